@@ -137,18 +137,18 @@ static EndClocks end_clocks(const Model *m, const RProg *r, const StepCounts *c,
     double share = rate / m->clock / ph->active;
     double port = lesser(m->l2_port, share);
     double slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
-    double ops = output_clocks(m, r, e), sums = 0, turned = 0;
+    double ops = output_clocks(m, r, e), sums = 0, through = 0;
     if (r->via != VIA_DIRECT) {           /* where the sums of slices meet, too */
         double pieces = (double)r->warp.extent[AX_M] / r->thread.extent[AX_M];
         double warps = rprog_computing(m->dev, r) / WARP / rprog_in_turn(r);
         double all = warps * (double)(c->piece_stores + c->piece_loads);
         double wait = slices > 1 ? m->step_tax + m->smem_latency : 2 * m->smem_latency;
-        turned = pieces * (all / m->smem_rate + wait);
+        through = pieces * (all / m->smem_rate + wait);
     } else if (slices > 1) {
         sums = (slices - 1) * outputs * p->acc_bytes * 2 / (WARP * 4);
         sums += m->step_tax + 2 * m->smem_latency;
     }
-    return (EndClocks){ph->resident * (sums + ph->parts * (ops + turned)) + e->wait,
+    return (EndClocks){ph->resident * (sums + ph->parts * (ops + through)) + e->wait,
                        ph->resident * ph->bytes / port + m->l2_latency};
 }
 
@@ -206,14 +206,14 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
     double slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
     double words = (p->acc_bytes + 3) / 4;
     double sums = (slices - 1) * s->warps / slices * mp_lane_sums(m, r) * words;
-    double turned[2] = {0, 0};            /* wavefronts of stores that go through shared memory */
+    double through[2] = {0, 0};            /* wavefronts of stores that go through shared memory */
     double parts = r->split;              /* per tile */
     if (r->tail > 0) parts += (double)(rprog_tail_parts(p, r) - r->tail) / tiles;
     if (r->via != VIA_DIRECT) {
         double pieces = s->warps * r->warp.extent[AX_M] / r->thread.extent[AX_M];
         sums = 0;                         /* of slices: they meet there */
-        turned[0] = pieces * (double)c->piece_loads * parts;
-        turned[1] = pieces * (double)c->piece_stores * parts;
+        through[0] = pieces * (double)c->piece_loads * parts;
+        through[1] = pieces * (double)c->piece_stores * parts;
     }
     double wavefronts = 0;
     for (int side = 0; side < 2; side++) {
@@ -223,9 +223,9 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
     out->load_sectors = (int64_t)(tiles * (steps * sectors + c->region_sectors) + 0.5);
     double added = sums * r->split;
     out->smem_load_wavefronts = (int64_t)(
-        tiles * (fetches(m, r, steps, parts) * wavefronts + added + turned[0]) + 0.5);
+        tiles * (fetches(m, r, steps, parts) * wavefronts + added + through[0]) + 0.5);
     out->smem_store_wavefronts =
-        (int64_t)(tiles * (operand_stores(m, r, c, steps, parts) + added + turned[1] +
+        (int64_t)(tiles * (operand_stores(m, r, c, steps, parts) + added + through[1] +
                            c->region_stores) + 0.5);
     bool real = te_dtype_class(p->con.acc) == TE_CLASS_REAL && !matrix;
     double adds = real ? sums / words * r->split : 0;

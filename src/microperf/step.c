@@ -31,8 +31,8 @@ static double chunk_instructions(const Model *m, const RProg *r, int side) {
     if (op->digits_mn > 1) n += 1;
     if (op->guarded) n += 4;
     if (rprog_through_registers(l)) {
-        bool turned = l->along != l->layout.inner;
-        n += turned ? l->vec : (l->vec * rprog_elem(p, m->dev, r, side) + 15) / 16;
+        bool transposed = l->along != l->layout.inner;
+        n += transposed ? l->vec : (l->vec * rprog_elem(p, m->dev, r, side) + 15) / 16;
         n += l->vec * element_conversion(m, r, side);
     }
     return n;

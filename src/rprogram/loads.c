@@ -67,7 +67,7 @@ static bool add_bytes(const Builder *b, const RProg *r, int side, RLoad *out) {
     return true;
 }
 
-/* Of matrix units: as the elements lie in memory, if fragments can be read from there; turned
+/* Of matrix units: as the elements lie in memory, if fragments can be read from there; transposed
  * on the way where they cannot, or where that takes several reads.  */
 static int matrix_options(const Builder *b, const RProg *r, int side, RLoad out[OPTIONS]) {
     const ROperand *op = &b->p->op[side];

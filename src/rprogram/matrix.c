@@ -87,7 +87,7 @@ Fragment rprog_results(const Device *dev, const RProg *r) {
     Fragment f = rprog_warpgroups(dev, r)
                      ? fragment_of_share(u, r->thread.extent[r->swapped ? AX_M : AX_N])
                      : fragment_of(u, FRAG_RESULT, FRAG_COL);
-    return r->swapped ? fragment_turned(f) : f;
+    return r->swapped ? fragment_transposed(f) : f;
 }
 
 int rprog_unit_registers(const Device *dev, const RProg *r, int side) {

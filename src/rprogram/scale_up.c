@@ -293,22 +293,23 @@ static RProg at_point(const Walk *w, int point, const RProg *start) {
  * smallest.  */
 void build_scale_up(Builder *b, const RProg *start) {
     static const int32_t one[2] = {1, 1};
-    enum { TURNED_LEAST = 32, OTHERS = 24 };
+    enum { TRANSPOSED_LEAST = 32, OTHERS = 24 };
     Walk w = {0};
     int words = (b->p->acc_bytes + 3) / 4;
     int limit = (int)b->dev->limits.registers_per_thread.value - OTHERS;
     bool skip[COUNTS * COUNTS] = {false};
     for (int side = 0; side < 2; side++) w.n[side] = thread_sizes(b, start, side, w.size[side]);
-    /* Chunks turned on the way to shared memory save registers; small tiles have them to spare.  */
-    bool turned = start->load[0].along != start->load[0].layout.inner ||
-                  start->load[1].along != start->load[1].layout.inner;
+    /* Chunks transposed on the way to shared memory save registers; small tiles have them to
+     * spare.  */
+    bool transposed = start->load[0].along != start->load[0].layout.inner ||
+                      start->load[1].along != start->load[1].layout.inner;
     b->full = b->full && !b->strict;
     visit(&w, 0, 0);
     for (; w.head < w.tail; w.head++) {
         RProg r = at_point(&w, w.head, start);
         int64_t tm = r.thread.extent[AX_M], tn = r.thread.extent[AX_N];
         bool too_large = tm * tn * words + tm + tn > limit;
-        bool needless = turned && tm * tn < TURNED_LEAST && !b->thorough;
+        bool needless = transposed && tm * tn < TRANSPOSED_LEAST && !b->thorough;
         skip[w.head] = too_large || needless || too_small(b, &w, tm * tn);
         if (skip[w.head]) build_reject(b, too_large ? REJECT_REGISTERS : REJECT_DOMINATED);
         if (!too_large) {

@@ -71,14 +71,14 @@ Fragment fragment_of_share(const ComputeUnit *u, int n) {
     return blocks_of_eight(ROWS, n, RESULTS, bytes < REGISTER ? REGISTER / bytes : 1);
 }
 
-static void turn(FragDigit digit[FRAG_DIGITS]) {
+static void transpose(FragDigit digit[FRAG_DIGITS]) {
     for (int i = 0; i < FRAG_DIGITS; i++)
         digit[i].dim = digit[i].dim == FRAG_ROW ? FRAG_COL : FRAG_ROW;
 }
 
-Fragment fragment_turned(Fragment f) {
-    turn(f.lane);
-    turn(f.slot);
+Fragment fragment_transposed(Fragment f) {
+    transpose(f.lane);
+    transpose(f.slot);
     return f;
 }
 

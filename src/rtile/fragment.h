@@ -39,7 +39,7 @@ Fragment fragment_of(const ComputeUnit *unit, FragRole role, FragDim inner);
  * warp.  */
 Fragment fragment_of_share(const ComputeUnit *unit, int n);
 /* The same with rows and columns exchanged.  */
-Fragment fragment_turned(Fragment f);
+Fragment fragment_transposed(Fragment f);
 
 /* Slots, and lanes with other elements, along a side or (FRAG_DIMS) in all.  */
 int fragment_slots(const Fragment *f, FragDim dim);

@@ -94,7 +94,7 @@ static void groups_of_lanes(void **state) {
 }
 
 static void one_role(const ComputeUnit *u, FragRole role) {
-    Fragment f = fragment_of(u, role, FRAG_COL), turned = fragment_turned(f);
+    Fragment f = fragment_of(u, role, FRAG_COL), turned = fragment_transposed(f);
     int rows = role == FRAG_B ? u->n.from : u->m.from;
     int cols = role == FRAG_RESULT ? u->n.from : u->k.from;
     int slots = fragment_slots(&f, FRAG_DIMS);
@@ -169,7 +169,7 @@ static void sides(void **state) {
     const Device *dev = fixture_device(a, "a100");
     for (int i = 0; i < dev->n_unit; i++) {
         if (strcmp(dev->unit[i].name, "mma.m16n8k16.f16.f32") != 0) continue;
-        Fragment f = fragment_of(&dev->unit[i], FRAG_RESULT, FRAG_COL), t = fragment_turned(f);
+        Fragment f = fragment_of(&dev->unit[i], FRAG_RESULT, FRAG_COL), t = fragment_transposed(f);
         assert_int_equal(fragment_lane_bits(&f, FRAG_COL), 1 | 2);
         assert_int_equal(fragment_lane_bits(&t, FRAG_COL), 4 | 8 | 16);
         assert_true(fragment_run(&f, FRAG_COL) == 2 && fragment_run(&f, FRAG_ROW) == 1);
