@@ -243,6 +243,7 @@ static void one_matrix(Run *run, int u, int s, int l, int f) {
 
 static void test_kernels(void **state) {
     (void)state;
+    enum { DRAWN = 61 };
     Arena *a = arena_create(NULL);
     Diag d = diag_new(a);
     Run run = {.a = a, .only = getenv("RING_CASE"), .dev = fixture_device(a, "h100")};
@@ -254,12 +255,12 @@ static void test_kernels(void **state) {
         for (int s = 0; s < SHAPES; s++)
             for (int l = 0; l < (unit[u].turns ? LAYOUTS : 1); l++)
                 for (int f = 0; f < FAMILIES; f++)
-                    if (all || effort_drawn(at++, 37)) one_matrix(&run, u, s, l, f);
+                    if (all || effort_drawn(at++, DRAWN)) one_matrix(&run, u, s, l, f);
     for (int i = 0; i < SPECIALS; i++) {
         for (int f = 0; f < FAMILIES; f++) {
             ArenaMark mark = arena_mark(a);
             const char *name = arena_printf(a, "%s, %s", special[i][0], family[f].name);
-            if (all || effort_drawn(at++, 37))
+            if (all || effort_drawn(at++, DRAWN))
                 one(&run, unit[0].unit, &family[f], name, special[i][1]);
             arena_reset(a, mark);
         }
@@ -358,10 +359,11 @@ static void test_mutants(void **state) {
     Diag d = diag_new(a);
     Run run = {.a = a, .dev = fixture_device(a, "h100")};
     assert_int_equal(nvrtc_open(a, &d, NULL, run.dev->arch, &run.nvrtc), ST_OK);
-    for (int of = ALONE; of <= TURNS; of++) assert_false(is_caught(&run, -1 - of));
+    for (int of = ALONE; of <= TURNS; of++)
+        if (effort_drawn(of, TURNS + 1)) assert_false(is_caught(&run, -1 - of));
     for (int i = 0; i < MUTANTS; i++) {
         ArenaMark mark = arena_mark(a);
-        if (effort_drawn(i, 5) && !is_caught(&run, i))
+        if (effort_drawn(i, 9) && !is_caught(&run, i))
             fail_msg("nobody notices '%s' as '%s'", mutant[i].piece, mutant[i].other);
         arena_reset(a, mark);
     }
