@@ -437,7 +437,7 @@ static void large_rings(Arena *a) {
             int64_t area = (int64_t)r->block.extent[AX_M] * r->block.extent[AX_N];
             bool is_kin = rprog_warpgroups(dev, r) && between((int)area, 28672, 49152) &&
                           rprog_computing(dev, r) == 256 && r->stages >= 3 &&
-                          r->block.extent[AX_K] == 64 && r->via == VIA_SHARED && r->split == 1;
+                          r->block.extent[AX_K] == 64 && r->via != VIA_DIRECT && r->split == 1;
             Buf text = buf_new(a);
             mp_summary(&p, dev, r, &text);
             if (!is_kin) fail_msg("%s %d: %s", devices[i], (int)n, buf_str(&text));
