@@ -420,8 +420,8 @@ static void large_squares(Arena *a) {
 
 static void test_large_squares(void **state) { run(state, large_squares); }
 
-/* The same by warpgroups: the family of 128x256x64 and 256x128x64, which two of them share, with
- * all the stages that shared memory has room for.  */
+/* The same by warpgroups: the family of 128x256x64 and 256x128x64, which two of them share, or as
+ * many results in two tiles, with all the stages that shared memory has room for.  */
 static void large_rings(Arena *a) {
     static const char *const devices[] = {"h100", "h200"};
     for (int i = 0; i < 2; i++) {
@@ -435,6 +435,7 @@ static void large_rings(Arena *a) {
             Ranked x = best(a, &p, dev);
             const RProg *r = &x.prog;
             int64_t area = (int64_t)r->block.extent[AX_M] * r->block.extent[AX_N];
+            if (r->grid == GRID_PINGPONG) area *= 2;
             bool is_kin = rprog_warpgroups(dev, r) && between((int)area, 28672, 49152) &&
                           rprog_computing(dev, r) == 256 && r->stages >= 3 &&
                           r->block.extent[AX_K] == 64 && r->via != VIA_DIRECT && r->split == 1;
