@@ -86,12 +86,12 @@ static Status act(Reader *r, GenAct what) {
     return ST_OK;
 }
 
-static Status take(void *user, int id, const char *value) {
-    Reader *r = user;
+/* What is made, of what and for what.  */
+static Status take_made(Reader *r, GenOptionId id, const char *value) {
     GenOptions *o = r->o;
     uint64_t n = 0;
     Status s = ST_OK;
-    switch ((GenOptionId)id) {
+    switch (id) {
     case GEN_DEFINE: add_word(r->a, &o->defines, value, strlen(value)); break;
     case GEN_OP: o->op = value; break;
     case GEN_PROFILE: add_list(r->a, &o->profiles, value); break;
@@ -128,6 +128,19 @@ static Status take(void *user, int id, const char *value) {
         s = option_bytes(r->t, value, 0, INT64_MAX / 16, &n);
         o->workspace_limit = (int64_t)n;
         break;
+    case GEN_EINSUM: o->einsum = value; break;
+    case GEN_LINE_INFO: o->line_info = true; break;
+    default: break;
+    }
+    return s;
+}
+
+/* Running it: checks and measurements.  */
+static Status take_run(Reader *r, GenOptionId id, const char *value) {
+    GenOptions *o = r->o;
+    uint64_t n = 0;
+    Status s = ST_OK;
+    switch (id) {
     case GEN_CHECK: o->check = true; break;
     case GEN_AT: add_word(r->a, &o->at, value, strlen(value)); break;
     case GEN_IN: return option_binding(r->t, value, array_hint, &o->in, &o->n_in);
@@ -148,6 +161,42 @@ static Status take(void *user, int id, const char *value) {
         o->budget = (double)n;
         break;
     case GEN_COUNTERS: o->check = o->counters = true; break;
+    default: break;
+    }
+    return s;
+}
+
+static Status take(void *user, int id, const char *value) {
+    Reader *r = user;
+    GenOptions *o = r->o;
+    Status s = ST_OK;
+    switch ((GenOptionId)id) {
+    case GEN_DEFINE:
+    case GEN_OP:
+    case GEN_PROFILE:
+    case GEN_ARCH:
+    case GEN_OUTPUT:
+    case GEN_EMIT:
+    case GEN_TOP:
+    case GEN_PLAN:
+    case GEN_ABI:
+    case GEN_ALIGN:
+    case GEN_FAST_COMPILE:
+    case GEN_STATIC_SMEM:
+    case GEN_WORKSPACE:
+    case GEN_EINSUM:
+    case GEN_LINE_INFO: return take_made(r, (GenOptionId)id, value);
+    case GEN_CHECK:
+    case GEN_AT:
+    case GEN_IN:
+    case GEN_OUT:
+    case GEN_DEVICE:
+    case GEN_MEASURE:
+    case GEN_TIME_LIMIT:
+    case GEN_WATCHDOG:
+    case GEN_SEED:
+    case GEN_BUDGET:
+    case GEN_COUNTERS: return take_run(r, (GenOptionId)id, value);
     case GEN_EXPLAIN: o->explain = true; break;
     case GEN_DUMP: return bits(r, value, dump_name, DUMP_COUNT, "--dump", &o->dump);
     case GEN_JSON: o->json = true; break;
@@ -157,13 +206,11 @@ static Status take(void *user, int id, const char *value) {
     case GEN_LIST_ARCH: return act(r, ACT_LIST_ARCH);
     case GEN_LIST_PROFILES: return act(r, ACT_LIST_PROFILES);
     case GEN_LIST_OPS: return act(r, ACT_LIST_OPS);
-    case GEN_EINSUM: o->einsum = value; break;
     case GEN_CACHE_DIR: o->cache_dir = value; break;
     case GEN_CACHE_KEY_FILE: o->cache_key_file = value; break;
     case GEN_NO_CACHE: o->no_cache = true; break;
     case GEN_CACHE_LIST: return act(r, ACT_CACHE_LIST);
     case GEN_CACHE_CLEAR: return act(r, ACT_CACHE_CLEAR);
-    case GEN_LINE_INFO: o->line_info = true; break;
     case GEN_VERBOSE: o->verbosity = 1; break;
     case GEN_QUIET: o->verbosity = -1; break;
     case GEN_COLOR: return option_when(r->t, value, &o->color);

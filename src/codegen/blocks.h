@@ -5,79 +5,8 @@
  * take byte offsets of the stage written and read; a_ and b_ begin what belongs to an operand.  */
 #ifndef ROLLER_CODEGEN_BLOCKS_H
 #define ROLLER_CODEGEN_BLOCKS_H
-#include "codegen/lower.h"
+#include "codegen/printing.h"
 #include "codegen/reduce.h"
-
-enum { MAX_VECTORS = WINDOW_TAPS + 32 };
-
-/* A loop over a thread's outputs whose part in their places is no number: there are pointers for
- * each of its turns.  All are texts.  */
-typedef struct {
-    const char *loop;         /* head of the loop; NULL: there is none */
-    const char *count, *turn; /* turns, and the number of the one that runs */
-    const char *head;         /* line that each begins with, or NULL */
-    const char *part[2];      /* what it adds along M and N, or NULL */
-    const char *rest;         /* what other loops add along M; along N they add nothing */
-    const char *array, *fill; /* another array that is kept by turn, and how one gets its element */
-} Turns;
-
-/* The elements that statements are evaluated at: `vec` neighbours, one after the other.  */
-typedef struct {
-    int vec;
-    const char *index[TE_MAX_INDICES];    /* of the root statement, at the first of them */
-    const char *lane_index[TE_MAX_INDICES];               /* at element v */
-    bool wide[TE_MAX_INDICES];            /* (of both) */
-    bool domain, domain_wide; /* of views: `at` numbers the elements of the domain */
-    int order[TE_MAX_INDICES];            /* indices along which they lie, innermost first */
-    int n_order;
-    const char *root;         /* value of the root's reduction at element v, NULL for a map */
-    TeDtype root_type;
-    const char **made;        /* per tensor: its value at element v; NULL before its statement */
-    const char **inverse;     /* CgPoint.inverse */
-    CgGiven vector[MAX_VECTORS];          /* reads that were done for all of them at once ... */
-    int vector_of[MAX_VECTORS];           /* ... by the root (0) or statement fused[n - 1] */
-    int n_vector;
-    int walk;                 /* elements at a time in a walk over rows; 0: outputs are stored */
-    bool tied;                /* the walk is that of tied reductions */
-    bool held;                /* accumulators are StatFacts.held now */
-    bool met;                 /* values of rows have met in shared memory before */
-    int known;                /* values of rows are known for passes below this */
-    bool ends;                /* of rows: one by one, not the vectors between them */
-    bool in_lanes;            /* the loop over v is open */
-    const char *sums;         /* place of an element of partial sums */
-    const char *own[2], *step[2];         /* positions along M and N: of the thread, and what its
-                                           * loops add (NULL: nothing); NULL: not of `contract` */
-    Turns turns;
-    int open;                 /* scopes to close at the end */
-} Elements;
-
-/* What becomes of a statement's values at a vector of elements.  */
-typedef struct {
-    bool stored, needed;      /* in memory, by later statements at the element */
-    int width;                /* elements of an access */
-    bool pairs;               /* the store rounds its elements */
-} Output;
-
-typedef struct {
-    Cg *cg;
-    const Lowered *l;
-    Contract c;               /* of KERNEL_CONTRACT and KERNEL_SUMS */
-    int group;                /* chunk i is g + j, of so many in a turn of a loop over g; 0: it is
-                               * unrolled */
-    bool in_turn;             /* the role's warps take tiles in turn */
-    Elements at;
-} Kernel;
-
-static inline const TeStmt *kernel_root(const Kernel *k) {
-    return &k->cg->te->stmt[k->l->p->group->root];
-}
-static inline bool kernel_scans(const Kernel *k) {
-    return k->l->kind == KERNEL_SCAN || k->l->kind == KERNEL_SCAN_SUMS;
-}
-/* Both tests, of which the first may be NULL.  */
-static inline const char *both(const Cg *cg, const char *x, const char *y) {
-    return x ? cg_text(cg, "%s && %s", x, y) : y;
-}
 
 /* digits.c: what a number says of its digits, outermost first, as texts; "0" where there is but one
  * value.  Of blocks and of threads they are those of the map.  */

@@ -8,6 +8,7 @@
 #include "codegen/cg.h"
 #include "codegen/form.h"
 #include "rprogram/derived.h"
+#include "rprogram/skeletons.h"
 #include "rprogram/index_map.h"
 
 typedef enum {

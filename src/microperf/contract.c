@@ -1,6 +1,7 @@
 /* The estimate of the `contract` skeleton.  docs/model.md derives every formula used here.  */
 #include "microperf/ending.h"
 #include "microperf/matrix.h"
+#include "microperf/sectors.h"
 #include "microperf/step.h"
 
 /* Clocks from a product of matrices to the next one with the same accumulators, where the profile
@@ -194,7 +195,7 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
     double steps = (double)rprog_tiles(p, r, AX_K), sectors = 0;
     bool matrix = rprog_matrix(m->dev, r);
     for (int side = 0; side < 2; side++) {
-        int axis = side ? AX_N : AX_M;
+        int axis = mp_own_axis(side);
         double inside = 1;                /* share of the stages inside the tensor */
         const int axes[] = {axis, AX_K};
         for (int i = 0; i < 2; i++) {

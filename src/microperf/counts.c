@@ -1,120 +1,11 @@
-/* Counts from the addresses of warps: shared-memory wavefronts, sectors.
- *
- * Exact where tiles and rows begin on sector boundaries; elsewhere the mean over all
- * alignments.  */
+/* Counts of a k-step and of all stores: shared-memory wavefronts, sectors, requests.  What many
+ * candidates have in common is counted once (CountMemo).  */
 #include "microperf/matrix.h"
+#include "microperf/sectors.h"
 
 #include <string.h>
 
 enum { MEMO = 4096, PIECES = 32, REGIONS = 64, STORES = 64 };
-
-static int own_axis(int side) { return side ? AX_N : AX_M; }
-
-/* Sectors of n accesses of `width` bytes, `step` bytes apart, the first `start` bytes behind a
- * boundary.  */
-static int64_t run_sectors(int64_t start, int64_t n, int64_t step, int64_t width) {
-    if (step > SECTOR) {
-        int64_t total = 0;
-        for (int64_t i = 0; i < n; i++) {
-            int64_t at = (start + i * step) % SECTOR;
-            total += (at + width - 1) / SECTOR + 1;
-        }
-        return total;
-    }
-    return (start + (n - 1) * step + width - 1) / SECTOR - start / SECTOR + 1;
-}
-
-/* The mean of run_sectors over starts at multiples of `grain`.  */
-static double mean_sectors(int64_t n, int64_t step, int64_t width, int64_t grain) {
-    int64_t total = 0, starts = 0;
-    for (int64_t start = 0; start < SECTOR; start += grain) {
-        total += run_sectors(start, n, step, width);
-        starts++;
-    }
-    return (double)total / (double)starts;
-}
-
-static int64_t common_power(int64_t v, int64_t most) {
-    int64_t low = v & -v;
-    return low == 0 || low > most ? most : low;
-}
-
-/* How an operand's stage lies in global memory: lines of chunks.  */
-typedef struct {
-    int64_t line, chunks;     /* chunks in a line, in the stage */
-    int64_t width, step;      /* bytes of a chunk; from chunk to chunk */
-    int64_t line_step;        /* bytes from line to line; 0: all lines are the same */
-    int64_t grain;            /* lines begin at multiples of this, modulo a sector */
-    double breaks;            /* share of chunks behind which addresses jump */
-} Lines;
-
-static Lines lines_of(const Model *m, const RProg *r, int side) {
-    const ROperand *op = &m->p->op[side];
-    const RLoad *l = &r->load[side];
-    bool by_k = l->along == AX_K;
-    int64_t own = r->block.extent[own_axis(side)], k = r->block.extent[AX_K];
-    int64_t along = by_k ? k : own, across = by_k ? own : k;
-    int64_t stride = by_k ? op->stride_k : op->stride_mn;
-    int64_t other = by_k ? op->stride_mn : op->stride_k;
-    int64_t run = by_k ? op->run_k : op->run_mn;
-    bool loose = by_k ? op->digits_mn > 1 : op->digits_k > 1;
-    Lines x = {.line = along / l->vec, .width = (int64_t)l->vec * op->bytes,
-               .step = l->vec * (l->vec > 1 ? 1 : stride) * op->bytes,
-               .line_step = other * op->bytes};
-    x.chunks = x.line * across;
-    x.grain = common_power(x.line_step, SECTOR);
-    int64_t tile = common_power(along * (stride ? stride : 1) * op->bytes, SECTOR);
-    if (tile < x.grain) x.grain = tile;
-    if (loose || op->guarded) x.grain = x.width < SECTOR ? x.width : SECTOR;
-    if (!op->affine) x.grain = op->bytes;
-    double moved = op->chunk_bytes * l->vec;
-    if (l->vec > 1 && moved >= 1) {       /* aligned chunks, maybe of several points to a byte */
-        x.step = x.width = (int64_t)(moved + 0.5);
-        x.line_step = (int64_t)((double)other * op->chunk_bytes + 0.5);
-        int64_t line = common_power(x.line * x.step, SECTOR);
-        x.grain = common_power(x.line_step, SECTOR);
-        if (line < x.grain) x.grain = line;
-    }
-    if (run > 1 && run < along) x.breaks = (double)l->vec / (double)run;
-    return x;
-}
-
-/* Sectors of one warp request of n chunks from chunk `first` on.  */
-static double request_sectors(const Lines *x, int64_t first, int64_t n) {
-    bool dense = x->line_step > 0 && x->line_step < SECTOR;
-    if (dense && x->line * x->step <= x->line_step) {
-        int64_t lines = (n + x->line - 1) / x->line;
-        return mean_sectors(lines, x->line_step, x->line * x->width, x->grain);
-    }
-    double total = 0;
-    while (n > 0) {
-        int64_t at = first % x->line, part = x->line - at < n ? x->line - at : n;
-        int64_t start = at * x->step;
-        if (x->grain >= SECTOR) total += (double)run_sectors(start, part, x->step, x->width);
-        else total += mean_sectors(part, x->step, x->width, x->grain);
-        total += (double)part * x->breaks * (1 - (double)x->width / SECTOR);
-        if (x->line_step == 0) break;
-        first += part;
-        n -= part;
-    }
-    return total;
-}
-
-static double stage_sectors(const Model *m, const RProg *r, int side, int64_t *requests) {
-    if (!m->p->op[side].present) return 0;
-    Lines x = lines_of(m, r, side);
-    int64_t whole = x.chunks / WARP, common = x.line & -x.line;
-    int64_t period = x.line / (common < WARP ? common : WARP), rest = whole % period;
-    double total = 0, part = 0;
-    *requests = (x.chunks + WARP - 1) / WARP;
-    for (int64_t i = 0; i < period && i < whole; i++) {
-        if (i == rest) part = total;
-        total += request_sectors(&x, i * WARP, WARP);
-    }
-    if (whole >= period) total = total * (double)(whole / period) + part;
-    if (x.chunks % WARP) total += request_sectors(&x, whole * WARP, x.chunks % WARP);
-    return total;
-}
 
 /* Everything a side's counts depend on within one problem.  */
 typedef struct {
@@ -178,7 +69,7 @@ static CountKey key_of(const RProg *r, int side, bool matrix) {
     const RLoad *l = &r->load[side];
     CountKey key;
     memset(&key, 0, sizeof key);
-    key.own = r->block.extent[own_axis(side)];
+    key.own = r->block.extent[mp_own_axis(side)];
     key.k = r->block.extent[AX_K];
     key.layout.inner = l->layout.inner;
     key.layout.pad = l->layout.pad;
@@ -197,7 +88,7 @@ static CountKey key_of(const RProg *r, int side, bool matrix) {
     key.fours = rprog_reads_fours(r, side);
     if (l->region) {
         key.region = true;
-        key.warp_own = r->warp.extent[own_axis(side)];
+        key.warp_own = r->warp.extent[mp_own_axis(side)];
         key.warp_k = r->warp.extent[AX_K];
     }
     key.thread_k = (uint8_t)r->thread.extent[AX_K];
@@ -234,7 +125,7 @@ static void count_region(const Model *m, const RProg *r, int side, CountEntry *e
 }
 
 static int64_t count_block(const Model *m, const RProg *r, int side, CountMemo *memo) {
-    RegionEntry x = {.own = r->block.extent[own_axis(side)], .unit = r->unit,
+    RegionEntry x = {.own = r->block.extent[mp_own_axis(side)], .unit = r->unit,
                      .entries = rprog_region_entries(m->p, r), .vec = r->load[side].vec,
                      .side = (uint8_t)side};
     for (int i = 0; memo && i < memo->n_region; i++) {
@@ -255,7 +146,7 @@ static void count_side(const Model *m, const RProg *r, int side, CountMemo *memo
     if (r->load[side].region)
         e->traffic = rprog_region_traffic(m->p, m->dev, r, side, count_block(m, r, side, memo));
     e->requests = 0;
-    e->sectors = r->load[side].region ? 0 : stage_sectors(m, r, side, &e->requests);
+    e->sectors = r->load[side].region ? 0 : mp_stage_sectors(m, r, side, &e->requests);
     count_region(m, r, side, e);
 }
 
@@ -319,59 +210,6 @@ void mp_step_counts(const Model *m, const RProg *r, CountMemo *memo, StepCounts 
     }
 }
 
-/* Sectors of a row of the warp's tile that is stored from shared memory: its vectors lie side by
- * side, but a request may end inside the row.  */
-static double shared_row_sectors(const Model *m, const RProg *r, int64_t bytes, int64_t grain) {
-    int64_t n = r->warp.extent[AX_N], vec = r->store_vec, line = n / vec;
-    int rows = rprog_piece_rows(m->dev, r);
-    if (WARP % line == 0) return mean_sectors(line, vec * bytes, vec * bytes, grain);
-    Lines x = {.line = line, .width = vec * bytes, .step = vec * bytes, .line_step = SECTOR,
-               .grain = grain, .chunks = line * rows};
-    double total = 0;
-    for (int64_t i = 0; i < x.chunks; i += WARP) {
-        total += request_sectors(&x, i, x.chunks - i < WARP ? x.chunks - i : WARP);
-    }
-    return total / rows;
-}
-
-/* Lanes of a warp that store side by side, in a row.  */
-static int64_t lanes_along(const Model *m, const RProg *r) {
-    if (rprog_matrix(m->dev, r)) return r->swapped ? 8 : 4;
-    return r->warp.extent[AX_N] / r->thread.extent[AX_N];
-}
-
-static double rows_of(const Problem *p) {
-    return (double)p->extent[AX_B] * (double)p->extent[AX_M];
-}
-
-/* Each row of a warp is stored by its lanes along N, vec_n columns each, store_vec at a time, or
- * from shared memory as a whole.  */
-static double sectors_of(const Model *m, const RProg *r, double per, int64_t run) {
-    const Problem *p = m->p;
-    int64_t bytes = per < 1 ? 1 : (int64_t)(per + 0.5);
-    int64_t lanes = lanes_along(m, r), held = r->vec_n;
-    if (r->via == VIA_SHARED) {
-        lanes = r->warp.extent[AX_N] / r->store_vec;
-        held = r->store_vec;
-    }
-    int64_t step = held * bytes, width = r->store_vec * bytes;
-    double row;
-    if (r->via == VIA_BOXES)              /* of whole sectors, each once */
-        return rows_of(p) * (double)p->extent[AX_N] * (double)bytes / SECTOR;
-    if (run <= 1 && p->extent[AX_N] > 1) {
-        row = (double)(lanes * held);
-    } else {
-        int64_t grain = common_power(run * bytes, SECTOR);
-        int64_t tile = common_power(lanes * step, SECTOR);
-        if (tile < grain) grain = tile;
-        row = r->via == VIA_SHARED ? shared_row_sectors(m, r, bytes, grain)
-                                   : mean_sectors(lanes, step, width, grain);
-        row *= (double)(held / r->store_vec);
-    }
-    double groups = (double)p->extent[AX_N] / (double)(lanes * held);
-    return rows_of(p) * groups * row;
-}
-
 static double stores_of(const Model *m, const RProg *r, CountMemo *memo, double per,
                         int64_t run) {
     StoreEntry x = {.per = per, .run = run, .warp_n = r->warp.extent[AX_N],
@@ -387,7 +225,7 @@ static double stores_of(const Model *m, const RProg *r, CountMemo *memo, double 
             e->swapped == x.swapped)
             return e->sectors;
     }
-    x.sectors = sectors_of(m, r, per, run);
+    x.sectors = mp_output_sectors(m, r, per, run);
     if (memo) memo->store[memo->n_store++ % STORES] = x;
     return x.sectors;
 }

@@ -3,6 +3,7 @@
 #define ROLLER_MICROPERF_MODEL_H
 #include "microperf/microperf.h"
 #include "rprogram/derived.h"
+#include "rprogram/skeletons.h"
 
 enum { WARP = 32, SECTOR = 32, SHUFFLE = 24 };            /* lanes; bytes; clk */
 

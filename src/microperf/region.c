@@ -1,13 +1,11 @@
 /* Sectors of an operand that a block loads as a region.  */
-#include "microperf/model.h"
-
-static int own_axis(int side) { return side ? AX_N : AX_M; }
+#include "microperf/sectors.h"
 
 /* Which share of the values that subscript d takes in a tile lies inside of the tensor: the mean of
  * all tiles.  */
 static double share_inside(const Problem *p, int side, int32_t tile, const RRegion *x, int d) {
     const Operand *o = side ? &p->con.b : &p->con.a;
-    const FusedAxis *own = &p->con.axis[own_axis(side)];
+    const FusedAxis *own = &p->con.axis[mp_own_axis(side)];
     const Affine *f = &o->access.sub[d];
     int64_t shape = p->te->tensor[o->access.tensor].shape[d].value, step[2] = {0, 0};
     int64_t count[2] = {1, 1};
@@ -29,7 +27,7 @@ static double share_inside(const Problem *p, int side, int32_t tile, const RRegi
 }
 
 double mp_region_sectors(const Problem *p, const RProg *r, int side, const RRegion *x) {
-    int32_t tile = r->block.extent[own_axis(side)];
+    int32_t tile = r->block.extent[mp_own_axis(side)];
     double bytes = p->op[side].bytes, lines = 1;
     for (int d = 0; d < x->line; d++) lines *= x->extent[d] * share_inside(p, side, tile, x, d);
     double inside = share_inside(p, side, tile, x, x->line);

@@ -1,5 +1,6 @@
 /* Units of warpgroups: a k-step of a ring of stages, and such plans in words.  docs/model.md.  */
 #include "microperf/matrix.h"
+#include "microperf/sectors.h"
 #include "microperf/step.h"
 
 enum { LINE = 128 };          /* bytes of a wavefront */
@@ -9,7 +10,7 @@ enum { LINE = 128 };          /* bytes of a wavefront */
 static double operand_reads(const Model *m, const RProg *r, int side) {
     double tiles = (double)r->warp.extent[AX_M] / r->thread.extent[AX_M];
     double bytes = (double)r->warp.extent[AX_K] * rprog_elem(m->p, m->dev, r, side);
-    return tiles * r->thread.extent[side ? AX_N : AX_M] * bytes / LINE;
+    return tiles * r->thread.extent[mp_own_axis(side)] * bytes / LINE;
 }
 
 /* Those that compute a step together.  */

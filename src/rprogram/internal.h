@@ -2,6 +2,7 @@
 #ifndef ROLLER_RPROGRAM_INTERNAL_H
 #define ROLLER_RPROGRAM_INTERNAL_H
 #include "rprogram/derived.h"
+#include "rprogram/skeletons.h"
 #include "rprogram/plan.h"
 #include "te/arith.h"
 

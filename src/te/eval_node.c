@@ -102,10 +102,27 @@ static void eval_read(Prog *p, const Node *x, int k, int n) {
         fill_outside(p, x, k, n, inside, out);
 }
 
-static void eval_operands(Prog *p, const Node *x, int k, int n) {
+static void eval_binary(Prog *p, const Node *x, int k, int n) {
+    Lanes *out = &p->slot[k], *right = &p->slot[k + 1];
     for (int i = 0; i < 2; i++) {
         eval_node(p, x->args[i], k + i, n);
         lanes_convert(&p->slot[k + i], x->args[i]->type, x->meet, n);
+    }
+    switch (x->kind) {
+    case TE_ADD:
+    case TE_SUB:
+    case TE_MUL:
+    case TE_DIV:
+    case TE_MOD:
+        lanes_arith(x, out, right, n);
+        return;
+    case TE_AND:
+    case TE_OR:
+        lanes_logic(x->kind, out, right, n);
+        return;
+    default:
+        lanes_compare(x->kind, x->meet, out, right, n);
+        return;
     }
 }
 
@@ -166,22 +183,15 @@ static void eval_kind(Prog *p, const Node *x, int k, int n) {
     case TE_MUL:
     case TE_DIV:
     case TE_MOD:
-        eval_operands(p, x, k, n);
-        lanes_arith(x, out, &p->slot[k + 1], n);
-        return;
     case TE_EQ:
     case TE_NE:
     case TE_LT:
     case TE_LE:
     case TE_GT:
     case TE_GE:
-        eval_operands(p, x, k, n);
-        lanes_compare(x->kind, x->meet, out, &p->slot[k + 1], n);
-        return;
     case TE_AND:
     case TE_OR:
-        eval_operands(p, x, k, n);
-        lanes_logic(x->kind, out, &p->slot[k + 1], n);
+        eval_binary(p, x, k, n);
         return;
     case TE_SELECT:
         eval_select(p, x, k, n);

@@ -6,6 +6,7 @@
 #include "decide.h"
 #include "hal/nvrtc.h"
 #include "rprogram/derived.h"
+#include "rprogram/skeletons.h"
 #include "sim/sim.h"
 #include "te/eval.h"
 

@@ -2,6 +2,7 @@
 #ifndef ROLLER_TESTS_PLAN_FIXTURE_H
 #define ROLLER_TESTS_PLAN_FIXTURE_H
 #include "rprogram/derived.h"
+#include "rprogram/skeletons.h"
 #include "rprogram/plan.h"
 
 /* A shipped profile, `profiles/NAME.json` below the current folder; fails the test if it is not

@@ -1,5 +1,6 @@
 #include "random_trip.h"
 #include "rprogram/derived.h"
+#include "rprogram/skeletons.h"
 
 static const char *const skeletons[SK_COUNT] = {
 #define X(id, name) name,
