@@ -63,7 +63,7 @@ static void print_kernel(Cg *cg, const Lowered *l, const KernelProgram *out) {
     const KernelStrategy *strategy = &out->strategy[choice->strategy];
     cg->te = l->p->te;
     cg->temp_at = strategy->temp_offset;
-    cg->sums_at = rprog_partial_at(&strategy->workspace, choice->part);
+    cg->sums_at = rprog_partial_at(&strategy->workspace, choice->group);
     k.at.made = ARENA_ARRAY(cg->arena, const char *, cg->te->n_tensor);
     cg->names = 0;
     cg_blank(cg);

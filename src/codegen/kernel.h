@@ -42,7 +42,7 @@ enum { CG_PARAM_BYTES = 4096, CG_MOST_MAPS = CG_PARAM_BYTES / TM_BYTES };
 
 /* A program of the plan.  */
 typedef struct {
-    int strategy, part;       /* its group, by number in its strategy */
+    int strategy, group;      /* its group, by number in its strategy */
     TeExtent slices;          /* bytes of partial results in the workspace */
 } KernelChoice;
 

@@ -273,7 +273,7 @@ static void lower_groups(Lowering *x) {
     int groups = rplan_groups(x->plan);
     for (int g = 0; g < groups; g++) {
         for (int i = groups; i < x->plan->n; i++) {
-            if (rplan_part(x->plan, i) == g) lower_program(x, i);
+            if (rplan_group_of(x->plan, i) == g) lower_program(x, i);
         }
         lower_program(x, g);
     }

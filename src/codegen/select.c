@@ -21,7 +21,7 @@ static TeExtent partial_bytes(Arena *a, const RPlan *plan, int i) {
 static TeExtent most_bytes(Arena *a, const RPlan *plan, const WorkspacePart *x) {
     TeExtent most = size_number(0), room = size_number(x->bytes);
     for (int i = 0; i < plan->n; i++) {
-        if (rplan_part(plan, i) != x->first) continue;
+        if (rplan_group_of(plan, i) != x->first) continue;
         most = size_max(a, most, partial_bytes(a, plan, i));
     }
     return most.expr ? size_min(a, most, room) : room;
@@ -63,7 +63,7 @@ void cg_lay_out(Arena *a, const RPlan *plan, KernelProgram *out) {
         lay_out_workspace(a, plan, s);
         if (s->workspace.bytes > out->workspace_bytes) out->workspace_bytes = s->workspace.bytes;
         for (int i = 0; i < plan->n; i++)
-            out->choice[at + i] = (KernelChoice){(int)(s - out->strategy), rplan_part(plan, i),
+            out->choice[at + i] = (KernelChoice){(int)(s - out->strategy), rplan_group_of(plan, i),
                                                  partial_bytes(a, plan, i)};
     }
 }
@@ -81,7 +81,7 @@ int cg_program(const KernelProgram *p, KernelTaken t, int group) {
 int64_t cg_blocks(const Te *te, const KernelProgram *p, const KernelLaunch *k, KernelTaken t,
                   const int64_t *size) {
     const KernelChoice *x = &p->choice[k->group];
-    if (x->strategy != t.strategy || cg_program(p, t, x->part) != k->group) return 0;
+    if (x->strategy != t.strategy || cg_program(p, t, x->group) != k->group) return 0;
     if (!k->blocks) return k->grid[0];
     return te_extent_eval(te, &(TeExtent){.value = k->grid[0], .expr = k->blocks}, size);
 }

@@ -33,7 +33,8 @@ static void print_programs(const RPlan *plan, const RPlan *r, const Device *dev,
     const RSelector *s = plan->select;
     const RChoice *rest = s ? &s->choice[s->n - 1] : NULL;
     for (int g = 0; g < r->n; g++) {
-        bool others = rest && (rest->strategy || r != plan || rest->program[rplan_part(r, g)] != g);
+        bool others = rest && (rest->strategy || r != plan ||
+                               rest->program[rplan_group_of(r, g)] != g);
         if (summary->len > 0) buf_putc(summary, '\n');
         mp_summary(&r->problem[g], dev, &r->prog[g], summary);
         if (others) buf_puts(summary, ", for some sizes");

@@ -163,7 +163,7 @@ static json_t *kernels(Arena *a, const Te *te, const Build *b) {
         json_set(a, o, "tensor_maps", tensor_maps(a, te, l));
         json_set(a, o, "waits_for_previous", json_boolean(artefact_waits(b, l->symbol)));
         json_set(a, o, "split", json_integer(choice->strategy));
-        json_set(a, o, "group", json_integer(choice->part));
+        json_set(a, o, "group", json_integer(choice->group));
         json_set(a, o, "program", json_integer(l->group));
     }
     return list;
@@ -258,8 +258,8 @@ static json_t *workspace(Arena *a, const Te *te, const KernelProgram *p) {
             for (int k = 0; k < p->n_kernel; k++) {
                 const KernelChoice *c = &p->choice[p->kernel[k].group];
                 if (c->strategy != n) continue;
-                if (c->part >= x->first && k < first) first = k;
-                if (c->part <= x->last) last = k;
+                if (c->group >= x->first && k < first) first = k;
+                if (c->group <= x->last) last = k;
             }
             json_t *o = json_push(a, parts, json_object());
             json_set(a, o, "split", json_integer(n));

@@ -40,8 +40,8 @@ static void whole_plan(Arena *a, const PlanSet *set, WholePlan *out) {
     for (int g = 0; g < n; g++) p->problem[g] = set->plans[g].problem;
     if (all > n) rplan_extend(a, p, all - n);
     for (int i = n; i < all; i++) {
-        p->part[i] = set->plans[i].part;
-        p->group[i] = set->group[p->part[i]];
+        p->group_of[i] = set->plans[i].group;
+        p->group[i] = set->group[p->group_of[i]];
         p->problem[i] = set->plans[i].problem;
     }
     p->n = all;
@@ -82,7 +82,7 @@ static void keep_read(Arena *a, const Device *dev, const RPlan *p, PlanSet *out)
     for (int g = 0; g < out->n_program; g++) {
         GroupPlans *group = &out->plans[g];
         group->problem = p->problem[g];
-        group->part = rplan_part(p, g);
+        group->group = rplan_group_of(p, g);
         group->ranked = ARENA_NEW(a, Ranked);
         group->n = 1;
         group->set.enumerated = group->set.n = 1;

@@ -23,7 +23,7 @@ typedef struct {
     RProgSet set;             /* counts only: the programs are not kept */
     Ranked *ranked;
     int n;                    /* >= 1 */
-    int part;                 /* the group */
+    int group;                /* its number */
 } GroupPlans;
 
 /* Every kernel group of an op with its ranked candidates.  Rank r of the whole takes candidate r

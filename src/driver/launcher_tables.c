@@ -226,7 +226,7 @@ static void put_kernels(Source *s, const Build *b, int target, Buf *out) {
                         "%" PRId64 ", %" PRId64 ", %d, %d, %d, %d, %d},\n",
                    k->symbol, blocks, k->grid[1], k->grid[2], k->block[0], k->block[1],
                    k->block[2], k->cluster[0], k->cluster[1], k->cluster[2], k->dynamic_smem,
-                   r ? r->static_smem : 0, c->strategy, c->part, k->group, maps, k->n_map);
+                   r ? r->static_smem : 0, c->strategy, c->group, k->group, maps, k->n_map);
         maps += k->n_map;
     }
     buf_puts(out, "    {0, 0, {0, 0}, {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0, 0}\n};\n");

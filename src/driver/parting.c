@@ -25,7 +25,7 @@ Status fusion_open(Arena *a, Diag *d, const Te *te, const TeDecisions *decisions
                    const Device *dev, const CompileOptions *o, PlanSet *set) {
     Status s = open_groups(a, d, te, decisions, dev, o, set);
     for (int g = 0; g < set->n_group && !s; g++) {
-        set->plans[g].part = g;
+        set->plans[g].group = g;
         s = rtile_problem(a, d, set->normal, &set->group[g], o->align, &set->plans[g].problem);
     }
     return s;
@@ -130,7 +130,7 @@ Status parting_fill(Planner *x, Diag *d, Parting *p) {
         Status s = rtile_problem(x->a, d, set->normal, &set->group[g], x->o->align, &own);
         if (s) return s;
         *out = k->plans;
-        out->part = g;
+        out->group = g;
         out->problem = own;
         if (k->as_stream) rtile_as_stream(x->a, &own, x->o->align, &out->problem);
         if (k->us > most) {

@@ -49,7 +49,7 @@ static int64_t *any_sizes(Arena *a, const Te *te, Rng *rng) {
 static bool takes(const KernelProgram *p, const int64_t *size, int program) {
     KernelTaken t = cg_taken(p, size);
     const KernelChoice *c = &p->choice[program];
-    return t.strategy == c->strategy && cg_program(p, t, c->part) == program;
+    return t.strategy == c->strategy && cg_program(p, t, c->group) == program;
 }
 
 /* Of some sizes for which a launch takes a program those with the most work, as far as sums of

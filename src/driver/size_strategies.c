@@ -108,7 +108,7 @@ static void explain(const PlanSet *set, const RSelector *s, Buf *b) {
         for (int i = 0; i < x->n_program; i++) {
             const GroupPlans *p = &x->plans[i];
             if (i < x->n_group) buf_printf(b, "  %d: ", i);
-            else buf_printf(b, "  %d, in place of %d: ", i, p->part);
+            else buf_printf(b, "  %d, in place of %d: ", i, p->group);
             mp_summary(&p->problem, x->dev, &p->ranked->prog, b);
             buf_putc(b, '\n');
         }
@@ -137,7 +137,7 @@ static GroupPlans plans_of(Arena *a, const SizePick *x, int strategy, int group,
     const PlanSet *set = x->strategy[strategy].set;
     const SizedProgram *p =
         &x->strategy[strategy].group[group].program[x->picked[size_slot(x, strategy, group)][pick]];
-    GroupPlans out = {.problem = set->plans[group].problem, .set = *p->set, .part = group,
+    GroupPlans out = {.problem = set->plans[group].problem, .set = *p->set, .group = group,
                       .ranked = ARENA_ARRAY(a, Ranked, p->n)};
     if (p->upto)
         rtile_resize(a, &set->plans[group].problem, te_sized(a, set->normal, p->upto),

@@ -33,7 +33,7 @@ typedef struct RPlan {
     RProg *prog;
     int n;
     int n_group;              /* kernel groups; 0: n */
-    int *part;                /* the program's group; NULL: its number */
+    int *group_of;            /* the program's group; NULL: its number */
     int64_t *outs;            /* rplan_domain of the group at most where it is taken; NULL, for one
                                * program or all, < 0: no bound but the sizes */
     int align;                /* promised alignment of tensors, bytes; 0: 16 */
@@ -42,7 +42,7 @@ typedef struct RPlan {
 } RPlan;
 
 static inline int rplan_groups(const RPlan *p) { return p->n_group ? p->n_group : p->n; }
-static inline int rplan_part(const RPlan *p, int i) { return p->part ? p->part[i] : i; }
+static inline int rplan_group_of(const RPlan *p, int i) { return p->group_of ? p->group_of[i] : i; }
 /* Is the size an argument of the op's kernels?  */
 static inline bool rplan_varies(const Te *te, int size) {
     return te->size[size].kind == TE_SIZE_RUNTIME && te->size[size].used;

@@ -128,7 +128,7 @@ static void print_kernels(const RPlan *plan, const Device *dev, Buf *out) {
     for (int i = 0; i < plan->n; i++) {
         const RProg *r = &plan->prog[i];
         buf_printf(out, "kernel %d", i);
-        if (i >= rplan_groups(plan)) buf_printf(out, " of %d", rplan_part(plan, i));
+        if (i >= rplan_groups(plan)) buf_printf(out, " of %d", rplan_group_of(plan, i));
         buf_putc(out, '\n');
         for (PlanKey key = 0; key < KEY_COUNT; key++) {
             if (!rprog_has_key(&plan->problem[i], r->skeleton, key)) continue;

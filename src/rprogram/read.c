@@ -43,7 +43,7 @@ static Status read_group(Reader *r, int number) {
     if (!s) s = reader_int(r, 0, p->n_group - 1, &group);
     if (s) return s;
     rplan_extend(r->arena, p, 1);
-    p->part[number] = (int)group;
+    p->group_of[number] = (int)group;
     p->group[number] = p->group[group];
     p->n = number + 1;
     return ST_OK;

@@ -89,7 +89,7 @@ Status reader_program(Reader *r, int number, size_t pos) {
     const RSelector *s = r->first->select;
     if (!s) return ST_OK;                 /* the programs are for all sizes */
     int64_t *upto = ARENA_ARRAY(r->arena, int64_t, p->te->n_size + 1);
-    int g = rplan_part(p, number);
+    int g = rplan_group_of(p, number);
     if (!rplan_upto(s, r->split, g, number, upto)) {
         if (number < p->n_group) return ST_OK;
         return reader_fail(r, pos, "the kernel is taken at no sizes%.*s", (Word){0});
@@ -106,7 +106,7 @@ Status reader_taken(Reader *r, size_t pos) {
         const RChoice *c = &s->choice[k];
         for (int g = 0; c->strategy == r->split && g < r->plan->n_group; g++) {
             int n = c->program[g];
-            if (n >= r->plan->n || rplan_part(r->plan, n) != g)
+            if (n >= r->plan->n || rplan_group_of(r->plan, n) != g)
                 return reader_fail(r, pos, "a kernel is taken for a group that is not its own%.*s",
                                    (Word){0});
         }

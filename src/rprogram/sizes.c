@@ -11,14 +11,14 @@ void rplan_extend(Arena *a, RPlan *p, int more) {
     x.group = ARENA_ARRAY(a, KernelGroup, all);
     x.problem = ARENA_ARRAY(a, Problem, all);
     x.prog = ARENA_ARRAY(a, RProg, all);
-    x.part = ARENA_ARRAY(a, int, all);
+    x.group_of = ARENA_ARRAY(a, int, all);
     x.outs = ARENA_ARRAY(a, int64_t, all);
     for (int i = 0; i < all; i++) x.outs[i] = -1;
     for (int i = 0; i < n; i++) {
         x.group[i] = p->group[i];
         x.problem[i] = p->problem[i];
         x.prog[i] = p->prog[i];
-        x.part[i] = rplan_part(p, i);
+        x.group_of[i] = rplan_group_of(p, i);
         if (p->outs) x.outs[i] = p->outs[i];
     }
     x.n_group = rplan_groups(p);
@@ -205,10 +205,10 @@ void rplan_bound(Arena *a, RPlan *plan) {
     const RSelector *s = plan->select;
     int split = 0;
     for (RPlan *x = plan; x; x = x->other, split++) {
-        if (!x->part) rplan_extend(a, x, 0);
+        if (!x->group_of) rplan_extend(a, x, 0);
         for (int i = 0; i < x->n; i++) {
             int64_t *upto = ARENA_ARRAY(a, int64_t, x->te->n_size + 1);
-            int g = x->part[i];
+            int g = x->group_of[i];
             TeExtent domain = rplan_domain(a, x->te, &x->group[i]);
             Problem all = x->problem[g];
             if (!rplan_upto(s, split, g, i, upto)) continue;

@@ -121,7 +121,7 @@ static int64_t partial_bytes(const RPlan *plan, int group) {
     int64_t most = 0;
     for (int i = 0; i < plan->n; i++) {
         int64_t bytes = rplan_partial_bytes(plan, i);
-        if (rplan_part(plan, i) == group && bytes > most) most = bytes;
+        if (rplan_group_of(plan, i) == group && bytes > most) most = bytes;
     }
     return round_up(most);
 }

@@ -110,7 +110,7 @@ static Given any_split(Trip *t, TeDecisions *decisions, const int64_t *within, R
         for (int s = 0; s < t->te->n_size; s++)
             upto[s] = upto[s] < within[s] ? upto[s] : within[s];
         rplan_extend(t->arena, p, 1);
-        p->part[p->n] = g;
+        p->group_of[p->n] = g;
         p->group[p->n] = p->group[g];
         x.upto[p->n] = upto;
         if (any_program(t, p, g, upto, rng, p->n)) p->n++;
@@ -125,7 +125,7 @@ static void add_choice(Trip *t, RSelector *s, const Given *x, int split, int pro
     *c = (RChoice){ARENA_ARRAY(t->arena, int64_t, s->n_measure + 1), split,
                    ARENA_ARRAY(t->arena, int, p->n_group + 1)};
     for (int g = 0; g < p->n_group; g++)
-        c->program[g] = program >= p->n_group && p->part[program] == g ? program : g;
+        c->program[g] = program >= p->n_group && p->group_of[program] == g ? program : g;
     for (int m = 0; m < s->n_measure; m++) {
         const TeExpr *e = s->measure[m].expr;
         bool bounds = e->kind == TE_SIZE && p->n_group > 0;

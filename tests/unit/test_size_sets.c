@@ -82,7 +82,7 @@ static void test_as_few_as_needed(void **state) {
     assert_in_range(set.n_program, 2, RPLAN_SET / 2);     /* others gain nearly nothing */
     plan(products);
     assert_in_range(set.n_program, 2, RPLAN_SET);
-    for (int i = set.n_group; i < set.n_program; i++) assert_int_equal(set.plans[i].part, 0);
+    for (int i = set.n_group; i < set.n_program; i++) assert_int_equal(set.plans[i].group, 0);
 }
 
 /* One program is all there is where it loses less than 5 % at every size, and only there.  */
@@ -127,7 +127,7 @@ static void test_equal_kernels_are_emitted_once(void **state) {
     RPlan *p = &whole.rplan;
     rplan_extend(arena, p, 1);            /* the first of those for some sizes once more */
     int last = p->n++, same = p->n_group;
-    p->part[last] = 0;
+    p->group_of[last] = 0;
     p->group[last] = p->group[same];
     p->problem[last] = p->problem[same];
     p->prog[last] = p->prog[same];
@@ -316,7 +316,7 @@ static void check_whole(void) {
         for (int k = 0; k < sets; k++) {
             KernelTaken t = cg_taken(&build.program, size[k]);
             const KernelChoice *c = &build.program.choice[i];
-            tried |= t.strategy == c->strategy && cg_program(&build.program, t, c->part) == i;
+            tried |= t.strategy == c->strategy && cg_program(&build.program, t, c->group) == i;
         }
         if (!tried && i >= set.n_group) fail_msg("program %d is taken at no sizes", i);
     }

@@ -82,7 +82,7 @@ static void near_plans_of_each_size(const char *sizes, const char *op, int64_t f
         int most = 1;
         for (int g = 0; g < x->n_group; g++) {
             int n = 0;
-            for (int i = 0; i < x->n_program; i++) n += x->plans[i].part == g;
+            for (int i = 0; i < x->n_program; i++) n += x->plans[i].group == g;
             if (n > most) most = n;
         }
         programs += most;
