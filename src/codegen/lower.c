@@ -60,7 +60,7 @@ static void lower_sums(FormBuilder *b, Lowered *l) {
     if (l->r->tail > 0) {
         l->launch.span = RPROG_MEETING * l->vec;
         l->launch.block[0] = RPROG_MEETING;
-        l->launch.grid[0] = l->r->tail * rprog_tail_pieces(l->r, l->launch.span);
+        l->launch.grid[0] = l->r->tail * rprog_tail_adders(l->r, l->launch.span);
     }
     if (l->r->tail == 0) lower_domain(b->arena, l, RPROG_MEETING, l->vec);
     if (lower_empty(l->p)) return;

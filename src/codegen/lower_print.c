@@ -119,7 +119,7 @@ static void print_loop(const Lowered *l, const Node *n, Buf *out) {
         break;
     case LOOP_SEGMENTS:
         buf_printf(out, ": the last %d tiles by %d blocks of %lld steps", (int)r->tail,
-                   (int)r->units, (long long)rprog_unit_steps(l->p, r));
+                   (int)r->tail_blocks, (long long)rprog_tail_steps(l->p, r));
         break;
     case LOOP_ROWS: buf_printf(out, ": %lld", (long long)n->loop.count); break;
     case LOOP_OUTPUTS:

@@ -1,8 +1,8 @@
 #include "codegen/blocks.h"
 
 /* Tiles whose k-steps are dealt out to several blocks (stream-K): a block goes through the tiles
- * that it has steps of, partial sums lie in the workspace by unit and tile, and a second kernel
- * adds them in order of the unit.  */
+ * that it has steps of, partial sums lie in the workspace by block and tile, and a second kernel
+ * adds them in order of the block.  */
 
 static long long full_tiles(const Kernel *k) {
     return rprog_blocks(k->l->p, k->l->r) - k->l->r->tail;
@@ -17,7 +17,7 @@ void reduce_tail_segments(Kernel *k) {
     Cg *cg = k->cg;
     const RProg *r = k->l->r;
     long long steps = k->c.steps, full = full_tiles(k), all = full + r->tail;
-    long long each = rprog_unit_steps(k->l->p, r);
+    long long each = rprog_tail_steps(k->l->p, r);
     cg_line(cg, "// segments: k-steps of the last %d of %lld tiles, %lld to a block", (int)r->tail,
             all, each);
     cg_line(cg, "const int u = (int)blockIdx.x - %lld;", full);
@@ -43,17 +43,17 @@ void reduce_tail_elements(Kernel *k) {
     const Problem *p = k->l->p;
     const RProg *r = k->l->r;
     Elements *at = &k->at;
-    long long steps = rprog_tiles(p, r, AX_K), each = rprog_unit_steps(p, r);
-    long long pieces = rprog_tail_pieces(r, k->l->launch.span);
+    long long steps = rprog_tiles(p, r, AX_K), each = rprog_tail_steps(p, r);
+    long long adders = rprog_tail_adders(r, k->l->launch.span);
     elements_order(k, k->l->vec);
     cg_line(cg, "// elements: %d at a time, of tiles that several blocks have steps of", at->vec);
     cg_line(cg, "constexpr int BM = %d, BN = %d;", (int)r->block.extent[AX_M],
             (int)r->block.extent[AX_N]);
     sums_pointer(k, "");
-    cg_line(cg, "const int y = blockIdx.x / %lldu;", pieces);
+    cg_line(cg, "const int y = blockIdx.x / %lldu;", adders);
     cg_line(cg, "const unsigned number = y + %lld;", full_tiles(k));
     place_tile(k, "number");
-    cg_line(cg, "const int at = blockIdx.x %% %lldu * %lld + threadIdx.x * %d;", pieces,
+    cg_line(cg, "const int at = blockIdx.x %% %lldu * %lld + threadIdx.x * %d;", adders,
             (long long)k->l->launch.span, at->vec);
     cg_line(cg, "const %s m = m0 + at / BN;", place_along(k, AX_M));
     cg_line(cg, "const %s n = n0 + at %% BN;", place_along(k, AX_N));

@@ -156,17 +156,18 @@ int sample_adding(Arena *a, const IndexMap *m, const BlockPoint *at, int n, int6
 
 int sample_tail(Arena *a, const Problem *p, const RProg *r, const int64_t *tile, int n,
                 int64_t span, int64_t **out) {
-    int64_t full = rprog_blocks(p, r) - r->tail, pieces = span ? rprog_tail_pieces(r, span) : 0;
-    int64_t *id = *out = ARENA_ARRAY(a, int64_t, n * (pieces > r->units ? pieces : r->units) + 1);
+    int64_t full = rprog_blocks(p, r) - r->tail, adders = span ? rprog_tail_adders(r, span) : 0;
+    int64_t most = adders > r->tail_blocks ? adders : r->tail_blocks;
+    int64_t *id = *out = ARENA_ARRAY(a, int64_t, n * most + 1);
     int count = 0;
     for (int i = 0; i < n; i++) {
         int64_t first = tile[i], last = first, t = tile[i] - full;
         if (t < 0 && span) continue;
         if (span) {
-            first = t * pieces;
-            last = first + pieces - 1;
+            first = t * adders;
+            last = first + adders - 1;
         } else if (t >= 0) {
-            rprog_tail_units(p, r, t, &first, &last);
+            rprog_tail_blocks(p, r, t, &first, &last);
             first += full;
             last += full;
         }

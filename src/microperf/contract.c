@@ -18,7 +18,7 @@ enum { PHASES = 4 };
 /* Bytes of partial sums.  */
 static double sum_bytes(const Problem *p, const RProg *r) {
     if (r->tail == 0) return (double)rprog_workspace(p, r);
-    return (double)rprog_tail_parts(p, r) * (double)rprog_tail_slot(p, r);
+    return (double)rprog_tail_partials(p, r) * (double)rprog_tail_slot(p, r);
 }
 
 static int phases_of(const Model *m, const RProg *r, double blocks, double steps, double parts,
@@ -34,7 +34,7 @@ static int phases_of(const Model *m, const RProg *r, double blocks, double steps
     return n;
 }
 
-/* The blocks of the grid in the order in which they run; units of the tail behind the rest.  */
+/* The blocks of the grid in the order in which they run; those of the tail behind the rest.  */
 static int grid_phases(const Model *m, const RProg *r, double store_bytes, Phase out[PHASES]) {
     const Problem *p = m->p;
     double tiles = (double)rprog_blocks(p, r), steps = (double)rprog_tiles(p, r, AX_K);
@@ -45,8 +45,8 @@ static int grid_phases(const Model *m, const RProg *r, double store_bytes, Phase
     double sums = sum_bytes(p, r), full = tiles - r->tail;
     double of_tile = full > 0 ? greater(store_bytes - sums, 0) / full : 0;
     int n = phases_of(m, r, full, steps, 1, of_tile, out);
-    double parts = whole((double)rprog_tail_parts(p, r) / r->units);
-    return n + phases_of(m, r, r->units, (double)rprog_unit_steps(p, r), parts, sums / r->units,
+    double blocks = r->tail_blocks, each = whole((double)rprog_tail_partials(p, r) / blocks);
+    return n + phases_of(m, r, blocks, (double)rprog_tail_steps(p, r), each, sums / blocks,
                          out + n);
 }
 
@@ -209,7 +209,7 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
     double sums = (slices - 1) * s->warps / slices * mp_lane_sums(m, r) * words;
     double through[2] = {0, 0};            /* wavefronts of stores that go through shared memory */
     double parts = r->split;              /* per tile */
-    if (r->tail > 0) parts += (double)(rprog_tail_parts(p, r) - r->tail) / tiles;
+    if (r->tail > 0) parts += (double)(rprog_tail_partials(p, r) - r->tail) / tiles;
     if (r->via != VIA_DIRECT) {
         double pieces = s->warps * r->warp.extent[AX_M] / r->thread.extent[AX_M];
         sums = 0;                         /* of slices: they meet there */
@@ -314,7 +314,7 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     StepCounts c;
     mp_step_counts(m, r, memo, &c);
     Step s = mp_step(m, r, &c);
-    double tiles = (double)rprog_blocks(p, r), blocks = tiles * r->split - r->tail + r->units;
+    double tiles = (double)rprog_blocks(p, r), blocks = tiles * r->split - r->tail + r->tail_blocks;
     double all_steps = (double)rprog_tiles(p, r, AX_K);
     *out = (Estimate){.blocks = (int64_t)blocks, .blocks_per_sm = r->blocks_per_sm};
     fill_counts(m, r, &s, &c, tiles, out);

@@ -245,7 +245,7 @@ static void tell_grid(const Story *s) {
         long long tiles = (long long)rprog_blocks(s->p, r);
         buf_printf(s->out, "; of %lld tiles the last %d would fill a part of a wave, so their "
                    "k-steps are dealt out to %d blocks, %lld to each", tiles, (int)r->tail,
-                   (int)r->units, (long long)rprog_unit_steps(s->p, r));
+                   (int)r->tail_blocks, (long long)rprog_tail_steps(s->p, r));
     }
     if (r->group > 0) {
         buf_printf(s->out, "; tiles in groups of %d rows, so that a wave shares panels in L2",

@@ -103,7 +103,7 @@ static void tell_stores(const Model *m, const RProg *r, Buf *out) {
                    (int)r->thread.extent[AX_N], (int)r->thread.extent[AX_M]);
     }
     double share = r->split > 1 ? 0 : 1 - r->tail / (double)rprog_blocks(p, r);
-    double sums = r->tail > 0 ? (double)(rprog_tail_parts(p, r) * rprog_tail_slot(p, r))
+    double sums = r->tail > 0 ? (double)(rprog_tail_partials(p, r) * rprog_tail_slot(p, r))
                               : (double)rprog_workspace(p, r);
     double least = (sums + (double)p->out_bytes * share) / SECTOR;
     buf_printf(out, "  stores: %d element%s at once, ", r->store_vec, r->store_vec > 1 ? "s" : "");

@@ -61,7 +61,7 @@ void mp_summary(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
     if (slices > 1) buf_printf(out, ", %d warps along k", slices);
     if (r->split > 1) buf_printf(out, ", k split by %d", (int)r->split);
     if (r->tail > 0)
-        buf_printf(out, ", last %d tiles by %d blocks", (int)r->tail, (int)r->units);
+        buf_printf(out, ", last %d tiles by %d blocks", (int)r->tail, (int)r->tail_blocks);
     if (r->grid != GRID_TILES)
         buf_puts(out, r->grid == GRID_PINGPONG ? ", pingpong" : ", persistent");
     if (r->cluster > 1) buf_printf(out, ", clusters of %d", r->cluster);

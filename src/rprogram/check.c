@@ -210,7 +210,7 @@ static const char *check_grid(const Case *c) {
 /* Tiles whose k-steps are dealt out to several blocks.  */
 static const char *check_tail(const Case *c) {
     const RProg *r = c->r;
-    if (r->tail == 0 && r->units == 0) return NULL;
+    if (r->tail == 0 && r->tail_blocks == 0) return NULL;
     if (r->split != 1) return "a tail goes with `split 1` only";
     if (!rprog_static(c->p)) return "a tail needs static sizes";
     if (r->block.extent[AX_K] != r->warp.extent[AX_K]) {
@@ -220,11 +220,11 @@ static const char *check_tail(const Case *c) {
     if (r->tail < 1 || r->tail > tiles) return "tail is not in 1..tiles";
     if (r->store_vec * c->p->acc_bytes > PIECE_MAX) return "a store to the workspace is too wide";
     if ((double)tiles * (double)steps > INT32_MAX / 2) return "a tail has too many k-steps";
-    int64_t all = r->tail * steps;
-    if (r->units < 1 || r->units > all || ceil_div(all, rprog_unit_steps(c->p, r)) != r->units) {
-        return "a unit of the tail has no k-steps";
+    int64_t all = r->tail * steps, blocks = r->tail_blocks;
+    if (blocks < 1 || blocks > all || ceil_div(all, rprog_tail_steps(c->p, r)) != blocks) {
+        return "a block of the tail has no k-steps";
     }
-    if ((double)(tiles - r->tail + r->units) > c->dev->limits.grid_max.value) {
+    if ((double)(tiles - r->tail + blocks) > c->dev->limits.grid_max.value) {
         return "the grid is larger than the device allows";
     }
     return NULL;
@@ -293,7 +293,8 @@ const char *rprog_check(const Problem *p, const Device *dev, const RProg *r) {
         if (r->cluster) return "only units of warpgroups have clusters";
         if (r->grid != GRID_TILES) return "only units of warpgroups stay for several tiles";
     }
-    if (r->skeleton != SK_CONTRACT && (r->tail || r->units)) return "only `contract` has a tail";
+    if (r->skeleton != SK_CONTRACT && (r->tail || r->tail_blocks))
+        return "only `contract` has a tail";
     if ((why = check_extents(&c)) || (why = check_unit(&c))) return why;
     if ((why = rprog_meeting_check(p, r))) return why;
     if (r->late && !rprog_may_fetch_ahead(dev, r)) return "no fragments could be read sooner";

@@ -8,33 +8,33 @@ int64_t rprog_blocks(const Problem *p, const RProg *r) {
 }
 
 int rprog_resident(const Problem *p, const Device *dev, const RProg *r) {
-    int64_t blocks = rprog_blocks(p, r) * r->split - r->tail + r->units;
+    int64_t blocks = rprog_blocks(p, r) * r->split - r->tail + r->tail_blocks;
     int64_t sms = (int64_t)dev->limits.sm_count.value;
     if (blocks > r->blocks_per_sm * sms) return r->blocks_per_sm;
     return blocks > sms ? (int)ceil_div(blocks, sms) : 1;
 }
 
-int64_t rprog_unit_steps(const Problem *p, const RProg *r) {
-    return ceil_div(r->tail * rprog_tiles(p, r, AX_K), r->units);
+int64_t rprog_tail_steps(const Problem *p, const RProg *r) {
+    return ceil_div(r->tail * rprog_tiles(p, r, AX_K), r->tail_blocks);
 }
 
-/* Every end of a unit or of a tile ends a part; in `both` places the two fall together.  */
-int64_t rprog_tail_parts(const Problem *p, const RProg *r) {
-    int64_t steps = rprog_tiles(p, r, AX_K), each = rprog_unit_steps(p, r);
+/* Every end of a block or of a tile ends one; in `both` places the two fall together.  */
+int64_t rprog_tail_partials(const Problem *p, const RProg *r) {
+    int64_t steps = rprog_tiles(p, r, AX_K), each = rprog_tail_steps(p, r);
     int64_t both = (r->tail - 1) / (each / gcd64(each, steps));
-    return (int64_t)r->tail + r->units - 1 - both;
+    return (int64_t)r->tail + r->tail_blocks - 1 - both;
 }
 
 int64_t rprog_tail_slot(const Problem *p, const RProg *r) {
     return (int64_t)r->block.extent[AX_M] * r->block.extent[AX_N] * p->acc_bytes;
 }
 
-int64_t rprog_tail_pieces(const RProg *r, int64_t span) {
+int64_t rprog_tail_adders(const RProg *r, int64_t span) {
     return ceil_div((int64_t)r->block.extent[AX_M] * r->block.extent[AX_N], span);
 }
 
-void rprog_tail_units(const Problem *p, const RProg *r, int64_t t, int64_t *first, int64_t *last) {
-    int64_t steps = rprog_tiles(p, r, AX_K), each = rprog_unit_steps(p, r);
+void rprog_tail_blocks(const Problem *p, const RProg *r, int64_t t, int64_t *first, int64_t *last) {
+    int64_t steps = rprog_tiles(p, r, AX_K), each = rprog_tail_steps(p, r);
     *first = t * steps / each;
     *last = ((t + 1) * steps - 1) / each;
 }
@@ -46,7 +46,7 @@ bool rprog_workspace_fixed(const Problem *p, const RProg *r) {
 }
 
 int64_t rprog_workspace(const Problem *p, const RProg *r) {
-    if (r->tail > 0) return ((int64_t)r->tail + r->units - 1) * rprog_tail_slot(p, r);
+    if (r->tail > 0) return ((int64_t)r->tail + r->tail_blocks - 1) * rprog_tail_slot(p, r);
     if (r->stats == STATS_PARTS) return rprog_stats_workspace(p, r);
     if (r->split <= 1) return 0;
     if (r->skeleton == SK_ROW) return rprog_row_workspace(p, r);
@@ -122,7 +122,7 @@ static int64_t load_words(const Problem *p, const Device *dev, const RProg *r, i
 }
 
 static int64_t expected_registers(const Problem *p, const Device *dev, const RProg *r) {
-    /* SLACK: what matrix units leave below the limit; TAIL: the segment of a unit.  */
+    /* SLACK: what matrix units leave below the limit; TAIL: the segment of a block.  */
     enum { FIXED = 22, SLACK = 4, TAIL = 4 };
     int64_t limit = (int64_t)dev->limits.registers_per_thread.value;
     if (r->skeleton == SK_STREAM) {

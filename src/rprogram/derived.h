@@ -308,12 +308,12 @@ int rprog_resident(const Problem *p, const Device *dev, const RProg *r);
 int64_t rprog_workspace(const Problem *p, const RProg *r);            /* of partial sums, bytes */
 /* Are they several arrays, which lie as at the sizes that are planned for also at smaller ones?  */
 bool rprog_workspace_fixed(const Problem *p, const RProg *r);
-/* tail > 0: k-steps of a unit; the units that share tile t of the tail, the first and the last.  */
-int64_t rprog_unit_steps(const Problem *p, const RProg *r);
-/* Parts of tiles that units have; bytes of one part's partial sums.  */
-int64_t rprog_tail_parts(const Problem *p, const RProg *r);
+/* tail > 0: k-steps of a block of the tail; the blocks that share its tile t, first and last.  */
+int64_t rprog_tail_steps(const Problem *p, const RProg *r);
+/* Partial tiles that they make; bytes of the sums of one.  */
+int64_t rprog_tail_partials(const Problem *p, const RProg *r);
 int64_t rprog_tail_slot(const Problem *p, const RProg *r);
 /* Blocks of the adding kernel for one tile, each of `span` elements of it.  */
-int64_t rprog_tail_pieces(const RProg *r, int64_t span);
-void rprog_tail_units(const Problem *p, const RProg *r, int64_t t, int64_t *first, int64_t *last);
+int64_t rprog_tail_adders(const RProg *r, int64_t span);
+void rprog_tail_blocks(const Problem *p, const RProg *r, int64_t t, int64_t *first, int64_t *last);
 #endif

@@ -6,7 +6,7 @@
 /* Blocks of clusters are launched together.  */
 int64_t rprog_launched(const Problem *p, const Device *dev, const RProg *r) {
     int64_t tiles = rprog_blocks(p, r), together = rprog_cluster(r);
-    if (!rprog_persistent(r)) return tiles - r->tail + r->units;
+    if (!rprog_persistent(r)) return tiles - r->tail + r->tail_blocks;
     double sms = dev->limits.sm_count.value, reached = rprog_cluster_sms(dev, r);
     int64_t slots = (int64_t)(reached < sms ? reached : sms) * r->blocks_per_sm;
     slots -= slots % together;

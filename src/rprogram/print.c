@@ -111,7 +111,7 @@ static void print_value(Buf *out, PlanKey key, const Problem *p, const RProg *r,
         break;
     case KEY_SPLIT:
         buf_printf(out, "%d", (int)r->split);
-        if (r->tail > 0) buf_printf(out, " tail %d units %d", (int)r->tail, (int)r->units);
+        if (r->tail > 0) buf_printf(out, " tail %d units %d", (int)r->tail, (int)r->tail_blocks);
         if (r->skeleton == SK_COLUMN && rprog_meets(r)) buf_printf(out, " lanes %d", r->lanes);
         break;
     case KEY_STATS:

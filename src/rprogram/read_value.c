@@ -197,7 +197,7 @@ static Status read_slices(Reader *r, RProg *x) {
         s = reader_int(r, 1, INT32_MAX, &u);
     x->split = (int32_t)v;
     x->tail = (int32_t)t;
-    x->units = (int32_t)u;
+    x->tail_blocks = (int32_t)u;
     return s;
 }
 

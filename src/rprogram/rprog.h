@@ -11,10 +11,10 @@
  *   1 each slice stores its partial sums to the workspace [split][B][M][N] in the accumulation
  *   type and a second kernel adds them in order of s and does the epilogue.
  * - tail > 0 (stream-K): the last `tail` tiles in raster order have no block of their own; their
- *   k-steps, one tile behind the other, are dealt out to `units` blocks behind the others in grid
- *   x, block u taking steps [u*q, min((u+1)*q, all)), q = ceil(all / units).  A block that has
- *   all steps of a tile computes it as any other; else it stores partial sums of block.m x
- *   block.n to slot u + t of the workspace, t the tile's number in the tail (what the blocks have
+ *   k-steps, one tile behind the other, are dealt out to `tail_blocks` blocks behind the others
+ *   in grid x, block u taking steps [u*q, min((u+1)*q, all)), q = ceil(all / tail_blocks).  A block
+ *   that has all steps of a tile computes it as any other; else it stores partial sums of block.m
+ *   x block.n to slot u + t of the workspace, t the tile's number in the tail (what the blocks have
  *   of the tiles is a staircase, so no two share a slot).  A second kernel adds the slots of a
  *   tile in order of u and does the epilogue.  split == 1, warp.k == block.k, and store_vec
  *   sums are at most 16 bytes.
@@ -332,7 +332,8 @@ typedef struct {
     int32_t split;
     RowStats stats;           /* of `contract` with Problem.stats: what blocks have of rows */
     uint8_t lanes;            /* rprog_meets: neighbouring threads that make one result of parts */
-    int32_t tail, units;      /* of `contract`: tiles whose k-steps are dealt out, to how many */
+    int32_t tail;             /* of `contract`: tiles whose k-steps are dealt out ... */
+    int32_t tail_blocks;      /* ... to so many */
     RowKeep keep;             /* of `row` */
     int16_t threads;
     int16_t blocks_per_sm;    /* promised to the compiler as far as the grid has them */

@@ -253,23 +253,23 @@ void build_scale_out(Builder *b, RProg *r) {
 }
 
 /* The k-steps of the tiles behind the last whole wave are dealt out so that every SM gets as many.
- * Worth a try where tiles leave SMs idle and units get some steps each; where tiles are few, slices
- * of K do as well.  */
+ * Worth a try where tiles leave SMs idle and blocks get some steps each; where tiles are few,
+ * slices of K do as well.  */
 static void with_tail(Builder *b, const RProg *r) {
     enum { LEAST_STEPS = 4, FEW = 4 };
     const double busy = 0.9;
     int64_t sms = (int64_t)b->sms, tiles = rprog_blocks(b->p, r), tail = tiles % sms;
     int64_t steps = rprog_tiles(b->p, r, AX_K), all = tail * steps;
-    int64_t units = all / LEAST_STEPS < sms ? all / LEAST_STEPS : sms;
+    int64_t blocks = all / LEAST_STEPS < sms ? all / LEAST_STEPS : sms;
     bool shared = r->block.extent[AX_K] != r->warp.extent[AX_K];
     shared |= r->load[0].region || r->load[1].region;
     shared |= rprog_warpgroups(b->dev, r);
-    if (r->split > 1 || shared || units <= tail || tiles * FEW < sms) return;
+    if (r->split > 1 || shared || blocks <= tail || tiles * FEW < sms) return;
     if (wave_efficiency(b, tiles) >= busy || (double)tiles * (double)steps > INT32_MAX / 2) return;
     RProg x = *r;
     x.tail = (int32_t)tail;
-    x.units = (int32_t)units;
-    x.units = (int32_t)ceil_div(all, rprog_unit_steps(b->p, &x));
+    x.tail_blocks = (int32_t)blocks;
+    x.tail_blocks = (int32_t)ceil_div(all, rprog_tail_steps(b->p, &x));
     while (x.store_vec * b->p->acc_bytes > PIECE_MAX) x.store_vec /= 2;
     rprog_derive(b->p, b->dev, &x);
     Reject why = broken_limit(b, &x);

@@ -224,7 +224,7 @@ static void launches_as_planned(Arena *a) {
         const RProg *r = &c.plan.prog[0];
         const KernelLaunch *k = &c.program.kernel[0];
         assert_int_equal(k->dynamic_smem, r->smem);
-        assert_int_equal(k->grid[0], rprog_blocks(p, r) - r->tail + r->units);
+        assert_int_equal(k->grid[0], rprog_blocks(p, r) - r->tail + r->tail_blocks);
         assert_int_equal(k->grid[1], r->split);
         assert_int_equal(k->block[0], r->threads);
         assert_int_equal(c.program.n_kernel, r->split > 1 || r->tail > 0 ? 2 : 1);

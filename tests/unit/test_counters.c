@@ -148,7 +148,7 @@ static double asked_loads(const KernelCase *c, const Problem *p, const RProg *r)
             reads += r->warp.extent[own] / 8 * (bytes / 16); /* each matrix is a request */
         else reads += rprog_fragment_reads(p, c->dev, r, side);
     }
-    double parts = blocks + (r->tail > 0 ? (double)(rprog_tail_parts(p, r) - r->tail) : 0);
+    double parts = blocks + (r->tail > 0 ? (double)(rprog_tail_partials(p, r) - r->tail) : 0);
     if (rprog_matrix(c->dev, r) && rprog_fetched_ahead(c->dev, r, 0))
         steps += parts / blocks * r->split * r->thread.extent[AX_K] / r->warp.extent[AX_K];
     return blocks * (warps * steps * reads + sums) + parts * warps * piece_loads(p, r);

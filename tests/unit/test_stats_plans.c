@@ -192,7 +192,7 @@ static void test_rules(void **state) {
     BREAK(r.stats = STATS_NONE, "rows are")
     BREAK(r.stats = STATS_WHOLE, "all columns")
     BREAK(r.split = 2; r.store_vec = 1; r.via = VIA_DIRECT, "all k-steps")
-    BREAK(r.tail = 1; r.units = 1; r.store_vec = 1, "all k-steps")
+    BREAK(r.tail = 1; r.tail_blocks = 1; r.store_vec = 1, "all k-steps")
     BREAK(r.warp.extent[AX_K] /= 2; r.unroll /= 2, "share")
 #undef BREAK
     Problem many = *p;

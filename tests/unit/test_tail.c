@@ -72,12 +72,12 @@ static bool pick_tail(KernelCase *c, uint64_t seed) {
     return true;
 }
 
-/* Is every unit's range as the contract says, and each tile's cover whole?  */
+/* Is every block's range as the contract says, and each tile's cover whole?  */
 static void check_cover(const Problem *p, const RProg *r) {
-    int64_t steps = rprog_tiles(p, r, AX_K), each = rprog_unit_steps(p, r), parts = 0, slot = -1;
+    int64_t steps = rprog_tiles(p, r, AX_K), each = rprog_tail_steps(p, r), parts = 0, slot = -1;
     for (int64_t t = 0; t < r->tail; t++) {
         int64_t first, last, covered = 0;
-        rprog_tail_units(p, r, t, &first, &last);
+        rprog_tail_blocks(p, r, t, &first, &last);
         for (int64_t u = first; u <= last; u++) {
             int64_t from = u * each, to = from + each;
             if (from < t * steps) from = t * steps;
@@ -89,10 +89,10 @@ static void check_cover(const Problem *p, const RProg *r) {
             parts++;
         }
         assert_int_equal(covered, steps);
-        assert_in_range(last, first, r->units - 1);
+        assert_in_range(last, first, r->tail_blocks - 1);
     }
-    assert_int_equal(parts, rprog_tail_parts(p, r));
-    assert_int_equal(slot + 1, r->units + r->tail - 1);
+    assert_int_equal(parts, rprog_tail_partials(p, r));
+    assert_int_equal(slot + 1, r->tail_blocks + r->tail - 1);
     assert_int_equal(rprog_workspace(p, r), (slot + 1) * rprog_tail_slot(p, r));
 }
 
@@ -240,8 +240,8 @@ static void test_rules(void **state) {
     BREAK(r.split = 2; r.store_vec = 1, "split 1")
     BREAK(r.tail = 0, "tail is not")
     BREAK(r.tail = (int32_t)rprog_blocks(p, &r) + 1, "tail is not")
-    BREAK(r.units = 0, "no k-steps")
-    BREAK(r.units = 100000, "no k-steps")
+    BREAK(r.tail_blocks = 0, "no k-steps")
+    BREAK(r.tail_blocks = 100000, "no k-steps")
 #undef BREAK
     RPlanOptions none = {.workspace_limit = 0};
     RProgSet set;
@@ -279,7 +279,7 @@ static void test_choice(void **state) {
         if (!shape[i].tail) continue;
         Estimate with, without;
         RProg whole = *r;
-        whole.tail = whole.units = 0;
+        whole.tail = whole.tail_blocks = 0;
         mp_estimate(&c.plan.problem[0], r, dev, &with);
         mp_estimate(&c.plan.problem[0], &whole, dev, &without);
         assert_true(with.us < without.us);
