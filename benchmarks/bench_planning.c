@@ -27,7 +27,7 @@ static int plan(const Device *dev, const char *file) {
     CompileOptions o = {.workspace_limit = -1};
     if (file_read(a, &d, file, 1 << 26, &text, &len)) return fail(file, &d);
     clock_t start = clock();
-    if (te_parse(a, &d, file, text, len, NULL, NULL, 0, &te)) return fail(file, &d);
+    if (te_parse(a, &d, (DiagText){file, text, len}, NULL, NULL, &te)) return fail(file, &d);
     clock_t parsed = clock();
     if (compile_plan(a, &d, te, dev, &o, &set)) return fail(file, &d);
     compile_choose(a, &set, 0, &whole);
@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
     size_t len;
     const char *file = arena_printf(a, "profiles/%s.json", argv[1]);
     if (file_read(a, &d, file, 1 << 22, &text, &len) ||
-        hal_profile_read(a, &d, file, text, len, &dev))
+        hal_profile_read(a, &d, (DiagText){file, text, len}, &dev))
         return fail(file, &d);
     int failed = 0;
     for (int i = 2; i < argc; i++) failed |= plan(dev, argv[i]);

@@ -162,7 +162,7 @@ static void of_library(Arena *a, const Device *dev, const PlanSet *set, const Me
                       .n = 1, .n_group = 1, .align = 16};
         Diag quiet = diag_new(a);
         Estimate e = {0};
-        if (rprog_read(a, &quiet, "library", text, strlen(text), dev, &plan) == ST_OK) {
+        if (rprog_read(a, &quiet, diag_text("library", text), dev, &plan) == ST_OK) {
             prog = plan.prog[0];
             rprog_derive(p, dev, &prog);
             mp_estimate(p, &prog, dev, &e);
@@ -191,7 +191,7 @@ static bool predict(Arena *a, const Device *dev, const MeasuredRow *r, Predictio
         out->why = "no expression for this operator";
         return false;
     }
-    Status s = te_parse(a, &d, "row", buf_str(&text), text.len, NULL, NULL, 0, &te);
+    Status s = te_parse(a, &d, (DiagText){"row", buf_str(&text), text.len}, NULL, NULL, &te);
     if (!s) s = compile_plan(a, &d, te, dev, &o, &set);
     if (s) {
         const DiagMessage *m = diag_first_error(&d);

@@ -99,7 +99,7 @@ static double static_us(const Bench *b, const Te *te, const char *file, const ch
     WholePlan whole;
     Estimate e;
     CompileOptions o = {.top = 1, .align = 16, .workspace_limit = -1};
-    if (te_parse(a, &d, file, text, strlen(text), NULL, define, n, &fixed) ||
+    if (te_parse(a, &d, diag_text(file, text), NULL, &(TeDefines){define, n}, &fixed) ||
         compile_plan(a, &d, fixed, dev, &o, &set))
         stop(&d, file);
     compile_choose(a, &set, 0, &whole);
@@ -150,7 +150,7 @@ static void run_op(const Bench *b, const char *file, const Device *dev) {
     WholePlan whole;
     CompileOptions o = {.top = 1, .align = 16, .workspace_limit = -1};
     if (file_read(a, &d, file, 1 << 20, &text, &len) ||
-        te_parse(a, &d, file, text, len, NULL, NULL, 0, &te))
+        te_parse(a, &d, (DiagText){file, text, len}, NULL, NULL, &te))
         stop(&d, file);
     clock_t start = clock();
     if (compile_plan(a, &d, te, dev, &o, &set)) stop(&d, file);

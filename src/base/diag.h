@@ -7,6 +7,7 @@
 #define ROLLER_BASE_DIAG_H
 #include "base/buf.h"
 #include "base/status.h"
+#include <string.h>
 
 enum { DIAG_MAX = 20 };
 typedef enum { DIAG_ERROR, DIAG_WARNING } DiagKind;
@@ -44,6 +45,18 @@ typedef struct {
     const char *file, *text;
     size_t len, pos;
 } DiagPlace;
+
+/* A text to read, and the file's name in messages.  */
+typedef struct {
+    const char *file, *text;
+    size_t len;
+} DiagText;
+static inline DiagText diag_text(const char *file, const char *text) {
+    return (DiagText){file, text, strlen(text)};
+}
+static inline DiagPlace diag_place(DiagText t, size_t pos) {
+    return (DiagPlace){t.file, t.text, t.len, pos};
+}
 
 Diag diag_new(Arena *a);
 /* Adds an error and returns `status`, so that `return diag_error(...)` reads well.  */

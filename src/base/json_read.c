@@ -253,10 +253,9 @@ static Status read_items(Reader *r, json_t *into, int depth) {
     }
 }
 
-Status json_read(Arena *a, Diag *d, Status status, const char *file, const char *text, size_t len,
-                 size_t max_len, json_t **out) {
-    Reader r = {a, d, status, {file, text, len, 0}};
-    if (len > max_len) {
+Status json_read(Arena *a, Diag *d, Status status, DiagText text, size_t max_len, json_t **out) {
+    Reader r = {a, d, status, diag_place(text, 0)};
+    if (text.len > max_len) {
         r.at.text = NULL;
         return diag_error(d, status, "json", r.at, "more than %zu bytes of JSON", max_len);
     }
@@ -267,7 +266,7 @@ Status json_read(Arena *a, Diag *d, Status status, const char *file, const char 
     arena_defer(a, release, root);
     Status s = read_items(&r, root, 1);
     skip_blank(&r);
-    if (!s && r.at.pos < len) s = refuse(&r, "end of file expected");
+    if (!s && r.at.pos < text.len) s = refuse(&r, "end of file expected");
     if (!s) *out = root;
     return s;
 }

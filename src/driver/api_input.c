@@ -30,8 +30,8 @@ static Status parse(RollerCtx *ctx, void *user) {
     TeDefine *defines;
     Status s = read_defines(a, &ctx->diag, &c->o, &defines);
     if (s) return s;
-    s = te_parse(a, &ctx->diag, arena_strdup(a, c->file), c->text, c->len, c->o.op, defines,
-                 c->o.n_defines, &op->te);
+    s = te_parse(a, &ctx->diag, (DiagText){arena_strdup(a, c->file), c->text, c->len}, c->o.op,
+                 &(TeDefines){defines, c->o.n_defines}, &op->te);
     if (s) return s;
     Buf text = buf_new(a), access = buf_new(a);
     te_print(op->te, &text);
@@ -67,8 +67,8 @@ static Status parse_names(RollerCtx *ctx, void *user) {
     if (s) return s;
     Te **ops;
     int n;
-    s = te_parse_all(ctx->call, &ctx->diag, c->file, c->text, c->len, defines, c->o.n_defines,
-                     &ops, &n);
+    s = te_parse_all(ctx->call, &ctx->diag, (DiagText){c->file, c->text, c->len},
+                     &(TeDefines){defines, c->o.n_defines}, &ops, &n);
     if (s) return s;
     const char **names = ARENA_ARRAY(ctx->call, const char *, n);
     for (int i = 0; i < n; i++) names[i] = ops[i]->name;

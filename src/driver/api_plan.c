@@ -11,8 +11,7 @@ typedef struct {
     const RollerOp *op;
     const RollerProfile *profile;
     RollerPlanOptions o;
-    const char *file, *text;  /* plan text to read instead of planning, or NULL */
-    size_t len;
+    DiagText text;            /* of a plan to read instead of planning, or none */
     Arena *arena;
     RollerPlans *out;
 } PlanCall;
@@ -97,7 +96,7 @@ static Status plan(PlanCall *c, Watch *watch, Diag *d) {
     p->profile = (RollerProfile *)c->profile;
     p->options = c->o;
     p->options.arch = c->o.arch ? arena_strdup(a, c->o.arch) : NULL;
-    p->read = c->text != NULL;
+    p->read = c->text.text != NULL;
     CompileOptions o = {.top = c->o.top,
                         .align = c->o.align,
                         .workspace_limit = c->o.workspace_limit > 0 ? c->o.workspace_limit : -1,
@@ -118,9 +117,8 @@ static Status plan(PlanCall *c, Watch *watch, Diag *d) {
         dev = hal_device_plain(a, dev);
     }
     p->arch = dev->arch;
-    Status s = c->text ? compile_read_plan(a, d, c->op->te, dev, &o, c->file, c->text, c->len,
-                                           &p->set)
-                       : compile_plan(a, d, c->op->te, dev, &o, &p->set);
+    Status s = c->text.text ? compile_read_plan(a, d, c->op->te, dev, &o, c->text, &p->set)
+                            : compile_plan(a, d, c->op->te, dev, &o, &p->set);
     if (s == ST_PLAN_TEXT && o.static_smem)
         diag_hint(d, "kernels declare %.0f bytes of shared memory at most; launches may give more",
                   dev->limits.smem_per_block_optin.value);
@@ -156,10 +154,8 @@ static Status plan_and_explain(RollerCtx *ctx, void *user) {
 }
 
 Status plans_from_text(Arena *a, Diag *d, const RollerOp *op, const RollerProfile *p,
-                       const RollerPlanOptions *o, const char *file, const char *text, size_t len,
-                       RollerPlans **out) {
-    PlanCall c = {.op = op, .profile = p, .o = *o, .file = file, .text = text, .len = len,
-                  .arena = a};
+                       const RollerPlanOptions *o, DiagText text, RollerPlans **out) {
+    PlanCall c = {.op = op, .profile = p, .o = *o, .text = text, .arena = a};
     Status s = plan(&c, NULL, d);
     *out = c.out;
     return s;
@@ -190,8 +186,7 @@ RollerStatus roller_plan(RollerCtx *ctx, const RollerOp *op, const RollerProfile
 RollerStatus roller_plan_read(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
                               const char *text, size_t len, const char *file,
                               const RollerPlanOptions *o, RollerPlans **out) {
-    PlanCall c = {.op = op, .profile = p, .text = text, .len = len,
-                  .file = file ? file : "<plan>"};
+    PlanCall c = {.op = op, .profile = p, .text = {file ? file : "<plan>", text, len}};
     api_options(&c.o, sizeof c.o, o);
     return run_plan(ctx, &c, out);
 }

@@ -28,7 +28,7 @@ static Status made(RollerCtx *ctx, Arena *a, const char *json, size_t len, Rolle
     p->text = arena_strndup(a, json, len);
     p->len = len;
     p->file = "measured";
-    Status s = hal_profile_read(a, &ctx->diag, p->file, p->text, p->len, &p->dev);
+    Status s = hal_profile_read(a, &ctx->diag, (DiagText){p->file, p->text, p->len}, &p->dev);
     if (s) return s;
     cache_profile(ctx->call, p->dev, p->planning);
     *out = p;

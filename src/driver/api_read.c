@@ -62,8 +62,9 @@ static Status read_texts(RollerCtx *ctx, void *user) {
     if (!c->files.json || !c->files.cubin_len || !c->files.ptx_len)
         return diag_error(d, ST_USAGE, NULL, DIAG_NOWHERE,
                           "a kernel is read from description, cubin and PTX");
-    Status s = json_read(c->arena, d, ST_PLAN_TEXT, "STEM.json", c->files.json, c->files.json_len,
-                         MOST_JSON, &c->whole);
+    Status s = json_read(c->arena, d, ST_PLAN_TEXT,
+                         (DiagText){"STEM.json", c->files.json, c->files.json_len}, MOST_JSON,
+                         &c->whole);
     if (s) return s;
     const char *schema = text_of(c->whole, "schema");
     if (!schema || strcmp(schema, "roller-kernel") != 0)
@@ -184,7 +185,7 @@ static Status make(RollerCtx *ctx, void *user) {
     artefact_json((const RollerKernel *const[]){k}, 1, &json);
     k->json = buf_str(&json);
     json_t *made;
-    s = json_read(a, d, ST_INTERNAL, "STEM.json", json.text, json.len, json.len, &made);
+    s = json_read(a, d, ST_INTERNAL, (DiagText){"STEM.json", json.text, json.len}, json.len, &made);
     if (s) return s;
     if (!same(c->whole, c->target, made))
         return refuse(d, "is not what follows from its expression and plan");

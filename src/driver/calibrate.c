@@ -84,7 +84,7 @@ static Status time_one(Calibrating *c, Diag *d, const CalibrateOptions *o, int i
     int best;
     CompileOptions options = {.top = 1, .workspace_limit = -1};
     t->name = kernels[i].name;
-    Status s = te_parse(a, d, t->name, text, strlen(text), NULL, NULL, 0, &te);
+    Status s = te_parse(a, d, diag_text(t->name, text), NULL, NULL, &te);
     if (!s) s = compile_plan(a, d, te, &c->model, &options, &set);
     if (!s) s = compile_best(a, d, &set, 0, &(BuildOptions){.nvrtc = o->nvrtc}, &t->plan, &build);
     if (s) return s;

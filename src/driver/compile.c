@@ -96,10 +96,9 @@ static void keep_read(Arena *a, const Device *dev, const RPlan *p, PlanSet *out)
 }
 
 Status compile_read_plan(Arena *a, Diag *d, const Te *te, const Device *dev,
-                         const CompileOptions *o, const char *file, const char *text, size_t len,
-                         PlanSet *out) {
+                         const CompileOptions *o, DiagText text, PlanSet *out) {
     TeDecisions *decisions = ARENA_ARRAY(a, TeDecisions, RPLAN_SET);
-    int n = rprog_read_decisions(text, len, decisions, te->runtime ? RPLAN_SET : 1);
+    int n = rprog_read_decisions(text.text, text.len, decisions, te->runtime ? RPLAN_SET : 1);
     PlanSet *set = out;
     for (int i = 0; i < n; i++) {
         if (i > 0) set = set->other = ARENA_NEW(a, PlanSet);
@@ -108,7 +107,7 @@ Status compile_read_plan(Arena *a, Diag *d, const Te *te, const Device *dev,
     }
     WholePlan p;
     whole(a, out, &p);
-    Status s = rprog_read(a, d, file, text, len, dev, &p.rplan);
+    Status s = rprog_read(a, d, text, dev, &p.rplan);
     if (s) return s;
     const RPlan *read = &p.rplan;
     for (set = out; set; set = set->other, read = read->other) keep_read(a, dev, read, set);

@@ -85,8 +85,7 @@ Status compile_plan(Arena *a, Diag *d, const Te *te, const Device *dev, const Co
 void compile_choose(Arena *a, const PlanSet *set, int rank, WholePlan *out);
 /* Plan text instead of planning: a set of one rank.  */
 Status compile_read_plan(Arena *a, Diag *d, const Te *te, const Device *dev,
-                         const CompileOptions *o, const char *file, const char *text, size_t len,
-                         PlanSet *out);
+                         const CompileOptions *o, DiagText text, PlanSet *out);
 /* The source of a plan and what describes its launches, into a build whose arch is set.  */
 Status compile_emit(Arena *a, Diag *d, const WholePlan *plan, const Device *dev,
                     const CompileOptions *o, Build *out);

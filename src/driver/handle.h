@@ -162,8 +162,7 @@ Status kernel_place(RollerCtx *ctx, Arena *scratch, const RollerKernel *k, const
 
 /* The plans of a text, on an arena that also holds what uses them: they hold no handles.  */
 Status plans_from_text(Arena *a, Diag *d, const RollerOp *op, const RollerProfile *p,
-                       const RollerPlanOptions *o, const char *file, const char *text, size_t len,
-                       RollerPlans **out);
+                       const RollerPlanOptions *o, DiagText text, RollerPlans **out);
 
 /* Fills the texts of a plan whose programs are chosen.  */
 Status plan_texts(Arena *a, Diag *d, RollerPlan *plan);

@@ -86,7 +86,8 @@ static const char *reason(const Apart *x, const WorkerResult *r) {
 /* Notes rows first..last as missed.  */
 static Status note(Apart *x, int first, int last, const char *why) {
     Device *dev;
-    Status s = hal_profile_read(x->a, &x->ctx->diag, "measured profile", x->json, x->len, &dev);
+    Status s = hal_profile_read(x->a, &x->ctx->diag,
+                                (DiagText){"measured profile", x->json, x->len}, &dev);
     if (s) return s;
     Missed *all = ARENA_ARRAY(x->a, Missed, dev->n_missed + ROWS);
     int n = 0;

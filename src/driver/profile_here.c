@@ -44,7 +44,7 @@ static Status base_of(Arena *a, Diag *d, const ProfileLeg *leg, const CudaDevice
                       const Device **out) {
     if (!leg->base) return profiler_base(a, d, info, leg->profile_path, out);
     Device *dev;
-    Status s = hal_profile_read(a, d, "base", leg->base, strlen(leg->base), &dev);
+    Status s = hal_profile_read(a, d, diag_text("base", leg->base), &dev);
     if (!s) *out = dev;
     return s;
 }

@@ -42,9 +42,9 @@ static Status remake(Arena *a, Diag *d, const char *profile, const char *te, con
     Device *dev;
     Te *op;
     const CompileOptions o = out->set.options;
-    Status s = hal_profile_read(a, d, "profile", profile, strlen(profile), &dev);
-    if (!s) s = te_parse(a, d, "expression", te, strlen(te), NULL, NULL, 0, &op);
-    if (!s) s = compile_read_plan(a, d, op, dev, &o, "plan", plan, strlen(plan), &out->set);
+    Status s = hal_profile_read(a, d, diag_text("profile", profile), &dev);
+    if (!s) s = te_parse(a, d, diag_text("expression", te), NULL, NULL, &op);
+    if (!s) s = compile_read_plan(a, d, op, dev, &o, diag_text("plan", plan), &out->set);
     if (s) return s;
     compile_choose(a, &out->set, 0, &out->plan);
     return compile_emit(a, d, &out->plan, dev, &o, &out->build);

@@ -135,8 +135,7 @@ typedef struct {
 } Device;
 
 /* Reads a profile; all faults are reported at once, with line and column (ST_PROFILE).  */
-Status hal_profile_read(Arena *a, Diag *d, const char *file, const char *text, size_t len,
-                        Device **out);
+Status hal_profile_read(Arena *a, Diag *d, DiagText text, Device **out);
 /* The canonical JSON; read(write(x)) == x.  */
 void hal_profile_write(const Device *dev, Buf *out);
 /* Profiles inside the program, which are found after all others; the last has no name.  */

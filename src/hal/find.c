@@ -184,8 +184,8 @@ Status hal_profile_find(Arena *a, Diag *d, const char *name, const char *path, c
     if (file)
         *file = NULL;
     if (builtin)
-        return hal_profile_read(a, d, arena_printf(a, "%s%s", plain, suffix), builtin,
-                                strlen(builtin), out);
+        return hal_profile_read(a, d, diag_text(arena_printf(a, "%s%s", plain, suffix), builtin),
+                                out);
     if (!at)
         return not_found(a, d, name, path);
     at = arena_strdup(a, at);             /* the caller's name may go before the profile */
@@ -194,5 +194,5 @@ Status hal_profile_find(Arena *a, Diag *d, const char *name, const char *path, c
     char *text;
     size_t len;
     Status s = file_read(a, d, at, LOCATED_MAX_BYTES, &text, &len);
-    return s == ST_OK ? hal_profile_read(a, d, at, text, len, out) : s;
+    return s == ST_OK ? hal_profile_read(a, d, (DiagText){at, text, len}, out) : s;
 }

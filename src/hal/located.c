@@ -95,19 +95,18 @@ static void place(Walk *w, Node *n) {
     w->pos++;
 }
 
-Status located_read(Arena *a, Diag *d, Status status, const char *file, const char *text,
-                    size_t len, Node **out) {
-    if (len <= LOCATED_MAX_BYTES) {
-        size_t deep = too_deep(text, len);
-        if (deep < len)
-            return diag_error(d, status, "json", (DiagPlace){file, text, len, deep},
+Status located_read(Arena *a, Diag *d, Status status, DiagText text, Node **out) {
+    if (text.len <= LOCATED_MAX_BYTES) {
+        size_t deep = too_deep(text.text, text.len);
+        if (deep < text.len)
+            return diag_error(d, status, "json", diag_place(text, deep),
                               "nested deeper than %d levels", LOCATED_MAX_DEPTH);
     }
     json_t *root = NULL;
-    Status s = json_read(a, d, status, file, text, len, LOCATED_MAX_BYTES, &root);
+    Status s = json_read(a, d, status, text, LOCATED_MAX_BYTES, &root);
     if (s != ST_OK)
         return s;
-    Walk w = {a, text, 0, len};
+    Walk w = {a, text.text, 0, text.len};
     Node *n = ARENA_NEW(a, Node);
     n->json = root;
     place(&w, n);

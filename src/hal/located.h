@@ -19,8 +19,7 @@ struct Node {
 
 /* Parses strict JSON of bounded size and depth; an error has `status`.  The tree lives on the arena
  * and does not point into the text.  */
-Status located_read(Arena *a, Diag *d, Status status, const char *file, const char *text,
-                    size_t len, Node **out);
+Status located_read(Arena *a, Diag *d, Status status, DiagText text, Node **out);
 const Node *located_member(const Node *object, const char *key);      /* NULL if absent */
 /* "limits.sm_count", "units[3].rate"; "" for the root.  */
 const char *located_path(Arena *a, const Node *n);

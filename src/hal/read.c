@@ -189,17 +189,16 @@ static bool any_simulated(Arena *a, const Device *dev) {
     return any;
 }
 
-Status hal_profile_read(Arena *a, Diag *d, const char *file, const char *text, size_t len,
-                        Device **out) {
+Status hal_profile_read(Arena *a, Diag *d, DiagText text, Device **out) {
     static const char *const keys[] = {"schema", "schema_version", "name",   "gpu",
                                        "made",   "limits",         "memory", "units",
                                        "movers", "overheads",      "factors", "not_measured",
                                        NULL};
-    Reader reader = {a, d, file, text, len}, *r = &reader;
+    Reader reader = {a, d, text.file, text.text, text.len}, *r = &reader;
     Node *root;
     *out = NULL;
     int before = d->errors;
-    Status s = located_read(a, d, ST_PROFILE, file, text, len, &root);
+    Status s = located_read(a, d, ST_PROFILE, text, &root);
     if (s != ST_OK)
         return s;
     if (!reader_object(r, root))
@@ -222,7 +221,7 @@ Status hal_profile_read(Arena *a, Diag *d, const char *file, const char *text, s
     dev->measured = all_measured(dev);
     dev->simulated = any_simulated(a, dev);
     dev->calibrated = dev->n_factor > 0;
-    sha256_text(text, len, dev->sha256);
+    sha256_text(text.text, text.len, dev->sha256);
     *out = dev;
     return ST_OK;
 }

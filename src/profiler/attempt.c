@@ -49,7 +49,8 @@ static Status plausible(Bench *b) {
     Diag faults = diag_new(b->row);
     Device *back;
     hal_profile_write(b->dev, &text);
-    Status s = hal_profile_read(b->row, &faults, "measured", buf_str(&text), text.len, &back);
+    Status s = hal_profile_read(b->row, &faults, (DiagText){"measured", buf_str(&text), text.len},
+                                &back);
     if (!s) {
         arena_reset(b->row, here);
         return ST_OK;

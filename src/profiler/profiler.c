@@ -127,7 +127,7 @@ static Device *copy(Arena *a, Diag *d, const Device *dev, Status *s) {
     Buf text = buf_new(a);
     Device *out = NULL;
     hal_profile_write(dev, &text);
-    *s = hal_profile_read(a, d, "measured profile", buf_str(&text), text.len, &out);
+    *s = hal_profile_read(a, d, (DiagText){"measured profile", buf_str(&text), text.len}, &out);
     return out;
 }
 

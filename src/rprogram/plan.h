@@ -112,6 +112,5 @@ void rprog_print(const RPlan *plan, const Device *dev, Buf *out);
 int rprog_read_decisions(const char *text, size_t len, TeDecisions *out, int most);
 /* Reads plan text for the same op and device, checks it (ST_PLAN_TEXT with line and column).
  * `plan` holds te, group, problem, n and align for the groups; the rest is filled.  */
-Status rprog_read(Arena *a, Diag *d, const char *file, const char *text, size_t len,
-                  const Device *dev, RPlan *plan);
+Status rprog_read(Arena *a, Diag *d, DiagText text, const Device *dev, RPlan *plan);
 #endif

@@ -173,17 +173,16 @@ static Status read_lines(Reader *r) {
     return finish_split(r, r->at.len);
 }
 
-Status rprog_read(Arena *a, Diag *d, const char *file, const char *text, size_t len,
-                  const Device *dev, RPlan *plan) {
+Status rprog_read(Arena *a, Diag *d, DiagText text, const Device *dev, RPlan *plan) {
     RSelector *select = ARENA_NEW(a, RSelector);
-    Reader r = {.arena = a, .diag = d, .at = {file, text, len, 0}, .dev = dev, .first = plan,
+    Reader r = {.arena = a, .diag = d, .at = diag_place(text, 0), .dev = dev, .first = plan,
                 .select = select};
     if (plan->te) rplan_measures(a, plan, select);
     select->choice = ARENA_ARRAY(a, RChoice, RPLAN_CHOICES);
     begin_split(&r, plan);
     Status s = read_lines(&r);
     if (!s && r.plan->other)
-        s = reader_fail(&r, len, "the plan ends too early%.*s", (Word){0});
+        s = reader_fail(&r, text.len, "the plan ends too early%.*s", (Word){0});
     if (!s && plan->select) rplan_bound(a, plan);
     return s;
 }

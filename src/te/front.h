@@ -156,8 +156,7 @@ typedef struct {
     const char *file, *text;
     size_t len;
     Symbols symbols;
-    const TeDefine *define;
-    int n_define;
+    TeDefines define;
     TeSize size[TE_MAX_SIZES];            /* of the file, then of the op at hand */
     const Poly *value[TE_MAX_SIZES];
     int n_size;

@@ -152,10 +152,11 @@ static TeExpr *read_of(Norm *n, int tensor, const TeExpr *reduce, const uint8_t 
     return r;
 }
 
-/* The statement T[free] = reduce without its right side; `to` renumbers s's indices for it.  */
-static TeStmt statement_of(Norm *n, const TeStmt *s, int tensor, const TeExpr *reduce,
-                           const uint8_t *free, int rank, uint8_t *to) {
+/* The statement T[free] = reduce, whose indices are renumbered for it.  */
+static TeStmt statement_of(Norm *n, const TeStmt *s, int tensor, TeExpr *reduce,
+                           const uint8_t *free, int rank) {
     TeTensor *t = &n->te->tensor[tensor];
+    uint8_t to[TE_MAX_INDICES] = {0};
     bool sum = reduce->red == TE_RED_SUM;
     TeStmt h = {.tensor = tensor, .n_left = rank, .n_index = rank, .accum = TE_DTYPE_COUNT,
                  .temp_type = TE_DTYPE_COUNT, .fast = s->fast, .pos = reduce->pos, .site = s->site};
@@ -174,6 +175,8 @@ static TeStmt statement_of(Norm *n, const TeStmt *s, int tensor, const TeExpr *r
         h.accum = s->accum;
     h.tf32 = s->tf32 && sum;
     h.fp32x3 = s->fp32x3 && sum;
+    te_expr_renumber(reduce, to);
+    h.rhs = reduce;
     return h;
 }
 
@@ -198,10 +201,10 @@ static int same_temporary(const Te *te, const TeStmt *h, int end) {
     return -1;
 }
 
-Status normalize_hoist(Norm *n, const Te *in, const TeStmt *s, int k, int origin, TeExpr **slot,
-                       bool branch) {
+Status normalize_hoist(Norm *n, const HoistFrom *from, int k, TeExpr **slot, bool branch) {
+    const TeStmt *s = from->stmt;
     TeExpr *reduce = *slot;
-    uint8_t order[TE_MAX_INDICES], to[TE_MAX_INDICES] = {0};
+    uint8_t order[TE_MAX_INDICES];
     uint32_t free = access_uses(reduce);
     int rank = 0, tensor = n->te->n_tensor;
     for (int i = 0; i < reduce->n_index; i++)
@@ -221,14 +224,12 @@ Status normalize_hoist(Norm *n, const Te *in, const TeStmt *s, int k, int origin
     n->te->tensor[tensor] = (TeTensor){.role = TE_TEMP, .dtype = reduce->type, .rank = rank,
                                         .pos = reduce->pos};
     n->te->tensor[tensor].name =
-        fresh_name(n, in, n->te->tensor[s->tensor].name, redop_name((TeRedop)reduce->red));
-    TeStmt h = statement_of(n, s, tensor, reduce, order, rank, to);
-    te_expr_renumber(reduce, to);
-    h.rhs = reduce;
+        fresh_name(n, from->in, n->te->tensor[s->tensor].name, redop_name((TeRedop)reduce->red));
+    TeStmt h = statement_of(n, s, tensor, reduce, order, rank);
     int known = same_temporary(n->te, &h, k);
     if (known < 0) {
         n->te->n_tensor++;
-        normalize_insert(n, k, origin, &h);
+        normalize_insert(n, k, from->origin, &h);
     }
     *slot = read_of(n, known < 0 ? tensor : known, reduce, order, rank);
     return ST_OK;
@@ -236,23 +237,22 @@ Status normalize_hoist(Norm *n, const Te *in, const TeStmt *s, int k, int origin
 
 /* Hoists every reduction below *slot, innermost first.  `branch`: some condition decides whether
  * *slot is evaluated.  */
-static Status hoist_below(Norm *n, const Te *in, const TeStmt *s, int origin, TeExpr **slot,
-                          bool branch, bool root) {
+static Status hoist_below(Norm *n, const HoistFrom *from, TeExpr **slot, bool branch, bool root) {
     TeExpr *e = *slot;
     for (int i = 0; i < e->n_args; i++) {
         bool decided = i > 0 && (e->kind == TE_SELECT || e->kind == TE_AND || e->kind == TE_OR);
-        Status st = hoist_below(n, in, s, origin, &e->args[i], branch || decided, false);
+        Status st = hoist_below(n, from, &e->args[i], branch || decided, false);
         if (st != ST_OK)
             return st;
     }
     if (e->other) {
-        Status st = hoist_below(n, in, s, origin, &e->other, true, false);
+        Status st = hoist_below(n, from, &e->other, true, false);
         if (st != ST_OK)
             return st;
     }
     if (e->kind != TE_REDUCE || root)
         return ST_OK;
-    return normalize_hoist(n, in, s, n->te->n_stmt, origin, slot, branch);
+    return normalize_hoist(n, from, n->te->n_stmt, slot, branch);
 }
 
 void normalize_indices(TeStmt *s) {
@@ -290,7 +290,8 @@ Status normalize_split(Norm *n, const Te *in, int stmt) {
     changed |= simplify(n, &s.rhs);
     changed |= normalize_fold(n, &s.rhs);
     changed |= has_inner_reduction(s.rhs, true);
-    Status st = hoist_below(n, in, &s, stmt, &s.rhs, false, true);
+    HoistFrom from = {in, &s, stmt};
+    Status st = hoist_below(n, &from, &s.rhs, false, true);
     if (st != ST_OK)
         return st;
     if (n->te->n_stmt >= TE_MAX_STMTS)

@@ -23,11 +23,15 @@ Status normalize_split(Norm *n, const Te *in, int stmt);
 bool normalize_empty(Norm *n, TeStmt *s);
 /* Puts a statement before statement k (n_stmt: behind all), of the same origin and site.  */
 void normalize_insert(Norm *n, int k, int origin, const TeStmt *s);
-/* A new statement before statement k computes the reduction *slot of s, a read of it takes its
- * place.  `in` has the names of the statements still to come, or is NULL; `branch`: some condition
- * decides whether *slot is evaluated.  */
-Status normalize_hoist(Norm *n, const Te *in, const TeStmt *s, int k, int origin, TeExpr **slot,
-                       bool branch);
+/* What reductions are hoisted out of.  */
+typedef struct {
+    const Te *in;             /* has the names of the statements still to come, or NULL */
+    const TeStmt *stmt;
+    int origin;               /* the statement's, among those of the program as it was written */
+} HoistFrom;
+/* A new statement before statement k computes the reduction *slot, a read of it takes its place.
+ * `branch`: some condition decides whether *slot is evaluated.  */
+Status normalize_hoist(Norm *n, const HoistFrom *from, int k, TeExpr **slot, bool branch);
 /* Only the left indices of s and those of a reduction at its root are used: drops the others.  */
 void normalize_indices(TeStmt *s);
 /* Where it is decided so: reductions become reductions of ones over the indices that lie

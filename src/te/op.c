@@ -193,8 +193,8 @@ static bool is_param(const AstItem *items, const char *name, ItemKind *kind) {
 }
 
 static void defines_check(Front *f, const AstItem *items) {
-    for (int i = 0; i < f->n_define; i++) {
-        const char *name = f->define[i].name;
+    for (int i = 0; i < f->define.n; i++) {
+        const char *name = f->define.item[i].name;
         ItemKind kind;
         if (!is_param(items, name, &kind))
             diag_error(f->diag, ST_TE, "size", DIAG_NOWHERE, "-D %s: the file has no such param",
@@ -225,14 +225,14 @@ static int count_ops(const AstItem *items) {
     return n;
 }
 
-static Front *front_new(Arena *a, Diag *d, const char *file, const char *text, size_t len) {
+static Front *front_new(Arena *a, Diag *d, DiagText text) {
     Front *f = ARENA_NEW(a, Front);
     f->arena = a;
     f->diag = d;
     f->errors = d->errors;
-    f->file = arena_strdup(a, file ? file : "");
-    f->text = arena_strndup(a, text, len);
-    f->len = len;
+    f->file = arena_strdup(a, text.file ? text.file : "");
+    f->text = arena_strndup(a, text.text, text.len);
+    f->len = text.len;
     f->op = f->stmt = -1;
     f->te = ARENA_NEW(a, Te);
     f->te->size = f->size;
@@ -241,14 +241,13 @@ static Front *front_new(Arena *a, Diag *d, const char *file, const char *text, s
     return f;
 }
 
-Status te_parse_all(Arena *a, Diag *d, const char *file, const char *text, size_t len,
-                    const TeDefine *defines, int n_defines, Te ***out, int *n_out) {
-    if (len > FILE_LIMIT)
-        return diag_error(d, ST_TE, "limit", (DiagPlace){.file = file, .text = ""},
-                          "file of %zu bytes, the limit is 1 MiB", len);
-    Front *f = front_new(a, d, file, text, len);
-    f->define = defines;
-    f->n_define = n_defines;
+Status te_parse_all(Arena *a, Diag *d, DiagText text, const TeDefines *defines, Te ***out,
+                    int *n_out) {
+    if (text.len > FILE_LIMIT)
+        return diag_error(d, ST_TE, "limit", (DiagPlace){.file = text.file, .text = ""},
+                          "file of %zu bytes, the limit is 1 MiB", text.len);
+    Front *f = front_new(a, d, text);
+    if (defines) f->define = *defines;
     const AstItem *items = parse_file(f);
     if (!items) return ST_TE;
     *n_out = count_ops(items);
@@ -272,17 +271,17 @@ static Status no_op(Diag *d, const char *file, Te *const *te, int n, const char 
     return ST_TE;
 }
 
-Status te_parse(Arena *a, Diag *d, const char *file, const char *text, size_t len, const char *op,
-                const TeDefine *defines, int n_defines, Te **out) {
+Status te_parse(Arena *a, Diag *d, DiagText text, const char *op, const TeDefines *defines,
+                Te **out) {
     Te **te;
     int n;
-    Status s = te_parse_all(a, d, file, text, len, defines, n_defines, &te, &n);
+    Status s = te_parse_all(a, d, text, defines, &te, &n);
     if (s != ST_OK) return s;
-    if (!op && n > 1) return several(d, file, te, n);
+    if (!op && n > 1) return several(d, text.file, te, n);
     for (int i = 0; i < n; i++) {
         if (op && strcmp(te[i]->name, op) != 0) continue;
         *out = te[i];
         return ST_OK;
     }
-    return no_op(d, file, te, n, op);
+    return no_op(d, text.file, te, n, op);
 }

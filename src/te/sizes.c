@@ -204,10 +204,10 @@ bool size_let(Front *f, Symbol *sym, uint32_t pos, const Ast *expr, int stmt) {
 
 static const TeDefine *find_define(const Front *f, const char *name) {
     const TeDefine *found = NULL;
-    for (int i = 0; i < f->n_define; i++) {
-        const char *a = f->define[i].name, *b = name;
+    for (int i = 0; i < f->define.n; i++) {
+        const char *a = f->define.item[i].name, *b = name;
         while (*a && *a == *b) a++, b++;
-        if (*a == *b) found = &f->define[i];
+        if (*a == *b) found = &f->define.item[i];
     }
     return found;
 }

@@ -212,7 +212,8 @@ static bool stage(Norm *n, int *k, uint32_t inner, const Staged *x, Staged *out)
     }
     int all = n->te->n_stmt;
     nest(n, s.rhs, inner);
-    if (normalize_hoist(n, NULL, &s, *k, n->origin[*k], &s.rhs->args[0], false)) return false;
+    HoistFrom from = {.stmt = &s, .origin = n->origin[*k]};
+    if (normalize_hoist(n, &from, *k, &s.rhs->args[0], false)) return false;
     out->part = te_expr_copy(n->a, s.rhs->args[0]);
     if (more) s.rhs->args[0] = binary(n->a, TE_ADD, s.rhs->args[0], more);
     normalize_indices(&s);

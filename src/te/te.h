@@ -240,15 +240,20 @@ typedef struct {
     const char *name;
     int64_t lo, hi, multiple; /* lo == hi: static */
 } TeDefine;
+typedef struct {
+    const TeDefine *item;
+    int n;
+} TeDefines;
 /* "M=64" or "M=1..4096%8".  */
 Status te_define_parse(Arena *a, Diag *d, const char *text, TeDefine *out);
 
-/* Parses and checks a file and gives op `op` (NULL: the only one).  Errors: ST_TE with tag.  */
-Status te_parse(Arena *a, Diag *d, const char *file, const char *text, size_t len, const char *op,
-                const TeDefine *defines, int n_defines, Te **out);
+/* Parses and checks a file and gives op `op` (NULL: the only one); `defines` may be NULL.  Errors:
+ * ST_TE with tag.  */
+Status te_parse(Arena *a, Diag *d, DiagText text, const char *op, const TeDefines *defines,
+                Te **out);
 /* The ops of a file in order, after a full check of each.  */
-Status te_parse_all(Arena *a, Diag *d, const char *file, const char *text, size_t len,
-                    const TeDefine *defines, int n_defines, Te ***out, int *n_out);
+Status te_parse_all(Arena *a, Diag *d, DiagText text, const TeDefines *defines, Te ***out,
+                    int *n_out);
 
 /* Names the first broken rule of the structure; NULL if there is none.  For asserts and tests: what
  * te_parse and te_normalize give must always pass.  */

@@ -16,7 +16,7 @@ static void one(void *user) {
     Input *in = user;
     Diag d = diag_new(in->arena);
     json_t *first, *second;
-    if (json_read(in->arena, &d, ST_PROFILE, "f", in->text, in->len, 1 << 20, &first)) {
+    if (json_read(in->arena, &d, ST_PROFILE, (DiagText){"f", in->text, in->len}, 1 << 20, &first)) {
         Buf b = buf_new(in->arena);
         if (d.errors != 1 || diag_first_error(&d)->status != ST_PROFILE) abort();
         diag_render(&d.messages[0], "fuzz", true, &b);
@@ -25,7 +25,8 @@ static void one(void *user) {
     for (int indent = 0; indent < 3; indent += 2) {
         Buf b = buf_new(in->arena);
         json_write(first, indent, &b);
-        if (json_read(in->arena, &d, ST_PROFILE, "f", b.text, b.len, SIZE_MAX, &second)) abort();
+        if (json_read(in->arena, &d, ST_PROFILE, (DiagText){"f", b.text, b.len}, SIZE_MAX,
+                      &second)) abort();
         if (!json_equal(first, second)) abort();
     }
 }

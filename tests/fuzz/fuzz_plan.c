@@ -30,8 +30,8 @@ static void prepare(void *user) {
     size_t len;
     Te *te, *normal;
     expect(!file_read(a, &d, "profiles/h200.json", 1 << 22, &text, &len));
-    expect(!hal_profile_read(a, &d, "h200.json", text, len, &s->dev));
-    expect(!te_parse(a, &d, "f.te", op, sizeof op - 1, NULL, NULL, 0, &te));
+    expect(!hal_profile_read(a, &d, (DiagText){"h200.json", text, len}, &s->dev));
+    expect(!te_parse(a, &d, (DiagText){"f.te", op, sizeof op - 1}, NULL, NULL, &te));
     expect(!te_normalize(a, &d, te, &normal));
     s->plan.te = normal;
     s->plan.n = access_groups(a, normal, &s->plan.group);
@@ -54,7 +54,7 @@ static void body(void *user) {
     const Device *dev = job->setting->dev;
     RPlan plan = job->setting->plan;
     Diag d = diag_new(a);
-    Status s = rprog_read(a, &d, "fuzz.plan", job->text, job->len, dev, &plan);
+    Status s = rprog_read(a, &d, (DiagText){"fuzz.plan", job->text, job->len}, dev, &plan);
     expect(s == ST_OK || s == ST_PLAN_TEXT);
     expect((s == ST_OK) == (d.errors == 0));
     if (s != ST_OK) return;
@@ -66,7 +66,7 @@ static void body(void *user) {
         expect(e.us > 0);
     }
     rprog_print(&plan, dev, &once);
-    expect(rprog_read(a, &d, "once.plan", once.text, once.len, dev, &plan) == ST_OK);
+    expect(rprog_read(a, &d, (DiagText){"once.plan", once.text, once.len}, dev, &plan) == ST_OK);
     rprog_print(&plan, dev, &twice);
     expect(once.len == twice.len && !memcmp(once.text, twice.text, once.len));
 }

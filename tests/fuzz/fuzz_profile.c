@@ -18,13 +18,13 @@ static void expect(bool condition) {
 static void run(Arena *a, const Input *in) {
     Diag d = diag_new(a);
     Device *dev;
-    Status s = hal_profile_read(a, &d, "fuzz.json", in->text, in->len, &dev);
+    Status s = hal_profile_read(a, &d, (DiagText){"fuzz.json", in->text, in->len}, &dev);
     expect((s == ST_OK) == (d.errors == 0) && (s == ST_OK) == (dev != NULL));
     if (s != ST_OK)
         return;
     Buf once = buf_new(a), twice = buf_new(a);
     hal_profile_write(dev, &once);
-    expect(hal_profile_read(a, &d, "once.json", once.text, once.len, &dev) == ST_OK);
+    expect(hal_profile_read(a, &d, (DiagText){"once.json", once.text, once.len}, &dev) == ST_OK);
     hal_profile_write(dev, &twice);
     expect(once.len == twice.len && !memcmp(once.text, twice.text, once.len));
 }

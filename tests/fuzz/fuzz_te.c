@@ -19,7 +19,8 @@ static void laws(Arena *a, const Te *te) {
     Buf first = buf_new(a), second = buf_new(a);
     if (te_check(te)) abort();
     te_print(te, &first);
-    if (te_parse(a, &d, "printed", first.text, first.len, NULL, NULL, 0, &again) != ST_OK) abort();
+    if (te_parse(a, &d, (DiagText){"printed", first.text, first.len}, NULL, NULL,
+                 &again) != ST_OK) abort();
     te_print(again, &second);
     if (first.len != second.len || memcmp(first.text, second.text, first.len) != 0) abort();
     te_print_positional(te, &first);
@@ -31,7 +32,7 @@ static void one(void *user) {
     Te **te;
     int n;
     Buf b = buf_new(in->arena);
-    Status s = te_parse_all(in->arena, &d, "f", in->text, in->len, NULL, 0, &te, &n);
+    Status s = te_parse_all(in->arena, &d, (DiagText){"f", in->text, in->len}, NULL, &te, &n);
     if ((s == ST_OK) != (d.errors == 0)) abort();
     for (int i = 0; i < d.count; i++) diag_render(&d.messages[i], "fuzz", true, &b);
     for (int i = 0; s == ST_OK && i < n; i++) laws(in->arena, te[i]);

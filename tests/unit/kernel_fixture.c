@@ -20,7 +20,7 @@ static const char *said(const KernelCase *c, const char *what) {
 const char *kernel_open_decided(KernelCase *c, Arena *a, const Device *dev, const char *text,
                               const char *op, unsigned taken) {
     *c = (KernelCase){.arena = a, .diag = diag_new(a), .dev = dev};
-    if (te_parse(a, &c->diag, "case.te", text, strlen(text), op, NULL, 0, &c->te))
+    if (te_parse(a, &c->diag, diag_text("case.te", text), op, NULL, &c->te))
         return said(c, "parse");
     c->te->decisions = decide(a, taken);
     if (te_normalize(a, &c->diag, c->te, &c->normal)) return said(c, "normalize");

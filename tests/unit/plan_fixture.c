@@ -18,7 +18,7 @@ Device *fixture_device(Arena *a, const char *name) {
     const char *file = arena_printf(a, "profiles/%s.json", name);
     Device *dev = NULL;
     if (file_read(a, &d, file, 1 << 22, &text, &len) != ST_OK ||
-        hal_profile_read(a, &d, file, text, len, &dev) != ST_OK) {
+        hal_profile_read(a, &d, (DiagText){file, text, len}, &dev) != ST_OK) {
         fail_msg("%s: %s", file, d.count ? d.messages[0].message : "not read");
     }
     return dev;

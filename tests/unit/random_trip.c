@@ -32,7 +32,7 @@ const char *trip_plan(Trip *t) { return trip_plan_sized(t, NULL, 0); }
 
 const char *trip_plan_sized(Trip *t, const TeDefine *define, int n) {
     CompileOptions o = {.top = TRIP_RANKS, .align = ALIGN, .workspace_limit = -1};
-    if (te_parse(t->arena, &t->diag, "trip.te", t->text, strlen(t->text), t->op, define, n,
+    if (te_parse(t->arena, &t->diag, diag_text("trip.te", t->text), t->op, &(TeDefines){define, n},
                  &t->te))
         return said(t, "parse");
     const Device *dev = t->targets->dev[t->target];
@@ -154,8 +154,8 @@ static void any_selector(Trip *t, const Given *own, const Given *other) {
 static const char *read_back(Trip *t, const RPlan *p) {
     Buf text = buf_new(t->arena);
     rprog_print(p, t->set.dev, &text);
-    if (compile_read_plan(t->arena, &t->diag, t->te, t->set.dev, &t->set.options, "plan",
-                          buf_str(&text), text.len, &t->set))
+    if (compile_read_plan(t->arena, &t->diag, t->te, t->set.dev, &t->set.options,
+                          (DiagText){"plan", buf_str(&text), text.len}, &t->set))
         return said(t, "read");
     return trip_choose(t, 0);
 }

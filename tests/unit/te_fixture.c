@@ -19,7 +19,7 @@ static void fail_with(Arena *a, const Diag *d, const char *text) {
 Te *fixture_te(Arena *a, const char *text) {
     Diag d = diag_new(a);
     Te *te = NULL;
-    if (te_parse(a, &d, "test.te", text, strlen(text), NULL, NULL, 0, &te) != ST_OK)
+    if (te_parse(a, &d, diag_text("test.te", text), NULL, NULL, &te) != ST_OK)
         fail_with(a, &d, text);
     return te;
 }

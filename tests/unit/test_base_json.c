@@ -15,7 +15,7 @@
 
 static json_t *read_json(const char *text) {
     json_t *v = NULL;
-    Status s = json_read(arena, &diag, ST_PROFILE, "p.json", text, strlen(text), 1 << 20, &v);
+    Status s = json_read(arena, &diag, ST_PROFILE, diag_text("p.json", text), 1 << 20, &v);
     assert_int_equal(s, ST_OK);
     assert_int_equal(diag.errors, 0);
     return v;
@@ -130,8 +130,8 @@ static void faults_name_their_place(void **state) {
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         diag = diag_new(arena);
         json_t *v = NULL;
-        Status s = json_read(arena, &diag, ST_PLAN_TEXT, "f.json", row[i].text,
-                             strlen(row[i].text), 1000, &v);
+        Status s = json_read(arena, &diag, ST_PLAN_TEXT, diag_text("f.json", row[i].text), 1000,
+                             &v);
         const DiagMessage *m = diag_first_error(&diag);
         assert_int_equal(s, ST_PLAN_TEXT);
         assert_null(v);
@@ -145,7 +145,7 @@ static void faults_name_their_place(void **state) {
 static Status read_bytes(const char *text, size_t len, size_t max_len) {
     json_t *v;
     diag = diag_new(arena);
-    return json_read(arena, &diag, ST_PROFILE, "f", text, len, max_len, &v);
+    return json_read(arena, &diag, ST_PROFILE, (DiagText){"f", text, len}, max_len, &v);
 }
 
 static void limits(void **state) {
@@ -179,7 +179,7 @@ static void read_and_write(Arena *a, void *user) {
     Diag d = diag_new(a);
     json_t *v;
     const char *text = "{\"a\": [1, 2.5, \"x\"], \"b\": {\"c\": null}}";
-    assert_int_equal(json_read(a, &d, ST_PROFILE, "f", text, strlen(text), 1000, &v), ST_OK);
+    assert_int_equal(json_read(a, &d, ST_PROFILE, diag_text("f", text), 1000, &v), ST_OK);
     Buf b = buf_new(a);
     json_write(v, 0, &b);
     assert_string_equal(buf_str(&b), text);
@@ -207,7 +207,7 @@ static void read_only(void *a) {
     Diag d = diag_new(a);
     json_t *v = NULL;
     const char *text = "{\"a\": [1, 2.5, \"x\"], \"b\": {\"c\": null}}";
-    assert_int_equal(json_read(a, &d, ST_PROFILE, "f", text, strlen(text), 1000, &v), ST_OK);
+    assert_int_equal(json_read(a, &d, ST_PROFILE, diag_text("f", text), 1000, &v), ST_OK);
 }
 
 static void every_allocation_of_jansson_may_fail(void **state) {

@@ -228,7 +228,7 @@ static void stored_and_used(void **state) {
     with.factor = own;
     with.n_factor = 2;
     hal_profile_write(&with, &text);
-    must(hal_profile_read(arena, &diag, "calibrated", text.text, text.len, &back));
+    must(hal_profile_read(arena, &diag, (DiagText){"calibrated", text.text, text.len}, &back));
     assert_true(back->calibrated && back->n_factor == 2);
     assert_float_equal(hal_factor(back, "ffma"), 0.5, 0);
     static const char op[] = "op k(A: f32[512,512], B: f32[512,512]) -> C: f32[512,512]"
@@ -237,7 +237,7 @@ static void stored_and_used(void **state) {
     PlanSet set;
     Estimate slow, fast;
     CompileOptions o = {.top = 1, .workspace_limit = -1};
-    must(te_parse(arena, &diag, "k.te", op, strlen(op), NULL, NULL, 0, &te));
+    must(te_parse(arena, &diag, diag_text("k.te", op), NULL, NULL, &te));
     must(compile_plan(arena, &diag, te, dev, &o, &set));
     mp_estimate(&set.plans[0].problem, &set.plans[0].ranked->prog, dev, &fast);
     mp_estimate(&set.plans[0].problem, &set.plans[0].ranked->prog, back, &slow);

@@ -263,7 +263,7 @@ static const char *examine(KernelCase *k) {
     }
     rprog_print(&k->plan, k->dev, &text);
     RPlan back = k->plan;
-    if (rprog_read(k->arena, &k->diag, "plan", text.text, text.len, k->dev, &back))
+    if (rprog_read(k->arena, &k->diag, (DiagText){"plan", text.text, text.len}, k->dev, &back))
         return diag_first_error(&k->diag)->hint ? diag_first_error(&k->diag)->hint
                                                 : diag_first_error(&k->diag)->message;
     rprog_print(&back, k->dev, &again);

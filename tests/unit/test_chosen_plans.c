@@ -28,7 +28,7 @@ static const char *wrong_with(Arena *a, const Device *dev, const Workload *row) 
     Te *te;
     CompileOptions o = {.workspace_limit = -1};
     if (!workload_te(row, NULL, &text)) return NULL;
-    Status s = te_parse(a, &d, row->id, buf_str(&text), strlen(buf_str(&text)), NULL, NULL, 0, &te);
+    Status s = te_parse(a, &d, diag_text(row->id, buf_str(&text)), NULL, NULL, &te);
     if (!s) s = compile_plan(a, &d, te, dev, &o, &set);
     if (!s) s = compile_best(a, &d, &set, 0, &(BuildOptions){0}, &whole, &build);
     if (!s && build.spilled == 0) return NULL;

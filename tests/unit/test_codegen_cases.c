@@ -107,8 +107,8 @@ static void run_task(void *user) {
         dev->cc_major = targets[t->target].cc / 10;
         dev->cc_minor = targets[t->target].cc % 10;
     }
-    if (te_parse_all(t->arena, &d, all.name[t->file], all.text[t->file], strlen(all.text[t->file]),
-                     NULL, 0, &op, &n)) {
+    if (te_parse_all(t->arena, &d, diag_text(all.name[t->file], all.text[t->file]), NULL, &op,
+                     &n)) {
         t->wrong = d.messages[0].message;
         return;
     }

@@ -79,7 +79,7 @@ static void golden_sources(Arena *a) {
         good(&c, kernel_open_decided(&c, a, device(a, golden[i].profile), golden[i].text, NULL,
                                    taken_of(golden[i].plan)));
         const char *plan = arena_printf(a, "roller-plan 1\n%s", golden[i].plan);
-        if (rprog_read(a, &d, golden[i].name, plan, strlen(plan), c.dev, &c.plan))
+        if (rprog_read(a, &d, diag_text(golden[i].name, plan), c.dev, &c.plan))
             fail_msg("%s:%d: %s; %s", golden[i].name, d.messages[0].line, d.messages[0].message,
                      d.messages[0].hint);
         good(&c, kernel_emit(&c));
@@ -102,7 +102,7 @@ static void golden_kernels(Arena *a) {
                                    taken_of(golden[i].plan)));
         if (strcmp(dev->arch, "sm_70") == 0) dev->arch = "sm_75";
         const char *plan = arena_printf(a, "roller-plan 1\n%s", golden[i].plan);
-        assert_int_equal(rprog_read(a, &d, "", plan, strlen(plan), dev, &c.plan), ST_OK);
+        assert_int_equal(rprog_read(a, &d, diag_text("", plan), dev, &c.plan), ST_OK);
         assert_int_equal(nvrtc_open(a, &d, NULL, dev->arch, &n), ST_OK);
         good(&c, kernel_emit(&c));
         good(&c, kernel_compile(&c, n, true));

@@ -36,7 +36,8 @@ static void remember(Arena *a, const Case *c) {
     Te **op;
     int n;
     const char *text = arena_strdup(all.arena, c->text), *file = arena_strdup(all.arena, c->name);
-    assert_int_equal(te_parse_all(a, &d, c->name, c->text, c->len, NULL, 0, &op, &n), ST_OK);
+    assert_int_equal(te_parse_all(a, &d, (DiagText){c->name, c->text, c->len}, NULL, &op,
+                                  &n), ST_OK);
     for (int i = 0; i < n; i++, all.n++) {
         assert_in_range(all.n, 0, OPS_MAX - 1);
         all.file[all.n] = file;

@@ -66,7 +66,7 @@ static void read_form(Arena *a, const char *name, Form *out) {
     if (file_read(a, &d, out->path, 1 << 20, &text, &out->len)) said(out, "", &d, "read");
     out->text = text;
     read_small(a, &d, out);
-    if (te_parse_all(a, &d, out->path, text, out->len, NULL, 0, &out->op, &out->n_op))
+    if (te_parse_all(a, &d, (DiagText){out->path, text, out->len}, NULL, &out->op, &out->n_op))
         said(out, "", &d, "parse");
     assert_true(out->n_op > 1);
 }
@@ -127,7 +127,7 @@ static Te *parsed(Arena *a, const char *what, const char *text) {
     Diag d = diag_new(a);
     Te *te;
     Form f = {.path = what};
-    if (te_parse(a, &d, "f.te", text, strlen(text), NULL, NULL, 0, &te)) {
+    if (te_parse(a, &d, diag_text("f.te", text), NULL, NULL, &te)) {
         print_message("%s\n", text);
         said(&f, "", &d, "parse");
     }

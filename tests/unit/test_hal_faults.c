@@ -24,7 +24,7 @@ static char *load(const char *path, size_t *len) {
 
 static Status read_text(const char *text, size_t len) {
     Device *dev;
-    Status s = hal_profile_read(arena, &diag, "p.json", text, len, &dev);
+    Status s = hal_profile_read(arena, &diag, (DiagText){"p.json", text, len}, &dev);
     assert_true((s == ST_OK) == (dev != NULL));
     assert_true((s == ST_OK) == (diag.errors == 0));
     return s;
@@ -80,7 +80,8 @@ static void check_case(const char *name, const char *tiny) {
     size_t len;
     char *file = load(arena_printf(arena, "tests/profiles/invalid/%s", name), &len);
     json_t *test = NULL;
-    assert_int_equal(json_read(arena, &diag, ST_TE, name, file, len, 1 << 20, &test), ST_OK);
+    assert_int_equal(json_read(arena, &diag, ST_TE, (DiagText){name, file, len}, 1 << 20,
+                               &test), ST_OK);
     const char *text = apply(json_object_get(test, "edits"), tiny);
     diag = diag_new(arena);
     assert_int_equal(read_text(text, strlen(text)), ST_PROFILE);

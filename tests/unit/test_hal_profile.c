@@ -27,7 +27,7 @@ static char *load(const char *path, size_t *len) {
 
 static Device *read_text(const char *text, size_t len) {
     Device *dev = NULL;
-    Status s = hal_profile_read(arena, &diag, "p.json", text, len, &dev);
+    Status s = hal_profile_read(arena, &diag, (DiagText){"p.json", text, len}, &dev);
     if (s != ST_OK) {
         const DiagMessage *m = diag_first_error(&diag);
         fail_msg("%d:%d: %s", m->line, m->column, m->message);
@@ -326,7 +326,7 @@ static void test_guide_makes_a_device(void **state) {
 static void read_tiny(Arena *a, void *text) {
     Diag d = diag_new(a);
     Device *dev;
-    Status s = hal_profile_read(a, &d, "tiny.json", text, strlen(text), &dev);
+    Status s = hal_profile_read(a, &d, diag_text("tiny.json", text), &dev);
     assert_int_equal(s, ST_OK);
     Buf b = buf_new(a);
     hal_profile_write(dev, &b);

@@ -25,7 +25,7 @@ static Lowered *lowered(Arena *a, int i, int *n) {
     if (wrong) fail_msg("%s: %s", golden[i].name, wrong);
     const char *plan = arena_printf(a, "roller-plan 1\n%s", golden[i].plan);
     RPlan *p = ARENA_NEW(a, RPlan);
-    if (rprog_read(a, &d, golden[i].name, plan, strlen(plan), dev, &c.plan))
+    if (rprog_read(a, &d, diag_text(golden[i].name, plan), dev, &c.plan))
         fail_msg("%s: %s", golden[i].name, d.messages[0].message);
     *p = c.plan;
     return lower_plan(a, p, dev, n);

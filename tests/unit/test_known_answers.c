@@ -76,7 +76,7 @@ static void ask(Arena *a, const Device *dev, int i) {
     Problem p;
     RProgSet all;
     Buf chosen = buf_new(a), known = buf_new(a);
-    assert_int_equal(te_parse(a, &d, "f", text, strlen(text), NULL, NULL, 0, &te), ST_OK);
+    assert_int_equal(te_parse(a, &d, diag_text("f", text), NULL, NULL, &te), ST_OK);
     assert_int_equal(te_normalize(a, &d, te, &normal), ST_OK);
     assert_int_equal(access_groups(a, normal, &group), 1);
     assert_int_equal(rtile_problem(a, &d, normal, group, 16, &p), ST_OK);

@@ -34,7 +34,7 @@ static Problem problem_of(Arena *a, const char *text) {
     Te *te, *normal;
     KernelGroup *group;
     Problem p;
-    if (te_parse(a, &d, "x", text, strlen(text), NULL, NULL, 0, &te) ||
+    if (te_parse(a, &d, diag_text("x", text), NULL, NULL, &te) ||
         te_normalize(a, &d, te, &normal)) {
         fail_msg("%s: %s", text, d.messages[0].message);
     }
@@ -171,7 +171,7 @@ static void test_numerics(void **state) { run(state, numerics); }
 static RProg read_plan(Arena *a, Problem *p, const Device *dev, const char *text) {
     RPlan plan = {.problem = p, .n = 1};
     Diag d = diag_new(a);
-    if (rprog_read(a, &d, "good", text, strlen(text), dev, &plan)) {
+    if (rprog_read(a, &d, diag_text("good", text), dev, &plan)) {
         fail_msg("%s: %s", d.messages[0].message, d.messages[0].hint ? d.messages[0].hint : "");
     }
     return plan.prog[0];
@@ -324,7 +324,7 @@ static void legal_and_readable(Arena *a) {
             Buf text = buf_new(a), again = buf_new(a);
             Diag d = diag_new(a);
             rprog_print(&plan, dev, &text);
-            if (rprog_read(a, &d, "x", buf_str(&text), text.len, dev, &back)) {
+            if (rprog_read(a, &d, (DiagText){"x", buf_str(&text), text.len}, dev, &back)) {
                 fail_msg("%s\n%s", d.messages[0].message, buf_str(&text));
             }
             rprog_print(&back, dev, &again);
@@ -360,7 +360,7 @@ static void damaged_texts(Arena *a) {
             buf_printf(&bad, "%.*s%s%s", (int)at, whole, numbers[i], whole + at + digits);
             RPlan back = {.problem = &p, .n = 1};
             Diag d = diag_new(a);
-            Status s = rprog_read(a, &d, "x", buf_str(&bad), bad.len, dev, &back);
+            Status s = rprog_read(a, &d, (DiagText){"x", buf_str(&bad), bad.len}, dev, &back);
             if (s == ST_OK) assert_null(rprog_check(&p, dev, &back.prog[0]));
             else assert_int_equal(s, ST_PLAN_TEXT);
             arena_reset(a, mark);

@@ -47,7 +47,7 @@ static int setup(void **state) {
     Te *te;
     CompileOptions o = {.top = RANKS, .align = 16, .workspace_limit = -1};
     must(hal_profile_find(arena, &diag, "a100", "profiles", NULL, &dev));
-    must(te_parse(arena, &diag, "mm.te", matmul, strlen(matmul), NULL, NULL, 0, &te));
+    must(te_parse(arena, &diag, diag_text("mm.te", matmul), NULL, NULL, &te));
     must(compile_plan(arena, &diag, te, dev, &o, &set));
     if (set.n_rank < RANKS) return -1;
     for (int i = 0; i < RANKS; i++) {

@@ -94,7 +94,7 @@ static void files_have_expressions(void **state) {
             Te *te;
             if (strcmp(op, r->op) == 0 && strcmp(dtype, r->dtype) == 0) continue;
             if (!measured_te(r, &text)) fail_msg("%s: no expression for %s", file[f], r->op);
-            if (te_parse(a, &d, "row", buf_str(&text), text.len, NULL, NULL, 0, &te))
+            if (te_parse(a, &d, (DiagText){"row", buf_str(&text), text.len}, NULL, NULL, &te))
                 fail_msg("%s\n%s", buf_str(&text), diag_first_error(&d)->message);
             op = r->op;
             dtype = r->dtype;

@@ -189,7 +189,7 @@ static bool is_legal(const Operator *o, TeDtype t) {
     Diag d = diag_new(a);
     Te *te;
     const char *text = operator_te(a, o, t);
-    bool legal = text && !te_parse(a, &d, o->name, text, strlen(text), NULL, NULL, 0, &te);
+    bool legal = text && !te_parse(a, &d, diag_text(o->name, text), NULL, NULL, &te);
     arena_destroy(a);
     return legal;
 }

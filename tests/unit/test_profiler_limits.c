@@ -102,7 +102,7 @@ static void is_whole(const Device *dev) {
     Buf text = buf_new(arena);
     Device *back;
     hal_profile_write(dev, &text);
-    must(hal_profile_read(arena, &diag, "written", buf_str(&text), text.len, &back));
+    must(hal_profile_read(arena, &diag, (DiagText){"written", buf_str(&text), text.len}, &back));
     assert_int_equal(back->n_missed, dev->n_missed);
 }
 

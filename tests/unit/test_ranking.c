@@ -68,7 +68,7 @@ static void rank(Arena *a, const char *profile, const char *set, const char *id,
     KernelGroup *group;
     assert_true(workload_te(&w, NULL, &text));
     const char *source = buf_str(&text);
-    if (te_parse(a, &d, id, source, strlen(source), NULL, NULL, 0, &te) ||
+    if (te_parse(a, &d, diag_text(id, source), NULL, NULL, &te) ||
         te_normalize(a, &d, te, &normal)) {
         fail_msg("%s: %s", id, d.messages[0].message);
     }

@@ -19,7 +19,7 @@ static PlanSet *plan(Arena *a, const Device *dev, const char *name, const char *
     PlanSet *set = ARENA_ARRAY(a, PlanSet, 1);
     Te *te;
     CompileOptions o = {.workspace_limit = -1};
-    Status s = te_parse(a, &d, name, text, strlen(text), NULL, NULL, 0, &te);
+    Status s = te_parse(a, &d, diag_text(name, text), NULL, NULL, &te);
     if (!s) s = compile_plan(a, &d, te, dev, &o, set);
     if (s) fail_msg("%s for %s: %s", name, dev->name, d.messages[0].message);
     return set;

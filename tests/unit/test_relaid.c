@@ -217,7 +217,7 @@ static PlanSet planned(Arena *a, const char *text, const char *device) {
     Te *te;
     PlanSet set;
     CompileOptions o = {.top = 1, .align = 16, .workspace_limit = -1};
-    assert_int_equal(te_parse(a, &d, "t.te", text, strlen(text), NULL, NULL, 0, &te), ST_OK);
+    assert_int_equal(te_parse(a, &d, diag_text("t.te", text), NULL, NULL, &te), ST_OK);
     assert_int_equal(compile_plan(a, &d, te, fixture_device(a, device), &o, &set), ST_OK);
     return set;
 }

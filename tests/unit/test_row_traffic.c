@@ -61,7 +61,7 @@ static void plan(Arena *a, Diag *d, const Device *dev, const char *op, int64_t r
     const TeDefine sizes[] = {{"R", rows, rows, 1}, {"C", columns, columns, 1}};
     const char *text = arena_printf(a, "param R, C; %s", op);
     Te *te;
-    assert_int_equal(te_parse(a, d, "", text, strlen(text), NULL, sizes, 2, &te), ST_OK);
+    assert_int_equal(te_parse(a, d, diag_text("", text), NULL, &(TeDefines){sizes, 2}, &te), ST_OK);
     CompileOptions o = {.workspace_limit = -1, .top = 400};
     assert_int_equal(compile_plan(a, d, te, dev, &o, set), ST_OK);
     assert_int_equal(set->n_group, 1);

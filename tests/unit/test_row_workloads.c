@@ -38,7 +38,7 @@ static void plan(Arena *a, const Workload *w, const Device *dev, bool compiles) 
     WholePlan whole;
     Build build;
     assert_true(workload_te(w, NULL, &text));
-    if (te_parse(a, &d, w->id, buf_str(&text), text.len, NULL, NULL, 0, &te))
+    if (te_parse(a, &d, (DiagText){w->id, buf_str(&text), text.len}, NULL, NULL, &te))
         failed(w, dev, &d, "parse");
     CompileOptions o = {.workspace_limit = -1};
     if (compile_plan(a, &d, te, dev, &o, &set)) failed(w, dev, &d, "plan");
@@ -105,7 +105,7 @@ static void test_short(void **state) {
         Te *te;
         PlanSet set;
         CompileOptions o = {.workspace_limit = -1};
-        assert_int_equal(te_parse(a, &d, "", text, strlen(text), NULL, NULL, 0, &te), ST_OK);
+        assert_int_equal(te_parse(a, &d, diag_text("", text), NULL, NULL, &te), ST_OK);
         assert_int_equal(compile_plan(a, &d, te, fixture_device(a, profile[k]), &o, &set), ST_OK);
         const RProg *r = &set.plans[0].ranked[0].prog;
         assert_int_equal(r->skeleton, SK_ROW);

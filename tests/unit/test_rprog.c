@@ -139,7 +139,7 @@ static void text_round_trip(Arena *a) {
                 Buf text = buf_new(a), again = buf_new(a);
                 Diag own = diag_new(a);
                 rprog_print(&plan, dev, &text);
-                if (rprog_read(a, &own, "x", buf_str(&text), text.len, dev, &back)) {
+                if (rprog_read(a, &own, (DiagText){"x", buf_str(&text), text.len}, dev, &back)) {
                     fail_msg("%s\n%s", own.messages[0].message, buf_str(&text));
                 }
                 if (!same(&back.prog[0], &given)) {
@@ -210,7 +210,7 @@ static RProg good(Arena *a, Problem *p, Device *dev) {
         "  blocks_per_sm 1\n";
     RPlan plan = plan_of(p, NULL);
     Diag d = diag_new(a);
-    if (rprog_read(a, &d, "good", text, strlen(text), dev, &plan)) {
+    if (rprog_read(a, &d, diag_text("good", text), dev, &plan)) {
         fail_msg("%s: %s", d.messages[0].message, d.messages[0].hint ? d.messages[0].hint : "");
     }
     return plan.prog[0];
@@ -354,7 +354,7 @@ static void malformed_texts(Arena *a) {
         Diag d = diag_new(a);
         RPlan plan = plan_of(&p, NULL);
         const Wrong *w = &wrong[i];
-        Status s = rprog_read(a, &d, "x.plan", w->text, strlen(w->text), dev, &plan);
+        Status s = rprog_read(a, &d, diag_text("x.plan", w->text), dev, &plan);
         if (s != ST_PLAN_TEXT) fail_msg("accepted: %s", w->text);
         const DiagMessage *m = diag_first_error(&d);
         if (!strstr(m->message, w->message)) fail_msg("%s\ngave %s", w->text, m->message);
@@ -380,7 +380,7 @@ static void retired_lines(Arena *a) {
         const char *text = arena_printf(a, "%s  %s\n", buf_str(&usual), line[i]);
         RPlan back = plan_of(&p, NULL);
         Diag d = diag_new(a);
-        assert_int_equal(rprog_read(a, &d, "x", text, strlen(text), dev, &back), ST_OK);
+        assert_int_equal(rprog_read(a, &d, diag_text("x", text), dev, &back), ST_OK);
         Buf again = buf_new(a);
         rprog_print(&back, dev, &again);
         assert_string_equal(buf_str(&again), buf_str(&usual));
@@ -409,7 +409,7 @@ static void damaged_texts(Arena *a) {
         }
         RPlan back = plan_of(&p, NULL);
         Diag d = diag_new(a);
-        Status s = rprog_read(a, &d, "x", bytes, len, dev, &back);
+        Status s = rprog_read(a, &d, (DiagText){"x", bytes, len}, dev, &back);
         if (s == ST_OK) assert_null(rprog_check(&p, dev, &back.prog[0]));
         else assert_int_equal(s, ST_PLAN_TEXT);
         arena_reset(a, mark);

@@ -25,7 +25,7 @@ static void analyse(void *user) {
     Diag d = diag_new(a);
     Te *te, *normal;
     KernelGroup *groups;
-    if (te_parse(a, &d, "x.te", j->text, strlen(j->text), NULL, NULL, 0, &te) ||
+    if (te_parse(a, &d, diag_text("x.te", j->text), NULL, NULL, &te) ||
         te_normalize(a, &d, te, &normal)) {
         fail_msg("%s\n%s", d.messages[0].message, j->text);
     }
@@ -297,7 +297,7 @@ static void plans(void *user) {
             Diag own = diag_new(a);
             Te *te, *normal;
             KernelGroup *groups;
-            if (te_parse(a, &own, "x", texts[t], strlen(texts[t]), NULL, NULL, 0, &te) ||
+            if (te_parse(a, &own, diag_text("x", texts[t]), NULL, NULL, &te) ||
                 te_normalize(a, &own, te, &normal)) {
                 fail_msg("%s", own.messages[0].message);
             }

@@ -146,7 +146,7 @@ static const char *examine(KernelCase *k) {
     }
     rprog_print(&k->plan, k->dev, &text);
     RPlan back = k->plan;
-    if (rprog_read(k->arena, &k->diag, "plan", text.text, text.len, k->dev, &back))
+    if (rprog_read(k->arena, &k->diag, (DiagText){"plan", text.text, text.len}, k->dev, &back))
         return diag_first_error(&k->diag)->message;
     rprog_print(&back, k->dev, &again);
     return strcmp(buf_str(&text), buf_str(&again)) ? "the text reads back as another plan" : NULL;

@@ -46,7 +46,7 @@ static void plan(const char *text) {
     CompileOptions o = {.top = 100, .align = 16, .workspace_limit = -1};
     Te *te;
     diag = diag_new(arena);
-    must(te_parse(arena, &diag, "case.te", text, strlen(text), NULL, NULL, 0, &te));
+    must(te_parse(arena, &diag, diag_text("case.te", text), NULL, NULL, &te));
     must(compile_plan(arena, &diag, te, dev, &o, &set));
     compile_choose(arena, &set, 0, &whole);
 }
@@ -206,7 +206,8 @@ static void losses(const char *text, int tries, Loss *mine, Loss *one) {
         for (int s = 0; s < set.te->n_size; s++)
             if (rplan_varies(set.te, s))
                 define[n++] = (TeDefine){set.te->size[s].name, size[s], size[s], 1};
-        must(te_parse(arena, &diag, "case.te", text, strlen(text), NULL, define, n, &te));
+        must(te_parse(arena, &diag, diag_text("case.te", text), NULL, &(TeDefines){define, n},
+                      &te));
         must(compile_plan(arena, &diag, te, hal_device_plain(arena, dev), &o, &fixed));
         compile_choose(arena, &fixed, 0, &best);
         compile_estimate(&best, &least);
@@ -285,7 +286,7 @@ static void test_sizes_that_move_together(void **state) {
 static Status read_back(const char *text, PlanSet *out) {
     CompileOptions o = {.top = 1, .align = 16, .workspace_limit = -1};
     diag = diag_new(arena);
-    return compile_read_plan(arena, &diag, set.te, dev, &o, "plan", text, strlen(text), out);
+    return compile_read_plan(arena, &diag, set.te, dev, &o, diag_text("plan", text), out);
 }
 
 /* The plan as text is read as the same plan.  */

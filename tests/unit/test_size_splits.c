@@ -54,7 +54,7 @@ static void open_case(Case *c, const char *sizes, const char *op) {
     c->dev = fixture_device(c->a, "h200");
     c->o = (CompileOptions){.top = 1, .align = 16, .workspace_limit = -1};
     const char *text = arena_printf(c->a, "param N = %s; %s", sizes, op);
-    must(c, te_parse(c->a, &c->d, "t.te", text, strlen(text), NULL, NULL, 0, &c->te));
+    must(c, te_parse(c->a, &c->d, diag_text("t.te", text), NULL, NULL, &c->te));
 }
 
 static void plan(Case *c, const char *sizes, const char *op) {
@@ -198,8 +198,7 @@ static const char *two_splits(Case *c, unsigned taken, int64_t within) {
 
 static Status read_text(Case *c, const char *text) {
     c->d = diag_new(c->a);
-    return compile_read_plan(c->a, &c->d, c->te, c->dev, &c->o, "plan", text, strlen(text),
-                             &c->set);
+    return compile_read_plan(c->a, &c->d, c->te, c->dev, &c->o, diag_text("plan", text), &c->set);
 }
 
 static void given(Case *c, const char *sizes, const char *op, unsigned taken, int64_t within) {

@@ -33,7 +33,7 @@ static void plan(Case *c, const char *op, int64_t n) {
     c->dev = fixture_device(c->a, "h200");
     c->o = (CompileOptions){.top = 1, .align = 16, .workspace_limit = -1};
     const char *text = arena_printf(c->a, "param N = %lld; %s", (long long)n, op);
-    assert_int_equal(te_parse(c->a, &c->d, "t.te", text, strlen(text), NULL, NULL, 0, &c->te),
+    assert_int_equal(te_parse(c->a, &c->d, diag_text("t.te", text), NULL, NULL, &c->te),
                      ST_OK);
     assert_int_equal(compile_plan(c->a, &c->d, c->te, c->dev, &c->o, &c->set), ST_OK);
     compile_choose(c->a, &c->set, 0, &c->plan);
@@ -42,7 +42,7 @@ static void plan(Case *c, const char *op, int64_t n) {
 }
 
 static Status read_back(Case *c, const char *text, PlanSet *set) {
-    return compile_read_plan(c->a, &c->d, c->te, c->dev, &c->o, "plan", text, strlen(text), set);
+    return compile_read_plan(c->a, &c->d, c->te, c->dev, &c->o, diag_text("plan", text), set);
 }
 
 /* A statement that needs another one transposed: fused, it would write or read across rows.  */

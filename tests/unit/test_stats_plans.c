@@ -162,7 +162,8 @@ static void test_text(void **state) {
         assert_non_null(strstr(buf_str(&text), kind == 4 ? "rows whole\n" : "rows parts lanes "));
         RPlan back = {.te = c.plan.te, .group = c.plan.group, .problem = c.plan.problem, .n = 1};
         back.prog = ARENA_ARRAY(a, RProg, 1);
-        assert_int_equal(rprog_read(a, &c.diag, "p", buf_str(&text), text.len, dev, &back), ST_OK);
+        assert_int_equal(rprog_read(a, &c.diag, (DiagText){"p", buf_str(&text), text.len}, dev,
+                                    &back), ST_OK);
         rprog_print(&back, dev, &again);
         assert_string_equal(buf_str(&text), buf_str(&again));
     }
@@ -307,8 +308,7 @@ static void test_choice(void **state) {
         PlanSet set;
         WholePlan plan;
         CompileOptions o = {.top = 1, .align = 16, .workspace_limit = -1};
-        assert_int_equal(te_parse(a, &d, "t.te", shape[i].text, strlen(shape[i].text), NULL, NULL,
-                                  0, &te), ST_OK);
+        assert_int_equal(te_parse(a, &d, diag_text("t.te", shape[i].text), NULL, NULL, &te), ST_OK);
         assert_int_equal(compile_plan(a, &d, te, dev, &o, &set), ST_OK);
         compile_choose(a, &set, 0, &plan);
         assert_int_equal(decided(set.normal) == JOINED, shape[i].joined);

@@ -214,7 +214,8 @@ static void test_text(void **state) {
     assert_non_null(strstr(buf_str(&text), " tail "));
     RPlan back = {.te = c.plan.te, .group = c.plan.group, .problem = c.plan.problem, .n = 1};
     back.prog = ARENA_ARRAY(a, RProg, 1);
-    assert_int_equal(rprog_read(a, &c.diag, "p", buf_str(&text), text.len, c.dev, &back), ST_OK);
+    assert_int_equal(rprog_read(a, &c.diag, (DiagText){"p", buf_str(&text), text.len}, c.dev,
+                                &back), ST_OK);
     rprog_print(&back, c.dev, &again);
     assert_string_equal(buf_str(&text), buf_str(&again));
     arena_destroy(a);

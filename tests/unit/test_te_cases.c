@@ -27,7 +27,7 @@ static void laws(Arena *a, const Case *c, const Te *te) {
     Te *again;
     const char *text = print(a, te), *broken = te_check(te);
     if (broken) fail_msg("%s: %s: te_check: %s", c->path, te->name, broken);
-    if (te_parse(a, &d, "printed", text, strlen(text), NULL, NULL, 0, &again) != ST_OK)
+    if (te_parse(a, &d, diag_text("printed", text), NULL, NULL, &again) != ST_OK)
         fail_msg("%s: %s: %s\n%s", c->path, te->name, d.messages[0].message, text);
     const char *differs = te_difference(te, again);
     if (differs) fail_msg("%s: %s: read back, differs in %s\n%s", c->path, te->name, differs, text);
@@ -38,7 +38,7 @@ static void accepted(Arena *a, const Case *c) {
     Diag d = diag_new(a);
     Te **te;
     int n;
-    if (te_parse_all(a, &d, c->name, c->text, c->len, NULL, 0, &te, &n) != ST_OK) {
+    if (te_parse_all(a, &d, (DiagText){c->name, c->text, c->len}, NULL, &te, &n) != ST_OK) {
         Buf b = buf_new(a);
         case_messages(&d, &b);
         fail_msg("%s: refused:\n%s", c->path, buf_str(&b));
@@ -51,7 +51,8 @@ static void accepted(Arena *a, const Case *c) {
         Te *one;
         Buf got = buf_new(a);
         if (!b->plain || !b->dump) continue;
-        Status s = te_parse(a, &own, c->name, c->text, c->len, b->op, b->define, b->n_define, &one);
+        Status s = te_parse(a, &own, (DiagText){c->name, c->text, c->len}, b->op,
+                            &(TeDefines){b->define, b->n_define}, &one);
         case_messages(&own, &got);
         if (s == ST_OK) laws(a, c, one);
         buf_puts(&got, s == ST_OK ? print(a, one) : "exit 1\n");
@@ -67,7 +68,8 @@ static void refused(Arena *a, const Case *c) {
         Te *te = NULL;
         Buf got = buf_new(a);
         assert_true(b->plain);
-        Status s = te_parse(a, &d, c->name, c->text, c->len, b->op, b->define, b->n_define, &te);
+        Status s = te_parse(a, &d, (DiagText){c->name, c->text, c->len}, b->op,
+                            &(TeDefines){b->define, b->n_define}, &te);
         assert_int_equal(s, ST_TE);
         assert_null(te);
         assert_true(d.errors > 0);

@@ -35,7 +35,7 @@ static const char *messages(Arena *a, const char *text, Status want) {
     Buf b = buf_new(a);
     Te **te;
     int n;
-    Status s = te_parse_all(a, &d, "x.te", text, strlen(text), NULL, 0, &te, &n);
+    Status s = te_parse_all(a, &d, diag_text("x.te", text), NULL, &te, &n);
     case_messages(&d, &b);
     if (s != want) fail_msg("%s\n%s", text, buf_str(&b));
     return buf_str(&b);

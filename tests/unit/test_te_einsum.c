@@ -47,7 +47,8 @@ static void becomes(const char *spec, const char *header, const char *body) {
         if (p[1] == ',' || p[1] == ';')
             define[n++] = (TeDefine){.name = arena_strndup(arena, p, 1), .lo = 3, .hi = 3,
                                      .multiple = 1};
-    Status s = te_parse(arena, &diag, "einsum.te", text, strlen(text), NULL, define, n, &te);
+    Status s = te_parse(arena, &diag, diag_text("einsum.te", text), NULL, &(TeDefines){define, n},
+                        &te);
     assert_int_equal(s, ST_OK);
 }
 

@@ -30,7 +30,7 @@ static void refuse_bytes(const char *text, size_t len, const char *tag) {
     Diag d = diag_new(arena);
     Te *te;
     size_t before = arena_bytes(arena);
-    assert_int_equal(te_parse(arena, &d, "x.te", text, len, NULL, NULL, 0, &te), ST_TE);
+    assert_int_equal(te_parse(arena, &d, (DiagText){"x.te", text, len}, NULL, NULL, &te), ST_TE);
     assert_true(arena_bytes(arena) - before < (size_t)len + 128 * MIB);
     assert_string_equal(diag_first_error(&d)->tag, tag);
     Buf b = buf_new(arena);
@@ -43,7 +43,7 @@ static void refuse(Buf b, const char *tag) { refuse_bytes(b.text, b.len, tag); }
 static Te *accept(const char *text, size_t len) {
     Diag d = diag_new(arena);
     Te *te;
-    if (te_parse(arena, &d, "x.te", text, len, NULL, NULL, 0, &te) != ST_OK)
+    if (te_parse(arena, &d, (DiagText){"x.te", text, len}, NULL, NULL, &te) != ST_OK)
         fail_msg("%s", diag_first_error(&d)->message);
     assert_null(te_check(te));
     return te;
@@ -196,7 +196,7 @@ static void survive(Arena *a, const char *text, size_t len) {
     Diag d = diag_new(a);
     Te **te;
     int n;
-    if (te_parse_all(a, &d, "x.te", text, len, NULL, 0, &te, &n) != ST_OK) {
+    if (te_parse_all(a, &d, (DiagText){"x.te", text, len}, NULL, &te, &n) != ST_OK) {
         assert_non_null(diag_first_error(&d));
         return;
     }
@@ -205,7 +205,7 @@ static void survive(Arena *a, const char *text, size_t len) {
         Te *again;
         assert_null(te_check(te[i]));
         te_print(te[i], &b);
-        if (te_parse(a, &d, "y.te", b.text, b.len, NULL, NULL, 0, &again) != ST_OK)
+        if (te_parse(a, &d, (DiagText){"y.te", b.text, b.len}, NULL, NULL, &again) != ST_OK)
             fail_msg("not read back: %s", b.text);
         const char *differs = te_difference(te[i], again);
         if (differs) fail_msg("%s: %s", differs, b.text);
@@ -274,7 +274,7 @@ static void parse_body(Arena *a, void *user) {
     Diag d = diag_new(a);
     Te *te;
     Buf b = buf_new(a);
-    te_parse(a, &d, "x.te", text, strlen(text), NULL, NULL, 0, &te);
+    te_parse(a, &d, diag_text("x.te", text), NULL, NULL, &te);
     case_messages(&d, &b);
     if (d.errors == 0) te_print(te, &b);
 }

@@ -159,7 +159,7 @@ static int prove(uint64_t seed, bool guarded, int count) {
         Diag d = diag_new(arena);
         Te *te;
         program(&r, &b, guarded);
-        if (te_parse(arena, &d, "x.te", b.text, b.len, NULL, NULL, 0, &te) == ST_OK &&
+        if (te_parse(arena, &d, (DiagText){"x.te", b.text, b.len}, NULL, NULL, &te) == ST_OK &&
             find_read(te->stmt[0].rhs)->inside != TE_INSIDE_TESTED) {
             enumerate(te, b.text);
             proved++;
@@ -189,7 +189,7 @@ static bool provable(const char *extent, const char *rhs, bool checked) {
     Te *te;
     const char *text = arena_printf(
         arena, "%s%s]) -> Y: f32[M,N,H,G,B] { Y[m,n,h,g,b] = %s; }", runtime_head, extent, rhs);
-    bool ok = te_parse(arena, &d, "x.te", text, strlen(text), NULL, NULL, 0, &te) == ST_OK;
+    bool ok = te_parse(arena, &d, diag_text("x.te", text), NULL, NULL, &te) == ST_OK;
     for (int i = 0; i < d.count && ok; i++)
         if (strcmp(d.messages[i].tag, "bounds") == 0) ok = checked;
     return ok;
@@ -290,7 +290,7 @@ static void test_windows(void **state) {
             arena, "op f(A: f32[%d]) -> Y: f32[%d] { Y[i] += A[%d*k+%d*i+%d]; }", extent, range, a,
             b, c);
         int64_t want = longest(a, b, c, extent, range);
-        bool ok = te_parse(arena, &d, "x.te", text, strlen(text), NULL, NULL, 0, &te) == ST_OK;
+        bool ok = te_parse(arena, &d, diag_text("x.te", text), NULL, NULL, &te) == ST_OK;
         if (c < 0 || want == 0) continue;
         if (!ok) fail_msg("%s: %s", d.messages[0].message, text);
         assert_int_equal(te->stmt[0].index[1].lo.value, 0);
@@ -338,7 +338,7 @@ static void test_inferred(void **state) {
             "param T = 1..50;"
             "op f(A: f32[64], B: f32[20,10], K: f32[3], R: f32[T]) -> Y: f32 { %s }",
             found[n].text);
-        if (te_parse(arena, &d, "x.te", text, strlen(text), NULL, NULL, 0, &te) != ST_OK)
+        if (te_parse(arena, &d, diag_text("x.te", text), NULL, NULL, &te) != ST_OK)
             fail_msg("%s: %s", d.messages[0].message, text);
         const TeStmt *s = &te->stmt[found[n].stmt];
         bool seen = false;

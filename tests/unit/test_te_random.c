@@ -14,7 +14,7 @@
 static Te *parse(Arena *a, const char *text) {
     Diag d = diag_new(a);
     Te *te;
-    if (te_parse(a, &d, "x.te", text, strlen(text), NULL, NULL, 0, &te) != ST_OK) {
+    if (te_parse(a, &d, diag_text("x.te", text), NULL, NULL, &te) != ST_OK) {
         Buf b = buf_new(a);
         case_messages(&d, &b);
         fail_msg("refused:\n%s\n%s", text, buf_str(&b));

@@ -14,7 +14,8 @@
 
 static Te *parse(const char *text, const TeDefine *define, int n) {
     Te *te;
-    if (te_parse(arena, &diag, "x.te", text, strlen(text), NULL, define, n, &te) != ST_OK)
+    if (te_parse(arena, &diag, diag_text("x.te", text), NULL, &(TeDefines){define, n},
+                 &te) != ST_OK)
         fail_msg("%s", diag_first_error(&diag)->message);
     return te;
 }
@@ -155,16 +156,16 @@ static void test_choice(void **state) {
                               "op cd(A: f32[4]) -> B: f32[4] { B[i] = A[i] + 1; }";
     Te *te, **all;
     int n;
-    assert_int_equal(te_parse(arena, &diag, "x.te", two, strlen(two), "cd", NULL, 0, &te), ST_OK);
+    assert_int_equal(te_parse(arena, &diag, diag_text("x.te", two), "cd", NULL, &te), ST_OK);
     assert_string_equal(te->name, "cd");
-    assert_int_equal(te_parse_all(arena, &diag, "x.te", two, strlen(two), NULL, 0, &all, &n),
+    assert_int_equal(te_parse_all(arena, &diag, diag_text("x.te", two), NULL, &all, &n),
                      ST_OK);
     assert_int_equal(n, 2);
     assert_string_equal(all[0]->name, "ab");
     assert_int_equal(diag.count, 0);
-    assert_int_equal(te_parse(arena, &diag, "x.te", two, strlen(two), NULL, NULL, 0, &te), ST_TE);
+    assert_int_equal(te_parse(arena, &diag, diag_text("x.te", two), NULL, NULL, &te), ST_TE);
     assert_string_equal(diag.messages[0].message, "x.te has 2 ops: ab, cd");
-    assert_int_equal(te_parse(arena, &diag, "x.te", two, strlen(two), "ef", NULL, 0, &te), ST_TE);
+    assert_int_equal(te_parse(arena, &diag, diag_text("x.te", two), "ef", NULL, &te), ST_TE);
     assert_string_equal(diag.messages[1].message, "x.te has no op 'ef'");
 }
 

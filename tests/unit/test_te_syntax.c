@@ -16,7 +16,7 @@
 static const char *verdict(const char *text, Te **te) {
     Diag d = diag_new(arena);
     Te *own;
-    if (te_parse(arena, &d, "x.te", text, strlen(text), NULL, NULL, 0, te ? te : &own) == ST_OK)
+    if (te_parse(arena, &d, diag_text("x.te", text), NULL, NULL, te ? te : &own) == ST_OK)
         return "";
     return diag_first_error(&d)->tag;
 }

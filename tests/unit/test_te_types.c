@@ -22,7 +22,7 @@ static const TeStmt *statement(const char *expr, const char *annot) {
     Diag d = diag_new(arena);
     Te *te;
     const char *text = arena_printf(arena, "%s%s where i in 9 %s; Y[] = 0; }", head, expr, annot);
-    if (te_parse(arena, &d, "x.te", text, strlen(text), NULL, NULL, 0, &te) != ST_OK)
+    if (te_parse(arena, &d, diag_text("x.te", text), NULL, NULL, &te) != ST_OK)
         fail_msg("%s: %s", expr, d.messages[0].message);
     const char *broken = te_check(te);
     if (broken) fail_msg("%s: %s", expr, broken);
@@ -209,7 +209,7 @@ static void test_stores(void **state) {
         Te *te;
         const char *text = arena_printf(arena, "%s%s where i in 9 @type(%s); Y[] = 0; }", head,
                                         table[i].expr, table[i].type);
-        bool fits = te_parse(arena, &d, "x.te", text, strlen(text), NULL, NULL, 0, &te) == ST_OK;
+        bool fits = te_parse(arena, &d, diag_text("x.te", text), NULL, NULL, &te) == ST_OK;
         if (fits != table[i].fits) fail_msg("%s into %s", table[i].expr, table[i].type);
         if (fits) assert_string_equal(te_dtype_name(te->tensor[15].dtype), table[i].type);
     }

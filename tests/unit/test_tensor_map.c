@@ -23,7 +23,7 @@ static int setup(void **state) {
     static Fixture f;
     f.arena = arena_create(NULL);
     Diag d = diag_new(f.arena);
-    if (te_parse(f.arena, &d, "f.te", text, strlen(text), NULL, NULL, 0, &f.te)) return -1;
+    if (te_parse(f.arena, &d, diag_text("f.te", text), NULL, NULL, &f.te)) return -1;
     const TeTensor *x = &f.te->tensor[0];
     static TeExpr two = {.kind = TE_INT, .v = {.i = 2}}, bytes = {.kind = TE_MUL, .n_args = 2};
     static TeExpr *factor[2];

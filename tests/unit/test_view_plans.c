@@ -301,7 +301,7 @@ static void construct(void *user) {
     BuildOptions b = {0};
     Status s = ST_INTERNAL;
     if (row && workload_te(row, NULL, &text))
-        s = te_parse(j->arena, &d, "row.te", text.text, text.len, NULL, NULL, 0, &te);
+        s = te_parse(j->arena, &d, (DiagText){"row.te", text.text, text.len}, NULL, NULL, &te);
     if (!s)
         s = compile_plan(j->arena, &d, te, fixture_device(j->arena, device), &o, &set);
     if (!s) s = compile_best(j->arena, &d, &set, 0, &b, &plan, &build);

@@ -84,7 +84,8 @@ static void chains_alternate(void **state) {
     Arena *a = arena_create(NULL);
     Diag d = diag_new(a);
     Te *te, *normal;
-    assert_int_equal(te_parse(a, &d, "t", text, sizeof text - 1, NULL, NULL, 0, &te), ST_OK);
+    assert_int_equal(te_parse(a, &d, (DiagText){"t", text, sizeof text - 1}, NULL, NULL,
+                              &te), ST_OK);
     assert_int_equal(te_normalize(a, &d, te, &normal), ST_OK);
     RPlan plan = {.te = normal};
     plan.n = access_groups(a, normal, &plan.group);
