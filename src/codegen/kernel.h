@@ -52,8 +52,8 @@ typedef struct {
     int first, n, n_group;
     int64_t *temp_offset;     /* per tensor of its normalized op: where a temporary lies in the
                                * workspace (dense, its dtype), bytes; -1: not in memory */
-    Workspace workspace;      /* its parts, and when they live */
-    TeExtent *part_bytes;     /* of each part at the sizes at hand; of partial results the most of
+    Workspace workspace;      /* its buffers, and when they live */
+    TeExtent *buffer_bytes;   /* of each buffer at the sizes at hand; of partial results the most of
                                * any program */
 } KernelStrategy;
 

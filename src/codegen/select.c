@@ -18,7 +18,7 @@ static TeExtent partial_bytes(Arena *a, const RPlan *plan, int i) {
 }
 
 /* Of a group: the most of any of its programs, in the room that there is.  */
-static TeExtent most_bytes(Arena *a, const RPlan *plan, const WorkspacePart *x) {
+static TeExtent most_bytes(Arena *a, const RPlan *plan, const WorkspaceBuffer *x) {
     TeExtent most = size_number(0), room = size_number(x->bytes);
     for (int i = 0; i < plan->n; i++) {
         if (rplan_group_of(plan, i) != x->first) continue;
@@ -31,18 +31,18 @@ static void lay_out_workspace(Arena *a, const RPlan *plan, KernelStrategy *out) 
     const Te *te = plan->te;
     rprog_plan_workspace(a, plan, &out->workspace);
     out->temp_offset = ARENA_ARRAY(a, int64_t, te->n_tensor);
-    out->part_bytes = ARENA_ARRAY(a, TeExtent, out->workspace.n + 1);
+    out->buffer_bytes = ARENA_ARRAY(a, TeExtent, out->workspace.n + 1);
     for (int t = 0; t < te->n_tensor; t++) out->temp_offset[t] = -1;
     for (int i = 0; i < out->workspace.n; i++) {
-        const WorkspacePart *x = &out->workspace.part[i];
+        const WorkspaceBuffer *x = &out->workspace.buffer[i];
         if (x->tensor < 0) {
-            out->part_bytes[i] = most_bytes(a, plan, x);
+            out->buffer_bytes[i] = most_bytes(a, plan, x);
             continue;
         }
         const TeTensor *t = &te->tensor[x->tensor];
         TeExtent bytes = size_number(te_dtype_bytes(t->dtype));
         for (int d = 0; d < t->rank; d++) bytes = size_times(a, bytes, t->shape[d]);
-        out->part_bytes[i] = bytes.expr ? bytes : size_number(x->bytes);
+        out->buffer_bytes[i] = bytes.expr ? bytes : size_number(x->bytes);
         out->temp_offset[x->tensor] = x->at;
     }
 }
@@ -91,9 +91,9 @@ int64_t cg_workspace(const Te *te, const KernelProgram *p, const int64_t *size) 
     const KernelStrategy *strategy = &p->strategy[t.strategy];
     int64_t need = 0;
     for (int i = 0; i < strategy->workspace.n; i++) {
-        const WorkspacePart *x = &strategy->workspace.part[i];
+        const WorkspaceBuffer *x = &strategy->workspace.buffer[i];
         const TeExtent *part = x->tensor < 0 ? &p->choice[cg_program(p, t, x->first)].slices
-                                             : &strategy->part_bytes[i];
+                                             : &strategy->buffer_bytes[i];
         int64_t bytes = te_extent_eval(te, part, size);
         if (bytes > 0 && x->at + bytes > need) need = x->at + bytes;
     }

@@ -253,7 +253,7 @@ static json_t *workspace(Arena *a, const Te *te, const KernelProgram *p) {
     for (int n = 0; n < p->n_strategy; n++) {
         const KernelStrategy *strategy = &p->strategy[n];
         for (int i = 0; i < strategy->workspace.n; i++) {
-            const WorkspacePart *x = &strategy->workspace.part[i];
+            const WorkspaceBuffer *x = &strategy->workspace.buffer[i];
             int first = p->n_kernel, last = 0;
             for (int k = 0; k < p->n_kernel; k++) {
                 const KernelChoice *c = &p->choice[p->kernel[k].group];
@@ -264,7 +264,7 @@ static json_t *workspace(Arena *a, const Te *te, const KernelProgram *p) {
             json_t *o = json_push(a, parts, json_object());
             json_set(a, o, "split", json_integer(n));
             json_set(a, o, "offset", json_integer(x->at));
-            json_set(a, o, "bytes", extent(a, te, &strategy->part_bytes[i]));
+            json_set(a, o, "bytes", extent(a, te, &strategy->buffer_bytes[i]));
             json_set(a, o, "first_kernel", json_integer(first));
             json_set(a, o, "last_kernel", json_integer(last));
         }

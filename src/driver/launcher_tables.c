@@ -238,8 +238,8 @@ static void put_parts(Source *s, const KernelProgram *p, int target, Buf *out) {
     for (int n = 0; n < p->n_strategy; n++) {
         const Workspace *w = &p->strategy[n].workspace;
         for (int i = 0; i < w->n; i++, parts++)
-            buf_printf(out, "{%d, %" PRId64 ", %d}, ", n, w->part[i].at,
-                       expression(s, &p->strategy[n].part_bytes[i]));
+            buf_printf(out, "{%d, %" PRId64 ", %d}, ", n, w->buffer[i].at,
+                       expression(s, &p->strategy[n].buffer_bytes[i]));
     }
     buf_printf(out, "{0, 0, 0}};\nenum { N_PART_%d = %d };\n", target, parts);
 }

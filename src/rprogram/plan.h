@@ -85,9 +85,9 @@ typedef struct {
     int tensor;               /* -1: partial results of group `first` */
     int first, last;          /* groups; launch order */
     int64_t at, bytes;        /* multiples of WORKSPACE_STEP */
-} WorkspacePart;
+} WorkspaceBuffer;
 typedef struct {
-    WorkspacePart *part;
+    WorkspaceBuffer *buffer;
     int n;
     int64_t bytes;            /* of the whole */
     int64_t bound;            /* most that lives at one time: no placement needs less */
@@ -95,8 +95,8 @@ typedef struct {
 void rprog_plan_workspace(Arena *a, const RPlan *plan, Workspace *out);
 /* Where the partial results of a group lie; -1: it has none.  */
 int64_t rprog_partial_at(const Workspace *w, int group);
-/* Places parts of given lifetimes and sizes; sets at, bytes, bound.  */
-void rprog_place_parts(Arena *a, Workspace *w);
+/* Places buffers of given lifetimes and sizes; sets at, bytes, bound.  */
+void rprog_place_buffers(Arena *a, Workspace *w);
 
 /* The text form; rprog_read(rprog_print(x)) == x.  Lines `key value` (`unit NAME [swapped]`, `store
  * N [shared]`), a header `roller-plan 1`, one `kernel` section per group, then those of groups with

@@ -6,16 +6,17 @@ static int64_t round_up(int64_t v) {
     return ceil_div(v, WORKSPACE_STEP) * WORKSPACE_STEP;
 }
 
-static bool live_together(const WorkspacePart *x, const WorkspacePart *y) {
+static bool live_together(const WorkspaceBuffer *x, const WorkspaceBuffer *y) {
     return x->first <= y->last && y->first <= x->last;
 }
 
 /* The lowest place beside what is placed already and lives at the same time: `placed` is in order
  * of place.  */
-static int64_t lowest(const WorkspacePart *part, const int *placed, int n, const WorkspacePart *x) {
+static int64_t lowest(const WorkspaceBuffer *buffer, const int *placed, int n,
+                      const WorkspaceBuffer *x) {
     int64_t at = 0;
     for (int i = 0; i < n; i++) {
-        const WorkspacePart *y = &part[placed[i]];
+        const WorkspaceBuffer *y = &buffer[placed[i]];
         if (!live_together(x, y)) continue;
         if (at + x->bytes <= y->at) break;
         if (at < y->at + y->bytes) at = y->at + y->bytes;
@@ -23,14 +24,14 @@ static int64_t lowest(const WorkspacePart *part, const int *placed, int n, const
     return at;
 }
 
-/* Places parts in the order given; returns the bytes of the whole.  */
-static int64_t place(WorkspacePart *part, const int *order, int n, int *placed) {
+/* Places buffers in the order given; returns the bytes of the whole.  */
+static int64_t place(WorkspaceBuffer *buffer, const int *order, int n, int *placed) {
     int64_t bytes = 0;
     for (int i = 0; i < n; i++) {
-        WorkspacePart *x = &part[order[i]];
-        x->at = lowest(part, placed, i, x);
+        WorkspaceBuffer *x = &buffer[order[i]];
+        x->at = lowest(buffer, placed, i, x);
         int at = i;
-        for (; at > 0 && part[placed[at - 1]].at > x->at; at--) placed[at] = placed[at - 1];
+        for (; at > 0 && buffer[placed[at - 1]].at > x->at; at--) placed[at] = placed[at - 1];
         placed[at] = order[i];
         if (x->at + x->bytes > bytes) bytes = x->at + x->bytes;
     }
@@ -40,40 +41,40 @@ static int64_t place(WorkspacePart *part, const int *order, int n, int *placed) 
 /* Orders to try: the largest first, those that live longest first, in order of birth.  */
 typedef enum { BY_SIZE, BY_LIFE, BY_BIRTH, ORDERS } Order;
 
-static bool comes_before(const WorkspacePart *x, const WorkspacePart *y, Order order) {
+static bool comes_before(const WorkspaceBuffer *x, const WorkspaceBuffer *y, Order order) {
     int life_x = x->last - x->first, life_y = y->last - y->first;
     if (order == BY_BIRTH && x->first != y->first) return x->first < y->first;
     if (order == BY_LIFE && life_x != life_y) return life_x > life_y;
     return x->bytes > y->bytes;
 }
 
-static void sort(const WorkspacePart *part, int n, Order by, int *order) {
+static void sort(const WorkspaceBuffer *buffer, int n, Order by, int *order) {
     for (int i = 0; i < n; i++) {
         int at = i;
-        for (; at > 0 && comes_before(&part[i], &part[order[at - 1]], by); at--)
+        for (; at > 0 && comes_before(&buffer[i], &buffer[order[at - 1]], by); at--)
             order[at] = order[at - 1];
         order[at] = i;
     }
 }
 
-static int64_t live_bound(const WorkspacePart *part, int n) {
+static int64_t live_bound(const WorkspaceBuffer *buffer, int n) {
     int64_t most = 0;
     for (int i = 0; i < n; i++) {
         int64_t sum = 0;
         for (int j = 0; j < n; j++) {
-            bool there = part[j].first <= part[i].first && part[i].first <= part[j].last;
-            if (there) sum += part[j].bytes;
+            bool there = buffer[j].first <= buffer[i].first && buffer[i].first <= buffer[j].last;
+            if (there) sum += buffer[j].bytes;
         }
         if (sum > most) most = sum;
     }
     return most;
 }
 
-/* The order with one part moved to another place: mostly an earlier one, of a part at the top.  */
+/* The order with one buffer moved to another place: mostly an earlier one, of one at the top.  */
 static void disturb(const Workspace *w, Rng *rng, int *order) {
     int n = w->n, from = (int)rng_below(rng, (uint32_t)n), to = (int)rng_below(rng, (uint32_t)n);
     for (int i = 0; i < n && rng_below(rng, 4); i++) {
-        const WorkspacePart *x = &w->part[order[from]];
+        const WorkspaceBuffer *x = &w->buffer[order[from]];
         if (x->at + x->bytes == w->bytes) break;
         from = (from + 1) % n;
     }
@@ -83,27 +84,27 @@ static void disturb(const Workspace *w, Rng *rng, int *order) {
     order[to] = moved;
 }
 
-void rprog_place_parts(Arena *a, Workspace *w) {
+void rprog_place_buffers(Arena *a, Workspace *w) {
     enum { WORK = 1 << 23, NEAR = 50 };   /* steps; near enough: the bound and a 50th */
     int n = w->n, tries = n ? WORK / (n * n) : 0;
     int *order = ARENA_ARRAY(a, int, n + 1), *best = ARENA_ARRAY(a, int, n + 1);
     int *placed = ARENA_ARRAY(a, int, n + 1);
     Rng rng = {1};
-    w->bound = live_bound(w->part, n);
+    w->bound = live_bound(w->buffer, n);
     w->bytes = n ? INT64_MAX : 0;
     for (int i = 0; i < ORDERS + tries && w->bytes > w->bound + w->bound / NEAR; i++) {
         if (i < ORDERS) {
-            sort(w->part, n, (Order)i, order);
+            sort(w->buffer, n, (Order)i, order);
         } else {
             for (int k = 0; k < n; k++) order[k] = best[k];
             disturb(w, &rng, order);
         }
-        int64_t bytes = place(w->part, order, n, placed);
+        int64_t bytes = place(w->buffer, order, n, placed);
         if (bytes > w->bytes) continue;
         w->bytes = bytes;
         for (int k = 0; k < n; k++) best[k] = order[k];
     }
-    if (n) place(w->part, best, n, placed);
+    if (n) place(w->buffer, best, n, placed);
 }
 
 /* Does the group make (or read) the tensor?  */
@@ -129,11 +130,11 @@ static int64_t partial_bytes(const RPlan *plan, int group) {
 void rprog_plan_workspace(Arena *a, const RPlan *plan, Workspace *out) {
     const Te *te = plan->te;
     int groups = rplan_groups(plan);
-    *out = (Workspace){.part = ARENA_ARRAY(a, WorkspacePart, te->n_tensor + plan->n)};
+    *out = (Workspace){.buffer = ARENA_ARRAY(a, WorkspaceBuffer, te->n_tensor + plan->n)};
     for (int t = 0; t < te->n_tensor; t++) {
         const TeTensor *x = &te->tensor[t];
         if (x->role != TE_TEMP || !access_materialized(te, plan->group, groups, t)) continue;
-        WorkspacePart p = {.tensor = t, .first = -1, .bytes = te_dtype_bytes(x->dtype)};
+        WorkspaceBuffer p = {.tensor = t, .first = -1, .bytes = te_dtype_bytes(x->dtype)};
         for (int d = 0; d < x->rank; d++) p.bytes *= x->shape[d].value;
         p.bytes = round_up(p.bytes > 0 ? p.bytes : 1);    /* kernels name it even if it is empty */
         for (int g = 0; g < groups; g++) {
@@ -141,20 +142,20 @@ void rprog_plan_workspace(Arena *a, const RPlan *plan, Workspace *out) {
             if (touches(plan, g, t, false)) p.last = g;
         }
         if (p.last < p.first) p.last = p.first;
-        out->part[out->n++] = p;
+        out->buffer[out->n++] = p;
     }
     for (int g = 0; g < groups; g++) {
         int64_t bytes = partial_bytes(plan, g);
         if (bytes > 0)
-            out->part[out->n++] =
-                (WorkspacePart){.tensor = -1, .first = g, .last = g, .bytes = bytes};
+            out->buffer[out->n++] =
+                (WorkspaceBuffer){.tensor = -1, .first = g, .last = g, .bytes = bytes};
     }
-    rprog_place_parts(a, out);
+    rprog_place_buffers(a, out);
 }
 
 int64_t rprog_partial_at(const Workspace *w, int group) {
     for (int i = 0; i < w->n; i++) {
-        if (w->part[i].tensor < 0 && w->part[i].first == group) return w->part[i].at;
+        if (w->buffer[i].tensor < 0 && w->buffer[i].first == group) return w->buffer[i].at;
     }
     return -1;
 }

@@ -162,11 +162,11 @@ static void boxes(Arena *a, const Te *te, KernelProgram *p) {
     p->kernel[1] = launch_of("rk_00000000000000b0_1", tiles, &map[1], 1);
     p->n_kernel = 2;
     p->choice[0].slices = size_plus(a, bytes, size_number(AT));
-    WorkspacePart *part = ARENA_NEW(a, WorkspacePart);
-    *part = (WorkspacePart){.tensor = -1, .bytes = p->choice[0].slices.value};
-    p->strategy[0].workspace = (Workspace){.part = part, .n = 1, .bytes = part->bytes};
-    p->strategy[0].part_bytes = &p->choice[0].slices;
-    p->workspace_bytes = part->bytes;
+    WorkspaceBuffer *buffer = ARENA_NEW(a, WorkspaceBuffer);
+    *buffer = (WorkspaceBuffer){.tensor = -1, .bytes = p->choice[0].slices.value};
+    p->strategy[0].workspace = (Workspace){.buffer = buffer, .n = 1, .bytes = buffer->bytes};
+    p->strategy[0].buffer_bytes = &p->choice[0].slices;
+    p->workspace_bytes = buffer->bytes;
     p->param[p->n_param++] = (KernelParam){PARAM_WORKSPACE, -1, 8};
 }
 

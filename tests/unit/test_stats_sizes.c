@@ -96,7 +96,7 @@ static const char *run_sizes(KernelCase *c, bool exact, uint64_t seed) {
         x.size = size;
         int64_t bytes = cg_workspace(te, &c->program, size);
         if (c->program.strategy->workspace.n == 1) {         /* what the launch description says */
-            int64_t said = te_extent_eval(te, c->program.strategy->part_bytes, size);
+            int64_t said = te_extent_eval(te, c->program.strategy->buffer_bytes, size);
             if (said < bytes || said > c->program.workspace_bytes) return "another workspace";
         }
         smallest = bytes < smallest ? bytes : smallest;

@@ -14,11 +14,11 @@
 
 static void check_places(const Workspace *w) {
     for (int i = 0; i < w->n; i++) {
-        const WorkspacePart *x = &w->part[i];
+        const WorkspaceBuffer *x = &w->buffer[i];
         assert_true(x->at >= 0 && x->at % WORKSPACE_STEP == 0);
         assert_true(x->at + x->bytes <= w->bytes);
         for (int j = 0; j < i; j++) {
-            const WorkspacePart *y = &w->part[j];
+            const WorkspaceBuffer *y = &w->buffer[j];
             bool together = x->first <= y->last && y->first <= x->last;
             bool overlap = x->at < y->at + y->bytes && y->at < x->at + x->bytes;
             assert_false(together && overlap);
@@ -32,7 +32,7 @@ static int64_t most_alive(const Workspace *w, int times) {
     for (int t = 0; t < times; t++) {
         int64_t sum = 0;
         for (int i = 0; i < w->n; i++) {
-            if (w->part[i].first <= t && t <= w->part[i].last) sum += w->part[i].bytes;
+            if (w->buffer[i].first <= t && t <= w->buffer[i].last) sum += w->buffer[i].bytes;
         }
         if (sum > most) most = sum;
     }
@@ -46,16 +46,16 @@ static void random_lives_fit(void **state) {
     for (uint64_t seed = 1; seed <= CASES; seed++) {
         Arena *a = arena_create(NULL);
         Rng rng = {seed};
-        Workspace w = {.part = ARENA_ARRAY(a, WorkspacePart, PARTS)};
+        Workspace w = {.buffer = ARENA_ARRAY(a, WorkspaceBuffer, PARTS)};
         int n = 1 + (int)rng_below(&rng, PARTS);
         for (int i = 0; i < n; i++) {
             int first = (int)rng_below(&rng, TIMES), life = 1 + (int)rng_below(&rng, 4);
             if (rng_below(&rng, 5) == 0) life = (int)rng_below(&rng, TIMES);
             int64_t bytes = 1 + rng_below(&rng, rng_below(&rng, 3) ? 8 : 400);
-            w.part[w.n++] = (WorkspacePart){.first = first, .bytes = bytes * WORKSPACE_STEP,
+            w.buffer[w.n++] = (WorkspaceBuffer){.first = first, .bytes = bytes * WORKSPACE_STEP,
                                             .last = first + life < TIMES ? first + life : TIMES};
         }
-        rprog_place_parts(a, &w);
+        rprog_place_buffers(a, &w);
         check_places(&w);
         assert_int_equal(w.bound, most_alive(&w, TIMES + 1));
         if ((double)w.bytes > 1.05 * (double)w.bound)
@@ -69,7 +69,7 @@ static void nothing_needs_nothing(void **state) {
     (void)state;
     Arena *a = arena_create(NULL);
     Workspace w = {0};
-    rprog_place_parts(a, &w);
+    rprog_place_buffers(a, &w);
     assert_int_equal(w.bytes, 0);
     assert_int_equal(rprog_partial_at(&w, 0), -1);
     arena_destroy(a);
