@@ -6,7 +6,7 @@
 Form *form_begin(FormBuilder *b, Arena *a) {
     Form *f = ARENA_NEW(a, Form);
     Node *root = ARENA_NEW(a, Node);
-    *root = (Node){.kind = NODE_PART, .name = "kernel", .of = -1, .mover = -1};
+    *root = (Node){.kind = NODE_SEQUENCE, .name = "kernel", .of = -1, .mover = -1};
     *f = (Form){.root = root, .stages = 1, .bodies = 1, .turns = 1};
     *b = (FormBuilder){.arena = a, .open = {root}, .depth = 1};
     return f;
@@ -28,8 +28,8 @@ Node *form_open(FormBuilder *b, NodeKind kind, int what) {
 
 void form_close(FormBuilder *b) { b->depth--; }
 
-Node *form_part(FormBuilder *b, const char *name) {
-    Node *n = form_open(b, NODE_PART, 0);
+Node *form_sequence(FormBuilder *b, const char *name) {
+    Node *n = form_open(b, NODE_SEQUENCE, 0);
     n->name = name;
     return n;
 }
@@ -72,10 +72,10 @@ Use *form_writes(FormBuilder *b, Node *n, Room room, int of) {
 
 void form_meet_warps(FormBuilder *b, int of) {
     Node *put = form_add(b, NODE_STORE, STORE_WARPS);
-    form_writes(b, put, ROOM_PARTS, of);
+    form_writes(b, put, ROOM_PARTIALS, of);
     form_block_sync(b);
     Node *add = form_add(b, NODE_REDUCE, REDUCE_LANES);
-    form_reads(b, add, ROOM_PARTS, of);
+    form_reads(b, add, ROOM_PARTIALS, of);
     put->from = add->from = of / 2;
     put->to = add->to = of % 2;
 }

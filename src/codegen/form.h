@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define FORM_KINDS(X)                                                                              \
-    X(PART,    "part")        /* children, in order */                                             \
+    X(SEQUENCE, "sequence")   /* children, in order */                                             \
     X(LOOP,    "loop")        /* children, again and again */                                      \
     X(IF,      "if")          /* children, where a condition holds */                              \
     X(ROLE,    "role")        /* children, by some warps of the block */                           \
@@ -113,7 +113,7 @@ typedef enum {
     X(ROW_TABLE, "row table", false)      /* ... and along its own axis */                         \
     X(COPIES,    "copies",    true)       /* sums of slices of warps */                            \
     X(PIECES,    "pieces",    true)       /* accumulators on their way out */                      \
-    X(PARTS,     "parts",     true)       /* partial results of the block's warps or threads */    \
+    X(PARTIALS,  "parts",     true)       /* partial results of the block's warps or threads */    \
     X(OUTPUTS,   "outputs",   false)      /* accumulators on their way out, behind the stages */   \
     X(VALUES,    "values",    false)      /* values of the block's rows */                         \
     X(ROWS,      "rows",      false)      /* rows that are kept */                                 \
@@ -226,7 +226,7 @@ typedef struct Node Node;
 struct Node {
     NodeKind kind;
     int what;                 /* LoopWhat, ValuesWhat, ReduceWhat, StoreWhat, by the kind */
-    const char *name;         /* PART; IF of WHEN_LEFT: its variable, NULL: before all steps; of
+    const char *name;         /* SEQUENCE; IF of WHEN_LEFT: its variable, NULL: before all steps; of
                                * WHEN_SOME and WHEN_OTHERS: the test */
     const char *note;         /* a comment before it; of SYNC: behind it, in its line */
     bool blank;               /* an empty line behind it */
@@ -252,7 +252,7 @@ struct Node {
 /* The slots of rings, and of barriers.  */
 enum { FORM_BARRIERS = 4 };
 typedef struct {
-    Node *root;               /* a PART */
+    Node *root;               /* a SEQUENCE */
     int warps;                /* of the block */
     int stages;               /* slots of ROOM_STAGE, and of the barriers */
     int64_t least, steps;     /* k-steps of a tile, from..to; 0: no such loop */
@@ -271,8 +271,8 @@ Form *form_begin(FormBuilder *b, Arena *a);
 Node *form_add(FormBuilder *b, NodeKind kind, int what);
 Node *form_open(FormBuilder *b, NodeKind kind, int what);
 void form_close(FormBuilder *b);
-/* A part with its name.  */
-Node *form_part(FormBuilder *b, const char *name);
+/* A sequence with its name.  */
+Node *form_sequence(FormBuilder *b, const char *name);
 Node *form_if(FormBuilder *b, When when, int ahead);      /* opens it */
 Node *form_block_sync(FormBuilder *b);
 Node *form_sync(FormBuilder *b, SyncScope scope, SyncOp op, int count);

@@ -78,7 +78,7 @@ static const char *meets(const Run *r, const Cell *c, int agent, Share share, bo
 }
 
 static bool takes_place(const Cell *c, const Cell *of) {
-    bool stages = of->room <= ROOM_PARTS && c->room <= ROOM_PARTS;
+    bool stages = of->room <= ROOM_PARTIALS && c->room <= ROOM_PARTIALS;
     return stages && c->room != of->room &&
            (form_room_over(c->room) || form_room_over(of->room));
 }

@@ -193,7 +193,7 @@ static void walk(Walk *w, const Node *first, unsigned mask) {
     for (const Node *n = first; n; n = n->next) {
         unsigned now = holding(w, n, mask & w->alive);
         switch (n->kind) {
-        case NODE_PART: walk(w, n->child, mask); break;
+        case NODE_SEQUENCE: walk(w, n->child, mask); break;
         case NODE_LOOP:
             if (n->what == LOOP_TILES) walk_tiles(w, n, mask);
             else walk_loop(w, n, mask);

@@ -103,10 +103,10 @@ static void lower_stream(FormBuilder *b, Lowered *l) {
 static void add_hold(FormBuilder *b, const Lowered *l) {
     const RowFacts *f = rprog_row_facts(l->p, l->r);
     bool flat = l->r->keep == KEEP_FLAT, waits = false;
-    Node *part = form_part(b, "hold");
-    part->note = flat ? "hold: the rows of the block as they lie in memory"
+    Node *node = form_sequence(b, "hold");
+    node->note = flat ? "hold: the rows of the block as they lie in memory"
                       : "hold: rows in shared memory, each thread its own columns";
-    part->blank = true;
+    node->blank = true;
     for (int n = 0; n < f->n_source; n++) {
         if (rprog_row_bytes(l->p, l->r, n) == 0) continue;
         Node *x = form_add(b, NODE_COPY, 0);

@@ -119,9 +119,9 @@ static Node *counted(const Make *m, const char *var, int64_t count, int64_t by, 
 static void add_fill(const Make *m) {
     const Contract *c = m->c;
     bool several = c->ahead_steps > 1, certain = is_certain(c);
-    Node *part = form_part(m->b, "fill");
-    part->note = several ? "fill: the first steps" : "fill: the first step";
-    part->blank = true;
+    Node *node = form_sequence(m->b, "fill");
+    node->note = several ? "fill: the first steps" : "fill: the first step";
+    node->blank = true;
     add_tables(m);
     if (c->tables) form_block_sync(m->b);
     if (several) counted(m, "step", c->ahead_steps, 1, 1)->loop.of = TURNS_STEPS;
@@ -144,9 +144,9 @@ static void add_fill(const Make *m) {
 /* The loads of a later step: all, or those that are not issued between the products.  */
 static void add_loads(const Make *m) {
     const Contract *c = m->c;
-    Node *part = form_part(m->b, "load");
+    Node *node = form_sequence(m->b, "load");
     bool all = true;
-    part->note = arena_printf(m->b->arena, "load: step + %d%s", c->ahead_steps,
+    node->note = arena_printf(m->b->arena, "load: step + %d%s", c->ahead_steps,
                               c->spread ? ", between the products" : "");
     if (c->spread) form_add(m->b, NODE_VALUES, VALUES_MORE);
     for (int i = 0; i < 2; i++) all &= !has_tile(&c->side[i]) || c->side[i].spread;
@@ -190,10 +190,10 @@ static Node *add_fetch(const Make *m) {
 static void add_first(const Make *m) {
     const Contract *c = m->c;
     bool certain = !c->may_be_empty && c->steps > 0;
-    Node *part = form_part(m->b, "fragment");
-    part->note = c->matrix.used ? "fragment: registers of the first slice"
+    Node *node = form_sequence(m->b, "fragment");
+    node->note = c->matrix.used ? "fragment: registers of the first slice"
                                 : "fragment: registers of the first k";
-    part->blank = true;
+    node->blank = true;
     if (!certain) form_if(m->b, WHEN_LEFT, 0);
     add_fetch(m);
     if (!certain) form_close(m->b);
@@ -238,7 +238,7 @@ static void add_turn(const Make *m) {
         add_commit(m);
     }
     if (c->staged && keeps(c)) {
-        form_part(m->b, "keep")->note = "keep: what was loaded for the next step";
+        form_sequence(m->b, "keep")->note = "keep: what was loaded for the next step";
         if (c->r->stages == 1) form_block_sync(m->b);
         bool always = rprog_stores_always(c->p, m->l->dev, c->r);
         if (!always) form_if(m->b, WHEN_LEFT, c->ahead_steps)->name = "step";
@@ -246,7 +246,7 @@ static void add_turn(const Make *m) {
         if (!always) form_close(m->b);
         form_close(m->b);
     }
-    form_part(m->b, "wait")->note = "wait: the next stage is complete";
+    form_sequence(m->b, "wait")->note = "wait: the next stage is complete";
     add_wait(m);
     form_close(m->b);
     form_add(m->b, NODE_VALUES, VALUES_PUT);

@@ -193,7 +193,7 @@ static void print_uses(const Lowered *l, const Node *n, Buf *out) {
         buf_printf(out, "%s%s", *any ? ", " : u->writes ? " -> " : " <- ", form_room_name(u->room));
         if (l->contract && (u->room < ROOM_COPIES || u->room > ROOM_ROWS))
             buf_printf(out, " %c", "ab"[u->of]);
-        else if (!l->contract || u->room == ROOM_PARTS || u->room == ROOM_VALUES)
+        else if (!l->contract || u->room == ROOM_PARTIALS || u->room == ROOM_VALUES)
             buf_printf(out, " %d", u->of);
         buf_puts(out, at[u->at]);
         if (u->late) buf_puts(out, " later");
@@ -220,7 +220,7 @@ static const char *loop_name(const Node *n) {
 }
 
 static void print_node(const Lowered *l, const Node *n, Buf *out) {
-    buf_puts(out, n->kind == NODE_PART ? n->name : form_kind_name(n->kind));
+    buf_puts(out, n->kind == NODE_SEQUENCE ? n->name : form_kind_name(n->kind));
     switch (n->kind) {
     case NODE_LOOP:
         if (n->what != LOOP_COUNTED) buf_printf(out, " %s", loop_name(n));

@@ -5,9 +5,9 @@
 
 /* Slices of warps meet.  */
 static void add_slices(FormBuilder *b, const Lowered *l) {
-    Node *part = form_part(b, "reduce"), *n;
-    part->note = arena_printf(b->arena, "reduce: %d slices of warps", l->contract->warps[AX_K]);
-    part->blank = true;
+    Node *node = form_sequence(b, "reduce"), *n;
+    node->note = arena_printf(b->arena, "reduce: %d slices of warps", l->contract->warps[AX_K]);
+    node->blank = true;
     form_add(b, NODE_VALUES, VALUES_SLICES);
     form_block_sync(b);
     form_if(b, WHEN_UPPER, 0);
@@ -102,8 +102,8 @@ static void add_pass(FormBuilder *b, const Lowered *l, int pass, bool tied, bool
     walk->from = lanes->from = put->from = finish->from = pass;
     walk->to = lanes->to = put->to = finish->to = tied;
     read_values(b, l, walk, pass, tied);
-    form_writes(b, put, ROOM_PARTS, of);
-    form_reads(b, finish, ROOM_PARTS, of);
+    form_writes(b, put, ROOM_PARTIALS, of);
+    form_reads(b, finish, ROOM_PARTIALS, of);
     if (stats_followed(l->p, l->r, pass, tied)) {
         if (!parts || !tied) form_writes(b, finish, ROOM_VALUES, of);
         last = form_block_sync(b);

@@ -137,9 +137,9 @@ void lower_ring(FormBuilder *b, Lowered *l) {
     int few, many, warps = computing(l), all = l->r->threads / 32;
     bool moved = rprog_ring_registers(l->p, l->dev, l->r, &few, &many);
     ring_maps(b->arena, l->contract, &l->launch);
-    Node *part = form_part(b, "barriers");
-    part->note = "barriers: of each stage, for copies that are done and for reads that are";
-    part->blank = true;
+    Node *node = form_sequence(b, "barriers");
+    node->note = "barriers: of each stage, for copies that are done and for reads that are";
+    node->blank = true;
     add_barrier(b, SYNC_INIT, FULL, AT_ONLY)->count = 1;
     add_barrier(b, SYNC_INIT, EMPTY, AT_ONLY)->count =
         warps / rprog_in_turn(l->r) * rprog_cluster(l->r);

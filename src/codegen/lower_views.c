@@ -6,7 +6,7 @@ static void store_groups(FormBuilder *b, const char *test, bool half) {
     form_if(b, WHEN_SOME, 0)->name = test;
     Node *n = form_add(b, NODE_STORE, STORE_GROUPS);
     n->from = half;
-    form_writes(b, n, ROOM_PARTS, 0);
+    form_writes(b, n, ROOM_PARTIALS, 0);
     form_close(b);
     form_block_sync(b);
 }
@@ -14,7 +14,7 @@ static void store_groups(FormBuilder *b, const char *test, bool half) {
 static void add_up_groups(FormBuilder *b, bool half) {
     Node *n = form_add(b, NODE_REDUCE, REDUCE_GROUPS);
     n->from = half;
-    form_reads(b, n, ROOM_PARTS, 0);
+    form_reads(b, n, ROOM_PARTIALS, 0);
 }
 
 /* The row groups of a block meet.  */

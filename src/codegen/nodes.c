@@ -299,7 +299,7 @@ static void print_values(Kernel *k, const Node *n) {
 static void print_node(Kernel *k, const Node *n) {
     if (n->note && n->kind != NODE_SYNC) cg_line(k->cg, "// %s", n->note);
     switch (n->kind) {
-    case NODE_PART: print_nodes(k, n->child); break;
+    case NODE_SEQUENCE: print_nodes(k, n->child); break;
     case NODE_LOOP: print_loop(k, n); break;
     case NODE_IF: print_if(k, n); break;
     case NODE_ROLE: print_role(k, n); break;
