@@ -3,7 +3,7 @@
 /* Outputs of a matrix unit's accumulators: as the lanes hold them, or passed through shared memory
  * so that a warp stores rows of whole lines.  */
 
-enum { WARP = 32, PIECE_MAX = RTILE_ACCESS };
+enum { WARP = 32 };
 enum { LONG_BODY = 8 };       /* instructions per element that need no unrolling beside */
 
 /* Opens a test that the element lies inside along an axis, where some may not.  */
@@ -109,7 +109,7 @@ void mma_write_piece(Kernel *k) {
 
 /* Elements of an access to the piece.  */
 static int piece_width(const Kernel *k) {
-    int most = PIECE_MAX / k->c.p->acc_bytes;
+    int most = RTILE_ACCESS / k->c.p->acc_bytes;
     return k->l->vec < most ? k->l->vec : most;
 }
 
@@ -197,7 +197,7 @@ static bool unrolls_turns(const Kernel *k) {
  * begins.  */
 static void define_pieces(Kernel *k, const char *type) {
     Cg *cg = k->cg;
-    int row = rprog_piece_row(k->c.r), half = half_of(k), chunk = PIECE_MAX / k->c.p->acc_bytes;
+    int row = rprog_piece_row(k->c.r), half = half_of(k), chunk = RTILE_ACCESS / k->c.p->acc_bytes;
     const char *warp = "warp", *own = "", *column = "lane_n";
     if (sharing(k) > 1) {
         int apart = piece_distance(k) / k->c.p->acc_bytes;

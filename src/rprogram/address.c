@@ -85,14 +85,13 @@ bool rprog_box_dims(const Problem *p, const Access *x, AxisClass axis, RBox *out
 }
 
 bool rprog_box(const Problem *p, int side, RBox *out) {
-    enum { PIECE = 16 };
     const ROperand *op = &p->op[side];
     const Access *x = &operand(p, side)->access;
     AxisClass own = side ? AX_N : AX_M;
     *out = (RBox){0};
     if (!op->affine || op->guarded || !rprog_static(p)) return false;
-    bool along_k = op->vec_k * op->bytes >= PIECE;
-    if (!along_k && op->vec_mn * op->bytes < PIECE) return false;
+    bool along_k = op->vec_k * op->bytes >= RTILE_ACCESS;
+    if (!along_k && op->vec_mn * op->bytes < RTILE_ACCESS) return false;
     if ((along_k ? op->stride_k : op->stride_mn) != 1) return false;
     out->inner = along_k ? AX_K : (int)own;
     out->k = !along_k;
@@ -173,5 +172,5 @@ int64_t rprog_table_end(const RProg *r, int side, int64_t at) {
     if (!r->load[side].table) return at;
     RTable t = rprog_table(r, side);
     int64_t bytes = (2 * (int64_t)t.k_entries + t.row_entries) * RTABLE_ENTRY;
-    return ceil_div(at + bytes, PIECE_MAX) * PIECE_MAX;
+    return ceil_div(at + bytes, RTILE_ACCESS) * RTILE_ACCESS;
 }

@@ -78,7 +78,7 @@ static const char *check_thread(const Case *c) {
         int elem = rprog_elem(c->p, c->dev, r, side);
         bool inner = r->load[side].layout.inner == AX_K;
         k_inner |= inner;
-        if ((inner ? tk : side ? r->vec_n : r->vec_m) * elem > PIECE_MAX) {
+        if ((inner ? tk : side ? r->vec_n : r->vec_m) * elem > RTILE_ACCESS) {
             return "a fragment is read in more than 16 bytes at once";
         }
     }
@@ -129,7 +129,7 @@ static const char *check_region(const Case *c, int side) {
     if (con->red != TE_RED_SUM || !con->product) return "a region needs the sum of a product";
     if (r->split > 1 || r->tail > 0) return "a region goes with `split 1` and no tail";
     int bytes = l->vec * c->p->op[side].bytes;
-    if (bytes > PIECE_MAX || l->mover != rprog_mover(c->dev, l->kind, bytes) || l->mover < 0) {
+    if (bytes > RTILE_ACCESS || l->mover != rprog_mover(c->dev, l->kind, bytes) || l->mover < 0) {
         return "the device has no such mover for this load";
     }
     return NULL;
@@ -155,7 +155,7 @@ static const char *check_load(const Case *c, int side) {
     }
     if (c->r->block.extent[l->along] % l->vec) return "the block tile is no multiple of the load";
     int bytes = l->vec * op->bytes;
-    if (bytes > PIECE_MAX || l->mover != rprog_mover(c->dev, l->kind, bytes) || l->mover < 0) {
+    if (bytes > RTILE_ACCESS || l->mover != rprog_mover(c->dev, l->kind, bytes) || l->mover < 0) {
         return "the device has no such mover for this load";
     }
     if (l->table && !rprog_may_table(c->p, c->r, side)) {
@@ -187,7 +187,7 @@ static const char *check_store(const Case *c) {
         return "a store is wider than the output's contiguous aligned run";
     }
     if (r->split > 1 && (p->multiple[AX_N] % r->store_vec ||
-                         r->store_vec * p->acc_bytes > PIECE_MAX)) {
+                         r->store_vec * p->acc_bytes > RTILE_ACCESS)) {
         return "a store to the workspace is not aligned";
     }
     return NULL;
@@ -218,7 +218,8 @@ static const char *check_tail(const Case *c) {
     }
     int64_t tiles = rprog_blocks(c->p, r), steps = rprog_tiles(c->p, r, AX_K);
     if (r->tail < 1 || r->tail > tiles) return "tail is not in 1..tiles";
-    if (r->store_vec * c->p->acc_bytes > PIECE_MAX) return "a store to the workspace is too wide";
+    if (r->store_vec * c->p->acc_bytes > RTILE_ACCESS)
+        return "a store to the workspace is too wide";
     if ((double)tiles * (double)steps > INT32_MAX / 2) return "a tail has too many k-steps";
     int64_t all = r->tail * steps, blocks = r->tail_blocks;
     if (blocks < 1 || blocks > all || ceil_div(all, rprog_tail_steps(c->p, r)) != blocks) {

@@ -39,5 +39,5 @@ bool rprog_evaluates_direct(const Problem *p, const RProg *r, int side) {
         return false;
     return l->vec == 1 ||
            !rtile_chunk_reads(p->te, &p->te->stmt[p->con.stmt], o->expr, &p->con.axis[l->along],
-                              l->vec, PIECE_MAX, read, width);
+                              l->vec, RTILE_ACCESS, read, width);
 }

@@ -66,7 +66,7 @@ const char *rprog_column_check(const Problem *p, const Device *dev, const RProg 
         return "threads along columns and rows are not powers of two, 256 row groups at most";
     if ((int64_t)along * rows < WARP || (int64_t)along * rows > THREADS_MAX)
         return "threads are not whole warps or more than 1024";
-    if (!power_of_two(r->thread.extent[AX_M]) || r->thread.extent[AX_M] > PIECE_MAX ||
+    if (!power_of_two(r->thread.extent[AX_M]) || r->thread.extent[AX_M] > RTILE_ACCESS ||
         v->unit % r->thread.extent[AX_M])
         return "a thread's columns are not a power of two that divides the columns";
     if (r->thread.extent[AX_K] > IN_FLIGHT) return "too many rows in flight";

@@ -44,8 +44,8 @@ bool rprog_out_box(const Problem *p, RBox *out, int *stmt) {
         return false;
     bool whole = out->dim[0].digit >= 0 && out->dim[0].stride == 1;
     for (int i = 1; i < out->rank && whole; i++)
-        whole = out->dim[i].digit < 0 || out->dim[i].stride * bytes % PIECE_MAX == 0;
-    return whole && x.offset.c * bytes % PIECE_MAX == 0;
+        whole = out->dim[i].digit < 0 || out->dim[i].stride * bytes % RTILE_ACCESS == 0;
+    return whole && x.offset.c * bytes % RTILE_ACCESS == 0;
 }
 
 int rprog_box_mover(const Device *dev) {
@@ -103,7 +103,7 @@ int64_t rprog_box_wavefronts(const Problem *p, const Device *dev, const RProg *r
         int at[FRAG_DIMS];
         fragment_at(&f, lane, 0, at);
         int place = at[FRAG_ROW] * row + at[FRAG_COL] * elem;
-        addr[lane] = place ^ ((place / BOX_SPAN) % (row / PIECE_MAX)) * PIECE_MAX;
+        addr[lane] = place ^ ((place / BOX_SPAN) % (row / RTILE_ACCESS)) * RTILE_ACCESS;
     }
     *loads = (int64_t)row_bytes(p, r) * rprog_piece_rows(dev, r) / BOX_SPAN;
     return (int64_t)fragment_slots(&f, FRAG_DIMS) / r->vec_n *

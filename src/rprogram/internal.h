@@ -8,7 +8,6 @@
 
 enum {
     WARP = 32,
-    PIECE_MAX = RTILE_ACCESS,
     UNROLL_MAX = 1024,        /* multiply-adds in an unrolled body */
     STAGES_MAX = 8,
     GRID_Y_MAX = 65535,

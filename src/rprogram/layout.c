@@ -18,12 +18,12 @@ bool rprog_layout_aligned(const Problem *p, const Device *dev, const RProg *r, i
     int read = read_bytes(p, dev, r, side);
     int write = l->along == y->inner ? l->vec * elem : elem;
     int width = read > write ? read : write;
-    if (width > PIECE_MAX) width = PIECE_MAX;
-    if (rprog_matrix(dev, r)) width = PIECE_MAX;
+    if (width > RTILE_ACCESS) width = RTILE_ACCESS;
+    if (rprog_matrix(dev, r)) width = RTILE_ACCESS;
     if (y->pad < 0 || (row + y->pad) * elem % width) return false;
     if (y->bits == 0) return y->shift == 0 && y->base == 0;
     if (y->pad || y->bits > 3 || y->shift > 7 || y->base + y->bits > 6) return false;
-    return row * elem % (PIECE_MAX << (y->base + y->bits)) == 0;
+    return row * elem % (RTILE_ACCESS << (y->base + y->bits)) == 0;
 }
 
 typedef struct {
@@ -82,7 +82,7 @@ bool rprog_choose_layout(const Problem *p, const Device *dev, RProg *r, int side
     int elem = rprog_elem(p, dev, r, side);
     int row = r->block.extent[k_inner ? AX_K : own_axis(side)];
     bool matrix = rprog_matrix(dev, r);
-    int read = read_bytes(p, dev, r, side), unit = matrix ? PIECE_MAX / elem : read / elem;
+    int read = read_bytes(p, dev, r, side), unit = matrix ? RTILE_ACCESS / elem : read / elem;
     if (l.along == l.layout.inner && l.vec > unit) unit = l.vec * elem > 16 ? 16 / elem : l.vec;
     Choice c = {.p = p, .dev = dev, .r = r, .memo = memo, .side = side,
                 .least_reads = (matrix ? read == 8 : read > 8) ? 2 : 1};

@@ -10,7 +10,8 @@
 /* The widest access along an axis for which the device has a mover; 0 if there is none.  */
 static int widest(const Builder *b, const ROperand *op, int vec, LoadKind kind) {
     for (; vec > 0; vec /= 2) {
-        if (vec * op->bytes <= PIECE_MAX && rprog_mover(b->dev, kind, vec * op->bytes) >= 0) break;
+        if (vec * op->bytes <= RTILE_ACCESS && rprog_mover(b->dev, kind, vec * op->bytes) >= 0)
+            break;
     }
     return vec;
 }
@@ -42,7 +43,7 @@ static bool add_option(const Builder *b, const RProg *r, int side, uint8_t along
     }
     int elem = rprog_elem(b->p, b->dev, r, side);
     bool straight = kind == LOAD_STAGED && along == inner && rprog_matrix(b->dev, r);
-    while (straight && vec * elem > PIECE_MAX) vec /= 2;
+    while (straight && vec * elem > RTILE_ACCESS) vec /= 2;
     vec = widest(b, op, vec, kind);
     if (vec == 0 || (rprog_packed(b->dev, r) && vec < 4)) return false;
     *out = (RLoad){.kind = kind, .mover = rprog_mover(b->dev, kind, vec * op->bytes),
@@ -93,7 +94,7 @@ static int add_region(const Builder *b, const RProg *r, int side, RLoad *out) {
     double shared = (double)p->extent[AX_B] * (double)p->extent[own_axis(side)] *
                     (double)p->extent[AX_K] / (op->unique > 0 ? (double)op->unique : 1);
     if (p->extent[AX_K] > INT16_MAX / 2) return 0;
-    if (wide * op->bytes >= PIECE_MAX || shared < REGION_SHARED || !sums ||
+    if (wide * op->bytes >= RTILE_ACCESS || shared < REGION_SHARED || !sums ||
         rprog_packed(b->dev, r) || !rprog_copyable(p, b->dev, r, side) || !rprog_static(p))
         return 0;
     *out = (RLoad){.kind = LOAD_ASYNC, .vec = 1, .along = (uint8_t)own_axis(side), .region = true,

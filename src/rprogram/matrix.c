@@ -126,8 +126,9 @@ static bool lies_in_eights(const Fragment *f, int chunk) {
  * of vectors, which are no further apart than the rows, gains nothing.  */
 int rprog_piece_half(const Problem *p, const Device *dev, const RProg *r) {
     enum { QUARTER = 8 };
-    if (r->swapped || p->acc_bytes != 4 || r->store_vec * p->acc_bytes != 2 * PIECE_MAX) return 0;
-    int chunk = PIECE_MAX / p->acc_bytes;
+    if (r->swapped || p->acc_bytes != 4 || r->store_vec * p->acc_bytes != 2 * RTILE_ACCESS)
+        return 0;
+    int chunk = RTILE_ACCESS / p->acc_bytes;
     const Fragment f = rprog_results(dev, r);
     if (!lies_in_eights(&f, chunk)) return 0;
     int vectors = r->warp.extent[AX_N] / r->store_vec;

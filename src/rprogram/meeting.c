@@ -36,7 +36,7 @@ uint8_t rprog_unsaid_lanes(const Problem *p, const RProg *r) {
 int rprog_meeting_vec(const Problem *p, const RProg *r) {
     bool column = r->skeleton == SK_COLUMN;
     int vec = column ? r->store_vec : p->out_vec;
-    while (vec * (column ? p->column.sum_bytes : p->acc_bytes) > PIECE_MAX) vec /= 2;
+    while (vec * (column ? p->column.sum_bytes : p->acc_bytes) > RTILE_ACCESS) vec /= 2;
     while (r->tail > 0 && r->block.extent[AX_N] % vec) vec /= 2;
     return vec;
 }

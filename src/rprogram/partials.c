@@ -3,7 +3,7 @@
 
 enum { POSITION_BYTES = 4 };
 
-static int64_t whole_pieces(int64_t bytes) { return ceil_div(bytes, PIECE_MAX) * PIECE_MAX; }
+static int64_t whole_pieces(int64_t bytes) { return ceil_div(bytes, RTILE_ACCESS) * RTILE_ACCESS; }
 
 int rprog_partial_bytes(const TeExpr *e) {
     return te_dtype_bytes(te_reduced_type(e)) + (te_positional(e) ? POSITION_BYTES : 0);

@@ -107,7 +107,7 @@ static Chunks chunks_of(const Problem *p, const Device *dev, const RProg *r, int
                 .row = row_length(r, side), .line = along / l->vec, .vec = l->vec,
                 .straight = l->along == l->layout.inner};
     int bytes = l->vec * c.elem;
-    c.width = !c.straight ? c.elem : bytes < PIECE_MAX ? bytes : PIECE_MAX;
+    c.width = !c.straight ? c.elem : bytes < RTILE_ACCESS ? bytes : RTILE_ACCESS;
     c.pieces = bytes / c.width;
     return c;
 }

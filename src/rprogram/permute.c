@@ -63,7 +63,7 @@ int64_t rprog_permute_bytes(const Problem *p, const RProg *r, int source) {
     int64_t all = rprog_permute_part(p, r, source), row = rprog_permute_row(p, r, source);
     int64_t bytes = (all + ceil_div(all, row) * r->load[source].layout.pad) *
                     p->permute.source[source].bytes;
-    return ceil_div(bytes, PIECE_MAX) * PIECE_MAX;
+    return ceil_div(bytes, RTILE_ACCESS) * RTILE_ACCESS;
 }
 
 int64_t rprog_permute_smem(const Problem *p, const RProg *r) {
@@ -148,7 +148,7 @@ static bool stores_fit(const Problem *p, const RProg *r) {
 }
 
 int rprog_permute_width(const Problem *p, const RProg *r, int source) {
-    int most = PIECE_MAX / p->permute.source[source].bytes;
+    int most = RTILE_ACCESS / p->permute.source[source].bytes;
     return r->store_vec < most ? r->store_vec : most;
 }
 
@@ -156,7 +156,7 @@ static bool layout_fits(const Problem *p, const RProg *r, int source) {
     const RLayout *l = &r->load[source].layout;
     int bytes = p->permute.source[source].bytes, width = rprog_permute_width(p, r, source);
     int64_t row = rprog_permute_row(p, r, source), all = rprog_permute_part(p, r, source);
-    int64_t line = (int64_t)PIECE_MAX / bytes << (l->base + l->bits);
+    int64_t line = (int64_t)RTILE_ACCESS / bytes << (l->base + l->bits);
     if (l->pad < 0 || l->pad % width || (l->pad && row % width)) return false;
     return !l->bits || (!l->pad && row % line == 0 && all % row == 0);
 }

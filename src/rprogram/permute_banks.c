@@ -171,7 +171,7 @@ static double sampled(const Part *x, bool fill, Sample *s, RLayout layout, int w
 
 /* Takes the layout if it is better than the best so far.  */
 static void try(Search *s, RLayout layout, int which) {
-    int64_t row = s->part.row, line = (int64_t)PIECE_MAX / s->part.bytes
+    int64_t row = s->part.row, line = (int64_t)RTILE_ACCESS / s->part.bytes
                                       << (layout.base + layout.bits);
     int width = s->read.kind.width;
     if (layout.pad % width || (layout.pad && row % width)) return;

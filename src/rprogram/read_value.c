@@ -40,7 +40,7 @@ static Status read_unit(Reader *r, RProg *x) {
 static Status read_store(Reader *r, RProg *x) {
     int64_t v = 0;
     int via = VIA_DIRECT;
-    Status s = reader_int(r, 1, PIECE_MAX, &v);
+    Status s = reader_int(r, 1, RTILE_ACCESS, &v);
     if (!s && more_words(r)) s = reader_name(r, rprog_via_name, 3, &via);
     x->store_vec = (uint8_t)v;
     x->via = (StoreVia)via;
@@ -97,7 +97,7 @@ static Status read_layout(Reader *r, RLayout *l, bool *table) {
 /* N [pad N] [swizzle BITS SHIFT BASE]  */
 static Status read_source(Reader *r, RLoad *l) {
     int64_t v = 0;
-    Status s = reader_int(r, 1, PIECE_MAX, &v);
+    Status s = reader_int(r, 1, RTILE_ACCESS, &v);
     l->vec = (uint8_t)v;
     return s ? s : read_layout(r, &l->layout, NULL);
 }
@@ -113,7 +113,7 @@ static Status read_load(Reader *r, int side, RLoad *l) {
     if (s) return s;
     l->kind = (LoadKind)which;
     if ((s = read_mover(r, &l->mover)) || (s = reader_name(r, vec, 1, &which))) return s;
-    if ((s = reader_int(r, 1, PIECE_MAX, &v))) return s;
+    if ((s = reader_int(r, 1, RTILE_ACCESS, &v))) return s;
     l->vec = (uint8_t)v;
     if ((s = reader_name(r, forms, 3, &which))) return s;
     l->region = which == 1;

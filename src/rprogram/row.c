@@ -44,7 +44,7 @@ int rprog_row_kernels(const Problem *p, const RProg *r) {
 
 int rprog_row_copy_width(const Problem *p, const RProg *r, int source) {
     const RowSource *s = &rprog_row_facts(p, r)->source[source];
-    return r->keep == KEEP_FLAT ? PIECE_MAX / s->bytes : rprog_row_width(p, r, s);
+    return r->keep == KEEP_FLAT ? RTILE_ACCESS / s->bytes : rprog_row_width(p, r, s);
 }
 
 int rprog_row_mover(const Device *dev, const Problem *p, const RProg *r, int source) {
@@ -56,9 +56,10 @@ int64_t rprog_row_bytes(const Problem *p, const RProg *r, int source) {
     const RowSource *s = &p->row->source[source];
     if (!rprog_row_holds(r, s)) return 0;
     if (r->keep == KEEP_FLAT)
-        return ceil_div(p->row->columns * s->bytes * r->block.extent[AX_M], PIECE_MAX) * PIECE_MAX;
+        return ceil_div(p->row->columns * s->bytes * r->block.extent[AX_M], RTILE_ACCESS) *
+               RTILE_ACCESS;
     int64_t columns = p->row->columns + (rprog_row_ends(p, r) ? r->store_vec - 1 : 0);
-    return ceil_div(columns * s->bytes, PIECE_MAX) * PIECE_MAX * r->block.extent[AX_M];
+    return ceil_div(columns * s->bytes, RTILE_ACCESS) * RTILE_ACCESS * r->block.extent[AX_M];
 }
 
 int64_t rprog_row_workspace(const Problem *p, const RProg *r) {
@@ -156,7 +157,7 @@ static bool whole_words(const Problem *p, const RProg *r) {
 static bool whole_ranges(const Problem *p, const RProg *r) {
     for (int k = 0; k < p->row->n_source; k++) {
         const RowSource *s = &p->row->source[k];
-        if (s->by_row && r->block.extent[AX_M] * p->row->columns * s->bytes % PIECE_MAX)
+        if (s->by_row && r->block.extent[AX_M] * p->row->columns * s->bytes % RTILE_ACCESS)
             return false;
     }
     return p->row->flat && rprog_row_threads(r) <= WARP;

@@ -62,7 +62,7 @@ static int side_by_side(const RProg *r) {
 
 static uint8_t workspace_vec(const Problem *p, const RProg *r) {
     int vec = side_by_side(r);
-    while (vec > 1 && (p->multiple[AX_N] % vec || vec * p->acc_bytes > PIECE_MAX)) vec /= 2;
+    while (vec > 1 && (p->multiple[AX_N] % vec || vec * p->acc_bytes > RTILE_ACCESS)) vec /= 2;
     return (uint8_t)vec;
 }
 
@@ -270,7 +270,7 @@ static void with_tail(Builder *b, const RProg *r) {
     x.tail = (int32_t)tail;
     x.tail_blocks = (int32_t)blocks;
     x.tail_blocks = (int32_t)ceil_div(all, rprog_tail_steps(b->p, &x));
-    while (x.store_vec * b->p->acc_bytes > PIECE_MAX) x.store_vec /= 2;
+    while (x.store_vec * b->p->acc_bytes > RTILE_ACCESS) x.store_vec /= 2;
     rprog_derive(b->p, b->dev, &x);
     Reject why = broken_limit(b, &x);
     int64_t limit = b->options->workspace_limit;

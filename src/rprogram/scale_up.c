@@ -219,7 +219,7 @@ static void lane_level(Builder *b, const RProg *start) {
 static uint8_t fragment_vec(const Problem *p, const Device *dev, const RProg *r, int side) {
     int n = lowest_bit(r->thread.extent[own_axis(side)]);
     bool own_inner = p->op[side].present && r->load[side].layout.inner == own_axis(side);
-    int most = own_inner ? PIECE_MAX / rprog_elem(p, dev, r, side) : side ? p->out_vec : 1;
+    int most = own_inner ? RTILE_ACCESS / rprog_elem(p, dev, r, side) : side ? p->out_vec : 1;
     if (most > 4 && !own_inner) most = 4;
     return (uint8_t)(n < most ? n : most);
 }
@@ -247,7 +247,7 @@ static void thread_level(Builder *b, const RProg *start) {
         k_inner = true;
         if (e > elem) elem = e;
     }
-    int most = k_inner ? PIECE_MAX / elem : 1, least = packed ? 4 : 1;
+    int most = k_inner ? RTILE_ACCESS / elem : 1, least = packed ? 4 : 1;
     int64_t tm = start->thread.extent[AX_M], tn = start->thread.extent[AX_N];
     bool tight = tm * tn * ((b->p->acc_bytes + 3) / 4) + (tm + tn) * 4 > 96;
     for (int tk = most; tk >= least && tk >= (b->thorough ? 1 : tight || packed ? most / 2 : most);

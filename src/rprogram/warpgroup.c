@@ -52,7 +52,7 @@ bool warpgroup_load(const Problem *p, const Device *dev, const RProg *r, int sid
     RBox box;
     int16_t mover = box_mover(dev);
     if (mover < 0 || !rprog_box(p, side, &box)) return false;
-    int vec = PIECE_MAX / rprog_elem(p, dev, r, side);
+    int vec = RTILE_ACCESS / rprog_elem(p, dev, r, side);
     *out = (RLoad){.kind = LOAD_TILE, .mover = mover, .vec = (uint8_t)vec,
                    .along = (uint8_t)box.inner,
                    .layout = {.inner = (uint8_t)box.inner, .bits = 3}};

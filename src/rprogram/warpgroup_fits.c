@@ -18,6 +18,6 @@ bool warpgroup_fits(const Problem *p, const ComputeUnit *u) {
 bool warpgroup_shares(const RProg *r, int side) {
     const RLoad *l = &r->load[side];
     int own = r->block.extent[own_axis(side)], parts = rprog_cluster(r);
-    int whole = l->along == AX_K ? BOX_LINES : BOX_SPAN * l->vec / PIECE_MAX;
+    int whole = l->along == AX_K ? BOX_LINES : BOX_SPAN * l->vec / RTILE_ACCESS;
     return own % parts == 0 && own / parts % whole == 0;
 }

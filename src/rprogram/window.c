@@ -196,7 +196,8 @@ static const char *check_vector(const Problem *p, const RProg *r) {
     if (!power_of_two(r->vec_n)) return "vec is not a power of two";
     if (r->keep == KEEP_SHARED) {
         if (!v->along) return "rows in shared memory must be contiguous in the tensor";
-        if (r->vec_n * x->value_bytes > PIECE_MAX || r->thread.extent[AX_N] * x->step_n % r->vec_n)
+        if (r->vec_n * x->value_bytes > RTILE_ACCESS ||
+            r->thread.extent[AX_N] * x->step_n % r->vec_n)
             return "reads of shared memory do not begin at multiples of their width";
     } else if (!v->along) {
         if (r->vec_n > v->vec) return "a load is wider than the contiguous aligned run";
@@ -288,7 +289,7 @@ static void add_tile(Keeper *b, RProg r, int64_t wanted) {
 
 static void with_tiles(Keeper *b, RProg r) {
     const WindowView *v = &b->p->window;
-    int widest = PIECE_MAX / v->source[0].value_bytes, vec = 1;
+    int widest = RTILE_ACCESS / v->source[0].value_bytes, vec = 1;
     while (vec < widest && r.thread.extent[AX_N] * v->source[0].step_n % (2 * vec) == 0) vec *= 2;
     r.keep = KEEP_SHARED;
     r.vec_n = (uint8_t)vec;
