@@ -6,13 +6,13 @@
 /* What the name of a whole split stood for, in earlier texts.  */
 static bool split_decisions(Word name, uint8_t *taken) {
     enum { APART = 1 << TE_APART, STORED = 1 << TE_STORED, REPEATED = 1 << TE_REPEATED,
-           STAGED = 1 << TE_STAGED, TILED = 1 << TE_TILED, JOINED = 1 << TE_JOINED,
+           TWO_STEP = 1 << TE_TWO_STEP, TILED = 1 << TE_TILED, JOINED = 1 << TE_JOINED,
            PHASED = 1 << TE_PHASED, PACKED = 1 << TE_PACKED };
     static const struct {
         const char *name;
         uint8_t taken;
     } split[] = {{"usual", 0}, {"straight", APART}, {"apart", APART | STORED},
-                 {"repeated", REPEATED}, {"staged", STAGED}, {"tiled", TILED},
+                 {"repeated", REPEATED}, {"staged", TWO_STEP}, {"tiled", TILED},
                  {"joined", JOINED}, {"phased", PHASED}, {"relaid", PHASED | PACKED}};
     for (size_t i = 0; i < sizeof split / sizeof *split; i++) {
         if (!reader_is(name, split[i].name)) continue;

@@ -229,7 +229,7 @@ void normalize_stage(Norm *n) {
         uint32_t inner = find_inner(n, k);
         if (!inner) continue;
         const Staged *like = sibling(made, &n->te->stmt[k], inner);
-        if (!like && !te_takes(n->te, &n->te->stmt[k], TE_STAGED)) continue;
+        if (!like && !te_takes(n->te, &n->te->stmt[k], TE_TWO_STEP)) continue;
         Staged *now = ARENA_NEW(n->a, Staged);
         while (like && like->next && !deviation(n->te, like, &n->te->stmt[k]))
             like = sibling(like->next, &n->te->stmt[k], inner);

@@ -57,7 +57,7 @@ static void test_many_reads(void **state) {
         {"op f(X: f32[4,308]) -> (Y: f32[4,8], M: f32[4]) { Y[n,c] = %; M[n] = max[c](Y[n,c]); }",
          "X[n,c+#]", REPEATED},
         {"op f(X: f32[308,8]) -> M: f32[8] { M[n] = sum[c](%) where c in 8; }", "X[c+#,n]",
-         STAGED},
+         TWO_STEP},
         {"op f(X: f32[8,308], B: f32[8,8]) -> Y: f32[8,8] { Y[n,m] += % * B[c,m]; }", "X[n,c+#]",
          TILED},
         {"op f(A: f32[8,8], B: f32[8,8], X: f32[8,308]) -> Y: f32[8,8] { t[n,c] += A[n,k] * B[k,c];"

@@ -141,7 +141,7 @@ static void one_split_where_no_other_gains(void **state) {
     arena_destroy(c.a);
     plan(&c, "1..64", channels);
     assert_null(c.set.other);
-    assert_int_equal(decided(c.set.normal), STAGED);
+    assert_int_equal(decided(c.set.normal), TWO_STEP);
     arena_destroy(c.a);
     plan(&c, "32..128 % 32", scores);
     assert_null(c.set.other);

@@ -139,7 +139,7 @@ static void strided_rows_go_in_steps(void **state) {
              " S[c] = sum[n,h,w](X[n,c,h,w]);"
              " Q[c] = sum[n,h,w](f32(X[n,c,h,w]) * X[n,c,h,w]); }", 32);
     const RPlan *p = &c.plan.rplan;
-    assert_int_equal(decided(c.set.normal), STAGED);
+    assert_int_equal(decided(c.set.normal), TWO_STEP);
     assert_int_equal(c.set.n_group, 2);
     assert_int_equal(p->prog[0].skeleton, SK_ROW);
     assert_int_equal(p->problem[0].extent[AX_M], 32 * 64);
@@ -205,7 +205,7 @@ static const struct {
      "Y[n,p,q,f] += ((p + 1 - r) % 2 == 0 && (q + 1 - s) % 2 == 0"
      " ? (X[n,(p+1-r)/2,(q+1-s)/2,c] else 0) : 0) * K[r,s,c,f];", PHASED},
     {"I: f16[32,64,56,56]", "(U: f32[64], V: f32[64])",
-     "U[c] = sum[n,h,w](I[n,c,h,w]); V[c] = sum[n,h,w](f32(I[n,c,h,w]) * I[n,c,h,w]);", STAGED},
+     "U[c] = sum[n,h,w](I[n,c,h,w]); V[c] = sum[n,h,w](f32(I[n,c,h,w]) * I[n,c,h,w]);", TWO_STEP},
     {"L: f16[64,256,14,14], G: f16[256,256,3,3]", "O: f16[64,256,14,14]",
      "O[n,f,p,q] += (L[n,c,p+r-1,q+s-1] else 0) * G[f,c,r,s];", USUAL},
     {"R: f32[2048,2048]", "(E: f32[2048,2048], Z: f32[2048,2048])",

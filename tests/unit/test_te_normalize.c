@@ -17,21 +17,21 @@ static void check_becomes(const char *head, const char *body, const char *want) 
 /* Where it is decided so: rows first, then what strides across them.  */
 static void strided_reductions_go_in_steps(void **state) {
     (void)state;
-    normal_check_text(STAGED, "X: f32[3,4,2,5]) -> Y: f32[4]",
+    normal_check_text(TWO_STEP, "X: f32[3,4,2,5]) -> Y: f32[4]",
                       "Y[c] = sum[n,h,w](X[n,c,h,w]) / 5.0;",
                       "  Y_sum_sum[c,n] = sum[h,w](X[n,c,h,w]);\n"
                       "  Y_sum[c] = sum[n](Y_sum_sum[c,n]);\n  Y[c] = Y_sum[c] / 5.0;\n");
-    normal_check_text(STAGED, "X: i8[3,4,5], w: i8[3]) -> Y: i32[4]",
+    normal_check_text(TWO_STEP, "X: i8[3,4,5], w: i8[3]) -> Y: i32[4]",
                       "Y[c] = min[d,n](X[n,c,d] * w[n]);",
                       "  Y_min[c,n] = min[d](X[n,c,d] * w[n]);\n  Y[c] = min[n](Y_min[c,n]);\n");
     /* Nothing strides, nothing is contiguous, or the position counts; windows overlap.  */
-    normal_check_text(STAGED, "X: f32[4,5]) -> Y: f32", "Y[] = sum[i,j](X[i,j]);",
+    normal_check_text(TWO_STEP, "X: f32[4,5]) -> Y: f32", "Y[] = sum[i,j](X[i,j]);",
                       "  Y[] = sum[i,j](X[i,j]);\n");
-    normal_check_text(STAGED, "X: f32[3,4,5]) -> Y: f32[5]", "Y[k] = sum[i,j](X[i,j,k]);",
+    normal_check_text(TWO_STEP, "X: f32[3,4,5]) -> Y: f32[5]", "Y[k] = sum[i,j](X[i,j,k]);",
                       "  Y[k] = sum[i,j](X[i,j,k]);\n");
-    normal_check_text(STAGED, "X: f32[3,4,5]) -> Y: i32[4]",
+    normal_check_text(TWO_STEP, "X: f32[3,4,5]) -> Y: i32[4]",
                       "Y[j] = argmax[i,k](X[i,j,k]);", "  Y[j] = argmax[i,k](X[i,j,k]);\n");
-    normal_check_text(STAGED, "X: f32[3,4,6]) -> Y: f32[4,4]",
+    normal_check_text(TWO_STEP, "X: f32[3,4,6]) -> Y: f32[4,4]",
                       "Y[c,q] = sum[n,s](X[n,c,q+s]) where s in 3;",
                       "  Y[c,q] = sum[n,s](X[n,c,q+s]) where s in 0:3;\n");
 }
@@ -39,7 +39,7 @@ static void strided_reductions_go_in_steps(void **state) {
 /* What reads the same elements goes with it, squares of deviations by parts.  */
 static void strided_statistics_make_one_pass(void **state) {
     (void)state;
-    normal_check_text(STAGED, "X: f32[3,4,5]) -> (Y: f32[4], Z: f32[4])",
+    normal_check_text(TWO_STEP, "X: f32[3,4,5]) -> (Y: f32[4], Z: f32[4])",
                       "m[c] = sum[n,d](X[n,c,d]) / 15.0;"
                       " Y[c] = sum[n,d]((X[n,c,d] - m[c]) * (X[n,c,d] - m[c])); Z[c] = exp(m[c]);",
                       "  m_sum_sum[c,n] = sum[d](X[n,c,d]);\n"
@@ -51,7 +51,7 @@ static void strided_statistics_make_one_pass(void **state) {
                       "  Y[c] = sum[n](Y_sum[c,n] + 5.0 * ((m_sum_sum_mean[c,n] - m[c]) *"
                       " (m_sum_sum_mean[c,n] - m[c])));\n  Z[c] = exp(m[c]);\n");
     /* From what is no mean they are not.  */
-    normal_check_text(STAGED, "X: f32[3,4,5]) -> Y: f32[4]",
+    normal_check_text(TWO_STEP, "X: f32[3,4,5]) -> Y: f32[4]",
                       "m[c] = sum[n,d](X[n,c,d]) / 14.0;"
                       " Y[c] = sum[n,d]((X[n,c,d] - m[c]) * (X[n,c,d] - m[c]));",
                       "  m_sum_sum[c,n] = sum[d](X[n,c,d]);\n"
