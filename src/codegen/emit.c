@@ -230,6 +230,8 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
         const char *wrong = kernel_check(a, l[i].form);
         if (wrong)
             return diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE, "kernel %d: %s", i, wrong);
+        int strategy = out->choice[l[i].group].strategy;
+        cg_place_maps(a, out->strategy[strategy].temp_offset, &l[i].launch);
     }
     print_kernels(&cg, l, o ? o->only : NULL, out);
     Status maps = cg_check_maps(d, out, cg.align);

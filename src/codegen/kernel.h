@@ -104,6 +104,8 @@ static inline KernelParam cg_param(const KernelProgram *p, int i) {
 }
 /* Does a kernel take tensor maps?  */
 bool cg_maps(const KernelProgram *p);
+/* Maps of temporaries become maps of the workspace, where these lie (KernelStrategy).  */
+void cg_place_maps(Arena *a, const int64_t *temp_offset, KernelLaunch *k);
 /* Does every driver take the maps of all kernels, at all sizes and with tensors aligned to `align`
  * bytes, and are they no more than parameters may be?  */
 Status cg_check_maps(Diag *d, const KernelProgram *p, int align);

@@ -9,6 +9,18 @@ bool cg_maps(const KernelProgram *p) {
     return any;
 }
 
+void cg_place_maps(Arena *a, const int64_t *temp_offset, KernelLaunch *k) {
+    KernelMap *map = ARENA_ARRAY(a, KernelMap, k->n_map);
+    for (int i = 0; i < k->n_map; i++) {
+        map[i] = k->map[i];
+        int64_t at = temp_offset[map[i].tensor];
+        if (at < 0) continue;
+        map[i].tensor = -1;
+        map[i].offset.value += at;
+    }
+    k->map = map;
+}
+
 Status cg_check_maps(Diag *d, const KernelProgram *p, int align) {
     for (int i = 0; i < p->n_kernel; i++) {
         const KernelLaunch *k = &p->kernel[i];

@@ -68,6 +68,47 @@ static void right_in_the_simulator(void **state) {
     }
 }
 
+static RollerKernel *compiled(const char *text) {
+    RollerOp *op = NULL;
+    RollerProfile *h200 = NULL;
+    RollerKernel *k = NULL;
+    if (roller_profile_load(ctx, "h200", &h200) ||
+        roller_parse(ctx, text, strlen(text), "op.te", NULL, &op) ||
+        roller_compile(ctx, op, h200, NULL, &k))
+        fail_msg("%s", roller_error(ctx)->message);
+    roller_op_destroy(op);
+    roller_profile_destroy(h200);
+    return k;
+}
+
+/* Operands that are packed first, and results that a later kernel reads: their maps are of the
+ * workspace.  */
+static void temporaries_are_in_the_workspace(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int maps;             /* of temporaries */
+    } cases[] = {
+        {"op f(A: f16[512,1023], B: f16[512,1023]) -> C: f16[512,512] {"
+         " C[m,n] += A[m,k] * B[n,k]; }", 2},
+        {"op f(A: bf16[1024,1024], B: bf16[1024,1024], D: bf16[1024,1024]) -> C: bf16[1024,1024] {"
+         " t[m,n] += A[m,k] * B[k,n]; C[m,l] += bf16(t[m,n]) * D[n,l]; }", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        RollerKernel *k = compiled(cases[i].text);
+        RollerCheckReport report = {.struct_size = sizeof report};
+        const KernelProgram *p = &k->build.program;
+        int maps = 0;
+        for (int n = 0; n < p->n_kernel; n++)
+            for (int m = 0; m < p->kernel[n].n_map; m++) maps += p->kernel[n].map[m].tensor < 0;
+        assert_int_equal(maps, cases[i].maps);
+        RollerCheckOptions o = {.struct_size = sizeof o, .budget_s = 1};
+        if (roller_check(ctx, k, &o, &report)) fail_msg("%s", roller_error(ctx)->message);
+        assert_true(report.compared > 0);
+        roller_kernel_destroy(k);
+    }
+}
+
 static void right_on_a_device(void **state) {
     (void)state;
     for (int k = 0; k < MAP_KERNELS; k++) {
@@ -312,6 +353,7 @@ static void artefacts_launch(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(right_in_the_simulator), cmocka_unit_test(right_on_a_device),
+        cmocka_unit_test(temporaries_are_in_the_workspace),
         cmocka_unit_test(maps_are_checked_when_they_are_made),
         cmocka_unit_test(wrong_maps_are_found),   cmocka_unit_test(runs_on_host_memory),
         cmocka_unit_test(launches),               cmocka_unit_test(artefacts_launch),
