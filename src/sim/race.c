@@ -164,11 +164,11 @@ static bool unready(const Access *a, uint32_t word, const SimShadow *s, unsigned
     return false;
 }
 
-static inline bool read_words(SimWarp *w, const SimInst *i, int lane, SimBlock *owner,
-                              uint32_t offset, uint32_t bytes, bool strong, bool several) {
-    Access a = access_of(w, i, lane, owner);
-    bool races = !w->block->cluster->run->options->no_races;
-    uint32_t unused = i->ptx->unused;
+static inline bool read_words(Access a, uint32_t offset, uint32_t bytes, bool strong,
+                              bool several) {
+    SimBlock *owner = a.owner;
+    bool races = !a.w->block->cluster->run->options->no_races;
+    uint32_t unused = a.i->ptx->unused;
     for (uint32_t word = offset / 4; word * 4 < offset + bytes; word++) {
         SimShadow *s = &owner->shadow[word];
         unsigned mask = bytes >= 4 ? 15 : sim_byte_mask(word, offset, bytes);
@@ -204,28 +204,29 @@ bool sim_shadow_read_lanes(SimWarp *w, const SimInst *i, uint32_t active, SimBlo
         else several |= 1u << first[l];
     }
     SIM_EACH(l, own) {
-        if (!read_words(w, i, l, owner, offset[l], bytes, false, several >> l & 1)) return false;
+        Access a = access_of(w, i, l, owner);
+        if (!read_words(a, offset[l], bytes, false, several >> l & 1)) return false;
     }
     return true;
 }
 
 bool sim_shadow_read(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
                      uint32_t bytes) {
-    return read_words(w, i, lane, owner, offset, bytes, false, false);
+    return read_words(access_of(w, i, lane, owner), offset, bytes, false, false);
 }
 
 bool sim_shadow_read_strong(SimWarp *w, const SimInst *i, int lane, SimBlock *owner,
                             uint32_t offset, uint32_t bytes) {
     sim_acquire_order(w, w->block->cluster->strong_clock);
-    return read_words(w, i, lane, owner, offset, bytes, true, false);
+    return read_words(access_of(w, i, lane, owner), offset, bytes, true, false);
 }
 
 /* value: the bytes about to be written, NULL if unknown.  Writing what is there already is no race
  * between writers.  */
-static bool write_words(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
-                        uint32_t bytes, bool atomic, const unsigned char *value) {
-    Access a = access_of(w, i, lane, owner);
-    bool races = !w->block->cluster->run->options->no_races;
+static bool write_words(Access a, uint32_t offset, uint32_t bytes, bool atomic,
+                        const unsigned char *value) {
+    SimBlock *owner = a.owner;
+    bool races = !a.w->block->cluster->run->options->no_races;
     bool same = value && memcmp(owner->smem + offset, value, bytes) == 0;
     for (uint32_t word = offset / 4; word * 4 < offset + bytes; word++) {
         SimShadow *s = &owner->shadow[word];
@@ -243,7 +244,7 @@ static bool write_words(SimWarp *w, const SimInst *i, int lane, SimBlock *owner,
             }
             t->writer = a.me;
             t->write_time = a.now;
-            t->line = (uint16_t)(i->ptx->line & 0xffff);
+            t->line = (uint16_t)(a.i->ptx->line & 0xffff);
             t->atomic = atomic;
         }
         s->init |= mask & 15;
@@ -254,19 +255,19 @@ static bool write_words(SimWarp *w, const SimInst *i, int lane, SimBlock *owner,
 
 bool sim_shadow_write(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
                       uint32_t bytes) {
-    return write_words(w, i, lane, owner, offset, bytes, false, NULL);
+    return write_words(access_of(w, i, lane, owner), offset, bytes, false, NULL);
 }
 
 bool sim_shadow_store(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
                       uint32_t bytes, const unsigned char *value) {
-    return write_words(w, i, lane, owner, offset, bytes, false, value);
+    return write_words(access_of(w, i, lane, owner), offset, bytes, false, value);
 }
 
 bool sim_shadow_atomic(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
                        uint32_t bytes) {
     sim_acquire_order(w, w->block->cluster->strong_clock);
     sim_release(w, w->block->cluster->strong_clock);
-    return write_words(w, i, lane, owner, offset, bytes, true, NULL);
+    return write_words(access_of(w, i, lane, owner), offset, bytes, true, NULL);
 }
 
 bool sim_shadow_read_async(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
@@ -285,12 +286,12 @@ bool sim_shadow_read_async(SimWarp *w, const SimInst *i, int lane, SimBlock *own
             return false;
         }
     }
-    return read_words(w, i, lane, owner, offset, bytes, false, false);
+    return read_words(access_of(w, i, lane, owner), offset, bytes, false, false);
 }
 
 bool sim_shadow_fly(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
                     uint32_t bytes) {
-    if (!write_words(w, i, lane, owner, offset, bytes, false, NULL)) return false;
+    if (!write_words(access_of(w, i, lane, owner), offset, bytes, false, NULL)) return false;
     for (uint32_t word = offset / 4; word * 4 < offset + bytes; word++) {
         owner->shadow[word].flying |= sim_byte_mask(word, offset, bytes) & 15;
     }

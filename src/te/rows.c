@@ -125,13 +125,17 @@ static void bind_shared(const Rows *r, int k, const TeStmt *s, const TeExpr *rea
     }
 }
 
+typedef struct {
+    int first, end;           /* [first, end) */
+} IndexRange;
+
 /* What is still open runs with the first free index of the frame that is as long.  */
-static bool bind_rest(const TeStmt *s, const TeStmt *frame, int first, int end, int lo, int hi,
+static bool bind_rest(const TeStmt *s, const TeStmt *frame, IndexRange own, IndexRange to,
                       uint8_t *axis) {
     uint32_t used = 0;
     for (int j = 0; j < s->n_index; j++) used |= axis[j] == OPEN ? 0 : 1u << axis[j];
-    for (int j = first; j < end; j++) {
-        for (int i = lo; i < hi && axis[j] == OPEN; i++) {
+    for (int j = own.first; j < own.end; j++) {
+        for (int i = to.first; i < to.end && axis[j] == OPEN; i++) {
             if ((used >> i & 1) || !same_extent(s, j, frame, i))
                 continue;
             axis[j] = (uint8_t)i;
@@ -143,12 +147,12 @@ static bool bind_rest(const TeStmt *s, const TeStmt *frame, int first, int end, 
     return true;
 }
 
-/* Does every index run with another one of the frame, within lo..hi-1 and as long?  */
-static bool is_bound(const TeStmt *s, const TeStmt *frame, int first, int end, int lo, int hi,
+/* Does every index run with another one of the frame, within the range and as long?  */
+static bool is_bound(const TeStmt *s, const TeStmt *frame, IndexRange own, IndexRange to,
                      const uint8_t *axis) {
     uint32_t seen = 0;
-    for (int j = first; j < end; j++) {
-        if (axis[j] < lo || axis[j] >= hi || (seen >> axis[j] & 1) ||
+    for (int j = own.first; j < own.end; j++) {
+        if (axis[j] < to.first || axis[j] >= to.end || (seen >> axis[j] & 1) ||
             !same_extent(s, j, frame, axis[j]))
             return false;
         seen |= 1u << axis[j];
@@ -186,10 +190,12 @@ static bool fits(Rows *r, int k, int joining, int i) {
     }
     for (int j = 0; j < reads.n; j++) bind_shared(r, k, s, reads.at[j], axis);
     int left = r->role[i] == ROW_MAP ? frame->n_index : rows;
-    return bind_rest(s, frame, 0, s->n_left, 0, left, axis) &&
-           bind_rest(s, frame, s->n_left, s->n_index, rows, frame->n_index, axis) &&
-           is_bound(s, frame, 0, s->n_left, 0, left, axis) &&
-           is_bound(s, frame, s->n_left, s->n_index, rows, frame->n_index, axis);
+    IndexRange own_left = {0, s->n_left}, own_rest = {s->n_left, s->n_index};
+    IndexRange to_left = {0, left}, to_rest = {rows, frame->n_index};
+    return bind_rest(s, frame, own_left, to_left, axis) &&
+           bind_rest(s, frame, own_rest, to_rest, axis) &&
+           is_bound(s, frame, own_left, to_left, axis) &&
+           is_bound(s, frame, own_rest, to_rest, axis);
 }
 
 static void move(Rows *r, int from, int to) {
