@@ -264,7 +264,7 @@ void mma_open_outputs(Kernel *k);         /* as the lanes hold them */
 /* Through shared memory, row by row of instruction tiles: opens the loop over these (how many
  * scopes are open), puts one down, and opens the loop over the vectors that the thread reads.  */
 int mma_open_rows(Kernel *k, bool sums);
-void mma_write_piece(Kernel *k);
+void mma_write_staging(Kernel *k);
 void mma_open_vectors(Kernel *k, bool sums);
 /* Element v (a text) of the vector that is open.  */
 const char *mma_element(const Kernel *k, const char *v);

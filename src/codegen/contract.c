@@ -48,7 +48,7 @@ static void matrix_facts(Contract *c, const Device *dev) {
     x->promotes = rprog_promotes(c->p, dev, c->r);
     for (int k = AX_M; k <= AX_K; k++)
         x->tiles[k] = c->r->warp.extent[k] / c->r->thread.extent[k];
-    if (c->r->via == VIA_SHARED) x->piece = rprog_piece_bytes(c->p, dev, c->r);
+    if (c->r->via == VIA_SHARED) x->staging = rprog_staging_bytes(c->p, dev, c->r);
 }
 
 static void fragment_facts(const Contract *c, const Device *dev, Side *s) {

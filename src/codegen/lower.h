@@ -111,7 +111,7 @@ typedef struct {
     int products;
     bool promotes;
     int tiles[AX_CLASSES];    /* instructions of a warp; along k: slices of a step */
-    int piece;                /* bytes of a warp's piece for stores through shared memory, or 0 */
+    int staging;              /* bytes of a warp's staging buffer for its stores, or 0 */
 } Matrix;
 
 struct Contract {

@@ -35,7 +35,7 @@ static Node *open_outputs(FormBuilder *b, Lowered *l, bool sums) {
         n->from = sums;
         return n;
     }
-    int slots = rprog_piece_turns(c->r) > 1 ? 2 : 1;
+    int slots = rprog_staging_turns(c->r) > 1 ? 2 : 1;
     Share share = c->warps[AX_K] > 1 ? SHARE_BLOCK : SHARE_WARP;
     SyncScope scope = c->warps[AX_K] > 1 ? SYNC_BLOCK : SYNC_WARP;
     form_add(b, NODE_VALUES, VALUES_OUTPUTS)->from = sums;
@@ -151,7 +151,7 @@ void lower_results(FormBuilder *b, Lowered *l) {
     const Contract *c = l->contract;
     if (c->matrix.used && c->matrix.unit->acc != l->p->con.acc)
         form_add(b, NODE_VALUES, VALUES_SUMS);
-    if (c->warps[AX_K] > 1 && !c->matrix.piece) add_slices(b, l);
+    if (c->warps[AX_K] > 1 && !c->matrix.staging) add_slices(b, l);
     if (l->r->stats) add_stats(b, l);
     else add_outputs(b, l);
 }

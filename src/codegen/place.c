@@ -149,7 +149,7 @@ static void thread_place(Kernel *k) {
                 fragment_lane_place(cg, f, FRAG_COL, 1));
         const char *share = "";
         if (k->c.ring)
-            share = cg_text(cg, " + (int)(warp %% 4u) * %d", rprog_piece_rows(cg->dev, k->c.r));
+            share = cg_text(cg, " + (int)(warp %% 4u) * %d", rprog_staging_rows(cg->dev, k->c.r));
         cg_line(cg, "const int row = (int)(%s) * WM%s;", warp_at(k, AX_M), share);
         cg_line(cg, "const int col = (int)(%s) * WN;", warp_at(k, AX_N));
     } else {

@@ -61,19 +61,19 @@ static int sharing(const Kernel *k) { return k->c.warps[AX_K]; }
 
 /* Bytes from the piece of one of them to the next one's.  */
 static int piece_distance(const Kernel *k) {
-    return k->c.warps[AX_M] * k->c.warps[AX_N] * k->c.matrix.piece;
+    return k->c.warps[AX_M] * k->c.warps[AX_N] * k->c.matrix.staging;
 }
 
-static int half_of(const Kernel *k) { return rprog_piece_half(k->c.p, k->cg->dev, k->c.r); }
+static int half_of(const Kernel *k) { return rprog_staging_half(k->c.p, k->cg->dev, k->c.r); }
 
-static bool takes_turns(const Kernel *k) { return rprog_piece_turns(k->c.r) > 1; }
+static bool takes_turns(const Kernel *k) { return rprog_staging_turns(k->c.r) > 1; }
 
 /* Row `of` of a warp's instruction tiles.  */
 static void write_row(Kernel *k, const char *of) {
     Cg *cg = k->cg;
     const Fragment *f = &k->c.matrix.results;
-    int row = rprog_piece_row(k->c.r), n = k->c.matrix.accumulators;
-    int run = rprog_piece_run(k->c.p, f);
+    int row = rprog_staging_row(k->c.r), n = k->c.matrix.accumulators;
+    int run = rprog_staging_run(k->c.p, f);
     const char *turn = takes_turns(k) ? "turn + " : "";
     const char *step = half_of(k) ? "TN / 2" : "TN";
     const char *down = fragment_place_of(cg, f, FRAG_ROW, "f", run, row);
@@ -93,7 +93,7 @@ static void write_row(Kernel *k, const char *of) {
 /* Row i of the warp's instruction tiles to its piece.  The loop over i is none of copies, so that
  * what is made of the outputs is printed once; accumulators are registers, whose numbers are
  * constants: each row has its own stores, and one branch leads to them.  */
-void mma_write_piece(Kernel *k) {
+void mma_write_staging(Kernel *k) {
     Cg *cg = k->cg;
     if (k->c.matrix.tiles[AX_M] == 1) {
         write_row(k, "i");
@@ -113,7 +113,7 @@ static int piece_width(const Kernel *k) {
     return k->l->vec < most ? k->l->vec : most;
 }
 
-static int piece_rows(const Kernel *k) { return rprog_piece_rows(k->cg->dev, k->c.r); }
+static int piece_rows(const Kernel *k) { return rprog_staging_rows(k->cg->dev, k->c.r); }
 
 /* Vectors of a row of the piece; the threads that share it read one each at once, row by row.  */
 static int line_of(const Kernel *k) { return k->c.r->warp.extent[AX_N] / k->l->vec; }
@@ -142,7 +142,7 @@ static const char *turn_number(const Kernel *k) {
 static const char *piece_start(Kernel *k, const char *u) {
     int line = line_of(k);
     return cg_text(k->cg, "piece + (%s / %du * %d + %s %% %du * %d)", u, line,
-                   rprog_piece_row(k->c.r), u, line, half_of(k) ? k->l->vec / 2 : k->l->vec);
+                   rprog_staging_row(k->c.r), u, line, half_of(k) ? k->l->vec / 2 : k->l->vec);
 }
 
 /* Elements from one access of a vector to its next.  */
@@ -166,7 +166,7 @@ static void read_piece(Kernel *k) {
     int vec = k->l->vec, width = piece_width(k);
     const char *from = k->at.turns.loop ? "from[s]"
         : keeps_columns(k) ? cg_text(cg, "from + s * %d",
-                                     readers_of(k) / line_of(k) * rprog_piece_row(k->c.r))
+                                     readers_of(k) / line_of(k) * rprog_staging_row(k->c.r))
                            : piece_start(k, "u");
     if (takes_turns(k)) from = cg_text(cg, "%s + turn", from);
     cg_line(cg, "rl_vec<%s, %d> value[%d];", cg_type(k->c.p->con.acc), width, vec / width);
@@ -197,7 +197,8 @@ static bool unrolls_turns(const Kernel *k) {
  * begins.  */
 static void define_pieces(Kernel *k, const char *type) {
     Cg *cg = k->cg;
-    int row = rprog_piece_row(k->c.r), half = half_of(k), chunk = RTILE_ACCESS / k->c.p->acc_bytes;
+    int row = rprog_staging_row(k->c.r), half = half_of(k);
+    int chunk = RTILE_ACCESS / k->c.p->acc_bytes;
     const char *warp = "warp", *own = "", *column = "lane_n";
     if (sharing(k) > 1) {
         int apart = piece_distance(k) / k->c.p->acc_bytes;
@@ -207,7 +208,7 @@ static void define_pieces(Kernel *k, const char *type) {
     if (half) column = cg_text(cg, "lane_n / %d * %d + lane_n %% %d", chunk, half, chunk);
     const char *behind = k->c.stays ? cg_text(cg, "%d + ", k->c.outputs_at) : "";
     cg_line(cg, "%s *const piece = reinterpret_cast<%s *>(smem + %s%s * %d);", type, type, behind,
-            warp, k->c.matrix.piece);
+            warp, k->c.matrix.staging);
     cg_line(cg, "%s *const to = piece + (%slane_m * %d + %s);", type, own, row, column);
 }
 

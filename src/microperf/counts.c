@@ -164,7 +164,7 @@ static void count_piece(const Model *m, const RProg *r, CountMemo *memo, StepCou
         return;
     }
     x.stores = r->via == VIA_BOXES ? rprog_box_wavefronts(m->p, m->dev, r, &x.loads)
-                                   : rprog_piece_wavefronts(m->p, m->dev, r, &x.loads);
+                                   : rprog_staging_wavefronts(m->p, m->dev, r, &x.loads);
     out->piece_stores = x.stores;
     out->piece_loads = x.loads;
     if (memo && memo->n_piece < PIECES) memo->piece[memo->n_piece++] = x;

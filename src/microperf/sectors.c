@@ -114,7 +114,7 @@ double mp_stage_sectors(const Model *m, const RProg *r, int side, int64_t *reque
  * side, but a request may end inside the row.  */
 static double shared_row_sectors(const Model *m, const RProg *r, int64_t bytes, int64_t grain) {
     int64_t n = r->warp.extent[AX_N], vec = r->store_vec, line = n / vec;
-    int rows = rprog_piece_rows(m->dev, r);
+    int rows = rprog_staging_rows(m->dev, r);
     if (WARP % line == 0) return mean_sectors(line, vec * bytes, vec * bytes, grain);
     Lines x = {.line = line, .width = vec * bytes, .step = vec * bytes, .line_step = SECTOR,
                .grain = grain, .chunks = line * rows};

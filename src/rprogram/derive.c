@@ -151,7 +151,7 @@ HeldBytes rprog_held(const Problem *p, const Device *dev, const RProg *r) {
         h.stage += rprog_tile_bytes(p, dev, r, side);
         h.regions += rprog_region_bytes(p, dev, r, side);
     }
-    h.piece = rprog_piece_bytes(p, dev, r);
+    h.piece = rprog_staging_bytes(p, dev, r);
     int64_t box = rprog_box_bytes(p, dev, r);
     h.boxes = box > 0 ? box * rprog_box_slots(p, r) : 0;  /* units of warpgroups alone */
     h.warps = rprog_computing(dev, r) / WARP;
@@ -166,7 +166,7 @@ static int64_t bytes_of_data(const Problem *p, const RProg *r, const HeldBytes *
     if (slices > WARP || tile > INT32_MAX) return INT32_MAX;
     int64_t sums = (slices - 1) * tile * p->acc_bytes;
     if (r->via == VIA_SHARED)
-        sums = h->warps * rprog_piece_turns(r) * h->piece;
+        sums = h->warps * rprog_staging_turns(r) * h->piece;
     if (r->via == VIA_BOXES) sums = h->warps * h->boxes;
     int64_t held = h->stage * r->stages + h->regions, all = held > sums ? held : sums;
     if (rprog_persistent(r)) all = held + sums;           /* stages of the next tile fill */

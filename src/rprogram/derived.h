@@ -141,23 +141,23 @@ Fragment rprog_results(const Device *dev, const RProg *r);
 int rprog_unit_registers(const Device *dev, const RProg *r, int side);
 int rprog_unit_accumulators(const Device *dev, const RProg *r);
 /* VIA_SHARED: elements from row to row of a warp's piece; its bytes, a multiple of 16.  */
-int rprog_piece_row(const RProg *r);
+int rprog_staging_row(const RProg *r);
 /* Columns that a lane writes to its piece at once.  */
-int rprog_piece_run(const Problem *p, const Fragment *results);
-int32_t rprog_piece_bytes(const Problem *p, const Device *dev, const RProg *r);
+int rprog_staging_run(const Problem *p, const Fragment *results);
+int32_t rprog_staging_bytes(const Problem *p, const Device *dev, const RProg *r);
 /* Rows of a piece: those of an instruction tile that a warp has.  */
-int rprog_piece_rows(const Device *dev, const RProg *r);
+int rprog_staging_rows(const Device *dev, const RProg *r);
 /* Where vectors of a row are two accesses of a piece, elements from their first halves, which lie
  * together, to their second ones; 0: a row lies in order.  */
-int rprog_piece_half(const Problem *p, const Device *dev, const RProg *r);
+int rprog_staging_half(const Problem *p, const Device *dev, const RProg *r);
 /* Pieces that a warp writes in turn: 2 where other warps read them.  */
-static inline int rprog_piece_turns(const RProg *r) {
+static inline int rprog_staging_turns(const RProg *r) {
     bool shared = r->warp.extent[AX_K] < r->block.extent[AX_K];
     return shared && r->warp.extent[AX_M] > r->thread.extent[AX_M] ? 2 : 1;
 }
 /* Wavefronts of writing one full piece: lanes write pairs of columns, swapped tiles element by
  * element.  *loads: of reading it back, in parts of at most 16 bytes.  */
-int64_t rprog_piece_wavefronts(const Problem *p, const Device *dev, const RProg *r,
+int64_t rprog_staging_wavefronts(const Problem *p, const Device *dev, const RProg *r,
                                int64_t *loads);
 /* Bytes of one stage of an operand's tile with padding, a multiple of 16; 0 if it is absent.  */
 int32_t rprog_tile_bytes(const Problem *p, const Device *dev, const RProg *r, int side);

@@ -131,7 +131,7 @@ int64_t matrix_load_registers(const Problem *p, const Device *dev, const RProg *
     return words;
 }
 
-int rprog_piece_run(const Problem *p, const Fragment *f) {
+int rprog_staging_run(const Problem *p, const Fragment *f) {
     int run = fragment_run(f, FRAG_COL), most = CHUNK / p->acc_bytes;
     return run < most ? run : most;
 }
@@ -139,7 +139,7 @@ int rprog_piece_run(const Problem *p, const Fragment *f) {
 /* Where the first slot of each lane lies in its piece.  */
 static void piece_places(const Problem *p, const RProg *r, const Fragment *f, int half,
                          int32_t addr[WARP]) {
-    int row = rprog_piece_row(r), bytes = p->acc_bytes;
+    int row = rprog_staging_row(r), bytes = p->acc_bytes;
     int chunk = CHUNK / bytes, at[FRAG_DIMS];
     for (int lane = 0; lane < WARP; lane++) {
         fragment_at(f, lane, 0, at);
@@ -149,15 +149,16 @@ static void piece_places(const Problem *p, const RProg *r, const Fragment *f, in
     }
 }
 
-int64_t rprog_piece_wavefronts(const Problem *p, const Device *dev, const RProg *r,
+int64_t rprog_staging_wavefronts(const Problem *p, const Device *dev, const RProg *r,
                                int64_t *loads) {
-    int row = rprog_piece_row(r), bytes = p->acc_bytes, line = r->warp.extent[AX_N] / r->store_vec;
-    int chunks = line * rprog_piece_rows(dev, r), width = r->store_vec * bytes;
+    int row = rprog_staging_row(r), bytes = p->acc_bytes;
+    int line = r->warp.extent[AX_N] / r->store_vec;
+    int chunks = line * rprog_staging_rows(dev, r), width = r->store_vec * bytes;
     int pieces = width > CHUNK ? width / CHUNK : 1;
     int32_t addr[WARP] = {0};
-    int half = rprog_piece_half(p, dev, r), next = half ? half * bytes : CHUNK;
+    int half = rprog_staging_half(p, dev, r), next = half ? half * bytes : CHUNK;
     Fragment f = rprog_results(dev, r);
-    int tiles = r->warp.extent[AX_N] / r->thread.extent[AX_N], run = rprog_piece_run(p, &f);
+    int tiles = r->warp.extent[AX_N] / r->thread.extent[AX_N], run = rprog_staging_run(p, &f);
     piece_places(p, r, &f, half, addr);
     int64_t stores = (int64_t)tiles * (fragment_slots(&f, FRAG_DIMS) / run) *
                      rtile_wavefronts(addr, UINT32_MAX, run * bytes);

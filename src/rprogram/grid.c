@@ -89,7 +89,7 @@ int rprog_box_slots(const Problem *p, const RProg *r) {
 
 int rprog_box_bytes(const Problem *p, const Device *dev, const RProg *r) {
     if (!rprog_warpgroups(dev, r)) return 0;
-    return rprog_box_row(p, r) * rprog_piece_rows(dev, r);
+    return rprog_box_row(p, r) * rprog_staging_rows(dev, r);
 }
 
 /* The first store of a row of instructions stands for all: columns further on, and rows further
@@ -105,7 +105,7 @@ int64_t rprog_box_wavefronts(const Problem *p, const Device *dev, const RProg *r
         int place = at[FRAG_ROW] * row + at[FRAG_COL] * elem;
         addr[lane] = place ^ ((place / BOX_SPAN) % (row / RTILE_ACCESS)) * RTILE_ACCESS;
     }
-    *loads = (int64_t)row_bytes(p, r) * rprog_piece_rows(dev, r) / BOX_SPAN;
+    *loads = (int64_t)row_bytes(p, r) * rprog_staging_rows(dev, r) / BOX_SPAN;
     return (int64_t)fragment_slots(&f, FRAG_DIMS) / r->vec_n *
            rtile_wavefronts(addr, UINT32_MAX, r->vec_n * elem);
 }

@@ -101,7 +101,7 @@ int rprog_unit_accumulators(const Device *dev, const RProg *r) {
 }
 
 /* Pairs of columns in half-warps, or single elements of swapped tiles, meet no bank twice.  */
-int rprog_piece_row(const RProg *r) {
+int rprog_staging_row(const RProg *r) {
     int n = r->warp.extent[AX_N], wanted = r->swapped ? 4 : 8;
     return n + (wanted + 16 - n % 16) % 16;
 }
@@ -124,7 +124,7 @@ static bool lies_in_eights(const Fragment *f, int chunk) {
 /* Vectors of eight that lie in order would be read from every other chunk of a row, at half the
  * rate.  An odd distance in chunks also keeps pairs of columns apart.  Of short rows an odd number
  * of vectors, which are no further apart than the rows, gains nothing.  */
-int rprog_piece_half(const Problem *p, const Device *dev, const RProg *r) {
+int rprog_staging_half(const Problem *p, const Device *dev, const RProg *r) {
     enum { QUARTER = 8 };
     if (r->swapped || p->acc_bytes != 4 || r->store_vec * p->acc_bytes != 2 * RTILE_ACCESS)
         return 0;
@@ -136,12 +136,12 @@ int rprog_piece_half(const Problem *p, const Device *dev, const RProg *r) {
     return (vectors % 2 ? vectors : vectors + 1) * chunk;
 }
 
-int rprog_piece_rows(const Device *dev, const RProg *r) {
+int rprog_staging_rows(const Device *dev, const RProg *r) {
     return r->thread.extent[AX_M] / rprog_team(dev, r);
 }
 
-int32_t rprog_piece_bytes(const Problem *p, const Device *dev, const RProg *r) {
-    int64_t bytes = (int64_t)rprog_piece_rows(dev, r) * rprog_piece_row(r) * p->acc_bytes;
+int32_t rprog_staging_bytes(const Problem *p, const Device *dev, const RProg *r) {
+    int64_t bytes = (int64_t)rprog_staging_rows(dev, r) * rprog_staging_row(r) * p->acc_bytes;
     return bytes < INT32_MAX ? (int32_t)bytes : INT32_MAX;
 }
 

@@ -116,8 +116,8 @@
  *   says. 8-bit types have inner == AX_K.
  * - via == VIA_DIRECT: each lane stores what it holds, store_vec divides vec_n.  VIA_SHARED:
  *   each warp passes thread.m rows of its tile at a time through its own piece
- *   of shared memory, in Contraction.acc: thread.m rows of rprog_piece_row elements, warp w's
- *   at byte w * rprog_piece_bytes (pieces take the place of stages: a barrier before the first
+ *   of shared memory, in Contraction.acc: thread.m rows of rprog_staging_row elements, warp w's
+ *   at byte w * rprog_staging_bytes (pieces take the place of stages: a barrier before the first
  *   one).  All tiles (i, *) are written at [row in tile][j * thread.n + column], __syncwarp,
  *   then vector `id` = lane + 32 * t of store_vec columns (row id / (warp.n / store_vec), column
  *   id % (warp.n / store_vec) * store_vec) is read back, gets the epilogue, and is stored;
@@ -126,14 +126,14 @@
  *   a piece, a barrier of the block takes the place of __syncwarp, and the warp of k index h reads
  *   vectors id = lane + 32 * (h + H * t), the sum of all H pieces in order of their k index.
  *   Pieces of odd i lie behind all pieces of even i then, so that there is one barrier for each.
- *   Where rprog_piece_half is H > 0, column c of a row of a piece lies at element c / 8 * 4 + c % 4
+ *   Where rprog_staging_half is H > 0, column c of a row lies at element c / 8 * 4 + c % 4
  *   + (c / 4 % 2) * H.
  *
  * Units of warpgroups (rprog_warpgroups) in the `contract` skeleton read both operands from shared
  * memory.  What is said of matrix units holds but for this:
  * - Four warps share a warp tile.  thread is the unit's tile, whose n is any of its range; warp
  *   is a multiple of it along M alone.  Warp w of four has rows 16 w .. 16 w + 15 of each
- *   instruction tile (rprog_results, rprog_piece_rows).  block.k == warp.k.
+ *   instruction tile (rprog_results, rprog_staging_rows).  block.k == warp.k.
  * - LOAD_TILE: a tensor map describes the operand (rprog_box); one copy brings a box of 128 bytes
  *   of the inner axis by all rows of the tile, zeros where it lies outside, in the 128-byte swizzle
  *   (16-byte chunk c of row r at c ^ r % 8).  inner == AX_K: block.k elements are 128 bytes.  inner
@@ -156,7 +156,7 @@
  *   block's even tiles; each begins the products of a tile when the other has begun all of the
  *   tile before.  split == 1.
  * - via == VIA_BOXES (not GRID_TILES): each warp collects its rows of an instruction tile in boxes
- *   of rprog_box_row bytes by rprog_piece_rows rows, which lie in shared memory as the store's
+ *   of rprog_box_row bytes by rprog_staging_rows rows, which lie in shared memory as the store's
  *   tensor map swizzles them, and a lane stores them by that map (rprog_out_box), with up to
  *   rprog_box_slots - 1 under way.  store_vec == vec_n.
  *
