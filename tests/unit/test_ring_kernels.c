@@ -179,7 +179,8 @@ static const char *planned(KernelCase *c, int16_t which, const Family *f, int mo
     if (r->via == VIA_BOXES && rprog_box_row(p, r) == 0) r->via = VIA_DIRECT;
     int64_t steps = rprog_tiles(p, r, AX_K);
     if (r->split > steps) r->split = (int32_t)steps;
-    for (int vec = 8; vec >= 1; vec /= 2) {
+    int least = r->via == VIA_BOXES ? r->vec_n : 1;
+    for (int vec = least > 1 ? least : 8; vec >= least; vec /= 2) {
         r->store_vec = (uint8_t)vec;
         rprog_derive(p, c->dev, r);
         if (!rprog_check(p, c->dev, r)) break;

@@ -66,7 +66,7 @@ const Victim victims[VICTIMS] = {
     {"boxes", "op f(X: f32[77,66]) -> Y: f32[66,77] { Y[n,m] = X[m,n]; }",
      "h200", .skeleton = SK_PERMUTE},
     {"whole rows of a product",
-     "op f(A: f16[40,112], B: f16[50,112]) -> Y: f32[40,50] { C[m,n] += A[m,k] * B[n,k]; "
+     "op f(A: f16[40,112], B: f16[100,112]) -> Y: f32[40,100] { C[m,n] += A[m,k] * B[n,k]; "
      "s[m] = sum[n](C[m,n] + 1); Y[m,n] = C[m,n] - s[m]; }",
      "a100", .matrix = true, .skeleton = SK_CONTRACT, .stats = STATS_WHOLE},
     {"parts of rows of a product",
