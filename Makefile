@@ -347,9 +347,9 @@ lint:
 	@tools/circles $(BUILD)
 	@for cc in gcc clang; do \
 	    if command -v $$cc >/dev/null; then echo "$$cc -fsyntax-only"; \
-	        $$cc $(filter-out -MMD -MP,$(flags)) -DROLLER_SOURCES='""' -Itests/unit -Ibenchmarks \
-	            -fsyntax-only -Werror \
-	            $(wildcard src/*/*.c tests/unit/*.c benchmarks/*.c) || exit 1; fi; done
+	        printf '%s\n' $(wildcard src/*/*.c tests/unit/*.c benchmarks/*.c) | xargs -P $(JOBS) -n 64 \
+	            $$cc $(filter-out -MMD -MP,$(flags)) -DROLLER_SOURCES='""' -Itests/unit -Ibenchmarks \
+	            -fsyntax-only -Werror || exit 1; fi; done
 wc:
 	@tools/wc
 
