@@ -261,3 +261,21 @@ const char *kernel_report(KernelCase *c, const char *name, const char *what) {
     if (c->plan.prog) rprog_print(&c->plan, c->dev, &b);
     return buf_str(&b);
 }
+
+const char *kernel_examine(KernelCase *k) {
+    Buf text = buf_new(k->arena), again = buf_new(k->arena);
+    for (int g = 0; g < k->plan.n; g++) {
+        const char *why = rprog_check(&k->plan.problem[g], k->dev, &k->plan.prog[g]);
+        if (why) return why;
+        Estimate e;
+        mp_estimate(&k->plan.problem[g], &k->plan.prog[g], k->dev, &e);
+        if (!(e.us > 0) || !(e.us < 1e6)) return "the estimate is no time";
+    }
+    rprog_print(&k->plan, k->dev, &text);
+    RPlan back = k->plan;
+    if (rprog_read(k->arena, &k->diag, (DiagText){"plan", text.text, text.len}, k->dev, &back))
+        return diag_first_error(&k->diag)->hint ? diag_first_error(&k->diag)->hint
+                                                : diag_first_error(&k->diag)->message;
+    rprog_print(&back, k->dev, &again);
+    return strcmp(buf_str(&text), buf_str(&again)) ? "the text reads back as another plan" : NULL;
+}

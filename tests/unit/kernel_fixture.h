@@ -38,6 +38,8 @@ const char *kernel_open_decided(KernelCase *c, Arena *a, const Device *dev, cons
 const char *kernel_pick(KernelCase *c, uint64_t seed);
 const char *kernel_emit(KernelCase *c);
 const char *kernel_compile(KernelCase *c, Nvrtc *n, bool cubin);
+/* What is wrong with the plan: every program is legal and has a time, and its text reads back.  */
+const char *kernel_examine(KernelCase *k);
 /* Runs the compiled program on the simulator on data of this kind; NULL if there is no fault and
  * every output is right.  Exact: bit for bit.  */
 const char *kernel_run(KernelCase *c, TeFill fill, uint64_t seed, bool exact);

@@ -134,24 +134,6 @@ static RProgSet only(Arena *a, const Problem *p, const RProgSet *set, int kind) 
     return out;
 }
 
-/* A legal program whose text reads back as it was.  */
-static const char *examine(KernelCase *k) {
-    Buf text = buf_new(k->arena), again = buf_new(k->arena);
-    for (int g = 0; g < k->plan.n; g++) {
-        const char *why = rprog_check(&k->plan.problem[g], k->dev, &k->plan.prog[g]);
-        if (why) return why;
-        Estimate e;
-        mp_estimate(&k->plan.problem[g], &k->plan.prog[g], k->dev, &e);
-        if (!(e.us > 0) || !(e.us < 1e6)) return "the estimate is no time";
-    }
-    rprog_print(&k->plan, k->dev, &text);
-    RPlan back = k->plan;
-    if (rprog_read(k->arena, &k->diag, (DiagText){"plan", text.text, text.len}, k->dev, &back))
-        return diag_first_error(&k->diag)->message;
-    rprog_print(&back, k->dev, &again);
-    return strcmp(buf_str(&text), buf_str(&again)) ? "the text reads back as another plan" : NULL;
-}
-
 /* Runs a program of each group of this kind, or if there is none of any.  *ran: some group has
  * it.  */
 static const char *run_kind(const Task *t, const Device *dev, int kind, bool *ran) {
@@ -173,7 +155,7 @@ static const char *run_kind(const Task *t, const Device *dev, int kind, bool *ra
     if (!*ran) return NULL;
     atomic_fetch_add(&c->ran[kind], 1);
     wrong = kernel_pick(&k, seed + 1);
-    if (!wrong) wrong = examine(&k);
+    if (!wrong) wrong = kernel_examine(&k);
     if (!wrong) wrong = kernel_emit(&k);
     if (!wrong) wrong = kernel_compile(&k, c->nvrtc, false);
     if (!wrong)
