@@ -147,6 +147,11 @@ static void one_split_where_no_other_gains(void **state) {
     assert_null(c.set.other);
     assert_int_equal(decided(c.set.normal), JOINED);
     arena_destroy(c.a);
+    plan(&c, "32..256 % 32", scores);    /* stored where they are longest */
+    assert_non_null(c.set.other);
+    assert_int_equal(decided(c.set.other->normal), JOINED);
+    assert_null(c.set.other->other);
+    arena_destroy(c.a);
 }
 
 /* ---- plans that are given ---- */
