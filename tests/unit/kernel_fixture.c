@@ -79,17 +79,21 @@ const char *kernel_compile(KernelCase *c, Nvrtc *n, bool cubin) {
 
 typedef struct {
     SimGpu *gpu;
-    SimModule *module;
     TeData *in;
     uint64_t *at; /* per argument */
     uint64_t workspace;
 } Memory;
 
+static Status parse(KernelCase *c) {
+    if (c->parsed == c->code.ptx) return ST_OK;
+    c->parsed = c->code.ptx;
+    return sim_parse(c->arena, &c->diag, "kernel.ptx", c->code.ptx, c->code.ptx_len, &c->module);
+}
+
 static Status fill_memory(KernelCase *c, TeFill fill, uint64_t seed, Memory *m) {
     const Te *te = c->te;
     Status s = sim_gpu_create(c->arena, &c->diag, c->dev, &m->gpu);
-    if (!s)
-        s = sim_parse(c->arena, &c->diag, "kernel.ptx", c->code.ptx, c->code.ptx_len, &m->module);
+    if (!s) s = parse(c);
     m->in = ARENA_ARRAY(c->arena, TeData, te->n_in);
     m->at = ARENA_ARRAY(c->arena, uint64_t, te->n_in + te->n_out);
     for (int i = 0; i < te->n_in + te->n_out && !s; i++) {
@@ -149,7 +153,7 @@ static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed, boo
         const SimParam *slot;
         int64_t blocks = cg_blocks(c->te, &c->program, k, (KernelTaken){0, NULL}, c->size);
         if (blocks == 0) continue;
-        int n = sim_kernel_params(m->module, k->symbol, &slot);
+        int n = sim_kernel_params(c->module, k->symbol, &slot);
         if (n != cg_params(&c->program, k)) return "the kernel has other parameters than it says";
         size_t bytes = (size_t)(slot[n - 1].offset + slot[n - 1].bytes);
         unsigned char *space = arena_alloc(c->arena, bytes + 8);
@@ -165,7 +169,7 @@ static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed, boo
                         .timed = timed, .no_races = timed, .max_instructions = MOST_INSTRUCTIONS};
         if (c->most) o.max_instructions = c->most;
         SimReport report;
-        if (sim_launch(m->gpu, c->arena, &c->diag, m->module, k->symbol, &l, &o, &report))
+        if (sim_launch(m->gpu, c->arena, &c->diag, c->module, k->symbol, &l, &o, &report))
             return said(c, "simulator");
         if (report.faults) {
             Buf text = buf_new(c->arena);
@@ -209,6 +213,21 @@ static void load_values(const TeTensor *t, const char *from, TeValue *to) {
     }
 }
 
+/* Rows along the last dimension; where row number `row` begins.  */
+static int64_t rows_of(const TeTensor *t, int64_t *last) {
+    *last = t->rank ? t->shape[t->rank - 1].value : 1;
+    int64_t count = te_tensor_count(t);
+    return count > 0 ? count / *last : 0;
+}
+
+static void row_at(const TeTensor *t, int64_t row, int64_t at[TE_MAX_RANK]) {
+    memset(at, 0, TE_MAX_RANK * sizeof *at);
+    for (int d = t->rank - 2; d >= 0; d--) {
+        at[d] = row % t->shape[d].value;
+        row /= t->shape[d].value;
+    }
+}
+
 static const char *compare(KernelCase *c, const Memory *m, bool exact) {
     const Te *te = c->te;
     TeEval *e = NULL;
@@ -216,17 +235,14 @@ static const char *compare(KernelCase *c, const Memory *m, bool exact) {
         return said(c, "evaluate");
     for (int t = te->n_in; t < te->n_in + te->n_out; t++) {
         const TeTensor *x = &te->tensor[t];
-        int64_t count = te_tensor_count(x), last = x->rank ? x->shape[x->rank - 1].value : 1;
+        int64_t last, rows = rows_of(x, &last);
         size_t bytes = te_tensor_bytes(x);
         const char *got = sim_host(m->gpu, m->at[t], bytes);
         TeValue *want = ARENA_ARRAY(c->arena, TeValue, last + 1);
         if (c->got) load_values(x, got, c->got[t - te->n_in]);
-        for (int64_t row = 0; count > 0 && row < count / last; row++) {
-            int64_t at[TE_MAX_RANK] = {0}, rest = row;
-            for (int d = x->rank - 2; d >= 0; d--) {
-                at[d] = rest % x->shape[d].value;
-                rest /= x->shape[d].value;
-            }
+        for (int64_t row = 0; row < rows; row++) {
+            int64_t at[TE_MAX_RANK];
+            row_at(x, row, at);
             if (e && te_eval_row(e, t, at, last, want)) return said(c, "evaluate");
             const TeValue *values = e ? want : c->want[t - te->n_in] + row * last;
             const char *wrong = compare_row(c, t, at, values, last, got, exact);
@@ -241,6 +257,35 @@ const char *kernel_run(KernelCase *c, TeFill fill, uint64_t seed, bool exact) {
     if (fill_memory(c, fill, seed, &m)) return said(c, "memory");
     const char *wrong = launch_all(c, &m, seed, false);
     return wrong ? wrong : compare(c, &m, exact);
+}
+
+const char *kernel_settle(KernelCase *c, TeFill fill, uint64_t seed) {
+    const Te *te = c->te;
+    TeData *in = ARENA_ARRAY(c->arena, TeData, te->n_in);
+    const TeValue **want = ARENA_ARRAY(c->arena, const TeValue *, te->n_out);
+    TeEval *e;
+    for (int i = 0; i < te->n_in; i++) {
+        const TeTensor *t = &te->tensor[i];
+        size_t bytes = t->role == TE_VALUE ? (size_t)te_dtype_bytes(t->dtype) : te_tensor_bytes(t);
+        in[i] = (TeData){arena_alloc(c->arena, bytes + 1), bytes};
+        te_fill(te, i, fill, seed, in[i]);
+    }
+    if (te_eval_create(c->arena, &c->diag, te, in, &e)) return said(c, "evaluate");
+    for (int i = 0; i < te->n_out; i++) {
+        const TeTensor *t = &te->tensor[te->n_in + i];
+        int64_t last, rows = rows_of(t, &last);
+        TeValue *all = ARENA_ARRAY(c->arena, TeValue, rows * last + 1);
+        for (int64_t row = 0; row < rows; row++) {
+            int64_t at[TE_MAX_RANK];
+            row_at(t, row, at);
+            if (te_eval_row(e, te->n_in + i, at, last, all + row * last))
+                return said(c, "evaluate");
+        }
+        want[i] = all;
+    }
+    c->in = in;
+    c->want = want;
+    return NULL;
 }
 
 const char *kernel_time(KernelCase *c, uint64_t seed) {

@@ -1,0 +1,128 @@
+/* links: sim */
+#include "ring_fixture.h"
+
+#include <string.h>
+
+const RingFamily ring_family[RING_FAMILIES] = {
+    {"64x8", 1, 8, {1, 1}, 1, 1, VIA_DIRECT, RASTER_ROW, 0, GRID_TILES},
+    {"64x64", 1, 64, {1, 1}, 2, 1, VIA_SHARED, RASTER_COLUMN, 0, GRID_TILES},
+    {"64x256", 1, 256, {1, 1}, 3, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES},
+    {"128x72", 2, 72, {1, 1}, 4, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES},
+    {"2 of 64x128", 1, 128, {2, 1}, 2, 1, VIA_DIRECT, RASTER_GROUPED, 0, GRID_TILES},
+    {"2 of 64x256", 1, 256, {2, 1}, 4, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES},
+    {"2 of 128x192", 2, 192, {2, 1}, 3, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES},
+    {"2 of 128x64 side by side", 2, 64, {1, 2}, 3, 1, VIA_SHARED, RASTER_GROUPED, 0, GRID_TILES},
+    {"2 of 64x64, one stage", 1, 64, {2, 1}, 1, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES},
+    {"64x128, split", 1, 128, {1, 1}, 2, 2, VIA_SHARED, RASTER_ROW, 0, GRID_TILES},
+    {"2 of 64x40, split", 1, 40, {2, 1}, 3, 3, VIA_DIRECT, RASTER_ROW, 0, GRID_TILES},
+    {"64x64, pairs below each other", 1, 64, {1, 1}, 3, 1, VIA_SHARED, RASTER_GROUPED, 2,
+     GRID_TILES},
+    {"2 of 64x64, pairs side by side", 1, 64, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 2, GRID_TILES},
+    {"64x96, fours", 1, 96, {1, 1}, 4, 1, VIA_DIRECT, RASTER_COLUMN, 4, GRID_TILES},
+    {"128x128, fours, one stage", 2, 128, {1, 1}, 1, 1, VIA_SHARED, RASTER_COLUMN, 4, GRID_TILES},
+    {"64x128, persistent", 1, 128, {1, 1}, 3, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT},
+    {"2 of 64x256, persistent", 1, 256, {2, 1}, 4, 1, VIA_BOXES, RASTER_GROUPED, 0,
+     GRID_PERSISTENT},
+    {"2 of 128x96, persistent", 2, 96, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT},
+    {"2 of 64x64, persistent, pieces", 1, 64, {2, 1}, 2, 1, VIA_SHARED, RASTER_COLUMN, 0,
+     GRID_PERSISTENT},
+    {"64x40, persistent, one stage", 1, 40, {1, 1}, 1, 1, VIA_DIRECT, RASTER_ROW, 0,
+     GRID_PERSISTENT},
+    {"64x64, persistent pairs", 1, 64, {1, 1}, 3, 1, VIA_BOXES, RASTER_GROUPED, 2,
+     GRID_PERSISTENT},
+    {"2 of 64x32, persistent fours", 1, 32, {2, 1}, 2, 1, VIA_BOXES, RASTER_COLUMN, 4,
+     GRID_PERSISTENT},
+    {"64x128, pingpong", 1, 128, {1, 1}, 3, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PINGPONG},
+    {"64x80, pingpong, one stage", 1, 80, {1, 1}, 1, 1, VIA_DIRECT, RASTER_COLUMN, 0,
+     GRID_PINGPONG},
+    {"128x64, pingpong pairs", 2, 64, {1, 1}, 4, 1, VIA_BOXES, RASTER_ROW, 2, GRID_PINGPONG},
+    {"64x96, pingpong fours, pieces", 1, 96, {1, 1}, 2, 1, VIA_SHARED, RASTER_COLUMN, 4,
+     GRID_PINGPONG},
+};
+
+const RingUnit ring_unit[RING_UNITS] = {
+    {"wgmma.f16.f32", "f16", "", "f32", true},
+    {"wgmma.bf16.f32", "bf16", "", "bf16", true},
+    {"wgmma.f16.f16", "f16", "@accum(f16)", "f16", true},
+    {"wgmma.tf32.f32", "f32", "@tf32", "f32", false},
+    {"wgmma.i8.i32", "i8", "", "i32", false},
+    {"wgmma.u8.i32", "u8", "", "i32", false},
+    {"wgmma.f8e4m3.f32", "f8e4m3", "", "f32", false},
+    {"wgmma.f8e5m2.f32", "f8e5m2", "", "f16", false},
+};
+
+int16_t ring_unit_of(const Device *dev, const char *name) {
+    for (int i = 0; i < dev->n_unit; i++) {
+        if (strcmp(dev->unit[i].name, name) == 0) return (int16_t)i;
+    }
+    return -1;
+}
+
+static int16_t boxes(const Device *dev) {
+    for (int i = 0; i < dev->n_mover; i++) {
+        if (strcmp(dev->mover[i].name, "tma.tile") == 0) return (int16_t)i;
+    }
+    return -1;
+}
+
+static void choose_load(const KernelCase *c, RProg *r, int side) {
+    const ROperand *op = &c->plan.problem[0].op[side];
+    int own = side ? AX_N : AX_M, inner = op->vec_k * op->bytes >= 16 ? AX_K : own;
+    r->load[side] = (RLoad){.kind = LOAD_TILE, .mover = boxes(c->dev),
+                            .vec = (uint8_t)(16 / op->bytes), .along = (uint8_t)inner,
+                            .layout = {.inner = (uint8_t)inner, .bits = 3}};
+}
+
+/* Columns that this family has, at most `most`, if the unit does; boxes of what lies along N are
+ * 128 bytes wide.  */
+static int columns(const KernelCase *c, const RProg *r, const RingFamily *f, int most) {
+    const SizeRange *n = &c->dev->unit[r->unit].n;
+    int each = r->load[1].along == AX_K ? n->step : 128 / c->plan.problem[0].op[1].bytes;
+    int wanted = f->n < most ? f->n : most;
+    return wanted < each ? each : wanted / each * each;
+}
+
+static const char *planned(KernelCase *c, int16_t which, const RingFamily *f, int most) {
+    const Problem *p = &c->plan.problem[0];
+    const ComputeUnit *u = &c->dev->unit[which];
+    RProg *r = &c->plan.prog[0];
+    *r = (RProg){.skeleton = SK_CONTRACT, .unit = which, .via = f->via, .split = f->split,
+                 .stages = (uint8_t)f->stages, .raster = f->raster, .grid = f->grid,
+                 .group = f->raster == RASTER_GROUPED ? 2 : 0};
+    for (int i = 0; i < RT_AXES; i++)
+        r->thread.extent[i] = r->warp.extent[i] = r->block.extent[i] = 1;
+    for (int side = 0; side < 2; side++) choose_load(c, r, side);
+    int n = columns(c, r, f, most), k = 128 / p->op[0].bytes;
+    const int thread[] = {u->m.from, n, u->k.from}, warp[] = {f->tiles * u->m.from, n, k};
+    for (int i = 0; i < 3; i++) {
+        r->thread.extent[AX_M + i] = thread[i];
+        r->warp.extent[AX_M + i] = warp[i];
+        r->block.extent[AX_M + i] = warp[i] * (i < 2 ? f->warps[i] : 1);
+    }
+    r->unroll = (int16_t)k;
+    const Fragment results = rprog_results(c->dev, r);
+    r->vec_m = (uint8_t)fragment_run(&results, FRAG_ROW);
+    r->vec_n = (uint8_t)fragment_run(&results, FRAG_COL);
+    r->cluster = (uint8_t)f->cluster;
+    if (r->cluster && !rprog_cluster_fits(p, r)) r->cluster = 0;
+    if (r->via == VIA_BOXES && rprog_box_row(p, r) == 0) r->via = VIA_DIRECT;
+    int64_t steps = rprog_tiles(p, r, AX_K);
+    if (r->split > steps) r->split = (int32_t)steps;
+    int least = r->via == VIA_BOXES ? r->vec_n : 1;
+    for (int vec = least > 1 ? least : 8; vec >= least; vec /= 2) {
+        r->store_vec = (uint8_t)vec;
+        rprog_derive(p, c->dev, r);
+        if (!rprog_check(p, c->dev, r)) break;
+    }
+    return rprog_check(p, c->dev, r);
+}
+
+/* Sums of a wide unit that are added elsewhere need the registers of both.  */
+const char *ring_plan(KernelCase *c, int16_t which, const RingFamily *f, int most) {
+    const char *why = planned(c, which, f, most);
+    most = most < 256 ? most / 2 : 128;
+    for (; why && strstr(why, "registers") && most >= 32; most /= 2)
+        why = planned(c, which, f, most);
+    return why;
+}
+

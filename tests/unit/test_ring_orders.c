@@ -1,0 +1,156 @@
+/* links: sim */
+/* Rings of stages under many orders of warps, with slow producers and slow consumers: no kernel may
+ * hang or go wrong.  Each block goes round its ring more than twice; the last tiles are ragged.
+ * LONG=1 runs 200 kernels under 50 orders each, RING_CASE=N the one of this number.  */
+#include "effort.h"
+#include "plan_fixture.h"
+#include "ring_fixture.h"
+#include "workers.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { COLUMNS = 32, SPAN = 128 };        /* of an instruction at most; bytes of k in a step */
+
+/* Who is slow: nobody; those that copy, where they wait for a stage; those that compute, where they
+ * have one; one warp of these, which the others meet at every barrier.  */
+static const struct {
+    const char *who, *before, *when;
+} slow[] = {
+    {"nobody", NULL, NULL},
+    {"producers", "rl_barrier_wait(shared + BARRIERS + (1", "true"},
+    {"consumers", "rl_wgmma_begin();", "true"},
+    {"a warp", "rl_wgmma_begin();", "warp % 4 == 1 && taken % 3 == 0"},
+};
+enum { SLOW = sizeof slow / sizeof *slow };
+
+static int case_family(int i) { return i % RING_FAMILIES; }
+static int case_unit(int i) { return i / 3 % RING_UNITS; }
+static int case_slow(int i) { return i % SLOW; }
+
+/* Tiles that make a cluster whole, and several for each block that stays.  */
+static const char *op_text(Arena *a, const RingFamily *f, const RingUnit *u) {
+    int bytes = 1;
+    for (int t = 0; t < TE_DTYPE_COUNT; t++)
+        if (strcmp(te_dtype_name((TeDtype)t), u->type) == 0) bytes = te_dtype_bytes((TeDtype)t);
+    int together = f->cluster > 1 ? f->cluster : 1, k = SPAN / bytes;
+    int others = f->grid == GRID_TILES ? 1 : f->grid == GRID_PINGPONG ? 7 : 5;
+    int steps = f->grid == GRID_TILES ? f->split * (2 * f->stages + 1) : f->stages + 1;
+    if (together > 1 && others > 1) others = others / 2 + 1;
+    bool along_n = f->raster == RASTER_ROW;
+    int m = f->tiles * 64 * f->warps[0] * (along_n ? others : together);
+    int n = (f->n < COLUMNS ? f->n : COLUMNS) * f->warps[1] * (along_n ? together : others);
+    return arena_printf(a, "op f(A: %s[%d,%d], B: %s[%d,%d]) -> C: %s[%d,%d] {"
+                           " C[m,n] += A[m,k] * B[n,k] %s; }",
+                        u->type, m - 24, steps * k - 16, u->type, n, steps * k - 16, u->out, m - 24,
+                        n, u->note);
+}
+
+/* The text with a delay for those who are slow.  */
+static const char *slowed(Arena *a, const char *text, int which) {
+    if (!slow[which].before) return text;
+    const char *at = strstr(text, slow[which].before);
+    if (!at) return NULL;
+    return arena_printf(a,
+                        "%.*sif (%s)\n"
+                        "for (int s = 99; s > 0; s--) asm volatile(\"\" : \"+r\"(s));\n%s",
+                        (int)(at - text), text, slow[which].when, at);
+}
+
+typedef struct {
+    const Device *dev;
+    Nvrtc *nvrtc;
+    int kernels, seeds, first;            /* case i is number first + i * 97 */
+} Orders;
+
+static const char *run_case(const Orders *o, Arena *a, int i) {
+    KernelCase c = {0};
+    const RingFamily *f = &ring_family[case_family(i)];
+    const RingUnit *u = &ring_unit[case_unit(i)];
+    Device *dev = ARENA_ARRAY(a, Device, 1);
+    *dev = *o->dev;
+    dev->limits.sm_count.value = 2;
+    const char *wrong = kernel_open(&c, a, dev, op_text(a, f, u), NULL);
+    if (!wrong) wrong = ring_plan(&c, ring_unit_of(dev, u->unit), f, COLUMNS);
+    if (!wrong && f->cluster && !c.plan.prog[0].cluster) wrong = "its tiles make no cluster";
+    if (!wrong) wrong = kernel_emit(&c);
+    if (wrong) return wrong;
+    c.program.source = slowed(a, c.program.source, case_slow(i));
+    if (!c.program.source) return "nobody to slow down";
+    c.program.source_len = strlen(c.program.source);
+    wrong = kernel_compile(&c, o->nvrtc, false);
+    if (!wrong) wrong = kernel_settle(&c, TE_FILL_INTEGERS, effort_seed());
+    for (int seed = 1; seed <= o->seeds && !wrong; seed++) {
+        wrong = kernel_run(&c, TE_FILL_INTEGERS, (uint64_t)seed, true);
+        if (wrong) wrong = arena_printf(a, "seed %d: %s", seed, wrong);
+    }
+    return wrong;
+}
+
+static const char *check(void *user, Arena *a, int i) {
+    const Orders *o = user;
+    int n = o->first + i * 97;
+    if (o->kernels > RING_FAMILIES) n = i;
+    workers_case("kernel %d", n);
+    const char *wrong = run_case(o, a, n);
+    return wrong ? arena_printf(a, "%d: %s, %s, slow: %s: %s", n, ring_family[case_family(n)].name,
+                                ring_unit[case_unit(n)].unit, slow[case_slow(n)].who, wrong)
+                 : NULL;
+}
+
+static void test_orders(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    const char *only = getenv("RING_CASE");
+    Orders o = {.dev = fixture_device(a, "h100"), .kernels = 6, .seeds = 4};
+    o.first = only ? atoi(only) : (int)(effort_seed() % 97u);
+    if (effort_long()) o.kernels = 200;
+    if (effort_long() || only) o.seeds = 50;
+    if (only) o.kernels = 1;
+    assert_int_equal(nvrtc_open(a, &d, NULL, o.dev->arch, &o.nvrtc), ST_OK);
+    assert_int_equal(workers_check(o.kernels, check, &o), 0);
+    print_message("%d kernels under %d orders each\n", o.kernels, o.seeds);
+    arena_destroy(a);
+}
+
+/* What hangs is reported with the barrier, its phase, and who waits.  */
+static void test_watchdog(void **state) {
+    (void)state;
+    static const RingFamily alone = {"", 1, 128, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0,
+                                     GRID_TILES};
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    KernelCase c = {0};
+    Device *dev = fixture_device(a, "h100");
+    Nvrtc *nvrtc;
+    assert_int_equal(nvrtc_open(a, &d, NULL, dev->arch, &nvrtc), ST_OK);
+    assert_null(kernel_open(&c, a, dev, op_text(a, &alone, &ring_unit[1]), NULL));
+    assert_null(ring_plan(&c, ring_unit_of(dev, ring_unit[1].unit), &alone, COLUMNS));
+    assert_null(kernel_emit(&c));
+    const char *text = c.program.source, *at = strstr(text, "rl_barrier_arrive(shared");
+    assert_non_null(at);
+    c.program.source = arena_printf(a, "%.*sif (taken < 1) %s", (int)(at - text), text, at);
+    c.program.source_len = strlen(c.program.source);
+    assert_null(kernel_compile(&c, nvrtc, false));
+    const char *wrong = kernel_run(&c, TE_FILL_INTEGERS, 1, true);
+    assert_non_null(wrong);
+    if (!strstr(wrong, "mbarrier at 0x") || !strstr(wrong, "8 of 8 arrivals") ||
+        !strstr(wrong, "awaited by warps 8"))
+        fail_msg("%s", wrong);
+    arena_destroy(a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_watchdog),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
