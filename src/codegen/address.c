@@ -153,8 +153,8 @@ static const char *gathered(const Kernel *k, const Side *s, const char *name, in
 }
 
 /* Chunk i's part of an affine value: all but what changes from step to step.  */
-static const char *chunk_part(const Kernel *k, const Side *s, int d, const char *const *own,
-                              const char *const *batch, const char *kk, bool wide) {
+static const char *chunk_value(const Kernel *k, const Side *s, int d, const char *const *own,
+                               const char *const *batch, const char *kk, bool wide) {
     const Access *x = &s->o->access;
     const char *sum = address_combine(k, x, d, address_axis(k, s, s->own), own, wide, NULL);
     sum = local_k(k, s, d, kk, wide, sum);
@@ -173,7 +173,7 @@ const char *const *address_batch_digits(const Kernel *k, const Side *s) {
 }
 
 /* One value of each chunk: a constant, or an entry of an array.  */
-static void set_part(Kernel *k, const Side *s, const char *name, bool wide, const char *value) {
+static void set_value(Kernel *k, const Side *s, const char *name, bool wide, const char *value) {
     if (gather_count(k, s) == 1)
         cg_line(k->cg, "const %s %c_%s = %s;", place_type(wide), s->id, name, value);
     else cg_line(k->cg, "%c_%s[i] = %s;", s->id, name, value);
@@ -198,12 +198,12 @@ static void gather_source(Kernel *k, const Side *s) {
     const char *at = cg_text(cg, "(%c0 + %s)", s->side ? 'n' : 'm', mn);
     address_digits(k, address_axis(k, s, s->own), cg_text(cg, "%c_mn", s->id), at,
                    address_axis_wide(k, s->own), digit);
-    set_part(k, s, "off", s->wide, chunk_part(k, s, OFFSET, digit, NULL, kk, s->wide));
+    set_value(k, s, "off", s->wide, chunk_value(k, s, OFFSET, digit, NULL, kk, s->wide));
     for (int d = 0; d < address_rank(k, s); d++) {
         if (!x->guard[d]) continue;
         bool wide = guard_wide(k, s, d);
-        set_part(k, s, cg_text(cg, "at%d", d), wide,
-                 chunk_part(k, s, d, digit, address_batch_digits(k, s), kk, wide));
+        set_value(k, s, cg_text(cg, "at%d", d), wide,
+                  chunk_value(k, s, d, digit, address_batch_digits(k, s), kk, wide));
     }
     chunk_close_period(k, n);
 }
@@ -263,7 +263,7 @@ void address_thread(Kernel *k, const Side *s) {
 }
 
 /* The parts of k from its digits: offset and guarded subscripts, named PREFIX_koff, PREFIX_kat.  */
-static void k_parts(Kernel *k, const Side *s, const char *at) {
+static void k_values(Kernel *k, const Side *s, const char *at) {
     Cg *cg = k->cg;
     const Access *x = &s->o->access;
     const FusedAxis *axis = address_axis(k, s, AX_K);
@@ -285,8 +285,8 @@ static bool one_k(const Side *s) { return s->period == 1 && s->step_k == 0; }
 void address_step(Kernel *k, const Side *s) {
     if (!s->copies || s->pointer) return;
     if (s->table) table_step(k, s);
-    else if (s->k_mode != K_DECODED) k_parts(k, s, "k_next");
-    else if (one_k(s)) k_parts(k, s, cg_text(k->cg, "(k_next + %c_k)", s->id));
+    else if (s->k_mode != K_DECODED) k_values(k, s, "k_next");
+    else if (one_k(s)) k_values(k, s, cg_text(k->cg, "(k_next + %c_k)", s->id));
 }
 
 const char *address_source(Kernel *k, const Side *s) {
@@ -294,7 +294,7 @@ const char *address_source(Kernel *k, const Side *s) {
     if (s->table) return table_source(k, s);
     if (s->pointer) return chunk_periodic(k, s, "src", gather_step(k, s, OFFSET));
     if (s->k_mode == K_DECODED && !one_k(s))
-        k_parts(k, s, cg_text(cg, "(k_next + %s)", address_k(k, s)));
+        k_values(k, s, cg_text(cg, "(k_next + %s)", address_k(k, s)));
     return cg_text(cg, "%c_src + (%s + %c_koff)", s->id, gathered(k, s, "off", OFFSET), s->id);
 }
 

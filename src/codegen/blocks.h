@@ -285,10 +285,10 @@ bool stats_any_tied(const Problem *p, const RProg *r, int pass);
 bool stats_emits(const Kernel *k, int stmt);
 bool stats_stores(const Kernel *k, int stmt);
 bool stats_is_held(const Kernel *k, int stmt);            /* is it in place of the results? */
-/* stats_parts.c: parts of rows.  ROWS of all batches and room for PARTS, where known at run time;
+/* stats_partial.c: parts of rows.  ROWS of all batches and room for PARTS, where known at run time;
  * a pointer to the parts, or values, of statement i in the workspace; their bytes in all.  */
 void stats_count(Kernel *k);
-void stats_place_left(Kernel *k, const char *name, int i, bool part);
+void stats_place_left(Kernel *k, const char *name, int i, bool partial);
 TeExtent stats_bytes(Arena *a, const Problem *p, const RProg *r);
 void stats_leave(Kernel *k, int pass, bool tied, const char *row);
 void stats_combine(Kernel *k, int pass);

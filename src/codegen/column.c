@@ -88,14 +88,14 @@ void column_groups_add(Kernel *k, bool half) {
     int groups = column_groups(k);
     Partials p = column_partials(k, "v");
     if (half) {
-        reduce_part(cg, &p, vec, &(ReducePart){
+        reduce_partial(cg, &p, vec, &(ReducePartial){
             "part", "(max(rows - first, 0) + u - 1 - row) / (2 * u)",
             cg_text(cg, "row * %d + col", columns)});
         return;
     }
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "for (int u = 0; u < %d; u++)", groups - 1);
-    reduce_part(cg, &p, vec, &(ReducePart){
+    reduce_partial(cg, &p, vec, &(ReducePartial){
         "part", cg_text(cg, "(max(rows - first, 0) + %d - u) / %d", groups - 2, groups),
         cg_text(cg, "u * %d + col", columns)});
     cg_close(cg);
@@ -126,10 +126,10 @@ ThreadMap column_map(const Kernel *k) {
                        .block = k->l->launch.block[0],
                        .total = size_text(cg, rows),
                        .live = rows.expr ? cg_text(cg, "%s > 0", size_text(cg, rows)) : NULL,
-                       .parts = k->l->r->split * column_view(k)->out.extent,
+                       .partials = k->l->r->split * column_view(k)->out.extent,
                        .own = "(long long)blockIdx.y * TOTAL + at",
                        .only = "",
-                       .n_part = cg_text(cg, "%d", (int)k->l->r->split),
+                       .n_partial = cg_text(cg, "%d", (int)k->l->r->split),
                        .elements = rows_of_slice(k)};
 }
 
@@ -167,7 +167,7 @@ void column_sums_elements(Kernel *k) {
     ThreadMap m = column_map(k);
     Partials p = reduction_partials(k, &m, 0);
     total(k);
-    reduction_parts(k, &m, &p);
+    reduction_left(k, &m, &p);
     int lanes = m.threads;
     if (lanes > 1) cg_line(cg, "const int lane = threadIdx.x %% %du;", (unsigned)lanes);
     cg_line(cg, "#pragma unroll 1");

@@ -10,11 +10,11 @@ static void load_vector(Kernel *k, int stmt, const Access *x, int width) {
     CgPoint first = elements_point(k, stmt, true);
     int64_t by[TE_MAX_RANK] = {0};
     const char *offset = stream_read(k, stmt, x, &first, by);
-    int n = at->n_vector, parts = at->vec / width;
-    cg_line(cg, "rl_vec<%s, %d> x%d[%d];", cg_storage(t->dtype), width, n, parts);
+    int n = at->n_vector, accesses = at->vec / width;
+    cg_line(cg, "rl_vec<%s, %d> x%d[%d];", cg_storage(t->dtype), width, n, accesses);
     cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int p = 0; p < %d; p++) x%d[p] = rl_load<%d>(t%d + (%s) + p * %d);", parts, n,
-            width, read->v.ref, offset, width);
+    cg_line(cg, "for (int p = 0; p < %d; p++) x%d[p] = rl_load<%d>(t%d + (%s) + p * %d);", accesses,
+            n, width, read->v.ref, offset, width);
     const char *element = cg_text(cg, "x%d[v / %d].v[v %% %d]", n, width, width);
     elements_give(k, stmt, read, cg_decode(cg, t->dtype, element));
 }
@@ -77,11 +77,11 @@ static void load_pieces(Kernel *k, int stmt, const Access *x, int width) {
     CgPoint first = elements_point(k, stmt, true);
     int64_t by[TE_MAX_RANK] = {0};
     const char *offset = stream_read(k, stmt, x, &first, by);
-    int n = k->at.n_vector, parts = k->at.vec / width;
-    cg_line(cg, "rl_vec<%s, %d> x%d[%d] = {};", cg_storage(t->dtype), width, n, parts);
-    if (read->other) cg_line(cg, "bool inside%d[%d];", n, parts);
+    int n = k->at.n_vector, accesses = k->at.vec / width;
+    cg_line(cg, "rl_vec<%s, %d> x%d[%d] = {};", cg_storage(t->dtype), width, n, accesses);
+    if (read->other) cg_line(cg, "bool inside%d[%d];", n, accesses);
     cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int p = 0; p < %d; p++)", parts);
+    cg_open(cg, "for (int p = 0; p < %d; p++)", accesses);
     const char *inside = piece_test(k, stmt, x, width);
     if (read->other) {
         cg_line(cg, "inside%d[p] = %s;", n, inside);

@@ -71,7 +71,7 @@ static const char *turn_of(const Kernel *k, const Side *s, const char *row) {
 
 /* What a lane adds along the operand's own axis and along k, elements.  Lanes 8 q .. 8 q + 7 give
  * the rows of matrix q of a group of four.  */
-static void lane_parts(const Kernel *k, const Side *s, const char **own, const char **kk) {
+static void lane_values(const Kernel *k, const Side *s, const char **own, const char **kk) {
     const Cg *cg = k->cg;
     *own = s->side ? "col" : "row";
     *kk = k->c.warps[AX_K] > 1 ? "k_warp + " : "";
@@ -109,7 +109,7 @@ static void declare(Kernel *k, const Side *s) {
     cg_line(cg, "%s %c_frag[%d][%d];", s->elem > 4 ? "double" : "unsigned", c, s->ahead ? 2 : 1, n);
     if (k->c.matrix.products > 1) cg_line(cg, "unsigned %c_low[%d];", c, n);
     if (s->l->region) return;
-    lane_parts(k, s, &own, &kk);
+    lane_values(k, s, &own, &kk);
     const char *inner = s->inner_k ? kk : own;
     if (s->elem > 1) inner = cg_text(cg, "(%s) * %d", inner, s->elem);
     cg_line(cg, "const int %c_r = %s, %c_e = %s;  // row of the lane, byte in it", c,

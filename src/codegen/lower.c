@@ -50,7 +50,7 @@ void lower_domain(Arena *a, Lowered *l, int threads, int64_t items) {
     if (most > INT32_MAX) most = INT32_MAX;
     int64_t loops = ceil_div(ceil_div(total.value, span), most);
     l->launch.span = span * (loops > 1 ? loops : 1);
-    lay_out_blocks(l, size_parts(a, total, l->launch.span));
+    lay_out_blocks(l, size_ceil_div(a, total, l->launch.span));
     l->launch.block[0] = threads;
 }
 
@@ -76,7 +76,7 @@ static void lower_stats(FormBuilder *b, Lowered *l) {
     l->kind = KERNEL_STATS;
     l->launch.block[0] = RPROG_MEETING;
     l->launch.span = RPROG_MEETING / l->r->lanes;
-    lay_out_blocks(l, size_parts(b->arena, rows, l->launch.span));
+    lay_out_blocks(l, size_ceil_div(b->arena, rows, l->launch.span));
     form_add(b, NODE_VALUES, VALUES_COMBINE)->from = l->pass;
 }
 
@@ -227,7 +227,7 @@ static void lower_product(Lowering *x, int g, int pass) {
 }
 
 /* Rows in parts: for each pass the product, then the values of the rows.  */
-static void lower_parts(Lowering *x, int g) {
+static void lower_partial(Lowering *x, int g) {
     const StatFacts *f = rprog_stats_facts(&x->plan->problem[g], &x->plan->prog[g]);
     for (int pass = 0; pass < f->group->n_pass; pass++) {
         lower_product(x, g, pass);
@@ -260,8 +260,8 @@ static void lower_program(Lowering *x, int g) {
         return;
     default: break;
     }
-    if (r->stats == STATS_PARTS) {
-        lower_parts(x, g);
+    if (r->stats == STATS_PARTIAL) {
+        lower_partial(x, g);
         return;
     }
     lower_product(x, g, 0);

@@ -95,7 +95,7 @@ typedef struct {
     Fragment fragment;        /* ... and where its elements lie, columns along k */
     RBox box;                 /* of a ring: what a tensor map describes, ... */
     int boxes, box_bytes;     /* ... copied by so many boxes to a stage, ... */
-    int parts;                /* ... or by as many blocks of a cluster, each its part */
+    int multicast;            /* ... or by as many blocks of a cluster, each its share */
     int leading, stride;      /* byte offsets of its order in descriptors, ... */
     int down, on;             /* ... to the next instruction tile along its axis, and along k */
     bool bytes;               /* fetched as bytes, converted right before the products, ... */

@@ -68,7 +68,7 @@ static void print_clear(const Lowered *l, Buf *out) {
 
 static void print_rows(const Lowered *l, Buf *out) {
     if (l->r->stats)
-        buf_puts(out, l->r->stats == STATS_PARTS ? " parts of their columns" : " all columns");
+        buf_puts(out, l->r->stats == STATS_PARTIAL ? " parts of their columns" : " all columns");
     else
         buf_printf(out, " %d of %d threads, steps of %d columns", (int)l->r->block.extent[AX_M],
                    rprog_row_threads(l->r), (int)l->r->block.extent[AX_N]);

@@ -80,8 +80,8 @@ static void add_partial(FormBuilder *b, Lowered *l) {
  * with.  */
 static void read_values(FormBuilder *b, const Lowered *l, Node *n, int pass, bool tied) {
     const StatFacts *f = rprog_stats_facts(l->p, l->r);
-    bool parts = l->r->stats == STATS_PARTS;
-    for (int i = parts ? pass : 0; i <= pass && i < f->group->n_pass; i++) {
+    bool partial = l->r->stats == STATS_PARTIAL;
+    for (int i = partial ? pass : 0; i <= pass && i < f->group->n_pass; i++) {
         for (int x = 0; x <= stats_any_tied(l->p, l->r, i); x++) {
             bool earlier = i < pass || x < (int)tied;
             if (earlier && f->reduces[i] > 0) form_reads(b, n, ROOM_VALUES, 2 * i + x);
@@ -91,7 +91,7 @@ static void read_values(FormBuilder *b, const Lowered *l, Node *n, int pass, boo
 
 /* A pass over the rows: a walk, then lanes and warps meet, and the values of the rows are made.  */
 static void add_pass(FormBuilder *b, const Lowered *l, int pass, bool tied, bool first) {
-    bool parts = l->r->stats == STATS_PARTS;
+    bool partial = l->r->stats == STATS_PARTIAL;
     int of = 2 * pass + tied;
     Node *walk = form_add(b, NODE_LOOP, LOOP_WALK);
     Node *lanes = form_add(b, NODE_REDUCE, REDUCE_LANES);
@@ -105,7 +105,7 @@ static void add_pass(FormBuilder *b, const Lowered *l, int pass, bool tied, bool
     form_writes(b, put, ROOM_PARTIALS, of);
     form_reads(b, finish, ROOM_PARTIALS, of);
     if (stats_followed(l->p, l->r, pass, tied)) {
-        if (!parts || !tied) form_writes(b, finish, ROOM_VALUES, of);
+        if (!partial || !tied) form_writes(b, finish, ROOM_VALUES, of);
         last = form_block_sync(b);
     }
     last->blank = true;
@@ -114,20 +114,20 @@ static void add_pass(FormBuilder *b, const Lowered *l, int pass, bool tied, bool
 /* What is done with rows of the results: whole rows pass by pass, of parts pass `l->pass`.  */
 static void add_stats(FormBuilder *b, Lowered *l) {
     const StatFacts *f = rprog_stats_facts(l->p, l->r);
-    bool parts = l->r->stats == STATS_PARTS;
+    bool partial = l->r->stats == STATS_PARTIAL;
     bool first = true;
     form_add(b, NODE_VALUES, VALUES_ROWS);
     for (int pass = 0; pass < f->group->n_pass; pass++) {
-        if (f->reduces[pass] == 0 || (parts && pass != l->pass)) continue;
+        if (f->reduces[pass] == 0 || (partial && pass != l->pass)) continue;
         for (int tied = 0; tied <= stats_any_tied(l->p, l->r, pass); tied++) {
             add_pass(b, l, pass, tied, first);
             first = false;
         }
     }
-    if (!f->any_stored || (parts && f->emit_bytes[l->pass] == 0)) return;
-    uint64_t mask = parts ? (uint64_t)1 << l->pass : UINT64_MAX;
+    if (!f->any_stored || (partial && f->emit_bytes[l->pass] == 0)) return;
+    uint64_t mask = partial ? (uint64_t)1 << l->pass : UINT64_MAX;
     Node *loop = open_outputs(b, l, false);
-    if (!parts) read_values(b, l, loop, f->group->n_pass, false);
+    if (!partial) read_values(b, l, loop, f->group->n_pass, false);
     lower_statement(b, l->p->group->root);
     for (int i = 0; i < f->group->n; i++) {
         if (f->emits[i] & mask) lower_statement(b, f->group->stmt[i]);

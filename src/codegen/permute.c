@@ -54,7 +54,7 @@ static const char *skewed(const Kernel *k, int source, const char *at) {
 }
 
 /* Sum of d * step over the axes, with `extra` added to one of them (< 0: none).  */
-static const char *place_in_part(const Kernel *k, int source, int axis, const char *extra) {
+static const char *place_in_tile(const Kernel *k, int source, int axis, const char *extra) {
     int32_t step[PERMUTE_AXES] = {0};
     const char *sum = NULL;
     rprog_permute_steps(k->l->p, k->l->r, source, step);
@@ -139,7 +139,7 @@ static void put_down(Kernel *k, int source, const int *axes, int n_axes, int vec
         }
     }
     cg_line(cg, "const unsigned at = %s;",
-            place_in_part(k, source, vec > 1 && along ? axes[0] : -1, "v"));
+            place_in_tile(k, source, vec > 1 && along ? axes[0] : -1, "v"));
     cg_line(cg, "part%d[%s] = in[u].v[%s];", source, skewed(k, source, "at"), vec > 1 ? "v" : "0");
     if (vec > 1) cg_close(cg);
 }
@@ -170,7 +170,7 @@ void permute_fill(Kernel *k, int source) {
     Cg *cg = k->cg;
     const PermuteSource *x = &view_of(k)->source[source];
     int axes[PERMUTE_AXES], n_axes = x->n_order, vec = k->l->r->load[source].vec, open;
-    int64_t part = rprog_permute_part(k->l->p, k->l->r, source);
+    int64_t elements = rprog_permute_elements(k->l->p, k->l->r, source);
     const char *type = cg_storage(cg->te->tensor[x->access.tensor].dtype);
     for (int i = 0; i < n_axes; i++) axes[i] = x->order[i];
     cg_line(cg, "// fill: t%d in its own order, %d at a time", x->access.tensor, vec);
@@ -178,13 +178,14 @@ void permute_fill(Kernel *k, int source) {
     cg_line(cg, "const %s *const from = t%d + (%s);", type, x->access.tensor,
             source_offset(k, x, true));
     cg_line(cg, "rl_vec<%s, %d> in[%lld]%s;", type, vec,
-            (long long)ceil_div(part, (int64_t)k->l->r->threads * vec), x->guarded ? " = {}" : "");
-    open = open_vectors(k, axes, n_axes, part, vec);
+            (long long)ceil_div(elements,
+                                (int64_t)k->l->r->threads * vec), x->guarded ? " = {}" : "");
+    open = open_vectors(k, axes, n_axes, elements, vec);
     cg_line(cg, "%sin[u] = rl_load<%d>(from + (%s));",
             x->guarded ? cg_text(cg, "if (%s) ", is_inside(k, x)) : "", vec,
             source_offset(k, x, false));
     for (; open > 0; open--) cg_close(cg);
-    open = open_vectors(k, axes, n_axes, part, vec);
+    open = open_vectors(k, axes, n_axes, elements, vec);
     put_down(k, source, axes, n_axes, vec);
     for (; open > 0; open--) cg_close(cg);
     cg_close(cg);
@@ -230,13 +231,13 @@ static void give(Kernel *k, int stmt) {
 
 static void take_up(Kernel *k, int source) {
     Cg *cg = k->cg;
-    int width = rprog_permute_width(k->l->p, k->l->r, source), parts = k->at.vec / width;
+    int width = rprog_permute_width(k->l->p, k->l->r, source), accesses = k->at.vec / width;
     const char *type =
         cg_storage(cg->te->tensor[view_of(k)->source[source].access.tensor].dtype);
-    cg_line(cg, "rl_vec<%s, %d> y%d[%d];", type, width, source, parts);
+    cg_line(cg, "rl_vec<%s, %d> y%d[%d];", type, width, source, accesses);
     cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int p = 0; p < %d; p++)", parts);
-    cg_line(cg, "const unsigned at = %s + p * %du;", place_in_part(k, source, -1, ""), width);
+    cg_open(cg, "for (int p = 0; p < %d; p++)", accesses);
+    cg_line(cg, "const unsigned at = %s + p * %du;", place_in_tile(k, source, -1, ""), width);
     cg_line(cg, "y%d[p] = rl_load<%d>(part%d + (%s));", source, width, source,
             skewed(k, source, "at"));
     cg_close(cg);

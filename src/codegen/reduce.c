@@ -161,7 +161,7 @@ void reduce_put(Cg *cg, const Partials *p, int held, const char *only, const cha
 }
 
 /* Parts of every reduction at element `at`, as x and y: one of each, or (n > 0) n neighbours.  */
-static void read_part(Cg *cg, const Partials *p, int n, const char *stem, const char *at) {
+static void read_partial(Cg *cg, const Partials *p, int n, const char *stem, const char *at) {
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
         const char *type = cg_type(te_reduced_type(x->e)), *name = x->name;
@@ -185,34 +185,34 @@ static void merge(Cg *cg, const Partials *p, const char *element) {
 }
 
 void reduce_add(Cg *cg, const Partials *p, int n, const char *stem, const char *at) {
-    read_part(cg, p, n, stem, at);
+    read_partial(cg, p, n, stem, at);
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int v = 0; v < %d; v++)", n);
     merge(cg, p, ".v[v]");
     cg_close(cg);
 }
 
-void reduce_part(Cg *cg, const Partials *p, int held, const ReducePart *part) {
+void reduce_partial(Cg *cg, const Partials *p, int held, const ReducePartial *partial) {
     int n = held;
     for (int i = 0; i < p->n; i++) n = pieces(n, te_dtype_bytes(te_reduced_type(p->at[i].e)));
-    if (monoid_counts(p)) cg_line(cg, "const %s more = %s;", p->count, part->elements);
+    if (monoid_counts(p)) cg_line(cg, "const %s more = %s;", p->count, partial->elements);
     if (held == 0) {
-        read_part(cg, p, 0, part->stem, part->at);
+        read_partial(cg, p, 0, partial->stem, partial->at);
         merge(cg, p, "");
     } else {
         Partials x = at_lane(cg, p, cg_text(cg, "p * %d + v", n));
         cg_line(cg, "#pragma unroll");
         cg_open(cg, "for (int p = 0; p < %d; p++)", held / n);
-        reduce_add(cg, &x, n, part->stem, cg_text(cg, "(%s) + p * %d", part->at, n));
+        reduce_add(cg, &x, n, partial->stem, cg_text(cg, "(%s) + p * %d", partial->at, n));
         cg_close(cg);
     }
     if (monoid_counts(p)) cg_line(cg, "seen += more;");
 }
 
-void reduce_gather(Cg *cg, const Partials *p, int held, const ReducePart *part, const char *count,
-                   const char *first, int threads) {
-    cg_line(cg, "#pragma unroll %d", held > 0 ? RPROG_PART_VECTORS : RPROG_PARTS);
+void reduce_gather(Cg *cg, const Partials *p, int held, const ReducePartial *partial,
+                   const char *count, const char *first, int threads) {
+    cg_line(cg, "#pragma unroll %d", held > 0 ? RPROG_PARTIAL_VECTORS : RPROG_PARTIALS);
     cg_open(cg, "for (int s = %s; s < %s; s += %d)", first, count, threads);
-    reduce_part(cg, p, held, part);
+    reduce_partial(cg, p, held, partial);
     cg_close(cg);
 }

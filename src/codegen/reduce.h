@@ -43,9 +43,9 @@ void reduce_add(Cg *cg, const Partials *p, int n, const char *stem, const char *
 /* A part of the results: its elements (asked for where means move), where it begins.  */
 typedef struct {
     const char *stem, *elements, *at;
-} ReducePart;
+} ReducePartial;
 /* Merges a part with what is held; parts s < count, every `threads`-th from `first` on.  */
-void reduce_part(Cg *cg, const Partials *p, int held, const ReducePart *part);
-void reduce_gather(Cg *cg, const Partials *p, int held, const ReducePart *part, const char *count,
-                   const char *first, int threads);
+void reduce_partial(Cg *cg, const Partials *p, int held, const ReducePartial *partial);
+void reduce_gather(Cg *cg, const Partials *p, int held, const ReducePartial *partial,
+                   const char *count, const char *first, int threads);
 #endif

@@ -79,20 +79,20 @@ void reduction_settle(Kernel *k, const ThreadMap *m, const Partials *p) {
     close_held(k, m);
 }
 
-void reduction_parts(Kernel *k, const ThreadMap *m, const Partials *p) {
+void reduction_left(Kernel *k, const ThreadMap *m, const Partials *p) {
     reduce_arrays(k->cg, p, "left", cg_text(k->cg, "w + %lldll", (long long)k->cg->sums_at),
-                  m->parts, m->first);
+                  m->partials, m->first);
 }
 
 void reduction_leave(Kernel *k, const ThreadMap *m, const Partials *p) {
-    reduction_parts(k, m, p);
+    reduction_left(k, m, p);
     reduce_put(k->cg, p, m->held, m->only, "left", m->own);
 }
 
 void reduction_combine(Kernel *k, const ThreadMap *m, const Partials *p) {
-    ReducePart part = {"left", m->elements, m->at};
+    ReducePartial partial = {"left", m->elements, m->at};
     reduce_clear(k->cg, p, m->held);
-    reduce_gather(k->cg, p, m->held, &part, m->n_part, m->threads > 1 ? "lane" : "0",
+    reduce_gather(k->cg, p, m->held, &partial, m->n_partial, m->threads > 1 ? "lane" : "0",
                   m->threads);
     reduction_meet(k, m, p, m->total);
     reduction_settle(k, m, p);

@@ -31,11 +31,11 @@ typedef struct {
     const char *total;        /* elements of a result, */
     const char *live;         /* the test that there are some; NULL: there are */
     /* Parts: so many in the workspace, those of the thread's results from element `first` (NULL: 0)
-     * on; the block's own, left where `only` says; part s < n_part and its elements, of which
+     * on; the block's own, left where `only` says; part s < n_partial and its elements, of which
      * thread `lane` combines every so many.  */
-    int64_t parts;
+    int64_t partials;
     const char *first, *own, *only;
-    const char *n_part, *at, *elements;
+    const char *n_partial, *at, *elements;
 } ThreadMap;
 ThreadMap row_map(const Kernel *k);
 ThreadMap column_map(const Kernel *k);
@@ -51,7 +51,7 @@ void reduction_step(Kernel *k, const Partials *p, int deep, ReductionTurn *turn,
 void reduction_meet(Kernel *k, const ThreadMap *m, const Partials *p, const char *elements);
 void reduction_settle(Kernel *k, const ThreadMap *m, const Partials *p);
 /* Names the parts of the thread's results, as left; leaves the block's own.  */
-void reduction_parts(Kernel *k, const ThreadMap *m, const Partials *p);
+void reduction_left(Kernel *k, const ThreadMap *m, const Partials *p);
 void reduction_leave(Kernel *k, const ThreadMap *m, const Partials *p);
 /* All parts, as results.  */
 void reduction_combine(Kernel *k, const ThreadMap *m, const Partials *p);

@@ -223,11 +223,11 @@ void region_fetch_mma(Kernel *k, const Side *s, const char *kk, const char *buff
     Cg *cg = k->cg;
     const Fragment *x = &s->fragment;
     int rows = fragment_slots(x, FRAG_ROW), per = x->per_register;
-    int parts = fragment_slots(x, FRAG_COL) / per, entries = per > s->region.pair ? per : 1;
+    int registers = fragment_slots(x, FRAG_COL) / per, entries = per > s->region.pair ? per : 1;
     int blocks = k->c.r->warp.extent[s->own] / block_rows(s);
     const char *own = k->c.warps[AX_K] > 1 ? "k_warp + " : "";
     cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int g = 0; g < %d; g++)", parts);
+    cg_open(cg, "for (int g = 0; g < %d; g++)", registers);
     cg_line(cg, "const rl_vec<int, %d> from = rl_load<%d>(reinterpret_cast<const int *>(smem + "
             "%c_places) + %s%s + g * %d + %s);", entries, entries, s->id, own, kk,
             fragment_lanes(x, FRAG_COL) * per, fragment_lane_place(cg, x, FRAG_COL, 1));

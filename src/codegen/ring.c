@@ -9,9 +9,9 @@ void ring_facts(const Contract *c, const Device *dev, Side *s) {
     int own = s->extent, k = c->r->block.extent[AX_K], tile = c->r->thread.extent[s->own];
     int each = SPAN / s->elem, slice = c->r->thread.extent[AX_K];
     rprog_box(c->p, s->side, &s->box);
-    s->parts = s->side == rprog_cluster_side(c->r) ? rprog_cluster(c->r) : 1;
-    s->boxes = s->inner_k ? 1 : own / each / s->parts;
-    s->box_bytes = SPAN * (s->inner_k ? own / s->parts : k);
+    s->multicast = s->side == rprog_cluster_side(c->r) ? rprog_cluster(c->r) : 1;
+    s->boxes = s->inner_k ? 1 : own / each / s->multicast;
+    s->box_bytes = SPAN * (s->inner_k ? own / s->multicast : k);
     s->stride = ATOM;
     s->leading = s->inner_k ? dev->unit[c->r->unit].alignment : SPAN * k;
     s->on = s->inner_k ? slice * s->elem : slice * SPAN;
@@ -35,7 +35,7 @@ static KernelMap map_of(const Contract *c, const Side *s) {
             map.stride[i - 1].value = d->digit < 0 ? whole : d->stride * elem;
         }
         int rows = d->axis == AX_B ? 1 : c->r->block.extent[d->axis];
-        if (d->axis == s->own) rows /= s->parts;
+        if (d->axis == s->own) rows /= s->multicast;
         map.fixed.box[i] = (uint32_t)(i ? rows : inner);
         map.fixed.element_stride[i] = 1;
     }
@@ -73,7 +73,7 @@ static const char *coordinate(const Kernel *k, const Side *s, int i, int box) {
     if (d->axis == AX_K) return "k_next";
     if (d->axis != AX_B) {
         const char *at = s->own == AX_M ? "m0" : "n0";
-        if (s->parts > 1) at = cg_text(cg, "%s + part * %d", at, s->extent / s->parts);
+        if (s->multicast > 1) at = cg_text(cg, "%s + part * %d", at, s->extent / s->multicast);
         return i == 0 && box > 0 ? cg_text(cg, "%s + %d", at, box * SPAN / s->elem) : at;
     }
     return ring_batch(k, d);
@@ -85,13 +85,13 @@ static void copy_box(Kernel *k, const Side *s, int box) {
     for (int i = 0; i < s->box.rank; i++)
         at = cg_text(cg, "%s, %s", at, coordinate(k, s, i, box));
     const char *place = box > 0 ? cg_text(cg, " + %d", box * s->box_bytes) : "", *to = "";
-    if (s->parts > 1) {
+    if (s->multicast > 1) {
         place = cg_text(cg, " + part * %d%s", s->boxes * s->box_bytes, place);
         to = "_all";
     }
     cg_line(k->cg, "rl_tile_%d%s(shared + done %% STAGES * STAGE + %c_TILE%s, &map%d,", s->box.rank,
             to, s->id - 32, place, s->side);
-    if (s->parts > 1) at = cg_text(cg, ", %d%s", (1 << s->parts) - 1, at);
+    if (s->multicast > 1) at = cg_text(cg, ", %d%s", (1 << s->multicast) - 1, at);
     cg_line(k->cg, "          shared + BARRIERS + done %% STAGES * 8%s);", at);
 }
 

@@ -152,7 +152,7 @@ static void copy_row(Kernel *k, int n, int width, bool async) {
     const RowSource *s = &facts(k)->source[n];
     const char *step = s->step == 1 ? "" : cg_text(cg, " * %lld", (long long)s->step);
     const char *at = width == 1 ? "" : cg_text(cg, " + f * %d", width);
-    int parts = k->l->r->store_vec / width;
+    int accesses = k->l->r->store_vec / width;
     cg_line(cg, "#pragma unroll 4");
     if (row_ends(k)) {
         cg_open(cg, "for (int at = lane * VN; %sat < body; at += LN * VN)",
@@ -162,12 +162,12 @@ static void copy_row(Kernel *k, int n, int width, bool async) {
         cg_open(cg, "for (int col = lane * VN; %scol < N; col += LN * VN)",
                 row_ragged(k) ? "m < M && " : "");
     }
-    if (width > 1 && parts > 1) {
+    if (width > 1 && accesses > 1) {
         cg_line(cg, "#pragma unroll");
-        cg_open(cg, "for (int f = 0; f < %d; f++)", parts);
-    } else if (width == 1 && parts > 1) {
+        cg_open(cg, "for (int f = 0; f < %d; f++)", accesses);
+    } else if (width == 1 && accesses > 1) {
         cg_line(cg, "#pragma unroll");
-        cg_open(cg, "for (int f = 0; f < %d; f++)", parts);
+        cg_open(cg, "for (int f = 0; f < %d; f++)", accesses);
         at = " + f";
     } else {
         at = "";
@@ -181,7 +181,7 @@ static void copy_row(Kernel *k, int n, int width, bool async) {
     else
         cg_line(cg, "rl_store<%d>(h%d + col%s, rl_load<%d>(p%d + %s).v);", width, n, at, width, n,
                 from);
-    if (parts > 1) cg_close(cg);
+    if (accesses > 1) cg_close(cg);
     cg_close(cg);
 }
 

@@ -23,7 +23,7 @@ bool row_in_shared(const Kernel *k, const RowSource *s);
 bool row_is_array(const Kernel *k, const RowSource *s);   /* of all the thread's vectors */
 int row_vectors(const Kernel *k);         /* of a thread in a step */
 int row_width(const Kernel *k, const RowSource *s);       /* elements of an access, ... */
-int row_parts(const Kernel *k, const RowSource *s);       /* ... so many of them a vector */
+int row_accesses(const Kernel *k, const RowSource *s);    /* ... so many of them a vector */
 const char *row_array(const Kernel *k, int n);
 /* The array of value n (RowFacts.value), or that of the ends.  */
 const char *row_value(const Kernel *k, int n);

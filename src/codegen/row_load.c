@@ -39,7 +39,7 @@ const char *row_value(const Kernel *k, int n) {
     return cg_text(k->cg, "%s%d", k->at.ends ? "end" : "kept", n);
 }
 
-int row_parts(const Kernel *k, const RowSource *s) {
+int row_accesses(const Kernel *k, const RowSource *s) {
     return k->l->r->store_vec / row_width(k, s);
 }
 
@@ -55,9 +55,9 @@ static const char *wide_array(const Kernel *k, int n) {
 
 void row_declare(Kernel *k, int n) {
     const RowSource *s = &facts(k)->source[n];
-    int parts = row_parts(k, s) * (row_is_array(k, s) ? row_vectors(k) : 1);
+    int accesses = row_accesses(k, s) * (row_is_array(k, s) ? row_vectors(k) : 1);
     cg_line(k->cg, "rl_vec<%s, %d> %s[%d];", cg_storage(k->cg->te->tensor[s->tensor].dtype),
-            row_width(k, s), row_array(k, n), parts);
+            row_width(k, s), row_array(k, n), accesses);
     if (is_widened(k, s))
         cg_line(k->cg, "float %s[%d];", wide_array(k, n), k->l->r->thread.extent[AX_N]);
 }
@@ -65,7 +65,7 @@ void row_declare(Kernel *k, int n) {
 /* The column that part p of a source's vector begins with, times the source's step.  */
 static const char *column_at(const Kernel *k, const RowSource *s) {
     int width = row_width(k, s);
-    const char *at = row_parts(k, s) == 1 ? "col"
+    const char *at = row_accesses(k, s) == 1 ? "col"
                      : width == 1          ? "col + p"
                                            : cg_text(k->cg, "col + p * %d", width);
     if (s->step == 1) return at;
@@ -78,19 +78,20 @@ static const char *column_at(const Kernel *k, const RowSource *s) {
 void row_load(Kernel *k, int n) {
     Cg *cg = k->cg;
     const RowSource *s = &facts(k)->source[n];
-    int width = row_width(k, s), parts = row_parts(k, s);
+    int width = row_width(k, s), accesses = row_accesses(k, s);
     bool array = row_is_array(k, s) && row_vectors(k) > 1;
-    const char *u = !array ? "" : parts > 1 ? cg_text(cg, "u * %d + ", parts) : "u";
+    const char *u = !array ? "" : accesses > 1 ? cg_text(cg, "u * %d + ", accesses) : "u";
     const char *x = row_array(k, n);
-    const char *to = parts > 1 ? cg_text(cg, "%s[%sp]", x, u)
+    const char *to = accesses > 1 ? cg_text(cg, "%s[%sp]", x, u)
                                : cg_text(cg, "%s[%s]", x, array ? u : "0");
-    const char *col = parts == 1   ? "col"
+    const char *col = accesses == 1   ? "col"
                       : width == 1 ? "col + p" : cg_text(cg, "col + p * %d", width);
     const char *from = row_in_shared(k, s) ? cg_text(cg, "h%d + (%s)", n, col)
                                            : cg_text(cg, "p%d + (%s)", n, column_at(k, s));
-    if (parts > 1) {
+    if (accesses > 1) {
         cg_line(cg, "#pragma unroll");
-        cg_line(cg, "for (int p = 0; p < %d; p++) %s = rl_load<%d>(%s);", parts, to, width, from);
+        cg_line(cg, "for (int p = 0; p < %d; p++) %s = rl_load<%d>(%s);", accesses, to, width,
+                from);
     } else {
         cg_line(cg, "%s = rl_load<%d>(%s);", to, width, from);
     }
@@ -100,14 +101,14 @@ void row_load(Kernel *k, int n) {
 static const char *stored_element(const Kernel *k, int n) {
     const Cg *cg = k->cg;
     const RowSource *s = &facts(k)->source[n];
-    int width = row_width(k, s), parts = row_parts(k, s);
+    int width = row_width(k, s), accesses = row_accesses(k, s);
     const char *u = row_is_array(k, s) && row_vectors(k) > 1
-                        ? parts > 1 ? cg_text(cg, "u * %d", parts) : "u"
+                        ? accesses > 1 ? cg_text(cg, "u * %d", accesses) : "u"
                         : NULL;
-    const char *part = parts > 1 ? width > 1 ? cg_text(cg, "v / %d", width) : "v" : NULL;
+    const char *part = accesses > 1 ? width > 1 ? cg_text(cg, "v / %d", width) : "v" : NULL;
     const char *at = u && part ? cg_text(cg, "%s + %s", u, part) : u ? u : part ? part : "0";
     const char *v = width == 1 ? "0"
-                    : parts > 1 ? cg_text(cg, "v %% %d", width)
+                    : accesses > 1 ? cg_text(cg, "v %% %d", width)
                                 : "v";
     return cg_decode(cg, cg->te->tensor[s->tensor].dtype,
                      cg_text(cg, "%s[%s].v[%s]", row_array(k, n), at, v));

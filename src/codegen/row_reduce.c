@@ -51,12 +51,12 @@ ThreadMap row_map(const Kernel *k) {
                        .block = k->l->r->threads,
                        .total = "N",
                        .live = none ? "N > 0" : NULL,
-                       .parts = facts(k)->rows * k->l->r->split,
+                       .partials = facts(k)->rows * k->l->r->split,
                        .first = cg_text(cg, "%s * %dll", row_ragged(k) ? "row" : "m",
                                         (int)k->l->r->split),
                        .own = "blockIdx.y",
                        .only = row_ragged(k) ? "if (lane == 0 && m < M) " : "if (lane == 0) ",
-                       .n_part = cg_text(cg, "%d", (int)k->l->r->split),
+                       .n_partial = cg_text(cg, "%d", (int)k->l->r->split),
                        .at = "s",
                        .elements = count_of_slice(k)};
 }
@@ -92,7 +92,7 @@ void row_combine(Kernel *k, int pass, bool stores) {
     ThreadMap m = row_map(k);
     Partials p = reduction_partials(k, &m, pass);
     cg_line(k->cg, "// combine: the slices of pass %d", pass);
-    reduction_parts(k, &m, &p);
+    reduction_left(k, &m, &p);
     reduction_combine(k, &m, &p);
     row_known(k, pass, stores);
     cg_blank(k->cg);

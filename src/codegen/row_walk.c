@@ -147,15 +147,15 @@ static void store(Kernel *k, int i, const Output *o) {
 static void retain(Kernel *k, int n) {
     Cg *cg = k->cg;
     const RowSource *s = &facts(k)->source[n];
-    int width = row_width(k, s), parts = row_parts(k, s);
+    int width = row_width(k, s), accesses = row_accesses(k, s);
     if (!row_in_registers(k, s) && !row_in_shared(k, s)) return;
     cg_line(cg, "#pragma unroll");
     if (row_in_shared(k, s)) {
         cg_line(cg, "for (int p = 0; p < %d; p++) rl_store<%d>(h%d + col + p * %d, o%d + p * %d);",
-                parts, width, n, width, s->tensor, width);
+                accesses, width, n, width, s->tensor, width);
         return;
     }
-    const char *u = row_vectors(k) > 1 ? cg_text(cg, "u * %d + ", parts) : "";
+    const char *u = row_vectors(k) > 1 ? cg_text(cg, "u * %d + ", accesses) : "";
     cg_line(cg, "for (int v = 0; v < %s; v++) %s[%sv / %d].v[v %% %d] = o%d[v];",
             k->at.ends ? "1" : "VN", row_array(k, n), u, width, width, s->tensor);
 }

@@ -188,16 +188,16 @@ static ThreadMap scan_map(const Kernel *k, const char *stem) {
     const RProg *r = k->l->r;
     const ScanView *v = scan_view(k);
     bool ragged = index_ragged(&k->l->map, 0);
-    int parts = rprog_scan_parts(k->l->p, r), vec = r->store_vec;
+    int partials = rprog_scan_partials(k->l->p, r), vec = r->store_vec;
     ThreadMap m = {.group = k->l->p->group->columns, .stem = stem, .count = "int",
                    .threads = v->down ? 1 : rprog_scan_threads(r, AX_N),
-                   .block = r->threads, .parts = r->split * parts * v->out.extent};
+                   .block = r->threads, .partials = r->split * partials * v->out.extent};
     if (v->down) {
         m.held = vec;
         m.lane = "v";
         m.only = "";
-        m.own = cg_text(cg, "((long long)blockIdx.y * %d + row) * TOTAL + at", parts);
-        m.n_part = cg_text(cg, "(int)blockIdx.y * %d", parts);
+        m.own = cg_text(cg, "((long long)blockIdx.y * %d + row) * TOTAL + at", partials);
+        m.n_partial = cg_text(cg, "(int)blockIdx.y * %d", partials);
         m.at = cg_text(cg, "(long long)s * TOTAL + %s",
                        ragged ? cg_text(cg, "min(at, TOTAL - %d)", vec) : "at");
         return m;
@@ -205,7 +205,7 @@ static ThreadMap scan_map(const Kernel *k, const char *stem) {
     m.first = cg_text(cg, "%s * %dll", ragged ? "min(at, TOTAL - 1)" : "at", (int)r->split);
     m.own = "blockIdx.y";
     m.only = ragged ? "if (lane == 0 && at < TOTAL) " : "if (lane == 0) ";
-    m.n_part = "(int)blockIdx.y";
+    m.n_partial = "(int)blockIdx.y";
     m.at = "s";
     return m;
 }
@@ -228,7 +228,7 @@ void scan_combine(Kernel *k) {
     ThreadMap m = scan_map(k, "carry");
     Partials p = reduction_partials(k, &m, 0);
     cg_line(k->cg, "// combine: the slices before this one");
-    reduction_parts(k, &m, &p);
+    reduction_left(k, &m, &p);
     reduction_combine(k, &m, &p);
     cg_blank(k->cg);
 }

@@ -125,7 +125,7 @@ static void meet_groups(Kernel *k, int groups, bool carries) {
     int end = (scan_pieces(k) - 1) * vec;
     Partials last = monoid_pass(cg, g, 0, "acc", NULL);
     Partials base = monoid_pass(cg, g, 0, "base", "v"), carry = monoid_pass(cg, g, 0, "carry", "v");
-    ReducePart part = {"met", NULL, cg_text(cg, "g * %d + col", wide)};
+    ReducePartial part = {"met", NULL, cg_text(cg, "g * %d + col", wide)};
     if (end > 0) {
         Partial *x = &last.at[0];
         x->array = cg_text(cg, "%s + %d", x->array, end);
@@ -136,12 +136,12 @@ static void meet_groups(Kernel *k, int groups, bool carries) {
     cg_line(cg, "__syncthreads();");
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "for (int g = 0; g < row; g++)");
-    reduce_part(cg, &base, vec, &part);
+    reduce_partial(cg, &base, vec, &part);
     cg_close(cg);
     if (!carries) return;
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "for (int g = 0; g < %d; g++)", groups);
-    reduce_part(cg, &carry, vec, &part);
+    reduce_partial(cg, &carry, vec, &part);
     cg_close(cg);
 }
 

@@ -10,7 +10,7 @@ static TeExtent partial_bytes(Arena *a, const RPlan *plan, int i) {
     const RProg *r = &plan->prog[i];
     int64_t bytes = rplan_partial_bytes(plan, i);
     TeExtent points = rplan_domain(a, plan->te, &plan->group[i]);
-    if (r->stats == STATS_PARTS) return stats_bytes(a, p, r);
+    if (r->stats == STATS_PARTIAL) return stats_bytes(a, p, r);
     if (bytes == 0 || !points.expr || rprog_workspace_fixed(p, r)) return size_number(bytes);
     int64_t most = rplan_domain(a, p->te, &plan->group[i]).value;
     int64_t each = (rprog_workspace(p, r) + most - 1) / most;     /* nothing lies there of none */

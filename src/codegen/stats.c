@@ -2,7 +2,7 @@
 
 /* Statements over rows of a contraction's results, made from the accumulators of a block that has
  * whole rows (their values stay in shared memory) or a part of their columns (parts of the values
- * go to the workspace, stats_parts.c).
+ * go to the workspace, stats_partial.c).
  *
  * Names in the text, by number of the tensor: f what a thread folds, one for each of its rows; part
  * what the warps along N made of their columns, as [warp][row]; value the values of rows, base what
@@ -17,7 +17,7 @@ static const TeStmt *statement(const Kernel *k, int i) {
 
 static int tensor_of(const Kernel *k, int i) { return statement(k, i)->tensor; }
 
-static bool in_parts(const Kernel *k) { return k->l->r->stats == STATS_PARTS; }
+static bool is_partial(const Kernel *k) { return k->l->r->stats == STATS_PARTIAL; }
 
 static const char *value_type(const Kernel *k, int i) {
     return cg_type(te_dtype_compute(k->cg->te->tensor[tensor_of(k, i)].dtype));
@@ -56,7 +56,7 @@ bool stats_emits(const Kernel *k, int stmt) {
     if (!k->l->p->stats || stmt == k->l->p->group->root) return !k->at.held;
     int i = rtile_stat(facts(k), stmt);
     if (k->at.held && (facts(k)->under >> i & 1)) return false;
-    return facts(k)->emits[i] & (in_parts(k) ? (uint64_t)1 << k->l->pass : UINT64_MAX);
+    return facts(k)->emits[i] & (is_partial(k) ? (uint64_t)1 << k->l->pass : UINT64_MAX);
 }
 
 bool stats_stores(const Kernel *k, int stmt) {
@@ -65,7 +65,7 @@ bool stats_stores(const Kernel *k, int stmt) {
     if (!k->l->p->stats) return true;
     int i = stmt == k->l->p->group->root ? -1 : rtile_stat(facts(k), stmt);
     if (i >= 0 && facts(k)->group->role[i] != ROW_MAP) return false;
-    return !in_parts(k) || k->l->pass == (i < 0 ? 0 : facts(k)->group->pass[i]);
+    return !is_partial(k) || k->l->pass == (i < 0 ? 0 : facts(k)->group->pass[i]);
 }
 
 /* ---- places ---- */
@@ -78,16 +78,16 @@ void stats_place(Kernel *k) {
     const RowGroup *g = facts(k)->group;
     const RProg *r = k->l->r;
     cg_line(k->cg, "// rows: where their values lie");
-    if (in_parts(k)) stats_count(k);
+    if (is_partial(k)) stats_count(k);
     for (int i = 0; i < g->n; i++) {
         int t = tensor_of(k, i);
         if (g->role[i] == ROW_MAP) continue;
-        if (g->role[i] == ROW_REDUCE && (!in_parts(k) || g->pass[i] == k->l->pass)) {
+        if (g->role[i] == ROW_REDUCE && (!is_partial(k) || g->pass[i] == k->l->pass)) {
             place_smem(k, cg_type(statement(k, i)->rhs->type), "part", t,
-                       rprog_stats_part(k->l->p, r, i));
-            if (in_parts(k)) stats_place_left(k, "left", i, true);
+                       rprog_stats_partial(k->l->p, r, i));
+            if (is_partial(k)) stats_place_left(k, "left", i, true);
         }
-        if (!in_parts(k)) {
+        if (!is_partial(k)) {
             place_smem(k, value_type(k, i), "value", t, rprog_stats_value(k->l->p, r, i));
         } else if (stats_known(k, i)) {
             stats_place_left(k, "value", i, false);
@@ -100,7 +100,7 @@ void stats_place(Kernel *k) {
 
 bool stats_known(const Kernel *k, int i) {
     const RowGroup *g = facts(k)->group;
-    int known = in_parts(k) ? k->l->pass : k->at.known;
+    int known = is_partial(k) ? k->l->pass : k->at.known;
     return g->role[i] == ROW_REDUCE ? g->pass[i] < known
                                     : g->role[i] == ROW_SCALAR && g->pass[i] <= known;
 }
@@ -127,7 +127,7 @@ void stats_rows(Kernel *k) {
         bool base = k->at.tied && tied_to(k, t, k->l->pass) >= 0;
         if (g->role[i] == ROW_MAP || !(base || stats_known(k, i)) || !is_read(k, t)) continue;
         cg_line(cg, "const %s r%d = %s%d[%s];", value_type(k, i), t, base ? "base" : "value", t,
-                base || !in_parts(k) ? "(int)(m - m0)" : row_number(k));
+                base || !is_partial(k) ? "(int)(m - m0)" : row_number(k));
         k->at.made[t] = cg_text(cg, "r%d", t);
     }
 }
@@ -203,12 +203,12 @@ static void clear_rests(Kernel *k) {
     for (int i = 0; i < g->n; i++) {
         const TeStmt *s = statement(k, i);
         int bytes = te_dtype_bytes(te_dtype_compute(k->cg->te->tensor[s->tensor].dtype));
-        bool base = in_parts(k) && tied_to(k, s->tensor, k->l->pass) >= 0;
+        bool base = is_partial(k) && tied_to(k, s->tensor, k->l->pass) >= 0;
         if (g->role[i] == ROW_MAP) continue;
-        if (g->role[i] == ROW_REDUCE && (!in_parts(k) || g->pass[i] == k->l->pass))
+        if (g->role[i] == ROW_REDUCE && (!is_partial(k) || g->pass[i] == k->l->pass))
             clear_rest(k, "part", s->tensor, rows * k->c.warps[AX_N],
                        te_dtype_bytes(s->rhs->type));
-        if (base || !in_parts(k)) clear_rest(k, base ? "base" : "value", s->tensor, rows, bytes);
+        if (base || !is_partial(k)) clear_rest(k, base ? "base" : "value", s->tensor, rows, bytes);
     }
 }
 
@@ -269,7 +269,7 @@ static void finish_rows(Kernel *k, int pass) {
 
 bool stats_followed(const Problem *p, const RProg *r, int pass, bool tied) {
     const StatFacts *f = rprog_stats_facts(p, r);
-    if (r->stats == STATS_PARTS) return !tied && stats_any_tied(p, r, pass);
+    if (r->stats == STATS_PARTIAL) return !tied && stats_any_tied(p, r, pass);
     return pass + 1 < f->group->n_pass || f->any_stored;
 }
 
@@ -298,10 +298,10 @@ void stats_finish(Kernel *k, int pass, bool tied) {
     if (index_ragged(&k->l->map, AX_M)) cg_line(cg, "if (m >= M) break;");
     Partials all = monoid_pass(cg, map.group, pass, "acc", NULL), acc = monoid_turn(&all, tied);
     reduce_clear(cg, &acc, 0);
-    reduce_gather(cg, &acc, 0, &(ReducePart){"part", NULL, "s * BM + at"},
+    reduce_gather(cg, &acc, 0, &(ReducePartial){"part", NULL, "s * BM + at"},
                   cg_text(cg, "%d", k->c.warps[AX_N]), "0", 1);
-    if (in_parts(k)) stats_leave(k, pass, tied, row_number(k));
+    if (is_partial(k)) stats_leave(k, pass, tied, row_number(k));
     else finish_rows(k, pass);
     cg_close(cg);
-    k->at.known = in_parts(k) ? pass : pass + 1;
+    k->at.known = is_partial(k) ? pass : pass + 1;
 }

@@ -82,7 +82,7 @@ static Status check_set(Check *c, TeFill fill) {
 }
 
 /* The strategy that is taken at these sizes.  */
-static void size_split(Check *c, const PlanSet *set, const WholePlan *plan) {
+static void size_strategy(Check *c, const PlanSet *set, const WholePlan *plan) {
     for (int n = cg_taken(&c->build->program, c->size).strategy; n > 0; n--) {
         set = set->other;
         plan = plan->other;
@@ -168,7 +168,7 @@ Status check_kernel(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan
     if (o->at) c.n_sizes = 1;
     for (int i = 0; i < c.n_sizes && !out->text; i++) {
         c.size = o->at ? o->at : sizes[i];
-        size_split(&c, set, plan);
+        size_strategy(&c, set, plan);
         Status s = check_sizes(&c);
         if (s) return s;
         out->size_sets = i + 1;

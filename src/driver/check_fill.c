@@ -19,7 +19,7 @@ typedef struct {
     size_t step;
 } Making;
 
-static bool make_part(void *user, int64_t i, int worker) {
+static bool make_step(void *user, int64_t i, int worker) {
     (void)worker;
     const Making *m = user;
     size_t from = (size_t)i * m->step, left = m->data->bytes - from;
@@ -30,7 +30,7 @@ static bool make_part(void *user, int64_t i, int worker) {
 /* All of it, which a device needs, on several threads.  */
 static void make_all(const Check *c, const Lazy *data) {
     Making m = {data, 256 * LAZY_PAGE};
-    pool_for(c->o->threads, (int64_t)((data->bytes + m.step - 1) / m.step), make_part, &m);
+    pool_for(c->o->threads, (int64_t)((data->bytes + m.step - 1) / m.step), make_step, &m);
 }
 
 const Lazy *check_fill(Check *c, const Te *te, int tensor) {

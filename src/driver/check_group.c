@@ -50,7 +50,7 @@ static Status launch_sampled(Check *c, int g, const IndexMap *m, const int64_t *
         int64_t *blocks;
         int64_t count;
         int64_t across = cg_blocks(c->normal, &c->build->program, k, c->run.taken, c->size);
-        if (r->stats == STATS_PARTS) {
+        if (r->stats == STATS_PARTIAL) {
             bool values = rprog_stats_combines(p, r, number++);
             count = sample_strips(c->a, m, x, n, values ? k->span : 0, &blocks);
         } else if (r->tail > 0) {
@@ -124,7 +124,7 @@ static double block_work(const Problem *p, const RProg *r, const IndexMap *m) {
     if (r->skeleton == SK_SCAN) each = r->split > 1 ? 2 : 1;
     if (r->skeleton == SK_WINDOW && p->window.map) each *= p->window.n_tap;
     /* Where rows lie in several blocks, those of a row in all kernels.  */
-    if (r->stats == STATS_PARTS)
+    if (r->stats == STATS_PARTIAL)
         each *= (double)rprog_tiles(p, r, AX_N) * rprog_stats_facts(p, r)->group->n_pass;
     return block_outputs(m) * each;
 }

@@ -8,7 +8,7 @@ enum { LEAVES = 120, FEWEST = 6 };
 static const double never = 1e6;          /* the cost of a program that is not right */
 static const double least_gain = 0.5;     /* of the weighed losses, summed over points */
 
-typedef struct Part {
+typedef struct Node {
     int *point, n;
     int64_t *most;            /* per measure: the bounds on the way here */
     int strategy;             /* what is taken */
@@ -18,8 +18,8 @@ typedef struct Part {
     int measure;
     int64_t bound;
     double gain;
-    struct Part *low, *high;  /* NULL: it is not parted */
-} Part;
+    struct Node *low, *high;  /* NULL: it is not parted */
+} Node;
 
 typedef struct {
     int64_t is;
@@ -119,7 +119,7 @@ static int64_t round_bound(int64_t lo, int64_t hi) {
     return (hi - 1) / step * step;
 }
 
-static void try_measure(const Tree *t, Part *p, int m, const double *all, double *low,
+static void try_measure(const Tree *t, Node *p, int m, const double *all, double *low,
                         double *high) {
     int sums = t->x->n_strategy + t->n_column;
     for (int i = 0; i < p->n; i++) t->order[i] = (Ordered){t->is[m][p->point[i]], p->point[i]};
@@ -138,7 +138,7 @@ static void try_measure(const Tree *t, Part *p, int m, const double *all, double
     }
 }
 
-static void judge(const Tree *t, Part *p) {
+static void judge(const Tree *t, Node *p) {
     int sums = t->x->n_strategy + t->n_column;
     ArenaMark mark;
     p->program = ARENA_ARRAY(t->a, int, 64);
@@ -157,9 +157,9 @@ static void judge(const Tree *t, Part *p) {
     arena_reset(t->a, mark);
 }
 
-static Part *child(const Tree *t, const Part *p, bool low) {
-    Part *c = ARENA_NEW(t->a, Part);
-    *c = (Part){.point = ARENA_ARRAY(t->a, int, p->n),
+static Node *child(const Tree *t, const Node *p, bool low) {
+    Node *c = ARENA_NEW(t->a, Node);
+    *c = (Node){.point = ARENA_ARRAY(t->a, int, p->n),
                 .most = ARENA_ARRAY(t->a, int64_t, t->out->n_measure)};
     for (int i = 0; i < p->n; i++)
         if ((t->is[p->measure][p->point[i]] <= p->bound) == low) c->point[c->n++] = p->point[i];
@@ -169,9 +169,9 @@ static Part *child(const Tree *t, const Part *p, bool low) {
     return c;
 }
 
-static Part *most_gain(Part *p) {
+static Node *most_gain(Node *p) {
     if (!p->low) return p;
-    Part *x = most_gain(p->low), *y = most_gain(p->high);
+    Node *x = most_gain(p->low), *y = most_gain(p->high);
     double a = x->measure < 0 ? 0 : x->gain, b = y->measure < 0 ? 0 : y->gain;
     return a >= b ? x : y;
 }
@@ -205,10 +205,10 @@ static bool is_bounded(const RSelector *s, const RChoice *c) {
     return any;
 }
 
-static void list_parts(const Tree *t, const Part *p, RSelector *out) {
+static void list_nodes(const Tree *t, const Node *p, RSelector *out) {
     if (p->low) {
-        list_parts(t, p->low, out);
-        list_parts(t, p->high, out);
+        list_nodes(t, p->low, out);
+        list_nodes(t, p->high, out);
         return;
     }
     RChoice *c = &out->choice[out->n++];
@@ -246,21 +246,21 @@ void size_select(const SizePick *x, RSelector *out) {
         for (int i = 0; i < n; i++)
             t.is[m][i] = te_extent_eval(out->te, &out->measure[m], x->at->value[i]);
     }
-    Part *all = ARENA_NEW(x->a, Part);
-    *all = (Part){.point = ARENA_ARRAY(x->a, int, n), .n = n,
+    Node *all = ARENA_NEW(x->a, Node);
+    *all = (Node){.point = ARENA_ARRAY(x->a, int, n), .n = n,
                   .most = ARENA_ARRAY(x->a, int64_t, out->n_measure)};
     for (int m = 0; m < out->n_measure; m++) all->most[m] = INT64_MAX;
     for (int i = 0; i < n; i++) all->point[i] = i;
     judge(&t, all);
     for (int leaves = 1; leaves < LEAVES; leaves++) {
-        Part *p = most_gain(all);
+        Node *p = most_gain(all);
         if (p->measure < 0) break;
         p->low = child(&t, p, true);
         p->high = child(&t, p, false);
     }
     out->choice = ARENA_ARRAY(x->a, RChoice, LEAVES + 1);
     out->n = 0;
-    list_parts(&t, all, out);
+    list_nodes(&t, all, out);
     if (is_bounded(out, &out->choice[out->n - 1])) {
         RChoice *c = &out->choice[out->n++];
         *c = (RChoice){.most = ARENA_ARRAY(x->a, int64_t, out->n_measure),

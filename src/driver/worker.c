@@ -26,7 +26,7 @@ typedef struct {
     const WorkerLimits *limits;
     const WorkerRequest *request;
     size_t sent;              /* bytes of the part that is sent now: the length, head, spans */
-    int part;
+    int span;
     uint64_t length;
     double begin, seen, ran, queued;      /* by the clock; of the processor, of the worker */
     double waited;                        /* so far, of a wait */
@@ -42,28 +42,28 @@ static size_t most_of(const WorkerLimits *l) {
     return (l->answer_most ? l->answer_most : answer_most) + texts_most;
 }
 
-static WorkerSpan part_of(const Watching *w, int part) {
+static WorkerSpan span_of(const Watching *w, int span) {
     const WorkerRequest *r = w->request;
-    if (part == 0) return (WorkerSpan){&w->length, sizeof w->length};
-    if (part == 1) return (WorkerSpan){r->head.text, r->head.len};
-    return r->span[part - 2];
+    if (span == 0) return (WorkerSpan){&w->length, sizeof w->length};
+    if (span == 1) return (WorkerSpan){r->head.text, r->head.len};
+    return r->span[span - 2];
 }
 
-static bool is_sent(const Watching *w) { return w->part == w->request->n_span + 2; }
+static bool is_sent(const Watching *w) { return w->span == w->request->n_span + 2; }
 
 /* A worker that does not listen any more says so by its end.  */
 static void send_some(Watching *w) {
     while (!is_sent(w)) {
-        WorkerSpan s = part_of(w, w->part);
+        WorkerSpan s = span_of(w, w->span);
         if (w->sent == s.len) {
-            w->part++;
+            w->span++;
             w->sent = 0;
             continue;
         }
         ssize_t n = send(w->fd, (const char *)s.data + w->sent, s.len - w->sent,
                          MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return;
-        if (n < 0) w->part = w->request->n_span + 2;
+        if (n < 0) w->span = w->request->n_span + 2;
         else w->sent += (size_t)n;
     }
 }

@@ -17,8 +17,8 @@ double mp_column_split_us(const Model *m, const RProg *r) {
     if (r->split <= 1) return 0;
     double sums = (double)rprog_workspace(m->p, r), results = (double)v->out.extent;
     double vec = rprog_meeting_vec(m->p, r), bytes = sums / (results * r->split);
-    Meeting x = {.results = results / vec, .parts = r->split, .width = vec * bytes, .arrays = 1,
-                 .under_way = RPROG_PART_VECTORS, .rate = m->l2_rate};
+    Meeting x = {.results = results / vec, .partials = r->split, .width = vec * bytes, .arrays = 1,
+                 .under_way = RPROG_PARTIAL_VECTORS, .rate = m->l2_rate};
     double stored = (sums + m->out_bytes) / m->l2_rate;
     return m->launch_us + stored * 1e6 + m->block_start * 1e6 / m->clock +
            mp_meeting_us(m, &x, r->lanes);

@@ -11,7 +11,7 @@ enum { MMA_LATENCY = 33 };
 /* Blocks that run at the same time: `resident` on each of `active` SMs, `times` in a row, of so
  * many k-steps, in which they begin `parts` tiles and store `bytes`.  */
 typedef struct {
-    double times, resident, active, steps, parts, bytes;
+    double times, resident, active, steps, partials, bytes;
 } Phase;
 enum { PHASES = 4 };
 
@@ -21,15 +21,15 @@ static double sum_bytes(const Problem *p, const RProg *r) {
     return (double)rprog_tail_partials(p, r) * (double)rprog_tail_slot(p, r);
 }
 
-static int phases_of(const Model *m, const RProg *r, double blocks, double steps, double parts,
+static int phases_of(const Model *m, const RProg *r, double blocks, double steps, double partials,
                      double bytes, Phase *out) {
     double sms = lesser(m->sms, rprog_cluster_sms(m->dev, r)), slots = sms * r->blocks_per_sm;
     double full = (double)(int64_t)(blocks / slots), rest = blocks - full * slots;
     int n = 0;
-    if (full > 0) out[n++] = (Phase){full, r->blocks_per_sm, sms, steps, parts, bytes};
+    if (full > 0) out[n++] = (Phase){full, r->blocks_per_sm, sms, steps, partials, bytes};
     if (rest > 0) {
         double active = lesser(rest, sms);
-        out[n++] = (Phase){1, whole(rest / sms), active, steps, parts, bytes};
+        out[n++] = (Phase){1, whole(rest / sms), active, steps, partials, bytes};
     }
     return n;
 }
@@ -114,7 +114,7 @@ static double fill_clocks(const Model *m, const RProg *r, const Step *s, const P
     if (rprog_warpgroups(m->dev, r)) staged = 1;          /* each has a barrier of its own */
     double bytes = staged * (s->bytes - s->region / ph->steps) + s->region;
     double met = r->cluster > 1 ? 2 * m->dev->overheads.cluster_barrier.value : 0;
-    return m->block_start + met + ph->parts * (m->dram_latency + ph->resident * bytes / share);
+    return m->block_start + met + ph->partials * (m->dram_latency + ph->resident * bytes / share);
 }
 
 /* Instructions that a block issues for its outputs, in clocks.  */
@@ -149,7 +149,7 @@ static EndClocks end_clocks(const Model *m, const RProg *r, const StepCounts *c,
         sums = (slices - 1) * outputs * p->acc_bytes * 2 / (WARP * 4);
         sums += m->step_tax + 2 * m->smem_latency;
     }
-    return (EndClocks){ph->resident * (sums + ph->parts * (ops + through)) + e->wait,
+    return (EndClocks){ph->resident * (sums + ph->partials * (ops + through)) + e->wait,
                        ph->resident * ph->bytes / port + m->l2_latency};
 }
 
@@ -171,19 +171,19 @@ static double split_us(const Model *m, const RProg *r) {
 
 /* Fetches of a step's fragments, per tile: the last step of each part of it fetches the first slice
  * once more where fragments are fetched ahead.  */
-static double fetches(const Model *m, const RProg *r, double steps, double parts) {
+static double fetches(const Model *m, const RProg *r, double steps, double partials) {
     if (!rprog_matrix(m->dev, r) || !rprog_fetched_ahead(m->dev, r, 0)) return steps;
-    return steps + parts * r->thread.extent[AX_K] / r->warp.extent[AX_K];
+    return steps + partials * r->thread.extent[AX_K] / r->warp.extent[AX_K];
 }
 
 /* Stores of operands to their stages, per tile.  */
 static double operand_stores(const Model *m, const RProg *r, const StepCounts *c, double steps,
-                             double parts) {
+                             double partials) {
     bool always = rprog_stores_always(m->p, m->dev, r);
     double sum = 0;
     for (int side = 0; side < 2; side++) {
         bool waits = rprog_waits(&r->load[side]);
-        double times = always && waits ? steps + parts : steps;
+        double times = always && waits ? steps + partials : steps;
         if (m->p->op[side].present) sum += times * (double)c->store_wavefronts[side];
     }
     return sum;
@@ -208,13 +208,13 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
     double words = (p->acc_bytes + 3) / 4;
     double sums = (slices - 1) * s->warps / slices * mp_lane_sums(m, r) * words;
     double through[2] = {0, 0};            /* wavefronts of stores that go through shared memory */
-    double parts = r->split;              /* per tile */
-    if (r->tail > 0) parts += (double)(rprog_tail_partials(p, r) - r->tail) / tiles;
+    double partials = r->split;           /* per tile */
+    if (r->tail > 0) partials += (double)(rprog_tail_partials(p, r) - r->tail) / tiles;
     if (r->via != VIA_DIRECT) {
         double pieces = s->warps * r->warp.extent[AX_M] / r->thread.extent[AX_M];
         sums = 0;                         /* of slices: they meet there */
-        through[0] = pieces * (double)c->piece_loads * parts;
-        through[1] = pieces * (double)c->piece_stores * parts;
+        through[0] = pieces * (double)c->piece_loads * partials;
+        through[1] = pieces * (double)c->piece_stores * partials;
     }
     double wavefronts = 0;
     for (int side = 0; side < 2; side++) {
@@ -224,9 +224,9 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
     out->load_sectors = (int64_t)(tiles * (steps * sectors + c->region_sectors) + 0.5);
     double added = sums * r->split;
     out->smem_load_wavefronts = (int64_t)(
-        tiles * (fetches(m, r, steps, parts) * wavefronts + added + through[0]) + 0.5);
+        tiles * (fetches(m, r, steps, partials) * wavefronts + added + through[0]) + 0.5);
     out->smem_store_wavefronts =
-        (int64_t)(tiles * (operand_stores(m, r, c, steps, parts) + added + through[1] +
+        (int64_t)(tiles * (operand_stores(m, r, c, steps, partials) + added + through[1] +
                            c->region_stores) + 0.5);
     bool real = te_dtype_class(p->con.acc) == TE_CLASS_REAL && !matrix;
     double adds = real ? sums / words * r->split : 0;

@@ -238,7 +238,7 @@ double mp_store_sectors(const Model *m, const RProg *r, CountMemo *memo) {
     if (r->split > 1) return stores_of(m, r, memo, p->acc_bytes, p->extent[AX_N]) * r->split;
     double all = stores_of(m, r, memo, (double)p->out_bytes / outputs, p->out_run);
     if (r->tail == 0) return all;
-    double tiles = (double)rprog_blocks(p, r), parts = (double)rprog_tail_partials(p, r);
+    double tiles = (double)rprog_blocks(p, r), partials = (double)rprog_tail_partials(p, r);
     double sums = stores_of(m, r, memo, p->acc_bytes, r->block.extent[AX_N]);
-    return all * (1 - r->tail / tiles) + sums * parts / tiles;
+    return all * (1 - r->tail / tiles) + sums * partials / tiles;
 }

@@ -14,11 +14,11 @@ double mp_barrier(const Model *m, const RProg *r) {
 double mp_meeting_us(const Model *m, const Meeting *x, double lanes) {
     enum { LINE = 128 };                  /* bytes */
     double threads = m->dev->limits.threads_per_sm.value * m->sms;
-    double run = RPROG_MEETING / lanes * x->width, accesses = x->parts * x->results * x->arrays;
+    double run = RPROG_MEETING / lanes * x->width, accesses = x->partials * x->results * x->arrays;
     double bytes = accesses * x->width * greater(1, SECTOR / run);
     double lines = accesses / WARP * lanes * greater(1, WARP / lanes * x->width / LINE);
     double waves = whole(x->results * lanes / threads), shuffles = 0;
-    double trips = whole(whole(x->parts / lanes) / x->under_way);
+    double trips = whole(whole(x->partials / lanes) / x->under_way);
     for (double n = 1; n < lanes; n *= 2) shuffles += SHUFFLE;
     double chain = waves * x->arrays * (trips * m->l2_latency + shuffles);
     return (greater(bytes / x->rate, lines / (m->sms * m->clock)) + chain / m->clock) * 1e6;

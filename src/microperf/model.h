@@ -65,7 +65,7 @@ double mp_store_sectors(const Model *m, const RProg *r, CountMemo *memo);
 double mp_dram_reads(const Model *m, const RProg *r);
 /* A kernel that makes results of partial ones in the workspace, `lanes` threads each.  */
 typedef struct {
-    double results, parts;    /* how many, and of how many parts each */
+    double results, partials; /* how many, and of how many parts each */
     double width, arrays;     /* bytes of an access; arrays that are read so */
     double under_way;         /* accesses of a thread */
     double rate;              /* of reads, B/s */

@@ -17,7 +17,7 @@ static double run_bytes(const Problem *p, const RProg *r, int i) {
 }
 
 /* Has source i the same part of a box, laid out in the same way?  */
-static bool same_part(const RProg *x, const RProg *y, int i) {
+static bool same_tile(const RProg *x, const RProg *y, int i) {
     const RLayout *a = &x->load[i].layout, *b = &y->load[i].layout;
     return memcmp(&x->block, &y->block, sizeof x->block) == 0 && a->pad == b->pad &&
            a->bits == b->bits && a->shift == b->shift && a->base == b->base;
@@ -29,7 +29,7 @@ static int count_box(const Problem *p, const RProg *r, BoxCounts *c) {
     for (int i = 0; i < p->permute.n_source; i++) {
         double stores = -1, loads = -1;
         for (int j = 0; j < known; j++) {
-            if (!same_part(&c->of[j], r, i)) continue;
+            if (!same_tile(&c->of[j], r, i)) continue;
             if (c->of[j].load[i].vec == r->load[i].vec) stores = c->stores[j][i];
             if (c->of[j].store_vec == r->store_vec) loads = c->loads[j][i];
         }
@@ -43,18 +43,18 @@ static int count_box(const Problem *p, const RProg *r, BoxCounts *c) {
 /* What one source costs but for shared memory.  */
 static void add_source(const Problem *p, const RProg *r, int i, double blocks, ViewWork *w) {
     const PermuteSource *x = &p->permute.source[i];
-    double part = (double)rprog_permute_part(p, r, i), vec = r->load[i].vec;
+    double elements = (double)rprog_permute_elements(p, r, i), vec = r->load[i].vec;
     double points = (double)rprog_permute_points(p, r), run = run_bytes(p, r, i);
-    double digits = x->n_order, bytes = part * x->bytes * blocks;
+    double digits = x->n_order, bytes = elements * x->bytes * blocks;
     double width = rprog_permute_width(p, r, i);
     w->l2 += bytes * sector_factor(run);
     double lines = mp_view_lines(vec * x->bytes, vec * x->bytes, run / (vec * x->bytes));
-    w->wavefronts += blocks * part / vec / WARP * lines;
+    w->wavefronts += blocks * elements / vec / WARP * lines;
     /* A load and its address; an address and a store for each element; narrow elements are parts
      * of registers.  */
-    w->ops += blocks * part / WARP * ((2 + 3 * digits) / vec + 2.5 + (x->bytes < 4 ? 1 : 0));
+    w->ops += blocks * elements / WARP * ((2 + 3 * digits) / vec + 2.5 + (x->bytes < 4 ? 1 : 0));
     w->ops += blocks * points / WARP * (2 / width + (x->bytes < 4 ? 1 : 0));
-    w->flying += part * x->bytes / r->threads;
+    w->flying += elements * x->bytes / r->threads;
     if (w->run == 0 || run < w->run) w->run = run;
 }
 
@@ -115,7 +115,7 @@ void mp_permute_summary(const Problem *p, const RProg *r, Buf *out) {
 static void explain_source(const Problem *p, const RProg *r, int i, Buf *out) {
     const PermuteSource *x = &p->permute.source[i];
     const RLayout *l = &r->load[i].layout;
-    double part = (double)rprog_permute_part(p, r, i) / WARP;
+    double elements = (double)rprog_permute_elements(p, r, i) / WARP;
     double points = (double)rprog_permute_points(p, r) / WARP / rprog_permute_width(p, r, i);
     buf_printf(out, "  source: %s is read %d bytes at once in runs of ",
                p->te->tensor[x->access.tensor].name, r->load[i].vec * x->bytes);
@@ -125,7 +125,7 @@ static void explain_source(const Problem *p, const RProg *r, int i, Buf *out) {
     if (l->pad) buf_printf(out, " padded by %d", l->pad * x->bytes);
     if (l->bits) buf_printf(out, ", chunks swizzled by %d bits", l->bits);
     buf_puts(out, ", ");
-    mp_fixed(out, rprog_permute_stores(p, r, i) / part, 2);
+    mp_fixed(out, rprog_permute_stores(p, r, i) / elements, 2);
     buf_puts(out, " wavefronts for each store of an element, ");
     mp_fixed(out, rprog_permute_loads(p, r, i) / points, 2);
     buf_printf(out, " for each read of %d bytes\n", rprog_permute_width(p, r, i) * x->bytes);

@@ -200,7 +200,7 @@ static double combine_slices(const Row *x, double waves, double to_us) {
     double clocks = 0, bytes = 0, values = 0;
     for (int kernel = 1; kernel < (int)x->kernels; kernel++) {
         values += x->f->reduces[kernel - 1];
-        double trips = whole(whole((double)r->split / x->threads) / RPROG_PARTS);
+        double trips = whole(whole((double)r->split / x->threads) / RPROG_PARTIALS);
         clocks += whole(waves) * (trips * x->m->l2_latency + combine(x, kernel - 1));
         bytes += x->blocks * (double)r->split * values * x->m->p->acc_bytes;
     }
@@ -245,8 +245,8 @@ void mp_estimate_row(const Model *m, const RProg *r, Estimate *out) {
     double fabric = lesser(m->l2_port, m->l2_rate / m->clock / busy);
     double sm_rate = m->dram_port * busy;
     double rate = lesser(m->dram_read, sm_rate), write = lesser(m->dram_write, sm_rate);
-    double parts = f->element_bytes > 0 ? touches(&x, r->store_vec, f->element_bytes) : 1;
-    write /= parts;           /* parts of sectors meet in L2 or are read before they are written */
+    double stores = f->element_bytes > 0 ? touches(&x, r->store_vec, f->element_bytes) : 1;
+    write /= stores;          /* parts of sectors meet in L2 or are read before they are written */
     out->term[MP_DRAM] = (reads / rate + m->out_bytes / write) * 1e6;
     out->term[MP_L2] = l2 * share / fabric * to_us;
     out->term[MP_SMEM] = warps_of_elements * t.wavefronts * share / m->smem_rate * to_us;
@@ -256,7 +256,7 @@ void mp_estimate_row(const Model *m, const RProg *r, Estimate *out) {
     out->term[MP_SPLIT] = combine_slices(&x, out->waves, to_us);
     out->term[MP_FILL] = x.kernels * (m->block_start + m->dram_latency) * to_us;
     out->term[MP_LAUNCH] = x.kernels * m->launch_us;
-    out->load_sectors = (int64_t)((l2 - f->element_bytes * x.elements * parts) / SECTOR);
-    out->store_sectors = (int64_t)(m->out_bytes * parts / SECTOR);
+    out->load_sectors = (int64_t)((l2 - f->element_bytes * x.elements * stores) / SECTOR);
+    out->store_sectors = (int64_t)(m->out_bytes * stores / SECTOR);
     mp_finish(out);
 }

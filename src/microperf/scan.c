@@ -40,10 +40,10 @@ static Meets meets_of(const Model *m, const RProg *r, double pieces, double word
 /* The kernel that reduces slices: it reads all there is.  */
 static double slices_us(const Model *m, const RProg *r, double reads) {
     if (r->split <= 1) return 0;
-    double blocks = (double)rprog_blocks(m->p, r) * r->split, parts = r->split / 2.0;
+    double blocks = (double)rprog_blocks(m->p, r) * r->split, partials = r->split / 2.0;
     double us = reads / m->dram_read * 1e6 * whole(blocks / m->sms) * m->sms / blocks;
     double each = rprog_scan_threads(r, AX_N);
-    double trips = whole(parts / (m->p->scan.down ? 1 / each : each) / RPROG_PARTS);
+    double trips = whole(partials / (m->p->scan.down ? 1 / each : each) / RPROG_PARTIALS);
     return m->launch_us + us +
            (m->block_start + m->dram_latency + trips * m->l2_latency) * 1e6 / m->clock;
 }

@@ -15,7 +15,7 @@ static Ending rows_ending(const Model *m, const RProg *r, int pass) {
     for (double l = 1; l < lanes; l *= 2) steps++;
     for (int i = 0; i < f->group->n_pass; i++) {
         if (pass >= 0 && i != pass) continue;
-        double n = f->reduces[i], turns = 1 + (pass >= 0 && p->parts != p->stats);
+        double n = f->reduces[i], turns = 1 + (pass >= 0 && p->stats_online != p->stats);
         e.ops += f->fold_ops[i] + f->emit_ops[i];
         walks |= n > 0;
         if (f->held >= 0)
@@ -41,8 +41,8 @@ static double values_us(const Model *m, const RProg *r, int pass) {
     double n = rprog_stats_facts(p, r)->reduces[pass];
     double rows = (double)p->extent[AX_B] * (double)p->extent[AX_M];
     double tiles = (double)rprog_tiles(p, r, AX_N), bytes = rows * tiles * n * p->acc_bytes;
-    Meeting x = {.results = rows, .parts = tiles, .width = p->acc_bytes, .arrays = n,
-                 .under_way = RPROG_PARTS,
+    Meeting x = {.results = rows, .partials = tiles, .width = p->acc_bytes, .arrays = n,
+                 .under_way = RPROG_PARTIALS,
                  .rate = bytes <= m->l2_capacity ? m->l2_rate : m->dram_read};
     return m->floor_us + (m->dram_latency + n * FINISH) / m->clock * 1e6 +
            mp_meeting_us(m, &x, r->lanes);

@@ -3,20 +3,20 @@
 #include "rprogram/reader.h"
 #include <string.h>
 
-/* What the name of a whole split stood for, in earlier texts.  */
-static bool split_decisions(Word name, uint8_t *taken) {
+/* What the name of a whole strategy stood for, in earlier texts.  */
+static bool whole_decisions(Word name, uint8_t *taken) {
     enum { APART = 1 << TE_APART, STORED = 1 << TE_STORED, REPEATED = 1 << TE_REPEATED,
            TWO_STEP = 1 << TE_TWO_STEP, TILED = 1 << TE_TILED, JOINED = 1 << TE_JOINED,
            PHASED = 1 << TE_PHASED, PACKED = 1 << TE_PACKED };
     static const struct {
         const char *name;
         uint8_t taken;
-    } split[] = {{"usual", 0}, {"straight", APART}, {"apart", APART | STORED},
+    } whole[] = {{"usual", 0}, {"straight", APART}, {"apart", APART | STORED},
                  {"repeated", REPEATED}, {"staged", TWO_STEP}, {"tiled", TILED},
                  {"joined", JOINED}, {"phased", PHASED}, {"relaid", PHASED | PACKED}};
-    for (size_t i = 0; i < sizeof split / sizeof *split; i++) {
-        if (!reader_is(name, split[i].name)) continue;
-        *taken = split[i].taken;
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+        if (!reader_is(name, whole[i].name)) continue;
+        *taken = whole[i].taken;
         return true;
     }
     return false;
@@ -36,13 +36,13 @@ static void read_statement(DiagPlace *at, TeDecisions *out) {
     int site = site_of(reader_word(at));
     for (Word w = reader_word(at); w.len > 0 && site < TE_MAX_STMTS; w = reader_word(at)) {
         for (int d = 0; d < TE_DECISION_COUNT; d++)
-            if (reader_is(w, te_decision_name[d])) out->taken[site] |= (uint8_t)(1u << d);
+            if (reader_means(w, te_decision_name[d])) out->taken[site] |= (uint8_t)(1u << d);
     }
 }
 
-static void read_split(DiagPlace *at, TeDecisions *out) {
+static void read_whole(DiagPlace *at, TeDecisions *out) {
     uint8_t taken = 0;
-    split_decisions(reader_word(at), &taken);
+    whole_decisions(reader_word(at), &taken);
     memset(out->taken, taken, sizeof out->taken);
 }
 
@@ -60,7 +60,7 @@ int rprog_read_decisions(const char *text, size_t len, TeDecisions *out, int mos
             kernels = false;
         }
         kernels |= reader_is(w, "kernel");
-        if (!kernels && reader_is(w, "split")) read_split(&at, now);
+        if (!kernels && reader_is(w, "split")) read_whole(&at, now);
         if (!kernels && reader_is(w, "statement")) read_statement(&at, now);
         const char *end = memchr(text + at.pos, '\n', len - at.pos);
         at.pos = end ? (size_t)(end - text) + 1 : len;
@@ -72,12 +72,12 @@ static const TeDecisions *decisions_of(const Reader *r) {
     return r->plan->te ? r->plan->te->decisions : NULL;
 }
 
-Status reader_split(Reader *r, Word head) {
+Status reader_decisions(Reader *r, Word head) {
     const TeDecisions *x = decisions_of(r);
     uint8_t taken;
     Word name = reader_word(&r->at);
-    if (!split_decisions(name, &taken))
-        return reader_fail(r, name.pos, "unknown split '%.*s'", name);
+    if (!whole_decisions(name, &taken))
+        return reader_fail(r, name.pos, "unknown strategy '%.*s'", name);
     for (int i = 0; x && i < x->n; i++) {
         if ((taken & x->possible[i]) != te_taken(x, i))
             return reader_fail(r, head.pos, "another line contradicts this '%.*s'", head);

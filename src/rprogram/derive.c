@@ -47,7 +47,7 @@ bool rprog_workspace_fixed(const Problem *p, const RProg *r) {
 
 int64_t rprog_workspace(const Problem *p, const RProg *r) {
     if (r->tail > 0) return ((int64_t)r->tail + r->tail_blocks - 1) * rprog_tail_slot(p, r);
-    if (r->stats == STATS_PARTS) return rprog_stats_workspace(p, r);
+    if (r->stats == STATS_PARTIAL) return rprog_stats_workspace(p, r);
     if (r->split <= 1) return 0;
     if (r->skeleton == SK_ROW) return rprog_row_workspace(p, r);
     if (r->skeleton == SK_COLUMN) return rprog_column_workspace(p, r);

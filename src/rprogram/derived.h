@@ -258,13 +258,13 @@ int rprog_stats_kernels(const Problem *p, const RProg *r);
  * products?  */
 bool rprog_stats_combines(const Problem *p, const RProg *r, int number);
 const StatFacts *rprog_stats_facts(const Problem *p, const RProg *r);
-int32_t rprog_stats_part(const Problem *p, const RProg *r, int i);
+int32_t rprog_stats_partial(const Problem *p, const RProg *r, int i);
 int32_t rprog_stats_value(const Problem *p, const RProg *r, int i);
 /* In the workspace parts of a statement lie as [column tile][row], values as [row], room for a
  * multiple of STATS_ROOM of each.  Before those of statement i of the group are as many bytes for
  * each part, and for each value.  */
 enum { STATS_ROOM = 4 };
-void rprog_stats_at(const Problem *p, const RProg *r, int i, bool value, int64_t *parts,
+void rprog_stats_at(const Problem *p, const RProg *r, int i, bool value, int64_t *partials,
                     int64_t *values);
 /* Lanes that hold columns of a row, as bits of the lane's number; rows of a thread.  */
 int rprog_stats_lanes(const Device *dev, const RProg *r);
@@ -273,7 +273,7 @@ int rprog_stats_rows(const Device *dev, const RProg *r);
 /* Are results made of partial ones in the workspace by a kernel in which `lanes` threads share one?
  * Its blocks' threads; how many threads that may be, and what plan texts meant that do not say.  */
 static inline bool rprog_meets(const RProg *r) {
-    return (r->skeleton == SK_COLUMN && r->split > 1) || r->stats == STATS_PARTS;
+    return (r->skeleton == SK_COLUMN && r->split > 1) || r->stats == STATS_PARTIAL;
 }
 enum { RPROG_MEETING = 128, MEETING_LANES = 6 };
 int rprog_meeting_lanes(const Problem *p, const RProg *r, uint8_t lanes[MEETING_LANES]);
@@ -289,7 +289,7 @@ void rprog_set_raster(const Problem *p, int64_t rows, RProg *r);
 int rprog_rasters(const Problem *p, const RProg *r, int64_t rows[RASTERS]);
 
 /* Parts that a thread reads at once: of one result, of a vector of them.  */
-enum { RPROG_PARTS = 4, RPROG_PART_VECTORS = 8 };
+enum { RPROG_PARTIALS = 4, RPROG_PARTIAL_VECTORS = 8 };
 /* Partial results of a group's reductions, where they wait in shared memory or in the workspace: n
  * of each as an array of values, and for argmax and argmin one of positions behind it, each from a
  * multiple of 16 bytes on.  Where those of statement i begin (i = g->n: the bytes of all); bytes of

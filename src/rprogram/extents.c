@@ -55,7 +55,7 @@ TeExtent size_min(Arena *a, TeExtent x, TeExtent y) {
                       .multiple = 1, .expr = call(a, TE_FN_MIN, &x, &y)};
 }
 
-TeExtent size_parts(Arena *a, TeExtent x, int64_t n) {
+TeExtent size_ceil_div(Arena *a, TeExtent x, int64_t n) {
     TeExtent by = size_number(n), up = size_number(te_extent_unit(&x) % n ? n - 1 : 0);
     if (n == 1) return x;
     TeExtent sum = size_plus(a, x, up);

@@ -11,7 +11,7 @@ TeExtent size_times(Arena *a, TeExtent x, TeExtent y);
 TeExtent size_max(Arena *a, TeExtent x, TeExtent y);
 TeExtent size_min(Arena *a, TeExtent x, TeExtent y);
 /* How many parts of n cover x.  */
-TeExtent size_parts(Arena *a, TeExtent x, int64_t n);
+TeExtent size_ceil_div(Arena *a, TeExtent x, int64_t n);
 /* Product of the extents of n indices of a statement.  */
 TeExtent size_product(Arena *a, const TeStmt *s, const uint8_t *index, int n);
 #endif

@@ -173,7 +173,7 @@ TeExtent index_extent(Arena *a, const IndexMap *m, int axis) {
 
 /* A static axis without positions has a box all the same: the grid cannot be empty.  */
 static TeExtent boxes(Arena *a, const IndexMap *m, int axis, int64_t tile) {
-    TeExtent n = size_parts(a, index_extent(a, m, axis), tile);
+    TeExtent n = size_ceil_div(a, index_extent(a, m, axis), tile);
     return !n.expr && n.value == 0 ? size_number(1) : n;
 }
 
@@ -199,7 +199,7 @@ TeExtent index_numbers(Arena *a, const IndexMap *m) {
 }
 
 TeExtent index_grid(Arena *a, const IndexMap *m) {
-    return size_parts(a, index_numbers(a, m), m->each);
+    return size_ceil_div(a, index_numbers(a, m), m->each);
 }
 
 bool index_rest(Arena *a, const IndexMap *m) {
@@ -208,7 +208,7 @@ bool index_rest(Arena *a, const IndexMap *m) {
 }
 
 TeExtent index_slice_steps(Arena *a, const IndexMap *m, int axis, int64_t n) {
-    return size_parts(a, size_parts(a, index_extent(a, m, axis), m->axis[axis].tile), n);
+    return size_ceil_div(a, size_ceil_div(a, index_extent(a, m, axis), m->axis[axis].tile), n);
 }
 
 TeExtent index_slice(Arena *a, const IndexMap *m, int axis, int64_t n) {

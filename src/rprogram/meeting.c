@@ -1,15 +1,15 @@
 /* Kernels that make results of the partial ones which blocks leave in the workspace.  */
 #include "rprogram/internal.h"
 
-static int64_t parts_of(const Problem *p, const RProg *r) {
+static int64_t partials_of(const Problem *p, const RProg *r) {
     return r->skeleton == SK_COLUMN ? r->split : rprog_tiles(p, r, AX_N);
 }
 
 /* Of columns a warp shares an output or none does: a loop over outputs ends for whole warps.  */
 int rprog_meeting_lanes(const Problem *p, const RProg *r, uint8_t lanes[MEETING_LANES]) {
-    int64_t parts = parts_of(p, r);
+    int64_t partials = partials_of(p, r);
     int n = 0, step = r->skeleton == SK_COLUMN ? WARP : 2;
-    for (int x = 1; x <= WARP && (n == 0 || x < 2 * parts); x *= step) lanes[n++] = (uint8_t)x;
+    for (int x = 1; x <= WARP && (n == 0 || x < 2 * partials); x *= step) lanes[n++] = (uint8_t)x;
     return n;
 }
 
@@ -29,7 +29,7 @@ uint8_t rprog_unsaid_lanes(const Problem *p, const RProg *r) {
     if (!rprog_meets(r)) return 1;
     if (r->skeleton == SK_COLUMN)
         return r->split >= MANY_SLICES && p->column.out.extent <= FEW_OUTPUTS ? WARP : 1;
-    while (n < WARP && n < parts_of(p, r) && rows * n < ENOUGH) n *= 2;
+    while (n < WARP && n < partials_of(p, r) && rows * n < ENOUGH) n *= 2;
     return (uint8_t)n;
 }
 

@@ -30,7 +30,7 @@ int64_t rprog_permute_points(const Problem *p, const RProg *r) {
     return n;
 }
 
-int64_t rprog_permute_part(const Problem *p, const RProg *r, int source) {
+int64_t rprog_permute_elements(const Problem *p, const RProg *r, int source) {
     const PermuteSource *x = &p->permute.source[source];
     int64_t n = 1;
     for (int a = 0; a < axes_of(p) && n < INT32_MAX; a++)
@@ -54,13 +54,13 @@ int64_t rprog_permute_row(const Problem *p, const RProg *r, int source) {
     const PermuteSource *x = &p->permute.source[source];
     int32_t step[PERMUTE_AXES] = {0};
     rprog_permute_steps(p, r, source, step);
-    int64_t row = step[x->order[0]], all = rprog_permute_part(p, r, source);
+    int64_t row = step[x->order[0]], all = rprog_permute_elements(p, r, source);
     while (row * x->bytes < LINE && all % (2 * row) == 0) row *= 2;
     return row;
 }
 
 int64_t rprog_permute_bytes(const Problem *p, const RProg *r, int source) {
-    int64_t all = rprog_permute_part(p, r, source), row = rprog_permute_row(p, r, source);
+    int64_t all = rprog_permute_elements(p, r, source), row = rprog_permute_row(p, r, source);
     int64_t bytes = (all + ceil_div(all, row) * r->load[source].layout.pad) *
                     p->permute.source[source].bytes;
     return ceil_div(bytes, RTILE_ACCESS) * RTILE_ACCESS;
@@ -155,7 +155,7 @@ int rprog_permute_width(const Problem *p, const RProg *r, int source) {
 static bool layout_fits(const Problem *p, const RProg *r, int source) {
     const RLayout *l = &r->load[source].layout;
     int bytes = p->permute.source[source].bytes, width = rprog_permute_width(p, r, source);
-    int64_t row = rprog_permute_row(p, r, source), all = rprog_permute_part(p, r, source);
+    int64_t row = rprog_permute_row(p, r, source), all = rprog_permute_elements(p, r, source);
     int64_t line = (int64_t)RTILE_ACCESS / bytes << (l->base + l->bits);
     if (l->pad < 0 || l->pad % width || (l->pad && row % width)) return false;
     return !l->bits || (!l->pad && row % line == 0 && all % row == 0);
@@ -166,7 +166,7 @@ int64_t rprog_permute_registers(const Problem *p, const RProg *r) {
     int64_t held = 0, out = 0;
     for (int i = 0; i < p->permute.n_source; i++) {
         const PermuteSource *x = &p->permute.source[i];
-        int64_t vectors = ceil_div(rprog_permute_part(p, r, i),
+        int64_t vectors = ceil_div(rprog_permute_elements(p, r, i),
                                    (int64_t)r->load[i].vec * r->threads);
         held += vectors * ceil_div((int64_t)r->load[i].vec * x->bytes, 4);
         out += r->store_vec;
@@ -177,7 +177,7 @@ int64_t rprog_permute_registers(const Problem *p, const RProg *r) {
 
 static const char *check_rounds(const Problem *p, const RProg *r) {
     for (int i = 0; i < p->permute.n_source; i++) {
-        int64_t vectors = ceil_div(rprog_permute_part(p, r, i),
+        int64_t vectors = ceil_div(rprog_permute_elements(p, r, i),
                                    (int64_t)r->load[i].vec * r->threads);
         if (vectors * r->load[i].vec * p->permute.source[i].bytes > HELD_MAX)
             return "a thread reads more than 128 bytes of a source at once";

@@ -19,9 +19,9 @@ typedef struct {
     const RProg *r;
     int source, bytes;
     int32_t row;                          /* elements of a row in shared memory */
-    int64_t part, points;
+    int64_t elements, points;
     Order fill, read;                     /* as the source lies in memory, and as the outputs do */
-} Part;
+} Tile;
 
 static void add_axis(Order *o, int32_t tile, int32_t step) {
     if (tile == 1) return;
@@ -29,13 +29,13 @@ static void add_axis(Order *o, int32_t tile, int32_t step) {
     o->step[o->n++] = step;
 }
 
-static Part part_of(const Problem *p, const RProg *r, int source) {
+static Tile tile_of(const Problem *p, const RProg *r, int source) {
     const PermuteSource *s = &p->permute.source[source];
-    Part x = {.p = p, .r = r, .source = source, .bytes = s->bytes};
+    Tile x = {.p = p, .r = r, .source = source, .bytes = s->bytes};
     int32_t step[PERMUTE_AXES];
     rprog_permute_steps(p, r, source, step);
     x.row = (int32_t)rprog_permute_row(p, r, source);
-    x.part = rprog_permute_part(p, r, source);
+    x.elements = rprog_permute_elements(p, r, source);
     x.points = rprog_permute_points(p, r);
     for (int i = 0; i < s->n_order; i++)
         add_axis(&x.fill, r->block.extent[s->order[i]], step[s->order[i]]);
@@ -80,10 +80,10 @@ typedef struct {
     int64_t n, looked;
 } Kind;
 
-static Kind kind_of(const Part *x, bool fill, int most) {
+static Kind kind_of(const Tile *x, bool fill, int most) {
     Kind k = {.vec = fill ? x->r->load[x->source].vec : x->r->store_vec,
               .width = fill ? 1 : rprog_permute_width(x->p, x->r, x->source)};
-    k.n = ceil_div(fill ? x->part : x->points, (int64_t)k.vec * WARP);
+    k.n = ceil_div(fill ? x->elements : x->points, (int64_t)k.vec * WARP);
     int64_t vectors = most * (int64_t)k.width / k.vec;
     if (vectors < 1) vectors = 1;
     k.looked = k.n < vectors ? k.n : vectors;
@@ -91,11 +91,11 @@ static Kind kind_of(const Part *x, bool fill, int most) {
 }
 
 /* Request `which`: 32 vectors, accessed at neighbours `lane` of each.  */
-static void lanes_of(const Part *x, bool fill, const Kind *k, int64_t which, int lane,
+static void lanes_of(const Tile *x, bool fill, const Kind *k, int64_t which, int lane,
                      Lanes *out) {
     const Order *o = fill ? &x->fill : &x->read;
     int32_t digit[PERMUTE_AXES];
-    int64_t first = which * WARP * k->vec + lane, all = fill ? x->part : x->points;
+    int64_t first = which * WARP * k->vec + lane, all = fill ? x->elements : x->points;
     int32_t at = place_of(o, first, digit);
     for (out->n = 0; out->n < WARP && first + (int64_t)out->n * k->vec < all; out->n++) {
         out->row[out->n] = at / x->row;
@@ -104,7 +104,7 @@ static void lanes_of(const Part *x, bool fill, const Kind *k, int64_t which, int
     }
 }
 
-static int wavefronts(const Part *x, const Lanes *l, RLayout layout, int width) {
+static int wavefronts(const Tile *x, const Lanes *l, RLayout layout, int width) {
     int32_t addr[WARP] = {0};
     uint32_t active = l->n < WARP ? (1u << l->n) - 1 : UINT32_MAX;
     for (int i = 0; i < l->n; i++)
@@ -112,7 +112,7 @@ static int wavefronts(const Part *x, const Lanes *l, RLayout layout, int width) 
     return l->n ? rtile_wavefronts(addr, active, width * x->bytes) : 0;
 }
 
-static double requests(const Part *x, bool fill) {
+static double requests(const Tile *x, bool fill) {
     Kind k = kind_of(x, fill, EXACT);
     Lanes l;
     int64_t sum = 0;
@@ -126,12 +126,12 @@ static double requests(const Part *x, bool fill) {
 }
 
 double rprog_permute_stores(const Problem *p, const RProg *r, int source) {
-    Part x = part_of(p, r, source);
+    Tile x = tile_of(p, r, source);
     return requests(&x, true);
 }
 
 double rprog_permute_loads(const Problem *p, const RProg *r, int source) {
-    Part x = part_of(p, r, source);
+    Tile x = tile_of(p, r, source);
     return requests(&x, false);
 }
 
@@ -146,13 +146,13 @@ typedef struct {
 
 /* The best layout so far, and what it takes.  */
 typedef struct {
-    Part part;
+    Tile tile;
     Sample fill, read;
     RLayout best;
     double least;
 } Search;
 
-static void take_sample(const Part *x, bool fill, Sample *s) {
+static void take_sample(const Tile *x, bool fill, Sample *s) {
     for (int64_t i = 0; i < s->kind.looked; i++) {
         for (int lane = 0; lane < s->kind.vec && s->n < TRIED; lane += s->kind.width)
             lanes_of(x, fill, &s->kind, i * s->kind.n / s->kind.looked, lane, &s->lanes[s->n++]);
@@ -160,7 +160,7 @@ static void take_sample(const Part *x, bool fill, Sample *s) {
 }
 
 /* Wavefronts of all requests of the kind, under layout number `which`.  */
-static double sampled(const Part *x, bool fill, Sample *s, RLayout layout, int which) {
+static double sampled(const Tile *x, bool fill, Sample *s, RLayout layout, int which) {
     int64_t sum = 0;
     if (s->known[which] >= 0) return s->known[which];
     if (s->n == 0) take_sample(x, fill, s);
@@ -171,13 +171,13 @@ static double sampled(const Part *x, bool fill, Sample *s, RLayout layout, int w
 
 /* Takes the layout if it is better than the best so far.  */
 static void try(Search *s, RLayout layout, int which) {
-    int64_t row = s->part.row, line = (int64_t)RTILE_ACCESS / s->part.bytes
+    int64_t row = s->tile.row, line = (int64_t)RTILE_ACCESS / s->tile.bytes
                                       << (layout.base + layout.bits);
     int width = s->read.kind.width;
     if (layout.pad % width || (layout.pad && row % width)) return;
-    if (layout.bits && (row % line || s->part.part % row)) return;
-    double n = sampled(&s->part, true, &s->fill, layout, which);
-    if (n < s->least) n += sampled(&s->part, false, &s->read, layout, which);
+    if (layout.bits && (row % line || s->tile.elements % row)) return;
+    double n = sampled(&s->tile, true, &s->fill, layout, which);
+    if (n < s->least) n += sampled(&s->tile, false, &s->read, layout, which);
     if (n >= s->least) return;
     s->least = n;
     s->best = layout;
@@ -201,16 +201,16 @@ void rprog_permute_layout(const Problem *p, RProg *r, int source, BoxTried *trie
     enum { PADS = 7, SHIFTS = 5 };
     static const int pad[PADS] = {4, 8, 16, 32, 48, 64, 80};
     Search s;
-    s.part = part_of(p, r, source);
-    s.fill.kind = kind_of(&s.part, true, FEW);
-    s.read.kind = kind_of(&s.part, false, FEW);
+    s.tile = tile_of(p, r, source);
+    s.fill.kind = kind_of(&s.tile, true, FEW);
+    s.read.kind = kind_of(&s.tile, false, FEW);
     s.fill.known = tried->fill[source][power_of(s.fill.kind.vec)];
     s.read.known = tried->read[source][power_of(s.read.kind.vec)];
     s.fill.n = s.read.n = 0;
     s.best = (RLayout){0};
     s.least = INFINITY;
-    int bytes = s.part.bytes, which = 0;
-    int64_t stores = ceil_div(s.part.part, WARP), loads = s.part.points * bytes / 128;
+    int bytes = s.tile.bytes, which = 0;
+    int64_t stores = ceil_div(s.tile.elements, WARP), loads = s.tile.points * bytes / 128;
     double ideal = (double)(stores * (bytes > 4 ? bytes / 4 : 1) + loads);
     try(&s, (RLayout){0}, which++);
     for (int bits = 1; bits <= 3; bits++) {

@@ -24,7 +24,7 @@ typedef struct {
 } RSelector;
 
 /* A plan: one RProg per kernel group of an op.  With run-time sizes there may be more programs of a
- * group behind those of all groups, and the op may also be split into other kernels for some sizes:
+ * group behind those of all groups, and the op may also have other kernels for some sizes:
  * these are plans of their own, a list.  The selector says which are taken at which sizes.  */
 typedef struct RPlan {
     const Te *te;             /* normalized */
@@ -69,9 +69,9 @@ int rplan_measure(const RSelector *s, const TeExtent *e);
 void rplan_print_measure(const TeExtent *e, Buf *out);
 /* What is taken at these sizes.  */
 const RChoice *rplan_choose(const RSelector *s, const int64_t *size);
-/* The largest sizes for which a program of a split is taken: per size of the op; false, and none:
- * it is taken for no sizes.  */
-bool rplan_upto(const RSelector *s, int split, int group, int program, int64_t *upto);
+/* The largest sizes for which a program of a strategy is taken: per size of the op; false, and
+ * none: it is taken for no sizes.  */
+bool rplan_upto(const RSelector *s, int strategy, int group, int program, int64_t *upto);
 /* Sets the problems of all programs and ->outs to the sizes for which they are taken.  */
 void rplan_bound(Arena *a, RPlan *plan);
 /* Bytes of a program's partial results, at most.  */
@@ -100,12 +100,12 @@ void rprog_place_buffers(Arena *a, Workspace *w);
 
 /* The text form; rprog_read(rprog_print(x)) == x.  Lines `key value` (`unit NAME [swapped]`, `store
  * N [shared]`), a header `roller-plan 1`, one `kernel` section per group, then those of groups with
- * more, `kernel 2 of 0`.  Each other split follows behind a line `other`, its kernels counted from
- * 0.  First stand the choices, if there are several: `upto s0*s1 64 s2 8 take 2 1`, `upto s2 64
- * take split 1 0 0`, `else take 0 1`: s0 is the first size that the file declares, the numbers
- * behind `take` are those of kernels, one per group.  What is decided stands before the kernels of
- * each strategy, `statement 3 joined`, by TeStmt.site; earlier texts name one of a few for the
- * whole op, `split joined`: what is decided at all statements that allow it.  */
+ * more, `kernel 2 of 0`.  Each other strategy follows behind a line `other`, its kernels counted
+ * from 0.  First stand the choices, if there are several: `upto s0*s1 64 s2 8 take 2 1`, `upto s2
+ * 64 take strategy 1 0 0`, `else take 0 1`: s0 is the first size that the file declares, the
+ * numbers behind `take` are those of kernels, one per group.  What is decided stands before the
+ * kernels of each strategy, `statement 3 joined`, by TeStmt.site; earlier texts name one of a few
+ * for the whole op, `split joined`: what is decided at all statements that allow it.  */
 void rprog_print(const RPlan *plan, const Device *dev, Buf *out);
 /* The decisions of the strategies that a plan text is for, `most` at most: the plan's own, then
  * those for some sizes.  Returns how many there are; what is wrong is reported when it is read.  */

@@ -111,7 +111,7 @@ static void print_value(Buf *out, PlanKey key, const Problem *p, const RProg *r,
         break;
     case KEY_SPLIT:
         buf_printf(out, "%d", (int)r->split);
-        if (r->tail > 0) buf_printf(out, " tail %d units %d", (int)r->tail, (int)r->tail_blocks);
+        if (r->tail > 0) buf_printf(out, " tail %d blocks %d", (int)r->tail, (int)r->tail_blocks);
         if (r->skeleton == SK_COLUMN && rprog_meets(r)) buf_printf(out, " lanes %d", r->lanes);
         break;
     case KEY_STATS:
@@ -152,7 +152,7 @@ static void print_decisions(const Te *te, Buf *out) {
 }
 
 static void print_choice(const RPlan *plan, const RSelector *s, const RChoice *c, Buf *out) {
-    const RPlan *split = plan;
+    const RPlan *strategy = plan;
     bool last = c == s->choice + s->n - 1;
     buf_puts(out, last ? "else" : "upto");
     for (int m = 0; m < s->n_measure && !last; m++) {
@@ -162,9 +162,9 @@ static void print_choice(const RPlan *plan, const RSelector *s, const RChoice *c
         buf_printf(out, " %lld", (long long)c->most[m]);
     }
     buf_puts(out, " take");
-    if (c->strategy) buf_printf(out, " split %d", c->strategy);
-    for (int k = 0; k < c->strategy; k++) split = split->other;
-    for (int g = 0; g < rplan_groups(split); g++) buf_printf(out, " %d", c->program[g]);
+    if (c->strategy) buf_printf(out, " strategy %d", c->strategy);
+    for (int k = 0; k < c->strategy; k++) strategy = strategy->other;
+    for (int g = 0; g < rplan_groups(strategy); g++) buf_printf(out, " %d", c->program[g]);
     buf_putc(out, '\n');
 }
 

@@ -1,4 +1,4 @@
-/* The text form, read: sections of kernels, in splits.  */
+/* The text form, read: sections of kernels, by strategy.  */
 #include "rprogram/reader.h"
 
 #include <string.h>
@@ -50,7 +50,8 @@ static Status read_group(Reader *r, int number) {
 }
 
 static Status begin_kernel(Reader *r, Word head) {
-    Status s = r->kernel < 0 && r->split == 0 ? reader_choices_end(r, head.pos) : finish_kernel(r);
+    Status s = r->kernel < 0 &&
+        r->strategy == 0 ? reader_choices_end(r, head.pos) : finish_kernel(r);
     int64_t number;
     if (s) return s;
     size_t pos = r->at.pos;
@@ -102,8 +103,8 @@ static Status read_key(Reader *r, Word w) {
     return reader_fail(r, w.pos, "unknown line '%.*s'", w);
 }
 
-/* The kernels of the split at hand are all there.  */
-static Status finish_split(Reader *r, size_t pos) {
+/* The kernels of the strategy at hand are all there.  */
+static Status finish_strategy(Reader *r, size_t pos) {
     Status s = finish_kernel(r);
     if (!s) s = reader_taken(r, pos);
     if (s || r->kernel + 1 >= r->plan->n) return s;
@@ -112,25 +113,25 @@ static Status finish_split(Reader *r, size_t pos) {
     return s;
 }
 
-static void begin_split(Reader *r, RPlan *plan) {
+static void begin_strategy(Reader *r, RPlan *plan) {
     r->plan = plan;
     r->kernel = -1;
     plan->prog = ARENA_ARRAY(r->arena, RProg, plan->n > 0 ? plan->n : 1);
     plan->n_group = plan->n;
 }
 
-/* `other`: the op split in another way for some sizes.  */
+/* `other`: another strategy for some sizes.  */
 static Status read_other(Reader *r, Word head) {
-    Status s = finish_split(r, head.pos);
+    Status s = finish_strategy(r, head.pos);
     if (!s && !r->plan->other) s = reader_fail(r, head.pos, "'%.*s' where no size varies", head);
     if (s) return s;
-    begin_split(r, r->plan->other);
-    r->split++;
+    begin_strategy(r, r->plan->other);
+    r->strategy++;
     return ST_OK;
 }
 
 static Status read_line(Reader *r, Word w) {
-    bool upto = reader_is(w, "upto"), first = r->kernel < 0 && r->split == 0;
+    bool upto = reader_is(w, "upto"), first = r->kernel < 0 && r->strategy == 0;
     if (reader_is(w, "kernel")) return begin_kernel(r, w);
     if (reader_is(w, "other") && r->kernel >= 0) return read_other(r, w);
     if (upto || reader_is(w, "else")) {
@@ -140,7 +141,7 @@ static Status read_line(Reader *r, Word w) {
                            "op again");
         return s;
     }
-    if (r->kernel < 0 && reader_is(w, "split")) return reader_split(r, w);
+    if (r->kernel < 0 && reader_is(w, "split")) return reader_decisions(r, w);
     if (r->kernel < 0 && reader_is(w, "statement")) return reader_statement(r);
     if (r->kernel < 0) return reader_fail(r, w.pos, "expected 'kernel 0', got '%.*s'", w);
     return read_key(r, w);
@@ -170,7 +171,7 @@ static Status read_lines(Reader *r) {
         r->at.pos = end ? (size_t)(end - r->at.text) + 1 : r->at.len;
     }
     if (!headed) return reader_fail(r, 0, "expected 'roller-plan 1'%.*s", (Word){0});
-    return finish_split(r, r->at.len);
+    return finish_strategy(r, r->at.len);
 }
 
 Status rprog_read(Arena *a, Diag *d, DiagText text, const Device *dev, RPlan *plan) {
@@ -179,7 +180,7 @@ Status rprog_read(Arena *a, Diag *d, DiagText text, const Device *dev, RPlan *pl
                 .select = select};
     if (plan->te) rplan_measures(a, plan, select);
     select->choice = ARENA_ARRAY(a, RChoice, RPLAN_CHOICES);
-    begin_split(&r, plan);
+    begin_strategy(&r, plan);
     Status s = read_lines(&r);
     if (!s && r.plan->other)
         s = reader_fail(&r, text.len, "the plan ends too early%.*s", (Word){0});

@@ -1,7 +1,7 @@
 /* What launches take at which sizes, read: `upto s0*s1 64 take 2 1`, `else take 0 1`.  */
 #include "rprogram/reader.h"
 
-static const RPlan *split_number(const Reader *r, int64_t n) {
+static const RPlan *strategy_number(const Reader *r, int64_t n) {
     const RPlan *p = r->first;
     for (; p && n > 0; n--) p = p->other;
     return p;
@@ -27,15 +27,16 @@ static Status read_taken(Reader *r, RChoice *c) {
     DiagPlace before = r->at;
     int64_t v;
     Status s = ST_OK;
-    if (reader_is(reader_word(&r->at), "split")) {
+    if (reader_means(reader_word(&r->at), "strategy")) {
         if ((s = reader_int(r, 0, RPLAN_SET, &v))) return s;
         c->strategy = (int)v;
     } else {
         r->at = before;
     }
-    const RPlan *split = split_number(r, c->strategy);
-    if (!split) return reader_fail(r, before.pos, "the plan has no such split%.*s", (Word){0});
-    int groups = rplan_groups(split);
+    const RPlan *strategy = strategy_number(r, c->strategy);
+    if (!strategy) return reader_fail(r, before.pos, "the plan has no such strategy%.*s",
+                                      (Word){0});
+    int groups = rplan_groups(strategy);
     c->program = ARENA_ARRAY(r->arena, int, groups + 1);
     for (int g = 0; g < groups && !s; g++) {
         s = reader_int(r, 0, (int64_t)RPLAN_SET * groups, &v);
@@ -90,7 +91,7 @@ Status reader_program(Reader *r, int number, size_t pos) {
     if (!s) return ST_OK;                 /* the programs are for all sizes */
     int64_t *upto = ARENA_ARRAY(r->arena, int64_t, p->te->n_size + 1);
     int g = rplan_group_of(p, number);
-    if (!rplan_upto(s, r->split, g, number, upto)) {
+    if (!rplan_upto(s, r->strategy, g, number, upto)) {
         if (number < p->n_group) return ST_OK;
         return reader_fail(r, pos, "the kernel is taken at no sizes%.*s", (Word){0});
     }
@@ -104,7 +105,7 @@ Status reader_taken(Reader *r, size_t pos) {
     const RSelector *s = r->first->select;
     for (int k = 0; s && k < s->n; k++) {
         const RChoice *c = &s->choice[k];
-        for (int g = 0; c->strategy == r->split && g < r->plan->n_group; g++) {
+        for (int g = 0; c->strategy == r->strategy && g < r->plan->n_group; g++) {
             int n = c->program[g];
             if (n >= r->plan->n || rplan_group_of(r->plan, n) != g)
                 return reader_fail(r, pos, "a kernel is taken for a group that is not its own%.*s",

@@ -185,15 +185,15 @@ static Status read_stats(Reader *r, RProg *x) {
     return s ? s : read_lanes(r, x);
 }
 
-/* N [tail TILES units BLOCKS] or, of columns, N [lanes N]  */
+/* N [tail TILES blocks BLOCKS] or, of columns, N [lanes N]  */
 static Status read_slices(Reader *r, RProg *x) {
-    static const char *const tail[] = {"tail"}, *const units[] = {"units"};
+    static const char *const tail[] = {"tail"}, *const blocks[] = {"blocks"};
     int which;
     int64_t v = 0, t = 0, u = 0;
     Status s = reader_int(r, 1, GRID_Y_MAX, &v);
     if (!s && x->skeleton == SK_COLUMN) s = read_lanes(r, x);
     if (!s && more_words(r) && !(s = reader_name(r, tail, 1, &which)) &&
-        !(s = reader_int(r, 1, INT32_MAX, &t)) && !(s = reader_name(r, units, 1, &which)))
+        !(s = reader_int(r, 1, INT32_MAX, &t)) && !(s = reader_name(r, blocks, 1, &which)))
         s = reader_int(r, 1, INT32_MAX, &u);
     x->split = (int32_t)v;
     x->tail = (int32_t)t;

@@ -25,6 +25,18 @@ bool reader_is(Word w, const char *s) {
     return w.len == strlen(s) && memcmp(w.text, s, w.len) == 0;
 }
 
+bool reader_means(Word w, const char *name) {
+    static const struct {
+        const char *was, *is;
+    } renamed[] = {{"parts", "partial"}, {"staged", "two-step"}, {"units", "blocks"},
+                   {"split", "strategy"}};
+    if (reader_is(w, name)) return true;
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++) {
+        if (reader_is(w, renamed[i].was) && strcmp(name, renamed[i].is) == 0) return true;
+    }
+    return false;
+}
+
 Status reader_int(Reader *r, int64_t lo, int64_t hi, int64_t *out) {
     Word w = reader_word(&r->at);
     int64_t v = 0;
@@ -48,7 +60,7 @@ Status reader_int(Reader *r, int64_t lo, int64_t hi, int64_t *out) {
 Status reader_name(Reader *r, const char *const *names, int n, int *out) {
     Word w = reader_word(&r->at);
     for (int i = 0; i < n; i++) {
-        if (reader_is(w, names[i])) {
+        if (reader_means(w, names[i])) {
             *out = i;
             return ST_OK;
         }

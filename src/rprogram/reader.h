@@ -14,8 +14,8 @@ typedef struct {
     Diag *diag;
     DiagPlace at;             /* the whole text; pos is where reading goes on */
     const Device *dev;
-    RPlan *first, *plan;      /* of the list of splits; the one being read */
-    int split;                /* its number */
+    RPlan *first, *plan;      /* of the list of strategies; the one being read */
+    int strategy;             /* its number */
     RSelector *select;
     int kernel;               /* the section being read; -1 before the first */
     size_t kernel_pos;
@@ -27,14 +27,16 @@ Status reader_fail(Reader *r, size_t pos, const char *message, Word w);
 /* The next word of the line; length 0 at its end.  */
 Word reader_word(DiagPlace *at);
 bool reader_is(Word w, const char *s);
+/* Is it that name, or what earlier texts called it?  */
+bool reader_means(Word w, const char *name);
 Status reader_int(Reader *r, int64_t lo, int64_t hi, int64_t *out);
 /* One of n names; its position goes to *out.  */
 Status reader_name(Reader *r, const char *const *names, int n, int *out);
 /* What stands behind `split` and `statement`.  The decisions are those the plan's op has.  */
-Status reader_split(Reader *r, Word head);
+Status reader_decisions(Reader *r, Word head);
 Status reader_statement(Reader *r);
 /* Behind `upto`, or (last) `else`: a choice.  Behind the last one, and for each kernel before it is
- * read: its problem at the sizes for which it is taken.  At the end of a split: are all kernels
+ * read: its problem at the sizes for which it is taken.  At the end of a strategy: are all kernels
  * there that are taken?  */
 Status reader_taken_upto(Reader *r, bool last);
 Status reader_choices_end(Reader *r, size_t pos);

@@ -51,14 +51,14 @@ int rprog_region_group(const Device *dev, const RProg *r, int side, const RRegio
  * `parts` along k, each a register of `per` elements, for which there are `reads`.  */
 typedef struct {
     Fragment f;
-    int blocks, parts, per, reads;
+    int blocks, registers, per, reads;
 } Gather;
 
 static Gather gather_of(const Device *dev, const RProg *r, int side, const RRegion *x) {
     Gather g = {.f = rprog_fragment(dev, r, side)};
     g.per = g.f.per_register;
     g.blocks = r->warp.extent[own_axis(side)] / fragment_lanes(&g.f, FRAG_ROW);
-    g.parts = fragment_slots(&g.f, FRAG_COL) / g.per;
+    g.registers = fragment_slots(&g.f, FRAG_COL) / g.per;
     g.reads = g.per / x->pair;
     return g;
 }
@@ -70,7 +70,7 @@ int region_reads(const Problem *p, const Device *dev, const RProg *r, int side) 
     if (!rprog_region(p, r, side, &x)) return 0;
     if (!rprog_matrix(dev, r)) return r->warp.extent[AX_K] * (r->thread.extent[own_axis(side)] + 1);
     Gather g = gather_of(dev, r, side, &x);
-    return slices_of(r) * g.parts * (g.blocks * g.reads + 1);
+    return slices_of(r) * g.registers * (g.blocks * g.reads + 1);
 }
 
 int64_t rprog_region_extra(const Problem *p, const Device *dev, const RProg *r, int side) {
@@ -83,7 +83,7 @@ int64_t rprog_region_extra(const Problem *p, const Device *dev, const RProg *r, 
     }
     Gather g = gather_of(dev, r, side, &x);
     int bases = g.blocks / rprog_region_group(dev, r, side, &x);
-    return (int64_t)slices_of(r) * g.parts * (bases * g.reads + g.blocks * (g.reads - 1));
+    return (int64_t)slices_of(r) * g.registers * (bases * g.reads + g.blocks * (g.reads - 1));
 }
 
 /* Place in bytes of k, or of the zeros beyond K.  */
@@ -92,7 +92,7 @@ static int32_t place_of(const Problem *p, const RRegion *x, int elem, int64_t k)
 }
 
 /* Columns of one part along k.  */
-static int part_of(const Gather *g) { return fragment_lanes(&g->f, FRAG_COL) * g->per; }
+static int columns_of(const Gather *g) { return fragment_lanes(&g->f, FRAG_COL) * g->per; }
 
 /* Wavefronts of a matrix unit's reads of one block of rows and one part along k, from k on.  The
  * first block stands for all.  */
@@ -100,7 +100,7 @@ static int64_t block_wavefronts(const Problem *p, const RRegion *x, const Gather
                                 int64_t k) {
     int32_t addr[WARP], place[WARP];
     int64_t n = 0;
-    for (int i = 0; i < part_of(g); i++) place[i] = place_of(p, x, elem, k + i);
+    for (int i = 0; i < columns_of(g); i++) place[i] = place_of(p, x, elem, k + i);
     for (int i = 0; i < g->reads; i++) {
         for (int lane = 0; lane < WARP; lane++) {
             int at[FRAG_DIMS];
@@ -148,7 +148,7 @@ int64_t rprog_region_block(const Problem *p, const Device *dev, const RProg *r, 
     if (!rprog_matrix(dev, r) || !rprog_region(p, r, side, &x)) return 0;
     int elem = rprog_elem(p, dev, r, side);
     Gather g = gather_of(dev, r, side, &x);
-    int64_t total = 0, all = rprog_region_entries(p, r), part = part_of(&g);
+    int64_t total = 0, all = rprog_region_entries(p, r), part = columns_of(&g);
     for (int64_t k = 0; k < all; k += part) total += block_wavefronts(p, &x, &g, elem, k);
     return total;
 }
@@ -162,8 +162,8 @@ int64_t rprog_region_traffic(const Problem *p, const Device *dev, const RProg *r
         return r->warp.extent[AX_K] * row_wavefronts(r, side, &x, elem);
     }
     Gather g = gather_of(dev, r, side, &x);
-    int64_t all = rprog_region_entries(p, r), parts = ceil_div(all, part_of(&g));
-    int64_t total = parts * entry_wavefronts(&g) + g.blocks * block;
+    int64_t all = rprog_region_entries(p, r), registers = ceil_div(all, columns_of(&g));
+    int64_t total = registers * entry_wavefronts(&g) + g.blocks * block;
     return all > 0 ? ceil_div(total * r->warp.extent[AX_K], all) : 0;
 }
 

@@ -165,13 +165,13 @@
  * - `rows whole`: block.n >= N.  For each pass of Problem.stats a thread folds what it holds of a
  *   row, the lanes of a row meet by shuffles (lane bits ascending), then the warps along N in
  *   order, through shared memory: value of warp w and row r at element w * block.m + r of the
- *   reduction's rprog_stats_part.  Values per row are kept in shared memory at rprog_stats_value,
- *   behind what stages and pieces take, and maps read them from there.
- * - `rows parts`: for each pass of Problem.parts a kernel computes the product; a block stores the
- *   values of its columns to the workspace as [column tile][row], and a second kernel makes of them
- *   those of the rows, [row], `lanes` threads each.  What the pass stores comes from the first
- *   kernel.  A tied reduction is made with what its leader is in the block, and corrected when
- *   tiles meet.
+ *   reduction's rprog_stats_partial.  Values per row are kept in shared memory at
+ *   rprog_stats_value, behind what stages and pieces take, and maps read them from there.
+ * - `rows partial`: for each pass of Problem.stats_online a kernel computes the product; a block
+ *   stores the values of its columns to the workspace as [column tile][row], and a second kernel
+ *   makes of them those of the rows, [row], `lanes` threads each.  What the pass stores comes from
+ *   the first kernel.  A tied reduction is made with what its leader is in the block, and corrected
+ *   when tiles meet.
  *
  * The `stream` skeleton (maps, and reductions no other skeleton takes, or none with a program that
  * fits): the spatial domain flattened to AX_M; a thread computes thread.m consecutive elements
@@ -294,7 +294,7 @@ typedef enum { VIA_DIRECT, VIA_SHARED, VIA_BOXES } StoreVia;
 /* A block for each tile; blocks that stay and go on with the next tile, together or in turn.  */
 typedef enum { GRID_TILES, GRID_PERSISTENT, GRID_PINGPONG } Grid;
 
-#define RPROG_STATS(X) X(NONE, "none") X(WHOLE, "whole") X(PARTS, "parts")
+#define RPROG_STATS(X) X(NONE, "none") X(WHOLE, "whole") X(PARTIAL, "partial")
 typedef enum {
 #define X(id, name) STATS_##id,
     RPROG_STATS(X)

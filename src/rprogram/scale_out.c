@@ -89,7 +89,7 @@ static void with_splits(Builder *b, RProg *r) {
 /* Can what blocks leave of rows be counted and kept?  */
 static bool parts_fit(const Builder *b, const RProg *r) {
     int64_t limit = b->options->workspace_limit;
-    if (r->stats != STATS_PARTS) return true;
+    if (r->stats != STATS_PARTIAL) return true;
     return !rprog_stats_check(b->p, r) && (limit < 0 || rprog_workspace(b->p, r) <= limit);
 }
 

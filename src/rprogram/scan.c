@@ -26,7 +26,7 @@ int64_t rprog_scan_steps(const Problem *p, const RProg *r) {
     return ceil_div(ceil_div(p->scan.extent, r->block.extent[AX_N]), r->split);
 }
 
-int rprog_scan_parts(const Problem *p, const RProg *r) {
+int rprog_scan_partials(const Problem *p, const RProg *r) {
     return p->scan.down ? rprog_scan_threads(r, AX_N) : 1;
 }
 
@@ -40,7 +40,7 @@ int64_t rprog_scan_smem(const Problem *p, const RProg *r) {
 }
 
 int64_t rprog_scan_workspace(const Problem *p, const RProg *r) {
-    return partial_bytes(p, r->split * rprog_scan_parts(p, r) * p->scan.out.extent);
+    return partial_bytes(p, r->split * rprog_scan_partials(p, r) * p->scan.out.extent);
 }
 
 int64_t rprog_scan_registers(const Problem *p, const RProg *r) {

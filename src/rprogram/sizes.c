@@ -1,4 +1,4 @@
-/* Several programs of a group, and several splits, for different run-time sizes.  */
+/* Several programs of a group, and several strategies, for different run-time sizes.  */
 #include "rprogram/extents.h"
 #include "rprogram/internal.h"
 #include "te/tree.h"
@@ -167,13 +167,13 @@ const RChoice *rplan_choose(const RSelector *s, const int64_t *size) {
     return c;
 }
 
-bool rplan_upto(const RSelector *s, int split, int group, int program, int64_t *upto) {
+bool rplan_upto(const RSelector *s, int strategy, int group, int program, int64_t *upto) {
     bool any = false;
     for (int i = 0; i < s->te->n_size; i++) {
         int64_t most = 0, all = s->te->size[i].extent.value;
         for (int k = 0; k < s->n; k++) {
             const RChoice *c = &s->choice[k];
-            if (c->strategy != split || c->program[group] != program) continue;
+            if (c->strategy != strategy || c->program[group] != program) continue;
             int64_t here = all;
             for (int m = 0; m < s->n_measure; m++) {
                 const TeExpr *e = s->measure[m].expr;
@@ -188,13 +188,13 @@ bool rplan_upto(const RSelector *s, int split, int group, int program, int64_t *
 }
 
 /* Points of the domain for which the program is taken at most; -1: no choice bounds it.  */
-static int64_t most_outs(const RSelector *s, const TeExtent *domain, int split, int group,
+static int64_t most_outs(const RSelector *s, const TeExtent *domain, int strategy, int group,
                          int program) {
     int64_t most = 0;
     int m = rplan_measure(s, domain);
     for (int k = 0; k < s->n; k++) {
         const RChoice *c = &s->choice[k];
-        if (c->strategy != split || c->program[group] != program) continue;
+        if (c->strategy != strategy || c->program[group] != program) continue;
         if (m < 0 || c->most[m] == INT64_MAX) return -1;
         if (c->most[m] > most) most = c->most[m];
     }
@@ -203,16 +203,16 @@ static int64_t most_outs(const RSelector *s, const TeExtent *domain, int split, 
 
 void rplan_bound(Arena *a, RPlan *plan) {
     const RSelector *s = plan->select;
-    int split = 0;
-    for (RPlan *x = plan; x; x = x->other, split++) {
+    int strategy = 0;
+    for (RPlan *x = plan; x; x = x->other, strategy++) {
         if (!x->group_of) rplan_extend(a, x, 0);
         for (int i = 0; i < x->n; i++) {
             int64_t *upto = ARENA_ARRAY(a, int64_t, x->te->n_size + 1);
             int g = x->group_of[i];
             TeExtent domain = rplan_domain(a, x->te, &x->group[i]);
             Problem all = x->problem[g];
-            if (!rplan_upto(s, split, g, i, upto)) continue;
-            x->outs[i] = most_outs(s, &domain, split, g, i);
+            if (!rplan_upto(s, strategy, g, i, upto)) continue;
+            x->outs[i] = most_outs(s, &domain, strategy, g, i);
             rtile_resize(a, &all, te_sized(a, x->te, upto), x->align, &x->problem[i]);
         }
     }

@@ -56,7 +56,7 @@ int rprog_scan_threads(const RProg *r, int axis);
 int rprog_scan_lanes(const Problem *p, const RProg *r);
 int rprog_scan_meets(const Problem *p, const RProg *r);
 int64_t rprog_scan_steps(const Problem *p, const RProg *r);
-int rprog_scan_parts(const Problem *p, const RProg *r);
+int rprog_scan_partials(const Problem *p, const RProg *r);
 
 /* `window`: patches; neighbours along window.lane; what a thread loads of an input row of a source:
  * elements of a load, loads, elements before the first that is needed; input rows of a patch (the
@@ -93,7 +93,7 @@ bool rprog_window_unrolls(const Problem *p, const RProg *r);
  * shared memory, bytes from its beginning to the next source's; elements that lie together in
  * memory: of source i, of the outputs (source < 0).  */
 int64_t rprog_permute_points(const Problem *p, const RProg *r);
-int64_t rprog_permute_part(const Problem *p, const RProg *r, int source);
+int64_t rprog_permute_elements(const Problem *p, const RProg *r, int source);
 int64_t rprog_permute_row(const Problem *p, const RProg *r, int source);
 int64_t rprog_permute_bytes(const Problem *p, const RProg *r, int source);
 int64_t rprog_permute_run(const Problem *p, const RProg *r, int source);

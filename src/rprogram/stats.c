@@ -4,12 +4,12 @@
 enum { VALUE_ALIGN = 16 };
 
 const StatFacts *rprog_stats_facts(const Problem *p, const RProg *r) {
-    return r->stats == STATS_PARTS ? p->parts : p->stats;
+    return r->stats == STATS_PARTIAL ? p->stats_online : p->stats;
 }
 
 RowStats rprog_stats_of(const Problem *p, const RProg *r) {
     if (!p->stats) return STATS_NONE;
-    return r->block.extent[AX_N] >= p->extent[AX_N] ? STATS_WHOLE : STATS_PARTS;
+    return r->block.extent[AX_N] >= p->extent[AX_N] ? STATS_WHOLE : STATS_PARTIAL;
 }
 
 static const TeStmt *statement(const Problem *p, const RProg *r, int i) {
@@ -26,7 +26,7 @@ static int value_bytes(const Problem *p, const RProg *r, int i) {
     return te_dtype_bytes(te_dtype_compute(p->te->tensor[statement(p, r, i)->tensor].dtype));
 }
 
-static int part_bytes(const Problem *p, const RProg *r, int i) {
+static int partial_bytes(const Problem *p, const RProg *r, int i) {
     return reduces(p, r, i) ? te_dtype_bytes(statement(p, r, i)->rhs->type) : 0;
 }
 
@@ -45,7 +45,7 @@ static int64_t all_values(const Problem *p, const RProg *r) {
     return values_before(p, r, rprog_stats_facts(p, r)->group->n);
 }
 
-int32_t rprog_stats_part(const Problem *p, const RProg *r, int i) {
+int32_t rprog_stats_partial(const Problem *p, const RProg *r, int i) {
     int n = count_along(&r->block, &r->warp, AX_N) * r->block.extent[AX_M];
     return (int32_t)rprog_partials(p->te, rprog_stats_facts(p, r)->group, i, n);
 }
@@ -55,8 +55,8 @@ int32_t rprog_stats_value(const Problem *p, const RProg *r, int i) {
 }
 
 int64_t rprog_stats_smem(const Problem *p, const RProg *r, int64_t smem) {
-    int64_t parts = rprog_stats_part(p, r, rprog_stats_facts(p, r)->group->n);
-    return rounded(parts > smem ? parts : smem) + all_values(p, r);
+    int64_t partials = rprog_stats_partial(p, r, rprog_stats_facts(p, r)->group->n);
+    return rounded(partials > smem ? partials : smem) + all_values(p, r);
 }
 
 static int64_t rows_of(const Problem *p) { return p->extent[AX_B] * p->extent[AX_M]; }
@@ -69,17 +69,17 @@ static int64_t each_before(const Problem *p, const RProg *r, int i,
     return sum;
 }
 
-void rprog_stats_at(const Problem *p, const RProg *r, int i, bool value, int64_t *parts,
+void rprog_stats_at(const Problem *p, const RProg *r, int i, bool value, int64_t *partials,
                     int64_t *values) {
     int n = rprog_stats_facts(p, r)->group->n;
-    *parts = each_before(p, r, value ? n : i, part_bytes);
+    *partials = each_before(p, r, value ? n : i, partial_bytes);
     *values = value ? each_before(p, r, i, value_bytes) : 0;
 }
 
 int64_t rprog_stats_workspace(const Problem *p, const RProg *r) {
-    int64_t parts, values, rows = rows_of(p), tiles = rprog_tiles(p, r, AX_N);
-    rprog_stats_at(p, r, rprog_stats_facts(p, r)->group->n, true, &parts, &values);
-    return parts * ceil_div(rows * tiles, STATS_ROOM) * STATS_ROOM +
+    int64_t partials, values, rows = rows_of(p), tiles = rprog_tiles(p, r, AX_N);
+    rprog_stats_at(p, r, rprog_stats_facts(p, r)->group->n, true, &partials, &values);
+    return partials * ceil_div(rows * tiles, STATS_ROOM) * STATS_ROOM +
            values * ceil_div(rows, STATS_ROOM) * STATS_ROOM;
 }
 
@@ -94,7 +94,7 @@ int rprog_stats_kernels(const Problem *p, const RProg *r) {
 bool rprog_stats_combines(const Problem *p, const RProg *r, int number) {
     const StatFacts *f = rprog_stats_facts(p, r);
     bool combines = false;
-    for (int pass = 0; number >= 0 && r->stats == STATS_PARTS; number--) {
+    for (int pass = 0; number >= 0 && r->stats == STATS_PARTIAL; number--) {
         combines = !combines && pass > 0 && f->reduces[pass - 1] > 0;
         pass += !combines;
     }
@@ -135,8 +135,8 @@ int64_t rprog_stats_registers(const Problem *p, const Device *dev, const RProg *
 
 const char *rprog_stats_check(const Problem *p, const RProg *r) {
     if (!p->stats) return r->stats == STATS_NONE ? NULL : "there are no statements over rows";
-    if (r->stats != STATS_WHOLE && r->stats != STATS_PARTS) {
-        return "rows are `whole` or `parts`";
+    if (r->stats != STATS_WHOLE && r->stats != STATS_PARTIAL) {
+        return "rows are `whole` or `partial`";
     }
     if (r->stats == STATS_WHOLE && r->block.extent[AX_N] < p->extent[AX_N]) {
         return "`rows whole` needs a block of all columns";
@@ -145,8 +145,8 @@ const char *rprog_stats_check(const Problem *p, const RProg *r) {
     if (r->block.extent[AX_K] != r->warp.extent[AX_K]) {
         return "values of rows go with no warps that share a block's k-steps";
     }
-    if (rows_of(p) > INT32_MAX && r->stats == STATS_PARTS) {
-        return "rows in parts are numbered with 32 bits";
+    if (rows_of(p) > INT32_MAX && r->stats == STATS_PARTIAL) {
+        return "partial rows are numbered with 32 bits";
     }
     return NULL;
 }

@@ -250,8 +250,8 @@ static void describe_stats(Arena *a, Problem *p) {
     const RowGroup *g = p->group->stats;
     bool stored[ROW_MAX_STMTS], root = rtile_stored(p->te, p->group, p->group->root);
     for (int i = 0; i < g->n; i++) stored[i] = rtile_stored(p->te, p->group, g->stmt[i]);
-    p->stats = p->parts = stats_facts(a, p->te, p->group, g, stored, root);
-    if (g->online) p->parts = stats_facts(a, p->te, p->group, g->online, stored, root);
+    p->stats = p->stats_online = stats_facts(a, p->te, p->group, g, stored, root);
+    if (g->online) p->stats_online = stats_facts(a, p->te, p->group, g->online, stored, root);
 }
 
 /* What divides each extent at all sizes.  */

@@ -122,7 +122,7 @@ typedef struct {
     const KernelGroup *group;
     int align;                /* promised of tensors that are given, bytes */
     const StatFacts *stats;   /* of a contraction with statements over its rows; else NULL */
-    const StatFacts *parts;   /* the same with tied reductions where there are any */
+    const StatFacts *stats_online;   /* the same with tied reductions where there are any */
     const RowFacts *row;      /* of a row group: AX_M rows, AX_N columns; else NULL */
     const RowFacts *online;   /* of its form with tied reductions; NULL if there is none */
     bool contraction;         /* else: a map or a general reduction, for `stream` */

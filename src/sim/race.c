@@ -81,15 +81,15 @@ typedef struct {
     SimTouch *touch;
     uint32_t *times;          /* its row of read times, NULL: none are kept */
     uint32_t offset;
-} Part;
+} Granule;
 
 /* The parts that hold the bytes of `mask`; returns how many.  */
-static inline int parts_of(SimBlock *owner, uint32_t word, unsigned mask, Part out[4]) {
+static inline int granules_of(SimBlock *owner, uint32_t word, unsigned mask, Granule out[4]) {
     SimShadow *s = &owner->shadow[word];
     size_t row = (size_t)owner->n_warp;
     if (mask == 15 && !s->apart) {
         uint32_t *times = owner->read_clock ? owner->read_clock + word * row : NULL;
-        out[0] = (Part){&s->whole, times, word * 4};
+        out[0] = (Granule){&s->whole, times, word * 4};
         return 1;
     }
     SimTouch *touch = sim_shadow_apart(owner, word);
@@ -97,7 +97,7 @@ static inline int parts_of(SimBlock *owner, uint32_t word, unsigned mask, Part o
     int n = 0;
     for (uint32_t b = 0; b < 4; b++) {
         if (!(mask >> b & 1)) continue;
-        out[n++] = (Part){touch + b, times ? times + b * row : NULL, word * 4 + b};
+        out[n++] = (Granule){touch + b, times ? times + b * row : NULL, word * 4 + b};
     }
     return n;
 }
@@ -110,7 +110,7 @@ static inline bool write_races(const Access *a, const SimTouch *t) {
 /* Readers of several warps: exact times per warp where barriers of a part of the block occur; with
  * barriers of the whole block only, every other warp's entry is the time at which the last one was
  * complete.  */
-static bool reads_before(const Access *a, const Part *p) {
+static bool reads_before(const Access *a, const Granule *p) {
     const SimBlock *owner = a->owner;
     int first = owner->rank * owner->n_warp;
     if (!p->times) {
@@ -123,7 +123,7 @@ static bool reads_before(const Access *a, const Part *p) {
     return true;
 }
 
-static inline bool reader_before(const Access *a, const Part *p) {
+static inline bool reader_before(const Access *a, const Granule *p) {
     const SimTouch *t = p->touch;
     switch (t->read_kind) {
     case READ_LANE: return before(a, t->reader, t->read_time);
@@ -135,7 +135,7 @@ static inline bool reader_before(const Access *a, const Part *p) {
 
 /* Adds a reader, or several lanes of its warp.  Earlier readers are forgotten once they are ordered
  * before this read.  */
-static inline void note_read(const Access *a, const Part *p, bool several) {
+static inline void note_read(const Access *a, const Granule *p, bool several) {
     SimTouch *t = p->touch;
     SimReadKind kind = several ? READ_WARP : READ_LANE;
     if (!reader_before(a, p)) {
@@ -178,14 +178,14 @@ static inline bool read_words(Access a, uint32_t offset, uint32_t bytes, bool st
             return unready(&a, word, s, mask);
         }
         if (!races) continue;
-        Part part[4];
-        int n = parts_of(owner, word, mask, part);
+        Granule granule[4];
+        int n = granules_of(owner, word, mask, granule);
         for (int k = 0; k < n; k++) {
-            const SimTouch *t = part[k].touch;
+            const SimTouch *t = granule[k].touch;
             if (write_races(&a, t) && !(strong && t->atomic)) {
-                return race(&a, part[k].offset, "read", "write", t->writer, t->line);
+                return race(&a, granule[k].offset, "read", "write", t->writer, t->line);
             }
-            if (!strong) note_read(&a, &part[k], several);
+            if (!strong) note_read(&a, &granule[k], several);
         }
     }
     return true;
@@ -232,15 +232,15 @@ static bool write_words(Access a, uint32_t offset, uint32_t bytes, bool atomic,
         SimShadow *s = &owner->shadow[word];
         unsigned mask = sim_byte_mask(word, offset, bytes);
         if (s->flying & mask) return unready(&a, word, s, mask);
-        Part part[4];
-        int n = parts_of(owner, word, mask, part);
+        Granule granule[4];
+        int n = granules_of(owner, word, mask, granule);
         for (int k = 0; k < n; k++) {
-            SimTouch *t = part[k].touch;
+            SimTouch *t = granule[k].touch;
             if (races && write_races(&a, t) && !same && !(atomic && t->atomic)) {
-                return race(&a, part[k].offset, "write", "write", t->writer, t->line);
+                return race(&a, granule[k].offset, "write", "write", t->writer, t->line);
             }
-            if (races && !reader_before(&a, &part[k])) {
-                return race(&a, part[k].offset, "write", "read", t->reader, 0);
+            if (races && !reader_before(&a, &granule[k])) {
+                return race(&a, granule[k].offset, "write", "read", t->reader, 0);
             }
             t->writer = a.me;
             t->write_time = a.now;
@@ -274,14 +274,14 @@ bool sim_shadow_read_async(SimWarp *w, const SimInst *i, int lane, SimBlock *own
                            uint32_t bytes) {
     const SimCluster *c = w->block->cluster;
     for (uint32_t word = offset / 4; word * 4 < offset + bytes; word++) {
-        Part part[4];
-        int n = parts_of(owner, word, sim_byte_mask(word, offset, bytes), part);
+        Granule granule[4];
+        int n = granules_of(owner, word, sim_byte_mask(word, offset, bytes), granule);
         for (int k = 0; k < n; k++) {
-            const SimTouch *t = part[k].touch;
+            const SimTouch *t = granule[k].touch;
             bool generic = t->writer != SIM_ASYNC_THREAD;
             if (!generic || t->write_time <= c->proxy_clock[t->writer / LANES]) continue;
             sim_fault(w, SIM_PROXY_FENCE, i, lane, "shared address 0x%x was written by %s without "
-                      "fence.proxy.async afterwards", owner->smem_base + part[k].offset,
+                      "fence.proxy.async afterwards", owner->smem_base + granule[k].offset,
                       thread_name(c, t->writer));
             return false;
         }
@@ -305,10 +305,10 @@ void sim_shadow_land(SimCluster *c, SimBlock *owner, uint32_t offset, uint32_t b
         unsigned mask = sim_byte_mask(word, offset, bytes);
         s->flying &= ~mask & 15;
         s->init |= mask & 15;
-        Part part[4];
-        int n = parts_of(owner, word, mask, part);
+        Granule granule[4];
+        int n = granules_of(owner, word, mask, granule);
         for (int k = 0; k < n; k++) {
-            SimTouch *t = part[k].touch;
+            SimTouch *t = granule[k].touch;
             t->writer = thread;
             t->write_time = c->time;
             t->atomic = atomic;

@@ -6,14 +6,14 @@
  * as values.  An atom belongs to the side whose spatial indices it uses; one that uses none beyond
  * the batch goes with its neighbours, and one that uses no index at all with anything.  */
 enum { ON_A = 1, ON_B = 2, ON_ANY = 4 };
-enum { MAX_PARTS = 6 };
+enum { MAX_FACTORS = 6 };
 
 typedef struct {
     const TeStmt *s;
     uint32_t spatial;                      /* the statement's left indices */
     uint32_t batch;                        /* those that every spatial read uses */
-    uint32_t part[TE_MAX_INDICES];         /* connected sets of the other spatial indices */
-    int n_part;
+    uint32_t factor[TE_MAX_INDICES];       /* connected sets of the other spatial indices */
+    int n_factor;
     uint32_t side_a, side_b;
     bool loose_is_b;                       /* reads with reduction indices only form side B */
     const TeExpr *a, *b;
@@ -37,24 +37,24 @@ static void find_batch(Split *p, const TeExpr *e, int *n_kinds, uint32_t *common
         find_batch(p, e->args[i], n_kinds, common);
 }
 
-static void find_parts(Split *p, const TeExpr *e) {
+static void find_factors(Split *p, const TeExpr *e) {
     if (!is_atom(e)) {
         for (int i = 0; i < e->n_args; i++)
-            find_parts(p, e->args[i]);
+            find_factors(p, e->args[i]);
         return;
     }
     uint32_t uses = access_uses(e) & p->spatial & ~p->batch;
     if (uses == 0)
         return;
     int kept = 0;
-    for (int i = 0; i < p->n_part; i++) {
-        if (p->part[i] & uses)
-            uses |= p->part[i];
+    for (int i = 0; i < p->n_factor; i++) {
+        if (p->factor[i] & uses)
+            uses |= p->factor[i];
         else
-            p->part[kept++] = p->part[i];
+            p->factor[kept++] = p->factor[i];
     }
-    p->part[kept++] = uses;
-    p->n_part = kept;
+    p->factor[kept++] = uses;
+    p->n_factor = kept;
 }
 
 static int sides_of(const Split *p, const TeExpr *e) {
@@ -101,18 +101,18 @@ static bool try_sides(Split *p, const TeExpr *body, uint32_t a, uint32_t b, bool
 }
 
 /* Every way to give the parts to two sides, the first part to A.  */
-static bool split_parts(Split *p, const TeExpr *body) {
-    if (p->n_part == 1)
-        return try_sides(p, body, p->part[0], 0, true);
-    if (p->n_part > MAX_PARTS)
+static bool split_factors(Split *p, const TeExpr *body) {
+    if (p->n_factor == 1)
+        return try_sides(p, body, p->factor[0], 0, true);
+    if (p->n_factor > MAX_FACTORS)
         return false;
-    for (uint32_t pick = 1; pick < 1u << (p->n_part - 1); pick++) {
-        uint32_t a = p->part[0], b = 0;
-        for (int i = 1; i < p->n_part; i++) {
+    for (uint32_t pick = 1; pick < 1u << (p->n_factor - 1); pick++) {
+        uint32_t a = p->factor[0], b = 0;
+        for (int i = 1; i < p->n_factor; i++) {
             if (pick >> (i - 1) & 1)
-                b |= p->part[i];
+                b |= p->factor[i];
             else
-                a |= p->part[i];
+                a |= p->factor[i];
         }
         if (try_sides(p, body, a, b, false))
             return true;
@@ -143,7 +143,7 @@ static bool split_root(Split *p, const TeExpr *body) {
     }
     uint32_t x = access_uses(child[0]), y = access_uses(child[1]), s = p->spatial;
     bool own_x = (x & ~y & s) != 0, own_y = (y & ~x & s) != 0;
-    bool one = p->n_part <= 1;
+    bool one = p->n_factor <= 1;
     bool swept_y = one && own_x && !own_y && (y & ~s), swept_x = one && own_y && !own_x && (x & ~s);
     if (!(own_x && own_y) && !swept_x && !swept_y)
         return false;
@@ -179,8 +179,8 @@ static bool split_body(Split *p, const TeExpr *body, const char **why) {
     uint32_t common = 0;
     find_batch(p, body, &kinds, &common);
     p->batch = kinds > 1 ? common : 0;
-    find_parts(p, body);
-    if (p->n_part > 0 && split_parts(p, body))
+    find_factors(p, body);
+    if (p->n_factor > 0 && split_factors(p, body))
         return true;
     if (split_root(p, body))
         return true;
@@ -190,7 +190,7 @@ static bool split_body(Split *p, const TeExpr *body, const char **why) {
     int n = 0;
     if (nested(p, body, seen, &n))
         return true;
-    *why = p->n_part > 1 ? "the factors of the two sides are mixed; group them, as in a * (b * c)"
+    *why = p->n_factor > 1 ? "the factors of the two sides are mixed; group them, as in a * (b * c)"
                          : "a part of the body depends on the axes of both sides";
     return false;
 }

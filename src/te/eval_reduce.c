@@ -89,7 +89,7 @@ static void few_long(Prog *p, const Node *x, int k, int n) {
  * magnitude; the squares of these, weighted, are n e^2 at most with e = u (|mean| + sqrt(Q / n)),
  * so the weighted squares of n terms, Q together, are off by 2 e sqrt(n Q) + n e^2 at most
  * (Cauchy).  */
-static void allow_parts(Prog *p, const Node *x, int k, int n) {
+static void allow_partials(Prog *p, const Node *x, int k, int n) {
     Lanes *out = &p->slot[k], *mean = &p->slot[k + 1];
     eval_node(p, x->mean, k + 1, n);
     for (int j = 0; j < n; j++) {
@@ -120,5 +120,5 @@ void eval_reduce(Prog *p, const Node *x, int k, int n) {
     else
         reduce(p, x, k, n);
     if (x->mean)
-        allow_parts(p, x, k, n);
+        allow_partials(p, x, k, n);
 }

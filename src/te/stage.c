@@ -92,7 +92,7 @@ static uint32_t find_inner(Norm *n, int k) {
  * of the statement as it was.  */
 typedef struct Staged {
     TeStmt was;
-    const TeExpr *part;
+    const TeExpr *partial;
     uint32_t inner;
     struct Staged *next;
 } Staged;
@@ -165,7 +165,7 @@ static TeExpr *real(Arena *a, double v, const TeExpr *like) {
 }
 
 /* A statement before statement k that makes the means of parts, from their sums; its tensor.  */
-static int mean_of_parts(Norm *n, int k, int sums, double count) {
+static int mean_of_partials(Norm *n, int k, int sums, double count) {
     Te *te = n->te;
     int from = 0, to = te->n_tensor++;
     while (te->stmt[from].tensor != sums) from++;
@@ -187,12 +187,12 @@ static int mean_of_parts(Norm *n, int k, int sums, double count) {
 
 /* The first step sums squares of deviations from the mean p of a part; the second adds to them what
  * p's own deviation makes up in a part of `count`.  Returns that; *slot is E's mean m in s.  */
-static TeExpr *from_parts(Norm *n, TeStmt *s, const TeExpr *mean, const TeExpr *part_mean,
-                          double count) {
+static TeExpr *from_partials(Norm *n, TeStmt *s, const TeExpr *mean, const TeExpr *partial_mean,
+                             double count) {
     Arena *a = n->a;
-    TeExpr *body = s->rhs->args[0], *apart = binary(a, TE_SUB, part_mean, mean);
+    TeExpr *body = s->rhs->args[0], *apart = binary(a, TE_SUB, partial_mean, mean);
     TeExpr *square = binary(a, TE_MUL, apart, apart);
-    for (int i = 0; i < 2; i++) body->args[i]->args[1] = te_expr_copy(a, part_mean);
+    for (int i = 0; i < 2; i++) body->args[i]->args[1] = te_expr_copy(a, partial_mean);
     return binary(a, TE_MUL, real(a, count, square), square);
 }
 
@@ -206,15 +206,15 @@ static bool stage(Norm *n, int *k, uint32_t inner, const Staged *x, Staged *out)
     out->was.rhs = te_expr_copy(n->a, s.rhs);
     te_expr_list_reads(n->a, out->was.rhs);
     if (count > 0) {
-        TeExpr *part_mean = te_expr_copy(n->a, x->part);
-        part_mean->v.ref = mean_of_parts(n, (*k)++, x->part->v.ref, count);
-        more = from_parts(n, &s, mean, part_mean, count);
+        TeExpr *partial_mean = te_expr_copy(n->a, x->partial);
+        partial_mean->v.ref = mean_of_partials(n, (*k)++, x->partial->v.ref, count);
+        more = from_partials(n, &s, mean, partial_mean, count);
     }
     int all = n->te->n_stmt;
     nest(n, s.rhs, inner);
     HoistFrom from = {.stmt = &s, .origin = n->origin[*k]};
     if (normalize_hoist(n, &from, *k, &s.rhs->args[0], false)) return false;
-    out->part = te_expr_copy(n->a, s.rhs->args[0]);
+    out->partial = te_expr_copy(n->a, s.rhs->args[0]);
     if (more) s.rhs->args[0] = binary(n->a, TE_ADD, s.rhs->args[0], more);
     normalize_indices(&s);
     *k += n->te->n_stmt > all;

@@ -161,7 +161,7 @@ typedef struct {
     X(APART,    "apart")      /* a kernel of its own, beside or behind one that could take it */   \
     X(STORED,   "stored")     /* is read from memory by those that would compute it again */       \
     X(REPEATED, "repeated")   /* is computed again by those that would read it from memory */      \
-    X(TWO_STEP, "staged")     /* reduced over contiguous indices first, then strided ones */       \
+    X(TWO_STEP, "two-step")   /* reduced over contiguous indices first, then strided ones */       \
     X(TILED,    "tiled")      /* a product, or sums of very short rows, not by rows */             \
     X(JOINED,   "joined")     /* rows of a product, or beside others, reduced in their kernel */   \
     X(PHASED,   "phased")     /* a sum of which each s-th term counts, phase by phase */           \

@@ -12,7 +12,7 @@
 //   b async cp.async.16 vec 8 along k inner k swizzle 2 1 0
 //   store 4 shared
 //   raster grouped 2
-//   split 1 tail 4 units 11
+//   split 1 tail 4 blocks 11
 //   blocks_per_sm 2
 //
 // parameters
@@ -22,8 +22,8 @@
 //   t3  f16[72,200]  output
 //   w  workspace of 114688 bytes
 // launches
-//   rk_e7c01b7eba31f2b2_0  grid 19,1  block 64  dynamic shared memory 18432
-//   rk_e7c01b7eba31f2b2_1  grid 16,1  block 128  dynamic shared memory 0
+//   rk_7a2eebdaccc02f5d_0  grid 19,1  block 64  dynamic shared memory 18432
+//   rk_7a2eebdaccc02f5d_1  grid 16,1  block 128  dynamic shared memory 0
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 
@@ -154,7 +154,7 @@ __device__ __forceinline__ void rl_store_shared(float *p, int at, const float *x
 }
 
 extern "C" __global__ void __launch_bounds__(64, 1)
-rk_e7c01b7eba31f2b2_0(const unsigned short *__restrict__ t0,
+rk_7a2eebdaccc02f5d_0(const unsigned short *__restrict__ t0,
     const unsigned short *__restrict__ t1,
     const float *__restrict__ t2,
     unsigned short *__restrict__ t3,
@@ -407,7 +407,7 @@ rk_e7c01b7eba31f2b2_0(const unsigned short *__restrict__ t0,
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-rk_e7c01b7eba31f2b2_1(const unsigned short *__restrict__ t0,
+rk_7a2eebdaccc02f5d_1(const unsigned short *__restrict__ t0,
     const unsigned short *__restrict__ t1,
     const float *__restrict__ t2,
     unsigned short *__restrict__ t3,

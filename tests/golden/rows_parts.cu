@@ -14,7 +14,7 @@
 //   store 4
 //   raster row
 //   split 1
-//   rows parts lanes 2
+//   rows partial lanes 2
 //   blocks_per_sm 8
 //
 // parameters
@@ -23,9 +23,9 @@
 //   t2  f32[40,60]  output
 //   w  workspace of 512 bytes
 // launches
-//   rk_b77cbaf0865d8ea9_0  grid 4,1  block 64  dynamic shared memory 4224
-//   rk_b77cbaf0865d8ea9_1  grid 1,1  block 128  dynamic shared memory 0
-//   rk_b77cbaf0865d8ea9_2  grid 4,1  block 64  dynamic shared memory 4224
+//   rk_11043068d1028168_0  grid 4,1  block 64  dynamic shared memory 4224
+//   rk_11043068d1028168_1  grid 1,1  block 128  dynamic shared memory 0
+//   rk_11043068d1028168_2  grid 4,1  block 64  dynamic shared memory 4224
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 
@@ -64,7 +64,7 @@ template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, cons
 }
 
 extern "C" __global__ void __launch_bounds__(64, 1)
-rk_b77cbaf0865d8ea9_0(const float *__restrict__ t0,
+rk_11043068d1028168_0(const float *__restrict__ t0,
     const float *__restrict__ t1,
     float *__restrict__ t2,
     unsigned char *__restrict__ w) {
@@ -256,7 +256,7 @@ rk_b77cbaf0865d8ea9_0(const float *__restrict__ t0,
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-rk_b77cbaf0865d8ea9_1(const float *__restrict__ t0,
+rk_11043068d1028168_1(const float *__restrict__ t0,
     const float *__restrict__ t1,
     float *__restrict__ t2,
     unsigned char *__restrict__ w) {
@@ -284,7 +284,7 @@ rk_b77cbaf0865d8ea9_1(const float *__restrict__ t0,
 }
 
 extern "C" __global__ void __launch_bounds__(64, 1)
-rk_b77cbaf0865d8ea9_2(const float *__restrict__ t0,
+rk_11043068d1028168_2(const float *__restrict__ t0,
     const float *__restrict__ t1,
     float *__restrict__ t2,
     unsigned char *__restrict__ w) {

@@ -153,7 +153,7 @@ static KernelLaunch launch_of(const char *symbol, TeExtent blocks, const KernelM
 static void boxes(Arena *a, const Te *te, KernelProgram *p) {
     enum { AT = 256 };
     const TeExtent m = te->tensor[0].shape[0], k = te->tensor[0].shape[1];
-    TeExtent tiles = size_times(a, size_parts(a, m, 16), size_parts(a, k, 16));
+    TeExtent tiles = size_times(a, size_ceil_div(a, m, 16), size_ceil_div(a, k, 16));
     TeExtent bytes = size_times(a, size_times(a, m, k), size_number(4));
     KernelMap *map = ARENA_ARRAY(a, KernelMap, 2);
     map[0] = rows(a, 0, 0, k, m);
@@ -180,7 +180,7 @@ static void windows(Arena *a, const Te *te, KernelProgram *p) {
                        .fixed = {.im2col = true, .type = TM_F32, .rank = 4, .channels = 16,
                                  .pixels = 32, .element_stride = {1, 1, 1, 1},
                                  .swizzle = TM_SWIZZLE_64}};
-    TeExtent columns = size_parts(a, size_times(a, n, size_number(42)), 32);
+    TeExtent columns = size_ceil_div(a, size_times(a, n, size_number(42)), 32);
     p->kernel[0] = launch_of("rk_00000000000000b1_0", size_times(a, columns, size_number(9)), map,
                              1);
 }

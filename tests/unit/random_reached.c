@@ -73,7 +73,7 @@ static void reach_plan(Reached *x, const RPlan *p) {
         end[TRIP_MAP_REST] |= r->skeleton == SK_STREAM && rprog_stream_rest(&p->problem[i], r);
         end[TRIP_ROW_ENDS] |= r->skeleton == SK_ROW && rprog_row_ends(&p->problem[i], r);
         some[TRIP_WHOLE] |= r->stats == STATS_WHOLE;
-        some[TRIP_PARTS] |= r->stats == STATS_PARTS;
+        some[TRIP_PARTS] |= r->stats == STATS_PARTIAL;
         some[TRIP_TIED] |= r->skeleton == SK_COLUMN && p->problem[i].column.tied > 0;
         if (r->skeleton != SK_CONTRACT) continue;
         stats[r->stats] = true;

@@ -36,11 +36,11 @@ static inline bool stats_pick(KernelCase *c, StatsKind kind, uint64_t seed) {
 }
 
 static const StatsKind stats_kinds[] = {
-    {STATS_WHOLE, false, false, false}, {STATS_PARTS, false, false, false},
-    {STATS_WHOLE, true, false, false},  {STATS_PARTS, true, false, false},
-    {STATS_WHOLE, true, true, false},   {STATS_PARTS, true, true, false},
-    {STATS_WHOLE, true, false, true},   {STATS_PARTS, true, false, true},
-    {STATS_WHOLE, true, true, true},    {STATS_PARTS, true, true, true},
+    {STATS_WHOLE, false, false, false}, {STATS_PARTIAL, false, false, false},
+    {STATS_WHOLE, true, false, false},  {STATS_PARTIAL, true, false, false},
+    {STATS_WHOLE, true, true, false},   {STATS_PARTIAL, true, true, false},
+    {STATS_WHOLE, true, false, true},   {STATS_PARTIAL, true, false, true},
+    {STATS_WHOLE, true, true, true},    {STATS_PARTIAL, true, true, true},
 };
 enum { STATS_KINDS = sizeof stats_kinds / sizeof *stats_kinds };
 #endif

@@ -159,7 +159,7 @@ static void test_text(void **state) {
         assert_true(stats_pick(&c, stats_kinds[kind], 3));
         Buf text = buf_new(a), again = buf_new(a);
         rprog_print(&c.plan, c.dev, &text);
-        assert_non_null(strstr(buf_str(&text), kind == 4 ? "rows whole\n" : "rows parts lanes "));
+        assert_non_null(strstr(buf_str(&text), kind == 4 ? "rows whole\n" : "rows partial lanes "));
         RPlan back = {.te = c.plan.te, .group = c.plan.group, .problem = c.plan.problem, .n = 1};
         back.prog = ARENA_ARRAY(a, RProg, 1);
         assert_int_equal(rprog_read(a, &c.diag, (DiagText){"p", buf_str(&text), text.len}, dev,
@@ -203,7 +203,7 @@ static void test_rules(void **state) {
         const RProg *r = &c.set[0].prog[i];
         assert_true(r->split == 1 && r->tail == 0);
         assert_int_equal(r->stats, r->block.extent[AX_N] >= p->extent[AX_N] ? STATS_WHOLE
-                                                                            : STATS_PARTS);
+                                                                            : STATS_PARTIAL);
     }
     assert_int_equal(plain.plan.n, 2);
     RProg r = plain.set[0].prog[0];
@@ -227,7 +227,7 @@ static void test_workspace(void **state) {
     assert_int_equal(rprog_candidates(a, &c.diag, p, dev, &nothing, &none), ST_OK);
     int parts = 0;
     for (int i = 0; i < some.n; i++) {
-        parts += some.prog[i].stats == STATS_PARTS;
+        parts += some.prog[i].stats == STATS_PARTIAL;
         assert_true(rprog_workspace(p, &some.prog[i]) <= little.workspace_limit);
     }
     assert_true(parts > 0 && some.rejected[REJECT_WORKSPACE] > 0);
@@ -314,7 +314,7 @@ static void test_choice(void **state) {
         assert_int_equal(decided(set.normal) == JOINED, shape[i].joined);
         if (!shape[i].joined) continue;
         const RProg *r = &plan.rplan.prog[0];
-        assert_int_equal(r->stats, shape[i].parts ? STATS_PARTS : STATS_WHOLE);
+        assert_int_equal(r->stats, shape[i].parts ? STATS_PARTIAL : STATS_WHOLE);
         Buf said = buf_new(a);
         Ranked best = {.prog = *r, .estimate = plan.estimate[0]};
         RProgSet none = {0};

@@ -106,7 +106,7 @@ static const char *run_sizes(KernelCase *c, bool exact, uint64_t seed) {
             wrong = arena_printf(c->arena, "%s = %lld, %s", te->size[z].name, (long long)size[z],
                                  wrong);
     }
-    if (!wrong && c->plan.prog[0].stats == STATS_PARTS && smallest == most)
+    if (!wrong && c->plan.prog[0].stats == STATS_PARTIAL && smallest == most)
         wrong = "the workspace does not grow";
     return wrong;
 }

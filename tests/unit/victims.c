@@ -72,11 +72,11 @@ const Victim victims[VICTIMS] = {
     {"parts of rows of a product",
      "op f(A: f32[40,64], B: f32[150,64]) -> Y: f32[40,150] { C[m,n] += A[m,k] * B[n,k]; "
      "s[m] = sum[n](C[m,n] + 1); Y[m,n] = C[m,n] - s[m]; }",
-     "a100", .skeleton = SK_CONTRACT, .stats = STATS_PARTS},
+     "a100", .skeleton = SK_CONTRACT, .stats = STATS_PARTIAL},
     {"parts that follow a maximum",
      "op f(A: f32[24,48], B: f32[90,48]) -> (Z: f32[24], H: f32[24]) { C[m,n] += A[m,k] * B[n,k]; "
      "u[m,n] = 0 - abs(C[m,n]); H[m] = max[n](u[m,n]); Z[m] = sum[n](exp(u[m,n] - H[m])); }",
-     "a100", .skeleton = SK_CONTRACT, .stats = STATS_PARTS, .inexact = true},
+     "a100", .skeleton = SK_CONTRACT, .stats = STATS_PARTIAL, .inexact = true},
     {"row of a softmax",
      "op f(X: f32[13,777]) -> Y: f32[13,777] { m[n] = max[c](X[n,c]); "
      "z[n] = sum[c](exp(X[n,c] - m[n])); Y[n,c] = exp(X[n,c] - m[n]) / z[n]; }",

@@ -105,7 +105,7 @@ static void near_plans_of_each_size(const char *sizes, const char *op, int64_t f
     arena_destroy(c.a);
 }
 
-static void sizes_choose_the_split(void **state) {
+static void sizes_choose_the_strategy(void **state) {
     (void)state;
     near_plans_of_each_size("16..4096 % 16", turned, 16, 4096, true);
     near_plans_of_each_size("1..64", channels, 4, 64, false);
@@ -130,7 +130,7 @@ static void sizes_choose_decisions(void **state) {
     arena_destroy(c.a);
 }
 
-static void one_split_where_no_other_gains(void **state) {
+static void one_strategy_where_no_other_gains(void **state) {
     Case c;
     (void)state;
     plan(&c, "1..4096", "op f(X: f32[N,512]) -> Y: f32[N,512] {"
@@ -192,11 +192,11 @@ static const char *numbers_of(Case *c, const char *kernels) {
 }
 
 /* The usual split, another one up to `within`.  */
-static const char *two_splits(Case *c, unsigned taken, int64_t within) {
+static const char *two_strategies(Case *c, unsigned taken, int64_t within) {
     const char *usual = kernels_of(c, USUAL, c->te->size[0].extent.value);
     const char *other = kernels_of(c, taken, within);
     return arena_printf(c->a,
-                        "roller-plan 1\nupto s0 %lld take split 1%s\nelse take%s\n%sother\n%s",
+                        "roller-plan 1\nupto s0 %lld take strategy 1%s\nelse take%s\n%sother\n%s",
                         (long long)within, numbers_of(c, other), numbers_of(c, usual), usual,
                         other);
 }
@@ -206,9 +206,18 @@ static Status read_text(Case *c, const char *text) {
     return compile_read_plan(c->a, &c->d, c->te, c->dev, &c->o, diag_text("plan", text), &c->set);
 }
 
+/* A text with one part of it replaced.  */
+static const char *replaced(Case *c, const char *text, const char *part, const char *by) {
+    const char *at = strstr(text, part);
+    assert_non_null(at);
+    return arena_printf(c->a, "%.*s%s%s", (int)(at - text), text, by, at + strlen(part));
+}
+
 static void given(Case *c, const char *sizes, const char *op, unsigned taken, int64_t within) {
     open_case(c, sizes, op);
-    const char *text = two_splits(c, taken, within);
+    const char *text = two_strategies(c, taken, within);
+    /* The word in earlier texts.  */
+    must(c, read_text(c, replaced(c, text, "take strategy 1", "take split 1")));
     must(c, read_text(c, text));
     compile_choose(c->a, &c->set, 0, &c->whole);
     Buf again = buf_new(c->a);
@@ -218,7 +227,7 @@ static void given(Case *c, const char *sizes, const char *op, unsigned taken, in
 }
 
 /* Each split is right for the sizes that take it, and next to where the other one begins.  */
-static void every_split_is_right(void **state) {
+static void every_strategy_is_right(void **state) {
     static const struct {
         const char *op;
         unsigned taken;
@@ -240,7 +249,7 @@ static void every_split_is_right(void **state) {
 }
 
 /* All kernels of one split run, and none of another.  */
-static void one_split_runs(void **state) {
+static void one_strategy_runs(void **state) {
     Case c;
     (void)state;
     given(&c, "0..67", turned, APART, 37);
@@ -272,13 +281,6 @@ static void workspaces_differ(void **state) {
     arena_destroy(c.a);
 }
 
-/* A text with one part of it replaced.  */
-static const char *replaced(Case *c, const char *text, const char *part, const char *by) {
-    const char *at = strstr(text, part);
-    assert_non_null(at);
-    return arena_printf(c->a, "%.*s%s%s", (int)(at - text), text, by, at + strlen(part));
-}
-
 static void wrong_texts_are_errors(void **state) {
     static const struct {
         const char *part, *by, *message;
@@ -289,12 +291,12 @@ static void wrong_texts_are_errors(void **state) {
         {"statement 1 apart", "statement 1 apart\nstatement 1 joined", "cannot be 'joined'"},
         {"statement 1 apart", "split sideways", "unexpected '1'"},
         {"other\n", "other\nother\n", "expected 'kernel 0'"},
-        {"other\n", "upto s0 37 split straight\n", "no such split"},
-        {"take split 1 0 1", "take split 2 0 1", "no such split"},
-        {"take split 1 0 1", "take split 1 0", "a number is missing"},
-        {"take split 1 0 1", "take split 1 1 0", "not its own"},
-        {"take split 1 0 1", "take split 1 0 2", "not its own"},
-        {"take split 1 0 1", "take", "a number is missing"},
+        {"other\n", "upto s0 37 split straight\n", "no such strategy"},
+        {"take strategy 1 0 1", "take strategy 2 0 1", "no such strategy"},
+        {"take strategy 1 0 1", "take strategy 1 0", "a number is missing"},
+        {"take strategy 1 0 1", "take strategy 1 1 0", "not its own"},
+        {"take strategy 1 0 1", "take strategy 1 0 2", "not its own"},
+        {"take strategy 1 0 1", "take", "a number is missing"},
         {"upto s0 37 take", "upto s0 take", "expected a number"},
         {"upto s0 37 take", "upto s9 37 take", "no kernel depends on 's9'"},
         {"else take 0\n", "", "no line 'else take'"},
@@ -302,7 +304,7 @@ static void wrong_texts_are_errors(void **state) {
     Case c;
     (void)state;
     open_case(&c, "1..67", turned);
-    const char *good = two_splits(&c, APART, 37);
+    const char *good = two_strategies(&c, APART, 37);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         const char *text = replaced(&c, good, wrong[i].part, wrong[i].by);
         assert_int_equal(read_text(&c, text), ST_PLAN_TEXT);
@@ -394,11 +396,11 @@ static void described_as_launched(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_choose_the_split),
+        cmocka_unit_test(sizes_choose_the_strategy),
         cmocka_unit_test(sizes_choose_decisions),
-        cmocka_unit_test(one_split_where_no_other_gains),
-        cmocka_unit_test(every_split_is_right),
-        cmocka_unit_test(one_split_runs),
+        cmocka_unit_test(one_strategy_where_no_other_gains),
+        cmocka_unit_test(every_strategy_is_right),
+        cmocka_unit_test(one_strategy_runs),
         cmocka_unit_test(workspaces_differ),
         cmocka_unit_test(wrong_texts_are_errors),
         cmocka_unit_test(described_as_launched),

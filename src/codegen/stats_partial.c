@@ -29,40 +29,41 @@ static const char *rows_text(const Kernel *k) {
 /* Room in the workspace for n parts or values of a statement.  */
 static TeExtent room_for(Arena *a, TeExtent n) {
     if (te_extent_unit(&n) % STATS_ROOM == 0) return n;
-    return size_times(a, size_parts(a, n, STATS_ROOM), size_number(STATS_ROOM));
+    return size_times(a, size_ceil_div(a, n, STATS_ROOM), size_number(STATS_ROOM));
 }
 
-static TeExtent parts_room(Arena *a, const IndexMap *m) {
+static TeExtent partials_room(Arena *a, const IndexMap *m) {
     return room_for(a, size_times(a, count_rows(a, m), index_tiles(a, m, AX_N)));
 }
 
 TeExtent stats_bytes(Arena *a, const Problem *p, const RProg *r) {
-    int64_t parts, values;
+    int64_t partials, values;
     IndexMap m;
     index_map(p, r, 0, &m);
-    rprog_stats_at(p, r, rprog_stats_facts(p, r)->group->n, true, &parts, &values);
-    return size_plus(a, size_times(a, parts_room(a, &m), size_number(parts)),
+    rprog_stats_at(p, r, rprog_stats_facts(p, r)->group->n, true, &partials, &values);
+    return size_plus(a, size_times(a, partials_room(a, &m), size_number(partials)),
                      size_times(a, room_for(a, count_rows(a, &m)), size_number(values)));
 }
 
 void stats_count(Kernel *k) {
-    TeExtent rows = rows_of(k), parts = parts_room(k->cg->arena, &k->l->map);
+    TeExtent rows = rows_of(k), partials = partials_room(k->cg->arena, &k->l->map);
     if (rows.expr) cg_line(k->cg, "const long long ROWS = %s;", size_text(k->cg, rows));
-    if (parts.expr) cg_line(k->cg, "const long long PARTS = %s;", size_text(k->cg, parts));
+    if (partials.expr) cg_line(k->cg, "const long long PARTS = %s;", size_text(k->cg, partials));
 }
 
-void stats_place_left(Kernel *k, const char *name, int i, bool part) {
+void stats_place_left(Kernel *k, const char *name, int i, bool partial) {
     Cg *cg = k->cg;
-    TeExtent room = parts_room(cg->arena, &k->l->map);
+    TeExtent room = partials_room(cg->arena, &k->l->map);
     TeExtent row_room = room_for(cg->arena, rows_of(k));
-    int64_t parts, values, at = cg->sums_at;
+    int64_t partials, values, at = cg->sums_at;
     int t = tensor_of(k, i);
-    TeDtype type = part ? statement(k, i)->rhs->type
+    TeDtype type = partial ? statement(k, i)->rhs->type
                         : te_dtype_compute(cg->te->tensor[t].dtype);
-    rprog_stats_at(k->l->p, k->l->r, i, !part, &parts, &values);
-    if (!room.expr) at += parts * room.value;
+    rprog_stats_at(k->l->p, k->l->r, i, !partial, &partials, &values);
+    if (!room.expr) at += partials * room.value;
     if (!row_room.expr) at += values * row_room.value;
-    const char *more = room.expr && parts > 0 ? cg_text(cg, " + PARTS * %lld", (long long)parts)
+    const char *more = room.expr && partials > 0 ? cg_text(cg, " + PARTS * %lld",
+                                                           (long long)partials)
                                               : "";
     if (row_room.expr && values > 0)
         more = cg_text(cg, "%s + %s * %lld", more, size_text(cg, row_room), (long long)values);
@@ -127,7 +128,7 @@ ThreadMap stats_map(const Kernel *k) {
                        .threads = k->l->r->lanes,
                        .block = k->l->launch.block[0],
                        .total = "N",
-                       .n_part = size_text(k->cg, index_tiles(k->cg->arena, &k->l->map, AX_N)),
+                       .n_partial = size_text(k->cg, index_tiles(k->cg->arena, &k->l->map, AX_N)),
                        .at = cg_text(k->cg, "s * %s + row", rows_text(k)),
                        .elements = cg_text(k->cg, "min(%dll, (long long)N - s * %dll)", wide,
                                            wide)};

@@ -147,10 +147,15 @@ static void strided_rows_go_in_steps(void **state) {
     assert_int_equal(p->problem[1].extent[AX_N], 32);
     assert_int_equal(read_back(&c, buf_str(&c.text), &again), ST_OK);
     assert_int_equal(again.n_group, 2);
+    char *earlier = arena_strdup(c.a, buf_str(&c.text)), *word = strstr(earlier, "two-step");
+    assert_non_null(word);
+    memcpy(word, "staged  ", 8);
+    assert_int_equal(read_back(&c, earlier, &again), ST_OK);
+    assert_int_equal(decided(again.normal), TWO_STEP);
     arena_destroy(c.a);
 }
 
-static void wrong_splits_are_errors(void **state) {
+static void wrong_decisions_are_errors(void **state) {
     (void)state;
     Case c;
     PlanSet set;
@@ -300,7 +305,7 @@ static void operands_are_decided_together(void **state) {
 }
 
 /* Earlier texts name one split of a few for the whole op.  */
-static void texts_of_splits_are_read(void **state) {
+static void earlier_texts_are_read(void **state) {
     (void)state;
     static const char *const split[] = {"usual", "apart", "repeated", "staged", "joined"};
     for (size_t i = 0; i < sizeof split / sizeof *split; i++) {
@@ -323,11 +328,11 @@ int main(void) {
         cmocka_unit_test(producers_are_stored_or_repeated),
         cmocka_unit_test(strided_rows_go_in_steps),
         cmocka_unit_test(short_rows_need_no_rows),
-        cmocka_unit_test(wrong_splits_are_errors),
+        cmocka_unit_test(wrong_decisions_are_errors),
         cmocka_unit_test(transposed_convolutions_go_by_phases),
         cmocka_unit_test(parts_add_up),
         cmocka_unit_test(operands_are_decided_together),
-        cmocka_unit_test(texts_of_splits_are_read),
+        cmocka_unit_test(earlier_texts_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
