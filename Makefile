@@ -10,6 +10,7 @@
 #   make fuzz            libFuzzer targets, FUZZ_SECONDS each, in $(BUILD)-fuzz (needs clang)
 #   make golden          compare plans and sources of tests/cases (UPDATE=1 rewrites them)
 #   make replay BASE=REV compare plans and sources of all cases with those of another commit
+#   make repriced BASE=REV  its plans for the workload sets and ours, both priced by our model; ARGS=...
 #   make bench           construction figures over benchmarks/workloads; ARGS=...
 #   make sizes           programs for run-time sizes against static plans; ARGS=...
 #   make measured        the model against published kernel times; ALL=1 all of them, not a sample,
@@ -75,7 +76,7 @@ simdriver := $(if $(filter 0,$(SIM)),,$(if $(filter sim,$(modules)),\
                $(BUILD)/simdriver/libcuda.so.1))
 products += $(simdriver)
 
-.PHONY: all run test test-long test-forms unit asan tsan fuzz fuzzers golden replay bench measured sizes gpu-kit \
+.PHONY: all run test test-long test-forms unit asan tsan fuzz fuzzers golden replay repriced bench measured sizes gpu-kit \
         foreign package python wheel wheel-test lint wc setup nvrtc12 install static \
         manuals deb gallery clean
 .DELETE_ON_ERROR:
@@ -293,6 +294,8 @@ golden: all
 	@BUILD=$(BUILD) UPDATE=$(UPDATE) tests/golden.sh
 replay: all
 	@BUILD=$(BUILD) tools/replay $(BASE)
+repriced: all $(BUILD)/benchmarks/expressions
+	@BUILD=$(BUILD) tools/repriced $(ARGS) $(BASE)
 sizes: $(BUILD)/benchmarks/sizes
 	@$< $(ARGS)
 bench: $(filter-out %/expressions %/measured %/sizes,$(benchmarks))
