@@ -15,6 +15,8 @@
 #   make sizes           programs for run-time sizes against static plans; ARGS=...
 #   make measured        the model against published kernel times; ALL=1 all of them, not a sample,
 #                        DATA=DIR other files, JSON=FILE every figure
+#   make learn           how few measurements find a fast plan, on published times of many tiles;
+#                        ARGS=...
 #   make gpu-kit         what benchmarks/gpu/run needs on a machine without a compiler
 #   make foreign         other projects' tests on the simulated driver; SUITE=... TINYGRAD=DIR
 #   make python          the Python package over this build, in $(BUILD)/python
@@ -76,8 +78,9 @@ simdriver := $(if $(filter 0,$(SIM)),,$(if $(filter sim,$(modules)),\
                $(BUILD)/simdriver/libcuda.so.1))
 products += $(simdriver)
 
-.PHONY: all run test test-long test-forms unit asan tsan fuzz fuzzers golden replay repriced bench measured sizes gpu-kit \
-        foreign package python wheel wheel-test lint wc setup nvrtc12 install static \
+.PHONY: all run test test-long test-forms unit asan tsan fuzz fuzzers golden replay repriced bench \
+        learn measured sizes gpu-kit foreign package python wheel wheel-test lint wc setup \
+        nvrtc12 install static \
         manuals deb gallery clean
 .DELETE_ON_ERROR:
 
@@ -200,11 +203,11 @@ static: $(BUILD)/static/roller-gen
 
 # -- benchmarks: a program for each of bench_*.c, construct.c, expressions.c; the rest is shared --
 benchmarks := $(if $(MODULES),,$(patsubst benchmarks/%.c,$(BUILD)/benchmarks/%,$(wildcard \
-                benchmarks/construct.c benchmarks/expressions.c benchmarks/measured.c \
-                benchmarks/sizes.c benchmarks/bench_*.c)))
+                benchmarks/construct.c benchmarks/expressions.c benchmarks/learn.c \
+                benchmarks/measured.c benchmarks/sizes.c benchmarks/bench_*.c)))
 bench_shared := $(if $(MODULES),,$(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out \
-                  benchmarks/construct.c benchmarks/expressions.c benchmarks/measured.c \
-                  benchmarks/sizes.c benchmarks/bench_%.c,$(sort \
+                  benchmarks/construct.c benchmarks/expressions.c benchmarks/learn.c \
+                  benchmarks/measured.c benchmarks/sizes.c benchmarks/bench_%.c,$(sort \
                   $(wildcard benchmarks/*.c)))))
 $(BUILD)/obj/benchmarks/%.o: benchmarks/%.c
 	@mkdir -p $(@D)
@@ -298,7 +301,7 @@ repriced: all $(BUILD)/benchmarks/expressions
 	@BUILD=$(BUILD) tools/repriced $(ARGS) $(BASE)
 sizes: $(BUILD)/benchmarks/sizes
 	@$< $(ARGS)
-bench: $(filter-out %/expressions %/measured %/sizes,$(benchmarks))
+bench: $(filter-out %/expressions %/learn %/measured %/sizes,$(benchmarks))
 	@for b in $^; do $$b $(ARGS) || exit 1; done
 
 DATA         ?= benchmarks/measured/data
@@ -307,6 +310,9 @@ measured: $(BUILD)/benchmarks/measured
 	    $(sort $(wildcard $(DATA)/*.csv)) >$(BUILD)/measured.jsonl
 	@benchmarks/measured/report $(if $(JSON),--json $(JSON)) --svg $(BUILD)/measured.svg \
 	    $(BUILD)/measured.jsonl
+
+learn: $(BUILD)/benchmarks/learn
+	@$< $(ARGS) benchmarks/measured/data/cutlass_tiles.csv
 
 # Other projects' tests on the simulated driver (docs/foreign.md).  SUITE, MATCH, FROM, EVERY, JOBS
 # and LIMIT choose; TINYGRAD names a checkout.

@@ -35,6 +35,7 @@ typedef struct {
     int warps_m, warps_n;     /* 0: the name does not say */
     int threads, slices;      /* in all; warps that share a k-step: 1, or of `sliced1xS` S */
     int stages;               /* 2: double buffers through registers; more: asynchronous copies */
+    int align;                /* elements that an access has at most; 0: the name does not say */
     int64_t split;            /* of k */
     bool matrix;              /* by a matrix unit */
 } MeasuredTile;

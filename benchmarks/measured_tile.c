@@ -3,7 +3,7 @@
  *   volta_sgemm_128x64_tn, ampere_sgemm_32x32_sliced1x4_nn   two buffers through registers, k 8
  *   xmma_sgemm_128x128x8_nn_stage3_warps2x2x1                asynchronous copies
  *   cutlass_80_simt_sgemm_256x128_8x4_tn_align1              the same: k 8, 4 stages
- *   s1688_128x64x32x2x2                                      m16n8k8, warps 2x2, 2 stages
+ *   s1688_128x64x32x2x2                        m16n8k8, warps 2x2, 2 stages, 4 at once
  *
  * Sizes are of the library's own matrix, by columns: which of them lies along our N follows from
  * the grid, where that tells.  */
@@ -19,6 +19,7 @@ static bool by_name(const char *name, MeasuredTile *t) {
     *t = (MeasuredTile){.slices = 1, .k = 8, .stages = 2};
     if (sscanf(name, "s1688_%dx%dx%dx%dx%d", &t->n, &t->m, &t->k, &t->warps_n, &t->warps_m) == 5) {
         t->matrix = true;
+        t->align = 4;
         t->threads = 32 * t->warps_m * t->warps_n;
         return true;
     }

@@ -1,0 +1,377 @@
+/* learn: how few measurements find a fast plan, on published times of many tiles.
+ *
+ *     learn [--boards FILE] [--seed N] [--draws N] FILE.csv...
+ *
+ * Where a file has the times of many tiles of one size, it stands for the device: a tile's time is
+ * seen by what chooses only when it is "measured".  Candidates are the tiles that could be a plan
+ * of ours; regret is the time of the best that was measured over that of the best of all tiles.
+ * docs/measuring.md explains the tables.  */
+#include "base/hash.h"
+#include "base/stats.h"
+#include "driver/learn.h"
+#include "measured_library.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MANY = 16, OTHERS = 5, EACH = 8, RANDOM = 20, MAX_SIZES = 512 };
+static const int64_t long_k = 8192;
+
+/* One size, and its tiles.  */
+typedef struct {
+    const MeasuredRow *row;   /* one of its rows */
+    const Device *dev;
+    LearnPlan *plan;
+    double *us;
+    int n, all;               /* candidates; tiles that were timed */
+    double best;              /* of all */
+} Size;
+
+typedef struct {
+    Arena *a;
+    json_t *boards;
+    uint64_t seed;
+    int draws;
+    Size *size;
+    int n;
+} Replay;
+
+/* ---- the device ---- */
+
+static bool same_size(const MeasuredRow *x, const MeasuredRow *y) {
+    return !strcmp(x->gpu, y->gpu) && !strcmp(x->op, y->op) && !strcmp(x->dtype, y->dtype) &&
+           !strcmp(x->sizes, y->sizes);
+}
+
+static uint64_t hashed(uint64_t h, int64_t v) { return hash64(&v, sizeof v, h); }
+
+static LearnPlan plan_of(const MeasuredRow *r, const MeasuredTile *t, const Estimate *e) {
+    LearnPlan p = {.us = e->us, .plan = hash64(r->kernel, strlen(r->kernel), 0),
+                   .sizes = hash64(r->sizes, strlen(r->sizes), 0)};
+    memcpy(p.term, e->term, sizeof p.term);
+    p.trait[0] = hashed(hashed(0, t->m), t->n);
+    p.trait[1] = hashed(0, t->k);
+    p.trait[2] = hashed(0, t->threads);
+    return p;
+}
+
+/* All rows of the size of rows->row[at].  False: it is not one of many tiles with a profile.  */
+static bool read_size(Replay *r, Arena *scratch, const MeasuredRows *rows, int at, Size *out) {
+    const MeasuredRow *first = &rows->row[at];
+    *out = (Size){.row = first, .best = INFINITY};
+    for (int i = 0; i < rows->n; i++) out->all += same_size(first, &rows->row[i]);
+    Diag d = diag_new(scratch);
+    Buf text = buf_new(scratch);
+    Te *te;
+    PlanSet set;
+    CompileOptions o = {.top = 1, .align = 16, .workspace_limit = -1};
+    if (out->all < MANY || !measured_te(first, &text)) return false;
+    out->dev = measured_device(r->a, &d, r->boards, first->gpu);
+    if (!out->dev) return false;
+    if (te_parse(scratch, &d, (DiagText){"row", buf_str(&text), text.len}, NULL, NULL, &te) ||
+        compile_plan(scratch, &d, te, out->dev, &o, &set))
+        return false;
+    out->plan = ARENA_ARRAY(r->a, LearnPlan, out->all);
+    out->us = ARENA_ARRAY(r->a, double, out->all);
+    for (int i = at; i < rows->n; i++) {
+        const MeasuredRow *row = &rows->row[i];
+        MeasuredTile t;
+        Estimate e;
+        const char *why;
+        if (!same_size(first, row)) continue;
+        out->best = fmin(out->best, row->us);
+        if (!measured_tile(row, &t) || !measured_library(scratch, out->dev, &set, &t, &e, &why))
+            continue;
+        out->us[out->n] = row->us;
+        out->plan[out->n++] = plan_of(row, &t, &e);
+    }
+    return out->n > EACH;
+}
+
+static bool seen(const Replay *r, const MeasuredRow *row) {
+    for (int i = 0; i < r->n; i++)
+        if (same_size(r->size[i].row, row)) return true;
+    return false;
+}
+
+static void read_sizes(Replay *r, const MeasuredRows *rows) {
+    Arena *scratch = arena_create(NULL);
+    for (int i = 0; scratch && i < rows->n && r->n < MAX_SIZES; i++) {
+        if ((i > 0 && same_size(&rows->row[i - 1], &rows->row[i])) || seen(r, &rows->row[i]))
+            continue;
+        ArenaMark mark = arena_mark(scratch);
+        r->n += read_size(r, scratch, rows, i, &r->size[r->n]);
+        arena_reset(scratch, mark);
+    }
+    arena_destroy(scratch);
+}
+
+/* ---- ways to choose ---- */
+
+typedef enum {
+    BY_RANK,                  /* as the model has them */
+    BY_GAIN,                  /* expected to be better than the best so far */
+    BY_DOUBT,                 /* telling most of the others */
+    BY_CHANCE
+} Way;
+
+/* Draws below n.  */
+static int draw(uint64_t *state, int n) {
+    *state = hash64(state, sizeof *state, 1);
+    return (int)(*state % (uint64_t)n);
+}
+
+/* Measures `count` of a size's candidates, which lie at `at` in what is learned; regret[m]: after
+ * the first m + 1 of them.  */
+static void measure_some(Learn *l, const Size *s, int at, int n_all, Way way, uint64_t *state,
+                         int count, double *regret) {
+    bool *out = calloc((size_t)n_all, sizeof *out);
+    double best = 0, gain;
+    if (!out) exit(3);
+    for (int i = 0; i < n_all; i++) out[i] = i < at || i >= at + s->n;
+    for (int m = 0; m < count; m++) {
+        int i = at + draw(state, s->n);
+        while (way == BY_CHANCE && out[i]) i = at + draw(state, s->n);
+        if (way == BY_DOUBT) i = learn_doubtful(l, out);
+        else if (way != BY_CHANCE) i = learn_next(l, out, way == BY_GAIN ? best : 0, &gain);
+        double us = s->us[i - at];
+        out[i] = true;
+        if (way != BY_RANK) learn_tell(l, i, us);
+        if (best == 0 || us < best) best = us;
+        if (regret) regret[m] = best / s->best;
+    }
+    free(out);
+}
+
+/* How far expected times of the candidates are off: the median.  */
+static double off(const Learn *l, const Size *s, int at) {
+    double *v = calloc((size_t)s->n, sizeof *v);
+    if (!v) exit(3);
+    for (int i = 0; i < s->n; i++) v[i] = fabs(log(learn_us(l, at + i) / s->us[i]));
+    stats_sort(v, s->n);
+    double middle = stats_median(v, s->n);
+    free(v);
+    return middle;
+}
+
+/* ---- tables ---- */
+
+/* Values of all sizes, or draws, with a long k and without.  */
+typedef struct {
+    double *v[2];
+    int n[2];
+} Sample;
+
+static Sample sample_new(const Replay *r) {
+    size_t most = (size_t)r->n * (size_t)r->draws + 1;
+    return (Sample){{ARENA_ARRAY(r->a, double, most), ARENA_ARRAY(r->a, double, most)}, {0, 0}};
+}
+
+static void add(Sample *x, const Size *s, double v) {
+    int is_long = measured_size(s->row, "K", 0) > long_k;
+    x->v[is_long][x->n[is_long]++] = v;
+}
+
+static double percentile(const double *sorted, int n, double share) {
+    double at = share * (n - 1);
+    int low = (int)at, high = low + 1 < n ? low + 1 : low;
+    return n ? sorted[low] + (sorted[high] - sorted[low]) * (at - low) : NAN;
+}
+
+static void print_sample(Sample *x) {
+    for (int k = 0; k < 2; k++) {
+        stats_sort(x->v[k], x->n[k]);
+        printf(" %.3f, %.3f |", stats_median(x->v[k], x->n[k]),
+               percentile(x->v[k], x->n[k], 0.9));
+    }
+}
+
+static const int after[] = {1, 2, 4, 8};
+enum { STEPS = sizeof after / sizeof *after };
+
+static void table_head(const Replay *r, const char *title, const char *first) {
+    int n_long = 0;
+    for (int i = 0; i < r->n; i++)
+        n_long += measured_size(r->size[i].row, "K", 0) > long_k;
+    printf("\n## %s\n\n| %s | K <= %lld (%d sizes): median, P90 | longer (%d) |\n|---|--:|--:|\n",
+           title, first, (long long)long_k, r->n - n_long, n_long);
+}
+
+/* One size after the other, nothing learned of the rest.  */
+static void table_one(const Replay *r, Way way, const char *title) {
+    Sample found[STEPS];
+    for (int k = 0; k < STEPS; k++) found[k] = sample_new(r);
+    for (int i = 0; i < r->n; i++) {
+        const Size *s = &r->size[i];
+        double regret[EACH];
+        uint64_t state = r->seed + (uint64_t)i;
+        Arena *a = arena_create(NULL);
+        if (!a) exit(3);
+        Learn *l = learn_new(a, s->dev, s->plan, s->n);
+        measure_some(l, s, 0, s->n, way, &state, EACH, regret);
+        for (int k = 0; k < STEPS; k++) add(&found[k], s, regret[after[k] - 1]);
+        arena_destroy(a);
+    }
+    table_head(r, title, "measured");
+    for (int k = 0; k < STEPS; k++) {
+        printf("| %d |", after[k]);
+        print_sample(&found[k]);
+        printf("\n");
+    }
+}
+
+/* What EACH that were chosen tell of the rest, and RANDOM by chance; and all.  */
+static void table_against(const Replay *r) {
+    static const struct {
+        Way way;
+        int count;
+        const char *name;
+    } row[] = {{BY_GAIN, EACH, "for the fastest"}, {BY_DOUBT, EACH, "where the model is unsure"},
+               {BY_CHANCE, EACH, "by chance"}, {BY_CHANCE, RANDOM, "by chance"}};
+    enum { ROWS = sizeof row / sizeof *row };
+    Sample found[ROWS], error[ROWS];
+    for (int k = 0; k < ROWS; k++) {
+        found[k] = sample_new(r);
+        error[k] = sample_new(r);
+    }
+    for (int i = 0; i < r->n; i++) {
+        const Size *s = &r->size[i];
+        Arena *a = arena_create(NULL);
+        if (!a) exit(3);
+        Learn *l = learn_new(a, s->dev, s->plan, s->n);
+        for (int k = 0; k < ROWS; k++) {
+            int draws = row[k].way == BY_CHANCE ? r->draws : 1;
+            for (int d = 0; d < draws; d++) {
+                double regret[RANDOM];
+                int count = row[k].count < s->n ? row[k].count : s->n;
+                uint64_t state = r->seed + (uint64_t)(i * r->draws + d);
+                learn_reset(l);
+                measure_some(l, s, 0, s->n, row[k].way, &state, count, regret);
+                add(&found[k], s, regret[count - 1]);
+                add(&error[k], s, off(l, s, 0));
+            }
+        }
+        arena_destroy(a);
+    }
+    table_head(r, "Chosen, by chance, and all of them", "measured");
+    for (int k = 0; k < ROWS; k++) {
+        printf("| %d %s: regret |", row[k].count, row[k].name);
+        print_sample(&found[k]);
+        printf("\n| %d %s: error |", row[k].count, row[k].name);
+        print_sample(&error[k]);
+        printf("\n");
+    }
+    printf("| all %d, spills included | 1.000, 1.000 | 1.000, 1.000 |\n", r->size[0].all);
+}
+
+/* ---- transfer ---- */
+
+/* Others of the same board and operator, by chance; how many there are.  */
+static int choose_others(const Replay *r, int of, uint64_t *state, int chosen[OTHERS]) {
+    int fit[MAX_SIZES], n = 0, taken = 0;
+    for (int i = 0; i < r->n; i++) {
+        const MeasuredRow *x = r->size[of].row, *y = r->size[i].row;
+        if (i != of && !strcmp(x->gpu, y->gpu) && !strcmp(x->op, y->op)) fit[n++] = i;
+    }
+    while (taken < OTHERS && n > 0) {
+        int at = draw(state, n);
+        chosen[taken++] = fit[at];
+        fit[at] = fit[--n];
+    }
+    return taken;
+}
+
+/* Plans of several sizes behind each other.  */
+static Learn *learn_sizes(const Replay *r, Arena *a, const int *size, int n, int *n_all) {
+    LearnPlan *plan;
+    int at = 0;
+    *n_all = 0;
+    for (int i = 0; i < n; i++) *n_all += r->size[size[i]].n;
+    plan = ARENA_ARRAY(a, LearnPlan, *n_all + 1);
+    for (int i = 0; i < n; i++) {
+        const Size *s = &r->size[size[i]];
+        memcpy(plan + at, s->plan, (size_t)s->n * sizeof *plan);
+        at += s->n;
+    }
+    return learn_new(a, r->size[size[0]].dev, plan, *n_all);
+}
+
+static void table_transfer(const Replay *r) {
+    Sample found[STEPS];
+    for (int k = 0; k < STEPS; k++) found[k] = sample_new(r);
+    for (int i = 0; i < r->n; i++) {
+        for (int d = 0; d < r->draws; d++) {
+            int size[OTHERS + 1], n_all;
+            double regret[EACH];
+            uint64_t state = r->seed + (uint64_t)(i * r->draws + d);
+            int n = choose_others(r, i, &state, size);
+            size[n] = i;
+            Arena *a = arena_create(NULL);
+            if (!a) exit(3);
+            Learn *l = learn_sizes(r, a, size, n + 1, &n_all);
+            for (int k = 0, at = 0; k <= n; k++) {
+                const Size *s = &r->size[size[k]];
+                measure_some(l, s, at, n_all, BY_GAIN, &state, EACH, k == n ? regret : NULL);
+                at += s->n;
+            }
+            for (int k = 0; k < STEPS; k++)
+                add(&found[k], &r->size[i], regret[after[k] - 1]);
+            arena_destroy(a);
+        }
+    }
+    table_head(r, "After 8 measurements of each of 5 other sizes", "measured");
+    for (int k = 0; k < STEPS; k++) {
+        printf("| %d |", after[k]);
+        print_sample(&found[k]);
+        printf("\n");
+    }
+}
+
+/* ---- the program ---- */
+
+int main(int argc, char **argv) {
+    const char *boards = "benchmarks/measured/boards.json";
+    Replay r = {.a = arena_create(NULL), .seed = 1, .draws = 10};
+    json_error_t e;
+    int file = 1;
+    if (!r.a) return 3;
+    for (; file + 1 < argc && argv[file][0] == '-'; file += 2) {
+        if (!strcmp(argv[file], "--boards")) boards = argv[file + 1];
+        else if (!strcmp(argv[file], "--seed")) r.seed = strtoull(argv[file + 1], NULL, 10);
+        else if (!strcmp(argv[file], "--draws")) r.draws = atoi(argv[file + 1]);
+        else break;
+    }
+    if (file >= argc || argv[file][0] == '-' || r.draws < 1) {
+        fputs("usage: learn [--boards FILE] [--seed N] [--draws N] FILE.csv...\n", stderr);
+        return 2;
+    }
+    r.size = ARENA_ARRAY(r.a, Size, MAX_SIZES + 1);
+    r.boards = json_load_file(boards, JSON_REJECT_DUPLICATES, &e);
+    if (!r.boards) {
+        fprintf(stderr, "learn: %s: %s\n", boards, e.text);
+        return 3;
+    }
+    for (; file < argc; file++) {
+        Diag d = diag_new(r.a);
+        MeasuredRows rows;
+        if (measured_read(r.a, &d, argv[file], &rows)) {
+            fprintf(stderr, "learn: %s\n", diag_first_error(&d)->message);
+            return 3;
+        }
+        read_sizes(&r, &rows);
+    }
+    if (r.n == 0) {
+        fputs("learn: no size of which many tiles were timed\n", stderr);
+        return 3;
+    }
+    printf("%d sizes, %d of %d tiles of the first could be plans of ours\n", r.n, r.size[0].n,
+           r.size[0].all);
+    table_one(&r, BY_RANK, "Regret, in the order of the model");
+    table_one(&r, BY_GAIN, "Regret, chosen by what was learned");
+    table_transfer(&r);
+    table_against(&r);
+    json_decref(r.boards);
+    arena_destroy(r.a);
+    return 0;
+}
