@@ -14,12 +14,12 @@ static void take(Sha256 *s, const uint8_t *p, size_t n) {
 
 void sha256_add(Sha256 *s, const void *data, size_t len) {
     const uint8_t *p = data;
-    size_t held = s->bytes % 64;
+    size_t filled = s->bytes % 64;
     s->bytes += len;
-    if (held) {
-        size_t part = len < 64 - held ? len : 64 - held;
-        memcpy(s->block + held, p, part);
-        if (held + part < 64) return;
+    if (filled) {
+        size_t part = len < 64 - filled ? len : 64 - filled;
+        memcpy(s->block + filled, p, part);
+        if (filled + part < 64) return;
         take(s, s->block, 1);
         p += part;
         len -= part;

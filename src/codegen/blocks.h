@@ -284,7 +284,7 @@ bool stats_any_tied(const Problem *p, const RProg *r, int pass);
  * are no rows)?  */
 bool stats_emits(const Kernel *k, int stmt);
 bool stats_stores(const Kernel *k, int stmt);
-bool stats_is_held(const Kernel *k, int stmt);            /* is it in place of the results? */
+bool stats_is_kept(const Kernel *k, int stmt);            /* is it in place of the results? */
 /* stats_partial.c: parts of rows.  ROWS of all batches and room for PARTS, where known at run time;
  * a pointer to the parts, or values, of statement i in the workspace; their bytes in all.  */
 void stats_count(Kernel *k);

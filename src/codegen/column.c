@@ -119,7 +119,7 @@ ThreadMap column_map(const Kernel *k) {
     TeExtent rows = rows_of(k);
     return (ThreadMap){.group = column_group(k),
                        .stem = "acc",
-                       .held = k->at.vec,
+                       .items = k->at.vec,
                        .lane = "v",
                        .count = "int",
                        .threads = k->l->r->lanes,

@@ -33,8 +33,8 @@ static int along(const Kernel *k, int stmt) {
     return -1;
 }
 
-/* Is each piece of `width` elements of a map inside of the tensor or outside, as a whole?  */
-static bool whole_pieces(const Kernel *k, int stmt, const Access *x, int width) {
+/* Is each access of `width` elements of a map inside of the tensor or outside, as a whole?  */
+static bool whole_accesses(const Kernel *k, int stmt, const Access *x, int width) {
     const TeStmt *s = &k->cg->te->stmt[stmt];
     const TeTensor *t = &k->cg->te->tensor[x->tensor];
     const TeExpr *other = x->read->other;
@@ -51,8 +51,8 @@ static bool whole_pieces(const Kernel *k, int stmt, const Access *x, int width) 
     return true;
 }
 
-/* Is piece p inside?  */
-static const char *piece_test(Kernel *k, int stmt, const Access *x, int width) {
+/* Is access p inside?  */
+static const char *access_test(Kernel *k, int stmt, const Access *x, int width) {
     Cg *cg = k->cg;
     const TeTensor *t = &cg->te->tensor[x->tensor];
     CgPoint first = elements_point(k, stmt, true);
@@ -70,7 +70,7 @@ static const char *piece_test(Kernel *k, int stmt, const Access *x, int width) {
 }
 
 /* Pieces outside are not read: their elements are the else value, or are not asked for.  */
-static void load_pieces(Kernel *k, int stmt, const Access *x, int width) {
+static void load_accesses(Kernel *k, int stmt, const Access *x, int width) {
     Cg *cg = k->cg;
     const TeExpr *read = x->read;
     const TeTensor *t = &cg->te->tensor[x->tensor];
@@ -82,7 +82,7 @@ static void load_pieces(Kernel *k, int stmt, const Access *x, int width) {
     if (read->other) cg_line(cg, "bool inside%d[%d];", n, accesses);
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int p = 0; p < %d; p++)", accesses);
-    const char *inside = piece_test(k, stmt, x, width);
+    const char *inside = access_test(k, stmt, x, width);
     if (read->other) {
         cg_line(cg, "inside%d[p] = %s;", n, inside);
         inside = cg_text(cg, "inside%d[p]", n);
@@ -111,8 +111,8 @@ void elements_load_vectors(Kernel *k, int stmt, const TeExpr *e) {
             load_vector(k, stmt, &x, width);
             continue;
         }
-        while (width > 1 && !whole_pieces(k, stmt, &x, width)) width /= 2;
-        if (width > 1) load_pieces(k, stmt, &x, width);
+        while (width > 1 && !whole_accesses(k, stmt, &x, width)) width /= 2;
+        if (width > 1) load_accesses(k, stmt, &x, width);
         else stream_give(k, stmt, &x);
     }
 }

@@ -94,7 +94,7 @@ typedef enum {
 typedef enum {
     STORE_OUTPUTS,            /* the outputs of a vector of elements */
     STORE_SLICES,             /* sums of the slices of warps */
-    STORE_PIECE,              /* a row of the warp's accumulators to its piece */
+    STORE_STAGING,            /* a row of the warp's accumulators to its staging buffer */
     STORE_GROUPS,             /* results of row groups; from: 1: to the other half */
     STORE_WARPS,              /* what warps made of rows in pass `from`; to: 1: tied */
     STORE_PARTIAL,            /* partial sums to the workspace */
@@ -112,8 +112,8 @@ typedef enum {
     X(TABLE,     "table",     false)      /* its positions along k, of two loads in turn */        \
     X(ROW_TABLE, "row table", false)      /* ... and along its own axis */                         \
     X(COPIES,    "copies",    true)       /* sums of slices of warps */                            \
-    X(PIECES,    "pieces",    true)       /* accumulators on their way out */                      \
-    X(PARTIALS,  "parts",     true)       /* partial results of the block's warps or threads */    \
+    X(STAGING,   "staging",   true)       /* accumulators on their way out */                      \
+    X(PARTIALS,  "partials",  true)       /* partial results of the block's warps or threads */    \
     X(OUTPUTS,   "outputs",   false)      /* accumulators on their way out, behind the stages */   \
     X(VALUES,    "values",    false)      /* values of the block's rows */                         \
     X(ROWS,      "rows",      false)      /* rows that are kept */                                 \

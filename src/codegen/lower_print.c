@@ -155,7 +155,7 @@ static void print_sync(const Node *n, Buf *out) {
 static void print_store(const Lowered *l, const Node *n, Buf *out) {
     static const char *const what[] = {[STORE_OUTPUTS] = "outputs",
                                        [STORE_SLICES] = "sums of a slice",
-                                       [STORE_PIECE] = "piece",
+                                       [STORE_STAGING] = "staging",
                                        [STORE_GROUPS] = "results of row groups",
                                        [STORE_WARPS] = "results of warps",
                                        [STORE_PARTIAL] = "partial sums",

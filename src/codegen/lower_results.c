@@ -39,7 +39,7 @@ static Node *open_outputs(FormBuilder *b, Lowered *l, bool sums) {
     Share share = c->warps[AX_K] > 1 ? SHARE_BLOCK : SHARE_WARP;
     SyncScope scope = c->warps[AX_K] > 1 ? SYNC_BLOCK : SYNC_WARP;
     form_add(b, NODE_VALUES, VALUES_OUTPUTS)->from = sums;
-    Room room = c->stays ? ROOM_OUTPUTS : ROOM_PIECES;
+    Room room = c->stays ? ROOM_OUTPUTS : ROOM_STAGING;
     if (c->stays) form_sync(b, SYNC_WARP, SYNC_BOTH, 0);
     else if (c->ring) lower_computing_sync(b, l);
     else form_block_sync(b);
@@ -48,7 +48,7 @@ static Node *open_outputs(FormBuilder *b, Lowered *l, bool sums) {
     rows->loop = (Loop){.count = c->matrix.tiles[AX_M]};
     if (c->matrix.tiles[AX_M] > 1 && slots == 1)
         form_sync(b, scope, SYNC_BOTH, 0)->when = WHEN_LATER;
-    n = form_add(b, NODE_STORE, STORE_PIECE);
+    n = form_add(b, NODE_STORE, STORE_STAGING);
     Use *u = form_writes(b, n, room, 0);
     u->at = AT_LOOP;
     u->share = share;

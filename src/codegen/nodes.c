@@ -217,7 +217,7 @@ static void print_store(Kernel *k, const Node *n) {
     switch ((StoreWhat)n->what) {
     case STORE_OUTPUTS: store_direct(k); break;
     case STORE_SLICES: reduce_slices_put(k); break;
-    case STORE_PIECE: mma_write_staging(k); break;
+    case STORE_STAGING: mma_write_staging(k); break;
     case STORE_GROUPS: column_groups_put(k, n->from); break;
     case STORE_WARPS: stats_put(k, n->from, n->to); break;
     case STORE_PARTIAL:

@@ -63,8 +63,8 @@ bool prelude_make_mma(const char *name, size_t len, PreludeText *t) {
     const char *order = read(name, len, &u);
     if (!order) return false;
     int d = registers(&u, FRAG_RESULT), a = registers(&u, FRAG_A), b = registers(&u, FRAG_B);
-    TeDtype held = u.a == TE_F64 ? TE_F64 : TE_U8;
-    const char *type = prelude_register(held), *kind = prelude_constraint(held);
+    TeDtype matrix = u.a == TE_F64 ? TE_F64 : TE_U8;
+    const char *type = prelude_register(matrix), *kind = prelude_constraint(matrix);
     t->cc = hal_since(&u);
     prelude_put(t, FN "void %.*s(%s *d, const %s *a, const %s *b) {\n", (int)len, name,
                 prelude_register(u.acc), type, type);

@@ -34,7 +34,7 @@ typedef struct {
     int n_vector;
     int walk;                 /* elements at a time in a walk over rows; 0: outputs are stored */
     bool tied;                /* the walk is that of tied reductions */
-    bool held;                /* accumulators are StatFacts.held now */
+    bool kept;                /* accumulators are StatFacts.kept now */
     bool met;                 /* values of rows have met in shared memory before */
     int known;                /* values of rows are known for passes below this */
     bool ends;                /* of rows: one by one, not the vectors between them */

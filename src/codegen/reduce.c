@@ -10,8 +10,8 @@ static Partials at_lane(const Cg *cg, const Partials *p, const char *lane) {
     return x;
 }
 
-void reduce_clear(Cg *cg, const Partials *p, int held) {
-    for (int i = 0; i < p->n; i++) monoid_declare(cg, &p->at[i], held);
+void reduce_clear(Cg *cg, const Partials *p, int items) {
+    for (int i = 0; i < p->n; i++) monoid_declare(cg, &p->at[i], items);
     if (monoid_counts(p)) cg_line(cg, "%s seen = 0;", p->count);
 }
 
@@ -131,31 +131,31 @@ void reduce_arrays(Cg *cg, const Partials *p, const char *stem, const char *base
 }
 
 /* Elements of one access to results of `bytes` each.  */
-static int pieces(int vec, int bytes) {
+static int per_access(int vec, int bytes) {
     while (vec * bytes > ACCESS) vec /= 2;
     return vec;
 }
 
-static void put(Cg *cg, const char *array, const char *value, int bytes, int held,
+static void put(Cg *cg, const char *array, const char *value, int bytes, int items,
                 const char *only, const char *to, const char *at) {
-    int n = pieces(held, bytes);
-    if (held == 0) {
+    int n = per_access(items, bytes);
+    if (items == 0) {
         cg_line(cg, "%s%s[%s] = %s;", only, to, at, value);
         return;
     }
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int p = 0; p < %d; p++) rl_store<%d>(%s + (%s) + p * %d, %s + p * %d);",
-            held / n, n, to, at, n, array, n);
+            items / n, n, to, at, n, array, n);
 }
 
-void reduce_put(Cg *cg, const Partials *p, int held, const char *only, const char *stem,
+void reduce_put(Cg *cg, const Partials *p, int items, const char *only, const char *stem,
                 const char *at) {
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
-        put(cg, x->array, x->value, te_dtype_bytes(te_reduced_type(x->e)), held, only,
+        put(cg, x->array, x->value, te_dtype_bytes(te_reduced_type(x->e)), items, only,
             cg_text(cg, "%s%s", stem, x->name), at);
         if (x->where)
-            put(cg, x->positions, x->where, te_dtype_bytes(TE_I32), held, only,
+            put(cg, x->positions, x->where, te_dtype_bytes(TE_I32), items, only,
                 cg_text(cg, "%s_at%s", stem, x->name), at);
     }
 }
@@ -192,27 +192,27 @@ void reduce_add(Cg *cg, const Partials *p, int n, const char *stem, const char *
     cg_close(cg);
 }
 
-void reduce_partial(Cg *cg, const Partials *p, int held, const ReducePartial *partial) {
-    int n = held;
-    for (int i = 0; i < p->n; i++) n = pieces(n, te_dtype_bytes(te_reduced_type(p->at[i].e)));
+void reduce_partial(Cg *cg, const Partials *p, int items, const ReducePartial *partial) {
+    int n = items;
+    for (int i = 0; i < p->n; i++) n = per_access(n, te_dtype_bytes(te_reduced_type(p->at[i].e)));
     if (monoid_counts(p)) cg_line(cg, "const %s more = %s;", p->count, partial->elements);
-    if (held == 0) {
+    if (items == 0) {
         read_partial(cg, p, 0, partial->stem, partial->at);
         merge(cg, p, "");
     } else {
         Partials x = at_lane(cg, p, cg_text(cg, "p * %d + v", n));
         cg_line(cg, "#pragma unroll");
-        cg_open(cg, "for (int p = 0; p < %d; p++)", held / n);
+        cg_open(cg, "for (int p = 0; p < %d; p++)", items / n);
         reduce_add(cg, &x, n, partial->stem, cg_text(cg, "(%s) + p * %d", partial->at, n));
         cg_close(cg);
     }
     if (monoid_counts(p)) cg_line(cg, "seen += more;");
 }
 
-void reduce_gather(Cg *cg, const Partials *p, int held, const ReducePartial *partial,
+void reduce_gather(Cg *cg, const Partials *p, int items, const ReducePartial *partial,
                    const char *count, const char *first, int threads) {
-    cg_line(cg, "#pragma unroll %d", held > 0 ? RPROG_PARTIAL_VECTORS : RPROG_PARTIALS);
+    cg_line(cg, "#pragma unroll %d", items > 0 ? RPROG_PARTIAL_VECTORS : RPROG_PARTIALS);
     cg_open(cg, "for (int s = %s; s < %s; s += %d)", first, count, threads);
-    reduce_partial(cg, p, held, partial);
+    reduce_partial(cg, p, items, partial);
     cg_close(cg);
 }

@@ -13,7 +13,7 @@
 #include "codegen/monoid.h"
 
 /* Declares what is held, as identities.  */
-void reduce_clear(Cg *cg, const Partials *p, int held);
+void reduce_clear(Cg *cg, const Partials *p, int items);
 
 /* Threads with elements of the same results, all of them: the lanes whose numbers differ in the
  * bits of `lanes`, then (warps > 1) so many neighbouring warps of a block of `block` threads.
@@ -35,7 +35,7 @@ void reduce_scan(Cg *cg, const Partial *p, int lanes, int n, const char *number)
 void reduce_arrays(Cg *cg, const Partials *p, const char *stem, const char *base, int64_t n,
                    const char *first);
 /* Leaves what is held there from element `at` on; `only` is printed in front.  */
-void reduce_put(Cg *cg, const Partials *p, int held, const char *only, const char *stem,
+void reduce_put(Cg *cg, const Partials *p, int items, const char *only, const char *stem,
                 const char *at);
 /* Merges n neighbours at element `at` with what is held as element v.  */
 void reduce_add(Cg *cg, const Partials *p, int n, const char *stem, const char *at);
@@ -45,7 +45,7 @@ typedef struct {
     const char *stem, *elements, *at;
 } ReducePartial;
 /* Merges a part with what is held; parts s < count, every `threads`-th from `first` on.  */
-void reduce_partial(Cg *cg, const Partials *p, int held, const ReducePartial *partial);
-void reduce_gather(Cg *cg, const Partials *p, int held, const ReducePartial *partial,
+void reduce_partial(Cg *cg, const Partials *p, int items, const ReducePartial *partial);
+void reduce_gather(Cg *cg, const Partials *p, int items, const ReducePartial *partial,
                    const char *count, const char *first, int threads);
 #endif

@@ -53,30 +53,30 @@ void reduction_step(Kernel *k, const Partials *p, int deep, ReductionTurn *turn,
 /* ---- meetings ---- */
 
 /* Opens the loop over the results that a thread holds.  */
-static void open_held(Kernel *k, const ThreadMap *m) {
-    if (m->held == 0) return;
+static void open_items(Kernel *k, const ThreadMap *m) {
+    if (m->items == 0) return;
     cg_line(k->cg, "#pragma unroll");
-    cg_open(k->cg, "for (int %s = 0; %s < %d; %s++)", m->lane, m->lane, m->held, m->lane);
+    cg_open(k->cg, "for (int %s = 0; %s < %d; %s++)", m->lane, m->lane, m->items, m->lane);
 }
 
-static void close_held(Kernel *k, const ThreadMap *m) {
-    if (m->held > 0) cg_close(k->cg);
+static void close_items(Kernel *k, const ThreadMap *m) {
+    if (m->items > 0) cg_close(k->cg);
 }
 
 void reduction_meet(Kernel *k, const ThreadMap *m, const Partials *p, const char *elements) {
     enum { WARP = 32 };
     int lanes = m->threads > 1 ? (m->threads < WARP ? m->threads : WARP) - 1 : m->lanes;
     if (lanes == 0) return;
-    open_held(k, m);
+    open_items(k, m);
     reduce_threads(k->cg, p, lanes, m->threads / WARP, m->block, elements);
-    close_held(k, m);
+    close_items(k, m);
 }
 
 void reduction_settle(Kernel *k, const ThreadMap *m, const Partials *p) {
     if (!monoid_scales(p)) return;
-    open_held(k, m);
+    open_items(k, m);
     monoid_settle(k->cg, p, m->live);
-    close_held(k, m);
+    close_items(k, m);
 }
 
 void reduction_left(Kernel *k, const ThreadMap *m, const Partials *p) {
@@ -86,13 +86,13 @@ void reduction_left(Kernel *k, const ThreadMap *m, const Partials *p) {
 
 void reduction_leave(Kernel *k, const ThreadMap *m, const Partials *p) {
     reduction_left(k, m, p);
-    reduce_put(k->cg, p, m->held, m->only, "left", m->own);
+    reduce_put(k->cg, p, m->items, m->only, "left", m->own);
 }
 
 void reduction_combine(Kernel *k, const ThreadMap *m, const Partials *p) {
     ReducePartial partial = {"left", m->elements, m->at};
-    reduce_clear(k->cg, p, m->held);
-    reduce_gather(k->cg, p, m->held, &partial, m->n_partial, m->threads > 1 ? "lane" : "0",
+    reduce_clear(k->cg, p, m->items);
+    reduce_gather(k->cg, p, m->items, &partial, m->n_partial, m->threads > 1 ? "lane" : "0",
                   m->threads);
     reduction_meet(k, m, p, m->total);
     reduction_settle(k, m, p);
@@ -101,7 +101,7 @@ void reduction_combine(Kernel *k, const ThreadMap *m, const Partials *p) {
 void reduction_values(Kernel *k, const RowGroup *g, int pass, const char *live, const char *at,
                       bool stores) {
     Cg *cg = k->cg;
-    Partials held = monoid_pass(cg, g, pass, "acc", NULL);
+    Partials now = monoid_pass(cg, g, pass, "acc", NULL);
     const char *only = live ? cg_text(cg, "if (%s) ", live) : "";
     for (int i = 0; i < g->n; i++) {
         const TeStmt *s = &cg->te->stmt[g->stmt[i]];
@@ -110,7 +110,7 @@ void reduction_values(Kernel *k, const RowGroup *g, int pass, const char *live, 
         if (!reduced && !(g->role[i] == ROW_SCALAR && g->pass[i] == pass + 1)) continue;
         CgPoint p = elements_point(k, g->stmt[i], true);
         elements_define(k, t, s->rhs->type,
-                        reduced ? monoid_result(monoid_of(&held, s->rhs))
+                        reduced ? monoid_result(monoid_of(&now, s->rhs))
                                 : cg_expr(&p, s->rhs, s->rhs->type));
         if (at) cg_line(cg, "%svalue%d[%s] = e%d;", only, t, at, t);
         if (!stores || !elements_in_memory(k, t)) continue;

@@ -23,7 +23,7 @@
 typedef struct {
     const RowGroup *group;
     const char *stem;         /* names what a thread holds, */
-    int held;                 /* of so many results, as arrays; 0: of one; */
+    int items;                /* of so many results, as arrays; 0: of one; */
     const char *lane;         /* the one at hand */
     const char *count;        /* the type that counts elements of a result */
     int threads, block;       /* neighbours that meet, in a block of so many; */

@@ -28,7 +28,7 @@ static void place_along_walk(Kernel *k, const char *type) {
     int threads = rprog_scan_threads(r, AX_N), lanes = rprog_scan_lanes(k->l->p, r);
     int vec = r->store_vec;
     cg_line(cg, "// place: %d threads of a result, %d pieces of %d elements", threads,
-            scan_pieces(k), vec);
+            scan_vectors(k), vec);
     cg_line(cg, "const int tid = threadIdx.x, lane = tid %% %du;", threads);
     cg_line(cg, "const %s at = (%s)blockIdx.x * %d + tid / %du;", type, type,
             (int)r->block.extent[AX_M], threads);
@@ -88,7 +88,7 @@ void scan_place(Kernel *k) {
     cg_blank(cg);
 }
 
-/* ---- pieces of a step ---- */
+/* ---- vectors of a step ---- */
 
 void scan_open_steps(Kernel *k) {
     bool sliced = k->l->r->split > 1;
@@ -97,8 +97,8 @@ void scan_open_steps(Kernel *k) {
             sliced ? "last" : "N", (int)k->l->r->block.extent[AX_N]);
 }
 
-/* The test that a piece has elements; NULL: it always has.  */
-static const char *piece_test(const Kernel *k) {
+/* The test that a vector has elements; NULL: it always has.  */
+static const char *vector_test(const Kernel *k) {
     const char *test = NULL;
     /* A walk that may have no elements at run time has no loop to say so.  */
     if (index_ragged(&k->l->map, 1) ||
@@ -108,16 +108,16 @@ static const char *piece_test(const Kernel *k) {
     return test;
 }
 
-/* A loop over pieces, in which those have their indices that have elements; returns how many scopes
- * are open.  */
-static int open_pieces(Kernel *k) {
+/* A loop over vectors, in which those have their indices that have elements; returns how many
+ * scopes are open.  */
+static int open_vectors(Kernel *k) {
     Cg *cg = k->cg;
     const ScanView *v = scan_view(k);
     int vec = k->l->r->store_vec, along = v->of.index;
     int step = v->down ? 1 : rprog_scan_lanes(k->l->p, k->l->r) * vec;
-    const char *test = piece_test(k), *x = cg_text(cg, "i%d", along);
+    const char *test = vector_test(k), *x = cg_text(cg, "i%d", along);
     cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int u = 0; u < %d; u++)", scan_pieces(k));
+    cg_open(cg, "for (int u = 0; u < %d; u++)", scan_vectors(k));
     cg_line(cg, "const int pos = base + own + u * %d;", step);
     if (test) cg_open(cg, "if (%s)", test);
     if (v->of.reversed) cg_line(cg, "const int %s = N - %d - pos;", x, v->down ? 1 : vec);
@@ -128,7 +128,7 @@ static int open_pieces(Kernel *k) {
     return 1 + (test != NULL);
 }
 
-/* Where element v of piece u is held.  */
+/* Where element v of vector u is.  */
 static const char *place_of(const Kernel *k) {
     int vec = k->l->r->store_vec;
     const char *v = "v";
@@ -137,13 +137,13 @@ static const char *place_of(const Kernel *k) {
     return cg_text(k->cg, "u * %d + %s", vec, v);
 }
 
-/* The terms of a piece: each is held apart (`each`), or folded into its result.  */
-static void fold_pieces(Kernel *k, bool each) {
+/* The terms of a vector: each is held apart (`each`), or folded into its result.  */
+static void fold_vectors(Kernel *k, bool each) {
     Cg *cg = k->cg;
     const TeExpr *term = scan_view(k)->of.term;
-    const char *lane = scan_held(k) == 0 ? NULL : k->at.vec > 1 ? "v" : "0";
+    const char *lane = scan_items(k) == 0 ? NULL : k->at.vec > 1 ? "v" : "0";
     Partial x = scan_partial(k, "acc", each ? place_of(k) : lane);
-    int stmt = k->l->p->group->root, open = open_pieces(k);
+    int stmt = k->l->p->group->root, open = open_vectors(k);
     elements_load_vectors(k, stmt, term);
     elements_open_lanes(k);
     CgPoint p = elements_point(k, stmt, false);
@@ -164,11 +164,11 @@ void scan_fold(Kernel *k) {
     Cg *cg = k->cg;
     bool each = k->l->kind == KERNEL_SCAN;
     Partials p = monoid_pass(cg, k->l->p->group->columns, 0, "acc",
-                             scan_held(k) || each ? "u" : NULL);
+                             scan_items(k) || each ? "u" : NULL);
     cg_line(cg, each ? "// terms: one for each element" : "// fold: the elements of the slice");
-    reduce_clear(cg, &p, each ? scan_pieces(k) * k->l->r->store_vec : scan_held(k));
+    reduce_clear(cg, &p, each ? scan_vectors(k) * k->l->r->store_vec : scan_items(k));
     if (!each) scan_open_steps(k);
-    fold_pieces(k, each);
+    fold_vectors(k, each);
     if (!each) cg_close(cg);
     cg_blank(cg);
 }
@@ -176,7 +176,7 @@ void scan_fold(Kernel *k) {
 void scan_elements(Kernel *k) {
     cg_line(k->cg, "// elements: %d at a time", k->at.vec);
     Partial x = scan_partial(k, "acc", place_of(k));
-    k->at.open = open_pieces(k);
+    k->at.open = open_vectors(k);
     k->at.root = monoid_result(&x);
     k->at.root_type = kernel_root(k)->rhs->type;
 }
@@ -193,7 +193,7 @@ static ThreadMap scan_map(const Kernel *k, const char *stem) {
                    .threads = v->down ? 1 : rprog_scan_threads(r, AX_N),
                    .block = r->threads, .partials = r->split * partials * v->out.extent};
     if (v->down) {
-        m.held = vec;
+        m.items = vec;
         m.lane = "v";
         m.only = "";
         m.own = cg_text(cg, "((long long)blockIdx.y * %d + row) * TOTAL + at", partials);
@@ -219,9 +219,9 @@ void scan_meet_slice(Kernel *k) {
 void scan_leave(Kernel *k) {
     ThreadMap m = scan_map(k, "acc");
     Partials p = reduction_partials(k, &m, 0);
-    if (m.held) cg_open(k->cg, "if (at < TOTAL)");
+    if (m.items) cg_open(k->cg, "if (at < TOTAL)");
     reduction_leave(k, &m, &p);
-    if (m.held) cg_close(k->cg);
+    if (m.items) cg_close(k->cg);
 }
 
 void scan_combine(Kernel *k) {
@@ -235,5 +235,5 @@ void scan_combine(Kernel *k) {
 
 void scan_clear(Kernel *k) {
     Partials p = monoid_pass(k->cg, k->l->p->group->columns, 0, "carry", NULL);
-    reduce_clear(k->cg, &p, scan_held(k));
+    reduce_clear(k->cg, &p, scan_items(k));
 }

@@ -2,8 +2,8 @@
  *
  * Names in the text: N elements of the walk, TOTAL results beside it, at the thread's (first)
  * result, first and last where the block's slice begins and ends, base the first element of a step,
- * own the thread's first one in it, u a piece of it, pos the piece's (first) element in the order
- * of the walk.  acc what elements come to, piece by piece in that order; carry what the steps
+ * own the thread's first one in it, u a vector of it, pos the vector's (first) element in the order
+ * of the walk.  acc what elements come to, vector by vector in that order; carry what the steps
  * before came to.  Along: lane the thread's number among those of its result.  Down: row its
  * group, col its first result in the block.  */
 #ifndef ROLLER_CODEGEN_SCAN_H
@@ -12,7 +12,7 @@
 
 static inline const ScanView *scan_view(const Kernel *k) { return &k->l->p->scan; }
 /* Vectors of a thread in a step.  */
-static inline int scan_pieces(const Kernel *k) {
+static inline int scan_vectors(const Kernel *k) {
     const RProg *r = k->l->r;
     return r->thread.extent[AX_N] / (scan_view(k)->down ? 1 : r->store_vec);
 }
@@ -24,5 +24,7 @@ static inline bool scan_carries(const Problem *p, const RProg *r) {
 Partial scan_partial(const Kernel *k, const char *stem, const char *lane);
 void scan_copy(Kernel *k, const Partial *to, const Partial *from);
 /* Results that a thread has beside each other, as arrays; 0: one.  */
-static inline int scan_held(const Kernel *k) { return scan_view(k)->down ? k->l->r->store_vec : 0; }
+static inline int scan_items(const Kernel *k) {
+    return scan_view(k)->down ? k->l->r->store_vec : 0;
+}
 #endif

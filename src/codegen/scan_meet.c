@@ -19,22 +19,22 @@ static void fold(Kernel *k, const Partial *to, const Partial *from) {
 
 /* Pieces one behind the other: sum their values by lane, pre what comes before a lane's, run all.
  *  */
-static void meet_pieces(Kernel *k, int lanes) {
+static void meet_vectors(Kernel *k, int lanes) {
     Cg *cg = k->cg;
-    int vec = k->l->r->store_vec, pieces = scan_pieces(k);
+    int vec = k->l->r->store_vec, vectors = scan_vectors(k);
     Partial sum = scan_partial(k, "sum", "u"), pre = scan_partial(k, "pre", "u");
     Partial run = scan_partial(k, "run", NULL);
     Partial end = scan_partial(k, "acc", cg_text(cg, "u * %d + %d", vec, vec - 1));
     const char *number = cg_text(cg, "tid %% %du", lanes);
-    monoid_declare(cg, &sum, pieces);
-    monoid_declare(cg, &pre, pieces);
+    monoid_declare(cg, &sum, vectors);
+    monoid_declare(cg, &pre, vectors);
     monoid_declare(cg, &run, 0);
     if (lanes > 1) cg_line(cg, "const int number = %s;", number);
-    open_loop(k, "u", 0, pieces);
+    open_loop(k, "u", 0, vectors);
     scan_copy(k, &sum, &end);
     cg_close(cg);
-    reduce_scan(cg, &sum, lanes, pieces, "number");
-    open_loop(k, "u", 0, pieces);
+    reduce_scan(cg, &sum, lanes, vectors, "number");
+    open_loop(k, "u", 0, vectors);
     scan_copy(k, &pre, &run);
     if (lanes > 1) {
         reduce_lane(cg, &pre, &sum, LANE_BELOW, "1", lanes, "number > 0");
@@ -96,18 +96,18 @@ static void meet_along(Kernel *k, const Partial *carry) {
     if (vec > 1) {
         Partial x = scan_partial(k, "acc", cg_text(cg, "u * %d + s", vec));
         Partial last = scan_partial(k, "acc", cg_text(cg, "u * %d + s - 1", vec));
-        open_loop(k, "u", 0, scan_pieces(k));
+        open_loop(k, "u", 0, scan_vectors(k));
         open_loop(k, "s", 1, vec);
         fold(k, &x, &last);
         cg_close(cg);
         cg_close(cg);
     }
-    meet_pieces(k, lanes);
+    meet_vectors(k, lanes);
     monoid_declare(cg, &base, 0);
     if (carry) scan_copy(k, &base, carry);
     if (warps > 1) meet_warps(k, &base, carry, warps);
     else if (carry) fold(k, carry, &run);
-    open_loop(k, "u", 0, scan_pieces(k));
+    open_loop(k, "u", 0, scan_vectors(k));
     monoid_declare(cg, &own, 0);
     scan_copy(k, &own, &base);
     fold(k, &own, &pre);
@@ -122,7 +122,7 @@ static void meet_groups(Kernel *k, int groups, bool carries) {
     Cg *cg = k->cg;
     const RowGroup *g = k->l->p->group->columns;
     int vec = k->l->r->store_vec, wide = k->l->r->block.extent[AX_M];
-    int end = (scan_pieces(k) - 1) * vec;
+    int end = (scan_vectors(k) - 1) * vec;
     Partials last = monoid_pass(cg, g, 0, "acc", NULL);
     Partials base = monoid_pass(cg, g, 0, "base", "v"), carry = monoid_pass(cg, g, 0, "carry", "v");
     ReducePartial part = {"met", NULL, cg_text(cg, "g * %d + col", wide)};
@@ -147,7 +147,7 @@ static void meet_groups(Kernel *k, int groups, bool carries) {
 
 static void meet_down(Kernel *k, bool carries) {
     Cg *cg = k->cg;
-    int vec = k->l->r->store_vec, deep = scan_pieces(k);
+    int vec = k->l->r->store_vec, deep = scan_vectors(k);
     int groups = rprog_scan_threads(k->l->r, AX_N);
     Partial base = scan_partial(k, "base", "v"), carry = scan_partial(k, "carry", "v");
     Partial x = scan_partial(k, "acc", cg_text(cg, "u * %d + v", vec));

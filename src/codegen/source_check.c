@@ -101,15 +101,15 @@ static bool is_allowed_name(const char *s, size_t len) {
            is_symbol(s, len);
 }
 
-/* Fixed pieces with bytes that are refused elsewhere; they begin with '#' or 'e'.  Returns how long
- * the piece at s is.  */
-static size_t fixed_piece(const char *s, size_t left) {
-    static const char *const piece[] = {"#pragma unroll\n", "#pragma unroll 1\n",
+/* Fixed texts with bytes that are refused elsewhere; they begin with '#' or 'e'.  Returns how long
+ * the text at s is.  */
+static size_t fixed_text(const char *s, size_t left) {
+    static const char *const fixed[] = {"#pragma unroll\n", "#pragma unroll 1\n",
                                         "#pragma unroll 4\n", "#pragma unroll 8\n",
                                         "extern \"C\" __global__"};
-    for (size_t i = 0; i < sizeof piece / sizeof *piece; i++) {
-        size_t n = strlen(piece[i]);
-        if (n <= left && memcmp(piece[i], s, n) == 0) return n;
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+        size_t n = strlen(fixed[i]);
+        if (n <= left && memcmp(fixed[i], s, n) == 0) return n;
     }
     return 0;
 }
@@ -151,7 +151,7 @@ static bool is_seen(Seen seen[SEEN], const char *s, size_t len) {
 
 /* Length of the token at s; 0 if it is not allowed.  */
 static size_t token(Seen seen[SEEN], const char *s, size_t left, bool line) {
-    size_t n = *s == '#' || *s == 'e' ? fixed_piece(s, left) : 0;
+    size_t n = *s == '#' || *s == 'e' ? fixed_text(s, left) : 0;
     if (n == 0 && line && is_name(*s)) n = prelude_match(s, left);
     if (n > 0) return n;
     if (left > 1 && s[0] == '/' && s[1] == '/') return comment(s, left);

@@ -53,9 +53,9 @@ static int tied_to(const Kernel *k, int t, int pass) {
 }
 
 bool stats_emits(const Kernel *k, int stmt) {
-    if (!k->l->p->stats || stmt == k->l->p->group->root) return !k->at.held;
+    if (!k->l->p->stats || stmt == k->l->p->group->root) return !k->at.kept;
     int i = rtile_stat(facts(k), stmt);
-    if (k->at.held && (facts(k)->under >> i & 1)) return false;
+    if (k->at.kept && (facts(k)->under >> i & 1)) return false;
     return facts(k)->emits[i] & (is_partial(k) ? (uint64_t)1 << k->l->pass : UINT64_MAX);
 }
 
@@ -156,7 +156,7 @@ static uint64_t turn_of(const Kernel *k, int pass, bool tied) {
     uint64_t turn = 0;
     for (int i = 0; i < g->n; i++) {
         bool map = g->role[i] == ROW_MAP;
-        if (k->at.held && (i == facts(k)->held || (facts(k)->under >> i & 1))) continue;
+        if (k->at.kept && (i == facts(k)->kept || (facts(k)->under >> i & 1))) continue;
         if (map ? facts(k)->folds[i] >> pass & 1 : stats_meets(k, i, pass, tied))
             turn |= (uint64_t)1 << i;
     }
@@ -169,24 +169,24 @@ static void fold_elements(Kernel *k, int pass, bool tied) {
     Partials all = partials(k, pass, tied);
     uint64_t turn = turn_of(k, pass, tied);
     for (int i = 0; i < all.n; i++) monoid_at(k->cg, &all.at[i], thread_row(k));
-    int held = facts(k)->held, root = k->c.root->tensor;
+    int kept = facts(k)->kept, root = k->c.root->tensor;
     for (int i = 0; i < g->n; i++) {
         const TeExpr *e = statement(k, i)->rhs;
         if (turn >> i & 1)
             elements_load_vectors(k, g->stmt[i], g->role[i] == ROW_MAP ? e : e->args[0]);
     }
     elements_open_lanes(k);
-    if (k->at.held) k->at.made[tensor_of(k, held)] = k->at.root;
+    if (k->at.kept) k->at.made[tensor_of(k, kept)] = k->at.root;
     else elements_define(k, root, k->at.root_type, k->at.root);
     elements_statements(k, g, turn, &all, nowhere);
-    if (held >= 0 && (turn >> held & 1))
-        cg_line(k->cg, "%s = e%d;", k->at.root, tensor_of(k, held));
+    if (kept >= 0 && (turn >> kept & 1))
+        cg_line(k->cg, "%s = e%d;", k->at.root, tensor_of(k, kept));
     k->at.made[root] = NULL;
     elements_close_lanes(k);
 }
 
-bool stats_is_held(const Kernel *k, int stmt) {
-    return k->at.held && rtile_stat(facts(k), stmt) == facts(k)->held;
+bool stats_is_kept(const Kernel *k, int stmt) {
+    return k->at.kept && rtile_stat(facts(k), stmt) == facts(k)->kept;
 }
 
 /* What an array of n elements leaves of its last 16 bytes: the compiler joins reads of neighbours,
@@ -214,7 +214,7 @@ static void clear_rests(Kernel *k) {
 
 /* Has the walk of this pass put the map that is held in place of the results?  */
 static bool holds(const Kernel *k, int pass) {
-    int i = facts(k)->held;
+    int i = facts(k)->kept;
     return i >= 0 && (facts(k)->folds[i] >> pass & 1);
 }
 
@@ -233,7 +233,7 @@ void stats_walk(Kernel *k, int pass, bool tied) {
     elements_end(k);
     k->at.walk = 0;
     k->at.tied = false;
-    k->at.held |= holds(k, pass);
+    k->at.kept |= holds(k, pass);
     cg_close(cg);
 }
 
@@ -244,7 +244,7 @@ static void leave_warps(Kernel *k, const ThreadMap *m, const Partials *p) {
     Cg *cg = k->cg;
     cg_open(cg, "if ((lane & %d) == 0)", m->lanes);
     cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int x = 0; x < %d; x++)", m->held);
+    cg_open(cg, "for (int x = 0; x < %d; x++)", m->items);
     reduce_put(cg, p, 0, "", "part", cg_text(cg, "col / WN * BM + %s", block_row(k)));
     cg_close(cg);
     cg_close(cg);

@@ -117,7 +117,7 @@ ThreadMap stats_map(const Kernel *k) {
     if (k->l->kind == KERNEL_CONTRACT)
         return (ThreadMap){.group = facts(k)->group,
                            .stem = "f",
-                           .held = rprog_stats_rows(k->cg->dev, k->l->r),
+                           .items = rprog_stats_rows(k->cg->dev, k->l->r),
                            .lane = "x",
                            .count = "int",
                            .threads = 1,

@@ -44,7 +44,7 @@ static void begin(Kernel *k) {
         const TeExpr *e = te->stmt[stmt].rhs;
         if (!stats_emits(k, stmt)) continue;
         Output o = output_of(k, stmt);
-        if (e->kind != TE_REDUCE && !stats_is_held(k, stmt)) elements_load_vectors(k, stmt, e);
+        if (e->kind != TE_REDUCE && !stats_is_kept(k, stmt)) elements_load_vectors(k, stmt, e);
         store_declare(k, stmt, &o);
     }
     elements_open_lanes(k);
@@ -76,7 +76,7 @@ void store_statement(Kernel *k, int stmt) {
     const TeStmt *s = &k->cg->te->stmt[stmt];
     if (!k->at.in_lanes) begin(k);
     if (!stats_emits(k, stmt)) return;
-    if (stats_is_held(k, stmt)) {
+    if (stats_is_kept(k, stmt)) {
         define_value(k, stmt, k->at.root_type, k->at.root);
         return;
     }

@@ -55,12 +55,12 @@ void mma_open_outputs(Kernel *k) {
     open_inside(k, AX_N);
 }
 
-/* Warps that share the k-steps of the same outputs: each writes a piece of partial sums, each reads
- * its share of the vectors from all of them.  */
+/* Warps that share the k-steps of the same outputs: each writes a buffer of partial sums, each
+ * reads its share of the vectors from all of them.  */
 static int sharing(const Kernel *k) { return k->c.warps[AX_K]; }
 
-/* Bytes from the piece of one of them to the next one's.  */
-static int piece_distance(const Kernel *k) {
+/* Bytes from the buffer of one of them to the next one's.  */
+static int staging_distance(const Kernel *k) {
     return k->c.warps[AX_M] * k->c.warps[AX_N] * k->c.matrix.staging;
 }
 
@@ -90,7 +90,7 @@ static void write_row(Kernel *k, const char *of) {
     cg_close(cg);
 }
 
-/* Row i of the warp's instruction tiles to its piece.  The loop over i is none of copies, so that
+/* Row i of the warp's instruction tiles to its buffer.  The loop over i is none of copies, so that
  * what is made of the outputs is printed once; accumulators are registers, whose numbers are
  * constants: each row has its own stores, and one branch leads to them.  */
 void mma_write_staging(Kernel *k) {
@@ -107,15 +107,15 @@ void mma_write_staging(Kernel *k) {
     cg_close(cg);
 }
 
-/* Elements of an access to the piece.  */
-static int piece_width(const Kernel *k) {
+/* Elements of an access to the buffer.  */
+static int staging_width(const Kernel *k) {
     int most = RTILE_ACCESS / k->c.p->acc_bytes;
     return k->l->vec < most ? k->l->vec : most;
 }
 
-static int piece_rows(const Kernel *k) { return rprog_staging_rows(k->cg->dev, k->c.r); }
+static int staging_rows(const Kernel *k) { return rprog_staging_rows(k->cg->dev, k->c.r); }
 
-/* Vectors of a row of the piece; the threads that share it read one each at once, row by row.  */
+/* Vectors of a row of the buffer; the threads that share it read one each at once, row by row.  */
 static int line_of(const Kernel *k) { return k->c.r->warp.extent[AX_N] / k->l->vec; }
 
 static int readers_of(const Kernel *k) { return WARP * sharing(k); }
@@ -129,7 +129,7 @@ static const char *reader(const Kernel *k) {
 static bool keeps_columns(const Kernel *k) { return readers_of(k) % line_of(k) == 0; }
 
 /* Where a block takes segments of tiles in turn, the compiler must not know the threads' numbers:
- * it would find what each turn of the loop over a piece adds before the segments, and keep all of
+ * it would find what each turn of the loop over a buffer adds before the segments, and keep all of
  * it during their products.  */
 static bool hides_reader(const Kernel *k) { return k->c.r->tail > 0 && !keeps_columns(k); }
 
@@ -139,7 +139,7 @@ static const char *turn_number(const Kernel *k) {
 }
 
 /* The first vector that a thread reads, from its number `u`.  */
-static const char *piece_start(Kernel *k, const char *u) {
+static const char *staging_start(Kernel *k, const char *u) {
     int line = line_of(k);
     return cg_text(k->cg, "piece + (%s / %du * %d + %s %% %du * %d)", u, line,
                    rprog_staging_row(k->c.r), u, line, half_of(k) ? k->l->vec / 2 : k->l->vec);
@@ -147,27 +147,27 @@ static const char *piece_start(Kernel *k, const char *u) {
 
 /* Elements from one access of a vector to its next.  */
 static int access_distance(const Kernel *k) {
-    return half_of(k) ? half_of(k) : piece_width(k);
+    return half_of(k) ? half_of(k) : staging_width(k);
 }
 
-/* Adds what the other pieces have to value[p].  */
-static void add_pieces(Kernel *k, const char *from, int width) {
+/* Adds what the other buffers have to value[p].  */
+static void add_slices(Kernel *k, const char *from, int width) {
     Cg *cg = k->cg;
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int w = 1; w < %d; w++)", sharing(k));
     contract_add(k, "value[p].v[v]", width, from,
-                 cg_text(cg, "w * %d + p * %d", piece_distance(k) / k->c.p->acc_bytes,
+                 cg_text(cg, "w * %d + p * %d", staging_distance(k) / k->c.p->acc_bytes,
                          access_distance(k)));
     cg_close(cg);
 }
 
-static void read_piece(Kernel *k) {
+static void read_staging(Kernel *k) {
     Cg *cg = k->cg;
-    int vec = k->l->vec, width = piece_width(k);
+    int vec = k->l->vec, width = staging_width(k);
     const char *from = k->at.turns.loop ? "from[s]"
         : keeps_columns(k) ? cg_text(cg, "from + s * %d",
                                      readers_of(k) / line_of(k) * rprog_staging_row(k->c.r))
-                           : piece_start(k, "u");
+                           : staging_start(k, "u");
     if (takes_turns(k)) from = cg_text(cg, "%s + turn", from);
     cg_line(cg, "rl_vec<%s, %d> value[%d];", cg_type(k->c.p->con.acc), width, vec / width);
     cg_line(cg, "#pragma unroll");
@@ -178,13 +178,13 @@ static void read_piece(Kernel *k) {
     }
     cg_open(cg, "for (int p = 0; p < %d; p++)", vec / width);
     cg_line(cg, "value[p] = rl_load<%d>(%s + p * %d);", width, from, access_distance(k));
-    add_pieces(k, from, width);
+    add_slices(k, from, width);
     cg_close(cg);
 }
 
-/* Steps in which a piece is read.  */
+/* Steps in which a buffer is read.  */
 static int turns_of(const Kernel *k) {
-    return (piece_rows(k) * line_of(k) + readers_of(k) - 1) / readers_of(k);
+    return (staging_rows(k) * line_of(k) + readers_of(k) - 1) / readers_of(k);
 }
 
 /* Places of all turns need registers, which the sums of a warpgroup leave few of.  */
@@ -193,15 +193,15 @@ static bool unrolls_turns(const Kernel *k) {
     return k->c.r->split > 1 || k->c.p->epilogue_ops < LONG_BODY;
 }
 
-/* The first piece with sums of the warp's outputs, and the element of its own where the lane
+/* The first buffer with sums of the warp's outputs, and the element of its own where the lane
  * begins.  */
-static void define_pieces(Kernel *k, const char *type) {
+static void define_slices(Kernel *k, const char *type) {
     Cg *cg = k->cg;
     int row = rprog_staging_row(k->c.r), half = half_of(k);
     int chunk = RTILE_ACCESS / k->c.p->acc_bytes;
     const char *warp = "warp", *own = "", *column = "lane_n";
     if (sharing(k) > 1) {
-        int apart = piece_distance(k) / k->c.p->acc_bytes;
+        int apart = staging_distance(k) / k->c.p->acc_bytes;
         warp = cg_text(cg, "warp %% %d", k->c.warps[AX_M] * k->c.warps[AX_N]);
         own = cg_text(cg, "k_warp / WK * %d + ", apart);
     }
@@ -212,16 +212,16 @@ static void define_pieces(Kernel *k, const char *type) {
     cg_line(cg, "%s *const to = piece + (%slane_m * %d + %s);", type, own, row, column);
 }
 
-/* The warp's piece, and where the thread's outputs begin in it and in memory.  */
-static void place_piece(Kernel *k) {
+/* The warp's buffer, and where the thread's outputs begin in it and in memory.  */
+static void place_staging(Kernel *k) {
     Cg *cg = k->cg;
     int vec = k->l->vec, line = line_of(k);
     const char *type = cg_type(k->c.p->con.acc), *at = reader(k);
-    define_pieces(k, type);
+    define_slices(k, type);
     if (hides_reader(k)) cg_line(cg, "const int id = rl_hidden(%s);", at);
     if (keeps_columns(k)) {
         cg_line(cg, "const %s *const from = %s;", type,
-                piece_start(k, cg_text(cg, "(unsigned)%s", at)));
+                staging_start(k, cg_text(cg, "(unsigned)%s", at)));
         store_position(k, AX_M, cg_text(cg, "m0 + row + (int)(%s / %du)", at, line),
                        cg_text(cg, "i * TM + s * %d", readers_of(k) / line));
         store_position(k, AX_N, cg_text(cg, "n0 + col + (int)(%s %% %du * %d)", at, line, vec),
@@ -239,7 +239,7 @@ static void place_piece(Kernel *k) {
                                 .part = {down, along},
                                 .rest = "i * TM",
                                 .array = cg_text(cg, "const %s *from", type),
-                                .fill = cg_text(cg, "from[s] = %s;", piece_start(k, "u"))});
+                                .fill = cg_text(cg, "from[s] = %s;", staging_start(k, "u"))});
     }
 }
 
@@ -256,9 +256,9 @@ int mma_open_rows(Kernel *k, bool sums) {
     if (sums) sums_pointers(k);
     else store_pointers(k);
     open_loop(k, "i", rows, 1, rows == 1);
-    if (rows > 1 && takes_turns(k))       /* who writes to a piece has read the one in between */
+    if (rows > 1 && takes_turns(k))       /* who writes to a buffer has read the one in between */
         cg_line(k->cg, "const int turn = i %% 2 * %d;",
-                piece_distance(k) / k->c.p->acc_bytes * sharing(k));
+                staging_distance(k) / k->c.p->acc_bytes * sharing(k));
     int open = k->at.open;
     k->at.open = 0;
     return open;
@@ -270,7 +270,7 @@ void mma_open_vectors(Kernel *k, bool sums) {
         ring_open_box(k);
         return;
     }
-    int count = piece_rows(k) * line_of(k);
+    int count = staging_rows(k) * line_of(k);
     open_loop(k, "s", turns_of(k), 1, unrolls_turns(k));
     bool counted = !keeps_columns(k) && !k->at.turns.loop, ragged = count % readers_of(k) != 0;
     if (ragged || counted) cg_line(cg, "%s", turn_number(k));
@@ -283,20 +283,20 @@ void mma_open_vectors(Kernel *k, bool sums) {
     stats_rows(k);
     cg_line(cg, "const %s n = %s;", place_along(k, AX_N), store_at(k, AX_N));
     open_inside(k, AX_N);
-    read_piece(k);
+    read_staging(k);
     if (!sums) elements_indices(k);
 }
 
 void mma_place_outputs(Kernel *k) {
     cg_scope(k->cg);
     k->at.open = 1;
-    if (k->c.r->via == VIA_SHARED && !k->at.walk) place_piece(k);
+    if (k->c.r->via == VIA_SHARED && !k->at.walk) place_staging(k);
     else place_direct(k);
 }
 
 const char *mma_element(const Kernel *k, const char *v) {
     if (k->c.r->via == VIA_SHARED && !k->at.walk) {
-        int width = piece_width(k);
+        int width = staging_width(k);
         return cg_text(k->cg, "value[%s / %d].v[%s %% %d]", v, width, v, width);
     }
     const Fragment *f = &k->c.matrix.results;

@@ -110,9 +110,9 @@ static void add_phase(const Model *m, const RProg *r, const Step *s, const Phase
 /* Clocks before the first and after the last step of the blocks of a phase.  */
 static double fill_clocks(const Model *m, const RProg *r, const Step *s, const Phase *ph) {
     double share = lesser(m->l2_port, m->l2_rate / m->clock / ph->active);
-    double staged = lesser(greater(r->stages - 1, 1), ph->steps);
-    if (rprog_warpgroups(m->dev, r)) staged = 1;          /* each has a barrier of its own */
-    double bytes = staged * (s->bytes - s->region / ph->steps) + s->region;
+    double filled = lesser(greater(r->stages - 1, 1), ph->steps);
+    if (rprog_warpgroups(m->dev, r)) filled = 1;          /* each has a barrier of its own */
+    double bytes = filled * (s->bytes - s->region / ph->steps) + s->region;
     double met = r->cluster > 1 ? 2 * m->dev->overheads.cluster_barrier.value : 0;
     return m->block_start + met + ph->partials * (m->dram_latency + ph->resident * bytes / share);
 }
@@ -140,11 +140,11 @@ static EndClocks end_clocks(const Model *m, const RProg *r, const StepCounts *c,
     double slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
     double ops = output_clocks(m, r, e), sums = 0, through = 0;
     if (r->via != VIA_DIRECT) {           /* where the sums of slices meet, too */
-        double pieces = (double)r->warp.extent[AX_M] / r->thread.extent[AX_M];
+        double rounds = (double)r->warp.extent[AX_M] / r->thread.extent[AX_M];
         double warps = rprog_computing(m->dev, r) / WARP / rprog_in_turn(r);
-        double all = warps * (double)(c->piece_stores + c->piece_loads);
+        double all = warps * (double)(c->staging_stores + c->staging_loads);
         double wait = slices > 1 ? m->step_tax + m->smem_latency : 2 * m->smem_latency;
-        through = pieces * (all / m->smem_rate + wait);
+        through = rounds * (all / m->smem_rate + wait);
     } else if (slices > 1) {
         sums = (slices - 1) * outputs * p->acc_bytes * 2 / (WARP * 4);
         sums += m->step_tax + 2 * m->smem_latency;
@@ -211,10 +211,10 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
     double partials = r->split;           /* per tile */
     if (r->tail > 0) partials += (double)(rprog_tail_partials(p, r) - r->tail) / tiles;
     if (r->via != VIA_DIRECT) {
-        double pieces = s->warps * r->warp.extent[AX_M] / r->thread.extent[AX_M];
+        double rounds = s->warps * r->warp.extent[AX_M] / r->thread.extent[AX_M];
         sums = 0;                         /* of slices: they meet there */
-        through[0] = pieces * (double)c->piece_loads * partials;
-        through[1] = pieces * (double)c->piece_stores * partials;
+        through[0] = rounds * (double)c->staging_loads * partials;
+        through[1] = rounds * (double)c->staging_stores * partials;
     }
     double wavefronts = 0;
     for (int side = 0; side < 2; side++) {

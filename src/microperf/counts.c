@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { MEMO = 4096, PIECES = 32, REGIONS = 64, STORES = 64 };
+enum { MEMO = 4096, STAGINGS = 32, REGIONS = 64, STORES = 64 };
 
 /* Everything a side's counts depend on within one problem.  */
 typedef struct {
@@ -21,14 +21,14 @@ typedef struct {
     int64_t read_wavefronts, store_wavefronts, requests, traffic;
     double sectors, region_sectors, region_extra;
 } CountEntry;
-/* A piece on its way through shared memory, by all that its wavefronts depend on.  */
+/* A round through the staging buffer, by all that its wavefronts depend on.  */
 typedef struct {
     int32_t columns;
     int16_t unit;
     uint8_t vec, via;
     bool swapped;
     int64_t stores, loads;
-} PieceEntry;
+} StagingEntry;
 /* One block of rows of a region, likewise.  */
 typedef struct {
     int32_t own, entries;
@@ -49,10 +49,10 @@ typedef struct {
 struct CountMemo {
     bool used[MEMO];
     CountEntry *entry;
-    PieceEntry piece[PIECES];
+    StagingEntry staging[STAGINGS];
     RegionEntry region[REGIONS];
     StoreEntry store[STORES];
-    int n_piece, n_region;
+    int n_staging, n_region;
     uint64_t n_store;
     BoxCounts box;
 };
@@ -150,29 +150,29 @@ static void count_side(const Model *m, const RProg *r, int side, CountMemo *memo
     count_region(m, r, side, e);
 }
 
-static void count_piece(const Model *m, const RProg *r, CountMemo *memo, StepCounts *out) {
-    PieceEntry x = {.columns = r->warp.extent[AX_N], .unit = r->unit, .vec = r->store_vec,
-                    .via = (uint8_t)r->via, .swapped = r->swapped};
-    for (int i = 0; memo && i < memo->n_piece; i++) {
-        const PieceEntry *e = &memo->piece[i];
+static void count_staging(const Model *m, const RProg *r, CountMemo *memo, StepCounts *out) {
+    StagingEntry x = {.columns = r->warp.extent[AX_N], .unit = r->unit, .vec = r->store_vec,
+                      .via = (uint8_t)r->via, .swapped = r->swapped};
+    for (int i = 0; memo && i < memo->n_staging; i++) {
+        const StagingEntry *e = &memo->staging[i];
         if (e->columns != x.columns || e->unit != x.unit || e->vec != x.vec ||
             e->via != x.via || e->swapped != x.swapped) {
             continue;
         }
-        out->piece_stores = e->stores;
-        out->piece_loads = e->loads;
+        out->staging_stores = e->stores;
+        out->staging_loads = e->loads;
         return;
     }
     x.stores = r->via == VIA_BOXES ? rprog_box_wavefronts(m->p, m->dev, r, &x.loads)
                                    : rprog_staging_wavefronts(m->p, m->dev, r, &x.loads);
-    out->piece_stores = x.stores;
-    out->piece_loads = x.loads;
-    if (memo && memo->n_piece < PIECES) memo->piece[memo->n_piece++] = x;
+    out->staging_stores = x.stores;
+    out->staging_loads = x.loads;
+    if (memo && memo->n_staging < STAGINGS) memo->staging[memo->n_staging++] = x;
 }
 
 void mp_step_counts(const Model *m, const RProg *r, CountMemo *memo, StepCounts *out) {
     *out = (StepCounts){0};
-    if (r->via != VIA_DIRECT) count_piece(m, r, memo, out);
+    if (r->via != VIA_DIRECT) count_staging(m, r, memo, out);
     for (int side = 0; side < 2; side++) {
         if (!m->p->op[side].present) continue;
         CountEntry local, *e = &local;

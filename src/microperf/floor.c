@@ -7,8 +7,8 @@ static double rows_ops(const Problem *p) {
     double ops = 0, points = 1;
     for (int i = 0; i < f->group->n_pass; i++) {
         ops += f->fold_ops[i] + f->emit_ops[i];
-        if (f->held >= 0 && (f->folds[f->held] >> i & 1)) ops -= f->held_ops;
-        if (f->held >= 0 && (f->emits[f->held] >> i & 1)) ops -= f->held_ops;
+        if (f->kept >= 0 && (f->folds[f->kept] >> i & 1)) ops -= f->kept_ops;
+        if (f->kept >= 0 && (f->emits[f->kept] >> i & 1)) ops -= f->kept_ops;
     }
     for (int axis = AX_B; axis <= AX_N; axis++) points *= (double)p->extent[axis];
     return ops > 0 ? ops * points : 0;

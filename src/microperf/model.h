@@ -36,7 +36,7 @@ typedef struct {
     int64_t fragment_wavefronts[2];       /* of all of them */
     int64_t store_wavefronts[2];          /* of one stage, all warps */
     int64_t requests[2];      /* warp requests of the loads of one stage */
-    int64_t piece_stores, piece_loads;    /* wavefronts of a piece stored via shared memory */
+    int64_t staging_stores, staging_loads;    /* wavefronts of a round through staging */
     double sectors[2];        /* of one full stage, mean over its places in the tensor */
     /* Of an operand that a block loads as a region, once: warp requests, wavefronts of its stores,
      * sectors; instructions of a warp and k-step beside its reads.  */

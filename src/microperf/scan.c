@@ -1,8 +1,8 @@
 /* The estimate of the `scan` skeleton, and its words.  */
 #include "microperf/views.h"
 
-/* Warp instructions: of a piece beside its accesses, of a level of shuffles, of a step.  */
-enum { PIECE = 8, LEVEL = 3, STEP = 24 };
+/* Warp instructions: of a vector beside its accesses, of a level of shuffles, of a step.  */
+enum { VECTOR = 8, LEVEL = 3, STEP = 24 };
 
 static double levels(double n) {
     double count = 0;
@@ -15,7 +15,7 @@ typedef struct {
     double ops, wavefronts, clocks;
 } Meets;
 
-static Meets meets_of(const Model *m, const RProg *r, double pieces, double words) {
+static Meets meets_of(const Model *m, const RProg *r, double vectors, double words) {
     const Problem *p = m->p;
     double lanes = rprog_scan_lanes(p, r), meets = rprog_scan_meets(p, r);
     double turn = levels(lanes), warps = levels(meets), vec = r->store_vec;
@@ -27,9 +27,9 @@ static Meets meets_of(const Model *m, const RProg *r, double pieces, double word
         x.clocks += 2 * mp_barrier(m, r) + m->smem_latency + meets * 2 * vec;
         return x;
     }
-    x.ops = pieces * (LEVEL * turn + 6) * words;
-    x.wavefronts = pieces * (turn + 2) * words;
-    x.clocks += (turn + 2) * SHUFFLE + pieces * 8;
+    x.ops = vectors * (LEVEL * turn + 6) * words;
+    x.wavefronts = vectors * (turn + 2) * words;
+    x.clocks += (turn + 2) * SHUFFLE + vectors * 8;
     if (meets == 1) return x;
     x.ops += (LEVEL * warps + 12) * words;
     x.wavefronts += (warps + 4) * words;
@@ -51,8 +51,8 @@ static double slices_us(const Model *m, const RProg *r, double reads) {
 void mp_estimate_scan(const Model *m, const RProg *r, Estimate *out) {
     const Problem *p = m->p;
     const ScanView *v = &p->scan;
-    double vec = r->store_vec, held = (double)r->thread.extent[AX_M] * r->thread.extent[AX_N];
-    double pieces = held / vec, steps = (double)rprog_scan_steps(p, r);
+    double vec = r->store_vec, items = (double)r->thread.extent[AX_M] * r->thread.extent[AX_N];
+    double vectors = items / vec, steps = (double)rprog_scan_steps(p, r);
     double blocks = (double)rprog_blocks(p, r), elements = (double)v->out.extent *
                                                             (double)v->extent;
     double reads = m->total_unique + (double)p->epilogue_bytes, spare = m->l2_capacity / reads;
@@ -60,25 +60,25 @@ void mp_estimate_scan(const Model *m, const RProg *r, Estimate *out) {
     double all = blocks * (double)((v->extent + r->block.extent[AX_N] - 1) /
                                    r->block.extent[AX_N]);
     double warps = all * r->threads / WARP, bytes = reads / elements;
-    Meets meets = meets_of(m, r, pieces, words);
+    Meets meets = meets_of(m, r, vectors, words);
     double requests = mp_map_requests(v->widths, r->store_vec) * vec;
 
     ViewWork w = {.blocks = blocks * r->split, .reads = reads, .writes = m->out_bytes};
     if (r->split > 1) w.reads = spare >= 1 ? 0 : reads * (1 - spare);
     w.l2 = reads + w.writes;
-    w.compute = warps * held * (v->term_ops + 2 * words);
-    w.ops = warps * (held * (v->term_ops + 2 * words + p->epilogue_ops) + meets.ops +
-                     pieces * (PIECE + 3 * requests) + STEP) +
+    w.compute = warps * items * (v->term_ops + 2 * words);
+    w.ops = warps * (items * (v->term_ops + 2 * words + p->epilogue_ops) + meets.ops +
+                     vectors * (VECTOR + 3 * requests) + STEP) +
             w.blocks * r->threads / WARP * 40;
     double run = v->down ? lesser(rprog_scan_threads(r, AX_M), WARP)
                          : lesser(rprog_scan_threads(r, AX_N), WARP);
     double lines = mp_view_lines(vec * bytes, vec * bytes, run);
-    w.wavefronts = warps * (pieces * lines * (requests + 1) + meets.wavefronts);
+    w.wavefronts = warps * (vectors * lines * (requests + 1) + meets.wavefronts);
     if (v->down && r->block.extent[AX_M] < v->out.extent)
         w.run = (double)r->block.extent[AX_M] * bytes;
     double waits = steps * m->dram_latency;
     w.chain = m->block_start + waits + steps * meets.clocks;
-    w.flying = held * bytes * waits / w.chain;
+    w.flying = items * bytes * waits / w.chain;
     mp_view_terms(m, r, &w, out);
     out->padding_waste = all * r->block.extent[AX_M] * r->block.extent[AX_N] / elements - 1;
     out->term[MP_SPLIT] = slices_us(m, r, reads);

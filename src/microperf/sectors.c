@@ -140,25 +140,25 @@ static double rows_of(const Problem *p) {
 double mp_output_sectors(const Model *m, const RProg *r, double per, int64_t run) {
     const Problem *p = m->p;
     int64_t bytes = per < 1 ? 1 : (int64_t)(per + 0.5);
-    int64_t lanes = lanes_along(m, r), held = r->vec_n;
+    int64_t lanes = lanes_along(m, r), columns = r->vec_n;
     if (r->via == VIA_SHARED) {
         lanes = r->warp.extent[AX_N] / r->store_vec;
-        held = r->store_vec;
+        columns = r->store_vec;
     }
-    int64_t step = held * bytes, width = r->store_vec * bytes;
+    int64_t step = columns * bytes, width = r->store_vec * bytes;
     double row;
     if (r->via == VIA_BOXES)              /* of whole sectors, each once */
         return rows_of(p) * (double)p->extent[AX_N] * (double)bytes / SECTOR;
     if (run <= 1 && p->extent[AX_N] > 1) {
-        row = (double)(lanes * held);
+        row = (double)(lanes * columns);
     } else {
         int64_t grain = common_power(run * bytes, SECTOR);
         int64_t tile = common_power(lanes * step, SECTOR);
         if (tile < grain) grain = tile;
         row = r->via == VIA_SHARED ? shared_row_sectors(m, r, bytes, grain)
                                    : mean_sectors(lanes, step, width, grain);
-        row *= (double)(held / r->store_vec);
+        row *= (double)(columns / r->store_vec);
     }
-    double groups = (double)p->extent[AX_N] / (double)(lanes * held);
+    double groups = (double)p->extent[AX_N] / (double)(lanes * columns);
     return rows_of(p) * groups * row;
 }

@@ -18,15 +18,15 @@ static Ending rows_ending(const Model *m, const RProg *r, int pass) {
         double n = f->reduces[i], turns = 1 + (pass >= 0 && p->stats_online != p->stats);
         e.ops += f->fold_ops[i] + f->emit_ops[i];
         walks |= n > 0;
-        if (f->held >= 0)
-            evaluated += (double)((f->folds[f->held] >> i & 1) + (f->emits[f->held] >> i & 1));
+        if (f->kept >= 0)
+            evaluated += (double)((f->folds[f->kept] >> i & 1) + (f->emits[f->kept] >> i & 1));
         bytes += (double)f->emit_bytes[i];
         if (n == 0) continue;
         e.meeting += warps * n * (rprog_stats_rows(m->dev, r) * (3 * steps + 2) + 24);
         e.wait += turns * (steps * SHUFFLE + 3 * barrier + 4 * m->smem_latency);
         if (pass >= 0) bytes += rows * (double)rprog_tiles(p, r, AX_N) * n * p->acc_bytes;
     }
-    if (walks && evaluated > 1) e.ops -= f->held_ops * (evaluated - 1);
+    if (walks && evaluated > 1) e.ops -= f->kept_ops * (evaluated - 1);
     if (pass < 0) bytes = m->out_bytes;
     double per = m->out_bytes > 0 && outputs > 0 ? mp_store_sectors(m, r, NULL) / m->out_bytes : 0;
     e.writes = bytes;

@@ -2,10 +2,10 @@
  * over the size of a whole kernel.
  *
  * The rate is the slope over the bytes of a launch, all of which lie where none of the last
- * launches has been: pieces larger than L2 of a buffer of six.  Bytes in flight: one block on each
- * SM whose threads each wait for 1 to 4 vectors of 16 bytes.  Whole kernels: one pass over a part
- * of the buffer after another kernel has driven it out of L2, ramp and drain included, less the
- * floor of a kernel.  In the manner of te42kyfo/gpu-benches (gpu-stream, gpu-l2-cache) and
+ * launches has been: a buffer larger than L2 of six beside each other.  Bytes in flight: one block
+ * on each SM whose threads each wait for 1 to 4 vectors of 16 bytes.  Whole kernels: one pass over
+ * a part of the buffer after another kernel has driven it out of L2, ramp and drain included, less
+ * the floor of a kernel.  In the manner of te42kyfo/gpu-benches (gpu-stream, gpu-l2-cache) and
  * STREAM.  */
 #include "profiler/stream.h"
 
@@ -15,14 +15,14 @@ typedef struct {
     Bench *b;
     Device *dev;
     CudaAddress p, q;
-    double bytes;             /* of a piece */
+    double bytes;             /* of a buffer */
     double x[MOST_POINTS];
     Sample y[MOST_POINTS];
     int n;
 } Dram;
 
 /* More than L2, many rounds of all blocks, and enough to be timed well.  */
-static double piece_bytes(const Bench *b, const Device *dev) {
+static double buffer_bytes(const Bench *b, const Device *dev) {
     enum { TIMES_L2 = 2, ENOUGH_US = 100, ROUNDS = 8 };
     StreamShape full = stream_full(b);
     double l2 = TIMES_L2 * (double)bench_l2_bytes(b);
@@ -144,7 +144,7 @@ Status bench_dram(Bench *b, Device *dev) {
     } curve[] = {{"dram.read over bytes_in_flight_per_sm", in_flight},
                  {"dram.read over active_sms", active_sms},
                  {"dram.read over total_bytes", total_bytes}};
-    Dram m = {.b = b, .dev = dev, .bytes = piece_bytes(b, dev)};
+    Dram m = {.b = b, .dev = dev, .bytes = buffer_bytes(b, dev)};
     Status s = stream_compile(b);
     if (!s) s = bench_buffer(b, (size_t)(STREAM_UNITS * m.bytes), &m.p);
     if (!s) s = bench_buffer(b, (size_t)(STREAM_UNITS * m.bytes), &m.q);

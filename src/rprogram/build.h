@@ -31,7 +31,7 @@ typedef struct {
     bool full;                /* the limit is reached */
     double sms;
     double parallel;          /* outputs, B * M * N, times slices of K long enough to split */
-    HeldBytes held;           /* of the block at hand */
+    SmemBytes smem;           /* of the block at hand */
     LayoutMemo *memo;
     Samples *samples;
 } Builder;

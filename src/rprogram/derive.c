@@ -145,13 +145,13 @@ static int64_t expected_registers(const Problem *p, const Device *dev, const RPr
            fragment_words(p, dev, r) + loads;
 }
 
-HeldBytes rprog_held(const Problem *p, const Device *dev, const RProg *r) {
-    HeldBytes h = {.stage = 0};
+SmemBytes rprog_smem_bytes(const Problem *p, const Device *dev, const RProg *r) {
+    SmemBytes h = {.stage = 0};
     for (int side = 0; side < 2; side++) {
         h.stage += rprog_tile_bytes(p, dev, r, side);
         h.regions += rprog_region_bytes(p, dev, r, side);
     }
-    h.piece = rprog_staging_bytes(p, dev, r);
+    h.staging = rprog_staging_bytes(p, dev, r);
     int64_t box = rprog_box_bytes(p, dev, r);
     h.boxes = box > 0 ? box * rprog_box_slots(p, r) : 0;  /* units of warpgroups alone */
     h.warps = rprog_computing(dev, r) / WARP;
@@ -160,34 +160,34 @@ HeldBytes rprog_held(const Problem *p, const Device *dev, const RProg *r) {
 }
 
 /* Of all but barriers and tables.  */
-static int64_t bytes_of_data(const Problem *p, const RProg *r, const HeldBytes *h) {
+static int64_t bytes_of_data(const Problem *p, const RProg *r, const SmemBytes *h) {
     int64_t slices = count_along(&r->block, &r->warp, AX_K);
     int64_t tile = (int64_t)r->block.extent[AX_M] * r->block.extent[AX_N];
     if (slices > WARP || tile > INT32_MAX) return INT32_MAX;
     int64_t sums = (slices - 1) * tile * p->acc_bytes;
     if (r->via == VIA_SHARED)
-        sums = h->warps * rprog_staging_turns(r) * h->piece;
+        sums = h->warps * rprog_staging_turns(r) * h->staging;
     if (r->via == VIA_BOXES) sums = h->warps * h->boxes;
-    int64_t held = h->stage * r->stages + h->regions, all = held > sums ? held : sums;
-    if (rprog_persistent(r)) all = held + sums;           /* stages of the next tile fill */
+    int64_t operands = h->stage * r->stages + h->regions, all = operands > sums ? operands : sums;
+    if (rprog_persistent(r)) all = operands + sums;       /* stages of the next tile fill */
     return r->stats && slices > 0 ? rprog_stats_smem(p, r, all) : all;
 }
 
 int64_t rprog_outputs_at(const Problem *p, const Device *dev, const RProg *r) {
-    return rprog_held(p, dev, r).stage * r->stages;
+    return rprog_smem_bytes(p, dev, r).stage * r->stages;
 }
 
 int64_t rprog_ring_at(const Problem *p, const Device *dev, const RProg *r) {
-    HeldBytes held = rprog_held(p, dev, r);
-    return bytes_of_data(p, r, &held);
+    SmemBytes bytes = rprog_smem_bytes(p, dev, r);
+    return bytes_of_data(p, r, &bytes);
 }
 
 int64_t rprog_tables_at(const Problem *p, const Device *dev, const RProg *r) {
-    HeldBytes held = rprog_held(p, dev, r);
-    return bytes_of_data(p, r, &held) + held.barriers * r->stages;
+    SmemBytes bytes = rprog_smem_bytes(p, dev, r);
+    return bytes_of_data(p, r, &bytes) + bytes.barriers * r->stages;
 }
 
-static int64_t shared_bytes(const Problem *p, const RProg *r, const HeldBytes *h) {
+static int64_t shared_bytes(const Problem *p, const RProg *r, const SmemBytes *h) {
     int64_t all = bytes_of_data(p, r, h) + h->barriers * r->stages;
     for (int side = 0; side < 2; side++) all = rprog_table_end(r, side, all);
     return all;
@@ -244,8 +244,8 @@ void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
         threads *= rprog_in_turn(r);
         if (rprog_warpgroups(dev, r)) threads += WARP * rprog_team(dev, r);
         r->threads = (int16_t)threads;
-        HeldBytes held = rprog_held(p, dev, r);
-        smem = shared_bytes(p, r, &held);
+        SmemBytes bytes = rprog_smem_bytes(p, dev, r);
+        smem = shared_bytes(p, r, &bytes);
     }
     r->threads = (int16_t)(threads < INT16_MAX ? threads : INT16_MAX);
     r->registers = whole_registers(r->threads > 0 ? expected_registers(p, dev, r) : 0,
@@ -253,7 +253,7 @@ void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
     set_smem(dev, r, smem);
 }
 
-void rprog_derive_smem(const Problem *p, const Device *dev, const HeldBytes *h, RProg *r) {
+void rprog_derive_smem(const Problem *p, const Device *dev, const SmemBytes *h, RProg *r) {
     set_smem(dev, r, shared_bytes(p, r, h));
 }
 

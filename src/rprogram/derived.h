@@ -1,4 +1,4 @@
-/* What follows from a program: which types and pieces its unit takes, where things lie in shared
+/* What follows from a program: which types and accesses its unit takes, where things lie in shared
  * memory and in the workspace, how many wavefronts, loads and blocks there are.
  *
  * The mapping of rprog.h, as numbers: construction, the model, code generation and the tests ask
@@ -140,14 +140,14 @@ Fragment rprog_results(const Device *dev, const RProg *r);
 /* Registers of an instruction's operand (of 32 bits, f64: 64) and of its accumulators per lane.  */
 int rprog_unit_registers(const Device *dev, const RProg *r, int side);
 int rprog_unit_accumulators(const Device *dev, const RProg *r);
-/* VIA_SHARED: elements from row to row of a warp's piece; its bytes, a multiple of 16.  */
+/* VIA_SHARED: elements from row to row of a warp's buffer; its bytes, a multiple of 16.  */
 int rprog_staging_row(const RProg *r);
-/* Columns that a lane writes to its piece at once.  */
+/* Columns that a lane writes to its buffer at once.  */
 int rprog_staging_run(const Problem *p, const Fragment *results);
 int32_t rprog_staging_bytes(const Problem *p, const Device *dev, const RProg *r);
-/* Rows of a piece: those of an instruction tile that a warp has.  */
+/* Rows of a buffer: those of an instruction tile that a warp has.  */
 int rprog_staging_rows(const Device *dev, const RProg *r);
-/* Where vectors of a row are two accesses of a piece, elements from their first halves, which lie
+/* Where vectors of a row are two accesses of a buffer, elements from their first halves, which lie
  * together, to their second ones; 0: a row lies in order.  */
 int rprog_staging_half(const Problem *p, const Device *dev, const RProg *r);
 /* Pieces that a warp writes in turn: 2 where other warps read them.  */
@@ -155,7 +155,7 @@ static inline int rprog_staging_turns(const RProg *r) {
     bool shared = r->warp.extent[AX_K] < r->block.extent[AX_K];
     return shared && r->warp.extent[AX_M] > r->thread.extent[AX_M] ? 2 : 1;
 }
-/* Wavefronts of writing one full piece: lanes write pairs of columns, swapped tiles element by
+/* Wavefronts of writing one full buffer: lanes write pairs of columns, swapped tiles element by
  * element.  *loads: of reading it back, in parts of at most 16 bytes.  */
 int64_t rprog_staging_wavefronts(const Problem *p, const Device *dev, const RProg *r,
                                int64_t *loads);
@@ -188,7 +188,7 @@ int64_t rprog_region_stores(const Problem *p, const Device *dev, const RProg *r,
 /* Shared-memory traffic of the mapping above, exact: reads of a fragment by one warp in one k-step,
  * wavefronts of each (of ldmatrix: of each of its matrices, as many as there are passes) and of all
  * of them, and wavefronts of storing one whole stage of an operand's tile.  A chunk whose direction
- * is not the tile's inner axis is stored element by element, others in pieces of at most 16
+ * is not the tile's inner axis is stored element by element, others in accesses of at most 16
  * bytes.  */
 int rprog_fragment_reads(const Problem *p, const Device *dev, const RProg *r, int side);
 int64_t rprog_fragment_passes(const Problem *p, const Device *dev, const RProg *r, int side);

@@ -136,9 +136,9 @@ int rprog_staging_run(const Problem *p, const Fragment *f) {
     return run < most ? run : most;
 }
 
-/* Where the first slot of each lane lies in its piece.  */
-static void piece_places(const Problem *p, const RProg *r, const Fragment *f, int half,
-                         int32_t addr[WARP]) {
+/* Where the first slot of each lane lies in the buffer.  */
+static void staging_places(const Problem *p, const RProg *r, const Fragment *f, int half,
+                           int32_t addr[WARP]) {
     int row = rprog_staging_row(r), bytes = p->acc_bytes;
     int chunk = CHUNK / bytes, at[FRAG_DIMS];
     for (int lane = 0; lane < WARP; lane++) {
@@ -154,22 +154,22 @@ int64_t rprog_staging_wavefronts(const Problem *p, const Device *dev, const RPro
     int row = rprog_staging_row(r), bytes = p->acc_bytes;
     int line = r->warp.extent[AX_N] / r->store_vec;
     int chunks = line * rprog_staging_rows(dev, r), width = r->store_vec * bytes;
-    int pieces = width > CHUNK ? width / CHUNK : 1;
+    int accesses = width > CHUNK ? width / CHUNK : 1;
     int32_t addr[WARP] = {0};
     int half = rprog_staging_half(p, dev, r), next = half ? half * bytes : CHUNK;
     Fragment f = rprog_results(dev, r);
     int tiles = r->warp.extent[AX_N] / r->thread.extent[AX_N], run = rprog_staging_run(p, &f);
-    piece_places(p, r, &f, half, addr);
+    staging_places(p, r, &f, half, addr);
     int64_t stores = (int64_t)tiles * (fragment_slots(&f, FRAG_DIMS) / run) *
                      rtile_wavefronts(addr, UINT32_MAX, run * bytes);
     *loads = 0;
     for (int first = 0; first < chunks; first += WARP) {
         int n = chunks - first < WARP ? chunks - first : WARP;
         uint32_t active = n < WARP ? (1u << n) - 1 : UINT32_MAX;
-        for (int part = 0; part < pieces; part++) {
+        for (int access = 0; access < accesses; access++) {
             for (int lane = 0; lane < n; lane++) {
                 int id = first + lane, step = half ? r->store_vec / 2 : r->store_vec;
-                addr[lane] = (id / line * row + id % line * step) * bytes + part * next;
+                addr[lane] = (id / line * row + id % line * step) * bytes + access * next;
             }
             *loads += rtile_wavefronts(addr, active, width < CHUNK ? width : CHUNK);
         }

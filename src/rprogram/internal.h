@@ -122,16 +122,16 @@ bool rprog_layout_aligned(const Problem *p, const Device *dev, const RProg *r, i
  * derived.  */
 typedef struct {
     int64_t stage, regions;
-    int64_t piece, boxes;     /* of a warp that computes, by its way to store */
+    int64_t staging, boxes;   /* of a warp that computes, by its way to store */
     int64_t barriers;         /* of a stage */
     int warps;                /* that compute */
-} HeldBytes;
-HeldBytes rprog_held(const Problem *p, const Device *dev, const RProg *r);
-void rprog_derive_smem(const Problem *p, const Device *dev, const HeldBytes *h, RProg *r);
+} SmemBytes;
+SmemBytes rprog_smem_bytes(const Problem *p, const Device *dev, const RProg *r);
+void rprog_derive_smem(const Problem *p, const Device *dev, const SmemBytes *h, RProg *r);
 /* Appends the digits of an axis that this access tells apart, innermost first.  */
 bool rprog_box_dims(const Problem *p, const Access *x, AxisClass axis, RBox *out);
 /* Gives the loads of a derived program the tables that cost no block of an SM.  */
-void rprog_choose_tables(const Problem *p, const Device *dev, const HeldBytes *h, RProg *r);
+void rprog_choose_tables(const Problem *p, const Device *dev, const SmemBytes *h, RProg *r);
 /* Do a derived candidate's threads, shared memory, registers and workspace keep to what the device
  * has and the caller allows (workspace_limit below 0: any)?  Counts it as rejected if not.  */
 bool rprog_fits(const Problem *p, const Device *dev, const RProg *r, int64_t workspace_limit,
@@ -206,7 +206,7 @@ void rprog_permute_begin(BoxTried *tried);
  * `tried`: of the same box.  */
 void rprog_permute_layout(const Problem *p, RProg *r, int source, BoxTried *tried);
 /* Statements over rows of a contraction's results: where a program's block holds them; shared
- * memory, where stages and pieces take `before`; the first broken rule.  */
+ * memory, where stages and staging take `before`; the first broken rule.  */
 RowStats rprog_stats_of(const Problem *p, const RProg *r);
 int64_t rprog_stats_smem(const Problem *p, const RProg *r, int64_t before);
 int64_t rprog_stats_workspace(const Problem *p, const RProg *r);

@@ -31,8 +31,8 @@ static bool worth_along(const ROperand *op, uint8_t axis) {
 }
 
 /* Elements that are converted to longer ones for matrix units are loaded no more at once than lie
- * in one piece of the tile: lanes that store two pieces each, one after the other, meet in the
- * banks.  */
+ * next to each other in the tile: lanes that store two accesses each, one after the other, meet in
+ * the banks.  */
 static bool add_option(const Builder *b, const RProg *r, int side, uint8_t along, uint8_t inner,
                        LoadKind kind, RLoad *out) {
     const ROperand *op = &b->p->op[side];

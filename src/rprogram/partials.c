@@ -3,14 +3,16 @@
 
 enum { POSITION_BYTES = 4 };
 
-static int64_t whole_pieces(int64_t bytes) { return ceil_div(bytes, RTILE_ACCESS) * RTILE_ACCESS; }
+static int64_t whole_accesses(int64_t bytes) {
+    return ceil_div(bytes, RTILE_ACCESS) * RTILE_ACCESS;
+}
 
 int rprog_partial_bytes(const TeExpr *e) {
     return te_dtype_bytes(te_reduced_type(e)) + (te_positional(e) ? POSITION_BYTES : 0);
 }
 
 int64_t rprog_partial_values(const TeExpr *e, int64_t n) {
-    return whole_pieces(n * te_dtype_bytes(te_reduced_type(e)));
+    return whole_accesses(n * te_dtype_bytes(te_reduced_type(e)));
 }
 
 int64_t rprog_partials(const Te *te, const RowGroup *g, int i, int64_t n) {
@@ -19,7 +21,7 @@ int64_t rprog_partials(const Te *te, const RowGroup *g, int i, int64_t n) {
         const TeExpr *e = te->stmt[g->stmt[j]].rhs;
         if (g->role[j] != ROW_REDUCE) continue;
         at += rprog_partial_values(e, n);
-        if (te_positional(e)) at += whole_pieces(n * POSITION_BYTES);
+        if (te_positional(e)) at += whole_accesses(n * POSITION_BYTES);
     }
     return at;
 }

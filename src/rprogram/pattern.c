@@ -96,7 +96,7 @@ typedef struct {
     RLayout layout;
     int elem, row;            /* bytes of an element; elements of a row */
     int line;                 /* chunks side by side in the direction of the accesses */
-    int vec, pieces, width;   /* a chunk is stored in pieces of `width` bytes */
+    int vec, accesses, width; /* a chunk is stored in accesses of `width` bytes */
     bool straight;            /* the direction is the inner axis */
 } Chunks;
 
@@ -108,7 +108,7 @@ static Chunks chunks_of(const Problem *p, const Device *dev, const RProg *r, int
                 .straight = l->along == l->layout.inner};
     int bytes = l->vec * c.elem;
     c.width = !c.straight ? c.elem : bytes < RTILE_ACCESS ? bytes : RTILE_ACCESS;
-    c.pieces = bytes / c.width;
+    c.accesses = bytes / c.width;
     return c;
 }
 
@@ -117,10 +117,10 @@ static int store_request(const Chunks *c, int first, int n) {
     int32_t addr[WARP] = {0};
     int total = 0, step = c->straight ? c->width / c->elem : 1;
     uint32_t active = n < WARP ? (1u << n) - 1 : UINT32_MAX;
-    for (int piece = 0; piece < c->pieces; piece++) {
+    for (int access = 0; access < c->accesses; access++) {
         int line = first / c->line, chunk = first % c->line;
         for (int lane = 0; lane < n; lane++) {
-            int at = chunk * c->vec + piece * step;
+            int at = chunk * c->vec + access * step;
             addr[lane] = c->straight ? rtile_at(c->layout, c->row, c->elem, line, at)
                                      : rtile_at(c->layout, c->row, c->elem, at, line);
             if (++chunk < c->line) continue;
@@ -156,7 +156,7 @@ int rprog_store_sample(const Problem *p, const Device *dev, const RProg *r, int 
     for (int i = 0; i < SAMPLE && i < chunks; i += WARP) {
         int n = chunks - i < WARP ? chunks - i : WARP;
         total += store_request(&c, i, n);
-        *least += c.pieces * ((n * c.width + 127) / 128);
+        *least += c.accesses * ((n * c.width + 127) / 128);
     }
     x.wavefronts = (int16_t)total;
     x.least = (int16_t)*least;

@@ -3,7 +3,7 @@
 #include "rprogram/internal.h"
 
 enum { POINTS_MIN = 256, POINTS_MAX = 16384, THREADS_MAX = 1024, ROUNDS_MAX = 16,
-       HELD_MAX = 128 /* bytes of a source that a thread has under way */ };
+       LOADED_MAX = 128 /* bytes of a source that a thread has under way */ };
 
 RProg rprog_permute_base(void) {
     RProg r = rprog_stream_base();
@@ -163,23 +163,23 @@ static bool layout_fits(const Problem *p, const RProg *r, int source) {
 
 int64_t rprog_permute_registers(const Problem *p, const RProg *r) {
     enum { FIXED = 32 };
-    int64_t held = 0, out = 0;
+    int64_t loaded = 0, out = 0;
     for (int i = 0; i < p->permute.n_source; i++) {
         const PermuteSource *x = &p->permute.source[i];
         int64_t vectors = ceil_div(rprog_permute_elements(p, r, i),
                                    (int64_t)r->load[i].vec * r->threads);
-        held += vectors * ceil_div((int64_t)r->load[i].vec * x->bytes, 4);
+        loaded += vectors * ceil_div((int64_t)r->load[i].vec * x->bytes, 4);
         out += r->store_vec;
     }
     int64_t words = te_dtype_bytes(p->type) > 4 ? 2 : 1;
-    return FIXED + (held > out * words ? held : out * words) + words * r->store_vec;
+    return FIXED + (loaded > out * words ? loaded : out * words) + words * r->store_vec;
 }
 
 static const char *check_rounds(const Problem *p, const RProg *r) {
     for (int i = 0; i < p->permute.n_source; i++) {
         int64_t vectors = ceil_div(rprog_permute_elements(p, r, i),
                                    (int64_t)r->load[i].vec * r->threads);
-        if (vectors * r->load[i].vec * p->permute.source[i].bytes > HELD_MAX)
+        if (vectors * r->load[i].vec * p->permute.source[i].bytes > LOADED_MAX)
             return "a thread reads more than 128 bytes of a source at once";
     }
     return NULL;

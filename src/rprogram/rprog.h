@@ -115,17 +115,17 @@
  * - Layouts: rows of the shared tile are multiples of 16 bytes; swizzle or padding as RLayout
  *   says. 8-bit types have inner == AX_K.
  * - via == VIA_DIRECT: each lane stores what it holds, store_vec divides vec_n.  VIA_SHARED:
- *   each warp passes thread.m rows of its tile at a time through its own piece
+ *   each warp passes thread.m rows of its tile at a time through its own buffer
  *   of shared memory, in Contraction.acc: thread.m rows of rprog_staging_row elements, warp w's
- *   at byte w * rprog_staging_bytes (pieces take the place of stages: a barrier before the first
+ *   at byte w * rprog_staging_bytes (buffers take the place of stages: a barrier before the first
  *   one).  All tiles (i, *) are written at [row in tile][j * thread.n + column], __syncwarp,
  *   then vector `id` = lane + 32 * t of store_vec columns (row id / (warp.n / store_vec), column
  *   id % (warp.n / store_vec) * store_vec) is read back, gets the epilogue, and is stored;
  *   __syncwarp before the next i.  With split > 1 the vectors go to the workspace.  With warp.k <
  *   block.k partial sums meet here: the H = block.k / warp.k warps of the same outputs each write
- *   a piece, a barrier of the block takes the place of __syncwarp, and the warp of k index h reads
- *   vectors id = lane + 32 * (h + H * t), the sum of all H pieces in order of their k index.
- *   Pieces of odd i lie behind all pieces of even i then, so that there is one barrier for each.
+ *   a buffer, a barrier of the block takes the place of __syncwarp, and the warp of k index h reads
+ *   vectors id = lane + 32 * (h + H * t), the sum of all H buffers in order of their k index.
+ *   Buffers of odd i lie behind all of even i then, so that there is one barrier for each.
  *   Where rprog_staging_half is H > 0, column c of a row lies at element c / 8 * 4 + c % 4
  *   + (c / 4 % 2) * H.
  *
@@ -166,7 +166,7 @@
  *   row, the lanes of a row meet by shuffles (lane bits ascending), then the warps along N in
  *   order, through shared memory: value of warp w and row r at element w * block.m + r of the
  *   reduction's rprog_stats_partial.  Values per row are kept in shared memory at
- *   rprog_stats_value, behind what stages and pieces take, and maps read them from there.
+ *   rprog_stats_value, behind what stages and staging take, and maps read them from there.
  * - `rows partial`: for each pass of Problem.stats_online a kernel computes the product; a block
  *   stores the values of its columns to the workspace as [column tile][row], and a second kernel
  *   makes of them those of the rows, [row], `lanes` threads each.  What the pass stores comes from
@@ -242,8 +242,8 @@
  * the thread, across the threads that share a result, and with what the steps before came to.
  * - Along (not scan.down): thread.m == 1, and T = block.n / thread.n threads, a power of two, share
  *   a result; thread id = (result) * T + (place).  A warp of them has 32 * thread.n neighbours, as
- *   pieces of 32 vectors of store_vec: lane l's vector of piece u is number 32 * u + l (T < 32: as
- *   many lanes).  Lanes meet by shuffles, piece by piece, warps through shared memory.
+ *   rounds of 32 vectors of store_vec: lane l's vector of round u is number 32 * u + l (T < 32: as
+ *   many lanes).  Lanes meet by shuffles, round by round, warps through shared memory.
  * - Down: thread.m == store_vec neighbouring results; thread id = (group) * (block.m / thread.m) +
  *   (results).  Group g of the block.n / thread.n has elements g * thread.n .. of a step; groups
  *   meet in shared memory.

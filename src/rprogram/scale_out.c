@@ -15,7 +15,7 @@ static void keep(Builder *b, const RProg *r) {
     b->late += r->late;
     RProg *kept = &set->prog[set->n++];
     *kept = *r;
-    if (r->tail == 0 && !r->late) rprog_choose_tables(b->p, b->dev, &b->held, kept);
+    if (r->tail == 0 && !r->late) rprog_choose_tables(b->p, b->dev, &b->smem, kept);
 }
 
 /* Busy share of the SMs when `blocks` run in waves.  */
@@ -116,7 +116,7 @@ static void with_stores(Builder *b, RProg *r) {
         int vec = side_by_side(&(RProg){.via = VIA_SHARED, .warp = r->warp});
         shared.via = VIA_SHARED;
         shared.store_vec = (uint8_t)(vec < p->out_vec ? vec : p->out_vec);
-        rprog_derive_smem(p, b->dev, &b->held, &shared);
+        rprog_derive_smem(p, b->dev, &b->smem, &shared);
         wider = shared.store_vec > r->store_vec && broken_limit(b, &shared) == REJECT_COUNT;
     }
     double outputs = (double)p->extent[AX_B] * (double)p->extent[AX_M] * (double)p->extent[AX_N];
@@ -142,7 +142,7 @@ static int every_depth(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
     bool ring = rprog_warpgroups(b->dev, r);  /* a deeper one is no worse beside as many blocks */
     for (int depth = 2; depth <= STAGES_MAX && (n == 0 || depth <= steps + 1); depth++) {
         r->stages = (uint8_t)depth;
-        rprog_derive_smem(b->p, b->dev, &b->held, r);
+        rprog_derive_smem(b->p, b->dev, &b->smem, r);
         if (n > 0 && r->blocks_per_sm < 1) break;
         if (ring && n > 0 && r->blocks_per_sm == blocks) n--;
         blocks = r->blocks_per_sm;
@@ -169,12 +169,12 @@ static int choose_depths(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
     }
     if (rprog_matrix(b->dev, r)) return every_depth(b, r, out);
     r->stages = 2;
-    rprog_derive_smem(b->p, b->dev, &b->held, r);
+    rprog_derive_smem(b->p, b->dev, &b->smem, r);
     int64_t steps = rprog_tiles(b->p, r, AX_K), most = steps + 1 < DEEPEST ? steps + 1 : DEEPEST;
     int full = r->blocks_per_sm, n = 1, depth = 3;
     for (; depth <= most && full > 0; depth++) {
         r->stages = (uint8_t)depth;
-        rprog_derive_smem(b->p, b->dev, &b->held, r);
+        rprog_derive_smem(b->p, b->dev, &b->smem, r);
         if (r->blocks_per_sm < full) break;
     }
     if (depth > 3) out[n++] = (uint8_t)(depth - 1);
@@ -182,7 +182,7 @@ static int choose_depths(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
     for (; depth <= most && r->blocks_per_sm > 0 && 2 * r->blocks_per_sm >= full; depth++) {
         reached = depth;
         r->stages = (uint8_t)(depth + 1);
-        rprog_derive_smem(b->p, b->dev, &b->held, r);
+        rprog_derive_smem(b->p, b->dev, &b->smem, r);
     }
     if (reached > out[n - 1]) out[n++] = (uint8_t)reached;
     return n;
@@ -213,11 +213,11 @@ static void with_grids(Builder *b, RProg r) {
         r.grid = (Grid)grid;
         choose_store(b, &r);
         rprog_derive(b->p, b->dev, &r);
-        b->held = rprog_held(b->p, b->dev, &r);
+        b->smem = rprog_smem_bytes(b->p, b->dev, &r);
         int n = choose_depths(b, &r, depth);
         for (int i = 0; i < n; i++) {
             r.stages = depth[i];
-            rprog_derive_smem(b->p, b->dev, &b->held, &r);
+            rprog_derive_smem(b->p, b->dev, &b->smem, &r);
             Reject why = broken_limit(b, &r);
             if (why != REJECT_COUNT) build_reject(b, why);
             else keep_staying(b, r);
@@ -234,12 +234,12 @@ void build_scale_out(Builder *b, RProg *r) {
         r->late = true;
         rprog_derive(b->p, b->dev, r);
     }
-    b->held = rprog_held(b->p, b->dev, r);
+    b->smem = rprog_smem_bytes(b->p, b->dev, r);
     int n = choose_depths(b, r, depth);
     bool staged = depth[n - 1] == 1;
     for (int i = 0; i < n; i++) {
         r->stages = depth[i];
-        rprog_derive_smem(b->p, b->dev, &b->held, r);
+        rprog_derive_smem(b->p, b->dev, &b->smem, r);
         Reject why = broken_limit(b, r);
         if (why != REJECT_COUNT) {
             build_reject(b, why);

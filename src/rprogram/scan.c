@@ -1,7 +1,7 @@
 /* The `scan` skeleton: threads along the walk and beside it, elements of each, slices.  */
 #include "rprogram/internal.h"
 
-enum { THREADS_MAX = 1024, HELD_MAX = 64, GROUPS_MAX = 32 };
+enum { THREADS_MAX = 1024, ITEMS_MAX = 64, GROUPS_MAX = 32 };
 
 RProg rprog_scan_base(void) {
     RProg r = rprog_stream_base();
@@ -47,10 +47,10 @@ int64_t rprog_scan_registers(const Problem *p, const RProg *r) {
     enum { FIXED = 28 };
     const TeExpr *e = p->te->stmt[p->group->root].rhs;
     int64_t words = (rprog_partial_bytes(e) + 3) / 4, vec = r->store_vec;
-    int64_t held = (int64_t)r->thread.extent[AX_M] * r->thread.extent[AX_N];
-    /* Of each piece its sum and what comes before; or of each result.  */
-    int64_t pieces = p->scan.down ? r->thread.extent[AX_M] : held / vec;
-    return FIXED + words * (held + 2 * pieces + 2) + 2 * vec + p->scan.out.n_digit;
+    int64_t items = (int64_t)r->thread.extent[AX_M] * r->thread.extent[AX_N];
+    /* Of each vector its sum and what comes before; or of each result.  */
+    int64_t vectors = p->scan.down ? r->thread.extent[AX_M] : items / vec;
+    return FIXED + words * (items + 2 * vectors + 2) + 2 * vec + p->scan.out.n_digit;
 }
 
 const char *rprog_scan_check(const Problem *p, const Device *dev, const RProg *r) {
@@ -69,7 +69,7 @@ const char *rprog_scan_check(const Problem *p, const Device *dev, const RProg *r
     if (r->thread.extent[AX_M] != (v->down ? r->store_vec : 1) ||
         (!v->down && r->thread.extent[AX_N] % r->store_vec))
         return "a thread's elements are no whole vectors";
-    if (r->thread.extent[AX_M] * r->thread.extent[AX_N] > HELD_MAX ||
+    if (r->thread.extent[AX_M] * r->thread.extent[AX_N] > ITEMS_MAX ||
         (v->down && along > GROUPS_MAX))
         return "the thread tile is too large, or there are more than 32 groups";
     if (r->split < 1 || (r->split > 1 && r->split > steps) || r->split > GRID_Y_MAX)
@@ -97,12 +97,12 @@ static void add_slices(Keeper *b, RProg r) {
 
 /* Whole rows where they are short, steps of long ones.  */
 static void add_along(Keeper *b, RProg r, int threads) {
-    enum { PIECES = 16, HELD = 32, BLOCK = 512 };
+    enum { VECTORS = 16, ITEMS = 32, BLOCK = 512 };
     int64_t n = b->p->scan.extent, most = b->p->scan.out.extent;
-    for (int pieces = 1; pieces <= PIECES && pieces * r.store_vec <= HELD; pieces *= 2) {
-        int64_t step = (int64_t)threads * pieces * r.store_vec;
-        if (pieces > 1 && step >= 2 * n) return;
-        r.thread.extent[AX_N] = pieces * r.store_vec;
+    for (int vectors = 1; vectors <= VECTORS && vectors * r.store_vec <= ITEMS; vectors *= 2) {
+        int64_t step = (int64_t)threads * vectors * r.store_vec;
+        if (vectors > 1 && step >= 2 * n) return;
+        r.thread.extent[AX_N] = vectors * r.store_vec;
         r.block.extent[AX_N] = (int32_t)step;
         for (int rows = 1; rows * threads <= (threads > BLOCK ? threads : BLOCK); rows *= 2) {
             if (rows * threads < WARP || (rows > 1 && rows >= 2 * most)) continue;
@@ -113,13 +113,13 @@ static void add_along(Keeper *b, RProg r, int threads) {
 }
 
 static void add_down(Keeper *b, RProg r, int across) {
-    enum { DEEP = 16, HELD = 32 };
+    enum { DEEP = 16, ITEMS = 32 };
     int64_t n = b->p->scan.extent;
     r.block.extent[AX_M] = across * r.store_vec;
     r.thread.extent[AX_M] = r.store_vec;
     for (int groups = 1; groups <= GROUPS_MAX && groups * across <= THREADS_MAX; groups *= 2) {
         if (groups * across < WARP || (groups > 1 && groups >= 2 * n)) continue;
-        for (int deep = 1; deep <= DEEP && deep * r.store_vec <= HELD; deep *= 2) {
+        for (int deep = 1; deep <= DEEP && deep * r.store_vec <= ITEMS; deep *= 2) {
             if (deep > 1 && (int64_t)groups * deep >= 2 * n) break;
             r.thread.extent[AX_N] = deep;
             r.block.extent[AX_N] = groups * deep;

@@ -49,7 +49,7 @@ int rprog_column_threads(const RProg *r, int axis);
 int rprog_column_copies(const RProg *r);
 int64_t rprog_column_slice(const Problem *p, const RProg *r);
 
-/* `scan`: threads of a block along an axis; elements of a step from one piece of a thread to its
+/* `scan`: threads of a block along an axis; elements of a step from one vector of a thread to its
  * next, and threads that meet by shuffles; threads that hand each other results through shared
  * memory, as warps or groups; steps of a slice; partial results that a slice leaves of each.  */
 int rprog_scan_threads(const RProg *r, int axis);

@@ -2,7 +2,7 @@
 #include "rprogram/internal.h"
 #include "te/arith.h"
 
-void rprog_choose_tables(const Problem *p, const Device *dev, const HeldBytes *h, RProg *r) {
+void rprog_choose_tables(const Problem *p, const Device *dev, const SmemBytes *h, RProg *r) {
     for (int side = 0; side < 2; side++) {
         int blocks = r->blocks_per_sm;
         if (!rprog_may_table(p, r, side)) continue;

@@ -167,7 +167,7 @@ int64_t rprog_window_body(const Problem *p, const RProg *r) {
 }
 
 /* Words of a map's inputs that wait for their outputs: of vectors, what is needed of them.  */
-static int64_t held(const Problem *p, const RProg *r) {
+static int64_t words_of_inputs(const Problem *p, const RProg *r) {
     int64_t words = 0;
     for (int k = 0; k < p->window.n_source; k++)
         words += rprog_window_used(p, r, k, false) * (p->window.lane < 0 ? 1 : r->vec_n) *
@@ -181,7 +181,7 @@ int64_t rprog_window_registers(const Problem *p, const RProg *r) {
     const WindowSource *x = &v->source[0];
     int64_t vec = v->lane < 0 ? 1 : r->vec_n, words = (v->sum_bytes + 3) / 4;
     /* The compiler loads late, or folds early, a part of what all outputs need.  */
-    if (v->map) return FIXED + held(p, r) * 3 / 4 + words * 2 * r->store_vec;
+    if (v->map) return FIXED + words_of_inputs(p, r) * 3 / 4 + words * 2 * r->store_vec;
     int64_t outputs = (int64_t)r->thread.extent[AX_M] * r->thread.extent[AX_N] * vec;
     int64_t loaded = rprog_window_loads(p, r, 0) * r->vec_n;
     int64_t taps = p->n_reads > 1 ? x->extent_s * x->extent_r * vec : 0;
@@ -249,7 +249,7 @@ const char *rprog_window_check(const Problem *p, const Device *dev, const RProg 
     if (v->others_move && has_ragged(p, r))
         return "another read would leave its tensor where patches are ragged";
     if ((why = check_vector(p, r))) return why;
-    if ((v->map ? held(p, r) : rprog_window_loads(p, r, 0) * r->vec_n) > LOADED_MAX)
+    if ((v->map ? words_of_inputs(p, r) : rprog_window_loads(p, r, 0) * r->vec_n) > LOADED_MAX)
         return "too much of the input in registers";
     if (rprog_window_body(p, r) > UNROLL_MAX) return "the unrolled body is too long";
     if (r->split != 1) return "a window program has no split";

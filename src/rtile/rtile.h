@@ -112,9 +112,9 @@ typedef struct {
     bool any_stored;          /* some map, or the root */
     /* A map that is all that anybody needs of the results, so that it can take their place; -1:
      * none.  Bit i: it is made of map i.  Operations to make it.  */
-    int held;
+    int kept;
     uint64_t under;
-    double held_ops;
+    double kept_ops;
 } StatFacts;
 
 typedef struct {

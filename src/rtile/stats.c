@@ -24,11 +24,11 @@ static uint64_t made_of(const Te *te, const StatFacts *f, int root, int i, bool 
 }
 
 /* Does nobody but `held` and what it is made of need the root and those?  */
-static bool is_all(const Te *te, const StatFacts *f, int root, int held, uint64_t under) {
+static bool is_all(const Te *te, const StatFacts *f, int root, int kept, uint64_t under) {
     const RowGroup *g = f->group;
     for (int i = 0; i < g->n; i++) {
         if (under >> i & 1 && f->stored[i]) return false;
-        if (i == held || (under >> i & 1)) continue;
+        if (i == kept || (under >> i & 1)) continue;
         const TeExpr *rhs = te->stmt[g->stmt[i]].rhs;
         if (access_reads_tensor(rhs, root)) return false;
         for (int j = 0; j < g->n; j++) {
@@ -39,21 +39,21 @@ static bool is_all(const Te *te, const StatFacts *f, int root, int held, uint64_
     return true;
 }
 
-static void find_held(const Te *te, StatFacts *f, const TeStmt *root, bool root_stored) {
+static void find_kept(const Te *te, StatFacts *f, const TeStmt *root, bool root_stored) {
     const RowGroup *g = f->group;
-    f->held = -1;
-    for (int i = g->n - 1; i >= 0 && f->held < 0 && !root_stored; i--) {
+    f->kept = -1;
+    for (int i = g->n - 1; i >= 0 && f->kept < 0 && !root_stored; i--) {
         const TeStmt *s = &te->stmt[g->stmt[i]];
         bool reads_root = false, reads_row = false;
         TeDtype type = te_dtype_compute(te->tensor[s->tensor].dtype);
         if (g->role[i] != ROW_MAP || type != root->rhs->type) continue;
         uint64_t under = made_of(te, f, root->tensor, i, &reads_root, &reads_row);
         if (!reads_root || reads_row || !is_all(te, f, root->tensor, i, under)) continue;
-        f->held = i;
+        f->kept = i;
         f->under = under;
         for (int j = 0; j <= i; j++) {
             if (j == i || (under >> j & 1))
-                f->held_ops += expr_ops(te->stmt[g->stmt[j]].rhs, NULL, NULL);
+                f->kept_ops += expr_ops(te->stmt[g->stmt[j]].rhs, NULL, NULL);
         }
     }
 }
@@ -67,7 +67,7 @@ StatFacts *stats_facts(Arena *a, const Te *te, const KernelGroup *kernel, const 
     for (int i = 0; i < root->n_left; i++) points *= root->index[i].hi.value;
     for (int i = 0; i < g->n; i++) f->stored[i] = stored[i];
     rows_evaluated(te, g, stored, (const bool[ROW_MAX_STMTS]){false}, f->folds, f->emits);
-    find_held(te, f, root, root_stored);
+    find_kept(te, f, root, root_stored);
     if (root_stored) f->emit_bytes[0] = points * te_dtype_bytes(te->tensor[root->tensor].dtype);
     for (int i = 0; i < g->n; i++) {
         const TeStmt *s = &te->stmt[g->stmt[i]];

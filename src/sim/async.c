@@ -22,15 +22,15 @@ void sim_async_begin(SimCluster *c) {
     }
 }
 
-AsyncOp *async_new(SimWarp *w, const SimInst *i, int lane, AsyncKind kind, size_t n_piece) {
+AsyncOp *async_new(SimWarp *w, const SimInst *i, int lane, AsyncKind kind, size_t n_segment) {
     SimCluster *c = w->block->cluster;
     AsyncCluster *q = async_of(c);
     AsyncOp *op = q->spare;
     if (op) {
         q->spare = op->next;
         AsyncOp kept = *op;
-        *op = (AsyncOp){.piece = kept.piece, .cap_piece = kept.cap_piece, .buffer = kept.buffer,
-                        .cap_buffer = kept.cap_buffer};
+        *op = (AsyncOp){.segment = kept.segment, .cap_segment = kept.cap_segment,
+                        .buffer = kept.buffer, .cap_buffer = kept.cap_buffer};
     } else {
         op = ARENA_NEW(c->arena, AsyncOp);
     }
@@ -40,8 +40,9 @@ AsyncOp *async_new(SimWarp *w, const SimInst *i, int lane, AsyncKind kind, size_
     op->lane = lane;
     op->block = w->block;
     op->span = 16;
-    op->n_piece = n_piece;
-    op->piece = arena_grow(c->arena, op->piece, &op->cap_piece, n_piece, sizeof *op->piece);
+    op->n_segment = n_segment;
+    op->segment = arena_grow(c->arena, op->segment, &op->cap_segment, n_segment,
+                             sizeof *op->segment);
     return op;
 }
 
@@ -66,14 +67,14 @@ static void unlink_op(SimCluster *c, AsyncOp *op) {
 
 static uint64_t op_bytes(const AsyncOp *op) {
     uint64_t bytes = 0;
-    for (size_t p = 0; p < op->n_piece; p++) bytes += op->piece[p].bytes;
+    for (size_t p = 0; p < op->n_segment; p++) bytes += op->segment[p].bytes;
     return bytes;
 }
 
 static bool from_shared(const AsyncOp *op) { return op->kind == ASYNC_STORE; }
 
-/* Checks and flags the shared memory of one piece.  */
-static bool claim(const AsyncOp *op, const AsyncPiece *p) {
+/* Checks and flags the shared memory of one segment.  */
+static bool claim(const AsyncOp *op, const AsyncSegment *p) {
     int lane = op->tell == TELL_CPASYNC ? p->lane : op->lane;
     uint32_t step = async_step(op, p);
     for (uint32_t at = 0; at < p->bytes; at += step) {
@@ -101,8 +102,8 @@ static bool claim(const AsyncOp *op, const AsyncPiece *p) {
 bool async_issue(AsyncOp *op) {
     SimCluster *c = op->warp->block->cluster;
     AsyncCluster *q = async_of(c);
-    for (size_t p = 0; p < op->n_piece; p++) {
-        if (!claim(op, &op->piece[p])) {
+    for (size_t p = 0; p < op->n_segment; p++) {
+        if (!claim(op, &op->segment[p])) {
             recycle(c, op);
             return false;
         }
@@ -152,7 +153,7 @@ static bool target_alive(const AsyncOp *op) {
     return false;
 }
 
-static void flags_down(SimCluster *c, const AsyncOp *op, const AsyncPiece *p, uint16_t thread) {
+static void flags_down(SimCluster *c, const AsyncOp *op, const AsyncSegment *p, uint16_t thread) {
     uint32_t step = async_step(op, p);
     c->time++;
     for (uint32_t at = 0; at < p->bytes; at += step) {
@@ -171,11 +172,11 @@ void async_finish(SimCluster *c, AsyncOp *op) {
 
 void async_land_lanes(SimCluster *c, AsyncOp *op, uint32_t mask, bool for_mbarrier) {
     async_sample(c, op);
-    for (size_t p = 0; p < op->n_piece; p++) {
-        int lane = op->piece[p].lane;
+    for (size_t p = 0; p < op->n_segment; p++) {
+        int lane = op->segment[p].lane;
         if (!(mask >> lane & 1) || !(op->mask >> lane & 1)) continue;
         if (!for_mbarrier) sim_timer_tell(c, op->ready, op->warp->clock);
-        flags_down(c, op, &op->piece[p],
+        flags_down(c, op, &op->segment[p],
                    for_mbarrier ? (uint16_t)SIM_ASYNC_THREAD : sim_thread(op->warp, lane));
     }
     op->mask &= ~mask;
@@ -219,8 +220,8 @@ void async_land(SimCluster *c, AsyncOp *op) {
     op->landed = true;
     if (!op->warp->block->stop && !op->block->stop && target_alive(op)) {
         async_write(c, op);
-        for (size_t p = 0; !from_shared(op) && p < op->n_piece; p++) {
-            flags_down(c, op, &op->piece[p], (uint16_t)SIM_ASYNC_THREAD);
+        for (size_t p = 0; !from_shared(op) && p < op->n_segment; p++) {
+            flags_down(c, op, &op->segment[p], (uint16_t)SIM_ASYNC_THREAD);
         }
         if (op->tell == TELL_MBARRIER) tell_mbarrier(c, op);
     }

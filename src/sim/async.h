@@ -25,7 +25,7 @@ typedef struct {
     uint64_t global;
     uint32_t offset, bytes, begin, end;
     uint8_t lane;
-} AsyncPiece;
+} AsyncSegment;
 
 /* mbarrier object: kept beside the memory; the 8 bytes in shared memory are only its name.  */
 typedef struct {
@@ -57,12 +57,12 @@ struct AsyncOp {
     AsyncTell tell;
     SimWarp *warp;            /* issuer */
     const SimInst *inst;
-    int lane;                 /* of the issuer; cp.async: pieces have their own */
+    int lane;                 /* of the issuer; cp.async: segments have their own */
     uint32_t mask;            /* lanes not landed yet (cp.async, arrive) */
     uint32_t group[LANES];    /* group of each lane (cp.async); of the issuer in group[lane] */
     uint32_t issued;          /* cluster time */
     uint32_t ready;           /* timing.h: when it is there */
-    SimBlock *block;          /* whose shared memory the pieces are in */
+    SimBlock *block;          /* whose shared memory the segments are in */
     SimBlock *source;         /* ASYNC_PEER */
     uint32_t from;            /* ASYNC_PEER: offset in the source's shared memory */
     SimBlock *mbar_block;
@@ -74,9 +74,9 @@ struct AsyncOp {
     AsyncReduce reduce;
     bool sampled, landed;     /* the source has been read, the destination written */
     bool read_told;           /* a wait has promised that the source was read */
-    AsyncPiece *piece;
-    size_t n_piece, cap_piece;
-    unsigned char *buffer;    /* bytes sampled, in the order of the pieces */
+    AsyncSegment *segment;
+    size_t n_segment, cap_segment;
+    unsigned char *buffer;    /* bytes sampled, in the order of the segments */
     size_t cap_buffer;
 };
 
@@ -150,10 +150,10 @@ static inline uint32_t async_shared_at(const SimWarp *w, const SimOpnd *o, int l
  * sources; V, D of destinations. False after sim_pick_fail.  */
 bool async_want(SimPick *k, const char *pattern);
 
-/* A blank operation of `w`, with room for n pieces; fill it and hand it to async_issue.  */
-AsyncOp *async_new(SimWarp *w, const SimInst *i, int lane, AsyncKind kind, size_t n_piece);
+/* A blank operation of `w`, with room for n segments; fill it and hand it to async_issue.  */
+AsyncOp *async_new(SimWarp *w, const SimInst *i, int lane, AsyncKind kind, size_t n_segment);
 void async_drop(AsyncOp *op);             /* of an operation that was not issued */
-/* Checks the shared side of every piece (in flight, races, proxy), flags and poisons what will be
+/* Checks the shared side of every segment (in flight, races, proxy), flags and poisons what will be
  * written, and puts the operation in flight.  False after a fault (the operation is gone).  */
 bool async_issue(AsyncOp *op);
 /* Reads the source; writes the destination and tells. An operation that has told is freed; a

@@ -16,11 +16,11 @@ static uint32_t source_bytes(const SimWarp *w, const SimInst *i, int lane) {
 }
 
 /* Checks one lane's addresses and describes its copy.  */
-static bool lane_piece(SimWarp *w, const SimInst *i, int lane, AsyncPiece *p) {
+static bool lane_segment(SimWarp *w, const SimInst *i, int lane, AsyncSegment *p) {
     const CopyInst *x = i->extra;
     uint32_t to = async_shared_at(w, &i->opnd[0], lane), size = source_bytes(w, i, lane);
-    *p = (AsyncPiece){.global = sim_address(w, &i->opnd[1], lane), .bytes = x->bytes, .end = size,
-                      .lane = (uint8_t)lane};
+    *p = (AsyncSegment){.global = sim_address(w, &i->opnd[1], lane), .bytes = x->bytes, .end = size,
+                        .lane = (uint8_t)lane};
     if (size > x->bytes) {
         sim_fault(w, SIM_OUT_OF_BOUNDS, i, lane, "cp.async of %u bytes reads %u", x->bytes, size);
         return false;
@@ -42,10 +42,10 @@ static void exec_copy(SimWarp *w, const SimInst *i, uint32_t active) {
     AsyncOp *op = async_new(w, i, 0, ASYNC_LOAD, LANES);
     op->tell = TELL_CPASYNC;
     op->mask = active;
-    op->n_piece = 0;
+    op->n_segment = 0;
     SIM_EACH(l, active) {
-        AsyncPiece *p = &op->piece[op->n_piece++];
-        if (!lane_piece(w, i, l, p)) {
+        AsyncSegment *p = &op->segment[op->n_segment++];
+        if (!lane_segment(w, i, l, p)) {
             async_drop(op);
             return;
         }

@@ -7,35 +7,35 @@
 
 /* A row as wide as the swizzle is permuted within itself.  Of one that reaches out of the tensor a
  * store reads a part.  */
-static bool self_contained(const AsyncOp *op, const AsyncPiece *p) {
+static bool self_contained(const AsyncOp *op, const AsyncSegment *p) {
     if (op->kind == ASYNC_STORE && (p->begin > 0 || p->end < p->bytes)) return false;
     return op->span == 16 || (p->bytes == (uint32_t)op->span &&
                               (op->block->smem_base + p->offset) % p->bytes == 0);
 }
 
-static uint32_t swizzled(const AsyncOp *op, const AsyncPiece *p, uint32_t at) {
+static uint32_t swizzled(const AsyncOp *op, const AsyncSegment *p, uint32_t at) {
     uint32_t base = op->block->smem_base;
     return op->span == 16 ? p->offset + at
                           : sim_swizzle(base + p->offset + at, op->span, 0) - base;
 }
 
-uint32_t async_step(const AsyncOp *op, const AsyncPiece *p) {
+uint32_t async_step(const AsyncOp *op, const AsyncSegment *p) {
     return self_contained(op, p) ? p->bytes : 16;
 }
 
-uint32_t async_place(const AsyncOp *op, const AsyncPiece *p, uint32_t at) {
+uint32_t async_place(const AsyncOp *op, const AsyncSegment *p, uint32_t at) {
     return self_contained(op, p) ? p->offset + at : swizzled(op, p, at);
 }
 
 unsigned char *async_buffer(SimCluster *c, AsyncOp *op) {
     size_t need = 0;
-    for (size_t p = 0; p < op->n_piece; p++) need += op->piece[p].bytes;
+    for (size_t p = 0; p < op->n_segment; p++) need += op->segment[p].bytes;
     op->buffer = arena_grow(c->arena, op->buffer, &op->cap_buffer, need, 1);
     return op->buffer;
 }
 
-/* Between a piece's place in shared memory and its bytes in the buffer.  */
-static void shared_bytes(const AsyncOp *op, const AsyncPiece *p, unsigned char *buffer,
+/* Between a segment's place in shared memory and its bytes in the buffer.  */
+static void shared_bytes(const AsyncOp *op, const AsyncSegment *p, unsigned char *buffer,
                          bool store) {
     uint32_t step = op->span == 16 ? p->bytes : 16;
     for (uint32_t at = 0; at < p->bytes; at += step) {
@@ -56,8 +56,8 @@ static void fill(const AsyncOp *op, unsigned char *to, uint32_t begin, uint32_t 
 
 void async_read_source(SimCluster *c, AsyncOp *op) {
     unsigned char *to = async_buffer(c, op);
-    for (size_t n = 0; n < op->n_piece; n++) {
-        const AsyncPiece *p = &op->piece[n];
+    for (size_t n = 0; n < op->n_segment; n++) {
+        const AsyncSegment *p = &op->segment[n];
         if (op->kind == ASYNC_STORE) {
             shared_bytes(op, p, to, false);
         } else if (op->kind == ASYNC_PEER) {
@@ -79,8 +79,8 @@ void async_read_source(SimCluster *c, AsyncOp *op) {
 
 void async_write(SimCluster *c, AsyncOp *op) {
     unsigned char *from = op->buffer;
-    for (size_t n = 0; n < op->n_piece; n++) {
-        const AsyncPiece *p = &op->piece[n];
+    for (size_t n = 0; n < op->n_segment; n++) {
+        const AsyncSegment *p = &op->segment[n];
         if (op->kind != ASYNC_STORE) {
             if (op->reduce.type != PTX_NONE) {
                 async_reduce(&op->reduce, op->block->smem + p->offset, from, p->bytes);

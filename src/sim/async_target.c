@@ -77,8 +77,8 @@ void async_join_bulk_group(AsyncOp *op) {
 }
 
 bool async_source_kept(const AsyncOp *op) {
-    for (size_t n = 0; n < op->n_piece; n++) {
-        const AsyncPiece *p = &op->piece[n];
+    for (size_t n = 0; n < op->n_segment; n++) {
+        const AsyncSegment *p = &op->segment[n];
         uint32_t at;
         if (!sim_shadow_written(op->block, p->offset, p->bytes, op->issued, &at)) continue;
         sim_fault(op->warp, SIM_RACE_SHARED, op->inst, op->lane,

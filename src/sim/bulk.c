@@ -16,11 +16,11 @@ static bool check_size(SimWarp *w, const SimInst *i, int lane, uint32_t bytes) {
     return false;
 }
 
-static AsyncOp *piece_of(SimWarp *w, const SimInst *i, int lane, AsyncKind kind, uint64_t global,
-                         uint32_t offset, uint32_t bytes) {
+static AsyncOp *segment_of(SimWarp *w, const SimInst *i, int lane, AsyncKind kind, uint64_t global,
+                           uint32_t offset, uint32_t bytes) {
     AsyncOp *op = async_new(w, i, lane, kind, 1);
-    op->piece[0] = (AsyncPiece){.global = global, .offset = offset, .bytes = bytes, .end = bytes,
-                                .lane = (uint8_t)lane};
+    op->segment[0] = (AsyncSegment){.global = global, .offset = offset, .bytes = bytes,
+                                    .end = bytes, .lane = (uint8_t)lane};
     return op;
 }
 
@@ -37,7 +37,7 @@ static bool load_lane(SimWarp *w, const SimInst *i, int lane, uint32_t bytes) {
     for (int rank = 0; rank < w->block->cluster->n_block; rank++) {
         SimBlock *to = &w->block->cluster->block[rank];
         if (!(mask >> rank & 1)) continue;
-        AsyncOp *op = piece_of(w, i, lane, ASYNC_LOAD, from, t.offset, bytes);
+        AsyncOp *op = segment_of(w, i, lane, ASYNC_LOAD, from, t.offset, bytes);
         if (!async_aim(op, &t, rank) || !async_issue(op)) return false;
         if (async_counts(w)) sim_count_shared_range(to, bytes, true);
     }
@@ -55,7 +55,7 @@ static bool store_lane(SimWarp *w, const SimInst *i, int lane, uint32_t bytes) {
         sim_count_global_range(w->block, to, bytes, true);
         sim_count_shared_range(w->block, bytes, false);
     }
-    AsyncOp *op = piece_of(w, i, lane, ASYNC_STORE, to, offset, bytes);
+    AsyncOp *op = segment_of(w, i, lane, ASYNC_STORE, to, offset, bytes);
     op->block = b;
     op->reduce = x->reduce;
     async_join_bulk_group(op);
@@ -70,7 +70,7 @@ static bool peer_lane(SimWarp *w, const SimInst *i, int lane, uint32_t bytes) {
     AsyncTarget t;
     if (!b || !async_target(w, i, lane, &i->opnd[0], &i->opnd[x->mbar], bytes, 16, &t))
         return false;
-    AsyncOp *op = piece_of(w, i, lane, ASYNC_PEER, 0, t.offset, bytes);
+    AsyncOp *op = segment_of(w, i, lane, ASYNC_PEER, 0, t.offset, bytes);
     op->source = b;
     op->from = offset;
     op->reduce = x->reduce;

@@ -113,8 +113,8 @@ static void exec_store(SimWarp *w, const SimInst *i, uint32_t active) {
         AsyncTarget t;
         if (!async_target(w, i, l, &i->opnd[0], &i->opnd[2], bytes, bytes, &t)) return;
         AsyncOp *op = async_new(w, i, l, ASYNC_VALUE, 1);
-        op->piece[0] = (AsyncPiece){.offset = t.offset, .bytes = bytes, .end = bytes,
-                                    .lane = (uint8_t)l};
+        op->segment[0] = (AsyncSegment){.offset = t.offset, .bytes = bytes, .end = bytes,
+                                        .lane = (uint8_t)l};
         op->reduce = *reduce;
         unsigned char *to = async_buffer(w->block->cluster, op);
         for (int v = 0; v < value->n; v++) {

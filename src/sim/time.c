@@ -170,8 +170,8 @@ static double dram_read(const Launch *l) {
     const Curve *flight = hal_level_curve(m, "read", "bytes_in_flight_per_sm");
     double under_way = total(l, SUM_IN_FLIGHT) * l->together;
     if (flight && under_way < flight->px[flight->n - 1]) {
-        double held = hal_curve(flight, under_way) * least(1, under_way / flight->px[0]);
-        rate = least(rate, held * l->active / l->sms);
+        double share = hal_curve(flight, under_way) * least(1, under_way / flight->px[0]);
+        rate = least(rate, share * l->active / l->sms);
     }
     double runs = l->f->load_runs ? (double)l->f->load_runs : 1;
     double length = bytes / scale / runs * (double)l->f->loaded / (double)l->f->cold_loads;

@@ -76,9 +76,9 @@ static AsyncOp *tile_op(SimWarp *w, const SimInst *i, int lane, const TensorMap 
     uint32_t n = sim_tensormap_rows(map), bytes = sim_tensormap_row_bytes(map);
     AsyncOp *op = async_new(w, i, lane, kind, n);
     for (uint32_t r = 0; r < n; r++) {
-        op->piece[r] = (AsyncPiece){.global = row[r].global, .offset = offset + r * bytes,
-                                    .bytes = bytes, .begin = row[r].begin, .end = row[r].end,
-                                    .lane = (uint8_t)lane};
+        op->segment[r] = (AsyncSegment){.global = row[r].global, .offset = offset + r * bytes,
+                                        .bytes = bytes, .begin = row[r].begin, .end = row[r].end,
+                                        .lane = (uint8_t)lane};
     }
     op->span = sim_tensormap_span(map);
     sim_tensormap_fill(map, op->fill);

@@ -47,16 +47,16 @@ void sim_global_wrote(SimBlock *b, const SimInst *i, int thread, uint64_t at, ui
 typedef struct {
     const SimWrites *block;
     const SimWrite *write;
-} Piece;
+} Written;
 
 static int by_place(const void *x, const void *y) {
-    const Piece *a = x, *b = y;
+    const Written *a = x, *b = y;
     if (a->write->at != b->write->at) return a->write->at < b->write->at ? -1 : 1;
     return (a->block->block > b->block->block) - (a->block->block < b->block->block);
 }
 
 typedef struct {
-    Piece earlier, later;
+    Written earlier, later;
 } Overlap;
 
 static int by_later(const void *x, const void *y) {
@@ -75,17 +75,17 @@ void sim_find_overlaps(Arena *a, SimWrites **blocks, int64_t n,
     for (int64_t b = 0; b < n; b++) {
         if (blocks[b]) all += blocks[b]->n;
     }
-    Piece *piece = ARENA_ARRAY(a, Piece, all + 1);
+    Written *written = ARENA_ARRAY(a, Written, all + 1);
     for (int64_t b = 0; b < n; b++) {
         for (size_t k = 0; blocks[b] && k < blocks[b]->n; k++) {
-            piece[at++] = (Piece){blocks[b], &blocks[b]->write[k]};
+            written[at++] = (Written){blocks[b], &blocks[b]->write[k]};
         }
     }
-    qsort(piece, all, sizeof *piece, by_place);
+    qsort(written, all, sizeof *written, by_place);
     Overlap *overlap = NULL;
-    const Piece *reach = NULL;               /* of those so far, the one that ends last */
+    const Written *reach = NULL;             /* of those so far, the one that ends last */
     for (size_t k = 0; k < all; k++) {
-        const Piece *p = &piece[k];
+        const Written *p = &written[k];
         if (reach && p->write->at < reach->write->end && p->block != reach->block) {
             bool swap = p->block->block < reach->block->block;
             overlap = arena_grow(a, overlap, &cap, n_overlap + 1, sizeof *overlap);

@@ -41,7 +41,7 @@ static bool stage(Work *w) {
         }
     }
     b->from = (End){.host = own, .pitch = b->width, .slice = b->width * b->height};
-    w->staged = true;
+    w->buffered = true;
     return true;
 }
 

@@ -134,7 +134,7 @@ struct Work {
     Ps issued, end;
     Launch launch;            /* WORK_KERNEL; its params are owned */
     Box box;                  /* WORK_COPY; WORK_FILL and WORK_FREE: where to */
-    bool staged;              /* box.from.host is a copy that belongs to the work */
+    bool buffered;            /* box.from.host is a copy that belongs to the work */
     uint8_t pattern[4];       /* WORK_FILL: of `element` bytes */
     int element;
     CUhostFn fn;              /* WORK_HOST: this or that */

@@ -14,8 +14,8 @@ Work *work_new(WorkKind kind) {
 
 /* What is no longer needed once the work is done; so chains of waits do not stay alive.  */
 void work_drop_payload(Work *w) {
-    if (w->staged) free(w->box.from.host);
-    w->staged = false;
+    if (w->buffered) free(w->box.from.host);
+    w->buffered = false;
     free((void *)(uintptr_t)w->launch.launch.params);
     w->launch.launch.params = NULL;
     image_release(w->launch.image);

@@ -143,7 +143,7 @@ Status te_normalize(Arena *a, Diag *d, const Te *in, Te **out) {
     }
     normalize_canon(n);
     number_sites(te);
-    normalize_stage(n);
+    normalize_two_step(n);
     normalize_share(n);
     normalize_inline(n);
     normalize_canon(n);

@@ -36,7 +36,7 @@ Status normalize_hoist(Norm *n, const HoistFrom *from, int k, TeExpr **slot, boo
 void normalize_indices(TeStmt *s);
 /* Where it is decided so: reductions become reductions of ones over the indices that lie
  * contiguously.  */
-void normalize_stage(Norm *n);
+void normalize_two_step(Norm *n);
 /* Where it is decided so: copies operands of large products that allow only narrow accesses into
  * layouts that allow wide ones, and lets the products read the copies.  */
 void normalize_relaid(Norm *n);

@@ -115,7 +115,7 @@ static void expect_fma(Job *j, const SimCounters *t, TeDtype type, bool matrix,
 }
 
 /* Rows of instructions read back by vectors, in pieces of at most 16 bytes.  */
-static double piece_loads(const Problem *p, const RProg *r) {
+static double staging_loads(const Problem *p, const RProg *r) {
     if (r->via != VIA_SHARED) return 0;
     int tiles = r->warp.extent[AX_M] / r->thread.extent[AX_M];
     int vectors = r->thread.extent[AX_M] * r->warp.extent[AX_N] / r->store_vec;
@@ -151,7 +151,7 @@ static double asked_loads(const KernelCase *c, const Problem *p, const RProg *r)
     double parts = blocks + (r->tail > 0 ? (double)(rprog_tail_partials(p, r) - r->tail) : 0);
     if (rprog_matrix(c->dev, r) && rprog_fetched_ahead(c->dev, r, 0))
         steps += parts / blocks * r->split * r->thread.extent[AX_K] / r->warp.extent[AX_K];
-    return blocks * (warps * steps * reads + sums) + parts * warps * piece_loads(p, r);
+    return blocks * (warps * steps * reads + sums) + parts * warps * staging_loads(p, r);
 }
 
 static void compare_region(Job *j, const KernelCase *c, const SimCounters *t, const Estimate *e) {

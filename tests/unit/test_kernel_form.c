@@ -172,7 +172,7 @@ static void add_producer(FormBuilder *b, int tiles) {
 
 static void add_outputs(FormBuilder *b, int tiles) {
     if (tiles) form_sync(b, SYNC_NAMED, SYNC_BOTH, CONSUMERS * 32)->sync.id = 1;
-    form_writes(b, form_add(b, NODE_STORE, STORE_PIECE), ROOM_OUTPUTS, 0);
+    form_writes(b, form_add(b, NODE_STORE, STORE_STAGING), ROOM_OUTPUTS, 0);
     form_sync(b, SYNC_NAMED, SYNC_BOTH, CONSUMERS * 32)->sync.id = 1;
     form_reads(b, form_add(b, NODE_STORE, STORE_OUTPUTS), ROOM_OUTPUTS, 0);
 }

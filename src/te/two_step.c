@@ -90,12 +90,12 @@ static uint32_t find_inner(Norm *n, int k) {
 
 /* A statement in two steps: as it was, and the read that its second step reduces, in the indices
  * of the statement as it was.  */
-typedef struct Staged {
+typedef struct TwoStep {
     TeStmt was;
     const TeExpr *partial;
     uint32_t inner;
-    struct Staged *next;
-} Staged;
+    struct TwoStep *next;
+} TwoStep;
 
 static bool same_indices(const TeStmt *x, const TeStmt *y) {
     bool same = x->n_left == y->n_left && x->n_index == y->n_index;
@@ -116,14 +116,14 @@ static bool share_read(const TeExpr *x, const TeExpr *y) {
 }
 
 /* One that reduces the same elements over the same indices: decided for it, decided for all.  */
-static const Staged *sibling(const Staged *x, const TeStmt *s, uint32_t inner) {
+static const TwoStep *sibling(const TwoStep *x, const TeStmt *s, uint32_t inner) {
     while (x && !(x->inner == inner && same_indices(&x->was, s) && share_read(x->was.rhs, s->rhs)))
         x = x->next;
     return x;
 }
 
 /* (E - x) * (E - x), x the mean of E that another statement in two steps made; or NULL.  */
-static const TeExpr *deviation(const Te *te, const Staged *x, const TeStmt *s) {
+static const TeExpr *deviation(const Te *te, const TwoStep *x, const TeStmt *s) {
     const TeExpr *body = s->rhs->args[0], *e = body->args ? body->args[0] : NULL;
     if (s->rhs->red != TE_RED_SUM || x->was.rhs->red != TE_RED_SUM || body->kind != TE_MUL ||
         !te_expr_same(e, body->args[1]) || e->kind != TE_SUB || e->args[1]->kind != TE_READ ||
@@ -197,12 +197,12 @@ static TeExpr *from_partials(Norm *n, TeStmt *s, const TeExpr *mean, const TeExp
 }
 
 /* Statement k in two steps.  Where it follows the mean that x made, so do its parts: theirs.  */
-static bool stage(Norm *n, int *k, uint32_t inner, const Staged *x, Staged *out) {
+static bool in_two_steps(Norm *n, int *k, uint32_t inner, const TwoStep *x, TwoStep *out) {
     TeStmt s = n->te->stmt[*k];
     const TeExpr *mean = x ? deviation(n->te, x, &s) : NULL;
     double count = mean ? count_of(&s, inner) : 0;
     TeExpr *more = NULL;
-    *out = (Staged){.was = s, .inner = inner};
+    *out = (TwoStep){.was = s, .inner = inner};
     out->was.rhs = te_expr_copy(n->a, s.rhs);
     te_expr_list_reads(n->a, out->was.rhs);
     if (count > 0) {
@@ -223,17 +223,17 @@ static bool stage(Norm *n, int *k, uint32_t inner, const Staged *x, Staged *out)
     return true;
 }
 
-void normalize_stage(Norm *n) {
-    Staged *made = NULL;
+void normalize_two_step(Norm *n) {
+    TwoStep *made = NULL;
     for (int k = 0; k < n->te->n_stmt && n->te->n_stmt < TE_MAX_STMTS - 2; k++) {
         uint32_t inner = find_inner(n, k);
         if (!inner) continue;
-        const Staged *like = sibling(made, &n->te->stmt[k], inner);
+        const TwoStep *like = sibling(made, &n->te->stmt[k], inner);
         if (!like && !te_takes(n->te, &n->te->stmt[k], TE_TWO_STEP)) continue;
-        Staged *now = ARENA_NEW(n->a, Staged);
+        TwoStep *now = ARENA_NEW(n->a, TwoStep);
         while (like && like->next && !deviation(n->te, like, &n->te->stmt[k]))
             like = sibling(like->next, &n->te->stmt[k], inner);
-        if (!stage(n, &k, inner, like, now)) return;
+        if (!in_two_steps(n, &k, inner, like, now)) return;
         now->next = made;
         made = now;
     }
