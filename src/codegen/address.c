@@ -23,7 +23,7 @@ const char *address_stride(const Kernel *k, const Access *x, int d, const FusedA
     int index = axis->index[g->first + g->n - 1];
     int64_t stride = rprog_stride(value_of(x, d), axis, digit);
     if (stride == 0) return NULL;
-    return d == OFFSET ? size_stride(k->cg, x, index) : cg_int(k->cg, TE_I64, stride);
+    return d == OFFSET ? size_stride_text(k->cg, x, index) : cg_int(k->cg, TE_I64, stride);
 }
 
 const char *address_plus(const Cg *cg, const char *sum, const char *x) {
@@ -115,7 +115,7 @@ static void pointer_source(Kernel *k, const Side *s) {
     const char *kk = cg_text(cg, "(k_next + %c_k)", s->id);
     const char *sum = address_combine(k, x, OFFSET, address_axis(k, s, s->own), &mn, true, NULL);
     sum = address_combine(k, x, OFFSET, address_axis(k, s, AX_K), &kk, true, sum);
-    sum = size_offset(cg, x, 0, sum);
+    sum = size_offset_text(cg, x, 0, sum);
     address_batch(k, s, sum);
 }
 
@@ -159,7 +159,7 @@ static const char *chunk_value(const Kernel *k, const Side *s, int d, const char
     const char *sum = address_combine(k, x, d, address_axis(k, s, s->own), own, wide, NULL);
     sum = local_k(k, s, d, kk, wide, sum);
     if (batch) sum = address_combine(k, x, d, address_axis(k, s, AX_B), batch, wide, sum);
-    if (d == OFFSET && x->c_varies) return size_offset(k->cg, x, 0, sum);
+    if (d == OFFSET && x->c_varies) return size_offset_text(k->cg, x, 0, sum);
     return address_plus_number(k->cg, sum, value_of(x, d)->c);
 }
 

@@ -90,6 +90,7 @@ const char *load_stage(const Kernel *k, const char *name);
 /* ring.c: a ring of stages, which some warps fill by boxes; what they copy, as tensor maps; the
  * copies of operand `side` in a step.  */
 void ring_facts(const Contract *c, const Device *dev, Side *s);
+KernelMap ring_map(Arena *a, const Problem *p, const Access *x, const RBox *box);
 void ring_maps(Arena *a, const Contract *c, KernelLaunch *out);
 void ring_fetch(Kernel *k);               /* of the maps */
 void ring_copy(Kernel *k, int side);
@@ -98,7 +99,7 @@ const char *ring_batch(const Kernel *k, const RBoxDim *d);        /* its coordin
  * over the boxes of a thread's outputs, over those in a box; where an output waits there, as a
  * pointer; and the store of a box.  */
 void ring_open_tiles(Kernel *k, bool in_turn);
-void ring_store_map(const Contract *c, KernelMap *map);
+void ring_store_map(Arena *a, const Contract *c, KernelMap *map);
 void ring_open_boxes(Kernel *k);
 void ring_open_box(Kernel *k);
 const char *ring_box_place(const Kernel *k, const char *type);

@@ -164,7 +164,9 @@ void contract_facts(const Te *te, const Device *dev, const Problem *p, const RPr
     c->stays = rprog_persistent(r);
     c->outputs_at = (int)rprog_outputs_at(p, dev, r);
     if (r->via == VIA_BOXES) {
-        rprog_out_box(p, &c->out, &c->out_stmt);
+        Access x;
+        rprog_out_box(p, &c->out, &x);
+        c->out_tensor = x.tensor;
         c->box_row = rprog_box_row(p, r);
         c->box_bytes = rprog_box_bytes(p, dev, r);
         c->box_slots = rprog_box_slots(p, r);

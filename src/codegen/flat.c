@@ -102,7 +102,7 @@ bool stream_is_flat(const Kernel *k, int stmt, const Access *x) {
 const char *stream_offset(const Kernel *k, int stmt, const Access *x, const char *const *sub) {
     int64_t factor[TE_MAX_INDICES] = {0};
     if (quotients(k, stmt, x, factor)) return offset_text(k, x, factor);
-    if (stream_is_flat(k, stmt, x)) return size_offset(k->cg, x, 0, "at");
+    if (stream_is_flat(k, stmt, x)) return size_offset_text(k->cg, x, 0, "at");
     return cg_offset(k->cg, x->tensor, sub);
 }
 

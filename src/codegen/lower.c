@@ -34,8 +34,9 @@ void lower_grid(FormBuilder *b, Lowered *l, KernelKind kind) {
     TeExtent blocks = index_grid(b->arena, &l->map);
     l->kind = kind;
     l->vec = r->store_vec;
-    if (r->tail > 0 || (kind == KERNEL_CONTRACT && rprog_persistent(r)))
-        blocks = size_number(rprog_launched(l->p, l->dev, r));
+    if (r->tail > 0) blocks = size_number(rprog_launched(l->p, l->dev, r));
+    else if (kind == KERNEL_CONTRACT && rprog_persistent(r))
+        blocks = size_min(b->arena, blocks, size_number(rprog_slots(l->dev, r)));
     lay_out_blocks(l, blocks);
     l->launch.grid[1] = r->split;
     l->launch.block[0] = r->threads;

@@ -129,7 +129,7 @@ struct Contract {
     int outputs_at;           /* ... and outputs wait there, by boxes: */
     int box_row, box_bytes, box_slots, boxes;             /* bytes; of a slot; of a row of tiles */
     RBox out;
-    int out_stmt;
+    int out_tensor;
     bool spread;              /* some load is: see Side.spread */
     bool tables;              /* some load has tables */
     bool any_ahead;

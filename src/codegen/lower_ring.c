@@ -34,15 +34,14 @@ static void open_tiles(FormBuilder *b, const Lowered *l) {
     form_add(b, NODE_VALUES, VALUES_TILE);
 }
 
-static void open_steps(FormBuilder *b, const Contract *c, const char *var) {
+/* What there is only where there are steps.  */
+static void open_some(FormBuilder *b, const Contract *c) {
     if (c->may_be_empty) form_if(b, WHEN_STEPS, 0);
-    form_open(b, NODE_LOOP, LOOP_STEPS)->loop =
-        (Loop){.var = var, .count = c->slice, .by = 1, .unroll = 1};
 }
 
-static void close_steps(FormBuilder *b, const Contract *c) {
-    form_close(b);
-    if (c->may_be_empty) form_close(b);
+static void open_steps(FormBuilder *b, const Contract *c, const char *var) {
+    form_open(b, NODE_LOOP, LOOP_STEPS)->loop =
+        (Loop){.var = var, .count = c->slice, .by = 1, .unroll = 1};
 }
 
 static void add_copies(FormBuilder *b, const Lowered *l) {
@@ -50,6 +49,7 @@ static void add_copies(FormBuilder *b, const Lowered *l) {
     form_if(b, WHEN_ONE, 0)->from = computing(l);
     form_add(b, NODE_VALUES, VALUES_MAPS);
     open_tiles(b, l);
+    open_some(b, c);
     open_steps(b, c, "done");
     add_barrier(b, SYNC_WAIT, EMPTY, AT_PUT)->primed = true;
     add_barrier(b, SYNC_ARRIVE, FULL, AT_PUT)->bytes = c->stage;
@@ -66,7 +66,8 @@ static void add_copies(FormBuilder *b, const Lowered *l) {
         u->late = true;
     }
     form_add(b, NODE_VALUES, VALUES_NEXT_K);
-    close_steps(b, c);
+    form_close(b);
+    if (c->may_be_empty) form_close(b);
     if (c->stays) form_close(b);
     form_close(b);
 }
@@ -101,6 +102,7 @@ static void add_products(FormBuilder *b, const Lowered *l) {
     open_tiles(b, l);
     form_add(b, NODE_VALUES, VALUES_CLEAR);
     if (!promotes) form_add(b, NODE_VALUES, VALUES_SETTLE);
+    open_some(b, c);
     add_turn(b, l, SYNC_BOTH);
     open_steps(b, c, "taken");
     if (promotes) {

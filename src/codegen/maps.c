@@ -1,5 +1,6 @@
 /* The tensor maps of a program's kernels.  */
 #include "codegen/kernel.h"
+#include "rprogram/extents.h"
 
 enum { WORKSPACE_ALIGN = 256 };
 
@@ -16,7 +17,7 @@ void cg_place_maps(Arena *a, const int64_t *temp_offset, KernelLaunch *k) {
         int64_t at = temp_offset[map[i].tensor];
         if (at < 0) continue;
         map[i].tensor = -1;
-        map[i].offset.value += at;
+        map[i].offset = size_plus(a, map[i].offset, size_number(at));
     }
     k->map = map;
 }

@@ -112,7 +112,7 @@ static int open_vectors(Kernel *k, const int *axes, int n_axes, int64_t elements
 static const char *source_offset(const Kernel *k, const PermuteSource *x, bool first) {
     const char *cast = cg_tensor_wide(k->cg, x->access.tensor) ? "(long long)" : "";
     const char *sum = NULL;
-    if (first) sum = size_offset(k->cg, &x->access, 0, NULL);
+    if (first) sum = size_offset_text(k->cg, &x->access, 0, NULL);
     for (int i = 0; i < x->n_order; i++) {
         int a = x->order[i];
         bool stays = first ? is_whole(k, a) : tile_of(k, a) == 1;
@@ -120,7 +120,7 @@ static const char *source_offset(const Kernel *k, const PermuteSource *x, bool f
         const char *term = cg_text(k->cg, "%s%s%d", cast, first ? "g" : *cast ? "d" : "(int)d", a);
         if (x->stride[a] != 1 || x->varies[a])
             term = cg_text(k->cg, "%s * %s", term,
-                           size_stride(k->cg, &x->access, view_of(k)->moving[a]));
+                           size_stride_text(k->cg, &x->access, view_of(k)->moving[a]));
         sum = sum ? cg_text(k->cg, "%s + %s", sum, term) : term;
     }
     return sum ? sum : "0";

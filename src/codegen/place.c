@@ -15,6 +15,15 @@ static bool hides_steps(const Contract *c, int64_t most) { return c->matrix.used
 
 static int tile_extent(const RTile *t, int axis) { return t->extent[axis]; }
 
+static void tiles_constants(Kernel *k) {
+    const KernelLaunch *l = &k->l->launch;
+    TeExtent all = index_grid(k->cg->arena, &k->l->map);
+    const char *grid = l->blocks ? "gridDim.x" : cg_text(k->cg, "%lld", (long long)l->grid[0]);
+    cg_line(k->cg, "%s unsigned GRID = %s;  // blocks, each of which goes on by so many tiles",
+            l->blocks ? "const" : "constexpr", grid);
+    if (all.expr) cg_line(k->cg, "const unsigned all_tiles = %s;", size_text(k->cg, all));
+}
+
 void place_constants(Kernel *k) {
     const Contract *c = &k->c;
     const Problem *p = c->p;
@@ -64,9 +73,7 @@ void place_constants(Kernel *k) {
         cg_line(cg, "constexpr int steps = %lld;", (long long)c->steps);
     if (c->ring)
         cg_line(cg, "constexpr int BARRIERS = %d;  // bytes to those of stages", c->ring_at);
-    if (c->stays)
-        cg_line(cg, "constexpr unsigned GRID = %lld;  // blocks, each of which goes on by so many "
-                "tiles", (long long)k->l->launch.grid[0]);
+    if (c->stays) tiles_constants(k);
     kernel_smem(k, c->ring ? 1024 : 128);
     cg_blank(cg);
 }
@@ -210,7 +217,8 @@ void place_next(Kernel *k) {
 }
 
 const char *place_tiles(Kernel *k) {
-    return cg_text(k->cg, "%lldu", (long long)rprog_blocks(k->l->p, k->l->r));
+    TeExtent all = index_grid(k->cg->arena, &k->l->map);
+    return all.expr ? "all_tiles" : cg_text(k->cg, "%lldu", (long long)all.value);
 }
 
 void place_k_now(Kernel *k) {

@@ -1,4 +1,5 @@
 #include "codegen/blocks.h"
+#include "codegen/sizes.h"
 
 /* A ring of stages that is filled by boxes: how they lie there, the tensor maps that describe
  * them, and the copies.  */
@@ -20,24 +21,36 @@ void ring_facts(const Contract *c, const Device *dev, Side *s) {
 
 /* ---- tensor maps ---- */
 
-static KernelMap map_of(const Contract *c, const Side *s) {
-    const Access *x = &s->o->access;
-    int elem = s->elem, inner = s->inner_k ? c->r->block.extent[AX_K] : SPAN / elem;
+/* Where the elements of a box are in memory.  */
+KernelMap ring_map(Arena *a, const Problem *p, const Access *x, const RBox *box) {
+    enum { UNIT = 16 };
+    TeDtype type = p->te->tensor[x->tensor].dtype;
+    TeExtent elem = size_number(te_dtype_bytes(type)), first;
     KernelMap map = {.tensor = x->tensor,
-                     .offset = {.value = x->offset.c * elem},
-                     .fixed = {.type = tensor_map_type(s->o->storage, false),
-                               .rank = s->box.rank, .swizzle = TM_SWIZZLE_128, .promotion = 2}};
+                     .offset = size_times(a, size_offset(a, p->te, x), elem),
+                     .fixed = {.type = tensor_map_type(type, false), .rank = box->rank}};
+    for (int i = 0; i < box->rank; i++) {
+        const RBoxDim *d = &box->dim[i];
+        map.dim[i] = rprog_box_extent(a, p, d);
+        map.fixed.element_stride[i] = 1;
+        if (i == 0) continue;
+        if (d->n > 0) first = size_stride(a, p->te, x, rprog_box_index(p, d));
+        else first = size_times(a, map.dim[0], size_number(UNIT));        /* of one point: any */
+        map.stride[i - 1] = size_times(a, first, elem);
+    }
+    return map;
+}
+
+static KernelMap map_of(Arena *a, const Contract *c, const Side *s) {
+    int inner = s->inner_k ? c->r->block.extent[AX_K] : SPAN / s->elem;
+    KernelMap map = ring_map(a, c->p, &s->o->access, &s->box);
+    map.fixed.swizzle = TM_SWIZZLE_128;
+    map.fixed.promotion = 2;
     for (int i = 0; i < s->box.rank; i++) {
         const RBoxDim *d = &s->box.dim[i];
-        map.dim[i].value = d->extent;
-        if (i > 0) {                      /* of one point: any */
-            int64_t whole = (s->box.dim[0].extent * elem + 15) / 16 * 16;
-            map.stride[i - 1].value = d->digit < 0 ? whole : d->stride * elem;
-        }
         int rows = d->axis == AX_B ? 1 : c->r->block.extent[d->axis];
         if (d->axis == s->own) rows /= s->multicast;
         map.fixed.box[i] = (uint32_t)(i ? rows : inner);
-        map.fixed.element_stride[i] = 1;
     }
     return map;
 }
@@ -46,15 +59,18 @@ void ring_maps(Arena *a, const Contract *c, KernelLaunch *out) {
     bool boxes = c->r->via == VIA_BOXES;
     KernelMap *map = ARENA_ARRAY(a, KernelMap, 3);
     out->cluster[0] = rprog_cluster(c->r);
-    for (int side = 0; side < 2; side++) map[side] = map_of(c, &c->side[side]);
-    if (boxes) ring_store_map(c, &map[2]);
+    for (int side = 0; side < 2; side++) map[side] = map_of(a, c, &c->side[side]);
+    if (boxes) ring_store_map(a, c, &map[2]);
     out->map = map;
     out->n_map = boxes ? 3 : 2;
 }
 
 void ring_fetch(Kernel *k) {
     if (rprog_cluster(k->c.r) > 1) cg_line(k->cg, "const int part = rl_cluster_rank();");
-    for (int i = 0; i < k->l->launch.n_map; i++) cg_line(k->cg, "rl_map_fetch(&map%d);", i);
+    for (int i = 0; i < k->l->launch.n_map; i++) {
+        const char *when = k->c.varying_k && i < 2 ? "if (steps > 0) " : "";  /* else it is none */
+        cg_line(k->cg, "%srl_map_fetch(&map%d);", when, i);
+    }
 }
 
 /* ---- copies ---- */
@@ -62,8 +78,9 @@ void ring_fetch(Kernel *k) {
 const char *ring_batch(const Kernel *k, const RBoxDim *d) {
     const Cg *cg = k->cg;
     if (d->axis != AX_B) return "0";
-    const char *b = d->below > 1 ? cg_text(cg, "b / %lld", (long long)d->below) : "b";
-    return cg_text(cg, "%s %% %lld", b, (long long)d->extent);
+    TeExtent below = rprog_box_below(cg->arena, k->c.p, d);
+    const char *b = te_extent_is_one(&below) ? "b" : cg_text(cg, "b / %s", size_text(cg, below));
+    return cg_text(cg, "%s %% %s", b, size_text(cg, rprog_box_extent(cg->arena, k->c.p, d)));
 }
 
 /* Coordinate along dimension i of box number `box`.  */

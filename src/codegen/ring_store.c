@@ -24,7 +24,7 @@ void ring_open_tiles(Kernel *k, bool in_turn) {
 /* ---- boxes ---- */
 
 static int elem_of(const Kernel *k) {
-    return te_dtype_bytes(k->cg->te->tensor[k->cg->te->stmt[k->c.out_stmt].tensor].dtype);
+    return te_dtype_bytes(k->cg->te->tensor[k->c.out_tensor].dtype);
 }
 
 /* Columns of a box, and how many of them a lane holds.  */
@@ -34,29 +34,19 @@ static int slots_of(const Kernel *k) {
     return fragment_slots(&k->c.matrix.results, FRAG_COL) / k->c.boxes;
 }
 
-void ring_store_map(const Contract *c, KernelMap *map) {
+void ring_store_map(Arena *a, const Contract *c, KernelMap *map) {
     enum { SPAN = 16 };
-    const TeStmt *s = &c->te->stmt[c->out_stmt];
-    TeDtype type = c->te->tensor[s->tensor].dtype;
-    int elem = te_dtype_bytes(type), swizzle = TM_SWIZZLE_NONE;
+    int swizzle = TM_SWIZZLE_NONE;
+    RBox box;
     Access x;
-    access_write(c->te, s, &x);
+    rprog_out_box(c->p, &box, &x);
     for (int span = SPAN; span < c->box_row; span *= 2) swizzle++;
-    *map = (KernelMap){.tensor = s->tensor,
-                       .offset = {.value = x.offset.c * elem},
-                       .fixed = {.type = tensor_map_type(type, false),
-                                 .rank = c->out.rank, .swizzle = swizzle}};
+    *map = ring_map(a, c->p, &x, &box);
+    map->fixed.swizzle = swizzle;
     for (int i = 0; i < c->out.rank; i++) {
-        const RBoxDim *d = &c->out.dim[i];
-        bool rows = d->axis == AX_M;
-        map->dim[i].value = d->extent;
-        if (i > 0)                        /* of one point: any */
-            map->stride[i - 1].value =
-                d->digit < 0 ? ceil_div(c->out.dim[0].extent * elem, SPAN) * SPAN
-                             : d->stride * elem;
-        map->fixed.box[i] = i == 0 ? (uint32_t)(c->box_row / elem)
+        bool rows = c->out.dim[i].axis == AX_M;
+        map->fixed.box[i] = i == 0 ? (uint32_t)(c->box_row / tensor_map_element(&map->fixed))
                             : rows ? (uint32_t)(c->box_bytes / c->box_row) : 1;
-        map->fixed.element_stride[i] = 1;
     }
 }
 

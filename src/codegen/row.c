@@ -45,12 +45,13 @@ bool row_ends(const Kernel *k) { return rprog_row_ends(k->l->p, k->l->r); }
 static const char *row_offset(const Kernel *k, const Access *x) {
     const TeStmt *frame = frame_of(k);
     const Affine *f = &x->offset;
-    const char *sum = size_offset(k->cg, x, 0, NULL);
+    const char *sum = size_offset_text(k->cg, x, 0, NULL);
     for (int i = 0; i < frame->n_left; i++) {
         if (f->coef[i] == 0 || frame->index[i].hi.value <= 1) continue;
         const char *term =
             x->varies >> i & 1
-                ? cg_text(k->cg, "(long long)%s * %s", k->at.index[i], size_stride(k->cg, x, i))
+                ? cg_text(k->cg, "(long long)%s * %s", k->at.index[i],
+                          size_stride_text(k->cg, x, i))
                 : cg_text(k->cg, "%s * %lldll", k->at.index[i], (long long)f->coef[i]);
         sum = sum ? cg_text(k->cg, "%s + %s", sum, term) : term;
     }

@@ -13,18 +13,12 @@ const char *size_inside(const Cg *c, const char *at, TeExtent e, bool wide) {
                    size_divisor(c, e, wide));
 }
 
-const char *size_stride(const Cg *c, const Access *x, int index) {
-    if (!(x->varies >> index & 1)) return cg_int(c, TE_I64, x->offset.coef[index]);
-    const TeTensor *t = &c->te->tensor[x->tensor];
-    TeExtent sum = size_number(0);
-    for (int d = 0; d < t->rank; d++) {
-        int64_t k = x->sub[d].coef[index];
-        if (k) sum = size_plus(c->arena, sum, size_times(c->arena, size_number(k), t->stride[d]));
-    }
-    return cg_extent(c, &sum);
+const char *size_stride_text(const Cg *c, const Access *x, int index) {
+    TeExtent e = size_stride(c->arena, c->te, x, index);
+    return e.expr ? cg_extent(c, &e) : cg_int(c, TE_I64, e.value);
 }
 
-const char *size_offset(const Cg *c, const Access *x, uint32_t without, const char *sum) {
+const char *size_offset_text(const Cg *c, const Access *x, uint32_t without, const char *sum) {
     const TeTensor *t = &c->te->tensor[x->tensor];
     int64_t fixed = 0;
     for (int d = 0; d < t->rank; d++) {

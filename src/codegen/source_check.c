@@ -16,7 +16,7 @@ static const char words[] =
     " __global__ __grid_constant__ __launch_bounds__ __restrict__ __shared__"
     " __syncthreads __syncwarp"
     " __int_as_float __longlong_as_double __shfl_xor_sync __shfl_up_sync __shfl_sync blockIdx"
-    " threadIdx min max"
+    " threadIdx gridDim min max"
     /* mathematics */
     " exp expf exp2 exp2f log logf log2 log2f sqrt sqrtf rsqrt rsqrtf tanh tanhf erf erff sin sinf"
     " cos cosf pow powf floor floorf ceil ceilf rint rintf fabs fabsf fma fmaf"
@@ -27,7 +27,7 @@ static const char words[] =
     " B_RTABLE B_RENTRIES A_REGION A_PLACES A_LINE B_REGION B_PLACES B_LINE"
     /* their variables */
     " smem shared tile tile_m tile_n tiles_m tiles_n top in_group rows b m n m0 n0 tid lane lane_m"
-    " lane_n m_at n_at m_by n_by warp row all_steps slice"
+    " lane_n m_at n_at m_by n_by warp row all_steps all_tiles slice"
     " col copies k_warp k_next k_now first steps step put take turn next kb kk acc e i j f g p r s"
     " u v w x y c_mn c_k bits entry inside at at_own at_k to from part sum sums where value rest"
     " left part_at left_at base own now total wx wy skip head body live line piece in seen more"

@@ -46,7 +46,7 @@ static int run_before(const Kernel *k, int stmt, const Access *x, const FusedAxi
             return i + 1;
         if (inner < 0) {
             inner = j;
-            *stride = size_stride(k->cg, x, j);
+            *stride = size_stride_text(k->cg, x, j);
         }
         below = fixed ? below * e->value : 0;
     }
@@ -80,7 +80,7 @@ static const char *add_indices(const Kernel *k, int stmt, const Access *x, AxisC
         if (is_one(&k->c.root->index[f->index[i]].hi)) continue;
         int j = index_with(k, stmt, f->index[i]);
         sum = add(k->cg, sum, cg_tensor_wide(k->cg, x->tensor), k->at.index[f->index[i]],
-                  size_stride(k->cg, x, j));
+                  size_stride_text(k->cg, x, j));
     }
     return sum;
 }

@@ -61,7 +61,7 @@ static void row_entry(Kernel *k, const Side *s, const char *at, const char *to) 
     cg_line(cg, "const %s at = %s;", place_type(address_axis_wide(k, s->own)), at);
     address_digits(k, own, cg_text(cg, "%c_mn", s->id), "at", address_axis_wide(k, s->own), digit);
     const char *off = address_combine(k, x, OFFSET, own, digit, false, NULL);
-    off = x->c_varies ? size_offset(cg, x, 0, off) : address_plus_number(cg, off, x->offset.c);
+    off = x->c_varies ? size_offset_text(cg, x, 0, off) : address_plus_number(cg, off, x->offset.c);
     cg_line(cg, "unsigned bits = %s0x%xu;",
             k->c.own_ragged[s->side]
                 ? cg_text(cg, "(at < %c ? 0u : 0x%xu) | ", s->side ? 'N' : 'M', BEYOND_ROWS)

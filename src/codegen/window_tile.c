@@ -85,12 +85,12 @@ static const char *source(Kernel *k, const WindowTile *t) {
         bool flat = t->planes > 1 && i < s->n_left;
         if (coef == 0 || sliding || flat || s->index[i].hi.value == 1) continue;
         sum = cg_text(cg, "%s + %s%s * %s", sum, cast, k->at.index[i],
-                      size_stride(cg, &w->access, i));
+                      size_stride_text(cg, &w->access, i));
     }
     if (t->planes > 1)
         sum = cg_text(cg, "%s + %s(first + p) * %s", sum, cast,
                       cg_int(cg, TE_I64, v->outer_step));
-    return cg_element(cg, w->access.tensor, size_offset(cg, &w->access, slides, sum), by);
+    return cg_element(cg, w->access.tensor, size_offset_text(cg, &w->access, slides, sum), by);
 }
 
 /* Is the element inside the tensor?  NULL: always.  */

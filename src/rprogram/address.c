@@ -1,6 +1,8 @@
 /* How the chunks of a load find their places in memory, and tables that keep them.  */
+#include "rprogram/extents.h"
 #include "rprogram/internal.h"
 #include "te/arith.h"
+#include "te/tree.h"
 
 int64_t rprog_stride(const Affine *f, const FusedAxis *axis, int digit) {
     const AxisDigit *d = &axis->digit[digit];
@@ -42,6 +44,30 @@ static bool digit_varies(const Problem *p, const Access *x, const FusedAxis *axi
            ((x->varies >> inner | x->varies >> outer) & 1);
 }
 
+/* The dimension that the index moves by one, the only one; -1: there is none.  */
+static int dimension_of(const Problem *p, const Access *x, int index) {
+    int found = -1;
+    for (int d = 0; d < p->te->tensor[x->tensor].rank; d++) {
+        if (x->sub[d].coef[index] == 0) continue;
+        if (found >= 0 || x->sub[d].coef[index] != 1) return -1;
+        found = d;
+    }
+    return found;
+}
+
+/* Are a digit and the one before neighbours in memory at all sizes: dimensions side by side of a
+ * dense tensor, the inner one whole?  */
+static bool always_neighbours(const Problem *p, const Access *x, const FusedAxis *axis, int digit,
+                              const AxisDigit *before) {
+    const AxisDigit *d = &axis->digit[digit];
+    const TeTensor *t = &p->te->tensor[x->tensor];
+    int inner = axis->index[d->first + d->n - 1];
+    int from = dimension_of(p, x, axis->index[before->first + before->n - 1]);
+    int to = dimension_of(p, x, inner);
+    return d->n == 1 && !t->strided && from >= 0 && to == from + 1 &&
+           te_extent_same(&root_of(p)->index[inner].hi, &t->shape[to]);
+}
+
 /* The axis with digits merged that this access need not tell apart: neighbours in memory, in no
  * guarded subscript.  */
 static void merge(const Problem *p, const Access *x, const FusedAxis *axis, FusedAxis *out) {
@@ -52,7 +78,8 @@ static void merge(const Problem *p, const Access *x, const FusedAxis *axis, Fuse
         int64_t stride = rprog_stride(&x->offset, axis, i);
         bool one = last && rprog_stride(&x->offset, out, out->n_digit - 1) ==
                                stride * axis->digit[i].extent;
-        if (one && stride && digit_varies(p, x, axis, i, last)) one = false;
+        if (one && stride && digit_varies(p, x, axis, i, last))
+            one = always_neighbours(p, x, axis, i, last);
         for (int d = 0; d < p->te->tensor[x->tensor].rank && one; d++) {
             one = !x->guard[d] || (rprog_stride(&x->sub[d], axis, i) == 0 &&
                                    rprog_stride(&x->sub[d], out, out->n_digit - 1) == 0);
@@ -71,17 +98,31 @@ bool rprog_box_dims(const Problem *p, const Access *x, AxisClass axis, RBox *out
     merge(p, x, &p->con.axis[axis], &f);
     if (axis != AX_B && f.n_digit > 1) return false;
     if (axis != AX_B && f.n_digit == 0) {
-        out->dim[out->rank++] = (RBoxDim){axis, -1, 1, 0, 1};
+        out->dim[out->rank++] = (RBoxDim){axis, 0, 0, 1, 0};
         return true;
     }
-    int64_t below = 1;
-    for (int i = f.n_digit - 1; i >= 0; below *= f.digit[i--].extent) {
+    for (int i = f.n_digit - 1; i >= 0; i--) {
         int64_t stride = rprog_stride(&x->offset, &f, i);
         if (axis == AX_B && stride == 0) continue;
         if (stride < 1 || out->rank == RBOX_RANK) return false;
-        out->dim[out->rank++] = (RBoxDim){axis, i, f.digit[i].extent, stride, below};
+        const AxisDigit *d = &f.digit[i];
+        out->dim[out->rank++] = (RBoxDim){axis, d->first, d->n, d->extent, stride};
     }
     return true;
+}
+
+TeExtent rprog_box_extent(Arena *a, const Problem *p, const RBoxDim *d) {
+    return size_product(a, root_of(p), p->con.axis[d->axis].index + d->first, d->n);
+}
+
+int rprog_box_index(const Problem *p, const RBoxDim *d) {
+    return p->con.axis[d->axis].index[d->first + d->n - 1];
+}
+
+TeExtent rprog_box_below(Arena *a, const Problem *p, const RBoxDim *d) {
+    const FusedAxis *axis = &p->con.axis[d->axis];
+    int first = d->first + d->n;
+    return size_product(a, root_of(p), axis->index + first, axis->n - first);
 }
 
 bool rprog_box(const Problem *p, int side, RBox *out) {
@@ -89,14 +130,14 @@ bool rprog_box(const Problem *p, int side, RBox *out) {
     const Access *x = &operand(p, side)->access;
     AxisClass own = side ? AX_N : AX_M;
     *out = (RBox){0};
-    if (!op->affine || op->guarded || !rprog_static(p)) return false;
+    if (!op->affine || op->guarded) return false;
     bool along_k = op->vec_k * op->bytes >= RTILE_ACCESS;
     if (!along_k && op->vec_mn * op->bytes < RTILE_ACCESS) return false;
     if ((along_k ? op->stride_k : op->stride_mn) != 1) return false;
     out->inner = along_k ? AX_K : (int)own;
     out->k = !along_k;
     out->own = along_k;
-    return rprog_box_dims(p, x, along_k ? AX_K : own, out) && out->dim[0].digit >= 0 &&
+    return rprog_box_dims(p, x, along_k ? AX_K : own, out) && out->dim[0].n > 0 &&
            rprog_box_dims(p, x, along_k ? own : AX_K, out) && rprog_box_dims(p, x, AX_B, out);
 }
 

@@ -88,6 +88,8 @@ double rprog_cluster_sms(const Device *dev, const RProg *r);
 static inline bool rprog_persistent(const RProg *r) { return r->grid != GRID_TILES; }
 static inline int rprog_in_turn(const RProg *r) { return r->grid == GRID_PINGPONG ? 2 : 1; }
 int64_t rprog_launched(const Problem *p, const Device *dev, const RProg *r);
+/* The most of those that stay.  */
+int64_t rprog_slots(const Device *dev, const RProg *r);
 /* Registers per thread of the warps that copy and of those that compute, where the launch gives all
  * the same and that is too few to compute; false: it is enough.  */
 bool rprog_ring_registers(const Problem *p, const Device *dev, const RProg *r, int *copying,
@@ -95,21 +97,27 @@ bool rprog_ring_registers(const Problem *p, const Device *dev, const RProg *r, i
 /* Where barriers of a ring of stages lie; byte offset in shared memory.  */
 int64_t rprog_ring_at(const Problem *p, const Device *dev, const RProg *r);
 /* An operand as TMA sees it, dimension 0 first: the digit of an axis (merged as in RAddress) that
- * each one is, its extent and stride in elements.  False: it cannot be copied by boxes.  */
+ * each one is, its extent and stride in elements at the sizes at hand.  The digit is the product of
+ * `n` of the axis's indices from `first` on.  False: it cannot be copied by boxes.  */
 enum { RBOX_RANK = 5 };
 typedef struct {
     AxisClass axis;
-    int digit;                /* -1: the axis has one point */
-    int64_t extent, stride, below;        /* below: extents of the digits within it */
+    int first, n;             /* n 0: the axis has one point */
+    int64_t extent, stride;
 } RBoxDim;
 typedef struct {
     int rank, inner, own, k;  /* own, k: dimensions of these axes; inner: AX_K or the own axis */
     RBoxDim dim[RBOX_RANK];
 } RBox;
 bool rprog_box(const Problem *p, int side, RBox *out);
-/* The outputs of a product as TMA stores them, and the statement whose they are: the only one that
- * is stored.  False: they are no boxes.  */
-bool rprog_out_box(const Problem *p, RBox *out, int *stmt);
+/* As numbers or expressions of the sizes; those of the digits of its axis within it.  */
+TeExtent rprog_box_extent(Arena *a, const Problem *p, const RBoxDim *d);
+TeExtent rprog_box_below(Arena *a, const Problem *p, const RBoxDim *d);
+/* The root's index that moves by one with it.  */
+int rprog_box_index(const Problem *p, const RBoxDim *d);
+/* The outputs of a product as TMA stores them, and where they are: of the only statement that is
+ * stored, over the root's indices.  False: they are no boxes.  */
+bool rprog_out_box(const Problem *p, RBox *out, Access *x);
 /* VIA_BOXES: the mover, -1: none; bytes of a box's row (0: no such box), boxes side by side in a
  * row of instructions, slots for them, bytes from one slot to the next, and where they begin.  */
 int rprog_box_mover(const Device *dev);

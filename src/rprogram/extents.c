@@ -1,5 +1,6 @@
 /* Arithmetic of extents that may be known at run time only.  */
 #include "rprogram/extents.h"
+#include "te/arith.h"
 #include "te/tree.h"
 
 static TeExpr *as_expr(Arena *a, const TeExtent *e) {
@@ -27,7 +28,8 @@ TeExtent size_times(Arena *a, TeExtent x, TeExtent y) {
 TeExtent size_plus(Arena *a, TeExtent x, TeExtent y) {
     if (!x.expr && x.value == 0) return y;
     if (!y.expr && y.value == 0) return x;
-    return (TeExtent){.value = x.value + y.value, .min = x.min + y.min, .multiple = 1,
+    return (TeExtent){.value = x.value + y.value, .min = x.min + y.min,
+                      .multiple = gcd64(te_extent_unit(&x), te_extent_unit(&y)),
                       .expr = binary(a, TE_ADD, &x, &y)};
 }
 
@@ -67,4 +69,47 @@ TeExtent size_product(Arena *a, const TeStmt *s, const uint8_t *index, int n) {
     TeExtent all = size_number(1);
     for (int i = 0; i < n; i++) all = size_times(a, all, s->index[index[i]].hi);
     return all;
+}
+
+/* ---- accesses ---- */
+
+TeExtent size_stride(Arena *a, const Te *te, const Access *x, int index) {
+    const TeTensor *t = &te->tensor[x->tensor];
+    TeExtent sum = size_number(0);
+    if (!(x->varies >> index & 1)) return size_number(x->offset.coef[index]);
+    for (int d = 0; d < t->rank; d++) {
+        int64_t k = x->sub[d].coef[index];
+        if (k) sum = size_plus(a, sum, size_times(a, size_number(k), t->stride[d]));
+    }
+    return sum;
+}
+
+TeExtent size_offset(Arena *a, const Te *te, const Access *x) {
+    const TeTensor *t = &te->tensor[x->tensor];
+    TeExtent sum = size_number(0);
+    if (!x->c_varies) return size_number(x->offset.c);
+    for (int d = 0; d < t->rank; d++) {
+        int64_t at = x->sub[d].c;
+        if (at) sum = size_plus(a, sum, size_times(a, size_number(at), t->stride[d]));
+    }
+    return sum;
+}
+
+static int64_t unit_of(const Te *te, const Access *x, const int64_t *times) {
+    const TeTensor *t = &te->tensor[x->tensor];
+    int64_t unit = 0;
+    for (int d = 0; d < t->rank; d++) unit = gcd64(unit, times[d] * te_extent_unit(&t->stride[d]));
+    return unit;
+}
+
+int64_t size_stride_unit(const Te *te, const Access *x, int index) {
+    int64_t times[TE_MAX_RANK] = {0};
+    for (int d = 0; d < te->tensor[x->tensor].rank; d++) times[d] = x->sub[d].coef[index];
+    return x->varies >> index & 1 ? unit_of(te, x, times) : x->offset.coef[index];
+}
+
+int64_t size_offset_unit(const Te *te, const Access *x) {
+    int64_t times[TE_MAX_RANK] = {0};
+    for (int d = 0; d < te->tensor[x->tensor].rank; d++) times[d] = x->sub[d].c;
+    return x->c_varies ? unit_of(te, x, times) : x->offset.c;
 }

@@ -67,13 +67,15 @@ RProg rprog_stream_base(void) {
     return r;
 }
 
+bool rprog_static_axis(const Problem *p, int axis) {
+    const FusedAxis *x = &p->con.axis[axis];
+    return !p->te || !access_varies(&p->te->stmt[p->con.stmt], x, 0, x->n);
+}
+
 bool rprog_static(const Problem *p) {
-    const TeStmt *root = p->te ? &p->te->stmt[p->con.stmt] : NULL;
-    for (int i = AX_B; i <= AX_K && root; i++) {
-        const FusedAxis *axis = &p->con.axis[i];
-        if (access_varies(root, axis, 0, axis->n)) return false;
-    }
-    return true;
+    bool is = true;
+    for (int i = AX_B; i <= AX_K; i++) is &= rprog_static_axis(p, i);
+    return is;
 }
 
 int rprog_computing(const Device *dev, const RProg *r) {

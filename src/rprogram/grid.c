@@ -1,51 +1,60 @@
 /* Grids whose blocks stay for several tiles, and results that leave them by boxes.  */
+#include "rprogram/extents.h"
 #include "rprogram/internal.h"
 #include "rprogram/matrix.h"
 #include "rtile/fragment.h"
+#include "te/arith.h"
 
 /* Blocks of clusters are launched together.  */
-int64_t rprog_launched(const Problem *p, const Device *dev, const RProg *r) {
-    int64_t tiles = rprog_blocks(p, r), together = rprog_cluster(r);
-    if (!rprog_persistent(r)) return tiles - r->tail + r->tail_blocks;
+int64_t rprog_slots(const Device *dev, const RProg *r) {
+    int64_t together = rprog_cluster(r);
     double sms = dev->limits.sm_count.value, reached = rprog_cluster_sms(dev, r);
     int64_t slots = (int64_t)(reached < sms ? reached : sms) * r->blocks_per_sm;
     slots -= slots % together;
-    return slots < together ? together : tiles < slots ? tiles : slots;
+    return slots < together ? together : slots;
 }
 
-/* The statement of the group that is stored, the only one; -1: there are several, or values of
- * rows.  */
-static int stored_statement(const Problem *p, Access *x) {
+int64_t rprog_launched(const Problem *p, const Device *dev, const RProg *r) {
+    int64_t tiles = rprog_blocks(p, r);
+    if (!rprog_persistent(r)) return tiles - r->tail + r->tail_blocks;
+    int64_t slots = rprog_slots(dev, r);
+    return tiles < slots ? tiles : slots;
+}
+
+/* Where the statement of the group is that is stored, the only one; false: there are several, or
+ * values of rows.  */
+static bool stored_access(const Problem *p, Access *x) {
     const KernelGroup *g = p->group;
-    int found = -1;
+    bool found = false;
     for (int i = -1; i < g->n_fused; i++) {
         int stmt = i < 0 ? g->root : g->fused[i];
         const TeStmt *s = &p->te->stmt[stmt];
         if (!rtile_stored(p->te, g, stmt)) continue;
-        if (found >= 0 || s->n_left != p->te->stmt[g->root].n_left) return -1;
-        found = stmt;
+        if (found || s->n_left != p->te->stmt[g->root].n_left) return false;
+        found = true;
         access_write(p->te, s, x);
         if (i >= 0) rtile_row_access(g->perm[i], s->n_left, x);
     }
     return found;
 }
 
-bool rprog_out_box(const Problem *p, RBox *out, int *stmt) {
-    Access x;
+bool rprog_out_box(const Problem *p, RBox *out, Access *x) {
     *out = (RBox){0};
-    if (!p->te || p->stats || !rprog_static(p)) return false;
-    *stmt = stored_statement(p, &x);
-    if (*stmt < 0 || !x.affine || access_guarded(p->te, &x)) return false;
-    int bytes = te_dtype_bytes(p->te->tensor[x.tensor].dtype);
+    if (!p->te || p->stats) return false;
+    if (!stored_access(p, x) || !x->affine || access_guarded(p->te, x)) return false;
+    int bytes = te_dtype_bytes(p->te->tensor[x->tensor].dtype);
     out->inner = AX_N;
     out->own = 1;
-    if (!rprog_box_dims(p, &x, AX_N, out) || !rprog_box_dims(p, &x, AX_M, out) ||
-        !rprog_box_dims(p, &x, AX_B, out))
+    if (!rprog_box_dims(p, x, AX_N, out) || !rprog_box_dims(p, x, AX_M, out) ||
+        !rprog_box_dims(p, x, AX_B, out))
         return false;
-    bool whole = out->dim[0].digit >= 0 && out->dim[0].stride == 1;
-    for (int i = 1; i < out->rank && whole; i++)
-        whole = out->dim[i].digit < 0 || out->dim[i].stride * bytes % RTILE_ACCESS == 0;
-    return whole && x.offset.c * bytes % RTILE_ACCESS == 0;
+    if (out->dim[0].n == 0 || out->dim[0].stride != 1) return false;
+    int64_t unit = size_offset_unit(p->te, x);
+    for (int i = 1; i < out->rank; i++) {
+        const RBoxDim *d = &out->dim[i];
+        if (d->n > 0) unit = gcd64(unit, size_stride_unit(p->te, x, rprog_box_index(p, d)));
+    }
+    return unit * bytes % RTILE_ACCESS == 0;
 }
 
 int rprog_box_mover(const Device *dev) {
@@ -64,9 +73,9 @@ enum { BOX_LEAST = 32 };      /* bytes of a row: a sector */
 /* Bytes of a row of instructions.  */
 static int row_bytes(const Problem *p, const RProg *r) {
     RBox box;
-    int stmt;
-    if (!rprog_out_box(p, &box, &stmt)) return 0;
-    return r->warp.extent[AX_N] * te_dtype_bytes(p->te->tensor[p->te->stmt[stmt].tensor].dtype);
+    Access x;
+    if (!rprog_out_box(p, &box, &x)) return 0;
+    return r->warp.extent[AX_N] * te_dtype_bytes(p->te->tensor[x.tensor].dtype);
 }
 
 int rprog_box_row(const Problem *p, const RProg *r) {

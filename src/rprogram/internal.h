@@ -16,6 +16,7 @@ enum {
 
 /* Does no extent of the contraction depend on run-time sizes?  */
 bool rprog_static(const Problem *p);
+bool rprog_static_axis(const Problem *p, int axis);
 
 static inline int own_axis(int side) { return side ? AX_N : AX_M; }
 static inline bool power_of_two(int64_t v) { return v > 0 && (v & (v - 1)) == 0; }

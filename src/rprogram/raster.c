@@ -1,5 +1,6 @@
 /* The order of a grid's tiles (rprog.h: raster): groups of tile rows, in each of which the rows are
  * walked first.  `row` has groups of one row, `column` one group of all.  */
+#include "rprogram/index_map.h"
 #include "rprogram/matrix.h"
 
 const char *rprog_raster_check(const RProg *r) {
@@ -27,7 +28,11 @@ int rprog_cluster_side(const RProg *r) { return r->raster != RASTER_ROW; }
 bool rprog_cluster_fits(const Problem *p, const RProg *r) {
     int side = rprog_cluster_side(r), c = rprog_cluster(r);
     if (r->raster == RASTER_GROUPED && r->group % c) return false;
-    return warpgroup_shares(r, side) && rprog_tiles(p, r, side ? AX_M : AX_N) % c == 0;
+    int axis = side ? AX_M : AX_N;
+    RProg together = *r;
+    together.block.extent[axis] *= c;
+    if (c > 1 && !rprog_static_axis(p, axis) && rprog_ragged(p, &together, axis)) return false;
+    return warpgroup_shares(r, side) && rprog_tiles(p, r, axis) % c == 0;
 }
 
 bool rprog_cluster_order(const Problem *p, RProg *r) {

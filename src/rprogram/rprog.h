@@ -146,8 +146,9 @@
  *   rprog_ring_at.
  *
  * - cluster c: c neighbours in the grid's order, which share b (raster `row`: a), since c divides
- *   the tile rows of a group and of the tensor (the columns).  Each copies the c-th part of the
- *   shared tile, to all of them; a stage is empty when all warps of all of them are done with it.
+ *   the tile rows of a group and of the tensor (the columns), at all sizes.  Each copies the c-th
+ *   part of the shared tile, to all of them; a stage is empty when all warps of all of them are
+ *   done with it.
  * - grid: GRID_PERSISTENT launches rprog_launched blocks, each of which goes on with the tile so
  *   many behind its last one until there is none.  Stages and phases of the ring are counted over
  *   all tiles of the block, so that those of the next tile fill while outputs of this one are

@@ -189,8 +189,7 @@ static void add_loss(Loss *x, double us, double best, int tries) {
 }
 
 /* By prediction: what is taken, and the programs for all sizes alone, against the plan of the op
- * with just the sizes at hand, which knows nothing of the others.  Rings that are filled by tensor
- * maps need static sizes, so they are left out.  */
+ * with just the sizes at hand, which knows nothing of the others.  */
 static void losses(const char *text, int tries, Loss *mine, Loss *one) {
     Rng rng = {7};
     *mine = *one = (Loss){0};
@@ -208,7 +207,7 @@ static void losses(const char *text, int tries, Loss *mine, Loss *one) {
                 define[n++] = (TeDefine){set.te->size[s].name, size[s], size[s], 1};
         must(te_parse(arena, &diag, diag_text("case.te", text), NULL, &(TeDefines){define, n},
                       &te));
-        must(compile_plan(arena, &diag, te, hal_device_plain(arena, dev), &o, &fixed));
+        must(compile_plan(arena, &diag, te, dev, &o, &fixed));
         compile_choose(arena, &fixed, 0, &best);
         compile_estimate(&best, &least);
         compile_estimate_at(arena, &set, &whole, size, &own);
