@@ -94,22 +94,3 @@ TeExtent size_offset(Arena *a, const Te *te, const Access *x) {
     }
     return sum;
 }
-
-static int64_t unit_of(const Te *te, const Access *x, const int64_t *times) {
-    const TeTensor *t = &te->tensor[x->tensor];
-    int64_t unit = 0;
-    for (int d = 0; d < t->rank; d++) unit = gcd64(unit, times[d] * te_extent_unit(&t->stride[d]));
-    return unit;
-}
-
-int64_t size_stride_unit(const Te *te, const Access *x, int index) {
-    int64_t times[TE_MAX_RANK] = {0};
-    for (int d = 0; d < te->tensor[x->tensor].rank; d++) times[d] = x->sub[d].coef[index];
-    return x->varies >> index & 1 ? unit_of(te, x, times) : x->offset.coef[index];
-}
-
-int64_t size_offset_unit(const Te *te, const Access *x) {
-    int64_t times[TE_MAX_RANK] = {0};
-    for (int d = 0; d < te->tensor[x->tensor].rank; d++) times[d] = x->sub[d].c;
-    return x->c_varies ? unit_of(te, x, times) : x->offset.c;
-}

@@ -15,10 +15,7 @@ TeExtent size_ceil_div(Arena *a, TeExtent x, int64_t n);
 /* Product of the extents of n indices of a statement.  */
 TeExtent size_product(Arena *a, const TeStmt *s, const uint8_t *index, int n);
 
-/* Elements of an access from point to point of an index, and those that no index moves it by; a
- * number that divides them at all sizes.  */
+/* Elements of an access from point to point of an index, and those that no index moves it by.  */
 TeExtent size_stride(Arena *a, const Te *te, const Access *x, int index);
 TeExtent size_offset(Arena *a, const Te *te, const Access *x);
-int64_t size_stride_unit(const Te *te, const Access *x, int index);
-int64_t size_offset_unit(const Te *te, const Access *x);
 #endif

@@ -1,5 +1,4 @@
 /* Grids whose blocks stay for several tiles, and results that leave them by boxes.  */
-#include "rprogram/extents.h"
 #include "rprogram/internal.h"
 #include "rprogram/matrix.h"
 #include "rtile/fragment.h"
@@ -49,10 +48,10 @@ bool rprog_out_box(const Problem *p, RBox *out, Access *x) {
         !rprog_box_dims(p, x, AX_B, out))
         return false;
     if (out->dim[0].n == 0 || out->dim[0].stride != 1) return false;
-    int64_t unit = size_offset_unit(p->te, x);
+    int64_t unit = x->c_unit;
     for (int i = 1; i < out->rank; i++) {
         const RBoxDim *d = &out->dim[i];
-        if (d->n > 0) unit = gcd64(unit, size_stride_unit(p->te, x, rprog_box_index(p, d)));
+        if (d->n > 0) unit = gcd64(unit, x->unit[rprog_box_index(p, d)]);
     }
     return unit * bytes % RTILE_ACCESS == 0;
 }

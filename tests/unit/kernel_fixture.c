@@ -79,21 +79,21 @@ const char *kernel_compile(KernelCase *c, Nvrtc *n, bool cubin) {
 
 typedef struct {
     SimGpu *gpu;
+    SimModule *module;
     TeData *in;
     uint64_t *at; /* per argument */
     uint64_t workspace;
 } Memory;
 
-static Status parse(KernelCase *c) {
-    if (c->parsed == c->code.ptx) return ST_OK;
-    c->parsed = c->code.ptx;
-    return sim_parse(c->arena, &c->diag, "kernel.ptx", c->code.ptx, c->code.ptx_len, &c->module);
+static Status parse(KernelCase *c, SimModule **out) {
+    return sim_parse(c->arena, &c->diag, "kernel.ptx", c->code.ptx, c->code.ptx_len, out);
 }
 
 static Status fill_memory(KernelCase *c, TeFill fill, uint64_t seed, Memory *m) {
     const Te *te = c->te;
     Status s = sim_gpu_create(c->arena, &c->diag, c->dev, &m->gpu);
-    if (!s) s = parse(c);
+    m->module = c->module;
+    if (!s && !m->module) s = parse(c, &m->module);
     m->in = ARENA_ARRAY(c->arena, TeData, te->n_in);
     m->at = ARENA_ARRAY(c->arena, uint64_t, te->n_in + te->n_out);
     for (int i = 0; i < te->n_in + te->n_out && !s; i++) {
@@ -153,7 +153,7 @@ static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed, boo
         const SimParam *slot;
         int64_t blocks = cg_blocks(c->te, &c->program, k, (KernelTaken){0, NULL}, c->size);
         if (blocks == 0) continue;
-        int n = sim_kernel_params(c->module, k->symbol, &slot);
+        int n = sim_kernel_params(m->module, k->symbol, &slot);
         if (n != cg_params(&c->program, k)) return "the kernel has other parameters than it says";
         size_t bytes = (size_t)(slot[n - 1].offset + slot[n - 1].bytes);
         unsigned char *space = arena_alloc(c->arena, bytes + 8);
@@ -169,7 +169,7 @@ static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed, boo
                         .timed = timed, .no_races = timed, .max_instructions = MOST_INSTRUCTIONS};
         if (c->most) o.max_instructions = c->most;
         SimReport report;
-        if (sim_launch(m->gpu, c->arena, &c->diag, c->module, k->symbol, &l, &o, &report))
+        if (sim_launch(m->gpu, c->arena, &c->diag, m->module, k->symbol, &l, &o, &report))
             return said(c, "simulator");
         if (report.faults) {
             Buf text = buf_new(c->arena);
@@ -285,7 +285,7 @@ const char *kernel_settle(KernelCase *c, TeFill fill, uint64_t seed) {
     }
     c->in = in;
     c->want = want;
-    return NULL;
+    return parse(c, &c->module) ? said(c, "parse") : NULL;
 }
 
 const char *kernel_time(KernelCase *c, uint64_t seed) {

@@ -26,8 +26,7 @@ typedef struct {
     const int64_t *size;      /* values of run-time sizes; te is then the op at these sizes */
     SimCounters counted;      /* of the last run, all launches */
     double us;                /* of the last kernel_time */
-    SimModule *module;        /* of the text that was run last */
-    const char *parsed;
+    SimModule *module;        /* the parsed text; NULL: parsed for every run */
 } KernelCase;
 
 /* Parses `op` (NULL: the only one) of a text, finds its candidates.  NULL, or what went wrong.  */
@@ -45,7 +44,7 @@ const char *kernel_examine(KernelCase *k);
 /* Runs the compiled program on the simulator on data of this kind; NULL if there is no fault and
  * every output is right.  Exact: bit for bit.  */
 const char *kernel_run(KernelCase *c, TeFill fill, uint64_t seed, bool exact);
-/* Fills the inputs and evaluates the outputs once, for many runs.  */
+/* Fills the inputs, evaluates the outputs and parses the text once, for many runs.  */
 const char *kernel_settle(KernelCase *c, TeFill fill, uint64_t seed);
 /* The same on every data set: integers only where the op is exact on them, and extremes bit for bit
  * where the reference has no bound.  */

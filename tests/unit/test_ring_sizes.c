@@ -64,8 +64,6 @@ static const char *run_sizes(KernelCase *c, uint64_t seed) {
         x.te = (Te *)(uintptr_t)fixed;
         x.size = size;
         wrong = kernel_run(&x, TE_FILL_INTEGERS, seed, true);
-        c->module = x.module;
-        c->parsed = x.parsed;
         for (int z = 0; z < c->te->n_size && wrong; z++)
             wrong = arena_printf(c->arena, "%s = %lld, %s", c->te->size[z].name,
                                  (long long)size[z], wrong);
