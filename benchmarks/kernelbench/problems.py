@@ -1,0 +1,100 @@
+"""Problems of a KernelBench checkout: their graphs, at their own sizes and at reduced ones.
+
+A problem is a Python file with a Model, get_init_inputs() and get_inputs(), whose sizes are
+constants at its top level.  Reducing changes those constants as the file is run; the checkout
+stays as it is.
+"""
+import ast
+import glob
+import math
+import os
+import re
+import warnings
+
+import torch
+from torch._decomp import core_aten_decompositions, get_decompositions
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+aten = torch.ops.aten
+DECOMPOSITIONS = {**core_aten_decompositions(), **get_decompositions([
+    aten._softmax, aten._log_softmax, aten._native_batch_norm_legit_functional,
+    aten._native_batch_norm_legit, aten._native_batch_norm_legit_no_training,
+    aten.native_batch_norm, aten.native_layer_norm, aten.native_group_norm, aten.nll_loss_forward,
+    aten.linalg_vector_norm, aten.tril, aten.triu, aten.hardswish, aten.hardsigmoid, aten.mish,
+    aten.softplus, aten.silu, aten.selu, aten.huber_loss, aten.smooth_l1_loss, aten.mse_loss,
+    aten.xlogy, aten.logsumexp, aten.stack, aten.dropout, aten.native_dropout])}
+FACTORS = (0.5, 0.6, 0.7, 0.8)      # how much of a size stays, tried in this order
+
+
+def names(checkout, levels):
+    """Paths of the problems, in the order of their numbers."""
+    def number(path):
+        return int(re.match(r"(\d+)", os.path.basename(path))[1])
+    return [path for level in levels for path in
+            sorted(glob.glob(os.path.join(checkout, "KernelBench", f"level{level}", "*.py")), key=number)]
+
+
+def shrink(value, factor):
+    """A smaller size: of q * 2^m with odd q, both logarithms are scaled.  Up to 4, and what is no
+    integer, stays; what divided another size mostly still does."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(shrink(v, factor) for v in value)
+    if type(value) is not int or value <= 4:
+        return value
+    m = (value & -value).bit_length() - 1
+    q = value >> m
+    return (q if q <= 7 else int(q ** factor) | 1) << math.ceil(m * factor)
+
+
+def load(path, factor=None):
+    """The file's names after running it, with its constants reduced by a factor."""
+    with open(path, encoding="utf-8") as file:
+        tree = ast.parse(file.read(), path)
+    scope = {"__name__": "problem"}
+    for node in tree.body:
+        exec(compile(ast.Module([node], []), path, "exec"), scope)
+        constant = isinstance(node, ast.Assign) and not any(
+            isinstance(n, (ast.Name, ast.Call)) for n in ast.walk(node.value))
+        if factor and constant:
+            for target in node.targets:
+                for name in target.elts if isinstance(target, ast.Tuple) else [target]:
+                    scope[name.id] = shrink(scope[name.id], factor)
+    return scope
+
+
+def instance(scope):
+    """A model and its inputs, the same each time."""
+    torch.manual_seed(1)
+    model = scope["Model"](*scope["get_init_inputs"]())
+    torch.manual_seed(2)
+    return model, scope["get_inputs"]()
+
+
+def export(model, inputs):
+    with warnings.catch_warnings(), sdpa_kernel(SDPBackend.MATH), torch.no_grad():
+        warnings.simplefilter("ignore")
+        program = torch.export.export(model, tuple(inputs), strict=False)
+        return program.run_decompositions(DECOMPOSITIONS)
+
+
+def whole(path):
+    """The graph at the problem's own sizes; no tensor is made."""
+    with FakeTensorMode():
+        return export(*instance(load(path)))
+
+
+def reduced(path):
+    """A model, its inputs and its graph at the smallest sizes that it takes, and the factor."""
+    for factor in FACTORS:
+        try:
+            scope = load(path, factor)
+            model, inputs = instance(scope)
+            model, inputs = instance(scope)
+            with torch.no_grad():
+                model(*inputs)
+            model, inputs = instance(scope)
+            return model, inputs, factor
+        except (RuntimeError, ValueError, AssertionError, IndexError):
+            if factor == FACTORS[-1]:
+                raise

@@ -1,0 +1,173 @@
+"""KernelBench through PyTorch's graph: what becomes one program, is right, and how long it takes.
+
+    run.py CHECKOUT BUILD [--level N]... [--match PATTERN] [--every K] [--from N] [--jobs N]
+                          [--limit SECONDS] [--table FILE]
+
+Each problem has a process of its own.  At its full size it is lowered, planned for an H100 and
+compiled; at reduced sizes it is compiled, run in the simulator, and compared with what the problem
+itself computes in PyTorch on the CPU.  A row of each goes to BUILD/kernelbench/rows.jsonl; the
+table, to standard output or FILE.
+"""
+import argparse
+import fnmatch
+import json
+import multiprocessing
+import multiprocessing.connection
+import os
+import sys
+import time
+import traceback
+import warnings
+
+import torch
+
+import roller
+from lower import Unsupported, lower
+from problems import export, names, reduced, whole
+from table import table
+
+PROFILE = "h100"
+
+
+def said(error):
+    """The first line of an exception."""
+    return f"{type(error).__name__}: {error}".split("\n")[0]
+
+
+def compiled(program):
+    """The lowered graph and its kernel."""
+    lowered = lower(program)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return lowered, roller.compile(lowered.te, profile=PROFILE)
+
+
+def predict(path, row):
+    start = time.process_time()
+    program = whole(path)
+    row["export_s"] = round(time.process_time() - start, 2)
+    lowered, start = lower(program), time.process_time()
+    row["operators"], row["statements"] = lowered.operators, lowered.te.count(";")
+    with open(row["te"], "w", encoding="utf-8") as file:
+        file.write(lowered.te)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        kernel = roller.compile(lowered.te, profile=PROFILE)
+    row["compile_s"] = round(time.process_time() - start, 2)
+    row["predicted_us"], row["floor_us"] = kernel.predicted.us, kernel.predicted.floor_us
+    row["limiter"] = kernel.predicted.limiter
+    row["kernels"] = len(kernel.launches)
+    row["spilled"] = sum(launch.spill_bytes for launch in kernel.launches)
+
+
+def prove(path, row):
+    """Largest difference from PyTorch, over the tolerance of KernelBench for the types of products."""
+    model, inputs, row["factor"] = reduced(path)
+    program = export(model, inputs)
+    signature, tensors = program.graph_signature, iter(x for x in inputs)
+    known = {**program.state_dict, **program.constants}
+    sources = {**signature.inputs_to_parameters, **signature.inputs_to_buffers,
+               **signature.inputs_to_lifted_tensor_constants}
+    values = {name: next(tensors) for name in signature.user_inputs if name is not None}
+    values.update((name, known[source]) for name, source in sources.items())
+    lowered, kernel = compiled(program)
+    row["reduced"] = [list(values[name].shape) for name in lowered.inputs]
+    given = [values[name].detach().clone().contiguous() for name in lowered.inputs]
+    results = kernel(*(x.reshape(x.shape or (1,)) for x in given))
+    results = results if isinstance(results, tuple) else (results,)
+    with torch.no_grad():
+        expected = model(*inputs)
+    expected = list(expected) if isinstance(expected, (tuple, list)) else [expected]
+    changed = dict(model.named_buffers())
+    targets = [changed[target] for target in signature.buffers_to_mutate.values()]
+    tolerance = 1e-2 if "@tf32" in lowered.te else 1e-4
+    row["error"] = 0.0
+    for ours, theirs in zip(results, targets + expected, strict=True):
+        ours, theirs = ours.double(), theirs.double().reshape(ours.shape)
+        apart = ((ours - theirs).abs() / (tolerance + tolerance * theirs.abs())).nan_to_num(1e9)
+        apart[ours == theirs] = 0
+        row["error"] = max(row["error"], apart.max().item() if apart.numel() else 0.0)
+    row["right"] = row["error"] <= 1
+
+
+def work(path, row, pipe):
+    for part in (predict, prove):
+        try:
+            part(path, row)
+        except Exception as error:
+            row[part.__name__] = said(error)
+            if not isinstance(error, (Unsupported, roller.Error)):
+                row["trace"] = traceback.format_exc()
+    pipe.send(row)
+
+
+def processes(rows, jobs, limit):
+    """The rows of all problems as they end."""
+    context, waiting, running = multiprocessing.get_context("fork"), list(rows), {}
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            path, row = waiting.pop(0)
+            ours, theirs = context.Pipe(False)
+            process = context.Process(target=work, args=(path, row, theirs))
+            process.start()
+            theirs.close()
+            running[ours] = process, row, time.monotonic() + limit
+        multiprocessing.connection.wait(list(running), 1)
+        for pipe, (process, row, end) in list(running.items()):
+            if pipe.poll():
+                try:
+                    row = pipe.recv()
+                except EOFError:
+                    row["predict"] = row["prove"] = "its process ended"
+            elif time.monotonic() < end:
+                continue
+            else:
+                process.kill()
+                row["predict"] = row["prove"] = f"took more than {limit} s"
+            process.join()
+            del running[pipe]
+            yield row
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("checkout")
+    parser.add_argument("build")
+    parser.add_argument("--level", type=int, action="append")
+    parser.add_argument("--match", default="*")
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--from", type=int, default=0, dest="first")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--limit", type=int, default=600)
+    parser.add_argument("--table")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    folder = os.path.join(given.build, "kernelbench")
+    os.makedirs(os.path.join(folder, "te"), exist_ok=True)
+    paths = [p for p in names(given.checkout, given.level or [1, 2])
+             if fnmatch.fnmatch(os.path.basename(p)[:-3], given.match)][given.first::given.every]
+    rows = []
+    for path in paths:
+        level, name = os.path.basename(os.path.dirname(path)), os.path.basename(path)[:-3]
+        rows.append((path, {"level": level, "problem": name,
+                            "te": os.path.join(folder, "te", f"{level}_{name}.te")}))
+    done = []
+    with open(os.path.join(folder, "rows.jsonl"), "w", encoding="utf-8") as file:
+        for row in processes(rows, given.jobs, given.limit):
+            print(json.dumps(row), file=file, flush=True)
+            done.append(row)
+            short = {k: row.get(k) for k in ("predicted_us", "kernels", "spilled", "compile_s",
+                                             "error", "predict", "prove")}
+            print(row["level"], row["problem"], short, file=sys.stderr, flush=True)
+    with open(os.path.join(os.path.dirname(__file__), "reasons.json"), encoding="utf-8") as file:
+        reasons = json.load(file)
+    text = table(done, given.checkout, reasons)
+    if given.table:
+        with open(given.table, "w", encoding="utf-8") as file:
+            file.write(text)
+    else:
+        print(text)
+
+
+if __name__ == "__main__":
+    main()

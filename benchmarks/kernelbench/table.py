@@ -1,0 +1,93 @@
+"""The table of a run, as Markdown."""
+import collections
+import json
+import math
+import os
+
+BOARD = "H100_Modal"             # NVIDIA H100 80GB HBM3: what profiles/h100.json describes
+EAGER, COMPILED = "baseline_time_torch.json", "baseline_time_torch_compile_inductor_default.json"
+SLOW = 0.8                       # of the better of the published times, in speed
+CLASSES = (                      # the first that a problem has an operator of
+    ("transposed convolution", {"transposed convolution"}),
+    ("convolution", {"convolution"}),
+    ("matrix product", {"mm", "bmm", "addmm", "baddbmm"}),
+    ("scan", {"cumsum", "cumprod"}),
+    ("pooling", {"max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool1d", "avg_pool2d",
+                 "avg_pool3d"}),
+    ("norm, softmax, reduction", {"var_mean", "sum", "mean", "amax", "max", "min", "argmax",
+                                  "argmin", "prod"}),
+)
+
+
+def published(checkout):
+    """Milliseconds of each problem: eager, compiled."""
+    def read(name):
+        with open(os.path.join(checkout, "results", "timing", BOARD, name), encoding="utf-8") as file:
+            return json.load(file)
+    eager, compiled = read(EAGER), read(COMPILED)
+    return {(level, os.path.splitext(name)[0]): (times[name]["mean"], compiled[level][name]["mean"])
+            for level, times in eager.items() for name in times if name in compiled.get(level, {})}
+
+
+def kind(row):
+    operators = set(row.get("operators", ()))
+    return next((name for name, any_of in CLASSES if operators & any_of),
+                "element-wise" if operators else "not lowered")
+
+
+def mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
+
+
+def line(*cells):
+    return "| " + " | ".join(map(str, cells)) + " |\n"
+
+
+def summary(rows, times):
+    """A line for each class of each level, and for each level."""
+    text = line("level", "class", "problems", "whole", "right", "torch / roller",
+                "torch.compile / roller", "slower than 0.8") + line(*["---"] * 8)
+    groups = collections.defaultdict(list)
+    for row in rows:
+        for name in (kind(row), "all"):
+            groups[row["level"][5:], name].append(row)
+    order = [name for name, _ in CLASSES] + ["element-wise", "not lowered", "all"]
+    for level, name in sorted(groups, key=lambda g: (g[0], order.index(g[1]))):
+        group = groups[level, name]
+        planned = [r for r in group if "predicted_us" in r]
+        ratios = [[1000 * t / r["predicted_us"] for r in planned
+                   for t in times[r["level"], r["problem"]][k:k + 1]] for k in (0, 1)]
+        text += line(level, name, len(group), len(planned), sum(r.get("right", False) for r in group),
+                     *(f"{mean(x):.2f}" for x in ratios),
+                     sum(min(pair) < SLOW for pair in zip(*ratios)))
+    return text
+
+
+def slow(rows, times, reasons):
+    """Problems predicted slower than SLOW of the better published time, and the rest: why."""
+    text = ""
+    for row in rows:
+        key = f"{row['level']}/{row['problem']}"
+        why = row.get("predict") or row.get("prove")
+        if not why and not row["right"]:
+            why = f"differs by {row['error']:.3g} times the tolerance"
+        if why:
+            text += line(key, "", "", "", why)
+            continue
+        eager, compiled = times[row["level"], row["problem"]]
+        ratio = 1000 * min(eager, compiled) / row["predicted_us"]
+        if ratio < SLOW:
+            text += line(key, f"{row['predicted_us'] / 1000:.3f}", f"{min(eager, compiled):.3f}",
+                         f"{ratio:.2f}", reasons.get(key, ""))
+    head = line("problem", "predicted ms", "published ms", "ratio", "why") + line(*["---"] * 5)
+    return head + text if text else "none\n"
+
+
+def table(rows, checkout, reasons):
+    times = published(checkout)
+    rows = [r for r in rows if (r["level"], r["problem"]) in times]
+    whole = sum("predicted_us" in r for r in rows)
+    right = sum(r.get("right", False) for r in rows)
+    spilled = sum(bool(r.get("spilled")) for r in rows)
+    return (f"{len(rows)} problems: {whole} whole, {right} right at reduced sizes, {spilled} with "
+            f"a kernel that spills.\n\n{summary(rows, times)}\n{slow(rows, times, reasons)}")
