@@ -77,6 +77,7 @@ static Range both(Range x, const Value *y) {
 static Range call(const Survey *s, const Value *v) {
     const Value *x = &s->value[v->child[0]];
     Range r = {x->lo, x->hi, true};
+    if (v->e->v.fn == TE_FN_PHILOX) return (Range){0, TE_PHILOX_MAX, true};
     if (v->e->v.fn == TE_FN_ABS) {
         if (x->lo == INT64_MIN) return (Range){0, 0, false};
         int64_t m = x->hi > -x->lo ? x->hi : -x->lo;

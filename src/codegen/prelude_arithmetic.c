@@ -55,6 +55,24 @@ const PreludeRow prelude_arithmetic[] = {
         "    return (long long)((unsigned long long)x * (unsigned long long)y +\n"
         "                       (unsigned long long)z);\n"
         "}\n"},
+    /* Philox4x32-10: number n of the seed's sequence.  */
+    {"rl_philox", 0,
+     FN "long long rl_philox(long long seed, long long n) {\n"
+        "    unsigned a = (unsigned)(n >> 2), b = (unsigned)(n >> 34);\n"
+        "    unsigned c = (unsigned)(n >> 63), d = c;\n"
+        "    unsigned k = (unsigned)seed, l = (unsigned)(seed >> 32);\n"
+        "    for (int i = 0; i < 10; i++) {\n"
+        "        const unsigned long long x = 0xD2511F53ull * a, y = 0xCD9E8D57ull * c;\n"
+        "        a = (unsigned)(y >> 32) ^ b ^ k;\n"
+        "        b = (unsigned)y;\n"
+        "        c = (unsigned)(x >> 32) ^ d ^ l;\n"
+        "        d = (unsigned)x;\n"
+        "        k += 0x9E3779B9u;\n"
+        "        l += 0xBB67AE85u;\n"
+        "    }\n"
+        "    const unsigned even = n & 2 ? c : a, odd = n & 2 ? d : b;\n"
+        "    return (long long)(n & 1 ? odd : even);\n"
+        "}\n"},
     {"rl_abs_i64", 0,
      FN "long long rl_abs_i64(long long x) {\n"
         "    return x < 0 ? (long long)(0ull - (unsigned long long)x) : x;\n"

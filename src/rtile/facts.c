@@ -162,7 +162,7 @@ static bool is_periodic(const Counted *c, const TeExpr *e) {
 }
 
 static double count_ops(const Counted *c, const TeExpr *e) {
-    enum { CALL = 8, DIVISION = 8 };
+    enum { CALL = 8, DIVISION = 8, PHILOX = 80 };   /* ten rounds: two products, four others */
     if (e == c->stop[0] || e == c->stop[1] || is_constant(e)) return 0;
     double n = 0, arm[2];
     switch (e->kind) {
@@ -181,7 +181,8 @@ static double count_ops(const Counted *c, const TeExpr *e) {
         n = is_shift(e) ? 1 : DIVISION;
         break;
     case TE_CALL:
-        n = e->v.fn == TE_FN_MAX || e->v.fn == TE_FN_MIN || e->v.fn == TE_FN_ABS ? 1 : CALL;
+        n = e->v.fn == TE_FN_MAX || e->v.fn == TE_FN_MIN || e->v.fn == TE_FN_ABS ? 1
+            : e->v.fn == TE_FN_PHILOX ? PHILOX : CALL;
         break;
     default:
         n = 1;

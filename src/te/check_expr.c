@@ -142,11 +142,12 @@ static TeDtype operands(const TeExpr *e, int first) {
 
 static const char *arithmetic(const TeExpr *e) {
     TeDtype type = operands(e, 0);
+    TeTakes takes = e->kind == TE_CALL ? te_takes_operands(e->v.fn) : TE_TAKES_NUMBERS;
+    if (takes == TE_TAKES_INTEGERS)
+        return is_int(type) && e->type == TE_I64 ? NULL : "an intrinsic of integers has others";
     if (type == TE_BOOL || type != e->type) return "arithmetic has another type than its operands";
     if (e->kind == TE_MOD && !is_int(type)) return "'%' of reals";
-    if (e->kind != TE_CALL) return NULL;
-    bool any = e->v.fn == TE_FN_ABS || e->v.fn == TE_FN_MAX || e->v.fn == TE_FN_MIN;
-    return any || is_real(type) ? NULL : "an intrinsic of integers";
+    return takes == TE_TAKES_NUMBERS || is_real(type) ? NULL : "an intrinsic of integers";
 }
 
 static const char *logic(const TeExpr *e) {

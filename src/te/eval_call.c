@@ -1,3 +1,4 @@
+#include "base/philox.h"
 #include "te/eval_impl.h"
 #include <float.h>
 #include <math.h>
@@ -113,6 +114,11 @@ void lanes_call(const Node *node, Lanes *x, Lanes *y, int n) {
     TeFn fn = node->e->v.fn;
     if (fn == TE_FN_MAX || fn == TE_FN_MIN) {
         lanes_extreme(fn == TE_FN_MAX, node->type, x, y, n);
+        return;
+    }
+    if (fn == TE_FN_PHILOX) {
+        for (int j = 0; j < n; j++)
+            x->i[j] = philox_number(x->i[j], y->i[j]);
         return;
     }
     if (te_dtype_class(node->type) != TE_CLASS_REAL) {

@@ -99,6 +99,9 @@ static Reach call(Survey *v, const TeStmt *s, const TeExpr *e) {
         for (int i = 1; i < e->n_args; i++)
             x = larger(x, reach_of(v, s, e->args[i]));
         return x;
+    case TE_FN_PHILOX:
+        reach_of(v, s, e->args[1]);
+        return (Reach){(double)TE_PHILOX_MAX, (double)TE_PHILOX_MAX, 0, true};
     default:
         for (int i = 1; i < e->n_args; i++)
             reach_of(v, s, e->args[i]);

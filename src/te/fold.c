@@ -24,6 +24,8 @@ bool normalize_own_type(const TeExpr *e) {
     case TE_DIV:
     case TE_MOD:
     case TE_CALL:
+        if (e->kind == TE_CALL && te_takes_operands(e->v.fn) == TE_TAKES_INTEGERS)
+            return true;
         for (int i = 0; i < e->n_args; i++) {
             if (normalize_own_type(e->args[i]))
                 return true;

@@ -82,6 +82,7 @@ Interval expr_range(Op *op, const TeExpr *e) {
     case TE_DIV:
     case TE_MOD: return exact(e, binary(op, e));
     case TE_CALL:
+        if (e->v.fn == TE_FN_PHILOX) return (Interval){0, TE_PHILOX_MAX};
         return e->v.fn == TE_FN_ABS ? magnitude(e, expr_range(op, e->args[0])) : extreme(op, e);
     case TE_READ: return read(op, e);
     case TE_CAST: return cast(op, e);

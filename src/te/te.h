@@ -75,13 +75,20 @@ typedef enum {
     X(TANH, "tanh", 1, 2) X(ERF, "erf", 1, 2) X(SIN, "sin", 1, 2)                 \
     X(COS, "cos", 1, 2) X(POW, "pow", 2, 8) X(FLOOR, "floor", 1, 0)               \
     X(CEIL, "ceil", 1, 0) X(ROUND, "round", 1, 0) X(ABS, "abs", 1, 0)             \
-    X(MAX, "max", -1, 0) X(MIN, "min", -1, 0)
+    X(MAX, "max", -1, 0) X(MIN, "min", -1, 0) X(PHILOX, "philox", 2, 0)
 typedef enum {
 #define X(id, name, n, ulp) TE_FN_##id,
     TE_INTRINSICS(X)
 #undef X
         TE_FN_COUNT
 } TeFn;
+/* What an intrinsic takes: reals, any numbers, or integers, which become i64 as its value is.  */
+typedef enum { TE_TAKES_REALS, TE_TAKES_NUMBERS, TE_TAKES_INTEGERS } TeTakes;
+static inline TeTakes te_takes_operands(TeFn fn) {
+    bool any = fn == TE_FN_ABS || fn == TE_FN_MAX || fn == TE_FN_MIN;
+    return fn == TE_FN_PHILOX ? TE_TAKES_INTEGERS : any ? TE_TAKES_NUMBERS : TE_TAKES_REALS;
+}
+#define TE_PHILOX_MAX INT64_C(0xFFFFFFFF)   /* the largest value of philox(); the lowest is 0 */
 
 /* A literal's kind agrees with its type: TE_INT is I32 or I64, TE_REAL is F32 or F64 (so the 0
  * of `x * 0` is a TE_REAL where x is real), TE_BOOLEAN is BOOL.  v.r is the value as written, in

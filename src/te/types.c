@@ -186,10 +186,20 @@ static bool type_select(Op *op, TeExpr *e) {
     return meet(op, e, 1);
 }
 
+static bool type_integers(Op *op, TeExpr *e) {
+    for (int i = 0; i < e->n_args; i++) {
+        if (real(e->args[i])) return wants(op, e, "integers", e->args[i]);
+        if (!settle(op, e->args[i], TE_I64)) return false;
+    }
+    e->type = e->store = TE_I64;
+    return true;
+}
+
 static bool type_call(Op *op, TeExpr *e) {
-    bool any = e->v.fn == TE_FN_ABS || e->v.fn == TE_FN_MAX || e->v.fn == TE_FN_MIN;
+    TeTakes takes = te_takes_operands(e->v.fn);
     if (!numbers(op, e)) return false;
-    for (int i = 0; i < e->n_args && !any; i++) {
+    if (takes == TE_TAKES_INTEGERS) return type_integers(op, e);
+    for (int i = 0; i < e->n_args && takes == TE_TAKES_REALS; i++) {
         const TeExpr *x = e->args[i];
         if (untyped(x) || real(x)) continue;
         wants(op, e, "reals", x);
@@ -197,7 +207,7 @@ static bool type_call(Op *op, TeExpr *e) {
         return false;
     }
     if (!meet(op, e, 0)) return false;
-    if (!any && untyped(e)) e->store = TE_F32;
+    if (takes == TE_TAKES_REALS && untyped(e)) e->store = TE_F32;
     return true;
 }
 

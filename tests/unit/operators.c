@@ -43,6 +43,9 @@ const Operator operators[] = {
      " C[m,n] += A[m,k] * B[k,n] @tf32; }", T_F32, TILES},
     {"matmul fp32x3", "op f(A: $T[33,24], B: $T[24,17]) -> C: f32[33,17] {"
      " C[m,n] += A[m,k] * B[k,n] @fp32x3; }", T_F32, TILES},
+    {"matmul dropout", "op f(A: $T[33,24], B: $T[24,17]) -> C: $S[33,17] {"
+     " t[m,n] += A[m,k] * B[k,n]; C[m,n] = philox(7, m*17 + n) % 4 == 0 ? 0 : t[m,n]; }", NUMBERS,
+     TILES},
     /* convolutions */
     {"conv1d", "N=2;C=5;W=19;F=6;S=3;stride=2;pad=1;dil=1", NUMBERS, SLIDES},
     {"conv2d", "N=2;C=5;H=7;W=9;F=6;R=3;S=3;stride=1;pad=1;dil=1", NUMBERS, SLIDES},
@@ -96,6 +99,9 @@ const Operator operators[] = {
     /* rows */
     {"softmax", "ROWS=7;COLS=121", REALS, IN_ROW},
     {"softmax short", "ROWS=66;COLS=8", REALS, IN_ROW},
+    {"softmax dropout", "op f(X: $T[6,96]) -> Y: $T[6,96] { m[n] = max[c](X[n,c]);"
+     " z[n] = sum[c](exp(X[n,c] - m[n])); d[n,c] = exp(X[n,c] - m[n]) / z[n];"
+     " Y[n,c] = philox(7, n*96 + c) >= 858993459 ? d[n,c] / 0.8 : 0; }", REALS, IN_ROW},
     {"layernorm", "ROWS=5;COLS=99;affine=1", REALS, IN_ROW},
     {"rmsnorm", "ROWS=6;COLS=88;res=1", REALS, IN_ROW},
     {"norm", "B=5;M=9;N=11", REALS, IN_ROW},
@@ -135,6 +141,8 @@ const Operator operators[] = {
     /* maps */
     {"elementwise relu", "SIZE=1031;fn=relu", NUMBERS, IN_STREAM},
     {"elementwise silu", "SIZE=1031;fn=silu_mul", REALS, IN_STREAM},
+    {"dropout", "op f(X: $T[37,68]) -> Y: $T[37,68] {"
+     " Y[m,n] = philox(7, m*68 + n) >= 858993459 ? X[m,n] : 0; }", NUMBERS, IN_STREAM},
     {"elementwise rope", "T=5;HEADS=3;D=14;fn=rope", REALS | T_I64 | T_I32, IN_STREAM},
     {"transpose", "RANK=2;D0=37;D1=45;P0=1;P1=0", ALL, IN_STREAM | IN_PERMUTE},
     {"transpose inner", "RANK=4;D0=3;D1=7;D2=9;D3=11;P0=0;P1=3;P2=1;P3=2", ALL,

@@ -383,6 +383,8 @@ static void number(Gen *g, Class cls, uint32_t what, int depth) {
         gen_expr(g, cls, depth - 1);
     } else if (what == 7 && cls == REAL) {
         call(g, functions[below(g, g->limits.exact ? 4 : 14)], REAL, 1, depth);
+    } else if (what == 7 && !g->limits.exact && chance(g, 8)) {
+        call(g, "philox", INT, 2, depth);
     } else if (what == 7) {
         call(g, "abs", INT, 1, depth);
     } else if (cls == REAL && !g->limits.exact && chance(g, 20)) {

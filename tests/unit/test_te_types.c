@@ -60,6 +60,7 @@ static void test_types(void **state) {
         {"C[i] + i", TE_I64, TE_I64},
         {"F[i] / i", TE_F32, TE_F32},
         {"max(C[i], L[i], F[i])", TE_F32, TE_F32},
+        {"philox(C[i], 7)", TE_I64, TE_I64},
         /* literals take the type of their company */
         {"H[i] + 1", TE_F32, TE_F32},
         {"D[i] + 1", TE_F64, TE_F64},

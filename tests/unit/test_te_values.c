@@ -1,4 +1,5 @@
 /* links: te */
+#include "base/philox.h"
 #include "te_fixture.h"
 
 #include <math.h>
@@ -192,6 +193,25 @@ static void intrinsics_by_definition(void **state) {
     arena_destroy(arena);
 }
 
+/* Known answers of Random123 (github.com/DEShaw/random123, tests/kat_vectors, philox4x32 10).  */
+static void random_numbers_are_those_of_philox(void **state) {
+    (void)state;
+    static const Case cases[] = {
+        {"i64", "philox(0, 0)", 0x6627e8d5}, {"i64", "philox(0, 1)", 0xe169c58d},
+        {"i64", "philox(0, 2)", 0xbc57ac4c}, {"i64", "philox(0, 3)", 0x9b00dbd8},
+        {"i64", "philox(-1, -4)", 0x408f276d}, {"i64", "philox(-1, -3)", 0x41c83b0e},
+        {"i64", "philox(-1, -2)", 0xa20bc7c6}, {"i64", "philox(-1, -1)", 0x6d5451fd},
+        {"i64", "philox(i, c[i] - c[i])", 0x6627e8d5},
+    };
+    CHECK_CASES(cases);
+    uint32_t counter[4] = {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344};
+    philox4x32(counter, (const uint32_t[2]){0xa4093822, 0x299f31d0});
+    assert_int_equal(counter[0], 0xd16cfe09);
+    assert_int_equal(counter[1], 0x94fdcceb);
+    assert_int_equal(counter[2], 0x5001e420);
+    assert_int_equal(counter[3], 0x24126ea1);
+}
+
 static void activations_at_one(void **state) {
     (void)state;
     static const struct {
@@ -273,6 +293,7 @@ int main(void) {
         cmocka_unit_test(truth_values),
         cmocka_unit_test(extremes),
         cmocka_unit_test(intrinsics_by_definition),
+        cmocka_unit_test(random_numbers_are_those_of_philox),
         cmocka_unit_test(activations_at_one),
         cmocka_unit_test(infinities_in_reductions),
     };
