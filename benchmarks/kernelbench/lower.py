@@ -47,6 +47,7 @@ class Statement:
 class Lowered:
     te: str
     inputs: list            # names of the graph's placeholders that the op takes, in order
+    draws: bool             # a scalar, the seed of its random numbers, follows them
     operators: list         # names of the graph's operators
 
 
@@ -54,7 +55,7 @@ def literal(x):
     if isinstance(x, bool):
         return "true" if x else "false"
     if isinstance(x, float) and math.isnan(x):
-        raise Unsupported("a constant NaN")
+        return "(inf - inf)"
     if isinstance(x, float) and math.isinf(x):
         return "inf" if x > 0 else "(-inf)"
     text = repr(abs(x))
@@ -70,7 +71,7 @@ def subscript(index, factor=1, offset=0):
 
 class Graph:
     def __init__(self):
-        self.statements, self.arguments = [], {}
+        self.statements, self.arguments, self.drawn = [], {}, 0
 
     def store(self, like, text, reduced=None, note="", name=None):
         """A statement; text(indices) is its right side, `like` has its shape and type."""
@@ -137,7 +138,8 @@ class Graph:
         def declare(name, like, scalar):
             shape = ",".join(map(str, like.shape)) or scalar
             return f"{name}: {TYPES[like.dtype]}" + (f"[{shape}]" if shape else "")
-        left = ", ".join(declare(n, self.arguments[n], "1") for n in inputs)
+        left = ", ".join([declare(n, self.arguments[n], "1") for n in inputs]
+                         + ["seed: i64"] * (self.drawn > 0))
         right = ", ".join(declare(n, like, "") for n, like in outputs.items())
         return f"op graph({left}) -> ({right}) {{\n{''.join(reversed(body))}}}\n", inputs
 
@@ -258,6 +260,17 @@ def lower_constant(g, out, name, *args, **_):
              else args[0] if name == "scalar_tensor" else args[1])
     value = out.dtype.is_floating_point and float(value) or value
     return Value(tuple(out.shape), out.dtype, lambda s: literal(value))
+
+
+@lowers("rand_like", "rand")
+def lower_random(g, out, _, *__, **___):
+    """Uniform in [0, 1), 24 bits each: numbers of the scalar `seed`, drawn in the order of the graph."""
+    first, g.drawn = g.drawn, g.drawn + math.prod(out.shape)
+
+    def text(s):
+        at = "+".join(subscript(i, math.prod(out.shape[d + 1:])) for d, i in enumerate(s)) or "0"
+        return f"f32(philox(seed, {at}+{first}) / 256) * {2.0 ** -24}"
+    return g.store(out, text)
 
 
 @lowers("arange")
@@ -606,4 +619,4 @@ def lower(program):
                 outputs[f"y{k}"] = like
                 g.store(like, values[result].at, name=f"y{k}")
     te, inputs = g.text(outputs)
-    return Lowered(te, [names[i] for i in inputs], operators)
+    return Lowered(te, [names[i] for i in inputs], g.drawn > 0, operators)
