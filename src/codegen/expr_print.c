@@ -151,7 +151,8 @@ static const char *real_call(Survey *s, const Value *v) {
 
 static const char *integer_call(Survey *s, const Value *v) {
     const char *x = child_text(s, v, 0);
-    if (v->e->v.fn == TE_FN_PHILOX) return cg_text(s->cg, "rl_philox(%s, %s)", x, child_text(s, v, 1));
+    if (v->e->v.fn == TE_FN_PHILOX)
+        return cg_text(s->cg, "rl_philox(%s, %s)", x, child_text(s, v, 1));
     if (v->e->v.fn == TE_FN_ABS) return cg_text(s->cg, "rl_abs_%s(%s)", integer_name(v), x);
     const char *cast = v->e->type == TE_I64 && !v->narrow ? "(long long)" : "";
     const char *name = v->e->v.fn == TE_FN_MAX ? "max" : "min";
