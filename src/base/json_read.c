@@ -69,7 +69,7 @@ static void add_utf8(Buf *out, uint32_t v) {
 }
 
 /* One code point, as one unit or two: "\u00e4", "\ud83d\ude00".  */
-static Status read_unit(Reader *r, Buf *out) {
+static Status read_code_unit(Reader *r, Buf *out) {
     int v = unit(r, r->at.pos), low = unit(r, r->at.pos + 6);
     if (v < 0) return refuse(r, "four hexadecimal digits expected behind \\u");
     if (v == 0) return refuse(r, "\\u0000 is not allowed");
@@ -86,7 +86,7 @@ static Status read_escape(Reader *r, Buf *out) {
     static const char name[] = "\"\\/bfnrt", byte[] = "\"\\/\b\f\n\r\t";
     int c = r->at.pos + 1 < r->at.len ? r->at.text[r->at.pos + 1] : 0;
     const char *found = c ? strchr(name, c) : NULL;
-    if (c == 'u') return read_unit(r, out);
+    if (c == 'u') return read_code_unit(r, out);
     if (!found) return refuse(r, "invalid escape");
     r->at.pos += 2;
     buf_putc(out, byte[found - name]);

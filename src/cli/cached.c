@@ -38,11 +38,11 @@ static void age_text(int64_t seconds, Buf *out) {
     static const struct {
         int64_t of;
         const char *name;
-    } unit[] = {{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}};
+    } period[] = {{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}};
     size_t i = 0;
     if (seconds < 0) seconds = 0;
-    while (unit[i].of > 1 && seconds < unit[i].of) i++;
-    buf_printf(out, "%4lld %-3s", (long long)(seconds / unit[i].of), unit[i].name);
+    while (period[i].of > 1 && seconds < period[i].of) i++;
+    buf_printf(out, "%4lld %-3s", (long long)(seconds / period[i].of), period[i].name);
 }
 
 static int list_entry(void *user, const RollerCacheEntry *e) {

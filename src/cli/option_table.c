@@ -22,11 +22,11 @@ static Status refuse_value(const OptionTable *t, const char *hint, const char *t
 typedef struct {
     const char *name;
     uint64_t factor;
-} Unit;
+} Suffix;
 
-/* A number and one of n units; `kinds` names these for people.  */
+/* A number and one of n suffixes; `kinds` names these for people.  */
 static Status number(const OptionTable *t, const char *text, uint64_t lo, uint64_t hi,
-                     const Unit *unit, size_t n, const char *kinds, uint64_t *out) {
+                     const Suffix *suffix, size_t n, const char *kinds, uint64_t *out) {
     uint64_t v = 0, factor = 0;
     size_t digits = strspn(text, "0123456789");
     bool fits = digits > 0;
@@ -36,7 +36,7 @@ static Status number(const OptionTable *t, const char *text, uint64_t lo, uint64
         v = v * 10 + digit;
     }
     for (size_t i = 0; i < n; i++)
-        if (!strcmp(text + digits, unit[i].name)) factor = unit[i].factor;
+        if (!strcmp(text + digits, suffix[i].name)) factor = suffix[i].factor;
     if (!fits || !factor || v > hi / factor || v * factor < lo) {
         const char *hint = arena_printf(t->a, "it takes a whole number%s from %llu to %llu", kinds,
                                         (unsigned long long)lo, (unsigned long long)hi);
@@ -48,22 +48,22 @@ static Status number(const OptionTable *t, const char *text, uint64_t lo, uint64
 
 Status option_number(const OptionTable *t, const char *text, uint64_t lo, uint64_t hi,
                      uint64_t *out) {
-    static const Unit unit[] = {{"", 1}};
-    return number(t, text, lo, hi, unit, 1, "", out);
+    static const Suffix suffix[] = {{"", 1}};
+    return number(t, text, lo, hi, suffix, 1, "", out);
 }
 
 Status option_seconds(const OptionTable *t, const char *text, uint64_t lo, uint64_t hi,
                       uint64_t *out) {
-    static const Unit unit[] = {{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
-    return number(t, text, lo, hi, unit, sizeof unit / sizeof *unit,
+    static const Suffix suffix[] = {{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
+    return number(t, text, lo, hi, suffix, sizeof suffix / sizeof *suffix,
                   " of seconds (or 5m, 2h, 1d)", out);
 }
 
 Status option_bytes(const OptionTable *t, const char *text, uint64_t lo, uint64_t hi,
                     uint64_t *out) {
-    static const Unit unit[] = {{"", 1}, {"K", 1 << 10}, {"KiB", 1 << 10}, {"M", 1 << 20},
-                                {"MiB", 1 << 20}, {"G", 1 << 30}, {"GiB", 1 << 30}};
-    return number(t, text, lo, hi, unit, sizeof unit / sizeof *unit,
+    static const Suffix suffix[] = {{"", 1}, {"K", 1 << 10}, {"KiB", 1 << 10}, {"M", 1 << 20},
+                                    {"MiB", 1 << 20}, {"G", 1 << 30}, {"GiB", 1 << 30}};
+    return number(t, text, lo, hi, suffix, sizeof suffix / sizeof *suffix,
                   " of bytes (or 64K, 16M, 1G, of 1024)", out);
 }
 

@@ -230,7 +230,7 @@ void elements_open_lanes(Kernel *k) {
     cg_line(k->cg, "#pragma unroll");
     cg_open(k->cg, "for (int v = 0; v < %d; v++)", at->vec);
     int inner = at->order[0];
-    if (te_extent_unit(&kernel_root(k)->index[inner].hi) % at->vec == 0)
+    if (te_extent_divisor(&kernel_root(k)->index[inner].hi) % at->vec == 0)
         at->lane_index[inner] = cg_text(k->cg, "(%s + v)", at->index[inner]);
     else decode_lane(k);
 }

@@ -26,7 +26,7 @@ static int along(const Kernel *k, int stmt) {
     const Elements *at = &k->at;
     const TeStmt *s = &k->cg->te->stmt[stmt];
     if (at->n_order == 0) return -1;
-    if (te_extent_unit(&kernel_root(k)->index[at->order[0]].hi) % at->vec != 0) return -1;
+    if (te_extent_divisor(&kernel_root(k)->index[at->order[0]].hi) % at->vec != 0) return -1;
     for (int j = 0; j < s->n_index; j++) {
         if (elements_root_index(k, stmt, j) == at->order[0]) return j;
     }
@@ -45,7 +45,7 @@ static bool whole_accesses(const Kernel *k, int stmt, const Access *x, int width
         return false;
     for (int d = 0; d < t->rank; d++) {
         if (x->guard[d] &&
-            !rtile_tested_as_one(s, &x->sub[d], j, te_extent_unit(&t->shape[d]), width))
+            !rtile_tested_as_one(s, &x->sub[d], j, te_extent_divisor(&t->shape[d]), width))
             return false;
     }
     return true;

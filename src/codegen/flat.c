@@ -139,7 +139,7 @@ void stream_give(Kernel *k, int stmt, const Access *x) {
     const Elements *at = &k->at;
     int64_t factor[TE_MAX_INDICES] = {0}, coef[TE_MAX_INDICES] = {0};
     if (access_guarded(k->cg->te, x) || at->n_order == 0) return;
-    if (te_extent_unit(&root->index[at->order[0]].hi) % at->vec != 0) return;
+    if (te_extent_divisor(&root->index[at->order[0]].hi) % at->vec != 0) return;
     if (!quotients(k, stmt, x, factor) || !coefficients(k, stmt, x, coef)) return;
     const char *offset = offset_text(k, x, factor);
     if (at->vec > 1 && coef[at->order[0]] != 0)

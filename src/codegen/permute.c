@@ -208,7 +208,7 @@ static void find_indices(Kernel *k) {
         number = number ? cg_text(cg, "(%s * %s + p%d)", number, extent_text(k, a), a)
                         : cg_text(cg, "%sp%d", wide ? "(long long)" : "", a);
     }
-    if (at->vec == 1 || te_extent_unit(&s->index[at->order[0]].hi) % at->vec == 0) return;
+    if (at->vec == 1 || te_extent_divisor(&s->index[at->order[0]].hi) % at->vec == 0) return;
     cg_line(cg, "const %s at = %s;", place_type(wide), number);
     at->domain = true;
     at->domain_wide = wide;

@@ -44,7 +44,7 @@ static void begin(Kernel *k, const Side *s, const char *const *own) {
     for (int d = 0; d <= g->line; d++) {
         if (!(g->tested >> d & 1)) continue;
         const char *at = first_of(k, s, d, own);
-        if (d == g->line && g->unit > 1) at = cg_text(cg, "(%s) * %d", at, (int)g->unit);
+        if (d == g->line && g->stride > 1) at = cg_text(cg, "(%s) * %d", at, (int)g->stride);
         if (d == g->line) at = address_plus_number(cg, at, -(int64_t)g->shift);
         cg_line(cg, "const int p%d = %s;", d, at);
     }

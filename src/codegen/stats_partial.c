@@ -28,7 +28,7 @@ static const char *rows_text(const Kernel *k) {
 
 /* Room in the workspace for n parts or values of a statement.  */
 static TeExtent room_for(Arena *a, TeExtent n) {
-    if (te_extent_unit(&n) % STATS_ROOM == 0) return n;
+    if (te_extent_divisor(&n) % STATS_ROOM == 0) return n;
     return size_times(a, size_ceil_div(a, n, STATS_ROOM), size_number(STATS_ROOM));
 }
 

@@ -10,24 +10,24 @@ typedef struct {
     SimPipe pipe;
     CuptiCounter device;
     double scale;             /* to warp instructions */
-} UnitCount;
+} PipeCount;
 
-static UnitCount unit_count(const PlanSet *set, const WholePlan *plan) {
-    if (set->n_group == 0) return (UnitCount){SIM_PIPE_FFMA, CUPTI_COUNTER_COUNT, 1.0 / LANES};
+static PipeCount pipe_count(const PlanSet *set, const WholePlan *plan) {
+    if (set->n_group == 0) return (PipeCount){SIM_PIPE_FFMA, CUPTI_COUNTER_COUNT, 1.0 / LANES};
     const RProg *r = &plan->rplan.prog[set->dominant];
     const ComputeUnit *u = &set->dev->unit[r->unit];
-    if (u->scope != SCOPE_THREAD) return (UnitCount){SIM_PIPE_TENSOR, CUPTI_TENSOR, 1};
-    if (u->acc == TE_F64) return (UnitCount){SIM_PIPE_DFMA, CUPTI_DFMA, 1.0 / LANES};
+    if (u->scope != SCOPE_THREAD) return (PipeCount){SIM_PIPE_TENSOR, CUPTI_TENSOR, 1};
+    if (u->acc == TE_F64) return (PipeCount){SIM_PIPE_DFMA, CUPTI_DFMA, 1.0 / LANES};
     CuptiCounter ffma = u->a == TE_F32 ? CUPTI_FFMA : CUPTI_COUNTER_COUNT;
-    return (UnitCount){SIM_PIPE_FFMA, ffma, 1.0 / LANES};
+    return (PipeCount){SIM_PIPE_FFMA, ffma, 1.0 / LANES};
 }
 
 /* In order of the lines.  */
-static void counted(SimPipe unit, const SimCounters *t, double to[COUNTER_LINES]) {
+static void counted(SimPipe pipe, const SimCounters *t, double to[COUNTER_LINES]) {
     const double all[] = {
         (double)t->global_load_sectors,    (double)t->global_store_sectors,
         (double)t->shared_load_wavefronts, (double)t->shared_store_wavefronts,
-        (double)t->bank_conflicts,         (double)t->pipe[unit],
+        (double)t->bank_conflicts,         (double)t->pipe[pipe],
         (double)t->instructions,           (double)t->barriers,
         (double)t->unique_load_sectors,    (double)t->unique_store_sectors,
         -1,                                (double)t->local_bytes,
@@ -37,13 +37,13 @@ static void counted(SimPipe unit, const SimCounters *t, double to[COUNTER_LINES]
 }
 
 /* Every block that ran, and of each line the least, the mean and the most of them.  */
-static void count_blocks(Arena *a, SimPipe unit, const Run *run, CounterTable *out) {
+static void count_blocks(Arena *a, SimPipe pipe, const Run *run, CounterTable *out) {
     BlockCount *block = ARENA_ARRAY(a, BlockCount, run->main_blocks + 1);
     int64_t n = 0;
     for (const RunBlocks *l = run->main_launches; l; l = l->next) {
         for (int64_t i = 0; i < l->n; i++) {
             block[n] = (BlockCount){.program = l->program, .linear = l->block[i].linear};
-            counted(unit, &l->block[i].count, block[n++].counted);
+            counted(pipe, &l->block[i].count, block[n++].counted);
         }
     }
     for (int i = 0; i < out->n; i++) {
@@ -74,7 +74,7 @@ void check_counters(Arena *a, const PlanSet *set, const WholePlan *plan, const R
         dram += e->dram_bytes;
         blocks += (double)e->blocks;
     }
-    UnitCount unit = unit_count(set, plan);
+    PipeCount pipe = pipe_count(set, plan);
     const struct {
         const char *name;
         double predicted;
@@ -87,7 +87,7 @@ void check_counters(Arena *a, const PlanSet *set, const WholePlan *plan, const R
         {"shared load wavefronts", wave_in, false, {CUPTI_SHARED_LOAD, none}, 1},
         {"shared store wavefronts", wave_out, false, {CUPTI_SHARED_STORE, none}, 1},
         {"bank conflicts", -1, false, {CUPTI_CONFLICTS, none}, 1},
-        {"unit instructions (warp)", fma, false, {unit.device, none}, unit.scale},
+        {"unit instructions (warp)", fma, false, {pipe.device, none}, pipe.scale},
         {"instructions (warp)", -1, false, {CUPTI_INSTRUCTIONS, none}, 1},
         {"barriers (warp)", -1, false, {none, none}, 1},
         {"unique sectors read", -1, true, {CUPTI_DRAM_READ, none}, 1.0 / SECTOR},
@@ -98,13 +98,13 @@ void check_counters(Arena *a, const PlanSet *set, const WholePlan *plan, const R
     _Static_assert(sizeof line / sizeof *line == COUNTER_LINES, "a line for each");
     *out = (CounterTable){.blocks = blocks, .blocks_run = (double)run->main_blocks,
                           .n = COUNTER_LINES};
-    counted(unit.pipe, &run->main, total);
+    counted(pipe.pipe, &run->main, total);
     for (int i = 0; i < out->n; i++)
         out->line[i] = (CounterLine){.name = line[i].name, .counted = total[i],
                                      .predicted = line[i].predicted, .whole = line[i].whole,
                                      .device = {line[i].device[0], line[i].device[1]},
                                      .scale = line[i].scale};
-    count_blocks(a, unit.pipe, run, out);
+    count_blocks(a, pipe.pipe, run, out);
 }
 
 /* ---- as text ---- */

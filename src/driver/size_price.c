@@ -46,7 +46,7 @@ static const int64_t *right_upto(const Pricing *x, const RProg *r, int point) {
     int64_t *upto = ARENA_ARRAY(x->a, int64_t, te->n_size + 1);
     memcpy(upto, x->at->value[point], (size_t)te->n_size * sizeof *upto);
     for (int s = te->n_size - 1; s >= 0; s--) {
-        int64_t q = te_extent_unit(&te->size[s].extent), good = upto[s] / q;
+        int64_t q = te_extent_divisor(&te->size[s].extent), good = upto[s] / q;
         int64_t bad = te->size[s].extent.value / q + 1;
         if (!rplan_varies(te, s)) continue;
         for (int64_t next = bad - 1; good + 1 < bad; next = good + (bad - good) / 2) {

@@ -89,11 +89,11 @@ const char *tensor_map_wrong(const TensorMap *m) {
 static TensorMap map_at_end(const KernelMap *m, int align, bool most) {
 #define END(e) ((e).expr && !most ? (e).min : (e).value)
     TensorMap t = m->fixed;
-    t.address = (uint64_t)(align + te_extent_unit(&m->offset));
+    t.address = (uint64_t)(align + te_extent_divisor(&m->offset));
     for (int i = 0; i < TM_RANK; i++) {
         int64_t dim = END(m->dim[i]);
         t.dim[i] = dim > 0 ? (uint64_t)dim : 1;               /* of 0 there is no map */
-        if (i + 1 < TM_RANK) t.stride[i] = (uint64_t)te_extent_unit(&m->stride[i]);
+        if (i + 1 < TM_RANK) t.stride[i] = (uint64_t)te_extent_divisor(&m->stride[i]);
     }
     for (int i = 0; i < 3; i++) {
         t.lower[i] = (int)END(m->lower[i]);

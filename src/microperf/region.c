@@ -31,7 +31,7 @@ double mp_region_sectors(const Problem *p, const RProg *r, int side, const RRegi
     double bytes = p->op[side].bytes, lines = 1;
     for (int d = 0; d < x->line; d++) lines *= x->extent[d] * share_inside(p, side, tile, x, d);
     double inside = share_inside(p, side, tile, x, x->line);
-    double line = inside * x->extent[x->line] * (double)x->unit * bytes, access = x->vec * bytes;
+    double line = inside * x->extent[x->line] * (double)x->stride * bytes, access = x->vec * bytes;
     bool whole = line + 0.5 > (double)x->bound * bytes && x->bound * (int64_t)bytes % SECTOR == 0;
     return lines * (line / SECTOR + (whole ? 0 : 1 - lesser(access, SECTOR) / SECTOR));
 }

@@ -10,8 +10,8 @@ enum { DIGITS = 5, SPREAD_DIGITS = 2 };
 /* To so many significant digits, which is more than any measurement holds.  */
 static double rounded(double v, int digits) {
     if (!(v > 0) || isinf(v)) return v;
-    double unit = pow(10, floor(log10(v)) - digits + 1);
-    return unit < 1 ? round(v * (1 / unit)) / (1 / unit) : round(v / unit) * unit;
+    double last = pow(10, floor(log10(v)) - digits + 1);
+    return last < 1 ? round(v * (1 / last)) / (1 / last) : round(v / last) * last;
 }
 
 Sample sample_times(const Sample *s, double factor) {

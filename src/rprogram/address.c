@@ -167,7 +167,7 @@ void rprog_address(const Problem *p, const RProg *r, int side, RAddress *out) {
     merge(p, x, &p->con.axis[AX_K], &out->k_axis);
     const FusedAxis *k = &out->k_axis;
     const AxisDigit *d = k->n_digit > 0 ? &k->digit[k->n_digit - 1] : NULL;
-    int64_t inner = d ? access_unit(root_of(p), k, d->first, d->n) : 1;
+    int64_t inner = d ? access_divisor(root_of(p), k, d->first, d->n) : 1;
     out->k_mode = k->n_digit <= 1                      ? K_PLAIN
                   : inner % r->block.extent[AX_K] == 0 ? K_UNIFORM
                                                        : K_DECODED;

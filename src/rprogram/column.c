@@ -67,7 +67,7 @@ const char *rprog_column_check(const Problem *p, const Device *dev, const RProg 
     if ((int64_t)along * rows < WARP || (int64_t)along * rows > THREADS_MAX)
         return "threads are not whole warps or more than 1024";
     if (!power_of_two(r->thread.extent[AX_M]) || r->thread.extent[AX_M] > RTILE_ACCESS ||
-        v->unit % r->thread.extent[AX_M])
+        v->divisor % r->thread.extent[AX_M])
         return "a thread's columns are not a power of two that divides the columns";
     if (r->thread.extent[AX_K] > IN_FLIGHT) return "too many rows in flight";
     if (r->store_vec != r->thread.extent[AX_M]) return "store_vec is not the thread's columns";

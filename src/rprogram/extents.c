@@ -21,7 +21,7 @@ TeExtent size_times(Arena *a, TeExtent x, TeExtent y) {
     if (!x.expr && x.value == 1) return y;
     if (!y.expr && y.value == 1) return x;
     return (TeExtent){.value = x.value * y.value, .min = x.min * y.min,
-                      .multiple = te_extent_unit(&x) * te_extent_unit(&y),
+                      .multiple = te_extent_divisor(&x) * te_extent_divisor(&y),
                       .expr = binary(a, TE_MUL, &x, &y)};
 }
 
@@ -29,7 +29,7 @@ TeExtent size_plus(Arena *a, TeExtent x, TeExtent y) {
     if (!x.expr && x.value == 0) return y;
     if (!y.expr && y.value == 0) return x;
     return (TeExtent){.value = x.value + y.value, .min = x.min + y.min,
-                      .multiple = gcd64(te_extent_unit(&x), te_extent_unit(&y)),
+                      .multiple = gcd64(te_extent_divisor(&x), te_extent_divisor(&y)),
                       .expr = binary(a, TE_ADD, &x, &y)};
 }
 
@@ -58,7 +58,7 @@ TeExtent size_min(Arena *a, TeExtent x, TeExtent y) {
 }
 
 TeExtent size_ceil_div(Arena *a, TeExtent x, int64_t n) {
-    TeExtent by = size_number(n), up = size_number(te_extent_unit(&x) % n ? n - 1 : 0);
+    TeExtent by = size_number(n), up = size_number(te_extent_divisor(&x) % n ? n - 1 : 0);
     if (n == 1) return x;
     TeExtent sum = size_plus(a, x, up);
     return (TeExtent){.value = (x.value + n - 1) / n, .min = (x.min + n - 1) / n, .multiple = 1,

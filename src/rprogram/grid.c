@@ -48,12 +48,12 @@ bool rprog_out_box(const Problem *p, RBox *out, Access *x) {
         !rprog_box_dims(p, x, AX_B, out))
         return false;
     if (out->dim[0].n == 0 || out->dim[0].stride != 1) return false;
-    int64_t unit = x->c_unit;
+    int64_t divisor = x->c_divisor;
     for (int i = 1; i < out->rank; i++) {
         const RBoxDim *d = &out->dim[i];
-        if (d->n > 0) unit = gcd64(unit, x->unit[rprog_box_index(p, d)]);
+        if (d->n > 0) divisor = gcd64(divisor, x->divisor[rprog_box_index(p, d)]);
     }
-    return unit * bytes % RTILE_ACCESS == 0;
+    return divisor * bytes % RTILE_ACCESS == 0;
 }
 
 int rprog_box_mover(const Device *dev) {

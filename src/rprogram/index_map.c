@@ -9,9 +9,9 @@ static const uint8_t all_indices[TE_MAX_INDICES] = {0, 1, 2,  3,  4,  5,  6,  7,
 
 static int64_t at_least_one(int64_t n) { return n > 0 ? n : 1; }
 
-static int add_axis(IndexMap *m, const uint8_t *index, int n, int64_t extent, int64_t unit,
+static int add_axis(IndexMap *m, const uint8_t *index, int n, int64_t extent, int64_t divisor,
                     int64_t tile) {
-    m->axis[m->n_axis] = (IndexAxis){index, n, extent, unit, at_least_one(tile)};
+    m->axis[m->n_axis] = (IndexAxis){index, n, extent, divisor, at_least_one(tile)};
     return m->n_axis++;
 }
 
@@ -25,9 +25,9 @@ static void deal_thread(IndexMap *m, int axis, int64_t stride, int64_t count) {
 }
 
 /* An axis whose boxes the grid counts.  */
-static int add_dealt(IndexMap *m, const uint8_t *index, int n, int64_t extent, int64_t unit,
+static int add_dealt(IndexMap *m, const uint8_t *index, int n, int64_t extent, int64_t divisor,
                      int64_t tile) {
-    int axis = add_axis(m, index, n, extent, unit, tile);
+    int axis = add_axis(m, index, n, extent, divisor, tile);
     deal_grid(m, axis, m->axis[axis].tile, 0);
     return axis;
 }
@@ -65,8 +65,9 @@ static void row_map(const Problem *p, const RProg *r, IndexMap *m) {
 
 static void column_map(const Problem *p, const RProg *r, IndexMap *m) {
     const ColumnView *v = &p->column;
-    int out = add_dealt(m, v->out.index, v->out.n, v->out.extent, v->unit, r->block.extent[AX_M]);
-    int red = add_axis(m, v->red.index, v->red.n, v->red.extent, v->red_unit,
+    int out = add_dealt(m, v->out.index, v->out.n, v->out.extent, v->divisor,
+                        r->block.extent[AX_M]);
+    int red = add_axis(m, v->red.index, v->red.n, v->red.extent, v->red_divisor,
                        r->block.extent[AX_K]);
     m->n_axis = red;
     deal_thread(m, red, 1, count_along(&r->block, &r->thread, AX_K));
@@ -75,9 +76,9 @@ static void column_map(const Problem *p, const RProg *r, IndexMap *m) {
 
 static void scan_map(const Problem *p, const RProg *r, IndexMap *m) {
     const ScanView *v = &p->scan;
-    int out = add_dealt(m, v->out.index, v->out.n, v->out.extent, v->out_unit,
+    int out = add_dealt(m, v->out.index, v->out.n, v->out.extent, v->out_divisor,
                         r->block.extent[AX_M]);
-    int walk = add_axis(m, &all_indices[v->of.index], 1, v->extent, v->unit,
+    int walk = add_axis(m, &all_indices[v->of.index], 1, v->extent, v->divisor,
                         r->block.extent[AX_N]);
     if (v->down) deal_thread(m, walk, r->thread.extent[AX_N], count_along(&r->block, &r->thread,
                                                                           AX_N));
@@ -88,14 +89,14 @@ static void permute_map(const Problem *p, const RProg *r, IndexMap *m) {
     const PermuteView *v = &p->permute;
     for (int a = 0; a < v->out.n_digit; a++) {
         const AxisDigit *d = &v->out.digit[a];
-        add_dealt(m, v->out.index + d->first, d->n, d->extent, v->unit[a], r->block.extent[a]);
+        add_dealt(m, v->out.index + d->first, d->n, d->extent, v->divisor[a], r->block.extent[a]);
     }
 }
 
-static int64_t unit_of(const TeStmt *s, const uint8_t *index, int n) {
-    int64_t unit = 1;
-    for (int i = 0; i < n; i++) unit *= te_extent_unit(&s->index[index[i]].hi);
-    return unit;
+static int64_t divisor_of(const TeStmt *s, const uint8_t *index, int n) {
+    int64_t divisor = 1;
+    for (int i = 0; i < n; i++) divisor *= te_extent_divisor(&s->index[index[i]].hi);
+    return divisor;
 }
 
 /* Blocks are tiles of the window's indices and of planes, threads their patches; or patches are
@@ -105,14 +106,14 @@ static void window_map(const Problem *p, const RProg *r, IndexMap *m) {
     bool shared = r->keep == KEEP_SHARED;
     const RTile *tile = shared ? &r->block : &r->thread;
     int down = -1, planes = add_dealt(m, v->other, v->n_other, v->outer,
-                                      unit_of(m->root, v->other, v->n_other),
+                                      divisor_of(m->root, v->other, v->n_other),
                                       shared ? r->block.extent[AX_K] : 1);
     if (v->p >= 0)
-        down = add_dealt(m, &all_indices[v->p], 1, v->extent_p, v->unit_p, tile->extent[AX_M]);
-    int across = add_dealt(m, &all_indices[v->q], 1, v->extent_q, v->unit_q, tile->extent[AX_N]);
+        down = add_dealt(m, &all_indices[v->p], 1, v->extent_p, v->divisor_p, tile->extent[AX_M]);
+    int across = add_dealt(m, &all_indices[v->q], 1, v->extent_q, v->divisor_q, tile->extent[AX_N]);
     if (v->lane >= 0)
         add_dealt(m, &all_indices[v->lane], 1, m->root->index[v->lane].hi.value,
-                  te_extent_unit(&m->root->index[v->lane].hi), r->vec_n);
+                  te_extent_divisor(&m->root->index[v->lane].hi), r->vec_n);
     if (!shared) {
         m->each = at_least_one(count_along(&r->block, &r->thread, AX_M));
         return;
@@ -148,7 +149,7 @@ bool index_dealt(const IndexMap *m, int axis) {
 }
 
 bool index_ragged(const IndexMap *m, int axis) {
-    return m->axis[axis].unit % m->axis[axis].tile != 0;
+    return m->axis[axis].divisor % m->axis[axis].tile != 0;
 }
 
 static int64_t all_boxes(const IndexMap *m) {
@@ -204,7 +205,7 @@ TeExtent index_grid(Arena *a, const IndexMap *m) {
 
 bool index_rest(Arena *a, const IndexMap *m) {
     TeExtent n = index_numbers(a, m);
-    return te_extent_unit(&n) % m->each != 0;
+    return te_extent_divisor(&n) % m->each != 0;
 }
 
 TeExtent index_slice_steps(Arena *a, const IndexMap *m, int axis, int64_t n) {

@@ -18,7 +18,7 @@ enum { INDEX_AXES = PERMUTE_AXES, INDEX_DIGITS = INDEX_AXES + 1 };
 typedef struct {
     const uint8_t *index;     /* n of the root's, outermost first */
     int n;
-    int64_t extent, unit;     /* positions, at the sizes at hand; what divides them at all sizes */
+    int64_t extent, divisor;  /* positions, at the sizes at hand; what divides them at all sizes */
     int64_t tile;             /* a box's: where no digit of the grid moves it, those of a step */
 } IndexAxis;
 

@@ -64,10 +64,10 @@ static void try_swizzles(Choice *c, uint8_t inner) {
     }
 }
 
-static void try_pads(Choice *c, uint8_t inner, int row, int unit, int elem) {
+static void try_pads(Choice *c, uint8_t inner, int row, int tile, int elem) {
     const MemoryLevel *smem = &c->dev->memory[LEVEL_SMEM];
-    int formula = rtile_pad((int)smem->banks.value, (int)smem->bank_width.value, elem, row, unit);
-    const int pads[] = {unit, 2 * unit, formula};
+    int formula = rtile_pad((int)smem->banks.value, (int)smem->bank_width.value, elem, row, tile);
+    const int pads[] = {tile, 2 * tile, formula};
     for (int i = 0; i < 3; i++) {
         if (pads[i] < row || row >= 32) {
             try_layout(c, (RLayout){.inner = inner, .pad = (int16_t)pads[i]});
@@ -82,13 +82,13 @@ bool rprog_choose_layout(const Problem *p, const Device *dev, RProg *r, int side
     int elem = rprog_elem(p, dev, r, side);
     int row = r->block.extent[k_inner ? AX_K : own_axis(side)];
     bool matrix = rprog_matrix(dev, r);
-    int read = read_bytes(p, dev, r, side), unit = matrix ? RTILE_ACCESS / elem : read / elem;
-    if (l.along == l.layout.inner && l.vec > unit) unit = l.vec * elem > 16 ? 16 / elem : l.vec;
+    int read = read_bytes(p, dev, r, side), tile = matrix ? RTILE_ACCESS / elem : read / elem;
+    if (l.along == l.layout.inner && l.vec > tile) tile = l.vec * elem > 16 ? 16 / elem : l.vec;
     Choice c = {.p = p, .dev = dev, .r = r, .memo = memo, .side = side,
                 .least_reads = (matrix ? read == 8 : read > 8) ? 2 : 1};
     try_layout(&c, (RLayout){.inner = l.layout.inner});
     if (k_inner || matrix) try_swizzles(&c, l.layout.inner);
-    if (k_inner || matrix || l.along == AX_K) try_pads(&c, l.layout.inner, row, unit, elem);
+    if (k_inner || matrix || l.along == AX_K) try_pads(&c, l.layout.inner, row, tile, elem);
     r->load[side].layout = c.found ? c.best : l.layout;
     return c.found;
 }

@@ -101,7 +101,7 @@ static int64_t run_of(const Problem *p, const RProg *r, int source, int vec, boo
         if (is_one(p, (int)axis)) continue;
         if (!together) break;
         if (x && is_tested(p, x, (int)axis)) *divides &= run % vec == 0;
-        if (!whole) *divides &= run * p->permute.unit[axis] % vec == 0;
+        if (!whole) *divides &= run * p->permute.divisor[axis] % vec == 0;
         run *= r->block.extent[axis];
         if (!whole) break;
     }
@@ -120,12 +120,12 @@ static bool reads_fit(const Problem *p, const RProg *r, int source) {
     int vec = r->load[source].vec;
     bool divides;
     int64_t run = run_of(p, r, source, vec, &divides);
-    if (!power_of_two(vec) || vec > x->vec || !divides || x->access.c_unit % vec) return false;
+    if (!power_of_two(vec) || vec > x->vec || !divides || x->access.c_divisor % vec) return false;
     for (int i = 0; i < x->n_order; i++) {
         int axis = x->order[i];
         int64_t tile = r->block.extent[axis];
         bool inside = x->stride[axis] < run && !x->varies[axis], moves = !is_whole(p, r, axis);
-        if (!inside && x->unit[axis] % vec) return false;
+        if (!inside && x->divisor[axis] % vec) return false;
         if (inside && moves && x->stride[axis] * tile % vec) return false;
     }
     return true;

@@ -136,13 +136,13 @@ int64_t rprog_window_used(const Problem *p, const RProg *r, int source, bool loa
     int64_t row_size = rprog_window_loads(p, r, source) * width;
     int64_t all = rprog_window_rows(p, r, source) * row_size, used = 0;
     uint64_t seen[WORDS] = {0};
-    int unit = loads ? width : 1;
-    if (!v->map || all > WORDS * BITS) return all / unit;
+    int run = loads ? width : 1;
+    if (!v->map || all > WORDS * BITS) return all / run;
     for (int t = 0; t < v->n_tap; t++) {
         if (v->tap[t].source != source) continue;
         for (int i = 0; i < r->thread.extent[AX_M]; i++) {
             for (int j = 0; j < r->thread.extent[AX_N]; j++) {
-                int64_t n = element_of(p, r, &v->tap[t], row_size, i, j) / unit;
+                int64_t n = element_of(p, r, &v->tap[t], row_size, i, j) / run;
                 used += !(seen[n / BITS] >> n % BITS & 1);
                 seen[n / BITS] |= UINT64_C(1) << n % BITS;
             }
@@ -207,7 +207,7 @@ static const char *check_vector(const Problem *p, const RProg *r) {
         return "loads do not begin at multiples of their width";
     }
     if (!power_of_two(r->store_vec) || r->thread.extent[AX_N] % r->store_vec ||
-        v->unit_q % r->store_vec || r->store_vec > v->out_vec)
+        v->divisor_q % r->store_vec || r->store_vec > v->out_vec)
         return "store_vec does not divide the thread's strip and the row";
     return NULL;
 }
@@ -315,7 +315,7 @@ static void with_vectors(Keeper *b, RProg r) {
         return;
     }
     int store = lowest_bit(r.thread.extent[AX_N]);
-    while (store > v->out_vec || v->unit_q % store) store /= 2;
+    while (store > v->out_vec || v->divisor_q % store) store /= 2;
     r.store_vec = (uint8_t)store;
     with_tiles(b, r);
     for (int vec = v->source[0].load_vec; vec >= 1; vec /= 2) {

@@ -4,13 +4,13 @@
 
 Span span_of_read(const Te *te, const TeStmt *s, const Access *a) {
     const TeTensor *t = &te->tensor[a->tensor];
-    Span out = {.stmt = s, .offset = a->offset, .varies = a->varies, .c_unit = a->c_unit,
+    Span out = {.stmt = s, .offset = a->offset, .varies = a->varies, .c_divisor = a->c_divisor,
                 .bytes = te_dtype_bytes(t->dtype), .tensor = t};
-    memcpy(out.unit, a->unit, sizeof out.unit);
+    memcpy(out.divisor, a->divisor, sizeof out.divisor);
     for (int i = 0; i < t->rank; i++) {
         if (!a->guard[i]) continue;
         out.guard[out.n_guard] = a->sub[i];
-        out.bound[out.n_guard++] = te_extent_unit(&t->shape[i]);
+        out.bound[out.n_guard++] = te_extent_divisor(&t->shape[i]);
     }
     return out;
 }
@@ -22,11 +22,11 @@ Span span_of_write(const Te *te, const TeStmt *s) {
 }
 
 Span span_through(const Span *own, const TeStmt *root, const uint8_t *perm) {
-    Span out = {.stmt = root, .offset = {.c = own->offset.c}, .c_unit = own->c_unit,
+    Span out = {.stmt = root, .offset = {.c = own->offset.c}, .c_divisor = own->c_divisor,
                 .bytes = own->bytes, .tensor = own->tensor};
     for (int j = 0; j < own->stmt->n_left; j++) {
         out.offset.coef[perm[j]] = own->offset.coef[j];
-        out.unit[perm[j]] = own->unit[j];
+        out.divisor[perm[j]] = own->divisor[j];
         out.varies |= (own->varies >> j & 1) << perm[j];
     }
     return out;
@@ -47,17 +47,17 @@ int64_t span_stride(const Span *s, const FusedAxis *axis) {
 
 /* The run, the indices it covers as a bit set, and what divides it at all sizes.  It ends where
  * more would be contiguous at some sizes only.  */
-static int64_t run_of(const Span *s, const FusedAxis *axis, uint32_t *covered, int64_t *unit) {
+static int64_t run_of(const Span *s, const FusedAxis *axis, uint32_t *covered, int64_t *divisor) {
     int64_t run = 1;
     bool known = true;
     *covered = 0;
-    *unit = 1;
+    *divisor = 1;
     for (int i = axis->n_digit - 1; i >= 0 && known; i--) {
         const AxisDigit *d = &axis->digit[i];
         int last = last_index(axis, i);
         if (d->extent != 1 && (s->offset.coef[last] != run || (s->varies >> last & 1))) break;
         run *= d->extent;
-        *unit *= access_unit(s->stmt, axis, d->first, d->n);
+        *divisor *= access_divisor(s->stmt, axis, d->first, d->n);
         known = !access_varies(s->stmt, axis, d->first, d->n);
         for (int j = 0; j < d->n; j++) *covered |= 1u << axis->index[d->first + j];
     }
@@ -66,7 +66,7 @@ static int64_t run_of(const Span *s, const FusedAxis *axis, uint32_t *covered, i
 
 int64_t span_run(const Span *s, const FusedAxis *axis) {
     uint32_t covered;
-    int64_t unit, run = run_of(s, axis, &covered, &unit);
+    int64_t divisor, run = run_of(s, axis, &covered, &divisor);
     return run > 0 ? run : 1;
 }
 
@@ -77,7 +77,7 @@ static bool tested_as_one(const Span *s, const FusedAxis *axis, int guard, int64
     while (inner > 0 && axis->digit[inner].extent == 1) inner--;
     int index = last_index(axis, inner);
     const AxisDigit *d = &axis->digit[inner];
-    if (access_unit(s->stmt, axis, d->first, d->n) % v) {
+    if (access_divisor(s->stmt, axis, d->first, d->n) % v) {
         for (int i = 0; i < axis->n; i++) {
             if (f->coef[axis->index[i]]) return false;
         }
@@ -88,11 +88,12 @@ static bool tested_as_one(const Span *s, const FusedAxis *axis, int guard, int64
 
 int span_vector(const Span *s, const FusedAxis *axis, int align) {
     uint32_t covered;
-    int64_t unit, run = run_of(s, axis, &covered, &unit);
+    int64_t divisor, run = run_of(s, axis, &covered, &divisor);
     int most = rtile_widest(s->tensor, align), v = 1;
     if (axis->n_digit == 0 || run <= 1) return 1;
     for (int wider = 2; wider <= most; wider *= 2) {
-        bool ok = unit % wider == 0 && rtile_aligned(s->stmt, s->unit, s->c_unit, covered, wider);
+        bool ok = divisor % wider == 0 && rtile_aligned(s->stmt, s->divisor, s->c_divisor, covered,
+                                                        wider);
         for (int g = 0; g < s->n_guard && ok; g++) ok = tested_as_one(s, axis, g, wider);
         if (!ok) break;
         v = wider;

@@ -8,9 +8,9 @@
 typedef struct {
     const TeStmt *stmt;       /* whose indices the coefficients count */
     Affine offset;            /* elements */
-    int64_t unit[TE_MAX_INDICES];         /* as in Access */
+    int64_t divisor[TE_MAX_INDICES];      /* as in Access */
     uint32_t varies;
-    int64_t c_unit;
+    int64_t c_divisor;
     const TeTensor *tensor;
     int bytes;                /* of an element */
     int n_guard;              /* subscripts tested at run time, and their dimensions */

@@ -19,13 +19,13 @@ static bool moves_alike(const Te *te, const Access *x, const Access *y, int i) {
 static bool begin_alike(const Te *te, const TeStmt *frame, const Access *x, const Access *y,
                         int vec) {
     if (x->c_varies || y->c_varies) {
-        if (x->c_unit % vec || y->c_unit % vec) return false;
+        if (x->c_divisor % vec || y->c_divisor % vec) return false;
     } else if ((x->offset.c - y->offset.c) % vec) {
         return false;
     }
     for (int i = 0; i < frame->n_left; i++) {
         if (te_index_extent(&frame->index[i]) <= 1) continue;
-        if (x->unit[i] % vec == 0 && y->unit[i] % vec == 0) continue;
+        if (x->divisor[i] % vec == 0 && y->divisor[i] % vec == 0) continue;
         bool varies = ((x->varies | y->varies) >> i & 1) != 0;
         if (varies ? !moves_alike(te, x, y, i)
                    : (x->offset.coef[i] - y->offset.coef[i]) % vec != 0)

@@ -213,7 +213,7 @@ static void describe_axes(Problem *p) {
     for (int a = 0; a < v->out.n_digit; a++) {
         const AxisDigit *d = &v->out.digit[a];
         v->moving[a] = moving_index(p, d);
-        v->unit[a] = access_unit(view_root(p), &v->out, d->first, d->n);
+        v->divisor[a] = access_divisor(view_root(p), &v->out, d->first, d->n);
         v->varies[a] = access_varies(view_root(p), &v->out, d->first, d->n);
     }
 }
@@ -223,7 +223,7 @@ static void order_axes(const Problem *p, PermuteSource *x) {
     for (int a = 0; a < v->out.n_digit; a++) {
         if (v->out.digit[a].extent == 1 && !v->varies[a]) continue;
         x->stride[a] = x->access.offset.coef[v->moving[a]];
-        x->unit[a] = x->access.unit[v->moving[a]];
+        x->divisor[a] = x->access.divisor[v->moving[a]];
         x->varies[a] = x->access.varies >> v->moving[a] & 1;
         if (x->stride[a] == 0) continue;
         int at = x->n_order++;

@@ -259,12 +259,12 @@ static void describe_multiples(Problem *p) {
     const TeStmt *root = &p->te->stmt[p->group->root];
     for (int axis = 0; axis < AX_CLASSES; axis++) {
         const FusedAxis *x = &p->con.axis[axis];
-        p->multiple[axis] = p->contraction ? access_unit(root, x, 0, x->n) : 1;
+        p->multiple[axis] = p->contraction ? access_divisor(root, x, 0, x->n) : 1;
     }
     if (p->contraction) return;
     for (int i = 0; i < root->n_index; i++) {
         bool second = root->index[i].reduction;
-        p->multiple[second ? p->row ? AX_N : AX_K : AX_M] *= te_extent_unit(&root->index[i].hi);
+        p->multiple[second ? p->row ? AX_N : AX_K : AX_M] *= te_extent_divisor(&root->index[i].hi);
     }
 }
 

@@ -123,21 +123,21 @@ static bool aligned(const View *v, const RRegion *r, int32_t tile, int vec) {
         int64_t shape = v->tensor->shape[d].value, stride = v->tensor->stride[d].value;
         if (d < r->line && shape > 1 && stride % vec) return false;
     }
-    return r->bound % vec == 0 && places_apart(v, r, r->line, r->unit, tile, vec);
+    return r->bound % vec == 0 && places_apart(v, r, r->line, r->stride, tile, vec);
 }
 
 /* Lines run along the last dimension, and on along the one before where all of it is read.  */
 static bool lay_lines(const View *v, RRegion *r) {
     r->line = v->rank - 1;
-    r->unit = 1;
+    r->stride = 1;
     if (v->rank == 0 || v->tensor->stride[r->line].value != 1) return false;
     while (r->line > 0 && reads_all(v, r, r->line)) {
-        int64_t n = r->unit * v->tensor->shape[r->line].value;
+        int64_t n = r->stride * v->tensor->shape[r->line].value;
         if (v->tensor->stride[r->line - 1].value != n) break;
-        r->unit = n;
+        r->stride = n;
         r->line--;
     }
-    r->bound = r->unit * v->tensor->shape[r->line].value;
+    r->bound = r->stride * v->tensor->shape[r->line].value;
     return r->bound <= INT32_MAX / 2;
 }
 
@@ -174,10 +174,10 @@ static bool step_along_k(const View *v, RRegion *r, int digit) {
 
 /* Rows, and what the digits add to an element's place.  */
 static bool lay_out(const View *v, int vec, RRegion *r) {
-    int64_t first = v->x->sub[r->line].c * r->unit % vec, lines = 1;
+    int64_t first = v->x->sub[r->line].c * r->stride % vec, lines = 1;
     r->vec = vec;
     r->shift = (int32_t)(first < 0 ? first + vec : first);
-    int64_t row = (r->shift + r->extent[r->line] * r->unit + vec - 1) / vec * vec;
+    int64_t row = (r->shift + r->extent[r->line] * r->stride + vec - 1) / vec * vec;
     for (int d = 0; d < r->line; d++) {
         lines *= r->extent[d];
         if (lines > ELEMENTS_MAX) return false;

@@ -12,13 +12,13 @@ static void to_frame(const uint8_t *axis, int n_index, Affine *f) {
 }
 
 void rtile_row_access(const uint8_t *axis, int n_index, Access *x) {
-    int64_t unit[TE_MAX_INDICES];
+    int64_t divisor[TE_MAX_INDICES];
     uint32_t varies = x->varies;
-    memcpy(unit, x->unit, sizeof unit);
-    memset(x->unit, 0, sizeof x->unit);
+    memcpy(divisor, x->divisor, sizeof divisor);
+    memset(x->divisor, 0, sizeof x->divisor);
     x->varies = 0;
     for (int j = 0; j < n_index; j++) {
-        x->unit[axis[j]] = gcd64(x->unit[axis[j]], unit[j]);
+        x->divisor[axis[j]] = gcd64(x->divisor[axis[j]], divisor[j]);
         x->varies |= (varies >> j & 1) << axis[j];
     }
     to_frame(axis, n_index, &x->offset);
@@ -38,9 +38,9 @@ int rtile_row_vector(const Te *te, const TeStmt *frame, const Access *x, int ali
     int64_t columns = 1;
     if (rtile_row_step(frame, x) != 1) return 1;
     for (int i = frame->n_left; i < frame->n_index; i++)
-        columns *= te_extent_unit(&frame->index[i].hi);
+        columns *= te_extent_divisor(&frame->index[i].hi);
     while (2 * v <= most && columns % (2 * v) == 0 &&
-           rtile_aligned(frame, x->unit, x->c_unit, covered, 2 * v))
+           rtile_aligned(frame, x->divisor, x->c_divisor, covered, 2 * v))
         v *= 2;
     return v;
 }

@@ -183,7 +183,7 @@ int rtile_row_source(const Te *te, const RowFacts *f, int i, const TeExpr *read)
 typedef struct {
     int32_t extent[TE_MAX_RANK];          /* values that each subscript takes */
     int line;                 /* lines run along this dimension, and all of those behind it */
-    int64_t unit, bound;      /* elements of a step along it; elements of a line of the tensor */
+    int64_t stride, bound;    /* elements of a step along it; elements of a line of the tensor */
     int vec;                  /* elements of an access; lines begin at multiples of it */
     int32_t lines, row;
     int32_t shift;            /* elements of a line before the first that is needed */
@@ -223,8 +223,8 @@ enum { RTILE_ACCESS = 16 };   /* bytes of the widest access of a thread */
 /* Elements of the widest access to a tensor; those that are given are aligned to `align` bytes.  */
 int rtile_widest(const TeTensor *t, int align);
 /* Is an address a multiple of v elements wherever the indices in `covered` are at the beginning of
- * a vector?  unit, c_unit: as in Access.  */
-bool rtile_aligned(const TeStmt *s, const int64_t *unit, int64_t c_unit, uint32_t covered,
+ * a vector?  unit, c_divisor: as in Access.  */
+bool rtile_aligned(const TeStmt *s, const int64_t *divisor, int64_t c_divisor, uint32_t covered,
                    int64_t v);
 /* Is a vector of v points along `index`, from multiples of v on, inside of what a tested subscript
  * f allows, a multiple of `bound`, as a whole or not at all?  */

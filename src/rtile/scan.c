@@ -42,8 +42,8 @@ void rtile_scan(Problem *p, int align) {
     view_digit(s, along, &walk);
     v->down = last != along;
     v->extent = walk.extent;
-    v->unit = access_unit(s, &walk, 0, 1);
-    v->out_unit = access_unit(s, &v->out, 0, v->out.n);
+    v->divisor = access_divisor(s, &walk, 0, 1);
+    v->out_divisor = access_divisor(s, &v->out, 0, v->out.n);
     view_stores(p, v->down ? &v->out : &walk, align, &v->vec, &run);
     v->term_ops = expr_ops(v->of.term, NULL, NULL) + 1;
     count_reads(p, align);

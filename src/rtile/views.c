@@ -40,8 +40,8 @@ static void view_columns(Problem *p, int align) {
         order[at] = e->index[i];
     }
     for (int i = 0; i < n; i++) view_digit(s, order[i], &v->red);
-    v->unit = access_unit(s, &v->out, 0, v->out.n);
-    v->red_unit = access_unit(s, &v->red, 0, v->red.n);
+    v->divisor = access_divisor(s, &v->out, 0, v->out.n);
+    v->red_divisor = access_divisor(s, &v->red, 0, v->red.n);
     Span span = span_of_read(p->te, s, &a);
     v->bytes = span.bytes;
     v->run = span_run(&span, &v->out);

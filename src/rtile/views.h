@@ -13,8 +13,8 @@
 typedef struct {
     bool fits;
     FusedAxis out;            /* the spatial indices; the one that is contiguous in the read last */
-    int64_t unit;             /* divides the columns, and */
-    int64_t red_unit;         /* the rows, at all run-time sizes */
+    int64_t divisor;          /* divides the columns, and */
+    int64_t red_divisor;      /* the rows, at all run-time sizes */
     FusedAxis red;            /* the reduction indices: as listed for argmax and argmin, else by
                                * falling stride in the read */
     int vec;                  /* neighbours that one access can read */
@@ -40,9 +40,9 @@ typedef struct {
 typedef struct {
     bool fits;
     Scan of;
-    int64_t extent, unit;     /* of the index that it runs along; divides it at all sizes */
+    int64_t extent, divisor;  /* of the index that it runs along; divides it at all sizes */
     FusedAxis out;            /* the other spatial indices, in order, each a digit */
-    int64_t out_unit;
+    int64_t out_divisor;
     bool down;                /* neighbours in the outputs lie along `out`, not along the walk */
     int vec;                  /* widest store of neighbours, elements */
     double term_ops;          /* arithmetic of a term */
@@ -97,7 +97,7 @@ typedef struct {
     WindowTap tap[WINDOW_TAPS];
     int q, s, p, r;           /* indices of the statement; s, r < 0 of a map; p, r without dim_m */
     int64_t extent_q, extent_p;
-    int64_t unit_q, unit_p;   /* divide extent_q, extent_p at all run-time sizes */
+    int64_t divisor_q, divisor_p;   /* divide extent_q, extent_p at all run-time sizes */
     bool along;               /* dim_n is the contiguous one; else index `lane` is, or none */
     int lane;                 /* spatial index that is contiguous in the read, not q; < 0: none */
     int vec;                  /* lane: neighbours that one access of any source can read */
@@ -124,7 +124,7 @@ typedef struct {
     bool guarded;             /* some can; then all sizes are static */
     int bytes;                /* of an element */
     int64_t stride[PERMUTE_AXES];         /* elements per step of each axis; 0: none */
-    int64_t unit[PERMUTE_AXES];           /* divides it at all run-time sizes */
+    int64_t divisor[PERMUTE_AXES];        /* divides it at all run-time sizes */
     bool varies[PERMUTE_AXES];            /* it depends on them */
     uint8_t order[PERMUTE_AXES];          /* axes that move it by rising stride at the largest
                                * sizes; the first has 1 */
@@ -138,7 +138,7 @@ typedef struct {
     bool fits;
     FusedAxis out;            /* the spatial indices in order; digit a is axis a of the view */
     uint8_t moving[PERMUTE_AXES];         /* the index that an axis moves with */
-    int64_t unit[PERMUTE_AXES];           /* divides its extent at all run-time sizes */
+    int64_t divisor[PERMUTE_AXES];        /* divides its extent at all run-time sizes */
     bool varies[PERMUTE_AXES];            /* its extent depends on them */
     int n_source;
     PermuteSource source[PERMUTE_SOURCES];

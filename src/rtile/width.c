@@ -13,12 +13,12 @@ int rtile_widest(const TeTensor *t, int align) {
     return v;
 }
 
-bool rtile_aligned(const TeStmt *s, const int64_t *unit, int64_t c_unit, uint32_t covered,
+bool rtile_aligned(const TeStmt *s, const int64_t *divisor, int64_t c_divisor, uint32_t covered,
                    int64_t v) {
-    if (c_unit % v) return false;
+    if (c_divisor % v) return false;
     for (int i = 0; i < s->n_index; i++) {
         bool fixed = te_index_extent(&s->index[i]) <= 1;
-        if (!fixed && !(covered >> i & 1) && unit[i] % v) return false;
+        if (!fixed && !(covered >> i & 1) && divisor[i] % v) return false;
     }
     return true;
 }
@@ -37,7 +37,7 @@ static bool side_by_side(const Neighbours *n, const Access *x, uint32_t *covered
         int index = n->order[i];
         const TeExtent *along = &n->root->index[index].hi;
         if (x->offset.coef[index] != run || (x->varies >> index & 1)) return false;
-        run *= te_extent_unit(along);
+        run *= te_extent_divisor(along);
         *covered |= 1u << index;
         if (along->expr) break;
     }
@@ -49,7 +49,7 @@ int rtile_neighbour_width(const Te *te, const Neighbours *n, const Access *x, in
     uint32_t covered = UINT32_MAX;
     if (!x->affine || (!n->flat && !side_by_side(n, x, &covered))) return 1;
     while (width > 1 &&
-           (width > most || !rtile_aligned(n->root, x->unit, x->c_unit, covered, width)))
+           (width > most || !rtile_aligned(n->root, x->divisor, x->c_divisor, covered, width)))
         width /= 2;
     return width;
 }

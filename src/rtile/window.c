@@ -27,10 +27,10 @@ static int aligned_loads(const Problem *p, const WindowSource *x, int align) {
     const TeTensor *t = &p->te->tensor[x->access.tensor];
     int most = rtile_widest(t, align), vec = 1;
     for (int wider = 2; wider <= most; wider *= 2) {
-        bool ok = te_extent_unit(&t->shape[x->dim_n]) % wider == 0;
+        bool ok = te_extent_divisor(&t->shape[x->dim_n]) % wider == 0;
         for (int d = 0; d < t->rank && ok; d++) {
             ok = d == x->dim_n || t->shape[d].value == 1 ||
-                 te_extent_unit(&t->stride[d]) % wider == 0;
+                 te_extent_divisor(&t->stride[d]) % wider == 0;
         }
         if (!ok) break;
         vec = wider;
@@ -114,9 +114,9 @@ void window_describe(Problem *p, int align) {
     const TeStmt *s = view_root(p);
     WindowView *v = &p->window;
     v->extent_q = view_extent(s, v->q);
-    v->unit_q = te_extent_unit(&s->index[v->q].hi);
+    v->divisor_q = te_extent_divisor(&s->index[v->q].hi);
     v->extent_p = v->p < 0 ? 1 : view_extent(s, v->p);
-    v->unit_p = v->p < 0 ? 1 : te_extent_unit(&s->index[v->p].hi);
+    v->divisor_p = v->p < 0 ? 1 : te_extent_divisor(&s->index[v->p].hi);
     v->sum_bytes = te_dtype_bytes(s->rhs->type);
     bool little = true;
     for (int i = 0; i < v->n_source; i++) {

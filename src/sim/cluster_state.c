@@ -33,7 +33,7 @@ static void begin_block(SimCluster *c, int rank) {
     for (int n = 0; n < barriers; n++) b->barrier[n].clock = sim_clock_new(c);
 }
 
-SimCluster *sim_cluster_begin(SimUnit *u, Arena *scratch, Arena *results) {
+SimCluster *sim_cluster_begin(SimTask *u, Arena *scratch, Arena *results) {
     const SimRun *r = u->run;
     SimCluster *c = ARENA_NEW(scratch, SimCluster);
     c->run = u->run;
@@ -71,7 +71,7 @@ SimCluster *sim_cluster_begin(SimUnit *u, Arena *scratch, Arena *results) {
     return c;
 }
 
-static void keep_faults(SimUnit *u, const SimBlock *b, Arena *results) {
+static void keep_faults(SimTask *u, const SimBlock *b, Arena *results) {
     u->faults += b->faults;
     if (b->n_fault == 0) return;
     SimFault *all = ARENA_ARRAY(results, SimFault, u->n_fault + b->n_fault);
@@ -84,7 +84,7 @@ static void keep_faults(SimUnit *u, const SimBlock *b, Arena *results) {
     u->n_fault += b->n_fault;
 }
 
-void sim_cluster_end(SimUnit *u, SimCluster *c, SimCounters *total, SimSlices *work,
+void sim_cluster_end(SimTask *u, SimCluster *c, SimCounters *total, SimSlices *work,
                      Arena *results) {
     sim_async_end(c);
     const SimOptions *o = u->run->options;

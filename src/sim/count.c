@@ -94,19 +94,19 @@ static Passes passes_of(const Access *a, int most, int distinct) {
     return (Passes){most, (int)((all + row - 1) / row)};
 }
 
-/* The general case: all distinct units of every bank.  */
+/* The general case: all distinct words of every bank.  */
 static Passes conflicting(const Access *a, uint32_t lanes, const uint32_t address[LANES]) {
-    uint32_t unit[LANES], of_bank[LANES];
+    uint32_t word[LANES], of_bank[LANES];
     int most = 0, distinct = 0;
     SIM_EACH(l, lanes) {
         uint32_t u = address[l] >> a->shift, before = 0;
         bool known = false;
         for (int k = 0; k < distinct; k++) {
-            known |= unit[k] == u;
-            if (unit[k] % a->wide == u % a->wide) before = of_bank[k];
+            known |= word[k] == u;
+            if (word[k] % a->wide == u % a->wide) before = of_bank[k];
         }
         if (known) continue;
-        unit[distinct] = u;
+        word[distinct] = u;
         of_bank[distinct++] = before + 1;
         if ((int)before >= most) most = (int)before + 1;
     }
@@ -119,9 +119,9 @@ static Passes group(const Access *a, uint32_t lanes, const uint32_t address[LANE
     unsigned shift = a->shift;
     if (mask & a->wide || a->wide > LANES) return conflicting(a, lanes, address);
     SIM_EACH(l, lanes) {
-        uint32_t unit = address[l] >> shift, bank = unit & mask, bit = 1u << bank;
-        if (!(used & bit)) in_bank[bank] = unit;
-        else if (in_bank[bank] != unit) return conflicting(a, lanes, address);
+        uint32_t word = address[l] >> shift, bank = word & mask, bit = 1u << bank;
+        if (!(used & bit)) in_bank[bank] = word;
+        else if (in_bank[bank] != word) return conflicting(a, lanes, address);
         used |= bit;
     }
     return passes_of(a, lanes != 0, sim_popcount(used));

@@ -16,9 +16,9 @@ typedef struct {
     SimSlices *work;          /* sums of timing.h; NULL: not timed */
 } Worker;
 
-/* One step on behalf of a unit, under the recovery points of both arenas.  */
+/* One step on behalf of a task, under the recovery points of both arenas.  */
 typedef struct {
-    SimUnit *unit;
+    SimTask *task;
     Worker *worker;
     Arena *scratch;
     SimCluster *cluster;      /* NULL before the first slice and after the last */
@@ -29,9 +29,9 @@ typedef struct {
 static void step(void *user) {
     Step *s = user;
     Worker *w = s->worker;
-    if (!s->cluster) s->cluster = sim_cluster_begin(s->unit, s->scratch, w->results);
+    if (!s->cluster) s->cluster = sim_cluster_begin(s->task, s->scratch, w->results);
     if (sim_cluster_run(s->cluster, s->budget)) {
-        sim_cluster_end(s->unit, s->cluster, &w->total, w->work, w->results);
+        sim_cluster_end(s->task, s->cluster, &w->total, w->work, w->results);
         s->cluster = NULL;
     }
     s->good = true;
@@ -48,7 +48,7 @@ static bool run_step(Step *s) {
 }
 
 typedef struct {
-    SimUnit *unit;
+    SimTask *task;
     Worker *worker;
     Watch *watch;
 } Crew;
@@ -58,7 +58,7 @@ static bool run_one(void *user, int64_t n, int worker) {
     Worker *w = &k->worker[worker];
     if (watch_ended(k->watch)) return false;
     ArenaMark mark = arena_mark(w->scratch);
-    Step s = {.unit = &k->unit[n], .worker = w, .scratch = w->scratch, .budget = UINT64_MAX};
+    Step s = {.task = &k->task[n], .worker = w, .scratch = w->scratch, .budget = UINT64_MAX};
     bool good = run_step(&s);
     arena_reset(w->scratch, mark);
     return good;
@@ -90,18 +90,18 @@ static bool run_live(Live *x) {
     return good;
 }
 
-static bool run_serial(Arena *a, const Crew *k, int64_t n_unit) {
+static bool run_serial(Arena *a, const Crew *k, int64_t n_task) {
     Live *live = ARENA_NEW(a, Live);
-    live->step = ARENA_ARRAY(a, Step, n_unit < MOST_RESIDENT ? n_unit : MOST_RESIDENT);
+    live->step = ARENA_ARRAY(a, Step, n_task < MOST_RESIDENT ? n_task : MOST_RESIDENT);
     arena_defer(a, drop_live, live);
     bool good = true;
-    for (int64_t next = 0; good && (next < n_unit || live->n > 0);) {
+    for (int64_t next = 0; good && (next < n_task || live->n > 0);) {
         if (watch_ended(k->watch)) break;
-        if (next < n_unit && live->n < MOST_RESIDENT) {
-            Step s = {.unit = &k->unit[next++],
+        if (next < n_task && live->n < MOST_RESIDENT) {
+            Step s = {.task = &k->task[next++],
                       .worker = k->worker,
                       .scratch = arena_create(NULL),
-                      .budget = n_unit == 1 ? UINT64_MAX : SLICE};
+                      .budget = n_task == 1 ? UINT64_MAX : SLICE};
             good = s.scratch != NULL;
             if (good) live->step[live->n++] = s;
         }
@@ -120,13 +120,13 @@ static Arena *worker_arena(Arena *a) {
     return w;
 }
 
-Status sim_run_units(Arena *a, Diag *d, SimUnit *unit, int64_t n, const SimRun *run,
+Status sim_run_tasks(Arena *a, Diag *d, SimTask *task, int64_t n, const SimRun *run,
                      SimCounters *total, SimSlices *work) {
     const SimOptions *o = run->options;
     bool serial = run->kernel->serial;
     int threads = serial ? 1 : pool_threads(o->threads);
     if (threads > n) threads = n > 0 ? (int)n : 1;
-    Crew crew = {unit, ARENA_ARRAY(a, Worker, threads), o->watch};
+    Crew crew = {task, ARENA_ARRAY(a, Worker, threads), o->watch};
     for (int t = 0; t < threads; t++) {
         crew.worker[t].scratch = worker_arena(a);
         crew.worker[t].results = worker_arena(a);

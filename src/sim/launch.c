@@ -118,7 +118,7 @@ static int ascending(const void *x, const void *y) {
     return (*a > *b) - (*a < *b);
 }
 
-static SimUnit *units(Arena *a, SimRun *r, int64_t *n) {
+static SimTask *tasks(Arena *a, SimRun *r, int64_t *n) {
     const SimOptions *o = r->options;
     int64_t all = (int64_t)(volume(r->grid) / volume(r->cluster));
     int64_t count = o->blocks ? o->n_blocks : all;
@@ -130,13 +130,13 @@ static SimUnit *units(Arena *a, SimRun *r, int64_t *n) {
         id[used++] = o->blocks ? cluster_of(r, c) : c;
     }
     if (o->blocks) qsort(id, (size_t)used, sizeof *id, ascending);
-    SimUnit *unit = ARENA_ARRAY(a, SimUnit, used + 1);
+    SimTask *task = ARENA_ARRAY(a, SimTask, used + 1);
     *n = 0;
     for (int64_t k = 0; k < used; k++) {
         if (k > 0 && id[k] == id[k - 1]) continue;
-        unit[(*n)++] = (SimUnit){.run = r, .cluster = id[k]};
+        task[(*n)++] = (SimTask){.run = r, .cluster = id[k]};
     }
-    return unit;
+    return task;
 }
 
 /* ---- the report ---- */
@@ -197,15 +197,15 @@ static void add_warning(Arena *a, const SimFault *x, SimReport *out) {
     to->text = arena_strdup(a, x->text);
 }
 
-static void collect(Arena *a, const SimRun *r, const SimUnit *unit, int64_t n, SimReport *out) {
+static void collect(Arena *a, const SimRun *r, const SimTask *task, int64_t n, SimReport *out) {
     Faults f = {.arena = a, .run = r};
     int64_t blocks = 0, at = 0;
     for (int64_t k = 0; k < n; k++) {
-        out->blocks_run += unit[k].n_block;
-        f.faults += unit[k].faults;
-        blocks += unit[k].n_block;
-        for (int e = 0; e < unit[k].n_fault; e++) {
-            const SimFault *x = &unit[k].fault[e];
+        out->blocks_run += task[k].n_block;
+        f.faults += task[k].faults;
+        blocks += task[k].n_block;
+        for (int e = 0; e < task[k].n_fault; e++) {
+            const SimFault *x = &task[k].fault[e];
             if (x->warning) add_warning(a, x, out);
             else add_fault(&f, x);
         }
@@ -218,7 +218,7 @@ static void collect(Arena *a, const SimRun *r, const SimUnit *unit, int64_t n, S
     } else if (!r->options->no_races) {
         SimWrites **all = ARENA_ARRAY(a, SimWrites *, blocks + 1);
         for (int64_t k = 0; k < n; k++) {
-            for (int b = 0; b < unit[k].n_block; b++) all[at++] = unit[k].writes[b];
+            for (int b = 0; b < task[k].n_block; b++) all[at++] = task[k].writes[b];
         }
         sim_find_overlaps(a, all, blocks, add_overlap, &f);
     }
@@ -234,11 +234,11 @@ static int by_number(const void *x, const void *y) {
 }
 
 /* Clusters are in order of their number, their blocks need not be in order of theirs.  */
-static const SimBlockCounters *per_block(Arena *a, const SimUnit *unit, int64_t n, int64_t blocks) {
+static const SimBlockCounters *per_block(Arena *a, const SimTask *task, int64_t n, int64_t blocks) {
     SimBlockCounters *all = ARENA_ARRAY(a, SimBlockCounters, blocks + 1);
     int64_t at = 0;
     for (int64_t k = 0; k < n; k++) {
-        for (int b = 0; b < unit[k].n_block; b++) all[at++] = unit[k].count[b];
+        for (int b = 0; b < task[k].n_block; b++) all[at++] = task[k].count[b];
     }
     qsort(all, (size_t)at, sizeof *all, by_number);
     return all;
@@ -319,21 +319,21 @@ Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimModule *m, const char *
     }
     if (r->kernel->serial && !r->options->no_races) r->order = sim_order_new(a, g);
     int64_t n;
-    SimUnit *unit = units(a, r, &n);
-    Status st = sim_run_units(a, d, unit, n, r, &out->total, work);
+    SimTask *task = tasks(a, r, &n);
+    Status st = sim_run_tasks(a, d, task, n, r, &out->total, work);
     if (r->order) sim_order_forget(g);
     if (st != ST_OK) return st;
     for (int64_t e = 0; e < n && options->print; e++) {
-        if (unit[e].n_printed) {
-            options->print(options->print_user, unit[e].printed, unit[e].n_printed);
+        if (task[e].n_printed) {
+            options->print(options->print_user, task[e].printed, task[e].n_printed);
         }
     }
     out->total.unique_load_sectors = sim_sum_sectors(g, false);
     out->total.unique_store_sectors = sim_sum_sectors(g, true);
-    collect(a, r, unit, n, out);
+    collect(a, r, task, n, out);
     st = refused(d, r, out);
     if (st != ST_OK) return st;
-    if (options->per_block) out->block = per_block(a, unit, n, out->blocks_run);
+    if (options->per_block) out->block = per_block(a, task, n, out->blocks_run);
     if (!work) return ST_OK;
     SimFootprint f;
     sim_l2_settle(g, &f);

@@ -14,7 +14,7 @@ typedef struct {
     const char *printed;      /* by its blocks, in their order */
     size_t n_printed;
     SimBlockCounters *count;  /* per block; NULL: not asked for */
-} SimUnit;
+} SimTask;
 
 /* Where the variables of a module are on a device.  */
 typedef struct SimLoaded {
@@ -27,13 +27,13 @@ typedef struct SimLoaded {
 const SimLoaded *sim_load_variables(SimGpu *g, const PtxModule *m);
 
 /* Makes a cluster's state on `scratch`; what outlives it goes to `results`.  */
-SimCluster *sim_cluster_begin(SimUnit *u, Arena *scratch, Arena *results);
+SimCluster *sim_cluster_begin(SimTask *u, Arena *scratch, Arena *results);
 /* Adds to *total, and to the sums of timing.h unless `work` is NULL.  */
-void sim_cluster_end(SimUnit *u, SimCluster *c, SimCounters *total, SimSlices *work,
+void sim_cluster_end(SimTask *u, SimCluster *c, SimCounters *total, SimSlices *work,
                      Arena *results);
 
-/* Runs all units on up to `threads` host threads (communicating ones on one).  The arenas of the
+/* Runs all tasks on up to `threads` host threads (communicating ones on one).  The arenas of the
  * workers are created on `a` and hold the results until `a` is reset.  */
-Status sim_run_units(Arena *a, Diag *d, SimUnit *unit, int64_t n, const SimRun *run,
+Status sim_run_tasks(Arena *a, Diag *d, SimTask *task, int64_t n, const SimRun *run,
                      SimCounters *total, SimSlices *work);
 #endif

@@ -20,7 +20,7 @@ static const SimPipe pipes[] = {
 
 /* ---- instructions ---- */
 
-static bool choose(SimLink *k, const SimUnitCode *u, SimInst *i, const PtxInst *p) {
+static bool choose(SimLink *k, const SimFuncCode *u, SimInst *i, const PtxInst *p) {
     SimPick pick = {.arena = k->l.arena, .i = i, .p = p, .func = u->f, .left = p->mods,
                     .sm = k->l.m->sm,
                     .old_strides = k->l.m->version_major * 10 + k->l.m->version_minor < 85};
@@ -40,19 +40,19 @@ static bool choose(SimLink *k, const SimUnitCode *u, SimInst *i, const PtxInst *
 
 /* What has no register of its own is read into one first: special registers outside mov, addresses
  * of variables in the stack outside an address operand.  */
-static bool has_to_be_read(const SimUnitCode *u, const PtxInst *i, const PtxOpnd *o) {
+static bool has_to_be_read(const SimFuncCode *u, const PtxInst *i, const PtxOpnd *o) {
     if (o->kind == OPND_SREG) return i->op != OP_MOV;
     return o->kind == OPND_SYMBOL && o->symbol->space == SPACE_LOCAL && u->recursive &&
            i->op != OP_CALL;
 }
 
-static int special_operands(const SimUnitCode *u, const PtxInst *i) {
+static int special_operands(const SimFuncCode *u, const PtxInst *i) {
     int n = 0;
     for (int k = 0; k < i->n_opnd; k++) n += has_to_be_read(u, i, &i->opnd[k]);
     return n;
 }
 
-static void read_special(SimLink *k, const SimUnitCode *u, SimInst *at, const PtxInst *p,
+static void read_special(SimLink *k, const SimFuncCode *u, SimInst *at, const PtxInst *p,
                          const PtxOpnd *o, SimOpnd *operand) {
     Slot *slot = ARENA_ARRAY(k->l.arena, Slot, 1);
     *slot = k->file_bytes;
@@ -71,12 +71,12 @@ static void read_special(SimLink *k, const SimUnitCode *u, SimInst *at, const Pt
     at->flags = bits == 64;
 }
 
-static uint32_t join_of(const SimUnitCode *u, const PtxInst *p) {
+static uint32_t join_of(const SimFuncCode *u, const PtxInst *p) {
     int b = u->cfg->of[p - u->f->inst], to = u->cfg->block[b].ipdom;
     return to < 0 ? SLOT_NONE : u->start[u->cfg->block[to].first];
 }
 
-static bool link_targets(SimLink *k, const SimUnitCode *u, SimInst *i, const PtxInst *p) {
+static bool link_targets(SimLink *k, const SimFuncCode *u, SimInst *i, const PtxInst *p) {
     i->join = SLOT_NONE;
     if (p->op == OP_CALL) return sim_link_call(k, u, i, p);
     if (p->op == OP_RET) {
@@ -98,7 +98,7 @@ static bool link_targets(SimLink *k, const SimUnitCode *u, SimInst *i, const Ptx
 }
 
 /* Writes the instruction, and what goes with it, at code index `at`.  */
-static bool link_inst(SimLink *k, const SimUnitCode *u, const PtxInst *p, uint32_t at) {
+static bool link_inst(SimLink *k, const SimFuncCode *u, const PtxInst *p, uint32_t at) {
     SimInst *code = k->l.kernel->code;
     SimInst *i = &code[at + (uint32_t)special_operands(u, p)];
     if (p->op == OP_UNKNOWN) k->l.why = p->why;
@@ -126,7 +126,7 @@ static bool link_inst(SimLink *k, const SimUnitCode *u, const PtxInst *p, uint32
 }
 
 /* The code of an instruction, join included; if it is refused, it tells so when it is reached.  */
-static void link_known(SimLink *k, const SimUnitCode *u, size_t n) {
+static void link_known(SimLink *k, const SimFuncCode *u, size_t n) {
     SimInst *code = k->l.kernel->code;
     const PtxInst *p = &u->f->inst[n];
     uint32_t at = u->start[n];
@@ -145,7 +145,7 @@ static void link_known(SimLink *k, const SimUnitCode *u, size_t n) {
 }
 
 /* The function returns after its last instruction.  */
-static void link_end(SimLink *k, const SimUnitCode *u) {
+static void link_end(SimLink *k, const SimFuncCode *u) {
     PtxInst *p = ARENA_NEW(k->l.arena, PtxInst);
     if (u->f->n_inst > 0) *p = u->f->inst[u->f->n_inst - 1];
     *p = (PtxInst){.op = OP_RET, .guard = -1, .line = p->line, .column = p->column,
@@ -161,7 +161,7 @@ static void link_end(SimLink *k, const SimUnitCode *u) {
 /* ---- functions ---- */
 
 /* Registers, frame and code indices of one function.  */
-static void lay_out(SimLink *k, SimUnitCode *u) {
+static void lay_out(SimLink *k, SimFuncCode *u) {
     Arena *a = k->l.arena;
     const PtxFunc *f = u->f;
     SimKernel *out = k->l.kernel;
@@ -220,12 +220,12 @@ Status sim_link(Arena *a, Diag *d, const PtxModule *m, const PtxFunc *f, SimKern
     k.l.kernel = ARENA_NEW(a, SimKernel);
     k.l.kernel->func = f;
     k.l.kernel->dynamic_align = 16;
-    sim_link_units(&k, f);
-    for (size_t n = 0; n < k.n_unit; n++) lay_out(&k, &k.unit[n]);
+    sim_link_funcs(&k, f);
+    for (size_t n = 0; n < k.n_func; n++) lay_out(&k, &k.func[n]);
     k.l.kernel->code = ARENA_ARRAY(a, SimInst, k.n_code);
     k.l.kernel->n_code = k.n_code;
-    for (size_t n = 0; n < k.n_unit; n++) {
-        const SimUnitCode *u = &k.unit[n];
+    for (size_t n = 0; n < k.n_func; n++) {
+        const SimFuncCode *u = &k.func[n];
         for (size_t t = 0; t < u->f->n_inst; t++) link_known(&k, u, t);
         link_end(&k, u);
     }

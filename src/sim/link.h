@@ -90,7 +90,7 @@ typedef struct {
     bool *joins;              /* whether an instruction is a reconvergence point */
     bool recursive;           /* may call itself, or be called by what it calls; or its stack
                                * grows while it runs */
-} SimUnitCode;
+} SimFuncCode;
 
 typedef struct {
     const PtxSymbol *symbol;
@@ -102,25 +102,25 @@ typedef struct {
     SimSharedPlace *shared;
     size_t n_shared, cap_shared;
     int64_t shared_bytes;
-    SimUnitCode *unit;
-    size_t n_unit, cap_unit;
+    SimFuncCode *func;
+    size_t n_func, cap_func;
     uint32_t n_code;
     uint32_t file_bytes;
 } SimLink;
 
 /* The slots of an operand, which has been checked.  */
-void sim_link_operand(SimLink *k, const SimUnitCode *u, const PtxOpnd *o, SimOpnd *out);
+void sim_link_operand(SimLink *k, const SimFuncCode *u, const PtxOpnd *o, SimOpnd *out);
 /* An operand that cannot be, or a list that does not fit the opcode's pattern, is reported.  */
-bool sim_check_operand(SimLinker *l, const SimUnitCode *u, const PtxInst *i, const PtxOpnd *o);
+bool sim_check_operand(SimLinker *l, const SimFuncCode *u, const PtxInst *i, const PtxOpnd *o);
 bool sim_check_pattern(SimLinker *l, const PtxInst *i);
 /* Says why an instruction is refused, which is told when it is reached; returns false.  */
 bool sim_link_error(SimLinker *l, const PtxInst *i, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Functions and calls: all units that a kernel needs, and which of them are recursive.  */
-void sim_link_units(SimLink *k, const PtxFunc *f);
-/* The frame of a recursive unit, once its registers have their places.  */
-void sim_link_stack(SimLink *k, SimUnitCode *u);
-bool sim_link_call(SimLink *k, const SimUnitCode *u, SimInst *i, const PtxInst *p);
+/* Functions and calls: all functions that a kernel needs, and which of them are recursive.  */
+void sim_link_funcs(SimLink *k, const PtxFunc *f);
+/* The frame of a recursive function, once its registers have their places.  */
+void sim_link_stack(SimLink *k, SimFuncCode *u);
+bool sim_link_call(SimLink *k, const SimFuncCode *u, SimInst *i, const PtxInst *p);
 Status sim_link(Arena *a, Diag *d, const PtxModule *m, const PtxFunc *f, SimKernel **out);
 
 /* Instructions the linker adds; not counted.  */

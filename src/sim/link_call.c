@@ -6,9 +6,9 @@
 
 static uint32_t round16(int64_t bytes) { return (uint32_t)((bytes + 15) / 16 * 16); }
 
-static SimUnitCode *find_unit(SimLink *k, const PtxFunc *f) {
-    for (size_t n = 0; n < k->n_unit; n++) {
-        if (k->unit[n].f == f) return &k->unit[n];
+static SimFuncCode *find_func(SimLink *k, const PtxFunc *f) {
+    for (size_t n = 0; n < k->n_func; n++) {
+        if (k->func[n].f == f) return &k->func[n];
     }
     return NULL;
 }
@@ -45,27 +45,27 @@ static const PtxFunc *next_callee(const PtxModule *m, const PtxInst *i, const Pt
     return NULL;
 }
 
-static void add_unit(SimLink *k, const PtxFunc *f) {
-    if (find_unit(k, f)) return;
-    k->unit = arena_grow(k->l.arena, k->unit, &k->cap_unit, k->n_unit + 1, sizeof *k->unit);
-    k->unit[k->n_unit++] = (SimUnitCode){.f = f};
+static void add_func(SimLink *k, const PtxFunc *f) {
+    if (find_func(k, f)) return;
+    k->func = arena_grow(k->l.arena, k->func, &k->cap_func, k->n_func + 1, sizeof *k->func);
+    k->func[k->n_func++] = (SimFuncCode){.f = f};
 }
 
-/* Marks what `from` can reach; a unit that reaches itself is recursive.  */
-static void reach(SimLink *k, SimUnitCode *from) {
+/* Marks what `from` can reach; a function that reaches itself is recursive.  */
+static void reach(SimLink *k, SimFuncCode *from) {
     ArenaMark mark = arena_mark(k->l.arena);
-    bool *seen = ARENA_ARRAY(k->l.arena, bool, k->n_unit);
-    SimUnitCode **todo = ARENA_ARRAY(k->l.arena, SimUnitCode *, k->n_unit + 1);
+    bool *seen = ARENA_ARRAY(k->l.arena, bool, k->n_func);
+    SimFuncCode **todo = ARENA_ARRAY(k->l.arena, SimFuncCode *, k->n_func + 1);
     size_t n = 0;
     for (todo[n++] = from; n > 0;) {
         const PtxFunc *f = todo[--n]->f;
         for (size_t e = 0; e < f->n_inst; e++) {
             const PtxFunc *to = NULL;
             while ((to = next_callee(k->l.m, &f->inst[e], to))) {
-                SimUnitCode *u = find_unit(k, to);
+                SimFuncCode *u = find_func(k, to);
                 if (u == from) from->recursive = true;
-                if (seen[u - k->unit]) continue;
-                seen[u - k->unit] = true;
+                if (seen[u - k->func]) continue;
+                seen[u - k->func] = true;
                 if (u != from) todo[n++] = u;
             }
         }
@@ -73,20 +73,20 @@ static void reach(SimLink *k, SimUnitCode *from) {
     arena_reset(k->l.arena, mark);
 }
 
-void sim_link_units(SimLink *k, const PtxFunc *kernel) {
-    add_unit(k, kernel);
-    for (size_t n = 0; n < k->n_unit; n++) {
-        const PtxFunc *f = k->unit[n].f;
+void sim_link_funcs(SimLink *k, const PtxFunc *kernel) {
+    add_func(k, kernel);
+    for (size_t n = 0; n < k->n_func; n++) {
+        const PtxFunc *f = k->func[n].f;
         for (size_t e = 0; e < f->n_inst; e++) {
             const PtxFunc *to = NULL;
-            while ((to = next_callee(k->l.m, &f->inst[e], to))) add_unit(k, to);
+            while ((to = next_callee(k->l.m, &f->inst[e], to))) add_func(k, to);
             PtxOp op = f->inst[e].op;
             if (op != OP_ALLOCA && op != OP_STACKSAVE && op != OP_STACKRESTORE) continue;
             k->l.kernel->stack = true;       /* what it takes goes back with its frame */
-            k->unit[n].recursive = n > 0;
+            k->func[n].recursive = n > 0;
         }
     }
-    for (size_t n = 1; n < k->n_unit; n++) reach(k, &k->unit[n]);
+    for (size_t n = 1; n < k->n_func; n++) reach(k, &k->func[n]);
 }
 
 /* ---- frames ---- */
@@ -100,7 +100,7 @@ static void save(SimFrame *frame, Slot slot, int bits, int64_t *bytes) {
     *bytes += bits <= 32 ? 4 : bits / 8;
 }
 
-void sim_link_stack(SimLink *k, SimUnitCode *u) {
+void sim_link_stack(SimLink *k, SimFuncCode *u) {
     const PtxFunc *f = u->f;
     SimFrame *frame = &u->frame;
     frame->base = k->file_bytes;
@@ -151,8 +151,8 @@ static bool check_list(SimLink *k, const PtxInst *p, const PtxOpnd *list, PtxSym
     return true;
 }
 
-static SimCopy *copies(SimLink *k, const SimUnitCode *u, const PtxOpnd *list,
-                       PtxSymbol *const *formal, const SimUnitCode *callee, bool back) {
+static SimCopy *copies(SimLink *k, const SimFuncCode *u, const PtxOpnd *list,
+                       PtxSymbol *const *formal, const SimFuncCode *callee, bool back) {
     int n = list ? list->n : 0;
     SimCopy *out = ARENA_ARRAY(k->l.arena, SimCopy, n + 1);
     for (int e = 0; e < n; e++) {
@@ -163,9 +163,9 @@ static SimCopy *copies(SimLink *k, const SimUnitCode *u, const PtxOpnd *list,
     return out;
 }
 
-static bool add_callee(SimLink *k, const SimUnitCode *u, const PtxInst *p, const Written *x,
+static bool add_callee(SimLink *k, const SimFuncCode *u, const PtxInst *p, const Written *x,
                        const PtxFunc *f, SimCallee *out) {
-    const SimUnitCode *callee = find_unit(k, f);
+    const SimFuncCode *callee = find_func(k, f);
     if (!check_list(k, p, x->in, f->param, f->n_param) ||
         !check_list(k, p, x->out, f->result, f->n_result)) {
         return false;
@@ -177,7 +177,7 @@ static bool add_callee(SimLink *k, const SimUnitCode *u, const PtxInst *p, const
     return true;
 }
 
-static bool link_builtin(SimLink *k, const SimUnitCode *u, SimInst *i, const PtxInst *p,
+static bool link_builtin(SimLink *k, const SimFuncCode *u, SimInst *i, const PtxInst *p,
                          const Written *x) {
     const PtxFunc *f = x->name->func;
     SimExec *exec = sim_builtin(f);
@@ -195,7 +195,7 @@ static bool link_builtin(SimLink *k, const SimUnitCode *u, SimInst *i, const Ptx
     return true;
 }
 
-bool sim_link_call(SimLink *k, const SimUnitCode *u, SimInst *i, const PtxInst *p) {
+bool sim_link_call(SimLink *k, const SimFuncCode *u, SimInst *i, const PtxInst *p) {
     Written x;
     if (!written(k, p, &x)) return false;
     i[1] = i[2] = (SimInst){.exec = sim_exec_join, .guard = SLOT_NONE, .pipe = SIM_PIPE_COUNT,

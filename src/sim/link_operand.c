@@ -75,7 +75,7 @@ static int64_t place_shared(SimLink *k, const PtxSymbol *s) {
 }
 
 /* The address of a variable; in local memory it is known here.  */
-static Slot symbol_const(SimLink *k, const SimUnitCode *u, const PtxSymbol *s, int64_t add) {
+static Slot symbol_const(SimLink *k, const SimFuncCode *u, const PtxSymbol *s, int64_t add) {
     if (s->space == SPACE_SHARED) add += place_shared(k, s);
     if (s->space == SPACE_LOCAL) return int_const(&k->l, u->at + s->offset + add);
     if (s->space == SPACE_PARAM) return int_const(&k->l, s->offset + add);
@@ -84,7 +84,7 @@ static Slot symbol_const(SimLink *k, const SimUnitCode *u, const PtxSymbol *s, i
 
 /* ---- operands ---- */
 
-static Slot element(SimLink *k, const SimUnitCode *u, const PtxOpnd *o, uint8_t *bits) {
+static Slot element(SimLink *k, const SimFuncCode *u, const PtxOpnd *o, uint8_t *bits) {
     *bits = 0;
     switch (o->kind) {
     case OPND_REG:
@@ -98,7 +98,7 @@ static Slot element(SimLink *k, const SimUnitCode *u, const PtxOpnd *o, uint8_t 
     }
 }
 
-static void address_operand(SimLink *k, const SimUnitCode *u, const PtxOpnd *o, SimOpnd *out) {
+static void address_operand(SimLink *k, const SimFuncCode *u, const PtxOpnd *o, SimOpnd *out) {
     int n = 1;
     for (int e = 1; e < o->n; e++) n += o->elem[e].n > 0 ? o->elem[e].n : 1;
     Slot *slot = ARENA_ARRAY(k->l.arena, Slot, n);
@@ -122,7 +122,7 @@ static void address_operand(SimLink *k, const SimUnitCode *u, const PtxOpnd *o, 
     out->n = n;
 }
 
-void sim_link_operand(SimLink *k, const SimUnitCode *u, const PtxOpnd *o, SimOpnd *out) {
+void sim_link_operand(SimLink *k, const SimFuncCode *u, const PtxOpnd *o, SimOpnd *out) {
     *out = (SimOpnd){.kind = o->kind, .negate = o->negate, .offset = o->offset};
     if (o->kind == OPND_ADDRESS) {
         address_operand(k, u, o, out);
@@ -142,7 +142,7 @@ void sim_link_operand(SimLink *k, const SimUnitCode *u, const PtxOpnd *o, SimOpn
 
 /* A vector whose registers differ in size, or a predicate where none may be, would run over
  * places.  */
-bool sim_check_operand(SimLinker *l, const SimUnitCode *u, const PtxInst *i, const PtxOpnd *o) {
+bool sim_check_operand(SimLinker *l, const SimFuncCode *u, const PtxInst *i, const PtxOpnd *o) {
     if (o->kind == OPND_REG && o->offset != 0) {
         return sim_link_error(l, i, "has an offset outside an address");
     }

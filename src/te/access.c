@@ -141,20 +141,20 @@ uint32_t access_uses(const TeExpr *e) {
     return uses;
 }
 
-/* Adds what dimension d contributes to the units.  False if parts that vary could cancel out.  */
-static bool add_units(const TeExtent *stride, const Affine *sub, Access *x) {
-    int64_t unit = te_extent_unit(stride);
+/* Adds what dimension d contributes to the divisors.  False if terms that vary could cancel out. */
+static bool add_divisors(const TeExtent *stride, const Affine *sub, Access *x) {
+    int64_t divisor = te_extent_divisor(stride);
     for (int i = 0; i < TE_MAX_INDICES; i++) {
         int64_t k = sub->coef[i], t;
         if (k == 0)
             continue;
         bool varies = stride->expr || (x->varies >> i & 1);
-        if (varies && x->unit[i] != 0 && (k < 0) != (x->offset.coef[i] < 0))
+        if (varies && x->divisor[i] != 0 && (k < 0) != (x->offset.coef[i] < 0))
             return false;
         x->varies |= (uint32_t)varies << i;
-        if (!mul_ok(unit, k, &t))
+        if (!mul_ok(divisor, k, &t))
             return false;
-        x->unit[i] = gcd64(x->unit[i], t);
+        x->divisor[i] = gcd64(x->divisor[i], t);
     }
     return true;
 }
@@ -166,17 +166,17 @@ static bool offset_of(const TeTensor *t, Access *x) {
         Affine sum;
         const TeExtent *stride = &t->stride[d];
         int64_t part;
-        if (!mul_ok(te_extent_unit(stride), x->sub[d].c, &part))
+        if (!mul_ok(te_extent_divisor(stride), x->sub[d].c, &part))
             return false;
-        x->c_unit = gcd64(x->c_unit, part);
+        x->c_divisor = gcd64(x->c_divisor, part);
         x->c_varies |= stride->expr && x->sub[d].c != 0;
-        if (!add_units(stride, &x->sub[d], x) ||
+        if (!add_divisors(stride, &x->sub[d], x) ||
             !add_scaled(&x->offset, &x->sub[d], stride->value, &sum))
             return false;
         x->offset = sum;
     }
     if (!x->c_varies)
-        x->c_unit = x->offset.c;
+        x->c_divisor = x->offset.c;
     return true;
 }
 

@@ -24,10 +24,10 @@ typedef struct {
     Affine sub[TE_MAX_RANK];
     bool guard[TE_MAX_RANK];              /* the subscript can leave its dimension: to be tested */
     Affine offset;                        /* elements from element 0 */
-    int64_t unit[TE_MAX_INDICES];         /* divides offset.coef[i] at all sizes; 0 if that is 0 */
+    int64_t divisor[TE_MAX_INDICES];      /* divides offset.coef[i] at all sizes; 0 if that is 0 */
     uint32_t varies;                      /* bit i: offset.coef[i] is not the same at all sizes */
     bool c_varies;                        /* offset.c is not; */
-    int64_t c_unit;                       /* this divides it at all sizes; 0 if that is 0 */
+    int64_t c_divisor;                    /* this divides it at all sizes; 0 if that is 0 */
     uint32_t uses;                        /* bit i: index i occurs in some subscript */
 } Access;
 
@@ -77,7 +77,7 @@ typedef struct {
 
 /* Of the indices first..first+n-1 of a fused axis of statement s: a number that divides the product
  * of their extents at all sizes, and whether that product is known at run time only.  */
-int64_t access_unit(const TeStmt *s, const FusedAxis *axis, int first, int n);
+int64_t access_divisor(const TeStmt *s, const FusedAxis *axis, int first, int n);
 bool access_varies(const TeStmt *s, const FusedAxis *axis, int first, int n);
 
 /* An operand of a contraction: the part of the body that depends on one side's axes only.  It may

@@ -240,10 +240,11 @@ void axes_build(const Te *te, const Groups *g, int stmt, const uint8_t *class, C
     }
 }
 
-int64_t access_unit(const TeStmt *s, const FusedAxis *axis, int first, int n) {
-    int64_t unit = 1;
-    for (int i = first; i < first + n; i++) unit *= te_extent_unit(&s->index[axis->index[i]].hi);
-    return unit;
+int64_t access_divisor(const TeStmt *s, const FusedAxis *axis, int first, int n) {
+    int64_t divisor = 1;
+    for (int i = first; i < first + n; i++)
+        divisor *= te_extent_divisor(&s->index[axis->index[i]].hi);
+    return divisor;
 }
 
 bool access_varies(const TeStmt *s, const FusedAxis *axis, int first, int n) {

@@ -14,7 +14,7 @@ bool canon_scan(Norm *n);
 /* What only copies into an output is assigned there.  */
 bool canon_copies(Norm *n);
 /* Dimensions and indices of extent 1 are left out.  */
-bool canon_unit_axes(Norm *n);
+bool canon_degenerate_axes(Norm *n);
 /* An index whose quotient and remainder by a number are subscripts becomes two.  */
 bool canon_split_axes(Norm *n);
 #endif

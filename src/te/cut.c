@@ -59,7 +59,7 @@ static bool spread_index(const Te *te, int k, int i, Cut *c) {
     if (c->index[k] >> i & 1) return true;
     c->index[k] |= 1u << i;
     if (s->n_index + count_bits(c->index[k]) * c->n_digit > TE_MAX_INDICES) return false;
-    if (c->divides && te_extent_unit(&s->index[i].hi) % c->by) return false;
+    if (c->divides && te_extent_divisor(&s->index[i].hi) % c->by) return false;
     if (c->inputs && !spread_inputs(te, k, i, s->rhs, c)) return false;
     if (i < s->n_left) return spread_tensor(te, s->tensor, i, c);
     return s->rhs->kind == TE_REDUCE && !te_positional(s->rhs);

@@ -51,9 +51,9 @@ Status te_define_parse(Arena *a, Diag *d, const char *text, TeDefine *out) {
     }
     diag_error(d, ST_USAGE, NULL, DIAG_NOWHERE, "-D '%s' is not understood", text);
     size_t digits = n && text[n] == '=' ? strspn(text + n + 1, "0123456789") : 0;
-    const char *unit = text + n + 1 + digits;
-    bool kilo = digits && digits < 12 && strchr("kKmM", *unit) && *unit && !unit[1];
-    long long scale = kilo && (*unit == 'm' || *unit == 'M') ? 1000000 : 1000, v = 0;
+    const char *suffix = text + n + 1 + digits;
+    bool kilo = digits && digits < 12 && strchr("kKmM", *suffix) && *suffix && !suffix[1];
+    long long scale = kilo && (*suffix == 'm' || *suffix == 'M') ? 1000000 : 1000, v = 0;
     for (size_t i = 0; kilo && i < digits; i++) v = v * 10 + (text[n + 1 + i] - '0');
     if (kilo)
         diag_hint(d, "sizes are decimal integers: write %.*s=%lld, or %.*s=%lld", (int)n, text,

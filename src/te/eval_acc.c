@@ -110,7 +110,8 @@ static void finish_sum(const Acc *a, const Node *x, Lanes *out, int n) {
         bool exact = (a->whole[j] && a->mag[j] <= x->acc_exact) ||
                      (a->fine[j] && a->mag[j] <= x->acc_exact / 4096);
         out->v[j] = a->v[j];
-        out->b[j] = exact ? 0 : a->b[j] + x->acc_unit * a->mag[j] + x->acc_tiny * (double)x->count;
+        out->b[j] =
+            exact ? 0 : a->b[j] + x->acc_roundoff * a->mag[j] + x->acc_tiny * (double)x->count;
         out->f[j] = a->f[j] | (a->v[j] == 0 ? LANE_ANY_ZERO : 0);
         if (!(a->mag[j] <= x->acc_limit))
             out->f[j] |= LANE_UNDECIDED;
@@ -145,7 +146,7 @@ static bool any_order(const Acc *a, int j, double most, double least) {
 static void finish_prod(const Acc *a, const Node *x, Lanes *out, int n) {
     bool f64 = x->acc == TE_F64;
     double steps = x->count > 1 ? (double)(x->count - 1) : 0;
-    double u = steps * lanes_unit(x->acc);
+    double u = steps * lanes_roundoff(x->acc);
     if (x->acc_exact == 0x1p11 || x->acc_exact == 0x1p8)
         u = (steps + 1) * 2 / x->acc_exact;
     u = u < 0.25 ? u / (1 - u) : INFINITY;

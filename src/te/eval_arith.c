@@ -5,7 +5,7 @@
  * the bound, then one rounding of a result that large.  Exact results of exact operands keep 0.  */
 
 static void add_real(TeDtype t, Lanes *x, const Lanes *y, double sign, int n) {
-    double u = lanes_unit(t);
+    double u = lanes_roundoff(t);
     bool bounded = !x->exact || !y->exact, exact = true;
     if (bounded)
         lanes_show_bounds(x, n);
@@ -31,7 +31,7 @@ static bool is_exact_product(TeDtype t, double a, double c, double p) {
 }
 
 static void mul_exact(TeDtype t, Lanes *x, const Lanes *y, int n) {
-    double u = lanes_unit(t), tiny = lanes_tiny(t);
+    double u = lanes_roundoff(t), tiny = lanes_tiny(t);
     bool exact = true;
     if (t == TE_F32) {
         for (int j = 0; j < n; j++) {
@@ -77,7 +77,7 @@ static void mul_real(const Node *node, Lanes *x, Lanes *y, int n) {
         mul_exact(t, x, y, n);
         return;
     }
-    double u = lanes_unit(t) + node->product_loss, tiny = lanes_tiny(t);
+    double u = lanes_roundoff(t) + node->product_loss, tiny = lanes_tiny(t);
     lanes_show_bounds(x, n);
     lanes_show_bounds(y, n);
     for (int j = 0; j < n; j++) {
@@ -97,7 +97,7 @@ static void mul_real(const Node *node, Lanes *x, Lanes *y, int n) {
 
 static void div_real(const Node *node, Lanes *x, Lanes *y, int n) {
     TeDtype t = node->type;
-    double u = node->fast ? 0x1p-10 : lanes_unit(t), tiny = lanes_tiny(t);
+    double u = node->fast ? 0x1p-10 : lanes_roundoff(t), tiny = lanes_tiny(t);
     bool exact = true;
     lanes_show_bounds(x, n);
     lanes_show_bounds(y, n);

@@ -82,9 +82,9 @@ static const Node *mean_of(const TeEval *ev, const Node *sum) {
     return maker >= 0 && ev->te->stmt[maker].rhs->kind == TE_DIV ? center : NULL;
 }
 
-/* How far a sum in `acc` of n terms may be off, per unit of the sum of magnitudes: one rounding
+/* How far a sum in `acc` of n terms may be off, as a share of the sum of magnitudes: one rounding
  * (or, in a matrix unit, cut) per addition in any order.  */
-static double sum_unit(const TeStmt *s, const TeExpr *body, TeDtype acc, int64_t n) {
+static double sum_roundoff(const TeStmt *s, const TeExpr *body, TeDtype acc, int64_t n) {
     double steps = n > 1 ? (double)(n - 1) : 0;
     bool kept = s->accum == TE_DTYPE_COUNT;
     if (acc == TE_F64 && (kept || s->accum == TE_F64))
@@ -95,12 +95,12 @@ static double sum_unit(const TeStmt *s, const TeExpr *body, TeDtype acc, int64_t
         return (steps + 1) * 0x1p-7;
     if (acc == TE_F64)
         return (steps + 1) * 0x1p-22;
-    double unit = (s->fp32x3 ? 3 * (steps + 1) : steps) * 0x1p-23;
+    double roundoff = (s->fp32x3 ? 3 * (steps + 1) : steps) * 0x1p-23;
     if (is_rescalable(body))
-        unit *= 2;
+        roundoff *= 2;
     if (is_coarse(s, body))
-        unit = fmin((double)n, 128) * 0x1p-13 + ceil((double)n / 128) * 0x1p-23;
-    return unit;
+        roundoff = fmin((double)n, 128) * 0x1p-13 + ceil((double)n / 128) * 0x1p-23;
+    return roundoff;
 }
 
 static void build_reduce(Node *x, const TeStmt *s, const TeExpr *e) {
@@ -126,8 +126,8 @@ static void build_reduce(Node *x, const TeStmt *s, const TeExpr *e) {
         x->acc_limit = narrow ? ldexp(1, 8 * te_dtype_bytes(accum) - 1) : INFINITY;
         return;
     }
-    double u = sum_unit(s, e->args[0], x->acc, x->count);
-    x->acc_unit = u < 0.25 ? u / (1 - u) : 2 * u;
+    double u = sum_roundoff(s, e->args[0], x->acc, x->count);
+    x->acc_roundoff = u < 0.25 ? u / (1 - u) : 2 * u;
     if (sums && is_coarse(s, e->args[0]))
         x->acc_exact = 0x1p13;
     if (accum == TE_F16) {

@@ -50,7 +50,7 @@ struct Node {
     int sweep;                /* its longest index */
     int64_t count;            /* number of terms */
     TeDtype acc;              /* type it accumulates in */
-    double acc_unit;          /* sum: bound per term and magnitude; see eval_reduce.c */
+    double acc_roundoff;      /* sum: bound per term and magnitude; see eval_reduce.c */
     double acc_limit;         /* sum: magnitudes beyond leave the accumulator's range */
     double acc_exact;         /* sum: integers up to this are exact in it */
     double acc_tiny;          /* sum: absolute loss of a term */
@@ -138,7 +138,7 @@ void lanes_copy(Lanes *to, int i, const Lanes *from, int j, int n);
 void lanes_settle(Lanes *x, TeDtype t, int n);             /* infinities, the type's range */
 void lanes_convert(Lanes *x, TeDtype from, TeDtype to, int n);
 void lanes_cast(Lanes *x, TeDtype from, TeDtype to, int n);
-double lanes_unit(TeDtype t);                              /* relative error of one rounding */
+double lanes_roundoff(TeDtype t);                          /* relative error of one rounding */
 double lanes_tiny(TeDtype t);                              /* absolute, near zero */
 double eval_round(TeDtype t, double v);                    /* to a real storage type, as a double */
 double eval_real(int64_t i);                               /* rounded to odd, to be rounded again */

@@ -44,7 +44,7 @@ void lanes_copy(Lanes *to, int i, const Lanes *from, int j, int n) {
 }
 
 /* f64 is computed here with the same unit as in a kernel, so that both errors count.  */
-double lanes_unit(TeDtype t) {
+double lanes_roundoff(TeDtype t) {
     return t == TE_F64 ? 0x1p-52 * (1 + 0x1p-20) : 0x1p-24 * (1 + 0x1p-20);
 }
 

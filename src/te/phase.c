@@ -139,7 +139,7 @@ static bool find_shift(const Phase *x, Cut *c) {
 /* Cuts p, of statement k.  Says how; false: it cannot be.  */
 static bool cut_result(Norm *n, int k, const Phase *x, bool *own, Cut *c) {
     const TeStmt *s = &n->te->stmt[k];
-    if (te_extent_unit(&s->index[x->p].hi) % x->s == 0 && find_digits(x, c) &&
+    if (te_extent_divisor(&s->index[x->p].hi) % x->s == 0 && find_digits(x, c) &&
         cut_spread(n->te, k, x->p, c)) {
         cut_apply(n, c);
         return true;

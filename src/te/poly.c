@@ -247,11 +247,11 @@ static const TeExpr *term_expr(Polys *ps, const PolyTerm *t, int64_t coef) {
     for (int i = 0; i < t->degree; i++) {
         const Atom *x = &ps->atom[t->atom[i]];
         const TeExpr *factor = atom_expr(ps, x);
-        if (x->kind == ATOM_SIZE && x->unit > 1) {
-            if (coef % x->unit == 0)
-                coef /= x->unit;
+        if (x->kind == ATOM_SIZE && x->divisor > 1) {
+            if (coef % x->divisor == 0)
+                coef /= x->divisor;
             else
-                factor = binary(ps, TE_DIV, factor, int_expr(ps, x->unit));
+                factor = binary(ps, TE_DIV, factor, int_expr(ps, x->divisor));
         }
         e = e ? binary(ps, TE_MUL, e, factor) : factor;
     }

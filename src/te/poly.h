@@ -36,7 +36,7 @@ typedef enum {
 typedef struct {
     AtomKind kind;
     int ref;                  /* SIZE: the size; INDEX: the index */
-    int64_t unit;             /* SIZE: the size is unit * atom */
+    int64_t divisor;          /* SIZE: the size is unit * atom */
     const Poly *a, *b;        /* QUOTIENT, MODULO: of a by b >= 1; MIN, MAX; INDEX: first, last */
     const TeExpr *expr;       /* OPAQUE */
     Interval range;

@@ -42,24 +42,24 @@ static int64_t vector(const TeTensor *t) { return WIDE / te_dtype_bytes(t->dtype
 static bool moves(const TeStmt *s, int i) { return te_index_extent(&s->index[i]) > 1; }
 
 /* What divides the subscript for all indices but those of `but`.  */
-static int64_t unit_of(const TeStmt *s, const Affine *f, uint32_t but) {
-    int64_t unit = f->c;
+static int64_t divisor_of(const TeStmt *s, const Affine *f, uint32_t but) {
+    int64_t divisor = f->c;
     for (int i = 0; i < s->n_index; i++) {
-        if (moves(s, i) && !(but >> i & 1)) unit = gcd64(unit, f->coef[i]);
+        if (moves(s, i) && !(but >> i & 1)) divisor = gcd64(divisor, f->coef[i]);
     }
-    return unit;
+    return divisor;
 }
 
 /* What lies contiguously along an axis: the indices, those of the innermost digit, and what divides
  * the number of elements of both at all sizes.  */
 typedef struct {
     uint32_t indices, inner;
-    int64_t length, unit, inner_unit;
+    int64_t length, divisor, inner_divisor;
 } Run;
 
 static Run run_along(const Product *p, int side, const FusedAxis *axis) {
     const Access *x = &side_of(p, side)->access;
-    Run run = {.length = 1, .unit = 1, .inner_unit = 1};
+    Run run = {.length = 1, .divisor = 1, .inner_divisor = 1};
     bool known = true;
     for (int i = axis->n_digit - 1; i >= 0 && known; i--) {
         const AxisDigit *d = &axis->digit[i];
@@ -67,12 +67,12 @@ static Run run_along(const Product *p, int side, const FusedAxis *axis) {
         bool next = x->offset.coef[last] == run.length && !(x->varies >> last & 1);
         if (d->extent != 1 && !next) break;
         run.length *= d->extent;
-        run.unit *= access_unit(p->s, axis, d->first, d->n);
+        run.divisor *= access_divisor(p->s, axis, d->first, d->n);
         known = !access_varies(p->s, axis, d->first, d->n);
         for (int j = 0; j < d->n; j++) run.indices |= 1u << axis->index[d->first + j];
         if (run.length == d->extent) {
             run.inner = run.indices;
-            run.inner_unit = run.unit;
+            run.inner_divisor = run.divisor;
         }
     }
     return run;
@@ -81,13 +81,13 @@ static Run run_along(const Product *p, int side, const FusedAxis *axis) {
 /* Are `vec` neighbours of the run inside of dimension d as a whole, or not at all?  */
 static bool inside_as_one(const Product *p, int side, int d, const Run *run, int64_t vec) {
     const Access *x = &side_of(p, side)->access;
-    bool whole = run->inner_unit % vec == 0, along = false;
+    bool whole = run->inner_divisor % vec == 0, along = false;
     uint32_t indices = whole ? run->inner : run->indices;
     for (int i = 0; i < p->s->n_index; i++)
         along |= (indices >> i & 1) && moves(p->s, i) && x->sub[d].coef[i] != 0;
     return !x->guard[d] || !along ||
-           (whole && unit_of(p->s, &x->sub[d], indices) % vec == 0 &&
-            te_extent_unit(&tensor_of(p, side)->shape[d]) % vec == 0);
+           (whole && divisor_of(p->s, &x->sub[d], indices) % vec == 0 &&
+            te_extent_divisor(&tensor_of(p, side)->shape[d]) % vec == 0);
 }
 
 /* Is the operand read widely along its own axis?  */
@@ -95,9 +95,9 @@ static bool along_own(const Product *p, int side) {
     const Access *x = &side_of(p, side)->access;
     Run run = run_along(p, side, &p->c.axis[side ? AX_N : AX_M]);
     int64_t vec = vector(tensor_of(p, side));
-    bool fits = run.length > 1 && run.unit % vec == 0 && x->c_unit % vec == 0;
+    bool fits = run.length > 1 && run.divisor % vec == 0 && x->c_divisor % vec == 0;
     for (int i = 0; i < p->s->n_index && fits; i++)
-        fits = !moves(p->s, i) || (run.indices >> i & 1) || x->unit[i] % vec == 0;
+        fits = !moves(p->s, i) || (run.indices >> i & 1) || x->divisor[i] % vec == 0;
     for (int d = 0; d < tensor_of(p, side)->rank && fits; d++)
         fits = inside_as_one(p, side, d, &run, vec);
     return fits;
@@ -128,19 +128,20 @@ static bool is_whole(const Product *p, int side, int d, int index) {
 static bool is_aligned(const Product *p, int side, int d, int index) {
     const Access *x = &side_of(p, side)->access;
     int64_t vec = vector(tensor_of(p, side));
-    return te_extent_unit(&p->s->index[index].hi) % vec == 0 &&
-           te_extent_unit(&tensor_of(p, side)->shape[d]) % vec == 0 &&
-           unit_of(p->s, &x->sub[d], 1u << index) % vec == 0;
+    return te_extent_divisor(&p->s->index[index].hi) % vec == 0 &&
+           te_extent_divisor(&tensor_of(p, side)->shape[d]) % vec == 0 &&
+           divisor_of(p->s, &x->sub[d], 1u << index) % vec == 0;
 }
 
 /* Is the operand read widely along the index?  */
 static bool along_channel(const Product *p, int side, int index) {
     const Access *x = &side_of(p, side)->access;
     int64_t vec = vector(tensor_of(p, side));
-    bool wide = x->offset.coef[index] == 1 && !(x->varies >> index & 1) && x->c_unit % vec == 0 &&
-                te_extent_unit(&p->s->index[index].hi) % vec == 0;
+    bool wide = x->offset.coef[index] == 1 && !(x->varies >> index & 1) &&
+                x->c_divisor % vec == 0 &&
+                te_extent_divisor(&p->s->index[index].hi) % vec == 0;
     for (int i = 0; i < p->s->n_index && wide; i++)
-        wide = i == index || !moves(p->s, i) || x->unit[i] % vec == 0;
+        wide = i == index || !moves(p->s, i) || x->divisor[i] % vec == 0;
     return wide;
 }
 

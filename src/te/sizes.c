@@ -280,7 +280,7 @@ static bool param(Front *f, const AstItem *item) {
     }
     if (!range_check(f, &p)) return false;
     int64_t q = p.multiple;
-    Atom atom = {.kind = ATOM_SIZE, .ref = f->n_size, .unit = q,
+    Atom atom = {.kind = ATOM_SIZE, .ref = f->n_size, .divisor = q,
                  .range = {p.lo / q + (p.lo % q != 0), p.hi / q}};
     const Poly *v = poly_atom(&f->polys, polys_atom(&f->polys, &atom), q);
     s.kind = TE_SIZE_RUNTIME;

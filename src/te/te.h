@@ -312,7 +312,9 @@ static inline int64_t te_index_extent(const TeIndex *x) {
 /* Is it 1 at all sizes?  */
 static inline bool te_extent_is_one(const TeExtent *e) { return !e->expr && e->value == 1; }
 /* A number that divides the extent at all sizes; 0 if it is always 0.  */
-static inline int64_t te_extent_unit(const TeExtent *e) { return e->expr ? e->multiple : e->value; }
+static inline int64_t te_extent_divisor(const TeExtent *e) {
+    return e->expr ? e->multiple : e->value;
+}
 
 /* Normal form: every statement is either a map (no REDUCE) or a reduction (a REDUCE as the whole
  * right side, no REDUCE inside).  Reductions inside expressions become temporaries of the

@@ -172,7 +172,7 @@ static int64_t *random_sizes(Rng *rng) {
         const TeExtent *e = &set.te->size[i].extent;
         double lo = log((double)e->min + 1), hi = log((double)e->value + 2);
         double x = lo + (hi - lo) * rng_below(rng, 1 << 20) / (1 << 20);
-        v[i] = ((int64_t)exp(x) - 1) / te_extent_unit(e) * te_extent_unit(e);
+        v[i] = ((int64_t)exp(x) - 1) / te_extent_divisor(e) * te_extent_divisor(e);
         v[i] = v[i] < e->min ? e->min : v[i] > e->value ? e->value : v[i];
     }
     return v;

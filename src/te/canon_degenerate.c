@@ -9,7 +9,7 @@ typedef struct {
     const TeStmt *s;                      /* at hand */
     uint32_t gone;                        /* its indices that go */
     uint8_t to[TE_MAX_INDICES];           /* new numbers of the others */
-} Units;
+} Degenerate;
 
 static bool is_zero(const Te *te, const TeStmt *s, const TeExpr *sub) {
     Affine f;
@@ -20,7 +20,7 @@ static bool is_zero(const Te *te, const TeStmt *s, const TeExpr *sub) {
 }
 
 /* A dimension that some read may leave has to stay.  */
-static void keep_guarded(const Units *u, const TeStmt *s, const TeExpr *e) {
+static void keep_guarded(const Degenerate *u, const TeStmt *s, const TeExpr *e) {
     for (int i = 0; i < e->n_args; i++) keep_guarded(u, s, e->args[i]);
     if (e->other) keep_guarded(u, s, e->other);
     if (e->kind != TE_READ || te_always_inside(e)) return;
@@ -30,9 +30,9 @@ static void keep_guarded(const Units *u, const TeStmt *s, const TeExpr *e) {
     }
 }
 
-static void rewrite(const Units *u, TeExpr **slot, bool subscript);
+static void rewrite(const Degenerate *u, TeExpr **slot, bool subscript);
 
-static void rewrite_read(const Units *u, TeExpr *e) {
+static void rewrite_read(const Degenerate *u, TeExpr *e) {
     uint8_t dims = u->dims[e->v.ref];
     int rank = 0;
     for (int d = 0; d < e->n_args; d++) {
@@ -64,7 +64,7 @@ static TeExpr *index_zero(Arena *a, bool subscript, uint32_t pos) {
     return cast;
 }
 
-static void rewrite(const Units *u, TeExpr **slot, bool subscript) {
+static void rewrite(const Degenerate *u, TeExpr **slot, bool subscript) {
     TeExpr *e = *slot;
     if (e->kind == TE_INDEX) {
         if (u->gone >> e->v.ref & 1) *slot = index_zero(u->n->a, subscript, e->pos);
@@ -86,7 +86,7 @@ static void rewrite(const Units *u, TeExpr **slot, bool subscript) {
     if (!left) rewrite_reduce(slot, u->n->a);
 }
 
-static bool reads_dropped(const Units *u, const TeExpr *e) {
+static bool reads_dropped(const Degenerate *u, const TeExpr *e) {
     if (e->kind == TE_READ && u->dims[e->v.ref]) return true;
     for (int i = 0; i < e->n_args; i++) {
         if (reads_dropped(u, e->args[i])) return true;
@@ -94,13 +94,13 @@ static bool reads_dropped(const Units *u, const TeExpr *e) {
     return e->other && reads_dropped(u, e->other);
 }
 
-static bool drop_indices(Units *u, int k) {
+static bool drop_indices(Degenerate *u, int k) {
     TeStmt *s = &u->n->te->stmt[k];
     int kept = 0, left = 0;
     u->gone = 0;
     for (int i = 0; i < s->n_index; i++) {
-        bool unit = te_extent_is_one(&s->index[i].hi);
-        if (unit && (i >= s->n_left || (u->dims[s->tensor] >> i & 1))) {
+        bool one = te_extent_is_one(&s->index[i].hi);
+        if (one && (i >= s->n_left || (u->dims[s->tensor] >> i & 1))) {
             u->gone |= 1u << i;
             continue;
         }
@@ -133,9 +133,9 @@ static void drop_dimensions(Norm *n, TeTensor *t, uint8_t dims) {
     if (t->role == TE_TEMP) normalize_dense(n, t);
 }
 
-bool canon_unit_axes(Norm *n) {
+bool canon_degenerate_axes(Norm *n) {
     Te *te = n->te;
-    Units u = {.n = n, .dims = ARENA_ARRAY(n->a, uint8_t, te->n_tensor + 1)};
+    Degenerate u = {.n = n, .dims = ARENA_ARRAY(n->a, uint8_t, te->n_tensor + 1)};
     bool any = false;
     for (int t = 0; t < te->n_tensor; t++) {
         for (int d = 0; d < te->tensor[t].rank; d++)
