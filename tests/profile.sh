@@ -196,6 +196,27 @@ ended TERM 143 "a device that does not answer: a signal ends the tool"
 is "and leaves nothing behind" "$(ls | grep -c half)" -eq 0
 unset ROLLER_SIM_FAULTS
 
+# Times from a file need no device.
+cat >times.csv <<'END'
+op,sizes,tile,us
+"op mm(A: f32[M,K], B: f32[K,N]) -> C: f32[M,N] { C[m,n] += A[m,k] * B[k,n]; }",M=512;N=512;K=512,64x64x32,400
+"op mm(A: f32[M,K], B: f32[K,N]) -> C: f32[M,N] { C[m,n] += A[m,k] * B[k,n]; }",M=1024;N=512;K=512,64x64x32,800
+"op mm(A: f32[M,K], B: f32[K,N]) -> C: f32[M,N] { C[m,n] += A[m,k] * B[k,n]; }",M=1024;N=1024;K=512,7x9x32,1600
+END
+ROLLER_LIBCUDA=$dir/none run 0 "a calibration from a file" --calibrate --from times.csv \
+    "$root/profiles/a100.json" -v -o from.json
+has err 'mm, line 4 *not timed: no plan of ours has the tile 7x9x32' "names what it left out"
+has err '^  mm, line 2 *400.00 us, predicted' "and what it was fitted to"
+has out '^from.json: .*, from the times in times.csv' "says where the profile comes from"
+run 0 "its profile" --validate from.json
+run 2 "such a file again" --calibrate --from times.csv "$root/profiles/a100.json" -o from.json
+has err 'from.json exists' "is not replaced"
+echo 'x.te,M=1,8x8x8,soon' >>times.csv
+run 2 "a file with a fault" --calibrate --from times.csv "$root/profiles/a100.json" -o no.json
+has err "times.csv:5:16: error: 'soon' is no time" "is told with line and column"
+run 2 "--from alone" --from times.csv
+has err '^roller-profile: hint: roller-profile --calibrate --from FILE PROFILE' "says how it goes"
+
 # Calibration runs every kernel of its table in the simulator.
 if [ -n "${LONG-}" ]; then
     run 0 "a calibration" --only clock --calibrate -v -o calibrated.json

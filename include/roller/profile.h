@@ -84,6 +84,8 @@ typedef struct {
     size_t struct_size;
     const char *device;       /* number or UUID; NULL: device 0 */
     uint64_t seed;            /* of the data; 0: 1 */
+    const char *from;         /* a file of times (docs/roller-profile.md), not a device; or NULL */
+    double limit_s;           /* no kernel is begun after it, but two are timed; 0: none */
 } RollerCalibrateOptions;
 typedef struct {
     size_t struct_size;
@@ -94,8 +96,9 @@ typedef struct {
     double left_out_before, left_out_after;   /* the same of kernels left out of the fit: root mean
                                                * square; equal where no factor is kept */
 } RollerCalibration;
-/* The profile with factors that are fitted to kernels, timed on the device that it was measured on.
- * Texts live until the context's next call.  ROLLER_CHECK if too few kernels could be timed.  */
+/* The profile with factors that are fitted to kernels, timed on the device that it was measured on
+ * or in the file `from`, without a device.  Texts live until the context's next call.  ROLLER_CHECK
+ * if too few kernels could be timed, ROLLER_USAGE if the file is wrong.  */
 ROLLER_API RollerStatus roller_profile_calibrate(RollerCtx *ctx, const RollerProfile *p,
                                                  const RollerCalibrateOptions *o,
                                                  RollerCalibration *report, RollerProfile **out);

@@ -139,6 +139,10 @@ static void report(ProfileTool *t, const RollerProfile *p, const char *path, dou
     if (!t->o.json && t->o.verbosity >= 0) report_search(t, p, path);
     if (roller_profile_report(t->ctx, p, &r)) return;
     if (t->o.json) report_json(p, &r, path, seconds, out);
+    else if (t->o.from && t->o.verbosity >= 0)
+        buf_printf(out, "%s: %s (%s), from the times in %s\n",
+                   strcmp(path, "-") ? path : roller_profile_name(p), roller_profile_gpu(p),
+                   roller_profile_arch(p), t->o.from);
     else if (t->o.verbosity >= 0) report_text(p, &r, path, seconds, out);
 }
 
@@ -177,7 +181,8 @@ static double limit_s(const ProfileTool *t, const RollerDevice *device) {
 
 /* Puts a profile with its factors in the place of *p.  */
 static RollerStatus calibrate(ProfileTool *t, RollerProfile **p) {
-    RollerCalibrateOptions o = {.struct_size = sizeof o, .device = t->o.device, .seed = t->o.seed};
+    RollerCalibrateOptions o = {.struct_size = sizeof o, .device = t->o.device, .seed = t->o.seed,
+                                .from = t->o.from, .limit_s = (double)t->o.limit_s};
     RollerCalibration r = {.struct_size = sizeof r};
     RollerProfile *better;
     RollerStatus s = roller_profile_calibrate(t->ctx, *p, &o, &r, &better);
@@ -265,7 +270,26 @@ static int measure_and_tell(ProfileTool *t, const RollerDevice *device, const Ro
     return code;
 }
 
+/* The profile of a name or the default, fitted to a file of times.  */
+static int fit_to_times(ProfileTool *t) {
+    RollerProfile *p;
+    const char *path = t->o.output;
+    int code = path ? can_write(t, path) : 0;
+    if (!code) code = profile_load(t, t->o.other, &p);
+    if (code) return code;
+    double begun = clock_now_s();
+    if (!path) code = own_path(t, arena_strdup(t->a, roller_profile_name(p)), &path);
+    if (!code && !t->o.output) code = can_write(t, path);
+    RollerStatus s = code ? ROLLER_OK : calibrate(t, &p);
+    if (s) code = profile_fail(t, s);
+    if (!code) code = write_profile(t, p, path);
+    if (!code) report(t, p, path, clock_now_s() - begun);
+    roller_profile_destroy(p);
+    return code;
+}
+
 int profile_measure(ProfileTool *t) {
+    if (t->o.from) return fit_to_times(t);
     bool comparing = t->o.act == PROFILE_COMPARE;
     RollerProfile *old = NULL;
     RollerDevice device = {.struct_size = sizeof device};

@@ -36,6 +36,7 @@ static Status take(void *user, int id, const char *value) {
     case PROFILE_OPT_SEED: return option_number(r->t, value, 1, UINT64_MAX / 20, &o->seed);
     case PROFILE_OPT_LIMIT: return option_seconds(r->t, value, 1, 86400, &o->limit_s);
     case PROFILE_OPT_CALIBRATE: o->calibrate = true; break;
+    case PROFILE_OPT_FROM: o->from = value; break;
     case PROFILE_OPT_SET_DEFAULT: o->set_default = true; break;
     case PROFILE_OPT_DRY_RUN: o->dry_run = true; break;
     case PROFILE_OPT_LIST: return act(r, PROFILE_LIST, NULL);
@@ -73,8 +74,14 @@ static Status consistent(Reader *r) {
     if (o->json && o->output && !strcmp(o->output, "-"))
         return option_refuse(r->t, "standard output carries one thing: give -o a file",
                              "--json and '-o %s' contradict each other", o->output);
-    if (o->other && o->act != PROFILE_COMPARE)
-        return option_refuse(r->t, "a profile is named by --show, --validate or --compare",
+    if (o->from && (!o->calibrate || o->act != PROFILE_MEASURE))
+        return option_refuse(r->t, "roller-profile --calibrate --from FILE PROFILE",
+                             "--from is for --calibrate%s", "");
+    if (o->from && (o->quick || r->full || o->only || o->limit_s || o->dry_run))
+        return option_refuse(r->t, NULL, "--from measures nothing: --quick --full --only --limit "
+                             "-n say how to measure%s", "");
+    if (o->other && o->act != PROFILE_COMPARE && !o->from)
+        return option_refuse(r->t, "a profile is named by --show, --validate, --compare or --from",
                              "'%s' is not expected", o->other);
     if (o->set_default && o->output)
         return option_refuse(r->t, "a default is known in every folder: leave -o out; "
@@ -102,7 +109,8 @@ Status profile_options(Arena *a, Diag *d, int argc, char **argv, ProfileOptions 
 const Sheet profile_tool_sheet = {
     .tool = "roller-profile",
     .purpose = "measure what a GPU can do",
-    .usage = (const char *const[]){"[options]", "--compare OLD.json [NEW.json]", NULL},
+    .usage = (const char *const[]){"[options]", "--compare OLD.json [NEW.json]",
+                                   "--calibrate --from TIMES.csv [PROFILE]", NULL},
     .text = (const char *const[]){
         "Measures a GPU by micro-benchmarks and writes its profile, which roller-gen plans with.",
         "The profile goes to NAME.json among the user's own, NAME being the GPU's name in lower "
@@ -139,5 +147,7 @@ const Sheet profile_tool_sheet = {
     .examples = (const SheetLine[]){
         {"roller-profile --set-default", "Measure the first GPU, and plan for it from now on:"},
         {"roller-profile --compare old.json", "What has changed since:"},
+        {"roller-profile --calibrate --from times.csv h100 -o h100-fitted.json",
+        "Fit a profile to times that are known:"},
         SHEET_END},
 };

@@ -17,6 +17,8 @@
     X(SEED, "seed", 0, "N", "of the data that is read (1)")                                        \
     X(CALIBRATE, "calibrate", 0, NULL,                                                             \
       "also time a few kernels and fit the model's efficiency factors to them")                    \
+    X(FROM, "from", 0, "FILE",                                                                     \
+      "calibrate to the times in a CSV file instead; measures nothing, needs no GPU")              \
     X(SET_DEFAULT, "set-default", 0, NULL,                                                         \
       "make it what roller-gen plans for, in every folder")                                        \
     X(DRY_RUN, "dry-run", 'n', NULL, "say what would be measured and how long it takes")           \
@@ -44,8 +46,10 @@ typedef enum {
 typedef struct {
     ProfileAct act;
     const char *device, *output, *only;
+    const char *from;         /* times to calibrate to; NULL: a device's */
     const char *file;         /* of --compare, --validate, --show */
-    const char *other;        /* --compare: the newer profile; NULL: measure it */
+    /* --compare: the newer profile; NULL: measure it.  --from: the profile; NULL: the default.  */
+    const char *other;
     bool force, quick, calibrate, set_default, dry_run, json;
     uint64_t seed, limit_s;   /* limit_s 0: by the mode */
     int verbosity;            /* -1 quiet, 1 verbose */

@@ -132,7 +132,10 @@ static Status calibrate_profile(RollerCtx *ctx, void *user) {
     CalibrateOptions o = {.measure = ctx_measure(ctx), .nvrtc = &ctx->nvrtc};
     o.measure.device = c->o.device;
     o.measure.seed = c->o.seed;
-    Status s = calibrate(ctx->call, &ctx->diag, c->p->dev, &o, &found);
+    o.limit_s = c->o.limit_s;
+    const Device *dev = c->p->dev;
+    Status s = c->o.from ? calibrate_times(ctx->call, &ctx->diag, dev, c->o.from, &found)
+                         : calibrate(ctx->call, &ctx->diag, dev, &o, &found);
     if (s) return s;
     Buf json = buf_new(ctx->call);
     hal_profile_write(found.dev, &json);

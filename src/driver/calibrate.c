@@ -1,43 +1,11 @@
-/* Calibration: the kernels, their times, the factors.  */
-#include "driver/calibrate.h"
+/* Calibration: which factors there are, what they are fitted to, and what is said of them.  */
+#include "base/belief.h"
+#include "driver/calibrate_samples.h"
 
 #include <math.h>
 #include <string.h>
 
-/* What is timed: products on both kinds of units where they are limited by the unit, by their
- * shape and by latency; the other skeletons where memory limits them.  Sizes: of a device, and of a
- * simulated one, where each instruction costs.
- *    name           sizes, sizes of a simulated device, op */
-#define KERNELS(X)                                                                                 \
-    X(product_f32,   "M=4096,N=4096,K=1024", "M=256,N=256,K=256",                                  \
-      "op k(A: f32[M,K], B: f32[K,N]) -> C: f32[M,N] { C[m,n] += A[m,k] * B[k,n]; }")              \
-    X(deep_f32,      "M=512,N=512,K=4096", "M=64,N=128,K=512",                                     \
-      "op k(A: f32[M,K], B: f32[N,K]) -> C: f32[M,N] { C[m,n] += A[m,k] * B[n,k]; }")              \
-    X(product_f16,   "M=8192,N=8192,K=2048", "M=256,N=256,K=512",                                  \
-      "op k(A: f16[M,K], B: f16[K,N]) -> C: f16[M,N] { C[m,n] += A[m,k] * B[k,n]; }")              \
-    X(small_f16,     "M=1024,N=1024,K=1024", "M=128,N=128,K=256",                                  \
-      "op k(A: f16[M,K], B: f16[N,K]) -> C: f16[M,N] { C[m,n] += A[m,k] * B[n,k]; }")              \
-    X(softmax,       "M=16384,N=4096", "M=256,N=1024",                                             \
-      "op k(X: f32[M,N]) -> Y: f32[M,N] { m[i] = max[j](X[i,j]);"                                  \
-      " z[i] = sum[j](exp(X[i,j] - m[i])); Y[i,j] = exp(X[i,j] - m[i]) / z[i]; }")                 \
-    X(column_sum,    "M=16384,N=4096", "M=1024,N=512",                                             \
-      "op k(X: f32[M,N]) -> Y: f32[N] { Y[n] += X[m,n]; }")                                        \
-    X(window_max,    "N=32,C=64,H=112,P=110,R=3", "N=2,C=8,H=32,P=30,R=3",                         \
-      "op k(X: f32[N,C,H,H]) -> Y: f32[N,C,P,P]"                                                   \
-      " { Y[n,c,i,j] max= X[n,c,i+r,j+s] where r in R, s in R; }")                                 \
-    X(add,           "N=67108864,M=1", "N=1048576,M=1",                                            \
-      "op k(X: f32[N], Y: f32[N]) -> Z: f32[N] { Z[n] = X[n] + Y[n]; }")                           \
-    X(transpose,     "M=8192,N=8192", "M=512,N=512",                                               \
-      "op k(X: f32[M,N]) -> Y: f32[N,M] { Y[n,m] = X[m,n]; }")
-
-static const struct {
-    const char *name, *sizes, *simulated, *op;
-} kernels[] = {
-#define X(name, sizes, simulated, op) {#name, sizes, simulated, op},
-    KERNELS(X)
-#undef X
-};
-enum { N_KERNEL = (int)(sizeof kernels / sizeof *kernels), FEWEST = 2, MOST_FACTORS = 16 };
+enum { MOST_FACTORS = 16 };
 
 /* Rates that the model multiplies by a factor, beside those of the units that kernels use.  */
 static const char *const rates[] = {"dram.read", "dram.write", "l2.read", "smem", "issue"};
@@ -45,66 +13,43 @@ static const char *const rates[] = {"dram.read", "dram.write", "l2.read", "smem"
 static const double moves = 0.1;
 
 typedef struct {
-    const char *name;
-    WholePlan plan;
-    Trial trial;
-} Timed;
-
-typedef struct {
     Arena *arena;
     Device model;             /* the profile, with the factors that are tried */
     Factor factor[MOST_FACTORS];
     int n_factor;
-    Timed timed[N_KERNEL];
-    double us[N_KERNEL];
+    const CalibrateSample **timed;
+    CountMemo ***memo;        /* of each kernel of each */
+    double *us;
     int n;
 } Calibrating;
-
-/* ---- kernels ---- */
-static bool wanted(const char *only, const char *name) {
-    size_t len = strlen(name);
-    for (const char *p = only; p && *p; p += strcspn(p, ","), p += *p == ',')
-        if (!strncmp(p, name, len) && (p[len] == ',' || !p[len])) return true;
-    return !only;
-}
-
-/* "M=4096,N=4096" as definitions; the op's text gets them as parameters.  */
-static const char *source_of(Arena *a, int i, bool simulated) {
-    return arena_printf(a, "param %s;\n%s\n", simulated ? kernels[i].simulated : kernels[i].sizes,
-                        kernels[i].op);
-}
-
-static Status time_one(Calibrating *c, Diag *d, const CalibrateOptions *o, int i, bool simulated,
-                       Timed *t) {
-    Arena *a = c->arena;
-    const char *text = source_of(a, i, simulated);
-    Te *te;
-    PlanSet set;
-    Build build;
-    int best;
-    CompileOptions options = {.top = 1, .workspace_limit = -1};
-    t->name = kernels[i].name;
-    Status s = te_parse(a, d, diag_text(t->name, text), NULL, NULL, &te);
-    if (!s) s = compile_plan(a, d, te, &c->model, &options, &set);
-    if (!s) s = compile_best(a, d, &set, 0, &(BuildOptions){.nvrtc = o->nvrtc}, &t->plan, &build);
-    if (s) return s;
-    Candidate candidate = {&t->plan, &build, NULL};
-    return measure_candidates(a, d, &set, &candidate, 1, &o->measure, &t->trial, &best);
-}
 
 /* ---- the model ---- */
 static double predict(void *user, int k, const double *factor) {
     Calibrating *c = user;
-    const RPlan *p = &c->timed[k].plan.rplan;
+    const RPlan *p = c->timed[k]->plan;
     double us = 0;
     c->model.n_factor = factor ? c->n_factor : 0;
     for (int i = 0; factor && i < c->n_factor; i++) c->factor[i].value = factor[i];
     for (int g = 0; g < rplan_groups(p); g++) {
         Estimate e;
-        mp_estimate(&p->problem[g], &p->prog[g], &c->model, &e);
+        mp_estimate_again(&p->problem[g], &p->prog[g], &c->model, c->memo[k][g], &e);
         us += e.us;
     }
     return us;
+}
+
+/* Samples of the same problem share what was counted.  */
+static void keep_counts(Calibrating *c) {
+    c->memo = ARENA_ARRAY(c->arena, CountMemo **, c->n + 1);
+    for (int k = 0; k < c->n; k++) {
+        const RPlan *p = c->timed[k]->plan;
+        c->memo[k] = ARENA_ARRAY(c->arena, CountMemo *, rplan_groups(p));
+        if (k > 0 && c->timed[k - 1]->plan->problem == p->problem) {
+            c->memo[k] = c->memo[k - 1];
+            continue;
+        }
+        for (int g = 0; g < rplan_groups(p); g++) c->memo[k][g] = mp_count_memo(c->arena);
+    }
 }
 
 static void add_factor(Calibrating *c, const char *name) {
@@ -116,7 +61,7 @@ static void add_factor(Calibrating *c, const char *name) {
 static void choose_factors(Calibrating *c) {
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) add_factor(c, rates[i]);
     for (int k = 0; k < c->n; k++) {
-        const RPlan *p = &c->timed[k].plan.rplan;
+        const RPlan *p = c->timed[k]->plan;
         for (int g = 0; g < rplan_groups(p); g++) {
             if (p->prog[g].skeleton != SK_CONTRACT) continue;
             add_factor(c, c->model.unit[p->prog[g].unit].name);
@@ -127,19 +72,29 @@ static void choose_factors(Calibrating *c) {
 /* ---- the result ---- */
 static double rounded(double v) { return round(v * 1e4) / 1e4; }
 
+/* Is it among the first n, as someone's family?  */
+static bool named(const Calibrating *c, const bool *counts, int n) {
+    for (int k = 0; k < n; k++)
+        if (counts[k] && !strcmp(c->timed[k]->family, c->timed[n]->family)) return true;
+    return false;
+}
+
 /* Fills a factor's residual, samples and kernels; false if none of them depends on it.  */
 static bool describe(Calibrating *c, const CalibrateFit *f, const double *value, int i,
                      Factor *out) {
     double squares = 0;
     int n = 0;
+    bool *counts = ARENA_ARRAY(c->arena, bool, c->n + 1);
     Buf names = buf_new(c->arena);
     *out = (Factor){.name = c->factor[i].name, .value = rounded(value[i])};
     for (int k = 0; k < c->n; k++) {
         if (calibrate_sensitivity(c->arena, f, value, k, i) < moves) continue;
         double off = log(predict(c, k, value) / c->us[k]);
         squares += off * off;
-        out->samples += c->timed[k].trial.timing.samples;
-        buf_printf(&names, "%s%s", n++ ? ", " : "", c->timed[k].name);
+        out->samples += c->timed[k]->samples;
+        if (!named(c, counts, k)) buf_printf(&names, "%s%s", n ? ", " : "", c->timed[k]->family);
+        counts[k] = true;
+        n++;
     }
     if (n == 0) return false;
     out->residual = rounded(sqrt(squares / n));
@@ -147,72 +102,103 @@ static bool describe(Calibrating *c, const CalibrateFit *f, const double *value,
     return true;
 }
 
-static void finish(Calibrating *c, const Device *dev, Calibration *out) {
-    double value[MOST_FACTORS];
-    bool dropped[N_KERNEL];
-    CalibrateFit f = {predict, c, c->us, c->n, c->n_factor};
-    c->model.factor = c->factor;
-    out->verdict = calibrate_fit(c->arena, &f, value, dropped);
+static void keep_factors(Calibrating *c, const CalibrateFit *f, const Device *dev,
+                         const double *value, Calibration *out) {
     out->dev = ARENA_NEW(c->arena, Device);
     *out->dev = *dev;
     out->dev->factor = ARENA_ARRAY(c->arena, Factor, c->n_factor + 1);
     out->dev->n_factor = 0;
     for (int i = 0; i < c->n_factor; i++) {
         Factor one;
-        if (value[i] == 1 || !describe(c, &f, value, i, &one)) continue;
+        if (value[i] == 1 || !describe(c, f, value, i, &one)) continue;
         out->dev->factor[out->dev->n_factor++] = one;
     }
     out->dev->calibrated = out->dev->n_factor > 0;
-    for (int k = 0, at = 0; k < c->n; at++) {
-        CalibratedKernel *r = &out->kernel[at];
+}
+
+static void tell_kernels(Calibrating *c, const CalibrateSample *s, int n, const double *value,
+                         const bool *dropped, Calibration *out) {
+    out->kernel = ARENA_ARRAY(c->arena, CalibratedKernel, n + 1);
+    out->n = n;
+    for (int i = 0, k = 0; i < n; i++) {
+        CalibratedKernel *r = &out->kernel[i];
+        *r = (CalibratedKernel){.name = s[i].name, .failed = s[i].failed};
         if (r->failed) continue;
-        *r = (CalibratedKernel){.name = c->timed[k].name, .us = c->us[k],
-                                .samples = c->timed[k].trial.timing.samples,
-                                .before_us = predict(c, k, NULL),
-                                .after_us = predict(c, k, value),
-                                .outlier = dropped[k]};
-        k++;
+        r->us = c->us[k];
+        r->samples = s[i].samples;
+        r->before_us = predict(c, k, NULL);
+        r->after_us = predict(c, k, value);
+        r->outlier = dropped[k++];
     }
 }
 
-static const char *first_error(const Diag *d, Status s) {
-    const DiagMessage *m = diag_first_error(d);
-    return m ? m->message : status_text(s);
-}
-
-Status calibrate(Arena *a, Diag *d, const Device *dev, const CalibrateOptions *o,
-                 Calibration *out) {
-    MeasurePlace place;
-    const char *failed = NULL;
+/* Those that have a plan, or a time.  */
+static Calibrating *begin(Arena *a, const Device *dev, const CalibrateSample *s, int n,
+                          bool timed) {
     Calibrating *c = ARENA_NEW(a, Calibrating);
-    *out = (Calibration){.kernel = ARENA_ARRAY(a, CalibratedKernel, N_KERNEL)};
     c->arena = a;
     c->model = *dev;
     c->model.n_factor = 0;
-    Status s = measure_probe(a, d, &o->measure, &place);
-    if (s) return s;
-    for (int i = 0; i < N_KERNEL; i++) {
-        if (!wanted(o->only, kernels[i].name)) continue;
-        watch_step(o->measure.watch, "calibrate", i, N_KERNEL, kernels[i].name);
-        if (watch_ended(o->measure.watch))
-            return diag_error(d, ST_CANCELLED, NULL, DIAG_NOWHERE, "the calibration was cancelled");
-        Diag own = diag_new(a);
-        Timed *t = &c->timed[c->n];
-        CalibratedKernel *r = &out->kernel[out->n++];
-        *r = (CalibratedKernel){.name = kernels[i].name};
-        s = time_one(c, &own, o, i, place.simulated, t);
-        if (s == ST_CANCELLED || s == ST_DRIVER || s == ST_DEVICE || s == ST_NVRTC) {
-            *d = own;
-            return s;
-        }
-        if (s) failed = r->failed = first_error(&own, s);
-        else c->us[c->n++] = t->trial.timing.cold_us;
+    c->model.factor = c->factor;
+    c->timed = ARENA_ARRAY(a, const CalibrateSample *, n + 1);
+    c->us = ARENA_ARRAY(a, double, n + 1);
+    for (int i = 0; i < n; i++) {
+        if (s[i].failed) continue;
+        c->timed[c->n] = &s[i];
+        c->us[c->n++] = timed ? s[i].us : 1;
     }
-    if (c->n < FEWEST)
+    keep_counts(c);
+    choose_factors(c);
+    return c;
+}
+
+int *calibrate_order(Arena *a, const Device *dev, const CalibrateSample *s, int n) {
+    /* As far as factors may well be off, and what else is: the ratio is that of the fit.  */
+    static const double factor_sd = 0.35, noise = 0.05;
+    Calibrating *c = begin(a, dev, s, n, false);
+    CalibrateFit f = {predict, c, c->us, c->n, c->n_factor};
+    double *one = ARENA_ARRAY(a, double, c->n_factor + 1), *sd = one;
+    double *x = ARENA_ARRAY(a, double, c->n * c->n_factor + 1);
+    int *order = ARENA_ARRAY(a, int, n + 1), done = 0;
+    bool *taken = ARENA_ARRAY(a, bool, c->n + 1);
+    for (int i = 0; i < c->n_factor; i++) one[i] = 1;
+    for (int k = 0; k < c->n; k++)
+        for (int i = 0; i < c->n_factor; i++)
+            x[k * c->n_factor + i] = calibrate_sensitivity(a, &f, one, k, i);
+    for (int i = 0; i < c->n_factor; i++) sd[i] = factor_sd;
+    Belief b = belief_new(a, c->n_factor, sd, noise, 1);
+    for (; done < c->n; done++) {
+        int best = -1;
+        double most = -1;
+        for (int k = 0; k < c->n; k++) {
+            double told = belief_lesson(&b, x + k * c->n_factor, x, c->n);
+            if (taken[k] || told <= most) continue;
+            most = told;
+            best = k;
+        }
+        taken[best] = true;
+        order[done] = (int)(c->timed[best] - s);
+        belief_learn(&b, x + best * c->n_factor, 0);
+    }
+    for (int i = 0; i < n; i++)
+        if (s[i].failed) order[done++] = i;
+    return order;
+}
+
+Status calibrate_samples(Arena *a, Diag *d, const Device *dev, const CalibrateSample *s, int n,
+                         Calibration *out) {
+    double value[MOST_FACTORS];
+    const char *failed = NULL;
+    Calibrating *c = begin(a, dev, s, n, true);
+    bool *dropped = ARENA_ARRAY(a, bool, c->n + 1);
+    for (int i = 0; i < n && !failed; i++) failed = s[i].failed;
+    if (c->n < CALIBRATE_FEWEST)
         return diag_error(d, ST_CHECK, NULL, DIAG_NOWHERE, "only %d kernel%s could be timed%s%s",
                           c->n, c->n == 1 ? "" : "s", failed ? "; one that failed: " : "",
                           failed ? failed : "");
-    choose_factors(c);
-    finish(c, dev, out);
+    CalibrateFit f = {predict, c, c->us, c->n, c->n_factor};
+    out->verdict = calibrate_fit(a, &f, value, dropped);
+    keep_factors(c, &f, dev, value, out);
+    tell_kernels(c, s, n, value, dropped, out);
     return ST_OK;
 }

@@ -1,9 +1,10 @@
 /* Calibration: the few efficiency factors of a profile that no micro-benchmark isolates.
  *
- * Plans a few kernels where the model's terms are least certain, has each proved right and timed
- * (driver/measure.h, so the caller must not have opened the driver), and fits the factors that the
- * model multiplies rates by: least squares of log(predicted / measured) over the logarithms of
- * those factors that make predictions of kernels better that the fit has not seen.  */
+ * Fits the factors that the model multiplies rates by to times of kernels: least squares of
+ * log(predicted / measured) over the logarithms of those factors that make predictions of kernels
+ * better that the fit has not seen.  Either a few kernels are planned where the model's terms are
+ * least certain, proved right and timed (driver/measure.h, so the caller must not have opened the
+ * driver), or the times are read from a file.  */
 #ifndef ROLLER_DRIVER_CALIBRATE_H
 #define ROLLER_DRIVER_CALIBRATE_H
 #include "driver/measure.h"
@@ -12,6 +13,7 @@ typedef struct {
     MeasureOptions measure;               /* its watch is told of each kernel */
     const NvrtcOptions *nvrtc;            /* NULL: defaults */
     const char *only;         /* comma-separated names of kernels; NULL: all */
+    double limit_s;           /* no kernel is begun after it, but two are timed; 0: none */
 } CalibrateOptions;
 
 /* A kernel that was timed, or why it was not.  */
@@ -39,6 +41,9 @@ typedef struct {
 /* Factors that `dev` has already are forgotten.  ST_CHECK if too few kernels could be timed.  */
 Status calibrate(Arena *a, Diag *d, const Device *dev, const CalibrateOptions *o,
                  Calibration *out);
+/* The same to the times of a file (docs/roller-profile.md), without a device.  ST_USAGE with the
+ * place of what is wrong in it.  */
+Status calibrate_times(Arena *a, Diag *d, const Device *dev, const char *path, Calibration *out);
 
 /* The fit alone: `predict` gives the time of sample k with the factors.  */
 typedef struct {

@@ -14,7 +14,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { GRID = 33, GOLDEN = 24, STEPS = 60 };
+enum { GRID = 17, GOLDEN = 16, STEPS = 60 };
+/* Samples are left out in so many turns at most.  */
+enum { TURNS = 16 };
 /* |log factor| at most, 1/2 to 2: what is farther off is a profile of something else, or a term of
  * the model that stands in for another.  */
 static const double span = 0.7;
@@ -98,7 +100,7 @@ static void search(Search *s) {
             place = at;
             most = i;
         }
-        if (most < 0 || before - least <= 1e-6 * before) break;
+        if (most < 0 || before - least <= 1e-4 * before) break;
         s->x[most] = place;
         before = least;
     }
@@ -109,22 +111,26 @@ static void search(Search *s) {
 typedef struct {
     Search search;
     bool *open, *out;         /* as the search has them */
+    bool *dropped;            /* per sample: it is an outlier */
     double *left;             /* per sample: how far it is off when it is left out */
 } Choice;
 
-/* The mean square of how far samples are off that the fit has not seen.  */
+/* The mean square of how far samples are off that the fit has not seen: each in turn, of many
+ * samples several at once.  */
 static double left_out(Choice *c) {
     const CalibrateFit *f = c->search.f;
     double sum = 0;
     int n = 0;
-    for (int k = 0; k < f->n_sample; k++) {
-        if (c->out[k]) continue;
-        c->out[k] = true;
+    for (int turn = 0; turn < TURNS && turn < f->n_sample; turn++) {
+        for (int k = turn; k < f->n_sample; k += TURNS) c->out[k] = true;
         search(&c->search);
-        c->out[k] = false;
-        c->left[k] = off(&c->search, k);
-        sum += c->left[k] * c->left[k];
-        n++;
+        for (int k = turn; k < f->n_sample; k += TURNS) {
+            c->out[k] = c->dropped[k];
+            if (c->dropped[k]) continue;
+            c->left[k] = off(&c->search, k);
+            sum += c->left[k] * c->left[k];
+            n++;
+        }
     }
     return n ? sum / n : 0;
 }
@@ -154,26 +160,35 @@ static double select_factors(Choice *c) {
     return error;
 }
 
-/* Leaves out the sample that is farthest from what the others say, if it is an outlier: more than
- * three and a half times the median deviation, as of a normal distribution (Iglewicz and Hoaglin,
- * "How to detect and handle outliers", 1993), and a quarter.  */
-static bool drop_outlier(Arena *a, Choice *c) {
+/* The sample that is farthest from what the others say; -1: all are dropped.  */
+static int farthest(const Choice *c) {
+    int worst = -1;
+    for (int k = 0; k < c->search.f->n_sample; k++)
+        if (!c->dropped[k] && (worst < 0 || fabs(c->left[k]) > fabs(c->left[worst]))) worst = k;
+    return worst;
+}
+
+/* Drops the farthest samples, of many one in TURNS, if they are outliers: off by more than three
+ * and a half times the median deviation, as of a normal distribution (Iglewicz and Hoaglin, "How to
+ * detect and handle outliers", 1993), and by a quarter.  */
+static bool drop_outliers(Arena *a, Choice *c) {
     static const double most = 3.5, normal = 0.6745, least = 0.25;
     const CalibrateFit *f = c->search.f;
     double *size = ARENA_ARRAY(a, double, f->n_sample + 1);
-    int n = 0, worst = -1;
+    int n = 0, found = 0;
     left_out(c);
-    for (int k = 0; k < f->n_sample; k++) {
-        if (c->out[k]) continue;
-        size[n++] = fabs(c->left[k]);
-        if (worst < 0 || fabs(c->left[k]) > fabs(c->left[worst])) worst = k;
-    }
+    for (int k = 0; k < f->n_sample; k++)
+        if (!c->dropped[k]) size[n++] = fabs(c->left[k]);
     if (n < 4) return false;
     stats_sort(size, n);
-    double far = fabs(c->left[worst]);
-    if (far < least || normal * far <= most * stats_median(size, n)) return false;
-    c->out[worst] = true;
-    return true;
+    double middle = stats_median(size, n);
+    for (int some = 1 + n / TURNS; found < some; found++) {
+        int k = farthest(c);
+        double far = k < 0 ? 0 : fabs(c->left[k]);
+        if (far < least || normal * far <= most * middle) break;
+        c->dropped[k] = c->out[k] = true;
+    }
+    return found > 0;
 }
 
 /* Groups factors that move the samples' times alike: which of them it is could not be told.  */
@@ -200,11 +215,12 @@ static void group_factors(Arena *a, Search *s) {
 }
 
 CalibrateVerdict calibrate_fit(Arena *a, const CalibrateFit *f, double *factor, bool *dropped) {
-    Choice c = {.open = ARENA_ARRAY(a, bool, f->n_factor + 1), .out = dropped,
+    Choice c = {.open = ARENA_ARRAY(a, bool, f->n_factor + 1), .dropped = dropped,
+                .out = ARENA_ARRAY(a, bool, f->n_sample + 1),
                 .left = ARENA_ARRAY(a, double, f->n_sample + 1)};
     c.search = (Search){.f = f, .factor = factor, .group = ARENA_ARRAY(a, int, f->n_factor + 1),
                         .x = ARENA_ARRAY(a, double, f->n_factor + 1), .open = c.open,
-                        .out = dropped};
+                        .out = c.out};
     group_factors(a, &c.search);
     memset(dropped, 0, (size_t)f->n_sample * sizeof *dropped);
     CalibrateVerdict v;
@@ -212,7 +228,7 @@ CalibrateVerdict calibrate_fit(Arena *a, const CalibrateFit *f, double *factor, 
         memset(c.open, 0, (size_t)c.search.n_group * sizeof *c.open);
         v.without = sqrt(left_out(&c));
         v.with = sqrt(select_factors(&c));
-    } while (drop_outlier(a, &c));
+    } while (drop_outliers(a, &c));
     search(&c.search);
     return v;
 }

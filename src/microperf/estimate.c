@@ -15,7 +15,12 @@ void mp_estimate_program(const Model *m, const RProg *r, CountMemo *memo, Estima
     }
 }
 
-void mp_estimate(const Problem *p, const RProg *r, const Device *dev, Estimate *out) {
+void mp_estimate_again(const Problem *p, const RProg *r, const Device *dev, CountMemo *memo,
+                       Estimate *out) {
     Model m = mp_model(p, dev);
-    mp_estimate_program(&m, r, NULL, out);
+    mp_estimate_program(&m, r, memo, out);
+}
+
+void mp_estimate(const Problem *p, const RProg *r, const Device *dev, Estimate *out) {
+    mp_estimate_again(p, r, dev, NULL, out);
 }

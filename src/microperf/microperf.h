@@ -46,6 +46,12 @@ typedef struct {
 } Estimate;
 
 void mp_estimate(const Problem *p, const RProg *r, const Device *dev, Estimate *out);
+/* The same for who asks again, of other programs of the problem or at other rates: what was counted
+ * is kept in `memo`, of one problem.  */
+typedef struct CountMemo CountMemo;
+CountMemo *mp_count_memo(Arena *a);
+void mp_estimate_again(const Problem *p, const RProg *r, const Device *dev, CountMemo *memo,
+                       Estimate *out);
 
 /* Bounds of an op's time whatever its plan: its bytes at the rate of DRAM, each once; its
  * arithmetic on the fastest unit that may do it; one launch.  */

@@ -42,9 +42,6 @@ typedef struct {
      * sectors; instructions of a warp and k-step beside its reads.  */
     double region_requests, region_stores, region_sectors, region_extra;
 } StepCounts;
-/* Pattern counts that repeat among candidates.  NULL: none is kept.  */
-typedef struct CountMemo CountMemo;
-CountMemo *mp_count_memo(Arena *a);
 /* Wavefronts of the sources of a `permute` program's box.  Those that were counted last are kept:
  * programs of the same box follow each other, and neither do stores depend on the width of the
  * accesses to outputs nor loads on that to the source.  */
@@ -55,6 +52,7 @@ typedef struct {
     double stores[BOX_KEPT][2], loads[BOX_KEPT][2];
 } BoxCounts;
 BoxCounts *mp_box_counts(CountMemo *memo);
+/* memo: patterns that repeat among programs; NULL: none is kept.  */
 void mp_step_counts(const Model *m, const RProg *r, CountMemo *memo, StepCounts *out);
 /* Sectors of a block's region of an operand.  What is outside of the tensor moves nothing; a line
  * that neither begins nor ends with a sector has one more.  */
