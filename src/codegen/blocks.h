@@ -95,6 +95,9 @@ void ring_maps(Arena *a, const Contract *c, KernelLaunch *out);
 void ring_fetch(Kernel *k);               /* of the maps */
 void ring_copy(Kernel *k, int side);
 const char *ring_batch(const Kernel *k, const RBoxDim *d);        /* its coordinate there */
+/* ring_pixels.c: the same of columns of pixels.  */
+KernelMap pixels_map(Arena *a, const Contract *c, const Side *s);
+void pixels_copy(Kernel *k, const Side *s);
 /* ring_store.c: the loop over a block's tiles, of all or `in_turn`; the map of the outputs; loops
  * over the boxes of a thread's outputs, over those in a box; where an output waits there, as a
  * pointer; and the store of a box.  */

@@ -22,6 +22,24 @@
         BOX(rank, "_all", "int mask, ", list, ".multicast::cluster",                               \
             numbers "}], [" at "], " mask ";\"\n                 :: " inputs,                      \
             ", \"h\"((short)mask)")
+/* A column of pixels: channels from x0 on, at base pixels from the other coordinates on, moved by
+ * offsets d.  */
+#define PIXELS_OF(rank, to, more, list, op, inputs, last)                                          \
+    {                                                                                              \
+        "rl_pixels_" rank to, 90,                                                                  \
+            FN "void rl_pixels_" rank to "(unsigned to, const rl_map *map, unsigned bar, " more    \
+               list ") {\n"                                                                        \
+               "    asm volatile(\"cp.async.bulk.tensor." rank "d.shared::cluster.global.im2col"   \
+               ".mbarrier::complete_tx::bytes" op "\"\n"                                           \
+               "                 \" [%0], [%1, {" inputs ", \"r\"(bar)" last " : \"memory\");\n"   \
+               "}\n"                                                                               \
+    }
+#define PIXELS(rank, list, numbers, at, offsets, mask, inputs, shorts)                             \
+    PIXELS_OF(rank, "", "", list, "",                                                              \
+              numbers "}], [" at "], {" offsets "};\"\n                 :: " inputs, shorts),      \
+        PIXELS_OF(rank, "_all", "int mask, ", list, ".multicast::cluster",                         \
+                  numbers "}], [" at "], {" offsets "}, " mask                                     \
+                          ";\"\n                 :: " inputs, shorts ", \"h\"((short)mask)")
 #define PUT(rank, list, numbers, inputs)                                                           \
     {                                                                                              \
         "rl_box_put_" rank, 90,                                                                    \
@@ -36,6 +54,12 @@
 #define X3 X2 ", int x2"
 #define X4 X3 ", int x3"
 #define X5 X4 ", int x4"
+#define D1 ", int d0"
+#define D2 D1 ", int d1"
+#define D3 D2 ", int d2"
+#define H1 ", \"h\"((short)d0)"
+#define H2 H1 ", \"h\"((short)d1)"
+#define H3 H2 ", \"h\"((short)d2)"
 #define R2 "\"r\"(to), \"l\"(map), \"r\"(x0), \"r\"(x1)"
 #define R3 R2 ", \"r\"(x2)"
 #define R4 R3 ", \"r\"(x3)"
@@ -133,6 +157,9 @@ const PreludeRow prelude_hopper[] = {
     TILE("3", X3, "%2, %3, %4", "%5", "%6", R3),
     TILE("4", X4, "%2, %3, %4, %5", "%6", "%7", R4),
     TILE("5", X5, "%2, %3, %4, %5, %6", "%7", "%8", R5),
+    PIXELS("3", X3 D1, "%2, %3, %4", "%5", "%6", "%7", R3, H1),
+    PIXELS("4", X4 D2, "%2, %3, %4, %5", "%6", "%7, %8", "%9", R4, H2),
+    PIXELS("5", X5 D3, "%2, %3, %4, %5, %6", "%7", "%8, %9, %10", "%11", R5, H3),
 
     /* A box of shared memory to a tensor, and what waits until shared memory has been read.  */
     PUT("2", X2, "%2, %3", R2),

@@ -59,7 +59,10 @@ void ring_maps(Arena *a, const Contract *c, KernelLaunch *out) {
     bool boxes = c->r->via == VIA_BOXES;
     KernelMap *map = ARENA_ARRAY(a, KernelMap, 3);
     out->cluster[0] = rprog_cluster(c->r);
-    for (int side = 0; side < 2; side++) map[side] = map_of(a, c, &c->side[side]);
+    for (int side = 0; side < 2; side++) {
+        const Side *s = &c->side[side];
+        map[side] = s->box.pixels > 0 ? pixels_map(a, c, s) : map_of(a, c, s);
+    }
     if (boxes) ring_store_map(a, c, &map[2]);
     out->map = map;
     out->n_map = boxes ? 3 : 2;
@@ -113,5 +116,7 @@ static void copy_box(Kernel *k, const Side *s, int box) {
 }
 
 void ring_copy(Kernel *k, int side) {
-    for (int box = 0; box < k->c.side[side].boxes; box++) copy_box(k, &k->c.side[side], box);
+    const Side *s = &k->c.side[side];
+    if (s->box.pixels > 0) pixels_copy(k, s);
+    else for (int box = 0; box < s->boxes; box++) copy_box(k, s, box);
 }

@@ -125,7 +125,7 @@ TeExtent rprog_box_below(Arena *a, const Problem *p, const RBoxDim *d) {
     return size_product(a, root_of(p), axis->index + first, axis->n - first);
 }
 
-bool rprog_box(const Problem *p, int side, RBox *out) {
+static bool tile_box(const Problem *p, int side, RBox *out) {
     const ROperand *op = &p->op[side];
     const Access *x = &operand(p, side)->access;
     AxisClass own = side ? AX_N : AX_M;
@@ -139,6 +139,10 @@ bool rprog_box(const Problem *p, int side, RBox *out) {
     out->own = along_k;
     return rprog_box_dims(p, x, along_k ? AX_K : own, out) && out->dim[0].n > 0 &&
            rprog_box_dims(p, x, along_k ? own : AX_K, out) && rprog_box_dims(p, x, AX_B, out);
+}
+
+bool rprog_box(const Problem *p, int side, RBox *out) {
+    return tile_box(p, side, out) || (p->op[side].affine && rprog_pixels(p, side, out));
 }
 
 /* How many values the k digits of a guarded subscript take together.  */
@@ -188,7 +192,8 @@ bool rprog_may_table(const Problem *p, const RProg *r, int side) {
     enum { FEW = 3 };
     const ROperand *op = &p->op[side];
     RAddress x;
-    if (!op->present || !op->affine || r->load[side].region || !p->te ||
+    bool chunks = rprog_load_facts(r->load[side].kind).chunks && !r->load[side].region;
+    if (!op->present || !op->affine || !chunks || !p->te ||
         rprog_chunks(r, side).thread < FEW || (p->con.axis[AX_K].n_digit <= 1 && !op->guarded))
         return false;
     rprog_address(p, r, side, &x);

@@ -105,10 +105,23 @@ typedef struct {
     int first, n;             /* n 0: the axis has one point */
     int64_t extent, stride;
 } RBoxDim;
+/* A dimension of pixels of a column (im2col): rows of the tile begin at `from` and are `by` apart,
+ * k moves them by `apart`.  */
+typedef struct {
+    int dim;                  /* of the tensor */
+    int own, k;               /* indices of the root; -1: none */
+    int64_t by, apart, from, count;
+} RPixelDim;
 typedef struct {
     int rank, inner, own, k;  /* own, k: dimensions of these axes; inner: AX_K or the own axis */
     RBoxDim dim[RBOX_RANK];
+    /* pixels > 0: no tile but a column of pixels, the fastest dimension first; that of channels and
+     * that of images (-1: there is but one), which the outermost index of the rows moves.  */
+    int pixels, channel, image;
+    RPixelDim pixel[RBOX_RANK - 2];
 } RBox;
+/* The upper corner of the pixels that rows begin at, less the extent.  */
+int64_t rprog_pixel_upper(const TeTensor *t, const RPixelDim *x);
 bool rprog_box(const Problem *p, int side, RBox *out);
 /* As numbers or expressions of the sizes; those of the digits of its axis within it.  */
 TeExtent rprog_box_extent(Arena *a, const Problem *p, const RBoxDim *d);

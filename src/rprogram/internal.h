@@ -18,6 +18,8 @@ enum {
 bool rprog_static(const Problem *p);
 bool rprog_static_axis(const Problem *p, int axis);
 
+/* The operand as columns of pixels; false: it is none.  */
+bool rprog_pixels(const Problem *p, int side, RBox *out);
 static inline int own_axis(int side) { return side ? AX_N : AX_M; }
 static inline bool power_of_two(int64_t v) { return v > 0 && (v & (v - 1)) == 0; }
 static inline int lowest_bit(int v) { return v & -v; }

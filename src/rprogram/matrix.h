@@ -26,7 +26,8 @@ bool matrix_keeps_bytes(const Problem *p, const Device *dev, const RProg *r, int
 int matrix_converted(const RProg *r);
 
 /* Bytes of a box along the inner axis, the widest swizzle; lines after which it repeats.  */
-enum { BOX_SPAN = 128, BOX_LINES = 8, BOX_SWIZZLES = 0xe };         /* of 32, 64, 128 bytes */
+enum { BOX_SPAN = 128, BOX_LINES = 8, BOX_STRIDE = 8 };   /* bytes; rows; most elements of a step */
+enum { BOX_SWIZZLES = 0xe };              /* of 32, 64, 128 bytes */
 
 /* Fragments of `side` that one warp reads in a k-step: instructions, requests of 32 lanes or
  * matrices of 8 rows, and wavefronts of each of those.  */

@@ -138,6 +138,9 @@
  *   of the inner axis by all rows of the tile, zeros where it lies outside, in the 128-byte swizzle
  *   (16-byte chunk c of row r at c ^ r % 8).  inner == AX_K: block.k elements are 128 bytes.  inner
  *   == own axis (16-bit types only): boxes lie one behind the other.
+ * - LOAD_PIXELS: the same of an operand whose rows are places in an image, or other digits that are
+ *   several dimensions (RBox.pixels): a copy brings 128 bytes of channels of as many pixels as the
+ *   tile has rows.  k has the channels of a window's pixel side by side, in whole steps.
  * - Stages are a ring.  Beside those that compute a block has four more warps, the last, a lane of
  *   which waits for an empty stage and issues its copies; the others wait for a full one.  The four
  *   leave registers to the others where these need more (rprog_ring_registers).  A stage is empty
@@ -270,10 +273,11 @@ typedef enum { RASTER_ROW, RASTER_COLUMN, RASTER_GROUPED } Raster;
 /* How elements of operands come to shared memory, and all that the rest asks of it.  `registers`:
  * through those of the threads, where they may be converted and wait for their stage; else they are
  * copied as they are, which a later wait completes.  `chunks`: by all threads, chunk by chunk, with
- * movers that are named by their bytes behind `movers`; else by one of them, a box at once.  */
+ * movers that are named by their bytes behind `movers`; else by one of them, a box at once, with
+ * the mover of that name.  */
 #define RPROG_LOADS(X)        /* text, registers, chunks, movers */                                \
     X(STAGED, "staged", true, true, NULL) X(ASYNC, "async", false, true, "cp.async.")              \
-    X(TILE, "tile", false, false, NULL)
+    X(TILE, "tile", false, false, "tma.tile") X(PIXELS, "pixels", false, false, "tma.im2col")
 typedef enum {
 #define X(id, ...) LOAD_##id,
     RPROG_LOADS(X)

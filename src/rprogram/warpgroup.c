@@ -1,6 +1,7 @@
 /* Programs of units of warpgroups, by the mapping in rprog.h.  */
 #include "rprogram/build.h"
 #include "rprogram/matrix.h"
+#include <string.h>
 
 /* What a thread needs that computes: beside its sums addresses, phases and places of outputs.  */
 static int64_t needed_registers(const Problem *p, const Device *dev, const RProg *r) {
@@ -39,10 +40,11 @@ bool rprog_ring_registers(const Problem *p, const Device *dev, const RProg *r, i
     return each < needed_registers(p, dev, r);
 }
 
-static int16_t box_mover(const Device *dev) {
+static int16_t box_mover(const Device *dev, LoadKind kind) {
     for (int i = 0; i < dev->n_mover; i++) {
         const Mover *m = &dev->mover[i];
         bool boxes = m->async && m->box_max > 0 && m->from == PLACE_GLOBAL && m->to == PLACE_SMEM;
+        if (strcmp(m->name, rprog_load_facts(kind).movers) != 0) continue;
         if (boxes && m->fill_zero && (m->swizzles >> 3 & 1)) return (int16_t)i;
     }
     return -1;
@@ -50,10 +52,12 @@ static int16_t box_mover(const Device *dev) {
 
 bool warpgroup_load(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out) {
     RBox box;
-    int16_t mover = box_mover(dev);
-    if (mover < 0 || !rprog_box(p, side, &box)) return false;
+    if (!rprog_box(p, side, &box)) return false;
+    LoadKind kind = box.pixels > 0 ? LOAD_PIXELS : LOAD_TILE;
+    int16_t mover = box_mover(dev, kind);
+    if (mover < 0) return false;
     int vec = RTILE_ACCESS / rprog_elem(p, dev, r, side);
-    *out = (RLoad){.kind = LOAD_TILE, .mover = mover, .vec = (uint8_t)vec,
+    *out = (RLoad){.kind = kind, .mover = mover, .vec = (uint8_t)vec,
                    .along = (uint8_t)box.inner,
                    .layout = {.inner = (uint8_t)box.inner, .bits = 3}};
     return true;

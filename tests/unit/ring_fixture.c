@@ -58,9 +58,9 @@ int16_t ring_unit_of(const Device *dev, const char *name) {
     return -1;
 }
 
-static int16_t boxes(const Device *dev) {
+static int16_t named_mover(const Device *dev, const char *name) {
     for (int i = 0; i < dev->n_mover; i++) {
-        if (strcmp(dev->mover[i].name, "tma.tile") == 0) return (int16_t)i;
+        if (strcmp(dev->mover[i].name, name) == 0) return (int16_t)i;
     }
     return -1;
 }
@@ -68,7 +68,10 @@ static int16_t boxes(const Device *dev) {
 static void choose_load(const KernelCase *c, RProg *r, int side) {
     const ROperand *op = &c->plan.problem[0].op[side];
     int own = side ? AX_N : AX_M, inner = op->vec_k * op->bytes >= 16 ? AX_K : own;
-    r->load[side] = (RLoad){.kind = LOAD_TILE, .mover = boxes(c->dev),
+    RBox box;
+    bool pixels = rprog_box(&c->plan.problem[0], side, &box) && box.pixels > 0;
+    r->load[side] = (RLoad){.kind = pixels ? LOAD_PIXELS : LOAD_TILE,
+                            .mover = named_mover(c->dev, pixels ? "tma.im2col" : "tma.tile"),
                             .vec = (uint8_t)(16 / op->bytes), .along = (uint8_t)inner,
                             .layout = {.inner = (uint8_t)inner, .bits = 3}};
 }

@@ -53,6 +53,25 @@ static const char *const special[][2] = {
      " Y[n,p,q,f] += X[n,p,q,c] * W[f,c]; }"},
     {"strided, part", "op f(A: f16[40,64] strides(72,1), B: f16[48,80]) -> C: f16[40,48]"
      " strides(56,1) { C[m,n] += A[m,k] * B[n,k+8]; }"},
+    {"conv 3x3, padded", "op f(X: f16[2,9,7,64], W: f16[40,3,3,64]) -> Y: f16[2,9,7,40] {"
+     " Y[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * W[f,r,s,c]; }"},
+    {"conv 3x2, stride 2, bias", "op f(X: f16[3,11,12,128], W: f16[3,2,128,72], b: f16[72]) ->"
+     " Y: f16[3,5,6,72] { t[n,p,q,f] += (X[n,2*p+r-1,2*q+s,c] else 0) * W[r,s,c,f];"
+     " Y[n,p,q,f] = max(t[n,p,q,f] + b[f], 0); }"},
+    {"conv 3x3, dilated, of the second operand", "op f(X: f16[2,10,9,64], W: f16[64,3,3,64]) ->"
+     " Y: f16[2,64,10,9] { Y[n,f,p,q] += W[f,r,s,c] * (X[n,p+3*r-3,q+2*s-2,c] else 0); }"},
+    {"conv 1x1, stride 2", "op f(X: f16[2,12,9,64], W: f16[64,48]) -> Y: f32[2,6,5,48] {"
+     " Y[n,p,q,f] += X[n,2*p,2*q,c] * W[c,f]; }"},
+    {"conv of one dimension", "op f(X: f16[2,40,64], W: f16[24,5,64]) -> Y: f16[2,40,24] {"
+     " Y[n,p,f] += (X[n,p+r-2,c] else 0) * W[f,r,c]; }"},
+    {"conv of three", "op f(X: f16[4,5,6,64], W: f16[32,2,3,2,64]) -> Y: f16[4,4,4,32] {"
+     " Y[o,p,q,f] += (X[o+v-1,p+r-1,q+2*s-1,c] else 0) * W[f,v,r,s,c]; }"},
+    {"conv of a part", "op f(X: f16[2,9,9,160], W: f16[40,2,2,64]) -> Y: f16[2,7,6,40] {"
+     " Y[n,p,q,f] += X[n,p+r+1,q+2*s+1,c+32] * W[f,r,s,c]; }"},
+    {"channels in two dimensions", "op f(X: f16[2,3,9,8,64], W: f16[24,3,3,3,64]) ->"
+     " Y: f16[2,9,8,24] { Y[n,p,q,f] += (X[n,d,p+r-1,q+s-1,c] else 0) * W[f,d,r,s,c]; }"},
+    {"rows of a part", "op f(A: f16[3,6,40,64], B: f16[48,64]) -> C: f16[3,30,48] {"
+     " C[b,m,n] += A[b,2,m+5,k] * B[n,k]; }"},
     {"own product", "op f(A: f16[72,64]) -> C: f32[72,72] { C[m,n] += A[m,k] * A[n,k]; }"},
 };
 enum { SPECIALS = sizeof special / sizeof *special };
@@ -134,12 +153,14 @@ static void test_kernels(void **state) {
 
 /* ---- mutants ---- */
 
-/* Kernels that are changed: of one tile to a block, of blocks that stay, of such in pingpong.  */
-enum { ALONE, STAYS, TURNS };
+/* Kernels that are changed: of one tile to a block, of blocks that stay, of such in pingpong, of
+ * columns of pixels.  */
+enum { ALONE, STAYS, TURNS, PIXELS };
 static const RingFamily changed[] = {
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES},
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT},
     {"mutant", 1, 128, {1, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PINGPONG},
+    {"mutant", 1, 64, {2, 1}, 2, 1, VIA_DIRECT, RASTER_ROW, 2, GRID_TILES},
 };
 
 /* A piece of the text of a kernel, and what takes its place.  */
@@ -175,6 +196,13 @@ static const struct {
     {TURNS, "if (number + GRID < 8u) rl_bar_arrive_at<256>(3 - team);", ""},
     {TURNS, "team * steps", "0"},
     {TURNS, "from += 2 * steps", "from += steps"},
+    {PIXELS, "% 9u) * 2 - 1,", "% 9u) * 2,"},
+    {PIXELS, "/ 9u % 10u) - 1,", "/ 9u % 9u) - 1,"},
+    {PIXELS, "/ 90u)", "/ 60u)"},
+    {PIXELS, "k_next / 64u % 3u", "k_next / 64u % 2u"},
+    {PIXELS, "k_next / 192u) * 2", "k_next / 192u)"},
+    {PIXELS, "part * 64) %", "part * 32) %"},
+    {PIXELS, "part * 8192", "0"},
 };
 enum { MUTANTS = sizeof mutant / sizeof *mutant };
 
@@ -196,6 +224,8 @@ static bool is_caught(Run *run, int i) {
         " C[m,n] += A[m,k] * B[n,k]; }",
         "op f(A: bf16[256,192], B: bf16[256,192]) -> C: bf16[256,256] {"
         " C[m,n] += A[m,k] * B[n,k]; }",
+        "op f(X: bf16[3,12,18,64], W: bf16[128,3,3,64]) -> Y: bf16[3,10,9,128] {"
+        " Y[n,p,q,f] += (X[n,p+2*r-1,2*q+s-1,c] else 0) * W[f,r,s,c]; }",
     };
     int of = i < 0 ? -1 - i : mutant[i].of;
     enum { SEEDS = 12 };
@@ -221,8 +251,8 @@ static void test_mutants(void **state) {
     Diag d = diag_new(a);
     Run run = {.a = a, .dev = fixture_device(a, "h100")};
     assert_int_equal(nvrtc_open(a, &d, NULL, run.dev->arch, &run.nvrtc), ST_OK);
-    for (int of = ALONE; of <= TURNS; of++)
-        if (effort_drawn(of, TURNS + 1)) assert_false(is_caught(&run, -1 - of));
+    for (int of = ALONE; of <= PIXELS; of++)
+        if (effort_drawn(of, PIXELS + 1)) assert_false(is_caught(&run, -1 - of));
     for (int i = 0; i < MUTANTS; i++) {
         ArenaMark mark = arena_mark(a);
         if (effort_drawn(i, 9) && !is_caught(&run, i))

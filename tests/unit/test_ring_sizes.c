@@ -33,6 +33,9 @@ static const struct {
     {"a part", "wgmma.i8.i32",
      "param M = 16..272 % 16, K = 32..400 % 16; op f(A: i8[M+8,K+32], B: i8[48,K]) -> C: i32[M,48]"
      " { C[m,n] += A[m+8,k+16] * B[n,k]; }"},
+    {"images", "wgmma.f16.f32",
+     "param N = 0..5, F = 8..136 % 8; op f(X: f16[N,9,8,64], W: f16[F,3,3,64]) -> Y: f16[N,5,4,F]"
+     " { Y[n,p,q,f] += (X[n,2*p+r-1,2*q+s-1,c] else 0) * W[f,r,s,c]; }"},
     {"its own product", "wgmma.f16.f32",
      "param M = 8..264 % 8; op f(A: f16[136,M]) -> C: f16[M,M] { C[m,n] += A[k,m] * A[k,n]; }"},
 };

@@ -1,0 +1,89 @@
+/* Operands of a ring that are copied as columns of pixels (im2col): their maps, and the copies.  */
+#include "codegen/blocks.h"
+#include "codegen/sizes.h"
+
+static TeExtent stride_of(Arena *a, const TeTensor *t, int dim, TeExtent elem) {
+    return size_times(a, t->stride[dim], elem);
+}
+
+KernelMap pixels_map(Arena *a, const Contract *c, const Side *s) {
+    enum { ANY = 16 };        /* of one point: any multiple of 16 bytes */
+    const RBox *b = &s->box;
+    const TeTensor *t = &c->te->tensor[s->o->access.tensor];
+    TeExtent elem = size_number(s->elem);
+    int last = b->rank - 1;
+    KernelMap map = {.tensor = s->o->access.tensor,
+                     .fixed = {.im2col = true, .type = tensor_map_type(s->o->storage, false),
+                               .rank = b->rank, .swizzle = TM_SWIZZLE_128, .promotion = 2,
+                               .channels = (uint32_t)c->r->block.extent[AX_K],
+                               .pixels = (uint32_t)(s->extent / s->multicast)}};
+    map.dim[0] = t->shape[b->channel];
+    for (int i = 0; i < b->pixels; i++) {
+        const RPixelDim *x = &b->pixel[i];
+        map.dim[i + 1] = t->shape[x->dim];
+        map.stride[i] = stride_of(a, t, x->dim, elem);
+        map.lower[i] = size_number(x->from);
+        map.upper[i] = size_number(rprog_pixel_upper(t, x));
+        map.fixed.element_stride[i + 1] = (uint32_t)x->by;
+    }
+    map.fixed.element_stride[0] = map.fixed.element_stride[last] = 1;
+    map.dim[last] = b->image >= 0 ? t->shape[b->image] : size_number(1);
+    map.stride[last - 1] = b->image >= 0
+                               ? stride_of(a, t, b->image, elem)
+                               : size_times(a, size_times(a, map.dim[0], elem), size_number(ANY));
+    return map;
+}
+
+/* What the indices of an axis are at a position, by their numbers in the root.  */
+static void decode(const Kernel *k, AxisClass axis, const char *at, const char **index) {
+    const FusedAxis *x = &k->c.p->con.axis[axis];
+    TeExtent count[TE_MAX_INDICES] = {{0}};
+    const char *digit[TE_MAX_INDICES];
+    for (int i = 0; i < x->n; i++) count[i] = k->c.root->index[x->index[i]].hi;
+    place_digits(k->cg, at, count, x->n, false, digit);
+    for (int i = 0; i < x->n; i++) index[x->index[i]] = digit[i];
+}
+
+static const char *moved(const Cg *cg, const char *digit, int64_t by, int64_t from) {
+    const char *at = cg_text(cg, "(int)(%s)", digit);
+    if (by != 1) at = cg_text(cg, "%s * %lld", at, (long long)by);
+    return from == 0 ? at : cg_text(cg, "%s %c %lld", at, from < 0 ? '-' : '+',
+                                    (long long)(from < 0 ? -from : from));
+}
+
+/* Where the first row of the tile begins, and by how much the step's k moves all of them.  */
+void pixels_copy(Kernel *k, const Side *s) {
+    const Cg *cg = k->cg;
+    const RBox *b = &s->box;
+    const Access *x = &s->o->access;
+    const char *index[TE_MAX_INDICES], *row = s->own == AX_M ? "m0" : "n0", *to = "", *place = "";
+    const FusedAxis *axis = &k->c.p->con.axis[AX_K];
+    int channel = axis->index[axis->n - 1], outermost = -1;
+    if (s->multicast > 1) {
+        row = cg_text(cg, "(%s + part * %d)", row, s->extent / s->multicast);
+        place = cg_text(cg, " + part * %d", s->box_bytes);
+        to = "_all";
+    }
+    decode(k, s->own, row, index);
+    decode(k, AX_K, "k_next", index);
+    cg_line(k->cg, "rl_pixels_%d%s(shared + done %% STAGES * STAGE + %c_TILE%s, &map%d,", b->rank,
+            to, s->id - 32, place, s->side);
+    cg_line(k->cg, "          shared + BARRIERS + done %% STAGES * 8,%s",
+            s->multicast > 1 ? cg_text(cg, " %d,", (1 << s->multicast) - 1) : "");
+    cg_line(k->cg, "          %s,", moved(cg, index[channel], 1, x->sub[b->channel].c));
+    for (int i = 0; i < b->pixels; i++) {
+        const RPixelDim *d = &b->pixel[i];
+        const char *at = d->own < 0 ? "0" : index[d->own];
+        cg_line(k->cg, "          %s,", moved(cg, at, d->by, d->from));
+    }
+    for (int i = 0; i < k->c.p->con.axis[s->own].n && b->image >= 0 && outermost < 0; i++) {
+        int own = k->c.p->con.axis[s->own].index[i];
+        if (x->sub[b->image].coef[own] != 0) outermost = own;
+    }
+    cg_line(k->cg, "          %s,", outermost < 0 ? "0" : moved(cg, index[outermost], 1, 0));
+    for (int i = 0; i < b->pixels; i++) {
+        const RPixelDim *d = &b->pixel[i];
+        cg_line(k->cg, "          %s%s", d->k < 0 ? "0" : moved(cg, index[d->k], d->apart, 0),
+                i + 1 < b->pixels ? "," : ");");
+    }
+}

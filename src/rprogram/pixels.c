@@ -1,0 +1,133 @@
+/* Operands that TMA copies as columns of pixels (im2col): rows of an implicit GEMM, each of which
+ * is a place in an image where a window begins, with the channels of a pixel side by side.  So are
+ * rows in general whose digits are several dimensions of a tensor.  */
+#include "rprogram/matrix.h"
+#include "te/arith.h"
+
+typedef struct {
+    const Problem *p;
+    const Access *x;
+    const FusedAxis *own, *k;
+    const TeStmt *root;
+} Rows;
+
+/* The only index of an axis that moves dimension d; -1: none; -2: there are several.  */
+static int moves(const Rows *r, const FusedAxis *axis, int d) {
+    int found = -1;
+    for (int i = 0; i < axis->n; i++) {
+        int index = axis->index[i];
+        if (r->x->sub[d].coef[index] == 0 || te_extent_is_one(&r->root->index[index].hi)) continue;
+        if (found >= 0) return -2;
+        found = index;
+    }
+    return found;
+}
+
+static int64_t extent(const Rows *r, int index) {
+    return index < 0 ? 1 : r->root->index[index].hi.value;
+}
+
+static bool varies(const Rows *r, int index) {
+    return index >= 0 && r->root->index[index].hi.expr;
+}
+
+/* Channels: neighbours in memory, in whole steps.  */
+static bool is_channel(const Rows *r, int d, int own, int k, int64_t bytes) {
+    const TeTensor *t = &r->p->te->tensor[r->x->tensor];
+    const Affine *f = &r->x->sub[d];
+    return te_extent_is_one(&t->stride[d]) && own == -1 && k == r->k->index[r->k->n - 1] &&
+           f->coef[k] == 1 && f->c >= 0 && !r->x->guard[d] && !varies(r, k) &&
+           extent(r, k) * bytes % BOX_SPAN == 0;
+}
+
+/* An image as a whole, of any number of them.  */
+static bool is_image(const Rows *r, int d, int own, int k) {
+    const Affine *f = &r->x->sub[d];
+    return own >= 0 && k == -1 && f->coef[own] == 1 && f->c == 0 && !r->x->guard[d];
+}
+
+/* Where an index stands in its axis; -1: nowhere.  */
+static int place(const FusedAxis *axis, int index) {
+    int at = axis->n - 1;
+    while (at >= 0 && axis->index[at] != index) at--;
+    return at;
+}
+
+/* Pixels in order of the rows, those that no row moves last.  */
+static bool add_pixel(const Rows *r, int d, int own, int k, RBox *out) {
+    const Affine *f = &r->x->sub[d];
+    RPixelDim x = {.dim = d, .own = own, .k = k, .by = own >= 0 ? f->coef[own] : 1,
+                   .apart = k >= 0 ? f->coef[k] : 0, .from = f->c, .count = extent(r, own)};
+    int at = out->pixels;
+    const TeExtent *shape = &r->p->te->tensor[r->x->tensor].shape[d];
+    if (varies(r, own) || varies(r, k) || at == RBOX_RANK - 2) return false;
+    if (shape->expr || x.by < 1 || x.by > BOX_STRIDE || x.apart < 0) return false;
+    for (; at > 0 && place(r->own, own) > place(r->own, out->pixel[at - 1].own); at--)
+        out->pixel[at] = out->pixel[at - 1];
+    out->pixel[at] = x;
+    out->pixels++;
+    return true;
+}
+
+/* Corners and offsets have 16 bits for all dimensions of pixels together (CUDA driver API,
+ * cuTensorMapEncodeIm2col).  */
+static bool fits(const Rows *r, const RBox *b) {
+    const TeTensor *t = &r->p->te->tensor[r->x->tensor];
+    int64_t limit = (int64_t)1 << (b->pixels == 1 ? 15 : b->pixels == 2 ? 7 : 4);
+    for (int i = 0; i < b->pixels; i++) {
+        const RPixelDim *x = &b->pixel[i];
+        int64_t upper = rprog_pixel_upper(t, x);
+        if (x->from < -limit || x->from >= limit || upper < -limit || upper >= limit) return false;
+        if (x->apart * (extent(r, x->k) - 1) >= 2 * limit) return false;
+    }
+    return true;
+}
+
+int64_t rprog_pixel_upper(const TeTensor *t, const RPixelDim *x) {
+    return x->from + (x->count - 1) * x->by + 1 - t->shape[x->dim].value;
+}
+
+static int moving(const Rows *r, const FusedAxis *axis) {
+    int n = 0;
+    for (int i = 0; i < axis->n; i++) n += !te_extent_is_one(&r->root->index[axis->index[i]].hi);
+    return n;
+}
+
+/* Does each index move one dimension?  */
+static bool all_move(const Rows *r, const RBox *b) {
+    int own = b->image >= 0, k = b->channel >= 0;
+    for (int i = 0; i < b->pixels; i++) {
+        own += b->pixel[i].own >= 0;
+        k += b->pixel[i].k >= 0;
+    }
+    return own == moving(r, r->own) && k == moving(r, r->k);
+}
+
+bool rprog_pixels(const Problem *p, int side, RBox *out) {
+    const ROperand *op = &p->op[side];
+    const Operand *o = side ? &p->con.b : &p->con.a;
+    Rows r = {p, &o->access, &p->con.axis[own_axis(side)], &p->con.axis[AX_K], NULL};
+    *out = (RBox){.inner = AX_K, .channel = -1, .image = -1};
+    if (!p->te || p->con.axis[AX_B].n > 0 || r.k->n == 0 || r.own->n == 0) return false;
+    if (op->vec_k * op->bytes < RTILE_ACCESS || op->stride_k != 1) return false;
+    const TeTensor *t = &p->te->tensor[r.x->tensor];
+    r.root = &p->te->stmt[p->con.stmt];
+    int outermost = 0;
+    while (outermost < r.own->n - 1 && te_extent_is_one(&r.root->index[r.own->index[outermost]].hi))
+        outermost++;
+    for (int d = 0; d < t->rank; d++) {
+        int own = moves(&r, r.own, d), k = moves(&r, r.k, d);
+        if (own == -2 || k == -2) return false;
+        if (out->channel < 0 && k >= 0 && is_channel(&r, d, own, k, op->bytes)) {
+            out->channel = d;
+            continue;
+        }
+        int64_t stride = te_extent_divisor(&t->stride[d]);
+        if (stride < 1 || stride * op->bytes % RTILE_ACCESS) return false;
+        if (own == r.own->index[outermost] && is_image(&r, d, own, k)) out->image = d;
+        else if (te_extent_is_one(&t->shape[d]) && !r.x->guard[d]) continue;
+        else if (!add_pixel(&r, d, own, k, out)) return false;
+    }
+    out->rank = out->pixels + 2;
+    return out->channel >= 0 && out->pixels > 0 && all_move(&r, out) && fits(&r, out);
+}
