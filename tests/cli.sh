@@ -257,6 +257,7 @@ refused() {
 }
 refused '^roller-gen: error: --top does not take .0.$' --top 0
 refused 'a whole number of seconds (or 5m, 2h, 1d) from 1' --measure --time-limit 5w
+refused '^roller-gen: error: --trials is for --measure$' --trials 2
 refused 'a whole number of bytes' --workspace-limit=1T
 refused '^roller-gen: error: --color does not take .red.$' --color=red
 refused '^roller-gen: error: --emit does not take .exe.$' --emit cu,exe

@@ -28,6 +28,7 @@ typedef struct {
     double budget_s;          /* as for a check */
     const char *const *at;    /* run-time sizes to time at, "M=64"; the largest of others */
     int n_at;
+    int trials;               /* plans to time, the most likely by the times of others; 0: all */
 } RollerTrialOptions;
 typedef struct {
     size_t struct_size;

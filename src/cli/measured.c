@@ -11,7 +11,8 @@ int gen_measure(Gen *g, Result *r) {
                             .seed = g->o.seed,
                             .budget_s = g->o.budget,
                             .at = g->o.at.item,
-                            .n_at = g->o.at.n};
+                            .n_at = g->o.at.n,
+                            .trials = g->o.trials};
     RollerWatch watch = {.struct_size = sizeof watch, .stop = process_stop()};
     size_t n = roller_plans_count(r->plans);
     double start = gen_now_ms();

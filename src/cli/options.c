@@ -147,6 +147,10 @@ static Status take_run(Reader *r, GenOptionId id, const char *value) {
     case GEN_OUT: return option_binding(r->t, value, array_hint, &o->out, &o->n_out);
     case GEN_DEVICE: o->device = value; break;
     case GEN_MEASURE: o->measure = true; break;
+    case GEN_TRIALS:
+        s = option_number(r->t, value, 1, 1000, &n);
+        o->trials = (int)n;
+        break;
     case GEN_TIME_LIMIT:
         s = option_seconds(r->t, value, 1, 864000, &n);
         o->time_limit = (double)n;
@@ -192,6 +196,7 @@ static Status take(void *user, int id, const char *value) {
     case GEN_OUT:
     case GEN_DEVICE:
     case GEN_MEASURE:
+    case GEN_TRIALS:
     case GEN_TIME_LIMIT:
     case GEN_WATCHDOG:
     case GEN_SEED:
@@ -275,6 +280,8 @@ static Status consistent(Reader *r) {
                              "--measure needs a device, not '%s'", o->device);
     if (o->time_limit > 0 && !o->measure)
         return option_refuse(r->t, NULL, "--time-limit is for --measure%s", "");
+    if (o->trials > 0 && !o->measure)
+        return option_refuse(r->t, NULL, "--trials is for --measure%s", "");
     if (o->plan && o->archs.n + o->profiles.n > 1)
         return option_refuse(r->t, NULL, "--plan '%s' is for one target", o->plan);
     return ending(r);

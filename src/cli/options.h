@@ -19,6 +19,8 @@
     X(TOP, "top", 0, "K", "rank and print K plans (1; 10 with --measure)")                         \
     X(MEASURE, "measure", 0, NULL,                                                                 \
       "time the top K on a device and take the fastest right one")                                 \
+    X(TRIALS, "trials", 0, "N",                                                                    \
+      "time N of the top K, the likeliest to be the fastest by what was timed (all)")              \
     X(TIME_LIMIT, "time-limit", 0, "S", "end the measurement with the best so far (none)")         \
     X(WATCHDOG, "watchdog", 0, "S", "longest wait for a kernel on a device (20)")                  \
     X(PLAN, "plan", 0, "FILE", "use this plan text instead of planning")                           \
@@ -104,7 +106,7 @@ typedef struct {
     Words defines, profiles, archs, at;
     const char *op, *output, *plan, *device, *cache_dir, *cache_key_file;
     uint32_t emit, dump;      /* bits of GenEmit, GenDump */
-    int top, align;
+    int top, align, trials;   /* trials 0: all */
     int64_t workspace_limit;  /* 0: none is imposed */
     bool measure, check, counters, explain, json, dry_run, make_rule_too, line_info, werror;
     bool fast_compile, static_smem, plain_abi, no_cache;

@@ -217,6 +217,7 @@ static Status fastest(RollerCtx *ctx, void *user) {
     MeasureOptions o = ctx_measure(ctx);
     o.device = f->o->device;
     o.limit_s = f->o->limit_s;
+    o.trials = f->o->trials;
     o.watchdog_s = f->o->watchdog_s;
     o.seed = f->o->seed;
     o.budget_s = f->o->budget_s;

@@ -146,14 +146,11 @@ int learn_doubtful(const Learn *l, const bool *out) {
 
 static uint64_t with(uint64_t h, int64_t v) { return hash64(&v, sizeof v, h); }
 
-LearnPlan learn_plan(const WholePlan *p, int number) {
-    Estimate e;
-    LearnPlan out = {.plan = (uint64_t)number};
-    compile_estimate(p, &e);
-    out.us = e.us;
-    memcpy(out.term, e.term, sizeof out.term);
-    for (int g = 0; g < rplan_groups(&p->rplan); g++) {
-        const RProg *r = &p->rplan.prog[g];
+LearnPlan learn_plan(const RPlan *p, const Estimate *e, int number) {
+    LearnPlan out = {.us = e->us, .plan = (uint64_t)number};
+    memcpy(out.term, e->term, sizeof out.term);
+    for (int g = 0; g < rplan_groups(p); g++) {
+        const RProg *r = &p->prog[g];
         uint64_t tile = with(with(out.trait[0], r->block.extent[AX_M]), r->block.extent[AX_N]);
         out.trait[0] = with(tile, r->unit);
         out.trait[1] = with(out.trait[1], r->block.extent[AX_K]);

@@ -18,8 +18,8 @@ typedef struct {
     /* Plans with equal numbers are the same one at other sizes, of the same sizes, alike.  */
     uint64_t plan, sizes, trait[LEARN_TRAITS];
 } LearnPlan;
-/* A whole plan, each being another.  */
-LearnPlan learn_plan(const WholePlan *p, int number);
+/* A whole plan with what is predicted of it, each being another.  */
+LearnPlan learn_plan(const RPlan *p, const Estimate *e, int number);
 
 typedef struct Learn Learn;
 Learn *learn_new(Arena *a, const Device *dev, const LearnPlan *plan, int n);

@@ -1,6 +1,7 @@
 #include "driver/measure.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "driver/learn.h"
 #include "driver/trial.h"
 #include "driver/worker_kernel.h"
 
@@ -200,39 +201,108 @@ static void take_faster(const Trial *trial, int i, int *best) {
     if (*best < 0 || trial[i].timing.cold_us < trial[*best].timing.cold_us) *best = i;
 }
 
+/* A measurement of several candidates, and how far it is.  */
+typedef struct {
+    Arena *a;
+    Diag *d;
+    const PlanSet *set;
+    const Candidate *c;
+    const MeasureOptions *o;
+    Trial *trial;
+    Learn *learn;
+    bool *out;                /* per candidate: its end is known */
+    int *best;
+    int n, done;              /* done: trials */
+    double begun;
+} Contest;
+
+static void timed(Contest *x, int i) {
+    take_faster(x->trial, i, x->best);
+    learn_tell(x->learn, i, x->trial[i].timing.cold_us);
+}
+
+static LearnPlan describe(const Contest *x, int i) {
+    const WholePlan *plan = x->c[i].plan;
+    Estimate e = {.us = 1};
+    if (plan && x->o->at) compile_estimate_at(x->a, x->set, plan, x->o->at, &e);
+    else if (plan) compile_estimate(plan, &e);
+    if (!(e.us > 0)) e.us = 1;
+    return plan ? learn_plan(&plan->rplan, &e, i) : (LearnPlan){.us = 1};
+}
+
+/* What needs no device.  */
+static void begin(Contest *x) {
+    Print *print = ARENA_ARRAY(x->a, Print, x->n + 1);
+    LearnPlan *plan = ARENA_ARRAY(x->a, LearnPlan, x->n + 1);
+    bool sound = any_without_spills(x->c, x->n);
+    x->out = ARENA_ARRAY(x->a, bool, x->n + 1);
+    for (int i = 0; i < x->n; i++) {
+        x->out[i] = !admit(x->a, x->c, i, sound, print, &x->trial[i]);
+        plan[i] = describe(x, i);
+    }
+    x->learn = learn_new(x->a, x->set->dev, plan, x->n);
+    for (int i = 0; i < x->n; i++) {
+        if (x->out[i] || !x->o->known || !x->o->known(x->o->user, i, &x->trial[i].timing)) continue;
+        x->out[i] = true;
+        timed(x, i);
+    }
+}
+
+/* Why no other candidate is tried; TRIAL_RIGHT: one is.  */
+static TrialEnd over(const Contest *x) {
+    if (watch_ended(x->o->watch)) return TRIAL_STOPPED;
+    if (x->o->limit_s > 0 && clock_now_s() - x->begun >= x->o->limit_s) return TRIAL_TIME;
+    return x->o->trials > 0 && x->done >= x->o->trials ? TRIAL_UNLIKELY : TRIAL_RIGHT;
+}
+
+static void leave(Contest *x, TrialEnd why) {
+    for (int i = 0; i < x->n; i++) {
+        if (x->out[i]) continue;
+        x->trial[i].end = why;
+        x->trial[i].reason = why == TRIAL_STOPPED ? "stopped"
+                             : why == TRIAL_TIME  ? "the time was over"
+                                                  : "others were more likely to be the fastest";
+    }
+}
+
+static Status try_one(Contest *x, int i) {
+    const MeasureOptions *o = x->o;
+    Trial *t = &x->trial[i];
+    double left = o->limit_s > 0 ? o->limit_s - (clock_now_s() - x->begun) : 0;
+    int all = o->trials > 0 && o->trials < x->n ? o->trials : x->n;
+    watch_step(o->watch, "measure", x->done++, all, arena_printf(x->a, "plan %d", i + 1));
+    WorkerRequest request = worker_request(x->a, WORKER_TRIAL);
+    WorkerLimits limits = limits_of(o, left);
+    WorkerResult r;
+    trial_request(&request, &x->c[i], x->set, o, true,
+                  *x->best < 0 ? 0 : x->trial[*x->best].timing.cold_us);
+    Status s = run(x->a, x->d, o, &request, &limits, &r);
+    if (s) return s;
+    if (environment(&r)) return pass_on(x->d, &r);
+    judge(x->a, &r, &limits, t);
+    if (t->end != TRIAL_RIGHT) return ST_OK;
+    timed(x, i);
+    if (o->keep) o->keep(o->user, i, &t->timing);
+    return ST_OK;
+}
+
 Status measure_candidates(Arena *a, Diag *d, const PlanSet *set, const Candidate *c, int n,
                           const MeasureOptions *o, Trial *trial, int *best) {
-    double begun = clock_now_s();
-    Print *print = ARENA_ARRAY(a, Print, n + 1);
-    bool sound = any_without_spills(c, n);
+    Contest x = {.a = a, .d = d, .set = set, .c = c, .n = n, .o = o, .trial = trial, .best = best,
+                 .begun = clock_now_s()};
+    TrialEnd why;
+    double gain;
     *best = -1;
-    for (int i = 0; i < n; i++) {
-        double left = o->limit_s > 0 ? o->limit_s - (clock_now_s() - begun) : 0;
-        if (!admit(a, c, i, sound, print, &trial[i])) continue;
-        if (o->known && o->known(o->user, i, &trial[i].timing)) {
-            take_faster(trial, i, best);
-            continue;
-        }
-        bool stopped = watch_ended(o->watch);
-        if (stopped || (o->limit_s > 0 && left <= 0)) {
-            trial[i].end = stopped ? TRIAL_STOPPED : TRIAL_TIME;
-            trial[i].reason = stopped ? "stopped" : "the time was over";
-            continue;
-        }
-        watch_step(o->watch, "measure", i, n, arena_printf(a, "plan %d", i + 1));
-        WorkerRequest request = worker_request(a, WORKER_TRIAL);
-        WorkerLimits limits = limits_of(o, left);
-        WorkerResult r;
-        trial_request(&request, &c[i], set, o, true,
-                      *best < 0 ? 0 : trial[*best].timing.cold_us);
-        Status s = run(a, d, o, &request, &limits, &r);
+    begin(&x);
+    while ((why = over(&x)) == TRIAL_RIGHT) {
+        double least = *best < 0 ? 0 : trial[*best].timing.cold_us;
+        int i = learn_next(x.learn, x.out, least, &gain);
+        if (i < 0) break;
+        x.out[i] = true;
+        Status s = try_one(&x, i);
         if (s) return s;
-        if (environment(&r)) return pass_on(d, &r);
-        judge(a, &r, &limits, &trial[i]);
-        if (trial[i].end != TRIAL_RIGHT) continue;
-        take_faster(trial, i, best);
-        if (o->keep) o->keep(o->user, i, &trial[i].timing);
     }
+    leave(&x, why);
     return *best < 0 ? none_right(d, trial, n, o) : ST_OK;
 }
 

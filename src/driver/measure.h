@@ -1,5 +1,7 @@
 /* Measure: which of several candidates is the fastest right one on a device.
  *
+ * The order is that of what each time says of those that are left (driver/learn.h), so that a
+ * measurement that ends early, by its limit or its number of trials, has seen the most likely.
  * Each candidate runs in a worker of its own (driver/worker.h): it is proved right, then timed.
  * One that faults, hangs or computes something wrong ends its worker and nothing else.  The calling
  * process never opens the driver, and may have it open.  */
@@ -17,6 +19,7 @@
     X(SPILL,    "spill",    "it spills registers")                                                 \
     X(SAME,     "same",     "the same machine code as another")                                    \
     X(BUILD,    "build",    "it was not compiled")                                                 \
+    X(UNLIKELY, "unlikely", "others were more likely to be the fastest, and no more may be timed") \
     X(TIME,     "time",     "the time was over before its turn")                                   \
     X(STOPPED,  "stopped",  "stopped by the caller")
 typedef enum {
@@ -52,6 +55,7 @@ typedef struct {
     CudaOptions cuda;
     const char *worker;       /* path of the worker's program; NULL: search */
     double limit_s;           /* 0: none */
+    int trials;               /* candidates that may be timed; 0: all */
     double watchdog_s, opening_s;         /* as WorkerLimits has them */
     uint64_t seed;
     double budget_s;          /* of the proof, as CheckOptions */

@@ -259,6 +259,37 @@ static void what_is_known_is_not_measured(void **state) {
 }
 
 /* A driver that fails is no candidate's fault; calls that fail are.  */
+/* Of all plans two may be timed: the first one, and one that what was seen makes likely.  One that
+ * is known costs no trial.  */
+static void few_trials(void **state) {
+    (void)state;
+    MeasureOptions o = options();
+    Candidate c[RANKS];
+    Trial t[RANKS];
+    int best, timed = 0, left = 0;
+    for (int i = 0; i < RANKS; i++) c[i] = (Candidate){&plan[i], &build[i], NULL};
+    o.trials = 2;
+    must(measure_candidates(arena, &diag, &set, c, RANKS, &o, t, &best));
+    for (int i = 0; i < RANKS; i++) {
+        timed += t[i].end == TRIAL_RIGHT;
+        left += t[i].end == TRIAL_UNLIKELY;
+        if (t[i].end == TRIAL_UNLIKELY)
+            assert_string_equal(t[i].reason, "others were more likely to be the fastest");
+        if (t[i].end == TRIAL_RIGHT)
+            assert_true(t[best].timing.cold_us <= t[i].timing.cold_us);
+    }
+    assert_true(timed == 2 && left >= 1 && t[0].end == TRIAL_RIGHT);
+    Kept kept = {0, 0};
+    o.trials = 1;
+    o.known = second_is_known;
+    o.user = &kept;
+    must(measure_candidates(arena, &diag, &set, c, RANKS, &o, t, &best));
+    assert_int_equal(best, 1);
+    timed = 0;
+    for (int i = 0; i < RANKS; i++) timed += t[i].end == TRIAL_RIGHT;
+    assert_int_equal(timed, 2);
+}
+
 static void drivers_that_fail(void **state) {
     (void)state;
     static const struct {
@@ -329,6 +360,7 @@ int main(void) {
         cmocka_unit_test_setup(times_are_simulated_times, fresh),
         cmocka_unit_test_setup(limits, fresh),
         cmocka_unit_test_setup(what_is_known_is_not_measured, fresh),
+        cmocka_unit_test_setup(few_trials, fresh),
         cmocka_unit_test_setup(drivers_that_fail, fresh),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
