@@ -276,14 +276,14 @@ const char *mma_element(const Kernel *k, const char *v);
 /* stats.c: statements over rows of a contraction's results.  */
 void stats_place(Kernel *k);
 void stats_rows(Kernel *k);               /* values of row m, by name; prints them */
-void stats_walk(Kernel *k, int pass, bool tied);
-void stats_lanes(Kernel *k, int pass, bool tied);
-void stats_put(Kernel *k, int pass, bool tied);           /* what warps made of their columns */
-void stats_finish(Kernel *k, int pass, bool tied);
-bool stats_followed(const Problem *p, const RProg *r, int pass, bool tied);
-bool stats_meets(const Kernel *k, int i, int pass, bool tied);
+void stats_walk(Kernel *k, int pass, bool online);
+void stats_lanes(Kernel *k, int pass, bool online);
+void stats_put(Kernel *k, int pass, bool online);         /* what warps made of their columns */
+void stats_finish(Kernel *k, int pass, bool online);
+bool stats_followed(const Problem *p, const RProg *r, int pass, bool online);
+bool stats_meets(const Kernel *k, int i, int pass, bool online);
 bool stats_known(const Kernel *k, int i); /* is statement i's value of a row? */
-bool stats_any_tied(const Problem *p, const RProg *r, int pass);
+bool stats_any_online(const Problem *p, const RProg *r, int pass);
 /* Is a statement of the group evaluated, is its tensor stored where outputs are (also where there
  * are no rows)?  */
 bool stats_emits(const Kernel *k, int stmt);
@@ -294,7 +294,7 @@ bool stats_is_kept(const Kernel *k, int stmt);            /* is it in place of t
 void stats_count(Kernel *k);
 void stats_place_left(Kernel *k, const char *name, int i, bool partial);
 TeExtent stats_bytes(Arena *a, const Problem *p, const RProg *r);
-void stats_leave(Kernel *k, int pass, bool tied, const char *row);
+void stats_leave(Kernel *k, int pass, bool online, const char *row);
 void stats_combine(Kernel *k, int pass);
 
 /* column.c, column_fold.c */

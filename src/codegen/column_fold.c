@@ -1,13 +1,13 @@
 #include "codegen/column.h"
 #include "codegen/reduction.h"
 
-/* The walk down the columns of a thread, in steps of some rows.  What the leaders of tied
+/* The walk down the columns of a thread, in steps of some rows.  What the leaders of online
  * reductions take of a step is kept until those have followed.  */
 
 /* The leader's element of the row at hand in a step of `deep`.  */
-static const char *taken(const Kernel *k, const Partial *lead, int deep, const char *lane) {
-    if (deep == 1) return cg_text(k->cg, "e%s[%s]", lead->name, lane);
-    return cg_text(k->cg, "e%s[u * %d + %s]", lead->name, k->at.vec, lane);
+static const char *taken(const Kernel *k, const Partial *leader, int deep, const char *lane) {
+    if (deep == 1) return cg_text(k->cg, "e%s[%s]", leader->name, lane);
+    return cg_text(k->cg, "e%s[u * %d + %s]", leader->name, k->at.vec, lane);
 }
 
 static void open_rows(Kernel *k, int deep) {
@@ -32,8 +32,8 @@ static void fold_row(Kernel *k, int deep) {
     elements_open_lanes(k);
     for (int i = 0; i < p.n; i++) {
         const Partial *x = &p.at[i];
-        if (x->tie) continue;
-        if (!monoid_leads(&p, i)) {
+        if (x->follow) continue;
+        if (!monoid_is_leader(&p, i)) {
             elements_fold(k, column_group(k), x, "k_now", true);
             continue;
         }
@@ -45,22 +45,22 @@ static void fold_row(Kernel *k, int deep) {
     at->n_vector = 0;
 }
 
-/* The term of a tied sum: what the leader took of a row stands in it as it was.  */
-static void fold_term(Kernel *k, const Partials *p, const Partial *tied, int deep) {
-    const TeExpr *term = tied->e->args[0], *difference = term->args[0];
-    CgGiven given = {difference->args[0], taken(k, &p->at[tied->leader], deep, column_lane(k))};
-    CgPoint point = elements_point(k, column_group(k)->stmt[tied->number], false);
+/* The term of a online sum: what the leader took of a row stands in it as it was.  */
+static void fold_term(Kernel *k, const Partials *p, const Partial *online, int deep) {
+    const TeExpr *term = online->e->args[0], *difference = term->args[0];
+    CgGiven given = {difference->args[0], taken(k, &p->at[online->leader], deep, column_lane(k))};
+    CgPoint point = elements_point(k, column_group(k)->stmt[online->number], false);
     point.given = &given;
     point.n_given = 1;
-    monoid_fold(k->cg, tied, cg_expr(&point, term, tied->e->type), NULL, false);
+    monoid_fold(k->cg, online, cg_expr(&point, term, online->e->type), NULL, false);
 }
 
-static void fold_turn(Kernel *k, const Partials *p, int deep, bool tied) {
+static void fold_turn(Kernel *k, const Partials *p, int deep, bool online) {
     open_rows(k, deep);
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
-        if (tied && x->tie) fold_term(k, p, x, deep);
-        if (!tied && monoid_leads(p, i))
+        if (online && x->follow) fold_term(k, p, x, deep);
+        if (!online && monoid_is_leader(p, i))
             monoid_fold(k->cg, x, taken(k, x, deep, column_lane(k)), NULL, false);
     }
     close_rows(k, deep);
@@ -68,7 +68,7 @@ static void fold_turn(Kernel *k, const Partials *p, int deep, bool tied) {
 
 static void follow(Kernel *k, int deep) {
     Partials p = column_partials(k, column_lane(k));
-    if (!column_view(k)->tied) return;
+    if (!column_view(k)->followers) return;
     elements_open_lanes(k);
     reduction_step(k, &p, deep, fold_turn, deep);
     elements_close_lanes(k);
@@ -84,7 +84,7 @@ static void fold_steps(Kernel *k, int deep) {
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "for (; %s < rows; kk += %d)", last, deep * groups);
     for (int i = 0; i < p.n; i++) {
-        if (monoid_leads(&p, i))
+        if (monoid_is_leader(&p, i))
             cg_line(cg, "%s e%s[%d];", cg_type(p.at[i].e->type), p.at[i].name, deep * k->at.vec);
     }
     open_rows(k, deep);

@@ -40,7 +40,7 @@ typedef enum {
     X(OUTPUTS,  "outputs")    /* outputs of the thread, in vectors */                              \
     X(ROWS,     "rows")       /* accumulator rows that pass through shared memory together */      \
     X(VECTORS,  "vectors")    /* vectors of them that a thread stores */                           \
-    X(WALK,     "walk")       /* columns of rows, in pass `from`; to: 1: tied */                   \
+    X(WALK,     "walk")       /* columns of rows, in pass `from`; to: 1: online */                 \
     X(OUTER,    "outer")      /* outer indices of a reduction over windows */                      \
     X(SCAN,     "scan")       /* steps of a walk, what one comes to going on to the next */        \
     X(HALVES,   "halves")     /* row groups, half of those that are left in each turn */           \
@@ -88,7 +88,7 @@ typedef enum {
     REDUCE_GROUPS,            /* row groups of a block; from: 1: those of the other half */
     REDUCE_SCAN,              /* elements of a step, each with all before it; children likewise */
     REDUCE_THREADS,           /* threads of a row, in pass `from`; children: of several warps */
-    REDUCE_LANES              /* lanes of a row of a product, in pass `from`; to: 1: tied */
+    REDUCE_LANES              /* lanes of a row of a product, in pass `from`; to: 1: online */
 } ReduceWhat;
 
 typedef enum {
@@ -96,7 +96,7 @@ typedef enum {
     STORE_SLICES,             /* sums of the slices of warps */
     STORE_STAGING,            /* a row of the warp's accumulators to its staging buffer */
     STORE_GROUPS,             /* results of row groups; from: 1: to the other half */
-    STORE_WARPS,              /* what warps made of rows in pass `from`; to: 1: tied */
+    STORE_WARPS,              /* what warps made of rows in pass `from`; to: 1: online */
     STORE_PARTIAL,            /* partial sums to the workspace */
     STORE_LEAVE               /* values of a slice after pass `from` to the workspace */
 } StoreWhat;

@@ -147,20 +147,20 @@ static void add_walk(FormBuilder *b, const Lowered *l, int pass) {
 }
 
 /* The threads of a row meet; NULL: the pass reduces nothing.  Several warps do through shared
- * memory, leaders before those that are tied to them; the block prints these nodes.  */
+ * memory, leaders before those that follow them; the block prints these nodes.  */
 static Node *add_threads(FormBuilder *b, const Lowered *l, int pass, NodeKind kind, int what,
                          const char *note) {
     const RowGroup *g = rprog_row_facts(l->p, l->r)->group;
     bool any[2] = {false, false};
     for (int i = 0; i < g->n; i++) {
-        if (g->role[i] == ROW_REDUCE && g->pass[i] == pass) any[g->tie[i] != TIE_NONE] = true;
+        if (g->role[i] == ROW_REDUCE && g->pass[i] == pass) any[g->follow[i] != FOLLOW_NONE] = true;
     }
     if (kind == NODE_REDUCE && !any[0] && !any[1]) return NULL;
     Node *n = form_open(b, kind, what);
     n->from = pass;
     n->note = note;
-    for (int tied = 0; tied < 2 && rprog_row_threads(l->r) > 32; tied++) {
-        if (any[tied]) form_meet_warps(b, 2 * pass + tied);
+    for (int online = 0; online < 2 && rprog_row_threads(l->r) > 32; online++) {
+        if (any[online]) form_meet_warps(b, 2 * pass + online);
     }
     form_close(b);
     return n;

@@ -90,7 +90,7 @@ static void print_value(const Lowered *l, const Node *n, Buf *out) {
         break;
     case VALUES_FINISH:
     case VALUES_COMBINE:
-        buf_printf(out, " pass %d%s", n->from, l->r->stats && n->to ? ", tied" : "");
+        buf_printf(out, " pass %d%s", n->from, l->r->stats && n->to ? ", online" : "");
         break;
     case VALUES_STATEMENT: buf_printf(out, " %d", n->of); break;
     default: break;
@@ -125,7 +125,7 @@ static void print_loop(const Lowered *l, const Node *n, Buf *out) {
     case LOOP_OUTPUTS:
     case LOOP_VECTORS: buf_printf(out, ": %d at a time", n->rest ? 1 : l->vec); break;
     case LOOP_WALK:
-        buf_printf(out, ": pass %d%s", n->from, l->r->stats && n->to ? ", tied" : "");
+        buf_printf(out, ": pass %d%s", n->from, l->r->stats && n->to ? ", online" : "");
         break;
     case LOOP_FOLD: print_fold(l, n, out); break;
     default: break;
@@ -162,7 +162,7 @@ static void print_store(const Lowered *l, const Node *n, Buf *out) {
                                        [STORE_LEAVE] = "values of the slice"};
     buf_printf(out, " %s", what[n->what]);
     if (n->what == STORE_LEAVE || n->what == STORE_WARPS) buf_printf(out, ", pass %d", n->from);
-    if (n->what == STORE_WARPS && n->to) buf_puts(out, ", tied");
+    if (n->what == STORE_WARPS && n->to) buf_puts(out, ", online");
     if (n->what == STORE_PARTIAL && l->r->split > 1)
         buf_printf(out, ", one of %d slices", (int)l->r->split);
 }
@@ -177,7 +177,7 @@ static void print_reduce(const Lowered *l, const Node *n, Buf *out) {
         buf_printf(out, " %d threads of a row, pass %d", rprog_row_threads(l->r), n->from);
         break;
     case REDUCE_LANES:
-        buf_printf(out, " lanes, pass %d%s", n->from, n->to ? ", tied" : "");
+        buf_printf(out, " lanes, pass %d%s", n->from, n->to ? ", online" : "");
         break;
     }
 }

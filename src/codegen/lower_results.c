@@ -76,23 +76,23 @@ static void add_partial(FormBuilder *b, Lowered *l) {
     if (l->contract->r->tail > 0) form_close(b);
 }
 
-/* Values of the rows that passes before have made, of parts those that tied reductions are made
+/* Values of the rows that passes before have made, of parts those that online reductions are made
  * with.  */
-static void read_values(FormBuilder *b, const Lowered *l, Node *n, int pass, bool tied) {
+static void read_values(FormBuilder *b, const Lowered *l, Node *n, int pass, bool online) {
     const StatFacts *f = rprog_stats_facts(l->p, l->r);
     bool partial = l->r->stats == STATS_PARTIAL;
     for (int i = partial ? pass : 0; i <= pass && i < f->group->n_pass; i++) {
-        for (int x = 0; x <= stats_any_tied(l->p, l->r, i); x++) {
-            bool earlier = i < pass || x < (int)tied;
+        for (int x = 0; x <= stats_any_online(l->p, l->r, i); x++) {
+            bool earlier = i < pass || x < (int)online;
             if (earlier && f->reduces[i] > 0) form_reads(b, n, ROOM_VALUES, 2 * i + x);
         }
     }
 }
 
 /* A pass over the rows: a walk, then lanes and warps meet, and the values of the rows are made.  */
-static void add_pass(FormBuilder *b, const Lowered *l, int pass, bool tied, bool first) {
+static void add_pass(FormBuilder *b, const Lowered *l, int pass, bool online, bool first) {
     bool partial = l->r->stats == STATS_PARTIAL;
-    int of = 2 * pass + tied;
+    int of = 2 * pass + online;
     Node *walk = form_add(b, NODE_LOOP, LOOP_WALK);
     Node *lanes = form_add(b, NODE_REDUCE, REDUCE_LANES);
     if (first) form_block_sync(b)->note = "stages become parts of rows";
@@ -100,12 +100,12 @@ static void add_pass(FormBuilder *b, const Lowered *l, int pass, bool tied, bool
     form_block_sync(b);
     Node *finish = form_add(b, NODE_VALUES, VALUES_FINISH), *last = finish;
     walk->from = lanes->from = put->from = finish->from = pass;
-    walk->to = lanes->to = put->to = finish->to = tied;
-    read_values(b, l, walk, pass, tied);
+    walk->to = lanes->to = put->to = finish->to = online;
+    read_values(b, l, walk, pass, online);
     form_writes(b, put, ROOM_PARTIALS, of);
     form_reads(b, finish, ROOM_PARTIALS, of);
-    if (stats_followed(l->p, l->r, pass, tied)) {
-        if (!partial || !tied) form_writes(b, finish, ROOM_VALUES, of);
+    if (stats_followed(l->p, l->r, pass, online)) {
+        if (!partial || !online) form_writes(b, finish, ROOM_VALUES, of);
         last = form_block_sync(b);
     }
     last->blank = true;
@@ -119,8 +119,8 @@ static void add_stats(FormBuilder *b, Lowered *l) {
     form_add(b, NODE_VALUES, VALUES_ROWS);
     for (int pass = 0; pass < f->group->n_pass; pass++) {
         if (f->reduces[pass] == 0 || (partial && pass != l->pass)) continue;
-        for (int tied = 0; tied <= stats_any_tied(l->p, l->r, pass); tied++) {
-            add_pass(b, l, pass, tied, first);
+        for (int online = 0; online <= stats_any_online(l->p, l->r, pass); online++) {
+            add_pass(b, l, pass, online, first);
             first = false;
         }
     }

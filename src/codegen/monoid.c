@@ -22,20 +22,20 @@ Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem
         x->positions = cg_text(cg, strcmp(stem, "acc") == 0 ? "where%.0s%s" : "%s_at%s", stem,
                                x->name);
         monoid_at(cg, x, lane);
-        if (g->tie[i] == TIE_NONE) continue;
-        x->tie = g->tie[i];
+        if (g->follow[i] == FOLLOW_NONE) continue;
+        x->follow = g->follow[i];
         x->leader = number[g->leader[i]];
         x->center = g->center[i];
     }
     return p;
 }
 
-Partials monoid_turn(const Partials *p, bool tied) {
+Partials monoid_turn(const Partials *p, bool online) {
     Partials x = {.group = p->group, .count = p->count};
     for (int i = 0; i < p->n; i++) {
-        if ((p->at[i].tie != TIE_NONE) == tied) x.at[x.n++] = p->at[i];
+        if ((p->at[i].follow != FOLLOW_NONE) == online) x.at[x.n++] = p->at[i];
     }
-    for (int i = 0; i < x.n; i++) x.at[i].tie = TIE_NONE;
+    for (int i = 0; i < x.n; i++) x.at[i].follow = FOLLOW_NONE;
     return x;
 }
 
@@ -45,26 +45,26 @@ const Partial *monoid_of(const Partials *p, const TeExpr *e) {
     return &p->at[i];
 }
 
-static bool follows(const Partials *p, int tied, int leader) {
-    return p->at[tied].tie && p->at[tied].leader == leader;
+static bool follows(const Partials *p, int online, int leader) {
+    return p->at[online].follow && p->at[online].leader == leader;
 }
 
-bool monoid_leads(const Partials *p, int i) {
+bool monoid_is_leader(const Partials *p, int i) {
     for (int t = 0; t < p->n; t++) {
         if (follows(p, t, i)) return true;
     }
     return false;
 }
 
-static bool has(const Partials *p, RowTie tie) {
+static bool has(const Partials *p, RowFollow follow) {
     for (int t = 0; t < p->n; t++) {
-        if (p->at[t].tie == tie) return true;
+        if (p->at[t].follow == follow) return true;
     }
     return false;
 }
 
-bool monoid_scales(const Partials *p) { return has(p, TIE_SCALE); }
-bool monoid_counts(const Partials *p) { return has(p, TIE_SHIFT); }
+bool monoid_scales(const Partials *p) { return has(p, FOLLOW_SCALE); }
+bool monoid_counts(const Partials *p) { return has(p, FOLLOW_SHIFT); }
 
 /* ---- plain operators and pairs ---- */
 
@@ -167,10 +167,10 @@ static const char *mean(const Cg *cg, const TeExpr *e, const char *sum, const ch
 }
 
 /* In steps of columns `count` is the same for neighbours, and one division does for all.  */
-static const char *step_mean(const Cg *cg, const Partial *tied, const char *sum, const char *count,
-                             int deep) {
-    TeDtype type = tied->e->type;
-    if (deep == 0) return mean(cg, tied->e, sum, count);
+static const char *step_mean(const Cg *cg, const Partial *online, const char *sum,
+                             const char *count, int deep) {
+    TeDtype type = online->e->type;
+    if (deep == 0) return mean(cg, online->e, sum, count);
     return cg_text(cg, "%s * (%s / (%s)%s)", sum, cg_real(cg, type, 1), cg_type(type), count);
 }
 
@@ -179,39 +179,41 @@ static const char *finite(const Cg *cg, const TeExpr *e, const char *now) {
     return cg_text(cg, "%s == %s ? 0 : %s", now, identity(cg, TE_RED_MAX, e->type), now);
 }
 
-const char *monoid_center(const Cg *cg, const Partial *tied, const char *now, const char *count) {
-    return tied->tie == TIE_SCALE ? finite(cg, tied->e, now) : mean(cg, tied->e, now, count);
+const char *monoid_center(const Cg *cg, const Partial *online, const char *now, const char *count) {
+    return online->follow == FOLLOW_SCALE ? finite(cg, online->e, now)
+                                          : mean(cg, online->e, now, count);
 }
 
 /* Adds what `own`, the mean of the elements seen, and that of `count` others differ by.  */
-static void join(Cg *cg, const Partial *tied, const char *own, const char *other,
+static void join(Cg *cg, const Partial *online, const char *own, const char *other,
                  const char *count) {
-    const char *type = cg_type(tied->e->type);
+    const char *type = cg_type(online->e->type);
     cg_line(cg, "const %s d = %s - %s;", type, own, other);
-    cg_line(cg, "%s += d * d * ((%s)seen * ((%s)%s / (%s)(seen + %s)));", tied->value, type, type,
+    cg_line(cg, "%s += d * d * ((%s)seen * ((%s)%s / (%s)(seen + %s)));", online->value, type, type,
             count, type, count);
 }
 
 bool monoid_restarts(const Partial *leader) { return leader->e->red == TE_RED_SUM; }
 
-void monoid_follow(Cg *cg, const Partial *tied, const char *past, const char *now, int deep) {
+void monoid_follow(Cg *cg, const Partial *online, const char *past, const char *now, int deep) {
     const char *count = deep ? cg_text(cg, "%d", deep) : "max(fresh, 1)";
-    const char *base = cg_text(cg, "base%s", tied->name);
-    if (tied->tie == TIE_SCALE)
-        cg_line(cg, "%s *= %s;", tied->value, factor(cg, tied->e, past, now));
-    cg_line(cg, "const %s %s = %s;", cg_type(tied->e->type), base,
-            tied->tie == TIE_SCALE ? finite(cg, tied->e, now)
-                                   : step_mean(cg, tied, now, count, deep));
-    if (tied->tie == TIE_SCALE) return;
+    const char *base = cg_text(cg, "base%s", online->name);
+    if (online->follow == FOLLOW_SCALE)
+        cg_line(cg, "%s *= %s;", online->value, factor(cg, online->e, past, now));
+    cg_line(cg, "const %s %s = %s;", cg_type(online->e->type), base,
+            online->follow == FOLLOW_SCALE ? finite(cg, online->e, now)
+                                           : step_mean(cg, online, now, count, deep));
+    if (online->follow == FOLLOW_SCALE) return;
     cg_open(cg, deep ? "if (seen > 0)" : "if (fresh > 0 && seen > 0)");
-    join(cg, tied, step_mean(cg, tied, past, "seen", deep), base, deep ? count : "fresh");
+    join(cg, online, step_mean(cg, online, past, "seen", deep), base, deep ? count : "fresh");
     cg_close(cg);
 }
 
-const char *monoid_fit(Cg *cg, const Partial *tied, const char *value, const char *from,
+const char *monoid_fit(Cg *cg, const Partial *online, const char *value, const char *from,
                        const char *count, const char *now, const char *total) {
-    const TeExpr *e = tied->e;
-    if (tied->tie == TIE_SCALE) return cg_text(cg, "%s * %s", value, factor(cg, e, from, now));
+    const TeExpr *e = online->e;
+    if (online->follow == FOLLOW_SCALE)
+        return cg_text(cg, "%s * %s", value, factor(cg, e, from, now));
     cg_line(cg, "const %s n = (%s)%s;", cg_type(e->type), cg_type(e->type), count);
     cg_line(cg, "const %s d = n > 0 ? %s / n - %s : 0;", cg_type(e->type), from,
             mean(cg, e, now, total));
@@ -219,14 +221,14 @@ const char *monoid_fit(Cg *cg, const Partial *tied, const char *value, const cha
 }
 
 /* Adds `other`, made with the maximum x, to what is made with `own`.  The smaller one moves.  */
-static void scale(Cg *cg, const Partial *tied, const char *own, const char *x, const char *other,
+static void scale(Cg *cg, const Partial *online, const char *own, const char *x, const char *other,
                   const char *now) {
-    const char *type = cg_type(tied->e->type), *one = cg_real(cg, tied->e->type, 1);
+    const char *type = cg_type(online->e->type), *one = cg_real(cg, online->e->type, 1);
     cg_scope(cg);
     cg_line(cg, "const %s d = %s == %s ? %s : %s;", type, own, now, x, own);
-    cg_line(cg, "const %s f = %s;", type, factor(cg, tied->e, "d", now));
-    cg_line(cg, "%s = %s * (%s == %s ? %s : f) + %s * (%s == %s ? %s : f);", tied->value,
-            tied->value, own, now, one, other, x, now, one);
+    cg_line(cg, "const %s f = %s;", type, factor(cg, online->e, "d", now));
+    cg_line(cg, "%s = %s * (%s == %s ? %s : f) + %s * (%s == %s ? %s : f);", online->value,
+            online->value, own, now, one, other, x, now, one);
     cg_close(cg);
 }
 
@@ -234,36 +236,37 @@ void monoid_merge(Cg *cg, const Partials *p, int i, const char *element) {
     const Partial *own = &p->at[i];
     const char *x = cg_text(cg, "x%s%s", own->name, element);
     const char *now = cg_text(cg, "now%s", own->name);
-    if (!monoid_leads(p, i)) {
+    if (!monoid_is_leader(p, i)) {
         monoid_fold(cg, own, x, cg_text(cg, "y%s%s", own->name, element), false);
         return;
     }
     cg_line(cg, "const %s %s = %s;", cg_type(own->e->type), now,
             cg_fold(cg, (TeRedop)own->e->red, own->e->type, own->value, x));
     for (int t = 0; t < p->n; t++) {
-        const Partial *tied = &p->at[t];
-        const char *other = cg_text(cg, "x%s%s", tied->name, element);
+        const Partial *online = &p->at[t];
+        const char *other = cg_text(cg, "x%s%s", online->name, element);
         if (!follows(p, t, i)) continue;
-        if (tied->tie == TIE_SCALE) {
-            scale(cg, tied, own->value, x, other, now);
+        if (online->follow == FOLLOW_SCALE) {
+            scale(cg, online, own->value, x, other, now);
             continue;
         }
         cg_open(cg, "if (seen > 0 && more > 0)");
-        join(cg, tied, mean(cg, tied->e, own->value, "seen"), mean(cg, tied->e, x, "more"),
+        join(cg, online, mean(cg, online->e, own->value, "seen"), mean(cg, online->e, x, "more"),
              "more");
         cg_close(cg);
-        cg_line(cg, "%s += %s;", tied->value, other);
+        cg_line(cg, "%s += %s;", online->value, other);
     }
     cg_line(cg, "%s = %s;", own->value, now);
 }
 
 void monoid_settle(Cg *cg, const Partials *p, const char *live) {
     for (int t = 0; t < p->n; t++) {
-        const Partial *tied = &p->at[t];
-        if (tied->tie != TIE_SCALE) continue;
+        const Partial *online = &p->at[t];
+        if (online->follow != FOLLOW_SCALE) continue;
         /* All are -inf: each term is exp(-inf + inf).  */
         cg_line(cg, "if (%s%s%s == %s) %s = %s;", live ? live : "", live ? " && " : "",
-                p->at[tied->leader].value, identity(cg, TE_RED_MAX, tied->e->type), tied->value,
-                cg_real(cg, tied->e->type, (double)NAN));
+                p->at[online->leader].value, identity(cg, TE_RED_MAX, online->e->type),
+                online->value,
+                cg_real(cg, online->e->type, (double)NAN));
     }
 }

@@ -2,13 +2,13 @@
  * are is said here and by the prelude's pairs alone; reduce.h says where partial results meet.
  *
  * Three kinds: plain operators; argmax and argmin, which hold a value and its position; sums that
- * follow another reduction, their leader (RowTie), and mean something only beside its value.
+ * follow another reduction, their leader (RowFollow), and mean something only beside its value.
  *
- * A sum of exp(E - x) that follows the maximum x of E (TIE_SCALE) is scaled as x grows.  A sum of
- * (E - x)^2 that follows the sum of E, x being the mean (TIE_SHIFT), is added by the identity of
- * T. F. Chan, G. H. Golub, R. J. LeVeque, Updating formulae and a pairwise algorithm for computing
- * sample variances (1979): for m and n elements with means a and b, Q = Q_a + Q_b +
- * (a - b)^2 m n / (m + n).  For that the elements behind what is held are counted, as `seen`.
+ * A sum of exp(E - x) that follows the maximum x of E (FOLLOW_SCALE) is scaled as x grows.  A sum
+ * of (E - x)^2 that follows the sum of E, x being the mean (FOLLOW_SHIFT), is added by the identity
+ * of T. F. Chan, G. H. Golub, R. J. LeVeque, Updating formulae and a pairwise algorithm for
+ * computing sample variances (1979): for m and n elements with means a and b, Q = Q_a + Q_b + (a -
+ * b)^2 m n / (m + n).  For that the elements behind what is held are counted, as `seen`.
  *
  * Names in the text, each with Partial.name behind it: acc the value that is held, where its
  * position (STEM_at with other stems), x and y another value and position, past what a leader was
@@ -26,8 +26,8 @@ typedef struct {
     const char *value;        /* and the value in it, "acc3[v]" */
     const char *where;        /* position, of argmax and argmin; NULL */
     const char *positions;    /* the variable that holds it */
-    RowTie tie;
-    int leader, center;       /* tied: which of the list, and the tensor of x */
+    RowFollow follow;
+    int leader, center;       /* online: which of the list, and the tensor of x */
 } Partial;
 
 /* Reductions of one pass.  */
@@ -44,10 +44,10 @@ Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem
                      const char *lane);
 void monoid_at(const Cg *cg, Partial *x, const char *lane);   /* another one is at hand */
 /* Those that follow, or all others, each on its own: so they are once leaders are known.  */
-Partials monoid_turn(const Partials *p, bool tied);
+Partials monoid_turn(const Partials *p, bool online);
 const Partial *monoid_of(const Partials *p, const TeExpr *e);
-bool monoid_leads(const Partials *p, int i);
-/* Is there a TIE_SCALE; a TIE_SHIFT, so that elements are counted?  */
+bool monoid_is_leader(const Partials *p, int i);
+/* Is there a FOLLOW_SCALE; a FOLLOW_SHIFT, so that elements are counted?  */
 bool monoid_scales(const Partials *p);
 bool monoid_counts(const Partials *p);
 
@@ -67,12 +67,12 @@ const char *monoid_position(const CgPoint *p);
 bool monoid_restarts(const Partial *leader);
 /* A step of `deep` elements (0: the variable `fresh`, maybe none) moves the leader from `past` to
  * `now`.  What is held follows, and base is defined.  */
-void monoid_follow(Cg *cg, const Partial *tied, const char *past, const char *now, int deep);
+void monoid_follow(Cg *cg, const Partial *online, const char *past, const char *now, int deep);
 /* The center of `count` elements whose leader is `now`.  */
-const char *monoid_center(const Cg *cg, const Partial *tied, const char *now, const char *count);
+const char *monoid_center(const Cg *cg, const Partial *online, const char *now, const char *count);
 /* `value` of `count` elements whose leader is `from`, as a part of the whole that has `total` and
  * the leader `now`.  */
-const char *monoid_fit(Cg *cg, const Partial *tied, const char *value, const char *from,
+const char *monoid_fit(Cg *cg, const Partial *online, const char *value, const char *from,
                        const char *count, const char *now, const char *total);
 /* Merges x (and y) of reduction i and of those that follow it, of `more` elements, with what is
  * held; `element` ends their names.  */

@@ -68,7 +68,7 @@ static const char *place_in_tile(const Kernel *k, int source, int axis, const ch
 }
 
 /* Defines d along `axes` (innermost first) from n.  */
-static void split_number(Kernel *k, const int *axes, int n_axes, const char *number) {
+static void decode_number(Kernel *k, const int *axes, int n_axes, const char *number) {
     TeExtent count[PERMUTE_AXES] = {{0}};
     const char *d[PERMUTE_AXES];
     for (int i = 0; i < n_axes; i++) count[n_axes - 1 - i] = size_number(tile_of(k, axes[i]));
@@ -94,7 +94,7 @@ static int open_vectors(Kernel *k, const int *axes, int n_axes, int64_t elements
         cg_open(cg, "if (n < %lldu)", (long long)elements);
         open++;
     }
-    split_number(k, axes, n_axes, "n");
+    decode_number(k, axes, n_axes, "n");
     for (int i = 0; i < n_axes; i++) {
         int a = axes[i];
         if (!index_ragged(&k->l->map, a)) continue;
@@ -135,7 +135,7 @@ static void put_down(Kernel *k, int source, const int *axes, int n_axes, int vec
         cg_open(cg, "for (int v = 0; v < %d; v++)", vec);
         if (!along) {
             cg_line(cg, "const unsigned m = n + v;");
-            split_number(k, axes, n_axes, "m");
+            decode_number(k, axes, n_axes, "m");
         }
     }
     cg_line(cg, "const unsigned at = %s;",

@@ -33,7 +33,7 @@ typedef struct {
     int vector_of[MAX_VECTORS];           /* ... by the root (0) or statement fused[n - 1] */
     int n_vector;
     int walk;                 /* elements at a time in a walk over rows; 0: outputs are stored */
-    bool tied;                /* the walk is that of tied reductions */
+    bool online;              /* the walk is that of online reductions */
     bool kept;                /* accumulators are StatFacts.kept now */
     bool met;                 /* values of rows have met in shared memory before */
     int known;                /* values of rows are known for passes below this */

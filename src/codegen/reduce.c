@@ -81,8 +81,8 @@ static void meet_warps(Cg *cg, const Partials *p, int warps, int block) {
     meet_lanes(cg, p, warps - 1);
 }
 
-static void meet(Cg *cg, const Partials *all, bool tied, int lanes, int warps, int block) {
-    Partials p = monoid_turn(all, tied);
+static void meet(Cg *cg, const Partials *all, bool online, int lanes, int warps, int block) {
+    Partials p = monoid_turn(all, online);
     if (p.n == 0) return;
     meet_lanes(cg, &p, lanes);
     if (warps > 1) meet_warps(cg, &p, warps, block);
@@ -91,18 +91,19 @@ static void meet(Cg *cg, const Partials *all, bool tied, int lanes, int warps, i
 void reduce_threads(Cg *cg, const Partials *p, int lanes, int warps, int block,
                     const char *total) {
     for (int i = 0; i < p->n; i++) {
-        const Partial *lead = &p->at[i];
-        if (monoid_leads(p, i))
-            cg_line(cg, "const %s own%s = %s;", cg_type(lead->e->type), lead->name, lead->value);
+        const Partial *leader = &p->at[i];
+        if (monoid_is_leader(p, i))
+            cg_line(cg, "const %s own%s = %s;", cg_type(leader->e->type), leader->name,
+                    leader->value);
     }
     meet(cg, p, false, lanes, warps, block);
     for (int i = 0; i < p->n; i++) {
-        const Partial *tied = &p->at[i], *lead = &p->at[tied->leader];
-        if (!tied->tie) continue;
+        const Partial *online = &p->at[i], *leader = &p->at[online->leader];
+        if (!online->follow) continue;
         cg_scope(cg);
-        cg_line(cg, "%s = %s;", tied->value,
-                monoid_fit(cg, tied, tied->value, cg_text(cg, "own%s", lead->name), "seen",
-                           lead->value, total));
+        cg_line(cg, "%s = %s;", online->value,
+                monoid_fit(cg, online, online->value, cg_text(cg, "own%s", leader->name), "seen",
+                           leader->value, total));
         cg_close(cg);
     }
     meet(cg, p, true, lanes, warps, block);
@@ -180,7 +181,7 @@ static void read_partial(Cg *cg, const Partials *p, int n, const char *stem, con
 
 static void merge(Cg *cg, const Partials *p, const char *element) {
     for (int i = 0; i < p->n; i++) {
-        if (!p->at[i].tie) monoid_merge(cg, p, i, element);
+        if (!p->at[i].follow) monoid_merge(cg, p, i, element);
     }
 }
 

@@ -6,15 +6,15 @@ Partials reduction_partials(const Kernel *k, const ThreadMap *m, int pass) {
     return p;
 }
 
-/* ---- what follows another reduction of its pass (RowTie) ---- */
+/* ---- what follows another reduction of its pass (RowFollow) ---- */
 
 /* Leaders as they were are kept as past.  */
 static void begin_step(Cg *cg, const Partials *p) {
     for (int i = 0; i < p->n; i++) {
-        const Partial *lead = &p->at[i];
-        if (!monoid_leads(p, i)) continue;
-        cg_line(cg, "const %s past%s = %s;", cg_type(lead->e->type), lead->name, lead->value);
-        if (monoid_restarts(lead)) cg_line(cg, "%s = 0;", lead->value);
+        const Partial *leader = &p->at[i];
+        if (!monoid_is_leader(p, i)) continue;
+        cg_line(cg, "const %s past%s = %s;", cg_type(leader->e->type), leader->name, leader->value);
+        if (monoid_restarts(leader)) cg_line(cg, "%s = 0;", leader->value);
     }
 }
 
@@ -22,10 +22,10 @@ static void begin_step(Cg *cg, const Partials *p) {
 static bool follow(Kernel *k, const Partials *p, int deep) {
     bool any = false;
     for (int i = 0; i < p->n; i++) {
-        const Partial *tied = &p->at[i], *lead = &p->at[tied->leader];
-        if (!tied->tie) continue;
-        monoid_follow(k->cg, tied, cg_text(k->cg, "past%s", lead->name), lead->value, deep);
-        k->at.made[tied->center] = cg_text(k->cg, "base%s", tied->name);
+        const Partial *online = &p->at[i], *leader = &p->at[online->leader];
+        if (!online->follow) continue;
+        monoid_follow(k->cg, online, cg_text(k->cg, "past%s", leader->name), leader->value, deep);
+        k->at.made[online->center] = cg_text(k->cg, "base%s", online->name);
         any = true;
     }
     return any;
@@ -33,10 +33,10 @@ static bool follow(Kernel *k, const Partials *p, int deep) {
 
 static void end_step(Kernel *k, const Partials *p) {
     for (int i = 0; i < p->n; i++) {
-        const Partial *lead = &p->at[i];
-        if (lead->tie) k->at.made[lead->center] = NULL;
-        if (monoid_leads(p, i) && monoid_restarts(lead))
-            cg_line(k->cg, "%s += past%s;", lead->value, lead->name);
+        const Partial *leader = &p->at[i];
+        if (leader->follow) k->at.made[leader->center] = NULL;
+        if (monoid_is_leader(p, i) && monoid_restarts(leader))
+            cg_line(k->cg, "%s += past%s;", leader->value, leader->name);
     }
 }
 

@@ -12,7 +12,7 @@
  * threads of a result   LN neighbours       row groups            lanes along N, then warps
  * parts                 slices of columns   slices of rows        column tiles
  * combined by           LN threads          one, or a warp's      one, or some of a warp
- * tied reductions       follow in a step    follow in a step      have a walk of their own
+ * online reductions       follow in a step    follow in a step      have a walk of their own
  *
  * What a form of reduction is, monoid.c alone knows; how partial results meet, reduce.c; where
  * elements lie, the files of each column of this table, which make its ThreadMap.  */
@@ -45,7 +45,7 @@ ThreadMap stats_map(const Kernel *k);    /* of a product, or of what makes value
 Partials reduction_partials(const Kernel *k, const ThreadMap *m, int pass);
 /* A step of elements that a thread has at hand, `deep` of them, or (0) as many as it counts as
  * `fresh`: a turn of the leaders, which moves them, then one of what follows.  */
-typedef void ReductionTurn(Kernel *k, const Partials *p, int of, bool tied);
+typedef void ReductionTurn(Kernel *k, const Partials *p, int of, bool online);
 void reduction_step(Kernel *k, const Partials *p, int deep, ReductionTurn *turn, int of);
 /* Threads meet that have seen `elements` of a result together.  */
 void reduction_meet(Kernel *k, const ThreadMap *m, const Partials *p, const char *elements);

@@ -20,8 +20,8 @@ bool row_ragged(const Kernel *k) {
     return index_ragged(&k->l->map, 0);
 }
 
-/* A row that may have no columns at run time is cut unless a loop counts its steps.  */
-bool row_cut(const Kernel *k) {
+/* A row that may have no columns at run time ends within a step unless a loop counts its steps.  */
+bool row_ends_within(const Kernel *k) {
     if (index_ragged(&k->l->map, 1)) return true;
     return !row_loops(k) && row_columns(k).min == 0;
 }
@@ -89,7 +89,7 @@ static void pointers(Kernel *k) {
 /* Where the vectors of a row begin, and how many columns they have.  */
 static void body(Kernel *k) {
     Cg *cg = k->cg;
-    const char *at = row_offset(k, &facts(k)->lead), *type = place_type(row_wide(k));
+    const char *at = row_offset(k, &facts(k)->peel), *type = place_type(row_wide(k));
     if (!row_ends(k)) return;
     cg_line(cg, "const int skip = (int)(%s) & (VN - 1);", at ? at : "0");
     cg_line(cg, "const int head = %s;",

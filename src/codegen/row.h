@@ -8,7 +8,7 @@ void row_constants(Kernel *k);
 void row_place(Kernel *k, bool stores);
 void row_hold(Kernel *k, const Node *n);
 bool row_ragged(const Kernel *k);         /* some block has fewer rows than its threads */
-bool row_cut(const Kernel *k);            /* a row ends within a step, at some size */
+bool row_ends_within(const Kernel *k);    /* a row ends within a step, at some size */
 TeExtent row_columns(const Kernel *k);
 bool row_loops(const Kernel *k);          /* over steps */
 bool row_wide(const Kernel *k);           /* columns need 64 bits */

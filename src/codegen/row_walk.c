@@ -24,7 +24,7 @@ static void open_vectors(Kernel *k) {
         test = both(cg, test, "at < body");
     } else {
         cg_line(cg, "const %s col = %s(u * LN + lane) * VN;", type, step);
-        if (row_cut(k)) test = both(cg, test, "col < N");
+        if (row_ends_within(k)) test = both(cg, test, "col < N");
     }
     k->at.open = test ? 2 : 1;
     if (test) cg_open(cg, "if (%s)", test);
@@ -70,11 +70,11 @@ static void give_values(Kernel *k, int pass) {
 }
 
 /* Tied reductions have a turn of their own, which stores nothing.  */
-static uint64_t turn_of(const Kernel *k, int pass, bool tied) {
+static uint64_t turn_of(const Kernel *k, int pass, bool online) {
     const RowGroup *g = facts(k)->group;
     uint64_t turn = 0;
     for (int i = 0; i < g->n; i++) {
-        if (runs(k, i, pass) && (g->role[i] == ROW_MAP || (g->tie[i] != TIE_NONE) == tied))
+        if (runs(k, i, pass) && (g->role[i] == ROW_MAP || (g->follow[i] != FOLLOW_NONE) == online))
             turn |= (uint64_t)1 << i;
     }
     return turn;
@@ -84,7 +84,7 @@ static int width_of_write(const Kernel *k, const Access *x) {
     const RowFacts *f = facts(k);
     const TeStmt *frame = &k->cg->te->stmt[f->group->frame];
     int most = k->l->r->store_vec, align = k->cg->align;
-    int vec = row_ends(k) ? rtile_lead_vector(k->cg->te, frame, &f->lead, x, align)
+    int vec = row_ends(k) ? rtile_peel_vector(k->cg->te, frame, &f->peel, x, align)
                           : rtile_row_vector(k->cg->te, frame, x, align);
     return vec < most ? vec : most;
 }
@@ -160,14 +160,14 @@ static void retain(Kernel *k, int n) {
             k->at.ends ? "1" : "VN", row_array(k, n), u, width, width, s->tensor);
 }
 
-static void compute(Kernel *k, const Partials *p, int pass, bool tied) {
+static void compute(Kernel *k, const Partials *p, int pass, bool online) {
     Cg *cg = k->cg;
     const RowFacts *f = facts(k);
     const RowGroup *g = f->group;
     Output out[ROW_MAX_STMTS];
     open_vectors(k);
     k->at.vec = k->l->r->store_vec;
-    if (!tied && monoid_counts(p)) cg_line(cg, "fresh += %d;", k->at.vec);
+    if (!online && monoid_counts(p)) cg_line(cg, "fresh += %d;", k->at.vec);
     for (int n = 0; n < f->n_source; n++) {
         if (!row_is_read(&f->source[n], pass) || row_is_array(k, &f->source[n])) continue;
         row_declare(k, n);
@@ -175,13 +175,13 @@ static void compute(Kernel *k, const Partials *p, int pass, bool tied) {
     }
     for (int n = 0; n < f->n_source; n++) row_widen(k, n, pass);
     for (int i = 0; i < g->n; i++) {
-        out[i] = tied ? (Output){0} : output_of(k, i, pass);
+        out[i] = online ? (Output){0} : output_of(k, i, pass);
         store_declare(k, g->stmt[i], &out[i]);
         if (runs(k, i, pass)) give_sources(k, i, pass);
     }
     open_lanes(k);
     give_values(k, pass);
-    elements_statements(k, g, turn_of(k, pass, tied), p, out);
+    elements_statements(k, g, turn_of(k, pass, online), p, out);
     cg_close(cg);
     for (int i = 0; i < g->n; i++) {
         if (!out[i].stored) continue;

@@ -6,7 +6,7 @@
  *
  * Names in the text, by number of the tensor: f what a thread folds, one for each of its rows; part
  * what the warps along N made of their columns, as [warp][row]; value the values of rows, base what
- * the terms of a tied reduction are made with in the block, left the parts of values that blocks
+ * the terms of a online reduction are made with in the block, left the parts of values that blocks
  * leave in the workspace; r the value of the row at hand.  */
 
 static const StatFacts *facts(const Kernel *k) { return rprog_stats_facts(k->l->p, k->l->r); }
@@ -24,30 +24,31 @@ static const char *value_type(const Kernel *k, int i) {
 }
 
 /* The reductions of a turn of a pass, folded by a thread for its rows.  */
-static Partials partials(const Kernel *k, int pass, bool tied) {
+static Partials partials(const Kernel *k, int pass, bool online) {
     ThreadMap m = stats_map(k);
     Partials all = reduction_partials(k, &m, pass);
-    return monoid_turn(&all, tied);
+    return monoid_turn(&all, online);
 }
 
-bool stats_meets(const Kernel *k, int i, int pass, bool tied) {
+bool stats_meets(const Kernel *k, int i, int pass, bool online) {
     const RowGroup *g = facts(k)->group;
-    return g->role[i] == ROW_REDUCE && g->pass[i] == pass && (g->tie[i] != TIE_NONE) == tied;
+    return g->role[i] == ROW_REDUCE && g->pass[i] == pass &&
+        (g->follow[i] != FOLLOW_NONE) == online;
 }
 
-bool stats_any_tied(const Problem *p, const RProg *r, int pass) {
+bool stats_any_online(const Problem *p, const RProg *r, int pass) {
     const RowGroup *g = rprog_stats_facts(p, r)->group;
     for (int i = 0; i < g->n; i++) {
-        if (g->tie[i] && g->pass[i] == pass) return true;
+        if (g->follow[i] && g->pass[i] == pass) return true;
     }
     return false;
 }
 
-/* The tied reduction of this pass that is made with tensor t; -1: none.  */
-static int tied_to(const Kernel *k, int t, int pass) {
+/* The online reduction of this pass that is made with tensor t; -1: none.  */
+static int online_of(const Kernel *k, int t, int pass) {
     const RowGroup *g = facts(k)->group;
     for (int i = 0; i < g->n; i++) {
-        if (g->tie[i] && g->pass[i] == pass && g->center[i] == t) return i;
+        if (g->follow[i] && g->pass[i] == pass && g->center[i] == t) return i;
     }
     return -1;
 }
@@ -91,7 +92,7 @@ void stats_place(Kernel *k) {
             place_smem(k, value_type(k, i), "value", t, rprog_stats_value(k->l->p, r, i));
         } else if (stats_known(k, i)) {
             stats_place_left(k, "value", i, false);
-        } else if (tied_to(k, t, k->l->pass) >= 0) {
+        } else if (online_of(k, t, k->l->pass) >= 0) {
             place_smem(k, value_type(k, i), "base", t, rprog_stats_value(k->l->p, r, i));
         }
     }
@@ -124,7 +125,7 @@ void stats_rows(Kernel *k) {
     const RowGroup *g = facts(k)->group;
     for (int i = 0; i < g->n; i++) {
         int t = tensor_of(k, i);
-        bool base = k->at.tied && tied_to(k, t, k->l->pass) >= 0;
+        bool base = k->at.online && online_of(k, t, k->l->pass) >= 0;
         if (g->role[i] == ROW_MAP || !(base || stats_known(k, i)) || !is_read(k, t)) continue;
         cg_line(cg, "const %s r%d = %s%d[%s];", value_type(k, i), t, base ? "base" : "value", t,
                 base || !is_partial(k) ? "(int)(m - m0)" : row_number(k));
@@ -151,23 +152,23 @@ static const char *block_row(const Kernel *k) {
 }
 
 /* The statements that a turn of a walk evaluates, but for a map that is held.  */
-static uint64_t turn_of(const Kernel *k, int pass, bool tied) {
+static uint64_t turn_of(const Kernel *k, int pass, bool online) {
     const RowGroup *g = facts(k)->group;
     uint64_t turn = 0;
     for (int i = 0; i < g->n; i++) {
         bool map = g->role[i] == ROW_MAP;
         if (k->at.kept && (i == facts(k)->kept || (facts(k)->under >> i & 1))) continue;
-        if (map ? facts(k)->folds[i] >> pass & 1 : stats_meets(k, i, pass, tied))
+        if (map ? facts(k)->folds[i] >> pass & 1 : stats_meets(k, i, pass, online))
             turn |= (uint64_t)1 << i;
     }
     return turn;
 }
 
-static void fold_elements(Kernel *k, int pass, bool tied) {
+static void fold_elements(Kernel *k, int pass, bool online) {
     static const Output nowhere[ROW_MAX_STMTS];
     const RowGroup *g = facts(k)->group;
-    Partials all = partials(k, pass, tied);
-    uint64_t turn = turn_of(k, pass, tied);
+    Partials all = partials(k, pass, online);
+    uint64_t turn = turn_of(k, pass, online);
     for (int i = 0; i < all.n; i++) monoid_at(k->cg, &all.at[i], thread_row(k));
     int kept = facts(k)->kept, root = k->c.root->tensor;
     for (int i = 0; i < g->n; i++) {
@@ -203,7 +204,7 @@ static void clear_rests(Kernel *k) {
     for (int i = 0; i < g->n; i++) {
         const TeStmt *s = statement(k, i);
         int bytes = te_dtype_bytes(te_dtype_compute(k->cg->te->tensor[s->tensor].dtype));
-        bool base = is_partial(k) && tied_to(k, s->tensor, k->l->pass) >= 0;
+        bool base = is_partial(k) && online_of(k, s->tensor, k->l->pass) >= 0;
         if (g->role[i] == ROW_MAP) continue;
         if (g->role[i] == ROW_REDUCE && (!is_partial(k) || g->pass[i] == k->l->pass))
             clear_rest(k, "part", s->tensor, rows * k->c.warps[AX_N],
@@ -218,21 +219,21 @@ static bool holds(const Kernel *k, int pass) {
     return i >= 0 && (facts(k)->folds[i] >> pass & 1);
 }
 
-void stats_walk(Kernel *k, int pass, bool tied) {
+void stats_walk(Kernel *k, int pass, bool online) {
     Cg *cg = k->cg;
-    Partials p = partials(k, pass, tied);
+    Partials p = partials(k, pass, online);
     int rows = rprog_stats_rows(cg->dev, k->l->r), vec = k->l->r->vec_n;
     while (k->l->p->multiple[AX_N] % vec) vec /= 2;
-    cg_line(cg, "// pass %d over the rows%s", pass, tied ? ", tied reductions" : "");
+    cg_line(cg, "// pass %d over the rows%s", pass, online ? ", online reductions" : "");
     reduce_clear(cg, &p, rows);
     cg_scope(cg);
     k->at.walk = vec;
-    k->at.tied = tied;
+    k->at.online = online;
     elements_contract(k);
-    fold_elements(k, pass, tied);
+    fold_elements(k, pass, online);
     elements_end(k);
     k->at.walk = 0;
-    k->at.tied = false;
+    k->at.online = false;
     k->at.kept |= holds(k, pass);
     cg_close(cg);
 }
@@ -267,27 +268,27 @@ static void finish_rows(Kernel *k, int pass) {
     reduction_values(k, g, pass, NULL, "at", true);
 }
 
-bool stats_followed(const Problem *p, const RProg *r, int pass, bool tied) {
+bool stats_followed(const Problem *p, const RProg *r, int pass, bool online) {
     const StatFacts *f = rprog_stats_facts(p, r);
-    if (r->stats == STATS_PARTIAL) return !tied && stats_any_tied(p, r, pass);
+    if (r->stats == STATS_PARTIAL) return !online && stats_any_online(p, r, pass);
     return pass + 1 < f->group->n_pass || f->any_stored;
 }
 
-void stats_lanes(Kernel *k, int pass, bool tied) {
+void stats_lanes(Kernel *k, int pass, bool online) {
     ThreadMap map = stats_map(k);
-    Partials mine = partials(k, pass, tied);
+    Partials mine = partials(k, pass, online);
     reduction_meet(k, &map, &mine, NULL);
 }
 
-void stats_put(Kernel *k, int pass, bool tied) {
+void stats_put(Kernel *k, int pass, bool online) {
     ThreadMap map = stats_map(k);
-    Partials mine = partials(k, pass, tied);
+    Partials mine = partials(k, pass, online);
     if (!k->at.met) clear_rests(k);
     k->at.met = true;
     leave_warps(k, &map, &mine);
 }
 
-void stats_finish(Kernel *k, int pass, bool tied) {
+void stats_finish(Kernel *k, int pass, bool online) {
     Cg *cg = k->cg;
     const Problem *p = k->l->p;
     const char *type = place_type(place_wide(p->extent[AX_M], k->l->r->block.extent[AX_M]));
@@ -296,11 +297,11 @@ void stats_finish(Kernel *k, int pass, bool tied) {
     cg_open(cg, "for (int at = tid; at < BM; at += THREADS)");
     cg_line(cg, "const %s m = m0 + at;", type);
     if (index_ragged(&k->l->map, AX_M)) cg_line(cg, "if (m >= M) break;");
-    Partials all = monoid_pass(cg, map.group, pass, "acc", NULL), acc = monoid_turn(&all, tied);
+    Partials all = monoid_pass(cg, map.group, pass, "acc", NULL), acc = monoid_turn(&all, online);
     reduce_clear(cg, &acc, 0);
     reduce_gather(cg, &acc, 0, &(ReducePartial){"part", NULL, "s * BM + at"},
                   cg_text(cg, "%d", k->c.warps[AX_N]), "0", 1);
-    if (is_partial(k)) stats_leave(k, pass, tied, row_number(k));
+    if (is_partial(k)) stats_leave(k, pass, online, row_number(k));
     else finish_rows(k, pass);
     cg_close(cg);
     k->at.known = is_partial(k) ? pass : pass + 1;

@@ -73,16 +73,16 @@ void stats_place_left(Kernel *k, const char *name, int i, bool partial) {
 
 /* ---- what a block leaves ---- */
 
-void stats_leave(Kernel *k, int pass, bool tied, const char *row) {
+void stats_leave(Kernel *k, int pass, bool online, const char *row) {
     Cg *cg = k->cg;
     Partials p = monoid_pass(cg, facts(k)->group, pass, "acc", NULL);
-    Partials turn = monoid_turn(&p, tied);
+    Partials turn = monoid_turn(&p, online);
     reduce_put(cg, &turn, 0, "", "left", cg_text(cg, "tile_n * %s + %s", rows_text(k), row));
-    for (int i = 0; i < p.n && !tied; i++) {
+    for (int i = 0; i < p.n && !online; i++) {
         const Partial *x = &p.at[i];
         bool second = false;
-        for (int j = 0; j < i; j++) second |= p.at[j].tie && p.at[j].center == x->center;
-        if (!x->tie || second) continue;
+        for (int j = 0; j < i; j++) second |= p.at[j].follow && p.at[j].center == x->center;
+        if (!x->follow || second) continue;
         cg_line(cg, "base%d[at] = %s;", x->center,
                 monoid_center(cg, x, p.at[x->leader].value,
                               "min((long long)BN, (long long)N - n0)"));

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SPLITS_MOST = 4, ROUNDS = 3 };
+enum { STRATEGIES_MOST = 4, ROUNDS = 3 };
 static const double accepted_loss = 0.05, high_loss = 0.25;
 static const double least_gain = 0.005, least_gain_strategy = 0.02;
 
@@ -58,7 +58,7 @@ static double open_loss(const SizePick *x) {
 static void open_strategies(SizePick *x) {
     x->open[0] = true;
     double now = open_loss(x);
-    for (int n = 1; n < SPLITS_MOST; n++) {
+    for (int n = 1; n < STRATEGIES_MOST; n++) {
         int best = -1;
         double least = now - least_gain_strategy;
         for (int s = 1; s < x->n_strategy; s++) {

@@ -238,8 +238,8 @@ static void wait_for(Watching *w, WorkerResult *out) {
     if (w->replied && out->end == WORKER_HUNG) out->end = WORKER_DONE;
     if (out->end != WORKER_DONE || whole_reply(w)) return;
     see_it_end(w);
-    bool cut = w->replied || w->in.len;
-    out->end = cut && !w->signal ? WORKER_REFUSED : WORKER_DIED;
+    bool broken = w->replied || w->in.len;
+    out->end = broken && !w->signal ? WORKER_REFUSED : WORKER_DIED;
     out->signal = w->signal;
 }
 

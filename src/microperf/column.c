@@ -1,7 +1,7 @@
 /* The estimate of the `column` skeleton.  */
 #include "microperf/views.h"
 
-/* Instructions of a tied reduction behind a step, and for each column of it.  */
+/* Instructions of a online reduction behind a step, and for each column of it.  */
 enum { FOLLOW_STEP = 12, FOLLOW_COLUMN = 10 };
 
 /* Bytes that sectors add to a run that begins anywhere in one.  */
@@ -46,7 +46,7 @@ void mp_estimate_column(const Model *m, const RProg *r, Estimate *out) {
     w.reads = m->total_unique + (double)p->epilogue_bytes;
     double warps = w.blocks * r->threads / WARP, rows = warps * steps * deep;
     double digits = v->red.n_digit > 1 ? 4.0 * v->red.n_digit : 0;
-    double follow = v->tied * (FOLLOW_STEP + FOLLOW_COLUMN * vec) / deep;
+    double follow = v->followers * (FOLLOW_STEP + FOLLOW_COLUMN * vec) / deep;
     w.compute = rows * vec * tap;
     w.ops = rows * (3 * reads + vec * (tap + decode) + digits + 4 / deep + follow) +
             warps * 50;

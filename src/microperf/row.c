@@ -4,7 +4,7 @@
 enum {
     STEP_OPS = 8,             /* instructions of a loop over steps */
     END_OPS = 12,             /* to find a column of a row's ends */
-    TIE_OPS = 24              /* of the correction of a tied reduction behind a step */
+    FOLLOW_OPS = 24           /* of the correction of a online reduction behind a step */
 };
 
 typedef struct {
@@ -239,7 +239,7 @@ void mp_estimate_row(const Model *m, const RProg *r, Estimate *out) {
     double compute = ops, warps = x.blocks * r->threads / WARP;
     ops += warps_of_elements * 3 * t.requests + warps * 40 * x.kernels;
     if (x.steps > 1) ops += warps * x.steps * f->group->n_pass * STEP_OPS;
-    if (r->keep == KEEP_ONLINE) ops += warps * x.steps * f->tied * TIE_OPS;
+    if (r->keep == KEEP_ONLINE) ops += warps * x.steps * f->followers * FOLLOW_OPS;
     /* Per SM: the one with most blocks has per_sm of them.  */
     double share = x.per_sm / x.blocks;
     double fabric = lesser(m->l2_port, m->l2_rate / m->clock / busy);

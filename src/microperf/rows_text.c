@@ -42,7 +42,7 @@ void mp_pass_explain(const Te *te, const RowGroup *g, int pass, Buf *out) {
     for (int i = 0, n = 0; i < g->n; i++) {
         if (g->role[i] == ROW_SCALAR || g->pass[i] != pass) continue;
         buf_printf(out, "%s %s%s", n++ ? " and" : "", te->tensor[te->stmt[g->stmt[i]].tensor].name,
-                   g->tie[i] ? " (follows)" : "");
+                   g->follow[i] ? " (follows)" : "");
     }
 }
 

@@ -16,7 +16,7 @@ static const double steady = 0.003, noisy = 0.05;
 /* What is timed takes at least this long: events resolve half a microsecond, and the gaps around
  * them differ by about as much.  */
 static const double quick_us = 100, full_us = 300, longest_us = 2e4, least_clocks = 20e3;
-static const double lead_us = 30;
+static const double spin_us = 30;
 static const double quick_budget_s = 0.01, full_budget_s = 0.04;
 
 /* ---- one launch, or several ---- */
@@ -24,7 +24,7 @@ typedef struct {
     const BenchLaunch *l;
     int repeats;
     CudaGraph graph;          /* NULL: submitted one by one */
-    bool lead;                /* a thread that waits keeps the device busy meanwhile */
+    bool spins;               /* a thread that waits keeps the device busy meanwhile */
     const BenchLaunch *before;            /* these do instead */
     int n_before;
     CudaAddress clocks;       /* 0: microseconds by events; else clocks, from this word */
@@ -38,7 +38,7 @@ static Status launch(Bench *b, const BenchLaunch *l) {
 }
 
 /* One thread that waits.  */
-static const char lead_source[] =
+static const char spin_source[] =
     "extern \"C\" __global__ void lead(long long clocks) {\n"
     "    long long begin = clock64();\n"
     "    while (clock64() - begin < clocks) { }\n"
@@ -47,7 +47,7 @@ static const char lead_source[] =
 static Status spin(Bench *b, int64_t blocks, double us) {
     long long clocks = (long long)(us * 1e-6 * b->hz);
     BenchLaunch l = {.param = {&clocks}, .launch = {.grid = {blocks, 1, 1}, .block = {1, 1, 1}}};
-    Status s = bench_kernel(b, lead_source, "lead", NULL, &l.kernel);
+    Status s = bench_kernel(b, spin_source, "lead", NULL, &l.kernel);
     return s ? s : launch(b, &l);
 }
 
@@ -58,7 +58,7 @@ static Status submit(Bench *b, const Timed *t) {
 }
 
 static Status take_us(Bench *b, const Timed *t, double *us) {
-    Status s = t->lead ? spin(b, 1, lead_us) : ST_OK;
+    Status s = t->spins ? spin(b, 1, spin_us) : ST_OK;
     for (int i = 0; i < t->n_before && !s; i++) s = launch(b, &t->before[i]);
     if (!s) s = cuda_event_record(b->x, b->d, b->begin, b->stream);
     if (!s) s = t->graph ? cuda_graph_launch(b->x, b->d, t->graph, b->stream) : submit(b, t);
@@ -200,7 +200,7 @@ static Status capture(Bench *b, Timed *t) {
 }
 
 Status bench_repeat(Bench *b, const BenchLaunch *l, int repeats, bool graph, Sample *us) {
-    Timed t = {.l = l, .repeats = repeats, .lead = graph};
+    Timed t = {.l = l, .repeats = repeats, .spins = graph};
     double warm;
     Status s = take(b, &t, &warm);
     if (!s && graph && repeats) s = capture(b, &t);
@@ -222,7 +222,7 @@ Status bench_after(Bench *b, const BenchLaunch *before, int n, const BenchLaunch
 }
 
 Status bench_time(Bench *b, const BenchLaunch *l, Sample *us) {
-    Timed t = {.l = l, .repeats = 1, .lead = true};
+    Timed t = {.l = l, .repeats = 1, .spins = true};
     double first, second, want = b->o->quick ? quick_us : full_us;
     Status s = take(b, &t, &first);
     if (!s) s = take(b, &t, &second);
@@ -234,7 +234,7 @@ Status bench_time(Bench *b, const BenchLaunch *l, Sample *us) {
 
 Status bench_slope(Bench *b, const BenchLaunch *l, int *count, int few, int many, Sample *us) {
     Timed t = {.l = l, .repeats = 1, .count = count, .few = few, .many = many,
-               .lead = !b->simulated};
+               .spins = !b->simulated};
     Status s = scale(b, &t);
     return s ? s : measure(b, &t, us);
 }
@@ -242,7 +242,7 @@ Status bench_slope(Bench *b, const BenchLaunch *l, int *count, int few, int many
 Status bench_difference(Bench *b, const BenchLaunch *l, int *count, int few, int many,
                         Sample *us) {
     Timed t = {.l = l, .repeats = 1, .count = count, .few = few, .many = many, .fixed = true,
-               .lead = !b->simulated};
+               .spins = !b->simulated};
     double first, second;
     Status s = take_ends(b, &t, &first, &second);
     return s ? s : measure(b, &t, us);

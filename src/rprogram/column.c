@@ -50,9 +50,9 @@ int64_t rprog_column_registers(const Problem *p, const RProg *r) {
             words += (rprog_partial_bytes(p->te->stmt[g->stmt[i]].rhs) + 3) / 4;
     }
     /* What a step has read, as it came, or for reductions with followers as values.  */
-    int64_t bytes = v->tied && v->sum_bytes > v->bytes ? v->sum_bytes : v->bytes;
+    int64_t bytes = v->followers && v->sum_bytes > v->bytes ? v->sum_bytes : v->bytes;
     int64_t landing = (bytes * r->thread.extent[AX_M] + 3) / 4 * r->thread.extent[AX_K];
-    int64_t follow = v->tied ? 8 : 0;
+    int64_t follow = v->followers ? 8 : 0;
     return FIXED + (words + 1) * r->thread.extent[AX_M] + landing + v->red.n_digit + follow;
 }
 

@@ -24,9 +24,9 @@ bool matrix_holds(const ComputeUnit *u, TeDtype t) {
 
 int rprog_products(const Problem *p, const Device *dev, const RProg *r) {
     const ComputeUnit *u = &dev->unit[r->unit];
-    bool cut = u->tf32 && !p->tf32;
+    bool truncates = u->tf32 && !p->tf32;
     bool whole = matrix_holds(u, p->op[0].value) && matrix_holds(u, p->op[1].value);
-    return cut && !whole ? 3 : 1;
+    return truncates && !whole ? 3 : 1;
 }
 
 bool rprog_promotes(const Problem *p, const Device *dev, const RProg *r) {
@@ -145,14 +145,14 @@ int32_t rprog_staging_bytes(const Problem *p, const Device *dev, const RProg *r)
     return bytes < INT32_MAX ? (int32_t)bytes : INT32_MAX;
 }
 
-/* Sums of an f8 unit are cut; an explicit f32 accumulator forbids it.  */
+/* Sums of an f8 unit are truncated; an explicit f32 accumulator forbids it.  */
 static bool accumulates(const Problem *p, const ComputeUnit *u) {
     bool narrow = u->a == TE_F8E4M3 || u->a == TE_F8E5M2;
     if (narrow && p->accum == TE_F32) return false;
     return u->acc == p->con.acc || (u->acc == p->accum && p->con.acc == TE_F32);
 }
 
-/* Does the unit take an operand: its values as they are, or f32 that may be cut?  */
+/* Does the unit take an operand: its values as they are, or f32 that may be truncated?  */
 static bool takes(const Problem *p, const ComputeUnit *u, const ROperand *op) {
     bool whole = te_dtype_class(p->con.acc) == TE_CLASS_INT;
     if (whole && te_dtype_class(op->value) != TE_CLASS_INT) return false;

@@ -37,7 +37,7 @@ const char *rprog_refusal(Arena *a, const Problem *p, const Device *dev) {
                                 "ab"[side], type);
         if (op->value == TE_F32 && has_unit(dev, true))
             return arena_printf(a, "operand %c is f32: `@tf32` or `@fp32x3` after the sum would "
-                                   "permit those that cut or split it", "ab"[side]);
+                                   "permit those that truncate or decompose it", "ab"[side]);
         return arena_printf(a, "none takes %s, which operand %c is", type, "ab"[side]);
     }
     const char *x = te_dtype_name(p->op[0].value), *y = te_dtype_name(p->op[1].value);

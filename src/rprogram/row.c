@@ -28,7 +28,7 @@ int rprog_row_end_columns(const Problem *p, const RProg *r) {
 }
 
 int rprog_row_width(const Problem *p, const RProg *r, const RowSource *s) {
-    int vec = rprog_row_ends(p, r) ? s->lead_vec : s->vec;
+    int vec = rprog_row_ends(p, r) ? s->peel_vec : s->vec;
     return vec < r->store_vec ? vec : r->store_vec;
 }
 
@@ -137,7 +137,7 @@ int64_t rprog_row_registers(const Problem *p, const RProg *r) {
     double words = words_per_column(p, r) *
                    (r->thread.extent[AX_N] + rprog_row_end_columns(p, r));
     int wide = te_dtype_bytes(p->type) > 4 ? 2 : 1;
-    if (r->keep == KEEP_ONLINE) words += 4 * wide * p->online->tied;
+    if (r->keep == KEEP_ONLINE) words += 4 * wide * p->online->followers;
     if (rprog_row_ends(p, r)) words += ENDS;              /* before and behind the whole vectors */
     /* Single elements are no vectors that come and go one by one.  */
     if (r->keep == KEEP_REGISTERS && r->store_vec == 1) words += r->thread.extent[AX_N] / 2;
@@ -173,12 +173,12 @@ const char *rprog_row_check(const Problem *p, const Device *dev, const RProg *r)
     if ((int64_t)threads * rows % WARP) return "threads are not whole warps";
     if (!power_of_two(r->store_vec) || r->thread.extent[AX_N] % r->store_vec)
         return "store_vec is not a power of two that divides the thread's columns";
-    if (r->store_vec > p->row->vec && r->store_vec > p->row->lead_vec)
+    if (r->store_vec > p->row->vec && r->store_vec > p->row->peel_vec)
         return "vectors are wider than any access to a row allows";
     if (rprog_row_end_columns(p, r) > ENDS_MAX) return "the ends of a row have too few threads";
     if (r->thread.extent[AX_N] > 256) return "the thread tile is too large";
     if ((int)r->keep < 0 || r->keep >= KEEP_COUNT) return "unknown place of the row";
-    if (r->keep == KEEP_ONLINE && !p->online) return "no reductions of the rows can be tied";
+    if (r->keep == KEEP_ONLINE && !p->online) return "no reductions of the rows can be online";
     if (r->keep == KEEP_REGISTERS && steps > 1)
         return "a row in registers must be one step";
     if (r->keep == KEEP_SHARED && !whole_words(p, r))
@@ -264,7 +264,7 @@ static void add_places(Rows *b, RProg *r, int threads) {
 }
 
 static int widest(const Problem *p) {
-    return p->row->vec > p->row->lead_vec ? p->row->vec : p->row->lead_vec;
+    return p->row->vec > p->row->peel_vec ? p->row->vec : p->row->peel_vec;
 }
 
 void rprog_row_candidates(Arena *a, const Problem *p, const Device *dev, const RPlanOptions *o,
@@ -277,7 +277,7 @@ void rprog_row_candidates(Arena *a, const Problem *p, const Device *dev, const R
         for (int vec = widest(p); vec >= 1; vec /= 2) {
             bool idle = threads > 1 && (int64_t)threads / 2 * vec >= p->extent[AX_N];
             bool ends = vec > p->row->vec;
-            if (ends && (idle || vec * 2 < p->row->lead_vec)) continue;
+            if (ends && (idle || vec * 2 < p->row->peel_vec)) continue;
             if ((idle && threads > WARP) || vec * 8 < p->row->vec) break;
             if (idle) continue;
             r.store_vec = (uint8_t)vec;

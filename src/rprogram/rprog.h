@@ -174,8 +174,8 @@
  * - `rows partial`: for each pass of Problem.stats_online a kernel computes the product; a block
  *   stores the values of its columns to the workspace as [column tile][row], and a second kernel
  *   makes of them those of the rows, [row], `lanes` threads each.  What the pass stores comes from
- *   the first kernel.  A tied reduction is made with what its leader is in the block, and corrected
- *   when tiles meet.
+ *   the first kernel.  A online reduction is made with what its leader is in the block, and
+ *   corrected when tiles meet.
  *
  * The `stream` skeleton (maps, and reductions no other skeleton takes, or none with a program that
  * fits): the spatial domain flattened to AX_M; a thread computes thread.m consecutive elements
@@ -191,13 +191,13 @@
  * - Each pass of the group walks over all steps.  `keep` says where that which several passes
  *   need is in between: REGISTERS (one step is the whole row), SHARED (each thread's own
  *   elements) or MEMORY (it is read again).  ONLINE: as MEMORY, in the fewer passes of
- *   RowGroup.online: a thread folds what a step has in registers into a tied reduction's leader
+ *   RowGroup.online: a thread folds what a step has in registers into a online reduction's leader
  *   first, corrects its own sum, and then adds the terms of the step; threads meet
  *   likewise, the leader first, slices both at once.  FLAT (RowFacts.flat): the block's rows are
  *   copied to shared memory as one range of whole 16 bytes, whatever a row's length, and read from
  *   there.
  * - store_vec > RowFacts.vec: a row's vectors begin at its first column that is a multiple of
- *   store_vec in RowFacts.lead.  The columns before that and behind the last whole vector, 2 *
+ *   store_vec in RowFacts.peel.  The columns before that and behind the last whole vector, 2 *
  *   (store_vec - 1) at most, are its ends: thread i has columns i, i + T, ... of them, one by one,
  *   in registers as its vectors or read again by each pass (not FLAT); the first slice has them.
  * - split > 1: keep is MEMORY or ONLINE, grid y has `split` slices of ceil(steps / split) steps

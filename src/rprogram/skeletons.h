@@ -24,7 +24,7 @@ double rprog_row_ops(const Problem *p, const RProg *r, int pass);
 static inline bool rprog_row_holds(const RProg *r, const RowSource *s) {
     return r->keep == KEEP_FLAT ? s->by_row : r->keep == KEEP_SHARED && s->kept;
 }
-/* Do vectors begin at the first aligned column of a row (RowFacts.lead), so that it has ends?  */
+/* Do vectors begin at the first aligned column of a row (RowFacts.peel), so that it has ends?  */
 static inline bool rprog_row_ends(const Problem *p, const RProg *r) {
     return r->store_vec > p->row->vec;
 }

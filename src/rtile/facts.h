@@ -48,8 +48,8 @@ RowFacts *rows_facts(Arena *a, const Te *te, const RowGroup *g, int align, const
  * stored its own, and every map those that need it, unless it `stays` to be read back.  */
 void rows_evaluated(const Te *te, const RowGroup *g, const bool *stored, const bool *stays,
                     uint64_t *folds, uint64_t *emits);
-/* Fills what there is about leads, for accesses x to rows that differ from row to row.  */
-void rows_lead(const Te *te, RowFacts *f, const Access *const *x, int n, int align);
+/* Fills what there is about peeling, for accesses x to rows that differ from row to row.  */
+void rows_peel(const Te *te, RowFacts *f, const Access *const *x, int n, int align);
 /* The facts of statements over rows of a contraction's results; is the root stored, too?  */
 StatFacts *stats_facts(Arena *a, const Te *te, const KernelGroup *kernel, const RowGroup *g,
                        const bool *stored, bool root_stored);

@@ -181,7 +181,7 @@ static void count_work(const Te *te, RowFacts *f, const bool *stored) {
             if (f->eval[i] >> p & 1) f->ops[p] += ops + (g->role[i] == ROW_MAP && stored[i]);
         }
         if (g->role[i] == ROW_REDUCE) f->reduces[g->pass[i]]++;
-        f->tied += g->tie[i] != TIE_NONE;
+        f->followers += g->follow[i] != FOLLOW_NONE;
         if (stored[i] && g->role[i] == ROW_MAP) f->element_bytes += bytes;
     }
 }
@@ -241,6 +241,6 @@ RowFacts *rows_facts(Arena *a, const Te *te, const RowGroup *g, int align, const
         f->vec = vec > f->vec ? vec : f->vec;
         beside[n++] = x;
     }
-    rows_lead(te, f, beside, n, align);
+    rows_peel(te, f, beside, n, align);
     return f;
 }

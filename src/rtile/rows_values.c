@@ -86,7 +86,7 @@ static void collect(const Te *te, RowFacts *f, int i, const TeExpr *e) {
 void rows_values(const Te *te, RowFacts *f) {
     const RowGroup *g = f->group;
     for (int i = 0; i < g->n; i++) {
-        if (g->tie[i] != TIE_NONE) return;
+        if (g->follow[i] != FOLLOW_NONE) return;
     }
     for (int i = 0; i < g->n; i++) {
         if (g->role[i] != ROW_SCALAR && f->eval[i]) collect(te, f, i, statement(te, g, i)->rhs);

@@ -58,7 +58,7 @@ typedef struct {
     bool kept;                /* needed by several passes: stays on chip or is read again */
     int bytes;                /* of an element */
     int vec;                  /* widest access to neighbouring columns; 1: not adjacent */
-    int lead_vec;             /* the same in vectors that begin with RowFacts.lead */
+    int peel_vec;             /* the same in vectors that begin with RowFacts.peel */
     int64_t step;             /* elements from column to column */
     uint64_t passes;          /* bit p: pass p reads it */
     uint64_t bare;            /* the same where values (RowValue) are kept */
@@ -90,11 +90,11 @@ typedef struct {
     int vec;                  /* neighbours in the widest access; divides the columns */
     /* Vectors may begin, instead of at a row's first column, at the first one that is a multiple of
      * the vector in this access's tensor: neighbours in the widest access then; 1: none.  */
-    Access lead;
-    int lead_vec;
+    Access peel;
+    int peel_vec;
     double ops[ROW_MAX_STMTS];            /* of pass p for one element, instructions */
     int reduces[ROW_MAX_STMTS];           /* reductions of pass p */
-    int tied;                             /* of them all */
+    int followers;                        /* of them all */
     bool flat;                /* rows of all sources that differ by row follow each other in memory,
                                * the first one aligned to 16 bytes */
     double element_bytes;     /* written per element by maps */
@@ -122,9 +122,9 @@ typedef struct {
     const KernelGroup *group;
     int align;                /* promised of tensors that are given, bytes */
     const StatFacts *stats;   /* of a contraction with statements over its rows; else NULL */
-    const StatFacts *stats_online;   /* the same with tied reductions where there are any */
+    const StatFacts *stats_online;   /* the same with online reductions where there are any */
     const RowFacts *row;      /* of a row group: AX_M rows, AX_N columns; else NULL */
-    const RowFacts *online;   /* of its form with tied reductions; NULL if there is none */
+    const RowFacts *online;   /* of its form with online reductions; NULL if there is none */
     bool contraction;         /* else: a map or a general reduction, for `stream` */
     Contraction con;
     ColumnView column;
@@ -245,8 +245,8 @@ int rtile_neighbour_width(const Te *te, const Neighbours *n, const Access *x, in
  * every row.  */
 int64_t rtile_row_step(const TeStmt *frame, const Access *x);
 int rtile_row_vector(const Te *te, const TeStmt *frame, const Access *x, int align);
-/* The widest access to neighbours at columns that are multiples of it in `lead`.  */
-int rtile_lead_vector(const Te *te, const TeStmt *frame, const Access *lead, const Access *x,
+/* The widest access to neighbours at columns that are multiples of it in `peel`.  */
+int rtile_peel_vector(const Te *te, const TeStmt *frame, const Access *peel, const Access *x,
                       int align);
 /* An access over its own statement's indices, `axis` of the frame, as one over the frame's.  */
 void rtile_row_access(const uint8_t *axis, int n_index, Access *x);

@@ -13,7 +13,7 @@ static void view_sums(Problem *p) {
     for (int i = 0; i < g->n_fused; i++)
         v->n_sum += p->te->stmt[g->fused[i]].rhs->kind == TE_REDUCE;
     for (int i = 0; g->columns && i < g->columns->n; i++)
-        v->tied += g->columns->tie[i] != TIE_NONE;
+        v->followers += g->columns->follow[i] != FOLLOW_NONE;
 }
 
 static void view_columns(Problem *p, int align) {

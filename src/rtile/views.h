@@ -25,7 +25,7 @@ typedef struct {
     bool positional;          /* argmax, argmin: partial results are pairs */
     int sum_bytes;            /* of a partial result's value */
     int n_sum;                /* reductions in one pass (KernelGroup.columns), */
-    int tied;                 /* those of them that follow another one */
+    int followers;            /* those of them that follow another one */
 } ColumnView;
 
 enum { READ_WIDTHS = 5 };

@@ -40,8 +40,8 @@ static void deliver(SimBlock *b, const SimBarrier *x, int id) {
     for (int n = 0; n < b->n_warp; n++) {
         SimWarp *w = &b->warp[n];
         for (int s = 0; s < LANES; s++) {
-            const SimSplit *p = &w->split[s];
-            if (p->state != SPLIT_BARRIER || p->barrier != id) continue;
+            const SimSubwarp *p = &w->subwarp[s];
+            if (p->state != SUBWARP_BARRIER || p->barrier != id) continue;
             sim_acquire(w, x->clock);
             const SimInst *i = &code[p->pc - 1];
             const Bar *bar = i->extra;
@@ -124,7 +124,7 @@ static void exec_bar(SimWarp *w, const SimInst *i, uint32_t active) {
             sim_diverge(w, w->mask & ~active, next, SLOT_NONE);
         }
         sim_park(w, (int)id);
-        w->split[w->running].pc = w->pc;
+        w->subwarp[w->running].pc = w->pc;
     }
     if (x->arrived > expected) {
         sim_fault(w, SIM_DIVERGENT, i, sim_first_lane(active), "%u threads at barrier %u of %u",

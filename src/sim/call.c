@@ -45,8 +45,8 @@ static void move_registers(SimWarp *w, const SimFrame *f, int lane, unsigned cha
     }
 }
 
-/* All of the running split go into the function; they come back to `back`, which copies the results
- * and after which is the join.  */
+/* All of the running subwarp go into the function; they come back to `back`, which copies the
+ * results and after which is the join.  */
 static void enter(SimWarp *w, const SimInst *i, const SimCallee *to, uint32_t lanes,
                   uint32_t back) {
     const SimCall *c = i->extra;

@@ -20,7 +20,7 @@ static int targets(const PtxFunc *f, const PtxInst *i, int *out) {
     return t->n;
 }
 
-static void split(SimCfg *g, Arena *a, const PtxFunc *f) {
+static void cut_blocks(SimCfg *g, Arena *a, const PtxFunc *f) {
     int n = (int)f->n_inst;
     bool *leader = ARENA_ARRAY(a, bool, n + 1);
     leader[0] = true;
@@ -151,7 +151,7 @@ static void post_dominators(SimCfg *g, Arena *a) {
 SimCfg *sim_cfg(Arena *a, const PtxFunc *f) {
     SimCfg *g = ARENA_NEW(a, SimCfg);
     if (f->n_inst == 0) return g;
-    split(g, a, f);
+    cut_blocks(g, a, f);
     connect(g, a, f);
     post_dominators(g, a);
     return g;

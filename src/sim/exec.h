@@ -118,16 +118,17 @@ struct SimInst {
 };
 
 /* ---- Warps ---- */
-/* Lanes that run together.  A divergent branch makes two splits of one; they run in turns and merge
- * at the join (the immediate post-dominator of the branch).  */
-typedef enum { SPLIT_FREE, SPLIT_READY, SPLIT_RETRY, SPLIT_BARRIER, SPLIT_WARP_SYNC } SplitState;
+/* Lanes that run together.  A divergent branch makes two subwarps of one; they run in turns and
+ * merge at the join (the immediate post-dominator of the branch).  */
+typedef enum { SUBWARP_FREE, SUBWARP_READY, SUBWARP_RETRY, SUBWARP_BARRIER,
+              SUBWARP_WARP_SYNC } SubwarpState;
 typedef struct {
-    SplitState state;
+    SubwarpState state;
     uint32_t mask, pc;
     int join;                 /* index of a SimJoin, -1: none */
-    int barrier;              /* SPLIT_BARRIER: its number */
-    uint64_t event;           /* SPLIT_RETRY: the cluster's event count when it was parked */
-} SimSplit;
+    int barrier;              /* SUBWARP_BARRIER: its number */
+    uint64_t event;           /* SUBWARP_RETRY: the cluster's event count when it was parked */
+} SimSubwarp;
 typedef struct {
     uint32_t pc, expected, arrived;
     int outer;                /* the join around it, -1: none */
@@ -142,11 +143,11 @@ struct SimWarp {
     int id;                   /* in its block */
     int clock_id;             /* in its cluster: index into vector clocks */
     uint32_t exists, live;    /* lanes of threads there are; lanes that have not exited */
-    uint32_t pc;              /* of the running split: the instruction after the executed one */
-    uint32_t mask;            /* of the running split */
-    int running;              /* index of the running split */
+    uint32_t pc;              /* of the running subwarp: the instruction after the executed one */
+    uint32_t mask;            /* of the running subwarp */
+    int running;              /* index of the running subwarp */
     bool yield;               /* set by an executing function: the turn ends after it */
-    SimSplit split[LANES];
+    SimSubwarp subwarp[LANES];
     SimJoin *join;
     uint32_t *clock;          /* vector clock, see race.h */
     unsigned char *local;     /* local memory: local_bytes for each lane */
@@ -188,16 +189,16 @@ enum { SIM_POISON = 0xff };   /* every byte that was never written: NaN in every
 
 /* ---- Waiting ---- */
 
-/* An instruction that cannot proceed yet calls sim_retry and changes nothing: the split is parked
+/* An instruction that cannot proceed yet calls sim_retry and changes nothing: the subwarp is parked
  * on this instruction and executes it again after something happened in its cluster (sim_event).
- * When every split of a cluster is parked and nothing is pending (sim_async_force), that is a
+ * When every subwarp of a cluster is parked and nothing is pending (sim_async_force), that is a
  * deadlock.  */
 void sim_retry(SimWarp *w);
 /* For instructions of several lanes (.sync with a member mask).  Returns the lanes that execute it
- * now, which may be more than `active`: lanes of other splits that waited here; or 0 if some
- * members are still missing: then the split has been parked and the caller returns.  */
+ * now, which may be more than `active`: lanes of other subwarps that waited here; or 0 if some
+ * members are still missing: then the subwarp has been parked and the caller returns.  */
 uint32_t sim_gather(SimWarp *w, uint32_t active, uint32_t members);
-/* Something happened that parked splits may wait for: an arrival, a landing, a store to shared
+/* Something happened that parked subwarps may wait for: an arrival, a landing, a store to shared
  * memory.  */
 void sim_event(SimCluster *c);
 
@@ -277,7 +278,7 @@ static inline void sim_poll(SimWarp *w) {
 /* ---- Hooks of the asynchronous part (async.c) ---- */
 
 /* The scheduler calls sim_async_tick between turns (a turn is at most some hundred instructions of
- * one split), so that copies land at seeded random moments; with options.benign an operation must
+ * one subwarp), so that copies land at seeded random moments; with options.benign an operation must
  * complete when issued.  */
 /* Makes per-cluster, per-block and per-warp state on c->arena; all warps exist.  */
 void sim_async_begin(SimCluster *c);

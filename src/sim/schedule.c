@@ -1,4 +1,4 @@
-/* Which split runs next, and what it means when none can.  */
+/* Which subwarp runs next, and what it means when none can.  */
 #include "sim/warp.h"
 
 enum {
@@ -6,7 +6,7 @@ enum {
     PATIENCE = 16             /* rounds that lanes wait at a join while others run */
 };
 
-/* Runs every split of the warp that can run, once.  */
+/* Runs every subwarp of the warp that can run, once.  */
 static bool run_warp(SimWarp *w) {
     SimCluster *c = w->block->cluster;
     bool ran = false;
@@ -14,8 +14,9 @@ static bool run_warp(SimWarp *w) {
     if (w->waiting > 0) sim_release_joins(w, PATIENCE);
     for (int n = 0; n < LANES; n++) {
         int s = (first + n) % LANES;
-        const SimSplit *x = &w->split[s];
-        bool ready = x->state == SPLIT_READY || (x->state == SPLIT_RETRY && x->event != c->event);
+        const SimSubwarp *x = &w->subwarp[s];
+        bool ready = x->state == SUBWARP_READY ||
+            (x->state == SUBWARP_RETRY && x->event != c->event);
         if (!ready) continue;
         sim_turn(w, s);
         sim_async_tick(c);
@@ -48,8 +49,8 @@ static bool finished(const SimCluster *c) {
 static bool waits_for_all(const SimWarp *w) {
     const SimInst *code = w->block->cluster->run->kernel->code;
     for (int s = 0; s < LANES; s++) {
-        const SimSplit *x = &w->split[s];
-        if (x->state == SPLIT_WARP_SYNC && code[x->pc].aligned) return true;
+        const SimSubwarp *x = &w->subwarp[s];
+        if (x->state == SUBWARP_WARP_SYNC && code[x->pc].aligned) return true;
     }
     return false;
 }
@@ -66,15 +67,15 @@ static bool release_all(SimCluster *c) {
     return any;
 }
 
-/* A waiting split to tell of: barriers before everything else.  */
-static SimWarp *first_waiting(SimCluster *c, const SimSplit **split) {
-    static const SplitState order[] = {SPLIT_BARRIER, SPLIT_WARP_SYNC, SPLIT_RETRY};
+/* A waiting subwarp to tell of: barriers before everything else.  */
+static SimWarp *first_waiting(SimCluster *c, const SimSubwarp **subwarp) {
+    static const SubwarpState order[] = {SUBWARP_BARRIER, SUBWARP_WARP_SYNC, SUBWARP_RETRY};
     for (int kind = 0; kind < 3; kind++) {
         for (int n = 0; n < c->n_block * c->block[0].n_warp; n++) {
             SimWarp *w = warp_of(c, n);
             for (int s = 0; s < LANES; s++) {
-                *split = &w->split[s];
-                if (w->split[s].state == order[kind]) return w;
+                *subwarp = &w->subwarp[s];
+                if (w->subwarp[s].state == order[kind]) return w;
             }
         }
     }
@@ -84,21 +85,21 @@ static SimWarp *first_waiting(SimCluster *c, const SimSplit **split) {
 /* Nothing runs and nothing is under way.  A barrier that threads have left behind is told apart
  * from threads that wait for each other.  */
 static void report_deadlock(SimCluster *c) {
-    const SimSplit *s;
+    const SimSubwarp *s;
     SimWarp *w = first_waiting(c, &s);
     if (!w) return;
     const SimInst *code = c->run->kernel->code;
-    const SimInst *i = &code[s->state == SPLIT_BARRIER ? s->pc - 1 : s->pc];
+    const SimInst *i = &code[s->state == SUBWARP_BARRIER ? s->pc - 1 : s->pc];
     int lane = sim_first_lane(s->mask), live = 0;
     for (int n = 0; n < w->block->n_warp; n++) live += sim_popcount(w->block->warp[n].live);
-    if (s->state == SPLIT_BARRIER) {
+    if (s->state == SUBWARP_BARRIER) {
         const SimBarrier *b = &w->block->barrier[s->barrier];
         bool left = live < w->block->threads;
         sim_fault(w, left ? SIM_DIVERGENT : SIM_DEADLOCK, i, lane,
                   "barrier %d has %u of %u threads and no other can come; %d of %d threads of the "
                   "block have ended", s->barrier, b->arrived, b->expected,
                   w->block->threads - live, w->block->threads);
-    } else if (s->state == SPLIT_WARP_SYNC) {
+    } else if (s->state == SUBWARP_WARP_SYNC) {
         sim_fault(w, SIM_DIVERGENT, i, lane, "lanes 0x%08x of the warp wait here for lanes of the "
                   "member mask that never come", s->mask);
     } else {
@@ -117,8 +118,8 @@ static void check_limit(SimCluster *c) {
         if (block->executed <= limit || block->n_live == 0) continue;
         SimWarp *w = block->warp;
         while (w->live == 0) w++;
-        const SimSplit *s = w->split;
-        while (s->state == SPLIT_FREE) s++;
+        const SimSubwarp *s = w->subwarp;
+        while (s->state == SUBWARP_FREE) s++;
         sim_fault(w, SIM_RUNAWAY, &c->run->kernel->code[s->pc], sim_first_lane(s->mask),
                   "the block has executed %llu warp instructions",
                   (unsigned long long)block->executed);

@@ -20,7 +20,7 @@ void sim_warps_begin(SimBlock *b) {
         int threads = b->threads - n * LANES;
         w->exists = w->live = threads >= LANES ? FULL_WARP : (1u << threads) - 1;
         w->mask = w->live;
-        w->split[0] = (SimSplit){.state = SPLIT_READY, .mask = w->live, .join = -1};
+        w->subwarp[0] = (SimSubwarp){.state = SUBWARP_READY, .mask = w->live, .join = -1};
         w->join = ARENA_ARRAY(a, SimJoin, SIM_MAX_JOINS);
         w->clock = ARENA_ARRAY(a, uint32_t, c->n_entry);
         sim_stack_begin(w, k);
@@ -28,22 +28,22 @@ void sim_warps_begin(SimBlock *b) {
     b->n_live = b->n_warp;
 }
 
-/* ---- splits ---- */
+/* ---- subwarps ---- */
 
-static int free_split(SimWarp *w) {
+static int free_subwarp(SimWarp *w) {
     for (int s = 0; s < LANES; s++) {
-        if (w->split[s].state == SPLIT_FREE) return s;
+        if (w->subwarp[s].state == SUBWARP_FREE) return s;
     }
-    return -1;                               /* 32 lanes never make more than 32 splits */
+    return -1;                               /* 32 lanes never make more than 32 subwarps */
 }
 
-static void add_split(SimWarp *w, uint32_t mask, uint32_t pc, int join) {
-    w->split[free_split(w)] =
-        (SimSplit){.state = SPLIT_READY, .mask = mask, .pc = pc, .join = join};
+static void add_subwarp(SimWarp *w, uint32_t mask, uint32_t pc, int join) {
+    w->subwarp[free_subwarp(w)] =
+        (SimSubwarp){.state = SUBWARP_READY, .mask = mask, .pc = pc, .join = join};
 }
 
 static void end_running(SimWarp *w) {
-    w->split[w->running].state = SPLIT_FREE;
+    w->subwarp[w->running].state = SUBWARP_FREE;
     w->running = -1;
     w->yield = true;
 }
@@ -58,7 +58,7 @@ static int free_join(SimWarp *w) {
 }
 
 void sim_enter(SimWarp *w, uint32_t pc) {
-    SimSplit *s = &w->split[w->running];
+    SimSubwarp *s = &w->subwarp[w->running];
     if (s->join >= 0 && w->join[s->join].pc == pc) return;
     int j = free_join(w);
     if (j < 0) return;                       /* lanes then stay apart, which is slow but right */
@@ -72,7 +72,7 @@ static void complete(SimWarp *w, int j) {
     if (join->arrived != join->expected) return;
     join->used = false;
     if (join->arrived) w->waiting--;
-    if (join->expected) add_split(w, join->expected, join->pc + 1, join->outer);
+    if (join->expected) add_subwarp(w, join->expected, join->pc + 1, join->outer);
 }
 
 static void leave(SimWarp *w, int j, uint32_t lanes) {
@@ -82,7 +82,7 @@ static void leave(SimWarp *w, int j, uint32_t lanes) {
 
 void sim_exec_join(SimWarp *w, const SimInst *i, uint32_t active) {
     (void)i;
-    SimSplit *s = &w->split[w->running];
+    SimSubwarp *s = &w->subwarp[w->running];
     uint32_t pc = w->pc - 1;
     int at = s->join;
     while (at >= 0 && w->join[at].pc != pc) at = w->join[at].outer;
@@ -111,7 +111,7 @@ bool sim_release_joins(SimWarp *w, int rounds) {
         SimJoin *x = &w->join[j];
         if (!x->used || !x->arrived || w->round - x->since < rounds) continue;
         any = true;
-        add_split(w, x->arrived, x->pc + 1, x->outer);
+        add_subwarp(w, x->arrived, x->pc + 1, x->outer);
         x->expected &= ~x->arrived;
         x->arrived = 0;
         w->waiting--;
@@ -120,16 +120,16 @@ bool sim_release_joins(SimWarp *w, int rounds) {
 }
 
 void sim_diverge(SimWarp *w, uint32_t taken, uint32_t target, uint32_t join) {
-    SimSplit *s = &w->split[w->running];
+    SimSubwarp *s = &w->subwarp[w->running];
     if (join != SLOT_NONE) sim_enter(w, join);
     uint32_t rest = w->mask & ~taken;
     s->mask = rest;
-    add_split(w, taken, target, s->join);
+    add_subwarp(w, taken, target, s->join);
     w->mask = rest;
 }
 
 void sim_scatter(SimWarp *w, uint32_t lanes, const uint32_t target[LANES], uint32_t join) {
-    SimSplit *s = &w->split[w->running];
+    SimSubwarp *s = &w->subwarp[w->running];
     if (join != SLOT_NONE) sim_enter(w, join);
     uint32_t rest = w->mask & ~lanes;
     int outer = s->join;
@@ -141,13 +141,13 @@ void sim_scatter(SimWarp *w, uint32_t lanes, const uint32_t target[LANES], uint3
             if (first == SLOT_NONE) first = target[l];
             if (target[l] == first) same |= 1u << l;
         }
-        add_split(w, same, first, outer);
+        add_subwarp(w, same, first, outer);
         lanes &= ~same;
     }
 }
 
 void sim_lanes_exit(SimWarp *w, uint32_t lanes) {
-    SimSplit *s = &w->split[w->running];
+    SimSubwarp *s = &w->subwarp[w->running];
     int join = s->join;
     s->mask &= ~lanes;
     w->mask &= ~lanes;
@@ -159,7 +159,7 @@ void sim_lanes_exit(SimWarp *w, uint32_t lanes) {
         join = outer;
     }
     for (int n = 0; n < LANES; n++) {        /* who waits for lanes of the warp looks again */
-        if (w->split[n].state == SPLIT_WARP_SYNC) w->split[n].state = SPLIT_READY;
+        if (w->subwarp[n].state == SUBWARP_WARP_SYNC) w->subwarp[n].state = SUBWARP_READY;
     }
     if (w->live == 0) w->block->n_live--;
     sim_event(w->block->cluster);
@@ -167,8 +167,8 @@ void sim_lanes_exit(SimWarp *w, uint32_t lanes) {
 
 /* ---- waiting ---- */
 
-static void stay(SimWarp *w, SplitState state) {
-    SimSplit *s = &w->split[w->running];
+static void stay(SimWarp *w, SubwarpState state) {
+    SimSubwarp *s = &w->subwarp[w->running];
     w->pc--;
     s->state = state;
     s->event = w->block->cluster->event;
@@ -176,21 +176,21 @@ static void stay(SimWarp *w, SplitState state) {
     w->block->pipe[w->block->cluster->run->kernel->code[w->pc].pipe]--;
 }
 
-void sim_retry(SimWarp *w) { stay(w, SPLIT_RETRY); }
+void sim_retry(SimWarp *w) { stay(w, SUBWARP_RETRY); }
 
 void sim_event(SimCluster *c) { c->event++; }
 
 void sim_park(SimWarp *w, int barrier) {
-    w->split[w->running].state = SPLIT_BARRIER;
-    w->split[w->running].barrier = barrier;
+    w->subwarp[w->running].state = SUBWARP_BARRIER;
+    w->subwarp[w->running].barrier = barrier;
     w->yield = true;
 }
 
 void sim_wake_barrier(SimBlock *b, int barrier) {
     for (int n = 0; n < b->n_warp; n++) {
         for (int s = 0; s < LANES; s++) {
-            SimSplit *x = &b->warp[n].split[s];
-            if (x->state == SPLIT_BARRIER && x->barrier == barrier) x->state = SPLIT_READY;
+            SimSubwarp *x = &b->warp[n].subwarp[s];
+            if (x->state == SUBWARP_BARRIER && x->barrier == barrier) x->state = SUBWARP_READY;
         }
     }
 }
@@ -200,23 +200,23 @@ uint32_t sim_gather(SimWarp *w, uint32_t active, uint32_t members) {
     if ((members & ~active) == 0) return active;
     uint32_t pc = w->pc - 1, all = active;
     for (int s = 0; s < LANES; s++) {
-        const SimSplit *x = &w->split[s];
-        if (x->state == SPLIT_WARP_SYNC && x->pc == pc) all |= x->mask;
+        const SimSubwarp *x = &w->subwarp[s];
+        if (x->state == SUBWARP_WARP_SYNC && x->pc == pc) all |= x->mask;
     }
     if (members & ~all) {
-        stay(w, SPLIT_WARP_SYNC);
+        stay(w, SUBWARP_WARP_SYNC);
         return 0;
     }
-    SimSplit *me = &w->split[w->running];
+    SimSubwarp *me = &w->subwarp[w->running];
     for (int s = 0; s < LANES; s++) {
-        SimSplit *x = &w->split[s];
-        if (x->state != SPLIT_WARP_SYNC || x->pc != pc || !(x->mask & members)) continue;
-        x->state = SPLIT_READY;
+        SimSubwarp *x = &w->subwarp[s];
+        if (x->state != SUBWARP_WARP_SYNC || x->pc != pc || !(x->mask & members)) continue;
+        x->state = SUBWARP_READY;
         x->pc = pc + 1;
         if (x->join != me->join) continue;
         me->mask |= x->mask;                 /* they go on together */
         w->mask |= x->mask;
-        x->state = SPLIT_FREE;
+        x->state = SUBWARP_FREE;
     }
     return all;
 }
@@ -225,18 +225,18 @@ uint32_t sim_gather(SimWarp *w, uint32_t active, uint32_t members) {
 
 /* Whether the instruction waits to be executed again.  */
 static bool parked(const SimWarp *w, int s) {
-    return w->split[s].state == SPLIT_RETRY || w->split[s].state == SPLIT_WARP_SYNC;
+    return w->subwarp[s].state == SUBWARP_RETRY || w->subwarp[s].state == SUBWARP_WARP_SYNC;
 }
 
 void sim_turn(SimWarp *w, int s) {
-    SimSplit *split = &w->split[s];
+    SimSubwarp *subwarp = &w->subwarp[s];
     SimBlock *b = w->block;
     SimCluster *c = b->cluster;
     const SimInst *code = c->run->kernel->code;
-    split->state = SPLIT_READY;
+    subwarp->state = SUBWARP_READY;
     w->running = s;
-    w->pc = split->pc;
-    w->mask = split->mask;
+    w->pc = subwarp->pc;
+    w->mask = subwarp->mask;
     w->yield = false;
     uint64_t flops = 0;
     const SimCost *cost = w->timer ? w->timer->timing->cost : NULL;
@@ -263,7 +263,7 @@ void sim_turn(SimWarp *w, int s) {
     b->count.flops += flops;
     b->executed += (uint64_t)(SIM_TURN - left + w->yield);
     if (w->running == s) {
-        split->pc = w->pc;
-        split->mask = w->mask;
+        subwarp->pc = w->pc;
+        subwarp->mask = w->mask;
     }
 }

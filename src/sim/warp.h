@@ -1,31 +1,31 @@
-/* Splits, joins, turns and the scheduler of a cluster.  */
+/* Subwarps, joins, turns and the scheduler of a cluster.  */
 #ifndef ROLLER_SIM_WARP_H
 #define ROLLER_SIM_WARP_H
 #include "sim/exec.h"
 
-enum { SIM_TURN = 256 };      /* most instructions of one split before others run */
+enum { SIM_TURN = 256 };      /* most instructions of one subwarp before others run */
 
-/* Sets up the block's warps: registers, lanes, the first split.  */
+/* Sets up the block's warps: registers, lanes, the first subwarp.  */
 void sim_warps_begin(SimBlock *b);
 enum { SIM_STACK_MOST = 512 << 10 };  /* bytes of a thread */
 /* The local memory of a warp: its frames of fixed place, and its stack.  */
 void sim_stack_begin(SimWarp *w, const SimKernel *k);
 /* Is there room for so many more bytes in the stacks of `lanes`?  Else a fault.  */
 bool sim_stack_room(SimWarp *w, const SimInst *i, uint32_t lanes, uint32_t bytes);
-/* Runs split s of the warp for one turn.  */
+/* Runs subwarp s of the warp for one turn.  */
 void sim_turn(SimWarp *w, int s);
-/* The running split goes two ways: `taken` lanes to `target`, the others on; they meet at
+/* The running subwarp goes two ways: `taken` lanes to `target`, the others on; they meet at
  * `join`.  */
 void sim_diverge(SimWarp *w, uint32_t taken, uint32_t target, uint32_t join);
 /* Several ways at once: lane l goes to target[l].  */
 void sim_scatter(SimWarp *w, uint32_t lanes, const uint32_t target[LANES], uint32_t join);
-/* The running split enters a region that ends at the join instruction `pc`.  */
+/* The running subwarp enters a region that ends at the join instruction `pc`.  */
 void sim_enter(SimWarp *w, uint32_t pc);
-/* Lanes of the running split end.  */
+/* Lanes of the running subwarp end.  */
 void sim_lanes_exit(SimWarp *w, uint32_t lanes);
-/* Parks the running split at a barrier: it goes on after this instruction when released.  */
+/* Parks the running subwarp at a barrier: it goes on after this instruction when released.  */
 void sim_park(SimWarp *w, int barrier);
-/* Splits that wait at a barrier of the block become ready.  */
+/* Subwarps that wait at a barrier of the block become ready.  */
 void sim_wake_barrier(SimBlock *b, int barrier);
 
 /* Lanes that have waited at a join for so many rounds go on without the others, who may be waiting

@@ -146,10 +146,10 @@ typedef enum { ROW_REDUCE, ROW_MAP, ROW_SCALAR } RowRole;
  * thread adds terms made with what x is so far, and corrects its sum when x moves.  Of rows, and of
  * columns likewise.  */
 typedef enum {
-    TIE_NONE,
-    TIE_SCALE,                            /* of exp(E - x) or exp2(E - x), x the maximum of E */
-    TIE_SHIFT                             /* of (E - x) * (E - x), x the mean of E */
-} RowTie;
+    FOLLOW_NONE,
+    FOLLOW_SCALE,                         /* of exp(E - x) or exp2(E - x), x the maximum of E */
+    FOLLOW_SHIFT                          /* of (E - x) * (E - x), x the mean of E */
+} RowFollow;
 
 /* Statements over the same rows, computed by one kernel that walks over the columns of a row in
  * passes.  The frame is a reduction: its left indices are the rows, its reduction indices the
@@ -164,10 +164,10 @@ typedef struct RowGroup {
     /* REDUCE, MAP: computed by the walk of this number; SCALAR: known before it (maybe n_pass) */
     int pass[ROW_MAX_STMTS];
     int n_pass;
-    /* tied: the reduction that it follows (a position in stmt), and the tensor of x */
-    RowTie tie[ROW_MAX_STMTS];
+    /* online: the reduction that it follows (a position in stmt), and the tensor of x */
+    RowFollow follow[ROW_MAX_STMTS];
     int leader[ROW_MAX_STMTS], center[ROW_MAX_STMTS];
-    const struct RowGroup *online;        /* tied and in fewer passes; NULL if nothing can be */
+    const struct RowGroup *online;        /* online, and in fewer passes; NULL if nothing can be */
 } RowGroup;
 
 /* The statement of the group that makes a tensor, as a position in stmt; -1: none.  */
@@ -178,7 +178,7 @@ enum { TE_MAX_SUMS = 4 };
 /* One kernel's worth of statements: a root (reduction or map) and the maps fused behind it, or a
  * row group, of which `fused` then holds all but the frame.  Beside a reduction up to TE_MAX_SUMS -
  * 1 of the fused statements may be reductions over the same indices in the same order, which read
- * of this group at most what they are tied to.  Behind a contraction with `stats` the fused
+ * of this group at most what they follow.  Behind a contraction with `stats` the fused
  * statements are the row group's: they run over rows of its results, the columns of which are its
  * axis N.  */
 typedef struct KernelGroup {

@@ -75,7 +75,7 @@ static void narrow(Polys *ps, const Facts *f) {
         int64_t k;
         int x = poly_newest(ps, f->poly[i], true);
         if (x < 0 || ps->atom[x].kind != ATOM_OPAQUE) continue;
-        if (!poly_split(ps, f->poly[i], x, &slope, &rest) || !poly_is_const(slope, &k)) continue;
+        if (!poly_linear(ps, f->poly[i], x, &slope, &rest) || !poly_is_const(slope, &k)) continue;
         int64_t room = poly_range(ps, rest).hi;
         Interval *r = &ps->atom[x].range;
         if (room == INT64_MAX || room == INT64_MIN || k == INT64_MIN) continue;

@@ -16,5 +16,5 @@ bool canon_copies(Norm *n);
 /* Dimensions and indices of extent 1 are left out.  */
 bool canon_degenerate_axes(Norm *n);
 /* An index whose quotient and remainder by a number are subscripts becomes two.  */
-bool canon_split_axes(Norm *n);
+bool canon_cut_axes(Norm *n);
 #endif

@@ -114,7 +114,7 @@ static void restore(Norm *n, const Saved *x) {
 
 /* It is a form of the op only if what was divided is a plain index then, and all else still a sum,
  * or a scan along one index: whoever reads a tensor that is cut has to have its digits.  */
-static bool try_split(Norm *n, int k, const Divided *x, bool inputs, Cut *c) {
+static bool try_cut(Norm *n, int k, const Divided *x, bool inputs, Cut *c) {
     int odd = all_odd(n->te), scans = all_scans(n->te);
     *c = (Cut){.n_digit = 1, .radix = {x->by}, .by = x->by};
     if (!cut_index(n->te, k, x->i, inputs, c)) return false;
@@ -135,14 +135,14 @@ static void find_divided(const Te *te, const TeStmt *s, const TeExpr *e, Divided
     if (e->other) find_divided(te, s, e->other, least);
 }
 
-bool canon_split_axes(Norm *n) {
+bool canon_cut_axes(Norm *n) {
     bool any = false;
     Cut *c = ARENA_NEW(n->a, Cut);
     for (int k = 0; k < n->te->n_stmt; k++) {
         for (bool more = true; more;) {
             Divided x = {0};
             find_divided(n->te, &n->te->stmt[k], n->te->stmt[k].rhs, &x);
-            more = x.by > 0 && (try_split(n, k, &x, true, c) || try_split(n, k, &x, false, c));
+            more = x.by > 0 && (try_cut(n, k, &x, true, c) || try_cut(n, k, &x, false, c));
             any |= more;
         }
     }

@@ -128,7 +128,7 @@ static TeExpr *conditions(const Spelling *x, TeExpr *e) {
 /* ---- subscripts ---- */
 
 /* The part of f that d does not divide: f = d * whole + rest.  False: rest is not in 0..d-1.  */
-static bool split(const TeStmt *s, const Affine *f, int64_t d, Affine *whole) {
+static bool divide(const TeStmt *s, const Affine *f, int64_t d, Affine *whole) {
     Affine rest = {.c = floor_mod(f->c, d)};
     int64_t lo, hi;
     *whole = (Affine){.c = floor_div(f->c, d)};
@@ -157,10 +157,10 @@ static TeExpr *quotient(const Spelling *x, TeExpr *e) {
         return NULL;
     for (int i = 0; i < x->s->n_index; i++) {
         int64_t g = gcd64(d, f.coef[i]);
-        if (g > best && g < d && split(x->s, &f, g, &whole)) best = g;
+        if (g > best && g < d && divide(x->s, &f, g, &whole)) best = g;
     }
     if (best == 1) return NULL;
-    split(x->s, &f, best, &whole);
+    divide(x->s, &f, best, &whole);
     return binary(x, TE_DIV, e, cut_affine(x->n->a, &whole, e->pos),
                   te_expr_int(x->n->a, d / best, TE_I64, e->pos));
 }

@@ -104,23 +104,23 @@ const RowGroup *columns_group(Arena *a, const Te *te, const Groups *g, int k) {
     if (te->stmt[g->root[k]].rhs->kind != TE_REDUCE)
         return NULL;
     RowGroup *x = as_rows(a, te, g, k, k);
-    rows_tie(te, x);
+    rows_online(te, x);
     return x;
 }
 
 /* What the root of group b may read of group a, which is made in the same pass; -1: nothing.  */
 static int center_of(const Columns *c, int a, int b) {
     RowGroup *x = as_rows(c->arena, c->te, c->g, a, b);
-    rows_tie(c->te, x);
+    rows_online(c->te, x);
     for (int i = 0; i < x->n; i++) {
-        if (x->stmt[i] == c->g->root[b] && x->tie[i])
+        if (x->stmt[i] == c->g->root[b] && x->follow[i])
             return x->center[i];
     }
     return -1;
 }
 
 /* Can what group b computes come right behind group a, in its kernel?  Its maps may read what that
- * makes at their own point, its reduction what it is tied to.  */
+ * makes at their own point, its reduction what it follows.  */
 static bool can_follow(const Columns *c, int a, int b) {
     const Groups *g = c->g;
     int center = center_of(c, a, b);

@@ -17,14 +17,14 @@ typedef struct {
     uint32_t side_a, side_b;
     bool loose_is_b;                       /* reads with reduction indices only form side B */
     const TeExpr *a, *b;
-} Split;
+} Sides;
 
 static bool is_atom(const TeExpr *e) {
     return e->kind == TE_READ || e->kind == TE_INDEX;
 }
 
 /* Intersection of the spatial uses of the reads that have any; counts the different ones.  */
-static void find_batch(Split *p, const TeExpr *e, int *n_kinds, uint32_t *common) {
+static void find_batch(Sides *p, const TeExpr *e, int *n_kinds, uint32_t *common) {
     if (is_atom(e)) {
         uint32_t uses = access_uses(e) & p->spatial;
         if (e->kind == TE_READ && uses != 0) {
@@ -37,7 +37,7 @@ static void find_batch(Split *p, const TeExpr *e, int *n_kinds, uint32_t *common
         find_batch(p, e->args[i], n_kinds, common);
 }
 
-static void find_factors(Split *p, const TeExpr *e) {
+static void find_factors(Sides *p, const TeExpr *e) {
     if (!is_atom(e)) {
         for (int i = 0; i < e->n_args; i++)
             find_factors(p, e->args[i]);
@@ -57,7 +57,7 @@ static void find_factors(Split *p, const TeExpr *e) {
     p->n_factor = kept;
 }
 
-static int sides_of(const Split *p, const TeExpr *e) {
+static int sides_of(const Sides *p, const TeExpr *e) {
     if (is_atom(e)) {
         uint32_t uses = access_uses(e);
         int sides = (uses & p->side_a ? ON_A : 0) | (uses & p->side_b ? ON_B : 0);
@@ -73,7 +73,7 @@ static int sides_of(const Split *p, const TeExpr *e) {
 
 /* Finds the maximal subexpressions on one side.  False if a side has two that differ, or if one
  * that could be on either stands beside a mixed one.  */
-static bool find_operands(Split *p, const TeExpr *e) {
+static bool find_operands(Sides *p, const TeExpr *e) {
     int sides = sides_of(p, e);
     if (sides == 0)
         return true;
@@ -92,7 +92,7 @@ static bool find_operands(Split *p, const TeExpr *e) {
     return te_expr_same(*operand, e);
 }
 
-static bool try_sides(Split *p, const TeExpr *body, uint32_t a, uint32_t b, bool loose_is_b) {
+static bool try_sides(Sides *p, const TeExpr *body, uint32_t a, uint32_t b, bool loose_is_b) {
     p->side_a = a;
     p->side_b = b;
     p->loose_is_b = loose_is_b;
@@ -101,7 +101,7 @@ static bool try_sides(Split *p, const TeExpr *body, uint32_t a, uint32_t b, bool
 }
 
 /* Every way to give the parts to two sides, the first part to A.  */
-static bool split_factors(Split *p, const TeExpr *body) {
+static bool deal_factors(Sides *p, const TeExpr *body) {
     if (p->n_factor == 1)
         return try_sides(p, body, p->factor[0], 0, true);
     if (p->n_factor > MAX_FACTORS)
@@ -122,7 +122,7 @@ static bool split_factors(Split *p, const TeExpr *body) {
 
 /* The two operands of the first node that joins two indexed expressions, if that is a gain: both
  * have axes of their own, or one needs fewer axes and is swept by the reduction.  */
-static bool split_root(Split *p, const TeExpr *body) {
+static bool sides_of_root(Sides *p, const TeExpr *body) {
     const TeExpr *e = body, *child[2] = {NULL, NULL};
     for (;;) {
         int n = 0;
@@ -153,7 +153,7 @@ static bool split_root(Split *p, const TeExpr *body) {
 }
 
 /* Are the spatial uses of all atoms ordered by inclusion?  Then one side is all there is.  */
-static bool nested(const Split *p, const TeExpr *e, uint32_t *seen, int *n) {
+static bool nested(const Sides *p, const TeExpr *e, uint32_t *seen, int *n) {
     if (!is_atom(e)) {
         for (int i = 0; i < e->n_args; i++) {
             if (!nested(p, e->args[i], seen, n))
@@ -174,15 +174,15 @@ static bool nested(const Split *p, const TeExpr *e, uint32_t *seen, int *n) {
 }
 
 /* Sets p->a and p->b (NULL: one side).  */
-static bool split_body(Split *p, const TeExpr *body, const char **why) {
+static bool find_sides(Sides *p, const TeExpr *body, const char **why) {
     int kinds = 0;
     uint32_t common = 0;
     find_batch(p, body, &kinds, &common);
     p->batch = kinds > 1 ? common : 0;
     find_factors(p, body);
-    if (p->n_factor > 0 && split_factors(p, body))
+    if (p->n_factor > 0 && deal_factors(p, body))
         return true;
-    if (split_root(p, body))
+    if (sides_of_root(p, body))
         return true;
     p->a = body;
     p->b = NULL;
@@ -260,8 +260,8 @@ bool groups_contraction(const Te *te, const Groups *g, int stmt, Contraction *ou
         return false;
     }
     const TeExpr *body = s->rhs->args[0];
-    Split p = {.s = s, .spatial = (1u << s->n_left) - 1};
-    bool separates = split_body(&p, body, why);
+    Sides p = {.s = s, .spatial = (1u << s->n_left) - 1};
+    bool separates = find_sides(&p, body, why);
     out->stmt = stmt;
     out->red = (TeRedop)s->rhs->red;
     out->body = body;

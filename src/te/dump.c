@@ -110,11 +110,11 @@ static void print_rows(const Te *te, const RowGroup *g, Buf *out) {
     }
 }
 
-/* The statement that statement s of the group is tied to; -1: none.  */
+/* The statement that statement s of the group follows; -1: none.  */
 static int leader_of(const KernelGroup *g, int s) {
     const RowGroup *t = g->columns;
     for (int i = 0; t && i < t->n; i++) {
-        if (t->stmt[i] == s && t->tie[i])
+        if (t->stmt[i] == s && t->follow[i])
             return t->stmt[t->leader[i]];
     }
     return -1;
@@ -140,9 +140,9 @@ void access_print(const Te *te, const KernelGroup *groups, int n, Buf *out) {
             continue;
         }
         for (int i = 0; i < g->n_fused; i++) {
-            int lead = leader_of(g, g->fused[i]);
-            if (lead < 0) buf_puts(out, "  then\n");
-            else buf_printf(out, "  following %s\n", te->tensor[te->stmt[lead].tensor].name);
+            int leader = leader_of(g, g->fused[i]);
+            if (leader < 0) buf_puts(out, "  then\n");
+            else buf_printf(out, "  following %s\n", te->tensor[te->stmt[leader].tensor].name);
             print_statement(te, g->fused[i], out);
         }
     }

@@ -28,12 +28,12 @@ void groups_withdraw(Groups *g, int first);
  * the frame's index of each left index); returns the row group of each group, NULL for the
  * others.  */
 const RowGroup **rows_find(Arena *a, const Te *te, Groups *g);
-/* Fills pass and n_pass; drops ties that do not save their reduction a pass.  */
+/* Fills pass and n_pass; drops those that do not save their reduction a pass.  */
 void rows_passes(const Te *te, RowGroup *g);
 /* Ties every reduction that can be, whatever its pass.  False: none can.  */
-bool rows_tie(const Te *te, RowGroup *g);
-/* The group with every reduction tied that can be; NULL where that saves no pass.  */
-const RowGroup *rows_tied(Arena *a, const Te *te, const RowGroup *g);
+bool rows_online(const Te *te, RowGroup *g);
+/* The group with every reduction online that can be; NULL where that saves no pass.  */
+const RowGroup *rows_with_online(Arena *a, const Te *te, const RowGroup *g);
 /* Does a read's subscripts name left indices of s so that s runs with the root the way the read
  * tensor's own statement does?  Fills or compares perm (0xff: still open).  */
 bool groups_own_point(const Te *te, const Groups *g, const TeStmt *s, const TeExpr *read,
@@ -41,9 +41,9 @@ bool groups_own_point(const Te *te, const Groups *g, const TeStmt *s, const TeEx
 /* Group k becomes a part of group `to`; those behind it move up.  */
 void groups_merge(const Te *te, Groups *g, const RowGroup **row, int k, int to);
 /* Joins reductions over the same indices that read the same elements, neighbouring ones for
- * neighbouring results, and do not need each other but for what one is tied to.  */
+ * neighbouring results, and do not need each other but for what one follows.  */
 void columns_join(Arena *a, const Te *te, Groups *g, const RowGroup **row);
-/* The statements of group k, one pass that makes its reductions, with those tied that follow
+/* The statements of group k, one pass that makes its reductions, with those online that follow
  * another one; NULL if the root is a map.  */
 const RowGroup *columns_group(Arena *a, const Te *te, const Groups *g, int k);
 /* Joins maps over one domain that read the same elements and do not need each other.  */

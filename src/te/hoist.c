@@ -282,7 +282,7 @@ static bool has_inner_reduction(const TeExpr *e, bool root) {
     return e->other && has_inner_reduction(e->other, false);
 }
 
-Status normalize_split(Norm *n, const Te *in, int stmt) {
+Status normalize_append(Norm *n, const Te *in, int stmt) {
     TeStmt s = in->stmt[stmt];
     s.rhs = te_expr_copy(n->a, s.rhs);
     bool changed = start_at_zero(n, &s);

@@ -137,7 +137,7 @@ Status te_normalize(Arena *a, Diag *d, const Te *in, Te **out) {
     Norm *n = ARENA_NEW(a, Norm);
     *n = (Norm){.a = a, .d = d, .te = te, .n_source = in->n_stmt};
     for (int i = 0; i < in->n_stmt; i++) {
-        Status st = normalize_split(n, in, i);
+        Status st = normalize_append(n, in, i);
         if (st != ST_OK)
             return st;
     }

@@ -16,7 +16,7 @@ typedef struct {
 bool normalize_inside(const Te *te, const TeStmt *s, const TeExpr *read);
 /* Appends statement `stmt` of `in` with ranges from 0 and its inner reductions as statements of
  * their own before it.  */
-Status normalize_split(Norm *n, const Te *in, int stmt);
+Status normalize_append(Norm *n, const Te *in, int stmt);
 /* A reduction over a range that is empty at all sizes becomes its identity, a read of a tensor that
  * has no element what it is outside, and the right side of a statement without iterations 0.  Did
  * anything change?  */

@@ -150,7 +150,7 @@ const Poly *poly_coef(Polys *ps, const Poly *p, int x, int power) {
     return p ? finish(ps, &s) : NULL;
 }
 
-bool poly_split(Polys *ps, const Poly *p, int x, const Poly **slope, const Poly **rest) {
+bool poly_linear(Polys *ps, const Poly *p, int x, const Poly **slope, const Poly **rest) {
     for (int i = 0; p && i < p->n; i++) {
         if (degree_in(&p->term[i], x) > 1) return false;
     }

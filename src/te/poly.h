@@ -67,7 +67,7 @@ const Poly *poly_greatest(Polys *ps, const Poly *a, const Poly *b);
 const Poly *poly_replace(Polys *ps, const Poly *p, int x, const Poly *by);
 const Poly *poly_coef(Polys *ps, const Poly *p, int x, int power);             /* of x^power */
 /* p = slope * x + rest, x in neither.  False if p is not linear in x.  */
-bool poly_split(Polys *ps, const Poly *p, int x, const Poly **slope, const Poly **rest);
+bool poly_linear(Polys *ps, const Poly *p, int x, const Poly **slope, const Poly **rest);
 
 bool poly_is_const(const Poly *p, int64_t *v);
 bool poly_same(const Poly *a, const Poly *b);              /* false for NULL */

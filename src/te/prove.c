@@ -115,7 +115,7 @@ static bool ge0_other(Polys *ps, int x, const Poly *slope, const Poly *rest, boo
 static bool ge0_inside(Polys *ps, const Poly *p, int x, bool up, int depth) {
     const Poly *slope, *rest;
     Atom atom = ps->atom[x];
-    if (!poly_split(ps, p, x, &slope, &rest)) return false;
+    if (!poly_linear(ps, p, x, &slope, &rest)) return false;
     if (atom.kind == ATOM_QUOTIENT)
         return ge0_quotient(ps, &atom, slope, rest, up, depth) ||
                ge0_other(ps, x, slope, rest, up, depth);

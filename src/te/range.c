@@ -129,7 +129,7 @@ static int open_index(Op *op, int stmt, const Subscript *u, const Poly **p) {
 static const Poly *window(Op *op, const Poly *p, int i, const TeExtent *dim) {
     Polys *ps = &op->f->polys;
     const Poly *slope, *rest, *room, *zero = poly_const(ps, 0), *one = poly_const(ps, 1);
-    if (!poly_split(ps, p, i, &slope, &rest)) return NULL;
+    if (!poly_linear(ps, p, i, &slope, &rest)) return NULL;
     if (poly_le(ps, one, slope)) {
         rest = poly_bound(ps, rest, true);
         room = poly_add(ps, poly_add(ps, extent_poly(op, dim), one, -1), rest, -1);

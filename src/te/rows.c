@@ -362,7 +362,7 @@ static const RowGroup *row_group(Arena *a, const Rows *r, int k) {
         memcpy(r->g->perm[i], r->axis[i], sizeof r->g->perm[i]);
     }
     rows_passes(r->te, x);
-    x->online = rows_tied(a, r->te, x);
+    x->online = rows_with_online(a, r->te, x);
     return x;
 }
 

@@ -21,12 +21,12 @@ void rows_passes(const Te *te, RowGroup *x) {
     for (int i = 0; i < x->n; i++) {
         const TeStmt *s = &te->stmt[x->stmt[i]];
         int pass = first_pass(s, known, -1);
-        if (x->tie[i]) {
-            int lead = x->pass[x->leader[i]], own = first_pass(s, known, x->center[i]);
-            if (own <= lead && lead < pass)
-                pass = lead;
+        if (x->follow[i]) {
+            int leader = x->pass[x->leader[i]], own = first_pass(s, known, x->center[i]);
+            if (own <= leader && leader < pass)
+                pass = leader;
             else
-                x->tie[i] = TIE_NONE;
+                x->follow[i] = FOLLOW_NONE;
         }
         x->pass[i] = pass;
         known[s->tensor] = pass + (x->role[i] == ROW_REDUCE);

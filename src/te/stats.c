@@ -112,7 +112,7 @@ static const RowGroup *with_epilogue(Arena *a, const Join *j) {
         x->stmt[x->n++] = i;
     }
     rows_passes(j->te, x);
-    x->online = rows_tied(a, j->te, x);
+    x->online = rows_with_online(a, j->te, x);
     return x;
 }
 

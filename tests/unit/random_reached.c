@@ -74,7 +74,7 @@ static void reach_plan(Reached *x, const RPlan *p) {
         end[TRIP_ROW_ENDS] |= r->skeleton == SK_ROW && rprog_row_ends(&p->problem[i], r);
         some[TRIP_WHOLE] |= r->stats == STATS_WHOLE;
         some[TRIP_PARTS] |= r->stats == STATS_PARTIAL;
-        some[TRIP_TIED] |= r->skeleton == SK_COLUMN && p->problem[i].column.tied > 0;
+        some[TRIP_TIED] |= r->skeleton == SK_COLUMN && p->problem[i].column.followers > 0;
         if (r->skeleton != SK_CONTRACT) continue;
         stats[r->stats] = true;
         for (int side = 0; side < 2; side++) {

@@ -118,15 +118,15 @@ static const struct {
           {COLUMN_MOMENTS("f64"), true, OUTLIER}};
 enum { OPS = sizeof op / sizeof *op, KINDS = 5, SIZES = 2 };
 
-static bool is_tied(const KernelCase *c, bool columns) {
+static bool is_online(const KernelCase *c, bool columns) {
     const Problem *p = &c->plan.problem[0];
-    return columns ? p->column.tied == 1 : p->online != NULL;
+    return columns ? p->column.followers == 1 : p->online != NULL;
 }
 
 /* Candidates of the first group by kind; the others are taken as the model does.  */
 static const char *run_kind(KernelCase *c, Nvrtc *nvrtc, int o, int kind, bool *found) {
     bool columns = op[o].columns;
-    if (!is_tied(c, columns)) return "nothing is tied";
+    if (!is_online(c, columns)) return "nothing is online";
     const char *wrong = c->plan.n > 1 ? kernel_pick(c, 0) : NULL;
     if (wrong || !take(c, columns, kind)) return wrong;
     *found = true;
@@ -179,7 +179,7 @@ static const char *run_sizes(KernelCase *c, Nvrtc *nvrtc, int o, int kind, bool 
                                       {0, 7}};
     bool columns = op[o].columns;
     const Te *te = c->te, *fixed;
-    if (!is_tied(c, columns)) return "nothing is tied";
+    if (!is_online(c, columns)) return "nothing is online";
     const char *wrong = c->plan.n > 1 ? kernel_pick(c, 0) : NULL;
     if (wrong || !take(c, columns, kind)) return wrong;
     *found = true;
@@ -230,11 +230,11 @@ static void test_sizes(void **state) {
     arena_destroy(a);
 }
 
-/* What is tied however its row's length is written, and what is not.  */
+/* What is online however its row's length is written, and what is not.  */
 static void test_lengths(void **state) {
     static const struct {
         const char *text;
-        bool tied;
+        bool online;
     } table[] = {
         {"param B = 1..9, C = 8..64 % 8; op f(X: f32[B,C,40]) -> V: f32[40] {"
          " u[n] = sum[b,c](X[b,c,n]) / (C * B);"
@@ -261,15 +261,15 @@ static void test_lengths(void **state) {
         KernelCase c;
         const char *wrong = kernel_open(&c, a, dev, table[i].text, NULL);
         const Problem *p = &c.plan.problem[0];
-        bool tied = !wrong && (p->online || p->column.tied);
-        if (wrong || tied != table[i].tied)
-            fail_msg("%s: %s", table[i].text, wrong ? wrong : "tied otherwise");
+        bool online = !wrong && (p->online || p->column.followers);
+        if (wrong || online != table[i].online)
+            fail_msg("%s: %s", table[i].text, wrong ? wrong : "online otherwise");
     }
     arena_destroy(a);
 }
 
-/* What looks alike but must not be tied.  */
-static void test_untied(void **state) {
+/* What looks alike but must not be online.  */
+static void test_not_online(void **state) {
     (void)state;
     static const char *const text[] = {
         /* another expression than the maximum's */
@@ -300,7 +300,7 @@ static void test_untied(void **state) {
         if (wrong) fail_msg("%s: %s", text[i], wrong);
         for (int g = 0; g < c.plan.n; g++) {
             assert_null(c.plan.problem[g].online);
-            assert_int_equal(c.plan.problem[g].column.tied, 0);
+            assert_int_equal(c.plan.problem[g].column.followers, 0);
         }
     }
     arena_destroy(a);
@@ -310,6 +310,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_values),
                                        cmocka_unit_test(test_sizes),
                                        cmocka_unit_test(test_lengths),
-                                       cmocka_unit_test(test_untied)};
+                                       cmocka_unit_test(test_not_online)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,40 +50,40 @@ int64_t rtile_row_step(const TeStmt *frame, const Access *x) {
     return step ? step : 1;
 }
 
-int rtile_lead_vector(const Te *te, const TeStmt *frame, const Access *lead, const Access *x,
+int rtile_peel_vector(const Te *te, const TeStmt *frame, const Access *peel, const Access *x,
                       int align) {
     int most = rtile_widest(&te->tensor[x->tensor], align), vec = 1;
     if (rtile_row_step(frame, x) != 1) return 1;
-    while (2 * vec <= most && begin_alike(te, frame, lead, x, 2 * vec)) vec *= 2;
+    while (2 * vec <= most && begin_alike(te, frame, peel, x, 2 * vec)) vec *= 2;
     return vec;
 }
 
-/* Bytes of a column that need no access of their own where vectors begin as `lead` does.  */
-static double spared(const Te *te, const TeStmt *frame, const Access *lead, const Access *const *x,
+/* Bytes of a column that need no access of their own where vectors begin as `peel` does.  */
+static double spared(const Te *te, const TeStmt *frame, const Access *peel, const Access *const *x,
                      int n, int align) {
     double bytes = 0;
     for (int i = 0; i < n; i++) {
-        int vec = rtile_lead_vector(te, frame, lead, x[i], align);
+        int vec = rtile_peel_vector(te, frame, peel, x[i], align);
         bytes += te_dtype_bytes(te->tensor[x[i]->tensor].dtype) * (1 - 1.0 / vec);
     }
     return bytes;
 }
 
-void rows_lead(const Te *te, RowFacts *f, const Access *const *x, int n, int align) {
+void rows_peel(const Te *te, RowFacts *f, const Access *const *x, int n, int align) {
     const TeStmt *frame = &te->stmt[f->group->frame];
     double most = 0;
-    f->lead_vec = 1;
+    f->peel_vec = 1;
     for (int i = 0; i < n; i++) {
         double bytes = spared(te, frame, x[i], x, n, align);
-        if (bytes > most) f->lead = *x[i];
+        if (bytes > most) f->peel = *x[i];
         if (bytes > most) most = bytes;
     }
-    for (int k = 0; k < f->n_source; k++) f->source[k].lead_vec = 1;
+    for (int k = 0; k < f->n_source; k++) f->source[k].peel_vec = 1;
     if (most <= 0) return;
     for (int i = 0; i < n; i++) {
-        int vec = rtile_lead_vector(te, frame, &f->lead, x[i], align);
-        if (vec > f->lead_vec) f->lead_vec = vec;
+        int vec = rtile_peel_vector(te, frame, &f->peel, x[i], align);
+        if (vec > f->peel_vec) f->peel_vec = vec;
     }
     for (int k = 0; k < f->n_source; k++)
-        f->source[k].lead_vec = rtile_lead_vector(te, frame, &f->lead, &f->source[k].access, align);
+        f->source[k].peel_vec = rtile_peel_vector(te, frame, &f->peel, &f->source[k].access, align);
 }

@@ -63,7 +63,7 @@ static int sum_of_mean(const Te *te, const RowGroup *g, int i) {
 }
 
 /* sum of exp(E - x): x is the maximum of E.  */
-static void tie_scale(const Te *te, RowGroup *g, int i) {
+static void follow_scale(const Te *te, RowGroup *g, int i) {
     const TeExpr *s = te->stmt[g->stmt[i]].rhs, *call = s->args[0], *diff;
     if (call->kind != TE_CALL || (call->v.fn != TE_FN_EXP && call->v.fn != TE_FN_EXP2))
         return;
@@ -74,13 +74,13 @@ static void tie_scale(const Te *te, RowGroup *g, int i) {
     if (j < 0 || !is_reduction(te, g, j, TE_RED_MAX) || !is_exact(te, center, s->type) ||
         !reduces(te, g, j, i, diff->args[0]))
         return;
-    g->tie[i] = TIE_SCALE;
+    g->follow[i] = FOLLOW_SCALE;
     g->leader[i] = j;
     g->center[i] = center;
 }
 
 /* sum of (E - x) * (E - x): x is the mean of E.  */
-static void tie_shift(const Te *te, RowGroup *g, int i) {
+static void follow_shift(const Te *te, RowGroup *g, int i) {
     const TeExpr *s = te->stmt[g->stmt[i]].rhs, *square = s->args[0];
     Pair own = {te, NULL, NULL, g->axis[i], g->axis[i]};
     if (square->kind != TE_MUL || !same(&own, square->args[0], square->args[1]))
@@ -94,7 +94,7 @@ static void tie_shift(const Te *te, RowGroup *g, int i) {
         !is_exact(te, te->stmt[g->stmt[j]].tensor, s->type) ||
         !reduces(te, g, j, i, diff->args[0]))
         return;
-    g->tie[i] = TIE_SHIFT;
+    g->follow[i] = FOLLOW_SHIFT;
     g->leader[i] = j;
     g->center[i] = center;
 }
@@ -106,22 +106,22 @@ int row_group_maker(const Te *te, const RowGroup *g, int tensor) {
     return -1;
 }
 
-bool rows_tie(const Te *te, RowGroup *g) {
+bool rows_online(const Te *te, RowGroup *g) {
     bool any = false;
     for (int i = 0; i < g->n; i++) {
         if (!is_reduction(te, g, i, TE_RED_SUM))
             continue;
-        tie_scale(te, g, i);
-        tie_shift(te, g, i);
-        any |= g->tie[i] != TIE_NONE;
+        follow_scale(te, g, i);
+        follow_shift(te, g, i);
+        any |= g->follow[i] != FOLLOW_NONE;
     }
     return any;
 }
 
-const RowGroup *rows_tied(Arena *a, const Te *te, const RowGroup *g) {
+const RowGroup *rows_with_online(Arena *a, const Te *te, const RowGroup *g) {
     RowGroup *x = ARENA_NEW(a, RowGroup);
     *x = *g;
-    rows_tie(te, x);
+    rows_online(te, x);
     rows_passes(te, x);
     return x->n_pass < g->n_pass ? x : NULL;
 }
