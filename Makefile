@@ -14,7 +14,7 @@
 #   make bench           construction figures over benchmarks/workloads; ARGS=...
 #   make sizes           programs for run-time sizes against static plans; ARGS=...
 #   make measured        the model against published kernel times; ALL=1 all of them, not a sample,
-#                        DATA=DIR other files, JSON=FILE every figure
+#                        DATA=DIR other files, JSON=FILE every figure, GPU=NAME and OP=NAME those
 #   make learn           how few measurements find a fast plan, on published times of many tiles;
 #                        ARGS=...
 #   make gpu-kit         what benchmarks/gpu/run needs on a machine without a compiler
@@ -307,6 +307,7 @@ bench: $(filter-out %/expressions %/learn %/measured %/sizes,$(benchmarks))
 DATA         ?= benchmarks/measured/data
 measured: $(BUILD)/benchmarks/measured
 	@$< $(if $(ALL),,--sample 2000 --seed $$(printf %d 0x$$(git rev-parse --short=8 HEAD))) \
+	    $(if $(GPU),--gpu '$(GPU)') $(if $(OP),--op '$(OP)') \
 	    $(sort $(wildcard $(DATA)/*.csv)) >$(BUILD)/measured.jsonl
 	@benchmarks/measured/report $(if $(JSON),--json $(JSON)) --svg $(BUILD)/measured.svg \
 	    $(BUILD)/measured.jsonl

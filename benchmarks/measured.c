@@ -1,11 +1,12 @@
 /* measured: what the model says of kernels that others have measured.
  *
- *     measured [--boards FILE] [--sample N] [--seed N] FILE.csv...
+ *     measured [--boards FILE] [--sample N] [--seed N] [--gpu TEXT] [--op TEXT] FILE.csv...
  *
  * Prints a JSON object for each row: the measured time; `library`, the estimate of the library's
  * own tile; `top`, of the plan that comes first; `floor`, what no plan beats.  Times are in us,
- * null where there is no estimate.  --sample takes about N rows, chosen by seed; sizes of which
- * several tiles were timed are taken whole.  benchmarks/measured/report makes tables of it.  */
+ * null where there is no estimate; `terms` are those of `library`.  --sample takes about N rows,
+ * chosen by seed; sizes of which several tiles were timed are taken whole.  --gpu takes boards whose
+ * names begin with TEXT, --op one operator.  benchmarks/measured/report makes tables of it.  */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -21,6 +22,7 @@ typedef struct {
     json_t *boards;
     int64_t sample;           /* rows; 0: all */
     uint64_t seed;
+    const char *gpu, *op;     /* the boards' names begin with it; the operator; NULL: all */
     const char **file;
     int n_file;
 } Options;
@@ -29,6 +31,7 @@ typedef struct {
     double library, top, floor;           /* us; NAN: none */
     bool has_tile;            /* the kernel's name tells the library's tile */
     const char *plan, *why;   /* why: an estimate is missing */
+    Estimate tile;            /* the library's */
 } Prediction;
 
 /* ---- rows ---- */
@@ -69,12 +72,24 @@ static bool predict(Arena *a, const Device *dev, const MeasuredRow *r, Predictio
     out->floor = floor.us;
     out->plan = buf_str(&summary);
     out->has_tile = measured_tile(r, &tile);
-    if (out->has_tile && measured_library(a, dev, &set, &tile, &e, &out->why)) out->library = e.us;
+    if (out->has_tile && measured_library(a, dev, &set, &tile, &out->tile, &out->why))
+        out->library = out->tile.us;
     return true;
 }
 
 static void put_us(json_t *o, const char *key, double us) {
     json_object_set_new(o, key, isfinite(us) ? json_real(us) : json_null());
+}
+
+static void put_terms(json_t *o, const Estimate *e) {
+    static const char *const key[] = {
+#define X(id, name, text) name,
+        MP_TERMS(X)
+#undef X
+    };
+    json_t *terms = json_object();
+    for (MpTerm t = 0; t < MP_COUNT; t++) put_us(terms, key[t], e->term[t]);
+    json_object_set_new(o, "terms", terms);
 }
 
 static void print_row(Arena *a, const MeasuredRow *r, const Prediction *p) {
@@ -90,6 +105,7 @@ static void print_row(Arena *a, const MeasuredRow *r, const Prediction *p) {
     json_object_set_new(o, "tile", json_boolean(p->has_tile));
     if (p->plan) json_object_set_new(o, "plan", json_string(p->plan));
     if (p->why) json_object_set_new(o, "why", json_string(p->why));
+    if (p->tile.us > 0) put_terms(o, &p->tile);
     Buf b = buf_new(a);
     json_write(o, 0, &b);
     puts(buf_str(&b));
@@ -99,6 +115,8 @@ static void print_row(Arena *a, const MeasuredRow *r, const Prediction *p) {
 /* Of a sample, rows of one size and board are in or out together, so that tiles can be
  * compared.  */
 static bool chosen(const Options *o, const MeasuredRow *r, int64_t all) {
+    if (o->gpu && strncmp(r->gpu, o->gpu, strlen(o->gpu)) != 0) return false;
+    if (o->op && strcmp(r->op, o->op) != 0) return false;
     uint64_t h = hash64(r->gpu, strlen(r->gpu), o->seed);
     h = hash64(r->op, strlen(r->op), h);
     h = hash64(r->sizes, strlen(r->sizes), h);
@@ -114,6 +132,8 @@ static bool read_options(Options *o, int argc, char **argv) {
         if (more && strcmp(argv[i], "--boards") == 0) boards = argv[++i];
         else if (more && strcmp(argv[i], "--sample") == 0) o->sample = strtoll(argv[++i], NULL, 10);
         else if (more && strcmp(argv[i], "--seed") == 0) o->seed = strtoull(argv[++i], NULL, 10);
+        else if (more && strcmp(argv[i], "--gpu") == 0) o->gpu = argv[++i];
+        else if (more && strcmp(argv[i], "--op") == 0) o->op = argv[++i];
         else if (argv[i][0] == '-') return false;
         else o->file[o->n_file++] = argv[i];
     }
@@ -150,7 +170,8 @@ int main(int argc, char **argv) {
     if (!a) return 3;
     Options o = {.a = a, .seed = 1, .file = ARENA_ARRAY(a, const char *, argc)};
     if (!read_options(&o, argc, argv)) {
-        fputs("usage: measured [--boards FILE] [--sample N] [--seed N] FILE.csv...\n", stderr);
+        fputs("usage: measured [--boards FILE] [--sample N] [--seed N] [--gpu TEXT] [--op TEXT] "
+              "FILE.csv...\n", stderr);
         return 2;
     }
     MeasuredRows *rows = ARENA_ARRAY(a, MeasuredRows, o.n_file);

@@ -14,6 +14,24 @@ static void scale(MemoryLevel *m, double by) {
     }
 }
 
+/* Clocks of units as power allows them, where the board's differ from the profile's:
+ * {"unit": [[us, MHz], ...]}.  */
+static void set_clocks(Arena *a, const json_t *units, Device *dev) {
+    for (int i = 0; i < dev->n_unit; i++) {
+        const json_t *points = json_object_get(units, dev->unit[i].name);
+        int n = (int)json_array_size(points);
+        if (n < 2) continue;
+        Curve *c = &dev->unit[i].clock;
+        *c = (Curve){.of = "clock", .x = "busy", .n = n, .px = ARENA_ARRAY(a, double, n),
+                     .py = ARENA_ARRAY(a, double, n)};
+        for (int k = 0; k < n; k++) {
+            const json_t *point = json_array_get(points, (size_t)k);
+            c->px[k] = json_number_value(json_array_get(point, 0));
+            c->py[k] = json_number_value(json_array_get(point, 1));
+        }
+    }
+}
+
 Device *measured_device(Arena *a, Diag *d, const json_t *boards, const char *gpu) {
     const json_t *board = json_object_get(boards, gpu);
     const char *name = json_string_value(json_object_get(board, "profile"));
@@ -23,7 +41,12 @@ Device *measured_device(Arena *a, Diag *d, const json_t *boards, const char *gpu
     Device *dev;
     if (!name) return NULL;
     if (hal_profile_find(a, d, name, hal_profile_path(a, false), NULL, &dev)) return NULL;
-    if (clock > 0) dev->limits.clock_sm_sustained.value = clock;
+    if (clock > 0) {          /* that of L2 follows it */
+        scale(&dev->memory[LEVEL_L2], clock / dev->limits.clock_sm_sustained.value);
+        dev->limits.clock_sm_sustained.value = clock;
+    }
+    set_clocks(a, json_object_get(board, "unit_clock_mhz"), dev);
+    dev->calls = json_number_value(json_object_get(board, "calls"));
     if (dram > 0 && nominal > 0) scale(&dev->memory[LEVEL_DRAM], dram / nominal);
     return dev;
 }
@@ -77,7 +100,7 @@ static int power_up_to(int n, int most) {
 static void load_text(Buf *b, const Problem *p, int side, const MeasuredTile *t, int arranged) {
     const ROperand *op = &p->op[side];
     const char *own = side ? "n" : "m";
-    bool along_k = op->vec_k >= op->vec_mn;
+    bool along_k = op->vec_k > op->vec_mn || (op->vec_k == op->vec_mn && op->stride_k == 1);
     int vec = along_k ? op->vec_k : op->vec_mn;
     if (t->align > 0 && vec > t->align) vec = t->align;
     int bytes = vec * op->bytes;
