@@ -103,6 +103,11 @@ double hal_clock_hz(const Device *dev) {
     return dev->limits.clock_sm_sustained.value * 1e6;
 }
 
+double hal_busy_hz(const Device *dev, const ComputeUnit *u, double us) {
+    double usual = hal_clock_hz(dev), hz = u->clock.n ? hal_curve(&u->clock, us) * 1e6 : usual;
+    return hz < usual ? hz : usual;
+}
+
 static int64_t round_up(int64_t v, int64_t to) {
     return (v + to - 1) / to * to;
 }

@@ -132,6 +132,8 @@ typedef struct {
     int n_factor;
     Missed *missed;
     int n_missed;
+    double calls;             /* of a kernel, without a pause, whose mean time is asked for; of no
+                               * profile: 0 and 1 are one call, by SMs at rest */
 } Device;
 
 /* Reads a profile; all faults are reported at once, with line and column (ST_PROFILE).  */
@@ -183,6 +185,8 @@ const ComputeUnit *hal_unit(const Device *dev, const char *name);           /* N
 const Mover *hal_mover(const Device *dev, const char *name);                /* NULL if absent */
 double hal_factor(const Device *dev, const char *name);                     /* 1 if absent */
 double hal_clock_hz(const Device *dev);                                     /* sustained, of SMs */
+/* The mean clock where SMs do little but this unit's work for `us` microseconds: as power allows.  */
+double hal_busy_hz(const Device *dev, const ComputeUnit *u, double us);
 
 /* A figure or a curve of a device; exactly one of the two is there.  */
 typedef struct {

@@ -71,7 +71,7 @@ typedef enum {
 
 #define HAL_UNITS_OF_MEASURE(X)                                                                    \
     X("1") X("B") X("B/s") X("B/clk/SM") X("FLOP/s") X("FLOP/clk/SM") X("op/clk/SM") X("clk")      \
-    X("ns") X("MHz")
+    X("ns") X("us") X("MHz")
 
 #define HAL_ORIGINS(X)                                                                             \
     X(MEASURED, "measured") X(SIMULATED, "simulated") X(DRIVER, "driver")                          \
@@ -112,7 +112,8 @@ typedef enum {
 #define HAL_MEMBER_CURVES(X)                                                                       \
     X(clusters_resident, "clusters", "cluster_size", "1",    "1")                                  \
     X(barrier,           "barrier",  "threads",      "1",    "clk")                                \
-    X(warps,             "rate",     "warps",        "1",    "FLOP/clk/SM|op/clk/SM")
+    X(warps,             "rate",     "warps",        "1",    "FLOP/clk/SM|op/clk/SM")              \
+    X(clock,             "clock",    "busy",         "us",   "MHz")
 
 /* Kinds of the members below and their types in C.  FLAG is a JSON bool, RANGE a number or
  * {"from", "to", "step"}, SPANS a list of byte counts, DTYPE a type of te or "none".  */
@@ -167,7 +168,9 @@ typedef enum {
     X(FIGURE, latency,   "clk",                   1,    1e5,  0,                                   \
       "until a dependent instruction can start")                                                   \
     X(CURVE,  warps,     "",                      0,    0,    0,                                   \
-      "rate over resident warps per SM")
+      "rate over resident warps per SM")                                                           \
+    X(CURVE,  clock,     "",                      0,    0,    0,                                   \
+      "mean clock of the SMs over the time for which they do little but this, without a pause")
 
 /* A mover: one row per way to move data between two places.
  *    kind    name             unit        min   max    req  text */

@@ -90,6 +90,7 @@ static void units(const Device *dev, Buf *out) {
                    ridge(dev, u, LEVEL_DRAM, a), ridge(dev, u, LEVEL_L2, a),
                    ridge(dev, u, LEVEL_SMEM, a), origin_text(a, &u->rate));
     }
+    for (int i = 0; i < dev->n_unit; i++) curve(out, dev->unit[i].name, &dev->unit[i].clock);
 }
 
 static void movers(const Device *dev, Buf *out) {

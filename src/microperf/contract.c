@@ -4,6 +4,8 @@
 #include "microperf/sectors.h"
 #include "microperf/step.h"
 
+#include <math.h>
+
 /* Clocks from a product of matrices to the next one with the same accumulators, where the profile
  * does not say.  */
 enum { MMA_LATENCY = 33 };
@@ -14,6 +16,9 @@ typedef struct {
     double times, resident, active, steps, partials, bytes;
 } Phase;
 enum { PHASES = 4 };
+/* A slower clock makes a kernel longer, and a longer kernel the clock slower: of so many turns the
+ * last one changes little.  */
+enum { CLOCK_TURNS = 4 };
 
 /* Bytes of partial sums.  */
 static double sum_bytes(const Problem *p, const RProg *r) {
@@ -308,6 +313,26 @@ static double padding_of(const Problem *p, const RProg *r) {
     return inside > 0 ? padded / inside - 1 : 0;
 }
 
+/* Terms and time if the SMs have this clock.  DRAM has its own.  */
+static void time_course(const Model *m, const RProg *r, const Ending *e, const Course *t,
+                        double clock, double in_flight, Estimate *out) {
+    double to_us = 1e6 / clock;
+    out->clock = clock;
+    for (MpTerm i = MP_L2; i <= MP_LATENCY; i++) out->term[i] = t->term[i] * to_us;
+    out->term[MP_LATENCY] = greater(out->term[MP_LATENCY], in_flight);
+    out->term[MP_FILL] = t->fill * to_us;
+    out->term[MP_EPILOGUE] = epilogue_us(e, t, out, to_us);
+    mp_finish_apart(out, rprog_warpgroups(m->dev, r) ? rprog_steps_ahead(m->p, r) : 1);
+}
+
+/* The clock at which the SMs draw what the board may.  Power goes with the share of the time for
+ * which the unit works, and with the cube of the clock, since the voltage follows it.  */
+static double allowed_clock(const Model *m, const ComputeUnit *u, const Estimate *e) {
+    double share = lesser(e->term[MP_COMPUTE] / e->us, 1);
+    double hz = hal_busy_hz(m->dev, u, e->us * greater(m->dev->calls, 1));
+    return share > 0 ? lesser(m->clock, hz / cbrt(share)) : m->clock;
+}
+
 void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const Ending *e,
                          Estimate *out) {
     const Problem *p = m->p;
@@ -329,21 +354,19 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     int n = grid_phases(m, r, stored, phase);
     Course t = course_of(m, r, &c, &s, e, phase, n, miss);
     double read_rate = lesser(m->dram_read, lesser(blocks, m->sms) * m->dram_port);
-    double to_us = 1e6 / m->clock;
+    double in_flight = in_flight_us(m, r, &s, reads, blocks, phase[0].steps);
+    const ComputeUnit *u = &m->dev->unit[r->unit];
     out->dram_bytes = reads + writes;
-    for (MpTerm i = MP_L2; i <= MP_LATENCY; i++) out->term[i] = t.term[i] * to_us;
     out->term[MP_DRAM] = (reads / read_rate + writes / m->dram_write) * 1e6;
-    out->term[MP_LATENCY] = greater(out->term[MP_LATENCY],
-                                    in_flight_us(m, r, &s, reads, blocks, phase[0].steps));
-    out->term[MP_FILL] = t.fill * to_us;
-    out->term[MP_EPILOGUE] = epilogue_us(e, &t, out, to_us);
     out->term[MP_SPLIT] = split_us(m, r);
     out->term[MP_LAUNCH] = m->launch_us;
+    time_course(m, r, e, &t, m->clock, in_flight, out);
+    for (int i = 0; i < CLOCK_TURNS && u->clock.n > 0; i++)
+        time_course(m, r, e, &t, allowed_clock(m, u, out), in_flight, out);
     double work = r->tail > 0 ? tiles * all_steps : blocks * phase[0].steps;
     out->waves = blocks / (m->sms * r->blocks_per_sm);
     out->wave_efficiency = t.busy > 0 ? work / t.busy : 0;
     out->padding_waste = padding_of(p, r);
-    mp_finish_apart(out, rprog_warpgroups(m->dev, r) ? rprog_steps_ahead(p, r) : 1);
 }
 
 void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {

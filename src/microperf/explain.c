@@ -82,6 +82,18 @@ static void tell_terms(const Story *s) {
     }
 }
 
+/* A clock below the usual one: what the board's power allows.  */
+static void tell_clock(const Story *s) {
+    const Estimate *e = &s->best->estimate;
+    if (e->clock <= 0 || e->clock >= s->m.clock) return;
+    buf_puts(s->out, "  the SMs run at ");
+    mp_fixed(s->out, e->clock * 1e-6, 0);
+    buf_puts(s->out, " of ");
+    mp_fixed(s->out, s->m.clock * 1e-6, 0);
+    buf_printf(s->out, " MHz: more power than the board may draw goes into %s otherwise\n",
+               s->dev->unit[s->best->prog.unit].name);
+}
+
 /* What calibration did to the rates behind the terms.  */
 static void tell_factors(const Story *s) {
     if (s->dev->n_factor == 0) return;
@@ -345,6 +357,7 @@ void mp_explain(const Problem *p, const Device *dev, const RProgSet *set, const 
     Story s = {.p = p, .dev = dev, .set = set, .best = r, .m = mp_model(p, dev), .out = out};
     tell_head(&s);
     tell_terms(&s);
+    tell_clock(&s);
     tell_factors(&s);
     if (r->prog.skeleton == SK_CONTRACT) {
         buf_puts(out, "\nwhy this shape\n");

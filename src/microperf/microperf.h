@@ -31,6 +31,7 @@ typedef struct {
     /* us each; the time is the largest of DRAM .. LATENCY and the sum of those after it */
     double term[MP_COUNT];
     MpTerm limiter;
+    double clock;             /* Hz, of the SMs: what power allows for so long */
     int64_t blocks;           /* all blocks of the main kernel */
     int blocks_per_sm;
     double waves;             /* blocks / (SMs * blocks per SM) */

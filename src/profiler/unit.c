@@ -1,5 +1,8 @@
 #include "profiler/unit.h"
 
+#include <errno.h>
+#include <time.h>
+
 /* Numbers in shared memory are like those of bench_buffer: small and normal in every format.  The
  * clock is that of the loop itself: under the load of matrix units it is not that of other
  * kernels.  */
@@ -191,34 +194,73 @@ static Status measure_sustained(Run *r, const Device *dev, double us, ComputeUni
     return ST_OK;
 }
 
+static void rest(void) {
+    struct timespec left = {.tv_nsec = 50000000};
+    while (nanosleep(&left, &left) && errno == EINTR) continue;
+}
+
+/* The mean clock of one launch of about `long_us`, by SMs that have rested.  `us`: of an
+ * iteration.  */
+static Status clock_point(Run *r, int warps, double long_us, double us, Sample *mhz) {
+    static const uint64_t zero[2];
+    BenchLaunch l;
+    uint64_t took[2];
+    CudaContext *x = bench_context(r->b);
+    Diag *d = bench_diag(r->b);
+    Status s = launch_of(r, false, warps, bench_sms(r->b), &l);
+    if (!s) s = cuda_write(x, d, r->clocks, zero, sizeof zero);
+    r->n = long_us / us < 1e9 ? (int)(long_us / us) + 1 : 1000000000;
+    rest();
+    if (!s) s = bench_run(r->b, &l);
+    if (!s) s = cuda_read(x, d, took, r->clocks, sizeof took);
+    double hz = !s && took[1] ? (double)took[0] / (double)took[1] * 1e9 : 0;
+    *mhz = (Sample){.value = hz * 1e-6, .samples = 1};
+    return s ? s : bench_positive(r->b, mhz);
+}
+
+/* How the clock falls as the board's power is used up.  */
+static Status measure_clock(Run *r, double us, ComputeUnit *u) {
+    static const double busy_us[] = {1e3, 1e4, 1e5};
+    enum { POINTS = sizeof busy_us / sizeof *busy_us };
+    Sample mhz[POINTS];
+    for (int i = 0; i < POINTS; i++) {
+        Status s = clock_point(r, r->most_warps, busy_us[i], us, &mhz[i]);
+        if (s) return s;
+    }
+    bench_member_curve(r->b, &u->clock, "clock", "MHz", busy_us, mhz, POINTS);
+    return ST_OK;
+}
+
 /* Warpgroups' latencies are dear to compile.  */
 static bool has_latency(const Bench *b, const UnitKernel *k) {
     return k->warps == 1 || !bench_quick(b) || bench_simulated(b);
 }
 
-typedef enum { RATE, LATENCY, SUSTAINED } Kind;
+typedef enum { RATE, LATENCY, SUSTAINED, CLOCK, KINDS } Kind;
 
 static Status measure(Run *r, const Device *dev, Kind kind, double *us, ComputeUnit *u) {
     Status s = r->in ? ST_OK : prepare(r);
     if (!s) s = fit(r);
-    if (!s && kind == SUSTAINED && *us <= 0)
+    if (!s && kind >= SUSTAINED && *us <= 0)
         s = diag_error(bench_diag(r->b), ST_CUDA, NULL, DIAG_NOWHERE, "the rate is not known");
     if (s) return s;
     switch (kind) {
     case RATE: return measure_rate(r, u, us);
     case LATENCY: return measure_latency(r, u);
+    case CLOCK: return measure_clock(r, *us, u);
     default: return measure_sustained(r, dev, *us, u);
     }
 }
 
 static Status measure_all(Bench *b, const Device *dev, ComputeUnit *u, const UnitKernel *k) {
-    static const char *const name[] = {"rate", "latency", "sustained"};
+    static const char *const name[] = {"rate", "latency", "sustained", "clock over busy"};
     Run r = {.b = b, .k = k, .never = 0x7fedcba9, .operations = operations(u) * k->copies,
              .most_warps = k->most_warps};
     double us = 0;
     Status s = ST_OK;
-    for (Kind kind = RATE; kind <= SUSTAINED && !s; kind++) {
+    for (Kind kind = RATE; kind < KINDS && !s; kind++) {
         bool wanted = kind == RATE || (kind == LATENCY ? has_latency(b, k) : !bench_quick(b));
+        if (kind == CLOCK && (bench_simulated(b) || u->b == HAL_NO_DTYPE)) wanted = false;
         const char *figure = arena_printf(bench_arena(b), "%s.%s", u->name, name[kind]);
         if (wanted && bench_try(b, figure)) s = bench_tried(b, measure(&r, dev, kind, &us, u));
     }

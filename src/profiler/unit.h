@@ -26,7 +26,8 @@ typedef struct {
 extern const char unit_prelude[];
 
 /* Of each unit, by its kernel: replaces rate, latency, the curve over warps and, in a full profile,
- * the sustained rate.  */
+ * the sustained rate and, of units that multiply, the clock over the time for which they are
+ * busy.  */
 Status unit_measure(Bench *b, const Device *dev, ComputeUnit *const *unit, const UnitKernel *k,
                     int n);
 #endif

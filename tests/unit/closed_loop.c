@@ -329,6 +329,7 @@ void loop_open(Arena *a, Diag *d, Device *const *gpu, int n, Cuda **out) {
     X("ldmatrix.rate",               "movers", "")                                                 \
     X("stmatrix.rate",               "movers", "")                                                 \
     X("*.sustained",                 UNUSED,  "simulated clocks do not fall")                      \
+    X("*.clock over busy",           UNUSED,  "simulated clocks do not fall")                      \
     X("wgmma.*.rate",                "wgmma", "")                                                  \
     X("wgmma.*.latency",             "wgmma", "")                                                  \
     X("wgmma.*.rate over warps",     "wgmma", "")                                                  \

@@ -244,6 +244,39 @@ static void skinny(Arena *a) {
 
 static void test_skinny(void **state) { run(state, skinny); }
 
+/* 70 W do not hold the boost clock through a long product; a short one ends before, and one that
+ * waits for DRAM draws less.  */
+static void clock_of_power(Arena *a) {
+    Device *dev = fixture_device(a, "t4"), cold = *dev, warm = *dev;
+    double boost = hal_clock_hz(dev);
+    const ComputeUnit *ffma = hal_unit(dev, "ffma");
+    cold.unit = ARENA_ARRAY(a, ComputeUnit, dev->n_unit);
+    for (int i = 0; i < dev->n_unit; i++) {
+        cold.unit[i] = dev->unit[i];
+        cold.unit[i].clock.n = 0;
+    }
+    Problem large = fixture_matmul(1, 8192, 8192, 8192, false, true, TE_F32);
+    Problem small = fixture_matmul(1, 512, 512, 512, false, true, TE_F32);
+    Problem vector = fixture_matmul(1, 1, 65536, 65536, false, true, TE_F32);
+    Estimate e, at_boost;
+    RProg r = *top(a, &large, dev, &e);
+    mp_estimate(&large, &r, &cold, &at_boost);
+    double share = at_boost.term[MP_COMPUTE] / at_boost.us;
+    double allowed = hal_busy_hz(dev, ffma, e.us) / cbrt(share);
+    assert_true(e.clock < 0.6 * boost && at_boost.clock == boost);
+    assert_true(fabs(e.clock / allowed - 1) < 0.03);
+    assert_true(fabs(e.us / at_boost.us * e.clock / boost - 1) < 0.02);
+    r = *top(a, &small, dev, &e);
+    assert_true(e.clock == boost);
+    warm.calls = 10000;       /* the same again and again */
+    mp_estimate(&small, &r, &warm, &at_boost);
+    assert_true(at_boost.clock < 0.7 * boost && at_boost.us > 1.3 * e.us);
+    top(a, &vector, dev, &e);
+    assert_true(e.us > 5e4 && e.clock == boost);
+}
+
+static void test_clock_of_power(void **state) { run(state, clock_of_power); }
+
 /* Sizes that powers of two pad badly get tiles of their own.  */
 static void odd_tiles(Arena *a) {
     Device *dev = fixture_device(a, "h200");
@@ -319,6 +352,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_orders_of_tiles, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_large_square, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_skinny, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_clock_of_power, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_odd_tiles, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_packed_bytes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_maps, set_up, tear_down),
