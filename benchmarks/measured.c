@@ -5,8 +5,8 @@
  * Prints a JSON object for each row: the measured time; `library`, the estimate of the library's
  * own tile; `top`, of the plan that comes first; `floor`, what no plan beats.  Times are in us,
  * null where there is no estimate; `terms` are those of `library`.  --sample takes about N rows,
- * chosen by seed; sizes of which several tiles were timed are taken whole.  --gpu takes boards whose
- * names begin with TEXT, --op one operator.  benchmarks/measured/report makes tables of it.  */
+ * chosen by seed; sizes of which several tiles were timed are taken whole.  --gpu takes boards
+ * whose names begin with TEXT, --op one operator.  benchmarks/measured/report makes tables.  */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"

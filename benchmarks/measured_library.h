@@ -5,8 +5,8 @@
 #include "driver/compile.h"
 #include "measured_row.h"
 
-/* The shipped profile of a board, with the clocks and the DRAM that are stated for it.  The share of
- * DRAM's nominal rate that can be reached is the profile's.  NULL: there is none.  */
+/* The shipped profile of a board, with the clocks and the DRAM that are stated for it.  The share
+ * of DRAM's nominal rate that can be reached is the profile's.  NULL: there is none.  */
 Device *measured_device(Arena *a, Diag *d, const json_t *boards, const char *gpu);
 /* The best estimate of the library's tile over all ways to arrange its operands.  False: no such
  * plan of ours can be; *why says it where it is known.  */

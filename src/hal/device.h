@@ -185,7 +185,7 @@ const ComputeUnit *hal_unit(const Device *dev, const char *name);           /* N
 const Mover *hal_mover(const Device *dev, const char *name);                /* NULL if absent */
 double hal_factor(const Device *dev, const char *name);                     /* 1 if absent */
 double hal_clock_hz(const Device *dev);                                     /* sustained, of SMs */
-/* The mean clock where SMs do little but this unit's work for `us` microseconds: as power allows.  */
+/* The mean clock where SMs do little but this unit's work for `us` microseconds.  */
 double hal_busy_hz(const Device *dev, const ComputeUnit *u, double us);
 
 /* A figure or a curve of a device; exactly one of the two is there.  */
