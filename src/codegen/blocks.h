@@ -110,7 +110,7 @@ void ring_put(Kernel *k);
 /* lower_ring.c: up to the sums; leaves the role open that has them.  */
 void lower_ring(FormBuilder *b, Lowered *l);
 /* All warps that compute have arrived.  */
-void lower_computing_sync(FormBuilder *b, const Lowered *l);
+Node *lower_computing_sync(FormBuilder *b, const Lowered *l);
 /* Loops over the outputs of a thread in boxes; what stores a box, and ends the loops; the end of
  * the loop over tiles.  */
 Node *lower_open_boxes(FormBuilder *b, Lowered *l);

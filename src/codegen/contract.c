@@ -160,7 +160,7 @@ void contract_facts(const Te *te, const Device *dev, const Problem *p, const RPr
     for (int side = 0; side < 2; side++) {
         if (c->side[side].l && c->side[side].l->region) region_facts(c, dev, &c->side[side]);
     }
-    c->ring_at = (int)rprog_ring_at(p, dev, r);
+    c->ring_at = (int)rprog_data_end(p, dev, r);
     c->stays = rprog_persistent(r);
     c->outputs_at = (int)rprog_outputs_at(p, dev, r);
     if (r->via == VIA_BOXES) {

@@ -22,6 +22,11 @@ static void add_slices(FormBuilder *b, const Lowered *l) {
     form_close(b);
 }
 
+/* All threads that have results have arrived.  */
+static Node *sync_results(FormBuilder *b, const Lowered *l) {
+    return l->contract->ring ? lower_computing_sync(b, l) : form_block_sync(b);
+}
+
 /* Opens the loops over a thread's outputs, or over those of partial sums.  Matrices may pass
  * through shared memory on their way, row by row of the warp's instructions.  */
 static Node *open_outputs(FormBuilder *b, Lowered *l, bool sums) {
@@ -41,8 +46,7 @@ static Node *open_outputs(FormBuilder *b, Lowered *l, bool sums) {
     form_add(b, NODE_VALUES, VALUES_OUTPUTS)->from = sums;
     Room room = c->stays ? ROOM_OUTPUTS : ROOM_STAGING;
     if (c->stays) form_sync(b, SYNC_WARP, SYNC_BOTH, 0);
-    else if (c->ring) lower_computing_sync(b, l);
-    else form_block_sync(b);
+    else sync_results(b, l);
     Node *rows = form_open(b, NODE_LOOP, LOOP_ROWS);
     rows->from = sums;
     rows->loop = (Loop){.count = c->matrix.tiles[AX_M]};
@@ -95,9 +99,9 @@ static void add_pass(FormBuilder *b, const Lowered *l, int pass, bool online, bo
     int of = 2 * pass + online;
     Node *walk = form_add(b, NODE_LOOP, LOOP_WALK);
     Node *lanes = form_add(b, NODE_REDUCE, REDUCE_LANES);
-    if (first) form_block_sync(b)->note = "stages become parts of rows";
+    if (first) sync_results(b, l)->note = "stages become parts of rows";
     Node *put = form_add(b, NODE_STORE, STORE_WARPS);
-    form_block_sync(b);
+    sync_results(b, l);
     Node *finish = form_add(b, NODE_VALUES, VALUES_FINISH), *last = finish;
     walk->from = lanes->from = put->from = finish->from = pass;
     walk->to = lanes->to = put->to = finish->to = online;
@@ -106,7 +110,7 @@ static void add_pass(FormBuilder *b, const Lowered *l, int pass, bool online, bo
     form_reads(b, finish, ROOM_PARTIALS, of);
     if (stats_followed(l->p, l->r, pass, online)) {
         if (!partial || !online) form_writes(b, finish, ROOM_VALUES, of);
-        last = form_block_sync(b);
+        last = sync_results(b, l);
     }
     last->blank = true;
 }

@@ -18,8 +18,10 @@ static Sync *add_barrier(FormBuilder *b, SyncOp op, int id, RoomAt at) {
     return s;
 }
 
-void lower_computing_sync(FormBuilder *b, const Lowered *l) {
-    form_sync(b, SYNC_NAMED, SYNC_BOTH, computing(l) * 32)->sync.id = COMPUTING;
+Node *lower_computing_sync(FormBuilder *b, const Lowered *l) {
+    Node *n = form_sync(b, SYNC_NAMED, SYNC_BOTH, computing(l) * 32);
+    n->sync.id = COMPUTING;
+    return n;
 }
 
 static void open_role(FormBuilder *b, const Role *role) {

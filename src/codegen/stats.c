@@ -75,6 +75,10 @@ static void place_smem(Kernel *k, const char *type, const char *name, int t, int
     cg_line(k->cg, "%s *const %s%d = reinterpret_cast<%s *>(smem + %d);", type, name, t, type, at);
 }
 
+static int value_at(const Kernel *k, int i) {
+    return rprog_stats_value(k->l->p, k->cg->dev, k->l->r, i);
+}
+
 void stats_place(Kernel *k) {
     const RowGroup *g = facts(k)->group;
     const RProg *r = k->l->r;
@@ -89,11 +93,11 @@ void stats_place(Kernel *k) {
             if (is_partial(k)) stats_place_left(k, "left", i, true);
         }
         if (!is_partial(k)) {
-            place_smem(k, value_type(k, i), "value", t, rprog_stats_value(k->l->p, r, i));
+            place_smem(k, value_type(k, i), "value", t, value_at(k, i));
         } else if (stats_known(k, i)) {
             stats_place_left(k, "value", i, false);
         } else if (online_of(k, t, k->l->pass) >= 0) {
-            place_smem(k, value_type(k, i), "base", t, rprog_stats_value(k->l->p, r, i));
+            place_smem(k, value_type(k, i), "base", t, value_at(k, i));
         }
     }
     cg_blank(k->cg);
@@ -288,13 +292,18 @@ void stats_put(Kernel *k, int pass, bool online) {
     leave_warps(k, &map, &mine);
 }
 
+/* Those that have results.  */
+static const char *all_computing(const Kernel *k) {
+    return k->c.ring ? cg_text(k->cg, "%d", rprog_computing(k->cg->dev, k->l->r)) : "THREADS";
+}
+
 void stats_finish(Kernel *k, int pass, bool online) {
     Cg *cg = k->cg;
     const Problem *p = k->l->p;
     const char *type = place_type(place_wide(p->extent[AX_M], k->l->r->block.extent[AX_M]));
     ThreadMap map = stats_map(k);
     cg_line(cg, "#pragma unroll 1");
-    cg_open(cg, "for (int at = tid; at < BM; at += THREADS)");
+    cg_open(cg, "for (int at = tid; at < BM; at += %s)", all_computing(k));
     cg_line(cg, "const %s m = m0 + at;", type);
     if (index_ragged(&k->l->map, AX_M)) cg_line(cg, "if (m >= M) break;");
     Partials all = monoid_pass(cg, map.group, pass, "acc", NULL), acc = monoid_turn(&all, online);

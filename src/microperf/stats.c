@@ -6,7 +6,8 @@ static Ending rows_ending(const Model *m, const RProg *r, int pass) {
     const Problem *p = m->p;
     const StatFacts *f = rprog_stats_facts(p, r);
     double rows = (double)p->extent[AX_B] * (double)p->extent[AX_M], bytes = 0;
-    double outputs = rows * (double)p->extent[AX_N], warps = r->threads / WARP, lanes = 1;
+    double outputs = rows * (double)p->extent[AX_N], lanes = 1;
+    double warps = rprog_computing(m->dev, r) / WARP;
     double barrier = mp_barrier(m, r);
     Ending e = {.reads = (double)p->epilogue_bytes, .rows = true};
     for (int bits = rprog_stats_lanes(m->dev, r); bits; bits &= bits - 1) lanes *= 2;
@@ -114,7 +115,8 @@ static void count_meetings(const Model *m, const RProg *r, Estimate *e) {
     const Problem *p = m->p;
     const StatFacts *f = rprog_stats_facts(p, r);
     const RTile *b = &r->block, *w = &r->warp, *t = &r->thread;
-    double warps = r->threads / WARP, rows = rprog_stats_rows(m->dev, r), loads = 0, stores = 0;
+    double warps = rprog_computing(m->dev, r) / WARP, rows = rprog_stats_rows(m->dev, r);
+    double loads = 0, stores = 0;
     double lines = whole((double)b->extent[AX_M] / WARP) * (p->acc_bytes > 4 ? 2 : 1);
     double one = rows * warps * row_wavefronts(m, r, false), last = one;
     for (int i = 0; i < f->group->n; i++) stores += (f->group->role[i] != ROW_MAP) * lines;

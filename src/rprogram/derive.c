@@ -177,7 +177,7 @@ int64_t rprog_outputs_at(const Problem *p, const Device *dev, const RProg *r) {
     return rprog_smem_bytes(p, dev, r).stage * r->stages;
 }
 
-int64_t rprog_ring_at(const Problem *p, const Device *dev, const RProg *r) {
+int64_t rprog_data_end(const Problem *p, const Device *dev, const RProg *r) {
     SmemBytes bytes = rprog_smem_bytes(p, dev, r);
     return bytes_of_data(p, r, &bytes);
 }

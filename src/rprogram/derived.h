@@ -94,8 +94,8 @@ int64_t rprog_slots(const Device *dev, const RProg *r);
  * the same and that is too few to compute; false: it is enough.  */
 bool rprog_ring_registers(const Problem *p, const Device *dev, const RProg *r, int *copying,
                           int *computing);
-/* Where barriers of a ring of stages lie; byte offset in shared memory.  */
-int64_t rprog_ring_at(const Problem *p, const Device *dev, const RProg *r);
+/* Bytes of shared memory for data of operands, outputs and rows; a ring's barriers lie behind.  */
+int64_t rprog_data_end(const Problem *p, const Device *dev, const RProg *r);
 /* An operand as TMA sees it, dimension 0 first: the digit of an axis (merged as in RAddress) that
  * each one is, its extent and stride in elements at the sizes at hand.  The digit is the product of
  * `n` of the axis's indices from `first` on.  False: it cannot be copied by boxes.  */
@@ -280,7 +280,7 @@ int rprog_stats_kernels(const Problem *p, const RProg *r);
 bool rprog_stats_combines(const Problem *p, const RProg *r, int number);
 const StatFacts *rprog_stats_facts(const Problem *p, const RProg *r);
 int32_t rprog_stats_partial(const Problem *p, const RProg *r, int i);
-int32_t rprog_stats_value(const Problem *p, const RProg *r, int i);
+int32_t rprog_stats_value(const Problem *p, const Device *dev, const RProg *r, int i);
 /* In the workspace parts of a statement lie as [column tile][row], values as [row], room for a
  * multiple of STATS_ROOM of each.  Before those of statement i of the group are as many bytes for
  * each part, and for each value.  */

@@ -124,6 +124,7 @@ const char *grid_check(const Problem *p, const Device *dev, const RProg *r) {
         return "unknown grid";
     if (!rprog_persistent(r)) return boxes ? "boxes are stored by blocks that stay" : NULL;
     if (r->split != 1) return "blocks that stay for several tiles go with `split 1`";
+    if (r->stats) return "values of rows go with a block for each tile";
     if (r->grid == GRID_PINGPONG && (r->block.extent[AX_M] != r->warp.extent[AX_M] ||
                                      r->block.extent[AX_N] != r->warp.extent[AX_N])) {
         return "in pingpong each warpgroup has a tile of its own";

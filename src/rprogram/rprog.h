@@ -146,7 +146,7 @@
  *   leave registers to the others where these need more (rprog_ring_registers).  A stage is empty
  *   again when all their products of it are done: those of one step are under way while those of
  *   the next are issued (stages > 1).  Full barriers of 8 bytes each, then empty ones, lie at
- *   rprog_ring_at.
+ *   rprog_data_end.
  *
  * - cluster c: c neighbours in the grid's order, which share b (raster `row`: a), since c divides
  *   the tile rows of a group and of the tensor (the columns), at all sizes.  Each copies the c-th

@@ -249,7 +249,7 @@ void build_scale_out(Builder *b, RProg *r) {
         if (rprog_warpgroups(b->dev, r)) with_clusters(b, *r);
         if (staged) break;                /* one stage only where two do not fit */
     }
-    if (rprog_warpgroups(b->dev, r)) with_grids(b, *r);
+    if (rprog_warpgroups(b->dev, r) && !b->p->stats) with_grids(b, *r);
 }
 
 /* The k-steps of the tiles behind the last whole wave are dealt out so that every SM gets as many.

@@ -13,6 +13,7 @@ static int64_t needed_registers(const Problem *p, const Device *dev, const RProg
     if (rprog_promotes(p, dev, r)) sums *= 2;
     if (dev->unit[r->unit].acc != p->con.acc)     /* both are there while they are converted */
         sums += tiles * rprog_unit_accumulators(dev, r) * p->acc_bytes / 4;
+    if (r->stats) sums += rprog_stats_registers(p, dev, r);
     return (OTHERS + sums + 7) / 8 * 8;
 }
 

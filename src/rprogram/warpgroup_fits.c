@@ -5,7 +5,7 @@
 bool warpgroup_usable(const ComputeUnit *u) { return u->scope == SCOPE_WARPGROUP; }
 
 bool warpgroup_fits(const Problem *p, const ComputeUnit *u) {
-    if (p->stats || (u->tf32 && !p->tf32)) return false;
+    if (u->tf32 && !p->tf32) return false;
     for (int side = 0; side < 2; side++) {
         RBox box;
         const Operand *o = side ? &p->con.b : &p->con.a;

@@ -107,6 +107,13 @@ static const char *planned(KernelCase *c, int16_t which, const RingFamily *f, in
     r->vec_m = (uint8_t)fragment_run(&results, FRAG_ROW);
     r->vec_n = (uint8_t)fragment_run(&results, FRAG_COL);
     r->cluster = (uint8_t)f->cluster;
+    r->stats = !p->stats ? STATS_NONE
+               : r->block.extent[AX_N] < p->extent[AX_N] ? STATS_PARTIAL : STATS_WHOLE;
+    if (r->stats) {           /* with a block for each tile and all of its k */
+        r->grid = GRID_TILES;
+        r->split = r->lanes = 1;
+        if (r->via == VIA_BOXES) r->via = VIA_SHARED;
+    }
     if (r->cluster && !rprog_cluster_fits(p, r)) r->cluster = 0;
     if (r->via == VIA_BOXES && rprog_box_row(p, r) == 0) r->via = VIA_DIRECT;
     int64_t steps = rprog_tiles(p, r, AX_K);

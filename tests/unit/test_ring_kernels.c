@@ -72,6 +72,12 @@ static const char *const special[][2] = {
      " Y: f16[2,9,8,24] { Y[n,p,q,f] += (X[n,d,p+r-1,q+s-1,c] else 0) * W[f,d,r,s,c]; }"},
     {"rows of a part", "op f(A: f16[3,6,40,64], B: f16[48,64]) -> C: f16[3,30,48] {"
      " C[b,m,n] += A[b,2,m+5,k] * B[n,k]; }"},
+    {"rows", "op f(A: f16[136,96], B: f16[80,96], g: f16[80]) -> (C: f32[136,80], S: f32[136],"
+     " Y: f16[136,80]) { C[m,n] += A[m,k] * B[n,k]; S[m] = max[n](C[m,n]);"
+     " Y[m,n] = (C[m,n] - S[m]) * g[n]; }"},
+    {"rows of a batch", "op f(Q: f16[2,72,128], K: f16[2,200,128]) -> S: f32[2,72,200] {"
+     " t[b,i,j] = sum[d](Q[b,i,d] * K[b,j,d]) - 3; m[b,i] = max[j](t[b,i,j]);"
+     " u[b,i] = sum[j](max(t[b,i,j] - m[b,i], -4)); S[b,i,j] = t[b,i,j] - m[b,i] + u[b,i]; }"},
     {"own product", "op f(A: f16[72,64]) -> C: f32[72,72] { C[m,n] += A[m,k] * A[n,k]; }"},
 };
 enum { SPECIALS = sizeof special / sizeof *special };
@@ -104,7 +110,7 @@ static void one(Run *run, const char *which, const RingFamily *f, const char *na
     /* Few SMs, so that blocks which stay have several tiles.  */
     run->dev->limits.sm_count.value = f->grid == GRID_TILES ? run->sms : 4;
     uint64_t seed = (uint64_t)effort_seed() + (unsigned)run->kernels++;
-    const char *wrong = kernel_open(&c, run->a, run->dev, text, NULL);
+    const char *wrong = kernel_open_decided(&c, run->a, run->dev, text, NULL, JOINED);
     if (!wrong) wrong = ring_plan(&c, ring_unit_of(run->dev, which), f, 256);
     if (!wrong) wrong = compiled(run, &c);
     if (!wrong) wrong = kernel_run(&c, TE_FILL_INTEGERS, seed, true);
