@@ -19,6 +19,8 @@
 #                        ARGS=...
 #   make gpu-kit         what benchmarks/gpu/run needs on a machine without a compiler
 #   make foreign         other projects' tests on the simulated driver; SUITE=... TINYGRAD=DIR
+#   make kernelbench     KernelBench's problems through PyTorch's graph: right, and how fast by
+#                        prediction; KERNELBENCH=DIR a checkout, ARGS=...
 #   make python          the Python package over this build, in $(BUILD)/python
 #   make wheel           Python wheels for x86_64 and aarch64, into $(BUILD)/wheel
 #   make wheel-test      install the wheel into an empty virtual environment and test it there
@@ -79,7 +81,7 @@ simdriver := $(if $(filter 0,$(SIM)),,$(if $(filter sim,$(modules)),\
 products += $(simdriver)
 
 .PHONY: all run test test-long test-forms unit asan tsan fuzz fuzzers golden replay repriced bench \
-        learn measured sizes gpu-kit foreign package python wheel wheel-test lint wc setup \
+        learn measured sizes gpu-kit foreign kernelbench package python wheel wheel-test lint wc setup \
         nvrtc12 install static \
         manuals deb gallery clean
 .DELETE_ON_ERROR:
@@ -321,6 +323,14 @@ foreign: $(simdriver)
 	@tests/foreign/setup $(BUILD)/foreign
 	@MATCH='$(MATCH)' FROM='$(FROM)' EVERY='$(EVERY)' JOBS='$(JOBS)' LIMIT='$(LIMIT)' TINYGRAD='$(TINYGRAD)' \
 	    $(BUILD)/foreign/venv/bin/python tests/foreign/run.py $(BUILD) $(SUITE)
+
+# docs/kernelbench.md: in the Python of `foreign`.
+kernelbench: package
+	@[ -d '$(KERNELBENCH)/KernelBench' ] || { \
+	    echo "please name a checkout of github.com/ScalingIntelligence/KernelBench: KERNELBENCH=DIR" >&2; exit 2; }
+	@tests/foreign/setup $(BUILD)/foreign
+	@PYTHONPATH=$(BUILD)/python ROLLER_CACHE_DIR=$(BUILD)/kernelbench/cache $(BUILD)/foreign/venv/bin/python \
+	    benchmarks/kernelbench/run.py '$(KERNELBENCH)' $(BUILD) $(ARGS)
 
 # What runs on a machine that has neither jansson nor a compiler: tools with jansson inside,
 # libraries that find theirs beside them; and what is needed to build all of it there.

@@ -31,8 +31,9 @@ def names(checkout, levels):
     """Paths of the problems, in the order of their numbers."""
     def number(path):
         return int(re.match(r"(\d+)", os.path.basename(path))[1])
-    return [path for level in levels for path in
-            sorted(glob.glob(os.path.join(checkout, "KernelBench", f"level{level}", "*.py")), key=number)]
+    folders = [os.path.join(checkout, "KernelBench", f"level{level}") for level in levels]
+    return [path for folder in folders
+            for path in sorted(glob.glob(os.path.join(folder, "*.py")), key=number)]
 
 
 def shrink(value, factor):

@@ -22,7 +22,7 @@ def philox(seed, first, n):
 
 
 class Randomness(TorchDispatchMode):
-    """bernoulli_(p), by which PyTorch's dropout draws, keeps where the next numbers exceed 1 - p."""
+    """Dropout, and bernoulli_(p) by which it may draw, keeps where the next numbers exceed 1 - p."""
 
     def __init__(self, seed):
         super().__init__()

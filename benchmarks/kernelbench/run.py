@@ -62,7 +62,7 @@ def predict(path, row):
 
 
 def prove(path, row):
-    """Largest difference from PyTorch, over the tolerance of KernelBench for the types of products."""
+    """The largest difference from PyTorch, over the tolerance."""
     model, inputs, row["factor"] = reduced(path)
     program = export(model, inputs)
     signature, tensors = program.graph_signature, iter(x for x in inputs)

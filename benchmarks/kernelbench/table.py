@@ -22,7 +22,8 @@ CLASSES = (                      # the first that a problem has an operator of
 def published(checkout):
     """Milliseconds of each problem: eager, compiled."""
     def read(name):
-        with open(os.path.join(checkout, "results", "timing", BOARD, name), encoding="utf-8") as file:
+        path = os.path.join(checkout, "results", "timing", BOARD, name)
+        with open(path, encoding="utf-8") as file:
             return json.load(file)
     eager, compiled = read(EAGER), read(COMPILED)
     return {(level, os.path.splitext(name)[0]): (times[name]["mean"], compiled[level][name]["mean"])
@@ -57,8 +58,8 @@ def summary(rows, times):
         planned = [r for r in group if "predicted_us" in r]
         ratios = [[1000 * t / r["predicted_us"] for r in planned
                    for t in times[r["level"], r["problem"]][k:k + 1]] for k in (0, 1)]
-        text += line(level, name, len(group), len(planned), sum(r.get("right", False) for r in group),
-                     *(f"{mean(x):.2f}" for x in ratios),
+        right = sum(r.get("right", False) for r in group)
+        text += line(level, name, len(group), len(planned), right, *(f"{mean(x):.2f}" for x in ratios),
                      sum(min(pair) < SLOW for pair in zip(*ratios)))
     return text
 

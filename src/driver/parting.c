@@ -31,22 +31,35 @@ Status fusion_open(Arena *a, Diag *d, const Te *te, const TeDecisions *decisions
     return s;
 }
 
-static Status plan_kernel(Planner *x, Diag *d, Kernel *k) {
+/* All programs of a problem and the best of them; only these are kept.  */
+static Status rank_programs(Planner *x, Diag *d, const Problem *p, GroupPlans *out) {
     RPlanOptions options = {.align = x->o->align, .workspace_limit = x->o->workspace_limit};
+    int keep = (x->o->top > 1 ? x->o->top : 1) + SPARE_CANDIDATES;
+    Ranked *best = ARENA_ARRAY(x->a, Ranked, keep), *ranked;
+    ArenaMark mark = arena_mark(x->a);
+    Status s = rprog_candidates(x->a, d, p, x->dev, &options, &out->set);
+    if (!s) s = mp_rank(x->a, d, p, x->dev, &out->set, keep, &ranked, &out->n);
+    if (s) return s;
+    memcpy(best, ranked, (size_t)out->n * sizeof *best);
+    out->ranked = best;
+    out->set.prog = NULL;
+    arena_reset(x->a, mark);
+    return ST_OK;
+}
+
+static Status plan_kernel(Planner *x, Diag *d, Kernel *k) {
     GroupPlans *out = &k->plans;
     Problem given = out->problem;
     Diag other = diag_new(x->a);
     bool streams = given.contraction && !given.stats;
-    Status s = rprog_candidates(x->a, streams ? &other : d, &given, x->dev, &options, &out->set);
+    Status s = rank_programs(x, streams ? &other : d, &given, out);
     if (s == ST_NO_PLAN && streams) {           /* no tiles fit: element by element */
         k->as_stream = true;
         rtile_as_stream(x->a, &given, x->o->align, &out->problem);
-        s = rprog_candidates(x->a, d, &out->problem, x->dev, &options, &out->set);
+        s = rank_programs(x, d, &out->problem, out);
     }
     if (s) return s;
-    int keep = (x->o->top > 1 ? x->o->top : 1) + SPARE_CANDIDATES;
-    s = mp_rank(x->a, d, &out->problem, x->dev, &out->set, keep, &out->ranked, &out->n);
-    if (!s) k->us = out->ranked[0].estimate.us;
+    k->us = out->ranked[0].estimate.us;
     x->planned++;
     return s;
 }
