@@ -1,4 +1,5 @@
 #include "codegen/blocks.h"
+#include <inttypes.h>
 
 /* Statements evaluated at an element, results collected per vector, vectors written to memory.  */
 
@@ -25,6 +26,7 @@ static Output output_of(const Kernel *k, int stmt) {
     access_write(k->cg->te, &k->cg->te->stmt[stmt], &x);
     Output o = {.stored = stats_stores(k, stmt), .needed = is_read_later(k, t),
                 .width = elements_width(k, stmt, &x)};
+    if (k->cg->te->tensor[t].n_clip > 0 && o.width != k->at.vec) o.width = 1;
     o.pairs = !o.needed && cg_pairs(k->cg->te->tensor[t].dtype, o.width);
     return o;
 }
@@ -109,6 +111,39 @@ bool store_vector(Kernel *k, int stmt, const Output *o, const char *put, const c
     return parts == 1 || o->width > 1;
 }
 
+/* Tests that the element exists, the first or that of a lane; NULL: all do.  */
+static const char *clip_test(const Kernel *k, int stmt, bool first) {
+    Cg *cg = k->cg;
+    const TeTensor *t = &cg->te->tensor[cg->te->stmt[stmt].tensor];
+    const char *test = NULL;
+    CgPoint p = t->n_clip > 0 ? elements_point(k, stmt, first) : (CgPoint){0};
+    for (int c = 0; c < t->n_clip; c++) {
+        const char *sum = NULL;
+        for (int d = 0; d < t->rank; d++) {
+            int64_t weight = t->clip[c].weight[d];
+            if (weight == 0) continue;
+            const char *term = cg_text(cg, "%s * %" PRId64, p.index[d], weight);
+            sum = sum ? cg_text(cg, "%s + %s", sum, term) : term;
+        }
+        test = cg_text(cg, "%s%s%s < %" PRId64, test ? test : "", test ? " && " : "", sum,
+                       t->clip[c].end);
+    }
+    return test;
+}
+
+/* Each element by itself.  */
+static void store_lanes(Kernel *k, int stmt) {
+    Cg *cg = k->cg;
+    int t = cg->te->stmt[stmt].tensor;
+    elements_open_lanes(k);
+    CgPoint lane = elements_point(k, stmt, false);
+    const char *there = clip_test(k, stmt, false);
+    if (there) cg_open(cg, "if (%s)", there);
+    cg_line(cg, "t%d[%s] = o%d[v];", t, cg_offset(cg, t, lane.index), t);
+    if (there) cg_close(cg);
+    elements_close_lanes(k);
+}
+
 void store_direct(Kernel *k) {
     Cg *cg = k->cg;
     elements_close_lanes(k);
@@ -124,6 +159,11 @@ void store_direct(Kernel *k) {
             store_vector(k, stmt, &o, put, box, "0");
             continue;
         }
+        const char *there = clip_test(k, stmt, true);
+        if (there && o.width < k->at.vec) {
+            store_lanes(k, stmt);
+            continue;
+        }
         const char *offset, *to = store_place(k, stmt, &x, &offset);
         bool unrolled = k->l->kind == KERNEL_CONTRACT && !k->l->r->stats;
         /* Under a test of its own each would be a branch, and all sums wait until the last one.  */
@@ -131,10 +171,8 @@ void store_direct(Kernel *k) {
         if (unrolled && !tested && !o.pairs)              /* many stores, for a compiler */
             put = cg_text(cg, "rl_store_global<%d>", o.width);
         else if (o.width == 1) put = NULL;
-        if (store_vector(k, stmt, &o, put, to, offset)) continue;
-        elements_open_lanes(k);
-        CgPoint lane = elements_point(k, stmt, false);
-        cg_line(cg, "t%d[%s] = o%d[v];", t, cg_offset(cg, t, lane.index), t);
-        elements_close_lanes(k);
+        if (there) cg_open(cg, "if (%s)", there);
+        if (!store_vector(k, stmt, &o, put, to, offset)) store_lanes(k, stmt);
+        if (there) cg_close(cg);
     }
 }

@@ -159,6 +159,7 @@ static void open_turns(Kernel *k) {
 static bool has_pointers(const Kernel *k, int stmt, const Access *x, bool *many) {
     const Turns *turns = &k->at.turns;
     const char *stride;
+    if (k->cg->te->tensor[x->tensor].n_clip > 0) return false;
     if (!k->at.own[0] || !x->affine || x->offset.c != 0 || x->c_varies) return false;
     for (int axis = AX_B; axis <= AX_N; axis++)
         if (!runs_along(k, stmt, (AxisClass)axis)) return false;

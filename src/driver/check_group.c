@@ -96,6 +96,7 @@ static Status compare_statement(Check *c, int g, const IndexMap *m, int fused,
         /* Points of a row have one value of what is computed per row.  */
         size_t key = (size_t)s->n_left * sizeof *index;
         if (rows > 0 && memcmp(row[rows].at, row[rows - 1].at, key) == 0) continue;
+        if (!te_tensor_has(&te->tensor[s->tensor], row[rows].at)) continue;
         row[rows++].count = 1;
     }
     CompareResult r = {0};

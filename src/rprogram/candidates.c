@@ -107,11 +107,34 @@ static void build_contract(Builder *b) {
     build_tails(b);
 }
 
+/* Does some statement store what is clipped?  Only stores of outputs one by one can leave some out:
+ * those of `contract` and of maps.  */
+static bool clips_outputs(const Problem *p) {
+    const KernelGroup *g = p->group;
+    bool any = false;
+    for (int i = -1; g && i < g->n_fused; i++) {
+        const TeStmt *s = &p->te->stmt[i < 0 ? g->root : g->fused[i]];
+        any |= p->te->tensor[s->tensor].n_clip > 0;
+    }
+    return any;
+}
+
+static void build_others(Arena *a, const Problem *p, const Device *dev, const RPlanOptions *o,
+                         RProgSet *out) {
+    rprog_scan_candidates(a, p, dev, o, out);
+    rprog_column_candidates(a, p, dev, o, out);
+    rprog_window_candidates(a, p, dev, out);
+    rprog_permute_candidates(a, p, dev, out);
+}
+
 Status rprog_candidates(Arena *a, Diag *d, const Problem *p, const Device *dev,
                         const RPlanOptions *o, RProgSet *out) {
     static const RPlanOptions defaults = {.workspace_limit = -1};
     *out = (RProgSet){0};
-    if (p->row) {
+    bool clips = clips_outputs(p);
+    if (clips && (p->row || p->stats)) {
+        out->n = 0;
+    } else if (p->row) {
         rprog_row_candidates(a, p, dev, o ? o : &defaults, out);
     } else if (!p->contraction) {
         RProg *room = ARENA_ARRAY(a, RProg, STREAM_MAX);
@@ -129,10 +152,7 @@ Status rprog_candidates(Arena *a, Diag *d, const Problem *p, const Device *dev,
                      (p->extent[AX_K] > SLICE ? (double)p->extent[AX_K] / SLICE : 1);
         build_contract(&b);
     }
-    rprog_scan_candidates(a, p, dev, o ? o : &defaults, out);
-    rprog_column_candidates(a, p, dev, o ? o : &defaults, out);
-    rprog_window_candidates(a, p, dev, out);
-    rprog_permute_candidates(a, p, dev, out);
+    if (!clips) build_others(a, p, dev, o ? o : &defaults, out);
     if (out->n > 0) return ST_OK;
     Status s = diag_error(d, ST_NO_PLAN, "plan", DIAG_NOWHERE,
                           "no program for kernel %d fits device %s", p->group ? p->group->root : 0,

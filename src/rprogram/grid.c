@@ -42,6 +42,7 @@ bool rprog_out_box(const Problem *p, RBox *out, Access *x) {
     if (!p->te || p->stats) return false;
     if (!stored_access(p, x) || !x->affine || access_guarded(p->te, x)) return false;
     int bytes = te_dtype_bytes(p->te->tensor[x->tensor].dtype);
+    if (p->te->tensor[x->tensor].n_clip > 0) return false;
     out->inner = AX_N;
     out->own = 1;
     if (!rprog_box_dims(p, x, AX_N, out) || !rprog_box_dims(p, x, AX_M, out) ||

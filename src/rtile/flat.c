@@ -48,7 +48,8 @@ bool rtile_is_flat(const Te *te, const TeStmt *root, const Access *x) {
 
 int flat_vector(const Te *te, const TeStmt *root, const Access *x, int align) {
     int most = rtile_widest(&te->tensor[x->tensor], align), v = 1;
-    if (access_guarded(te, x) || !rtile_is_flat(te, root, x)) return 1;
+    bool clipped = te->tensor[x->tensor].n_clip > 0;
+    if (clipped || access_guarded(te, x) || !rtile_is_flat(te, root, x)) return 1;
     while (2 * v <= most && x->c_divisor % (2 * v) == 0) v *= 2;
     return v;
 }

@@ -59,7 +59,9 @@ static void describe_outputs(const FusedAxis *along, int align, Problem *p) {
             continue;
         }
         Span s = stored_span(te, g, which);
-        int vec = span_vector(&s, along, align), flat = flat_store(te, g, which, align);
+        const TeTensor *t = &te->tensor[te->stmt[stmt].tensor];
+        int vec = rtile_unclipped(t, span_vector(&s, along, align));
+        int flat = flat_store(te, g, which, align);
         int64_t run = span_run(&s, along);
         if (p->out_vec == 0 || vec < p->out_vec) p->out_vec = vec;
         if (p->flat_vec == 0 || flat < p->flat_vec) p->flat_vec = flat;

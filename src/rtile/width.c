@@ -44,6 +44,14 @@ static bool side_by_side(const Neighbours *n, const Access *x, uint32_t *covered
     return run % n->count == 0;
 }
 
+int rtile_unclipped(const TeTensor *t, int width) {
+    bool split = false;
+    for (int c = 0; c < t->n_clip; c++) split |= t->clip[c].weight[t->rank - 1] != 0;
+    if (split) return 1;
+    while (t->n_clip > 0 && te_extent_divisor(&t->shape[t->rank - 1]) % width) width /= 2;
+    return width;
+}
+
 int rtile_neighbour_width(const Te *te, const Neighbours *n, const Access *x, int align) {
     int width = n->count, most = rtile_widest(&te->tensor[x->tensor], align);
     uint32_t covered = UINT32_MAX;
@@ -51,5 +59,5 @@ int rtile_neighbour_width(const Te *te, const Neighbours *n, const Access *x, in
     while (width > 1 &&
            (width > most || !rtile_aligned(n->root, x->divisor, x->c_divisor, covered, width)))
         width /= 2;
-    return width;
+    return rtile_unclipped(&te->tensor[x->tensor], width);
 }

@@ -28,9 +28,18 @@ static bool spread_reads(const Te *te, int k, const TeExpr *e, int tensor, int d
     return !e->other || spread_reads(te, k, e->other, tensor, dim, c);
 }
 
+static bool is_read(const Te *te, int tensor) {
+    for (int k = 0; k < te->n_stmt; k++)
+        if (access_reads_tensor(te->stmt[k].rhs, tensor)) return true;
+    return false;
+}
+
 static bool spread_tensor(const Te *te, int tensor, int dim, Cut *c) {
+    const TeTensor *t = &te->tensor[tensor];
     if (c->dims[tensor] >> dim & 1) return true;
     c->dims[tensor] |= (uint8_t)(1u << dim);
+    if (c->clips && (t->shape[dim].expr || (t->role == TE_OUTPUT && is_read(te, tensor))))
+        return false;
     if (te->tensor[tensor].rank + count_bits(c->dims[tensor]) * c->n_digit > TE_MAX_RANK)
         return false;
     for (int k = 0; k < te->n_stmt; k++) {
@@ -62,12 +71,13 @@ static bool spread_index(const Te *te, int k, int i, Cut *c) {
     if (c->divides && te_extent_divisor(&s->index[i].hi) % c->by) return false;
     if (c->inputs && !spread_inputs(te, k, i, s->rhs, c)) return false;
     if (i < s->n_left) return spread_tensor(te, s->tensor, i, c);
-    return s->rhs->kind == TE_REDUCE && !te_positional(s->rhs);
+    return s->rhs->kind == TE_REDUCE && !te_positional(s->rhs) && !c->clips;
 }
 
 bool cut_spread(const Te *te, int stmt, int dim, Cut *c) {
     memset(c->dims, 0, sizeof c->dims);
     memset(c->index, 0, sizeof c->index);
+    c->clips = te_extent_divisor(&te->stmt[stmt].index[dim].hi) % c->by != 0;
     return spread_tensor(te, te->stmt[stmt].tensor, dim, c);
 }
 
@@ -75,6 +85,7 @@ bool cut_index(const Te *te, int stmt, int i, bool inputs, Cut *c) {
     memset(c->dims, 0, sizeof c->dims);
     memset(c->index, 0, sizeof c->index);
     c->divides = true;
+    c->clips = false;
     c->inputs = inputs;
     return spread_index(te, stmt, i, c);
 }
@@ -83,6 +94,7 @@ bool cut_alone(const Te *te, int stmt, int dim, Cut *c) {
     const TeStmt *s = &te->stmt[stmt];
     memset(c->dims, 0, sizeof c->dims);
     memset(c->index, 0, sizeof c->index);
+    c->clips = false;
     c->dims[s->tensor] = (uint8_t)(1u << dim);
     c->index[stmt] = 1u << dim;
     return te->tensor[s->tensor].rank + c->n_digit <= TE_MAX_RANK &&
@@ -288,9 +300,32 @@ static void cut_statement(Norm *n, const Cut *c, int k) {
     n->changed[k] = true;
 }
 
+/* The clips of a tensor by its new subscripts, those of its new digits with them.  */
+static void clip_tensor(Norm *n, const Cut *c, const TeTensor *was, uint8_t dims, TeTensor *x) {
+    TeClip *clip = ARENA_ARRAY(n->a, TeClip, was->n_clip + TE_MAX_RANK);
+    int have = was->n_clip, rank = 0;
+    bool clips = c->clips && x->role == TE_OUTPUT;
+    for (int i = 0; i < was->n_clip; i++) clip[i].end = was->clip[i].end;
+    for (int d = 0; d < was->rank; d++) {
+        bool cut = dims >> d & 1;
+        int64_t weight = cut ? c->by : 1;
+        for (int j = 0; j <= (cut ? c->n_digit : 0); j++, rank++) {
+            if (j > 0) weight /= c->radix[j - 1];
+            for (int i = 0; i < was->n_clip; i++)
+                clip[i].weight[rank] = was->clip[i].weight[d] * weight;
+            if (cut && clips) clip[have].weight[rank] = weight;
+        }
+        if (cut && clips) clip[have++].end = was->shape[d].value;
+    }
+    x->clip = clip;
+    x->n_clip = have;
+    x->strided |= clips;
+}
+
 static void cut_tensor(Norm *n, const Cut *c, int t) {
     TeTensor *x = &n->te->tensor[t], was = *x;
     int rank = 0;
+    clip_tensor(n, c, &was, c->dims[t], x);
     for (int d = 0; d < was.rank; d++) {
         x->shape[rank] = was.shape[d];
         x->stride[rank++] = was.stride[d];

@@ -15,12 +15,15 @@ typedef struct {
     int n_digit;
     int64_t radix[CUT_DIGITS], by, shift;
     bool divides, inputs;     /* as cut_index was asked */
+    bool clips;               /* what is cut has elements too many, which outputs clip */
     uint8_t dims[TE_MAX_TENSORS];         /* bit d: dimension d of the tensor */
     uint32_t index[TE_MAX_STMTS];         /* bit i: index i of the statement */
 } Cut;
 
 /* Marks dimension `dim` of what statement `stmt` assigns, and all that has to be cut with it in the
- * op.  False: some read of it is not by a plain index, or there are too many dimensions.  */
+ * op.  False: some read of it is not by a plain index, or there are too many dimensions.  Where `by`
+ * does not divide the extent, elements that are too many are made for nobody: false as well where
+ * one is summed over, an output is read, or the extent is not known.  */
 bool cut_spread(const Te *te, int stmt, int dim, Cut *c);
 /* Marks index `i` of statement `stmt` and what runs with it: what it assigns and who reads that by
  * an index as long; who reads it otherwise will divide.  `inputs`: those that it reads, too.  False

@@ -3,6 +3,26 @@
 #include <math.h>
 #include <string.h>
 
+/* What the last element would lie behind the last one that there is.  */
+static int64_t beyond(const TeTensor *t, const TeClip *c) {
+    int64_t last = 0, stride = 0;
+    for (int d = 0; d < t->rank; d++) {
+        if (c->weight[d] == 0) continue;
+        last += c->weight[d] * (t->shape[d].value - 1);
+        stride = t->stride[d].value / c->weight[d];
+    }
+    return (last - (c->end - 1)) * stride;
+}
+
+bool te_tensor_has(const TeTensor *t, const int64_t *at) {
+    for (int c = 0; c < t->n_clip; c++) {
+        int64_t place = 0;
+        for (int d = 0; d < t->rank; d++) place += t->clip[c].weight[d] * at[d];
+        if (place >= t->clip[c].end) return false;
+    }
+    return true;
+}
+
 size_t te_tensor_bytes(const TeTensor *t) {
     int64_t last = 0;
     for (int d = 0; d < t->rank; d++) {
@@ -10,6 +30,7 @@ size_t te_tensor_bytes(const TeTensor *t) {
             return 0;
         last += (t->shape[d].value - 1) * t->stride[d].value;
     }
+    for (int c = 0; c < t->n_clip; c++) last -= beyond(t, &t->clip[c]);
     return (size_t)(last + 1) * (size_t)te_dtype_bytes(t->dtype);
 }
 

@@ -6,8 +6,9 @@
  * Where d is a multiple of s, no r counts more than another: every s-th result is a sum, and all
  * others are 0.  These sums are a temporary, which is spread.
  *
- * Where s divides the extent of p, the result is cut into p' and phase in place (and so is all that
- * is made of it point by point); else a temporary is, which is then copied.  */
+ * The result is cut into p' and phase in place, and so is all that is made of it point by point; where
+ * s does not divide the extent of p, the points that are too many are written to nowhere.  Where that
+ * cannot be, a temporary is cut, which is then copied.  */
 #include "te/arith.h"
 #include "te/cut.h"
 #include "te/tree.h"
@@ -136,12 +137,24 @@ static bool find_shift(const Phase *x, Cut *c) {
     return false;
 }
 
+/* What lies outside counts for nothing: the term has a 0, or nobody reads the sum.  */
+static void guard_reads(Norm *n, const TeStmt *s, TeExpr *e, uint32_t indices) {
+    for (int i = 0; i < e->n_args; i++) guard_reads(n, s, e->args[i], indices);
+    if (e->other) guard_reads(n, s, e->other, indices);
+    bool moved = access_uses(e) & indices;
+    if (e->kind != TE_READ || e->other ||
+        (te_always_inside(e) && (!moved || normalize_inside(n->te, s, e))))
+        return;
+    e->other = te_expr_zero(n->a, e->type, e->pos);
+    e->inside = TE_INSIDE_ALWAYS;
+}
+
 /* Cuts p, of statement k.  Says how; false: it cannot be.  */
 static bool cut_result(Norm *n, int k, const Phase *x, bool *own, Cut *c) {
-    const TeStmt *s = &n->te->stmt[k];
-    if (te_extent_divisor(&s->index[x->p].hi) % x->s == 0 && find_digits(x, c) &&
-        cut_spread(n->te, k, x->p, c)) {
+    if (find_digits(x, c) && cut_spread(n->te, k, x->p, c)) {
         cut_apply(n, c);
+        for (int i = 0; i < n->te->n_stmt && c->clips; i++)
+            if (c->index[i]) guard_reads(n, &n->te->stmt[i], n->te->stmt[i].rhs, UINT32_MAX);
         return true;
     }
     if (!find_shift(x, c) || !cut_alone(n->te, k, x->p, c) || (!*own && !cut_copy(n, k)))
@@ -273,18 +286,6 @@ static bool bound_factors(Norm *n, const TeStmt *s, TeExpr *body, const Range *r
         if (!read[i]->other) read[i]->other = te_expr_zero(n->a, read[i]->type, read[i]->pos);
     }
     return true;
-}
-
-/* What lies outside counts for nothing: the term has a 0, or nobody reads the sum.  */
-static void guard_reads(Norm *n, const TeStmt *s, TeExpr *e, uint32_t indices) {
-    for (int i = 0; i < e->n_args; i++) guard_reads(n, s, e->args[i], indices);
-    if (e->other) guard_reads(n, s, e->other, indices);
-    bool moved = access_uses(e) & indices;
-    if (e->kind != TE_READ || e->other ||
-        (te_always_inside(e) && (!moved || normalize_inside(n->te, s, e))))
-        return;
-    e->other = te_expr_zero(n->a, e->type, e->pos);
-    e->inside = TE_INSIDE_ALWAYS;
 }
 
 static void shorten_sum(Norm *n, int k, const Phase *x, const Cut *c) {

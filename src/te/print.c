@@ -255,6 +255,23 @@ static const char *assignment(const TeStmt *s) {
     }
 }
 
+/* `# 2*p + p_phase < 9`: the other points are stored nowhere.  */
+static void clips(const Printer *p) {
+    const TeTensor *t = &p->te->tensor[p->stmt->tensor];
+    for (int c = 0; c < t->n_clip; c++) {
+        const char *sign = c ? ", " : "  # ";
+        for (int d = 0; d < t->rank; d++) {
+            int64_t weight = t->clip[c].weight[d];
+            if (weight == 0) continue;
+            buf_puts(p->out, sign);
+            if (weight > 1) buf_printf(p->out, "%" PRId64 "*", weight);
+            index_name(p, d);
+            sign = " + ";
+        }
+        buf_printf(p->out, " < %" PRId64, t->clip[c].end);
+    }
+}
+
 static void statement(const Printer *p) {
     const TeStmt *s = p->stmt;
     buf_puts(p->out, "  ");
@@ -269,7 +286,9 @@ static void statement(const Printer *p) {
     expr(p, s->asg == TE_ACCUMULATE ? s->rhs->args[0] : s->rhs);
     where(p);
     annotations(p);
-    buf_puts(p->out, ";\n");
+    buf_putc(p->out, ';');
+    clips(p);
+    buf_putc(p->out, '\n');
 }
 
 static void op(Printer *p) {

@@ -192,6 +192,11 @@ static inline unsigned te_taken(const TeDecisions *x, int site) {
     return x->taken[site] & x->possible[site];
 }
 
+/* Elements of a tensor that do not exist: those where the sum of subscripts times weights is `end`
+ * or more.  Nobody writes or reads them.  */
+typedef struct {
+    int64_t weight[TE_MAX_RANK], end;
+} TeClip;
 typedef enum { TE_INPUT, TE_VALUE, TE_OUTPUT, TE_TEMP } TeRole;   /* VALUE: a scalar input */
 typedef struct {
     const char *name;
@@ -202,6 +207,8 @@ typedef struct {
     TeExtent stride[TE_MAX_RANK];         /* in elements; dense row-major unless declared */
     bool strided;             /* strides were declared */
     uint32_t pos;
+    int n_clip;               /* of outputs, in the normal form */
+    const TeClip *clip;
 } TeTensor;
 
 typedef struct {

@@ -54,6 +54,12 @@ const Operator operators[] = {
     {"dilated_conv", "N=2;C=4;H=9;W=9;F=5;R=3;S=3;stride=1;pad=2;dil=2", NUMBERS, SLIDES},
     {"grouped_conv", "N=2;C=6;H=7;W=7;F=8;R=3;S=3;stride=1;pad=1;dil=1;groups=2", NUMBERS, SLIDES},
     {"transposed_conv", "N=1;C=4;H=5;W=5;F=3;R=4;S=4;stride=2;pad=1;dil=1;opad=0", NUMBERS, TILES},
+    {"transposed_conv odd", "N=1;C=4;H=5;W=5;F=3;R=3;S=3;stride=2;pad=1;dil=1;opad=0", NUMBERS,
+     TILES},
+    {"transposed_conv odd last", "op f(X: $T[2,3,4,16], W: $T[3,3,16,8], b: $T[8]) ->"
+     " Y: $S[2,5,7,8] { t[n,p,q,f] = sum[k,s,u](((p+1-s) % 2 == 0 && (q+1-u) % 2 == 0"
+     " ? (X[n,(p+1-s)/2,(q+1-u)/2,k] else 0) : 0) * W[s,u,k,f]) where p in 5, q in 7, s in 3,"
+     " u in 3; Y[n,p,q,f] = t[n,p,q,f] + b[f]; }", NUMBERS, TILES},
     {"conv_bn_relu", "N=2;C=4;H=7;W=7;F=5;R=3;S=3;stride=1;pad=1;dil=1;bn=1", NUMBERS, SLIDES},
     {"depthwise", "N=2;C=5;H=9;W=11;R=3;S=3;stride=1;pad=1;dil=1", NUMBERS, SLIDES | IN_COLUMN},
     {"depthwise last", "N=2;C=10;H=7;W=9;R=3;S=3;stride=2;pad=1;dil=1;layout=NHWC", NUMBERS,

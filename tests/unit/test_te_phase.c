@@ -39,25 +39,48 @@ static void results_are_cut_in_place(void **state) {
             " K[p_phase2+4*r+2-2*p_phase]) where r in 0:2;\n");
 }
 
-static void what_does_not_divide_is_copied(void **state) {
+/* What is made of it point by point has the points that are too many, too, and reads nothing
+ * outside; outputs do not.  */
+static void what_does_not_divide_is_clipped(void **state) {
     (void)state;
     becomes("X: f32[5], K: f32[4]) -> Y: f32[9]",
             "Y[p] = sum[r](((p + 1 - r) % 2 == 0 ? (X[(p+1-r)/2] else 0) : 0) * K[r]);",
+            "  Y[p,p_phase] = sum[r]((X[p+p_phase-r] else 0) * K[2*r+1-p_phase]) where r in 0:2;"
+            "  # 2*p + p_phase < 9\n");
+    becomes("X: f32[5,5], K: f32[4,4], Z: f32[9,9]) -> (Y: f32[9,9], M: f32[9,9])",
+            "t[p,q] = sum[r,s](((p+1-r) % 2 == 0 && (q+1-s) % 2 == 0"
+            " ? (X[(p+1-r)/2,(q+1-s)/2] else 0) : 0) * K[r,s]);"
+            " Y[p,q] = t[p,q] + Z[p,q]; M[p,q] = max(t[p,q], 0);",
+            "  t[p,p_phase,q,q_phase] = sum[r,s]((X[p+p_phase-r,q+q_phase-s] else 0) *"
+            " K[2*r+1-p_phase,2*s+1-q_phase]) where p in 0:5, p_phase in 0:2, q in 0:5, q_phase in"
+            " 0:2, r in 0:2, s in 0:2;\n"
+            "  Y[p,p_phase,q,q_phase] = t[p,p_phase,q,q_phase] + (Z[2*p+p_phase,2*q+q_phase] else"
+            " 0);  # 2*p + p_phase < 9, 2*q + q_phase < 9\n"
+            "  M[p,p_phase,q,q_phase] = max(t[p,p_phase,q,q_phase], 0);"
+            "  # 2*p + p_phase < 9, 2*q + q_phase < 9\n");
+    becomes("X: f16[5,5], K: f16[2,2]) -> Y: f16[9,9]",
+            "Y[p,q] = f16(sum[r,s](((p-r) % 2 == 0 && (q-s) % 2 == 0"
+            " ? (X[(p-r)/2,(q-s)/2] else 0) : 0) * K[r,s]));",
+            "  Y_sum[p,p_phase,q,q_phase] = sum[r,s]((X[p-r,q-s] else 0) *"
+            " K[p_phase+2*r,q_phase+2*s]) where p in 0:5, p_phase in 0:2, q in 0:5, q_phase in 0:2,"
+            " r in 0:1, s in 0:1;\n"
+            "  Y[p,p_phase,q,q_phase] = f16(Y_sum[p,p_phase,q,q_phase]);"
+            "  # 2*p + p_phase < 9, 2*q + q_phase < 9\n");
+}
+
+static void what_is_read_otherwise_is_copied(void **state) {
+    (void)state;
+    becomes("X: f32[5], K: f32[4]) -> (Y: f32[9], M: f32)",
+            "Y[p] = sum[r](((p + 1 - r) % 2 == 0 ? (X[(p+1-r)/2] else 0) : 0) * K[r]);"
+            " M[] = max[p](Y[p]);",
             "  Y_phases[p,p_phase] = sum[r]((X[p+p_phase-r] else 0) * K[2*r+1-p_phase])"
             " where p in 0:5, p_phase in 0:2, r in 0:2;\n"
-            "  Y[p] = Y_phases[p/2,p%2];\n");
+            "  Y[p] = Y_phases[p/2,p%2];\n  M[] = max[p](Y[p]);\n");
     becomes("X: f32[5], K: f32[3]) -> Y: f32[15]",
             "Y[p] = sum[r](((p + 1 - r) % 3 == 0 ? (X[(p+1-r)/3] else 0) : 0) * K[r]);",
             "  Y_phases[p,p_phase] = sum[r]((X[p-r] else 0) * K[p_phase+3*r]) where p in"
             " 0:6, p_phase in 0:3, r in 0:1;\n"
             "  Y[p] = Y_phases[(p+1)/3,(p+1)%3];\n");
-    becomes("X: f16[5,5], K: f16[2,2]) -> Y: f16[9,9]",
-            "Y[p,q] = f16(sum[r,s](((p-r) % 2 == 0 && (q-s) % 2 == 0"
-            " ? (X[(p-r)/2,(q-s)/2] else 0) : 0) * K[r,s]));",
-            "  Y_sum_phases[p,p_phase,q,q_phase] = sum[r,s]((X[p-r,q-s] else 0) *"
-            " K[p_phase+2*r,q_phase+2*s]) where p in 0:5, p_phase in 0:2, q in 0:5,"
-            " q_phase in 0:2, r in 0:1, s in 0:1;\n"
-            "  Y[p,q] = f16(Y_sum_phases[p/2,p%2,q/2,q%2]);\n");
 }
 
 /* What there is too much of is 0 in both factors; where that cannot be, there is a condition.  */
@@ -203,7 +226,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_are_cut_in_place),
         cmocka_unit_test(results_between_are_zero),
-        cmocka_unit_test(what_does_not_divide_is_copied),
+        cmocka_unit_test(what_does_not_divide_is_clipped),
+        cmocka_unit_test(what_is_read_otherwise_is_copied),
         cmocka_unit_test(filters_that_do_not_divide_are_bounded),
         cmocka_unit_test(every_stride_and_filter_keeps_its_values),
         cmocka_unit_test(sizes_may_be_known_at_run_time),
