@@ -222,7 +222,7 @@ int rtile_stat(const StatFacts *f, int stmt);
 enum { RTILE_ACCESS = 16 };   /* bytes of the widest access of a thread */
 /* Elements of the widest access to a tensor; those that are given are aligned to `align` bytes.  */
 int rtile_widest(const TeTensor *t, int align);
-/* The widest vector, up to `width`, of which a clip of the tensor leaves out all elements or none.  */
+/* The widest vector, up to `width`, of which clips of the tensor leave out all or nothing.  */
 int rtile_unclipped(const TeTensor *t, int width);
 /* Is an address a multiple of v elements wherever the indices in `covered` are at the beginning of
  * a vector?  unit, c_divisor: as in Access.  */

@@ -15,7 +15,7 @@ typedef struct {
 } TeData;
 
 size_t te_tensor_bytes(const TeTensor *t);                  /* bytes spanned, static sizes */
-bool te_tensor_has(const TeTensor *t, const int64_t *at);   /* does no clip leave the element out? */
+bool te_tensor_has(const TeTensor *t, const int64_t *at);   /* no clip leaves the element out */
 int64_t te_tensor_count(const TeTensor *t);                 /* elements */
 int64_t te_tensor_offset(const TeTensor *t, const int64_t *at);   /* in elements */
 

@@ -6,9 +6,9 @@
  * Where d is a multiple of s, no r counts more than another: every s-th result is a sum, and all
  * others are 0.  These sums are a temporary, which is spread.
  *
- * The result is cut into p' and phase in place, and so is all that is made of it point by point; where
- * s does not divide the extent of p, the points that are too many are written to nowhere.  Where that
- * cannot be, a temporary is cut, which is then copied.  */
+ * The result is cut into p' and phase in place, and so is all that is made of it point by point;
+ * where s does not divide the extent of p, the points that are too many are written to nowhere.
+ * Where that cannot be, a temporary is cut, which is then copied.  */
 #include "te/arith.h"
 #include "te/cut.h"
 #include "te/tree.h"
