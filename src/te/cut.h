@@ -21,8 +21,8 @@ typedef struct {
 } Cut;
 
 /* Marks dimension `dim` of what statement `stmt` assigns, and all that has to be cut with it in the
- * op.  False: some read of it is not by a plain index, or there are too many dimensions. 
- * Where `by` does not divide the extent, there are elements that nobody needs: false as well where one is
+ * op.  False: some read of it is not by a plain index, or there are too many dimensions.  If `by`
+ * does not divide the extent, there are elements that nobody needs: false as well where one is
  * summed over, an output is read, or the extent is not known.  */
 bool cut_spread(const Te *te, int stmt, int dim, Cut *c);
 /* Marks index `i` of statement `stmt` and what runs with it: what it assigns and who reads that by
