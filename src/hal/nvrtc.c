@@ -92,6 +92,18 @@ static int results(Nvrtc *n, Arena *a, NvrtcProgram *p, const NvrtcRequest *requ
 }
 
 static Status judge(Nvrtc *n, Arena *a, Diag *d, const char *arch, int result, const char *log) {
+    enum { DECLARED = 48 << 10 };             /* what every architecture takes */
+    const KernelResources *k = NULL;
+    if (result == NVRTC_COMPILATION && (k = nvrtc_log_declares(a, log, DECLARED))) {
+        diag_error(d, ST_COMPILE, "nvrtc", DIAG_NOWHERE,
+                   "NVRTC %d.%d refused the source for %s: kernel %s declares %lld bytes of shared "
+                   "memory, more than a block there may", n->major, n->minor, arch, k->kernel,
+                   (long long)k->static_smem);
+        diag_hint(d, "blocks may declare 48 KB on every device; more is `extern __shared__`, and "
+                  "asked for at the launch");
+        diag_code(d, DIAG_NVRTC, result, n->GetErrorString(result));
+        return ST_COMPILE;
+    }
     if (result == NVRTC_COMPILATION) {
         diag_error(d, ST_COMPILE, "nvrtc", DIAG_NOWHERE,
                    "NVRTC %d.%d refused the source for %s: %s", n->major, n->minor, arch,

@@ -66,6 +66,9 @@ int nvrtc_compile_apart(const Nvrtc *n, Arena *a, NvrtcProgram *p, int n_option,
 int nvrtc_log_resources(Arena *a, const char *log, KernelResources **out);
 /* The first line of a warning that makes the code unsound, or NULL.  */
 const char *nvrtc_log_unsound(Arena *a, const char *log);
+/* The kernel that declares most shared memory, more than `least` bytes, where the log names no
+ * error: too much of it is refused without a word.  NULL: there is none.  */
+const KernelResources *nvrtc_log_declares(Arena *a, const char *log, int64_t least);
 /* The first lines with an error (else the first lines), in one.  */
 const char *nvrtc_log_errors(Arena *a, const char *log);
 /* The log without the times of ptxas, so that it depends on the source alone.  */

@@ -89,6 +89,19 @@ const char *nvrtc_log_unsound(Arena *a, const char *log) {
     return NULL;
 }
 
+const KernelResources *nvrtc_log_declares(Arena *a, const char *log, int64_t least) {
+    KernelResources *kernel;
+    int n = nvrtc_log_resources(a, log, &kernel), most = -1;
+    const char *at = log;
+    for (Line line; next_line(&at, &line);)
+        if (find(line, "error")) return NULL;
+    for (int i = 0; i < n; i++) {
+        bool more = most < 0 || kernel[i].static_smem > kernel[most].static_smem;
+        if (kernel[i].static_smem > least && more) most = i;
+    }
+    return most < 0 ? NULL : &kernel[most];
+}
+
 const char *nvrtc_log_errors(Arena *a, const char *log) {
     enum { MAX_LINES = 4, MAX_LEN = 400 };
     for (int wanted = 1; wanted >= 0; wanted--) {

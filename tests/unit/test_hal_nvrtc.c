@@ -233,6 +233,9 @@ static void test_refused_source(void **state) {
         {"#include <no_such_header.h>\n", "no_such_header.h"},
         {"__global__ void k() { asm volatile(\"no.such.instruction;\"); }", "no"},
         {"}", "error"},
+        {"extern \"C\" __global__ void many(float *p) { __shared__ float s[70000];"
+         " s[threadIdx.x] = p[0]; __syncthreads(); p[1] = s[threadIdx.x ^ 1]; }",
+         "kernel many declares 280000 bytes of shared memory"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         diag = diag_new(arena);
