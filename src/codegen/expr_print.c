@@ -140,7 +140,8 @@ static const char *real_call(Survey *s, const Value *v) {
                        : fast               ? intrinsic[fn].fast
                                             : intrinsic[fn].f32;
     const char *x = child_text(s, v, 0);
-    if (is_exp_low(s, v->e)) name = "rl_exp_low";
+    if (is_exp_low(s, v->e))
+        name = te_exps_are_summed(s->cg->te) ? "rl_exp_term" : "rl_exp_low";
     if (v->n_child == 1) return cg_text(s->cg, "%s(%s)", name, x);
     /* An f32 beside an f64 would leave the choice of a function open.  */
     const char *cast = v->e->type == TE_F64 && fn == TE_FN_POW ? "(double)" : "";

@@ -160,6 +160,14 @@ const PreludeRow prelude_arithmetic[] = {
         "    return fmaf(z, fmaf(t, 1.904654300e-9f, r), z);\n"
         "}\n"},
 
+    /* The same without what the rounding of t leaves.  */
+    {"rl_exp_term", 0,
+     FN "float rl_exp_term(float x) {\n"
+        "    float z;\n"
+        "    asm(\"ex2.approx.f32 %0, %1;\" : \"=f\"(z) : \"f\"(x * 1.442695041f));\n"
+        "    return z;\n"
+        "}\n"},
+
     /* x / y, correctly rounded, by r, the reciprocal of y as it is rounded; docs/numerics.md says
      * where.  */
     {"rl_div_by", 0,

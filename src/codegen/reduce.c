@@ -64,14 +64,14 @@ void reduce_scan(Cg *cg, const Partial *p, int lanes, int n, const char *number)
 
 /* A value of each warp, through shared memory.  */
 static void meet_warps(Cg *cg, const Partials *p, int warps, int block) {
-    const char *at = cg_text(cg, "tid / %d * %d + tid %% %d", warps * WARP, warps, warps);
+    const char *at = cg_text(cg, "tid / %du * %d + tid %% %du", warps * WARP, warps, warps);
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
         cg_line(cg, "__shared__ %s part%s[%d];", cg_type(te_reduced_type(x->e)), x->name,
                 block / WARP);
         if (x->where) cg_line(cg, "__shared__ int part_at%s[%d];", x->name, block / WARP);
     }
-    reduce_put(cg, p, 0, "if (tid % 32 == 0) ", "part", "tid / 32");
+    reduce_put(cg, p, 0, "if (tid % 32u == 0) ", "part", "tid / 32u");
     cg_line(cg, "__syncthreads();");
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];

@@ -122,9 +122,10 @@ void row_place(Kernel *k, bool stores) {
     const Problem *p = k->l->p;
     bool wide = place_wide(p->extent[AX_M], k->l->r->block.extent[AX_M]);
     const char *type = place_type(wide);
+    int lanes = rprog_row_threads(k->l->r);
     cg_line(cg, "// rows");
-    cg_line(cg, "const int tid = threadIdx.x, lane = tid %% LN;");
-    cg_line(cg, "const %s m = (%s)blockIdx.x * BM + tid / LN;", type, type);
+    cg_line(cg, "const int tid = threadIdx.x, lane = tid %% %du;", lanes);
+    cg_line(cg, "const %s m = (%s)blockIdx.x * BM + tid / %du;", type, type, lanes);
     if (row_ragged(k)) cg_line(cg, "const %s row = min(m, M - 1);", type);
     place_axis(k, 0, row_ragged(k) ? "row" : "m", wide, k->at.index, k->at.wide);
     pointers(k);

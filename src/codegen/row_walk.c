@@ -23,7 +23,10 @@ static void open_vectors(Kernel *k) {
         cg_line(cg, "const %s at = %s(u * LN + lane) * VN, col = head + at;", type, step);
         test = both(cg, test, "at < body");
     } else {
-        cg_line(cg, "const %s col = %s(u * LN + lane) * VN;", type, step);
+        /* In 64 bits it is a thread's place, once, and a number of the instruction; a test would
+         * cost more there.  */
+        if (row_ends_within(k)) cg_line(cg, "const %s col = %s(u * LN + lane) * VN;", type, step);
+        else cg_line(cg, "const long long col = %slane * VN + u * (long long)(LN * VN);", step);
         if (row_ends_within(k)) test = both(cg, test, "col < N");
     }
     k->at.open = test ? 2 : 1;

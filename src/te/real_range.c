@@ -5,25 +5,26 @@
 
 static const TeRealRange ANY = {-INFINITY, INFINITY};
 
-/* ---- x - max(x) ---- */
+/* ---- what a reduction reduces ---- */
 
 typedef struct {
     const Te *te;
-    const TeStmt *max, *at;   /* the statement of the maximum, and the one that reads it */
+    const TeStmt *made, *at;  /* the statement of the reduction, and the one that reads it */
     const TeExpr *read;
     const TeExpr *bound[TE_MAX_INDICES];  /* what stands for an index that is reduced */
 } Match;
 
-/* An index of the maximum's statement: a subscript of the read, or one that runs where it does.  */
+/* An index of the reduction's statement: a subscript of the read, or one that runs where it
+ * does.  */
 static bool match_index(Match *m, int index, const TeExpr *e) {
-    if (index < m->max->n_left) return te_expr_same(m->read->args[index], e);
+    if (index < m->made->n_left) return te_expr_same(m->read->args[index], e);
     if (m->bound[index]) return te_expr_same(m->bound[index], e);
     m->bound[index] = e;
     return e->kind == TE_INDEX &&
-           te_extent_same(&m->max->index[index].hi, &m->at->index[e->v.ref].hi);
+           te_extent_same(&m->made->index[index].hi, &m->at->index[e->v.ref].hi);
 }
 
-/* Is e a term of the maximum at the point where it is read?  */
+/* Is e a term of the reduction at the point where it is read?  */
 static bool match(Match *m, const TeExpr *term, const TeExpr *e) {
     if (term->kind == TE_INDEX) return match_index(m, term->v.ref, e);
     if (term->n_args == 0) return te_expr_same(term, e);
@@ -45,11 +46,66 @@ static bool is_below_maximum(const Te *te, const TeStmt *s, const TeExpr *x, con
         const TeStmt *max = &te->stmt[i];
         const TeExpr *rhs = max->rhs;
         if (max->tensor != read->v.ref) continue;
-        Match m = {.te = te, .max = max, .at = s, .read = read};
+        Match m = {.te = te, .made = max, .at = s, .read = read};
         return rhs->kind == TE_REDUCE && rhs->red == TE_RED_MAX && rhs->type == x->type &&
                max->fast == s->fast && match(&m, rhs->args[0], x);
     }
     return false;
+}
+
+/* ---- terms of sums ---- */
+
+/* A sum of so many terms may be off by more than twice what e^x is by rounding its x.  */
+enum { MANY_TERMS = 1024 };
+
+/* The statement's whole is a sum of many terms in f32; the term, or NULL.  */
+static const TeExpr *term_of_sum(const TeStmt *s) {
+    const TeExpr *e = s->rhs;
+    if (e->kind != TE_REDUCE || e->red != TE_RED_SUM || e->type != TE_F32 || s->fast) return NULL;
+    if (s->accum != TE_DTYPE_COUNT && s->accum != TE_F32) return NULL;
+    int64_t n = 1;
+    for (int i = 0; i < e->n_index && n < MANY_TERMS; i++) {
+        const TeIndex *x = &s->index[e->index[i]];
+        if (x->hi.min <= x->lo.value) return NULL;
+        n *= x->hi.min - x->lo.value;
+    }
+    return n >= MANY_TERMS ? e->args[0] : NULL;
+}
+
+/* Is x, at s, a term of the sum that is read?  */
+static bool is_term(const Te *te, const TeStmt *s, const TeExpr *x, const TeExpr *read) {
+    if (read->kind != TE_READ || te->tensor[read->v.ref].dtype != TE_F32) return false;
+    for (int i = 0; i < te->n_stmt; i++) {
+        const TeStmt *sum = &te->stmt[i];
+        const TeExpr *term = sum->tensor == read->v.ref ? term_of_sum(sum) : NULL;
+        Match m = {.te = te, .made = sum, .at = s, .read = read};
+        if (sum->tensor == read->v.ref) return term && match(&m, term, x);
+    }
+    return false;
+}
+
+static bool has_exp(const TeExpr *e) {
+    if (e->kind == TE_CALL && e->v.fn == TE_FN_EXP) return true;
+    for (int i = 0; i < e->n_args; i++)
+        if (has_exp(e->args[i])) return true;
+    return false;
+}
+
+/* The e^x that is the term of a sum, or a term divided by its sum.  */
+static const TeExpr *summed_exp(const Te *te, const TeStmt *s) {
+    const TeExpr *e = term_of_sum(s);
+    if (!e && s->rhs->kind == TE_DIV && s->rhs->type == TE_F32 && !s->fast) {
+        e = s->rhs->args[0];
+        if (!is_term(te, s, e, s->rhs->args[1])) return NULL;
+    }
+    bool is_exp = e && e->kind == TE_CALL && e->v.fn == TE_FN_EXP && e->type == TE_F32;
+    return is_exp && !has_exp(e->args[0]) ? e : NULL;
+}
+
+bool te_exps_are_summed(const Te *te) {
+    for (int i = 0; i < te->n_stmt; i++)
+        if (has_exp(te->stmt[i].rhs) && !summed_exp(te, &te->stmt[i])) return false;
+    return true;
 }
 
 /* ---- arithmetic ---- */

@@ -26,6 +26,10 @@ typedef struct {
 } TeRealRange;
 TeRealRange te_real_range(const Te *te, const TeStmt *s, const TeExpr *e);
 
+/* Is every e^x of the op a term of an f32 sum of many, or a term divided by its sum, and nothing
+ * else?  Then e^x may be off by what rounding x in f32 does to it (docs/numerics.md).  */
+bool te_exps_are_summed(const Te *te);
+
 /* Index i of e becomes index to[i].  */
 void te_expr_renumber(TeExpr *e, const uint8_t *to);
 /* New nodes, at place `pos`.  */

@@ -71,8 +71,8 @@ rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
     constexpr int BN = 1024, TN = 8, VN = 8;  // columns of a step, a thread, at once
     extern __shared__ __align__(128) unsigned char smem[];
     // rows
-    const int tid = threadIdx.x, lane = tid % LN;
-    const int m = (int)blockIdx.x * BM + tid / LN;
+    const int tid = threadIdx.x, lane = tid % 128u;
+    const int m = (int)blockIdx.x * BM + tid / 128u;
     const int i0 = m;
     const unsigned short *const p0 = t0 + i0 * 4096ll;
     const float *const p1 = t1;
@@ -95,7 +95,7 @@ rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
     for (int step = first; step < steps; step++) {
         #pragma unroll
         for (int u = 0; u < 1; u++) {
-            const int col = step * BN + (u * LN + lane) * VN;
+            const long long col = step * BN + lane * VN + u * (long long)(LN * VN);
             rl_vec<unsigned short, 8> x0[1];
             x0[0] = rl_load<8>(h0 + (col));
             #pragma unroll
@@ -112,9 +112,9 @@ rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
         acc7 = acc7 + __shfl_xor_sync(0xffffffffu, acc7, f);
     }
     __shared__ float part7[4];
-    if (tid % 32 == 0) part7[tid / 32] = acc7;
+    if (tid % 32u == 0) part7[tid / 32u] = acc7;
     __syncthreads();
-    acc7 = part7[tid / 128 * 4 + tid % 4];
+    acc7 = part7[tid / 128u * 4 + tid % 4u];
     #pragma unroll
     for (int f = 2; f > 0; f /= 2) {
         acc7 = acc7 + __shfl_xor_sync(0xffffffffu, acc7, f);
@@ -128,7 +128,7 @@ rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
     for (int step = first; step < steps; step++) {
         #pragma unroll
         for (int u = 0; u < 1; u++) {
-            const int col = step * BN + (u * LN + lane) * VN;
+            const long long col = step * BN + lane * VN + u * (long long)(LN * VN);
             rl_vec<unsigned short, 8> x0[1];
             x0[0] = rl_load<8>(h0 + (col));
             #pragma unroll
@@ -145,9 +145,9 @@ rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
         acc8 = acc8 + __shfl_xor_sync(0xffffffffu, acc8, f);
     }
     __shared__ float part8[4];
-    if (tid % 32 == 0) part8[tid / 32] = acc8;
+    if (tid % 32u == 0) part8[tid / 32u] = acc8;
     __syncthreads();
-    acc8 = part8[tid / 128 * 4 + tid % 4];
+    acc8 = part8[tid / 128u * 4 + tid % 4u];
     #pragma unroll
     for (int f = 2; f > 0; f /= 2) {
         acc8 = acc8 + __shfl_xor_sync(0xffffffffu, acc8, f);
@@ -160,7 +160,7 @@ rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
     for (int step = first; step < steps; step++) {
         #pragma unroll
         for (int u = 0; u < 1; u++) {
-            const int col = step * BN + (u * LN + lane) * VN;
+            const long long col = step * BN + lane * VN + u * (long long)(LN * VN);
             rl_vec<unsigned short, 8> x0[1];
             x0[0] = rl_load<8>(h0 + (col));
             rl_vec<float, 4> x1[2];

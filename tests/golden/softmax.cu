@@ -78,8 +78,8 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
     constexpr int BM = 2, LN = 64;  // rows of a block, threads of a row
     constexpr int BN = 1024, TN = 16, VN = 8;  // columns of a step, a thread, at once
     // rows
-    const int tid = threadIdx.x, lane = tid % LN;
-    const int m = (int)blockIdx.x * BM + tid / LN;
+    const int tid = threadIdx.x, lane = tid % 64u;
+    const int m = (int)blockIdx.x * BM + tid / 64u;
     const int row = min(m, M - 1);
     const int i0 = row;
     const unsigned short *const p0 = t0 + i0 * 520ll;
@@ -127,13 +127,13 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
     __shared__ float part3[4];
     __shared__ float part2[4];
     __shared__ int part_at2[4];
-    if (tid % 32 == 0) part3[tid / 32] = acc3;
-    if (tid % 32 == 0) part2[tid / 32] = acc2;
-    if (tid % 32 == 0) part_at2[tid / 32] = where2;
+    if (tid % 32u == 0) part3[tid / 32u] = acc3;
+    if (tid % 32u == 0) part2[tid / 32u] = acc2;
+    if (tid % 32u == 0) part_at2[tid / 32u] = where2;
     __syncthreads();
-    acc3 = part3[tid / 64 * 2 + tid % 2];
-    acc2 = part2[tid / 64 * 2 + tid % 2];
-    where2 = part_at2[tid / 64 * 2 + tid % 2];
+    acc3 = part3[tid / 64u * 2 + tid % 2u];
+    acc2 = part2[tid / 64u * 2 + tid % 2u];
+    where2 = part_at2[tid / 64u * 2 + tid % 2u];
     #pragma unroll
     for (int f = 1; f > 0; f /= 2) {
         acc3 = rl_max_f32(acc3, __shfl_xor_sync(0xffffffffu, acc3, f));
@@ -169,9 +169,9 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
         acc4 = acc4 + __shfl_xor_sync(0xffffffffu, acc4, f);
     }
     __shared__ float part4[4];
-    if (tid % 32 == 0) part4[tid / 32] = acc4;
+    if (tid % 32u == 0) part4[tid / 32u] = acc4;
     __syncthreads();
-    acc4 = part4[tid / 64 * 2 + tid % 2];
+    acc4 = part4[tid / 64u * 2 + tid % 2u];
     #pragma unroll
     for (int f = 1; f > 0; f /= 2) {
         acc4 = acc4 + __shfl_xor_sync(0xffffffffu, acc4, f);

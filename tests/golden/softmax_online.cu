@@ -33,12 +33,10 @@ __device__ __forceinline__ float rl_max_f32(float x, float y) {
     return z;
 }
 
-__device__ __forceinline__ float rl_exp_low(float x) {
-    const float y = rl_max_f32(x, -104.0f), t = y * 1.442695041f;
+__device__ __forceinline__ float rl_exp_term(float x) {
     float z;
-    asm("ex2.approx.f32 %0, %1;" : "=f"(z) : "f"(t));
-    const float r = fmaf(t, -0.6931471825f, y);
-    return fmaf(z, fmaf(t, 1.904654300e-9f, r), z);
+    asm("ex2.approx.f32 %0, %1;" : "=f"(z) : "f"(x * 1.442695041f));
+    return z;
 }
 
 __device__ __forceinline__ unsigned rl_f32x2_to_bf16(float x, float y) {
@@ -64,8 +62,8 @@ rk_afbea1deb2beab90_0(const unsigned short *__restrict__ t0,
     constexpr int BM = 1, LN = 128;  // rows of a block, threads of a row
     constexpr int BN = 2048, TN = 16, VN = 8;  // columns of a step, a thread, at once
     // rows
-    const int tid = threadIdx.x, lane = tid % LN;
-    const int m = (int)blockIdx.x * BM + tid / LN;
+    const int tid = threadIdx.x, lane = tid % 128u;
+    const int m = (int)blockIdx.x * BM + tid / 128u;
     const int i0 = m;
     const unsigned short *const p0 = t0 + i0 * 100000ll;
     unsigned short *const q1 = t1 + i0 * 100000ll;
@@ -105,7 +103,7 @@ rk_afbea1deb2beab90_0(const unsigned short *__restrict__ t0,
                 #pragma unroll
                 for (int v = 0; v < VN; v++) {
                     const int i1 = (col + v);
-                    acc3 = acc3 + rl_exp_low((rl_bf16_to_f32(x0[u].v[v]) - base3));
+                    acc3 = acc3 + rl_exp_term((rl_bf16_to_f32(x0[u].v[v]) - base3));
                 }
             }
         }
@@ -118,9 +116,9 @@ rk_afbea1deb2beab90_0(const unsigned short *__restrict__ t0,
         acc2 = rl_max_f32(acc2, __shfl_xor_sync(0xffffffffu, acc2, f));
     }
     __shared__ float part2[4];
-    if (tid % 32 == 0) part2[tid / 32] = acc2;
+    if (tid % 32u == 0) part2[tid / 32u] = acc2;
     __syncthreads();
-    acc2 = part2[tid / 128 * 4 + tid % 4];
+    acc2 = part2[tid / 128u * 4 + tid % 4u];
     #pragma unroll
     for (int f = 2; f > 0; f /= 2) {
         acc2 = rl_max_f32(acc2, __shfl_xor_sync(0xffffffffu, acc2, f));
@@ -133,9 +131,9 @@ rk_afbea1deb2beab90_0(const unsigned short *__restrict__ t0,
         acc3 = acc3 + __shfl_xor_sync(0xffffffffu, acc3, f);
     }
     __shared__ float part3[4];
-    if (tid % 32 == 0) part3[tid / 32] = acc3;
+    if (tid % 32u == 0) part3[tid / 32u] = acc3;
     __syncthreads();
-    acc3 = part3[tid / 128 * 4 + tid % 4];
+    acc3 = part3[tid / 128u * 4 + tid % 4u];
     #pragma unroll
     for (int f = 2; f > 0; f /= 2) {
         acc3 = acc3 + __shfl_xor_sync(0xffffffffu, acc3, f);
@@ -155,8 +153,8 @@ rk_afbea1deb2beab90_1(const unsigned short *__restrict__ t0,
     constexpr int BM = 1, LN = 128;  // rows of a block, threads of a row
     constexpr int BN = 2048, TN = 16, VN = 8;  // columns of a step, a thread, at once
     // rows
-    const int tid = threadIdx.x, lane = tid % LN;
-    const int m = (int)blockIdx.x * BM + tid / LN;
+    const int tid = threadIdx.x, lane = tid % 128u;
+    const int m = (int)blockIdx.x * BM + tid / 128u;
     const int i0 = m;
     const unsigned short *const p0 = t0 + i0 * 100000ll;
     unsigned short *const q1 = t1 + i0 * 100000ll;
@@ -185,9 +183,9 @@ rk_afbea1deb2beab90_1(const unsigned short *__restrict__ t0,
         acc2 = rl_max_f32(acc2, __shfl_xor_sync(0xffffffffu, acc2, f));
     }
     __shared__ float part2[4];
-    if (tid % 32 == 0) part2[tid / 32] = acc2;
+    if (tid % 32u == 0) part2[tid / 32u] = acc2;
     __syncthreads();
-    acc2 = part2[tid / 128 * 4 + tid % 4];
+    acc2 = part2[tid / 128u * 4 + tid % 4u];
     #pragma unroll
     for (int f = 2; f > 0; f /= 2) {
         acc2 = rl_max_f32(acc2, __shfl_xor_sync(0xffffffffu, acc2, f));
@@ -200,9 +198,9 @@ rk_afbea1deb2beab90_1(const unsigned short *__restrict__ t0,
         acc3 = acc3 + __shfl_xor_sync(0xffffffffu, acc3, f);
     }
     __shared__ float part3[4];
-    if (tid % 32 == 0) part3[tid / 32] = acc3;
+    if (tid % 32u == 0) part3[tid / 32u] = acc3;
     __syncthreads();
-    acc3 = part3[tid / 128 * 4 + tid % 4];
+    acc3 = part3[tid / 128u * 4 + tid % 4u];
     #pragma unroll
     for (int f = 2; f > 0; f /= 2) {
         acc3 = acc3 + __shfl_xor_sync(0xffffffffu, acc3, f);
@@ -230,7 +228,7 @@ rk_afbea1deb2beab90_1(const unsigned short *__restrict__ t0,
                 #pragma unroll
                 for (int v = 0; v < VN; v++) {
                     const int i1 = (col + v);
-                    o1[v] = (rl_exp_low((rl_bf16_to_f32(x0[u].v[v]) - e2)) / e3);
+                    o1[v] = (rl_exp_term((rl_bf16_to_f32(x0[u].v[v]) - e2)) / e3);
                 }
                 rl_store_bf16<8>(q1 + (col), o1);
             }

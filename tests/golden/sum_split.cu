@@ -32,8 +32,8 @@ rk_31cfface3f219a53_0(const float *__restrict__ t0,
     constexpr int BM = 1, LN = 256;  // rows of a block, threads of a row
     constexpr int BN = 4096, TN = 16, VN = 4;  // columns of a step, a thread, at once
     // rows
-    const int tid = threadIdx.x, lane = tid % LN;
-    const int m = (int)blockIdx.x * BM + tid / LN;
+    const int tid = threadIdx.x, lane = tid % 256u;
+    const int m = (int)blockIdx.x * BM + tid / 256u;
     const int i0 = m;
     const float *const p0 = t0 + i0 * 100000ll;
     const int first = (int)blockIdx.y * 2, steps = min(first + 2, (int)25);
@@ -69,9 +69,9 @@ rk_31cfface3f219a53_0(const float *__restrict__ t0,
         acc2 = acc2 + __shfl_xor_sync(0xffffffffu, acc2, f);
     }
     __shared__ float part2[8];
-    if (tid % 32 == 0) part2[tid / 32] = acc2;
+    if (tid % 32u == 0) part2[tid / 32u] = acc2;
     __syncthreads();
-    acc2 = part2[tid / 256 * 8 + tid % 8];
+    acc2 = part2[tid / 256u * 8 + tid % 8u];
     #pragma unroll
     for (int f = 4; f > 0; f /= 2) {
         acc2 = acc2 + __shfl_xor_sync(0xffffffffu, acc2, f);
@@ -89,8 +89,8 @@ rk_31cfface3f219a53_1(const float *__restrict__ t0,
     constexpr int BM = 1, LN = 256;  // rows of a block, threads of a row
     constexpr int BN = 4096, TN = 16, VN = 4;  // columns of a step, a thread, at once
     // rows
-    const int tid = threadIdx.x, lane = tid % LN;
-    const int m = (int)blockIdx.x * BM + tid / LN;
+    const int tid = threadIdx.x, lane = tid % 256u;
+    const int m = (int)blockIdx.x * BM + tid / 256u;
     const int i0 = m;
     const float *const p0 = t0 + i0 * 100000ll;
     const int first = (int)blockIdx.y * 2, steps = min(first + 2, (int)25);
@@ -108,9 +108,9 @@ rk_31cfface3f219a53_1(const float *__restrict__ t0,
         acc2 = acc2 + __shfl_xor_sync(0xffffffffu, acc2, f);
     }
     __shared__ float part2[8];
-    if (tid % 32 == 0) part2[tid / 32] = acc2;
+    if (tid % 32u == 0) part2[tid / 32u] = acc2;
     __syncthreads();
-    acc2 = part2[tid / 256 * 8 + tid % 8];
+    acc2 = part2[tid / 256u * 8 + tid % 8u];
     #pragma unroll
     for (int f = 4; f > 0; f /= 2) {
         acc2 = acc2 + __shfl_xor_sync(0xffffffffu, acc2, f);
