@@ -47,20 +47,24 @@ static Status rank_programs(Planner *x, Diag *d, const Problem *p, GroupPlans *o
     return ST_OK;
 }
 
+/* A sum is planned element by element, too, where no tiles fit, or they would reuse nothing.  */
 static Status plan_kernel(Planner *x, Diag *d, Kernel *k) {
-    GroupPlans *out = &k->plans;
-    Problem given = out->problem;
+    const Problem *given = &k->plans.problem;
+    bool streams = given->contraction && !given->stats;
     Diag other = diag_new(x->a);
-    bool streams = given.contraction && !given.stats;
-    Status s = rank_programs(x, streams ? &other : d, &given, out);
-    if (s == ST_NO_PLAN && streams) {           /* no tiles fit: element by element */
-        k->as_stream = true;
-        rtile_as_stream(x->a, &given, x->o->align, &out->problem);
-        s = rank_programs(x, d, &out->problem, out);
-    }
-    if (s) return s;
-    k->us = out->ranked[0].estimate.us;
+    GroupPlans stream = k->plans;
+    Status s = rank_programs(x, streams ? &other : d, given, &k->plans);
     x->planned++;
+    if (streams && (s == ST_NO_PLAN || (!s && !rtile_reuses(given)))) {
+        rtile_as_stream(x->a, given, x->o->align, &stream.problem);
+        Status t = rank_programs(x, s ? d : &other, &stream.problem, &stream);
+        const Ranked *tiles = s ? NULL : &k->plans.ranked[0];
+        k->as_stream = !t && (s || tiles->prog.skeleton != SK_CONTRACT ||
+                              stream.ranked[0].estimate.us < tiles->estimate.us);
+        if (k->as_stream) k->plans = stream;
+        if (s) s = t;
+    }
+    if (!s) k->us = k->plans.ranked[0].estimate.us;
     return s;
 }
 

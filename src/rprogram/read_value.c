@@ -147,7 +147,8 @@ static Status read_skeleton(Reader *r, RProg *x) {
     int which;
     Status s = reader_name(r, rprog_skeleton_name, SK_COUNT, &which);
     Problem *p = &r->plan->problem[r->kernel], given = *p;
-    if (!s && which == SK_STREAM && given.contraction && !given.stats)
+    bool tiles = which == SK_CONTRACT || (which != SK_STREAM && rtile_reuses(&given));
+    if (!s && !tiles && given.contraction && !given.stats)
         rtile_as_stream(r->arena, &given, r->plan->align, p);
     if (!s && which == SK_STREAM) *x = rprog_stream_base();
     if (!s && which == SK_ROW) *x = rprog_row_base();

@@ -176,30 +176,6 @@ static void describe_stream(int align, Problem *p) {
     if (flat > op->vec_mn) op->vec_mn = flat;
 }
 
-/* Elements between what neighbouring outputs read of an operand.  */
-static int64_t output_step(const Problem *p, const Operand *o) {
-    const TeStmt *s = &p->te->stmt[p->group->root];
-    if (!o->read) return 0;
-    FusedAxis domain = flat_axis(s, false);
-    Span span = span_of_read(p->te, s, &o->access);
-    return span_stride(&span, &domain);
-}
-
-/* Where the larger operand has one row (column) of the other to meet, as in a reduction of one
- * operand or a depthwise convolution, tiles in shared memory reuse nothing: they pay only where
- * they make accesses contiguous or where the outputs alone do not fill a device.  */
-static bool tiles_pay(const Problem *p) {
-    enum { SHORT_LOOP = 8, LONG_LOOP = 128, OUTPUTS = 65536, OUTPUTS_SHORT = 8192, NEAR = 2 };
-    int64_t a = p->op[0].unique * p->op[0].bytes, b = p->op[1].unique * p->op[1].bytes;
-    int larger = p->op[1].present && b > a;
-    if (p->op[1].present && p->extent[larger ? AX_M : AX_N] > 1) return true;
-    int64_t outputs = p->extent[AX_B] * p->extent[AX_M] * p->extent[AX_N], k = p->extent[AX_K];
-    int64_t step = output_step(p, larger ? &p->con.b : &p->con.a);
-    bool near = step >= 1 && step <= NEAR;
-    if (outputs < (near && k <= LONG_LOOP / 2 ? OUTPUTS_SHORT : OUTPUTS)) return true;
-    return k > SHORT_LOOP && (k > LONG_LOOP || !near);
-}
-
 static void describe_contraction(int align, Problem *p) {
     const Contraction *c = &p->con;
     const TeStmt *s = &p->te->stmt[p->group->root];
@@ -308,12 +284,17 @@ Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int 
         if (g->stats) access_group_contraction(te, g, &out->con, &why);
         else access_contraction(te, g->root, &out->con, &why);
         describe_contraction(align, out);
-        out->contraction = g->stats || (tiles_pay(out) && !reduces_more(te, g));
+        out->contraction = g->stats || !reduces_more(te, g);
     }
     Problem fresh = {.te = te, .group = g, .con = out->con, .contraction = out->contraction};
     *out = fresh;
     describe(a, align, out);
     return ST_OK;
+}
+
+bool rtile_reuses(const Problem *p) {
+    int64_t a = p->op[0].unique * p->op[0].bytes, b = p->op[1].unique * p->op[1].bytes;
+    return p->op[1].present && p->extent[b > a ? AX_M : AX_N] > 1;
 }
 
 void rtile_as_stream(Arena *a, const Problem *p, int align, Problem *out) {

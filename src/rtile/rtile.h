@@ -160,7 +160,12 @@ bool rtile_stored(const Te *te, const KernelGroup *g, int stmt);
 Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int align,
                      Problem *out);
 
-/* A contraction as a domain and a reduction, for `stream`: the last resort.  */
+/* Does the larger operand of a contraction have more than one row (column) of the other to meet?
+ * Else, as in a reduction of one operand or a depthwise convolution, tiles in shared memory reuse
+ * nothing.  */
+bool rtile_reuses(const Problem *p);
+/* A contraction as a domain and a reduction: for all skeletons but `contract` where tiles reuse
+ * nothing or do not fit.  */
 void rtile_as_stream(Arena *a, const Problem *p, int align, Problem *out);
 
 /* The problem at other sizes: `sized` is te_sized of its op.  What was decided from the structure

@@ -219,11 +219,14 @@ static void batches(void **state) {
     vectors(&p.op[1], 4, 1);
 }
 
-/* What reuses nothing is left to streams.  */
+/* Sums whose tiles reuse nothing are domains with a reduction, too.  */
 static void streams(void **state) {
-    Problem p = problem_of(*state, "param N = 4, C = 64, H = 56, R = 3;\n"
+    Problem tiled = problem_of(*state, "param N = 4, C = 64, H = 56, R = 3;\n"
         "op f(X: f32[N,C,H,H], K: f32[C,R,R]) -> Y: f32[N,C,H,H] {\n"
-        "  Y[n,c,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * K[c,r,s]; }", 0, 0);
+        "  Y[n,c,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * K[c,r,s]; }", 0, 0), p;
+    assert_true(tiled.contraction);
+    assert_false(rtile_reuses(&tiled));
+    rtile_as_stream(*state, &tiled, 0, &p);
     assert_false(p.contraction);
     assert_int_equal(p.extent[AX_M], 4 * 64 * 56 * 56);
     assert_int_equal(p.extent[AX_K], 9);
