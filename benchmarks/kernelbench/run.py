@@ -1,7 +1,7 @@
 """KernelBench through PyTorch's graph: what becomes one program, is right, and how long it takes.
 
     run.py CHECKOUT BUILD [--level N]... [--match PATTERN] [--every K] [--from N] [--jobs N]
-                          [--limit SECONDS] [--table FILE]
+                          [--limit SECONDS] [--only predict|prove] [--table FILE]
 
 Each problem has a process of its own.  At its full size it is lowered, planned for an H100 and
 compiled; at reduced sizes it is compiled, run in the simulator, and compared with what the problem
@@ -91,8 +91,8 @@ def prove(path, row):
     row["right"] = row["error"] <= 1
 
 
-def work(path, row, pipe):
-    for part in (predict, prove):
+def work(path, row, parts, pipe):
+    for part in parts:
         try:
             part(path, row)
         except Exception as error:
@@ -102,14 +102,14 @@ def work(path, row, pipe):
     pipe.send(row)
 
 
-def processes(rows, jobs, limit):
+def processes(rows, parts, jobs, limit):
     """The rows of all problems as they end."""
     context, waiting, running = multiprocessing.get_context("fork"), list(rows), {}
     while waiting or running:
         while waiting and len(running) < jobs:
             path, row = waiting.pop(0)
             ours, theirs = context.Pipe(False)
-            process = context.Process(target=work, args=(path, row, theirs))
+            process = context.Process(target=work, args=(path, row, parts, theirs))
             process.start()
             theirs.close()
             running[ours] = process, row, time.monotonic() + limit
@@ -140,8 +140,10 @@ def main():
     parser.add_argument("--from", type=int, default=0, dest="first")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--limit", type=int, default=600)
+    parser.add_argument("--only", choices=("predict", "prove"))
     parser.add_argument("--table")
     given = parser.parse_args()
+    parts = [part for part in (predict, prove) if given.only in (None, part.__name__)]
     torch.set_num_threads(1)
     folder = os.path.join(given.build, "kernelbench")
     os.makedirs(os.path.join(folder, "te"), exist_ok=True)
@@ -154,15 +156,13 @@ def main():
                             "te": os.path.join(folder, "te", f"{level}_{name}.te")}))
     done = []
     with open(os.path.join(folder, "rows.jsonl"), "w", encoding="utf-8") as file:
-        for row in processes(rows, given.jobs, given.limit):
+        for row in processes(rows, parts, given.jobs, given.limit):
             print(json.dumps(row), file=file, flush=True)
             done.append(row)
             short = {k: row.get(k) for k in ("predicted_us", "kernels", "spilled", "compile_s",
                                              "error", "predict", "prove")}
             print(row["level"], row["problem"], short, file=sys.stderr, flush=True)
-    with open(os.path.join(os.path.dirname(__file__), "reasons.json"), encoding="utf-8") as file:
-        reasons = json.load(file)
-    text = table(done, given.checkout, reasons)
+    text = table(done, given.checkout)
     if given.table:
         with open(given.table, "w", encoding="utf-8") as file:
             file.write(text)

@@ -1,8 +1,12 @@
-"""The table of a run, as Markdown."""
+"""The table of a run, as Markdown; of several, whose rows complete each other:
+
+    table.py CHECKOUT ROWS...
+"""
 import collections
 import json
 import math
 import os
+import sys
 
 BOARD = "H100_Modal"             # NVIDIA H100 80GB HBM3: what profiles/h100.json describes
 EAGER, COMPILED = "baseline_time_torch.json", "baseline_time_torch_compile_inductor_default.json"
@@ -70,8 +74,8 @@ def slow(rows, times, reasons):
     for row in rows:
         key = f"{row['level']}/{row['problem']}"
         why = row.get("predict") or row.get("prove")
-        if not why and not row["right"]:
-            why = f"differs by {row['error']:.3g} times the tolerance"
+        if not why and not row.get("right"):
+            why = f"differs by {row.get('error', math.inf):.3g} times the tolerance"
         if why:
             text += line(key, "", "", "", why)
             continue
@@ -84,11 +88,26 @@ def slow(rows, times, reasons):
     return head + text if text else "none\n"
 
 
-def table(rows, checkout, reasons):
+def table(rows, checkout):
     times = published(checkout)
+    with open(os.path.join(os.path.dirname(__file__), "reasons.json"), encoding="utf-8") as file:
+        reasons = json.load(file)
     rows = [r for r in rows if (r["level"], r["problem"]) in times]
     whole = sum("predicted_us" in r for r in rows)
     right = sum(r.get("right", False) for r in rows)
     spilled = sum(bool(r.get("spilled")) for r in rows)
     return (f"{len(rows)} problems: {whole} whole, {right} right at reduced sizes, {spilled} with "
             f"a kernel that spills.\n\n{summary(rows, times)}\n{slow(rows, times, reasons)}")
+
+
+def main():
+    rows = {}
+    for name in sys.argv[2:]:
+        with open(name, encoding="utf-8") as file:
+            for row in map(json.loads, file):
+                rows.setdefault((row["level"], row["problem"]), {}).update(row)
+    print(table(rows.values(), sys.argv[1]), end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -12,11 +12,18 @@ typedef struct {
     double lost;              /* at least, us */
 } Tried;
 
+typedef struct Pair {
+    int one, other;
+    Tried tried;
+    struct Pair *next;
+} Pair;
+
 typedef struct {
     Planner plan;
     Parting best;
     double usual_us;
     Tried *tried;             /* per decision of each site */
+    Pair *pair;               /* that were no gain */
     int steps, pairs;         /* decisions and pairs of them tried */
 } Search;
 
@@ -90,19 +97,86 @@ static bool try_decision(Search *x, int site, int d) {
 
 /* ---- pairs ---- */
 
-/* Do two decisions replace a kernel that is the same?  What they take adds up if not.  */
-static bool meet(const Tried *a, const Tried *b) {
+/* ---- what is near ---- */
+
+/* Statement i of a group, its root first.  */
+static const TeStmt *stmt_of(const PlanSet *set, int g, int i) {
+    const KernelGroup *group = &set->group[g];
+    return &set->normal->stmt[i == 0 ? group->root : group->fused[i - 1]];
+}
+
+/* Marks the kernels that read what a marked one stores, or store what it reads.  */
+static void mark_beside(const PlanSet *set, const int *maker, bool *near) {
+    bool from[TE_MAX_STMTS];
+    memcpy(from, near, (size_t)set->n_group * sizeof *from);
+    for (int g = 0; g < set->n_group; g++) {
+        for (int i = 0; i <= set->group[g].n_fused; i++) {
+            ReadList reads = access_reads(stmt_of(set, g, i)->rhs);
+            for (int k = 0; k < reads.n; k++) {
+                int h = maker[reads.at[k]->v.ref];
+                if (h < 0) continue;
+                near[h] |= from[g];
+                near[g] |= from[h];
+            }
+        }
+    }
+}
+
+/* Marks the kernel of a site and those around it.  False: the site has none.  */
+static bool mark_near(const PlanSet *set, const int *maker, int site, bool *near) {
+    enum { STEPS = 2 };
+    bool any = false;
+    for (int g = 0; g < set->n_group; g++) {
+        near[g] = false;
+        for (int i = 0; i <= set->group[g].n_fused; i++)
+            near[g] |= stmt_of(set, g, i)->site == site;
+        any |= near[g];
+    }
+    for (int i = 0; i < STEPS; i++) mark_beside(set, maker, near);
+    return any;
+}
+
+/* Have two sites a kernel near both?  */
+static bool are_near(const PlanSet *set, int one, int other) {
+    bool a[TE_MAX_STMTS], b[TE_MAX_STMTS];
+    int maker[TE_MAX_TENSORS];
+    for (int t = 0; t < set->normal->n_tensor; t++) maker[t] = -1;
+    for (int g = 0; g < set->n_group; g++)
+        for (int i = 0; i <= set->group[g].n_fused; i++) maker[stmt_of(set, g, i)->tensor] = g;
+    bool any = !mark_near(set, maker, one, a);
+    any |= !mark_near(set, maker, other, b);
+    for (int g = 0; g < set->n_group; g++) any |= a[g] && b[g];
+    return any;
+}
+
+/* Do two decisions replace the same kernel?  What they take adds up if not.  Equal kernels of other
+ * places, as repeated layers have them, are not the same.  */
+static bool meet(const Search *x, int one, int other) {
+    const Tried *a = &x->tried[one], *b = &x->tried[other];
+    bool same = false;
     for (int i = 0; i < a->n; i++)
-        for (int k = 0; k < b->n; k++)
-            if (a->gone[i] == b->gone[k]) return true;
-    return false;
+        for (int k = 0; k < b->n; k++) same |= a->gone[i] == b->gone[k];
+    return same && are_near(&x->best.set, one / TE_DECISION_COUNT, other / TE_DECISION_COUNT);
 }
 
 static bool try_pair(Search *x, int one, int other) {
     TeDecisions had = *decisions_of(&x->best), last;
     Tried with;
     had.taken[one / TE_DECISION_COUNT] ^= (uint8_t)(1u << one % TE_DECISION_COUNT);
-    return try_flip(x, &had, other / TE_DECISION_COUNT, other % TE_DECISION_COUNT, &last, &with);
+    if (try_flip(x, &had, other / TE_DECISION_COUNT, other % TE_DECISION_COUNT, &last, &with))
+        return true;
+    Pair *p = ARENA_NEW(x->plan.a, Pair);
+    *p = (Pair){one, other, with, x->pair};
+    x->pair = p;
+    return false;
+}
+
+static bool pair_was_tried(const Search *x, int one, int other) {
+    bool tried = false;
+    for (const Pair *p = x->pair; p && !tried; p = p->next)
+        tried = ((p->one == one && p->other == other) || (p->one == other && p->other == one)) &&
+                was_tried(x, &p->tried);
+    return tried;
 }
 
 /* What can be decided, that which loses the least first.  */
@@ -128,7 +202,7 @@ static Status try_pairs(Search *x, Diag *d, bool *any) {
     Status s = ST_OK;
     for (int k = 1; k < n; k++) {
         for (int i = 0; i < k && !*any && !s && x->pairs < x->steps; i++) {
-            if (!meet(&x->tried[open[i]], &x->tried[open[k]])) continue;
+            if (pair_was_tried(x, open[i], open[k]) || !meet(x, open[i], open[k])) continue;
             x->pairs++;
             *any = try_pair(x, open[i], open[k]);
             s = watch_check(x->plan.o->watch, d);

@@ -32,6 +32,7 @@ typedef struct {
     double sms;
     double parallel;          /* outputs, B * M * N, times slices of K long enough to split */
     SmemBytes smem;           /* of the block at hand */
+    bool may_table[2];        /* its loads */
     LayoutMemo *memo;
     Samples *samples;
 } Builder;

@@ -7,7 +7,7 @@ RChunks rprog_chunks(const RProg *r, int side) {
     int64_t elements = (int64_t)r->block.extent[own_axis(side)] * r->block.extent[AX_K];
     RChunks x = {.line = r->block.extent[l->along] / l->vec, .all = elements / l->vec,
                  .thread = ceil_div(elements, (int64_t)l->vec * r->threads)};
-    int64_t period = x.line / gcd64(x.line, r->threads);
+    int64_t period = x.thread > 1 ? x.line / gcd64(x.line, r->threads) : x.line > 0;
     x.period = period < x.thread ? period : x.thread;
     if (x.line == 0 || x.period == x.thread) return x;
     *(l->along == AX_K ? &x.step_mn : &x.step_k) = x.period * r->threads / x.line;

@@ -24,17 +24,12 @@ int64_t rprog_launched(const Problem *p, const Device *dev, const RProg *r) {
  * values of rows.  */
 static bool stored_access(const Problem *p, Access *x) {
     const KernelGroup *g = p->group;
-    bool found = false;
-    for (int i = -1; i < g->n_fused; i++) {
-        int stmt = i < 0 ? g->root : g->fused[i];
-        const TeStmt *s = &p->te->stmt[stmt];
-        if (!rtile_stored(p->te, g, stmt)) continue;
-        if (found || s->n_left != p->te->stmt[g->root].n_left) return false;
-        found = true;
-        access_write(p->te, s, x);
-        if (i >= 0) rtile_row_access(g->perm[i], s->n_left, x);
-    }
-    return found;
+    int i = p->stored_alone;
+    if (i == NOT_ALONE) return false;
+    const TeStmt *s = &p->te->stmt[i < 0 ? g->root : g->fused[i]];
+    access_write(p->te, s, x);
+    if (i >= 0) rtile_row_access(g->perm[i], s->n_left, x);
+    return true;
 }
 
 bool rprog_out_box(const Problem *p, RBox *out, Access *x) {

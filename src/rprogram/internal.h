@@ -133,8 +133,10 @@ SmemBytes rprog_smem_bytes(const Problem *p, const Device *dev, const RProg *r);
 void rprog_derive_smem(const Problem *p, const Device *dev, const SmemBytes *h, RProg *r);
 /* Appends the digits of an axis that this access tells apart, innermost first.  */
 bool rprog_box_dims(const Problem *p, const Access *x, AxisClass axis, RBox *out);
-/* Gives the loads of a derived program the tables that cost no block of an SM.  */
-void rprog_choose_tables(const Problem *p, const Device *dev, const SmemBytes *h, RProg *r);
+/* Gives the loads of a derived program the tables that cost no block of an SM.  `may`: which may
+ * have one (rprog_may_table).  */
+void rprog_choose_tables(const Problem *p, const Device *dev, const SmemBytes *h,
+                         const bool may[2], RProg *r);
 /* Do a derived candidate's threads, shared memory, registers and workspace keep to what the device
  * has and the caller allows (workspace_limit below 0: any)?  Counts it as rejected if not.  */
 bool rprog_fits(const Problem *p, const Device *dev, const RProg *r, int64_t workspace_limit,

@@ -15,7 +15,14 @@ static void keep(Builder *b, const RProg *r) {
     b->late += r->late;
     RProg *kept = &set->prog[set->n++];
     *kept = *r;
-    if (r->tail == 0 && !r->late) rprog_choose_tables(b->p, b->dev, &b->smem, kept);
+    if (r->tail == 0 && !r->late)
+        rprog_choose_tables(b->p, b->dev, &b->smem, b->may_table, kept);
+}
+
+/* What all programs of a block have in common.  */
+static void take_block(Builder *b, const RProg *r) {
+    b->smem = rprog_smem_bytes(b->p, b->dev, r);
+    for (int side = 0; side < 2; side++) b->may_table[side] = rprog_may_table(b->p, r, side);
 }
 
 /* Busy share of the SMs when `blocks` run in waves.  */
@@ -213,7 +220,7 @@ static void with_grids(Builder *b, RProg r) {
         r.grid = (Grid)grid;
         choose_store(b, &r);
         rprog_derive(b->p, b->dev, &r);
-        b->smem = rprog_smem_bytes(b->p, b->dev, &r);
+        take_block(b, &r);
         int n = choose_depths(b, &r, depth);
         for (int i = 0; i < n; i++) {
             r.stages = depth[i];
@@ -234,7 +241,7 @@ void build_scale_out(Builder *b, RProg *r) {
         r->late = true;
         rprog_derive(b->p, b->dev, r);
     }
-    b->smem = rprog_smem_bytes(b->p, b->dev, r);
+    take_block(b, r);
     int n = choose_depths(b, r, depth);
     bool staged = depth[n - 1] == 1;
     for (int i = 0; i < n; i++) {

@@ -2,10 +2,11 @@
 #include "rprogram/internal.h"
 #include "te/arith.h"
 
-void rprog_choose_tables(const Problem *p, const Device *dev, const SmemBytes *h, RProg *r) {
+void rprog_choose_tables(const Problem *p, const Device *dev, const SmemBytes *h,
+                         const bool may[2], RProg *r) {
     for (int side = 0; side < 2; side++) {
         int blocks = r->blocks_per_sm;
-        if (!rprog_may_table(p, r, side)) continue;
+        if (!may[side]) continue;
         r->load[side].table = true;
         rprog_derive_smem(p, dev, h, r);
         if (r->blocks_per_sm == blocks) continue;

@@ -146,6 +146,9 @@ typedef struct {
     int n_reads;              /* reads in the root's right side, and new ones of other reductions */
     int64_t epilogue_bytes;   /* read by the fused statements, bytes, unique */
     /* of maps, bytes of sectors that are moved but not needed; the widest read's come on top */
+    /* The only statement that is stored, at the points of the root: -1, the root, else a fused one;
+     * NOT_ALONE: there is none, or several, or a value for each row.  */
+    int stored_alone;
     double gap_reads, gap_writes;
     MapReads map;
     double epilogue_ops;      /* arithmetic per output element behind the reduction */
@@ -153,6 +156,7 @@ typedef struct {
     double flops;             /* 2 per multiply-add */
 } Problem;
 
+enum { NOT_ALONE = -2 };
 /* Does the group store the statement's tensor: an output, or a temporary that others read?  */
 bool rtile_stored(const Te *te, const KernelGroup *g, int stmt);
 /* Facts about a group: extents, vectors, runs.  `align`: promised alignment of tensors, bytes.

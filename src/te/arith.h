@@ -35,6 +35,15 @@ static inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 static inline int64_t gcd64(int64_t a, int64_t b) {
     uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+    if (x <= UINT32_MAX && y <= UINT32_MAX) {   /* of which a division is much cheaper */
+        uint32_t u = (uint32_t)x, v = (uint32_t)y;
+        while (v) {
+            uint32_t t = u % v;
+            u = v;
+            v = t;
+        }
+        return u;
+    }
     while (y) {
         uint64_t t = x % y;
         x = y;

@@ -72,13 +72,29 @@ static void name_group(Nameless *x, const KernelGroup *g, bool names) {
     for (int i = 0; i < g->n_fused; i++) name_statement(x, g->fused[i], names);
 }
 
+/* Texts are made for every way to part the op: no printf.  */
+static void print_number(int64_t v, Buf *out) {
+    char digits[24], *at = digits + sizeof digits;
+    uint64_t rest = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+    do *--at = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (v < 0) *--at = '-';
+    *--at = ' ';
+    buf_add(out, at, (size_t)(digits + sizeof digits - at));
+}
+
 static void print_extents(const TeExtent *e, int n, Buf *out) {
-    for (int i = 0; i < n; i++)
-        buf_printf(out, " %" PRId64 " %" PRId64 " %" PRId64, e[i].value, e[i].min, e[i].multiple);
+    for (int i = 0; i < n; i++) {
+        print_number(e[i].value, out);
+        print_number(e[i].min, out);
+        print_number(e[i].multiple, out);
+    }
 }
 
 static void print_tensor(const TeTensor *t, Buf *out) {
-    buf_printf(out, "%s %d %s", t->name, t->role, te_dtype_name(t->dtype));
+    buf_puts(out, t->name);
+    print_number(t->role, out);
+    buf_puts(out, te_dtype_name(t->dtype));
     print_extents(t->shape, t->rank, out);
     print_extents(t->stride, t->rank, out);
     buf_putc(out, '\n');
@@ -94,7 +110,8 @@ static void print_stmt(const Nameless *x, int stmt, bool stored, Buf *out) {
     print_tensor(&te->tensor[s.tensor], out);
     ReadList reads = access_reads(s.rhs);
     for (int i = 0; i < reads.n; i++) {
-        buf_printf(out, "%d ", reads.at[i]->inside);
+        print_number(reads.at[i]->inside, out);
+        buf_putc(out, ' ');
         print_tensor(&te->tensor[reads.at[i]->v.ref], out);
     }
 }
@@ -112,7 +129,7 @@ void access_group_texts(Arena *a, const Te *te, const KernelGroup *groups, int n
         buf_puts(&out, g->row ? "row\n" : g->stats ? "stats\n" : "\n");
         print_stmt(&x, g->root, stored[g->root], &out);
         for (int i = 0; i < g->n_fused; i++) {
-            for (int j = 0; j < TE_MAX_RANK; j++) buf_printf(&out, "%d ", g->perm[i][j]);
+            for (int j = 0; j < TE_MAX_RANK; j++) print_number(g->perm[i][j], &out);
             print_stmt(&x, g->fused[i], stored[g->fused[i]], &out);
         }
         text[k] = buf_str(&out);
