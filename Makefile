@@ -264,6 +264,7 @@ submake = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(J
 everything = $(tests:%=$(BUILD)/tests/%) $(if $(filter 0,$(SIM)),tests/nosim.sh,$(sort \
                $(wildcard tests/*.sh)))
 test test-long: setup
+	@$(if $(filter test-long,$@),tools/setup --nvdisasm || true)
 	@+$(submake) all python $(tests:%=$(BUILD)/tests/%) $(filter %/expressions,$(benchmarks))
 	@BUILD=$(BUILD) $(if $(filter test-long,$@),LONG=1) tests/run -j $(JOBS) $(everything)
 

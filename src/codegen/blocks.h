@@ -163,6 +163,7 @@ void compute_dp4a(Kernel *k, const Node *n);
 void compute_mma(Kernel *k, const Node *n);
 /* compute_wgmma.c: the products of a step, and what they begin with and end in.  */
 void compute_wgmma(Kernel *k);
+void wgmma_tiles(Kernel *k);              /* descriptors of the first stage */
 void wgmma_settle(Kernel *k);
 /* The array that products are added to, and sums of one step to the others.  */
 const char *mma_accumulators(const Kernel *k);

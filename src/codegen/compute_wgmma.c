@@ -3,8 +3,9 @@
 
 /* Products of warpgroups, which read both operands from the stage at hand.  */
 
-/* Descriptor of the warpgroup's part of an operand; `on` and `down` are what it moves by, in units
- * of 16 bytes.  */
+/* Descriptor of the warpgroup's part of an operand in the first stage, the lower half; `on` and
+ * `down` are what it moves by, in units of 16 bytes.  Hidden, or the compiler makes it once more
+ * for every step.  */
 static void define_tile(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     const char *part = "";
@@ -13,9 +14,16 @@ static void define_tile(Kernel *k, const Side *s) {
     if (s->own == AX_M) below *= k->c.warps[AX_N];
     if (teams > 1)
         part = cg_text(cg, " + warp / %du %% %du * %d", below, teams, tiles * s->down);
-    cg_line(cg, "const unsigned long long %c_at =", s->id);
-    cg_line(cg, "    rl_wgmma_tile<%d, %d>(shared + taken %% STAGES * STAGE + %c_TILE%s);",
-            s->leading, s->stride, s->id - 32, part);
+    cg_line(cg, "const unsigned %c_low = rl_hidden(rl_wgmma_tile<%d>(shared + %c_TILE%s));", s->id,
+            s->leading, s->id - 32, part);
+}
+
+void wgmma_tiles(Kernel *k) {
+    for (int side = 0; side < 2; side++) define_tile(k, &k->c.side[side]);
+}
+
+static void define_stage(Kernel *k, const Side *s) {
+    cg_line(k->cg, "const unsigned %c_at = %c_low + taken %% STAGES * (STAGE / 16);", s->id, s->id);
 }
 
 static const char *moved(const Kernel *k, const Side *s, bool down) {
@@ -30,8 +38,8 @@ void compute_wgmma(Kernel *k) {
     const char *orders = te_dtype_bytes(u->a) == 2
                              ? cg_text(cg, "<%d, %d>", !a->inner_k, !b->inner_k) : "";
     cg_line(cg, "// compute: slices of %d k", (int)k->c.r->thread.extent[AX_K]);
-    define_tile(k, a);
-    define_tile(k, b);
+    define_stage(k, a);
+    define_stage(k, b);
     cg_line(cg, "rl_wgmma_begin();");
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int kk = 0; kk < WK; kk += TK)");

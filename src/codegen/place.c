@@ -247,6 +247,7 @@ void clear_accumulators(Kernel *k) {
     Cg *cg = k->cg;
     const Contraction *con = &k->c.p->con;
     if (k->c.ring) {
+        wgmma_tiles(k);
         mma_clear(k);
         return;
     }

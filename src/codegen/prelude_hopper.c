@@ -175,11 +175,11 @@ const PreludeRow prelude_hopper[] = {
      "    asm volatile(\"cp.async.bulk.wait_group.read %0;\" :: \"n\"(N) : \"memory\");\n"
      "}\n"},
 
-    /* A tile in the 128-byte swizzle at `at`, with the byte offsets that its order takes.  */
+    /* The lower half of the descriptor of a tile in the 128-byte swizzle at `at`, with the offset
+     * in bytes that its order takes.  What is added to it moves the tile by as often 16 bytes.  */
     {"rl_wgmma_tile", 90,
-     "template <int LEADING, int STRIDE> " FN "unsigned long long rl_wgmma_tile(unsigned at) {\n"
-     "    const unsigned leading = LEADING >> 4, stride = STRIDE >> 4 | 1u << 30;\n"
-     "    return (unsigned long long)stride << 32 | (leading << 16 | (at >> 4 & 0x3fffu));\n"
+     "template <int LEADING> " FN "unsigned rl_wgmma_tile(unsigned at) {\n"
+     "    return LEADING >> 4 << 16 | at >> 4;\n"
      "}\n"},
     {"rl_wgmma_begin", 90,
      FN "void rl_wgmma_begin() {\n"

@@ -73,26 +73,6 @@ static uint8_t workspace_vec(const Problem *p, const RProg *r) {
     return (uint8_t)vec;
 }
 
-static void with_splits(Builder *b, RProg *r) {
-    const int64_t limit = b->options->workspace_limit;
-    int32_t splits[SPLITS];
-    bool region = r->load[0].region || r->load[1].region;
-    int n = b->p->stats || region || r->cluster ? 0 : choose_splits(b, r, splits);
-    uint8_t store_vec = r->store_vec;
-    for (int i = 0; i < n; i++) {
-        r->split = splits[i];
-        r->store_vec = workspace_vec(b->p, r);
-        if (limit >= 0 && rprog_workspace(b->p, r) > limit) {
-            b->set->enumerated++;
-            b->set->rejected[REJECT_WORKSPACE]++;
-            continue;
-        }
-        keep(b, r);
-    }
-    r->split = 1;
-    r->store_vec = store_vec;
-}
-
 /* Can what blocks leave of rows be counted and kept?  */
 static bool parts_fit(const Builder *b, const RProg *r) {
     int64_t limit = b->options->workspace_limit;
@@ -109,6 +89,28 @@ static Reject broken_limit(const Builder *b, const RProg *r) {
     if ((double)rprog_blocks(b->p, r) > limit->grid_max.value) return REJECT_GRID;
     if (!parts_fit(b, r)) return REJECT_WORKSPACE;
     return REJECT_COUNT;
+}
+
+static void with_splits(Builder *b, const RProg *whole) {
+    const int64_t limit = b->options->workspace_limit;
+    RProg part = *whole, *r = &part;
+    int32_t splits[SPLITS];
+    bool region = r->load[0].region || r->load[1].region;
+    int n = b->p->stats || region || r->cluster ? 0 : choose_splits(b, r, splits);
+    for (int i = 0; i < n; i++) {
+        r->split = splits[i];
+        r->store_vec = workspace_vec(b->p, r);
+        if (limit >= 0 && rprog_workspace(b->p, r) > limit) {
+            b->set->enumerated++;
+            b->set->rejected[REJECT_WORKSPACE]++;
+            continue;
+        }
+        /* What waits for stores of partial sums takes registers of units of warpgroups.  */
+        if (rprog_warpgroups(b->dev, r)) rprog_derive(b->p, b->dev, r);
+        Reject why = broken_limit(b, r);
+        if (why == REJECT_COUNT) keep(b, r);
+        else build_reject(b, why);
+    }
 }
 
 /* Ways to store: as the lanes of a matrix unit hold the outputs, eight columns side by side, or

@@ -1,11 +1,14 @@
 /* Programs of units of warpgroups, by the mapping in rprog.h.  */
 #include "rprogram/build.h"
+#include "rprogram/index_map.h"
 #include "rprogram/matrix.h"
 #include <string.h>
 
-/* What a thread needs that computes: beside its sums addresses, phases and places of outputs.  */
+/* What a thread needs that computes: beside its sums addresses, phases and places of outputs.
+ * Where partial sums are stored beyond the last column, the compiler keeps what it found of every
+ * pair of columns for the next row.  */
 static int64_t needed_registers(const Problem *p, const Device *dev, const RProg *r) {
-    enum { OTHERS = 40 };
+    enum { OTHERS = 40, COLUMNS = 4 };
     int64_t tiles = (int64_t)count_along(&r->warp, &r->thread, AX_M) *
                     count_along(&r->warp, &r->thread, AX_N);
     int bytes = te_dtype_bytes(dev->unit[r->unit].acc);
@@ -13,6 +16,8 @@ static int64_t needed_registers(const Problem *p, const Device *dev, const RProg
     if (rprog_promotes(p, dev, r)) sums *= 2;
     if (dev->unit[r->unit].acc != p->con.acc)     /* both are there while they are converted */
         sums += tiles * rprog_unit_accumulators(dev, r) * p->acc_bytes / 4;
+    if (r->split > 1 && r->via == VIA_DIRECT && rprog_ragged(p, r, AX_N))
+        sums += r->thread.extent[AX_N] / COLUMNS;
     if (r->stats) sums += rprog_stats_registers(p, dev, r);
     return (OTHERS + sums + 7) / 8 * 8;
 }

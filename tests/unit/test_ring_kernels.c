@@ -184,7 +184,7 @@ static const struct {
     {ALONE, "taken > 0", "taken >= 0"},
     {ALONE, "rl_fence_proxy();", ""},
     {ALONE, "rl_bar_sync<1, 256>();", ""},
-    {ALONE, "rl_wgmma_tile<16, 1024>(shared", "rl_wgmma_tile<16, 512>(shared"},
+    {ALONE, "mov.b64 a, {%64, 0x40000040}", "mov.b64 a, {%64, 0x40000020}"},
     {ALONE, ", 32768);", ", 32752);"},
     {ALONE, ", 32768);", ", 32784);"},
     {ALONE, "k_next += BK;", ""},
