@@ -4,7 +4,8 @@
  *
  * Prints a JSON object for each row: the measured time; `library`, the estimate of the library's
  * own tile; `top`, of the plan that comes first; `floor`, what no plan beats.  Times are in us,
- * null where there is no estimate; `terms` are those of `library`.  --sample takes about N rows,
+ * null where there is no estimate; `terms`, `blocks` and
+ * `blocks_per_sm` are of `library`.  --sample takes about N rows,
  * chosen by seed; sizes of which several tiles were timed are taken whole.  --gpu takes boards
  * whose names begin with TEXT, --op one operator.  benchmarks/measured/report makes tables.  */
 #include "base/file.h"
@@ -90,6 +91,8 @@ static void put_terms(json_t *o, const Estimate *e) {
     json_t *terms = json_object();
     for (MpTerm t = 0; t < MP_COUNT; t++) put_us(terms, key[t], e->term[t]);
     json_object_set_new(o, "terms", terms);
+    json_object_set_new(o, "blocks", json_integer(e->blocks));
+    json_object_set_new(o, "blocks_per_sm", json_integer(e->blocks_per_sm));
 }
 
 static void print_row(Arena *a, const MeasuredRow *r, const Prediction *p) {

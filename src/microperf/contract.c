@@ -55,12 +55,18 @@ static int grid_phases(const Model *m, const RProg *r, double store_bytes, Phase
                          out + n);
 }
 
+/* FLOP per clock of an SM with so many warps: few do not fill the unit.  */
+static double unit_rate(const Model *m, const ComputeUnit *u, double warps) {
+    double rate = (hal_has(&u->sustained) ? u->sustained : u->rate).value;
+    if (u->warps.n > 0) rate = lesser(rate, hal_curve(&u->warps, warps));
+    return m->dev->n_factor ? rate * hal_factor(m->dev, u->name) : rate;
+}
+
 /* Clocks of one SM for one step of each of `resident` blocks, were the unit the only limit: a warp
  * computes one group of fragments while the next is fetched.  */
 static double compute_clocks(const Model *m, const RProg *r, const Step *s, double resident) {
     const ComputeUnit *u = &m->dev->unit[r->unit];
-    double rate = (hal_has(&u->sustained) ? u->sustained : u->rate).value;
-    if (m->dev->n_factor) rate *= hal_factor(m->dev, u->name);
+    double rate = unit_rate(m, u, resident * rprog_computing(m->dev, r) / WARP);
     bool matrix = rprog_matrix(m->dev, r);
     if (rprog_warpgroups(m->dev, r)) return resident * mp_ring_clocks(m, r, rate);
     double flops = matrix ? mp_product_flops(r) : 2.0 * u->k.from * WARP;
@@ -79,11 +85,13 @@ static double compute_clocks(const Model *m, const RProg *r, const Step *s, doub
     return s->groups * greater(warps * busy, alone);
 }
 
-/* Behind a barrier all warps of a block read the fragments of the first slice at once.  Fetched
+/* Behind a barrier all warps of a block read the fragments of the first slice (k) at once.  Fetched
  * ahead, they were read before; else the unit waits, but for other resident blocks.  */
 static double exposed_reads(const Model *m, const RProg *r, const Step *s) {
-    bool reads = rprog_matrix(m->dev, r) && !rprog_warpgroups(m->dev, r);
-    if (!reads || rprog_fetched_ahead(m->dev, r, 0)) return 0;
+    bool waits = false;
+    for (int side = 0; side < 2; side++)
+        waits |= m->p->op[side].present && !rprog_fetched_ahead(m->dev, r, side);
+    if (rprog_warpgroups(m->dev, r) || !waits) return 0;
     double first = (s->wavefronts - s->stored) / s->groups;
     return (m->smem_latency + first / m->smem_rate) / r->blocks_per_sm;
 }

@@ -42,9 +42,9 @@ static const struct {
 };
 enum { OPS = sizeof op / sizeof *op };
 
-/* Two plans that the model prices higher: their few blocks fill, compute and store one after the
+/* One plan that the model prices higher: its few blocks fill, compute and store one after the
  * other, where the simulator lets the ends of a block overlap.  */
-static double bound(int g, int o) { return g == 4 && (o == 1 || o == 5) ? 1.3 : 1.25; }
+static double bound(int g, int o) { return g == 4 && o == 5 ? 1.3 : 1.25; }
 
 static void compare(int g, int o) {
     Arena *a = arena_create(NULL);

@@ -277,6 +277,29 @@ static void clock_of_power(Arena *a) {
 
 static void test_clock_of_power(void **state) { run(state, clock_of_power); }
 
+/* Few warps do not fill a unit whose row says so: the same plan takes longer there, as many times
+ * as the unit is slower; where warps are enough, nothing changes.  */
+static void few_warps(Arena *a) {
+    Device *dev = fixture_device(a, "t4"), slow = *dev;
+    Problem p = fixture_matmul(1, 2048, 2048, 2048, false, true, TE_F32);
+    Estimate e, filled, starved;
+    RProg r = *top(a, &p, dev, &e);
+    double warps = r.threads / 32.0 * r.blocks_per_sm, full = dev->unit[r.unit].rate.value;
+    double x[] = {1, warps}, y[] = {full / 4, full};
+    slow.unit = ARENA_ARRAY(a, ComputeUnit, dev->n_unit);
+    memcpy(slow.unit, dev->unit, (size_t)dev->n_unit * sizeof *slow.unit);
+    slow.unit[r.unit].warps = (Curve){.n = 2, .px = x, .py = y};
+    mp_estimate(&p, &r, &slow, &filled);
+    assert_true(fabs(filled.us / e.us - 1) < 0.2);        /* the last wave has fewer */
+    x[1] = 64 * warps;
+    mp_estimate(&p, &r, &slow, &starved);
+    double share = hal_curve(&slow.unit[r.unit].warps, warps) / full;
+    assert_true(starved.term[MP_COMPUTE] > 0.9 * e.term[MP_COMPUTE] / share);
+    assert_true(starved.us > 1.2 * e.us);
+}
+
+static void test_few_warps(void **state) { run(state, few_warps); }
+
 /* Sizes that powers of two pad badly get tiles of their own.  */
 static void odd_tiles(Arena *a) {
     Device *dev = fixture_device(a, "h200");
@@ -353,6 +376,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_large_square, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_skinny, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_clock_of_power, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_few_warps, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_odd_tiles, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_packed_bytes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_maps, set_up, tear_down),
