@@ -1,4 +1,5 @@
 #include "rtile/facts.h"
+#include "te/tree.h"
 
 #include <string.h>
 
@@ -148,6 +149,7 @@ static bool is_constant(const TeExpr *e) {
 typedef struct {
     const TeExpr *stop[2];    /* neither these nor what is below them is counted */
     int index, run;           /* elements are made in runs of the index, from a multiple of it on */
+    bool summed;              /* e^x is a term of a sum: two instructions */
 } Counted;
 
 /* Is it the same in every run?  */
@@ -163,7 +165,8 @@ static bool is_periodic(const Counted *c, const TeExpr *e) {
 }
 
 static double count_ops(const Counted *c, const TeExpr *e) {
-    enum { CALL = 8, DIVISION = 8, PHILOX = 80 };   /* ten rounds: two products, four others */
+    enum { CALL = 8, SUMMED_EXP = 2, DIVISION = 8 };
+    enum { PHILOX = 80 };     /* ten rounds: two products, four others */
     if (e == c->stop[0] || e == c->stop[1] || is_constant(e)) return 0;
     double n = 0, arm[2];
     switch (e->kind) {
@@ -183,7 +186,8 @@ static double count_ops(const Counted *c, const TeExpr *e) {
         break;
     case TE_CALL:
         n = e->v.fn == TE_FN_MAX || e->v.fn == TE_FN_MIN || e->v.fn == TE_FN_ABS ? 1
-            : e->v.fn == TE_FN_PHILOX ? PHILOX : CALL;
+            : e->v.fn == TE_FN_PHILOX ? PHILOX
+            : e->v.fn == TE_FN_EXP && c->summed ? SUMMED_EXP : CALL;
         break;
     default:
         n = 1;
@@ -194,6 +198,10 @@ static double count_ops(const Counted *c, const TeExpr *e) {
 
 double expr_ops(const TeExpr *e, const TeExpr *stop_a, const TeExpr *stop_b) {
     return count_ops(&(Counted){.stop = {stop_a, stop_b}, .run = 1}, e);
+}
+
+double expr_ops_of(const Te *te, const TeExpr *e) {
+    return count_ops(&(Counted){.run = 1, .summed = te_exps_are_summed(te)}, e);
 }
 
 double expr_ops_in_run(const TeExpr *e, int index, int run) {

@@ -101,6 +101,8 @@ void rows_values(const Te *te, RowFacts *f);
 uint64_t rows_bare(const RowFacts *f, int i, const TeExpr *read, uint64_t passes);
 /* Arithmetic of an expression, in instructions; `stop` and what is below it is not counted.  */
 double expr_ops(const TeExpr *e, const TeExpr *stop_a, const TeExpr *stop_b);
+/* The same of a statement of te, whose e^x may be cheaper as terms of sums.  */
+double expr_ops_of(const Te *te, const TeExpr *e);
 /* The same for each element of runs along an index that begin at multiples of `run`: of a selection
  * by the index modulo a divisor of that, the larger arm.  */
 double expr_ops_in_run(const TeExpr *e, int index, int run);
