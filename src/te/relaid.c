@@ -1,6 +1,7 @@
-/* Operands that can only be read by accesses so narrow that none of them is asynchronous: a
- * statement of its own copies each into a layout whose last dimension is one that both operands are
- * summed over, a multiple of 16 bytes long, and the product reads the copy.  */
+/* Operands that can only be read by accesses so narrow that none of them is asynchronous, or that
+ * lie along another axis than the fastest units take: a statement of its own copies each into a
+ * layout whose last dimension is one that both operands are summed over, a multiple of 16 bytes
+ * long, and the product reads the copy.  */
 #include "te/groups.h"
 #include "te/arith.h"
 #include "te/normalize.h"
@@ -103,6 +104,13 @@ static bool along_own(const Product *p, int side) {
     return fits;
 }
 
+/* Does every unit take the operand as it lies, along its own axis?  The fastest ones of 8 bits and
+ * of TF32 take it along the channel alone.  */
+static bool stays_along_own(const Product *p, int side) {
+    int bytes = te_dtype_bytes(tensor_of(p, side)->dtype);
+    return along_own(p, side) && bytes != 1 && !p->s->tf32;
+}
+
 /* The one dimension that moves with the index, by one and untested; -1: none, or several.  */
 static int dimension_of(const Product *p, int side, int index) {
     const Access *x = &side_of(p, side)->access;
@@ -153,7 +161,7 @@ static int64_t extent_as_channel(const Product *p, int index) {
     for (int side = 0; side < 2; side++) {
         int d = dimension_of(p, side, index);
         if (d < 0) return 0;
-        bool stays = along_own(p, side) || along_channel(p, side, index);
+        bool stays = stays_along_own(p, side) || along_channel(p, side, index);
         fits = fits && (stays || is_aligned(p, side, d, index));
         whole = whole && is_whole(p, side, d, index);
         if (vector(tensor_of(p, side)) > vec) vec = vector(tensor_of(p, side));
@@ -190,10 +198,10 @@ static bool is_longer(const Product *p) {
     return p->extent > te_index_extent(&p->s->index[p->channel]);
 }
 
-/* Is the operand to be copied?  One that is read widely along its own axis need not be, even if the
- * channel gets longer: what is beyond it is tested to be.  */
+/* Is the operand to be copied?  One that is read widely along its own axis by every unit need not
+ * be, even if the channel gets longer: what is beyond it is tested to be.  */
 static bool is_copied(const Product *p, int side) {
-    return !along_own(p, side) && (is_longer(p) || !along_channel(p, side, p->channel));
+    return !stays_along_own(p, side) && (is_longer(p) || !along_channel(p, side, p->channel));
 }
 
 /* ---- rewriting ---- */

@@ -212,7 +212,7 @@ static const struct {
     {"I: f16[32,64,56,56]", "(U: f32[64], V: f32[64])",
      "U[c] = sum[n,h,w](I[n,c,h,w]); V[c] = sum[n,h,w](f32(I[n,c,h,w]) * I[n,c,h,w]);", TWO_STEP},
     {"L: f16[64,256,14,14], G: f16[256,256,3,3]", "O: f16[64,256,14,14]",
-     "O[n,f,p,q] += (L[n,c,p+r-1,q+s-1] else 0) * G[f,c,r,s];", USUAL},
+     "O[n,f,p,q] += (L[n,c,p+r-1,q+s-1] else 0) * G[f,c,r,s];", PACKED},
     {"R: f32[2048,2048]", "(E: f32[2048,2048], Z: f32[2048,2048])",
      "E[i,j] = exp(R[i,j]); Z[i,j] = R[i,j] + E[j,i];", APART},
     {"D: f32[64], H: f32[64,4096]", "F: f32[64,4096]",

@@ -43,6 +43,10 @@ static const struct {
      " Y[n,f,p,q] += i32(X[n,c,p+r-1,q+s-1] else 0) * W[f,c,r,s]; }", 3, true},
     {"f8", "op f(A: f8e4m3[20,45], B: f8e4m3[24,45]) -> C: f32[20,24] {"
      " C[m,n] += A[m,k] * B[n,k]; }", 3, false},
+    {"bytes across", "op f(A: i8[20,32], B: i8[32,48]) -> C: i32[20,48] {"
+     " C[m,n] += A[m,k] * B[k,n]; }", 2, true},
+    {"TF32 across", "op f(A: f32[16,20], B: f32[16,24]) -> C: f32[20,24] {"
+     " C[m,n] += A[k,m] * B[k,n] @tf32; }", 3, true},
     {"i16", "op f(A: i16[20,11], B: i16[24,11]) -> C: i32[20,24] {"
      " C[m,n] += A[m,k] * B[n,k]; }", 3, true},
     {"two sizes", "op f(A: f32[20,11], B: f16[24,11]) -> C: f32[20,24] {"
@@ -178,7 +182,8 @@ static int narrowest(Arena *a, const Device *dev, const char *text, unsigned tak
     return least;
 }
 
-/* What is copied could be read by less than 4 bytes only, and is read 16 bytes at once then.  */
+/* What is copied could be read by less than 4 bytes only, or across, and is read 16 bytes at once
+ * then.  */
 static void accesses_get_wide(void **state) {
     (void)state;
     Arena *a = arena_create(NULL);
@@ -186,7 +191,9 @@ static void accesses_get_wide(void **state) {
     for (int i = 0; i < OPS; i++) {
         int before = narrowest(a, dev, op[i].text, USUAL);
         int after = narrowest(a, dev, op[i].text, RELAID);
-        if (before >= 4 || after < 16) fail_msg("%s: %d, %d bytes", op[i].name, before, after);
+        bool across = strstr(op[i].name, "across");
+        if ((before >= 4) != across || after < 16)
+            fail_msg("%s: %d, %d bytes", op[i].name, before, after);
     }
     arena_destroy(a);
 }
@@ -240,11 +247,32 @@ static void the_model_decides(void **state) {
     assert_int_equal(large.n_group, 3);
     assert_non_null(strstr(large.decisions, "decisions: Y packed\n  3 kernels in "));
     assert_int_equal(large.plans[0].ranked[0].prog.skeleton, SK_PERMUTE);
-    assert_int_equal(large.plans[2].ranked[0].prog.load[0].mover,
-                     large.plans[2].ranked[0].prog.load[1].mover);
+    for (int side = 0; side < 2; side++) {
+        const Mover *m = &large.dev->mover[large.plans[2].ranked[0].prog.load[side].mover];
+        assert_true(m->async && m->granule == 16);
+    }
     PlanSet small = planned(a, arena_printf(a, conv, 1, 16, 1, 16), "h200");
     assert_int_equal(decided(small.normal), USUAL);
     assert_null(small.decisions);
+    /* What only units of 16 bits take along N, beside that which they do not.  */
+    static const char product[] = "op f(A: %s[%d,%d], B: %s[%d,%d]) -> C: %s[%d,%d] {"
+                                  " C[m,n] += A[m,k] * B[k,n] %s; }";
+    static const struct {
+        const char *type, *out, *note;
+        int n;
+        unsigned decided;
+    } row[] = {{"f32", "f32", "@tf32", 4096, PACKED}, {"i8", "i32", "", 4096, PACKED},
+               {"f8e4m3", "f32", "", 4096, PACKED},   {"f32", "f32", "@tf32", 256, USUAL},
+               {"f16", "f32", "", 4096, USUAL},       {"f32", "f32", "", 4096, USUAL}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        int n = row[i].n;
+        PlanSet set = planned(a, arena_printf(a, product, row[i].type, n, n, row[i].type, n, n,
+                                              row[i].out, n, n, row[i].note), "h200");
+        assert_int_equal(decided(set.normal), row[i].decided);
+        if (row[i].decided == USUAL) continue;
+        const RProg *r = &set.plans[set.n_group - 1].ranked[0].prog;
+        assert_int_equal(set.dev->unit[r->unit].scope, SCOPE_WARPGROUP);
+    }
     arena_destroy(a);
 }
 
