@@ -103,7 +103,9 @@ class Graph:
             for d in range(len(v.shape)):
                 i = next(left) if keep or d not in dims else None
                 at.append(f"r{d}" if d in dims else i)
-            return form.format(f"{name}[{','.join(f'r{d}' for d in dims)}]({v.at(at)})")
+            body = v.at(at) if v.dtype != torch.bool or name not in ("sum", "prod") else (
+                f"{v.at(at)} ? 1 : 0")
+            return form.format(f"{name}[{','.join(f'r{d}' for d in dims)}]({body})")
         return self.store(like, text, {f"r{d}": v.shape[d] for d in dims})
 
     def text(self, outputs):

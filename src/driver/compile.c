@@ -2,6 +2,8 @@
 #include "base/clock.h"
 #include "driver/fusion.h"
 #include "driver/size_strategies.h"
+#include "rprogram/derived.h"
+#include "te/arith.h"
 #include <string.h>
 
 /* Plans that spill, or that the compiler refuses, are replaced twice at most: each replacement
@@ -171,17 +173,46 @@ Status compile_again(Arena *a, Diag *d, const Build *b, const NvrtcOptions *nvrt
     return compile_source(a, d, "it", NULL, out);
 }
 
-static bool spills(const Build *b, int program) {
+/* A kernel of the program that spills; NULL: there is none.  */
+static const KernelResources *spilling(const Build *b, int program) {
     for (int i = 0; i < b->program.n_kernel; i++) {
         if (b->program.kernel[i].group != program) continue;
         for (int j = 0; j < b->nvrtc.n_kernel; j++) {
             const KernelResources *r = &b->nvrtc.kernel[j];
             if (strcmp(r->kernel, b->program.kernel[i].symbol) == 0 &&
                 r->spill_stores + r->spill_loads > 0)
-                return true;
+                return r;
         }
     }
-    return false;
+    return NULL;
+}
+
+static bool spills(const Build *b, int program) { return spilling(b, program) != NULL; }
+
+/* Registers that a thread may have beside the others of its SM.  */
+static int64_t register_limit(const GroupPlans *plans, const Device *dev, const RProg *r) {
+    const DeviceLimits *limit = &dev->limits;
+    int64_t threads = (int64_t)r->threads * rprog_resident(&plans->problem, dev, r);
+    int64_t share = (int64_t)limit->registers_per_sm.value / threads / 8 * 8;
+    int64_t most = (int64_t)limit->registers_per_thread.value;
+    return share < most ? share : most;
+}
+
+/* The candidate after `now`.  One that spills needs more registers than was expected, and others may
+ * in proportion: the first that has them; if none has, just the next.  */
+static int next_candidate(const GroupPlans *plans, const Device *dev, int now,
+                          const KernelResources *spilled) {
+    enum { REGISTER = 4 };                /* bytes */
+    if (!spilled) return now + 1;
+    int64_t needs = spilled->registers + ceil_div(spilled->stack, REGISTER);
+    int64_t expected = plans->ranked[now].prog.registers;
+    for (int i = now + 1; i < plans->n; i++) {
+        const RProg *r = &plans->ranked[i].prog;
+        int64_t limit = register_limit(plans, dev, r);
+        if (limit < spilled->registers) limit = spilled->registers;
+        if (r->registers * needs <= expected * limit) return i;
+    }
+    return now + 1;
 }
 
 void compile_warn_spills(Diag *d, const Build *b) {
@@ -210,8 +241,10 @@ static int move_on(const PlanSet *set, WholePlan *plan, const Build *b, const ch
     for (int first = 0; set; first += set->n_program, set = set->other, plan = plan->other) {
         for (int g = 0; g < set->n_program; g++) {
             if (refused ? !is_named(b, first + g, refused) : !spills(b, first + g)) continue;
-            bool last = !may || plan->choice[g] + 1 >= set->plans[g].n;
-            if (!last) take(set, plan, g, plan->choice[g] + 1);
+            int now = plan->choice[g];
+            bool last = !may || now + 1 >= set->plans[g].n;
+            const KernelResources *spilled = refused ? NULL : spilling(b, first + g);
+            if (!last) take(set, plan, g, next_candidate(&set->plans[g], set->dev, now, spilled));
             moved[first + g] = !last;
             n += !last;
         }
