@@ -198,8 +198,8 @@ static int64_t register_limit(const GroupPlans *plans, const Device *dev, const 
     return share < most ? share : most;
 }
 
-/* The candidate after `now`.  One that spills needs more registers than was expected, and others may
- * in proportion: the first that has them; if none has, just the next.  */
+/* The candidate after `now`.  One that spills needs more registers than was expected, and others
+ * may in proportion: the first that has them; if none has, just the next.  */
 static int next_candidate(const GroupPlans *plans, const Device *dev, int now,
                           const KernelResources *spilled) {
     enum { REGISTER = 4 };                /* bytes */
