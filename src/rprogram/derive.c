@@ -121,13 +121,19 @@ static int64_t load_words(const Problem *p, const Device *dev, const RProg *r, i
     return words;
 }
 
+/* Values of the thread's elements, or a map's vectors that it has read and has yet to store; single
+ * elements come and go one after the other.  */
+static int64_t stream_words(const Problem *p, const RProg *r) {
+    int64_t values = (int64_t)r->thread.extent[AX_M] * (te_dtype_bytes(p->type) > 4 ? 4 : 2);
+    int64_t vectors = (p->element_bytes * r->store_vec + 3) / 4;
+    return values > vectors || r->store_vec == 1 ? values : vectors;
+}
+
 static int64_t expected_registers(const Problem *p, const Device *dev, const RProg *r) {
     /* SLACK: what matrix units leave below the limit; TAIL: the segment of a block.  */
     enum { FIXED = 22, SLACK = 4, TAIL = 4 };
     int64_t limit = (int64_t)dev->limits.registers_per_thread.value;
-    if (r->skeleton == SK_STREAM) {
-        return FIXED + (int64_t)r->thread.extent[AX_M] * (te_dtype_bytes(p->type) > 4 ? 4 : 2);
-    }
+    if (r->skeleton == SK_STREAM) return FIXED + stream_words(p, r);
     if (r->skeleton == SK_ROW) return rprog_row_registers(p, r);
     if (r->skeleton == SK_COLUMN) return rprog_column_registers(p, r);
     if (r->skeleton == SK_SCAN) return rprog_scan_registers(p, r);

@@ -115,7 +115,25 @@ static int new_reads(const Problem *p, int which) {
     return new;
 }
 
+/* What statement `which` of a map's group (-1: the root) reads anew and stores for an element.  */
+static int64_t element_bytes(const Problem *p, int which) {
+    const TeStmt *s = view_statement(p, which);
+    ReadList read = access_reads(s->rhs);
+    int stmt = which < 0 ? p->group->root : p->group->fused[which];
+    int64_t bytes = 0;
+    for (int i = 0; i < read.n; i++) {
+        int tensor = read.at[i]->v.ref;
+        if (!view_makes(p, tensor) && !read_before(p, which, tensor))
+            bytes += te_dtype_bytes(p->te->tensor[tensor].dtype);
+    }
+    if (rtile_stored(p->te, p->group, stmt))
+        bytes += te_dtype_bytes(p->te->tensor[s->tensor].dtype);
+    return bytes;
+}
+
 static void describe_epilogue(Problem *p) {
+    bool map = p->te->stmt[p->group->root].rhs->kind != TE_REDUCE;
+    for (int i = -1; map && i < p->group->n_fused; i++) p->element_bytes += element_bytes(p, i);
     for (int i = 0; i < p->group->n_fused; i++) {
         const TeStmt *s = &p->te->stmt[p->group->fused[i]];
         bool reduces = s->rhs->kind == TE_REDUCE && !p->group->stats;

@@ -145,6 +145,7 @@ typedef struct {
     int64_t read_bytes;       /* read by the root statement and other reductions, bytes, unique */
     int n_reads;              /* reads in the root's right side, and new ones of other reductions */
     int64_t epilogue_bytes;   /* read by the fused statements, bytes, unique */
+    int64_t element_bytes;    /* of a map: read and stored for one element of the domain */
     /* of maps, bytes of sectors that are moved but not needed; the widest read's come on top */
     /* The only statement that is stored, at the points of the root: -1, the root, else a fused one;
      * NOT_ALONE: there is none, or several, or a value for each row.  */

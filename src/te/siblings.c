@@ -1,9 +1,8 @@
 /* Maps beside each other: what is computed over the same domain shares a kernel, so that elements
- * that several read are read once and the kernel is launched once.  */
+ * that several read are read once and the kernel is launched once.  How wide its accesses are, so
+ * that a thread has registers for them, is planned; which stand apart, decided (TE_APART).  */
 #include "te/groups.h"
 #include "te/tree.h"
-
-enum { OUTPUTS_MAX = 4, READS_TOGETHER = 24 };
 
 typedef struct {
     const Te *te;
@@ -42,32 +41,13 @@ static bool same_domain(const TeStmt *x, const TeStmt *y) {
     return true;
 }
 
-/* Statements of one of the groups, and how many of their tensors others read.  */
-static void count(const Siblings *s, int a, int b, int *reads, int *outputs) {
-    *reads = *outputs = 0;
-    for (int i = 0; i < s->te->n_stmt; i++) {
-        if (s->g->home[i] != a && s->g->home[i] != b)
-            continue;
-        *reads += access_reads(s->te->stmt[i].rhs).n;
-        *outputs += groups_materialized(s->te, s->g, s->te->stmt[i].tensor);
-    }
-}
-
-/* Does a thread have registers for both?  */
-static bool fit_together(const Siblings *s, int a, int b) {
-    int reads, outputs;
-    count(s, a, b, &reads, &outputs);
-    return reads <= READS_TOGETHER && outputs <= OUTPUTS_MAX;
-}
-
 void siblings_join(const Te *te, Groups *g, const RowGroup **row) {
     Siblings s = {te, g, row};
     for (int k = 1; k < g->n; k++) {
         if (!is_plain_map(&s, k))
             continue;
         int to = last_needed(&s, k) + 1;
-        while (to < k && !(is_plain_map(&s, to) && same_domain(root_of(&s, to), root_of(&s, k)) &&
-                           fit_together(&s, to, k)))
+        while (to < k && !(is_plain_map(&s, to) && same_domain(root_of(&s, to), root_of(&s, k))))
             to++;
         if (to >= k || te_takes(te, root_of(&s, k), TE_APART))
             continue;

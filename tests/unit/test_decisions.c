@@ -96,6 +96,32 @@ static void rows_join_beside(void **state) {
     }
 }
 
+/* Maps of one domain share a kernel, as many as there are; where their vectors would not fit in
+ * registers, accesses are narrower.  */
+static void maps_share_a_kernel(void **state) {
+    (void)state;
+    enum { MAPS = 20 };
+    for (int64_t n = 1 << 10; n <= 1 << 20; n <<= 10) {
+        Case c;
+        Arena *a = arena_create(NULL);
+        Buf in = buf_new(a), out = buf_new(a), body = buf_new(a);
+        for (int i = 0; i < MAPS; i++) {
+            buf_printf(&in, "%sX%d: f32[N]", i ? ", " : "", i);
+            buf_printf(&out, "%sY%d: f32[N]", i ? ", " : "", i);
+            buf_printf(&body, " Y%d[j] = exp(X%d[j]) + X%d[j];", i, i, (i + 1) % MAPS);
+        }
+        plan(&c, arena_printf(a, "op f(%s) -> (%s) {%s }", buf_str(&in), buf_str(&out),
+                              buf_str(&body)), n);
+        const RProg *r = &c.plan.rplan.prog[0];
+        assert_int_equal(decided(c.set.normal), USUAL);
+        assert_int_equal(c.set.n_group, 1);
+        assert_int_equal(r->skeleton, SK_STREAM);
+        assert_true(r->store_vec == 1 || r->store_vec * 2 * MAPS < r->registers);
+        arena_destroy(c.a);
+        arena_destroy(a);
+    }
+}
+
 /* Computing a producer in each of many readers costs more than storing it, or less, as it is large
  * or small beside them; the model decides.  */
 static void producers_are_stored_or_repeated(void **state) {
@@ -325,6 +351,7 @@ int main(void) {
         cmocka_unit_test(large_transposes_part),
         cmocka_unit_test(small_ones_stay_together),
         cmocka_unit_test(rows_join_beside),
+        cmocka_unit_test(maps_share_a_kernel),
         cmocka_unit_test(producers_are_stored_or_repeated),
         cmocka_unit_test(strided_rows_go_in_steps),
         cmocka_unit_test(short_rows_need_no_rows),
