@@ -41,7 +41,7 @@ void column_place(Kernel *k) {
     Cg *cg = k->cg;
     const RProg *r = k->l->r;
     const char *type = place_type(is_wide(k));
-    int along = rprog_column_threads(r, AX_M), vec = r->thread.extent[AX_M];
+    int along = rprog_threads_along(r, AX_M), vec = r->thread.extent[AX_M];
     cg_line(cg, "// place: %d x %d columns, %d row groups", along, vec, column_groups(k));
     TeExtent all = rows_of(k);
     total(k);

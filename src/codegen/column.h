@@ -8,7 +8,7 @@
 
 static inline const ColumnView *column_view(const Kernel *k) { return &k->l->p->column; }
 static inline const RowGroup *column_group(const Kernel *k) { return k->l->p->group->columns; }
-static inline int column_groups(const Kernel *k) { return rprog_column_threads(k->l->r, AX_K); }
+static inline int column_groups(const Kernel *k) { return rprog_threads_along(k->l->r, AX_K); }
 /* Of the thread's columns the one at hand.  */
 static inline const char *column_lane(const Kernel *k) { return k->at.vec > 1 ? "v" : "0"; }
 /* What it holds of them, as arrays.  */

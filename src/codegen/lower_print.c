@@ -33,13 +33,13 @@ static void print_place(const Lowered *l, Buf *out) {
                    c->matrix.used ? "instructions" : "lanes", c->lanes[AX_M], c->lanes[AX_N]);
         break;
     case KERNEL_COLUMN:
-        buf_printf(out, " %d x %d columns, %d row groups", rprog_column_threads(r, AX_M),
-                   (int)r->thread.extent[AX_M], rprog_column_threads(r, AX_K));
+        buf_printf(out, " %d x %d columns, %d row groups", rprog_threads_along(r, AX_M),
+                   (int)r->thread.extent[AX_M], rprog_threads_along(r, AX_K));
         break;
     case KERNEL_SCAN:
     case KERNEL_SCAN_SUMS:
         buf_printf(out, " %d results of %d threads, steps of %d elements",
-                   (int)r->block.extent[AX_M], rprog_scan_threads(r, AX_N),
+                   (int)r->block.extent[AX_M], rprog_threads_along(r, AX_N),
                    (int)r->block.extent[AX_N]);
         break;
     case KERNEL_WINDOW:
@@ -170,7 +170,7 @@ static void print_store(const Lowered *l, const Node *n, Buf *out) {
 static void print_reduce(const Lowered *l, const Node *n, Buf *out) {
     switch ((ReduceWhat)n->what) {
     case REDUCE_SLICES: buf_printf(out, " %d slices", l->contract->warps[AX_K]); break;
-    case REDUCE_GROUPS: buf_printf(out, " %d row groups", rprog_column_threads(l->r, AX_K)); break;
+    case REDUCE_GROUPS: buf_printf(out, " %d row groups", rprog_threads_along(l->r, AX_K)); break;
     case REDUCE_SCAN: buf_printf(out, " scan"); break;
     case REDUCE_THREADS:
         if (l->kind == KERNEL_SCAN_SUMS) break;

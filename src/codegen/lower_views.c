@@ -19,7 +19,7 @@ static void add_up_groups(FormBuilder *b, bool half) {
 
 /* The row groups of a block meet.  */
 static void add_groups(FormBuilder *b, const Lowered *l) {
-    bool halves = rprog_column_copies(l->r) < rprog_column_threads(l->r, AX_K) - 1;
+    bool halves = rprog_column_copies(l->r) < rprog_threads_along(l->r, AX_K) - 1;
     form_add(b, NODE_VALUES, VALUES_GROUPS);
     if (halves) {
         form_open(b, NODE_LOOP, LOOP_HALVES)->loop.count = -1;
@@ -44,7 +44,7 @@ void lower_column(FormBuilder *b, Lowered *l) {
     lower_grid(b, l, KERNEL_COLUMN);
     form_add(b, NODE_VALUES, VALUES_PLACE);
     form_add(b, NODE_LOOP, LOOP_FOLD)->of = l->p->group->root;
-    if (rprog_column_threads(r, AX_K) > 1) add_groups(b, l);
+    if (rprog_threads_along(r, AX_K) > 1) add_groups(b, l);
     if (r->split > 1) form_add(b, NODE_STORE, STORE_PARTIAL);
     else lower_outputs(b, l);
 }

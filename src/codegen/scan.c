@@ -25,7 +25,7 @@ void scan_copy(Kernel *k, const Partial *to, const Partial *from) {
 static void place_along_walk(Kernel *k, const char *type) {
     Cg *cg = k->cg;
     const RProg *r = k->l->r;
-    int threads = rprog_scan_threads(r, AX_N), lanes = rprog_scan_lanes(k->l->p, r);
+    int threads = rprog_threads_along(r, AX_N), lanes = rprog_scan_lanes(k->l->p, r);
     int vec = r->store_vec;
     cg_line(cg, "// place: %d threads of a result, %d pieces of %d elements", threads,
             scan_vectors(k), vec);
@@ -39,9 +39,9 @@ static void place_along_walk(Kernel *k, const char *type) {
 static void place_down(Kernel *k, const char *type) {
     Cg *cg = k->cg;
     const RProg *r = k->l->r;
-    int across = rprog_scan_threads(r, AX_M), vec = r->store_vec;
+    int across = rprog_threads_along(r, AX_M), vec = r->store_vec;
     cg_line(cg, "// place: %d x %d results, %d groups of %d elements", across, vec,
-            rprog_scan_threads(r, AX_N), (int)r->thread.extent[AX_N]);
+            rprog_threads_along(r, AX_N), (int)r->thread.extent[AX_N]);
     cg_line(cg, "const int tid = threadIdx.x;");
     cg_line(cg, "const int col = tid %% %du * %d, row = tid / %du;", across, vec, across);
     cg_line(cg, "const %s at = (%s)blockIdx.x * %d + col;", type, type,
@@ -190,7 +190,7 @@ static ThreadMap scan_map(const Kernel *k, const char *stem) {
     bool ragged = index_ragged(&k->l->map, 0);
     int partials = rprog_scan_partials(k->l->p, r), vec = r->store_vec;
     ThreadMap m = {.group = k->l->p->group->columns, .stem = stem, .count = "int",
-                   .threads = v->down ? 1 : rprog_scan_threads(r, AX_N),
+                   .threads = v->down ? 1 : rprog_threads_along(r, AX_N),
                    .block = r->threads, .partials = r->split * partials * v->out.extent};
     if (v->down) {
         m.items = vec;

@@ -148,7 +148,7 @@ static void meet_groups(Kernel *k, int groups, bool carries) {
 static void meet_down(Kernel *k, bool carries) {
     Cg *cg = k->cg;
     int vec = k->l->r->store_vec, deep = scan_vectors(k);
-    int groups = rprog_scan_threads(k->l->r, AX_N);
+    int groups = rprog_threads_along(k->l->r, AX_N);
     Partial base = scan_partial(k, "base", "v"), carry = scan_partial(k, "carry", "v");
     Partial x = scan_partial(k, "acc", cg_text(cg, "u * %d + v", vec));
     Partial before = scan_partial(k, "acc", cg_text(cg, "(u - 1) * %d + v", vec));

@@ -28,7 +28,7 @@ void mp_estimate_column(const Model *m, const RProg *r, Estimate *out) {
     const Problem *p = m->p;
     const ColumnView *v = &p->column;
     double vec = r->thread.extent[AX_M], deep = r->thread.extent[AX_K];
-    double along = rprog_column_threads(r, AX_M), groups = rprog_column_threads(r, AX_K);
+    double along = rprog_threads_along(r, AX_M), groups = rprog_threads_along(r, AX_K);
     double outputs = (double)v->out.extent, k = (double)v->red.extent;
     double blocks = (double)rprog_blocks(p, r), steps = (double)rprog_column_slice(p, r) /
                                                         r->block.extent[AX_K];

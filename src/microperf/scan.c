@@ -42,7 +42,7 @@ static double slices_us(const Model *m, const RProg *r, double reads) {
     if (r->split <= 1) return 0;
     double blocks = (double)rprog_blocks(m->p, r) * r->split, partials = r->split / 2.0;
     double us = reads / m->dram_read * 1e6 * whole(blocks / m->sms) * m->sms / blocks;
-    double each = rprog_scan_threads(r, AX_N);
+    double each = rprog_threads_along(r, AX_N);
     double trips = whole(partials / (m->p->scan.down ? 1 / each : each) / RPROG_PARTIALS);
     return m->launch_us + us +
            (m->block_start + m->dram_latency + trips * m->l2_latency) * 1e6 / m->clock;
@@ -70,8 +70,8 @@ void mp_estimate_scan(const Model *m, const RProg *r, Estimate *out) {
     w.ops = warps * (items * (v->term_ops + 2 * words + p->epilogue_ops) + meets.ops +
                      vectors * (VECTOR + 3 * requests) + STEP) +
             w.blocks * r->threads / WARP * 40;
-    double run = v->down ? lesser(rprog_scan_threads(r, AX_M), WARP)
-                         : lesser(rprog_scan_threads(r, AX_N), WARP);
+    double run = v->down ? lesser(rprog_threads_along(r, AX_M), WARP)
+                         : lesser(rprog_threads_along(r, AX_N), WARP);
     double lines = mp_view_lines(vec * bytes, vec * bytes, run);
     w.wavefronts = warps * (vectors * lines * (requests + 1) + meets.wavefronts);
     if (v->down && r->block.extent[AX_M] < v->out.extent)
@@ -90,7 +90,7 @@ void mp_estimate_scan(const Model *m, const RProg *r, Estimate *out) {
 static const char *plural(int64_t n) { return n == 1 ? "" : "s"; }
 
 void mp_scan_summary(const Problem *p, const RProg *r, Buf *out) {
-    int along = rprog_scan_threads(r, AX_N), across = rprog_scan_threads(r, AX_M);
+    int along = rprog_threads_along(r, AX_N), across = rprog_threads_along(r, AX_M);
     if (p->scan.down)
         buf_printf(out, "scan, %d threads x %d columns, %d group%s of %d rows", across,
                    r->store_vec, along, plural(along), (int)r->thread.extent[AX_N]);

@@ -4,9 +4,9 @@
 static const char *plural(int64_t n) { return n == 1 ? "" : "s"; }
 
 static void column_summary(const RProg *r, Buf *out) {
-    int groups = rprog_column_threads(r, AX_K);
+    int groups = rprog_threads_along(r, AX_K);
     buf_printf(out, "column, %d threads x %d columns, %d row group%s of %d in flight",
-               rprog_column_threads(r, AX_M), (int)r->thread.extent[AX_M], groups, plural(groups),
+               rprog_threads_along(r, AX_M), (int)r->thread.extent[AX_M], groups, plural(groups),
                (int)r->thread.extent[AX_K]);
     if (r->split > 1) buf_printf(out, ", rows split by %d", (int)r->split);
 }
@@ -29,7 +29,7 @@ void mp_view_summary(const Problem *p, const RProg *r, Buf *out) {
 
 static void explain_column(const Problem *p, const RProg *r, Buf *out) {
     const ColumnView *v = &p->column;
-    int along = rprog_column_threads(r, AX_M), groups = rprog_column_threads(r, AX_K);
+    int along = rprog_threads_along(r, AX_M), groups = rprog_threads_along(r, AX_K);
     buf_printf(out, "  columns: %lld outputs in runs of %lld elements; a thread reads %d bytes at "
                "once, %d threads side by side %d bytes\n", (long long)v->out.extent,
                (long long)v->run, (int)r->thread.extent[AX_M] * v->bytes, along,

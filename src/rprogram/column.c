@@ -4,16 +4,6 @@
 
 enum { THREADS_MAX = 1024, ROWS_MAX = 256, IN_FLIGHT = 16 };
 
-RProg rprog_column_base(void) {
-    RProg r = rprog_stream_base();
-    r.skeleton = SK_COLUMN;
-    return r;
-}
-
-int rprog_column_threads(const RProg *r, int axis) {
-    return count_along(&r->block, &r->thread, axis);
-}
-
 int64_t rprog_column_slice(const Problem *p, const RProg *r) {
     int64_t steps = ceil_div(p->column.red.extent, r->block.extent[AX_K]);
     return ceil_div(steps, r->split) * r->block.extent[AX_K];
@@ -31,7 +21,7 @@ int64_t rprog_column_workspace(const Problem *p, const RProg *r) {
 
 int rprog_column_copies(const RProg *r) {
     enum { FEW = 8 };
-    int groups = rprog_column_threads(r, AX_K);
+    int groups = rprog_threads_along(r, AX_K);
     return groups > FEW ? groups / 2 : groups - 1;
 }
 
@@ -58,7 +48,7 @@ int64_t rprog_column_registers(const Problem *p, const RProg *r) {
 
 const char *rprog_column_check(const Problem *p, const Device *dev, const RProg *r) {
     const ColumnView *v = &p->column;
-    int along = rprog_column_threads(r, AX_M), rows = rprog_column_threads(r, AX_K);
+    int along = rprog_threads_along(r, AX_M), rows = rprog_threads_along(r, AX_K);
     if (!v->fits) return "the statement has no columns";
     if (r->block.extent[AX_N] != 1 || r->thread.extent[AX_N] != 1)
         return "a column program tiles columns and rows only";
@@ -112,7 +102,7 @@ static void add_blocks(Keeper *b, RProg r, int along) {
 void rprog_column_candidates(Arena *a, const Problem *p, const Device *dev, const RPlanOptions *o,
                              RProgSet *set) {
     Keeper b = {a, p, dev, o->workspace_limit, set, (size_t)set->n};
-    RProg r = rprog_column_base();
+    RProg r = rprog_base(SK_COLUMN);
     if (!p->column.fits || rprog_units(p, dev, &r.unit, 1) < 1) return;
     for (int vec = p->column.vec; vec >= 1; vec /= 2) {
         r.thread.extent[AX_M] = vec;

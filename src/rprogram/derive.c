@@ -226,11 +226,11 @@ void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
         smem = rprog_permute_smem(p, r);
     } else if (r->skeleton == SK_COLUMN) {
         r->warp = r->thread;
-        threads = (int64_t)rprog_column_threads(r, AX_M) * rprog_column_threads(r, AX_K);
+        threads = (int64_t)rprog_threads_along(r, AX_M) * rprog_threads_along(r, AX_K);
         smem = rprog_column_smem(p, r);
     } else if (r->skeleton == SK_SCAN) {
         r->warp = r->thread;
-        threads = (int64_t)rprog_scan_threads(r, AX_M) * rprog_scan_threads(r, AX_N);
+        threads = (int64_t)rprog_threads_along(r, AX_M) * rprog_threads_along(r, AX_N);
         smem = rprog_scan_smem(p, r);
     } else if (r->skeleton == SK_ROW) {
         threads = rprog_row_threads(r);

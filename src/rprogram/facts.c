@@ -58,8 +58,12 @@ TeDtype rprog_tile_type(const Problem *p, const Device *dev, const RProg *r, int
     return rprog_packed(dev, r) ? o->storage : o->compute;
 }
 
-RProg rprog_stream_base(void) {
-    RProg r = {.skeleton = SK_STREAM, .vec_m = 1, .vec_n = 1, .stages = 1, .unroll = 1,
+int rprog_threads_along(const RProg *r, int axis) {
+    return count_along(&r->block, &r->thread, axis);
+}
+
+RProg rprog_base(Skeleton skeleton) {
+    RProg r = {.skeleton = skeleton, .vec_m = 1, .vec_n = 1, .stages = 1, .unroll = 1,
                .store_vec = 1, .split = 1, .lanes = 1};
     for (int axis = 0; axis < RT_AXES; axis++) {
         r.block.extent[axis] = r.warp.extent[axis] = r.thread.extent[axis] = 1;

@@ -76,8 +76,8 @@ extern const char *const rprog_axis_name[AX_CLASSES];
 /* May the problem have a program of this skeleton at all?  NULL: yes.  What else is asked of a
  * program supposes so.  */
 const char *rprog_check_skeleton(const Problem *p, const RProg *r);
-/* What every stream program has in the fields it does not use.  */
-RProg rprog_stream_base(void);
+/* What programs of all skeletons but `contract` have in the fields that they do not use.  */
+RProg rprog_base(Skeleton skeleton);
 
 /* Could fragments of some operand be fetched ahead?  */
 bool rprog_may_fetch_ahead(const Device *dev, const RProg *r);
@@ -157,9 +157,8 @@ typedef struct {
 } Keeper;
 /* Derives a candidate and keeps it, or counts why not.  */
 void rprog_keep(Keeper *k, RProg r);
-/* The `row` skeleton: what every program has in the fields it does not use, candidates, and the
- * first broken rule.  Derives threads, warp tile, shared memory and registers.  */
-RProg rprog_row_base(void);
+/* The `row` skeleton: candidates, and the first broken rule.  Derives threads, warp tile, shared
+ * memory and registers.  */
 void rprog_row_candidates(Arena *a, const Problem *p, const Device *dev, const RPlanOptions *o,
                           RProgSet *set);
 const char *rprog_row_check(const Problem *p, const Device *dev, const RProg *r);
@@ -174,27 +173,23 @@ extern const char *const rprog_keep_name[KEEP_COUNT];
 /* The same for `column`, `scan`, `window` and `permute`, whose candidates are added to the
  * set's.  */
 const char *rprog_view_check(const Problem *p, const Device *dev, const RProg *r);
-RProg rprog_column_base(void);
 void rprog_column_candidates(Arena *a, const Problem *p, const Device *dev, const RPlanOptions *o,
                              RProgSet *set);
 const char *rprog_column_check(const Problem *p, const Device *dev, const RProg *r);
 int64_t rprog_column_registers(const Problem *p, const RProg *r);
 int64_t rprog_column_smem(const Problem *p, const RProg *r);
 int64_t rprog_column_workspace(const Problem *p, const RProg *r);
-RProg rprog_window_base(void);
 void rprog_window_candidates(Arena *a, const Problem *p, const Device *dev, RProgSet *set);
 const char *rprog_window_check(const Problem *p, const Device *dev, const RProg *r);
 int64_t rprog_window_smem(const Problem *p, const RProg *r);
 int64_t rprog_window_threads(const RProg *r);
 int64_t rprog_window_registers(const Problem *p, const RProg *r);
-RProg rprog_scan_base(void);
 void rprog_scan_candidates(Arena *a, const Problem *p, const Device *dev, const RPlanOptions *o,
                            RProgSet *set);
 const char *rprog_scan_check(const Problem *p, const Device *dev, const RProg *r);
 int64_t rprog_scan_registers(const Problem *p, const RProg *r);
 int64_t rprog_scan_smem(const Problem *p, const RProg *r);
 int64_t rprog_scan_workspace(const Problem *p, const RProg *r);
-RProg rprog_permute_base(void);
 void rprog_permute_candidates(Arena *a, const Problem *p, const Device *dev, RProgSet *set);
 const char *rprog_permute_check(const Problem *p, const Device *dev, const RProg *r);
 int64_t rprog_permute_smem(const Problem *p, const RProg *r);

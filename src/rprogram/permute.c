@@ -5,12 +5,6 @@
 enum { POINTS_MIN = 256, POINTS_MAX = 16384, THREADS_MAX = 1024, ROUNDS_MAX = 16,
        LOADED_MAX = 128 /* bytes of a source that a thread has under way */ };
 
-RProg rprog_permute_base(void) {
-    RProg r = rprog_stream_base();
-    r.skeleton = SK_PERMUTE;
-    return r;
-}
-
 static int axes_of(const Problem *p) { return p->permute.out.n_digit; }
 
 static int64_t extent_of(const Problem *p, int axis) { return p->permute.out.digit[axis].extent; }
@@ -295,7 +289,7 @@ void rprog_permute_candidates(Arena *a, const Problem *p, const Device *dev, RPr
     enum { LEAST = 16, MOST = 4096, FAR = 512 };
     const PermuteView *v = &p->permute;
     Boxes b = {.kept = {a, p, dev, -1, set, (size_t)set->n}};
-    RProg r = rprog_permute_base();
+    RProg r = rprog_base(SK_PERMUTE);
     if (!v->fits || v->out.extent < 1 || rprog_units(p, dev, &r.unit, 1) < 1) return;
     for (int64_t out = LEAST; out <= MOST; out *= 2) {
         for (int64_t in = LEAST; in <= FAR; in *= 2) {

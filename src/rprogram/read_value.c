@@ -150,12 +150,7 @@ static Status read_skeleton(Reader *r, RProg *x) {
     bool tiles = which == SK_CONTRACT || (which != SK_STREAM && rtile_reuses(&given));
     if (!s && !tiles && given.contraction && !given.stats)
         rtile_as_stream(r->arena, &given, r->plan->align, p);
-    if (!s && which == SK_STREAM) *x = rprog_stream_base();
-    if (!s && which == SK_ROW) *x = rprog_row_base();
-    if (!s && which == SK_COLUMN) *x = rprog_column_base();
-    if (!s && which == SK_SCAN) *x = rprog_scan_base();
-    if (!s && which == SK_WINDOW) *x = rprog_window_base();
-    if (!s && which == SK_PERMUTE) *x = rprog_permute_base();
+    if (!s && which != SK_CONTRACT) *x = rprog_base((Skeleton)which);
     if (!s) x->skeleton = (Skeleton)which;
     return s;
 }

@@ -10,12 +10,6 @@ enum {
     CANDIDATES = 6000
 };
 
-RProg rprog_row_base(void) {
-    RProg r = rprog_stream_base();
-    r.skeleton = SK_ROW;
-    return r;
-}
-
 const RowFacts *rprog_row_facts(const Problem *p, const RProg *r) {
     return r->keep == KEEP_ONLINE ? p->online : p->row;
 }
@@ -270,7 +264,7 @@ static int widest(const Problem *p) {
 void rprog_row_candidates(Arena *a, const Problem *p, const Device *dev, const RPlanOptions *o,
                           RProgSet *set) {
     Rows b = {.p = p, .dev = dev, .o = o, .set = set};
-    RProg r = rprog_row_base();
+    RProg r = rprog_base(SK_ROW);
     set->prog = ARENA_ARRAY(a, RProg, CANDIDATES);
     if (rprog_units(p, dev, &r.unit, 1) < 1) return;
     for (int threads = 1; threads <= ROW_THREADS_MAX; threads *= 2) {

@@ -3,23 +3,13 @@
 
 enum { THREADS_MAX = 1024, ITEMS_MAX = 64, GROUPS_MAX = 32 };
 
-RProg rprog_scan_base(void) {
-    RProg r = rprog_stream_base();
-    r.skeleton = SK_SCAN;
-    return r;
-}
-
-int rprog_scan_threads(const RProg *r, int axis) {
-    return count_along(&r->block, &r->thread, axis);
-}
-
 int rprog_scan_lanes(const Problem *p, const RProg *r) {
-    int threads = rprog_scan_threads(r, AX_N);
+    int threads = rprog_threads_along(r, AX_N);
     return p->scan.down ? 1 : threads < WARP ? threads : WARP;
 }
 
 int rprog_scan_meets(const Problem *p, const RProg *r) {
-    return rprog_scan_threads(r, AX_N) / rprog_scan_lanes(p, r);
+    return rprog_threads_along(r, AX_N) / rprog_scan_lanes(p, r);
 }
 
 int64_t rprog_scan_steps(const Problem *p, const RProg *r) {
@@ -27,7 +17,7 @@ int64_t rprog_scan_steps(const Problem *p, const RProg *r) {
 }
 
 int rprog_scan_partials(const Problem *p, const RProg *r) {
-    return p->scan.down ? rprog_scan_threads(r, AX_N) : 1;
+    return p->scan.down ? rprog_threads_along(r, AX_N) : 1;
 }
 
 static int64_t partial_bytes(const Problem *p, int64_t results) {
@@ -55,7 +45,7 @@ int64_t rprog_scan_registers(const Problem *p, const RProg *r) {
 
 const char *rprog_scan_check(const Problem *p, const Device *dev, const RProg *r) {
     const ScanView *v = &p->scan;
-    int across = rprog_scan_threads(r, AX_M), along = rprog_scan_threads(r, AX_N);
+    int across = rprog_threads_along(r, AX_M), along = rprog_threads_along(r, AX_N);
     int64_t steps = ceil_div(v->extent, r->block.extent[AX_N]);
     if (!v->fits) return "the statement is no scan";
     if (r->block.extent[AX_K] != 1 || r->thread.extent[AX_K] != 1)
@@ -132,7 +122,7 @@ void rprog_scan_candidates(Arena *a, const Problem *p, const Device *dev, const 
                            RProgSet *set) {
     Keeper b = {a, p, dev, o->workspace_limit, set, (size_t)set->n};
     const ScanView *v = &p->scan;
-    RProg r = rprog_scan_base();
+    RProg r = rprog_base(SK_SCAN);
     if (!v->fits || rprog_units(p, dev, &r.unit, 1) < 1) return;
     for (int vec = v->vec; vec >= 1; vec /= 2) {
         r.store_vec = (uint8_t)vec;

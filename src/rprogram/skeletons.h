@@ -42,17 +42,18 @@ int64_t rprog_row_bytes(const Problem *p, const RProg *r, int source);
 int rprog_row_copy_width(const Problem *p, const RProg *r, int source);
 int rprog_row_mover(const Device *dev, const Problem *p, const RProg *r, int source);
 
-/* `column`: threads of a block along an axis; rows of a slice, whole steps.  */
-int rprog_column_threads(const RProg *r, int axis);
+/* `column`, `scan`: threads of a block along an axis.  */
+int rprog_threads_along(const RProg *r, int axis);
+
+/* `column`: rows of a slice, whole steps.  */
 /* Partial results of the whole block in shared memory: all groups but the first, which adds them in
  * order; of more than 8 groups the upper half, which the lower one adds, and so on.  */
 int rprog_column_copies(const RProg *r);
 int64_t rprog_column_slice(const Problem *p, const RProg *r);
 
-/* `scan`: threads of a block along an axis; elements of a step from one vector of a thread to its
+/* `scan`: elements of a step from one vector of a thread to its
  * next, and threads that meet by shuffles; threads that hand each other results through shared
  * memory, as warps or groups; steps of a slice; partial results that a slice leaves of each.  */
-int rprog_scan_threads(const RProg *r, int axis);
 int rprog_scan_lanes(const Problem *p, const RProg *r);
 int rprog_scan_meets(const Problem *p, const RProg *r);
 int64_t rprog_scan_steps(const Problem *p, const RProg *r);

@@ -7,7 +7,7 @@
 void rprog_stream_candidates(const Problem *p, const Device *dev, RProgSet *set, RProg *room,
                              int cap) {
     static const int threads[] = {32, 64, 128, 256, 512, 1024};
-    RProg r = rprog_stream_base();
+    RProg r = rprog_base(SK_STREAM);
     if (p->column.n_sum > 1) return;
     if (rprog_units(p, dev, &r.unit, 1) < 1) return;
     bool many = (double)p->extent[AX_M] >= dev->limits.sm_count.value *

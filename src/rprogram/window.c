@@ -5,12 +5,6 @@
 
 enum { THREADS_MAX = 1024, SIDE_MAX = 16, OUTPUTS_MAX = 64, LOADED_MAX = 128 };
 
-RProg rprog_window_base(void) {
-    RProg r = rprog_stream_base();
-    r.skeleton = SK_WINDOW;
-    return r;
-}
-
 static int64_t lanes_of(const Problem *p) {
     const WindowView *v = &p->window;
     if (v->lane < 0) return 1;
@@ -329,7 +323,7 @@ void rprog_window_candidates(Arena *a, const Problem *p, const Device *dev, RPro
     enum { SIDES = sizeof side / sizeof *side };
     Keeper b = {a, p, dev, -1, set, (size_t)set->n};
     const WindowView *v = &p->window;
-    RProg r = rprog_window_base();
+    RProg r = rprog_base(SK_WINDOW);
     if (!v->fits || rprog_units(p, dev, &r.unit, 1) < 1) return;
     for (int i = 0; i < SIDES; i++) {
         if (i > 0 && (v->p < 0 || side[i - 1] >= v->extent_p)) break;

@@ -165,7 +165,7 @@ static bool is_periodic(const Counted *c, const TeExpr *e) {
 }
 
 static double count_ops(const Counted *c, const TeExpr *e) {
-    enum { CALL = 8, SUMMED_EXP = 2, DIVISION = 8 };
+    enum { SUMMED_EXP = 2 };
     enum { PHILOX = 80 };     /* ten rounds: two products, four others */
     if (e == c->stop[0] || e == c->stop[1] || is_constant(e)) return 0;
     double n = 0, arm[2];
@@ -182,12 +182,12 @@ static double count_ops(const Counted *c, const TeExpr *e) {
         for (int i = 0; i < 2; i++) arm[i] = count_ops(c, e->args[1 + i]);
         return arm[0] > arm[1] ? arm[0] : arm[1];
     case TE_DIV: case TE_MOD:
-        n = is_shift(e) ? 1 : DIVISION;
+        n = is_shift(e) ? 1 : EXPR_CALL;
         break;
     case TE_CALL:
         n = e->v.fn == TE_FN_MAX || e->v.fn == TE_FN_MIN || e->v.fn == TE_FN_ABS ? 1
             : e->v.fn == TE_FN_PHILOX ? PHILOX
-            : e->v.fn == TE_FN_EXP && c->summed ? SUMMED_EXP : CALL;
+            : e->v.fn == TE_FN_EXP && c->summed ? SUMMED_EXP : EXPR_CALL;
         break;
     default:
         n = 1;

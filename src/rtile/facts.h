@@ -99,6 +99,8 @@ void rtile_map_reads(Problem *p, const FusedAxis *domain, int align);
  * statement i's read where these values are kept.  */
 void rows_values(const Te *te, RowFacts *f);
 uint64_t rows_bare(const RowFacts *f, int i, const TeExpr *read, uint64_t passes);
+/* Instructions of a call of a function, or of a division.  */
+enum { EXPR_CALL = 8 };
 /* Arithmetic of an expression, in instructions; `stop` and what is below it is not counted.  */
 double expr_ops(const TeExpr *e, const TeExpr *stop_a, const TeExpr *stop_b);
 /* The same of a statement of te, whose e^x may be cheaper as terms of sums.  */

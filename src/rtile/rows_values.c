@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-enum { DEAR = 8 };            /* instructions: a call, a division */
-
 static const TeStmt *statement(const Te *te, const RowGroup *g, int i) {
     return &te->stmt[g->stmt[i]];
 }
@@ -41,7 +39,7 @@ static bool reads_map(const Te *te, const RowGroup *g, const TeExpr *e) {
 static bool is_candidate(const Te *te, const RowGroup *g, int i, const TeExpr *e) {
     bool real = te_dtype_class(e->type) == TE_CLASS_REAL;
     return real && e->kind != TE_READ && e->kind != TE_REDUCE && moves(te, g, i, e) &&
-           !reads_map(te, g, e) && expr_ops(e, NULL, NULL) >= DEAR;
+           !reads_map(te, g, e) && expr_ops(e, NULL, NULL) >= EXPR_CALL;
 }
 
 static const TeExpr *find(const TeExpr *in, const TeExpr *e) {

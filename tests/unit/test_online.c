@@ -79,7 +79,7 @@ static bool is_wanted_row(const RProg *r, int kind) {
 /* The ways in which row groups, and slices, meet.  */
 static bool is_wanted_column(const Problem *p, const RProg *r, int kind) {
     if (r->skeleton != SK_COLUMN) return false;
-    int groups = rprog_column_threads(r, AX_K), copies = rprog_column_copies(r);
+    int groups = rprog_threads_along(r, AX_K), copies = rprog_column_copies(r);
     int deep = r->thread.extent[AX_K], vec = r->thread.extent[AX_M];
     bool wide = vec == p->column.vec;
     switch (kind) {
