@@ -64,6 +64,8 @@ static int staging_distance(const Kernel *k) {
     return k->c.warps[AX_M] * k->c.warps[AX_N] * k->c.matrix.staging;
 }
 
+static int row_of(const Kernel *k) { return rprog_staging_row(k->c.p, k->cg->dev, k->c.r); }
+
 static int half_of(const Kernel *k) { return rprog_staging_half(k->c.p, k->cg->dev, k->c.r); }
 
 static bool takes_turns(const Kernel *k) { return rprog_staging_turns(k->c.r) > 1; }
@@ -72,7 +74,7 @@ static bool takes_turns(const Kernel *k) { return rprog_staging_turns(k->c.r) > 
 static void write_row(Kernel *k, const char *of) {
     Cg *cg = k->cg;
     const Fragment *f = &k->c.matrix.results;
-    int row = rprog_staging_row(k->c.r), n = k->c.matrix.accumulators;
+    int row = row_of(k), n = k->c.matrix.accumulators;
     int run = rprog_staging_run(k->c.p, f);
     const char *turn = takes_turns(k) ? "turn + " : "";
     const char *step = half_of(k) ? "TN / 2" : "TN";
@@ -142,7 +144,7 @@ static const char *turn_number(const Kernel *k) {
 static const char *staging_start(Kernel *k, const char *u) {
     int line = line_of(k);
     return cg_text(k->cg, "piece + (%s / %du * %d + %s %% %du * %d)", u, line,
-                   rprog_staging_row(k->c.r), u, line, half_of(k) ? k->l->vec / 2 : k->l->vec);
+                   row_of(k), u, line, half_of(k) ? k->l->vec / 2 : k->l->vec);
 }
 
 /* Elements from one access of a vector to its next.  */
@@ -166,7 +168,7 @@ static void read_staging(Kernel *k) {
     int vec = k->l->vec, width = staging_width(k);
     const char *from = k->at.turns.loop ? "from[s]"
         : keeps_columns(k) ? cg_text(cg, "from + s * %d",
-                                     readers_of(k) / line_of(k) * rprog_staging_row(k->c.r))
+                                     readers_of(k) / line_of(k) * row_of(k))
                            : staging_start(k, "u");
     if (takes_turns(k)) from = cg_text(cg, "%s + turn", from);
     cg_line(cg, "rl_vec<%s, %d> value[%d];", cg_type(k->c.p->con.acc), width, vec / width);
@@ -197,7 +199,7 @@ static bool unrolls_turns(const Kernel *k) {
  * begins.  */
 static void define_slices(Kernel *k, const char *type) {
     Cg *cg = k->cg;
-    int row = rprog_staging_row(k->c.r), half = half_of(k);
+    int row = row_of(k), half = half_of(k);
     int chunk = RTILE_ACCESS / k->c.p->acc_bytes;
     const char *warp = "warp", *own = "", *column = "lane_n";
     if (sharing(k) > 1) {

@@ -157,7 +157,6 @@ SmemBytes rprog_smem_bytes(const Problem *p, const Device *dev, const RProg *r) 
         h.stage += rprog_tile_bytes(p, dev, r, side);
         h.regions += rprog_region_bytes(p, dev, r, side);
     }
-    h.staging = rprog_staging_bytes(p, dev, r);
     int64_t box = rprog_box_bytes(p, dev, r);
     h.boxes = box > 0 ? box * rprog_box_slots(p, r) : 0;  /* units of warpgroups alone */
     h.warps = rprog_computing(dev, r) / WARP;
@@ -166,13 +165,14 @@ SmemBytes rprog_smem_bytes(const Problem *p, const Device *dev, const RProg *r) 
 }
 
 /* Of all but barriers and tables.  */
-static int64_t bytes_of_data(const Problem *p, const RProg *r, const SmemBytes *h) {
+static int64_t bytes_of_data(const Problem *p, const Device *dev, const RProg *r,
+                             const SmemBytes *h) {
     int64_t slices = count_along(&r->block, &r->warp, AX_K);
     int64_t tile = (int64_t)r->block.extent[AX_M] * r->block.extent[AX_N];
     if (slices > WARP || tile > INT32_MAX) return INT32_MAX;
     int64_t sums = (slices - 1) * tile * p->acc_bytes;
     if (r->via == VIA_SHARED)
-        sums = h->warps * rprog_staging_turns(r) * h->staging;
+        sums = h->warps * rprog_staging_turns(r) * rprog_staging_bytes(p, dev, r);
     if (r->via == VIA_BOXES) sums = h->warps * h->boxes;
     int64_t operands = h->stage * r->stages + h->regions, all = operands > sums ? operands : sums;
     if (rprog_persistent(r)) all = operands + sums;       /* stages of the next tile fill */
@@ -185,16 +185,17 @@ int64_t rprog_outputs_at(const Problem *p, const Device *dev, const RProg *r) {
 
 int64_t rprog_data_end(const Problem *p, const Device *dev, const RProg *r) {
     SmemBytes bytes = rprog_smem_bytes(p, dev, r);
-    return bytes_of_data(p, r, &bytes);
+    return bytes_of_data(p, dev, r, &bytes);
 }
 
 int64_t rprog_tables_at(const Problem *p, const Device *dev, const RProg *r) {
     SmemBytes bytes = rprog_smem_bytes(p, dev, r);
-    return bytes_of_data(p, r, &bytes) + bytes.barriers * r->stages;
+    return bytes_of_data(p, dev, r, &bytes) + bytes.barriers * r->stages;
 }
 
-static int64_t shared_bytes(const Problem *p, const RProg *r, const SmemBytes *h) {
-    int64_t all = bytes_of_data(p, r, h) + h->barriers * r->stages;
+static int64_t shared_bytes(const Problem *p, const Device *dev, const RProg *r,
+                            const SmemBytes *h) {
+    int64_t all = bytes_of_data(p, dev, r, h) + h->barriers * r->stages;
     for (int side = 0; side < 2; side++) all = rprog_table_end(r, side, all);
     return all;
 }
@@ -251,7 +252,7 @@ void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
         if (rprog_warpgroups(dev, r)) threads += WARP * rprog_team(dev, r);
         r->threads = (int16_t)threads;
         SmemBytes bytes = rprog_smem_bytes(p, dev, r);
-        smem = shared_bytes(p, r, &bytes);
+        smem = shared_bytes(p, dev, r, &bytes);
     }
     r->threads = (int16_t)(threads < INT16_MAX ? threads : INT16_MAX);
     r->registers = whole_registers(r->threads > 0 ? expected_registers(p, dev, r) : 0,
@@ -260,7 +261,7 @@ void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
 }
 
 void rprog_derive_smem(const Problem *p, const Device *dev, const SmemBytes *h, RProg *r) {
-    set_smem(dev, r, shared_bytes(p, r, h));
+    set_smem(dev, r, shared_bytes(p, dev, r, h));
 }
 
 int64_t rprog_block_smem(const Problem *p, const RProg *r) {

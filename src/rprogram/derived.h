@@ -162,7 +162,7 @@ Fragment rprog_results(const Device *dev, const RProg *r);
 int rprog_unit_registers(const Device *dev, const RProg *r, int side);
 int rprog_unit_accumulators(const Device *dev, const RProg *r);
 /* VIA_SHARED: elements from row to row of a warp's buffer; its bytes, a multiple of 16.  */
-int rprog_staging_row(const RProg *r);
+int rprog_staging_row(const Problem *p, const Device *dev, const RProg *r);
 /* Columns that a lane writes to its buffer at once.  */
 int rprog_staging_run(const Problem *p, const Fragment *results);
 int32_t rprog_staging_bytes(const Problem *p, const Device *dev, const RProg *r);

@@ -137,9 +137,9 @@ int rprog_staging_run(const Problem *p, const Fragment *f) {
 }
 
 /* Where the first slot of each lane lies in the buffer.  */
-static void staging_places(const Problem *p, const RProg *r, const Fragment *f, int half,
+static void staging_places(const Problem *p, const Fragment *f, int row, int half,
                            int32_t addr[WARP]) {
-    int row = rprog_staging_row(r), bytes = p->acc_bytes;
+    int bytes = p->acc_bytes;
     int chunk = CHUNK / bytes, at[FRAG_DIMS];
     for (int lane = 0; lane < WARP; lane++) {
         fragment_at(f, lane, 0, at);
@@ -151,7 +151,7 @@ static void staging_places(const Problem *p, const RProg *r, const Fragment *f, 
 
 int64_t rprog_staging_wavefronts(const Problem *p, const Device *dev, const RProg *r,
                                int64_t *loads) {
-    int row = rprog_staging_row(r), bytes = p->acc_bytes;
+    int row = rprog_staging_row(p, dev, r), bytes = p->acc_bytes;
     int line = r->warp.extent[AX_N] / r->store_vec;
     int chunks = line * rprog_staging_rows(dev, r), width = r->store_vec * bytes;
     int accesses = width > CHUNK ? width / CHUNK : 1;
@@ -159,7 +159,7 @@ int64_t rprog_staging_wavefronts(const Problem *p, const Device *dev, const RPro
     int half = rprog_staging_half(p, dev, r), next = half ? half * bytes : CHUNK;
     Fragment f = rprog_results(dev, r);
     int tiles = r->warp.extent[AX_N] / r->thread.extent[AX_N], run = rprog_staging_run(p, &f);
-    staging_places(p, r, &f, half, addr);
+    staging_places(p, &f, row, half, addr);
     int64_t stores = (int64_t)tiles * (fragment_slots(&f, FRAG_DIMS) / run) *
                      rtile_wavefronts(addr, UINT32_MAX, run * bytes);
     *loads = 0;

@@ -125,7 +125,7 @@ bool rprog_layout_aligned(const Problem *p, const Device *dev, const RProg *r, i
  * derived.  */
 typedef struct {
     int64_t stage, regions;
-    int64_t staging, boxes;   /* of a warp that computes, by its way to store */
+    int64_t boxes;            /* of a warp that computes, where it stores by boxes */
     int64_t barriers;         /* of a stage */
     int warps;                /* that compute */
 } SmemBytes;

@@ -100,12 +100,6 @@ int rprog_unit_accumulators(const Device *dev, const RProg *r) {
     return fragment_slots(&f, FRAG_DIMS);
 }
 
-/* Pairs of columns in half-warps, or single elements of swapped tiles, meet no bank twice.  */
-int rprog_staging_row(const RProg *r) {
-    int n = r->warp.extent[AX_N], wanted = r->swapped ? 4 : 8;
-    return n + (wanted + 16 - n % 16) % 16;
-}
-
 /* Do lanes lie within eight columns, and slots of a lane in chunks of them?  */
 static bool lies_in_eights(const Fragment *f, int chunk) {
     enum { EIGHT = 8 };
@@ -121,19 +115,55 @@ static bool lies_in_eights(const Fragment *f, int chunk) {
     return true;
 }
 
-/* Vectors of eight that lie in order would be read from every other chunk of a row, at half the
- * rate.  An odd distance in chunks also keeps pairs of columns apart.  Of short rows an odd number
- * of vectors, which are no further apart than the rows, gains nothing.  */
-int rprog_staging_half(const Problem *p, const Device *dev, const RProg *r) {
-    enum { QUARTER = 8 };
+/* Vectors of eight f32 are read as two chunks of 16 bytes.  */
+static bool splits_vectors(const Problem *p, const Device *dev, const RProg *r) {
     if (r->swapped || p->acc_bytes != 4 || r->store_vec * p->acc_bytes != 2 * RTILE_ACCESS)
-        return 0;
-    int chunk = RTILE_ACCESS / p->acc_bytes;
+        return false;
     const Fragment f = rprog_results(dev, r);
-    if (!lies_in_eights(&f, chunk)) return 0;
-    int vectors = r->warp.extent[AX_N] / r->store_vec;
-    if (vectors < QUARTER && vectors % 2) return 0;
-    return (vectors % 2 ? vectors : vectors + 1) * chunk;
+    return lies_in_eights(&f, RTILE_ACCESS / p->acc_bytes);
+}
+
+/* Chunks: the least number from `from` on that is `rest` beyond a row of all banks.  */
+static int next_chunk(int from, int rest) {
+    enum { ROW = 8 };
+    return from + (rest + ROW - from % ROW) % ROW;
+}
+
+/* Pairs of columns in half-warps, or single elements of swapped tiles, meet no bank twice.
+ *
+ * Vectors of eight that lie in order would be read from every other chunk of a row, at half the
+ * rate; so second chunks lie behind all first ones.  Eight lanes read as many vectors, and go on
+ * in the next row where one ends: for V vectors it begins V mod 8 chunks from a row of all banks.
+ * Four rows of pairs, and their second chunks, are apart then: those of an odd V lie 4 chunks from
+ * 0 3 6 1 or the like, those of V = 2 mod 4 an odd number from 0 2 4 6.  Where V is a multiple of 4
+ * such rows would meet when they are written; they stay apart, and lanes that go on in the next row
+ * meet: none, if V is a multiple of 8.  */
+static void place_staging(const Problem *p, const Device *dev, const RProg *r, int *row,
+                          int *half) {
+    int n = r->warp.extent[AX_N], chunk = RTILE_ACCESS / p->acc_bytes, vectors = n / 8;
+    int wanted = r->swapped ? 4 : 8;
+    *row = n + (wanted + 16 - n % 16) % 16;
+    *half = 0;
+    if (!splits_vectors(p, dev, r)) return;
+    if (vectors % 2) {
+        *half = next_chunk(vectors, 4) * chunk;
+        *row = next_chunk(*half / chunk + vectors, vectors) * chunk;
+        return;
+    }
+    *half = (vectors + 1) * chunk;
+    if (vectors % 4 && vectors > 2) *row = next_chunk(2 * vectors + 1, vectors) * chunk;
+}
+
+int rprog_staging_row(const Problem *p, const Device *dev, const RProg *r) {
+    int row, half;
+    place_staging(p, dev, r, &row, &half);
+    return row;
+}
+
+int rprog_staging_half(const Problem *p, const Device *dev, const RProg *r) {
+    int row, half;
+    place_staging(p, dev, r, &row, &half);
+    return half;
 }
 
 int rprog_staging_rows(const Device *dev, const RProg *r) {
@@ -141,7 +171,8 @@ int rprog_staging_rows(const Device *dev, const RProg *r) {
 }
 
 int32_t rprog_staging_bytes(const Problem *p, const Device *dev, const RProg *r) {
-    int64_t bytes = (int64_t)rprog_staging_rows(dev, r) * rprog_staging_row(r) * p->acc_bytes;
+    int64_t elements = (int64_t)rprog_staging_rows(dev, r) * rprog_staging_row(p, dev, r);
+    int64_t bytes = elements * p->acc_bytes;
     return bytes < INT32_MAX ? (int32_t)bytes : INT32_MAX;
 }
 

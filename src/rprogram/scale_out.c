@@ -107,6 +107,7 @@ static void with_splits(Builder *b, const RProg *whole) {
         }
         /* What waits for stores of partial sums takes registers of units of warpgroups.  */
         if (rprog_warpgroups(b->dev, r)) rprog_derive(b->p, b->dev, r);
+        else rprog_derive_smem(b->p, b->dev, &b->smem, r);
         Reject why = broken_limit(b, r);
         if (why == REJECT_COUNT) keep(b, r);
         else build_reject(b, why);

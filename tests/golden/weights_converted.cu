@@ -294,9 +294,9 @@ rk_60ed22231fbb6437_0(const unsigned short *__restrict__ t0,
     // elements: 8 outputs of the thread at a time, through shared memory
     __syncthreads();
     {
-        float *const piece = reinterpret_cast<float *>(smem + warp % 1 * 512);
-        float *const to = piece + (k_warp / WK * 128 + lane_m * 8 + lane_n);
-        const float *const from = piece + ((unsigned)(k_warp / WK * 32 + lane) / 1u * 8 + (unsigned)(k_warp / WK * 32 + lane) % 1u * 8);
+        float *const piece = reinterpret_cast<float *>(smem + warp % 1 * 2304);
+        float *const to = piece + (k_warp / WK * 576 + lane_m * 36 + lane_n / 4 * 16 + lane_n % 4);
+        const float *const from = piece + ((unsigned)(k_warp / WK * 32 + lane) / 1u * 36 + (unsigned)(k_warp / WK * 32 + lane) % 1u * 4);
         const int m_at = m0 + row + (int)((k_warp / WK * 32 + lane) / 1u);
         const int n_at = n0 + col + (int)((k_warp / WK * 32 + lane) % 1u * 8);
         unsigned short *const p3 = t3 + (m_at * 64 + n_at);
@@ -306,7 +306,7 @@ rk_60ed22231fbb6437_0(const unsigned short *__restrict__ t0,
             for (int j = 0; j < IN; j++) {
                 #pragma unroll
                 for (int f = 0; f < 4; f += 2)
-                    rl_store_shared<2>(to, f * 32 + j * TN, acc[i][j] + f);
+                    rl_store_shared<2>(to, f * 144 + j * TN / 2, acc[i][j] + f);
             }
             __syncthreads();
             #pragma unroll
@@ -319,10 +319,10 @@ rk_60ed22231fbb6437_0(const unsigned short *__restrict__ t0,
                         rl_vec<float, 4> value[2];
                         #pragma unroll
                         for (int p = 0; p < 2; p++) {
-                            value[p] = rl_load<4>(from + s * 512 + p * 4);
+                            value[p] = rl_load<4>(from + s * 2304 + p * 16);
                             #pragma unroll
                             for (int w = 1; w < 2; w++) {
-                                const rl_vec<float, 4> x = rl_load<4>(from + s * 512 + w * 128 + p * 4);
+                                const rl_vec<float, 4> x = rl_load<4>(from + s * 2304 + w * 576 + p * 16);
                                 #pragma unroll
                                 for (int v = 0; v < 4; v++) {
                                     value[p].v[v] = value[p].v[v] + x.v[v];

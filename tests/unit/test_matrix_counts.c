@@ -137,7 +137,8 @@ static void store_tile(const Run *x, int64_t b, int64_t m, int64_t n, int bytes,
 /* Rows of tiles through the warp's piece.  */
 static void store_piece(const Run *x, int64_t b, int64_t m, int64_t n, int bytes, Stores *out) {
     const RProg *r = x->r;
-    int acc = x->p->acc_bytes, row = rprog_staging_row(r), columns = r->warp.extent[AX_N];
+    int acc = x->p->acc_bytes, columns = r->warp.extent[AX_N];
+    int row = rprog_staging_row(x->p, x->dev, r);
     int half = rprog_staging_half(x->p, x->dev, r), apart = half ? half * acc : 16;
     int32_t addr[32];
     for (int j = 0; j < columns; j += r->thread.extent[AX_N]) {
