@@ -325,7 +325,7 @@ foreign: $(simdriver)
 	@MATCH='$(MATCH)' FROM='$(FROM)' EVERY='$(EVERY)' JOBS='$(JOBS)' LIMIT='$(LIMIT)' TINYGRAD='$(TINYGRAD)' \
 	    $(BUILD)/foreign/venv/bin/python tests/foreign/run.py $(BUILD) $(SUITE)
 
-# In the Python of `foreign`.
+# docs/kernelbench.md: in the Python of `foreign`.
 kernelbench: package
 	@[ -d '$(KERNELBENCH)/KernelBench' ] || { \
 	    echo "please name a checkout of github.com/ScalingIntelligence/KernelBench: KERNELBENCH=DIR" >&2; exit 2; }

@@ -92,7 +92,8 @@ def table(rows, checkout):
     times = published(checkout)
     with open(os.path.join(os.path.dirname(__file__), "reasons.json"), encoding="utf-8") as file:
         reasons = json.load(file)
-    rows = [r for r in rows if (r["level"], r["problem"]) in times]
+    rows = sorted((r for r in rows if (r["level"], r["problem"]) in times),
+                  key=lambda r: (r["level"], int(r["problem"].split("_")[0])))
     whole = sum("predicted_us" in r for r in rows)
     right = sum(r.get("right", False) for r in rows)
     spilled = sum(bool(r.get("spilled")) for r in rows)

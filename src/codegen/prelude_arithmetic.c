@@ -55,12 +55,14 @@ const PreludeRow prelude_arithmetic[] = {
         "    return (long long)((unsigned long long)x * (unsigned long long)y +\n"
         "                       (unsigned long long)z);\n"
         "}\n"},
-    /* Philox4x32-10: number n of the seed's sequence.  */
+    /* Philox4x32-10: number n of the seed's sequence.  Its rounds stay a loop: a product's epilogue
+     * has a hundred of them.  */
     {"rl_philox", 0,
      FN "long long rl_philox(long long seed, long long n) {\n"
         "    unsigned a = (unsigned)(n >> 2), b = (unsigned)(n >> 34);\n"
         "    unsigned c = (unsigned)(n >> 63), d = c;\n"
         "    unsigned k = (unsigned)seed, l = (unsigned)(seed >> 32);\n"
+        "#pragma unroll 1\n"
         "    for (int i = 0; i < 10; i++) {\n"
         "        const unsigned long long x = 0xD2511F53ull * a, y = 0xCD9E8D57ull * c;\n"
         "        a = (unsigned)(y >> 32) ^ b ^ k;\n"

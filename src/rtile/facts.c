@@ -166,7 +166,7 @@ static bool is_periodic(const Counted *c, const TeExpr *e) {
 
 static double count_ops(const Counted *c, const TeExpr *e) {
     enum { SUMMED_EXP = 2 };
-    enum { PHILOX = 80 };     /* ten rounds: two products, four others */
+    enum { PHILOX = 100 };    /* ten rounds: two products, eight others */
     if (e == c->stop[0] || e == c->stop[1] || is_constant(e)) return 0;
     double n = 0, arm[2];
     switch (e->kind) {
