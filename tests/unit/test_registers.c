@@ -98,7 +98,7 @@ static const Edge sample[] = {
     {"rtx4090", "llm", "gpt-oss-o-m2048-f16", 2},         /* segments, rows of 28 vectors */
     {"a100", "llm", "qwen3-32b-qkv-m8-f8e4m3", 1},        /* many widened chunks */
     {"a100", "bolt", "RN50-13-b256", 3},                  /* 168 of 168 registers */
-    {"h200", "bolt", "RN50-9-b34", 2},                    /* at level 2, 96x48 per warp */
+    {"h200", "bolt", "RN50-9-b34", 1},                    /* a ring of columns of pixels */
     {"a100", "ansor", "TBS-0mm-b16", 12},                 /* both fragments swizzled along k */
     {"h200", "rowops", "softmax-023", 12},                /* columns one by one */
 };
