@@ -233,9 +233,9 @@ bool elements_in_memory(const Kernel *k, int tensor);
 /* Folds the element at hand into a reduction of the group; `where` (NULL: to be computed) is its
  * position, and `next` whether it is behind all others.  */
 void elements_fold(Kernel *k, const RowGroup *g, const Partial *x, const char *where, bool next);
-/* The statements of the group in `turn` (bits) at the element: maps, whose values go where `out`
+/* The statements of the group in `mask` (bits) at the element: maps, whose values go where `out`
  * says and are forgotten behind, and reductions, held as in `all`.  */
-void elements_statements(Kernel *k, const RowGroup *g, uint64_t turn, const Partials *all,
+void elements_statements(Kernel *k, const RowGroup *g, uint64_t mask, const Partials *all,
                          const Output *out);
 /* elements_load.c: vector loads for those reads of e, of statement `stmt`, that allow it.  */
 void elements_load_vectors(Kernel *k, int stmt, const TeExpr *e);

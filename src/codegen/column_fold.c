@@ -55,7 +55,7 @@ static void fold_term(Kernel *k, const Partials *p, const Partial *online, int d
     monoid_fold(k->cg, online, cg_expr(&point, term, online->e->type), NULL, false);
 }
 
-static void fold_turn(Kernel *k, const Partials *p, int deep, bool online) {
+static void fold_half(Kernel *k, const Partials *p, int deep, bool online) {
     open_rows(k, deep);
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
@@ -70,7 +70,7 @@ static void follow(Kernel *k, int deep) {
     Partials p = column_partials(k, column_lane(k));
     if (!column_view(k)->followers) return;
     elements_open_lanes(k);
-    reduction_step(k, &p, deep, fold_turn, deep);
+    reduction_step(k, &p, deep, fold_half, deep);
     elements_close_lanes(k);
     if (monoid_counts(&p)) cg_line(k->cg, "seen += %d;", deep);
 }

@@ -267,11 +267,11 @@ void elements_fold(Kernel *k, const RowGroup *g, const Partial *x, const char *w
     monoid_fold(k->cg, x, value, where, next);
 }
 
-void elements_statements(Kernel *k, const RowGroup *g, uint64_t turn, const Partials *all,
+void elements_statements(Kernel *k, const RowGroup *g, uint64_t mask, const Partials *all,
                          const Output *out) {
     for (int i = 0; i < g->n; i++) {
         const TeExpr *e = k->cg->te->stmt[g->stmt[i]].rhs;
-        if (!(turn >> i & 1)) continue;
+        if (!(mask >> i & 1)) continue;
         if (g->role[i] == ROW_MAP) {
             CgPoint p = elements_point(k, g->stmt[i], false);
             store_define(k, g->stmt[i], e->type, cg_expr(&p, e, e->type), &out[i]);

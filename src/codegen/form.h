@@ -129,7 +129,7 @@ typedef enum {
 
 /* Which slot of a ring: the one only; where loads put, products take; the table's turn; that of an
  * enclosing loop's turn.  */
-typedef enum { AT_ONLY, AT_PUT, AT_TAKE, AT_TURN, AT_LOOP } RoomAt;
+typedef enum { AT_ONLY, AT_PUT, AT_TAKE, AT_PARITY, AT_LOOP } RoomAt;
 
 /* Whose the elements are that a thread touches: its own, its warp's, those of all.  */
 typedef enum { SHARE_THREAD, SHARE_WARP, SHARE_BLOCK } Share;

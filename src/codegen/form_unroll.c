@@ -84,7 +84,7 @@ static int slot_of(const Walk *w, RoomAt at) {
     switch (at) {
     case AT_PUT: return (int)(w->put % w->f->stages);
     case AT_TAKE: return (int)(w->taken % w->f->stages);
-    case AT_TURN: return (int)(w->next % 2);
+    case AT_PARITY: return (int)(w->next % 2);
     case AT_LOOP: return w->turn % w->f->turns;
     default: return 0;
     }

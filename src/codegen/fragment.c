@@ -39,23 +39,23 @@ static int swizzle_elements(const Side *s) {
     return (16 / s->elem) << (s->l->layout.base + s->l->layout.bits);
 }
 
-static int turn_of(const RLayout *l, int row) { return row >> l->shift & ((1 << l->bits) - 1); }
+static int swizzle_of(const RLayout *l, int row) { return row >> l->shift & ((1 << l->bits) - 1); }
 
 /* Does a swizzle flip the same bits in all rows that a thread reads?  The first one is a multiple
  * of its vector.  */
-static bool same_turn(const Side *s) {
+static bool same_swizzle(const Side *s) {
     const RLayout *l = &s->l->layout;
     for (int first = 0; first < 1 << (l->shift + l->bits); first += s->vec) {
         for (int i = 0; i < s->thread; i++) {
             int at = first + i / s->vec * (s->lanes * s->vec) + i % s->vec;
-            if (turn_of(l, at) != turn_of(l, first)) return false;
+            if (swizzle_of(l, at) != swizzle_of(l, first)) return false;
         }
     }
     return true;
 }
 
 /* What a swizzle flips in the positions of row r.  */
-static const char *swizzle_turn(const Kernel *k, const Side *s, const char *r) {
+static const char *swizzle_text(const Kernel *k, const Side *s, const char *r) {
     const RLayout *l = &s->l->layout;
     int log_elem = s->elem == 1 ? 0 : s->elem == 2 ? 1 : s->elem == 4 ? 2 : 3;
     return cg_text(k->cg, "(%s >> %d & %d) << %d", r, l->shift, (1 << l->bits) - 1,
@@ -83,10 +83,10 @@ static const char *begin_along_k(const Kernel *k, const Side *s, FragmentK at, c
         *each = cg_text(cg, "(%s * %c_ROW + %s)", i, s->id - 32, at.fixed);
         return plus(cg, begin, at.dynamic);
     }
-    const char *turn = swizzle_turn(k, s, same_turn(s) ? pos : cg_text(cg, "(%s + %s)", pos, i));
+    const char *mask = swizzle_text(k, s, same_swizzle(s) ? pos : cg_text(cg, "(%s + %s)", pos, i));
     bool apart = !at.dynamic || k->c.r->unroll % swizzle_elements(s) == 0;
     const char *kk = apart ? at.fixed : cg_text(cg, "(%s + %s)", at.dynamic, at.fixed);
-    *each = cg_text(cg, "(%s ^ %s) + %s * %c_ROW", kk, turn, i, s->id - 32);
+    *each = cg_text(cg, "(%s ^ %s) + %s * %c_ROW", kk, mask, i, s->id - 32);
     return apart ? plus(cg, begin, at.dynamic) : begin;
 }
 
@@ -98,10 +98,10 @@ static const char *begin_across(const Kernel *k, const Side *s, FragmentK at, co
     *each = first ? i : cg_text(cg, "%s * %c_ROW + %s", at.fixed, s->id - 32, i);
     if (s->l->layout.bits == 0) return plus(cg, begin, pos);
     const char *kk = at.dynamic ? cg_text(cg, "(%s + %s)", at.dynamic, at.fixed) : at.fixed;
-    const char *turn = swizzle_turn(k, s, kk);
+    const char *mask = swizzle_text(k, s, kk);
     if (s->lanes * s->vec % swizzle_elements(s) == 0)
-        *each = cg_text(cg, "%s + (%s ^ %s)", *each, pos, turn);
-    else *each = cg_text(cg, "%s * %c_ROW + ((%s + %s) ^ %s)", at.fixed, s->id - 32, pos, i, turn);
+        *each = cg_text(cg, "%s + (%s ^ %s)", *each, pos, mask);
+    else *each = cg_text(cg, "%s * %c_ROW + ((%s + %s) ^ %s)", at.fixed, s->id - 32, pos, i, mask);
     return begin;
 }
 

@@ -34,10 +34,10 @@ static int tile_blocks(const Side *s) { return fragment_slots(&s->fragment, FRAG
 /* ---- addresses ---- */
 
 /* How the address of row r, byte e of the tile is made from what the lane and what the tile add:
- * LINEAR: x_at + constants; TURNED: (x_at ^ low part of e) + the rest; KEPT: x_at[low part of e] +
- * the rest, one for each chunk in which a swizzle flips bits; ROWS: the swizzle depends on the row
- * that the tile adds, or parts of chunks carry into each other.  */
-typedef enum { LINEAR, TURNED, KEPT, ROWS } AddressForm;
+ * LINEAR: x_at + constants; SWIZZLED: (x_at ^ low part of e) + the rest; KEPT: x_at[low part of e]
+ * + the rest, one for each chunk in which a swizzle flips bits; ROWS: the swizzle depends on the
+ * row that the tile adds, or parts of chunks carry into each other.  */
+typedef enum { LINEAR, SWIZZLED, KEPT, ROWS } AddressForm;
 
 /* Do low parts of what the warp's place and the tile add along the rows of the shared tile share no
  * bit, so that a swizzle of their sum is one of each?  */
@@ -58,13 +58,13 @@ static AddressForm address_form(const Kernel *k, const Side *s) {
     const RLayout *l = &s->l->layout;
     if (l->bits == 0) return LINEAR;
     if (row_step(k, s) % swizzle_rows(l) != 0) return ROWS;
-    if (parts_apart(k, s)) return TURNED;
+    if (parts_apart(k, s)) return SWIZZLED;
     bool chunks = k->c.r->warp.extent[s->inner_k ? AX_K : s->own] * s->elem % CHUNK == 0;
     return chunks ? KEPT : ROWS;
 }
 
 /* What a swizzle flips in the bytes of row `row`.  */
-static const char *turn_of(const Kernel *k, const Side *s, const char *row) {
+static const char *swizzle_of(const Kernel *k, const Side *s, const char *row) {
     const RLayout *l = &s->l->layout;
     return cg_text(k->cg, "(%s >> %d & %d) << %d", row, l->shift, (1 << l->bits) - 1, l->base + 4);
 }
@@ -114,14 +114,14 @@ static void declare(Kernel *k, const Side *s) {
     if (s->elem > 1) inner = cg_text(cg, "(%s) * %d", inner, s->elem);
     cg_line(cg, "const int %c_r = %s, %c_e = %s;  // row of the lane, byte in it", c,
             s->inner_k ? own : kk, c, inner);
-    const char *e = cg_text(cg, "%c_e", c), *turn = turn_of(k, s, cg_text(cg, "%c_r", c));
-    if (form == TURNED) e = cg_text(cg, "(%s ^ %s)", e, turn);
+    const char *e = cg_text(cg, "%c_e", c), *bits = swizzle_of(k, s, cg_text(cg, "%c_r", c));
+    if (form == SWIZZLED) e = cg_text(cg, "(%s ^ %s)", e, bits);
     if (form == KEPT) {
         int chunks = swizzle_bytes(&s->l->layout) / CHUNK;
         cg_line(cg, "int %c_at[%d];", c, chunks);
         cg_line(cg, "#pragma unroll");
         cg_line(cg, "for (int i = 0; i < %d; i++) %c_at[i] = %c_r * %d + ((%s + i * %d) ^ %s);",
-                chunks, c, c, row_bytes(s), e, CHUNK, turn);
+                chunks, c, c, row_bytes(s), e, CHUNK, bits);
     } else if (form != ROWS) {
         cg_line(cg, "const int %c_at = %c_r * %d + %s;", c, c, row_bytes(s), e);
     }
@@ -139,7 +139,7 @@ static const char *address_of(const Kernel *k, const Side *s, const char *row, c
     const char *down = cg_text(cg, "%s * %d", row, row_bytes(s));
     switch (address_form(k, s)) {
     case LINEAR: return cg_text(cg, "%c_at + %s + %s", s->id, down, inner);
-    case TURNED:
+    case SWIZZLED:
         if (bound <= span) return cg_text(cg, "(%c_at ^ %s) + %s", s->id, inner, down);
         return cg_text(cg, "(%c_at ^ %s %% %d) + %s / %d * %d + %s", s->id, inner, span, inner,
                        span, span, down);
@@ -153,7 +153,7 @@ static const char *address_of(const Kernel *k, const Side *s, const char *row, c
     }
     const char *at = cg_text(cg, "(%c_r + %s)", s->id, row);
     return cg_text(cg, "%s * %d + ((%c_e + %s) ^ %s)", at, row_bytes(s), s->id, inner,
-                   turn_of(k, s, at));
+                   swizzle_of(k, s, at));
 }
 
 /* ---- fetches ---- */

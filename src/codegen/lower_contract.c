@@ -15,7 +15,7 @@ static bool has_tile(const Side *s) { return s->present && !s->l->region; }
 static void read_tables(const Make *m, Node *n, const Side *s) {
     if (!s->table) return;
     Use *u = form_reads(m->b, n, ROOM_TABLE, s->side);
-    u->at = AT_TURN;
+    u->at = AT_PARITY;
     u->data = OF_NEXT;
     if (s->row_table >= 0) form_reads(m->b, n, ROOM_ROW_TABLE, s->side);
 }
@@ -85,7 +85,7 @@ static void add_tables(const Make *m) {
     for (int i = 0; i < 2; i++) {
         if (!m->c->side[i].table) continue;
         Use *u = form_writes(m->b, n, ROOM_TABLE, i);
-        u->at = AT_TURN;
+        u->at = AT_PARITY;
         u->data = OF_NEXT;
     }
 }

@@ -40,7 +40,7 @@ static Node *open_outputs(FormBuilder *b, Lowered *l, bool sums) {
         n->from = sums;
         return n;
     }
-    int slots = rprog_staging_turns(c->r) > 1 ? 2 : 1;
+    int slots = rprog_staging_buffers(c->r) > 1 ? 2 : 1;
     Share share = c->warps[AX_K] > 1 ? SHARE_BLOCK : SHARE_WARP;
     SyncScope scope = c->warps[AX_K] > 1 ? SYNC_BLOCK : SYNC_WARP;
     form_add(b, NODE_VALUES, VALUES_OUTPUTS)->from = sums;

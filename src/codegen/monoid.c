@@ -30,7 +30,7 @@ Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem
     return p;
 }
 
-Partials monoid_turn(const Partials *p, bool online) {
+Partials monoid_select(const Partials *p, bool online) {
     Partials x = {.group = p->group, .count = p->count};
     for (int i = 0; i < p->n; i++) {
         if ((p->at[i].follow != FOLLOW_NONE) == online) x.at[x.n++] = p->at[i];

@@ -44,7 +44,7 @@ Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem
                      const char *lane);
 void monoid_at(const Cg *cg, Partial *x, const char *lane);   /* another one is at hand */
 /* Those that follow, or all others, each on its own: so they are once leaders are known.  */
-Partials monoid_turn(const Partials *p, bool online);
+Partials monoid_select(const Partials *p, bool online);
 const Partial *monoid_of(const Partials *p, const TeExpr *e);
 bool monoid_is_leader(const Partials *p, int i);
 /* Is there a FOLLOW_SCALE; a FOLLOW_SHIFT, so that elements are counted?  */

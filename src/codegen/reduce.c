@@ -82,7 +82,7 @@ static void meet_warps(Cg *cg, const Partials *p, int warps, int block) {
 }
 
 static void meet(Cg *cg, const Partials *all, bool online, int lanes, int warps, int block) {
-    Partials p = monoid_turn(all, online);
+    Partials p = monoid_select(all, online);
     if (p.n == 0) return;
     meet_lanes(cg, &p, lanes);
     if (warps > 1) meet_warps(cg, &p, warps, block);

@@ -40,12 +40,12 @@ static void end_step(Kernel *k, const Partials *p) {
     }
 }
 
-void reduction_step(Kernel *k, const Partials *p, int deep, ReductionTurn *turn, int of) {
+void reduction_step(Kernel *k, const Partials *p, int deep, ReductionFold *fold, int of) {
     bool counts = deep == 0 && monoid_counts(p);
     if (counts) cg_line(k->cg, "int fresh = 0;");
     begin_step(k->cg, p);
-    turn(k, p, of, false);
-    if (follow(k, p, deep)) turn(k, p, of, true);
+    fold(k, p, of, false);
+    if (follow(k, p, deep)) fold(k, p, of, true);
     end_step(k, p);
     if (counts) cg_line(k->cg, "seen += fresh;");
 }

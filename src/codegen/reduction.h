@@ -44,9 +44,9 @@ ThreadMap stats_map(const Kernel *k);    /* of a product, or of what makes value
 /* What a thread holds of pass `pass`.  */
 Partials reduction_partials(const Kernel *k, const ThreadMap *m, int pass);
 /* A step of elements that a thread has at hand, `deep` of them, or (0) as many as it counts as
- * `fresh`: a turn of the leaders, which moves them, then one of what follows.  */
-typedef void ReductionTurn(Kernel *k, const Partials *p, int of, bool online);
-void reduction_step(Kernel *k, const Partials *p, int deep, ReductionTurn *turn, int of);
+ * `fresh`: the leaders first, which move, then what follows.  */
+typedef void ReductionFold(Kernel *k, const Partials *p, int of, bool online);
+void reduction_step(Kernel *k, const Partials *p, int deep, ReductionFold *fold, int of);
 /* Threads meet that have seen `elements` of a result together.  */
 void reduction_meet(Kernel *k, const ThreadMap *m, const Partials *p, const char *elements);
 void reduction_settle(Kernel *k, const ThreadMap *m, const Partials *p);

@@ -73,14 +73,14 @@ static void give_values(Kernel *k, int pass) {
 }
 
 /* Tied reductions have a turn of their own, which stores nothing.  */
-static uint64_t turn_of(const Kernel *k, int pass, bool online) {
+static uint64_t mask_of(const Kernel *k, int pass, bool online) {
     const RowGroup *g = facts(k)->group;
-    uint64_t turn = 0;
+    uint64_t mask = 0;
     for (int i = 0; i < g->n; i++) {
         if (runs(k, i, pass) && (g->role[i] == ROW_MAP || (g->follow[i] != FOLLOW_NONE) == online))
-            turn |= (uint64_t)1 << i;
+            mask |= (uint64_t)1 << i;
     }
-    return turn;
+    return mask;
 }
 
 static int width_of_write(const Kernel *k, const Access *x) {
@@ -184,7 +184,7 @@ static void compute(Kernel *k, const Partials *p, int pass, bool online) {
     }
     open_lanes(k);
     give_values(k, pass);
-    elements_statements(k, g, turn_of(k, pass, online), p, out);
+    elements_statements(k, g, mask_of(k, pass, online), p, out);
     cg_close(cg);
     for (int i = 0; i < g->n; i++) {
         if (!out[i].stored) continue;

@@ -27,7 +27,7 @@ static const char *value_type(const Kernel *k, int i) {
 static Partials partials(const Kernel *k, int pass, bool online) {
     ThreadMap m = stats_map(k);
     Partials all = reduction_partials(k, &m, pass);
-    return monoid_turn(&all, online);
+    return monoid_select(&all, online);
 }
 
 bool stats_meets(const Kernel *k, int i, int pass, bool online) {
@@ -156,35 +156,35 @@ static const char *block_row(const Kernel *k) {
 }
 
 /* The statements that a turn of a walk evaluates, but for a map that is held.  */
-static uint64_t turn_of(const Kernel *k, int pass, bool online) {
+static uint64_t mask_of(const Kernel *k, int pass, bool online) {
     const RowGroup *g = facts(k)->group;
-    uint64_t turn = 0;
+    uint64_t mask = 0;
     for (int i = 0; i < g->n; i++) {
         bool map = g->role[i] == ROW_MAP;
         if (k->at.kept && (i == facts(k)->kept || (facts(k)->under >> i & 1))) continue;
         if (map ? facts(k)->folds[i] >> pass & 1 : stats_meets(k, i, pass, online))
-            turn |= (uint64_t)1 << i;
+            mask |= (uint64_t)1 << i;
     }
-    return turn;
+    return mask;
 }
 
 static void fold_elements(Kernel *k, int pass, bool online) {
     static const Output nowhere[ROW_MAX_STMTS];
     const RowGroup *g = facts(k)->group;
     Partials all = partials(k, pass, online);
-    uint64_t turn = turn_of(k, pass, online);
+    uint64_t mask = mask_of(k, pass, online);
     for (int i = 0; i < all.n; i++) monoid_at(k->cg, &all.at[i], thread_row(k));
     int kept = facts(k)->kept, root = k->c.root->tensor;
     for (int i = 0; i < g->n; i++) {
         const TeExpr *e = statement(k, i)->rhs;
-        if (turn >> i & 1)
+        if (mask >> i & 1)
             elements_load_vectors(k, g->stmt[i], g->role[i] == ROW_MAP ? e : e->args[0]);
     }
     elements_open_lanes(k);
     if (k->at.kept) k->at.made[tensor_of(k, kept)] = k->at.root;
     else elements_define(k, root, k->at.root_type, k->at.root);
-    elements_statements(k, g, turn, &all, nowhere);
-    if (kept >= 0 && (turn >> kept & 1))
+    elements_statements(k, g, mask, &all, nowhere);
+    if (kept >= 0 && (mask >> kept & 1))
         cg_line(k->cg, "%s = e%d;", k->at.root, tensor_of(k, kept));
     k->at.made[root] = NULL;
     elements_close_lanes(k);
@@ -306,7 +306,7 @@ void stats_finish(Kernel *k, int pass, bool online) {
     cg_open(cg, "for (int at = tid; at < BM; at += %s)", all_computing(k));
     cg_line(cg, "const %s m = m0 + at;", type);
     if (index_ragged(&k->l->map, AX_M)) cg_line(cg, "if (m >= M) break;");
-    Partials all = monoid_pass(cg, map.group, pass, "acc", NULL), acc = monoid_turn(&all, online);
+    Partials all = monoid_pass(cg, map.group, pass, "acc", NULL), acc = monoid_select(&all, online);
     reduce_clear(cg, &acc, 0);
     reduce_gather(cg, &acc, 0, &(ReducePartial){"part", NULL, "s * BM + at"},
                   cg_text(cg, "%d", k->c.warps[AX_N]), "0", 1);

@@ -76,8 +76,8 @@ void stats_place_left(Kernel *k, const char *name, int i, bool partial) {
 void stats_leave(Kernel *k, int pass, bool online, const char *row) {
     Cg *cg = k->cg;
     Partials p = monoid_pass(cg, facts(k)->group, pass, "acc", NULL);
-    Partials turn = monoid_turn(&p, online);
-    reduce_put(cg, &turn, 0, "", "left", cg_text(cg, "tile_n * %s + %s", rows_text(k), row));
+    Partials mine = monoid_select(&p, online);
+    reduce_put(cg, &mine, 0, "", "left", cg_text(cg, "tile_n * %s + %s", rows_text(k), row));
     for (int i = 0; i < p.n && !online; i++) {
         const Partial *x = &p.at[i];
         bool second = false;

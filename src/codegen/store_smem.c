@@ -68,7 +68,7 @@ static int row_of(const Kernel *k) { return rprog_staging_row(k->c.p, k->cg->dev
 
 static int half_of(const Kernel *k) { return rprog_staging_half(k->c.p, k->cg->dev, k->c.r); }
 
-static bool takes_turns(const Kernel *k) { return rprog_staging_turns(k->c.r) > 1; }
+static bool double_buffered(const Kernel *k) { return rprog_staging_buffers(k->c.r) > 1; }
 
 /* Row `of` of a warp's instruction tiles.  */
 static void write_row(Kernel *k, const char *of) {
@@ -76,7 +76,7 @@ static void write_row(Kernel *k, const char *of) {
     const Fragment *f = &k->c.matrix.results;
     int row = row_of(k), n = k->c.matrix.accumulators;
     int run = rprog_staging_run(k->c.p, f);
-    const char *turn = takes_turns(k) ? "turn + " : "";
+    const char *turn = double_buffered(k) ? "turn + " : "";
     const char *step = half_of(k) ? "TN / 2" : "TN";
     const char *down = fragment_place_of(cg, f, FRAG_ROW, "f", run, row);
     if (down) turn = cg_text(cg, "%s%s + ", turn, down);
@@ -170,7 +170,7 @@ static void read_staging(Kernel *k) {
         : keeps_columns(k) ? cg_text(cg, "from + s * %d",
                                      readers_of(k) / line_of(k) * row_of(k))
                            : staging_start(k, "u");
-    if (takes_turns(k)) from = cg_text(cg, "%s + turn", from);
+    if (double_buffered(k)) from = cg_text(cg, "%s + turn", from);
     cg_line(cg, "rl_vec<%s, %d> value[%d];", cg_type(k->c.p->con.acc), width, vec / width);
     cg_line(cg, "#pragma unroll");
     if (sharing(k) == 1) {
@@ -258,7 +258,7 @@ int mma_open_rows(Kernel *k, bool sums) {
     if (sums) sums_pointers(k);
     else store_pointers(k);
     open_loop(k, "i", rows, 1, rows == 1);
-    if (rows > 1 && takes_turns(k))       /* who writes to a buffer has read the one in between */
+    if (rows > 1 && double_buffered(k))   /* who writes to a buffer has read the one in between */
         cg_line(k->cg, "const int turn = i %% 2 * %d;",
                 staging_distance(k) / k->c.p->acc_bytes * sharing(k));
     int open = k->at.open;

@@ -18,7 +18,7 @@ typedef struct {
 static Meets meets_of(const Model *m, const RProg *r, double vectors, double words) {
     const Problem *p = m->p;
     double lanes = rprog_scan_lanes(p, r), meets = rprog_scan_meets(p, r);
-    double turn = levels(lanes), warps = levels(meets), vec = r->store_vec;
+    double levels_within = levels(lanes), warps = levels(meets), vec = r->store_vec;
     Meets x = {.clocks = 2 * m->smem_latency};
     if (p->scan.down) {
         if (meets == 1) return x;
@@ -27,9 +27,9 @@ static Meets meets_of(const Model *m, const RProg *r, double vectors, double wor
         x.clocks += 2 * mp_barrier(m, r) + m->smem_latency + meets * 2 * vec;
         return x;
     }
-    x.ops = vectors * (LEVEL * turn + 6) * words;
-    x.wavefronts = vectors * (turn + 2) * words;
-    x.clocks += (turn + 2) * SHUFFLE + vectors * 8;
+    x.ops = vectors * (LEVEL * levels_within + 6) * words;
+    x.wavefronts = vectors * (levels_within + 2) * words;
+    x.clocks += (levels_within + 2) * SHUFFLE + vectors * 8;
     if (meets == 1) return x;
     x.ops += (LEVEL * warps + 12) * words;
     x.wavefronts += (warps + 4) * words;

@@ -172,7 +172,7 @@ static int64_t bytes_of_data(const Problem *p, const Device *dev, const RProg *r
     if (slices > WARP || tile > INT32_MAX) return INT32_MAX;
     int64_t sums = (slices - 1) * tile * p->acc_bytes;
     if (r->via == VIA_SHARED)
-        sums = h->warps * rprog_staging_turns(r) * rprog_staging_bytes(p, dev, r);
+        sums = h->warps * rprog_staging_buffers(r) * rprog_staging_bytes(p, dev, r);
     if (r->via == VIA_BOXES) sums = h->warps * h->boxes;
     int64_t operands = h->stage * r->stages + h->regions, all = operands > sums ? operands : sums;
     if (rprog_persistent(r)) all = operands + sums;       /* stages of the next tile fill */

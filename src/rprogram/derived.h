@@ -171,8 +171,8 @@ int rprog_staging_rows(const Device *dev, const RProg *r);
 /* Where vectors of a row are two accesses of a buffer, elements from their first halves, which lie
  * together, to their second ones; 0: a row lies in order.  */
 int rprog_staging_half(const Problem *p, const Device *dev, const RProg *r);
-/* Pieces that a warp writes in turn: 2 where other warps read them.  */
-static inline int rprog_staging_turns(const RProg *r) {
+/* Staging buffers that a warp writes in turn: 2 where other warps read them.  */
+static inline int rprog_staging_buffers(const RProg *r) {
     bool shared = r->warp.extent[AX_K] < r->block.extent[AX_K];
     return shared && r->warp.extent[AX_M] > r->thread.extent[AX_M] ? 2 : 1;
 }

@@ -18,7 +18,7 @@ static bool run_warp(SimWarp *w) {
         bool ready = x->state == SUBWARP_READY ||
             (x->state == SUBWARP_RETRY && x->event != c->event);
         if (!ready) continue;
-        sim_turn(w, s);
+        sim_quantum(w, s);
         sim_async_tick(c);
         ran = true;
         if (w->block->stop) return true;

@@ -228,7 +228,7 @@ static bool parked(const SimWarp *w, int s) {
     return w->subwarp[s].state == SUBWARP_RETRY || w->subwarp[s].state == SUBWARP_WARP_SYNC;
 }
 
-void sim_turn(SimWarp *w, int s) {
+void sim_quantum(SimWarp *w, int s) {
     SimSubwarp *subwarp = &w->subwarp[s];
     SimBlock *b = w->block;
     SimCluster *c = b->cluster;
@@ -240,7 +240,7 @@ void sim_turn(SimWarp *w, int s) {
     w->yield = false;
     uint64_t flops = 0;
     const SimCost *cost = w->timer ? w->timer->timing->cost : NULL;
-    int left = SIM_TURN;
+    int left = SIM_QUANTUM;
     do {
         const SimInst *i = &code[w->pc++];
         uint32_t active = w->mask;
@@ -261,7 +261,7 @@ void sim_turn(SimWarp *w, int s) {
         if (cost) sim_timer_done(w, i, &cost[i - code], active, parked(w, s));
     } while (!w->yield && --left);
     b->count.flops += flops;
-    b->executed += (uint64_t)(SIM_TURN - left + w->yield);
+    b->executed += (uint64_t)(SIM_QUANTUM - left + w->yield);
     if (w->running == s) {
         subwarp->pc = w->pc;
         subwarp->mask = w->mask;

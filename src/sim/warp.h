@@ -3,7 +3,7 @@
 #define ROLLER_SIM_WARP_H
 #include "sim/exec.h"
 
-enum { SIM_TURN = 256 };      /* most instructions of one subwarp before others run */
+enum { SIM_QUANTUM = 256 };   /* most instructions of one subwarp before others run */
 
 /* Sets up the block's warps: registers, lanes, the first subwarp.  */
 void sim_warps_begin(SimBlock *b);
@@ -13,7 +13,7 @@ void sim_stack_begin(SimWarp *w, const SimKernel *k);
 /* Is there room for so many more bytes in the stacks of `lanes`?  Else a fault.  */
 bool sim_stack_room(SimWarp *w, const SimInst *i, uint32_t lanes, uint32_t bytes);
 /* Runs subwarp s of the warp for one turn.  */
-void sim_turn(SimWarp *w, int s);
+void sim_quantum(SimWarp *w, int s);
 /* The running subwarp goes two ways: `taken` lanes to `target`, the others on; they meet at
  * `join`.  */
 void sim_diverge(SimWarp *w, uint32_t taken, uint32_t target, uint32_t join);
