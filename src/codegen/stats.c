@@ -76,7 +76,8 @@ static void place_smem(Kernel *k, const char *type, const char *name, int t, int
 }
 
 static int value_at(const Kernel *k, int i) {
-    return rprog_stats_value(k->l->p, k->cg->dev, k->l->r, i);
+    const Lowered *l = k->l;
+    return rprog_stats_value(l->p, l->r, i, rprog_data_end(l->p, k->cg->dev, l->r));
 }
 
 void stats_place(Kernel *k) {

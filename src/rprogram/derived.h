@@ -280,7 +280,7 @@ int rprog_stats_kernels(const Problem *p, const RProg *r);
 bool rprog_stats_combines(const Problem *p, const RProg *r, int number);
 const StatFacts *rprog_stats_facts(const Problem *p, const RProg *r);
 int32_t rprog_stats_partial(const Problem *p, const RProg *r, int i);
-int32_t rprog_stats_value(const Problem *p, const Device *dev, const RProg *r, int i);
+int32_t rprog_stats_value(const Problem *p, const RProg *r, int i, int64_t data_end);
 /* In the workspace parts of a statement lie as [column tile][row], values as [row], room for a
  * multiple of STATS_ROOM of each.  Before those of statement i of the group are as many bytes for
  * each part, and for each value.  */

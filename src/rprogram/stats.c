@@ -50,8 +50,8 @@ int32_t rprog_stats_partial(const Problem *p, const RProg *r, int i) {
     return (int32_t)rprog_partials(p->te, rprog_stats_facts(p, r)->group, i, n);
 }
 
-int32_t rprog_stats_value(const Problem *p, const Device *dev, const RProg *r, int i) {
-    return (int32_t)(rprog_data_end(p, dev, r) - all_values(p, r) + values_before(p, r, i));
+int32_t rprog_stats_value(const Problem *p, const RProg *r, int i, int64_t data_end) {
+    return (int32_t)(data_end - all_values(p, r) + values_before(p, r, i));
 }
 
 int64_t rprog_stats_smem(const Problem *p, const RProg *r, int64_t smem) {
