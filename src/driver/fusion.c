@@ -95,8 +95,6 @@ static bool try_decision(Search *x, int site, int d) {
     return false;
 }
 
-/* ---- pairs ---- */
-
 /* ---- what is near ---- */
 
 /* Statement i of a group, its root first.  */
@@ -148,6 +146,8 @@ static bool are_near(const PlanSet *set, int one, int other) {
     for (int g = 0; g < set->n_group; g++) any |= a[g] && b[g];
     return any;
 }
+
+/* ---- pairs ---- */
 
 /* Do two decisions replace the same kernel?  What they take adds up if not.  Equal kernels of other
  * places, as repeated layers have them, are not the same.  */
@@ -307,7 +307,7 @@ static bool decide_at(const Search *like, const int64_t *size, TeDecisions *out)
 
 /* Opens and prices what is decided; *known: has one of the n before the same kernels?  */
 static Status plan_strategy(Search *x, Diag *d, const TeDecisions *decisions, Parting *p, int n,
-                         bool *known) {
+                            bool *known) {
     double us;
     Status s = parting_open(&x->plan, d, decisions, &p[n]);
     *known = false;

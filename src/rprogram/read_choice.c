@@ -87,15 +87,17 @@ Status reader_choices_end(Reader *r, size_t pos) {
 
 Status reader_program(Reader *r, int number, size_t pos) {
     RPlan *p = r->plan;
-    const RSelector *s = r->first->select;
-    if (!s) return ST_OK;                 /* the programs are for all sizes */
+    const RSelector *select = r->first->select;
+    if (!select) return ST_OK;            /* the programs are for all sizes */
     int64_t *upto = ARENA_ARRAY(r->arena, int64_t, p->te->n_size + 1);
     int g = rplan_group_of(p, number);
-    if (!rplan_upto(s, r->strategy, g, number, upto)) {
+    if (!rplan_upto(select, r->strategy, g, number, upto)) {
         if (number < p->n_group) return ST_OK;
         return reader_fail(r, pos, "the kernel is taken at no sizes%.*s", (Word){0});
     }
-    Problem all = p->problem[g];
+    Problem all;                          /* tiled or not, as its skeleton, still unread, says */
+    Status s = rtile_problem(r->arena, r->diag, p->te, &p->group[g], p->align, &all);
+    if (s) return s;
     rtile_resize(r->arena, &all, te_sized(r->arena, p->te, upto), p->align, &p->problem[number]);
     return ST_OK;
 }

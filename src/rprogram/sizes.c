@@ -210,7 +210,7 @@ void rplan_bound(Arena *a, RPlan *plan) {
             int64_t *upto = ARENA_ARRAY(a, int64_t, x->te->n_size + 1);
             int g = x->group_of[i];
             TeExtent domain = rplan_domain(a, x->te, &x->group[i]);
-            Problem all = x->problem[g];
+            Problem all = x->problem[i];
             if (!rplan_upto(s, strategy, g, i, upto)) continue;
             x->outs[i] = most_outs(s, &domain, strategy, g, i);
             rtile_resize(a, &all, te_sized(a, x->te, upto), x->align, &x->problem[i]);

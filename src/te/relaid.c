@@ -330,16 +330,22 @@ static bool can_help(const Product *p) {
 
 void normalize_relaid(Norm *n) {
     Relaid *r = ARENA_NEW(n->a, Relaid);
+    Product *found[TE_MAX_STMTS] = {NULL}, p;
+    int last = n->te->n_stmt;
     *r = (Relaid){.n = n, .copy = ARENA_ROOM(n->a, Copy, 2 * TE_MAX_STMTS)};
     normalize_list_reads(n);
     groups_find(n->te, &r->groups);
-    for (int k = 0; k < n->te->n_stmt; k++) {
-        Product p;
-        if (n->te->n_stmt + 2 <= TE_MAX_STMTS && open_product(&p, n->te, &r->groups, k) &&
-            find_channel(&p) && can_help(&p) && te_takes(n->te, p.s, TE_PACKED)) {
-            lay_out(r, &p, &k);
-            normalize_list_reads(n);
-            groups_find(n->te, &r->groups);
-        }
+    for (int k = 0; k < last; k++) {
+        if (!open_product(&p, n->te, &r->groups, k) || !find_channel(&p) || !can_help(&p) ||
+            !te_takes(n->te, p.s, TE_PACKED))
+            continue;
+        found[k] = ARENA_NEW(n->a, Product);
+        *found[k] = p;
     }
+    for (int i = 0, k = 0; i < last; i++, k++) {
+        if (!found[i] || n->te->n_stmt + 2 > TE_MAX_STMTS) continue;
+        found[i]->s = &n->te->stmt[k];
+        lay_out(r, found[i], &k);
+    }
+    normalize_list_reads(n);
 }
