@@ -62,11 +62,7 @@ const char *rprog_column_check(const Problem *p, const Device *dev, const RProg 
     if (r->thread.extent[AX_K] > IN_FLIGHT) return "too many rows in flight";
     if (r->store_vec != r->thread.extent[AX_M]) return "store_vec is not the thread's columns";
     int64_t steps = ceil_div(v->red.extent, r->block.extent[AX_K]);
-    if (r->split < 1 || (r->split > 1 && r->split > steps) || r->split > GRID_Y_MAX)
-        return "split is not in 1..steps";
-    if ((double)rprog_blocks(p, r) > dev->limits.grid_max.value)
-        return "the grid is larger than the device allows";
-    return NULL;
+    return rprog_grid_check(p, dev, r, steps);
 }
 
 /* ---- candidates ---- */

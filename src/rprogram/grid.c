@@ -13,6 +13,14 @@ int64_t rprog_slots(const Device *dev, const RProg *r) {
     return slots < together ? together : slots;
 }
 
+const char *rprog_grid_check(const Problem *p, const Device *dev, const RProg *r, int64_t steps) {
+    if (r->split < 1 || (r->split > 1 && r->split > steps) || r->split > GRID_Y_MAX)
+        return "split is not in 1..steps";
+    if ((double)rprog_blocks(p, r) > dev->limits.grid_max.value)
+        return "the grid is larger than the device allows";
+    return NULL;
+}
+
 int64_t rprog_launched(const Problem *p, const Device *dev, const RProg *r) {
     int64_t tiles = rprog_blocks(p, r);
     if (!rprog_persistent(r)) return tiles - r->tail + r->tail_blocks;

@@ -84,6 +84,9 @@ bool rprog_may_fetch_ahead(const Device *dev, const RProg *r);
 /* Units that can compute the problem: exact types first, packed ones where the operands lie so,
  * else whatever ALU row is nearest.  Returns how many.  */
 int rprog_units(const Problem *p, const Device *dev, int16_t *out, int cap);
+/* Of skeletons but `contract`: does each slice have some of these steps, and the device such a
+ * grid?  */
+const char *rprog_grid_check(const Problem *p, const Device *dev, const RProg *r, int64_t steps);
 const char *rprog_raster_check(const RProg *r);
 const char *rprog_meeting_check(const Problem *p, const RProg *r);
 /* The mover of the device for `bytes` per lane from global memory; -1 if there is none.  */

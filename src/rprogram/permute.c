@@ -199,9 +199,8 @@ const char *rprog_permute_check(const Problem *p, const Device *dev, const RProg
             return "padding or swizzle break the alignment of reads of shared memory";
     }
     if (r->split != 1) return "a permute program has no split";
-    if ((double)rprog_blocks(p, r) > dev->limits.grid_max.value)
-        return "the grid is larger than the device allows";
-    return check_rounds(p, r);
+    const char *why = rprog_grid_check(p, dev, r, 1);
+    return why ? why : check_rounds(p, r);
 }
 
 /* ---- candidates ---- */

@@ -179,12 +179,8 @@ const char *rprog_row_check(const Problem *p, const Device *dev, const RProg *r)
         return "rows in shared memory are accessed in parts of a word";
     if (r->keep == KEEP_FLAT && (rprog_row_ends(p, r) || !whole_ranges(p, r)))
         return "the rows of a block are no range of whole 16 bytes";
-    if (r->split < 1 || r->split > GRID_Y_MAX || (r->split > 1 && r->split > steps))
-        return "split is not in 1..steps";
     if (r->split > 1 && !rprog_row_rereads(r)) return "split rows stay in memory";
-    if ((double)rprog_tiles(p, r, AX_M) > dev->limits.grid_max.value)
-        return "the grid is larger than the device allows";
-    return NULL;
+    return rprog_grid_check(p, dev, r, steps);
 }
 
 /* ---- candidates ---- */

@@ -62,11 +62,7 @@ const char *rprog_scan_check(const Problem *p, const Device *dev, const RProg *r
     if (r->thread.extent[AX_M] * r->thread.extent[AX_N] > ITEMS_MAX ||
         (v->down && along > GROUPS_MAX))
         return "the thread tile is too large, or there are more than 32 groups";
-    if (r->split < 1 || (r->split > 1 && r->split > steps) || r->split > GRID_Y_MAX)
-        return "split is not in 1..steps";
-    if ((double)rprog_blocks(p, r) > dev->limits.grid_max.value)
-        return "the grid is larger than the device allows";
-    return NULL;
+    return rprog_grid_check(p, dev, r, steps);
 }
 
 /* ---- candidates ---- */

@@ -247,9 +247,7 @@ const char *rprog_window_check(const Problem *p, const Device *dev, const RProg 
         return "too much of the input in registers";
     if (rprog_window_body(p, r) > UNROLL_MAX) return "the unrolled body is too long";
     if (r->split != 1) return "a window program has no split";
-    if ((double)rprog_blocks(p, r) > dev->limits.grid_max.value)
-        return "the grid is larger than the device allows";
-    return NULL;
+    return rprog_grid_check(p, dev, r, 1);
 }
 
 /* ---- candidates ---- */

@@ -225,6 +225,21 @@ bool access_reads_tensor(const TeExpr *e, int tensor) {
     return e->other && access_reads_tensor(e->other, tensor);
 }
 
+bool access_permutes(const Te *te, const TeStmt *s, uint8_t *at) {
+    const TeExpr *e = s->rhs;
+    uint32_t seen = 0;
+    if (e->kind != TE_READ || !te_always_inside(e) || e->n_args != s->n_left) return false;
+    for (int d = 0; d < e->n_args; d++) {
+        const TeExpr *sub = e->args[d];
+        if (sub->kind != TE_INDEX || (seen >> sub->v.ref & 1) ||
+            !te_extent_same(&s->index[sub->v.ref].hi, &te->tensor[e->v.ref].shape[d]))
+            return false;
+        seen |= 1u << sub->v.ref;
+        at[d] = (uint8_t)sub->v.ref;
+    }
+    return true;
+}
+
 bool access_guarded(const Te *te, const Access *x) {
     for (int d = 0; d < te->tensor[x->tensor].rank; d++) {
         if (x->guard[d]) return true;

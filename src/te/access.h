@@ -41,6 +41,9 @@ void access_read(const Te *te, const TeStmt *s, const TeExpr *read, Access *out)
 void access_write(const Te *te, const TeStmt *s, Access *out);
 /* Is any subscript of the access tested at run time?  */
 bool access_guarded(const Te *te, const Access *x);
+/* Does the statement read every element of one tensor, each dimension by an index of its own?  at:
+ * their numbers, one per dimension.  */
+bool access_permutes(const Te *te, const TeStmt *s, uint8_t *at);
 /* Can subscript `sub`, which is f, leave a dimension of extent n at some size?  */
 bool access_leaves(const TeStmt *s, const TeExpr *sub, const Affine *f, const TeExtent *n);
 typedef struct {

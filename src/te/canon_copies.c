@@ -7,20 +7,8 @@
  * with dimension d of the temporary.  */
 static bool is_copy(const Te *te, int k, uint8_t *at) {
     const TeStmt *s = &te->stmt[k];
-    const TeExpr *e = s->rhs;
-    uint32_t seen = 0;
-    if (te->tensor[s->tensor].role != TE_OUTPUT || e->kind != TE_READ || !te_always_inside(e) ||
-        te->tensor[e->v.ref].role != TE_TEMP || e->n_args != s->n_left)
-        return false;
-    for (int d = 0; d < e->n_args; d++) {
-        const TeExpr *sub = e->args[d];
-        if (sub->kind != TE_INDEX || (seen >> sub->v.ref & 1) ||
-            !te_extent_same(&s->index[sub->v.ref].hi, &te->tensor[e->v.ref].shape[d]))
-            return false;
-        seen |= 1u << sub->v.ref;
-        at[d] = (uint8_t)sub->v.ref;
-    }
-    return true;
+    return te->tensor[s->tensor].role == TE_OUTPUT && access_permutes(te, s, at) &&
+           te->tensor[s->rhs->v.ref].role == TE_TEMP;
 }
 
 static int reads_of(const Te *te, int tensor) {

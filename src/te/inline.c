@@ -40,20 +40,10 @@ static bool uses_approximable(const TeExpr *e) {
 /* Is it each element of another tensor in an order of its own: whoever leaves the copy leaves that,
  * too?  */
 static bool is_permuted_copy(const Te *te, const TeStmt *s) {
-    const TeExpr *e = s->rhs;
-    const TeDtype stored = te->tensor[s->tensor].dtype;
-    uint32_t seen = 0;
-    if (e->kind != TE_READ || !te_always_inside(e) || e->n_args != s->n_left ||
-        (stored != e->type && stored != te->tensor[e->v.ref].dtype))
-        return false;
-    for (int d = 0; d < e->n_args; d++) {
-        const TeExpr *sub = e->args[d];
-        if (sub->kind != TE_INDEX || (seen >> sub->v.ref & 1) ||
-            !te_extent_same(&s->index[sub->v.ref].hi, &te->tensor[e->v.ref].shape[d]))
-            return false;
-        seen |= 1u << sub->v.ref;
-    }
-    return true;
+    TeDtype stored = te->tensor[s->tensor].dtype;
+    uint8_t at[TE_MAX_RANK];
+    return access_permutes(te, s, at) &&
+           (stored == s->rhs->type || stored == te->tensor[s->rhs->v.ref].dtype);
 }
 
 /* Every read of t below e may be replaced: no condition of its own, inside wherever it stands, and

@@ -146,11 +146,15 @@ static int statements(const Te *te, const Groups *g, int k) {
     return n;
 }
 
-static bool has_several_sums(const Te *te, const Groups *g, int k) {
+/* Does the group reduce once, in its root, and neither to positions nor up to its own place?  */
+static bool is_one_sum(const Te *te, const Groups *g, int k) {
+    const TeStmt *root = &te->stmt[g->root[k]];
+    Scan scan;
     int n = 0;
     for (int i = 0; i < te->n_stmt; i++)
         n += g->home[i] == k && te->stmt[i].rhs->kind == TE_REDUCE;
-    return n != 1 || te->stmt[g->root[k]].rhs->kind != TE_REDUCE;
+    return n == 1 && root->rhs->kind == TE_REDUCE && !te_positional(root->rhs) &&
+           !access_scan(root, &scan);
 }
 
 const RowGroup **stats_join(Arena *a, const Te *te, Groups *g, const RowGroup **row) {
@@ -159,7 +163,7 @@ const RowGroup **stats_join(Arena *a, const Te *te, Groups *g, const RowGroup **
     for (int k = 1; k < g->n; k++) {
         int to = row[k] ? last_needed(te, g, k) : -1;
         Join j = {.te = te, .g = g, .row = row[k], .k = k, .to = to};
-        if (to < 0 || to >= k || row[to] || stats[to] || has_several_sums(te, g, to) ||
+        if (to < 0 || to >= k || row[to] || stats[to] || !is_one_sum(te, g, to) ||
             statements(te, g, k) + statements(te, g, to) > ROW_MAX_STMTS || !can_meet(&j) ||
             !bind_all(&j) || !is_along_n(&j, joined) || !te_takes(te, frame_of(&j), TE_JOINED))
             continue;
