@@ -364,7 +364,7 @@ gpu-kit: $(kit_files)
 
 lint:
 	@tools/lint
-	@$(MAKE) --no-print-directory -s all
+	@+$(submake) -s all
 	@tools/circles $(BUILD)
 	@for cc in gcc clang; do \
 	    if command -v $$cc >/dev/null; then echo "$$cc -fsyntax-only"; \

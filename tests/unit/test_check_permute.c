@@ -91,20 +91,6 @@ static RProgSet only(Arena *a, const RProgSet *set) {
     return out;
 }
 
-/* A legal program whose text reads back as it was.  */
-static const char *examine(KernelCase *k) {
-    Buf text = buf_new(k->arena), again = buf_new(k->arena);
-    const char *why = rprog_check(&k->plan.problem[0], k->dev, &k->plan.prog[0]);
-    if (why) return why;
-    rprog_print(&k->plan, k->dev, &text);
-    RPlan back = k->plan;
-    if (rprog_read(k->arena, &k->diag, (DiagText){"plan", text.text, text.len}, k->dev, &back))
-        return diag_first_error(&k->diag)->hint ? diag_first_error(&k->diag)->hint
-                                                : diag_first_error(&k->diag)->message;
-    rprog_print(&back, k->dev, &again);
-    return strcmp(buf_str(&text), buf_str(&again)) ? "the text reads back as another plan" : NULL;
-}
-
 static const char *run_plan(Task *t, const Device *dev, int plan) {
     const Check *c = t->check;
     KernelCase k;
@@ -115,7 +101,7 @@ static const char *run_plan(Task *t, const Device *dev, int plan) {
     if (k.set[0].n == 0)
         return c->optional ? NULL : kernel_report(&k, table[t->i].name, "no such program");
     wrong = kernel_pick(&k, plan == 0 ? 0 : seed);
-    if (!wrong) wrong = examine(&k);
+    if (!wrong) wrong = kernel_examine(&k);
     if (!wrong) wrong = kernel_emit(&k);
     if (!wrong) wrong = kernel_compile(&k, c->nvrtc, false);
     if (!wrong) wrong = kernel_run(&k, TE_FILL_INTEGERS, seed, te_exact(k.te));

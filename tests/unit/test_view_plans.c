@@ -310,7 +310,8 @@ static void construct(void *user) {
         return;
     }
     Skeleton skeleton = plan.rplan.prog[set.dominant].skeleton;
-    if (skeleton == SK_CONTRACT || skeleton == SK_ROW) fail_job(j, name, "another skeleton");
+    bool known = skeleton == SK_COLUMN || skeleton == SK_WINDOW || skeleton == SK_STREAM;
+    if (!known) fail_job(j, name, "another skeleton");
     if (build.spilled) fail_job(j, name, "the first plan spills");
     for (int i = 0; i < build.nvrtc.n_kernel; i++) {
         const KernelResources *r = &build.nvrtc.kernel[i];
