@@ -22,7 +22,6 @@ typedef struct {
     SimModule *module;
     const char *kernel;
     SimGpu *gpu;
-    const SimParam *param;
     SimToolArgs args;
     SimLaunch launch;
     SimReport report;
@@ -97,6 +96,8 @@ static void shape(Tool *t) {
         bool known = sim_kernel_info(t->module, t->kernel, &info) && info.block[k] > 0;
         t->launch.block[k] = known ? (uint32_t)info.block[k] : 1;
     }
+    t->launch.module = t->module;
+    t->launch.kernel = t->kernel;
     t->launch.dynamic_smem = t->o.smem;
     t->launch.params = t->args.params;
     t->launch.params_bytes = t->args.params_bytes;
@@ -118,9 +119,10 @@ static Status simulate(Tool *t) {
     if (s == ST_OK) s = choose_kernel(t);
     if (s == ST_OK) s = sim_gpu_create(t->a, &t->diag, t->dev, &t->gpu);
     if (s != ST_OK) return s;
-    int n = sim_kernel_params(t->module, t->kernel, &t->param), n_names = 0;
-    if (t->source) n_names = simtool_param_names(t->a, t->source, t->kernel, &names);
-    s = simtool_args(t->a, &t->diag, &t->o, t->gpu, t->param, n, names, n_names, &t->args);
+    t->args.n = sim_kernel_params(t->module, t->kernel, &t->args.param);
+    int named = t->source ? simtool_param_names(t->a, t->source, t->kernel, &names) : 0;
+    if (named == t->args.n) t->args.names = names;
+    s = simtool_args(t->a, &t->diag, &t->o, t->gpu, &t->args);
     if (s != ST_OK) return s;
     shape(t);
     SimOptions options = {.seed = t->o.seed, .benign = t->o.benign, .no_races = t->o.no_races,
@@ -128,7 +130,7 @@ static Status simulate(Tool *t) {
                           .threads = t->o.threads, .max_instructions = t->o.limit,
                           .per_block = t->o.counters, .timed = true,
                           .print = print_text, .print_user = &t->printed};
-    s = sim_launch(t->gpu, t->a, &t->diag, t->module, t->kernel, &t->launch, &options, &t->report);
+    s = sim_launch(t->gpu, t->a, &t->diag, &t->launch, &options, &t->report);
     t->ran = s == ST_OK;
     name_source(t, t->report.fault, t->report.n_fault);
     name_source(t, t->report.warning, t->report.n_warning);
@@ -277,7 +279,7 @@ static int act(Tool *t) {
     }
     if (s == ST_OK) s = simulate(t);
     if (s == ST_OK && t->report.faults == 0) {
-        s = simtool_outputs(t->a, &t->diag, &t->o, t->gpu, t->param, &t->args);
+        s = simtool_outputs(t->a, &t->diag, &t->o, t->gpu, &t->args);
     }
     if (s != ST_OK) return status_exit(s);
     return t->report.faults ? status_exit(ST_CHECK) : 0;

@@ -88,9 +88,6 @@ typedef struct {
     Arena *a;
     Diag *d;
     SimGpu *g;
-    const SimParam *param;
-    const char *const *names;
-    int n_names;
     SimToolArgs *args;
 } Binder;
 
@@ -101,7 +98,7 @@ static Status usage(Binder *b, const char *fmt, const char *name) {
 static int find(const Binder *b, const char *name) {
     for (int k = 0; k < b->args->n; k++) {
         const char *number = arena_printf(b->a, "%d", k);
-        if (strcmp(b->args->arg[k].name, name) == 0 || strcmp(b->param[k].name, name) == 0 ||
+        if (strcmp(b->args->arg[k].name, name) == 0 || strcmp(b->args->param[k].name, name) == 0 ||
             strcmp(number, name) == 0) {
             return k;
         }
@@ -125,14 +122,14 @@ static Status place(Binder *b, const char *name, int *k) {
 }
 
 static void put(Binder *b, int k, const void *value, size_t bytes) {
-    memcpy(b->args->params + b->param[k].offset, value, bytes);
+    memcpy(b->args->params + b->args->param[k].offset, value, bytes);
 }
 
 enum { MAP_BYTES = 128 };
 
 static Status put_array(Binder *b, int k, const Npy *npy, const char *type, bool poison) {
     SimToolArg *x = &b->args->arg[k];
-    if (b->param[k].bytes != 8 && b->param[k].bytes != MAP_BYTES) {
+    if (b->args->param[k].bytes != 8 && b->args->param[k].bytes != MAP_BYTES) {
         return usage(b, "'%s' is neither a pointer nor a tensor map", x->name);
     }
     Status s = sim_malloc(b->g, b->d, npy->bytes, &x->at);
@@ -141,14 +138,14 @@ static Status put_array(Binder *b, int k, const Npy *npy, const char *type, bool
     x->array = true;
     x->type = type;
     x->npy = *npy;
-    if (b->param[k].bytes == 8) put(b, k, &x->at, 8);
+    if (b->args->param[k].bytes == 8) put(b, k, &x->at, 8);
     return ST_OK;
 }
 
 static Status put_map(Binder *b, const Binding *map) {
     unsigned char bytes[MAP_BYTES];
     int k = find(b, map->name);
-    if (k < 0 || !b->args->arg[k].array || b->param[k].bytes != MAP_BYTES) {
+    if (k < 0 || !b->args->arg[k].array || b->args->param[k].bytes != MAP_BYTES) {
         return usage(b, "--tensormap: '%s' is no parameter of 128 bytes with an array", map->name);
     }
     Status s = simtool_map(b->d, map->value, &b->args->arg[k], bytes);
@@ -160,7 +157,7 @@ static Status put_map(Binder *b, const Binding *map) {
 
 /* A number in the type that the PTX gives the parameter.  */
 static Status put_number(Binder *b, int k, const char *text) {
-    const SimParam *p = &b->param[k];
+    const SimParam *p = &b->args->param[k];
     char *end;
     if (p->bytes > 8) return usage(b, "'%s' is an aggregate, which no number fills", text);
     if (p->type[0] == 'f') {
@@ -229,12 +226,13 @@ static Status allocate(Binder *b, const Binding *alloc) {
     return put_array(b, k, &npy, type, true);
 }
 
-Status simtool_args(Arena *a, Diag *d, const SimToolOptions *o, SimGpu *g, const SimParam *param,
-                    int n, const char *const *names, int n_names, SimToolArgs *out) {
-    Binder b = {a, d, g, param, names, n_names, out};
-    *out = (SimToolArgs){.arg = ARENA_ARRAY(a, SimToolArg, n + 1), .n = n};
+Status simtool_args(Arena *a, Diag *d, const SimToolOptions *o, SimGpu *g, SimToolArgs *out) {
+    Binder b = {a, d, g, out};
+    const SimParam *param = out->param;
+    int n = out->n;
+    out->arg = ARENA_ARRAY(a, SimToolArg, n + 1);
     for (int k = 0; k < n; k++) {
-        out->arg[k].name = n_names == n ? names[k] : param[k].name;
+        out->arg[k].name = out->names ? out->names[k] : param[k].name;
         size_t end = (size_t)(param[k].offset + param[k].bytes);
         if (end > out->params_bytes) out->params_bytes = end;
     }
@@ -265,9 +263,8 @@ Status simtool_args(Arena *a, Diag *d, const SimToolOptions *o, SimGpu *g, const
     return ST_OK;
 }
 
-Status simtool_outputs(Arena *a, Diag *d, const SimToolOptions *o, SimGpu *g,
-                       const SimParam *param, SimToolArgs *args) {
-    Binder b = {.a = a, .d = d, .g = g, .param = param, .args = args};
+Status simtool_outputs(Arena *a, Diag *d, const SimToolOptions *o, SimGpu *g, SimToolArgs *args) {
+    Binder b = {a, d, g, args};
     for (int k = 0; k < o->n_out; k++) {
         int p = find(&b, o->out[k].name);
         const SimToolArg *x = p < 0 ? NULL : &args->arg[p];

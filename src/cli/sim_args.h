@@ -13,9 +13,12 @@ typedef struct {
     uint64_t at;              /* its device address */
 } SimToolArg;
 
+/* `param`, `n` and `names` are the kernel's, and said before; the rest is simtool_args'.  */
 typedef struct {
-    SimToolArg *arg;
+    const SimParam *param;
     int n;
+    const char *const *names; /* n of them in the source; NULL: not known */
+    SimToolArg *arg;
     unsigned char *params;
     size_t params_bytes;
 } SimToolArgs;
@@ -25,11 +28,9 @@ typedef struct {
 int simtool_param_names(Arena *a, const char *source, const char *kernel, const char ***out);
 /* Reads --in and --alloc, fills device memory and the parameter space.  Parameters are called by
  * name, by their PTX name, or by number from 0; every one must be given.  */
-Status simtool_args(Arena *a, Diag *d, const SimToolOptions *o, SimGpu *g, const SimParam *param,
-                    int n, const char *const *names, int n_names, SimToolArgs *out);
+Status simtool_args(Arena *a, Diag *d, const SimToolOptions *o, SimGpu *g, SimToolArgs *out);
 /* The tensor map that `text`, the value of --tensormap, describes over an array.  */
 Status simtool_map(Diag *d, const char *text, const SimToolArg *x, unsigned char out[128]);
 /* Writes what --out asks for.  */
-Status simtool_outputs(Arena *a, Diag *d, const SimToolOptions *o, SimGpu *g,
-                       const SimParam *param, SimToolArgs *args);
+Status simtool_outputs(Arena *a, Diag *d, const SimToolOptions *o, SimGpu *g, SimToolArgs *args);
 #endif

@@ -123,7 +123,8 @@ Status run_launch(Run *r, Arena *a, Diag *d, int i, const int64_t *blocks, int64
     int64_t count = cg_blocks(r->normal, &r->build->program, k, r->taken, r->size);
     if (count == 0) return ST_OK;
     if (r->place.context) return device_launch(r, a, d, i);
-    SimLaunch launch = {.dynamic_smem = (uint32_t)k->dynamic_smem};
+    SimLaunch launch = {
+        .module = r->module, .kernel = k->symbol, .dynamic_smem = (uint32_t)k->dynamic_smem};
     for (int n = 0; n < 3; n++) {
         launch.grid[n] = (uint32_t)k->grid[n];
         launch.block[n] = (uint32_t)k->block[n];
@@ -136,7 +137,7 @@ Status run_launch(Run *r, Arena *a, Diag *d, int i, const int64_t *blocks, int64
     o.blocks = blocks;
     o.n_blocks = n_blocks;
     SimReport report;
-    s = sim_launch(r->gpu, a, d, r->module, k->symbol, &launch, &o, &report);
+    s = sim_launch(r->gpu, a, d, &launch, &o, &report);
     if (s) return s;
     add_report(r, a, &report);
     if (i > 0 && k[-1].group == k->group) return ST_OK;

@@ -22,8 +22,8 @@ void sim_async_begin(SimCluster *c) {
     }
 }
 
-AsyncOp *async_new(SimWarp *w, const SimInst *i, int lane, AsyncKind kind, size_t n_segment) {
-    SimCluster *c = w->block->cluster;
+AsyncOp *async_new(SimLane by, AsyncKind kind, size_t n_segment) {
+    SimCluster *c = by.w->block->cluster;
     AsyncCluster *q = async_of(c);
     AsyncOp *op = q->spare;
     if (op) {
@@ -35,10 +35,8 @@ AsyncOp *async_new(SimWarp *w, const SimInst *i, int lane, AsyncKind kind, size_
         op = ARENA_NEW(c->arena, AsyncOp);
     }
     op->kind = kind;
-    op->warp = w;
-    op->inst = i;
-    op->lane = lane;
-    op->block = w->block;
+    op->by = by;
+    op->block = by.w->block;
     op->span = 16;
     op->n_segment = n_segment;
     op->segment = arena_grow(c->arena, op->segment, &op->cap_segment, n_segment,
@@ -51,7 +49,7 @@ static void recycle(SimCluster *c, AsyncOp *op) {
     async_of(c)->spare = op;
 }
 
-void async_drop(AsyncOp *op) { recycle(op->warp->block->cluster, op); }
+void async_drop(AsyncOp *op) { recycle(op->by.w->block->cluster, op); }
 
 static void unlink_op(SimCluster *c, AsyncOp *op) {
     AsyncCluster *q = async_of(c);
@@ -75,24 +73,23 @@ static bool from_shared(const AsyncOp *op) { return op->kind == ASYNC_STORE; }
 
 /* Checks and flags the shared memory of one segment.  */
 static bool claim(const AsyncOp *op, const AsyncSegment *p) {
-    int lane = op->tell == TELL_CPASYNC ? p->lane : op->lane;
+    SimLane by = op->by;
+    if (op->tell == TELL_CPASYNC) by.lane = p->lane;
     uint32_t step = async_step(op, p);
     for (uint32_t at = 0; at < p->bytes; at += step) {
         uint32_t offset = async_place(op, p, at);
         /* What lies outside of the tensor is not stored, whatever it is.  */
         if (from_shared(op) && (at + step <= p->begin || at >= p->end)) continue;
         if (from_shared(op)) {
-            if (!sim_shadow_read_async(op->warp, op->inst, lane, op->block, offset, step)) {
-                return false;
-            }
+            if (!sim_shadow_read_async(by, op->block, offset, step)) return false;
             continue;
         }
         if (op->reduce.type != PTX_NONE) {
-            if (!sim_shadow_atomic(op->warp, op->inst, lane, op->block, offset, step)) return false;
+            if (!sim_shadow_atomic(by, op->block, offset, step)) return false;
             continue;
         }
-        if (!sim_shadow_fly(op->warp, op->inst, lane, op->block, offset, step)) return false;
-        if (!op->warp->block->cluster->run->options->benign) {
+        if (!sim_shadow_fly(by, op->block, offset, step)) return false;
+        if (!op->by.w->block->cluster->run->options->benign) {
             memset(op->block->smem + offset, ASYNC_POISON, step);
         }
     }
@@ -100,7 +97,7 @@ static bool claim(const AsyncOp *op, const AsyncSegment *p) {
 }
 
 bool async_issue(AsyncOp *op) {
-    SimCluster *c = op->warp->block->cluster;
+    SimCluster *c = op->by.w->block->cluster;
     AsyncCluster *q = async_of(c);
     for (size_t p = 0; p < op->n_segment; p++) {
         if (!claim(op, &op->segment[p])) {
@@ -110,24 +107,23 @@ bool async_issue(AsyncOp *op) {
     }
     uint64_t bytes = op_bytes(op);
     if (op->kind == ASYNC_PEER &&
-        !sim_shadow_read_async(op->warp, op->inst, op->lane, op->source, op->from,
-                               (uint32_t)bytes)) {
+        !sim_shadow_read_async(op->by, op->source, op->from, (uint32_t)bytes)) {
         recycle(c, op);
         return false;
     }
     op->issued = c->time++;
     if (op->kind != ASYNC_ARRIVE) {
         bool global = op->kind == ASYNC_LOAD || op->kind == ASYNC_STORE;
-        op->ready = sim_timer_copy(op->warp, op->inst, bytes, global);
+        op->ready = sim_timer_copy(op->by.w, op->by.i, bytes, global);
     }
     op->next = NULL;
     if (q->last) q->last->next = op;
     if (!q->first) q->first = op;
     q->last = op;
     q->n++;
-    AsyncBlock *b = async_block(op->warp->block);
+    AsyncBlock *b = async_block(op->by.w->block);
     b->in_flight += bytes;
-    SimCounters *count = &op->warp->block->count;
+    SimCounters *count = &op->by.w->block->count;
     if (b->in_flight > count->max_bytes_in_flight) count->max_bytes_in_flight = b->in_flight;
     if (c->run->options->benign) {
         async_sample(c, op);
@@ -146,8 +142,8 @@ void async_sample(SimCluster *c, AsyncOp *op) {
 
 /* Whether the block that the operation writes to can still be written.  */
 static bool target_alive(const AsyncOp *op) {
-    if (op->block == op->warp->block || op->block->n_live > 0) return true;
-    sim_fault(op->warp, SIM_OUT_OF_BOUNDS, op->inst, op->lane,
+    if (op->block == op->by.w->block || op->block->n_live > 0) return true;
+    sim_fault(op->by, SIM_OUT_OF_BOUNDS,
               "an asynchronous copy reaches block %d of the cluster after it has exited",
               op->block->rank);
     return false;
@@ -163,7 +159,7 @@ static void flags_down(SimCluster *c, const AsyncOp *op, const AsyncSegment *p, 
 }
 
 void async_finish(SimCluster *c, AsyncOp *op) {
-    async_block(op->warp->block)->in_flight -= op_bytes(op);
+    async_block(op->by.w->block)->in_flight -= op_bytes(op);
     unlink_op(c, op);
     recycle(c, op);
     c->time++;
@@ -175,9 +171,9 @@ void async_land_lanes(SimCluster *c, AsyncOp *op, uint32_t mask, bool for_mbarri
     for (size_t p = 0; p < op->n_segment; p++) {
         int lane = op->segment[p].lane;
         if (!(mask >> lane & 1) || !(op->mask >> lane & 1)) continue;
-        if (!for_mbarrier) sim_timer_tell(c, op->ready, op->warp->clock);
+        if (!for_mbarrier) sim_timer_tell(c, op->ready, op->by.w->clock);
         flags_down(c, op, &op->segment[p],
-                   for_mbarrier ? (uint16_t)SIM_ASYNC_THREAD : sim_thread(op->warp, lane));
+                   for_mbarrier ? (uint16_t)SIM_ASYNC_THREAD : sim_thread(op->by.w, lane));
     }
     op->mask &= ~mask;
     if (op->mask == 0) async_finish(c, op);
@@ -187,27 +183,27 @@ void async_land_lanes(SimCluster *c, AsyncOp *op, uint32_t mask, bool for_mbarri
 static void land_arrive(SimCluster *c, AsyncOp *op) {
     for (AsyncOp *o = async_of(c)->first, *next; o && o != op; o = next) {
         next = o->next;
-        if (o->warp == op->warp && o->tell == TELL_CPASYNC && o->kind == ASYNC_LOAD) {
+        if (o->by.w == op->by.w && o->tell == TELL_CPASYNC && o->kind == ASYNC_LOAD) {
             if (o->ready > op->ready) op->ready = o->ready;
             async_land_lanes(c, o, op->mask & o->mask, true);
         }
     }
-    AsyncMbar *m = async_mbar_valid(op->warp, op->inst, op->lane, op->mbar_block, op->mbar);
+    AsyncMbar *m = async_mbar_valid(op->by, op->mbar_block, op->mbar);
     uint32_t arrivals = (uint32_t)sim_popcount(op->mask);
     if (m) {
         sim_release_async(c, m->collect);
         sim_timer_tell(c, op->ready, m->collect);
-        async_mbar_update(op->warp, op->inst, op->lane, op->mbar_block, m, arrivals, 0);
+        async_mbar_update(op->by, op->mbar_block, m, arrivals, 0);
     }
     async_finish(c, op);
 }
 
 static void tell_mbarrier(SimCluster *c, const AsyncOp *op) {
-    AsyncMbar *m = async_mbar_valid(op->warp, op->inst, op->lane, op->mbar_block, op->mbar);
+    AsyncMbar *m = async_mbar_valid(op->by, op->mbar_block, op->mbar);
     if (!m) return;
     sim_release_async(c, m->collect);
     sim_timer_tell(c, op->ready, m->collect);
-    async_mbar_update(op->warp, op->inst, op->lane, op->mbar_block, m, 0, -(int64_t)op->tx_bytes);
+    async_mbar_update(op->by, op->mbar_block, m, 0, -(int64_t)op->tx_bytes);
 }
 
 void async_land(SimCluster *c, AsyncOp *op) {
@@ -218,7 +214,7 @@ void async_land(SimCluster *c, AsyncOp *op) {
     async_sample(c, op);
     if (op->tell == TELL_CPASYNC || op->landed) return;
     op->landed = true;
-    if (!op->warp->block->stop && !op->block->stop && target_alive(op)) {
+    if (!op->by.w->block->stop && !op->block->stop && target_alive(op)) {
         async_write(c, op);
         for (size_t p = 0; !from_shared(op) && p < op->n_segment; p++) {
             flags_down(c, op, &op->segment[p], (uint16_t)SIM_ASYNC_THREAD);
@@ -287,11 +283,11 @@ bool sim_async_force(SimCluster *c) {
     return true;
 }
 
-void async_poll_failed(SimWarp *w, const SimInst *i, int lane) {
+void async_poll_failed(SimLane by) {
     enum { PATIENCE = 1 << 20 };
-    SimCluster *c = w->block->cluster;
+    SimCluster *c = by.w->block->cluster;
     AsyncCluster *q = async_of(c);
-    w->yield = true;
+    by.w->yield = true;
     if (rng_below(&c->rng, 16) == 0) {
         AsyncOp *op = pick_random(c, true);
         if (op) async_land(c, op);
@@ -301,8 +297,8 @@ void async_poll_failed(SimWarp *w, const SimInst *i, int lane) {
         q->idle = 0;
     } else if (++q->idle > PATIENCE) {
         Buf text = buf_new(c->arena);
-        sim_async_describe(w->block, &text);
-        sim_fault(w, SIM_DEADLOCK, i, lane, "polls an mbarrier that nothing will complete: %s",
+        sim_async_describe(by.w->block, &text);
+        sim_fault(by, SIM_DEADLOCK, "polls an mbarrier that nothing will complete: %s",
                   buf_str(&text));
     }
 }
@@ -314,7 +310,7 @@ static void check_unwaited(SimBlock *b) {
         const AsyncMbar *m = &s->mbar[n];
         if (!m->valid || m->seen >= m->loading) continue;
         sim_fault(
-            m->loader, SIM_NOT_ARRIVED, m->load, 0,
+            sim_lane(m->loader, m->load, 0), SIM_NOT_ARRIVED,
             "block %d ends without a wait for the copy into its shared memory that the mbarrier "
             "at 0x%x tells of",
             b->rank, b->smem_base + m->offset);
@@ -325,7 +321,7 @@ static void check_unwaited(SimBlock *b) {
         AsyncWarp *a = async_warp(warp);
         for (int l = 0; l < LANES && a->bulk_store; l++) {
             if (a->bulk_stored[l] > a->bulk_read[l]) {
-                sim_fault(warp, SIM_NOT_ARRIVED, a->bulk_store, l,
+                sim_fault(sim_lane(warp, a->bulk_store, l), SIM_NOT_ARRIVED,
                           "the thread exits without a wait for the bulk copy that reads its "
                           "shared memory");
                 break;
@@ -343,9 +339,10 @@ static void check_remote(SimBlock *b) {
         for (int w = 0; w < b->n_warp; w++) known |= b->warp[w].clock[k] >= remote.time;
         if (known) continue;
         SimWarp *other = &c->block[k / b->n_warp].warp[k % b->n_warp];
-        sim_fault(other, SIM_OUT_OF_BOUNDS, remote.inst, 0,
+        sim_fault(sim_lane(other, remote.inst, 0), SIM_OUT_OF_BOUNDS,
                   "accesses shared memory of block %d of the cluster, which may have ended: no "
-                  "barrier comes after the access and before that block's end", b->rank);
+                  "barrier comes after the access and before that block's end",
+                  b->rank);
         return;
     }
 }
@@ -361,7 +358,7 @@ void sim_async_end(SimCluster *c) {
     }
     for (AsyncOp *op = q->first, *next; op; op = next) {
         next = op->next;
-        if (op->kind == ASYNC_STORE && !op->landed && !op->warp->block->stop) {
+        if (op->kind == ASYNC_STORE && !op->landed && !op->by.w->block->stop) {
             async_sample(c, op);
             async_write(c, op);
         }

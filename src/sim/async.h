@@ -55,9 +55,7 @@ struct AsyncOp {
     AsyncOp *next;
     AsyncKind kind;
     AsyncTell tell;
-    SimWarp *warp;            /* issuer */
-    const SimInst *inst;
-    int lane;                 /* of the issuer; cp.async: segments have their own */
+    SimLane by;               /* the issuer; cp.async: segments have lanes of their own */
     uint32_t mask;            /* lanes not landed yet (cp.async, arrive) */
     uint32_t group[LANES];    /* group of each lane (cp.async); of the issuer in group[lane] */
     uint32_t issued;          /* cluster time */
@@ -151,7 +149,7 @@ static inline uint32_t async_shared_at(const SimWarp *w, const SimOpnd *o, int l
 bool async_want(SimPick *k, const char *pattern);
 
 /* A blank operation of `w`, with room for n segments; fill it and hand it to async_issue.  */
-AsyncOp *async_new(SimWarp *w, const SimInst *i, int lane, AsyncKind kind, size_t n_segment);
+AsyncOp *async_new(SimLane by, AsyncKind kind, size_t n_segment);
 void async_drop(AsyncOp *op);             /* of an operation that was not issued */
 /* Checks the shared side of every segment (in flight, races, proxy), flags and poisons what will be
  * written, and puts the operation in flight.  False after a fault (the operation is gone).  */
@@ -167,18 +165,17 @@ void async_finish(SimCluster *c, AsyncOp *op);
 void async_land_lanes(SimCluster *c, AsyncOp *op, uint32_t mask, bool for_mbarrier);
 /* A wait found nothing: makes time pass for what is asynchronous, reports a deadlock after very
  * many fruitless polls.  */
-void async_poll_failed(SimWarp *w, const SimInst *i, int lane);
+void async_poll_failed(SimLane by);
 
 /* mbarriers. Each returns NULL or false after a fault. async_mbar is for a thread, which must
  * come after the initialisation; async_mbar_valid for operations under way.  */
-AsyncMbar *async_mbar_valid(SimWarp *w, const SimInst *i, int lane, SimBlock *b, uint32_t offset);
-AsyncMbar *async_mbar(SimWarp *w, const SimInst *i, int lane, SimBlock *b, uint32_t offset);
+AsyncMbar *async_mbar_valid(SimLane by, SimBlock *b, uint32_t offset);
+AsyncMbar *async_mbar(SimLane by, SimBlock *b, uint32_t offset);
 /* A warp's wait for it has failed, or come true.  */
 void async_mbar_awaited(const SimWarp *w, AsyncMbar *m, bool waits);
 AsyncMbar *async_mbar_find(SimBlock *b, uint32_t offset);            /* no fault */
 /* Adjusts pending arrivals and bytes, completes the phase when both are zero.  */
-bool async_mbar_update(SimWarp *w, const SimInst *i, int lane, SimBlock *b, AsyncMbar *m,
-                       uint32_t arrivals, int64_t tx);
+bool async_mbar_update(SimLane by, SimBlock *b, AsyncMbar *m, uint32_t arrivals, int64_t tx);
 /* Opens the next phase of barrier.cluster if every live thread has arrived; true if it did.  */
 bool async_cluster_settle(SimCluster *c);
 /* Checks at the end of a block that its warpgroups issued their wgmma together.  */

@@ -8,28 +8,30 @@ typedef struct {
 } CopyInst;
 
 /* Bytes that a lane reads; the rest of its destination becomes zero.  */
-static uint32_t source_bytes(const SimWarp *w, const SimInst *i, int lane) {
-    const CopyInst *x = i->extra;
-    if (x->source_size >= 0) return sim_u32(w, i->opnd[x->source_size].slot[0])[lane];
-    if (x->ignore >= 0 && sim_pred_of(w, &i->opnd[x->ignore]) >> lane & 1) return 0;
+static uint32_t source_bytes(SimLane by) {
+    const CopyInst *x = by.i->extra;
+    if (x->source_size >= 0) return sim_u32(by.w, by.i->opnd[x->source_size].slot[0])[by.lane];
+    if (x->ignore >= 0 && sim_pred_of(by.w, &by.i->opnd[x->ignore]) >> by.lane & 1) return 0;
     return x->bytes;
 }
 
 /* Checks one lane's addresses and describes its copy.  */
-static bool lane_segment(SimWarp *w, const SimInst *i, int lane, AsyncSegment *p) {
-    const CopyInst *x = i->extra;
-    uint32_t to = async_shared_at(w, &i->opnd[0], lane), size = source_bytes(w, i, lane);
-    *p = (AsyncSegment){.global = sim_address(w, &i->opnd[1], lane), .bytes = x->bytes, .end = size,
-                        .lane = (uint8_t)lane};
+static bool lane_segment(SimLane by, AsyncSegment *p) {
+    const CopyInst *x = by.i->extra;
+    uint32_t to = async_shared_at(by.w, &by.i->opnd[0], by.lane), size = source_bytes(by);
+    *p = (AsyncSegment){.global = sim_address(by.w, &by.i->opnd[1], by.lane),
+                        .bytes = x->bytes,
+                        .end = size,
+                        .lane = (uint8_t)by.lane};
     if (size > x->bytes) {
-        sim_fault(w, SIM_OUT_OF_BOUNDS, i, lane, "cp.async of %u bytes reads %u", x->bytes, size);
+        sim_fault(by, SIM_OUT_OF_BOUNDS, "cp.async of %u bytes reads %u", x->bytes, size);
         return false;
     }
-    if (size && !sim_global(w, i, lane, p->global, size, x->bytes, false)) return false;
-    SimBlock *b = sim_shared(w, i, lane, to, x->bytes, x->bytes, &p->offset);
+    if (size && !sim_global(by, p->global, size, x->bytes, false)) return false;
+    SimBlock *b = sim_shared(by, to, x->bytes, x->bytes, &p->offset);
     if (!b) return false;
-    if (b != w->block) {
-        sim_fault(w, SIM_OUT_OF_BOUNDS, i, lane, "cp.async writes to another block of the cluster");
+    if (b != by.w->block) {
+        sim_fault(by, SIM_OUT_OF_BOUNDS, "cp.async writes to another block of the cluster");
         return false;
     }
     return true;
@@ -39,13 +41,13 @@ static void exec_copy(SimWarp *w, const SimInst *i, uint32_t active) {
     const CopyInst *x = i->extra;
     uint64_t from[LANES] = {0};
     uint32_t to[LANES] = {0}, reading = 0;
-    AsyncOp *op = async_new(w, i, 0, ASYNC_LOAD, LANES);
+    AsyncOp *op = async_new(sim_lane(w, i, 0), ASYNC_LOAD, LANES);
     op->tell = TELL_CPASYNC;
     op->mask = active;
     op->n_segment = 0;
     SIM_EACH(l, active) {
         AsyncSegment *p = &op->segment[op->n_segment++];
-        if (!lane_segment(w, i, l, p)) {
+        if (!lane_segment(sim_lane(w, i, l), p)) {
             async_drop(op);
             return;
         }
@@ -74,7 +76,7 @@ static void wait(SimWarp *w, uint32_t active, uint32_t pending, bool all) {
     const AsyncWarp *a = async_warp(w);
     for (AsyncOp *op = async_of(c)->first, *next; op; op = next) {
         next = op->next;
-        if (op->warp != w || op->tell != TELL_CPASYNC) continue;
+        if (op->by.w != w || op->tell != TELL_CPASYNC) continue;
         uint32_t done = 0;
         SIM_EACH(l, active & op->mask) {
             if (all || op->group[l] + (uint64_t)pending < a->cp_group[l]) done |= 1u << l;
@@ -95,13 +97,14 @@ static void exec_wait_all(SimWarp *w, const SimInst *i, uint32_t active) {
 /* The mbarrier gets an arrival of each lane when the lane's copies so far have landed.  */
 static void exec_arrive(SimWarp *w, const SimInst *i, uint32_t active) {
     SIM_EACH(l, active) {
+        SimLane by = sim_lane(w, i, l);
         uint32_t offset, at = async_shared_at(w, &i->opnd[0], l);
-        SimBlock *b = sim_shared(w, i, l, at, 8, 8, &offset);
-        AsyncMbar *m = b ? async_mbar(w, i, l, b, offset) : NULL;
+        SimBlock *b = sim_shared(by, at, 8, 8, &offset);
+        AsyncMbar *m = b ? async_mbar(by, b, offset) : NULL;
         if (!m) return;
         if (!i->flags) m->pending++;
         sim_release(w, m->collect);
-        AsyncOp *op = async_new(w, i, l, ASYNC_ARRIVE, 0);
+        AsyncOp *op = async_new(by, ASYNC_ARRIVE, 0);
         op->tell = TELL_MBARRIER;
         op->mask = 1u << l;
         op->mbar_block = b;

@@ -13,15 +13,14 @@ typedef struct {
 
 /* Resolves and checks destination and mbarrier of one lane; both must be in the same block.  False
  * after a fault.  */
-bool async_target(SimWarp *w, const SimInst *i, int lane, const SimOpnd *to, const SimOpnd *mbar,
-                  uint32_t bytes, uint32_t align, AsyncTarget *t);
+bool async_target(SimLane by, const SimOpnd *to, const SimOpnd *mbar, uint32_t bytes,
+                  uint32_t align, AsyncTarget *t);
 /* Points op at block `rank` of the cluster, at the offsets of the target.  False after a fault.  */
 bool async_aim(AsyncOp *op, const AsyncTarget *t, int rank);
 /* The ctaMask of a multicast; 0 after a fault.  */
-uint64_t async_mask(SimWarp *w, const SimInst *i, int lane, const SimOpnd *o);
+uint64_t async_mask(SimLane by, const SimOpnd *o);
 /* Checks a global destination and logs the write.  */
-bool async_global_target(SimWarp *w, const SimInst *i, int lane, uint64_t at, uint32_t bytes,
-                         const AsyncReduce *reduce);
+bool async_global_target(SimLane by, uint64_t at, uint32_t bytes, const AsyncReduce *reduce);
 /* Whether the first space written, that of the destination, is .global.  */
 bool async_to_global(const PtxInst *p);
 /* Makes op a member of its lane's open bulk group.  */

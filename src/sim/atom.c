@@ -87,15 +87,15 @@ static void put(SimWarp *w, const SimOpnd *o, int e, int lane, int bytes, uint64
     else sim_u32(w, o->slot[e])[lane] = (uint32_t)v;
 }
 
-static void apply(SimWarp *w, const SimInst *i, int lane, unsigned char *host, Operands o) {
-    PtxType t = i->ptx->type[0];
-    for (int e = 0; e < i->count; e++, host += i->bytes) {
-        uint64_t old = 0, b = get(w, o.value, e, lane, i->bytes), now;
-        memcpy(&old, host, i->bytes);
-        if (o.swap) now = old == b ? get(w, o.swap, e, lane, i->bytes) : old;
-        else now = sim_atomic_op((PtxMod)i->arg, t, old, b);
-        memcpy(host, &now, i->bytes);
-        put(w, o.result, e, lane, i->bytes, old);
+static void apply(SimLane by, unsigned char *host, Operands o) {
+    PtxType t = by.i->ptx->type[0];
+    for (int e = 0; e < by.i->count; e++, host += by.i->bytes) {
+        uint64_t old = 0, b = get(by.w, o.value, e, by.lane, by.i->bytes), now;
+        memcpy(&old, host, by.i->bytes);
+        if (o.swap) now = old == b ? get(by.w, o.swap, e, by.lane, by.i->bytes) : old;
+        else now = sim_atomic_op((PtxMod)by.i->arg, t, old, b);
+        memcpy(host, &now, by.i->bytes);
+        put(by.w, o.result, e, by.lane, by.i->bytes, old);
     }
 }
 
@@ -114,21 +114,21 @@ static void apply_wide(SimWarp *w, int lane, unsigned char *host, Operands o) {
     }
 }
 
-static unsigned char *place(SimWarp *w, const SimInst *i, int lane, uint64_t at, bool *shared) {
-    uint32_t bytes = (uint32_t)i->bytes * i->count, offset;
-    PtxSpace space = (PtxSpace)i->space;
+static unsigned char *place(SimLane by, uint64_t at, bool *shared) {
+    uint32_t bytes = (uint32_t)by.i->bytes * by.i->count, offset;
+    PtxSpace space = (PtxSpace)by.i->space;
     if (space == SPACE_GENERIC) space = sim_classify(at);
     *shared = space == SPACE_SHARED || space == SPACE_SHARED_CLUSTER;
     if (!*shared) {
         /* sums of reals tell nobody anything */
-        bool flag = i->count == 1 && ptx_is_int(i->ptx->type[0]);
-        bool tells = flag && w->block->cluster->run->order;
-        if (tells) sim_order_sync(w->block, at, i->ptx->op == OP_ATOM, true);
-        return sim_global(w, i, lane, at, bytes, bytes, false);
+        bool flag = by.i->count == 1 && ptx_is_int(by.i->ptx->type[0]);
+        bool tells = flag && by.w->block->cluster->run->order;
+        if (tells) sim_order_sync(by.w->block, at, by.i->ptx->op == OP_ATOM, true);
+        return sim_global(by, at, bytes, bytes, false);
     }
-    SimBlock *b = sim_shared(w, i, lane, (uint32_t)at, bytes, bytes, &offset);
-    if (!b || !sim_shadow_atomic(w, i, lane, b, offset, bytes)) return NULL;
-    if (b != w->block) async_remote(w, i, b);
+    SimBlock *b = sim_shared(by, (uint32_t)at, bytes, bytes, &offset);
+    if (!b || !sim_shadow_atomic(by, b, offset, bytes)) return NULL;
+    if (b != by.w->block) async_remote(by.w, by.i, b);
     return b->smem + offset;
 }
 
@@ -146,15 +146,16 @@ static void exec_atom(SimWarp *w, const SimInst *i, uint32_t active) {
     uint64_t at[LANES];
     uint32_t in_shared[LANES], global = 0, shared_lanes = 0;
     SIM_EACH(l, active) {
+        SimLane by = sim_lane(w, i, l);
         bool shared;
         at[l] = sim_address(w, address, l);
         in_shared[l] = (uint32_t)at[l];
-        unsigned char *host = place(w, i, l, at[l], &shared);
+        unsigned char *host = place(by, at[l], &shared);
         if (!host) return;
         if (shared) shared_lanes |= 1u << l;
         else global |= 1u << l;
         if (i->bytes == 16) apply_wide(w, l, host, o);
-        else apply(w, i, l, host, o);
+        else apply(by, host, o);
     }
     SimBlock *b = w->block;
     if (global && o.result) sim_poll(w);

@@ -23,8 +23,8 @@ static bool agreed(SimWarp *w, const SimInst *i, uint32_t active, int operand, u
     *out = v[sim_first_lane(active)];
     SIM_EACH(l, active) {
         if (v[l] == *out) continue;
-        sim_fault(w, SIM_DIVERGENT, i, l, "the lanes of a warp name barriers %u and %u", *out,
-                  v[l]);
+        sim_fault(sim_lane(w, i, l), SIM_DIVERGENT, "the lanes of a warp name barriers %u and %u",
+                  *out, v[l]);
         return false;
     }
     return true;
@@ -93,7 +93,7 @@ static void exec_bar(SimWarp *w, const SimInst *i, uint32_t active) {
     SimBlock *b = w->block;
     uint32_t id = 0, expected = (uint32_t)b->threads;
     if (bar->aligned && active != w->live) {
-        sim_fault(w, SIM_DIVERGENT, i, sim_first_lane(w->live & ~active),
+        sim_fault(sim_lane(w, i, sim_first_lane(w->live & ~active)), SIM_DIVERGENT,
                   "only lanes 0x%08x of the warp's 0x%08x reach the barrier", active, w->live);
         return;
     }
@@ -102,13 +102,15 @@ static void exec_bar(SimWarp *w, const SimInst *i, uint32_t active) {
     int barriers = (int)b->cluster->run->dev->limits.barriers_per_block.value;
     if (id >= (uint32_t)barriers || expected == 0 ||
         (bar->count >= 0 && expected % LANES != 0)) {
-        sim_fault(w, SIM_LIMIT, i, sim_first_lane(active), "barrier %u of %u threads; there are %d "
-                  "barriers, for whole warps", id, expected, barriers);
+        sim_fault(sim_lane(w, i, sim_first_lane(active)), SIM_LIMIT,
+                  "barrier %u of %u threads; there are %d "
+                  "barriers, for whole warps",
+                  id, expected, barriers);
         return;
     }
     SimBarrier *x = &b->barrier[id];
     if (x->arrived && x->expected != expected) {
-        sim_fault(w, SIM_DIVERGENT, i, sim_first_lane(active),
+        sim_fault(sim_lane(w, i, sim_first_lane(active)), SIM_DIVERGENT,
                   "barrier %u of %u threads was opened "
                   "for %u at ptx line %d",
                   id, expected, x->expected, x->first->ptx->line);
@@ -127,8 +129,8 @@ static void exec_bar(SimWarp *w, const SimInst *i, uint32_t active) {
         w->subwarp[w->running].pc = w->pc;
     }
     if (x->arrived > expected) {
-        sim_fault(w, SIM_DIVERGENT, i, sim_first_lane(active), "%u threads at barrier %u of %u",
-                  x->arrived, id, expected);
+        sim_fault(sim_lane(w, i, sim_first_lane(active)), SIM_DIVERGENT,
+                  "%u threads at barrier %u of %u", x->arrived, id, expected);
     } else if (x->arrived == expected) {
         finish(b, x, (int)id);
     }

@@ -7,41 +7,40 @@
 
 /* ---- what the call passes ---- */
 
-static unsigned char *variable(const SimWarp *w, const SimInst *i, int lane, int64_t at) {
-    const SimBuiltinCall *c = i->extra;
-    int64_t base = c->base == SLOT_NONE ? 0 : sim_u32(w, c->base)[lane];
-    return w->local + lane * w->local_bytes + base + at;
+static unsigned char *variable(SimLane by, int64_t at) {
+    const SimBuiltinCall *c = by.i->extra;
+    int64_t base = c->base == SLOT_NONE ? 0 : sim_u32(by.w, c->base)[by.lane];
+    return by.w->local + by.lane * by.w->local_bytes + base + at;
 }
 
-static uint64_t argument(const SimWarp *w, const SimInst *i, int lane, int k, size_t bytes) {
-    const SimBuiltinCall *c = i->extra;
+static uint64_t argument(SimLane by, int k, size_t bytes) {
+    const SimBuiltinCall *c = by.i->extra;
     uint64_t v = 0;
-    memcpy(&v, variable(w, i, lane, c->in[k]), bytes);
+    memcpy(&v, variable(by, c->in[k]), bytes);
     return v;
 }
 
 /* ---- memory ---- */
 
 /* Bytes at a generic address; NULL after a fault.  */
-static const unsigned char *generic(SimWarp *w, const SimInst *i, int lane, uint64_t at,
-                                    uint32_t bytes) {
+static const unsigned char *generic(SimLane by, uint64_t at, uint32_t bytes) {
     uint32_t offset;
     SimBlock *b;
     switch (sim_classify(at)) {
     case SPACE_SHARED:
-        b = sim_shared(w, i, lane, (uint32_t)at, bytes, 1, &offset);
+        b = sim_shared(by, (uint32_t)at, bytes, 1, &offset);
         return b ? b->smem + offset : NULL;
-    case SPACE_LOCAL: return sim_local(w, i, lane, at & 0xffffffffu, bytes, 1);
-    case SPACE_PARAM: return sim_param(w, i, lane, at & 0xffffffffu, bytes, 1);
-    default: return sim_global(w, i, lane, at, bytes, 1, false);
+    case SPACE_LOCAL: return sim_local(by, at & 0xffffffffu, bytes, 1);
+    case SPACE_PARAM: return sim_param(by, at & 0xffffffffu, bytes, 1);
+    default: return sim_global(by, at, bytes, 1, false);
     }
 }
 
 /* The text that ends with a zero; NULL after a fault.  */
-static const char *text_at(SimWarp *w, const SimInst *i, int lane, uint64_t at) {
-    Buf b = buf_new(w->block->cluster->arena);
+static const char *text_at(SimLane by, uint64_t at) {
+    Buf b = buf_new(by.w->block->cluster->arena);
     for (;; at++) {
-        const unsigned char *c = generic(w, i, lane, at, 1);
+        const unsigned char *c = generic(by, at, 1);
         if (!c) return NULL;
         if (*c == 0) return buf_str(&b);
         buf_putc(&b, (char)*c);
@@ -51,9 +50,7 @@ static const char *text_at(SimWarp *w, const SimInst *i, int lane, uint64_t at) 
 /* ---- printf ---- */
 
 typedef struct {
-    SimWarp *w;
-    const SimInst *i;
-    int lane;
+    SimLane by;
     uint64_t at;              /* the next argument */
     bool failed;
     Buf *out;
@@ -64,7 +61,7 @@ typedef struct {
 static uint64_t next(Printer *p, uint32_t bytes) {
     uint64_t v = 0;
     p->at = (p->at + bytes - 1) / bytes * bytes;
-    const unsigned char *from = p->failed ? NULL : generic(p->w, p->i, p->lane, p->at, bytes);
+    const unsigned char *from = p->failed ? NULL : generic(p->by, p->at, bytes);
     p->failed = !from;
     if (from) memcpy(&v, from, bytes);
     p->at += bytes;
@@ -135,12 +132,12 @@ static void put_text(Printer *p, Buf *spec, char conversion) {
         buf_puts(p->out, text);
         return;
     }
-    const char *s = p->failed ? NULL : at ? text_at(p->w, p->i, p->lane, at) : "(null)";
+    const char *s = p->failed ? NULL : at ? text_at(p->by, at) : "(null)";
     p->failed = !s;
     buf_putc(spec, 's');
     if (!s) return;
     size_t n = strlen(s) + 1024;
-    char *wide = arena_alloc(p->w->block->cluster->arena, n);
+    char *wide = arena_alloc(p->by.w->block->cluster->arena, n);
     snprintf(wide, n, buf_str(spec), s);
     buf_puts(p->out, wide);
 }
@@ -148,7 +145,7 @@ static void put_text(Printer *p, Buf *spec, char conversion) {
 /* After the '%'.  What is no conversion is printed as it is.  */
 static const char *conversion(Printer *p, const char *s) {
     const char *from = s;
-    Buf spec = buf_new(p->w->block->cluster->arena);
+    Buf spec = buf_new(p->by.w->block->cluster->arena);
     buf_putc(&spec, '%');
     for (int n = 0; *s && strchr("-+ #0", *s); s++, n++) {
         if (n < 8) buf_putc(&spec, *s);
@@ -179,28 +176,27 @@ static const char *conversion(Printer *p, const char *s) {
 static void exec_vprintf(SimWarp *w, const SimInst *i, uint32_t active) {
     const SimBuiltinCall *c = i->extra;
     SIM_EACH(l, active) {
-        uint64_t format = argument(w, i, l, 0, 8);
-        Printer p = {.w = w, .i = i, .lane = l, .at = argument(w, i, l, 1, 8),
-                     .out = &w->block->printed};
-        const char *s = text_at(w, i, l, format);
+        SimLane by = sim_lane(w, i, l);
+        Printer p = {.by = by, .at = argument(by, 1, 8), .out = &w->block->printed};
+        const char *s = text_at(by, argument(by, 0, 8));
         while (s && *s && !p.failed) {
             if (*s == '%') s = conversion(&p, s + 1);
             else buf_putc(p.out, *s++);
         }
         if (!s || p.failed) return;
-        if (c->out >= 0) memcpy(variable(w, i, l, c->out), &p.printed, 4);
+        if (c->out >= 0) memcpy(variable(by, c->out), &p.printed, 4);
     }
 }
 
 /* __assertfail(message, file, line, function, size of a character)  */
 static void exec_assertfail(SimWarp *w, const SimInst *i, uint32_t active) {
-    int l = sim_first_lane(active);
-    const char *message = text_at(w, i, l, argument(w, i, l, 0, 8));
-    const char *file = message ? text_at(w, i, l, argument(w, i, l, 1, 8)) : NULL;
-    const char *function = file ? text_at(w, i, l, argument(w, i, l, 3, 8)) : NULL;
+    SimLane by = sim_lane(w, i, sim_first_lane(active));
+    const char *message = text_at(by, argument(by, 0, 8));
+    const char *file = message ? text_at(by, argument(by, 1, 8)) : NULL;
+    const char *function = file ? text_at(by, argument(by, 3, 8)) : NULL;
     if (!function) return;
-    sim_fault(w, SIM_ASSERT, i, l, "%s:%u: %s: `%s`", file, (unsigned)argument(w, i, l, 2, 4),
-              function, message);
+    sim_fault(by, SIM_ASSERT, "%s:%u: %s: `%s`", file, (unsigned)argument(by, 2, 4), function,
+              message);
 }
 
 /*      name            bytes of its parameters, of its result */

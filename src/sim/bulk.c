@@ -10,71 +10,69 @@ typedef struct {
     bool local;               /* destination .shared::cta */
 } BulkInst;
 
-static bool check_size(SimWarp *w, const SimInst *i, int lane, uint32_t bytes) {
+static bool check_size(SimLane by, uint32_t bytes) {
     if (bytes % 16 == 0) return true;
-    sim_fault(w, SIM_MISALIGNED, i, lane, "a bulk copy of %u bytes, not a multiple of 16", bytes);
+    sim_fault(by, SIM_MISALIGNED, "a bulk copy of %u bytes, not a multiple of 16", bytes);
     return false;
 }
 
-static AsyncOp *segment_of(SimWarp *w, const SimInst *i, int lane, AsyncKind kind, uint64_t global,
-                           uint32_t offset, uint32_t bytes) {
-    AsyncOp *op = async_new(w, i, lane, kind, 1);
-    op->segment[0] = (AsyncSegment){.global = global, .offset = offset, .bytes = bytes,
-                                    .end = bytes, .lane = (uint8_t)lane};
+static AsyncOp *segment_of(SimLane by, AsyncKind kind, uint64_t global, uint32_t offset,
+                           uint32_t bytes) {
+    AsyncOp *op = async_new(by, kind, 1);
+    op->segment[0] = (AsyncSegment){
+        .global = global, .offset = offset, .bytes = bytes, .end = bytes, .lane = (uint8_t)by.lane};
     return op;
 }
 
-static bool load_lane(SimWarp *w, const SimInst *i, int lane, uint32_t bytes) {
-    const BulkInst *x = i->extra;
-    uint64_t from = sim_address(w, &i->opnd[1], lane);
+static bool load_lane(SimLane by, uint32_t bytes) {
+    const BulkInst *x = by.i->extra;
+    uint64_t from = sim_address(by.w, &by.i->opnd[1], by.lane);
     AsyncTarget t;
-    if (bytes && !sim_global(w, i, lane, from, bytes, 16, false)) return false;
-    if (!async_target(w, i, lane, &i->opnd[0], &i->opnd[x->mbar], bytes, 16, &t)) return false;
-    if (async_counts(w)) sim_count_global_range(w->block, from, bytes, false);
-    uint64_t mask =
-        x->mask >= 0 ? async_mask(w, i, lane, &i->opnd[x->mask]) : 1ull << t.block->rank;
+    if (bytes && !sim_global(by, from, bytes, 16, false)) return false;
+    if (!async_target(by, &by.i->opnd[0], &by.i->opnd[x->mbar], bytes, 16, &t)) return false;
+    if (async_counts(by.w)) sim_count_global_range(by.w->block, from, bytes, false);
+    uint64_t mask = x->mask >= 0 ? async_mask(by, &by.i->opnd[x->mask]) : 1ull << t.block->rank;
     if (mask == 0) return false;
-    for (int rank = 0; rank < w->block->cluster->n_block; rank++) {
-        SimBlock *to = &w->block->cluster->block[rank];
+    for (int rank = 0; rank < by.w->block->cluster->n_block; rank++) {
+        SimBlock *to = &by.w->block->cluster->block[rank];
         if (!(mask >> rank & 1)) continue;
-        AsyncOp *op = segment_of(w, i, lane, ASYNC_LOAD, from, t.offset, bytes);
+        AsyncOp *op = segment_of(by, ASYNC_LOAD, from, t.offset, bytes);
         if (!async_aim(op, &t, rank) || !async_issue(op)) return false;
-        if (async_counts(w)) sim_count_shared_range(to, bytes, true);
+        if (async_counts(by.w)) sim_count_shared_range(to, bytes, true);
     }
     return true;
 }
 
-static bool store_lane(SimWarp *w, const SimInst *i, int lane, uint32_t bytes) {
-    const BulkInst *x = i->extra;
-    uint64_t to = sim_address(w, &i->opnd[0], lane);
+static bool store_lane(SimLane by, uint32_t bytes) {
+    const BulkInst *x = by.i->extra;
+    uint64_t to = sim_address(by.w, &by.i->opnd[0], by.lane);
     uint32_t offset;
-    SimBlock *b = sim_shared(w, i, lane, async_shared_at(w, &i->opnd[1], lane), bytes, 16,
-                             &offset);
-    if (!b || (bytes && !async_global_target(w, i, lane, to, bytes, &x->reduce))) return false;
-    if (async_counts(w)) {
-        sim_count_global_range(w->block, to, bytes, true);
-        sim_count_shared_range(w->block, bytes, false);
+    SimBlock *b =
+        sim_shared(by, async_shared_at(by.w, &by.i->opnd[1], by.lane), bytes, 16, &offset);
+    if (!b || (bytes && !async_global_target(by, to, bytes, &x->reduce))) return false;
+    if (async_counts(by.w)) {
+        sim_count_global_range(by.w->block, to, bytes, true);
+        sim_count_shared_range(by.w->block, bytes, false);
     }
-    AsyncOp *op = segment_of(w, i, lane, ASYNC_STORE, to, offset, bytes);
+    AsyncOp *op = segment_of(by, ASYNC_STORE, to, offset, bytes);
     op->block = b;
     op->reduce = x->reduce;
     async_join_bulk_group(op);
     return async_issue(op);
 }
 
-static bool peer_lane(SimWarp *w, const SimInst *i, int lane, uint32_t bytes) {
-    const BulkInst *x = i->extra;
+static bool peer_lane(SimLane by, uint32_t bytes) {
+    const BulkInst *x = by.i->extra;
     uint32_t offset;
-    SimBlock *b = sim_shared(w, i, lane, async_shared_at(w, &i->opnd[1], lane), bytes, 16,
-                             &offset);
+    SimBlock *b =
+        sim_shared(by, async_shared_at(by.w, &by.i->opnd[1], by.lane), bytes, 16, &offset);
     AsyncTarget t;
-    if (!b || !async_target(w, i, lane, &i->opnd[0], &i->opnd[x->mbar], bytes, 16, &t))
-        return false;
-    AsyncOp *op = segment_of(w, i, lane, ASYNC_PEER, 0, t.offset, bytes);
+    if (!b || !async_target(by, &by.i->opnd[0], &by.i->opnd[x->mbar], bytes, 16, &t)) return false;
+    AsyncOp *op = segment_of(by, ASYNC_PEER, 0, t.offset, bytes);
     op->source = b;
     op->from = offset;
     op->reduce = x->reduce;
-    if (async_counts(w)) {
+    if (async_counts(by.w)) {
         sim_count_shared_range(b, bytes, false);
         sim_count_shared_range(t.block, bytes, true);
     }
@@ -85,11 +83,12 @@ static void exec_bulk(SimWarp *w, const SimInst *i, uint32_t active) {
     const BulkInst *x = i->extra;
     w->block->count.async_copies++;
     SIM_EACH(l, active) {
+        SimLane by = sim_lane(w, i, l);
         uint32_t bytes = sim_u32(w, i->opnd[x->size].slot[0])[l];
-        if (!check_size(w, i, l, bytes)) return;
-        bool ok = x->way == BULK_LOAD    ? load_lane(w, i, l, bytes)
-                  : x->way == BULK_STORE ? store_lane(w, i, l, bytes)
-                                         : peer_lane(w, i, l, bytes);
+        if (!check_size(by, bytes)) return;
+        bool ok = x->way == BULK_LOAD    ? load_lane(by, bytes)
+                  : x->way == BULK_STORE ? store_lane(by, bytes)
+                                         : peer_lane(by, bytes);
         if (!ok) return;
     }
 }
@@ -106,8 +105,8 @@ static void exec_wait(SimWarp *w, const SimInst *i, uint32_t active) {
     uint32_t pending = *sim_u32(w, i->opnd[0].slot[0]);
     for (AsyncOp *op = async_of(c)->first, *next; op; op = next) {
         next = op->next;
-        if (op->warp != w || op->tell != TELL_BULK_GROUP || !(active >> op->lane & 1)) continue;
-        if (op->group[op->lane] + (uint64_t)pending >= a->bulk_group[op->lane]) continue;
+        if (op->by.w != w || op->tell != TELL_BULK_GROUP || !(active >> op->by.lane & 1)) continue;
+        if (op->group[op->by.lane] + (uint64_t)pending >= a->bulk_group[op->by.lane]) continue;
         if (!op->read_told && !async_source_kept(op)) return;
         op->read_told = true;
         sim_timer_tell(c, op->ready, w->clock);

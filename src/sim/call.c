@@ -98,8 +98,10 @@ void sim_exec_call_indirect(SimWarp *w, const SimInst *i, uint32_t active) {
     }
     int first = sim_first_lane(active), callee = find(c, address[first]);
     if (callee < 0) {
-        sim_fault(w, SIM_BAD_JUMP, i, first, "0x%llx is not the address of a function that this "
-                  "call may mean", (unsigned long long)address[first]);
+        sim_fault(sim_lane(w, i, first), SIM_BAD_JUMP,
+                  "0x%llx is not the address of a function that this "
+                  "call may mean",
+                  (unsigned long long)address[first]);
         return;
     }
     SIM_EACH(l, active) {
@@ -180,8 +182,8 @@ static void exec_stackrestore(SimWarp *w, const SimInst *i, uint32_t active) {
     SIM_EACH(l, active) {
         uint64_t to = i->opnd[0].bits == 64 ? sim_u64(w, i->d)[l] : sim_u32(w, i->d)[l];
         if (to > w->stack[l] || to % 16) {
-            sim_fault(w, SIM_BAD_JUMP, i, l, "restores the stack to 0x%llx, where it never was",
-                      (unsigned long long)to);
+            sim_fault(sim_lane(w, i, l), SIM_BAD_JUMP,
+                      "restores the stack to 0x%llx, where it never was", (unsigned long long)to);
             return;
         }
         w->stack[l] = (uint32_t)to;

@@ -10,7 +10,7 @@ enum { BARRIER_RELAXED = 1, BARRIER_ALIGNED = 2 };
 
 static bool aligned(SimWarp *w, const SimInst *i, uint32_t active) {
     if (!(i->flags & BARRIER_ALIGNED) || active == w->live) return true;
-    sim_fault(w, SIM_DIVERGENT, i, sim_first_lane(active),
+    sim_fault(sim_lane(w, i, sim_first_lane(active)), SIM_DIVERGENT,
               "barrier.cluster.aligned is executed by a part of the warp (lanes 0x%x of 0x%x)",
               active, w->live);
     return false;
@@ -21,7 +21,7 @@ static void exec_arrive(SimWarp *w, const SimInst *i, uint32_t active) {
     AsyncWarp *a = async_warp(w);
     if (!aligned(w, i, active)) return;
     if (a->cluster_pending & active) {
-        sim_fault(w, SIM_DIVERGENT, i, sim_first_lane(a->cluster_pending & active),
+        sim_fault(sim_lane(w, i, sim_first_lane(a->cluster_pending & active)), SIM_DIVERGENT,
                   "arrives at the cluster barrier twice without a wait");
         return;
     }
@@ -41,7 +41,7 @@ static void exec_wait(SimWarp *w, const SimInst *i, uint32_t active) {
     AsyncWarp *a = async_warp(w);
     if (!aligned(w, i, active)) return;
     if (active & ~a->cluster_pending) {
-        sim_fault(w, SIM_DIVERGENT, i, sim_first_lane(active & ~a->cluster_pending),
+        sim_fault(sim_lane(w, i, sim_first_lane(active & ~a->cluster_pending)), SIM_DIVERGENT,
                   "waits at the cluster barrier without having arrived");
         return;
     }
@@ -67,20 +67,21 @@ static int64_t shared_of(const SimWarp *w, const SimInst *i, Slot s, int lane) {
     return at <= UINT32_MAX ? (int64_t)at : -1;
 }
 
-static bool outside(SimWarp *w, const SimInst *i, int lane, int64_t at) {
+static bool outside(SimLane by, int64_t at) {
     if (at >= 0) return false;
-    sim_fault(w, SIM_OUT_OF_BOUNDS, i, lane, "%s of an address outside the shared window",
-              sim_op_name(i->ptx->op));
+    sim_fault(by, SIM_OUT_OF_BOUNDS, "%s of an address outside the shared window",
+              sim_op_name(by.i->ptx->op));
     return true;
 }
 
 static void exec_mapa(SimWarp *w, const SimInst *i, uint32_t active) {
     SIM_EACH(l, active) {
+        SimLane by = sim_lane(w, i, l);
         int64_t at = shared_of(w, i, i->a, l);
         uint32_t rank = sim_u32(w, i->b)[l];
-        if (outside(w, i, l, at)) return;
+        if (outside(by, at)) return;
         if (rank >= (uint32_t)w->block->cluster->n_block) {
-            sim_fault(w, SIM_OUT_OF_BOUNDS, i, l, "mapa to block %u of a cluster of %d", rank,
+            sim_fault(by, SIM_OUT_OF_BOUNDS, "mapa to block %u of a cluster of %d", rank,
                       w->block->cluster->n_block);
             return;
         }
@@ -96,7 +97,7 @@ static void exec_mapa(SimWarp *w, const SimInst *i, uint32_t active) {
 static void exec_getctarank(SimWarp *w, const SimInst *i, uint32_t active) {
     SIM_EACH(l, active) {
         int64_t at = shared_of(w, i, i->a, l);
-        if (outside(w, i, l, at)) return;
+        if (outside(sim_lane(w, i, l), at)) return;
         uint32_t rank = (uint32_t)at >> SIM_RANK_SHIFT;
         sim_u32(w, i->d)[l] = rank ? rank - 1 : (uint32_t)w->block->rank;
     }
@@ -110,9 +111,10 @@ static void exec_store(SimWarp *w, const SimInst *i, uint32_t active) {
     uint32_t bytes = (uint32_t)i->bytes * (uint32_t)value->n;
     w->block->count.async_copies++;
     SIM_EACH(l, active) {
+        SimLane by = sim_lane(w, i, l);
         AsyncTarget t;
-        if (!async_target(w, i, l, &i->opnd[0], &i->opnd[2], bytes, bytes, &t)) return;
-        AsyncOp *op = async_new(w, i, l, ASYNC_VALUE, 1);
+        if (!async_target(by, &i->opnd[0], &i->opnd[2], bytes, bytes, &t)) return;
+        AsyncOp *op = async_new(by, ASYNC_VALUE, 1);
         op->segment[0] = (AsyncSegment){.offset = t.offset, .bytes = bytes, .end = bytes,
                                         .lane = (uint8_t)l};
         op->reduce = *reduce;

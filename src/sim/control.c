@@ -15,7 +15,8 @@ static void exec_brx(SimWarp *w, const SimInst *i, uint32_t active) {
     bool same = active == w->mask;
     SIM_EACH(l, active) {
         if (index[l] >= i->arg) {
-            sim_fault(w, SIM_BAD_JUMP, i, l, "index %u of a table of %d targets", index[l], i->arg);
+            sim_fault(sim_lane(w, i, l), SIM_BAD_JUMP, "index %u of a table of %d targets",
+                      index[l], i->arg);
             return;
         }
         target[l] = table[index[l]];
@@ -32,11 +33,12 @@ static void exec_exit(SimWarp *w, const SimInst *i, uint32_t active) {
 }
 
 static void exec_trap(SimWarp *w, const SimInst *i, uint32_t active) {
-    sim_fault(w, SIM_TRAP, i, sim_first_lane(active), "%s was executed", i->ptx->text);
+    sim_fault(sim_lane(w, i, sim_first_lane(active)), SIM_TRAP, "%s was executed", i->ptx->text);
 }
 
 void sim_exec_refused(SimWarp *w, const SimInst *i, uint32_t active) {
-    sim_fault(w, SIM_NOT_SIMULATED, i, sim_first_lane(active), "%s", (const char *)i->extra);
+    sim_fault(sim_lane(w, i, sim_first_lane(active)), SIM_NOT_SIMULATED, "%s",
+              (const char *)i->extra);
 }
 
 static void exec_nanosleep(SimWarp *w, const SimInst *i, uint32_t active) {

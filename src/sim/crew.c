@@ -120,13 +120,13 @@ static Arena *worker_arena(Arena *a) {
     return w;
 }
 
-Status sim_run_tasks(Arena *a, Diag *d, SimTask *task, int64_t n, const SimRun *run,
-                     SimCounters *total, SimSlices *work) {
+Status sim_run_tasks(Arena *a, Diag *d, const SimTasks *all, const SimRun *run, SimCounters *total,
+                     SimSlices *work) {
     const SimOptions *o = run->options;
     bool serial = run->kernel->serial;
     int threads = serial ? 1 : pool_threads(o->threads);
-    if (threads > n) threads = n > 0 ? (int)n : 1;
-    Crew crew = {task, ARENA_ARRAY(a, Worker, threads), o->watch};
+    if (threads > all->n) threads = all->n > 0 ? (int)all->n : 1;
+    Crew crew = {all->task, ARENA_ARRAY(a, Worker, threads), o->watch};
     for (int t = 0; t < threads; t++) {
         crew.worker[t].scratch = worker_arena(a);
         crew.worker[t].results = worker_arena(a);
@@ -134,7 +134,7 @@ Status sim_run_tasks(Arena *a, Diag *d, SimTask *task, int64_t n, const SimRun *
         crew.worker[t].work = ARENA_NEW(a, SimSlices);
         sim_slices_new(a, work->n_work, crew.worker[t].work);
     }
-    bool good = serial ? run_serial(a, &crew, n) : pool_for(threads, n, run_one, &crew);
+    bool good = serial ? run_serial(a, &crew, all->n) : pool_for(threads, all->n, run_one, &crew);
     for (int t = 0; t < threads; t++) {
         sim_count_add(total, &crew.worker[t].total);
         if (work) sim_slices_merge(work, crew.worker[t].work);

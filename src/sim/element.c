@@ -50,23 +50,22 @@ void sim_elem_decode(PtxType e, const void *from, size_t n, double *out) {
     }
 }
 
-/* Eight columns at a time: the sums of a row stay in registers.  */
+/* Eight columns of b and d, which have n: the sums of a row stay in registers.  */
 SIM_HOT
-static void dense_strip(int m, int k, const double *a, const double *b, size_t ldb, double *d,
-                        size_t ldd) {
+static void dense_strip(int m, size_t n, int k, const double *a, const double *b, double *d) {
     for (int i = 0; i < m; i++) {
         double sum[8] = {0};
         const double *row = a + (size_t)i * (size_t)k;
         for (int kk = 0; kk < k; kk++) {
-            for (int j = 0; j < 8; j++) sum[j] += row[kk] * b[(size_t)kk * ldb + (size_t)j];
+            for (int j = 0; j < 8; j++) sum[j] += row[kk] * b[(size_t)kk * n + (size_t)j];
         }
-        for (int j = 0; j < 8; j++) d[(size_t)i * ldd + (size_t)j] += sum[j];
+        for (int j = 0; j < 8; j++) d[(size_t)i * n + (size_t)j] += sum[j];
     }
 }
 
 void sim_dense(int m, int n, int k, const double *a, const double *b, double *d) {
     assert(n % 8 == 0);
-    for (int j = 0; j < n; j += 8) dense_strip(m, k, a, b + j, (size_t)n, d + j, (size_t)n);
+    for (int j = 0; j < n; j += 8) dense_strip(m, (size_t)n, k, a, b + j, d + j);
 }
 
 void sim_acc_load(PtxType e, const SimReg *regs, int i, double v[32]) {

@@ -163,6 +163,16 @@ struct SimWarp {
     struct SimTimer *timer;   /* timing.h; NULL unless the launch is timed */
 };
 
+/* A lane at an instruction: who accesses memory, and whom a fault names.  */
+typedef struct {
+    SimWarp *w;
+    const SimInst *i;
+    int lane;
+} SimLane;
+static inline SimLane sim_lane(SimWarp *w, const SimInst *i, int lane) {
+    return (SimLane){w, i, lane};
+}
+
 static inline uint32_t *sim_u32(const SimWarp *w, Slot s) {
     return (uint32_t *)(void *)(w->base32[s >> 31] + (s & ~SLOT_CONST));
 }
@@ -338,13 +348,13 @@ struct SimRun {
 
 /* ---- Faults ---- */
 /* Records a fault of one thread and stops the block.  `text` becomes one sentence.  */
-void sim_fault(SimWarp *w, SimFaultKind kind, const SimInst *i, int lane, const char *fmt, ...)
-    __attribute__((format(printf, 5, 6)));
+void sim_fault(SimLane by, SimFaultKind kind, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* The same for what is wrong and known to work: a warning, and true; a fault, and false, if the
  * options are strict.  */
-bool sim_warn(SimWarp *w, SimFaultKind kind, const SimInst *i, int lane, const char *fmt, ...)
-    __attribute__((format(printf, 5, 6)));
+bool sim_warn(SimLane by, SimFaultKind kind, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Fills in all of a fault but its text, for a thread of a block (linear number).  */
 void sim_fault_place(SimFault *f, SimFaultKind kind, const SimBlock *b, const SimInst *i,

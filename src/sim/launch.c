@@ -118,7 +118,7 @@ static int ascending(const void *x, const void *y) {
     return (*a > *b) - (*a < *b);
 }
 
-static SimTask *tasks(Arena *a, SimRun *r, int64_t *n) {
+static SimTasks tasks(Arena *a, SimRun *r) {
     const SimOptions *o = r->options;
     int64_t all = (int64_t)(volume(r->grid) / volume(r->cluster));
     int64_t count = o->blocks ? o->n_blocks : all;
@@ -131,12 +131,12 @@ static SimTask *tasks(Arena *a, SimRun *r, int64_t *n) {
     }
     if (o->blocks) qsort(id, (size_t)used, sizeof *id, ascending);
     SimTask *task = ARENA_ARRAY(a, SimTask, used + 1);
-    *n = 0;
+    SimTasks out = {task, 0};
     for (int64_t k = 0; k < used; k++) {
         if (k > 0 && id[k] == id[k - 1]) continue;
-        task[(*n)++] = (SimTask){.run = r, .cluster = id[k]};
+        task[out.n++] = (SimTask){.run = r, .cluster = id[k]};
     }
-    return task;
+    return out;
 }
 
 /* ---- the report ---- */
@@ -197,17 +197,18 @@ static void add_warning(Arena *a, const SimFault *x, SimReport *out) {
     to->text = arena_strdup(a, x->text);
 }
 
-static void collect(Arena *a, const SimRun *r, const SimTask *task, int64_t n, SimReport *out) {
+static void collect(Arena *a, const SimRun *r, const SimTasks *x, SimReport *out) {
+    const SimTask *task = x->task;
     Faults f = {.arena = a, .run = r};
     int64_t blocks = 0, at = 0;
-    for (int64_t k = 0; k < n; k++) {
+    for (int64_t k = 0; k < x->n; k++) {
         out->blocks_run += task[k].n_block;
         f.faults += task[k].faults;
         blocks += task[k].n_block;
         for (int e = 0; e < task[k].n_fault; e++) {
-            const SimFault *x = &task[k].fault[e];
-            if (x->warning) add_warning(a, x, out);
-            else add_fault(&f, x);
+            const SimFault *one = &task[k].fault[e];
+            if (one->warning) add_warning(a, one, out);
+            else add_fault(&f, one);
         }
     }
     if (r->order) {
@@ -217,7 +218,7 @@ static void collect(Arena *a, const SimRun *r, const SimTask *task, int64_t n, S
         f.faults += races;
     } else if (!r->options->no_races) {
         SimWrites **all = ARENA_ARRAY(a, SimWrites *, blocks + 1);
-        for (int64_t k = 0; k < n; k++) {
+        for (int64_t k = 0; k < x->n; k++) {
             for (int b = 0; b < task[k].n_block; b++) all[at++] = task[k].writes[b];
         }
         sim_find_overlaps(a, all, blocks, add_overlap, &f);
@@ -234,18 +235,19 @@ static int by_number(const void *x, const void *y) {
 }
 
 /* Clusters are in order of their number, their blocks need not be in order of theirs.  */
-static const SimBlockCounters *per_block(Arena *a, const SimTask *task, int64_t n, int64_t blocks) {
+static const SimBlockCounters *per_block(Arena *a, const SimTasks *x, int64_t blocks) {
     SimBlockCounters *all = ARENA_ARRAY(a, SimBlockCounters, blocks + 1);
     int64_t at = 0;
-    for (int64_t k = 0; k < n; k++) {
-        for (int b = 0; b < task[k].n_block; b++) all[at++] = task[k].count[b];
+    for (const SimTask *t = x->task; t < x->task + x->n; t++) {
+        for (int b = 0; b < t->n_block; b++) all[at++] = t->count[b];
     }
     qsort(all, (size_t)at, sizeof *all, by_number);
     return all;
 }
 
-static void describe(SimRun *r, SimGpu *g, const SimModule *m, int kernel, const SimLaunch *launch,
+static void describe(SimRun *r, SimGpu *g, int kernel, const SimLaunch *launch,
                      const SimOptions *o) {
+    const SimModule *m = launch->module;
     *r = (SimRun){.gpu = g, .dev = g->dev, .ptx = m->ptx, .kernel = m->kernel[kernel],
                   .launch = launch, .options = o};
     const PtxFunc *f = r->kernel->func;
@@ -282,23 +284,25 @@ static Status refused(Diag *d, const SimRun *r, const SimReport *out) {
     return ST_SIMULATOR;
 }
 
-Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimModule *m, const char *kernel,
-                  const SimLaunch *launch, const SimOptions *o, SimReport *out) {
+Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimLaunch *launch, const SimOptions *o,
+                  SimReport *out) {
     *out = (SimReport){0};
-    int k = sim_find_kernel(m, kernel);
+    int k = sim_find_kernel(launch->module, launch->kernel);
     if (k < 0) {
         return diag_error(d, ST_SIMULATOR, "sim", DIAG_NOWHERE, "no kernel %s in this module",
-                          kernel);
+                          launch->kernel);
     }
     SimRun *r = ARENA_NEW(a, SimRun);
     SimOptions *options = ARENA_NEW(a, SimOptions);
     if (o) *options = *o;
     if (options->timed || options->per_block) options->no_counters = false;
-    describe(r, g, m, k, launch, options);
+    describe(r, g, k, launch, options);
     size_t need = (size_t)r->kernel->func->param_bytes;
     if (launch->params_bytes < need) {
-        return diag_error(d, ST_ARGS, "sim", DIAG_NOWHERE, "%s takes %zu bytes of parameters, got "
-                          "%zu", kernel, need, launch->params_bytes);
+        return diag_error(d, ST_ARGS, "sim", DIAG_NOWHERE,
+                          "%s takes %zu bytes of parameters, got "
+                          "%zu",
+                          launch->kernel, need, launch->params_bytes);
     }
     check_shape(a, r, out);
     check_resources(a, r, out);
@@ -308,7 +312,7 @@ Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimModule *m, const char *
     if (need) memcpy(params, launch->params, need);
     r->params = params;
     r->params_bytes = need;
-    const SimLoaded *x = sim_load_variables(g, m->ptx);
+    const SimLoaded *x = sim_load_variables(g, r->ptx);
     r->constants = constants(a, r, x);
     sim_clear_sectors(g);
     SimSlices *work = NULL;
@@ -318,22 +322,20 @@ Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimModule *m, const char *
         sim_slices_new(a, r->timing->n_work, work);
     }
     if (r->kernel->serial && !r->options->no_races) r->order = sim_order_new(a, g);
-    int64_t n;
-    SimTask *task = tasks(a, r, &n);
-    Status st = sim_run_tasks(a, d, task, n, r, &out->total, work);
+    SimTasks all = tasks(a, r);
+    Status st = sim_run_tasks(a, d, &all, r, &out->total, work);
     if (r->order) sim_order_forget(g);
     if (st != ST_OK) return st;
-    for (int64_t e = 0; e < n && options->print; e++) {
-        if (task[e].n_printed) {
-            options->print(options->print_user, task[e].printed, task[e].n_printed);
-        }
+    for (int64_t e = 0; e < all.n && options->print; e++) {
+        const SimTask *one = &all.task[e];
+        if (one->n_printed) options->print(options->print_user, one->printed, one->n_printed);
     }
     out->total.unique_load_sectors = sim_sum_sectors(g, false);
     out->total.unique_store_sectors = sim_sum_sectors(g, true);
-    collect(a, r, task, n, out);
+    collect(a, r, &all, out);
     st = refused(d, r, out);
     if (st != ST_OK) return st;
-    if (options->per_block) out->block = per_block(a, task, n, out->blocks_run);
+    if (options->per_block) out->block = per_block(a, &all, out->blocks_run);
     if (!work) return ST_OK;
     SimFootprint f;
     sim_l2_settle(g, &f);

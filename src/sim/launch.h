@@ -15,6 +15,11 @@ typedef struct {
     size_t n_printed;
     SimBlockCounters *count;  /* per block; NULL: not asked for */
 } SimTask;
+/* All of a launch, in ascending order.  */
+typedef struct {
+    SimTask *task;
+    int64_t n;
+} SimTasks;
 
 /* Where the variables of a module are on a device.  */
 typedef struct SimLoaded {
@@ -34,6 +39,6 @@ void sim_cluster_end(SimTask *u, SimCluster *c, SimCounters *total, SimSlices *w
 
 /* Runs all tasks on up to `threads` host threads (communicating ones on one).  The arenas of the
  * workers are created on `a` and hold the results until `a` is reset.  */
-Status sim_run_tasks(Arena *a, Diag *d, SimTask *task, int64_t n, const SimRun *run,
-                     SimCounters *total, SimSlices *work);
+Status sim_run_tasks(Arena *a, Diag *d, const SimTasks *all, const SimRun *run, SimCounters *total,
+                     SimSlices *work);
 #endif

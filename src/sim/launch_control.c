@@ -9,7 +9,7 @@ static void exec_elect(SimWarp *w, const SimInst *i, uint32_t active) {
     const SimOpnd *pair = &i->opnd[0];
     uint32_t members = sim_u32(w, i->opnd[1].slot[0])[sim_first_lane(active)];
     if (active & ~members) {
-        sim_fault(w, SIM_DIVERGENT, i, sim_first_lane(active & ~members),
+        sim_fault(sim_lane(w, i, sim_first_lane(active & ~members)), SIM_DIVERGENT,
                   "elect.sync by a thread outside its member mask 0x%x", members);
         return;
     }
@@ -43,12 +43,14 @@ static void exec_setmaxnreg(SimWarp *w, const SimInst *i, uint32_t active) {
     uint32_t want = *sim_u32(w, i->opnd[0].slot[0]);
     uint32_t now = a->registers ? a->registers : launch_registers(w->block);
     if (active != FULL_WARP) {
-        sim_fault(w, SIM_DIVERGENT, i, sim_first_lane(active), "setmaxnreg by a part of the warp");
+        sim_fault(sim_lane(w, i, sim_first_lane(active)), SIM_DIVERGENT,
+                  "setmaxnreg by a part of the warp");
         return;
     }
     if (now == 0) return;
     if (!i->flags && want > now) {
-        sim_fault(w, SIM_LIMIT, i, 0, "setmaxnreg.dec to %u from %u registers", want, now);
+        sim_fault(sim_lane(w, i, 0), SIM_LIMIT, "setmaxnreg.dec to %u from %u registers", want,
+                  now);
         return;
     }
     if (i->flags && want <= now) return;

@@ -15,8 +15,8 @@ typedef struct {
 
 static bool whole_warp(SimWarp *w, const SimInst *i, uint32_t active) {
     if (active == FULL_WARP) return true;
-    sim_fault(w, SIM_DIVERGENT, i, sim_first_lane(active), "%s needs all 32 lanes of the warp",
-              sim_op_name(i->ptx->op));
+    sim_fault(sim_lane(w, i, sim_first_lane(active)), SIM_DIVERGENT,
+              "%s needs all 32 lanes of the warp", sim_op_name(i->ptx->op));
     return false;
 }
 
@@ -46,13 +46,14 @@ static bool move_rows(SimWarp *w, const SimInst *i, const SimOpnd *address, int 
         int lane = 8 * j + r;
         uint32_t offset;
         at[lane] = async_shared_at(w, address, lane);
-        SimBlock *b = sim_shared(w, i, lane, at[lane], 16, 16, &offset);
+        SimLane by = sim_lane(w, i, lane);
+        SimBlock *b = sim_shared(by, at[lane], 16, 16, &offset);
         if (!b) return false;
         if (store) {
-            if (!sim_shadow_write(w, i, lane, b, offset, 16)) return false;
+            if (!sim_shadow_write(by, b, offset, 16)) return false;
             memcpy(b->smem + offset, m->at[r], 16);
         } else {
-            if (!sim_shadow_read(w, i, lane, b, offset, 16)) return false;
+            if (!sim_shadow_read(by, b, offset, 16)) return false;
             memcpy(m->at[r], b->smem + offset, 16);
         }
     }

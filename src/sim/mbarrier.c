@@ -6,26 +6,27 @@ static uint64_t state_token(const AsyncMbar *m) {
 }
 
 /* The block and the mbarrier of a lane's address operand; NULL after a fault.  */
-static AsyncMbar *find(SimWarp *w, const SimInst *i, const SimOpnd *o, int lane, SimBlock **b) {
+static AsyncMbar *find(SimLane by, const SimOpnd *o, SimBlock **b) {
     uint32_t offset;
-    *b = sim_shared(w, i, lane, async_shared_at(w, o, lane), 8, 8, &offset);
+    *b = sim_shared(by, async_shared_at(by.w, o, by.lane), 8, 8, &offset);
     if (!*b) return NULL;
-    if (*b != w->block) async_remote(w, i, *b);
-    return async_mbar(w, i, lane, *b, offset);
+    if (*b != by.w->block) async_remote(by.w, by.i, *b);
+    return async_mbar(by, *b, offset);
 }
 
 static void exec_init(SimWarp *w, const SimInst *i, uint32_t active) {
     enum { COUNT_MAX = (1 << 20) - 1 };
     SIM_EACH(l, active) {
+        SimLane by = sim_lane(w, i, l);
         uint32_t offset, count = sim_u32(w, i->opnd[1].slot[0])[l];
-        SimBlock *b = sim_shared(w, i, l, async_shared_at(w, &i->opnd[0], l), 8, 8, &offset);
-        if (!b || !sim_shadow_write(w, i, l, b, offset, 8)) return;
+        SimBlock *b = sim_shared(by, async_shared_at(w, &i->opnd[0], l), 8, 8, &offset);
+        if (!b || !sim_shadow_write(by, b, offset, 8)) return;
         AsyncMbar *m = async_mbar_find(b, offset);
         if (count < 1 || count > COUNT_MAX || (m && m->valid) || b != w->block) {
-            sim_fault(w, SIM_MBARRIER, i, l, "%s at shared address 0x%x, count %u",
-                      b != w->block      ? "mbarrier.init in another block"
+            sim_fault(by, SIM_MBARRIER, "%s at shared address 0x%x, count %u",
+                      b != w->block   ? "mbarrier.init in another block"
                       : m && m->valid ? "second mbarrier.init without mbarrier.inval"
-                                         : "mbarrier.init with a bad count",
+                                      : "mbarrier.init with a bad count",
                       b->smem_base + offset, count);
             return;
         }
@@ -50,9 +51,10 @@ static void exec_init(SimWarp *w, const SimInst *i, uint32_t active) {
 
 static void exec_inval(SimWarp *w, const SimInst *i, uint32_t active) {
     SIM_EACH(l, active) {
+        SimLane by = sim_lane(w, i, l);
         SimBlock *b;
-        AsyncMbar *m = find(w, i, &i->opnd[0], l, &b);
-        if (!m || !sim_shadow_write(w, i, l, b, m->offset, 8)) return;
+        AsyncMbar *m = find(by, &i->opnd[0], &b);
+        if (!m || !sim_shadow_write(by, b, m->offset, 8)) return;
         m->valid = false;
     }
 }
@@ -60,45 +62,48 @@ static void exec_inval(SimWarp *w, const SimInst *i, uint32_t active) {
 /* expect_tx and complete_tx: flags 1 for the latter.  */
 static void exec_tx(SimWarp *w, const SimInst *i, uint32_t active) {
     SIM_EACH(l, active) {
+        SimLane by = sim_lane(w, i, l);
         SimBlock *b;
-        AsyncMbar *m = find(w, i, &i->opnd[0], l, &b);
+        AsyncMbar *m = find(by, &i->opnd[0], &b);
         if (!m) return;
         int64_t bytes = sim_u32(w, i->opnd[1].slot[0])[l];
         sim_release(w, m->collect);
-        if (!async_mbar_update(w, i, l, b, m, 0, i->flags ? -bytes : bytes)) return;
+        if (!async_mbar_update(by, b, m, 0, i->flags ? -bytes : bytes)) return;
     }
 }
 
 enum { ARRIVE_DROP = 1, ARRIVE_NOCOMPLETE = 2, ARRIVE_EXPECT = 4, ARRIVE_RELAXED = 8 };
 
-static bool arrive_lane(SimWarp *w, const SimInst *i, int lane) {
+static bool arrive_lane(SimLane by) {
     SimBlock *b;
-    AsyncMbar *m = find(w, i, &i->opnd[1], lane, &b);
+    AsyncMbar *m = find(by, &by.i->opnd[1], &b);
     if (!m) return false;
-    uint32_t count = i->n_opnd > 2 ? sim_u32(w, i->opnd[2].slot[0])[lane] : 1;
-    uint32_t arrivals = i->flags & ARRIVE_EXPECT ? 1 : count;
-    if ((i->flags & ARRIVE_NOCOMPLETE) && arrivals >= m->pending) {
-        sim_fault(w, SIM_MBARRIER, i, lane, "arrive.noComplete would complete the phase");
+    uint32_t count = by.i->n_opnd > 2 ? sim_u32(by.w, by.i->opnd[2].slot[0])[by.lane] : 1;
+    uint8_t flags = by.i->flags;
+    uint32_t arrivals = flags & ARRIVE_EXPECT ? 1 : count;
+    if ((flags & ARRIVE_NOCOMPLETE) && arrivals >= m->pending) {
+        sim_fault(by, SIM_MBARRIER, "arrive.noComplete would complete the phase");
         return false;
     }
-    if (i->d != SLOT_NONE) sim_u64(w, i->d)[lane] = state_token(m);
-    if (!(i->flags & ARRIVE_RELAXED)) sim_release(w, m->collect);
+    if (by.i->d != SLOT_NONE) sim_u64(by.w, by.i->d)[by.lane] = state_token(m);
+    if (!(flags & ARRIVE_RELAXED)) sim_release(by.w, m->collect);
     /* A drop leaves the count of this phase to the arrival and lowers the next ones.  */
-    if (i->flags & ARRIVE_DROP) m->expected -= arrivals;
-    return async_mbar_update(w, i, lane, b, m, arrivals, i->flags & ARRIVE_EXPECT ? count : 0);
+    if (flags & ARRIVE_DROP) m->expected -= arrivals;
+    return async_mbar_update(by, b, m, arrivals, flags & ARRIVE_EXPECT ? count : 0);
 }
 
 static void exec_arrive(SimWarp *w, const SimInst *i, uint32_t active) {
     SIM_EACH(l, active) {
-        if (!arrive_lane(w, i, l)) return;
+        if (!arrive_lane(sim_lane(w, i, l))) return;
     }
 }
 
 /* Whether the phase that a wait names has completed: that of a state, or the last one of a
  * parity.  */
-static bool completed(SimWarp *w, const SimInst *i, int lane, const AsyncMbar *m) {
-    if (i->flags & 1) return (m->phase & 1) != (sim_u32(w, i->opnd[2].slot[0])[lane] & 1);
-    return (uint32_t)(sim_u64(w, i->opnd[2].slot[0])[lane] >> 32) != m->phase;
+static bool completed(SimLane by, const AsyncMbar *m) {
+    if (by.i->flags & 1)
+        return (m->phase & 1) != (sim_u32(by.w, by.i->opnd[2].slot[0])[by.lane] & 1);
+    return (uint32_t)(sim_u64(by.w, by.i->opnd[2].slot[0])[by.lane] >> 32) != m->phase;
 }
 
 enum { WAIT_PARITY = 1, WAIT_TRY = 2, WAIT_RELAXED = 4 };
@@ -107,14 +112,15 @@ static void exec_wait(SimWarp *w, const SimInst *i, uint32_t active) {
     uint32_t done = 0;
     AsyncMbar *of[LANES] = {0};
     SIM_EACH(l, active) {
+        SimLane by = sim_lane(w, i, l);
         SimBlock *b;
-        of[l] = find(w, i, &i->opnd[1], l, &b);
+        of[l] = find(by, &i->opnd[1], &b);
         if (!of[l]) return;
         if (b != w->block) {
-            sim_fault(w, SIM_MBARRIER, i, l, "waits on an mbarrier of another block");
+            sim_fault(by, SIM_MBARRIER, "waits on an mbarrier of another block");
             return;
         }
-        if (completed(w, i, l, of[l])) done |= 1u << l;
+        if (completed(by, of[l])) done |= 1u << l;
         async_mbar_awaited(w, of[l], !(done >> l & 1));
     }
     /* A blocking wait usually suspends the thread until it can succeed; sometimes, in launches that
@@ -129,7 +135,7 @@ static void exec_wait(SimWarp *w, const SimInst *i, uint32_t active) {
         if (!(i->flags & WAIT_RELAXED)) sim_acquire(w, of[l]->done);
     }
     sim_set_pred(w, i->d, active, done);
-    if (done != active) async_poll_failed(w, i, sim_first_lane(active & ~done));
+    if (done != active) async_poll_failed(sim_lane(w, i, sim_first_lane(active & ~done)));
 }
 
 static void exec_pending(SimWarp *w, const SimInst *i, uint32_t active) {

@@ -8,28 +8,29 @@ AsyncMbar *async_mbar_find(SimBlock *b, uint32_t offset) {
     return NULL;
 }
 
-AsyncMbar *async_mbar_valid(SimWarp *w, const SimInst *i, int lane, SimBlock *b, uint32_t offset) {
+AsyncMbar *async_mbar_valid(SimLane by, SimBlock *b, uint32_t offset) {
     AsyncMbar *m = async_mbar_find(b, offset);
     uint32_t where;
     if (!m || !m->valid) {
-        sim_fault(w, SIM_MBARRIER, i, lane,
-                  "no mbarrier has been initialised at shared address 0x%x", b->smem_base + offset);
+        sim_fault(by, SIM_MBARRIER, "no mbarrier has been initialised at shared address 0x%x",
+                  b->smem_base + offset);
         return NULL;
     }
     if (sim_shadow_written(b, offset, 8, m->init_time, &where)) {
-        sim_fault(w, SIM_MBARRIER, i, lane, "the mbarrier at 0x%x has been overwritten as data",
+        sim_fault(by, SIM_MBARRIER, "the mbarrier at 0x%x has been overwritten as data",
                   b->smem_base + offset);
         return NULL;
     }
     return m;
 }
 
-AsyncMbar *async_mbar(SimWarp *w, const SimInst *i, int lane, SimBlock *b, uint32_t offset) {
-    AsyncMbar *m = async_mbar_valid(w, i, lane, b, offset);
-    if (!m || m->init_warp == w->clock_id || m->init_time <= w->clock[m->init_warp]) return m;
-    sim_fault(w, SIM_RACE_SHARED, i, lane,
+AsyncMbar *async_mbar(SimLane by, SimBlock *b, uint32_t offset) {
+    AsyncMbar *m = async_mbar_valid(by, b, offset);
+    if (!m || m->init_warp == by.w->clock_id || m->init_time <= by.w->clock[m->init_warp]) return m;
+    sim_fault(by, SIM_RACE_SHARED,
               "the initialisation of the mbarrier at 0x%x and this use of it are not ordered by a "
-              "barrier", b->smem_base + offset);
+              "barrier",
+              b->smem_base + offset);
     return NULL;
 }
 
@@ -45,12 +46,11 @@ static void settle(SimCluster *c, AsyncMbar *m) {
     sim_event(c);
 }
 
-bool async_mbar_update(SimWarp *w, const SimInst *i, int lane, SimBlock *b, AsyncMbar *m,
-                       uint32_t arrivals, int64_t tx) {
+bool async_mbar_update(SimLane by, SimBlock *b, AsyncMbar *m, uint32_t arrivals, int64_t tx) {
     enum { TX_MAX = (1 << 20) - 1 };
     uint32_t at = b->smem_base + m->offset;
     if (arrivals > m->pending) {
-        sim_fault(w, SIM_MBARRIER, i, lane,
+        sim_fault(by, SIM_MBARRIER,
                   "%u arrivals on the mbarrier at 0x%x, which expects %u more in this phase",
                   arrivals, at, m->pending);
         return false;
@@ -58,9 +58,8 @@ bool async_mbar_update(SimWarp *w, const SimInst *i, int lane, SimBlock *b, Asyn
     m->pending -= arrivals;
     m->tx += tx;
     if (m->tx > TX_MAX || m->tx < -TX_MAX) {
-        sim_fault(w, SIM_MBARRIER, i, lane,
-                  "the mbarrier at 0x%x expects %lld bytes, more than 2^20 - 1", at,
-                  (long long)m->tx);
+        sim_fault(by, SIM_MBARRIER, "the mbarrier at 0x%x expects %lld bytes, more than 2^20 - 1",
+                  at, (long long)m->tx);
         return false;
     }
     settle(b->cluster, m);

@@ -40,10 +40,10 @@ static bool all_inside(const SimAlloc *x, uint32_t active, const uint64_t at[LAN
 }
 
 /* The bytes that a plain load needs, run by run.  */
-static void order_read(SimWarp *w, const SimInst *i, int lane, uint64_t at, uint32_t bytes) {
+static void order_read(SimLane by, uint64_t at, uint32_t bytes) {
     for (uint32_t k = 0, end; k < bytes; k = end + 1) {
-        for (end = k; end < bytes && !(i->ptx->unused >> end & 1); end++) continue;
-        if (end > k) sim_order_read(w->block, i, w->id * LANES + lane, at + k, end - k);
+        for (end = k; end < bytes && !(by.i->ptx->unused >> end & 1); end++) continue;
+        if (end > k) sim_order_read(by.w->block, by.i, by.w->id * LANES + by.lane, at + k, end - k);
     }
 }
 
@@ -54,7 +54,7 @@ static void order_lanes(SimWarp *w, const SimInst *i, uint32_t active, const Lan
     SIM_EACH(l, active) {
         if (l > 0 && (active >> (l - 1) & 1) && p->at[l] == p->at[l - 1]) continue;
         if (i->flags & ACCESS_STRONG) sim_order_sync(w->block, p->at[l], !store, store);
-        else if (!store) order_read(w, i, l, p->at[l], bytes);
+        else if (!store) order_read(sim_lane(w, i, l), p->at[l], bytes);
     }
 }
 
@@ -82,7 +82,7 @@ static bool global_lanes(SimWarp *w, const SimInst *i, uint32_t active, Lanes *p
     } else {
         SIM_EACH(l, active) {
             uint32_t n = i->flags & ACCESS_WIDENED ? widened(w, p->at[l], i->arg) : i->arg;
-            p->host[l] = sim_global(w, i, l, p->at[l], n, bytes, store);
+            p->host[l] = sim_global(sim_lane(w, i, l), p->at[l], n, bytes, store);
             if (!p->host[l]) return false;
         }
     }
@@ -98,15 +98,15 @@ static bool global_lanes(SimWarp *w, const SimInst *i, uint32_t active, Lanes *p
 
 /* ---- shared ---- */
 
-static bool shadow(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
-                   uint32_t bytes, const unsigned char *value) {
-    bool strong = i->flags & ACCESS_STRONG;
-    if (!(i->flags & ACCESS_STORE)) {
-        return strong ? sim_shadow_read_strong(w, i, lane, owner, offset, bytes)
-                      : sim_shadow_read(w, i, lane, owner, offset, bytes);
+static bool shadow(SimLane by, SimBlock *owner, uint32_t offset, uint32_t bytes,
+                   const unsigned char *value) {
+    bool strong = by.i->flags & ACCESS_STRONG;
+    if (!(by.i->flags & ACCESS_STORE)) {
+        return strong ? sim_shadow_read_strong(by, owner, offset, bytes)
+                      : sim_shadow_read(by, owner, offset, bytes);
     }
-    return strong ? sim_shadow_atomic(w, i, lane, owner, offset, bytes)
-                  : sim_shadow_store(w, i, lane, owner, offset, bytes, value);
+    return strong ? sim_shadow_atomic(by, owner, offset, bytes)
+                  : sim_shadow_store(by, owner, offset, bytes, value);
 }
 
 static void gather_value(const SimWarp *w, const SimInst *i, const SimOpnd *v, int lane,
@@ -147,14 +147,15 @@ static bool shared_lanes(SimWarp *w, const SimInst *i, uint32_t active, Lanes *p
         return load_own(w, i, active, p, at, offsets);
     }
     SIM_EACH(l, active) {
+        SimLane by = sim_lane(w, i, l);
         uint32_t offset;
-        SimBlock *owner = sim_shared(w, i, l, at[l], i->arg, bytes, &offset);
+        SimBlock *owner = sim_shared(by, at[l], i->arg, bytes, &offset);
         if (!owner) return false;
         if (owner != w->block) async_remote(w, i, owner);
         p->host[l] = owner->smem + offset;
         unsigned char now[64];
         if (value) gather_value(w, i, value, l, now);
-        if (!shadow(w, i, l, owner, offset, bytes, value ? now : NULL)) return false;
+        if (!shadow(by, owner, offset, bytes, value ? now : NULL)) return false;
         if (value) memcpy(p->host[l], now, bytes);
     }
     count_shared(w, i, active, at);
@@ -166,10 +167,11 @@ static bool shared_lanes(SimWarp *w, const SimInst *i, uint32_t active, Lanes *p
 static bool private_lanes(SimWarp *w, const SimInst *i, uint32_t active, Lanes *p, PtxSpace space) {
     uint32_t bytes = (uint32_t)i->bytes * i->count;
     SIM_EACH(l, active) {
+        SimLane by = sim_lane(w, i, l);
         uint64_t at = p->at[l] & 0xffffffffu;
-        p->host[l] = space == SPACE_LOCAL ? sim_local(w, i, l, at, i->arg, bytes)
-                                          : (unsigned char *)(uintptr_t)sim_param(w, i, l, at,
-                                                                                 i->arg, bytes);
+        p->host[l] = space == SPACE_LOCAL
+                         ? sim_local(by, at, i->arg, bytes)
+                         : (unsigned char *)(uintptr_t)sim_param(by, at, i->arg, bytes);
         if (!p->host[l]) return false;
     }
     if (space == SPACE_LOCAL) {
@@ -300,8 +302,8 @@ static void exec_st(SimWarp *w, const SimInst *i, uint32_t active) {
 static void exec_ld_param(SimWarp *w, const SimInst *i, uint32_t active) {
     uint64_t at = sim_address(w, &i->opnd[1], 0);
     unsigned char *host[LANES];
-    host[0] = (unsigned char *)(uintptr_t)sim_param(w, i, sim_first_lane(active), at, i->arg,
-                                                    i->bytes);
+    host[0] = (unsigned char *)(uintptr_t)sim_param(sim_lane(w, i, sim_first_lane(active)), at,
+                                                    i->arg, i->bytes);
     if (!host[0]) return;
     for (int l = 1; l < LANES; l++) host[l] = host[0];
     load_values(w, i, active, host);

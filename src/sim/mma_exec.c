@@ -32,7 +32,7 @@ static void scatter(SimWarp *w, const SimOpnd *o, bool wide, const SimReg *in) {
 static void exec_mma(SimWarp *w, const SimInst *i, uint32_t active) {
     const SimMma *s = i->extra;
     if (active != FULL_WARP) {
-        sim_fault(w, SIM_DIVERGENT, i, sim_first_lane(active),
+        sim_fault(sim_lane(w, i, sim_first_lane(active)), SIM_DIVERGENT,
                   "mma needs all 32 lanes of the warp");
         return;
     }

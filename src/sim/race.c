@@ -28,9 +28,7 @@ void sim_fence_proxy(SimWarp *w) { sim_release(w, w->block->cluster->proxy_clock
 
 /* What the checks of one access need, looked up once.  */
 typedef struct {
-    SimWarp *w;
-    const SimInst *i;
-    int lane;
+    SimLane by;
     SimBlock *owner;
     const uint32_t *clock;
     uint32_t now;
@@ -38,9 +36,9 @@ typedef struct {
     int copies;               /* the clock's entry of asynchronous copies */
 } Access;
 
-static inline Access access_of(SimWarp *w, const SimInst *i, int lane, SimBlock *owner) {
-    const SimCluster *c = w->block->cluster;
-    return (Access){w, i, lane, owner, w->clock, c->time, sim_thread(w, lane), c->n_clock - 1};
+static inline Access access_of(SimLane by, SimBlock *owner) {
+    const SimCluster *c = by.w->block->cluster;
+    return (Access){by, owner, by.w->clock, c->time, sim_thread(by.w, by.lane), c->n_clock - 1};
 }
 
 /* ---- messages ---- */
@@ -58,13 +56,13 @@ static const char *thread_name(const SimCluster *c, uint16_t thread) {
 
 static bool race(const Access *a, uint32_t offset, const char *mine, const char *theirs,
                  uint16_t other, int line) {
-    const SimCluster *c = a->w->block->cluster;
+    const SimCluster *c = a->by.w->block->cluster;
     Buf text = buf_new(c->arena);
     buf_printf(&text, "this %s of shared address 0x%x and the %s by %s", mine,
                a->owner->smem_base + offset, theirs, thread_name(c, other));
     if (line) buf_printf(&text, " at ptx line %d", line);
     buf_puts(&text, " are not ordered by a barrier");
-    sim_fault(a->w, SIM_RACE_SHARED, a->i, a->lane, "%s", buf_str(&text));
+    sim_fault(a->by, SIM_RACE_SHARED, "%s", buf_str(&text));
     return false;
 }
 
@@ -114,11 +112,11 @@ static bool reads_before(const Access *a, const Granule *p) {
     const SimBlock *owner = a->owner;
     int first = owner->rank * owner->n_warp;
     if (!p->times) {
-        int other = a->w->clock_id == first ? first + 1 : first;
+        int other = a->by.w->clock_id == first ? first + 1 : first;
         return p->touch->read_time <= a->clock[other];
     }
     for (int k = 0; k < owner->n_warp; k++) {
-        if (first + k != a->w->clock_id && p->times[k] > a->clock[first + k]) return false;
+        if (first + k != a->by.w->clock_id && p->times[k] > a->clock[first + k]) return false;
     }
     return true;
 }
@@ -145,7 +143,7 @@ static inline void note_read(const Access *a, const Granule *p, bool several) {
     t->read_kind = (uint8_t)(kind & 3);
     t->reader = a->me;
     t->read_time = a->now;
-    if (p->times && a->w->block == a->owner) p->times[a->w->id] = a->now;
+    if (p->times && a->by.w->block == a->owner) p->times[a->by.w->id] = a->now;
 }
 
 /* ---- checks ---- */
@@ -155,11 +153,9 @@ static bool unready(const Access *a, uint32_t word, const SimShadow *s, unsigned
     uint32_t byte = sim_first_byte(flying ? s->flying & mask : ~s->init & mask);
     uint32_t at = a->owner->smem_base + word * 4 + byte;
     if (flying) {
-        sim_fault(a->w, SIM_NOT_ARRIVED, a->i, a->lane,
-                  "the copy to shared address 0x%x is still under way", at);
+        sim_fault(a->by, SIM_NOT_ARRIVED, "the copy to shared address 0x%x is still under way", at);
     } else {
-        sim_fault(a->w, SIM_UNINIT_SHARED, a->i, a->lane,
-                  "nothing was written to shared address 0x%x", at);
+        sim_fault(a->by, SIM_UNINIT_SHARED, "nothing was written to shared address 0x%x", at);
     }
     return false;
 }
@@ -167,8 +163,8 @@ static bool unready(const Access *a, uint32_t word, const SimShadow *s, unsigned
 static inline bool read_words(Access a, uint32_t offset, uint32_t bytes, bool strong,
                               bool several) {
     SimBlock *owner = a.owner;
-    bool races = !a.w->block->cluster->run->options->no_races;
-    uint32_t unused = a.i->ptx->unused;
+    bool races = !a.by.w->block->cluster->run->options->no_races;
+    uint32_t unused = a.by.i->ptx->unused;
     for (uint32_t word = offset / 4; word * 4 < offset + bytes; word++) {
         SimShadow *s = &owner->shadow[word];
         unsigned mask = bytes >= 4 ? 15 : sim_byte_mask(word, offset, bytes);
@@ -204,21 +200,19 @@ bool sim_shadow_read_lanes(SimWarp *w, const SimInst *i, uint32_t active, SimBlo
         else several |= 1u << first[l];
     }
     SIM_EACH(l, own) {
-        Access a = access_of(w, i, l, owner);
+        Access a = access_of(sim_lane(w, i, l), owner);
         if (!read_words(a, offset[l], bytes, false, several >> l & 1)) return false;
     }
     return true;
 }
 
-bool sim_shadow_read(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
-                     uint32_t bytes) {
-    return read_words(access_of(w, i, lane, owner), offset, bytes, false, false);
+bool sim_shadow_read(SimLane by, SimBlock *owner, uint32_t offset, uint32_t bytes) {
+    return read_words(access_of(by, owner), offset, bytes, false, false);
 }
 
-bool sim_shadow_read_strong(SimWarp *w, const SimInst *i, int lane, SimBlock *owner,
-                            uint32_t offset, uint32_t bytes) {
-    sim_acquire_order(w, w->block->cluster->strong_clock);
-    return read_words(access_of(w, i, lane, owner), offset, bytes, true, false);
+bool sim_shadow_read_strong(SimLane by, SimBlock *owner, uint32_t offset, uint32_t bytes) {
+    sim_acquire_order(by.w, by.w->block->cluster->strong_clock);
+    return read_words(access_of(by, owner), offset, bytes, true, false);
 }
 
 /* value: the bytes about to be written, NULL if unknown.  Writing what is there already is no race
@@ -226,7 +220,7 @@ bool sim_shadow_read_strong(SimWarp *w, const SimInst *i, int lane, SimBlock *ow
 static bool write_words(Access a, uint32_t offset, uint32_t bytes, bool atomic,
                         const unsigned char *value) {
     SimBlock *owner = a.owner;
-    bool races = !a.w->block->cluster->run->options->no_races;
+    bool races = !a.by.w->block->cluster->run->options->no_races;
     bool same = value && memcmp(owner->smem + offset, value, bytes) == 0;
     for (uint32_t word = offset / 4; word * 4 < offset + bytes; word++) {
         SimShadow *s = &owner->shadow[word];
@@ -244,7 +238,7 @@ static bool write_words(Access a, uint32_t offset, uint32_t bytes, bool atomic,
             }
             t->writer = a.me;
             t->write_time = a.now;
-            t->line = (uint16_t)(a.i->ptx->line & 0xffff);
+            t->line = (uint16_t)(a.by.i->ptx->line & 0xffff);
             t->atomic = atomic;
         }
         s->init |= mask & 15;
@@ -253,26 +247,23 @@ static bool write_words(Access a, uint32_t offset, uint32_t bytes, bool atomic,
     return true;
 }
 
-bool sim_shadow_write(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
-                      uint32_t bytes) {
-    return write_words(access_of(w, i, lane, owner), offset, bytes, false, NULL);
+bool sim_shadow_write(SimLane by, SimBlock *owner, uint32_t offset, uint32_t bytes) {
+    return write_words(access_of(by, owner), offset, bytes, false, NULL);
 }
 
-bool sim_shadow_store(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
-                      uint32_t bytes, const unsigned char *value) {
-    return write_words(access_of(w, i, lane, owner), offset, bytes, false, value);
+bool sim_shadow_store(SimLane by, SimBlock *owner, uint32_t offset, uint32_t bytes,
+                      const unsigned char *value) {
+    return write_words(access_of(by, owner), offset, bytes, false, value);
 }
 
-bool sim_shadow_atomic(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
-                       uint32_t bytes) {
-    sim_acquire_order(w, w->block->cluster->strong_clock);
-    sim_release(w, w->block->cluster->strong_clock);
-    return write_words(access_of(w, i, lane, owner), offset, bytes, true, NULL);
+bool sim_shadow_atomic(SimLane by, SimBlock *owner, uint32_t offset, uint32_t bytes) {
+    sim_acquire_order(by.w, by.w->block->cluster->strong_clock);
+    sim_release(by.w, by.w->block->cluster->strong_clock);
+    return write_words(access_of(by, owner), offset, bytes, true, NULL);
 }
 
-bool sim_shadow_read_async(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
-                           uint32_t bytes) {
-    const SimCluster *c = w->block->cluster;
+bool sim_shadow_read_async(SimLane by, SimBlock *owner, uint32_t offset, uint32_t bytes) {
+    const SimCluster *c = by.w->block->cluster;
     for (uint32_t word = offset / 4; word * 4 < offset + bytes; word++) {
         Granule granule[4];
         int n = granules_of(owner, word, sim_byte_mask(word, offset, bytes), granule);
@@ -280,18 +271,18 @@ bool sim_shadow_read_async(SimWarp *w, const SimInst *i, int lane, SimBlock *own
             const SimTouch *t = granule[k].touch;
             bool generic = t->writer != SIM_ASYNC_THREAD;
             if (!generic || t->write_time <= c->proxy_clock[t->writer / LANES]) continue;
-            sim_fault(w, SIM_PROXY_FENCE, i, lane, "shared address 0x%x was written by %s without "
-                      "fence.proxy.async afterwards", owner->smem_base + granule[k].offset,
-                      thread_name(c, t->writer));
+            sim_fault(by, SIM_PROXY_FENCE,
+                      "shared address 0x%x was written by %s without "
+                      "fence.proxy.async afterwards",
+                      owner->smem_base + granule[k].offset, thread_name(c, t->writer));
             return false;
         }
     }
-    return read_words(access_of(w, i, lane, owner), offset, bytes, false, false);
+    return read_words(access_of(by, owner), offset, bytes, false, false);
 }
 
-bool sim_shadow_fly(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
-                    uint32_t bytes) {
-    if (!write_words(access_of(w, i, lane, owner), offset, bytes, false, NULL)) return false;
+bool sim_shadow_fly(SimLane by, SimBlock *owner, uint32_t offset, uint32_t bytes) {
+    if (!write_words(access_of(by, owner), offset, bytes, false, NULL)) return false;
     for (uint32_t word = offset / 4; word * 4 < offset + bytes; word++) {
         owner->shadow[word].flying |= sim_byte_mask(word, offset, bytes) & 15;
     }

@@ -67,30 +67,24 @@ void sim_fence_proxy(SimWarp *w);
  * `owner` (bounds are checked already).  False after a fault.  sim_shadow_read faults on
  * uninitialised, in-flight and racing bytes; sim_shadow_write on in-flight and racing bytes.
  * Atomics race with plain accesses only.  */
-bool sim_shadow_read(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
-                     uint32_t bytes);
+bool sim_shadow_read(SimLane by, SimBlock *owner, uint32_t offset, uint32_t bytes);
 /* The same for a load of all active lanes, each of `bytes` bytes from 4 up.  */
 bool sim_shadow_read_lanes(SimWarp *w, const SimInst *i, uint32_t active, SimBlock *owner,
                            const uint32_t offset[LANES], uint32_t bytes);
-bool sim_shadow_write(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
-                      uint32_t bytes);
+bool sim_shadow_write(SimLane by, SimBlock *owner, uint32_t offset, uint32_t bytes);
 /* As sim_shadow_write, for a store whose bytes are known: writing what is there already does not
  * race with other writes.  */
-bool sim_shadow_store(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
-                      uint32_t bytes, const unsigned char *value);
+bool sim_shadow_store(SimLane by, SimBlock *owner, uint32_t offset, uint32_t bytes,
+                      const unsigned char *value);
 /* A volatile, relaxed or acquire load: does not race with atomics and orders after them.  */
-bool sim_shadow_read_strong(SimWarp *w, const SimInst *i, int lane, SimBlock *owner,
-                            uint32_t offset, uint32_t bytes);
-bool sim_shadow_atomic(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
-                       uint32_t bytes);
+bool sim_shadow_read_strong(SimLane by, SimBlock *owner, uint32_t offset, uint32_t bytes);
+bool sim_shadow_atomic(SimLane by, SimBlock *owner, uint32_t offset, uint32_t bytes);
 /* Reads through the asynchronous proxy on behalf of a lane (wgmma operands, bulk and tensor
  * stores): as sim_shadow_read, and generic writes must have been fenced (SIM_PROXY_FENCE).  */
-bool sim_shadow_read_async(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
-                           uint32_t bytes);
+bool sim_shadow_read_async(SimLane by, SimBlock *owner, uint32_t offset, uint32_t bytes);
 /* An asynchronous write begins: the bytes are poisoned by the caller and flagged in flight.  Racing
  * earlier accesses are a fault, as for sim_shadow_write.  */
-bool sim_shadow_fly(SimWarp *w, const SimInst *i, int lane, SimBlock *owner, uint32_t offset,
-                    uint32_t bytes);
+bool sim_shadow_fly(SimLane by, SimBlock *owner, uint32_t offset, uint32_t bytes);
 /* It landed.  thread: SIM_ASYNC_THREAD when an mbarrier tells of it, or the thread whose wait
  * completed it (cp.async), to whom alone it is visible until it synchronises with others. atomic:
  * it was a reduction.  */

@@ -26,40 +26,39 @@ void sim_fault_place(SimFault *f, SimFaultKind kind, const SimBlock *b, const Si
     for (int k = 0; k < 3; k++) f->block[k] = (int)b->ctaid[k];
 }
 
-static void record(SimWarp *w, const SimFault *f, int thread, const SimInst *i, const char *fmt,
-                   va_list ap) {
-    SimBlock *b = w->block;
+static void record(SimLane by, const SimFault *f, const char *fmt, va_list ap) {
+    SimBlock *b = by.w->block;
     if (b->n_fault == SIM_MAX_FAULTS) return;
     SimFault *to = &b->fault[b->n_fault++];
-    sim_fault_place(to, f->kind, b, i, thread);
+    sim_fault_place(to, f->kind, b, by.i, by.w->id * LANES + by.lane);
     to->warning = f->warning;
     to->text = arena_vprintf(b->cluster->arena, fmt, ap);
 }
 
-void sim_fault(SimWarp *w, SimFaultKind kind, const SimInst *i, int lane, const char *fmt, ...) {
-    w->block->stop = true;
-    w->yield = true;
-    w->block->faults++;
+void sim_fault(SimLane by, SimFaultKind kind, const char *fmt, ...) {
+    SimBlock *b = by.w->block;
+    b->stop = by.w->yield = true;
+    b->faults++;
     va_list ap;
     va_start(ap, fmt);
-    record(w, &(SimFault){.kind = kind}, w->id * LANES + lane, i, fmt, ap);
+    record(by, &(SimFault){.kind = kind}, fmt, ap);
     va_end(ap);
 }
 
-bool sim_warn(SimWarp *w, SimFaultKind kind, const SimInst *i, int lane, const char *fmt, ...) {
-    SimBlock *b = w->block;
+bool sim_warn(SimLane by, SimFaultKind kind, const char *fmt, ...) {
+    SimBlock *b = by.w->block;
     bool strict = b->cluster->run->options->strict;
     for (int k = 0; k < b->n_fault && !strict; k++) {
-        if (b->fault[k].warning && b->fault[k].ptx_line == i->ptx->line) return true;
+        if (b->fault[k].warning && b->fault[k].ptx_line == by.i->ptx->line) return true;
     }
     if (!strict && b->n_fault >= SIM_MAX_FAULTS / 2) return true;       /* room for a fault */
     if (strict) {
-        b->stop = w->yield = true;
+        b->stop = by.w->yield = true;
         b->faults++;
     }
     va_list ap;
     va_start(ap, fmt);
-    record(w, &(SimFault){.kind = kind, .warning = !strict}, w->id * LANES + lane, i, fmt, ap);
+    record(by, &(SimFault){.kind = kind, .warning = !strict}, fmt, ap);
     va_end(ap);
     return !strict;
 }

@@ -90,23 +90,25 @@ static void report_deadlock(SimCluster *c) {
     if (!w) return;
     const SimInst *code = c->run->kernel->code;
     const SimInst *i = &code[s->state == SUBWARP_BARRIER ? s->pc - 1 : s->pc];
-    int lane = sim_first_lane(s->mask), live = 0;
+    SimLane by = sim_lane(w, i, sim_first_lane(s->mask));
+    int live = 0;
     for (int n = 0; n < w->block->n_warp; n++) live += sim_popcount(w->block->warp[n].live);
     if (s->state == SUBWARP_BARRIER) {
         const SimBarrier *b = &w->block->barrier[s->barrier];
         bool left = live < w->block->threads;
-        sim_fault(w, left ? SIM_DIVERGENT : SIM_DEADLOCK, i, lane,
+        sim_fault(by, left ? SIM_DIVERGENT : SIM_DEADLOCK,
                   "barrier %d has %u of %u threads and no other can come; %d of %d threads of the "
-                  "block have ended", s->barrier, b->arrived, b->expected,
-                  w->block->threads - live, w->block->threads);
+                  "block have ended",
+                  s->barrier, b->arrived, b->expected, w->block->threads - live, w->block->threads);
     } else if (s->state == SUBWARP_WARP_SYNC) {
-        sim_fault(w, SIM_DIVERGENT, i, lane, "lanes 0x%08x of the warp wait here for lanes of the "
-                  "member mask that never come", s->mask);
+        sim_fault(by, SIM_DIVERGENT,
+                  "lanes 0x%08x of the warp wait here for lanes of the "
+                  "member mask that never come",
+                  s->mask);
     } else {
         Buf text = buf_new(c->arena);
         sim_async_describe(w->block, &text);
-        sim_fault(w, SIM_DEADLOCK, i, lane, "waits for ever%s%s", text.len ? ": " : "",
-                  buf_str(&text));
+        sim_fault(by, SIM_DEADLOCK, "waits for ever%s%s", text.len ? ": " : "", buf_str(&text));
     }
 }
 
@@ -120,7 +122,7 @@ static void check_limit(SimCluster *c) {
         while (w->live == 0) w++;
         const SimSubwarp *s = w->subwarp;
         while (s->state == SUBWARP_FREE) s++;
-        sim_fault(w, SIM_RUNAWAY, &c->run->kernel->code[s->pc], sim_first_lane(s->mask),
+        sim_fault(sim_lane(w, &c->run->kernel->code[s->pc], sim_first_lane(s->mask)), SIM_RUNAWAY,
                   "the block has executed %llu warp instructions",
                   (unsigned long long)block->executed);
     }

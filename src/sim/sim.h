@@ -176,6 +176,8 @@ typedef struct {
 } SimReport;
 
 typedef struct {
+    const SimModule *module;
+    const char *kernel;                                   /* of the module */
     uint32_t grid[3], block[3], cluster[3];               /* cluster 0 means 1 */
     uint32_t dynamic_smem;
     const void *params;                   /* laid out as sim_kernel_params says */
@@ -202,8 +204,8 @@ typedef struct {
 
 /* Runs one kernel.  Faults of the kernel are in the report and do not make the call fail; after a
  * fault the faulting block stops.  ST_SIMULATOR for what the simulator cannot do.  */
-Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimModule *m, const char *kernel,
-                  const SimLaunch *launch, const SimOptions *o, SimReport *out);
+Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimLaunch *launch, const SimOptions *o,
+                  SimReport *out);
 /* "kernel k, block (1,0,0), thread (31,0,0): race on ... (x.ptx line 120, x.cu line 41)".  */
 void sim_fault_text(const SimFault *f, Buf *out);
 #endif

@@ -41,8 +41,8 @@ bool sim_stack_room(SimWarp *w, const SimInst *i, uint32_t lanes, uint32_t bytes
     int64_t wider = w->local_bytes;
     while (wider < need) wider *= 2;
     if (wider > SIM_STACK_MOST) {
-        sim_fault(w, SIM_BAD_JUMP, i, deepest, "the thread's stack becomes longer than %d bytes",
-                  SIM_STACK_MOST);
+        sim_fault(sim_lane(w, i, deepest), SIM_BAD_JUMP,
+                  "the thread's stack becomes longer than %d bytes", SIM_STACK_MOST);
         return false;
     }
     fill(w, wider);

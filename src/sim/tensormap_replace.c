@@ -7,15 +7,14 @@
 #include <string.h>
 
 /* Generic or shared address of a lane's map: where its bytes are; NULL after a fault.  */
-static unsigned char *map_at(SimWarp *w, const SimInst *i, int lane, const SimOpnd *o,
-                             PtxSpace space, bool store) {
-    uint64_t at = sim_address(w, o, lane);
+static unsigned char *map_at(SimLane by, const SimOpnd *o, PtxSpace space, bool store) {
+    uint64_t at = sim_address(by.w, o, by.lane);
     if (space == SPACE_GENERIC) space = sim_classify(at);
-    if (space != SPACE_SHARED) return sim_global(w, i, lane, at, TM_BYTES, 64, store);
+    if (space != SPACE_SHARED) return sim_global(by, at, TM_BYTES, 64, store);
     uint32_t offset;
-    SimBlock *b = sim_shared(w, i, lane, (uint32_t)at, TM_BYTES, 64, &offset);
-    if (!b || !sim_shadow_read(w, i, lane, b, offset, TM_BYTES)) return NULL;
-    if (store && !sim_shadow_write(w, i, lane, b, offset, TM_BYTES)) return NULL;
+    SimBlock *b = sim_shared(by, (uint32_t)at, TM_BYTES, 64, &offset);
+    if (!b || !sim_shadow_read(by, b, offset, TM_BYTES)) return NULL;
+    if (store && !sim_shadow_write(by, b, offset, TM_BYTES)) return NULL;
     return b->smem + offset;
 }
 
@@ -74,12 +73,15 @@ static bool zeros(const unsigned char *bytes) {
 static void exec_replace(SimWarp *w, const SimInst *i, uint32_t active) {
     const Field *f = &fields[i->arg];
     SIM_EACH(l, active) {
-        unsigned char *bytes = map_at(w, i, l, &i->opnd[0], (PtxSpace)i->space, true);
+        SimLane by = sim_lane(w, i, l);
+        unsigned char *bytes = map_at(by, &i->opnd[0], (PtxSpace)i->space, true);
         if (!bytes) return;
         TensorMap map = {0};
         if (!sim_tensormap_decode(bytes, &map) && !zeros(bytes)) {
-            sim_fault(w, SIM_DESCRIPTOR, i, l, "what is changed here is neither a tensor map nor "
-                      "%d bytes of zeros", TM_BYTES);
+            sim_fault(by, SIM_DESCRIPTOR,
+                      "what is changed here is neither a tensor map nor "
+                      "%d bytes of zeros",
+                      TM_BYTES);
             return;
         }
         const SimOpnd *value = &i->opnd[f->ordinal ? 2 : 1];
@@ -88,8 +90,7 @@ static void exec_replace(SimWarp *w, const SimInst *i, uint32_t active) {
                                    : sim_u32(w, value->slot[0])[l];
         if (i->flags) v <<= 4;
         if (v > f->most) {
-            sim_fault(w, SIM_DESCRIPTOR, i, l, "the value %llu is out of range",
-                      (unsigned long long)v);
+            sim_fault(by, SIM_DESCRIPTOR, "the value %llu is out of range", (unsigned long long)v);
             return;
         }
         set(&map, f->field, ordinal, v);
@@ -126,8 +127,8 @@ static SimExec *pick_replace(SimPick *k) {
 /* All lanes have the same addresses; the map is copied once.  */
 static void exec_copy(SimWarp *w, const SimInst *i, uint32_t active) {
     int l = sim_first_lane(active);
-    const unsigned char *from = map_at(w, i, l, &i->opnd[1], SPACE_SHARED, false);
-    unsigned char *to = from ? map_at(w, i, l, &i->opnd[0], SPACE_GENERIC, true) : NULL;
+    const unsigned char *from = map_at(sim_lane(w, i, l), &i->opnd[1], SPACE_SHARED, false);
+    unsigned char *to = from ? map_at(sim_lane(w, i, l), &i->opnd[0], SPACE_GENERIC, true) : NULL;
     if (to) memcpy(to, from, TM_BYTES);
 }
 

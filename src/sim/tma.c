@@ -19,17 +19,17 @@ static const unsigned char *map_bytes(const SimRun *run, uint64_t at) {
 }
 
 /* The map of a lane's operand, if it suits the instruction.  False after a fault.  */
-static bool read_map(SimWarp *w, const SimInst *i, int lane, TensorMap *map) {
-    const TensorInst *x = i->extra;
-    uint64_t at = sim_address(w, &i->opnd[x->map], lane);
-    const unsigned char *bytes = at % 64 ? NULL : map_bytes(w->block->cluster->run, at);
+static bool read_map(SimLane by, TensorMap *map) {
+    const TensorInst *x = by.i->extra;
+    uint64_t at = sim_address(by.w, &by.i->opnd[x->map], by.lane);
+    const unsigned char *bytes = at % 64 ? NULL : map_bytes(by.w->block->cluster->run, at);
     const char *why = NULL;
     if (!bytes) {
         why = "is misaligned or outside every allocation";
     } else if (!sim_tensormap_decode(bytes, map)) {
         why = "was not made by the driver or by tensormap.replace";
     } else if (tensor_map_wrong(map)) {
-        why = arena_printf(w->block->cluster->arena, "is not valid: %s", tensor_map_wrong(map));
+        why = arena_printf(by.w->block->cluster->arena, "is not valid: %s", tensor_map_wrong(map));
     } else if (map->rank != x->rank) {
         why = "has another rank";
     } else if (map->im2col != x->im2col) {
@@ -38,26 +38,25 @@ static bool read_map(SimWarp *w, const SimInst *i, int lane, TensorMap *map) {
         why = "is interleaved, which is not simulated";
     }
     if (!why) return true;
-    sim_fault(w, SIM_DESCRIPTOR, i, lane, "the tensor map at 0x%llx %s", (unsigned long long)at,
-              why);
+    sim_fault(by, SIM_DESCRIPTOR, "the tensor map at 0x%llx %s", (unsigned long long)at, why);
     return false;
 }
 
 /* The rows of the tile at the lane's coordinates, checked against the allocations.  NULL after a
  * fault.  */
-static const SimTmRow *tile_rows(SimWarp *w, const SimInst *i, int lane, const TensorMap *map) {
-    const TensorInst *x = i->extra;
-    SimCluster *c = w->block->cluster;
+static const SimTmRow *tile_rows(SimLane by, const TensorMap *map) {
+    const TensorInst *x = by.i->extra;
+    SimCluster *c = by.w->block->cluster;
     AsyncCluster *q = async_of(c);
     uint32_t n = sim_tensormap_rows(map);
     q->row = arena_grow(c->arena, q->row, &q->cap_row, n, sizeof *q->row);
     int32_t coord[TM_RANK];
     uint16_t offset[TM_RANK] = {0};
     for (int d = 0; d < map->rank; d++) {
-        coord[d] = (int32_t)sim_u32(w, i->opnd[x->map].slot[d + 1])[lane];
+        coord[d] = (int32_t)sim_u32(by.w, by.i->opnd[x->map].slot[d + 1])[by.lane];
     }
     for (int d = 0; x->offsets >= 0 && d < map->rank - 2; d++) {
-        offset[d] = (uint16_t)sim_u32(w, i->opnd[x->offsets].slot[d])[lane];
+        offset[d] = (uint16_t)sim_u32(by.w, by.i->opnd[x->offsets].slot[d])[by.lane];
     }
     sim_tensormap_walk(map, coord, offset, q->row);
     bool plain_store = x->store && x->reduce.op == MOD_COUNT;
@@ -65,20 +64,23 @@ static const SimTmRow *tile_rows(SimWarp *w, const SimInst *i, int lane, const T
         uint64_t at = q->row[r].global + q->row[r].begin;
         uint32_t bytes = q->row[r].end - q->row[r].begin;
         if (!bytes) continue;
-        if (!sim_global(w, i, lane, at, bytes, 1, plain_store)) return NULL;
-        if (async_counts(w)) sim_count_global_range(w->block, at, bytes, x->store);
+        if (!sim_global(by, at, bytes, 1, plain_store)) return NULL;
+        if (async_counts(by.w)) sim_count_global_range(by.w->block, at, bytes, x->store);
     }
     return q->row;
 }
 
-static AsyncOp *tile_op(SimWarp *w, const SimInst *i, int lane, const TensorMap *map,
-                        const SimTmRow *row, AsyncKind kind, uint32_t offset) {
+static AsyncOp *tile_op(SimLane by, const TensorMap *map, const SimTmRow *row, AsyncKind kind,
+                        uint32_t offset) {
     uint32_t n = sim_tensormap_rows(map), bytes = sim_tensormap_row_bytes(map);
-    AsyncOp *op = async_new(w, i, lane, kind, n);
+    AsyncOp *op = async_new(by, kind, n);
     for (uint32_t r = 0; r < n; r++) {
-        op->segment[r] = (AsyncSegment){.global = row[r].global, .offset = offset + r * bytes,
-                                        .bytes = bytes, .begin = row[r].begin, .end = row[r].end,
-                                        .lane = (uint8_t)lane};
+        op->segment[r] = (AsyncSegment){.global = row[r].global,
+                                        .offset = offset + r * bytes,
+                                        .bytes = bytes,
+                                        .begin = row[r].begin,
+                                        .end = row[r].end,
+                                        .lane = (uint8_t)by.lane};
     }
     op->span = sim_tensormap_span(map);
     sim_tensormap_fill(map, op->fill);
@@ -92,24 +94,22 @@ static uint32_t tile_bytes(const TensorMap *map) {
     return bytes > INT32_MAX ? INT32_MAX : (uint32_t)bytes;
 }
 
-static bool load_lane(SimWarp *w, const SimInst *i, int lane, const TensorMap *map) {
-    const TensorInst *x = i->extra;
-    SimCluster *c = w->block->cluster;
+static bool load_lane(SimLane by, const TensorMap *map) {
+    const TensorInst *x = by.i->extra;
+    SimCluster *c = by.w->block->cluster;
     AsyncTarget t;
-    if (!async_target(w, i, lane, &i->opnd[x->shared], &i->opnd[x->mbar], tile_bytes(map), 128,
-                      &t)) {
+    if (!async_target(by, &by.i->opnd[x->shared], &by.i->opnd[x->mbar], tile_bytes(map), 128, &t)) {
         return false;
     }
-    const SimTmRow *row = tile_rows(w, i, lane, map);
+    const SimTmRow *row = tile_rows(by, map);
     if (!row) return false;
-    uint64_t mask =
-        x->mask >= 0 ? async_mask(w, i, lane, &i->opnd[x->mask]) : 1ull << t.block->rank;
+    uint64_t mask = x->mask >= 0 ? async_mask(by, &by.i->opnd[x->mask]) : 1ull << t.block->rank;
     if (mask == 0) return false;
     for (int rank = 0; rank < c->n_block; rank++) {
         if (!(mask >> rank & 1)) continue;
-        AsyncOp *op = tile_op(w, i, lane, map, row, ASYNC_LOAD, t.offset);
+        AsyncOp *op = tile_op(by, map, row, ASYNC_LOAD, t.offset);
         if (!async_aim(op, &t, rank) || !async_issue(op)) return false;
-        if (async_counts(w)) sim_count_shared_range(&c->block[rank], t.bytes, true);
+        if (async_counts(by.w)) sim_count_shared_range(&c->block[rank], t.bytes, true);
     }
     return true;
 }
@@ -130,26 +130,26 @@ static PtxType reduce_type(const AsyncReduce *r, TmType t) {
     }
 }
 
-static bool store_lane(SimWarp *w, const SimInst *i, int lane, const TensorMap *map) {
-    const TensorInst *x = i->extra;
+static bool store_lane(SimLane by, const TensorMap *map) {
+    const TensorInst *x = by.i->extra;
     uint32_t offset, bytes = tile_bytes(map);
-    SimBlock *b = sim_shared(w, i, lane, async_shared_at(w, &i->opnd[x->shared], lane), bytes,
-                             128, &offset);
+    SimBlock *b =
+        sim_shared(by, async_shared_at(by.w, &by.i->opnd[x->shared], by.lane), bytes, 128, &offset);
     if (!b) return false;
     AsyncReduce reduce = x->reduce;
     if (reduce.op != MOD_COUNT) {
         reduce.type = reduce_type(&reduce, map->type);
         if (!async_reduce_exists(&reduce)) {
-            sim_fault(w, SIM_DESCRIPTOR, i, lane, "the tensor map's type has no such reduction");
+            sim_fault(by, SIM_DESCRIPTOR, "the tensor map's type has no such reduction");
             return false;
         }
     }
-    const SimTmRow *row = tile_rows(w, i, lane, map);
+    const SimTmRow *row = tile_rows(by, map);
     if (!row) return false;
-    AsyncOp *op = tile_op(w, i, lane, map, row, ASYNC_STORE, offset);
+    AsyncOp *op = tile_op(by, map, row, ASYNC_STORE, offset);
     op->block = b;
     op->reduce = reduce;
-    if (async_counts(w)) sim_count_shared_range(b, bytes, false);
+    if (async_counts(by.w)) sim_count_shared_range(b, bytes, false);
     async_join_bulk_group(op);
     return async_issue(op);
 }
@@ -158,16 +158,17 @@ static void exec_tensor(SimWarp *w, const SimInst *i, uint32_t active) {
     const TensorInst *x = i->extra;
     w->block->count.async_copies++;
     SIM_EACH(l, active) {
+        SimLane by = sim_lane(w, i, l);
         TensorMap map;
-        if (!read_map(w, i, l, &map)) return;
-        if (!(x->store ? store_lane(w, i, l, &map) : load_lane(w, i, l, &map))) return;
+        if (!read_map(by, &map)) return;
+        if (!(x->store ? store_lane(by, &map) : load_lane(by, &map))) return;
     }
 }
 
 static void exec_prefetch(SimWarp *w, const SimInst *i, uint32_t active) {
     SIM_EACH(l, active) {
         TensorMap map;
-        if (!read_map(w, i, l, &map)) return;
+        if (!read_map(sim_lane(w, i, l), &map)) return;
     }
 }
 

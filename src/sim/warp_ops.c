@@ -12,7 +12,8 @@ static uint32_t members(SimWarp *w, const SimInst *i, uint32_t active, int opera
     uint32_t mask = m[sim_first_lane(active)];
     SIM_EACH(l, active) {
         if ((m[l] >> l & 1) == 0) {
-            sim_fault(w, SIM_DIVERGENT, i, l, "member mask 0x%08x without the lane itself", m[l]);
+            sim_fault(sim_lane(w, i, l), SIM_DIVERGENT,
+                      "member mask 0x%08x without the lane itself", m[l]);
             return 0;
         }
         mask |= m[l];

@@ -15,11 +15,13 @@ static bool uniform(const uint64_t *v) {
     return true;
 }
 
-/* Checks a descriptor and lists its chunks as offsets in the block's shared memory.  0 after a
- * fault.  */
-static int operand_chunks(SimWarp *w, const SimInst *i, const SimOpnd *o, bool mn, int first,
-                          int extent, uint32_t *at) {
-    const uint64_t *bits = sim_u64(w, o->slot[0]);
+/* Checks the descriptor of operand A or B; lists the chunks of it that the warp reads as offsets in
+ * the block's shared memory.  0 after a fault.  */
+static int operand_chunks(SimWarp *w, const SimInst *i, char which, uint32_t *at) {
+    const SimWgmma *shape = &((const WgmmaInst *)i->extra)->shape;
+    bool is_a = which == 'A', mn = is_a ? shape->a_mn : shape->b_mn;
+    int first = is_a ? w->id % 4 * 16 : 0, extent = is_a ? 16 : shape->n;
+    const uint64_t *bits = sim_u64(w, i->opnd[is_a ? 1 : 2].slot[0]);
     const SimBlock *b = w->block;
     const char *why = uniform(bits) ? sim_descriptor_check(bits[0]) : "differs between lanes";
     SimDescriptor d = sim_descriptor(bits[0]);
@@ -31,14 +33,14 @@ static int operand_chunks(SimWarp *w, const SimInst *i, const SimOpnd *o, bool m
         at[k] -= b->smem_base;
     }
     if (!why) return n;
-    sim_fault(w, SIM_DESCRIPTOR, i, 0, "the descriptor 0x%016llx of operand %c %s",
-              (unsigned long long)bits[0], o == &i->opnd[1] ? 'A' : 'B', why);
+    sim_fault(sim_lane(w, i, 0), SIM_DESCRIPTOR, "the descriptor 0x%016llx of operand %c %s",
+              (unsigned long long)bits[0], which, why);
     return 0;
 }
 
 static bool claim(SimWarp *w, const SimInst *i, const uint32_t *at, int n) {
     for (int k = 0; k < n; k++) {
-        if (!sim_shadow_read_async(w, i, 0, w->block, at[k], 16)) return false;
+        if (!sim_shadow_read_async(sim_lane(w, i, 0), w->block, at[k], 16)) return false;
     }
     return true;
 }
@@ -46,7 +48,7 @@ static bool claim(SimWarp *w, const SimInst *i, const uint32_t *at, int n) {
 /* The warps of a warpgroup execute together, all lanes of them.  */
 static bool whole_group(SimWarp *w, const SimInst *i, uint32_t active) {
     if (active == FULL_WARP && (w->id | 3) < w->block->n_warp) return true;
-    sim_fault(w, SIM_DIVERGENT, i, sim_first_lane(active),
+    sim_fault(sim_lane(w, i, sim_first_lane(active)), SIM_DIVERGENT,
               "%s needs all threads of four consecutive warps", sim_op_name(i->ptx->op));
     return false;
 }
@@ -61,11 +63,11 @@ static void exec_wgmma(SimWarp *w, const SimInst *i, uint32_t active) {
     p->shape = x->shape;
     if (!x->scale_known) p->shape.scale_d = sim_pred_of(w, &i->opnd[3]) & 1;
     if (!x->a_regs) {
-        p->n_a = operand_chunks(w, i, &i->opnd[1], x->shape.a_mn, w->id % 4 * 16, 16, at);
+        p->n_a = operand_chunks(w, i, 'A', at);
         if (!p->n_a || !claim(w, i, at, p->n_a)) return;
         memcpy(p->a_at, at, (size_t)p->n_a * sizeof *at);
     }
-    p->n_b = operand_chunks(w, i, &i->opnd[2], x->shape.b_mn, 0, x->shape.n, at);
+    p->n_b = operand_chunks(w, i, 'B', at);
     if (!p->n_b || !claim(w, i, at, p->n_b)) return;
     memcpy(p->b_at, at, (size_t)p->n_b * sizeof *at);
     async_product_issue(w, p);

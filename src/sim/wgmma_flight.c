@@ -47,7 +47,7 @@ static void watch(SimWarp *w, const SimInst *i, uint32_t active) {
             if (o->slot[r] & SLOT_CONST) continue;
             uint8_t touch = g->touch[o->slot[r] / 128];
             if (!touch || (touch == TOUCH_A && role != 'd' && role != 'r')) continue;
-            sim_fault(w, SIM_WGMMA_OPERAND, i, sim_first_lane(active),
+            sim_fault(sim_lane(w, i, sim_first_lane(active)), SIM_WGMMA_OPERAND,
                       "%s touches register %d of operand %d, which is %s a wgmma in flight",
                       sim_op_name(i->ptx->op), r, k,
                       touch & TOUCH_ACC ? "an accumulator of" : "read by");
@@ -82,7 +82,7 @@ static bool take_over(SimWarp *w, const SimInst *i, AsyncAcc *acc, bool known) {
         for (int l = 0; l < LANES && !benign(w); l++) reg[l] = ACC_POISON;
     }
     if (known ? !changed || g->fences > acc->fences : g->fences > 0) return true;
-    sim_fault(w, SIM_WGMMA_OPERAND, i, 0,
+    sim_fault(sim_lane(w, i, 0), SIM_WGMMA_OPERAND,
               "no wgmma.fence between writes to the accumulator registers and this wgmma");
     return false;
 }
@@ -96,7 +96,7 @@ AsyncAcc *async_acc(SimWarp *w, const SimInst *i) {
         if (same_registers(a->regs, &i->opnd[0])) {
             acc = a;
         } else if (a->flying && overlap(a->regs, &i->opnd[0])) {
-            sim_fault(w, SIM_WGMMA_OPERAND, i, 0,
+            sim_fault(sim_lane(w, i, 0), SIM_WGMMA_OPERAND,
                       "the accumulators are in flight in a wgmma of another shape or order");
             return NULL;
         }
@@ -188,7 +188,7 @@ static bool operands_kept(SimWarp *w, const AsyncProduct *p, const uint32_t *at,
     for (int k = 0; k < n; k++) {
         uint32_t where;
         if (!sim_shadow_written(b, at[k], 16, p->issued, &where)) continue;
-        sim_fault(w, SIM_WGMMA_OPERAND, p->inst, 0,
+        sim_fault(sim_lane(w, p->inst, 0), SIM_WGMMA_OPERAND,
                   "shared memory at 0x%x, an operand of this wgmma, is overwritten before its wait",
                   b->smem_base + where);
         return false;
@@ -219,7 +219,7 @@ static bool all_issued(SimWarp *w, const SimInst *i, uint32_t serial) {
         if (other->live) {
             sim_retry(w);
         } else {
-            sim_fault(w, SIM_DIVERGENT, i, 0,
+            sim_fault(sim_lane(w, i, 0), SIM_DIVERGENT,
                       "warp %d of the warpgroup ends without the wgmma that "
                       "this warp waits for",
                       other->id);
@@ -279,7 +279,7 @@ void async_wgmma_end(SimBlock *b) {
             uint32_t n = one ? one->executed : 0, m = other ? other->executed : 0;
             if (n == m) continue;
             SimWarp *more = &b->warp[n > m ? w : w + k];
-            sim_fault(more, SIM_DIVERGENT, (n > m ? one : other)->latest, 0,
+            sim_fault(sim_lane(more, (n > m ? one : other)->latest, 0), SIM_DIVERGENT,
                       "warps %d and %d of a warpgroup executed %u and %u wgmma", w, w + k, n, m);
             return;
         }

@@ -87,9 +87,9 @@ void sim_wgmma_a_regs(const SimReg a[4], uint8_t bytes[16 * 32]) {
     }
 }
 
-/* A row-major [rows][cols] matrix from operand bytes, negated on request.  */
+/* A row-major [rows][cols] matrix from operand bytes.  */
 static void operand(PtxType type, const uint8_t *bytes, bool transpose, int rows, int cols,
-                    bool negate, double *out) {
+                    double *out) {
     double raw[256 * 32];
     size_t n = (size_t)rows * (size_t)cols;
     sim_elem_decode(type, bytes, n, transpose ? raw : out);
@@ -98,13 +98,18 @@ static void operand(PtxType type, const uint8_t *bytes, bool transpose, int rows
             for (int j = 0; j < cols; j++) out[i * cols + j] = raw[j * rows + i];
         }
     }
-    for (size_t i = 0; negate && i < n; i++) out[i] = -out[i];
+}
+
+static void negate(double *x, int n) {
+    for (int i = 0; i < n; i++) x[i] = -x[i];
 }
 
 void sim_wgmma(const SimWgmma *w, const uint8_t *a, const uint8_t *b, SimReg *d) {
     double am[16 * 32], bm[32 * 256], dm[16 * 256] = {0}, v[32];
-    operand(w->a, a, w->a_mn, 16, w->k, w->neg_a, am);
-    operand(w->b, b, !w->b_mn, w->k, w->n, w->neg_b, bm);
+    operand(w->a, a, w->a_mn, 16, w->k, am);
+    operand(w->b, b, !w->b_mn, w->k, w->n, bm);
+    if (w->neg_a) negate(am, 16 * w->k);
+    if (w->neg_b) negate(bm, w->k * w->n);
     for (int i = 0; w->scale_d && i < w->n / 2; i++) {
         sim_acc_load(w->d, d, i, v);
         for (int l = 0; l < 32; l++) dm[sim_acc_row(i, l) * w->n + sim_acc_col(i, l)] = v[l];

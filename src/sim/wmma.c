@@ -32,21 +32,20 @@ static int element_of(const Fragment *f, int slot, int lane) {
 }
 
 /* Where the element is; NULL after a fault.  */
-static unsigned char *place(SimWarp *w, const SimInst *i, int lane, uint64_t at, uint32_t bytes,
-                            bool store) {
-    PtxSpace space = (PtxSpace)i->space;
+static unsigned char *place(SimLane by, uint64_t at, uint32_t bytes, bool store) {
+    PtxSpace space = (PtxSpace)by.i->space;
     uint32_t offset;
     if (space == SPACE_GENERIC) space = sim_classify(at);
     if (space != SPACE_SHARED) {
-        unsigned char *host = sim_global(w, i, lane, at, bytes, bytes, store);
-        bool ordered = host && !store && w->block->cluster->run->order;
-        if (ordered) sim_order_read(w->block, i, w->id * LANES + lane, at, bytes);
+        unsigned char *host = sim_global(by, at, bytes, bytes, store);
+        bool ordered = host && !store && by.w->block->cluster->run->order;
+        if (ordered) sim_order_read(by.w->block, by.i, by.w->id * LANES + by.lane, at, bytes);
         return host;
     }
-    SimBlock *b = sim_shared(w, i, lane, (uint32_t)at, bytes, bytes, &offset);
+    SimBlock *b = sim_shared(by, (uint32_t)at, bytes, bytes, &offset);
     if (!b) return NULL;
-    bool good = store ? sim_shadow_write(w, i, lane, b, offset, bytes)
-                      : sim_shadow_read(w, i, lane, b, offset, bytes);
+    bool good =
+        store ? sim_shadow_write(by, b, offset, bytes) : sim_shadow_read(by, b, offset, bytes);
     return good ? b->smem + offset : NULL;
 }
 
@@ -73,7 +72,7 @@ static void exec_move(SimWarp *w, const SimInst *i, uint32_t active) {
     const SimOpnd *address = &i->opnd[store ? 0 : 1], *values = &i->opnd[store ? 1 : 0];
     uint32_t bytes = (uint32_t)f->bits / 8;
     if (active != FULL_WARP) {
-        sim_fault(w, SIM_DIVERGENT, i, sim_first_lane(active), "wmma needs all 32 lanes");
+        sim_fault(sim_lane(w, i, sim_first_lane(active)), SIM_DIVERGENT, "wmma needs all 32 lanes");
         return;
     }
     uint64_t base = sim_address(w, address, 0);
@@ -87,7 +86,7 @@ static void exec_move(SimWarp *w, const SimInst *i, uint32_t active) {
             int64_t index = f->by_column ? col * line + row : row * line + col;
             at[l] = base + (uint64_t)(index * (int64_t)bytes);
             if (store && slot * LANES + l >= f->rows * f->cols) continue;
-            unsigned char *host = place(w, i, l, at[l], bytes, store);
+            unsigned char *host = place(sim_lane(w, i, l), at[l], bytes, store);
             if (!host) return;
             uint64_t v = store ? get(w, values, f, slot, l) : 0;
             if (store) {
@@ -151,7 +150,7 @@ static void exec_product(SimWarp *w, const SimInst *i, uint32_t active) {
     double a[MOST_ELEMENTS], b[MOST_ELEMENTS], d[MOST_ELEMENTS], v[LANES];
     SimReg reg[MOST_REGISTERS];
     if (active != FULL_WARP) {
-        sim_fault(w, SIM_DIVERGENT, i, sim_first_lane(active), "wmma needs all 32 lanes");
+        sim_fault(sim_lane(w, i, sim_first_lane(active)), SIM_DIVERGENT, "wmma needs all 32 lanes");
         return;
     }
     decode(w, &i->opnd[1], &p->a, a);

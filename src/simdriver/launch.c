@@ -160,7 +160,8 @@ CUresult work_of_launch(Call *c, const CUlaunchConfig *config, CUfunction functi
         l->cluster[k] = (uint32_t)shape.cluster[k];
     }
     l->dynamic_smem = shape.smem;
-    w->launch.name = f->name;
+    l->module = f->module->image->code;
+    l->kernel = f->name;
     w->launch.image = f->module->image;
     w->launch.image->refs++;
     r = take_params(f, params, extra, l);

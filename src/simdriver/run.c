@@ -53,8 +53,8 @@ typedef struct {
 static void run_body(void *user) {
     Running *r = user;
     Diag diag = diag_new(r->arena);
-    Status st = sim_launch(r->gpu->sim, r->arena, &diag, r->launch->image->code, r->launch->name,
-                           &r->launch->launch, &r->driver->options, &r->report);
+    Status st = sim_launch(r->gpu->sim, r->arena, &diag, &r->launch->launch, &r->driver->options,
+                           &r->report);
     if (st != ST_OK) {
         driver_say_error(r->driver, &diag);
         r->result = st == ST_NOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_LAUNCH_FAILED;

@@ -120,7 +120,6 @@ size_t box_span(const Box *b, const End *e);
 
 typedef struct {
     Image *image;
-    const char *name;
     SimLaunch launch;
 } Launch;
 

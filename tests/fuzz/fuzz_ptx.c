@@ -45,11 +45,15 @@ static void run(Arena *a, Diag *d, const SimModule *m, const char *kernel) {
     if (sim_gpu_create(a, d, &dev, &g) != ST_OK) abort();
     if (sim_malloc(g, d, MEMORY, &at) != ST_OK) abort();
     for (int k = 0; k < 64; k++) params[k] = at;
-    SimLaunch launch = {.grid = {2, 1, 1}, .block = {64, 1, 1}, .params = params,
+    SimLaunch launch = {.module = m,
+                        .kernel = kernel,
+                        .grid = {2, 1, 1},
+                        .block = {64, 1, 1},
+                        .params = params,
                         .params_bytes = sizeof params};
     SimOptions options = {.seed = 1, .threads = 1, .max_instructions = 2000,
                           .timed = true, .per_block = true};
-    sim_launch(g, a, d, m, kernel, &launch, &options, &report);
+    sim_launch(g, a, d, &launch, &options, &report);
     Buf b = buf_new(a);
     for (int k = 0; k < report.n_fault; k++) sim_fault_text(&report.fault[k], &b);
 }

@@ -159,7 +159,9 @@ static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed, boo
         unsigned char *space = arena_alloc(c->arena, bytes + 8);
         const char *wrong = put_params(c, m, k, slot, space);
         if (wrong) return wrong;
-        SimLaunch l = {.grid = {(uint32_t)blocks, (uint32_t)k->grid[1], 1},
+        SimLaunch l = {.module = m->module,
+                       .kernel = k->symbol,
+                       .grid = {(uint32_t)blocks, (uint32_t)k->grid[1], 1},
                        .block = {(uint32_t)k->block[0], 1, 1},
                        .cluster = {(uint32_t)k->cluster[0], 1, 1},
                        .dynamic_smem = (uint32_t)k->dynamic_smem,
@@ -169,8 +171,7 @@ static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed, boo
                         .timed = timed, .no_races = timed, .max_instructions = MOST_INSTRUCTIONS};
         if (c->most) o.max_instructions = c->most;
         SimReport report;
-        if (sim_launch(m->gpu, c->arena, &c->diag, m->module, k->symbol, &l, &o, &report))
-            return said(c, "simulator");
+        if (sim_launch(m->gpu, c->arena, &c->diag, &l, &o, &report)) return said(c, "simulator");
         if (report.faults) {
             Buf text = buf_new(c->arena);
             sim_fault_text(&report.fault[0], &text);

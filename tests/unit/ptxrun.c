@@ -77,13 +77,18 @@ static void print_diag(const PtxRun *r) {
     }
 }
 
+Status run_parsed(PtxRun *r, const SimModule *m, const char *kernel) {
+    r->launch.module = m;
+    r->launch.kernel = kernel;
+    return sim_launch(r->gpu, r->arena, &r->diag, &r->launch, &r->options, &r->report);
+}
+
 bool run_text(PtxRun *r, const char *ptx) {
     SimModule *m;
     if (sim_parse(r->arena, &r->diag, "test.ptx", ptx, strlen(ptx), &m) != ST_OK) return false;
     r->launch.params = r->arg;
     r->launch.params_bytes = (size_t)r->n_arg * sizeof *r->arg;
-    Status s = sim_launch(r->gpu, r->arena, &r->diag, m, sim_kernel_name(m, 0), &r->launch,
-                          &r->options, &r->report);
+    Status s = run_parsed(r, m, sim_kernel_name(m, 0));
     if (s != ST_OK && s != ST_SIMULATOR) print_diag(r);
     assert_true(s == ST_OK || s == ST_SIMULATOR);
     return s == ST_OK;

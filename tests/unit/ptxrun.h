@@ -29,6 +29,8 @@ uint64_t run_memory(PtxRun *r, const void *init, size_t bytes);
 void run_number(PtxRun *r, uint64_t value);
 /* Host view of argument k.  */
 void *run_host(PtxRun *r, int k);
+/* Launches a kernel of a module; the report is in r->report.  */
+Status run_parsed(PtxRun *r, const SimModule *m, const char *kernel);
 /* Parses the text and launches its first kernel; the report is in r->report.  False if the text, or
  * an instruction that was reached, is refused (the message is in r->diag).  */
 bool run_text(PtxRun *r, const char *ptx);

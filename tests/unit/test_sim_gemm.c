@@ -174,10 +174,7 @@ static void start(PtxRun *r, const Gemm *g, int m, int n, int k, uint64_t seed) 
 static void launch(PtxRun *r, const char *ptx) {
     SimModule *module;
     Status s = sim_parse(r->arena, &r->diag, "gemm.ptx", ptx, strlen(ptx), &module);
-    if (s == ST_OK) {
-        s = sim_launch(r->gpu, r->arena, &r->diag, module, "gemm", &r->launch, &r->options,
-                       &r->report);
-    }
+    if (s == ST_OK) s = run_parsed(r, module, "gemm");
     if (s != ST_OK) fail_msg("%s", diag_first_error(&r->diag)->message);
 }
 

@@ -256,8 +256,7 @@ static void variables_persist(void **state) {
     r.launch.params = r.arg;
     r.launch.params_bytes = 16;
     for (u32 n = 0; n < 3; n++) {
-        assert_int_equal(
-            sim_launch(r.gpu, r.arena, &r.diag, m, "k", &r.launch, &r.options, &r.report), ST_OK);
+        assert_int_equal(run_parsed(&r, m, "k"), ST_OK);
         assert_int_equal(*(u32 *)run_host(&r, 1), 5 + n);
     }
     run_close(&r);

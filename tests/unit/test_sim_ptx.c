@@ -75,9 +75,10 @@ static void unknown_text_is_refused(void **state) {
         run_open(&r);
         const char *text = arena_printf(r.arena, PTX_HEAD "%s", refusals[k].text);
         Status s = sim_parse(r.arena, &r.diag, "x.ptx", text, strlen(text), &m);
-        SimLaunch launch = {.grid = {1, 1, 1}, .block = {1, 1, 1}, .params = text,
-                            .params_bytes = 8};
-        if (s == ST_OK) s = sim_launch(r.gpu, r.arena, &r.diag, m, "k", &launch, NULL, &r.report);
+        r.launch.block[0] = 1;
+        r.launch.params = text;
+        r.launch.params_bytes = 8;
+        if (s == ST_OK) s = run_parsed(&r, m, "k");
         if (s != ST_SIMULATOR) fail_msg("accepted: %s", refusals[k].text);
         const DiagMessage *e = diag_first_error(&r.diag);
         if (!strstr(e->message, refusals[k].message) || e->line != refusals[k].line) {
@@ -127,13 +128,11 @@ static void everything_is_accepted(void **state) {
     params[0] = run_memory(&r, NULL, 64);
     r.launch.params = params;
     r.launch.params_bytes = 20;
-    assert_int_equal(sim_launch(r.gpu, r.arena, &r.diag, m, "k", &r.launch, &r.options, &r.report),
-                     ST_OK);
+    assert_int_equal(run_parsed(&r, m, "k"), ST_OK);
     assert_int_equal(r.report.faults, 0);
     assert_int_equal(*(int32_t *)run_host(&r, 0), 7 - 1);
     r.launch.params_bytes = 19;
-    assert_int_equal(sim_launch(r.gpu, r.arena, &r.diag, m, "k", &r.launch, &r.options, &r.report),
-                     ST_ARGS);
+    assert_int_equal(run_parsed(&r, m, "k"), ST_ARGS);
     run_close(&r);
 }
 

@@ -616,8 +616,7 @@ static void maps_come_as_parameters(void **state) {
     assert_int_equal(sim_parse(r.arena, &r.diag, "k.ptx", ptx, strlen(ptx), &module), ST_OK);
     r.launch.params = &params;
     r.launch.params_bytes = sizeof params;
-    assert_int_equal(
-        sim_launch(r.gpu, r.arena, &r.diag, module, "k", &r.launch, &r.options, &r.report), ST_OK);
+    assert_int_equal(run_parsed(&r, module, "k"), ST_OK);
     assert_int_equal(r.report.faults, 0);
     const unsigned char *out = run_host(&r, 2);
     for (uint32_t k = 0; k < 1024; k++) assert_int_equal(out[swizzled(k, 3)], tensor[3 * 128 + k]);
