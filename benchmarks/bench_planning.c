@@ -29,7 +29,7 @@ static int plan(const Device *dev, const char *file) {
     clock_t start = clock();
     if (te_parse(a, &d, (DiagText){file, text, len}, NULL, NULL, &te)) return fail(file, &d);
     clock_t parsed = clock();
-    if (compile_plan(a, &d, te, dev, &o, &set)) return fail(file, &d);
+    if (compile_plan(a, &d, &(PlanRequest){te, dev, &o}, &set)) return fail(file, &d);
     compile_choose(a, &set, 0, &whole);
     compile_estimate(&whole, &e);
     printf("%s: %d statements, %d kernels, %.2f us, parsed in %.2f s, planned in %.2f s\n", file,

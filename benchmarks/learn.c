@@ -70,7 +70,7 @@ static bool read_size(Replay *r, Arena *scratch, const MeasuredRows *rows, int a
     out->dev = measured_device(r->a, &d, r->boards, first->gpu);
     if (!out->dev) return false;
     if (te_parse(scratch, &d, (DiagText){"row", buf_str(&text), text.len}, NULL, NULL, &te) ||
-        compile_plan(scratch, &d, te, out->dev, &o, &set))
+        compile_plan(scratch, &d, &(PlanRequest){te, out->dev, &o}, &set))
         return false;
     out->plan = ARENA_ARRAY(r->a, LearnPlan, out->all);
     out->us = ARENA_ARRAY(r->a, double, out->all);

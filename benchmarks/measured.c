@@ -50,7 +50,7 @@ static bool predict(Arena *a, const Device *dev, const MeasuredRow *r, Predictio
         return false;
     }
     Status s = te_parse(a, &d, (DiagText){"row", buf_str(&text), text.len}, NULL, NULL, &te);
-    if (!s) s = compile_plan(a, &d, te, dev, &o, &set);
+    if (!s) s = compile_plan(a, &d, &(PlanRequest){te, dev, &o}, &set);
     if (s) {
         const DiagMessage *m = diag_first_error(&d);
         out->why = m ? m->message : "no plan";

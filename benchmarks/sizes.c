@@ -100,7 +100,7 @@ static double static_us(const Bench *b, const Te *te, const char *file, const ch
     Estimate e;
     CompileOptions o = {.top = 1, .align = 16, .workspace_limit = -1};
     if (te_parse(a, &d, diag_text(file, text), NULL, &(TeDefines){define, n}, &fixed) ||
-        compile_plan(a, &d, fixed, dev, &o, &set))
+        compile_plan(a, &d, &(PlanRequest){fixed, dev, &o}, &set))
         stop(&d, file);
     compile_choose(a, &set, 0, &whole);
     compile_estimate(&whole, &e);
@@ -153,7 +153,7 @@ static void run_op(const Bench *b, const char *file, const Device *dev) {
         te_parse(a, &d, (DiagText){file, text, len}, NULL, NULL, &te))
         stop(&d, file);
     clock_t start = clock();
-    if (compile_plan(a, &d, te, dev, &o, &set)) stop(&d, file);
+    if (compile_plan(a, &d, &(PlanRequest){te, dev, &o}, &set)) stop(&d, file);
     double plan_s = (double)(clock() - start) / CLOCKS_PER_SEC;
     compile_choose(a, &set, 0, &whole);
     if (b->verbose) printf("%s", set.sizes);

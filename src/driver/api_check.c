@@ -32,17 +32,22 @@ static Status find_device(RollerCtx *ctx, Arena *scratch, Diag *d, const Measure
     return ST_OK;
 }
 
+BuiltPlan kernel_built(const RollerKernel *k) {
+    return (BuiltPlan){&k->plans->set, &k->plan.whole, &k->build};
+}
+
 Status kernel_place(RollerCtx *ctx, Arena *scratch, const RollerKernel *k, const char *device,
-                    MeasureOptions *m, MeasurePlace *place, bool *found) {
-    *found = false;
+                    MeasureOptions *m, const MeasurePlace **place) {
+    *place = NULL;
     if (!device || strcmp(device, "sim") == 0) return ST_OK;
     bool automatic = strcmp(device, "auto") == 0;
     m->device = automatic ? NULL : device;
     Diag quiet = diag_new(scratch), *d = automatic ? &quiet : &ctx->diag;
     CudaImage image;
-    Status s = find_device(ctx, scratch, d, m, place);
-    if (!s) s = device_image(d, &k->build, &place->info, &image);
-    *found = s == ST_OK;
+    MeasurePlace *found = ARENA_NEW(scratch, MeasurePlace);
+    Status s = find_device(ctx, scratch, d, m, found);
+    if (!s) s = device_image(d, &k->build, &found->info, &image);
+    if (!s) *place = found;
     return automatic ? ST_OK : s;
 }
 
@@ -50,16 +55,14 @@ Status kernel_place(RollerCtx *ctx, Arena *scratch, const RollerKernel *k, const
  * says why and the rest is shown.  */
 static void device_counters(RollerCtx *ctx, CheckCall *c, const MeasureOptions *m,
                             const char *where) {
-    const PlanSet *set = &c->k->plans->set;
-    const WholePlan *whole = &c->k->plan.whole;
+    const BuiltPlan built = kernel_built(c->k);
     double value[CUPTI_COUNTER_COUNT];
     Diag own = diag_new(ctx->call);
     CheckResult simulated;
     CheckOptions o = {.seed = c->o->seed, .budget_s = c->o->budget_s, .threads = ctx->threads,
                       .counters = true, .watch = &ctx->watch, .at = m->at};
     ArenaMark mark = arena_mark(c->scratch);
-    if (check_kernel(c->scratch, &own, set, whole, &c->k->build, &o, &simulated) ||
-        !simulated.table) {
+    if (check_kernel(c->scratch, &own, &built, &o, &simulated) || !simulated.table) {
         const DiagMessage *e = diag_first_error(&own);
         diag_warning(&ctx->diag, "counters", DIAG_NOWHERE, "the simulator counted nothing: %s",
                      e ? e->message : "it ran no kernel");
@@ -69,7 +72,7 @@ static void device_counters(RollerCtx *ctx, CheckCall *c, const MeasureOptions *
     c->result.counters = simulated.counters;
     c->result.counters_json = simulated.counters_json;
     own = diag_new(ctx->call);
-    if (!measure_counters(c->scratch, &own, set, whole, &c->k->build, m, value)) {
+    if (!measure_counters(c->scratch, &own, &built, m, value)) {
         c->result.counters = counters_device_text(simulated.table, value, where, ctx->call);
         c->result.counters_json = counters_json(simulated.table, value, ctx->call);
         return;
@@ -81,8 +84,8 @@ static void device_counters(RollerCtx *ctx, CheckCall *c, const MeasureOptions *
 
 static Status check(RollerCtx *ctx, void *user) {
     CheckCall *c = user;
-    bool on_device = false;
-    MeasurePlace place;
+    const MeasurePlace *place = NULL;
+    const BuiltPlan built = kernel_built(c->k);
     MeasureOptions m = ctx_measure(ctx);
     m.seed = c->o->seed;
     m.budget_s = c->o->budget_s;
@@ -90,14 +93,11 @@ static Status check(RollerCtx *ctx, void *user) {
     if (!s)
         s = size_values(ctx->call, &ctx->diag, c->k->plans->op->te, c->o->at, c->o->n_at, &c->at);
     m.at = c->at;
-    if (!s)
-        s = kernel_place(ctx, c->scratch, c->k, c->o->device, &m, &place, &on_device);
+    if (!s) s = kernel_place(ctx, c->scratch, c->k, c->o->device, &m, &place);
     if (s) return s;
-    const PlanSet *set = &c->k->plans->set;
-    const WholePlan *whole = &c->k->plan.whole;
-    if (on_device) {
-        s = measure_check(ctx->call, &ctx->diag, set, whole, &c->k->build, &m, &c->result);
-        if (!s && c->o->counters) device_counters(ctx, c, &m, place.info.name);
+    if (place) {
+        s = measure_check(ctx->call, &ctx->diag, &built, &m, &c->result);
+        if (!s && c->o->counters) device_counters(ctx, c, &m, place->info.name);
         return s;
     }
     CheckOptions o = {.seed = c->o->seed,
@@ -106,7 +106,7 @@ static Status check(RollerCtx *ctx, void *user) {
                       .counters = c->o->counters != 0,
                       .watch = &ctx->watch,
                       .at = c->at};
-    return check_kernel(c->scratch, &ctx->diag, set, whole, &c->k->build, &o, &c->result);
+    return check_kernel(c->scratch, &ctx->diag, &built, &o, &c->result);
 }
 
 RollerStatus roller_check(RollerCtx *ctx, const RollerKernel *k, const RollerCheckOptions *options,

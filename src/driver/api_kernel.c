@@ -35,8 +35,9 @@ Status kernel_build(Arena *a, Diag *d, const RollerPlans *plans, int rank, const
                       .static_smem = set->options.static_smem,
                       .watch = by->watch};
     WholePlan *whole = &k->plan.whole;
-    Status s = by->best ? compile_best(a, d, set, rank, &o, whole, &k->build)
-                        : compile_build(a, d, whole, set->dev, set->options.align, &o, &k->build);
+    if (by->best) compile_choose(a, set, rank, whole);
+    Status s = by->best ? compile_best(a, d, set, &o, whole, &k->build)
+                        : compile_build(a, d, whole, set->dev, &o, &k->build);
     if (s && s != ST_NVRTC && s != ST_COMPILE) return s;
     Status described = k->build.spilled ? plan_texts(a, d, &k->plan) : ST_OK;
     if (described) return described;

@@ -203,7 +203,8 @@ static Status measure(Fastest *f, Arena *a, const MeasureOptions *o) {
         if (j->status) c[i] = (Candidate){.why = why_not(j)};
         else c[i] = (Candidate){.plan = &j->kernel->plan.whole, .build = &j->kernel->build};
     }
-    Status s = measure_candidates(a, &f->ctx->diag, &f->plans->set, c, f->n, o, t, &f->best);
+    Status s = measure_candidates(a, &f->ctx->diag, &(Candidates){&f->plans->set, c, f->n}, o, t,
+                                  &f->best);
     report(f, t);
     if (s) return s;
     RollerKernel *k = f->job[f->best].kernel;

@@ -8,10 +8,7 @@
 enum { RUNNERS_UP = 8 };
 
 typedef struct {
-    const RollerOp *op;
-    const RollerProfile *profile;
-    RollerPlanOptions o;
-    DiagText text;            /* of a plan to read instead of planning, or none */
+    PlansAsked asked;
     Arena *arena;
     RollerPlans *out;
 } PlanCall;
@@ -92,37 +89,39 @@ static Status plan(PlanCall *c, Watch *watch, Diag *d) {
     RollerPlans *p = ARENA_NEW(a, RollerPlans);
     handle_init(&p->h, a);
     c->out = p;
-    p->op = (RollerOp *)c->op;
-    p->profile = (RollerProfile *)c->profile;
-    p->options = c->o;
-    p->options.arch = c->o.arch ? arena_strdup(a, c->o.arch) : NULL;
-    p->read = c->text.text != NULL;
-    CompileOptions o = {.top = c->o.top,
-                        .align = c->o.align,
-                        .workspace_limit = c->o.workspace_limit > 0 ? c->o.workspace_limit : -1,
-                        .fast_compile = c->o.fast_compile != 0,
-                        .static_smem = c->o.static_smem != 0,
+    p->op = (RollerOp *)c->asked.op;
+    p->profile = (RollerProfile *)c->asked.profile;
+    p->options = c->asked.o;
+    p->options.arch = c->asked.o.arch ? arena_strdup(a, c->asked.o.arch) : NULL;
+    p->read = c->asked.text.text != NULL;
+    int64_t limit = c->asked.o.workspace_limit;
+    CompileOptions o = {.top = c->asked.o.top,
+                        .align = c->asked.o.align,
+                        .workspace_limit = limit > 0 ? limit : -1,
+                        .fast_compile = c->asked.o.fast_compile != 0,
+                        .static_smem = c->asked.o.static_smem != 0,
                         .watch = watch};
     double begin = clock_now_s();
-    const Device *dev = c->profile->dev;
-    if (c->o.arch) {
+    const Device *dev = c->asked.profile->dev;
+    if (c->asked.o.arch) {
         Device *reduced;
-        Status bad = hal_device_for_arch(a, d, dev, c->o.arch, &reduced);
+        Status bad = hal_device_for_arch(a, d, dev, c->asked.o.arch, &reduced);
         if (bad) return bad;
         dev = reduced;
     }
     if (o.static_smem) dev = with_static_smem(a, dev);
-    if (c->o.plain_abi) {
+    if (c->asked.o.plain_abi) {
         p->left_out = movers_with_maps(a, dev);
         dev = hal_device_plain(a, dev);
     }
     p->arch = dev->arch;
-    Status s = c->text.text ? compile_read_plan(a, d, c->op->te, dev, &o, c->text, &p->set)
-                            : compile_plan(a, d, c->op->te, dev, &o, &p->set);
+    PlanRequest request = {c->asked.op->te, dev, &o};
+    Status s = p->read ? compile_read_plan(a, d, &request, c->asked.text, &p->set)
+                       : compile_plan(a, d, &request, &p->set);
     if (s == ST_PLAN_TEXT && o.static_smem)
         diag_hint(d, "kernels declare %.0f bytes of shared memory at most; launches may give more",
                   dev->limits.smem_per_block_optin.value);
-    if (s == ST_PLAN_TEXT && p->left_out) hint_mover(d, c->profile->dev);
+    if (s == ST_PLAN_TEXT && p->left_out) hint_mover(d, c->asked.profile->dev);
     if (s) return s;
     p->plan_ms = (clock_now_s() - begin) * 1e3;
     p->plan = ARENA_ARRAY(a, RollerPlan, p->set.n_rank);
@@ -153,9 +152,8 @@ static Status plan_and_explain(RollerCtx *ctx, void *user) {
     return s;
 }
 
-Status plans_from_text(Arena *a, Diag *d, const RollerOp *op, const RollerProfile *p,
-                       const RollerPlanOptions *o, DiagText text, RollerPlans **out) {
-    PlanCall c = {.op = op, .profile = p, .o = *o, .text = text, .arena = a};
+Status plans_from_text(Arena *a, Diag *d, const PlansAsked *asked, RollerPlans **out) {
+    PlanCall c = {.asked = *asked, .arena = a};
     Status s = plan(&c, NULL, d);
     *out = c.out;
     return s;
@@ -178,16 +176,16 @@ static RollerStatus run_plan(RollerCtx *ctx, PlanCall *c, RollerPlans **out) {
 
 RollerStatus roller_plan(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
                          const RollerPlanOptions *o, RollerPlans **out) {
-    PlanCall c = {.op = op, .profile = p};
-    api_options(&c.o, sizeof c.o, o);
+    PlanCall c = {.asked = {.op = op, .profile = p}};
+    api_options(&c.asked.o, sizeof c.asked.o, o);
     return run_plan(ctx, &c, out);
 }
 
 RollerStatus roller_plan_read(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
                               const char *text, size_t len, const char *file,
                               const RollerPlanOptions *o, RollerPlans **out) {
-    PlanCall c = {.op = op, .profile = p, .text = {file ? file : "<plan>", text, len}};
-    api_options(&c.o, sizeof c.o, o);
+    PlanCall c = {.asked = {op, p, .text = {file ? file : "<plan>", text, len}}};
+    api_options(&c.asked.o, sizeof c.asked.o, o);
     return run_plan(ctx, &c, out);
 }
 

@@ -22,13 +22,15 @@ typedef struct {
 static Status run_simulated(RollerCtx *ctx, const RunCall *c, const DeviceRun *x, const Te *te) {
     Arena *a = c->scratch;
     Diag *d = &ctx->diag;
-    const Te *normal;
-    Run run;
-    Status s = te_specialize(a, d, x->set->normal, x->size, &normal);
-    if (!s) s = run_create(a, d, x->set->dev, te, normal, x->build, x->in, x->size, &run);
+    const PlanSet *set = x->kernel.set;
+    const Build *build = x->kernel.build;
+    Run run = {.te = te, .build = build, .place = {.dev = set->dev}, .data = x->in,
+               .size = x->size};
+    Status s = te_specialize(a, d, set->normal, x->size, &run.normal);
+    if (!s) s = run_create(&run, a, d);
     if (s) return s;
     run.options = (SimOptions){.seed = 1, .threads = ctx->threads, .watch = &ctx->watch};
-    for (int i = 0; i < x->build->program.n_kernel; i++) {
+    for (int i = 0; i < build->program.n_kernel; i++) {
         s = run_launch(&run, a, d, i, NULL, 0);
         if (s) return s;
         if (run.fault) return diag_error(d, ST_CHECK, NULL, DIAG_NOWHERE, "%s", run.fault);
@@ -54,7 +56,7 @@ static Status run_call(RollerCtx *ctx, void *user) {
     if (s) diag_error(d, s, NULL, DIAG_NOWHERE, "%s", fit.why);
     if (s && *fit.hint) diag_hint(d, "%s", fit.hint);
     if (s) return s;
-    DeviceRun x = {.set = &k->plans->set, .plan = &k->plan.whole, .build = &k->build,
+    DeviceRun x = {.kernel = kernel_built(k),
                    .size = fit.size,
                    .in = ARENA_ARRAY(a, TeData, te->n_in + 1),
                    .out = ARENA_ARRAY(a, TeData, te->n_out + 1)};
@@ -68,12 +70,11 @@ static Status run_call(RollerCtx *ctx, void *user) {
                             te_tensor_bytes(&fixed->tensor[te->n_in + i])};
     MeasureOptions m = ctx_measure(ctx);
     m.watchdog_s = c->o->watchdog_s;
-    MeasurePlace place;
-    bool on_device;
-    s = kernel_place(ctx, a, k, c->o->device, &m, &place, &on_device);
+    const MeasurePlace *place;
+    s = kernel_place(ctx, a, k, c->o->device, &m, &place);
     if (s) return s;
-    c->where = on_device ? arena_strdup(ctx->call, place.info.name) : "simulator";
-    return on_device ? measure_run(a, d, &x, &m) : run_simulated(ctx, c, &x, fixed);
+    c->where = place ? arena_strdup(ctx->call, place->info.name) : "simulator";
+    return place ? measure_run(a, d, &x, &m) : run_simulated(ctx, c, &x, fixed);
 }
 
 RollerStatus roller_run(RollerCtx *ctx, const RollerKernel *k, const RollerTensor *in, int nin,

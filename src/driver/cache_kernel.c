@@ -105,9 +105,9 @@ static RollerKernel *take(RollerCtx *ctx, Arena *a, const CacheWanted *w, Roller
     handle_init(&k->h, a);
     if (!w->plan) {
         Diag quiet = diag_new(a);
-        if (plans_from_text(a, &quiet, w->op, w->profile, w->o,
-                            (DiagText){"<cache>", s[PLAN].data, s[PLAN].len}, &plans))
-            return NULL;
+        DiagText text = {"<cache>", s[PLAN].data, s[PLAN].len};
+        PlansAsked asked = {w->op, w->profile, *w->o, text};
+        if (plans_from_text(a, &quiet, &asked, &plans)) return NULL;
         rank = 0;
     }
     k->plans = plans;

@@ -75,16 +75,19 @@ static Status build_one(Arena *a, const Device *dev, const CalibrateOptions *o, 
     Te *te;
     CompileOptions options = {.top = 1, .workspace_limit = -1};
     Status s = te_parse(a, &k->diag, diag_text(name, text), NULL, NULL, &te);
-    if (!s) s = compile_plan(a, &k->diag, te, dev, &options, &k->set);
+    if (!s) s = compile_plan(a, &k->diag, &(PlanRequest){te, dev, &options}, &k->set);
     BuildOptions build = {.nvrtc = o->nvrtc};
-    return s ? s : compile_best(a, &k->diag, &k->set, 0, &build, &k->plan, &k->build);
+    if (s) return s;
+    compile_choose(a, &k->set, 0, &k->plan);
+    return compile_best(a, &k->diag, &k->set, &build, &k->plan, &k->build);
 }
 
 static Status time_one(Arena *a, const CalibrateOptions *o, Kernel *k, CalibrateSample *out) {
     Candidate candidate = {&k->plan, &k->build, NULL};
     Trial trial;
     int best;
-    Status s = measure_candidates(a, &k->diag, &k->set, &candidate, 1, &o->measure, &trial, &best);
+    Status s = measure_candidates(a, &k->diag, &(Candidates){&k->set, &candidate, 1}, &o->measure,
+                                  &trial, &best);
     if (s) return s;
     out->us = trial.timing.cold_us;
     out->samples = trial.timing.samples;

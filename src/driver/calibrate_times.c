@@ -187,7 +187,7 @@ static Status plan_op(Times *t) {
     CompileOptions o = {.top = 1, .workspace_limit = -1};
     if (t->set) return ST_OK;
     t->set = ARENA_NEW(t->a, PlanSet);
-    return compile_plan(t->a, t->d, t->te, t->dev, &o, t->set);
+    return compile_plan(t->a, t->d, &(PlanRequest){t->te, t->dev, &o}, t->set);
 }
 
 static Status by_tile(Times *t, CalibrateSample *out) {
@@ -224,7 +224,9 @@ static Status by_plan(Times *t, CalibrateSample *out) {
         return ST_USAGE;
     }
     Status s = file_read(t->a, t->d, file, MAX_TE, &text, &len);
-    if (!s) s = compile_read_plan(t->a, t->d, t->te, t->dev, &o, (DiagText){file, text, len}, set);
+    if (!s)
+        s = compile_read_plan(t->a, t->d, &(PlanRequest){t->te, t->dev, &o},
+                              (DiagText){file, text, len}, set);
     if (s) return s;
     compile_choose(t->a, set, 0, plan);
     out->plan = &plan->rplan;

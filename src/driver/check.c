@@ -18,12 +18,14 @@ static Status start_run(Check *c) {
         in[i] = (TeData){m->data, m->bytes};
     }
     place.inputs = c->data;
-    Status s = run_create_at(c->a, c->d, &place, c->te, c->normal, c->build, in, c->size, &c->run);
+    c->run = (Run){.te = c->te, .normal = c->normal, .build = c->build, .place = place,
+                   .data = in, .size = c->size};
+    Status s = run_create(&c->run, c->a, c->d);
     c->run.options = (SimOptions){.seed = check_seed(c), .threads = c->o->threads, .strict = true,
                                   .per_block = c->o->counters && !c->out->table,
                                   .watch = c->o->watch};
     c->ref = (Reference){.te = c->te, .data = in, .lazy = c->data, .exact = c->ref.exact,
-                         .watch = c->o->watch};
+                         .threads = c->o->threads, .watch = c->o->watch};
     return s;
 }
 
@@ -39,7 +41,7 @@ static Status check_whole(Check *c) {
         CompareResult r = {0};
         const void *stored = run_read(&c->run, c->a, c->d, c->run.at[t], bytes);
         if (!stored) return diag_first_error(c->d)->status;
-        Status s = compare_all(c->a, c->d, &c->ref, t, stored, c->o->threads, &r);
+        Status s = compare_all(c->a, c->d, &c->ref, t, stored, &r);
         if (s) return s;
         check_tally(c, c->te, t, &r);
     }
@@ -158,17 +160,17 @@ static void summary(Check *c) {
     r->text = buf_str(&b);
 }
 
-Status check_kernel(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan,
-                    const Build *build, const CheckOptions *o, CheckResult *out) {
+Status check_kernel(Arena *a, Diag *d, const BuiltPlan *b, const CheckOptions *o,
+                    CheckResult *out) {
     *out = (CheckResult){.where = "simulator"};
     if (o->place && o->place->context) out->where = cuda_context_device(o->place->context)->name;
-    Check c = {.a = a, .d = d, .build = build, .o = o, .out = out,
+    Check c = {.a = a, .d = d, .build = b->build, .o = o, .out = out,
                .failed_tensor = -1};
-    int64_t **sizes = o->at ? NULL : sample_sizes(a, set->te, &build->program, &c.n_sizes);
+    int64_t **sizes = o->at ? NULL : sample_sizes(a, b->set->te, &b->build->program, &c.n_sizes);
     if (o->at) c.n_sizes = 1;
     for (int i = 0; i < c.n_sizes && !out->text; i++) {
         c.size = o->at ? o->at : sizes[i];
-        size_strategy(&c, set, plan);
+        size_strategy(&c, b->set, b->plan);
         Status s = check_sizes(&c);
         if (s) return s;
         out->size_sets = i + 1;

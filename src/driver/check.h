@@ -69,10 +69,9 @@ typedef struct {
 /* The data sets that were tried, in words: "integer, real and extreme"; integers are named where
  * they were compared bit for bit.  */
 const char *check_data(const CheckResult *r);
-/* te is the op as parsed, possibly with run-time sizes.  ST_CHECK if the kernel is wrong (the
+/* ST_CHECK if the kernel is wrong (the
  * result is filled); other errors if it could not be judged.  */
-Status check_kernel(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan,
-                    const Build *build, const CheckOptions *o, CheckResult *out);
+Status check_kernel(Arena *a, Diag *d, const BuiltPlan *b, const CheckOptions *o, CheckResult *out);
 void check_counters(Arena *a, const PlanSet *set, const WholePlan *plan, const Run *run,
                     CounterTable *out);
 /* As a table: the simulator's counters beside the model's terms for the blocks that ran; with those

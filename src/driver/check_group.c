@@ -38,8 +38,7 @@ static Status give_temporaries(Check *c, int g) {
     return run_temporaries(&c->run, c->a, c->d, c->data);
 }
 
-static Status launch_sampled(Check *c, int g, const IndexMap *m, const int64_t *x, int n,
-                             const BlockPoint *at, int n_at) {
+static Status launch_sampled(Check *c, int g, const Sample *s) {
     const Problem *p = &c->problem[g];
     const RProg *r = prog_of(c, g);
     bool first = true;
@@ -52,23 +51,23 @@ static Status launch_sampled(Check *c, int g, const IndexMap *m, const int64_t *
         int64_t across = cg_blocks(c->normal, &c->build->program, k, c->run.taken, c->size);
         if (r->stats == STATS_PARTIAL) {
             bool values = rprog_stats_combines(p, r, number++);
-            count = sample_strips(c->a, m, x, n, values ? k->span : 0, &blocks);
+            count = sample_strips(c->a, s, values ? k->span : 0, &blocks);
         } else if (r->tail > 0) {
-            count = sample_tail(c->a, p, r, x, n, k->span, &blocks);
+            count = sample_tail(c->a, p, r, s, k->span, &blocks);
         } else if (first || r->skeleton == SK_ROW || r->skeleton == SK_SCAN) {
-            count = (int64_t)n * k->grid[1];
+            count = (int64_t)s->n_block * k->grid[1];
             blocks = ARENA_ARRAY(c->a, int64_t, count + 1);
-            for (int64_t s = 0; s < count; s++)
-                blocks[s] = x[s % n] + across * (s / n);
+            for (int64_t b = 0; b < count; b++)
+                blocks[b] = s->block[b % s->n_block] + across * (b / s->n_block);
         } else {
-            count = sample_adding(c->a, m, at, n_at, k->span, &blocks);
+            count = sample_adding(c->a, s, k->span, &blocks);
         }
         first = false;
         if (rprog_persistent(r) && k->span == 0)
             count = sample_launched(blocks, (int)count, across);
         if (count == 0) continue;         /* no sampled tile needs adding */
-        Status s = run_launch(&c->run, c->a, c->d, i, blocks, count);
-        if (s || c->run.fault) return s;
+        Status st = run_launch(&c->run, c->a, c->d, i, blocks, count);
+        if (st || c->run.fault) return st;
     }
     return ST_OK;
 }
@@ -78,8 +77,7 @@ static void place(const TeStmt *s, const uint8_t *perm, const int64_t *index, in
     for (int j = 0; j < s->n_left; j++) at[j] = index[perm ? perm[j] : j];
 }
 
-static Status compare_statement(Check *c, int g, const IndexMap *m, int fused,
-                                const BlockPoint *at, int n) {
+static Status compare_statement(Check *c, int g, int fused, const Sample *sample) {
     const KernelGroup *group = &c->set->group[g];
     const Te *te = c->normal;
     const TeStmt *s = &te->stmt[fused < 0 ? group->root : group->fused[fused]];
@@ -87,11 +85,11 @@ static Status compare_statement(Check *c, int g, const IndexMap *m, int fused,
                      c->run.strategy->temp_offset[s->tensor] >= 0;
     size_t bytes = te_tensor_bytes(&te->tensor[s->tensor]);
     if (!in_memory || !bytes) return ST_OK;
-    CompareRow *row = ARENA_ARRAY(c->a, CompareRow, n);
+    CompareRow *row = ARENA_ARRAY(c->a, CompareRow, sample->n_point);
     int rows = 0;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < sample->n_point; i++) {
         int64_t index[TE_MAX_INDICES] = {0};
-        index_point(m, at[i].at, index);
+        index_point(&sample->map, sample->point[i].at, index);
         place(s, fused < 0 ? NULL : group->perm[fused], index, row[rows].at);
         /* Points of a row have one value of what is computed per row.  */
         size_t key = (size_t)s->n_left * sizeof *index;
@@ -105,9 +103,10 @@ static Status compare_statement(Check *c, int g, const IndexMap *m, int fused,
     for (int i = 0; i < rows; i++)
         offset[i] = (size_t)te_tensor_offset(&te->tensor[s->tensor], row[i].at) * size;
     const void *stored = run_elements(&c->run, c->a, c->d, run_address(&c->run, s->tensor), bytes,
-                                      offset, rows, size);
+                                      &(RunElements){offset, rows, size});
     if (!stored) return diag_first_error(c->d)->status;
-    Status st = compare_rows(c->a, c->d, &c->ref, s->tensor, stored, row, rows, c->o->threads, &r);
+    CompareRows all = {s->tensor, stored, row, rows};
+    Status st = compare_rows(c->a, c->d, &c->ref, &all, &r);
     if (!st) check_tally(c, te, s->tensor, &r);
     return st;
 }
@@ -136,21 +135,18 @@ static bool ragged(const IndexMap *m) {
     return false;
 }
 
-/* Points of these blocks that the reference evaluates, up to `most` in each.  */
-static int points_of(Check *c, int g, const IndexMap *m, const int64_t *x, int n, int most,
-                     BlockPoint **out) {
+/* Points of the blocks that the reference evaluates, up to `most` in each.  */
+static void take_points(Check *c, int g, int most, Sample *s) {
     Rng rng = {check_seed(c) + (uint64_t)g};
     size_t cap = 0;
-    int count = 0;
-    *out = NULL;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < s->n_block; i++) {
         BlockPoint *more;
-        int got = sample_points(c->a, m, x[i], most, &rng, &more);
-        *out = arena_grow(c->a, *out, &cap, (size_t)(count + got + 1), sizeof **out);
-        memcpy(*out + count, more, (size_t)got * sizeof *more);
-        count += got;
+        int got = sample_points(c->a, &s->map, s->block[i], most, &rng, &more);
+        s->point = arena_grow(c->a, s->point, &cap, (size_t)(s->n_point + got + 1),
+                              sizeof *s->point);
+        memcpy(s->point + s->n_point, more, (size_t)got * sizeof *more);
+        s->n_point += got;
     }
-    return count;
 }
 
 /* How many blocks are run, and how many points of each compared; false if even the fewest take more
@@ -184,24 +180,24 @@ static bool sample_size(Check *c, int g, const IndexMap *m, int *blocks, int *po
 Status check_group(Check *c, int g) {
     const Problem *p = &c->problem[g];
     const RProg *r = prog_of(c, g);
-    int64_t span = 0, *x;
+    int64_t span = 0;
     const KernelProgram *program = &c->build->program;
     for (int i = program->n_kernel - 1; i >= 0; i--)
         if (program->kernel[i].group == c->program[g]) span = program->kernel[i].span;
     int want, points;
-    IndexMap m;
-    index_map(p, r, r->skeleton == SK_STREAM ? span : 0, &m);
-    if (!sample_size(c, g, &m, &want, &points)) return ST_OK;
+    Sample sample = {0};
+    index_map(p, r, r->skeleton == SK_STREAM ? span : 0, &sample.map);
+    if (!sample_size(c, g, &sample.map, &want, &points)) return ST_OK;
     Status s = give_temporaries(c, g);
     if (s) return s;
     c->ref.te = c->normal;
-    int n = sample_blocks(c->a, &m, want, check_seed(c) + (uint64_t)c->fill, &x);
-    BlockPoint *at;
-    int n_at = points_of(c, g, &m, x, n, points, &at);
-    s = launch_sampled(c, g, &m, x, n, at, n_at);
+    sample.n_block = sample_blocks(c->a, &sample.map, want, check_seed(c) + (uint64_t)c->fill,
+                                   &sample.block);
+    take_points(c, g, points, &sample);
+    s = launch_sampled(c, g, &sample);
     if (s || c->run.fault) return s;
     for (int i = -1; i < p->group->n_fused && !s; i++)
-        s = compare_statement(c, g, &m, i, at, n_at);
+        s = compare_statement(c, g, i, &sample);
     check_count_filled(c, c->normal, c->te->n_in + c->te->n_out, c->normal->n_tensor);
     return s;
 }

@@ -16,9 +16,7 @@ typedef struct {
 
 typedef struct {
     const Reference *ref;
-    int tensor;
-    const unsigned char *stored;
-    const CompareRow *row;
+    const CompareRows *rows;
     Worker worker[MAX_WORKERS];
 } Job;
 
@@ -48,9 +46,9 @@ static bool worse(const CompareResult *r, double excess, const int64_t *at) {
 }
 
 static void judge(const Job *job, Worker *w, const int64_t *at, const TeValue *want) {
-    const TeTensor *t = &job->ref->te->tensor[job->tensor];
+    const TeTensor *t = &job->ref->te->tensor[job->rows->tensor];
     size_t offset = (size_t)te_tensor_offset(t, at) * (size_t)te_dtype_bytes(t->dtype);
-    const void *p = job->stored + offset;
+    const void *p = (const unsigned char *)job->rows->stored + offset;
     CompareResult *r = &w->result;
     r->compared++;
     TeVerdict verdict = te_judge(t->dtype, p, want, job->ref->exact);
@@ -70,14 +68,14 @@ static void judge(const Job *job, Worker *w, const int64_t *at, const TeValue *w
 static void compare_row(void *user) {
     Step *s = user;
     Job *job = s->job;
-    const CompareRow *row = &job->row[s->row];
-    int last = job->ref->te->tensor[job->tensor].rank - 1;
+    const CompareRow *row = &job->rows->row[s->row];
+    int last = job->ref->te->tensor[job->rows->tensor].rank - 1;
     int64_t at[TE_MAX_RANK];
     memcpy(at, row->at, sizeof at);
     for (int64_t done = 0; done < row->count; done += STRIP) {
         TeValue want[STRIP];
         int64_t n = row->count - done < STRIP ? row->count - done : STRIP;
-        s->worker->status = te_eval_row(s->worker->eval, job->tensor, at, n, want);
+        s->worker->status = te_eval_row(s->worker->eval, job->rows->tensor, at, n, want);
         if (s->worker->status) return;
         for (int64_t i = 0; i < n; i++) {
             judge(job, s->worker, at, &want[i]);
@@ -126,18 +124,18 @@ static void add(CompareResult *to, const CompareResult *r) {
     memcpy(to->worst, r->worst, sizeof to->worst);
 }
 
-Status compare_rows(Arena *a, Diag *d, const Reference *ref, int tensor, const void *stored,
-                    const CompareRow *row, int64_t n, int threads, CompareResult *out) {
+Status compare_rows(Arena *a, Diag *d, const Reference *ref, const CompareRows *rows,
+                    CompareResult *out) {
     Job *job = ARENA_NEW(a, Job);
-    *job = (Job){.ref = ref, .tensor = tensor, .stored = stored, .row = row};
-    threads = pool_threads(threads);
+    *job = (Job){.ref = ref, .rows = rows};
+    int threads = pool_threads(ref->threads);
     if (threads > MAX_WORKERS) threads = MAX_WORKERS;
     for (int i = 0; i < threads; i++) {
         job->worker[i].arena = arena_create(NULL);
         if (!job->worker[i].arena) arena_fail(a);
         arena_defer(a, close_arena, job->worker[i].arena);
     }
-    pool_for(threads, n, work, job);
+    pool_for(threads, rows->n, work, job);
     Status s = ST_OK;
     for (int i = 0; i < threads; i++) {
         add(out, &job->worker[i].result);
@@ -150,7 +148,7 @@ Status compare_rows(Arena *a, Diag *d, const Reference *ref, int tensor, const v
 }
 
 Status compare_all(Arena *a, Diag *d, const Reference *ref, int tensor, const void *stored,
-                   int threads, CompareResult *out) {
+                   CompareResult *out) {
     const TeTensor *t = &ref->te->tensor[tensor];
     int64_t count = te_tensor_count(t), last = t->rank ? t->shape[t->rank - 1].value : 1;
     int64_t n = count ? count / last : 0;
@@ -163,5 +161,5 @@ Status compare_all(Arena *a, Diag *d, const Reference *ref, int tensor, const vo
         }
         row[i].count = last;
     }
-    return compare_rows(a, d, ref, tensor, stored, row, n, threads, out);
+    return compare_rows(a, d, ref, &(CompareRows){tensor, stored, row, n}, out);
 }

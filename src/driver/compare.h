@@ -10,6 +10,7 @@ typedef struct {
     const Lazy *const *lazy;  /* per tensor of te: inputs that are made when they are read, and
                                * temporaries that are given.  NULL: none is */
     bool exact;
+    int threads;              /* 0: one per core */
     Watch *watch;             /* NULL: nobody's */
 } Reference;
 
@@ -27,10 +28,18 @@ typedef struct {
     TeValue got, want;
 } CompareResult;
 
-/* Compares `n` rows of tensor `t` whose element 0 lies at `stored`.  Adds to *out.  */
-Status compare_rows(Arena *a, Diag *d, const Reference *ref, int tensor, const void *stored,
-                    const CompareRow *row, int64_t n, int threads, CompareResult *out);
+/* Rows of a tensor whose element 0 lies at `stored`.  */
+typedef struct {
+    int tensor;
+    const void *stored;
+    const CompareRow *row;
+    int64_t n;
+} CompareRows;
+
+/* Compares rows.  Adds to *out.  */
+Status compare_rows(Arena *a, Diag *d, const Reference *ref, const CompareRows *rows,
+                    CompareResult *out);
 /* Every element of the tensor.  */
 Status compare_all(Arena *a, Diag *d, const Reference *ref, int tensor, const void *stored,
-                   int threads, CompareResult *out);
+                   CompareResult *out);
 #endif

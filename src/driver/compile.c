@@ -15,14 +15,13 @@ static void forget_watch(PlanSet *set) {
     for (; set; set = set->other) set->options.watch = NULL;
 }
 
-Status compile_plan(Arena *a, Diag *d, const Te *te, const Device *dev, const CompileOptions *o,
-                    PlanSet *out) {
+Status compile_plan(Arena *a, Diag *d, const PlanRequest *r, PlanSet *out) {
     PlanSet *set;
     int n, best;
-    Status s = te->runtime ? fusion_strategies(a, d, te, dev, o, &set, &n, &best)
-                           : fusion_plan(a, d, te, dev, o, out);
+    bool runtime = r->te->runtime;
+    Status s = runtime ? fusion_strategies(a, d, r, &set, &n, &best) : fusion_plan(a, d, r, out);
     if (s) return s;
-    if (te->runtime) {
+    if (runtime) {
         *out = set[best];
         s = size_strategies_plan(a, d, set, n, out);
     }
@@ -97,22 +96,21 @@ static void keep_read(Arena *a, const Device *dev, const RPlan *p, PlanSet *out)
             out->dominant = g;
 }
 
-Status compile_read_plan(Arena *a, Diag *d, const Te *te, const Device *dev,
-                         const CompileOptions *o, DiagText text, PlanSet *out) {
+Status compile_read_plan(Arena *a, Diag *d, const PlanRequest *r, DiagText text, PlanSet *out) {
     TeDecisions *decisions = ARENA_ARRAY(a, TeDecisions, RPLAN_SET);
-    int n = rprog_read_decisions(text.text, text.len, decisions, te->runtime ? RPLAN_SET : 1);
+    int n = rprog_read_decisions(text.text, text.len, decisions, r->te->runtime ? RPLAN_SET : 1);
     PlanSet *set = out;
     for (int i = 0; i < n; i++) {
         if (i > 0) set = set->other = ARENA_NEW(a, PlanSet);
-        Status s = fusion_open(a, d, te, &decisions[i], dev, o, set);
+        Status s = fusion_open(a, d, r, &decisions[i], set);
         if (s) return s;
     }
     WholePlan p;
     whole(a, out, &p);
-    Status s = rprog_read(a, d, text, dev, &p.rplan);
+    Status s = rprog_read(a, d, text, r->dev, &p.rplan);
     if (s) return s;
     const RPlan *read = &p.rplan;
-    for (set = out; set; set = set->other, read = read->other) keep_read(a, dev, read, set);
+    for (set = out; set; set = set->other, read = read->other) keep_read(a, r->dev, read, set);
     forget_watch(out);
     return ST_OK;
 }
@@ -155,10 +153,10 @@ static Status compile_source(Arena *a, Diag *d, const char *op, Watch *watch, Bu
     return s;
 }
 
-Status compile_build(Arena *a, Diag *d, const WholePlan *plan, const Device *dev, int align,
+Status compile_build(Arena *a, Diag *d, const WholePlan *plan, const Device *dev,
                      const BuildOptions *o, Build *out) {
     *out = (Build){.arch = o->arch ? o->arch : dev->arch};
-    CgOptions how = {.align = align, .only = o->only, .static_smem = o->static_smem};
+    CgOptions how = {.align = plan->rplan.align, .only = o->only, .static_smem = o->static_smem};
     Status s = emit(a, d, plan, dev, &how, out);
     if (s) return s;
     out->compiler = compile_keep(a, o->nvrtc);
@@ -260,17 +258,16 @@ static const char *refusal(const Diag *d) {
 
 /* After the first round only the programs that moved are compiled, at the end all of them.  What is
  * refused is so as a whole, and then all of it is compiled again.  */
-Status compile_best(Arena *a, Diag *d, const PlanSet *set, int rank, const BuildOptions *o,
-                    WholePlan *plan, Build *out) {
+Status compile_best(Arena *a, Diag *d, const PlanSet *set, const BuildOptions *o, WholePlan *plan,
+                    Build *out) {
     double emit_ms = 0, compile_ms = 0;
     bool *moved = NULL;
     BuildOptions now = *o;
-    compile_choose(a, set, rank, plan);
     for (int dropped = 0;;) {
         Diag own = diag_new(d->arena);
         if (dropped) watch_note(o->watch, "a kernel spills or is refused: the next candidate");
         watch_step(o->watch, "build", dropped, REPLACED_MOST + 1, "NVRTC");
-        Status s = compile_build(a, &own, plan, set->dev, set->options.align, &now, out);
+        Status s = compile_build(a, &own, plan, set->dev, &now, out);
         out->spilled = dropped;
         out->emit_ms = emit_ms += out->emit_ms;
         out->compile_ms = compile_ms += out->compile_ms;

@@ -17,6 +17,13 @@ typedef struct {
     Watch *watch;             /* of planning; NULL: nobody's */
 } CompileOptions;
 
+/* What is to be planned.  */
+typedef struct {
+    const Te *te;
+    const Device *dev;
+    const CompileOptions *o;
+} PlanRequest;
+
 /* The candidates of one kernel group, best first.  */
 typedef struct {
     Problem problem;
@@ -78,26 +85,32 @@ typedef struct {
     int spilled;              /* plans that were compiled and dropped: they spill, or are refused */
 } Build;
 
+/* A plan of a set, and what it was built to.  */
+typedef struct {
+    const PlanSet *set;
+    const WholePlan *plan;
+    const Build *build;
+} BuiltPlan;
+
 /* access -> tiles -> programs -> rank.  No GPU, no NVRTC.  */
-Status compile_plan(Arena *a, Diag *d, const Te *te, const Device *dev, const CompileOptions *o,
-                    PlanSet *out);
+Status compile_plan(Arena *a, Diag *d, const PlanRequest *r, PlanSet *out);
 /* Rank `rank` of the set as one plan.  */
 void compile_choose(Arena *a, const PlanSet *set, int rank, WholePlan *out);
 /* Plan text instead of planning: a set of one rank.  */
-Status compile_read_plan(Arena *a, Diag *d, const Te *te, const Device *dev,
-                         const CompileOptions *o, DiagText text, PlanSet *out);
+Status compile_read_plan(Arena *a, Diag *d, const PlanRequest *r, DiagText text, PlanSet *out);
 /* The source of a plan and what describes its launches, into a build whose arch is set.  */
 Status compile_emit(Arena *a, Diag *d, const WholePlan *plan, const Device *dev,
                     const CompileOptions *o, Build *out);
 /* emit -> NVRTC.  ST_NVRTC leaves the source in *out.  */
-Status compile_build(Arena *a, Diag *d, const WholePlan *plan, const Device *dev, int align,
+Status compile_build(Arena *a, Diag *d, const WholePlan *plan, const Device *dev,
                      const BuildOptions *o, Build *out);
 NvrtcOptions compile_keep(Arena *a, const NvrtcOptions *o);       /* a copy on `a` */
 /* The program of a build compiled once more, by another NVRTC.  */
 Status compile_again(Arena *a, Diag *d, const Build *b, const NvrtcOptions *nvrtc, Build *out);
-/* choose -> build, moving groups whose kernels spill to their next candidate.  */
-Status compile_best(Arena *a, Diag *d, const PlanSet *set, int rank, const BuildOptions *o,
-                    WholePlan *plan, Build *out);
+/* The same for a plan of the set, whose groups move to their next candidates where kernels
+ * spill.  */
+Status compile_best(Arena *a, Diag *d, const PlanSet *set, const BuildOptions *o, WholePlan *plan,
+                    Build *out);
 /* Warns of a best kernel that spills all the same.  */
 void compile_warn_spills(Diag *d, const Build *b);
 /* Version and sources of this build.  */

@@ -205,7 +205,7 @@ static Status try_pairs(Search *x, Diag *d, bool *any) {
             if (pair_was_tried(x, open[i], open[k]) || !meet(x, open[i], open[k])) continue;
             x->pairs++;
             *any = try_pair(x, open[i], open[k]);
-            s = watch_check(x->plan.o->watch, d);
+            s = watch_check(x->plan.asked.o->watch, d);
         }
     }
     return s;
@@ -218,7 +218,7 @@ static void tell_step(Search *x, const TeDecisions *from, int site, int d) {
         for (int e = 0; e < TE_DECISION_COUNT; e++) all += from->possible[i] >> e & 1;
     }
     int done = ++x->steps < all ? x->steps : all - 1;
-    watch_step(x->plan.o->watch, "plan", done, all,
+    watch_step(x->plan.asked.o->watch, "plan", done, all,
                arena_printf(x->plan.a, "%s %s", from->name[site], te_decision_name[d]));
 }
 
@@ -231,7 +231,7 @@ static Status try_all(Search *x, Diag *d, bool *any) {
             if (!(now->possible[site] >> e & 1)) continue;
             tell_step(x, now, site, e);
             *any |= try_decision(x, site, e);
-            Status s = watch_check(x->plan.o->watch, d);
+            Status s = watch_check(x->plan.asked.o->watch, d);
             if (s) return s;
         }
     }
@@ -241,7 +241,7 @@ static Status try_all(Search *x, Diag *d, bool *any) {
 static Status search(Search *x, Diag *d) {
     TeDecisions none = {0};
     x->tried = ARENA_ARRAY(x->plan.a, Tried, TE_MAX_STMTS * TE_DECISION_COUNT);
-    watch_step(x->plan.o->watch, "plan", 0, 1, "usual");
+    watch_step(x->plan.asked.o->watch, "plan", 0, 1, "usual");
     Status s = parting_open(&x->plan, d, &none, &x->best);
     if (!s) s = parting_price(&x->plan, d, &x->best, NULL, INFINITY, &x->usual_us);
     for (bool any = true; any && !s;) {
@@ -260,9 +260,8 @@ static const char *tell(Search *x) {
                         parting_total(&x->best), x->usual_us);
 }
 
-Status fusion_plan(Arena *a, Diag *d, const Te *te, const Device *dev, const CompileOptions *o,
-                   PlanSet *out) {
-    Search x = {.plan = {.a = a, .te = te, .dev = dev, .o = o}};
+Status fusion_plan(Arena *a, Diag *d, const PlanRequest *r, PlanSet *out) {
+    Search x = {.plan = {.a = a, .asked = *r}};
     Status s = search(&x, d);
     if (s) return s;
     if ((s = parting_fill(&x.plan, d, &x.best))) return s;
@@ -315,9 +314,10 @@ static Status plan_strategy(Search *x, Diag *d, const TeDecisions *decisions, Pa
     return s || *known ? s : parting_price(&x->plan, d, &p[n], NULL, INFINITY, &us);
 }
 
-Status fusion_strategies(Arena *a, Diag *d, const Te *te, const Device *dev,
-                         const CompileOptions *o, PlanSet **out, int *n, int *best) {
-    Search x = {.plan = {.a = a, .te = te, .dev = dev, .o = o}};
+Status fusion_strategies(Arena *a, Diag *d, const PlanRequest *r, PlanSet **out, int *n,
+                         int *best) {
+    Search x = {.plan = {.a = a, .asked = *r}};
+    const Te *te = r->te;
     int found = 2, most = 4;
     for (int i = 0; i < te->n_size; i++) most += rplan_varies(te, i);
     TeDecisions *all = ARENA_ARRAY(a, TeDecisions, most);
@@ -336,12 +336,12 @@ Status fusion_strategies(Arena *a, Diag *d, const Te *te, const Device *dev,
     for (int i = 0; i < found; i++) {
         Diag quiet = diag_new(a);
         bool known;
-        if ((s = watch_check(o->watch, d))) return s;
+        if ((s = watch_check(r->o->watch, d))) return s;
         if (plan_strategy(&x, &quiet, &all[i], p, *n, &known) || known) continue;
         if (parting_total(&p[*n]) < parting_total(&p[*best]) * (1 - 1.0 / NEAR)) *best = *n;
         if ((s = parting_fill(&x.plan, d, &p[*n]))) return s;
         (*out)[*n] = p[*n].set;
         ++*n;
     }
-    return watch_check(o->watch, d);
+    return watch_check(r->o->watch, d);
 }

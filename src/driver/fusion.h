@@ -10,13 +10,11 @@
 #include "driver/compile.h"
 
 /* The groups of an op with these decisions, and what planning needs to know of each.  */
-Status fusion_open(Arena *a, Diag *d, const Te *te, const TeDecisions *decisions,
-                   const Device *dev, const CompileOptions *o, PlanSet *out);
-/* The op with the decisions that are predicted to be the fastest, planned.  */
-Status fusion_plan(Arena *a, Diag *d, const Te *te, const Device *dev, const CompileOptions *o,
+Status fusion_open(Arena *a, Diag *d, const PlanRequest *r, const TeDecisions *decisions,
                    PlanSet *out);
+/* The op with the decisions that are predicted to be the fastest, planned.  */
+Status fusion_plan(Arena *a, Diag *d, const PlanRequest *r, PlanSet *out);
 /* Of an op with run-time sizes: the usual one, and those that are the fastest at some sizes, all
  * planned at the largest.  (*out)[*best] is the fastest there.  */
-Status fusion_strategies(Arena *a, Diag *d, const Te *te, const Device *dev,
-                         const CompileOptions *o, PlanSet **out, int *n, int *best);
+Status fusion_strategies(Arena *a, Diag *d, const PlanRequest *r, PlanSet **out, int *n, int *best);
 #endif

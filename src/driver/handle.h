@@ -155,14 +155,20 @@ int kernel_rank(const RollerKernel *k);
 Status kernel_need_ptx(Diag *d, const RollerKernel *k);
 /* How this context measures, but for what its call asks.  */
 MeasureOptions ctx_measure(RollerCtx *ctx);
-/* Is it to run on a device (*found, m->device, *place) or in the simulator (NULL, "sim")?  "auto"
- * takes device 0 only where there is one that fits.  */
+/* Is it to run on a device (m->device, *place), or in the simulator (NULL, "sim"; *place is NULL)?
+ * "auto" takes device 0 only where there is one that fits.  */
 Status kernel_place(RollerCtx *ctx, Arena *scratch, const RollerKernel *k, const char *device,
-                    MeasureOptions *m, MeasurePlace *place, bool *found);
+                    MeasureOptions *m, const MeasurePlace **place);
+BuiltPlan kernel_built(const RollerKernel *k);
 
 /* The plans of a text, on an arena that also holds what uses them: they hold no handles.  */
-Status plans_from_text(Arena *a, Diag *d, const RollerOp *op, const RollerProfile *p,
-                       const RollerPlanOptions *o, DiagText text, RollerPlans **out);
+typedef struct {
+    const RollerOp *op;
+    const RollerProfile *profile;
+    RollerPlanOptions o;
+    DiagText text;            /* to read; .text NULL: it is planned */
+} PlansAsked;
+Status plans_from_text(Arena *a, Diag *d, const PlansAsked *asked, RollerPlans **out);
 
 /* Fills the texts of a plan whose programs are chosen.  */
 Status plan_texts(Arena *a, Diag *d, RollerPlan *plan);

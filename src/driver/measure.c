@@ -274,7 +274,7 @@ static Status try_one(Contest *x, int i) {
     WorkerRequest request = worker_request(x->a, WORKER_TRIAL);
     WorkerLimits limits = limits_of(o, left);
     WorkerResult r;
-    trial_request(&request, &x->c[i], x->set, o, true,
+    trial_request(&request, &(BuiltPlan){x->set, x->c[i].plan, x->c[i].build}, o, true,
                   *x->best < 0 ? 0 : x->trial[*x->best].timing.cold_us);
     Status s = run(x->a, x->d, o, &request, &limits, &r);
     if (s) return s;
@@ -286,10 +286,10 @@ static Status try_one(Contest *x, int i) {
     return ST_OK;
 }
 
-Status measure_candidates(Arena *a, Diag *d, const PlanSet *set, const Candidate *c, int n,
-                          const MeasureOptions *o, Trial *trial, int *best) {
-    Contest x = {.a = a, .d = d, .set = set, .c = c, .n = n, .o = o, .trial = trial, .best = best,
-                 .begun = clock_now_s()};
+Status measure_candidates(Arena *a, Diag *d, const Candidates *all, const MeasureOptions *o,
+                          Trial *trial, int *best) {
+    Contest x = {.a = a, .d = d, .set = all->set, .c = all->c, .n = all->n, .o = o,
+                 .trial = trial, .best = best, .begun = clock_now_s()};
     TrialEnd why;
     double gain;
     *best = -1;
@@ -303,12 +303,12 @@ Status measure_candidates(Arena *a, Diag *d, const PlanSet *set, const Candidate
         if (s) return s;
     }
     leave(&x, why);
-    return *best < 0 ? none_right(d, trial, n, o) : ST_OK;
+    return *best < 0 ? none_right(d, trial, all->n, o) : ST_OK;
 }
 
 /* ---- a check alone ---- */
-Status measure_check(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan,
-                     const Build *build, const MeasureOptions *o, CheckResult *out) {
+Status measure_check(Arena *a, Diag *d, const BuiltPlan *b, const MeasureOptions *o,
+                     CheckResult *out) {
     WorkerRequest request = worker_request(a, WORKER_TRIAL);
     WorkerLimits limits = limits_of(o, 0);
     WorkerResult r;
@@ -316,7 +316,7 @@ Status measure_check(Arena *a, Diag *d, const PlanSet *set, const WholePlan *pla
     CheckResult told;
     Timing none;
     *out = (CheckResult){.where = "device", .counters = "", .counters_json = ""};
-    trial_request(&request, &(Candidate){plan, build, NULL}, set, o, false, 0);
+    trial_request(&request, b, o, false, 0);
     Status s = run(a, d, o, &request, &limits, &r);
     if (s) return s;
     if (environment(&r)) return pass_on(d, &r);
@@ -337,12 +337,12 @@ Status measure_check(Arena *a, Diag *d, const PlanSet *set, const WholePlan *pla
 /* ---- a run on the caller's data ---- */
 static size_t bytes_out(const DeviceRun *r) {
     size_t n = 0;
-    for (int i = 0; i < r->set->te->n_out; i++) n += r->out[i].bytes;
+    for (int i = 0; i < r->kernel.set->te->n_out; i++) n += r->out[i].bytes;
     return n;
 }
 
 static void take_outputs(const DeviceRun *x, const char *at) {
-    for (int i = 0; i < x->set->te->n_out; i++) {
+    for (int i = 0; i < x->kernel.set->te->n_out; i++) {
         if (x->out[i].bytes) memcpy(x->out[i].data, at, x->out[i].bytes);
         at += x->out[i].bytes;
     }
@@ -372,14 +372,13 @@ Status measure_run(Arena *a, Diag *d, const DeviceRun *x, const MeasureOptions *
 }
 
 /* ---- counters ---- */
-Status measure_counters(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan,
-                        const Build *build, const MeasureOptions *o,
+Status measure_counters(Arena *a, Diag *d, const BuiltPlan *b, const MeasureOptions *o,
                         double value[CUPTI_COUNTER_COUNT]) {
     WorkerRequest request = worker_request(a, WORKER_COUNTERS);
     WorkerLimits limits = limits_of(o, 0);
     WorkerResult r;
     Trial t = {.reason = ""};
-    trial_counters_request(&request, &(Candidate){plan, build, NULL}, set, o);
+    trial_counters_request(&request, b, o);
     Status s = run(a, d, o, &request, &limits, &r);
     if (s) return s;
     if (r.end == WORKER_DONE && r.status) return pass_on(d, &r);

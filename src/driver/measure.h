@@ -35,6 +35,12 @@ typedef struct {
     const Build *build;       /* NULL: not compiled */
     const char *why;          /* then: why not */
 } Candidate;
+/* Those of one set.  */
+typedef struct {
+    const PlanSet *set;
+    const Candidate *c;
+    int n;
+} Candidates;
 
 typedef struct {
     TrialEnd end;
@@ -74,24 +80,21 @@ Status measure_probe(Arena *a, Diag *d, const MeasureOptions *o, MeasurePlace *o
 /* Warns where a profile disagrees with the device it is said to describe.  */
 void measure_compare(Diag *d, const Device *dev, const MeasurePlace *place);
 /* trial: one per candidate; *best: the fastest right one, -1 if there is none.  */
-Status measure_candidates(Arena *a, Diag *d, const PlanSet *set, const Candidate *c, int n,
-                          const MeasureOptions *o, Trial *trial, int *best);
+Status measure_candidates(Arena *a, Diag *d, const Candidates *all, const MeasureOptions *o,
+                          Trial *trial, int *best);
 /* The device's counters of one run: a value per CuptiCounter.  An error says why there
  * are none.  */
-Status measure_counters(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan,
-                        const Build *build, const MeasureOptions *o,
+Status measure_counters(Arena *a, Diag *d, const BuiltPlan *b, const MeasureOptions *o,
                         double value[CUPTI_COUNTER_COUNT]);
 /* A kernel with the data of one run of it, all in the caller's memory.  */
 typedef struct {
-    const PlanSet *set;
-    const WholePlan *plan;
-    const Build *build;
+    BuiltPlan kernel;
     const int64_t *size;      /* value per size */
     TeData *in, *out;         /* per input, scalars included; per output */
 } DeviceRun;
 /* Runs it on a device and fills `out`.  ST_CHECK if it faults or hangs.  */
 Status measure_run(Arena *a, Diag *d, const DeviceRun *r, const MeasureOptions *o);
 /* A check on a device: as check_kernel.  */
-Status measure_check(Arena *a, Diag *d, const PlanSet *set, const WholePlan *plan,
-                     const Build *build, const MeasureOptions *o, CheckResult *out);
+Status measure_check(Arena *a, Diag *d, const BuiltPlan *b, const MeasureOptions *o,
+                     CheckResult *out);
 #endif

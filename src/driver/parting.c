@@ -6,10 +6,10 @@
 enum { SPARE_CANDIDATES = 24 };
 
 /* The op's kernel groups by these decisions, without their problems.  */
-static Status open_groups(Arena *a, Diag *d, const Te *te, const TeDecisions *decisions,
-                          const Device *dev, const CompileOptions *o, PlanSet *set) {
-    *set = (PlanSet){.te = te, .dev = dev, .options = *o};
-    Te *normal, whole = *te;
+static Status open_groups(Arena *a, Diag *d, const PlanRequest *r, const TeDecisions *decisions,
+                          PlanSet *set) {
+    *set = (PlanSet){.te = r->te, .dev = r->dev, .options = *r->o};
+    Te *normal, whole = *r->te;
     whole.decisions = ARENA_NEW(a, TeDecisions);
     *whole.decisions = *decisions;
     Status s = te_normalize(a, d, &whole, &normal);
@@ -21,24 +21,25 @@ static Status open_groups(Arena *a, Diag *d, const Te *te, const TeDecisions *de
     return ST_OK;
 }
 
-Status fusion_open(Arena *a, Diag *d, const Te *te, const TeDecisions *decisions,
-                   const Device *dev, const CompileOptions *o, PlanSet *set) {
-    Status s = open_groups(a, d, te, decisions, dev, o, set);
+Status fusion_open(Arena *a, Diag *d, const PlanRequest *r, const TeDecisions *decisions,
+                   PlanSet *set) {
+    Status s = open_groups(a, d, r, decisions, set);
     for (int g = 0; g < set->n_group && !s; g++) {
         set->plans[g].group = g;
-        s = rtile_problem(a, d, set->normal, &set->group[g], o->align, &set->plans[g].problem);
+        s = rtile_problem(a, d, set->normal, &set->group[g], r->o->align, &set->plans[g].problem);
     }
     return s;
 }
 
 /* All programs of a problem and the best of them; only these are kept.  */
 static Status rank_programs(Planner *x, Diag *d, const Problem *p, GroupPlans *out) {
-    RPlanOptions options = {.align = x->o->align, .workspace_limit = x->o->workspace_limit};
-    int keep = (x->o->top > 1 ? x->o->top : 1) + SPARE_CANDIDATES;
+    RPlanOptions options = {.align = x->asked.o->align,
+                            .workspace_limit = x->asked.o->workspace_limit};
+    int keep = (x->asked.o->top > 1 ? x->asked.o->top : 1) + SPARE_CANDIDATES;
     Ranked *best = ARENA_ARRAY(x->a, Ranked, keep), *ranked;
     ArenaMark mark = arena_mark(x->a);
-    Status s = rprog_candidates(x->a, d, p, x->dev, &options, &out->set);
-    if (!s) s = mp_rank(x->a, d, p, x->dev, &out->set, keep, &ranked, &out->n);
+    Status s = rprog_candidates(x->a, d, p, x->asked.dev, &options, &out->set);
+    if (!s) s = mp_rank(x->a, d, p, x->asked.dev, &out->set, keep, &ranked, &out->n);
     if (s) return s;
     memcpy(best, ranked, (size_t)out->n * sizeof *best);
     out->ranked = best;
@@ -56,7 +57,7 @@ static Status plan_kernel(Planner *x, Diag *d, Kernel *k) {
     Status s = rank_programs(x, streams ? &other : d, given, &k->plans);
     x->planned++;
     if (streams && (s == ST_NO_PLAN || (!s && !rtile_reuses(given)))) {
-        rtile_as_stream(x->a, given, x->o->align, &stream.problem);
+        rtile_as_stream(x->a, given, x->asked.o->align, &stream.problem);
         Status t = rank_programs(x, s ? d : &other, &stream.problem, &stream);
         const Ranked *tiles = s ? NULL : &k->plans.ranked[0];
         k->as_stream = !t && (s || tiles->prog.skeleton != SK_CONTRACT ||
@@ -68,34 +69,35 @@ static Status plan_kernel(Planner *x, Diag *d, Kernel *k) {
     return s;
 }
 
-static Status kernel_of(Planner *x, Diag *d, const PlanSet *set, const Te *sized, int g,
-                        const char *text, Kernel **out) {
+/* Group g, whose text says all that decides about it; sized: the op at x->size.  */
+static Status kernel_of(Planner *x, Diag *d, const Te *sized, int g, const char *text,
+                        Parting *out) {
+    const PlanSet *set = &out->set;
     uint64_t hash = hash64(text, strlen(text), 0);
     Kernel *k = x->known;
     while (k && (k->hash != hash || strcmp(k->text, text) != 0)) k = k->next;
-    *out = k;
+    out->kernel[g] = k;
     if (k) return ST_OK;
-    k = *out = ARENA_NEW(x->a, Kernel);
+    k = out->kernel[g] = ARENA_NEW(x->a, Kernel);
     *k = (Kernel){.text = text, .hash = hash, .us = -1, .next = x->known};
     Problem *p = &k->plans.problem, whole;
-    Status s = rtile_problem(x->a, d, set->normal, &set->group[g], x->o->align, &whole);
+    Status s = rtile_problem(x->a, d, set->normal, &set->group[g], x->asked.o->align, &whole);
     if (s) return s;
     *p = whole;
-    if (x->size) rtile_resize(x->a, &whole, sized, x->o->align, p);
-    k->least_us = mp_least_us(p, x->dev);
+    if (x->size) rtile_resize(x->a, &whole, sized, x->asked.o->align, p);
+    k->least_us = mp_least_us(p, x->asked.dev);
     x->known = k;
     return ST_OK;
 }
 
 Status parting_open(Planner *x, Diag *d, const TeDecisions *decisions, Parting *out) {
-    Status s = open_groups(x->a, d, x->te, decisions, x->dev, x->o, &out->set);
+    Status s = open_groups(x->a, d, &x->asked, decisions, &out->set);
     if (s) return s;
     const Te *sized = x->size ? te_sized(x->a, out->set.normal, x->size) : NULL;
     const char **text = ARENA_ARRAY(x->a, const char *, out->set.n_group);
     access_group_texts(x->a, out->set.normal, out->set.group, out->set.n_group, text);
     out->kernel = ARENA_ARRAY(x->a, Kernel *, out->set.n_group);
-    for (int g = 0; g < out->set.n_group && !s; g++)
-        s = kernel_of(x, d, &out->set, sized, g, text[g], &out->kernel[g]);
+    for (int g = 0; g < out->set.n_group && !s; g++) s = kernel_of(x, d, sized, g, text[g], out);
     if (s) out->kernel = NULL;
     return s;
 }
@@ -129,7 +131,7 @@ Status parting_price(Planner *x, Diag *d, const Parting *p, const Parting *other
     for (int g = 0; g < p->set.n_group && *us <= limit && !s; g++) {
         Kernel *k = p->kernel[g];
         if (k->us >= 0 || !own[g]) continue;
-        s = watch_check(x->o->watch, d);
+        s = watch_check(x->asked.o->watch, d);
         if (!s) s = plan_kernel(x, d, k);
         if (!s) *us += (k->us - k->least_us) * k->matched;
     }
@@ -144,18 +146,18 @@ Status parting_fill(Planner *x, Diag *d, Parting *p) {
         const Kernel *k = p->kernel[g];
         GroupPlans *out = &set->plans[g];
         Problem own;
-        Status s = rtile_problem(x->a, d, set->normal, &set->group[g], x->o->align, &own);
+        Status s = rtile_problem(x->a, d, set->normal, &set->group[g], x->asked.o->align, &own);
         if (s) return s;
         *out = k->plans;
         out->group = g;
         out->problem = own;
-        if (k->as_stream) rtile_as_stream(x->a, &own, x->o->align, &out->problem);
+        if (k->as_stream) rtile_as_stream(x->a, &own, x->asked.o->align, &out->problem);
         if (k->us > most) {
             most = k->us;
             set->dominant = g;
         }
     }
-    int top = x->o->top > 1 ? x->o->top : 1;
+    int top = x->asked.o->top > 1 ? x->asked.o->top : 1;
     int have = set->n_group ? set->plans[set->dominant].n : 1;
     set->n_rank = have < top ? have : top;
     return ST_OK;

@@ -23,9 +23,7 @@ typedef struct {
 /* What kernels are planned with, and those that are known.  */
 typedef struct {
     Arena *a;
-    const Te *te;
-    const Device *dev;
-    const CompileOptions *o;
+    PlanRequest asked;
     const int64_t *size;      /* to plan at; NULL: the largest */
     Kernel *known;
     int planned;              /* kernels */

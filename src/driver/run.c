@@ -41,20 +41,11 @@ static Status create_simulated(Run *r, Arena *a, Diag *d) {
     return s ? s : put_inputs(r, d);
 }
 
-Status run_create_at(Arena *a, Diag *d, const RunPlace *place, const Te *te, const Te *normal,
-                     const Build *build, TeData *data, const int64_t *size, Run *out) {
-    *out = (Run){.te = te, .normal = normal, .build = build, .place = *place, .data = data,
-                 .size = size};
-    out->at = ARENA_ARRAY(a, uint64_t, te->n_in + te->n_out);
-    out->taken = cg_taken(&build->program, size);
-    out->strategy = &build->program.strategy[out->taken.strategy];
-    return place->context ? device_create(out, a, d) : create_simulated(out, a, d);
-}
-
-Status run_create(Arena *a, Diag *d, const Device *dev, const Te *te, const Te *normal,
-                  const Build *build, TeData *data, const int64_t *size, Run *out) {
-    RunPlace place = {.dev = dev};
-    return run_create_at(a, d, &place, te, normal, build, data, size, out);
+Status run_create(Run *r, Arena *a, Diag *d) {
+    r->at = ARENA_ARRAY(a, uint64_t, r->te->n_in + r->te->n_out);
+    r->taken = cg_taken(&r->build->program, r->size);
+    r->strategy = &r->build->program.strategy[r->taken.strategy];
+    return r->place.context ? device_create(r, a, d) : create_simulated(r, a, d);
 }
 
 static Status param_space(const Run *r, Arena *a, Diag *d, const KernelLaunch *k,
@@ -209,11 +200,11 @@ const void *run_read(Run *r, Arena *a, Diag *d, uint64_t from, size_t bytes) {
 }
 
 const void *run_elements(Run *r, Arena *a, Diag *d, uint64_t from, size_t bytes,
-                         const size_t *offset, int64_t n, size_t size) {
+                         const RunElements *e) {
     if (r->place.context) return run_read(r, a, d, from, bytes);
     const void *view = sim_host(r->gpu, from, 1);
-    for (int64_t i = 0; i < n && view; i++)
-        if (!sim_host(r->gpu, from + offset[i], size)) view = NULL;
+    for (int64_t i = 0; i < e->n && view; i++)
+        if (!sim_host(r->gpu, from + e->offset[i], e->size)) view = NULL;
     if (!view)
         diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE, "simulated memory lost %zu bytes", bytes);
     return view;

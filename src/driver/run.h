@@ -29,17 +29,19 @@ typedef struct RunBlocks {
 } RunBlocks;
 
 typedef struct {
+    /* What is run, said before run_create.  */
     const Te *te;             /* the arguments; static sizes */
     const Te *normal;
     const Build *build;
     RunPlace place;
+    TeData *data;             /* host data per input, scalars included */
+    const int64_t *size;      /* value per size, for run-time sizes */
+    /* How it is done.  */
     SimGpu *gpu;              /* in the simulator */
     SimModule *module;
     CudaKernel *kernel;       /* on a device: per kernel of the program */
-    TeData *data;             /* host data per input, scalars included */
     uint64_t *at;             /* device address per argument tensor */
     uint64_t workspace;
-    const int64_t *size;      /* value per size, for run-time sizes */
     KernelTaken taken;        /* at these sizes */
     const KernelStrategy *strategy; /* of it; `normal` is its op */
     SimOptions options;
@@ -50,12 +52,9 @@ typedef struct {
     const char *fault;        /* the first fault as text; NULL: none so far */
 } Run;
 
-/* Puts inputs (data[0..n_in-1]) into the memory of a simulated device and leaves outputs and
- * workspace poisoned.  te is static; size[i] is the value of size i.  */
-Status run_create(Arena *a, Diag *d, const Device *dev, const Te *te, const Te *normal,
-                  const Build *build, TeData *data, const int64_t *size, Run *out);
-Status run_create_at(Arena *a, Diag *d, const RunPlace *place, const Te *te, const Te *normal,
-                     const Build *build, TeData *data, const int64_t *size, Run *out);
+/* Puts inputs (data[0..n_in-1]) into the place's memory and leaves outputs and workspace
+ * poisoned.  */
+Status run_create(Run *r, Arena *a, Diag *d);
 /* Launches kernel i of the program: all blocks, or the given ones (a device runs all).  Faults stay
  * in run->fault.  */
 Status run_launch(Run *r, Arena *a, Diag *d, int i, const int64_t *blocks, int64_t n_blocks);
@@ -71,9 +70,15 @@ uint64_t run_address(const Run *r, int tensor);
 Status run_write(Run *r, Diag *d, uint64_t to, const void *from, size_t bytes);
 /* The bytes at an address, as they are now; NULL with an error in d if they cannot be read.  */
 const void *run_read(Run *r, Arena *a, Diag *d, uint64_t from, size_t bytes);
-/* The same where only n elements of `size` bytes at these offsets are looked at.  */
+/* Elements of `size` bytes at offsets from an address.  */
+typedef struct {
+    const size_t *offset;
+    int64_t n;
+    size_t size;
+} RunElements;
+/* The same as run_read where only these are looked at.  */
 const void *run_elements(Run *r, Arena *a, Diag *d, uint64_t from, size_t bytes,
-                         const size_t *offset, int64_t n, size_t size);
+                         const RunElements *e);
 
 /* The image of a build for a device: the cubin, or where only the PTX fits, that.  ST_ARCH if
  * neither does.  */

@@ -54,14 +54,18 @@ int sample_blocks(Arena *a, const IndexMap *m, int want, uint64_t seed, int64_t 
     return n;
 }
 
-/* Adds the points of one line along the last axis, `run` from `from` on, that box x has: `row`
- * counts lines through all boxes of the block.  */
-static int add_line(const IndexMap *m, int64_t x, const int64_t *size, int64_t row, int64_t from,
-                    int64_t run, BlockPoint *out) {
+/* A part of a line along the last axis; `row` counts lines through all boxes of a block.  */
+typedef struct {
+    int64_t row, from, run;
+} Line;
+
+/* Adds the points of a line that box x has.  */
+static int add_line(const IndexMap *m, int64_t x, const int64_t *size, const Line *line,
+                    BlockPoint *out) {
     int last = m->n_axis - 1, n = 0;
     IndexBox box;
     BlockPoint p;
-    int64_t lines = 1;
+    int64_t lines = 1, row = line->row, end = line->from + line->run;
     for (int i = 0; i < last; i++) lines *= size[i];
     index_box(m, x * m->each + row / lines, &box);
     row %= lines;
@@ -70,7 +74,7 @@ static int add_line(const IndexMap *m, int64_t x, const int64_t *size, int64_t r
         row /= size[i];
         if (p.at[i] >= box.hi[i]) return 0;
     }
-    for (int64_t k = from; k < from + run && box.lo[last] + k < box.hi[last]; k++) {
+    for (int64_t k = line->from; k < end && box.lo[last] + k < box.hi[last]; k++) {
         p.at[last] = box.lo[last] + k;
         out[n++] = p;
     }
@@ -102,19 +106,20 @@ int sample_points(Arena *a, const IndexMap *m, int64_t x, int want, Rng *rng, Bl
         int64_t from = i % 3 == 0   ? 0
                        : i % 3 == 1 ? room
                                     : (int64_t)(rng_next(rng) % (uint64_t)(room + 1));
-        n += add_line(m, x, size, row, from, run, *out + n);
+        n += add_line(m, x, size, &(Line){row, from, run}, *out + n);
     }
     return n;
 }
 
-int sample_strips(Arena *a, const IndexMap *m, const int64_t *x, int n, int64_t span,
-                  int64_t **out) {
+int sample_strips(Arena *a, const Sample *s, int64_t span, int64_t **out) {
+    const IndexMap *m = &s->map;
+    int n = s->n_block;
     IndexBox *strip = ARENA_ARRAY(a, IndexBox, n + 1), block;
     int64_t total = index_blocks(m), last = -1;
     size_t cap = 0;
     int count = 0;
     *out = NULL;
-    for (int i = 0; i < n; i++) index_box(m, x[i], &strip[i]);
+    for (int i = 0; i < n; i++) index_box(m, s->block[i], &strip[i]);
     for (int64_t id = 0; id < total; id++) {
         bool wanted = false;
         index_box(m, id, &block);
@@ -140,12 +145,11 @@ static int64_t flat_of(const IndexMap *m, const BlockPoint *at) {
     return flat;
 }
 
-int sample_adding(Arena *a, const IndexMap *m, const BlockPoint *at, int n, int64_t span,
-                  int64_t **out) {
-    int64_t *id = ARENA_ARRAY(a, int64_t, n + 1);
+int sample_adding(Arena *a, const Sample *s, int64_t span, int64_t **out) {
+    int64_t *id = ARENA_ARRAY(a, int64_t, s->n_point + 1);
     int count = 0;
-    for (int i = 0; i < n; i++) {
-        int64_t x = flat_of(m, &at[i]) / span;
+    for (int i = 0; i < s->n_point; i++) {
+        int64_t x = flat_of(&s->map, &s->point[i]) / span;
         bool seen = false;
         for (int k = count - 1; k >= 0 && !seen; k--) seen = id[k] == x;
         if (!seen) id[count++] = x;
@@ -154,14 +158,14 @@ int sample_adding(Arena *a, const IndexMap *m, const BlockPoint *at, int n, int6
     return count;
 }
 
-int sample_tail(Arena *a, const Problem *p, const RProg *r, const int64_t *tile, int n,
-                int64_t span, int64_t **out) {
+int sample_tail(Arena *a, const Problem *p, const RProg *r, const Sample *s, int64_t span,
+                int64_t **out) {
     int64_t full = rprog_blocks(p, r) - r->tail, adders = span ? rprog_tail_adders(r, span) : 0;
     int64_t most = adders > r->tail_blocks ? adders : r->tail_blocks;
-    int64_t *id = *out = ARENA_ARRAY(a, int64_t, n * most + 1);
+    int64_t *id = *out = ARENA_ARRAY(a, int64_t, s->n_block * most + 1);
     int count = 0;
-    for (int i = 0; i < n; i++) {
-        int64_t first = tile[i], last = first, t = tile[i] - full;
+    for (int i = 0; i < s->n_block; i++) {
+        int64_t first = s->block[i], last = first, t = first - full;
         if (t < 0 && span) continue;
         if (span) {
             first = t * adders;

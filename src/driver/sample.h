@@ -18,18 +18,24 @@ typedef struct {
 } BlockPoint;
 int sample_points(Arena *a, const IndexMap *m, int64_t x, int want, Rng *rng, BlockPoint **out);
 
-/* Grid-x ids of the kernel that adds a split reduction, `span` outputs a block, that cover these
+/* What of a group is looked at: blocks, and points of theirs.  */
+typedef struct {
+    IndexMap map;
+    int64_t *block;           /* grid-x ids */
+    int n_block;
+    BlockPoint *point;
+    int n_point;
+} Sample;
+/* Grid-x ids of the kernel that adds a split reduction, `span` outputs a block, that cover the
  * points.  */
-int sample_adding(Arena *a, const IndexMap *m, const BlockPoint *at, int n, int64_t span,
-                  int64_t **out);
-/* Grid-x ids of blocks that have steps of these tiles, or (span > 0) add what they left: tiles of
- * the tail have several.  */
-int sample_tail(Arena *a, const Problem *p, const RProg *r, const int64_t *tile, int n,
-                int64_t span, int64_t **out);
-/* Of a program whose rows lie in several blocks, grid-x ids of all that have rows of these n: of
- * the products, or (span > 0) of the kernels that make values of rows; ascending, distinct.  */
-int sample_strips(Arena *a, const IndexMap *m, const int64_t *x, int n, int64_t span,
-                  int64_t **out);
+int sample_adding(Arena *a, const Sample *s, int64_t span, int64_t **out);
+/* Grid-x ids of blocks that have steps of the blocks' tiles, or (span > 0) add what they left:
+ * tiles of the tail have several.  */
+int sample_tail(Arena *a, const Problem *p, const RProg *r, const Sample *s, int64_t span,
+                int64_t **out);
+/* Of a program whose rows lie in several blocks, grid-x ids of all that have rows of the blocks:
+ * of the products, or (span > 0) of the kernels that make values of rows; ascending, distinct.  */
+int sample_strips(Arena *a, const Sample *s, int64_t span, int64_t **out);
 
 /* Makes of n ids of tiles those of the blocks that compute them, of `across`, each of which goes on
  * by so many tiles: ascending, distinct.  How many.  */

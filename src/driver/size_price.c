@@ -148,13 +148,15 @@ static void open_group(const Pricing *x, int n) {
     add_program(x, all->ranked, all->n, &all->set, 0);
 }
 
-static void size_group(const Pricing *x, int first, int end, int n) {
+static void size_group(const Pricing *x, const SizeRound *round) {
     SizedGroup *g = x->group;
+    int n = round->n;
     for (int i = 0; i < n; i++) {
         if (!g->problem[i].te) resize(x, x->at->value[i], &g->problem[i]);
         g->outs[i] = rplan_domain(x->a, g->problem[i].te, &x->set->group[x->g]).value;
     }
-    for (int i = first > 0 ? first : 1; i < end && g->apart; i++) plan_at(x, i);
+    for (int i = round->first > 0 ? round->first : 1; i < round->end && g->apart; i++)
+        plan_at(x, i);
     int64_t room = room_for_partials(g);
     g->best = ARENA_ARRAY(x->a, double, n);
     for (int i = 0; i < n; i++) g->best[i] = INFINITY;
@@ -174,30 +176,29 @@ static const SizedGroup *known_group(const SizedSet *strategy, int s, const char
     return NULL;
 }
 
-void size_price(Arena *a, const SizePoints *at, int first, int end, int n, SizedSet *strategy,
-                int n_strategy) {
-    for (int s = 0; s < n_strategy; s++) {
+void size_price(Arena *a, const SizePoints *at, const SizeRound *round, SizedSet *strategy, int n) {
+    for (int s = 0; s < n; s++) {
         SizedSet *out = &strategy[s];
         const PlanSet *set = out->set;
-        if (first == 0)
+        if (round->first == 0)
             *out = (SizedSet){out->set, ARENA_ARRAY(a, SizedGroup, set->n_group),
                               ARENA_ARRAY(a, double, at->n)};
         const char **text = ARENA_ARRAY(a, const char *, set->n_group);
         access_group_texts(a, set->normal, set->group, set->n_group, text);
-        for (int i = 0; i < n; i++) out->us[i] = 0;
+        for (int i = 0; i < round->n; i++) out->us[i] = 0;
         for (int g = 0; g < set->n_group; g++) {
             Pricing x = {a, set, at, &out->group[g], g};
             const SizedGroup *known = known_group(strategy, s, text[g]);
             if (known) {
                 out->group[g] = *known;
             } else {
-                if (first == 0) open_group(&x, n);
+                if (round->first == 0) open_group(&x, round->n);
                 x.set = x.group->set;         /* the strategy that it was found in may be gone */
                 x.g = x.group->number;
-                size_group(&x, first, end, n);
+                size_group(&x, round);
                 x.group->text = text[g];
             }
-            for (int i = 0; i < n; i++) out->us[i] += x.group->best[i];
+            for (int i = 0; i < round->n; i++) out->us[i] += x.group->best[i];
         }
     }
 }

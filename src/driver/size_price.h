@@ -33,9 +33,12 @@ typedef struct {
     double *us;               /* per point: of the best programs known, of all groups */
 } SizedSet;
 
-/* Programs for the points first..end-1 beside those there are (none: `first` is 0), and all of them
- * priced at the first n points, for all strategies: groups that are the same in several are planned
- * once.  ->set of each is given.  */
-void size_price(Arena *a, const SizePoints *at, int first, int end, int n, SizedSet *strategy,
-                int n_strategy);
+/* A round of planning: which points programs are made for, and how many all are priced at.  */
+typedef struct {
+    int first, end;           /* points first..end-1; first 0: there are no programs yet */
+    int n;
+} SizeRound;
+/* Programs of a round beside those there are, and all of them priced, for all strategies: groups
+ * that are the same in several are planned once.  ->set of each is given.  */
+void size_price(Arena *a, const SizePoints *at, const SizeRound *round, SizedSet *strategy, int n);
 #endif

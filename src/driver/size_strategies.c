@@ -224,11 +224,11 @@ Status size_strategies_plan(Arena *a, Diag *d, PlanSet *set, int n, PlanSet *out
     size_points_find(a, out->normal, s, &at);
     int first = at.n_planned < FIRST_PLANNED ? at.n_planned : FIRST_PLANNED;
     int few = at.n < FIRST_PRICED ? at.n : FIRST_PRICED;
-    size_price(a, &at, 0, first, few, strategy, n);
+    size_price(a, &at, &(SizeRound){0, first, few}, strategy, n);
     n = drop_losers(a, strategy, n, few, keep);
     Status status = watch_check(out->options.watch, d);
     if (status) return status;
-    size_price(a, &at, first, at.n_planned, at.n, strategy, n);
+    size_price(a, &at, &(SizeRound){first, at.n_planned, at.n}, strategy, n);
     SizePick x = {.a = a, .strategy = strategy, .n_strategy = n, .at = &at,
                   .best = ARENA_ARRAY(a, double, at.n), .open = ARENA_ARRAY(a, bool, n)};
     for (int i = 0; i < at.n; i++) x.best[i] = INFINITY;

@@ -80,7 +80,7 @@ static Status check(const Trying *t, bool timed, Arena *a, Diag *d, CheckResult 
     ArenaMark m = arena_mark(a);
     Diag own = diag_new(d->arena);
     const SentKernel *k = &t->kernel;
-    Status s = check_kernel(a, &own, &k->set, &k->plan, &k->build, &o, out);
+    Status s = check_kernel(a, &own, &(BuiltPlan){&k->set, &k->plan, &k->build}, &o, out);
     if (s == ST_CHECK) s = ST_OK;         /* the result says it */
     else if (s) *d = own;
     if (!s && out->ok) arena_reset(a, m);
@@ -88,13 +88,12 @@ static Status check(const Trying *t, bool timed, Arena *a, Diag *d, CheckResult 
 }
 
 /* ---- a run ---- */
-/* Of the op at these sizes, on this data per input.  */
-static Status create(const Trying *t, const int64_t *size, TeData *in, const Te *fixed, Arena *a,
-                     Diag *d, Run *run) {
-    const SentKernel *k = &t->kernel;
-    const Te *normal;
-    Status s = te_specialize(a, d, k->set.normal, size, &normal);
-    return s ? s : run_create_at(a, d, &t->place, fixed, normal, &k->build, in, size, run);
+/* Of an op, its sizes and its data, which the run has.  */
+static Status create(const Trying *t, Arena *a, Diag *d, Run *run) {
+    run->build = &t->kernel.build;
+    run->place = t->place;
+    Status s = te_specialize(a, d, t->kernel.set.normal, run->size, &run->normal);
+    return s ? s : run_create(run, a, d);
 }
 
 /* For timing: normal reals at the sizes asked for, or the largest.  */
@@ -111,7 +110,8 @@ static Status create_filled(const Trying *t, Arena *a, Diag *d, Run *run) {
         in[i] = (TeData){arena_alloc(a, bytes + 16), bytes};
         te_fill(fixed, i, TE_FILL_REALS, t->o.seed ? t->o.seed : 1, in[i]);
     }
-    return create(t, size, in, fixed, a, d, run);
+    *run = (Run){.te = fixed, .data = in, .size = size};
+    return create(t, a, d, run);
 }
 
 static Status launch_all(Run *run, Arena *a, Diag *d, Status faulted) {
@@ -140,10 +140,10 @@ static Status time_it(const Trying *t, double best_us, Arena *a, Diag *d, Timing
 }
 
 /* ---- the jobs ---- */
-void trial_request(WorkerRequest *r, const Candidate *c, const PlanSet *set,
-                   const MeasureOptions *o, bool timed, double best_us) {
-    worker_put_kernel(&r->head, set, c->plan, c->build);
-    worker_put_options(&r->head, o, set->te);
+void trial_request(WorkerRequest *r, const BuiltPlan *b, const MeasureOptions *o, bool timed,
+                   double best_us) {
+    worker_put_kernel(&r->head, b);
+    worker_put_options(&r->head, o, b->set->te);
     wire_int(&r->head, timed);
     wire_real(&r->head, best_us);
 }
@@ -171,10 +171,9 @@ static Status counted_work(void *user, Diag *d) {
     return s ? s : cuda_synchronize(r->place.context, d);
 }
 
-void trial_counters_request(WorkerRequest *r, const Candidate *c, const PlanSet *set,
-                            const MeasureOptions *o) {
-    worker_put_kernel(&r->head, set, c->plan, c->build);
-    worker_put_options(&r->head, o, set->te);
+void trial_counters_request(WorkerRequest *r, const BuiltPlan *b, const MeasureOptions *o) {
+    worker_put_kernel(&r->head, b);
+    worker_put_options(&r->head, o, b->set->te);
 }
 
 /* Of the run that is timed.  */
@@ -198,9 +197,9 @@ Status worker_counters(Worker *w, WireReader *in, Arena *a, Diag *d, Buf *answer
 /* ---- the caller's data ---- */
 void trial_outputs_request(Arena *a, WorkerRequest *r, const DeviceRun *x,
                            const MeasureOptions *o) {
-    const Te *te = x->set->te;
+    const Te *te = x->kernel.set->te;
     WorkerSpan *span = ARENA_ARRAY(a, WorkerSpan, te->n_in + 1);
-    worker_put_kernel(&r->head, x->set, x->plan, x->build);
+    worker_put_kernel(&r->head, &x->kernel);
     worker_put_options(&r->head, o, te);
     for (int i = 0; i < te->n_size; i++) wire_int(&r->head, x->size[i]);
     for (int i = 0; i < te->n_in; i++) {
@@ -242,8 +241,7 @@ static Status give_outputs(Run *run, Arena *a, Diag *d, Buf *answer) {
 
 Status worker_outputs(Worker *w, WireReader *in, Arena *a, Diag *d, Buf *answer) {
     Trying t;
-    Run run;
-    const Te *fixed;
+    const Te *fixed = NULL;
     Status s = read_trying(in, a, d, &t);
     if (s) return s;
     const Te *te = t.kernel.set.te;
@@ -253,7 +251,8 @@ Status worker_outputs(Worker *w, WireReader *in, Arena *a, Diag *d, Buf *answer)
     s = in->bad ? worker_misread(d) : te_specialize(a, d, te, size, &fixed);
     if (!s) s = read_inputs(in, fixed, a, d, data);
     if (!s) s = begin(w, false, a, d, &t);
-    if (!s) s = create(&t, size, data, fixed, a, d, &run);
+    Run run = {.te = fixed, .data = data, .size = size};
+    if (!s) s = create(&t, a, d, &run);
     if (!s) s = launch_all(&run, a, d, ST_CHECK);
     return s ? s : give_outputs(&run, a, d, answer);
 }

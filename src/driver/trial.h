@@ -7,11 +7,10 @@
 
 /* Proves it, and with `timed` times it, unless it is far slower than `best_us`.  The answer is
  * worker_get_trial's.  */
-void trial_request(WorkerRequest *r, const Candidate *c, const PlanSet *set,
-                   const MeasureOptions *o, bool timed, double best_us);
+void trial_request(WorkerRequest *r, const BuiltPlan *b, const MeasureOptions *o, bool timed,
+                   double best_us);
 /* The answer is a real per CuptiCounter.  */
-void trial_counters_request(WorkerRequest *r, const Candidate *c, const PlanSet *set,
-                            const MeasureOptions *o);
+void trial_counters_request(WorkerRequest *r, const BuiltPlan *b, const MeasureOptions *o);
 /* The answer is the bytes of all outputs.  */
 void trial_outputs_request(Arena *a, WorkerRequest *r, const DeviceRun *x, const MeasureOptions *o);
 #endif

@@ -11,12 +11,14 @@ static void source_print(const Build *b, char out[65]) {
     sha256_text(b->program.source, strlen(b->program.source), out);
 }
 
-void worker_put_kernel(Buf *out, const PlanSet *set, const WholePlan *plan, const Build *build) {
+void worker_put_kernel(Buf *out, const BuiltPlan *b) {
+    const PlanSet *set = b->set;
+    const Build *build = b->build;
     Buf profile = buf_new(out->arena), te = buf_new(out->arena), text = buf_new(out->arena);
     char source[65];
     hal_profile_write(set->dev, &profile);
     te_print(set->te, &te);
-    rprog_print(&plan->rplan, set->dev, &text);
+    rprog_print(&b->plan->rplan, set->dev, &text);
     source_print(build, source);
     wire_text(out, buf_str(&profile));
     wire_text(out, buf_str(&te));
@@ -44,7 +46,9 @@ static Status remake(Arena *a, Diag *d, const char *profile, const char *te, con
     const CompileOptions o = out->set.options;
     Status s = hal_profile_read(a, d, diag_text("profile", profile), &dev);
     if (!s) s = te_parse(a, d, diag_text("expression", te), NULL, NULL, &op);
-    if (!s) s = compile_read_plan(a, d, op, dev, &o, diag_text("plan", plan), &out->set);
+    if (!s)
+        s = compile_read_plan(a, d, &(PlanRequest){op, dev, &o}, diag_text("plan", plan),
+                              &out->set);
     if (s) return s;
     compile_choose(a, &out->set, 0, &out->plan);
     return compile_emit(a, d, &out->plan, dev, &o, &out->build);

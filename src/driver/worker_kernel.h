@@ -11,7 +11,7 @@ typedef struct {
     WholePlan plan;
     Build build;
 } SentKernel;
-void worker_put_kernel(Buf *out, const PlanSet *set, const WholePlan *plan, const Build *build);
+void worker_put_kernel(Buf *out, const BuiltPlan *b);
 Status worker_get_kernel(WireReader *in, Arena *a, Diag *d, SentKernel *out);
 
 /* With `at` a value per size of `te`; NULL: of a probe, which has none.  */

@@ -36,7 +36,9 @@ const char *trip_plan_sized(Trip *t, const TeDefine *define, int n) {
                  &t->te))
         return said(t, "parse");
     const Device *dev = t->targets->dev[t->target];
-    return compile_plan(t->arena, &t->diag, t->te, dev, &o, &t->set) ? said(t, "plan") : NULL;
+    return compile_plan(t->arena, &t->diag, &(PlanRequest){t->te, dev, &o}, &t->set)
+               ? said(t, "plan")
+               : NULL;
 }
 
 const char *trip_choose(Trip *t, int rank) {
@@ -154,7 +156,7 @@ static void any_selector(Trip *t, const Given *own, const Given *other) {
 static const char *read_back(Trip *t, const RPlan *p) {
     Buf text = buf_new(t->arena);
     rprog_print(p, t->set.dev, &text);
-    if (compile_read_plan(t->arena, &t->diag, t->te, t->set.dev, &t->set.options,
+    if (compile_read_plan(t->arena, &t->diag, &(PlanRequest){t->te, t->set.dev, &t->set.options},
                           (DiagText){"plan", buf_str(&text), text.len}, &t->set))
         return said(t, "read");
     return trip_choose(t, 0);
@@ -240,7 +242,8 @@ const char *trip_check(Trip *t) {
     if (!t->build.compiled) return NULL;
     CheckOptions o = {.seed = t->seed, .threads = 1, .budget_s = t->budget_s};
     CheckResult r;
-    Status s = check_kernel(t->arena, &t->diag, &t->set, &t->whole, &t->build, &o, &r);
+    Status s =
+        check_kernel(t->arena, &t->diag, &(BuiltPlan){&t->set, &t->whole, &t->build}, &o, &r);
     return s ? said(t, "check") : NULL;
 }
 
@@ -250,7 +253,7 @@ const char *trip_check_sizes(Trip *t, uint64_t seed, int n) {
     for (int i = 0; i < n && !wrong && t->build.compiled; i++) {
         CheckOptions o = {.seed = t->seed, .threads = 1, .at = any_sizes(t, &rng)};
         CheckResult r;
-        if (check_kernel(t->arena, &t->diag, &t->set, &t->whole, &t->build, &o, &r))
+        if (check_kernel(t->arena, &t->diag, &(BuiltPlan){&t->set, &t->whole, &t->build}, &o, &r))
             wrong = said(t, "check");
     }
     return wrong;
@@ -258,10 +261,14 @@ const char *trip_check_sizes(Trip *t, uint64_t seed, int n) {
 
 const char *trip_outputs(Trip *t, TeData *in, const void **out) {
     const Te *te = t->te;
-    Run run;
     int64_t *size = ARENA_ARRAY(t->arena, int64_t, te->n_size + 1);
-    if (run_create(t->arena, &t->diag, t->set.dev, te, t->set.normal, &t->build, in, size, &run))
-        return said(t, "run");
+    Run run = {.te = te,
+               .normal = t->set.normal,
+               .build = &t->build,
+               .place = {.dev = t->set.dev},
+               .data = in,
+               .size = size};
+    if (run_create(&run, t->arena, &t->diag)) return said(t, "run");
     run.options = (SimOptions){.seed = t->seed, .threads = 1};
     for (int i = 0; i < t->build.program.n_kernel; i++) {
         if (run_launch(&run, t->arena, &t->diag, i, NULL, 0)) return said(t, "run");

@@ -238,7 +238,7 @@ static void stored_and_used(void **state) {
     Estimate slow, fast;
     CompileOptions o = {.top = 1, .workspace_limit = -1};
     must(te_parse(arena, &diag, diag_text("k.te", op), NULL, NULL, &te));
-    must(compile_plan(arena, &diag, te, dev, &o, &set));
+    must(compile_plan(arena, &diag, &(PlanRequest){te, dev, &o}, &set));
     mp_estimate(&set.plans[0].problem, &set.plans[0].ranked->prog, dev, &fast);
     mp_estimate(&set.plans[0].problem, &set.plans[0].ranked->prog, back, &slow);
     within(slow.us / fast.us, 1.5, 2, "time at half the rate");

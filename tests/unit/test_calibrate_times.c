@@ -70,7 +70,7 @@ static double planned(const char *text, const char **plan, const char **tile) {
     double us = 0;
     CompileOptions o = {.top = 1, .workspace_limit = -1};
     must(te_parse(arena, &diag, diag_text("op", text), NULL, NULL, &te));
-    must(compile_plan(arena, &diag, te, dev, &o, &set));
+    must(compile_plan(arena, &diag, &(PlanRequest){te, dev, &o}, &set));
     compile_choose(arena, &set, 0, &whole);
     for (int g = 0; g < rplan_groups(&whole.rplan); g++) {
         Estimate e;
@@ -206,7 +206,7 @@ static void order(void **state) {
         const char *text = i == ODD ? "param M = 4096, N = 4096, K = 1024; " PRODUCT
                                     : arena_printf(arena, "param N = %d; " ADD, 1 << (20 + i));
         must(te_parse(arena, &diag, diag_text("op", text), NULL, NULL, &te));
-        must(compile_plan(arena, &diag, te, dev, &o, set));
+        must(compile_plan(arena, &diag, &(PlanRequest){te, dev, &o}, set));
         compile_choose(arena, set, 0, whole);
         s[i] = (CalibrateSample){.name = "k", .family = "k", .plan = &whole->rplan};
     }

@@ -29,8 +29,11 @@ static const char *wrong_with(Arena *a, const Device *dev, const Workload *row) 
     CompileOptions o = {.workspace_limit = -1};
     if (!workload_te(row, NULL, &text)) return NULL;
     Status s = te_parse(a, &d, diag_text(row->id, buf_str(&text)), NULL, NULL, &te);
-    if (!s) s = compile_plan(a, &d, te, dev, &o, &set);
-    if (!s) s = compile_best(a, &d, &set, 0, &(BuildOptions){0}, &whole, &build);
+    if (!s) s = compile_plan(a, &d, &(PlanRequest){te, dev, &o}, &set);
+    if (!s) {
+        compile_choose(a, &set, 0, &whole);
+        s = compile_best(a, &d, &set, &(BuildOptions){0}, &whole, &build);
+    }
     if (!s && build.spilled == 0) return NULL;
     return d.count > 0 ? d.messages[0].message : "it spills";
 }

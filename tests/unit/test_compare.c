@@ -27,7 +27,8 @@ static int open_case(void **state) {
     c->arena = a;
     c->diag = diag_new(a);
     const Te *te = fixture_te(a, text);
-    c->ref = (Reference){.te = te, .data = fixture_inputs(a, te, TE_FILL_INTEGERS, 1)};
+    c->ref = (Reference){
+        .te = te, .data = fixture_inputs(a, te, TE_FILL_INTEGERS, 1), .threads = THREADS};
     const TeValue *want = fixture_values(a, te, c->ref.data, te->n_in);
     for (int i = 0; i < N * N; i++) c->stored[i] = (int32_t)want[i].i;
     *state = c;
@@ -41,7 +42,7 @@ static int close_case(void **state) {
 
 static Status run(Case *c, CompareResult *r) {
     *r = (CompareResult){0};
-    return compare_all(c->arena, &c->diag, &c->ref, c->ref.te->n_in, c->stored, THREADS, r);
+    return compare_all(c->arena, &c->diag, &c->ref, c->ref.te->n_in, c->stored, r);
 }
 
 static void every_element_counts(void **state) {

@@ -177,7 +177,13 @@ static Status run_whole(KernelCase *c, Run *run) {
     }
     Build *kept = ARENA_NEW(c->arena, Build);
     *kept = build;
-    Status s = run_create(c->arena, &c->diag, c->dev, c->te, c->normal, kept, in, size, run);
+    *run = (Run){.te = c->te,
+                 .normal = c->normal,
+                 .build = kept,
+                 .place = {.dev = c->dev},
+                 .data = in,
+                 .size = size};
+    Status s = run_create(run, c->arena, &c->diag);
     run->options = (SimOptions){.threads = 1, .no_races = true};
     return s ? s : run_launch(run, c->arena, &c->diag, 0, NULL, 0);
 }

@@ -35,14 +35,16 @@ static void plan(Case *c, const char *op, int64_t n) {
     const char *text = arena_printf(c->a, "param N = %lld; %s", (long long)n, op);
     assert_int_equal(te_parse(c->a, &c->d, diag_text("t.te", text), NULL, NULL, &c->te),
                      ST_OK);
-    assert_int_equal(compile_plan(c->a, &c->d, c->te, c->dev, &c->o, &c->set), ST_OK);
+    assert_int_equal(compile_plan(c->a, &c->d, &(PlanRequest){c->te, c->dev, &c->o}, &c->set),
+                     ST_OK);
     compile_choose(c->a, &c->set, 0, &c->plan);
     c->text = buf_new(c->a);
     rprog_print(&c->plan.rplan, c->dev, &c->text);
 }
 
 static Status read_back(Case *c, const char *text, PlanSet *set) {
-    return compile_read_plan(c->a, &c->d, c->te, c->dev, &c->o, diag_text("plan", text), set);
+    return compile_read_plan(c->a, &c->d, &(PlanRequest){c->te, c->dev, &c->o},
+                             diag_text("plan", text), set);
 }
 
 /* A statement that needs another one transposed: fused, it would write or read across rows.  */
@@ -312,7 +314,8 @@ static void operands_are_decided_together(void **state) {
     for (unsigned one = 0; one < 3; one++) {          /* none, A, B */
         TeDecisions few = {.taken = {one & 1 ? REPEATED : 0, one & 2 ? REPEATED : 0}};
         PlanSet set;
-        assert_int_equal(fusion_open(c.a, &c.d, c.te, &few, c.dev, &c.o, &set), ST_OK);
+        assert_int_equal(fusion_open(c.a, &c.d, &(PlanRequest){c.te, c.dev, &c.o}, &few, &set),
+                         ST_OK);
         double us = 0;
         for (int g = 0; g < set.n_group; g++) {
             RProgSet all;

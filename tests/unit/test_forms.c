@@ -80,7 +80,7 @@ static double predicted(const Form *f, const Te *te, const Device *dev, int *ker
     WholePlan whole;
     Estimate e;
     CompileOptions o = {.workspace_limit = -1};
-    if (compile_plan(a, &d, te, dev, &o, &set)) said(f, te->name, &d, "plan");
+    if (compile_plan(a, &d, &(PlanRequest){te, dev, &o}, &set)) said(f, te->name, &d, "plan");
     compile_choose(a, &set, 0, &whole);
     compile_estimate(&whole, &e);
     *kernels = set.n_group;

@@ -117,7 +117,8 @@ static void right_on_a_device(void **state) {
         CheckOptions o = {.place = &place, .threads = 1};
         CheckResult result;
         Arena *a = arena_create(NULL);
-        if (check_kernel(a, &diag, &p->set, &kernel[k]->plan.whole, &kernel[k]->build, &o, &result))
+        if (check_kernel(a, &diag, &(BuiltPlan){&p->set, &kernel[k]->plan.whole, &kernel[k]->build},
+                         &o, &result))
             fail_msg("%s: %s", map_kernel_name[k], diag_first_error(&diag)->message);
         arena_destroy(a);
     }

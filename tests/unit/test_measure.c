@@ -48,11 +48,11 @@ static int setup(void **state) {
     CompileOptions o = {.top = RANKS, .align = 16, .workspace_limit = -1};
     must(hal_profile_find(arena, &diag, "a100", "profiles", NULL, &dev));
     must(te_parse(arena, &diag, diag_text("mm.te", matmul), NULL, NULL, &te));
-    must(compile_plan(arena, &diag, te, dev, &o, &set));
+    must(compile_plan(arena, &diag, &(PlanRequest){te, dev, &o}, &set));
     if (set.n_rank < RANKS) return -1;
     for (int i = 0; i < RANKS; i++) {
         compile_choose(arena, &set, i, &plan[i]);
-        must(compile_build(arena, &diag, &plan[i], dev, 16, &(BuildOptions){0}, &build[i]));
+        must(compile_build(arena, &diag, &plan[i], dev, &(BuildOptions){0}, &build[i]));
     }
     return 0;
 }
@@ -113,13 +113,14 @@ static MeasureOptions options(void) {
 static double simulated_us(int i) {
     const Te *te = set.te;
     TeData in[2];
-    Run run;
+    Run run = {
+        .te = te, .normal = set.normal, .build = &build[i], .place = {.dev = dev}, .data = in};
     for (int t = 0; t < 2; t++) {
         size_t bytes = te_tensor_bytes(&te->tensor[t]);
         in[t] = (TeData){arena_alloc(arena, bytes), bytes};
         te_fill(te, t, TE_FILL_REALS, 1, in[t]);
     }
-    must(run_create(arena, &diag, dev, te, set.normal, &build[i], in, NULL, &run));
+    must(run_create(&run, arena, &diag));
     run.options.timed = true;
     for (int k = 0; k < build[i].program.n_kernel; k++)
         must(run_launch(&run, arena, &diag, k, NULL, 0));
@@ -142,7 +143,7 @@ static double patience(void) {
     Trial t;
     int best;
     double begin = children_ran_s();
-    must(measure_candidates(arena, &diag, &set, &c, 1, &o, &t, &best));
+    must(measure_candidates(arena, &diag, &(Candidates){&set, &c, 1}, &o, &t, &best));
     return 1 + floor(4 * (children_ran_s() - begin));
 }
 
@@ -162,7 +163,7 @@ static void the_fastest_right_one_wins(void **state) {
     Trial t[CASES];
     int best;
     o.watchdog_s = patience();
-    must(measure_candidates(arena, &diag, &set, c, CASES, &o, t, &best));
+    must(measure_candidates(arena, &diag, &(Candidates){&set, c, CASES}, &o, t, &best));
     for (int i = 0; i < CASES; i++)
         if (t[i].end != want[i])
             fail_msg("candidate %d: %d, not %d: %s", i, t[i].end, want[i], t[i].reason);
@@ -189,7 +190,7 @@ static void times_are_simulated_times(void **state) {
     Candidate c[RANKS];
     for (int i = 0; i < RANKS; i++) c[i] = (Candidate){&plan[i], &build[i], NULL};
     for (int k = 0; k < 2; k++)
-        must(measure_candidates(arena, &diag, &set, c, RANKS, &o, t[k], &best[k]));
+        must(measure_candidates(arena, &diag, &(Candidates){&set, c, RANKS}, &o, t[k], &best[k]));
     assert_int_equal(best[0], best[1]);
     for (int i = 0; i < RANKS; i++) {
         if (t[0][i].end != TRIAL_RIGHT) continue;
@@ -211,17 +212,20 @@ static void limits(void **state) {
     int best;
     watch_init(&watch, &(WatchCalls){.stop = &stop});
     o.watch = &watch;
-    assert_int_equal(measure_candidates(arena, &diag, &set, &c, 1, &o, &t, &best), ST_CANCELLED);
+    assert_int_equal(measure_candidates(arena, &diag, &(Candidates){&set, &c, 1}, &o, &t, &best),
+                     ST_CANCELLED);
     assert_true(t.end == TRIAL_STOPPED && best == -1);
     fresh(NULL);
     o = options();
     o.limit_s = 1e-6;
-    assert_int_equal(measure_candidates(arena, &diag, &set, &c, 1, &o, &t, &best), ST_CANCELLED);
+    assert_int_equal(measure_candidates(arena, &diag, &(Candidates){&set, &c, 1}, &o, &t, &best),
+                     ST_CANCELLED);
     assert_int_equal(t.end, TRIAL_TIME);
     fresh(NULL);
     o = options();
     c.build = altered("ret;   ");
-    assert_int_equal(measure_candidates(arena, &diag, &set, &c, 1, &o, &t, &best), ST_CHECK);
+    assert_int_equal(measure_candidates(arena, &diag, &(Candidates){&set, &c, 1}, &o, &t, &best),
+                     ST_CHECK);
     assert_non_null(strstr(said(), "wrong"));
 }
 
@@ -252,7 +256,7 @@ static void what_is_known_is_not_measured(void **state) {
     o.user = &kept;
     Trial t[2];
     int best;
-    must(measure_candidates(arena, &diag, &set, c, 2, &o, t, &best));
+    must(measure_candidates(arena, &diag, &(Candidates){&set, c, 2}, &o, t, &best));
     assert_true(best == 1 && t[1].end == TRIAL_RIGHT && t[1].timing.samples == 9);
     assert_int_equal(t[0].end, TRIAL_RIGHT);
     assert_true(kept.asked == 2 && kept.kept == 1);
@@ -269,7 +273,7 @@ static void few_trials(void **state) {
     int best, timed = 0, left = 0;
     for (int i = 0; i < RANKS; i++) c[i] = (Candidate){&plan[i], &build[i], NULL};
     o.trials = 2;
-    must(measure_candidates(arena, &diag, &set, c, RANKS, &o, t, &best));
+    must(measure_candidates(arena, &diag, &(Candidates){&set, c, RANKS}, &o, t, &best));
     for (int i = 0; i < RANKS; i++) {
         timed += t[i].end == TRIAL_RIGHT;
         left += t[i].end == TRIAL_UNLIKELY;
@@ -283,7 +287,7 @@ static void few_trials(void **state) {
     o.trials = 1;
     o.known = second_is_known;
     o.user = &kept;
-    must(measure_candidates(arena, &diag, &set, c, RANKS, &o, t, &best));
+    must(measure_candidates(arena, &diag, &(Candidates){&set, c, RANKS}, &o, t, &best));
     assert_int_equal(best, 1);
     timed = 0;
     for (int i = 0; i < RANKS; i++) timed += t[i].end == TRIAL_RIGHT;
@@ -315,7 +319,7 @@ static void drivers_that_fail(void **state) {
         Candidate c = {&plan[0], &build[0], NULL};
         Trial t;
         int best;
-        Status s = measure_candidates(arena, &diag, &set, &c, 1, &o, &t, &best);
+        Status s = measure_candidates(arena, &diag, &(Candidates){&set, &c, 1}, &o, &t, &best);
         if (s != row[i].status || t.end != row[i].end)
             fail_msg("%s: status %d, end %d: %s", row[i].fault, s, t.end, said());
     }

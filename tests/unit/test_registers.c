@@ -20,7 +20,7 @@ static PlanSet *plan(Arena *a, const Device *dev, const char *name, const char *
     Te *te;
     CompileOptions o = {.workspace_limit = -1};
     Status s = te_parse(a, &d, diag_text(name, text), NULL, NULL, &te);
-    if (!s) s = compile_plan(a, &d, te, dev, &o, set);
+    if (!s) s = compile_plan(a, &d, &(PlanRequest){te, dev, &o}, set);
     if (s) fail_msg("%s for %s: %s", name, dev->name, d.messages[0].message);
     return set;
 }
@@ -144,7 +144,8 @@ static void check_edge(const Edge *e) {
     WholePlan whole;
     assert_true(workload_te(find_row(a, e), NULL, &text));
     const PlanSet *set = plan(a, fixture_device(a, e->profile), e->id, buf_str(&text));
-    assert_int_equal(compile_best(a, &d, set, 0, &(BuildOptions){0}, &whole, &build), ST_OK);
+    compile_choose(a, set, 0, &whole);
+    assert_int_equal(compile_best(a, &d, set, &(BuildOptions){0}, &whole, &build), ST_OK);
     if (build.spilled) fail_msg("%s for %s: %d plans spill", e->id, e->profile, build.spilled);
     int blocks = whole.rplan.prog[set->dominant].blocks_per_sm;
     if (blocks < e->blocks) fail_msg("%s for %s: %d blocks to an SM", e->id, e->profile, blocks);
@@ -179,14 +180,16 @@ static void test_refused(void **state) {
     assert_null(rprog_check(&g->problem, set->dev, &large.prog));
     g->ranked = (Ranked[]){large, small};
     g->n = 2;
-    assert_int_equal(compile_best(a, &d, set, 0, &o, &whole, &build), ST_OK);
+    compile_choose(a, set, 0, &whole);
+    assert_int_equal(compile_best(a, &d, set, &o, &whole, &build), ST_OK);
     assert_int_equal(build.spilled, 1);
     assert_int_equal(whole.rplan.prog[0].stages, small.prog.stages);
     assert_int_equal(d.count, 1);
     assert_int_equal(d.errors, 0);
     assert_non_null(strstr(d.messages[0].message, "the next plan is taken"));
     g->n = 1;
-    assert_int_equal(compile_best(a, &d, set, 0, &o, &whole, &build), ST_COMPILE);
+    compile_choose(a, set, 0, &whole);
+    assert_int_equal(compile_best(a, &d, set, &o, &whole, &build), ST_COMPILE);
     assert_int_equal(d.errors, 1);
     arena_destroy(a);
 }

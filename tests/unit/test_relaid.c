@@ -225,7 +225,8 @@ static PlanSet planned(Arena *a, const char *text, const char *device) {
     PlanSet set;
     CompileOptions o = {.top = 1, .align = 16, .workspace_limit = -1};
     assert_int_equal(te_parse(a, &d, diag_text("t.te", text), NULL, NULL, &te), ST_OK);
-    assert_int_equal(compile_plan(a, &d, te, fixture_device(a, device), &o, &set), ST_OK);
+    assert_int_equal(compile_plan(a, &d, &(PlanRequest){te, fixture_device(a, device), &o}, &set),
+                     ST_OK);
     return set;
 }
 

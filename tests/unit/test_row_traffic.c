@@ -40,7 +40,9 @@ static void run(Arena *a, Diag *d, const Te *te, const PlanSet *set, const Build
         in[i] = (TeData){arena_alloc(a, bytes + 16), bytes};
         te_fill(te, i, TE_FILL_REALS, 1, in[i]);
     }
-    assert_int_equal(run_create(a, d, set->dev, te, set->normal, build, in, NULL, out), ST_OK);
+    *out = (Run){
+        .te = te, .normal = set->normal, .build = build, .place = {.dev = set->dev}, .data = in};
+    assert_int_equal(run_create(out, a, d), ST_OK);
     out->options = (SimOptions){.seed = 1, .threads = 1};
     for (int i = 0; i < build->program.n_kernel; i++)
         assert_int_equal(run_launch(out, a, d, i, NULL, 0), ST_OK);
@@ -63,7 +65,7 @@ static void plan(Arena *a, Diag *d, const Device *dev, const char *op, int64_t r
     Te *te;
     assert_int_equal(te_parse(a, d, diag_text("", text), NULL, &(TeDefines){sizes, 2}, &te), ST_OK);
     CompileOptions o = {.workspace_limit = -1, .top = 400};
-    assert_int_equal(compile_plan(a, d, te, dev, &o, set), ST_OK);
+    assert_int_equal(compile_plan(a, d, &(PlanRequest){te, dev, &o}, set), ST_OK);
     assert_int_equal(set->n_group, 1);
     *out = te;
 }
@@ -85,7 +87,7 @@ static bool traffic(Arena *a, const Device *dev, const char *op, TeDtype t, int6
     }
     if (rank == set.n_rank) return false;
     compile_choose(a, &set, rank, &whole);
-    assert_int_equal(compile_build(a, &d, &whole, dev, 16, &(BuildOptions){0}, &build), ST_OK);
+    assert_int_equal(compile_build(a, &d, &whole, dev, &(BuildOptions){0}, &build), ST_OK);
     run(a, &d, te, &set, &build, &r);
     const SimCounters *n = &r.report.total;
     const RProg *prog = &whole.rplan.prog[0];
@@ -219,7 +221,7 @@ static void window_traffic(Arena *a, const Device *dev, const char *op, int64_t 
     }
     assert_true(rank < set.n_rank);
     compile_choose(a, &set, rank, &whole);
-    assert_int_equal(compile_build(a, &d, &whole, dev, 16, &(BuildOptions){0}, &build), ST_OK);
+    assert_int_equal(compile_build(a, &d, &whole, dev, &(BuildOptions){0}, &build), ST_OK);
     run(a, &d, te, &set, &build, &r);
     const SimCounters *t = &r.report.total;
     const Problem *p = &whole.rplan.problem[0];

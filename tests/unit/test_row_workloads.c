@@ -41,7 +41,7 @@ static void plan(Arena *a, const Workload *w, const Device *dev, bool compiles) 
     if (te_parse(a, &d, (DiagText){w->id, buf_str(&text), text.len}, NULL, NULL, &te))
         failed(w, dev, &d, "parse");
     CompileOptions o = {.workspace_limit = -1};
-    if (compile_plan(a, &d, te, dev, &o, &set)) failed(w, dev, &d, "plan");
+    if (compile_plan(a, &d, &(PlanRequest){te, dev, &o}, &set)) failed(w, dev, &d, "plan");
     assert_int_equal(set.n_group, 1);
     const GroupPlans *p = &set.plans[0];
     if (decided(set.normal) == TILED) return;      /* a few columns, or shared by all rows */
@@ -56,7 +56,8 @@ static void plan(Arena *a, const Workload *w, const Device *dev, bool compiles) 
     assert_true(e->us > 0 && e->us < 1e6);
     if (!rprog_row_rereads(&p->ranked[0].prog)) assert_true(e->dram_bytes <= once * 1.0001);
     if (!compiles) return;
-    if (compile_best(a, &d, &set, 0, &(BuildOptions){0}, &whole, &build))
+    compile_choose(a, &set, 0, &whole);
+    if (compile_best(a, &d, &set, &(BuildOptions){0}, &whole, &build))
         failed(w, dev, &d, "compile");
     for (int i = 0; i < build.nvrtc.n_kernel; i++) {
         if (build.nvrtc.kernel[i].spill_stores + build.nvrtc.kernel[i].spill_loads > 0)
@@ -106,7 +107,9 @@ static void test_short(void **state) {
         PlanSet set;
         CompileOptions o = {.workspace_limit = -1};
         assert_int_equal(te_parse(a, &d, diag_text("", text), NULL, NULL, &te), ST_OK);
-        assert_int_equal(compile_plan(a, &d, te, fixture_device(a, profile[k]), &o, &set), ST_OK);
+        assert_int_equal(
+            compile_plan(a, &d, &(PlanRequest){te, fixture_device(a, profile[k]), &o}, &set),
+            ST_OK);
         const RProg *r = &set.plans[0].ranked[0].prog;
         assert_int_equal(r->skeleton, SK_ROW);
         assert_int_equal(rprog_row_threads(r), 1);

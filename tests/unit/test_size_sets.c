@@ -47,7 +47,7 @@ static void plan(const char *text) {
     Te *te;
     diag = diag_new(arena);
     must(te_parse(arena, &diag, diag_text("case.te", text), NULL, NULL, &te));
-    must(compile_plan(arena, &diag, te, dev, &o, &set));
+    must(compile_plan(arena, &diag, &(PlanRequest){te, dev, &o}, &set));
     compile_choose(arena, &set, 0, &whole);
 }
 
@@ -207,7 +207,7 @@ static void losses(const char *text, int tries, Loss *mine, Loss *one) {
                 define[n++] = (TeDefine){set.te->size[s].name, size[s], size[s], 1};
         must(te_parse(arena, &diag, diag_text("case.te", text), NULL, &(TeDefines){define, n},
                       &te));
-        must(compile_plan(arena, &diag, te, dev, &o, &fixed));
+        must(compile_plan(arena, &diag, &(PlanRequest){te, dev, &o}, &fixed));
         compile_choose(arena, &fixed, 0, &best);
         compile_estimate(&best, &least);
         compile_estimate_at(arena, &set, &whole, size, &own);
@@ -285,7 +285,8 @@ static void test_sizes_that_move_together(void **state) {
 static Status read_back(const char *text, PlanSet *out) {
     CompileOptions o = {.top = 1, .align = 16, .workspace_limit = -1};
     diag = diag_new(arena);
-    return compile_read_plan(arena, &diag, set.te, dev, &o, diag_text("plan", text), out);
+    return compile_read_plan(arena, &diag, &(PlanRequest){set.te, dev, &o}, diag_text("plan", text),
+                             out);
 }
 
 /* The plan as text is read as the same plan.  */
@@ -306,8 +307,8 @@ static void round_trip(void) {
 static void check_whole(void) {
     CheckOptions o = {.threads = 1};
     CheckResult r;
-    must(compile_build(arena, &diag, &whole, dev, 16, &(BuildOptions){0}, &build));
-    must(check_kernel(arena, &diag, &set, &whole, &build, &o, &r));
+    must(compile_build(arena, &diag, &whole, dev, &(BuildOptions){0}, &build));
+    must(check_kernel(arena, &diag, &(BuiltPlan){&set, &whole, &build}, &o, &r));
     int sets;                 /* every program is tried at some of them */
     int64_t **size = sample_sizes(arena, set.normal, &build.program, &sets);
     assert_int_equal(r.size_sets, sets);
@@ -406,11 +407,11 @@ static void test_every_skeleton_at_odd_sizes(void **state) {
         if (best == p->n) fail_msg("%s", table[i].text);
         p->ranked[0] = p->ranked[best];
         compile_choose(arena, &set, 0, &whole);
-        must(compile_build(arena, &diag, &whole, dev, 16, &(BuildOptions){0}, &build));
+        must(compile_build(arena, &diag, &whole, dev, &(BuildOptions){0}, &build));
         for (int k = 0; k < SIZES; k++) {
             CheckOptions o = {.threads = 1, .at = sizes_of(odd[k], 8 * (3 * k % 9))};
             CheckResult r;
-            must(check_kernel(arena, &diag, &set, &whole, &build, &o, &r));
+            must(check_kernel(arena, &diag, &(BuiltPlan){&set, &whole, &build}, &o, &r));
             assert_int_equal(r.compared, r.outputs);
             assert_int_equal(r.size_sets, 1);
         }

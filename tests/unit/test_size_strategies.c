@@ -59,7 +59,7 @@ static void open_case(Case *c, const char *sizes, const char *op) {
 
 static void plan(Case *c, const char *sizes, const char *op) {
     open_case(c, sizes, op);
-    must(c, compile_plan(c->a, &c->d, c->te, c->dev, &c->o, &c->set));
+    must(c, compile_plan(c->a, &c->d, &(PlanRequest){c->te, c->dev, &c->o}, &c->set));
     compile_choose(c->a, &c->set, 0, &c->whole);
 }
 
@@ -203,7 +203,8 @@ static const char *two_strategies(Case *c, unsigned taken, int64_t within) {
 
 static Status read_text(Case *c, const char *text) {
     c->d = diag_new(c->a);
-    return compile_read_plan(c->a, &c->d, c->te, c->dev, &c->o, diag_text("plan", text), &c->set);
+    return compile_read_plan(c->a, &c->d, &(PlanRequest){c->te, c->dev, &c->o},
+                             diag_text("plan", text), &c->set);
 }
 
 /* A text with one part of it replaced.  */
@@ -223,7 +224,7 @@ static void given(Case *c, const char *sizes, const char *op, unsigned taken, in
     Buf again = buf_new(c->a);
     rprog_print(&c->whole.rplan, c->dev, &again);
     assert_string_equal(buf_str(&again), text);
-    must(c, compile_build(c->a, &c->d, &c->whole, c->dev, 16, &(BuildOptions){0}, &c->build));
+    must(c, compile_build(c->a, &c->d, &c->whole, c->dev, &(BuildOptions){0}, &c->build));
 }
 
 /* Each split is right for the sizes that take it, and next to where the other one begins.  */
@@ -241,7 +242,7 @@ static void every_strategy_is_right(void **state) {
         CheckOptions o = {.threads = 1};
         CheckResult r;
         given(&c, "1..67", table[i].op, table[i].taken, table[i].within);
-        must(&c, check_kernel(c.a, &c.d, &c.set, &c.whole, &c.build, &o, &r));
+        must(&c, check_kernel(c.a, &c.d, &(BuiltPlan){&c.set, &c.whole, &c.build}, &o, &r));
         assert_in_range(r.size_sets, 5, 7);   /* both splits have some, and one less */
         assert_int_equal(r.compared, r.outputs);
         arena_destroy(c.a);

@@ -95,15 +95,19 @@ static bool pick_whole(KernelCase *c, StatsKind kind) {
 static SimCounters counted(KernelCase *c) {
     TeData *in = ARENA_ARRAY(c->arena, TeData, c->te->n_in);
     Build build = {.program = c->program, .compiled = true, .nvrtc = c->code};
-    Run run;
     int64_t none = 0;
+    Run run = {.te = c->te,
+               .normal = c->normal,
+               .build = &build,
+               .place = {.dev = c->dev},
+               .data = in,
+               .size = &none};
     for (int i = 0; i < c->te->n_in; i++) {
         in[i].bytes = te_tensor_bytes(&c->te->tensor[i]);
         in[i].data = arena_alloc(c->arena, in[i].bytes + 16);
         te_fill(c->te, i, TE_FILL_REALS, 1, in[i]);
     }
-    assert_int_equal(run_create(c->arena, &c->diag, c->dev, c->te, c->normal, &build, in, &none,
-                                &run), ST_OK);
+    assert_int_equal(run_create(&run, c->arena, &c->diag), ST_OK);
     run.options = (SimOptions){.threads = 1, .seed = 1};
     assert_int_equal(run_launch(&run, c->arena, &c->diag, 0, NULL, 0), ST_OK);
     return run.report.total;
@@ -252,7 +256,8 @@ static void test_strips(void **state) {
             IndexMap m;
             index_map(p, &r, 0, &m);
             int64_t total = rprog_blocks(p, &r), x[2] = {(int64_t)seed % total, total - 1}, *id;
-            int n = sample_strips(a, &m, x, 2, 0, &id), found = 0;
+            int n = sample_strips(a, &(Sample){.map = m, .block = x, .n_block = 2}, 0, &id),
+                found = 0;
             for (int64_t i = 0; i < total; i++) {
                 IndexBox block, wanted;
                 bool same = false;
@@ -265,7 +270,7 @@ static void test_strips(void **state) {
                 found += same;
             }
             assert_int_equal(found, n);
-            n = sample_strips(a, &m, x, 2, 4, &id);
+            n = sample_strips(a, &(Sample){.map = m, .block = x, .n_block = 2}, 4, &id);
             for (int k = 0; k < 2; k++) {
                 IndexBox wanted;
                 index_box(&m, x[k], &wanted);
@@ -309,7 +314,7 @@ static void test_choice(void **state) {
         WholePlan plan;
         CompileOptions o = {.top = 1, .align = 16, .workspace_limit = -1};
         assert_int_equal(te_parse(a, &d, diag_text("t.te", shape[i].text), NULL, NULL, &te), ST_OK);
-        assert_int_equal(compile_plan(a, &d, te, dev, &o, &set), ST_OK);
+        assert_int_equal(compile_plan(a, &d, &(PlanRequest){te, dev, &o}, &set), ST_OK);
         compile_choose(a, &set, 0, &plan);
         assert_int_equal(decided(set.normal) == JOINED, shape[i].joined);
         if (!shape[i].joined) continue;

@@ -107,8 +107,13 @@ static void open_run(KernelCase *c, TeFill fill, uint64_t seed, Build *build, Ru
         te_fill(c->te, i, fill, 1, in[i]);
     }
     *build = (Build){.program = c->program, .compiled = true, .nvrtc = c->code};
-    assert_int_equal(run_create(c->arena, &c->diag, c->dev, c->te, c->normal, build, in, size, run),
-                     ST_OK);
+    *run = (Run){.te = c->te,
+                 .normal = c->normal,
+                 .build = build,
+                 .place = {.dev = c->dev},
+                 .data = in,
+                 .size = size};
+    assert_int_equal(run_create(run, c->arena, &c->diag), ST_OK);
     run->options = (SimOptions){.threads = 1, .seed = seed};
     assert_int_equal(run_launch(run, c->arena, &c->diag, 0, NULL, 0), ST_OK);
 }

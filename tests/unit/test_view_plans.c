@@ -130,8 +130,13 @@ static const char *compile_and_run(KernelCase *c, Run *run) {
         in[i].data = arena_alloc(c->arena, in[i].bytes);
         te_fill(c->te, i, TE_FILL_INTEGERS, 1, in[i]);
     }
-    if (run_create(c->arena, &c->diag, c->dev, c->te, c->normal, build, in, size, run))
-        return "no memory to run in";
+    *run = (Run){.te = c->te,
+                 .normal = c->normal,
+                 .build = build,
+                 .place = {.dev = c->dev},
+                 .data = in,
+                 .size = size};
+    if (run_create(run, c->arena, &c->diag)) return "no memory to run in";
     run->options = (SimOptions){.threads = 1};
     return run_launch(run, c->arena, &c->diag, 0, NULL, 0) ? "it does not run" : run->fault;
 }
@@ -303,8 +308,12 @@ static void construct(void *user) {
     if (row && workload_te(row, NULL, &text))
         s = te_parse(j->arena, &d, (DiagText){"row.te", text.text, text.len}, NULL, NULL, &te);
     if (!s)
-        s = compile_plan(j->arena, &d, te, fixture_device(j->arena, device), &o, &set);
-    if (!s) s = compile_best(j->arena, &d, &set, 0, &b, &plan, &build);
+        s = compile_plan(j->arena, &d, &(PlanRequest){te, fixture_device(j->arena, device), &o},
+                         &set);
+    if (!s) {
+        compile_choose(j->arena, &set, 0, &plan);
+        s = compile_best(j->arena, &d, &set, &b, &plan, &build);
+    }
     if (s) {
         fail_job(j, name, d.count ? d.messages[0].message : "no such row");
         return;
