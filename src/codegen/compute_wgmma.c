@@ -33,7 +33,8 @@ static const char *moved(const Kernel *k, const Side *s, bool down) {
 
 void compute_wgmma(Kernel *k) {
     Cg *cg = k->cg;
-    const Side *a = &k->c.side[0], *b = &k->c.side[1];
+    bool swapped = k->c.r->swapped;
+    const Side *a = &k->c.side[swapped], *b = &k->c.side[!swapped];
     const ComputeUnit *u = k->c.matrix.unit;
     const char *orders = te_dtype_bytes(u->a) == 2
                              ? cg_text(cg, "<%d, %d>", !a->inner_k, !b->inner_k) : "";
@@ -46,7 +47,7 @@ void compute_wgmma(Kernel *k) {
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int i = 0; i < IM; i++)");
     cg_line(cg, "    rl_wgmma_m64n%dk%d_%s_%s%s(%s[i][0], %s, %s);",
-            (int)k->c.r->thread.extent[AX_N], u->k.from, prelude_operand(u), te_dtype_name(u->acc),
+            b->thread, u->k.from, prelude_operand(u), te_dtype_name(u->acc),
             orders, k->c.matrix.promotes ? "part" : mma_accumulators(k), moved(k, a, true),
             moved(k, b, false));
     cg_close(cg);

@@ -154,11 +154,13 @@ static void thread_place(Kernel *k) {
         const Fragment *f = &k->c.matrix.results;
         cg_line(cg, "const int lane_m = %s, lane_n = %s;", fragment_lane_place(cg, f, FRAG_ROW, 1),
                 fragment_lane_place(cg, f, FRAG_COL, 1));
-        const char *share = "";
-        if (k->c.ring)
-            share = cg_text(cg, " + (int)(warp %% 4u) * %d", rprog_staging_rows(cg->dev, k->c.r));
-        cg_line(cg, "const int row = (int)(%s) * WM%s;", warp_at(k, AX_M), share);
-        cg_line(cg, "const int col = (int)(%s) * WN;", warp_at(k, AX_N));
+        const char *share[] = {"", ""};
+        bool swapped = k->c.r->swapped;
+        int part = swapped ? rprog_staging_columns(cg->dev, k->c.r)
+                           : rprog_staging_rows(cg->dev, k->c.r);
+        if (k->c.ring) share[swapped] = cg_text(cg, " + (int)(warp %% 4u) * %d", part);
+        cg_line(cg, "const int row = (int)(%s) * WM%s;", warp_at(k, AX_M), share[0]);
+        cg_line(cg, "const int col = (int)(%s) * WN%s;", warp_at(k, AX_N), share[1]);
     } else {
         cg_line(cg, "const int lane_m = %s, lane_n = %s;", lane_bits(k, false),
                 lane_bits(k, true));

@@ -118,7 +118,9 @@ static int staging_width(const Kernel *k) {
 static int staging_rows(const Kernel *k) { return rprog_staging_rows(k->cg->dev, k->c.r); }
 
 /* Vectors of a row of the buffer; the threads that share it read one each at once, row by row.  */
-static int line_of(const Kernel *k) { return k->c.r->warp.extent[AX_N] / k->l->vec; }
+static int line_of(const Kernel *k) {
+    return rprog_staging_columns(k->cg->dev, k->c.r) / k->l->vec;
+}
 
 static int readers_of(const Kernel *k) { return WARP * sharing(k); }
 

@@ -23,7 +23,7 @@ typedef struct {
 } CountEntry;
 /* A round through the staging buffer, by all that its wavefronts depend on.  */
 typedef struct {
-    int32_t columns;
+    int32_t rows, columns;
     int16_t unit;
     uint8_t vec, via;
     bool swapped;
@@ -151,11 +151,12 @@ static void count_side(const Model *m, const RProg *r, int side, CountMemo *memo
 }
 
 static void count_staging(const Model *m, const RProg *r, CountMemo *memo, StepCounts *out) {
-    StagingEntry x = {.columns = r->warp.extent[AX_N], .unit = r->unit, .vec = r->store_vec,
-                      .via = (uint8_t)r->via, .swapped = r->swapped};
+    StagingEntry x = {.rows = rprog_staging_rows(m->dev, r),
+                      .columns = rprog_staging_columns(m->dev, r), .unit = r->unit,
+                      .vec = r->store_vec, .via = (uint8_t)r->via, .swapped = r->swapped};
     for (int i = 0; memo && i < memo->n_staging; i++) {
         const StagingEntry *e = &memo->staging[i];
-        if (e->columns != x.columns || e->unit != x.unit || e->vec != x.vec ||
+        if (e->rows != x.rows || e->columns != x.columns || e->unit != x.unit || e->vec != x.vec ||
             e->via != x.via || e->swapped != x.swapped) {
             continue;
         }

@@ -113,7 +113,7 @@ double mp_stage_sectors(const Model *m, const RProg *r, int side, int64_t *reque
 /* Sectors of a row of the warp's tile that is stored from shared memory: its vectors lie side by
  * side, but a request may end inside the row.  */
 static double shared_row_sectors(const Model *m, const RProg *r, int64_t bytes, int64_t grain) {
-    int64_t n = r->warp.extent[AX_N], vec = r->store_vec, line = n / vec;
+    int64_t n = rprog_staging_columns(m->dev, r), vec = r->store_vec, line = n / vec;
     int rows = rprog_staging_rows(m->dev, r);
     if (WARP % line == 0) return mean_sectors(line, vec * bytes, vec * bytes, grain);
     Lines x = {.line = line, .width = vec * bytes, .step = vec * bytes, .line_step = SECTOR,
@@ -142,7 +142,7 @@ double mp_output_sectors(const Model *m, const RProg *r, double per, int64_t run
     int64_t bytes = per < 1 ? 1 : (int64_t)(per + 0.5);
     int64_t lanes = lanes_along(m, r), columns = r->vec_n;
     if (r->via == VIA_SHARED) {
-        lanes = r->warp.extent[AX_N] / r->store_vec;
+        lanes = rprog_staging_columns(m->dev, r) / r->store_vec;
         columns = r->store_vec;
     }
     int64_t step = columns * bytes, width = r->store_vec * bytes;

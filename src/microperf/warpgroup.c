@@ -65,7 +65,8 @@ void mp_ring_explain(const Model *m, const RProg *r, Buf *out) {
     buf_printf(out, "  %d warpgroup%s of %dx%d: %d accumulators per lane, about %d registers; a "
                "k-step is %d %s of n %d each\n", teams, teams > 1 ? "s" : "",
                (int)r->warp.extent[AX_M], (int)r->warp.extent[AX_N], (int)mp_lane_sums(m, r),
-               r->registers, (int)(s.group_fma * s.groups), u->name, (int)r->thread.extent[AX_N]);
+               r->registers, (int)(s.group_fma * s.groups), u->name,
+               (int)r->thread.extent[r->swapped ? AX_M : AX_N]);
     buf_printf(out, "  one warp more copies boxes by tensor maps, %d to a k-step, into a ring of "
                "%d stage%s\n", (int)(c.requests[0] + c.requests[1]), r->stages,
                r->stages > 1 ? "s" : "");

@@ -59,7 +59,9 @@ void build_scale_up(Builder *b, const RProg *start);
 void build_blocks(Builder *b, const RProg *start);
 /* Does a block of `tile` times some number of warps waste little enough of the axis?  */
 bool build_fits_axis(const Builder *b, const RProg *r, int axis, int32_t tile);
-/* Scale-up for a unit that multiplies matrices.  */
+/* Scale-up for a unit that multiplies matrices.  Do few rows M fill its n side better than its m
+ * side?  */
+bool build_worth_swapping(const Builder *b, int16_t unit);
 void build_matrix(Builder *b, const RProg *start);
 /* Every program of a unit of warpgroups.  */
 void build_warpgroups(Builder *b, const RProg *start);

@@ -179,7 +179,7 @@ static const char *check_load(const Case *c, int side) {
 static const char *check_store(const Case *c) {
     const RProg *r = c->r;
     const Problem *p = c->p;
-    int columns = r->via == VIA_SHARED ? r->warp.extent[AX_N] : r->vec_n;
+    int columns = r->via == VIA_SHARED ? rprog_staging_columns(c->dev, r) : r->vec_n;
     if (!power_of_two(r->store_vec) || columns % r->store_vec) {
         return "store_vec is not a power of two that divides vec_n (the warp tile, if shared)";
     }

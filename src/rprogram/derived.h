@@ -71,8 +71,9 @@ static inline bool rprog_matrix(const Device *dev, const RProg *r) {
     return (u->scope == SCOPE_WARP && u->b != HAL_NO_DTYPE) || rprog_warpgroups(dev, r);
 }
 /* Warps that share a warp tile; threads that compute, all but those of a warp that only copies.  */
+enum { RPROG_TEAM = 4 };
 static inline int rprog_team(const Device *dev, const RProg *r) {
-    return rprog_warpgroups(dev, r) ? 4 : 1;
+    return rprog_warpgroups(dev, r) ? RPROG_TEAM : 1;
 }
 int rprog_computing(const Device *dev, const RProg *r);
 /* Blocks of a cluster, 1: there is none; the operand that they share; can they, in this order of
@@ -166,8 +167,10 @@ int rprog_staging_row(const Problem *p, const Device *dev, const RProg *r);
 /* Columns that a lane writes to its buffer at once.  */
 int rprog_staging_run(const Problem *p, const Fragment *results);
 int32_t rprog_staging_bytes(const Problem *p, const Device *dev, const RProg *r);
-/* Rows of a buffer: those of an instruction tile that a warp has.  */
+/* Rows of a buffer, those of an instruction tile that a warp has, and columns: of warpgroups a warp
+ * has a part of the rows, swapped one of the columns.  */
 int rprog_staging_rows(const Device *dev, const RProg *r);
+int rprog_staging_columns(const Device *dev, const RProg *r);
 /* Where vectors of a row are two accesses of a buffer, elements from their first halves, which lie
  * together, to their second ones; 0: a row lies in order.  */
 int rprog_staging_half(const Problem *p, const Device *dev, const RProg *r);

@@ -152,7 +152,7 @@ static void staging_places(const Problem *p, const Fragment *f, int row, int hal
 int64_t rprog_staging_wavefronts(const Problem *p, const Device *dev, const RProg *r,
                                int64_t *loads) {
     int row = rprog_staging_row(p, dev, r), bytes = p->acc_bytes;
-    int line = r->warp.extent[AX_N] / r->store_vec;
+    int line = rprog_staging_columns(dev, r) / r->store_vec;
     int chunks = line * rprog_staging_rows(dev, r), width = r->store_vec * bytes;
     int accesses = width > CHUNK ? width / CHUNK : 1;
     int32_t addr[WARP] = {0};

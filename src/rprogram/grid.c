@@ -73,12 +73,16 @@ int rprog_box_mover(const Device *dev) {
 
 enum { BOX_LEAST = 32 };      /* bytes of a row: a sector */
 
-/* Bytes of a row of instructions.  */
+/* What a warp has of a row of instructions: columns, and bytes.  */
+static int columns_of(const RProg *r) {
+    return r->warp.extent[AX_N] / (r->swapped ? RPROG_TEAM : 1);
+}
+
 static int row_bytes(const Problem *p, const RProg *r) {
     RBox box;
     Access x;
     if (!rprog_out_box(p, &box, &x)) return 0;
-    return r->warp.extent[AX_N] * te_dtype_bytes(p->te->tensor[x.tensor].dtype);
+    return columns_of(r) * te_dtype_bytes(p->te->tensor[x.tensor].dtype);
 }
 
 int rprog_box_row(const Problem *p, const RProg *r) {
@@ -109,7 +113,7 @@ int rprog_box_bytes(const Problem *p, const Device *dev, const RProg *r) {
 int64_t rprog_box_wavefronts(const Problem *p, const Device *dev, const RProg *r,
                              int64_t *loads) {
     Fragment f = rprog_results(dev, r);
-    int row = rprog_box_row(p, r), elem = row_bytes(p, r) / r->warp.extent[AX_N];
+    int row = rprog_box_row(p, r), elem = row_bytes(p, r) / columns_of(r);
     int32_t addr[WARP];
     for (int lane = 0; lane < WARP; lane++) {
         int at[FRAG_DIMS];

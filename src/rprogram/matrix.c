@@ -140,7 +140,7 @@ static int next_chunk(int from, int rest) {
  * meet: none, if V is a multiple of 8.  */
 static void place_staging(const Problem *p, const Device *dev, const RProg *r, int *row,
                           int *half) {
-    int n = r->warp.extent[AX_N], chunk = RTILE_ACCESS / p->acc_bytes, vectors = n / 8;
+    int n = rprog_staging_columns(dev, r), chunk = RTILE_ACCESS / p->acc_bytes, vectors = n / 8;
     int wanted = r->swapped ? 4 : 8;
     *row = n + (wanted + 16 - n % 16) % 16;
     *half = 0;
@@ -167,7 +167,11 @@ int rprog_staging_half(const Problem *p, const Device *dev, const RProg *r) {
 }
 
 int rprog_staging_rows(const Device *dev, const RProg *r) {
-    return r->thread.extent[AX_M] / rprog_team(dev, r);
+    return r->thread.extent[AX_M] / (r->swapped ? 1 : rprog_team(dev, r));
+}
+
+int rprog_staging_columns(const Device *dev, const RProg *r) {
+    return r->warp.extent[AX_N] / (r->swapped ? rprog_team(dev, r) : 1);
 }
 
 int32_t rprog_staging_bytes(const Problem *p, const Device *dev, const RProg *r) {

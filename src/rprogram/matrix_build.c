@@ -79,18 +79,17 @@ static void build_tiles(Builder *b, const RProg *start) {
     }
 }
 
-/* Few rows M fill the unit's n side better than its m side.  */
-static bool worth_swapping(const Builder *b, const ComputeUnit *u) {
+bool build_worth_swapping(const Builder *b, int16_t unit) {
     enum { FEW = 64 };
     int64_t m = b->p->extent[AX_M];
-    FragShape s = fragment_shape(u);
+    FragShape s = fragment_shape(&b->dev->unit[unit]);
     return m <= FEW && rtile_waste(m, s.n) < rtile_waste(m, s.m);
 }
 
 void build_matrix(Builder *b, const RProg *start) {
     const ComputeUnit *u = &b->dev->unit[start->unit];
     b->full = b->full && !b->strict;
-    for (int swapped = worth_swapping(b, u); swapped >= 0; swapped--) {
+    for (int swapped = build_worth_swapping(b, start->unit); swapped >= 0; swapped--) {
         RProg r = *start;
         r.swapped = swapped;
         r.thread = matrix_tile(u, swapped);

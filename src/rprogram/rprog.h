@@ -132,8 +132,9 @@
  * Units of warpgroups (rprog_warpgroups) in the `contract` skeleton read both operands from shared
  * memory.  What is said of matrix units holds but for this:
  * - Four warps share a warp tile.  thread is the unit's tile, whose n is any of its range; warp
- *   is a multiple of it along M alone.  Warp w of four has rows 16 w .. 16 w + 15 of each
- *   instruction tile (rprog_results, rprog_staging_rows).  block.k == warp.k.
+ *   is a multiple of it along M alone (swapped: it is one).  Warp w of four has rows 16 w .. 16 w +
+ *   15 of each instruction tile, swapped columns (rprog_results, rprog_staging_rows and _columns).
+ *   block.k == warp.k.
  * - LOAD_TILE: a tensor map describes the operand (rprog_box); one copy brings a box of 128 bytes
  *   of the inner axis by all rows of the tile, zeros where it lies outside, in the 128-byte swizzle
  *   (16-byte chunk c of row r at c ^ r % 8).  inner == AX_K: block.k elements are 128 bytes.  inner
@@ -165,7 +166,7 @@
  *   rprog_box_slots - 1 under way.  store_vec == vec_n.
  *
  * Statements over rows of the results (Problem.stats) are computed from the accumulators behind the
- * k-loop; split == 1, tail == 0, warp.k == block.k.
+ * k-loop; split == 1, tail == 0, warp.k == block.k, of warpgroups not swapped.
  * - `rows whole`: block.n >= N.  For each pass of Problem.stats a thread folds what it holds of a
  *   row, the lanes of a row meet by shuffles (lane bits ascending), then the warps along N in
  *   order, through shared memory: value of warp w and row r at element w * block.m + r of the

@@ -63,12 +63,12 @@ static int choose_splits(const Builder *b, const RProg *r, int32_t out[SPLITS]) 
 }
 
 /* Columns that stand side by side where stores are made.  */
-static int side_by_side(const RProg *r) {
-    return r->via == VIA_SHARED ? lowest_bit(r->warp.extent[AX_N]) : r->vec_n;
+static int side_by_side(const Device *dev, const RProg *r) {
+    return r->via == VIA_SHARED ? lowest_bit(rprog_staging_columns(dev, r)) : r->vec_n;
 }
 
-static uint8_t workspace_vec(const Problem *p, const RProg *r) {
-    int vec = side_by_side(r);
+static uint8_t workspace_vec(const Problem *p, const Device *dev, const RProg *r) {
+    int vec = side_by_side(dev, r);
     while (vec > 1 && (p->multiple[AX_N] % vec || vec * p->acc_bytes > RTILE_ACCESS)) vec /= 2;
     return (uint8_t)vec;
 }
@@ -99,7 +99,7 @@ static void with_splits(Builder *b, const RProg *whole) {
     int n = b->p->stats || region || r->cluster ? 0 : choose_splits(b, r, splits);
     for (int i = 0; i < n; i++) {
         r->split = splits[i];
-        r->store_vec = workspace_vec(b->p, r);
+        r->store_vec = workspace_vec(b->p, b->dev, r);
         if (limit >= 0 && rprog_workspace(b->p, r) > limit) {
             b->set->enumerated++;
             b->set->rejected[REJECT_WORKSPACE]++;
@@ -123,8 +123,8 @@ static void with_stores(Builder *b, RProg *r) {
     RProg shared = *r;
     bool wider = false;
     if (rprog_matrix(b->dev, r)) {
-        int vec = side_by_side(&(RProg){.via = VIA_SHARED, .warp = r->warp});
         shared.via = VIA_SHARED;
+        int vec = side_by_side(b->dev, &shared);
         shared.store_vec = (uint8_t)(vec < p->out_vec ? vec : p->out_vec);
         rprog_derive_smem(p, b->dev, &b->smem, &shared);
         wider = shared.store_vec > r->store_vec && broken_limit(b, &shared) == REJECT_COUNT;

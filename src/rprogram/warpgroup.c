@@ -105,21 +105,27 @@ static const char *check_cluster(const Problem *p, const Device *dev, const RPro
 const char *warpgroup_check(const Problem *p, const Device *dev, const RProg *r) {
     const ComputeUnit *u = &dev->unit[r->unit];
     const int32_t *t = r->thread.extent;
-    if (r->swapped) return "units of warpgroups are not swapped";
-    if (t[AX_M] != u->m.from || t[AX_K] != u->k.from || t[AX_N] < u->n.from ||
-        t[AX_N] > u->n.to || (t[AX_N] - u->n.from) % u->n.step) {
+    int rows = own_axis(r->swapped), columns = own_axis(!r->swapped), n = t[columns];
+    if (t[rows] != u->m.from || t[AX_K] != u->k.from || n < u->n.from || n > u->n.to ||
+        (n - u->n.from) % u->n.step) {
         return "thread is not a tile of the unit";
     }
-    if (r->warp.extent[AX_N] != t[AX_N]) return "a warpgroup has one instruction along n";
-    if (!count_along(&r->warp, &r->thread, AX_M) || !count_along(&r->warp, &r->thread, AX_K)) {
+    if (r->warp.extent[columns] != n) return "a warpgroup has one instruction along n";
+    if (r->swapped && r->warp.extent[rows] != t[rows])
+        return "a warpgroup that is swapped has one instruction";
+    if (!count_along(&r->warp, &r->thread, rows) || !count_along(&r->warp, &r->thread, AX_K)) {
         return "the warp tile is not a multiple of the unit's";
     }
     if (r->block.extent[AX_K] != r->warp.extent[AX_K] || r->unroll != r->warp.extent[AX_K]) {
         return "a warpgroup computes whole k-steps, unrolled";
     }
-    if (r->warp.extent[AX_M] * r->load[0].vec % BOX_SPAN && r->load[0].along == AX_M) {
-        return "a warp tile begins within a box";
+    for (int side = 0; side < 2; side++) {
+        int own = own_axis(side), bytes = r->warp.extent[own] * rprog_elem(p, dev, r, side);
+        bool begins = r->block.extent[own] > r->warp.extent[own];
+        if (r->load[side].along == own && begins && bytes % BOX_SPAN)
+            return "a warp tile begins within a box";
     }
+    if (r->stats && r->swapped) return "values of rows go with units that are not swapped";
     Fragment f = rprog_results(dev, r);
     if (r->vec_m != fragment_run(&f, FRAG_ROW) || r->vec_n != fragment_run(&f, FRAG_COL)) {
         return "vec is not what a lane of the unit holds";

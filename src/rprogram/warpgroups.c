@@ -16,16 +16,17 @@ static bool divides(const Builder *b, const RProg *r, int axis, int least) {
 }
 
 static void with_tile(Builder *b, RProg r, int32_t n, int tiles, const int32_t warps[2]) {
-    r.thread.extent[AX_N] = r.warp.extent[AX_N] = n;
-    r.warp.extent[AX_M] = tiles * r.thread.extent[AX_M];
-    r.block.extent[AX_M] = warps[0] * r.warp.extent[AX_M];
-    r.block.extent[AX_N] = warps[1] * n;
+    int rows = own_axis(r.swapped), columns = own_axis(!r.swapped);
+    r.thread.extent[columns] = r.warp.extent[columns] = n;
+    r.warp.extent[rows] = tiles * r.thread.extent[rows];
+    r.block.extent[rows] = warps[0] * r.warp.extent[rows];
+    r.block.extent[columns] = warps[1] * n;
     Fragment f = rprog_results(b->dev, &r);
     r.vec_m = (uint8_t)fragment_run(&f, FRAG_ROW);
     r.vec_n = (uint8_t)fragment_run(&f, FRAG_COL);
     r.store_vec = (uint8_t)(r.vec_n < b->p->out_vec ? r.vec_n : b->p->out_vec);
     const ComputeUnit *u = &b->dev->unit[r.unit];
-    bool fits = divides(b, &r, AX_M, u->m.from) && divides(b, &r, AX_N, u->n.from);
+    bool fits = divides(b, &r, rows, u->m.from) && divides(b, &r, columns, u->n.from);
     if (!fits || warpgroup_check(b->p, b->dev, &r)) {
         build_reject(b, REJECT_ALIGNMENT);
         return;
@@ -38,21 +39,29 @@ static void with_tile(Builder *b, RProg r, int32_t n, int tiles, const int32_t w
 }
 
 /* Sizes of the unit along n: every one of few, beyond those every second.  */
-void build_warpgroups(Builder *b, const RProg *start) {
+static void build_sizes(Builder *b, RProg r) {
     enum { FEW = 64 };
     static const int32_t blocks[][2] = {{1, 1}, {2, 1}, {1, 2}};
-    const ComputeUnit *u = &b->dev->unit[start->unit];
-    RProg r = *start;
-    r.thread.extent[AX_M] = u->m.from;
+    const ComputeUnit *u = &b->dev->unit[r.unit];
+    r.thread.extent[own_axis(r.swapped)] = u->m.from;
     r.thread.extent[AX_K] = u->k.from;
     int32_t k = BOX_SPAN / rprog_elem(b->p, b->dev, &r, 0);
     r.block.extent[AX_K] = r.warp.extent[AX_K] = k;
     r.unroll = (int16_t)k;
     for (int32_t n = u->n.to, step; n >= u->n.from && !b->full; n -= step) {
         step = n > FEW ? 2 * u->n.step : u->n.step;
-        for (int tiles = 2; tiles >= 1; tiles--) {
+        for (int tiles = r.swapped ? 1 : 2; tiles >= 1; tiles--) {
             for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
                 with_tile(b, r, n, tiles, blocks[i]);
         }
+    }
+}
+
+/* Few rows M fill the unit's n side better than its m side.  */
+void build_warpgroups(Builder *b, const RProg *start) {
+    for (int swapped = build_worth_swapping(b, start->unit); swapped >= 0; swapped--) {
+        RProg r = *start;
+        r.swapped = swapped;
+        build_sizes(b, r);
     }
 }

@@ -4,40 +4,57 @@
 #include <string.h>
 
 const RingFamily ring_family[RING_FAMILIES] = {
-    {"64x8", 1, 8, {1, 1}, 1, 1, VIA_DIRECT, RASTER_ROW, 0, GRID_TILES},
-    {"64x64", 1, 64, {1, 1}, 2, 1, VIA_SHARED, RASTER_COLUMN, 0, GRID_TILES},
-    {"64x256", 1, 256, {1, 1}, 3, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES},
-    {"128x72", 2, 72, {1, 1}, 4, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES},
-    {"2 of 64x128", 1, 128, {2, 1}, 2, 1, VIA_DIRECT, RASTER_GROUPED, 0, GRID_TILES},
-    {"2 of 64x256", 1, 256, {2, 1}, 4, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES},
-    {"2 of 128x192", 2, 192, {2, 1}, 3, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES},
-    {"2 of 128x64 side by side", 2, 64, {1, 2}, 3, 1, VIA_SHARED, RASTER_GROUPED, 0, GRID_TILES},
-    {"2 of 64x64, one stage", 1, 64, {2, 1}, 1, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES},
-    {"64x128, split", 1, 128, {1, 1}, 2, 2, VIA_SHARED, RASTER_ROW, 0, GRID_TILES},
-    {"2 of 64x40, split", 1, 40, {2, 1}, 3, 3, VIA_DIRECT, RASTER_ROW, 0, GRID_TILES},
+    {"64x8", 1, 8, {1, 1}, 1, 1, VIA_DIRECT, RASTER_ROW, 0, GRID_TILES, false},
+    {"64x64", 1, 64, {1, 1}, 2, 1, VIA_SHARED, RASTER_COLUMN, 0, GRID_TILES, false},
+    {"64x256", 1, 256, {1, 1}, 3, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false},
+    {"128x72", 2, 72, {1, 1}, 4, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false},
+    {"2 of 64x128", 1, 128, {2, 1}, 2, 1, VIA_DIRECT, RASTER_GROUPED, 0, GRID_TILES, false},
+    {"2 of 64x256", 1, 256, {2, 1}, 4, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false},
+    {"2 of 128x192", 2, 192, {2, 1}, 3, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false},
+    {"2 of 128x64 side by side", 2, 64, {1, 2}, 3, 1, VIA_SHARED, RASTER_GROUPED, 0, GRID_TILES,
+     false},
+    {"2 of 64x64, one stage", 1, 64, {2, 1}, 1, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false},
+    {"64x128, split", 1, 128, {1, 1}, 2, 2, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false},
+    {"2 of 64x40, split", 1, 40, {2, 1}, 3, 3, VIA_DIRECT, RASTER_ROW, 0, GRID_TILES, false},
     {"64x64, pairs below each other", 1, 64, {1, 1}, 3, 1, VIA_SHARED, RASTER_GROUPED, 2,
-     GRID_TILES},
-    {"2 of 64x64, pairs side by side", 1, 64, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 2, GRID_TILES},
-    {"64x96, fours", 1, 96, {1, 1}, 4, 1, VIA_DIRECT, RASTER_COLUMN, 4, GRID_TILES},
-    {"128x128, fours, one stage", 2, 128, {1, 1}, 1, 1, VIA_SHARED, RASTER_COLUMN, 4, GRID_TILES},
-    {"64x128, persistent", 1, 128, {1, 1}, 3, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT},
+     GRID_TILES, false},
+    {"2 of 64x64, pairs side by side", 1, 64, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 2, GRID_TILES,
+     false},
+    {"64x96, fours", 1, 96, {1, 1}, 4, 1, VIA_DIRECT, RASTER_COLUMN, 4, GRID_TILES, false},
+    {"128x128, fours, one stage", 2, 128, {1, 1}, 1, 1, VIA_SHARED, RASTER_COLUMN, 4, GRID_TILES,
+     false},
+    {"64x128, persistent", 1, 128, {1, 1}, 3, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false},
     {"2 of 64x256, persistent", 1, 256, {2, 1}, 4, 1, VIA_BOXES, RASTER_GROUPED, 0,
-     GRID_PERSISTENT},
-    {"2 of 128x96, persistent", 2, 96, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT},
+     GRID_PERSISTENT, false},
+    {"2 of 128x96, persistent", 2, 96, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT,
+     false},
     {"2 of 64x64, persistent, pieces", 1, 64, {2, 1}, 2, 1, VIA_SHARED, RASTER_COLUMN, 0,
-     GRID_PERSISTENT},
+     GRID_PERSISTENT, false},
     {"64x40, persistent, one stage", 1, 40, {1, 1}, 1, 1, VIA_DIRECT, RASTER_ROW, 0,
-     GRID_PERSISTENT},
+     GRID_PERSISTENT, false},
     {"64x64, persistent pairs", 1, 64, {1, 1}, 3, 1, VIA_BOXES, RASTER_GROUPED, 2,
-     GRID_PERSISTENT},
+     GRID_PERSISTENT, false},
     {"2 of 64x32, persistent fours", 1, 32, {2, 1}, 2, 1, VIA_BOXES, RASTER_COLUMN, 4,
-     GRID_PERSISTENT},
-    {"64x128, pingpong", 1, 128, {1, 1}, 3, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PINGPONG},
+     GRID_PERSISTENT, false},
+    {"64x128, pingpong", 1, 128, {1, 1}, 3, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PINGPONG, false},
     {"64x80, pingpong, one stage", 1, 80, {1, 1}, 1, 1, VIA_DIRECT, RASTER_COLUMN, 0,
-     GRID_PINGPONG},
-    {"128x64, pingpong pairs", 2, 64, {1, 1}, 4, 1, VIA_BOXES, RASTER_ROW, 2, GRID_PINGPONG},
+     GRID_PINGPONG, false},
+    {"128x64, pingpong pairs", 2, 64, {1, 1}, 4, 1, VIA_BOXES, RASTER_ROW, 2, GRID_PINGPONG, false},
     {"64x96, pingpong fours, pieces", 1, 96, {1, 1}, 2, 1, VIA_SHARED, RASTER_COLUMN, 4,
-     GRID_PINGPONG},
+     GRID_PINGPONG, false},
+    {"8x64 swapped", 1, 8, {1, 1}, 3, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, true},
+    {"16x64 swapped, split", 1, 16, {1, 1}, 4, 3, VIA_SHARED, RASTER_COLUMN, 0, GRID_TILES, true},
+    {"2 of 40x64 swapped, side by side", 1, 40, {1, 2}, 2, 1, VIA_DIRECT, RASTER_ROW, 0, GRID_TILES,
+     true},
+    {"2 of 32x64 swapped, below each other", 1, 32, {2, 1}, 1, 1, VIA_SHARED, RASTER_GROUPED, 0,
+     GRID_TILES, true},
+    {"64x64 swapped, pairs", 1, 64, {1, 1}, 3, 1, VIA_SHARED, RASTER_ROW, 2, GRID_TILES, true},
+    {"2 of 160x64 swapped, persistent", 1, 160, {1, 2}, 2, 1, VIA_BOXES, RASTER_GROUPED, 0,
+     GRID_PERSISTENT, true},
+    {"2 of 96x64 swapped, persistent, pieces", 1, 96, {1, 2}, 2, 1, VIA_SHARED, RASTER_ROW, 0,
+     GRID_PERSISTENT, true},
+    {"128x64 swapped, pingpong pairs", 1, 128, {1, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 2,
+     GRID_PINGPONG, true},
 };
 
 const RingUnit ring_unit[RING_UNITS] = {
@@ -76,11 +93,12 @@ static void choose_load(const KernelCase *c, RProg *r, int side) {
                             .layout = {.inner = (uint8_t)inner, .bits = 3}};
 }
 
-/* Columns that this family has, at most `most`, if the unit does; boxes of what lies along N are
+/* Columns that this family has, at most `most`, if the unit does; boxes of what lies along them are
  * 128 bytes wide.  */
 static int columns(const KernelCase *c, const RProg *r, const RingFamily *f, int most) {
     const SizeRange *n = &c->dev->unit[r->unit].n;
-    int each = r->load[1].along == AX_K ? n->step : 128 / c->plan.problem[0].op[1].bytes;
+    int side = !r->swapped;
+    int each = r->load[side].along == AX_K ? n->step : 128 / c->plan.problem[0].op[side].bytes;
     int wanted = f->n < most ? f->n : most;
     return wanted < each ? each : wanted / each * each;
 }
@@ -91,16 +109,17 @@ static const char *planned(KernelCase *c, int16_t which, const RingFamily *f, in
     RProg *r = &c->plan.prog[0];
     *r = (RProg){.skeleton = SK_CONTRACT, .unit = which, .via = f->via, .split = f->split,
                  .stages = (uint8_t)f->stages, .raster = f->raster, .grid = f->grid,
-                 .group = f->raster == RASTER_GROUPED ? 2 : 0};
+                 .group = f->raster == RASTER_GROUPED ? 2 : 0, .swapped = f->swapped && !p->stats};
     for (int i = 0; i < RT_AXES; i++)
         r->thread.extent[i] = r->warp.extent[i] = r->block.extent[i] = 1;
     for (int side = 0; side < 2; side++) choose_load(c, r, side);
     int n = columns(c, r, f, most), k = 128 / p->op[0].bytes;
+    const int axis[] = {r->swapped ? AX_N : AX_M, r->swapped ? AX_M : AX_N, AX_K};
     const int thread[] = {u->m.from, n, u->k.from}, warp[] = {f->tiles * u->m.from, n, k};
     for (int i = 0; i < 3; i++) {
-        r->thread.extent[AX_M + i] = thread[i];
-        r->warp.extent[AX_M + i] = warp[i];
-        r->block.extent[AX_M + i] = warp[i] * (i < 2 ? f->warps[i] : 1);
+        r->thread.extent[axis[i]] = thread[i];
+        r->warp.extent[axis[i]] = warp[i];
+        r->block.extent[axis[i]] = warp[i] * (axis[i] < AX_K ? f->warps[axis[i] - AX_M] : 1);
     }
     r->unroll = (int16_t)k;
     const Fragment results = rprog_results(c->dev, r);

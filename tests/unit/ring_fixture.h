@@ -4,7 +4,8 @@
 #define TESTS_RING_FIXTURE_H
 #include "kernel_fixture.h"
 
-/* Instructions of a warpgroup along M, columns of each, warpgroups of a block.  */
+/* Instructions of a warpgroup along the unit's rows, columns of each, warpgroups of a block along M
+ * and N.  */
 typedef struct {
     const char *name;
     int tiles, n, warps[2];
@@ -13,8 +14,9 @@ typedef struct {
     Raster raster;
     int cluster;              /* where tiles allow it */
     Grid grid;
+    bool swapped;
 } RingFamily;
-enum { RING_FAMILIES = 26 };
+enum { RING_FAMILIES = 34 };
 extern const RingFamily ring_family[RING_FAMILIES];
 
 typedef struct {

@@ -163,10 +163,10 @@ static void test_kernels(void **state) {
  * columns of pixels.  */
 enum { ALONE, STAYS, TURNS, PIXELS };
 static const RingFamily changed[] = {
-    {"mutant", 1, 128, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES},
-    {"mutant", 1, 128, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT},
-    {"mutant", 1, 128, {1, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PINGPONG},
-    {"mutant", 1, 64, {2, 1}, 2, 1, VIA_DIRECT, RASTER_ROW, 2, GRID_TILES},
+    {"mutant", 1, 128, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false},
+    {"mutant", 1, 128, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false},
+    {"mutant", 1, 128, {1, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PINGPONG, false},
+    {"mutant", 1, 64, {2, 1}, 2, 1, VIA_DIRECT, RASTER_ROW, 2, GRID_TILES, false},
 };
 
 /* A piece of the text of a kernel, and what takes its place.  */
