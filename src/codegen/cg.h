@@ -80,9 +80,15 @@ typedef struct {
     const CgGiven *given;
     int n_given;
 } CgPoint;
-/* Is the statement a division that a reciprocal of the divisor, a read, can take the place of
- * (rl_div_by) where the divisor is between 2^-64 and 2^64?  */
-bool cg_divides_by(const Te *te, const TeStmt *s);
+/* The division in a statement that a reciprocal of its divisor, a read, can take the place of.  */
+typedef struct {
+    const TeExpr *e;          /* NULL: there is none */
+    const char *by;           /* the function of x, y and 1 / y */
+    double most;              /* it is right for y between 1 / most and most, */
+    const char *also;         /* that this function says yes of, too (NULL: of all), */
+    bool tested;              /* and only where rl_divides says yes of x */
+} CgDivision;
+CgDivision cg_division(const Te *te, const TeStmt *s);
 
 /* The value of e at a point, as type `to`.  Prints definitions of shared subexpressions first, so
  * the text is good in the scope that is open now.  */

@@ -28,16 +28,39 @@ static const char *child_text(Survey *s, const Value *v, int k) {
 
 /* ---- arithmetic ---- */
 
-/* Quotients below 2^-38 are 0 in the types of stores that are taken: what is lost of a dividend
- * below 2^-102 does not count.  */
-bool cg_divides_by(const Te *te, const TeStmt *s) {
-    const TeExpr *e = s->rhs;
+/* The first division by a read that no condition decides on.  */
+static const TeExpr *find_division(const TeExpr *e) {
+    if (e->kind == TE_DIV && e->type == TE_F32 && e->args[1]->kind == TE_READ) return e;
+    switch (e->kind) {
+    case TE_ADD: case TE_SUB: case TE_MUL: case TE_DIV: case TE_NEG: case TE_CALL: break;
+    default: return NULL;
+    }
+    for (int i = 0; i < e->n_args; i++) {
+        const TeExpr *found = find_division(e->args[i]);
+        if (found) return found;
+    }
+    return NULL;
+}
+
+/* Quotients below 2^-38 are 0 in small types, so that what is lost of a dividend below 2^-102 does
+ * not count.  */
+CgDivision cg_division(const Te *te, const TeStmt *s) {
+    CgDivision d = {.e = s->fast ? NULL : find_division(s->rhs)};
     TeDtype to = te->tensor[s->tensor].dtype;
-    if (e->kind != TE_DIV || e->type != TE_F32 || s->fast || e->args[1]->kind != TE_READ)
-        return false;
-    TeRealRange x = te_real_range(te, s, e->args[0]);
+    if (!d.e) return d;
+    TeRealRange x = te_real_range(te, s, d.e->args[0]);
     bool small = to == TE_F16 || to == TE_F8E4M3 || to == TE_F8E5M2;
-    return small && x.lo >= 0 && x.hi <= 0x1p60;
+    d.tested = x.lo < 0 || x.hi > 0x1p60;
+    d.by = "rl_div_by";
+    d.most = 0x1p32;
+    if (d.tested) return d;
+    if (small && d.e == s->rhs) {
+        d.most = 0x1p64;
+        return d;
+    }
+    d.by = "rl_div_low";
+    d.also = "rl_not_ones";
+    return d;
 }
 
 static const char *integer_name(const Value *v) {
@@ -53,12 +76,14 @@ static const char *widened(const Survey *s, const Value *v, const char *first) {
                                                       : first;
 }
 
-/* The reciprocal of the divisor, if the statement's whole is a division and it is given; or NULL.
- */
-static const char *inverse_of(const Survey *s, const Value *v) {
+/* The quotient by the reciprocal of the divisor, if that is given; or NULL.  */
+static const char *by_inverse(const Survey *s, const Value *v, const char *x, const char *y) {
     const CgPoint *at = s->at;
-    if (!at->inverse || v->e != at->stmt->rhs || !cg_divides_by(s->cg->te, at->stmt)) return NULL;
-    return at->inverse[v->e->args[1]->v.ref];
+    if (v->e->kind != TE_DIV || !at->inverse || v->e->args[1]->kind != TE_READ) return NULL;
+    CgDivision d = cg_division(s->cg->te, at->stmt);
+    const char *inverse = at->inverse[v->e->args[1]->v.ref];
+    if (!d.e || !te_expr_same(v->e, d.e) || !inverse) return NULL;
+    return cg_text(s->cg, "%s(%s, %s, %s)", d.by, x, y, inverse);
 }
 
 static const char *binary(Survey *s, const Value *v) {
@@ -73,8 +98,8 @@ static const char *binary(Survey *s, const Value *v) {
     bool integer = te_dtype_class(v->e->type) == TE_CLASS_INT;
     if (kind == TE_DIV && v->e->type == TE_F32 && s->at->stmt && s->at->stmt->fast)
         return cg_text(s->cg, "rl_fast_div(%s, %s)", x, y);
-    const char *inverse = kind == TE_DIV ? inverse_of(s, v) : NULL;
-    if (inverse) return cg_text(s->cg, "rl_div_by(%s, %s, %s)", x, y, inverse);
+    const char *quotient = by_inverse(s, v, x, y);
+    if (quotient) return quotient;
     bool divides = kind == TE_DIV || kind == TE_MOD;
     bool floors = divides && (s->value[v->child[0]].lo < 0 || s->value[v->child[1]].lo < 1);
     if (integer && (v->wraps || floors))

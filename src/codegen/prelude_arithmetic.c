@@ -178,6 +178,28 @@ const PreludeRow prelude_arithmetic[] = {
         "    return fmaf(fmaf(q, -y, x), r, q);\n"
         "}\n"},
 
+    /* The same where the quotient may be subnormal: the remainder is scaled by 2^56, and divided
+     * with what the reciprocal was rounded by, so that the middle of two quotients is one.  It is
+     * wrong for divisors whose bits are all ones.  */
+    {"rl_div_low", 0,
+     FN "float rl_div_low(float x, float y, float r) {\n"
+        "    const float many = 72057594037927936.0f, rest = fmaf(r, -y, 1.0f) * r;\n"
+        "    const float q = x * r, left = fmaf(q, -y * many, x * many);\n"
+        "    return fmaf(fmaf(left, r, left * rest), 1.0f / many, q);\n"
+        "}\n"},
+    {"rl_not_ones", 0,
+     FN "bool rl_not_ones(float y) {\n"
+        "    return (__float_as_uint(y) & 0x7fffffu) != 0x7fffffu;\n"
+        "}\n"},
+    /* Are quotients by rl_div_by normal, and remainders exact, for divisors between 2^-32 and 2^32?
+     * Those of -0 would lose the sign.  */
+    {"rl_divides", 0,
+     FN "bool rl_divides(float x) {\n"
+        "    const float size = fabsf(x);\n"
+        "    return (size >= 2.01948392e-28f && size <= 4.95176016e+27f) ||\n"
+        "           __float_as_uint(x) == 0u;\n"
+        "}\n"},
+
     /* Approximations for @fast.  */
     {"rl_fast_div", 0,
      FN "float rl_fast_div(float x, float y) {\n"

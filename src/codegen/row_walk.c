@@ -163,6 +163,43 @@ static void retain(Kernel *k, int n) {
             k->at.ends ? "1" : "VN", row_array(k, n), u, width, width, s->tensor);
 }
 
+/* What is evaluated at the elements of a vector.  */
+typedef struct {
+    const Partials *partials;
+    const Output *out;
+    int pass;
+    bool online;
+} Lanes;
+
+static void evaluate_lanes(Kernel *k, const Lanes *x) {
+    open_lanes(k);
+    give_values(k, x->pass);
+    elements_statements(k, facts(k)->group, mask_of(k, x->pass, x->online), x->partials, x->out);
+    cg_close(k->cg);
+}
+
+/* By reciprocals, where that is right for all elements of the vector.  */
+static void tested_lanes(Kernel *k, const Lanes *x) {
+    Cg *cg = k->cg;
+    const char **inverse = k->at.inverse;
+    int given = k->at.n_vector;
+    cg_line(cg, "bool near = divides;");
+    open_lanes(k);
+    give_values(k, x->pass);
+    row_test_dividends(k, x->pass);
+    cg_close(cg);
+    k->at.n_vector = given;
+    cg_open(cg, "if (near)");
+    evaluate_lanes(k, x);
+    cg_close(cg);
+    k->at.n_vector = given;
+    cg_open(cg, "else");
+    k->at.inverse = NULL;
+    evaluate_lanes(k, x);
+    k->at.inverse = inverse;
+    cg_close(cg);
+}
+
 static void compute(Kernel *k, const Partials *p, int pass, bool online) {
     Cg *cg = k->cg;
     const RowFacts *f = facts(k);
@@ -182,10 +219,9 @@ static void compute(Kernel *k, const Partials *p, int pass, bool online) {
         store_declare(k, g->stmt[i], &out[i]);
         if (runs(k, i, pass)) give_sources(k, i, pass);
     }
-    open_lanes(k);
-    give_values(k, pass);
-    elements_statements(k, g, mask_of(k, pass, online), p, out);
-    cg_close(cg);
+    Lanes lanes = {p, out, pass, online};
+    if (k->at.inverse && row_tests_dividends(k, pass)) tested_lanes(k, &lanes);
+    else evaluate_lanes(k, &lanes);
     for (int i = 0; i < g->n; i++) {
         if (!out[i].stored) continue;
         store(k, i, &out[i]);
@@ -237,45 +273,22 @@ static void evaluate_step(Kernel *k, int pass) {
     reduction_step(k, &p, 0, compute, pass);
 }
 
-/* The value of a row that statement i divides by in this pass: its tensor, or -1.  */
-static int divisor_of(const Kernel *k, int i, int pass) {
-    const RowGroup *g = facts(k)->group;
-    const TeStmt *s = &k->cg->te->stmt[g->stmt[i]];
-    if (g->role[i] != ROW_MAP || !runs(k, i, pass) || !cg_divides_by(k->cg->te, s)) return -1;
-    int by = s->rhs->args[1]->v.ref, maker = row_group_maker(k->cg->te, g, by);
-    return maker >= 0 && g->role[maker] != ROW_MAP && k->at.made[by] ? by : -1;
-}
-
-/* Reciprocals of what all of a row is divided by; the test that they may be used.  */
-static const char *invert(Kernel *k, int pass, const char **inverse) {
-    Cg *cg = k->cg;
-    const char *test = NULL;
-    for (int i = 0; i < facts(k)->group->n; i++) {
-        int t = divisor_of(k, i, pass);
-        if (t < 0 || inverse[t]) continue;
-        const char *y = k->at.made[t];
-        inverse[t] = cg_text(cg, "inverse%d", t);
-        cg_line(cg, "const float %s = 1.0f / %s;", inverse[t], y);
-        test = both(cg, test, cg_text(cg, "%s >= %s && %s <= %s", y, cg_real(cg, TE_F32, 0x1p-64),
-                                      y, cg_real(cg, TE_F32, 0x1p64)));
-    }
-    return test;
-}
-
 static void evaluate(Kernel *k, int pass) {
     const char **inverse = ARENA_ARRAY(k->cg->arena, const char *, k->cg->te->n_tensor);
-    bool divides = false;
-    for (int i = 0; i < facts(k)->group->n; i++) divides |= divisor_of(k, i, pass) >= 0;
-    if (!divides) {
+    if (!row_divides(k, pass)) {
         evaluate_step(k, pass);
         return;
     }
     cg_scope(k->cg);
-    cg_open(k->cg, "if (%s)", invert(k, pass, inverse));
+    const char *test = row_invert(k, pass, inverse);
+    bool tested = row_tests_dividends(k, pass);
+    if (tested) cg_line(k->cg, "const bool divides = %s;", test);
+    else cg_open(k->cg, "if (%s)", test);
     k->at.inverse = inverse;
     evaluate_step(k, pass);
     k->at.inverse = NULL;
     cg_close(k->cg);
+    if (tested) return;
     cg_open(k->cg, "else");
     evaluate_step(k, pass);
     cg_close(k->cg);

@@ -143,6 +143,7 @@ static void count(const SimCounters *from, SimCounters *to) {
 #define X(name, text) to->name += from->name;
     SIM_COUNTERS(X)
 #undef X
+    for (int i = 0; i < SIM_PIPE_COUNT; i++) to->pipe[i] += from->pipe[i];
 }
 
 static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed, bool timed) {
