@@ -307,8 +307,8 @@ void acc_finish(const Acc *a, const Node *x, Lanes *out, int n) {
         finish_prod(a, x, out, n);
     } else {
         for (int j = 0; j < n; j++) {
-            lanes_hull(out, j, a->v[j], a->lo[j], a->hi[j]);
             out->f[j] = a->f[j] | (a->v[j] == 0 ? LANE_ANY_ZERO : 0);
+            lanes_hull(out, n, j, a->v[j], a->lo[j], a->hi[j]);
         }
     }
     if (out->exact)

@@ -241,7 +241,7 @@ static void either(TeDtype t, Lanes *out, int n, int j, const Lanes *other) {
     }
     double v = out->v[j], w = other->v[j], b = out->b[j], c = other->b[j];
     if (isfinite(v) && isfinite(w))
-        lanes_middle(out, j, fmin(v - b, w - c), fmax(v + b, w + c));
+        lanes_middle(out, n, j, fmin(v - b, w - c), fmax(v + b, w + c));
     else if (!(v == w || (isnan(v) && isnan(w))))
         lanes_flag(out, n, j, LANE_UNDECIDED);
 }
@@ -303,8 +303,8 @@ void lanes_extreme(bool max, TeDtype t, Lanes *x, Lanes *y, int n) {
         }
         double alo = a - x->b[j], ahi = a + x->b[j], clo = c - y->b[j], chi = c + y->b[j];
         if (max)
-            lanes_hull(x, j, v, fmax(alo, clo), fmax(ahi, chi));
+            lanes_hull(x, n, j, v, fmax(alo, clo), fmax(ahi, chi));
         else
-            lanes_hull(x, j, v, fmin(alo, clo), fmin(ahi, chi));
+            lanes_hull(x, n, j, v, fmin(alo, clo), fmin(ahi, chi));
     }
 }

@@ -69,9 +69,9 @@ static void call_lane(const Node *node, Lanes *x, int n, int j) {
     }
     if (fn == TE_FN_RSQRT && any_zero)
         lanes_flag(x, n, j, LANE_UNDECIDED);
-    lanes_hull(x, j, v, lo, hi);
+    lanes_hull(x, n, j, v, lo, hi);
     if (is_jump(fn) && lo < hi)
-        lanes_middle(x, j, lo, hi);
+        lanes_middle(x, n, j, lo, hi);
     if (ulps[fn] == 0 || !isfinite(v))
         return;
     bool exact_root = fn == TE_FN_SQRT && b == 0 && !node->fast && v * v == a &&
@@ -98,7 +98,10 @@ static void pow_lane(const Node *node, Lanes *x, const Lanes *y, int n, int j) {
             hi = fmax(hi, pow(0, c));
         }
     }
-    lanes_hull(x, j, v, lo, hi);
+    bool odd = fabs(fmod(c, 2)) == 1;     /* then the reciprocal of a zero has its sign */
+    if (a == 0 && c < 0 && odd && !x->plain && (x->f[j] & LANE_ANY_ZERO))
+        lanes_flag(x, n, j, LANE_UNDECIDED);
+    lanes_hull(x, n, j, v, lo, hi);
     if (isfinite(v))
         x->b[j] += own_error(node, a, fmax(fabs(lo), fabs(hi)));
 }

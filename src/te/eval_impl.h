@@ -143,10 +143,11 @@ double lanes_tiny(TeDtype t);                              /* absolute, near zer
 double eval_round(TeDtype t, double v);                    /* to a real storage type, as a double */
 double eval_real(int64_t i);                               /* rounded to odd, to be rounded again */
 int64_t eval_wrap(TeDtype t, uint64_t v);
-/* Sets lane j to the smallest value with bound that covers lo..hi, around v.  */
-void lanes_hull(Lanes *x, int j, double v, double lo, double hi);
+/* Sets lane j of n to the smallest value with bound that covers lo..hi, around v; undecided where
+ * v is infinite or NaN and another value is as right.  */
+void lanes_hull(Lanes *x, int n, int j, double v, double lo, double hi);
 /* The same where a jump lies between: neither end is more right than the other.  */
-void lanes_middle(Lanes *x, int j, double lo, double hi);
+void lanes_middle(Lanes *x, int n, int j, double lo, double hi);
 
 /* eval_arith.c: x = x op y, both of type t.  */
 void lanes_arith(const Node *node, Lanes *x, Lanes *y, int n);

@@ -73,15 +73,17 @@ void lanes_settle(Lanes *x, TeDtype t, int n) {
     }
 }
 
-void lanes_hull(Lanes *x, int j, double v, double lo, double hi) {
+void lanes_hull(Lanes *x, int n, int j, double v, double lo, double hi) {
     x->v[j] = v;
     x->b[j] = fmax(hi - v, v - lo);
     if (!isfinite(v) || lo == hi)
         x->b[j] = 0;
+    if (!isfinite(v) && lo < hi)
+        lanes_flag(x, n, j, LANE_UNDECIDED);
 }
 
-void lanes_middle(Lanes *x, int j, double lo, double hi) {
-    lanes_hull(x, j, lo == hi ? lo : lo + (hi - lo) / 2, lo, hi);   /* -0 stays -0 */
+void lanes_middle(Lanes *x, int n, int j, double lo, double hi) {
+    lanes_hull(x, n, j, lo == hi ? lo : lo + (hi - lo) / 2, lo, hi);   /* -0 stays -0 */
 }
 
 static void int_to_real(Lanes *x, TeDtype to, int n) {
@@ -104,9 +106,7 @@ void lanes_convert(Lanes *x, TeDtype from, TeDtype to, int n) {
 /* A value within its bound of where the type ends may be infinite or not.  */
 static void round_lane(Lanes *x, int n, int j, TeDtype to) {
     double v = x->v[j], lo = eval_round(to, v - x->b[j]), hi = eval_round(to, v + x->b[j]);
-    lanes_hull(x, j, eval_round(to, v), lo, hi);
-    if (isinf(x->v[j]) && lo != hi)
-        lanes_flag(x, n, j, LANE_UNDECIDED);
+    lanes_hull(x, n, j, eval_round(to, v), lo, hi);
 }
 
 static void real_to_real(Lanes *x, TeDtype from, TeDtype to, int n) {

@@ -136,6 +136,33 @@ static void products_of_open_signs(void **state) {
     arena_destroy(arena);
 }
 
+/* Powers are undecided where what may be computed instead of an operand gives another infinity, or
+ * none: e^-1000 is 0 or a little more in f32, and the least of two zeros has either sign.  */
+static void powers_beside_infinities(void **state) {
+    (void)state;
+    static const struct {
+        const char *expr;
+        double want;
+        bool undecided;
+    } cases[] = {
+        {"pow(r[0], exp(r[1]))", 0, true},        {"pow(r[0], r[2])", INFINITY, false},
+        {"pow(min(r[3], r[4]), -r[2])", 0, true}, {"pow(min(r[3], r[4]), -2)", INFINITY, false},
+        {"pow(r[4], -r[2])", -INFINITY, false},
+    };
+    static const float r[5] = {INFINITY, -1000, 3, 0, -0.0f};
+    const void *in[] = {r};
+    Arena *arena = arena_create(NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *text = arena_printf(arena, "op f(r: f32[5]) -> Y: f32 { Y[] = %s; }",
+                                        cases[i].expr);
+        TeValue got = *fixture_run(arena, text, in);
+        bool right = got.undecided == cases[i].undecided;
+        right = right && (got.undecided || got.v == cases[i].want);
+        if (!right) fail_msg("%s = %g, undecided %d", cases[i].expr, got.v, got.undecided);
+    }
+    arena_destroy(arena);
+}
+
 /* Nested reductions of one kind are one, whose terms meet in any order: four times the large one
  * first is beyond what f32 holds.  Of another kind, or of less, they are decided.  */
 static void reductions_of_reductions(void **state) {
@@ -314,6 +341,7 @@ int main(void) {
         cmocka_unit_test(nan_wins),
         cmocka_unit_test(products_of_any_order),
         cmocka_unit_test(products_of_open_signs),
+        cmocka_unit_test(powers_beside_infinities),
         cmocka_unit_test(reductions_of_reductions),
         cmocka_unit_test(integer_sums_wrap),
         cmocka_unit_test(guards_and_checks),
