@@ -12,36 +12,41 @@ static void copy(Kernel *k, const Side *s, const char *source, const char *test,
             s->id - 32, to, source, test);
 }
 
-/* Opens a loop over the chunks of a group.  */
-static void open_group(Kernel *k, const Side *s, int size, const char *live) {
+/* Opens a loop over the chunks of a group, of those that are `wanted`.  */
+static void open_group(Kernel *k, const Side *s, int size, const char *wanted) {
     Cg *cg = k->cg;
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int j = 0; j < %d; j++)", size);
     cg_line(cg, "const int i = g + j;");
     if (s->per_thread % size) cg_line(cg, "if (i >= %d) break;", s->per_thread);
-    if (live) cg_open(cg, "if (%s)", live);
+    if (wanted) cg_open(cg, "if (%s)", wanted);
 }
 
-static void close_group(Kernel *k, const char *live) {
-    if (live) cg_close(k->cg);
+static void close_group(Kernel *k, const char *wanted) {
+    if (wanted) cg_close(k->cg);
     cg_close(k->cg);
 }
 
 /* Chunks whose positions come from tables: a group of reads, then a group of copies, since the
- * hardware waits where one kind of access to shared memory follows the other.  */
-static void load_groups(Kernel *k, const Side *s, int size) {
+ * hardware waits where one kind of access to shared memory follows the other.  More: an expression
+ * that says whether there is anything to copy; NULL: there is.  */
+static void load_groups(Kernel *k, const Side *s, int size, const char *wanted, const char *more) {
     Cg *cg = k->cg;
-    const char *live = address_live(k, s);
     cg_line(cg, "const %s *from[%d];", cg_storage(s->o->storage), size);
     cg_line(cg, "bool inside[%d];", size);
-    open_group(k, s, size, live);
+    open_group(k, s, size, wanted);
     const char *source = address_source(k, s);
     cg_line(cg, "from[j] = %s;", source);
     cg_line(cg, "inside[j] = %s;", address_test(k, s));
-    close_group(k, live);
-    open_group(k, s, size, live);
-    copy(k, s, "from[j]", "inside[j]", NULL);
-    close_group(k, live);
+    close_group(k, wanted);
+    open_group(k, s, size, wanted);
+    copy(k, s, "from[j]", "inside[j]", more);
+    close_group(k, wanted);
+}
+
+static int group_size(const Side *s) {
+    enum { GROUP = 8 };
+    return s->per_thread < GROUP ? s->per_thread : GROUP;
 }
 
 static void load_chunks(Kernel *k, const Side *s, const char *live) {
@@ -54,7 +59,6 @@ static void load_chunks(Kernel *k, const Side *s, const char *live) {
 /* The first steps' copies are instructions that run once: where they are many, a loop of groups,
  * none of which waits for the data of another.  */
 void load_async(Kernel *k, const Side *s, bool first) {
-    enum { GROUP = 8 };
     Cg *cg = k->cg;
     const char *live = address_live(k, s);
     k->group = first ? address_group(k, s) : 0;
@@ -65,11 +69,11 @@ void load_async(Kernel *k, const Side *s, bool first) {
         cg_close(cg);
         return;
     }
-    int size = k->group ? k->group : s->per_thread < GROUP ? s->per_thread : GROUP;
+    int size = k->group ? k->group : group_size(s);
     cg_line(cg, "#pragma unroll%s", k->group ? " 1" : "");
     cg_open(cg, "for (int g = 0; g < %d; g += %d)", s->per_thread, size);
     if (s->table) {
-        load_groups(k, s, size);
+        load_groups(k, s, size, live, NULL);
     } else {
         open_group(k, s, size, NULL);
         load_chunks(k, s, live);
@@ -93,25 +97,16 @@ static void open_row(Kernel *k, const Side *s, const char *row, int rows) {
     cg_open(cg, "if (%s == %s)", row_of(cg, rows, s->per_thread), row);
 }
 
-/* Positions from tables: reads, then copies, as above.  */
+/* Positions from tables: in groups as above, of which a row takes what it has.  */
 static void load_group_row(Kernel *k, const Side *s, const char *row, int rows) {
     Cg *cg = k->cg;
     const char *live = address_live(k, s);
-    cg_scope(cg);
-    cg_line(cg, "const %s *from[%d];", cg_storage(s->o->storage), s->per_thread);
-    cg_line(cg, "bool inside[%d];", s->per_thread);
-    open_row(k, s, row, rows);
-    if (live) cg_open(cg, "if (%s)", live);
-    const char *source = address_source(k, s);
-    cg_line(cg, "from[i] = %s;", source);
-    cg_line(cg, "inside[i] = %s;", address_test(k, s));
-    if (live) cg_close(cg);
-    cg_close(cg);
-    cg_close(cg);
-    open_row(k, s, row, rows);
-    copy(k, s, "from[i]", "inside[i]", live ? cg_text(cg, "more && %s", live) : "more");
-    cg_close(cg);
-    cg_close(cg);
+    const char *wanted = cg_text(cg, "%s == %s", row_of(cg, rows, s->per_thread), row);
+    int size = group_size(s);
+    if (live) wanted = cg_text(cg, "%s && %s", wanted, live);
+    cg_line(cg, "#pragma unroll");
+    cg_open(cg, "for (int g = 0; g < %d; g += %d)", s->per_thread, size);
+    load_groups(k, s, size, wanted, "more");
     cg_close(cg);
 }
 

@@ -15,23 +15,32 @@ static const Operand *operand(const Problem *p, int side) {
 
 static const TeStmt *root_of(const Problem *p) { return &p->te->stmt[p->con.stmt]; }
 
+static double magnitude(int64_t n) { return n < 0 ? -(double)n : (double)n; }
+
+/* How far from the first the last place of an axis lies: by its digits, the outermost of which goes
+ * on for positions of a tile that lie beyond the end.  */
+static double reach_of_axis(const Problem *p, const RProg *r, const Access *x, AxisClass k) {
+    const FusedAxis *axis = &p->con.axis[k];
+    double reach = 0, inner = 1;
+    for (int i = axis->n_digit - 1; i >= 0; i--) {
+        const AxisDigit *d = &axis->digit[i];
+        double stride = magnitude(rprog_stride(&x->offset, axis, i));
+        reach += stride * (double)(d->extent - 1);
+        if (i > 0) inner *= (double)d->extent;
+        if (access_varies(root_of(p), axis, d->first, d->n)) inner = 1;
+        if (i == 0 && k != AX_B) reach += stride * (1 + (double)r->block.extent[k] / inner);
+    }
+    return reach;
+}
+
 /* Can an offset, also one of a padded row that is never accessed, leave 32 bits?  */
 static bool needs_wide(const Problem *p, const RProg *r, const Access *x) {
     const TeTensor *t = &p->te->tensor[x->tensor];
-    double reach = 1;
+    double whole = 1, reach = magnitude(x->offset.c);
     for (int d = 0; d < t->rank; d++)
-        reach += (double)(t->shape[d].value - 1) * (double)t->stride[d].value;
-    for (int k = AX_M; k <= AX_K; k++) {
-        const FusedAxis *axis = &p->con.axis[k];
-        double most = 0;
-        for (int i = 0; i < axis->n_digit; i++) {
-            double stride = (double)rprog_stride(&x->offset, axis, i);
-            stride = stride < 0 ? -stride : stride;
-            most = stride > most ? stride : most;
-        }
-        reach += most * r->block.extent[k];
-    }
-    return reach > INT32_MAX;
+        whole += (double)(t->shape[d].value - 1) * (double)t->stride[d].value;
+    for (int k = AX_B; k <= AX_K; k++) reach += reach_of_axis(p, r, x, (AxisClass)k);
+    return whole > INT32_MAX || reach > INT32_MAX;
 }
 
 /* Do the digit's extent or the strides of it and of the one before depend on run-time sizes?  */

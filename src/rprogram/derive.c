@@ -99,10 +99,20 @@ static bool is_ragged(const Problem *p, const RProg *r, int side) {
     return rprog_ragged(p, r, own_axis(side));
 }
 
+/* What the compiler keeps of chunks without much ado.  */
+enum { FEW = 8 };
+
+bool rprog_keeps_places(const Problem *p, const Device *dev, const RProg *r, int side) {
+    const RLoad *l = &r->load[side];
+    if (!rprog_matrix(dev, r) || !p->op[side].guarded || l->region || !rprog_copies_chunks(l))
+        return false;
+    RChunks x = rprog_chunks(r, side);
+    return (x.step_mn ? x.thread : x.period) > 2 * FEW;
+}
+
 /* Registers that loads need: what is on its way to shared memory, and pointers; a gather keeps a
  * decoded position for each chunk.  */
 static int64_t load_words(const Problem *p, const Device *dev, const RProg *r, int side) {
-    enum { FEW = 8 };
     const ROperand *op = &p->op[side];
     const RLoad *l = &r->load[side];
     if (!op->present || l->vec < 1) return 0;
@@ -111,7 +121,9 @@ static int64_t load_words(const Problem *p, const Device *dev, const RProg *r, i
     int64_t chunks = x.thread, words = 3;
     if (rprog_through_registers(l)) words += chunks * ((l->vec * op->bytes + 3) / 4);
     if (op->digits_mn > 1 || op->guarded) {
-        int64_t period = rprog_matrix(dev, r) ? 0 : x.period;
+        bool kept = !rprog_matrix(dev, r) || (rprog_keeps_places(p, dev, r, side) &&
+                                              !rprog_may_table(p, r, side));
+        int64_t period = !kept ? 0 : rprog_matrix(dev, r) ? chunks : x.period;
         words += 2 * (chunks < FEW ? chunks : FEW) + (period > FEW ? 3 * (period - FEW) : 0);
     } else if (rprog_copies_chunks(l) && chunks > FEW && is_ragged(p, r, side)) {
         words += chunks;

@@ -115,7 +115,7 @@ int64_t matrix_registers(const Problem *p, const Device *dev, const RProg *r) {
 
 int64_t matrix_load_registers(const Problem *p, const Device *dev, const RProg *r, int side,
                               int64_t chunks) {
-    enum { PARTLY = 2, CONVERTING = 24, TABLE = 8 };
+    enum { PARTLY = 2, CONVERTING = 24, TABLE = 8, GROUP = 8 };
     const RLoad *l = &r->load[side];
     const ROperand *op = &p->op[side];
     int64_t elements = (int64_t)r->block.extent[own_axis(side)] * r->block.extent[AX_K];
@@ -123,6 +123,9 @@ int64_t matrix_load_registers(const Problem *p, const Device *dev, const RProg *
     if (rprog_through_registers(l) && !rprog_copyable(p, dev, r, side)) {
         words += CONVERTING + chunks * ((l->vec * rprog_elem(p, dev, r, side) + 3) / 4);
     }
+    /* What a group of chunks reads of a table.  */
+    if (rprog_copies_chunks(l) && chunks > TABLE && (op->guarded || op->digits_mn > 1))
+        words += GROUP;
     /* Many small chunks: their tests, and the positions of gathers.  */
     if (rprog_through_registers(l) && l->vec * op->bytes < 4) {
         words += chunks / 2;

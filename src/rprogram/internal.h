@@ -136,8 +136,11 @@ SmemBytes rprog_smem_bytes(const Problem *p, const Device *dev, const RProg *r);
 void rprog_derive_smem(const Problem *p, const Device *dev, const SmemBytes *h, RProg *r);
 /* Appends the digits of an axis that this access tells apart, innermost first.  */
 bool rprog_box_dims(const Problem *p, const Access *x, AxisClass axis, RBox *out);
-/* Gives the loads of a derived program the tables that cost no block of an SM.  `may`: which may
- * have one (rprog_may_table).  */
+/* Fed to a matrix unit, would the places of an operand's copied chunks, tested in every step, fill
+ * registers if no table had them?  */
+bool rprog_keeps_places(const Problem *p, const Device *dev, const RProg *r, int side);
+/* Gives the loads of a derived program the tables that cost no block of an SM, or without which
+ * their places would fill registers.  `may`: which may have one (rprog_may_table).  */
 void rprog_choose_tables(const Problem *p, const Device *dev, const SmemBytes *h,
                          const bool may[2], RProg *r);
 /* Do a derived candidate's threads, shared memory, registers and workspace keep to what the device

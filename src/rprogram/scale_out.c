@@ -15,8 +15,7 @@ static void keep(Builder *b, const RProg *r) {
     b->late += r->late;
     RProg *kept = &set->prog[set->n++];
     *kept = *r;
-    if (r->tail == 0 && !r->late)
-        rprog_choose_tables(b->p, b->dev, &b->smem, b->may_table, kept);
+    if (r->tail == 0) rprog_choose_tables(b->p, b->dev, &b->smem, b->may_table, kept);
 }
 
 /* What all programs of a block have in common.  */
@@ -299,7 +298,9 @@ void build_late(Builder *b) {
         x.late = true;
         if (r->late || !rprog_matrix(b->dev, r) || !rprog_may_fetch_ahead(b->dev, r)) continue;
         rprog_derive(b->p, b->dev, &x);
-        if (x.blocks_per_sm > r->blocks_per_sm) keep(b, &x);
+        if (x.blocks_per_sm <= r->blocks_per_sm) continue;
+        take_block(b, &x);
+        keep(b, &x);
     }
 }
 

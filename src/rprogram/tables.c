@@ -6,10 +6,11 @@ void rprog_choose_tables(const Problem *p, const Device *dev, const SmemBytes *h
                          const bool may[2], RProg *r) {
     for (int side = 0; side < 2; side++) {
         int blocks = r->blocks_per_sm;
-        if (!may[side]) continue;
+        bool needed = rprog_keeps_places(p, dev, r, side);
+        if (!may[side] || (r->late && !needed)) continue;
         r->load[side].table = true;
         rprog_derive_smem(p, dev, h, r);
-        if (r->blocks_per_sm == blocks) continue;
+        if (r->blocks_per_sm == blocks || (needed && r->blocks_per_sm > 0)) continue;
         r->load[side].table = false;
         rprog_derive_smem(p, dev, h, r);
     }

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* What a thread needs that computes: beside its sums addresses, phases and places of outputs.
- * Where partial sums are stored beyond the last column, the compiler keeps what it found of every
- * pair of columns for the next row.  */
+ * Where partial sums, or results whose columns are several indices, are stored beyond the last
+ * column, the compiler keeps what it found of every pair of columns for the next row.  */
 static int64_t needed_registers(const Problem *p, const Device *dev, const RProg *r) {
     enum { OTHERS = 40, COLUMNS = 4 };
     int64_t tiles = (int64_t)count_along(&r->warp, &r->thread, AX_M) *
@@ -16,7 +16,8 @@ static int64_t needed_registers(const Problem *p, const Device *dev, const RProg
     if (rprog_promotes(p, dev, r)) sums *= 2;
     if (dev->unit[r->unit].acc != p->con.acc)     /* both are there while they are converted */
         sums += tiles * rprog_unit_accumulators(dev, r) * p->acc_bytes / 4;
-    if (r->split > 1 && r->via == VIA_DIRECT && rprog_ragged(p, r, AX_N))
+    bool kept = r->split > 1 || p->con.axis[AX_N].n_digit > 1;
+    if (kept && r->via == VIA_DIRECT && rprog_ragged(p, r, AX_N))
         sums += r->thread.extent[AX_N] / COLUMNS;
     if (r->stats) sums += rprog_stats_registers(p, dev, r);
     return (OTHERS + sums + 7) / 8 * 8;
