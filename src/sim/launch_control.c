@@ -1,5 +1,6 @@
 /* elect, setmaxnreg, griddepcontrol, and the fences between proxies.  */
 #include "sim/async.h"
+#include "sim/timing.h"
 
 static void exec_nothing(SimWarp *w, const SimInst *i, uint32_t active) {
     (void)w, (void)i, (void)active;
@@ -21,10 +22,7 @@ static void exec_elect(SimWarp *w, const SimInst *i, uint32_t active) {
     sim_set_pred(w, pair->slot[1], active, 1u << leader);
 }
 
-/* Registers per thread at launch when .maxntid bounds the block: what the register file allows, in
- * steps of 8.  0 if unknown: the assembler then ignores setmaxnreg.  */
-static uint32_t launch_registers(const SimBlock *b) {
-    const SimRun *run = b->cluster->run;
+uint32_t sim_launch_registers(const SimRun *run) {
     const PtxFunc *f = run->kernel->func;
     const int *bound = f->reqntid[0] ? f->reqntid : f->maxntid;
     if (bound[0] == 0) return 0;
@@ -41,7 +39,7 @@ static void exec_setmaxnreg(SimWarp *w, const SimInst *i, uint32_t active) {
     AsyncBlock *s = async_block(w->block);
     AsyncWarp *a = async_warp(w);
     uint32_t want = *sim_u32(w, i->opnd[0].slot[0]);
-    uint32_t now = a->registers ? a->registers : launch_registers(w->block);
+    uint32_t now = a->registers ? a->registers : sim_launch_registers(w->block->cluster->run);
     if (active != FULL_WARP) {
         sim_fault(sim_lane(w, i, sim_first_lane(active)), SIM_DIVERGENT,
                   "setmaxnreg by a part of the warp");

@@ -180,6 +180,7 @@ typedef struct {
     const char *kernel;                                   /* of the module */
     uint32_t grid[3], block[3], cluster[3];               /* cluster 0 means 1 */
     uint32_t dynamic_smem;
+    int registers;                        /* of a thread, as the cubin says; 0: it is not known */
     const void *params;                   /* laid out as sim_kernel_params says */
     size_t params_bytes;
 } SimLaunch;

@@ -225,6 +225,17 @@ static double slots(const Launch *l) {
     return most(least(all, floor(hal_curve(c, cluster)) * cluster * l->per_sm), cluster);
 }
 
+/* Registers of a thread.  Those of PTX are more than machine code takes, which keeps to the bounds
+ * that the kernel declares, and to what a thread may have.  */
+static int registers(const SimRun *r) {
+    int n = r->kernel->registers, most_of_all = (int)r->dev->limits.registers_per_thread.value;
+    int declared = (int)sim_launch_registers(r), wanted = r->kernel->func->maxnreg;
+    if (r->launch->registers > 0) return r->launch->registers;
+    if (declared > 0 && n > declared) n = declared;
+    if (wanted > 0 && n > wanted) n = wanted;
+    return n < most_of_all ? n : most_of_all;
+}
+
 double sim_time(Arena *a, const SimRun *r, const SimCounters *c, const SimSlices *work,
                 const SimFootprint *f, int64_t blocks) {
     if (blocks == 0) return 0;
@@ -233,7 +244,7 @@ double sim_time(Arena *a, const SimRun *r, const SimCounters *c, const SimSlices
     int threads = (int)volume(r->ntid);
     l.warps = ceil(threads / 32.0);
     l.sms = r->dev->limits.sm_count.value;
-    l.per_sm = most(1, hal_blocks_per_sm(r->dev, threads, r->kernel->registers, r->smem_bytes));
+    l.per_sm = most(1, hal_blocks_per_sm(r->dev, threads, registers(r), r->smem_bytes));
     l.slots = slots(&l);
     l.active = least(l.sms, l.blocks);
     l.together = least(l.per_sm, ceil(l.blocks / l.active));

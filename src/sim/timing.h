@@ -177,6 +177,9 @@ typedef struct {
 /* Looks, and then brings all that was touched into L2, in the order of addresses.  */
 void sim_l2_settle(SimGpu *g, SimFootprint *out);
 
+/* Registers of a thread at launch where the kernel bounds its block: what the register file allows,
+ * in steps of 8 (launch_control.c).  0: it does not, and the assembler ignores setmaxnreg.  */
+uint32_t sim_launch_registers(const SimRun *r);
 /* Microseconds: of the whole grid, of which `blocks` blocks ran.  */
 double sim_time(Arena *a, const SimRun *r, const SimCounters *c, const SimSlices *work,
                 const SimFootprint *f, int64_t blocks);

@@ -160,6 +160,7 @@ CUresult work_of_launch(Call *c, const CUlaunchConfig *config, CUfunction functi
         l->cluster[k] = (uint32_t)shape.cluster[k];
     }
     l->dynamic_smem = shape.smem;
+    l->registers = f->registers;
     l->module = f->module->image->code;
     l->kernel = f->name;
     w->launch.image = f->module->image;

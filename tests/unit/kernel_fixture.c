@@ -146,6 +146,14 @@ static void count(const SimCounters *from, SimCounters *to) {
     for (int i = 0; i < SIM_PIPE_COUNT; i++) to->pipe[i] += from->pipe[i];
 }
 
+/* As the cubin says, if there is one.  */
+static int registers_of(const KernelCase *c, const char *kernel) {
+    for (int i = 0; i < c->code.n_kernel; i++) {
+        if (strcmp(c->code.kernel[i].kernel, kernel) == 0) return c->code.kernel[i].registers;
+    }
+    return 0;
+}
+
 static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed, bool timed) {
     c->counted = (SimCounters){0};
     c->us = 0;
@@ -166,6 +174,7 @@ static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed, boo
                        .block = {(uint32_t)k->block[0], 1, 1},
                        .cluster = {(uint32_t)k->cluster[0], 1, 1},
                        .dynamic_smem = (uint32_t)k->dynamic_smem,
+                       .registers = timed ? registers_of(c, k->symbol) : 0,
                        .params = space,
                        .params_bytes = bytes};
         SimOptions o = {.seed = seed, .threads = 1, .strict = true,

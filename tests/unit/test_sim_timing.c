@@ -353,6 +353,41 @@ static void launches(void **state) {
     near_to((r.report.time_us - one) * MHZ / 49, 333, "block start");
 }
 
+/* Waves of a kernel whose PTX has 200 values at once, in blocks of 256 threads: what it declares
+ * bounds the registers, and so the blocks of an SM; so does what its cubin is said to have.  */
+static void resident_blocks(void **state) {
+    (void)state;
+    static const uint64_t zero[2];
+    Buf b = buf_new(r.arena);
+    run_memory(&r, zero, sizeof zero);
+    for (int k = 0; k < 200; k++) buf_printf(&b, "add.u32 %%r%d, %%t, %d;\n", k, k);
+    for (int k = 0; k < 40; k++)
+        buf_puts(&b, "ld.global.u64 %l0, [%a0]; add.u64 %a0, %a0, %l0;\n");
+    for (int k = 1; k < 200; k++) buf_printf(&b, "xor.b32 %%r0, %%r0, %%r%d;\n", k);
+    const char *plain = run_kernel(r.arena, 1, buf_str(&b)), *body = strstr(plain, ")\n{");
+    const char *bounded = arena_printf(r.arena, "%.*s)\n.maxntid 256\n.minnctapersm 4%s",
+                                       (int)(body - plain), plain, body + 1);
+    const struct {
+        const char *text;
+        int registers;
+        double waves;
+    } launch[] = {{plain, 0, 4}, {bounded, 0, 1}, {plain, 60, 1}, {bounded, 120, 2}};
+    r.launch.block[0] = 256;
+    r.launch.grid[0] = SMS;
+    run_clean(&r, plain);                 /* brings the data into L2 */
+    run_clean(&r, plain);
+    double one = r.report.time_us - 1.7;
+    r.launch.grid[0] = SMS * 4;
+    for (size_t k = 0; k < sizeof launch / sizeof *launch; k++) {
+        r.launch.registers = launch[k].registers;
+        run_clean(&r, launch[k].text);
+        double waves = (r.report.time_us - 1.7) / one;
+        /* Blocks that share an SM take longer, and later waves start theirs.  */
+        if (waves < 0.9 * launch[k].waves || waves > 1.9 * launch[k].waves)
+            fail_msg("launch %zu: %g waves", k, waves);
+    }
+}
+
 /* Neither host threads nor the order of warps matter.  */
 static void time_is_repeatable(void **state) {
     (void)state;
@@ -382,7 +417,8 @@ int main(void) {
         TEST(rates_and_latencies), TEST(wgmma_rate_and_latency),
         TEST(latency_of_global_memory), TEST(shared_memory), TEST(dram_rates),
         TEST(l2_rates), TEST(movers_of_shared_memory),
-        TEST(barriers), TEST(atomics), TEST(launches), TEST(time_is_repeatable),
+        TEST(barriers), TEST(atomics), TEST(launches), TEST(resident_blocks),
+        TEST(time_is_repeatable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
