@@ -364,6 +364,7 @@ gpu-kit: $(kit_files)
 
 lint:
 	@tools/lint
+	@tools/functions
 	@+$(submake) -s all
 	@tools/circles $(BUILD)
 	@for cc in gcc clang; do \

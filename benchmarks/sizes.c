@@ -121,10 +121,9 @@ static double fitted_us(const PlanSet *set, const int64_t *size) {
             RProgSet all;
             Ranked *ranked;
             Problem p;
-            int n;
             rtile_resize(a, &set->plans[g].problem, sized, 16, &p);
             if (rprog_candidates(a, &d, &p, set->dev, &o, &all) ||
-                mp_rank(a, &d, &p, set->dev, &all, 1, &ranked, &n))
+                !mp_rank(a, &p, set->dev, &all, 1, &ranked))
                 us = INFINITY;
             else us += ranked->estimate.us;
         }

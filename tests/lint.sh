@@ -6,6 +6,13 @@ else
     echo "$out"
     echo "not ok - rules of the house"
 fi
+# Functions are of a screen, and of few parameters.
+if out=$(tools/functions); then
+    echo "ok - functions of a screen and of few parameters"
+else
+    echo "$out"
+    echo "not ok - functions of a screen and of few parameters"
+fi
 # Files of a module call down.
 if out=$(tools/circles "${BUILD:-build}"); then
     echo "ok - circles of source files"

@@ -13,6 +13,8 @@
 
 typedef struct {
     int fd;
+    const char *path;         /* its name for people */
+    size_t size;              /* what the file system says */
 } Handle;
 
 static void handle_close(void *p) {
@@ -49,19 +51,19 @@ static Status too_long(Diag *d, const char *path, size_t max_len) {
                       "'%s' has more than %zu bytes, and no more are read", path, max_len);
 }
 
-/* Everything from fd on, at most max_len bytes; `size` is what the file system says.  */
-static Status read_all(Arena *a, Diag *d, int fd, const char *path, size_t size, size_t max_len,
-                       char **text, size_t *len) {
+/* Everything from there on, at most max_len bytes.  */
+static Status read_all(Arena *a, Diag *d, const Handle *h, size_t max_len, char **text,
+                       size_t *len) {
     char *p = NULL;
-    size_t cap = 0, n = 0;
+    size_t cap = 0, n = 0, size = h->size;
     for (;;) {
         p = arena_grow(a, p, &cap, n + 2 > size + 2 ? n + 2 : size + 2, 1);
-        ssize_t got = read(fd, p + n, cap - n - 1);
+        ssize_t got = read(h->fd, p + n, cap - n - 1);
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return failed(d, "read", path, errno);
+        if (got < 0) return failed(d, "read", h->path, errno);
         if (got == 0) break;
         n += (size_t)got;
-        if (n > max_len) return too_long(d, path, max_len);
+        if (n > max_len) return too_long(d, h->path, max_len);
     }
     p[n] = 0;
     *text = p;
@@ -70,7 +72,8 @@ static Status read_all(Arena *a, Diag *d, int fd, const char *path, size_t size,
 }
 
 /* Opens a regular file of at most max_len bytes.  */
-static Status open_file(Diag *d, Handle *h, const char *path, size_t max_len, size_t *size) {
+static Status open_file(Diag *d, Handle *h, size_t max_len) {
+    const char *path = h->path;
     struct stat st;
     /* Without O_NONBLOCK the open of a pipe would wait for a writer.  */
     h->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -80,20 +83,19 @@ static Status open_file(Diag *d, Handle *h, const char *path, size_t max_len, si
         return diag_error(d, ST_IO, NULL, DIAG_NOWHERE, "cannot read '%s': not a regular file",
                           path);
     if ((uint64_t)st.st_size > max_len) return too_long(d, path, max_len);
-    *size = (size_t)st.st_size;
+    h->size = (size_t)st.st_size;
     return ST_OK;
 }
 
 Status file_read(Arena *a, Diag *d, const char *path, size_t max_len, char **text, size_t *len) {
     if (max_len > SIZE_MAX / 4) max_len = SIZE_MAX / 4;
     if (strcmp(path, "-") == 0)
-        return read_all(a, d, STDIN_FILENO, "standard input", 0, max_len, text, len);
+        return read_all(a, d, &(Handle){STDIN_FILENO, "standard input", 0}, max_len, text, len);
     Handle *h = ARENA_NEW(a, Handle);
-    h->fd = -1;
+    *h = (Handle){-1, path, 0};
     arena_defer(a, handle_close, h);
-    size_t size = 0;
-    Status s = open_file(d, h, path, max_len, &size);
-    if (!s) s = read_all(a, d, h->fd, path, size, max_len, text, len);
+    Status s = open_file(d, h, max_len);
+    if (!s) s = read_all(a, d, h, max_len, text, len);
     handle_close(h);
     return s;
 }
@@ -152,17 +154,23 @@ static void drop_signal(int number) {
     sigtimedwait(&one, NULL, &now);
 }
 
+/* A file to be written: its name in a folder, and its mode if it is new.  */
+typedef struct {
+    int folder;
+    const char *path;
+    unsigned mode;
+} Target;
+
 /* 0 or an errno.  A signal that ends the process has to wait, so that none leaves the temporary
  * file.  */
-static int replace(int folder, const char *path, unsigned mode, char *temp, size_t size,
-                   const void *data, size_t len) {
+static int replace(Target to, char *temp, size_t size, const void *data, size_t len) {
     sigset_t all, was;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &was);
-    int fd = create_beside(folder, path, mode, temp, size);
+    int fd = create_beside(to.folder, to.path, to.mode, temp, size);
     int error = fd < 0 ? errno : write_and_close(fd, data, len, true);
-    if (!error && renameat(folder, temp, folder, path)) error = errno;
-    if (error && fd >= 0) unlinkat(folder, temp, 0);
+    if (!error && renameat(to.folder, temp, to.folder, to.path)) error = errno;
+    if (error && fd >= 0) unlinkat(to.folder, temp, 0);
     if (error == EFBIG) drop_signal(SIGXFSZ);
     pthread_sigmask(SIG_SETMASK, &was, NULL);
     return error;
@@ -178,7 +186,7 @@ Status file_write(Diag *d, const char *path, const void *data, size_t len) {
     }
     size_t size = strlen(path) + 48;
     char *temp = arena_alloc(d->arena, size);
-    int error = replace(AT_FDCWD, path, 0666, temp, size, data, len);
+    int error = replace((Target){AT_FDCWD, path, 0666}, temp, size, data, len);
     if (error) return failed(d, "write", path, error);
     sync_folder(d->arena, path);
     return ST_OK;
@@ -187,7 +195,7 @@ Status file_write(Diag *d, const char *path, const void *data, size_t len) {
 int file_write_at(int folder, const char *name, unsigned mode, const void *data, size_t len) {
     char temp[NAME_MAX + 1];
     if (strlen(name) + 48 > sizeof temp) return ENAMETOOLONG;
-    int error = replace(folder, name, mode, temp, sizeof temp, data, len);
+    int error = replace((Target){folder, name, mode}, temp, sizeof temp, data, len);
     if (!error) fsync(folder);          /* as in sync_folder */
     return error;
 }

@@ -24,9 +24,15 @@ typedef struct {
     uint64_t factor;
 } Suffix;
 
-/* A number and one of n suffixes; `kinds` names these for people.  */
+/* What may follow a number, and its name for people.  */
+typedef struct {
+    const Suffix *suffix;
+    size_t n;
+    const char *name;
+} Kind;
+
 static Status number(const OptionTable *t, const char *text, uint64_t lo, uint64_t hi,
-                     const Suffix *suffix, size_t n, const char *kinds, uint64_t *out) {
+                     const Kind *kind, uint64_t *out) {
     uint64_t v = 0, factor = 0;
     size_t digits = strspn(text, "0123456789");
     bool fits = digits > 0;
@@ -35,11 +41,11 @@ static Status number(const OptionTable *t, const char *text, uint64_t lo, uint64
         fits = digit <= hi && v <= (hi - digit) / 10;
         v = v * 10 + digit;
     }
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(text + digits, suffix[i].name)) factor = suffix[i].factor;
+    for (size_t i = 0; i < kind->n; i++)
+        if (!strcmp(text + digits, kind->suffix[i].name)) factor = kind->suffix[i].factor;
     if (!fits || !factor || v > hi / factor || v * factor < lo) {
-        const char *hint = arena_printf(t->a, "it takes a whole number%s from %llu to %llu", kinds,
-                                        (unsigned long long)lo, (unsigned long long)hi);
+        const char *hint = arena_printf(t->a, "it takes a whole number%s from %llu to %llu",
+                                        kind->name, (unsigned long long)lo, (unsigned long long)hi);
         return refuse_value(t, hint, text);
     }
     *out = v * factor;
@@ -49,22 +55,23 @@ static Status number(const OptionTable *t, const char *text, uint64_t lo, uint64
 Status option_number(const OptionTable *t, const char *text, uint64_t lo, uint64_t hi,
                      uint64_t *out) {
     static const Suffix suffix[] = {{"", 1}};
-    return number(t, text, lo, hi, suffix, 1, "", out);
+    return number(t, text, lo, hi, &(Kind){suffix, 1, ""}, out);
 }
 
 Status option_seconds(const OptionTable *t, const char *text, uint64_t lo, uint64_t hi,
                       uint64_t *out) {
     static const Suffix suffix[] = {{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
-    return number(t, text, lo, hi, suffix, sizeof suffix / sizeof *suffix,
-                  " of seconds (or 5m, 2h, 1d)", out);
+    const Kind kind = {suffix, sizeof suffix / sizeof *suffix, " of seconds (or 5m, 2h, 1d)"};
+    return number(t, text, lo, hi, &kind, out);
 }
 
 Status option_bytes(const OptionTable *t, const char *text, uint64_t lo, uint64_t hi,
                     uint64_t *out) {
     static const Suffix suffix[] = {{"", 1}, {"K", 1 << 10}, {"KiB", 1 << 10}, {"M", 1 << 20},
                                     {"MiB", 1 << 20}, {"G", 1 << 30}, {"GiB", 1 << 30}};
-    return number(t, text, lo, hi, suffix, sizeof suffix / sizeof *suffix,
-                  " of bytes (or 64K, 16M, 1G, of 1024)", out);
+    const Kind kind = {suffix, sizeof suffix / sizeof *suffix,
+                       " of bytes (or 64K, 16M, 1G, of 1024)"};
+    return number(t, text, lo, hi, &kind, out);
 }
 
 Status option_when(const OptionTable *t, const char *text, When *out) {

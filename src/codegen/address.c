@@ -58,13 +58,13 @@ void address_digits(Kernel *k, const FusedAxis *axis, const char *prefix, const 
 }
 
 /* Sum of digits times strides of an affine value, joined to `sum` (may be NULL).  */
-const char *address_combine(const Kernel *k, const Access *x, int d, const FusedAxis *axis,
-                            const char *const *digit, bool wide, const char *sum) {
-    for (int i = 0; i < axis->n_digit; i++) {
-        const char *stride = address_stride(k, x, d, axis, i);
-        if (!stride || strcmp(digit[i], "0") == 0) continue;
-        const char *at = wide ? cg_text(k->cg, "(long long)%s", digit[i]) : digit[i];
-        sum = address_plus(k->cg, sum, times(k->cg, at, stride));
+const char *address_combine(const Kernel *k, const Access *x, int d, AxisPlace at,
+                            const char *sum) {
+    for (int i = 0; i < at.axis->n_digit; i++) {
+        const char *stride = address_stride(k, x, d, at.axis, i), *digit = at.digit[i];
+        if (!stride || strcmp(digit, "0") == 0) continue;
+        if (at.wide) digit = cg_text(k->cg, "(long long)%s", digit);
+        sum = address_plus(k->cg, sum, times(k->cg, digit, stride));
     }
     return sum;
 }
@@ -100,7 +100,7 @@ void address_batch(Kernel *k, const Side *s, const char *rest) {
     const FusedAxis *axis = address_axis(k, s, AX_B);
     if (axis->extent > 1) {
         address_digits(k, axis, cg_text(cg, "%c_b", s->id), "b", false, digit);
-        sum = address_combine(k, x, OFFSET, axis, digit, true, NULL);
+        sum = address_combine(k, x, OFFSET, (AxisPlace){axis, digit, true}, NULL);
     }
     sum = rest ? address_plus(cg, sum, rest) : sum;
     cg_line(cg, "const %s *%c_src = t%d%s%s;", cg_storage(s->o->storage), s->id, x->tensor,
@@ -113,8 +113,9 @@ static void pointer_source(Kernel *k, const Side *s) {
     const Access *x = &s->o->access;
     const char *mn = cg_text(cg, "(%c0 + %c_mn)", s->side ? 'n' : 'm', s->id);
     const char *kk = cg_text(cg, "(k_next + %c_k)", s->id);
-    const char *sum = address_combine(k, x, OFFSET, address_axis(k, s, s->own), &mn, true, NULL);
-    sum = address_combine(k, x, OFFSET, address_axis(k, s, AX_K), &kk, true, sum);
+    const char *sum =
+        address_combine(k, x, OFFSET, (AxisPlace){address_axis(k, s, s->own), &mn, true}, NULL);
+    sum = address_combine(k, x, OFFSET, (AxisPlace){address_axis(k, s, AX_K), &kk, true}, sum);
     sum = size_offset_text(cg, x, 0, sum);
     address_batch(k, s, sum);
 }
@@ -152,13 +153,20 @@ static const char *gathered(const Kernel *k, const Side *s, const char *name, in
     return chunk_periodic(k, s, name, gather_step(k, s, d));
 }
 
+/* Where a chunk is: digits of its row and of the batch (NULL: it adds nothing), and its k.  */
+typedef struct {
+    const char *const *own, *const *batch, *kk;
+} ChunkPlace;
+
 /* Chunk i's part of an affine value: all but what changes from step to step.  */
-static const char *chunk_value(const Kernel *k, const Side *s, int d, const char *const *own,
-                               const char *const *batch, const char *kk, bool wide) {
+static const char *chunk_value(const Kernel *k, const Side *s, int d, const ChunkPlace *at,
+                               bool wide) {
     const Access *x = &s->o->access;
-    const char *sum = address_combine(k, x, d, address_axis(k, s, s->own), own, wide, NULL);
-    sum = local_k(k, s, d, kk, wide, sum);
-    if (batch) sum = address_combine(k, x, d, address_axis(k, s, AX_B), batch, wide, sum);
+    const char *sum =
+        address_combine(k, x, d, (AxisPlace){address_axis(k, s, s->own), at->own, wide}, NULL);
+    sum = local_k(k, s, d, at->kk, wide, sum);
+    if (at->batch)
+        sum = address_combine(k, x, d, (AxisPlace){address_axis(k, s, AX_B), at->batch, wide}, sum);
     if (d == OFFSET && x->c_varies) return size_offset_text(k->cg, x, 0, sum);
     return address_plus_number(k->cg, sum, value_of(x, d)->c);
 }
@@ -198,12 +206,13 @@ static void gather_source(Kernel *k, const Side *s) {
     const char *at = cg_text(cg, "(%c0 + %s)", s->side ? 'n' : 'm', mn);
     address_digits(k, address_axis(k, s, s->own), cg_text(cg, "%c_mn", s->id), at,
                    address_axis_wide(k, s->own), digit);
-    set_value(k, s, "off", s->wide, chunk_value(k, s, OFFSET, digit, NULL, kk, s->wide));
+    set_value(k, s, "off", s->wide,
+              chunk_value(k, s, OFFSET, &(ChunkPlace){digit, NULL, kk}, s->wide));
     for (int d = 0; d < address_rank(k, s); d++) {
         if (!x->guard[d]) continue;
         bool wide = guard_wide(k, s, d);
         set_value(k, s, cg_text(cg, "at%d", d), wide,
-                  chunk_value(k, s, d, digit, address_batch_digits(k, s), kk, wide));
+                  chunk_value(k, s, d, &(ChunkPlace){digit, address_batch_digits(k, s), kk}, wide));
     }
     chunk_close_period(k, n);
 }
@@ -269,12 +278,12 @@ static void k_values(Kernel *k, const Side *s, const char *at) {
     const FusedAxis *axis = address_axis(k, s, AX_K);
     const char *digit[TE_MAX_INDICES];
     address_digits(k, axis, cg_text(cg, "%c_k", s->id), at, address_axis_wide(k, AX_K), digit);
-    const char *sum = address_combine(k, x, OFFSET, axis, digit, s->wide, NULL);
+    const char *sum = address_combine(k, x, OFFSET, (AxisPlace){axis, digit, s->wide}, NULL);
     cg_line(cg, "const %s %c_koff = %s;", place_type(s->wide), s->id, sum ? sum : "0");
     for (int d = 0; d < address_rank(k, s); d++) {
         if (!x->guard[d]) continue;
         bool wide = guard_wide(k, s, d);
-        sum = address_combine(k, x, d, axis, digit, wide, NULL);
+        sum = address_combine(k, x, d, (AxisPlace){axis, digit, wide}, NULL);
         cg_line(cg, "const %s %c_kat%d = %s;", place_type(wide), s->id, d, sum ? sum : "0");
     }
 }

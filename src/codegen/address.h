@@ -31,9 +31,15 @@ enum { OFFSET = -1 };
 /* What one step of a digit adds to it; NULL: nothing.  */
 const char *address_stride(const Kernel *k, const Access *x, int d, const FusedAxis *axis,
                            int digit);
+/* A position along an axis: its digits as texts, to be computed in 64 bits or not.  */
+typedef struct {
+    const FusedAxis *axis;
+    const char *const *digit;
+    bool wide;
+} AxisPlace;
 /* Sum of digits times strides of the value, joined to `sum` (may be NULL).  */
-const char *address_combine(const Kernel *k, const Access *x, int d, const FusedAxis *axis,
-                            const char *const *digit, bool wide, const char *sum);
+const char *address_combine(const Kernel *k, const Access *x, int d, AxisPlace at,
+                            const char *sum);
 /* The batch's digits, defined by address_batch; NULL if there is no batch.  */
 const char *const *address_batch_digits(const Kernel *k, const Side *s);
 /* The operand's pointer, moved to the batch and by `rest` (may be NULL).  */

@@ -67,15 +67,14 @@ static void fragment_facts(const Contract *c, const Device *dev, Side *s) {
 
 /* What the chunks of an expression read.  Their length respects the promised alignment.  */
 static void read_facts(const Contract *c, Side *s) {
-    const TeExpr *read[RTILE_CHUNK_READS];
-    int width[RTILE_CHUNK_READS];
     const FusedAxis *along = &c->p->con.axis[s->l->along];
     if (s->copies || s->l->vec == 1) return;
-    s->n_read =
-        rtile_chunk_reads(c->te, c->root, s->o->expr, along, s->l->vec, RTILE_ACCESS, read, width);
-    for (int i = 0; i < s->n_read; i++) {
-        TeDtype storage = c->te->tensor[read[i]->v.ref].dtype;
-        s->read[i] = (ChunkRead){read[i], storage, width[i]};
+    ChunkReads x =
+        rtile_chunk_reads(c->te, c->root, s->o->expr, along, s->l->vec, RTILE_ACCESS);
+    s->n_read = x.n;
+    for (int i = 0; i < x.n; i++) {
+        TeDtype storage = c->te->tensor[x.read[i]->v.ref].dtype;
+        s->read[i] = (ChunkRead){x.read[i], storage, x.width[i]};
     }
 }
 

@@ -25,18 +25,24 @@ void place_digits(const Cg *cg, const char *number, const TeExtent *count, int n
     }
 }
 
+/* Neighbouring axes of the map, point by point or box by box.  */
+typedef struct {
+    int first, n;
+    bool boxes;
+} Axes;
+
 /* Defines the indices of some axes from their joint position, or from the number of a box.  */
-static void decode(const Kernel *k, int first, int n, bool boxes, const char *at, bool wide_at,
-                   const char **index, bool *wide) {
+static void decode(const Kernel *k, Axes axes, const char *at, bool wide_at, const char **index,
+                   bool *wide) {
     const IndexMap *m = &k->l->map;
     TeExtent count[TE_MAX_INDICES] = {{0}};
     const char *digit[TE_MAX_INDICES];
     int x[TE_MAX_INDICES], all = 0;
-    for (int a = first; a < first + n; a++) {
+    for (int a = axes.first; a < axes.first + axes.n; a++) {
         const IndexAxis *axis = &m->axis[a];
         for (int i = 0; i < axis->n; i++, all++) {
             x[all] = axis->index[i];
-            count[all] = boxes && axis->n == 1 ? index_tiles(k->cg->arena, m, a)
+            count[all] = axes.boxes && axis->n == 1 ? index_tiles(k->cg->arena, m, a)
                                                : m->root->index[x[all]].hi;
         }
     }
@@ -52,15 +58,15 @@ static void decode(const Kernel *k, int first, int n, bool boxes, const char *at
 
 void place_axis(const Kernel *k, int axis, const char *at, bool wide_at, const char **index,
                 bool *wide) {
-    decode(k, axis, 1, false, at, wide_at, index, wide);
+    decode(k, (Axes){axis, 1, false}, at, wide_at, index, wide);
 }
 
 void place_domain(const Kernel *k, const char *at, bool wide_at, const char **index, bool *wide) {
-    decode(k, 0, k->l->map.n_axis, false, at, wide_at, index, wide);
+    decode(k, (Axes){0, k->l->map.n_axis, false}, at, wide_at, index, wide);
 }
 
 void place_boxes(const Kernel *k, const char *at, bool wide_at, const char **index, bool *wide) {
-    decode(k, 0, k->l->map.n_axis, true, at, wide_at, index, wide);
+    decode(k, (Axes){0, k->l->map.n_axis, true}, at, wide_at, index, wide);
 }
 
 void place_grid(const Kernel *k, const char *number, const char **digit) {

@@ -57,17 +57,22 @@ static void load_copies(Kernel *k, const Side *s) {
     if (live) cg_close(cg);
 }
 
-/* The operand's expression at (mn, kk) of the tile that begins at `k_first`, assigned to `to`.  */
-static void evaluate(Kernel *k, const Side *s, const char *mn, const char *kk, const char *k_first,
-                     const char *live, const char *to) {
+/* A point of the tile that begins at `k_first`.  */
+typedef struct {
+    const char *mn, *kk, *k_first;
+} TilePoint;
+
+/* The operand's expression there, assigned to `to`.  */
+static void evaluate(Kernel *k, const Side *s, TilePoint x, const char *live, const char *to) {
     Cg *cg = k->cg;
     const Contraction *con = &k->c.p->con;
     CgPoint at = {.cg = cg, .stmt = k->c.root};
     int64_t slack = 2 * (int64_t)k->c.r->block.extent[AX_K];
     bool wide_k = place_wide(con->axis[AX_K].extent, slack);
     bool wide_own = place_wide(s->whole, s->extent);
-    cg_line(cg, "const %s at_own = %c0 + %s;", place_type(wide_own), s->side ? 'n' : 'm', mn);
-    cg_line(cg, "const %s at_k = %s + %s;", place_type(wide_k), k_first, kk);
+    cg_line(cg, "const %s at_own = %c0 + %s;", place_type(wide_own), s->side ? 'n' : 'm',
+            x.mn);
+    cg_line(cg, "const %s at_k = %s + %s;", place_type(wide_k), x.k_first, x.kk);
     const char *test = live;
     if (k->c.own_ragged[s->side]) test = joined(cg, test, s->side ? "at_own < N" : "at_own < M");
     if (k->c.k_ragged) test = joined(cg, test, "at_k < K");
@@ -95,7 +100,7 @@ static void open_elements(Kernel *k, const Side *s, const char **mn, const char 
 static void load_elements(Kernel *k, const Side *s) {
     const char *mn = address_mn(k, s), *kk = address_k(k, s);
     open_elements(k, s, &mn, &kk);
-    evaluate(k, s, mn, kk, "k_next", address_live(k, s),
+    evaluate(k, s, (TilePoint){mn, kk, "k_next"}, address_live(k, s),
              cg_text(k->cg, "%c_reg[i].v[%s]", s->id, s->l->vec > 1 ? "v" : "0"));
     if (s->l->vec > 1) cg_close(k->cg);
 }
@@ -114,7 +119,7 @@ static void load_direct(Kernel *k, const Side *s, const char *k_first) {
     const char *mn = "c_mn", *kk = "c_k";
     open_elements(k, s, &mn, &kk);
     cg_line(cg, "%s value;", type);
-    evaluate(k, s, mn, kk, k_first, NULL, "value");
+    evaluate(k, s, (TilePoint){mn, kk, k_first}, NULL, "value");
     cg_line(cg, "reinterpret_cast<%s *>(smem%s + %c_TILE)[%s] = value;", type,
             load_stage(k, "put"), s->id - 32, address_tile(k, s, mn, kk));
     if (s->l->vec > 1) cg_close(cg);

@@ -209,14 +209,14 @@ void monoid_follow(Cg *cg, const Partial *online, const char *past, const char *
     cg_close(cg);
 }
 
-const char *monoid_fit(Cg *cg, const Partial *online, const char *value, const char *from,
-                       const char *count, const char *now, const char *total) {
+const char *monoid_fit(Cg *cg, const Partial *online, const char *value, PartialLeader own,
+                       PartialLeader whole) {
     const TeExpr *e = online->e;
     if (online->follow == FOLLOW_SCALE)
-        return cg_text(cg, "%s * %s", value, factor(cg, e, from, now));
-    cg_line(cg, "const %s n = (%s)%s;", cg_type(e->type), cg_type(e->type), count);
-    cg_line(cg, "const %s d = n > 0 ? %s / n - %s : 0;", cg_type(e->type), from,
-            mean(cg, e, now, total));
+        return cg_text(cg, "%s * %s", value, factor(cg, e, own.value, whole.value));
+    cg_line(cg, "const %s n = (%s)%s;", cg_type(e->type), cg_type(e->type), own.count);
+    cg_line(cg, "const %s d = n > 0 ? %s / n - %s : 0;", cg_type(e->type), own.value,
+            mean(cg, e, whole.value, whole.count));
     return cg_text(cg, "(%s + d * d * n)", value);
 }
 

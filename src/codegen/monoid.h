@@ -70,10 +70,13 @@ bool monoid_restarts(const Partial *leader);
 void monoid_follow(Cg *cg, const Partial *online, const char *past, const char *now, int deep);
 /* The center of `count` elements whose leader is `now`.  */
 const char *monoid_center(const Cg *cg, const Partial *online, const char *now, const char *count);
-/* `value` of `count` elements whose leader is `from`, as a part of the whole that has `total` and
- * the leader `now`.  */
-const char *monoid_fit(Cg *cg, const Partial *online, const char *value, const char *from,
-                       const char *count, const char *now, const char *total);
+/* What the leader of so many elements is.  */
+typedef struct {
+    const char *value, *count;
+} PartialLeader;
+/* `value` that followed one leader as a part of the whole, which has another.  */
+const char *monoid_fit(Cg *cg, const Partial *online, const char *value, PartialLeader own,
+                       PartialLeader whole);
 /* Merges x (and y) of reduction i and of those that follow it, of `more` elements, with what is
  * held; `element` ends their names.  */
 void monoid_merge(Cg *cg, const Partials *p, int i, const char *element);

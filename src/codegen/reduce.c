@@ -36,15 +36,16 @@ static void meet_lanes(Cg *cg, const Partials *p, int mask) {
     }
 }
 
-void reduce_lane(Cg *cg, const Partial *to, const Partial *from, OtherLane which, const char *lane,
-                 int lanes, const char *test) {
+void reduce_lane(Cg *cg, const Partial *to, const Partial *from, OtherLane other,
+                 const char *test) {
     TeDtype type = te_reduced_type(from->e);
-    const char *how = which == LANE_BELOW ? "__shfl_up_sync" : "__shfl_sync";
+    const char *how = other.which == LANE_BELOW ? "__shfl_up_sync" : "__shfl_sync";
     cg_scope(cg);
     cg_line(cg, "const %s y = %s(0xffffffffu, %s%s, %s, %d);", cg_type(type), how,
-            type == TE_BOOL ? "(int)" : "", from->value, lane, lanes);
+            type == TE_BOOL ? "(int)" : "", from->value, other.number, other.lanes);
     if (from->where)
-        cg_line(cg, "const int at = %s(0xffffffffu, %s, %s, %d);", how, from->where, lane, lanes);
+        cg_line(cg, "const int at = %s(0xffffffffu, %s, %s, %d);", how, from->where, other.number,
+                other.lanes);
     if (test) cg_open(cg, "if (%s)", test);
     monoid_fold(cg, to, "y", "at", false);
     if (test) cg_close(cg);
@@ -57,7 +58,7 @@ void reduce_scan(Cg *cg, const Partial *p, int lanes, int n, const char *number)
     cg_open(cg, "for (int f = 1; f < %d; f *= 2)", lanes);
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int u = 0; u < %d; u++)", n);
-    reduce_lane(cg, p, p, LANE_BELOW, "f", lanes, cg_text(cg, "%s >= f", number));
+    reduce_lane(cg, p, p, (OtherLane){LANE_BELOW, "f", lanes}, cg_text(cg, "%s >= f", number));
     cg_close(cg);
     cg_close(cg);
 }
@@ -102,8 +103,9 @@ void reduce_threads(Cg *cg, const Partials *p, int lanes, int warps, int block,
         if (!online->follow) continue;
         cg_scope(cg);
         cg_line(cg, "%s = %s;", online->value,
-                monoid_fit(cg, online, online->value, cg_text(cg, "own%s", leader->name), "seen",
-                           leader->value, total));
+                monoid_fit(cg, online, online->value,
+                           (PartialLeader){cg_text(cg, "own%s", leader->name), "seen"},
+                           (PartialLeader){leader->value, total}));
         cg_close(cg);
     }
     meet(cg, p, true, lanes, warps, block);
@@ -137,26 +139,32 @@ static int per_access(int vec, int bytes) {
     return vec;
 }
 
-static void put(Cg *cg, const char *array, const char *value, int bytes, int items,
-                const char *only, const char *to, const char *at) {
-    int n = per_access(items, bytes);
+/* Results of one type that a thread holds: an array of neighbours, or a value.  */
+typedef struct {
+    const char *array, *value;
+    TeDtype type;
+} Held;
+
+static void put(Cg *cg, const Held *held, int items, const char *only, const char *to,
+                const char *at) {
+    int n = per_access(items, te_dtype_bytes(held->type));
     if (items == 0) {
-        cg_line(cg, "%s%s[%s] = %s;", only, to, at, value);
+        cg_line(cg, "%s%s[%s] = %s;", only, to, at, held->value);
         return;
     }
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int p = 0; p < %d; p++) rl_store<%d>(%s + (%s) + p * %d, %s + p * %d);",
-            items / n, n, to, at, n, array, n);
+            items / n, n, to, at, n, held->array, n);
 }
 
 void reduce_put(Cg *cg, const Partials *p, int items, const char *only, const char *stem,
                 const char *at) {
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
-        put(cg, x->array, x->value, te_dtype_bytes(te_reduced_type(x->e)), items, only,
+        put(cg, &(Held){x->array, x->value, te_reduced_type(x->e)}, items, only,
             cg_text(cg, "%s%s", stem, x->name), at);
         if (x->where)
-            put(cg, x->positions, x->where, te_dtype_bytes(TE_I32), items, only,
+            put(cg, &(Held){x->positions, x->where, TE_I32}, items, only,
                 cg_text(cg, "%s_at%s", stem, x->name), at);
     }
 }
@@ -211,9 +219,9 @@ void reduce_partial(Cg *cg, const Partials *p, int items, const ReducePartial *p
 }
 
 void reduce_gather(Cg *cg, const Partials *p, int items, const ReducePartial *partial,
-                   const char *count, const char *first, int threads) {
+                   ReduceRange parts) {
     cg_line(cg, "#pragma unroll %d", items > 0 ? RPROG_PARTIAL_VECTORS : RPROG_PARTIALS);
-    cg_open(cg, "for (int s = %s; s < %s; s += %d)", first, count, threads);
+    cg_open(cg, "for (int s = %s; s < %s; s += %d)", parts.first, parts.count, parts.step);
     reduce_partial(cg, p, items, partial);
     cg_close(cg);
 }

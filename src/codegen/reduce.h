@@ -21,11 +21,15 @@ void reduce_clear(Cg *cg, const Partials *p, int items);
 void reduce_threads(Cg *cg, const Partials *p, int lanes, int warps, int block,
                     const char *total);
 
-/* Folds what another lane has of `from` into `to` where `test` holds (NULL: always); lanes are
- * counted in groups of `lanes`: the one `lane` below, or number `lane`.  */
-typedef enum { LANE_BELOW, LANE_NUMBER } OtherLane;
-void reduce_lane(Cg *cg, const Partial *to, const Partial *from, OtherLane which, const char *lane,
-                 int lanes, const char *test);
+/* Another lane, counted in groups of `lanes`: the one `number` below, or that of the number.  */
+typedef struct {
+    enum { LANE_BELOW, LANE_NUMBER } which;
+    const char *number;
+    int lanes;
+} OtherLane;
+/* Folds what another lane has of `from` into `to` where `test` holds (NULL: always).  */
+void reduce_lane(Cg *cg, const Partial *to, const Partial *from, OtherLane other,
+                 const char *test);
 /* Gives each of `lanes` lanes what all up to it have, in their order: n neighbours, held with u;
  * `number`: the lane's.  */
 void reduce_scan(Cg *cg, const Partial *p, int lanes, int n, const char *number);
@@ -44,8 +48,13 @@ void reduce_add(Cg *cg, const Partials *p, int n, const char *stem, const char *
 typedef struct {
     const char *stem, *elements, *at;
 } ReducePartial;
-/* Merges a part with what is held; parts s < count, every `threads`-th from `first` on.  */
+/* Merges a part with what is held.  */
 void reduce_partial(Cg *cg, const Partials *p, int items, const ReducePartial *partial);
+/* Parts s < count, every `step`-th from `first` on.  */
+typedef struct {
+    const char *first, *count;
+    int step;
+} ReduceRange;
 void reduce_gather(Cg *cg, const Partials *p, int items, const ReducePartial *partial,
-                   const char *count, const char *first, int threads);
+                   ReduceRange parts);
 #endif

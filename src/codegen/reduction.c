@@ -92,8 +92,8 @@ void reduction_leave(Kernel *k, const ThreadMap *m, const Partials *p) {
 void reduction_combine(Kernel *k, const ThreadMap *m, const Partials *p) {
     ReducePartial partial = {"left", m->elements, m->at};
     reduce_clear(k->cg, p, m->items);
-    reduce_gather(k->cg, p, m->items, &partial, m->n_partial, m->threads > 1 ? "lane" : "0",
-                  m->threads);
+    reduce_gather(k->cg, p, m->items, &partial,
+                  (ReduceRange){m->threads > 1 ? "lane" : "0", m->n_partial, m->threads});
     reduction_meet(k, m, p, m->total);
     reduction_settle(k, m, p);
 }

@@ -29,8 +29,10 @@ void region_constants(Kernel *k, const Side *s) {
 static const char *first_of(Kernel *k, const Side *s, int d, const char *const *own) {
     const Access *x = &s->o->access;
     const char *const *batch = address_batch_digits(k, s);
-    const char *sum = address_combine(k, x, d, &k->c.p->con.axis[s->own], own, false, NULL);
-    if (batch) sum = address_combine(k, x, d, &k->c.p->con.axis[AX_B], batch, false, sum);
+    const char *sum =
+        address_combine(k, x, d, (AxisPlace){&k->c.p->con.axis[s->own], own, false}, NULL);
+    if (batch)
+        sum = address_combine(k, x, d, (AxisPlace){&k->c.p->con.axis[AX_B], batch, false}, sum);
     return address_plus_number(k->cg, sum, x->sub[d].c);
 }
 
@@ -39,7 +41,8 @@ static void begin(Kernel *k, const Side *s, const char *const *own) {
     Cg *cg = k->cg;
     const Access *x = &s->o->access;
     const RRegion *g = &s->region;
-    const char *sum = address_combine(k, x, OFFSET, &k->c.p->con.axis[s->own], own, true, NULL);
+    const char *sum =
+        address_combine(k, x, OFFSET, (AxisPlace){&k->c.p->con.axis[s->own], own, true}, NULL);
     address_batch(k, s, address_plus_number(cg, sum, x->offset.c - g->shift));
     for (int d = 0; d <= g->line; d++) {
         if (!(g->tested >> d & 1)) continue;

@@ -37,8 +37,9 @@ static void meet_vectors(Kernel *k, int lanes) {
     open_loop(k, "u", 0, vectors);
     scan_copy(k, &pre, &run);
     if (lanes > 1) {
-        reduce_lane(cg, &pre, &sum, LANE_BELOW, "1", lanes, "number > 0");
-        reduce_lane(cg, &run, &sum, LANE_NUMBER, cg_text(cg, "%d", lanes - 1), lanes, NULL);
+        reduce_lane(cg, &pre, &sum, (OtherLane){LANE_BELOW, "1", lanes}, "number > 0");
+        reduce_lane(cg, &run, &sum, (OtherLane){LANE_NUMBER, cg_text(cg, "%d", lanes - 1), lanes},
+                    NULL);
     } else {
         fold(k, &run, &sum);
     }
@@ -60,9 +61,11 @@ static void meet_warps(Kernel *k, const Partial *base, const Partial *carry, int
     if (all.where) cg_line(cg, "%s = met_at%s[%s];", all.where, all.name, from);
     cg_close(cg);
     reduce_scan(cg, &all, warps, 1, "number");
-    reduce_lane(cg, base, &all, LANE_NUMBER, "max(lane / 32 - 1, 0)", WARP, "lane >= 32");
+    reduce_lane(cg, base, &all, (OtherLane){LANE_NUMBER, "max(lane / 32 - 1, 0)", WARP},
+                "lane >= 32");
     if (carry)
-        reduce_lane(cg, carry, &all, LANE_NUMBER, cg_text(cg, "%d", warps - 1), WARP, NULL);
+        reduce_lane(cg, carry, &all, (OtherLane){LANE_NUMBER, cg_text(cg, "%d", warps - 1), WARP},
+                    NULL);
 }
 
 /* acc[first + s * step] for s in 0..n-1, and what comes before them all.  */

@@ -310,7 +310,7 @@ void stats_finish(Kernel *k, int pass, bool online) {
     Partials all = monoid_pass(cg, map.group, pass, "acc", NULL), acc = monoid_select(&all, online);
     reduce_clear(cg, &acc, 0);
     reduce_gather(cg, &acc, 0, &(ReducePartial){"part", NULL, "s * BM + at"},
-                  cg_text(cg, "%d", k->c.warps[AX_N]), "0", 1);
+                  (ReduceRange){"0", cg_text(cg, "%d", k->c.warps[AX_N]), 1});
     if (is_partial(k)) stats_leave(k, pass, online, row_number(k));
     else finish_rows(k, pass);
     cg_close(cg);

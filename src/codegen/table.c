@@ -30,8 +30,10 @@ static void mark_outside(Kernel *k, const Side *s, int d, const char *const *dig
     const Access *x = &s->o->access;
     const Affine *f = &x->sub[d];
     const char *const *batch = address_batch_digits(k, s);
-    const char *at = address_combine(k, x, d, address_axis(k, s, s->own), digit, false, NULL);
-    if (batch) at = address_combine(k, x, d, address_axis(k, s, AX_B), batch, false, at);
+    const char *at =
+        address_combine(k, x, d, (AxisPlace){address_axis(k, s, s->own), digit, false}, NULL);
+    if (batch)
+        at = address_combine(k, x, d, (AxisPlace){address_axis(k, s, AX_B), batch, false}, at);
     at = address_plus_number(cg, at, f->c);
     const char *index = NULL;
     int loops = 0;
@@ -60,7 +62,7 @@ static void row_entry(Kernel *k, const Side *s, const char *at, const char *to) 
     const FusedAxis *own = address_axis(k, s, s->own);
     cg_line(cg, "const %s at = %s;", place_type(address_axis_wide(k, s->own)), at);
     address_digits(k, own, cg_text(cg, "%c_mn", s->id), "at", address_axis_wide(k, s->own), digit);
-    const char *off = address_combine(k, x, OFFSET, own, digit, false, NULL);
+    const char *off = address_combine(k, x, OFFSET, (AxisPlace){own, digit, false}, NULL);
     off = x->c_varies ? size_offset_text(cg, x, 0, off) : address_plus_number(cg, off, x->offset.c);
     cg_line(cg, "unsigned bits = %s0x%xu;",
             k->c.own_ragged[s->side]
@@ -136,7 +138,8 @@ static void next_entries(Kernel *k, const Side *s) {
     const char *r = s->k_entries > k->c.r->threads ? "r" : "tid";
     cg_line(cg, "const %s at = k_next + %s * %d;", place_type(wide), r, vec);
     address_digits(k, axis, cg_text(cg, "%c_k", s->id), "at", wide, digit);
-    const char *off = address_combine(k, &s->o->access, OFFSET, axis, digit, false, NULL);
+    const char *off =
+        address_combine(k, &s->o->access, OFFSET, (AxisPlace){axis, digit, false}, NULL);
     cg_line(cg, "const int entry[2] = {%s, (int)(%s)};", off ? off : "0", k_bits(k, s, digit));
     cg_line(
         cg, "rl_store<2>(%s, entry);",

@@ -74,8 +74,8 @@ typedef struct {
     bool found;
 } Found;
 
-static Status find(Arena *a, Diag *d, const PlanSet *set, const RProgSet *all,
-                   const CalibrateTile *t, Found *out) {
+static void find(Arena *a, const PlanSet *set, const RProgSet *all, const CalibrateTile *t,
+                 Found *out) {
     RProgSet some = *all;
     Ranked *best;
     some.prog = ARENA_ARRAY(a, RProg, all->n + 1);
@@ -85,12 +85,10 @@ static Status find(Arena *a, Diag *d, const PlanSet *set, const RProgSet *all,
     out->found = some.n > 0;
     if (!out->found) {
         out->n_near = near_tiles(all, t, out->near);
-        return ST_OK;
+        return;
     }
-    int n;
-    Status s = mp_rank(a, d, &set->plans[0].problem, set->dev, &some, 1, &best, &n);
-    if (!s) out->prog = best->prog;
-    return s;
+    mp_rank(a, &set->plans[0].problem, set->dev, &some, 1, &best);
+    out->prog = best->prog;
 }
 
 /* Programs of an op are many: they are forgotten when its tiles were found.  */
@@ -101,8 +99,8 @@ static Status find_all(Arena *a, Diag *d, const PlanSet *set, const CalibrateTil
     Status s = rprog_candidates(a, d, &set->plans[0].problem, set->dev, &o, &all);
     for (int i = 0; !s && i < n; i++) {
         ArenaMark mark = arena_mark(a);
-        s = find(a, d, set, &all, &t[i], &found[i]);
-        if (!s) arena_reset(a, mark);
+        find(a, set, &all, &t[i], &found[i]);
+        arena_reset(a, mark);
     }
     return s;
 }

@@ -39,8 +39,8 @@ static Status rank_programs(Planner *x, Diag *d, const Problem *p, GroupPlans *o
     Ranked *best = ARENA_ARRAY(x->a, Ranked, keep), *ranked;
     ArenaMark mark = arena_mark(x->a);
     Status s = rprog_candidates(x->a, d, p, x->asked.dev, &options, &out->set);
-    if (!s) s = mp_rank(x->a, d, p, x->asked.dev, &out->set, keep, &ranked, &out->n);
     if (s) return s;
+    out->n = mp_rank(x->a, p, x->asked.dev, &out->set, keep, &ranked);
     memcpy(best, ranked, (size_t)out->n * sizeof *best);
     out->ranked = best;
     out->set.prog = NULL;

@@ -83,7 +83,7 @@ static Status measure(Here *x, Diag *d, Device **out) {
     o.name = profiler_own_name(a, &info, leg->profile_path);
     s = base_of(a, d, leg, &info, &base);
     if (!s) s = nvrtc_open(a, d, &nvrtc, info.arch, &n);
-    return s ? s : profiler_run(a, d, context, n, base, &o, out);
+    return s ? s : profiler_run(a, d, &(ProfilerPlace){context, n, base}, &o, out);
 }
 
 Status worker_profile(Worker *w, WireReader *in, Arena *a, Diag *d, Buf *answer) {

@@ -106,10 +106,9 @@ static void plan_at(const Pricing *x, int point) {
     const Problem *p = &x->group->problem[point];
     RProgSet *all = ARENA_NEW(x->a, RProgSet);
     Ranked *ranked;
-    int n;
     if (!is_new(x, point)) return;
     if (rprog_candidates(x->a, &quiet, p, set->dev, &options, all)) return;
-    if (mp_rank(x->a, &quiet, p, set->dev, all, KEPT, &ranked, &n)) return;
+    int n = mp_rank(x->a, p, set->dev, all, KEPT, &ranked);
     all->prog = NULL;
     for (int k = 0; k < n && k < TAKEN; k++) add_program(x, ranked + k, n - k, all, point);
 }

@@ -16,6 +16,10 @@ typedef struct {
     double times, resident, active, steps, partials, bytes;
 } Phase;
 enum { PHASES = 4 };
+typedef struct {
+    Phase at[PHASES];
+    int n;
+} Phases;
 /* A slower clock makes a kernel longer, and a longer kernel the clock slower: of so many turns the
  * last one changes little.  */
 enum { CLOCK_TURNS = 4 };
@@ -26,33 +30,45 @@ static double sum_bytes(const Problem *p, const RProg *r) {
     return (double)rprog_tail_partials(p, r) * (double)rprog_tail_slot(p, r);
 }
 
-static int phases_of(const Model *m, const RProg *r, double blocks, double steps, double partials,
-                     double bytes, Phase *out) {
+/* Phases of so many blocks, each of which does as `each` says.  */
+static int phases_of(const Model *m, const RProg *r, double blocks, Phase each, Phase *out) {
     double sms = lesser(m->sms, rprog_cluster_sms(m->dev, r)), slots = sms * r->blocks_per_sm;
     double full = (double)(int64_t)(blocks / slots), rest = blocks - full * slots;
     int n = 0;
-    if (full > 0) out[n++] = (Phase){full, r->blocks_per_sm, sms, steps, partials, bytes};
+    if (full > 0) {
+        out[n] = each;
+        out[n].times = full;
+        out[n].resident = r->blocks_per_sm;
+        out[n++].active = sms;
+    }
     if (rest > 0) {
-        double active = lesser(rest, sms);
-        out[n++] = (Phase){1, whole(rest / sms), active, steps, partials, bytes};
+        out[n] = each;
+        out[n].times = 1;
+        out[n].resident = whole(rest / sms);
+        out[n++].active = lesser(rest, sms);
     }
     return n;
 }
 
 /* The blocks of the grid in the order in which they run; those of the tail behind the rest.  */
-static int grid_phases(const Model *m, const RProg *r, double store_bytes, Phase out[PHASES]) {
+static int grid_phases(const Model *m, const RProg *r, double store_bytes, Phase out[]) {
     const Problem *p = m->p;
     double tiles = (double)rprog_blocks(p, r), steps = (double)rprog_tiles(p, r, AX_K);
     if (r->tail == 0) {
         double blocks = tiles * r->split;
-        return phases_of(m, r, blocks, whole(steps / r->split), 1, store_bytes / blocks, out);
+        Phase each = {
+            .steps = whole(steps / r->split), .partials = 1, .bytes = store_bytes / blocks};
+        return phases_of(m, r, blocks, each, out);
     }
     double sums = sum_bytes(p, r), full = tiles - r->tail;
     double of_tile = full > 0 ? greater(store_bytes - sums, 0) / full : 0;
-    int n = phases_of(m, r, full, steps, 1, of_tile, out);
-    double blocks = r->tail_blocks, each = whole((double)rprog_tail_partials(p, r) / blocks);
-    return n + phases_of(m, r, blocks, (double)rprog_tail_steps(p, r), each, sums / blocks,
-                         out + n);
+    Phase whole_tiles = {.steps = steps, .partials = 1, .bytes = of_tile};
+    int n = phases_of(m, r, full, whole_tiles, out);
+    double blocks = r->tail_blocks;
+    Phase tail = {.steps = (double)rprog_tail_steps(p, r),
+                  .partials = whole((double)rprog_tail_partials(p, r) / blocks),
+                  .bytes = sums / blocks};
+    return n + phases_of(m, r, blocks, tail, out + n);
 }
 
 /* FLOP per clock of an SM with so many warps: few do not fill the unit.  */
@@ -252,6 +268,7 @@ typedef struct {
     double fill, epilogue;    /* as far as no other block hides them */
     double issued;            /* by the ends, hidden or not */
     double busy;              /* k-steps for which SMs are held */
+    double in_flight_us;      /* least time by what is under way from DRAM */
 } Course;
 
 /* Clocks by which a block that stays is longer at a tile than its steps take.  What it stores
@@ -268,15 +285,16 @@ static double between_tiles(const Model *m, const RProg *r, const Step *s, const
     return greater(work, end->sent - tile) / ph->resident;
 }
 
-static Course course_of(const Model *m, const RProg *r, const StepCounts *c, const Step *s,
-                        const Ending *e, const Phase *phase, int n, double miss) {
+static Course course_of(const Model *m, const RProg *r, const Step *s, const Ending *e,
+                        const Phases *phases, double miss) {
     Course t = {.fill = 0};
+    int n = phases->n;
     for (int i = 0; i < n; i++) {
-        const Phase *ph = &phase[i];
+        const Phase *ph = &phases->at[i];
         bool last = i == n - 1;
         /* Resident blocks hide each other's ends, except those of the last wave.  */
         double exposed = last ? (ph->times - 1) / ph->resident + 1 : ph->times / ph->resident;
-        EndClocks end = end_clocks(m, r, c, e, ph);
+        EndClocks end = end_clocks(m, r, s->counts, e, ph);
         add_phase(m, r, s, ph, miss, t.term);
         if (rprog_persistent(r)) {
             if (i == 0) t.fill = fill_clocks(m, r, s, ph);
@@ -323,11 +341,11 @@ static double padding_of(const Problem *p, const RProg *r) {
 
 /* Terms and time if the SMs have this clock.  DRAM has its own.  */
 static void time_course(const Model *m, const RProg *r, const Ending *e, const Course *t,
-                        double clock, double in_flight, Estimate *out) {
+                        double clock, Estimate *out) {
     double to_us = 1e6 / clock;
     out->clock = clock;
     for (MpTerm i = MP_L2; i <= MP_LATENCY; i++) out->term[i] = t->term[i] * to_us;
-    out->term[MP_LATENCY] = greater(out->term[MP_LATENCY], in_flight);
+    out->term[MP_LATENCY] = greater(out->term[MP_LATENCY], t->in_flight_us);
     out->term[MP_FILL] = t->fill * to_us;
     out->term[MP_EPILOGUE] = epilogue_us(e, t, out, to_us);
     mp_finish_apart(out, rprog_warpgroups(m->dev, r) ? rprog_steps_ahead(m->p, r) : 1);
@@ -358,20 +376,20 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     double miss = l2_bytes > 0 ? lesser(1, 4 * reads / l2_bytes) : 1;
     if (rprog_matrix(m->dev, r))          /* parts of sectors cost as much as whole ones */
         stored = greater(stored, (double)out->store_sectors * SECTOR);
-    Phase phase[PHASES];
-    int n = grid_phases(m, r, stored, phase);
-    Course t = course_of(m, r, &c, &s, e, phase, n, miss);
+    Phases phases;
+    phases.n = grid_phases(m, r, stored, phases.at);
+    Course t = course_of(m, r, &s, e, &phases, miss);
     double read_rate = lesser(m->dram_read, lesser(blocks, m->sms) * m->dram_port);
-    double in_flight = in_flight_us(m, r, &s, reads, blocks, phase[0].steps);
+    t.in_flight_us = in_flight_us(m, r, &s, reads, blocks, phases.at[0].steps);
     const ComputeUnit *u = &m->dev->unit[r->unit];
     out->dram_bytes = reads + writes;
     out->term[MP_DRAM] = (reads / read_rate + writes / m->dram_write) * 1e6;
     out->term[MP_SPLIT] = split_us(m, r);
     out->term[MP_LAUNCH] = m->launch_us;
-    time_course(m, r, e, &t, m->clock, in_flight, out);
+    time_course(m, r, e, &t, m->clock, out);
     for (int i = 0; i < CLOCK_TURNS && u->clock.n > 0; i++)
-        time_course(m, r, e, &t, allowed_clock(m, u, out), in_flight, out);
-    double work = r->tail > 0 ? tiles * all_steps : blocks * phase[0].steps;
+        time_course(m, r, e, &t, allowed_clock(m, u, out), out);
+    double work = r->tail > 0 ? tiles * all_steps : blocks * phases.at[0].steps;
     out->waves = blocks / (m->sms * r->blocks_per_sm);
     out->wave_efficiency = t.busy > 0 ? work / t.busy : 0;
     out->padding_waste = padding_of(p, r);

@@ -74,11 +74,11 @@ typedef struct {
     Estimate estimate;
 } Ranked;
 /* The best `k` programs of the set by predicted time, each in the order of tiles that is the best
- * for it; ties are broken by the program's own fields,
- * so the order is the same everywhere.  Near-duplicates (same tiles, other raster) count as
- * one.  */
-Status mp_rank(Arena *a, Diag *d, const Problem *p, const Device *dev, const RProgSet *set, int k,
-               Ranked **out, int *n);
+ * for it; ties are broken by the program's own fields, so the order is the same everywhere.
+ * Near-duplicates (same tiles, other raster) count as one.  How many there are: 0 of an empty
+ * set.  */
+int mp_rank(Arena *a, const Problem *p, const Device *dev, const RProgSet *set, int k,
+            Ranked **out);
 
 /* Why this plan: every rule and term, the limiter, the runners-up, the reject counts, in the words
  * of a kernel engineer.  */

@@ -119,14 +119,11 @@ static int insert(Ranked *best, int n, int k, const Ranked *x) {
     return n;
 }
 
-Status mp_rank(Arena *a, Diag *d, const Problem *p, const Device *dev, const RProgSet *set, int k,
-               Ranked **out, int *n) {
+int mp_rank(Arena *a, const Problem *p, const Device *dev, const RProgSet *set, int k,
+            Ranked **out) {
     if (k < 1) k = 1;
     *out = ARENA_ARRAY(a, Ranked, k);
-    *n = 0;
-    if (set->n == 0) {
-        return diag_error(d, ST_NO_PLAN, "plan", DIAG_NOWHERE, "no program to rank");
-    }
+    int n = 0;
     Model m = mp_model(p, dev);
     CountMemo *memo = mp_count_memo(a);
     for (int i = 0; i < set->n; i++) {
@@ -134,8 +131,8 @@ Status mp_rank(Arena *a, Diag *d, const Problem *p, const Device *dev, const RPr
         mp_choose_raster(&m, &x.prog);
         mp_choose_lanes(&m, &x.prog);
         mp_estimate_program(&m, &x.prog, memo, &x.estimate);
-        if (*n == k && x.estimate.us > (*out)[k - 1].estimate.us + 1e-3) continue;
-        *n = insert(*out, *n, k, &x);
+        if (n == k && x.estimate.us > (*out)[k - 1].estimate.us + 1e-3) continue;
+        n = insert(*out, n, k, &x);
     }
-    return ST_OK;
+    return n;
 }

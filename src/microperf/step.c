@@ -60,7 +60,7 @@ Step mp_step(const Model *m, const RProg *r, const StepCounts *c) {
     const Problem *p = m->p;
     if (rprog_warpgroups(m->dev, r)) return mp_ring_step(m, r, c);
     double wk = r->warp.extent[AX_K], tk = r->thread.extent[AX_K];
-    Step s = {.warps = r->threads / WARP};
+    Step s = {.counts = c, .warps = r->threads / WARP};
     double reads = (double)(c->reads[0] + c->reads[1]);
     s.loads = s.warps * reads;
     s.groups = wk / tk;

@@ -5,6 +5,7 @@
 
 /* Work of one block in one k-step, in warp instructions, wavefronts, sectors and bytes.  */
 typedef struct {
+    const StepCounts *counts; /* of which it is made */
     double warps, fma, loads;             /* of the inner loop: unit and LDS instructions */
     double issue;                         /* everything issued */
     double wavefronts, stored, sectors, bytes;            /* stored: of the wavefronts */

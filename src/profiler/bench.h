@@ -70,6 +70,8 @@ typedef struct {
     CudaKernel kernel;
     CudaLaunch launch;
     void *param[BENCH_PARAMS];
+    CudaAddress clocks;       /* a 64-bit word to which thread 0 of block 0 adds its differences of
+                               * clock64; 0: none */
 } BenchLaunch;
 
 /* One launch, not timed; waits for its end.  */
@@ -88,10 +90,9 @@ Status bench_after(Bench *b, const BenchLaunch *before, int n, const BenchLaunch
 Status bench_slope(Bench *b, const BenchLaunch *l, int *count, int few, int many, Sample *us);
 /* The same with these counts and no multiples of them: where more iterations touch more memory.  */
 Status bench_difference(Bench *b, const BenchLaunch *l, int *count, int few, int many, Sample *us);
-/* The slope as bench_slope has it, but in clocks of one SM, from clock64 differences that thread 0
- * of block 0 adds up in the 64-bit word at `clocks`: for latencies.  */
-Status bench_clocks(Bench *b, const BenchLaunch *l, CudaAddress clocks, int *count, int few,
-                    int many, Sample *clk);
+/* The slope as bench_slope has it, but of what is added up at l->clocks, in clocks of one SM: for
+ * latencies.  */
+Status bench_clocks(Bench *b, const BenchLaunch *l, int *count, int few, int many, Sample *clk);
 /* SM clock in Hz under load, from clock64 and globaltimer differences of a kernel where the device
  * has both, else as the driver states it.  Set by the row `clock`, used by all later ones.  */
 double bench_hz(const Bench *b);
@@ -111,12 +112,17 @@ Sample sample_over(double factor, const Sample *s);
  * samples and an origin: measured, or simulated on such a driver; keeps the figure's unit.  */
 void bench_figure(const Bench *b, Figure *f, const Sample *s, double factor);
 void bench_rate(const Bench *b, Figure *f, const Sample *s, double factor);
-/* Replaces the curve `of` over `x` of a level by n points (x ascending, y in the curve's unit); the
- * spread is the largest of the points'.  */
+/* Points of a curve: x ascending, y in its unit.  */
+typedef struct {
+    const double *x;
+    const Sample *y;
+    int n;
+} BenchPoints;
+/* Replaces the curve `of` over `x` of a level; the spread is the largest of the points'.  */
 void bench_level_curve(Bench *b, MemoryLevel *m, LevelId level, const char *of, const char *x,
-                       const double *px, const Sample *y, int n);
+                       const BenchPoints *points);
 /* The same for a curve that is one member of a struct: `member` is its row in HAL_MEMBER_CURVES,
  * `unit` one of that row's.  */
-void bench_member_curve(Bench *b, Curve *c, const char *member, const char *unit, const double *px,
-                        const Sample *y, int n);
+void bench_member_curve(Bench *b, Curve *c, const char *member, const char *unit,
+                        const BenchPoints *points);
 #endif

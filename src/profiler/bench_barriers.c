@@ -91,7 +91,8 @@ static Status measure(Bench *b, const Barrier *x, CudaAddress clocks, Sample *cl
     }
     const char *text = arena_printf(a, "typedef unsigned long long u64;\n%s", source);
     Status s = bench_kernel(b, text, "barrier", macros, &l.kernel);
-    if (!s) s = bench_clocks(b, &l, clocks, &n, FEW, MANY, clk);
+    l.clocks = clocks;
+    if (!s) s = bench_clocks(b, &l, &n, FEW, MANY, clk);
     if (!s) *clk = sample_times(clk, 1.0 / STEPS);
     return s;
 }
@@ -107,7 +108,8 @@ static Status block_barriers(Bench *b, Device *dev, CudaAddress clocks) {
         if (s) return s;
         x[n++] = threads;
     }
-    if (n > 1) bench_member_curve(b, &dev->overheads.barrier, "barrier", "clk", x, y, n);
+    if (n > 1)
+        bench_member_curve(b, &dev->overheads.barrier, "barrier", "clk", &(BenchPoints){x, y, n});
     return ST_OK;
 }
 
@@ -138,7 +140,8 @@ static Status pipeline_step(Bench *b, Device *dev, CudaAddress clocks) {
     const char *text = arena_printf(bench_arena(b), "typedef unsigned long long u64;\n%s",
                                     step_source);
     if (!s) s = bench_kernel(b, text, "step", async ? copies : staged, &l.kernel);
-    if (!s) s = bench_clocks(b, &l, clocks, &n, FEW, MANY, &clk);
+    l.clocks = clocks;
+    if (!s) s = bench_clocks(b, &l, &n, FEW, MANY, &clk);
     if (!s) bench_figure(b, &dev->overheads.pipeline_step, &clk, 1);
     return s;
 }

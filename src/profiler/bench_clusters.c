@@ -139,7 +139,8 @@ static Status latency(Bench *b, MemoryLevel *m) {
     if (!s) s = bench_buffer(b, sizeof(uint64_t), &clocks);
     const char *text = arena_printf(bench_arena(b), "%s%s", unit_prelude, chase_source);
     if (!s) s = bench_kernel(b, text, "chase", macros, &l.kernel);
-    if (!s) s = bench_clocks(b, &l, clocks, &n, FEW, MANY, &clk);
+    l.clocks = clocks;
+    if (!s) s = bench_clocks(b, &l, &n, FEW, MANY, &clk);
     if (!s) bench_figure(b, &m->latency, &clk, 1.0 / LOADS);
     return s;
 }
@@ -165,7 +166,8 @@ static Status resident(Bench *b, Device *dev) {
         y[n++] = (Sample){clusters, 0, 1, false};
     }
     if (!s && n > 1)
-        bench_member_curve(b, &dev->limits.clusters_resident, "clusters_resident", "1", x, y, n);
+        bench_member_curve(b, &dev->limits.clusters_resident, "clusters_resident", "1",
+                           &(BenchPoints){x, y, n});
     return s;
 }
 

@@ -34,13 +34,14 @@ static double buffer_bytes(const Bench *b, const Device *dev) {
 
 static Status rate(Dram *m, StreamKind kind, StreamShape shape, Sample *out) {
     Stream s;
-    Status st = stream_open(m->b, kind, m->p, m->q, m->bytes, &shape, &s);
+    Status st = stream_open(m->b, kind, (StreamMemory){m->p, m->q, m->bytes}, &shape, &s);
     return st ? st : stream_rate(m->b, &s, out);
 }
 
 static void put_curve(Dram *m, const char *x) {
     for (int i = 0; i < m->n; i++) m->y[i] = sample_times(&m->y[i], 1e6);
-    bench_level_curve(m->b, &m->dev->memory[LEVEL_DRAM], LEVEL_DRAM, "read", x, m->x, m->y, m->n);
+    bench_level_curve(m->b, &m->dev->memory[LEVEL_DRAM], LEVEL_DRAM, "read", x,
+                      &(BenchPoints){m->x, m->y, m->n});
     m->n = 0;
 }
 
@@ -104,7 +105,7 @@ static Status whole_kernel(Dram *m, const Stream *flush, double floor_us, double
     Sample us;
     shape.unroll = 2;
     shape.uneven = true;
-    Status st = stream_open(m->b, STREAM_READ, m->p, 0, bytes, &shape, &s);
+    Status st = stream_open(m->b, STREAM_READ, (StreamMemory){m->p, 0, bytes}, &shape, &s);
     if (!st) st = bench_after(m->b, &flush->l, 1, &s.l, &us);
     if (st) return st;
     /* No kernel is faster than the memory, nor than one access: what the floor takes away is not
@@ -121,8 +122,9 @@ static Status total_bytes(Dram *m) {
     StreamShape full = stream_full(m->b);
     Stream flush;
     Sample nothing;
-    Status s = stream_open(m->b, STREAM_READ, m->q, 0, 2 * (double)bench_l2_bytes(m->b), &full,
-                           &flush);
+    Status s =
+        stream_open(m->b, STREAM_READ, (StreamMemory){m->q, 0, 2 * (double)bench_l2_bytes(m->b)},
+                    &full, &flush);
     if (!s) s = bench_repeat(m->b, &flush.l, 0, true, &nothing);
     if (s) return s;
     double floor_us = nothing.value + m->dev->overheads.kernel_floor.value * 1e-3;

@@ -142,7 +142,7 @@ static Status curve(const Scatter *m, MemoryLevel *dram, const char *of) {
         if (s) return s;
         y[i] = sample_times(&y[i], 1e6);
     }
-    bench_level_curve(m->b, dram, LEVEL_DRAM, of, "run_length", x, y, n);
+    bench_level_curve(m->b, dram, LEVEL_DRAM, of, "run_length", &(BenchPoints){x, y, n});
     return ST_OK;
 }
 

@@ -35,7 +35,7 @@ static Status rate(const Cache *m, StreamKind kind, double bytes, Sample *out, d
     Stream s;
     if (kind == STREAM_REWRITE) shape.unroll = 1;
     stream_refine(&shape, bytes);
-    Status st = stream_open(m->b, kind, m->p, 0, bytes, &shape, &s);
+    Status st = stream_open(m->b, kind, (StreamMemory){m->p, 0, bytes}, &shape, &s);
     if (!st) st = stream_rate(m->b, &s, out);
     if (actual) *actual = s.bytes;
     return st;
@@ -102,7 +102,7 @@ static Status footprints(Cache *m, double capacity) {
 
 static Status put_footprints(Cache *m) {
     for (int i = 0; i < m->n; i++) m->y[i] = sample_times(&m->y[i], 1e6);
-    bench_level_curve(m->b, m->l2, LEVEL_L2, "read", "footprint", m->x, m->y, m->n);
+    bench_level_curve(m->b, m->l2, LEVEL_L2, "read", "footprint", &(BenchPoints){m->x, m->y, m->n});
     m->n = 0;
     return ST_OK;
 }
@@ -213,7 +213,8 @@ static Status active_sms(Cache *m, double bytes) {
         Stream stream;
         if (sms > all) sms = all;
         shape.blocks = sms;
-        Status s = stream_open(m->b, STREAM_REREAD, m->p, 0, bytes, &shape, &stream);
+        Status s =
+            stream_open(m->b, STREAM_REREAD, (StreamMemory){m->p, 0, bytes}, &shape, &stream);
         if (!s) s = stream_rate(m->b, &stream, &m->y[m->n]);
         if (s) return s;
         m->x[m->n] = (double)sms;
@@ -223,7 +224,8 @@ static Status active_sms(Cache *m, double bytes) {
     }
     bench_figure(m->b, &m->l2->per_sm_max, &m->y[0], 1 / bench_light_hz(m->b));
     if (m->n >= 2)
-        bench_level_curve(m->b, m->l2, LEVEL_L2, "read", "active_sms", m->x, m->y, m->n);
+        bench_level_curve(m->b, m->l2, LEVEL_L2, "read", "active_sms",
+                          &(BenchPoints){m->x, m->y, m->n});
     return ST_OK;
 }
 

@@ -77,7 +77,8 @@ static Status link_cycle(Bench *b, int64_t bytes, Chase *c) {
 
 static Status measure(Bench *b, Chase *c, double scale, Figure *out) {
     Sample clk;
-    Status s = bench_clocks(b, &c->l, c->clocks, &c->n, FEW, MANY, &clk);
+    c->l.clocks = c->clocks;
+    Status s = bench_clocks(b, &c->l, &c->n, FEW, MANY, &clk);
     if (!s) bench_figure(b, out, &clk, scale / STEPS);
     return s;
 }

@@ -119,7 +119,8 @@ static void put_conflicts(const Shared *m, int row, const Sample *clk, int n, Me
         y[points++] = sample_over(fewest * row, &clk[i]);
     }
     if (points >= 2)
-        bench_level_curve(m->b, smem, LEVEL_SMEM, "read", "conflict_ways", x, y, points);
+        bench_level_curve(m->b, smem, LEVEL_SMEM, "read", "conflict_ways",
+                          &(BenchPoints){x, y, points});
 }
 
 static Status conflicts(const Shared *m, MemoryLevel *smem) {

@@ -53,12 +53,14 @@ void bench_rate(const Bench *b, Figure *f, const Sample *s, double factor) {
 }
 
 /* ---- curves ---- */
-static Curve curve(Bench *b, const double *px, const Sample *y, int n, const char *unit) {
+static Curve curve(Bench *b, const BenchPoints *points, const char *unit) {
+    const Sample *y = points->y;
+    int n = points->n;
     Curve c = {.unit = unit, .origin = origin_of(b), .n = n, .samples = y[0].samples};
     c.px = ARENA_ARRAY(b->result, double, n);
     c.py = ARENA_ARRAY(b->result, double, n);
     for (int i = 0; i < n; i++) {
-        c.px[i] = px[i];
+        c.px[i] = points->x[i];
         c.py[i] = counts(unit) ? round(y[i].value) : rounded(y[i].value, DIGITS);
         if (y[i].spread > c.spread) c.spread = rounded(y[i].spread, SPREAD_DIGITS);
         if (y[i].samples < c.samples) c.samples = y[i].samples;
@@ -67,7 +69,7 @@ static Curve curve(Bench *b, const double *px, const Sample *y, int n, const cha
 }
 
 void bench_level_curve(Bench *b, MemoryLevel *m, LevelId level, const char *of, const char *x,
-                       const double *px, const Sample *y, int n) {
+                       const BenchPoints *points) {
     static const struct {
         LevelId level;
         const char *of, *x, *x_unit, *unit;
@@ -78,7 +80,7 @@ void bench_level_curve(Bench *b, MemoryLevel *m, LevelId level, const char *of, 
     };
     for (size_t i = 0; i < sizeof kind / sizeof *kind; i++) {
         if (kind[i].level != level || strcmp(kind[i].of, of) || strcmp(kind[i].x, x)) continue;
-        Curve c = curve(b, px, y, n, kind[i].unit);
+        Curve c = curve(b, points, kind[i].unit);
         c.of = kind[i].of;
         c.x = kind[i].x;
         c.x_unit = kind[i].x_unit;
@@ -95,8 +97,8 @@ void bench_level_curve(Bench *b, MemoryLevel *m, LevelId level, const char *of, 
     }
 }
 
-void bench_member_curve(Bench *b, Curve *c, const char *member, const char *unit, const double *px,
-                        const Sample *y, int n) {
+void bench_member_curve(Bench *b, Curve *c, const char *member, const char *unit,
+                        const BenchPoints *points) {
     static const struct {
         const char *member, *of, *x, *x_unit;
     } kind[] = {
@@ -106,7 +108,7 @@ void bench_member_curve(Bench *b, Curve *c, const char *member, const char *unit
     };
     for (size_t i = 0; i < sizeof kind / sizeof *kind; i++) {
         if (strcmp(kind[i].member, member)) continue;
-        *c = curve(b, px, y, n, unit);
+        *c = curve(b, points, unit);
         c->of = kind[i].of;
         c->x = kind[i].x;
         c->x_unit = kind[i].x_unit;

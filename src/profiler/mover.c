@@ -65,7 +65,8 @@ static Status burst(Run *r, const char *macro, Sample *clk) {
     enum { FEW = 1, MANY = 3 };
     BenchLaunch l;
     Status s = launch_of(r, "burst", r->k->burst_threads, macro, &l);
-    return s ? s : bench_clocks(r->b, &l, r->clocks, &r->n, FEW, MANY, clk);
+    l.clocks = r->clocks;
+    return s ? s : bench_clocks(r->b, &l, &r->n, FEW, MANY, clk);
 }
 
 static Status measure_cost(Run *r, Figure *cost) {

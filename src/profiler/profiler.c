@@ -268,11 +268,11 @@ static Arena *own_arena(Arena *a) {
     return w;
 }
 
-Status profiler_run(Arena *a, Diag *d, CudaContext *x, Nvrtc *n, const Device *base,
-                    const ProfilerOptions *o, Device **out) {
-    Bench b = {.o = o, .work = own_arena(a), .row = own_arena(a), .result = a, .d = d, .x = x,
-               .n = n};
-    Run r = {.b = &b, .base = base, .status = ST_NOMEM};
+Status profiler_run(Arena *a, Diag *d, const ProfilerPlace *on, const ProfilerOptions *o,
+                    Device **out) {
+    Bench b = {.o = o, .work = own_arena(a), .row = own_arena(a), .result = a, .d = d,
+               .x = on->context, .n = on->nvrtc};
+    Run r = {.b = &b, .base = on->base, .status = ST_NOMEM};
     *out = NULL;
     if (!arena_try(b.work, run_outer, &r)) r.status = ST_NOMEM;
     arena_reset(b.row, (ArenaMark){0});

@@ -50,12 +50,19 @@ typedef struct {
     void *user;
 } ProfilerOptions;
 
-/* Measures the device of `x` (current on this thread).  `base` is not changed.  A figure that
- * cannot be measured (noise, a kernel that does not compile or that faults, too little memory, a
- * row that takes several times as long as the table says) stays as in `base` and is named, with the
- * reason, in the list `missed`.  If there is nothing else, the run fails with the first reason.  */
-Status profiler_run(Arena *a, Diag *d, CudaContext *x, Nvrtc *n, const Device *base,
-                    const ProfilerOptions *o, Device **out);
+/* The device: its context, current on this thread, the compiler for it, and a profile, which is not
+ * changed.  */
+typedef struct {
+    CudaContext *context;
+    Nvrtc *nvrtc;
+    const Device *base;
+} ProfilerPlace;
+/* Measures it.  A figure that cannot be measured (noise, a kernel that does not compile or that
+ * faults, too little memory, a row that takes several times as long as the table says) stays as in
+ * `base` and is named, with the reason, in the list `missed`.  If there is nothing else, the run
+ * fails with the first reason.  */
+Status profiler_run(Arena *a, Diag *d, const ProfilerPlace *on, const ProfilerOptions *o,
+                    Device **out);
 /* The profile along `path` whose instruction set is that of the device: by the GPU's name, else by
  * compute capability, else the nearest older one; never one of a GPU made up for tests, but for
  * itself.  ST_PROFILE if there is none.  */

@@ -92,18 +92,19 @@ Status stream_compile(Bench *b) {
     return bench_compile(b, all, (int)(sizeof all / sizeof *all));
 }
 
-Status stream_open(Bench *b, StreamKind kind, CudaAddress p, CudaAddress q, double bytes,
-                   const StreamShape *shape, Stream *out) {
+Status stream_open(Bench *b, StreamKind kind, StreamMemory memory, const StreamShape *shape,
+                   Stream *out) {
     const char *unrolled = arena_printf(bench_arena(b), "UNROLL %d", shape->unroll);
     long long tile = (long long)shape->threads * shape->unroll;
     bool shared = kind == STREAM_REREAD;
     int64_t blocks;
-    *out = (Stream){.p = p, .q = q ? q : p, .units = 1, .never = 0x12345678};
+    *out = (Stream){
+        .p = memory.p, .q = memory.q ? memory.q : memory.p, .units = 1, .never = 0x12345678};
     Status s = bench_kernel(b, source, names[kind], (const char *const[]){unrolled, NULL},
                             &out->l.kernel);
     if (!s) s = resident(b, &out->l.kernel, shape, &blocks);
     if (s) return s;
-    out->vectors = in_tiles(bytes, tile, blocks, !shared && !shape->uneven);
+    out->vectors = in_tiles(memory.bytes, tile, blocks, !shared && !shape->uneven);
     int64_t tiles = out->vectors / tile;
     if (!shared && blocks > tiles) blocks = tiles;
     out->again = shared || kind == STREAM_REWRITE;

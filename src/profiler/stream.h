@@ -45,11 +45,15 @@ typedef struct {
     double bytes;             /* what was asked for, in whole tiles */
     double moved;             /* by a unit; of a copy what it reads and what it writes */
 } Stream;
-/* `bytes` are those of a unit; of reread and rewrite all that there are.  read, write and copy
- * need STREAM_UNITS times as many in each buffer.  */
+/* Buffers, the second of a copy alone (else 0).  `bytes` are those of a unit; of reread and rewrite
+ * all that there are.  read, write and copy need STREAM_UNITS times as many in each buffer.  */
 enum { STREAM_UNITS = 6 };
-Status stream_open(Bench *b, StreamKind kind, CudaAddress p, CudaAddress q, double bytes,
-                   const StreamShape *shape, Stream *out);
+typedef struct {
+    CudaAddress p, q;
+    double bytes;
+} StreamMemory;
+Status stream_open(Bench *b, StreamKind kind, StreamMemory memory, const StreamShape *shape,
+                   Stream *out);
 /* Compiles the kernels of all shapes at once.  */
 Status stream_compile(Bench *b);
 /* Bytes per microsecond: the slope over units.  Where memory itself is measured, a unit is larger

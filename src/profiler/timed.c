@@ -248,9 +248,9 @@ Status bench_difference(Bench *b, const BenchLaunch *l, int *count, int few, int
     return s ? s : measure(b, &t, us);
 }
 
-Status bench_clocks(Bench *b, const BenchLaunch *l, CudaAddress clocks, int *count, int few,
-                    int many, Sample *clk) {
-    Timed t = {.l = l, .repeats = 1, .count = count, .few = few, .many = many, .clocks = clocks};
+Status bench_clocks(Bench *b, const BenchLaunch *l, int *count, int few, int many, Sample *clk) {
+    Timed t = {.l = l, .repeats = 1, .count = count, .few = few, .many = many,
+               .clocks = l->clocks};
     Status s = scale(b, &t);
     return s ? s : measure(b, &t, clk);
 }

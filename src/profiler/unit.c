@@ -158,7 +158,7 @@ static Status measure_rate(Run *r, ComputeUnit *u, double *us_most) {
     }
     bench_figure(r->b, &u->rate, &y[best], 1);
     if (u->sustained.value > u->rate.value) u->sustained = u->rate;
-    if (n > 1) bench_member_curve(r->b, &u->warps, "warps", u->rate.unit, x, y, n);
+    if (n > 1) bench_member_curve(r->b, &u->warps, "warps", u->rate.unit, &(BenchPoints){x, y, n});
     return ST_OK;
 }
 
@@ -166,7 +166,8 @@ static Status measure_latency(Run *r, ComputeUnit *u) {
     BenchLaunch l;
     Sample clk;
     Status s = launch_of(r, true, r->k->warps, 1, &l);
-    if (!s) s = bench_clocks(r->b, &l, r->clocks, &r->n, 1, 3, &clk);
+    l.clocks = r->clocks;
+    if (!s) s = bench_clocks(r->b, &l, &r->n, 1, 3, &clk);
     if (s) return s;
     clk = sample_times(&clk, 1.0 / r->k->latency_steps);
     if (r->k->latency_less) clk.value -= r->k->latency_less->value;
@@ -227,7 +228,7 @@ static Status measure_clock(Run *r, double us, ComputeUnit *u) {
         Status s = clock_point(r, r->most_warps, busy_us[i], us, &mhz[i]);
         if (s) return s;
     }
-    bench_member_curve(r->b, &u->clock, "clock", "MHz", busy_us, mhz, POINTS);
+    bench_member_curve(r->b, &u->clock, "clock", "MHz", &(BenchPoints){busy_us, mhz, POINTS});
     return ST_OK;
 }
 

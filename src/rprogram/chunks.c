@@ -33,11 +33,9 @@ bool rprog_evaluates_direct(const Problem *p, const RProg *r, int side) {
     enum { IN_REGISTERS = 16 };
     const Operand *o = side ? &p->con.b : &p->con.a;
     const RLoad *l = &r->load[side];
-    const TeExpr *read[RTILE_CHUNK_READS];
-    int width[RTILE_CHUNK_READS];
     if ((o->read && p->op[side].affine) || rprog_chunks(r, side).thread * l->vec <= IN_REGISTERS)
         return false;
     return l->vec == 1 ||
            !rtile_chunk_reads(p->te, &p->te->stmt[p->con.stmt], o->expr, &p->con.axis[l->along],
-                              l->vec, RTILE_ACCESS, read, width);
+                              l->vec, RTILE_ACCESS).n;
 }

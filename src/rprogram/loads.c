@@ -30,32 +30,36 @@ static bool worth_along(const ROperand *op, uint8_t axis) {
     return stride <= other || stride < NEAR;
 }
 
+/* From the axis along which accesses to memory run to the one along which a tile's rows lie.  */
+typedef struct {
+    uint8_t along, inner;
+} Way;
+
 /* Elements that are converted to longer ones for matrix units are loaded no more at once than lie
  * next to each other in the tile: lanes that store two accesses each, one after the other, meet in
  * the banks.  */
-static bool add_option(const Builder *b, const RProg *r, int side, uint8_t along, uint8_t inner,
-                       LoadKind kind, RLoad *out) {
+static bool add_option(const Builder *b, const RProg *r, int side, Way way, LoadKind kind,
+                       RLoad *out) {
     const ROperand *op = &b->p->op[side];
-    int vec = along == AX_K ? op->vec_k : op->vec_mn;
+    int vec = way.along == AX_K ? op->vec_k : op->vec_mn;
     if (kind == LOAD_ASYNC) {
         if (!rprog_copyable(b->p, b->dev, r, side)) return false;
-        if (along != inner) vec = 1;
+        if (way.along != way.inner) vec = 1;
     }
     int elem = rprog_elem(b->p, b->dev, r, side);
-    bool straight = kind == LOAD_STAGED && along == inner && rprog_matrix(b->dev, r);
+    bool straight = kind == LOAD_STAGED && way.along == way.inner && rprog_matrix(b->dev, r);
     while (straight && vec * elem > RTILE_ACCESS) vec /= 2;
     vec = widest(b, op, vec, kind);
     if (vec == 0 || (rprog_packed(b->dev, r) && vec < 4)) return false;
     *out = (RLoad){.kind = kind, .mover = rprog_mover(b->dev, kind, vec * op->bytes),
-                   .vec = (uint8_t)vec, .along = along, .layout = {.inner = inner}};
+                   .vec = (uint8_t)vec, .along = way.along, .layout = {.inner = way.inner}};
     return true;
 }
 
 /* A copy where the device and the types allow it, else through registers.  */
-static int add_either(const Builder *b, const RProg *r, int side, uint8_t along, uint8_t inner,
-                      RLoad *out) {
-    return add_option(b, r, side, along, inner, LOAD_ASYNC, out) ||
-           add_option(b, r, side, along, inner, LOAD_STAGED, out);
+static int add_either(const Builder *b, const RProg *r, int side, Way way, RLoad *out) {
+    return add_option(b, r, side, way, LOAD_ASYNC, out) ||
+           add_option(b, r, side, way, LOAD_STAGED, out);
 }
 
 /* Elements of one byte as they are, to be converted in the fragments.  */
@@ -63,7 +67,7 @@ static bool add_bytes(const Builder *b, const RProg *r, int side, RLoad *out) {
     RProg x = *r;
     if (!matrix_keeps_bytes(b->p, b->dev, r, side)) return false;
     x.load[side].bytes = true;
-    if (!add_option(b, &x, side, AX_K, AX_K, LOAD_ASYNC, out)) return false;
+    if (!add_option(b, &x, side, (Way){AX_K, AX_K}, LOAD_ASYNC, out)) return false;
     out->bytes = true;
     return true;
 }
@@ -76,11 +80,11 @@ static int matrix_options(const Builder *b, const RProg *r, int side, RLoad out[
     int elem = rprog_elem(b->p, b->dev, r, side), n = 0;
     if (worth_along(op, AX_K)) {
         n += add_bytes(b, r, side, &out[n]);
-        n += add_either(b, r, side, AX_K, AX_K, &out[n]);
+        n += add_either(b, r, side, (Way){AX_K, AX_K}, &out[n]);
     }
     if (!worth_along(op, own)) return n;
-    if (elem > 1) n += add_either(b, r, side, own, own, &out[n]);
-    if (elem != 2) n += add_either(b, r, side, own, AX_K, &out[n]);
+    if (elem > 1) n += add_either(b, r, side, (Way){own, own}, &out[n]);
+    if (elem != 2) n += add_either(b, r, side, (Way){own, AX_K}, &out[n]);
     return n;
 }
 
@@ -139,10 +143,10 @@ int build_load_options(const Builder *b, int16_t unit, int side, RLoad out[OPTIO
     }
     bool packed = rprog_packed(b->dev, &r);
     if (packed || worth_along(op, AX_K)) {
-        n += add_either(b, &r, side, AX_K, AX_K, &out[n]);
-        if (!packed) n += add_either(b, &r, side, AX_K, own, &out[n]);
+        n += add_either(b, &r, side, (Way){AX_K, AX_K}, &out[n]);
+        if (!packed) n += add_either(b, &r, side, (Way){AX_K, own}, &out[n]);
     }
-    if (!packed && worth_along(op, own)) n += add_either(b, &r, side, own, own, &out[n]);
+    if (!packed && worth_along(op, own)) n += add_either(b, &r, side, (Way){own, own}, &out[n]);
     return n + add_region(b, &r, side, &out[n]);
 }
 

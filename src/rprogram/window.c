@@ -72,14 +72,19 @@ int64_t rprog_window_smem(const Problem *p, const RProg *r) {
     return t.planes * t.rows * t.pitch * p->window.source[0].value_bytes;
 }
 
-/* Does what patches (tiles) of `tile` outputs along an index load of a dimension, `first` elements
- * from where their outputs begin and `loaded` in all, stay inside of it at all sizes?  */
-static bool stays_inside(const Problem *p, int index, int64_t tile, int64_t step, int64_t first,
-                         int64_t loaded, const TeExtent *bound) {
-    const TeExtent *e = index < 0 ? NULL : &p->te->stmt[p->group->root].index[index].hi;
+/* What patches (tiles) of `tile` outputs along an index load of a dimension: `loaded` elements in
+ * all, `first` from where their outputs begin, `step` on from output to output.  */
+typedef struct {
+    int index;                /* -1: none */
+    int64_t tile, step, first, loaded;
+} Reach;
+
+/* Does it stay inside of the dimension at all sizes?  */
+static bool stays_inside(const Problem *p, const Reach *x, const TeExtent *bound) {
+    const TeExtent *e = x->index < 0 ? NULL : &p->te->stmt[p->group->root].index[x->index].hi;
     if (bound->expr || (e && e->expr)) return false;
-    int64_t last = e ? (ceil_div(e->value, tile) - 1) * tile * step : 0;
-    return first >= 0 && last + first + loaded <= bound->value;
+    int64_t last = e ? (ceil_div(e->value, x->tile) - 1) * x->tile * x->step : 0;
+    return x->first >= 0 && last + x->first + x->loaded <= bound->value;
 }
 
 uint32_t rprog_window_tested(const Problem *p, const RProg *r, int source) {
@@ -92,16 +97,14 @@ uint32_t rprog_window_tested(const Problem *p, const RProg *r, int source) {
     int64_t columns = rprog_window_loads(p, r, source) *
                       (v->along ? rprog_window_width(p, r, source) : 1);
     if (tiled) columns = rprog_window_tile(p, r).columns;
+    int64_t first = x->base_n - rprog_window_shift(p, r, source);
+    Reach along_n = {v->q, tile->extent[AX_N], x->step_n, first, columns};
+    Reach along_m = {v->p, tile->extent[AX_M], x->step_m, x->base_m, rows};
     uint32_t tested = 0;
     for (int d = 0; d < t->rank; d++) {
         bool inside = !x->access.guard[d];
-        if (d == x->dim_n)
-            inside = stays_inside(p, v->q, tile->extent[AX_N], x->step_n,
-                                  x->base_n - rprog_window_shift(p, r, source), columns,
-                                  &t->shape[d]);
-        else if (d == x->dim_m)
-            inside = stays_inside(p, v->p, tile->extent[AX_M], x->step_m, x->base_m, rows,
-                                  &t->shape[d]);
+        if (d == x->dim_n) inside = stays_inside(p, &along_n, &t->shape[d]);
+        else if (d == x->dim_m) inside = stays_inside(p, &along_m, &t->shape[d]);
         if (!inside) tested |= 1u << d;
     }
     return tested;

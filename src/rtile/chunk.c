@@ -56,32 +56,31 @@ int rtile_chunk_index(const TeStmt *s, const FusedAxis *axis) {
     return -1;
 }
 
-int rtile_chunk_reads(const Te *te, const TeStmt *s, const TeExpr *e, const FusedAxis *axis,
-                      int vec, int align, const TeExpr *read[RTILE_CHUNK_READS],
-                      int width[RTILE_CHUNK_READS]) {
+ChunkReads rtile_chunk_reads(const Te *te, const TeStmt *s, const TeExpr *e, const FusedAxis *axis,
+                             int vec, int align) {
+    const ChunkReads none = {0};
+    ChunkReads out = none;
     ReadList all = access_reads(e);
-    int index = rtile_chunk_index(s, axis), kept = 0;
+    int index = rtile_chunk_index(s, axis);
     bool runs = false;
-    if (te->runtime || all.n > RTILE_CHUNK_READS || index < 0) return 0;
-    if (s->index[index].hi.value % vec) return 0;
+    if (te->runtime || all.n > RTILE_CHUNK_READS || index < 0) return none;
+    if (s->index[index].hi.value % vec) return none;
     for (int i = 0; i < all.n; i++) {
         int w = read_width(te, s, all.at[i], index, vec, align);
         bool again = false;
-        for (int j = 0; j < kept; j++) again |= access_same(read[j], all.at[i]);
-        if (w == 0) return 0;
+        for (int j = 0; j < out.n; j++) again |= access_same(out.read[j], all.at[i]);
+        if (w == 0) return none;
         runs |= w > 1;
         if (again) continue;
-        read[kept] = all.at[i];
-        width[kept++] = w;
+        out.read[out.n] = all.at[i];
+        out.width[out.n++] = w;
     }
-    return runs ? kept : 0;
+    return runs ? out : none;
 }
 
 int chunk_vector(const Te *te, const TeStmt *s, const TeExpr *e, const FusedAxis *axis, int align) {
-    const TeExpr *read[RTILE_CHUNK_READS];
-    int width[RTILE_CHUNK_READS];
     for (int vec = RTILE_ACCESS; vec > 1; vec /= 2) {
-        if (rtile_chunk_reads(te, s, e, axis, vec, align, read, width)) return vec;
+        if (rtile_chunk_reads(te, s, e, axis, vec, align).n) return vec;
     }
     return 1;
 }

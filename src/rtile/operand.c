@@ -75,13 +75,13 @@ static int digits_apart(const Span *s, const FusedAxis *axis) {
  * once for many chunks.  */
 static double chunk_bytes(const Problem *p, const TeExpr *e, const FusedAxis *axis, int vec,
                           int align) {
-    const TeExpr *read[RTILE_CHUNK_READS];
-    int width[RTILE_CHUNK_READS];
     const TeStmt *s = &p->te->stmt[p->group->root];
-    int n = vec > 1 ? rtile_chunk_reads(p->te, s, e, axis, vec, align, read, width) : 0;
+    ChunkReads x = {0};
+    if (vec > 1) x = rtile_chunk_reads(p->te, s, e, axis, vec, align);
     double bytes = 0;
-    for (int i = 0; i < n; i++) {
-        if (width[i] > 1) bytes += width[i] * te_dtype_bytes(p->te->tensor[read[i]->v.ref].dtype);
+    for (int i = 0; i < x.n; i++) {
+        int each = te_dtype_bytes(p->te->tensor[x.read[i]->v.ref].dtype);
+        if (x.width[i] > 1) bytes += x.width[i] * each;
     }
     return bytes / vec;
 }

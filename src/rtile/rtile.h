@@ -218,11 +218,14 @@ enum { RTILE_CHUNK_READS = 8 };
 int rtile_chunk_index(const TeStmt *s, const FusedAxis *axis);
 /* The different reads of expression e, if each can be made for `vec` points along the axis at once,
  * from multiples of vec on: width[i] neighbouring elements, aligned, of which point v has element v
- * * width / vec (1: all points read the same).  Returns how many, 0 if some cannot or all read the
- * same.  */
-int rtile_chunk_reads(const Te *te, const TeStmt *s, const TeExpr *e, const FusedAxis *axis,
-                      int vec, int align, const TeExpr *read[RTILE_CHUNK_READS],
-                      int width[RTILE_CHUNK_READS]);
+ * * width / vec (1: all points read the same).  None if some cannot or all read the same.  */
+typedef struct {
+    int n;
+    const TeExpr *read[RTILE_CHUNK_READS];
+    int width[RTILE_CHUNK_READS];
+} ChunkReads;
+ChunkReads rtile_chunk_reads(const Te *te, const TeStmt *s, const TeExpr *e, const FusedAxis *axis,
+                             int vec, int align);
 
 /* The statement of the group that a statement number is; -1: none, or the root.  */
 int rtile_stat(const StatFacts *f, int stmt);

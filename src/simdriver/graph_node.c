@@ -57,7 +57,7 @@ static CUresult fill_work(Call *c, const CUDA_MEMSET_NODE_PARAMS *p, Work **out)
     if (!sound) return CUDA_ERROR_INVALID_VALUE;
     Box b = {.to = {.at = p->dst, .pitch = p->pitch}, .width = p->width * p->elementSize,
              .height = p->height, .depth = 1};
-    return work_of_fill(c, &b, &p->value, (int)p->elementSize, out);
+    return work_of_fill(c, &b, (Pattern){&p->value, (int)p->elementSize}, out);
 }
 
 static CUresult host_work(const CUDA_HOST_NODE_PARAMS *p, Work **out) {

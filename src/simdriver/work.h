@@ -149,7 +149,12 @@ CUresult work_of_launch(Call *c, const CUlaunchConfig *config, CUfunction functi
                         void **extra, Work **out);
 CUresult work_of_copy(Call *c, const Box *b, Work **out);
 CUresult work_of_box(Call *c, const CUDA_MEMCPY3D *copy, Work **out);
-CUresult work_of_fill(Call *c, const Box *b, const void *value, int element, Work **out);
+/* An element that is repeated.  */
+typedef struct {
+    const void *value;
+    int bytes;
+} Pattern;
+CUresult work_of_fill(Call *c, const Box *b, Pattern p, Work **out);
 void work_release(Work *w);
 /* What is no longer needed once the work is done; so chains of waits do not stay alive.  */
 void work_drop_payload(Work *w);

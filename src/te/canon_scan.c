@@ -226,26 +226,31 @@ static bool respell(Norm *n, int k) {
 
 /* ---- from the other end ---- */
 
-/* Does every read of the tensor below e have extent - 1 - j in dimension d?  `to`: j instead.  */
-static bool reads_mirrored(Norm *n, const TeStmt *s, TeExpr *e, int tensor, int d, bool to,
-                           int *count) {
+/* Reads of a tensor that have extent - 1 - j in dimension d.  */
+typedef struct {
+    int tensor, d;
+    bool turns;               /* they get j instead */
+    int count;                /* those seen */
+} Mirrored;
+
+/* Are all reads of the tensor below e such?  */
+static bool reads_mirrored(Norm *n, const TeStmt *s, TeExpr *e, Mirrored *x) {
     bool all = true;
-    for (int i = 0; i < e->n_args; i++)
-        all &= reads_mirrored(n, s, e->args[i], tensor, d, to, count);
-    if (e->other) all &= reads_mirrored(n, s, e->other, tensor, d, to, count);
-    if (e->kind != TE_READ || e->v.ref != tensor) return all;
+    for (int i = 0; i < e->n_args; i++) all &= reads_mirrored(n, s, e->args[i], x);
+    if (e->other) all &= reads_mirrored(n, s, e->other, x);
+    if (e->kind != TE_READ || e->v.ref != x->tensor) return all;
     Affine f;
     int moving = 0, j = 0;
-    if (!access_affine(n->te, s, e->args[d], &f)) return false;
+    if (!access_affine(n->te, s, e->args[x->d], &f)) return false;
     for (int i = 0; i < s->n_index; i++) {
         if (f.coef[i] == 0) continue;
         moving++;
         j = i;
     }
-    if (moving != 1 || f.coef[j] != -1 || f.c != n->te->tensor[tensor].shape[d].value - 1)
+    if (moving != 1 || f.coef[j] != -1 || f.c != n->te->tensor[x->tensor].shape[x->d].value - 1)
         return false;
-    if (to) e->args[d] = te_expr_index(n->a, j, e->pos);
-    ++*count;
+    if (x->turns) e->args[x->d] = te_expr_index(n->a, j, e->pos);
+    x->count++;
     return all;
 }
 
@@ -267,18 +272,19 @@ static bool mirror(Norm *n, int k) {
     TeStmt *s = &te->stmt[k];
     const TeTensor *t = &te->tensor[s->tensor];
     Scan scan;
-    int count = 0;
     bool all = t->role == TE_TEMP && access_scan(s, &scan) && !te_positional(s->rhs) &&
                !t->shape[scan.index].expr;
+    if (!all) return false;
+    Mirrored x = {.tensor = s->tensor, .d = scan.index};
     for (int i = k + 1; i < te->n_stmt && all; i++)
-        all = reads_mirrored(n, &te->stmt[i], te->stmt[i].rhs, s->tensor, scan.index, false,
-                             &count);
-    if (!all || count == 0) return false;
+        all = reads_mirrored(n, &te->stmt[i], te->stmt[i].rhs, &x);
+    if (!all || x.count == 0) return false;
+    x.turns = true;
     for (int i = k + 1; i < te->n_stmt; i++) {
-        count = 0;
-        reads_mirrored(n, &te->stmt[i], te->stmt[i].rhs, s->tensor, scan.index, true, &count);
-        if (count > 0) te_expr_list_reads(n->a, te->stmt[i].rhs);
-        n->changed[i] |= count > 0;
+        x.count = 0;
+        reads_mirrored(n, &te->stmt[i], te->stmt[i].rhs, &x);
+        if (x.count > 0) te_expr_list_reads(n->a, te->stmt[i].rhs);
+        n->changed[i] |= x.count > 0;
     }
     TeExpr *body = s->rhs->args[0], *order = body->args[0];
     order->kind = scan.reversed ? (scan.exclusive ? TE_LT : TE_LE)

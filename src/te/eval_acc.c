@@ -263,17 +263,16 @@ static void finish_int(const Acc *a, const Node *x, Lanes *out, int n) {
     }
 }
 
-void acc_take(Acc *a, const Node *x, const Lanes *y, int n, bool fold, int64_t pos,
-              int64_t step) {
+void acc_take(Acc *a, const Node *x, const Lanes *y, int n, AccTerms t) {
     int red = x->e->red;
     bool real = te_dtype_class(x->acc) == TE_CLASS_REAL;
     if (real && red == TE_RED_SUM) {
-        add_terms(a, y, n, fold);
+        add_terms(a, y, n, t.fold);
         return;
     }
     for (int j = 0; j < n; j++) {
-        int to = fold ? 0 : j;
-        int64_t at = fold ? pos + j * step : pos;
+        int to = t.fold ? 0 : j;
+        int64_t at = t.fold ? t.pos + j * t.step : t.pos;
         double sign = red == TE_RED_ARGMIN ? -1 : 1;
         if (acc_is_arg(red) && !y->plain)
             a->f[to] |= y->f[j] & LANE_UNDECIDED;

@@ -107,9 +107,14 @@ typedef struct {
 /* eval_acc.c: one strip of terms after another.  */
 bool acc_is_arg(int red);
 void acc_start(Acc *a, const Node *x, int n);
-/* Takes n terms: into accumulator 0 (fold; positions pos, pos + step, ...) or one each (all at
- * position pos).  */
-void acc_take(Acc *a, const Node *x, const Lanes *y, int n, bool fold, int64_t pos, int64_t step);
+/* Where terms go: all into accumulator 0 (fold; positions pos, pos + step, ...), or one each (all
+ * at position pos).  */
+typedef struct {
+    bool fold;
+    int64_t pos, step;
+} AccTerms;
+/* Takes n terms.  */
+void acc_take(Acc *a, const Node *x, const Lanes *y, int n, AccTerms t);
 void acc_finish(const Acc *a, const Node *x, Lanes *out, int n);
 
 /* eval_build.c */

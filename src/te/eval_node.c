@@ -28,28 +28,33 @@ static void eval_index(const Prog *p, const Node *x, Lanes *out, int n) {
     out->exact = out->plain = true;
 }
 
-/* Adds dimension d's part of the positions; clears inside[] where the subscript is outside.  */
-static void add_dimension(Prog *p, const Node *x, int d, int k, int n, int64_t *offset,
-                          bool *inside, Lanes *out) {
+/* Which elements a strip reads: their positions, and whether these are inside of the tensor.  */
+typedef struct {
+    int64_t offset[STRIP];
+    bool inside[STRIP];
+} Places;
+
+/* Adds dimension d's part; the subscript's value lies above slot k, what is open in it.  */
+static void add_dimension(Prog *p, const Node *x, int d, int k, int n, Places *to) {
     int64_t extent = p->owner->te->tensor[x->e->v.ref].shape[d].value, stride = x->stride[d];
     if (x->affine[d]) {
         int64_t at = x->sub[d].c, step = p->strip >= 0 ? x->sub[d].coef[p->strip] : 0;
         for (int i = 0; i < p->s->n_index; i++)
             at += x->sub[d].coef[i] * p->at[i];
         for (int j = 0; j < n; j++)
-            offset[j] += (at + j * step) * stride;
+            to->offset[j] += (at + j * step) * stride;
         for (int j = 0; j < n && x->leaves[d]; j++)
-            inside[j] = inside[j] && at + j * step >= 0 && at + j * step < extent;
+            to->inside[j] = to->inside[j] && at + j * step >= 0 && at + j * step < extent;
         return;
     }
     Lanes *sub = &p->slot[k + 1];
     eval_node(p, x->args[d], k + 1, n);
     for (int j = 0; j < n; j++) {
         bool in = sub->i[j] >= 0 && sub->i[j] < extent;
-        inside[j] = inside[j] && in;
-        offset[j] += in ? sub->i[j] * stride : 0;
+        to->inside[j] = to->inside[j] && in;
+        to->offset[j] += in ? sub->i[j] * stride : 0;
         if (!sub->plain && (sub->f[j] & LANE_UNDECIDED))
-            lanes_flag(out, n, j, LANE_UNDECIDED);
+            lanes_flag(&p->slot[k], n, j, LANE_UNDECIDED);
     }
 }
 
@@ -78,28 +83,29 @@ static void eval_read(Prog *p, const Node *x, int k, int n) {
     TeEval *ev = p->owner;
     const TeTensor *t = &ev->te->tensor[x->e->v.ref];
     Lanes *out = &p->slot[k];
-    int64_t offset[STRIP] = {0};
-    bool inside[STRIP], open[STRIP], any_outside = false, any_open = false;
-    memset(inside, true, (size_t)n);
+    Places at;
+    bool open[STRIP], any_outside = false, any_open = false;
+    memset(at.offset, 0, sizeof at.offset);
+    memset(at.inside, true, (size_t)n);
     out->plain = true;
     for (int d = 0; d < t->rank; d++)
-        add_dimension(p, x, d, k, n, offset, inside, out);
+        add_dimension(p, x, d, k, n, &at);
     for (int j = 0; j < n; j++) {
         open[j] = !out->plain && (out->f[j] & LANE_UNDECIDED);
         any_open |= open[j];
-        any_outside |= !inside[j];
+        any_outside |= !at.inside[j];
     }
     if (ev->data[x->e->v.ref])
-        eval_gather(ev, x->e->v.ref, offset, inside, n, out);
+        eval_gather(ev, x->e->v.ref, at.offset, at.inside, n, out);
     else
-        eval_fetch(ev, x->e->v.ref, offset, inside, n, out);
+        eval_fetch(ev, x->e->v.ref, at.offset, at.inside, n, out);
     lanes_convert(out, te_dtype_compute(t->dtype), x->type, n);
     for (int j = 0; j < n && any_open; j++) {
         if (open[j])
             lanes_flag(out, n, j, LANE_UNDECIDED);
     }
     if (any_outside && x->other)
-        fill_outside(p, x, k, n, inside, out);
+        fill_outside(p, x, k, n, at.inside, out);
 }
 
 static void eval_binary(Prog *p, const Node *x, int k, int n) {

@@ -52,7 +52,8 @@ static void sweep(Prog *p, const Node *x, Acc *a, int k) {
             int n = along->hi.value - i < STRIP ? (int)(along->hi.value - i) : STRIP;
             p->at[x->sweep] = i;
             body_strip(p, x, k, n);
-            acc_take(a, x, &p->slot[k], n, true, acc_is_arg(e->red) ? position(p, e) : 0, step);
+            int64_t pos = acc_is_arg(e->red) ? position(p, e) : 0;
+            acc_take(a, x, &p->slot[k], n, (AccTerms){true, pos, step});
         }
     } while (!eval_stopped(p->owner) && next_point(p, e, x->sweep));
     p->strip = outer;
@@ -64,7 +65,8 @@ static void march(Prog *p, const Node *x, Acc *a, int k, int n) {
     reset_point(p, e);
     do {
         body_strip(p, x, k, n);
-        acc_take(a, x, &p->slot[k], n, false, acc_is_arg(e->red) ? position(p, e) : 0, 0);
+        int64_t pos = acc_is_arg(e->red) ? position(p, e) : 0;
+        acc_take(a, x, &p->slot[k], n, (AccTerms){false, pos, 0});
     } while (!eval_stopped(p->owner) && next_point(p, e, -1));
 }
 

@@ -35,17 +35,24 @@ static void fix(Op *op, int stmt, int i, RangeBy by, const TeExtent *hi, const c
     op->tensor[s->tensor].known[i] = true;
 }
 
-/* "index 'k' has extent K = 64 in 'A' and L = 60 in 'B'" */
-static bool two_extents(Op *op, int stmt, int i, const TeExtent *a, const char *in_a,
-                        const TeExtent *b, const Subscript *u) {
+/* An extent, and the tensor that says it.  */
+typedef struct {
+    const TeExtent *extent;
+    const char *tensor;
+} Said;
+
+/* "index 'k' has extent K = 64 in 'A' and L = 60 in 'B'": b is the subscript's.  */
+static bool two_extents(Op *op, int stmt, int i, Said first, const TeExtent *b,
+                        const Subscript *u) {
     Front *f = op->f;
+    const TeExtent *a = first.extent;
     const char *name = index_at(op, stmt, i)->name, *in_b = tensor_name(op, u);
     bool b_less = poly_le(&f->polys, extent_poly(op, b), extent_poly(op, a));
     bool a_less = poly_le(&f->polys, extent_poly(op, a), extent_poly(op, b));
     bool fixed = op->stmt[stmt].by[i] == BY_OUTPUT;
     const TeExtent *less = b_less ? b : a;
     complain(f, "extent", u->sub->pos, "index '%s' has extent %s in '%s' and %s in '%s'", name,
-             extent_text(f, a), in_a, extent_text(f, b), in_b);
+             extent_text(f, a), first.tensor, extent_text(f, b), in_b);
     if (fixed && b_less)
         hint(f, "write (%s[...] else 0) if padding is meant", in_b);
     else if ((a_less || b_less) && !less->expr)
@@ -158,7 +165,7 @@ static bool by_window(Op *op, int stmt) {
         if (i < 0 || !(n = window(op, p, i, extent_at(op, u))) || !extent_of(op->f, n, &e))
             continue;
         if (found[i] && !poly_same(found[i], n))
-            return two_extents(op, stmt, i, &extent[i], tensor_name(op, first[i]), &e, u);
+            return two_extents(op, stmt, i, (Said){&extent[i], tensor_name(op, first[i])}, &e, u);
         extent_clamp(&e);
         found[i] = n;
         extent[i] = e;
@@ -244,7 +251,7 @@ static void plain_check(Op *op, int stmt) {
         const TeExtent *hi = &index_at(op, stmt, i)->hi, *dim = extent_at(op, u);
         if (same_extent(op, hi, dim)) continue;
         if (!u->guarded || info->by[i] == BY_EXTENT) {
-            two_extents(op, stmt, i, hi, info->from[i], dim, u);
+            two_extents(op, stmt, i, (Said){hi, info->from[i]}, dim, u);
         } else {
             diag_warning(op->f->diag, "extent", place(op->f, u->sub->pos),
                          "index '%s' has extent %s, dimension %d of '%s' has %s",

@@ -49,13 +49,12 @@ const char *kernel_pick(KernelCase *c, uint64_t seed) {
     Rng rng = {seed};
     for (int g = 0; g < c->plan.n; g++) {
         Ranked *r;
-        int n;
         if (seed) {
             c->plan.prog[g] = c->set[g].prog[rng_below(&rng, (uint32_t)c->set[g].n)];
             draw_choices(&c->plan.problem[g], seed + (uint64_t)g, &c->plan.prog[g]);
             continue;
         }
-        if (mp_rank(c->arena, &c->diag, &c->plan.problem[g], c->dev, &c->set[g], 1, &r, &n))
+        if (!mp_rank(c->arena, &c->plan.problem[g], c->dev, &c->set[g], 1, &r))
             return said(c, "rank");
         c->plan.prog[g] = r[0].prog;
     }

@@ -73,9 +73,7 @@ static const char *compile_op(Task *t, const Device *dev, const char *op) {
     Ranked **ranked = ARENA_ARRAY(t->arena, Ranked *, c.plan.n);
     int *n = ARENA_ARRAY(t->arena, int, c.plan.n), *at = ARENA_ARRAY(t->arena, int, c.plan.n);
     for (int g = 0; g < c.plan.n; g++) {
-        if (mp_rank(t->arena, &c.diag, &c.plan.problem[g], dev, &c.set[g], PLANS, &ranked[g],
-                    &n[g]))
-            return kernel_report(&c, all.name[t->file], "rank");
+        n[g] = mp_rank(t->arena, &c.plan.problem[g], dev, &c.set[g], PLANS, &ranked[g]);
     }
     for (;;) {
         for (int g = 0; g < c.plan.n; g++) c.plan.prog[g] = ranked[g][at[g]].prog;

@@ -56,11 +56,9 @@ static bool is_of(const Class *c, const Device *dev, const RProg *r) {
 }
 
 static double best(Arena *a, const Problem *p, const Device *dev, const RProgSet *set, Buf *text) {
-    Diag d = diag_new(a);
     Ranked *found;
-    int n;
     if (set->n == 0) return 1e30;
-    assert_int_equal(mp_rank(a, &d, p, dev, set, 1, &found, &n), ST_OK);
+    assert_int_equal(mp_rank(a, p, dev, set, 1, &found), 1);
     mp_summary(p, dev, &found[0].prog, text);
     return found[0].estimate.us;
 }

@@ -21,11 +21,9 @@ static RProgSet candidates(Arena *a, const Problem *p, const Device *dev) {
 }
 
 static Ranked best(Arena *a, const Problem *p, const Device *dev) {
-    Diag d = diag_new(a);
     RProgSet set = candidates(a, p, dev);
     Ranked *r;
-    int n;
-    assert_int_equal(mp_rank(a, &d, p, dev, &set, 1, &r, &n), ST_OK);
+    assert_int_equal(mp_rank(a, p, dev, &set, 1, &r), 1);
     return r[0];
 }
 
@@ -546,12 +544,10 @@ static void test_grows(void **state) { run(state, grows); }
 static const char *story_of(Arena *a, const char *device) {
     const Device *dev = fixture_device(a, device);
     Problem p = fixture_matmul(1, 8, 4096, 4096, false, true, TE_F8E4M3);
-    Diag d = diag_new(a);
     RProgSet set = candidates(a, &p, dev);
     Ranked *r;
-    int n;
     Buf out = buf_new(a);
-    assert_int_equal(mp_rank(a, &d, &p, dev, &set, 5, &r, &n), ST_OK);
+    int n = mp_rank(a, &p, dev, &set, 5, &r);
     for (int i = 0; i < n; i++) {
         if (!rprog_matrix(dev, &r[i].prog)) continue;
         mp_explain(&p, dev, &set, &r[i], 1, &out);

@@ -24,10 +24,8 @@ static Plans plans_with(Arena *a, const Problem *p, const Device *dev, const RPl
                         int k) {
     Plans out;
     Diag d = diag_new(a);
-    if (rprog_candidates(a, &d, p, dev, o, &out.set) ||
-        mp_rank(a, &d, p, dev, &out.set, k, &out.best, &out.n)) {
-        fail_msg("%s", d.messages[0].message);
-    }
+    if (rprog_candidates(a, &d, p, dev, o, &out.set)) fail_msg("%s", d.messages[0].message);
+    out.n = mp_rank(a, p, dev, &out.set, k, &out.best);
     return out;
 }
 

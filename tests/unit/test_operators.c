@@ -103,10 +103,8 @@ static const char *pick(KernelCase *c, Form form) {
     for (int g = 0; g < c->plan.n; g++) {
         RProgSet set = candidates(c, g, form);
         Ranked *r;
-        int n;
         if (set.n == 0) return "no program";
-        if (mp_rank(c->arena, &c->diag, &c->plan.problem[g], c->dev, &set, 1, &r, &n))
-            return "not ranked";
+        if (!mp_rank(c->arena, &c->plan.problem[g], c->dev, &set, 1, &r)) return "not ranked";
         c->plan.prog[g] = r[0].prog;
         const char *wrong = rprog_check(&c->plan.problem[g], c->dev, &c->plan.prog[g]);
         if (wrong) return wrong;

@@ -86,7 +86,7 @@ static Status measure(int i, const How *how, Device **out) {
     if (!s) s = profiler_base(arena, &diag, &info, "profiles", &base[i]);
     if (!s) s = cuda_context(cuda, own, &diag, i, &x);
     if (!s) s = cuda_enter(x, own, &diag);
-    if (!s) s = profiler_run(arena, &diag, x, nvrtc, base[i], &o, out);
+    if (!s) s = profiler_run(arena, &diag, &(ProfilerPlace){x, nvrtc, base[i]}, &o, out);
     arena_destroy(own);
     return s;
 }

@@ -319,9 +319,7 @@ Status bench_difference(Bench *b, const BenchLaunch *l, int *count, int few, int
     return bench_slope(b, l, count, few, many, us);
 }
 
-Status bench_clocks(Bench *b, const BenchLaunch *l, CudaAddress clocks, int *count, int few,
-                    int many, Sample *clk) {
-    (void)clocks;
+Status bench_clocks(Bench *b, const BenchLaunch *l, int *count, int few, int many, Sample *clk) {
     return bench_slope(b, l, count, few, many, clk);
 }
 

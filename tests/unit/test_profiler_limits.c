@@ -54,7 +54,7 @@ static double measure(Slow slow, double row_s, double limit_s, Device **out) {
     must(cuda_context(cuda, own, &diag, 0, &x));
     must(cuda_enter(x, own, &diag));
     double begun = clock_now_s();
-    must(profiler_run(arena, &diag, x, nvrtc, base, &o, out));
+    must(profiler_run(arena, &diag, &(ProfilerPlace){x, nvrtc, base}, &o, out));
     double took = clock_now_s() - begun;
     arena_destroy(own);
     assert_int_equal(control(""), 0);

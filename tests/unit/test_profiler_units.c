@@ -50,7 +50,8 @@ static void constants(void **state) {
     must(nvrtc_open(arena, &diag, &(NvrtcOptions){0}, info.arch, &n));
     must(cuda_context(cuda, arena, &diag, i, &x));
     must(cuda_enter(x, arena, &diag));
-    must(profiler_run(arena, &diag, x, n, loop_base(arena, &diag, odd[i]), &o, &got));
+    must(profiler_run(arena, &diag, &(ProfilerPlace){x, n, loop_base(arena, &diag, odd[i])}, &o,
+                      &got));
     assert_int_equal(loop_compare(arena, got, odd[i], LOOP_UNIT_ROWS), 0);
 }
 

@@ -77,12 +77,11 @@ static void rank(Arena *a, const char *profile, const char *set, const char *id,
         Problem p;
         RProgSet all;
         Ranked *best;
-        int found = 0;
         if (rtile_problem(a, &d, normal, &group[g], 16, &p) ||
-            rprog_candidates(a, &d, &p, dev, NULL, &all) ||
-            mp_rank(a, &d, &p, dev, &all, BEST, &best, &found)) {
+            rprog_candidates(a, &d, &p, dev, NULL, &all)) {
             fail_msg("%s on %s: %s", id, profile, d.messages[0].message);
         }
+        int found = mp_rank(a, &p, dev, &all, BEST, &best);
         buf_printf(out, "%s on %s", id, profile);
         if (n > 1) buf_printf(out, ", kernel %d", g);
         buf_putc(out, '\n');
