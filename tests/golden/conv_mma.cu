@@ -282,21 +282,24 @@ rk_a7f8ad9b097760f3_0(const unsigned short *__restrict__ t0,
                 #pragma unroll
                 for (int j = 0; j < IN; j++)
                     rl_mma_m16n8k16_f16_f32(acc[r][j], a_frag[kk / TK % 2] + r * 4, b_frag[kk / TK % 2] + j * 2);
-                {
+                #pragma unroll
+                for (int g = 0; g < 4; g += 4) {
                     const unsigned short *from[4];
                     bool inside[4];
                     #pragma unroll
-                    for (int i = 0; i < 4; i++) {
+                    for (int j = 0; j < 4; j++) {
+                        const int i = g + j;
                         if (i * 6 / 4 == kk / TK * IM + r) {
                             const rl_vec<int, 2> a_r = rl_load<2>(reinterpret_cast<int *>(smem + A_RTABLE) + ((a_mn + i * 16)) * 2);
-                            from[i] = a_src + (a_r.v[0] + a_e.v[0]);
-                            inside[i] = (a_r.v[1] & a_e.v[1]) == 0;
+                            from[j] = a_src + (a_r.v[0] + a_e.v[0]);
+                            inside[j] = (a_r.v[1] & a_e.v[1]) == 0;
                         }
                     }
                     #pragma unroll
-                    for (int i = 0; i < 4; i++) {
+                    for (int j = 0; j < 4; j++) {
+                        const int i = g + j;
                         if (i * 6 / 4 == kk / TK * IM + r) {
-                            rl_cp_async_16_if(more, shared + put + A_TILE + (a_to + i * 1024) * 2, from[i], inside[i]);
+                            rl_cp_async_16_if(more, shared + put + A_TILE + (a_to + i * 1024) * 2, from[j], inside[j]);
                         }
                     }
                 }

@@ -39,6 +39,16 @@ __device__ __forceinline__ float rl_exp_term(float x) {
     return z;
 }
 
+__device__ __forceinline__ float rl_div_low(float x, float y, float r) {
+    const float many = 72057594037927936.0f, rest = fmaf(r, -y, 1.0f) * r;
+    const float q = x * r, left = fmaf(q, -y * many, x * many);
+    return fmaf(fmaf(left, r, left * rest), 1.0f / many, q);
+}
+
+__device__ __forceinline__ bool rl_not_ones(float y) {
+    return (__float_as_uint(y) & 0x7fffffu) != 0x7fffffu;
+}
+
 __device__ __forceinline__ unsigned rl_f32x2_to_bf16(float x, float y) {
     unsigned z;
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(z) : "f"(y), "f"(x));
@@ -220,17 +230,37 @@ rk_afbea1deb2beab90_1(const unsigned short *__restrict__ t0,
                 x0[u] = rl_load<8>(p0 + (col));
             }
         }
-        #pragma unroll
-        for (int u = 0; u < 2; u++) {
-            const int col = step * BN + (u * LN + lane) * VN;
-            if (col < N) {
-                float o1[8];
+        {
+            const float inverse3 = 1.0f / e3;
+            if (e3 >= 2.3283064365386963e-10f && e3 <= 4294967296.0f && rl_not_ones(e3)) {
                 #pragma unroll
-                for (int v = 0; v < VN; v++) {
-                    const int i1 = (col + v);
-                    o1[v] = (rl_exp_term((rl_bf16_to_f32(x0[u].v[v]) - e2)) / e3);
+                for (int u = 0; u < 2; u++) {
+                    const int col = step * BN + (u * LN + lane) * VN;
+                    if (col < N) {
+                        float o1[8];
+                        #pragma unroll
+                        for (int v = 0; v < VN; v++) {
+                            const int i1 = (col + v);
+                            o1[v] = rl_div_low(rl_exp_term((rl_bf16_to_f32(x0[u].v[v]) - e2)), e3, inverse3);
+                        }
+                        rl_store_bf16<8>(q1 + (col), o1);
+                    }
                 }
-                rl_store_bf16<8>(q1 + (col), o1);
+            }
+            else {
+                #pragma unroll
+                for (int u = 0; u < 2; u++) {
+                    const int col = step * BN + (u * LN + lane) * VN;
+                    if (col < N) {
+                        float o1[8];
+                        #pragma unroll
+                        for (int v = 0; v < VN; v++) {
+                            const int i1 = (col + v);
+                            o1[v] = (rl_exp_term((rl_bf16_to_f32(x0[u].v[v]) - e2)) / e3);
+                        }
+                        rl_store_bf16<8>(q1 + (col), o1);
+                    }
+                }
             }
         }
     }
