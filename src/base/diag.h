@@ -72,8 +72,8 @@ void diag_code(Diag *d, DiagLibrary of, int number, const char *name);
 void diag_append(Diag *d, const Diag *from);
 const DiagMessage *diag_first_error(const Diag *d);        /* NULL if none */
 /* FILE:LINE:COL: error: TEXT [tag], source line, caret, hint.  `program` names the tool where a
- * message has no place.  Long source lines are cut around the caret; what a terminal would act on
- * (control characters, those of direction, bytes that are no UTF-8) is shown by number.  */
+ * message has no place.  Long source lines are shortened around the caret; what a terminal would
+ * act on (control characters, those of direction, bytes that are no UTF-8) is shown by number.  */
 void diag_render(const DiagMessage *m, const char *program, bool color, Buf *out);
 #define DIAG_NOWHERE ((DiagPlace){0})
 #endif

@@ -10,7 +10,7 @@
 enum { LAZY_PAGE = 512,
        LAZY_BEHIND = 64 };                    /* bytes of 0xff behind the end, which may be read */
 
-/* Gives bytes from .. from + bytes - 1: one page, the last one cut at the end.  */
+/* Gives bytes from .. from + bytes - 1: one page, the last one shorter.  */
 typedef void LazyMake(void *user, size_t from, size_t bytes, unsigned char *to);
 
 typedef struct {

@@ -38,8 +38,8 @@ static void add_heading(const DiagMessage *m, const char *program, const char *k
                color ? plain : "");
 }
 
-/* The source line, cut around the caret if it is long, and the caret under it.  UTF-8 sequences
- * stay whole; one that is shown counts as one column on the screen.  */
+/* The source line, shortened around the caret if it is long, and the caret under it.  UTF-8
+ * sequences stay whole; one that is shown counts as one column on the screen.  */
 static void add_source(const DiagMessage *m, bool color, Buf *out) {
     const char *line = m->source_line;
     size_t len = strlen(line), at = (size_t)m->column - 1, begin = 0, end = len;

@@ -1,8 +1,9 @@
 /* Wire: values as bytes between two processes of one machine and one build.
  *
  * A number takes 8 bytes.  A text and a run of bytes have their length before them and lie as they
- * are; a text ends with a NUL, and NULL is told from "".  A reader trusts nothing: what is cut, too
- * long or no text makes it `bad`, and from then on everything reads as zero, empty or NULL.  */
+ * are; a text ends with a NUL, and NULL is told from "".  A reader trusts nothing: what is
+ * truncated, too long or no text makes it `bad`, and from then on everything reads as zero, empty
+ * or NULL.  */
 #ifndef ROLLER_BASE_WIRE_H
 #define ROLLER_BASE_WIRE_H
 #include "base/buf.h"

@@ -1,7 +1,7 @@
 #include "codegen/expr.h"
 #include <string.h>
 
-enum { MAX_HEIGHT = 24 }; /* deeper expressions are cut by names */
+enum { MAX_HEIGHT = 24 }; /* parts of deeper expressions get names */
 
 /* A run-time `let` stands for its definition.  */
 static const TeExpr *resolve(const Survey *s, const TeExpr *e) {

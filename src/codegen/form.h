@@ -200,7 +200,7 @@ typedef struct {
     int lag;                  /* ... so many slots before it (none: nothing) */
     int64_t bytes;            /* BARRIER, ARRIVE: that copies will bring */
     int blocks;               /* BARRIER, ARRIVE: of the cluster, at each; 0: this one */
-    bool primed;              /* BARRIER, WAIT: the first turn through the ring is free */
+    bool primed;              /* BARRIER, WAIT: the first round of the ring is free */
 } Sync;
 
 typedef struct {

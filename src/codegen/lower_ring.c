@@ -86,7 +86,7 @@ static Node *add_free(FormBuilder *b, const Lowered *l, int lag) {
 }
 
 /* Warpgroups in turn: the products of a tile follow those of the one before, by the other's
- * threads.  Without that a stage's parity could be that of the turn before.  */
+ * threads.  Without that a stage's parity could be that of the round before.  */
 static void add_turn(FormBuilder *b, const Lowered *l, SyncOp op) {
     if (rprog_in_turn(l->r) == 1) return;
     Node *n = form_sync(b, SYNC_NAMED, op, computing(l) * 32);

@@ -11,7 +11,7 @@ static const char *slot(const Kernel *k, const Sync *s) {
     return cg_text(cg, "shared + BARRIERS + (%d * STAGES + (%s) %% STAGES) * 8", s->id, at);
 }
 
-/* The parity of the turn that is waited for.  */
+/* The parity of the round that is waited for.  */
 static const char *parity(const Kernel *k, const Sync *s) {
     const char *at = s->at == AT_TAKE ? "taken" : "done";
     return cg_text(k->cg, s->primed ? "(%s / STAGES + 1) & 1" : "%s / STAGES & 1", at);

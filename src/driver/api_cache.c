@@ -16,7 +16,7 @@ typedef struct {
     int64_t files, bytes;
 } CacheCall;
 
-/* The line at `at`, cut off; what follows it in *at.  */
+/* The line at `at`, ended there; what follows it in *at.  */
 static const char *line(char **at) {
     char *begin = *at, *end = strchr(begin, '\n');
     if (end) *end = 0;

@@ -15,8 +15,8 @@
 #include <string.h>
 
 enum { GRID = 17, GOLDEN = 16, STEPS = 60 };
-/* Samples are left out in so many turns at most.  */
-enum { TURNS = 16 };
+/* Samples are left out in so many rounds at most.  */
+enum { ROUNDS = 16 };
 /* |log factor| at most, 1/2 to 2: what is farther off is a profile of something else, or a term of
  * the model that stands in for another.  */
 static const double span = 0.7;
@@ -121,10 +121,10 @@ static double left_out(Choice *c) {
     const CalibrateFit *f = c->search.f;
     double sum = 0;
     int n = 0;
-    for (int turn = 0; turn < TURNS && turn < f->n_sample; turn++) {
-        for (int k = turn; k < f->n_sample; k += TURNS) c->out[k] = true;
+    for (int round = 0; round < ROUNDS && round < f->n_sample; round++) {
+        for (int k = round; k < f->n_sample; k += ROUNDS) c->out[k] = true;
         search(&c->search);
-        for (int k = turn; k < f->n_sample; k += TURNS) {
+        for (int k = round; k < f->n_sample; k += ROUNDS) {
             c->out[k] = c->dropped[k];
             if (c->dropped[k]) continue;
             c->left[k] = off(&c->search, k);
@@ -168,7 +168,7 @@ static int farthest(const Choice *c) {
     return worst;
 }
 
-/* Drops the farthest samples, of many one in TURNS, if they are outliers: off by more than three
+/* Drops the farthest samples, of many one in ROUNDS, if they are outliers: off by more than three
  * and a half times the median deviation, as of a normal distribution (Iglewicz and Hoaglin, "How to
  * detect and handle outliers", 1993), and by a quarter.  */
 static bool drop_outliers(Arena *a, Choice *c) {
@@ -182,7 +182,7 @@ static bool drop_outliers(Arena *a, Choice *c) {
     if (n < 4) return false;
     stats_sort(size, n);
     double middle = stats_median(size, n);
-    for (int some = 1 + n / TURNS; found < some; found++) {
+    for (int some = 1 + n / ROUNDS; found < some; found++) {
         int k = farthest(c);
         double far = k < 0 ? 0 : fabs(c->left[k]);
         if (far < least || normal * far <= most * middle) break;

@@ -223,9 +223,9 @@ Status size_strategies_plan(Arena *a, Diag *d, PlanSet *set, int n, PlanSet *out
     rplan_measures(a, as_plans(a, strategy, n), s);
     size_points_find(a, out->normal, s, &at);
     int first = at.n_planned < FIRST_PLANNED ? at.n_planned : FIRST_PLANNED;
-    int few = at.n < FIRST_PRICED ? at.n : FIRST_PRICED;
-    size_price(a, &at, &(SizeRound){0, first, few}, strategy, n);
-    n = drop_losers(a, strategy, n, few, keep);
+    int priced = at.n < FIRST_PRICED ? at.n : FIRST_PRICED;
+    size_price(a, &at, &(SizeRound){0, first, priced}, strategy, n);
+    n = drop_losers(a, strategy, n, priced, keep);
     Status status = watch_check(out->options.watch, d);
     if (status) return status;
     size_price(a, &at, &(SizeRound){first, at.n_planned, at.n}, strategy, n);

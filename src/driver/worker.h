@@ -19,8 +19,8 @@
  *     'R'      length, then the reply, and nothing after it: status, message, hint, the code of a
  *              library that failed (of which one, number, name), and the bytes of the answer
  *
- * A reply is refused whole when it is cut, longer than the job allows, or does not read; so is a
- * worker of another build than the host's library.  */
+ * A reply is refused whole when it is truncated, longer than the job allows, or does not read; so
+ * is a worker of another build than the host's library.  */
 #ifndef ROLLER_DRIVER_WORKER_H
 #define ROLLER_DRIVER_WORKER_H
 #include "base/watch.h"

@@ -20,9 +20,9 @@ typedef struct {
     Phase at[PHASES];
     int n;
 } Phases;
-/* A slower clock makes a kernel longer, and a longer kernel the clock slower: of so many turns the
- * last one changes little.  */
-enum { CLOCK_TURNS = 4 };
+/* A slower clock makes a kernel longer, and a longer kernel the clock slower: of so many
+ * iterations the last one changes little.  */
+enum { CLOCK_ITERATIONS = 4 };
 
 /* Bytes of partial sums.  */
 static double sum_bytes(const Problem *p, const RProg *r) {
@@ -387,7 +387,7 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     out->term[MP_SPLIT] = split_us(m, r);
     out->term[MP_LAUNCH] = m->launch_us;
     time_course(m, r, e, &t, m->clock, out);
-    for (int i = 0; i < CLOCK_TURNS && u->clock.n > 0; i++)
+    for (int i = 0; i < CLOCK_ITERATIONS && u->clock.n > 0; i++)
         time_course(m, r, e, &t, allowed_clock(m, u, out), out);
     double work = r->tail > 0 ? tiles * all_steps : blocks * phases.at[0].steps;
     out->waves = blocks / (m->sms * r->blocks_per_sm);

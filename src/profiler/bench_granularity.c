@@ -117,10 +117,10 @@ static const int full_runs[] = {4, 8, 16, 32, 64, 128, 256, 512};
 static const int quick_runs[] = {4, 16, 32, 64, 512};
 
 static const int *runs_of(const Bench *b, int *n) {
-    bool few = bench_quick(b);
-    *n = few ? (int)(sizeof quick_runs / sizeof *quick_runs)
+    bool is_quick = bench_quick(b);
+    *n = is_quick ? (int)(sizeof quick_runs / sizeof *quick_runs)
              : (int)(sizeof full_runs / sizeof *full_runs);
-    return few ? quick_runs : full_runs;
+    return is_quick ? quick_runs : full_runs;
 }
 
 static Status compile(Bench *b) {

@@ -79,12 +79,12 @@ static Status footprints(Cache *m, double capacity) {
     static const double full[] = {0.0625, 0.125, 0.25, 0.5, 0.625, 0.75, 0.875, 1,
                                   1.125, 1.25, 1.5, 2, 4};
     static const double quick[] = {0.125, 0.25, 0.5, 0.75, 1, 1.5, 4};
-    bool few = bench_quick(m->b);
-    int n = few ? (int)(sizeof quick / sizeof *quick) : (int)(sizeof full / sizeof *full);
+    bool is_quick = bench_quick(m->b);
+    int n = is_quick ? (int)(sizeof quick / sizeof *quick) : (int)(sizeof full / sizeof *full);
     double good = 0, bad = 0, least = 0;
     Sample y, size;
     for (int i = 0; i < n; i++) {
-        double share = few ? quick[i] : full[i], bytes = share * capacity;
+        double share = is_quick ? quick[i] : full[i], bytes = share * capacity;
         Status s = point(m, &bytes, &y);
         if (s) return s;
         if (share <= 0.25) least = knee * y.value;

@@ -148,7 +148,8 @@ static Status warm_up(Bench *b, const bool chosen[ROWS]) {
     return s ? diag_error(d, s, NULL, DIAG_NOWHERE, "%s", status_text(s)) : ST_OK;
 }
 
-/* What a row may take, when it is cut; 0: any time.  Nobody foresees it on a simulated device.  */
+/* What a row may take before it is ended; 0: any time.  Nobody foresees it on a simulated
+ * device.  */
 static double patience_s(const Bench *b, int i) {
     enum { TIMES = 3, AT_LEAST_S = 6 };
     if (b->o->row_s > 0) return b->o->row_s;

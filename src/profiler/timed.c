@@ -39,7 +39,7 @@ static Status launch(Bench *b, const BenchLaunch *l) {
 
 /* One thread that waits.  */
 static const char spin_source[] =
-    "extern \"C\" __global__ void lead(long long clocks) {\n"
+    "extern \"C\" __global__ void spin(long long clocks) {\n"
     "    long long begin = clock64();\n"
     "    while (clock64() - begin < clocks) { }\n"
     "}\n";
@@ -47,7 +47,7 @@ static const char spin_source[] =
 static Status spin(Bench *b, int64_t blocks, double us) {
     long long clocks = (long long)(us * 1e-6 * b->hz);
     BenchLaunch l = {.param = {&clocks}, .launch = {.grid = {blocks, 1, 1}, .block = {1, 1, 1}}};
-    Status s = bench_kernel(b, spin_source, "lead", NULL, &l.kernel);
+    Status s = bench_kernel(b, spin_source, "spin", NULL, &l.kernel);
     return s ? s : launch(b, &l);
 }
 

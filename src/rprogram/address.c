@@ -217,9 +217,9 @@ RTable rprog_table(const RProg *r, int side) {
     const RLoad *l = &r->load[side];
     bool along_k = l->along == AX_K;
     int64_t period = rprog_chunks(r, side).period;
-    bool few = period <= IN_REGISTERS && !moves_rows(r, side);
+    bool in_registers = period <= IN_REGISTERS && !moves_rows(r, side);
     RTable t = {.k_entries = r->block.extent[AX_K] / (along_k ? l->vec : 1)};
-    if (!few) t.row_entries = r->block.extent[own_axis(side)] / (along_k ? 1 : l->vec);
+    if (!in_registers) t.row_entries = r->block.extent[own_axis(side)] / (along_k ? 1 : l->vec);
     return t;
 }
 

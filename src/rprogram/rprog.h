@@ -83,7 +83,7 @@
  * - Elements of the shared tile have the type rprog_tile_type: the unit's a for U, b for V.
  *   An operand whose storage is that type is copied unchanged (rprog_copyable), every other
  *   one is staged and converted when it is stored to the tile; the conversion is exact, by
- *   choice of the unit.  f32 for a tf32 unit is stored as it is, and cut by the unit.
+ *   choice of the unit.  f32 for a tf32 unit is stored as it is, and truncated by the unit.
  * - rprog_products == 3 (@fp32x3): each fragment element x is split into hi = x with the low
  *   13 bits cleared and lo = x - hi (0 where x is infinite), and lo * hi, hi * lo, hi * hi are
  *   accumulated in that order.

@@ -289,7 +289,7 @@ const char *rtile_rule_text(RTileRule rule);
  * multiple of the unit's extent and of the mover's elements and wastes at most epsilon.
  * RTILE_RULE_COUNT: none.  (TRANSACTION decides the direction of loads, BANK the layout.)  */
 RTileRule rtile_broken(int64_t n, int32_t s, int unit, int mover, double epsilon);
-/* (ceil(n/s)*s - n)/n: the share of padding when an axis of extent n is cut into tiles of s.  */
+/* (ceil(n/s)*s - n)/n: the share of padding when an axis of extent n is covered by tiles of s.  */
 double rtile_waste(int64_t n, int32_t s);
 /* Aligned sizes of an axis of extent `n`, ascending: multiples of `unit` up to `max` whose padding
  * waste is at most epsilon; not only powers of two.  Returns the count.  */

@@ -118,7 +118,7 @@ struct SimInst {
 };
 
 /* ---- Warps ---- */
-/* Lanes that run together.  A divergent branch makes two subwarps of one; they run in turns and
+/* Lanes that run together.  A divergent branch makes two subwarps of one; they run by quanta and
  * merge at the join (the immediate post-dominator of the branch).  */
 typedef enum { SUBWARP_FREE, SUBWARP_READY, SUBWARP_RETRY, SUBWARP_BARRIER,
               SUBWARP_WARP_SYNC } SubwarpState;
@@ -146,7 +146,7 @@ struct SimWarp {
     uint32_t pc;              /* of the running subwarp: the instruction after the executed one */
     uint32_t mask;            /* of the running subwarp */
     int running;              /* index of the running subwarp */
-    bool yield;               /* set by an executing function: the turn ends after it */
+    bool yield;               /* set by an executing function: the quantum ends after it */
     SimSubwarp subwarp[LANES];
     SimJoin *join;
     uint32_t *clock;          /* vector clock, see race.h */
@@ -155,7 +155,7 @@ struct SimWarp {
     uint32_t *stack;          /* where each lane's stack ends */
     Slot returned[LANES];     /* the link register of the function that each lane left last */
     uint32_t carry;           /* condition code of add.cc and its like, a bit per lane */
-    int round;                /* counts the warp's turns of the scheduler */
+    int round;                /* counts the warp's quanta */
     int waiting;              /* joins at which some lanes wait for others */
     SimExec *watch;           /* called before each instruction while registers of wgmma are in
                                * flight, else NULL */
@@ -278,8 +278,8 @@ struct SimCluster {
     bool partial_sync;        /* the kernel orders by mbarriers or by barriers of some warps */
 };
 
-/* The instruction looked at global memory that another block may be about to write: the turn ends,
- * and blocks that wait let others run soon.  */
+/* The instruction looked at global memory that another block may be about to write: the quantum
+ * ends, and blocks that wait let others run soon.  */
 static inline void sim_poll(SimWarp *w) {
     w->yield = true;
     w->block->cluster->polls++;
@@ -287,7 +287,7 @@ static inline void sim_poll(SimWarp *w) {
 
 /* ---- Hooks of the asynchronous part (async.c) ---- */
 
-/* The scheduler calls sim_async_tick between turns (a turn is at most some hundred instructions of
+/* The scheduler calls sim_async_tick between quanta (one is at most some hundred instructions of
  * one subwarp), so that copies land at seeded random moments; with options.benign an operation must
  * complete when issued.  */
 /* Makes per-cluster, per-block and per-warp state on c->arena; all warps exist.  */

@@ -203,7 +203,7 @@ void sim_timer_fence(const SimWarp *w) {
 }
 
 /* The warp's time behind an instruction that was issued for so long: behind all before it.  */
-static void turn(const SimWarp *w, const SimCost *x, uint32_t issue) {
+static void pass(const SimWarp *w, const SimCost *x, uint32_t issue) {
     SimTimer *t = w->timer;
     if (x->ends) {
         *t->now += issue;
@@ -233,8 +233,8 @@ void sim_timer_done(SimWarp *w, const SimInst *i, const SimCost *x, uint32_t act
     /* A pipe that waits for operands takes others in the meantime.  */
     if (x->work >= 0 && x->kind != COST_WGMMA)
         t->free[x->work] = later(t->free[x->work], t->straight) + x->own;
-    if (!active) {                           /* switched off: it takes its turn, and no more */
-        turn(w, x, SIM_TICKS);
+    if (!active) {                           /* switched off: it takes its place, and no more */
+        pass(w, x, SIM_TICKS);
         return;
     }
     uint32_t ready = t->start + x->latency;
@@ -255,5 +255,5 @@ void sim_timer_done(SimWarp *w, const SimInst *i, const SimCost *x, uint32_t act
     default: break;
     }
     if (x->kind != COST_ATOMIC) results(t, x, x->kind == COST_WAIT ? *now : ready);
-    turn(w, x, issue);
+    pass(w, x, issue);
 }

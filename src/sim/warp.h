@@ -1,4 +1,4 @@
-/* Subwarps, joins, turns and the scheduler of a cluster.  */
+/* Subwarps, joins, quanta and the scheduler of a cluster.  */
 #ifndef ROLLER_SIM_WARP_H
 #define ROLLER_SIM_WARP_H
 #include "sim/exec.h"
@@ -12,7 +12,7 @@ enum { SIM_STACK_MOST = 512 << 10 };  /* bytes of a thread */
 void sim_stack_begin(SimWarp *w, const SimKernel *k);
 /* Is there room for so many more bytes in the stacks of `lanes`?  Else a fault.  */
 bool sim_stack_room(SimWarp *w, const SimInst *i, uint32_t lanes, uint32_t bytes);
-/* Runs subwarp s of the warp for one turn.  */
+/* Runs subwarp s of the warp for one quantum.  */
 void sim_quantum(SimWarp *w, int s);
 /* The running subwarp goes two ways: `taken` lanes to `target`, the others on; they meet at
  * `join`.  */
@@ -32,7 +32,7 @@ void sim_wake_barrier(SimBlock *b, int barrier);
  * for them.  Whether there are any.  */
 bool sim_release_joins(SimWarp *w, int rounds);
 
-/* Runs a cluster until all its threads have ended, it stopped, or `budget` turns are over.  True
+/* Runs a cluster until all its threads have ended, it stopped, or `budget` quanta are over.  True
  * when it is finished.  */
 bool sim_cluster_run(SimCluster *c, uint64_t budget);
 #endif

@@ -61,7 +61,7 @@ void te_store(TeDtype t, const TeValue *v, void *p);
  * integers and indices up to the ends of their types.  */
 typedef enum { TE_FILL_INTEGERS, TE_FILL_REALS, TE_FILL_EXTREMES, TE_FILLS } TeFill;
 void te_fill(const Te *te, int tensor, TeFill kind, uint64_t seed, TeData out);
-/* The same by pages: bytes of whole pages from `from` on, the last one cut at the tensor's end.  */
+/* The same by pages: bytes of whole pages from `from` on, the last one up to the tensor's end.  */
 enum { TE_PAGE = LAZY_PAGE };
 typedef struct TeSource TeSource;
 TeSource *te_source(Arena *a, const Te *te, int tensor, TeFill kind, uint64_t seed);

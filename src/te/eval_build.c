@@ -83,7 +83,7 @@ static const Node *mean_of(const TeEval *ev, const Node *sum) {
 }
 
 /* How far a sum in `acc` of n terms may be off, as a share of the sum of magnitudes: one rounding
- * (or, in a matrix unit, cut) per addition in any order.  */
+ * (or, in a matrix unit, truncated) per addition in any order.  */
 static double sum_roundoff(const TeStmt *s, const TeExpr *body, TeDtype acc, int64_t n) {
     double steps = n > 1 ? (double)(n - 1) : 0;
     bool kept = s->accum == TE_DTYPE_COUNT;

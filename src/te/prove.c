@@ -69,8 +69,8 @@ static const Poly *bound(Polys *ps, const Poly *p, bool greatest, int depth) {
  * never taken, so that `left` tells the two apart.  */
 static int begin(Polys *ps) {
     if (ps->left) return 0;
-    int few = ps->steps < FEW_STEPS ? FEW_STEPS : ps->steps;
-    return ps->left = few < PROOF_STEPS ? few : PROOF_STEPS;
+    int share = ps->steps < FEW_STEPS ? FEW_STEPS : ps->steps;
+    return ps->left = share < PROOF_STEPS ? share : PROOF_STEPS;
 }
 
 static void end(Polys *ps, int given) {
