@@ -165,6 +165,15 @@ void compute_mma(Kernel *k, const Node *n);
 void compute_wgmma(Kernel *k);
 void wgmma_tiles(Kernel *k);              /* descriptors of the first stage */
 void wgmma_settle(Kernel *k);
+void wgmma_stage(Kernel *k, const Side *s);       /* the descriptor of the stage at hand */
+/* compute_made.c: a first operand that is made in registers: where a lane begins in its tile; what
+ * the expression reads beside, of all steps or of one; what the registers of a step are made of;
+ * those of the slice at kk, and its products.  */
+void made_tile(Kernel *k, const Side *s);
+void made_beside(Kernel *k, bool of_step);
+void made_read(Kernel *k);
+void made_make(Kernel *k);
+void made_products(Kernel *k);
 /* The array that products are added to, and sums of one step to the others.  */
 const char *mma_accumulators(const Kernel *k);
 void mma_promote(Kernel *k);

@@ -19,10 +19,14 @@ static void define_tile(Kernel *k, const Side *s) {
 }
 
 void wgmma_tiles(Kernel *k) {
-    for (int side = 0; side < 2; side++) define_tile(k, &k->c.side[side]);
+    for (int side = 0; side < 2; side++) {
+        const Side *s = &k->c.side[side];
+        if (s->l->raw) made_tile(k, s);
+        else define_tile(k, s);
+    }
 }
 
-static void define_stage(Kernel *k, const Side *s) {
+void wgmma_stage(Kernel *k, const Side *s) {
     cg_line(k->cg, "const unsigned %c_at = %c_low + taken %% STAGES * (STAGE / 16);", s->id, s->id);
 }
 
@@ -39,8 +43,8 @@ void compute_wgmma(Kernel *k) {
     const char *orders = te_dtype_bytes(u->a) == 2
                              ? cg_text(cg, "<%d, %d>", !a->inner_k, !b->inner_k) : "";
     cg_line(cg, "// compute: slices of %d k", (int)k->c.r->thread.extent[AX_K]);
-    define_stage(k, a);
-    define_stage(k, b);
+    wgmma_stage(k, a);
+    wgmma_stage(k, b);
     cg_line(cg, "rl_wgmma_begin();");
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int kk = 0; kk < WK; kk += TK)");

@@ -59,6 +59,7 @@ typedef enum {
     X(TABLE,    "table")      /* entries of the load of the next step */                           \
     X(CLEAR,    "clear")      /* accumulators */                                                   \
     X(PARTIAL,  "partial")    /* accumulators of one step */                                       \
+    X(BESIDE,   "beside")     /* what an operand's expression reads beside; from: in a step */     \
     X(K_NOW,    "k")          /* first k of the step, where products are masked */                 \
     X(MORE,     "more")       /* is there a step to load? */                                       \
     X(NEXT_K,   "next k")     /* loads go on with the next step */                                 \
@@ -82,6 +83,9 @@ typedef enum {
 #undef X
         VALUES_COUNT
 } ValuesWhat;
+
+/* COMPUTE of warpgroups whose first operand is in registers: the products of one slice.  */
+enum { COMPUTE_STEP, COMPUTE_SLICE };
 
 typedef enum {
     REDUCE_SLICES,            /* warps that had other k */
@@ -128,8 +132,8 @@ typedef enum {
 } Room;
 
 /* Which slot of a ring: the one only; where loads put, products take; the table's turn; that of an
- * enclosing loop's turn.  */
-typedef enum { AT_ONLY, AT_PUT, AT_TAKE, AT_PARITY, AT_LOOP } RoomAt;
+ * enclosing loop's turn, of its turn through the bodies of a step.  */
+typedef enum { AT_ONLY, AT_PUT, AT_TAKE, AT_PARITY, AT_LOOP, AT_BODY } RoomAt;
 
 /* Whose the elements are that a thread touches: its own, its warp's, those of all.  */
 typedef enum { SHARE_THREAD, SHARE_WARP, SHARE_BLOCK } Share;

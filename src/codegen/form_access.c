@@ -42,7 +42,7 @@ void run_tick(Run *r, int agent) { r->agent[agent].clock[run_clock(agent)]++; }
 
 static Cell *find_cell(Run *r, const Use *u, int slot, int strand) {
     bool registers = u->room == ROOM_STAGED || u->room == ROOM_FRAGMENTS;
-    if (registers) slot += strand * (r->f->stages + r->f->turns);
+    if (registers) slot += strand * (r->f->stages + r->f->turns + r->f->bodies);
     for (int i = 0; i < r->n_cell; i++) {
         Cell *c = &r->cell[i];
         if (c->room == u->room && c->of == u->of && c->slot == slot) return c;

@@ -86,6 +86,7 @@ static int slot_of(const Walk *w, RoomAt at) {
     case AT_TAKE: return (int)(w->taken % w->f->stages);
     case AT_PARITY: return (int)(w->next % 2);
     case AT_LOOP: return w->turn % w->f->turns;
+    case AT_BODY: return w->body;
     default: return 0;
     }
 }

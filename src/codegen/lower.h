@@ -98,6 +98,8 @@ typedef struct {
     int multicast;            /* ... or by as many blocks of a cluster, each its share */
     int leading, stride;      /* byte offsets of its order in descriptors, ... */
     int down, on;             /* ... to the next instruction tile along its axis, and along k */
+    RRaw raw;                 /* l->raw: of what registers are made, read box by box: rows of ... */
+    int span;                 /* ... so many bytes */
     bool bytes;               /* fetched as bytes, converted right before the products, ... */
     bool fours;               /* ... or beside such: four k of a row at once */
 } Side;

@@ -185,7 +185,8 @@ static void print_reduce(const Lowered *l, const Node *n, Buf *out) {
 /* ---- the tree ---- */
 
 static void print_uses(const Lowered *l, const Node *n, Buf *out) {
-    static const char *const at[] = {"", " put", " take", " of the turn", " of the turn"};
+    static const char *const at[] = {"", " put", " take", " of the turn", " of the turn",
+                                     " of the slice"};
     bool reads = false, writes = false;
     for (int i = 0; i < n->n_use; i++) {
         const Use *u = &n->use[i];

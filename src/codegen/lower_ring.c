@@ -95,6 +95,47 @@ static void add_turn(FormBuilder *b, const Lowered *l, SyncOp op) {
     n->when = op == SYNC_BOTH ? WHEN_AGAIN : WHEN_FOLLOWED;
 }
 
+static void read_stage(FormBuilder *b, Node *n, int side, bool late) {
+    Use *u = form_reads(b, n, ROOM_STAGE, side);
+    u->at = AT_TAKE;
+    u->data = OF_STEP;
+    u->late = late;
+}
+
+static Use *own_registers(Use *u, RoomAt at) {
+    u->at = at;
+    u->data = OF_STEP;
+    u->share = SHARE_THREAD;
+    return u;
+}
+
+/* A step whose first operand is made in registers, slice by slice: those of a slice are made again
+ * when its products of the step before are done.  */
+static void add_slices(FormBuilder *b, const Lowered *l, int made) {
+    int tk = l->r->thread.extent[AX_K], slices = l->r->block.extent[AX_K] / tk;
+    Node *n = form_add(b, NODE_COPY, 0);
+    n->of = made;
+    n->mover = -1;
+    read_stage(b, n, made, false);
+    own_registers(form_writes(b, n, ROOM_STAGED, made), AT_ONLY);
+    n = form_open(b, NODE_LOOP, LOOP_COUNTED);
+    n->loop = (Loop){.var = "kk", .end = "WK", .of = TURNS_BODIES, .count = slices, .by = tk};
+    n = form_add(b, NODE_COPY, 0);
+    n->of = made;
+    n->mover = -1;
+    own_registers(form_reads(b, n, ROOM_STAGED, made), AT_ONLY);
+    own_registers(form_writes(b, n, ROOM_FRAGMENTS, made), AT_BODY);
+    n = form_add(b, NODE_COMPUTE, COMPUTE_SLICE);
+    n->to = tk;
+    n->done = DONE_PRODUCTS;
+    own_registers(form_reads(b, n, ROOM_FRAGMENTS, made), AT_BODY)->late = true;
+    read_stage(b, n, !made, true);
+    form_sync(b, SYNC_PRODUCTS, SYNC_COMMIT, 0);
+    form_sync(b, SYNC_PRODUCTS, SYNC_WAIT, slices - 1);
+    form_close(b);
+    l->form->bodies = slices;
+}
+
 /* Products of one step are under way while the next stage is waited for; then the stage of those
  * is free.  With one stage it has to be before, and where the sums of a step join others.  */
 static void add_products(FormBuilder *b, const Lowered *l) {
@@ -103,6 +144,7 @@ static void add_products(FormBuilder *b, const Lowered *l) {
     int under_way = l->r->stages > 1 && !promotes;
     open_tiles(b, l);
     form_add(b, NODE_VALUES, VALUES_CLEAR);
+    if (c->side[0].l->raw || c->side[1].l->raw) form_add(b, NODE_VALUES, VALUES_BESIDE);
     if (!promotes) form_add(b, NODE_VALUES, VALUES_SETTLE);
     open_some(b, c);
     add_turn(b, l, SYNC_BOTH);
@@ -111,18 +153,20 @@ static void add_products(FormBuilder *b, const Lowered *l) {
         form_add(b, NODE_VALUES, VALUES_PARTIAL);
         form_add(b, NODE_VALUES, VALUES_SETTLE);
     }
+    int made = c->side[0].l->raw ? 0 : c->side[1].l->raw ? 1 : -1;
+    if (made >= 0) form_add(b, NODE_VALUES, VALUES_BESIDE)->from = true;
     add_barrier(b, SYNC_WAIT, FULL, AT_TAKE);
-    Node *n = form_add(b, NODE_COMPUTE, 0);
-    n->to = l->r->unroll;
-    n->done = DONE_PRODUCTS;
-    for (int side = 0; side < 2; side++) {
-        Use *u = form_reads(b, n, ROOM_STAGE, side);
-        u->at = AT_TAKE;
-        u->data = OF_STEP;
-        u->late = true;
+    if (made >= 0) {
+        add_slices(b, l, made);
+        if (!under_way) form_sync(b, SYNC_PRODUCTS, SYNC_WAIT, 0);
+    } else {
+        Node *n = form_add(b, NODE_COMPUTE, COMPUTE_STEP);
+        n->to = l->r->unroll;
+        n->done = DONE_PRODUCTS;
+        for (int side = 0; side < 2; side++) read_stage(b, n, side, true);
+        form_sync(b, SYNC_PRODUCTS, SYNC_COMMIT, 0);
+        form_sync(b, SYNC_PRODUCTS, SYNC_WAIT, under_way);
     }
-    form_sync(b, SYNC_PRODUCTS, SYNC_COMMIT, 0);
-    form_sync(b, SYNC_PRODUCTS, SYNC_WAIT, under_way);
     Node *freed = add_free(b, l, under_way);
     if (under_way) freed->when = WHEN_LATER;
     if (promotes) {

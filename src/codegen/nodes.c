@@ -180,6 +180,8 @@ static void print_copy(Kernel *k, const Node *n) {
     }
     if (k->l->kind == KERNEL_CONTRACT && k->c.ring) {
         if (n->of < 0) ring_put(k);
+        else if (room_written(n) == ROOM_STAGED) made_read(k);
+        else if (room_written(n) == ROOM_FRAGMENTS) made_make(k);
         else ring_copy(k, n->of);
         return;
     }
@@ -194,7 +196,8 @@ static void print_copy(Kernel *k, const Node *n) {
 }
 
 static void print_compute(Kernel *k, const Node *n) {
-    if (k->c.ring) compute_wgmma(k);
+    if (k->c.ring && n->what == COMPUTE_SLICE) made_products(k);
+    else if (k->c.ring) compute_wgmma(k);
     else if (k->c.matrix.used) compute_mma(k, n);
     else if (k->c.packed) compute_dp4a(k, n);
     else compute_simt(k, n);
@@ -271,6 +274,7 @@ static void print_values(Kernel *k, const Node *n) {
         break;
     case VALUES_PARTIAL: mma_partial(k); break;
     case VALUES_K_NOW: place_k_now(k); break;
+    case VALUES_BESIDE: made_beside(k, n->from); break;
     case VALUES_MORE: load_more(k); break;
     case VALUES_NEXT_K: load_next(k, n->from); break;
     case VALUES_PUT: load_put(k); break;

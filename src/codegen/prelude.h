@@ -28,6 +28,7 @@ typedef struct {
     int cc;
 } PreludeText;
 #define PRELUDE_MMA "rl_mma_m"
+#define PRELUDE_MADE "_made"
 #define PRELUDE_WGMMA "rl_wgmma_m"
 /* The definition of a name of the family; false: it has no such name.  */
 typedef bool PreludeMake(const char *name, size_t len, PreludeText *out);

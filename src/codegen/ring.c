@@ -6,11 +6,27 @@
 
 enum { SPAN = 128, ATOM = 8 * SPAN };        /* bytes: of a box's row; of 8 rows */
 
+/* Boxes of an operand that registers are made of lie side by side along k.  */
+static void raw_facts(const Contract *c, const Device *dev, Side *s) {
+    int k = c->r->block.extent[AX_K];
+    rprog_raw(c->p, s->side, k, &s->raw);
+    s->box = s->raw.box;
+    s->span = rprog_raw_span(c->r, s->side);
+    s->boxes = k * s->elem / s->span;
+    s->box_bytes = s->span * s->extent;
+    s->fragment = rprog_raw_fragment(dev, c->r);
+}
+
 void ring_facts(const Contract *c, const Device *dev, Side *s) {
     int own = s->extent, k = c->r->block.extent[AX_K], tile = c->r->thread.extent[s->own];
     int each = SPAN / s->elem, slice = c->r->thread.extent[AX_K];
-    rprog_box(c->p, s->side, &s->box);
     s->multicast = s->side == rprog_cluster_side(c->r) ? rprog_cluster(c->r) : 1;
+    if (s->l->raw) {
+        raw_facts(c, dev, s);
+        return;
+    }
+    rprog_box(c->p, s->side, &s->box);
+    s->span = SPAN;
     s->boxes = s->inner_k ? 1 : own / each / s->multicast;
     s->box_bytes = SPAN * (s->inner_k ? own / s->multicast : k);
     s->stride = ATOM;
@@ -42,9 +58,9 @@ KernelMap ring_map(Arena *a, const Problem *p, const Access *x, const RBox *box)
 }
 
 static KernelMap map_of(Arena *a, const Contract *c, const Side *s) {
-    int inner = s->inner_k ? c->r->block.extent[AX_K] : SPAN / s->elem;
-    KernelMap map = ring_map(a, c->p, &s->o->access, &s->box);
-    map.fixed.swizzle = TM_SWIZZLE_128;
+    int inner = s->span / s->elem;
+    KernelMap map = ring_map(a, c->p, s->l->raw ? &s->raw.access : &s->o->access, &s->box);
+    map.fixed.swizzle = TM_SWIZZLE_NONE + s->l->layout.bits;
     map.fixed.promotion = 2;
     for (int i = 0; i < s->box.rank; i++) {
         const RBoxDim *d = &s->box.dim[i];
@@ -90,7 +106,8 @@ const char *ring_batch(const Kernel *k, const RBoxDim *d) {
 static const char *coordinate(const Kernel *k, const Side *s, int i, int box) {
     const Cg *cg = k->cg;
     const RBoxDim *d = &s->box.dim[i];
-    if (d->axis == AX_K) return "k_next";
+    if (d->axis == AX_K)
+        return i == 0 && box > 0 ? cg_text(cg, "k_next + %d", box * s->span / s->elem) : "k_next";
     if (d->axis != AX_B) {
         const char *at = s->own == AX_M ? "m0" : "n0";
         if (s->multicast > 1) at = cg_text(cg, "%s + part * %d", at, s->extent / s->multicast);
@@ -106,7 +123,8 @@ static void copy_box(Kernel *k, const Side *s, int box) {
         at = cg_text(cg, "%s, %s", at, coordinate(k, s, i, box));
     const char *place = box > 0 ? cg_text(cg, " + %d", box * s->box_bytes) : "", *to = "";
     if (s->multicast > 1) {
-        place = cg_text(cg, " + part * %d%s", s->boxes * s->box_bytes, place);
+        int part = s->l->raw ? s->box_bytes / s->multicast : s->boxes * s->box_bytes;
+        place = cg_text(cg, " + part * %d%s", part, place);
         to = "_all";
     }
     cg_line(k->cg, "rl_tile_%d%s(shared + done %% STAGES * STAGE + %c_TILE%s, &map%d,", s->box.rank,

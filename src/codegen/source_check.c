@@ -15,8 +15,8 @@ static const char words[] =
     " __align__ __cluster_dims__"
     " __global__ __grid_constant__ __launch_bounds__ __restrict__ __shared__"
     " __syncthreads __syncwarp"
-    " __int_as_float __longlong_as_double __shfl_xor_sync __shfl_up_sync __shfl_sync blockIdx"
-    " threadIdx gridDim min max"
+    " __int_as_float __float_as_uint __longlong_as_double __shfl_xor_sync __shfl_up_sync"
+    " __shfl_sync blockIdx threadIdx gridDim min max"
     /* mathematics */
     " exp expf exp2 exp2f log logf log2 log2f sqrt sqrtf rsqrt rsqrtf tanh tanhf erf erff sin sinf"
     " cos cosf pow powf floor floorf ceil ceilf rint rintf fabs fabsf fma fmaf"
@@ -39,7 +39,7 @@ static const char words[] =
  * or fold.  */
 static const char stems[] = "tsievoxyphqrgd";
 static const char operand[] =
-    " mn k to src off koff at kat in reg frag low wide b e r row places ";
+    " mn k to src off koff at kat in reg frag low wide b e r row places lane from o raw made ";
 
 static const char numbered[] =
     " acc map where part part_at left left_at past own now base inside f value kept end inverse"

@@ -227,6 +227,7 @@ static void tell_load(const Story *s, int side) {
                                                                : ", converted on the way");
     }
     if (l->bytes) buf_puts(s->out, ", bytes until fragments are read and converted");
+    if (l->raw) buf_puts(s->out, ", as it lies in memory until registers are made of it");
     buf_printf(s->out, "; tile rows along %s, ", l->layout.inner == AX_K ? "K" : side ? "N" : "M");
     if (l->layout.bits) {
         buf_printf(s->out, "16-byte chunks XORed with row bits %d..%d", l->layout.shift,

@@ -99,7 +99,8 @@ static void tell_balance(const Model *m, const RProg *r, const StepCounts *c, Bu
 static void tell_stores(const Model *m, const RProg *r, Buf *out) {
     const Problem *p = m->p;
     if (r->swapped) {
-        buf_printf(out, "  M is small: the unit's %d rows take N, its %d columns M\n",
+        buf_printf(out, "  %s: the unit's %d rows take N, its %d columns M\n",
+                   r->load[1].raw ? "registers are the unit's first operand" : "M is small",
                    (int)r->thread.extent[AX_N], (int)r->thread.extent[AX_M]);
     }
     double share = r->split > 1 ? 0 : 1 - r->tail / (double)rprog_blocks(p, r);

@@ -20,6 +20,8 @@ double mp_matrix_extra(const Model *m, const RProg *r);
 void mp_ring_counts(const Model *m, const RProg *r, int side, StepCounts *out);
 Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c);
 double mp_ring_clocks(const Model *m, const RProg *r, double rate);
+/* The least that a step takes whose registers are made; 0: none are.  */
+double mp_made_clocks(const Model *m, const RProg *r, const Step *s);
 void mp_ring_explain(const Model *m, const RProg *r, Buf *out);
 /* Why this warp tile.  */
 void mp_matrix_explain(const Model *m, const RProg *r, Buf *out);

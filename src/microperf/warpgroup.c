@@ -5,11 +5,49 @@
 
 enum { LINE = 128 };          /* bytes of a wavefront */
 
+/* Operand `side` is made in registers: of these a warp has so many in a slice.  */
+static double made_registers(const Model *m, const RProg *r, int side) {
+    Fragment f = rprog_raw_fragment(m->dev, r);
+    double tiles = (double)r->warp.extent[mp_own_axis(side)] / r->thread.extent[mp_own_axis(side)];
+    return tiles * fragment_slots(&f, FRAG_DIMS) / f.per_register;
+}
+
+/* Instructions of a warp that reads them, and makes them of what it has read: counted in compiled
+ * kernels.  */
+static double made_issue(const Model *m, const RProg *r, int side) {
+    enum { WORD = 4 };
+    RRaw x;
+    TeDtype type = m->dev->unit[r->unit].a;
+    int per = rprog_raw_fragment(m->dev, r).per_register;
+    if (!rprog_raw(m->p, side, r->block.extent[AX_K], &x)) return 0;
+    bool part = te_dtype_bytes(x.storage) < WORD;
+    double each = x.n == 0 && m->p->op[side].affine ? mp_widened(m->dev, x.storage, type) : 0;
+    if (each > 0) each += 1.0 / WORD;     /* pairs that are joined */
+    else each = 1 + m->p->op[side].ops + part + 1.0 / per;
+    return made_registers(m, r, side) * (1 + per * each);
+}
+
+static int made_side(const RProg *r) { return r->load[0].raw ? 0 : r->load[1].raw ? 1 : -1; }
+
+/* A warp makes the registers of a slice while products of those before are under way; its own
+ * instructions follow each other.  */
+double mp_made_clocks(const Model *m, const RProg *r, const Step *s) {
+    enum { CHAIN = 28 };      /* clocks from what is read of an element to its product */
+    int side = made_side(r);
+    if (side < 0) return 0;
+    return m->smem_latency + s->groups * (made_issue(m, r, side) + CHAIN);
+}
+
 /* Wavefronts by which the unit reads an operand in a k-step of one warpgroup: each instruction
  * reads both whole.  */
 static double operand_reads(const Model *m, const RProg *r, int side) {
     double tiles = (double)r->warp.extent[AX_M] / r->thread.extent[AX_M];
     double bytes = (double)r->warp.extent[AX_K] * rprog_elem(m->p, m->dev, r, side);
+    if (r->load[side].raw) {  /* of the lanes of its warps */
+        double slices = (double)r->warp.extent[AX_K] / r->thread.extent[AX_K];
+        return rprog_team(m->dev, r) * slices * made_registers(m, r, side) *
+               rprog_raw_wavefronts(m->dev, r, side);
+    }
     return tiles * r->thread.extent[mp_own_axis(side)] * bytes / LINE;
 }
 
@@ -24,7 +62,7 @@ void mp_ring_counts(const Model *m, const RProg *r, int side, StepCounts *out) {
     int sharing = side == rprog_cluster_side(r) ? rprog_cluster(r) : 1;
     out->sectors[side] = (double)bytes / SECTOR / sharing;
     out->store_wavefronts[side] = bytes / LINE;
-    out->requests[side] = inner * elem / LINE;
+    out->requests[side] = inner * elem > LINE ? inner * elem / LINE : 1;
 }
 
 Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c) {
@@ -37,6 +75,7 @@ Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c) {
     s.group_fma = tiles;
     s.fma = s.warps * s.groups * tiles;
     s.group_issue = tiles * PRODUCT_ISSUE;
+    if (made_side(r) >= 0) s.group_issue += made_issue(m, r, made_side(r));
     s.issue = s.warps * (STEP_ISSUE + s.groups * s.group_issue) + COPY_ISSUE;
     for (int side = 0; side < 2; side++) {
         s.stored += (double)c->store_wavefronts[side];
@@ -67,6 +106,13 @@ void mp_ring_explain(const Model *m, const RProg *r, Buf *out) {
                (int)r->warp.extent[AX_M], (int)r->warp.extent[AX_N], (int)mp_lane_sums(m, r),
                r->registers, (int)(s.group_fma * s.groups), u->name,
                (int)r->thread.extent[r->swapped ? AX_M : AX_N]);
+    if (made_side(r) >= 0) {
+        buf_printf(out, "  registers of operand %c are made of what lies in shared memory, ",
+                   "ab"[made_side(r)]);
+        mp_fixed(out, made_issue(m, r, made_side(r)), 0);
+        buf_puts(out, " instructions of a warp for a slice, while products of others are under "
+                 "way\n");
+    }
     buf_printf(out, "  one warp more copies boxes by tensor maps, %d to a k-step, into a ring of "
                "%d stage%s\n", (int)(c.requests[0] + c.requests[1]), r->stages,
                r->stages > 1 ? "s" : "");

@@ -120,6 +120,15 @@ bool rprog_box_dims(const Problem *p, const Access *x, AxisClass axis, RBox *out
     return true;
 }
 
+bool rprog_box_aligned(const Problem *p, const Access *x, const RBox *box) {
+    int64_t divisor = x->c_divisor;
+    for (int i = 1; i < box->rank; i++) {
+        const RBoxDim *d = &box->dim[i];
+        if (d->n > 0) divisor = gcd64(divisor, x->divisor[rprog_box_index(p, d)]);
+    }
+    return divisor * te_dtype_bytes(p->te->tensor[x->tensor].dtype) % RTILE_ACCESS == 0;
+}
+
 TeExtent rprog_box_extent(Arena *a, const Problem *p, const RBoxDim *d) {
     return size_product(a, root_of(p), p->con.axis[d->axis].index + d->first, d->n);
 }

@@ -124,6 +124,21 @@ typedef struct {
 /* The upper corner of the pixels that rows begin at, less the extent.  */
 int64_t rprog_pixel_upper(const TeTensor *t, const RPixelDim *x);
 bool rprog_box(const Problem *p, int side, RBox *out);
+/* An operand of a load with `raw`, in k-steps of `step`: the read whose elements lie in the stages,
+ * and the others, which are the same at all k of a step.  False: it is none.  */
+typedef struct {
+    const TeExpr *read, *other[RTILE_CHUNK_READS];
+    int n;
+    Access access;
+    TeDtype storage;
+    RBox box;
+} RRaw;
+bool rprog_raw(const Problem *p, int side, int step, RRaw *out);
+/* Bytes of a box's row; what a warp has of an instruction's operand; wavefronts by which it reads
+ * a register of that.  */
+int rprog_raw_span(const RProg *r, int side);
+Fragment rprog_raw_fragment(const Device *dev, const RProg *r);
+int rprog_raw_wavefronts(const Device *dev, const RProg *r, int side);
 /* As numbers or expressions of the sizes; those of the digits of its axis within it.  */
 TeExtent rprog_box_extent(Arena *a, const Problem *p, const RBoxDim *d);
 TeExtent rprog_box_below(Arena *a, const Problem *p, const RBoxDim *d);

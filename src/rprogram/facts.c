@@ -3,6 +3,7 @@
 
 int rprog_elem(const Problem *p, const Device *dev, const RProg *r, int side) {
     if (rprog_packed(dev, r)) return p->op[side].bytes;
+    if (r->load[side].raw) return RTILE_ACCESS / r->load[side].vec;
     if (rprog_matrix(dev, r)) return te_dtype_bytes(rprog_tile_type(p, dev, r, side));
     return p->op[side].elem;
 }
@@ -53,7 +54,9 @@ TeDtype matrix_unit_type(const Device *dev, const RProg *r, int side) {
 
 TeDtype rprog_tile_type(const Problem *p, const Device *dev, const RProg *r, int side) {
     const Operand *o = side ? &p->con.b : &p->con.a;
+    RRaw raw;
     if (r->load[side].bytes) return o->storage;
+    if (r->load[side].raw && rprog_raw(p, side, r->block.extent[AX_K], &raw)) return raw.storage;
     if (rprog_matrix(dev, r)) return matrix_unit_type(dev, r, side);
     return rprog_packed(dev, r) ? o->storage : o->compute;
 }

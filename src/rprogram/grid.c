@@ -44,20 +44,13 @@ bool rprog_out_box(const Problem *p, RBox *out, Access *x) {
     *out = (RBox){0};
     if (!p->te || p->stats) return false;
     if (!stored_access(p, x) || !x->affine || access_guarded(p->te, x)) return false;
-    int bytes = te_dtype_bytes(p->te->tensor[x->tensor].dtype);
     if (p->te->tensor[x->tensor].n_clip > 0) return false;
     out->inner = AX_N;
     out->own = 1;
     if (!rprog_box_dims(p, x, AX_N, out) || !rprog_box_dims(p, x, AX_M, out) ||
         !rprog_box_dims(p, x, AX_B, out))
         return false;
-    if (out->dim[0].n == 0 || out->dim[0].stride != 1) return false;
-    int64_t divisor = x->c_divisor;
-    for (int i = 1; i < out->rank; i++) {
-        const RBoxDim *d = &out->dim[i];
-        if (d->n > 0) divisor = gcd64(divisor, x->divisor[rprog_box_index(p, d)]);
-    }
-    return divisor * bytes % RTILE_ACCESS == 0;
+    return out->dim[0].n > 0 && out->dim[0].stride == 1 && rprog_box_aligned(p, x, out);
 }
 
 int rprog_box_mover(const Device *dev) {

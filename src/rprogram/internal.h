@@ -136,6 +136,8 @@ SmemBytes rprog_smem_bytes(const Problem *p, const Device *dev, const RProg *r);
 void rprog_derive_smem(const Problem *p, const Device *dev, const SmemBytes *h, RProg *r);
 /* Appends the digits of an axis that this access tells apart, innermost first.  */
 bool rprog_box_dims(const Problem *p, const Access *x, AxisClass axis, RBox *out);
+/* Do the strides of such a box, and where it begins, keep to 16 bytes?  */
+bool rprog_box_aligned(const Problem *p, const Access *x, const RBox *box);
 /* Fed to a matrix unit, would the places of an operand's copied chunks, tested in every step, fill
  * registers if no table had them?  */
 bool rprog_keeps_places(const Problem *p, const Device *dev, const RProg *r, int side);

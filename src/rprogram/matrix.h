@@ -49,7 +49,11 @@ int64_t matrix_load_registers(const Problem *p, const Device *dev, const RProg *
 /* warpgroup.c: is the unit one of warpgroups, may it compute the
  * problem, registers, every program, and the first broken rule.  */
 bool warpgroup_usable(const ComputeUnit *u);
+/* Can the operand be copied by boxes as the unit takes it from shared memory?  */
+bool warpgroup_copies(const Problem *p, const ComputeUnit *u, int side);
 bool warpgroup_fits(const Problem *p, const ComputeUnit *u);
+/* Does a unit that fits take an operand from registers, of which that is made?  */
+bool warpgroup_converts(const Problem *p, const ComputeUnit *u);
 int64_t warpgroup_registers(const Problem *p, const Device *dev, const RProg *r);
 /* The copies of an operand; false: there are none.  */
 bool warpgroup_load(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out);

@@ -46,6 +46,7 @@ static bool outdone(const Problem *p, const Device *dev, int which) {
     for (int i = 0; i < dev->n_unit; i++) {
         const ComputeUnit *x = &dev->unit[i];
         if (i == which || !matrix_fits(p, x) || x->acc != u->acc) continue;
+        if (x->scope != u->scope && warpgroup_converts(p, x)) continue;
         int own = te_dtype_bytes(x->a);
         bool better = own < bytes || unit_rate(x) > unit_rate(u) || i < which;
         bool native = p->op[0].value == u->a && p->op[1].value == u->a;

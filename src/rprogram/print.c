@@ -68,6 +68,7 @@ static void print_load(Buf *out, const RLoad *l, const Device *dev) {
         return;
     }
     if (l->bytes) buf_puts(out, " bytes");
+    if (l->raw) buf_puts(out, " raw");
     buf_printf(out, " along %s inner %s", rprog_axis_name[l->along],
                rprog_axis_name[l->layout.inner]);
     print_layout(out, &l->layout);

@@ -102,11 +102,12 @@ static Status read_source(Reader *r, RLoad *l) {
     return s ? s : read_layout(r, &l->layout, NULL);
 }
 
-/* KIND MOVER vec N region, or KIND MOVER vec N [bytes] along AXIS inner AXIS, then the layout
+/* KIND MOVER vec N region, or KIND MOVER vec N [bytes|raw] along AXIS inner AXIS, then the layout
  * and [table]  */
 static Status read_load(Reader *r, int side, RLoad *l) {
     static const char *const vec[] = {"vec"};
-    static const char *const forms[] = {"along", "region", "bytes"}, *const inner[] = {"inner"};
+    static const char *const forms[] = {"along", "region", "bytes", "raw"};
+    static const char *const inner[] = {"inner"};
     int which;
     int64_t v;
     Status s = reader_name(r, rprog_load_name, LOAD_COUNT, &which);
@@ -115,10 +116,11 @@ static Status read_load(Reader *r, int side, RLoad *l) {
     if ((s = read_mover(r, &l->mover)) || (s = reader_name(r, vec, 1, &which))) return s;
     if ((s = reader_int(r, 1, RTILE_ACCESS, &v))) return s;
     l->vec = (uint8_t)v;
-    if ((s = reader_name(r, forms, 3, &which))) return s;
+    if ((s = reader_name(r, forms, 4, &which))) return s;
     l->region = which == 1;
     l->bytes = which == 2;
-    if (l->bytes && (s = reader_name(r, forms, 1, &which))) return s;
+    l->raw = which == 3;
+    if ((l->bytes || l->raw) && (s = reader_name(r, forms, 1, &which))) return s;
     if (l->region) {
         l->along = l->layout.inner = (uint8_t)own_axis(side);
         return ST_OK;

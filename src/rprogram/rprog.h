@@ -142,6 +142,14 @@
  * - LOAD_PIXELS: the same of an operand whose rows are places in an image, or other digits that are
  *   several dimensions (RBox.pixels): a copy brings 128 bytes of channels of as many pixels as the
  *   tile has rows.  k has the channels of a window's pixel side by side, in whole steps.
+ * - A load with `raw` (LOAD_TILE, of U, inner == AX_K): the unit takes the operand from registers.
+ *   Boxes of at most 128 bytes of k, in the swizzle of their width, lie one behind the other and
+ *   hold what the operand's expression reads of one tensor as it is in memory (rprog_raw).  Before
+ *   the products of a step a lane reads what it has of their operands (rprog_raw_fragment: 16 rows
+ *   of each instruction tile by thread.k), evaluates the expression slice by slice and hands
+ *   registers to the unit: products of a slice are a group, and may be under way until registers of
+ *   the same slice of the next step are made.  What else the expression reads is the same at all k
+ *   of a step.
  * - Stages are a ring.  Beside those that compute a block has four more warps, the last, a lane of
  *   which waits for an empty stage and issues its copies; the others wait for a full one.  The four
  *   leave registers to the others where these need more (rprog_ring_registers).  A stage is empty
@@ -315,6 +323,7 @@ typedef struct {
     uint8_t along;            /* AX_K or the operand's own axis: direction of the accesses */
     bool region;              /* `contract`: all that the block reads, before the first step */
     bool bytes;               /* matrix units of 16-bit elements: bytes until fragments are read */
+    bool raw;                 /* units of warpgroups: as in memory until registers are made of it */
     bool table;               /* `contract`: positions are decoded into tables in shared memory */
     RLayout layout;
 } RLoad;

@@ -4,6 +4,20 @@
 #include "rprogram/matrix.h"
 #include <string.h>
 
+/* Registers of a step's products, what is read for them, and what else the expression reads of each
+ * row.  */
+static int64_t raw_registers(const Problem *p, const Device *dev, const RProg *r, int side) {
+    RRaw x;
+    Fragment f = rprog_raw_fragment(dev, r);
+    int64_t tiles = count_along(&r->warp, &r->thread, own_axis(side));
+    int64_t slices = count_along(&r->warp, &r->thread, AX_K);
+    if (!rprog_raw(p, side, r->block.extent[AX_K], &x)) return 0;
+    int elem = te_dtype_bytes(x.storage), slots = fragment_slots(&f, FRAG_DIMS);
+    int each = f.per_register * elem > 4 ? f.per_register * elem / 4 : 1;
+    int64_t made = slots / f.per_register * tiles * slices;
+    return made + made * each + x.n * tiles * fragment_slots(&f, FRAG_ROW);
+}
+
 /* What a thread needs that computes: beside its sums addresses, phases and places of outputs.
  * Where partial sums, or results whose columns are several indices, are stored beyond the last
  * column, the compiler keeps what it found of every pair of columns for the next row.  */
@@ -16,6 +30,8 @@ static int64_t needed_registers(const Problem *p, const Device *dev, const RProg
     if (rprog_promotes(p, dev, r)) sums *= 2;
     if (dev->unit[r->unit].acc != p->con.acc)     /* both are there while they are converted */
         sums += tiles * rprog_unit_accumulators(dev, r) * p->acc_bytes / 4;
+    for (int side = 0; side < 2; side++)
+        if (r->load[side].raw) sums += raw_registers(p, dev, r, side);
     bool kept = r->split > 1 || p->con.axis[AX_N].n_digit > 1;
     if (kept && r->via == VIA_DIRECT && rprog_ragged(p, r, AX_N))
         sums += r->thread.extent[AX_N] / COLUMNS;
@@ -47,26 +63,46 @@ bool rprog_ring_registers(const Problem *p, const Device *dev, const RProg *r, i
     return each < needed_registers(p, dev, r);
 }
 
-static int16_t box_mover(const Device *dev, LoadKind kind) {
+/* With swizzles of 16 << bits bytes.  */
+static int16_t box_mover(const Device *dev, LoadKind kind, int bits) {
     for (int i = 0; i < dev->n_mover; i++) {
         const Mover *m = &dev->mover[i];
         bool boxes = m->async && m->box_max > 0 && m->from == PLACE_GLOBAL && m->to == PLACE_SMEM;
         if (strcmp(m->name, rprog_load_facts(kind).movers) != 0) continue;
-        if (boxes && m->fill_zero && (m->swizzles >> 3 & 1)) return (int16_t)i;
+        if (boxes && m->fill_zero && (m->swizzles >> bits & 1)) return (int16_t)i;
     }
     return -1;
 }
 
+enum { BOX_BITS = 3 };        /* of the row's number, that move chunks of 16 bytes in a box */
+
+/* The operand as it lies in memory, in boxes as wide as a step has of it.  */
+static bool raw_load(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out) {
+    RRaw x;
+    int step = BOX_SPAN / te_dtype_bytes(dev->unit[r->unit].a), bits = BOX_BITS;
+    if (!rprog_raw(p, side, step, &x)) return false;
+    int elem = te_dtype_bytes(x.storage);
+    while (RTILE_ACCESS << bits > step * elem) bits--;
+    int16_t mover = box_mover(dev, LOAD_TILE, bits);
+    if (mover < 0 || bits == 0) return false;
+    *out = (RLoad){.kind = LOAD_TILE, .mover = mover, .vec = (uint8_t)(RTILE_ACCESS / elem),
+                   .along = AX_K, .raw = true,
+                   .layout = {.inner = AX_K, .bits = (uint8_t)bits,
+                              .shift = (uint8_t)(BOX_BITS - bits)}};
+    return true;
+}
+
 bool warpgroup_load(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out) {
     RBox box;
-    if (!rprog_box(p, side, &box)) return false;
+    if (!warpgroup_copies(p, &dev->unit[r->unit], side)) return raw_load(p, dev, r, side, out);
+    rprog_box(p, side, &box);
     LoadKind kind = box.pixels > 0 ? LOAD_PIXELS : LOAD_TILE;
-    int16_t mover = box_mover(dev, kind);
+    int16_t mover = box_mover(dev, kind, BOX_BITS);
     if (mover < 0) return false;
-    int vec = RTILE_ACCESS / rprog_elem(p, dev, r, side);
+    int vec = RTILE_ACCESS / te_dtype_bytes(dev->unit[r->unit].a);
     *out = (RLoad){.kind = kind, .mover = mover, .vec = (uint8_t)vec,
                    .along = (uint8_t)box.inner,
-                   .layout = {.inner = (uint8_t)box.inner, .bits = 3}};
+                   .layout = {.inner = (uint8_t)box.inner, .bits = BOX_BITS}};
     return true;
 }
 
@@ -76,10 +112,13 @@ static const char *check_tile(const Problem *p, const Device *dev, const RProg *
     if (!warpgroup_load(p, dev, r, side, &own)) return "the operand cannot be copied by boxes";
     bool same = l->kind == own.kind && l->mover == own.mover && l->vec == own.vec &&
                 l->along == own.along && l->layout.inner == own.layout.inner &&
-                l->layout.bits == 3 && !l->layout.shift && !l->layout.base && !l->layout.pad &&
-                !l->region && !l->bytes && !l->table;
+                l->layout.bits == own.layout.bits && l->layout.shift == own.layout.shift &&
+                !l->layout.base && !l->layout.pad && l->raw == own.raw && !l->region && !l->bytes &&
+                !l->table;
     if (!same) return "a unit of warpgroups reads boxes as the operand lies in memory";
     int inner = r->block.extent[own.along], elem = rprog_elem(p, dev, r, side);
+    if (own.raw && rprog_unit_side(r, side) != 0) return "registers are the unit's first operand";
+    if (own.raw) elem = te_dtype_bytes(dev->unit[r->unit].a);
     if (own.along == AX_K ? inner * elem != BOX_SPAN : inner * elem % BOX_SPAN != 0) {
         return "boxes are 128 bytes wide";
     }

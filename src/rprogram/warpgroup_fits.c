@@ -4,15 +4,28 @@
 
 bool warpgroup_usable(const ComputeUnit *u) { return u->scope == SCOPE_WARPGROUP; }
 
+bool warpgroup_copies(const Problem *p, const ComputeUnit *u, int side) {
+    RBox box;
+    const Operand *o = side ? &p->con.b : &p->con.a;
+    if (!o->read || o->storage != u->a || !rprog_box(p, side, &box)) return false;
+    return box.inner == AX_K ? u->k_major : u->mn_major;
+}
+
 bool warpgroup_fits(const Problem *p, const ComputeUnit *u) {
+    int raw = 0, bytes = te_dtype_bytes(u->a);
     if (u->tf32 && !p->tf32) return false;
     for (int side = 0; side < 2; side++) {
-        RBox box;
-        const Operand *o = side ? &p->con.b : &p->con.a;
-        if (o->storage != u->a || !rprog_box(p, side, &box)) return false;
-        if (box.inner == AX_K ? !u->k_major : !u->mn_major) return false;
+        RRaw x;
+        if (warpgroup_copies(p, u, side)) continue;
+        if (bytes < 2 || !u->k_major || !rprog_raw(p, side, BOX_SPAN / bytes, &x)) return false;
+        raw++;
     }
-    return true;
+    return raw < 2;
+}
+
+bool warpgroup_converts(const Problem *p, const ComputeUnit *u) {
+    if (!warpgroup_usable(u)) return false;
+    return !warpgroup_copies(p, u, 0) || !warpgroup_copies(p, u, 1);
 }
 
 bool warpgroup_shares(const RProg *r, int side) {

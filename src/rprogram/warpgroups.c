@@ -45,7 +45,7 @@ static void build_sizes(Builder *b, RProg r) {
     const ComputeUnit *u = &b->dev->unit[r.unit];
     r.thread.extent[own_axis(r.swapped)] = u->m.from;
     r.thread.extent[AX_K] = u->k.from;
-    int32_t k = BOX_SPAN / rprog_elem(b->p, b->dev, &r, 0);
+    int32_t k = BOX_SPAN / te_dtype_bytes(u->a);
     r.block.extent[AX_K] = r.warp.extent[AX_K] = k;
     r.unroll = (int16_t)k;
     for (int32_t n = u->n.to, step; n >= u->n.from && !b->full; n -= step) {
@@ -57,9 +57,11 @@ static void build_sizes(Builder *b, RProg r) {
     }
 }
 
-/* Few rows M fill the unit's n side better than its m side.  */
+/* Few rows M fill the unit's n side better than its m side; registers are its first operand.  */
 void build_warpgroups(Builder *b, const RProg *start) {
-    for (int swapped = build_worth_swapping(b, start->unit); swapped >= 0; swapped--) {
+    bool second = start->load[1].raw;
+    int most = second || (!start->load[0].raw && build_worth_swapping(b, start->unit));
+    for (int swapped = most; swapped >= (int)second; swapped--) {
         RProg r = *start;
         r.swapped = swapped;
         build_sizes(b, r);

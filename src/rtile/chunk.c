@@ -56,6 +56,17 @@ int rtile_chunk_index(const TeStmt *s, const FusedAxis *axis) {
     return -1;
 }
 
+bool rtile_same_along(const TeStmt *s, const TeExpr *read, const FusedAxis *axis, int vec) {
+    int index = rtile_chunk_index(s, axis);
+    uint32_t indices = 0;
+    for (int i = 0; i < axis->n; i++) indices |= 1u << axis->index[i];
+    if (!(access_uses(read) & indices)) return true;
+    if (index < 0 || s->index[index].hi.expr || s->index[index].hi.value % vec) return false;
+    for (int d = 0; d < read->n_args; d++)
+        if (subscript_width(read->args[d], index, vec) != 1) return false;
+    return true;
+}
+
 ChunkReads rtile_chunk_reads(const Te *te, const TeStmt *s, const TeExpr *e, const FusedAxis *axis,
                              int vec, int align) {
     const ChunkReads none = {0};

@@ -65,10 +65,20 @@ Fragment fragment_of(const ComputeUnit *u, FragRole role, FragDim inner) {
 }
 
 /* PTX ISA, "Register Fragments and Shared Memory Matrix Layouts" of wgmma.  */
+enum { SHARE_ROWS = 16, SHARE_REGISTER = 4 };
+
+static int in_register(TeDtype type) {
+    int bytes = te_dtype_bytes(type);
+    return bytes < SHARE_REGISTER ? SHARE_REGISTER / bytes : 1;
+}
+
 Fragment fragment_of_share(const ComputeUnit *u, int n) {
-    enum { ROWS = 16, RESULTS = 2, REGISTER = 4 };
-    int bytes = te_dtype_bytes(u->acc);
-    return blocks_of_eight(ROWS, n, RESULTS, bytes < REGISTER ? REGISTER / bytes : 1);
+    enum { RESULTS = 2 };
+    return blocks_of_eight(SHARE_ROWS, n, RESULTS, in_register(u->acc));
+}
+
+Fragment fragment_of_operand_share(const ComputeUnit *u) {
+    return blocks_of_eight(SHARE_ROWS, u->k.from, in_register(u->a), in_register(u->a));
 }
 
 static void transpose(FragDigit digit[FRAG_DIGITS]) {

@@ -38,6 +38,8 @@ Fragment fragment_of(const ComputeUnit *unit, FragRole role, FragDim inner);
 /* What a warp has of the results of a unit of warpgroups with n columns: 16 of its 64 rows, warp by
  * warp.  */
 Fragment fragment_of_share(const ComputeUnit *unit, int n);
+/* The same of its operand a where that is in registers.  */
+Fragment fragment_of_operand_share(const ComputeUnit *unit);
 /* The same with rows and columns exchanged.  */
 Fragment fragment_transposed(Fragment f);
 

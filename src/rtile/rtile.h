@@ -216,6 +216,8 @@ int32_t rtile_region_k(const Problem *p, const RRegion *r, int64_t k);
 enum { RTILE_CHUNK_READS = 8 };
 /* The index that moves from point to point along an axis; -1 if none does.  */
 int rtile_chunk_index(const TeStmt *s, const FusedAxis *axis);
+/* Is a read the same at `vec` points of the axis from every multiple of vec on?  */
+bool rtile_same_along(const TeStmt *s, const TeExpr *read, const FusedAxis *axis, int vec);
 /* The different reads of expression e, if each can be made for `vec` points along the axis at once,
  * from multiples of vec on: width[i] neighbouring elements, aligned, of which point v has element v
  * * width / vec (1: all points read the same).  None if some cannot or all read the same.  */

@@ -86,6 +86,15 @@ static const struct {
      " warp 1 32 16 8\n thread 1 4 4 4\n vec 1 4\n unroll 8\n stages 2\n"
      " a async cp.async.16 vec 4 along k inner k\n b async cp.async.16 vec 4 along k inner k\n"
      " store 4\n raster row\n split 1\n rows parts\n blocks_per_sm 8\n"},
+    {"weights_made", "h200",
+     "param M = 40, N = 136, K = 128;"
+     " op f(X: bf16[M,K], W: i8[N,K], s: bf16[N,2]) -> Y: bf16[M,N] {"
+     " Y[m,n] += X[m,k] * bf16(W[n,k] * s[n,k/64]); }",
+     "kernel 0\n skeleton contract\n unit wgmma.bf16.f32 swapped\n block 1 40 128 64\n"
+     " warp 1 40 64 64\n thread 1 40 64 16\n vec 2 1\n unroll 64\n stages 3\n"
+     " a tile tma.tile vec 8 along k inner k swizzle 3 0 0\n"
+     " b tile tma.tile vec 16 raw along k inner k swizzle 2 1 0\n"
+     " store 8 shared\n raster row\n split 1\n blocks_per_sm 1\n"},
     {"softmax", "a100",
      "param N = 63, C = 520; op f(X: f16[N,C]) -> (Y: f16[N,C], I: i32[N]) {"
      " m[n] = max[c](X[n,c]); z[n] = sum[c](exp(X[n,c] - m[n]));"

@@ -82,8 +82,27 @@ static int16_t named_mover(const Device *dev, const char *name) {
     return -1;
 }
 
+/* An operand of other elements than the unit's is what its registers are made of: rows of at most
+ * 128 bytes of a step.  */
+static bool choose_raw(const KernelCase *c, RProg *r, int side) {
+    const Problem *p = &c->plan.problem[0];
+    const Operand *o = side ? &p->con.b : &p->con.a;
+    TeDtype type = c->dev->unit[r->unit].a;
+    RRaw x;
+    int step = 128 / te_dtype_bytes(type);
+    if ((o->read && o->storage == type) || !rprog_raw(p, side, step, &x)) return false;
+    int elem = te_dtype_bytes(x.storage), row = step * elem;
+    int bits = row >= 128 ? 3 : row >= 64 ? 2 : 1;
+    r->load[side] = (RLoad){.kind = LOAD_TILE, .mover = named_mover(c->dev, "tma.tile"),
+                            .vec = (uint8_t)(16 / elem), .along = AX_K, .raw = true,
+                            .layout = {.inner = AX_K, .bits = (uint8_t)bits,
+                                       .shift = (uint8_t)(3 - bits)}};
+    return true;
+}
+
 static void choose_load(const KernelCase *c, RProg *r, int side) {
     const ROperand *op = &c->plan.problem[0].op[side];
+    if (choose_raw(c, r, side)) return;
     int own = side ? AX_N : AX_M, inner = op->vec_k * op->bytes >= 16 ? AX_K : own;
     RBox box;
     bool pixels = rprog_box(&c->plan.problem[0], side, &box) && box.pixels > 0;
@@ -113,13 +132,16 @@ static const char *planned(KernelCase *c, int16_t which, const RingFamily *f, in
     for (int i = 0; i < RT_AXES; i++)
         r->thread.extent[i] = r->warp.extent[i] = r->block.extent[i] = 1;
     for (int side = 0; side < 2; side++) choose_load(c, r, side);
-    int n = columns(c, r, f, most), k = 128 / p->op[0].bytes;
+    if (r->load[0].raw || r->load[1].raw) r->swapped = r->load[1].raw;
+    int n = columns(c, r, f, most), k = 128 / te_dtype_bytes(u->a);
+    int tiles = r->swapped ? 1 : f->tiles;
     const int axis[] = {r->swapped ? AX_N : AX_M, r->swapped ? AX_M : AX_N, AX_K};
-    const int thread[] = {u->m.from, n, u->k.from}, warp[] = {f->tiles * u->m.from, n, k};
+    const int thread[] = {u->m.from, n, u->k.from}, warp[] = {tiles * u->m.from, n, k};
     for (int i = 0; i < 3; i++) {
         r->thread.extent[axis[i]] = thread[i];
         r->warp.extent[axis[i]] = warp[i];
-        r->block.extent[axis[i]] = warp[i] * (axis[i] < AX_K ? f->warps[axis[i] - AX_M] : 1);
+        bool second = (axis[i] == AX_N) != (r->swapped != f->swapped);
+        r->block.extent[axis[i]] = warp[i] * (axis[i] < AX_K ? f->warps[second] : 1);
     }
     r->unroll = (int16_t)k;
     const Fragment results = rprog_results(c->dev, r);
@@ -146,12 +168,18 @@ static const char *planned(KernelCase *c, int16_t which, const RingFamily *f, in
     return rprog_check(p, c->dev, r);
 }
 
-/* Sums of a wide unit that are added elsewhere need the registers of both.  */
+/* Sums of a wide unit that are added elsewhere need the registers of both; stages of wide elements,
+ * of which registers are made, more memory than others.  */
 const char *ring_plan(KernelCase *c, int16_t which, const RingFamily *f, int most) {
-    const char *why = planned(c, which, f, most);
+    RingFamily own = *f;
+    const char *why = planned(c, which, &own, most);
+    for (; why && strstr(why, "shared memory") && own.stages > 1;) {
+        own.stages--;
+        why = planned(c, which, &own, most);
+    }
     most = most < 256 ? most / 2 : 128;
     for (; why && strstr(why, "registers") && most >= 32; most /= 2)
-        why = planned(c, which, f, most);
+        why = planned(c, which, &own, most);
     return why;
 }
 

@@ -82,6 +82,34 @@ static const char *const special[][2] = {
 };
 enum { SPECIALS = sizeof special / sizeof *special };
 
+/* Operands that registers are made of.  */
+static const char *const made[][3] = {
+    {"of f32", "wgmma.f16.f32", "op f(A: f32[136,128], B: f16[80,128]) -> C: f32[136,80] {"
+     " C[m,n] += f16(A[m,k]) * B[n,k]; }"},
+    {"of f32, the second", "wgmma.bf16.f32", "op f(A: bf16[128,72], B: f32[200,128]) ->"
+     " C: bf16[72,200] { C[m,n] += A[k,m] * bf16(B[n,k]); }"},
+    {"of i8", "wgmma.f16.f32", "op f(A: f16[72,112], B: i8[136,112]) -> C: f32[72,136] {"
+     " C[m,n] += A[m,k] * B[n,k]; }"},
+    {"of u8, the first", "wgmma.bf16.f32", "op f(A: u8[136,336], B: bf16[336,96]) ->"
+     " C: f32[136,96] { C[m,n] += A[m,k] * B[k,n]; }"},
+    {"of f8", "wgmma.f16.f32", "op f(A: f16[40,192], B: f8e4m3[136,192], b: f16[136]) ->"
+     " C: f16[40,136] { t[m,n] += A[m,k] * B[n,k]; C[m,n] = max(t[m,n] + b[n], 0); }"},
+    {"of i8 with scales", "wgmma.bf16.f32", "op f(A: bf16[136,320], B: i8[136,320], s: f32[136]) ->"
+     " C: f32[136,136] { C[m,n] += A[m,k] * bf16(B[n,k] * s[n]); }"},
+    {"of i8 with scales and zeros of groups", "wgmma.f16.f32", "op f(A: f16[40,384],"
+     " B: u8[80,384], s: f16[80,3], z: i8[80,3]) -> C: f16[40,80] {"
+     " C[m,n] += A[m,k] * f16((B[n,k] - z[n,k/128]) * s[n,k/128]); }"},
+    {"by a map", "wgmma.f16.f32", "op f(A: f16[136,192], B: f16[192,72], s: f16[136]) ->"
+     " C: f32[136,72] { C[m,n] += f16(max(A[m,k], 0) * s[m]) * B[k,n]; }"},
+    {"of a batch", "wgmma.f16.f32", "op f(A: f16[3,40,128], B: i8[3,72,128], s: f16[3,72]) ->"
+     " C: f16[3,40,72] { C[b,m,n] += A[b,m,k] * f16(B[b,n,k] * s[b,n]); }"},
+    {"of f16, tf32", "wgmma.tf32.f32", "op f(A: f16[72,96], B: f32[40,96]) -> C: f32[72,40] {"
+     " C[m,n] += A[m,k] * B[n,k] @tf32; }"},
+    {"of i8 times a factor, tf32", "wgmma.tf32.f32", "op f(A: f32[72,96], B: i8[72,96],"
+     " s: f32[72]) -> C: f32[72,72] { C[m,n] += A[m,k] * (B[n,k] * s[n]) @tf32; }"},
+};
+enum { MADE = sizeof made / sizeof *made };
+
 /* ---- runs ---- */
 
 typedef struct {
@@ -152,6 +180,15 @@ static void test_kernels(void **state) {
             arena_reset(a, mark);
         }
     }
+    for (int i = 0; i < MADE; i++) {
+        for (int f = 0; f < RING_FAMILIES; f++) {
+            ArenaMark mark = arena_mark(a);
+            const char *name = arena_printf(a, "made %s, %s", made[i][0], ring_family[f].name);
+            if (all || effort_drawn(at++, DRAWN))
+                one(&run, made[i][1], &ring_family[f], name, made[i][2]);
+            arena_reset(a, mark);
+        }
+    }
     print_message("%d kernels\n", run.kernels);
     assert_int_equal(run.failed, 0);
     arena_destroy(a);
@@ -160,13 +197,14 @@ static void test_kernels(void **state) {
 /* ---- mutants ---- */
 
 /* Kernels that are changed: of one tile to a block, of blocks that stay, of such in pingpong, of
- * columns of pixels.  */
-enum { ALONE, STAYS, TURNS, PIXELS };
+ * columns of pixels, with a first operand that is made in registers.  */
+enum { ALONE, STAYS, TURNS, PIXELS, REGISTERS, CHANGED };
 static const RingFamily changed[] = {
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false},
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false},
     {"mutant", 1, 128, {1, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PINGPONG, false},
     {"mutant", 1, 64, {2, 1}, 2, 1, VIA_DIRECT, RASTER_ROW, 2, GRID_TILES, false},
+    {"mutant", 1, 128, {1, 2}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, true},
 };
 
 /* A piece of the text of a kernel, and what takes its place.  */
@@ -209,6 +247,14 @@ static const struct {
     {PIXELS, "k_next / 192u) * 2", "k_next / 192u)"},
     {PIXELS, "part * 64) %", "part * 32) %"},
     {PIXELS, "part * 8192", "0"},
+    {REGISTERS, "rl_wgmma_wait<3>();", ""},
+    {REGISTERS, "rl_wgmma_wait<3>();", "rl_wgmma_wait<4>();"},
+    {REGISTERS, "rl_wgmma_begin();", ""},
+    {REGISTERS, "b_lane ^ (", "b_lane + ("},
+    {REGISTERS, "(lane_n >> 1) & 3", "(lane_n >> 1) & 1"},
+    {REGISTERS, "b_o0[i][f % 2]", "b_o0[i][f / 2]"},
+    {REGISTERS, "(f * 2) / 4 * 8", "(f * 2) / 4 * 4"},
+    {REGISTERS, "warp % 4u) * 16", "warp % 4u) * 8"},
 };
 enum { MUTANTS = sizeof mutant / sizeof *mutant };
 
@@ -232,6 +278,8 @@ static bool is_caught(Run *run, int i) {
         " C[m,n] += A[m,k] * B[n,k]; }",
         "op f(X: bf16[3,12,18,64], W: bf16[128,3,3,64]) -> Y: bf16[3,10,9,128] {"
         " Y[n,p,q,f] += (X[n,p+2*r-1,2*q+s-1,c] else 0) * W[f,r,s,c]; }",
+        "op f(A: bf16[128,512], B: i8[128,512], s: bf16[128]) -> C: bf16[128,128] {"
+        " C[m,n] += A[m,k] * bf16(B[n,k] * s[n]); }",
     };
     int of = i < 0 ? -1 - i : mutant[i].of;
     enum { SEEDS = 12 };
@@ -257,8 +305,8 @@ static void test_mutants(void **state) {
     Diag d = diag_new(a);
     Run run = {.a = a, .dev = fixture_device(a, "h100")};
     assert_int_equal(nvrtc_open(a, &d, NULL, run.dev->arch, &run.nvrtc), ST_OK);
-    for (int of = ALONE; of <= PIXELS; of++)
-        if (effort_drawn(of, PIXELS + 1)) assert_false(is_caught(&run, -1 - of));
+    for (int of = ALONE; of < CHANGED; of++)
+        if (effort_drawn(of, CHANGED)) assert_false(is_caught(&run, -1 - of));
     for (int i = 0; i < MUTANTS; i++) {
         ArenaMark mark = arena_mark(a);
         if (effort_drawn(i, 9) && !is_caught(&run, i))
