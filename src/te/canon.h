@@ -11,6 +11,8 @@ bool canon_spelling(Norm *n);
 int64_t canon_divisor(const Te *te, const TeStmt *s, const TeExpr *e);
 /* Reductions that run to their own place are spelled as access_scan knows them.  */
 bool canon_scan(Norm *n);
+/* Scans that are read one place behind are exclusive.  */
+bool canon_exclusive_scan(Norm *n);
 /* What only copies into an output is assigned there.  */
 bool canon_copies(Norm *n);
 /* Dimensions and indices of extent 1 are left out.  */
