@@ -124,7 +124,7 @@ int64_t access_unique(const Te *te, const TeStmt *s, const Access *a) {
     for (int i = 0; i < t->rank; i++) {
         if (!t->stride[i].expr && t->stride[i].value == 0) continue;      /* always the same ones */
         all *= t->shape[i].value;
-        if (a->affine) used *= distinct(s, &a->sub[i], t->shape[i].value);
+        if (a->affine) used *= distinct(s, &a->sub[i], access_extent(te, a, i));
     }
     return a->affine ? used : all;
 }

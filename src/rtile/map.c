@@ -30,7 +30,7 @@ static int width_of(const Problem *p, int which, const FusedAxis *axis, int alig
     const TeTensor *t = &p->te->tensor[a->tensor];
     const TeStmt *s = view_statement(p, which);
     int log = 0;
-    for (int d = 0; d < t->rank; d++)
+    for (int d = 0; d < t->rank && !a->joined; d++)
         a->guard[d] = access_leaves(s, a->read->args[d], &a->sub[d], &t->shape[d]);
     Span span = span_of_read(p->te, s, a);
     if (which >= 0) span = span_through(&span, view_statement(p, -1), p->group->perm[which]);

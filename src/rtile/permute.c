@@ -131,7 +131,7 @@ static bool leaves(const Problem *p, const TeStmt *s, const Access *x) {
 int rtile_permute_source(const Problem *p, const TeStmt *s, const TeExpr *read) {
     Access x;
     access_read(p->te, s, read, &x);
-    for (int k = 0; x.affine && k < p->permute.n_source; k++) {
+    for (int k = 0; x.affine && !x.joined && k < p->permute.n_source; k++) {
         const PermuteSource *from = &p->permute.source[k];
         if (!same_offset(p->te, &x, &from->access)) continue;
         size_t subs = (size_t)p->te->tensor[x.tensor].rank * sizeof *x.sub;
@@ -147,7 +147,7 @@ static void add_source(Problem *p, const TeStmt *s, const TeExpr *read, int alig
     const TeTensor *t = &p->te->tensor[read->v.ref];
     PermuteSource one = {.read = read, .bytes = te_dtype_bytes(t->dtype)};
     access_read(p->te, s, read, &one.access);
-    if (!one.access.affine || view_makes(p, read->v.ref)) return;
+    if (!one.access.affine || one.access.joined || view_makes(p, read->v.ref)) return;
     if (!guard_all(p, s, &one)) return;
     if (!is_turned(p, &one) || rtile_permute_source(p, s, read) >= 0) return;
     one.vec = rtile_widest(t, align);

@@ -39,7 +39,7 @@ static bool runs_alike(const Problem *p, int which) {
 }
 
 static bool is_tap(const Problem *p, const Access *a) {
-    return a->affine && window_constant_else(a->read) && !view_makes(p, a->tensor);
+    return a->affine && !a->joined && window_constant_else(a->read) && !view_makes(p, a->tensor);
 }
 
 /* The same but for constants?  */

@@ -26,7 +26,7 @@ const TeExpr *view_widest(const Te *te, const TeStmt *s, const TeExpr *e,
     for (int i = 0; i < read.n; i++) {
         Access a;
         access_read(te, s, read.at[i], &a);
-        if (!a.affine || !wanted(s, &a)) continue;
+        if (!a.affine || a.joined || !wanted(s, &a)) continue;
         int64_t bytes = access_unique(te, s, &a) * te_dtype_bytes(te->tensor[a.tensor].dtype);
         if (bytes <= most) continue;
         most = bytes;

@@ -1,6 +1,7 @@
 #include "te/access.h"
 #include "te/arith.h"
 #include "te/tree.h"
+#include <string.h>
 
 /* Sizes and offsets stay below 2^62 in any op that te_check accepts; a subscript whose coefficients
  * leave this range is treated as not affine instead of being computed wrong.  */
@@ -192,6 +193,36 @@ bool access_leaves(const TeStmt *s, const TeExpr *sub, const Affine *f, const Te
     return lo > hi || lo < 0 || hi >= n->min;
 }
 
+/* The number that an expression is at all points; 0: there is none.  */
+static int64_t constant_of(const Te *te, const TeStmt *s, const TeExpr *e) {
+    Affine f;
+    if (!access_affine(te, s, e, &f)) return 0;
+    for (int i = 0; i < s->n_index; i++) {
+        if (f.coef[i] != 0) return 0;
+    }
+    return f.c;
+}
+
+/* Do dimensions d and d + 1 of the read have e / c and e % c, so that together they are e, c being
+ * what lies between two rows of the inner one?  */
+static bool reads_digits(const Te *te, const TeStmt *s, const TeExpr *read, int d, Affine *out) {
+    const TeTensor *t = &te->tensor[read->v.ref];
+    const TeExpr *high = read->args[d], *low = d + 1 < t->rank ? read->args[d + 1] : NULL;
+    Affine f;
+    int64_t lo, hi;
+    if (!low || high->kind != TE_DIV || low->kind != TE_MOD || t->shape[d + 1].expr ||
+        t->stride[d].expr || t->stride[d + 1].expr)
+        return false;
+    int64_t c = constant_of(te, s, low->args[1]);
+    if (c < 1 || c != t->shape[d + 1].value || c != constant_of(te, s, high->args[1]) ||
+        t->stride[d].value != c * t->stride[d + 1].value ||
+        !access_affine(te, s, low->args[0], out) || !access_affine(te, s, high->args[0], &f) ||
+        memcmp(&f, out, sizeof f) != 0)
+        return false;
+    access_range(s, out, &lo, &hi);
+    return lo >= 0;
+}
+
 void access_read(const Te *te, const TeStmt *s, const TeExpr *read, Access *out) {
     const TeTensor *t = &te->tensor[read->v.ref];
     bool tested = !te_always_inside(read);
@@ -199,13 +230,25 @@ void access_read(const Te *te, const TeStmt *s, const TeExpr *read, Access *out)
     for (int d = 0; d < t->rank; d++) {
         out->uses |= access_uses(read->args[d]);
         out->guard[d] = tested;
-        if (access_affine(te, s, read->args[d], &out->sub[d]))
+        if (!tested && reads_digits(te, s, read, d, &out->sub[d + 1])) {
+            out->uses |= access_uses(read->args[++d]);
+            out->sub[d - 1] = (Affine){0};
+            out->joined |= (uint16_t)(1u << (d - 1));
+            out->guard[d] = false;
+        } else if (access_affine(te, s, read->args[d], &out->sub[d]))
             out->guard[d] = tested && access_leaves(s, read->args[d], &out->sub[d], &t->shape[d]);
         else
             out->affine = false;
     }
     if (out->affine)
         out->affine = offset_of(t, out);
+}
+
+int64_t access_extent(const Te *te, const Access *x, int d) {
+    const TeExtent *shape = te->tensor[x->tensor].shape;
+    if (x->joined >> d & 1) return 1;
+    return d > 0 && (x->joined >> (d - 1) & 1) ? shape[d - 1].value * shape[d].value
+                                               : shape[d].value;
 }
 
 void access_write(const Te *te, const TeStmt *s, Access *out) {

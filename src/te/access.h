@@ -21,6 +21,8 @@ typedef struct {
     const TeExpr *read;                   /* the TE_READ node; NULL for the statement's own write */
     int tensor;
     bool affine;                          /* every subscript is affine; else sub, offset are void */
+    uint16_t joined;                      /* bit d: dimensions d and d + 1 have e / c and e % c, and
+                                           * lie as e alone would: their sub are 0 and e */
     Affine sub[TE_MAX_RANK];
     bool guard[TE_MAX_RANK];              /* the subscript can leave its dimension: to be tested */
     Affine offset;                        /* elements from element 0 */
@@ -35,8 +37,10 @@ typedef struct {
 bool access_affine(const Te *te, const TeStmt *s, const TeExpr *e, Affine *out);
 /* Smallest and largest value over the ranges of f's indices (an empty one gives lo > hi).  */
 void access_range(const TeStmt *s, const Affine *f, int64_t *lo, int64_t *hi);
-/* Fills `out` for one TE_READ of statement s.  */
+/* Fills `out` for one TE_READ of statement s.  Reads that are tested join no dimensions.  */
 void access_read(const Te *te, const TeStmt *s, const TeExpr *read, Access *out);
+/* How far sub[d] runs: the shape of the dimension, or of the two that are joined.  */
+int64_t access_extent(const Te *te, const Access *x, int d);
 /* The statement's write.  */
 void access_write(const Te *te, const TeStmt *s, Access *out);
 /* Is any subscript of the access tested at run time?  */

@@ -52,7 +52,7 @@ static bool holds(TeKind kind, int64_t difference) {
 /* Is the comparison `truth` at the end of j where nothing is behind, and the opposite elsewhere?  */
 static bool is_end(const Shift *x, const TeStmt *s, const TeExpr *e, int j, bool truth) {
     Affine f;
-    if (e->kind < TE_LT || e->kind > TE_NE || s->index[j].hi.expr ||
+    if (e->kind < TE_EQ || e->kind > TE_GE || s->index[j].hi.expr ||
         te_dtype_class(e->args[0]->type) != TE_CLASS_INT ||
         te_dtype_class(e->args[1]->type) != TE_CLASS_INT)
         return false;
@@ -106,6 +106,17 @@ static void guard_term(Norm *n, const TeStmt *s, TeExpr *e) {
     for (int i = 0; i < e->n_args; i++) guard_term(n, s, e->args[i]);
 }
 
+/* Would it leave a temporary, which may be a copy of more?  */
+static bool leaves_temporary(const Te *te, const TeStmt *s, const TeExpr *e) {
+    if (e->kind == TE_READ && te->tensor[e->v.ref].role == TE_TEMP && te_always_inside(e) &&
+        !normalize_inside(te, s, e))
+        return true;
+    for (int i = 0; i < e->n_args; i++) {
+        if (leaves_temporary(te, s, e->args[i])) return true;
+    }
+    return false;
+}
+
 static bool make_exclusive(Norm *n, int k) {
     Te *te = n->te;
     TeStmt *s = &te->stmt[k];
@@ -123,9 +134,12 @@ static bool make_exclusive(Norm *n, int k) {
     bool more = !scan.reversed && !own->expr && !x.extent->expr &&
                 x.extent->value <= own->value + 1;
     if (!more && !te_extent_same(x.extent, own)) return false;
+    TeExpr *body = s->rhs->args[0];
+    TeStmt grown = *s;
+    grown.index[scan.over].hi = *x.extent;
+    if (leaves_temporary(te, &grown, body->args[1])) return false;
     *own = s->index[scan.index].hi = s->index[scan.over].hi = *x.extent;
     normalize_dense(n, t);
-    TeExpr *body = s->rhs->args[0];
     body->args[0]->kind = scan.reversed ? TE_GT : TE_LT;
     guard_term(n, s, body->args[1]);
     te_expr_list_reads(n->a, s->rhs);

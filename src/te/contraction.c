@@ -231,7 +231,7 @@ static void describe(const Te *te, const TeStmt *s, const TeExpr *e, Operand *ou
     if (r->kind != TE_READ || (r->other && !is_zero(r->other)))
         return;
     access_read(te, s, r, &out->access);
-    if (out->access.affine) {
+    if (out->access.affine && !out->access.joined) {
         out->read = r;
         out->storage = te->tensor[r->v.ref].dtype;
     }

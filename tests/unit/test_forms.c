@@ -26,9 +26,9 @@
 enum { FORMS_DEFINES = 16, SHARE = 6 };
 static const double near = 1.05;
 
-static const char *const forms[] = {"batch_norm", "cumsum", "cumsum_reversed", "grouped_conv",
-                                    "grouped_query", "instance_norm", "pool", "slices", "softmax",
-                                    "softmax_long", "triplet", "views"};
+static const char *const forms[] = {"batch_norm", "cumsum", "cumsum_exclusive", "cumsum_reversed",
+                                    "grouped_conv", "grouped_query", "instance_norm", "pool",
+                                    "slices", "softmax", "softmax_long", "triplet", "views"};
 enum { FORMS = sizeof forms / sizeof *forms };
 
 typedef struct {

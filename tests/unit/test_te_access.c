@@ -74,6 +74,38 @@ static void guards_only_where_needed(void **state) {
     arena_destroy(a);
 }
 
+/* Are neighbouring dimensions that have a number's digits one, and is the offset that of the read?  */
+static void check_joined(const char *op, uint16_t joined) {
+    Arena *a = arena_create(NULL);
+    Te *te = fixture_te(a, op);
+    const TeStmt *s = &te->stmt[0];
+    const TeTensor *t = &te->tensor[s->rhs->v.ref];
+    int64_t at[TE_MAX_INDICES] = {0};
+    Access x;
+    access_read(te, s, s->rhs, &x);
+    if (x.joined != joined || x.affine != (joined != 0)) fail_msg("%s: joined %x", op, x.joined);
+    if (joined) {
+        do {
+            int64_t offset = 0;
+            for (int d = 0; d < t->rank; d++)
+                offset += points_direct(te, s->rhs->args[d], at) * t->stride[d].value;
+            assert_int_equal(points_apply(&x.offset, at), offset);
+        } while (points_next(s, at));
+    }
+    arena_destroy(a);
+}
+
+static void digits_of_a_number_are_one_subscript(void **state) {
+    (void)state;
+    check_joined("op f(X: f32[3,2]) -> Y: f32[6] { Y[i] = X[i/2,i%2]; }", 1);
+    check_joined("op f(X: f32[5,3,2,4,2]) -> Y: f32[5,6,8] { Y[n,i,j] = X[n,i/2,i%2,j/2,j%2]; }", 10);
+    check_joined("op f(X: f32[4,4]) -> Y: f32[3,5] { Y[i,j] = X[(i*5+j)/4,(i*5+j)%4]; }", 1);
+    check_joined("op f(X: f32[3,3]) -> Y: f32[6] { Y[i] = X[i/2,i%2]; }", 0);
+    check_joined("op f(X: f32[6,2]) -> Y: f32[6] { Y[i] = X[i/2,(i+1)%2]; }", 0);
+    check_joined("op f(X: f32[2,3]) -> Y: f32[6] { Y[i] = X[i%2,i/2]; }", 0);
+    check_joined("op f(X: f32[3,2]) -> Y: f32[7] { Y[i] = (X[i/2,i%2] else 0); }", 0);
+}
+
 static void empty_ranges_have_no_values(void **state) {
     (void)state;
     Arena *a = arena_create(NULL);
@@ -186,6 +218,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quotients_are_affine_when_they_can_be),
         cmocka_unit_test(guards_only_where_needed),
+        cmocka_unit_test(digits_of_a_number_are_one_subscript),
         cmocka_unit_test(empty_ranges_have_no_values),
         cmocka_unit_test(groups_are_kernels),
         cmocka_unit_test(an_epilogue_knows_its_permutation),

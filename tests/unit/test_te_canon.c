@@ -53,6 +53,43 @@ static void divided_indices_become_two(void **state) {
                   "  Y[] = argmax[i](X[i/2,i%2]) where i in 0:6;\n");
 }
 
+static void scans_behind_one_are_exclusive(void **state) {
+    (void)state;
+    static const char below[] = "  t[i] = sum[r](r < i ? X[r] : 0) where i in 0:5, r in 0:5;\n";
+    static const char *const spelled[] = {
+        "t[i] = sum[r](r <= i ? X[r] : 0) where i in 4, r in 4; Y[i] = 2 * (i < 1 ? 0 : t[i-1]);",
+        "t[i] = sum[r](r <= i ? X[r] : 0) where i in 5, r in 5; Y[i] = 2 * (t[i-1] else 0);",
+        "t[i] = sum[r](r <= i ? X[r] : 0) where i in 5, r in 5; Y[i] = 2 * (0 != i ? t[i-1] : 0);",
+    };
+    Arena *a = arena_create(NULL);
+    for (int i = 0; i < 3; i++)
+        check_becomes("X: f32[5]) -> Y: f32[5]", spelled[i],
+                      arena_printf(a, "%s  Y[i] = 2 * t[i];\n", below));
+    /* One more than there are elements; from the end on; a product.  */
+    check_becomes("X: f32[4]) -> Y: f32[5]",
+                  "t[i] = sum[r](r <= i ? X[r] : 0) where i in 4, r in 4; Y[i] = t[i-1] else 0;",
+                  "  Y[i] = sum[r](r < i ? (X[r] else 0) : 0) where i in 0:5, r in 0:5;\n");
+    check_becomes("X: f32[5]) -> Y: f32[5]",
+                  "t[i] = prod[r](r >= i ? X[r] : 1) where i in 5, r in 5;"
+                  " Y[i] = i == 4 ? 1 : t[i+1];",
+                  "  Y[i] = prod[r](r > i ? X[r] : 1) where i in 0:5, r in 0:5;\n");
+    /* Another value in front, two places behind, both places.  */
+    check_becomes("X: f32[5]) -> Y: f32[5]",
+                  "t[i] = sum[r](r <= i ? X[r] : 0) where i in 5, r in 5; Y[i] = i < 1 ? 7 : t[i-1];",
+                  "  t[i] = sum[r](r < i ? X[r] : 0) where i in 0:5, r in 0:5;\n"
+                  "  Y[i] = i < 1 ? 7 : t[i];\n");
+    check_becomes("X: f32[5]) -> Y: f32[5]",
+                  "t[i] = sum[r](r <= i ? X[r] : 0) where i in 5, r in 5; Y[i] = t[i-2] else 0;",
+                  "  t[i] = sum[r](r <= i ? X[r] : 0) where i in 0:5, r in 0:5;\n"
+                  "  Y[i] = t[i-2] else 0;\n");
+    check_becomes("X: f32[5]) -> Y: f32[5]",
+                  "t[i] = sum[r](r <= i ? X[r] : 0) where i in 5, r in 5;"
+                  " Y[i] = t[i] * (t[i-1] else 0);",
+                  "  t[i] = sum[r](r <= i ? X[r] : 0) where i in 0:5, r in 0:5;\n"
+                  "  Y[i] = t[i] * (t[i-1] else 0);\n");
+    arena_destroy(a);
+}
+
 static void copies_are_read_through(void **state) {
     (void)state;
     check_becomes("X: f32[4,3], W: f32[5,4]) -> Y: f32[5,3]",
@@ -111,6 +148,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(axes_of_extent_1_are_left_out),
         cmocka_unit_test(divided_indices_become_two),
+        cmocka_unit_test(scans_behind_one_are_exclusive),
         cmocka_unit_test(copies_are_read_through),
         cmocka_unit_test(spellings_become_one),
     };
