@@ -49,7 +49,7 @@ static bool holds(TeKind kind, int64_t difference) {
     }
 }
 
-/* Is the comparison `truth` at the end of j where nothing is behind, and the opposite elsewhere?  */
+/* Is the comparison `truth` at the end of j where nothing is behind, and elsewhere not?  */
 static bool is_end(const Shift *x, const TeStmt *s, const TeExpr *e, int j, bool truth) {
     Affine f;
     if (e->kind < TE_EQ || e->kind > TE_GE || s->index[j].hi.expr ||

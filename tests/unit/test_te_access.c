@@ -74,7 +74,7 @@ static void guards_only_where_needed(void **state) {
     arena_destroy(a);
 }
 
-/* Are neighbouring dimensions that have a number's digits one, and is the offset that of the read?  */
+/* Are dimensions side by side that have a number's digits one, at the offset of the read?  */
 static void check_joined(const char *op, uint16_t joined) {
     Arena *a = arena_create(NULL);
     Te *te = fixture_te(a, op);
@@ -98,7 +98,8 @@ static void check_joined(const char *op, uint16_t joined) {
 static void digits_of_a_number_are_one_subscript(void **state) {
     (void)state;
     check_joined("op f(X: f32[3,2]) -> Y: f32[6] { Y[i] = X[i/2,i%2]; }", 1);
-    check_joined("op f(X: f32[5,3,2,4,2]) -> Y: f32[5,6,8] { Y[n,i,j] = X[n,i/2,i%2,j/2,j%2]; }", 10);
+    check_joined("op f(X: f32[5,3,2,4,2]) -> Y: f32[5,6,8]"
+                 " { Y[n,i,j] = X[n,i/2,i%2,j/2,j%2]; }", 10);
     check_joined("op f(X: f32[4,4]) -> Y: f32[3,5] { Y[i,j] = X[(i*5+j)/4,(i*5+j)%4]; }", 1);
     check_joined("op f(X: f32[3,3]) -> Y: f32[6] { Y[i] = X[i/2,i%2]; }", 0);
     check_joined("op f(X: f32[6,2]) -> Y: f32[6] { Y[i] = X[i/2,(i+1)%2]; }", 0);

@@ -75,7 +75,8 @@ static void scans_behind_one_are_exclusive(void **state) {
                   "  Y[i] = prod[r](r > i ? X[r] : 1) where i in 0:5, r in 0:5;\n");
     /* Another value in front, two places behind, both places.  */
     check_becomes("X: f32[5]) -> Y: f32[5]",
-                  "t[i] = sum[r](r <= i ? X[r] : 0) where i in 5, r in 5; Y[i] = i < 1 ? 7 : t[i-1];",
+                  "t[i] = sum[r](r <= i ? X[r] : 0) where i in 5, r in 5;"
+                  " Y[i] = i < 1 ? 7 : t[i-1];",
                   "  t[i] = sum[r](r < i ? X[r] : 0) where i in 0:5, r in 0:5;\n"
                   "  Y[i] = i < 1 ? 7 : t[i];\n");
     check_becomes("X: f32[5]) -> Y: f32[5]",
