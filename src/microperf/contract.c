@@ -131,7 +131,7 @@ static void add_phase(const Model *m, const RProg *r, const Step *s, const Phase
     double ahead = rprog_steps_ahead(m->p, r), tax = step_tax(m, r, s);
     double latency = m->l2_latency + miss * (m->dram_latency - m->l2_latency);
     clocks[MP_L2] += n * blocks * s->bytes / l2_share;
-    clocks[MP_SMEM] += n * (blocks * s->wavefronts / m->smem_rate + tax);
+    clocks[MP_SMEM] += n * (blocks * (s->wavefronts + s->passes) / m->smem_rate + tax);
     clocks[MP_COMPUTE] += n * (compute_clocks(m, r, s, blocks) + tax);
     clocks[MP_ISSUE] += n * (busiest * s->issue / m->issue + tax);
     clocks[MP_LATENCY] += n * (latency + blocks * s->bytes / l2_share) / ahead;
@@ -252,6 +252,7 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
         wavefronts += s->warps * (double)c->fragment_wavefronts[side];
     }
     out->load_sectors = (int64_t)(tiles * (steps * sectors + c->region_sectors) + 0.5);
+    out->load_passes = (int64_t)(tiles * steps * (double)(c->passes[0] + c->passes[1]));
     double added = sums * r->split;
     out->smem_load_wavefronts = (int64_t)(
         tiles * (fetches(m, r, steps, partials) * wavefronts + added + through[0]) + 0.5);

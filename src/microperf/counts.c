@@ -18,7 +18,7 @@ typedef struct {
 } CountKey;
 typedef struct {
     CountKey key;
-    int64_t read_wavefronts, store_wavefronts, requests, traffic;
+    int64_t read_wavefronts, store_wavefronts, requests, passes, traffic;
     double sectors, region_sectors, region_extra;
 } CountEntry;
 /* A round through the staging buffer, by all that its wavefronts depend on.  */
@@ -145,8 +145,11 @@ static void count_side(const Model *m, const RProg *r, int side, CountMemo *memo
     e->traffic = 0;
     if (r->load[side].region)
         e->traffic = rprog_region_traffic(m->p, m->dev, r, side, count_block(m, r, side, memo));
-    e->requests = 0;
-    e->sectors = r->load[side].region ? 0 : mp_stage_sectors(m, r, side, &e->requests);
+    StageTraffic t = {0};
+    if (!r->load[side].region) t = mp_stage_traffic(m, r, side);
+    e->sectors = t.sectors;
+    e->requests = t.requests;
+    e->passes = t.passes;
     count_region(m, r, side, e);
 }
 
@@ -208,6 +211,7 @@ void mp_step_counts(const Model *m, const RProg *r, CountMemo *memo, StepCounts 
         }
         out->store_wavefronts[side] = e->store_wavefronts;
         out->requests[side] = e->requests;
+        out->passes[side] = e->passes;
     }
 }
 

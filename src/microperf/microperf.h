@@ -39,6 +39,7 @@ typedef struct {
     double padding_waste;     /* computed outputs beyond the tensor's, share */
     /* Counts of the main kernel.  For aligned tiles they equal the simulator's counters.  */
     int64_t load_sectors;     /* 32 B sectors requested from L2 by the operand loads */
+    int64_t load_passes;      /* of these loads through L1; of products without regions */
     int64_t store_sectors;
     int64_t smem_load_wavefronts, smem_store_wavefronts;
     int64_t fma;              /* warp instructions of the unit, sums of real slices included */

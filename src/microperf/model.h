@@ -35,7 +35,8 @@ typedef struct {
     int64_t reads[2], read_wavefronts[2]; /* fragment requests of one warp; wavefronts of each */
     int64_t fragment_wavefronts[2];       /* of all of them */
     int64_t store_wavefronts[2];          /* of one stage, all warps */
-    int64_t requests[2];      /* warp requests of the loads of one stage */
+    int64_t requests[2], passes[2];       /* warp requests of the loads of one stage; passes of
+                                           * these through L1 */
     int64_t staging_stores, staging_loads;    /* wavefronts of a round through staging */
     double sectors[2];        /* of one full stage, mean over its places in the tensor */
     /* Of an operand that a block loads as a region, once: warp requests, wavefronts of its stores,

@@ -94,20 +94,48 @@ static double request_sectors(const Lines *x, int64_t first, int64_t n) {
     return total;
 }
 
-double mp_stage_sectors(const Model *m, const RProg *r, int side, int64_t *requests) {
-    if (!m->p->op[side].present) return 0;
+/* Passes of one warp request through L1, whose data lie in the banks of shared memory: what lies in
+ * different lines, but in the same bank, takes a pass each.  Halves and quarters of a warp pass one
+ * behind the other where its accesses are wider than 4 bytes.  */
+static int64_t request_passes(const Lines *x, int64_t first, int64_t n) {
+    enum { BANKS = 32, WORD = 4 };
+    int64_t part = x->width > WORD ? BANKS * WORD / x->width : WARP, total = 0;
+    for (int64_t from = first; from < first + n; from += part) {
+        int64_t words[BANKS] = {0}, last[BANKS], most = 1;
+        for (int64_t i = from; i < from + part && i < first + n; i++) {
+            int64_t at = i / x->line * x->line_step + i % x->line * x->step;
+            for (int64_t w = at / WORD; w <= (at + x->width - 1) / WORD; w++) {
+                int64_t *in = &words[w % BANKS];
+                if (*in > 0 && last[w % BANKS] == w) continue;
+                last[w % BANKS] = w;
+                if (++*in > most) most = *in;
+            }
+        }
+        total += most;
+    }
+    return total;
+}
+
+StageTraffic mp_stage_traffic(const Model *m, const RProg *r, int side) {
+    if (!m->p->op[side].present) return (StageTraffic){0};
     Lines x = lines_of(m, r, side);
     int64_t whole = x.chunks / WARP, common = x.line & -x.line;
     int64_t period = x.line / (common < WARP ? common : WARP), rest = whole % period;
-    double total = 0, part = 0;
-    *requests = (x.chunks + WARP - 1) / WARP;
+    StageTraffic t = {.requests = (x.chunks + WARP - 1) / WARP}, part = {0};
     for (int64_t i = 0; i < period && i < whole; i++) {
-        if (i == rest) part = total;
-        total += request_sectors(&x, i * WARP, WARP);
+        if (i == rest) part = t;
+        t.sectors += request_sectors(&x, i * WARP, WARP);
+        t.passes += request_passes(&x, i * WARP, WARP);
     }
-    if (whole >= period) total = total * (double)(whole / period) + part;
-    if (x.chunks % WARP) total += request_sectors(&x, whole * WARP, x.chunks % WARP);
-    return total;
+    if (whole >= period) {
+        t.sectors = t.sectors * (double)(whole / period) + part.sectors;
+        t.passes = t.passes * (whole / period) + part.passes;
+    }
+    if (x.chunks % WARP) {
+        t.sectors += request_sectors(&x, whole * WARP, x.chunks % WARP);
+        t.passes += request_passes(&x, whole * WARP, x.chunks % WARP);
+    }
+    return t;
 }
 
 /* Sectors of a row of the warp's tile that is stored from shared memory: its vectors lie side by

@@ -4,8 +4,13 @@
 #include "microperf/model.h"
 
 static inline int mp_own_axis(int side) { return side ? AX_N : AX_M; }
-/* Sectors of one stage of an operand's tile, and the warp requests of its loads.  */
-double mp_stage_sectors(const Model *m, const RProg *r, int side, int64_t *requests);
+/* What moves one stage of an operand's tile: sectors; warp requests of its loads; their passes
+ * through L1.  */
+typedef struct {
+    double sectors;
+    int64_t requests, passes;
+} StageTraffic;
+StageTraffic mp_stage_traffic(const Model *m, const RProg *r, int side);
 /* Sectors of storing all outputs, or sums, once: `per` bytes each, `run` of them side by side in
  * memory.  */
 double mp_output_sectors(const Model *m, const RProg *r, double per, int64_t run);

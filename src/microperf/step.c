@@ -56,6 +56,12 @@ static void share_region(const Model *m, const RProg *r, const StepCounts *c, St
     s->region = c->region_sectors * SECTOR;
 }
 
+/* Passes of a stage's loads beside its stores to shared memory.  A copy has one way: what comes
+ * from different lines is stored one behind the other.  */
+static double load_passes(const RLoad *l, double passes, double stores) {
+    return rprog_through_registers(l) ? passes : greater(passes - stores, 0);
+}
+
 Step mp_step(const Model *m, const RProg *r, const StepCounts *c) {
     const Problem *p = m->p;
     if (rprog_warpgroups(m->dev, r)) return mp_ring_step(m, r, c);
@@ -82,6 +88,8 @@ Step mp_step(const Model *m, const RProg *r, const StepCounts *c) {
         s.wavefronts += s.warps * (double)c->fragment_wavefronts[side] +
                         (double)c->store_wavefronts[side];
         s.stored += (double)c->store_wavefronts[side];
+        s.passes += load_passes(&r->load[side], (double)c->passes[side],
+                                (double)c->store_wavefronts[side]);
         s.sectors += c->sectors[side];
     }
     share_region(m, r, c, &s);

@@ -9,6 +9,7 @@ typedef struct {
     double warps, fma, loads;             /* of the inner loop: unit and LDS instructions */
     double issue;                         /* everything issued */
     double wavefronts, stored, sectors, bytes;            /* stored: of the wavefronts */
+    double passes;            /* of loads through L1, which has the banks of shared memory */
     double groups, group_fma, group_issue;/* per warp: fragments fetched together */
     double region;            /* of `bytes`, what a block loads once, times its steps */
 } Step;
