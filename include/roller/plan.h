@@ -167,6 +167,8 @@ typedef struct {
     int compiled;             /* 0: only the source exists; the last five are then 0 */
     int level;                /* of ptxas, at which it was compiled, 2 or 3; 0: it was not */
     int tensor_maps;          /* that it takes, behind its other parameters */
+    int waits_for_previous;   /* for the kernel before: unless it is the first of a launch, it may
+                               * be launched by programmatic stream serialization */
 } RollerLaunchInfo;
 ROLLER_API int roller_kernel_launches(const RollerKernel *k);
 ROLLER_API RollerStatus roller_kernel_launch_info(const RollerKernel *k, int i,

@@ -28,6 +28,7 @@ const char *place_type(bool wide);
 /* place.c */
 /* Declares the kernel's shared memory, `smem`.  */
 void kernel_smem(Kernel *k, int align);
+void kernel_wait(Kernel *k);              /* for the kernel before */
 void place_constants(Kernel *k);
 void place_thread(Kernel *k);
 void place_tile(Kernel *k, const char *number);          /* m0, n0, b of that tile */
@@ -92,7 +93,7 @@ const char *load_stage(const Kernel *k, const char *name);
 void ring_facts(const Contract *c, const Device *dev, Side *s);
 KernelMap ring_map(Arena *a, const Problem *p, const Access *x, const RBox *box);
 void ring_maps(Arena *a, const Contract *c, KernelLaunch *out);
-void ring_fetch(Kernel *k);               /* of the maps */
+void ring_fetch(Kernel *k, const Node *n);                /* of the maps */
 void ring_copy(Kernel *k, int side);
 const char *ring_batch(const Kernel *k, const RBoxDim *d);        /* its coordinate there */
 /* ring_pixels.c: the same of columns of pixels.  */

@@ -56,6 +56,23 @@ static void print_temporaries(Cg *cg, const KernelGroup *g) {
     }
 }
 
+/* Pointers to what kernels before have written are made anew behind the wait, so that no read of it
+ * is moved before or takes it for constant (ld.global.nc): temporaries, outputs that are read.  */
+void kernel_wait(Kernel *k) {
+    Cg *cg = k->cg;
+    const KernelGroup *g = k->l->p->group;
+    const Te *te = cg->te;
+    cg_line(cg, "rl_previous_wait();");
+    if (k->workspace) cg_line(cg, "w = rl_behind(w);");
+    for (int t = te->n_in; t < te->n_in + te->n_out; t++) {
+        bool read = false;
+        for (int i = 0; i <= g->n_fused; i++)
+            read |= access_reads_tensor(te->stmt[i == 0 ? g->root : g->fused[i - 1]].rhs, t);
+        if (read) cg_line(cg, "t%d = rl_behind(t%d);", t, t);
+    }
+    print_temporaries(cg, g);
+}
+
 static void print_kernel(Cg *cg, const Lowered *l, const KernelProgram *out) {
     Kernel k = {.cg = cg, .l = l};
     const Te *all = cg->te;
@@ -73,8 +90,9 @@ static void print_kernel(Cg *cg, const Lowered *l, const KernelProgram *out) {
         place_constants(&k);
         if (k.c.async || k.c.matrix.used) cg_line(cg, "const unsigned shared = rl_shared(smem);");
     }
-    print_temporaries(cg, l->p->group);
-    if (l->kind == KERNEL_ROW && l->form->root->child) row_constants(&k);
+    k.workspace = out->workspace_bytes > 0;
+    if (!l->waits) print_temporaries(cg, l->p->group);
+    if (l->kind == KERNEL_ROW && !lower_empty(l->p)) row_constants(&k);
     form_emit(&k);
     cg_close(cg);
     cg->te = all;
@@ -145,7 +163,9 @@ static KernelParam *find_params(Arena *a, const Te *te, bool workspace, int *n) 
     return p;
 }
 
-static void name_program(Cg *cg, const char *plan_text, KernelProgram *out) {
+static void name_program(Cg *cg, const char *plan_text, const Lowered *l, KernelProgram *out) {
+    bool waits = false;
+    for (int i = 0; i < out->n_kernel; i++) waits |= l[i].waits;
     Buf te = buf_new(cg->arena);
     char hex[65];
     Sha256 sha;
@@ -154,6 +174,7 @@ static void name_program(Cg *cg, const char *plan_text, KernelProgram *out) {
     sha256_add(&sha, buf_str(&te), te.len);
     sha256_add(&sha, plan_text, strlen(plan_text));
     if (cg->static_smem) sha256_add(&sha, "static", strlen("static"));
+    if (waits) sha256_add(&sha, "waits", strlen("waits"));
     sha256_hex(&sha, hex);
     memcpy(out->hash, hex, 16);
     out->hash[16] = '\0';
@@ -223,9 +244,9 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
     Buf plan_text = buf_new(a), head, prelude = buf_new(a);
     rprog_print(plan, dev, &plan_text);
     cg_lay_out(a, plan, out);
-    name_program(&cg, buf_str(&plan_text), out);
     out->param = find_params(a, plan->te, out->workspace_bytes > 0, &out->n_param);
     Lowered *l = lower_plan(a, plan, dev, &out->n_kernel);
+    name_program(&cg, buf_str(&plan_text), l, out);
     for (int i = 0; i < out->n_kernel; i++) {
         const char *wrong = kernel_check(a, l[i].form);
         if (wrong)

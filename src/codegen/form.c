@@ -47,6 +47,15 @@ Node *form_sync(FormBuilder *b, SyncScope scope, SyncOp op, int count) {
     return n;
 }
 
+void form_wait(FormBuilder *b, Form *f) { f->wait = form_sync(b, SYNC_GRID, SYNC_WAIT, 0); }
+
+void form_next(Arena *a, Form *f) {
+    Node *n = ARENA_NEW(a, Node), **at = f->wait ? &f->wait->next : &f->root->child;
+    *n = (Node){.kind = NODE_SYNC, .of = -1, .mover = -1, .next = *at,
+                .sync = {.scope = SYNC_GRID, .op = SYNC_ARRIVE}};
+    *at = n;
+}
+
 Node *form_block_sync(FormBuilder *b) { return form_sync(b, SYNC_BLOCK, SYNC_BOTH, 0); }
 
 Use *form_use(FormBuilder *b, Node *n, Room room, int of, bool writes) {

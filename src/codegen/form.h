@@ -65,7 +65,7 @@ typedef enum {
     X(NEXT_K,   "next k")     /* loads go on with the next step */                                 \
     X(PUT,      "put")        /* ... and with the next stage */                                    \
     X(TAKE,     "take")       /* products go on with the next stage */                             \
-    X(MAPS,     "maps")       /* fetched before they are used */                                   \
+    X(MAPS,     "maps")       /* fetched before they are used; from: 1: alone; to: 1: they are */  \
     X(SETTLE,   "settle")     /* accumulators before their first product, behind the last */       \
     X(PROMOTE,  "promote")    /* sums of one step join the others */                               \
     X(SUMS,     "sums")       /* accumulators of a matrix unit as values */                        \
@@ -183,8 +183,9 @@ typedef enum {
 } When;
 
 typedef enum { SYNC_WARP, SYNC_BLOCK, SYNC_NAMED, SYNC_BARRIER, SYNC_CLUSTER, SYNC_COPIES,
-               SYNC_PRODUCTS, SYNC_BULK, SYNC_PROXY, SYNC_SCOPES } SyncScope;
-/* BOTH: arrive and wait.  Barriers in shared memory (SYNC_BARRIER) are rings: INIT says how many
+               SYNC_PRODUCTS, SYNC_BULK, SYNC_PROXY, SYNC_GRID, SYNC_SCOPES } SyncScope;
+/* GRID: WAIT until the kernel before has ended; ARRIVE: the next one may begin.
+ * BOTH: arrive and wait.  Barriers in shared memory (SYNC_BARRIER) are rings: INIT says how many
  * arrivals complete one, of which barriers they are.  Groups are closed by COMMIT.  */
 typedef enum { SYNC_BOTH, SYNC_ARRIVE, SYNC_WAIT, SYNC_INIT, SYNC_COMMIT } SyncOp;
 /* Who arrives: every thread, one of each warp, one of the role.  */
@@ -262,6 +263,7 @@ typedef struct {
     int64_t least, steps;     /* k-steps of a tile, from..to; 0: no such loop */
     int bodies;               /* of a step */
     int turns;                /* slots of AT_LOOP */
+    Node *wait;               /* for the kernel before; NULL: it does not begin before its end */
 } Form;
 
 /* -- form.c: building; what is added goes to the end of the node that is open -- */
@@ -280,6 +282,10 @@ Node *form_sequence(FormBuilder *b, const char *name);
 Node *form_if(FormBuilder *b, When when, int ahead);      /* opens it */
 Node *form_block_sync(FormBuilder *b);
 Node *form_sync(FormBuilder *b, SyncScope scope, SyncOp op, int count);
+/* The kernel waits for the one before it; the one behind it may begin as soon as all blocks have
+ * come here and wait for no other.  */
+void form_wait(FormBuilder *b, Form *f);
+void form_next(Arena *a, Form *f);
 /* Partial results `of` of the block's warps meet: they are stored, synced and read.  */
 void form_meet_warps(FormBuilder *b, int of);
 /* Uses of shared memory by all, of the room's only slot.  */
@@ -301,6 +307,8 @@ const char *form_when_text(When when);
  * - writes to what may still be read or written,
  * - syncs of threads that do not all come there, or that wait for ever,
  * - barriers in shared memory that get more or fewer arrivals or bytes than they wait for,
- * - copies that nothing has waited for when the kernel ends.  */
+ * - copies that nothing has waited for when the kernel ends,
+ * - what may touch memory of the device, or lets the next kernel begin, before the wait for the
+ *   kernel before.  */
 const char *kernel_check(Arena *a, const Form *f);
 #endif

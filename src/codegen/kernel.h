@@ -24,6 +24,8 @@ typedef struct {
     int64_t span;
     const KernelMap *map;     /* the tensor maps that it takes, ... */
     int n_map;                /* ... encoded for every launch at its sizes and addresses */
+    bool waits;               /* for the kernel before, so that it may be launched before the end of
+                               * that: by programmatic serialization */
 } KernelLaunch;
 
 /* All kernels take the same parameters, in this order: inputs, run-time sizes, scalars, outputs,
@@ -92,6 +94,9 @@ int cg_program(const KernelProgram *p, KernelTaken t, int group);
 /* Blocks along x where this is taken; 0: the kernel is not launched.  */
 int64_t cg_blocks(const Te *te, const KernelProgram *p, const KernelLaunch *k, KernelTaken t,
                   const int64_t *size);
+/* Is kernel i launched before the one before it has ended?  The first one of a launch is not: what
+ * it waits for is not the program's.  */
+bool cg_overlaps(const Te *te, const KernelProgram *p, int i, KernelTaken t, const int64_t *size);
 /* Bytes of the workspace that launches at these sizes touch at most.  */
 int64_t cg_workspace(const Te *te, const KernelProgram *p, const int64_t *size);
 /* Parameter i of a kernel, of cg_params: those of all kernels, then its maps.  */

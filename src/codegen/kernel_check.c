@@ -148,7 +148,8 @@ static bool do_sync(Run *r, int strand, const Event *e) {
         if (!all) run_wrong(r, e->node, "not all threads of the role come there");
         return sync_meeting(r, strand, e, &r->named[named_of(r, strand, s)], s->count);
     case SYNC_BARRIER: return sync_barrier(r, strand, e);
-    case SYNC_PROXY: return true;
+    case SYNC_PROXY:
+    case SYNC_GRID: return true;
     case SYNC_PRODUCTS:                   /* of a warp, which waits together */
         sync_groups(r, strand, e);
         if (s->op == SYNC_WAIT) meet_warps(r, strand, e);
@@ -232,11 +233,31 @@ static const char *check_places(Arena *a, const Node *first, bool block, bool wa
     return bad;
 }
 
+/* Do nodes only prepare what the block itself has: names, barriers, its tensor maps?  */
+static bool prepares(const Node *n) {
+    bool leaf = (n->kind == NODE_SYNC && n->sync.scope != SYNC_GRID) ||
+                (n->kind == NODE_VALUES && (n->what == VALUES_PLACE || n->what == VALUES_MAPS));
+    if (!leaf && n->kind != NODE_SEQUENCE && n->kind != NODE_IF) return false;
+    for (const Node *x = n->child; x; x = x->next)
+        if (!prepares(x)) return false;
+    return true;
+}
+
+/* The wait for the kernel before is one of all threads; nothing before it touches memory of the
+ * device or lets the next kernel begin, so that no more than two run at a time.  */
+static const char *check_wait(const Form *f) {
+    const Node *n = f->root->child;
+    if (!f->wait) return NULL;
+    while (n && n != f->wait && prepares(n)) n = n->next;
+    return n == f->wait ? NULL : "what depends on the kernel before stands before the wait for it";
+}
+
 /* A program of known steps has that many; more than two rounds of its ring go on as these.  */
 const char *kernel_check(Arena *a, const Form *f) {
     int64_t s = f->stages, steps[] = {0, 1, 2, s - 1, s, s + 1, 2 * s + 2}, last = -1;
     int n = (int)(sizeof steps / sizeof *steps);
     const char *bad = check_places(a, f->root->child, true, true);
+    if (!bad) bad = check_wait(f);
     for (int i = 0; i < n && !bad; i++) {
         int64_t now = steps[i] < f->steps ? steps[i] : f->steps;
         if (now <= last || (now < f->least && i + 1 < n)) continue;

@@ -200,16 +200,22 @@ typedef struct {
     int first;                /* number of the plan's first group among all */
     Lowered *l;
     int n;
+    int program;              /* the first kernel of the program at hand */
+    bool overlaps;            /* kernels begin before those before them have ended */
     FormBuilder b;
 } Lowering;
 
-/* Begins the next kernel, of program g of the plan.  */
-static Lowered *begin(Lowering *x, int g) {
+/* Begins the next kernel, of program g of the plan.  The first one of a launch waits for nothing;
+ * every other does for the one before, which has done so too: its end is that of all.  */
+static Lowered *begin_product(Lowering *x, int g) {
     Lowered *l = &x->l[x->n++];
+    bool first = x->n - 1 == x->program;
+    if (!first && x->overlaps) form_next(x->b.arena, l[-1].form);
     *l = (Lowered){.group = x->first + g,
                    .p = &x->plan->problem[g],
                    .r = &x->plan->prog[g],
                    .dev = x->dev,
+                   .waits = x->overlaps && (!first || rplan_group_of(x->plan, g) > 0),
                    .form = form_begin(&x->b, x->b.arena)};
     index_map(l->p, l->r, 0, &l->map);
     l->launch = (KernelLaunch){.group = l->group, .grid = {1, 1, 1}, .block = {1, 1, 1},
@@ -217,8 +223,17 @@ static Lowered *begin(Lowering *x, int g) {
     return l;
 }
 
+static Lowered *begin(Lowering *x, int g) {
+    Lowered *l = begin_product(x, g);
+    if (l->waits) form_wait(&x->b, l->form);
+    return l;
+}
+
+/* Rings prepare their barriers before they wait.  */
 static void lower_product(Lowering *x, int g, int pass) {
-    Lowered *l = begin(x, g);
+    const Problem *p = &x->plan->problem[g];
+    bool ring = rprog_warpgroups(x->dev, &x->plan->prog[g]) && !lower_empty(p);
+    Lowered *l = ring ? begin_product(x, g) : begin(x, g);
     l->pass = pass;
     Contract *c = ARENA_NEW(x->b.arena, Contract);
     contract_facts(l->p->te, x->dev, l->p, l->r, c);
@@ -269,14 +284,21 @@ static void lower_program(Lowering *x, int g) {
     if (r->split > 1 || r->tail > 0) lower_sums(b, begin(x, g));
 }
 
+/* A program of a group, and whether kernels of other groups follow.  */
+static void lower_one(Lowering *x, int g, bool followed) {
+    x->program = x->n;
+    lower_program(x, g);
+    if (followed && x->overlaps) form_next(x->b.arena, x->l[x->n - 1].form);
+}
+
 /* Group by group, of each the programs for some sizes before the one for all.  */
 static void lower_groups(Lowering *x) {
     int groups = rplan_groups(x->plan);
     for (int g = 0; g < groups; g++) {
         for (int i = groups; i < x->plan->n; i++) {
-            if (rplan_group_of(x->plan, i) == g) lower_program(x, i);
+            if (rplan_group_of(x->plan, i) == g) lower_one(x, i, g + 1 < groups);
         }
-        lower_program(x, g);
+        lower_one(x, g, g + 1 < groups);
     }
 }
 
@@ -289,13 +311,16 @@ Lowered *lower_plan(Arena *a, const RPlan *plan, const Device *dev, int *n) {
             if (x->prog[g].stats) most += rprog_stats_kernels(&x->problem[g], &x->prog[g]);
         }
     }
-    Lowering x = {.dev = dev, .l = ARENA_ARRAY(a, Lowered, most), .b = {.arena = a}};
+    Lowering x = {.dev = dev, .l = ARENA_ARRAY(a, Lowered, most), .overlaps = hal_overlaps(dev),
+                  .b = {.arena = a}};
     for (; plan; x.first += plan->n, plan = plan->other) {
         x.plan = plan;
         lower_groups(&x);
     }
-    for (int i = 0; i < x.n; i++)
+    for (int i = 0; i < x.n; i++) {
         x.l[i].form->warps = (int)ceil_div(x.l[i].launch.block[0], 32);
+        x.l[i].launch.waits = x.l[i].waits;
+    }
     *n = x.n;
     return x.l;
 }

@@ -36,6 +36,7 @@ typedef struct {
     const Contract *contract; /* KERNEL_CONTRACT: its facts */
     int vec;                  /* elements of a store */
     int pass;                 /* over rows of a contraction's results, in parts */
+    bool waits;               /* others of the program are launched before */
     KernelLaunch launch;      /* symbol is set by the printer */
     Form *form;
 } Lowered;

@@ -139,7 +139,7 @@ static void print_copy(const Lowered *l, const Node *n, Buf *out) {
 
 static void print_sync(const Node *n, Buf *out) {
     static const char *const scope[] = {"warp", "block", "named barrier", "barrier", "cluster",
-                                        "copies", "products", "bulk stores", "proxies"};
+                                        "copies", "products", "bulk stores", "proxies", "grids"};
     static const char *const op[] = {"", " arrive", " wait", " init", " commit"};
     const Sync *s = &n->sync;
     buf_printf(out, " %s", scope[s->scope]);

@@ -49,7 +49,7 @@ static void open_steps(FormBuilder *b, const Contract *c, const char *var) {
 static void add_copies(FormBuilder *b, const Lowered *l) {
     const Contract *c = l->contract;
     form_if(b, WHEN_ONE, 0)->from = computing(l);
-    form_add(b, NODE_VALUES, VALUES_MAPS);
+    form_add(b, NODE_VALUES, VALUES_MAPS)->to = l->waits;
     open_tiles(b, l);
     open_some(b, c);
     open_steps(b, c, "done");
@@ -195,6 +195,12 @@ void lower_ring(FormBuilder *b, Lowered *l) {
     if (l->r->cluster > 1) form_sync(b, SYNC_CLUSTER, SYNC_BOTH, 0);
     else form_block_sync(b);
     form_close(b);
+    if (l->waits) {           /* what does not depend on the kernel before goes on meanwhile */
+        form_if(b, WHEN_ONE, 0)->from = warps;
+        form_add(b, NODE_VALUES, VALUES_MAPS)->from = 1;
+        form_close(b);
+        form_wait(b, l->form);
+    }
     open_role(b, &(Role){"copies", warps, all - warps, 1, moved ? few : 0, true});
     add_copies(b, l);
     form_close(b);

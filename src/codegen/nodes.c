@@ -279,7 +279,7 @@ static void print_values(Kernel *k, const Node *n) {
     case VALUES_NEXT_K: load_next(k, n->from); break;
     case VALUES_PUT: load_put(k); break;
     case VALUES_TAKE: load_take(k, n->when == WHEN_FETCH); break;
-    case VALUES_MAPS: ring_fetch(k); break;
+    case VALUES_MAPS: ring_fetch(k, n); break;
     case VALUES_PROMOTE: mma_promote(k); break;
     case VALUES_SETTLE: wgmma_settle(k); break;
     case VALUES_SUMS: mma_finish(k); break;

@@ -149,6 +149,21 @@ const PreludeRow prelude_hopper[] = {
      "template <int N> " FN "void rl_registers_take() {\n"
      "    asm volatile(\"setmaxnreg.inc.sync.aligned.u32 %0;\" :: \"n\"(N));\n"
      "}\n"},
+    /* Until the kernel launched before has ended, and what it wrote is there; the next one may be
+     * launched when all blocks have said so; a pointer of which nothing is known before.  */
+    {"rl_previous_wait", 90,
+     FN "void rl_previous_wait() {\n"
+        "    asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n"
+        "}\n"},
+    {"rl_next_may_begin", 90,
+     FN "void rl_next_may_begin() {\n"
+        "    asm volatile(\"griddepcontrol.launch_dependents;\" ::: \"memory\");\n"
+        "}\n"},
+    {"rl_behind", 0,
+     "template <typename T> " FN "T *rl_behind(T *p) {\n"
+     "    asm volatile(\"\" : \"+l\"(p) :: \"memory\");\n"
+     "    return p;\n"
+     "}\n"},
     {"rl_map_fetch", 90,
      FN "void rl_map_fetch(const rl_map *map) {\n"
         "    asm volatile(\"prefetch.tensormap [%0];\" :: \"l\"(map) : \"memory\");\n"

@@ -84,9 +84,10 @@ void ring_maps(Arena *a, const Contract *c, KernelLaunch *out) {
     out->n_map = boxes ? 3 : 2;
 }
 
-void ring_fetch(Kernel *k) {
-    if (rprog_cluster(k->c.r) > 1) cg_line(k->cg, "const int part = rl_cluster_rank();");
-    for (int i = 0; i < k->l->launch.n_map; i++) {
+void ring_fetch(Kernel *k, const Node *n) {
+    if (!n->from && rprog_cluster(k->c.r) > 1)
+        cg_line(k->cg, "const int part = rl_cluster_rank();");
+    for (int i = 0; i < k->l->launch.n_map && !n->to; i++) {
         const char *when = k->c.varying_k && i < 2 ? "if (steps > 0) " : "";  /* else it is none */
         cg_line(k->cg, "%srl_map_fetch(&map%d);", when, i);
     }

@@ -86,6 +86,13 @@ int64_t cg_blocks(const Te *te, const KernelProgram *p, const KernelLaunch *k, K
     return te_extent_eval(te, &(TeExtent){.value = k->grid[0], .expr = k->blocks}, size);
 }
 
+bool cg_overlaps(const Te *te, const KernelProgram *p, int i, KernelTaken t, const int64_t *size) {
+    bool begun = false;
+    for (int k = 0; k < i && p->kernel[i].waits && !begun; k++)
+        begun = cg_blocks(te, p, &p->kernel[k], t, size) > 0;
+    return begun;
+}
+
 int64_t cg_workspace(const Te *te, const KernelProgram *p, const int64_t *size) {
     KernelTaken t = cg_taken(p, size);
     const KernelStrategy *strategy = &p->strategy[t.strategy];

@@ -70,12 +70,17 @@ static const char *text_of(const Kernel *k, const Node *n) {
         return cg_text(cg, "rl_bar_%s<%d, %d>();", verb, s->id, s->count);
     case SYNC_CLUSTER: return cg_text(cg, "rl_cluster_%s();", verb);
     case SYNC_PROXY: return "rl_fence_proxy();";
+    case SYNC_GRID: return "rl_next_may_begin();";
     case SYNC_BARRIER: return barrier_text(k, n);
     default: return group_text(k, n);
     }
 }
 
 void sync_print(Kernel *k, const Node *n) {
+    if (n->sync.scope == SYNC_GRID && n->sync.op == SYNC_WAIT) {
+        kernel_wait(k);
+        return;
+    }
     bool barrier = n->sync.scope == SYNC_BARRIER;
     const char *later = n->when == WHEN_LATER && !barrier ? "if (i > 0) " : "";
     if (n->when == WHEN_AGAIN) later = "if (from > 0) ";

@@ -270,6 +270,7 @@ static RollerStatus launch_all(LaunchCall *c, CudaStream stream) {
         const KernelLaunch *k = &p->kernel[i];
         CudaLaunch l = launch_of(c->args.te, p, k, taken, c->fit.size);
         if (l.grid[0] == 0) continue;
+        l.overlap = cg_overlaps(c->args.te, p, i, taken, c->fit.size);
         for (int m = 0; m < k->n_map; m++) {
             c->param[p->n_param + m] = &map[m];
             int code = encode_map(c, &k->map[m], &map[m]);

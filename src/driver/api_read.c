@@ -18,7 +18,7 @@ typedef struct {
     json_t *whole, *target;   /* on an arena that lives through the call */
     const char *te, *plan, *profile, *sha256, *arch;
     int align;
-    bool static_smem;
+    bool static_smem, plain_abi;
     RollerPlans *plans;
     RollerKernel *out;
 } ReadCall;
@@ -85,6 +85,7 @@ static Status read_texts(RollerCtx *ctx, void *user) {
     c->sha256 = text_of(profile, "sha256");
     c->align = align_of(c->whole);
     c->static_smem = json_is_true(json_object_get(c->target, "static_smem"));
+    c->plain_abi = json_is_true(json_object_get(c->target, "plain_abi"));
     if (!c->te || !c->plan || !c->arch || !c->profile || !c->sha256 || !c->align)
         return refuse(d, "lacks what a kernel is made of");
     return ST_OK;
@@ -102,7 +103,7 @@ static RollerStatus read_plan(RollerCtx *ctx, ReadCall *c) {
     RollerProfile *profile = NULL;
     RollerOp *op = NULL;
     RollerPlanOptions o = {.struct_size = sizeof o, .align = c->align, .arch = c->arch,
-                           .static_smem = c->static_smem};
+                           .static_smem = c->static_smem, .plain_abi = c->plain_abi};
     RollerStatus s = roller_profile_load(ctx, c->profile, &profile);
     if (!s && strcmp(roller_profile_sha256(profile), c->sha256) != 0)
         s = call_run(ctx, NULL, other_profile, c);

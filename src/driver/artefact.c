@@ -93,19 +93,6 @@ static json_t *grid(Arena *a, const Te *te, const KernelLaunch *l) {
     return list;
 }
 
-bool artefact_waits(const Build *b, const char *symbol) {
-    static const char wait[] = "griddepcontrol.wait", entry[] = ".entry ";
-    if (!b->compiled) return strstr(b->program.source, wait) != NULL;
-    size_t len = strlen(symbol);
-    for (const char *at = strstr(b->nvrtc.ptx, entry); at; at = strstr(at, entry)) {
-        at += sizeof entry - 1;
-        if (strncmp(at, symbol, len) != 0 || strcspn(at, "( \n") != len) continue;
-        const char *found = strstr(at, wait), *next = strstr(at, entry);
-        return found && (!next || found < next);
-    }
-    return false;
-}
-
 static json_t *numbers(Arena *a, const uint32_t *v, int n) {
     json_t *list = json_new(a, json_array());
     for (int i = 0; i < n; i++) json_push(a, list, json_integer(v[i]));
@@ -161,7 +148,7 @@ static json_t *kernels(Arena *a, const Te *te, const Build *b) {
         json_set(a, o, "spill_bytes",
                  r ? json_integer(r->spill_stores + r->spill_loads) : json_null());
         json_set(a, o, "tensor_maps", tensor_maps(a, te, l));
-        json_set(a, o, "waits_for_previous", json_boolean(artefact_waits(b, l->symbol)));
+        json_set(a, o, "waits_for_previous", json_boolean(l->waits));
         json_set(a, o, "split", json_integer(choice->strategy));
         json_set(a, o, "group", json_integer(choice->group));
         json_set(a, o, "program", json_integer(l->group));
@@ -284,6 +271,7 @@ static json_t *target(Arena *a, const RollerKernel *k) {
     json_set(a, o, "measured", measured(a, k));
     json_set(a, o, "numerics", numerics(a, k->plans->op->te));
     json_set(a, o, "static_smem", json_boolean(k->plans->set.options.static_smem));
+    json_set(a, o, "plain_abi", json_boolean(k->plans->options.plain_abi != 0));
     json_set(a, o, "params", params(a, k->plans->op->te, &k->build.program));
     json_set(a, o, "workspace_bytes", json_integer(k->build.program.workspace_bytes));
     json_set(a, o, "workspace", workspace(a, k->plans->op->te, &k->build.program));

@@ -7,9 +7,6 @@
 void artefact_json(const RollerKernel *const *k, int n, Buf *out);
 /* The promised alignment of its tensors, bytes.  */
 int kernel_align(const RollerKernel *k);
-/* Does a kernel wait for those before it (griddepcontrol.wait), so that it may be launched before
- * they have ended?  Of one that was not compiled: does any kernel of the source.  */
-bool artefact_waits(const Build *b, const char *symbol);
 /* The resources of a compiled kernel, NULL if it was not compiled.  */
 const KernelResources *build_resources(const Build *b, const char *symbol);
 #endif

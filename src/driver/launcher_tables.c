@@ -113,6 +113,7 @@ static const char types[] =
     "    unsigned grid[2], block[3], cluster[3];\n"
     "    int smem, static_smem, split, group, program;\n"
     "    int map, n_map;          /* its tensor maps in the target's list: parameters, too */\n"
+    "    int waits;               /* for the kernel before, before whose end it may begin */\n"
     "} Kernel;\n"
     "/* Where its programs begin in the target's list: one per group of the split.  */\n"
     "typedef struct { int split, first; } Choice;\n"
@@ -223,13 +224,14 @@ static void put_kernels(Source *s, const Build *b, int target, Buf *out) {
         const KernelResources *r = build_resources(b, k->symbol);
         int blocks = expression(s, &(TeExtent){.value = k->grid[0], .expr = k->blocks});
         buf_printf(out, "    {\"%s\", %d, {%" PRId64 ", %" PRId64 "}, {%d, %d, %d}, {%d, %d, %d}, "
-                        "%" PRId64 ", %" PRId64 ", %d, %d, %d, %d, %d},\n",
+                        "%" PRId64 ", %" PRId64 ", %d, %d, %d, %d, %d, %d},\n",
                    k->symbol, blocks, k->grid[1], k->grid[2], k->block[0], k->block[1],
                    k->block[2], k->cluster[0], k->cluster[1], k->cluster[2], k->dynamic_smem,
-                   r ? r->static_smem : 0, c->strategy, c->group, k->group, maps, k->n_map);
+                   r ? r->static_smem : 0, c->strategy, c->group, k->group, maps, k->n_map,
+                   k->waits);
         maps += k->n_map;
     }
-    buf_puts(out, "    {0, 0, {0, 0}, {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0, 0}\n};\n");
+    buf_puts(out, "    {0, 0, {0, 0}, {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0}\n};\n");
 }
 
 static void put_parts(Source *s, const KernelProgram *p, int target, Buf *out) {

@@ -122,6 +122,7 @@ Status run_launch(Run *r, Arena *a, Diag *d, int i, const int64_t *blocks, int64
         launch.cluster[n] = (uint32_t)k->cluster[n];
     }
     launch.grid[0] = (uint32_t)count;
+    launch.overlaps = cg_overlaps(r->normal, &r->build->program, i, r->taken, r->size);
     Status s = param_space(r, a, d, k, &launch);
     if (s) return s;
     SimOptions o = r->options;

@@ -120,6 +120,7 @@ Status run_submit(Run *r, Diag *d, int i, CudaStream stream) {
     if (s) return s;
     memcpy(l.block, k->block, sizeof l.block);
     memcpy(l.cluster, k->cluster, sizeof l.cluster);
+    l.overlap = cg_overlaps(r->normal, p, i, r->taken, r->size);
     return cuda_launch(&r->kernel[i], d, &l, param, stream);
 }
 

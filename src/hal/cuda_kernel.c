@@ -120,14 +120,19 @@ Status cuda_kernel_smem(const CudaKernel *k, Diag *d, int64_t bytes) {
 }
 
 /* ---- launches ---- */
-enum { MOST_ATTRIBUTES = 2, CUDA_NEEDS_NEWER_DRIVER = 36 };
+/* Streams that are captured take overlapping launches since CUDA 12.3.  */
+enum { MOST_ATTRIBUTES = 2, CUDA_NEEDS_NEWER_DRIVER = 36, CUDA_OVERLAPS = 12030 };
+
+static bool overlaps(const Cuda *c, const CudaLaunch *l) {
+    return l->overlap && c->version >= CUDA_OVERLAPS && c->cuLaunchKernelEx;
+}
 
 static bool clustered(const CudaLaunch *l) {
     return (int64_t)l->cluster[0] * l->cluster[1] * l->cluster[2] > 1;
 }
 
-static CudaLaunchConfig config_of(const CudaLaunch *l, CudaLaunchAttribute at[MOST_ATTRIBUTES],
-                                  CudaStream s) {
+static CudaLaunchConfig config_of(const Cuda *c, const CudaLaunch *l,
+                                  CudaLaunchAttribute at[MOST_ATTRIBUTES], CudaStream s) {
     CudaLaunchConfig config = {.smem = (unsigned)l->dynamic_smem, .stream = s, .attribute = at};
     for (int i = 0; i < 3; i++) {
         config.grid[i] = (unsigned)l->grid[i];
@@ -138,7 +143,7 @@ static CudaLaunchConfig config_of(const CudaLaunch *l, CudaLaunchAttribute at[MO
         *a = (CudaLaunchAttribute){.id = CUDA_LAUNCH_CLUSTER};
         for (int i = 0; i < 3; i++) a->value.cluster[i] = (unsigned)l->cluster[i];
     }
-    if (l->overlap) {
+    if (overlaps(c, l)) {
         CudaLaunchAttribute *a = &at[config.n_attribute++];
         *a = (CudaLaunchAttribute){.id = CUDA_LAUNCH_OVERLAP};
         a->value.number = 1;
@@ -149,9 +154,9 @@ static CudaLaunchConfig config_of(const CudaLaunch *l, CudaLaunchAttribute at[MO
 int cuda_launch_code(const CudaKernel *k, const CudaLaunch *l, void *const *params, CudaStream s) {
     const Cuda *c = k->context->cuda;
     void **given = (void **)(uintptr_t)params;
-    if (c->cuLaunchKernelEx && (clustered(l) || l->overlap)) {
+    if (c->cuLaunchKernelEx && (clustered(l) || overlaps(c, l))) {
         CudaLaunchAttribute at[MOST_ATTRIBUTES];
-        CudaLaunchConfig config = config_of(l, at, s);
+        CudaLaunchConfig config = config_of(c, l, at, s);
         return c->cuLaunchKernelEx(&config, k->handle, given, NULL);
     }
     if (clustered(l)) return CUDA_NEEDS_NEWER_DRIVER;
@@ -163,7 +168,7 @@ int cuda_launch_code(const CudaKernel *k, const CudaLaunch *l, void *const *para
 Status cuda_launch(const CudaKernel *k, Diag *d, const CudaLaunch *l, void *const *params,
                    CudaStream s) {
     const Cuda *c = k->context->cuda;
-    bool extended = clustered(l) || l->overlap;
+    bool extended = clustered(l) || overlaps(c, l);
     Status st = cuda_need(c, d, c->cuLaunchKernelEx || !clustered(l), "cuLaunchKernelEx",
                           "launches clusters");
     if (st) return st;
@@ -182,7 +187,7 @@ Status cuda_clusters(const CudaKernel *k, Diag *d, const CudaLaunch *l, int *out
                          "cuOccupancyMaxActiveClusters", "counts resident clusters");
     if (s) return s;
     CudaLaunchAttribute at[MOST_ATTRIBUTES];
-    CudaLaunchConfig config = config_of(l, at, NULL);
+    CudaLaunchConfig config = config_of(c, l, at, NULL);
     return CUDA_CALL(c, d, cuOccupancyMaxActiveClusters, out, k->handle, &config);
 }
 

@@ -213,6 +213,9 @@ static inline bool hal_moves_by_map(const Mover *m) { return m->box_max > 0; }
 /* The device as kernels see it whose parameters are pointers and scalars only: without the movers
  * that need tensor maps.  */
 const Device *hal_device_plain(Arena *a, const Device *dev);
+/* May a kernel be launched before the one before it has ended (griddepcontrol)?  By launches that
+ * take more than pointers and scalars alone.  */
+bool hal_overlaps(const Device *dev);
 /* Names of the profiles along `path`, each once, in order of the path and then of the alphabet;
  * returns how many.  */
 int hal_profile_list(Arena *a, const char *path, const char *const **names);

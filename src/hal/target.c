@@ -99,3 +99,9 @@ const Device *hal_device_plain(Arena *a, const Device *dev) {
         if (!hal_moves_by_map(&dev->mover[i])) plain->mover[plain->n_mover++] = dev->mover[i];
     return plain;
 }
+
+bool hal_overlaps(const Device *dev) {
+    bool maps = false;
+    for (int i = 0; i < dev->n_mover; i++) maps |= hal_moves_by_map(&dev->mover[i]);
+    return maps && dev->cc_major >= 9;
+}

@@ -30,7 +30,7 @@ static bool load_lane(SimLane by, uint32_t bytes) {
     AsyncTarget t;
     if (bytes && !sim_global(by, from, bytes, 16, false)) return false;
     if (!async_target(by, &by.i->opnd[0], &by.i->opnd[x->mbar], bytes, 16, &t)) return false;
-    if (async_counts(by.w)) sim_count_global_range(by.w->block, from, bytes, false);
+    if (async_counts(by.w)) sim_count_global_range(by.w, from, bytes, false);
     uint64_t mask = x->mask >= 0 ? async_mask(by, &by.i->opnd[x->mask]) : 1ull << t.block->rank;
     if (mask == 0) return false;
     for (int rank = 0; rank < by.w->block->cluster->n_block; rank++) {
@@ -51,7 +51,7 @@ static bool store_lane(SimLane by, uint32_t bytes) {
         sim_shared(by, async_shared_at(by.w, &by.i->opnd[1], by.lane), bytes, 16, &offset);
     if (!b || (bytes && !async_global_target(by, to, bytes, &x->reduce))) return false;
     if (async_counts(by.w)) {
-        sim_count_global_range(by.w->block, to, bytes, true);
+        sim_count_global_range(by.w, to, bytes, true);
         sim_count_shared_range(by.w->block, bytes, false);
     }
     AsyncOp *op = segment_of(by, ASYNC_STORE, to, offset, bytes);

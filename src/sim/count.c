@@ -13,7 +13,8 @@ static bool mark(uint64_t *map, uint64_t sector) {
     return true;
 }
 
-static void touch(SimBlock *b, uint64_t sector, bool store) {
+static void touch(SimWarp *w, uint64_t sector, bool store) {
+    SimBlock *b = w->block;
     uint64_t at = sector * SIM_SECTOR;
     const SimAlloc *x = b->hot;
     if (!x || !x->memory.data || at - x->base >= x->bytes) {
@@ -21,6 +22,7 @@ static void touch(SimBlock *b, uint64_t sector, bool store) {
     }
     if (!x) return;
     mark(store ? x->stored : x->loaded, (at - x->base) / SIM_SECTOR);
+    if (x->past[PAST_STORED]) sim_overlap_touch(w, x, (at - x->base) / SIM_SECTOR, store);
     uint32_t line = b->cluster->run->gpu->line;
     if (b->timing) sim_l2_touch(b, at / line, x->touched[(at - x->base) / line]);
 }
@@ -38,7 +40,7 @@ void sim_count_global(SimWarp *w, uint32_t active, const uint64_t address[LANES]
             if (k >= 0 && seen[k] == s) continue;
             for (int m = n++; m > k + 1; m--) seen[m] = seen[m - 1];
             seen[k + 1] = s;
-            touch(w->block, s, store);
+            touch(w, s, store);
         }
     }
     uint64_t all = (uint64_t)bytes * (uint64_t)sim_popcount(active);
@@ -53,10 +55,11 @@ void sim_count_global(SimWarp *w, uint32_t active, const uint64_t address[LANES]
     }
 }
 
-void sim_count_global_range(SimBlock *b, uint64_t address, uint64_t bytes, bool store) {
+void sim_count_global_range(SimWarp *w, uint64_t address, uint64_t bytes, bool store) {
+    SimBlock *b = w->block;
     if (bytes == 0) return;
     uint64_t first = address / SIM_SECTOR, last = (address + bytes - 1) / SIM_SECTOR;
-    for (uint64_t s = first; s <= last; s++) touch(b, s, store);
+    for (uint64_t s = first; s <= last; s++) touch(w, s, store);
     if (store) {
         b->count.global_store_sectors += last - first + 1;
         b->count.global_store_bytes += bytes;

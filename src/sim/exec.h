@@ -154,6 +154,7 @@ struct SimWarp {
     int64_t local_bytes;      /* kernel->local_bytes, and a stack of kernels that have one */
     uint32_t *stack;          /* where each lane's stack ends */
     Slot returned[LANES];     /* the link register of the function that each lane left last */
+    uint32_t waited;          /* time behind its wait for the launch before; 0: it has not waited */
     uint32_t carry;           /* condition code of add.cc and its like, a bit per lane */
     int round;                /* counts the warp's quanta */
     int waiting;              /* joins at which some lanes wait for others */
@@ -254,6 +255,7 @@ struct SimBlock {
     int n_fault;
     uint64_t faults;
     bool stop;                /* a fault: no further instruction */
+    bool waited;              /* a thread has waited for the launch before */
     Buf printed;              /* by printf */
     void *async;              /* per-block state (mbarriers, pending copies) */
     struct SimBlockTime *timing;          /* timing.h; NULL unless the launch is timed */
@@ -332,6 +334,7 @@ struct SimRun {
     const struct SimTiming *timing;       /* timing.h; NULL: the launch is not timed */
     const unsigned char *params;          /* the parameter space, padded with poison */
     size_t params_bytes;
+    _Atomic int64_t waited;   /* blocks that have waited for the launch before */
 };
 
 /* ---- Addresses ---- */
@@ -374,7 +377,7 @@ void sim_count_shared(SimWarp *w, uint32_t active, const uint32_t address[LANES]
 void sim_count_global(SimWarp *w, uint32_t active, const uint64_t address[LANES], int bytes,
                       bool store);
 /* The same for a contiguous range, of a bulk copy.  */
-void sim_count_global_range(SimBlock *b, uint64_t address, uint64_t bytes, bool store);
+void sim_count_global_range(SimWarp *w, uint64_t address, uint64_t bytes, bool store);
 /* A bulk copy's pass over shared memory: one wavefront per 128 bytes.  */
 void sim_count_shared_range(SimBlock *b, uint32_t bytes, bool store);
 void sim_count_add(SimCounters *to, const SimCounters *c);           /* sums and maxima */

@@ -295,7 +295,7 @@ Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimLaunch *launch, const S
     SimRun *r = ARENA_NEW(a, SimRun);
     SimOptions *options = ARENA_NEW(a, SimOptions);
     if (o) *options = *o;
-    if (options->timed || options->per_block) options->no_counters = false;
+    if (options->timed || options->per_block || launch->overlaps) options->no_counters = false;
     describe(r, g, k, launch, options);
     size_t need = (size_t)r->kernel->func->param_bytes;
     if (launch->params_bytes < need) {
@@ -314,6 +314,7 @@ Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimLaunch *launch, const S
     r->params_bytes = need;
     const SimLoaded *x = sim_load_variables(g, r->ptx);
     r->constants = constants(a, r, x);
+    sim_overlap_begin(g, r);
     sim_clear_sectors(g);
     SimSlices *work = NULL;
     if (r->options->timed) {
@@ -333,6 +334,7 @@ Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimLaunch *launch, const S
     out->total.unique_load_sectors = sim_sum_sectors(g, false);
     out->total.unique_store_sectors = sim_sum_sectors(g, true);
     collect(a, r, &all, out);
+    sim_overlap_end(g, r, out->blocks_run);
     st = refused(d, r, out);
     if (st != ST_OK) return st;
     if (options->per_block) out->block = per_block(a, &all, out->blocks_run);

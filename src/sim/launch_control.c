@@ -1,6 +1,16 @@
 /* elect, setmaxnreg, griddepcontrol, and the fences between proxies.  */
 #include "sim/async.h"
 #include "sim/timing.h"
+#include <stdatomic.h>
+
+/* griddepcontrol.wait: launches before have ended, which others know that come behind this.  */
+static void exec_wait_launch(SimWarp *w, const SimInst *i, uint32_t active) {
+    (void)i, (void)active;
+    SimBlock *b = w->block;
+    w->waited = ++b->cluster->time;
+    if (!b->waited) atomic_fetch_add(&b->cluster->run->waited, 1);
+    b->waited = true;
+}
 
 static void exec_nothing(SimWarp *w, const SimInst *i, uint32_t active) {
     (void)w, (void)i, (void)active;
@@ -86,9 +96,8 @@ SimExec *sim_pick_launch(SimPick *k) {
         return exec_setmaxnreg;
     }
     default:
-        if (k->p->op == OP_GRIDDEP && !sim_take(k, MOD_WAIT))
-            return sim_pick_fail(k, "needs .wait");
-        return exec_nothing;
+        if (k->p->op != OP_GRIDDEP) return exec_nothing;
+        return sim_take(k, MOD_WAIT) ? exec_wait_launch : sim_pick_fail(k, "needs .wait");
     }
 }
 

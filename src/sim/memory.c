@@ -9,6 +9,7 @@ static void release_all(void *p) {
         lazy_close(&g->alloc[k].memory);
         free(g->alloc[k].loaded);
         free(g->alloc[k].stored);
+        for (int n = 0; n < SIM_PASTS; n++) free(g->alloc[k].past[n]);
         free(g->alloc[k].touched);
         free(g->alloc[k].owner);
     }
@@ -166,6 +167,7 @@ void sim_free(SimGpu *g, uint64_t at) {
     free(x->loaded);
     free(x->stored);
     free(x->touched);
+    sim_overlap_forget(x);
     free(x->owner);
     x->owner = NULL;
     x->loaded = x->stored = x->touched = NULL;

@@ -4,6 +4,9 @@
 #include "base/lazy.h"
 #include "sim/memory.h"
 
+/* Sectors that launches before have touched: the last one; those that it has not waited for.  */
+typedef enum { PAST_LOADED, PAST_STORED, OLDER_LOADED, OLDER_STORED, SIM_PASTS } SimPast;
+
 /* Addresses are given upwards and never reused, with a gap after every allocation: what is freed or
  * overrun is told for sure.  Mapped memory lies where the caller has it, and is forgotten when it
  * is freed.  */
@@ -12,6 +15,7 @@ typedef struct SimAlloc {
     Lazy memory;              /* its data: NULL once freed */
     bool mapped;              /* the memory is the caller's */
     uint64_t *loaded, *stored;            /* one bit per sector; touched by several host threads */
+    uint64_t *past[SIM_PASTS];            /* overlap.c: of launches that may still run, else NULL */
     uint64_t *touched;        /* l2.c: per line of L2, when it was touched last */
     struct SimOwner *owner;   /* order.c: one per word, while a launch needs them; else NULL */
 } SimAlloc;
@@ -32,6 +36,7 @@ struct SimGpu {
     uint64_t l2_lines;        /* that it keeps */
     uint64_t brought;         /* lines brought into it so far */
     struct SimLoaded *loaded; /* launch.c: modules whose variables are in memory */
+    bool waited;              /* the last launch ended behind all before it */
 };
 
 enum { SIM_SECTOR = 32, SIM_RED_ZONE = 4096 };
@@ -45,4 +50,11 @@ uint64_t sim_reserve(SimGpu *g, size_t bytes);
 /* Forgets the touched sectors of all allocations; counts the distinct ones.  */
 void sim_clear_sectors(SimGpu *g);
 uint64_t sim_sum_sectors(const SimGpu *g, bool stored);
+/* overlap.c.  Before a launch: keeps the sectors that launches which may still run have touched, if
+ * it overlaps with them.  Behind it: what is known then.  */
+void sim_overlap_begin(SimGpu *g, const SimRun *r);
+void sim_overlap_end(SimGpu *g, const SimRun *r, int64_t blocks);
+void sim_overlap_forget(SimAlloc *x);
+/* Warp w touches a sector of x, of which launches before may still make use.  */
+void sim_overlap_touch(SimWarp *w, const SimAlloc *x, uint64_t sector, bool store);
 #endif

@@ -87,6 +87,7 @@ void *sim_host(SimGpu *g, uint64_t at, size_t bytes);
     X(DEADLOCK,       "no thread can make progress")                                               \
     X(DESCRIPTOR,     "bad matrix or tensor-map descriptor")                                       \
     X(PROXY_FENCE,    "missing proxy fence between generic and asynchronous access")               \
+    X(BEFORE_WAIT,    "memory touched before the wait for the kernel launched before")             \
     X(WGMMA_OPERAND,  "wgmma operand or accumulator touched before its wait")                      \
     X(LIMIT,          "the launch exceeds a limit of the device")                                  \
     X(MBARRIER,       "mbarrier used against its rules")                                           \
@@ -181,6 +182,10 @@ typedef struct {
     uint32_t grid[3], block[3], cluster[3];               /* cluster 0 means 1 */
     uint32_t dynamic_smem;
     int registers;                        /* of a thread, as the cubin says; 0: it is not known */
+    /* The launch before may still run (programmatic stream serialization), and those that it has
+     * not waited for: what they wrote may not be read, what they touched may not be written, before
+     * griddepcontrol.wait (overlap.c).  Launches before without counters are taken for ended.  */
+    bool overlaps;
     const void *params;                   /* laid out as sim_kernel_params says */
     size_t params_bytes;
 } SimLaunch;

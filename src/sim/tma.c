@@ -65,7 +65,7 @@ static const SimTmRow *tile_rows(SimLane by, const TensorMap *map) {
         uint32_t bytes = q->row[r].end - q->row[r].begin;
         if (!bytes) continue;
         if (!sim_global(by, at, bytes, 1, plain_store)) return NULL;
-        if (async_counts(by.w)) sim_count_global_range(by.w->block, at, bytes, x->store);
+        if (async_counts(by.w)) sim_count_global_range(by.w, at, bytes, x->store);
     }
     return q->row;
 }

@@ -6,7 +6,7 @@
 typedef struct {
     uint64_t grid[3], block[3], cluster[3];               /* cluster 0: none asked for */
     unsigned smem;
-    bool cooperative;
+    bool cooperative, overlaps;
 } Shape;
 
 static uint64_t volume(const uint64_t n[3]) { return n[0] * n[1] * n[2]; }
@@ -23,11 +23,13 @@ static CUresult read_attributes(const CUlaunchConfig *k, Shape *out) {
             out->cluster[2] = a->value.cluster.z;
             if (!volume(out->cluster)) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
             break;
+        case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+            out->overlaps = a->value.number != 0;
+            break;
         case CU_LAUNCH_ATTRIBUTE_IGNORE:
         case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
         case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
         case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-        case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
         case CU_LAUNCH_ATTRIBUTE_PRIORITY:
         case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
         case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
@@ -161,6 +163,7 @@ CUresult work_of_launch(Call *c, const CUlaunchConfig *config, CUfunction functi
     }
     l->dynamic_smem = shape.smem;
     l->registers = f->registers;
+    l->overlaps = shape.overlaps && c->ctx->gpu->dev->cc_major >= 9;
     l->module = f->module->image->code;
     l->kernel = f->name;
     w->launch.image = f->module->image;
@@ -177,6 +180,10 @@ static CUresult launch(Call *c, const CUlaunchConfig *config, CUfunction functio
     CUresult r = work_of_launch(c, config, function, params, extra, &w);
     if (r != CUDA_SUCCESS) return r;
     Stream *s = stream_get(c, config->hStream);
+    if (s && !s->capture) {               /* what the host has seen end is over */
+        const Work *last = s->last;
+        w->launch.launch.overlaps &= last && last->kind == WORK_KERNEL && !last->done;
+    }
     if (s) return work_submit(c->driver, s, w);
     work_release(w);
     return CUDA_ERROR_INVALID_HANDLE;

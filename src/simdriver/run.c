@@ -53,8 +53,10 @@ typedef struct {
 static void run_body(void *user) {
     Running *r = user;
     Diag diag = diag_new(r->arena);
-    Status st = sim_launch(r->gpu->sim, r->arena, &diag, &r->launch->launch, &r->driver->options,
-                           &r->report);
+    SimLaunch launch = r->launch->launch;
+    launch.overlaps &= r->gpu->kernel_before;     /* behind a copy it begins after its end */
+    r->gpu->kernel_before = true;
+    Status st = sim_launch(r->gpu->sim, r->arena, &diag, &launch, &r->driver->options, &r->report);
     if (st != ST_OK) {
         driver_say_error(r->driver, &diag);
         r->result = st == ST_NOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_LAUNCH_FAILED;
@@ -207,7 +209,10 @@ static bool run_graph(Driver *d, Context *ctx, Work *w, Ps begin) {
     GraphBody *g = w->graph;
     bool whole = true;
     g->refs++;
-    if (w->node == 0) w->end = begin;
+    if (w->node == 0) {
+        w->end = begin;
+        ctx->gpu->kernel_before = false;
+    }
     for (; w->node < g->n && ctx && ctx->failed == CUDA_SUCCESS; w->node++) {
         const Node *node = &g->node[g->order[w->node]];
         Ps ready = begin;
@@ -225,9 +230,10 @@ static bool run_graph(Driver *d, Context *ctx, Work *w, Ps begin) {
 }
 
 bool work_execute(Driver *d, Context *ctx, Work *w, Ps begin, Chain chain) {
+    if (w->kind == WORK_GRAPH) return run_graph(d, ctx, w, begin);
+    if (w->kind == WORK_KERNEL) return run_kernel(d, ctx, w, begin, chain);
+    ctx->gpu->kernel_before = false;
     switch (w->kind) {
-    case WORK_GRAPH: return run_graph(d, ctx, w, begin);
-    case WORK_KERNEL: return run_kernel(d, ctx, w, begin, chain);
     case WORK_HOST: run_host(d, ctx, w, begin); break;
     case WORK_FREE: release_memory(d, w, begin); break;
     case WORK_COPY:

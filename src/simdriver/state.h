@@ -88,6 +88,7 @@ typedef struct {
     SimGpu *sim;
     Arena *arena;
     uint64_t used;            /* bytes allocated */
+    bool kernel_before;       /* what ran last was a kernel, of the same graph if there is one */
     Ps issue;                 /* the host's clock: when the next launch can be issued */
     Ps busy[ENGINE_COUNT];    /* until when */
     Context *primary;

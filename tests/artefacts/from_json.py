@@ -67,6 +67,7 @@ def launch(path, code, args, given, workspace, stream):
     measures = [value(e, sizes) for e in target["measures"]]
     taken = [c for c in target["choices"]
              if all(most is None or m <= most for m, most in zip(measures, c["upto"]))][0]
+    before = False
     for k in target["kernels"]:
         grid = [value(e, sizes) for e in k["grid"]]
         if k["program"] not in taken["programs"] or grid[0] == 0:
@@ -78,9 +79,14 @@ def launch(path, code, args, given, workspace, stream):
         f = P()
         call("cuModuleGetFunction", ctypes.byref(f), module, k["symbol"].encode())
         call("cuFuncSetAttribute", f, 8, k["dynamic_smem"])
-        cluster = Attribute(4, 0, (ctypes.c_uint * 16)(*k["cluster"]))
+        at = []
+        if k["cluster"] != [1, 1, 1]:
+            at.append(Attribute(4, 0, (ctypes.c_uint * 16)(*k["cluster"])))
+        if before and k["waits_for_previous"]:
+            at.append(Attribute(6, 0, (ctypes.c_uint * 16)(1)))
         config = Config((ctypes.c_uint * 7)(*grid, *k["block"], k["dynamic_smem"]), stream,
-                        ctypes.pointer(cluster), 0 if k["cluster"] == [1, 1, 1] else 1)
+                        (Attribute * len(at))(*at) if at else None, len(at))
         call("cuLaunchKernelEx", ctypes.byref(config), f, params, None)
+        before = True
     return max([p["offset"] + value(p["bytes"], sizes) for p in target["workspace"]
                 if p["split"] == taken["split"]], default=0)

@@ -19,8 +19,8 @@
 //   t1  f32[96,64]  output
 //   w  workspace of 512 bytes
 // launches
-//   rk_82c5c9b1331aaaee_0  grid 3,1  block 32  dynamic shared memory 0
-//   rk_82c5c9b1331aaaee_1  grid 12,1  block 128  dynamic shared memory 0
+//   rk_fa5a1ea04dacc548_0  grid 3,1  block 32  dynamic shared memory 0
+//   rk_fa5a1ea04dacc548_1  grid 12,1  block 128  dynamic shared memory 0
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 
@@ -31,6 +31,19 @@ template <typename T> __device__ __forceinline__ void rl_argmax_next(T &best, in
     }
 }
 
+__device__ __forceinline__ void rl_previous_wait() {
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
+__device__ __forceinline__ void rl_next_may_begin() {
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
+template <typename T> __device__ __forceinline__ T *rl_behind(T *p) {
+    asm volatile("" : "+l"(p) :: "memory");
+    return p;
+}
+
 template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, const T *x) {
     rl_vec<T, N> y;
     #pragma unroll
@@ -39,10 +52,11 @@ template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, cons
 }
 
 extern "C" __global__ void __launch_bounds__(32)
-rk_82c5c9b1331aaaee_0(const float *__restrict__ t0,
+rk_fa5a1ea04dacc548_0(const float *__restrict__ t0,
     float *__restrict__ t1,
     unsigned char *__restrict__ w) {
     int *const t2 = reinterpret_cast<int *>(w + 0ll);
+    rl_next_may_begin();
     // elements: 1 at a time
     const int total = 96;
     #pragma unroll 1
@@ -66,9 +80,11 @@ rk_82c5c9b1331aaaee_0(const float *__restrict__ t0,
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-rk_82c5c9b1331aaaee_1(const float *__restrict__ t0,
+rk_fa5a1ea04dacc548_1(const float *__restrict__ t0,
     float *__restrict__ t1,
     unsigned char *__restrict__ w) {
+    rl_previous_wait();
+    w = rl_behind(w);
     int *const t2 = reinterpret_cast<int *>(w + 0ll);
     // elements: 4 at a time
     const int total = 6144;

@@ -14,8 +14,8 @@
 //   t1  bf16[2,100000]  output
 //   w  workspace of 512 bytes
 // launches
-//   rk_afbea1deb2beab90_0  grid 2,20  block 128  dynamic shared memory 0
-//   rk_afbea1deb2beab90_1  grid 2,20  block 128  dynamic shared memory 0
+//   rk_af10689c5d91b793_0  grid 2,20  block 128  dynamic shared memory 0
+//   rk_af10689c5d91b793_1  grid 2,20  block 128  dynamic shared memory 0
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 
@@ -49,6 +49,19 @@ __device__ __forceinline__ bool rl_not_ones(float y) {
     return (__float_as_uint(y) & 0x7fffffu) != 0x7fffffu;
 }
 
+__device__ __forceinline__ void rl_previous_wait() {
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
+__device__ __forceinline__ void rl_next_may_begin() {
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
+template <typename T> __device__ __forceinline__ T *rl_behind(T *p) {
+    asm volatile("" : "+l"(p) :: "memory");
+    return p;
+}
+
 __device__ __forceinline__ unsigned rl_f32x2_to_bf16(float x, float y) {
     unsigned z;
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(z) : "f"(y), "f"(x));
@@ -64,13 +77,14 @@ template <int N> __device__ __forceinline__ void rl_store_bf16(unsigned short *p
 }
 
 extern "C" __global__ void __launch_bounds__(128, 1)
-rk_afbea1deb2beab90_0(const unsigned short *__restrict__ t0,
+rk_af10689c5d91b793_0(const unsigned short *__restrict__ t0,
     unsigned short *__restrict__ t1,
     unsigned char *__restrict__ w) {
     constexpr int M = 2;
     constexpr int N = 100000;
     constexpr int BM = 1, LN = 128;  // rows of a block, threads of a row
     constexpr int BN = 2048, TN = 16, VN = 8;  // columns of a step, a thread, at once
+    rl_next_may_begin();
     // rows
     const int tid = threadIdx.x, lane = tid % 128u;
     const int m = (int)blockIdx.x * BM + tid / 128u;
@@ -155,13 +169,15 @@ rk_afbea1deb2beab90_0(const unsigned short *__restrict__ t0,
 }
 
 extern "C" __global__ void __launch_bounds__(128, 1)
-rk_afbea1deb2beab90_1(const unsigned short *__restrict__ t0,
+rk_af10689c5d91b793_1(const unsigned short *__restrict__ t0,
     unsigned short *__restrict__ t1,
     unsigned char *__restrict__ w) {
     constexpr int M = 2;
     constexpr int N = 100000;
     constexpr int BM = 1, LN = 128;  // rows of a block, threads of a row
     constexpr int BN = 2048, TN = 16, VN = 8;  // columns of a step, a thread, at once
+    rl_previous_wait();
+    w = rl_behind(w);
     // rows
     const int tid = threadIdx.x, lane = tid % 128u;
     const int m = (int)blockIdx.x * BM + tid / 128u;

@@ -174,6 +174,8 @@ static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed, boo
                        .cluster = {(uint32_t)k->cluster[0], 1, 1},
                        .dynamic_smem = (uint32_t)k->dynamic_smem,
                        .registers = timed ? registers_of(c, k->symbol) : 0,
+                       .overlaps = cg_overlaps(c->te, &c->program, i, (KernelTaken){0, NULL},
+                                               c->size),
                        .params = space,
                        .params_bytes = bytes};
         SimOptions o = {.seed = seed, .threads = 1, .strict = true,

@@ -473,22 +473,6 @@ static void the_version_is_one(void **state) {
 }
 
 /* ---- at given sizes ---- */
-static void kernels_that_wait_are_known(void **state) {
-    (void)state;
-    Build b = {.compiled = true,
-               .nvrtc.ptx = ".visible .entry k_1(\n  .param .u64 p)\n{ ret; }\n"
-                            ".visible .entry k_10()\n{ griddepcontrol.wait; ret; }\n"
-                            ".visible .entry k_2()\n{ griddepcontrol.launch_dependents; ret; }\n"};
-    assert_false(artefact_waits(&b, "k_1"));
-    assert_true(artefact_waits(&b, "k_10"));
-    assert_false(artefact_waits(&b, "k_2"));
-    assert_false(artefact_waits(&b, "k"));
-    b = (Build){.program.source = "asm volatile(\"griddepcontrol.wait;\");"};
-    assert_true(artefact_waits(&b, "k_1"));
-    b.program.source = "";
-    assert_false(artefact_waits(&b, "k_1"));
-}
-
 static void given_sizes(void **state) {
     (void)state;
     RollerCtx *ctx = context();
@@ -538,7 +522,6 @@ int main(void) {
         cmocka_unit_test(a_budget_bounds_what_is_read),
         cmocka_unit_test(a_budget_leaves_out_what_needs_too_much),
         cmocka_unit_test(simulates_the_callers_data),
-        cmocka_unit_test(kernels_that_wait_are_known),
         cmocka_unit_test(given_sizes),
         cmocka_unit_test(contexts_are_independent),
         cmocka_unit_test(every_failed_allocation_is_reported),

@@ -57,8 +57,11 @@ typedef struct {
     int removed, moved, survived;
 } Mutants;
 
-/* Must it be there?  Values that only move a cursor do not touch what threads share.  */
+/* Must it be there?  Values that only move a cursor do not touch what threads share; what lets the
+ * next kernel begin is for its time alone.  */
 static bool counts(const Node *n) {
+    if (n->kind == NODE_SYNC && n->sync.scope == SYNC_GRID && n->sync.op == SYNC_ARRIVE)
+        return false;
     bool cursor = n->kind == NODE_VALUES &&
                   (n->what == VALUES_PUT || n->what == VALUES_TAKE || n->what == VALUES_NEXT_K);
     bool writes = false;

@@ -248,6 +248,43 @@ static void clusters(void **state) {
     OK(cu.cuLaunchKernelEx(&k, f, params, NULL));
 }
 
+/* A launch that may begin before the end of the one before it, unless the host has seen that, or
+ * something else stands between.  */
+static void overlapping_launches(void **state) {
+    (void)state;
+    static const char text[] =
+        "extern \"C\" __global__ void put(int *a) { a[threadIdx.x * 8] = 5; }\n"
+        "extern \"C\" __global__ void early(int *a) { a[256] = a[threadIdx.x * 8] + 1; }\n"
+        "extern \"C\" __global__ void late(int *a) {\n"
+        "    asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n"
+        "    a[256] = a[threadIdx.x * 8] + 1;\n"
+        "}\n";
+    enum { BYTES = 4096 };
+    CUmodule m = simdriver_module(text, "sm_90a");
+    CUfunction put = simdriver_function(m, "put"), late = simdriver_function(m, "late");
+    CUfunction early = simdriver_function(m, "early");
+    int got = 0;
+    CUdeviceptr a = simdriver_alloc(BYTES);
+    void *params[] = {&a};
+    CUlaunchAttribute at = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                            .value = {.number = 1}};
+    CUlaunchConfig k = {1, 1, 1, 1, 1, 1, 0, NULL, &at, 1};
+    for (int between = 0; between < 4; between++) {
+        OK(cu.cuMemsetD8_v2(a, 0, BYTES));
+        OK(cu.cuLaunchKernel(put, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+        if (between == 1) OK(cu.cuCtxSynchronize());
+        if (between == 2) OK(cu.cuMemsetD8_v2(a + BYTES / 2, 0, 4));
+        if (between == 3) at.value.number = 0;
+        OK(cu.cuLaunchKernelEx(&k, between ? early : late, params, NULL));
+        OK(cu.cuMemcpyDtoH_v2(&got, a + 256 * sizeof got, sizeof got));
+        assert_int_equal(got, 6);
+    }
+    at.value.number = 1;
+    OK(cu.cuLaunchKernel(put, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+    OK(cu.cuLaunchKernelEx(&k, early, params, NULL));
+    FAILS(CUDA_ERROR_LAUNCH_FAILED, cu.cuCtxSynchronize());
+}
+
 static void tensor_maps(void **state) {
     (void)state;
     enum { W = 40, H = 12 };
@@ -345,6 +382,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         T(add_vectors), T(parameters_of_every_size), T(reduce_with_shared_memory),
         T(shapes_are_checked), T(occupancy_is_that_of_the_profile), T(clusters), T(tensor_maps),
+ T(overlapping_launches),
         T(im2col_maps), T(faults),
     };
     return cmocka_run_group_tests(tests, simdriver_setup, simdriver_teardown);

@@ -3,6 +3,7 @@ typedef struct {
     int id, zero;
     union {
         unsigned cluster[3];
+        int number;
         char room[64];
     } value;
 } Attribute;
@@ -18,6 +19,7 @@ typedef struct {
     void *library;
     int (*ctx_current)(void **);
     int (*ctx_device)(int *);
+    int (*version)(int *);
     int (*attribute)(int *, int, int);
     int (*load)(void **, const void *);
     int (*unload)(void *);
@@ -38,6 +40,7 @@ struct NAME(kernel) {
     const Target *target;
     void *context, *module;
     int device;
+    int overlaps;             /* captured streams take overlapping launches, too */
     void *function[MOST_KERNELS];
 };
 
@@ -53,6 +56,7 @@ static int open_driver(Driver *c) {
     if (!c->library) return ROLLER_LAUNCH_DRIVER;
     if (!s) s = find(c->library, "cuCtxGetCurrent", &c->ctx_current);
     if (!s) s = find(c->library, "cuCtxGetDevice", &c->ctx_device);
+    if (!s) s = find(c->library, "cuDriverGetVersion", &c->version);
     if (!s) s = find(c->library, "cuDeviceGetAttribute", &c->attribute);
     if (!s) s = find(c->library, "cuModuleLoadData", &c->load);
     if (!s) s = find(c->library, "cuModuleUnload", &c->unload);
@@ -115,9 +119,11 @@ static int load_functions(NAME(kernel) *k) {
 }
 
 static int load_here(NAME(kernel) *k) {
-    enum { CC_MAJOR = 75, CC_MINOR = 76 };
-    int major = 0, minor = 0, s = open_driver(&k->cuda);
+    enum { CC_MAJOR = 75, CC_MINOR = 76, OVERLAPS = 12030 };
+    int version = 0, major = 0, minor = 0, s = open_driver(&k->cuda);
     if (s) return s;
+    if (k->cuda.version(&version)) return ROLLER_LAUNCH_CUDA;
+    k->overlaps = version >= OVERLAPS && k->cuda.launch_config;
     if (k->cuda.ctx_current(&k->context) || !k->context || k->cuda.ctx_device(&k->device))
         return ROLLER_LAUNCH_DEVICE;
     if (k->cuda.attribute(&major, CC_MAJOR, k->device) ||
@@ -365,13 +371,24 @@ static int add_maps(const NAME(kernel) *k, const Call *c, const Kernel *x, void 
     return ROLLER_LAUNCH_OK;
 }
 
-static int launch_kernel(const NAME(kernel) *k, int i, unsigned blocks, void **param,
+/* `before`: a kernel of this launch is queued, before whose end this one may begin.  */
+static int launch_kernel(const NAME(kernel) *k, int i, unsigned blocks, int before, void **param,
                          void *stream) {
+    enum { CLUSTER = 4, PROGRAMMATIC_SERIALIZATION = 6 };
     const Kernel *x = &k->target->kernel[i];
-    Attribute cluster = {4, 0, {{x->cluster[0], x->cluster[1], x->cluster[2]}}};
+    Attribute at[2] = {{0, 0, {{0, 0, 0}}}, {0, 0, {{0, 0, 0}}}};
     Config config = {{blocks, x->grid[0], x->grid[1]}, {x->block[0], x->block[1], x->block[2]},
-                     (unsigned)x->smem, stream, &cluster, 1};
-    if (is_clustered(x)) return k->cuda.launch_config(&config, k->function[i], param, NULL);
+                     (unsigned)x->smem, stream, at, 0};
+    if (is_clustered(x)) {
+        at[config.n_attribute].id = CLUSTER;
+        memcpy(at[config.n_attribute++].value.cluster, x->cluster, sizeof x->cluster);
+    }
+    if (x->waits && before && k->overlaps) {
+        at[config.n_attribute].id = PROGRAMMATIC_SERIALIZATION;
+        at[config.n_attribute++].value.number = 1;
+    }
+    if (config.n_attribute)
+        return k->cuda.launch_config(&config, k->function[i], param, NULL);
     return k->cuda.launch(k->function[i], blocks, x->grid[0], x->grid[1], x->block[0], x->block[1],
                           x->block[2], (unsigned)x->smem, stream, param, NULL);
 }
@@ -381,7 +398,7 @@ static int launch_all(const NAME(kernel) *k, const Call *c, void *workspace, voi
     const Target *t = k->target;
     const Choice *taken = choice_of(t, c->size);
     TensorMap map[MOST_MAPS];
-    int i;
+    int i, before = 0;
     for (i = 0; i < t->n_kernel; i++) {
         const Kernel *x = &t->kernel[i];
         int64_t blocks;
@@ -389,7 +406,9 @@ static int launch_all(const NAME(kernel) *k, const Call *c, void *workspace, voi
         blocks = extent(x->blocks, c->size);
         if (blocks == 0) continue;
         if (add_maps(k, c, x, workspace, map, param)) return ROLLER_LAUNCH_CUDA;
-        if (launch_kernel(k, i, (unsigned)blocks, param, stream)) return ROLLER_LAUNCH_CUDA;
+        if (launch_kernel(k, i, (unsigned)blocks, before, param, stream))
+            return ROLLER_LAUNCH_CUDA;
+        before = 1;
     }
     return ROLLER_LAUNCH_OK;
 }

@@ -11,6 +11,7 @@ class LaunchError(Exception):
 # ---- the CUDA driver ----
 _NO_BINARY_FOR_GPU = 209
 _CC_MAJOR, _CC_MINOR = 75, 76
+_OVERLAPS = 12030                              # captured streams take overlapping launches, too
 _MAX_DYNAMIC_SHARED = 8
 _WORKSPACE_ALIGN = 256
 _driver = None
@@ -264,11 +265,16 @@ class _Config(ctypes.Structure):
                 ("attributes", ctypes.POINTER(_Attribute)), ("n_attributes", ctypes.c_uint)]
 
 
-def _config(numbers, cluster):
-    config = _Config((ctypes.c_uint * 7)(*numbers))
+def _config(numbers, cluster, overlaps):
+    """`overlaps`: before the end of the kernel before (programmatic stream serialization)."""
+    config, attributes = _Config((ctypes.c_uint * 7)(*numbers)), []
     if _count(cluster) > 1:
-        config.attributes = ctypes.pointer(_Attribute(4, 0, (ctypes.c_uint * 16)(*cluster)))
-        config.n_attributes = 1
+        attributes.append(_Attribute(4, 0, (ctypes.c_uint * 16)(*cluster)))
+    if overlaps:
+        attributes.append(_Attribute(6, 0, (ctypes.c_uint * 16)(1)))
+    if attributes:
+        config.attributes = (_Attribute * len(attributes))(*attributes)
+        config.n_attributes = len(attributes)
     return config
 
 
@@ -290,7 +296,7 @@ class _Cells:
         self.scalars = [(kind.from_buffer(self.word, 8 * i), j) for i, j, kind in plan.scalars]
         for i, value in plan.sizes:
             ctypes.c_int32.from_buffer(self.word, 8 * i).value = value
-        self.configs = [_config(numbers, cluster) for _, numbers, cluster in plan.launches]
+        self.configs = [_config(*rest) for _, *rest in plan.launches]
         self.room = ctypes.create_string_buffer(
             _MAP_BYTES * sum(map(len, plan.maps)) + _MAP_ALIGN)
         at = -(-ctypes.addressof(self.room) // _MAP_ALIGN) * _MAP_ALIGN
@@ -366,6 +372,9 @@ class Kernel:
             self._call = _driver.cuLaunchKernelEx
         except AttributeError:
             self._call = _launch_old
+        version = ctypes.c_int()
+        _must("cuDriverGetVersion", ctypes.byref(version))
+        self._overlaps = version.value >= _OVERLAPS
         for attribute in _CC_MAJOR, _CC_MINOR:
             value = ctypes.c_int()
             _must("cuDeviceGetAttribute", ctypes.byref(value), attribute, self.device)
@@ -488,7 +497,8 @@ class Kernel:
             blocks = _value(k["grid"][0], sizes)
             if blocks:
                 numbers = [blocks, *k["grid"][1:], *k["block"], k["dynamic_smem"]]
-                plan.launches.append((function.value, numbers, k["cluster"]))
+                overlaps = self._overlaps and bool(plan.launches) and k["waits_for_previous"]
+                plan.launches.append((function.value, numbers, k["cluster"], overlaps))
                 plan.maps.append([_Map(m, place[m["tensor"]], sizes) for m in k["tensor_maps"]])
 
     def __call__(self, *args, stream=0, workspace=0, workspace_bytes=None, sizes=None):
