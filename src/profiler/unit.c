@@ -109,20 +109,31 @@ static const double least_hz = 0.3, most_hz = 1.05;
 /* All of them, since the clock goes by the load.  Simulated clocks do not.  */
 static int64_t busy_sms(const Bench *b) { return bench_simulated(b) ? 1 : bench_sms(b); }
 
+/* A launch with so many warps on every SM, whose clock is watched from now on.  */
+static Status watched(Run *r, int warps, BenchLaunch *l) {
+    static const uint64_t zero[2];
+    Status s = launch_of(r, false, warps, busy_sms(r->b), l);
+    return s ? s : cuda_write(bench_context(r->b), bench_diag(r->b), r->clocks, zero, sizeof zero);
+}
+
+/* The mean clock of its runs, from clocks and nanoseconds that they have added up; 0: they took
+ * none.  */
+static Status watched_hz(Run *r, double *hz) {
+    uint64_t took[2] = {0};
+    Status s = cuda_read(bench_context(r->b), bench_diag(r->b), took, r->clocks, sizeof took);
+    *hz = took[1] ? (double)took[0] / (double)took[1] * 1e9 : 0;
+    return s;
+}
+
 /* Microseconds of an iteration with so many warps on every SM, and the clock meanwhile.  */
 static Status rate_point(Run *r, int warps, int few, int many, Sample *us, double *hz) {
-    static const uint64_t zero[2];
     BenchLaunch l;
-    uint64_t took[2];
-    CudaContext *x = bench_context(r->b);
-    Diag *d = bench_diag(r->b);
-    Status s = launch_of(r, false, warps, busy_sms(r->b), &l);
-    if (!s) s = cuda_write(x, d, r->clocks, zero, sizeof zero);
+    double own = 0;
+    Status s = watched(r, warps, &l);
     if (!s) s = bench_slope(r->b, &l, &r->n, few, many, us);
-    if (!s) s = cuda_read(x, d, took, r->clocks, sizeof took);
+    if (!s) s = watched_hz(r, &own);
     *hz = bench_hz(r->b);
-    if (s || bench_simulated(r->b) || !took[1]) return s;
-    double own = (double)took[0] / (double)took[1] * 1e9;
+    if (s || bench_simulated(r->b)) return s;
     if (own > least_hz * *hz && own < most_hz * bench_light_hz(r->b)) *hz = own;
     return ST_OK;
 }
@@ -202,19 +213,14 @@ static void rest(void) {
 
 /* The mean clock of one launch of about `long_us`, by SMs that have rested.  `us`: of an
  * iteration.  */
-static Status clock_point(Run *r, int warps, double long_us, double us, Sample *mhz) {
-    static const uint64_t zero[2];
+static Status clock_point(Run *r, double long_us, double us, Sample *mhz) {
     BenchLaunch l;
-    uint64_t took[2];
-    CudaContext *x = bench_context(r->b);
-    Diag *d = bench_diag(r->b);
-    Status s = launch_of(r, false, warps, bench_sms(r->b), &l);
-    if (!s) s = cuda_write(x, d, r->clocks, zero, sizeof zero);
+    double hz = 0;
+    Status s = watched(r, r->most_warps, &l);
     r->n = long_us / us < 1e9 ? (int)(long_us / us) + 1 : 1000000000;
     rest();
     if (!s) s = bench_run(r->b, &l);
-    if (!s) s = cuda_read(x, d, took, r->clocks, sizeof took);
-    double hz = !s && took[1] ? (double)took[0] / (double)took[1] * 1e9 : 0;
+    if (!s) s = watched_hz(r, &hz);
     *mhz = (Sample){.value = hz * 1e-6, .samples = 1};
     return s ? s : bench_positive(r->b, mhz);
 }
@@ -225,7 +231,7 @@ static Status measure_clock(Run *r, double us, ComputeUnit *u) {
     enum { POINTS = sizeof busy_us / sizeof *busy_us };
     Sample mhz[POINTS];
     for (int i = 0; i < POINTS; i++) {
-        Status s = clock_point(r, r->most_warps, busy_us[i], us, &mhz[i]);
+        Status s = clock_point(r, busy_us[i], us, &mhz[i]);
         if (s) return s;
     }
     bench_member_curve(r->b, &u->clock, "clock", "MHz", &(BenchPoints){busy_us, mhz, POINTS});

@@ -18,8 +18,18 @@ int set_up(void **state) {
 }
 
 int tear_down(void **state) {
-    arena_destroy(*state);
+    (void)state;
+    arena_destroy(arena);
     return 0;
+}
+
+const char *said(void) {
+    const DiagMessage *m = diag_first_error(&diag);
+    return m ? m->message : "";
+}
+
+void must(Status s) {
+    if (s) fail_msg("%d: %s", s, said());
 }
 
 typedef struct {

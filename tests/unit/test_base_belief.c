@@ -1,6 +1,7 @@
 /* links: base */
 /* Bayesian linear regression, against numbers that were worked out in fractions from the normal
  * equations, all observations at once.  */
+#include "arena_fixture.h"
 #include "base/belief.h"
 
 #include <math.h>
@@ -10,20 +11,6 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-
-static Arena *arena;
-
-static int setup(void **state) {
-    (void)state;
-    arena = arena_create(NULL);
-    return arena ? 0 : -1;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
 
 static void near(double v, double expected) {
     double most = 1e-12 * fmax(1, fabs(expected));
@@ -97,5 +84,5 @@ int main(void) {
         cmocka_unit_test(what_would_be_learned),
         cmocka_unit_test(improvement),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,5 +1,6 @@
 /* links: base */
 /* Comma-separated values: what RFC 4180 allows, and where what is wrong stands.  */
+#include "arena_fixture.h"
 #include "base/csv.h"
 
 #include <setjmp.h>
@@ -8,20 +9,6 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-
-static Arena *arena;
-
-static int setup(void **state) {
-    (void)state;
-    arena = arena_create(NULL);
-    return arena ? 0 : -1;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
 
 /* Fields as "a|b;" for each record, or the place and message of the error.  */
 static const char *records(const char *text) {
@@ -71,5 +58,5 @@ static void what_is_read(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_read)};
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,5 +1,6 @@
 /* Calibration over the simulated driver: a GPU whose rates differ from the profile's by a factor is
  * described by that factor.  */
+#include "arena_fixture.h"
 #include "base/file.h"
 #include "driver/calibrate.h"
 #include "simulated.h"
@@ -19,15 +20,8 @@
 
 enum { SMS = 4 };
 
-static Arena *arena;
-static Diag diag;
 static Device *dev;
 static char root[4096];      /* of $BUILD, with the slash behind it */
-
-static void must(Status s) {
-    const DiagMessage *m = diag_first_error(&diag);
-    if (s) fail_msg("%d: %s", s, m ? m->message : "");
-}
 
 /* Rates of a level and of its curves.  */
 static void scale_level(MemoryLevel *m, double by) {
@@ -63,12 +57,6 @@ static int setup(void **state) {
     dev->limits.sm_count.value = SMS;
     scale_level(&dev->memory[LEVEL_DRAM], share);
     scale_level(&dev->memory[LEVEL_L2], share);
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    arena_destroy(arena);
     return 0;
 }
 
@@ -275,5 +263,5 @@ int main(void) {
         cmocka_unit_test_setup(what_cannot_be_timed, fresh),
         cmocka_unit_test_setup(every_kernel, fresh),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, tear_down);
 }

@@ -1,5 +1,6 @@
 /* Calibration from files of times: a GPU of known rates is found again, and what is wrong in a file
  * is told with its place.  Needs no device.  */
+#include "arena_fixture.h"
 #include "base/file.h"
 #include "driver/calibrate.h"
 #include "driver/calibrate_samples.h"
@@ -19,15 +20,8 @@
                 "{ C[m,n] += A[m,k] * B[k,n]; }"
 #define ADD "op add(X: f32[N], Y: f32[N]) -> Z: f32[N] { Z[n] = X[n] + Y[n]; }"
 
-static Arena *arena;
-static Diag diag;
 static Device *dev, slow;
 static const char *folder;
-
-static void must(Status s) {
-    const DiagMessage *m = diag_first_error(&diag);
-    if (s) fail_msg("%d: %s", s, m ? m->message : "");
-}
 
 static int setup(void **state) {
     (void)state;

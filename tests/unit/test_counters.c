@@ -2,6 +2,7 @@
  *
  * The model derives its counts from the plan in closed form; the simulator counts what the compiled
  * PTX does, lane by lane.  Neither knows the other.  */
+#include "case_run.h"
 #include "driver/run.h"
 #include "kernel_fixture.h"
 #include "microperf/microperf.h"
@@ -166,28 +167,6 @@ static void compare_region(Job *j, const KernelCase *c, const SimCounters *t, co
     expect_near(j, "global load sectors", t->global_load_sectors, (double)e->load_sectors, 0.12);
 }
 
-static Status run_whole(KernelCase *c, Run *run) {
-    Build build = {.program = c->program, .compiled = true, .nvrtc = c->code};
-    TeData *in = ARENA_ARRAY(c->arena, TeData, c->te->n_in);
-    int64_t *size = ARENA_ARRAY(c->arena, int64_t, c->te->n_size + 1);
-    for (int i = 0; i < c->te->n_in; i++) {
-        in[i].bytes = te_tensor_bytes(&c->te->tensor[i]);
-        in[i].data = arena_alloc(c->arena, in[i].bytes);
-        te_fill(c->te, i, TE_FILL_INTEGERS, 1, in[i]);
-    }
-    Build *kept = ARENA_NEW(c->arena, Build);
-    *kept = build;
-    *run = (Run){.te = c->te,
-                 .normal = c->normal,
-                 .build = kept,
-                 .place = {.dev = c->dev},
-                 .data = in,
-                 .size = size};
-    Status s = run_create(run, c->arena, &c->diag);
-    run->options = (SimOptions){.threads = 1, .no_races = true};
-    return s ? s : run_launch(run, c->arena, &c->diag, 0, NULL, 0);
-}
-
 static void compare_all(Job *j, KernelCase *c, const SimCounters *t, const Estimate *e) {
     const Problem *p = &c->plan.problem[0];
     const RProg *r = &c->plan.prog[0];
@@ -219,7 +198,9 @@ static void compare(Job *j, KernelCase *c) {
         else return;
     }
     if (!wrong) wrong = kernel_compile(c, n, false);
-    if (!wrong && run_whole(c, &run)) wrong = "it does not run";
+    if (!wrong &&
+        case_run(c, TE_FILL_INTEGERS, &(SimOptions){.threads = 1, .no_races = true}, &run))
+        wrong = "it does not run";
     if (wrong) {
         snprintf(j->wrong, sizeof j->wrong, "%.500s", wrong);
         return;

@@ -1,5 +1,6 @@
 /* Measuring over the simulated driver: the fastest right candidate wins; one that faults, hangs or
  * computes something wrong costs only itself.  */
+#include "arena_fixture.h"
 #include "base/stats.h"
 #include "driver/measure.h"
 #include "simulated.h"
@@ -23,21 +24,10 @@ enum { RANKS = 3, CASES = 7 };
 static const char matmul[] =
     "op mm(A: f32[32,16], B: f32[16,32]) -> C: f32[32,32] { C[m,n] += A[m,k] * B[k,n]; }";
 
-static Arena *arena;
-static Diag diag;
 static Device *dev;
 static PlanSet set;
 static WholePlan plan[RANKS];
 static Build build[RANKS];
-
-static const char *said(void) {
-    const DiagMessage *m = diag_first_error(&diag);
-    return m ? m->message : "";
-}
-
-static void must(Status s) {
-    if (s) fail_msg("%d: %s", s, said());
-}
 
 static int setup(void **state) {
     (void)state;
@@ -54,12 +44,6 @@ static int setup(void **state) {
         compile_choose(arena, &set, i, &plan[i]);
         must(compile_build(arena, &diag, &plan[i], dev, &(BuildOptions){0}, &build[i]));
     }
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    arena_destroy(arena);
     return 0;
 }
 
@@ -367,5 +351,5 @@ int main(void) {
         cmocka_unit_test_setup(few_trials, fresh),
         cmocka_unit_test_setup(drivers_that_fail, fresh),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, tear_down);
 }

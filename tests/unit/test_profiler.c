@@ -3,6 +3,7 @@
  * three simulated GPUs they find again what the simulator was told (closed_loop.h), within 5 %.
  * A run that is cancelled leaves no profile; a figure that noise, a fault or a call of the driver
  * that fails makes impossible stays as it was, and is named.  */
+#include "arena_fixture.h"
 #include "closed_loop.h"
 #include "effort.h"
 #include "profiler/profiler.h"
@@ -22,23 +23,12 @@
 
 enum { GPUS = LOOP_HOPPER };               /* the three of them that differ most */
 
-static Arena *arena;
-static Diag diag;
 static Device *odd[GPUS];
 static const Device *base[GPUS];
 static Cuda *cuda;
 static Nvrtc *nvrtc;
 static int (*control)(const char *rules);
 static bool slow;
-
-static const char *said(void) {
-    const DiagMessage *m = diag_first_error(&diag);
-    return m ? m->message : "";
-}
-
-static void must(Status s) {
-    if (s) fail_msg("%d: %s", s, said());
-}
 
 static int setup(void **state) {
     (void)state;
@@ -50,12 +40,6 @@ static int setup(void **state) {
     must(nvrtc_open(arena, &diag, &(NvrtcOptions){0}, "sm_90a", &nvrtc));
     control = simulated_control();
     return control ? 0 : -1;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    arena_destroy(arena);
-    return 0;
 }
 
 static int fresh(void **state) {
@@ -371,5 +355,5 @@ int main(void) {
         cmocka_unit_test_setup(names, fresh),
         cmocka_unit_test_setup(bases, fresh),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, tear_down);
 }

@@ -3,6 +3,7 @@
  * stays as it was, and all else is measured.  The device is a simulated one whose kernels take more
  * of the host's time in one row than the limit; limits are many times what a run without them took,
  * so that no load of the machine makes them matter elsewhere.  */
+#include "arena_fixture.h"
 #include "closed_loop.h"
 #include "base/clock.h"
 #include "profiler/profiler.h"
@@ -17,19 +18,12 @@
 
 #include <cmocka.h>
 
-static Arena *arena;
-static Diag diag;
 static Device *gpu;
 static const Device *base;
 static Cuda *cuda;
 static Nvrtc *nvrtc;
 static int (*control)(const char *rules);
 static double usual_s;                     /* a run without limits */
-
-static void must(Status s) {
-    const DiagMessage *m = diag_first_error(&diag);
-    if (s) fail_msg("%d: %s", s, m ? m->message : "");
-}
 
 /* ---- a device that is slow in one row ---- */
 typedef struct {
@@ -76,12 +70,6 @@ static int setup(void **state) {
     if (!control) return -1;
     usual_s = measure((Slow){0}, 0, 0, &all);
     return all->n_missed;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    arena_destroy(arena);
-    return 0;
 }
 
 /* ---- what is there ---- */
@@ -149,5 +137,5 @@ int main(void) {
         cmocka_unit_test(row_is_cut),
         cmocka_unit_test(run_is_cut),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, tear_down);
 }

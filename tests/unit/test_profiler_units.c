@@ -2,6 +2,7 @@
 /* The rows of units, movers, barriers, atomics and clusters in a closed loop: on each simulated GPU
  * they find again what the simulator was told (closed_loop.h), within 5 %.  Every unit and every
  * mover that a GPU has, in a full measurement; of one GPU, or, where LONG says so, of all.  */
+#include "arena_fixture.h"
 #include "closed_loop.h"
 #include "effort.h"
 
@@ -12,15 +13,8 @@
 
 #include <cmocka.h>
 
-static Arena *arena;
-static Diag diag;
 static Device *odd[LOOP_GPUS];
 static Cuda *cuda;
-
-static void must(Status s) {
-    const DiagMessage *m = diag_first_error(&diag);
-    if (s) fail_msg("%d: %s", s, m ? m->message : "");
-}
 
 static int setup(void **state) {
     (void)state;
@@ -28,12 +22,6 @@ static int setup(void **state) {
     diag = diag_new(arena);
     for (int i = 0; i < LOOP_GPUS; i++) odd[i] = loop_device(arena, &diag, i, true);
     loop_open(arena, &diag, odd, LOOP_GPUS, &cuda);
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    arena_destroy(arena);
     return 0;
 }
 
@@ -70,5 +58,5 @@ int main(void) {
         {"an sm_90a of 4 SMs", constants, NULL, NULL, &gpu[3]},
         cmocka_unit_test(nothing_is_left_out),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, tear_down);
 }

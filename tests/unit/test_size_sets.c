@@ -1,5 +1,6 @@
 /* Programs for run-time sizes: how many there are, which one a size takes, that each is right, and
  * that they are written and read.  */
+#include "arena_fixture.h"
 #include "driver/check.h"
 #include "driver/compile.h"
 #include "driver/sample.h"
@@ -16,8 +17,6 @@
 
 #include <cmocka.h>
 
-static Arena *arena;
-static Diag diag;
 static Device *dev, *tiny;
 static PlanSet set;
 static WholePlan whole;
@@ -29,17 +28,6 @@ static int setup(void **state) {
     diag = diag_new(arena);
     return hal_profile_find(arena, &diag, "h200", "profiles", NULL, &dev) ||
            hal_profile_find(arena, &diag, "tiny", "profiles", NULL, &tiny) ? -1 : 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
-
-static void must(Status s) {
-    const DiagMessage *m = diag_first_error(&diag);
-    if (s) fail_msg("%d: %s", s, m ? m->message : "");
 }
 
 static void plan(const char *text) {
@@ -591,5 +579,5 @@ int main(void) {
         cmocka_unit_test(test_texts), cmocka_unit_test(test_last_resort),
         cmocka_unit_test(test_wrong_texts),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, tear_down);
 }

@@ -1,6 +1,7 @@
 /* links: driver */
 /* Plans with statements over rows of a contraction's results: text, rules and choice, counters
  * against the model's, and the blocks that a sampled check runs.  */
+#include "case_run.h"
 #include "driver/compile.h"
 #include "driver/run.h"
 #include "driver/sample.h"
@@ -93,23 +94,9 @@ static bool pick_whole(KernelCase *c, StatsKind kind) {
 }
 
 static SimCounters counted(KernelCase *c) {
-    TeData *in = ARENA_ARRAY(c->arena, TeData, c->te->n_in);
-    Build build = {.program = c->program, .compiled = true, .nvrtc = c->code};
-    int64_t none = 0;
-    Run run = {.te = c->te,
-               .normal = c->normal,
-               .build = &build,
-               .place = {.dev = c->dev},
-               .data = in,
-               .size = &none};
-    for (int i = 0; i < c->te->n_in; i++) {
-        in[i].bytes = te_tensor_bytes(&c->te->tensor[i]);
-        in[i].data = arena_alloc(c->arena, in[i].bytes + 16);
-        te_fill(c->te, i, TE_FILL_REALS, 1, in[i]);
-    }
-    assert_int_equal(run_create(&run, c->arena, &c->diag), ST_OK);
-    run.options = (SimOptions){.threads = 1, .seed = 1};
-    assert_int_equal(run_launch(&run, c->arena, &c->diag, 0, NULL, 0), ST_OK);
+    Run run;
+    assert_int_equal(case_run(c, TE_FILL_REALS, &(SimOptions){.threads = 1, .seed = 1}, &run),
+                     ST_OK);
     return run.report.total;
 }
 

@@ -2,6 +2,7 @@
 /* Tails: tiles whose k-steps are dealt out to several blocks.  Programs of a device with few SMs
  * on the simulator against te_eval, bit for bit, with their counters against the model's; the same
  * bits at every order of execution; rules, text and choice.  LONG=1 runs more of them.  */
+#include "case_run.h"
 #include "base/hash.h"
 #include "driver/run.h"
 #include "effort.h"
@@ -98,26 +99,6 @@ static void check_cover(const Problem *p, const RProg *r) {
 
 /* ---- runs ---- */
 
-static void open_run(KernelCase *c, TeFill fill, uint64_t seed, Build *build, Run *run) {
-    TeData *in = ARENA_ARRAY(c->arena, TeData, c->te->n_in);
-    int64_t *size = ARENA_ARRAY(c->arena, int64_t, c->te->n_size + 1);
-    for (int i = 0; i < c->te->n_in; i++) {
-        in[i].bytes = te_tensor_bytes(&c->te->tensor[i]);
-        in[i].data = arena_alloc(c->arena, in[i].bytes + 16);
-        te_fill(c->te, i, fill, 1, in[i]);
-    }
-    *build = (Build){.program = c->program, .compiled = true, .nvrtc = c->code};
-    *run = (Run){.te = c->te,
-                 .normal = c->normal,
-                 .build = build,
-                 .place = {.dev = c->dev},
-                 .data = in,
-                 .size = size};
-    assert_int_equal(run_create(run, c->arena, &c->diag), ST_OK);
-    run->options = (SimOptions){.threads = 1, .seed = seed};
-    assert_int_equal(run_launch(run, c->arena, &c->diag, 0, NULL, 0), ST_OK);
-}
-
 /* Tiles of the output are whole, and rows of them whole sectors.  */
 static bool whole_tiles(const Problem *p, const RProg *r, int bytes) {
     if (r->block.extent[AX_N] * bytes % 32) return false;
@@ -130,11 +111,11 @@ static bool whole_tiles(const Problem *p, const RProg *r, int bytes) {
 static int compare_counters(KernelCase *c) {
     const Problem *p = &c->plan.problem[0];
     const RProg *r = &c->plan.prog[0];
-    Build build;
     Run run;
     Estimate e;
     if (!whole_tiles(p, r, te_dtype_bytes(c->te->tensor[c->te->n_in].dtype))) return 0;
-    open_run(c, TE_FILL_INTEGERS, 1, &build, &run);
+    assert_int_equal(case_run(c, TE_FILL_INTEGERS, &(SimOptions){.threads = 1, .seed = 1}, &run),
+                     ST_OK);
     mp_estimate(p, r, c->dev, &e);
     const SimCounters *t = &run.report.total;
     bool matrix = rprog_matrix(c->dev, r);
@@ -193,9 +174,9 @@ static void test_same_bits(void **state) {
     assert_null(kernel_compile(&c, nvrtc, false));
     size_t bytes = te_tensor_bytes(&c.te->tensor[c.te->n_in]);
     for (uint64_t seed = 1; seed <= 4; seed++) {
-        Build build;
         Run run;
-        open_run(&c, TE_FILL_REALS, seed, &build, &run);
+        assert_int_equal(
+            case_run(&c, TE_FILL_REALS, &(SimOptions){.threads = 1, .seed = seed}, &run), ST_OK);
         assert_int_equal(run_launch(&run, a, &c.diag, 1, NULL, 0), ST_OK);
         assert_null(run.fault);
         const void *out = run_read(&run, a, &c.diag, run_address(&run, c.te->n_in), bytes);

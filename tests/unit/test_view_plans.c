@@ -4,6 +4,7 @@
  * A program that needs each input element needs each of its sectors once: the simulator counts
  * distinct sectors and bytes of the compiled PTX, the expected figures come from the shapes
  * alone.  Boxes of whole axes also take the wavefronts of shared memory that the model counts.  */
+#include "case_run.h"
 #include "driver/compile.h"
 #include "driver/run.h"
 #include "driver/sample.h"
@@ -121,24 +122,8 @@ static const char *compile_and_run(KernelCase *c, Run *run) {
     if (!wrong && nvrtc_open(c->arena, &c->diag, NULL, c->dev->arch, &n)) return "no NVRTC";
     if (!wrong) wrong = kernel_compile(c, n, false);
     if (wrong) return wrong;
-    Build *build = ARENA_NEW(c->arena, Build);
-    *build = (Build){.program = c->program, .compiled = true, .nvrtc = c->code};
-    TeData *in = ARENA_ARRAY(c->arena, TeData, c->te->n_in);
-    int64_t *size = ARENA_ARRAY(c->arena, int64_t, c->te->n_size + 1);
-    for (int i = 0; i < c->te->n_in; i++) {
-        in[i].bytes = te_tensor_bytes(&c->te->tensor[i]);
-        in[i].data = arena_alloc(c->arena, in[i].bytes);
-        te_fill(c->te, i, TE_FILL_INTEGERS, 1, in[i]);
-    }
-    *run = (Run){.te = c->te,
-                 .normal = c->normal,
-                 .build = build,
-                 .place = {.dev = c->dev},
-                 .data = in,
-                 .size = size};
-    if (run_create(run, c->arena, &c->diag)) return "no memory to run in";
-    run->options = (SimOptions){.threads = 1};
-    return run_launch(run, c->arena, &c->diag, 0, NULL, 0) ? "it does not run" : run->fault;
+    return case_run(c, TE_FILL_INTEGERS, &(SimOptions){.threads = 1}, run) ? "it does not run"
+                                                                           : run->fault;
 }
 
 /* Does shared memory take the wavefronts that the model counts?  Boxes that cut no axis into

@@ -1,6 +1,7 @@
 /* Workers as the header of driver/worker.h tells of them: this program is one, too, and misbehaves
  * as $FAKE says; what it writes is written down here byte for byte.  Then the real one: answers,
  * cut and spoiled requests, and a host that ends.  */
+#include "arena_fixture.h"
 #include "driver/worker.h"
 #include "driver/worker_spawn.h"
 #include "effort.h"
@@ -174,26 +175,6 @@ static int fake(const char *how) {
 }
 
 /* ---- the host ---- */
-static Arena *arena;
-static Diag diag;
-
-static int fresh(void **state) {
-    (void)state;
-    arena = arena_create(NULL);
-    diag = diag_new(arena);
-    return arena ? 0 : -1;
-}
-
-static int done(void **state) {
-    (void)state;
-    arena_destroy(arena);
-    return 0;
-}
-
-static const char *said(void) {
-    const DiagMessage *m = diag_first_error(&diag);
-    return m ? m->message : "";
-}
 
 typedef struct {
     int n;
@@ -458,7 +439,7 @@ int main(int argc, char *argv[]) {
     snprintf(self, sizeof self, "%s%s%s", *argv[0] == '/' ? "" : here,
              *argv[0] == '/' ? "" : "/", argv[0]);
     const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, fresh, done)
+#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         T(ends),
         T(replies_that_do_not_read),
         T(a_caller_ends_it),
