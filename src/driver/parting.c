@@ -5,25 +5,23 @@
 /* Candidates kept beyond those asked for: to be told of, and to replace plans that spill.  */
 enum { SPARE_CANDIDATES = 24 };
 
-/* The op's kernel groups by these decisions, without their problems.  */
-static Status open_groups(Arena *a, Diag *d, const PlanRequest *r, const TeDecisions *decisions,
-                          PlanSet *set) {
-    *set = (PlanSet){.te = r->te, .dev = r->dev, .options = *r->o};
-    Te *normal, whole = *r->te;
-    whole.decisions = ARENA_NEW(a, TeDecisions);
-    *whole.decisions = *decisions;
-    Status s = te_normalize(a, d, &whole, &normal);
-    if (s) return s;
+/* The op's kernel groups by these decisions, without their problems and plans.  */
+static void open_groups(Arena *a, const TeCanonical *op, const TeDecisions *decisions,
+                        PlanSet *set) {
+    Te *normal = te_decided(a, op, decisions);
     set->normal = normal;
     set->n_group = access_groups(a, normal, &set->group);
-    set->plans = ARENA_ARRAY(a, GroupPlans, set->n_group);
     set->n_program = set->n_group;
-    return ST_OK;
 }
 
 Status fusion_open(Arena *a, Diag *d, const PlanRequest *r, const TeDecisions *decisions,
                    PlanSet *set) {
-    Status s = open_groups(a, d, r, decisions, set);
+    TeCanonical op;
+    Status s = te_canonical(a, d, r->te, &op);
+    if (s) return s;
+    *set = (PlanSet){.te = r->te, .dev = r->dev, .options = *r->o};
+    open_groups(a, &op, decisions, set);
+    set->plans = ARENA_ARRAY(a, GroupPlans, set->n_group);
     for (int g = 0; g < set->n_group && !s; g++) {
         set->plans[g].group = g;
         s = rtile_problem(a, d, set->normal, &set->group[g], r->o->align, &set->plans[g].problem);
@@ -91,8 +89,9 @@ static Status kernel_of(Planner *x, Diag *d, const Te *sized, int g, const char 
 }
 
 Status parting_open(Planner *x, Diag *d, const TeDecisions *decisions, Parting *out) {
-    Status s = open_groups(x->a, d, &x->asked, decisions, &out->set);
-    if (s) return s;
+    Status s = ST_OK;
+    out->set = (PlanSet){.te = x->asked.te, .dev = x->asked.dev, .options = *x->asked.o};
+    open_groups(x->a, &x->op, decisions, &out->set);
     const Te *sized = x->size ? te_sized(x->a, out->set.normal, x->size) : NULL;
     const char **text = ARENA_ARRAY(x->a, const char *, out->set.n_group);
     access_group_texts(x->a, out->set.normal, out->set.group, out->set.n_group, text);
@@ -142,6 +141,7 @@ Status parting_price(Planner *x, Diag *d, const Parting *p, const Parting *other
 Status parting_fill(Planner *x, Diag *d, Parting *p) {
     PlanSet *set = &p->set;
     double most = -1;
+    set->plans = ARENA_ARRAY(x->a, GroupPlans, set->n_group);
     for (int g = 0; g < set->n_group; g++) {
         const Kernel *k = p->kernel[g];
         GroupPlans *out = &set->plans[g];

@@ -8,6 +8,7 @@ typedef struct Kernel {
     const char *text;         /* all that decides about it */
     uint64_t hash;            /* of the text */
     int matched;              /* how often, inside of parting.c; 0 outside */
+    int present;              /* how often in the best parting of the whole op */
     double least_us, us;      /* us: predicted, or < 0: not planned */
     bool as_stream;
     GroupPlans plans;
@@ -24,6 +25,7 @@ typedef struct {
 typedef struct {
     Arena *a;
     PlanRequest asked;
+    TeCanonical op;           /* asked.te, or a part of it */
     const int64_t *size;      /* to plan at; NULL: the largest */
     Kernel *known;
     int planned;              /* kernels */

@@ -15,7 +15,7 @@ static bool in_group(const KernelGroup *g, int stmt) {
 
 bool rtile_stored(const Te *te, const KernelGroup *g, int stmt) {
     int tensor = te->stmt[stmt].tensor;
-    if (te->tensor[tensor].role == TE_OUTPUT) return true;
+    if (!te_is_passing(&te->tensor[tensor])) return true;
     for (int i = 0; i < te->n_stmt; i++) {
         if (!in_group(g, i) && access_reads_tensor(te->stmt[i].rhs, tensor)) return true;
     }

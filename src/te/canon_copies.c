@@ -8,7 +8,7 @@
 static bool is_copy(const Te *te, int k, uint8_t *at) {
     const TeStmt *s = &te->stmt[k];
     return te->tensor[s->tensor].role == TE_OUTPUT && access_permutes(te, s, at) &&
-           te->tensor[s->rhs->v.ref].role == TE_TEMP;
+           te_is_passing(&te->tensor[s->rhs->v.ref]);
 }
 
 static int reads_of(const Te *te, int tensor) {

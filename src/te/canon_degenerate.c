@@ -139,7 +139,8 @@ bool canon_degenerate_axes(Norm *n) {
     bool any = false;
     for (int t = 0; t < te->n_tensor; t++) {
         for (int d = 0; d < te->tensor[t].rank; d++)
-            u.dims[t] |= (uint8_t)(te_extent_is_one(&te->tensor[t].shape[d]) << d);
+            u.dims[t] |= (uint8_t)(!te->tensor[t].held &&
+                                   te_extent_is_one(&te->tensor[t].shape[d])) << d;
     }
     for (int k = 0; k < te->n_stmt; k++) keep_guarded(&u, &te->stmt[k], te->stmt[k].rhs);
     for (int k = 0; k < te->n_stmt; k++) any |= drop_indices(&u, k);

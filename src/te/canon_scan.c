@@ -272,7 +272,7 @@ static bool mirror(Norm *n, int k) {
     TeStmt *s = &te->stmt[k];
     const TeTensor *t = &te->tensor[s->tensor];
     Scan scan;
-    bool all = t->role == TE_TEMP && access_scan(s, &scan) && !te_positional(s->rhs) &&
+    bool all = te_is_passing(t) && access_scan(s, &scan) && !te_positional(s->rhs) &&
                !t->shape[scan.index].expr;
     if (!all) return false;
     Mirrored x = {.tensor = s->tensor, .d = scan.index};

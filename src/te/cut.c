@@ -37,6 +37,7 @@ static bool is_read(const Te *te, int tensor) {
 static bool spread_tensor(const Te *te, int tensor, int dim, Cut *c) {
     const TeTensor *t = &te->tensor[tensor];
     if (c->dims[tensor] >> dim & 1) return true;
+    if (t->held) return false;
     c->dims[tensor] |= (uint8_t)(1u << dim);
     if (c->clips && (t->shape[dim].expr || (t->role == TE_OUTPUT && is_read(te, tensor))))
         return false;

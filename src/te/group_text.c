@@ -1,4 +1,5 @@
-/* The text of a kernel group: all that decides about its kernels, whatever names it has.  */
+/* The text of a kernel group, or of a part of an op: all that decides about its kernels, whatever
+ * names it has.  */
 #include "te/access.h"
 #include <inttypes.h>
 #include <string.h>
@@ -14,7 +15,7 @@ static void find_stored(const Te *te, const KernelGroup *groups, int n, bool *st
     }
     for (int i = 0; i < te->n_stmt; i++) {
         maker[te->stmt[i].tensor] = i;
-        stored[i] = te->tensor[te->stmt[i].tensor].role != TE_TEMP;
+        stored[i] = !te_is_passing(&te->tensor[te->stmt[i].tensor]);
     }
     for (int i = 0; i < te->n_stmt; i++) {
         ReadList reads = access_reads(te->stmt[i].rhs);
@@ -103,7 +104,10 @@ static void print_tensor(const TeTensor *t, Buf *out) {
 static void print_stmt(const Nameless *x, int stmt, bool stored, Buf *out) {
     const Te *te = &x->te;
     TeStmt s = te->stmt[stmt];
-    for (int i = 0; i < s.n_index; i++) s.index[i].name = x->index[i];
+    for (int i = 0; i < s.n_index; i++) {
+        s.index[i].name = x->index[i];
+        s.index[i].where = false;         /* it is printed for all that have an extent, below */
+    }
     te_print_stmt(te, &s, out);
     for (int i = 0; i < s.n_index; i++) print_extents(&s.index[i].hi, 1, out);
     buf_puts(out, stored ? "\nstored " : "\n");
@@ -135,4 +139,16 @@ void access_group_texts(Arena *a, const Te *te, const KernelGroup *groups, int n
         text[k] = buf_str(&out);
         name_group(&x, g, false);
     }
+}
+
+const char *access_part_text(Arena *a, const Te *te, const uint8_t *mark) {
+    Nameless x;
+    Buf out = buf_new(a);
+    open_nameless(a, te, &x);
+    for (int k = 0; k < te->n_stmt; k++) {
+        name_statement(&x, k, true);
+        print_number(mark[k], &out);
+        print_stmt(&x, k, !te_is_passing(&te->tensor[te->stmt[k].tensor]), &out);
+    }
+    return buf_str(&out);
 }

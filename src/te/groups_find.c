@@ -112,7 +112,7 @@ void groups_find(const Te *te, Groups *g) {
 }
 
 bool groups_materialized(const Te *te, const Groups *g, int t) {
-    if (te->tensor[t].role != TE_TEMP)
+    if (!te_is_passing(&te->tensor[t]))
         return true;
     for (int i = g->maker[t] + 1; i <= g->last[t]; i++) {
         if (g->home[i] != g->home[g->maker[t]] && access_reads_tensor(te->stmt[i].rhs, t))

@@ -99,7 +99,7 @@ static bool is_repeated(const Norm *n, Groups *g, int made) {
 static bool can_inline(const Norm *n, Groups *g, int made) {
     const Te *te = n->te;
     const TeStmt *m = &te->stmt[made];
-    if (te->tensor[m->tensor].role != TE_TEMP || m->rhs->kind == TE_REDUCE)
+    if (!te_is_passing(&te->tensor[m->tensor]) || m->rhs->kind == TE_REDUCE)
         return false;
     int nodes = te_expr_nodes(m->rhs), total = 0;
     if (nodes > BODY_NODES)

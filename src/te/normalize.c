@@ -59,13 +59,13 @@ static void count_reads(const TeExpr *e, int *reads) {
         count_reads(e->other, reads);
 }
 
-static void retarget(TeExpr *e, const int *to) {
+void normalize_retarget(TeExpr *e, const int *to) {
     if (e->kind == TE_READ || e->kind == TE_SCALAR)
         e->v.ref = to[e->v.ref];
     for (int i = 0; i < e->n_args; i++)
-        retarget(e->args[i], to);
+        normalize_retarget(e->args[i], to);
     if (e->other)
-        retarget(e->other, to);
+        normalize_retarget(e->other, to);
 }
 
 /* Removes them from the last statement up, so that chains of them go at once.  */
@@ -75,14 +75,14 @@ static void drop_dead(Norm *n) {
     bool dead[TE_MAX_STMTS] = {false};
     for (int k = te->n_stmt - 1; k >= 0; k--) {
         int t = te->stmt[k].tensor;
-        dead[k] = te->tensor[t].role == TE_TEMP && reads[t] == 0;
+        dead[k] = te_is_passing(&te->tensor[t]) && reads[t] == 0;
         if (!dead[k])
             count_reads(te->stmt[k].rhs, reads);
     }
     int kept = 0;
     for (int t = 0; t < te->n_tensor; t++) {
         to[t] = kept;
-        if (te->tensor[t].role != TE_TEMP || reads[t] > 0)
+        if (!te_is_passing(&te->tensor[t]) || reads[t] > 0)
             te->tensor[kept++] = te->tensor[t];
     }
     te->n_tensor = kept;
@@ -93,7 +93,7 @@ static void drop_dead(Norm *n) {
         te->stmt[kept] = te->stmt[k];
         n->origin[kept] = n->origin[k];
         n->changed[kept] = n->changed[k];
-        retarget(te->stmt[kept].rhs, to);
+        normalize_retarget(te->stmt[kept].rhs, to);
         te->stmt[kept].tensor = to[te->stmt[kept].tensor];
         kept++;
     }
@@ -127,7 +127,8 @@ static void number_sites(Te *te) {
     if (x) x->n = te->n_stmt;
 }
 
-Status te_normalize(Arena *a, Diag *d, const Te *in, Te **out) {
+/* A copy of the op with room for what passes add, and no statements yet.  */
+static Norm *open_norm(Arena *a, Diag *d, const Te *in) {
     Te *te = ARENA_NEW(a, Te);
     *te = *in;
     te->tensor = ARENA_ROOM(a, TeTensor, TE_MAX_TENSORS);
@@ -135,14 +136,46 @@ Status te_normalize(Arena *a, Diag *d, const Te *in, Te **out) {
     te->stmt = ARENA_ROOM(a, TeStmt, TE_MAX_STMTS);
     te->n_stmt = 0;
     Norm *n = ARENA_NEW(a, Norm);
-    *n = (Norm){.a = a, .d = d, .te = te, .n_source = in->n_stmt};
+    n->a = a;
+    n->d = d;
+    n->te = te;
+    return n;
+}
+
+Status te_canonical(Arena *a, Diag *d, const Te *in, TeCanonical *out) {
+    Norm *n = open_norm(a, d, in);
+    n->n_source = in->n_stmt;
     for (int i = 0; i < in->n_stmt; i++) {
         Status st = normalize_append(n, in, i);
         if (st != ST_OK)
             return st;
     }
     normalize_canon(n);
+    normalize_share(n);
+    normalize_list_reads(n);
+    *out = (TeCanonical){n->te, n->origin, n->changed, n->n_source};
+    return ST_OK;
+}
+
+Te *te_decided(Arena *a, const TeCanonical *c, const TeDecisions *decisions) {
+    Diag quiet = diag_new(a);              /* a pass that finds no room leaves things as they are */
+    Norm *n = open_norm(a, &quiet, c->te);
+    Te *te = n->te;
+    te->n_stmt = c->te->n_stmt;
+    n->n_source = c->n_source;
+    for (int k = 0; k < te->n_stmt; k++) {
+        te->stmt[k] = c->te->stmt[k];
+        te->stmt[k].rhs = te_expr_copy(a, te->stmt[k].rhs);
+        n->origin[k] = c->origin[k];
+        n->changed[k] = c->changed[k];
+    }
+    te->decisions = NULL;
+    if (decisions) {
+        te->decisions = ARENA_NEW(a, TeDecisions);
+        *te->decisions = *decisions;
+    }
     number_sites(te);
+    normalize_list_reads(n);
     normalize_two_step(n);
     normalize_share(n);
     normalize_inline(n);
@@ -151,11 +184,17 @@ Status te_normalize(Arena *a, Diag *d, const Te *in, Te **out) {
     drop_dead(n);
     normalize_relaid(n);
     write_ranges(n);
-    place_lets(n, in);
+    place_lets(n, c->te);
     normalize_list_reads(n);
     te->n_node = 0;
     for (int i = 0; i < te->n_stmt; i++)
         te->n_node += te_expr_nodes(te->stmt[i].rhs);
-    *out = te;
-    return ST_OK;
+    return te;
+}
+
+Status te_normalize(Arena *a, Diag *d, const Te *in, Te **out) {
+    TeCanonical c;
+    Status s = te_canonical(a, d, in, &c);
+    if (!s) *out = te_decided(a, &c, in->decisions);
+    return s;
 }

@@ -21,6 +21,8 @@ Status normalize_append(Norm *n, const Te *in, int stmt);
  * has no element what it is outside, and the right side of a statement without iterations 0.  Did
  * anything change?  */
 bool normalize_empty(Norm *n, TeStmt *s);
+/* Tensor t becomes tensor to[t] wherever e reads it.  */
+void normalize_retarget(TeExpr *e, const int *to);
 /* Puts a statement before statement k (n_stmt: behind all), of the same origin and site.  */
 void normalize_insert(Norm *n, int k, int origin, const TeStmt *s);
 /* What reductions are hoisted out of.  */

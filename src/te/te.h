@@ -206,6 +206,8 @@ typedef struct {
     TeExtent shape[TE_MAX_RANK];
     TeExtent stride[TE_MAX_RANK];         /* in elements; dense row-major unless declared */
     bool strided;             /* strides were declared */
+    bool held;                /* a temporary of a part that the rest of the op makes or reads, too:
+                               * it is stored, and as it is */
     uint32_t pos;
     int n_clip;               /* of outputs, in the normal form */
     const TeClip *clip;
@@ -308,6 +310,8 @@ static inline bool te_positional(const TeExpr *reduce) {
 static inline TeDtype te_reduced_type(const TeExpr *reduce) {
     return te_positional(reduce) ? reduce->args[0]->type : reduce->type;
 }
+/* A temporary that is there for other statements of this op alone: it need be stored nowhere.  */
+static inline bool te_is_passing(const TeTensor *t) { return t->role == TE_TEMP && !t->held; }
 /* What a reduction of the compute type gives over nothing: in *i of integers and bools, else in
  * *r.  */
 void te_identity(TeRedop red, TeDtype type, int64_t *i, double *r);
@@ -330,4 +334,20 @@ static inline int64_t te_extent_divisor(const TeExtent *e) {
  * Every index starts at 0, what nobody reads is gone, casts that change nothing too.  Same values
  * as `te`.  */
 Status te_normalize(Arena *a, Diag *d, const Te *te, Te **out);
+
+/* te_normalize in two halves.  An op in the form that does not depend on how it is spelled, before
+ * anything is decided: what is decided is by its statements.  */
+typedef struct {
+    Te *te;
+    int *origin;              /* statement -> the one of the source it came from */
+    bool *changed;            /* per statement: its right side is no longer as it was written */
+    int n_source;             /* statements of the source */
+} TeCanonical;
+Status te_canonical(Arena *a, Diag *d, const Te *te, TeCanonical *out);
+/* The normal form with these decisions (NULL: the usual ones, and nothing is noted).  */
+Te *te_decided(Arena *a, const TeCanonical *c, const TeDecisions *decisions);
+/* Some statements of the op, in order, as an op of their own: what they read of others are tensors
+ * that nobody makes.  held[i]: the tensor of the i-th is stored for others, too.  */
+void te_part(Arena *a, const TeCanonical *whole, const int *stmt, const bool *held, int n,
+             TeCanonical *out);
 #endif
