@@ -2,7 +2,10 @@
 """Whole networks as .te, as a machine lowers them: a statement for each operator, batch statistics
 folded into a scale and a shift, every axis kept.
 
-    graphs.py resnet18|resnet50|resnet101|googlenet [BATCH] > graph.te
+    graphs.py NETWORK [BATCH] > graph.te
+
+NETWORK: resnet18, resnet50, resnet101, resnet152, googlenet, densenet121, densenet201, vit (ViT-B/16),
+gpt12, gpt24, gpt48 (blocks of GPT-2's size over 1024 tokens, their number behind the name).
 """
 import sys
 
@@ -66,14 +69,91 @@ class Graph:
                  f"f in {channels}, p in {h}, q in {h}")
         return (y, channels, h)
 
+    def bn_relu(self, x):
+        name, c, h = x
+        scale, shift, y = self.argument(c), self.argument(c), self.temporary()
+        self.say(f"{y}[n,f,p,q]", f"{name}[n,f,p,q] * {scale}[f] + {shift}[f]")
+        return self.relu((y, c, h))
+
+    def plain_conv(self, x, channels, size):
+        """Without what is behind it."""
+        name, c, h = x
+        w, y, pad = self.argument(channels, c, size, size), self.temporary(), size // 2
+        self.say(f"{y}[n,f,p,q]", f"sum[c,r,s](({name}[n,c,p+r-{pad},q+s-{pad}] else 0) * "
+                 f"{w}[f,c,r,s]) where n in {self.batch}, f in {channels}, p in {h}, q in {h} @tf32")
+        return (y, channels, h)
+
+    def halve(self, x):
+        name, c, h = x
+        y = self.temporary()
+        self.say(f"{y}[n,f,p,q]", f"sum[r,s]({name}[n,f,2*p+r,2*q+s]) / 4 where n in {self.batch}, "
+                 f"f in {c}, p in {h // 2}, q in {h // 2}, r in 2, s in 2")
+        return (y, c, h // 2)
+
     def end(self, x, classes):
         name, c, h = x
         mean, w, b = self.temporary(), self.argument(classes, c), self.argument(classes)
         self.say(f"{mean}[n,f,o,u]", f"sum[p,q]({name}[n,f,p,q]) / {h * h} where o in 1, u in 1")
         self.say("Y[n,m]", f"sum[f]({mean}[n,f,0,0] * {w}[m,f]) + {b}[m] @tf32")
-        print(f"op graph(X: f32[{self.batch},3,224,224], {', '.join(self.inputs)})"
-              f" -> Y: f32[{self.batch},{classes}] {{")
+        self.write(f"X: f32[{self.batch},3,224,224]", f"Y: f32[{self.batch},{classes}]")
+
+    def write(self, given, result):
+        print(f"op graph({given}, {', '.join(self.inputs)}) -> {result} {{")
         print("\n".join(self.body) + "\n}")
+
+    # ---- transformers: x is the name of a [batch, tokens, width] tensor ----
+
+    def linear(self, x, fan_in, fan_out):
+        w, b, y, z = self.argument(fan_out, fan_in), self.argument(fan_out), self.temporary(), self.temporary()
+        self.say(f"{y}[n,t,o]", f"sum[i]({x}[n,t,i] * {w}[o,i]) where n in {self.batch}, "
+                 f"o in {fan_out} @tf32")
+        self.say(f"{z}[n,t,o]", f"{y}[n,t,o] + {b}[o]")
+        return z
+
+    def layer_norm(self, x, width):
+        mean, dev, var, y = (self.temporary() for _ in range(4))
+        scale, shift = self.argument(width), self.argument(width)
+        self.say(f"{mean}[n,t]", f"sum[i]({x}[n,t,i]) / {width}")
+        self.say(f"{dev}[n,t,i]", f"{x}[n,t,i] - {mean}[n,t]")
+        self.say(f"{var}[n,t]", f"sum[i]({dev}[n,t,i] * {dev}[n,t,i]) / {width}")
+        self.say(f"{y}[n,t,i]", f"{dev}[n,t,i] * rsqrt({var}[n,t] + 0.00001) * {scale}[i] + {shift}[i]")
+        return y
+
+    def attention(self, x, tokens, width, heads, causal):
+        d = width // heads
+        q, k, v = (self.linear(x, width, width) for _ in range(3))
+        split = []
+        for name in (q, k, v):
+            y = self.temporary()
+            self.say(f"{y}[n,h,t,d]", f"{name}[n,t,{d}*h+d] where n in {self.batch}, h in {heads}, "
+                     f"t in {tokens}, d in {d}")
+            split.append(y)
+        s, m, e, z, p, o, y = (self.temporary() for _ in range(7))
+        self.say(f"{s}[n,h,i,j]", f"sum[d]({split[0]}[n,h,i,d] * {split[1]}[n,h,j,d]) @tf32")
+        at = f"{s}[n,h,i,j] * {d ** -0.5}"
+        if causal:
+            at = f"(j <= i ? {at} : -10000.0)"
+        u = self.temporary()
+        self.say(f"{u}[n,h,i,j]", at)
+        self.say(f"{m}[n,h,i]", f"max[j]({u}[n,h,i,j])")
+        self.say(f"{e}[n,h,i,j]", f"exp({u}[n,h,i,j] - {m}[n,h,i])")
+        self.say(f"{z}[n,h,i]", f"sum[j]({e}[n,h,i,j])")
+        self.say(f"{p}[n,h,i,j]", f"{e}[n,h,i,j] / {z}[n,h,i]")
+        self.say(f"{o}[n,h,i,d]", f"sum[j]({p}[n,h,i,j] * {split[2]}[n,h,j,d]) @tf32")
+        self.say(f"{y}[n,t,c]", f"{o}[n,c/{d},t,c%{d}] where n in {self.batch}, t in {tokens}, c in {width}")
+        return self.linear(y, width, width)
+
+    def plus(self, x, y):
+        z = self.temporary()
+        self.say(f"{z}[n,t,i]", f"{x}[n,t,i] + {y}[n,t,i]")
+        return z
+
+    def block(self, x, tokens, width, heads, causal):
+        x = self.plus(x, self.attention(self.layer_norm(x, width), tokens, width, heads, causal))
+        h = self.linear(self.layer_norm(x, width), width, 4 * width)
+        g = self.temporary()
+        self.say(f"{g}[n,t,i]", f"0.5 * {h}[n,t,i] * (1 + erf({h}[n,t,i] * 0.7071067811865476))")
+        return self.plus(x, self.linear(g, 4 * width, width))
 
 
 def resnet(g, blocks, bottleneck):
@@ -110,11 +190,39 @@ def googlenet(g):
     g.end(x, 1000)
 
 
+def densenet(g, blocks):
+    """Each layer reads all before it, joined."""
+    x = g.pool(g.conv(("X", 3, 224), 64, 7, 2), 3, 2)
+    for stage, n in enumerate(blocks):
+        for _ in range(n):
+            y = g.plain_conv(g.bn_relu(x), 128, 1)
+            x = g.join([x, g.plain_conv(g.bn_relu(y), 32, 3)])
+        if stage + 1 < len(blocks):
+            x = g.halve(g.plain_conv(g.bn_relu(x), x[1] // 2, 1))
+    g.end(g.bn_relu(x), 1000)
+
+
+def transformer(g, layers, tokens, width, heads, causal):
+    x = "X"
+    for _ in range(layers):
+        x = g.block(x, tokens, width, heads, causal)
+    g.say("Y[n,t,i]", f"{g.layer_norm(x, width)}[n,t,i]")
+    shape = f"f32[{g.batch},{tokens},{width}]"
+    g.write(f"X: {shape}", f"Y: {shape}")
+
+
 NETWORKS = {
     "resnet18": lambda g: resnet(g, (2, 2, 2, 2), False),
     "resnet50": lambda g: resnet(g, (3, 4, 6, 3), True),
     "resnet101": lambda g: resnet(g, (3, 4, 23, 3), True),
+    "resnet152": lambda g: resnet(g, (3, 8, 36, 3), True),
     "googlenet": googlenet,
+    "densenet121": lambda g: densenet(g, (6, 12, 24, 16)),
+    "densenet201": lambda g: densenet(g, (6, 12, 48, 32)),
+    "vit": lambda g: transformer(g, 12, 197, 768, 12, False),
+    "gpt12": lambda g: transformer(g, 12, 1024, 768, 12, True),
+    "gpt24": lambda g: transformer(g, 24, 1024, 768, 12, True),
+    "gpt48": lambda g: transformer(g, 48, 1024, 768, 12, True),
 }
 
 if __name__ == "__main__":

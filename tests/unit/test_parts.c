@@ -1,0 +1,115 @@
+/* Decisions are tried in parts of an op: kernels of a part are those of the whole, and what is
+ * repeated is tried and planned once.  */
+#include "driver/near.h"
+#include "driver/search.h"
+#include "plan_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct {
+    Arena *a;
+    Diag d;
+    CompileOptions o;
+    Search *x;
+} Case;
+
+/* `layers` layers of a residual network: a product, a scale, a maximum, a sum.  */
+static const char *network(Arena *a, int layers) {
+    Buf out = buf_new(a);
+    buf_puts(&out, "op f(X: f16[512,256]");
+    for (int i = 0; i < layers; i++) buf_printf(&out, ", W%d: f16[256,256], S%d: f16[256]", i, i);
+    buf_puts(&out, ") -> Y: f16[512,256] {\n");
+    const char *x = "X";
+    for (int i = 0; i < layers; i++) {
+        const char *y = i + 1 < layers ? arena_printf(a, "y%d", i) : "Y";
+        buf_printf(&out, "p%d[m,n] = sum[k](%s[m,k] * W%d[k,n]) @type(f16);\n", i, x, i);
+        buf_printf(&out, "q%d[m,n] = max(p%d[m,n] * S%d[n], 0) @type(f16);\n", i, i, i);
+        buf_printf(&out, "%s[m,n] = q%d[m,n] + %s[m,n]%s;\n", y, i, x,
+                   i + 1 < layers ? " @type(f16)" : "");
+        x = y;
+    }
+    buf_puts(&out, "}\n");
+    return buf_str(&out);
+}
+
+static void open_case(Case *c, const char *text) {
+    c->a = arena_create(NULL);
+    assert_non_null(c->a);
+    c->d = diag_new(c->a);
+    c->o = (CompileOptions){.top = 1, .align = 16, .workspace_limit = -1};
+    Te *te;
+    assert_int_equal(te_parse(c->a, &c->d, diag_text("t.te", text), NULL, NULL, &te), ST_OK);
+    c->x = ARENA_NEW(c->a, Search);
+    *c->x = (Search){.whole = {.plan = {.a = c->a, .te = te, .o = &c->o,
+                                        .dev = fixture_device(c->a, "h200")}}};
+    assert_int_equal(te_canonical(c->a, &c->d, te, &c->x->whole.plan.op), ST_OK);
+}
+
+/* Kernels planned for a network, and what it takes.  */
+static int planned(int layers, double *us) {
+    Case c;
+    Arena *text = arena_create(NULL);
+    open_case(&c, network(text, layers));
+    assert_int_equal(search_decisions(c.x, &c.d), ST_OK);
+    *us = parting_total(&c.x->whole.best);
+    int n = c.x->whole.plan.planned;
+    arena_destroy(c.a);
+    arena_destroy(text);
+    return n;
+}
+
+static void layers_are_planned_once(void **state) {
+    (void)state;
+    double few_us, some_us, many_us;
+    int few = planned(8, &few_us), some = planned(16, &some_us), many = planned(64, &many_us);
+    assert_int_equal(few, some);
+    assert_int_equal(few, many);
+    double layer = (some_us - few_us) / 8;
+    assert_true(layer > 0);
+    assert_true(fabs(many_us - some_us - 48 * layer) < 1e-6 * many_us);
+}
+
+/* Every kernel that is not at a cut has the text that it has in the whole.  */
+static void parts_have_the_kernels_of_the_whole(void **state) {
+    (void)state;
+    Case c;
+    Near near;
+    Parting whole;
+    TeDecisions none = {0};
+    Arena *text = arena_create(NULL);
+    open_case(&c, network(text, 9));
+    Planner *plan = &c.x->whole.plan;
+    assert_int_equal(parting_open(plan, &c.d, &none, &whole), ST_OK);
+    near_open(c.a, &plan->op, &near);
+    near_part_ways(&near, &whole);
+    for (int site = 0; site < plan->op.te->n_stmt; site++) {
+        NearPart p;
+        Parting part;
+        Planner of_part = *plan;
+        near_find(&near, &site, 1, &p);
+        assert_true(p.n < plan->op.te->n_stmt);
+        near_cut(&near, &p);
+        of_part.op = p.op;
+        assert_int_equal(parting_open(&of_part, &c.d, &none, &part), ST_OK);
+        assert_int_equal(part.set.n_group, p.n_group);
+        for (int g = 0; g < part.set.n_group; g++)
+            assert_ptr_equal(part.kernel[g], whole.kernel[p.group[g]]);
+    }
+    arena_destroy(c.a);
+    arena_destroy(text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layers_are_planned_once),
+        cmocka_unit_test(parts_have_the_kernels_of_the_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
