@@ -1,10 +1,10 @@
 /* How the statements of an op part into kernels.
  *
  * te knows decisions that can be made at statements (TE_DECISIONS).  What is planned is the usual
- * op first; then it is tried what each decision that is possible there would change (search.h), as long as
- * some of them makes the kernels that it changes faster by more than a 50th.  Kernels are planned
- * once, by whatever decisions they come about, and their times add up: so what is decided in one
- * part of an op depends on nothing that has no kernel in common with it.  */
+ * op first; then it is tried what each decision that is possible there would change (search.h), as
+ * long as some of them makes the kernels that it changes faster by more than a 50th.  Kernels are
+ * planned once, by whatever decisions they come about, and their times add up: so what is decided
+ * in one part of an op depends on nothing that has no kernel in common with it.  */
 #ifndef ROLLER_DRIVER_FUSION_H
 #define ROLLER_DRIVER_FUSION_H
 #include "driver/compile.h"

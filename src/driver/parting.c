@@ -101,12 +101,6 @@ Status parting_open(Planner *x, Diag *d, const TeDecisions *decisions, Parting *
     return s;
 }
 
-bool parting_has(const Parting *p, const Kernel *k) {
-    int g = 0;
-    while (g < p->set.n_group && p->kernel[g] != k) g++;
-    return g < p->set.n_group;
-}
-
 void parting_own(const Parting *p, const Parting *other, bool *own) {
     for (int g = 0; other && g < other->set.n_group; g++) other->kernel[g]->matched++;
     for (int g = 0; g < p->set.n_group; g++) {

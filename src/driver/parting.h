@@ -33,7 +33,6 @@ typedef struct {
 
 /* The op's kernel groups by these decisions; out->kernel is NULL if it fails.  */
 Status parting_open(Planner *x, Diag *d, const TeDecisions *decisions, Parting *out);
-bool parting_has(const Parting *p, const Kernel *k);
 /* Which of p's kernels `other` does not have (NULL: all): where groups are equal, as many as there
  * are more of.  */
 void parting_own(const Parting *p, const Parting *other, bool *own);

@@ -347,7 +347,8 @@ Status te_canonical(Arena *a, Diag *d, const Te *te, TeCanonical *out);
 /* The normal form with these decisions (NULL: the usual ones, and nothing is noted).  */
 Te *te_decided(Arena *a, const TeCanonical *c, const TeDecisions *decisions);
 /* Some statements of the op, in order, for te_decided alone: what they read of others are tensors
- * that nobody makes, which te_check allows in no op.  held[i]: the tensor of the i-th is stored for others, too.  */
+ * that nobody makes, which te_check allows in no op.  held[i]: the tensor of the i-th is stored for
+ * others, too.  */
 void te_part(Arena *a, const TeCanonical *whole, const int *stmt, const bool *held, int n,
              TeCanonical *out);
 #endif
