@@ -203,24 +203,29 @@ static int64_t constant_of(const Te *te, const TeStmt *s, const TeExpr *e) {
     return f.c;
 }
 
-/* Do dimensions d and d + 1 of the read have e / c and e % c, so that together they are e, c being
- * what lies between two rows of the inner one?  */
-static bool reads_digits(const Te *te, const TeStmt *s, const TeExpr *read, int d, Affine *out) {
-    const TeTensor *t = &te->tensor[read->v.ref];
-    const TeExpr *high = read->args[d], *low = d + 1 < t->rank ? read->args[d + 1] : NULL;
+bool access_digits(const Te *te, const TeStmt *s, const TeExpr *high, const TeExpr *low,
+                   int64_t *c, Affine *e) {
     Affine f;
     int64_t lo, hi;
-    if (!low || high->kind != TE_DIV || low->kind != TE_MOD || t->shape[d + 1].expr ||
-        t->stride[d].expr || t->stride[d + 1].expr)
+    if (high->kind != TE_DIV || low->kind != TE_MOD) return false;
+    *c = constant_of(te, s, low->args[1]);
+    if (*c < 1 || *c != constant_of(te, s, high->args[1]) ||
+        !access_affine(te, s, low->args[0], e) || !access_affine(te, s, high->args[0], &f) ||
+        memcmp(&f, e, sizeof f) != 0)
         return false;
-    int64_t c = constant_of(te, s, low->args[1]);
-    if (c < 1 || c != t->shape[d + 1].value || c != constant_of(te, s, high->args[1]) ||
-        t->stride[d].value != c * t->stride[d + 1].value ||
-        !access_affine(te, s, low->args[0], out) || !access_affine(te, s, high->args[0], &f) ||
-        memcmp(&f, out, sizeof f) != 0)
-        return false;
-    access_range(s, out, &lo, &hi);
+    access_range(s, e, &lo, &hi);
     return lo >= 0;
+}
+
+/* Do dimensions d and d + 1 of the read have e / c and e % c, so that together they are e, c being
+ * what lies between two rows of the inner one?  */
+static bool reads_digits(const Te *te, const TeStmt *s, const TeExpr *read, int d, Affine *e) {
+    const TeTensor *t = &te->tensor[read->v.ref];
+    int64_t c;
+    return d + 1 < t->rank && !t->shape[d + 1].expr && !t->stride[d].expr &&
+           !t->stride[d + 1].expr &&
+           access_digits(te, s, read->args[d], read->args[d + 1], &c, e) &&
+           c == t->shape[d + 1].value && t->stride[d].value == c * t->stride[d + 1].value;
 }
 
 void access_read(const Te *te, const TeStmt *s, const TeExpr *read, Access *out) {

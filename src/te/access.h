@@ -35,6 +35,9 @@ typedef struct {
 
 /* Is e affine in the indices of s?  Static sizes are constants, others are not affine.  */
 bool access_affine(const Te *te, const TeStmt *s, const TeExpr *e, Affine *out);
+/* Are they e / c and e % c, for an affine e that is nowhere negative?  */
+bool access_digits(const Te *te, const TeStmt *s, const TeExpr *high, const TeExpr *low,
+                   int64_t *c, Affine *e);
 /* Smallest and largest value over the ranges of f's indices (an empty one gives lo > hi).  */
 void access_range(const TeStmt *s, const Affine *f, int64_t *lo, int64_t *hi);
 /* Fills `out` for one TE_READ of statement s.  Reads that are tested join no dimensions.  */

@@ -6,7 +6,7 @@
 typedef bool (*CanonRule)(Norm *n);
 
 void normalize_canon(Norm *n) {
-    static const CanonRule rule[] = {canon_spelling, canon_scan, canon_exclusive_scan,
+    static const CanonRule rule[] = {canon_spelling, canon_views, canon_scan, canon_exclusive_scan,
                                       canon_degenerate_axes, canon_cut_axes, canon_copies};
     enum { RULES = sizeof rule / sizeof *rule };
     for (int still = 0, r = 0; still < RULES; r = (r + 1) % RULES)

@@ -9,6 +9,8 @@
 bool canon_spelling(Norm *n);
 /* The d > 1 of a quotient or remainder by d; 0: e is none.  */
 int64_t canon_divisor(const Te *te, const TeStmt *s, const TeExpr *e);
+/* Temporaries that show others in another order or shape are read through.  */
+bool canon_views(Norm *n);
 /* Reductions that run to their own place are spelled as access_scan knows them.  */
 bool canon_scan(Norm *n);
 /* Scans that are read one place behind are exclusive.  */

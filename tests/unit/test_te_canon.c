@@ -91,6 +91,29 @@ static void scans_behind_one_are_exclusive(void **state) {
     arena_destroy(a);
 }
 
+static void other_shapes_are_read_through(void **state) {
+    (void)state;
+    static const char want[] = "  t[i,j] = sum[k](X[i,j,k]);\n"
+                               "  Y[i,j] = exp(t[i,j]) where j in 0:6;\n";
+    static const char *const shown[] = {
+        "u[j,i] = t[i,j]; Y[i,j] = exp(u[j,i]) where j in 6;",
+        "u[a] = t[a/6,a%6] where a in 24; Y[i,j] = exp(u[i*6+j]) where j in 6;",
+        "u[i,a,b] = t[i,a*2+b] where a in 3, b in 2; Y[i,j] = exp(u[i,j/2,j%2]) where j in 6;",
+        "u[i,a] = a < 6 ? t[i,a] : t[i,a-6] where a in 9; Y[i,j] = exp(u[i,j+0]) where j in 6;",
+        "u[i,a] = 2 > a ? t[i,a] : t[i,a-2] where a in 8; Y[i,j] = exp(u[i,j+2]) where j in 6;",
+    };
+    Arena *a = arena_create(NULL);
+    for (int i = 0; i < 5; i++)
+        check_becomes("X: f32[4,6,3]) -> Y: f32[4,6]",
+                      arena_printf(a, "t[i,j] = sum[k](X[i,j,k]); %s", shown[i]), want);
+    /* Digits in another order are another element.  */
+    check_becomes("X: f32[6,3]) -> Y: f32[6]",
+                  "t[i] = sum[k](X[i,k]); u[a,b] = t[a*2+b] where a in 3, b in 2;"
+                  " Y[i] = u[i%3,i/3];",
+                  "  t[i] = sum[k](X[i,k]);\n  Y[b,a] = t[b+2*a] where b in 0:2, a in 0:3;\n");
+    arena_destroy(a);
+}
+
 static void copies_are_read_through(void **state) {
     (void)state;
     check_becomes("X: f32[4,3], W: f32[5,4]) -> Y: f32[5,3]",
@@ -150,6 +173,7 @@ int main(void) {
         cmocka_unit_test(axes_of_extent_1_are_left_out),
         cmocka_unit_test(divided_indices_become_two),
         cmocka_unit_test(scans_behind_one_are_exclusive),
+        cmocka_unit_test(other_shapes_are_read_through),
         cmocka_unit_test(copies_are_read_through),
         cmocka_unit_test(spellings_become_one),
     };
