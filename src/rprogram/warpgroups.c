@@ -2,11 +2,15 @@
 #include "rprogram/build.h"
 #include "rprogram/matrix.h"
 
-/* Is there a block with four times the outputs that still gives every SM one?  */
+/* Is there a block with four times the outputs that still gives every SM one, by slices of K if
+ * need be?  Such slices cost a second kernel: blocks that are one wave without them are not too
+ * small.  Those that are swapped have all rows at most.  */
 static bool too_small(const Builder *b, const RProg *r) {
-    enum { LARGER = 4, MOST = 128 * 256 };
+    enum { LARGER = 4, ROWS = 128, COLUMNS = 256 };
     double area = (double)r->block.extent[AX_M] * r->block.extent[AX_N];
-    return !b->thorough && area * LARGER <= MOST && area * LARGER * b->sms <= b->parallel;
+    double most = ROWS * (r->swapped ? (double)b->p->extent[AX_M] : COLUMNS);
+    if (b->thorough || (double)rprog_blocks(b->p, r) <= b->sms) return false;
+    return area * LARGER <= most && area * LARGER * b->sms <= b->parallel;
 }
 
 /* Do blocks waste little of an axis, beside what its smallest tile does?  */

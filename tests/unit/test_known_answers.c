@@ -29,8 +29,9 @@ static const Class large = {{128, 256}, {128, 256}, {2, 2}, STAYS, 4};
 static const Class narrow = {{64, 128}, {112, 208}, {2, 2}, STAYS, 2};
 /* Small ones, DeepGEMM's rule: as many tiles of 64 or 128 rows as SMs, or twice that.  */
 static const Class wave = {{64, 128}, {64, 144}, {1, 2}, EITHER, 4};
-/* TileOPs and DeepGEMM for few rows: 64 rows, as many columns as fill the SMs once or more.  */
-static const Class few = {{64, 64}, {16, 128}, {1, 2}, ALONE, 1};
+/* TileOPs and DeepGEMM for few rows: 64 rows, as many columns as fill the SMs once or more; QuACK
+ * swaps the operands, which leaves the rows there are.  */
+static const Class few = {{16, 64}, {16, 128}, {1, 2}, ALONE, 1};
 static const Class some = {{64, 128}, {64, 256}, {1, 2}, ALONE, 2};
 
 static const struct {

@@ -479,7 +479,7 @@ static void test_workspace_follows_sizes(void **state) {
         const char *text;
         int64_t step, least;  /* least: bytes at the smallest size, < 0: none is known */
     } table[] = {
-        {"param M = 1..4096; op f(A: f16[M,4096], B: f16[4096,4096]) -> C: f16[M,4096]"
+        {"param M = 1..4096; op f(A: f16[M,16384], B: f16[16384,512]) -> C: f16[M,512]"
          " { C[m,n] += A[m,k] * B[k,n]; }", 1, -1},
         {"param M = 8..800 % 8; op f(A: f32[M,64], B: f32[64,48]) -> (S: f32[48], C: f32[M,48])"
          " { T[m,n] += A[m,k] * B[k,n]; S[n] = max[m](T[m,n]); C[m,n] = T[m,n] - S[n]; }", 8,
