@@ -73,6 +73,22 @@ bool address_axis_wide(const Kernel *k, AxisClass axis) {
     return place_wide(k->c.p->extent[axis], 2 * (int64_t)k->c.r->block.extent[axis]);
 }
 
+/* Is the position of a point along the operand's own axis a long long?  */
+static bool own_wide(const Side *s) { return place_wide(s->whole, s->extent); }
+
+void address_point(const Kernel *k, const Side *s, const char *own, const char *kk) {
+    cg_line(k->cg, "const %s at_own = %s;", place_type(own_wide(s)), own);
+    cg_line(k->cg, "const %s at_k = %s;", place_type(address_axis_wide(k, AX_K)), kk);
+}
+
+CgPoint address_indices(Kernel *k, const Side *s) {
+    CgPoint at = {.cg = k->cg, .stmt = k->c.root};
+    place_axis(k, AX_B, "b", false, at.index, at.wide);
+    place_axis(k, (int)s->own, "at_own", own_wide(s), at.index, at.wide);
+    place_axis(k, AX_K, "at_k", address_axis_wide(k, AX_K), at.index, at.wide);
+    return at;
+}
+
 int address_rank(const Kernel *k, const Side *s) {
     return k->c.te->tensor[s->o->access.tensor].rank;
 }

@@ -40,6 +40,10 @@ typedef struct {
 /* Sum of digits times strides of the value, joined to `sum` (may be NULL).  */
 const char *address_combine(const Kernel *k, const Access *x, int d, AxisPlace at,
                             const char *sum);
+/* A point of an operand that is computed: defines at_own and at_k as these texts.  */
+void address_point(const Kernel *k, const Side *s, const char *own, const char *kk);
+/* Its indices; defines them.  */
+CgPoint address_indices(Kernel *k, const Side *s);
 /* The batch's digits, defined by address_batch; NULL if there is no batch.  */
 const char *const *address_batch_digits(const Kernel *k, const Side *s);
 /* The operand's pointer, moved to the batch and by `rest` (may be NULL).  */

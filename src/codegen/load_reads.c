@@ -1,3 +1,4 @@
+#include "codegen/address.h"
 #include "codegen/blocks.h"
 
 /* Staged loads of an expression, such as weights with their scales: what it reads travels to
@@ -32,10 +33,9 @@ static const char *test_chunk(const Kernel *k, const Side *s, const char *first)
     if (k->c.own_ragged[s->side])
         own = cg_text(cg, "%c0 + %s < %c", s->side ? 'n' : 'm', address_mn(k, s),
                       s->side ? 'N' : 'M');
-    if (own) test = test ? cg_text(cg, "%s && %s", test, own) : own;
-    if (!k->c.k_ragged) return test;
-    const char *inside = cg_text(cg, "%s + %s < K", first, address_k(k, s));
-    return test ? cg_text(cg, "%s && %s", test, inside) : inside;
+    if (own) test = both(cg, test, own);
+    return k->c.k_ragged ? both(cg, test, cg_text(cg, "%s + %s < K", first, address_k(k, s)))
+                         : test;
 }
 
 /* Where a chunk begins along its direction: at a multiple of its length, which the compiler cannot
@@ -47,19 +47,10 @@ static const char *begin(const Kernel *k, const Side *s, AxisClass axis, const c
 
 /* Indices of the chunk's first element; prints their definitions.  */
 static CgPoint first_point(Kernel *k, const Side *s, const char *first) {
-    Cg *cg = k->cg;
-    const Contraction *con = &k->c.p->con;
-    CgPoint at = {.cg = cg, .stmt = k->c.root};
-    bool wide_k = place_wide(con->axis[AX_K].extent, 2 * (int64_t)k->c.r->block.extent[AX_K]);
-    bool wide_own = place_wide(s->whole, s->extent);
-    const char *own = cg_text(cg, "%c0 + %s", s->side ? 'n' : 'm', address_mn(k, s));
-    const char *kk = cg_text(cg, "%s + %s", first, address_k(k, s));
-    cg_line(cg, "const %s at_own = %s;", place_type(wide_own), begin(k, s, s->own, own));
-    cg_line(cg, "const %s at_k = %s;", place_type(wide_k), begin(k, s, AX_K, kk));
-    place_axis(k, AX_B, "b", false, at.index, at.wide);
-    place_axis(k, (int)s->own, "at_own", wide_own, at.index, at.wide);
-    place_axis(k, AX_K, "at_k", wide_k, at.index, at.wide);
-    return at;
+    const char *own = cg_text(k->cg, "%c0 + %s", s->side ? 'n' : 'm', address_mn(k, s));
+    const char *kk = cg_text(k->cg, "%s + %s", first, address_k(k, s));
+    address_point(k, s, begin(k, s, s->own, own), begin(k, s, AX_K, kk));
+    return address_indices(k, s);
 }
 
 /* Read j of the chunk whose first point is `at`, if it is inside there.  */

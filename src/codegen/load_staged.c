@@ -1,3 +1,4 @@
+#include "codegen/address.h"
 #include "codegen/blocks.h"
 
 /* Staged loads: global memory to registers before the multiply-adds of a step, registers to shared
@@ -39,10 +40,6 @@ void load_staged_declare(Kernel *k, const Side *s) {
             s->per_thread);
 }
 
-static const char *joined(const Cg *cg, const char *x, const char *y) {
-    return x && y ? cg_text(cg, "%s && %s", x, y) : x ? x : y;
-}
-
 /* Whether there is a chunk i is asked first: tables have no entry for others.  */
 static void load_copies(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
@@ -65,24 +62,16 @@ typedef struct {
 /* The operand's expression there, assigned to `to`.  */
 static void evaluate(Kernel *k, const Side *s, TilePoint x, const char *live, const char *to) {
     Cg *cg = k->cg;
-    const Contraction *con = &k->c.p->con;
-    CgPoint at = {.cg = cg, .stmt = k->c.root};
-    int64_t slack = 2 * (int64_t)k->c.r->block.extent[AX_K];
-    bool wide_k = place_wide(con->axis[AX_K].extent, slack);
-    bool wide_own = place_wide(s->whole, s->extent);
-    cg_line(cg, "const %s at_own = %c0 + %s;", place_type(wide_own), s->side ? 'n' : 'm',
-            x.mn);
-    cg_line(cg, "const %s at_k = %s + %s;", place_type(wide_k), x.k_first, x.kk);
+    address_point(k, s, cg_text(cg, "%c0 + %s", s->side ? 'n' : 'm', x.mn),
+                  cg_text(cg, "%s + %s", x.k_first, x.kk));
     const char *test = live;
-    if (k->c.own_ragged[s->side]) test = joined(cg, test, s->side ? "at_own < N" : "at_own < M");
-    if (k->c.k_ragged) test = joined(cg, test, "at_k < K");
+    if (k->c.own_ragged[s->side]) test = both(cg, test, s->side ? "at_own < N" : "at_own < M");
+    if (k->c.k_ragged) test = both(cg, test, "at_k < K");
     if (test) {
         cg_line(cg, "%s = 0;", to);
         cg_open(cg, "if (%s)", test);
     }
-    place_axis(k, AX_B, "b", false, at.index, at.wide);
-    place_axis(k, (int)s->own, "at_own", wide_own, at.index, at.wide);
-    place_axis(k, AX_K, "at_k", wide_k, at.index, at.wide);
+    CgPoint at = address_indices(k, s);
     const char *value = cg_expr(&at, s->o->expr, s->o->compute);
     cg_line(cg, "%s = %s;", to, s->direct ? cg_encode(cg, s->tile, s->o->compute, value) : value);
     if (test) cg_close(cg);
