@@ -206,6 +206,7 @@ void reduce_split_elements(Kernel *k);
 void reduce_split_gather(Kernel *k);
 /* reduce_tail.c: tiles whose k-steps are dealt out.  */
 void reduce_tail_segments(Kernel *k);
+void reduce_tail_stays(Kernel *k);        /* of a block that has whole tiles before */
 void reduce_tail_sums(Kernel *k);
 void reduce_tail_elements(Kernel *k);
 void reduce_tail_gather(Kernel *k);

@@ -36,7 +36,8 @@ typedef enum {
     X(COUNTED,  "counted")    /* by its variable and bounds */                                     \
     X(STEPS,    "steps")      /* the k-steps of the block */                                       \
     X(SEGMENTS, "segments")   /* tiles that the block has k-steps of */                            \
-    X(TILES,    "tiles")      /* tiles of a block that stays; slots of rings go on with each */    \
+    X(TILES,    "tiles")      /* tiles of a block that stays; slots of rings go on with each; */   \
+                              /* from: 1: the last of them are segments of steps */               \
     X(OUTPUTS,  "outputs")    /* outputs of the thread, in vectors */                              \
     X(ROWS,     "rows")       /* accumulator rows that pass through shared memory together */      \
     X(VECTORS,  "vectors")    /* vectors of them that a thread stores */                           \

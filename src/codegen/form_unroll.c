@@ -157,10 +157,12 @@ static void move_ring(Walk *w, const Node *n) {
 
 /* Stages are counted over all tiles, those that other teams have, too.  */
 static void walk_tiles(Walk *w, const Node *n, unsigned mask) {
-    for (int i = w->strand->team; i < w->way->tiles; i += w->strand->teams) {
+    int64_t before = 0;
+    for (int i = 0; i < w->way->tiles; i++, before += w->steps) {
         w->tile = i;
-        w->put = w->taken = i * w->steps;
-        walk(w, n->child, mask);
+        if (n->from) next_tile(w, i);
+        w->put = w->taken = before;
+        if (i % w->strand->teams == w->strand->team) walk(w, n->child, mask);
     }
 }
 

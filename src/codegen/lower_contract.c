@@ -325,7 +325,7 @@ void lower_contract(FormBuilder *b, Lowered *l) {
     l->form->steps = c->slice;
     l->form->least = c->may_be_empty ? 0 : c->sliced ? 1 : c->slice;
     l->form->bodies = c->bodies;
-    if (r->tail > 0) {
+    if (r->tail > 0 && !c->ring) {
         Node *n = form_open(b, NODE_LOOP, LOOP_SEGMENTS);
         n->loop.count = -1;
         form_block_sync(b);

@@ -33,7 +33,7 @@ static Node *open_outputs(FormBuilder *b, Lowered *l, bool sums) {
     const Contract *c = l->contract;
     bool shared = c->r->via == VIA_SHARED;
     Node *n;
-    if (c->r->via == VIA_BOXES) return lower_open_boxes(b, l);
+    if (c->r->via == VIA_BOXES && !sums) return lower_open_boxes(b, l);
     if (!shared) {
         if (sums) form_add(b, NODE_VALUES, VALUES_OUTPUTS)->from = true;
         n = form_open(b, NODE_LOOP, LOOP_OUTPUTS);
@@ -66,9 +66,9 @@ static Node *open_outputs(FormBuilder *b, Lowered *l, bool sums) {
     return n;
 }
 
-static void close_outputs(FormBuilder *b, Lowered *l) {
+static void close_outputs(FormBuilder *b, Lowered *l, bool sums) {
     form_close(b);
-    if (l->contract->r->via == VIA_BOXES) lower_close_boxes(b, l);
+    if (l->contract->r->via == VIA_BOXES && !sums) lower_close_boxes(b, l);
     if (l->contract->r->via == VIA_SHARED) form_close(b);
 }
 
@@ -76,7 +76,7 @@ static void add_partial(FormBuilder *b, Lowered *l) {
     if (l->contract->r->tail > 0) form_if(b, WHEN_PARTIAL, 0);
     open_outputs(b, l, true);
     form_add(b, NODE_STORE, STORE_PARTIAL);
-    close_outputs(b, l);
+    close_outputs(b, l, true);
     if (l->contract->r->tail > 0) form_close(b);
 }
 
@@ -137,7 +137,7 @@ static void add_stats(FormBuilder *b, Lowered *l) {
         if (f->emits[i] & mask) lower_statement(b, f->group->stmt[i]);
     }
     form_add(b, NODE_STORE, STORE_OUTPUTS);
-    close_outputs(b, l);
+    close_outputs(b, l, false);
 }
 
 static void add_outputs(FormBuilder *b, Lowered *l) {
@@ -147,7 +147,7 @@ static void add_outputs(FormBuilder *b, Lowered *l) {
     if (r->tail > 0) form_if(b, WHEN_WHOLE, 0);
     open_outputs(b, l, false);
     lower_statements(b, l->p->group);
-    close_outputs(b, l);
+    close_outputs(b, l, false);
     if (r->tail > 0) form_close(b);
 }
 

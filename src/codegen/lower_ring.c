@@ -31,8 +31,9 @@ static void open_role(FormBuilder *b, const Role *role) {
 /* Tiles of a block that stays.  */
 static void open_tiles(FormBuilder *b, const Lowered *l) {
     if (!l->contract->stays) return;
-    form_open(b, NODE_LOOP, LOOP_TILES)->loop =
-        (Loop){.count = ceil_div(rprog_blocks(l->p, l->r), l->launch.grid[0])};
+    Node *n = form_open(b, NODE_LOOP, LOOP_TILES);
+    n->loop = (Loop){.count = ceil_div(rprog_blocks(l->p, l->r), l->launch.grid[0])};
+    n->from = l->r->tail > 0;
     form_add(b, NODE_VALUES, VALUES_TILE);
 }
 

@@ -88,7 +88,8 @@ static void print_loop(Kernel *k, const Node *n) {
         else row_walk(k, n->from);
         return;
     case LOOP_TILES:
-        ring_open_tiles(k, k->in_turn);
+        if (n->from) reduce_tail_stays(k);
+        else ring_open_tiles(k, k->in_turn);
         print_nodes(k, n->child);
         cg_close(k->cg);
         return;

@@ -32,6 +32,27 @@ void reduce_tail_segments(Kernel *k) {
     cg_line(cg, "steps = min(%lld - first, end - at);", steps);
 }
 
+void reduce_tail_stays(Kernel *k) {
+    Cg *cg = k->cg;
+    const RProg *r = k->l->r;
+    long long steps = k->c.steps, full = full_tiles(k), rest = r->tail * steps;
+    long long each = rprog_tail_steps(k->l->p, r);
+    cg_line(cg, "// segments: whole tiles, then k-steps of the last %d of %lld, %lld to a block",
+            (int)r->tail, full + r->tail, each);
+    cg_line(cg, "const int u = (int)blockIdx.x;");
+    cg_line(cg, "int at = %lld + min(u * %lld, %lld);", full * steps, each, rest);
+    cg_line(cg, "const int end = min(at + %lld, %lld);", each, full * steps + rest);
+    cg_line(cg, "unsigned next = blockIdx.x, from = 0;");
+    cg_line(cg, "#pragma unroll 1");
+    cg_open(cg, "for (int steps = 0; next < %lldu || at < end; from += steps)", full);
+    cg_line(cg, "const bool whole = next < %lldu;", full);
+    cg_line(cg, "const unsigned number = whole ? next : at / %lldu;", steps);
+    cg_line(cg, "const int first = whole ? 0 : at %% %lldu;", steps);
+    cg_line(cg, "steps = whole ? %lld : min(%lld - first, end - at);", steps, steps);
+    cg_line(cg, "if (whole) next += GRID;");
+    cg_line(cg, "else at += steps;");
+}
+
 void reduce_tail_sums(Kernel *k) {
     cg_line(k->cg, "// partial: sums of this segment to the workspace");
     sums_pointer(k, cg_text(k->cg, " + (u + (long long)number - %lld) * %d", full_tiles(k),

@@ -24,8 +24,9 @@ const char *rprog_grid_check(const Problem *p, const Device *dev, const RProg *r
 int64_t rprog_launched(const Problem *p, const Device *dev, const RProg *r) {
     int64_t tiles = rprog_blocks(p, r);
     if (!rprog_persistent(r)) return tiles - r->tail + r->tail_blocks;
-    int64_t slots = rprog_slots(dev, r);
-    return tiles < slots ? tiles : slots;
+    int64_t slots = rprog_slots(dev, r), whole = tiles - r->tail;
+    if (whole > slots) whole = slots;
+    return whole > r->tail_blocks ? whole : r->tail_blocks;
 }
 
 /* Where the statement of the group is that is stored, the only one; false: there are several, or
@@ -130,6 +131,7 @@ const char *grid_check(const Problem *p, const Device *dev, const RProg *r) {
                                      r->block.extent[AX_N] != r->warp.extent[AX_N])) {
         return "in pingpong each warpgroup has a tile of its own";
     }
+    if (r->tail_blocks > rprog_slots(dev, r)) return "a tail has more blocks than stay";
     double tiles = (double)rprog_blocks(p, r), steps = (double)rprog_tiles(p, r, AX_K);
     if (tiles * steps > INT32_MAX / 2) return "a block has too many k-steps to count";
     if (!boxes) return NULL;

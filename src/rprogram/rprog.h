@@ -17,7 +17,8 @@
  *   x block.n to slot u + t of the workspace, t the tile's number in the tail (what the blocks have
  *   of the tiles is a staircase, so no two share a slot).  A second kernel adds the slots of a
  *   tile in order of u and does the epilogue.  split == 1, warp.k == block.k, and store_vec
- *   sums are at most 16 bytes.
+ *   sums are at most 16 bytes.  Of GRID_PERSISTENT block u is the launch's u-th, which takes these
+ *   steps behind its whole tiles; tail_blocks is at most rprog_slots, cluster 0.
  * - raster: ROW: n fastest; COLUMN: m fastest; GROUPED g: groups of g tile rows (m), inside a
  *   group m fastest, then n (last group may be smaller).
  * - Block: threads = 32 * (block.m/warp.m) * (block.n/warp.n) * (block.k/warp.k).  Warp w: n

@@ -261,18 +261,21 @@ void build_scale_out(Builder *b, RProg *r) {
     if (rprog_warpgroups(b->dev, r) && !b->p->stats) with_grids(b, *r);
 }
 
-/* The k-steps of the tiles behind the last whole wave are dealt out so that every SM gets as many.
+/* The k-steps of the tiles behind the last whole wave are dealt out so that every SM (every block
+ * that stays) gets as many.
  * Worth a try where tiles leave SMs idle and blocks get some steps each; where tiles are few,
  * slices of K do as well.  */
 static void with_tail(Builder *b, const RProg *r) {
     enum { LEAST_STEPS = 4, FEW = 4 };
     const double busy = 0.9;
-    int64_t sms = (int64_t)b->sms, tiles = rprog_blocks(b->p, r), tail = tiles % sms;
+    bool stays = rprog_persistent(r);
+    int64_t sms = stays ? rprog_slots(b->dev, r) : (int64_t)b->sms;
+    int64_t tiles = rprog_blocks(b->p, r), tail = tiles % sms;
     int64_t steps = rprog_tiles(b->p, r, AX_K), all = tail * steps;
     int64_t blocks = all / LEAST_STEPS < sms ? all / LEAST_STEPS : sms;
     bool shared = r->block.extent[AX_K] != r->warp.extent[AX_K];
     shared |= r->load[0].region || r->load[1].region;
-    shared |= rprog_warpgroups(b->dev, r);
+    if (rprog_warpgroups(b->dev, r)) shared |= r->grid != GRID_PERSISTENT || r->cluster;
     if (r->split > 1 || shared || blocks <= tail || tiles * FEW < sms) return;
     if (wave_efficiency(b, tiles) >= busy || (double)tiles * (double)steps > INT32_MAX / 2) return;
     RProg x = *r;
@@ -283,6 +286,8 @@ static void with_tail(Builder *b, const RProg *r) {
     rprog_derive(b->p, b->dev, &x);
     Reject why = broken_limit(b, &x);
     int64_t limit = b->options->workspace_limit;
+    /* The segment's registers may leave room for fewer blocks that stay.  */
+    if (stays && why == REJECT_COUNT && x.tail_blocks > rprog_slots(b->dev, &x)) why = REJECT_GRID;
     if (limit >= 0 && rprog_workspace(b->p, &x) > limit) why = REJECT_WORKSPACE;
     if (why != REJECT_COUNT) build_reject(b, why);
     else keep(b, &x);

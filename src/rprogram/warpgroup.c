@@ -22,7 +22,7 @@ static int64_t raw_registers(const Problem *p, const Device *dev, const RProg *r
  * Where partial sums, or results whose columns are several indices, are stored beyond the last
  * column, the compiler keeps what it found of every pair of columns for the next row.  */
 static int64_t needed_registers(const Problem *p, const Device *dev, const RProg *r) {
-    enum { OTHERS = 40, COLUMNS = 4 };
+    enum { OTHERS = 40, COLUMNS = 4, SEGMENT = 8 };
     int64_t tiles = (int64_t)count_along(&r->warp, &r->thread, AX_M) *
                     count_along(&r->warp, &r->thread, AX_N);
     int bytes = te_dtype_bytes(dev->unit[r->unit].acc);
@@ -32,8 +32,10 @@ static int64_t needed_registers(const Problem *p, const Device *dev, const RProg
         sums += tiles * rprog_unit_accumulators(dev, r) * p->acc_bytes / 4;
     for (int side = 0; side < 2; side++)
         if (r->load[side].raw) sums += raw_registers(p, dev, r, side);
-    bool kept = r->split > 1 || p->con.axis[AX_N].n_digit > 1;
-    if (kept && r->via == VIA_DIRECT && rprog_ragged(p, r, AX_N))
+    bool kept = r->split > 1 || r->tail > 0 || p->con.axis[AX_N].n_digit > 1;
+    bool direct = r->via == VIA_DIRECT || (r->tail > 0 && r->via == VIA_BOXES);
+    if (r->tail > 0) sums += SEGMENT;
+    if (kept && direct && rprog_ragged(p, r, AX_N))
         sums += r->thread.extent[AX_N] / COLUMNS;
     if (r->stats) sums += rprog_stats_registers(p, dev, r);
     return (OTHERS + sums + 7) / 8 * 8;
@@ -170,7 +172,8 @@ const char *warpgroup_check(const Problem *p, const Device *dev, const RProg *r)
     if (r->vec_m != fragment_run(&f, FRAG_ROW) || r->vec_n != fragment_run(&f, FRAG_COL)) {
         return "vec is not what a lane of the unit holds";
     }
-    if (r->tail > 0) return "units of warpgroups have no tail";
+    if (r->tail > 0 && (r->grid != GRID_PERSISTENT || r->cluster))
+        return "of warpgroups, blocks that stay and share no copies have a tail";
     const char *wrong = check_cluster(p, dev, r);
     if (!wrong) wrong = grid_check(p, dev, r);
     if (wrong) return wrong;

@@ -95,6 +95,14 @@ static const struct {
      " a tile tma.tile vec 8 along k inner k swizzle 3 0 0\n"
      " b tile tma.tile vec 16 raw along k inner k swizzle 2 1 0\n"
      " store 8 shared\n raster row\n split 1\n blocks_per_sm 1\n"},
+    {"ring_tail", "h200",
+     "param M = 1160, N = 2048, K = 256; op f(A: f16[M,K], B: f16[N,K]) -> C: f16[M,N] {"
+     " C[m,n] += A[m,k] * B[n,k]; }",
+     "kernel 0\n skeleton contract\n unit wgmma.f16.f32\n block 1 128 128 64\n"
+     " warp 1 64 128 64\n thread 1 64 128 16\n vec 1 2\n unroll 64\n stages 4\n"
+     " a tile tma.tile vec 8 along k inner k swizzle 3 0 0\n"
+     " b tile tma.tile vec 8 along k inner k swizzle 3 0 0\n"
+     " store 2 boxes\n raster row persistent\n split 1 tail 28 blocks 112\n blocks_per_sm 1\n"},
     {"softmax", "a100",
      "param N = 63, C = 520; op f(X: f16[N,C]) -> (Y: f16[N,C], I: i32[N]) {"
      " m[n] = max[c](X[n,c]); z[n] = sum[c](exp(X[n,c] - m[n]));"

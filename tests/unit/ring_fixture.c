@@ -4,57 +4,71 @@
 #include <string.h>
 
 const RingFamily ring_family[RING_FAMILIES] = {
-    {"64x8", 1, 8, {1, 1}, 1, 1, VIA_DIRECT, RASTER_ROW, 0, GRID_TILES, false},
-    {"64x64", 1, 64, {1, 1}, 2, 1, VIA_SHARED, RASTER_COLUMN, 0, GRID_TILES, false},
-    {"64x256", 1, 256, {1, 1}, 3, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false},
-    {"128x72", 2, 72, {1, 1}, 4, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false},
-    {"2 of 64x128", 1, 128, {2, 1}, 2, 1, VIA_DIRECT, RASTER_GROUPED, 0, GRID_TILES, false},
-    {"2 of 64x256", 1, 256, {2, 1}, 4, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false},
-    {"2 of 128x192", 2, 192, {2, 1}, 3, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false},
+    {"64x8", 1, 8, {1, 1}, 1, 1, VIA_DIRECT, RASTER_ROW, 0, GRID_TILES, false, false},
+    {"64x64", 1, 64, {1, 1}, 2, 1, VIA_SHARED, RASTER_COLUMN, 0, GRID_TILES, false, false},
+    {"64x256", 1, 256, {1, 1}, 3, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
+    {"128x72", 2, 72, {1, 1}, 4, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
+    {"2 of 64x128", 1, 128, {2, 1}, 2, 1, VIA_DIRECT, RASTER_GROUPED, 0, GRID_TILES, false, false},
+    {"2 of 64x256", 1, 256, {2, 1}, 4, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
+    {"2 of 128x192", 2, 192, {2, 1}, 3, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
     {"2 of 128x64 side by side", 2, 64, {1, 2}, 3, 1, VIA_SHARED, RASTER_GROUPED, 0, GRID_TILES,
+     false, false},
+    {"2 of 64x64, one stage", 1, 64, {2, 1}, 1, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false,
      false},
-    {"2 of 64x64, one stage", 1, 64, {2, 1}, 1, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false},
-    {"64x128, split", 1, 128, {1, 1}, 2, 2, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false},
-    {"2 of 64x40, split", 1, 40, {2, 1}, 3, 3, VIA_DIRECT, RASTER_ROW, 0, GRID_TILES, false},
+    {"64x128, split", 1, 128, {1, 1}, 2, 2, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
+    {"2 of 64x40, split", 1, 40, {2, 1}, 3, 3, VIA_DIRECT, RASTER_ROW, 0, GRID_TILES, false, false},
     {"64x64, pairs below each other", 1, 64, {1, 1}, 3, 1, VIA_SHARED, RASTER_GROUPED, 2,
-     GRID_TILES, false},
+     GRID_TILES, false, false},
     {"2 of 64x64, pairs side by side", 1, 64, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 2, GRID_TILES,
-     false},
-    {"64x96, fours", 1, 96, {1, 1}, 4, 1, VIA_DIRECT, RASTER_COLUMN, 4, GRID_TILES, false},
+     false, false},
+    {"64x96, fours", 1, 96, {1, 1}, 4, 1, VIA_DIRECT, RASTER_COLUMN, 4, GRID_TILES, false, false},
     {"128x128, fours, one stage", 2, 128, {1, 1}, 1, 1, VIA_SHARED, RASTER_COLUMN, 4, GRID_TILES,
+     false, false},
+    {"64x128, persistent", 1, 128, {1, 1}, 3, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false,
      false},
-    {"64x128, persistent", 1, 128, {1, 1}, 3, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false},
     {"2 of 64x256, persistent", 1, 256, {2, 1}, 4, 1, VIA_BOXES, RASTER_GROUPED, 0,
-     GRID_PERSISTENT, false},
+     GRID_PERSISTENT, false, false},
     {"2 of 128x96, persistent", 2, 96, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT,
-     false},
+     false, false},
     {"2 of 64x64, persistent, pieces", 1, 64, {2, 1}, 2, 1, VIA_SHARED, RASTER_COLUMN, 0,
-     GRID_PERSISTENT, false},
+     GRID_PERSISTENT, false, false},
     {"64x40, persistent, one stage", 1, 40, {1, 1}, 1, 1, VIA_DIRECT, RASTER_ROW, 0,
-     GRID_PERSISTENT, false},
+     GRID_PERSISTENT, false, false},
     {"64x64, persistent pairs", 1, 64, {1, 1}, 3, 1, VIA_BOXES, RASTER_GROUPED, 2,
-     GRID_PERSISTENT, false},
+     GRID_PERSISTENT, false, false},
     {"2 of 64x32, persistent fours", 1, 32, {2, 1}, 2, 1, VIA_BOXES, RASTER_COLUMN, 4,
-     GRID_PERSISTENT, false},
-    {"64x128, pingpong", 1, 128, {1, 1}, 3, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PINGPONG, false},
+     GRID_PERSISTENT, false, false},
+    {"64x128, pingpong", 1, 128, {1, 1}, 3, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PINGPONG, false,
+     false},
     {"64x80, pingpong, one stage", 1, 80, {1, 1}, 1, 1, VIA_DIRECT, RASTER_COLUMN, 0,
-     GRID_PINGPONG, false},
-    {"128x64, pingpong pairs", 2, 64, {1, 1}, 4, 1, VIA_BOXES, RASTER_ROW, 2, GRID_PINGPONG, false},
+     GRID_PINGPONG, false, false},
+    {"128x64, pingpong pairs", 2, 64, {1, 1}, 4, 1, VIA_BOXES, RASTER_ROW, 2, GRID_PINGPONG, false,
+     false},
     {"64x96, pingpong fours, pieces", 1, 96, {1, 1}, 2, 1, VIA_SHARED, RASTER_COLUMN, 4,
-     GRID_PINGPONG, false},
-    {"8x64 swapped", 1, 8, {1, 1}, 3, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, true},
-    {"16x64 swapped, split", 1, 16, {1, 1}, 4, 3, VIA_SHARED, RASTER_COLUMN, 0, GRID_TILES, true},
+     GRID_PINGPONG, false, false},
+    {"8x64 swapped", 1, 8, {1, 1}, 3, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, true, false},
+    {"16x64 swapped, split", 1, 16, {1, 1}, 4, 3, VIA_SHARED, RASTER_COLUMN, 0, GRID_TILES, true,
+     false},
     {"2 of 40x64 swapped, side by side", 1, 40, {1, 2}, 2, 1, VIA_DIRECT, RASTER_ROW, 0, GRID_TILES,
-     true},
+     true, false},
     {"2 of 32x64 swapped, below each other", 1, 32, {2, 1}, 1, 1, VIA_SHARED, RASTER_GROUPED, 0,
-     GRID_TILES, true},
-    {"64x64 swapped, pairs", 1, 64, {1, 1}, 3, 1, VIA_SHARED, RASTER_ROW, 2, GRID_TILES, true},
+     GRID_TILES, true, false},
+    {"64x64 swapped, pairs", 1, 64, {1, 1}, 3, 1, VIA_SHARED, RASTER_ROW, 2, GRID_TILES, true,
+     false},
     {"2 of 160x64 swapped, persistent", 1, 160, {1, 2}, 2, 1, VIA_BOXES, RASTER_GROUPED, 0,
-     GRID_PERSISTENT, true},
+     GRID_PERSISTENT, true, false},
     {"2 of 96x64 swapped, persistent, pieces", 1, 96, {1, 2}, 2, 1, VIA_SHARED, RASTER_ROW, 0,
-     GRID_PERSISTENT, true},
+     GRID_PERSISTENT, true, false},
     {"128x64 swapped, pingpong pairs", 1, 128, {1, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 2,
-     GRID_PINGPONG, true},
+     GRID_PINGPONG, true, false},
+    {"64x128, persistent, tail", 1, 128, {1, 1}, 3, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT,
+     false, true},
+    {"2 of 64x64, persistent, tail, pieces", 1, 64, {2, 1}, 2, 1, VIA_SHARED, RASTER_COLUMN, 0,
+     GRID_PERSISTENT, false, true},
+    {"64x40, persistent, tail, one stage", 1, 40, {1, 1}, 1, 1, VIA_DIRECT, RASTER_GROUPED, 0,
+     GRID_PERSISTENT, false, true},
+    {"2 of 32x64 swapped, persistent, tail", 1, 32, {1, 2}, 4, 1, VIA_BOXES, RASTER_ROW, 0,
+     GRID_PERSISTENT, true, true},
 };
 
 const RingUnit ring_unit[RING_UNITS] = {
@@ -122,6 +136,23 @@ static int columns(const KernelCase *c, const RProg *r, const RingFamily *f, int
     return wanted < each ? each : wanted / each * each;
 }
 
+/* All blocks that stay have some of the tail, as far as there are steps.  */
+static void choose_tail(const KernelCase *c, RProg *r) {
+    const Problem *p = &c->plan.problem[0];
+    int64_t tiles = rprog_blocks(p, r), slots = rprog_slots(c->dev, r), tail;
+    int64_t all, blocks;
+    r->tail = r->tail_blocks = 1;         /* the registers of a segment may cost a block */
+    rprog_derive(p, c->dev, r);
+    if (rprog_slots(c->dev, r) < slots) slots = rprog_slots(c->dev, r);
+    tail = tiles % slots;
+    if (tail == 0) tail = 1;
+    all = tail * rprog_tiles(p, r, AX_K);
+    blocks = all < slots ? all : slots;
+    r->tail = (int32_t)tail;
+    r->tail_blocks = (int32_t)blocks;
+    r->tail_blocks = (int32_t)((all + rprog_tail_steps(p, r) - 1) / rprog_tail_steps(p, r));
+}
+
 static const char *planned(KernelCase *c, int16_t which, const RingFamily *f, int most) {
     const Problem *p = &c->plan.problem[0];
     const ComputeUnit *u = &c->dev->unit[which];
@@ -159,6 +190,8 @@ static const char *planned(KernelCase *c, int16_t which, const RingFamily *f, in
     if (r->via == VIA_BOXES && rprog_box_row(p, r) == 0) r->via = VIA_DIRECT;
     int64_t steps = rprog_tiles(p, r, AX_K);
     if (r->split > steps) r->split = (int32_t)steps;
+    rprog_derive(p, c->dev, r);
+    if (f->tail && r->grid == GRID_PERSISTENT) choose_tail(c, r);
     int least = r->via == VIA_BOXES ? r->vec_n : 1;
     for (int vec = least > 1 ? least : 8; vec >= least; vec /= 2) {
         r->store_vec = (uint8_t)vec;

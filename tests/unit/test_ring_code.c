@@ -41,12 +41,13 @@ enum { UNITS = sizeof unit / sizeof *unit };
 /* Those of 256 columns are the classes of the best published kernels.  */
 static const RingFamily family[] = {
     {"2 of 64x256, persistent pairs", 1, 256, {2, 1}, 4, 1, VIA_BOXES, RASTER_GROUPED, 2,
-     GRID_PERSISTENT, false},
+     GRID_PERSISTENT, false, false},
     {"2 of 64x256, three stages", 1, 256, {2, 1}, 3, 1, VIA_DIRECT, RASTER_GROUPED, 0, GRID_TILES,
+     false, false},
+    {"64x256, pingpong", 1, 256, {1, 1}, 4, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PINGPONG, false,
      false},
-    {"64x256, pingpong", 1, 256, {1, 1}, 4, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PINGPONG, false},
     {"128x128, pingpong pairs", 2, 128, {1, 1}, 4, 1, VIA_BOXES, RASTER_ROW, 2, GRID_PINGPONG,
-     false},
+     false, false},
 };
 enum { FAMILIES = sizeof family / sizeof *family };
 

@@ -197,14 +197,16 @@ static void test_kernels(void **state) {
 /* ---- mutants ---- */
 
 /* Kernels that are changed: of one tile to a block, of blocks that stay, of such in pingpong, of
- * columns of pixels, with a first operand that is made in registers.  */
-enum { ALONE, STAYS, TURNS, PIXELS, REGISTERS, CHANGED };
+ * columns of pixels, with a first operand that is made in registers, of
+ * segments of tiles.  */
+enum { ALONE, STAYS, TURNS, PIXELS, REGISTERS, SEGMENTS, CHANGED };
 static const RingFamily changed[] = {
-    {"mutant", 1, 128, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false},
-    {"mutant", 1, 128, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false},
-    {"mutant", 1, 128, {1, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PINGPONG, false},
-    {"mutant", 1, 64, {2, 1}, 2, 1, VIA_DIRECT, RASTER_ROW, 2, GRID_TILES, false},
-    {"mutant", 1, 128, {1, 2}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, true},
+    {"mutant", 1, 128, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
+    {"mutant", 1, 128, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false, false},
+    {"mutant", 1, 128, {1, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PINGPONG, false, false},
+    {"mutant", 1, 64, {2, 1}, 2, 1, VIA_DIRECT, RASTER_ROW, 2, GRID_TILES, false, false},
+    {"mutant", 1, 128, {1, 2}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, true, false},
+    {"mutant", 1, 128, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false, true},
 };
 
 /* A piece of the text of a kernel, and what takes its place.  */
@@ -255,6 +257,11 @@ static const struct {
     {REGISTERS, "b_o0[i][f % 2]", "b_o0[i][f / 2]"},
     {REGISTERS, "(f * 2) / 4 * 8", "(f * 2) / 4 * 4"},
     {REGISTERS, "warp % 4u) * 16", "warp % 4u) * 8"},
+    {SEGMENTS, "if (whole) next += GRID;", "if (whole) next += 1;"},
+    {SEGMENTS, "k_next = (int)first * BK", "k_next = 0"},
+    {SEGMENTS, "(u + (long long)number", "((long long)number"},
+    {SEGMENTS, "from += steps)", "from += 0)"},
+    {SEGMENTS, "taken > from", "taken >= from"},
 };
 enum { MUTANTS = sizeof mutant / sizeof *mutant };
 
@@ -280,6 +287,8 @@ static bool is_caught(Run *run, int i) {
         " Y[n,p,q,f] += (X[n,p+2*r-1,2*q+s-1,c] else 0) * W[f,r,s,c]; }",
         "op f(A: bf16[128,512], B: i8[128,512], s: bf16[128]) -> C: bf16[128,128] {"
         " C[m,n] += A[m,k] * bf16(B[n,k] * s[n]); }",
+        "op f(A: bf16[512,192], B: bf16[256,192]) -> C: bf16[512,256] {"
+        " C[m,n] += A[m,k] * B[n,k]; }",
     };
     int of = i < 0 ? -1 - i : mutant[i].of;
     enum { SEEDS = 12 };

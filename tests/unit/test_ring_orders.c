@@ -124,7 +124,7 @@ static void test_orders(void **state) {
 static void test_watchdog(void **state) {
     (void)state;
     static const RingFamily alone = {"", 1, 128, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0,
-                                     GRID_TILES, false};
+                                     GRID_TILES, false, false};
     Arena *a = arena_create(NULL);
     Diag d = diag_new(a);
     KernelCase c = {0};

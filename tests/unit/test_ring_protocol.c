@@ -39,7 +39,8 @@ typedef struct {
 
 typedef struct {
     Protocol *p;
-    int thread, tile, step, turn, own;
+    int thread, tile, step, steps, turn, own;             /* steps: of the tile */
+    int slices;               /* groups of products that a step has */
     bool inside;              /* of its role */
 } Listing;
 
@@ -59,7 +60,7 @@ static void list_sync(Listing *x, const Node *n) {
     if (n->when == WHEN_AGAIN && x->tile == 0) return;
     if (n->when == WHEN_FOLLOWED && x->tile + 1 >= p->tiles) return;
     if (s->scope == SYNC_PRODUCTS && s->op == SYNC_WAIT)
-        add_op(x, (Op){.kind = OP_PRODUCTS, .count = s->count});
+        add_op(x, (Op){.kind = OP_PRODUCTS, .count = (s->count + x->slices - 1) / x->slices});
     if (s->scope == SYNC_NAMED && s->team)
         add_op(x, (Op){.kind = s->op == SYNC_BOTH ? OP_TURN : OP_GIVE,
                        .id = s->team == TEAM_OWN ? team : !team});
@@ -73,15 +74,18 @@ static void list_nodes(Listing *x, const Node *first);
 
 static void list_tiles(Listing *x, const Node *n) {
     bool in_turn = x->thread > 0 && x->p->in_turn > 1;
-    for (int i = in_turn ? x->thread - 1 : 0; i < x->p->tiles; i += in_turn ? 2 : 1) {
+    for (int i = 0, before = 0; i < x->p->tiles; i++, before += x->steps) {
         x->tile = i;
-        x->step = i * x->p->steps;
-        list_nodes(x, n->child);
+        x->step = before;
+        x->steps = x->p->steps;
+        if (n->from && i % 2 && x->steps > 1) x->steps--;         /* a segment of one */
+        if (!in_turn || i % 2 == x->thread - 1) list_nodes(x, n->child);
     }
 }
 
 static void list_nodes(Listing *x, const Node *first) {
     for (const Node *n = first; n; n = n->next) {
+        int slices = x->slices;
         bool was = x->inside, steps = n->kind == NODE_LOOP && n->what == LOOP_STEPS;
         if (n->kind == NODE_ROLE) x->inside = (n->role.first == 0) == (x->thread > 0);
         if (n->kind == NODE_ROLE && !x->inside) continue;
@@ -89,19 +93,21 @@ static void list_nodes(Listing *x, const Node *first) {
             if (x->inside) list_tiles(x, n);
         } else {
             if (x->inside && n->kind == NODE_SYNC) list_sync(x, n);
-            if (x->inside && n->kind == NODE_COPY && n->of >= 0)
+            if (n->kind == NODE_LOOP && n->loop.of == TURNS_BODIES) x->slices = (int)n->loop.count;
+            if (x->inside && n->kind == NODE_COPY && n->of >= 0 && n->done == DONE_BARRIER)
                 add_op(x, (Op){.kind = OP_COPY, .shared = n->of == x->p->shared});
             if (x->inside && n->kind == NODE_COMPUTE) {
                 x->own++;
                 add_op(x, (Op){.kind = OP_COMPUTE});
             }
-            for (int i = 0; i < (steps ? x->p->steps : 1); i++) {
+            for (int i = 0; i < (steps ? x->steps : 1); i++) {
                 if (steps) x->turn = i;
                 list_nodes(x, n->child);
                 x->step += steps;
             }
         }
         x->inside = was;
+        x->slices = slices;
     }
 }
 
@@ -110,7 +116,8 @@ static void list_ops(Protocol *p, int steps, int tiles) {
     p->tiles = tiles;
     for (int t = 0; t <= p->computing; t++) {
         p->n[t] = 0;
-        list_nodes(&(Listing){.p = p, .thread = t}, p->form->root->child);
+        list_nodes(&(Listing){.p = p, .thread = t, .steps = steps, .slices = 1},
+                   p->form->root->child);
     }
 }
 
@@ -272,21 +279,30 @@ static void explore(Explorer *x) {
 
 /* ---- kernels ---- */
 
-static Protocol protocol_of(Arena *a, const Device *dev, int stages, int cluster, Grid grid) {
+/* Both operands from shared memory; one of them from registers that are made; the k-steps of the
+ * last tile dealt out.  */
+typedef enum { PLAIN, MADE, TAIL } Variant;
+
+static Protocol protocol_of(Arena *a, const Device *dev, int stages, int cluster, Grid grid,
+                            Variant variant) {
     KernelCase c = {0};
     Protocol p = {.stages = stages, .blocks = cluster > 1 ? cluster : 1, .computing = COMPUTING};
-    assert_null(kernel_open(&c, a, dev, "op f(A: bf16[512,512], B: bf16[512,512]) -> C: "
-                                        "bf16[512,512] { C[m,n] += A[m,k] * B[n,k]; }", NULL));
+    const char *text = arena_printf(a, "op f(A: bf16[512,512], B: %s[512,512]) -> "
+                                    "C: bf16[512,512] { C[m,n] += A[m,k] * B[n,k]; }",
+                                    variant == MADE ? "i8" : "bf16");
+    assert_null(kernel_open(&c, a, dev, text, NULL));
     const RProgSet *set = &c.set[0];
     for (int i = 0; i < set->n && !p.form; i++) {
         RProg r = set->prog[i];
-        bool alone = r.block.extent[AX_M] == 64;
+        bool alone = r.block.extent[variant == MADE ? AX_N : AX_M] == 64;
         if (!rprog_warpgroups(dev, &r) || r.split > 1 || r.cluster || !alone) continue;
         r.stages = (uint8_t)stages;
         r.cluster = (uint8_t)cluster;
         r.grid = grid;
         r.via = VIA_DIRECT;
-        r.store_vec = 2;
+        r.store_vec = r.vec_n;
+        r.tail = variant == TAIL ? 1 : 0;
+        r.tail_blocks = 2 * r.tail;
         if (cluster && !rprog_cluster_order(&c.plan.problem[0], &r)) continue;
         rprog_derive(&c.plan.problem[0], dev, &r);
         if (rprog_check(&c.plan.problem[0], dev, &r)) continue;
@@ -327,13 +343,13 @@ static void test_protocols(void **state) {
     for (int stages = 1; stages <= STAGES; stages++) {
         for (int cluster = 0; cluster <= (stages < 3 ? 2 : 0); cluster += 2) {
             ArenaMark mark = arena_mark(a);
-            Protocol p = protocol_of(a, dev, stages, cluster, GRID_TILES);
+            Protocol p = protocol_of(a, dev, stages, cluster, GRID_TILES, PLAIN);
             if (cluster) p.computing = 1;
             for (int steps = 1; steps <= stages + 2; steps++) explore_kernel(a, &p, steps, 1);
             arena_reset(a, mark);
         }
     }
-    Protocol fours = protocol_of(a, dev, 1, 4, GRID_TILES);
+    Protocol fours = protocol_of(a, dev, 1, 4, GRID_TILES, PLAIN);
     fours.computing = 1;
     explore_kernel(a, &fours, 2, 1);
     arena_destroy(a);
@@ -347,7 +363,7 @@ static void test_tiles(void **state) {
     for (int stages = 1; stages <= STAGES; stages++) {
         for (Grid grid = GRID_PERSISTENT; grid <= GRID_PINGPONG; grid++) {
             ArenaMark mark = arena_mark(a);
-            Protocol p = protocol_of(a, dev, stages, 0, grid);
+            Protocol p = protocol_of(a, dev, stages, 0, grid, PLAIN);
             for (int tiles = 1; tiles <= 3; tiles++)
                 for (int steps = 1; steps <= stages + 1; steps++)
                     explore_kernel(a, &p, steps, tiles);
@@ -355,11 +371,32 @@ static void test_tiles(void **state) {
         }
     }
     for (Grid grid = GRID_PERSISTENT; grid <= GRID_PINGPONG; grid++) {
-        Protocol pair = protocol_of(a, dev, 2, 2, grid), fours = protocol_of(a, dev, 1, 4, grid);
+        Protocol pair = protocol_of(a, dev, 2, 2, grid, PLAIN);
+        Protocol fours = protocol_of(a, dev, 1, 4, grid, PLAIN);
         if (grid == GRID_PERSISTENT) pair.computing = fours.computing = 1;
         explore_kernel(a, &pair, 2, 2);
         explore_kernel(a, &pair, 1, 3);
         explore_kernel(a, &fours, 1, 2);
+    }
+    arena_destroy(a);
+}
+
+/* Registers that are made, of one tile and of several; whole tiles and segments of others.  */
+static void test_variants(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    const Device *dev = fixture_device(a, "h100");
+    for (int stages = 1; stages <= STAGES; stages++) {
+        ArenaMark mark = arena_mark(a);
+        Protocol alone = protocol_of(a, dev, stages, 0, GRID_TILES, MADE);
+        Protocol stays = protocol_of(a, dev, stages, 0, GRID_PERSISTENT, MADE);
+        Protocol tail = protocol_of(a, dev, stages, 0, GRID_PERSISTENT, TAIL);
+        for (int steps = 1; steps <= stages + 1; steps++) {
+            explore_kernel(a, &alone, steps, 1);
+            explore_kernel(a, &stays, steps, 2);
+            explore_kernel(a, &tail, steps, 3);
+        }
+        arena_reset(a, mark);
     }
     arena_destroy(a);
 }
@@ -377,8 +414,8 @@ static bool shifted(const Protocol *p, Op *op, OpKind kind) {
     }
 }
 
-static int broken(Arena *a, Grid grid, int steps, int tiles) {
-    Protocol good = protocol_of(a, fixture_device(a, "h100"), 2, 0, grid);
+static int broken(Arena *a, Grid grid, Variant variant, int steps, int tiles) {
+    Protocol good = protocol_of(a, fixture_device(a, "h100"), 2, 0, grid, variant);
     int tried = 0;
     list_ops(&good, steps, tiles);
     for (int thread = 0; thread < 2; thread++) {
@@ -398,9 +435,11 @@ static int broken(Arena *a, Grid grid, int steps, int tiles) {
 static void test_broken(void **state) {
     (void)state;
     Arena *a = arena_create(NULL);
-    assert_int_equal(broken(a, GRID_TILES, 5, 1), 4);
-    assert_int_equal(broken(a, GRID_PERSISTENT, 3, 2), 4);
-    assert_int_equal(broken(a, GRID_PINGPONG, 3, 3), 6);
+    assert_int_equal(broken(a, GRID_TILES, PLAIN, 5, 1), 4);
+    assert_int_equal(broken(a, GRID_TILES, MADE, 5, 1), 4);
+    assert_int_equal(broken(a, GRID_PERSISTENT, PLAIN, 3, 2), 4);
+    assert_int_equal(broken(a, GRID_PERSISTENT, TAIL, 3, 2), 4);
+    assert_int_equal(broken(a, GRID_PINGPONG, PLAIN, 3, 3), 6);
     arena_destroy(a);
 }
 
@@ -408,6 +447,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_protocols),
         cmocka_unit_test(test_tiles),
+        cmocka_unit_test(test_variants),
         cmocka_unit_test(test_broken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
