@@ -106,12 +106,10 @@ static void take_built(const Fastest *f) {
     }
 }
 
-static void keep_built(const Fastest *f) {
-    for (int i = 0; i < f->n; i++) {
-        const Job *j = &f->job[i];
-        CacheWanted w = wanted(f, i);
-        if (j->kernel && !j->status && !j->cached) cache_keep(f->ctx, &w, j->kernel);
-    }
+static void keep_built(const Fastest *f, int i) {
+    const Job *j = &f->job[i];
+    CacheWanted w = wanted(f, i);
+    if (j->kernel && !j->status && !j->cached) cache_keep(f->ctx, &w, j->kernel);
 }
 
 static bool timing_known(void *user, int i, Timing *out) {
@@ -128,6 +126,23 @@ static void keep_timing(void *user, int i, const Timing *t) {
     if (c) cache_keep_timing(c, f->job[i].kernel, f->how, &f->place, t);
 }
 
+/* Why none is built that was to be; ST_OK: one is.  */
+static Status none_built(Fastest *f) {
+    const Job *first = NULL;
+    for (int i = 0; i < f->n; i++) {
+        const Job *j = &f->job[i];
+        if (j->kernel && !j->status) return ST_OK;
+        if (!first && j->status) first = j;
+    }
+    if (!first) return ST_OK;
+    const DiagMessage *m = first->scratch ? diag_first_error(&first->diag) : NULL;
+    diag_error(&f->ctx->diag, first->status, NULL, DIAG_NOWHERE, "%s",
+               m ? m->message : status_text(first->status));
+    if (m && m->hint) diag_hint(&f->ctx->diag, "%s", m->hint);
+    return first->status;
+}
+
+/* All plans, or, where few are to be timed, those that other runs have left.  */
 static Status build_all(Fastest *f, Arena *a) {
     f->n = (int)roller_plans_count(f->plans);
     f->job = ARENA_ARRAY(a, Job, f->n + 1);
@@ -135,19 +150,10 @@ static Status build_all(Fastest *f, Arena *a) {
     *all = (Jobs){f->job, f->n};
     arena_defer(a, drop_jobs, all);
     take_built(f);
+    if (f->o->trials > 0) return ST_OK;
     pool_for(f->ctx->threads, f->n, build_one, f);
-    keep_built(f);
-    Status first = ST_OK;
-    for (int i = 0; i < f->n; i++) {
-        Job *j = &f->job[i];
-        if (!j->status) return ST_OK;
-        if (!first) first = j->status;
-    }
-    const DiagMessage *m = f->n && f->job[0].scratch ? diag_first_error(&f->job[0].diag) : NULL;
-    diag_error(&f->ctx->diag, first, NULL, DIAG_NOWHERE, "%s",
-               m ? m->message : status_text(first));
-    if (m && m->hint) diag_hint(&f->ctx->diag, "%s", m->hint);
-    return first;
+    for (int i = 0; i < f->n; i++) keep_built(f, i);
+    return none_built(f);
 }
 
 /* ---- measuring ---- */
@@ -195,17 +201,32 @@ static void describe(void *p) {
     k->json = buf_str(&json);
 }
 
+static Candidate candidate(const Fastest *f, int i) {
+    const Job *j = &f->job[i];
+    if (j->status) return (Candidate){.why = why_not(j)};
+    if (!j->kernel) return (Candidate){.plan = &f->plans->plan[i].whole};
+    return (Candidate){.plan = &j->kernel->plan.whole, .build = &j->kernel->build};
+}
+
+static void make(void *user, int i, Candidate *c) {
+    Fastest *f = user;
+    f->all_known = false;
+    build_one(f, i, 0);
+    keep_built(f, i);
+    *c = candidate(f, i);
+}
+
 static Status measure(Fastest *f, Arena *a, const MeasureOptions *o) {
     Candidate *c = ARENA_ARRAY(a, Candidate, f->n + 1);
     Trial *t = ARENA_ARRAY(a, Trial, f->n + 1);
-    for (int i = 0; i < f->n; i++) {
-        const Job *j = &f->job[i];
-        if (j->status) c[i] = (Candidate){.why = why_not(j)};
-        else c[i] = (Candidate){.plan = &j->kernel->plan.whole, .build = &j->kernel->build};
-    }
+    for (int i = 0; i < f->n; i++) c[i] = candidate(f, i);
     Status s = measure_candidates(a, &f->ctx->diag, &(Candidates){&f->plans->set, c, f->n}, o, t,
                                   &f->best);
     report(f, t);
+    if (s == ST_CHECK) {
+        Status none = none_built(f);
+        if (none) return none;
+    }
     if (s) return s;
     RollerKernel *k = f->job[f->best].kernel;
     Describing described = {k, &t[f->best].timing, f->where};
@@ -242,9 +263,10 @@ static Status fastest(RollerCtx *ctx, void *user) {
     s = build_all(f, a);
     ctx->cache.hit = false;
     if (s) return s;
-    for (int i = 0; i < f->n; i++) f->all_known &= f->job[i].cached;
+    for (int i = 0; i < f->n; i++) f->all_known &= f->job[i].cached || f->o->trials > 0;
     o.known = timing_known;
     o.keep = keep_timing;
+    if (f->o->trials > 0) o.make = make;
     o.user = f;
     s = measure(f, a, &o);
     ctx->cache.hit = !s && f->all_known;

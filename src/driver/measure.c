@@ -106,22 +106,28 @@ static void fingerprint(Arena *a, const Build *b, char out[65]) {
 
 typedef char Print[65];
 
-/* What needs no device: true if the candidate goes on to a trial.  */
-static bool admit(Arena *a, const Candidate *c, int i, bool any_sound, Print *print, Trial *out) {
+static bool any_without_spills(const Candidate *c, int n) {
+    for (int i = 0; i < n; i++)
+        if (c[i].build && c[i].build->compiled && !spills(c[i].build)) return true;
+    return false;
+}
+
+/* What needs no device: true if candidate i of n goes on to a trial.  */
+static bool admit(Arena *a, const Candidate *c, int i, int n, Print *print, Trial *out) {
     *out = (Trial){.end = TRIAL_RIGHT, .reason = ""};
     if (!c[i].build || !c[i].build->compiled) {
         out->end = TRIAL_BUILD;
         out->reason = c[i].why ? c[i].why : "it was not compiled";
         return false;
     }
-    if (any_sound && spills(c[i].build)) {
+    if (spills(c[i].build) && any_without_spills(c, n)) {
         out->end = TRIAL_SPILL;
         out->reason = "it spills registers";
         return false;
     }
     fingerprint(a, c[i].build, print[i]);
-    for (int k = 0; k < i; k++) {
-        if (!print[k][0] || strcmp(print[k], print[i]) != 0) continue;
+    for (int k = 0; k < n; k++) {
+        if (k == i || !print[k][0] || strcmp(print[k], print[i]) != 0) continue;
         out->end = TRIAL_SAME;
         out->reason = arena_printf(a, "the same machine code as plan %d", k + 1);
         print[i][0] = 0;
@@ -169,12 +175,6 @@ static void judge(Arena *a, const WorkerResult *r, const WorkerLimits *limits, T
     }
 }
 
-static bool any_without_spills(const Candidate *c, int n) {
-    for (int i = 0; i < n; i++)
-        if (c[i].build && c[i].build->compiled && !spills(c[i].build)) return true;
-    return false;
-}
-
 static Status none_right(Diag *d, const Trial *trial, int n, const MeasureOptions *o) {
     if (watch_ended(o->watch))
         return diag_error(d, ST_CANCELLED, NULL, DIAG_NOWHERE,
@@ -206,9 +206,10 @@ typedef struct {
     Arena *a;
     Diag *d;
     const PlanSet *set;
-    const Candidate *c;
+    Candidate *c;
     const MeasureOptions *o;
     Trial *trial;
+    Print *print;
     Learn *learn;
     bool *out;                /* per candidate: its end is known */
     int *best;
@@ -230,22 +231,40 @@ static LearnPlan describe(const Contest *x, int i) {
     return plan ? learn_plan(&plan->rplan, &e, i) : (LearnPlan){.us = 1};
 }
 
+/* Is it left to be compiled when it is to be timed?  */
+static bool unmade(const Contest *x, int i) {
+    return x->o->make && !x->c[i].build && !x->c[i].why;
+}
+
+static bool admitted(Contest *x, int i) {
+    return admit(x->a, x->c, i, x->n, x->print, &x->trial[i]);
+}
+
 /* What needs no device.  */
 static void begin(Contest *x) {
-    Print *print = ARENA_ARRAY(x->a, Print, x->n + 1);
     LearnPlan *plan = ARENA_ARRAY(x->a, LearnPlan, x->n + 1);
-    bool sound = any_without_spills(x->c, x->n);
+    x->print = ARENA_ARRAY(x->a, Print, x->n + 1);
     x->out = ARENA_ARRAY(x->a, bool, x->n + 1);
     for (int i = 0; i < x->n; i++) {
-        x->out[i] = !admit(x->a, x->c, i, sound, print, &x->trial[i]);
+        x->trial[i] = (Trial){.end = TRIAL_RIGHT, .reason = ""};
+        x->out[i] = !unmade(x, i) && !admitted(x, i);
         plan[i] = describe(x, i);
     }
     x->learn = learn_new(x->a, x->set->dev, plan, x->n);
     for (int i = 0; i < x->n; i++) {
-        if (x->out[i] || !x->o->known || !x->o->known(x->o->user, i, &x->trial[i].timing)) continue;
+        if (x->out[i] || unmade(x, i) || !x->o->known ||
+            !x->o->known(x->o->user, i, &x->trial[i].timing))
+            continue;
         x->out[i] = true;
         timed(x, i);
     }
+}
+
+/* Compiled, if it was not yet, and worth a trial.  */
+static bool ready(Contest *x, int i) {
+    if (!unmade(x, i)) return true;
+    x->o->make(x->o->user, i, &x->c[i]);
+    return admitted(x, i);
 }
 
 /* Why no other candidate is tried; TRIAL_RIGHT: one is.  */
@@ -288,8 +307,10 @@ static Status try_one(Contest *x, int i) {
 
 Status measure_candidates(Arena *a, Diag *d, const Candidates *all, const MeasureOptions *o,
                           Trial *trial, int *best) {
-    Contest x = {.a = a, .d = d, .set = all->set, .c = all->c, .n = all->n, .o = o,
+    Contest x = {.a = a, .d = d, .set = all->set, .n = all->n, .o = o,
                  .trial = trial, .best = best, .begun = clock_now_s()};
+    x.c = ARENA_ARRAY(a, Candidate, x.n + 1);
+    for (int i = 0; i < x.n; i++) x.c[i] = all->c[i];
     TrialEnd why;
     double gain;
     *best = -1;
@@ -299,7 +320,7 @@ Status measure_candidates(Arena *a, Diag *d, const Candidates *all, const Measur
         int i = learn_next(x.learn, x.out, least, &gain);
         if (i < 0) break;
         x.out[i] = true;
-        Status s = try_one(&x, i);
+        Status s = ready(&x, i) ? try_one(&x, i) : ST_OK;
         if (s) return s;
     }
     leave(&x, why);

@@ -32,8 +32,8 @@ const char *trial_name(TrialEnd e);       /* NULL for TRIAL_RIGHT */
 
 typedef struct {
     const WholePlan *plan;
-    const Build *build;       /* NULL: not compiled */
-    const char *why;          /* then: why not */
+    const Build *build;       /* NULL: not compiled, ... */
+    const char *why;          /* ... for this reason; NULL: yet (MeasureOptions.make) */
 } Candidate;
 /* Those of one set.  */
 typedef struct {
@@ -72,6 +72,8 @@ typedef struct {
      * it.  */
     bool (*known)(void *user, int i, Timing *out);
     void (*keep)(void *user, int i, const Timing *t);
+    /* Compiles candidate i, which is about to be timed.  NULL: all have been that can be.  */
+    void (*make)(void *user, int i, Candidate *c);
     void *user;
 } MeasureOptions;
 

@@ -278,6 +278,39 @@ static void few_trials(void **state) {
     assert_int_equal(timed, 2);
 }
 
+typedef struct {
+    int made;
+    bool first_fails;
+} Made;
+
+static void make_one(void *user, int i, Candidate *c) {
+    Made *m = user;
+    m->made++;
+    if (i == 0 && m->first_fails) *c = (Candidate){.why = "it was not to be"};
+    else c->build = &build[i];
+}
+
+/* What is timed is compiled, and no more; what cannot be compiled costs no trial.  */
+static void what_is_not_timed_is_not_compiled(void **state) {
+    (void)state;
+    for (int fails = 0; fails < 2; fails++) {
+        MeasureOptions o = options();
+        Candidate c[RANKS];
+        Trial t[RANKS];
+        Made made = {0, fails};
+        int best, timed = 0;
+        for (int i = 0; i < RANKS; i++) c[i] = (Candidate){&plan[i], NULL, NULL};
+        o.trials = 2;
+        o.make = make_one;
+        o.user = &made;
+        must(measure_candidates(arena, &diag, &(Candidates){&set, c, RANKS}, &o, t, &best));
+        for (int i = 0; i < RANKS; i++) timed += t[i].end == TRIAL_RIGHT;
+        assert_int_equal(timed, 2);
+        assert_int_equal(t[0].end, fails ? TRIAL_BUILD : TRIAL_RIGHT);
+        assert_true(made.made == 2 + fails && t[best].end == TRIAL_RIGHT);
+    }
+}
+
 static void drivers_that_fail(void **state) {
     (void)state;
     static const struct {
@@ -349,6 +382,7 @@ int main(void) {
         cmocka_unit_test_setup(limits, fresh),
         cmocka_unit_test_setup(what_is_known_is_not_measured, fresh),
         cmocka_unit_test_setup(few_trials, fresh),
+        cmocka_unit_test_setup(what_is_not_timed_is_not_compiled, fresh),
         cmocka_unit_test_setup(drivers_that_fail, fresh),
     };
     return cmocka_run_group_tests(tests, setup, tear_down);
