@@ -64,9 +64,18 @@ static int staging_distance(const Kernel *k) {
     return k->c.warps[AX_M] * k->c.warps[AX_N] * k->c.matrix.staging;
 }
 
-static int row_of(const Kernel *k) { return rprog_staging_row(k->c.p, k->cg->dev, k->c.r); }
+static RStaging staging_of(const Kernel *k) { return rprog_staging(k->c.p, k->cg->dev, k->c.r); }
 
-static int half_of(const Kernel *k) { return rprog_staging_half(k->c.p, k->cg->dev, k->c.r); }
+static int half_of(const Kernel *k) { return staging_of(k).half; }
+
+/* Elements from row to row in steps of an even number of them.  */
+static int row_of(const Kernel *k) { return rprog_staging_at(staging_of(k), 2) / 2; }
+
+/* What row `row` adds where every second one lies further.  */
+static const char *pair_of(const Kernel *k, const char *row) {
+    int pair = staging_of(k).pair;
+    return pair ? cg_text(k->cg, " + %s / 2 * %d", row, pair) : "";
+}
 
 static bool double_buffered(const Kernel *k) { return rprog_staging_buffers(k->c.r) > 1; }
 
@@ -145,8 +154,9 @@ static const char *turn_number(const Kernel *k) {
 /* The first vector that a thread reads, from its number `u`.  */
 static const char *staging_start(Kernel *k, const char *u) {
     int line = line_of(k);
-    return cg_text(k->cg, "piece + (%s / %du * %d + %s %% %du * %d)", u, line,
-                   row_of(k), u, line, half_of(k) ? k->l->vec / 2 : k->l->vec);
+    const char *pair = pair_of(k, cg_text(k->cg, "%s / %du", u, line));
+    return cg_text(k->cg, "piece + (%s / %du * %d%s + %s %% %du * %d)", u, line,
+                   staging_of(k).row, pair, u, line, half_of(k) ? k->l->vec / 2 : k->l->vec);
 }
 
 /* Elements from one access of a vector to its next.  */
@@ -201,7 +211,7 @@ static bool unrolls_turns(const Kernel *k) {
  * begins.  */
 static void define_slices(Kernel *k, const char *type) {
     Cg *cg = k->cg;
-    int row = row_of(k), half = half_of(k);
+    int row = staging_of(k).row, half = half_of(k);
     int chunk = RTILE_ACCESS / k->c.p->acc_bytes;
     const char *warp = "warp", *own = "", *column = "lane_n";
     if (sharing(k) > 1) {
@@ -213,7 +223,8 @@ static void define_slices(Kernel *k, const char *type) {
     const char *behind = k->c.stays ? cg_text(cg, "%d + ", k->c.outputs_at) : "";
     cg_line(cg, "%s *const piece = reinterpret_cast<%s *>(smem + %s%s * %d);", type, type, behind,
             warp, k->c.matrix.staging);
-    cg_line(cg, "%s *const to = piece + (%slane_m * %d + %s);", type, own, row, column);
+    cg_line(cg, "%s *const to = piece + (%slane_m * %d%s + %s);", type, own, row,
+            pair_of(k, "lane_m"), column);
 }
 
 /* The warp's buffer, and where the thread's outputs begin in it and in memory.  */

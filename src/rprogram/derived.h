@@ -177,18 +177,23 @@ Fragment rprog_results(const Device *dev, const RProg *r);
 /* Registers of an instruction's operand (of 32 bits, f64: 64) and of its accumulators per lane.  */
 int rprog_unit_registers(const Device *dev, const RProg *r, int side);
 int rprog_unit_accumulators(const Device *dev, const RProg *r);
-/* VIA_SHARED: elements from row to row of a warp's buffer; its bytes, a multiple of 16.  */
-int rprog_staging_row(const Problem *p, const Device *dev, const RProg *r);
+/* VIA_SHARED: a warp's buffer.  */
+typedef struct {
+    int row;                  /* elements from row to row, ... */
+    int pair;                 /* ... and so many more from every second one to the next */
+    int half;                 /* where vectors of a row are two accesses, elements from their first
+                               * halves, which lie together, to their second ones; 0: in order */
+} RStaging;
+RStaging rprog_staging(const Problem *p, const Device *dev, const RProg *r);
+static inline int rprog_staging_at(RStaging s, int row) { return row * s.row + row / 2 * s.pair; }
 /* Columns that a lane writes to its buffer at once.  */
 int rprog_staging_run(const Problem *p, const Fragment *results);
+/* Its bytes, a multiple of 16.  */
 int32_t rprog_staging_bytes(const Problem *p, const Device *dev, const RProg *r);
 /* Rows of a buffer, those of an instruction tile that a warp has, and columns: of warpgroups a warp
  * has a part of the rows, swapped one of the columns.  */
 int rprog_staging_rows(const Device *dev, const RProg *r);
 int rprog_staging_columns(const Device *dev, const RProg *r);
-/* Where vectors of a row are two accesses of a buffer, elements from their first halves, which lie
- * together, to their second ones; 0: a row lies in order.  */
-int rprog_staging_half(const Problem *p, const Device *dev, const RProg *r);
 /* Staging buffers that a warp writes in turn: 2 where other warps read them.  */
 static inline int rprog_staging_buffers(const RProg *r) {
     bool shared = r->warp.extent[AX_K] < r->block.extent[AX_K];

@@ -140,29 +140,29 @@ int rprog_staging_run(const Problem *p, const Fragment *f) {
 }
 
 /* Where the first slot of each lane lies in the buffer.  */
-static void staging_places(const Problem *p, const Fragment *f, int row, int half,
-                           int32_t addr[WARP]) {
+static void staging_places(const Problem *p, const Fragment *f, RStaging s, int32_t addr[WARP]) {
     int bytes = p->acc_bytes;
     int chunk = CHUNK / bytes, at[FRAG_DIMS];
     for (int lane = 0; lane < WARP; lane++) {
         fragment_at(f, lane, 0, at);
         int column = at[FRAG_COL];
-        if (half) column = column / chunk * half + column % chunk;
-        addr[lane] = (at[FRAG_ROW] * row + column) * bytes;
+        if (s.half) column = column / chunk * s.half + column % chunk;
+        addr[lane] = (rprog_staging_at(s, at[FRAG_ROW]) + column) * bytes;
     }
 }
 
 int64_t rprog_staging_wavefronts(const Problem *p, const Device *dev, const RProg *r,
                                int64_t *loads) {
-    int row = rprog_staging_row(p, dev, r), bytes = p->acc_bytes;
+    const RStaging s = rprog_staging(p, dev, r);
+    int bytes = p->acc_bytes;
     int line = rprog_staging_columns(dev, r) / r->store_vec;
     int chunks = line * rprog_staging_rows(dev, r), width = r->store_vec * bytes;
     int accesses = width > CHUNK ? width / CHUNK : 1;
     int32_t addr[WARP] = {0};
-    int half = rprog_staging_half(p, dev, r), next = half ? half * bytes : CHUNK;
+    int next = s.half ? s.half * bytes : CHUNK;
     Fragment f = rprog_results(dev, r);
     int tiles = r->warp.extent[AX_N] / r->thread.extent[AX_N], run = rprog_staging_run(p, &f);
-    staging_places(p, &f, row, half, addr);
+    staging_places(p, &f, s, addr);
     int64_t stores = (int64_t)tiles * (fragment_slots(&f, FRAG_DIMS) / run) *
                      rtile_wavefronts(addr, UINT32_MAX, run * bytes);
     *loads = 0;
@@ -171,8 +171,9 @@ int64_t rprog_staging_wavefronts(const Problem *p, const Device *dev, const RPro
         uint32_t active = n < WARP ? (1u << n) - 1 : UINT32_MAX;
         for (int access = 0; access < accesses; access++) {
             for (int lane = 0; lane < n; lane++) {
-                int id = first + lane, step = half ? r->store_vec / 2 : r->store_vec;
-                addr[lane] = (id / line * row + id % line * step) * bytes + access * next;
+                int id = first + lane, step = s.half ? r->store_vec / 2 : r->store_vec;
+                int at = rprog_staging_at(s, id / line) + id % line * step;
+                addr[lane] = at * bytes + access * next;
             }
             *loads += rtile_wavefronts(addr, active, width < CHUNK ? width : CHUNK);
         }

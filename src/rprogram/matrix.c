@@ -129,41 +129,57 @@ static int next_chunk(int from, int rest) {
     return from + (rest + ROW - from % ROW) % ROW;
 }
 
+/* Has lane l row l / 4 and two columns in eight, in rows of even distances?  */
+static bool holds_pairs(const Fragment *f) {
+    enum { LANES = 4, COLUMNS = 2 };
+    int at[FRAG_DIMS];
+    for (int lane = 0; lane < WARP; lane++) {
+        fragment_at(f, lane, 0, at);
+        if (at[FRAG_ROW] != lane / LANES || at[FRAG_COL] != lane % LANES * COLUMNS) return false;
+    }
+    for (int slot = 0; slot < fragment_slots(f, FRAG_DIMS); slot++) {
+        fragment_at(f, 0, slot, at);
+        if (at[FRAG_ROW] % 2) return false;
+    }
+    return true;
+}
+
+/* Do eight lanes read two rows at once, half of eight chunks of each?  */
+static bool reads_two_rows(const Problem *p, const Device *dev, const RProg *r, int vectors) {
+    if (r->swapped || vectors % 8 != 4 || rprog_staging_rows(dev, r) % 2) return false;
+    const Fragment f = rprog_results(dev, r);
+    return p->acc_bytes == 4 && holds_pairs(&f);
+}
+
 /* Pairs of columns in half-warps, or single elements of swapped tiles, meet no bank twice.
  *
  * Vectors of eight that lie in order would be read from every other chunk of a row, at half the
  * rate; so second chunks lie behind all first ones.  Eight lanes read as many vectors, and go on
  * in the next row where one ends: for V vectors it begins V mod 8 chunks from a row of all banks.
  * Four rows of pairs, and their second chunks, are apart then: those of an odd V lie 4 chunks from
- * 0 3 6 1 or the like, those of V = 2 mod 4 an odd number from 0 2 4 6.  Where V is a multiple of 4
- * such rows would meet when they are written; they stay apart, and lanes that go on in the next row
- * meet: none, if V is a multiple of 8.  */
-static void place_staging(const Problem *p, const Device *dev, const RProg *r, int *row,
-                          int *half) {
-    int n = rprog_staging_columns(dev, r), chunk = RTILE_ACCESS / p->acc_bytes, vectors = n / 8;
-    int wanted = r->swapped ? 4 : 8;
-    *row = n + (wanted + 16 - n % 16) % 16;
-    *half = 0;
-    if (!splits_vectors(p, dev, r)) return;
-    if (vectors % 2) {
-        *half = next_chunk(vectors, 4) * chunk;
-        *row = next_chunk(*half / chunk + vectors, vectors) * chunk;
-        return;
+ * 0 3 6 1 or the like, those of V = 2 mod 4 an odd number from 0 2 4 6.  Where V is 4 mod 8 the
+ * next row begins 4 chunks further, so that every second one has to lie further by itself: by one
+ * chunk, with second chunks 2 from 0 4 1 5; or by two, of vectors of one chunk, which lanes write
+ * in two, 0 4 2 6.  */
+RStaging rprog_staging(const Problem *p, const Device *dev, const RProg *r) {
+    int n = rprog_staging_columns(dev, r), chunk = RTILE_ACCESS / p->acc_bytes;
+    int vectors = n / r->store_vec, wanted = r->swapped ? 4 : 8;
+    RStaging s = {.row = n + (wanted + 16 - n % 16) % 16};
+    if (!splits_vectors(p, dev, r)) {
+        if (r->store_vec != chunk || !reads_two_rows(p, dev, r, vectors)) return s;
+        return (RStaging){.row = n, .pair = 2 * chunk};
     }
-    *half = (vectors + 1) * chunk;
-    if (vectors % 4 && vectors > 2) *row = next_chunk(2 * vectors + 1, vectors) * chunk;
-}
-
-int rprog_staging_row(const Problem *p, const Device *dev, const RProg *r) {
-    int row, half;
-    place_staging(p, dev, r, &row, &half);
-    return row;
-}
-
-int rprog_staging_half(const Problem *p, const Device *dev, const RProg *r) {
-    int row, half;
-    place_staging(p, dev, r, &row, &half);
-    return half;
+    if (vectors % 2) {
+        s.half = next_chunk(vectors, 4) * chunk;
+        s.row = next_chunk(s.half / chunk + vectors, vectors) * chunk;
+    } else if (reads_two_rows(p, dev, r, vectors)) {
+        s = (RStaging){.row = (2 * vectors + 4) * chunk, .half = (vectors + 2) * chunk,
+                       .pair = chunk};
+    } else {
+        s.half = (vectors + 1) * chunk;
+        if (vectors % 4 && vectors > 2) s.row = next_chunk(2 * vectors + 1, vectors) * chunk;
+    }
+    return s;
 }
 
 int rprog_staging_rows(const Device *dev, const RProg *r) {
@@ -175,8 +191,9 @@ int rprog_staging_columns(const Device *dev, const RProg *r) {
 }
 
 int32_t rprog_staging_bytes(const Problem *p, const Device *dev, const RProg *r) {
-    int64_t elements = (int64_t)rprog_staging_rows(dev, r) * rprog_staging_row(p, dev, r);
-    int64_t bytes = elements * p->acc_bytes;
+    RStaging s = rprog_staging(p, dev, r);
+    int rows = rprog_staging_rows(dev, r);
+    int64_t bytes = ((int64_t)rows * s.row + rows / 2 * s.pair) * p->acc_bytes;
     return bytes < INT32_MAX ? (int32_t)bytes : INT32_MAX;
 }
 

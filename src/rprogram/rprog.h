@@ -117,7 +117,7 @@
  *   says. 8-bit types have inner == AX_K.
  * - via == VIA_DIRECT: each lane stores what it holds, store_vec divides vec_n.  VIA_SHARED:
  *   each warp passes thread.m rows of its tile at a time through its own buffer
- *   of shared memory, in Contraction.acc: thread.m rows of rprog_staging_row elements, warp w's
+ *   of shared memory, in Contraction.acc: thread.m rows as rprog_staging lays them, warp w's
  *   at byte w * rprog_staging_bytes (buffers take the place of stages: a barrier before the first
  *   one).  All tiles (i, *) are written at [row in tile][j * thread.n + column], __syncwarp,
  *   then vector `id` = lane + 32 * t of store_vec columns (row id / (warp.n / store_vec), column
@@ -127,7 +127,7 @@
  *   a buffer, a barrier of the block takes the place of __syncwarp, and the warp of k index h reads
  *   vectors id = lane + 32 * (h + H * t), the sum of all H buffers in order of their k index.
  *   Buffers of odd i lie behind all of even i then, so that there is one barrier for each.
- *   Where rprog_staging_half is H > 0, column c of a row lies at element c / 8 * 4 + c % 4
+ *   Where its `half` is H > 0, column c of a row lies at element c / 8 * 4 + c % 4
  *   + (c / 4 % 2) * H.
  *
  * Units of warpgroups (rprog_warpgroups) in the `contract` skeleton read both operands from shared

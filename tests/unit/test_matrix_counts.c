@@ -138,8 +138,8 @@ static void store_tile(const Run *x, int64_t b, int64_t m, int64_t n, int bytes,
 static void store_piece(const Run *x, int64_t b, int64_t m, int64_t n, int bytes, Stores *out) {
     const RProg *r = x->r;
     int acc = x->p->acc_bytes, columns = r->warp.extent[AX_N];
-    int row = rprog_staging_row(x->p, x->dev, r);
-    int half = rprog_staging_half(x->p, x->dev, r), apart = half ? half * acc : 16;
+    const RStaging s = rprog_staging(x->p, x->dev, r);
+    int row = s.row, half = s.half, apart = half ? half * acc : 16;
     int32_t addr[32];
     for (int j = 0; j < columns; j += r->thread.extent[AX_N]) {
         for (int eight = 0; eight < x->u / 8; eight++) {
@@ -148,7 +148,8 @@ static void store_piece(const Run *x, int64_t b, int64_t m, int64_t n, int bytes
                     int u = lane / 4 + 8 * eight, v = lane % 4 * 2 + c;
                     int at = j + v;       /* of eight columns four lie in each half of the row */
                     if (half) at = at / 8 * 4 + at % 4 + (at % 8 < 4 ? 0 : half);
-                    addr[lane] = (r->swapped ? v * row + j + u : u * row + at) * acc;
+                    int down = u * row + u / 2 * s.pair;
+                    addr[lane] = (r->swapped ? v * row + j + u : down + at) * acc;
                 }
                 out->writes += slow_wavefronts(addr, UINT32_MAX, r->swapped ? acc : 2 * acc);
             }
@@ -163,7 +164,8 @@ static void store_piece(const Run *x, int64_t b, int64_t m, int64_t n, int bytes
             for (int lane = 0; lane < 32 && first + lane < vectors; lane++) {
                 int id = first + lane, i = id / line, j = id % line * r->store_vec;
                 active |= 1u << lane;
-                addr[lane] = (i * row + (half ? j / 2 : j)) * acc + at / part * apart;
+                addr[lane] = (i * row + i / 2 * s.pair + (half ? j / 2 : j)) * acc +
+                             at / part * apart;
                 global[lane] = ((b * x->p->extent[AX_M] + m + i) * x->p->extent[AX_N] + n + j) *
                                bytes;
             }
