@@ -8,7 +8,8 @@
 static bool too_small(const Builder *b, const RProg *r) {
     enum { LARGER = 4, ROWS = 128, COLUMNS = 256 };
     double area = (double)r->block.extent[AX_M] * r->block.extent[AX_N];
-    double most = ROWS * (r->swapped ? (double)b->p->extent[AX_M] : COLUMNS);
+    bool few = r->swapped && b->p->extent[AX_M] < COLUMNS;
+    double most = ROWS * (few ? (double)b->p->extent[AX_M] : COLUMNS);
     if (b->thorough || (double)rprog_blocks(b->p, r) <= b->sms) return false;
     return area * LARGER <= most && area * LARGER * b->sms <= b->parallel;
 }
