@@ -123,8 +123,8 @@ static void keep_axis(Rewrite *x, int k) {
 /* ---- temporaries in another shape ---- */
 
 /* Tensor `from` is copied into `to` behind its statement and read from there: with dimensions d and
- * d + 1 turned or as one, with d as two, the inner one of c, or behind c more elements along d.  */
-typedef enum { TURNED, MERGED, SPLIT, BEHIND, VIEWS } ViewKind;
+ * d + 1 turned or as one, or with d as two, the inner one of c.  */
+typedef enum { TURNED, MERGED, SPLIT, VIEWS } ViewKind;
 typedef struct {
     ViewKind kind;
     int from, to, d;
@@ -142,8 +142,6 @@ static int subscripts(Rewrite *x, const View *v, TeExpr *const *from, int rank, 
     for (int d = 0; d < rank; d++) {
         if (d != v->d) {
             to[n++] = from[d];
-        } else if (v->kind == BEHIND) {
-            to[n++] = sum(x, from[d], number(x, v->c));
         } else if (v->kind == SPLIT) {
             to[n++] = binary(x, TE_DIV, te_expr_copy(x->a, from[d]), number(x, v->c));
             to[n++] = binary(x, TE_MOD, from[d], number(x, v->c));
@@ -193,13 +191,7 @@ static TeExpr *element(Rewrite *x, const View *v, const TeTensor *from) {
         }
         e->args[d] = at;
     }
-    if (v->kind != BEHIND) return e;
-    TeExpr *first = te_expr_copy(x->a, e), *choice = te_expr_node(x->a, TE_SELECT, e->type, 3, 0);
-    e->args[v->d] = binary(x, TE_SUB, e->args[v->d], number(x, v->c));
-    choice->args[0] = binary(x, TE_LT, te_expr_index(x->a, v->d, 0), number(x, v->c));
-    choice->args[1] = first;
-    choice->args[2] = e;
-    return choice;
+    return e;
 }
 
 static TeExtent extent(int64_t n) { return (TeExtent){.value = n, .min = n, .multiple = n}; }
@@ -212,14 +204,12 @@ static bool shape_view(const TeTensor *from, View *v, TeTensor *to) {
     if (v->kind == SPLIT && (n->value < 4 || n->value % 2 || from->rank == TE_MAX_RANK))
         return false;
     v->c = v->kind == MERGED ? n[1].value : v->kind == SPLIT && n->value % 8 == 0 ? 4 : 2;
-    if (v->kind == BEHIND && n->value < v->c) return false;
     to->rank = 0;
     for (int d = 0; d < from->rank; d++) {
         if (d == v->d && v->kind == SPLIT) to->shape[to->rank++] = extent(n->value / v->c);
         if (d == v->d && v->kind == TURNED) to->shape[to->rank++] = from->shape[++d];
         to->shape[to->rank++] = d == v->d && v->kind == SPLIT    ? extent(v->c)
                                 : d == v->d && v->kind == MERGED ? extent(n->value * v->c)
-                                : d == v->d && v->kind == BEHIND ? extent(n->value + v->c)
                                 : v->kind == TURNED && d == v->d + 1 ? *n
                                                                      : from->shape[d];
         d += d == v->d && v->kind == MERGED;
