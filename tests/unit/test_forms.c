@@ -121,7 +121,7 @@ static void test_predicted(void **state) {
 /* ---- random programs and workload rows, written again ---- */
 
 static const double rewritten_near = 1.02;
-enum { PROGRAMS = 40, PROGRAMS_LONG = 2000, ROWS_SHARE = 60 };
+enum { PROGRAMS = 40, PROGRAMS_LONG = 400, ROWS_SHARE = 60 };
 
 static Te *parsed(Arena *a, const char *what, const char *text) {
     Diag d = diag_new(a);
