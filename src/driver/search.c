@@ -70,6 +70,7 @@ static bool keep_gain(Decider *part, const Parting *was, Answer *out) {
     bool own[TE_MAX_STMTS];
     parting_own(was, &part->best, own);
     out->gone = ARENA_ARRAY(a, const Kernel *, was->set.n_group);
+    out->n_gone = 0;
     for (int g = 0; g < was->set.n_group; g++)
         if (own[g]) out->gone[out->n_gone++] = was->kernel[g];
     if (!are_present(out->gone, out->n_gone)) return false;

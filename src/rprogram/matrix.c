@@ -163,12 +163,13 @@ static bool reads_two_rows(const Problem *p, const Device *dev, const RProg *r, 
  * in two, 0 4 2 6.  */
 RStaging rprog_staging(const Problem *p, const Device *dev, const RProg *r) {
     int n = rprog_staging_columns(dev, r), chunk = RTILE_ACCESS / p->acc_bytes;
-    int vectors = n / r->store_vec, wanted = r->swapped ? 4 : 8;
+    int wanted = r->swapped ? 4 : 8;
     RStaging s = {.row = n + (wanted + 16 - n % 16) % 16};
-    if (!splits_vectors(p, dev, r)) {
-        if (r->store_vec != chunk || !reads_two_rows(p, dev, r, vectors)) return s;
-        return (RStaging){.row = n, .pair = 2 * chunk};
-    }
+    bool splits = splits_vectors(p, dev, r);
+    if (!splits && r->store_vec != chunk) return s;
+    int vectors = n / r->store_vec;
+    if (!splits && !reads_two_rows(p, dev, r, vectors)) return s;
+    if (!splits) return (RStaging){.row = n, .pair = 2 * chunk};
     if (vectors % 2) {
         s.half = next_chunk(vectors, 4) * chunk;
         s.row = next_chunk(s.half / chunk + vectors, vectors) * chunk;

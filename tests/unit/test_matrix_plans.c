@@ -400,7 +400,8 @@ static void large_squares(Arena *a) {
             int64_t area = (int64_t)block[AX_M] * block[AX_N];
             bool is_kin = rprog_matrix(dev, r) && area >= rows[i].least && area <= rows[i].most &&
                           block[AX_M] <= 2 * block[AX_N] && block[AX_N] <= 2 * block[AX_M] &&
-                          between(block[AX_K], 32, 64) && between(r->stages, 3, 6) &&
+                          between(block[AX_K], 32, 64) &&
+                          between(r->stages * block[AX_K], 96, 192) &&
                           between(warp[AX_M], 64, 80) && between(warp[AX_N], 64, 80) &&
                           between(r->threads, 128, 256) && r->split == 1 && !r->swapped &&
                           r->via == VIA_SHARED && r->load[0].kind == LOAD_ASYNC;

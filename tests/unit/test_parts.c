@@ -76,6 +76,40 @@ static void layers_are_planned_once(void **state) {
     assert_true(fabs(many_us - some_us - 48 * layer) < 1e-6 * many_us);
 }
 
+/* Where several gains in a part are none of the whole, what they would replace is forgotten.  */
+static void gains_at_cuts_are_not_kept(void **state) {
+    (void)state;
+    Case c;
+    open_case(&c,
+        "param S0=12;\n"
+        "param S1=12;\n"
+        "param S2=1;\n"
+        "param S3=24;\n"
+        "let S4=S0*2+S1;\n"
+        "let S5=S0*S2;\n"
+        "op f0(T0:i64[S1,S3],T1:i64[S2],T3:f8e5m2[S1,S2],T4:f16[S2,S1,S3],T6:f16[S2,"
+        "S1],T7:f16[S1,S1],T12:bool[S3,S5])->(T2:i16[S2,S3],T13:f64[S3,S5],"
+        "T14:bf16[S2]){\n"
+        "T2[x0,x1]=i16(sum[x2]((T1[x0*1+x2-1] else 0)*T0[x2,x1])) where x2 in 0:S1"
+        " @fast;\n"
+        "T5[x0,x1]=sum[x2](T3[x1,x2]*T4[x2,x1,x0]) where x0 in 0:S3, x1 in 0:S1, x2"
+        " in 0:S2 @tf32 @type(f8e5m2);\n"
+        "T8[x0,x1]=sum[x2](T6[x0,x2]*T7[x1,x2]) where x0 in 0:S2, x1 in 0:S1, x2 in"
+        " 0:S1;\n"
+        "T9[x0]=sum[x1](T8[x0,x1]*T8[x0,x1]) where x0 in 0:S2, x1 in 0:S1;\n"
+        "T10[x0]=sum[x1](exp(T8[x0,x1]-T9[x0])) where x0 in 0:S2, x1 in 0:S1;\n"
+        "T11[x0,x1]=(T8[x0,x1]-T9[x0])/(abs(T10[x0])+1) where x0 in 0:S2, x1 in 0:S1;\n"
+        "T13[x0,x1]=(T12[x0,x1]?225.0:T5[x0,0]);\n"
+        "T14[x0]=((T3[0,x0-0] else ((0<=((T2[x0,"
+        "0]+(((x0)<S2)?T1[x0]:T1[x0])))&&((T2[x0,"
+        "0]+(((x0)<S2)?T1[x0]:T1[x0])))<S1&&0<=(x0)&&(x0)<S2)?T3[(T2[x0,"
+        "0]+(((x0)<S2)?T1[x0]:T1[x0])),x0]:T8[x0,0]))+T9[x0]);\n"
+        "}\n");
+    assert_int_equal(search_decisions(c.x, &c.d), ST_OK);
+    assert_true(parting_total(&c.x->whole.best) <= c.x->usual_us);
+    arena_destroy(c.a);
+}
+
 /* Every kernel that is not at a cut has the text that it has in the whole.  */
 static void parts_have_the_kernels_of_the_whole(void **state) {
     (void)state;
@@ -109,6 +143,7 @@ static void parts_have_the_kernels_of_the_whole(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers_are_planned_once),
+        cmocka_unit_test(gains_at_cuts_are_not_kept),
         cmocka_unit_test(parts_have_the_kernels_of_the_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

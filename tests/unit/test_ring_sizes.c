@@ -98,6 +98,7 @@ static void test_sizes(void **state) {
     assert_int_equal(nvrtc_open(a, &d, NULL, dev->arch, &nvrtc), ST_OK);
     for (int i = 0; i < OPS; i++) {
         for (int f = 0; f < RING_FAMILIES; f++) {
+            if (ring_family[f].tail) continue;            /* for static sizes */
             ArenaMark mark = arena_mark(a);
             const char *name = arena_printf(a, "%s, %s", op[i].name, ring_family[f].name);
             if (only ? !strstr(name, only) : !effort_drawn(i * RING_FAMILIES + f, DRAWN)) continue;
