@@ -44,12 +44,14 @@ static const char *op_text(Arena *a, const RingFamily *f, const RingUnit *u) {
     int steps = f->grid == GRID_TILES ? f->split * (2 * f->stages + 1) : f->stages + 1;
     if (together > 1 && others > 1) others = others / 2 + 1;
     bool along_n = f->raster == RASTER_ROW;
-    int m = f->tiles * 64 * f->warps[0] * (along_n ? others : together);
-    int n = (f->n < COLUMNS ? f->n : COLUMNS) * f->warps[1] * (along_n ? together : others);
+    int side[] = {f->tiles * 64, f->n < COLUMNS ? f->n : COLUMNS};    /* of a warpgroup */
+    int m = side[f->swapped] * f->warps[0] * (along_n ? others : together);
+    int n = side[!f->swapped] * f->warps[1] * (along_n ? together : others);
+    *(f->swapped ? &n : &m) -= 24;
     return arena_printf(a, "op f(A: %s[%d,%d], B: %s[%d,%d]) -> C: %s[%d,%d] {"
                            " C[m,n] += A[m,k] * B[n,k] %s; }",
-                        u->type, m - 24, steps * k - 16, u->type, n, steps * k - 16, u->out, m - 24,
-                        n, u->note);
+                        u->type, m, steps * k - 16, u->type, n, steps * k - 16, u->out, m, n,
+                        u->note);
 }
 
 /* The text with a delay for those who are slow.  */
