@@ -40,7 +40,7 @@ bool decide_better(Decider *x, Diag *d, const Parting *now, double *had, double 
     parting_price(&x->plan, d, &x->best, now, INFINITY, had);
     double limit = *had * (1 - 1.0 / DECIDE_NEAR);
     if (parting_price(&x->plan, d, now, &x->best, limit, us)) *us = INFINITY;
-    if (*us >= limit) return false;
+    if (!(*us < limit)) return false;
     x->best = *now;
     return true;
 }

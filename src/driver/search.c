@@ -175,6 +175,18 @@ static void flip(TeDecisions *taken, const Accepted *x) {
         taken->taken[x->stmt[x->answer->flip[i].stmt]] ^= x->answer->flip[i].bits;
 }
 
+static bool was_refused(const Search *x, const Answer *found, int site) {
+    const Refused *r = x->refused[site];
+    while (r && r->answer != found) r = r->next;
+    return r != NULL;
+}
+
+static void refuse(Search *x, const Accepted *one) {
+    Refused *r = ARENA_NEW(x->whole.plan.a, Refused);
+    *r = (Refused){one->answer, x->refused[one->site]};
+    x->refused[one->site] = r;
+}
+
 /* One gain alone, if it is one in the whole.  */
 static void take_one(Search *x, const Accepted *one) {
     TeDecisions taken = *decided(x);
@@ -185,7 +197,7 @@ static void take_one(Search *x, const Accepted *one) {
     bool gain = !parting_open(&x->whole.plan, &quiet, &taken, &now) &&
                 decide_better(&x->whole, &quiet, &now, &had, &us);
     if (gain) adopt(x, &now);
-    else x->refused[one->site] = one->answer;
+    else refuse(x, one);
 }
 
 /* All that was accepted: at once if that does what it does in parts, else each as far as it is a
@@ -234,7 +246,7 @@ static void try_near(Search *x, int site) {
     for (int e = 0; e < TE_DECISION_COUNT; e++)
         if (found->tried[e].gone)
             x->whole.tried[site * TE_DECISION_COUNT + e] = found->tried[e];
-    if (found->n_flip > 0 && found != x->refused[site]) accept(x, &p, found, site);
+    if (found->n_flip > 0 && !was_refused(x, found, site)) accept(x, &p, found, site);
 }
 
 /* One decision wherever the answer is the same.  */
@@ -358,7 +370,7 @@ static void try_pair(Search *x, int one, int other) {
     near_find(&x->near, q.site, q.n, &p);
     Answer *found = ask(x, &q, &p);
     if (is_changed(x, &p) && !found->accepted) return;
-    if (found->n_flip > 0 && found != x->refused[q.site[0]]) {
+    if (found->n_flip > 0 && !was_refused(x, found, q.site[0])) {
         accept(x, &p, found, q.site[0]);
         return;
     }
@@ -402,7 +414,7 @@ Status search_decisions(Search *x, Diag *d) {
     int n = decisions_of(&usual)->n;
     x->whole.tried = ARENA_ARRAY(plan->a, Tried, n * TE_DECISION_COUNT);
     x->pair = ARENA_ARRAY(plan->a, PairTried *, n * TE_DECISION_COUNT);
-    x->refused = ARENA_ARRAY(plan->a, const Answer *, n);
+    x->refused = ARENA_ARRAY(plan->a, Refused *, n);
     x->answer = ARENA_ARRAY(plan->a, Answer *, n);
     adopt(x, &usual);
     for (bool any = true; any && !s;) {

@@ -52,12 +52,17 @@ typedef struct PairTried {
     struct PairTried *next;
 } PairTried;
 
+typedef struct Refused {
+    const Answer *answer;
+    struct Refused *next;
+} Refused;
+
 typedef struct {
     Decider whole;
     Near near;
     double total, usual_us;
     Answer *known[SEARCH_BUCKETS];
-    const Answer **refused;   /* per site: the answer that was none in the whole */
+    Refused **refused;        /* per site: answers that were no gain in the whole */
     Answer **answer;          /* per site: the last one */
     PairTried **pair;         /* per decision of each site: with those before it */
     Accepted *accepted;

@@ -142,7 +142,8 @@ static double fill_clocks(const Model *m, const RProg *r, const Step *s, const P
     double share = lesser(m->l2_port, m->l2_rate / m->clock / ph->active);
     double filled = lesser(greater(r->stages - 1, 1), ph->steps);
     if (rprog_warpgroups(m->dev, r)) filled = 1;          /* each has a barrier of its own */
-    double bytes = filled * (s->bytes - s->region / ph->steps) + s->region;
+    double region = ph->steps > 0 ? s->region / ph->steps : 0;      /* of a step */
+    double bytes = filled * (s->bytes - region) + s->region;
     double met = r->cluster > 1 ? 2 * m->dev->overheads.cluster_barrier.value : 0;
     return m->block_start + met + ph->partials * (m->dram_latency + ph->resident * bytes / share);
 }

@@ -119,6 +119,25 @@ static void grows(Arena *a) {
 
 static void test_grows(void **state) { run(state, grows); }
 
+/* A sum over nothing, as run-time sizes may leave it, takes its launch.  */
+static void empty_sums(Arena *a) {
+    static const char *const names[] = {"h200", "a100"};
+    for (int d = 0; d < 2; d++) {
+        Device *dev = fixture_device(a, names[d]);
+        Problem base = fixture_matmul(1, 64, 96, 512, false, false, TE_F16);
+        Problem none = fixture_matmul(1, 64, 96, 0, false, false, TE_F16);
+        Plans x = plans_of(a, &base, dev, 50);
+        assert_true(x.n > 20);
+        for (int j = 0; j < x.n; j++) {
+            Estimate e;
+            mp_estimate(&none, &x.best[j].prog, dev, &e);
+            assert_true(isfinite(e.us) && e.us > 0 && e.us <= x.best[j].estimate.us);
+        }
+    }
+}
+
+static void test_empty_sums(void **state) { run(state, empty_sums); }
+
 /* The estimate alone and the ranking give the same figures.  */
 static void rank_agrees(Arena *a) {
     Device *dev = fixture_device(a, "h200");
@@ -369,6 +388,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_sweep, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_grows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_empty_sums, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_rank_agrees, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_orders_of_tiles, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_large_square, set_up, tear_down),
