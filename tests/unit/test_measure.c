@@ -355,7 +355,7 @@ static void places(void **state) {
     measure_compare(&diag, dev, &p);
     assert_true(diag.count == 1 && diag.errors == 0);
     setenv("ROLLER_SIM_FAULTS", "cuInit=hang", 1);
-    o.watchdog_s = 0.3;
+    o.opening_s = 0.3;
     fresh(NULL);
     setenv("ROLLER_SIM_FAULTS", "cuInit=hang", 1);
     assert_int_equal(measure_probe(arena, &diag, &o, &p), ST_DRIVER);
