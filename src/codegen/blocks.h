@@ -94,6 +94,12 @@ void ring_facts(const Contract *c, const Device *dev, Side *s);
 KernelMap ring_map(Arena *a, const Problem *p, const Access *x, const RBox *box);
 void ring_maps(Arena *a, const Contract *c, KernelLaunch *out);
 void ring_fetch(Kernel *k, const Node *n);                /* of the maps */
+/* Around the k-steps of a role, and at the end of each: the stage at hand, the parity of its round
+ * and, where stages are used, the barrier that says the stage before is free.  */
+enum { RING_FULL, RING_EMPTY };           /* barriers of a stage */
+const char *ring_barrier(const Kernel *k, int id);
+void ring_begin(Kernel *k, bool uses);
+void ring_next(Kernel *k, bool uses);
 void ring_copy(Kernel *k, int side);
 const char *ring_batch(const Kernel *k, const RBoxDim *d);        /* its coordinate there */
 /* ring_pixels.c: the same of columns of pixels.  */
@@ -166,7 +172,7 @@ void compute_mma(Kernel *k, const Node *n);
 void compute_wgmma(Kernel *k);
 void wgmma_tiles(Kernel *k);              /* descriptors of the first stage */
 void wgmma_settle(Kernel *k);
-void wgmma_stage(Kernel *k, const Side *s);       /* the descriptor of the stage at hand */
+void wgmma_stage(Kernel *k);  /* the descriptors of the stage at hand */
 /* compute_made.c: a first operand that is made in registers: where a lane begins in its tile; what
  * the expression reads beside, of all steps or of one; what the registers of a step are made of;
  * those of the slice at kk, and its products.  */

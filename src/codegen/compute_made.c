@@ -61,8 +61,7 @@ static bool moves(const Kernel *k, const TeExpr *read) {
 
 /* The first k of the step.  */
 static const char *first_k(const Kernel *k) {
-    const char *step = k->c.stays ? "(int)(taken - from)" : "(int)taken";
-    return cg_text(k->cg, k->c.sliced ? "(first + %s) * BK" : "%s * BK", step);
+    return k->c.sliced ? "(first + taken) * BK" : "taken * BK";
 }
 
 static void read_beside(Kernel *k, const Side *s, int j, bool declares) {
@@ -122,7 +121,7 @@ void made_read(Kernel *k) {
     const char *box = s->boxes > 1 ? cg_text(cg, " + (%s) / %d * %d", along, around,
                                              s->span * s->extent) : "";
     cg_line(cg, "// read: what the operand is made of");
-    cg_line(cg, "const unsigned char *const %c_from = smem + taken %% STAGES * STAGE + %c_TILE;",
+    cg_line(cg, "const unsigned char *const %c_from = smem + stage * STAGE + %c_TILE;",
             s->id, s->id - 32);
     cg_line(cg, "rl_vec<%s, %d> %c_raw[%d][%d][%d];", type, per, s->id, slices, tiles_of(k),
             registers_of(s));
@@ -139,7 +138,6 @@ void made_read(Kernel *k) {
     cg_line(cg, "        %c_from + (%c_lane ^ (%s) %% %d * %d) + (i * %d + %s) * %d%s));", s->id,
             s->id, along, around, s->elem, s->thread, down, s->span, box);
     cg->depth -= 2;
-    wgmma_stage(k, &k->c.side[!s->side]);
 }
 
 static void widen(Kernel *k, const Side *s) {

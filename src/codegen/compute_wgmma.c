@@ -4,8 +4,7 @@
 /* Products of warpgroups, which read both operands from the stage at hand.  */
 
 /* Descriptor of the warpgroup's part of an operand in the first stage, the lower half; `on` and
- * `down` are what it moves by, in units of 16 bytes.  Hidden, or the compiler makes it once more
- * for every step.  */
+ * `down` are what it moves by, in units of 16 bytes.  */
 static void define_tile(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     const char *part = "";
@@ -14,8 +13,8 @@ static void define_tile(Kernel *k, const Side *s) {
     if (s->own == AX_M) below *= k->c.warps[AX_N];
     if (teams > 1)
         part = cg_text(cg, " + warp / %du %% %du * %d", below, teams, tiles * s->down);
-    cg_line(cg, "const unsigned %c_low = rl_hidden(rl_wgmma_tile<%d>(shared + %c_TILE%s));", s->id,
-            s->leading, s->id - 32, part);
+    cg_line(cg, "const unsigned %c_low = rl_wgmma_tile<%d>(shared + %c_TILE%s);", s->id, s->leading,
+            s->id - 32, part);
 }
 
 void wgmma_tiles(Kernel *k) {
@@ -26,8 +25,14 @@ void wgmma_tiles(Kernel *k) {
     }
 }
 
-void wgmma_stage(Kernel *k, const Side *s) {
-    cg_line(k->cg, "const unsigned %c_at = %c_low + taken %% STAGES * (STAGE / 16);", s->id, s->id);
+/* Where the step's operands are, before they are waited for.  All lanes of a warp have the same
+ * descriptors; what the compiler knows to be so it adds to apart from the lanes' registers.  */
+void wgmma_stage(Kernel *k) {
+    for (int side = 0; side < 2; side++) {
+        char id = k->c.side[side].id;
+        if (k->c.side[side].l->raw) continue;
+        cg_line(k->cg, "const unsigned %c_at = rl_uniform(%c_low + stage * (STAGE / 16));", id, id);
+    }
 }
 
 static const char *moved(const Kernel *k, const Side *s, bool down) {
@@ -43,8 +48,6 @@ void compute_wgmma(Kernel *k) {
     const char *orders = te_dtype_bytes(u->a) == 2
                              ? cg_text(cg, "<%d, %d>", !a->inner_k, !b->inner_k) : "";
     cg_line(cg, "// compute: slices of %d k", (int)k->c.r->thread.extent[AX_K]);
-    wgmma_stage(k, a);
-    wgmma_stage(k, b);
     cg_line(cg, "rl_wgmma_begin();");
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int kk = 0; kk < WK; kk += TK)");

@@ -88,7 +88,8 @@ static void print_kernel(Cg *cg, const Lowered *l, const KernelProgram *out) {
     if (l->kind == KERNEL_CONTRACT) {
         k.c = *l->contract;
         place_constants(&k);
-        if (k.c.async || k.c.matrix.used) cg_line(cg, "const unsigned shared = rl_shared(smem);");
+        const char *at = k.c.ring ? "rl_hidden(rl_shared(smem))" : "rl_shared(smem)";
+        if (k.c.async || k.c.matrix.used) cg_line(cg, "const unsigned shared = %s;", at);
     }
     k.workspace = out->workspace_bytes > 0;
     if (!l->waits) print_temporaries(cg, l->p->group);

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #define FORM_KINDS(X)                                                                              \
     X(SEQUENCE, "sequence")   /* children, in order */                                             \
@@ -67,6 +68,7 @@ typedef enum {
     X(PUT,      "put")        /* ... and with the next stage */                                    \
     X(TAKE,     "take")       /* products go on with the next stage */                             \
     X(MAPS,     "maps")       /* fetched before they are used; from: 1: alone; to: 1: they are */  \
+    X(STAGE,    "stage")      /* where operands of the step are */                                 \
     X(SETTLE,   "settle")     /* accumulators before their first product, behind the last */       \
     X(PROMOTE,  "promote")    /* sums of one step join the others */                               \
     X(SUMS,     "sums")       /* accumulators of a matrix unit as values */                        \
@@ -211,7 +213,7 @@ typedef struct {
 
 typedef struct {
     /* Of its text; end of COUNTED, NULL: the number.  The k-steps of a role are counted by `done`
-     * where it fills a ring's slots, by `taken` where it uses them: these then say which slot.  */
+     * where it fills a ring's slots, by `taken` where it uses them.  */
     const char *var, *end;
     /* What its turns are, or that there are always as many.  */
     enum { TURNS_ANY, TURNS_STEPS, TURNS_BODIES, TURNS_ALL } of;
@@ -219,6 +221,9 @@ typedef struct {
     int64_t by;               /* what the variable grows by */
     int unroll;               /* 0: whole, 1: not */
 } Loop;
+
+static inline bool form_fills(const Loop *l) { return l->var && strcmp(l->var, "done") == 0; }
+static inline bool form_uses(const Loop *l) { return l->var && strcmp(l->var, "taken") == 0; }
 
 typedef struct {
     const char *name;

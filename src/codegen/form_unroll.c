@@ -150,9 +150,9 @@ static void next_tile(Walk *w, int64_t tile) {
 
 /* A loop whose variable is a cursor.  */
 static void move_ring(Walk *w, const Node *n) {
-    if (n->what != LOOP_STEPS || !n->loop.var) return;
-    if (strcmp(n->loop.var, "taken") == 0) w->taken++;
-    else if (strcmp(n->loop.var, "done") == 0) w->put++;
+    if (n->what != LOOP_STEPS) return;
+    w->taken += form_uses(&n->loop);
+    w->put += form_fills(&n->loop);
 }
 
 /* Stages are counted over all tiles, those that other teams have, too.  */
@@ -170,7 +170,7 @@ static void walk_loop(Walk *w, const Node *n, unsigned mask) {
     Walk before = *w;
     int64_t turns = turns_of(w, n);
     bool steps = n->what == LOOP_STEPS || n->loop.of == TURNS_STEPS;
-    bool fills = n->loop.var && strcmp(n->loop.var, "done") == 0;
+    bool fills = form_fills(&n->loop);
     if (n->what == LOOP_STEPS) w->base = fills ? w->put : w->taken;
     for (int64_t i = 0; i < turns; i++) {
         if (n->what == LOOP_SEGMENTS) next_tile(w, i);

@@ -5,7 +5,7 @@
  * barriers in shared memory: FULL, which its copies complete, and EMPTY, at which every warp that
  * computes arrives when its products of the stage are done.  */
 
-enum { FULL, EMPTY };
+enum { FULL = RING_FULL, EMPTY = RING_EMPTY };
 /* Named barriers: of the warps that compute; of those that take tiles in turn, the first one's.  */
 enum { COMPUTING = 1, TURN = 2 };
 
@@ -156,6 +156,7 @@ static void add_products(FormBuilder *b, const Lowered *l) {
     }
     int made = c->side[0].l->raw ? 0 : c->side[1].l->raw ? 1 : -1;
     if (made >= 0) form_add(b, NODE_VALUES, VALUES_BESIDE)->from = true;
+    form_add(b, NODE_VALUES, VALUES_STAGE);
     add_barrier(b, SYNC_WAIT, FULL, AT_TAKE);
     if (made >= 0) {
         add_slices(b, l, made);

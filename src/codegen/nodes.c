@@ -12,13 +12,15 @@ static void print_nodes(Kernel *k, const Node *first);
  * loops are not to be unrolled.  */
 static void print_steps(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
-    bool ring = k->l->kind == KERNEL_CONTRACT && k->c.ring, stays = ring && k->c.stays;
-    cg_line(cg, "%s %s = %s;", ring ? "unsigned" : "int", n->loop.var, stays ? "from" : "0");
+    bool ring = k->l->kind == KERNEL_CONTRACT && k->c.ring, uses = form_uses(&n->loop);
+    if (ring) ring_begin(k, uses);
+    cg_line(cg, "int %s = 0;", n->loop.var);
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "do");
     print_nodes(k, n->child);
+    if (ring) ring_next(k, uses);
     cg->depth--;
-    cg_line(cg, "} while (++%s < %ssteps);", n->loop.var, stays ? "from + " : "");
+    cg_line(cg, "} while (++%s < steps);", n->loop.var);
 }
 
 static void print_counted(Kernel *k, const Node *n) {
@@ -282,6 +284,7 @@ static void print_values(Kernel *k, const Node *n) {
     case VALUES_TAKE: load_take(k, n->when == WHEN_FETCH); break;
     case VALUES_MAPS: ring_fetch(k, n); break;
     case VALUES_PROMOTE: mma_promote(k); break;
+    case VALUES_STAGE: wgmma_stage(k); break;
     case VALUES_SETTLE: wgmma_settle(k); break;
     case VALUES_SUMS: mma_finish(k); break;
     case VALUES_SLICES: reduce_slices_place(k); break;

@@ -190,6 +190,11 @@ const PreludeRow prelude_hopper[] = {
      "    asm volatile(\"cp.async.bulk.wait_group.read %0;\" :: \"n\"(N) : \"memory\");\n"
      "}\n"},
 
+    /* What all lanes of a warp have alike, said so that the compiler knows.  */
+    {"rl_uniform", 0,
+     FN "unsigned rl_uniform(unsigned x) {\n"
+        "    return __shfl_sync(0xffffffffu, x, 0);\n"
+        "}\n"},
     /* The lower half of the descriptor of a tile in the 128-byte swizzle at `at`, with the offset
      * in bytes that its order takes.  What is added to it moves the tile by as often 16 bytes.  */
     {"rl_wgmma_tile", 90,

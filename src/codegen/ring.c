@@ -93,6 +93,24 @@ void ring_fetch(Kernel *k, const Node *n) {
     }
 }
 
+/* ---- stages ---- */
+
+/* Counted, not divided out of the number of the step: that would be done in every one.  */
+void ring_begin(Kernel *k, bool uses) {
+    bool stays = k->c.stays;
+    cg_line(k->cg, "unsigned stage = %s, phase = %s%s;", stays ? "from % STAGES" : "0",
+            stays ? "from / STAGES & 1" : "0", uses ? ", last = 0" : "");
+}
+
+const char *ring_barrier(const Kernel *k, int id) {
+    return cg_text(k->cg, "shared + BARRIERS + (%d * STAGES + stage) * 8", id);
+}
+
+void ring_next(Kernel *k, bool uses) {
+    if (uses) cg_line(k->cg, "last = %s;", ring_barrier(k, RING_EMPTY));
+    cg_line(k->cg, "if (++stage == STAGES) stage = 0, phase ^= 1;");
+}
+
 /* ---- copies ---- */
 
 const char *ring_batch(const Kernel *k, const RBoxDim *d) {
@@ -128,10 +146,10 @@ static void copy_box(Kernel *k, const Side *s, int box) {
         place = cg_text(cg, " + part * %d%s", part, place);
         to = "_all";
     }
-    cg_line(k->cg, "rl_tile_%d%s(shared + done %% STAGES * STAGE + %c_TILE%s, &map%d,", s->box.rank,
+    cg_line(k->cg, "rl_tile_%d%s(shared + stage * STAGE + %c_TILE%s, &map%d,", s->box.rank,
             to, s->id - 32, place, s->side);
     if (s->multicast > 1) at = cg_text(cg, ", %d%s", (1 << s->multicast) - 1, at);
-    cg_line(k->cg, "          shared + BARRIERS + done %% STAGES * 8%s);", at);
+    cg_line(k->cg, "          shared + BARRIERS + stage * 8%s);", at);
 }
 
 void ring_copy(Kernel *k, int side) {

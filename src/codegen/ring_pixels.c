@@ -66,9 +66,9 @@ void pixels_copy(Kernel *k, const Side *s) {
     }
     decode(k, s->own, row, index);
     decode(k, AX_K, "k_next", index);
-    cg_line(k->cg, "rl_pixels_%d%s(shared + done %% STAGES * STAGE + %c_TILE%s, &map%d,", b->rank,
+    cg_line(k->cg, "rl_pixels_%d%s(shared + stage * STAGE + %c_TILE%s, &map%d,", b->rank,
             to, s->id - 32, place, s->side);
-    cg_line(k->cg, "          shared + BARRIERS + done %% STAGES * 8,%s",
+    cg_line(k->cg, "          shared + BARRIERS + stage * 8,%s",
             s->multicast > 1 ? cg_text(cg, " %d,", (1 << s->multicast) - 1) : "");
     cg_line(k->cg, "          %s,", moved(cg, index[channel], 1, x->sub[b->channel].c));
     for (int i = 0; i < b->pixels; i++) {

@@ -31,7 +31,8 @@ static const char words[] =
     " col copies k_warp k_next k_now first steps step put take turn next kb kk acc e i j f g p r s"
     " u v w x y c_mn c_k bits entry inside at at_own at_k to from part sum sums where value rest"
     " left part_at left_at base own now total wx wy skip head body live line piece in seen more"
-    " fresh d number end id taken done whole team lane_at box box_at c h pos last divides near ";
+    " fresh d number end id taken done stage phase whole team lane_at box box_at c h pos last"
+    " divides near ";
 
 /* Names with a number: t0 tensors, s sizes, i indices, e and v values, o x and y vectors, q digits
  * and outputs of rows, p h r other pointers of rows, g p d places along the axes of boxes; those of

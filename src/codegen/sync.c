@@ -3,26 +3,20 @@
 /* The text of syncs: barriers of warps, blocks, roles, clusters, barriers in shared memory, and
  * waits for groups of what is under way.  */
 
-/* The slot of a ring of barriers, as text.  */
+/* The slot of a ring of barriers, as text: of the step, or what frees the stage before.  */
 static const char *slot(const Kernel *k, const Sync *s) {
-    const Cg *cg = k->cg;
-    const char *at = s->at == AT_TAKE ? "taken" : "done";
-    if (s->lag > 0) at = cg_text(cg, "%s - %d", at, s->lag);
-    return cg_text(cg, "shared + BARRIERS + (%d * STAGES + (%s) %% STAGES) * 8", s->id, at);
+    return s->lag > 0 ? "last" : ring_barrier(k, s->id);
 }
 
 /* The parity of the round that is waited for.  */
-static const char *parity(const Kernel *k, const Sync *s) {
-    const char *at = s->at == AT_TAKE ? "taken" : "done";
-    return cg_text(k->cg, s->primed ? "(%s / STAGES + 1) & 1" : "%s / STAGES & 1", at);
-}
+static const char *parity(const Sync *s) { return s->primed ? "phase ^ 1" : "phase"; }
 
 static const char *only(const Kernel *k, const Node *n) {
     const Sync *s = &n->sync;
     const char *all = s->blocks > 0 ? cg_text(k->cg, "lane < %d", s->blocks) : NULL;
     const char *test = all ? all : s->by != BY_THREADS ? "lane == 0" : NULL;
     if (n->when == WHEN_LATER && s->lag > 0)
-        test = both(k->cg, test, k->c.stays ? "taken > from" : "taken > 0");
+        test = both(k->cg, test, "taken > 0");
     return test ? cg_text(k->cg, "if (%s) ", test) : "";
 }
 
@@ -34,7 +28,7 @@ static const char *barrier_text(const Kernel *k, const Node *n) {
         return cg_text(cg, "if (tid < STAGES) rl_barrier_init(shared + BARRIERS + (%d * STAGES + "
                        "tid) * 8, %d);", s->id, s->count);
     case SYNC_WAIT:
-        return cg_text(cg, "rl_barrier_wait(%s, %s);", slot(k, s), parity(k, s));
+        return cg_text(cg, "rl_barrier_wait(%s, %s);", slot(k, s), parity(s));
     default:
         if (s->bytes)
             return cg_text(cg, "%srl_barrier_expect(%s, %lld);", only(k, n), slot(k, s),

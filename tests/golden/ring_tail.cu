@@ -121,6 +121,10 @@ template <int N> __device__ __forceinline__ void rl_bulk_wait() {
     asm volatile("cp.async.bulk.wait_group.read %0;" :: "n"(N) : "memory");
 }
 
+__device__ __forceinline__ unsigned rl_uniform(unsigned x) {
+    return __shfl_sync(0xffffffffu, x, 0);
+}
+
 template <int LEADING> __device__ __forceinline__ unsigned rl_wgmma_tile(unsigned at) {
     return LEADING >> 4 << 16 | at >> 4;
 }
@@ -240,7 +244,7 @@ rk_fe35c555ffc1d02d_0(const unsigned short *__restrict__ t0,
     constexpr unsigned GRID = 132;  // blocks, each of which goes on by so many tiles
     extern __shared__ __align__(1024) unsigned char smem[];
 
-    const unsigned shared = rl_shared(smem);
+    const unsigned shared = rl_hidden(rl_shared(smem));
     rl_next_may_begin();
     // place: tiles of the grid with n fastest
     const int tid = threadIdx.x, lane = tid % 32u;
@@ -279,17 +283,19 @@ rk_fe35c555ffc1d02d_0(const unsigned short *__restrict__ t0,
                 const int n0 = (int)tile_n * BN;
                 int k_next = (int)first * BK;
 
-                unsigned done = from;
+                unsigned stage = from % STAGES, phase = from / STAGES & 1;
+                int done = 0;
                 #pragma unroll 1
                 do {
-                    rl_barrier_wait(shared + BARRIERS + (1 * STAGES + (done) % STAGES) * 8, (done / STAGES + 1) & 1);
-                    rl_barrier_expect(shared + BARRIERS + (0 * STAGES + (done) % STAGES) * 8, 32768);
-                    rl_tile_2(shared + done % STAGES * STAGE + A_TILE, &map0,
-                              shared + BARRIERS + done % STAGES * 8, k_next, m0);
-                    rl_tile_2(shared + done % STAGES * STAGE + B_TILE, &map1,
-                              shared + BARRIERS + done % STAGES * 8, k_next, n0);
+                    rl_barrier_wait(shared + BARRIERS + (1 * STAGES + stage) * 8, phase ^ 1);
+                    rl_barrier_expect(shared + BARRIERS + (0 * STAGES + stage) * 8, 32768);
+                    rl_tile_2(shared + stage * STAGE + A_TILE, &map0,
+                              shared + BARRIERS + stage * 8, k_next, m0);
+                    rl_tile_2(shared + stage * STAGE + B_TILE, &map1,
+                              shared + BARRIERS + stage * 8, k_next, n0);
                     k_next += BK;
-                } while (++done < from + steps);
+                    if (++stage == STAGES) stage = 0, phase ^= 1;
+                } while (++done < steps);
             }
         }
     }
@@ -313,8 +319,8 @@ rk_fe35c555ffc1d02d_0(const unsigned short *__restrict__ t0,
             const int n0 = (int)tile_n * BN;
             int k_next = (int)first * BK;
 
-            const unsigned a_low = rl_hidden(rl_wgmma_tile<16>(shared + A_TILE + warp / 4u % 2u * 8192));
-            const unsigned b_low = rl_hidden(rl_wgmma_tile<16>(shared + B_TILE));
+            const unsigned a_low = rl_wgmma_tile<16>(shared + A_TILE + warp / 4u % 2u * 8192);
+            const unsigned b_low = rl_wgmma_tile<16>(shared + B_TILE);
             float acc[IM][IN][64];
             #pragma unroll
             for (int i = 0; i < IM; i++) {
@@ -325,13 +331,14 @@ rk_fe35c555ffc1d02d_0(const unsigned short *__restrict__ t0,
             #pragma unroll
             for (int i = 0; i < IM; i++) rl_wgmma_settle(acc[i][0]);
 
-            unsigned taken = from;
+            unsigned stage = from % STAGES, phase = from / STAGES & 1, last = 0;
+            int taken = 0;
             #pragma unroll 1
             do {
-                rl_barrier_wait(shared + BARRIERS + (0 * STAGES + (taken) % STAGES) * 8, taken / STAGES & 1);
+                const unsigned a_at = rl_uniform(a_low + stage * (STAGE / 16));
+                const unsigned b_at = rl_uniform(b_low + stage * (STAGE / 16));
+                rl_barrier_wait(shared + BARRIERS + (0 * STAGES + stage) * 8, phase);
                 // compute: slices of 16 k
-                const unsigned a_at = a_low + taken % STAGES * (STAGE / 16);
-                const unsigned b_at = b_low + taken % STAGES * (STAGE / 16);
                 rl_wgmma_begin();
                 #pragma unroll
                 for (int kk = 0; kk < WK; kk += TK) {
@@ -341,10 +348,12 @@ rk_fe35c555ffc1d02d_0(const unsigned short *__restrict__ t0,
                 }
                 rl_wgmma_commit();
                 rl_wgmma_wait<1>();
-                if (lane == 0 && taken > from) rl_barrier_arrive(shared + BARRIERS + (1 * STAGES + (taken - 1) % STAGES) * 8);
-            } while (++taken < from + steps);
+                if (lane == 0 && taken > 0) rl_barrier_arrive(last);
+                last = shared + BARRIERS + (1 * STAGES + stage) * 8;
+                if (++stage == STAGES) stage = 0, phase ^= 1;
+            } while (++taken < steps);
             rl_wgmma_wait<0>();
-            if (lane == 0) rl_barrier_arrive(shared + BARRIERS + (1 * STAGES + (taken - 1) % STAGES) * 8);
+            if (lane == 0) rl_barrier_arrive(last);
             #pragma unroll
             for (int i = 0; i < IM; i++) rl_wgmma_settle(acc[i][0]);
 

@@ -104,6 +104,10 @@ __device__ __forceinline__ void rl_tile_2(unsigned to, const rl_map *map, unsign
                  :: "r"(to), "l"(map), "r"(x0), "r"(x1), "r"(bar) : "memory");
 }
 
+__device__ __forceinline__ unsigned rl_uniform(unsigned x) {
+    return __shfl_sync(0xffffffffu, x, 0);
+}
+
 template <int LEADING> __device__ __forceinline__ unsigned rl_wgmma_tile(unsigned at) {
     return LEADING >> 4 << 16 | at >> 4;
 }
@@ -215,7 +219,7 @@ rk_517a6abaf5eab00a_0(const unsigned short *__restrict__ t0,
     constexpr int BARRIERS = 39936;  // bytes to those of stages
     extern __shared__ __align__(1024) unsigned char smem[];
 
-    const unsigned shared = rl_shared(smem);
+    const unsigned shared = rl_hidden(rl_shared(smem));
     // place: tiles of the grid with n fastest
     const unsigned tile = blockIdx.x;
     const unsigned tile_m = tile / 2u, tile_n = tile % 2u;
@@ -238,21 +242,23 @@ rk_517a6abaf5eab00a_0(const unsigned short *__restrict__ t0,
         if (warp == 8u && rl_elect()) {
             rl_map_fetch(&map0);
             rl_map_fetch(&map1);
-            unsigned done = 0;
+            unsigned stage = 0, phase = 0;
+            int done = 0;
             #pragma unroll 1
             do {
-                rl_barrier_wait(shared + BARRIERS + (1 * STAGES + (done) % STAGES) * 8, (done / STAGES + 1) & 1);
-                rl_barrier_expect(shared + BARRIERS + (0 * STAGES + (done) % STAGES) * 8, 13312);
-                rl_tile_2(shared + done % STAGES * STAGE + A_TILE, &map0,
-                          shared + BARRIERS + done % STAGES * 8, k_next, m0);
-                rl_tile_2(shared + done % STAGES * STAGE + B_TILE, &map1,
-                          shared + BARRIERS + done % STAGES * 8, k_next, n0);
+                rl_barrier_wait(shared + BARRIERS + (1 * STAGES + stage) * 8, phase ^ 1);
+                rl_barrier_expect(shared + BARRIERS + (0 * STAGES + stage) * 8, 13312);
+                rl_tile_2(shared + stage * STAGE + A_TILE, &map0,
+                          shared + BARRIERS + stage * 8, k_next, m0);
+                rl_tile_2(shared + stage * STAGE + B_TILE, &map1,
+                          shared + BARRIERS + stage * 8, k_next, n0);
                 k_next += BK;
+                if (++stage == STAGES) stage = 0, phase ^= 1;
             } while (++done < steps);
         }
     }
     if (warp < 8u) {
-        const unsigned a_low = rl_hidden(rl_wgmma_tile<16>(shared + A_TILE));
+        const unsigned a_low = rl_wgmma_tile<16>(shared + A_TILE);
         const int b_lane = (col + lane_n) * 64 + ((lane % 4u * 2) ^ ((lane_n >> 1) & 3) << 4);
         unsigned b_made[WK / TK][1][4];
         float acc[IM][IN][20];
@@ -265,7 +271,8 @@ rk_517a6abaf5eab00a_0(const unsigned short *__restrict__ t0,
         #pragma unroll
         for (int i = 0; i < IM; i++) rl_wgmma_settle(acc[i][0]);
 
-        unsigned taken = 0;
+        unsigned stage = 0, phase = 0, last = 0;
+        int taken = 0;
         #pragma unroll 1
         do {
             float b_o0[1][2];
@@ -277,15 +284,16 @@ rk_517a6abaf5eab00a_0(const unsigned short *__restrict__ t0,
                     b_o0[i][h] = 0;
                     if (at_own < N) {
                         const int i1 = at_own;
-                        const int at_k = (int)taken * BK;
+                        const int at_k = taken * BK;
                         const int i2 = at_k;
                         b_o0[i][h] = rl_bf16_to_f32(t2[i1 * 2 + (i2 / 64)]);
                     }
                 }
             }
-            rl_barrier_wait(shared + BARRIERS + (0 * STAGES + (taken) % STAGES) * 8, taken / STAGES & 1);
+            const unsigned a_at = rl_uniform(a_low + stage * (STAGE / 16));
+            rl_barrier_wait(shared + BARRIERS + (0 * STAGES + stage) * 8, phase);
             // read: what the operand is made of
-            const unsigned char *const b_from = smem + taken % STAGES * STAGE + B_TILE;
+            const unsigned char *const b_from = smem + stage * STAGE + B_TILE;
             rl_vec<signed char, 2> b_raw[4][1][4];
             #pragma unroll
             for (int kk = 0; kk < 4; kk++)
@@ -295,7 +303,6 @@ rk_517a6abaf5eab00a_0(const unsigned short *__restrict__ t0,
                     for (int f = 0; f < 4; f++)
                         b_raw[kk][i][f] = rl_load<2>(reinterpret_cast<const signed char *>(
                             b_from + (b_lane ^ (kk * TK + (f * 2) / 4 * 8) % 64 * 1) + (i * 64 + (f * 2) / 2 % 2 * 8) * 64));
-            const unsigned a_at = a_low + taken % STAGES * (STAGE / 16);
             #pragma unroll
             for (int kk = 0; kk < WK; kk += 16) {
                 #pragma unroll
@@ -317,7 +324,9 @@ rk_517a6abaf5eab00a_0(const unsigned short *__restrict__ t0,
                 rl_wgmma_commit();
                 rl_wgmma_wait<3>();
             }
-            if (lane == 0 && taken > 0) rl_barrier_arrive(shared + BARRIERS + (1 * STAGES + (taken - 1) % STAGES) * 8);
+            if (lane == 0 && taken > 0) rl_barrier_arrive(last);
+            last = shared + BARRIERS + (1 * STAGES + stage) * 8;
+            if (++stage == STAGES) stage = 0, phase ^= 1;
         } while (++taken < steps);
         rl_wgmma_wait<0>();
         #pragma unroll

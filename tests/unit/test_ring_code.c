@@ -24,7 +24,7 @@ enum { HGMMA = 0x9f0, IGMMA = 0x9f1, QGMMA = 0x9f3, UTMALDG = 0x5b4, UTMALDG_MOR
 
 /* Others for each product of 256 columns.  With one of fewer columns, or several below each other,
  * a step is shared by others.  */
-enum { OTHERS = 15 };
+enum { OTHERS = 12 };
 
 static const struct {
     const char *type, *out, *note, *unit, *name;

@@ -216,12 +216,17 @@ static const struct {
 } mutant[] = {
     {ALONE, "rl_barrier_wait(shared + BARRIERS + (0", "rl_barrier_over(shared + BARRIERS + (0"},
     {ALONE, "rl_barrier_wait(shared + BARRIERS + (1", "rl_barrier_over(shared + BARRIERS + (1"},
-    {ALONE, "taken / STAGES & 1", "(taken / STAGES + 1) & 1"},
-    {ALONE, "(done / STAGES + 1) & 1", "done / STAGES & 1"},
+    {ALONE, "stage) * 8, phase)", "stage) * 8, phase ^ 1)"},
+    {ALONE, "phase ^ 1)", "phase)"},
     {ALONE, "rl_wgmma_begin();", ""},
     {ALONE, "rl_wgmma_wait<1>();", ""},
     {ALONE, "        rl_wgmma_wait<0>();", ""},
     {ALONE, "taken > 0", "taken >= 0"},
+    {ALONE, "stage = 0, phase ^= 1;", "stage = 0;"},
+    {ALONE, "if (++stage == STAGES)", "if (++stage == STAGES - 1)"},
+    {ALONE, "last = shared", "last = 8 + shared"},
+    {STAYS, "from / STAGES & 1", "0"},
+    {STAYS, "from % STAGES", "0"},
     {ALONE, "rl_fence_proxy();", ""},
     {ALONE, "rl_bar_sync<1, 256>();", ""},
     {ALONE, "mov.b64 a, {%64, 0x40000040}", "mov.b64 a, {%64, 0x40000020}"},
@@ -229,7 +234,7 @@ static const struct {
     {ALONE, ", 32768);", ", 32784);"},
     {ALONE, "k_next += BK;", ""},
     {ALONE, "warp % 4u) * 16", "warp % 4u) * 8"},
-    {STAYS, "taken > from", "taken >= from"},
+    {STAYS, "taken > 0", "taken >= 0"},
     {STAYS, "            if (lane == 0) rl_barrier_arrive", "if (lane > 32) rl_barrier_arrive"},
     {STAYS, "rl_bulk_wait<1>();", "rl_bulk_wait<2>();"},
     {STAYS, "rl_bulk_wait<0>();", ""},
@@ -261,7 +266,7 @@ static const struct {
     {SEGMENTS, "k_next = (int)first * BK", "k_next = 0"},
     {SEGMENTS, "(u + (long long)number", "((long long)number"},
     {SEGMENTS, "from += steps)", "from += 0)"},
-    {SEGMENTS, "taken > from", "taken >= from"},
+    {SEGMENTS, "taken > 0", "taken >= 0"},
 };
 enum { MUTANTS = sizeof mutant / sizeof *mutant };
 

@@ -136,7 +136,7 @@ static void test_watchdog(void **state) {
     assert_null(kernel_open(&c, a, dev, op_text(a, &alone, &ring_unit[1]), NULL));
     assert_null(ring_plan(&c, ring_unit_of(dev, ring_unit[1].unit), &alone, COLUMNS));
     assert_null(kernel_emit(&c));
-    const char *text = c.program.source, *at = strstr(text, "rl_barrier_arrive(shared");
+    const char *text = c.program.source, *at = strstr(text, "rl_barrier_arrive(last");
     assert_non_null(at);
     c.program.source = arena_printf(a, "%.*sif (taken < 1) %s", (int)(at - text), text, at);
     c.program.source_len = strlen(c.program.source);
