@@ -18,8 +18,8 @@
 static const char *const sets[] = {"bolt", "ansor", "llm", "tvm21"};
 enum { SETS = sizeof sets / sizeof *sets };
 
-/* What is wrong with the first plan of a row, NULL: nothing.  */
-static const char *wrong_with(Arena *a, const Device *dev, const Workload *row) {
+/* What is wrong with the first plan of a row, NULL: nothing.  Counts what is compiled.  */
+static const char *wrong_with(Arena *a, const Device *dev, const Workload *row, int *compiled) {
     Diag d = diag_new(a);
     Buf text = buf_new(a);
     PlanSet set;
@@ -34,6 +34,7 @@ static const char *wrong_with(Arena *a, const Device *dev, const Workload *row) 
         compile_choose(a, &set, 0, &whole);
         s = compile_best(a, &d, &set, &(BuildOptions){0}, &whole, &build);
     }
+    *compiled += !s;
     if (!s && build.spilled == 0) return NULL;
     return d.count > 0 ? d.messages[0].message : "it spills";
 }
@@ -43,16 +44,18 @@ static int check_set(const char *name, const char *profile, int share) {
     Diag d = diag_new(a);
     WorkloadSet set;
     const Device *dev = fixture_device(a, profile);
-    int failed = 0;
+    int failed = 0, compiled = 0;
     const char *path = arena_printf(a, "benchmarks/workloads/%s.csv", name);
     assert_int_equal(workload_read(a, &d, path, &set), ST_OK);
     for (int i = 0; i < set.n; i++) {
         Arena *own = arena_create(NULL);
-        const char *wrong = effort_drawn(i, share) ? wrong_with(own, dev, &set.row[i]) : NULL;
+        const char *wrong = NULL;
+        if (effort_drawn(i, share)) wrong = wrong_with(own, dev, &set.row[i], &compiled);
         if (wrong) print_error("%s for %s: %s\n", set.row[i].id, profile, wrong);
         failed += wrong != NULL;
         arena_destroy(own);
     }
+    print_message("%s for %s: %d of %d rows compiled\n", name, profile, compiled, set.n);
     arena_destroy(a);
     return failed;
 }
