@@ -16,10 +16,16 @@ static double shareable(const Parting *now, const Parting *best) {
     return least;
 }
 
+/* What is known before something is tried.  */
+typedef struct {
+    ArenaMark mark;
+    Kernel *last;
+    int planned;
+} Known;
+
 /* The kernels of the best one that `now` replaces.  Memory of what gave no new plan is given back
  * before they are kept.  */
-static void keep_tried(Decider *x, const Parting *now, const Decider *before, ArenaMark mark,
-                       Tried *out) {
+static void keep_tried(Decider *x, const Parting *now, const Known *before, Tried *out) {
     const Kernel *gone[TE_MAX_STMTS];
     bool own[TE_MAX_STMTS] = {false};
     int n = 0;
@@ -27,9 +33,9 @@ static void keep_tried(Decider *x, const Parting *now, const Decider *before, Ar
     for (int g = 0; g < x->best.set.n_group; g++)
         if (own[g]) gone[n++] = x->best.kernel[g];
     out->spare = now->kernel ? shareable(now, &x->best) : 0;
-    if (x->plan.planned == before->plan.planned) {
-        x->plan.known = before->plan.known;
-        arena_reset(x->plan.a, mark);
+    if (x->plan.planned == before->planned) {
+        parting_forget(&x->plan, before->last);
+        arena_reset(x->plan.a, before->mark);
     }
     out->gone = ARENA_ARRAY(x->plan.a, const Kernel *, n + 1);
     out->n = n;
@@ -46,16 +52,15 @@ bool decide_better(Decider *x, Diag *d, const Parting *now, double *had, double 
 }
 
 bool decide_as(Decider *x, const TeDecisions *taken, TeDecisions *seen, Tried *tried) {
-    ArenaMark mark = arena_mark(x->plan.a);
+    Known before = {arena_mark(x->plan.a), x->plan.known->last, x->plan.planned};
     Diag quiet = diag_new(x->plan.a);     /* it may fail for itself */
-    Decider before = *x;
     Parting now = {.kernel = NULL};
     double had = 0, us = INFINITY;
     if (!parting_open(&x->plan, &quiet, taken, &now)) {
         *seen = *decisions_of(&now);
         if (decide_better(x, &quiet, &now, &had, &us)) return true;
     }
-    keep_tried(x, &now, &before, mark, tried);
+    keep_tried(x, &now, &before, tried);
     tried->lost = us - had;
     return false;
 }

@@ -15,7 +15,7 @@ static const char *tell(Search *x) {
 
 static Status open_search(Arena *a, Diag *d, const PlanRequest *r, Search **out) {
     Search *x = *out = ARENA_NEW(a, Search);
-    *x = (Search){.whole = {.plan = {.a = a, .asked = *r}}};
+    *x = (Search){.whole = {.plan = {.a = a, .asked = *r, .known = ARENA_NEW(a, KnownKernels)}}};
     return te_canonical(a, d, r->te, &x->whole.plan.op);
 }
 
@@ -59,7 +59,7 @@ static bool decide_at(const Search *like, const int64_t *size, TeDecisions *out)
     Search *x = ARENA_NEW(a, Search);
     *x = (Search){.whole = {.plan = like->whole.plan}};
     x->whole.plan.size = size;
-    x->whole.plan.known = NULL;
+    x->whole.plan.known = ARENA_NEW(a, KnownKernels);
     Diag quiet = diag_new(a);
     if (search_decisions(x, &quiet)) return false;
     *out = *decisions_of(&x->whole.best);

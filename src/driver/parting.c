@@ -72,20 +72,27 @@ static Status kernel_of(Planner *x, Diag *d, const Te *sized, int g, const char 
                         Parting *out) {
     const PlanSet *set = &out->set;
     uint64_t hash = hash64(text, strlen(text), 0);
-    Kernel *k = x->known;
+    Kernel **bucket = &x->known->bucket[hash % KNOWN_BUCKETS], *k = *bucket;
     while (k && (k->hash != hash || strcmp(k->text, text) != 0)) k = k->next;
     out->kernel[g] = k;
     if (k) return ST_OK;
     k = out->kernel[g] = ARENA_NEW(x->a, Kernel);
-    *k = (Kernel){.text = text, .hash = hash, .us = -1, .next = x->known};
+    *k = (Kernel){.text = text, .hash = hash, .us = -1, .before = x->known->last,
+                  .next = *bucket};
     Problem *p = &k->plans.problem, whole;
     Status s = rtile_problem(x->a, d, set->normal, &set->group[g], x->asked.o->align, &whole);
     if (s) return s;
     *p = whole;
     if (x->size) rtile_resize(x->a, &whole, sized, x->asked.o->align, p);
     k->least_us = mp_least_us(p, x->asked.dev);
-    x->known = k;
+    x->known->last = *bucket = k;
     return ST_OK;
+}
+
+void parting_forget(Planner *x, Kernel *last) {
+    for (Kernel *k = x->known->last; k != last; k = k->before)
+        x->known->bucket[k->hash % KNOWN_BUCKETS] = k->next;
+    x->known->last = last;
 }
 
 Status parting_open(Planner *x, Diag *d, const TeDecisions *decisions, Parting *out) {

@@ -12,8 +12,13 @@ typedef struct Kernel {
     double least_us, us;      /* us: predicted, or < 0: not planned */
     bool as_stream;
     GroupPlans plans;
-    struct Kernel *next;
+    struct Kernel *before, *next;         /* known before; likewise, and in its bucket */
 } Kernel;
+
+enum { KNOWN_BUCKETS = 1 << 10 };
+typedef struct {
+    Kernel *last, *bucket[KNOWN_BUCKETS];
+} KnownKernels;
 
 /* The op with some decisions: kernel[g] computes group g.  */
 typedef struct {
@@ -27,12 +32,14 @@ typedef struct {
     PlanRequest asked;
     TeCanonical op;           /* asked.te, or a part of it */
     const int64_t *size;      /* to plan at; NULL: the largest */
-    Kernel *known;
+    KnownKernels *known;
     int planned;              /* kernels */
 } Planner;
 
 /* The op's kernel groups by these decisions; out->kernel is NULL if it fails.  */
 Status parting_open(Planner *x, Diag *d, const TeDecisions *decisions, Parting *out);
+/* Forgets the kernels that became known behind `last`.  */
+void parting_forget(Planner *x, Kernel *last);
 /* Which of p's kernels `other` does not have (NULL: all): where groups are equal, as many as there
  * are more of.  */
 void parting_own(const Parting *p, const Parting *other, bool *own);

@@ -117,7 +117,6 @@ static void answer(Search *x, const NearPart *p, const TeDecisions *taken, uint8
         int other = q->site[1] * TE_DECISION_COUNT + q->decision[1];
         if (decide_pair(&part, one, other, &out->tried[0])) keep_gain(&part, &was, out);
     }
-    x->whole.plan.known = part.plan.known;
     x->whole.plan.planned = part.plan.planned;
 }
 

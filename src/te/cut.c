@@ -369,7 +369,7 @@ bool cut_copy(Norm *n, int stmt) {
     *s = *copy;
     TeTensor *to = &te->tensor[te->n_tensor];
     *to = te->tensor[s->tensor];
-    to->name = normalize_name(n, to->name, "phases");
+    to->name = normalize_name(n, NULL, to->name, "phases");
     to->role = TE_TEMP;
     to->strided = false;
     normalize_dense(n, to);

@@ -4,38 +4,6 @@
 #include "te/tree.h"
 #include <string.h>
 
-bool normalize_taken(const Te *te, const char *name) {
-    for (int i = 0; i < te->n_size; i++) {
-        if (strcmp(te->size[i].name, name) == 0)
-            return true;
-    }
-    for (int i = 0; i < te->n_tensor; i++) {
-        if (strcmp(te->tensor[i].name, name) == 0)
-            return true;
-    }
-    for (int i = 0; i < te->n_stmt; i++) {
-        for (int j = 0; j < te->stmt[i].n_index; j++) {
-            if (strcmp(te->stmt[i].index[j].name, name) == 0)
-                return true;
-        }
-    }
-    return false;
-}
-
-/* `in` has the names of the statements still to come, or is NULL.  */
-static const char *fresh_name(Norm *n, const Te *in, const char *base, const char *what) {
-    for (int i = 1;; i++) {
-        const char *name = i == 1 ? arena_printf(n->a, "%.40s_%s", base, what)
-                                  : arena_printf(n->a, "%.40s_%s%d", base, what, i);
-        if (!normalize_taken(n->te, name) && !(in && normalize_taken(in, name)))
-            return name;
-    }
-}
-
-const char *normalize_name(Norm *n, const char *base, const char *what) {
-    return fresh_name(n, NULL, base, what);
-}
-
 static const char *redop_name(TeRedop red) {
     static const char *const name[] = {
 #define X(id, text) text,
@@ -223,8 +191,8 @@ Status normalize_hoist(Norm *n, const HoistFrom *from, int k, TeExpr **slot, boo
 
     n->te->tensor[tensor] = (TeTensor){.role = TE_TEMP, .dtype = reduce->type, .rank = rank,
                                         .pos = reduce->pos};
-    n->te->tensor[tensor].name =
-        fresh_name(n, from->in, n->te->tensor[s->tensor].name, redop_name((TeRedop)reduce->red));
+    n->te->tensor[tensor].name = normalize_name(n, from->in, n->te->tensor[s->tensor].name,
+                                                redop_name((TeRedop)reduce->red));
     TeStmt h = statement_of(n, s, tensor, reduce, order, rank);
     int known = same_temporary(n->te, &h, k);
     if (known < 0) {

@@ -3,10 +3,12 @@
 #define ROLLER_TE_NORMALIZE_H
 #include "te/te.h"
 
+typedef struct NameSet NameSet;
 typedef struct {
     Arena *a;
     Diag *d;
     Te *te;                                /* owned copy; room for every table's limit */
+    NameSet *names;                        /* all that te has, while a pass adds many; or NULL */
     int origin[TE_MAX_STMTS];              /* statement -> the one of the source it came from */
     bool changed[TE_MAX_STMTS];            /* its right side is no longer the written one */
     int n_source;                          /* statements of the source */
@@ -47,9 +49,11 @@ void normalize_relaid(Norm *n);
 void normalize_phase(Norm *n);
 /* Does a size, tensor or index of the op have the name?  */
 bool normalize_taken(const Te *te, const char *name);
-/* BASE_WHAT, BASE_WHAT2, ...: the first that the op does not have yet.  No reserved word has such a
- * form.  */
-const char *normalize_name(Norm *n, const char *base, const char *what);
+/* BASE_WHAT, BASE_WHAT2, ...: the first that the op does not have yet, nor `in` (may be NULL).  No
+ * reserved word has such a form.  */
+const char *normalize_name(Norm *n, const Te *in, const char *base, const char *what);
+/* The op's names, for Norm.names; forgotten when a pass is done, for others give names unasked.  */
+NameSet *normalize_names(Arena *a, const Te *te);
 /* Strides of a tensor that lies row by row, from its shape.  */
 void normalize_dense(Norm *n, TeTensor *t);
 /* Would the expression keep its type wherever it is written?  Literals take their neighbours'.  */

@@ -242,8 +242,8 @@ static TeStmt copy_statement(Norm *n, const Product *p, int side, const Copy *c)
     TeTensor *t = &n->te->tensor[c->tensor];
     uint32_t pos = side_of(p, side)->read->pos;
     TeDtype type = te_dtype_compute(x->dtype);
-    *t = (TeTensor){.name = normalize_name(n, x->name, "laid"), .role = TE_TEMP, .dtype = x->dtype,
-                    .rank = x->rank, .pos = pos};
+    *t = (TeTensor){.name = normalize_name(n, NULL, x->name, "laid"), .role = TE_TEMP,
+                    .dtype = x->dtype, .rank = x->rank, .pos = pos};
     TeStmt h = {.tensor = c->tensor, .n_left = x->rank, .n_index = x->rank,
                 .accum = TE_DTYPE_COUNT, .pos = pos, .site = p->s->site,
                 .temp_type = x->dtype == type ? TE_DTYPE_COUNT : x->dtype};
@@ -268,8 +268,8 @@ static TeStmt copy_statement(Norm *n, const Product *p, int side, const Copy *c)
     return h;
 }
 
-/* The copy of an operand; a new one is made before statement *k.  */
-static const Copy *copy_of(Relaid *r, const Product *p, int side, int *k) {
+/* The copy of an operand, which a new statement of that origin makes if there is none.  */
+static const Copy *copy_of(Relaid *r, const Product *p, int side, int origin) {
     const Operand *o = side_of(p, side);
     Copy c = {.from = o->access.tensor, .last = dimension_of(p, side, p->channel)};
     c.padded = is_longer(p) ? p->extent : tensor_of(p, side)->shape[c.last].value;
@@ -280,8 +280,7 @@ static const Copy *copy_of(Relaid *r, const Product *p, int side, int *k) {
     c.tensor = r->n->te->n_tensor;
     TeStmt h = copy_statement(r->n, p, side, &c);
     r->n->te->n_tensor++;
-    normalize_insert(r->n, *k, r->n->origin[*k], &h);
-    ++*k;
+    normalize_insert(r->n, r->n->te->n_stmt, origin, &h);
     r->copy[r->n_copy] = c;
     return &r->copy[r->n_copy++];
 }
@@ -294,19 +293,16 @@ static void read_copy(Norm *n, TeExpr *read, const Copy *c) {
     read->v.ref = c->tensor;
 }
 
-/* Statement *k, which moves behind what is made for it.  */
-static void lay_out(Relaid *r, const Product *p, int *k) {
+/* The statement of the product, which comes behind what is made for it.  */
+static void lay_out(Relaid *r, const Product *p, TeStmt *s, int origin) {
     Norm *n = r->n;
     bool longer = is_longer(p);
     TeExpr *read[2];
     const Copy *copy[2] = {NULL, NULL};
-    Product at = *p;
     for (int side = 0; side < 2; side++) {
-        at.s = &n->te->stmt[*k];
-        read[side] = node_of(at.s->rhs, side_of(p, side)->read);
-        if (is_copied(&at, side)) copy[side] = copy_of(r, &at, side, k);
+        read[side] = node_of(s->rhs, side_of(p, side)->read);
+        if (is_copied(p, side)) copy[side] = copy_of(r, p, side, origin);
     }
-    TeStmt *s = &n->te->stmt[*k];
     for (int side = 0; side < 2; side++) {
         if (copy[side]) read_copy(n, read[side], copy[side]);
         else if (longer && !read[side]->other)
@@ -314,7 +310,6 @@ static void lay_out(Relaid *r, const Product *p, int *k) {
     }
     if (longer)
         s->index[p->channel].hi = (TeExtent){.value = p->extent, .min = p->extent, .multiple = 1};
-    n->changed[*k] = true;
 }
 
 /* Some operand would be copied, and without change: a store of f8e5m2 saturates its infinities.  */
@@ -328,24 +323,42 @@ static bool can_help(const Product *p) {
     return any;
 }
 
+/* All statements again, with those that are made for some before these.  */
+static void lay_out_all(Relaid *r, Product *const *found) {
+    Norm *n = r->n;
+    TeStmt *stmt = n->te->stmt;
+    int last = n->te->n_stmt;
+    int *origin = ARENA_ARRAY(n->a, int, last);
+    bool *changed = ARENA_ARRAY(n->a, bool, last);
+    memcpy(origin, n->origin, (size_t)last * sizeof *origin);
+    memcpy(changed, n->changed, (size_t)last * sizeof *changed);
+    n->names = normalize_names(n->a, n->te);
+    n->te->stmt = ARENA_ROOM(n->a, TeStmt, TE_MAX_STMTS);
+    n->te->n_stmt = 0;
+    for (int i = 0; i < last; i++) {
+        bool fits = found[i] && n->te->n_stmt + last - i + 2 <= TE_MAX_STMTS;
+        if (fits) lay_out(r, found[i], &stmt[i], origin[i]);
+        normalize_insert(n, n->te->n_stmt, origin[i], &stmt[i]);
+        n->changed[n->te->n_stmt - 1] = fits || changed[i];
+    }
+    n->names = NULL;
+}
+
 void normalize_relaid(Norm *n) {
     Relaid *r = ARENA_NEW(n->a, Relaid);
     Product *found[TE_MAX_STMTS] = {NULL}, p;
-    int last = n->te->n_stmt;
+    bool any = false;
     *r = (Relaid){.n = n, .copy = ARENA_ROOM(n->a, Copy, 2 * TE_MAX_STMTS)};
     normalize_list_reads(n);
     groups_find(n->te, &r->groups);
-    for (int k = 0; k < last; k++) {
+    for (int k = 0; k < n->te->n_stmt; k++) {
         if (!open_product(&p, n->te, &r->groups, k) || !find_channel(&p) || !can_help(&p) ||
             !te_takes(n->te, p.s, TE_PACKED))
             continue;
         found[k] = ARENA_NEW(n->a, Product);
         *found[k] = p;
+        any = true;
     }
-    for (int i = 0, k = 0; i < last; i++, k++) {
-        if (!found[i] || n->te->n_stmt + 2 > TE_MAX_STMTS) continue;
-        found[i]->s = &n->te->stmt[k];
-        lay_out(r, found[i], &k);
-    }
+    if (any) lay_out_all(r, found);
     normalize_list_reads(n);
 }

@@ -171,7 +171,7 @@ static int mean_of_partials(Norm *n, int k, int sums, double count) {
     while (te->stmt[from].tensor != sums) from++;
     TeStmt m = te->stmt[from];
     te->tensor[to] = te->tensor[sums];
-    te->tensor[to].name = normalize_name(n, te->tensor[sums].name, "mean");
+    te->tensor[to].name = normalize_name(n, NULL, te->tensor[sums].name, "mean");
     TeExpr *sum = te_expr_node(n->a, TE_READ, te->tensor[sums].dtype, m.n_left, m.pos);
     sum->v.ref = sums;
     for (int d = 0; d < m.n_left; d++) sum->args[d] = te_expr_index(n->a, d, m.pos);
