@@ -1,5 +1,6 @@
 #include "measured_library.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- the device ---- */
@@ -102,13 +103,21 @@ static void load_text(Buf *b, const Problem *p, int side, const MeasuredTile *t,
     const char *own = side ? "n" : "m";
     bool along_k = op->vec_k > op->vec_mn || (op->vec_k == op->vec_mn && op->stride_k == 1);
     int vec = along_k ? op->vec_k : op->vec_mn;
-    if (t->align > 0 && vec > t->align) vec = t->align;
     int bytes = vec * op->bytes;
     bool async = t->stages > 2 && bytes >= 4;
     buf_printf(b, "  %c %s %s.%d vec %d along %s inner %s%s\n", side ? 'b' : 'a',
                async ? "async" : "staged", async ? "cp.async" : "ldg_sts", bytes, vec,
                along_k ? "k" : own, arrangement[arranged].along_k ? "k" : own,
                arrangement[arranged].apart);
+}
+
+/* What is promised less alignment moves its chunks of 16 bytes in several accesses.  */
+static void narrow(const Device *dev, const Problem *p, int side, const MeasuredTile *t, RLoad *l) {
+    char name[32];
+    if (t->align == 0 || t->align >= l->vec) return;
+    snprintf(name, sizeof name, "ldg_sts.%d", t->align * p->op[side].bytes);
+    for (int i = 0; i < dev->n_mover; i++)
+        if (strcmp(dev->mover[i].name, name) == 0) l->mover = (int16_t)i;
 }
 
 /* The library's block as a plan of ours, with these arrangements and k of a thread; late: fragments
@@ -161,6 +170,7 @@ bool measured_library(Arena *a, const Device *dev, const PlanSet *set, const Mea
         Estimate e = {0};
         if (rprog_read(a, &quiet, diag_text("library", text), dev, &plan) == ST_OK) {
             prog = plan.prog[0];
+            for (int side = 0; side < 2; side++) narrow(dev, p, side, t, &prog.load[side]);
             rprog_derive(p, dev, &prog);
             mp_estimate(p, &prog, dev, &e);
         } else if (!refused) {

@@ -37,6 +37,7 @@ static int64_t common_power(int64_t v, int64_t most) {
 typedef struct {
     int64_t line, chunks;     /* chunks in a line, in the stage */
     int64_t width, step;      /* bytes of a chunk; from chunk to chunk */
+    int64_t access;           /* bytes that a lane moves at once: a chunk, or a part of it */
     int64_t line_step;        /* bytes from line to line; 0: all lines are the same */
     int64_t grain;            /* lines begin at multiples of this, modulo a sector */
     double breaks;            /* share of chunks behind which addresses jump */
@@ -70,6 +71,8 @@ static Lines lines_of(const Model *m, const RProg *r, int side) {
         if (line < x.grain) x.grain = line;
     }
     if (run > 1 && run < along) x.breaks = (double)l->vec / (double)run;
+    int64_t moves = m->dev->mover[l->mover].granule;
+    x.access = moves < x.width && x.width % moves == 0 ? moves : x.width;
     return x;
 }
 
@@ -99,12 +102,12 @@ static double request_sectors(const Lines *x, int64_t first, int64_t n) {
  * behind the other where its accesses are wider than 4 bytes.  */
 static int64_t request_passes(const Lines *x, int64_t first, int64_t n) {
     enum { BANKS = 32, WORD = 4 };
-    int64_t part = x->width > WORD ? BANKS * WORD / x->width : WARP, total = 0;
+    int64_t part = x->access > WORD ? BANKS * WORD / x->access : WARP, total = 0;
     for (int64_t from = first; from < first + n; from += part) {
         int64_t words[BANKS] = {0}, last[BANKS], most = 1;
         for (int64_t i = from; i < from + part && i < first + n; i++) {
             int64_t at = i / x->line * x->line_step + i % x->line * x->step;
-            for (int64_t w = at / WORD; w <= (at + x->width - 1) / WORD; w++) {
+            for (int64_t w = at / WORD; w <= (at + x->access - 1) / WORD; w++) {
                 int64_t *in = &words[w % BANKS];
                 if (*in > 0 && last[w % BANKS] == w) continue;
                 last[w % BANKS] = w;
@@ -113,7 +116,7 @@ static int64_t request_passes(const Lines *x, int64_t first, int64_t n) {
         }
         total += most;
     }
-    return total;
+    return total * (x->width / x->access);
 }
 
 StageTraffic mp_stage_traffic(const Model *m, const RProg *r, int side) {
@@ -121,7 +124,7 @@ StageTraffic mp_stage_traffic(const Model *m, const RProg *r, int side) {
     Lines x = lines_of(m, r, side);
     int64_t whole = x.chunks / WARP, common = x.line & -x.line;
     int64_t period = x.line / (common < WARP ? common : WARP), rest = whole % period;
-    StageTraffic t = {.requests = (x.chunks + WARP - 1) / WARP}, part = {0};
+    StageTraffic t = {.requests = (x.chunks + WARP - 1) / WARP * (x.width / x.access)}, part = {0};
     for (int64_t i = 0; i < period && i < whole; i++) {
         if (i == rest) part = t;
         t.sectors += request_sectors(&x, i * WARP, WARP);
