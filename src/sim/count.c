@@ -21,10 +21,10 @@ static void touch(SimWarp *w, uint64_t sector, bool store) {
         x = sim_find(b->cluster->run->gpu, at, 1);
     }
     if (!x) return;
+    if (b->timing && !store && sim_l1_holds(b, sector)) return;
     mark(store ? x->stored : x->loaded, (at - x->base) / SIM_SECTOR);
     if (x->past[PAST_STORED]) sim_overlap_touch(w, x, (at - x->base) / SIM_SECTOR, store);
-    uint32_t line = b->cluster->run->gpu->line;
-    if (b->timing) sim_l2_touch(b, at / line, x->touched[(at - x->base) / line]);
+    if (b->timing) sim_l2_touch(w, x, at);
 }
 
 void sim_count_global(SimWarp *w, uint32_t active, const uint64_t address[LANES], int bytes,

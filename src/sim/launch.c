@@ -340,7 +340,7 @@ Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimLaunch *launch, const S
     if (options->per_block) out->block = per_block(a, &all, out->blocks_run);
     if (!work) return ST_OK;
     SimFootprint f;
-    sim_l2_settle(g, &f);
+    sim_l2_settle(g, (double)volume(r->grid) / (double)out->blocks_run, &f);
     out->time_us = sim_time(a, r, &out->total, work, &f, out->blocks_run);
     return ST_OK;
 }

@@ -11,6 +11,7 @@ static void release_all(void *p) {
         free(g->alloc[k].stored);
         for (int n = 0; n < SIM_PASTS; n++) free(g->alloc[k].past[n]);
         free(g->alloc[k].touched);
+        free(g->alloc[k].use);
         free(g->alloc[k].owner);
     }
     free(g->alloc);
@@ -79,10 +80,12 @@ static bool notes(const SimGpu *g, SimAlloc *x) {
     x->loaded = calloc(sector_words(x->bytes), sizeof *x->loaded);
     x->stored = calloc(sector_words(x->bytes), sizeof *x->stored);
     x->touched = calloc((size_t)(x->bytes / g->line + 1), sizeof *x->touched);
-    if (x->loaded && x->stored && x->touched) return true;
+    x->use = calloc((size_t)(x->bytes / g->line + 1), sizeof *x->use);
+    if (x->loaded && x->stored && x->touched && x->use) return true;
     free(x->loaded);
     free(x->stored);
     free(x->touched);
+    free(x->use);
     return false;
 }
 
@@ -167,10 +170,12 @@ void sim_free(SimGpu *g, uint64_t at) {
     free(x->loaded);
     free(x->stored);
     free(x->touched);
+    free(x->use);
     sim_overlap_forget(x);
     free(x->owner);
     x->owner = NULL;
     x->loaded = x->stored = x->touched = NULL;
+    x->use = NULL;
     if (!x->mapped) return;
     g->n_alloc--;
     memmove(x, x + 1, (g->n_alloc - (size_t)k) * sizeof *x);
@@ -213,6 +218,7 @@ void sim_clear_sectors(SimGpu *g) {
         if (!x->memory.data) continue;
         memset(x->loaded, 0, sector_words(x->bytes) * sizeof *x->loaded);
         memset(x->stored, 0, sector_words(x->bytes) * sizeof *x->stored);
+        sim_forget_use(g, x);
     }
 }
 

@@ -7,6 +7,11 @@
 /* Sectors that launches before have touched: the last one; those that it has not waited for.  */
 typedef enum { PAST_LOADED, PAST_STORED, OLDER_LOADED, OLDER_STORED, SIM_PASTS } SimPast;
 
+/* When blocks of the last timed launch touched a line: a bit for each 64th of a block's time.  */
+typedef struct {
+    _Atomic uint64_t when;
+} SimUse;
+
 /* Addresses are given upwards and never reused, with a gap after every allocation: what is freed or
  * overrun is told for sure.  Mapped memory lies where the caller has it, and is forgotten when it
  * is freed.  */
@@ -17,6 +22,7 @@ typedef struct SimAlloc {
     uint64_t *loaded, *stored;            /* one bit per sector; touched by several host threads */
     uint64_t *past[SIM_PASTS];            /* overlap.c: of launches that may still run, else NULL */
     uint64_t *touched;        /* l2.c: per line of L2, when it was touched last */
+    SimUse *use;              /* l2.c: the same, when in the last timed launch */
     struct SimOwner *owner;   /* order.c: one per word, while a launch needs them; else NULL */
 } SimAlloc;
 
@@ -50,6 +56,8 @@ uint64_t sim_reserve(SimGpu *g, size_t bytes);
 /* Forgets the touched sectors of all allocations; counts the distinct ones.  */
 void sim_clear_sectors(SimGpu *g);
 uint64_t sim_sum_sectors(const SimGpu *g, bool stored);
+/* l2.c: what the last launch touched, and when, is forgotten.  */
+void sim_forget_use(const SimGpu *g, SimAlloc *x);
 /* overlap.c.  Before a launch: keeps the sectors that launches which may still run have touched, if
  * it overlaps with them.  Behind it: what is known then.  */
 void sim_overlap_begin(SimGpu *g, const SimRun *r);

@@ -142,7 +142,7 @@ static double ramp(const Curve *c, double bytes) {
 /* No kernel reads this much from DRAM in less.  */
 static double dram_ramp(const Launch *l) {
     const Curve *c = hal_level_curve(&l->dev->memory[LEVEL_DRAM], "read", "total_bytes");
-    return c ? ramp(c, 32 * (double)l->f->cold_loads * l->blocks / l->run_blocks) : 0;
+    return c ? ramp(c, 32 * l->f->cold_loads) : 0;
 }
 
 /* The share of its full rate that a level has for runs of this length.  */
@@ -151,19 +151,17 @@ static double run_share(const MemoryLevel *m, const char *of, double length) {
     return c ? hal_curve(c, length) / c->py[c->n - 1] : 1;
 }
 
-/* Bytes of use in sectors of which not all bytes may be: those asked for, where each sector was
- * asked for once.  */
-static double useful(uint64_t asked, uint64_t requested, uint64_t cold) {
-    double share = requested ? (double)asked / (32 * (double)requested) : 1;
-    return 32 * (double)cold * least(share, 1);
+/* Bytes of use in cold sectors, of which not all bytes may be: those asked for of all that were
+ * touched, where each byte was asked for once.  */
+static double useful(const Launch *l, uint64_t asked, double touched, double cold) {
+    double share = (double)asked * l->blocks / l->run_blocks / (32 * most(touched, 1));
+    return 32 * cold * least(share, 1);
 }
 
 static double dram_read(const Launch *l) {
     const MemoryLevel *m = &l->dev->memory[LEVEL_DRAM];
-    double scale = l->blocks / l->run_blocks, cold = (double)l->f->cold_loads * scale;
-    if (cold <= 0) return 0;
-    double bytes = scale * useful(l->count->global_load_bytes, l->count->global_load_sectors,
-                                  l->f->cold_loads);
+    if (l->f->cold_loads <= 0) return 0;
+    double bytes = useful(l, l->count->global_load_bytes, l->f->loaded, l->f->cold_loads);
     double whole = figure(&m->read, 1e12), rate = whole;
     const Curve *sms = hal_level_curve(m, "read", "active_sms");
     if (sms && l->active < l->sms) rate = least(rate, hal_curve(sms, l->active));
@@ -173,19 +171,15 @@ static double dram_read(const Launch *l) {
         double share = hal_curve(flight, under_way) * least(1, under_way / flight->px[0]);
         rate = least(rate, share * l->active / l->sms);
     }
-    double runs = l->f->load_runs ? (double)l->f->load_runs : 1;
-    double length = bytes / scale / runs * (double)l->f->loaded / (double)l->f->cold_loads;
+    double length = bytes / most(l->f->load_runs, 1) * l->f->loaded / l->f->cold_loads;
     return bytes / (rate * run_share(m, "read", length));
 }
 
 static double dram_write(const Launch *l) {
     const MemoryLevel *m = &l->dev->memory[LEVEL_DRAM];
-    double scale = l->blocks / l->run_blocks;
-    if (l->f->cold_stores == 0) return 0;
-    double bytes = scale * useful(l->count->global_store_bytes, l->count->global_store_sectors,
-                                  l->f->cold_stores);
-    double runs = l->f->store_runs ? (double)l->f->store_runs : 1;
-    double length = bytes / scale / runs * (double)l->f->stored / (double)l->f->cold_stores;
+    if (l->f->cold_stores <= 0) return 0;
+    double bytes = useful(l, l->count->global_store_bytes, l->f->stored, l->f->cold_stores);
+    double length = bytes / most(l->f->store_runs, 1) * l->f->stored / l->f->cold_stores;
     return bytes / (figure(&m->write, figure(&m->read, 1e12)) * run_share(m, "write", length));
 }
 
@@ -199,18 +193,32 @@ static double dram_seconds(const Launch *l) {
     return (r + w) * (1 + (2 / m->copy.value / apart - 1) * 4 * x * (1 - x));
 }
 
+/* Bytes per second of lines that come again when so many others have been touched, by all blocks
+ * that are resident.  */
+static double l2_rate(const Launch *l, double lines) {
+    const MemoryLevel *m = &l->dev->memory[LEVEL_L2];
+    const Curve *over = hal_level_curve(m, "read", "footprint");
+    const Curve *sms = hal_level_curve(m, "read", "active_sms");
+    double held = least(lines, l->f->lines) * least(1, l->slots / l->blocks);
+    double rate = figure(&m->read, 5e12);
+    if (over) rate = hal_curve(over, held * (double)l->run->gpu->line);
+    return sms && l->active < l->sms ? least(rate, hal_curve(sms, l->active)) : rate;
+}
+
+/* Blocks that ask for a line at about the same time find it in L2 as far as what is touched in that
+ * time leaves it there; who comes again later, as far as what was touched meanwhile does.  */
 static double l2_seconds(const Launch *l) {
     const MemoryLevel *m = &l->dev->memory[LEVEL_L2];
-    double scale = l->blocks / l->run_blocks * 32;
-    double loads = scale * (double)l->count->global_load_sectors;
+    const SimFootprint *f = l->f;
+    double scale = l->blocks / l->run_blocks * 32, hits = total(l, SUM_HITS) * l->run_blocks;
+    double loads = scale * ((double)l->count->global_load_sectors - hits);
     double stores = scale * (double)l->count->global_store_sectors;
-    double footprint = (double)l->f->lines * (double)l->run->gpu->line;
-    double read = figure(&m->read, 5e12), write = figure(&m->write, read), rate = read;
-    const Curve *over = hal_level_curve(m, "read", "footprint");
-    if (over) rate = hal_curve(over, footprint);
-    const Curve *sms = hal_level_curve(m, "read", "active_sms");
-    if (sms && l->active < l->sms) rate = least(rate, hal_curve(sms, l->active));
-    return most(loads / rate, loads / most(read, rate) + stores / write);
+    double visited = 32 * (f->loaded + f->stored) / most(f->lines, 1) * f->visits;
+    double again = f->visits - f->lines, gap = again > 0 ? f->gaps / again : 0;
+    double later = l2_rate(l, f->visits * gap), soon = l2_rate(l, f->visits / most(f->pieces, 1));
+    double far = least(loads, visited), read = figure(&m->read, 5e12);
+    return most(far / later + (loads - far) / soon,
+                loads / most(read, soon) + stores / figure(&m->write, read));
 }
 
 /* ---- the launch ---- */
@@ -236,25 +244,57 @@ static int registers(const SimRun *r) {
     return n < most_of_all ? n : most_of_all;
 }
 
+static double seconds_at(const Launch *l, double hz) {
+    double memory = most(dram_seconds(l), l2_seconds(l));
+    return most(most(memory, grid_clocks(l, memory * hz) / hz), dram_ramp(l));
+}
+
+/* The clock that the board's power allows a launch that took so many seconds at `hz`: power goes
+ * with the share of the time for which a unit works, and with the cube of the clock.  A slower
+ * clock makes the launch longer, and that the clock slower: of some iterations the last one changes
+ * little.  */
+enum { CLOCK_ITERATIONS = 4 };
+static double allowed_hz(const Launch *l, double hz, double seconds) {
+    double allowed = hal_clock_hz(l->dev);
+    for (int u = 0; u < l->dev->n_unit; u++) {
+        const ComputeUnit *x = &l->dev->unit[u];
+        uint64_t ops = 0;
+        for (int k = 0; k < l->work->used; k++) ops += l->work->sum[k * l->work->n_work + u];
+        double clk = each(l, ops) * l->blocks / l->active / x->rate.value;
+        double share = least(1, clk / hz / seconds);
+        if (x->clock.n > 0 && share > 0)
+            allowed = least(allowed, hal_busy_hz(l->dev, x, seconds * 1e6) / cbrt(share));
+    }
+    return allowed;
+}
+
+double sim_resident(const SimRun *r) {
+    int threads = (int)volume(r->ntid);
+    return most(1, hal_blocks_per_sm(r->dev, threads, registers(r), r->smem_bytes));
+}
+
 double sim_time(Arena *a, const SimRun *r, const SimCounters *c, const SimSlices *work,
                 const SimFootprint *f, int64_t blocks) {
     if (blocks == 0) return 0;
     Launch l = {.run = r, .dev = r->dev, .count = c, .work = work, .f = f,
                 .run_blocks = (double)blocks, .blocks = volume(r->grid)};
-    int threads = (int)volume(r->ntid);
-    l.warps = ceil(threads / 32.0);
+    l.warps = ceil(volume(r->ntid) / 32.0);
     l.sms = r->dev->limits.sm_count.value;
-    l.per_sm = most(1, hal_blocks_per_sm(r->dev, threads, registers(r), r->smem_bytes));
+    l.per_sm = sim_resident(r);
     l.slots = slots(&l);
     l.active = least(l.sms, l.blocks);
     l.together = least(l.per_sm, ceil(l.blocks / l.active));
     uint64_t sectors = c->global_load_sectors + c->global_store_sectors;
-    l.cold = sectors ? (double)(f->cold_loads + f->cold_stores) / (double)sectors : 0;
+    double all = (double)sectors * l.blocks / l.run_blocks;
+    l.cold = sectors ? (f->cold_loads + f->cold_stores) / all : 0;
     l.sectors = total(&l, SUM_SECTORS);
     l.n_shared = work->n_work + 8;
     l.clk = ARENA_ARRAY(a, double, l.n_shared);
     l.excess = ARENA_ARRAY(a, double, l.n_shared);
-    double hz = hal_clock_hz(r->dev), memory = most(dram_seconds(&l), l2_seconds(&l));
-    double seconds = most(most(memory, grid_clocks(&l, memory * hz) / hz), dram_ramp(&l));
+    double hz = hal_clock_hz(r->dev), seconds = seconds_at(&l, hz);
+    for (int n = 0; n < CLOCK_ITERATIONS; n++) {
+        hz = allowed_hz(&l, hz, seconds);
+        seconds = seconds_at(&l, hz);
+    }
     return seconds * 1e6 + r->dev->overheads.kernel_floor.value * 1e-3;
 }

@@ -1,4 +1,5 @@
 /* The time of a warp, instruction by instruction.  */
+#include "sim/memory_state.h"
 #include "sim/timing.h"
 #include <string.h>
 
@@ -8,6 +9,8 @@ void sim_timing_begin(SimBlock *b) {
     if (!t) return;
     b->timing = ARENA_NEW(c->arena, SimBlockTime);
     sim_slices_new(c->arena, t->n_work, &b->timing->work);
+    b->timing->lines.most = c->run->gpu->l2_lines;
+    b->timing->l1.most = t->l1_sectors;
     for (int n = 0; n < b->n_warp; n++) {
         SimTimer *w = b->warp[n].timer = ARENA_NEW(c->arena, SimTimer);
         w->ready = ARENA_ARRAY(c->arena, uint32_t, c->run->kernel->file_bytes / 128 + 4);
@@ -29,6 +32,7 @@ void sim_timing_end(SimBlock *b) {
         sum[sim_work_sum(t, SUM_IN_FLIGHT)] += w->most_in_flight;
     }
     sum[sim_work_sum(t, SUM_PATH)] += path;
+    sim_l2_tell(b, path);
 }
 
 /* The sums of the slice in which the running instruction begins.  */
@@ -58,7 +62,9 @@ static void take_off(SimTimer *t, uint32_t ready, uint64_t bytes) {
     if (t->in_flight > t->most_in_flight) t->most_in_flight = t->in_flight;
 }
 
+/* Ticks until global memory answers.  L1 is the same memory as shared memory.  */
 static uint32_t reach(const SimTimer *t) {
+    if (t->block->hits > t->hits && !t->block->far) return t->timing->smem;
     return t->block->missed ? t->timing->dram : t->timing->l2;
 }
 
@@ -81,8 +87,9 @@ static uint64_t shared_passes(const SimBlock *b) {
     return b->count.shared_load_wavefronts + b->count.shared_store_wavefronts;
 }
 
+/* Between L1 and L2.  */
 static uint64_t global_sectors(const SimBlock *b) {
-    return b->count.global_load_sectors + b->count.global_store_sectors;
+    return b->count.global_load_sectors + b->count.global_store_sectors - b->timing->hits;
 }
 
 /* When an instruction may begin whose operands are there.  */
@@ -110,7 +117,9 @@ void sim_timer_issue(SimWarp *w, const SimCost *x) {
     t->passes = shared_passes(b);
     t->conflicts = b->count.bank_conflicts;
     t->sectors = global_sectors(b);
-    t->block->missed = t->block->same = false;
+    t->hits = t->block->hits;
+    t->block->cached = x->cached;
+    t->block->far = t->block->missed = t->block->same = false;
     if (x->kind == COST_ARRIVE || x->kind == COST_MEET) *t->now += x->latency;
 }
 
@@ -146,6 +155,7 @@ static void count_work(SimWarp *w, const SimCost *x) {
     total[SUM_PASSES] += shared_passes(b) - t->passes;
     total[SUM_CONFLICTS] += b->count.bank_conflicts - t->conflicts;
     total[SUM_SECTORS] += global_sectors(b) - t->sectors;
+    total[SUM_HITS] += b->timing->hits - t->hits;
     if (x->mover >= 0) sum[sim_work_moves(t->timing, x->mover)]++;
 }
 

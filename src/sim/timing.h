@@ -40,6 +40,7 @@ typedef struct {
     uint32_t own, latency, issue;         /* ticks: the warp's share of the pipe is busy; see kind;
                                * until the warp's next instruction */
     int mover;                /* of the profile, -1: none */
+    bool cached;              /* loads through L1 */
     bool accesses;            /* memory, or synchronises: the block's counters may move with it */
     bool ends;                /* straight code: nothing moves across it */
     uint8_t loads, stores;    /* SIM_GLOBAL, SIM_SHARED, both, or what nobody stores to */
@@ -53,6 +54,7 @@ enum {
     SUM_ISSUED,               /* instructions */
     SUM_PASSES, SUM_CONFLICTS,            /* of shared memory; those beyond the fewest */
     SUM_SECTORS,              /* between SM and L2 */
+    SUM_HITS,                 /* sectors that L1 held */
     SUM_ATOMIC,               /* ticks */
     SUM_PATH,                 /* ticks from the first instruction of a block to its last */
     SUM_IN_FLIGHT,            /* most bytes of global memory that its warps wait for at once */
@@ -85,6 +87,7 @@ typedef struct SimTiming {
     uint32_t l2, dram, dsmem; /* ticks of latency */
     uint32_t smem, wavefront; /* the same; ticks of one pass over the banks */
     uint32_t atomic_same, atomic_distinct;
+    uint64_t l1_sectors;      /* that L1 keeps for a block */
 } SimTiming;
 
 static inline int sim_work_pipe(const SimTiming *t, int pipe) { return t->n_unit + pipe; }
@@ -98,19 +101,28 @@ static inline int sim_work_sum(const SimTiming *t, int sum) {
     return t->n_unit + SIM_PIPE_COUNT + 2 * t->n_mover + sum;
 }
 
-/* The lines of L2 that a block has touched, and when, in lines brought in since the device was
- * made.  */
+/* The lines of L2, or sectors of L1, that a block has touched, and when, in lines (sectors) brought
+ * in since the device was made (the block began).  */
 typedef struct {
-    uint64_t *key;
-    uint64_t *at;
+    uint64_t key, at;
+    uint64_t when;            /* a bit for each piece of 1 << shift ticks in which it was touched */
+} SimLine;
+typedef struct {
+    SimLine *line;
     size_t n, cap;
+    int shift;
+    uint64_t most;            /* that are held */
     uint64_t brought;         /* by this block */
+    bool missed;              /* the last one was not there */
 } SimLines;
 
 /* Per block (SimBlock.timing).  */
 typedef struct SimBlockTime {
     SimSlices work;
-    SimLines lines;
+    SimLines lines, l1;
+    uint64_t hits;            /* sectors that L1 held */
+    bool cached;              /* the running instruction loads through L1 */
+    bool far;                 /* the running instruction went past L1 */
     bool missed;              /* the running instruction touched a line that L2 does not hold */
     bool same;                /* the running atomic has all its lanes on one address */
 } SimBlockTime;
@@ -134,7 +146,7 @@ typedef struct SimTimer {
     uint32_t stored[2], load; /* when what was stored to global, shared memory has begun, and when
                                * the next load may be issued: loads come first */
     uint32_t before, start;   /* the running instruction: the warp's time without it; its begin */
-    uint64_t passes, conflicts, sectors;  /* the block's counters before it */
+    uint64_t passes, conflicts, sectors, hits;        /* the block's counters before it */
     uint32_t wgmma_end, wgmma_group[SIM_WGMMA_GROUPS], wgmma_groups;
 } SimTimer;
 
@@ -164,22 +176,35 @@ static inline void sim_timer_tell(const SimCluster *c, uint32_t ready, uint32_t 
     if (clock[c->n_clock] < ready) clock[c->n_clock] = ready;
 }
 
-/* A block touches a line of L2: notes whether L2 holds it.  */
-void sim_l2_touch(SimBlock *b, uint64_t line, uint64_t last);
+/* A warp touches an address of x: notes whether L2 holds its line, and that it is in use.  */
+void sim_l2_touch(SimWarp *w, const struct SimAlloc *x, uint64_t at);
+/* Tells others when the block, which took so many ticks, touched its lines.  */
+void sim_l2_tell(SimBlock *b, uint32_t path);
+/* The running instruction loads a sector: is it in L1?  Then it is.  */
+bool sim_l1_holds(SimBlock *b, uint64_t sector);
 
-/* The memory of a launch, from what its blocks touched and what was in L2 before; in sectors.  */
+/* The memory of a launch, from what its blocks touched and what was in L2 before; in sectors, of
+ * all blocks of the grid.  */
 typedef struct {
-    uint64_t cold_loads, cold_stores;     /* that DRAM had to deliver, or gets in the end */
-    uint64_t loaded, stored;              /* distinct ones */
-    uint64_t load_runs, store_runs;       /* of neighbouring sectors */
-    uint64_t lines;                       /* of L2, all that was touched */
+    double cold_loads, cold_stores;       /* that DRAM had to deliver, or gets in the end */
+    double loaded, stored;                /* distinct ones */
+    double load_runs, store_runs;         /* of neighbouring sectors */
+    double lines;                         /* of L2, all that was touched */
+    double visits;                        /* of lines, in different 64ths of their blocks' time */
+    double gaps;                          /* from one visit of a line to the next, added up; the
+                                           * time from the first visit of all to the last is 1 */
+    uint64_t when;                        /* 64ths in which there are visits */
+    double pieces;                        /* how many these are */
 } SimFootprint;
-/* Looks, and then brings all that was touched into L2, in the order of addresses.  */
-void sim_l2_settle(SimGpu *g, SimFootprint *out);
+/* Looks, and then brings all that was touched into L2, in the order of addresses.  `scale`: blocks
+ * of the grid for each one that ran.  */
+void sim_l2_settle(SimGpu *g, double scale, SimFootprint *out);
 
 /* Registers of a thread at launch where the kernel bounds its block: what the register file allows,
  * in steps of 8 (launch_control.c).  0: it does not, and the assembler ignores setmaxnreg.  */
 uint32_t sim_launch_registers(const SimRun *r);
+/* Blocks of a launch that an SM holds.  */
+double sim_resident(const SimRun *r);
 /* Microseconds: of the whole grid, of which `blocks` blocks ran.  */
 double sim_time(Arena *a, const SimRun *r, const SimCounters *c, const SimSlices *work,
                 const SimFootprint *f, int64_t blocks);

@@ -1,8 +1,11 @@
 /* What each instruction of a kernel costs on a device, worked out once per launch.  */
 #include "sim/link.h"
 #include "sim/matrix.h"
+#include "sim/memory_state.h"
 #include "sim/timing.h"
 #include "sim/wgmma.h"
+
+#include <math.h>
 
 /* Operations per clk and SM of the pipes that no unit of a profile describes.  */
 static const double pipe_rate[SIM_PIPE_COUNT] = {
@@ -303,6 +306,9 @@ static void order(SimCost *x, const SimInst *i, uint32_t at) {
     const PtxMods *m = &i->ptx->mods;
     bool waits = ptx_has(m, MOD_ACQUIRE) || ptx_has(m, MOD_VOLATILE) || ptx_has(m, MOD_RELAXED);
     bool over = i->ptx->op == OP_BRA && i->target > at, plain = x->kind == COST_PLAIN;
+    bool past = ptx_has(m, MOD_CG) || ptx_has(m, MOD_CV) || waits;
+    x->cached = !past && (x->kind == COST_GLOBAL || i->ptx->op == OP_CP_ASYNC) &&
+                i->ptx->op != OP_ST;
     if (i->pipe == SIM_PIPE_CONTROL) x->ends = !over;
     else if (plain) x->ends = false;
     else if (i->ptx->op == OP_CP_ASYNC) x->stores = SIM_SHARED;
@@ -328,6 +334,19 @@ static SimCost cost_of(const Costs *c, const SimInst *i, uint32_t at, double thr
     return x;
 }
 
+/* Sectors of L1 for each resident block.  L1 has what shared memory leaves of their common memory,
+ * which is at least 28 KiB larger than the most that shared memory can take (tuning guides: 192 and
+ * 164 KiB on sm_80, 128 and 100 on sm_86, 256 and 228 on sm_90).  */
+static uint64_t l1_sectors(const SimRun *r) {
+    enum { L1_LEAST = 28 << 10 };
+    const DeviceLimits *l = &r->dev->limits;
+    double blocks = (double)r->grid[0] * r->grid[1] * r->grid[2] / l->sm_count.value;
+    double most = sim_resident(r), resident = ceil(blocks < most ? blocks : most);
+    double shared = resident * (r->smem_bytes + l->smem_reserved.value);
+    double left = l->smem_per_sm.value > shared ? l->smem_per_sm.value - shared : 0;
+    return (uint64_t)((left + L1_LEAST) / resident / SIM_SECTOR);
+}
+
 const SimTiming *sim_timing_new(Arena *a, const SimRun *r) {
     const Device *dev = r->dev;
     const MemoryLevel *smem = &dev->memory[LEVEL_SMEM], *l2 = &dev->memory[LEVEL_L2];
@@ -344,6 +363,7 @@ const SimTiming *sim_timing_new(Arena *a, const SimRun *r) {
         .wavefront = ticks(bytes / figure(&smem->per_sm_max, bytes)),
         .atomic_same = ticks(figure(&o->atomic_same, 32)),
         .atomic_distinct = ticks(figure(&o->atomic_distinct, 1)),
+        .l1_sectors = l1_sectors(r),
     };
     t->n_work = sim_work_sum(t, SIM_SUMS);
     const SimKernel *k = r->kernel;

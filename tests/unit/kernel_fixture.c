@@ -88,7 +88,13 @@ static Status parse(KernelCase *c, SimModule **out) {
     return sim_parse(c->arena, &c->diag, "kernel.ptx", c->code.ptx, c->code.ptx_len, out);
 }
 
-static Status fill_memory(KernelCase *c, TeFill fill, uint64_t seed, Memory *m) {
+static size_t argument_bytes(const Te *te, int i) {
+    const TeTensor *t = &te->tensor[i];
+    return t->role == TE_VALUE ? (size_t)te_dtype_bytes(t->dtype) : te_tensor_bytes(t);
+}
+
+/* Tensors and workspace, of poison.  */
+static Status take_memory(KernelCase *c, Memory *m) {
     const Te *te = c->te;
     Status s = sim_gpu_create(c->arena, &c->diag, c->dev, &m->gpu);
     m->module = c->module;
@@ -96,19 +102,28 @@ static Status fill_memory(KernelCase *c, TeFill fill, uint64_t seed, Memory *m) 
     m->in = ARENA_ARRAY(c->arena, TeData, te->n_in);
     m->at = ARENA_ARRAY(c->arena, uint64_t, te->n_in + te->n_out);
     for (int i = 0; i < te->n_in + te->n_out && !s; i++) {
-        const TeTensor *t = &te->tensor[i];
-        size_t bytes = t->role == TE_VALUE ? (size_t)te_dtype_bytes(t->dtype) : te_tensor_bytes(t);
-        if (t->role != TE_VALUE) s = sim_malloc(m->gpu, &c->diag, bytes ? bytes : 1, &m->at[i]);
-        if (s || i >= te->n_in) continue;
-        m->in[i] = (TeData){arena_alloc(c->arena, bytes + 1), bytes};
-        if (c->in) memcpy(m->in[i].data, c->in[i].data, bytes);
-        else te_fill(te, i, fill, seed, m->in[i]);
-        if (t->role != TE_VALUE && bytes)
-            s = sim_write(m->gpu, &c->diag, m->at[i], m->in[i].data, bytes);
+        size_t bytes = argument_bytes(te, i);
+        if (te->tensor[i].role == TE_VALUE) continue;
+        s = sim_malloc(m->gpu, &c->diag, bytes ? bytes : 1, &m->at[i]);
     }
     int64_t room = c->program.workspace_bytes;
     if (c->size) room = cg_workspace(te, &c->program, c->size);
     if (!s && room > 0) s = sim_malloc(m->gpu, &c->diag, (size_t)room, &m->workspace);
+    return s;
+}
+
+static Status fill_input(KernelCase *c, int i, TeFill fill, uint64_t seed, Memory *m) {
+    size_t bytes = argument_bytes(c->te, i);
+    m->in[i] = (TeData){arena_alloc(c->arena, bytes + 1), bytes};
+    if (c->in) memcpy(m->in[i].data, c->in[i].data, bytes);
+    else te_fill(c->te, i, fill, seed, m->in[i]);
+    if (c->te->tensor[i].role == TE_VALUE || !bytes) return ST_OK;
+    return sim_write(m->gpu, &c->diag, m->at[i], m->in[i].data, bytes);
+}
+
+static Status fill_memory(KernelCase *c, TeFill fill, uint64_t seed, Memory *m) {
+    Status s = take_memory(c, m);
+    for (int i = 0; i < c->te->n_in && !s; i++) s = fill_input(c, i, fill, seed, m);
     return s;
 }
 
@@ -153,6 +168,29 @@ static int registers_of(const KernelCase *c, const char *kernel) {
     return 0;
 }
 
+/* The blocks of a launch that are timed: all of few, or neighbours from its begin, its middle and
+ * its end, fewer where each has many of the `points` of its domain.  */
+enum { PLACES = 3, NEIGHBOURS = 3 };
+static int64_t timed_blocks(int64_t blocks, double points, int64_t out[PLACES * NEIGHBOURS]) {
+    enum { MANY = 1 << 24, TOO_MANY = 1 << 28 };
+    double each = points / (double)blocks;
+    int64_t n = 0, near = each < MANY ? NEIGHBOURS : 1, places = each < TOO_MANY ? PLACES : 1;
+    if (blocks <= places * near) return 0;
+    for (int p = 0; p < places; p++) {
+        int64_t first = (blocks - near) * p / (PLACES - 1);
+        for (int i = 0; i < near; i++) out[n++] = first + i;
+    }
+    return n;
+}
+
+/* Of the domain of a group.  */
+static double points_of(const KernelCase *c, int group) {
+    double points = 1;
+    for (int axis = 0; axis < AX_CLASSES; axis++)
+        points *= (double)c->plan.problem[group].extent[axis];
+    return points;
+}
+
 static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed, bool timed) {
     c->counted = (SimCounters){0};
     c->us = 0;
@@ -180,6 +218,9 @@ static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed, boo
                        .params_bytes = bytes};
         SimOptions o = {.seed = seed, .threads = 1, .strict = true,
                         .timed = timed, .no_races = timed, .max_instructions = MOST_INSTRUCTIONS};
+        int64_t some[PLACES * NEIGHBOURS];
+        if (timed) o.n_blocks = timed_blocks(blocks, points_of(c, k->group), some);
+        if (o.n_blocks) o.blocks = some;
         if (c->most) o.max_instructions = c->most;
         SimReport report;
         if (sim_launch(m->gpu, c->arena, &c->diag, &l, &o, &report)) return said(c, "simulator");
@@ -302,8 +343,11 @@ const char *kernel_settle(KernelCase *c, TeFill fill, uint64_t seed) {
 
 const char *kernel_time(KernelCase *c, uint64_t seed) {
     Memory m = {0};
-    if (fill_memory(c, TE_FILL_REALS, seed, &m)) return said(c, "memory");
-    return launch_all(c, &m, seed, true);
+    Status s = take_memory(c, &m);
+    for (int i = 0; i < c->te->n_in && !s; i++) {
+        if (c->te->tensor[i].role == TE_VALUE) s = fill_input(c, i, TE_FILL_REALS, seed, &m);
+    }
+    return s ? said(c, "memory") : launch_all(c, &m, seed, true);
 }
 
 const char *kernel_prove(KernelCase *c, uint64_t seed) {

@@ -49,7 +49,8 @@ const char *kernel_settle(KernelCase *c, TeFill fill, uint64_t seed);
 /* The same on every data set: integers only where the op is exact on them, and extremes bit for bit
  * where the reference has no bound.  */
 const char *kernel_prove(KernelCase *c, uint64_t seed);
-/* Times a run from a cold L2, all launches; results are not looked at.  */
+/* Times a run from a cold L2: all launches, of large ones some blocks.  Tensors hold poison,
+ * results are not looked at.  */
 const char *kernel_time(KernelCase *c, uint64_t seed);
 /* What went wrong, with the plan and where it came from.  */
 const char *kernel_report(KernelCase *c, const char *name, const char *what);

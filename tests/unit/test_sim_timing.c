@@ -234,10 +234,85 @@ static uint64_t ring(int n, int stride, bool global) {
 static void latency_of_global_memory(void **state) {
     (void)state;
     ring(64, 128, true);                  /* stays in L2 */
-    near_to(slope("mov.u64 %l0, %a0;", "ld.global.u64 %l0, [%l0];", 16), 311, "L2 latency");
+    near_to(slope("mov.u64 %l0, %a0;", "ld.global.cg.u64 %l0, [%l0];", 16), 311, "L2 latency");
     r.n_arg = 0;
     ring(4096, 128, true);                /* twice the L2 */
-    near_to(slope("mov.u64 %l0, %a0;", "ld.global.u64 %l0, [%l0];", 300), 799, "DRAM latency");
+    near_to(slope("mov.u64 %l0, %a0;", "ld.global.cg.u64 %l0, [%l0];", 300), 799, "DRAM latency");
+}
+
+/* L1 is what shared memory leaves, and 28 KiB more.  */
+static void latency_of_l1(void **state) {
+    (void)state;
+    static const char load[] = "ld.global.u64 %l0, [%l0];";
+    r.dev.limits.smem_per_sm = of(20 << 10);
+    ring(950, 32, true);                  /* 30400 bytes */
+    near_to(slope("mov.u64 %l0, %a0;", load, 500), 37, "L1 latency");
+    r.launch.dynamic_smem = 19 << 10;
+    r.n_arg = 0;
+    ring(950, 32, true);
+    near_to(slope("mov.u64 %l0, %a0;", load, 500), 311, "latency beside shared memory");
+}
+
+/* All blocks read memory of twice the L2: at the same time, so that one of 14 waits for DRAM; then
+ * each another part of it, so that a line comes again when all others were read.  */
+static void reuse_in_l2(void **state) {
+    (void)state;
+    enum { BYTES = 1 << 19, STEP = 1024 * 16 };
+    const double at[] = {1e5, 2e5, 4e5, 1e6}, rate[] = {250e9, 250e9, 41e9, 41e9};
+    const char *begin[] = {"mov.u32 %r0, 0;", "mov.u32 %r1, %ctaid.x; mul.lo.u32 %r0, %r1, 32768;"};
+    const double want[] = {14 / (1 / 41e9 + 13 / 250e9), 41e9};
+    r.dev.memory[LEVEL_L2].curve = curve(r.arena, "read", "footprint", 4, at, rate);
+    r.dev.memory[LEVEL_L2].n_curve = 1;
+    r.launch.grid[0] = 2 * SMS;
+    r.launch.block[0] = 1024;
+    run_memory(&r, NULL, BYTES);
+    for (int k = 0; k < 2; k++) {
+        double clk = slope(begin[k], "and.b32 %r2, %r0, 524287; mad.lo.u32 %r2, %t, 16, %r2;"
+                           "cvt.u64.u32 %l0, %r2; add.u64 %l0, %l0, %a0;"
+                           "ld.global.cg.v4.u32 {%r10, %r11, %r12, %r13}, [%l0];"
+                           "add.u32 %r0, %r0, 16384;", 8);
+        near_to(2 * SMS * STEP / clk * MHZ * 1e6, want[k], k ? "L2 rate, apart" : "at once");
+    }
+}
+
+/* What some blocks touch stands for what all do: inputs that all of them read, outputs that each
+ * has its own part of.  */
+static void some_blocks(void **state) {
+    (void)state;
+    enum { BLOCKS = 300 };
+    static const int64_t some[] = {0, 1, 149, 150, 298, 299};
+    run_memory(&r, NULL, 1 << 16);
+    run_memory(&r, NULL, BLOCKS * 4096);
+    r.launch.grid[0] = BLOCKS;
+    r.launch.block[0] = 1024;
+    const char *text = run_kernel(
+        r.arena, 2, "mov.u32 %r0, %ctaid.x; mad.lo.u32 %r1, %r0, 1024, %t;"
+        "mul.wide.u32 %l1, %r1, 4; add.u64 %l1, %l1, %a1; and.b32 %r1, %r1, 16383;"
+        "mul.wide.u32 %l0, %r1, 4;"
+        "add.u64 %l0, %l0, %a0; ld.global.u32 %r2, [%l0]; st.global.u32 [%l1], %r2;");
+    double us[2];
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(sim_gpu_create(r.arena, &r.diag, &r.dev, &r.gpu), ST_OK);
+        r.n_arg = 0;
+        run_memory(&r, NULL, 1 << 16);
+        run_memory(&r, NULL, BLOCKS * 4096);
+        r.options.blocks = k ? some : NULL;
+        r.options.n_blocks = k ? 6 : 0;
+        run_clean(&r, text);
+        us[k] = r.report.time_us;
+    }
+    near_to(us[1], us[0], "time of some blocks");
+}
+
+/* A unit at work for all of the time has the clock that its curve says.  */
+static void clock_of_a_busy_unit(void **state) {
+    (void)state;
+    const double us[] = {1, 10, 1000}, mhz[] = {MHZ, MHZ / 2, MHZ / 2};
+    double usual = slope("", "fma.rn.f32 %r#, %r#, %r#, %r#;", 64);
+    r.launch.block[0] = 1024;
+    usual = slope("", "fma.rn.f32 %r#, %r#, %r#, %r#;", 64);
+    units[0].clock = *curve(r.arena, "clock", "us", 3, us, mhz);
+    near_to(slope("", "fma.rn.f32 %r#, %r#, %r#, %r#;", 64), 2 * usual, "time at half the clock");
 }
 
 static void shared_memory(void **state) {
@@ -294,10 +369,10 @@ static void l2_rates(void **state) {
     r.launch.grid[0] = 2 * SMS;
     r.launch.block[0] = 1024;
     run_memory(&r, NULL, BIG);
-    near_to(rate_of("ld.global.u32 %r#, [%l0];", 4), 250e9, "L2 read");
+    near_to(rate_of("ld.global.cg.u32 %r#, [%l0];", 4), 250e9, "L2 read");
     near_to(rate_of("st.global.u32 [%l0], %r4;", 4), 150e9, "L2 write");
     r.launch.grid[0] = 2;                 /* an SM each */
-    near_to(rate_of("ld.global.u32 %r#, [%l0];", 4), 2 * 48 * MHZ * 1e6, "L2 port");
+    near_to(rate_of("ld.global.cg.u32 %r#, [%l0];", 4), 2 * 48 * MHZ * 1e6, "L2 port");
 }
 
 static void movers_of_shared_memory(void **state) {
@@ -362,7 +437,7 @@ static void resident_blocks(void **state) {
     run_memory(&r, zero, sizeof zero);
     for (int k = 0; k < 200; k++) buf_printf(&b, "add.u32 %%r%d, %%t, %d;\n", k, k);
     for (int k = 0; k < 40; k++)
-        buf_puts(&b, "ld.global.u64 %l0, [%a0]; add.u64 %a0, %a0, %l0;\n");
+        buf_puts(&b, "ld.global.cg.u64 %l0, [%a0]; add.u64 %a0, %a0, %l0;\n");
     for (int k = 1; k < 200; k++) buf_printf(&b, "xor.b32 %%r0, %%r0, %%r%d;\n", k);
     const char *plain = run_kernel(r.arena, 1, buf_str(&b)), *body = strstr(plain, ")\n{");
     const char *bounded = arena_printf(r.arena, "%.*s)\n.maxntid 256\n.minnctapersm 4%s",
@@ -416,7 +491,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(rates_and_latencies), TEST(wgmma_rate_and_latency),
         TEST(latency_of_global_memory), TEST(shared_memory), TEST(dram_rates),
-        TEST(l2_rates), TEST(movers_of_shared_memory),
+        TEST(latency_of_l1), TEST(reuse_in_l2), TEST(some_blocks),
+        TEST(clock_of_a_busy_unit), TEST(l2_rates), TEST(movers_of_shared_memory),
         TEST(barriers), TEST(atomics), TEST(launches), TEST(resident_blocks),
         TEST(time_is_repeatable),
     };
