@@ -47,10 +47,8 @@ static bool divide(const TeStmt *s, const Affine *f, int64_t d, bool remainder, 
         return false;
     Affine whole = {.c = floor_div(f->c, d)}, rest = {.c = f->c - d * floor_div(f->c, d)};
     for (int i = 0; i < TE_MAX_INDICES; i++) {
-        if (f->coef[i] % d == 0)
-            whole.coef[i] = f->coef[i] / d;
-        else
-            rest.coef[i] = f->coef[i];
+        whole.coef[i] = f->coef[i] / d;
+        rest.coef[i] = f->coef[i] % d;
     }
     int64_t lo, hi;
     access_range(s, &rest, &lo, &hi);

@@ -133,8 +133,8 @@ static bool divide(const TeStmt *s, const Affine *f, int64_t d, Affine *whole) {
     int64_t lo, hi;
     *whole = (Affine){.c = floor_div(f->c, d)};
     for (int i = 0; i < TE_MAX_INDICES; i++) {
-        if (f->coef[i] % d) rest.coef[i] = f->coef[i];
-        else whole->coef[i] = f->coef[i] / d;
+        whole->coef[i] = f->coef[i] / d;
+        rest.coef[i] = f->coef[i] % d;
     }
     access_range(s, &rest, &lo, &hi);
     return lo >= 0 && hi < d;

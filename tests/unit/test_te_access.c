@@ -30,6 +30,7 @@ static void quotients_are_affine_when_they_can_be(void **state) {
         {"i/2", false}, {"i%3", false}, {"j/4", true}, {"j%4", true}, {"i*j", false},
         {"-(2-i)+2", true},
         {"2*(i+1)*3-6", true}, {"(i-i+7)/2", true}, {"(4*i-1)/4+1", true}, {"(i*6+j)/3", false},
+        {"(i*5)/4", false}, {"(j*5)/4", true}, {"(j*5+16)%4", true}, {"(8-j*5+3)/4", true},
         {"min(i,j)", false}, {"i64(j)", true}, {"(0-i)/1+5", true}, {"7/2*j", true},
     };
     Arena *a = arena_create(NULL);
