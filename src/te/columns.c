@@ -130,15 +130,15 @@ static bool can_follow(const Columns *c, int a, int b) {
         for (int j = 0; j < reads.n && g->home[i] == b; j++) {
             int maker = g->maker[reads.at[j]->v.ref], home = maker < 0 ? -1 : g->home[maker];
             uint8_t perm[TE_MAX_RANK];
-            if (home < a || home == b)
+            if (home != a)
                 continue;
             memcpy(perm, g->perm[i], sizeof perm);
-            if (home != a || (i == g->root[b] && reads.at[j]->v.ref != center) ||
+            if ((i == g->root[b] && reads.at[j]->v.ref != center) ||
                 !groups_own_point(c->te, g, s, reads.at[j], perm))
                 return false;
         }
     }
-    return true;
+    return groups_meet(c->te, g, b, a);
 }
 
 void columns_join(Arena *arena, const Te *te, Groups *g, const RowGroup **row) {

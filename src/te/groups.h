@@ -12,6 +12,7 @@ typedef struct {
     int home[TE_MAX_STMTS];                /* statement -> group */
     int maker[TE_MAX_TENSORS];          /* tensor -> statement, -1 for inputs */
     int last[TE_MAX_TENSORS];              /* no statement behind this one reads the tensor */
+    bool ordered;             /* who needs a group has a higher number */
     int placed;                            /* statements that have a group */
     int before[TE_MAX_STMTS];              /* n when the statement was to be placed */
     uint8_t perm[TE_MAX_STMTS][TE_MAX_RANK];
@@ -38,8 +39,18 @@ const RowGroup *rows_with_online(Arena *a, const Te *te, const RowGroup *g);
  * tensor's own statement does?  Fills or compares perm (0xff: still open).  */
 bool groups_own_point(const Te *te, const Groups *g, const TeStmt *s, const TeExpr *read,
                       uint8_t *perm);
-/* Group k becomes a part of group `to`; those behind it move up.  */
+/* Can what group k computes come behind group `to` in its kernel?  Group `to` does not need it, and
+ * neither does anything else that it needs need `to`.  What it reads of `to` itself is the caller's
+ * matter.  */
+bool groups_meet(const Te *te, const Groups *g, int k, int to);
+/* The last group before `end` that group k reads and meets; -1: none.  */
+int groups_behind(const Te *te, const Groups *g, int k, int end);
+/* Group k becomes a part of group `to`, which it meets; those behind it move up.  */
 void groups_merge(const Te *te, Groups *g, const RowGroup **row, int k, int to);
+/* Clears `ordered` if it will not hold with group k in group `to`.  */
+void groups_disorder(const Te *te, Groups *g, int k, int to);
+/* Numbers the groups so that it holds.  */
+void groups_order(const Te *te, Groups *g, const RowGroup **row, const RowGroup **stats);
 /* Joins reductions over the same indices that read the same elements, neighbouring ones for
  * neighbouring results, and do not need each other but for what one follows.  */
 void columns_join(Arena *a, const Te *te, Groups *g, const RowGroup **row);

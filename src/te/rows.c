@@ -65,22 +65,6 @@ static int source(const Rows *r, int tensor) {
     return maker < 0 ? -1 : r->g->home[maker];
 }
 
-/* The last cluster other than k itself that the statements of cluster k read.  */
-static int last_needed(const Rows *r, int k) {
-    int last = -1;
-    for (int i = 0; i < r->te->n_stmt; i++) {
-        if (r->g->home[i] != k)
-            continue;
-        ReadList reads = access_reads(r->te->stmt[i].rhs);
-        for (int j = 0; j < reads.n; j++) {
-            int from = source(r, reads.at[j]->v.ref);
-            if (from != k && from > last)
-                last = from;
-        }
-    }
-    return last;
-}
-
 /* ---- joining a framed cluster ---- */
 
 /* Binds s's index under each plain subscript of a read to `to` of that dimension.  False where the
@@ -199,6 +183,7 @@ static bool fits(Rows *r, int k, int joining, int i) {
 }
 
 static void move(Rows *r, int from, int to) {
+    groups_disorder(r->te, r->g, from, to);
     for (int i = 0; i < r->te->n_stmt; i++) {
         if (r->g->home[i] == from)
             r->g->home[i] = to;
@@ -271,17 +256,15 @@ static bool fits_before(Rows *r, int p, int f) {
 }
 
 /* Takes in the maps that make what the frame of cluster k reads, unless others need them: clusters
- * between, or statements behind the frame, which have no columns.  */
+ * that it needs, or statements behind the frame, which have no columns.  */
 static void take_producers(Rows *r, int k) {
     for (int p = k - 1; p >= 0; p--) {
         if (r->size[p] == 0 || r->framed[p] || !reads_cluster(r, k, p, false) ||
             r->te->stmt[r->g->root[p]].rhs->kind == TE_REDUCE ||
             r->size[p] + r->size[k] > ROW_MAX_STMTS)
             continue;
-        bool needed = reads_cluster(r, k, p, true);
-        for (int between = p + 1; between < k && !needed; between++)
-            needed = r->size[between] > 0 && reads_cluster(r, between, p, false);
-        if (!needed && fits_before(r, p, r->g->root[k]))
+        if (!reads_cluster(r, k, p, true) && groups_meet(r->te, r->g, k, p) &&
+            fits_before(r, p, r->g->root[k]))
             move(r, p, k);
     }
 }
@@ -326,13 +309,41 @@ static bool is_small(const TeStmt *s) {
     return points <= SMALL_DOMAIN;
 }
 
+/* Does cluster k read what cluster p makes where p, running over k's rows, has it?  */
+static bool reads_in_rows(const Rows *r, int k, int p) {
+    for (int i = 0; i < r->te->n_stmt; i++) {
+        ReadList reads = access_reads(r->te->stmt[i].rhs);
+        for (int j = 0; j < reads.n && r->g->home[i] == k; j++) {
+            int tensor = reads.at[j]->v.ref;
+            uint8_t axis[TE_MAX_INDICES];
+            memcpy(axis, r->axis[i], sizeof axis);
+            if (source(r, tensor) == p && !bind_read(r->te, &r->te->stmt[i], reads.at[j],
+                                                     r->axis[r->g->maker[tensor]], axis))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Takes in maps that statements of framed cluster k read and that run over its rows, too: a kernel
+ * of their own would have to come before it.  */
+static void take_maps(Rows *r, int k) {
+    for (int p = groups_behind(r->te, r->g, k, r->g->n); p >= 0;
+         p = groups_behind(r->te, r->g, k, p)) {
+        if (!r->framed[p] && r->te->stmt[r->g->root[p]].rhs->kind != TE_REDUCE &&
+            can_join(r, p, k) && reads_in_rows(r, k, p))
+            move(r, p, k);
+    }
+}
+
 /* Reductions over rows of the same form share a kernel or not: usually where they share data or are
  * small.  */
 static bool joins_beside(Rows *r, int k, int sibling) {
     const TeStmt *root = &r->te->stmt[r->g->root[k]];
+    if (!can_join(r, k, sibling) || !groups_meet(r->te, r->g, k, sibling))
+        return false;
     bool usual = is_small(root) || share(r, k, sibling);
-    return can_join(r, k, sibling) &&
-           te_takes(r->te, root, usual ? TE_APART : TE_JOINED) != usual;
+    return te_takes(r->te, root, usual ? TE_APART : TE_JOINED) != usual;
 }
 
 static void place(Rows *r, int k) {
@@ -340,12 +351,12 @@ static void place(Rows *r, int k) {
     bool reduces = root->rhs->kind == TE_REDUCE;
     if (reduces && !is_row_like(r->te, root))
         return;
-    int last = last_needed(r, k);
-    bool behind = last >= 0 && last < k && can_join(r, k, last);
-    int to = behind ? last : last + 1;
-    while (!behind && reduces && to < k && !joins_beside(r, k, to)) to++;
-    if (behind || (reduces && to < k)) move(r, k, to);
-    else if (reduces) found(r, k);
+    int to = groups_behind(r->te, r->g, k, k);
+    while (to >= 0 && !can_join(r, k, to)) to = groups_behind(r->te, r->g, k, to);
+    for (int j = 0; reduces && to < 0 && j < k; j++) to = joins_beside(r, k, j) ? j : -1;
+    if (to >= 0) move(r, k, to);
+    else if (reduces) found(r, to = k);
+    if (to >= 0) take_maps(r, to);
 }
 
 /* ---- the result ---- */

@@ -18,20 +18,6 @@ typedef struct {
 static const TeStmt *frame_of(const Join *j) { return &j->te->stmt[j->row->frame]; }
 static const TeStmt *root_of(const Join *j) { return &j->te->stmt[j->g->root[j->to]]; }
 
-/* The last other group that statements of group k read; -1: none, or it cannot be told.  */
-static int last_needed(const Te *te, const Groups *g, int k) {
-    int last = -1;
-    for (int i = 0; i < te->n_stmt; i++) {
-        ReadList reads = access_reads(te->stmt[i].rhs);
-        for (int r = 0; r < reads.n && g->home[i] == k; r++) {
-            int maker = g->maker[reads.at[r]->v.ref], home = maker < 0 ? -1 : g->home[maker];
-            if (home != k && home > last)
-                last = home;
-        }
-    }
-    return last;
-}
-
 /* Statement number i of the row group reads a tensor of the contraction's group: at which of its
  * points?  */
 static bool bind(Join *j, int i, const TeExpr *read) {
@@ -157,19 +143,32 @@ static bool is_one_sum(const Te *te, const Groups *g, int k) {
            !access_scan(root, &scan);
 }
 
+/* The contraction that row group k can join; -1: none.  */
+static int find_contraction(Join *j, const RowGroup *const *row, const RowGroup *const *stats,
+                            Groups *joined) {
+    const Te *te = j->te;
+    int own = statements(te, j->g, j->k);
+    for (j->to = j->k; (j->to = groups_behind(te, j->g, j->k, j->to)) >= 0;) {
+        if (!row[j->to] && !stats[j->to] && is_one_sum(te, j->g, j->to) &&
+            own + statements(te, j->g, j->to) <= ROW_MAX_STMTS && can_meet(j) && bind_all(j) &&
+            is_along_n(j, joined))
+            break;
+    }
+    return j->to;
+}
+
 const RowGroup **stats_join(Arena *a, const Te *te, Groups *g, const RowGroup **row) {
     const RowGroup **stats = ARENA_ARRAY(a, const RowGroup *, g->n);
     Groups *joined = ARENA_NEW(a, Groups);
     for (int k = 1; k < g->n; k++) {
-        int to = row[k] ? last_needed(te, g, k) : -1;
-        Join j = {.te = te, .g = g, .row = row[k], .k = k, .to = to};
-        if (to < 0 || to >= k || row[to] || stats[to] || !is_one_sum(te, g, to) ||
-            statements(te, g, k) + statements(te, g, to) > ROW_MAX_STMTS || !can_meet(&j) ||
-            !bind_all(&j) || !is_along_n(&j, joined) || !te_takes(te, frame_of(&j), TE_JOINED))
+        Join j = {.te = te, .g = g, .row = row[k], .k = k};
+        if (!row[k] || find_contraction(&j, row, stats, joined) < 0 ||
+            !te_takes(te, frame_of(&j), TE_JOINED))
             continue;
-        stats[to] = with_epilogue(a, &j);
+        stats[j.to] = with_epilogue(a, &j);
         memcpy(g->perm, joined->perm, sizeof g->perm);
-        groups_merge(te, g, row, k--, to);
+        groups_merge(te, g, row, k--, j.to);
     }
+    groups_order(te, g, row, stats);
     return stats;
 }

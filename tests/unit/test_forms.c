@@ -4,6 +4,7 @@
  *
  *   LIST=1 build/tests/test_forms      what is predicted of each
  *   LONG=1 build/tests/test_forms      runs all of them, not a share
+ *   SEED=490 COUNT=1 build/tests/test_forms   one random program, written again
  */
 #include "base/file.h"
 #include "effort.h"
@@ -26,9 +27,10 @@
 enum { FORMS_DEFINES = 16, SHARE = 6 };
 static const double near = 1.05;
 
-static const char *const forms[] = {"batch_norm", "cumsum", "cumsum_exclusive", "cumsum_reversed",
-                                    "grouped_conv", "grouped_query", "instance_norm", "pool",
-                                    "slices", "softmax", "softmax_long", "triplet", "views"};
+static const char *const forms[] = {"batch_norm", "conv_transposed", "cumsum", "cumsum_exclusive",
+                                    "cumsum_reversed", "grouped_conv", "grouped_query",
+                                    "instance_norm", "pool", "slices", "softmax", "softmax_long",
+                                    "triplet", "views"};
 enum { FORMS = sizeof forms / sizeof *forms };
 
 typedef struct {
@@ -121,9 +123,7 @@ static void test_predicted(void **state) {
 /* ---- random programs and workload rows, written again ---- */
 
 static const double rewritten_near = 1.02;
-/* Programs in 200 that may be off: where temporaries have another shape, some plan otherwise yet
- * (five of the 1600 from seed 1 on).  */
-enum { PROGRAMS = 40, PROGRAMS_LONG = 2000, OPEN = 200, ROWS_SHARE = 60 };
+enum { PROGRAMS = 40, PROGRAMS_LONG = 2000, ROWS_SHARE = 60 };
 
 static Te *parsed(Arena *a, const char *what, const char *text) {
     Diag d = diag_new(a);
@@ -157,7 +157,8 @@ static bool is_near_rewritten(const char *what, const char *text, const Device *
 static void test_programs_rewritten(void **state) {
     Choices *c = malloc(sizeof *c);
     assert_non_null(c);
-    int n = effort_long() ? PROGRAMS_LONG : PROGRAMS, off = 0;
+    const char *count = getenv("COUNT");
+    int n = count ? atoi(count) : effort_long() ? PROGRAMS_LONG : PROGRAMS, off = 0;
     for (int i = 0; i < n; i++) {
         Arena *a = arena_create(NULL);
         uint64_t seed = (uint64_t)effort_seed() + (uint64_t)i;
@@ -167,8 +168,7 @@ static void test_programs_rewritten(void **state) {
         arena_destroy(a);
     }
     free(c);
-    print_message("# %d of %d programs are off\n", off, n);
-    assert_true(off <= 1 + n / OPEN);
+    if (off) fail_msg("%d of %d programs are off", off, n);
     (void)state;
 }
 

@@ -166,6 +166,26 @@ static void groups_are_kernels(void **state) {
         {"op f(X: f32[M]) -> (Y: f32[M], Z: f32[M]) {"
          " Y[m] = exp(X[m]); Z[m] = Y[m] * Y[m]; }", "Y*+Z*"},
         {"op f(X: f32[M]) -> Y: f32 { s[] += X[m]; Y[] = sqrt(s[]); }", "s+Y*"},
+        /* Whatever the order: a map follows the product, though another sum comes behind that; */
+        {"op f(A: f32[M,K], X: f32[K,N], V: f32[K,N]) -> Y: f32[M,N] { t[m,n] += A[m,k] * X[k,n];"
+         " b[n] = max[k](V[k,n]); Y[m,n] = t[m,n] + b[n]; }", "b*;t+Y*"},
+        {"op f(A: f32[M,K], X: f32[K,N], V: f32[K,N]) -> Y: f32[M,N] { b[n] = max[k](V[k,n]);"
+         " t[m,n] += A[m,k] * X[k,n]; Y[m,n] = t[m,n] + b[n]; }", "b*;t+Y*"},
+        /* maps share a kernel, though one needs a sum behind the other; */
+        {"op f(X: f32[M], A: f32[K]) -> (Y: f32[M], Z: f32[M]) { Y[m] = exp(X[m]); s[] += A[k];"
+         " Z[m] = X[m] * s[]; }", "s*;Y*+Z*"},
+        {"op f(X: f32[M], A: f32[K]) -> (Y: f32[M], Z: f32[M]) { s[] += A[k]; Y[m] = exp(X[m]);"
+         " Z[m] = X[m] * s[]; }", "s*;Y*+Z*"},
+        /* and a row's kernel takes in what it needs of each row.  */
+        {"op f(X: f32[M,N], A: f32[M]) -> (Z: f32[M], Y: f32[M]) { Z[m] = exp(A[m]);"
+         " s[m] = sum[n](X[m,n]); Y[m] = s[m] * Z[m]; }", "s+Z*+Y*"},
+        {"op f(X: f32[M,N], A: f32[M]) -> (Z: f32[M], Y: f32[M]) { s[m] = sum[n](X[m,n]);"
+         " Z[m] = exp(A[m]); Y[m] = s[m] * Z[m]; }", "s+Z*+Y*"},
+        /* What is read of another map elsewhere, or stands between, keeps them apart.  */
+        {"op f(X: f32[M]) -> (Y: f32[M], Z: f32[M]) { Y[m] = exp(X[m]); Z[m] = X[m] * Y[M-1-m]; }",
+         "Y*;Z*"},
+        {"op f(X: f32[M]) -> (Y: f32[M], Z: f32[M]) { Y[m] = exp(X[m]); s[n] = Y[M-1-n] * X[n];"
+         " q[] = prod[k](s[M-1-k]) where k in 3; Z[m] = Y[m] * q[]; }", "Y*;q*;Z*"},
     };
     Arena *a = arena_create(NULL);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
