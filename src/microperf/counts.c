@@ -39,7 +39,7 @@ typedef struct {
 /* Stores of the outputs or of sums, likewise.  */
 typedef struct {
     double per;
-    int64_t run;
+    int64_t run, apart;
     int32_t warp_n, thread_m, thread_n;
     int16_t unit;
     uint8_t vec_n, store_vec, via;
@@ -216,21 +216,22 @@ void mp_step_counts(const Model *m, const RProg *r, CountMemo *memo, StepCounts 
 }
 
 static double stores_of(const Model *m, const RProg *r, CountMemo *memo, double per,
-                        int64_t run) {
-    StoreEntry x = {.per = per, .run = run, .warp_n = r->warp.extent[AX_N],
+                        int64_t run, int64_t apart) {
+    StoreEntry x = {.per = per, .run = run, .apart = apart, .warp_n = r->warp.extent[AX_N],
                     .thread_m = r->thread.extent[AX_M], .thread_n = r->thread.extent[AX_N],
                     .unit = r->unit, .vec_n = r->vec_n, .store_vec = r->store_vec,
                     .via = (uint8_t)r->via, .swapped = r->swapped};
     uint64_t n = memo ? memo->n_store : 0, first = n < STORES ? 0 : n - STORES;
     for (uint64_t i = n; i > first; i--) {
         const StoreEntry *e = &memo->store[(i - 1) % STORES];
-        if (e->per == x.per && e->run == x.run && e->warp_n == x.warp_n &&
-            e->thread_m == x.thread_m && e->thread_n == x.thread_n && e->unit == x.unit &&
+        if (e->per == x.per && e->run == x.run && e->apart == x.apart &&
+            e->warp_n == x.warp_n && e->thread_m == x.thread_m &&
+            e->thread_n == x.thread_n && e->unit == x.unit &&
             e->vec_n == x.vec_n && e->store_vec == x.store_vec && e->via == x.via &&
             e->swapped == x.swapped)
             return e->sectors;
     }
-    x.sectors = mp_output_sectors(m, r, per, run);
+    x.sectors = mp_output_sectors(m, r, per, run, apart);
     if (memo) memo->store[memo->n_store++ % STORES] = x;
     return x.sectors;
 }
@@ -240,10 +241,10 @@ double mp_store_sectors(const Model *m, const RProg *r, CountMemo *memo) {
     const Problem *p = m->p;
     double outputs = (double)p->extent[AX_B] * (double)p->extent[AX_M] * (double)p->extent[AX_N];
     if (outputs <= 0) return 0;
-    if (r->split > 1) return stores_of(m, r, memo, p->acc_bytes, p->extent[AX_N]) * r->split;
-    double all = stores_of(m, r, memo, (double)p->out_bytes / outputs, p->out_run);
+    if (r->split > 1) return stores_of(m, r, memo, p->acc_bytes, p->extent[AX_N], 1) * r->split;
+    double all = stores_of(m, r, memo, (double)p->out_bytes / outputs, p->out_run, p->out_step);
     if (r->tail == 0) return all;
     double tiles = (double)rprog_blocks(p, r), partials = (double)rprog_tail_partials(p, r);
-    double sums = stores_of(m, r, memo, p->acc_bytes, r->block.extent[AX_N]);
+    double sums = stores_of(m, r, memo, p->acc_bytes, r->block.extent[AX_N], 1);
     return all * (1 - r->tail / tiles) + sums * partials / tiles;
 }

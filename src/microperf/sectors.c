@@ -143,11 +143,12 @@ StageTraffic mp_stage_traffic(const Model *m, const RProg *r, int side) {
 
 /* Sectors of a row of the warp's tile that is stored from shared memory: its vectors lie side by
  * side, but a request may end inside the row.  */
-static double shared_row_sectors(const Model *m, const RProg *r, int64_t bytes, int64_t grain) {
+static double shared_row_sectors(const Model *m, const RProg *r, int64_t bytes, int64_t step,
+                                 int64_t grain) {
     int64_t n = rprog_staging_columns(m->dev, r), vec = r->store_vec, line = n / vec;
     int rows = rprog_staging_rows(m->dev, r);
-    if (WARP % line == 0) return mean_sectors(line, vec * bytes, vec * bytes, grain);
-    Lines x = {.line = line, .width = vec * bytes, .step = vec * bytes, .line_step = SECTOR,
+    if (WARP % line == 0) return mean_sectors(line, step, vec * bytes, grain);
+    Lines x = {.line = line, .width = vec * bytes, .step = step, .line_step = SECTOR,
                .grain = grain, .chunks = line * rows};
     double total = 0;
     for (int64_t i = 0; i < x.chunks; i += WARP) {
@@ -168,7 +169,7 @@ static double rows_of(const Problem *p) {
 
 /* Each row of a warp is stored by its lanes along N, vec_n columns each, store_vec at a time, or
  * from shared memory as a whole.  */
-double mp_output_sectors(const Model *m, const RProg *r, double per, int64_t run) {
+double mp_output_sectors(const Model *m, const RProg *r, double per, int64_t run, int64_t apart) {
     const Problem *p = m->p;
     int64_t bytes = per < 1 ? 1 : (int64_t)(per + 0.5);
     int64_t lanes = lanes_along(m, r), columns = r->vec_n;
@@ -176,17 +177,17 @@ double mp_output_sectors(const Model *m, const RProg *r, double per, int64_t run
         lanes = rprog_staging_columns(m->dev, r) / r->store_vec;
         columns = r->store_vec;
     }
-    int64_t step = columns * bytes, width = r->store_vec * bytes;
+    int64_t step = columns * apart * bytes, width = r->store_vec * bytes;
     double row;
     if (r->via == VIA_BOXES)              /* of whole sectors, each once */
         return rows_of(p) * (double)p->extent[AX_N] * (double)bytes / SECTOR;
     if (run <= 1 && p->extent[AX_N] > 1) {
         row = (double)(lanes * columns);
     } else {
-        int64_t grain = common_power(run * bytes, SECTOR);
+        int64_t grain = common_power(run * apart * bytes, SECTOR);
         int64_t tile = common_power(lanes * step, SECTOR);
         if (tile < grain) grain = tile;
-        row = r->via == VIA_SHARED ? shared_row_sectors(m, r, bytes, grain)
+        row = r->via == VIA_SHARED ? shared_row_sectors(m, r, bytes, step, grain)
                                    : mean_sectors(lanes, step, width, grain);
         row *= (double)(columns / r->store_vec);
     }

@@ -11,7 +11,7 @@ typedef struct {
     int64_t requests, passes;
 } StageTraffic;
 StageTraffic mp_stage_traffic(const Model *m, const RProg *r, int side);
-/* Sectors of storing all outputs, or sums, once: `per` bytes each, `run` of them side by side in
- * memory.  */
-double mp_output_sectors(const Model *m, const RProg *r, double per, int64_t run);
+/* Sectors of storing all outputs, or sums, once: `per` bytes each, `run` of them in a row that lie
+ * `apart` elements from one another in memory.  */
+double mp_output_sectors(const Model *m, const RProg *r, double per, int64_t run, int64_t apart);
 #endif

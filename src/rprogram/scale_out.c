@@ -114,8 +114,8 @@ static void with_splits(Builder *b, const RProg *whole) {
 }
 
 /* Ways to store: as the lanes of a matrix unit hold the outputs, eight columns side by side, or
- * through shared memory, where that makes wider stores; always so if eight columns are less than a
- * sector.  */
+ * through shared memory, where that makes wider stores, or single elements of more lanes lie side
+ * by side; always so if eight columns are less than a sector.  */
 static void with_stores(Builder *b, RProg *r) {
     enum { SIDE_BY_SIDE = 8, SECTOR = 32 };
     const Problem *p = b->p;
@@ -126,7 +126,8 @@ static void with_stores(Builder *b, RProg *r) {
         int vec = side_by_side(b->dev, &shared);
         shared.store_vec = (uint8_t)(vec < p->out_vec ? vec : p->out_vec);
         rprog_derive_smem(p, b->dev, &b->smem, &shared);
-        wider = shared.store_vec > r->store_vec && broken_limit(b, &shared) == REJECT_COUNT;
+        wider = (shared.store_vec > r->store_vec || (p->out_vec == 1 && p->out_run > 1)) &&
+                broken_limit(b, &shared) == REJECT_COUNT;
     }
     double outputs = (double)p->extent[AX_B] * (double)p->extent[AX_M] * (double)p->extent[AX_N];
     if (!wider || (double)p->out_bytes * SIDE_BY_SIDE >= outputs * SECTOR) keep(b, r);

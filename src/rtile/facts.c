@@ -46,9 +46,10 @@ int64_t span_stride(const Span *s, const FusedAxis *axis) {
     return 0;
 }
 
-/* The run, the indices it covers as a bit set, and what divides it at all sizes.  It ends where
- * more would be contiguous at some sizes only.  */
-static int64_t run_of(const Span *s, const FusedAxis *axis, uint32_t *covered, int64_t *divisor) {
+/* The run of elements that lie `step` apart, the indices it covers as a bit set, and what divides
+ * it at all sizes.  It ends where more would be one at some sizes only.  */
+static int64_t run_of(const Span *s, const FusedAxis *axis, int64_t step, uint32_t *covered,
+                      int64_t *divisor) {
     int64_t run = 1;
     bool known = true;
     *covered = 0;
@@ -56,7 +57,8 @@ static int64_t run_of(const Span *s, const FusedAxis *axis, uint32_t *covered, i
     for (int i = axis->n_digit - 1; i >= 0 && known; i--) {
         const AxisDigit *d = &axis->digit[i];
         int last = last_index(axis, i);
-        if (d->extent != 1 && (s->offset.coef[last] != run || (s->varies >> last & 1))) break;
+        bool next = s->offset.coef[last] == run * step && !(s->varies >> last & 1);
+        if (d->extent != 1 && !next) break;
         run *= d->extent;
         *divisor *= access_divisor(s->stmt, axis, d->first, d->n);
         known = !access_varies(s->stmt, axis, d->first, d->n);
@@ -65,9 +67,11 @@ static int64_t run_of(const Span *s, const FusedAxis *axis, uint32_t *covered, i
     return run;
 }
 
-int64_t span_run(const Span *s, const FusedAxis *axis) {
+int64_t span_run(const Span *s, const FusedAxis *axis) { return span_steps(s, axis, 1); }
+
+int64_t span_steps(const Span *s, const FusedAxis *axis, int64_t step) {
     uint32_t covered;
-    int64_t divisor, run = run_of(s, axis, &covered, &divisor);
+    int64_t divisor, run = run_of(s, axis, step, &covered, &divisor);
     return run > 0 ? run : 1;
 }
 
@@ -89,7 +93,7 @@ static bool tested_as_one(const Span *s, const FusedAxis *axis, int guard, int64
 
 int span_vector(const Span *s, const FusedAxis *axis, int align) {
     uint32_t covered;
-    int64_t divisor, run = run_of(s, axis, &covered, &divisor);
+    int64_t divisor, run = run_of(s, axis, 1, &covered, &divisor);
     int most = rtile_widest(s->tensor, align), v = 1;
     if (axis->n_digit == 0 || run <= 1) return 1;
     for (int wider = 2; wider <= most; wider *= 2) {

@@ -25,6 +25,8 @@ Span span_of_write(const Te *te, const TeStmt *s);
 Span span_through(const Span *own, const TeStmt *root, const uint8_t *perm);
 /* Elements that are neighbours in memory along the axis, from every multiple of the result on.  */
 int64_t span_run(const Span *s, const FusedAxis *axis);
+/* The same of elements that lie `step` apart.  */
+int64_t span_steps(const Span *s, const FusedAxis *axis, int64_t step);
 /* The longest vector along the axis under the promised alignment, in elements.  */
 int span_vector(const Span *s, const FusedAxis *axis, int align);
 /* The longest vector at multiples of it in the domain of `root`, over whose indices the access is,

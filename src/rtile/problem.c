@@ -43,6 +43,13 @@ static int64_t points_of(const TeStmt *s) {
     return n;
 }
 
+/* From neighbour to neighbour along the axis, if they may share a sector; else 1.  */
+static int64_t out_step(const Span *s, const FusedAxis *along) {
+    enum { SECTOR = 32 };
+    int64_t step = span_stride(s, along);
+    return step > 0 && step * s->bytes < SECTOR ? step : 1;
+}
+
 /* The axis along which stores run: N of a contraction, the flattened domain of a stream.  */
 static void describe_outputs(const FusedAxis *along, int align, Problem *p) {
     const Te *te = p->te;
@@ -67,15 +74,16 @@ static void describe_outputs(const FusedAxis *along, int align, Problem *p) {
         const TeTensor *t = &te->tensor[te->stmt[stmt].tensor];
         int vec = rtile_unclipped(t, span_vector(&s, along, align));
         int flat = flat_store(te, g, which, align);
-        int64_t run = span_run(&s, along);
+        int64_t step = out_step(&s, along), run = span_steps(&s, along, step);
         if (p->out_vec == 0 || vec < p->out_vec) p->out_vec = vec;
         if (p->flat_vec == 0 || flat < p->flat_vec) p->flat_vec = flat;
         if (p->out_run == 0 || run < p->out_run) p->out_run = run;
+        if (step > p->out_step) p->out_step = step;
         p->out_bytes += outputs * s.bytes;
     }
     if (p->out_vec == 0) p->out_vec = 1;
     if (p->flat_vec < p->out_vec || root->rhs->kind == TE_REDUCE) p->flat_vec = p->out_vec;
-    if (p->out_run == 0) p->out_run = 1;
+    if (p->out_run == 0) p->out_run = p->out_step = 1;
 }
 
 /* Does a statement of the group before fused statement `which` read the tensor, too?  */
@@ -230,6 +238,7 @@ static void describe_rows(Arena *a, int align, Problem *p) {
     p->acc_bytes = te_dtype_bytes(p->te->stmt[g->frame].rhs->type);
     p->out_vec = f->vec;
     p->out_run = f->columns;
+    p->out_step = 1;
     for (int i = 0; i < g->n; i++) {
         const TeStmt *s = &p->te->stmt[g->stmt[i]];
         int64_t n = g->role[i] == ROW_MAP ? f->columns : 1;

@@ -140,7 +140,8 @@ typedef struct {
     int acc_bytes;
     int out_vec;              /* widest store along N, elements; 1: not contiguous there */
     int flat_vec;             /* of a map: where the end of the domain may be less than one */
-    int64_t out_run;          /* contiguous elements along N in the outputs; 1: none */
+    /* elements along N that lie at equal steps in the outputs, 1: none; and the step */
+    int64_t out_run, out_step;
     int64_t out_bytes;        /* written by all outputs of the group, bytes */
     int64_t read_bytes;       /* read by the root statement and other reductions, bytes, unique */
     int n_reads;              /* reads in the root's right side, and new ones of other reductions */

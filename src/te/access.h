@@ -104,8 +104,8 @@ typedef struct {
 
 /* T[b,m,n] = red over k of body(A[b,m,k], B[b,n,k]).  B may be absent (body depends on one side:
  * its axes are M, those of the output that it does not use N).
- * With two operands, N is the class that holds the output's fastest index where one of M, N does,
- * so that stores are contiguous along N; operands are swapped accordingly.
+ * With two operands, N is that of M and N which holds the index that runs faster in the output, so
+ * that stores lie closest along N; operands are swapped accordingly.
  * The order of indices in an axis: M, N, B as in the output (of the group's last statement in
  * memory); K by falling stride in the larger operand, so that the last K index is the most
  * contiguous one.  */

@@ -18,15 +18,22 @@ static Affine deciding_write(const Te *te, const Groups *g, int stmt) {
     return out;
 }
 
-int axes_fastest(const Te *te, const Groups *g, int stmt) {
+int axes_fastest(const Te *te, const Groups *g, int stmt, const uint8_t *class) {
     const TeStmt *s = &te->stmt[stmt];
     Affine w = deciding_write(te, g, stmt);
-    int best = -1;
+    int best[AX_CLASSES] = {-1, -1, -1, -1}, all = -1;
     for (int i = 0; i < s->n_left; i++) {
-        if (te_index_extent(&s->index[i]) > 1 && (best < 0 || w.coef[i] <= w.coef[best]))
-            best = i;
+        int *of = &best[class[i]];
+        if (te_index_extent(&s->index[i]) <= 1)
+            continue;
+        if (*of < 0 || w.coef[i] <= w.coef[*of])
+            *of = i;
+        if (all < 0 || w.coef[i] <= w.coef[all])
+            all = i;
     }
-    return best;
+    if (best[AX_M] < 0 || best[AX_N] < 0)
+        return all;
+    return w.coef[best[AX_M]] < w.coef[best[AX_N]] ? best[AX_M] : best[AX_N];
 }
 
 /* Which pairs of indices (outer, inner) every access treats as one.  */

@@ -275,7 +275,7 @@ bool groups_contraction(const Te *te, const Groups *g, int stmt, Contraction *ou
 
     uint8_t class[TE_MAX_INDICES];
     classify(s, out, class);
-    int fast = axes_fastest(te, g, stmt);
+    int fast = axes_fastest(te, g, stmt, class);
     if (fast >= 0 && class[fast] == AX_M && out->b.expr) {
         Operand t = out->a;
         out->a = out->b;

@@ -68,9 +68,9 @@ bool groups_contraction(const Te *te, const Groups *g, int stmt, Contraction *ou
 /* Is tensor t read outside the group that makes it?  Outputs and inputs always exist in memory.  */
 bool groups_materialized(const Te *te, const Groups *g, int t);
 
-/* The root's spatial index that runs fastest in what the group of `stmt` writes; -1 if every extent
- * is 1 or there is none.  */
-int axes_fastest(const Te *te, const Groups *g, int stmt);
+/* The root's spatial index that runs fastest in what the group of `stmt` writes, of M and N if both
+ * have one; -1 if every extent is 1 or there is none.  */
+int axes_fastest(const Te *te, const Groups *g, int stmt, const uint8_t *class);
 /* Fills c->axis: the indices by class, ordered and merged into digits.  c has its operands.  */
 void axes_build(const Te *te, const Groups *g, int stmt, const uint8_t *class, Contraction *c);
 #endif

@@ -70,6 +70,7 @@ Problem fixture_matmul(int64_t b, int64_t m, int64_t n, int64_t k, bool ta, bool
     }
     p.out_vec = vector(n, n, bytes);
     p.out_run = n;
+    p.out_step = 1;
     p.out_bytes = b * m * n * bytes;
     p.read_bytes = (p.op[0].unique + p.op[1].unique) * bytes;
     p.flops = 2.0 * (double)b * (double)m * (double)n * (double)k;
@@ -91,6 +92,7 @@ Problem fixture_conv(int64_t n, int64_t c, int64_t hw, int64_t f, int64_t rs, in
     x->digits_k = rs > 1 ? 3 : 1;
     x->guarded = pad > 0;
     p.out_run = out * out;
+    p.out_step = 1;
     p.out_vec = vector(out * out, out * out, 4);
     p.read_bytes = (p.op[0].unique + x->unique) * 4;
     return p;
@@ -99,8 +101,8 @@ Problem fixture_conv(int64_t n, int64_t c, int64_t hw, int64_t f, int64_t rs, in
 Problem fixture_map(int64_t n, TeDtype type) {
     int bytes = te_dtype_bytes(type), vec = vector(n, n, bytes);
     Problem p = {.type = te_dtype_compute(type), .acc_bytes = 4, .out_vec = vec, .flat_vec = vec,
-                 .out_run = n, .out_bytes = n * bytes, .read_bytes = n * bytes, .epilogue_ops = 0,
-                 .body_ops = 1, .flops = (double)n};
+                 .out_run = n, .out_step = 1, .out_bytes = n * bytes, .read_bytes = n * bytes,
+                 .epilogue_ops = 0, .body_ops = 1, .flops = (double)n};
     p.extent[AX_B] = p.extent[AX_N] = p.extent[AX_K] = 1;
     p.extent[AX_M] = n;
     memcpy(p.multiple, p.extent, sizeof p.multiple);

@@ -118,6 +118,12 @@ typedef struct {
     int64_t sectors, writes, reads;
 } Stores;
 
+/* The byte where an output, or a partial sum, lies.  */
+static int64_t place(const Run *x, int64_t b, int64_t m, int64_t n, int bytes) {
+    int64_t step = x->r->split > 1 ? 1 : x->p->out_step;
+    return ((b * x->p->extent[AX_M] + m) * x->p->extent[AX_N] + n) * step * bytes;
+}
+
 /* A tile of the warp at (m, n): lanes store what they hold.  */
 static void store_tile(const Run *x, int64_t b, int64_t m, int64_t n, int bytes, Stores *out) {
     const RProg *r = x->r;
@@ -127,7 +133,7 @@ static void store_tile(const Run *x, int64_t b, int64_t m, int64_t n, int bytes,
             for (int lane = 0; lane < 32; lane++) {
                 int u = lane / 4 + 8 * half, v = lane % 4 * 2 + c;
                 int64_t row = m + (r->swapped ? v : u), column = n + (r->swapped ? u : v);
-                addr[lane] = ((b * x->p->extent[AX_M] + row) * x->p->extent[AX_N] + column) * bytes;
+                addr[lane] = place(x, b, row, column, bytes);
             }
             out->sectors += slow_sectors(addr, UINT32_MAX, r->store_vec * bytes);
         }
@@ -166,8 +172,7 @@ static void store_piece(const Run *x, int64_t b, int64_t m, int64_t n, int bytes
                 active |= 1u << lane;
                 addr[lane] = (i * row + i / 2 * s.pair + (half ? j / 2 : j)) * acc +
                              at / part * apart;
-                global[lane] = ((b * x->p->extent[AX_M] + m + i) * x->p->extent[AX_N] + n + j) *
-                               bytes;
+                global[lane] = place(x, b, m + i, n + j, bytes);
             }
             out->reads += slow_wavefronts(addr, active, part);
         }
@@ -264,22 +269,25 @@ static void all(Arena *a) {
         TeDtype type;
         int stride;
         bool tf32, fp32x3;
+        int step;             /* > 1: between neighbours in the output */
     } rows[] = {
-        {"a100", 1, 128, 128, 128, false, false, TE_F16, 97, false, false},
-        {"a100", 1, 128, 128, 128, true, true, TE_F16, 97, false, false},
-        {"h200", 2, 96, 160, 64, false, true, TE_BF16, 61, false, false},
-        {"rtx4090", 1, 80, 144, 96, true, false, TE_BF16, 61, false, false},
-        {"a100", 1, 128, 128, 128, false, true, TE_I8, 61, false, false},
-        {"a100", 1, 128, 64, 128, true, false, TE_I8, 61, false, false},
-        {"h200", 1, 64, 128, 128, false, true, TE_F8E4M3, 41, false, false},
-        {"a100", 1, 64, 128, 64, false, false, TE_F32, 61, true, false},
-        {"a100", 1, 64, 128, 64, true, true, TE_F32, 61, false, true},
-        {"a100", 1, 64, 64, 64, false, false, TE_F64, 41, false, false},
-        {"h200", 1, 8, 256, 512, false, true, TE_F16, 61, false, false},
-        {"h200", 1, 16, 256, 512, false, true, TE_BF16, 61, false, false},
-        {"a100", 1, 24, 128, 256, false, false, TE_F16, 31, false, false},
-        {"a100", 1, 64, 96, 256, false, true, TE_F8E4M3, 31, false, false},
-        {"a100", 1, 8, 128, 512, false, true, TE_F8E5M2, 31, false, false},
+        {"a100", 1, 128, 128, 128, false, false, TE_F16, 97, false, false, 1},
+        {"a100", 1, 128, 128, 128, true, true, TE_F16, 97, false, false, 1},
+        {"h200", 2, 96, 160, 64, false, true, TE_BF16, 61, false, false, 1},
+        {"rtx4090", 1, 80, 144, 96, true, false, TE_BF16, 61, false, false, 1},
+        {"a100", 1, 128, 128, 128, false, true, TE_I8, 61, false, false, 1},
+        {"a100", 1, 128, 64, 128, true, false, TE_I8, 61, false, false, 1},
+        {"h200", 1, 64, 128, 128, false, true, TE_F8E4M3, 41, false, false, 1},
+        {"a100", 1, 64, 128, 64, false, false, TE_F32, 61, true, false, 1},
+        {"a100", 1, 64, 128, 64, true, true, TE_F32, 61, false, true, 1},
+        {"a100", 1, 64, 64, 64, false, false, TE_F64, 41, false, false, 1},
+        {"h200", 1, 8, 256, 512, false, true, TE_F16, 61, false, false, 1},
+        {"h200", 1, 16, 256, 512, false, true, TE_BF16, 61, false, false, 1},
+        {"a100", 1, 24, 128, 256, false, false, TE_F16, 31, false, false, 1},
+        {"a100", 1, 64, 96, 256, false, true, TE_F8E4M3, 31, false, false, 1},
+        {"a100", 1, 8, 128, 512, false, true, TE_F8E5M2, 31, false, false, 1},
+        {"a100", 1, 64, 128, 64, false, false, TE_F32, 61, true, false, 2},
+        {"h200", 1, 128, 96, 128, false, true, TE_BF16, 61, false, false, 3},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         Problem p = fixture_matmul(rows[i].b, rows[i].m, rows[i].n, rows[i].k, rows[i].ta,
@@ -287,6 +295,8 @@ static void all(Arena *a) {
         ArenaMark mark = arena_mark(a);
         p.tf32 = rows[i].tf32;
         p.fp32x3 = rows[i].fp32x3;
+        p.out_step = rows[i].step;
+        if (rows[i].step > 1) p.out_vec = 1;
         bool bytes = te_dtype_bytes(rows[i].type) == 1 && strcmp(rows[i].device, "a100") == 0 &&
                      te_dtype_class(rows[i].type) == TE_CLASS_REAL;
         int n = compare_some(a, rows[i].device, &p, rows[i].stride, bytes);
