@@ -68,9 +68,10 @@ void normalize_retarget(TeExpr *e, const int *to) {
         normalize_retarget(e->other, to);
 }
 
-/* Removes them from the last statement up, so that chains of them go at once.  */
-static void drop_dead(Norm *n) {
+/* From the last statement up, so that chains of them go at once.  */
+bool normalize_dead(Norm *n) {
     Te *te = n->te;
+    int had = te->n_stmt;
     int reads[TE_MAX_TENSORS] = {0}, to[TE_MAX_TENSORS];
     bool dead[TE_MAX_STMTS] = {false};
     for (int k = te->n_stmt - 1; k >= 0; k--) {
@@ -98,6 +99,7 @@ static void drop_dead(Norm *n) {
         kept++;
     }
     te->n_stmt = kept;
+    return kept < had;
 }
 
 /* A `let` of the body stands before the first statement that came from the one behind it.  */
@@ -181,7 +183,7 @@ Te *te_decided(Arena *a, const TeCanonical *c, const TeDecisions *decisions) {
     normalize_inline(n);
     normalize_canon(n);
     normalize_phase(n);
-    drop_dead(n);
+    normalize_dead(n);
     normalize_relaid(n);
     write_ranges(n);
     place_lets(n, c->te);

@@ -62,6 +62,8 @@ bool normalize_own_type(const TeExpr *e);
 void normalize_guard_reads(Norm *n, TeExpr *e);
 /* Folds constants in the right side of a statement of n->te's sizes.  Did anything change?  */
 bool normalize_fold(Norm *n, TeExpr **rhs);
+/* Drops temporaries that nothing reads.  Were there any?  */
+bool normalize_dead(Norm *n);
 /* Gives one form to what can be spelled in several ways.  */
 void normalize_canon(Norm *n);
 /* Statements that compute what an earlier one did read it instead.  */

@@ -123,12 +123,13 @@ static void keep_axis(Rewrite *x, int k) {
 /* ---- temporaries in another shape ---- */
 
 /* Tensor `from` is copied into `to` behind its statement and read from there: with dimensions d and
- * d + 1 turned or as one, or with d as two, the inner one of c.  */
-typedef enum { TURNED, MERGED, SPLIT, VIEWS } ViewKind;
+ * d + 1 turned or as one, with d as two, the inner one of c, twice along d, one behind the other,
+ * of which `part` is read, or from such a one that part.  */
+typedef enum { TURNED, MERGED, SPLIT, JOINED, VIEWS, PART } ViewKind;
 typedef struct {
     ViewKind kind;
     int from, to, d;
-    int64_t c;
+    int64_t c, part;
 } View;
 
 static TeExpr *sum(Rewrite *x, TeExpr *e, TeExpr *by) { return binary(x, TE_ADD, e, by); }
@@ -148,6 +149,10 @@ static int subscripts(Rewrite *x, const View *v, TeExpr *const *from, int rank, 
         } else if (v->kind == MERGED) {
             to[n++] = sum(x, times(x, from[d], v->c), from[d + 1]);
             d++;
+        } else if (v->kind == JOINED) {
+            to[n++] = v->part ? sum(x, from[d], number(x, v->part)) : from[d];
+        } else if (v->kind == PART) {
+            to[n++] = v->part ? binary(x, TE_SUB, from[d], number(x, v->part)) : from[d];
         } else {
             to[n++] = from[d + 1];
             to[n++] = from[d++];
@@ -175,6 +180,16 @@ static bool is_read_inside(const TeExpr *e, int tensor) {
     return e->kind != TE_READ || e->v.ref != tensor || te_always_inside(e);
 }
 
+/* The element below n along dimension d, or the one that it is again.  */
+static TeExpr *joined(Rewrite *x, const View *v, TeExpr *e) {
+    TeExpr *again = te_expr_copy(x->a, e), *out = te_expr_node(x->a, TE_SELECT, e->type, 3, 0);
+    out->args[0] = binary(x, TE_LT, te_expr_index(x->a, v->d, 0), number(x, v->c));
+    again->args[v->d] = binary(x, TE_SUB, again->args[v->d], number(x, v->c));
+    out->args[1] = e;
+    out->args[2] = again;
+    return out;
+}
+
 /* The element of `from` that subscripts 0, 1, ... of `to` mean.  */
 static TeExpr *element(Rewrite *x, const View *v, const TeTensor *from) {
     TeExpr *e = te_expr_node(x->a, TE_READ, from->dtype, from->rank, 0);
@@ -188,10 +203,12 @@ static TeExpr *element(Rewrite *x, const View *v, const TeTensor *from) {
             at = binary(x, TE_MOD, te_expr_index(x->a, n - 1, 0), number(x, v->c));
         } else if (d == v->d && v->kind == TURNED) {
             e->args[d++] = te_expr_index(x->a, n++, 0);
+        } else if (d == v->d && v->kind == PART && v->part) {
+            at = sum(x, at, number(x, v->part));
         }
         e->args[d] = at;
     }
-    return e;
+    return v->kind == JOINED ? joined(x, v, e) : e;
 }
 
 static TeExtent extent(int64_t n) { return (TeExtent){.value = n, .min = n, .multiple = n}; }
@@ -203,13 +220,18 @@ static bool shape_view(const TeTensor *from, View *v, TeTensor *to) {
     if ((v->kind == TURNED || v->kind == MERGED) && !two) return false;
     if (v->kind == SPLIT && (n->value < 4 || n->value % 2 || from->rank == TE_MAX_RANK))
         return false;
-    v->c = v->kind == MERGED ? n[1].value : v->kind == SPLIT && n->value % 8 == 0 ? 4 : 2;
+    v->c = v->kind == MERGED                        ? n[1].value
+           : v->kind == JOINED                      ? n->value
+           : v->kind == SPLIT && n->value % 8 == 0 ? 4
+                                                    : 2;
     to->rank = 0;
     for (int d = 0; d < from->rank; d++) {
         if (d == v->d && v->kind == SPLIT) to->shape[to->rank++] = extent(n->value / v->c);
         if (d == v->d && v->kind == TURNED) to->shape[to->rank++] = from->shape[++d];
         to->shape[to->rank++] = d == v->d && v->kind == SPLIT    ? extent(v->c)
                                 : d == v->d && v->kind == MERGED ? extent(n->value * v->c)
+                                : d == v->d && v->kind == JOINED ? extent(n->value * 2)
+                                : d == v->d && v->kind == PART   ? extent(n->value / 2)
                                 : v->kind == TURNED && d == v->d + 1 ? *n
                                                                      : from->shape[d];
         d += d == v->d && v->kind == MERGED;
@@ -217,21 +239,23 @@ static bool shape_view(const TeTensor *from, View *v, TeTensor *to) {
     return true;
 }
 
-/* Behind statement k.  */
-static void add_view(Rewrite *x, int k) {
+/* Behind statement k, whose readers read the view.  */
+static void add_view(Rewrite *x, int k, View v) {
     Te *te = x->te;
     const TeTensor *from = &te->tensor[te->stmt[k].tensor];
-    View v = {.kind = rng_below(x->rng, VIEWS), .from = te->stmt[k].tensor, .to = te->n_tensor};
-    if (from->role != TE_TEMP || from->rank == 0) return;
-    v.d = (int)rng_below(x->rng, (uint32_t)from->rank);
-    TeTensor *to = &te->tensor[v.to];
+    TeTensor *to = &te->tensor[v.to = te->n_tensor];
+    v.from = te->stmt[k].tensor;
     *to = *from;
-    to->name = arena_printf(x->a, "seen%d", k);
+    to->name = arena_printf(x->a, "seen%d", v.to);
     if (!shape_view(from, &v, to)) return;
     for (int i = 0; i < te->n_stmt; i++) {
         if (!is_read_inside(te->stmt[i].rhs, v.from)) return;
     }
-    for (int i = k + 1; i < te->n_stmt; i++) read_view(x, &v, te->stmt[i].rhs);
+    for (int i = k + 1; i < te->n_stmt; i++) {
+        bool reads = is_read_at_all(te, te->stmt[i].rhs, v.from);
+        for (int j = 0; reads && j < te->stmt[i].n_index; j++) te->stmt[i].index[j].where = true;
+        read_view(x, &v, te->stmt[i].rhs);
+    }
     te->n_tensor++;
     memmove(&te->stmt[k + 2], &te->stmt[k + 1], (size_t)(te->n_stmt++ - k - 1) * sizeof *te->stmt);
     TeStmt *s = &te->stmt[k + 1];
@@ -241,6 +265,17 @@ static void add_view(Rewrite *x, int k) {
     for (int d = 0; d < to->rank; d++)
         s->index[d] = (TeIndex){.name = arena_printf(x->a, "seen_at%d", d), .where = true,
                                 .hi = to->shape[d], .lo = {.multiple = 1}};
+    if (v.kind == JOINED && rng_below(x->rng, 2))
+        add_view(x, k + 1, (View){.kind = PART, .d = v.d, .part = v.part});
+}
+
+static void add_some_view(Rewrite *x, int k) {
+    const TeTensor *from = &x->te->tensor[x->te->stmt[k].tensor];
+    if (from->role != TE_TEMP || from->rank == 0) return;
+    View v = {.kind = rng_below(x->rng, VIEWS)};
+    v.d = (int)rng_below(x->rng, (uint32_t)from->rank);
+    if (v.kind == JOINED && rng_below(x->rng, 2)) v.part = from->shape[v.d].value;
+    add_view(x, k, v);
 }
 
 /* ---- the order of statements ---- */
@@ -254,8 +289,8 @@ static void swap_statements(Rewrite *x, int k) {
 
 const char *te_rewrite(Arena *a, Te *te, Rng *rng) {
     Rewrite x = {a, te, rng};
-    TeTensor *tensor = ARENA_ARRAY(a, TeTensor, te->n_tensor + 3 * te->n_stmt);
-    TeStmt *stmt = ARENA_ARRAY(a, TeStmt, 4 * te->n_stmt);
+    TeTensor *tensor = ARENA_ARRAY(a, TeTensor, te->n_tensor + 4 * te->n_stmt);
+    TeStmt *stmt = ARENA_ARRAY(a, TeStmt, 6 * te->n_stmt);
     memcpy(tensor, te->tensor, (size_t)te->n_tensor * sizeof *tensor);
     memcpy(stmt, te->stmt, (size_t)te->n_stmt * sizeof *stmt);
     te->tensor = tensor;
@@ -267,7 +302,7 @@ const char *te_rewrite(Arena *a, Te *te, Rng *rng) {
     for (int k = te->n_stmt - 1; k >= 0; k--) {
         if (rng_below(rng, 2)) copy_output(&x, k);
         if (rng_below(rng, 2)) keep_axis(&x, k);
-        if (rng_below(rng, 2)) add_view(&x, k);
+        if (rng_below(rng, 2)) add_some_view(&x, k);
     }
     for (int k = 0; k + 1 < te->n_stmt; k++) {
         if (rng_below(rng, 4) == 0) swap_statements(&x, k);

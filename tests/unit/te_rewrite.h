@@ -6,6 +6,7 @@
 
 /* The text of an op of static sizes with random changes that keep its meaning: double negations,
  * casts to the type at hand, factors of 1, powers; temporaries that are copied, have axes of extent
- * 1, are turned, merged or split; statements in another order.  te is changed.  */
+ * 1, are turned, merged, split, or a part of a concatenation, or a slice of that; statements in
+ * another order.  te is changed.  */
 const char *te_rewrite(Arena *a, Te *te, Rng *rng);
 #endif

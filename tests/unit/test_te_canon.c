@@ -137,6 +137,11 @@ static void copies_are_read_through(void **state) {
                   "t[i] = i < 3 ? X[i] : Z[i-3] where i in 8; Y[i] = exp(t[i])"
                   " where i in 3; V[i] = exp(t[i+3]);", "  Y[i] = exp(X[i]) where i in 0:3;\n"
                   "  V[i] = exp(Z[i]);\n");
+    /* What they stood in keeps no axis of what they show.  */
+    check_becomes("X: f32[3]) -> Y: f32[3]",
+                  "t[i,o] = exp(X[i]) where o in 1; u[i,j] = j < 1 ? t[i,j] : t[i,j-1]"
+                  " where j in 2; v[i,o] = u[i,o+1] where o in 1; Y[i] = 2 * v[i,0];",
+                  "  Y[i] = 2 * exp(X[i]);\n");
 }
 
 static void spellings_become_one(void **state) {
