@@ -172,6 +172,8 @@ void compute_mma(Kernel *k, const Node *n);
 void compute_wgmma(Kernel *k);
 void wgmma_tiles(Kernel *k);              /* descriptors of the first stage */
 void wgmma_settle(Kernel *k);
+const char *wgmma_slice(const Kernel *k, const Side *s);  /* the operand's part at kk */
+const char *wgmma_orders(const Kernel *k, const Side *a, const Side *b);      /* a NULL: made */
 void wgmma_stage(Kernel *k);  /* the descriptors of the stage at hand */
 /* compute_made.c: a first operand that is made in registers: where a lane begins in its tile; what
  * the expression reads beside, of all steps or of one; what the registers of a step are made of;

@@ -193,13 +193,11 @@ void made_products(Kernel *k) {
     Cg *cg = k->cg;
     const Side *a = side_of(k), *b = &k->c.side[!k->c.r->swapped];
     const ComputeUnit *u = k->c.matrix.unit;
-    const char *order = te_dtype_bytes(u->a) == 2 ? cg_text(cg, "<%d>", !b->inner_k) : "";
     const char *sums = k->c.matrix.promotes ? "part" : mma_accumulators(k);
     cg_line(cg, "rl_wgmma_begin();");
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int i = 0; i < %d; i++)", tiles_of(k));
     cg_line(cg, "    rl_wgmma_m64n%dk%d_%s_%s" PRELUDE_MADE "%s(%s[%s], %c_made[kk / TK][i], "
-            "%c_at + kk / TK * %d);", b->thread, u->k.from, prelude_operand(u),
-            te_dtype_name(u->acc), order, sums, a->side ? "0][i" : "i][0", a->id, b->id,
-            b->on / 16);
+            "%s);", b->thread, u->k.from, prelude_operand(u), te_dtype_name(u->acc),
+            wgmma_orders(k, NULL, b), sums, a->side ? "0][i" : "i][0", a->id, wgmma_slice(k, b));
 }

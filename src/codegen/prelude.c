@@ -123,7 +123,7 @@ const char *prelude_print(Arena *a, const char *body, int cc, int *least, Buf *o
 
 /* A made definition: its name is that of the function that the text begins with.  */
 static size_t match_made(const PreludeRow *r, const char *text, size_t len) {
-    enum { HEAD = 96 };
+    enum { HEAD = 160 };
     PreludeText whole;
     size_t at = 0, stem = strlen(r->name);
     while (at + stem < len && at < HEAD && memcmp(text + at, r->name, stem) != 0) at++;

@@ -30,6 +30,7 @@ typedef struct {
 #define PRELUDE_MMA "rl_mma_m"
 #define PRELUDE_MADE "_made"
 #define PRELUDE_WGMMA "rl_wgmma_m"
+unsigned prelude_high(int span);          /* of descriptors, with rows of so many bytes */
 /* The definition of a name of the family; false: it has no such name.  */
 typedef bool PreludeMake(const char *name, size_t len, PreludeText *out);
 PreludeMake prelude_make_mma, prelude_make_wgmma;

@@ -14,10 +14,15 @@ static bool read(const char *name, size_t len, ComputeUnit *u, bool *made) {
            u->k.to * te_dtype_bytes(u->a) == K_BYTES;
 }
 
-/* The upper half of descriptors: rows of 128 bytes in their swizzle, blocks of 8 of them.  */
-enum { UPPER = 8 * 128 >> 4 | 1 << 30 };
+/* The upper half of descriptors: rows of `span` bytes in their swizzle, blocks of 8 of them.  */
+unsigned prelude_high(int span) {
+    unsigned swizzle = span == 128 ? 1 : span == 64 ? 2 : span == 32 ? 3 : 0;
+    return (unsigned)(8 * span) >> 4 | swizzle << 30;
+}
 
 enum { MADE = 4 };            /* registers of operand a */
+
+enum { USUAL = 128 };         /* bytes of a row */
 
 /* Operands of 16 bits lie in either order.  */
 bool prelude_make_wgmma(const char *name, size_t len, PreludeText *t) {
@@ -27,12 +32,16 @@ bool prelude_make_wgmma(const char *name, size_t len, PreludeText *t) {
     bool whole = u.acc == TE_I32, half = u.acc == TE_F16, orders = te_dtype_bytes(u.a) == 2;
     const char *kind = prelude_constraint(u.acc), *type = prelude_op_operand(&u);
     int n = u.n.to, sums = n / (half ? 4 : 2), more = made ? MADE : 1;
-    if (orders) prelude_put(t, "template <int %sB_TURNED>\n", made ? "" : "A_TURNED, int ");
+    prelude_put(t, "template <");
+    if (orders) prelude_put(t, "%sint B_TURNED, ", made ? "" : "int A_TURNED, ");
+    if (!made) prelude_put(t, "unsigned A_HIGH = 0x%x, ", prelude_high(USUAL));
+    prelude_put(t, "unsigned B_HIGH = 0x%x>\n", prelude_high(USUAL));
     prelude_put(t, FN "void %.*s(%s *d, %s, unsigned b) {\n", (int)len, name,
                 prelude_register(u.acc), made ? "const unsigned *a" : "unsigned a");
     prelude_put(t, "    asm volatile(\"{ .reg .b64 a, b;\"\n                 \"");
-    if (!made) prelude_put(t, " mov.b64 a, {%%%d, 0x%x};", sums, UPPER);
-    prelude_put(t, " mov.b64 b, {%%%d, 0x%x};\"\n", sums + more, UPPER);
+    int high = sums + more + 1;
+    if (!made) prelude_put(t, " mov.b64 a, {%%%d, %%%d};", sums, high++);
+    prelude_put(t, " mov.b64 b, {%%%d, %%%d};\"\n", sums + more, high++);
     prelude_put(t, "                 \" wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s {\"\n", n,
                 u.k.to, prelude_op_sums(&u), type, type);
     for (int i = 0; i < sums; i++) {
@@ -44,16 +53,16 @@ bool prelude_make_wgmma(const char *name, size_t len, PreludeText *t) {
     for (int i = 0; i < more && made; i++)
         prelude_put(t, "%s%%%d%s", i ? ", " : "{", sums + i, i + 1 == more ? "}" : "");
     prelude_put(t, "%s, b, 1%s", made ? "" : "a", whole ? "" : ", 1, 1");
-    if (orders && !made) prelude_put(t, ", %%%d", sums + 2);
-    if (orders) prelude_put(t, ", %%%d", sums + more + (made ? 1 : 2));
+    if (orders && !made) prelude_put(t, ", %%%d", high++);
+    if (orders) prelude_put(t, ", %%%d", high);
     for (int i = 0; i < sums; i++)
         prelude_put(t, "%s\"+%s\"(d[%d])", i == 0 ? "; }\"\n                 : "
                                            : i % 8 ? ", " : ",\n                   ", kind, i);
     prelude_put(t, "\n                 : ");
     for (int i = 0; i < more && made; i++) prelude_put(t, "\"r\"(a[%d]), ", i);
     if (!made) prelude_put(t, "\"r\"(a), ");
-    prelude_put(t, "\"r\"(b)%s%s);\n}\n", orders && !made ? ", \"n\"(A_TURNED)" : "",
-                orders ? ", \"n\"(B_TURNED)" : "");
+    prelude_put(t, "\"r\"(b)%s, \"n\"(B_HIGH)%s%s);\n}\n", made ? "" : ", \"n\"(A_HIGH)",
+                orders && !made ? ", \"n\"(A_TURNED)" : "", orders ? ", \"n\"(B_TURNED)" : "");
     return true;
 }
 

@@ -4,7 +4,7 @@
 /* A ring of stages that is filled by boxes: how they lie there, the tensor maps that describe
  * them, and the copies.  */
 
-enum { SPAN = 128, ATOM = 8 * SPAN };        /* bytes: of a box's row; of 8 rows */
+enum { SPAN = 128, UNIT = 16, LINES = 8 };   /* bytes of a step's row; of a chunk; of an atom */
 
 /* Boxes of an operand that registers are made of lie side by side along k.  */
 static void raw_facts(const Contract *c, const Device *dev, Side *s) {
@@ -26,20 +26,20 @@ void ring_facts(const Contract *c, const Device *dev, Side *s) {
         return;
     }
     rprog_box(c->p, s->side, &s->box);
-    s->span = SPAN;
-    s->boxes = s->inner_k ? 1 : own / each / s->multicast;
-    s->box_bytes = SPAN * (s->inner_k ? own / s->multicast : k);
-    s->stride = ATOM;
-    s->leading = s->inner_k ? dev->unit[c->r->unit].alignment : SPAN * k;
+    s->span = s->box.span;
+    s->boxes = s->inner_k ? SPAN / s->span : own / each / s->multicast;
+    s->box_bytes = s->inner_k ? s->span * own : SPAN * k;
+    s->stride = LINES * s->span;
+    if (!s->inner_k) s->leading = s->box_bytes;
+    else s->leading = s->span == UNIT ? s->box_bytes : dev->unit[c->r->unit].alignment;
     s->on = s->inner_k ? slice * s->elem : slice * SPAN;
-    s->down = s->inner_k ? tile * SPAN : tile / each * s->box_bytes;
+    s->down = s->inner_k ? tile * s->span : tile / each * s->box_bytes;
 }
 
 /* ---- tensor maps ---- */
 
 /* Where the elements of a box are in memory.  */
 KernelMap ring_map(Arena *a, const Problem *p, const Access *x, const RBox *box) {
-    enum { UNIT = 16 };
     TeDtype type = p->te->tensor[x->tensor].dtype;
     TeExtent elem = size_number(te_dtype_bytes(type)), first;
     KernelMap map = {.tensor = x->tensor,
@@ -142,7 +142,7 @@ static void copy_box(Kernel *k, const Side *s, int box) {
         at = cg_text(cg, "%s, %s", at, coordinate(k, s, i, box));
     const char *place = box > 0 ? cg_text(cg, " + %d", box * s->box_bytes) : "", *to = "";
     if (s->multicast > 1) {
-        int part = s->l->raw ? s->box_bytes / s->multicast : s->boxes * s->box_bytes;
+        int part = s->inner_k ? s->box_bytes / s->multicast : s->boxes * s->box_bytes;
         place = cg_text(cg, " + part * %d%s", part, place);
         to = "_all";
     }

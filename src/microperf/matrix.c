@@ -125,6 +125,8 @@ void mp_matrix_explain(const Model *m, const RProg *r, Buf *out) {
     if (rprog_warpgroups(m->dev, r)) {
         mp_ring_explain(m, r, out);
     } else {
+        const char *refusal = rprog_ring_refusal(out->arena, m->p, m->dev);
+        if (refusal) buf_printf(out, "  no unit of warpgroups: %s\n", refusal);
         tell_fragments(m, r, &c, out);
         tell_balance(m, r, &c, out);
     }

@@ -22,6 +22,8 @@ Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c);
 double mp_ring_clocks(const Model *m, const RProg *r, double rate);
 /* The least that a step takes whose registers are made; 0: none are.  */
 double mp_made_clocks(const Model *m, const RProg *r, const Step *s);
+/* ... by the lane that copies columns of pixels.  */
+double mp_copying_clocks(const RProg *r, const Step *s);
 void mp_ring_explain(const Model *m, const RProg *r, Buf *out);
 /* Why this warp tile.  */
 void mp_matrix_explain(const Model *m, const RProg *r, Buf *out);

@@ -56,13 +56,36 @@ static double warpgroups(const Model *m, const RProg *r) {
     return rprog_computing(m->dev, r) / WARP / rprog_team(m->dev, r) / rprog_in_turn(r);
 }
 
+/* A row of a box is asked of L2 for itself: one of 16 bytes takes as long as one of 64 (measured by
+ * github.com/Neroued/ninfer, pull request 160: 16.7 % more bytes, as such rows, took 73 % more
+ * time, with 64-byte rows the others).  */
 void mp_ring_counts(const Model *m, const RProg *r, int side, StepCounts *out) {
     int64_t bytes = rprog_tile_bytes(m->p, m->dev, r, side);
     int inner = r->block.extent[r->load[side].along], elem = rprog_elem(m->p, m->dev, r, side);
+    enum { LEAST = 64 };
     int sharing = side == rprog_cluster_side(r) ? rprog_cluster(r) : 1;
-    out->sectors[side] = (double)bytes / SECTOR / sharing;
+    int span = RTILE_ACCESS << r->load[side].layout.bits;
+    double asked = span < LEAST ? (double)bytes / span * LEAST : (double)bytes;
+    out->sectors[side] = asked / SECTOR / sharing;
     out->store_wavefronts[side] = bytes / LINE;
-    out->requests[side] = inner * elem > LINE ? inner * elem / LINE : 1;
+    out->requests[side] = inner * elem > span ? inner * elem / span : 1;
+}
+
+/* Instructions of the lane that copies, counted in compiled kernels: for each box of pixels, which
+ * has places of its own.  */
+static double pixels_issue(const RProg *r, const StepCounts *c) {
+    enum { BOX_ISSUE = 20 };
+    double boxes = 0;
+    for (int side = 0; side < 2; side++)
+        if (r->load[side].kind == LOAD_PIXELS) boxes += (double)c->requests[side];
+    return boxes * BOX_ISSUE;
+}
+
+/* One lane issues them, one behind the other, as fast as each may use what the one before has made
+ * (Jia et al., Dissecting the Volta GPU architecture: 4 clocks).  */
+double mp_copying_clocks(const RProg *r, const Step *s) {
+    enum { DEPENDENT = 4 };
+    return DEPENDENT * pixels_issue(r, s->counts);
 }
 
 Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c) {
@@ -83,6 +106,7 @@ Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c) {
         s.sectors += c->sectors[side];
         s.issue += (double)c->requests[side];
     }
+    s.issue += pixels_issue(r, c);
     s.wavefronts += s.stored;
     s.bytes = s.sectors * SECTOR;
     return s;

@@ -1,6 +1,6 @@
 /* How the chunks of a load find their places in memory, and tables that keep them.  */
 #include "rprogram/extents.h"
-#include "rprogram/internal.h"
+#include "rprogram/matrix.h"
 #include "te/arith.h"
 #include "te/tree.h"
 
@@ -147,7 +147,7 @@ static bool tile_box(const Problem *p, int side, RBox *out) {
     const ROperand *op = &p->op[side];
     const Access *x = &operand(p, side)->access;
     AxisClass own = side ? AX_N : AX_M;
-    *out = (RBox){0};
+    *out = (RBox){.span = BOX_SPAN};
     if (!op->affine || op->guarded) return false;
     bool along_k = op->vec_k * op->bytes >= RTILE_ACCESS;
     if (!along_k && op->vec_mn * op->bytes < RTILE_ACCESS) return false;

@@ -120,6 +120,8 @@ typedef struct {
      * that of images (-1: there is but one), which the outermost index of the rows moves.  */
     int pixels, channel, image;
     RPixelDim pixel[RBOX_RANK - 2];
+    int span;                 /* bytes of a copy along the inner dimension, at most 128 */
+    int64_t channels;         /* pixels > 0: the channel's extent, with those of all batches */
 } RBox;
 /* The upper corner of the pixels that rows begin at, less the extent.  */
 int64_t rprog_pixel_upper(const TeTensor *t, const RPixelDim *x);
@@ -160,6 +162,9 @@ int64_t rprog_outputs_at(const Problem *p, const Device *dev, const RProg *r);
 /* Why no matrix unit of the device takes the sums of products, and what would let one, as a clause;
  * NULL: one does, the device has none, or there is nothing to multiply.  */
 const char *rprog_refusal(Arena *a, const Problem *p, const Device *dev);
+/* Why no unit of warpgroups that would multiply the operands can be given them, as a clause; NULL:
+ * one can, or there is none.  */
+const char *rprog_ring_refusal(Arena *a, const Problem *p, const Device *dev);
 static inline int rprog_unit_side(const RProg *r, int side) { return r->swapped ? !side : side; }
 /* Type of an operand's elements in the shared tile, any unit.  */
 TeDtype rprog_tile_type(const Problem *p, const Device *dev, const RProg *r, int side);

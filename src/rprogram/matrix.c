@@ -217,12 +217,16 @@ bool matrix_usable(const ComputeUnit *u) {
     return (u->scope == SCOPE_WARP || warpgroup_usable(u)) && u->b != HAL_NO_DTYPE && u->a == u->b;
 }
 
-bool matrix_fits(const Problem *p, const ComputeUnit *u) {
+bool matrix_takes(const Problem *p, const ComputeUnit *u) {
     const Contraction *c = &p->con;
     if (!matrix_usable(u) || c->red != TE_RED_SUM || !c->product || !accumulates(p, u))
         return false;
     for (int side = 0; side < 2; side++) {
         if (!p->op[side].present || !takes(p, u, &p->op[side])) return false;
     }
-    return u->scope == SCOPE_WARP || warpgroup_fits(p, u);
+    return true;
+}
+
+bool matrix_fits(const Problem *p, const ComputeUnit *u) {
+    return matrix_takes(p, u) && (u->scope == SCOPE_WARP || warpgroup_fits(p, u));
 }

@@ -14,6 +14,8 @@ RTile matrix_tile(const ComputeUnit *u, bool swapped);
 /* May the unit compute the problem: types, exact products, an accumulator the expression
  * allows?  */
 bool matrix_fits(const Problem *p, const ComputeUnit *u);
+/* The same, wherever the operands lie.  */
+bool matrix_takes(const Problem *p, const ComputeUnit *u);
 /* Is the unit of the kind that `contract` programs use: of a warp, its operands of one type?  */
 bool matrix_usable(const ComputeUnit *u);
 /* Do the unit's operands hold every value of type `t` exactly?  */

@@ -7,8 +7,9 @@
 typedef struct {
     const Problem *p;
     const Access *x;
-    const FusedAxis *own, *k;
+    const FusedAxis *own, *k, *batch;
     const TeStmt *root;
+    int64_t bytes;            /* of an element */
 } Rows;
 
 /* The only index of an axis that moves dimension d; -1: none; -2: there are several.  */
@@ -31,13 +32,21 @@ static bool varies(const Rows *r, int index) {
     return index >= 0 && r->root->index[index].hi.expr;
 }
 
-/* Channels: neighbours in memory, in whole steps.  */
-static bool is_channel(const Rows *r, int d, int own, int k, int64_t bytes) {
+/* Channels: neighbours in memory, in whole chunks of 16 bytes.  */
+static bool is_channel(const Rows *r, int d, int own, int k) {
     const TeTensor *t = &r->p->te->tensor[r->x->tensor];
     const Affine *f = &r->x->sub[d];
     return te_extent_is_one(&t->stride[d]) && own == -1 && k == r->k->index[r->k->n - 1] &&
            f->coef[k] == 1 && f->c >= 0 && !r->x->guard[d] && !varies(r, k) &&
-           extent(r, k) * bytes % BOX_SPAN == 0;
+           !t->shape[d].expr && extent(r, k) * r->bytes % RTILE_ACCESS == 0;
+}
+
+/* Groups of channels, which the batch tells apart: more channels, at its stride.  */
+static bool add_group(const Rows *r, int d, RBox *out) {
+    const TeTensor *t = &r->p->te->tensor[r->x->tensor];
+    if (r->x->guard[d] || t->shape[d].expr || t->stride[d].expr) return false;
+    out->channels += (t->shape[d].value - 1) * t->stride[d].value;
+    return true;
 }
 
 /* An image as a whole, of any number of them.  */
@@ -69,6 +78,15 @@ static bool add_pixel(const Rows *r, int d, int own, int k, RBox *out) {
     return true;
 }
 
+/* The most that an index of k is in a step, the last of which may go beyond the end.  */
+static int64_t most(const Rows *r, int index) {
+    int64_t below = 1, step = BOX_SPAN / r->bytes;
+    int64_t last = ceil_div(r->p->extent[AX_K], step) * step - 1;
+    int at = index < 0 ? -1 : r->k->n - 1;
+    for (; at >= 0 && r->k->index[at] != index; at--) below *= extent(r, r->k->index[at]);
+    return at > 0 ? extent(r, index) - 1 : at == 0 ? last / below : 0;
+}
+
 /* Corners and offsets have 16 bits for all dimensions of pixels together (CUDA driver API,
  * cuTensorMapEncodeIm2col).  */
 static bool fits(const Rows *r, const RBox *b) {
@@ -76,11 +94,17 @@ static bool fits(const Rows *r, const RBox *b) {
     int64_t limit = (int64_t)1 << (b->pixels == 1 ? 15 : b->pixels == 2 ? 7 : 4);
     for (int i = 0; i < b->pixels; i++) {
         const RPixelDim *x = &b->pixel[i];
-        int64_t upper = rprog_pixel_upper(t, x);
+        int64_t upper = rprog_pixel_upper(t, x), stride = te_extent_divisor(&t->stride[x->dim]);
         if (x->from < -limit || x->from >= limit || upper < -limit || upper >= limit) return false;
-        if (x->apart * (extent(r, x->k) - 1) >= 2 * limit) return false;
+        if (x->apart * most(r, x->k) >= 2 * limit) return false;
+        if (stride < b->channels) return false;       /* of another pixel */
     }
     return true;
+}
+
+/* As many bytes as lie within the channels of one place of the window, whatever begins there.  */
+static int span_of(const Rows *r) {
+    return (int)gcd64(extent(r, r->k->index[r->k->n - 1]) * r->bytes, BOX_SPAN);
 }
 
 int64_t rprog_pixel_upper(const TeTensor *t, const RPixelDim *x) {
@@ -106,9 +130,10 @@ static bool all_move(const Rows *r, const RBox *b) {
 bool rprog_pixels(const Problem *p, int side, RBox *out) {
     const ROperand *op = &p->op[side];
     const Operand *o = side ? &p->con.b : &p->con.a;
-    Rows r = {p, &o->access, &p->con.axis[own_axis(side)], &p->con.axis[AX_K], NULL};
+    Rows r = {p, &o->access, &p->con.axis[own_axis(side)], &p->con.axis[AX_K],
+              &p->con.axis[AX_B], NULL, op->bytes};
     *out = (RBox){.inner = AX_K, .channel = -1, .image = -1};
-    if (!p->te || p->con.axis[AX_B].n > 0 || r.k->n == 0 || r.own->n == 0) return false;
+    if (!p->te || r.k->n == 0 || r.own->n == 0) return false;
     if (op->vec_k * op->bytes < RTILE_ACCESS || op->stride_k != 1) return false;
     const TeTensor *t = &p->te->tensor[r.x->tensor];
     r.root = &p->te->stmt[p->con.stmt];
@@ -117,11 +142,15 @@ bool rprog_pixels(const Problem *p, int side, RBox *out) {
         outermost++;
     for (int d = 0; d < t->rank; d++) {
         int own = moves(&r, r.own, d), k = moves(&r, r.k, d);
+        bool group = moves(&r, r.batch, d) != -1;
         if (own == -2 || k == -2) return false;
-        if (out->channel < 0 && k >= 0 && is_channel(&r, d, own, k, op->bytes)) {
+        if (out->channel < 0 && k >= 0 && is_channel(&r, d, own, k)) {
             out->channel = d;
+            out->channels += t->shape[d].value;
             continue;
         }
+        if (group && own == -1 && k == -1 && add_group(&r, d, out)) continue;
+        if (group) return false;
         int64_t stride = te_extent_divisor(&t->stride[d]);
         if (stride < 1 || stride * op->bytes % RTILE_ACCESS) return false;
         if (own == r.own->index[outermost] && is_image(&r, d, own, k)) out->image = d;
@@ -129,5 +158,6 @@ bool rprog_pixels(const Problem *p, int side, RBox *out) {
         else if (!add_pixel(&r, d, own, k, out)) return false;
     }
     out->rank = out->pixels + 2;
+    out->span = span_of(&r);
     return out->channel >= 0 && out->pixels > 0 && all_move(&r, out) && fits(&r, out);
 }

@@ -44,3 +44,37 @@ const char *rprog_refusal(Arena *a, const Problem *p, const Device *dev) {
     if (!some_unit_holds(p, dev, 3)) return arena_printf(a, "none holds both %s and %s", x, y);
     return arena_printf(a, "none sums products of %s and %s in %s", x, y, te_dtype_name(c->acc));
 }
+
+/* Why an operand cannot be copied by boxes, nor be made in registers of what can.  */
+static const char *box_refusal(Arena *a, const Problem *p, const ComputeUnit *u, int side) {
+    const ROperand *op = &p->op[side];
+    char name = "ab"[side], own = "MN"[side];
+    if (!op->affine)
+        return arena_printf(a, "operand %c is made of more than one tensor that moves along K, or "
+                               "of what is no box of memory", name);
+    if (op->vec_k * op->bytes < RTILE_ACCESS && op->vec_mn * op->bytes < RTILE_ACCESS)
+        return arena_printf(a, "the neighbours of operand %c do not begin at multiples of %d "
+                               "bytes, as tensor maps want", name, RTILE_ACCESS);
+    if (op->vec_k * op->bytes < RTILE_ACCESS && !u->mn_major)
+        return arena_printf(a, "operand %c lies along %c, and %s takes what lies along K", name,
+                            own, u->name);
+    return arena_printf(a, "operand %c is neither boxes of memory nor columns of pixels", name);
+}
+
+const char *rprog_ring_refusal(Arena *a, const Problem *p, const Device *dev) {
+    const char *why = NULL;
+    for (int i = 0; i < dev->n_unit; i++) {
+        const ComputeUnit *u = &dev->unit[i];
+        int bytes = te_dtype_bytes(u->a), made = 0;
+        RRaw x;
+        if (!warpgroup_usable(u) || !matrix_takes(p, u) || (u->tf32 && !p->tf32)) continue;
+        if (warpgroup_fits(p, u)) return NULL;
+        for (int side = 0; side < 2 && !why; side++) {
+            if (warpgroup_copies(p, u, side)) continue;
+            if (bytes > 1 && rprog_raw(p, side, BOX_SPAN / bytes, &x)) made++;
+            else why = box_refusal(a, p, u, side);
+        }
+        if (!why && made > 1) why = "both operands would have to be made in registers";
+    }
+    return why;
+}

@@ -141,8 +141,10 @@
  *   (16-byte chunk c of row r at c ^ r % 8).  inner == AX_K: block.k elements are 128 bytes.  inner
  *   == own axis (16-bit types only): boxes lie one behind the other.
  * - LOAD_PIXELS: the same of an operand whose rows are places in an image, or other digits that are
- *   several dimensions (RBox.pixels): a copy brings 128 bytes of channels of as many pixels as the
- *   tile has rows.  k has the channels of a window's pixel side by side, in whole steps.
+ *   several dimensions (RBox.pixels): a copy brings RBox.span bytes of channels, which never reach
+ *   into the next pixel of a window, of as many pixels as the tile has rows.  Boxes of a step, each
+ *   in the swizzle of its width, lie one behind the other; of one behind the end of K nothing but
+ *   zeros comes.  The batch may have channels of its own, a group of them.
  * - A load with `raw` (LOAD_TILE, of U, inner == AX_K): the unit takes the operand from registers.
  *   Boxes of at most 128 bytes of k, in the swizzle of their width, lie one behind the other and
  *   hold what the operand's expression reads of one tensor as it is in memory (rprog_raw).  Before

@@ -78,19 +78,25 @@ static int16_t box_mover(const Device *dev, LoadKind kind, int bits) {
 
 enum { BOX_BITS = 3 };        /* of the row's number, that move chunks of 16 bytes in a box */
 
+/* Rows of `span` bytes, in the swizzle of their width.  */
+static RLayout box_layout(int inner, int span) {
+    int bits = BOX_BITS;
+    while (RTILE_ACCESS << bits > span) bits--;
+    return (RLayout){.inner = (uint8_t)inner, .bits = (uint8_t)bits,
+                     .shift = (uint8_t)(bits ? BOX_BITS - bits : 0)};
+}
+
 /* The operand as it lies in memory, in boxes as wide as a step has of it.  */
 static bool raw_load(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out) {
     RRaw x;
-    int step = BOX_SPAN / te_dtype_bytes(dev->unit[r->unit].a), bits = BOX_BITS;
+    int step = BOX_SPAN / te_dtype_bytes(dev->unit[r->unit].a);
     if (!rprog_raw(p, side, step, &x)) return false;
     int elem = te_dtype_bytes(x.storage);
-    while (RTILE_ACCESS << bits > step * elem) bits--;
-    int16_t mover = box_mover(dev, LOAD_TILE, bits);
-    if (mover < 0 || bits == 0) return false;
+    RLayout layout = box_layout(AX_K, step * elem);
+    int16_t mover = box_mover(dev, LOAD_TILE, layout.bits);
+    if (mover < 0 || layout.bits == 0) return false;
     *out = (RLoad){.kind = LOAD_TILE, .mover = mover, .vec = (uint8_t)(RTILE_ACCESS / elem),
-                   .along = AX_K, .raw = true,
-                   .layout = {.inner = AX_K, .bits = (uint8_t)bits,
-                              .shift = (uint8_t)(BOX_BITS - bits)}};
+                   .along = AX_K, .raw = true, .layout = layout};
     return true;
 }
 
@@ -99,12 +105,12 @@ bool warpgroup_load(const Problem *p, const Device *dev, const RProg *r, int sid
     if (!warpgroup_copies(p, &dev->unit[r->unit], side)) return raw_load(p, dev, r, side, out);
     rprog_box(p, side, &box);
     LoadKind kind = box.pixels > 0 ? LOAD_PIXELS : LOAD_TILE;
-    int16_t mover = box_mover(dev, kind, BOX_BITS);
+    RLayout layout = box_layout(box.inner, box.span);
+    int16_t mover = box_mover(dev, kind, layout.bits);
     if (mover < 0) return false;
     int vec = RTILE_ACCESS / te_dtype_bytes(dev->unit[r->unit].a);
     *out = (RLoad){.kind = kind, .mover = mover, .vec = (uint8_t)vec,
-                   .along = (uint8_t)box.inner,
-                   .layout = {.inner = (uint8_t)box.inner, .bits = BOX_BITS}};
+                   .along = (uint8_t)box.inner, .layout = layout};
     return true;
 }
 

@@ -96,6 +96,13 @@ static int16_t named_mover(const Device *dev, const char *name) {
     return -1;
 }
 
+/* The swizzle of rows of so many bytes.  */
+static RLayout layout_of(int inner, int row) {
+    int bits = row >= 128 ? 3 : row >= 64 ? 2 : row >= 32 ? 1 : 0;
+    return (RLayout){.inner = (uint8_t)inner, .bits = (uint8_t)bits,
+                     .shift = (uint8_t)(bits ? 3 - bits : 0)};
+}
+
 /* An operand of other elements than the unit's is what its registers are made of: rows of at most
  * 128 bytes of a step.  */
 static bool choose_raw(const KernelCase *c, RProg *r, int side) {
@@ -105,12 +112,10 @@ static bool choose_raw(const KernelCase *c, RProg *r, int side) {
     RRaw x;
     int step = 128 / te_dtype_bytes(type);
     if ((o->read && o->storage == type) || !rprog_raw(p, side, step, &x)) return false;
-    int elem = te_dtype_bytes(x.storage), row = step * elem;
-    int bits = row >= 128 ? 3 : row >= 64 ? 2 : 1;
+    int elem = te_dtype_bytes(x.storage);
     r->load[side] = (RLoad){.kind = LOAD_TILE, .mover = named_mover(c->dev, "tma.tile"),
                             .vec = (uint8_t)(16 / elem), .along = AX_K, .raw = true,
-                            .layout = {.inner = AX_K, .bits = (uint8_t)bits,
-                                       .shift = (uint8_t)(3 - bits)}};
+                            .layout = layout_of(AX_K, step * elem)};
     return true;
 }
 
@@ -123,7 +128,7 @@ static void choose_load(const KernelCase *c, RProg *r, int side) {
     r->load[side] = (RLoad){.kind = pixels ? LOAD_PIXELS : LOAD_TILE,
                             .mover = named_mover(c->dev, pixels ? "tma.im2col" : "tma.tile"),
                             .vec = (uint8_t)(16 / op->bytes), .along = (uint8_t)inner,
-                            .layout = {.inner = (uint8_t)inner, .bits = 3}};
+                            .layout = layout_of(inner, pixels ? box.span : 128)};
 }
 
 /* Columns that this family has, at most `most`, if the unit does; boxes of what lies along them are

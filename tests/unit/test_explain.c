@@ -98,6 +98,13 @@ static void test_refusals(void **state) {
          "no matrix unit: none holds both i8 and u8"},
         {"op p(A: i16[512,512], B: i16[512,512]) -> C: i32[512,512] { C[m,n] += A[m,k] * B[n,k]; }",
          "no matrix unit: none takes i16, which operand a is"},
+        {"op p(A: f16[512,516], B: f16[512,516]) -> C: f16[512,512] { C[m,n] += A[m,k] * B[n,k]; }",
+         "no unit of warpgroups: the neighbours of operand a do not begin at multiples of 16"},
+        {"op p(A: i8[512,512], B: i8[512,512]) -> C: i32[512,512] { C[m,n] += A[m,k] * B[k,n]; }",
+         "no unit of warpgroups: operand b lies along N, and wgmma.i8.i32 takes what lies along K"},
+        {"op p(X: f16[8,28,28,96], W: f16[8,96,3,3,12]) -> Y: f16[8,28,28,8,96] {"
+         " Y[n,p,q,g,f] += (X[n,p+r-1,q+s-1,12*g+c] else 0) * W[g,f,r,s,c]; }",
+         "no unit of warpgroups: the neighbours of operand a do not begin at multiples of 16"},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
         explains(*state, row[i].te, (const char *const[]){row[i].says, NULL});

@@ -70,14 +70,19 @@ static void units(Arena *a) {
          "mma.m16n8k16.f16.f16 mma.m16n8k16.f16.f32 wgmma.f16.f16 wgmma.f16.f32 "},
         {"h200", MATMUL("bf16", "bf16", "f32", "C[m,n] += A[m,k]*B[k,n]"),
          "mma.m16n8k16.bf16.f32 wgmma.bf16.f32 "},
-        /* Boxes of memory and columns of pixels in whole steps: nothing that is converted, or lies
+        /* Boxes of memory and columns of pixels in whole chunks: nothing that is converted, or lies
          * at odd places.  */
         {"h200", "op f(A: f16[256,132], B: f16[132,256]) -> C: f16[256,256] {"
                  " C[m,n] += A[m,k]*B[k,n]; }", "mma.m16n8k16.f16.f32 "},
         {"h200", "op f(A: f16[9,9,64], B: f16[256,3,64]) -> C: f16[7,9,256] {"
                  " C[p,q,n] += A[p+r,q,k]*B[n,r,k]; }", "mma.m16n8k16.f16.f32 wgmma.f16.f32 "},
         {"h200", "op f(A: f16[9,9,48], B: f16[256,3,48]) -> C: f16[7,9,256] {"
+                 " C[p,q,n] += A[p+r,q,k]*B[n,r,k]; }", "mma.m16n8k16.f16.f32 wgmma.f16.f32 "},
+        {"h200", "op f(A: f16[9,9,52], B: f16[256,3,52]) -> C: f16[7,9,256] {"
                  " C[p,q,n] += A[p+r,q,k]*B[n,r,k]; }", "mma.m16n8k16.f16.f32 "},
+        {"h200", "op f(A: f16[9,9,2,24], B: f16[2,256,3,24]) -> C: f16[7,9,2,256] {"
+                 " C[p,q,g,n] += A[p+r,q,g,k]*B[g,n,r,k]; }",
+         "mma.m16n8k16.f16.f32 wgmma.f16.f32 "},
         /* Units that read other than 16 bits have no form for what lies along M and N.  */
         {"h200", "op f(A: i8[256,128], B: i8[256,128]) -> C: i32[256,256] {"
                  " C[m,n] += A[m,k]*B[n,k]; }",

@@ -70,6 +70,20 @@ static const char *const special[][2] = {
      " Y[n,p,q,f] += X[n,p+r+1,q+2*s+1,c+32] * W[f,r,s,c]; }"},
     {"channels in two dimensions", "op f(X: f16[2,3,9,8,64], W: f16[24,3,3,3,64]) ->"
      " Y: f16[2,9,8,24] { Y[n,p,q,f] += (X[n,d,p+r-1,q+s-1,c] else 0) * W[f,d,r,s,c]; }"},
+    {"conv of 32 channels", "op f(X: f16[2,9,7,32], W: f16[40,3,3,32]) -> Y: f16[2,9,7,40] {"
+     " Y[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * W[f,r,s,c]; }"},
+    {"conv of 48 channels, stride 2", "op f(X: f16[3,12,9,48], W: f16[3,3,48,72]) ->"
+     " Y: f16[3,6,5,72] { Y[n,p,q,f] += (X[n,2*p+r-1,2*q+s-1,c] else 0) * W[r,s,c,f]; }"},
+    {"conv of 40 channels, of the second operand", "op f(X: f16[2,10,9,40], W: f16[64,3,3,40]) ->"
+     " Y: f16[2,64,10,9] { Y[n,f,p,q] += W[f,r,s,c] * (X[n,p+r-1,q+s-1,c] else 0); }"},
+    {"conv of a part of 24 channels", "op f(X: f16[2,9,9,160], W: f16[40,2,2,24]) ->"
+     " Y: f16[2,7,6,40] { Y[n,p,q,f] += X[n,p+r+1,q+2*s+1,c+32] * W[f,r,s,c]; }"},
+    {"conv of groups", "op f(X: f16[2,9,7,120], W: f16[3,24,3,3,40]) -> Y: f16[2,9,7,72] {"
+     " t[n,p,q,g,f] += (X[n,p+r-1,q+s-1,40*g+c] else 0) * W[g,f,r,s,c];"
+     " Y[n,p,q,o] = t[n,p,q,o/24,o%24]; }"},
+    {"conv of groups, a dimension", "op f(X: f16[2,9,7,3,64], W: f16[3,24,3,3,64]) ->"
+     " Y: f16[2,9,7,3,24] {"
+     " Y[n,p,q,g,f] += (X[n,p+r-1,q+s-1,g,c] else 0) * W[g,f,r,s,c]; }"},
     {"rows of a part", "op f(A: f16[3,6,40,64], B: f16[48,64]) -> C: f16[3,30,48] {"
      " C[b,m,n] += A[b,2,m+5,k] * B[n,k]; }"},
     {"rows", "op f(A: f16[136,96], B: f16[80,96], g: f16[80]) -> (C: f32[136,80], S: f32[136],"
@@ -198,8 +212,8 @@ static void test_kernels(void **state) {
 
 /* Kernels that are changed: of one tile to a block, of blocks that stay, of such in pingpong, of
  * columns of pixels, with a first operand that is made in registers, of
- * segments of tiles.  */
-enum { ALONE, STAYS, TURNS, PIXELS, REGISTERS, SEGMENTS, CHANGED };
+ * segments of tiles, of columns of few channels, the last of which lie beyond the end.  */
+enum { ALONE, STAYS, TURNS, PIXELS, REGISTERS, SEGMENTS, NARROW, CHANGED };
 static const RingFamily changed[] = {
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false, false},
@@ -207,6 +221,7 @@ static const RingFamily changed[] = {
     {"mutant", 1, 64, {2, 1}, 2, 1, VIA_DIRECT, RASTER_ROW, 2, GRID_TILES, false, false},
     {"mutant", 1, 128, {1, 2}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, true, false},
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false, true},
+    {"mutant", 1, 64, {2, 1}, 2, 1, VIA_DIRECT, RASTER_ROW, 2, GRID_TILES, false, false},
 };
 
 /* A piece of the text of a kernel, and what takes its place.  */
@@ -229,7 +244,7 @@ static const struct {
     {STAYS, "from % STAGES", "0"},
     {ALONE, "rl_fence_proxy();", ""},
     {ALONE, "rl_bar_sync<1, 256>();", ""},
-    {ALONE, "mov.b64 a, {%64, 0x40000040}", "mov.b64 a, {%64, 0x40000020}"},
+    {ALONE, "A_HIGH = 0x40000040", "A_HIGH = 0x40000020"},
     {ALONE, ", 32768);", ", 32752);"},
     {ALONE, ", 32768);", ", 32784);"},
     {ALONE, "k_next += BK;", ""},
@@ -267,6 +282,14 @@ static const struct {
     {SEGMENTS, "(u + (long long)number", "((long long)number"},
     {SEGMENTS, "from += steps)", "from += 0)"},
     {SEGMENTS, "taken > 0", "taken >= 0"},
+    {NARROW, "k_next + 40 < K", "k_next + 40 < K + BK"},
+    {NARROW, "(k_next + 8) / 40u", "k_next / 48u"},
+    {NARROW, "(k_next + 16) % 40u", "(k_next + 8) % 40u"},
+    {NARROW, "part * 1024 + 2048", "part * 2048 + 2048"},
+    {NARROW, "0, 0, 0x8,", "0, 0, 0x10,"},
+    {NARROW, "0, 0, 0x8,", "0, 0, 0xc0000008,"},
+    {NARROW, "rl_wgmma_tile<2048>", "rl_wgmma_tile<1024>"},
+    {NARROW, "kk / 8 * 128", "kk / 8 * 64"},
 };
 enum { MUTANTS = sizeof mutant / sizeof *mutant };
 
@@ -294,6 +317,8 @@ static bool is_caught(Run *run, int i) {
         " C[m,n] += A[m,k] * bf16(B[n,k] * s[n]); }",
         "op f(A: bf16[512,192], B: bf16[256,192]) -> C: bf16[512,256] {"
         " C[m,n] += A[m,k] * B[n,k]; }",
+        "op f(X: bf16[3,12,18,40], W: bf16[128,3,3,40]) -> Y: bf16[3,10,9,128] {"
+        " Y[n,p,q,f] += (X[n,p+2*r-1,2*q+s-1,c] else 0) * W[f,r,s,c]; }",
     };
     int of = i < 0 ? -1 - i : mutant[i].of;
     enum { SEEDS = 12 };
@@ -310,7 +335,7 @@ static bool is_caught(Run *run, int i) {
     if (kernel_compile(&c, run->nvrtc, false)) return true;
     for (uint64_t seed = 1; seed <= SEEDS; seed++)
         if (kernel_run(&c, TE_FILL_INTEGERS, seed, true)) return true;
-    return false;
+    return of == NARROW && kernel_run(&c, TE_FILL_EXTREMES, 1, true);
 }
 
 static void test_mutants(void **state) {
