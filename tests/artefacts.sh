@@ -21,6 +21,15 @@ sed 's/"params"/"parameters"/' mm.json >wrong.txt
 ends 1 'the schema needs the parameters' \
     python3 "$tests/validate.py" "$root/schemas/kernel.schema.json" wrong.txt &&
     has out 'has not all of' 'the schema needs the parameters'
+# distinct FILE.json: how many launches it has, how many kernels, how many of them take tensor maps.
+distinct() {
+    python3 -c 'import json, sys
+k = json.load(open(sys.argv[1]))["targets"][0]["kernels"]
+print(len(k), len({x["symbol"] for x in k}), len({x["symbol"] for x in k if x["tensor_maps"]}))' "$1"
+}
+is 'equal layers share a kernel' "$(distinct repeated.json)" = '4 3 0'
+is 'and one with tensor maps' "$(distinct shifted.json)" = '4 3 3'
+is 'which is in the code once' "$(grep -c '\.entry' shifted.sm_90a.ptx)" -eq 3
 
 # launches NAME [VARIABLE=VALUE...] CASE...: TAP of every launch.
 launches() {

@@ -159,7 +159,7 @@ ROLLER_API RollerStatus roller_artefact(RollerCtx *ctx, const RollerKernel *cons
                                         RollerArtefact what, const void **data, size_t *size);
 typedef struct {
     size_t struct_size;
-    const char *symbol;
+    const char *symbol;       /* several launches may be of one kernel, with other arguments */
     int64_t grid[3];
     int block[3], cluster[3];
     int64_t dynamic_smem, static_smem, spill_bytes, stack_bytes;

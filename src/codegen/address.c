@@ -119,8 +119,8 @@ void address_batch(Kernel *k, const Side *s, const char *rest) {
         sum = address_combine(k, x, OFFSET, (AxisPlace){axis, digit, true}, NULL);
     }
     sum = rest ? address_plus(cg, sum, rest) : sum;
-    cg_line(cg, "const %s *%c_src = t%d%s%s;", cg_storage(s->o->storage), s->id, x->tensor,
-            sum ? " + " : "", sum ? sum : "");
+    cg_line(cg, "const %s *%c_src = %s%s%s;", cg_storage(s->o->storage), s->id,
+            cg_tensor(cg, x->tensor), sum ? " + " : "", sum ? sum : "");
 }
 
 /* One pointer per operand, chunks at constant distances.  */

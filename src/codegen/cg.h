@@ -2,12 +2,14 @@
  *
  * A Cg is the state of one emission: the text so far and where things lie in memory.  Emitters
  * print statements with cg_line / cg_open / cg_close; expressions are texts on the arena.  Names in
- * the emitted text: t tensors and scalars, s run-time sizes, i indices of a statement, e values of
- * a group's tensors at one element, v shared subexpressions, rl_ prelude functions.  */
+ * the emitted text: t tensors and scalars, s run-time sizes, w partial results, i indices of a
+ * statement, e values of a group's tensors at one element, v shared subexpressions, rl_ prelude
+ * functions.  The number in a name that belongs to a tensor is cg_number's.  */
 #ifndef ROLLER_CODEGEN_CG_H
 #define ROLLER_CODEGEN_CG_H
 #include "codegen/kernel.h"
 
+typedef struct CgParams CgParams;
 typedef struct {
     Arena *arena;
     Diag *diag;
@@ -16,9 +18,11 @@ typedef struct {
     const Device *dev;
     int align;                /* bytes, promised for every tensor */
     bool static_smem;         /* shared memory is declared, not given by the launch */
+    CgParams *params;         /* of the kernel at hand; NULL: there is none */
     const int64_t *temp_at;   /* per tensor: bytes into the workspace, -1: not there */
     int64_t sums_at;          /* the kernel's partial results in the workspace, bytes */
     Buf out;
+    size_t wait_at;           /* end of the wait for the kernel before in `out`; 0: there is none */
     int depth;                /* of indentation */
     int names;                /* v0, v1, ... used in this kernel */
 } Cg;
@@ -96,8 +100,23 @@ const char *cg_expr(const CgPoint *p, const TeExpr *e, TeDtype to);
 /* Sizes: an extent as text, int if it fits, else long long.  */
 const char *cg_extent(const Cg *c, const TeExtent *e);
 
+/* -- params.c: what a kernel takes -- */
+/* From here on names are those of a kernel of this group.  */
+void cg_open_params(Cg *c, const KernelGroup *g);
+/* A tensor's number in the kernel: groups that do the same to other tensors have the same text.  */
+int cg_number(const Cg *c, int tensor);
+/* Names of what the kernel takes; it takes what has been named: "t3", "s0", and "w", where the
+ * group's partial results lie.  */
+const char *cg_tensor(const Cg *c, int tensor);
+const char *cg_size(const Cg *c, int size);
+const char *cg_partials(const Cg *c);
+/* Behind the wait: pointers to what kernels before have written are made anew, so that no read of
+ * it is moved before or takes it for constant (ld.global.nc).  */
+void cg_behind(Cg *c);
+/* Declares what has been named, and the maps, in `out`.  */
+const KernelParam *cg_params(const Cg *c, int n_map, Buf *out, int *n);
+
 /* -- tensors -- */
-const char *cg_tensor(const Cg *c, int tensor);            /* "t3" */
 bool cg_tensor_wide(const Cg *c, int tensor);              /* offsets need 64 bits */
 /* Offset in elements from subscripts given as texts.  */
 const char *cg_offset(const Cg *c, int tensor, const char *const *sub);

@@ -13,8 +13,8 @@ static void load_vector(Kernel *k, int stmt, const Access *x, int width) {
     int n = at->n_vector, accesses = at->vec / width;
     cg_line(cg, "rl_vec<%s, %d> x%d[%d];", cg_storage(t->dtype), width, n, accesses);
     cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int p = 0; p < %d; p++) x%d[p] = rl_load<%d>(t%d + (%s) + p * %d);", accesses,
-            n, width, read->v.ref, offset, width);
+    cg_line(cg, "for (int p = 0; p < %d; p++) x%d[p] = rl_load<%d>(%s + (%s) + p * %d);", accesses,
+            n, width, cg_tensor(cg, read->v.ref), offset, width);
     const char *element = cg_text(cg, "x%d[v / %d].v[v %% %d]", n, width, width);
     elements_give(k, stmt, read, cg_decode(cg, t->dtype, element));
 }

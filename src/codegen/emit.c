@@ -7,96 +7,73 @@
 
 /* ---- one kernel ---- */
 
-static const char *param_text(const Cg *cg, const KernelParam *p) {
-    switch (p->kind) {
-    case PARAM_INPUT:
-        return cg_text(cg, "const %s *__restrict__ t%d", cg_storage(cg->te->tensor[p->ref].dtype),
-                       p->ref);
-    case PARAM_SIZE: return cg_text(cg, "const int s%d", p->ref);
-    case PARAM_SCALAR:
-        return cg_text(cg, "const %s t%d", cg_storage(cg->te->tensor[p->ref].dtype), p->ref);
-    case PARAM_OUTPUT:
-        return cg_text(cg, "%s *__restrict__ t%d", cg_storage(cg->te->tensor[p->ref].dtype),
-                       p->ref);
-    case PARAM_MAP: return cg_text(cg, "const __grid_constant__ rl_map map%d", p->ref);
-    default: return "unsigned char *__restrict__ w";
-    }
-}
-
-static void print_signature(Cg *cg, const Lowered *l, const KernelProgram *out) {
+/* What stands before a kernel's name.  */
+static void print_attributes(Cg *cg, const Lowered *l) {
     if (l->kind == KERNEL_CONTRACT || l->kind == KERNEL_ROW)
         cg_line(cg, "extern \"C\" __global__ void __launch_bounds__(%d, %d)", l->launch.block[0],
                 rprog_resident(l->p, cg->dev, l->r));
     else cg_line(cg, "extern \"C\" __global__ void __launch_bounds__(%d)", l->launch.block[0]);
     if (l->launch.cluster[0] > 1)
         cg_line(cg, "__cluster_dims__(%d, 1, 1)", l->launch.cluster[0]);
-    Buf b = buf_new(cg->arena);
-    buf_printf(&b, "%s(", l->launch.symbol);
-    for (int i = 0; i < cg_params(out, &l->launch); i++) {
-        KernelParam p = cg_param(out, i);
-        buf_printf(&b, "%s%s", i > 0 ? ",\n    " : "", param_text(cg, &p));
-    }
-    buf_puts(&b, ")");
-    cg_open(cg, "%s", buf_str(&b));
 }
 
-/* Temporaries in the workspace that the kernel touches get their names.  */
-static void print_temporaries(Cg *cg, const KernelGroup *g) {
-    for (int t = 0; t < cg->te->n_tensor; t++) {
-        if (cg->temp_at[t] < 0) continue;
-        bool used = false;
-        for (int i = 0; i <= g->n_fused && !used; i++) {
-            const TeStmt *s = &cg->te->stmt[i == 0 ? g->root : g->fused[i - 1]];
-            used = s->tensor == t || access_reads_tensor(s->rhs, t);
-        }
-        const char *type = cg_storage(cg->te->tensor[t].dtype);
-        if (used)
-            cg_line(cg, "%s *const t%d = reinterpret_cast<%s *>(w + %lldll);", type, t, type,
-                    (long long)cg->temp_at[t]);
-    }
-}
-
-/* Pointers to what kernels before have written are made anew behind the wait, so that no read of it
- * is moved before or takes it for constant (ld.global.nc): temporaries, outputs that are read.  */
 void kernel_wait(Kernel *k) {
-    Cg *cg = k->cg;
-    const KernelGroup *g = k->l->p->group;
-    const Te *te = cg->te;
-    cg_line(cg, "rl_previous_wait();");
-    if (k->workspace) cg_line(cg, "w = rl_behind(w);");
-    for (int t = te->n_in; t < te->n_in + te->n_out; t++) {
-        bool read = false;
-        for (int i = 0; i <= g->n_fused; i++)
-            read |= access_reads_tensor(te->stmt[i == 0 ? g->root : g->fused[i - 1]].rhs, t);
-        if (read) cg_line(cg, "t%d = rl_behind(t%d);", t, t);
-    }
-    print_temporaries(cg, g);
+    cg_line(k->cg, "rl_previous_wait();");
+    k->cg->wait_at = k->cg->out.len;
 }
 
-static void print_kernel(Cg *cg, const Lowered *l, const KernelProgram *out) {
+/* A kernel but for its name.  */
+typedef struct {
+    Buf before, behind;
+} KernelText;
+
+static void print_body(Cg *cg, const Lowered *l) {
     Kernel k = {.cg = cg, .l = l};
-    const Te *all = cg->te;
-    const KernelChoice *choice = &out->choice[l->group];
-    const KernelStrategy *strategy = &out->strategy[choice->strategy];
-    cg->te = l->p->te;
-    cg->temp_at = strategy->temp_offset;
-    cg->sums_at = rprog_partial_at(&strategy->workspace, choice->group);
     k.at.made = ARENA_ARRAY(cg->arena, const char *, cg->te->n_tensor);
     cg->names = 0;
-    cg_blank(cg);
-    print_signature(cg, l, out);
     if (l->kind == KERNEL_CONTRACT) {
         k.c = *l->contract;
         place_constants(&k);
         const char *at = k.c.ring ? "rl_hidden(rl_shared(smem))" : "rl_shared(smem)";
         if (k.c.async || k.c.matrix.used) cg_line(cg, "const unsigned shared = %s;", at);
     }
-    k.workspace = out->workspace_bytes > 0;
-    if (!l->waits) print_temporaries(cg, l->p->group);
     if (l->kind == KERNEL_ROW && !lower_empty(l->p)) row_constants(&k);
     form_emit(&k);
-    cg_close(cg);
+}
+
+/* The body is printed first: it says what the kernel takes.  */
+static KernelText print_kernel(Cg *cg, Lowered *l, const KernelProgram *out) {
+    const Te *all = cg->te;
+    const KernelChoice *choice = &out->choice[l->group];
+    const KernelStrategy *strategy = &out->strategy[choice->strategy];
+    KernelLaunch *launch = &l->launch;
+    KernelText text = {.behind = buf_new(cg->arena)};
+    cg->te = l->p->te;
+    cg->temp_at = strategy->temp_offset;
+    cg->sums_at = rprog_partial_at(&strategy->workspace, choice->group);
+    cg_open_params(cg, l->p->group);
+    cg->out = buf_new(cg->arena);
+    cg->depth = 1;
+    cg->wait_at = 0;
+    print_body(cg, l);
+    Buf body = cg->out;
+    cg->out = buf_new(cg->arena);
+    if (cg->wait_at) cg_behind(cg);
+    buf_puts(&text.behind, "(");
+    launch->param = cg_params(cg, launch->n_map, &text.behind, &launch->n_param);
+    buf_puts(&text.behind, ") {\n");
+    buf_add(&text.behind, buf_str(&body), cg->wait_at);
+    buf_add(&text.behind, buf_str(&cg->out), cg->out.len);
+    buf_add(&text.behind, body.text + cg->wait_at, body.len - cg->wait_at);
+    cg->depth = 0;
+    buf_puts(&text.behind, "}\n");
+    cg->out = buf_new(cg->arena);
+    cg_blank(cg);
+    print_attributes(cg, l);
+    text.before = cg->out;
     cg->te = all;
+    cg->params = NULL;
+    return text;
 }
 
 void kernel_smem(Kernel *k, int align) {
@@ -108,60 +85,36 @@ void kernel_smem(Kernel *k, int align) {
 
 /* ---- the program ---- */
 
-/* Are the texts of two kernels the same but for their names?  */
-static bool same_kernel(const Buf *x, const char *name, const Buf *y, const char *other) {
-    if (y->len == 0) return false;
-    size_t at = (size_t)(strstr(x->text, name) - x->text), len = strlen(name);
-    size_t other_len = strlen(other);
-    return x->len - len == y->len - other_len && memcmp(x->text, y->text, at) == 0 &&
-           strncmp(y->text + at, other, other_len) == 0 &&
-           memcmp(x->text + at + len, y->text + at + other_len, x->len - at - len) == 0;
+static bool same_text(const Buf *x, const Buf *y) {
+    return x->len == y->len && memcmp(x->text, y->text, x->len) == 0;
 }
 
-/* Prints every kernel to cg->out; those that programs for different sizes have in common once.  */
+/* Prints every kernel to cg->out, once: programs for different sizes have some in common, and so
+ * have equal groups.  */
 static void print_kernels(Cg *cg, Lowered *l, const bool *only, KernelProgram *out) {
-    Buf all = cg->out, *text = ARENA_ARRAY(cg->arena, Buf, out->n_kernel);
+    Buf all = cg->out;
+    KernelText *text = ARENA_ARRAY(cg->arena, KernelText, out->n_kernel);
+    int n = 0;
     out->kernel = ARENA_ARRAY(cg->arena, KernelLaunch, out->n_kernel);
-    for (int i = 0, n = 0; i < out->n_kernel; i++) {
-        char *symbol = l[i].launch.symbol;
-        cg->out = text[i] = buf_new(cg->arena);
-        out->kernel[i] = l[i].launch;     /* without a name: it is not there */
-        if (only && !only[l[i].group]) continue;
-        snprintf(symbol, CG_SYMBOL, "rk_%s_%d", out->hash, n);
-        print_kernel(cg, &l[i], out);
-        if (cg->static_smem) l[i].launch.dynamic_smem = 0;
-        text[i] = cg->out;
-        int k = 0;
-        while (k < i && !same_kernel(&text[i], symbol, &text[k], l[k].launch.symbol)) k++;
-        if (k < i) {
-            memcpy(symbol, l[k].launch.symbol, CG_SYMBOL);
-        } else {
-            buf_add(&all, buf_str(&text[i]), text[i].len);
-            n++;
+    for (int i = 0; i < out->n_kernel; i++) {
+        KernelLaunch *launch = &l[i].launch;
+        if (!only || only[l[i].group]) {
+            KernelText x = print_kernel(cg, &l[i], out);
+            int k = 0;
+            while (k < n && !(same_text(&x.before, &text[k].before) &&
+                              same_text(&x.behind, &text[k].behind))) k++;
+            if (cg->static_smem) launch->dynamic_smem = 0;
+            snprintf(launch->symbol, CG_SYMBOL, "rk_%s_%d", out->hash, k);
+            if (k == n) {
+                text[n++] = x;
+                buf_add(&all, buf_str(&x.before), x.before.len);
+                buf_puts(&all, launch->symbol);
+                buf_add(&all, buf_str(&x.behind), x.behind.len);
+            }
         }
-        out->kernel[i] = l[i].launch;
+        out->kernel[i] = *launch;         /* without a name: it is not there */
     }
     cg->out = all;
-}
-
-static KernelParam *find_params(Arena *a, const Te *te, bool workspace, int *n) {
-    KernelParam *p = ARENA_ARRAY(a, KernelParam, te->n_in + te->n_size + te->n_out + 1);
-    *n = 0;
-    for (int i = 0; i < te->n_in; i++) {
-        if (te->tensor[i].role == TE_INPUT) p[(*n)++] = (KernelParam){PARAM_INPUT, i, 8};
-    }
-    for (int i = 0; i < te->n_size; i++) {
-        if (te->size[i].kind == TE_SIZE_RUNTIME && te->size[i].used)
-            p[(*n)++] = (KernelParam){PARAM_SIZE, i, 4};
-    }
-    for (int i = 0; i < te->n_in; i++) {
-        if (te->tensor[i].role == TE_VALUE)
-            p[(*n)++] = (KernelParam){PARAM_SCALAR, i, te_dtype_bytes(te->tensor[i].dtype)};
-    }
-    for (int i = te->n_in; i < te->n_in + te->n_out; i++)
-        p[(*n)++] = (KernelParam){PARAM_OUTPUT, i, 8};
-    if (workspace) p[(*n)++] = (KernelParam){PARAM_WORKSPACE, -1, 8};
-    return p;
 }
 
 static void name_program(Cg *cg, const char *plan_text, const Lowered *l, KernelProgram *out) {
@@ -190,35 +143,51 @@ static const char *shape_text(const Cg *cg, const TeTensor *t) {
     return buf_str(&b);
 }
 
+static void print_arguments(const Cg *cg, Buf *out) {
+    const Te *te = cg->te;
+    buf_puts(out, "arguments\n");
+    for (int i = 0; i < te->n_in + te->n_out; i++)
+        buf_printf(out, "  %d  %s%s%s\n", i, te_dtype_name(te->tensor[i].dtype),
+                   shape_text(cg, &te->tensor[i]), i < te->n_in ? "" : "  output");
+    for (int i = 0; i < te->n_size; i++) {
+        const TeSize *s = &te->size[i];
+        if (s->kind == TE_SIZE_RUNTIME && s->used)
+            buf_printf(out, "  s%d  %lld..%lld\n", i, (long long)s->extent.min,
+                       (long long)s->extent.value);
+    }
+}
+
+static void print_param(const KernelParam *p, Buf *out) {
+    switch (p->kind) {
+    case PARAM_INPUT:
+    case PARAM_SCALAR:
+    case PARAM_OUTPUT: buf_printf(out, "%d", p->ref); break;
+    case PARAM_SIZE: buf_printf(out, "s%d", p->ref); break;
+    case PARAM_WORKSPACE: buf_printf(out, "w + %lld", (long long)p->offset); break;
+    case PARAM_MAP: buf_printf(out, "map%d", p->ref); break;
+    }
+}
+
 /* A tensor map, dimension 0 first.  */
 static void print_map(const KernelMap *m, int number, Buf *out) {
     const TensorMap *x = &m->fixed;
     buf_printf(out, "    map%d  ", number);
     if (m->tensor < 0) buf_puts(out, "w");
-    else buf_printf(out, "t%d", m->tensor);
+    else buf_printf(out, "argument %d", m->tensor);
     if (x->im2col) buf_printf(out, "  %u pixels of %u channels", x->pixels, x->channels);
     for (int i = 0; i < x->rank && !x->im2col; i++)
         buf_printf(out, "%s%u", i ? "x" : "  box ", x->box[i]);
     buf_printf(out, "  swizzle %d\n", x->swizzle ? 16 << x->swizzle : 0);
 }
 
-/* Plan, launches and parameters, for a reader.  */
+/* Plan and launches, for a reader.  */
 static void print_head(Cg *cg, const char *plan_text, const Lowered *l, int n,
                        const KernelProgram *out) {
     Buf b = buf_new(cg->arena);
-    buf_printf(&b, "%s\nparameters\n", plan_text);
-    for (int i = 0; i < out->n_param; i++) {
-        const KernelParam *p = &out->param[i];
-        const TeTensor *t = p->kind == PARAM_SIZE || p->ref < 0 ? NULL : &cg->te->tensor[p->ref];
-        if (t)
-            buf_printf(&b, "  t%d  %s%s%s\n", p->ref, te_dtype_name(t->dtype), shape_text(cg, t),
-                       p->kind == PARAM_OUTPUT ? "  output" : "");
-        else if (p->kind == PARAM_SIZE)
-            buf_printf(&b, "  s%d  %lld..%lld\n", p->ref,
-                       (long long)cg->te->size[p->ref].extent.min,
-                       (long long)cg->te->size[p->ref].extent.value);
-        else buf_printf(&b, "  w  workspace of %lld bytes\n", (long long)out->workspace_bytes);
-    }
+    buf_printf(&b, "%s\n", plan_text);
+    print_arguments(cg, &b);
+    if (out->workspace_bytes > 0)
+        buf_printf(&b, "  w  workspace of %lld bytes\n", (long long)out->workspace_bytes);
     buf_puts(&b, "launches\n");
     for (int i = 0; i < n; i++) {
         const KernelLaunch *x = &l[i].launch;
@@ -226,6 +195,11 @@ static void print_head(Cg *cg, const char *plan_text, const Lowered *l, int n,
         buf_printf(&b, "  %s  grid %s,%lld  block %d  dynamic shared memory %lld\n", x->symbol,
                    cg_extent(cg, &blocks), (long long)x->grid[1], x->block[0],
                    (long long)x->dynamic_smem);
+        for (int k = 0; k < x->n_param; k++) {
+            buf_puts(&b, k ? ", " : "    takes ");
+            print_param(&x->param[k], &b);
+        }
+        buf_puts(&b, x->n_param ? "\n" : "");
         for (int m = 0; m < x->n_map; m++) print_map(&x->map[m], m, &b);
     }
     cg_comment(cg, buf_str(&b));
@@ -245,7 +219,6 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
     Buf plan_text = buf_new(a), head, prelude = buf_new(a);
     rprog_print(plan, dev, &plan_text);
     cg_lay_out(a, plan, out);
-    out->param = find_params(a, plan->te, out->workspace_bytes > 0, &out->n_param);
     Lowered *l = lower_plan(a, plan, dev, &out->n_kernel);
     name_program(&cg, buf_str(&plan_text), l, out);
     for (int i = 0; i < out->n_kernel; i++) {
@@ -256,8 +229,8 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
         cg_place_maps(a, out->strategy[strategy].temp_offset, &l[i].launch);
     }
     print_kernels(&cg, l, o ? o->only : NULL, out);
-    Status maps = cg_check_maps(d, out, cg.align);
-    if (maps) return maps;
+    Status taken = cg_check_params(d, out, cg.align);
+    if (taken) return taken;
     Buf body = cg.out;
     cg.out = buf_new(a);
     print_head(&cg, buf_str(&plan_text), l, out->n_kernel, out);

@@ -262,7 +262,7 @@ const char *value_text(Survey *s, int id) {
     case TE_SIZE: {
         const TeSize *size = &s->cg->te->size[e->v.ref];
         return size->kind == TE_SIZE_RUNTIME && size->extent.expr
-                   ? cg_text(s->cg, "s%d", e->v.ref)
+                   ? cg_size(s->cg, e->v.ref)
                    : cg_int(s->cg, TE_I64, size->extent.value);
     }
     case TE_INDEX: return s->at->index[e->v.ref];

@@ -144,6 +144,6 @@ void stream_give(Kernel *k, int stmt, const Access *x) {
     const char *offset = offset_text(k, x, factor);
     if (at->vec > 1 && coef[at->order[0]] != 0)
         offset = cg_text(cg, "%s + v * %s", offset, cg_int(cg, TE_I64, coef[at->order[0]]));
-    const char *element = cg_text(cg, "t%d[%s]", x->tensor, offset);
+    const char *element = cg_text(cg, "%s[%s]", cg_tensor(cg, x->tensor), offset);
     elements_give(k, stmt, x->read, cg_decode(cg, cg->te->tensor[x->tensor].dtype, element));
 }

@@ -10,8 +10,24 @@
 
 enum { CG_SYMBOL = 40 };
 
+/* What a parameter of a kernel is given by a launch.  */
+typedef enum {
+    PARAM_INPUT, PARAM_SIZE, PARAM_SCALAR, PARAM_OUTPUT, PARAM_WORKSPACE, PARAM_MAP
+} ParamKind;
 typedef struct {
-    char symbol[CG_SYMBOL];   /* rk_HHHHHHHHHHHHHHHH_n */
+    ParamKind kind;
+    int ref;                  /* tensor or size; -1: the workspace; number in KernelLaunch.map */
+    int bytes;                /* 8 for pointers */
+    int64_t offset;           /* into the workspace: of a temporary, or of partial results */
+} KernelParam;
+
+/* A launch: a kernel, with what it is given.  Groups that do the same to other tensors have one
+ * kernel, and a launch each; grid and tensor maps, which have 128 bytes each, are the launch's.  A
+ * kernel takes what it touches, in this order: input tensors as declared, other tensors that it
+ * reads, run-time sizes, scalars, outputs as declared, temporaries that it writes, partial results,
+ * tensor maps.  */
+typedef struct {
+    char symbol[CG_SYMBOL];   /* of the kernel: rk_HHHHHHHHHHHHHHHH_n; "": it was not wanted */
     int group;                /* the program it belongs to: see KernelProgram.choice */
     int64_t grid[3];          /* at the largest sizes; grid[0] alone depends on run-time sizes */
     const TeExpr *blocks;     /* grid[0] as an expression of them, 0 where there is nothing to do;
@@ -22,25 +38,21 @@ typedef struct {
      * [x * span, (x + 1) * span) of the flattened domain; those that make values of rows as many
      * rows; 0 for kernels that compute tiles.  */
     int64_t span;
-    const KernelMap *map;     /* the tensor maps that it takes, ... */
+    const KernelParam *param; /* in the kernel's order, its maps last */
+    int n_param;
+    const KernelMap *map;     /* the tensor maps that it takes, by value: `map0`, `map1`, ... */
     int n_map;                /* ... encoded for every launch at its sizes and addresses */
     bool waits;               /* for the kernel before, so that it may be launched before the end of
                                * that: by programmatic serialization */
 } KernelLaunch;
 
-/* All kernels take the same parameters, in this order: inputs, run-time sizes, scalars, outputs,
- * workspace.  Behind them each takes its own tensor maps, by value (`map0`, `map1`, ...): a map has
- * 128 bytes, so programs for many sizes would otherwise soon fill the 4 KB of all parameters.  */
-typedef enum {
-    PARAM_INPUT, PARAM_SIZE, PARAM_SCALAR, PARAM_OUTPUT, PARAM_WORKSPACE, PARAM_MAP
-} ParamKind;
-typedef struct {
-    ParamKind kind;
-    int ref;                  /* tensor or size; -1 for the workspace; number in KernelLaunch.map */
-    int bytes;                /* 8 for pointers */
-} KernelParam;
-/* Bytes of all parameters that any device takes, and so the most maps of a kernel.  */
-enum { CG_PARAM_BYTES = 4096, CG_MOST_MAPS = CG_PARAM_BYTES / TM_BYTES };
+/* Bytes of all parameters that any device takes, and so the most parameters and maps of a kernel.
+ */
+enum {
+    CG_PARAM_BYTES = 4096,
+    CG_MOST_PARAMS = CG_PARAM_BYTES / 4,
+    CG_MOST_MAPS = CG_PARAM_BYTES / TM_BYTES
+};
 
 /* A program of the plan.  */
 typedef struct {
@@ -70,8 +82,6 @@ typedef struct {
     KernelStrategy *strategy; /* the plan's own, then those for some sizes */
     const RSelector *select;  /* what is taken at which sizes; NULL: the first of each group */
     int n_strategy;
-    KernelParam *param;       /* those of all kernels */
-    int n_param;
     int64_t workspace_bytes;  /* the most of any strategy: enough for all sizes */
     char hash[17];            /* of expression and plan */
 } KernelProgram;
@@ -99,21 +109,13 @@ int64_t cg_blocks(const Te *te, const KernelProgram *p, const KernelLaunch *k, K
 bool cg_overlaps(const Te *te, const KernelProgram *p, int i, KernelTaken t, const int64_t *size);
 /* Bytes of the workspace that launches at these sizes touch at most.  */
 int64_t cg_workspace(const Te *te, const KernelProgram *p, const int64_t *size);
-/* Parameter i of a kernel, of cg_params: those of all kernels, then its maps.  */
-static inline int cg_params(const KernelProgram *p, const KernelLaunch *k) {
-    return p->n_param + k->n_map;
-}
-static inline KernelParam cg_param(const KernelProgram *p, int i) {
-    if (i < p->n_param) return p->param[i];
-    return (KernelParam){PARAM_MAP, i - p->n_param, TM_BYTES};
-}
 /* Does a kernel take tensor maps?  */
 bool cg_maps(const KernelProgram *p);
 /* Maps of temporaries become maps of the workspace, where these lie (KernelStrategy).  */
 void cg_place_maps(Arena *a, const int64_t *temp_offset, KernelLaunch *k);
-/* Does every driver take the maps of all kernels, at all sizes and with tensors aligned to `align`
- * bytes, and are they no more than parameters may be?  */
-Status cg_check_maps(Diag *d, const KernelProgram *p, int align);
+/* Are the parameters of all kernels no more than any device takes, and does every driver take their
+ * maps, at all sizes and with tensors aligned to `align` bytes?  */
+Status cg_check_params(Diag *d, const KernelProgram *p, int align);
 Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const CgOptions *o,
                KernelProgram *out);
 /* The phases of a plan as text (--dump=lowered).  */

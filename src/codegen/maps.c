@@ -22,14 +22,24 @@ void cg_place_maps(Arena *a, const int64_t *temp_offset, KernelLaunch *k) {
     k->map = map;
 }
 
-Status cg_check_maps(Diag *d, const KernelProgram *p, int align) {
+/* Every parameter lies at a multiple of its bytes, a map at one of TM_ALIGN.  */
+static int param_bytes(const KernelLaunch *k) {
+    int at = 0;
+    for (int i = 0; i < k->n_param; i++) {
+        int bytes = k->param[i].bytes, align = k->param[i].kind == PARAM_MAP ? TM_ALIGN : bytes;
+        at = (at + align - 1) / align * align + bytes;
+    }
+    return at;
+}
+
+Status cg_check_params(Diag *d, const KernelProgram *p, int align) {
     for (int i = 0; i < p->n_kernel; i++) {
         const KernelLaunch *k = &p->kernel[i];
-        int bytes = 8 * p->n_param + TM_ALIGN + TM_BYTES * k->n_map;
-        if (k->n_map > 0 && bytes > CG_PARAM_BYTES)
+        int bytes = param_bytes(k);
+        if (bytes > CG_PARAM_BYTES)
             return diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE,
-                              "the %d tensor maps of %s are more than fit its parameters",
-                              k->n_map, k->symbol);
+                              "%s has %d bytes of parameters, more than the %d that fit", k->symbol,
+                              bytes, CG_PARAM_BYTES);
         for (int m = 0; m < k->n_map; m++) {
             int at = k->map[m].tensor < 0 ? WORKSPACE_ALIGN : align;
             const char *why = kernel_map_wrong(&k->map[m], at);

@@ -173,9 +173,9 @@ void permute_fill(Kernel *k, int source) {
     int64_t elements = rprog_permute_elements(k->l->p, k->l->r, source);
     const char *type = cg_storage(cg->te->tensor[x->access.tensor].dtype);
     for (int i = 0; i < n_axes; i++) axes[i] = x->order[i];
-    cg_line(cg, "// fill: t%d in its own order, %d at a time", x->access.tensor, vec);
+    cg_line(cg, "// fill: %s in its own order, %d at a time", cg_tensor(cg, x->access.tensor), vec);
     cg_scope(cg);
-    cg_line(cg, "const %s *const from = t%d + (%s);", type, x->access.tensor,
+    cg_line(cg, "const %s *const from = %s + (%s);", type, cg_tensor(cg, x->access.tensor),
             source_offset(k, x, true));
     cg_line(cg, "rl_vec<%s, %d> in[%lld]%s;", type, vec,
             (long long)ceil_div(elements,

@@ -61,7 +61,6 @@ typedef struct {
                                * unrolled */
     bool in_turn;             /* the role's warps take tiles in turn */
     Elements at;
-    bool workspace;           /* kernels take one */
 } Kernel;
 
 static inline const TeStmt *kernel_root(const Kernel *k) {

@@ -6,8 +6,8 @@
 
 void sums_pointer(Kernel *k, const char *offset) {
     const char *type = cg_type(k->l->p->con.acc);
-    cg_line(k->cg, "%s *const sums = reinterpret_cast<%s *>(w + %lldll)%s;", type, type,
-            (long long)k->cg->sums_at, offset);
+    cg_line(k->cg, "%s *const sums = reinterpret_cast<%s *>(%s)%s;", type, type,
+            cg_partials(k->cg), offset);
 }
 
 /* Pointers to the thread's sums, split or of a tail's segment.  */

@@ -80,7 +80,7 @@ void reduction_settle(Kernel *k, const ThreadMap *m, const Partials *p) {
 }
 
 void reduction_left(Kernel *k, const ThreadMap *m, const Partials *p) {
-    reduce_arrays(k->cg, p, "left", cg_text(k->cg, "w + %lldll", (long long)k->cg->sums_at),
+    reduce_arrays(k->cg, p, "left", cg_partials(k->cg),
                   m->partials, m->first);
 }
 
@@ -112,10 +112,10 @@ void reduction_values(Kernel *k, const RowGroup *g, int pass, const char *live, 
         elements_define(k, t, s->rhs->type,
                         reduced ? monoid_result(monoid_of(&now, s->rhs))
                                 : cg_expr(&p, s->rhs, s->rhs->type));
-        if (at) cg_line(cg, "%svalue%d[%s] = e%d;", only, t, at, t);
+        if (at) cg_line(cg, "%svalue%d[%s] = %s;", only, cg_number(cg, t), at, k->at.made[t]);
         if (!stores || !elements_in_memory(k, t)) continue;
         TeDtype dtype = cg->te->tensor[t].dtype;
-        cg_line(cg, "%st%d[%s] = %s;", only, t, cg_offset(cg, t, p.index),
-                cg_encode(cg, dtype, te_dtype_compute(dtype), cg_text(cg, "e%d", t)));
+        cg_line(cg, "%s%s[%s] = %s;", only, cg_tensor(cg, t), cg_offset(cg, t, p.index),
+                cg_encode(cg, dtype, te_dtype_compute(dtype), k->at.made[t]));
     }
 }

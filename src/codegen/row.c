@@ -72,8 +72,8 @@ static void pointers(Kernel *k) {
     for (int n = 0; n < f->n_source; n++) {
         const RowSource *s = &f->source[n];
         const char *at = row_offset(k, &s->access);
-        cg_line(cg, "const %s *const p%d = t%d%s%s;", cg_storage(cg->te->tensor[s->tensor].dtype),
-                n, s->tensor, at ? " + " : "", at ? at : "");
+        cg_line(cg, "const %s *const p%d = %s%s%s;", cg_storage(cg->te->tensor[s->tensor].dtype),
+                n, cg_tensor(cg, s->tensor), at ? " + " : "", at ? at : "");
     }
     for (int i = 0; i < g->n; i++) {
         int t = cg->te->stmt[g->stmt[i]].tensor;
@@ -81,8 +81,8 @@ static void pointers(Kernel *k) {
         Access x;
         row_write(k, i, &x);
         const char *at = row_offset(k, &x);
-        cg_line(cg, "%s *const q%d = t%d%s%s;", cg_storage(cg->te->tensor[t].dtype), t, t,
-                at ? " + " : "", at ? at : "");
+        cg_line(cg, "%s *const q%d = %s%s%s;", cg_storage(cg->te->tensor[t].dtype),
+                cg_number(cg, t), cg_tensor(cg, t), at ? " + " : "", at ? at : "");
     }
 }
 
@@ -195,8 +195,8 @@ static void copy_range(Kernel *k, int n, bool async) {
     int vec = BYTES / s->bytes, threads = k->l->launch.block[0];
     const char *c = s->access.offset.c ? cg_text(cg, " + %lld", (long long)s->access.offset.c) : "";
     cg_scope(cg);
-    cg_line(cg, "const %s *const from = t%d + (long long)blockIdx.x * (BM * N)%s;",
-            cg_storage(cg->te->tensor[s->tensor].dtype), s->tensor, c);
+    cg_line(cg, "const %s *const from = %s + (long long)blockIdx.x * (BM * N)%s;",
+            cg_storage(cg->te->tensor[s->tensor].dtype), cg_tensor(cg, s->tensor), c);
     cg_line(cg, "%s *const to = h%d - tid / LN * N;", cg_storage(cg->te->tensor[s->tensor].dtype),
             n);
     if (row_ragged(k))

@@ -125,14 +125,14 @@ static void open_lanes(Kernel *k) {
 
 static void store(Kernel *k, int i, const Output *o) {
     Cg *cg = k->cg;
-    int stmt = facts(k)->group->stmt[i], t = cg->te->stmt[stmt].tensor;
+    int stmt = facts(k)->group->stmt[i], t = cg->te->stmt[stmt].tensor, number = cg_number(cg, t);
     Access x;
     row_write(k, i, &x);
     int64_t step = rtile_row_step(&cg->te->stmt[facts(k)->group->frame], &x);
     if (step == 0) {
         open_lanes(k);
         CgPoint p = elements_point(k, stmt, false);
-        cg_line(cg, "t%d[%s] = o%d[%s];", t, cg_offset(cg, t, p.index), t,
+        cg_line(cg, "%s[%s] = o%d[%s];", cg_tensor(cg, t), cg_offset(cg, t, p.index), number,
                 k->at.vec > 1 ? "v" : "0");
         cg_close(cg);
         return;
@@ -140,10 +140,12 @@ static void store(Kernel *k, int i, const Output *o) {
     const char *put = o->width > 1 ? cg_store(cg, cg->te->tensor[t].dtype, o->pairs, o->width)
                                    : NULL;
     const char *times = step == 1 ? "" : cg_text(cg, " * %s", cg_int(cg, TE_I64, step));
-    if (store_vector(k, stmt, o, put, cg_text(cg, "q%d", t), cg_text(cg, "col%s", times))) return;
+    const char *to = cg_text(cg, "q%d", number);
+    if (store_vector(k, stmt, o, put, to, cg_text(cg, "col%s", times))) return;
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int p = 0; p < %d; p++)", k->at.vec);
-    cg_line(cg, "    q%d[%s(col + p)%s] = o%d[p];", t, row_wide(k) ? "(long long)" : "", times, t);
+    cg_line(cg, "    q%d[%s(col + p)%s] = o%d[p];", number, row_wide(k) ? "(long long)" : "", times,
+            number);
 }
 
 /* A map that stays becomes a source of later passes.  */

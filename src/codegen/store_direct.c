@@ -34,8 +34,8 @@ static Output output_of(const Kernel *k, int stmt) {
 void store_declare(Kernel *k, int stmt, const Output *o) {
     int t = k->cg->te->stmt[stmt].tensor;
     if (o->stored)
-        cg_line(k->cg, "%s o%d[%d];", cg_waiting(k->cg->te->tensor[t].dtype, o->pairs), t,
-                k->at.vec);
+        cg_line(k->cg, "%s o%d[%d];", cg_waiting(k->cg->te->tensor[t].dtype, o->pairs),
+                cg_number(k->cg, t), k->at.vec);
 }
 
 /* Before the first statement: vectors that are read and written.  */
@@ -56,8 +56,8 @@ void store_define(Kernel *k, int stmt, TeDtype type, const char *value, const Ou
     Cg *cg = k->cg;
     int t = cg->te->stmt[stmt].tensor;
     TeDtype dtype = cg->te->tensor[t].dtype, compute = te_dtype_compute(dtype);
-    const char *name = cg_text(cg, "e%d", t), *lane = k->at.vec > 1 ? "v" : "0";
-    const char *out = cg_text(cg, "o%d[%s]", t, lane);
+    const char *name = cg_text(cg, "e%d", cg_number(cg, t));
+    const char *out = cg_text(cg, "o%d[%s]", cg_number(cg, t), k->at.vec > 1 ? "v" : "0");
     if (o->stored && (dtype != compute || !o->needed)) {
         cg_line(cg, "%s = %s;", out, cg_wait(cg, dtype, o->pairs, type, value));
         if (o->needed)
@@ -97,16 +97,16 @@ void store_statement(Kernel *k, int stmt) {
 bool store_vector(Kernel *k, int stmt, const Output *o, const char *put, const char *to,
                   const char *offset) {
     Cg *cg = k->cg;
-    int t = cg->te->stmt[stmt].tensor, parts = k->at.vec / o->width;
+    int number = cg_number(cg, cg->te->stmt[stmt].tensor), parts = k->at.vec / o->width;
     if (parts == 1 && !put) {
-        cg_line(cg, "%s[%s] = o%d[0];", to, offset, t);
+        cg_line(cg, "%s[%s] = o%d[0];", to, offset, number);
     } else if (parts == 1) {
-        cg_line(cg, "%s(%s + (%s), o%d);", put, to, offset, t);
+        cg_line(cg, "%s(%s + (%s), o%d);", put, to, offset, number);
     } else if (o->width > 1) {
         cg_line(cg, "#pragma unroll");
         cg_line(cg, "for (int p = 0; p < %d; p++)", parts);
-        cg_line(cg, "    %s(%s + (%s) + p * %d, o%d + p * %d);", put, to, offset, o->width, t,
-                o->width);
+        cg_line(cg, "    %s(%s + (%s) + p * %d, o%d + p * %d);", put, to, offset, o->width,
+                number, o->width);
     }
     return parts == 1 || o->width > 1;
 }
@@ -139,7 +139,8 @@ static void store_lanes(Kernel *k, int stmt) {
     CgPoint lane = elements_point(k, stmt, false);
     const char *there = clip_test(k, stmt, false);
     if (there) cg_open(cg, "if (%s)", there);
-    cg_line(cg, "t%d[%s] = o%d[v];", t, cg_offset(cg, t, lane.index), t);
+    cg_line(cg, "%s[%s] = o%d[v];", cg_tensor(cg, t), cg_offset(cg, t, lane.index),
+            cg_number(cg, t));
     if (there) cg_close(cg);
     elements_close_lanes(k);
 }

@@ -189,9 +189,11 @@ static int print_pointers(Kernel *k, PointerText what) {
         sum = add_axis(k, stmt, &x, AX_M, many ? turn_at(k, AX_M) : k->at.own[0], sum);
         sum = add_axis(k, stmt, &x, AX_N, many ? turn_at(k, AX_N) : k->at.own[1], sum);
         if (!sum) sum = "0";
-        if (what == POINTER_SINGLE) cg_line(cg, "%s *const p%d = t%d + (%s);", type, t, t, sum);
-        else if (what == POINTER_ARRAY) cg_line(cg, "%s *p%d[%s];", type, t, turns->count);
-        else cg_line(cg, "p%d[%s] = t%d + (%s);", t, turns->turn, t, sum);
+        const char *from = cg_tensor(cg, t);
+        int to = cg_number(cg, t);
+        if (what == POINTER_SINGLE) cg_line(cg, "%s *const p%d = %s + (%s);", type, to, from, sum);
+        else if (what == POINTER_ARRAY) cg_line(cg, "%s *p%d[%s];", type, to, turns->count);
+        else cg_line(cg, "p%d[%s] = %s + (%s);", to, turns->turn, from, sum);
         n++;
     }
     return n;
@@ -221,7 +223,8 @@ const char *store_place(const Kernel *k, int stmt, const Access *x, const char *
     is_linear(k, stmt, x, AX_N, &stride);
     if (!many) sum = add(cg, sum, wide, k->at.step[1], stride);
     *offset = sum ? sum : "0";
-    return many ? cg_text(cg, "p%d[%s]", t, k->at.turns.turn) : cg_text(cg, "p%d", t);
+    return many ? cg_text(cg, "p%d[%s]", cg_number(cg, t), k->at.turns.turn)
+                : cg_text(cg, "p%d", cg_number(cg, t));
 }
 
 /* ---- pointers to partial sums ---- */

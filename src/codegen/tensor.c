@@ -1,7 +1,5 @@
 #include "codegen/cg.h"
 
-const char *cg_tensor(const Cg *c, int tensor) { return cg_text(c, "t%d", tensor); }
-
 /* Elements from the first to the last, at the largest sizes.  */
 static int64_t span(const TeTensor *t) {
     int64_t last = 0;

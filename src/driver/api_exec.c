@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WORKSPACE_ALIGN = 256, MAX_PARAMS = TE_MAX_ARGS + TE_MAX_SIZES + 1 };
+enum { WORKSPACE_ALIGN = 256 };
 
 /* ---- loading ---- */
 /* What is made by one call without a context: a place, or an Exec.  */
@@ -207,35 +207,20 @@ typedef union {
     int32_t size;
 } Value;
 
-/* What all kernels of a launch are given.  */
+/* What the kernels of a launch are given.  */
 typedef struct {
     const RollerExec *exec;
     Arguments args;
     ArgumentReport fit;
     void *workspace;
-    Value value[MAX_PARAMS];
-    void *param[MAX_PARAMS + CG_MOST_MAPS];
 } LaunchCall;
 
-/* Where the value of each parameter of all kernels lies: in the caller's scalars, else in `value`.
- */
-static void fill_params(LaunchCall *c) {
-    const KernelProgram *p = &c->exec->kernel->build.program;
-    for (int i = 0; i < p->n_param; i++) {
-        const KernelParam *k = &p->param[i];
-        c->param[i] = &c->value[i];
-        switch (k->kind) {
-        case PARAM_INPUT:
-        case PARAM_OUTPUT:
-            c->value[i].pointer = arguments_data(arguments_at(&c->args, k->ref));
-            break;
-        case PARAM_SCALAR: c->param[i] = arguments_data(arguments_at(&c->args, k->ref)); break;
-        case PARAM_SIZE: c->value[i].size = (int32_t)c->fit.size[k->ref]; break;
-        case PARAM_WORKSPACE: c->value[i].pointer = c->workspace; break;
-        case PARAM_MAP: break;            /* of a kernel, not of all */
-        }
-    }
-}
+/* What one kernel is given.  */
+typedef struct {
+    Value value[CG_MOST_PARAMS];
+    CudaTensorMap map[CG_MOST_MAPS];
+    void *param[CG_MOST_PARAMS];
+} KernelCall;
 
 static Status check_workspace(int64_t need, const void *ws, size_t bytes, char *why, size_t size) {
     if (need == 0 ||
@@ -246,13 +231,37 @@ static Status check_workspace(int64_t need, const void *ws, size_t bytes, char *
     return ST_WORKSPACE;
 }
 
-/* The driver's code for map i of a kernel.  */
+/* The driver's code for a map.  */
 static int encode_map(const LaunchCall *c, const KernelMap *m, CudaTensorMap *out) {
     TensorMap map;
     void *base = m->tensor < 0 ? c->workspace : arguments_data(arguments_at(&c->args, m->tensor));
     *out = (CudaTensorMap){{0}};
     if (!kernel_map_at(c->args.te, m, (uint64_t)(uintptr_t)base, c->fit.size, &map)) return 0;
     return cuda_tensor_map_code(c->exec->cuda, &map, out);
+}
+
+/* Where the values of a kernel's parameters lie: in the caller's scalars, else in `to`.  Gives the
+ * driver's code.  */
+static int fill_params(const LaunchCall *c, const KernelLaunch *k, KernelCall *to) {
+    int code = 0;
+    for (int i = 0; i < k->n_param && !code; i++) {
+        const KernelParam *p = &k->param[i];
+        Value *value = &to->value[i];
+        to->param[i] = value;
+        switch (p->kind) {
+        case PARAM_INPUT:
+        case PARAM_OUTPUT:
+            value->pointer = arguments_data(arguments_at(&c->args, p->ref));
+            break;
+        case PARAM_SCALAR: to->param[i] = arguments_data(arguments_at(&c->args, p->ref)); break;
+        case PARAM_SIZE: value->size = (int32_t)c->fit.size[p->ref]; break;
+        case PARAM_WORKSPACE: value->pointer = (char *)c->workspace + p->offset; break;
+        case PARAM_MAP:
+            to->param[i] = &to->map[p->ref];
+            code = encode_map(c, &k->map[p->ref], &to->map[p->ref]);
+        }
+    }
+    return code;
 }
 
 static RollerStatus failed(LaunchCall *c, const KernelLaunch *k, const char *what, int code) {
@@ -265,18 +274,15 @@ static RollerStatus failed(LaunchCall *c, const KernelLaunch *k, const char *wha
 static RollerStatus launch_all(LaunchCall *c, CudaStream stream) {
     const KernelProgram *p = &c->exec->kernel->build.program;
     KernelTaken taken = cg_taken(p, c->fit.size);
-    CudaTensorMap map[CG_MOST_MAPS];
+    KernelCall call;
     for (int i = 0; i < p->n_kernel; i++) {
         const KernelLaunch *k = &p->kernel[i];
         CudaLaunch l = launch_of(c->args.te, p, k, taken, c->fit.size);
         if (l.grid[0] == 0) continue;
         l.overlap = cg_overlaps(c->args.te, p, i, taken, c->fit.size);
-        for (int m = 0; m < k->n_map; m++) {
-            c->param[p->n_param + m] = &map[m];
-            int code = encode_map(c, &k->map[m], &map[m]);
-            if (code) return failed(c, k, "a tensor map", code);
-        }
-        int code = cuda_launch_code(&c->exec->launch[i], &l, c->param, stream);
+        int code = fill_params(c, k, &call);
+        if (code) return failed(c, k, "a tensor map", code);
+        code = cuda_launch_code(&c->exec->launch[i], &l, call.param, stream);
         if (code) return failed(c, k, "the launch", code);
     }
     return thread_keep(ST_OK, NULL, NULL, NULL);
@@ -298,6 +304,5 @@ RollerStatus roller_launch(const RollerExec *e, const RollerTensor *in, int nin,
         s = check_workspace(workspace_of(e, fit), ws, ws_bytes, fit->why, sizeof fit->why);
     if (s) return thread_keep(s, fit->why, *fit->hint ? fit->hint : NULL, NULL);
     if (fit->empty) return thread_keep(ST_OK, NULL, NULL, NULL);
-    fill_params(&c);
     return launch_all(&c, stream);
 }

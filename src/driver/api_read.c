@@ -69,10 +69,10 @@ static Status read_texts(RollerCtx *ctx, void *user) {
     const char *schema = text_of(c->whole, "schema");
     if (!schema || strcmp(schema, "roller-kernel") != 0)
         return refuse(d, "is no \"roller-kernel\"");
-    if (json_integer_value(json_object_get(c->whole, "schema_version")) != 2) {
+    if (json_integer_value(json_object_get(c->whole, "schema_version")) != 3) {
         Status old = diag_error(d, ST_PLAN_TEXT, NULL, DIAG_NOWHERE,
                                 "the description is of another version than this one reads");
-        diag_hint(d, "make it again: this one reads \"schema_version\": 2");
+        diag_hint(d, "make it again: this one reads \"schema_version\": 3");
         return old;
     }
     c->target = find_target(c->whole, c->files.arch);
@@ -147,8 +147,8 @@ static void *copy(Arena *a, const void *data, size_t len) {
 /* Does the description say what follows from its plan?  */
 static bool same(const json_t *whole, const json_t *target, const json_t *made) {
     static const char *const of_op[] = {"op", "args", "sizes", "lets"};
-    static const char *const of_target[] = {"params", "workspace_bytes", "workspace", "splits",
-                                            "measures", "choices", "kernels"};
+    static const char *const of_target[] = {"workspace_bytes", "workspace", "splits", "measures",
+                                            "choices", "kernels"};
     const json_t *own = json_array_get(json_object_get(made, "targets"), 0);
     bool equal = true;
     for (size_t i = 0; i < sizeof of_op / sizeof *of_op; i++)

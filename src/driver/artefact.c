@@ -63,14 +63,14 @@ static json_t *lets(Arena *a, const Te *te) {
     return o;
 }
 
-/* What all kernels take, in this order, before their tensor maps.  */
-static json_t *params(Arena *a, const Te *te, const KernelProgram *p) {
+/* What a kernel takes, in this order, before its tensor maps.  */
+static json_t *params(Arena *a, const Te *te, const KernelLaunch *l) {
     static const char *const kind[] = {[PARAM_INPUT] = "input", [PARAM_SIZE] = "size",
                                        [PARAM_SCALAR] = "scalar", [PARAM_OUTPUT] = "output",
                                        [PARAM_WORKSPACE] = "workspace"};
     json_t *list = json_new(a, json_array());
-    for (int i = 0; i < p->n_param; i++) {
-        const KernelParam *x = &p->param[i];
+    for (int i = 0; i < l->n_param - l->n_map; i++) {
+        const KernelParam *x = &l->param[i];
         json_t *o = json_push(a, list, json_object());
         json_set(a, o, "kind", json_text(kind[x->kind]));
         json_set(a, o, "name", json_text(x->kind == PARAM_WORKSPACE ? NULL
@@ -80,6 +80,7 @@ static json_t *params(Arena *a, const Te *te, const KernelProgram *p) {
                  json_text(x->kind == PARAM_SIZE     ? "i32"
                            : x->kind == PARAM_SCALAR ? te_dtype_name(te->tensor[x->ref].dtype)
                                                      : "pointer"));
+        if (x->kind == PARAM_WORKSPACE) json_set(a, o, "offset", json_integer(x->offset));
     }
     return list;
 }
@@ -147,6 +148,7 @@ static json_t *kernels(Arena *a, const Te *te, const Build *b) {
         json_set(a, o, "registers", r ? json_integer(r->registers) : json_null());
         json_set(a, o, "spill_bytes",
                  r ? json_integer(r->spill_stores + r->spill_loads) : json_null());
+        json_set(a, o, "params", params(a, te, l));
         json_set(a, o, "tensor_maps", tensor_maps(a, te, l));
         json_set(a, o, "waits_for_previous", json_boolean(l->waits));
         json_set(a, o, "split", json_integer(choice->strategy));
@@ -272,7 +274,6 @@ static json_t *target(Arena *a, const RollerKernel *k) {
     json_set(a, o, "numerics", numerics(a, k->plans->op->te));
     json_set(a, o, "static_smem", json_boolean(k->plans->set.options.static_smem));
     json_set(a, o, "plain_abi", json_boolean(k->plans->options.plain_abi != 0));
-    json_set(a, o, "params", params(a, k->plans->op->te, &k->build.program));
     json_set(a, o, "workspace_bytes", json_integer(k->build.program.workspace_bytes));
     json_set(a, o, "workspace", workspace(a, k->plans->op->te, &k->build.program));
     const KernelProgram *p = &k->build.program;
@@ -297,7 +298,7 @@ void artefact_json(const RollerKernel *const *k, int n, Buf *out) {
     const Te *te = op->te;
     json_t *o = json_tree(a);
     json_set(a, o, "schema", json_text("roller-kernel"));
-    json_set(a, o, "schema_version", json_integer(2));
+    json_set(a, o, "schema_version", json_integer(3));
     json_set(a, o, "version", json_text(ROLLER_VERSION));
     json_set(a, o, "op", json_text(te->name));
     json_set(a, o, "te", json_text(op->text));

@@ -139,8 +139,8 @@ void launcher_python(const RollerKernel *const *k, int n, Buf *out) {
     buf_printf(out, "\"\"\"Launches %s without roller: made by roller %s.  Needs the CUDA driver "
                     "alone.\n\nArguments:\n", k[0]->plans->op->te->name, ROLLER_VERSION);
     describe_args(k[0]->plans->op->te, out);
-    buf_puts(out, "\"\"\"\nimport base64\nimport ctypes\nimport json\nimport threading\n\n"
-                  "DESCRIPTION = json.loads(r'''");
+    buf_puts(out, "\"\"\"\nimport base64\nimport collections\nimport ctypes\nimport json\n"
+                  "import threading\n\nDESCRIPTION = json.loads(r'''");
     artefact_json(k, n, out);
     buf_puts(out, "''')\n");
     put_images("_CUBINS", k, n, true, out);

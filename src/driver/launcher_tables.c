@@ -99,7 +99,7 @@ static const char types[] =
     "typedef struct { int varies; int64_t least, most, multiple; } Size;\n"
     "/* The place of a tensor or scalar among the arguments, or of a size.  */\n"
     "typedef enum { P_TENSOR, P_SIZE, P_SCALAR, P_WORKSPACE } ParamKind;\n"
-    "typedef struct { ParamKind kind; int ref; } Param;\n"
+    "typedef struct { ParamKind kind; int ref; int64_t offset; } Param;\n"
     "/* A tensor map over argument `ref` (-1: the workspace): offset, extents, strides and\n"
     " * corners are expressions, the rest is as the driver takes it.  */\n"
     "typedef struct {\n"
@@ -112,7 +112,8 @@ static const char types[] =
     "    int blocks;              /* expression of the grid's first extent */\n"
     "    unsigned grid[2], block[3], cluster[3];\n"
     "    int smem, static_smem, split, group, program;\n"
-    "    int map, n_map;          /* its tensor maps in the target's list: parameters, too */\n"
+    "    int param, n_param;      /* what it takes, in the target's list, ... */\n"
+    "    int map, n_map;          /* ... and behind that its tensor maps, in the list of these */\n"
     "    int waits;               /* for the kernel before, before whose end it may begin */\n"
     "} Kernel;\n"
     "/* Where its programs begin in the target's list: one per group of the split.  */\n"
@@ -129,7 +130,7 @@ static const char types[] =
     "    const int *program;\n"
     "    const Choice *choice;    /* in the order in which they are tried */\n"
     "    const Part *part;        /* of the workspace */\n"
-    "    int n_param, n_kernel, n_map, n_measure, n_choice, n_part;\n"
+    "    int n_kernel, n_map, n_measure, n_choice, n_part;\n"
     "} Target;\n";
 
 static void put_extents(Source *s, const TeExtent *e, int rank, Buf *row) {
@@ -216,7 +217,7 @@ static void put_maps(Source *s, const KernelProgram *p, int target, Buf *out) {
 
 static void put_kernels(Source *s, const Build *b, int target, Buf *out) {
     const KernelProgram *p = &b->program;
-    int maps = 0;
+    int maps = 0, params = 0;
     buf_printf(out, "static const Kernel kernel_%d[] = {\n", target);
     for (int i = 0; i < p->n_kernel; i++) {
         const KernelLaunch *k = &p->kernel[i];
@@ -224,14 +225,15 @@ static void put_kernels(Source *s, const Build *b, int target, Buf *out) {
         const KernelResources *r = build_resources(b, k->symbol);
         int blocks = expression(s, &(TeExtent){.value = k->grid[0], .expr = k->blocks});
         buf_printf(out, "    {\"%s\", %d, {%" PRId64 ", %" PRId64 "}, {%d, %d, %d}, {%d, %d, %d}, "
-                        "%" PRId64 ", %" PRId64 ", %d, %d, %d, %d, %d, %d},\n",
+                        "%" PRId64 ", %" PRId64 ", %d, %d, %d, %d, %d, %d, %d, %d},\n",
                    k->symbol, blocks, k->grid[1], k->grid[2], k->block[0], k->block[1],
                    k->block[2], k->cluster[0], k->cluster[1], k->cluster[2], k->dynamic_smem,
-                   r ? r->static_smem : 0, c->strategy, c->group, k->group, maps, k->n_map,
-                   k->waits);
+                   r ? r->static_smem : 0, c->strategy, c->group, k->group, params,
+                   k->n_param - k->n_map, maps, k->n_map, k->waits);
+        params += k->n_param - k->n_map;
         maps += k->n_map;
     }
-    buf_puts(out, "    {0, 0, {0, 0}, {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0}\n};\n");
+    buf_puts(out, "    {0, 0, {0, 0}, {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}\n};\n");
 }
 
 static void put_parts(Source *s, const KernelProgram *p, int target, Buf *out) {
@@ -277,10 +279,16 @@ static void put_params(const KernelProgram *p, int target, Buf *out) {
     static const char *const kind[] = {[PARAM_INPUT] = "TENSOR", [PARAM_OUTPUT] = "TENSOR",
                                        [PARAM_SIZE] = "SIZE", [PARAM_SCALAR] = "SCALAR",
                                        [PARAM_WORKSPACE] = "WORKSPACE"};
-    buf_printf(out, "static const Param param_%d[] = {", target);
-    for (int i = 0; i < p->n_param; i++)
-        buf_printf(out, "%s{P_%s, %d}", i ? ", " : "", kind[p->param[i].kind], p->param[i].ref);
-    buf_puts(out, "};\n");
+    buf_printf(out, "static const Param param_%d[] = {\n", target);
+    for (int i = 0; i < p->n_kernel; i++) {
+        const KernelLaunch *k = &p->kernel[i];
+        buf_puts(out, "    ");
+        for (int n = 0; n < k->n_param - k->n_map; n++)
+            buf_printf(out, "{P_%s, %d, %" PRId64 "}, ", kind[k->param[n].kind], k->param[n].ref,
+                       k->param[n].offset);
+        buf_puts(out, "\n");
+    }
+    buf_puts(out, "    {P_SIZE, 0, 0}\n};\n");
 }
 
 static void put_target(const Build *b, int i, Buf *out) {
@@ -289,10 +297,10 @@ static void put_target(const Build *b, int i, Buf *out) {
     hal_arch(b->arch, &sm, &suffix);
     const RSelector *x = b->program.select;
     buf_printf(out, "    {%d, %d, cubin_%d, ptx_%d, param_%d, kernel_%d, map_%d, measure_%d, "
-                    "most_%d, program_%d, choice_%d, part_%d, %d, %d, %d, %d, %d, N_PART_%d},    "
+                    "most_%d, program_%d, choice_%d, part_%d, %d, %d, %d, %d, N_PART_%d},    "
                     "/* %s */\n",
-               sm, suffix != 0, i, i, i, i, i, i, i, i, i, i, b->program.n_param,
-               b->program.n_kernel, maps_of(&b->program), x ? x->n_measure : 0, x ? x->n : 1, i,
+               sm, suffix != 0, i, i, i, i, i, i, i, i, i, i, b->program.n_kernel,
+               maps_of(&b->program), x ? x->n_measure : 0, x ? x->n : 1, i,
                b->arch);
 }
 
@@ -302,9 +310,11 @@ static void put_counts(const RollerKernel *const *k, int n, Buf *out) {
     for (int i = 0; i < n; i++) {
         const KernelProgram *p = &k[i]->build.program;
         if (p->n_kernel > kernels) kernels = p->n_kernel;
-        if (p->n_param > params) params = p->n_param;
-        for (int m = 0; m < p->n_kernel; m++)
-            if (p->kernel[m].n_map > maps) maps = p->kernel[m].n_map;
+        for (int m = 0; m < p->n_kernel; m++) {
+            const KernelLaunch *x = &p->kernel[m];
+            if (x->n_param - x->n_map > params) params = x->n_param - x->n_map;
+            if (x->n_map > maps) maps = x->n_map;
+        }
         if (p->select && p->select->n_measure > measures) measures = p->select->n_measure;
     }
     buf_printf(out, "enum {\n    N_IN = %d, N_OUT = %d, N_ARG = N_IN + N_OUT, N_SIZE = %d,\n"

@@ -52,11 +52,10 @@ static Status param_space(const Run *r, Arena *a, Diag *d, const KernelLaunch *k
                           SimLaunch *launch) {
     const SimParam *slot;
     int n = sim_kernel_params(r->module, k->symbol, &slot);
-    int described = cg_params(&r->build->program, k);
-    if (n != described)
+    if (n != k->n_param)
         return diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE,
                           "kernel %s takes %d parameters in PTX, %d in its description", k->symbol,
-                          n, described);
+                          n, k->n_param);
     size_t bytes = n ? (size_t)(slot[n - 1].offset + slot[n - 1].bytes) : 0;
     unsigned char *space = arena_alloc(a, bytes + 8);
     Status s = ST_OK;

@@ -5,7 +5,6 @@
 
 /* Before and after every tensor; a multiple of any alignment that can be promised.  */
 enum { GUARD_BYTES = 4096, GUARD_BYTE = 0xb5, POISON = 0xff };
-enum { MAX_PARAMS = TE_MAX_ARGS + TE_MAX_SIZES + 1 };
 
 Status device_image(Diag *d, const Build *b, const CudaDeviceInfo *info, CudaImage *out) {
     int sm = 0, own = info->cc_major * 10 + info->cc_minor;
@@ -105,16 +104,17 @@ Status device_create(Run *r, Arena *a, Diag *d) {
 Status run_submit(Run *r, Diag *d, int i, CudaStream stream) {
     const KernelProgram *p = &r->build->program;
     const KernelLaunch *k = &p->kernel[i];
-    uint64_t value[MAX_PARAMS];
+    uint64_t value[CG_MOST_PARAMS];
     CudaTensorMap map[CG_MOST_MAPS];
-    void *param[MAX_PARAMS + CG_MOST_MAPS];
+    void *param[CG_MOST_PARAMS];
     Status s = ST_OK;
     CudaLaunch l = {.dynamic_smem = k->dynamic_smem};
     memcpy(l.grid, k->grid, sizeof l.grid);
     l.grid[0] = cg_blocks(r->normal, p, k, r->taken, r->size);
     if (l.grid[0] == 0) return ST_OK;
-    for (int n = 0; n < cg_params(p, k) && !s; n++) {
-        param[n] = n < p->n_param ? (void *)&value[n] : (void *)&map[n - p->n_param];
+    for (int n = 0; n < k->n_param && !s; n++) {
+        const KernelParam *x = &k->param[n];
+        param[n] = x->kind == PARAM_MAP ? (void *)&map[x->ref] : (void *)&value[n];
         s = run_param(r, d, k, n, param[n]);
     }
     if (s) return s;

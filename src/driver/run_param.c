@@ -34,11 +34,12 @@ static Status encode_map(const Run *r, Diag *d, const KernelMap *m, unsigned cha
 }
 
 Status run_param(const Run *r, Diag *d, const KernelLaunch *k, int i, unsigned char *to) {
-    const KernelParam p = cg_param(&r->build->program, i);
+    const KernelParam p = k->param[i];
+    uint64_t at = r->workspace + (uint64_t)p.offset;
     switch (p.kind) {
     case PARAM_INPUT:
     case PARAM_OUTPUT: memcpy(to, &r->at[p.ref], 8); break;
-    case PARAM_WORKSPACE: memcpy(to, &r->workspace, 8); break;
+    case PARAM_WORKSPACE: memcpy(to, &at, 8); break;
     case PARAM_SCALAR: memcpy(to, r->data[p.ref].data, (size_t)p.bytes); break;
     case PARAM_SIZE: {
         int32_t value = (int32_t)r->size[p.ref];

@@ -67,6 +67,36 @@ def nothing(s):
     return [("X", (0, 8), "f32", [])], [("Y", (0, 8), "f32", [])]
 
 
+def chain(x, ws, s=1):
+    """Layers, each a product with its own matrix."""
+    m, d = len(x) // 16, 16
+    for w in ws:
+        x = matmul(x, w, m, d, d, s)
+    return x
+
+
+def repeated(s):
+    m = s["M"]
+    x = numbers(m * 16, 7, 5)
+    w = [numbers(256, step, 3) for step in (5, 7, 11)]
+    z = chain(x, w, -2)
+    return ([("X", (m, 16), "f32", x)] + [(f"W{i}", (16, 16), "f32", v) for i, v in enumerate(w)] +
+            [("s", None, "f32", -2)],
+            [("Y", (m, 16), "f32", chain(z, w[1:2], -2)), ("Z", (m, 16), "f32", z)])
+
+
+def shifted(s):
+    """Layers whose matrices move columns and scale them."""
+    m, d, by = 128, 256, (1, 30, 101, 77)
+    x = numbers(m * d, 7, 31)
+    y, w = x, []
+    for i, shift in enumerate(by):
+        w.append([(i + 1) * (k == (n + shift) % d) for n in range(d) for k in range(d)])
+        y = [(i + 1) * y[r * d + (n + shift) % d] for r in range(m) for n in range(d)]
+    return ([("X", (m, d), "f32", x)] + [(f"W{i}", (d, d), "f32", v) for i, v in enumerate(w)],
+            [("Y", (m, d), "f32", y)])
+
+
 def boxes(s):
     m, k = s["M"], s["K"]
     x = numbers(m * k, 7, 31)
@@ -111,6 +141,20 @@ CASES = {
     "total": ("op total(X: f32[100]) -> S: f32[] { S[] += X[i]; }\n", total, [{}]),
     "scalars": ("op scalars(X: f64[40], a: f32, b: f64, c: i32, d: i64) -> Y: f64[40] "
                 "{ Y[i] = X[i] * a + X[i] * b + c + d; }\n", scalars, [{}]),
+    "repeated": ("param M = 1..40;\nop repeated(X: f32[M,16], W0: f32[16,16], W1: f32[16,16], "
+                 "W2: f32[16,16], s: f32) -> (Y: f32[M,16], Z: f32[M,16]) {\n"
+                 "  a[m,n] = sum[k](X[m,k] * W0[k,n]) * s;\n"
+                 "  b[m,n] = sum[k](a[m,k] * W1[k,n]) * s;\n"
+                 "  Z[m,n] = sum[k](b[m,k] * W2[k,n]) * s;\n"
+                 "  Y[m,n] = sum[k](Z[m,k] * W1[k,n]) * s;\n}\n",
+                 repeated, [{"M": 1}, {"M": 40}]),
+    "shifted": ("param M = 128, D = 256;\nop shifted(X: f32[M,D], W0: f32[D,D], W1: f32[D,D], "
+                "W2: f32[D,D], W3: f32[D,D]) -> Y: f32[M,D] {\n"
+                "  a[m,n] = sum[k](X[m,k] * W0[n,k]) @tf32;\n"
+                "  b[m,n] = sum[k](a[m,k] * W1[n,k]) @tf32;\n"
+                "  c[m,n] = sum[k](b[m,k] * W2[n,k]) @tf32;\n"
+                "  Y[m,n] = sum[k](c[m,k] * W3[n,k]) @tf32;\n}\n",
+                shifted, [{"M": 128, "D": 256}]),
     "nothing": ("param M = 0;\nop nothing(X: f32[M,8]) -> Y: f32[M,8] { Y[i,j] = X[i,j]; }\n",
                 nothing, [{"M": 0}]),
 }

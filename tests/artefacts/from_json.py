@@ -59,11 +59,6 @@ def launch(path, code, args, given, workspace, stream):
     call("cuModuleLoadData", ctypes.byref(module), image)
     c_type = {"pointer": P, "i32": ctypes.c_int32, "i64": ctypes.c_int64, "f32": ctypes.c_float,
               "f64": ctypes.c_double}
-    cells = []
-    for p in target["params"]:
-        has = {"size": sizes.get(p["name"]), "workspace": workspace}.get(p["kind"],
-                                                                         args.get(p["name"]))
-        cells.append(c_type[p["type"]](has))
     measures = [value(e, sizes) for e in target["measures"]]
     taken = [c for c in target["choices"]
              if all(most is None or m <= most for m, most in zip(measures, c["upto"]))][0]
@@ -74,6 +69,10 @@ def launch(path, code, args, given, workspace, stream):
             continue
         maps = [tensor_map(m, sizes, args[m["tensor"]] if m["tensor"] else workspace)
                 for m in k["tensor_maps"]]
+        cells = []
+        for p in k["params"]:
+            has = {"size": sizes.get(p["name"]), "workspace": workspace + p.get("offset", 0)}
+            cells.append(c_type[p["type"]](has.get(p["kind"], args.get(p["name"]))))
         places = [ctypes.addressof(c) for c in cells] + [at.value for _, at in maps]
         params = (P * len(places))(*places)
         f = P()

@@ -14,13 +14,15 @@
 //   store 4
 //   blocks_per_sm 1
 //
-// parameters
-//   t0  f32[64,96]
-//   t1  f32[96,64]  output
+// arguments
+//   0  f32[64,96]
+//   1  f32[96,64]  output
 //   w  workspace of 512 bytes
 // launches
 //   rk_fa5a1ea04dacc548_0  grid 3,1  block 32  dynamic shared memory 0
+//     takes 0, w + 0
 //   rk_fa5a1ea04dacc548_1  grid 12,1  block 128  dynamic shared memory 0
+//     takes 0, w + 0, 1
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 
@@ -53,9 +55,7 @@ template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, cons
 
 extern "C" __global__ void __launch_bounds__(32)
 rk_fa5a1ea04dacc548_0(const float *__restrict__ t0,
-    float *__restrict__ t1,
-    unsigned char *__restrict__ w) {
-    int *const t2 = reinterpret_cast<int *>(w + 0ll);
+    int *__restrict__ t1) {
     rl_next_may_begin();
     // elements: 1 at a time
     const int total = 96;
@@ -64,28 +64,27 @@ rk_fa5a1ea04dacc548_0(const float *__restrict__ t0,
         const int at = (int)blockIdx.x * 32 + (u * 32 + (int)threadIdx.x) * 1;
         const int i0 = at;
         // fold: the reduction
-        float acc2[1];
+        float acc1[1];
         #pragma unroll
-        for (int x = 0; x < 1; x++) acc2[x] = (-__int_as_float(0x7f800000));
-        int where2[1];
+        for (int x = 0; x < 1; x++) acc1[x] = (-__int_as_float(0x7f800000));
+        int where1[1];
         #pragma unroll
-        for (int x = 0; x < 1; x++) where2[x] = 2147483647;
+        for (int x = 0; x < 1; x++) where1[x] = 2147483647;
         for (int i1 = 0; i1 < 64; i1++) {
-            rl_argmax_next(acc2[0], where2[0], t0[i1 * 96 + i0], (int)i1);
+            rl_argmax_next(acc1[0], where1[0], t0[i1 * 96 + i0], (int)i1);
         }
-        int o2[1];
-        o2[0] = where2[0];
-        t2[(int)at] = o2[0];
+        int o1[1];
+        o1[0] = where1[0];
+        t1[(int)at] = o1[0];
     }
 }
 
 extern "C" __global__ void __launch_bounds__(128)
 rk_fa5a1ea04dacc548_1(const float *__restrict__ t0,
-    float *__restrict__ t1,
-    unsigned char *__restrict__ w) {
+    int *__restrict__ t1,
+    float *__restrict__ t2) {
     rl_previous_wait();
-    w = rl_behind(w);
-    int *const t2 = reinterpret_cast<int *>(w + 0ll);
+    t1 = rl_behind(t1);
     // elements: 4 at a time
     const int total = 6144;
     #pragma unroll
@@ -93,11 +92,11 @@ rk_fa5a1ea04dacc548_1(const float *__restrict__ t0,
         const int at = (int)blockIdx.x * 512 + (u * 128 + (int)threadIdx.x) * 4;
         const int i1 = at % 64u;
         const int i0 = at / 64u;
-        float o1[4];
+        float o2[4];
         #pragma unroll
         for (int v = 0; v < 4; v++) {
-            o1[v] = (expf((t0[(int)(at / 64u) * (-6143) + (int)at * 96 + v * 96] - t0[0 * 96 + i0])) * (float)t2[i0]);
+            o2[v] = (expf((t0[(int)(at / 64u) * (-6143) + (int)at * 96 + v * 96] - t0[0 * 96 + i0])) * (float)t1[i0]);
         }
-        rl_store<4>(t1 + ((int)at), o1);
+        rl_store<4>(t2 + ((int)at), o2);
     }
 }

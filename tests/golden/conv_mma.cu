@@ -15,14 +15,16 @@
 //   split 2
 //   blocks_per_sm 2
 //
-// parameters
-//   t0  f16[9,9,64]
-//   t1  f16[72,3,3,64]
-//   t2  f16[9,9,72]  output
+// arguments
+//   0  f16[9,9,64]
+//   1  f16[72,3,3,64]
+//   2  f16[9,9,72]  output
 //   w  workspace of 46848 bytes
 // launches
 //   rk_9cf008b9b57b90dc_0  grid 4,2  block 128  dynamic shared memory 49792
+//     takes 0, 1, w + 0
 //   rk_9cf008b9b57b90dc_1  grid 12,1  block 128  dynamic shared memory 0
+//     takes 2, w + 0
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 
@@ -138,7 +140,6 @@ __device__ __forceinline__ void rl_store_global(float *p, const float *x) {
 extern "C" __global__ void __launch_bounds__(128, 1)
 rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
     const unsigned short *__restrict__ t1,
-    unsigned short *__restrict__ t2,
     unsigned char *__restrict__ w) {
     constexpr int M = 81;
     constexpr int N = 72;
@@ -359,7 +360,7 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
         }
     } while (++step < steps);
     // partial: sums of this slice to the workspace
-    float *const sums = reinterpret_cast<float *>(w + 0ll);
+    float *const sums = reinterpret_cast<float *>(w);
     {
         const int m_at = m0 + row + lane_m;
         const int n_at = n0 + col + lane_n;
@@ -387,15 +388,13 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-rk_9cf008b9b57b90dc_1(const unsigned short *__restrict__ t0,
-    const unsigned short *__restrict__ t1,
-    unsigned short *__restrict__ t2,
+rk_9cf008b9b57b90dc_1(unsigned short *__restrict__ t2,
     unsigned char *__restrict__ w) {
     rl_previous_wait();
     w = rl_behind(w);
     // elements: 4 at a time, the domain is [B][M][N]
     constexpr int TOTAL = 5832;
-    float *const sums = reinterpret_cast<float *>(w + 0ll);
+    float *const sums = reinterpret_cast<float *>(w);
     #pragma unroll 1
     for (int u = threadIdx.x; u < 128; u += 128) {
         const int at = (int)blockIdx.x * 512 + u * 4;

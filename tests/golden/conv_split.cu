@@ -15,14 +15,16 @@
 //   split 3
 //   blocks_per_sm 2
 //
-// parameters
-//   t0  f32[16,14,14]
-//   t1  f32[32,16,3,3]
-//   t2  f32[32,14,14]  output
+// arguments
+//   0  f32[16,14,14]
+//   1  f32[32,16,3,3]
+//   2  f32[32,14,14]  output
 //   w  workspace of 75264 bytes
 // launches
 //   rk_5b4e66e9e9f7421c_0  grid 7,3  block 128  dynamic shared memory 13312
+//     takes 0, 1, w + 0
 //   rk_5b4e66e9e9f7421c_1  grid 13,1  block 128  dynamic shared memory 0
+//     takes 2, w + 0
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 
@@ -123,7 +125,6 @@ __device__ __forceinline__ void rl_store_shared(float *p, int at, const float *x
 extern "C" __global__ void __launch_bounds__(128, 1)
 rk_5b4e66e9e9f7421c_0(const float *__restrict__ t0,
     const float *__restrict__ t1,
-    float *__restrict__ t2,
     unsigned char *__restrict__ w) {
     constexpr int M = 32;
     constexpr int N = 196;
@@ -401,7 +402,7 @@ rk_5b4e66e9e9f7421c_0(const float *__restrict__ t0,
     }
 
     // partial: sums of this slice to the workspace
-    float *const sums = reinterpret_cast<float *>(w + 0ll);
+    float *const sums = reinterpret_cast<float *>(w);
     {
         const int m_at = m0 + row;
         const int n_at = n0 + col;
@@ -421,13 +422,11 @@ rk_5b4e66e9e9f7421c_0(const float *__restrict__ t0,
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-rk_5b4e66e9e9f7421c_1(const float *__restrict__ t0,
-    const float *__restrict__ t1,
-    float *__restrict__ t2,
+rk_5b4e66e9e9f7421c_1(float *__restrict__ t2,
     unsigned char *__restrict__ w) {
     // elements: 4 at a time, the domain is [B][M][N]
     constexpr int TOTAL = 6272;
-    float *const sums = reinterpret_cast<float *>(w + 0ll);
+    float *const sums = reinterpret_cast<float *>(w);
     #pragma unroll 1
     for (int u = threadIdx.x; u < 128; u += 128) {
         const int at = (int)blockIdx.x * 512 + u * 4;

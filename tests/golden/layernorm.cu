@@ -9,14 +9,15 @@
 //   keep shared
 //   blocks_per_sm 8
 //
-// parameters
-//   t0  bf16[8,4096]
-//   t1  f32[4096]
-//   t2  f32[4096]
-//   t3  f32
-//   t4  bf16[8,4096]  output
+// arguments
+//   0  bf16[8,4096]
+//   1  f32[4096]
+//   2  f32[4096]
+//   3  f32
+//   4  bf16[8,4096]  output
 // launches
 //   rk_59317a2b31a62c48_0  grid 8,1  block 128  dynamic shared memory 8192
+//     takes 0, 1, 2, 3, 4
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 
@@ -90,6 +91,39 @@ rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
     rl_cp_async_wait<0>();
 
     // pass 0
+    float acc5 = 0.0f;
+    #pragma unroll 1
+    for (int step = first; step < steps; step++) {
+        #pragma unroll
+        for (int u = 0; u < 1; u++) {
+            const long long col = step * BN + lane * VN + u * (long long)(LN * VN);
+            rl_vec<unsigned short, 8> x0[1];
+            x0[0] = rl_load<8>(h0 + (col));
+            #pragma unroll
+            for (int v = 0; v < VN; v++) {
+                const int i1 = (col + v);
+                acc5 = acc5 + rl_bf16_to_f32(x0[0].v[v]);
+            }
+        }
+    }
+
+    // values of the rows
+    #pragma unroll
+    for (int f = 16; f > 0; f /= 2) {
+        acc5 = acc5 + __shfl_xor_sync(0xffffffffu, acc5, f);
+    }
+    __shared__ float part5[4];
+    if (tid % 32u == 0) part5[tid / 32u] = acc5;
+    __syncthreads();
+    acc5 = part5[tid / 128u * 4 + tid % 4u];
+    #pragma unroll
+    for (int f = 2; f > 0; f /= 2) {
+        acc5 = acc5 + __shfl_xor_sync(0xffffffffu, acc5, f);
+    }
+    const float e5 = acc5;
+    const float e6 = (e5 / (float)4096);
+
+    // pass 1
     float acc7 = 0.0f;
     #pragma unroll 1
     for (int step = first; step < steps; step++) {
@@ -101,7 +135,7 @@ rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
             #pragma unroll
             for (int v = 0; v < VN; v++) {
                 const int i1 = (col + v);
-                acc7 = acc7 + rl_bf16_to_f32(x0[0].v[v]);
+                acc7 = acc7 + ((rl_bf16_to_f32(x0[0].v[v]) - e6) * (rl_bf16_to_f32(x0[0].v[v]) - e6));
             }
         }
     }
@@ -120,40 +154,7 @@ rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
         acc7 = acc7 + __shfl_xor_sync(0xffffffffu, acc7, f);
     }
     const float e7 = acc7;
-    const float e5 = (e7 / (float)4096);
-
-    // pass 1
-    float acc8 = 0.0f;
-    #pragma unroll 1
-    for (int step = first; step < steps; step++) {
-        #pragma unroll
-        for (int u = 0; u < 1; u++) {
-            const long long col = step * BN + lane * VN + u * (long long)(LN * VN);
-            rl_vec<unsigned short, 8> x0[1];
-            x0[0] = rl_load<8>(h0 + (col));
-            #pragma unroll
-            for (int v = 0; v < VN; v++) {
-                const int i1 = (col + v);
-                acc8 = acc8 + ((rl_bf16_to_f32(x0[0].v[v]) - e5) * (rl_bf16_to_f32(x0[0].v[v]) - e5));
-            }
-        }
-    }
-
-    // values of the rows
-    #pragma unroll
-    for (int f = 16; f > 0; f /= 2) {
-        acc8 = acc8 + __shfl_xor_sync(0xffffffffu, acc8, f);
-    }
-    __shared__ float part8[4];
-    if (tid % 32u == 0) part8[tid / 32u] = acc8;
-    __syncthreads();
-    acc8 = part8[tid / 128u * 4 + tid % 4u];
-    #pragma unroll
-    for (int f = 2; f > 0; f /= 2) {
-        acc8 = acc8 + __shfl_xor_sync(0xffffffffu, acc8, f);
-    }
-    const float e8 = acc8;
-    const float e6 = (e8 / (float)4096);
+    const float e8 = (e7 / (float)4096);
 
     // pass 2
     #pragma unroll 1
@@ -173,7 +174,7 @@ rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
             #pragma unroll
             for (int v = 0; v < VN; v++) {
                 const int i1 = (col + v);
-                o4[v] = ((((rl_bf16_to_f32(x0[0].v[v]) - e5) * rsqrtf((e6 + t3))) * x1[v / 4].v[v % 4]) + x2[v / 4].v[v % 4]);
+                o4[v] = ((((rl_bf16_to_f32(x0[0].v[v]) - e6) * rsqrtf((e8 + t3))) * x1[v / 4].v[v % 4]) + x2[v / 4].v[v % 4]);
             }
             rl_store_bf16<8>(q4 + (col), o4);
         }

@@ -15,12 +15,13 @@
 //   split 1
 //   blocks_per_sm 2
 //
-// parameters
-//   t0  f32[1024,512]
-//   t1  f32[512,1024]
-//   t2  f32[1024,1024]  output
+// arguments
+//   0  f32[1024,512]
+//   1  f32[512,1024]
+//   2  f32[1024,1024]  output
 // launches
 //   rk_ea7f950e2b7f5600_0  grid 64,1  block 256  dynamic shared memory 66560
+//     takes 0, 1, 2
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 

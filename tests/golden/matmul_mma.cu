@@ -15,13 +15,14 @@
 //   split 1
 //   blocks_per_sm 1
 //
-// parameters
-//   t0  f16[200,160]
-//   t1  f16[160,256]
-//   t2  f16[256]
-//   t3  f16[200,256]  output
+// arguments
+//   0  f16[200,160]
+//   1  f16[160,256]
+//   2  f16[256]
+//   3  f16[200,256]  output
 // launches
 //   rk_7ac6670f00947cfd_0  grid 2,1  block 256  dynamic shared memory 98304
+//     takes 0, 1, 2, 3
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 

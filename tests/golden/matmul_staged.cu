@@ -15,13 +15,14 @@
 //   split 1
 //   blocks_per_sm 4
 //
-// parameters
-//   t0  f16[500,256]
-//   t1  f16[512,256]
-//   t2  f16[512]
-//   t3  f16[500,512]  output
+// arguments
+//   0  f16[500,256]
+//   1  f16[512,256]
+//   2  f16[512]
+//   3  f16[500,512]  output
 // launches
 //   rk_d65bda14f00425fa_0  grid 64,1  block 128  dynamic shared memory 17408
+//     takes 0, 1, 2, 3
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 

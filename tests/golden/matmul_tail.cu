@@ -15,15 +15,17 @@
 //   split 1 tail 4 blocks 11
 //   blocks_per_sm 2
 //
-// parameters
-//   t0  f16[72,256]
-//   t1  f16[200,256]
-//   t2  f32[200]
-//   t3  f16[72,200]  output
+// arguments
+//   0  f16[72,256]
+//   1  f16[200,256]
+//   2  f32[200]
+//   3  f16[72,200]  output
 //   w  workspace of 114688 bytes
 // launches
 //   rk_7a2eebdaccc02f5d_0  grid 19,1  block 64  dynamic shared memory 18432
+//     takes 0, 1, 2, 3, w + 0
 //   rk_7a2eebdaccc02f5d_1  grid 16,1  block 128  dynamic shared memory 0
+//     takes 2, 3, w + 0
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 
@@ -311,7 +313,7 @@ rk_7a2eebdaccc02f5d_0(const unsigned short *__restrict__ t0,
         } while (++step < steps);
         if (steps < 8) {
             // partial: sums of this segment to the workspace
-            float *const sums = reinterpret_cast<float *>(w + 0ll) + (u + (long long)number - 8) * 2048;
+            float *const sums = reinterpret_cast<float *>(w) + (u + (long long)number - 8) * 2048;
             __syncthreads();
             {
                 float *const piece = reinterpret_cast<float *>(smem + warp * 2560);
@@ -407,14 +409,12 @@ rk_7a2eebdaccc02f5d_0(const unsigned short *__restrict__ t0,
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-rk_7a2eebdaccc02f5d_1(const unsigned short *__restrict__ t0,
-    const unsigned short *__restrict__ t1,
-    const float *__restrict__ t2,
+rk_7a2eebdaccc02f5d_1(const float *__restrict__ t2,
     unsigned short *__restrict__ t3,
     unsigned char *__restrict__ w) {
     // elements: 4 at a time, of tiles that several blocks have steps of
     constexpr int BM = 32, BN = 64;
-    float *const sums = reinterpret_cast<float *>(w + 0ll);
+    float *const sums = reinterpret_cast<float *>(w);
     const int y = blockIdx.x / 4u;
     const unsigned number = y + 8;
     const unsigned tile = number;

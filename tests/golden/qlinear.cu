@@ -15,13 +15,14 @@
 //   split 1
 //   blocks_per_sm 2
 //
-// parameters
-//   t0  i8[256,512]
-//   t1  i8[256,512]
-//   t2  f32[256]
-//   t3  f16[256,256]  output
+// arguments
+//   0  i8[256,512]
+//   1  i8[256,512]
+//   2  f32[256]
+//   3  f16[256,256]  output
 // launches
 //   rk_2a730f928034dc44_0  grid 16,1  block 128  dynamic shared memory 24576
+//     takes 0, 1, 2, 3
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 

@@ -15,17 +15,19 @@
 //   split 1 tail 28 blocks 112
 //   blocks_per_sm 1
 //
-// parameters
-//   t0  f16[1160,256]
-//   t1  f16[2048,256]
-//   t2  f16[1160,2048]  output
+// arguments
+//   0  f16[1160,256]
+//   1  f16[2048,256]
+//   2  f16[1160,2048]  output
 //   w  workspace of 9109504 bytes
 // launches
 //   rk_fe35c555ffc1d02d_0  grid 132,1  block 384  dynamic shared memory 163904
-//     map0  t0  box 64x128  swizzle 128
-//     map1  t1  box 64x128  swizzle 128
-//     map2  t2  box 64x16  swizzle 128
+//     takes w + 0, map0, map1, map2
+//     map0  argument 0  box 64x128  swizzle 128
+//     map1  argument 1  box 64x128  swizzle 128
+//     map2  argument 2  box 64x16  swizzle 128
 //   rk_fe35c555ffc1d02d_1  grid 896,1  block 128  dynamic shared memory 0
+//     takes 2, w + 0
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 
@@ -223,10 +225,7 @@ __device__ __forceinline__ void rl_wgmma_m64n128k16_f16_f32(float *d, unsigned a
 }
 
 extern "C" __global__ void __launch_bounds__(384, 1)
-rk_fe35c555ffc1d02d_0(const unsigned short *__restrict__ t0,
-    const unsigned short *__restrict__ t1,
-    unsigned short *__restrict__ t2,
-    unsigned char *__restrict__ w,
+rk_fe35c555ffc1d02d_0(unsigned char *__restrict__ w,
     const __grid_constant__ rl_map map0,
     const __grid_constant__ rl_map map1,
     const __grid_constant__ rl_map map2) {
@@ -359,7 +358,7 @@ rk_fe35c555ffc1d02d_0(const unsigned short *__restrict__ t0,
 
             if (steps < 4) {
                 // partial: sums of this segment to the workspace
-                float *const sums = reinterpret_cast<float *>(w + 0ll) + (u + (long long)number - 132) * 16384;
+                float *const sums = reinterpret_cast<float *>(w) + (u + (long long)number - 132) * 16384;
                 {
                     const int m_at = m0 + row + lane_m;
                     const int n_at = n0 + col + lane_n;
@@ -432,15 +431,13 @@ rk_fe35c555ffc1d02d_0(const unsigned short *__restrict__ t0,
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-rk_fe35c555ffc1d02d_1(const unsigned short *__restrict__ t0,
-    const unsigned short *__restrict__ t1,
-    unsigned short *__restrict__ t2,
+rk_fe35c555ffc1d02d_1(unsigned short *__restrict__ t2,
     unsigned char *__restrict__ w) {
     rl_previous_wait();
     w = rl_behind(w);
     // elements: 4 at a time, of tiles that several blocks have steps of
     constexpr int BM = 128, BN = 128;
-    float *const sums = reinterpret_cast<float *>(w + 0ll);
+    float *const sums = reinterpret_cast<float *>(w);
     const int y = blockIdx.x / 32u;
     const unsigned number = y + 132;
     const unsigned tile = number;

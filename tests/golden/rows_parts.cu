@@ -17,15 +17,18 @@
 //   rows partial lanes 2
 //   blocks_per_sm 8
 //
-// parameters
-//   t0  f32[40,16]
-//   t1  f32[60,16]
-//   t2  f32[40,60]  output
+// arguments
+//   0  f32[40,16]
+//   1  f32[60,16]
+//   2  f32[40,60]  output
 //   w  workspace of 512 bytes
 // launches
 //   rk_4d0976bf9aedda5c_0  grid 4,1  block 64  dynamic shared memory 4224
+//     takes 0, 1, w + 0
 //   rk_4d0976bf9aedda5c_1  grid 1,1  block 128  dynamic shared memory 0
+//     takes w + 0
 //   rk_4d0976bf9aedda5c_2  grid 4,1  block 64  dynamic shared memory 4224
+//     takes 0, 1, 2, w + 0
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 
@@ -79,7 +82,6 @@ template <int N, typename T> __device__ __forceinline__ void rl_store(T *p, cons
 extern "C" __global__ void __launch_bounds__(64, 1)
 rk_4d0976bf9aedda5c_0(const float *__restrict__ t0,
     const float *__restrict__ t1,
-    float *__restrict__ t2,
     unsigned char *__restrict__ w) {
     constexpr int M = 40;
     constexpr int N = 60;
@@ -270,10 +272,7 @@ rk_4d0976bf9aedda5c_0(const float *__restrict__ t0,
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-rk_4d0976bf9aedda5c_1(const float *__restrict__ t0,
-    const float *__restrict__ t1,
-    float *__restrict__ t2,
-    unsigned char *__restrict__ w) {
+rk_4d0976bf9aedda5c_1(unsigned char *__restrict__ w) {
     rl_previous_wait();
     w = rl_behind(w);
     rl_next_may_begin();

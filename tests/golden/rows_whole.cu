@@ -17,14 +17,15 @@
 //   rows whole
 //   blocks_per_sm 2
 //
-// parameters
-//   t0  f16[40,32]
-//   t1  f16[56,32]
-//   t2  f32[40,56]
-//   t3  f32[40,56]  output
-//   t4  f32[40]  output
+// arguments
+//   0  f16[40,32]
+//   1  f16[56,32]
+//   2  f32[40,56]
+//   3  f32[40,56]  output
+//   4  f32[40]  output
 // launches
 //   rk_bca9058358e3c2b9_0  grid 2,1  block 64  dynamic shared memory 12544
+//     takes 0, 1, 2, 3, 4
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 

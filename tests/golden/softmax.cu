@@ -9,12 +9,13 @@
 //   keep registers
 //   blocks_per_sm 4
 //
-// parameters
-//   t0  f16[63,520]
-//   t1  f16[63,520]  output
-//   t2  i32[63]  output
+// arguments
+//   0  f16[63,520]
+//   1  f16[63,520]  output
+//   2  i32[63]  output
 // launches
 //   rk_b8f5870f6ee635a9_0  grid 32,1  block 128  dynamic shared memory 0
+//     takes 0, 1, 2
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 

@@ -9,13 +9,15 @@
 //   keep online
 //   blocks_per_sm 8
 //
-// parameters
-//   t0  bf16[2,100000]
-//   t1  bf16[2,100000]  output
+// arguments
+//   0  bf16[2,100000]
+//   1  bf16[2,100000]  output
 //   w  workspace of 512 bytes
 // launches
 //   rk_af10689c5d91b793_0  grid 2,20  block 128  dynamic shared memory 0
+//     takes 0, 1, w + 0
 //   rk_af10689c5d91b793_1  grid 2,20  block 128  dynamic shared memory 0
+//     takes 0, 1, w + 0
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 
@@ -162,8 +164,8 @@ rk_af10689c5d91b793_0(const unsigned short *__restrict__ t0,
     for (int f = 2; f > 0; f /= 2) {
         acc3 = acc3 + __shfl_xor_sync(0xffffffffu, acc3, f);
     }
-    float *const left2 = reinterpret_cast<float *>(w + 0ll) + m * 20ll;
-    float *const left3 = reinterpret_cast<float *>(w + 0ll + 160ll) + m * 20ll;
+    float *const left2 = reinterpret_cast<float *>(w) + m * 20ll;
+    float *const left3 = reinterpret_cast<float *>(w + 160ll) + m * 20ll;
     if (lane == 0) left2[blockIdx.y] = acc2;
     if (lane == 0) left3[blockIdx.y] = acc3;
 }
@@ -187,8 +189,8 @@ rk_af10689c5d91b793_1(const unsigned short *__restrict__ t0,
     const int first = (int)blockIdx.y * 3, steps = min(first + 3, (int)49);
 
     // combine: the slices of pass 0
-    float *const left2 = reinterpret_cast<float *>(w + 0ll) + m * 20ll;
-    float *const left3 = reinterpret_cast<float *>(w + 0ll + 160ll) + m * 20ll;
+    float *const left2 = reinterpret_cast<float *>(w) + m * 20ll;
+    float *const left3 = reinterpret_cast<float *>(w + 160ll) + m * 20ll;
     float acc2 = (-__int_as_float(0x7f800000));
     float acc3 = 0.0f;
     #pragma unroll 4

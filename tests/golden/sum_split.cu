@@ -9,13 +9,15 @@
 //   keep memory
 //   blocks_per_sm 4
 //
-// parameters
-//   t0  f32[2,100000]
-//   t1  f32[2]  output
+// arguments
+//   0  f32[2,100000]
+//   1  f32[2]  output
 //   w  workspace of 256 bytes
 // launches
 //   rk_31cfface3f219a53_0  grid 2,20  block 256  dynamic shared memory 0
+//     takes 0, w + 0
 //   rk_31cfface3f219a53_1  grid 2,1  block 256  dynamic shared memory 0
+//     takes 0, 1, w + 0
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 
@@ -25,7 +27,6 @@ template <int N, typename T> __device__ __forceinline__ rl_vec<T, N> rl_load(con
 
 extern "C" __global__ void __launch_bounds__(256, 1)
 rk_31cfface3f219a53_0(const float *__restrict__ t0,
-    float *__restrict__ t1,
     unsigned char *__restrict__ w) {
     constexpr int M = 2;
     constexpr int N = 100000;
@@ -76,7 +77,7 @@ rk_31cfface3f219a53_0(const float *__restrict__ t0,
     for (int f = 4; f > 0; f /= 2) {
         acc2 = acc2 + __shfl_xor_sync(0xffffffffu, acc2, f);
     }
-    float *const left2 = reinterpret_cast<float *>(w + 0ll) + m * 20ll;
+    float *const left2 = reinterpret_cast<float *>(w) + m * 20ll;
     if (lane == 0) left2[blockIdx.y] = acc2;
 }
 
@@ -96,7 +97,7 @@ rk_31cfface3f219a53_1(const float *__restrict__ t0,
     const int first = (int)blockIdx.y * 2, steps = min(first + 2, (int)25);
 
     // combine: the slices of pass 0
-    float *const left2 = reinterpret_cast<float *>(w + 0ll) + m * 20ll;
+    float *const left2 = reinterpret_cast<float *>(w) + m * 20ll;
     float acc2 = 0.0f;
     #pragma unroll 4
     for (int s = lane; s < 20; s += 256) {

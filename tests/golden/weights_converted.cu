@@ -15,13 +15,14 @@
 //   split 1
 //   blocks_per_sm 6
 //
-// parameters
-//   t0  bf16[20,256]
-//   t1  i8[64,256]
-//   t2  bf16[64]
-//   t3  bf16[20,64]  output
+// arguments
+//   0  bf16[20,256]
+//   1  i8[64,256]
+//   2  bf16[64]
+//   3  bf16[20,64]  output
 // launches
 //   rk_60ed22231fbb6437_0  grid 16,1  block 64  dynamic shared memory 6144
+//     takes 0, 1, 2, 3
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 

@@ -15,15 +15,16 @@
 //   split 1
 //   blocks_per_sm 1
 //
-// parameters
-//   t0  bf16[40,128]
-//   t1  i8[136,128]
-//   t2  bf16[136,2]
-//   t3  bf16[40,136]  output
+// arguments
+//   0  bf16[40,128]
+//   1  i8[136,128]
+//   2  bf16[136,2]
+//   3  bf16[40,136]  output
 // launches
 //   rk_517a6abaf5eab00a_0  grid 2,1  block 384  dynamic shared memory 39984
-//     map0  t0  box 64x40  swizzle 128
-//     map1  t1  box 64x128  swizzle 64
+//     takes 2, 3, map0, map1
+//     map0  argument 0  box 64x40  swizzle 128
+//     map1  argument 1  box 64x128  swizzle 64
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
 
@@ -199,9 +200,7 @@ __device__ __forceinline__ void rl_wgmma_m64n40k16_bf16_f32_made(float *d, const
 }
 
 extern "C" __global__ void __launch_bounds__(384, 1)
-rk_517a6abaf5eab00a_0(const unsigned short *__restrict__ t0,
-    const signed char *__restrict__ t1,
-    const unsigned short *__restrict__ t2,
+rk_517a6abaf5eab00a_0(const unsigned short *__restrict__ t2,
     unsigned short *__restrict__ t3,
     const __grid_constant__ rl_map map0,
     const __grid_constant__ rl_map map1) {

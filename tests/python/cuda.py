@@ -26,6 +26,23 @@ def stream():
     return s.value
 
 
+class Captured:
+    """What is queued in its stream meanwhile, as a graph."""
+
+    def __enter__(self):
+        self.stream = stream()
+        call("cuStreamBeginCapture_v2", ctypes.c_void_p(self.stream), 0)
+        return self
+
+    def __exit__(self, *error):
+        graph, self.made = ctypes.c_void_p(), ctypes.c_void_p()
+        call("cuStreamEndCapture", ctypes.c_void_p(self.stream), ctypes.byref(graph))
+        call("cuGraphInstantiateWithFlags", ctypes.byref(self.made), graph, ctypes.c_uint64(0))
+
+    def launch(self):
+        call("cuGraphLaunch", self.made, ctypes.c_void_p(self.stream))
+
+
 class _Managed(ctypes.Structure):
     _fields_ = [("data", ctypes.c_void_p), ("type", ctypes.c_int32), ("id", ctypes.c_int32),
                 ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),

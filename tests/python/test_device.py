@@ -9,6 +9,11 @@ import roller
 ROWS = "param M = 0..40; op rows(A: f32[M,8], s: f32) -> Y: f32[M,8] { Y[m,k] = s * A[m,k]; }"
 SPLIT = "op mm(A: f32[16,2048], B: f32[2048,16]) -> C: f32[16,16] { C[m,n] += A[m,k] * B[k,n]; }"
 
+LAYERS = ("param M = 1..40; op layers(X: f32[M,16], W0: f32[16,16], W1: f32[16,16], s: f32, "
+          "W2: f32[16,16], W3: f32[16,16]) -> (Y: f32[M,16], Z: f32[M,16]) { "
+          "a[m,n] = sum[k](X[m,k] * W0[k,n]) * s; b[m,n] = sum[k](a[m,k] * W1[k,n]) * s; "
+          "Z[m,n] = sum[k](b[m,k] * W2[k,n]) * s; Y[m,n] = sum[k](Z[m,k] * W3[k,n]) * s; }")
+
 
 class Device(unittest.TestCase):
     @classmethod
@@ -42,6 +47,31 @@ class Device(unittest.TestCase):
         host = np.arange(16, dtype="f4").reshape(2, 8)
         np.testing.assert_array_equal(self.rows(host, 2, device="0"), 2 * host)
         self.assertNotEqual(self.rows.check(device="0", sizes={"M": 2}).where, "simulator")
+
+    def test_equal_layers(self):
+        """One kernel, launched for each with tensors of its own: at once, captured, elsewhere."""
+        k = roller.compile(LAYERS, profile="h200")
+        self.assertEqual(len(k.launches), 4)
+        self.assertLess(len({l.symbol for l in k.launches}), 4)
+        draw = np.random.default_rng(1).integers
+        x, *w = (draw(-2, 3, shape).astype("f4") for shape in [(24, 16)] + 4 * [(16, 16)])
+        z = x @ w[0] @ w[1] @ w[2] * 8
+        want = z @ w[3] * 2, z
+        given = [cuda.Array(a) for a in (x, *w)]
+        args = (*given[:3], 2, *given[3:])
+        room = cuda.Array(np.zeros(k.workspace_bytes, "u1"))
+        made = [cuda.Array(np.zeros((24, 16), "f4")) for _ in range(4)]
+        k(*args, out=made[:2], workspace=room)
+        with cuda.Captured() as graph:
+            k(*args, out=made[2:], workspace=room, stream=graph.stream)
+        np.testing.assert_array_equal(made[2].numpy(), 0)
+        graph.launch()
+        for got, right in zip(made, 2 * want):
+            np.testing.assert_array_equal(got.numpy(), right)
+        for where in "0", "sim":
+            for got, right in zip(k(x, w[0], w[1], 2, *w[2:], device=where), want):
+                np.testing.assert_array_equal(got, right)
+        self.assertTrue(k.check(sizes={"M": 24}))
 
     def test_nothing_to_do(self):
         a, y = (cuda.Array(np.zeros((0, 8), "f4")) for _ in range(2))

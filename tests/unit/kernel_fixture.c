@@ -137,15 +137,13 @@ static const char *put_map(const KernelCase *c, const Memory *m, const KernelMap
 
 static const char *put_params(const KernelCase *c, const Memory *m, const KernelLaunch *k,
                               const SimParam *slot, unsigned char *space) {
-    for (int i = 0; i < k->n_map; i++) {
-        unsigned char *to = space + slot[c->program.n_param + i].offset;
-        const char *wrong = put_map(c, m, &k->map[i], to);
-        if (wrong) return wrong;
-    }
-    for (int i = 0; i < c->program.n_param; i++) {
-        const KernelParam *p = &c->program.param[i];
+    for (int i = 0; i < k->n_param; i++) {
+        const KernelParam *p = &k->param[i];
         unsigned char *to = space + slot[i].offset;
-        if (p->kind == PARAM_WORKSPACE) memcpy(to, &m->workspace, 8);
+        uint64_t at = m->workspace + (uint64_t)p->offset;
+        const char *wrong = p->kind == PARAM_MAP ? put_map(c, m, &k->map[p->ref], to) : NULL;
+        if (wrong) return wrong;
+        if (p->kind == PARAM_WORKSPACE) memcpy(to, &at, 8);
         if (p->kind == PARAM_INPUT || p->kind == PARAM_OUTPUT) memcpy(to, &m->at[p->ref], 8);
         if (p->kind == PARAM_SCALAR) memcpy(to, m->in[p->ref].data, (size_t)p->bytes);
         if (p->kind == PARAM_SIZE) memcpy(to, &(int32_t){(int32_t)c->size[p->ref]}, 4);
@@ -200,7 +198,7 @@ static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed, boo
         int64_t blocks = cg_blocks(c->te, &c->program, k, (KernelTaken){0, NULL}, c->size);
         if (blocks == 0) continue;
         int n = sim_kernel_params(m->module, k->symbol, &slot);
-        if (n != cg_params(&c->program, k)) return "the kernel has other parameters than it says";
+        if (n != k->n_param) return "the kernel has other parameters than it says";
         size_t bytes = (size_t)(slot[n - 1].offset + slot[n - 1].bytes);
         unsigned char *space = arena_alloc(c->arena, bytes + 8);
         const char *wrong = put_params(c, m, k, slot, space);

@@ -167,7 +167,6 @@ static void boxes(Arena *a, const Te *te, KernelProgram *p) {
     p->strategy[0].workspace = (Workspace){.buffer = buffer, .n = 1, .bytes = buffer->bytes};
     p->strategy[0].buffer_bytes = &p->choice[0].slices;
     p->workspace_bytes = buffer->bytes;
-    p->param[p->n_param++] = (KernelParam){PARAM_WORKSPACE, -1, 8};
 }
 
 static void windows(Arena *a, const Te *te, KernelProgram *p) {
@@ -200,6 +199,18 @@ static void sums(Arena *a, const Te *te, KernelProgram *p) {
 }
 
 /* ---- as kernels ---- */
+/* All take the same before their maps.  */
+static void take(Arena *a, const Te *te, bool workspace, KernelLaunch *k) {
+    KernelParam *p = ARENA_ARRAY(a, KernelParam, te->n_size + 3 + k->n_map);
+    k->param = p;
+    *p++ = (KernelParam){PARAM_INPUT, 0, 8, 0};
+    for (int i = 0; i < te->n_size; i++) *p++ = (KernelParam){PARAM_SIZE, i, 4, 0};
+    *p++ = (KernelParam){PARAM_OUTPUT, 1, 8, 0};
+    if (workspace) *p++ = (KernelParam){PARAM_WORKSPACE, -1, 8, 0};
+    for (int i = 0; i < k->n_map; i++) *p++ = (KernelParam){PARAM_MAP, i, TM_BYTES, 0};
+    k->n_param = (int)(p - k->param);
+}
+
 static void describe(Arena *a, int which, const Te *te, KernelProgram *p) {
     static void (*const fill[])(Arena *a, const Te *te, KernelProgram *p) = {boxes, windows, sums};
     *p = (KernelProgram){.source = source(a), .least_cc = 90, .n_kernel = 1, .n_choice = 1,
@@ -208,12 +219,9 @@ static void describe(Arena *a, int which, const Te *te, KernelProgram *p) {
     p->kernel = ARENA_ARRAY(a, KernelLaunch, 2);
     p->choice = ARENA_ARRAY(a, KernelChoice, 1);
     p->strategy = ARENA_ARRAY(a, KernelStrategy, 1);
-    p->param = ARENA_ARRAY(a, KernelParam, 5);
     *p->strategy = (KernelStrategy){.decisions = "", .n = 1, .n_group = 1};
-    p->param[p->n_param++] = (KernelParam){PARAM_INPUT, 0, 8};
-    for (int i = 0; i < te->n_size; i++) p->param[p->n_param++] = (KernelParam){PARAM_SIZE, i, 4};
-    p->param[p->n_param++] = (KernelParam){PARAM_OUTPUT, 1, 8};
     fill[which](a, te, p);
+    for (int i = 0; i < p->n_kernel; i++) take(a, te, p->workspace_bytes > 0, &p->kernel[i]);
 }
 
 RollerKernel *map_kernel(RollerCtx *ctx, int which, const NvrtcOutput *code, const char **why) {

@@ -182,24 +182,31 @@ static void other_op_other_symbol(Arena *a) {
 
 /* ---- the kernel ABI ---- */
 
+static void takes(const KernelLaunch *k, const KernelParam *want, size_t n) {
+    assert_int_equal(k->n_param, n);
+    for (int i = 0; i < k->n_param; i++) {
+        assert_int_equal(k->param[i].kind, want[i].kind);
+        assert_int_equal(k->param[i].ref, want[i].ref);
+        assert_int_equal(k->param[i].bytes, want[i].bytes);
+        assert_int_equal(k->param[i].offset, want[i].offset);
+    }
+}
+
+/* A kernel takes what it touches: inputs, temporaries that it reads, scalars, what it writes.  */
 static void abi(Arena *a) {
     KernelCase c = emitted(a, "h200",
                            "param M = 40, K = 512; op f(s: f32, A: f32[K,M], n: i64, B: f64[M], d: "
                            "f64, i: i32) -> (X: f32[M], Y: f64[M,K]) { t[m] = sum[k](A[k,m]);"
                            " X[m] = t[m] * s; Y[m,k] = A[k,m] * t[m] + B[m] + d + n; }");
-    static const struct {
-        ParamKind kind;
-        int ref, bytes;
-    } want[] = {{PARAM_INPUT, 1, 8},  {PARAM_INPUT, 3, 8},  {PARAM_SCALAR, 0, 4},
-                {PARAM_SCALAR, 2, 8}, {PARAM_SCALAR, 4, 8}, {PARAM_SCALAR, 5, 4},
-                {PARAM_OUTPUT, 6, 8}, {PARAM_OUTPUT, 7, 8}, {PARAM_WORKSPACE, -1, 8}};
+    static const KernelParam sums[] = {{PARAM_INPUT, 1, 8, 0}, {PARAM_SCALAR, 0, 4, 0},
+                                       {PARAM_OUTPUT, 6, 8, 0}, {PARAM_WORKSPACE, -1, 8, 0}};
+    static const KernelParam map[] = {{PARAM_INPUT, 1, 8, 0},     {PARAM_INPUT, 3, 8, 0},
+                                      {PARAM_WORKSPACE, -1, 8, 0}, {PARAM_SCALAR, 2, 8, 0},
+                                      {PARAM_SCALAR, 4, 8, 0},    {PARAM_OUTPUT, 7, 8, 0}};
     const KernelProgram *p = &c.program;
-    assert_int_equal(p->n_param, sizeof want / sizeof *want);
-    for (int i = 0; i < p->n_param; i++) {
-        assert_int_equal(p->param[i].kind, want[i].kind);
-        assert_int_equal(p->param[i].ref, want[i].ref);
-        assert_int_equal(p->param[i].bytes, want[i].bytes);
-    }
+    assert_int_equal(p->n_kernel, 2);
+    takes(&p->kernel[0], sums, sizeof sums / sizeof *sums);
+    takes(&p->kernel[1], map, sizeof map / sizeof *map);
     assert_true(p->workspace_bytes >= 40 * 4 && p->workspace_bytes % 256 == 0);
     assert_true(p->strategy->temp_offset[8] == 0);
     assert_int_equal(strlen(p->hash), 16);

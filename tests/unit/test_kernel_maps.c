@@ -165,21 +165,28 @@ static void maps_are_checked_when_they_are_made(void **state) {
     (void)state;
     Diag d = diag_new(arena);
     for (int k = 0; k < MAP_KERNELS; k++)
-        assert_int_equal(cg_check_maps(&d, &kernel[k]->build.program, 16), ST_OK);
-    assert_int_equal(cg_check_maps(&d, &kernel[BOXES]->build.program, 8), ST_INTERNAL);
+        assert_int_equal(cg_check_params(&d, &kernel[k]->build.program, 16), ST_OK);
+    assert_int_equal(cg_check_params(&d, &kernel[BOXES]->build.program, 8), ST_INTERNAL);
     assert_non_null(strstr(diag_first_error(&d)->message, "its address is not aligned"));
     KernelLaunch many = kernel[SUMS]->build.program.kernel[0];
     KernelMap *map = ARENA_ARRAY(arena, KernelMap, FILL + 1);
+    KernelParam *param = ARENA_ARRAY(arena, KernelParam, many.n_param + FILL + 1);
+    int others = many.n_param - many.n_map;
+    memcpy(param, many.param, (size_t)others * sizeof *param);
     for (int i = 0; i <= FILL; i++) map[i] = many.map[0];
+    for (int i = 0; i <= FILL; i++) param[others + i] = (KernelParam){PARAM_MAP, i, TM_BYTES, 0};
     many.map = map;
+    many.param = param;
     many.n_map = FILL;
+    many.n_param = others + FILL;
     KernelProgram p = kernel[SUMS]->build.program;
     p.kernel = &many;
-    assert_int_equal(cg_check_maps(&d, &p, 16), ST_OK);
+    assert_int_equal(cg_check_params(&d, &p, 16), ST_OK);
     many.n_map++;
+    many.n_param++;
     d = diag_new(arena);
-    assert_int_equal(cg_check_maps(&d, &p, 16), ST_INTERNAL);
-    assert_non_null(strstr(diag_first_error(&d)->message, "more than fit"));
+    assert_int_equal(cg_check_params(&d, &p, 16), ST_INTERNAL);
+    assert_non_null(strstr(diag_first_error(&d)->message, "parameters, more than"));
 }
 
 /* ---- numbers by plain indexing ---- */

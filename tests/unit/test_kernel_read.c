@@ -99,7 +99,7 @@ static void refuses_others(void **state) {
         const char *why;
     } wrong[] = {
         {"roller-kernel\"", "roller-report\"", ROLLER_PLAN_TEXT, "is no"},
-        {"schema_version\": 2", "schema_version\": 1", ROLLER_PLAN_TEXT, "another version"},
+        {"schema_version\": 3", "schema_version\": 2", ROLLER_PLAN_TEXT, "another version"},
         {"(M+1)/2", "(M+3)/2", ROLLER_PLAN_TEXT, "not what follows"},
         {"\"max\": 40", "\"max\": 41", ROLLER_PLAN_TEXT, "not what follows"},
         {"\"role\": \"output\"", "\"role\": \"scalar\"", ROLLER_PLAN_TEXT, "not what follows"},

@@ -318,15 +318,17 @@ typedef union {
     int size;
 } Value;
 
-static void fill(const Target *t, const Call *c, void *workspace, Value *value, void **param) {
+/* What a kernel takes, before its maps.  */
+static void fill(const Target *t, const Call *c, const Kernel *x, void *workspace, Value *value,
+                 void **param) {
     int i;
-    for (i = 0; i < t->n_param; i++) {
-        Param p = t->param[i];
+    for (i = 0; i < x->n_param; i++) {
+        Param p = t->param[x->param + i];
         param[i] = &value[i];
         if (p.kind == P_TENSOR) value[i].pointer = address(given(c, p.ref));
         else if (p.kind == P_SCALAR) param[i] = address(given(c, p.ref));
         else if (p.kind == P_SIZE) value[i].size = (int)c->size[p.ref];
-        else value[i].pointer = workspace;
+        else value[i].pointer = (char *)workspace + p.offset;
     }
 }
 
@@ -358,7 +360,7 @@ static int encode(const Driver *cuda, const Call *c, const Map *m, char *base, T
                         m->fill);
 }
 
-/* The maps of a kernel, behind the parameters of all.  */
+/* The maps of a kernel.  */
 static int add_maps(const NAME(kernel) *k, const Call *c, const Kernel *x, void *workspace,
                     TensorMap *map, void **param) {
     int i;
@@ -366,7 +368,7 @@ static int add_maps(const NAME(kernel) *k, const Call *c, const Kernel *x, void 
         const Map *m = &k->target->map[x->map + i];
         char *base = m->ref < 0 ? (char *)workspace : address(given(c, m->ref));
         if (encode(&k->cuda, c, m, base, &map[i])) return ROLLER_LAUNCH_CUDA;
-        param[k->target->n_param + i] = map[i].bytes;
+        param[x->n_param + i] = map[i].bytes;
     }
     return ROLLER_LAUNCH_OK;
 }
@@ -393,11 +395,12 @@ static int launch_kernel(const NAME(kernel) *k, int i, unsigned blocks, int befo
                           x->block[2], (unsigned)x->smem, stream, param, NULL);
 }
 
-static int launch_all(const NAME(kernel) *k, const Call *c, void *workspace, void **param,
-                      void *stream) {
+static int launch_all(const NAME(kernel) *k, const Call *c, void *workspace, void *stream) {
     const Target *t = k->target;
     const Choice *taken = choice_of(t, c->size);
+    Value value[MOST_PARAMS];
     TensorMap map[MOST_MAPS];
+    void *param[MOST_PARAMS + MOST_MAPS];
     int i, before = 0;
     for (i = 0; i < t->n_kernel; i++) {
         const Kernel *x = &t->kernel[i];
@@ -405,6 +408,7 @@ static int launch_all(const NAME(kernel) *k, const Call *c, void *workspace, voi
         if (x->split != taken->split || t->program[taken->first + x->group] != x->program) continue;
         blocks = extent(x->blocks, c->size);
         if (blocks == 0) continue;
+        fill(t, c, x, workspace, value, param);
         if (add_maps(k, c, x, workspace, map, param)) return ROLLER_LAUNCH_CUDA;
         if (launch_kernel(k, i, (unsigned)blocks, before, param, stream))
             return ROLLER_LAUNCH_CUDA;
@@ -416,8 +420,7 @@ static int launch_all(const NAME(kernel) *k, const Call *c, void *workspace, voi
 int NAME(launch)(const NAME(kernel) *k, const RollerTensor *in, int n_in, const RollerTensor *out,
                  int n_out, void *workspace, size_t workspace_bytes, void *stream) {
     Call c;
-    Value value[MOST_PARAMS];
-    void *param[MOST_PARAMS + MOST_MAPS], *context = NULL;
+    void *context = NULL;
     int64_t need;
     int s;
     if (k->cuda.ctx_current(&context) || context != k->context) return ROLLER_LAUNCH_ARCH;
@@ -430,8 +433,7 @@ int NAME(launch)(const NAME(kernel) *k, const RollerTensor *in, int n_in, const 
     if (need > 0 && (!workspace || workspace_bytes < (size_t)need ||
                      (uintptr_t)workspace % WORKSPACE_ALIGN))
         return ROLLER_LAUNCH_WORKSPACE;
-    fill(k->target, &c, workspace, value, param);
-    return launch_all(k, &c, workspace, param, stream);
+    return launch_all(k, &c, workspace, stream);
 }
 
 const char *NAME(status_text)(int status) {

@@ -207,10 +207,28 @@ def _stream(s):
     return int(s or 0)
 
 
+# A kernel, and the places of what it is given.
+_Launch = collections.namedtuple("_Launch", "function numbers cluster overlaps words maps")
+
+
 class _Plan:
     """All of a launch that kinds, shapes and strides of its arguments decide."""
 
-    __slots__ = ("need", "launches", "pointers", "scalars", "sizes", "workspace", "maps", "pool")
+    __slots__ = ("need", "sizes", "launches", "words", "pool")
+
+
+class _Words(dict):
+    """Places of the values that launches pass on, by what they are: arguments first, by name, then
+    sizes, by ("size", name), and places in the workspace, by their offset."""
+
+    def __missing__(self, what):
+        self[what] = len(self)
+        return self[what]
+
+    def of(self, p):
+        """The place of a parameter of a kernel."""
+        return self[{"size": ("size", p["name"]), "workspace": p.get("offset")}
+                    .get(p["kind"], p["name"])]
 
 
 # ---- tensor maps ----
@@ -224,7 +242,7 @@ def _numbers(kind, values):
 class _Map:
     """A tensor map of a kernel at some sizes: what its encoding takes besides the address.
 
-    `word` is the place of the address of its tensor among the parameters.
+    `word` is the place of the address of its tensor.
     """
 
     __slots__ = ("word", "offset", "encode", "before", "after")
@@ -284,31 +302,36 @@ def _at(address):
 
 
 class _Cells:
-    """What one launch at a time passes to the driver: parameters, 8 bytes each, tensor maps, and
-    the stream."""
+    """What one launch at a time passes to the driver: values, 8 bytes each, tensor maps, and the
+    stream."""
 
-    __slots__ = ("word", "params", "room", "maps", "scalars", "configs", "stream", "calls")
+    __slots__ = ("word", "room", "maps", "pointers", "scalars", "places", "configs", "stream",
+                 "calls")
 
-    def __init__(self, plan, n):
-        self.word, self.stream = (ctypes.c_uint64 * n)(), 0
-        base = ctypes.addressof(self.word)
-        self.params = (ctypes.c_void_p * n)(*(base + 8 * i for i in range(n)))
-        self.scalars = [(kind.from_buffer(self.word, 8 * i), j) for i, j, kind in plan.scalars]
-        for i, value in plan.sizes:
-            ctypes.c_int32.from_buffer(self.word, 8 * i).value = value
-        self.configs = [_config(*rest) for _, *rest in plan.launches]
-        self.room = ctypes.create_string_buffer(
-            _MAP_BYTES * sum(map(len, plan.maps)) + _MAP_ALIGN)
+    def __init__(self, plan):
+        self.word, self.stream = (ctypes.c_uint64 * len(plan.words))(), 0
+        self.pointers, self.scalars, self.places = [], [], []
+        for what, i in plan.words.items():
+            if isinstance(what, int):
+                self.places.append((i, what))
+            elif isinstance(what, tuple):
+                ctypes.c_int32.from_buffer(self.word, 8 * i).value = plan.sizes[what[1]]
+            elif DESCRIPTION["args"][i]["role"] == "scalar":
+                kind = _SCALARS[DESCRIPTION["args"][i]["dtype"]]
+                self.scalars.append((kind.from_buffer(self.word, 8 * i), i))
+            else:
+                self.pointers.append(i)
+        base, maps = ctypes.addressof(self.word), sum(len(x.maps) for x in plan.launches)
+        self.configs = [_config(x.numbers, x.cluster, x.overlaps) for x in plan.launches]
+        self.room = ctypes.create_string_buffer(_MAP_BYTES * maps + _MAP_ALIGN)
         at = -(-ctypes.addressof(self.room) // _MAP_ALIGN) * _MAP_ALIGN
         self.calls, self.maps = [], []             # a map, its place, the address that it was made of
-        for config, (function, *_), maps in zip(self.configs, plan.launches, plan.maps):
-            params = self.params
-            if maps:
-                places = [at + _MAP_BYTES * i for i in range(len(maps))]
-                params = (ctypes.c_void_p * (n + len(maps)))(*params, *places)
-                self.maps += [[m, p, None] for m, p in zip(maps, places) if m.encode]
-                at += _MAP_BYTES * len(maps)
-            self.calls.append((ctypes.byref(config), _at(function), ctypes.byref(params), None))
+        for config, x in zip(self.configs, plan.launches):
+            places = [at + _MAP_BYTES * i for i in range(len(x.maps))]
+            at += _MAP_BYTES * len(x.maps)
+            self.maps += [[m, p, None] for m, p in zip(x.maps, places) if m.encode]
+            params = _numbers(ctypes.c_void_p, [base + 8 * i for i in x.words] + places)
+            self.calls.append((ctypes.byref(config), _at(x.function), ctypes.byref(params), None))
 
 
 def _launch_old(config, function, params, extra):
@@ -469,28 +492,15 @@ class Kernel:
         listed, _, _, values = self._prepare(args, sizes)
         _check(listed, values)
         plan = _Plan()
-        plan.need = 0
-        plan.launches, plan.pointers, plan.scalars, plan.sizes, plan.pool = [], [], [], [], []
-        plan.workspace, plan.maps = None, []
-        if self._empty(listed, values):
-            return plan
-        plan.need = self._workspace(values)
-        place = {a["name"]: i for i, a in enumerate(DESCRIPTION["args"])}
-        for i, p in enumerate(self.target["params"]):
-            if p["kind"] == "workspace":
-                plan.workspace = i
-            elif p["kind"] == "size":
-                plan.sizes.append((i, values[p["name"]]))
-            elif p["kind"] == "scalar":
-                plan.scalars.append((i, place[p["name"]], _SCALARS[p["type"]]))
-            else:
-                plan.pointers.append((i, place[p["name"]]))
-        self._choose(plan, values)
+        plan.need, plan.sizes, plan.launches, plan.pool = 0, values, [], []
+        plan.words = _Words((a["name"], i) for i, a in enumerate(DESCRIPTION["args"]))
+        if not self._empty(listed, values):
+            plan.need = self._workspace(values)
+            self._choose(plan, values)
         return plan
 
     def _choose(self, plan, sizes):
         programs = self._choice(sizes)["programs"]
-        place = {p["name"]: i for i, p in enumerate(self.target["params"])}
         for k, function in zip(self.target["kernels"], self.functions):
             if k["program"] not in programs:
                 continue
@@ -498,8 +508,9 @@ class Kernel:
             if blocks:
                 numbers = [blocks, *k["grid"][1:], *k["block"], k["dynamic_smem"]]
                 overlaps = self._overlaps and bool(plan.launches) and k["waits_for_previous"]
-                plan.launches.append((function.value, numbers, k["cluster"], overlaps))
-                plan.maps.append([_Map(m, place[m["tensor"]], sizes) for m in k["tensor_maps"]])
+                maps = [_Map(m, plan.words[m["tensor"] or 0], sizes) for m in k["tensor_maps"]]
+                plan.launches.append(_Launch(function.value, numbers, k["cluster"], overlaps,
+                                             [plan.words.of(p) for p in k["params"]], maps))
 
     def __call__(self, *args, stream=0, workspace=0, workspace_bytes=None, sizes=None):
         """Queues the program in `stream`: inputs and scalars as declared, then outputs.
@@ -555,17 +566,17 @@ class Kernel:
         try:
             cells = plan.pool.pop()                # what another thread launches with is not there
         except IndexError:
-            cells = _Cells(plan, len(self.target["params"]))
+            cells = _Cells(plan)
         word, low = cells.word, 0
-        for i, j in plan.pointers:
-            word[i] = at = values[j]
+        for i in cells.pointers:
+            word[i] = at = values[i]
             low |= at or 1
         if low & _LOW_BITS:
             self._plan(args, sizes)                # an argument without elements may lie anywhere
         for cell, j in cells.scalars:
             cell.value = values[j]
-        if plan.workspace is not None:
-            word[plan.workspace] = workspace
+        for i, offset in cells.places:
+            word[i] = workspace + offset
         for m in cells.maps:
             made, to, of = m
             at = word[made.word]

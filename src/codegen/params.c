@@ -1,0 +1,178 @@
+/* What a kernel takes, and what it calls it.
+ *
+ * The tensors of a group have numbers of its own, in an order that its statements alone decide, and
+ * a kernel takes what its text names.  So groups that do the same to other tensors have the same
+ * text, and one kernel.  */
+#include "codegen/cg.h"
+
+/* INSIDE: of values that are in no memory.  */
+typedef enum { USED_INPUT, USED_READ, USED_SCALAR, USED_OUTPUT, USED_MADE, USED_INSIDE } Use;
+
+struct CgParams {
+    int *number, *tensor;     /* per tensor, -1: it is none of the kernel's; per number */
+    Use *use;                 /* per number */
+    bool *read, *taken;       /* per number: by the group's statements; named by the text */
+    bool *size;               /* per size: named by the text */
+    bool partials;
+    int n, n_size;
+};
+
+/* ---- numbers ---- */
+
+static void add(CgParams *x, int tensor) {
+    if (x->number[tensor] >= 0) return;
+    x->number[tensor] = x->n;
+    x->tensor[x->n++] = tensor;
+}
+
+static void add_reads(CgParams *x, const TeExpr *e) {
+    if (e->kind == TE_READ || e->kind == TE_SCALAR) {
+        add(x, e->v.ref);
+        x->read[x->number[e->v.ref]] = true;
+    }
+    for (int i = 0; i < e->n_args; i++) add_reads(x, e->args[i]);
+    if (e->other) add_reads(x, e->other);
+}
+
+static Use use_of(const Cg *c, int tensor, bool made) {
+    TeRole role = c->te->tensor[tensor].role;
+    if (role == TE_VALUE) return USED_SCALAR;
+    if (role == TE_INPUT) return USED_INPUT;
+    if (!made) return USED_READ;
+    return role == TE_OUTPUT ? USED_OUTPUT : c->temp_at[tensor] >= 0 ? USED_MADE : USED_INSIDE;
+}
+
+/* By use; arguments as the op has them, temporaries in order of appearance.  */
+static bool comes_before(const CgParams *x, int i, int j) {
+    if (x->use[i] != x->use[j]) return x->use[i] < x->use[j];
+    bool declared = x->use[i] == USED_INPUT || x->use[i] == USED_SCALAR ||
+                    x->use[i] == USED_OUTPUT;
+    return declared ? x->tensor[i] < x->tensor[j] : i < j;
+}
+
+/* What the statements name, in order of appearance.  */
+static void find(const Cg *c, const KernelGroup *g, CgParams *out) {
+    const Te *te = c->te;
+    for (int i = 0; i <= g->n_fused; i++)
+        add_reads(out, te->stmt[i ? g->fused[i - 1] : g->root].rhs);
+    for (int i = 0; i < out->n; i++) out->use[i] = use_of(c, out->tensor[i], false);
+    for (int i = 0; i <= g->n_fused; i++) {
+        int t = te->stmt[i ? g->fused[i - 1] : g->root].tensor;
+        add(out, t);
+        out->use[out->number[t]] = use_of(c, t, true);
+    }
+}
+
+static CgParams new_params(Arena *a, const Te *te) {
+    CgParams x = {.number = ARENA_ARRAY(a, int, te->n_tensor),
+                  .tensor = ARENA_ARRAY(a, int, te->n_tensor),
+                  .use = ARENA_ARRAY(a, Use, te->n_tensor),
+                  .read = ARENA_ARRAY(a, bool, te->n_tensor),
+                  .taken = ARENA_ARRAY(a, bool, te->n_tensor),
+                  .size = ARENA_ARRAY(a, bool, te->n_size + 1),
+                  .n_size = te->n_size};
+    for (int t = 0; t < te->n_tensor; t++) x.number[t] = -1;
+    return x;
+}
+
+void cg_open_params(Cg *c, const KernelGroup *g) {
+    CgParams seen = new_params(c->arena, c->te), *x = ARENA_NEW(c->arena, CgParams);
+    find(c, g, &seen);
+    *x = new_params(c->arena, c->te);
+    x->n = seen.n;
+    for (int i = 0; i < seen.n; i++) {
+        int to = 0;
+        for (int j = 0; j < seen.n; j++) to += j != i && comes_before(&seen, j, i);
+        x->number[seen.tensor[i]] = to;
+        x->tensor[to] = seen.tensor[i];
+        x->use[to] = seen.use[i];
+        x->read[to] = seen.read[i];
+    }
+    c->params = x;
+}
+
+/* ---- what the text names ---- */
+
+int cg_number(const Cg *c, int tensor) { return c->params->number[tensor]; }
+
+const char *cg_tensor(const Cg *c, int tensor) {
+    int number = cg_number(c, tensor);
+    c->params->taken[number] = true;
+    return cg_text(c, "t%d", number);
+}
+
+const char *cg_size(const Cg *c, int size) {
+    if (c->params) c->params->size[size] = true;
+    return cg_text(c, "s%d", size);
+}
+
+const char *cg_partials(const Cg *c) {
+    c->params->partials = true;
+    return "w";
+}
+
+void cg_behind(Cg *c) {
+    const CgParams *x = c->params;
+    if (x->partials) cg_line(c, "w = rl_behind(w);");
+    for (int i = 0; i < x->n; i++) {
+        bool made = x->use[i] != USED_INPUT && x->use[i] != USED_SCALAR;
+        if (made && x->taken[i] && x->read[i]) cg_line(c, "t%d = rl_behind(t%d);", i, i);
+    }
+}
+
+/* ---- parameters ---- */
+
+static KernelParam param_of(const Cg *c, int number) {
+    const CgParams *x = c->params;
+    int t = x->tensor[number];
+    int64_t at = c->temp_at[t];
+    if (x->use[number] == USED_SCALAR)
+        return (KernelParam){PARAM_SCALAR, t, te_dtype_bytes(c->te->tensor[t].dtype), 0};
+    if (at >= 0) return (KernelParam){PARAM_WORKSPACE, -1, 8, at};
+    return (KernelParam){x->use[number] == USED_INPUT ? PARAM_INPUT : PARAM_OUTPUT, t, 8, 0};
+}
+
+static void declare(const Cg *c, Buf *out, int number) {
+    static const char *const type[] = {[USED_INPUT] = "const %s *__restrict__ t%d",
+                                       [USED_READ] = "%s *__restrict__ t%d",
+                                       [USED_SCALAR] = "const %s t%d",
+                                       [USED_OUTPUT] = "%s *__restrict__ t%d",
+                                       [USED_MADE] = "%s *__restrict__ t%d",
+                                       [USED_INSIDE] = ""};
+    const CgParams *x = c->params;
+    buf_puts(out, cg_text(c, type[x->use[number]],
+                          cg_storage(c->te->tensor[x->tensor[number]].dtype), number));
+}
+
+const KernelParam *cg_params(const Cg *c, int n_map, Buf *out, int *n) {
+    const CgParams *x = c->params;
+    KernelParam *p = ARENA_ARRAY(c->arena, KernelParam, x->n + x->n_size + 1 + n_map);
+    *n = 0;
+    for (int i = 0, size = 0; i < x->n || size < x->n_size;) {
+        bool sizes = i == x->n || x->use[i] >= USED_SCALAR;
+        const char *comma = *n ? ",\n    " : "";
+        if (sizes && size < x->n_size) {
+            if (x->size[size]) {
+                buf_printf(out, "%sconst int s%d", comma, size);
+                p[(*n)++] = (KernelParam){PARAM_SIZE, size, 4, 0};
+            }
+            size++;
+        } else {
+            if (x->taken[i]) {
+                buf_puts(out, comma);
+                declare(c, out, i);
+                p[(*n)++] = param_of(c, i);
+            }
+            i++;
+        }
+    }
+    if (x->partials) {
+        buf_printf(out, "%sunsigned char *__restrict__ w", *n ? ",\n    " : "");
+        p[(*n)++] = (KernelParam){PARAM_WORKSPACE, -1, 8, c->sums_at};
+    }
+    for (int i = 0; i < n_map; i++) {
+        buf_printf(out, "%sconst __grid_constant__ rl_map map%d", *n ? ",\n    " : "", i);
+        p[(*n)++] = (KernelParam){PARAM_MAP, i, TM_BYTES, 0};
+    }
+    return p;
+}
