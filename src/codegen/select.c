@@ -41,7 +41,7 @@ static void lay_out_workspace(Arena *a, const RPlan *plan, KernelStrategy *out) 
         }
         const TeTensor *t = &te->tensor[x->tensor];
         TeExtent bytes = size_number(te_dtype_bytes(t->dtype));
-        for (int d = 0; d < t->rank; d++) bytes = size_times(a, bytes, t->shape[d]);
+        for (int d = 0; d < te_own_rank(t); d++) bytes = size_times(a, bytes, t->shape[d]);
         out->buffer_bytes[i] = bytes.expr ? bytes : size_number(x->bytes);
         out->temp_offset[x->tensor] = x->at;
     }

@@ -14,7 +14,7 @@ static const char *weighted(const Cg *c, int tensor, const char *const *sub) {
     const TeTensor *t = &c->te->tensor[tensor];
     const char *cast = cg_tensor_wide(c, tensor) ? "(long long)" : "";
     const char *sum = NULL;
-    for (int d = 0; d < t->rank; d++) {
+    for (int d = 0; d < te_own_rank(t); d++) {
         if (!sub[d] || (!t->shape[d].expr && t->shape[d].value == 1)) continue;
         const TeExtent *stride = &t->stride[d];
         const char *term = sub[d];
@@ -36,7 +36,7 @@ static const char *shift_of(const Cg *c, int tensor, const int64_t *by) {
     const TeTensor *t = &c->te->tensor[tensor];
     const char *sub[TE_MAX_RANK] = {0};
     int64_t known = 0;
-    for (int d = 0; d < t->rank; d++) {
+    for (int d = 0; d < te_own_rank(t); d++) {
         bool varies = t->stride[d].expr != NULL;
         bool single = !t->shape[d].expr && t->shape[d].value == 1;
         sub[d] = by[d] && varies ? cg_int(c, TE_I64, by[d]) : NULL;

@@ -150,12 +150,13 @@ Status compare_rows(Arena *a, Diag *d, const Reference *ref, const CompareRows *
 Status compare_all(Arena *a, Diag *d, const Reference *ref, int tensor, const void *stored,
                    CompareResult *out) {
     const TeTensor *t = &ref->te->tensor[tensor];
-    int64_t count = te_tensor_count(t), last = t->rank ? t->shape[t->rank - 1].value : 1;
+    int own = te_own_rank(t);
+    int64_t count = te_tensor_count(t), last = own ? t->shape[own - 1].value : 1;
     int64_t n = count ? count / last : 0;
     CompareRow *row = ARENA_ARRAY(a, CompareRow, n + 1);
     for (int64_t i = 0; i < n; i++) {
         int64_t rest = i;
-        for (int k = t->rank - 2; k >= 0; k--) {
+        for (int k = own - 2; k >= 0; k--) {
             row[i].at[k] = rest % t->shape[k].value;
             rest /= t->shape[k].value;
         }

@@ -135,7 +135,7 @@ void rprog_plan_workspace(Arena *a, const RPlan *plan, Workspace *out) {
         const TeTensor *x = &te->tensor[t];
         if (x->role != TE_TEMP || !access_materialized(te, plan->group, groups, t)) continue;
         WorkspaceBuffer p = {.tensor = t, .first = -1, .bytes = te_dtype_bytes(x->dtype)};
-        for (int d = 0; d < x->rank; d++) p.bytes *= x->shape[d].value;
+        for (int d = 0; d < te_own_rank(x); d++) p.bytes *= x->shape[d].value;
         p.bytes = round_up(p.bytes > 0 ? p.bytes : 1);    /* kernels name it even if it is empty */
         for (int g = 0; g < groups; g++) {
             if (p.first < 0 && touches(plan, g, t, true)) p.first = g;

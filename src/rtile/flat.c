@@ -16,7 +16,7 @@ static bool by_subscripts(const Te *te, const TeStmt *root, const Access *x) {
     const TeTensor *t = &te->tensor[x->tensor];
     int i = root->n_left - 1;
     if (t->strided) return false;
-    for (int d = t->rank - 1; d >= 0; d--) {
+    for (int d = te_own_rank(t) - 1; d >= 0; d--) {
         if (te_extent_is_one(&t->shape[d])) continue;
         while (i >= 0 && te_extent_is_one(&root->index[i].hi)) i--;
         if (i < 0 || !is_index(&x->sub[d], i) ||

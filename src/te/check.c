@@ -31,7 +31,8 @@ static const char *sizes(const Te *te) {
 static const char *strides(const TeTensor *t) {
     int64_t dense = 1;
     bool constant = true;
-    for (int d = t->rank - 1; d >= 0 && !t->strided; d--) {
+    if (t->tested < 0 || t->tested > t->rank) return "a tensor has a wrong rank";
+    for (int d = te_own_rank(t) - 1; d >= 0 && !t->strided; d--) {
         constant = constant && !t->stride[d].expr;
         if (constant && t->stride[d].value != dense) return "a tensor is neither dense nor strided";
         constant = constant && !t->shape[d].expr;
@@ -60,7 +61,7 @@ static const char *tensor(const Te *te, int i) {
 
 static const char *indices(const Te *te, const TeStmt *s) {
     const TeTensor *t = &te->tensor[s->tensor];
-    if (s->n_left != t->rank) return "the left side has a wrong number of indices";
+    if (s->n_left != te_own_rank(t)) return "the left side has a wrong number of indices";
     if (s->n_index < s->n_left || s->n_index > TE_MAX_INDICES) return "too many indices";
     for (int i = 0; i < s->n_index; i++) {
         const TeIndex *x = &s->index[i];

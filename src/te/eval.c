@@ -63,11 +63,11 @@ void eval_gather(const TeEval *ev, int tensor, const int64_t *offset, const bool
  * tensor, before the store's rounding.  */
 static Lanes *run_statement(Prog *p, int64_t pos, int n) {
     const TeTensor *t = &p->owner->te->tensor[p->s->tensor];
-    for (int d = t->rank - 1; d >= 0; d--) {
+    for (int d = te_own_rank(t) - 1; d >= 0; d--) {
         p->at[d] = pos % t->shape[d].value;
         pos /= t->shape[d].value;
     }
-    p->strip = t->rank - 1;
+    p->strip = te_own_rank(t) - 1;
     eval_node(p, p->root, 0, n);
     Lanes *out = &p->slot[0];
     TeClass from = te_dtype_class(p->root->type);
@@ -114,7 +114,8 @@ static MemoChunk *chunk_of(Arena *a, Memo *m, int64_t number) {
  * far as they share chunk and row and are missing.  */
 static void compute(Prog *p, MemoChunk *c, int64_t pos, int wanted) {
     const TeTensor *t = &p->owner->te->tensor[p->s->tensor];
-    int64_t row = t->rank ? t->shape[t->rank - 1].value : 1;
+    int own = te_own_rank(t);
+    int64_t row = own ? t->shape[own - 1].value : 1;
     int64_t left_in_row = row - pos % row;
     int at = (int)(pos % STRIP), n = 0;
     uint64_t made = 0;
@@ -206,7 +207,7 @@ Status te_eval_row(TeEval *ev, int tensor, const int64_t *at, int64_t count, TeV
     const TeTensor *t = &ev->te->tensor[tensor];
     Prog *p = &ev->prog[ev->maker[tensor]];
     int64_t pos = 0;
-    for (int d = 0; d < t->rank; d++)
+    for (int d = 0; d < te_own_rank(t); d++)
         pos = pos * t->shape[d].value + at[d];
     for (int64_t done = 0; done < count; done += STRIP) {
         int n = count - done < STRIP ? (int)(count - done) : STRIP;

@@ -32,8 +32,9 @@ static void build_read(TeEval *ev, Node *x, const TeStmt *s, const TeExpr *e) {
             access_range(s, &x->sub[d], &lo, &hi);
             x->leaves[d] = lo < 0 || hi >= t->shape[d].value;
         }
-        x->stride[d] = ev->maker[e->v.ref] >= 0 ? dense : t->stride[d].value;
-        dense *= t->shape[d].value;
+        bool made = ev->maker[e->v.ref] >= 0 && d < te_own_rank(t);
+        x->stride[d] = made ? dense : t->stride[d].value;
+        if (made) dense *= t->shape[d].value;
     }
 }
 

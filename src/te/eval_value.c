@@ -36,7 +36,7 @@ size_t te_tensor_bytes(const TeTensor *t) {
 
 int64_t te_tensor_count(const TeTensor *t) {
     int64_t n = 1;
-    for (int d = 0; d < t->rank; d++)
+    for (int d = 0; d < te_own_rank(t); d++)
         n *= t->shape[d].value;
     return n;
 }

@@ -8,9 +8,9 @@ bool groups_own_point(const Te *te, const Groups *g, const TeStmt *s, const TeEx
                       uint8_t *perm) {
     const uint8_t *made = g->perm[g->maker[read->v.ref]];
     const TeTensor *t = &te->tensor[read->v.ref];
-    if (read->other || t->rank != s->n_left)
+    if (read->other || te_own_rank(t) != s->n_left)
         return false;
-    for (int d = 0; d < t->rank; d++) {
+    for (int d = 0; d < te_own_rank(t); d++) {
         const TeExpr *sub = read->args[d];
         if (sub->kind != TE_INDEX || sub->v.ref >= s->n_left)
             return false;

@@ -106,7 +106,7 @@ static TeExtent extent_product(Norm *n, const TeExtent *x, const TeExtent *y, ui
 
 void normalize_dense(Norm *n, TeTensor *t) {
     TeExtent stride = {.value = 1, .min = 1, .multiple = 1};
-    for (int d = t->rank - 1; d >= 0; d--) {
+    for (int d = te_own_rank(t) - 1; d >= 0; d--) {
         t->stride[d] = stride;
         stride = extent_product(n, &stride, &t->shape[d], t->pos);
     }

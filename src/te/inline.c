@@ -51,7 +51,7 @@ static bool is_permuted_copy(const Te *te, const TeStmt *s) {
 static bool replaceable(const Norm *n, const TeStmt *made, const TeStmt *s, const TeExpr *e) {
     if (e->kind == TE_READ && e->v.ref == made->tensor) {
         bool inside = te_always_inside(e) && normalize_inside(n->te, s, e);
-        if (!inside && !is_permuted_copy(n->te, made))
+        if (!inside && (n->te->tensor[made->tensor].tested || !is_permuted_copy(n->te, made)))
             return false;
         for (int d = 0; d < e->n_args; d++) {
             if (reads_of(e->args[d], made->tensor) > 0)

@@ -243,12 +243,13 @@ static void add_subscript(Norm *n, TeExpr *e, int tensor) {
     e->args = args;
 }
 
-/* The input that is read gets a dimension of stride 0, which r leaves where it is too large.  */
+/* The tensor that is read gets a dimension of stride 0, which r leaves where it is too large.  */
 static void add_dimension(Norm *n, TeExpr *read, const Range *r) {
     TeTensor *t = &n->te->tensor[read->v.ref];
     t->shape[t->rank] = (TeExtent){.value = r->range, .min = r->range, .multiple = 1};
     t->stride[t->rank++] = (TeExtent){.multiple = 1};
-    t->strided = true;
+    t->tested++;
+    t->strided |= t->role != TE_TEMP;
     for (int k = 0; k < n->te->n_stmt; k++) add_subscript(n, n->te->stmt[k].rhs, read->v.ref);
     read->args[read->n_args - 1] = cut_affine(n->a, &r->value, read->pos);
 }
@@ -266,7 +267,7 @@ static TeExpr *bounded(Norm *n, TeExpr *e, const Range *r) {
 }
 
 /* Makes both factors of the product 0 for all r that are too many, or neither: an infinity times 0
- * is none.  What another statement makes has no dimension to add, and is tested.  */
+ * is none.  What has no room for a dimension, or is seen by others, is tested.  */
 static bool bound_factors(Norm *n, const TeStmt *s, TeExpr *body, const Range *r) {
     while (body->kind == TE_SELECT && is_zero(body->args[2])) body = body->args[1];
     if (body->kind != TE_MUL) return false;
@@ -277,7 +278,7 @@ static bool bound_factors(Norm *n, const TeStmt *s, TeExpr *body, const Range *r
         if (!read[i]) return false;
         const TeTensor *t = &n->te->tensor[read[i]->v.ref];
         inside[i] = !leaves(n->te, s, read[i], r);
-        tested[i] = inside[i] && (t->role != TE_INPUT || t->rank >= TE_MAX_RANK);
+        tested[i] = inside[i] && (t->role == TE_OUTPUT || t->held || t->rank >= TE_MAX_RANK);
     }
     if (inside[0] && inside[1] && read[0]->v.ref == read[1]->v.ref) return false;
     for (int i = 0; i < 2; i++) {

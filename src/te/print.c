@@ -102,12 +102,12 @@ static void real(const Printer *p, const TeExpr *e) {
         buf_real(p->out, e->v.r);
 }
 
-static void read(const Printer *p, const TeExpr *e) {
+static void element(const Printer *p, const TeExpr *e, int rank) {
     Printer inside = *p;
     inside.tight = true;
     tensor_name(p, e->v.ref);
     buf_putc(p->out, '[');
-    list(&inside, e->args, e->n_args);
+    list(&inside, e->args, rank);
     buf_putc(p->out, ']');
     if (!e->other) return;
     buf_puts(p->out, " else ");
@@ -115,6 +115,28 @@ static void read(const Printer *p, const TeExpr *e) {
     if (parens) buf_putc(p->out, '(');
     expr(p, e->other);
     if (parens) buf_putc(p->out, ')');
+}
+
+/* Dimensions that a temporary has for tests alone are conditions: its text has no place to declare
+ * them.  */
+static void read(const Printer *p, const TeExpr *e) {
+    const TeTensor *t = &p->te->tensor[e->v.ref];
+    bool temp = t->role == TE_TEMP, any = false;
+    for (int d = te_own_rank(t); d < e->n_args && temp && e->other; d++) {
+        if (e->args[d]->kind == TE_INT) continue;
+        if (any) separate(p, "&&");
+        operand(p, e->args[d], P_CMP + 1);
+        separate(p, "<");
+        buf_printf(p->out, "%" PRId64, t->shape[d].value);
+        any = true;
+    }
+    if (any) separate(p, "?");
+    if (any) buf_putc(p->out, '(');
+    element(p, e, temp ? te_own_rank(t) : e->n_args);
+    if (!any) return;
+    buf_putc(p->out, ')');
+    separate(p, ":");
+    operand(p, e->other, P_SELECT);
 }
 
 static void reduce(const Printer *p, const TeExpr *e) {

@@ -232,35 +232,39 @@ static const char *index_name(Norm *n, const Product *p, int side, int d, const 
 }
 
 /* Dimension d of the copied tensor as a dimension of the copy.  */
-static int place_of(int d, int last, int rank) {
-    return d < last ? d : d > last ? d - 1 : rank - 1;
+static int place_of(const TeTensor *x, int d, int last) {
+    int own = te_own_rank(x);
+    return d < last || d >= own ? d : d > last ? d - 1 : own - 1;
 }
 
 /* T[..., c] = X[..., c, ...], with zeros behind the end where it is longer.  */
 static TeStmt copy_statement(Norm *n, const Product *p, int side, const Copy *c) {
     const TeTensor *x = &n->te->tensor[c->from];
     TeTensor *t = &n->te->tensor[c->tensor];
+    int own = te_own_rank(x);
     uint32_t pos = side_of(p, side)->read->pos;
     TeDtype type = te_dtype_compute(x->dtype);
     *t = (TeTensor){.name = normalize_name(n, NULL, x->name, "laid"), .role = TE_TEMP,
-                    .dtype = x->dtype, .rank = x->rank, .pos = pos};
-    TeStmt h = {.tensor = c->tensor, .n_left = x->rank, .n_index = x->rank,
+                    .dtype = x->dtype, .rank = x->rank, .tested = x->tested,
+                    .pos = pos};
+    TeStmt h = {.tensor = c->tensor, .n_left = own, .n_index = own,
                 .accum = TE_DTYPE_COUNT, .pos = pos, .site = p->s->site,
                 .temp_type = x->dtype == type ? TE_DTYPE_COUNT : x->dtype};
     h.rhs = te_expr_node(n->a, TE_READ, type, x->rank, pos);
     h.rhs->store = x->dtype;
     h.rhs->v.ref = c->from;
     for (int d = 0; d < x->rank; d++) {
-        int at = place_of(d, c->last, x->rank);
+        int at = place_of(x, d, c->last);
         t->shape[at] = x->shape[d];
-        h.rhs->args[d] = te_expr_index(n->a, at, pos);
+        t->stride[at].multiple = 1;
+        h.rhs->args[d] = d < own ? te_expr_index(n->a, at, pos) : te_expr_int(n->a, 0, TE_I64, pos);
     }
     if (c->padded > x->shape[c->last].value) {
-        t->shape[x->rank - 1] = (TeExtent){.value = c->padded, .min = c->padded, .multiple = 1};
+        t->shape[own - 1] = (TeExtent){.value = c->padded, .min = c->padded, .multiple = 1};
         h.rhs->other = te_expr_zero(n->a, type, pos);
     }
-    for (int at = 0; at < x->rank; at++) {
-        int d = at == x->rank - 1 ? c->last : at < c->last ? at : at + 1;
+    for (int at = 0; at < own; at++) {
+        int d = at == own - 1 ? c->last : at < c->last ? at : at + 1;
         h.index[at] = (TeIndex){.name = index_name(n, p, side, d, &h, at), .hi = t->shape[at],
                                 .lo = {.multiple = 1}};
     }
@@ -288,7 +292,8 @@ static const Copy *copy_of(Relaid *r, const Product *p, int side, int origin) {
 /* The read becomes one of the copy.  */
 static void read_copy(Norm *n, TeExpr *read, const Copy *c) {
     TeExpr **args = ARENA_ARRAY(n->a, TeExpr *, read->n_args);
-    for (int d = 0; d < read->n_args; d++) args[place_of(d, c->last, read->n_args)] = read->args[d];
+    const TeTensor *x = &n->te->tensor[read->v.ref];
+    for (int d = 0; d < read->n_args; d++) args[place_of(x, d, c->last)] = read->args[d];
     read->args = args;
     read->v.ref = c->tensor;
 }

@@ -74,7 +74,7 @@ static bool bind_read(const Te *te, const TeStmt *s, const TeExpr *read, const u
     const TeTensor *t = &te->tensor[read->v.ref];
     if (!te_always_inside(read))
         return false;
-    for (int d = 0; d < t->rank; d++) {
+    for (int d = 0; d < te_own_rank(t); d++) {
         const TeExpr *sub = read->args[d];
         if (sub->kind != TE_INDEX || to[d] == OPEN ||
             !te_extent_same(&s->index[sub->v.ref].hi, &t->shape[d]))

@@ -24,9 +24,9 @@ static bool bind(Join *j, int i, const TeExpr *read) {
     const TeStmt *s = &j->te->stmt[j->row->stmt[i]];
     const TeTensor *t = &j->te->tensor[read->v.ref];
     const uint8_t *made = j->g->perm[j->g->maker[read->v.ref]];
-    if (!te_always_inside(read) || t->rank != root_of(j)->n_left)
+    if (!te_always_inside(read) || te_own_rank(t) != root_of(j)->n_left)
         return false;
-    for (int d = 0; d < t->rank; d++) {
+    for (int d = 0; d < te_own_rank(t); d++) {
         const TeExpr *sub = read->args[d];
         if (sub->kind != TE_INDEX || !te_extent_same(&s->index[sub->v.ref].hi, &t->shape[d]))
             return false;

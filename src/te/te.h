@@ -206,12 +206,16 @@ typedef struct {
     TeExtent shape[TE_MAX_RANK];
     TeExtent stride[TE_MAX_RANK];         /* in elements; dense row-major unless declared */
     bool strided;             /* strides were declared */
+    int tested;               /* last dimensions, of stride 0, that reads may leave, and that is all
+                               * they are for: it has no elements along them (normal form) */
     bool held;                /* a temporary of a part that the rest of the op makes or reads, too:
                                * it is stored, and as it is */
     uint32_t pos;
     int n_clip;               /* of outputs, in the normal form */
     const TeClip *clip;
 } TeTensor;
+/* Dimensions that its elements lie along.  */
+static inline int te_own_rank(const TeTensor *t) { return t->rank - t->tested; }
 
 typedef struct {
     const char *name;

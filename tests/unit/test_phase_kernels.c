@@ -50,6 +50,8 @@ static const Conv conv[] = {
     {"a100", "f16", "f16", "", true, 2, 1, 16, 24, 7, 3, 2, 1, 1, 1, true, false, false},
     {"h200", "f16", "f16", "", false, 2, 1, 16, 16, 8, 4, 2, 1, 1, 0, false, false, false},
     {"h200", "f16", "f16", "", false, 2, 2, 32, 32, 8, 4, 2, 1, 1, 0, false, true, false},
+    {"h200", "f32", "f32", "@tf32", false, 2, 1, 16, 16, 6, 3, 2, 1, 1, 1, false, true, false},
+    {"a100", "f32", "f32", "@tf32", false, 2, 1, 16, 16, 5, 3, 2, 1, 1, 0, true, true, true},
     {"rtx4090", "bf16", "f32", "", true, 2, 1, 16, 8, 6, 2, 2, 0, 1, 0, false, false, false},
     {"a100", "f32", "f32", "@tf32", true, 2, 1, 16, 16, 8, 4, 2, 1, 1, 0, false, false, false},
     {"a100", "i8", "i32", "", true, 2, 1, 32, 16, 8, 4, 2, 1, 1, 0, false, false, false},

@@ -95,6 +95,13 @@ static void filters_that_do_not_divide_are_bounded(void **state) {
             " where r in 0:3; Z[i] = -X[i];",
             "  Y[p,p_phase] = sum[r]((K[2-p_phase-2*r] else 0) *"
             " (X[p-r,p_phase+2*r] else 0)) where r in 0:2;\n  Z[i] = -X[i,0];\n");
+    /* A temporary has no elements along what is added, nor has its maker an index there.  */
+    becomes("G: f32[2,5], K: f32[3]) -> (Y: f32[10], Z: f32[5])",
+            "x[i] = sum[z](G[z,i]); Z[i] = -x[i];"
+            " Y[p] = sum[r](((p + 1 - r) % 2 == 0 ? (x[(p+1-r)/2] else 0) : 0) * K[r]);",
+            "  x[i] = sum[z](G[z,i]);\n  Z[i] = -x[i];\n"
+            "  Y[p,p_phase] = sum[r]((2 * r + 1 - p_phase < 3 ? (x[p+p_phase-r] else 0) : 0)"
+            " * (K[2*r+1-p_phase] else 0)) where r in 0:2;\n");
     becomes("X: f32[5], K: f32[3], s: f32) -> Y: f32[10]",
             "Y[p] = sum[r](((p - r) % 2 == 0 ? (X[(p-r)/2] else 0) : 0) * (s * K[r]));",
             "  Y[p,p_phase] = sum[r](p_phase + 2 * r < 3 ? (X[p-r] else 0) *"

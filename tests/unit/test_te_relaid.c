@@ -112,6 +112,17 @@ static void results_are_copied_too(void **state) {
           "  Z[m,j] = sum[n](t_laid[m,n] * C_laid[j,n]);\n");
 }
 
+/* What the phases of a filter that does not divide are tested along is not copied.  */
+static void copies_have_elements_alone(void **state) {
+    (void)state;
+    check("X: f16[8,6], W: f16[3,8,9]) -> Y: f16[9,12]",
+          "Y[f,p] += ((p + 1 - r) % 2 == 0 ? (X[c,(p+1-r)/2] else 0) : 0) * W[r,c,f];",
+          "  W_laid[p_phase,f,c] = W[p_phase,c,f] @type(f16);\n"
+          "  X_laid[p,c] = X[c,p,0] @type(f16);\n"
+          "  Y[f,p,p_phase] = sum[r,c]((2 * r + 1 - p_phase < 3 ? (X_laid[p+p_phase-r,c] else 0)"
+          " : 0) * (W_laid[2*r+1-p_phase,f,c] else 0)) where r in 0:2;\n");
+}
+
 static void others_stay(void **state) {
     (void)state;
     /* Accesses of 16 bytes: along rows, along the channel, along merged dimensions.  */
@@ -207,7 +218,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(channels_come_last),  cmocka_unit_test(odd_channels_get_zeros),
         cmocka_unit_test(a_copy_is_made_once), cmocka_unit_test(results_are_copied_too),
-        cmocka_unit_test(others_stay),         cmocka_unit_test(strides_and_ranks),
+        cmocka_unit_test(copies_have_elements_alone), cmocka_unit_test(others_stay),
+        cmocka_unit_test(strides_and_ranks),
         cmocka_unit_test(statements_may_run_out), cmocka_unit_test(run_time_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
