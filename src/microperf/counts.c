@@ -55,6 +55,9 @@ struct CountMemo {
     int n_staging, n_region;
     uint64_t n_store;
     BoxCounts box;
+    RProg last;               /* the program whose sides were counted last, if any */
+    StepCounts of_last;
+    bool any;
 };
 
 CountMemo *mp_count_memo(Arena *a) {
@@ -174,9 +177,8 @@ static void count_staging(const Model *m, const RProg *r, CountMemo *memo, StepC
     if (memo && memo->n_staging < STAGINGS) memo->staging[memo->n_staging++] = x;
 }
 
-void mp_step_counts(const Model *m, const RProg *r, CountMemo *memo, StepCounts *out) {
+static void count_sides(const Model *m, const RProg *r, CountMemo *memo, StepCounts *out) {
     *out = (StepCounts){0};
-    if (r->via != VIA_DIRECT) count_staging(m, r, memo, out);
     for (int side = 0; side < 2; side++) {
         if (!m->p->op[side].present) continue;
         CountEntry local, *e = &local;
@@ -213,6 +215,21 @@ void mp_step_counts(const Model *m, const RProg *r, CountMemo *memo, StepCounts 
         out->requests[side] = e->requests;
         out->passes[side] = e->passes;
     }
+}
+
+/* Programs of a block follow each other.  */
+void mp_step_counts(const Model *m, const RProg *r, CountMemo *memo, StepCounts *out) {
+    if (memo && memo->any && rprog_same_block(&memo->last, r)) {
+        *out = memo->of_last;
+    } else {
+        count_sides(m, r, memo, out);
+        if (memo) {
+            memo->last = *r;
+            memo->of_last = *out;
+            memo->any = true;
+        }
+    }
+    if (r->via != VIA_DIRECT) count_staging(m, r, memo, out);
 }
 
 static double stores_of(const Model *m, const RProg *r, CountMemo *memo, double per,

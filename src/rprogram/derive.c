@@ -1,10 +1,29 @@
 #include "rprogram/index_map.h"
 #include "rprogram/matrix.h"
+#include <string.h>
 
 int64_t rprog_blocks(const Problem *p, const RProg *r) {
     IndexMap m;
+    if (r->skeleton == SK_CONTRACT)       /* whatever the order of its tiles is */
+        return rprog_tiles(p, r, AX_B) * rprog_tiles(p, r, AX_M) * rprog_tiles(p, r, AX_N);
     index_map(p, r, 0, &m);
     return index_blocks(&m);
+}
+
+bool rprog_same_block(const RProg *a, const RProg *b) {
+    RProg x = *a;
+    x.stages = b->stages;
+    x.split = b->split;
+    x.tail = b->tail;
+    x.tail_blocks = b->tail_blocks;
+    x.raster = b->raster;
+    x.group = b->group;
+    x.via = b->via;
+    x.store_vec = b->store_vec;
+    x.registers = b->registers;
+    x.smem = b->smem;
+    x.blocks_per_sm = b->blocks_per_sm;
+    return memcmp(&x, b, sizeof x) == 0;
 }
 
 int rprog_resident(const Problem *p, const Device *dev, const RProg *r) {

@@ -351,6 +351,9 @@ int rprog_partial_arrays(const Te *te, const RowGroup *g);
 /* Grid and workspace of a program.  */
 int64_t rprog_tiles(const Problem *p, const RProg *r, int axis);      /* ceil(extent / block) */
 int64_t rprog_blocks(const Problem *p, const RProg *r);               /* grid x, without split */
+/* Do they differ at most in what is chosen behind a block and its k-steps: stages, slices, a tail,
+ * the order of tiles, the way to store?  */
+bool rprog_same_block(const RProg *a, const RProg *b);
 /* Blocks of an SM that are there at once: as many as fit, unless the grid (of the largest sizes)
  * has fewer for each.  Registers need leave room for no more.  */
 int rprog_resident(const Problem *p, const Device *dev, const RProg *r);

@@ -65,10 +65,10 @@ int matrix_wavefronts(const Problem *p, const Device *dev, const RProg *r, int s
     int32_t addr[WARP] = {0};
     Fragment f = rprog_fragment(dev, r, side);
     int step = rprog_reads_fours(r, side) ? FOUR / fragment_run(&f, FRAG_COL) : 1;
+    int at[WARP][FRAG_DIMS];
+    fragment_of_lanes(&f, 0, at);
     for (int lane = 0; lane < WARP; lane++) {
-        int at[FRAG_DIMS];
-        fragment_at(&f, lane, 0, at);
-        int own = at[FRAG_ROW], k = at[FRAG_COL] * step;
+        int own = at[lane][FRAG_ROW], k = at[lane][FRAG_COL] * step;
         addr[lane] = whole ? rtile_at(y, row, elem, lane % MATRIX, 0)
                            : rtile_at(y, row, elem, k_inner ? own : k, k_inner ? k : own);
     }
@@ -142,12 +142,12 @@ int rprog_staging_run(const Problem *p, const Fragment *f) {
 /* Where the first slot of each lane lies in the buffer.  */
 static void staging_places(const Problem *p, const Fragment *f, RStaging s, int32_t addr[WARP]) {
     int bytes = p->acc_bytes;
-    int chunk = CHUNK / bytes, at[FRAG_DIMS];
+    int chunk = CHUNK / bytes, at[WARP][FRAG_DIMS];
+    fragment_of_lanes(f, 0, at);
     for (int lane = 0; lane < WARP; lane++) {
-        fragment_at(f, lane, 0, at);
-        int column = at[FRAG_COL];
+        int column = at[lane][FRAG_COL];
         if (s.half) column = column / chunk * s.half + column % chunk;
-        addr[lane] = (rprog_staging_at(s, at[FRAG_ROW]) + column) * bytes;
+        addr[lane] = (rprog_staging_at(s, at[lane][FRAG_ROW]) + column) * bytes;
     }
 }
 

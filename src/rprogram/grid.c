@@ -109,10 +109,10 @@ int64_t rprog_box_wavefronts(const Problem *p, const Device *dev, const RProg *r
     Fragment f = rprog_results(dev, r);
     int row = rprog_box_row(p, r), elem = row_bytes(p, r) / columns_of(r);
     int32_t addr[WARP];
+    int at[WARP][FRAG_DIMS];
+    fragment_of_lanes(&f, 0, at);
     for (int lane = 0; lane < WARP; lane++) {
-        int at[FRAG_DIMS];
-        fragment_at(&f, lane, 0, at);
-        int place = at[FRAG_ROW] * row + at[FRAG_COL] * elem;
+        int place = at[lane][FRAG_ROW] * row + at[lane][FRAG_COL] * elem;
         addr[lane] = place ^ ((place / BOX_SPAN) % (row / RTILE_ACCESS)) * RTILE_ACCESS;
     }
     *loads = (int64_t)row_bytes(p, r) * rprog_staging_rows(dev, r) / BOX_SPAN;

@@ -103,11 +103,10 @@ int rprog_unit_accumulators(const Device *dev, const RProg *r) {
 /* Do lanes lie within eight columns, and slots of a lane in chunks of them?  */
 static bool lies_in_eights(const Fragment *f, int chunk) {
     enum { EIGHT = 8 };
-    int at[FRAG_DIMS], run = fragment_run(f, FRAG_COL);
-    for (int lane = 0; lane < WARP; lane++) {
-        fragment_at(f, lane, 0, at);
-        if (at[FRAG_COL] >= EIGHT) return false;
-    }
+    int lanes[WARP][FRAG_DIMS], at[FRAG_DIMS], run = fragment_run(f, FRAG_COL);
+    fragment_of_lanes(f, 0, lanes);
+    for (int lane = 0; lane < WARP; lane++)
+        if (lanes[lane][FRAG_COL] >= EIGHT) return false;
     for (int slot = 0; slot < fragment_slots(f, FRAG_DIMS); slot++) {
         fragment_at(f, 0, slot, at);
         if (at[FRAG_COL] % EIGHT >= run || at[FRAG_COL] % EIGHT >= chunk) return false;
@@ -132,15 +131,13 @@ static int next_chunk(int from, int rest) {
 /* Has lane l row l / 4 and two columns in eight, in rows of even distances?  */
 static bool holds_pairs(const Fragment *f) {
     enum { LANES = 4, COLUMNS = 2 };
-    int at[FRAG_DIMS];
-    for (int lane = 0; lane < WARP; lane++) {
-        fragment_at(f, lane, 0, at);
-        if (at[FRAG_ROW] != lane / LANES || at[FRAG_COL] != lane % LANES * COLUMNS) return false;
-    }
-    for (int slot = 0; slot < fragment_slots(f, FRAG_DIMS); slot++) {
-        fragment_at(f, 0, slot, at);
-        if (at[FRAG_ROW] % 2) return false;
-    }
+    int at[WARP][FRAG_DIMS];
+    fragment_of_lanes(f, 0, at);
+    for (int lane = 0; lane < WARP; lane++)
+        if (at[lane][FRAG_ROW] != lane / LANES || at[lane][FRAG_COL] != lane % LANES * COLUMNS)
+            return false;
+    for (const FragDigit *d = f->slot; d < f->slot + FRAG_DIGITS && d->extent; d++)
+        if (d->dim == FRAG_ROW && d->extent > 1 && d->step % 2) return false;
     return true;
 }
 

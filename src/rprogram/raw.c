@@ -76,10 +76,11 @@ int rprog_raw_wavefronts(const Device *dev, const RProg *r, int side) {
     Fragment f = rprog_raw_fragment(dev, r);
     int elem = bytes_of(r, side), span = rprog_raw_span(r, side);
     int32_t addr[WARP];
+    int at[WARP][FRAG_DIMS];
+    fragment_of_lanes(&f, 0, at);
     for (int lane = 0; lane < WARP; lane++) {
-        int at[FRAG_DIMS];
-        fragment_at(&f, lane, 0, at);
-        addr[lane] = rtile_at(r->load[side].layout, span / elem, elem, at[FRAG_ROW], at[FRAG_COL]);
+        const int *x = at[lane];
+        addr[lane] = rtile_at(r->load[side].layout, span / elem, elem, x[FRAG_ROW], x[FRAG_COL]);
     }
     return rtile_wavefronts(addr, UINT32_MAX, f.per_register * elem);
 }

@@ -99,14 +99,13 @@ static int columns_of(const Gather *g) { return fragment_lanes(&g->f, FRAG_COL) 
 static int64_t block_wavefronts(const Problem *p, const RRegion *x, const Gather *g, int elem,
                                 int64_t k) {
     int32_t addr[WARP], place[WARP];
+    int at[WARP][FRAG_DIMS];
     int64_t n = 0;
     for (int i = 0; i < columns_of(g); i++) place[i] = place_of(p, x, elem, k + i);
     for (int i = 0; i < g->reads; i++) {
-        for (int lane = 0; lane < WARP; lane++) {
-            int at[FRAG_DIMS];
-            fragment_at(&g->f, lane, i * x->pair, at);
-            addr[lane] = rtile_region_row(x, at[FRAG_ROW]) * elem + place[at[FRAG_COL]];
-        }
+        fragment_of_lanes(&g->f, i * x->pair, at);
+        for (int lane = 0; lane < WARP; lane++)
+            addr[lane] = rtile_region_row(x, at[lane][FRAG_ROW]) * elem + place[at[lane][FRAG_COL]];
         n += rtile_wavefronts(addr, UINT32_MAX, x->pair * elem);
     }
     return n;
@@ -116,11 +115,9 @@ static int64_t block_wavefronts(const Problem *p, const RRegion *x, const Gather
 static int64_t entry_wavefronts(const Gather *g) {
     int32_t addr[WARP];
     int width = g->reads > 1 ? g->per * ENTRY : ENTRY;
-    for (int lane = 0; lane < WARP; lane++) {
-        int at[FRAG_DIMS];
-        fragment_at(&g->f, lane, 0, at);
-        addr[lane] = at[FRAG_COL] * ENTRY;
-    }
+    int at[WARP][FRAG_DIMS];
+    fragment_of_lanes(&g->f, 0, at);
+    for (int lane = 0; lane < WARP; lane++) addr[lane] = at[lane][FRAG_COL] * ENTRY;
     return rtile_wavefronts(addr, UINT32_MAX, width);
 }
 

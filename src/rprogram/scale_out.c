@@ -297,13 +297,19 @@ static void with_tail(Builder *b, const RProg *r) {
 /* Fragments that are not fetched ahead leave registers: worth a try where these make room for
  * another block.  Programs that have too few otherwise are there already.  */
 void build_late(Builder *b) {
-    int n = b->set->n;
+    int n = b->set->n, registers = 0;
+    const RProg *like = NULL;             /* who needs so many, late */
     for (int i = 0; i < n; i++) {
         const RProg *r = &b->set->prog[i];
+        if (r->late || !rprog_matrix(b->dev, r) || !rprog_may_fetch_ahead(b->dev, r)) continue;
+        bool known = like && rprog_same_block(like, r);
+        if (known && hal_blocks_per_sm(b->dev, r->threads, registers, r->smem) <= r->blocks_per_sm)
+            continue;
         RProg x = *r;
         x.late = true;
-        if (r->late || !rprog_matrix(b->dev, r) || !rprog_may_fetch_ahead(b->dev, r)) continue;
         rprog_derive(b->p, b->dev, &x);
+        like = r;
+        registers = x.registers;
         if (x.blocks_per_sm <= r->blocks_per_sm) continue;
         take_block(b, &x);
         keep(b, &x);

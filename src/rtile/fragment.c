@@ -129,3 +129,17 @@ void fragment_at(const Fragment *f, int lane, int slot, int at[FRAG_DIMS]) {
     add(f->lane, lane, at);
     add(f->slot, slot, at);
 }
+
+/* Digit by digit, for lanes that differ in the next one alone differ by its step.  */
+void fragment_of_lanes(const Fragment *f, int slot, int at[FRAG_LANES][FRAG_DIMS]) {
+    int n = 1;
+    fragment_at(f, 0, slot, at[0]);
+    for (const FragDigit *d = f->lane; n < FRAG_LANES; d++) {
+        for (int i = n; i < n * d->extent; i++) {
+            at[i][FRAG_ROW] = at[i - n][FRAG_ROW];
+            at[i][FRAG_COL] = at[i - n][FRAG_COL];
+            at[i][d->dim] += d->step;
+        }
+        n *= d->extent;
+    }
+}

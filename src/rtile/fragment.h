@@ -52,4 +52,7 @@ int fragment_run(const Fragment *f, FragDim dim);
 int fragment_lane_bits(const Fragment *f, FragDim dim);
 /* Row and column of an element.  */
 void fragment_at(const Fragment *f, int lane, int slot, int at[FRAG_DIMS]);
+/* Those of a slot of each lane.  */
+enum { FRAG_LANES = 32 };
+void fragment_of_lanes(const Fragment *f, int slot, int at[FRAG_LANES][FRAG_DIMS]);
 #endif

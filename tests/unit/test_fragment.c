@@ -62,11 +62,13 @@ static void one_group_role(const ComputeUnit *u, FragRole role, FragDim inner) {
     assert_int_equal(fragment_slots(&f, FRAG_ROW) * fragment_lanes(&f, FRAG_ROW), 16);
     for (int lane = 0; lane < WARP; lane++) {
         for (int slot = 0; slot < slots; slot++) {
-            int at[FRAG_DIMS], wanted[FRAG_DIMS];
+            int at[FRAG_DIMS], wanted[FRAG_DIMS], all[FRAG_LANES][FRAG_DIMS];
             fragment_at(&f, lane, slot, at);
+            fragment_of_lanes(&f, slot, all);
             of_isa_group(u, role, inner, lane, slot, wanted);
             assert_int_equal(at[FRAG_ROW], wanted[FRAG_ROW]);
             assert_int_equal(at[FRAG_COL], wanted[FRAG_COL]);
+            assert_memory_equal(all[lane], wanted, sizeof wanted);
             held[at[FRAG_ROW] * cols + at[FRAG_COL]]++;
         }
     }

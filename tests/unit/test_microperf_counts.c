@@ -338,8 +338,38 @@ static void counts_equal_enumeration(void **state) {
     arena_destroy(g.arena);
 }
 
+/* What programs have in common is counted once; each alone has the same time.  */
+static void shared_counts_are_equal(void **state) {
+    enum { EVERY = 41 };
+    static const struct {
+        const char *device;
+        TeDtype type;
+    } all[] = {{"h200", TE_BF16}, {"a100", TE_F16}, {"rtx4090", TE_F32}};
+    (void)state;
+    for (size_t c = 0; c < sizeof all / sizeof *all; c++) {
+        Arena *a = arena_create(NULL);
+        const Device *dev = fixture_device(a, all[c].device);
+        Problem p = fixture_matmul(1, 1000, 2048, 1536, false, true, all[c].type);
+        Diag d = diag_new(a);
+        RProgSet set;
+        CountMemo *memo = mp_count_memo(a);
+        assert_int_equal(rprog_candidates(a, &d, &p, dev, NULL, &set), ST_OK);
+        assert_true(set.n > 10 * EVERY);
+        for (int i = 0; i < set.n; i++) {
+            Estimate shared, alone;
+            mp_estimate_again(&p, &set.prog[i], dev, memo, &shared);
+            if (i % EVERY) continue;
+            mp_estimate(&p, &set.prog[i], dev, &alone);
+            assert_true(shared.us == alone.us);
+            assert_true(shared.smem_load_wavefronts == alone.smem_load_wavefronts);
+        }
+        arena_destroy(a);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(passes_are_as_measured),
-                                       cmocka_unit_test(counts_equal_enumeration)};
+                                       cmocka_unit_test(counts_equal_enumeration),
+                                       cmocka_unit_test(shared_counts_are_equal)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
