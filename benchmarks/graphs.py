@@ -5,7 +5,7 @@ folded into a scale and a shift, every axis kept.
     graphs.py NETWORK [BATCH] > graph.te
 
 NETWORK: resnet18, resnet50, resnet101, resnet152, googlenet, densenet121, densenet201, vit (ViT-B/16),
-gpt12, gpt24, gpt36 (blocks of GPT-2's size over 1024 tokens, their number behind the name).
+gpt12, gpt24, gpt36, gpt48 (so many blocks of GPT-2's size over 1024 tokens).
 """
 import sys
 
@@ -223,6 +223,7 @@ NETWORKS = {
     "gpt12": lambda g: transformer(g, 12, 1024, 768, 12, True),
     "gpt24": lambda g: transformer(g, 24, 1024, 768, 12, True),
     "gpt36": lambda g: transformer(g, 36, 1024, 768, 12, True),
+    "gpt48": lambda g: transformer(g, 48, 1024, 768, 12, True),
 }
 
 if __name__ == "__main__":

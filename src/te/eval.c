@@ -1,5 +1,6 @@
 #include "te/eval_impl.h"
 #include "base/numeric.h"
+#include "te/tree.h"
 #include <string.h>
 
 /* ---- Tensors in memory ---- */
@@ -110,23 +111,60 @@ static MemoChunk *chunk_of(Arena *a, Memo *m, int64_t number) {
     return c;
 }
 
+/* Elements of the chunk that are computed, or known to wait.  */
+static uint64_t settled(const TeEval *ev, const MemoChunk *c) {
+    return c->done | (c->round == ev->round ? c->waiting : 0);
+}
+
+static void wait_for(TeEval *ev, MemoChunk *c, uint64_t made) {
+    c->waiting = made | (c->round == ev->round ? c->waiting : 0);
+    c->round = ev->round;
+}
+
 /* Computes elements from `pos` on that the caller wants next to each other: `wanted` of them, as
- * far as they share chunk and row and are missing.  */
+ * far as they share chunk and row and are missing.  Where that takes too deep a stack they are put
+ * off, and what depends on them goes on with any values.  */
 static void compute(Prog *p, MemoChunk *c, int64_t pos, int wanted) {
-    const TeTensor *t = &p->owner->te->tensor[p->s->tensor];
+    TeEval *ev = p->owner;
+    const TeTensor *t = &ev->te->tensor[p->s->tensor];
     int own = te_own_rank(t);
     int64_t row = own ? t->shape[own - 1].value : 1;
     int64_t left_in_row = row - pos % row;
     int at = (int)(pos % STRIP), n = 0;
-    uint64_t made = 0;
-    while (n < wanted && n < left_in_row && at + n < STRIP && !(c->done >> (at + n) & 1))
+    uint64_t made = 0, known = settled(ev, c);
+    bool others = ev->put_off;
+    while (n < wanted && n < left_in_row && at + n < STRIP && !(known >> (at + n) & 1))
         made |= (uint64_t)1 << (at + n++);
+    if (n == 0) return;
+    if (ev->levels > 0 && ev->levels + p->levels > EVAL_LEVELS) {
+        ev->later = arena_grow(ev->arena, ev->later, &ev->later_room, (size_t)ev->n_later + 1,
+                               sizeof *ev->later);
+        ev->later[ev->n_later++] = (PutOff){p, pos, n};
+        ev->put_off = true;
+        wait_for(ev, c, made);
+        return;
+    }
+    ev->put_off = false;
+    ev->levels += p->levels;
     Lanes *got = run_statement(p, pos, n);
-    if (!eval_stopped(p->owner))
-        c->done |= made;
+    ev->levels -= p->levels;
+    if (ev->put_off) wait_for(ev, c, made);
+    else if (!eval_stopped(ev)) c->done |= made;
+    ev->put_off |= others;
     lanes_show_bounds(got, n);
     lanes_show_flags(got, n);
     lanes_copy(c->values, at, got, 0, n);
+}
+
+/* Computes what was put off, and what is put off by that, with a stack of its own.  */
+static void catch_up(TeEval *ev) {
+    while (ev->n_later > 0 && !eval_stopped(ev)) {
+        const PutOff x = ev->later[ev->n_later - 1];
+        ev->round++;
+        ev->put_off = false;
+        compute(x.prog, chunk_of(ev->arena, &x.prog->memo, x.pos / STRIP), x.pos, x.n);
+        if (!ev->put_off) ev->n_later--;
+    }
 }
 
 void eval_fetch(TeEval *ev, int tensor, const int64_t *pos, const bool *inside, int n, Lanes *out) {
@@ -142,11 +180,12 @@ void eval_fetch(TeEval *ev, int tensor, const int64_t *pos, const bool *inside, 
             continue;
         MemoChunk *c = chunk_of(ev->arena, &p->memo, pos[j] / STRIP);
         int at = (int)(pos[j] % STRIP), run = 1;
-        if (!(c->done >> at & 1)) {
+        if (!(settled(ev, c) >> at & 1)) {
             while (j + run < n && inside[j + run] && pos[j + run] == pos[j] + run)
                 run++;
             compute(p, c, pos[j], run);
         }
+        ev->put_off |= !(c->done >> at & 1);
         lanes_copy(out, j, c->values, at, 1);
         exact &= out->b[j] == 0;
         plain &= out->f[j] == 0;
@@ -161,6 +200,7 @@ void eval_fetch(TeEval *ev, int tensor, const int64_t *pos, const bool *inside, 
 /* ---- The interface ---- */
 
 Status te_eval_create(Arena *a, Diag *d, const Te *te, const TeData *data, TeEval **out) {
+    enum { OF_STATEMENT = 4 };            /* levels beside those of its expression */
     if (te->runtime)
         return diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE,
                           "an op with run-time sizes cannot be evaluated");
@@ -181,6 +221,7 @@ Status te_eval_create(Arena *a, Diag *d, const Te *te, const TeData *data, TeEva
         *p = (Prog){.owner = ev, .s = &te->stmt[i]};
         p->root = eval_build(ev, p->s, p->s->rhs);
         p->slot = ARENA_ARRAY(a, Lanes, eval_slots(p->root) + 2);
+        p->levels = te_expr_depth(p->s->rhs) + OF_STATEMENT;
     }
     *out = ev;
     return ST_OK;
@@ -211,9 +252,17 @@ Status te_eval_row(TeEval *ev, int tensor, const int64_t *at, int64_t count, TeV
         pos = pos * t->shape[d].value + at[d];
     for (int64_t done = 0; done < count; done += STRIP) {
         int n = count - done < STRIP ? (int)(count - done) : STRIP;
-        const Lanes *x = run_statement(p, pos + done, n);
-        if (eval_stopped(ev))
-            return ST_CANCELLED;
+        const Lanes *x;
+        do {
+            catch_up(ev);
+            ev->round++;
+            ev->put_off = false;
+            ev->levels = p->levels;
+            x = run_statement(p, pos + done, n);
+            ev->levels = 0;
+            if (eval_stopped(ev))
+                return ST_CANCELLED;
+        } while (ev->put_off);
         for (int j = 0; j < n; j++)
             out[done + j] = value_at(x, j);
     }

@@ -60,7 +60,8 @@ struct Node {
 /* Values of a tensor computed by a statement, remembered in chunks of STRIP elements.  */
 typedef struct {
     int64_t number;           /* chunk: elements number * STRIP and following; -1: free */
-    uint64_t done;
+    uint64_t done, waiting;   /* waiting: for elements that were put off, in the round */
+    int64_t round;
     Lanes *values;
 } MemoChunk;
 
@@ -76,8 +77,20 @@ typedef struct {
     Lanes *slot;              /* evaluation stack */
     int64_t at[TE_MAX_INDICES];            /* of lane 0 */
     int strip;                /* the index that runs along the lanes; -1: there is one point */
+    int levels;               /* of calls that evaluating it takes */
     Memo memo;
 } Prog;
+
+/* Elements of a temporary to be computed before what reads them.  */
+typedef struct {
+    Prog *prog;
+    int64_t pos;
+    int n;
+} PutOff;
+
+/* Levels of calls beyond which elements of temporaries are put off: chains of them may be of any
+ * length, stacks not.  */
+enum { EVAL_LEVELS = 2048 };
 
 struct TeEval {
     Arena *arena;
@@ -87,6 +100,12 @@ struct TeEval {
     int *maker;               /* per tensor: statement or -1 */
     Prog *prog;               /* per statement */
     Watch *watch;
+    int levels;               /* of calls that are under way */
+    bool put_off;             /* what is evaluated now depends on elements that were put off */
+    PutOff *later;
+    size_t later_room;
+    int n_later;
+    int64_t round;            /* evaluations since such were computed */
 };
 
 /* What has been seen so far of each of up to STRIP reductions.

@@ -126,27 +126,6 @@ static void warn_unused(Op *op) {
     }
 }
 
-/* A value that comes from too many others, one from the other, could not be evaluated.  */
-static bool chains_check(Op *op) {
-    enum { OF_STATEMENT = 4 };
-    const Te *te = op->te;
-    int *levels = ARENA_ARRAY(op->f->arena, int, te->n_tensor);
-    for (int k = 0; k < te->n_stmt; k++) {
-        const TeStmt *s = &te->stmt[k];
-        int most = 0;
-        for (int i = 0; i < s->rhs->n_reads; i++) {
-            int from = levels[s->rhs->reads[i]->v.ref];
-            most = from > most ? from : most;
-        }
-        levels[s->tensor] = most + te_expr_depth(s->rhs) + OF_STATEMENT;
-        if (levels[s->tensor] > TE_MAX_CHAIN)
-            return complain(op->f, "limit", s->pos, "'%s' comes from a chain of statements with"
-                            " more than %d levels of expressions",
-                            te->tensor[s->tensor].name, TE_MAX_CHAIN);
-    }
-    return true;
-}
-
 static bool finish(Op *op, const AstItem *item) {
     Te *te = op->te;
     bool ok = true;
@@ -159,7 +138,6 @@ static bool finish(Op *op, const AstItem *item) {
     memcpy(te->size, op->f->size, (size_t)te->n_size * sizeof *te->size);
     use_sizes(te);
     for (int s = 0; s < te->n_stmt; s++) te_expr_list_reads(op->f->arena, te->stmt[s].rhs);
-    ok = ok && chains_check(op);
     ok = runtime_sizes(op, item->pos) && ok;
     if (ok) warn_unused(op);
     return ok;

@@ -20,8 +20,6 @@ enum {
     TE_MAX_NODES = 1 << 19,   /* expression nodes per op */
     TE_MAX_NAME = 64,
     TE_MAX_DEPTH = 640,       /* nested parentheses, brackets, unary operators, branches */
-    TE_MAX_CHAIN = 8192,      /* levels of the expressions that a value comes from, each statement's
-                               * and 4 more: what evaluating it may recurse into */
     TE_MAX_TREE = 1000        /* levels of an expression tree: a + b + c has three */
 };
 

@@ -334,6 +334,32 @@ static void a_stopped_evaluation_says_so(void **state) {
     arena_destroy(arena);
 }
 
+/* Each statement reads all of the one before it: by more calls than a stack has room for.  */
+static void chains_of_any_length(void **state) {
+    enum { LENGTH = 2000 };
+    const float zeros[4] = {0, 0, 0, 0};
+    const char *const form[] = {"sum[k](t%d[k]) - 3 * t%d[3 - m] + 1",
+                                "-(-(-(-(t%d[m])))) + t%d[m] * 0 + 1"};
+    (void)state;
+    for (int f = 0; f < 2; f++) {
+        Arena *a = arena_create(NULL);
+        Buf b = buf_new(a);
+        buf_puts(&b, "op f(A: f32[4]) -> C: f32[4] { t0[m] = A[m]; ");
+        for (int i = 1; i < LENGTH; i++) {
+            buf_printf(&b, "t%d[m] = ", i);
+            buf_printf(&b, form[f], i - 1, i - 1);
+            buf_puts(&b, " where m in 4; ");
+        }
+        buf_printf(&b, "C[m] = t%d[m]; }", LENGTH - 1);
+        TeValue *v = fixture_run(a, b.text, (const void *const[]){zeros});
+        for (int m = 0; m < 4; m++) {
+            assert_true(v[m].v == LENGTH - 1);
+            assert_true(v[m].bound == 0);
+        }
+        arena_destroy(a);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reductions_of_everything),
@@ -349,6 +375,7 @@ int main(void) {
         cmocka_unit_test(strides_place_elements),
         cmocka_unit_test(a_bound_temporary_is_not_computed),
         cmocka_unit_test(a_stopped_evaluation_says_so),
+        cmocka_unit_test(chains_of_any_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -147,7 +147,7 @@ static void test_limits(void **state) {
         buf_printf(&chain, "t%d[m];", i - 1);
     }
     buf_puts(&chain, "C[m] = t999[m]; }");
-    refuse(chain, "limit");
+    accept(chain.text, chain.len);
     Buf nodes = repeated("op f(A: f32[4]) -> C: f32[4] { ", "", 0, "");
     for (int i = 0; i < 500; i++) {
         buf_printf(&nodes, "t%d[m]=", i);
