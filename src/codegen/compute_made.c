@@ -45,6 +45,7 @@ void made_tile(Kernel *k, const Side *s) {
     const char *at = fragment_lane_place(cg, &s->fragment, FRAG_COL, s->elem);
     const char *moved = s->side ? "lane_n" : "lane_m";
     if (y->shift) moved = cg_text(cg, "(%s >> %d)", moved, y->shift);
+    if (s->raw.pack > 1) at = cg_text(cg, "(%s) / %d", at, s->raw.pack);
     cg_line(cg, "const int %c_lane = (%s) * %d + ((%s) ^ (%s & %d) << 4);", s->id, row, s->span, at,
             moved, (1 << y->bits) - 1);
     cg_line(cg, "unsigned %c_made[WK / TK][%d][%d];", s->id, tiles_of(k), registers_of(s));
@@ -114,10 +115,12 @@ void made_read(Kernel *k) {
     Cg *cg = k->cg;
     const Side *s = side_of(k);
     bool words = widens(k, s);
-    int per = words ? 1 : s->fragment.per_register, around = s->span / s->elem;
+    int pack = s->raw.pack, per = words ? 1 : s->fragment.per_register / pack;
+    int around = s->span / s->elem;
     int slices = k->c.r->block.extent[AX_K] / k->c.r->thread.extent[AX_K];
     const char *type = words ? "unsigned short" : cg_storage(s->raw.storage), *down = down_of(k, s);
     const char *along = cg_text(cg, "kk * TK + %s", along_of(k, s));
+    if (pack > 1) along = cg_text(cg, "(%s) / %d", along, pack);
     const char *box = s->boxes > 1 ? cg_text(cg, " + (%s) / %d * %d", along, around,
                                              s->span * s->extent) : "";
     cg_line(cg, "// read: what the operand is made of");
@@ -161,7 +164,10 @@ static void evaluate(Kernel *k, const Side *s) {
     bool pairs = per == 2;
     const TeExpr *e = s->o->expr;
     if (e->kind == TE_CAST && e->store == type) e = e->args[0];     /* it is rounded below */
-    const char *element = cg_text(cg, "%c_raw[kk / TK][i][f].v[v]", s->id);
+    const char *which = s->raw.pack > 1 ? cg_text(cg, "v / %d", s->raw.pack) : "v";
+    const char *element = cg_text(cg, "%c_raw[kk / TK][i][f].v[%s]", s->id, which);
+    const FusedAxis *along = &k->c.p->con.axis[AX_K];
+    at.index[along->index[along->n - 1]] = "v";       /* among those that share an element */
     given[0] = (CgGiven){s->raw.read, cg_decode(cg, s->raw.storage, element)};
     for (int j = 0; j < s->raw.n; j++)
         given[j + 1] = (CgGiven){s->raw.other[j],

@@ -12,7 +12,7 @@ static void raw_facts(const Contract *c, const Device *dev, Side *s) {
     rprog_raw(c->p, s->side, k, &s->raw);
     s->box = s->raw.box;
     s->span = rprog_raw_span(c->r, s->side);
-    s->boxes = k * s->elem / s->span;
+    s->boxes = k / s->raw.pack * s->elem / s->span;
     s->box_bytes = s->span * s->extent;
     s->fragment = rprog_raw_fragment(dev, c->r);
 }
@@ -57,6 +57,9 @@ KernelMap ring_map(Arena *a, const Problem *p, const Access *x, const RBox *box)
     return map;
 }
 
+/* k that share an element of the tensor.  */
+static int packed(const Side *s) { return s->l->raw ? s->raw.pack : 1; }
+
 static KernelMap map_of(Arena *a, const Contract *c, const Side *s) {
     int inner = s->span / s->elem;
     KernelMap map = ring_map(a, c->p, s->l->raw ? &s->raw.access : &s->o->access, &s->box);
@@ -68,6 +71,7 @@ static KernelMap map_of(Arena *a, const Contract *c, const Side *s) {
         if (d->axis == s->own) rows /= s->multicast;
         map.fixed.box[i] = (uint32_t)(i ? rows : inner);
     }
+    if (packed(s) > 1) map.dim[0] = size_number(c->p->extent[AX_K] / packed(s));
     return map;
 }
 
@@ -125,8 +129,10 @@ const char *ring_batch(const Kernel *k, const RBoxDim *d) {
 static const char *coordinate(const Kernel *k, const Side *s, int i, int box) {
     const Cg *cg = k->cg;
     const RBoxDim *d = &s->box.dim[i];
-    if (d->axis == AX_K)
-        return i == 0 && box > 0 ? cg_text(cg, "k_next + %d", box * s->span / s->elem) : "k_next";
+    if (d->axis == AX_K) {
+        const char *at = packed(s) > 1 ? cg_text(cg, "k_next / %d", packed(s)) : "k_next";
+        return i == 0 && box > 0 ? cg_text(cg, "%s + %d", at, box * s->span / s->elem) : at;
+    }
     if (d->axis != AX_B) {
         const char *at = s->own == AX_M ? "m0" : "n0";
         if (s->multicast > 1) at = cg_text(cg, "%s + part * %d", at, s->extent / s->multicast);

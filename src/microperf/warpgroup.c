@@ -45,8 +45,10 @@ static double operand_reads(const Model *m, const RProg *r, int side) {
     double bytes = (double)r->warp.extent[AX_K] * rprog_elem(m->p, m->dev, r, side);
     if (r->load[side].raw) {  /* of the lanes of its warps */
         double slices = (double)r->warp.extent[AX_K] / r->thread.extent[AX_K];
+        RRaw x;
+        if (!rprog_raw(m->p, side, r->block.extent[AX_K], &x)) return 0;
         return rprog_team(m->dev, r) * slices * made_registers(m, r, side) *
-               rprog_raw_wavefronts(m->dev, r, side);
+               rprog_raw_wavefronts(m->dev, r, side, x.pack);
     }
     return tiles * r->thread.extent[mp_own_axis(side)] * bytes / LINE;
 }
@@ -61,14 +63,15 @@ static double warpgroups(const Model *m, const RProg *r) {
  * time, with 64-byte rows the others).  */
 void mp_ring_counts(const Model *m, const RProg *r, int side, StepCounts *out) {
     int64_t bytes = rprog_tile_bytes(m->p, m->dev, r, side);
-    int inner = r->block.extent[r->load[side].along], elem = rprog_elem(m->p, m->dev, r, side);
+    int own = r->block.extent[mp_own_axis(side)], along = r->load[side].along;
+    int lines = along == AX_K ? own : r->block.extent[AX_K];
     enum { LEAST = 64 };
     int sharing = side == rprog_cluster_side(r) ? rprog_cluster(r) : 1;
     int span = RTILE_ACCESS << r->load[side].layout.bits;
     double asked = span < LEAST ? (double)bytes / span * LEAST : (double)bytes;
     out->sectors[side] = asked / SECTOR / sharing;
     out->store_wavefronts[side] = bytes / LINE;
-    out->requests[side] = inner * elem > span ? inner * elem / span : 1;
+    out->requests[side] = (int)(bytes / ((int64_t)lines * span));
 }
 
 /* Instructions of the lane that copies, counted in compiled kernels: for each box of pixels, which

@@ -131,16 +131,17 @@ bool rprog_box(const Problem *p, int side, RBox *out);
 typedef struct {
     const TeExpr *read, *other[RTILE_CHUNK_READS];
     int n;
-    Access access;
+    Access access;            /* of `read`, in its own elements along k */
     TeDtype storage;
     RBox box;
+    int pack;                 /* k that share an element: nibbles of a byte */
 } RRaw;
 bool rprog_raw(const Problem *p, int side, int step, RRaw *out);
 /* Bytes of a box's row; what a warp has of an instruction's operand; wavefronts by which it reads
  * a register of that.  */
 int rprog_raw_span(const RProg *r, int side);
 Fragment rprog_raw_fragment(const Device *dev, const RProg *r);
-int rprog_raw_wavefronts(const Device *dev, const RProg *r, int side);
+int rprog_raw_wavefronts(const Device *dev, const RProg *r, int side, int pack);
 /* As numbers or expressions of the sizes; those of the digits of its axis within it.  */
 TeExtent rprog_box_extent(Arena *a, const Problem *p, const RBoxDim *d);
 TeExtent rprog_box_below(Arena *a, const Problem *p, const RBoxDim *d);

@@ -23,32 +23,65 @@ static bool part_reads(const Problem *p, const Operand *o, int step, RRaw *out) 
     return out->read != NULL;
 }
 
-/* Is the value made of indices, beside what is read at them?  */
-static bool counts_places(const TeExpr *e) {
+/* Is the value made of indices, beside what is read at them, and which of `pack` neighbours along
+ * an index it is?  */
+static bool counts_places(const TeExpr *e, int index, int pack) {
     if (e->kind == TE_READ) return false;
     if (e->kind == TE_INDEX) return true;
+    if (e->kind == TE_MOD && e->args[0]->kind == TE_INDEX && e->args[0]->v.ref == index &&
+        e->args[1]->kind == TE_INT && e->args[1]->v.i > 0 && pack % e->args[1]->v.i == 0)
+        return false;
     for (int i = 0; i < e->n_args; i++)
-        if (counts_places(e->args[i])) return true;
+        if (counts_places(e->args[i], index, pack)) return true;
     return false;
+}
+
+/* The access to a read of which `pack` neighbours along an index share an element, as if the index
+ * counted elements.  */
+static bool packed_access(const Problem *p, const TeExpr *read, int index, int pack, Access *out) {
+    const TeStmt *s = &p->te->stmt[p->con.stmt];
+    TeStmt few = *s;
+    TeExpr own = *read, *args[TE_MAX_RANK];
+    int found = 0;
+    few.index[index].hi.value /= pack;
+    own.args = args;
+    for (int d = 0; d < read->n_args; d++) {
+        TeExpr *x = args[d] = read->args[d];
+        bool shares = x->kind == TE_DIV && x->args[0]->kind == TE_INDEX &&
+                      x->args[0]->v.ref == index && x->args[1]->v.i == pack;
+        if (shares) args[d] = x->args[0];
+        found += shares;
+    }
+    access_read(p->te, &few, &own, out);
+    out->read = read;
+    return found == 1;
 }
 
 /* Zeros beyond the end of K are none of what the expression makes of them.  */
 bool rprog_raw(const Problem *p, int side, int step, RRaw *out) {
-    enum { WIDEST = 4 };
+    enum { WIDEST = 4, PACKED = 2 };      /* bytes; k of the narrowest register */
     const Operand *o = side ? &p->con.b : &p->con.a;
     AxisClass own = side ? AX_N : AX_M;
-    *out = (RRaw){0};
+    *out = (RRaw){.pack = 1};
     if (!p->te || !o->expr) return false;
     if (o->read) {
-        *out = (RRaw){.read = o->read, .access = o->access, .storage = o->storage};
+        *out = (RRaw){.read = o->read, .access = o->access, .storage = o->storage,
+                      .pack = 1};
         return te_dtype_bytes(o->storage) <= WIDEST && rprog_box(p, side, &out->box) &&
                out->box.pixels == 0 && out->box.inner == AX_K;
     }
-    if (p->multiple[AX_K] % step || counts_places(o->expr)) return false;
-    if (!part_reads(p, o, step, out)) return false;
+    const TeStmt *s = &p->te->stmt[p->con.stmt];
+    const FusedAxis *k = &p->con.axis[AX_K];
+    int index = rtile_chunk_index(s, k);
+    if (p->multiple[AX_K] % step || !part_reads(p, o, step, out)) return false;
     RBox *box = &out->box;
     Access *x = &out->access;
-    access_read(p->te, &p->te->stmt[p->con.stmt], out->read, x);
+    int shared = rtile_shared_along(p->te, s, out->read, k, step);
+    bool packed = shared > 1 && shared <= PACKED && k->n == 1;
+    if (packed) out->pack = shared;
+    if (counts_places(o->expr, index, out->pack)) return false;
+    if (packed && !packed_access(p, out->read, index, shared, x)) return false;
+    if (!packed) access_read(p->te, s, out->read, x);
     if (!x->affine || access_guarded(p->te, x)) return false;
     const TeTensor *t = &p->te->tensor[x->tensor];
     out->storage = t->dtype;
@@ -64,15 +97,14 @@ bool rprog_raw(const Problem *p, int side, int step, RRaw *out) {
 static int bytes_of(const RProg *r, int side) { return RTILE_ACCESS / r->load[side].vec; }
 
 int rprog_raw_span(const RProg *r, int side) {
-    int row = r->block.extent[AX_K] * bytes_of(r, side);
-    return row < BOX_SPAN ? row : BOX_SPAN;
+    return RTILE_ACCESS << r->load[side].layout.bits;
 }
 
 Fragment rprog_raw_fragment(const Device *dev, const RProg *r) {
     return fragment_of_operand_share(&dev->unit[r->unit]);
 }
 
-int rprog_raw_wavefronts(const Device *dev, const RProg *r, int side) {
+int rprog_raw_wavefronts(const Device *dev, const RProg *r, int side, int pack) {
     Fragment f = rprog_raw_fragment(dev, r);
     int elem = bytes_of(r, side), span = rprog_raw_span(r, side);
     int32_t addr[WARP];
@@ -80,7 +112,8 @@ int rprog_raw_wavefronts(const Device *dev, const RProg *r, int side) {
     fragment_of_lanes(&f, 0, at);
     for (int lane = 0; lane < WARP; lane++) {
         const int *x = at[lane];
-        addr[lane] = rtile_at(r->load[side].layout, span / elem, elem, x[FRAG_ROW], x[FRAG_COL]);
+        addr[lane] = rtile_at(r->load[side].layout, span / elem, elem, x[FRAG_ROW],
+                              x[FRAG_COL] / pack);
     }
-    return rtile_wavefronts(addr, UINT32_MAX, f.per_register * elem);
+    return rtile_wavefronts(addr, UINT32_MAX, f.per_register * elem / pack);
 }

@@ -147,7 +147,8 @@
  *   zeros comes.  The batch may have channels of its own, a group of them.
  * - A load with `raw` (LOAD_TILE, of U, inner == AX_K): the unit takes the operand from registers.
  *   Boxes of at most 128 bytes of k, in the swizzle of their width, lie one behind the other and
- *   hold what the operand's expression reads of one tensor as it is in memory (rprog_raw).  Before
+ *   hold what the operand's expression reads of one tensor as it is in memory (rprog_raw), also
+ *   where the k of a register share an element, as nibbles do a byte (RRaw.pack).  Before
  *   the products of a step a lane reads what it has of their operands (rprog_raw_fragment: 16 rows
  *   of each instruction tile by thread.k), evaluates the expression slice by slice and hands
  *   registers to the unit: products of a slice are a group, and may be under way until registers of

@@ -92,7 +92,7 @@ static bool raw_load(const Problem *p, const Device *dev, const RProg *r, int si
     int step = BOX_SPAN / te_dtype_bytes(dev->unit[r->unit].a);
     if (!rprog_raw(p, side, step, &x)) return false;
     int elem = te_dtype_bytes(x.storage);
-    RLayout layout = box_layout(AX_K, step * elem);
+    RLayout layout = box_layout(AX_K, step / x.pack * elem);
     int16_t mover = box_mover(dev, LOAD_TILE, layout.bits);
     if (mover < 0 || layout.bits == 0) return false;
     *out = (RLoad){.kind = LOAD_TILE, .mover = mover, .vec = (uint8_t)(RTILE_ACCESS / elem),

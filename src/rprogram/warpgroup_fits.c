@@ -12,12 +12,14 @@ bool warpgroup_copies(const Problem *p, const ComputeUnit *u, int side) {
 }
 
 bool warpgroup_fits(const Problem *p, const ComputeUnit *u) {
+    enum { WORD = 4 };
     int raw = 0, bytes = te_dtype_bytes(u->a);
     if (u->tf32 && !p->tf32) return false;
     for (int side = 0; side < 2; side++) {
         RRaw x;
         if (warpgroup_copies(p, u, side)) continue;
         if (bytes < 2 || !u->k_major || !rprog_raw(p, side, BOX_SPAN / bytes, &x)) return false;
+        if (WORD / bytes % x.pack) return false;      /* a register has all that share an element */
         raw++;
     }
     return raw < 2;

@@ -28,8 +28,7 @@ static int subscript_width(const TeExpr *e, int index, int vec) {
 
 /* Elements that one access fetches for `vec` points from a multiple of vec on; 0: it cannot.  Where
  * a condition keeps it inside, all of them are, or none.  */
-static int read_width(const Te *te, const TeStmt *s, const TeExpr *read, int index, int vec,
-                      int align) {
+static int read_width(const Te *te, const TeStmt *s, const TeExpr *read, int index, int vec) {
     Access x;
     const TeTensor *t = &te->tensor[read->v.ref];
     int width = 1, run = -1;
@@ -46,7 +45,15 @@ static int read_width(const Te *te, const TeStmt *s, const TeExpr *read, int ind
     for (int d = 0; d < t->rank; d++) {
         if (d != run && t->shape[d].value > 1 && t->stride[d].value % width) return 0;
     }
-    return width <= rtile_widest(t, align) ? width : 0;
+    return width;
+}
+
+int rtile_shared_along(const Te *te, const TeStmt *s, const TeExpr *read, const FusedAxis *axis,
+                       int vec) {
+    int index = rtile_chunk_index(s, axis);
+    if (index < 0 || s->index[index].hi.expr || s->index[index].hi.value % vec) return 0;
+    int width = read_width(te, s, read, index, vec);
+    return width > 1 ? vec / width : 0;
 }
 
 int rtile_chunk_index(const TeStmt *s, const FusedAxis *axis) {
@@ -77,8 +84,9 @@ ChunkReads rtile_chunk_reads(const Te *te, const TeStmt *s, const TeExpr *e, con
     if (te->runtime || all.n > RTILE_CHUNK_READS || index < 0) return none;
     if (s->index[index].hi.value % vec) return none;
     for (int i = 0; i < all.n; i++) {
-        int w = read_width(te, s, all.at[i], index, vec, align);
+        int w = read_width(te, s, all.at[i], index, vec);
         bool again = false;
+        if (w > rtile_widest(&te->tensor[all.at[i]->v.ref], align)) w = 0;
         for (int j = 0; j < out.n; j++) again |= access_same(out.read[j], all.at[i]);
         if (w == 0) return none;
         runs |= w > 1;

@@ -219,6 +219,10 @@ enum { RTILE_CHUNK_READS = 8 };
 int rtile_chunk_index(const TeStmt *s, const FusedAxis *axis);
 /* Is a read the same at `vec` points of the axis from every multiple of vec on?  */
 bool rtile_same_along(const TeStmt *s, const TeExpr *read, const FusedAxis *axis, int vec);
+/* How many points of the axis, from multiples of that on, share an element of a read, of which the
+ * next ones have the next; 0: they do not follow each other in that way for `vec` points.  */
+int rtile_shared_along(const Te *te, const TeStmt *s, const TeExpr *read, const FusedAxis *axis,
+                       int vec);
 /* The different reads of expression e, if each can be made for `vec` points along the axis at once,
  * from multiples of vec on: width[i] neighbouring elements, aligned, of which point v has element v
  * * width / vec (1: all points read the same).  None if some cannot or all read the same.  */

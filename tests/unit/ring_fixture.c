@@ -115,7 +115,7 @@ static bool choose_raw(const KernelCase *c, RProg *r, int side) {
     int elem = te_dtype_bytes(x.storage);
     r->load[side] = (RLoad){.kind = LOAD_TILE, .mover = named_mover(c->dev, "tma.tile"),
                             .vec = (uint8_t)(16 / elem), .along = AX_K, .raw = true,
-                            .layout = layout_of(AX_K, step * elem)};
+                            .layout = layout_of(AX_K, step / x.pack * elem)};
     return true;
 }
 

@@ -83,6 +83,13 @@ static void units(Arena *a) {
         {"h200", "op f(A: f16[9,9,2,24], B: f16[2,256,3,24]) -> C: f16[7,9,2,256] {"
                  " C[p,q,g,n] += A[p+r,q,g,k]*B[g,n,r,k]; }",
          "mma.m16n8k16.f16.f32 wgmma.f16.f32 "},
+        /* Two of a byte; not where a register has one of them alone.  */
+        {"h200", "op f(A: f16[256,128], B: u8[256,64]) -> C: f16[256,256] { C[m,n] += A[m,k] *"
+                 " f16((k % 2 == 0 ? B[n,k/2] % 16 : B[n,k/2] / 16) * 0.3); }",
+         "mma.m16n8k16.f16.f32 wgmma.f16.f32 "},
+        {"h200", "op f(A: f32[256,128], B: u8[256,64]) -> C: f32[256,256] { C[m,n] += A[m,k] *"
+                 " ((k % 2 == 0 ? B[n,k/2] % 16 : B[n,k/2] / 16) * 0.3) @tf32; }",
+         "mma.m16n8k8.tf32.f32 "},
         /* Units that read other than 16 bits have no form for what lies along M and N.  */
         {"h200", "op f(A: i8[256,128], B: i8[256,128]) -> C: i32[256,256] {"
                  " C[m,n] += A[m,k]*B[n,k]; }",

@@ -113,6 +113,12 @@ static const char *const made[][3] = {
     {"of i8 with scales and zeros of groups", "wgmma.f16.f32", "op f(A: f16[40,384],"
      " B: u8[80,384], s: f16[80,3], z: i8[80,3]) -> C: f16[40,80] {"
      " C[m,n] += A[m,k] * f16((B[n,k] - z[n,k/128]) * s[n,k/128]); }"},
+    {"of nibbles with scales of groups", "wgmma.f16.f32", "op f(A: f16[40,256], B: u8[136,128],"
+     " s: f16[136,2]) -> C: f16[40,136] { C[m,n] += A[m,k] *"
+     " f16(((k % 2 == 0 ? B[n,k/2] % 16 : B[n,k/2] / 16) - 8) * s[n,k/128]); }"},
+    {"of signed nibbles, the first", "wgmma.bf16.f32", "op f(A: i8[72,64], B: bf16[128,80]) ->"
+     " C: f32[72,80] { C[m,n] += bf16((k % 2 != 0 ? A[m,k/2] / 16 : A[m,k/2] % 16) + 1) * B[k,n];"
+     " }"},
     {"by a map", "wgmma.f16.f32", "op f(A: f16[136,192], B: f16[192,72], s: f16[136]) ->"
      " C: f32[136,72] { C[m,n] += f16(max(A[m,k], 0) * s[m]) * B[k,n]; }"},
     {"of a batch", "wgmma.f16.f32", "op f(A: f16[3,40,128], B: i8[3,72,128], s: f16[3,72]) ->"
@@ -212,8 +218,9 @@ static void test_kernels(void **state) {
 
 /* Kernels that are changed: of one tile to a block, of blocks that stay, of such in pingpong, of
  * columns of pixels, with a first operand that is made in registers, of
- * segments of tiles, of columns of few channels, the last of which lie beyond the end.  */
-enum { ALONE, STAYS, TURNS, PIXELS, REGISTERS, SEGMENTS, NARROW, CHANGED };
+ * segments of tiles, of columns of few channels, the last of which lie beyond the end,
+ * with registers that are made of nibbles.  */
+enum { ALONE, STAYS, TURNS, PIXELS, REGISTERS, SEGMENTS, NARROW, NIBBLES, CHANGED };
 static const RingFamily changed[] = {
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false, false},
@@ -222,6 +229,7 @@ static const RingFamily changed[] = {
     {"mutant", 1, 128, {1, 2}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, true, false},
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false, true},
     {"mutant", 1, 64, {2, 1}, 2, 1, VIA_DIRECT, RASTER_ROW, 2, GRID_TILES, false, false},
+    {"mutant", 1, 128, {1, 2}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, true, false},
 };
 
 /* A piece of the text of a kernel, and what takes its place.  */
@@ -290,6 +298,10 @@ static const struct {
     {NARROW, "0, 0, 0x8,", "0, 0, 0xc0000008,"},
     {NARROW, "rl_wgmma_tile<2048>", "rl_wgmma_tile<1024>"},
     {NARROW, "kk / 8 * 128", "kk / 8 * 64"},
+    {NIBBLES, "k_next / 2,", "k_next,"},
+    {NIBBLES, ") / 2) % 32", ") / 4) % 32"},
+    {NIBBLES, "(v % 2) == 0", "(v % 2) != 0"},
+    {NIBBLES, "(lane_n >> 2) & 1", "(lane_n >> 1) & 1"},
 };
 enum { MUTANTS = sizeof mutant / sizeof *mutant };
 
@@ -319,6 +331,8 @@ static bool is_caught(Run *run, int i) {
         " C[m,n] += A[m,k] * B[n,k]; }",
         "op f(X: bf16[3,12,18,40], W: bf16[128,3,3,40]) -> Y: bf16[3,10,9,128] {"
         " Y[n,p,q,f] += (X[n,p+2*r-1,2*q+s-1,c] else 0) * W[f,r,s,c]; }",
+        "op f(A: bf16[128,512], B: u8[128,256]) -> C: bf16[128,128] { C[m,n] += A[m,k] *"
+        " bf16(k % 2 == 0 ? B[n,k/2] % 16 : B[n,k/2] / 16); }",
     };
     int of = i < 0 ? -1 - i : mutant[i].of;
     enum { SEEDS = 12 };
