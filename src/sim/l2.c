@@ -125,8 +125,8 @@ typedef struct {
 } Touched;
 
 /* What blocks that did not run touch: as much as those that did, and nothing outside of what these
- * have touched.  */
-static Touched touched_of(const SimAlloc *x, const uint64_t *map, double scale) {
+ * have touched, or would have had they been spread over the whole grid.  */
+static Touched touched_of(const SimAlloc *x, const uint64_t *map, const SimRan *ran) {
     Touched t = {.map = map, .first = UINT64_MAX, .scale = 1};
     uint64_t carry = 0;
     for (uint64_t n = 0; n <= x->bytes / SIM_SECTOR / 64; n++) {
@@ -140,14 +140,17 @@ static Touched touched_of(const SimAlloc *x, const uint64_t *map, double scale) 
         carry = word >> 63;
     }
     if (t.n == 0) return t;
-    double most = (double)(t.last - t.first + 1) / (double)t.n;
-    t.scale = scale < most ? scale : most;
-    if (scale > most) t.runs = 1;
+    double most = (double)(t.last - t.first + 1) * ran->stretch;
+    if (most * SIM_SECTOR > (double)x->bytes) most = (double)x->bytes / SIM_SECTOR;
+    most = most > (double)t.n ? most / (double)t.n : 1;
+    t.scale = ran->scale < most ? ran->scale : most;
+    if (ran->scale > most) t.runs = 1;
     return t;
 }
 
-static bool within(const Touched *t, double scale, uint64_t line, unsigned per_line) {
-    bool all = t->n > 0 && t->scale < scale;
+/* Do all blocks together touch all lines from the first to the last?  */
+static bool within(const Touched *t, const SimRan *ran, uint64_t line, unsigned per_line) {
+    bool all = t->n > 0 && t->scale < ran->scale;
     return all && line >= t->first / per_line && line <= t->last / per_line;
 }
 
@@ -162,9 +165,9 @@ static void add_visits(uint64_t when, double each, SimFootprint *f) {
     f->gaps += each * (span(when) - 1);
 }
 
-static void settle(SimGpu *g, SimAlloc *x, double scale, SimFootprint *f) {
+static void settle(SimGpu *g, SimAlloc *x, const SimRan *ran, SimFootprint *f) {
     unsigned per_line = g->line / SIM_SECTOR;
-    Touched load = touched_of(x, x->loaded, scale), store = touched_of(x, x->stored, scale);
+    Touched load = touched_of(x, x->loaded, ran), store = touched_of(x, x->stored, ran);
     uint64_t lines = (x->bytes + g->line - 1) / g->line;
     double each = load.scale > store.scale ? load.scale : store.scale;
     f->loaded += (double)load.n * load.scale;
@@ -174,7 +177,7 @@ static void settle(SimGpu *g, SimAlloc *x, double scale, SimFootprint *f) {
     for (uint64_t k = 0; k < lines; k++) {
         uint64_t loads = sectors_of(load.map, k, per_line);
         uint64_t stores = sectors_of(store.map, k, per_line);
-        bool whole = within(&load, scale, k, per_line) || within(&store, scale, k, per_line);
+        bool whole = within(&load, ran, k, per_line) || within(&store, ran, k, per_line);
         if (!(loads | stores | (uint64_t)whole)) continue;
         bool cold = bring(g, x, k);
         if (!(loads | stores)) continue;
@@ -187,10 +190,10 @@ static void settle(SimGpu *g, SimAlloc *x, double scale, SimFootprint *f) {
     }
 }
 
-void sim_l2_settle(SimGpu *g, double scale, SimFootprint *out) {
+void sim_l2_settle(SimGpu *g, const SimRan *ran, SimFootprint *out) {
     *out = (SimFootprint){0};
     for (size_t k = 0; k < g->n_alloc; k++) {
-        if (g->alloc[k].memory.data) settle(g, &g->alloc[k], scale, out);
+        if (g->alloc[k].memory.data) settle(g, &g->alloc[k], ran, out);
     }
     out->pieces = (double)count(out->when);
     if (out->when) out->gaps /= span(out->when);

@@ -265,6 +265,16 @@ static void describe(SimRun *r, SimGpu *g, int kernel, const SimLaunch *launch,
     }
 }
 
+static double time_of(Arena *a, const SimRun *r, const SimTasks *x, const SimReport *report,
+                      const SimSlices *work) {
+    double all = (double)volume(r->grid), of_cluster = (double)volume(r->cluster);
+    double span = x->n ? (double)(x->task[x->n - 1].cluster - x->task[0].cluster + 1) : 1;
+    SimRan ran = {all / (double)report->blocks_run, all / of_cluster / span};
+    SimFootprint f;
+    sim_l2_settle(r->gpu, &ran, &f);
+    return sim_time(a, r, &report->total, work, &f, report->blocks_run);
+}
+
 /* The kernel reached what the simulator does not know: that is no fault of the kernel.  */
 static Status refused(Diag *d, const SimRun *r, const SimReport *out) {
     const SimFault *f = out->fault;
@@ -338,9 +348,6 @@ Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimLaunch *launch, const S
     st = refused(d, r, out);
     if (st != ST_OK) return st;
     if (options->per_block) out->block = per_block(a, &all, out->blocks_run);
-    if (!work) return ST_OK;
-    SimFootprint f;
-    sim_l2_settle(g, (double)volume(r->grid) / (double)out->blocks_run, &f);
-    out->time_us = sim_time(a, r, &out->total, work, &f, out->blocks_run);
+    if (work) out->time_us = time_of(a, r, &all, out, work);
     return ST_OK;
 }

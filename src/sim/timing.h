@@ -88,6 +88,7 @@ typedef struct SimTiming {
     uint32_t smem, wavefront; /* the same; ticks of one pass over the banks */
     uint32_t atomic_same, atomic_distinct;
     uint64_t l1_sectors;      /* that L1 keeps for a block */
+    bool queues;              /* products are issued to a queue (wgmma) */
 } SimTiming;
 
 static inline int sim_work_pipe(const SimTiming *t, int pipe) { return t->n_unit + pipe; }
@@ -196,9 +197,12 @@ typedef struct {
     uint64_t when;                        /* 64ths in which there are visits */
     double pieces;                        /* how many these are */
 } SimFootprint;
-/* Looks, and then brings all that was touched into L2, in the order of addresses.  `scale`: blocks
- * of the grid for each one that ran.  */
-void sim_l2_settle(SimGpu *g, double scale, SimFootprint *out);
+/* Blocks of the grid for each one that ran; for each from the first that ran to the last.  */
+typedef struct {
+    double scale, stretch;
+} SimRan;
+/* Looks, and then brings all that was touched into L2, in the order of addresses.  */
+void sim_l2_settle(SimGpu *g, const SimRan *ran, SimFootprint *out);
 
 /* Registers of a thread at launch where the kernel bounds its block: what the register file allows,
  * in steps of 8 (launch_control.c).  0: it does not, and the assembler ignores setmaxnreg.  */

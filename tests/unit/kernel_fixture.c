@@ -166,8 +166,8 @@ static int registers_of(const KernelCase *c, const char *kernel) {
     return 0;
 }
 
-/* The blocks of a launch that are timed: all of few, or neighbours from its begin, its middle and
- * its end, fewer where each has many of the `points` of its domain.  */
+/* The blocks of a launch that are timed: all of few, or neighbours from three places in it, fewer
+ * where each has many of the `points` of its domain.  */
 enum { PLACES = 3, NEIGHBOURS = 3 };
 static int64_t timed_blocks(int64_t blocks, double points, int64_t out[PLACES * NEIGHBOURS]) {
     enum { MANY = 1 << 24, TOO_MANY = 1 << 28 };
@@ -175,7 +175,7 @@ static int64_t timed_blocks(int64_t blocks, double points, int64_t out[PLACES * 
     int64_t n = 0, near = each < MANY ? NEIGHBOURS : 1, places = each < TOO_MANY ? PLACES : 1;
     if (blocks <= places * near) return 0;
     for (int p = 0; p < places; p++) {
-        int64_t first = (blocks - near) * p / (PLACES - 1);
+        int64_t first = (blocks - near) * (2 * p + 1) / (2 * places);
         for (int i = 0; i < near; i++) out[n++] = first + i;
     }
     return n;
