@@ -56,10 +56,25 @@ static int count_families(const Builder *b, const int16_t *unit, int n) {
     return total;
 }
 
+/* Those whose programs are few first.  */
+static void few_first(const Builder *b, const int16_t *unit, int n, int16_t out[UNITS]) {
+    int taken = 0;
+    for (int last = 0; last < 2; last++) {
+        for (int i = 0; i < n; i++) {
+            RProg r = {.unit = unit[i]};
+            bool many = rprog_matrix(b->dev, &r) && !rprog_warpgroups(b->dev, &r);
+            if (many == last) out[taken++] = unit[i];
+        }
+    }
+}
+
 /* All units.  Where there is more than can be kept, again with less that is unlikely, and
- * each way to load the operands gets its share.  */
-static void build_units(Builder *b, const int16_t *unit, int n) {
+ * each way to load the operands gets its share, and of what those before it left of theirs.  */
+static void build_units(Builder *b, const int16_t *given, int n) {
+    int16_t sorted[UNITS];
+    few_first(b, given, n, sorted);
     for (int pass = 0; pass < 2; pass++) {
+        const int16_t *unit = pass == 0 ? given : sorted;
         *b->set = (RProgSet){.prog = b->set->prog, .epsilon = b->epsilon};
         b->late = 0;
         b->strict = pass == 1;
