@@ -163,7 +163,8 @@ static void evaluate(Kernel *k, const Side *s) {
     TeDtype type = k->c.matrix.unit->a;
     bool pairs = per == 2;
     const TeExpr *e = s->o->expr;
-    if (e->kind == TE_CAST && e->store == type) e = e->args[0];     /* it is rounded below */
+    bool real = te_dtype_class(type) != TE_CLASS_INT;
+    if (real && e->kind == TE_CAST && e->store == type) e = e->args[0];       /* rounded below */
     const char *which = s->raw.pack > 1 ? cg_text(cg, "v / %d", s->raw.pack) : "v";
     const char *element = cg_text(cg, "%c_raw[kk / TK][i][f].v[%s]", s->id, which);
     const FusedAxis *along = &k->c.p->con.axis[AX_K];
@@ -180,6 +181,7 @@ static void evaluate(Kernel *k, const Side *s) {
     cg_close(cg);
     if (pairs) cg_line(cg, "%c_made[kk / TK][i][f] = rl_f32x2_to_%s(x[0], x[1]);", s->id,
                        te_dtype_name(type));
+    else if (per == 4) cg_line(cg, "%c_made[kk / TK][i][f] = rl_bytes(x);", s->id);
     else cg_line(cg, "%c_made[kk / TK][i][f] = __float_as_uint(x[0]);", s->id);
     cg_close(cg);
 }

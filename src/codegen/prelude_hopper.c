@@ -190,6 +190,12 @@ const PreludeRow prelude_hopper[] = {
      "    asm volatile(\"cp.async.bulk.wait_group.read %0;\" :: \"n\"(N) : \"memory\");\n"
      "}\n"},
 
+    /* Four bytes in one register.  */
+    {"rl_bytes", 0,
+     "template <typename T> " FN "unsigned rl_bytes(const T (&x)[4]) {\n"
+     "    return (unsigned char)x[0] | (unsigned)(unsigned char)x[1] << 8 |\n"
+     "           (unsigned)(unsigned char)x[2] << 16 | (unsigned)(unsigned char)x[3] << 24;\n"
+     "}\n"},
     /* What all lanes of a warp have alike, said so that the compiler knows.  */
     {"rl_uniform", 0,
      FN "unsigned rl_uniform(unsigned x) {\n"

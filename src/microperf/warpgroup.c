@@ -21,9 +21,10 @@ static double made_issue(const Model *m, const RProg *r, int side) {
     int per = rprog_raw_fragment(m->dev, r).per_register;
     if (!rprog_raw(m->p, side, r->block.extent[AX_K], &x)) return 0;
     bool part = te_dtype_bytes(x.storage) < WORD;
+    bool alone = te_dtype_bytes(type) == 1 && te_dtype_class(type) != TE_CLASS_INT;   /* rounded */
     double each = x.n == 0 && m->p->op[side].affine ? mp_widened(m->dev, x.storage, type) : 0;
     if (each > 0) each += 1.0 / WORD;     /* pairs that are joined */
-    else each = 1 + m->p->op[side].ops + part + 1.0 / per;
+    else each = 1 + m->p->op[side].ops + part + alone + 1.0 / per;
     return made_registers(m, r, side) * (1 + per * each);
 }
 

@@ -71,7 +71,7 @@ const char *rprog_ring_refusal(Arena *a, const Problem *p, const Device *dev) {
         if (warpgroup_fits(p, u)) return NULL;
         for (int side = 0; side < 2 && !why; side++) {
             if (warpgroup_copies(p, u, side)) continue;
-            if (bytes > 1 && rprog_raw(p, side, BOX_SPAN / bytes, &x)) made++;
+            if (rprog_raw(p, side, BOX_SPAN / bytes, &x)) made++;
             else why = box_refusal(a, p, u, side);
         }
         if (!why && made > 1) why = "both operands would have to be made in registers";

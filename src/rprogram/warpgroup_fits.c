@@ -18,7 +18,7 @@ bool warpgroup_fits(const Problem *p, const ComputeUnit *u) {
     for (int side = 0; side < 2; side++) {
         RRaw x;
         if (warpgroup_copies(p, u, side)) continue;
-        if (bytes < 2 || !u->k_major || !rprog_raw(p, side, BOX_SPAN / bytes, &x)) return false;
+        if (!u->k_major || !u->a_reg || !rprog_raw(p, side, BOX_SPAN / bytes, &x)) return false;
         if (WORD / bytes % x.pack) return false;      /* a register has all that share an element */
         raw++;
     }

@@ -83,6 +83,10 @@ static void units(Arena *a) {
         {"h200", "op f(A: f16[9,9,2,24], B: f16[2,256,3,24]) -> C: f16[7,9,2,256] {"
                  " C[p,q,g,n] += A[p+r,q,g,k]*B[g,n,r,k]; }",
          "mma.m16n8k16.f16.f32 wgmma.f16.f32 "},
+        /* Registers of bytes that are made.  */
+        {"h200", "op f(A: f16[256,128], B: f8e4m3[256,128]) -> C: f16[256,256] {"
+                 " C[m,n] += f8e4m3(A[m,k]) * B[n,k]; }",
+         "mma.m16n8k32.f8e4m3.f32 wgmma.f8e4m3.f32 "},
         /* Two of a byte; not where a register has one of them alone.  */
         {"h200", "op f(A: f16[256,128], B: u8[256,64]) -> C: f16[256,256] { C[m,n] += A[m,k] *"
                  " f16((k % 2 == 0 ? B[n,k/2] % 16 : B[n,k/2] / 16) * 0.3); }",

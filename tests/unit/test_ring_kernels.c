@@ -119,6 +119,12 @@ static const char *const made[][3] = {
     {"of signed nibbles, the first", "wgmma.bf16.f32", "op f(A: i8[72,64], B: bf16[128,80]) ->"
      " C: f32[72,80] { C[m,n] += bf16((k % 2 != 0 ? A[m,k/2] / 16 : A[m,k/2] % 16) + 1) * B[k,n];"
      " }"},
+    {"of f16, f8", "wgmma.f8e4m3.f32", "op f(A: f16[136,256], B: f8e4m3[80,256], s: f16[136]) ->"
+     " C: f16[136,80] { C[m,n] += f8e4m3(A[m,k] * s[m]) * B[n,k]; }"},
+    {"of i8, i8", "wgmma.i8.i32", "op f(A: i8[72,128], B: i8[136,128], z: i8[136]) ->"
+     " C: i32[72,136] { C[m,n] += A[m,k] * i8(B[n,k] - z[n]); }"},
+    {"of nibbles, i8", "wgmma.i8.i32", "op f(A: i8[72,256], B: u8[136,128]) -> C: i32[72,136] {"
+     " C[m,n] += A[m,k] * i8((k % 2 == 0 ? B[n,k/2] % 16 : B[n,k/2] / 16) - 8); }"},
     {"by a map", "wgmma.f16.f32", "op f(A: f16[136,192], B: f16[192,72], s: f16[136]) ->"
      " C: f32[136,72] { C[m,n] += f16(max(A[m,k], 0) * s[m]) * B[k,n]; }"},
     {"of a batch", "wgmma.f16.f32", "op f(A: f16[3,40,128], B: i8[3,72,128], s: f16[3,72]) ->"
