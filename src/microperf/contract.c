@@ -165,9 +165,8 @@ static EndClocks end_clocks(const Model *m, const RProg *r, const StepCounts *c,
                             const Phase *ph) {
     const Problem *p = m->p;
     double outputs = (double)r->block.extent[AX_M] * r->block.extent[AX_N];
-    /* A ring goes on as soon as L2 has its outputs; their way to DRAM is in the term of that.  */
-    double rate = rprog_warpgroups(m->dev, r) ? m->l2_write : m->dram_write;
-    double share = rate / m->clock / ph->active;
+    /* A block ends as soon as L2 has its outputs; their way to DRAM is in the term of that.  */
+    double share = m->l2_write / m->clock / ph->active;
     double port = lesser(m->l2_port, share);
     double slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
     double ops = output_clocks(m, r, e), sums = 0, through = 0;

@@ -95,7 +95,7 @@ static const Edge sample[] = {
     {"h200", "llm", "gpt-oss-lmhead-m16-f16", 1},         /* a ring in pingpong */
     {"h200", "llm", "llama3-70b-tp8-qkv-m64-f8e4m3", 2},  /* two rings to an SM */
     {"h200", "llm", "gpt-oss-o-m128-bf16", 1},            /* a ring that fills it */
-    {"rtx4090", "llm", "gpt-oss-o-m2048-f16", 2},         /* segments, rows of 28 vectors */
+    {"rtx4090", "llm", "gpt-oss-o-m2048-f16", 1},         /* segments, 80 columns to a warp */
     {"a100", "llm", "qwen3-32b-qkv-m8-f8e4m3", 1},        /* many widened chunks */
     {"a100", "bolt", "RN50-13-b256", 2},                  /* 254 of 255 registers */
     {"h200", "bolt", "RN50-9-b34", 1},                    /* a ring of columns of pixels */
