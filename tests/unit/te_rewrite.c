@@ -256,7 +256,8 @@ static void add_view(Rewrite *x, int k, View v) {
         for (int j = 0; reads && j < te->stmt[i].n_index; j++) te->stmt[i].index[j].where = true;
         read_view(x, &v, te->stmt[i].rhs);
     }
-    te->n_tensor++;
+    te->n_tensor++;                       /* the view does not give it its extents */
+    for (int j = 0; j < te->stmt[k].n_index; j++) te->stmt[k].index[j].where = true;
     memmove(&te->stmt[k + 2], &te->stmt[k + 1], (size_t)(te->n_stmt++ - k - 1) * sizeof *te->stmt);
     TeStmt *s = &te->stmt[k + 1];
     *s = (TeStmt){.tensor = v.to, .asg = TE_ASSIGN, .accum = TE_DTYPE_COUNT,
