@@ -65,8 +65,13 @@ static bool replaceable(const Norm *n, const TeStmt *made, const TeStmt *s, cons
     return !e->other || replaceable(n, made, s, e->other);
 }
 
+/* May what is made not be approximated, but all around it?  */
+static bool narrows_rules(const TeStmt *made, const TeStmt *s) {
+    return s->fast && !made->fast && uses_approximable(made->rhs);
+}
+
 static bool rules_agree(const TeStmt *made, const TeStmt *s) {
-    if (s->fast && !made->fast && uses_approximable(made->rhs))
+    if (narrows_rules(made, s) && uses_approximable(s->rhs))
         return false;
     if ((s->tf32 || s->fp32x3) && !is_any_read(made->rhs))
         return false;
@@ -158,8 +163,10 @@ static bool inline_statement(Norm *n, Groups *g, int made) {
     int last = g->last[m->tensor];
     bool any = false;
     for (int i = made + 1; i <= last; i++) {
-        if (reads_of(n->te->stmt[i].rhs, m->tensor) == 0)
+        TeStmt *s = &n->te->stmt[i];
+        if (reads_of(s->rhs, m->tensor) == 0)
             continue;
+        s->fast &= !narrows_rules(m, s);
         substitute(n, m, &n->te->stmt[i].rhs);
         te_expr_list_reads(n->a, n->te->stmt[i].rhs);
         if (!any)
