@@ -62,10 +62,12 @@ static void build_sizes(Builder *b, RProg r) {
     }
 }
 
-/* Few rows M fill the unit's n side better than its m side; registers are its first operand.  */
+/* Few rows M fill the unit's n side better than its m side; registers are its first operand.
+ * Values of rows go with none of these.  */
 void build_warpgroups(Builder *b, const RProg *start) {
     bool second = start->load[1].raw;
-    int most = second || (!start->load[0].raw && build_worth_swapping(b, start->unit));
+    int most = !b->p->stats &&
+               (second || (!start->load[0].raw && build_worth_swapping(b, start->unit)));
     for (int swapped = most; swapped >= (int)second; swapped--) {
         RProg r = *start;
         r.swapped = swapped;

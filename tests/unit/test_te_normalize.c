@@ -242,7 +242,8 @@ static void substitution_changes_no_value(void **state) {
     /* Not past a guard, not into looser arithmetic.  */
     check_becomes("A: f32[4]) -> Y: f32[6]", "t[i] = A[i] + 1; Y[i] = t[i-1] else 0;",
                   "  t[i] = A[i] + 1;\n  Y[i] = t[i-1] else 0;\n");
-    check_becomes("A: f32[4,6]) -> Y: f32[4]", "t[i,k] = exp(A[i,k]); Y[i] = sum[k](1 / t[i,k]) @fast;",
+    check_becomes("A: f32[4,6]) -> Y: f32[4]",
+                  "t[i,k] = exp(A[i,k]); Y[i] = sum[k](1 / t[i,k]) @fast;",
                   "  t[i,k] = exp(A[i,k]);\n  Y[i] = sum[k](1 / t[i,k]) @fast;\n");
     /* What has nothing to approximate takes the value as it is.  */
     check_becomes("A: f32[4,6]) -> Y: f32[4]", "t[i,k] = exp(A[i,k]); Y[i] = sum[k](t[i,k]) @fast;",
