@@ -50,58 +50,6 @@ static void write_ranges(Norm *n) {
     }
 }
 
-static void count_reads(const TeExpr *e, int *reads) {
-    if (e->kind == TE_READ)
-        reads[e->v.ref]++;
-    for (int i = 0; i < e->n_args; i++)
-        count_reads(e->args[i], reads);
-    if (e->other)
-        count_reads(e->other, reads);
-}
-
-void normalize_retarget(TeExpr *e, const int *to) {
-    if (e->kind == TE_READ || e->kind == TE_SCALAR)
-        e->v.ref = to[e->v.ref];
-    for (int i = 0; i < e->n_args; i++)
-        normalize_retarget(e->args[i], to);
-    if (e->other)
-        normalize_retarget(e->other, to);
-}
-
-/* From the last statement up, so that chains of them go at once.  */
-bool normalize_dead(Norm *n) {
-    Te *te = n->te;
-    int had = te->n_stmt;
-    int reads[TE_MAX_TENSORS] = {0}, to[TE_MAX_TENSORS];
-    bool dead[TE_MAX_STMTS] = {false};
-    for (int k = te->n_stmt - 1; k >= 0; k--) {
-        int t = te->stmt[k].tensor;
-        dead[k] = te_is_passing(&te->tensor[t]) && reads[t] == 0;
-        if (!dead[k])
-            count_reads(te->stmt[k].rhs, reads);
-    }
-    int kept = 0;
-    for (int t = 0; t < te->n_tensor; t++) {
-        to[t] = kept;
-        if (!te_is_passing(&te->tensor[t]) || reads[t] > 0)
-            te->tensor[kept++] = te->tensor[t];
-    }
-    te->n_tensor = kept;
-    kept = 0;
-    for (int k = 0; k < te->n_stmt; k++) {
-        if (dead[k])
-            continue;
-        te->stmt[kept] = te->stmt[k];
-        n->origin[kept] = n->origin[k];
-        n->changed[kept] = n->changed[k];
-        normalize_retarget(te->stmt[kept].rhs, to);
-        te->stmt[kept].tensor = to[te->stmt[kept].tensor];
-        kept++;
-    }
-    te->n_stmt = kept;
-    return kept < had;
-}
-
 /* A `let` of the body stands before the first statement that came from the one behind it.  */
 static void place_lets(Norm *n, const Te *in) {
     n->te->size = ARENA_ARRAY(n->a, TeSize, in->n_size);
