@@ -87,10 +87,6 @@ void sim_l2_tell(SimBlock *b, uint32_t path) {
     }
 }
 
-void sim_forget_use(const SimGpu *g, SimAlloc *x) {
-    memset(x->use, 0, (size_t)(x->bytes / g->line + 1) * sizeof *x->use);
-}
-
 bool sim_l1_holds(SimBlock *b, uint64_t sector) {
     SimBlockTime *t = b->timing;
     if (!t->cached) return false;

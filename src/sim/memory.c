@@ -218,7 +218,7 @@ void sim_clear_sectors(SimGpu *g) {
         if (!x->memory.data) continue;
         memset(x->loaded, 0, sector_words(x->bytes) * sizeof *x->loaded);
         memset(x->stored, 0, sector_words(x->bytes) * sizeof *x->stored);
-        sim_forget_use(g, x);
+        memset(x->use, 0, (size_t)(x->bytes / g->line + 1) * sizeof *x->use);
     }
 }
 

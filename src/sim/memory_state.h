@@ -53,11 +53,9 @@ const SimAlloc *sim_find(const SimGpu *g, uint64_t at, uint64_t bytes);
 const SimAlloc *sim_nearest(const SimGpu *g, uint64_t at);
 /* Device memory for the simulator itself (variables of a module); unwinds when there is none.  */
 uint64_t sim_reserve(SimGpu *g, size_t bytes);
-/* Forgets the touched sectors of all allocations; counts the distinct ones.  */
+/* Forgets which sectors of all allocations were touched, and when; counts the distinct ones.  */
 void sim_clear_sectors(SimGpu *g);
 uint64_t sim_sum_sectors(const SimGpu *g, bool stored);
-/* l2.c: what the last launch touched, and when, is forgotten.  */
-void sim_forget_use(const SimGpu *g, SimAlloc *x);
 /* overlap.c.  Before a launch: keeps the sectors that launches which may still run have touched, if
  * it overlaps with them.  Behind it: what is known then.  */
 void sim_overlap_begin(SimGpu *g, const SimRun *r);

@@ -256,17 +256,6 @@ static double slots(const Launch *l) {
     return most(least(all, floor(hal_curve(c, cluster)) * cluster * l->per_sm), cluster);
 }
 
-/* Registers of a thread.  Those of PTX are more than machine code takes, which keeps to the bounds
- * that the kernel declares, and to what a thread may have.  */
-static int registers(const SimRun *r) {
-    int n = r->kernel->registers, most_of_all = (int)r->dev->limits.registers_per_thread.value;
-    int declared = (int)sim_launch_registers(r), wanted = r->kernel->func->maxnreg;
-    if (r->launch->registers > 0) return r->launch->registers;
-    if (declared > 0 && n > declared) n = declared;
-    if (wanted > 0 && n > wanted) n = wanted;
-    return n < most_of_all ? n : most_of_all;
-}
-
 static double seconds_at(const Launch *l, double hz) {
     double memory = most(l->dram, l->l2);
     return most(most(memory, grid_clocks(l, memory * hz) / hz), dram_ramp(l));
@@ -289,11 +278,6 @@ static double allowed_hz(const Launch *l, double hz, double seconds) {
             allowed = least(allowed, hal_busy_hz(l->dev, x, seconds * 1e6) / cbrt(share));
     }
     return allowed;
-}
-
-double sim_resident(const SimRun *r) {
-    int threads = (int)volume(r->ntid);
-    return most(1, hal_blocks_per_sm(r->dev, threads, registers(r), r->smem_bytes));
 }
 
 double sim_time(Arena *a, const SimRun *r, const SimCounters *c, const SimSlices *work,
