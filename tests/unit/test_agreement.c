@@ -1,8 +1,9 @@
 /* The model and the simulator's timing are two descriptions of one GPU, made apart: chosen plans
  * take as long in one as in the other, on shipped GPUs and on odd ones.  Small ops run whole, a
- * share of them that SEED draws.  LONG=1 takes all of them, and every row of the workload sets on a
- * GPU that is drawn, of large launches some blocks.  ROWS=n draws so many rows, ROW=ID and GPU=NAME
- * take one, LIST=1 prints all times and the plans that are apart.  */
+ * share of them that SEED draws, and a few rows of the workload sets, each on a GPU that is drawn,
+ * of large launches some blocks.  A tenth of all rows may be apart, none by more than `far`, so
+ * that few drawn ones say no more than that.  LONG=1 takes all of them.  ROWS=n draws so many rows,
+ * ROW=ID and GPU=NAME take one, LIST=1 prints all times and the plans that are apart.  */
 #include "base/hash.h"
 #include "driver/compile.h"
 #include "effort.h"
@@ -54,7 +55,7 @@ static const struct {
 };
 enum { OPS = sizeof op / sizeof *op };
 
-static const double bound = 1.25;
+static const double bound = 1.25, far = 2.5;
 
 static Device *device_of(Arena *a, const Gpu *g) {
     Device *dev = fixture_device(a, g->profile);
@@ -85,21 +86,25 @@ static const char *build(KernelCase *c, const char *name, const char *text, doub
     return NULL;
 }
 
-/* Are both times within the bound?  */
-static bool agrees(const Gpu *g, const char *name, const char *text) {
+typedef enum { GAP_NEAR, GAP_APART, GAP_FAR } Gap;
+
+/* How far apart are both times?  */
+static Gap gap_of(const Gpu *g, const char *name, const char *text) {
     Arena *a = arena_create(NULL);
     KernelCase c = {.arena = a, .diag = diag_new(a), .dev = device_of(a, g)};
-    bool list = getenv("LIST") != NULL;
+    bool list = getenv("LIST") || getenv("ROW");
     double us = 0;
     const char *wrong = build(&c, name, text, &us);
     if (!wrong) wrong = kernel_time(&c, 1);
-    bool near = !wrong && us < c.us * bound && c.us < us * bound;
-    if (list || !near)
+    double ratio = us > c.us ? us / c.us : c.us / us;
+    Gap gap = wrong || !(ratio < far) ? GAP_FAR : ratio < bound ? GAP_NEAR : GAP_APART;
+    bool near = gap == GAP_NEAR;
+    if (list || gap == GAP_FAR || (!near && effort_long()))
         print_message("%-28s %-13s predicted %9.2f us, simulated %9.2f us: %5.2f%s%s\n", name,
                       g->name, us, c.us, us / c.us, near ? "" : " !", wrong ? wrong : "");
     if (list && !near) print_message("%s\n", kernel_report(&c, name, "they are apart"));
     arena_destroy(a);
-    return near;
+    return gap;
 }
 
 static void small_ops(void **state) {
@@ -109,7 +114,7 @@ static void small_ops(void **state) {
     if (getenv("ROWS") || getenv("ROW")) skip();
     for (int i = 0; i < FIRST * OPS; i++) {
         if (!effort_long() && i % 4 != share) continue;
-        apart += !agrees(&gpu[i % FIRST], op[i / FIRST].name, op[i / FIRST].text);
+        apart += gap_of(&gpu[i % FIRST], op[i / FIRST].name, op[i / FIRST].text) != GAP_NEAR;
     }
     assert_int_equal(apart, 0);
 }
@@ -117,7 +122,7 @@ static void small_ops(void **state) {
 /* ---- rows of the workload sets ---- */
 
 static const char *const set[] = {"roller119", "ansor", "tvm21", "bolt", "llm", "rowops"};
-enum { SETS = sizeof set / sizeof *set };
+enum { SETS = sizeof set / sizeof *set, FEW = 4, MANY = 100 };
 
 static const Gpu *drawn_gpu(Rng *rng) {
     const char *only = getenv("GPU");
@@ -127,6 +132,14 @@ static const Gpu *drawn_gpu(Rng *rng) {
     return g;
 }
 
+/* A product whose blocks take the simulator long.  */
+static bool is_long(const Workload *w) {
+    static const char *const key[] = {"M", "N", "K"};
+    double points = 1;
+    for (int i = 0; i < 3; i++) points *= (double)workload_get(w, key[i], 1);
+    return points > (double)(1ll << 34);
+}
+
 static void workload_rows(void **state) {
     (void)state;
     Arena *a = arena_create(NULL);
@@ -134,28 +147,30 @@ static void workload_rows(void **state) {
     Rng rng = {effort_seed()};
     const char *one = getenv("ROW"), *rows = getenv("ROWS");
     WorkloadSet all[SETS];
-    int n = 0, taken = 0, apart = 0;
-    if (!one && !rows && !effort_long()) skip();
+    int n = 0, taken = 0, gaps[GAP_FAR + 1] = {0};
     for (int i = 0; i < SETS; i++) {
         const char *path = arena_printf(a, "benchmarks/workloads/%s.csv", set[i]);
         assert_int_equal(workload_read(a, &d, path, &all[i]), ST_OK);
         n += all[i].n;
     }
-    uint32_t wanted = rows ? (uint32_t)atoi(rows) : (uint32_t)n;
+    uint32_t wanted = rows ? (uint32_t)atoi(rows) : effort_long() ? (uint32_t)n : FEW;
     for (int i = 0; i < SETS; i++) {
         for (const Workload *w = all[i].row; w < all[i].row + all[i].n; w++) {
             const Gpu *g = drawn_gpu(&rng);
             bool drawn = rng_below(&rng, (uint32_t)n) < wanted;
             Buf text = buf_new(a);
             if (one ? strcmp(w->id, one) != 0 : !drawn) continue;
+            if (!one && !rows && !effort_long() && is_long(w)) continue;
             if (!workload_te(w, NULL, &text)) continue;
             taken++;
-            apart += !agrees(g, w->id, buf_str(&text));
+            gaps[gap_of(g, w->id, buf_str(&text))]++;
         }
     }
+    int apart = gaps[GAP_APART] + gaps[GAP_FAR];
     if (getenv("LIST")) print_message("%d of %d are apart\n", apart, taken);
     arena_destroy(a);
-    assert_int_equal(apart, 0);
+    assert_int_equal(gaps[GAP_FAR], 0);
+    if (taken >= MANY) assert_in_range(gaps[GAP_APART], 0, taken / 10);
 }
 
 int main(void) {

@@ -343,6 +343,24 @@ static void packed_bytes(Arena *a) {
 
 static void test_packed_bytes(void **state) { run(state, packed_bytes); }
 
+/* What a block stores is stored when L2 has it: DRAM that writes slower makes the end of a product
+ * of few k-steps no longer.  */
+static void ends_in_l2(Arena *a) {
+    Device *dev = fixture_device(a, "a100");
+    Problem p = fixture_matmul(1, 2048, 2048, 4096, false, false, TE_F32);
+    Estimate fast, slow;
+    const RProg *best = top(a, &p, dev, &fast);
+    dev->memory[LEVEL_DRAM].write.value /= 4;
+    mp_estimate(&p, best, dev, &slow);
+    assert_true(fast.term[MP_DRAM] < slow.term[MP_DRAM]);
+    assert_true(slow.term[MP_DRAM] < slow.term[slow.limiter]);
+    assert_true(fast.term[MP_EPILOGUE] == slow.term[MP_EPILOGUE]);
+    dev->memory[LEVEL_L2].write.value /= 4;
+    mp_estimate(&p, best, dev, &slow);
+    assert_true(fast.term[MP_EPILOGUE] < slow.term[MP_EPILOGUE]);
+}
+static void test_ends_in_l2(void **state) { run(state, ends_in_l2); }
+
 static void maps(Arena *a) {
     Device *dev = fixture_device(a, "h200");
     Estimate e;
@@ -397,6 +415,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_few_warps, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_odd_tiles, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_packed_bytes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ends_in_l2, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_maps, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_explains, set_up, tear_down),
     };

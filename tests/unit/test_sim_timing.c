@@ -304,6 +304,20 @@ static void some_blocks(void **state) {
     near_to(us[1], us[0], "time of some blocks");
 }
 
+/* Two pipes that are busy all the time: each takes a tenth of the other's.  */
+static void busy_pipes(void **state) {
+    (void)state;
+    static const char fma[] = "fma.rn.f32 %r#, %r#, %r#, %r#; fma.rn.f32 %r1#, %r1#, %r1#, %r1#;";
+    static const char load[] = "ld.shared.u32 %r2#, [%r90];";
+    const char *both = arena_printf(r.arena, "%s %s", fma, load), *at = "mad.lo.u32 %r90, %t, 4, "
+                       "1024; st.shared.u32 [%r90], %r90; bar.sync 0;";
+    r.launch.dynamic_smem = 8192;
+    r.launch.block[0] = 1024;
+    double one = slope(at, fma, 8), other = slope(at, load, 8), all = slope(at, both, 8);
+    double most = one > other ? one : other, least = one + other - most;
+    near_to((all - most) / (least * least / most), 0.1, "loss");
+}
+
 /* A unit at work for all of the time has the clock that its curve says.  */
 static void clock_of_a_busy_unit(void **state) {
     (void)state;
@@ -492,7 +506,7 @@ int main(void) {
         TEST(rates_and_latencies), TEST(wgmma_rate_and_latency),
         TEST(latency_of_global_memory), TEST(shared_memory), TEST(dram_rates),
         TEST(latency_of_l1), TEST(reuse_in_l2), TEST(some_blocks),
-        TEST(clock_of_a_busy_unit), TEST(l2_rates), TEST(movers_of_shared_memory),
+        TEST(clock_of_a_busy_unit), TEST(busy_pipes), TEST(l2_rates), TEST(movers_of_shared_memory),
         TEST(barriers), TEST(atomics), TEST(launches), TEST(resident_blocks),
         TEST(time_is_repeatable),
     };
