@@ -101,10 +101,11 @@ static double disturbed(const Launch *l, double memory, double clk) {
     const SimTiming *t = l->run->timing;
     int smem = t->n_unit + SIM_PIPE_COUNT + t->n_mover + 3, port = smem + 1;
     double work = 0, whole = most(l->l2, l->dram), squares = 0, largest = 0;
-    if (t->queues || whole <= 0) return 0;
+    if (t->queues) return 0;
+    if (whole > 0) memory /= whole;
     for (int r = 0; r <= t->n_unit + SIM_PIPE_COUNT; r++) work = most(work, l->busy[r]);
-    const double pipe[] = {work, l->busy[smem], most(l->busy[port], memory * l->l2 / whole),
-                           most(l->busy[port + 1], memory * l->dram / whole)};
+    const double pipe[] = {work, l->busy[smem], most(l->busy[port], memory * l->l2),
+                           most(l->busy[port + 1], memory * l->dram)};
     for (int i = 0; i < 4; i++) {
         squares += pipe[i] * pipe[i];
         largest = most(largest, pipe[i]);
