@@ -14,6 +14,9 @@ static const char source[] =
     "    TYPE x[CHAINS], a[4], b[4];\n"
     "    for (int c = 0; c < 4; c++) { a[c] = from[32 * c]; b[c] = from[1024 + 32 * c]; }\n"
     "    for (int c = 0; c < CHAINS; c++) x[c] = a[c % 4];\n"
+    "    unsigned all = 0;\n"
+    "    for (int c = 0; c < 4; c++) all ^= bits(a[c]) ^ bits(b[c]);\n"
+    "    if (__syncthreads_or(all == never)) return;\n"
     "    BEGIN\n"
     "    #pragma unroll 1\n"
     "    for (int i = 0; i < n; i++) {\n"
@@ -26,7 +29,6 @@ static const char source[] =
     "        }\n"
     "    }\n"
     "    END\n"
-    "    unsigned all = 0;\n"
     "    for (int c = 0; c < CHAINS; c++) all ^= bits(x[c]);\n"
     "    if (all == never) out[threadIdx.x] = all;\n"
     "}\n";

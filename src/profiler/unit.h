@@ -5,8 +5,9 @@
  * and its parameters are
  *     (const unsigned *in, unsigned *out, unsigned long long *clocks, int n, unsigned never):
  * n iterations over operands read from `in`, a result that is stored only where it equals `never`,
- * which no compiler can know.  Thread 0 of block 0 adds the clocks of the loop to clocks[0] and
- * its nanoseconds to clocks[1].  Internal to src/profiler.  */
+ * which no compiler can know.  All warps have their operands before one of them begins, since one
+ * that began sooner would work beside the others' loads.  Thread 0 of block 0 adds the clocks of
+ * the loop to clocks[0] and its nanoseconds to clocks[1].  Internal to src/profiler.  */
 #ifndef ROLLER_PROFILER_UNIT_H
 #define ROLLER_PROFILER_UNIT_H
 #include "profiler/bench.h"
