@@ -269,7 +269,7 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
 typedef struct {
     double term[MP_COUNT];
     double fill, epilogue;    /* as far as no other block hides them */
-    double issued;            /* by the ends, hidden or not */
+    double issued, stored;    /* by the ends, hidden or not: slots, and L2's time */
     double busy;              /* k-steps for which SMs are held */
     double in_flight_us;      /* least time by what is under way from DRAM */
 } Course;
@@ -309,6 +309,7 @@ static Course course_of(const Model *m, const RProg *r, const Step *s, const End
             t.epilogue += exposed * (end.work + end.sent);
         }
         if (e->rows) t.issued += ph->times * ph->resident * output_clocks(m, r, e);
+        t.stored += ph->times * (end.sent - m->l2_latency);
         t.busy += ph->times * ph->resident * ph->steps * m->sms;
     }
     return t;
@@ -327,7 +328,8 @@ static double epilogue_us(const Ending *e, const Course *t, const Estimate *x, d
     double core = 0;
     for (MpTerm i = MP_L2; i <= MP_LATENCY; i++) core = greater(core, x->term[i]);
     double end = greater(core + t->epilogue * to_us, x->term[MP_DRAM]);
-    /* Other blocks hide an end as far as they leave slots to issue it.  */
+    /* Other blocks hide an end as far as they leave it L2, and slots to issue it.  */
+    end = greater(end, x->term[MP_L2] + t->stored * to_us);
     if (e->rows) end = greater(end, x->term[MP_ISSUE] + t->issued * to_us);
     return end - greater(core, x->term[MP_DRAM]);
 }
@@ -377,8 +379,8 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     double reads = mp_dram_reads(m, r) + e->reads, writes = e->writes, stored = writes;
     double l2_bytes = tiles * all_steps * s.bytes;
     double miss = l2_bytes > 0 ? lesser(1, 4 * reads / l2_bytes) : 1;
-    if (rprog_matrix(m->dev, r))          /* parts of sectors cost as much as whole ones */
-        stored = greater(stored, (double)out->store_sectors * SECTOR);
+    /* Parts of sectors cost as much as whole ones.  */
+    stored = greater(stored, (double)out->store_sectors * SECTOR);
     Phases phases;
     phases.n = grid_phases(m, r, stored, phases.at);
     Course t = course_of(m, r, &s, e, &phases, miss);
