@@ -3,10 +3,13 @@
 #include "te/tree.h"
 #include <string.h>
 
-/* One reduction with maps of its results: could it be a contraction?  */
-static bool could_be_tiled(const RowGroup *r) {
+/* One reduction with maps of its results, which it does not need: could it be a contraction?  */
+static bool could_be_tiled(const Te *te, const RowGroup *r) {
+    const TeExpr *reduced = te->stmt[r->frame].rhs;
     for (int i = 0; i < r->n; i++) {
-        if (r->stmt[i] != r->frame && r->role[i] != ROW_SCALAR)
+        if (r->stmt[i] == r->frame)
+            continue;
+        if (r->role[i] != ROW_SCALAR || access_reads_tensor(reduced, te->stmt[r->stmt[i]].tensor))
             return false;
     }
     return true;
@@ -26,7 +29,7 @@ int access_groups(Arena *a, const Te *te, KernelGroup **out) {
     groups_find(te, &g);
     const RowGroup **row = rows_find(a, te, &g);
     for (int k = 0; k < g.n; k++) {
-        if (row[k] && could_be_tiled(row[k]) &&
+        if (row[k] && could_be_tiled(te, row[k]) &&
             te_takes(te, &te->stmt[row[k]->frame], TE_TILED))
             row[k] = NULL;
     }

@@ -157,6 +157,25 @@ static void short_rows_need_no_rows(void **state) {
     }
 }
 
+/* What a reduction needs of each row is made before it: it is no end of tiles.  */
+static void needed_rows_are_not_tiled(void **state) {
+    (void)state;
+    static const char *const ops[] = {
+        "op f(A: f32[N], X: f32[N,4]) -> (Z: f32[N], Y: f32[N]) {"
+        " Z[i] = exp(A[i]); Y[i] = sum[j](X[i,j] * Z[i]); }",
+        "op f(A: f32[N], X: f32[N,4]) -> (Y: f32[N], Z: f32[N]) {"
+        " Y[i] = sum[j](X[i,j] * A[i]); Z[i] = exp(Y[i]); }"};
+    for (int before = 1; before >= 0; before--) {
+        Case c;
+        plan(&c, ops[!before], 1000000);
+        const TeDecisions *x = c.set.normal->decisions;
+        bool tiles = false;
+        for (int i = 0; i < x->n; i++) tiles |= x->possible[i] >> TE_TILED & 1;
+        assert_int_equal(tiles, !before);
+        arena_destroy(c.a);
+    }
+}
+
 /* Channels in the middle: rows are reduced first, by a kernel that reads the input once, then what
  * is left of each image.  */
 static void strided_rows_go_in_steps(void **state) {
@@ -357,6 +376,7 @@ int main(void) {
         cmocka_unit_test(producers_are_stored_or_repeated),
         cmocka_unit_test(strided_rows_go_in_steps),
         cmocka_unit_test(short_rows_need_no_rows),
+        cmocka_unit_test(needed_rows_are_not_tiled),
         cmocka_unit_test(wrong_decisions_are_errors),
         cmocka_unit_test(transposed_convolutions_go_by_phases),
         cmocka_unit_test(parts_add_up),
