@@ -23,7 +23,7 @@
 #                        prediction; KERNELBENCH=DIR a checkout, ARGS=...
 #   make python          the Python package over this build, in $(BUILD)/python
 #   make wheel           Python wheels for x86_64 and aarch64, into $(BUILD)/wheel
-#   make wheel-test      install the wheel into an empty virtual environment and test it there
+#   make wheel-test      the same, installed into an empty virtual environment and tested there
 #   make lint wc         rules of the house; sizes of the modules
 #   make nvrtc12         NVRTC 12.9 beside the newest one, for sm_70
 #   make install         PREFIX= DESTDIR= LIBDIR=
@@ -405,8 +405,8 @@ package: $(package_files)
 python: all package
 wheel:
 	@+python/wheels $(BUILD)
-wheel-test: all
-	@python/test-wheels $(BUILD)
+wheel-test: all wheel
+	@BUILD=$(BUILD) tests/run python/test-wheels
 
 # -- this machine --------------------------------------------------------------------------------
 setup:

@@ -45,6 +45,7 @@ class Launch(NamedTuple):
     registers: int
     spill_bytes: int
     tensor_maps: int
+    waits_for_previous: bool
 
 class Check(NamedTuple):
     ok: bool

@@ -1,4 +1,5 @@
 """The package in the simulator: no GPU and no driver."""
+import ast
 import ctypes
 import gc
 import importlib.util
@@ -380,6 +381,17 @@ class Package(unittest.TestCase):
             self.mm(a, b, out=c)
         gc.collect()
         self.assertEqual((sys.getrefcount(array), sys.getrefcount(b)), before)
+
+
+class Stub(unittest.TestCase):
+    def test_named_tuples_have_their_fields(self):
+        stub = pathlib.Path(roller.__file__).with_name("__init__.pyi").read_text()
+        tuples = [node for node in ast.parse(stub).body if isinstance(node, ast.ClassDef) and
+                  any(isinstance(b, ast.Name) and b.id == "NamedTuple" for b in node.bases)]
+        self.assertGreater(len(tuples), 1)
+        for node in tuples:
+            fields = tuple(x.target.id for x in node.body if isinstance(x, ast.AnnAssign))
+            self.assertEqual(fields, getattr(roller, node.name)._fields)
 
 
 @unittest.skipUnless(importlib.util.find_spec("torch"), "no PyTorch here")
