@@ -44,6 +44,8 @@ has all.json '"atomic_same": {.*"source": "simulated"' "writes what it measured"
 run 2 "an existing file is not replaced" --only clock
 has err "$own/tinysimulated.json exists" "says so"
 run 0 "unless forced" --only clock -f
+has "$own/tinysimulated.json" '"launch_stream": {"value": 2000, .*"simulated"' \
+    "of some rows, all else stays as it was measured"
 run 0 "standard output" --only clock -o -
 has out '^{"schema": "roller-profile"' "gets the profile alone"
 run 0 "a report in JSON" --only clock -o other.json --json

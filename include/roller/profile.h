@@ -73,8 +73,10 @@ typedef struct {
     const char *date;         /* YYYY-MM-DD; NULL: today */
     uint64_t seed;            /* of the data that is read; 0: 1 */
     double limit_s;           /* what has not begun by then is not measured; 0: no limit */
+    const char *base;         /* JSON of a profile of this GPU to start from; NULL: the nearest one
+                               * along the search path */
 } RollerMeasureOptions;
-/* Measures a device by micro-benchmarks, starting from the nearest profile along the search path.
+/* Measures a device by micro-benchmarks, starting from a profile.
  * What cannot be measured stays as there, and is named under "not_measured" in the profile; the
  * call fails only if nothing could be.  ROLLER_CANCELLED if it was ended.  */
 ROLLER_API RollerStatus roller_profile_measure(RollerCtx *ctx, int device,

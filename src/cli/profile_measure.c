@@ -194,14 +194,32 @@ static RollerStatus calibrate(ProfileTool *t, RollerProfile **p) {
     return ROLLER_OK;
 }
 
+/* The profile that the result replaces, where it is one of this GPU and only some rows are
+ * measured: all else stays as it is there.  NULL: none.  */
+static const char *replaced(ProfileTool *t, const RollerDevice *device, const char *path) {
+    RollerProfile *p;
+    const char *json, *out = NULL;
+    size_t len;
+    if (!t->o.only || !path || !strcmp(path, "-") || !file_exists(path)) return NULL;
+    const char *file = strchr(path, '/') ? path : arena_printf(t->a, "./%s", path);
+    if (roller_profile_load(t->ctx, file, &p)) return NULL;
+    bool same = !strcmp(roller_profile_gpu(p), device->name) &&
+                !strcmp(roller_profile_arch(p), device->arch);
+    if (same && !roller_profile_text(p, &json, &len)) out = arena_strndup(t->a, json, len);
+    roller_profile_destroy(p);
+    return out;
+}
+
 /* NULL in *p where it fails.  */
-static int run(ProfileTool *t, const RollerDevice *device, RollerProfile **p) {
+static int run(ProfileTool *t, const RollerDevice *device, const char *path,
+               RollerProfile **p) {
     Progress shown = progress_new(t->o.progress, t->o.verbosity);
     RollerMeasureOptions o = {.struct_size = sizeof o,
                               .quick = t->o.quick,
                               .only = t->o.only,
                               .seed = t->o.seed,
-                              .limit_s = limit_s(t, device)};
+                              .limit_s = limit_s(t, device),
+                              .base = replaced(t, device, path)};
     RollerWatch watch = {.struct_size = sizeof watch, .stop = process_stop(),
                          .progress = progress, .user = &shown};
     roller_ctx_watch(t->ctx, &watch);
@@ -260,7 +278,7 @@ static int measure_and_tell(ProfileTool *t, const RollerDevice *device, const Ro
     RollerProfile *p;
     RollerProfileReport r = {.struct_size = sizeof r};
     double begun = clock_now_s();
-    int code = run(t, device, &p);
+    int code = run(t, device, path, &p);
     double seconds = clock_now_s() - begun;
     if (!code && path) code = write_profile(t, p, path);
     if (!code && old) code = compare(t, old, p);
@@ -288,6 +306,13 @@ static int fit_to_times(ProfileTool *t) {
     return code;
 }
 
+/* Its texts are those of the last call.  */
+static void keep_device(Arena *a, RollerDevice *d) {
+    d->name = arena_strdup(a, d->name);
+    d->arch = arena_strdup(a, d->arch);
+    d->profile_name = arena_strdup(a, d->profile_name);
+}
+
 int profile_measure(ProfileTool *t) {
     if (t->o.from) return fit_to_times(t);
     bool comparing = t->o.act == PROFILE_COMPARE;
@@ -301,7 +326,7 @@ int profile_measure(ProfileTool *t) {
     if (!code) {
         RollerStatus s = roller_device(t->ctx, t->o.device, &device);
         if (s) code = profile_fail(t, s);
-        else device.profile_name = arena_strdup(t->a, device.profile_name);
+        else keep_device(t->a, &device);
     }
     if (!code && !path && !comparing) code = place(t, &device, &path);
     if (!code) code = measure_and_tell(t, &device, old, path);

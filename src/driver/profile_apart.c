@@ -167,7 +167,8 @@ static Status run(Apart *x) {
 Status profile_measure_apart(RollerCtx *ctx, int device, const RollerMeasureOptions *o,
                              const char **json, size_t *len) {
     Apart x = {.ctx = ctx, .a = ctx->call, .o = o,
-               .leg = {.device = device, .o = *o, .profile_path = ctx->profile_path,
+               .leg = {.device = device, .o = *o, .base = o->base,
+                       .profile_path = ctx->profile_path,
                        .nvrtc = ctx->nvrtc.path, .nvrtc_folders = ctx->nvrtc.folders,
                        .ignore_environment = ctx->ignore_environment}};
     x.kept.json = buf_new(ctx->call);

@@ -45,8 +45,13 @@ static Status base_of(Arena *a, Diag *d, const ProfileLeg *leg, const CudaDevice
     if (!leg->base) return profiler_base(a, d, info, leg->profile_path, out);
     Device *dev;
     Status s = hal_profile_read(a, d, diag_text("base", leg->base), &dev);
-    if (!s) *out = dev;
-    return s;
+    if (s) return s;
+    if (strcmp(dev->gpu, info->name) != 0 || strcmp(dev->arch, info->arch) != 0)
+        return diag_error(d, ST_PROFILE, "profile", DIAG_NOWHERE,
+                          "a measurement of %s (%s) cannot start from a profile of %s (%s)",
+                          info->name, info->arch, dev->gpu, dev->arch);
+    *out = dev;
+    return ST_OK;
 }
 
 static Status measure(Here *x, Diag *d, Device **out) {

@@ -54,7 +54,8 @@ static bool alike(const CudaDeviceInfo *info, const Device *dev) {
 
 /* How well a profile describes the device: 0 not at all.  The GPU itself, then its architecture,
  * then the newest of the older ones; among equals the nearest number of SMs.  What was found in
- * the simulator is nothing that a GPU's profile starts from.  */
+ * the simulator is nothing that a GPU's profile starts from, and what was measured on another GPU
+ * is no figure of this one.  */
 static int fitness(Arena *a, const CudaDeviceInfo *info, const Device *dev) {
     enum { SAME_GPU = 10000000, SAME_ARCH = 1000000, ARCH = 1000 };
     int own = info->cc_major * 10 + info->cc_minor, its = dev->cc_major * 10 + dev->cc_minor;
@@ -64,6 +65,7 @@ static int fitness(Arena *a, const CudaDeviceInfo *info, const Device *dev) {
     if (apart >= ARCH) apart = ARCH - 1;
     if (its > own || (dev->simulated && !hal_gpu_simulated(info->name))) return 0;
     if (its == own && named) return SAME_GPU;
+    if (strcmp(dev->mode, "datasheet") != 0) return 0;
     if (!alike(info, dev)) return 0;
     return (its == own ? SAME_ARCH : its * ARCH) - apart;
 }

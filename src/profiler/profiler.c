@@ -72,7 +72,12 @@ static void take_limits(const CudaDeviceInfo *info, Device *dev) {
         l->smem_reserved = (Figure){.value = info->attribute[CUDA_ATTR_SMEM_RESERVED],
                                     .origin = ORIGIN_DRIVER, .unit = "B"};
     }
-    if (l->clock_sm_sustained.value > l->clock_sm.value) l->clock_sm_sustained = l->clock_sm;
+    if (l->clock_sm_sustained.value > l->clock_sm.value) {
+        /* A GPU may boost above what is stated, and then has done so.  */
+        bool seen = hal_timed(l->clock_sm_sustained.origin);
+        if (seen) l->clock_sm = l->clock_sm_sustained;
+        else l->clock_sm_sustained = l->clock_sm;
+    }
     if (l->cluster_max.value <= 1) {
         l->clusters_resident = (Curve){0};
         dev->memory[LEVEL_DSMEM] = (MemoryLevel){0};
@@ -94,6 +99,16 @@ static const char *version_text(Arena *a, int major, int minor) {
     return arena_printf(a, "%d.%d", major, minor);
 }
 
+/* What was measured on another day says so from now on.  */
+static void keep_dates(Arena *a, Device *dev) {
+    const HalFigure *row;
+    int n = hal_figures(a, dev, false, &row);
+    for (int i = 0; i < n; i++) {
+        Figure *f = (Figure *)(uintptr_t)row[i].figure;
+        if (f && hal_timed(f->origin) && !f->date) f->date = dev->date;
+    }
+}
+
 static void describe(Bench *b, Device *dev) {
     Arena *a = b->result;
     int major, minor, driver = cuda_driver_version(cuda_context_driver(b->x));
@@ -104,6 +119,7 @@ static void describe(Bench *b, Device *dev) {
     dev->cc_major = b->info->cc_major;
     dev->cc_minor = b->info->cc_minor;
     dev->tool = b->o->tool;
+    if (strcmp(dev->date, b->o->date) != 0) keep_dates(a, dev);
     dev->date = b->o->date;
     dev->mode = b->o->quick ? "quick" : "full";
     dev->driver = version_text(a, driver / 1000, driver % 1000 / 10);
