@@ -85,7 +85,7 @@ static bool plausible(const Bench *b, double hz) {
     return hz >= 0.1 * stated && hz <= 1.2 * stated;
 }
 
-Status bench_warm_up(Bench *b, Sample *hz) {
+static Status find_clocks(Bench *b, Sample *hz) {
     Spin s = {.n = b->simulated ? 100 : 5000};
     Sample light;
     Status st = prepare(b, &s);
@@ -101,6 +101,17 @@ Status bench_warm_up(Bench *b, Sample *hz) {
     bench_clock_is(b, hz->value);
     if (!b->simulated && plausible(b, light.value)) b->light_hz = light.value;
     return ST_OK;
+}
+
+Status bench_warm_up(Bench *b, Sample *hz) {
+    Diag *d = b->d, own = diag_new(b->row);
+    b->d = &own;
+    Status s = find_clocks(b, hz);
+    b->d = d;
+    const DiagMessage *m = s ? diag_first_error(&own) : NULL;
+    if (!m || s == ST_CANCELLED) return s;
+    return diag_error(d, s, m->tag, DIAG_NOWHERE, "%s; figures per clock go by %.0f MHz",
+                      m->message, b->hz * 1e-6);
 }
 
 static Status sustained(Bench *b, DeviceLimits *l) {

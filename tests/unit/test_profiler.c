@@ -55,6 +55,7 @@ typedef struct {
     bool quick;
     WatchCalls watch;
     double limit_s;
+    int skip;                 /* attempts that another process has made */
 } How;
 
 static Status measure_from(int i, const How *how, const Device *from, Device **out) {
@@ -62,7 +63,8 @@ static Status measure_from(int i, const How *how, const Device *from, Device **o
     Watch watch;
     watch_init(&watch, &how->watch);
     ProfilerOptions o = {.quick = how->quick, .seed = 7, .only = how->rows, .date = "2026-01-01",
-                         .tool = "test", .watch = &watch, .limit_s = how->limit_s};
+                         .tool = "test", .watch = &watch, .limit_s = how->limit_s,
+                         .skip = how->skip};
     Arena *own = arena_create(NULL);      /* the context goes, so that a fault in it does */
     Status s = cuda_context(cuda, own, &diag, i, &x);
     if (!s) s = cuda_enter(x, own, &diag);
@@ -130,6 +132,16 @@ static void goes_on(void **state) {
     assert_true(new->origin == ORIGIN_SIMULATED && !new->date);
 }
 
+/* ---- what is not measured ---- */
+/* The reason why a figure (or anything: NULL) is not measured, that has `text` in it; or NULL.  */
+static const char *missed(const Device *dev, const char *figure, const char *text) {
+    for (int i = 0; i < dev->n_missed; i++) {
+        const Missed *m = &dev->missed[i];
+        if ((!figure || !strcmp(m->name, figure)) && strstr(m->why, text)) return m->why;
+    }
+    return NULL;
+}
+
 /* ---- noise ---- */
 static double row_bytes(void) { return loop_gpu[1].width * loop_gpu[1].banks; }
 
@@ -156,6 +168,22 @@ static void without_the_row_clock(void **state) {
     must(measure(1, &(How){.rows = "smem", .quick = true}, &got));
     assert_true(fabs(got->memory[LEVEL_SMEM].per_sm_max.value / row_bytes() - 1) <= 0.05);
     assert_true(got->limits.clock_sm_sustained.origin != ORIGIN_SIMULATED);
+    /* Nor where another process has lost its device there.  */
+    must(measure(1, &(How){.rows = "clock,smem", .quick = true, .skip = 1}, &got));
+    assert_true(fabs(got->memory[LEVEL_SMEM].per_sm_max.value / row_bytes() - 1) <= 0.05);
+}
+
+/* Where it cannot be told, it is told by which clock they go: what the driver states.  */
+static void without_a_clock(void **state) {
+    (void)state;
+    Device *got;
+    const char *why = arena_printf(arena, "figures per clock go by %.0f MHz", loop_gpu[1].mhz);
+    control("cuMemcpyDtoH@1=CUDA_ERROR_UNKNOWN");
+    must(measure(1, &(How){.rows = "clock,smem", .quick = true}, &got));
+    assert_non_null(missed(got, "clock_sm_sustained", why));
+    control("cuMemcpyDtoH@1=CUDA_ERROR_UNKNOWN");
+    must(measure(1, &(How){.rows = "smem", .quick = true}, &got));
+    assert_non_null(missed(got, "clock_sm_sustained", why));
 }
 
 /* A driver that does not state the clock: it is measured all the same.  */
@@ -209,15 +237,6 @@ static void unknown_row(void **state) {
     Device *got;
     assert_int_equal(measure(0, &(How){.rows = "clock,dran"}, &got), ST_USAGE);
     assert_string_equal(said(), "there is no measurement 'dran'");
-}
-
-/* The reason why a figure (or anything: NULL) is not measured, that has `text` in it; or NULL.  */
-static const char *missed(const Device *dev, const char *figure, const char *text) {
-    for (int i = 0; i < dev->n_missed; i++) {
-        const Missed *m = &dev->missed[i];
-        if ((!figure || !strcmp(m->name, figure)) && strstr(m->why, text)) return m->why;
-    }
-    return NULL;
 }
 
 /* What is named is as it was, and what is measured is not named.  */
@@ -324,6 +343,7 @@ int main(void) {
         cmocka_unit_test_setup(goes_on, fresh),
         cmocka_unit_test_setup(noise, fresh),
         cmocka_unit_test_setup(without_the_row_clock, fresh),
+        cmocka_unit_test_setup(without_a_clock, fresh),
         cmocka_unit_test_setup(unstated_clock, fresh),
         cmocka_unit_test_setup(cancelled, fresh),
         cmocka_unit_test_setup(unknown_row, fresh),
