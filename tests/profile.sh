@@ -219,6 +219,13 @@ has err "times.csv:5:16: error: 'soon' is no time" "is told with line and column
 run 2 "--from alone" --from times.csv
 has err '^roller-profile: hint: roller-profile --calibrate --from FILE PROFILE' "says how it goes"
 
+# A device that hangs is left behind also where time has no limit: after 20 s at rest.
+if [ -n "${LONG-}" ]; then
+    ROLLER_SIM_FAULTS='cuStreamSynchronize@2=hang' run 3 "a device that hangs" --only clock -o hung.json
+    has err 'the device did not answer' "is given up"
+    is "and leaves no file" ! -e hung.json
+fi
+
 # Calibration runs every kernel of its table in the simulator.
 if [ -n "${LONG-}" ]; then
     run 0 "a calibration" --only clock --calibrate -v -o calibrated.json

@@ -24,20 +24,20 @@ static bool step(void *user, const WatchStep *s) {
     return false;
 }
 
-/* From here on the watchdog waits for the attempt that begins, where time is limited.  */
+/* From here on the watchdog waits for the attempt that begins.  */
 static void so_far(void *user, const char *row, int attempts, const Device *dev) {
     const Here *x = user;
     Buf json = buf_new(x->scratch);
     hal_profile_write(dev, &json);
     tell(x, &(ProfileNews){.kind = PROFILE_SO_FAR, .what = row, .done = attempts,
                            .json = buf_str(&json), .len = json.len});
-    if (x->leg->o.limit_s > 0) worker_waits(x->worker, true);
+    worker_waits(x->worker, true);
 }
 
 /* What the host's compiler takes is none of the device's time.  */
 static void compiles(void *user, bool compiling) {
     const Here *x = user;
-    if (x->leg->o.limit_s > 0) worker_waits(x->worker, !compiling);
+    worker_waits(x->worker, !compiling);
 }
 
 static Status base_of(Arena *a, Diag *d, const ProfileLeg *leg, const CudaDeviceInfo *info,
