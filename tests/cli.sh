@@ -50,6 +50,8 @@ run 0 'json' --json --emit=cu,json --check mm.te && {
 }
 run 0 'check' --check --dry-run mm.te &&
     has out 'check: ok (integer, real and extreme data, 9216 of 9216 outputs, simulator)' 'the check counts'
+run 0 'kernels one by one, given a maximum with what it is of' --check --dry-run --profile a100 -D B=1 -D H=2 \
+    "$root/examples/attention.te" && has out 'check: ok (real and extreme data' 'agree with the reference'
 run 0 'counters' --counters --dry-run mm.te && {
     has out 'shared load wavefronts' 'counters are shown'
     has out 'model *least block *mean *most block$' 'with those of a block'

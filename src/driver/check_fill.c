@@ -33,12 +33,16 @@ static void make_all(const Check *c, const Lazy *data) {
     pool_for(c->o->threads, (int64_t)((data->bytes + m.step - 1) / m.step), make_step, &m);
 }
 
-const Lazy *check_fill(Check *c, const Te *te, int tensor) {
+const Lazy *check_lazy(Check *c, const Te *te, int tensor, LazyMake *make, void *user) {
     Lazy *m = ARENA_NEW(c->a, Lazy);
-    TeSource *s = te_source(c->a, te, tensor, c->fill, check_seed(c));
-    if (!lazy_open(m, te_tensor_bytes(&te->tensor[tensor]), make_page, s)) arena_fail(c->a);
+    if (!lazy_open(m, te_tensor_bytes(&te->tensor[tensor]), make, user)) arena_fail(c->a);
     arena_defer(c->a, close_lazy, m);
     bool on_device = c->o->place && c->o->place->context;
     if (on_device || te->tensor[tensor].role == TE_VALUE) make_all(c, m);
     return m;
+}
+
+const Lazy *check_fill(Check *c, const Te *te, int tensor) {
+    TeSource *s = te_source(c->a, te, tensor, c->fill, check_seed(c));
+    return check_lazy(c, te, tensor, make_page, s);
 }

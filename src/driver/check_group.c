@@ -19,21 +19,41 @@ static const RProg *prog_of(const Check *c, int g) {
     return &c->plan->rplan.prog[c->program[g] - c->run.strategy->first];
 }
 
+static bool group_reads(const Te *te, const KernelGroup *group, int tensor) {
+    bool reads = access_reads_tensor(te->stmt[group->root].rhs, tensor);
+    for (int i = 0; i < group->n_fused; i++)
+        reads |= access_reads_tensor(te->stmt[group->fused[i]].rhs, tensor);
+    return reads;
+}
+
+static bool group_makes(const Te *te, const KernelGroup *group, int tensor) {
+    bool makes = te->stmt[group->root].tensor == tensor;
+    for (int i = 0; i < group->n_fused; i++) makes |= te->stmt[group->fused[i]].tensor == tensor;
+    return makes;
+}
+
+/* Is it a maximum of what the group is given, too?  */
+static bool is_maximum_of_given(const Check *c, const KernelGroup *group, const TeStmt *s) {
+    if (s->rhs->kind != TE_REDUCE || s->rhs->red != TE_RED_MAX) return false;
+    ReadList reads = access_reads(s->rhs);
+    for (int i = 0; i < reads.n; i++) {
+        int t = reads.at[i]->v.ref;
+        if (!c->data[t] || !group_reads(c->normal, group, t)) return false;
+    }
+    return reads.n > 0;
+}
+
 /* The temporaries that earlier groups would have made.  */
 static Status give_temporaries(Check *c, int g) {
     const Te *te = c->normal;
     const KernelGroup *group = &c->set->group[g];
     for (int t = te->n_in; t < te->n_tensor; t++) c->data[t] = NULL;
-    for (int t = te->n_in + te->n_out; t < te->n_tensor; t++) {
-        if (c->run.strategy->temp_offset[t] < 0) continue;
-        bool read = access_reads_tensor(te->stmt[group->root].rhs, t);
-        bool made = te->stmt[group->root].tensor == t;
-        for (int i = 0; i < group->n_fused; i++) {
-            read |= access_reads_tensor(te->stmt[group->fused[i]].rhs, t);
-            made |= te->stmt[group->fused[i]].tensor == t;
-        }
-        if (!read || made) continue;
-        c->data[t] = check_fill(c, te, t);
+    for (int i = 0; i < te->n_stmt; i++) {
+        int t = te->stmt[i].tensor;
+        if (t < te->n_in + te->n_out || c->run.strategy->temp_offset[t] < 0) continue;
+        if (!group_reads(te, group, t) || group_makes(te, group, t)) continue;
+        bool maximum = is_maximum_of_given(c, group, &te->stmt[i]);
+        c->data[t] = maximum ? check_maximum(c, te, t) : check_fill(c, te, t);
     }
     return run_temporaries(&c->run, c->a, c->d, c->data);
 }
@@ -198,6 +218,7 @@ Status check_group(Check *c, int g) {
     if (s || c->run.fault) return s;
     for (int i = -1; i < p->group->n_fused && !s; i++)
         s = compare_statement(c, g, i, &sample);
+    if (atomic_load(&c->no_memory)) arena_fail(c->a);
     check_count_filled(c, c->normal, c->te->n_in + c->te->n_out, c->normal->n_tensor);
     return s;
 }

@@ -23,6 +23,7 @@ typedef struct {
     Reference ref;
     Run run;
     CompareResult sum;
+    atomic_bool no_memory;    /* some data could not be made */
     int failed_tensor;        /* of `normal` or `te`; -1: none */
 } Check;
 
@@ -36,10 +37,14 @@ typedef struct {
 extern const CheckData check_data_set[TE_FILLS];
 void check_tally(Check *c, const Te *te, int tensor, const CompareResult *r);
 
-/* check_fill.c: data that is made where something reads it.  */
+/* check_fill.c: data that is made where something reads it: by `make`, or as the data set says.  */
+const Lazy *check_lazy(Check *c, const Te *te, int tensor, LazyMake *make, void *user);
 const Lazy *check_fill(Check *c, const Te *te, int tensor);
 /* Adds to the result how many elements of tensors first..end-1 were made.  */
 void check_count_filled(Check *c, const Te *te, int first, int end);
+
+/* check_maximum.c: a temporary that is a maximum, computed of data that is given.  */
+const Lazy *check_maximum(Check *c, const Te *te, int tensor);
 
 /* check_group.c: one kernel group by itself, on sampled blocks, as far as the budget allows.  */
 Status check_group(Check *c, int g);
