@@ -24,6 +24,7 @@ typedef struct {
     } kept;
     const char *json;         /* so far */
     size_t len;
+    bool measured;            /* anything? */
 } Apart;
 
 /* ---- which measurements ---- */
@@ -55,6 +56,7 @@ static void take_news(void *user, const char *data, size_t len) {
     }
     x->kept.row = find(n.what);
     x->kept.attempts = n.done;
+    x->measured |= n.total > 0;
     x->kept.json.len = 0;
     buf_add(&x->kept.json, n.json ? n.json : "", n.len);
 }
@@ -156,9 +158,10 @@ static Status run(Apart *x) {
         if (r.end == WORKER_DONE && !r.status) {
             x->json = r.answer;
             x->len = r.len;
-            break;
+            return ST_OK;
         }
         s = after(x, &r, limit > 0 && clock_now_s() - begun >= own);
+        if (!s && !rows_from(x, x->row) && !x->measured) s = fail(x, &r);
         x->leg.base = x->json;
     }
     return s;
