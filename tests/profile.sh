@@ -53,6 +53,7 @@ has out '"ok": true, "name": "tinysimulated", "origin": "simulated", "path": "ot
     "names the file and what its figures are"
 run 0 "progress where it is wanted" --only clock -f --progress=always
 has err '^\[ 1/ 1\] SM clock' "on standard error"
+has err '^asking the driver' "from the first moment"
 begin=$(date +%s%N)
 run 0 "two measurements agree" --only $fast -o again.json
 usual_ms=$((($(date +%s%N) - begin) / 1000000))
