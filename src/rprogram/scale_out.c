@@ -135,12 +135,14 @@ static void with_stores(Builder *b, RProg *r) {
     with_splits(b, wider && r->swapped ? &shared : r);
 }
 
-/* Neighbours that share copies, where there are enough of them to fill the SMs.  */
+/* Neighbours that share copies, where L2 gives so many blocks less than their ports take.  */
 static void with_clusters(Builder *b, RProg r) {
     enum { LARGEST = 4 };
+    const MemoryLevel *l2 = &b->dev->memory[LEVEL_L2];
+    double ports = (double)rprog_blocks(b->p, &r) * l2->per_sm_max.value * hal_clock_hz(b->dev);
     for (int c = 2; c <= LARGEST && c <= b->dev->limits.cluster_max.value; c *= 2) {
         r.cluster = (uint8_t)c;
-        if ((double)rprog_blocks(b->p, &r) < b->sms || !rprog_cluster_order(b->p, &r)) continue;
+        if (ports <= l2->read.value || !rprog_cluster_order(b->p, &r)) continue;
         with_stores(b, &r);
     }
 }

@@ -20,9 +20,10 @@ static int64_t raw_registers(const Problem *p, const Device *dev, const RProg *r
 
 /* What a thread needs that computes: beside its sums addresses, phases and places of outputs.
  * Where partial sums, or results whose columns are several indices, are stored beyond the last
- * column, the compiler keeps what it found of every pair of columns for the next row.  */
+ * column, the compiler keeps what it found of every pair of columns for the next row; where rows
+ * are collected in shared memory, places of the instructions beyond the first.  */
 static int64_t needed_registers(const Problem *p, const Device *dev, const RProg *r) {
-    enum { OTHERS = 40, COLUMNS = 4, SEGMENT = 8 };
+    enum { OTHERS = 40, COLUMNS = 4, SEGMENT = 8, PLACES = 8 };
     int64_t tiles = (int64_t)count_along(&r->warp, &r->thread, AX_M) *
                     count_along(&r->warp, &r->thread, AX_N);
     int bytes = te_dtype_bytes(dev->unit[r->unit].acc);
@@ -37,6 +38,7 @@ static int64_t needed_registers(const Problem *p, const Device *dev, const RProg
     if (r->tail > 0) sums += SEGMENT;
     if (kept && direct && rprog_ragged(p, r, AX_N))
         sums += r->thread.extent[AX_N] / COLUMNS;
+    if (r->via == VIA_SHARED) sums += (tiles - 1) * PLACES;
     if (r->stats) sums += rprog_stats_registers(p, dev, r);
     return (OTHERS + sums + 7) / 8 * 8;
 }
