@@ -155,10 +155,10 @@ static double output_clocks(const Model *m, const RProg *r, const Ending *e) {
     return outputs * (e->ops + 4) / (m->issue * WARP) + e->meeting / m->issue;
 }
 
-/* Clocks behind the last step of the blocks of a phase: for the threads that compute, and until L2
- * and DRAM have what they store.  */
+/* Clocks behind the last step of the blocks of a phase: for the threads that compute, of these for
+ * shared memory, and until L2 has what they store.  */
 typedef struct {
-    double work, sent;
+    double work, smem, sent;
 } EndClocks;
 
 static EndClocks end_clocks(const Model *m, const RProg *r, const StepCounts *c, const Ending *e,
@@ -169,18 +169,20 @@ static EndClocks end_clocks(const Model *m, const RProg *r, const StepCounts *c,
     double share = m->l2_write / m->clock / ph->active;
     double port = lesser(m->l2_port, share);
     double slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
-    double ops = output_clocks(m, r, e), sums = 0, through = 0;
+    double ops = output_clocks(m, r, e), sums = 0, through = 0, smem = 0;
     if (r->via != VIA_DIRECT) {           /* where the sums of slices meet, too */
         double rounds = (double)r->warp.extent[AX_M] / r->thread.extent[AX_M];
         double warps = rprog_computing(m->dev, r) / WARP / rprog_in_turn(r);
         double all = warps * (double)(c->staging_stores + c->staging_loads);
         double wait = slices > 1 ? m->step_tax + m->smem_latency : 2 * m->smem_latency;
-        through = rounds * (all / m->smem_rate + wait);
+        smem = rounds * all / m->smem_rate;
+        through = smem + rounds * wait;
     } else if (slices > 1) {
         sums = (slices - 1) * outputs * p->acc_bytes * 2 / (WARP * 4);
         sums += m->step_tax + 2 * m->smem_latency;
     }
     return (EndClocks){ph->resident * (sums + ph->partials * (ops + through)) + e->wait,
+                       ph->resident * ph->partials * smem,
                        ph->resident * ph->bytes / port + m->l2_latency};
 }
 
@@ -269,14 +271,16 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
 typedef struct {
     double term[MP_COUNT];
     double fill, epilogue;    /* as far as no other block hides them */
-    double issued, stored;    /* by the ends, hidden or not: slots, and L2's time */
+    double issued;            /* by the ends, hidden or not */
+    double staged, stored;    /* what they take of shared memory and L2, but that of ... */
+    double last;              /* ... the last block, which ends so long behind its steps */
     double busy;              /* k-steps for which SMs are held */
     double in_flight_us;      /* least time by what is under way from DRAM */
 } Course;
 
-/* Clocks by which a block that stays is longer at a tile than its steps take.  What it stores
- * leaves while it computes the next one; in pingpong the other warpgroup computes while one ends a
- * tile.  */
+/* Clocks by which threads of a block that stays are longer at a tile than its steps take.  What it
+ * stores leaves while it computes the next one; in pingpong the other warpgroup computes while one
+ * ends a tile.  */
 static double between_tiles(const Model *m, const RProg *r, const Step *s, const Phase *ph,
                             const EndClocks *end) {
     Phase once = *ph;
@@ -285,7 +289,7 @@ static double between_tiles(const Model *m, const RProg *r, const Step *s, const
     add_phase(m, r, s, &once, 0, clocks);
     for (MpTerm i = MP_L2; i <= MP_ISSUE; i++) tile = greater(tile, clocks[i]);
     double work = r->grid == GRID_PINGPONG ? greater(end->work - tile, 0) / 2 : end->work;
-    return greater(work, end->sent - tile) / ph->resident;
+    return work / ph->resident;
 }
 
 static Course course_of(const Model *m, const RProg *r, const Step *s, const Ending *e,
@@ -309,7 +313,10 @@ static Course course_of(const Model *m, const RProg *r, const Step *s, const End
             t.epilogue += exposed * (end.work + end.sent);
         }
         if (e->rows) t.issued += ph->times * ph->resident * output_clocks(m, r, e);
-        t.stored += ph->times * (end.sent - m->l2_latency);
+        double others = ph->times - last / ph->resident;
+        t.staged += others * end.smem;
+        t.stored += others * (end.sent - m->l2_latency);
+        t.last = (end.work + end.sent) / ph->resident;
         t.busy += ph->times * ph->resident * ph->steps * m->sms;
     }
     return t;
@@ -328,8 +335,9 @@ static double epilogue_us(const Ending *e, const Course *t, const Estimate *x, d
     double core = 0;
     for (MpTerm i = MP_L2; i <= MP_LATENCY; i++) core = greater(core, x->term[i]);
     double end = greater(core + t->epilogue * to_us, x->term[MP_DRAM]);
-    /* Other blocks hide an end as far as they leave it L2, and slots to issue it.  */
-    end = greater(end, x->term[MP_L2] + t->stored * to_us);
+    /* Other blocks and tiles hide an end as far as they leave it pipes, and slots to issue it.  */
+    end = greater(end, x->term[MP_L2] + (t->stored + t->last) * to_us);
+    end = greater(end, x->term[MP_SMEM] + (t->staged + t->last) * to_us);
     if (e->rows) end = greater(end, x->term[MP_ISSUE] + t->issued * to_us);
     return end - greater(core, x->term[MP_DRAM]);
 }
