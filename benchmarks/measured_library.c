@@ -1,4 +1,5 @@
 #include "measured_library.h"
+#include "rprogram/derived.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -171,6 +172,7 @@ bool measured_library(Arena *a, const Device *dev, const PlanSet *set, const Mea
         if (rprog_read(a, &quiet, diag_text("library", text), dev, &plan) == ST_OK) {
             prog = plan.prog[0];
             for (int side = 0; side < 2; side++) narrow(dev, p, side, t, &prog.load[side]);
+            rprog_set_raster(p, t->group, &prog);
             rprog_derive(p, dev, &prog);
             mp_estimate(p, &prog, dev, &e);
         } else if (!refused) {

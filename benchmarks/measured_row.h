@@ -36,6 +36,7 @@ typedef struct {
     int threads, slices;      /* in all; warps that share a k-step: 1, or of `sliced1xS` S */
     int stages;               /* 2: double buffers through registers; more: asynchronous copies */
     int align;                /* elements that an access has at most; 0: the name does not say */
+    int group;                /* tile rows that blocks walk together, from row to row; 1: along n */
     int64_t split;            /* of k */
     bool matrix;              /* by a matrix unit */
 } MeasuredTile;

@@ -55,20 +55,23 @@ static MeasuredTile tile_of(const char *op, const char *kernel, const char *grid
     return t;
 }
 
-/* Which side of the tile lies along N follows from the grid.  */
+/* The grid tells which side of the tile lies along N, and along which axis neighbours do.  */
 static void tiles_are_told(void **state) {
     (void)state;
     MeasuredTile t = tile_of("linear", "volta_sgemm_128x64_tn", "4x3x2/128", 256, 384);
     assert_true(t.n == 128 && t.m == 64 && t.k == 8 && t.split == 2 && t.threads == 128);
+    assert_int_equal(t.group, 1);
     t = tile_of("bmm", "xmma_sgemm_128x64x8_nn_stage3_warps2x2x1", "8x1x384/128", 1024, 64);
-    assert_true(t.m == 128 && t.n == 64 && t.stages == 3 && t.split == 1);
+    assert_true(t.m == 128 && t.n == 64 && t.stages == 3 && t.split == 1 && t.group >= 8);
+    t = tile_of("linear", "xmma_sgemm_128x64x8_tn_stage3_warps2x2x1", "8x16x1/128", 1024, 1024);
+    assert_true(t.m == 128 && t.n == 64 && t.group >= 8);
     t = tile_of("linear", "ampere_sgemm_32x32_sliced1x4_tn", "2x2x1/128", 64, 64);
     assert_true(t.slices == 4 && t.stages == 2);
     t = tile_of("linear", "cutlass_80_simt_sgemm_128x256_8x4_tn_align1", "1x1x1/256", 128, 256);
     assert_true(t.stages == 4 && t.k == 8);
     t = tile_of("gemm_nt", "s1688_128x64x32x2x1", "", 1024, 1024);
     assert_true(t.matrix && t.n == 128 && t.m == 64 && t.k == 32 && t.warps_n == 2 &&
-                t.warps_m == 1 && t.threads == 64);
+                t.warps_m == 1 && t.threads == 64 && t.group == 8);
     MeasuredRow other = {.op = "softmax", .kernel = "cunn_SoftMaxForward", .grid = "1x1x1/32"};
     assert_false(measured_tile(&other, &t));
 }
