@@ -5,7 +5,7 @@ folded into a scale and a shift, every axis kept.
     graphs.py NETWORK [BATCH] > graph.te
 
 NETWORK: resnet18, resnet50, resnet101, resnet152, googlenet, densenet121, densenet201, vit (ViT-B/16),
-gpt12, gpt24, gpt36, gpt48 (so many blocks of GPT-2's size over 1024 tokens).
+gpt12, gpt24, gpt36, gpt48, gpt96 (so many blocks of GPT-2's size over 1024 tokens).
 """
 import sys
 
@@ -220,10 +220,7 @@ NETWORKS = {
     "densenet121": lambda g: densenet(g, (6, 12, 24, 16)),
     "densenet201": lambda g: densenet(g, (6, 12, 48, 32)),
     "vit": lambda g: transformer(g, 12, 197, 768, 12, False),
-    "gpt12": lambda g: transformer(g, 12, 1024, 768, 12, True),
-    "gpt24": lambda g: transformer(g, 24, 1024, 768, 12, True),
-    "gpt36": lambda g: transformer(g, 36, 1024, 768, 12, True),
-    "gpt48": lambda g: transformer(g, 48, 1024, 768, 12, True),
+    **{f"gpt{n}": lambda g, n=n: transformer(g, n, 1024, 768, 12, True) for n in (12, 24, 36, 48, 96)},
 }
 
 if __name__ == "__main__":

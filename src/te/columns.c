@@ -146,7 +146,7 @@ void columns_join(Arena *arena, const Te *te, Groups *g, const RowGroup **row) {
     for (int b = 1; b < g->n; b++) {
         for (int a = 0; a < b && reduces(&c, b); a++) {
             if (!reduces(&c, a) || !same_domain(root_of(&c, a), root_of(&c, b)) ||
-                sums_of(&c, a) + sums_of(&c, b) > TE_MAX_SUMS || !share_columns(&c, a, b) ||
+                !share_columns(&c, a, b) || sums_of(&c, a) + sums_of(&c, b) > TE_MAX_SUMS ||
                 !can_follow(&c, a, b) || te_takes(te, root_of(&c, b), TE_APART))
                 continue;
             groups_merge(te, g, row, b--, a);

@@ -75,8 +75,10 @@ static bool needs(const Te *te, const Groups *g, int k, int on, bool others) {
     for (bool more = true; more;) {
         more = false;
         for (int i = g->placed - 1; i >= 0; i--) {
+            if (!needed[g->home[i]])
+                continue;
             ReadList reads = access_reads(te->stmt[i].rhs);
-            for (int j = 0; j < reads.n && needed[g->home[i]]; j++) {
+            for (int j = 0; j < reads.n; j++) {
                 int from = source(g, reads.at[j]->v.ref);
                 if (from == on && !(others && g->home[i] == k))
                     return true;

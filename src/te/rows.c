@@ -12,6 +12,8 @@ typedef struct {
     Groups *g;
     bool framed[TE_MAX_STMTS];             /* cluster: has a frame, its root */
     int size[TE_MAX_STMTS];                /* cluster: statements */
+    int first[TE_MAX_STMTS];               /* cluster: its first statement, -1: none */
+    int next[TE_MAX_STMTS];                /* statement: of its cluster, in order; -1: none */
     uint8_t axis[TE_MAX_STMTS][TE_MAX_INDICES];       /* statement of a framed cluster */
     RowRole role[TE_MAX_STMTS];
 } Rows;
@@ -89,10 +91,9 @@ static bool bind_read(const Te *te, const TeStmt *s, const TeExpr *read, const u
 
 /* Like a statement of the cluster that reads the same tensor: shared data should be read once.  */
 static void bind_shared(const Rows *r, int k, const TeStmt *s, const TeExpr *read, uint8_t *axis) {
-    for (int i = 0; i < r->te->n_stmt; i++) {
-        const TeStmt *m = &r->te->stmt[i];
-        ReadList reads = access_reads(m->rhs);
-        for (int j = 0; j < reads.n && r->g->home[i] == k; j++) {
+    for (int i = r->first[k]; i >= 0; i = r->next[i]) {
+        ReadList reads = access_reads(r->te->stmt[i].rhs);
+        for (int j = 0; j < reads.n; j++) {
             uint8_t to[TE_MAX_RANK], trial[TE_MAX_INDICES];
             if (reads.at[j]->v.ref != read->v.ref)
                 continue;
@@ -184,10 +185,15 @@ static bool fits(Rows *r, int k, int joining, int i) {
 
 static void move(Rows *r, int from, int to) {
     groups_disorder(r->te, r->g, from, to);
-    for (int i = 0; i < r->te->n_stmt; i++) {
-        if (r->g->home[i] == from)
-            r->g->home[i] = to;
+    int *at = &r->first[to];
+    for (int i = r->first[from], rest; i >= 0; i = rest) {
+        while (*at >= 0 && *at < i) at = &r->next[*at];
+        rest = r->next[i];
+        r->next[i] = *at;
+        *at = i;
+        r->g->home[i] = to;
     }
+    r->first[from] = -1;
     r->size[to] += r->size[from];
     r->size[from] = 0;
 }
@@ -196,10 +202,8 @@ static void move(Rows *r, int from, int to) {
 static bool can_join(Rows *r, int joining, int k) {
     if (!r->framed[k] || r->size[k] + r->size[joining] > ROW_MAX_STMTS)
         return false;
-    for (int i = 0; i < r->te->n_stmt; i++) {
-        if (r->g->home[i] == joining && !fits(r, k, joining, i))
-            return false;
-    }
+    for (int i = r->first[joining]; i >= 0; i = r->next[i])
+        if (!fits(r, k, joining, i)) return false;
     return true;
 }
 
@@ -208,11 +212,11 @@ static bool can_join(Rows *r, int joining, int k) {
 /* Does some statement of the cluster read a tensor of the other?  Of all its statements, or those
  * behind its root.  */
 static bool reads_cluster(const Rows *r, int reader, int made, bool behind) {
-    for (int i = 0; i < r->te->n_stmt; i++) {
+    for (int i = r->first[reader]; i >= 0; i = r->next[i]) {
         if (behind && i == r->g->root[reader])
             continue;
         ReadList reads = access_reads(r->te->stmt[i].rhs);
-        for (int j = 0; j < reads.n && r->g->home[i] == reader; j++) {
+        for (int j = 0; j < reads.n; j++) {
             if (source(r, reads.at[j]->v.ref) == made)
                 return true;
         }
@@ -242,15 +246,14 @@ static bool fits_before(Rows *r, int p, int f) {
         if (to_root[i] == OPEN || !same_extent(frame, i, root, to_root[i]))
             return false;
     }
-    for (int i = 0; i < r->te->n_stmt; i++) {
-        for (int j = 0; r->g->home[i] == p && j < r->te->stmt[i].n_left; j++) {
+    for (int i = r->first[p]; i >= 0; i = r->next[i]) {
+        for (int j = 0; j < r->te->stmt[i].n_left; j++) {
             for (int x = 0; x < frame->n_index; x++) {
                 if (to_root[x] == r->g->perm[i][j])
                     r->axis[i][j] = (uint8_t)x;
             }
         }
-        if (r->g->home[i] == p)
-            r->role[i] = ROW_MAP;
+        r->role[i] = ROW_MAP;
     }
     return found;
 }
@@ -273,9 +276,7 @@ static void take_producers(Rows *r, int k) {
 static void found(Rows *r, int k) {
     const TeStmt *frame = &r->te->stmt[r->g->root[k]];
     r->framed[k] = true;
-    for (int i = 0; i < r->te->n_stmt; i++) {
-        if (r->g->home[i] != k)
-            continue;
+    for (int i = r->first[k]; i >= 0; i = r->next[i]) {
         bool is_frame = i == r->g->root[k];
         r->role[i] = is_frame ? ROW_REDUCE : ROW_SCALAR;
         for (int j = 0; j < TE_MAX_INDICES; j++)
@@ -288,10 +289,9 @@ static void found(Rows *r, int k) {
 static bool share(const Rows *r, int x, int y) {
     bool by_x[TE_MAX_TENSORS] = {false};
     for (int pass = 0; pass < 2; pass++) {
-        for (int i = 0; i < r->te->n_stmt; i++) {
-            int k = pass ? y : x;
+        for (int i = r->first[pass ? y : x]; i >= 0; i = r->next[i]) {
             ReadList reads = access_reads(r->te->stmt[i].rhs);
-            for (int j = 0; j < reads.n && r->g->home[i] == k; j++) {
+            for (int j = 0; j < reads.n; j++) {
                 if (pass && by_x[reads.at[j]->v.ref])
                     return true;
                 by_x[reads.at[j]->v.ref] |= !pass;
@@ -311,9 +311,9 @@ static bool is_small(const TeStmt *s) {
 
 /* Does cluster k read what cluster p makes where p, running over k's rows, has it?  */
 static bool reads_in_rows(const Rows *r, int k, int p) {
-    for (int i = 0; i < r->te->n_stmt; i++) {
+    for (int i = r->first[k]; i >= 0; i = r->next[i]) {
         ReadList reads = access_reads(r->te->stmt[i].rhs);
-        for (int j = 0; j < reads.n && r->g->home[i] == k; j++) {
+        for (int j = 0; j < reads.n; j++) {
             int tensor = reads.at[j]->v.ref;
             uint8_t axis[TE_MAX_INDICES];
             memcpy(axis, r->axis[i], sizeof axis);
@@ -364,9 +364,7 @@ static void place(Rows *r, int k) {
 static const RowGroup *row_group(Arena *a, const Rows *r, int k) {
     RowGroup *x = ARENA_NEW(a, RowGroup);
     *x = (RowGroup){.frame = r->g->root[k]};
-    for (int i = 0; i < r->te->n_stmt; i++) {
-        if (r->g->home[i] != k)
-            continue;
+    for (int i = r->first[k]; i >= 0; i = r->next[i]) {
         x->stmt[x->n] = i;
         x->role[x->n] = r->role[i];
         memcpy(x->axis[x->n++], r->axis[i], sizeof r->axis[i]);
@@ -381,7 +379,12 @@ const RowGroup **rows_find(Arena *a, const Te *te, Groups *g) {
     const RowGroup **out = ARENA_ARRAY(a, const RowGroup *, g->n);
     Rows *r = ARENA_NEW(a, Rows);
     *r = (Rows){.te = te, .g = g};
-    for (int i = 0; i < te->n_stmt; i++) r->size[g->home[i]]++;
+    memset(r->first, -1, sizeof r->first);
+    for (int i = te->n_stmt - 1; i >= 0; i--) {
+        r->next[i] = r->first[g->home[i]];
+        r->first[g->home[i]] = i;
+        r->size[g->home[i]]++;
+    }
     for (int k = 0; k < g->n; k++) place(r, k);
     int kept = 0, to[TE_MAX_STMTS];
     for (int k = 0; k < g->n; k++) {

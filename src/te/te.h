@@ -12,8 +12,8 @@
 enum {
     TE_MAX_RANK = 8,
     TE_MAX_INDICES = 16,      /* per statement */
-    TE_MAX_ARGS = 1024,
-    TE_MAX_STMTS = 2048,      /* also of the normal form */
+    TE_MAX_ARGS = 2048,
+    TE_MAX_STMTS = 4096,      /* also of the normal form */
     TE_MAX_TENSORS = TE_MAX_ARGS + 2 * TE_MAX_STMTS,
     TE_MAX_SIZES = 256,
     TE_MAX_OPS = 256,

@@ -115,7 +115,7 @@ static void refusals(void **state) {
     refuses("a,b,c,d,e,f,g,h,i", 18, "more than 8 dimensions");
     char many[TE_MAX_ARGS + 1] = "";
     for (int i = 0; i < TE_MAX_ARGS; i++) many[i] = ',';
-    refuses(many, TE_MAX_ARGS, "more than 1023 operands");
+    refuses(many, TE_MAX_ARGS, "more than 2047 operands");
 }
 
 int main(void) {
