@@ -45,7 +45,7 @@ static void fold_row(Kernel *k, int deep) {
     at->n_vector = 0;
 }
 
-/* The term of a online sum: what the leader took of a row stands in it as it was.  */
+/* The term of an online sum: what the leader took of a row stands in it as it was.  */
 static void fold_term(Kernel *k, const Partials *p, const Partial *online, int deep) {
     const TeExpr *term = online->e->args[0], *difference = term->args[0];
     CgGiven given = {difference->args[0], taken(k, &p->at[online->leader], deep, column_lane(k))};

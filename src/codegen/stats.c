@@ -6,7 +6,7 @@
  *
  * Names in the text, by number of the tensor: f what a thread folds, one for each of its rows; part
  * what the warps along N made of their columns, as [warp][row]; value the values of rows, base what
- * the terms of a online reduction are made with in the block, left the parts of values that blocks
+ * the terms of an online reduction are made with in the block, left the parts of values that blocks
  * leave in the workspace; r the value of the row at hand.  */
 
 static const StatFacts *facts(const Kernel *k) { return rprog_stats_facts(k->l->p, k->l->r); }

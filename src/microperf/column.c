@@ -1,7 +1,7 @@
 /* The estimate of the `column` skeleton.  */
 #include "microperf/views.h"
 
-/* Instructions of a online reduction behind a step, and for each column of it.  */
+/* Instructions of an online reduction behind a step, and for each column of it.  */
 enum { FOLLOW_STEP = 12, FOLLOW_COLUMN = 10 };
 
 /* Bytes that sectors add to a run that begins anywhere in one.  */

@@ -4,7 +4,7 @@
 enum {
     STEP_OPS = 8,             /* instructions of a loop over steps */
     END_OPS = 12,             /* to find a column of a row's ends */
-    FOLLOW_OPS = 24           /* of the correction of a online reduction behind a step */
+    FOLLOW_OPS = 24           /* of the correction of an online reduction behind a step */
 };
 
 typedef struct {

@@ -1,8 +1,8 @@
 /* What follows from a program: which types and accesses its unit takes, where things lie in shared
  * memory and in the workspace, how many wavefronts, loads and blocks there are.
  *
- * The mapping of rprog.h, as numbers: construction, the model, code generation and the tests ask
- * here, so that they cannot disagree.  */
+ * The mapping of rprog.h and skeletons.h, as numbers: construction, the model, code generation and
+ * the tests ask here, so that they cannot disagree.  */
 #ifndef ROLLER_RPROGRAM_DERIVED_H
 #define ROLLER_RPROGRAM_DERIVED_H
 #include "rprogram/rprog.h"

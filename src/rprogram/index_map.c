@@ -1,4 +1,4 @@
-/* What each skeleton deals to blocks and threads (rprog.h), as digits.  */
+/* What each skeleton deals to blocks and threads (rprog.h, skeletons.h), as digits.  */
 #include "rprogram/index_map.h"
 #include "rprogram/internal.h"
 

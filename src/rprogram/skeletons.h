@@ -1,5 +1,82 @@
-/* What follows from a program that is no contraction, skeleton by skeleton: threads, widths, steps,
- * bytes and wavefronts.  What all programs have in common is in derived.h.  */
+/* The skeletons but for `contract`: what a program means, and what follows from it: threads,
+ * widths, steps, bytes and wavefronts.  What all programs have in common is in derived.h.
+ *
+ * The `stream` skeleton (maps, and reductions no other skeleton takes, or none with a program that
+ * fits): the spatial domain flattened to AX_M; a thread computes thread.m consecutive elements
+ * (vectors of store_vec) and reductions run as loops; block.m = threads * thread.m.  Where a grid
+ * is too small for that, blocks go on with the next elements.  A map with store_vec >
+ * Problem.out_vec has whole vectors only: the elements behind the last one are made one by one,
+ * each by a thread of its block.
+ *
+ * The `row` skeleton (row groups; M rows, N columns): a block computes block.m rows, each with
+ * T = block.n / thread.n neighbouring threads, a power of two.  In a step of block.n columns
+ * thread i of a row takes vectors i, i + T, i + 2 T, ... of store_vec columns, thread.n
+ * columns in all.
+ * - Each pass of the group walks over all steps.  `keep` says where that which several passes
+ *   need is in between: REGISTERS (one step is the whole row), SHARED (each thread's own
+ *   elements) or MEMORY (it is read again).  ONLINE: as MEMORY, in the fewer passes of
+ *   RowGroup.online: a thread folds what a step has in registers into an online reduction's leader
+ *   first, corrects its own sum, and then adds the terms of the step; threads meet
+ *   likewise, the leader first, slices both at once.  FLAT (RowFacts.flat): the block's rows are
+ *   copied to shared memory as one range of whole 16 bytes, whatever a row's length, and read from
+ *   there.
+ * - store_vec > RowFacts.vec: a row's vectors begin at its first column that is a multiple of
+ *   store_vec in RowFacts.peel.  The columns before that and behind the last whole vector, 2 *
+ *   (store_vec - 1) at most, are its ends: thread i has columns i, i + T, ... of them, one by one,
+ *   in registers as its vectors or read again by each pass (not FLAT); the first slice has them.
+ * - split > 1: keep is MEMORY or ONLINE, grid y has `split` slices of ceil(steps / split) steps
+ *   and each pass is a kernel of its own that leaves the slice's values in the workspace; the
+ *   next one combines them. If the last pass reduces, one more kernel, of one slice, does so.
+ *
+ * The `column` skeleton (reductions whose neighbouring outputs read neighbouring elements;
+ * Problem.column): the outputs in the order of column.out are AX_M, the reduction in the order
+ * of column.red is AX_K.  A thread owns thread.m neighbouring outputs; thread id = (row group)
+ * * (block.m / thread.m) + (columns).  Row group g of the block.k / thread.k groups reduces
+ *   rows g, g + groups, ... of its slice, thread.k of them in flight; then the groups meet in
+ *   shared memory (rprog_column_copies).  Slice s of `split` (grid y) covers
+ *   rprog_column_slice rows; with split > 1 the partial results go to the workspace
+ *   [split][AX_M] and a second kernel adds them in order of s, or `lanes` threads together.  All
+ *   reductions of the group (KernelGroup.columns) are made in the same pass.
+ *
+ * The `window` skeleton (reductions over windows that overlap or abut, and maps that read a tensor
+ * at several shifts; Problem.window): a thread computes a patch of thread.m rows (index p) by
+ * thread.n columns (index q), of vec_n neighbours along window.lane if there is one.  Rows of the
+ * input slide through registers: each is loaded once, vec_n elements at a time (for window.along:
+ * from multiples of vec_n on, of sources beside the first as wide as they allow), and adds to every
+ * output row that it touches.  With thread.m == 1 the rows of a reduction's window are a loop.  A
+ * map has all rows of its patch, from every source, before the first output.
+ * - keep `registers`: rows come from global memory.  Patches in the order [other
+ *   indices][p][q][lane] are numbered through; a block takes block.m / thread.m of them,
+ *   block.n == thread.n.
+ * - keep `shared`: the block computes block.m x block.n outputs of block.k planes (a plane is
+ *   a point of the other indices); the inputs of the first source with the halo are in shared
+ *   memory as values, what lies outside the tensor filled in.  Thread id = (plane, patch down,
+ *   patch across), the grid is the same with tiles.
+ *
+ * The `permute` skeleton (maps whose outputs are contiguous along another axis than what they
+ * read; Problem.permute): a block computes a box of block.extent[a] points along axis a of the
+ * view, boxes in row-major order.  Source i of the view is read in the order of its memory, in
+ * vectors of load[i].vec, thread t taking vectors t, t + threads, ...; its elements lie in shared
+ * memory in the order of the outputs (axes that do not move it left out), rows of
+ * rprog_permute_row elements with the padding or the swizzle of load[i].layout, source 1 behind
+ * source 0.  Then outputs are computed in their order in vectors of store_vec, dealt to threads in
+ * the same way.
+ *
+ * The `scan` skeleton (reductions that run to their own place; Problem.scan): AX_N is the index
+ * that the scan walks along, in the order of the walk, AX_M all other outputs in the order of
+ * scan.out. A block computes block.m of AX_M in steps of block.n along AX_N, all of them, or with
+ * split > 1 those of a slice of ceil(steps / split) (grid y).  In a step a thread has thread.n
+ * elements of each of its thread.m results: the terms, what they come to one after the other in
+ * the thread, across the threads that share a result, and with what the steps before came to.
+ * - Along (not scan.down): thread.m == 1, and T = block.n / thread.n threads, a power of two, share
+ *   a result; thread id = (result) * T + (place).  A warp of them has 32 * thread.n neighbours, as
+ *   rounds of 32 vectors of store_vec: lane l's vector of round u is number 32 * u + l (T < 32: as
+ *   many lanes).  Lanes meet by shuffles, round by round, warps through shared memory.
+ * - Down: thread.m == store_vec neighbouring results; thread id = (group) * (block.m / thread.m) +
+ *   (results).  Group g of the block.n / thread.n has elements g * thread.n .. of a step; groups
+ *   meet in shared memory.
+ * - split > 1: a kernel before it reduces the slices: each leaves its value (down: each group of
+ *   it) in the workspace, and the slices behind it begin with those of all before them.  */
 #ifndef ROLLER_RPROGRAM_SKELETONS_H
 #define ROLLER_RPROGRAM_SKELETONS_H
 #include "rprogram/rprog.h"
