@@ -33,10 +33,12 @@ static Origin origin_of(const Bench *b) {
     return bench_simulated(b) ? ORIGIN_SIMULATED : ORIGIN_MEASURED;
 }
 
+/* What is rounded to a whole number tells how far it was from that.  */
 static void put(const Bench *b, Figure *f, const Sample *s) {
-    f->value = counts(f->unit) ? round(s->value) : rounded(s->value, DIGITS);
+    double whole = round(s->value), off = whole > 0 ? fabs(s->value / whole - 1) : 0;
+    f->value = counts(f->unit) ? whole : rounded(s->value, DIGITS);
     f->origin = origin_of(b);
-    f->spread = rounded(s->spread, SPREAD_DIGITS);
+    f->spread = rounded(counts(f->unit) ? fmax(s->spread, off) : s->spread, SPREAD_DIGITS);
     f->samples = s->samples;
     f->noisy = f->spread > NOISY;
     f->ref = f->date = NULL;

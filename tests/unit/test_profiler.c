@@ -132,6 +132,16 @@ static void goes_on(void **state) {
     assert_true(new->origin == ORIGIN_SIMULATED && !new->date);
 }
 
+/* What counts is rounded, but tells how far it was from a whole number: here by the loop around the
+ * instructions.  */
+static void whole_number(void **state) {
+    (void)state;
+    Device *got;
+    must(measure(1, &(How){.rows = "clock,issue", .quick = true}, &got));
+    const Figure *f = &got->limits.issue_per_clk;
+    assert_true(f->value == loop_gpu[1].issue && f->spread > 0.001 && f->spread < 0.05);
+}
+
 /* ---- what is not measured ---- */
 /* The reason why a figure (or anything: NULL) is not measured, that has `text` in it; or NULL.  */
 static const char *missed(const Device *dev, const char *figure, const char *text) {
@@ -342,6 +352,7 @@ int main(void) {
         {"an sm_89 of 4 SMs", constants, fresh, NULL, &gpu[2]},
         cmocka_unit_test_setup(nothing_is_left_out, fresh),
         cmocka_unit_test_setup(goes_on, fresh),
+        cmocka_unit_test_setup(whole_number, fresh),
         cmocka_unit_test_setup(noise, fresh),
         cmocka_unit_test_setup(without_the_row_clock, fresh),
         cmocka_unit_test_setup(without_a_clock, fresh),
