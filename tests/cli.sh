@@ -328,7 +328,7 @@ if [ -e "$BUILD/simdriver/libcuda.so.1" ]; then
     a100='--profile a100 --watchdog 2'
     rm -f mm.cu
     run 0 'measure' --measure --top 2 $a100 --emit cu,json mm.te && {
-        has out 'measured   on NVIDIA A100' 'names the device'
+        has out 'measured   on NVIDIA A100.*, by events$' 'names the device, and what told the times'
         has out 'NVIDIA A100-SXM4-80GB (simulated)' 'says that it is simulated'
         has out '#2 .* us .* %' 'a row per plan'
         has out 'taken' 'one plan is taken'

@@ -35,6 +35,7 @@ typedef struct {
     double cold_us, warm_us, spread, clock_mhz;
     int samples;              /* 0: not timed */
     const char *rejected, *reason;        /* "wrong", "fault", "hang" ..., NULL; one sentence */
+    int by_events;            /* 0: times are those of CUPTI, without what a launch costs */
 } RollerTrial;
 /* Builds every plan, proves and times each in a worker (docs/worker.md), and gives the fastest
  * right one.  trial: one per plan, each as large as the first's struct_size says; texts live until

@@ -41,10 +41,17 @@ static void time_text(Buf *out, double us) {
     buf_printf(out, us < 1e4 ? "%10.2f us" : "%10.0f us", us);
 }
 
+/* Which clock told the times; "" where there are none.  */
+static const char *by(const Result *r) {
+    for (size_t i = 0; i < roller_plans_count(r->plans); i++)
+        if (r->trial[i].samples) return r->trial[i].by_events ? ", by events" : ", by CUPTI";
+    return "";
+}
+
 void gen_report_measured(Gen *g, const Result *r) {
     Buf *b = &g->report;
     if (!r->where || !*r->where) return;
-    buf_printf(b, "  measured   on %s\n  %4s %13s %13s %8s %13s %7s\n", r->where, "plan",
+    buf_printf(b, "  measured   on %s%s\n  %4s %13s %13s %8s %13s %7s\n", r->where, by(r), "plan",
                "predicted", "cold L2", "error", "warm L2", "spread");
     for (size_t i = 0; i < roller_plans_count(r->plans); i++) {
         const RollerTrial *t = &r->trial[i];

@@ -87,6 +87,7 @@ static json_t *measured(Gen *g, const Result *r, const RollerTrial *t) {
     json_set(g->a, o, "spread", json_real(t->spread));
     json_set(g->a, o, "samples", json_integer(t->samples));
     json_set(g->a, o, "clock_mhz", ms(t->clock_mhz));
+    json_set(g->a, o, "by", json_text(t->by_events ? "events" : "cupti"));
     return o;
 }
 

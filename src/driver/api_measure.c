@@ -177,6 +177,7 @@ static void report(const Fastest *f, const Trial *t) {
             own.spread = m->spread;
             own.clock_mhz = m->clock_mhz;
             own.samples = m->samples;
+            own.by_events = m->by_events;
         }
         api_report(trial_at(f, i), &own, sizeof own);
     }
