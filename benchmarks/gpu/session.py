@@ -213,11 +213,10 @@ class Session:
         for path in sorted(glob.glob(os.path.join(TREE, "profiles", "*.json"))):
             with open(path, encoding="utf-8") as f:
                 gpu = json.load(f)["gpu"]
-            if gpu["compute_capability"] != f"{self.info['cc_major']}.{self.info['cc_minor']}":
-                continue                  # whatever it is called
             if gpu["name"] == self.model:
                 return os.path.basename(path)[:-5]
-            family.append(os.path.basename(path)[:-5])
+            if gpu["compute_capability"] == f"{self.info['cc_major']}.{self.info['cc_minor']}":
+                family.append(os.path.basename(path)[:-5])
         if not family:
             raise SystemExit(f"run: no profile for {self.info['name']}: name one with --profile")
         return family[0]

@@ -13,8 +13,7 @@ ROLLER_API RollerStatus roller_profile_load(RollerCtx *ctx, const char *name_or_
 /* The first profile along the search path whose arch is `arch` ("sm_80").  */
 ROLLER_API RollerStatus roller_profile_for_arch(RollerCtx *ctx, const char *arch,
                                                 RollerProfile **out);
-/* The first that is of this very GPU ("NVIDIA H200"), of those that were measured if there are any.
- * ROLLER_PROFILE if none is.  */
+/* The first that is of this very GPU ("NVIDIA H200").  ROLLER_PROFILE if none is.  */
 ROLLER_API RollerStatus roller_profile_for_gpu(RollerCtx *ctx, const char *gpu,
                                                RollerProfile **out);
 /* The folder of the user's own profiles, where every search finds them; until the context's next

@@ -1,7 +1,6 @@
 /* --list: the devices the driver sees.  */
 #include "base/json.h"
 #include "cli/profile.h"
-#include <string.h>
 
 static void head(ProfileTool *t, const RollerDevice *d) {
     int major = d->driver / 1000, minor = d->driver % 1000 / 10;
@@ -39,31 +38,15 @@ static void fitting(ProfileTool *t, int index, const RollerProfile *p) {
     }
 }
 
-static bool is_of(const RollerProfile *p, const char *arch) {
-    return p && strcmp(roller_profile_arch(p), arch) == 0;
-}
-
-/* The profile of a device; none is that of a GPU of the same name but another architecture.  */
-static RollerProfile *find(ProfileTool *t, const RollerDevice *d) {
-    const char *arch = arena_strdup(t->a, d->arch), *own = arena_strdup(t->a, d->profile_name);
-    RollerProfile *p;
-    roller_profile_for_gpu(t->ctx, arena_strdup(t->a, d->name), &p);
-    if (is_of(p, arch)) return p;
-    roller_profile_destroy(p);
-    roller_profile_load(t->ctx, own, &p);
-    if (is_of(p, arch)) return p;
-    roller_profile_destroy(p);
-    return NULL;
-}
-
 int profile_list(ProfileTool *t) {
     RollerDevice d = {.struct_size = sizeof d, .count = 1};
     for (int i = 0; i < d.count; i++) {
+        RollerProfile *p;
         RollerStatus s = roller_device(t->ctx, arena_printf(t->a, "%d", i), &d);
         if (s) return profile_fail(t, s);
         if (i == 0) head(t, &d);
         row(t, &d);
-        RollerProfile *p = find(t, &d);
+        if (roller_profile_for_gpu(t->ctx, arena_strdup(t->a, d.name), &p)) p = NULL;
         fitting(t, i, p);
         roller_profile_destroy(p);
     }

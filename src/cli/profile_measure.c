@@ -11,8 +11,6 @@
 static int progress(void *user, const RollerProgress *p) {
     if (strcmp(p->stage, "calibrate") == 0)
         progress_say(user, "[%2d/%2d] calibration: %s", p->done + 1, p->total, p->what);
-    else if (strcmp(p->stage, "profile") == 0 && p->left_s < 0)
-        progress_say(user, "[%2d/%2d] %s, slower than foreseen", p->done + 1, p->total, p->what);
     else if (strcmp(p->stage, "profile") == 0)
         progress_say(user, "[%2d/%2d] %s, %.0f s left", p->done + 1, p->total, p->what, p->left_s);
     return 0;
@@ -216,7 +214,6 @@ static const char *replaced(ProfileTool *t, const RollerDevice *device, const ch
 static int run(ProfileTool *t, const RollerDevice *device, const char *path,
                RollerProfile **p) {
     Progress shown = progress_new(t->o.progress, t->o.verbosity);
-    progress_say(&shown, "%s: opening it", device->name);
     RollerMeasureOptions o = {.struct_size = sizeof o,
                               .quick = t->o.quick,
                               .only = t->o.only,
@@ -327,10 +324,7 @@ int profile_measure(ProfileTool *t) {
     if (!code && path) code = can_write(t, path);
     if (!code && comparing) code = profile_load(t, t->o.file, &old);
     if (!code) {
-        Progress shown = progress_new(t->o.progress, t->o.verbosity);
-        progress_say(&shown, "asking the driver for its devices");
         RollerStatus s = roller_device(t->ctx, t->o.device, &device);
-        progress_end(&shown);
         if (s) code = profile_fail(t, s);
         else keep_device(t->a, &device);
     }

@@ -54,23 +54,19 @@ static Status load_for_arch(RollerCtx *ctx, void *user) {
     return s;
 }
 
-/* What was found in the simulator is no profile of a GPU.  What was measured comes first.  */
+/* What was found in the simulator is no profile of a GPU.  */
 static Status load_for_gpu(RollerCtx *ctx, void *user) {
     LoadCall *c = user;
-    const char *const *names, *found = NULL;
-    bool measured = false;
+    const char *const *names;
     int n = hal_profile_list(ctx->call, ctx->profile_path, &names);
     for (int i = 0; i < n; i++) {
         Device *dev;
         Diag quiet = diag_new(ctx->call);
         if (hal_profile_find(ctx->call, &quiet, names[i], ctx->profile_path, NULL, &dev)) continue;
         bool can_be = !dev->simulated || hal_gpu_simulated(c->name);
-        if (!can_be || !profiler_same_gpu(ctx->call, dev->gpu, c->name)) continue;
-        bool now = strcmp(dev->mode, "datasheet") != 0;
-        if (!found || now > measured) found = names[i];
-        measured |= now;
+        if (can_be && profiler_same_gpu(ctx->call, dev->gpu, c->name))
+            return open_profile(ctx, c, names[i]);
     }
-    if (found) return open_profile(ctx, c, found);
     diag_error(&ctx->diag, ST_PROFILE, NULL, DIAG_NOWHERE, "no profile is of %s", c->name);
     diag_hint(&ctx->diag, "roller-profile makes one");
     return ST_PROFILE;

@@ -23,7 +23,7 @@ typedef enum { PROFILE_STEP, PROFILE_SO_FAR } ProfileNewsKind;
 typedef struct {
     ProfileNewsKind kind;
     const char *what;         /* text of the step; name of the measurement that is at work */
-    int done, total;          /* steps; attempts at it that are made, figures that were measured */
+    int done, total;          /* steps; attempts at it that are made */
     double left_s;
     const char *json;         /* PROFILE_SO_FAR: the profile */
     size_t len;

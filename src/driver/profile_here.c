@@ -25,11 +25,11 @@ static bool step(void *user, const WatchStep *s) {
 }
 
 /* From here on the watchdog waits for the attempt that begins.  */
-static void so_far(void *user, const char *row, int attempts, int figures, const Device *dev) {
+static void so_far(void *user, const char *row, int attempts, const Device *dev) {
     const Here *x = user;
     Buf json = buf_new(x->scratch);
     hal_profile_write(dev, &json);
-    tell(x, &(ProfileNews){.kind = PROFILE_SO_FAR, .what = row, .done = attempts, .total = figures,
+    tell(x, &(ProfileNews){.kind = PROFILE_SO_FAR, .what = row, .done = attempts,
                            .json = buf_str(&json), .len = json.len});
     worker_waits(x->worker, true);
 }

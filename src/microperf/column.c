@@ -1,4 +1,5 @@
 /* The estimate of the `column` skeleton.  */
+#include "microperf/sectors.h"
 #include "microperf/views.h"
 
 /* Instructions of an online reduction behind a step, and for each column of it.  */
@@ -53,15 +54,16 @@ void mp_estimate_column(const Model *m, const RProg *r, Estimate *out) {
     double columns = blocks * along / WARP * vec;
     w.ops += columns * ((groups - 1) * 2 * words + p->epilogue_ops + 6);
     double run = lesser(along, (double)v->run / vec);
-    w.wavefronts = rows * (mp_view_lines(vec * v->bytes, vec * v->bytes, run) + reads - 1) +
+    w.wavefronts = rows * (mp_view_passes(vec * v->bytes, vec * v->bytes, run, 0) + reads - 1) +
                    columns * groups * words;
     double run_bytes = lesser((double)v->run, along * vec) * v->bytes;
     /* A block that covers whole rows walks through memory without jumps.  */
     if (along * vec < (double)v->run) w.run = run_bytes;
     double rest = greater(m->total_unique - main, 0);
-    w.l2 = main * sector_factor(run_bytes, v->bytes) + w.writes +
-           greater(rest, lesser(rest * blocks, main));
+    w.l2 = main * sector_factor(run_bytes, v->bytes) + greater(rest, lesser(rest * blocks, main));
     if (r->split > 1) w.writes = (double)rprog_workspace(p, r);
+    double stored = w.writes / (outputs * r->split);
+    w.sent = mp_sent(w.writes, lesser(along, WARP), vec * stored, (double)v->run * stored);
     double waits = steps * m->dram_latency;
     double meet = 0, levels = 0;
     for (double n = 1; n < groups; n *= 2) levels++;

@@ -53,6 +53,11 @@ Model mp_model(const Problem *p, const Device *dev) {
     return m;
 }
 
+double mp_l2_clocks(const Model *m, double active, double loaded, double stored) {
+    double device = (loaded / m->l2_rate + stored / m->l2_write) * m->clock * active;
+    return greater((loaded + stored) / m->l2_port, device);
+}
+
 /* Pipes that are busy at the same time disturb each other: a pipe that is busy for a share u of the
  * steady state adds OVERLAP * u * u of it.  A ranking constant: it lets the program win that
  * asks less of everything else where the limiter is the same.  */

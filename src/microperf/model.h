@@ -90,6 +90,9 @@ void mp_estimate_window(const Model *m, const RProg *r, Estimate *out);
 void mp_estimate_permute(const Model *m, const RProg *r, CountMemo *memo, Estimate *out);
 void mp_estimate_stream(const Model *m, const RProg *r, Estimate *out);
 void mp_estimate_row(const Model *m, const RProg *r, Estimate *out);
+/* Clocks of L2 for what one of `active` SMs gets from it, and for the sectors of its stores, in
+ * bytes.  */
+double mp_l2_clocks(const Model *m, double active, double loaded, double stored);
 /* Sets OVERLAP, us and limiter from the other terms.  */
 void mp_finish(Estimate *e);
 /* The same where a queue of `ahead` steps lies between the pipes, so that a wait of one for another

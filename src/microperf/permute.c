@@ -1,4 +1,5 @@
 /* The estimate of the `permute` skeleton, and its programs in words.  */
+#include "microperf/sectors.h"
 #include "microperf/views.h"
 
 #include <string.h>
@@ -48,8 +49,8 @@ static void add_source(const Problem *p, const RProg *r, int i, double blocks, V
     double digits = x->n_order, bytes = elements * x->bytes * blocks;
     double width = rprog_permute_width(p, r, i);
     w->l2 += bytes * sector_factor(run);
-    double lines = mp_view_lines(vec * x->bytes, vec * x->bytes, run / (vec * x->bytes));
-    w->wavefronts += blocks * elements / vec / WARP * lines;
+    double passes = mp_view_passes(vec * x->bytes, vec * x->bytes, run / (vec * x->bytes), 0);
+    w->wavefronts += blocks * elements / vec / WARP * passes;
     /* A load and its address; an address and a store for each element; narrow elements are parts
      * of registers.  */
     w->ops += blocks * elements / WARP * ((2 + 3 * digits) / vec + 2.5 + (x->bytes < 4 ? 1 : 0));
@@ -78,11 +79,12 @@ void mp_estimate_permute(const Model *m, const RProg *r, CountMemo *memo, Estima
     }
     double written = run_bytes(p, r, -1);
     if (written < w.run) w.run = written;
-    w.l2 = greater(w.l2, w.reads) + w.writes * sector_factor(written);
+    w.l2 = greater(w.l2, w.reads);
     double each = m->out_bytes / outputs;
+    w.sent = mp_sent(w.writes, lesser(written / (vec * each), WARP), vec * each, written);
     w.wavefronts += stores + loads +
                     blocks * points / vec / WARP *
-                        mp_view_lines(vec * each, vec * each, written / (vec * each));
+                        mp_view_passes(vec * each, vec * each, written / (vec * each), 0);
     double elements = blocks * points / WARP;
     w.compute = elements * (p->body_ops + p->epilogue_ops);
     w.ops += w.compute + elements * ((6 + 3 * axes) / vec + 1) + blocks * r->threads / WARP * 40;

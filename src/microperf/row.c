@@ -1,5 +1,5 @@
 /* The estimate of the `row` skeleton: passes over rows, where what they need again comes from.  */
-#include "microperf/model.h"
+#include "microperf/sectors.h"
 
 enum {
     STEP_OPS = 8,             /* instructions of a loop over steps */
@@ -92,21 +92,31 @@ static double end_requests(const Row *x) {
     return rprog_row_end_columns(x->m->p, x->r) * lesser(x->threads, WARP) / WARP;
 }
 
-/* What the ends add for one source or output: requests for two pieces of a row, the sectors that
- * neighbouring rows share, half a sector where the threads of a row begin and end within one.  */
-static void add_ends(const Row *x, Traffic *t, double times, double *l2) {
-    if (!rprog_row_ends(x->m->p, x->r)) return;
-    double rows = (double)x->f->rows, per = WARP / (double)x->f->columns;
-    double runs = x->elements / (x->threads * x->r->store_vec);
+/* What the ends add for one source or output: requests for two pieces of a row; bytes of sectors
+ * that neighbouring rows share.  */
+static double add_ends(const Row *x, Traffic *t, double times) {
+    if (!rprog_row_ends(x->m->p, x->r)) return 0;
+    double per = WARP / (double)x->f->columns;
     t->requests += times * end_requests(x) * per;
     t->wavefronts += times * 2 * per;
-    *l2 += times * (rows + runs / 2) * SECTOR;
+    return times * (double)x->f->rows * SECTOR;
 }
 
-/* What 32 elements cost the load and store unit.  */
-static Traffic traffic_of(const Row *x, double *l2) {
+/* Sectors of all stores, in bytes: threads of a row side by side, and rows where no thread has more
+ * than one vector.  */
+static double sent_of(const Row *x) {
+    double bytes = x->f->element_bytes, row = (double)x->f->columns, width = x->r->store_vec;
+    bool one = row == x->threads * width;
+    if (bytes <= 0) return 0;
+    return mp_sent(bytes * x->elements, one ? WARP : lesser(x->threads, WARP), width * bytes,
+                   rprog_row_ends(x->m->p, x->r) ? width * bytes : row * bytes);
+}
+
+/* What 32 elements cost the load and store unit; bytes from L2 and to it.  */
+static Traffic traffic_of(const Row *x, double *l2, double *sent) {
     Traffic t = {0};
     *l2 = 0;
+    *sent = sent_of(x);
     for (int k = 0; k < x->f->n_source; k++) {
         const RowSource *s = &x->f->source[k];
         double vec = rprog_row_width(x->m->p, x->r, s), times = reads_of(x, s);
@@ -117,17 +127,19 @@ static Traffic traffic_of(const Row *x, double *l2) {
         if (flat) *l2 += times * s->bytes * x->elements;
         else if (s->by_row) *l2 += times * s->bytes * x->elements * touches(x, vec, s->bytes);
         else *l2 += times * s->bytes * (double)x->f->columns * x->blocks / x->r->split;
-        if (s->by_row) add_ends(x, &t, count_bits(s->passes), l2);
-        if (!rprog_row_holds(x->r, s)) continue;
         double passes_over = count_bits(s->passes);
+        if (s->by_row) *l2 += add_ends(x, &t, passes_over);
+        /* The threads of a row begin and end within a sector.  */
+        if (s->by_row && rprog_row_ends(x->m->p, x->r))
+            *l2 += passes_over * x->elements / (x->threads * x->r->store_vec) / 2 * SECTOR;
+        if (!rprog_row_holds(x->r, s)) continue;
         if (x->r->keep == KEEP_FLAT) add(&t, passes_over, vec, flat_wavefronts(x, s), 0);
         else add(&t, passes_over + 1, vec, greater(vec * s->bytes / 4, 1), 0);
     }
     double bytes = x->f->element_bytes;
     double store = greater(bytes * x->r->store_vec / 4, 1);
     if (bytes > 0) add(&t, 1, x->r->store_vec, store, WARP * bytes);
-    if (bytes > 0) add_ends(x, &t, 1, l2);
-    *l2 += bytes * x->elements * touches(x, x->r->store_vec, bytes);
+    if (bytes > 0) *sent += add_ends(x, &t, 1);
     return t;
 }
 
@@ -210,8 +222,8 @@ static double combine_slices(const Row *x, double waves, double to_us) {
 void mp_estimate_row(const Model *m, const RProg *r, Estimate *out) {
     Row x = row_of(m, r);
     const RowFacts *f = x.f;
-    double slots = m->sms * r->blocks_per_sm, live = 0, again = 0, l2, to_us = 1e6 / m->clock;
-    double busy = lesser(x.blocks, m->sms);
+    double slots = m->sms * r->blocks_per_sm, live = 0, again = 0, l2, sent;
+    double to_us = 1e6 / m->clock, busy = lesser(x.blocks, m->sms);
     *out = (Estimate){.blocks = (int64_t)x.blocks, .blocks_per_sm = r->blocks_per_sm,
                       .waves = x.blocks / slots};
     out->wave_efficiency = x.blocks / (x.per_sm * m->sms);
@@ -229,7 +241,7 @@ void mp_estimate_row(const Model *m, const RProg *r, Estimate *out) {
     double reads = m->total_unique + again;
     out->dram_bytes = reads + m->out_bytes;
 
-    Traffic t = traffic_of(&x, &l2);
+    Traffic t = traffic_of(&x, &l2, &sent);
     double warps_of_elements = x.elements * (1 + out->padding_waste) / WARP, ops = 0;
     for (int pass = 0; pass < f->group->n_pass; pass++) {
         ops += warps_of_elements * rprog_row_ops(m->p, r, pass) * (m->p->acc_bytes > 4 ? 2 : 1);
@@ -242,13 +254,10 @@ void mp_estimate_row(const Model *m, const RProg *r, Estimate *out) {
     if (r->keep == KEEP_ONLINE) ops += warps * x.steps * f->followers * FOLLOW_OPS;
     /* Per SM: the one with most blocks has per_sm of them.  */
     double share = x.per_sm / x.blocks;
-    double fabric = lesser(m->l2_port, m->l2_rate / m->clock / busy);
     double sm_rate = m->dram_port * busy;
     double rate = lesser(m->dram_read, sm_rate), write = lesser(m->dram_write, sm_rate);
-    double stores = f->element_bytes > 0 ? touches(&x, r->store_vec, f->element_bytes) : 1;
-    write /= stores;          /* parts of sectors meet in L2 or are read before they are written */
     out->term[MP_DRAM] = (reads / rate + m->out_bytes / write) * 1e6;
-    out->term[MP_L2] = l2 * share / fabric * to_us;
+    out->term[MP_L2] = mp_l2_clocks(m, busy, l2 * share, sent * share) * to_us;
     out->term[MP_SMEM] = warps_of_elements * t.wavefronts * share / m->smem_rate * to_us;
     out->term[MP_COMPUTE] = compute * share / m->issue * to_us;
     out->term[MP_ISSUE] = ops * share / m->issue * to_us;
@@ -256,7 +265,7 @@ void mp_estimate_row(const Model *m, const RProg *r, Estimate *out) {
     out->term[MP_SPLIT] = combine_slices(&x, out->waves, to_us);
     out->term[MP_FILL] = x.kernels * (m->block_start + m->dram_latency) * to_us;
     out->term[MP_LAUNCH] = x.kernels * m->launch_us;
-    out->load_sectors = (int64_t)((l2 - f->element_bytes * x.elements * stores) / SECTOR);
-    out->store_sectors = (int64_t)(m->out_bytes * stores / SECTOR);
+    out->load_sectors = (int64_t)(l2 / SECTOR);
+    out->store_sectors = (int64_t)(sent / SECTOR);
     mp_finish(out);
 }

@@ -1,4 +1,5 @@
 /* The estimate of the `scan` skeleton, and its words.  */
+#include "microperf/sectors.h"
 #include "microperf/views.h"
 
 /* Warp instructions: of a vector beside its accesses, of a level of shuffles, of a step.  */
@@ -65,15 +66,17 @@ void mp_estimate_scan(const Model *m, const RProg *r, Estimate *out) {
 
     ViewWork w = {.blocks = blocks * r->split, .reads = reads, .writes = m->out_bytes};
     if (r->split > 1) w.reads = spare >= 1 ? 0 : reads * (1 - spare);
-    w.l2 = reads + w.writes;
+    w.l2 = reads;
     w.compute = warps * items * (v->term_ops + 2 * words);
     w.ops = warps * (items * (v->term_ops + 2 * words + p->epilogue_ops) + meets.ops +
                      vectors * (VECTOR + 3 * requests) + STEP) +
             w.blocks * r->threads / WARP * 40;
     double run = v->down ? lesser(rprog_threads_along(r, AX_M), WARP)
                          : lesser(rprog_threads_along(r, AX_N), WARP);
-    double lines = mp_view_lines(vec * bytes, vec * bytes, run);
-    w.wavefronts = warps * (vectors * lines * (requests + 1) + meets.wavefronts);
+    double passes = mp_view_passes(vec * bytes, vec * bytes, run, 0);
+    double each = w.writes / elements, row = (double)(v->down ? v->out.extent : v->extent);
+    w.sent = mp_sent(w.writes, run, vec * each, row * each);
+    w.wavefronts = warps * (vectors * passes * (requests + 1) + meets.wavefronts);
     if (v->down && r->block.extent[AX_M] < v->out.extent)
         w.run = (double)r->block.extent[AX_M] * bytes;
     double waits = steps * m->dram_latency;

@@ -18,8 +18,7 @@ static int64_t run_sectors(int64_t start, int64_t n, int64_t step, int64_t width
     return (start + (n - 1) * step + width - 1) / SECTOR - start / SECTOR + 1;
 }
 
-/* The mean of run_sectors over starts at multiples of `grain`.  */
-static double mean_sectors(int64_t n, int64_t step, int64_t width, int64_t grain) {
+double mp_mean_sectors(int64_t n, int64_t step, int64_t width, int64_t grain) {
     int64_t total = 0, starts = 0;
     for (int64_t start = 0; start < SECTOR; start += grain) {
         total += run_sectors(start, n, step, width);
@@ -28,9 +27,11 @@ static double mean_sectors(int64_t n, int64_t step, int64_t width, int64_t grain
     return (double)total / (double)starts;
 }
 
-static int64_t common_power(int64_t v, int64_t most) {
-    int64_t low = v & -v;
-    return low == 0 || low > most ? most : low;
+double mp_sent(double bytes, double lanes, double width, double row) {
+    int64_t vector = (int64_t)(greater(width, 1) + 0.5), n = (int64_t)greater(lanes, 1);
+    int64_t grain = mp_grain((int64_t)(row + 0.5)), run = mp_grain(n * vector);
+    double sectors = mp_mean_sectors(n, vector, vector, run < grain ? run : grain);
+    return bytes / (double)(n * vector) * sectors * SECTOR;
 }
 
 /* How an operand's stage lies in global memory: lines of chunks.  */
@@ -57,8 +58,8 @@ static Lines lines_of(const Model *m, const RProg *r, int side) {
                .step = l->vec * (l->vec > 1 ? 1 : stride) * op->bytes,
                .line_step = other * op->bytes};
     x.chunks = x.line * across;
-    x.grain = common_power(x.line_step, SECTOR);
-    int64_t tile = common_power(along * (stride ? stride : 1) * op->bytes, SECTOR);
+    x.grain = mp_grain(x.line_step);
+    int64_t tile = mp_grain(along * (stride ? stride : 1) * op->bytes);
     if (tile < x.grain) x.grain = tile;
     if (loose || op->guarded) x.grain = x.width < SECTOR ? x.width : SECTOR;
     if (!op->affine) x.grain = op->bytes;
@@ -66,8 +67,8 @@ static Lines lines_of(const Model *m, const RProg *r, int side) {
     if (l->vec > 1 && moved >= 1) {       /* aligned chunks, maybe of several points to a byte */
         x.step = x.width = (int64_t)(moved + 0.5);
         x.line_step = (int64_t)((double)other * op->chunk_bytes + 0.5);
-        int64_t line = common_power(x.line * x.step, SECTOR);
-        x.grain = common_power(x.line_step, SECTOR);
+        int64_t line = mp_grain(x.line * x.step);
+        x.grain = mp_grain(x.line_step);
         if (line < x.grain) x.grain = line;
     }
     if (run > 1 && run < along) x.breaks = (double)l->vec / (double)run;
@@ -81,14 +82,14 @@ static double request_sectors(const Lines *x, int64_t first, int64_t n) {
     bool dense = x->line_step > 0 && x->line_step < SECTOR;
     if (dense && x->line * x->step <= x->line_step) {
         int64_t lines = (n + x->line - 1) / x->line;
-        return mean_sectors(lines, x->line_step, x->line * x->width, x->grain);
+        return mp_mean_sectors(lines, x->line_step, x->line * x->width, x->grain);
     }
     double total = 0;
     while (n > 0) {
         int64_t at = first % x->line, part = x->line - at < n ? x->line - at : n;
         int64_t start = at * x->step;
         if (x->grain >= SECTOR) total += (double)run_sectors(start, part, x->step, x->width);
-        else total += mean_sectors(part, x->step, x->width, x->grain);
+        else total += mp_mean_sectors(part, x->step, x->width, x->grain);
         total += (double)part * x->breaks * (1 - (double)x->width / SECTOR);
         if (x->line_step == 0) break;
         first += part;
@@ -147,7 +148,7 @@ static double shared_row_sectors(const Model *m, const RProg *r, int64_t bytes, 
                                  int64_t grain) {
     int64_t n = rprog_staging_columns(m->dev, r), vec = r->store_vec, line = n / vec;
     int rows = rprog_staging_rows(m->dev, r);
-    if (WARP % line == 0) return mean_sectors(line, step, vec * bytes, grain);
+    if (WARP % line == 0) return mp_mean_sectors(line, step, vec * bytes, grain);
     Lines x = {.line = line, .width = vec * bytes, .step = step, .line_step = SECTOR,
                .grain = grain, .chunks = line * rows};
     double total = 0;
@@ -184,11 +185,11 @@ double mp_output_sectors(const Model *m, const RProg *r, double per, int64_t run
     if (run <= 1 && p->extent[AX_N] > 1) {
         row = (double)(lanes * columns);
     } else {
-        int64_t grain = common_power(run * apart * bytes, SECTOR);
-        int64_t tile = common_power(lanes * step, SECTOR);
+        int64_t grain = mp_grain(run * apart * bytes);
+        int64_t tile = mp_grain(lanes * step);
         if (tile < grain) grain = tile;
         row = r->via == VIA_SHARED ? shared_row_sectors(m, r, bytes, step, grain)
-                                   : mean_sectors(lanes, step, width, grain);
+                                   : mp_mean_sectors(lanes, step, width, grain);
         row *= (double)(columns / r->store_vec);
     }
     double groups = (double)p->extent[AX_N] / (double)(lanes * columns);

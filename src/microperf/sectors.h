@@ -3,6 +3,17 @@
 #define ROLLER_MICROPERF_SECTORS_H
 #include "microperf/model.h"
 
+/* Sectors of n accesses of `width` bytes, `step` bytes apart: the mean over starts at multiples of
+ * `grain`, modulo a sector.  */
+double mp_mean_sectors(int64_t n, int64_t step, int64_t width, int64_t grain);
+/* The largest power of two that divides so many bytes, a sector at most.  */
+static inline int64_t mp_grain(int64_t bytes) {
+    int64_t low = bytes & -bytes;
+    return low == 0 || low > SECTOR ? SECTOR : low;
+}
+/* Sectors, in bytes, of stores of `bytes` in all by runs of `lanes` neighbours, `width` bytes each,
+ * in rows of `row` bytes.  */
+double mp_sent(double bytes, double lanes, double width, double row);
 static inline int mp_own_axis(int side) { return side ? AX_N : AX_M; }
 /* What moves one stage of an operand's tile: sectors; warp requests of its loads; their passes
  * through L1.  */

@@ -73,9 +73,8 @@ void mp_estimate_stream(const Model *m, const RProg *r, Estimate *out) {
     double steps = per_sm * r->block.extent[AX_M] / WARP * trips;
     double l2_bytes = outputs * trips * l.bytes;
     if (trips > 1) l2_bytes = lesser(l2_bytes, 2 * reads);
-    l2_bytes = greater(l2_bytes, reads) + writes;
-    double to_us = 1e6 / m->clock, share = lesser(m->l2_port, m->l2_rate / m->clock /
-                                                              lesser(blocks, m->sms));
+    l2_bytes = greater(l2_bytes, reads);
+    double to_us = 1e6 / m->clock, busy = lesser(blocks, m->sms);
     double stores = per_sm * r->block.extent[AX_M] / WARP;
     double test = p->op[0].guarded ? 3 : 0;
     double ops = steps * (1 + p->body_ops + test + 3 * l.requests) +
@@ -85,10 +84,10 @@ void mp_estimate_stream(const Model *m, const RProg *r, Estimate *out) {
         ops = steps * (greater(p->body_ops, 1) + test + 1.5 * l.requests) +
               stores * (p->epilogue_ops + (3 + 4.0 * p->map.divisions) / r->store_vec) +
               per_sm * r->threads / WARP * 20;
-    double port = m->dram_port * lesser(blocks, m->sms);
+    double port = m->dram_port * busy;
     out->term[MP_DRAM] = (reads / lesser(m->dram_read, port) +
                           writes / lesser(m->dram_write, port)) * 1e6;
-    out->term[MP_L2] = l2_bytes / lesser(blocks, m->sms) / share * to_us;
+    out->term[MP_L2] = mp_l2_clocks(m, busy, l2_bytes / busy, writes / busy) * to_us;
     out->term[MP_SMEM] = (steps * l.wavefronts + stores) / m->smem_rate * to_us;
     out->term[MP_COMPUTE] = steps * (1 + p->body_ops) / m->issue * to_us;
     out->term[MP_ISSUE] = ops / m->issue * to_us;
@@ -107,6 +106,6 @@ void mp_estimate_stream(const Model *m, const RProg *r, Estimate *out) {
     out->term[MP_FILL] = (m->block_start + m->dram_latency) * to_us;
     out->term[MP_LAUNCH] = m->launch_us;
     out->load_sectors = (int64_t)(outputs * trips * l.bytes / SECTOR);
-    out->store_sectors = (int64_t)(m->out_bytes / SECTOR);
+    out->store_sectors = (int64_t)(writes / SECTOR);
     mp_finish(out);
 }

@@ -1,14 +1,23 @@
 /* Terms of kernels whose time is that of their bytes.  */
 #include "microperf/views.h"
 
-enum { LINE = 128 };
+enum { LINE = 128, BANK = 4, TAGS = 4 };
 
-double mp_view_lines(double width, double step, double run) {
-    double threads = lesser(greater(run, 1), WARP), runs = WARP / threads;
-    double bytes = (threads - 1) * step + width;
-    /* A run begins anywhere in a line.  */
-    double lines = bytes / LINE + (bytes < LINE && runs == 1 ? 0 : 0.25);
-    return lesser(greater(runs * lines, greater(1, WARP * width / LINE)), WARP);
+/* L1 has the banks of shared memory, and looks up four lines at once.  */
+double mp_view_passes(double width, double step, double run, double pitch) {
+    int32_t addr[WARP];
+    int threads = (int)lesser(greater(run, 1), WARP), bytes = (int)greater(width, 1);
+    int access = bytes & -bytes, apart = (int)step;
+    if (access > 16) access = 16;
+    int next = pitch > 0 ? (int)((int64_t)pitch % (1 << 20)) : (threads - 1) * apart + bytes + BANK;
+    double lines = 0;
+    for (int lane = 0; lane < WARP; lane++) {
+        int at = lane / threads * next + lane % threads * apart;
+        addr[lane] = at / access * access;
+        lines += lane % threads ? lesser(step / LINE, 1) : 1;
+    }
+    double passes = (double)bytes / access * rtile_wavefronts(addr, UINT32_MAX, access);
+    return greater(passes, whole(lesser(lines, WARP) / TAGS));
 }
 
 double mp_map_requests(ReadWidths w, int vec) {
@@ -28,10 +37,9 @@ void mp_view_terms(const Model *m, const RProg *r, const ViewWork *w, Estimate *
     const Curve *runs = hal_level_curve(&m->dev->memory[LEVEL_DRAM], "read", "run_length");
     double read = runs && w->run > 0 ? lesser(m->dram_read, hal_curve(runs, w->run)) : m->dram_read;
     double port = m->dram_port * busy;
-    double fabric = lesser(m->l2_port, m->l2_rate / m->clock / busy);
     out->term[MP_DRAM] = (w->reads / lesser(read, port) +
                           w->writes / lesser(m->dram_write, port)) * 1e6;
-    out->term[MP_L2] = w->l2 * share / fabric * to_us;
+    out->term[MP_L2] = mp_l2_clocks(m, busy, w->l2 * share, w->sent * share) * to_us;
     out->term[MP_SMEM] = w->wavefronts * share / m->smem_rate * to_us;
     out->term[MP_COMPUTE] = w->compute * share / m->issue * to_us;
     out->term[MP_ISSUE] = w->ops * share / m->issue * to_us;
@@ -48,6 +56,6 @@ void mp_view_terms(const Model *m, const RProg *r, const ViewWork *w, Estimate *
     }
     out->term[MP_FILL] = (m->block_start + m->dram_latency) * to_us;
     out->term[MP_LAUNCH] = m->launch_us;
-    out->load_sectors = (int64_t)((w->l2 - w->writes) / SECTOR);
-    out->store_sectors = (int64_t)(w->writes / SECTOR);
+    out->load_sectors = (int64_t)(w->l2 / SECTOR);
+    out->store_sectors = (int64_t)(w->sent / SECTOR);
 }

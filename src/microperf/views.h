@@ -7,9 +7,9 @@
 typedef struct {
     double blocks;            /* with slices */
     double reads, writes;     /* bytes of DRAM */
-    double l2;                /* bytes between L2 and the SMs */
-    double wavefronts;        /* lines of 128 bytes that loads and stores ask L1 for, and of
-                               * shared memory */
+    double l2, sent;          /* bytes from L2 to the SMs, and to it: whole sectors of every
+                               * store */
+    double wavefronts;        /* passes of loads and stores through L1, and of shared memory */
     double ops, compute;      /* warp instructions; those of the unit among them */
     double chain;             /* clk of a block on its own */
     double run;               /* neighbouring bytes that a block reads before it jumps; 0: many */
@@ -18,9 +18,9 @@ typedef struct {
 
 /* Sets every term but SPLIT from the work.  */
 void mp_view_terms(const Model *m, const RProg *r, const ViewWork *w, Estimate *out);
-/* Lines of 128 bytes that 32 neighbouring threads ask for: `width` bytes each, `step` bytes
- * apart, in runs of `run` threads.  */
-double mp_view_lines(double width, double step, double run);
+/* Passes through L1 of a request of 32 neighbouring threads: `width` bytes each, `step` bytes
+ * apart, in runs of `run` threads that begin `pitch` bytes apart; 0: in any bank.  */
+double mp_view_passes(double width, double step, double run, double pitch);
 /* Requests per element of the reads of a map whose elements go by `vec`.  */
 double mp_map_requests(ReadWidths w, int vec);
 /* One line; the section "why this shape".  */

@@ -1,4 +1,5 @@
 /* The estimate of the `window` skeleton.  */
+#include "microperf/sectors.h"
 #include "microperf/views.h"
 
 /* How often inputs are fetched by different blocks: a block's inputs, with the halo, over those
@@ -122,13 +123,13 @@ static Fill fill_of(const Problem *p, const RProg *r) {
     return f;
 }
 
-/* Wavefronts of one read of the sliding rows by a warp.  */
-static double shared_lines(const Problem *p, const RProg *r) {
+/* Passes of one read of the sliding rows by a warp.  */
+static double shared_passes(const Problem *p, const RProg *r) {
     const WindowSource *x = &p->window.source[0];
-    double width = r->vec_n * x->value_bytes;
-    double step = (double)(r->thread.extent[AX_N] * x->step_n) * x->value_bytes;
-    double apart = greater(step / width, 1);
-    return greater(WARP * width / 128, 1) * lesser(apart, 16 / greater(width / 4, 1));
+    WindowTile t = rprog_window_tile(p, r);
+    double bytes = x->value_bytes, step = (double)(r->thread.extent[AX_N] * x->step_n) * bytes;
+    double down = (double)(r->thread.extent[AX_M] * x->step_m * t.pitch) * bytes;
+    return mp_view_passes(r->vec_n * bytes, step, (double)t.across, down);
 }
 
 /* Where tiles in shared memory take the place of direct loads.  */
@@ -137,15 +138,16 @@ static void price_tiles(const Model *m, const RProg *r, const Thread *t, ViewWor
     Fill f = fill_of(m->p, r);
     double threads = w->blocks * r->threads, strip = r->thread.extent[AX_N];
     double stores = r->thread.extent[AX_M] * strip / r->store_vec;
-    double lines = mp_view_lines(r->store_vec * bytes, strip * bytes, WARP);
+    double passes = mp_view_passes(r->store_vec * bytes, strip * bytes,
+                                   (double)rprog_window_tile(m->p, r).across, 0);
     w->ops += f.ops;
     w->wavefronts = f.wavefronts +
-                    threads / WARP * (t->loads * shared_lines(m->p, r) + stores * lines);
+                    threads / WARP * (t->loads * shared_passes(m->p, r) + stores * passes);
     double resident = lesser(r->blocks_per_sm, greater(w->blocks / m->sms, 1));
     /* Blocks that compute have nothing under way: half of the others compute beside them.  */
     double issue = t->ops * resident * r->threads / WARP / m->issue / 2;
     double waits = f.trips * m->dram_latency;
-    w->chain = m->block_start + waits + 2 * m->smem_latency + t->ops;
+    w->chain = m->block_start + waits + 2 * m->smem_latency;
     double flying = lesser(f.warps * WARP / threads, 8) * bytes;
     w->flying = flying * waits / (m->block_start + waits + issue);
 }
@@ -168,22 +170,68 @@ static double traffic(const Model *m, const RProg *r, double reads) {
     return greater(reads, swept + outputs * v->others_bytes);
 }
 
-/* Lines that a thread's loads ask for.  */
-static double lines_of(const Problem *p, const RProg *r, const Thread *t, double run) {
+/* Bytes from the place of a patch in a source to that of the patch below it; 0: they do not lie by
+ * rows.  */
+static double pitch_of(const Problem *p, const RProg *r, const WindowSource *x) {
+    const TeTensor *t = &p->te->tensor[x->access.tensor];
+    double row = (double)(r->thread.extent[AX_M] * x->step_m) * x->bytes;
+    if (!p->window.along || x->dim_m < 0) return 0;
+    for (int d = x->dim_m + 1; d < t->rank; d++) row *= (double)t->shape[d].value;
+    return row;
+}
+
+/* Where one patch is a whole row: the share of its columns of a source, of outputs for source < 0,
+ * that are there.  What is there for no thread takes no pass.  */
+static double there(const Problem *p, const RProg *r, int source) {
     const WindowView *v = &p->window;
-    double lines = 0, left = t->loads;
+    double tn = r->thread.extent[AX_N], outputs = (double)v->extent_q;
+    if (!v->along || outputs > tn) return 1;
+    if (source < 0) return outputs / tn;
+    const WindowSource *x = &v->source[source];
+    double loaded = (double)rprog_window_loads(p, r, source) * rprog_window_width(p, r, source);
+    double row = (double)p->te->tensor[x->access.tensor].shape[x->dim_n].value;
+    return lesser(row / loaded, 1);
+}
+
+/* Passes of a thread's loads through L1.  */
+static double load_passes(const Problem *p, const RProg *r, const Thread *t, double run) {
+    const WindowView *v = &p->window;
+    double passes = 0, left = t->loads;
     for (int k = 0; k < v->n_source; k++) {
         const WindowSource *x = &v->source[k];
         double width = rprog_window_width(p, r, k) * x->bytes, step = width;
         if (v->along) step = (double)(r->thread.extent[AX_N] * x->step_n) * x->bytes;
         else if (v->lane < 0) step = SECTOR;
-        if (!v->map) return t->loads * mp_view_lines(width, step, run);
+        double pitch = pitch_of(p, r, x);
+        if (!v->map) return t->loads * there(p, r, k) * mp_view_passes(width, step, run, pitch);
         double loads = (double)rprog_window_used(p, r, k, true);
-        lines += loads * mp_view_lines(width, step, run);
+        passes += loads * mp_view_passes(width, step, run, pitch);
         left -= loads;
     }
-    return lines + left * mp_view_lines(r->store_vec * p->op[0].bytes,
-                                        r->store_vec * p->op[0].bytes, run);
+    double vector = r->store_vec * p->op[0].bytes;
+    return passes + left * mp_view_passes(vector, vector, run, 0);
+}
+
+/* Sectors of a warp's stores of one vector each.  Threads beside each other store a patch apart;
+ * patches of one row that fill the rows of outputs follow each other from row to row.  */
+static double store_sectors(const Problem *p, const RProg *r, int64_t bytes) {
+    const WindowView *v = &p->window;
+    int64_t tn = r->thread.extent[AX_N], width = r->store_vec * bytes, step = width, row = SECTOR;
+    double run = 1;
+    if (v->along) {
+        step = tn * bytes;
+        row = v->extent_q * bytes;
+        run = greater(area_of(p, r).columns / (double)tn, 1);
+        if (r->keep != KEEP_SHARED && r->thread.extent[AX_M] == 1 && v->extent_q % tn == 0)
+            run = WARP;
+    } else if (v->lane >= 0) {
+        row = p->te->stmt[p->group->root].index[v->lane].hi.value * bytes;
+        run = greater((double)row / (double)width, 1);
+        if (tn == 1 && row % width == 0) run = WARP;
+    }
+    int64_t lanes = (int64_t)lesser(run, WARP), grain = mp_grain(row);
+    if (mp_grain(lanes * step) < grain) grain = mp_grain(lanes * step);
+    return WARP / (double)lanes * mp_mean_sectors(lanes, step, width, grain);
 }
 
 void mp_estimate_window(const Model *m, const RProg *r, Estimate *out) {
@@ -196,29 +244,37 @@ void mp_estimate_window(const Model *m, const RProg *r, Estimate *out) {
     w.reads = m->total_unique + (double)p->epilogue_bytes;
     w.compute = warps * t.taps;
     w.ops = warps * t.ops;
-    w.l2 = traffic(m, r, w.reads) + w.writes;
+    w.l2 = traffic(m, r, w.reads);
 
-    double width = r->vec_n * v->source[0].bytes, run = area_of(p, r).in_row;
+    double width = r->vec_n * v->source[0].bytes, run = whole(area_of(p, r).in_row);
     double store_width = (double)r->store_vec * p->op[0].bytes;
     double store_step = v->along ? tn * v->source[0].bytes : width;
-    w.wavefronts = warps * (lines_of(p, r, &t, run) +
-                            each / r->store_vec * mp_view_lines(store_width, store_step, run));
+    double pitch = v->along ? (double)v->extent_q * r->thread.extent[AX_M] * p->op[0].bytes : 0;
+    double outputs = 1;
+    const TeStmt *s = &p->te->stmt[p->group->root];
+    for (int i = 0; i < s->n_left; i++) outputs *= (double)s->index[i].hi.value;
+    int64_t bytes = (int64_t)greater(w.writes / greater(outputs, 1), 1);
+    w.sent = warps * each / r->store_vec * store_sectors(p, r, bytes) * SECTOR;
+    w.wavefronts = warps * (load_passes(p, r, &t, run) +
+                            each / r->store_vec * there(p, r, -1) *
+                                mp_view_passes(store_width, store_step, run, pitch));
 
     /* The rows of a patch are under way together where they are unrolled.  */
     double loops = (double)v->rest *
                    (rprog_window_unrolls(p, r) ? 1 : (double)v->source[0].extent_r);
     double waits = loops * m->dram_latency;
-    w.chain = m->block_start + waits + t.ops;
+    w.chain = m->block_start + waits;
     w.flying = w.reads / patches / loops * waits / (m->block_start + waits);
     if (r->keep == KEEP_SHARED) {
         double idle = w.blocks * r->threads / greater(patches, 1);
         w.ops *= idle;
         price_tiles(m, r, &t, &w);
     }
+    /* What a block has to do when its inputs are there.  */
+    double work = greater(w.ops / m->issue, w.wavefronts / m->smem_rate) / w.blocks;
+    w.chain += greater(work, t.ops);
     mp_view_terms(m, r, &w, out);
-    double computed = patches * each, outputs = 1;
-    const TeStmt *s = &p->te->stmt[p->group->root];
-    for (int i = 0; i < s->n_left; i++) outputs *= (double)s->index[i].hi.value;
+    double computed = patches * each;
     out->padding_waste = outputs > 0 ? computed / outputs - 1 : 0;
     mp_finish(out);
 }

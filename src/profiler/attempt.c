@@ -119,7 +119,7 @@ void bench_begin(Bench *b, Device *dev) {
 static const char unanswered[] = "the device did not answer, or the process ended";
 
 static void so_far(Bench *b) {
-    if (b->o->so_far) b->o->so_far(b->o->user, b->row_name, b->attempts, b->succeeded, b->dev);
+    if (b->o->so_far) b->o->so_far(b->o->user, b->row_name, b->attempts, b->dev);
 }
 
 bool bench_try(Bench *b, const char *figure) {

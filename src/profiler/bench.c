@@ -51,7 +51,7 @@ void bench_say(Bench *b, const char *figure) {
     WatchStep now = b->step;
     double left = b->row_begun_s + b->row_s - clock_now_s();
     if (figure) now.what = arena_printf(b->row, "%s: %s", b->step.what, figure);
-    now.left_s = left > 0 ? now.left_s + left : -1;       /* slower than foreseen: nobody knows */
+    now.left_s += left > 0 ? left : 0;
     watch_tell(b->o->watch, &now);
 }
 

@@ -54,8 +54,7 @@ void bench_clock_is(Bench *b, double hz);
 Status bench_warm_up(Bench *b, Sample *hz);
 /* What is told of a row, and how long it may take.  */
 void bench_row_begins(Bench *b, const WatchStep *step, double row_s);
-/* Tells which row runs, of it which figure (NULL: none yet), and the time left, unless the row has
- * taken longer than foreseen.  */
+/* Tells which row runs, of it which figure (NULL: none yet), and the time left.  */
 void bench_say(Bench *b, const char *figure);
 /* ST_CANCELLED if the caller wants the run to end; ST_CUDA if the row has had its time.  */
 Status bench_stopped(const Bench *b);

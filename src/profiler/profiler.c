@@ -202,7 +202,7 @@ static Status tell(Bench *b, int row) {
     bench_say(b, NULL);
     if (watch_ended(b->o->watch))
         return diag_error(b->d, ST_CANCELLED, NULL, DIAG_NOWHERE, "the measurement was cancelled");
-    if (b->o->so_far) b->o->so_far(b->o->user, rows[row].name, 0, b->succeeded, b->dev);
+    if (b->o->so_far) b->o->so_far(b->o->user, rows[row].name, 0, b->dev);
     return ST_OK;
 }
 

@@ -42,11 +42,10 @@ typedef struct {
                                * which means nothing on a simulated device: none */
     int skip;                 /* attempts of the first row that another run has made */
     /* Called before each row and each attempt at a figure with what is measured so far; `attempts`
-     * of the row are made, the one that begins counted and noted as missed, and `figures` of all
-     * rows were right.  Another process can go on there if this one ends or hangs.  With it a
-     * kernel that costs the context ends the run with ST_DEVICE; without, all that would follow is
-     * noted as missed.  */
-    void (*so_far)(void *user, const char *row, int attempts, int figures, const Device *dev);
+     * of the row are made, the one that begins counted and noted as missed.  Another process can
+     * go on there if this one ends or hangs.  With it a kernel that costs the context ends the run
+     * with ST_DEVICE; without, all that would follow is noted as missed.  */
+    void (*so_far)(void *user, const char *row, int attempts, const Device *dev);
     void (*compiles)(void *user, bool compiling);         /* told around compiling; may be NULL */
     void *user;
 } ProfilerOptions;

@@ -27,49 +27,7 @@ static void touch(SimWarp *w, uint64_t sector, bool store) {
     if (b->timing) sim_l2_touch(w, x, at);
 }
 
-void sim_count_global(SimWarp *w, uint32_t active, const uint64_t address[LANES], int bytes,
-                      bool store) {
-    SimCounters *c = &w->block->count;
-    uint64_t seen[2 * LANES];
-    int n = 0;
-    SIM_EACH(l, active) {
-        uint64_t last = (address[l] + (uint64_t)bytes - 1) / SIM_SECTOR;
-        for (uint64_t s = address[l] / SIM_SECTOR; s <= last; s++) {
-            int k = n - 1;
-            while (k >= 0 && seen[k] > s) k--;
-            if (k >= 0 && seen[k] == s) continue;
-            for (int m = n++; m > k + 1; m--) seen[m] = seen[m - 1];
-            seen[k + 1] = s;
-            touch(w, s, store);
-        }
-    }
-    uint64_t all = (uint64_t)bytes * (uint64_t)sim_popcount(active);
-    if (store) {
-        c->global_store_requests++;
-        c->global_store_sectors += (uint64_t)n;
-        c->global_store_bytes += all;
-    } else {
-        c->global_load_requests++;
-        c->global_load_sectors += (uint64_t)n;
-        c->global_load_bytes += all;
-    }
-}
-
-void sim_count_global_range(SimWarp *w, uint64_t address, uint64_t bytes, bool store) {
-    SimBlock *b = w->block;
-    if (bytes == 0) return;
-    uint64_t first = address / SIM_SECTOR, last = (address + bytes - 1) / SIM_SECTOR;
-    for (uint64_t s = first; s <= last; s++) touch(w, s, store);
-    if (store) {
-        b->count.global_store_sectors += last - first + 1;
-        b->count.global_store_bytes += bytes;
-    } else {
-        b->count.global_load_sectors += last - first + 1;
-        b->count.global_load_bytes += bytes;
-    }
-}
-
-/* ---- shared memory ---- */
+/* ---- banks of shared memory and L1 ---- */
 
 /* Passes over the banks, and how few they would be without conflicts.  */
 typedef struct {
@@ -163,6 +121,64 @@ static Passes request(const SimBanks *banks, uint32_t active, const uint32_t add
         if (lanes) all = sum(all, halves(&a, lanes, 0x00ff00ffu, address));
     }
     return all;
+}
+
+/* ---- requests ---- */
+
+/* L1 has the banks of shared memory, and looks up four lines at once.  */
+static uint64_t l1_passes(const SimWarp *w, uint32_t active, const uint64_t address[LANES],
+                          int bytes, const uint64_t *sector, int n) {
+    enum { TAGS = 4, LINE = 128 / SIM_SECTOR };
+    uint32_t at[LANES];
+    int lines = 0;
+    SIM_EACH(l, active) at[l] = (uint32_t)address[l];
+    for (int k = 0; k < n; k++) lines += k == 0 || sector[k] / LINE != sector[k - 1] / LINE;
+    int passes = request(&w->block->cluster->run->gpu->banks, active, at, bytes).passes;
+    int looked_up = (lines + TAGS - 1) / TAGS;
+    return (uint64_t)(passes > looked_up ? passes : looked_up);
+}
+
+void sim_count_global(SimWarp *w, uint32_t active, const uint64_t address[LANES], int bytes,
+                      bool store) {
+    SimCounters *c = &w->block->count;
+    uint64_t seen[2 * LANES];
+    int n = 0;
+    SIM_EACH(l, active) {
+        uint64_t last = (address[l] + (uint64_t)bytes - 1) / SIM_SECTOR;
+        for (uint64_t s = address[l] / SIM_SECTOR; s <= last; s++) {
+            int k = n - 1;
+            while (k >= 0 && seen[k] > s) k--;
+            if (k >= 0 && seen[k] == s) continue;
+            for (int m = n++; m > k + 1; m--) seen[m] = seen[m - 1];
+            seen[k + 1] = s;
+            touch(w, s, store);
+        }
+    }
+    if (w->block->timing) w->block->timing->passes += l1_passes(w, active, address, bytes, seen, n);
+    uint64_t all = (uint64_t)bytes * (uint64_t)sim_popcount(active);
+    if (store) {
+        c->global_store_requests++;
+        c->global_store_sectors += (uint64_t)n;
+        c->global_store_bytes += all;
+    } else {
+        c->global_load_requests++;
+        c->global_load_sectors += (uint64_t)n;
+        c->global_load_bytes += all;
+    }
+}
+
+void sim_count_global_range(SimWarp *w, uint64_t address, uint64_t bytes, bool store) {
+    SimBlock *b = w->block;
+    if (bytes == 0) return;
+    uint64_t first = address / SIM_SECTOR, last = (address + bytes - 1) / SIM_SECTOR;
+    for (uint64_t s = first; s <= last; s++) touch(w, s, store);
+    if (store) {
+        b->count.global_store_sectors += last - first + 1;
+        b->count.global_store_bytes += bytes;
+    } else {
+        b->count.global_load_sectors += last - first + 1;
+        b->count.global_load_bytes += bytes;
+    }
 }
 
 void sim_count_shared(SimWarp *w, uint32_t active, const uint32_t address[LANES], int bytes,

@@ -51,11 +51,12 @@ static double sum_of(const Slice *s, int sum) {
     return of(s, sim_work_sum(s->launch->run->timing, sum));
 }
 
-/* Clocks that one block takes of the shared memory of its SM.  */
-static double shared_clocks(const Slice *s) {
+/* Clocks that one block takes of the shared memory of its SM, `l1` of them for global memory.  */
+static double shared_clocks(const Slice *s, double *l1) {
     const MemoryLevel *m = &s->launch->dev->memory[LEVEL_SMEM];
     double passes = sum_of(s, SUM_PASSES), fewest = passes - sum_of(s, SUM_CONFLICTS);
     double bytes = figure(&m->banks, 32) * figure(&m->bank_width, 4);
+    *l1 = sum_of(s, SUM_L1) * bytes / figure(&m->per_sm_max, bytes);
     const Curve *ways = hal_level_curve(m, "read", "conflict_ways");
     if (ways && fewest > 0) return fewest * bytes / hal_curve(ways, passes / fewest);
     return passes * bytes / figure(&m->per_sm_max, bytes);
@@ -66,7 +67,7 @@ static double shared_clocks(const Slice *s) {
 static void clocks_of(const Slice *s, double memory, double *clk, int *n) {
     const Launch *l = s->launch;
     const SimTiming *t = l->run->timing;
-    double lsu = 0, bytes = 32 * sum_of(s, SUM_SECTORS);
+    double lsu = 0, l1, bytes = 32 * sum_of(s, SUM_SECTORS);
     *n = 0;
     clk[(*n)++] = sum_of(s, SUM_ISSUED) / figure(&l->dev->limits.issue_per_clk, 4);
     for (int u = 0; u < t->n_unit; u++) {
@@ -84,10 +85,12 @@ static void clocks_of(const Slice *s, double memory, double *clk, int *n) {
     }
     clk[(*n)++] = lsu;
     clk[(*n)++] = sum_of(s, SUM_ATOMIC) / SIM_TICKS;
-    clk[(*n)++] = shared_clocks(s);
+    double shared = shared_clocks(s, &l1);
+    clk[(*n)++] = shared;
     const MemoryLevel *level = l->dev->memory;
     clk[(*n)++] = bytes / figure(&level[LEVEL_L2].per_sm_max, INFINITY);
     clk[(*n)++] = bytes * l->cold / figure(&level[LEVEL_DRAM].per_sm_max, INFINITY);
+    clk[(*n)++] = shared + l1;
     if (l->sectors > 0) clk[(*n)++] = memory * sum_of(s, SUM_SECTORS) / l->sectors;
 }
 
@@ -175,17 +178,18 @@ static double run_share(const MemoryLevel *m, const char *of, double length) {
     return c ? hal_curve(c, length) / c->py[c->n - 1] : 1;
 }
 
-/* Bytes of use in cold sectors, of which not all bytes may be: those asked for of all that were
- * touched, where each byte was asked for once.  */
-static double useful(const Launch *l, uint64_t asked, double touched, double cold) {
+/* Bytes of cold sectors.  Of sectors that lie alone the curve over the run length tells what a part
+ * of one costs: then it is those asked for of all that were touched, each once.  */
+static double moved(const Launch *l, uint64_t asked, double touched, double runs, double cold) {
     double share = (double)asked * l->blocks / l->run_blocks / (32 * most(touched, 1));
-    return 32 * cold * least(share, 1);
+    return 32 * cold * (touched > runs ? 1 : least(share, 1));
 }
 
 static double dram_read(const Launch *l) {
     const MemoryLevel *m = &l->dev->memory[LEVEL_DRAM];
     if (l->f->cold_loads <= 0) return 0;
-    double bytes = useful(l, l->count->global_load_bytes, l->f->loaded, l->f->cold_loads);
+    const SimFootprint *f = l->f;
+    double bytes = moved(l, l->count->global_load_bytes, f->loaded, f->load_runs, f->cold_loads);
     double whole = figure(&m->read, 1e12), rate = whole;
     const Curve *sms = hal_level_curve(m, "read", "active_sms");
     if (sms && l->active < l->sms) rate = least(rate, hal_curve(sms, l->active));
@@ -202,7 +206,8 @@ static double dram_read(const Launch *l) {
 static double dram_write(const Launch *l) {
     const MemoryLevel *m = &l->dev->memory[LEVEL_DRAM];
     if (l->f->cold_stores <= 0) return 0;
-    double bytes = useful(l, l->count->global_store_bytes, l->f->stored, l->f->cold_stores);
+    const SimFootprint *f = l->f;
+    double bytes = moved(l, l->count->global_store_bytes, f->stored, f->store_runs, f->cold_stores);
     double length = bytes / most(l->f->store_runs, 1) * l->f->stored / l->f->cold_stores;
     return bytes / (figure(&m->write, figure(&m->read, 1e12)) * run_share(m, "write", length));
 }

@@ -115,6 +115,7 @@ void sim_timer_issue(SimWarp *w, const SimCost *x) {
     if (!x->accesses) return;
     const SimBlock *b = w->block;
     t->passes = shared_passes(b);
+    t->far_passes = b->timing->passes;
     t->conflicts = b->count.bank_conflicts;
     t->sectors = global_sectors(b);
     t->hits = t->block->hits;
@@ -152,7 +153,10 @@ static void count_work(SimWarp *w, const SimCost *x) {
     if (x->work >= 0 && x->kind != COST_WGMMA) sum[x->work] += x->ops;
     if (!x->accesses) return;
     const SimBlock *b = w->block;
-    total[SUM_PASSES] += shared_passes(b) - t->passes;
+    /* A copy to shared memory makes one way.  */
+    uint64_t near = shared_passes(b) - t->passes, far = b->timing->passes - t->far_passes;
+    total[SUM_PASSES] += near;
+    total[SUM_L1] += far > near ? far - near : 0;
     total[SUM_CONFLICTS] += b->count.bank_conflicts - t->conflicts;
     total[SUM_SECTORS] += global_sectors(b) - t->sectors;
     total[SUM_HITS] += b->timing->hits - t->hits;

@@ -53,6 +53,7 @@ typedef struct {
 enum {
     SUM_ISSUED,               /* instructions */
     SUM_PASSES, SUM_CONFLICTS,            /* of shared memory; those beyond the fewest */
+    SUM_L1,                   /* passes of requests for global memory */
     SUM_SECTORS,              /* between SM and L2 */
     SUM_HITS,                 /* sectors that L1 held */
     SUM_ATOMIC,               /* ticks */
@@ -122,6 +123,7 @@ typedef struct SimBlockTime {
     SimSlices work;
     SimLines lines, l1;
     uint64_t hits;            /* sectors that L1 held */
+    uint64_t passes;          /* of requests for global memory through L1 */
     bool cached;              /* the running instruction loads through L1 */
     bool far;                 /* the running instruction went past L1 */
     bool missed;              /* the running instruction touched a line that L2 does not hold */
@@ -147,7 +149,7 @@ typedef struct SimTimer {
     uint32_t stored[2], load; /* when what was stored to global, shared memory has begun, and when
                                * the next load may be issued: loads come first */
     uint32_t before, start;   /* the running instruction: the warp's time without it; its begin */
-    uint64_t passes, conflicts, sectors, hits;        /* the block's counters before it */
+    uint64_t passes, far_passes, conflicts, sectors, hits;      /* the block's counters before it */
     uint32_t wgmma_end, wgmma_group[SIM_WGMMA_GROUPS], wgmma_groups;
 } SimTimer;
 

@@ -74,13 +74,6 @@ def journal_forgets():
         assert not os.path.exists(os.path.join(d, "complete"))
 
 
-def the_shipped_profile_is_of_the_architecture():
-    host = types.SimpleNamespace(model="NVIDIA H200", info={"name": "", "cc_major": 9, "cc_minor": 0})
-    assert session.Session.shipped(host) == "h200"
-    host.info.update(cc_major=7, cc_minor=5)      # it only calls itself that
-    assert session.Session.shipped(host) == "rtx2080ti"
-
-
 # ---- lists ----
 def every_row_is_timed_once():
     core, rest = cases.core(rows), cases.rest(rows)

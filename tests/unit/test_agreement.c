@@ -3,7 +3,8 @@
  * share of them that SEED draws, and a few rows of the workload sets, always the same, each on a
  * GPU of its own, of large launches some blocks.  A tenth of all rows may be apart, none by more
  * than `far`, so that few say no more than that.  LONG=1 takes all of them.  ROWS=n draws so many
- * rows, ROW=ID and GPU=NAME take one, LIST=1 prints all times and the plans that are apart.  */
+ * rows, ROW=ID and GPU=NAME take one.  What is apart is printed; LIST=1 adds its plan and all other
+ * times.  */
 #include "base/hash.h"
 #include "driver/compile.h"
 #include "effort.h"
@@ -99,7 +100,7 @@ static Gap gap_of(const Gpu *g, const char *name, const char *text) {
     double ratio = us > c.us ? us / c.us : c.us / us;
     Gap gap = wrong || !(ratio < far) ? GAP_FAR : ratio < bound ? GAP_NEAR : GAP_APART;
     bool near = gap == GAP_NEAR;
-    if (list || gap == GAP_FAR || (!near && effort_long()))
+    if (list || !near)
         print_message("%-28s %-13s predicted %9.2f us, simulated %9.2f us: %5.2f%s%s\n", name,
                       g->name, us, c.us, us / c.us, near ? "" : " !", wrong ? wrong : "");
     if (list && !near) print_message("%s\n", kernel_report(&c, name, "they are apart"));
