@@ -4,7 +4,10 @@
 enum {
     STEP_OPS = 8,             /* instructions of a loop over steps */
     END_OPS = 12,             /* to find a column of a row's ends */
-    FOLLOW_OPS = 24           /* of the correction of an online reduction behind a step */
+    FOLLOW_OPS = 24,          /* of the correction of an online reduction behind a step */
+    SOFT_OPS = 7,             /* to make f32 of an e4m3 where no instruction does */
+    CONVERSIONS = 16          /* a clock and SM: CUDA C++ Programming Guide, "Throughput of Native
+                               * Arithmetic Instructions", all other type conversions */
 };
 
 typedef struct {
@@ -48,6 +51,18 @@ static double read_again(const Row *x, const RowSource *s, double live) {
     double times = reads_of(x, s) - (s->made ? 0 : 1), spare = x->m->l2_capacity / live;
     double missed = spare >= 1 ? 0 : 1 - spare;
     return times > 0 ? times * missed * (double)s->bytes * x->elements : 0;
+}
+
+/* How many e4m3 become f32, one by one.  */
+static double converted(const Row *x) {
+    const Te *te = x->m->p->te;
+    double n = 0;
+    for (int k = 0; k < x->f->n_source; k++) {
+        const RowSource *s = &x->f->source[k];
+        bool once = !rprog_row_rereads(x->r) && s->kept;
+        if (te->tensor[s->tensor].dtype == TE_F8E4M3) n += once ? 1 : count_bits(s->passes);
+    }
+    return n * x->elements;
 }
 
 /* Lines of 128 bytes that a request of a warp touches; lanes of one row are neighbours.  */
@@ -248,6 +263,9 @@ void mp_estimate_row(const Model *m, const RProg *r, Estimate *out) {
         ops += x.blocks * r->threads / WARP * combine_ops(&x, pass);
         ops += (double)f->rows * end_requests(&x) * (rprog_row_ops(m->p, r, pass) + END_OPS);
     }
+    bool soft = 10 * m->dev->cc_major + m->dev->cc_minor < 89;
+    double narrow = converted(&x), pipe = soft ? 0 : narrow / CONVERSIONS;
+    if (soft) ops += narrow / WARP * SOFT_OPS;
     double compute = ops, warps = x.blocks * r->threads / WARP;
     ops += warps_of_elements * 3 * t.requests + warps * 40 * x.kernels;
     if (x.steps > 1) ops += warps * x.steps * f->group->n_pass * STEP_OPS;
@@ -259,7 +277,7 @@ void mp_estimate_row(const Model *m, const RProg *r, Estimate *out) {
     out->term[MP_DRAM] = (reads / rate + m->out_bytes / write) * 1e6;
     out->term[MP_L2] = mp_l2_clocks(m, busy, l2 * share, sent * share) * to_us;
     out->term[MP_SMEM] = warps_of_elements * t.wavefronts * share / m->smem_rate * to_us;
-    out->term[MP_COMPUTE] = compute * share / m->issue * to_us;
+    out->term[MP_COMPUTE] = greater(compute / m->issue, pipe) * share * to_us;
     out->term[MP_ISSUE] = ops * share / m->issue * to_us;
     latency_terms(&x, reads, ops, to_us, out);
     out->term[MP_SPLIT] = combine_slices(&x, out->waves, to_us);

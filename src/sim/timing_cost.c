@@ -60,6 +60,16 @@ static const char *unit_name(const SimInst *i) {
     }
 }
 
+/* The pipe of what no unit describes.  Integers become others by shifts and masks, bf16 f32 as its
+ * upper half.  */
+static int pipe_of(const SimInst *i) {
+    const PtxType *t = i->ptx->type;
+    if (i->ptx->op == OP_CVT && i->ptx->n_type == 2 &&
+        ((ptx_is_int(t[0]) && ptx_is_int(t[1])) || (t[0] == PTX_F32 && t[1] == PTX_BF16)))
+        return SIM_PIPE_ALU;
+    return i->pipe < SIM_PIPE_COUNT ? i->pipe : SIM_PIPE_ALU;
+}
+
 static TeDtype element_of(PtxType t) {
     switch (t) {
     case PTX_F16: return TE_F16;
@@ -143,7 +153,7 @@ static void arithmetic(const Costs *c, SimCost *x, const SimInst *i) {
     const char *name = unit_name(i);
     const ComputeUnit *u = name ? hal_unit(c->dev, name) : NULL;
     if (!u) {
-        use_pipe(c, x, i->pipe < SIM_PIPE_COUNT ? i->pipe : SIM_PIPE_ALU, LANES);
+        use_pipe(c, x, pipe_of(i), LANES);
         return;
     }
     double each = (double)u->m.from * u->n.from * u->k.from * (u->b == HAL_NO_DTYPE ? 1 : 2);
