@@ -188,7 +188,7 @@ static void tell_block(const Story *s) {
     percent(s->out, e->padding_waste);
     buf_puts(s->out, " (allowed per axis ");
     percent(s->out, s->set->epsilon);
-    buf_puts(s->out, ")\n");
+    buf_puts(s->out, rprog_warpgroups(s->dev, r) ? ", of a warpgroup's rows a third)\n" : ")\n");
     tell_stages(s);
 }
 

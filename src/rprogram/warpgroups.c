@@ -14,10 +14,14 @@ static bool too_small(const Builder *b, const RProg *r) {
     return area * LARGER <= most && area * LARGER * b->sms <= b->parallel;
 }
 
-/* Do blocks waste little of an axis, beside what its smallest tile does?  */
+/* Do blocks waste little of an axis, beside what its smallest tile does?  Of rows there are few
+ * sizes: what a larger one saves of reads is worth a tile more to three.  */
 static bool divides(const Builder *b, const RProg *r, int axis, int least) {
+    const double third = 1 / 3.0;
+    bool rows = axis == own_axis(r->swapped);
+    double most = rows && b->epsilon < third ? third : b->epsilon;
     int64_t n = ceil_div(b->p->extent[axis], least) * least;
-    return rtile_waste(n, r->block.extent[axis]) <= b->epsilon;
+    return rtile_waste(n, r->block.extent[axis]) <= most;
 }
 
 static void with_tile(Builder *b, RProg r, int32_t n, int tiles, const int32_t warps[2]) {
