@@ -303,7 +303,7 @@ repriced: all $(BUILD)/benchmarks/expressions
 	@BUILD=$(BUILD) tools/repriced $(ARGS) $(BASE)
 sizes: $(BUILD)/benchmarks/sizes
 	@$< $(ARGS)
-bench: $(filter-out %/expressions %/learn %/measured %/sizes,$(benchmarks))
+bench: $(filter-out %/bench_planning %/expressions %/learn %/measured %/sizes,$(benchmarks))
 	@for b in $^; do $$b $(ARGS) || exit 1; done
 
 DATA         ?= benchmarks/measured/data

@@ -154,7 +154,10 @@ static Status parse_op(Times *t) {
     }
     s = file_read(t->a, t->d, text.file, MAX_TE, &file, &text.len);
     text.text = file;
-    return s ? s : te_parse(t->a, t->d, text, NULL, &sizes, &t->te);
+    if (!s) s = te_parse(t->a, t->d, text, NULL, &sizes, &t->te);
+    if (s && !diag_first_error(t->d)->hint)
+        diag_hint(t->d, "line %d of %s asks for it", t->line, t->text.file);
+    return s;
 }
 
 /* Tiles of the op that was read last become plans.  */

@@ -186,6 +186,18 @@ static void what_is_wrong(void **state) {
     }
 }
 
+/* What is wrong with a file that a row names lies there; which row it was is told.  */
+static void wrong_for_a_file(void **state) {
+    (void)state;
+    Calibration c;
+    file("add.te", "param N = 1;\n" ADD "\n");
+    const char *csv = file("times.csv", "op,sizes,tile,us\n\nadd.te,M=4,8x8x8,1\n");
+    assert_int_equal(calibrate_times(arena, &diag, dev, csv, &c), ST_TE);
+    const DiagMessage *m = diag_first_error(&diag);
+    assert_string_equal(m->message, "-D M: the file has no such param");
+    assert_non_null(strstr(m->hint, "line 3 of "));
+}
+
 /* Of five times an addition, and one product, the product comes among the first two: another
  * addition tells nothing new.  */
 static void order(void **state) {
@@ -218,6 +230,7 @@ int main(void) {
         cmocka_unit_test_setup(a_slower_unit, fresh),
         cmocka_unit_test_setup(slower_memory, fresh),
         cmocka_unit_test_setup(what_is_wrong, fresh),
+        cmocka_unit_test_setup(wrong_for_a_file, fresh),
         cmocka_unit_test_setup(order, fresh),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
