@@ -106,4 +106,17 @@ call 0 'faults' core && {
     try 'and written down' grep -q 'Not timed in core' "$dir/r/README.md"
 }
 unset ROLLER_SIM_FAULTS
+# The kit itself, packed here and unpacked elsewhere: every part of it, its own profiler as well.
+if [ -n "${LONG-}" ]; then
+    unset ROLLER_SIM_FAULTS
+    try 'the kit is made' make -s -C "$root" BUILD="$BUILD" gpu-kit
+    mkdir -p there/build
+    (cd "$root" && tar -c benchmarks/gpu benchmarks/workloads examples profiles tests/cases) |
+        tar -x -C there
+    (cd "$BUILD" && tar -c gpu-kit) | tar -x -C there/build
+    ends 0 'the unpacked kit' env -u ROLLER_CACHE_DIR there/benchmarks/gpu/run --simulated a100 \
+        --quick && ok 'the unpacked kit'
+    has out 'profile quick: ok' 'measures a profile'
+    has out '^.[0-9:]*. complete' 'is complete'
+fi
 exit 0
