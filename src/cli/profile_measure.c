@@ -127,8 +127,8 @@ static void report_text(const RollerProfile *p, const RollerProfileReport *r, co
         buf_printf(out, "%s%s", i ? ", " : "", r->noisy_name[i]);
     if (r->noisy) buf_puts(out, r->noisy > NAMED ? ", ...\n" : "\n");
     if (r->missed)
-        buf_printf(out, "%d figures not measured; they stay as in the profile it started from:\n",
-                   r->missed);
+        buf_printf(out, "%d figure%s not measured, as in the profile it started from; "
+                        "--only ROWS -f tries again:\n", r->missed, r->missed == 1 ? "" : "s");
     for (int i = 0; i < r->missed; i++)
         buf_printf(out, "  %s: %s\n", r->missed_name[i], r->missed_why[i]);
 }
