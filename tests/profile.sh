@@ -211,6 +211,9 @@ has err 'mm, line 4 *not timed: no plan of ours has the tile 7x9x32' "names what
 has err '^  mm, line 2 *400.00 us, predicted' "and what it was fitted to"
 has out '^from.json: .*, from the times in times.csv' "says where the profile comes from"
 run 0 "its profile" --validate from.json
+sed 's/,400$/,4000/; s/,800$/,8000/' times.csv >slow.csv
+run 0 "a GPU that is far slower" --calibrate --from slow.csv "$root/profiles/a100.json" -o far.json
+has err 'is as far from 1 as a factor may be' "names a factor at its bound"
 run 2 "such a file again" --calibrate --from times.csv "$root/profiles/a100.json" -o from.json
 has err 'from.json exists' "is not replaced"
 echo 'x.te,M=1,8x8x8,soon' >>times.csv

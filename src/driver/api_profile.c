@@ -110,6 +110,9 @@ static void describe(Arena *a, const Calibration *c, RollerCalibration *r) {
         const Factor *f = &c->dev->factor[i];
         buf_printf(&details, "  %-24s %6.3f  residual %.3f  from %s\n", f->name, f->value,
                    f->residual, f->kernels);
+        if (calibrate_at_bound(f->value))
+            buf_printf(&text, "  %s is as far from 1 as a factor may be: is the profile of this "
+                              "GPU?\n", f->name);
     }
     for (int i = 0; i < c->n; i++) {
         const CalibratedKernel *k = &c->kernel[i];

@@ -55,6 +55,8 @@ typedef struct {
 /* Factors that do not lower the error of samples left out of the fit stay 1.  dropped[k]: sample k
  * is an outlier, and was not fitted.  */
 CalibrateVerdict calibrate_fit(Arena *a, const CalibrateFit *f, double *factor, bool *dropped);
+/* Does it lie at an end of what the fit allows?  */
+bool calibrate_at_bound(double factor);
 /* |d log(time) / d log(factor i)| of sample k.  */
 double calibrate_sensitivity(Arena *a, const CalibrateFit *f, const double *factor, int k, int i);
 #endif

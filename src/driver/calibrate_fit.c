@@ -4,10 +4,12 @@
  *
  * A factor is kept for what it says of kernels that it was not fitted to: one after the other is
  * added, each time that which lowers the error of samples left out of the fit most, while it is
- * lowered by a twentieth.  So what a single sample depends on never comes in, and where none
- * carries over none is left; factors that trade off against each other move together.  (Cross
- * validation by leaving one out, and forward selection by it: Hastie, Tibshirani, Friedman, "The
- * Elements of Statistical Learning", 7.10 and 3.3.)  */
+ * lowered by a twentieth and by more than the standard error of what it is lowered by, sample for
+ * sample: of many factors one would gain something by chance.  So what a single sample depends on
+ * never comes in, and where none carries over none is left; factors that trade off against each
+ * other move together.  (Cross validation by leaving one out, its standard error, and forward
+ * selection by it: Hastie, Tibshirani, Friedman, "The Elements of Statistical Learning", 7.10 and
+ * 3.3.)  */
 #include "base/stats.h"
 #include "driver/calibrate.h"
 
@@ -135,12 +137,31 @@ static double left_out(Choice *c) {
     return n ? sum / n : 0;
 }
 
+/* Are squares of c->left below those of `before` by more than chance?  */
+static bool surely_less(const Choice *c, const double *before) {
+    double sum = 0, squares = 0;
+    int n = 0;
+    for (int k = 0; k < c->search.f->n_sample; k++) {
+        if (c->dropped[k]) continue;
+        double less = before[k] * before[k] - c->left[k] * c->left[k];
+        sum += less;
+        squares += less * less;
+        n++;
+    }
+    double variance = n > 1 ? (squares - sum * sum / n) / (n - 1) : 0;
+    return n > 1 && sum / n > sqrt(fmax(variance, 0) / n);
+}
+
 /* Opens factors while what was left out gains by it; returns its error.  */
-static double select_factors(Choice *c) {
+static double select_factors(Arena *a, Choice *c) {
     static const double gain = 0.95;
     const int n_group = c->search.n_group;
+    const size_t bytes = (size_t)c->search.f->n_sample * sizeof *c->left;
+    double *before = ARENA_ARRAY(a, double, c->search.f->n_sample + 1), *best_left;
+    best_left = ARENA_ARRAY(a, double, c->search.f->n_sample + 1);
     memset(c->open, 0, (size_t)n_group * sizeof *c->open);
     double error = left_out(c);
+    memcpy(before, c->left, bytes);
     for (int n = 0; n < n_group; n++) {
         double least = gain * error;
         int best = -1;
@@ -149,13 +170,15 @@ static double select_factors(Choice *c) {
             c->open[i] = true;
             double now = left_out(c);
             c->open[i] = false;
-            if (now >= least) continue;
+            if (now >= least || !surely_less(c, before)) continue;
             least = now;
             best = i;
+            memcpy(best_left, c->left, bytes);
         }
         if (best < 0) break;
         c->open[best] = true;
         error = least;
+        memcpy(before, best_left, bytes);
     }
     return error;
 }
@@ -227,7 +250,7 @@ CalibrateVerdict calibrate_fit(Arena *a, const CalibrateFit *f, double *factor, 
     do {
         memset(c.open, 0, (size_t)c.search.n_group * sizeof *c.open);
         v.without = sqrt(left_out(&c));
-        v.with = sqrt(select_factors(&c));
+        v.with = sqrt(select_factors(a, &c));
     } while (drop_outliers(a, &c));
     search(&c.search);
     return v;
@@ -242,3 +265,5 @@ double calibrate_sensitivity(Arena *a, const CalibrateFit *f, const double *fact
     moved[i] = factor[i] * exp(-step);
     return fabs(log(f->predict(f->user, k, moved) / faster)) / (2 * step);
 }
+
+bool calibrate_at_bound(double factor) { return fabs(log(factor)) > 0.99 * span; }

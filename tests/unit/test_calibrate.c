@@ -113,6 +113,34 @@ static void what_does_not_carry_over(void **state) {
     assert_true(fabs(found[0] / 0.6 - 1) < 0.02 && found[1] == 1);
 }
 
+/* Of many factors one gains something by chance: that is nothing to go by.  */
+static double many_rates(void *user, int k, const double *factor) {
+    const int *limit = user;
+    return 1 / factor[limit[k]] + 0.2 / factor[(limit[k] + 1) % 6];
+}
+
+static void what_gains_by_chance(void **state) {
+    (void)state;
+    enum { N = 18, RATES = 6, DRAWS = 60 };
+    static int limit[N];
+    uint64_t seed = 5;
+    int fitted = 0;
+    for (int draw = 0; draw < DRAWS; draw++) {
+        double us[N], found[RATES], one[RATES] = {1, 1, 1, 1, 1, 1};
+        bool dropped[N];
+        for (int k = 0; k < N; k++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            limit[k] = k % RATES;
+            us[k] = many_rates(limit, k, one) * exp(((double)(seed >> 33) / 0x1p31 - 0.5) * 1.2);
+        }
+        CalibrateFit f = {many_rates, limit, us, N, RATES};
+        calibrate_fit(arena, &f, found, dropped);
+        for (int i = 0; i < RATES; i++)
+            if (found[i] != 1) fitted++;
+    }
+    assert_true(fitted <= DRAWS * RATES / 6);   /* as often as one standard error is exceeded */
+}
+
 /* Two rates that every sample is limited by in the same proportion move together.  */
 static double both(void *user, int k, const double *factor) {
     const double *size = user;
@@ -258,6 +286,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(factors_of_a_known_machine, fresh),
         cmocka_unit_test_setup(what_does_not_carry_over, fresh),
+        cmocka_unit_test_setup(what_gains_by_chance, fresh),
         cmocka_unit_test_setup(what_cannot_be_told_apart, fresh),
         cmocka_unit_test_setup(a_slower_gpu, fresh),
         cmocka_unit_test_setup(stored_and_used, fresh),
