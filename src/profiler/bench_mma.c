@@ -61,11 +61,22 @@ static const char source[] =
  * the same operands once: so one operand changes from step to step.  */
 static bool emulated(const ComputeUnit *u) { return u->a == TE_F8E4M3 || u->a == TE_F8E5M2; }
 
+/* Of the 128 registers of a thread, addresses, times and what is loaded ahead take a third: fewer
+ * chains for products of doubles, whose accumulators are large.  */
+static int chains_of(const ComputeUnit *u) {
+    enum { ROOM = 88 };
+    int words = u->acc == TE_F64 ? 2 : 1, chains = CHAINS;
+    int operands = 2 * registers(u, FRAG_A) + 4 * registers(u, FRAG_B);
+    int d = registers(u, FRAG_RESULT);
+    while (chains > 2 && words * (chains * d + operands) > ROOM) chains /= 2;
+    return chains;
+}
+
 static UnitKernel kernel(Bench *b, const ComputeUnit *u) {
     enum { STEPS = 32, ONE_CHAIN = 16, MACROS = 9 };
     Arena *a = bench_arena(b);
     const char *name = prelude_mma_name(a, u, fragment_has_orders(u) ? "_along_along" : "");
-    int steps = bench_simulated(b) ? CHAINS : STEPS;
+    int chains = chains_of(u), steps = bench_simulated(b) ? CHAINS : STEPS;
     int alone = bench_simulated(b) ? 4 : ONE_CHAIN;
     const char **rate = ARENA_ARRAY(a, const char *, MACROS + 1);
     const char **latency = ARENA_ARRAY(a, const char *, MACROS + 1);
@@ -78,7 +89,7 @@ static UnitKernel kernel(Bench *b, const ComputeUnit *u) {
                           : "CHANGE(x) (void)0";
     rate[6] = arena_printf(a, "PRODUCT %s", name);
     for (int i = 0; i <= 6; i++) latency[i] = rate[i];
-    rate[7] = arena_printf(a, "CHAINS %d", CHAINS);
+    rate[7] = arena_printf(a, "CHAINS %d", chains);
     latency[7] = "CHAINS 1";
     rate[8] = arena_printf(a, "STEPS %d", steps);
     latency[8] = arena_printf(a, "STEPS %d", alone);
