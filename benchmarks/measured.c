@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "driver/compile.h"
+#include "driver/fusion.h"
 #include "measured_library.h"
 #include <math.h>
 #include <stdio.h>
@@ -73,7 +74,12 @@ static bool predict(Arena *a, const Device *dev, const MeasuredRow *r, Predictio
     out->floor = floor.us;
     out->plan = buf_str(&summary);
     out->has_tile = measured_tile(r, &tile);
-    if (out->has_tile && measured_library(a, dev, &set, &tile, &out->tile, &out->why))
+    if (!out->has_tile) return true;
+    /* The library's kernel is one, whatever our first plan packs before it.  */
+    TeDecisions none = {0};
+    PlanRequest asked = {te, dev, &o};
+    if (set.n_group > 1 && fusion_open(a, &d, &asked, &none, &set)) return true;
+    if (measured_library(a, dev, &set, &tile, &out->tile, &out->why))
         out->library = out->tile.us;
     return true;
 }
