@@ -21,15 +21,18 @@ typedef struct {
     int n;
 } Dram;
 
-/* More than L2, many rounds of all blocks, and enough to be timed well.  */
-static double buffer_bytes(const Bench *b, const Device *dev) {
+/* More than L2, many rounds of all blocks, and enough to be timed well; but no more than fits
+ * beside what others hold of the memory, if that is still more than L2.  */
+static double buffer_bytes(const Bench *b, const Device *dev, double available) {
     enum { TIMES_L2 = 2, ENOUGH_US = 100, ROUNDS = 8 };
+    double fits = 0.8 * available / (2 * STREAM_UNITS);
     StreamShape full = stream_full(b);
     double l2 = TIMES_L2 * (double)bench_l2_bytes(b);
     double rounds = (double)(ROUNDS * full.blocks * full.threads * full.unroll * STREAM_VECTOR);
     double timed = ENOUGH_US * 1e-6 * dev->memory[LEVEL_DRAM].read.value;
     double least = l2 > rounds ? l2 : rounds;
-    return bench_simulated(b) || least > timed ? least : timed;
+    double wanted = bench_simulated(b) || least > timed ? least : timed;
+    return wanted > fits && fits >= l2 ? fits : wanted;
 }
 
 static Status rate(Dram *m, StreamKind kind, StreamShape shape, Sample *out) {
@@ -146,8 +149,11 @@ Status bench_dram(Bench *b, Device *dev) {
     } curve[] = {{"dram.read over bytes_in_flight_per_sm", in_flight},
                  {"dram.read over active_sms", active_sms},
                  {"dram.read over total_bytes", total_bytes}};
-    Dram m = {.b = b, .dev = dev, .bytes = buffer_bytes(b, dev)};
-    Status s = stream_compile(b);
+    Dram m = {.b = b, .dev = dev};
+    size_t available;
+    Status s = cuda_memory_free(bench_context(b), bench_diag(b), &available);
+    if (!s) m.bytes = buffer_bytes(b, dev, (double)available);
+    if (!s) s = stream_compile(b);
     if (!s) s = bench_buffer(b, (size_t)(STREAM_UNITS * m.bytes), &m.p);
     if (!s) s = bench_buffer(b, (size_t)(STREAM_UNITS * m.bytes), &m.q);
     if (!s) s = peaks(&m);

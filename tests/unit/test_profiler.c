@@ -341,6 +341,11 @@ static void too_little_memory(void **state) {
     assert_int_equal(measure(0, &(How){.rows = "dram", .quick = true}, &got), ST_CUDA);
     assert_null(got);
     assert_non_null(strstr(said(), "memory"));
+    /* What is left beside others is enough where it is larger than L2.  */
+    control("memory=8000000");
+    must(measure(0, &(How){.rows = "clock,dram", .quick = true}, &got));
+    assert_null(missed(got, "dram", ""));
+    assert_true(fabs(got->memory[LEVEL_DRAM].read.value / loop_gpu[0].read - 1) <= 0.05);
 }
 
 int main(void) {
