@@ -148,9 +148,14 @@ static TeStmt statement_of(Norm *n, const TeStmt *s, int tensor, TeExpr *reduce,
     return h;
 }
 
-static Status too_many(Norm *n, uint32_t pos, const char *what) {
-    DiagPlace at = {.file = n->te->file, .text = n->te->text, .len = n->te->text_len, .pos = pos};
-    return diag_error(n->d, ST_TE, "limit", at, "%s", what);
+static DiagPlace place_of(const Norm *n, uint32_t pos) {
+    return (DiagPlace){.file = n->te->file, .text = n->te->text, .len = n->te->text_len,
+                       .pos = pos};
+}
+
+static Status too_many(Norm *n, uint32_t pos) {
+    return diag_error(n->d, ST_TE, "limit", place_of(n, pos),
+                      "more than %d statements after splitting reductions", TE_MAX_STMTS);
 }
 
 /* A temporary that has the value of h before statement `end`; -1 if there is none.  */
@@ -182,10 +187,11 @@ Status normalize_hoist(Norm *n, const HoistFrom *from, int k, TeExpr **slot, boo
             order[rank++] = (uint8_t)i;
     }
     if (rank > TE_MAX_RANK)
-        return too_many(n, reduce->pos,
-                        "a reduction inside an expression depends on more than 8 indices");
+        return diag_error(n->d, ST_TE, "limit", place_of(n, reduce->pos),
+                          "a reduction inside an expression depends on more than %d indices",
+                          TE_MAX_RANK);
     if (n->te->n_stmt >= TE_MAX_STMTS - 1)
-        return too_many(n, reduce->pos, "more than 2048 statements after splitting reductions");
+        return too_many(n, reduce->pos);
     if (branch)
         normalize_guard_reads(n, reduce);
 
@@ -263,7 +269,7 @@ Status normalize_append(Norm *n, const Te *in, int stmt) {
     if (st != ST_OK)
         return st;
     if (n->te->n_stmt >= TE_MAX_STMTS)
-        return too_many(n, s.pos, "more than 2048 statements after splitting reductions");
+        return too_many(n, s.pos);
     normalize_indices(&s);
     if (s.rhs->kind != TE_REDUCE) {
         s.accum = TE_DTYPE_COUNT;
