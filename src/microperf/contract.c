@@ -6,10 +6,6 @@
 
 #include <math.h>
 
-/* Clocks from a product of matrices to the next one with the same accumulators, where the profile
- * does not say.  */
-enum { MMA_LATENCY = 33 };
-
 /* Blocks that run at the same time: `resident` on each of `active` SMs, `times` in a row, of so
  * many k-steps, in which they begin `parts` tiles and store `bytes`.  */
 typedef struct {
@@ -71,70 +67,19 @@ static int grid_phases(const Model *m, const RProg *r, double store_bytes, Phase
     return n + phases_of(m, r, blocks, tail, out + n);
 }
 
-/* FLOP per clock of an SM with so many warps: few do not fill the unit.  */
-static double unit_rate(const Model *m, const ComputeUnit *u, double warps) {
-    double rate = (hal_has(&u->sustained) ? u->sustained : u->rate).value;
-    if (u->warps.n > 0) rate = lesser(rate, hal_curve(&u->warps, warps));
-    return m->dev->n_factor ? rate * hal_factor(m->dev, u->name) : rate;
-}
-
-/* Clocks of one SM for one step of each of `resident` blocks, were the unit the only limit: a warp
- * computes one group of fragments while the next is fetched.  */
-static double compute_clocks(const Model *m, const RProg *r, const Step *s, double resident) {
-    const ComputeUnit *u = &m->dev->unit[r->unit];
-    double rate = unit_rate(m, u, resident * rprog_computing(m->dev, r) / WARP);
-    bool matrix = rprog_matrix(m->dev, r);
-    if (rprog_warpgroups(m->dev, r))
-        return greater(resident * mp_ring_clocks(m, r, rate),
-                       greater(mp_made_clocks(m, r, s), mp_copying_clocks(r, s)));
-    double flops = matrix ? mp_product_flops(r) : 2.0 * u->k.from * WARP;
-    double per_clk = rate / (flops * m->schedulers);
-    double warps = whole(resident * s->warps / m->schedulers);
-    double issue = s->group_issue * m->schedulers / m->issue;
-    double unit = s->group_fma * (1 + m->p->body_ops) / per_clk, busy = greater(unit, issue);
-    double widening = matrix ? mp_matrix_widening(m, r) * m->schedulers / m->issue : 0;
-    /* Conversions take slots from products where both would fill them.  */
-    if (widening > 0) busy += mp_disturbed(unit, issue);
-    bool ahead = rprog_fetched_ahead(m->dev, r, 0) && rprog_fetched_ahead(m->dev, r, 1);
-    double alone = ahead ? greater(busy, m->smem_latency) : busy + m->smem_latency;
-    if (matrix) alone = greater(alone, hal_has(&u->latency) ? u->latency.value : MMA_LATENCY);
-    /* A warp's products wait for its own conversions.  */
-    if (matrix) alone = greater(alone, unit + widening);
-    return s->groups * greater(warps * busy, alone);
-}
-
-/* Behind a barrier all warps of a block read the fragments of the first slice (k) at once.  Fetched
- * ahead, they were read before; else the unit waits, but for other resident blocks.  */
-static double exposed_reads(const Model *m, const RProg *r, const Step *s) {
-    bool waits = false;
-    for (int side = 0; side < 2; side++)
-        waits |= m->p->op[side].present && !rprog_fetched_ahead(m->dev, r, side);
-    if (rprog_warpgroups(m->dev, r) || !waits) return 0;
-    double first = (s->wavefronts - s->stored) / s->groups;
-    return (m->smem_latency + first / m->smem_rate) / r->blocks_per_sm;
-}
-
-/* Clocks of a step that nothing hides.  A pipeline shares its wait among the steps ahead; a single
- * buffer has two barriers, and nobody computes while it is filled.  */
-static double step_tax(const Model *m, const RProg *r, const Step *s) {
-    /* A ring's barriers are waited for while the products of the step before are under way.  */
-    if (rprog_warpgroups(m->dev, r) && r->stages > 1) return 0;
-    if (r->stages == 1) return 2 * m->step_tax + s->stored / m->smem_rate;
-    return m->step_tax / rprog_steps_ahead(m->p, r) + exposed_reads(m, r, s);
-}
-
 /* Adds the times of a phase, in clocks, to the steady terms.  */
 static void add_phase(const Model *m, const RProg *r, const Step *s, const Phase *ph, double miss,
                       double clocks[MP_COUNT]) {
     double n = ph->times * ph->steps, blocks = ph->resident;
     double busiest = whole(blocks * s->warps / m->schedulers) * m->schedulers / s->warps;
     double l2_share = lesser(m->l2_port, m->l2_rate / m->clock / ph->active);
-    double ahead = rprog_steps_ahead(m->p, r), tax = step_tax(m, r, s);
+    double ahead = rprog_steps_ahead(m->p, r);
+    double wait = mp_step_waits(m, r, s, blocks), queue = mp_queue_waits(m, r, s);
     double latency = m->l2_latency + miss * (m->dram_latency - m->l2_latency);
     clocks[MP_L2] += n * blocks * s->bytes / l2_share;
-    clocks[MP_SMEM] += n * (blocks * (s->wavefronts + s->passes) / m->smem_rate + tax);
-    clocks[MP_COMPUTE] += n * (compute_clocks(m, r, s, blocks) + tax);
-    clocks[MP_ISSUE] += n * (busiest * s->issue / m->issue + tax);
+    clocks[MP_SMEM] += n * (blocks * (s->wavefronts + s->passes) / m->smem_rate + queue);
+    clocks[MP_COMPUTE] += n * (mp_unit_clocks(m, r, s, blocks) + wait);
+    clocks[MP_ISSUE] += n * (busiest * s->issue / m->issue + wait);
     clocks[MP_LATENCY] += n * (latency + blocks * s->bytes / l2_share) / ahead;
 }
 
@@ -352,6 +297,14 @@ static double padding_of(const Problem *p, const RProg *r) {
     return inside > 0 ? padded / inside - 1 : 0;
 }
 
+/* Groups of fragments that warps of an SM fetch or compute at the same time: each has one, or two
+ * where it fetches ahead.  */
+static double turns_of(const Model *m, const RProg *r, const Estimate *e) {
+    double blocks = lesser(r->blocks_per_sm, whole((double)e->blocks / m->sms));
+    bool ahead = rprog_fetched_ahead(m->dev, r, 0) && rprog_fetched_ahead(m->dev, r, 1);
+    return blocks * r->threads / WARP * (ahead ? 2 : 1);
+}
+
 /* Terms and time if the SMs have this clock.  DRAM has its own.  */
 static void time_course(const Model *m, const RProg *r, const Ending *e, const Course *t,
                         double clock, Estimate *out) {
@@ -361,7 +314,8 @@ static void time_course(const Model *m, const RProg *r, const Ending *e, const C
     out->term[MP_LATENCY] = greater(out->term[MP_LATENCY], t->in_flight_us);
     out->term[MP_FILL] = t->fill * to_us;
     out->term[MP_EPILOGUE] = epilogue_us(e, t, out, to_us);
-    mp_finish_apart(out, rprog_warpgroups(m->dev, r) ? rprog_steps_ahead(m->p, r) : 1);
+    if (rprog_warpgroups(m->dev, r)) mp_finish_ring(out, rprog_steps_ahead(m->p, r));
+    else mp_finish_turns(out, turns_of(m, r, out));
 }
 
 /* The clock at which the SMs draw what the board may.  Power goes with the share of the time for

@@ -58,38 +58,51 @@ double mp_l2_clocks(const Model *m, double active, double loaded, double stored)
     return greater((loaded + stored) / m->l2_port, device);
 }
 
-/* Pipes that are busy at the same time disturb each other: a pipe that is busy for a share u of the
- * steady state adds OVERLAP * u * u of it.  A ranking constant: it lets the program win that
- * asks less of everything else where the limiter is the same.  */
-#define OVERLAP 0.1
-
-double mp_disturbed(double x, double y) {
-    double most = greater(x, y), least = lesser(x, y);
-    return most > 0 ? OVERLAP * least * least / most : 0;
-}
-
-void mp_finish_apart(Estimate *e, double ahead) {
-    double all = 0, squares = 0;
+void mp_finish(Estimate *e) {
     e->limiter = MP_DRAM;
     for (MpTerm t = MP_DRAM; t <= MP_LATENCY; t++) {
         if (e->term[t] > e->term[e->limiter]) e->limiter = t;
     }
-    MpTerm work = e->term[MP_ISSUE] > e->term[MP_COMPUTE] ? MP_ISSUE : MP_COMPUTE;
-    MpTerm limiter = e->limiter == MP_ISSUE || e->limiter == MP_COMPUTE ? work : e->limiter;
-    const MpTerm pipes[] = {MP_DRAM, MP_L2, MP_SMEM, work};
-    for (int i = 0; i < 4; i++) {
-        if (pipes[i] != limiter) squares += e->term[pipes[i]] * e->term[pipes[i]];
-    }
-    if (squares > 0) e->term[MP_OVERLAP] = OVERLAP / ahead * squares / e->term[e->limiter];
-    for (MpTerm t = MP_LATENCY + 1; t < MP_COUNT; t++) all += e->term[t];
-    e->us = e->term[e->limiter] + all;
+    e->us = e->term[e->limiter];
+    e->term[MP_OVERLAP] = 0;
+    for (MpTerm t = MP_LATENCY + 1; t < MP_COUNT; t++) e->us += e->term[t];
     /* Issue slots that mostly carry the unit's own instructions: the unit is what limits.  */
     if (e->limiter == MP_ISSUE && e->term[MP_COMPUTE] >= 0.85 * e->term[MP_ISSUE]) {
         e->limiter = MP_COMPUTE;
     }
 }
 
-void mp_finish(Estimate *e) { mp_finish_apart(e, 1); }
+void mp_finish_turns(Estimate *e, double turns) {
+    mp_finish(e);
+    double work = greater(e->term[MP_COMPUTE], e->term[MP_ISSUE]), smem = e->term[MP_SMEM];
+    double most = greater(work, smem), power = 1, sum = 0, longest = 0;
+    for (MpTerm t = MP_DRAM; t <= MP_LATENCY; t++) longest = greater(longest, e->term[t]);
+    if (most <= 0) return;
+    for (int i = 0; i < turns; i++) {
+        sum += power;
+        power *= lesser(work, smem) / most;
+    }
+    e->term[MP_OVERLAP] = greater(most * (1 + power / sum) - longest, 0);
+    e->us += e->term[MP_OVERLAP];
+}
+
+/* Of a queue that is busy for a share u of the time, the share of u * u for which others wait.  */
+#define OVERLAP 0.1
+
+void mp_finish_ring(Estimate *e, double ahead) {
+    double squares = 0, longest = 0, largest = 0;
+    mp_finish(e);
+    for (MpTerm t = MP_DRAM; t <= MP_LATENCY; t++) longest = greater(longest, e->term[t]);
+    const double pipe[] = {e->term[MP_DRAM], e->term[MP_L2], e->term[MP_SMEM],
+                           greater(e->term[MP_COMPUTE], e->term[MP_ISSUE])};
+    for (int i = 0; i < 4; i++) {
+        squares += pipe[i] * pipe[i];
+        largest = greater(largest, pipe[i]);
+    }
+    if (largest == longest) squares -= largest * largest;
+    if (squares > 0) e->term[MP_OVERLAP] = OVERLAP / ahead * squares / longest;
+    e->us += e->term[MP_OVERLAP];
+}
 
 void mp_fixed(Buf *out, double v, int decimals) {
     int64_t scale = 1;

@@ -93,13 +93,15 @@ void mp_estimate_row(const Model *m, const RProg *r, Estimate *out);
 /* Clocks of L2 for what one of `active` SMs gets from it, and for the sectors of its stores, in
  * bytes.  */
 double mp_l2_clocks(const Model *m, double active, double loaded, double stored);
-/* Sets OVERLAP, us and limiter from the other terms.  */
+/* Sets us and limiter from the other terms.  */
 void mp_finish(Estimate *e);
-/* The same where a queue of `ahead` steps lies between the pipes, so that a wait of one for another
- * is felt once in so many.  */
-void mp_finish_apart(Estimate *e, double ahead);
-/* What two pipes that are busy for times x and y lose by it.  */
-double mp_disturbed(double x, double y);
+/* The same of a kernel whose warps go to and fro between shared memory and a unit (or issue), with
+ * so many turns under way on an SM: now and then all of them are at one of the two.  Sets OVERLAP.
+ * A closed queueing network of two stations (Buzen, CACM 16(9), 1973).  */
+void mp_finish_turns(Estimate *e, double turns);
+/* The same of a ring, where copies, products and stores are queues with `ahead` steps between them:
+ * sets OVERLAP, what one waits for another.  */
+void mp_finish_ring(Estimate *e, double ahead);
 /* v with `decimals` digits behind the point, independent of the locale.  */
 void mp_fixed(Buf *out, double v, int decimals);
 

@@ -8,6 +8,10 @@
 enum { STEP_ISSUE = 40, BODY_ISSUE = 14 };
 /* Instructions of one access to a region, and of one entry of its table of places.  */
 enum { REGION_ISSUE = 16, ENTRY_ISSUE = 24 };
+/* Clocks from a product of matrices to the next one with the same accumulators, where the profile
+ * does not say.  */
+enum { MMA_LATENCY = 33 };
+
 /* Instructions that bring one element of a chunk into the form that it has in the tile.  */
 static double element_conversion(const Model *m, const RProg *r, int side) {
     const Problem *p = m->p;
@@ -95,4 +99,66 @@ Step mp_step(const Model *m, const RProg *r, const StepCounts *c) {
     share_region(m, r, c, &s);
     s.bytes = s.sectors * SECTOR;
     return s;
+}
+
+/* FLOP per clock of an SM with so many warps: few do not fill the unit.  */
+static double unit_rate(const Model *m, const ComputeUnit *u, double warps) {
+    double rate = (hal_has(&u->sustained) ? u->sustained : u->rate).value;
+    if (u->warps.n > 0) rate = lesser(rate, hal_curve(&u->warps, warps));
+    return m->dev->n_factor ? rate * hal_factor(m->dev, u->name) : rate;
+}
+
+double mp_unit_clocks(const Model *m, const RProg *r, const Step *s, double resident) {
+    const ComputeUnit *u = &m->dev->unit[r->unit];
+    double rate = unit_rate(m, u, resident * rprog_computing(m->dev, r) / WARP);
+    bool matrix = rprog_matrix(m->dev, r);
+    if (rprog_warpgroups(m->dev, r))
+        return greater(resident * mp_ring_clocks(m, r, rate),
+                       greater(mp_made_clocks(m, r, s), mp_copying_clocks(r, s)));
+    double flops = matrix ? mp_product_flops(r) : 2.0 * u->k.from * WARP;
+    double per_clk = rate / (flops * m->schedulers);
+    double warps = whole(resident * s->warps / m->schedulers);
+    double issue = s->group_issue * m->schedulers / m->issue;
+    double unit = s->group_fma * (1 + m->p->body_ops) / per_clk, busy = greater(unit, issue);
+    bool ahead = rprog_fetched_ahead(m->dev, r, 0) && rprog_fetched_ahead(m->dev, r, 1);
+    double alone = ahead ? greater(busy, m->smem_latency) : busy + m->smem_latency;
+    if (matrix) alone = greater(alone, hal_has(&u->latency) ? u->latency.value : MMA_LATENCY);
+    /* A warp's products wait for its own conversions.  */
+    if (matrix)
+        alone = greater(alone, unit + mp_matrix_widening(m, r) * m->schedulers / m->issue);
+    return s->groups * greater(warps * busy, alone);
+}
+
+/* Wavefronts of what each warp does between its products of two steps: it stores its part of a
+ * stage, and reads the fragments of the first slice (k) unless they are fetched ahead.  */
+static double between_products(const Model *m, const RProg *r, const Step *s) {
+    double n = 0, first = 0;
+    for (int side = 0; side < 2; side++) {
+        if (!m->p->op[side].present) continue;
+        if (rprog_through_registers(&r->load[side])) n += (double)s->counts->store_wavefronts[side];
+        if (!rprog_fetched_ahead(m->dev, r, side)) first = (s->wavefronts - s->stored) / s->groups;
+    }
+    return n + first;
+}
+
+/* Clocks that a block waits in a step.  A pipeline shares its wait among the steps ahead; a single
+ * buffer has two barriers.  */
+static double block_wait(const Model *m, const RProg *r) {
+    /* A ring's barriers are waited for while the products of the step before are under way.  */
+    if (rprog_warpgroups(m->dev, r) && r->stages > 1) return 0;
+    return m->step_tax * (r->stages == 1 ? 2 : 1.0 / rprog_steps_ahead(m->p, r));
+}
+
+double mp_queue_waits(const Model *m, const RProg *r, const Step *s) {
+    /* Nobody computes while a single buffer is filled.  */
+    return block_wait(m, r) + (r->stages == 1 ? s->stored / m->smem_rate : 0);
+}
+
+double mp_step_waits(const Model *m, const RProg *r, const Step *s, double resident) {
+    double all = mp_queue_waits(m, r, s) + (resident - 1) * block_wait(m, r);
+    if (rprog_warpgroups(m->dev, r)) return mp_queue_waits(m, r, s);
+    if (r->stages == 1) return all;
+    /* Other warps of the scheduler compute meanwhile.  */
+    double warps = greater(resident * s->warps / m->schedulers, 1);
+    return all + resident * between_products(m, r, s) / m->smem_rate / warps;
 }

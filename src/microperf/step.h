@@ -15,4 +15,11 @@ typedef struct {
 } Step;
 
 Step mp_step(const Model *m, const RProg *r, const StepCounts *c);
+/* Clocks of one SM for one step of each of `resident` blocks, were the unit the only limit: a warp
+ * computes one group of fragments while the next is fetched.  */
+double mp_unit_clocks(const Model *m, const RProg *r, const Step *s, double resident);
+/* Clocks in such a step for which nobody has anything for shared memory; for the unit or to issue.
+ * Shared memory has a queue, which other blocks fill while one waits; the schedulers have none.  */
+double mp_queue_waits(const Model *m, const RProg *r, const Step *s);
+double mp_step_waits(const Model *m, const RProg *r, const Step *s, double resident);
 #endif

@@ -24,7 +24,7 @@ typedef struct {
     double cold;                          /* share of the sectors that DRAM delivers */
     double sectors;                       /* of a block */
     double l2, dram;                      /* seconds that they take */
-    double *clk, *excess, *busy;          /* scratch: of each of n_shared things to share */
+    double *clk, *excess;     /* scratch: of each of n_shared things to share */
     int n_shared;
 } Launch;
 
@@ -94,47 +94,24 @@ static void clocks_of(const Slice *s, double memory, double *clk, int *n) {
     if (l->sectors > 0) clk[(*n)++] = memory * sum_of(s, SUM_SECTORS) / l->sectors;
 }
 
-/* What pipes lose that are busy at the same time: one that is busy for a share u of it adds
- * LOSS u^2 of it.  Published times of products say so: without it, the times of libraries' tiles
- * are missed by half as much again (docs/model.md, "Constants of the model").  Products and copies
- * of warpgroups are queues of their own, with stages between them.  */
-#define LOSS 0.1
-
-static double disturbed(const Launch *l, double memory, double clk) {
-    const SimTiming *t = l->run->timing;
-    int smem = t->n_unit + SIM_PIPE_COUNT + t->n_mover + 3, port = smem + 1;
-    double work = 0, whole = most(l->l2, l->dram), squares = 0, largest = 0;
-    if (t->queues) return 0;
-    if (whole > 0) memory /= whole;
-    for (int r = 0; r <= t->n_unit + SIM_PIPE_COUNT; r++) work = most(work, l->busy[r]);
-    const double pipe[] = {work, l->busy[smem], most(l->busy[port], memory * l->l2),
-                           most(l->busy[port + 1], memory * l->dram)};
-    for (int i = 0; i < 4; i++) {
-        squares += pipe[i] * pipe[i];
-        largest = most(largest, pipe[i]);
-    }
-    return LOSS * (squares - largest * largest) / clk;
-}
-
 /* Clocks of `blocks` resident blocks of an SM.  A block takes its time along dependences, and
  * longer by what keeps something shared busy beyond it, in the stretch of slices where that is
  * most.  */
 static double wave_clocks(const Launch *l, double blocks, double memory) {
     double path = total(l, SUM_PATH) / SIM_TICKS, longest = 0;
     double length = ldexp(1, l->work->shift) / SIM_TICKS;
-    for (int r = 0; r < l->n_shared; r++) l->excess[r] = l->busy[r] = 0;
+    for (int r = 0; r < l->n_shared; r++) l->excess[r] = 0;
     for (int k = 0; k < l->work->used; k++) {
         Slice s = {l, l->work->sum + k * l->work->n_work};
         double time = most(0, least(length, path - k * length));
         int n;
         clocks_of(&s, memory / blocks, l->clk, &n);
         for (int r = 0; r < n; r++) {
-            l->busy[r] += l->clk[r] * blocks;
             l->excess[r] = most(0, l->excess[r] + l->clk[r] * blocks - time);
             longest = most(longest, l->excess[r]);
         }
     }
-    return path + longest + disturbed(l, memory, path + longest);
+    return path + longest;
 }
 
 /* Clocks of the grid after its first blocks have started.  The start of later ones hides behind
@@ -304,7 +281,6 @@ double sim_time(Arena *a, const SimRun *r, const SimCounters *c, const SimSlices
     l.n_shared = work->n_work + 8;
     l.clk = ARENA_ARRAY(a, double, l.n_shared);
     l.excess = ARENA_ARRAY(a, double, l.n_shared);
-    l.busy = ARENA_ARRAY(a, double, l.n_shared);
     l.l2 = l2_seconds(&l);
     l.dram = dram_seconds(&l);
     double hz = hal_clock_hz(r->dev), seconds = seconds_at(&l, hz);

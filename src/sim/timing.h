@@ -89,7 +89,6 @@ typedef struct SimTiming {
     uint32_t smem, wavefront; /* the same; ticks of one pass over the banks */
     uint32_t atomic_same, atomic_distinct;
     uint64_t l1_sectors;      /* that L1 keeps for a block */
-    bool queues;              /* products are issued to a queue (wgmma) */
 } SimTiming;
 
 static inline int sim_work_pipe(const SimTiming *t, int pipe) { return t->n_unit + pipe; }

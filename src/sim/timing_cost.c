@@ -380,10 +380,7 @@ const SimTiming *sim_timing_new(Arena *a, const SimRun *r) {
     SimCost *cost = ARENA_ARRAY(a, SimCost, k->n_code + 1);
     Costs c = {a, dev, t, figure(&dev->limits.subpartitions, 1)};
     double threads = (double)r->ntid[0] * r->ntid[1] * r->ntid[2];
-    for (uint32_t n = 0; n < k->n_code; n++) {
-        cost[n] = cost_of(&c, &k->code[n], n, threads);
-        t->queues |= cost[n].kind == COST_WGMMA;
-    }
+    for (uint32_t n = 0; n < k->n_code; n++) cost[n] = cost_of(&c, &k->code[n], n, threads);
     t->cost = cost;
     return t;
 }
