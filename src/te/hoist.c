@@ -209,6 +209,14 @@ Status normalize_hoist(Norm *n, const HoistFrom *from, int k, TeExpr **slot, boo
     return ST_OK;
 }
 
+/* Does it depend on all indices on the left?  Else it would be made for each value of one.  */
+static bool uses_all(const TeStmt *s, const TeExpr *reduce) {
+    uint32_t used = access_uses(reduce);
+    for (int i = 0; i < s->n_left; i++)
+        if (!(used >> i & 1) && s->index[i].hi.value > 1) return false;
+    return true;
+}
+
 /* Hoists every reduction below *slot, innermost first.  `branch`: some condition decides whether
  * *slot is evaluated.  */
 static Status hoist_below(Norm *n, const HoistFrom *from, TeExpr **slot, bool branch, bool root) {
@@ -224,7 +232,7 @@ static Status hoist_below(Norm *n, const HoistFrom *from, TeExpr **slot, bool br
         if (st != ST_OK)
             return st;
     }
-    if (e->kind != TE_REDUCE || root)
+    if (e->kind != TE_REDUCE || (root && uses_all(from->stmt, e)))
         return ST_OK;
     return normalize_hoist(n, from, n->te->n_stmt, slot, branch);
 }

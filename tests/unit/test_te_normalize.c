@@ -74,6 +74,9 @@ static void inner_reductions_become_temporaries(void **state) {
                   "Y[i,k] = X[i,k] - max[j](X[i,j]) + min[a,b](X[a,b]);",
                   "  Y_max[i] = max[j](X[i,j]);\n  Y_min[] = min[a,b](X[a,b]);\n"
                   "  Y[i,k] = X[i,k] - Y_max[i] + Y_min[];\n");
+    /* Of a whole right side, too, or it would be reduced again for each value of the others.  */
+    check_becomes("X: f32[4,5]) -> Y: f16[4,3]", "Y[i,c] = max[j](X[i,j]) where c in 3;",
+                  "  Y_max[i] = max[j](X[i,j]);\n  Y[i,c] = Y_max[i] where c in 0:3;\n");
     /* Nested ones, inner first; of one kind they join.  */
     check_becomes("X: f32[4,5]) -> Y: f32", "Y[] = sum[i](exp(max[j](X[i,j])));",
                   "  Y_max[i] = max[j](X[i,j]);\n  Y[] = sum[i](exp(Y_max[i]));\n");
