@@ -6,6 +6,9 @@
 #include "rprogram/skeletons.h"
 
 enum { WARP = 32, SECTOR = 32, SHUFFLE = 24 };            /* lanes; bytes; clk */
+/* Conversions of a clock and SM: CUDA C++ Programming Guide, "Throughput of Native Arithmetic
+ * Instructions", all other type conversions.  */
+enum { CONVERSIONS = 16 };
 
 /* What does not depend on the program.  Rates per SM and clock where SMs share nothing.  */
 typedef struct {

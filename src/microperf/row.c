@@ -5,9 +5,7 @@ enum {
     STEP_OPS = 8,             /* instructions of a loop over steps */
     END_OPS = 12,             /* to find a column of a row's ends */
     FOLLOW_OPS = 24,          /* of the correction of an online reduction behind a step */
-    SOFT_OPS = 7,             /* to make f32 of an e4m3 where no instruction does */
-    CONVERSIONS = 16          /* a clock and SM: CUDA C++ Programming Guide, "Throughput of Native
-                               * Arithmetic Instructions", all other type conversions */
+    SOFT_OPS = 7              /* to make f32 of an e4m3 where no instruction does */
 };
 
 typedef struct {

@@ -3,21 +3,34 @@
 
 enum { LINE = 128, BANK = 4, TAGS = 4 };
 
-/* L1 has the banks of shared memory, and looks up four lines at once.  */
-double mp_view_passes(double width, double step, double run, double pitch) {
+/* Of runs of so many threads that begin `next` bytes apart.  L1 has the banks of shared memory, and
+ * looks up four lines at once.  */
+static double passes_of(int bytes, int step, int threads, int next) {
     int32_t addr[WARP];
-    int threads = (int)lesser(greater(run, 1), WARP), bytes = (int)greater(width, 1);
-    int access = bytes & -bytes, apart = (int)step;
+    int access = bytes & -bytes, lines = 0;
     if (access > 16) access = 16;
-    int next = pitch > 0 ? (int)((int64_t)pitch % (1 << 20)) : (threads - 1) * apart + bytes + BANK;
-    double lines = 0;
     for (int lane = 0; lane < WARP; lane++) {
-        int at = lane / threads * next + lane % threads * apart;
+        int at = lane / threads * next + lane % threads * step;
         addr[lane] = at / access * access;
-        lines += lane % threads ? lesser(step / LINE, 1) : 1;
+        lines += lane == 0 || addr[lane] / LINE != addr[lane - 1] / LINE;
     }
     double passes = (double)bytes / access * rtile_wavefronts(addr, UINT32_MAX, access);
-    return greater(passes, whole(lesser(lines, WARP) / TAGS));
+    return greater(passes, whole((double)lines / TAGS));
+}
+
+/* Runs that are longer than a warp, but no number of warps, end in some of its requests.  */
+double mp_view_passes(double width, double step, double run, double pitch) {
+    int bytes = (int)greater(width, 1), apart = (int)step, near = (int)((int64_t)pitch % (1 << 20));
+    int threads = (int)lesser(greater(run, 1), WARP);
+    if (run <= WARP || pitch <= 0 || (int)run % WARP == 0) {
+        int next = pitch > 0 ? near : (threads - 1) * apart + bytes + BANK;
+        return passes_of(bytes, apart, threads, next);
+    }
+    enum { HALF = WARP / 2 };
+    int next = near - ((int)lesser(run, 1 << 15) - HALF) * apart;
+    double broken = (WARP - 1) / run, one = passes_of(bytes, apart, WARP, 0);
+    if (next < 0) next = -next;           /* the banks are the same ones */
+    return one + broken * (passes_of(bytes, apart, HALF, next) - one);
 }
 
 double mp_map_requests(ReadWidths w, int vec) {

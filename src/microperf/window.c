@@ -170,27 +170,38 @@ static double traffic(const Model *m, const RProg *r, double reads) {
     return greater(reads, swept + outputs * v->others_bytes);
 }
 
-/* Bytes from the place of a patch in a source to that of the patch below it; 0: they do not lie by
- * rows.  */
+/* Bytes from the place of a patch in a source to that of the patch below it, which is of the next
+ * plane where patches are as high as one; 0: they do not lie by rows.  */
 static double pitch_of(const Problem *p, const RProg *r, const WindowSource *x) {
     const TeTensor *t = &p->te->tensor[x->access.tensor];
-    double row = (double)(r->thread.extent[AX_M] * x->step_m) * x->bytes;
+    bool high = p->window.extent_p <= r->thread.extent[AX_M];
     if (!p->window.along || x->dim_m < 0) return 0;
+    double row = x->bytes * (high ? (double)t->shape[x->dim_m].value
+                                  : (double)(r->thread.extent[AX_M] * x->step_m));
     for (int d = x->dim_m + 1; d < t->rank; d++) row *= (double)t->shape[d].value;
     return row;
 }
 
-/* Where one patch is a whole row: the share of its columns of a source, of outputs for source < 0,
- * that are there.  What is there for no thread takes no pass.  */
+/* The share of `loaded` places that are among n, where one patch has them all: what is there for no
+ * thread takes no pass.  */
+static double inside(bool whole, double n, double loaded) {
+    return whole ? lesser(n / loaded, 1) : 1;
+}
+
+/* Of the loads from a source, of the stores for source < 0.  */
 static double there(const Problem *p, const RProg *r, int source) {
     const WindowView *v = &p->window;
-    double tn = r->thread.extent[AX_N], outputs = (double)v->extent_q;
-    if (!v->along || outputs > tn) return 1;
-    if (source < 0) return outputs / tn;
+    double tm = r->thread.extent[AX_M], tn = r->thread.extent[AX_N];
+    double high = (double)v->extent_p, wide = (double)v->extent_q;
+    bool rows = v->p >= 0 && high <= tm, columns = v->along && wide <= tn;
+    if (source < 0) return inside(rows, high, tm) * inside(columns, wide, tn);
     const WindowSource *x = &v->source[source];
+    const TeTensor *t = &p->te->tensor[x->access.tensor];
     double loaded = (double)rprog_window_loads(p, r, source) * rprog_window_width(p, r, source);
-    double row = (double)p->te->tensor[x->access.tensor].shape[x->dim_n].value;
-    return lesser(row / loaded, 1);
+    double share = inside(columns, (double)t->shape[x->dim_n].value, loaded);
+    if (!rows || x->dim_m < 0) return share;
+    return share * inside(rows, (double)t->shape[x->dim_m].value,
+                          (double)rprog_window_rows(p, r, source));
 }
 
 /* Passes of a thread's loads through L1.  */
@@ -249,15 +260,16 @@ void mp_estimate_window(const Model *m, const RProg *r, Estimate *out) {
     double width = r->vec_n * v->source[0].bytes, run = whole(area_of(p, r).in_row);
     double store_width = (double)r->store_vec * p->op[0].bytes;
     double store_step = v->along ? tn * v->source[0].bytes : width;
-    double pitch = v->along ? (double)v->extent_q * r->thread.extent[AX_M] * p->op[0].bytes : 0;
+    double below = lesser(r->thread.extent[AX_M], (double)v->extent_p);
+    double pitch = v->along ? (double)v->extent_q * below * p->op[0].bytes : 0;
     double outputs = 1;
     const TeStmt *s = &p->te->stmt[p->group->root];
     for (int i = 0; i < s->n_left; i++) outputs *= (double)s->index[i].hi.value;
     int64_t bytes = (int64_t)greater(w.writes / greater(outputs, 1), 1);
-    w.sent = warps * each / r->store_vec * store_sectors(p, r, bytes) * SECTOR;
+    double stores = each / r->store_vec * there(p, r, -1);
+    w.sent = warps * stores * store_sectors(p, r, bytes) * SECTOR;
     w.wavefronts = warps * (load_passes(p, r, &t, run) +
-                            each / r->store_vec * there(p, r, -1) *
-                                mp_view_passes(store_width, store_step, run, pitch));
+                            stores * mp_view_passes(store_width, store_step, run, pitch));
 
     /* The rows of a patch are under way together where they are unrolled.  */
     double loops = (double)v->rest *

@@ -21,7 +21,7 @@ typedef struct {
     double run_blocks, blocks;            /* simulated; of the grid */
     double sms, per_sm, slots, warps;     /* warps: of a block */
     double active, together;              /* SMs that get a block; blocks on one of them */
-    double cold;                          /* share of the sectors that DRAM delivers */
+    double cold;                          /* share of an SM's sectors that are DRAM's */
     double sectors;                       /* of a block */
     double l2, dram;                      /* seconds that they take */
     double *clk, *excess;     /* scratch: of each of n_shared things to share */
@@ -274,10 +274,8 @@ double sim_time(Arena *a, const SimRun *r, const SimCounters *c, const SimSlices
     l.slots = slots(&l);
     l.active = least(l.sms, l.blocks);
     l.together = least(l.per_sm, ceil(l.blocks / l.active));
-    uint64_t sectors = c->global_load_sectors + c->global_store_sectors;
-    double all = (double)sectors * l.blocks / l.run_blocks;
-    l.cold = sectors ? (f->cold_loads + f->cold_stores) / all : 0;
     l.sectors = total(&l, SUM_SECTORS);
+    l.cold = l.sectors > 0 ? (f->cold_loads + f->cold_stores) / (l.sectors * l.blocks) : 0;
     l.n_shared = work->n_work + 8;
     l.clk = ARENA_ARRAY(a, double, l.n_shared);
     l.excess = ARENA_ARRAY(a, double, l.n_shared);

@@ -167,12 +167,14 @@ static int registers_of(const KernelCase *c, const char *kernel) {
 }
 
 /* The blocks of a launch that are timed: all of few, or neighbours from three places in it, fewer
- * where each has many of the `points` of its domain.  */
+ * where each has many of the `points` of its domain, unless they are not `alike`.  */
 enum { PLACES = 3, NEIGHBOURS = 3 };
-static int64_t timed_blocks(int64_t blocks, double points, int64_t out[PLACES * NEIGHBOURS]) {
+static int64_t timed_blocks(int64_t blocks, double points, bool alike,
+                            int64_t out[PLACES * NEIGHBOURS]) {
     enum { MANY = 1 << 24, TOO_MANY = 1 << 28 };
     double each = points / (double)blocks;
-    int64_t n = 0, near = each < MANY ? NEIGHBOURS : 1, places = each < TOO_MANY ? PLACES : 1;
+    int64_t n = 0, near = each < MANY ? NEIGHBOURS : 1;
+    int64_t places = each < TOO_MANY || !alike ? PLACES : 1;
     if (blocks <= places * near) return 0;
     for (int p = 0; p < places; p++) {
         int64_t first = (blocks - near) * (2 * p + 1) / (2 * places);
@@ -217,7 +219,8 @@ static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed, boo
         SimOptions o = {.seed = seed, .threads = 1, .strict = true,
                         .timed = timed, .no_races = timed, .max_instructions = MOST_INSTRUCTIONS};
         int64_t some[PLACES * NEIGHBOURS];
-        if (timed) o.n_blocks = timed_blocks(blocks, points_of(c, k->group), some);
+        bool alike = c->plan.prog[k->group].tail == 0;
+        if (timed) o.n_blocks = timed_blocks(blocks, points_of(c, k->group), alike, some);
         if (o.n_blocks) o.blocks = some;
         if (c->most) o.max_instructions = c->most;
         SimReport report;
