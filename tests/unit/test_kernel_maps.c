@@ -91,7 +91,7 @@ static void temporaries_are_in_the_workspace(void **state) {
     } cases[] = {
         {"op f(A: f16[512,1023], B: f16[512,1023]) -> C: f16[512,512] {"
          " C[m,n] += A[m,k] * B[n,k]; }", 2},
-        {"op f(A: bf16[1024,1024], B: bf16[1024,1024], D: bf16[1024,1024]) -> C: bf16[1024,1024] {"
+        {"op f(A: bf16[4096,256], B: bf16[256,2048], D: bf16[2048,2048]) -> C: bf16[4096,2048] {"
          " t[m,n] += A[m,k] * B[k,n]; C[m,l] += bf16(t[m,n]) * D[n,l]; }", 2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

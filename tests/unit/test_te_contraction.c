@@ -50,8 +50,9 @@ static const Kind kinds[] = {
      "M=m K=k", "A[m,k] * X[m,k]", NULL, true, true},
     {"op f(A: f32[K], X: f32[K]) -> Y: f32 { Y[] += A[k] * X[k]; }",
      "K=k", "A[k] * X[k]", NULL, true, true},
+    /* Summed once for all n.  */
     {"op f(A: f32[M,K]) -> Y: f32[M,N] { Y[m,n] += A[m,k]; }",
-     "M=m N=n K=k", "A[m,k]", NULL, true, true},
+     "M=m K=k", "A[m,k]", NULL, true, true},
     {"op f(A: f32[M,N,K]) -> Y: f32[M,N] { Y[m,n] max= A[m,n,k]; }",
      "M=m,n K=k", "A[m,n,k]", NULL, false, true},
     {"op f(A: f32[M,K,N]) -> Y: i32[M] { Y[m] = argmax[k,n](A[m,k,n]); }",
