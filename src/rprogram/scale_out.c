@@ -90,6 +90,13 @@ static Reject broken_limit(const Builder *b, const RProg *r) {
     return REJECT_COUNT;
 }
 
+/* What follows from the way to store.  With units of warpgroups it takes registers: what waits for
+ * stores of partial sums, and places of rows that are collected in shared memory.  */
+static void derive_store(const Builder *b, RProg *r) {
+    if (rprog_warpgroups(b->dev, r)) rprog_derive(b->p, b->dev, r);
+    else rprog_derive_smem(b->p, b->dev, &b->smem, r);
+}
+
 static void with_splits(Builder *b, const RProg *whole) {
     const int64_t limit = b->options->workspace_limit;
     RProg part = *whole, *r = &part;
@@ -104,9 +111,7 @@ static void with_splits(Builder *b, const RProg *whole) {
             b->set->rejected[REJECT_WORKSPACE]++;
             continue;
         }
-        /* What waits for stores of partial sums takes registers of units of warpgroups.  */
-        if (rprog_warpgroups(b->dev, r)) rprog_derive(b->p, b->dev, r);
-        else rprog_derive_smem(b->p, b->dev, &b->smem, r);
+        derive_store(b, r);
         Reject why = broken_limit(b, r);
         if (why == REJECT_COUNT) keep(b, r);
         else build_reject(b, why);
@@ -125,7 +130,7 @@ static void with_stores(Builder *b, RProg *r) {
         shared.via = VIA_SHARED;
         int vec = side_by_side(b->dev, &shared);
         shared.store_vec = (uint8_t)(vec < p->out_vec ? vec : p->out_vec);
-        rprog_derive_smem(p, b->dev, &b->smem, &shared);
+        derive_store(b, &shared);
         wider = (shared.store_vec > r->store_vec || (p->out_vec == 1 && p->out_run > 1)) &&
                 broken_limit(b, &shared) == REJECT_COUNT;
     }
