@@ -69,6 +69,7 @@ void mp_estimate_column(const Model *m, const RProg *r, Estimate *out) {
     for (double n = 1; n < groups; n *= 2) levels++;
     if (groups > 1) meet = 2 * m->smem_latency + groups * 2 * vec;
     if (rprog_column_copies(r) < groups - 1) meet = levels * (3 * m->smem_latency + 4 * vec);
+    w.tail = meet;
     w.chain = m->block_start + waits + meet;
     w.flying = deep * vec * v->bytes * waits / w.chain;
     mp_view_terms(m, r, &w, out);

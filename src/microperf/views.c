@@ -40,6 +40,13 @@ double mp_map_requests(ReadWidths w, int vec) {
     return requests;
 }
 
+/* Microseconds of DRAM, which reads at `read` B/s; `share` of all bytes are those of the SM with
+ * the most blocks, and come through its own port.  */
+static double dram_us(const Model *m, const ViewWork *w, double read, double share) {
+    double port = m->dram_port / share;
+    return (w->reads / lesser(read, port) + w->writes / lesser(m->dram_write, port)) * 1e6;
+}
+
 void mp_view_terms(const Model *m, const RProg *r, const ViewWork *w, Estimate *out) {
     double blocks = greater(w->blocks, 1), per_sm = whole(blocks / m->sms);
     double slots = m->sms * r->blocks_per_sm, busy = lesser(blocks, m->sms);
@@ -49,9 +56,7 @@ void mp_view_terms(const Model *m, const RProg *r, const ViewWork *w, Estimate *
     out->wave_efficiency = blocks / (per_sm * m->sms);
     const Curve *runs = hal_level_curve(&m->dev->memory[LEVEL_DRAM], "read", "run_length");
     double read = runs && w->run > 0 ? lesser(m->dram_read, hal_curve(runs, w->run)) : m->dram_read;
-    double port = m->dram_port * busy;
-    out->term[MP_DRAM] = (w->reads / lesser(read, port) +
-                          w->writes / lesser(m->dram_write, port)) * 1e6;
+    out->term[MP_DRAM] = dram_us(m, w, read, share);
     out->term[MP_L2] = mp_l2_clocks(m, busy, w->l2 * share, w->sent * share) * to_us;
     out->term[MP_SMEM] = w->wavefronts * share / m->smem_rate * to_us;
     out->term[MP_COMPUTE] = w->compute * share / m->issue * to_us;
@@ -61,13 +66,16 @@ void mp_view_terms(const Model *m, const RProg *r, const ViewWork *w, Estimate *
     out->term[MP_LATENCY] = whole(out->waves) * w->chain * to_us;
     out->in_flight = in_flight;
     if (m->in_flight && in_flight > 0) {
-        double us = w->reads / lesser(hal_curve(m->in_flight, in_flight), port) * 1e6 +
-                    w->writes / lesser(m->dram_write, port) * 1e6;
+        double us = dram_us(m, w, hal_curve(m->in_flight, in_flight), share);
         /* At the full rate it is DRAM's own time, rounded another way.  */
         if (us < out->term[MP_DRAM] * (1 + 1e-9)) us = lesser(us, out->term[MP_DRAM]);
         out->term[MP_LATENCY] = greater(out->term[MP_LATENCY], us);
     }
     out->term[MP_FILL] = (m->block_start + m->dram_latency) * to_us;
+    double longest = 0;
+    for (MpTerm t = MP_DRAM; t < MP_LATENCY; t++) longest = greater(longest, out->term[t]);
+    double all = greater(longest, out->term[MP_LATENCY]);
+    out->term[MP_EPILOGUE] = greater(longest + w->tail * to_us - all, 0);
     out->term[MP_LAUNCH] = m->launch_us;
     out->load_sectors = (int64_t)(w->l2 / SECTOR);
     out->store_sectors = (int64_t)(w->sent / SECTOR);

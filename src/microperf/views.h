@@ -11,7 +11,7 @@ typedef struct {
                                * store */
     double wavefronts;        /* passes of loads and stores through L1, and of shared memory */
     double ops, compute;      /* warp instructions; those of the unit among them */
-    double chain;             /* clk of a block on its own */
+    double chain, tail;       /* clk of a block on its own; of them those behind its last loads */
     double run;               /* neighbouring bytes that a block reads before it jumps; 0: many */
     double flying;            /* bytes that one thread has under way, on average over its life */
 } ViewWork;
