@@ -15,10 +15,16 @@ static uint32_t opcode(const uint8_t *code, int64_t at) {
     return (uint32_t)elf_number(code + at * INSTRUCTION, 2) & 0xfff;
 }
 
+/* Has the instruction the guard !PT: predicate 7, which is always true, negated?  */
+static bool never_runs(const uint8_t *code, int64_t at) {
+    enum { GUARD_SHIFT = 4, NOT_TRUE = 0xf };
+    return code[at * INSTRUCTION + 1] >> GUARD_SHIFT == NOT_TRUE;
+}
+
 /* Opcodes of instructions [from, to).  */
 static void count_range(const uint8_t *code, int64_t from, int64_t to, uint32_t *count) {
     memset(count, 0, SASS_OPCODES * sizeof *count);
-    for (int64_t at = from; at < to; at++) count[opcode(code, at)]++;
+    for (int64_t at = from; at < to; at++) count[opcode(code, at)] += !never_runs(code, at);
 }
 
 bool sass_opcodes(const void *cubin, size_t len, const char *kernel, uint32_t *count) {

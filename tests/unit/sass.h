@@ -1,4 +1,6 @@
 /* Machine code in a cubin for sm_70 or later by opcode, the low 12 bits of a 16-byte instruction.
+ * What is guarded by @!PT never runs and is not counted: the compiler puts such reads of shared
+ * memory (LDS RZ, [RZ]) in front of copies to it, three at a place.
  * Every function is false if the kernel is not there or the image is not understood.  */
 #ifndef TEST_SASS_H
 #define TEST_SASS_H
