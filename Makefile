@@ -48,8 +48,9 @@ FUZZ_SECONDS ?= 60
 JOBS         ?= $(shell nproc 2>/dev/null || echo 1)
 VERSION      := $(shell sed -n 's/^.define ROLLER_VERSION "\(.*\)"/\1/p' include/roller.h)
 
-# What is tested and timed here is compiled here.
+# What is tested and timed here is compiled here, and of the plans that are meant.
 export ROLLER_CACHE_DIR =
+export ROLLER_REFUSED = fail
 
 # A module includes only itself and modules to its left.
 all_modules := base te hal rtile rprogram microperf codegen sim profiler driver

@@ -262,8 +262,10 @@ void elements_load_vectors(Kernel *k, int stmt, const TeExpr *e);
 /* store_direct.c: statements at one element, and the stores of a vector of them.  */
 void store_statement(Kernel *k, int stmt);
 void store_direct(Kernel *k);
-/* Declares the vector o<tensor> of what is stored; defines the value at the element, of `type`;
- * stores the vector by `put` (NULL: an element) at TO[OFFSET], false: its elements lie apart.  */
+/* The name of the vector of a tensor that is stored; declares it; defines the value at the element,
+ * of `type`; stores the vector by `put` (NULL: an element) at TO[OFFSET], false: its elements lie
+ * apart.  */
+const char *store_waiting(const Kernel *k, int tensor);
 void store_declare(Kernel *k, int stmt, const Output *o);
 void store_define(Kernel *k, int stmt, TeDtype type, const char *value, const Output *o);
 bool store_vector(Kernel *k, int stmt, const Output *o, const char *put, const char *to,

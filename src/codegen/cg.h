@@ -4,7 +4,7 @@
  * print statements with cg_line / cg_open / cg_close; expressions are texts on the arena.  Names in
  * the emitted text: t tensors and scalars, s run-time sizes, w partial results, i indices of a
  * statement, e values of a group's tensors at one element, v shared subexpressions, rl_ prelude
- * functions.  The number in a name that belongs to a tensor is cg_number's.  */
+ * functions.  A name that belongs to a tensor is cg_name's.  */
 #ifndef ROLLER_CODEGEN_CG_H
 #define ROLLER_CODEGEN_CG_H
 #include "codegen/kernel.h"
@@ -103,8 +103,9 @@ const char *cg_extent(const Cg *c, const TeExtent *e);
 /* -- params.c: what a kernel takes -- */
 /* From here on names are those of a kernel of this group.  */
 void cg_open_params(Cg *c, const KernelGroup *g);
-/* A tensor's number in the kernel: groups that do the same to other tensors have the same text.  */
-int cg_number(const Cg *c, int tensor);
+/* What the kernel calls something of a tensor: "o3" for the stem "o".  Behind the stem is the
+ * tensor's number in the kernel: groups that do the same to other tensors have the same text.  */
+const char *cg_name(const Cg *c, const char *stem, int tensor);
 /* Names of what the kernel takes; it takes what has been named: "t3", "s0", and "w", where the
  * group's partial results lie.  */
 const char *cg_tensor(const Cg *c, int tensor);

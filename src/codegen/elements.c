@@ -69,7 +69,7 @@ bool elements_in_memory(const Kernel *k, int tensor) {
 
 void elements_define(Kernel *k, int t, TeDtype type, const char *value) {
     TeDtype dtype = k->cg->te->tensor[t].dtype;
-    k->at.made[t] = cg_text(k->cg, "e%d", cg_number(k->cg, t));
+    k->at.made[t] = cg_name(k->cg, "e", t);
     cg_line(k->cg, "const %s %s = %s;", cg_type(te_dtype_compute(dtype)), k->at.made[t],
             cg_cast(k->cg, dtype, type, value));
 }

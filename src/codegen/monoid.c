@@ -18,7 +18,7 @@ Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem
         number[i] = p.n;
         Partial *x = &p.at[p.n++];
         *x = (Partial){.e = s->rhs, .number = i};
-        x->name = cg_text(cg, "%d", cg_number(cg, s->tensor));
+        x->name = cg_name(cg, "", s->tensor);
         x->array = cg_text(cg, "%s%s", stem, x->name);
         x->positions = cg_text(cg, strcmp(stem, "acc") == 0 ? "where%.0s%s" : "%s_at%s", stem,
                                x->name);

@@ -93,12 +93,13 @@ void cg_open_params(Cg *c, const KernelGroup *g) {
 
 /* ---- what the text names ---- */
 
-int cg_number(const Cg *c, int tensor) { return c->params->number[tensor]; }
+const char *cg_name(const Cg *c, const char *stem, int tensor) {
+    return cg_text(c, "%s%d", stem, c->params->number[tensor]);
+}
 
 const char *cg_tensor(const Cg *c, int tensor) {
-    int number = cg_number(c, tensor);
-    c->params->taken[number] = true;
-    return cg_text(c, "t%d", number);
+    c->params->taken[c->params->number[tensor]] = true;
+    return cg_name(c, "t", tensor);
 }
 
 const char *cg_size(const Cg *c, int size) {

@@ -112,7 +112,7 @@ void reduction_values(Kernel *k, const RowGroup *g, int pass, const char *live, 
         elements_define(k, t, s->rhs->type,
                         reduced ? monoid_result(monoid_of(&now, s->rhs))
                                 : cg_expr(&p, s->rhs, s->rhs->type));
-        if (at) cg_line(cg, "%svalue%d[%s] = %s;", only, cg_number(cg, t), at, k->at.made[t]);
+        if (at) cg_line(cg, "%s%s[%s] = %s;", only, cg_name(cg, "value", t), at, k->at.made[t]);
         if (!stores || !elements_in_memory(k, t)) continue;
         TeDtype dtype = cg->te->tensor[t].dtype;
         cg_line(cg, "%s%s[%s] = %s;", only, cg_tensor(cg, t), cg_offset(cg, t, p.index),

@@ -81,8 +81,8 @@ static void pointers(Kernel *k) {
         Access x;
         row_write(k, i, &x);
         const char *at = row_offset(k, &x);
-        cg_line(cg, "%s *const q%d = %s%s%s;", cg_storage(cg->te->tensor[t].dtype),
-                cg_number(cg, t), cg_tensor(cg, t), at ? " + " : "", at ? at : "");
+        cg_line(cg, "%s *const %s = %s%s%s;", cg_storage(cg->te->tensor[t].dtype),
+                cg_name(cg, "q", t), cg_tensor(cg, t), at ? " + " : "", at ? at : "");
     }
 }
 

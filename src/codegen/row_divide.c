@@ -70,7 +70,7 @@ const char *row_invert(Kernel *k, int pass, const char **inverse) {
         if (t < 0 || inverse[t]) continue;
         const char *y = k->at.made[t];
         CgDivision d = division_of(k, i);
-        inverse[t] = cg_text(cg, "inverse%d", cg_number(cg, t));
+        inverse[t] = cg_name(cg, "inverse", t);
         cg_line(cg, "const float %s = 1.0f / %s;", inverse[t], y);
         test = both(cg, test, within(cg, y, 1 / d.most, d.most));
         if (d.also) test = both(cg, test, cg_text(cg, "%s(%s)", d.also, y));

@@ -125,14 +125,15 @@ static void open_lanes(Kernel *k) {
 
 static void store(Kernel *k, int i, const Output *o) {
     Cg *cg = k->cg;
-    int stmt = facts(k)->group->stmt[i], t = cg->te->stmt[stmt].tensor, number = cg_number(cg, t);
+    int stmt = facts(k)->group->stmt[i], t = cg->te->stmt[stmt].tensor;
+    const char *out = store_waiting(k, t), *to = cg_name(cg, "q", t);
     Access x;
     row_write(k, i, &x);
     int64_t step = rtile_row_step(&cg->te->stmt[facts(k)->group->frame], &x);
     if (step == 0) {
         open_lanes(k);
         CgPoint p = elements_point(k, stmt, false);
-        cg_line(cg, "%s[%s] = o%d[%s];", cg_tensor(cg, t), cg_offset(cg, t, p.index), number,
+        cg_line(cg, "%s[%s] = %s[%s];", cg_tensor(cg, t), cg_offset(cg, t, p.index), out,
                 k->at.vec > 1 ? "v" : "0");
         cg_close(cg);
         return;
@@ -140,12 +141,10 @@ static void store(Kernel *k, int i, const Output *o) {
     const char *put = o->width > 1 ? cg_store(cg, cg->te->tensor[t].dtype, o->pairs, o->width)
                                    : NULL;
     const char *times = step == 1 ? "" : cg_text(cg, " * %s", cg_int(cg, TE_I64, step));
-    const char *to = cg_text(cg, "q%d", number);
     if (store_vector(k, stmt, o, put, to, cg_text(cg, "col%s", times))) return;
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int p = 0; p < %d; p++)", k->at.vec);
-    cg_line(cg, "    q%d[%s(col + p)%s] = o%d[p];", number, row_wide(k) ? "(long long)" : "", times,
-            number);
+    cg_line(cg, "    %s[%s(col + p)%s] = %s[p];", to, row_wide(k) ? "(long long)" : "", times, out);
 }
 
 /* A map that stays becomes a source of later passes.  */
@@ -153,16 +152,17 @@ static void retain(Kernel *k, int n) {
     Cg *cg = k->cg;
     const RowSource *s = &facts(k)->source[n];
     int width = row_width(k, s), accesses = row_accesses(k, s);
+    const char *out = store_waiting(k, s->tensor);
     if (!row_in_registers(k, s) && !row_in_shared(k, s)) return;
     cg_line(cg, "#pragma unroll");
     if (row_in_shared(k, s)) {
-        cg_line(cg, "for (int p = 0; p < %d; p++) rl_store<%d>(h%d + col + p * %d, o%d + p * %d);",
-                accesses, width, n, width, s->tensor, width);
+        cg_line(cg, "for (int p = 0; p < %d; p++) rl_store<%d>(h%d + col + p * %d, %s + p * %d);",
+                accesses, width, n, width, out, width);
         return;
     }
     const char *u = row_vectors(k) > 1 ? cg_text(cg, "u * %d + ", accesses) : "";
-    cg_line(cg, "for (int v = 0; v < %s; v++) %s[%sv / %d].v[v %% %d] = o%d[v];",
-            k->at.ends ? "1" : "VN", row_array(k, n), u, width, width, s->tensor);
+    cg_line(cg, "for (int v = 0; v < %s; v++) %s[%sv / %d].v[v %% %d] = %s[v];",
+            k->at.ends ? "1" : "VN", row_array(k, n), u, width, width, out);
 }
 
 /* What is evaluated at the elements of a vector.  */

@@ -72,8 +72,8 @@ bool stats_stores(const Kernel *k, int stmt) {
 /* ---- places ---- */
 
 static void place_smem(Kernel *k, const char *type, const char *name, int t, int at) {
-    cg_line(k->cg, "%s *const %s%d = reinterpret_cast<%s *>(smem + %d);", type, name,
-            cg_number(k->cg, t), type, at);
+    cg_line(k->cg, "%s *const %s = reinterpret_cast<%s *>(smem + %d);", type,
+            cg_name(k->cg, name, t), type, at);
 }
 
 static int value_at(const Kernel *k, int i) {
@@ -133,9 +133,9 @@ void stats_rows(Kernel *k) {
         int t = tensor_of(k, i);
         bool base = k->at.online && online_of(k, t, k->l->pass) >= 0;
         if (g->role[i] == ROW_MAP || !(base || stats_known(k, i)) || !is_read(k, t)) continue;
-        k->at.made[t] = cg_text(cg, "r%d", cg_number(cg, t));
-        cg_line(cg, "const %s %s = %s%d[%s];", value_type(k, i), k->at.made[t],
-                base ? "base" : "value", cg_number(cg, t),
+        k->at.made[t] = cg_name(cg, "r", t);
+        cg_line(cg, "const %s %s = %s[%s];", value_type(k, i), k->at.made[t],
+                cg_name(cg, base ? "base" : "value", t),
                 base || !is_partial(k) ? "(int)(m - m0)" : row_number(k));
     }
 }
@@ -188,7 +188,7 @@ static void fold_elements(Kernel *k, int pass, bool online) {
     else elements_define(k, root, k->at.root_type, k->at.root);
     elements_statements(k, g, mask, &all, nowhere);
     if (kept >= 0 && (mask >> kept & 1))
-        cg_line(k->cg, "%s = e%d;", k->at.root, cg_number(k->cg, tensor_of(k, kept)));
+        cg_line(k->cg, "%s = %s;", k->at.root, cg_name(k->cg, "e", tensor_of(k, kept)));
     k->at.made[root] = NULL;
     elements_close_lanes(k);
 }
@@ -202,8 +202,8 @@ bool stats_is_kept(const Kernel *k, int stmt) {
 static void clear_rest(Kernel *k, const char *name, int t, int n, int bytes) {
     enum { WIDEST = RTILE_ACCESS };
     int rest = (WIDEST - n * bytes % WIDEST) % WIDEST / bytes;
-    if (rest > 0) cg_line(k->cg, "if (tid < %d) %s%d[%d + tid] = 0;", rest, name,
-                          cg_number(k->cg, t), n);
+    if (rest > 0) cg_line(k->cg, "if (tid < %d) %s[%d + tid] = 0;", rest,
+                          cg_name(k->cg, name, t), n);
 }
 
 static void clear_rests(Kernel *k) {
@@ -268,7 +268,7 @@ static void finish_rows(Kernel *k, int pass) {
     for (int i = 0; i < g->n; i++) {
         int t = tensor_of(k, i);
         if (g->role[i] != ROW_MAP)
-            at->made[t] = stats_known(k, i) ? cg_text(cg, "value%d[at]", cg_number(cg, t)) : NULL;
+            at->made[t] = stats_known(k, i) ? cg_text(cg, "%s[at]", cg_name(cg, "value", t)) : NULL;
     }
     place_axis(k, AX_B, "b", false, at->index, at->wide);
     place_axis(k, AX_M, "m", place_wide(con->axis[AX_M].extent, 0),

@@ -67,8 +67,8 @@ void stats_place_left(Kernel *k, const char *name, int i, bool partial) {
                                               : "";
     if (row_room.expr && values > 0)
         more = cg_text(cg, "%s + %s * %lld", more, size_text(cg, row_room), (long long)values);
-    cg_line(cg, "%s *const %s%d = reinterpret_cast<%s *>(%s + %lldll%s);", cg_type(type), name,
-            cg_number(cg, t), cg_type(type), cg_partials(cg), (long long)at, more);
+    cg_line(cg, "%s *const %s = reinterpret_cast<%s *>(%s + %lldll%s);", cg_type(type),
+            cg_name(cg, name, t), cg_type(type), cg_partials(cg), (long long)at, more);
 }
 
 /* ---- what a block leaves ---- */
@@ -83,7 +83,7 @@ void stats_leave(Kernel *k, int pass, bool online, const char *row) {
         bool second = false;
         for (int j = 0; j < i; j++) second |= p.at[j].follow && p.at[j].center == x->center;
         if (!x->follow || second) continue;
-        cg_line(cg, "base%d[at] = %s;", cg_number(cg, x->center),
+        cg_line(cg, "%s[at] = %s;", cg_name(cg, "base", x->center),
                 monoid_center(cg, x, p.at[x->leader].value,
                               "min((long long)BN, (long long)N - n0)"));
     }
@@ -147,7 +147,7 @@ void stats_combine(Kernel *k, int pass) {
         if (g->role[i] == ROW_MAP || g->pass[i] > pass + (g->role[i] == ROW_SCALAR)) continue;
         stats_place_left(k, "value", i, false);
         int t = tensor_of(k, i);
-        if (stats_known(k, i)) k->at.made[t] = cg_text(cg, "value%d[row]", cg_number(cg, t));
+        if (stats_known(k, i)) k->at.made[t] = cg_text(cg, "%s[row]", cg_name(cg, "value", t));
     }
     reduction_combine(k, &map, &p);
     /* Hidden: a pointer that the loops have moved would stand for the places of the values, and one

@@ -31,11 +31,13 @@ static Output output_of(const Kernel *k, int stmt) {
     return o;
 }
 
+const char *store_waiting(const Kernel *k, int tensor) { return cg_name(k->cg, "o", tensor); }
+
 void store_declare(Kernel *k, int stmt, const Output *o) {
     int t = k->cg->te->stmt[stmt].tensor;
     if (o->stored)
-        cg_line(k->cg, "%s o%d[%d];", cg_waiting(k->cg->te->tensor[t].dtype, o->pairs),
-                cg_number(k->cg, t), k->at.vec);
+        cg_line(k->cg, "%s %s[%d];", cg_waiting(k->cg->te->tensor[t].dtype, o->pairs),
+                store_waiting(k, t), k->at.vec);
 }
 
 /* Before the first statement: vectors that are read and written.  */
@@ -56,8 +58,8 @@ void store_define(Kernel *k, int stmt, TeDtype type, const char *value, const Ou
     Cg *cg = k->cg;
     int t = cg->te->stmt[stmt].tensor;
     TeDtype dtype = cg->te->tensor[t].dtype, compute = te_dtype_compute(dtype);
-    const char *name = cg_text(cg, "e%d", cg_number(cg, t));
-    const char *out = cg_text(cg, "o%d[%s]", cg_number(cg, t), k->at.vec > 1 ? "v" : "0");
+    const char *name = cg_name(cg, "e", t);
+    const char *out = cg_text(cg, "%s[%s]", store_waiting(k, t), k->at.vec > 1 ? "v" : "0");
     if (o->stored && (dtype != compute || !o->needed)) {
         cg_line(cg, "%s = %s;", out, cg_wait(cg, dtype, o->pairs, type, value));
         if (o->needed)
@@ -97,16 +99,17 @@ void store_statement(Kernel *k, int stmt) {
 bool store_vector(Kernel *k, int stmt, const Output *o, const char *put, const char *to,
                   const char *offset) {
     Cg *cg = k->cg;
-    int number = cg_number(cg, cg->te->stmt[stmt].tensor), parts = k->at.vec / o->width;
+    int parts = k->at.vec / o->width;
+    const char *out = store_waiting(k, cg->te->stmt[stmt].tensor);
     if (parts == 1 && !put) {
-        cg_line(cg, "%s[%s] = o%d[0];", to, offset, number);
+        cg_line(cg, "%s[%s] = %s[0];", to, offset, out);
     } else if (parts == 1) {
-        cg_line(cg, "%s(%s + (%s), o%d);", put, to, offset, number);
+        cg_line(cg, "%s(%s + (%s), %s);", put, to, offset, out);
     } else if (o->width > 1) {
         cg_line(cg, "#pragma unroll");
         cg_line(cg, "for (int p = 0; p < %d; p++)", parts);
-        cg_line(cg, "    %s(%s + (%s) + p * %d, o%d + p * %d);", put, to, offset, o->width,
-                number, o->width);
+        cg_line(cg, "    %s(%s + (%s) + p * %d, %s + p * %d);", put, to, offset, o->width, out,
+                o->width);
     }
     return parts == 1 || o->width > 1;
 }
@@ -139,8 +142,8 @@ static void store_lanes(Kernel *k, int stmt) {
     CgPoint lane = elements_point(k, stmt, false);
     const char *there = clip_test(k, stmt, false);
     if (there) cg_open(cg, "if (%s)", there);
-    cg_line(cg, "%s[%s] = o%d[v];", cg_tensor(cg, t), cg_offset(cg, t, lane.index),
-            cg_number(cg, t));
+    cg_line(cg, "%s[%s] = %s[v];", cg_tensor(cg, t), cg_offset(cg, t, lane.index),
+            store_waiting(k, t));
     if (there) cg_close(cg);
     elements_close_lanes(k);
 }

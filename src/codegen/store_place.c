@@ -190,10 +190,10 @@ static int print_pointers(Kernel *k, PointerText what) {
         sum = add_axis(k, stmt, &x, AX_N, many ? turn_at(k, AX_N) : k->at.own[1], sum);
         if (!sum) sum = "0";
         const char *from = cg_tensor(cg, t);
-        int to = cg_number(cg, t);
-        if (what == POINTER_SINGLE) cg_line(cg, "%s *const p%d = %s + (%s);", type, to, from, sum);
-        else if (what == POINTER_ARRAY) cg_line(cg, "%s *p%d[%s];", type, to, turns->count);
-        else cg_line(cg, "p%d[%s] = %s + (%s);", to, turns->turn, from, sum);
+        const char *to = cg_name(cg, "p", t);
+        if (what == POINTER_SINGLE) cg_line(cg, "%s *const %s = %s + (%s);", type, to, from, sum);
+        else if (what == POINTER_ARRAY) cg_line(cg, "%s *%s[%s];", type, to, turns->count);
+        else cg_line(cg, "%s[%s] = %s + (%s);", to, turns->turn, from, sum);
         n++;
     }
     return n;
@@ -223,8 +223,8 @@ const char *store_place(const Kernel *k, int stmt, const Access *x, const char *
     is_linear(k, stmt, x, AX_N, &stride);
     if (!many) sum = add(cg, sum, wide, k->at.step[1], stride);
     *offset = sum ? sum : "0";
-    return many ? cg_text(cg, "p%d[%s]", cg_number(cg, t), k->at.turns.turn)
-                : cg_text(cg, "p%d", cg_number(cg, t));
+    return many ? cg_text(cg, "%s[%s]", cg_name(cg, "p", t), k->at.turns.turn)
+                : cg_name(cg, "p", t);
 }
 
 /* ---- pointers to partial sums ---- */

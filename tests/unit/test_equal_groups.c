@@ -25,39 +25,47 @@ typedef struct {
     const char *name, *device;
     unsigned taken;           /* decisions, everywhere */
     const char *type, *shape, *arguments, *layer;
+    const char *outputs;      /* that a layer has besides; NULL: none */
 } Network;
 
 static const Network network[] = {
     {"products", "h200", USUAL, "f32", "24,32", "W#: f32[32,32], B#: f32[32]",
-     "p#[m,n] = sum[k]($x[m,k] * W#[k,n]); $y[m,n] = max(p#[m,n] + B#[n], 0)$t;"},
+     "p#[m,n] = sum[k]($x[m,k] * W#[k,n]); $y[m,n] = max(p#[m,n] + B#[n], 0)$t;", NULL},
     {"products of halves", "a100", USUAL, "f16", "48,64", "W#: f16[64,64], B#: f16[64]",
-     "p#[m,n] = sum[k]($x[m,k] * W#[k,n]); $y[m,n] = p#[m,n] * B#[n]$t;"},
+     "p#[m,n] = sum[k]($x[m,k] * W#[k,n]); $y[m,n] = p#[m,n] * B#[n]$t;", NULL},
     {"boxes", "h200", USUAL, "f16", "64,64", "W#: f16[64,64]",
-     "p#[m,n] = sum[k]($x[m,k] * W#[n,k]); $y[m,n] = max(p#[m,n], 0)$t;"},
+     "p#[m,n] = sum[k]($x[m,k] * W#[n,k]); $y[m,n] = max(p#[m,n], 0)$t;", NULL},
     {"long sums", "h200", USUAL, "f32", "4,1024", "W#: f32[8,1024], V#: f32[1024,8]",
-     "p#[m,n] = sum[k]($x[m,k] * W#[n,k]); $y[m,k] = sum[n](p#[m,n] * V#[k,n])$t;"},
+     "p#[m,n] = sum[k]($x[m,k] * W#[n,k]); $y[m,k] = sum[n](p#[m,n] * V#[k,n])$t;", NULL},
     {"convolutions", "a100", USUAL, "f32", "6,6,8", "W#: f32[8,3,3,8]",
      "p#[p,q,f] = sum[r,s,c](($x[p+r-1,q+s-1,c] else 0) * W#[f,r,s,c]) where p in 6, q in 6;"
-     " $y[p,q,f] = max(p#[p,q,f], 0)$t;"},
+     " $y[p,q,f] = max(p#[p,q,f], 0)$t;", NULL},
     {"rows", "h200", USUAL, "f32", "9,64", "G#: f32[64], W#: f32[64,64]",
      "h#[i] = max[j]($x[i,j]); e#[i,j] = exp($x[i,j] - h#[i]); z#[i] = sum[j](e#[i,j]);"
-     " y#[i,j] = e#[i,j] / z#[i] * G#[j]; $y[i,j] = sum[k](y#[i,k] * W#[k,j])$t;"},
+     " y#[i,j] = e#[i,j] / z#[i] * G#[j]; $y[i,j] = sum[k](y#[i,k] * W#[k,j])$t;", NULL},
     {"rows of products", "h200", JOINED, "f32", "24,48", "W#: f32[48,48]",
      "p#[m,n] = sum[k]($x[m,k] * W#[k,n]); s#[m] = max[n](p#[m,n]);"
-     " $y[m,n] = p#[m,n] - s#[m]$t;"},
+     " $y[m,n] = p#[m,n] - s#[m]$t;", NULL},
     {"columns", "h200", STORED, "f32", "96,40", "G#: f32[40]",
-     "s#[n] = sum[m]($x[m,n]); $y[m,n] = $x[m,n] - s#[n] * G#[n]$t;"},
+     "s#[n] = sum[m]($x[m,n]); $y[m,n] = $x[m,n] - s#[n] * G#[n]$t;", NULL},
     {"windows", "h200", USUAL, "f32", "6,40", "G#: f32[6]",
-     "w#[c,i] = max[r]($x[c,i+r-1] else 0) where i in 40, r in 3; $y[c,i] = w#[c,i] + G#[c]$t;"},
+     "w#[c,i] = max[r]($x[c,i+r-1] else 0) where i in 40, r in 3; $y[c,i] = w#[c,i] + G#[c]$t;",
+     NULL},
     {"turns", "h200", STORED, "f32", "40,40", "G#: f32[40,40]",
-     "s#[i] = sum[j]($x[i,j]); $y[i,j] = $x[j,i] + G#[i,j] * s#[i]$t;"},
+     "s#[i] = sum[j]($x[i,j]); $y[i,j] = $x[j,i] + G#[i,j] * s#[i]$t;", NULL},
     {"scans", "h200", USUAL, "f32", "6,300", "G#: f32[6,300]",
      "c#[i,j] = sum[r](r <= j ? $x[i,r] : 0) where r in 300, j in 300;"
-     " $y[i,j] = c#[i,j] * G#[i,j]$t;"},
+     " $y[i,j] = c#[i,j] * G#[i,j]$t;", NULL},
     {"scalars", "h200", USUAL, "f32", "24,32", "W#: f32[32,32], s#: f32",
-     "p#[m,n] = sum[k]($x[m,k] * W#[k,n]); $y[m,n] = max(p#[m,n] * s#, 0)$t;"},
+     "p#[m,n] = sum[k]($x[m,k] * W#[k,n]); $y[m,n] = max(p#[m,n] * s#, 0)$t;", NULL},
     {"positions", "h200", STORED, "f32", "6,40", "G#: f32[40]",
-     "a#[j] = argmax[i]($x[i,j]); $y[i,j] = $x[i,j] * a#[j] + G#[j]$t;"},
+     "a#[j] = argmax[i]($x[i,j]); $y[i,j] = $x[i,j] * a#[j] + G#[j]$t;", NULL},
+    {"rows that are read again", "h200", USUAL, "f16", "66,128",
+     "R#: f16[66,128], W#: f16[128,128]",
+     "H#[m,k] = $x[m,k] + R#[m,k]; P#[m,k] = $x[m,k] * 3; G#[m,k] = $x[m,k] - R#[m,k];"
+     " s#[m] = max[k](H#[m,k] + P#[m,k] + G#[m,k]); n#[m,k] = H#[m,k] - s#[m] @type(f16);"
+     " $y[m,o] = sum[k](n#[m,k] * W#[k,o])$t;",
+     "H#: f16[66,128], P#: f16[66,128], G#: f16[66,128]"},
 };
 
 static const char *expand(Arena *a, const Network *n, const char *text, const char *x,
@@ -75,7 +83,7 @@ static const char *expand(Arena *a, const Network *n, const char *text, const ch
 
 /* Layer `odd` is that of another network.  */
 static const char *text_of(Arena *a, const Network *n, int layers, int odd, const Network *other) {
-    Buf b = buf_new(a), body = buf_new(a);
+    Buf b = buf_new(a), body = buf_new(a), outputs = buf_new(a);
     const char *x = "X";
     buf_printf(&b, "op f(X: %s[%s]", n->type, n->shape);
     for (int i = 0; i < layers; i++) {
@@ -83,9 +91,11 @@ static const char *text_of(Arena *a, const Network *n, int layers, int odd, cons
         const Network *layer = i == odd ? other : n;
         buf_printf(&b, ", %s", expand(a, n, layer->arguments, x, y, i));
         buf_printf(&body, "  %s\n", expand(a, n, layer->layer, x, y, i));
+        if (n->outputs) buf_printf(&outputs, ", %s", expand(a, n, n->outputs, x, y, i));
         x = y;
     }
-    buf_printf(&b, ") -> Y: %s[%s] {\n%s}\n", n->type, n->shape, buf_str(&body));
+    buf_printf(&b, ") -> (Y: %s[%s]%s) {\n%s}\n", n->type, n->shape, buf_str(&outputs),
+               buf_str(&body));
     return buf_str(&b);
 }
 
@@ -177,7 +187,7 @@ static void programs_have_many_arguments(void **state) {
 /* The first is what all layers do, the others are what one of them does.  */
 static const Network alike[] = {
     {"every layer", "h200", USUAL, "f32", "32,32", "W#: f32[32,32], B#: f32[32], C#: f32[32]",
-     "p#[m,n] = sum[k]($x[m,k] * W#[k,n]); $y[m,n] = max(p#[m,n] + B#[n] * C#[n], 0);"},
+     "p#[m,n] = sum[k]($x[m,k] * W#[k,n]); $y[m,n] = max(p#[m,n] + B#[n] * C#[n], 0);", NULL},
     {"a constant", .arguments = "W#: f32[32,32], B#: f32[32], C#: f32[32]",
      .layer = "p#[m,n] = sum[k]($x[m,k] * W#[k,n]); $y[m,n] = max(p#[m,n] + B#[n] * C#[n], 1);"},
     {"an operator", .arguments = "W#: f32[32,32], B#: f32[32], C#: f32[32]",

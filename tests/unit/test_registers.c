@@ -189,7 +189,8 @@ static void test_edges(void **state) {
 }
 
 /* A plan that the compiler refuses, here for more static shared memory than there is, gives way to
- * the next one, with a warning that says why; if all are refused, that is the error.  */
+ * the next one, with a warning that says why; if all are refused, or ROLLER_REFUSED says so, that
+ * is the error.  */
 static void test_refused(void **state) {
     (void)state;
     enum { STATIC_MOST = 48 << 10 };
@@ -212,6 +213,12 @@ static void test_refused(void **state) {
     assert_null(rprog_check(&g->problem, set->dev, &large.prog));
     g->ranked = (Ranked[]){large, small};
     g->n = 2;
+    compile_choose(a, set, 0, &whole);
+    setenv("ROLLER_REFUSED", "fail", 1);
+    Diag strict = diag_new(a);
+    assert_int_equal(compile_best(a, &strict, set, &o, &whole, &build), ST_COMPILE);
+    assert_int_equal(strict.errors, 1);
+    unsetenv("ROLLER_REFUSED");
     compile_choose(a, set, 0, &whole);
     assert_int_equal(compile_best(a, &d, set, &o, &whole, &build), ST_OK);
     assert_int_equal(build.spilled, 1);
