@@ -1,16 +1,17 @@
 /* Inside of code generation: what the emitters share.
  *
- * A Cg is the state of one emission: the text so far and where things lie in memory.  Emitters
- * print statements with cg_line / cg_open / cg_close; expressions are texts on the arena.  Names in
+ * A Cg is the state of one emission: the statements so far (ir.h) and where things lie in memory.
+ * Blocks that are not made of values yet print theirs with cg_line, cg_open and cg_close.  Names in
  * the emitted text: t tensors and scalars, s run-time sizes, w partial results, i indices of a
  * statement, e values of a group's tensors at one element, v shared subexpressions, rl_ prelude
  * functions.  A name that belongs to a tensor is cg_name's.  */
 #ifndef ROLLER_CODEGEN_CG_H
 #define ROLLER_CODEGEN_CG_H
+#include "codegen/ir.h"
 #include "codegen/kernel.h"
 
 typedef struct CgParams CgParams;
-typedef struct {
+struct Cg {
     Arena *arena;
     Diag *diag;
     const RPlan *plan;
@@ -21,11 +22,11 @@ typedef struct {
     CgParams *params;         /* of the kernel at hand; NULL: there is none */
     const int64_t *temp_at;   /* per tensor: bytes into the workspace, -1: not there */
     int64_t sums_at;          /* the kernel's partial results in the workspace, bytes */
-    Buf out;
-    size_t wait_at;           /* end of the wait for the kernel before in `out`; 0: there is none */
-    int depth;                /* of indentation */
+    IrStmt *open;             /* where the next statement goes */
+    IrStmt *wait;             /* for the kernel before; NULL: there is none */
+    int depth;                /* levels by which a line that a block prints is indented besides */
     int names;                /* v0, v1, ... used in this kernel */
-} Cg;
+};
 
 /* -- text.c -- */
 const char *cg_text(const Cg *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -35,7 +36,7 @@ void cg_scope(Cg *c);                      /* a block of its own */
 void cg_close(Cg *c);
 void cg_blank(Cg *c);
 /* The lines of `text` as comments; bytes that no comment may hold become '?'.  */
-void cg_comment(Cg *c, const char *text);
+void cg_comment(Buf *out, const char *text);
 
 /* -- values.c: types, conversions -- */
 const char *cg_storage(TeDtype t);        /* type of an element in memory */

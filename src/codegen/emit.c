@@ -8,18 +8,17 @@
 /* ---- one kernel ---- */
 
 /* What stands before a kernel's name.  */
-static void print_attributes(Cg *cg, const Lowered *l) {
+static void print_attributes(const Cg *cg, const Lowered *l, Buf *out) {
+    buf_printf(out, "\nextern \"C\" __global__ void __launch_bounds__(%d", l->launch.block[0]);
     if (l->kind == KERNEL_CONTRACT || l->kind == KERNEL_ROW)
-        cg_line(cg, "extern \"C\" __global__ void __launch_bounds__(%d, %d)", l->launch.block[0],
-                rprog_resident(l->p, cg->dev, l->r));
-    else cg_line(cg, "extern \"C\" __global__ void __launch_bounds__(%d)", l->launch.block[0]);
+        buf_printf(out, ", %d", rprog_resident(l->p, cg->dev, l->r));
+    buf_puts(out, ")\n");
     if (l->launch.cluster[0] > 1)
-        cg_line(cg, "__cluster_dims__(%d, 1, 1)", l->launch.cluster[0]);
+        buf_printf(out, "__cluster_dims__(%d, 1, 1)\n", l->launch.cluster[0]);
 }
 
 void kernel_wait(Kernel *k) {
-    cg_line(k->cg, "rl_previous_wait();");
-    k->cg->wait_at = k->cg->out.len;
+    ir_wait(k->cg);
 }
 
 /* A kernel but for its name.  */
@@ -47,30 +46,22 @@ static KernelText print_kernel(Cg *cg, Lowered *l, const KernelProgram *out) {
     const KernelChoice *choice = &out->choice[l->group];
     const KernelStrategy *strategy = &out->strategy[choice->strategy];
     KernelLaunch *launch = &l->launch;
-    KernelText text = {.behind = buf_new(cg->arena)};
+    KernelText text = {.before = buf_new(cg->arena), .behind = buf_new(cg->arena)};
     cg->te = l->p->te;
     cg->temp_at = strategy->temp_offset;
     cg->sums_at = rprog_partial_at(&strategy->workspace, choice->group);
     cg_open_params(cg, l->p->group);
-    cg->out = buf_new(cg->arena);
-    cg->depth = 1;
-    cg->wait_at = 0;
+    ir_begin(cg);
+    IrStmt *body = cg->open;
     print_body(cg, l);
-    Buf body = cg->out;
-    cg->out = buf_new(cg->arena);
-    if (cg->wait_at) cg_behind(cg);
+    cg->open = cg->wait;
+    if (cg->wait) cg_behind(cg);
     buf_puts(&text.behind, "(");
     launch->param = cg_params(cg, launch->n_map, &text.behind, &launch->n_param);
     buf_puts(&text.behind, ") {\n");
-    buf_add(&text.behind, buf_str(&body), cg->wait_at);
-    buf_add(&text.behind, buf_str(&cg->out), cg->out.len);
-    buf_add(&text.behind, body.text + cg->wait_at, body.len - cg->wait_at);
-    cg->depth = 0;
+    ir_print(cg->arena, LANGUAGE_CUDA, body->child, 1, &text.behind);
     buf_puts(&text.behind, "}\n");
-    cg->out = buf_new(cg->arena);
-    cg_blank(cg);
-    print_attributes(cg, l);
-    text.before = cg->out;
+    print_attributes(cg, l, &text.before);
     cg->te = all;
     cg->params = NULL;
     return text;
@@ -89,10 +80,10 @@ static bool same_text(const Buf *x, const Buf *y) {
     return x->len == y->len && memcmp(x->text, y->text, x->len) == 0;
 }
 
-/* Prints every kernel to cg->out, once: programs for different sizes have some in common, and so
- * have equal groups.  */
-static void print_kernels(Cg *cg, Lowered *l, const bool *only, KernelProgram *out) {
-    Buf all = cg->out;
+/* Prints every kernel once: programs for different sizes have some in common, and so have equal
+ * groups.  */
+static Buf print_kernels(Cg *cg, Lowered *l, const bool *only, KernelProgram *out) {
+    Buf all = buf_new(cg->arena);
     KernelText *text = ARENA_ARRAY(cg->arena, KernelText, out->n_kernel);
     int n = 0;
     out->kernel = ARENA_ARRAY(cg->arena, KernelLaunch, out->n_kernel);
@@ -114,7 +105,7 @@ static void print_kernels(Cg *cg, Lowered *l, const bool *only, KernelProgram *o
         }
         out->kernel[i] = *launch;         /* without a name: it is not there */
     }
-    cg->out = all;
+    return all;
 }
 
 static void name_program(Cg *cg, const char *plan_text, const Lowered *l, KernelProgram *out) {
@@ -182,7 +173,7 @@ static void print_map(const KernelMap *m, int number, Buf *out) {
 
 /* Plan and launches, for a reader.  */
 static void print_head(Cg *cg, const char *plan_text, const Lowered *l, int n,
-                       const KernelProgram *out) {
+                       const KernelProgram *out, Buf *head) {
     Buf b = buf_new(cg->arena);
     buf_printf(&b, "%s\n", plan_text);
     print_arguments(cg, &b);
@@ -202,7 +193,7 @@ static void print_head(Cg *cg, const char *plan_text, const Lowered *l, int n,
         buf_puts(&b, x->n_param ? "\n" : "");
         for (int m = 0; m < x->n_map; m++) print_map(&x->map[m], m, &b);
     }
-    cg_comment(cg, buf_str(&b));
+    cg_comment(head, buf_str(&b));
 }
 
 Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const CgOptions *o,
@@ -214,9 +205,8 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
              .te = plan->te,
              .dev = dev,
              .align = o && o->align ? o->align : 16,
-             .static_smem = o && o->static_smem,
-             .out = buf_new(a)};
-    Buf plan_text = buf_new(a), head, prelude = buf_new(a);
+             .static_smem = o && o->static_smem};
+    Buf plan_text = buf_new(a), head = buf_new(a), prelude = buf_new(a);
     rprog_print(plan, dev, &plan_text);
     cg_lay_out(a, plan, out);
     Lowered *l = lower_plan(a, plan, dev, &out->n_kernel);
@@ -228,13 +218,10 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
         int strategy = out->choice[l[i].group].strategy;
         cg_place_maps(a, out->strategy[strategy].temp_offset, &l[i].launch);
     }
-    print_kernels(&cg, l, o ? o->only : NULL, out);
+    Buf body = print_kernels(&cg, l, o ? o->only : NULL, out);
     Status taken = cg_check_params(d, out, cg.align);
     if (taken) return taken;
-    Buf body = cg.out;
-    cg.out = buf_new(a);
-    print_head(&cg, buf_str(&plan_text), l, out->n_kernel, out);
-    head = cg.out;
+    print_head(&cg, buf_str(&plan_text), l, out->n_kernel, out, &head);
     buf_putc(&head, '\n');
     int cc = dev->cc_major * 10 + dev->cc_minor;
     const char *missing = prelude_print(a, buf_str(&body), cc, &out->least_cc, &prelude);

@@ -15,12 +15,10 @@ static void print_steps(Kernel *k, const Node *n) {
     bool ring = k->l->kind == KERNEL_CONTRACT && k->c.ring, uses = form_uses(&n->loop);
     if (ring) ring_begin(k, uses);
     cg_line(cg, "int %s = 0;", n->loop.var);
-    cg_line(cg, "#pragma unroll 1");
-    cg_open(cg, "do");
+    ir_until_begin(cg, 1);
     print_nodes(k, n->child);
     if (ring) ring_next(k, uses);
-    cg->depth--;
-    cg_line(cg, "} while (++%s < steps);", n->loop.var);
+    ir_until_end(cg, ir_text(cg, ir_type(IR_BOOL), cg_text(cg, "++%s < steps", n->loop.var)));
 }
 
 static void print_counted(Kernel *k, const Node *n) {

@@ -1,0 +1,251 @@
+/* What a kernel computes: typed values in a tree of statements.
+ *
+ * Values are pure: numbers, names, C's arithmetic, choices, conversions, elements of arrays and of
+ * memory, calls.  Operands of arithmetic meet by C's usual conversions, so a value means the same in
+ * CUDA C++ and in OpenCL C.  Statements define, assign, store, loop, test.  Building blocks make
+ * both in the order of the kernel, in the block of Cg that is open; ir_print.c prints each kind in
+ * one place.
+ *
+ * The folding of numbers here is the only simplifier.  */
+#ifndef ROLLER_CODEGEN_IR_H
+#define ROLLER_CODEGEN_IR_H
+#include "base/buf.h"
+#include "te/te.h"
+
+/* ---- types ---- */
+
+#define IR_BASES(X)           /*  CUDA C++; OpenCL C; middle of function names; bytes; signed */   \
+    X(VOID, "void",               "void",   "",    0, false)                                      \
+    X(BOOL, "bool",               "bool",   "b",   1, false)                                      \
+    X(I8,   "signed char",        "char",   "i8",  1, true)                                       \
+    X(U8,   "unsigned char",      "uchar",  "u8",  1, false)                                      \
+    X(I16,  "short",              "short",  "i16", 2, true)                                       \
+    X(U16,  "unsigned short",     "ushort", "u16", 2, false)                                      \
+    X(I32,  "int",                "int",    "i32", 4, true)                                       \
+    X(U32,  "unsigned",           "uint",   "u32", 4, false)                                      \
+    X(I64,  "long long",          "long",   "i64", 8, true)                                       \
+    X(U64,  "unsigned long long", "ulong",  "u64", 8, false)                                      \
+    X(F32,  "float",              "float",  "f32", 4, true)                                       \
+    X(F64,  "double",             "double", "f64", 8, true)
+typedef enum {
+#define X(id, cuda, opencl, middle, bytes, sign) IR_##id,
+    IR_BASES(X)
+#undef X
+        IR_BASE_COUNT
+} IrBase;
+
+typedef enum { IR_REGISTERS, IR_GLOBAL, IR_SHARED } IrSpace;
+
+enum { IR_RANK = 3 };
+/* A scalar, a vector of `lanes` elements, or, with `rank` > 0, an array of these or a pointer to
+ * them in a space of memory.  */
+typedef struct {
+    uint8_t base, lanes, rank, space;
+    bool constant;            /* pointer: the elements do not change */
+} IrType;
+
+static inline IrType ir_type(IrBase base) { return (IrType){.base = (uint8_t)base, .lanes = 1}; }
+static inline IrType ir_pointer(IrBase base, IrSpace space, bool constant) {
+    return (IrType){(uint8_t)base, 1, 1, (uint8_t)space, constant};
+}
+static inline IrType ir_vector(IrBase base, int lanes) {
+    return (IrType){.base = (uint8_t)base, .lanes = (uint8_t)lanes};
+}
+/* The type of an element in memory, of a value in registers.  */
+IrBase ir_storage(TeDtype t);
+IrBase ir_compute(TeDtype t);
+
+/* ---- values ---- */
+
+#define IR_OPS(X)             /*  sign in C; binds tighter the larger the number */                \
+    X(NUMBER,  "",   16)      /* `i`, or `r` of a real type */                                     \
+    X(NAME,    "",   16)                                                                           \
+    X(TEXT,    "",   16)      /* an expression that a block still prints itself */                 \
+    X(CALL,    "",   16)      /* function<number, ...>(values) */                                  \
+    X(ELEMENT, "",   15)      /* array[index] */                                                   \
+    X(LANE,    "",   15)      /* element of a vector */                                            \
+    X(ADDRESS, "&",  14)                                                                           \
+    X(NEG,     "-",  14)                                                                           \
+    X(NOT,     "!",  14)                                                                           \
+    X(CAST,    "",   14)                                                                           \
+    X(MUL,     "*",  13)                                                                           \
+    X(DIV,     "/",  13)                                                                           \
+    X(REM,     "%",  13)                                                                           \
+    X(ADD,     "+",  12)                                                                           \
+    X(SUB,     "-",  12)                                                                           \
+    X(SHL,     "<<", 11)                                                                           \
+    X(SHR,     ">>", 11)                                                                           \
+    X(LT,      "<",  10)                                                                           \
+    X(LE,      "<=", 10)                                                                           \
+    X(GT,      ">",  10)                                                                           \
+    X(GE,      ">=", 10)                                                                           \
+    X(EQ,      "==", 9)                                                                            \
+    X(NE,      "!=", 9)                                                                            \
+    X(AND,     "&",  8)                                                                            \
+    X(XOR,     "^",  7)                                                                            \
+    X(OR,      "|",  6)                                                                            \
+    X(BOTH,    "&&", 5)                                                                            \
+    X(EITHER,  "||", 4)                                                                            \
+    X(SELECT,  "?",  3)
+typedef enum {
+#define X(id, sign, binds) IR_##id,
+    IR_OPS(X)
+#undef X
+        IR_OP_COUNT
+} IrOp;
+
+/* What a name stands for.  Where the kernel has no TEXT, the printer may give it another number. */
+typedef struct {
+    const char *text;         /* as its block calls it */
+    IrType type;
+    int64_t extent[IR_RANK];  /* of an array */
+    bool fixed;               /* the language's or the caller's: printed as it is */
+} IrName;
+
+typedef struct IrValue IrValue;
+/* A value; NULL: none.  */
+typedef const IrValue *Ir;
+struct IrValue {
+    IrOp op;
+    IrType type;
+    int n;
+    const Ir *arg;
+    int64_t i;
+    double r;
+    const IrName *name;
+    const char *text;         /* TEXT; CALL: the function */
+    const int *number;        /* CALL: numbers in its name, ... */
+    int n_number;
+};
+
+/* ---- statements ---- */
+
+#define IR_STATEMENTS(X)                                                                           \
+    X(BLOCK,    "block")      /* children in a scope of their own; the root: the kernel's body */  \
+    X(LET,      "let")        /* a name that keeps its value */                                    \
+    X(CONSTANT, "constant")   /* ... which is a number that the compiler knows */                  \
+    X(VARIABLE, "variable")   /* a name, an array maybe, with a value or not */                    \
+    X(ROOM,     "room")       /* shared memory of the block */                                     \
+    X(SET,      "set")        /* place op= value */                                                \
+    X(DO,       "do")         /* a call for its effect */                                          \
+    X(FOR,      "for")                                                                             \
+    X(UNTIL,    "until")      /* children, then the test whether to go on */                       \
+    X(IF,       "if")         /* children, and `other` */                                          \
+    X(BREAK,    "break")                                                                           \
+    X(CONTINUE, "continue")                                                                        \
+    X(RETURN,   "return")                                                                          \
+    X(NOTE,     "note")       /* a comment */                                                      \
+    X(BLANK,    "blank")      /* an empty line */                                                  \
+    X(WAIT,     "wait")       /* for the kernel before; `child`: pointers made anew behind it */   \
+    X(LINE,     "line")       /* a statement that a block still prints itself ... */               \
+    X(OPEN,     "open")       /* ... or the head of one, and children */
+typedef enum {
+#define X(id, name) IR_STMT_##id,
+    IR_STATEMENTS(X)
+#undef X
+        IR_STMT_COUNT
+} IrKind;
+
+/* Copies of a loop's body: all, or so many; as the compiler likes.  */
+enum { IR_UNROLL_ALL = 0, IR_UNROLL_FREE = -1 };
+
+typedef struct IrStmt IrStmt;
+struct IrStmt {
+    IrKind kind;
+    const IrName *name;       /* that is defined, or runs through a loop */
+    Ir to, value;             /* SET: place and value; FOR: first value in `value` */
+    Ir test;                  /* FOR, UNTIL, IF */
+    Ir by;                    /* FOR: the name's step; SET of a loop, IR_ADD: plus this */
+    IrOp op;                  /* SET: IR_NUMBER: =; FOR: how the name goes on */
+    int unroll;
+    bool zero;                /* VARIABLE: an array of zeros */
+    const char *text;
+    IrStmt *child, *other, *next, *parent;
+    IrStmt **end;             /* while it is built: where the next statement in it goes */
+};
+
+/* ---- building: in the block of Cg that is open ---- */
+
+typedef struct Cg Cg;
+
+/* Values.  A `long long` number prints as one.  */
+Ir ir_number(Cg *c, IrBase base, int64_t v);
+Ir ir_int(Cg *c, int64_t v);              /* int where it fits, else long long */
+Ir ir_real(Cg *c, IrBase base, double v);
+Ir ir_bool(Cg *c, bool v);
+Ir ir_text(Cg *c, IrType type, const char *text);
+/* A name that the language or the caller knows.  */
+Ir ir_name(Cg *c, IrType type, const char *text);
+Ir ir_binary(Cg *c, IrOp op, Ir x, Ir y);
+Ir ir_unary(Cg *c, IrOp op, Ir x);        /* NEG, NOT, ADDRESS */
+Ir ir_cast(Cg *c, IrBase base, Ir x);     /* also where x has that type: ir_as leaves such out */
+Ir ir_as(Cg *c, IrBase base, Ir x);
+Ir ir_view(Cg *c, IrType pointer, Ir x);  /* memory as elements of another type */
+Ir ir_select(Cg *c, Ir test, Ir yes, Ir no);
+Ir ir_element(Cg *c, Ir array, Ir index);
+Ir ir_lane(Cg *c, Ir vector, Ir lane);
+/* function(n values) of `type`; `numbers` stand in its name, as the 4 of rl_load<4>.  */
+Ir ir_call(Cg *c, IrType type, const char *function, int n, ...);
+Ir ir_call_n(Cg *c, IrType type, const char *function, int number, int n, ...);
+Ir ir_load(Cg *c, Ir pointer, int width); /* a vector of neighbours */
+
+static inline Ir ir_add(Cg *c, Ir x, Ir y) { return ir_binary(c, IR_ADD, x, y); }
+static inline Ir ir_sub(Cg *c, Ir x, Ir y) { return ir_binary(c, IR_SUB, x, y); }
+static inline Ir ir_mul(Cg *c, Ir x, Ir y) { return ir_binary(c, IR_MUL, x, y); }
+static inline Ir ir_div(Cg *c, Ir x, Ir y) { return ir_binary(c, IR_DIV, x, y); }
+static inline Ir ir_rem(Cg *c, Ir x, Ir y) { return ir_binary(c, IR_REM, x, y); }
+static inline Ir ir_lt(Cg *c, Ir x, Ir y) { return ir_binary(c, IR_LT, x, y); }
+/* Both tests; either may be NULL.  */
+Ir ir_both(Cg *c, Ir x, Ir y);
+/* A sum whose first part may be NULL.  */
+static inline Ir ir_sum(Cg *c, Ir sum, Ir x) { return sum ? ir_add(c, sum, x) : x; }
+/* x + n, x * n, x / n, x < n for a number of x's type (of int, for narrower ones).  */
+Ir ir_add_n(Cg *c, Ir x, int64_t n);
+Ir ir_mul_n(Cg *c, Ir x, int64_t n);
+
+bool ir_is_number(Ir x, int64_t *v);      /* an integer that is known */
+bool ir_is(Ir x, int64_t v);
+bool ir_is_integer(IrType t);
+
+Ir ir_thread(Cg *c);                      /* number of the thread in its block: unsigned */
+Ir ir_block(Cg *c, int dim);              /* number of the block */
+
+/* Statements.  What defines a name gives it back.  */
+void ir_begin(Cg *c);                     /* the body of a kernel */
+Ir ir_let(Cg *c, const char *name, Ir value);
+Ir ir_let_as(Cg *c, IrBase base, const char *name, Ir value);
+Ir ir_constant(Cg *c, const char *name, Ir value);        /* let, if it is no number */
+Ir ir_variable(Cg *c, IrBase base, const char *name, Ir value);          /* NULL: none */
+/* An array in registers, of vectors if type.lanes > 1; extent 0 ends the list.  */
+Ir ir_array(Cg *c, IrType type, const char *name, int64_t n0, int64_t n1, int64_t n2);
+Ir ir_zeros(Cg *c, IrType type, const char *name, int64_t n);
+void ir_set(Cg *c, Ir place, Ir value);
+void ir_update(Cg *c, IrOp op, Ir place, Ir value);       /* place op= value */
+void ir_do(Cg *c, Ir call);
+/* Stores `width` neighbours of an array, or with 1 the value: function NULL, rl_store.  */
+void ir_store(Cg *c, const char *function, int width, Ir pointer, Ir array);
+/* for (int name = from; name < end; name += by).  */
+Ir ir_for(Cg *c, const char *name, Ir from, Ir end, int64_t by, int unroll);
+Ir ir_count(Cg *c, const char *name, int64_t n, int unroll);             /* from 0 */
+/* Any other: the test asks `var`, made by ir_loop_name.  */
+Ir ir_loop_name(Cg *c, IrBase base, const char *name);
+void ir_loop(Cg *c, Ir var, Ir from, Ir test, IrOp op, Ir by, int unroll);
+void ir_until_begin(Cg *c, int unroll);
+void ir_until_end(Cg *c, Ir go_on);
+void ir_if(Cg *c, Ir test);
+void ir_else(Cg *c);                      /* instead of ir_close of the if */
+void ir_scope(Cg *c);
+void ir_close(Cg *c);
+void ir_simple(Cg *c, IrKind kind);       /* BREAK, CONTINUE, RETURN, BLANK */
+void ir_note(Cg *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void ir_wait(Cg *c);                      /* for the kernel before */
+void ir_room(Cg *c, const char *name, int align, int64_t bytes);         /* < 0: by the launch */
+
+/* ---- ir_print.c ---- */
+
+typedef enum { LANGUAGE_CUDA, LANGUAGE_OPENCL } IrLanguage;
+/* The statements at `first` and behind it, so many levels deep.  */
+void ir_print(Arena *a, IrLanguage language, const IrStmt *first, int depth, Buf *out);
+/* A value as a text that may stand anywhere: in parentheses if it is not a single thing.  */
+const char *ir_string(const Cg *c, Ir x);
+#endif

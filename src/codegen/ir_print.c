@@ -1,0 +1,385 @@
+#include "codegen/ir.h"
+#include "codegen/cg.h"
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+/* The printers of both languages: every kind of value and of statement in one place.  Where the
+ * languages differ a row of a table or a function of the printer's says how.  */
+
+static const struct {
+    const char *sign;
+    int binds;
+} op_row[IR_OP_COUNT] = {
+#define X(id, sign, binds) [IR_##id] = {sign, binds},
+    IR_OPS(X)
+#undef X
+};
+
+static const struct {
+    const char *name[2];      /* by language */
+    const char *middle;
+} base_row[IR_BASE_COUNT] = {
+#define X(id, cuda, opencl, middle, bytes, sign) [IR_##id] = {{cuda, opencl}, middle},
+    IR_BASES(X)
+#undef X
+};
+
+/* Functions and names that each language has by a name of its own.  */
+static const char *const spelling[][2] = {
+    {"threadIdx.x", "(uint)get_local_id(0)"},
+    {"blockIdx.x", "(uint)get_group_id(0)"},
+    {"blockIdx.y", "(uint)get_group_id(1)"},
+    {"gridDim.x", "(uint)get_num_groups(0)"},
+    {"__syncthreads", "rl_block_sync"},
+};
+
+typedef struct {
+    Arena *arena;
+    IrLanguage language;
+    Buf *out;
+    int depth;
+} Printer;
+
+static const char *spelled(const Printer *p, const char *name) {
+    for (size_t i = 0; i < sizeof spelling / sizeof *spelling; i++) {
+        if (p->language != LANGUAGE_CUDA && strcmp(spelling[i][0], name) == 0)
+            return spelling[i][p->language];
+    }
+    return name;
+}
+
+/* ---- types ---- */
+
+static void put_element(Printer *p, IrType t) {
+    const char *base = base_row[t.base].name[p->language];
+    if (t.lanes <= 1) buf_puts(p->out, base);
+    else if (p->language == LANGUAGE_CUDA) buf_printf(p->out, "rl_vec<%s, %d>", base, t.lanes);
+    else buf_printf(p->out, "rl_vec_%s_%d", base_row[t.base].middle, t.lanes);
+}
+
+static void put_space(Printer *p, IrType t) {
+    if (p->language == LANGUAGE_CUDA || t.rank == 0) return;
+    if (t.space == IR_GLOBAL) buf_puts(p->out, "__global ");
+    if (t.space == IR_SHARED) buf_puts(p->out, "__local ");
+}
+
+/* `const float *`, with the blank or star that a name follows.  */
+static void put_type(Printer *p, IrType t) {
+    put_space(p, t);
+    if (t.rank && t.constant) buf_puts(p->out, "const ");
+    put_element(p, t);
+    buf_puts(p->out, t.rank ? " *" : "");
+}
+
+/* ---- values ---- */
+
+static void put(Printer *p, Ir x, int binds);
+
+static void put_integer(Printer *p, Ir x) {
+    int64_t v = x->i;
+    const char *wide = p->language == LANGUAGE_CUDA ? "ll" : "l";
+    switch ((IrBase)x->type.base) {
+    case IR_BOOL: buf_puts(p->out, v ? "true" : "false"); return;
+    case IR_U32: buf_printf(p->out, "%lluu", (unsigned long long)v); return;
+    case IR_U64: buf_printf(p->out, "%lluu%s", (unsigned long long)v, wide); return;
+    case IR_I64:
+        if (v == INT64_MIN) buf_printf(p->out, "(-9223372036854775807%s - 1)", wide);
+        else buf_printf(p->out, v < 0 ? "(%lld%s)" : "%lld%s", (long long)v, wide);
+        return;
+    default:
+        if (v == INT32_MIN) buf_puts(p->out, "(-2147483647 - 1)");
+        else buf_printf(p->out, v < 0 ? "(%lld)" : "%lld", (long long)v);
+    }
+}
+
+static void put_real(Printer *p, Ir x) {
+    static const char *const bits[2][2][2] = {
+        {{"__int_as_float(0x7f800000)", "__longlong_as_double(0x7ff0000000000000ll)"},
+         {"INFINITY", "(double)INFINITY"}},
+        {{"__int_as_float(0x7fc00000)", "__longlong_as_double(0x7ff8000000000000ll)"},
+         {"NAN", "(double)NAN"}},
+    };
+    bool single = x->type.base == IR_F32;
+    if (isnan(x->r) || isinf(x->r)) {
+        buf_printf(p->out, "(%s%s)", x->r < 0 ? "-" : "",
+                   bits[isnan(x->r) != 0][p->language][!single]);
+        return;
+    }
+    if (signbit(x->r)) buf_putc(p->out, '(');
+    buf_real(p->out, x->r);
+    if (single) buf_putc(p->out, 'f');
+    if (signbit(x->r)) buf_putc(p->out, ')');
+}
+
+static void put_arguments(Printer *p, Ir x) {
+    buf_putc(p->out, '(');
+    for (int i = 0; i < x->n; i++) {
+        if (i) buf_puts(p->out, ", ");
+        put(p, x->arg[i], 0);
+    }
+    buf_putc(p->out, ')');
+}
+
+/* A function with numbers is a template in C++; in C its name has them, and the type it is for.  */
+static void put_call(Printer *p, Ir x) {
+    buf_puts(p->out, spelled(p, x->text));
+    for (int i = 0; i < x->n_number; i++) {
+        if (p->language == LANGUAGE_CUDA) {
+            buf_printf(p->out, "%s%d%s", i ? ", " : "<", x->number[i],
+                       i + 1 == x->n_number ? ">" : "");
+            continue;
+        }
+        if (i == 0) {
+            IrType of = x->n ? x->arg[0]->type : x->type;
+            bool shared = of.rank && of.space == IR_SHARED;
+            buf_printf(p->out, "%s_%s", shared ? "_local" : "", base_row[of.base].middle);
+        }
+        buf_printf(p->out, "_%d", x->number[i]);
+    }
+    put_arguments(p, x);
+}
+
+static void put_cast(Printer *p, Ir x) {
+    bool view = x->type.rank > 0 && p->language == LANGUAGE_CUDA;
+    buf_puts(p->out, view ? "reinterpret_cast<" : "(");
+    put_type(p, x->type);
+    buf_puts(p->out, view ? ">(" : ")");
+    put(p, x->arg[0], view ? 0 : op_row[IR_CAST].binds);
+    if (view) buf_putc(p->out, ')');
+}
+
+static void put_plain(Printer *p, Ir x) {
+    int binds = op_row[x->op].binds;
+    switch (x->op) {
+    case IR_NUMBER:
+        if (x->type.base >= IR_F32) put_real(p, x);
+        else put_integer(p, x);
+        return;
+    case IR_NAME:
+        buf_puts(p->out, x->name->fixed ? spelled(p, x->name->text) : x->name->text);
+        return;
+    case IR_TEXT: buf_puts(p->out, x->text); return;
+    case IR_CALL: put_call(p, x); return;
+    case IR_CAST: put_cast(p, x); return;
+    case IR_ELEMENT:
+        put(p, x->arg[0], binds);
+        buf_putc(p->out, '[');
+        put(p, x->arg[1], 0);
+        buf_putc(p->out, ']');
+        return;
+    case IR_LANE:
+        put(p, x->arg[0], binds);
+        buf_puts(p->out, ".v[");
+        put(p, x->arg[1], 0);
+        buf_putc(p->out, ']');
+        return;
+    case IR_NEG:
+    case IR_NOT:
+    case IR_ADDRESS:
+        buf_puts(p->out, op_row[x->op].sign);
+        put(p, x->arg[0], binds);
+        return;
+    case IR_SELECT:
+        put(p, x->arg[0], binds + 1);
+        buf_puts(p->out, " ? ");
+        put(p, x->arg[1], binds + 1);
+        buf_puts(p->out, " : ");
+        put(p, x->arg[2], binds);
+        return;
+    default:
+        put(p, x->arg[0], binds);
+        buf_printf(p->out, " %s ", op_row[x->op].sign);
+        put(p, x->arg[1], binds + 1);
+    }
+}
+
+/* A text may be anything: only what is one thing for sure stands without parentheses.  */
+static bool is_one(const char *s) {
+    int depth = 0;
+    for (; *s; s++) {
+        bool word = isalnum((unsigned char)*s) || *s == '_' || *s == '.';
+        depth += (*s == '(' || *s == '[') - (*s == ')' || *s == ']');
+        if (depth == 0 && !word && *s != ')' && *s != ']') return false;
+    }
+    return true;
+}
+
+static void put(Printer *p, Ir x, int binds) {
+    int own = x->op == IR_TEXT && !is_one(x->text) ? 0 : op_row[x->op].binds;
+    bool bracket = own < binds;
+    if (bracket) buf_putc(p->out, '(');
+    put_plain(p, x);
+    if (bracket) buf_putc(p->out, ')');
+}
+
+const char *ir_string(const Cg *c, Ir x) {
+    Buf b = buf_new(c->arena);
+    Printer p = {.arena = c->arena, .language = LANGUAGE_CUDA, .out = &b};
+    put(&p, x, op_row[IR_ELEMENT].binds);
+    return buf_str(&b);
+}
+
+/* ---- statements ---- */
+
+static void indent(Printer *p) {
+    for (int i = 0; i < p->depth; i++) buf_puts(p->out, "    ");
+}
+
+static void put_text(Printer *p, const char *text, const char *end) {
+    indent(p);
+    buf_puts(p->out, text);
+    buf_puts(p->out, end);
+}
+
+static void put_all(Printer *p, const IrStmt *first);
+
+static void put_children(Printer *p, const IrStmt *first) {
+    p->depth++;
+    put_all(p, first);
+    p->depth--;
+    indent(p);
+    buf_puts(p->out, "}");
+}
+
+static void put_definition(Printer *p, const IrStmt *s) {
+    const IrName *n = s->name;
+    bool array = n->extent[0] > 0, keeps = s->kind != IR_STMT_VARIABLE;
+    bool known = s->kind == IR_STMT_CONSTANT && p->language == LANGUAGE_CUDA;
+    IrType type = n->type;
+    if (array) type.rank = 0;
+    indent(p);
+    if (keeps && type.rank == 0) buf_puts(p->out, known ? "constexpr " : "const ");
+    put_type(p, type);
+    buf_puts(p->out, type.rank ? keeps ? "const " : "" : " ");
+    buf_puts(p->out, n->text);
+    for (int i = 0; i < IR_RANK && n->extent[i]; i++)
+        buf_printf(p->out, "[%lld]", (long long)n->extent[i]);
+    if (s->zero) buf_puts(p->out, p->language == LANGUAGE_CUDA ? " = {}" : " = {0}");
+    if (s->value) {
+        buf_puts(p->out, " = ");
+        put(p, s->value, 0);
+    }
+    buf_puts(p->out, ";\n");
+}
+
+static void put_room(Printer *p, const IrStmt *s) {
+    long long bytes = s->name->extent[0];
+    indent(p);
+    if (p->language == LANGUAGE_OPENCL)
+        buf_printf(p->out, "__local uchar %s[%lld] __attribute__((aligned(%d)));\n", s->name->text,
+                   bytes, s->unroll);
+    else if (bytes < 0)
+        buf_printf(p->out, "extern __shared__ __align__(%d) unsigned char %s[];\n", s->unroll,
+                   s->name->text);
+    else
+        buf_printf(p->out, "__shared__ __align__(%d) unsigned char %s[%lld];\n", s->unroll,
+                   s->name->text, bytes);
+}
+
+static void put_set(Printer *p, Ir to, IrOp op, Ir value) {
+    put(p, to, 0);
+    buf_printf(p->out, " %s= ", op_row[op].sign);
+    put(p, value, 0);
+}
+
+static void put_unroll(Printer *p, int unroll) {
+    if (unroll == IR_UNROLL_FREE) return;
+    indent(p);
+    if (unroll == IR_UNROLL_ALL) buf_puts(p->out, "#pragma unroll\n");
+    else buf_printf(p->out, "#pragma unroll %d\n", unroll);
+}
+
+static void put_for(Printer *p, const IrStmt *s) {
+    const char *name = s->name->text;
+    put_unroll(p, s->unroll);
+    indent(p);
+    buf_puts(p->out, "for (");
+    put_type(p, s->name->type);
+    buf_printf(p->out, " %s = ", name);
+    put(p, s->value, 0);
+    buf_puts(p->out, "; ");
+    put(p, s->test, 0);
+    if (s->op == IR_ADD && ir_is(s->by, 1)) buf_printf(p->out, "; %s++", name);
+    else {
+        buf_printf(p->out, "; %s %s= ", name, op_row[s->op].sign);
+        put(p, s->by, 0);
+    }
+    buf_puts(p->out, ") {\n");
+    put_children(p, s->child);
+    buf_puts(p->out, "\n");
+}
+
+static void put_until(Printer *p, const IrStmt *s) {
+    put_unroll(p, s->unroll);
+    put_text(p, "do {", "\n");
+    put_children(p, s->child);
+    buf_puts(p->out, " while (");
+    put(p, s->test, 0);
+    buf_puts(p->out, ");\n");
+}
+
+static void put_if(Printer *p, const IrStmt *s) {
+    indent(p);
+    buf_puts(p->out, "if (");
+    put(p, s->test, 0);
+    buf_puts(p->out, ") {\n");
+    put_children(p, s->child);
+    if (s->other) {
+        buf_puts(p->out, " else {\n");
+        put_children(p, s->other);
+    }
+    buf_puts(p->out, "\n");
+}
+
+static void put_statement(Printer *p, const IrStmt *s) {
+    switch (s->kind) {
+    case IR_STMT_BLOCK:
+        put_text(p, "{", "\n");
+        put_children(p, s->child);
+        buf_puts(p->out, "\n");
+        return;
+    case IR_STMT_LET:
+    case IR_STMT_CONSTANT:
+    case IR_STMT_VARIABLE: put_definition(p, s); return;
+    case IR_STMT_ROOM: put_room(p, s); return;
+    case IR_STMT_SET:
+    case IR_STMT_DO:
+        indent(p);
+        if (s->kind == IR_STMT_DO) put(p, s->value, 0);
+        else put_set(p, s->to, s->op, s->value);
+        buf_puts(p->out, ";\n");
+        return;
+    case IR_STMT_FOR: put_for(p, s); return;
+    case IR_STMT_UNTIL: put_until(p, s); return;
+    case IR_STMT_IF: put_if(p, s); return;
+    case IR_STMT_BREAK: put_text(p, "break;", "\n"); return;
+    case IR_STMT_CONTINUE: put_text(p, "continue;", "\n"); return;
+    case IR_STMT_RETURN: put_text(p, "return;", "\n"); return;
+    case IR_STMT_NOTE:
+        indent(p);
+        buf_printf(p->out, "// %s\n", s->text);
+        return;
+    case IR_STMT_BLANK: buf_puts(p->out, "\n"); return;
+    case IR_STMT_WAIT:
+        put_text(p, "rl_previous_wait();", "\n");
+        put_all(p, s->child);
+        return;
+    case IR_STMT_LINE: put_text(p, s->text, "\n"); return;
+    case IR_STMT_OPEN:
+        put_text(p, s->text, *s->text ? " {\n" : "{\n");
+        put_children(p, s->child);
+        buf_puts(p->out, "\n");
+        return;
+    case IR_STMT_COUNT: return;
+    }
+}
+
+static void put_all(Printer *p, const IrStmt *first) {
+    for (const IrStmt *s = first; s; s = s->next) put_statement(p, s);
+}
+
+void ir_print(Arena *a, IrLanguage language, const IrStmt *first, int depth, Buf *out) {
+    Printer p = {.arena = a, .language = language, .out = out, .depth = depth};
+    put_all(&p, first);
+}
