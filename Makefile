@@ -10,6 +10,8 @@
 #   make fuzz            libFuzzer targets, FUZZ_SECONDS each, in $(BUILD)-fuzz (needs clang)
 #   make golden          compare plans and sources of tests/cases (UPDATE=1 rewrites them)
 #   make replay BASE=REV compare plans and sources of all cases with those of another commit
+#   make same-code BASE=REV  their machine code where sources differ, a SHARE=0.1 of cases drawn by
+#                        SEED=1 for PROFILES=...: identical but for names
 #   make repriced BASE=REV  its plans for the workload sets and ours, both priced by our model; ARGS=...
 #   make bench           construction figures over benchmarks/workloads; ARGS=...
 #   make sizes           programs for run-time sizes against static plans; ARGS=...
@@ -81,7 +83,8 @@ simdriver := $(if $(filter 0,$(SIM)),,$(if $(filter sim,$(modules)),\
                $(BUILD)/simdriver/libcuda.so.1))
 products += $(simdriver)
 
-.PHONY: all run test test-long test-forms unit asan tsan fuzz fuzzers golden replay repriced bench \
+.PHONY: all run test test-long test-forms unit asan tsan fuzz fuzzers golden replay same-code \
+        repriced bench \
         learn measured sizes gpu-kit foreign kernelbench package python wheel wheel-test lint objects \
         wc setup nvrtc12 install static manuals deb gallery clean
 .DELETE_ON_ERROR:
@@ -300,6 +303,8 @@ golden: all
 	@BUILD=$(BUILD) UPDATE=$(UPDATE) tests/golden.sh
 replay: all
 	@BUILD=$(BUILD) tools/replay $(BASE)
+same-code: all nvrtc12
+	@BUILD=$(BUILD) SHARE='$(SHARE)' SEED='$(SEED)' PROFILES='$(PROFILES)' tools/same-code $(BASE)
 repriced: all $(BUILD)/benchmarks/expressions
 	@BUILD=$(BUILD) tools/repriced $(ARGS) $(BASE)
 sizes: $(BUILD)/benchmarks/sizes
