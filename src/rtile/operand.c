@@ -1,24 +1,21 @@
 #include "rtile/facts.h"
+#include "te/tree.h"
 
 /* An operand of a product: what its accesses allow, and what stands for it where it is an
  * expression.  */
-
-static bool is_zero(const TeExpr *e) {
-    return (e->kind == TE_INT && e->v.i == 0) || (e->kind == TE_REAL && e->v.r == 0);
-}
 
 static TeDtype value_type(const TeExpr *e);
 
 /* Of one of two expressions: any type holds zero.  */
 static TeDtype type_of_either(const TeExpr *x, const TeExpr *y, TeDtype otherwise) {
-    if (is_zero(x)) return value_type(y);
+    if (te_is_zero(x)) return value_type(y);
     TeDtype t = value_type(x);
-    return is_zero(y) || value_type(y) == t ? t : otherwise;
+    return te_is_zero(y) || value_type(y) == t ? t : otherwise;
 }
 
 /* The narrowest type known to hold every value of an expression.  */
 static TeDtype value_type(const TeExpr *e) {
-    if (e->kind == TE_READ && e->other) return is_zero(e->other) ? e->store : e->type;
+    if (e->kind == TE_READ && e->other) return te_is_zero(e->other) ? e->store : e->type;
     if (e->kind == TE_SELECT) return type_of_either(e->args[1], e->args[2], e->type);
     if (e->kind != TE_CAST) return e->kind == TE_READ ? e->store : e->type;
     TeDtype inner = value_type(e->args[0]);

@@ -1,5 +1,6 @@
 /* A map seen as a change of layout.  */
 #include "rtile/facts.h"
+#include "te/tree.h"
 
 #include <string.h>
 
@@ -39,9 +40,7 @@ static int inner_of(const Problem *p) {
 
 /* Is an element outside of the tensor 0, or not asked for?  */
 static bool is_zero_outside(const TeExpr *read) {
-    const TeExpr *o = read->other;
-    return !o || (o->kind == TE_INT && o->v.i == 0) || (o->kind == TE_REAL && o->v.r == 0) ||
-           (o->kind == TE_BOOLEAN && !o->v.i);
+    return !read->other || te_is_zero(read->other);
 }
 
 /* Tests what can leave the tensor; false if that is not provided for: numbers that do not fit,

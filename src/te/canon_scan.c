@@ -13,6 +13,11 @@ typedef struct {
     const TeExpr *reduce;
 } Rule;
 
+/* What an expression is of the reduction: its terms, or a factor of the terms of a sum, of integers
+ * or of reals.  A term may be left out where a factor is 0: of integers any 0, of reals one that
+ * pads (te_pads).  */
+typedef enum { TERM, FACTOR, REAL_FACTOR } Place;
+
 /* What a condition or a body comes to: an order of indices, and what is left without it.  */
 typedef struct {
     TeExpr *order, *rest;     /* rest: NULL: nothing */
@@ -103,13 +108,13 @@ static bool is_one(const TeExpr *e) {
     return (e->kind == TE_REAL && e->v.r == 1) || (e->kind == TE_INT && e->v.i == 1);
 }
 
-static bool part_body(const Rule *x, TeExpr *e, bool zero, Parts *out);
+static bool part_body(const Rule *x, TeExpr *e, Place place, Parts *out);
 
-/* A term whose factor is the 0 of a condition on indices may be left out.  */
-static bool part_product(const Rule *x, TeExpr *e, Parts *out) {
+static bool part_product(const Rule *x, TeExpr *e, Place place, Parts *out) {
+    bool real = place == REAL_FACTOR || te_dtype_class(e->type) == TE_CLASS_REAL;
     for (int i = 0; i < 2; i++) {
         TeExpr *other = e->args[!i];
-        if (!part_body(x, e->args[i], true, out)) continue;
+        if (!part_body(x, e->args[i], real ? REAL_FACTOR : FACTOR, out)) continue;
         bool alone = is_one(out->rest) && other->type == e->type && normalize_own_type(other);
         out->rest = alone ? other : node2(x, TE_MUL, e->type, i ? other : out->rest,
                                           i ? out->rest : other);
@@ -118,8 +123,9 @@ static bool part_product(const Rule *x, TeExpr *e, Parts *out) {
     return false;
 }
 
-static bool part_choice(const Rule *x, TeExpr *e, bool zero, Parts *out) {
-    TeRedop red = zero ? TE_RED_SUM : (TeRedop)x->reduce->red;
+static bool part_choice(const Rule *x, TeExpr *e, Place place, Parts *out) {
+    TeRedop red = (TeRedop)x->reduce->red;
+    if (place == REAL_FACTOR && !te_pads(e)) return false;
     for (int i = 1; i < 3; i++) {
         Parts of;
         if (!scan_is_identity(red, e->args[i]) ||
@@ -131,7 +137,7 @@ static bool part_choice(const Rule *x, TeExpr *e, bool zero, Parts *out) {
         return true;
     }
     /* An order inside of another condition goes out of it.  */
-    if (!scan_is_identity(red, e->args[2]) || !part_body(x, e->args[1], zero, out)) return false;
+    if (!scan_is_identity(red, e->args[2]) || !part_body(x, e->args[1], place, out)) return false;
     out->rest = choice(x, e->type, e->args[0], out->rest, e->args[2]);
     return true;
 }
@@ -182,12 +188,12 @@ static bool part_shift(const Rule *x, TeExpr *e, Parts *out) {
     return true;
 }
 
-/* A body that is the identity (`zero`: 0) wherever an order of indices does not hold.  */
-static bool part_body(const Rule *x, TeExpr *e, bool zero, Parts *out) {
+/* What is the identity (a factor: 0) wherever an order of indices does not hold.  */
+static bool part_body(const Rule *x, TeExpr *e, Place place, Parts *out) {
     TeRedop red = (TeRedop)x->reduce->red;
-    if (e->kind == TE_SELECT) return part_choice(x, e, zero, out);
-    if (e->kind == TE_MUL && red == TE_RED_SUM) return part_product(x, e, out);
-    if (zero) return false;
+    if (e->kind == TE_SELECT) return part_choice(x, e, place, out);
+    if (e->kind == TE_MUL && red == TE_RED_SUM) return part_product(x, e, place, out);
+    if (place != TERM) return false;
     if (e->kind == TE_READ && !te_positional(x->reduce)) return part_shift(x, e, out);
     return ((e->kind == TE_AND && red == TE_RED_ANY) || (e->kind == TE_OR && red == TE_RED_ALL)) &&
            part_logic(x, e, out);
@@ -213,7 +219,7 @@ static bool respell(Norm *n, int k) {
     Parts p;
     Scan scan;
     if (s->rhs->kind != TE_REDUCE || s->rhs->n_index != 1 || access_scan(s, &scan) ||
-        !part_body(&x, s->rhs->args[0], false, &p))
+        !part_body(&x, s->rhs->args[0], TERM, &p))
         return false;
     if (access_uses(p.rest) >> p.order->args[1]->v.ref & 1) return false;
     p.rest = te_expr_copy(n->a, p.rest);

@@ -213,13 +213,6 @@ static bool widens_bytes(const TeExpr *e) {
     return byte && (e->store == TE_F16 || e->store == TE_BF16 || e->store == TE_F32);
 }
 
-static bool is_zero(const TeExpr *e) {
-    if (e->kind == TE_NEG)
-        return false;
-    return ((e->kind == TE_INT || e->kind == TE_BOOLEAN) && e->v.i == 0) ||
-           (e->kind == TE_REAL && e->v.r == 0);
-}
-
 static void describe(const Te *te, const TeStmt *s, const TeExpr *e, Operand *out) {
     *out = (Operand){.expr = e};
     if (!e)
@@ -228,7 +221,7 @@ static void describe(const Te *te, const TeStmt *s, const TeExpr *e, Operand *ou
     if (widens_bytes(r))
         r = r->args[0];
     out->compute = out->storage = e->type;
-    if (r->kind != TE_READ || (r->other && !is_zero(r->other)))
+    if (r->kind != TE_READ || (r->other && !te_is_zero(r->other)))
         return;
     access_read(te, s, r, &out->access);
     if (out->access.affine && !out->access.joined) {

@@ -14,16 +14,11 @@ static void build_literal(Node *x, const Te *te, const TeExpr *e) {
         x->v = eval_round(e->type, x->v);
 }
 
-static bool is_literal_zero(const TeExpr *e) {
-    return (e->kind == TE_INT && e->v.i == 0) || (e->kind == TE_REAL && e->v.r == 0) ||
-           (e->kind == TE_BOOLEAN && e->v.i == 0);
-}
-
 static void build_read(TeEval *ev, Node *x, const TeStmt *s, const TeExpr *e) {
     const TeTensor *t = &ev->te->tensor[e->v.ref];
     int64_t dense = 1;
     x->sub = ARENA_ARRAY(ev->arena, Affine, t->rank);
-    x->pads = e->other && is_literal_zero(e->other);
+    x->pads = te_pads(e);
     for (int d = t->rank - 1; d >= 0; d--) {
         int64_t lo, hi;
         x->affine[d] = access_affine(ev->te, s, e->args[d], &x->sub[d]);
@@ -36,15 +31,6 @@ static void build_read(TeEval *ev, Node *x, const TeStmt *s, const TeExpr *e) {
         x->stride[d] = made ? dense : t->stride[d].value;
         if (made) dense *= t->shape[d].value;
     }
-}
-
-/* Does it take neither elements nor scalars to decide e?  */
-static bool is_of_indices(const TeExpr *e) {
-    for (int i = 0; i < e->n_args; i++) {
-        if (!is_of_indices(e->args[i]))
-            return false;
-    }
-    return e->kind != TE_READ && e->kind != TE_SCALAR;
 }
 
 static bool is_f8(TeDtype t) {
@@ -207,7 +193,7 @@ Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e) {
         build_read(ev, x, s, e);
         break;
     case TE_SELECT:
-        x->pads = is_literal_zero(e->args[2]) && is_of_indices(e->args[0]);
+        x->pads = te_pads(e);
         break;
     case TE_REDUCE:
         build_reduce(x, s, e);

@@ -13,7 +13,7 @@ enum { STRIP = 64 };
 
 enum {
     LANE_UNDECIDED = 1,       /* any value is right */
-    LANE_PADDING = 2,         /* a product with an out-of-bounds `else 0`, or the like */
+    LANE_PADDING = 2,         /* a 0 that pads (te_pads), or a product with it */
     LANE_ANY_ZERO = 4         /* if zero: of either sign */
 };
 
@@ -45,7 +45,7 @@ struct Node {
     bool affine[TE_MAX_RANK], leaves[TE_MAX_RANK];        /* leaves: may be outside the dimension */
     Affine *sub;
     int64_t stride[TE_MAX_RANK];
-    bool pads;                /* has the literal else 0; SELECT: by indices alone, else 0 */
+    bool pads;                /* READ, SELECT: its 0 pads */
     /* REDUCE */
     int sweep;                /* its longest index */
     int64_t count;            /* number of terms */

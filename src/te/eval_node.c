@@ -1,4 +1,5 @@
 #include "te/eval_impl.h"
+#include "te/tree.h"
 #include <string.h>
 
 /* All lanes take the value of lane 0.  */
@@ -142,7 +143,8 @@ static void eval_select(Prog *p, const Node *x, int k, int n) {
     }
     lanes_select(x->type, &p->slot[k], &p->slot[k + 1], &p->slot[k + 2], n);
     for (int j = 0; j < n && x->pads; j++) {
-        if (!taken[j]) lanes_flag(&p->slot[k], n, j, LANE_PADDING);
+        if (te_is_zero(x->e->args[taken[j] ? 1 : 2]))
+            lanes_flag(&p->slot[k], n, j, LANE_PADDING);
     }
 }
 

@@ -24,12 +24,6 @@ typedef struct {
 
 /* ---- where it applies ---- */
 
-static bool is_zero(const TeExpr *e) {
-    if (e->kind == TE_CAST || e->kind == TE_NEG) return is_zero(e->args[0]);
-    return ((e->kind == TE_INT || e->kind == TE_BOOLEAN) && e->v.i == 0) ||
-           (e->kind == TE_REAL && e->v.r == 0);
-}
-
 /* The i that solves b * i + v = 0 (mod s); -1: there is none.  */
 static int64_t solve(int64_t b, int64_t v, int64_t s) {
     for (int64_t i = 0; i < s; i++) {
@@ -82,17 +76,18 @@ static bool find_test(const Te *te, const TeStmt *s, const TeExpr *e, Phase *x) 
     return is_test(te, s, e, x);
 }
 
-/* A test without which e is 0.  */
-static bool find_phase(const Te *te, const TeStmt *s, const TeExpr *e, Phase *x) {
+/* A test without which e is 0.  `scaled`: that is a factor of reals, and has to pad.  */
+static bool find_phase(const Te *te, const TeStmt *s, const TeExpr *e, bool scaled, Phase *x) {
     switch (e->kind) {
     case TE_MUL:
-        return find_phase(te, s, e->args[0], x) || find_phase(te, s, e->args[1], x);
+        scaled |= te_dtype_class(e->type) == TE_CLASS_REAL;
+        return find_phase(te, s, e->args[0], scaled, x) || find_phase(te, s, e->args[1], scaled, x);
     case TE_NEG:
     case TE_CAST:
-        return find_phase(te, s, e->args[0], x);
+        return find_phase(te, s, e->args[0], scaled, x);
     case TE_SELECT:
-        return is_zero(e->args[2]) &&
-               (find_test(te, s, e->args[0], x) || find_phase(te, s, e->args[1], x));
+        return te_is_zero(e->args[2]) && (!scaled || te_pads(e)) &&
+               (find_test(te, s, e->args[0], x) || find_phase(te, s, e->args[1], scaled, x));
     default:
         return false;
     }
@@ -227,9 +222,10 @@ static bool leaves(const Te *te, const TeStmt *s, const TeExpr *read, const Rang
 
 /* The read that a factor is, without what keeps a 0.  */
 static TeExpr *read_of(TeExpr *e) {
-    while (e->kind == TE_CAST || e->kind == TE_NEG || (e->kind == TE_SELECT && is_zero(e->args[2])))
+    while (e->kind == TE_CAST || e->kind == TE_NEG ||
+           (e->kind == TE_SELECT && te_is_zero(e->args[2])))
         e = e->args[e->kind == TE_SELECT];
-    bool zero = e->kind == TE_READ && (!e->other || is_zero(e->other));
+    bool zero = e->kind == TE_READ && (!e->other || te_is_zero(e->other));
     return zero ? e : NULL;
 }
 
@@ -269,7 +265,7 @@ static TeExpr *bounded(Norm *n, TeExpr *e, const Range *r) {
 /* Makes both factors of the product 0 for all r that are too many, or neither: an infinity times 0
  * is none.  What has no room for a dimension, or is seen by others, is tested.  */
 static bool bound_factors(Norm *n, const TeStmt *s, TeExpr *body, const Range *r) {
-    while (body->kind == TE_SELECT && is_zero(body->args[2])) body = body->args[1];
+    while (body->kind == TE_SELECT && te_is_zero(body->args[2])) body = body->args[1];
     if (body->kind != TE_MUL) return false;
     TeExpr *read[2];
     bool inside[2], tested[2];
@@ -352,8 +348,9 @@ static bool narrow_result(Norm *n, int k, const Phase *x, bool *spread) {
     return true;
 }
 
-static bool is_sum(const TeStmt *s) {
-    return s->rhs->kind == TE_REDUCE && s->rhs->red == TE_RED_SUM;
+static bool is_phased(const Te *te, const TeStmt *s, Phase *x) {
+    return s->rhs->kind == TE_REDUCE && s->rhs->red == TE_RED_SUM &&
+           find_phase(te, s, s->rhs->args[0], false, x);
 }
 
 void normalize_phase(Norm *n) {
@@ -363,8 +360,7 @@ void normalize_phase(Norm *n) {
     for (int k = 0; k < te->n_stmt; k++) {
         Phase x;
         bool own = false, spread = false;
-        while (is_sum(&te->stmt[k]) && find_phase(te, &te->stmt[k], te->stmt[k].rhs->args[0], &x) &&
-               te_takes(te, &te->stmt[k], TE_PHASED)) {
+        while (is_phased(te, &te->stmt[k], &x) && te_takes(te, &te->stmt[k], TE_PHASED)) {
             bool copied = own;
             if (x.r < 0 ? !narrow_result(n, k, &x, &spread) : !cut_result(n, k, &x, &own, c)) break;
             if (x.r >= 0) shorten_sum(n, k, &x, c);

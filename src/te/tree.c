@@ -1,4 +1,5 @@
 #include "te/tree.h"
+#include <math.h>
 #include <string.h>
 
 TeExpr *te_expr_copy(Arena *a, const TeExpr *e) {
@@ -50,6 +51,26 @@ bool te_expr_same(const TeExpr *x, const TeExpr *y) {
             return false;
     }
     return true;
+}
+
+bool te_is_zero(const TeExpr *e) {
+    while (e->kind == TE_CAST) e = e->args[0];
+    if (e->kind == TE_REAL) return e->v.r == 0 && !signbit(e->v.r);
+    return (e->kind == TE_INT || e->kind == TE_BOOLEAN) && e->v.i == 0;
+}
+
+/* Does it take neither elements nor scalars to decide e?  */
+static bool is_of_indices(const TeExpr *e) {
+    for (int i = 0; i < e->n_args; i++) {
+        if (!is_of_indices(e->args[i])) return false;
+    }
+    return e->kind != TE_READ && e->kind != TE_SCALAR;
+}
+
+bool te_pads(const TeExpr *e) {
+    if (e->kind == TE_READ) return e->other && te_is_zero(e->other);
+    return e->kind == TE_SELECT && (te_is_zero(e->args[1]) || te_is_zero(e->args[2])) &&
+           is_of_indices(e->args[0]);
 }
 
 void te_expr_renumber(TeExpr *e, const uint8_t *to) {

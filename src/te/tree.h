@@ -16,6 +16,13 @@ int te_expr_nodes(const TeExpr *e);
 int te_expr_depth(const TeExpr *e);
 /* Is the same extent for every value of the run-time sizes, as far as its text tells.  */
 bool te_extent_same(const TeExtent *x, const TeExtent *y);
+/* Is it the literal 0, whose bytes are 0, too (-0.0 has others)?  Casts do not count.  */
+bool te_is_zero(const TeExpr *e);
+/* A 0 that pads: terms of a sum whose factor it is may be left out, whatever their other factors
+ * are, which infinities and NaN would tell.  It is the `else 0` of a read, or the 0 of a choice
+ * that indices and sizes alone decide; the 0 of a choice that data decide is a value like any
+ * other.  Does e give it?  (Of integers any 0 will do.)  */
+bool te_pads(const TeExpr *e);
 /* The type in which both sides of a comparison or an operation meet.  */
 TeDtype te_meet(TeDtype x, TeDtype y);
 

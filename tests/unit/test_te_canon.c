@@ -1,6 +1,7 @@
 /* links: te */
 /* What the canonical form makes of one op, rule by rule, and that the op's values stay.  */
 #include "normal_fixture.h"
+#include "te/access.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -91,6 +92,40 @@ static void scans_behind_one_are_exclusive(void **state) {
     arena_destroy(a);
 }
 
+/* A term may be left out for a 0 that pads, which data do not decide; of integers for any.  */
+static void masks_of_scans(void **state) {
+    (void)state;
+    static const struct {
+        const char *type, *term;
+        bool scan;
+    } op[] = {
+        {"f32", "(r <= i ? 1 : 0) * X[n,r]", true},
+        {"f32", "(r > i ? 0 : 1) * X[n,r]", true},
+        {"f32", "(r <= i && r % 2 == 0 ? 1 : 0) * X[n,r]", true},
+        {"f32", "(r <= i ? (Z[n,r] > 0 ? 1 : 0) : 0) * X[n,r]", true},
+        {"f32", "r <= i && Z[n,r] > 0 ? X[n,r] : 0", true},
+        {"f32", "Z[n,r] > 0 ? (r <= i ? X[n,r] * Z[n,r] : 0) : 0", true},
+        {"f32", "(r <= i && Z[n,r] > 0 ? 1 : 0) * X[n,r]", false},
+        {"f32", "(r > i || Z[n,r] > 0 ? 0 : 1) * X[n,r]", false},
+        {"f32", "X[n,r] * (Z[n,r] > 0 ? (r <= i ? 1 : 0) : 0)", false},
+        {"f32", "X[n,r] * (Z[n,r] * (r <= i && X[n,r] > 0 ? 1 : 0))", false},
+        {"f32", "(r <= i ? 1 : -0.0) * X[n,r]", false},
+        {"i32", "(r <= i && Z[n,r] > 0 ? 1 : 0) * X[n,r]", true},
+        {"i32", "X[n,r] * (Z[n,r] > 0 ? (r <= i ? 1 : 0) : 0)", true},
+    };
+    for (size_t i = 0; i < sizeof op / sizeof *op; i++) {
+        Arena *a = arena_create(NULL);
+        const char *t = op[i].type;
+        const char *text = arena_printf(a, "op f(X: %s[3,7], Z: %s[3,7]) -> Y: %s[3,7] {"
+                                        " Y[n,i] = sum[r](%s) where r in 7; }", t, t, t,
+                                        op[i].term);
+        const Te *normal = normal_check(a, text, USUAL);
+        Scan scan;
+        if (access_scan(&normal->stmt[0], &scan) != op[i].scan) fail_msg("%s", text);
+        arena_destroy(a);
+    }
+}
+
 static void other_shapes_are_read_through(void **state) {
     (void)state;
     static const char want[] = "  t[i,j] = sum[k](X[i,j,k]);\n"
@@ -178,6 +213,7 @@ int main(void) {
         cmocka_unit_test(axes_of_extent_1_are_left_out),
         cmocka_unit_test(divided_indices_become_two),
         cmocka_unit_test(scans_behind_one_are_exclusive),
+        cmocka_unit_test(masks_of_scans),
         cmocka_unit_test(other_shapes_are_read_through),
         cmocka_unit_test(copies_are_read_through),
         cmocka_unit_test(spellings_become_one),

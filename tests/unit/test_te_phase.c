@@ -215,6 +215,10 @@ static void other_sums_stay(void **state) {
         "Y[p] = sum[r,s](((p-r-s) % 2 == 0 ? (X[(p-r-s)/2] else 0) : 0) * K[r]) where s in 0:2;",
         "Y[p] = sum[r](((p*2 + r) % 2 == 0 ? (X[(p*2-r)/2] else 0) : 0) * K[r]);",
         "Y[p] = sum[r](((p - r) % 2 < 1 ? (X[(p-r)/2] else 0) : 0) * K[r]);",
+        /* a 0 of data is a value, times infinities, too */
+        "Y[p] = sum[r](((p - r) % 2 == 0 && K[r] > 0 ? (X[(p-r)/2] else 0) : 0) * K[r]);",
+        "Y[p] = sum[r](K[r] * (X[0] > 0 ? ((p - r) % 2 == 0 ? (X[(p-r)/2] else 0) : 0) : 0));",
+        "Y[p] = sum[r](((p - r) % 2 == 0 ? (X[(p-r)/2] else 0) : -0.0) * K[r]);",
     };
     for (size_t i = 0; i < sizeof body / sizeof *body; i++) {
         Arena *a = arena_create(NULL);
@@ -229,9 +233,24 @@ static void other_sums_stay(void **state) {
     }
 }
 
+/* Of integers every 0 does, and no factor is seen where the term itself is the 0.  */
+static void data_may_choose_what_no_factor_tells(void **state) {
+    (void)state;
+    becomes("X: i32[5], K: i32[4]) -> Y: i32[10]",
+            "Y[p] = sum[r](((p+1-r) % 2 == 0 && K[r] > 0 ? (X[(p+1-r)/2] else 0) : 0) * K[r]);",
+            "  Y[p,p_phase] = sum[r]((K[2*r+1-p_phase] > 0 ? (X[p+p_phase-r] else 0) : 0) *"
+            " K[2*r+1-p_phase]) where r in 0:2;\n");
+    becomes("X: f32[5], K: f32[4]) -> Y: f32[10]",
+            "Y[p] = sum[r]((p+1-r) % 2 == 0 && K[r] > 0 ? (X[(p+1-r)/2] else 0) * K[r] : 0)"
+            " where r in 4;",
+            "  Y[p,p_phase] = sum[r](K[2*r+1-p_phase] > 0 ? (X[p+p_phase-r] else 0) *"
+            " K[2*r+1-p_phase] : 0) where r in 0:2;\n");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_are_cut_in_place),
+        cmocka_unit_test(data_may_choose_what_no_factor_tells),
         cmocka_unit_test(results_between_are_zero),
         cmocka_unit_test(what_does_not_divide_is_clipped),
         cmocka_unit_test(what_is_read_otherwise_is_copied),
