@@ -67,13 +67,9 @@ static Status check_set(Check *c, TeFill fill) {
     if (s) return s;
     c->out->exact |= fill == TE_FILL_INTEGERS && c->ref.exact;
     double budget = c->o->budget_s > 0 ? c->o->budget_s / default_s : 1;
-    if (program_work(c) <= whole_work * fmin(budget, 1)) {
-        s = check_whole(c);
-    } else {
-        for (int g = 0; g < c->set->n_group && !s && !c->run.fault; g++)
-            s = check_group(c, g);
-    }
-    check_count_filled(c, c->te, 0, c->te->n_in);
+    bool whole = !c->o->sampled && program_work(c) <= whole_work * fmin(budget, 1);
+    s = whole ? check_whole(c) : check_groups(c);
+    check_count_filled(c, c->te, c->data, 0, c->te->n_in);
     for (int t = c->te->n_in; t < c->te->n_in + c->te->n_out; t++)
         c->out->outputs += te_tensor_count(&c->te->tensor[t]);
     if (!s && c->run.fault) {

@@ -7,9 +7,9 @@
  * the result.  Each shows what the others hide: a wrong index or term is seen at once among
  * integers, a lost rounding or rescaling among reals; among extremes a mask that multiplies by 0
  * what it should not read, a maximum that is missing, the wrong one of equals.  Of small problems
- * all is
- * compared; of big ones each kernel group is judged by itself on sampled blocks, its temporaries
- * filled like inputs.  */
+ * all is compared; of big ones each kernel group is judged by itself on sampled blocks, given what
+ * earlier groups store: values that are made as the op says where that is little work, else drawn
+ * like inputs.  */
 #ifndef ROLLER_DRIVER_CHECK_H
 #define ROLLER_DRIVER_CHECK_H
 #include "driver/run.h"
@@ -23,6 +23,7 @@ typedef struct {
     Watch *watch;             /* NULL: nobody's */
     const RunPlace *place;    /* NULL: the simulator */
     const int64_t *at;        /* value per size: at these alone; NULL: at all of sample_sizes */
+    bool sampled;             /* small problems, too */
 } CheckOptions;
 
 /* What the simulator counted in the main kernels' blocks that ran, and what the model says of

@@ -7,10 +7,10 @@ static void make_page(void *user, size_t from, size_t bytes, unsigned char *to) 
     te_source_make(user, from, bytes, to);
 }
 
-void check_count_filled(Check *c, const Te *te, int first, int end) {
+void check_count_filled(Check *c, const Te *te, const Lazy *const *data, int first, int end) {
     for (int t = first; t < end; t++)
-        if (c->data[t])
-            c->out->filled += (int64_t)(lazy_made(c->data[t]) * LAZY_PAGE /
+        if (data[t])
+            c->out->filled += (int64_t)(lazy_made(data[t]) * LAZY_PAGE /
                                         (size_t)te_dtype_bytes(te->tensor[t].dtype));
 }
 

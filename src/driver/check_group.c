@@ -1,5 +1,4 @@
 #include "driver/check_impl.h"
-#include "driver/sample.h"
 #include "rprogram/derived.h"
 #include "te/arith.h"
 #include <math.h>
@@ -19,43 +18,15 @@ static const RProg *prog_of(const Check *c, int g) {
     return &c->plan->rplan.prog[c->program[g] - c->run.strategy->first];
 }
 
-static bool group_reads(const Te *te, const KernelGroup *group, int tensor) {
-    bool reads = access_reads_tensor(te->stmt[group->root].rhs, tensor);
-    for (int i = 0; i < group->n_fused; i++)
-        reads |= access_reads_tensor(te->stmt[group->fused[i]].rhs, tensor);
-    return reads;
-}
-
-static bool group_makes(const Te *te, const KernelGroup *group, int tensor) {
-    bool makes = te->stmt[group->root].tensor == tensor;
-    for (int i = 0; i < group->n_fused; i++) makes |= te->stmt[group->fused[i]].tensor == tensor;
-    return makes;
-}
-
-/* Is it a maximum of what the group is given, too?  */
-static bool is_maximum_of_given(const Check *c, const KernelGroup *group, const TeStmt *s) {
-    if (s->rhs->kind != TE_REDUCE || s->rhs->red != TE_RED_MAX) return false;
-    ReadList reads = access_reads(s->rhs);
-    for (int i = 0; i < reads.n; i++) {
-        int t = reads.at[i]->v.ref;
-        if (!c->data[t] || !group_reads(c->normal, group, t)) return false;
-    }
-    return reads.n > 0;
-}
-
-/* The temporaries that earlier groups would have made.  */
-static Status give_temporaries(Check *c, int g) {
-    const Te *te = c->normal;
+/* Puts what earlier groups would have made where the group's kernels find it.  */
+static Status give(Check *c, int g) {
     const KernelGroup *group = &c->set->group[g];
-    for (int t = te->n_in; t < te->n_tensor; t++) c->data[t] = NULL;
-    for (int i = 0; i < te->n_stmt; i++) {
-        int t = te->stmt[i].tensor;
-        if (t < te->n_in + te->n_out || c->run.strategy->temp_offset[t] < 0) continue;
-        if (!group_reads(te, group, t) || group_makes(te, group, t)) continue;
-        bool maximum = is_maximum_of_given(c, group, &te->stmt[i]);
-        c->data[t] = maximum ? check_maximum(c, te, t) : check_fill(c, te, t);
+    const Lazy **read = ARENA_ARRAY(c->a, const Lazy *, c->normal->n_tensor + 1);
+    for (int t = c->normal->n_in; t < c->normal->n_tensor; t++) {
+        c->data[t] = c->given[t] && !check_makes(c, group, t) ? c->given[t] : NULL;
+        read[t] = c->data[t] && check_reads(c, group, t) ? c->data[t] : NULL;
     }
-    return run_temporaries(&c->run, c->a, c->d, c->data);
+    return run_given(&c->run, c->a, c->d, read);
 }
 
 static Status launch_sampled(Check *c, int g, const Sample *s) {
@@ -169,14 +140,18 @@ static void take_points(Check *c, int g, int most, Sample *s) {
     }
 }
 
+/* Multiply-adds of the sample of one group on one data set.  */
+static double share_of(const Check *c) {
+    double budget = c->o->budget_s > 0 ? c->o->budget_s / 60 : 1;
+    return sample_work * budget / ((double)c->set->n_group * c->n_sizes * TE_FILLS);
+}
+
 /* How many blocks are run, and how many points of each compared; false if even the fewest take more
  * than the budget has.  */
 static bool sample_size(Check *c, int g, const IndexMap *m, int *blocks, int *points) {
     const Problem *p = &c->problem[g];
     const RProg *r = prog_of(c, g);
-    double budget = c->o->budget_s > 0 ? c->o->budget_s / 60 : 1, outputs = block_outputs(m);
-    double parts = (double)c->set->n_group * c->n_sizes * TE_FILLS;
-    double share = sample_work * budget / parts, work = block_work(p, r, m) + 1;
+    double outputs = block_outputs(m), share = share_of(c), work = block_work(p, r, m) + 1;
     if (rprog_persistent(r))              /* a block goes on with other tiles */
         work *= (double)ceil_div(index_blocks(m), rprog_launched(p, c->set->dev, r));
     int least = ragged(m) ? 2 : 1;     /* an edge and an inner block */
@@ -184,7 +159,8 @@ static bool sample_size(Check *c, int g, const IndexMap *m, int *blocks, int *po
     double most = most_shares(c->set->dev, r) * (c->fill == 0 ? TE_FILLS : 1);
     c->out->runs++;
     if (least * work > most * share) {
-        double needed = 60 * least * work * parts / (most_shares(c->set->dev, r) * sample_work);
+        double budget_s = c->o->budget_s > 0 ? c->o->budget_s : 60;
+        double needed = budget_s * least * work / (most_shares(c->set->dev, r) * share);
         c->out->needed_s = fmax(c->out->needed_s, needed);
         c->out->left_out++;
         return false;
@@ -197,28 +173,41 @@ static bool sample_size(Check *c, int g, const IndexMap *m, int *blocks, int *po
     return true;
 }
 
-Status check_group(Check *c, int g) {
+/* What of a group is run; no blocks: it is left out.  */
+static void take_sample(Check *c, int g, Sample *s) {
     const Problem *p = &c->problem[g];
     const RProg *r = prog_of(c, g);
-    int64_t span = 0;
     const KernelProgram *program = &c->build->program;
+    const KernelLaunch *first = NULL;
     for (int i = program->n_kernel - 1; i >= 0; i--)
-        if (program->kernel[i].group == c->program[g]) span = program->kernel[i].span;
+        if (program->kernel[i].group == c->program[g]) first = &program->kernel[i];
     int want, points;
-    Sample sample = {0};
-    index_map(p, r, r->skeleton == SK_STREAM ? span : 0, &sample.map);
-    if (!sample_size(c, g, &sample.map, &want, &points)) return ST_OK;
-    Status s = give_temporaries(c, g);
-    if (s) return s;
-    c->ref.te = c->normal;
-    sample.n_block = sample_blocks(c->a, &sample.map, want, check_seed(c) + (uint64_t)c->fill,
-                                   &sample.block);
-    take_points(c, g, points, &sample);
-    s = launch_sampled(c, g, &sample);
+    index_map(p, r, first && r->skeleton == SK_STREAM ? first->span : 0, &s->map);
+    if (first && rprog_persistent(r))
+        s->across = cg_blocks(c->normal, program, first, c->run.taken, c->size);
+    if (!sample_size(c, g, &s->map, &want, &points)) return;
+    s->n_block = sample_blocks(c->a, &s->map, want, check_seed(c) + (uint64_t)c->fill, &s->block);
+    take_points(c, g, points, s);
+}
+
+static Status check_group(Check *c, int g, const Sample *sample) {
+    Status s = give(c, g);
+    if (!s) s = launch_sampled(c, g, sample);
     if (s || c->run.fault) return s;
-    for (int i = -1; i < p->group->n_fused && !s; i++)
-        s = compare_statement(c, g, i, &sample);
+    for (int i = -1; i < c->problem[g].group->n_fused && !s; i++)
+        s = compare_statement(c, g, i, sample);
     if (atomic_load(&c->no_memory)) arena_fail(c->a);
-    check_count_filled(c, c->normal, c->te->n_in + c->te->n_out, c->normal->n_tensor);
+    return s;
+}
+
+Status check_groups(Check *c) {
+    Status s = ST_OK;
+    Sample *sample = ARENA_ARRAY(c->a, Sample, c->set->n_group + 1);
+    for (int g = 0; g < c->set->n_group; g++) take_sample(c, g, &sample[g]);
+    check_hand_over(c, sample, share_of(c));
+    c->ref.te = c->normal;
+    for (int g = 0; g < c->set->n_group && !s && !c->run.fault; g++)
+        if (sample[g].n_block) s = check_group(c, g, &sample[g]);
+    check_count_filled(c, c->normal, c->given, c->te->n_in, c->normal->n_tensor);
     return s;
 }

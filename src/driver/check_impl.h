@@ -3,6 +3,7 @@
 #define ROLLER_DRIVER_CHECK_IMPL_H
 #include "driver/check.h"
 #include "driver/compare.h"
+#include "driver/sample.h"
 
 typedef struct {
     Arena *a;
@@ -19,7 +20,8 @@ typedef struct {
     const int64_t *size;
     int n_sizes;              /* sets of sizes in all */
     TeFill fill;
-    const Lazy **data;        /* per tensor: inputs, and temporaries that a kernel is given */
+    const Lazy **data;        /* per tensor: inputs, and what the group at hand is given */
+    const Lazy **given;       /* per tensor of `normal`: what kernels hand over; else NULL */
     Reference ref;
     Run run;
     CompareResult sum;
@@ -41,11 +43,16 @@ void check_tally(Check *c, const Te *te, int tensor, const CompareResult *r);
 const Lazy *check_lazy(Check *c, const Te *te, int tensor, LazyMake *make, void *user);
 const Lazy *check_fill(Check *c, const Te *te, int tensor);
 /* Adds to the result how many elements of tensors first..end-1 were made.  */
-void check_count_filled(Check *c, const Te *te, int first, int end);
+void check_count_filled(Check *c, const Te *te, const Lazy *const *data, int first, int end);
 
-/* check_maximum.c: a temporary that is a maximum, computed of data that is given.  */
-const Lazy *check_maximum(Check *c, const Te *te, int tensor);
+/* check_given.c: sets what kernels hand over; sample: per group, without blocks if it is left out;
+ * share: terms that may be added up for one tensor.  */
+void check_hand_over(Check *c, const Sample *sample, double share);
+/* Does a statement of the group assign the tensor, or read it?  */
+bool check_makes(const Check *c, const KernelGroup *g, int tensor);
+bool check_reads(const Check *c, const KernelGroup *g, int tensor);
 
-/* check_group.c: one kernel group by itself, on sampled blocks, as far as the budget allows.  */
-Status check_group(Check *c, int g);
+/* check_group.c: the kernel groups each by itself, on sampled blocks, as far as the budget
+ * allows.  */
+Status check_groups(Check *c);
 #endif

@@ -164,21 +164,33 @@ static void given_page(void *user, size_t from, size_t bytes, unsigned char *to)
     }
 }
 
-static Status write_temporaries(Run *r, Diag *d, const Lazy *const *temp) {
+static Status give_device(Run *r, Diag *d, const Lazy *const *given) {
     Status s = ST_OK;
-    for (int t = r->te->n_in + r->te->n_out; t < r->normal->n_tensor && !s; t++)
-        if (temp[t] && temp[t]->bytes)
-            s = run_write(r, d, run_address(r, t), lazy_at(temp[t], 0, temp[t]->bytes),
-                          temp[t]->bytes);
+    for (int t = r->te->n_in; t < r->normal->n_tensor && !s; t++)
+        if (given[t] && given[t]->bytes)
+            s = run_write(r, d, run_address(r, t), lazy_at(given[t], 0, given[t]->bytes),
+                          given[t]->bytes);
     return s;
 }
 
-Status run_temporaries(Run *r, Arena *a, Diag *d, const Lazy *const *temp) {
+static Status give_outputs(Run *r, Diag *d, const Lazy *const *given) {
+    Status s = ST_OK;
+    for (int t = r->te->n_in; t < r->te->n_in + r->te->n_out && !s; t++) {
+        if (!given[t] || !given[t]->bytes) continue;
+        sim_free(r->gpu, r->at[t]);
+        s = sim_malloc_made(r->gpu, d, given[t]->bytes, copy_page, (void *)(uintptr_t)given[t],
+                            &r->at[t]);
+    }
+    return s;
+}
+
+Status run_given(Run *r, Arena *a, Diag *d, const Lazy *const *given) {
     size_t workspace = (size_t)r->build->program.workspace_bytes;
-    if (workspace == 0) return ST_OK;
-    if (r->place.context) return write_temporaries(r, d, temp);
+    if (r->place.context) return give_device(r, d, given);
+    Status s = give_outputs(r, d, given);
+    if (s || workspace == 0) return s;
     Given *g = ARENA_NEW(a, Given);
-    *g = (Given){r, temp};
+    *g = (Given){r, given};
     sim_free(r->gpu, r->workspace);
     return sim_malloc_made(r->gpu, d, workspace, given_page, g, &r->workspace);
 }

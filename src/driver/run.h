@@ -62,9 +62,9 @@ Status run_launch(Run *r, Arena *a, Diag *d, int i, const int64_t *blocks, int64
 int run_kernels(const Run *r);
 /* The same as a launch on a device, for timing: asynchronous.  */
 Status run_submit(Run *r, Diag *d, int i, CudaStream stream);
-/* A workspace as before the first launch, but that it holds these temporaries: per tensor of the
- * normalized op, or NULL.  */
-Status run_temporaries(Run *r, Arena *a, Diag *d, const Lazy *const *temp);
+/* A workspace as before the first launch, but that it holds these temporaries, and outputs that
+ * hold these values: per tensor of the normalized op, or NULL.  */
+Status run_given(Run *r, Arena *a, Diag *d, const Lazy *const *given);
 /* Device address of a tensor of the normalized op: an argument or a temporary in the workspace.  */
 uint64_t run_address(const Run *r, int tensor);
 Status run_write(Run *r, Diag *d, uint64_t to, const void *from, size_t bytes);

@@ -1,5 +1,6 @@
 #include "driver/sample.h"
 #include "rprogram/derived.h"
+#include "te/arith.h"
 #include <stdlib.h>
 
 /* Is the block at an end of every axis?  */
@@ -109,6 +110,69 @@ int sample_points(Arena *a, const IndexMap *m, int64_t x, int want, Rng *rng, Bl
         n += add_line(m, x, size, &(Line){row, from, run}, *out + n);
     }
     return n;
+}
+
+typedef struct {
+    int64_t lo, end;
+} Range;
+
+/* Ranges of the indices of axis i in a box: those inside of one that changes take all values.  */
+static void box_ranges(const IndexMap *m, int i, const IndexBox *b, Range *of) {
+    const IndexAxis *x = &m->axis[i];
+    int64_t inner = 1;
+    for (int k = x->n - 1; k >= 0; k--) {
+        int64_t extent = m->root->index[x->index[k]].hi.value;
+        int64_t lo = b->lo[i] / inner, last = (b->hi[i] - 1) / inner;
+        bool wraps = lo / extent != last / extent;
+        of[x->index[k]] = wraps ? (Range){0, extent} : (Range){lo % extent, last % extent + 1};
+        inner *= extent;
+    }
+}
+
+/* Of each of the root's indices, in a box.  */
+typedef struct {
+    Range of[TE_MAX_INDICES];
+} BoxRanges;
+
+static void add_box(const IndexMap *m, int64_t number, bool first, BoxRanges *all) {
+    IndexBox box;
+    BoxRanges one = *all;
+    index_box(m, number, &box);
+    for (int i = 0; i < m->n_axis; i++) box_ranges(m, i, &box, one.of);
+    for (int i = 0; i < m->root->n_index && !first; i++) {
+        if (all->of[i].lo < one.of[i].lo) one.of[i].lo = all->of[i].lo;
+        if (all->of[i].end > one.of[i].end) one.of[i].end = all->of[i].end;
+    }
+    *all = one;
+}
+
+static double distinct(const BoxRanges *x, int n, int index) {
+    double sum = 0;
+    for (int i = 0; i < n; i++) {
+        bool seen = false;
+        for (int k = 0; k < i && !seen; k++)
+            seen = x[k].of[index].lo == x[i].of[index].lo &&
+                   x[k].of[index].end == x[i].of[index].end;
+        if (!seen) sum += (double)(x[i].of[index].end - x[i].of[index].lo);
+    }
+    return sum;
+}
+
+void sample_extents(Arena *a, const Sample *s, double *n) {
+    const IndexMap *m = &s->map;
+    int64_t total = index_blocks(m), across = s->across > 0 ? s->across : total;
+    BoxRanges *x = ARENA_ARRAY(a, BoxRanges, s->n_block * ceil_div(total, across) + 1);
+    int count = 0, n_index = m->root->n_index;
+    for (int b = 0; b < s->n_block; b++) {
+        for (int64_t tile = s->block[b] % across; tile < total; tile += across) {
+            for (int i = 0; i < n_index; i++)
+                x[count].of[i] = (Range){0, te_index_extent(&m->root->index[i])};
+            for (int64_t k = 0; k < index_boxes(m, tile); k++)
+                add_box(m, tile * m->each + k, k == 0, &x[count]);
+            count++;
+        }
+    }
+    for (int i = 0; i < n_index; i++) n[i] = distinct(x, count, i);
 }
 
 int sample_strips(Arena *a, const Sample *s, int64_t span, int64_t **out) {

@@ -25,7 +25,10 @@ typedef struct {
     int n_block;
     BlockPoint *point;
     int n_point;
+    int64_t across;           /* > 0: a block goes on with every so manieth number of the grid */
 } Sample;
+/* How many values each of the root's indices takes in what the blocks compute, at most.  */
+void sample_extents(Arena *a, const Sample *s, double *n);
 /* Grid-x ids of the kernel that adds a split reduction, `span` outputs a block, that cover the
  * points.  */
 int sample_adding(Arena *a, const Sample *s, int64_t span, int64_t **out);

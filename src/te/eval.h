@@ -18,6 +18,8 @@ size_t te_tensor_bytes(const TeTensor *t);                  /* bytes spanned, st
 bool te_tensor_has(const TeTensor *t, const int64_t *at);   /* no clip leaves the element out */
 int64_t te_tensor_count(const TeTensor *t);                 /* elements */
 int64_t te_tensor_offset(const TeTensor *t, const int64_t *at);   /* in elements */
+/* The element at such an offset; false: none lies there.  */
+bool te_tensor_at(const TeTensor *t, int64_t offset, int64_t *at);
 
 typedef struct {
     double v;                 /* reals */
@@ -31,9 +33,9 @@ typedef struct {
 typedef struct TeEval TeEval;
 /* data: one entry per te->tensor[0..n_in-1]; a scalar's points to one element of its type.  */
 Status te_eval_create(Arena *a, Diag *d, const Te *te, const TeData *data, TeEval **out);
-/* Takes the elements of an input, or a temporary's instead of computing them (its storage type,
- * dense, so that one kernel of a program can be judged by itself), from where they are made when
- * they are read.  Before the first evaluation.  */
+/* Takes the elements of an input, or those of another tensor instead of computing them (its storage
+ * type and strides, so that one kernel of a program can be judged by itself), from where they are
+ * made when they are read.  Before the first evaluation.  */
 void te_eval_bind(TeEval *e, int tensor, const Lazy *values);
 /* The values of `count` elements of an output or temporary along its last dimension from `at` on.
  * Temporaries are computed on demand and remembered.  ST_CANCELLED when asked to stop.  */

@@ -37,7 +37,9 @@ typedef struct {
 
 /* Adds dimension d's part; the subscript's value lies above slot k, what is open in it.  */
 static void add_dimension(Prog *p, const Node *x, int d, int k, int n, Places *to) {
-    int64_t extent = p->owner->te->tensor[x->e->v.ref].shape[d].value, stride = x->stride[d];
+    const TeTensor *t = &p->owner->te->tensor[x->e->v.ref];
+    int64_t extent = t->shape[d].value;
+    int64_t stride = p->owner->data[x->e->v.ref] ? t->stride[d].value : x->stride[d];
     if (x->affine[d]) {
         int64_t at = x->sub[d].c, step = p->strip >= 0 ? x->sub[d].coef[p->strip] : 0;
         for (int i = 0; i < p->s->n_index; i++)

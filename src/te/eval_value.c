@@ -48,6 +48,28 @@ int64_t te_tensor_offset(const TeTensor *t, const int64_t *at) {
     return n;
 }
 
+/* By falling strides, each as often as it fits.  */
+bool te_tensor_at(const TeTensor *t, int64_t offset, int64_t *at) {
+    int own = te_own_rank(t);
+    int64_t left = offset, below = INT64_MAX;
+    for (int n = 0; n < own; n++) {
+        int d = -1;
+        for (int k = own - 1; k >= 0; k--) {
+            int64_t x = t->stride[k].value, best = d < 0 ? -1 : t->stride[d].value;
+            if (x < below && x > best) d = k;
+        }
+        if (d < 0) break;
+        below = t->stride[d].value;
+        for (int k = 0; k < own; k++) {    /* dimensions of one place may share a stride */
+            if (t->stride[k].value != below) continue;
+            int64_t i = below ? left / below : 0, most = t->shape[k].value - 1;
+            at[k] = i < most ? i : most;
+            left -= at[k] * below;
+        }
+    }
+    return left == 0 && te_tensor_has(t, at);
+}
+
 double eval_round(TeDtype t, double v) {
     switch (t) {
     case TE_F32:

@@ -4,6 +4,7 @@
  * be made in any order, and none that nobody reads.  */
 #include "te/fill.h"
 #include "te/access.h"
+#include "te/span.h"
 #include "base/hash.h"
 #include <math.h>
 #include <string.h>
@@ -36,41 +37,12 @@ static int64_t extent_selected(const Te *te, int t) {
     return least;
 }
 
-/* ---- How much of a tensor one output reads ---- */
-
-/* Along each dimension of a tensor: how many places one element of an output depends on.  */
-typedef struct {
-    double along[TE_MAX_RANK];
-} Span;
-
-/* Adds what the reads below e of statement s span; each index in `bound` takes all its values, one
- * of the left side as many as the statement's tensor spans.  */
-static void add_spans(const Te *te, const TeStmt *s, const TeExpr *e, uint32_t bound, Span *span) {
-    if (e->kind == TE_REDUCE)
-        for (int i = 0; i < e->n_index; i++) bound |= 1u << e->index[i];
-    for (int d = 0; d < e->n_args; d++) {
-        add_spans(te, s, e->args[d], bound, span);
-        if (e->kind != TE_READ) continue;
-        uint32_t used = access_uses(e->args[d]);
-        double n = 1;
-        for (int i = 0; i < s->n_index; i++) {
-            if (!(used >> i & 1)) continue;
-            n *= bound >> i & 1 ? (double)te_index_extent(&s->index[i])
-                 : i < s->n_left ? span[s->tensor].along[i] : 1;
-        }
-        double *along = &span[e->v.ref].along[d];
-        *along = fmax(*along, fmin(n, (double)te->tensor[e->v.ref].shape[d].value));
-    }
-    if (e->other) add_spans(te, s, e->other, bound, span);
-}
-
 /* Stretches of a tensor's lines that one element of an output depends on.  */
 static double stretches_read(const Te *te, int tensor) {
-    Span span[TE_MAX_TENSORS];
-    for (int t = 0; t < te->n_tensor; t++)
-        for (int d = 0; d < TE_MAX_RANK; d++) span[t].along[d] = 1;
-    for (int i = te->n_stmt - 1; i >= 0; i--)
-        add_spans(te, &te->stmt[i], te->stmt[i].rhs, 0, span);
+    TeSpan span[TE_MAX_TENSORS];
+    memset(span, 0, (size_t)te->n_tensor * sizeof *span);
+    for (int t = 0; t < te->n_tensor; t++) te_span_one(&te->tensor[t], &span[t]);
+    te_spans(te, NULL, span);
     double n = 1;
     int last = te->tensor[tensor].rank - 1;
     for (int d = 0; d <= last; d++) {

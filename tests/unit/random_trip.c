@@ -240,7 +240,8 @@ const char *trip_build(Trip *t) {
 
 const char *trip_check(Trip *t) {
     if (!t->build.compiled) return NULL;
-    CheckOptions o = {.seed = t->seed, .threads = 1, .budget_s = t->budget_s};
+    CheckOptions o = {.seed = t->seed, .threads = 1, .budget_s = t->budget_s,
+                      .sampled = t->sampled};
     CheckResult r;
     Status s =
         check_kernel(t->arena, &t->diag, &(BuiltPlan){&t->set, &t->whole, &t->build}, &o, &r);

@@ -61,6 +61,7 @@ typedef struct {
     int target;
     const char *text, *op;    /* op: its name, NULL where there is but one */
     double budget_s;          /* of a check; 0: what is usual */
+    bool sampled;             /* checked as big problems are */
     Te *te;
     PlanSet set;
     WholePlan whole;

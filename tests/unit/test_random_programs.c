@@ -48,7 +48,10 @@ static const char *to_reference(Trip *t, Choices *c) {
     for (int plan = 0; plan < 2 && !wrong; plan++) {
         wrong = plan ? trip_choose_any(t, t->seed) : trip_choose(t, 0);
         if (!wrong) wrong = trip_build(t);
-        if (!wrong) wrong = trip_check(t);
+        for (int k = 0; k < 2 && !wrong; k++) {
+            t->sampled = k > 0;
+            wrong = trip_check(t);
+        }
     }
     return wrong;
 }

@@ -1,0 +1,80 @@
+/* What a check says of right kernels and of planted mistakes, on small and big problems.  */
+#include "arena_fixture.h"
+#include "driver/check.h"
+#include "driver/compile.h"
+#include "effort.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static PlanSet set;
+static WholePlan whole;
+static Build build;
+
+static void make(const char *profile, const char *text) {
+    CompileOptions o = {.top = 1, .align = 16, .workspace_limit = -1};
+    Device *dev;
+    Te *te;
+    must(hal_profile_find(arena, &diag, profile, "profiles", NULL, &dev));
+    must(te_parse(arena, &diag, diag_text("case.te", text), NULL, NULL, &te));
+    must(compile_plan(arena, &diag, &(PlanRequest){te, dev, &o}, &set));
+    compile_choose(arena, &set, 0, &whole);
+    must(compile_build(arena, &diag, &whole, dev, &(BuildOptions){0}, &build));
+}
+
+static CheckResult check(const CheckOptions *o) {
+    CheckResult r;
+    Diag quiet = diag_new(arena);
+    Status s = check_kernel(arena, &quiet, &(BuiltPlan){&set, &whole, &build}, o, &r);
+    if (s && s != ST_CHECK) fail_msg("%s", diag_first_error(&quiet)->message);
+    return r;
+}
+
+/* ---- right kernels ---- */
+
+/* Kernels that read what others stored: outputs, outputs with gaps, rows' values, positions, sums
+ * of what was summed, and several of them in a row.  */
+static const char *const handing[] = {
+    "param M = 96, N = 100; op f(X: f16[M,N]) -> (Y: bf16[M,N], Z: f32[M,N]) {"
+    " Y[a,b] = sum[r](r <= b ? X[a,r] : 0) where r in N;"
+    " Z[a,b] = b < 20 ? X[a,b] : (Y[a,b-20] else 0); }",
+    "param M = 64, K = 96; op f(X: i32[M,K]) -> (Y: i32[K,M], Z: i32[M,K]) {"
+    " Y[a,b] = X[b,a] * 3; Z[a,b] = max[r](r < b ? Y[r,a] : -100) where r in K; }",
+    "param M = 40, N = 72; op f(X: f32[M,N]) -> (Y: f32[N,M] strides(45,1), Z: f32[M,N]) {"
+    " Y[n,m] = exp(X[m,n]); Z[m,n] = sum[r](Y[r,m] * X[m,r]) + Y[n,m]; }",
+    "param M = 64, N = 80, K = 48; op f(A: f32[M,K], B: f32[K,N], C: f32[N,K]) -> (T: f32[M,N],"
+    " U: f16[K,M]) { T[m,n] += A[m,k] * B[k,n]; U[k,m] = sum[n](T[m,n] * C[n,k]); }",
+    "param M = 48, N = 64; op f(X: f32[M,N], E: f32[N,M]) -> (I: i32[N], Y: f32[N,M]) {"
+    " I[n] = argmax[m](X[m,n]); Y[n,m] = E[max(min(I[n] + n, N - 1), 0),m]; }",
+    "param M = 32, N = 96; op f(X: f32[M,N], W: f32[N,N]) -> Y: f32[M,N] {"
+    " t[m,n] += X[m,k] * W[k,n]; e[m] = max[n](t[m,n]); s[m] = sum[n](exp(t[m,n] - e[m]));"
+    " p[m,n] = exp(t[m,n] - e[m]) / s[m]; Y[m,n] += p[m,k] * W[n,k]; }",
+    "param M = 64, N = 64; op f(X: f32[M,N]) -> (A: f32[N,M], B: f32[M,N], C: f32[N,M]) {"
+    " A[n,m] = X[m,n] + 1; B[m,n] = A[m,n] * 2 + sum[r](A[r,n]); C[n,m] = B[n,m] - A[m,n]; }",
+};
+
+static void sampled_and_whole_checks_agree(void **state) {
+    (void)state;
+    static const char *const profile[] = {"a100", "h200", "rtx2080ti"};
+    for (size_t i = 0; i < sizeof handing / sizeof *handing; i++) {
+        make(profile[i % 3], handing[i]);
+        CheckResult all = check(&(CheckOptions){.threads = 2});
+        CheckResult some = check(&(CheckOptions){.threads = 2, .sampled = true});
+        if (!all.ok || !some.ok || some.left_out)
+            fail_msg("%s\n%s\n%s", handing[i], all.text, some.text);
+        assert_true(all.compared == all.outputs && some.compared > 0);
+        assert_true(all.exact == some.exact);
+    }
+}
+
+int main(void) {
+#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {T(sampled_and_whole_checks_agree)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
