@@ -44,14 +44,17 @@ typedef struct {
     double breaks;            /* share of chunks behind which addresses jump */
 } Lines;
 
+/* Of operands that are read backwards, as of those that are read forwards: the same places.  */
+static int64_t distance(int64_t stride) { return stride < 0 ? -stride : stride; }
+
 static Lines lines_of(const Model *m, const RProg *r, int side) {
     const ROperand *op = &m->p->op[side];
     const RLoad *l = &r->load[side];
     bool by_k = l->along == AX_K;
     int64_t own = r->block.extent[mp_own_axis(side)], k = r->block.extent[AX_K];
     int64_t along = by_k ? k : own, across = by_k ? own : k;
-    int64_t stride = by_k ? op->stride_k : op->stride_mn;
-    int64_t other = by_k ? op->stride_mn : op->stride_k;
+    int64_t stride = distance(by_k ? op->stride_k : op->stride_mn);
+    int64_t other = distance(by_k ? op->stride_mn : op->stride_k);
     int64_t run = by_k ? op->run_k : op->run_mn;
     bool loose = by_k ? op->digits_mn > 1 : op->digits_k > 1;
     Lines x = {.line = along / l->vec, .width = (int64_t)l->vec * op->bytes,

@@ -367,9 +367,40 @@ static void shared_counts_are_equal(void **state) {
     }
 }
 
+/* Operands that are read backwards take what they take forwards.  */
+static void backwards(Arena *a) {
+    const Device *dev = fixture_device(a, "h200");
+    Problem p = fixture_matmul(1, 97, 161, 73, false, false, TE_F32), back = p;
+    const RPlanOptions scalar = {.workspace_limit = -1, .no_matrix = true};
+    Diag d = diag_new(a);
+    RProgSet set;
+    int compared = 0;
+    back.op[0].stride_k = -p.op[0].stride_k;
+    back.op[1].stride_mn = -p.op[1].stride_mn;
+    assert_int_equal(rprog_candidates(a, &d, &p, dev, &scalar, &set), ST_OK);
+    for (int i = 0; i < set.n; i++) {
+        Estimate e, f;
+        if (set.prog[i].load[0].vec > 1 || set.prog[i].load[1].vec > 1) continue;
+        mp_estimate(&p, &set.prog[i], dev, &e);
+        mp_estimate(&back, &set.prog[i], dev, &f);
+        assert_int_equal(e.load_sectors, f.load_sectors);
+        assert_int_equal(e.load_passes, f.load_passes);
+        compared++;
+    }
+    assert_true(compared >= 5);
+}
+
+static void backwards_is_as_forwards(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    backwards(a);
+    arena_destroy(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(passes_are_as_measured),
                                        cmocka_unit_test(counts_equal_enumeration),
-                                       cmocka_unit_test(shared_counts_are_equal)};
+                                       cmocka_unit_test(shared_counts_are_equal),
+                                       cmocka_unit_test(backwards_is_as_forwards)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
