@@ -66,7 +66,8 @@ static const Node *mean_of(const TeEval *ev, const Node *sum) {
         if (center->uses >> sum->e->index[i] & 1)
             return NULL;
     }
-    return maker >= 0 && ev->te->stmt[maker].rhs->kind == TE_DIV ? center : NULL;
+    TeKind made = maker >= 0 ? ev->te->stmt[maker].rhs->kind : TE_READ;
+    return made == TE_DIV || made == TE_MUL ? center : NULL;
 }
 
 /* How far a sum in `acc` of n terms may be off, as a share of the sum of magnitudes: one rounding

@@ -3,6 +3,20 @@
 #include "te/tree.h"
 #include <math.h>
 
+static bool sums_fully(const TeStmt *s) {
+    return s->accum == TE_DTYPE_COUNT || s->accum == s->rhs->type;
+}
+
+bool te_same_rules(const TeStmt *x, const TeStmt *y) {
+    return sums_fully(x) && sums_fully(y) && x->fast == y->fast && x->tf32 == y->tf32 &&
+           x->fp32x3 == y->fp32x3;
+}
+
+/* Does the cast keep every count, but for what a mean in f32 is rounded by?  */
+static bool keeps_counts(const TeExpr *e) {
+    return e->store == TE_F64 || e->store == TE_F32 || e->store == TE_I64;
+}
+
 /* Sizes as a product: a number, and factors known at run time only.  */
 enum { FACTORS_MAX = 16 };
 typedef struct {
@@ -13,7 +27,7 @@ typedef struct {
 
 static bool multiply(const Te *te, const TeStmt *s, const TeExpr *e, Product *p) {
     Affine f;
-    while (e->kind == TE_CAST) e = e->args[0];
+    while (e->kind == TE_CAST && keeps_counts(e)) e = e->args[0];
     if (access_uses(e))
         return false;
     if (e->kind == TE_MUL)

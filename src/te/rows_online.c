@@ -1,9 +1,12 @@
+/* Reductions that can follow another one of their row in the same pass: they run with what that has
+ * found so far, and are put right when it finds more.
+ *
+ * Holds for sums of f32 and f64 whose leader is of the same type, and so stored: what they are put
+ * right by is as exact as they are.  Both compute their common terms by the same rules.  */
 #include "te/groups.h"
 #include "te/mean.h"
 #include "te/tree.h"
 #include <string.h>
-
-/* Reductions that can follow another one of their row in the same pass.  */
 
 typedef struct {
     const Te *te;
@@ -51,8 +54,9 @@ static bool is_reduction(const Te *te, const RowGroup *g, int i, TeRedop red) {
 /* Is the body of reduction j the expression `e` of statement i?  */
 static bool reduces(const Te *te, const RowGroup *g, int j, int i, const TeExpr *e) {
     const TeStmt *y = &te->stmt[g->stmt[j]];
-    Pair p = {te, &te->stmt[g->stmt[i]], y, g->axis[i], g->axis[j]};
-    return same(&p, e, y->rhs->args[0]);
+    const TeStmt *x = &te->stmt[g->stmt[i]];
+    Pair p = {te, x, y, g->axis[i], g->axis[j]};
+    return same(&p, e, y->rhs->args[0]) && te_same_rules(x, y);
 }
 
 /* The statement whose sum over the row, divided by the row's length, statement i is; -1: none.  */

@@ -1,5 +1,10 @@
 /* Reductions in two steps: over the indices that lie contiguously first, which leaves rows, then
- * over those that stride across them, as for statistics of a channel in NCHW.  */
+ * over those that stride across them, as for statistics of a channel in NCHW.
+ *
+ * Holds for every reduction but positions, whose order the language leaves open: integers wrap, NaN
+ * wins, and what leaves the range of reals in one order only is right either way.  A sum of squared
+ * deviations from a mean is made of those from the means of parts where all of it is real and of
+ * one type, so that a part's mean is as exact as the terms are: one of integers is floored.  */
 #include "te/access.h"
 #include "te/mean.h"
 #include "te/normalize.h"
@@ -122,12 +127,19 @@ static const TwoStep *sibling(const TwoStep *x, const TeStmt *s, uint32_t inner)
     return x;
 }
 
+/* Is it real, and of the same type in both statements, with its terms and all between?  */
+static bool is_real_throughout(const TeStmt *sum, const TeStmt *s, const TeExpr *e) {
+    TeDtype t = s->rhs->type;
+    return te_dtype_class(t) == TE_CLASS_REAL && sum->rhs->type == t && e->type == t &&
+           e->args[0]->type == t && te_same_rules(sum, s);
+}
+
 /* (E - x) * (E - x), x the mean of E that another statement in two steps made; or NULL.  */
 static const TeExpr *deviation(const Te *te, const TwoStep *x, const TeStmt *s) {
     const TeExpr *body = s->rhs->args[0], *e = body->args ? body->args[0] : NULL;
     if (s->rhs->red != TE_RED_SUM || x->was.rhs->red != TE_RED_SUM || body->kind != TE_MUL ||
         !te_expr_same(e, body->args[1]) || e->kind != TE_SUB || e->args[1]->kind != TE_READ ||
-        s->rhs->type != body->type || !te_expr_same(e->args[0], x->was.rhs->args[0]))
+        !is_real_throughout(&x->was, s, e) || !te_expr_same(e->args[0], x->was.rhs->args[0]))
         return NULL;
     const TeExpr *mean = e->args[1];
     for (int k = 0; k < te->n_stmt; k++) {
