@@ -48,6 +48,48 @@ for stem in mm splitk; do
 done
 launches CODE=cubin ROLLER_SIM_PTX_DIR="$dir/hashes" python3 "$tests/compare.py" mm splitk
 
+# Blocks that stay for several tiles are as many as the board holds, whatever the profile says.
+mkdir boards && cd boards || exit 1
+python3 "$tests/boards.py" "$root/profiles/h200.json"
+for plan in *.plan; do
+    stem=${plan%.plan}
+    ends 0 "$stem: all artefacts" "$gen" -q --profile h200 --plan "$plan" \
+        --emit cu,ptx,cubin,json,h,c,py,so "$stem.te" -o "$stem.cu"
+done
+try 'their STEM.json is as its schema says' \
+    python3 "$tests/validate.py" "$root/schemas/kernel.schema.json" alone.json fours.json
+# blocks STEM BOARD LOG NUMBER: along x in all launches of the program's first kernel.
+blocks() {
+    symbol=$(python3 -c 'import json, sys
+print(json.load(open(sys.argv[1]))["targets"][0]["kernels"][0]["symbol"])' "$1.json")
+    is "$1 on $2: blocks" "$(grep "^$symbol " "$3" | cut -d' ' -f3 | sort -u)" = "$4,1,1"
+}
+# holds BOARD STEM...: by every launcher.
+holds() {
+    board=$1
+    shift
+    launches ROLLER_SIM_PROFILE="$board.json" ROLLER_SIM_LAUNCHES="$PWD/$board.log" \
+        ROLLER_SIM_RACES=0 python3 "$tests/compare.py" "$@"
+    for stem; do
+        blocks "$stem" "$board" "$board.log" \
+            "$(python3 "$tests/boards.py" held "$board" "$stem")"
+    done
+}
+holds uneven alone pairs fours eights turns shares
+holds few fours shares
+# A driver that does not tell leaves what the profile says.
+launches ROLLER_SIM_PROFILE=few.json ROLLER_SIM_LAUNCHES="$PWD/untold.log" ROLLER_SIM_RACES=0 \
+    ROLLER_SIM_FAULTS='cuOccupancyMaxActiveClusters=CUDA_ERROR_NOT_SUPPORTED' \
+    python3 "$tests/compare.py" fours
+blocks fours 'a board that does not tell' untold.log \
+    "$(python3 -c 'import json
+print(json.load(open("fours.json"))["targets"][0]["kernels"][0]["grid"][0])')"
+ends 0 'a check on the board' env ROLLER_LIBCUDA="$BUILD/simdriver/libcuda.so.1" \
+    ROLLER_SIM_PROFILE=few.json ROLLER_SIM_LAUNCHES="$PWD/check.log" "$gen" -q --profile h200 \
+    --plan fours.plan --check --device 0 -o checked.cu fours.te &&
+    blocks fours 'the board that checks' check.log "$(python3 "$tests/boards.py" held few fours)"
+cd ..
+
 # The text in C.
 strict='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
 for cc in gcc clang; do

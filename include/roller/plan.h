@@ -169,6 +169,8 @@ typedef struct {
     int tensor_maps;          /* that it takes, behind its other parameters */
     int waits_for_previous;   /* for the kernel before: unless it is the first of a launch, it may
                                * be launched by programmatic stream serialization */
+    int resident;             /* its blocks stay for several tiles: grid[0] is as many as the
+                               * profile's device holds, launches have as many as theirs does */
 } RollerLaunchInfo;
 ROLLER_API int roller_kernel_launches(const RollerKernel *k);
 ROLLER_API RollerStatus roller_kernel_launch_info(const RollerKernel *k, int i,

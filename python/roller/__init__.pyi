@@ -46,6 +46,7 @@ class Launch(NamedTuple):
     spill_bytes: int
     tensor_maps: int
     waits_for_previous: bool
+    resident: bool
 
 class Check(NamedTuple):
     ok: bool

@@ -32,6 +32,9 @@ typedef struct {
     int64_t grid[3];          /* at the largest sizes; grid[0] alone depends on run-time sizes */
     const TeExpr *blocks;     /* grid[0] as an expression of them, 0 where there is nothing to do;
                                * NULL: static */
+    bool stays;               /* its blocks go through several tiles: any number of whole clusters
+                               * is right, grid[0] is what the profile's device holds, ... */
+    TeExtent wanted;          /* ... and never more than there is work for at once */
     int block[3], cluster[3];
     int64_t dynamic_smem;
     /* `stream` kernels and the adding kernel of a split reduction: block x computes elements
@@ -104,6 +107,9 @@ int cg_program(const KernelProgram *p, KernelTaken t, int group);
 /* Blocks along x where this is taken; 0: the kernel is not launched.  */
 int64_t cg_blocks(const Te *te, const KernelProgram *p, const KernelLaunch *k, KernelTaken t,
                   const int64_t *size);
+/* The same on a device that holds so many of its blocks at a time (0: it does not tell).  */
+int64_t cg_resident(const Te *te, const KernelProgram *p, const KernelLaunch *k, KernelTaken t,
+                    const int64_t *size, int64_t resident);
 /* Is kernel i launched before the one before it has ended?  The first one of a launch is not: what
  * it waits for is not the program's.  */
 bool cg_overlaps(const Te *te, const KernelProgram *p, int i, KernelTaken t, const int64_t *size);

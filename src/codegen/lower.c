@@ -34,8 +34,10 @@ void lower_grid(FormBuilder *b, Lowered *l, KernelKind kind) {
     TeExtent blocks = index_grid(b->arena, &l->map);
     l->kind = kind;
     l->vec = r->store_vec;
-    if (r->tail > 0) blocks = size_number(rprog_launched(l->p, l->dev, r));
-    else if (kind == KERNEL_CONTRACT && rprog_persistent(r))
+    if (r->tail > 0) blocks = size_number(rprog_wanted(l->p, r));
+    l->launch.stays = kind == KERNEL_CONTRACT && rprog_persistent(r);
+    l->launch.wanted = blocks;
+    if (l->launch.stays)
         blocks = size_min(b->arena, blocks, size_number(rprog_slots(l->dev, r)));
     lay_out_blocks(l, blocks);
     l->launch.grid[1] = r->split;

@@ -16,11 +16,9 @@ static bool hides_steps(const Contract *c, int64_t most) { return c->matrix.used
 static int tile_extent(const RTile *t, int axis) { return t->extent[axis]; }
 
 static void tiles_constants(Kernel *k) {
-    const KernelLaunch *l = &k->l->launch;
     TeExtent all = index_grid(k->cg->arena, &k->l->map);
-    const char *grid = l->blocks ? "gridDim.x" : cg_text(k->cg, "%lld", (long long)l->grid[0]);
-    cg_line(k->cg, "%s unsigned GRID = %s;  // blocks, each of which goes on by so many tiles",
-            l->blocks ? "const" : "constexpr", grid);
+    cg_line(k->cg, "const unsigned GRID = gridDim.x;  // blocks, each of which goes on by so many "
+                   "tiles");
     if (all.expr) cg_line(k->cg, "const unsigned all_tiles = %s;", size_text(k->cg, all));
 }
 

@@ -32,25 +32,37 @@ void reduce_tail_segments(Kernel *k) {
     cg_line(cg, "steps = min(%lld - first, end - at);", steps);
 }
 
+/* The steps of share `own`; none of one behind the last.  */
+static void print_share(Kernel *k, const char *type) {
+    const RProg *r = k->l->r;
+    long long steps = k->c.steps, full = full_tiles(k) * steps, each = rprog_tail_steps(k->l->p, r);
+    cg_line(k->cg, "%sat = %lld + min(own, %d) * %lld;", type, full, (int)r->tail_blocks, each);
+    cg_line(k->cg, "%send = min(%lld + min(own + 1, %d) * %lld, %lld);", type, full,
+            (int)r->tail_blocks, each, full + r->tail * steps);
+}
+
+/* A block takes shares of these steps as it does tiles: several, where fewer blocks are launched.
+ */
 void reduce_tail_stays(Kernel *k) {
     Cg *cg = k->cg;
     const RProg *r = k->l->r;
-    long long steps = k->c.steps, full = full_tiles(k), rest = r->tail * steps;
-    long long each = rprog_tail_steps(k->l->p, r);
-    cg_line(cg, "// segments: whole tiles, then k-steps of the last %d of %lld, %lld to a block",
-            (int)r->tail, full + r->tail, each);
-    cg_line(cg, "const int u = (int)blockIdx.x;");
-    cg_line(cg, "int at = %lld + min(u * %lld, %lld);", full * steps, each, rest);
-    cg_line(cg, "const int end = min(at + %lld, %lld);", each, full * steps + rest);
+    long long steps = k->c.steps, full = full_tiles(k);
+    cg_line(cg, "// segments: whole tiles, then k-steps of the last %d of %lld, %lld to a share",
+            (int)r->tail, full + r->tail, (long long)rprog_tail_steps(k->l->p, r));
     cg_line(cg, "unsigned next = blockIdx.x, from = 0;");
+    cg_line(cg, "int own = (int)blockIdx.x;");
+    print_share(k, "int ");
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "for (int steps = 0; next < %lldu || at < end; from += steps)", full);
     cg_line(cg, "const bool whole = next < %lldu;", full);
     cg_line(cg, "const unsigned number = whole ? next : at / %lldu;", steps);
-    cg_line(cg, "const int first = whole ? 0 : at %% %lldu;", steps);
+    cg_line(cg, "const int u = own, first = whole ? 0 : at %% %lldu;", steps);
     cg_line(cg, "steps = whole ? %lld : min(%lld - first, end - at);", steps, steps);
     cg_line(cg, "if (whole) next += GRID;");
-    cg_line(cg, "else at += steps;");
+    cg_open(cg, "else if ((at += steps) == end)");
+    cg_line(cg, "own += GRID;");
+    print_share(k, "");
+    cg_close(cg);
 }
 
 void reduce_tail_sums(Kernel *k) {

@@ -86,6 +86,14 @@ int64_t cg_blocks(const Te *te, const KernelProgram *p, const KernelLaunch *k, K
     return te_extent_eval(te, &(TeExtent){.value = k->grid[0], .expr = k->blocks}, size);
 }
 
+int64_t cg_resident(const Te *te, const KernelProgram *p, const KernelLaunch *k, KernelTaken t,
+                    const int64_t *size, int64_t resident) {
+    int64_t blocks = cg_blocks(te, p, k, t, size), together = k->cluster[0];
+    if (!k->stays || blocks == 0 || resident < together) return blocks;
+    int64_t wanted = te_extent_eval(te, &k->wanted, size);
+    return resident < wanted ? resident - resident % together : wanted;
+}
+
 bool cg_overlaps(const Te *te, const KernelProgram *p, int i, KernelTaken t, const int64_t *size) {
     bool begun = false;
     for (int k = 0; k < i && p->kernel[i].waits && !begun; k++)

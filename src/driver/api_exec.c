@@ -23,16 +23,6 @@ struct LoadCall {
     Status status;
 };
 
-static CudaLaunch launch_of(const Te *te, const KernelProgram *p, const KernelLaunch *k,
-                            KernelTaken taken, const int64_t *size) {
-    CudaLaunch l = {.dynamic_smem = k->dynamic_smem};
-    memcpy(l.grid, k->grid, sizeof l.grid);
-    l.grid[0] = cg_blocks(te, p, k, taken, size);
-    memcpy(l.block, k->block, sizeof l.block);
-    memcpy(l.cluster, k->cluster, sizeof l.cluster);
-    return l;
-}
-
 /* Tells why code was refused, and why there is no other.  */
 static Status again_error(Diag *d, Status s, const DiagMessage *why, const DiagMessage *other) {
     diag_error(d, s, why->tag, DIAG_NOWHERE, "%s%s%s", why->message, other ? "; " : "",
@@ -75,10 +65,8 @@ static Status load_kernels(LoadCall *c, RollerExec *e) {
     CudaModule *module;
     Status s = cg_maps(&b->program) ? cuda_makes_maps(e->cuda, d) : ST_OK;
     if (!s) s = load_code(c, e, &module);
-    for (int i = 0; i < b->program.n_kernel && !s; i++) {
-        s = cuda_kernel(module, d, b->program.kernel[i].symbol, &e->launch[i]);
-        if (!s) s = cuda_kernel_smem(&e->launch[i], d, b->program.kernel[i].dynamic_smem);
-    }
+    for (int i = 0; i < b->program.n_kernel && !s; i++)
+        s = device_kernel(module, d, &b->program.kernel[i], &e->launch[i]);
     return s;
 }
 
@@ -102,13 +90,14 @@ static Status load(LoadCall *c) {
     e->device = c->place->device;
     e->cuda = c->place->cuda;
     e->context = c->place->context;
-    e->launch = ARENA_ARRAY(c->arena, CudaKernel, b->program.n_kernel);
+    e->launch = ARENA_ARRAY(c->arena, DeviceKernel, b->program.n_kernel);
     ArenaMark outside = arena_mark(c->scratch);
     Status s = cuda_enter(e->context, c->scratch, d);
     if (!s && b->program.n_kernel) s = load_kernels(c, e);
     if (s) return s;
     arena_reset(c->scratch, outside);
-    for (int i = 0; i < b->program.n_kernel && !s; i++) s = cuda_kernel_preload(&e->launch[i], d);
+    for (int i = 0; i < b->program.n_kernel && !s; i++)
+        s = cuda_kernel_preload(&e->launch[i].cuda, d);
     c->out = &e->h;
     return s;
 }
@@ -277,12 +266,14 @@ static RollerStatus launch_all(LaunchCall *c, CudaStream stream) {
     KernelCall call;
     for (int i = 0; i < p->n_kernel; i++) {
         const KernelLaunch *k = &p->kernel[i];
-        CudaLaunch l = launch_of(c->args.te, p, k, taken, c->fit.size);
+        const DeviceKernel *loaded = &c->exec->launch[i];
+        CudaLaunch l = device_shape(k);
+        l.grid[0] = cg_resident(c->args.te, p, k, taken, c->fit.size, loaded->resident);
         if (l.grid[0] == 0) continue;
         l.overlap = cg_overlaps(c->args.te, p, i, taken, c->fit.size);
         int code = fill_params(c, k, &call);
         if (code) return failed(c, k, "a tensor map", code);
-        code = cuda_launch_code(&c->exec->launch[i], &l, call.param, stream);
+        code = cuda_launch_code(&loaded->cuda, &l, call.param, stream);
         if (code) return failed(c, k, "the launch", code);
     }
     return thread_keep(ST_OK, NULL, NULL, NULL);

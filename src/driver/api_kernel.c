@@ -183,7 +183,8 @@ RollerStatus roller_kernel_launch_info(const RollerKernel *k, int i, RollerLaunc
     if (i < 0 || i >= k->build.program.n_kernel) return ROLLER_USAGE;
     const KernelLaunch *l = &k->build.program.kernel[i];
     RollerLaunchInfo info = {.symbol = l->symbol, .dynamic_smem = l->dynamic_smem,
-                             .tensor_maps = l->n_map, .waits_for_previous = l->waits};
+                             .tensor_maps = l->n_map, .waits_for_previous = l->waits,
+                             .resident = l->stays};
     for (int n = 0; n < 3; n++) {
         info.grid[n] = l->grid[n];
         info.block[n] = l->block[n];

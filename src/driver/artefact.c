@@ -141,6 +141,7 @@ static json_t *kernels(Arena *a, const Te *te, const Build *b) {
         json_t *o = json_push(a, list, json_object());
         json_set(a, o, "symbol", json_text(l->symbol));
         json_set(a, o, "grid", grid(a, te, l));
+        json_set(a, o, "resident", l->stays ? extent(a, te, &l->wanted) : json_null());
         json_set(a, o, "block", json_triple(a, l->block[0], l->block[1], l->block[2]));
         json_set(a, o, "cluster", json_triple(a, l->cluster[0], l->cluster[1], l->cluster[2]));
         json_set(a, o, "dynamic_smem", json_integer(l->dynamic_smem));

@@ -115,7 +115,7 @@ struct RollerExec {
     int device;
     Cuda *cuda;
     CudaContext *context;
-    CudaKernel *launch;       /* per kernel of the program */
+    DeviceKernel *launch;     /* per kernel of the program */
 };
 
 /* Runs body(user) as one API call: diagnostics are reset, failed allocations in the context's or

@@ -110,6 +110,7 @@ static const char types[] =
     "typedef struct {\n"
     "    const char *symbol;\n"
     "    int blocks;              /* expression of the grid's first extent */\n"
+    "    int wanted;              /* blocks that stay: of the most that have work; -1: none do */\n"
     "    unsigned grid[2], block[3], cluster[3];\n"
     "    int smem, static_smem, split, group, program;\n"
     "    int param, n_param;      /* what it takes, in the target's list, ... */\n"
@@ -224,16 +225,19 @@ static void put_kernels(Source *s, const Build *b, int target, Buf *out) {
         const KernelChoice *c = &p->choice[k->group];
         const KernelResources *r = build_resources(b, k->symbol);
         int blocks = expression(s, &(TeExtent){.value = k->grid[0], .expr = k->blocks});
-        buf_printf(out, "    {\"%s\", %d, {%" PRId64 ", %" PRId64 "}, {%d, %d, %d}, {%d, %d, %d}, "
+        int wanted = k->stays ? expression(s, &k->wanted) : -1;
+        buf_printf(out, "    {\"%s\", %d, %d, {%" PRId64 ", %" PRId64 "}, ", k->symbol, blocks,
+                   wanted, k->grid[1], k->grid[2]);
+        buf_printf(out, "{%d, %d, %d}, {%d, %d, %d}, "
                         "%" PRId64 ", %" PRId64 ", %d, %d, %d, %d, %d, %d, %d, %d},\n",
-                   k->symbol, blocks, k->grid[1], k->grid[2], k->block[0], k->block[1],
-                   k->block[2], k->cluster[0], k->cluster[1], k->cluster[2], k->dynamic_smem,
-                   r ? r->static_smem : 0, c->strategy, c->group, k->group, params,
-                   k->n_param - k->n_map, maps, k->n_map, k->waits);
+                   k->block[0], k->block[1], k->block[2], k->cluster[0], k->cluster[1],
+                   k->cluster[2], k->dynamic_smem, r ? r->static_smem : 0, c->strategy, c->group,
+                   k->group, params, k->n_param - k->n_map, maps, k->n_map, k->waits);
         params += k->n_param - k->n_map;
         maps += k->n_map;
     }
-    buf_puts(out, "    {0, 0, {0, 0}, {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}\n};\n");
+    buf_puts(out, "    {0, 0, -1, {0, 0}, {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}\n"
+                  "};\n");
 }
 
 static void put_parts(Source *s, const KernelProgram *p, int target, Buf *out) {

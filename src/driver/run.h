@@ -28,6 +28,12 @@ typedef struct RunBlocks {
     struct RunBlocks *next;
 } RunBlocks;
 
+/* A kernel that a device has loaded.  */
+typedef struct {
+    CudaKernel cuda;
+    int64_t resident;         /* blocks that stay: how many the device holds; 0: it does not tell */
+} DeviceKernel;
+
 typedef struct {
     /* What is run, said before run_create.  */
     const Te *te;             /* the arguments; static sizes */
@@ -39,7 +45,7 @@ typedef struct {
     /* How it is done.  */
     SimGpu *gpu;              /* in the simulator */
     SimModule *module;
-    CudaKernel *kernel;       /* on a device: per kernel of the program */
+    DeviceKernel *kernel;     /* on a device: per kernel of the program */
     uint64_t *at;             /* device address per argument tensor */
     uint64_t workspace;
     KernelTaken taken;        /* at these sizes */
@@ -83,4 +89,7 @@ const void *run_elements(Run *r, Arena *a, Diag *d, uint64_t from, size_t bytes,
 /* The image of a build for a device: the cubin, or where only the PTX fits, that.  ST_ARCH if
  * neither does.  */
 Status device_image(Diag *d, const Build *b, const CudaDeviceInfo *info, CudaImage *out);
+/* A kernel of loaded code, ready to be launched; what such a launch has at the largest sizes.  */
+Status device_kernel(CudaModule *m, Diag *d, const KernelLaunch *k, DeviceKernel *out);
+CudaLaunch device_shape(const KernelLaunch *k);
 #endif

@@ -22,6 +22,22 @@ Status device_image(Diag *d, const Build *b, const CudaDeviceInfo *info, CudaIma
     return ST_ARCH;
 }
 
+CudaLaunch device_shape(const KernelLaunch *k) {
+    CudaLaunch l = {.dynamic_smem = k->dynamic_smem};
+    memcpy(l.grid, k->grid, sizeof l.grid);
+    memcpy(l.block, k->block, sizeof l.block);
+    memcpy(l.cluster, k->cluster, sizeof l.cluster);
+    return l;
+}
+
+Status device_kernel(CudaModule *m, Diag *d, const KernelLaunch *k, DeviceKernel *out) {
+    Status s = cuda_kernel(m, d, k->symbol, &out->cuda);
+    if (!s) s = cuda_kernel_smem(&out->cuda, d, k->dynamic_smem);
+    CudaLaunch l = device_shape(k);
+    out->resident = !s && k->stays ? cuda_resident(&out->cuda, &l) : 0;
+    return s;
+}
+
 /* Memory between guard zones, all poison.  */
 static Status guarded(Run *r, Arena *a, Diag *d, size_t bytes, uint64_t *out) {
     CudaContext *x = r->place.context;
@@ -65,14 +81,12 @@ static Status load(Run *r, Arena *a, Diag *d) {
     const KernelProgram *p = &r->build->program;
     CudaImage image;
     CudaModule *module;
-    r->kernel = ARENA_ARRAY(a, CudaKernel, p->n_kernel);
+    r->kernel = ARENA_ARRAY(a, DeviceKernel, p->n_kernel);
     if (p->n_kernel == 0) return ST_OK;
     Status s = device_image(d, r->build, cuda_context_device(r->place.context), &image);
     if (!s) s = cuda_load(r->place.context, a, d, &image, &module);
-    for (int i = 0; i < p->n_kernel && !s; i++) {
-        s = cuda_kernel(module, d, p->kernel[i].symbol, &r->kernel[i]);
-        if (!s) s = cuda_kernel_smem(&r->kernel[i], d, p->kernel[i].dynamic_smem);
-    }
+    for (int i = 0; i < p->n_kernel && !s; i++)
+        s = device_kernel(module, d, &p->kernel[i], &r->kernel[i]);
     return s;
 }
 
@@ -108,9 +122,8 @@ Status run_submit(Run *r, Diag *d, int i, CudaStream stream) {
     CudaTensorMap map[CG_MOST_MAPS];
     void *param[CG_MOST_PARAMS];
     Status s = ST_OK;
-    CudaLaunch l = {.dynamic_smem = k->dynamic_smem};
-    memcpy(l.grid, k->grid, sizeof l.grid);
-    l.grid[0] = cg_blocks(r->normal, p, k, r->taken, r->size);
+    CudaLaunch l = device_shape(k);
+    l.grid[0] = cg_resident(r->normal, p, k, r->taken, r->size, r->kernel[i].resident);
     if (l.grid[0] == 0) return ST_OK;
     for (int n = 0; n < k->n_param && !s; n++) {
         const KernelParam *x = &k->param[n];
@@ -118,10 +131,8 @@ Status run_submit(Run *r, Diag *d, int i, CudaStream stream) {
         s = run_param(r, d, k, n, param[n]);
     }
     if (s) return s;
-    memcpy(l.block, k->block, sizeof l.block);
-    memcpy(l.cluster, k->cluster, sizeof l.cluster);
     l.overlap = cg_overlaps(r->normal, p, i, r->taken, r->size);
-    return cuda_launch(&r->kernel[i], d, &l, param, stream);
+    return cuda_launch(&r->kernel[i].cuda, d, &l, param, stream);
 }
 
 const void *device_read(Run *r, Arena *a, Diag *d, uint64_t from, size_t bytes) {

@@ -173,6 +173,8 @@ const char *cuda_code_name(const Cuda *c, int code);
 /* Resident blocks per SM; resident clusters of the launch's shape on the whole device.  */
 Status cuda_blocks_per_sm(const CudaKernel *k, Diag *d, int threads, int64_t smem, int *out);
 Status cuda_clusters(const CudaKernel *k, Diag *d, const CudaLaunch *l, int *out);
+/* Blocks of the launch's shape that the device holds at a time; 0: the driver does not tell.  */
+int64_t cuda_resident(const CudaKernel *k, const CudaLaunch *l);
 
 /* ---- tensor maps ---- */
 typedef struct {

@@ -191,6 +191,22 @@ Status cuda_clusters(const CudaKernel *k, Diag *d, const CudaLaunch *l, int *out
     return CUDA_CALL(c, d, cuOccupancyMaxActiveClusters, out, k->handle, &config);
 }
 
+int64_t cuda_resident(const CudaKernel *k, const CudaLaunch *l) {
+    const Cuda *c = k->context->cuda;
+    CudaLaunchAttribute at[MOST_ATTRIBUTES];
+    int n = 0, threads = l->block[0] * l->block[1] * l->block[2];
+    if (!clustered(l)) {
+        int code = c->cuOccupancyMaxActiveBlocksPerMultiprocessor(&n, k->handle, threads,
+                                                                  (size_t)l->dynamic_smem);
+        return code ? 0 : (int64_t)n * k->context->info.attribute[CUDA_ATTR_SM_COUNT];
+    }
+    CudaLaunchConfig config = config_of(c, l, at, NULL);
+    if (!c->cuOccupancyMaxActiveClusters ||
+        c->cuOccupancyMaxActiveClusters(&n, k->handle, &config))
+        return 0;
+    return (int64_t)n * l->cluster[0] * l->cluster[1] * l->cluster[2];
+}
+
 /* ---- tensor maps ---- */
 Status cuda_makes_maps(const Cuda *c, Diag *d) {
     static const char what[] = "makes tensor maps";

@@ -84,10 +84,11 @@ bool rprog_cluster_fits(const Problem *p, const RProg *r);
 /* Takes an order of tiles in which they can; false: there is none.  */
 bool rprog_cluster_order(const Problem *p, RProg *r);
 double rprog_cluster_sms(const Device *dev, const RProg *r);
-/* Do blocks stay for several tiles?  Tiles of a block that are computed side by side; blocks that a
- * launch has along x.  */
+/* Do blocks stay for several tiles?  Tiles of a block that are computed side by side; blocks that
+ * there is work for at once; those of them that a launch has along x by the device's profile.  */
 static inline bool rprog_persistent(const RProg *r) { return r->grid != GRID_TILES; }
 static inline int rprog_in_turn(const RProg *r) { return r->grid == GRID_PINGPONG ? 2 : 1; }
+int64_t rprog_wanted(const Problem *p, const RProg *r);
 int64_t rprog_launched(const Problem *p, const Device *dev, const RProg *r);
 /* The most of those that stay.  */
 int64_t rprog_slots(const Device *dev, const RProg *r);

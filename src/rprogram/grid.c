@@ -21,12 +21,15 @@ const char *rprog_grid_check(const Problem *p, const Device *dev, const RProg *r
     return NULL;
 }
 
-int64_t rprog_launched(const Problem *p, const Device *dev, const RProg *r) {
-    int64_t tiles = rprog_blocks(p, r);
-    if (!rprog_persistent(r)) return tiles - r->tail + r->tail_blocks;
-    int64_t slots = rprog_slots(dev, r), whole = tiles - r->tail;
-    if (whole > slots) whole = slots;
+int64_t rprog_wanted(const Problem *p, const RProg *r) {
+    int64_t whole = rprog_blocks(p, r) - r->tail;
+    if (!rprog_persistent(r)) return whole + r->tail_blocks;
     return whole > r->tail_blocks ? whole : r->tail_blocks;
+}
+
+int64_t rprog_launched(const Problem *p, const Device *dev, const RProg *r) {
+    int64_t wanted = rprog_wanted(p, r), slots = rprog_slots(dev, r);
+    return rprog_persistent(r) && wanted > slots ? slots : wanted;
 }
 
 /* Where the statement of the group is that is stored, the only one; false: there are several, or

@@ -21,7 +21,8 @@
  *   of the tiles is a staircase, so no two share a slot).  A second kernel adds the slots of a
  *   tile in order of u and does the epilogue.  split == 1, warp.k == block.k, and store_vec
  *   sums are at most 16 bytes.  Of GRID_PERSISTENT block u is the launch's u-th, which takes these
- *   steps behind its whole tiles; tail_blocks is at most rprog_slots, cluster 0.
+ *   steps behind its whole tiles, and those of u + the blocks launched, ... where the device holds
+ *   fewer than tail_blocks; these are at most rprog_slots, cluster 0.
  * - raster: ROW: n fastest; COLUMN: m fastest; GROUPED g: groups of g tile rows (m), inside a
  *   group m fastest, then n (last group may be smaller).
  * - Block: threads = 32 * (block.m/warp.m) * (block.n/warp.n) * (block.k/warp.k).  Warp w: n
@@ -168,7 +169,8 @@
  *   the tile rows of a group and of the tensor (the columns), at all sizes.  Each copies the c-th
  *   part of the shared tile, to all of them; a stage is empty when all warps of all of them are
  *   done with it.
- * - grid: GRID_PERSISTENT launches rprog_launched blocks, each of which goes on with the tile so
+ * - grid: GRID_PERSISTENT launches as many blocks as the device holds at a time (rprog_launched by
+ *   its profile; any number of whole clusters is right), each of which goes on with the tile so
  *   many behind its last one until there is none.  Stages and phases of the ring are counted over
  *   all tiles of the block, so that those of the next tile fill while outputs of this one are
  *   stored; what these pass through lies behind the stages.  GRID_PINGPONG: the block has two

@@ -7,6 +7,7 @@
  *   ROLLER_SIM_THREADS           host threads of a launch (one per core)
  *   ROLLER_SIM_RACES             0: no race detection
  *   ROLLER_SIM_LOG               where failed calls are told: "stderr" or a file (log.c)
+ *   ROLLER_SIM_LAUNCHES          where launches of kernels are told, likewise
  *   ROLLER_SIM_MAX_INSTRUCTIONS  warp instructions of a block before a kernel counts as runaway  */
 #include "simdriver/state.h"
 

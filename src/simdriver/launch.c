@@ -180,6 +180,7 @@ static CUresult launch(Call *c, const CUlaunchConfig *config, CUfunction functio
     CUresult r = work_of_launch(c, config, function, params, extra, &w);
     if (r != CUDA_SUCCESS) return r;
     Stream *s = stream_get(c, config->hStream);
+    driver_log_launch(&w->launch.launch);
     if (s && !s->capture) {               /* what the host has seen end is over */
         const Work *last = s->last;
         w->launch.launch.overlaps &= last && last->kind == WORK_KERNEL && !last->done;

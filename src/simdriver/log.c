@@ -1,5 +1,5 @@
 /* ROLLER_SIM_LOG: why calls fail, a line each, to standard error ("stderr") or to the end of a
- * file.
+ * file; ROLLER_SIM_LAUNCHES: what kernels are launched with, to the same.
  *
  * A caller sees a number and often drops even that, so the line has the call, the name of its
  * result and what the driver has to say about it.  */
@@ -51,4 +51,14 @@ void driver_log(Driver *d, const FunctionRow *row, CUresult r) {
         if (len > 0) put_line(where, line, (size_t)len);
     }
     d->said = false;
+}
+
+void driver_log_launch(const SimLaunch *l) {
+    const char *where = getenv("ROLLER_SIM_LAUNCHES");
+    char line[LINE];
+    if (!where || !*where) return;
+    int len = snprintf(line, sizeof line, "%s grid %u,%u,%u block %u,%u,%u cluster %u,%u,%u\n",
+                       l->kernel, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
+                       l->block[2], l->cluster[0], l->cluster[1], l->cluster[2]);
+    if (len > 0 && len < LINE) put_line(where, line, (size_t)len);
 }

@@ -153,6 +153,8 @@ void driver_say(Driver *d, const char *fmt, ...) __attribute__((format(printf, 2
 void driver_say_error(Driver *d, const Diag *diag);
 /* The end of a call: ROLLER_SIM_LOG hears of what failed.  */
 void driver_log(Driver *d, const FunctionRow *row, CUresult r);
+/* ROLLER_SIM_LAUNCHES hears of a launch.  */
+void driver_log_launch(const SimLaunch *l);
 const char *result_name(CUresult r);
 /* Where profiles are searched: as everywhere, and last beside the library itself.  */
 const char *driver_profile_path(Arena *a);

@@ -120,6 +120,15 @@ def sums(s):
                                               [sum(x[c::16]) for c in range(16)])]
 
 
+def picked(s):
+    """A product with a matrix that picks a column and scales it."""
+    m, n, k = 1024, 256, 32
+    a = numbers(m * k, 7, 31)
+    b = [(j // k + 1) * (x == j % k) for j in range(n) for x in range(k)]
+    c = [(j // k + 1) * a[i * k + j % k] for i in range(m) for j in range(n)]
+    return ([("A", (m, k), "f32", a), ("B", (n, k), "f32", b)], [("C", (m, n), "f32", c)])
+
+
 CASES = {
     "mm": ("param M = 64, N = 48, K = 32;\n"
            "op mm(A: f32[M,K], B: f32[K,N]) -> C: f32[M,N] { C[m,n] += A[m,k] * B[k,n]; }\n",
@@ -165,6 +174,10 @@ MAPPED = {
     "windows": (None, windows, [{"N": 1}, {"N": 3}]),
     "sums": (None, sums, [{"J": 0}, {"J": 16}, {"J": 37}]),
 }
+
+# Of boards.py.
+STAYING = {name: (None, picked, [{"M": 1024, "N": 256, "K": 32}])
+           for name in ("alone", "pairs", "fours", "eights", "turns", "shares")}
 
 if __name__ == "__main__":
     for name, (text, _, _) in CASES.items():

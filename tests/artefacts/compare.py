@@ -8,7 +8,7 @@ import sys
 import threading
 
 import driver
-from cases import CASES, MAPPED, matmul, numbers
+from cases import CASES, MAPPED, STAYING, matmul, numbers
 from driver import Memory
 from from_json import launch as launch_json
 from from_library import Library, scalar, tensor
@@ -233,7 +233,7 @@ def main():
     say(early.status == 5, "no context, no program", early.status)
     driver.begin()
     queue = driver.stream()
-    workspaces, known = {}, {**CASES, **MAPPED}
+    workspaces, known = {}, {**CASES, **MAPPED, **STAYING}
     for name in chosen:
         for sizes in known[name][2]:
             try:

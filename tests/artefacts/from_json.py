@@ -3,7 +3,7 @@ import ctypes
 import json
 import re
 
-from driver import P, call
+from driver import P, call, cuda
 
 
 def value(e, sizes):
@@ -44,6 +44,23 @@ class Config(ctypes.Structure):
                 ("attributes", ctypes.POINTER(Attribute)), ("n_attributes", ctypes.c_uint)]
 
 
+def resident(k, f):
+    """Blocks of a kernel that the device holds at a time; 0: the driver does not tell."""
+    n, sms, together = ctypes.c_int(), ctypes.c_int(), k["cluster"][0]
+    if together == 1:
+        device = ctypes.c_int()
+        call("cuCtxGetDevice", ctypes.byref(device))
+        call("cuDeviceGetAttribute", ctypes.byref(sms), 16, device)
+        call("cuOccupancyMaxActiveBlocksPerMultiprocessor", ctypes.byref(n), f, k["block"][0],
+             ctypes.c_size_t(k["dynamic_smem"]))
+        return n.value * sms.value
+    at = Attribute(4, 0, (ctypes.c_uint * 16)(*k["cluster"]))
+    config = Config((ctypes.c_uint * 7)(*k["cluster"], *k["block"], k["dynamic_smem"]), None,
+                    ctypes.pointer(at), 1)
+    untold = cuda.cuOccupancyMaxActiveClusters(ctypes.byref(n), f, ctypes.byref(config))
+    return 0 if untold else n.value * together
+
+
 def launch(path, code, args, given, workspace, stream):
     """args: addresses and numbers by name; given: run-time sizes.  Gives the bytes of workspace."""
     whole = json.load(open(path))
@@ -78,6 +95,8 @@ def launch(path, code, args, given, workspace, stream):
         f = P()
         call("cuModuleGetFunction", ctypes.byref(f), module, k["symbol"].encode())
         call("cuFuncSetAttribute", f, 8, k["dynamic_smem"])
+        if k["resident"] is not None:
+            grid[0] = min(resident(k, f) or grid[0], value(k["resident"], sizes))
         at = []
         if k["cluster"] != [1, 1, 1]:
             at.append(Attribute(4, 0, (ctypes.c_uint * 16)(*k["cluster"])))

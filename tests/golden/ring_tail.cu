@@ -240,7 +240,7 @@ rk_fe35c555ffc1d02d_0(unsigned char *__restrict__ w,
     constexpr int A_TILE = 0, A_ROW = 64;  // place in a stage, row of its tile
     constexpr int B_TILE = 16384, B_ROW = 64;  // place in a stage, row of its tile
     constexpr int BARRIERS = 163840;  // bytes to those of stages
-    constexpr unsigned GRID = 132;  // blocks, each of which goes on by so many tiles
+    const unsigned GRID = gridDim.x;  // blocks, each of which goes on by so many tiles
     extern __shared__ __align__(1024) unsigned char smem[];
 
     const unsigned shared = rl_hidden(rl_shared(smem));
@@ -263,19 +263,23 @@ rk_fe35c555ffc1d02d_0(unsigned char *__restrict__ w,
             rl_map_fetch(&map0);
             rl_map_fetch(&map1);
             rl_map_fetch(&map2);
-            // segments: whole tiles, then k-steps of the last 28 of 160, 1 to a block
-            const int u = (int)blockIdx.x;
-            int at = 528 + min(u * 1, 112);
-            const int end = min(at + 1, 640);
+            // segments: whole tiles, then k-steps of the last 28 of 160, 1 to a share
             unsigned next = blockIdx.x, from = 0;
+            int own = (int)blockIdx.x;
+            int at = 528 + min(own, 112) * 1;
+            int end = min(528 + min(own + 1, 112) * 1, 640);
             #pragma unroll 1
             for (int steps = 0; next < 132u || at < end; from += steps) {
                 const bool whole = next < 132u;
                 const unsigned number = whole ? next : at / 4u;
-                const int first = whole ? 0 : at % 4u;
+                const int u = own, first = whole ? 0 : at % 4u;
                 steps = whole ? 4 : min(4 - first, end - at);
                 if (whole) next += GRID;
-                else at += steps;
+                else if ((at += steps) == end) {
+                    own += GRID;
+                    at = 528 + min(own, 112) * 1;
+                    end = min(528 + min(own + 1, 112) * 1, 640);
+                }
                 const unsigned tile = number;
                 const unsigned tile_m = tile / 16u, tile_n = tile % 16u;
                 const int m0 = (int)tile_m * BM;
@@ -299,19 +303,23 @@ rk_fe35c555ffc1d02d_0(unsigned char *__restrict__ w,
         }
     }
     if (warp < 8u) {
-        // segments: whole tiles, then k-steps of the last 28 of 160, 1 to a block
-        const int u = (int)blockIdx.x;
-        int at = 528 + min(u * 1, 112);
-        const int end = min(at + 1, 640);
+        // segments: whole tiles, then k-steps of the last 28 of 160, 1 to a share
         unsigned next = blockIdx.x, from = 0;
+        int own = (int)blockIdx.x;
+        int at = 528 + min(own, 112) * 1;
+        int end = min(528 + min(own + 1, 112) * 1, 640);
         #pragma unroll 1
         for (int steps = 0; next < 132u || at < end; from += steps) {
             const bool whole = next < 132u;
             const unsigned number = whole ? next : at / 4u;
-            const int first = whole ? 0 : at % 4u;
+            const int u = own, first = whole ? 0 : at % 4u;
             steps = whole ? 4 : min(4 - first, end - at);
             if (whole) next += GRID;
-            else at += steps;
+            else if ((at += steps) == end) {
+                own += GRID;
+                at = 528 + min(own, 112) * 1;
+                end = min(528 + min(own + 1, 112) * 1, 640);
+            }
             const unsigned tile = number;
             const unsigned tile_m = tile / 16u, tile_n = tile % 16u;
             const int m0 = (int)tile_m * BM;

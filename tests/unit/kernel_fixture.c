@@ -197,7 +197,8 @@ static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed, boo
     for (int i = 0; i < c->program.n_kernel; i++) {
         const KernelLaunch *k = &c->program.kernel[i];
         const SimParam *slot;
-        int64_t blocks = cg_blocks(c->te, &c->program, k, (KernelTaken){0, NULL}, c->size);
+        int64_t blocks = cg_resident(c->te, &c->program, k, (KernelTaken){0, NULL}, c->size,
+                                     c->resident);
         if (blocks == 0) continue;
         int n = sim_kernel_params(m->module, k->symbol, &slot);
         if (n != k->n_param) return "the kernel has other parameters than it says";

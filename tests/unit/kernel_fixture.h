@@ -22,6 +22,7 @@ typedef struct {
     const TeData *in;         /* data of the inputs; NULL: filled by kernel_run */
     const TeValue *const *want;           /* per output: its values; NULL: evaluated */
     TeValue *const *got;      /* per output: receives its values; NULL: nobody asks */
+    int64_t resident;         /* blocks that the device holds of those that stay; 0: its profile */
     uint64_t most;            /* warp instructions of a block; 0: more than any here needs */
     const int64_t *size;      /* values of run-time sizes; te is then the op at these sizes */
     SimCounters counted;      /* of the last run, all launches */

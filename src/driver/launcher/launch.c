@@ -25,10 +25,12 @@ typedef struct {
     int (*unload)(void *);
     int (*function)(void **, void *, const char *);
     int (*set)(void *, int, int);
+    int (*per_sm)(int *, void *, int, size_t);
     int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                   void *, void **, void **);
     /* Of CUDA 12: NULL where the driver is older.  */
     int (*launch_config)(const Config *, void *, void **, void **);
+    int (*clusters)(int *, void *, const Config *);
     int (*tiled)(void *, int, uint32_t, void *, const uint64_t *, const uint64_t *,
                  const uint32_t *, const uint32_t *, int, int, int, int);
     int (*im2col)(void *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const int *,
@@ -42,6 +44,7 @@ struct NAME(kernel) {
     int device;
     int overlaps;             /* captured streams take overlapping launches, too */
     void *function[MOST_KERNELS];
+    int64_t resident[MOST_KERNELS];       /* blocks that the device holds; 0: it does not tell */
 };
 
 static int find(void *library, const char *name, void *to) {
@@ -63,7 +66,9 @@ static int open_driver(Driver *c) {
     if (!s) s = find(c->library, "cuModuleGetFunction", &c->function);
     if (!s) s = find(c->library, "cuFuncSetAttribute", &c->set);
     if (!s) s = find(c->library, "cuLaunchKernel", &c->launch);
+    if (!s) s = find(c->library, "cuOccupancyMaxActiveBlocksPerMultiprocessor", &c->per_sm);
     (void)find(c->library, "cuLaunchKernelEx", &c->launch_config);
+    (void)find(c->library, "cuOccupancyMaxActiveClusters", &c->clusters);
     (void)find(c->library, "cuTensorMapEncodeTiled", &c->tiled);
     (void)find(c->library, "cuTensorMapEncodeIm2col", &c->im2col);
     return s;
@@ -104,6 +109,37 @@ static int is_clustered(const Kernel *x) {
     return x->cluster[0] * x->cluster[1] * x->cluster[2] > 1;
 }
 
+static Config config_of(const Kernel *x, unsigned blocks, Attribute at[2]) {
+    enum { CLUSTER = 4 };
+    Config c = {{blocks, x->grid[0], x->grid[1]}, {x->block[0], x->block[1], x->block[2]},
+                (unsigned)x->smem, NULL, at, 0};
+    memset(at, 0, 2 * sizeof *at);
+    if (is_clustered(x)) {
+        at[c.n_attribute].id = CLUSTER;
+        memcpy(at[c.n_attribute++].value.cluster, x->cluster, sizeof x->cluster);
+    }
+    return c;
+}
+
+/* Blocks of a kernel whose blocks stay that the device holds at a time.  */
+static int64_t ask_resident(const NAME(kernel) *k, int i) {
+    enum { SM_COUNT = 16 };
+    const Kernel *x = &k->target->kernel[i];
+    int n = 0, sms = 0;
+    int64_t together = (int64_t)x->cluster[0] * x->cluster[1] * x->cluster[2];
+    Attribute at[2];
+    Config config = config_of(x, x->cluster[0], at);
+    if (x->wanted < 0) return 0;
+    if (is_clustered(x))
+        return k->cuda.clusters && !k->cuda.clusters(&n, k->function[i], &config) ? n * together
+                                                                                  : 0;
+    if (k->cuda.attribute(&sms, SM_COUNT, k->device) ||
+        k->cuda.per_sm(&n, k->function[i], (int)(x->block[0] * x->block[1] * x->block[2]),
+                       (size_t)x->smem))
+        return 0;
+    return (int64_t)n * sms;
+}
+
 static int load_functions(NAME(kernel) *k) {
     enum { MAX_DYNAMIC_SHARED = 8, ALWAYS = 48 * 1024 };
     int i;
@@ -114,6 +150,7 @@ static int load_functions(NAME(kernel) *k) {
         if (x->smem + x->static_smem > ALWAYS &&
             k->cuda.set(k->function[i], MAX_DYNAMIC_SHARED, x->smem))
             return ROLLER_LAUNCH_CUDA;
+        k->resident[i] = ask_resident(k, i);
     }
     return ROLLER_LAUNCH_OK;
 }
@@ -376,15 +413,11 @@ static int add_maps(const NAME(kernel) *k, const Call *c, const Kernel *x, void 
 /* `before`: a kernel of this launch is queued, before whose end this one may begin.  */
 static int launch_kernel(const NAME(kernel) *k, int i, unsigned blocks, int before, void **param,
                          void *stream) {
-    enum { CLUSTER = 4, PROGRAMMATIC_SERIALIZATION = 6 };
+    enum { PROGRAMMATIC_SERIALIZATION = 6 };
     const Kernel *x = &k->target->kernel[i];
-    Attribute at[2] = {{0, 0, {{0, 0, 0}}}, {0, 0, {{0, 0, 0}}}};
-    Config config = {{blocks, x->grid[0], x->grid[1]}, {x->block[0], x->block[1], x->block[2]},
-                     (unsigned)x->smem, stream, at, 0};
-    if (is_clustered(x)) {
-        at[config.n_attribute].id = CLUSTER;
-        memcpy(at[config.n_attribute++].value.cluster, x->cluster, sizeof x->cluster);
-    }
+    Attribute at[2];
+    Config config = config_of(x, blocks, at);
+    config.stream = stream;
     if (x->waits && before && k->overlaps) {
         at[config.n_attribute].id = PROGRAMMATIC_SERIALIZATION;
         at[config.n_attribute++].value.number = 1;
@@ -393,6 +426,16 @@ static int launch_kernel(const NAME(kernel) *k, int i, unsigned blocks, int befo
         return k->cuda.launch_config(&config, k->function[i], param, NULL);
     return k->cuda.launch(k->function[i], blocks, x->grid[0], x->grid[1], x->block[0], x->block[1],
                           x->block[2], (unsigned)x->smem, stream, param, NULL);
+}
+
+/* Blocks along x.  Those that stay are as many as are resident, in whole clusters, and no more than
+ * have work.  */
+static int64_t blocks_of(const NAME(kernel) *k, int i, const int64_t *s) {
+    const Kernel *x = &k->target->kernel[i];
+    int64_t wanted, together = x->cluster[0], resident = k->resident[i];
+    if (resident < together) return extent(x->blocks, s);
+    wanted = extent(x->wanted, s);
+    return resident < wanted ? resident - resident % together : wanted;
 }
 
 static int launch_all(const NAME(kernel) *k, const Call *c, void *workspace, void *stream) {
@@ -406,7 +449,7 @@ static int launch_all(const NAME(kernel) *k, const Call *c, void *workspace, voi
         const Kernel *x = &t->kernel[i];
         int64_t blocks;
         if (x->split != taken->split || t->program[taken->first + x->group] != x->program) continue;
-        blocks = extent(x->blocks, c->size);
+        blocks = blocks_of(k, i, c->size);
         if (blocks == 0) continue;
         fill(t, c, x, workspace, value, param);
         if (add_maps(k, c, x, workspace, map, param)) return ROLLER_LAUNCH_CUDA;

@@ -10,7 +10,7 @@ class LaunchError(Exception):
 
 # ---- the CUDA driver ----
 _NO_BINARY_FOR_GPU = 209
-_CC_MAJOR, _CC_MINOR = 75, 76
+_SM_COUNT, _CC_MAJOR, _CC_MINOR = 16, 75, 76
 _OVERLAPS = 12030                              # captured streams take overlapping launches, too
 _MAX_DYNAMIC_SHARED = 8
 _WORKSPACE_ALIGN = 256
@@ -408,7 +408,7 @@ class Kernel:
         if not fit:
             raise LaunchError("arch", f"no code for a device of {cc[0]}.{cc[1]}")
         self.target = DESCRIPTION["targets"][best]
-        self.module, self.functions = ctypes.c_void_p(), []
+        self.module, self.functions, self._held = ctypes.c_void_p(), [], []
         self._needs(any(k["tensor_maps"] for k in self.target["kernels"]),
                     "cuTensorMapEncodeTiled", "cuTensorMapEncodeIm2col")
         self._needs(any(_count(k["cluster"]) > 1 for k in self.target["kernels"]),
@@ -448,6 +448,24 @@ class Kernel:
             if k["dynamic_smem"] + (k["static_smem"] or 0) > 48 * 1024:
                 _must("cuFuncSetAttribute", f, _MAX_DYNAMIC_SHARED, k["dynamic_smem"])
             self.functions.append(f)
+            self._held.append(self._resident(k, f))
+
+    def _resident(self, k, f):
+        """Blocks of a kernel whose blocks stay that the device holds at a time; 0: not told."""
+        n, sms = ctypes.c_int(), ctypes.c_int(1)
+        together = _count(k["cluster"])
+        if k["resident"] is None:
+            return 0
+        if together > 1:
+            config = _config([*k["cluster"], *k["block"], k["dynamic_smem"]], k["cluster"], False)
+            if not hasattr(_driver, "cuOccupancyMaxActiveClusters"):
+                return 0
+            code = _cuda("cuOccupancyMaxActiveClusters", ctypes.byref(n), f, ctypes.byref(config))
+        else:
+            _must("cuDeviceGetAttribute", ctypes.byref(sms), _SM_COUNT, self.device)
+            code = _cuda("cuOccupancyMaxActiveBlocksPerMultiprocessor", ctypes.byref(n), f,
+                         _count(k["block"]), ctypes.c_size_t(k["dynamic_smem"]))
+        return 0 if code else n.value * together * sms.value
 
     def _prepare(self, args, sizes):
         if len(args) != len(DESCRIPTION["args"]):
@@ -501,10 +519,12 @@ class Kernel:
 
     def _choose(self, plan, sizes):
         programs = self._choice(sizes)["programs"]
-        for k, function in zip(self.target["kernels"], self.functions):
+        for k, function, held in zip(self.target["kernels"], self.functions, self._held):
             if k["program"] not in programs:
                 continue
             blocks = _value(k["grid"][0], sizes)
+            if held >= k["cluster"][0]:            # in whole clusters, and no more than have work
+                blocks = min(held - held % k["cluster"][0], _value(k["resident"], sizes))
             if blocks:
                 numbers = [blocks, *k["grid"][1:], *k["block"], k["dynamic_smem"]]
                 overlaps = self._overlaps and bool(plan.launches) and k["waits_for_previous"]
