@@ -119,7 +119,7 @@ bool check_reads(const Check *c, const KernelGroup *g, int tensor) {
     return false;
 }
 
-static bool in_memory(const Check *c, int t) {
+bool check_in_memory(const Check *c, int t) {
     const Te *te = c->normal;
     return t >= te->n_in && (t < te->n_in + te->n_out || c->run.strategy->temp_offset[t] >= 0);
 }
@@ -131,7 +131,7 @@ static void find_handed(const Check *c, bool *handed) {
             ReadList reads = access_reads(stmt_of(c, g, i)->rhs);
             for (int r = 0; r < reads.n; r++) {
                 int t = reads.at[r]->v.ref;
-                if (!handed[t] && in_memory(c, t)) handed[t] = !check_makes(c, g, t);
+                if (!handed[t] && check_in_memory(c, t)) handed[t] = !check_makes(c, g, t);
             }
         }
     }

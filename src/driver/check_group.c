@@ -29,7 +29,16 @@ static Status give(Check *c, int g) {
     return run_given(&c->run, c->a, c->d, read);
 }
 
-static Status launch_sampled(Check *c, int g, const Sample *s) {
+/* A group's sample.  */
+typedef struct {
+    int g;
+    const Sample *sample;
+} Sampled;
+
+static Status launch_sampled(Check *c, void *user) {
+    const Sampled *x = user;
+    const int g = x->g;
+    const Sample *s = x->sample;
     const Problem *p = &c->problem[g];
     const RProg *r = prog_of(c, g);
     bool first = true;
@@ -72,10 +81,8 @@ static Status compare_statement(Check *c, int g, int fused, const Sample *sample
     const KernelGroup *group = &c->set->group[g];
     const Te *te = c->normal;
     const TeStmt *s = &te->stmt[fused < 0 ? group->root : group->fused[fused]];
-    bool in_memory = te->tensor[s->tensor].role == TE_OUTPUT ||
-                     c->run.strategy->temp_offset[s->tensor] >= 0;
     size_t bytes = te_tensor_bytes(&te->tensor[s->tensor]);
-    if (!in_memory || !bytes) return ST_OK;
+    if (!check_in_memory(c, s->tensor) || !bytes) return ST_OK;
     CompareRow *row = ARENA_ARRAY(c->a, CompareRow, sample->n_point);
     int rows = 0;
     for (int i = 0; i < sample->n_point; i++) {
@@ -93,11 +100,11 @@ static Status compare_statement(Check *c, int g, int fused, const Sample *sample
     size_t size = (size_t)te_dtype_bytes(te->tensor[s->tensor].dtype);
     for (int i = 0; i < rows; i++)
         offset[i] = (size_t)te_tensor_offset(&te->tensor[s->tensor], row[i].at) * size;
-    const void *stored = run_elements(&c->run, c->a, c->d, run_address(&c->run, s->tensor), bytes,
-                                      &(RunElements){offset, rows, size});
-    if (!stored) return diag_first_error(c->d)->status;
-    CompareRows all = {s->tensor, stored, row, rows};
-    Status st = compare_rows(c->a, c->d, &c->ref, &all, &r);
+    Stored stored = {s->tensor, NULL, &c->run, run_address(&c->run, s->tensor)};
+    stored.data = run_elements(&c->run, c->a, c->d, stored.at, bytes,
+                               &(RunElements){offset, rows, size});
+    if (!stored.data) return diag_first_error(c->d)->status;
+    Status st = compare_rows(c->a, c->d, &c->ref, &(CompareRows){&stored, row, rows}, &r);
     if (!st) check_tally(c, te, s->tensor, &r);
     return st;
 }
@@ -190,9 +197,23 @@ static void take_sample(Check *c, int g, Sample *s) {
     take_points(c, g, points, s);
 }
 
+static Status launch_stored(Check *c, Sampled *x) {
+    const KernelGroup *group = &c->set->group[x->g];
+    int *made = ARENA_ARRAY(c->a, int, group->n_fused + 1), n = 0;
+    Status s = ST_OK;
+    for (int i = -1; i < group->n_fused && !s; i++) {
+        int t = c->normal->stmt[i < 0 ? group->root : group->fused[i]].tensor;
+        if (!check_in_memory(c, t)) continue;
+        made[n++] = t;
+        s = run_poison(&c->run, c->d, t);
+    }
+    if (!s) s = launch_sampled(c, x);
+    return s || c->run.fault ? s : check_stored(c, made, n, launch_sampled, x);
+}
+
 static Status check_group(Check *c, int g, const Sample *sample) {
     Status s = give(c, g);
-    if (!s) s = launch_sampled(c, g, sample);
+    if (!s) s = launch_stored(c, &(Sampled){g, sample});
     if (s || c->run.fault) return s;
     for (int i = -1; i < c->problem[g].group->n_fused && !s; i++)
         s = compare_statement(c, g, i, sample);

@@ -51,6 +51,13 @@ void check_hand_over(Check *c, const Sample *sample, double share);
 /* Does a statement of the group assign the tensor, or read it?  */
 bool check_makes(const Check *c, const KernelGroup *g, int tensor);
 bool check_reads(const Check *c, const KernelGroup *g, int tensor);
+/* Is a tensor that statements make stored?  */
+bool check_in_memory(const Check *c, int t);
+
+/* check_tally.c: on a device, tells what was stored from what was there before: launches again
+ * where that is in doubt.  tensor: n of them, of `normal`.  */
+typedef Status CheckLaunch(Check *c, void *user);
+Status check_stored(Check *c, const int *tensor, int n, CheckLaunch *launch, void *user);
 
 /* check_group.c: the kernel groups each by itself, on sampled blocks, as far as the budget
  * allows.  */

@@ -7,6 +7,11 @@ const CheckData check_data_set[TE_FILLS] = {
     [TE_FILL_EXTREMES] = {"extreme", true},
 };
 
+static void put_value(Buf *b, bool real, const TeValue *v) {
+    if (real) buf_real(b, v->v);
+    else buf_printf(b, "%lld", (long long)v->i);
+}
+
 static void compare_text(Check *c, const Te *te, int tensor, const CompareResult *r) {
     if (!r->wrong || c->failed_tensor >= 0) return;
     c->failed_tensor = tensor;
@@ -16,12 +21,10 @@ static void compare_text(Check *c, const Te *te, int tensor, const CompareResult
     for (int i = 0; i < t->rank; i++)
         buf_printf(&b, "%s%lld", i ? "," : "", (long long)r->worst[i]);
     bool real = te_dtype_class(t->dtype) == TE_CLASS_REAL;
-    buf_puts(&b, "] is ");
-    if (real) buf_real(&b, r->got.v);
-    else buf_printf(&b, "%lld", (long long)r->got.i);
+    buf_puts(&b, r->unwritten ? "] was not stored" : "] is ");
+    if (!r->unwritten) put_value(&b, real, &r->got);
     buf_puts(&b, ", expected ");
-    if (real) buf_real(&b, r->want.v);
-    else buf_printf(&b, "%lld", (long long)r->want.i);
+    put_value(&b, real, &r->want);
     if (real && !c->ref.exact) {
         buf_puts(&b, " with bound ");
         buf_real(&b, r->want.bound);
@@ -36,4 +39,14 @@ void check_tally(Check *c, const Te *te, int tensor, const CompareResult *r) {
     c->sum.compared += r->compared;
     c->sum.undecided += r->undecided;
     c->sum.wrong += r->wrong;
+}
+
+Status check_stored(Check *c, const int *tensor, int n, CheckLaunch *launch, void *user) {
+    Status s = ST_OK;
+    bool again = false;
+    for (int i = 0; i < n && !s; i++)
+        s = run_spoil(&c->run, c->a, c->d, tensor[i], &again);
+    if (s || !again) return s;
+    s = launch(c, user);
+    return s || c->run.fault ? s : run_spoiled(&c->run, c->a, c->d);
 }

@@ -46,19 +46,22 @@ static bool worse(const CompareResult *r, double excess, const int64_t *at) {
 }
 
 static void judge(const Job *job, Worker *w, const int64_t *at, const TeValue *want) {
-    const TeTensor *t = &job->ref->te->tensor[job->rows->tensor];
-    size_t offset = (size_t)te_tensor_offset(t, at) * (size_t)te_dtype_bytes(t->dtype);
-    const void *p = (const unsigned char *)job->rows->stored + offset;
+    const Stored *stored = job->rows->stored;
+    const TeTensor *t = &job->ref->te->tensor[stored->tensor];
+    size_t size = (size_t)te_dtype_bytes(t->dtype), offset = (size_t)te_tensor_offset(t, at) * size;
+    const void *p = (const unsigned char *)stored->data + offset;
     CompareResult *r = &w->result;
     r->compared++;
-    TeVerdict verdict = te_judge(t->dtype, p, want, job->ref->exact);
+    bool written = !stored->run || run_was_written(stored->run, stored->at + offset, size);
+    TeVerdict verdict = written ? te_judge(t->dtype, p, want, job->ref->exact) : TE_WRONG;
     if (verdict == TE_UNDECIDED) r->undecided++;
     if (verdict != TE_WRONG) return;
     r->wrong++;
     TeValue got = te_load(t->dtype, p);
-    double excess = distance(t, &got, want);
+    double excess = written ? distance(t, &got, want) : INFINITY;
     if (!worse(r, excess, at)) return;
     r->has_worst = true;
+    r->unwritten = !written;
     r->excess = excess;
     r->got = got;
     r->want = *want;
@@ -69,13 +72,13 @@ static void compare_row(void *user) {
     Step *s = user;
     Job *job = s->job;
     const CompareRow *row = &job->rows->row[s->row];
-    int last = job->ref->te->tensor[job->rows->tensor].rank - 1;
+    int tensor = job->rows->stored->tensor, last = job->ref->te->tensor[tensor].rank - 1;
     int64_t at[TE_MAX_RANK];
     memcpy(at, row->at, sizeof at);
     for (int64_t done = 0; done < row->count; done += STRIP) {
         TeValue want[STRIP];
         int64_t n = row->count - done < STRIP ? row->count - done : STRIP;
-        s->worker->status = te_eval_row(s->worker->eval, job->rows->tensor, at, n, want);
+        s->worker->status = te_eval_row(s->worker->eval, tensor, at, n, want);
         if (s->worker->status) return;
         for (int64_t i = 0; i < n; i++) {
             judge(job, s->worker, at, &want[i]);
@@ -118,6 +121,7 @@ static void add(CompareResult *to, const CompareResult *r) {
     to->wrong += r->wrong;
     if (!r->has_worst || !worse(to, r->excess, r->worst)) return;
     to->has_worst = true;
+    to->unwritten = r->unwritten;
     to->excess = r->excess;
     to->got = r->got;
     to->want = r->want;
@@ -147,9 +151,9 @@ Status compare_rows(Arena *a, Diag *d, const Reference *ref, const CompareRows *
     return s ? diag_error(d, s, NULL, DIAG_NOWHERE, "the reference evaluator failed") : ST_OK;
 }
 
-Status compare_all(Arena *a, Diag *d, const Reference *ref, int tensor, const void *stored,
+Status compare_all(Arena *a, Diag *d, const Reference *ref, const Stored *stored,
                    CompareResult *out) {
-    const TeTensor *t = &ref->te->tensor[tensor];
+    const TeTensor *t = &ref->te->tensor[stored->tensor];
     int own = te_own_rank(t);
     int64_t count = te_tensor_count(t), last = own ? t->shape[own - 1].value : 1;
     int64_t n = count ? count / last : 0;
@@ -162,5 +166,5 @@ Status compare_all(Arena *a, Diag *d, const Reference *ref, int tensor, const vo
         }
         row[i].count = last;
     }
-    return compare_rows(a, d, ref, &(CompareRows){tensor, stored, row, n}, out);
+    return compare_rows(a, d, ref, &(CompareRows){stored, row, n}, out);
 }

@@ -22,16 +22,22 @@ typedef struct {
 
 typedef struct {
     int64_t compared, undecided, wrong;
-    bool has_worst;
+    bool has_worst, unwritten;            /* unwritten: no kernel has stored the worst element */
     double excess;            /* of the worst element: |got - want| over its bound */
     int64_t worst[TE_MAX_RANK];
     TeValue got, want;
 } CompareResult;
 
-/* Rows of a tensor whose element 0 lies at `stored`.  */
+/* Elements of a tensor as they were stored.  */
 typedef struct {
     int tensor;
-    const void *stored;
+    const void *data;         /* element 0 */
+    const Run *run;           /* what stored them, at this address; NULL: all were */
+    uint64_t at;
+} Stored;
+/* Rows of it.  */
+typedef struct {
+    const Stored *stored;
     const CompareRow *row;
     int64_t n;
 } CompareRows;
@@ -40,6 +46,6 @@ typedef struct {
 Status compare_rows(Arena *a, Diag *d, const Reference *ref, const CompareRows *rows,
                     CompareResult *out);
 /* Every element of the tensor.  */
-Status compare_all(Arena *a, Diag *d, const Reference *ref, int tensor, const void *stored,
+Status compare_all(Arena *a, Diag *d, const Reference *ref, const Stored *stored,
                    CompareResult *out);
 #endif

@@ -16,11 +16,14 @@ static Status put_inputs(Run *r, Diag *d) {
         if (input && lazy)
             s = sim_malloc_made(r->gpu, d, bytes, copy_page, (void *)(uintptr_t)lazy[i], &r->at[i]);
         else s = sim_malloc(r->gpu, d, bytes ? bytes : 1, &r->at[i]);
+        if (!s && t->role == TE_OUTPUT) s = sim_watch(r->gpu, d, r->at[i]);
         if (!s && input && !lazy) s = sim_write(r->gpu, d, r->at[i], r->data[i].data, bytes);
         if (s) return s;
     }
     size_t workspace = (size_t)r->build->program.workspace_bytes;
-    return workspace ? sim_malloc(r->gpu, d, workspace, &r->workspace) : ST_OK;
+    if (!workspace) return ST_OK;
+    Status s = sim_malloc(r->gpu, d, workspace, &r->workspace);
+    return s ? s : sim_watch(r->gpu, d, r->workspace);
 }
 
 static Status fits_memory(Diag *d, const Te *te, const KernelProgram *p) {
@@ -192,7 +195,13 @@ Status run_given(Run *r, Arena *a, Diag *d, const Lazy *const *given) {
     Given *g = ARENA_NEW(a, Given);
     *g = (Given){r, given};
     sim_free(r->gpu, r->workspace);
-    return sim_malloc_made(r->gpu, d, workspace, given_page, g, &r->workspace);
+    s = sim_malloc_made(r->gpu, d, workspace, given_page, g, &r->workspace);
+    return s ? s : sim_watch(r->gpu, d, r->workspace);
+}
+
+bool run_was_written(const Run *r, uint64_t at, size_t bytes) {
+    return r->place.context ? device_was_written(r, at, bytes)
+                            : sim_was_written(r->gpu, at, bytes);
 }
 
 Status run_write(Run *r, Diag *d, uint64_t to, const void *from, size_t bytes) {

@@ -56,6 +56,7 @@ typedef struct {
     int64_t main_blocks;
     RunBlocks *main_launches, **main_last;     /* with options.per_block; in order */
     const char *fault;        /* the first fault as text; NULL: none so far */
+    struct RunKept *kept;     /* on a device: what run_spoil has noted */
 } Run;
 
 /* Puts inputs (data[0..n_in-1]) into the place's memory and leaves outputs and workspace
@@ -71,11 +72,21 @@ Status run_submit(Run *r, Diag *d, int i, CudaStream stream);
 /* A workspace as before the first launch, but that it holds these temporaries, and outputs that
  * hold these values: per tensor of the normalized op, or NULL.  */
 Status run_given(Run *r, Arena *a, Diag *d, const Lazy *const *given);
+/* The bytes of a tensor as before the first launch.  */
+Status run_poison(Run *r, Diag *d, int tensor);
 /* Device address of a tensor of the normalized op: an argument or a temporary in the workspace.  */
 uint64_t run_address(const Run *r, int tensor);
 Status run_write(Run *r, Diag *d, uint64_t to, const void *from, size_t bytes);
 /* The bytes at an address, as they are now; NULL with an error in d if they cannot be read.  */
 const void *run_read(Run *r, Arena *a, Diag *d, uint64_t from, size_t bytes);
+/* Has a kernel written all of these bytes?  The simulator knows.  On a device what holds the poison
+ * that was there may have been; it is taken for written until run_spoil has put other bytes there
+ * and the same launches were made again.  */
+bool run_was_written(const Run *r, uint64_t at, size_t bytes);
+/* On a device, where an element of the tensor holds poison: sets *again and fills it otherwise.  */
+Status run_spoil(Run *r, Arena *a, Diag *d, int tensor, bool *again);
+/* Behind the launches that were made again: what was spoiled is looked at.  */
+Status run_spoiled(Run *r, Arena *a, Diag *d);
 /* Elements of `size` bytes at offsets from an address.  */
 typedef struct {
     const size_t *offset;

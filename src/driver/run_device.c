@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Before and after every tensor; a multiple of any alignment that can be promised.  */
-enum { GUARD_BYTES = 4096, GUARD_BYTE = 0xb5, POISON = 0xff };
+enum { GUARD_BYTES = 4096, GUARD_BYTE = 0xb5, POISON = 0xff, OTHER_POISON = 0x35 };
 
 Status device_image(Diag *d, const Build *b, const CudaDeviceInfo *info, CudaImage *out) {
     int sm = 0, own = info->cc_major * 10 + info->cc_minor;
@@ -141,6 +141,62 @@ const void *device_read(Run *r, Arena *a, Diag *d, uint64_t from, size_t bytes) 
     Status s = cuda_read(r->place.context, d, copy, from, bytes);
     run_waits(r, false);
     return s ? NULL : copy;
+}
+
+/* ---- what no kernel has written ---- */
+
+/* A tensor that was filled with other poison, and what it held before and behind the launches that
+ * came then.  */
+struct RunKept {
+    uint64_t at;
+    size_t bytes;
+    const unsigned char *before, *behind;
+    struct RunKept *next;
+};
+
+static bool all_are(const unsigned char *p, size_t bytes, unsigned char what) {
+    for (size_t i = 0; i < bytes; i++)
+        if (p[i] != what) return false;
+    return true;
+}
+
+Status run_poison(Run *r, Diag *d, int tensor) {
+    size_t bytes = te_tensor_bytes(&r->normal->tensor[tensor]);
+    if (!r->place.context || !bytes) return ST_OK;
+    return cuda_fill(r->place.context, d, NULL, run_address(r, tensor), POISON, bytes);
+}
+
+Status run_spoil(Run *r, Arena *a, Diag *d, int tensor, bool *again) {
+    const TeTensor *t = &r->normal->tensor[tensor];
+    size_t bytes = te_tensor_bytes(t), size = (size_t)te_dtype_bytes(t->dtype), at = 0;
+    if (!r->place.context || !bytes) return ST_OK;
+    struct RunKept *k = ARENA_NEW(a, struct RunKept);
+    *k = (struct RunKept){run_address(r, tensor), bytes, NULL, NULL, r->kept};
+    k->before = device_read(r, a, d, k->at, bytes);
+    if (!k->before) return ST_CUDA;
+    while (at < bytes && !all_are(k->before + at, size, POISON)) at += size;
+    if (at == bytes) return ST_OK;
+    r->kept = k;
+    *again = true;
+    return cuda_fill(r->place.context, d, NULL, k->at, OTHER_POISON, bytes);
+}
+
+Status run_spoiled(Run *r, Arena *a, Diag *d) {
+    for (struct RunKept *k = r->kept; k; k = k->next) {
+        if (k->behind) continue;
+        k->behind = device_read(r, a, d, k->at, k->bytes);
+        if (!k->behind) return ST_CUDA;
+    }
+    return ST_OK;
+}
+
+bool device_was_written(const Run *r, uint64_t at, size_t bytes) {
+    for (const struct RunKept *k = r->kept; k; k = k->next) {
+        if (at - k->at >= k->bytes) continue;
+        return !all_are(k->before + (at - k->at), bytes, POISON) ||
+               !all_are(k->behind + (at - k->at), bytes, OTHER_POISON);
+    }
+    return true;
 }
 
 /* ---- faults ---- */

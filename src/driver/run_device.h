@@ -11,6 +11,7 @@ Status run_param(const Run *r, Diag *d, const KernelLaunch *k, int i, unsigned c
 double run_bytes(const Te *te, const KernelProgram *p);
 Status device_create(Run *r, Arena *a, Diag *d);
 const void *device_read(Run *r, Arena *a, Diag *d, uint64_t from, size_t bytes);
+bool device_was_written(const Run *r, uint64_t at, size_t bytes);
 /* Launches, waits, looks at the guard zones.  */
 Status device_launch(Run *r, Arena *a, Diag *d, int i);
 #endif

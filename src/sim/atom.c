@@ -124,6 +124,7 @@ static unsigned char *place(SimLane by, uint64_t at, bool *shared) {
         bool flag = by.i->count == 1 && ptx_is_int(by.i->ptx->type[0]);
         bool tells = flag && by.w->block->cluster->run->order;
         if (tells) sim_order_sync(by.w->block, at, by.i->ptx->op == OP_ATOM, true);
+        sim_note_written(by.w->block, at, bytes);
         return sim_global(by, at, bytes, bytes, false);
     }
     SimBlock *b = sim_shared(by, (uint32_t)at, bytes, bytes, &offset);

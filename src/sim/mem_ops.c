@@ -86,6 +86,8 @@ static bool global_lanes(SimWarp *w, const SimInst *i, uint32_t active, Lanes *p
             if (!p->host[l]) return false;
         }
     }
+    if (i->flags & ACCESS_STORE && !store)
+        SIM_EACH(l, active) sim_note_written(b, p->at[l], bytes);
     if (ordered) order_lanes(w, i, active, p, bytes);
     bool strong_load = (i->flags & (ACCESS_STRONG | ACCESS_STORE)) == ACCESS_STRONG;
     if (strong_load && b->cluster->run->kernel->serial) sim_poll(w);

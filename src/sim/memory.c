@@ -10,6 +10,7 @@ static void release_all(void *p) {
         free(g->alloc[k].loaded);
         free(g->alloc[k].stored);
         for (int n = 0; n < SIM_PASTS; n++) free(g->alloc[k].past[n]);
+        free(g->alloc[k].written);
         free(g->alloc[k].touched);
         free(g->alloc[k].use);
         free(g->alloc[k].owner);
@@ -169,12 +170,14 @@ void sim_free(SimGpu *g, uint64_t at) {
     lazy_close(&x->memory);
     free(x->loaded);
     free(x->stored);
+    free(x->written);
     free(x->touched);
     free(x->use);
     sim_overlap_forget(x);
     free(x->owner);
     x->owner = NULL;
     x->loaded = x->stored = x->touched = NULL;
+    x->written = NULL;
     x->use = NULL;
     if (!x->mapped) return;
     g->n_alloc--;
@@ -210,6 +213,44 @@ Status sim_read(SimGpu *g, Diag *d, uint64_t at, void *to, size_t bytes) {
     if (!from) return no_such_memory(d, at, bytes);
     memcpy(to, from, bytes);
     return ST_OK;
+}
+
+Status sim_watch(SimGpu *g, Diag *d, uint64_t at) {
+    ptrdiff_t k = search(g, at);
+    SimAlloc *x = k < 0 ? NULL : &g->alloc[k];
+    if (!holds(x, at, 1)) return no_such_memory(d, at, 1);
+    if (!x->written) x->written = calloc((size_t)(x->bytes / 64 + 1), sizeof *x->written);
+    g->watches = true;
+    return x->written ? ST_OK : no_memory(d, (size_t)x->bytes);
+}
+
+/* Bits of word `word` that stand for bytes from .. end - 1.  */
+static uint64_t bits_of(uint64_t word, uint64_t from, uint64_t end) {
+    uint64_t all = ~UINT64_C(0), first = word * 64;
+    if (from > first) all &= ~UINT64_C(0) << (from - first);
+    if (end < first + 64) all &= ~(~UINT64_C(0) << (end - first));
+    return all;
+}
+
+bool sim_was_written(const SimGpu *g, uint64_t at, size_t bytes) {
+    const SimAlloc *x = sim_find(g, at, bytes);
+    if (!x || !x->written) return true;
+    uint64_t from = at - x->base, end = from + bytes;
+    for (uint64_t w = from / 64; w * 64 < end; w++) {
+        uint64_t bits = bits_of(w, from, end);
+        if (bits & ~atomic_load_explicit(&x->written[w], memory_order_relaxed)) return false;
+    }
+    return true;
+}
+
+void sim_note_written(SimBlock *b, uint64_t at, uint64_t bytes) {
+    SimGpu *g = b->cluster->run->gpu;
+    if (!g->watches) return;
+    const SimAlloc *x = holds(b->hot, at, bytes) ? b->hot : sim_find(g, at, bytes);
+    if (!x || !x->written) return;
+    uint64_t from = at - x->base, end = from + bytes;
+    for (uint64_t w = from / 64; w * 64 < end; w++)
+        atomic_fetch_or_explicit(&x->written[w], bits_of(w, from, end), memory_order_relaxed);
 }
 
 void sim_clear_sectors(SimGpu *g) {

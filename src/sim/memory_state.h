@@ -3,6 +3,7 @@
 #define ROLLER_SIM_MEMORY_STATE_H
 #include "base/lazy.h"
 #include "sim/memory.h"
+#include <stdatomic.h>
 
 /* Sectors that launches before have touched: the last one; those that it has not waited for.  */
 typedef enum { PAST_LOADED, PAST_STORED, OLDER_LOADED, OLDER_STORED, SIM_PASTS } SimPast;
@@ -21,6 +22,7 @@ typedef struct SimAlloc {
     bool mapped;              /* the memory is the caller's */
     uint64_t *loaded, *stored;            /* one bit per sector; touched by several host threads */
     uint64_t *past[SIM_PASTS];            /* overlap.c: of launches that may still run, else NULL */
+    _Atomic uint64_t *written;            /* one bit per byte, once that is watched; else NULL */
     uint64_t *touched;        /* l2.c: per line of L2, when it was touched last */
     SimUse *use;              /* l2.c: the same, when in the last timed launch */
     struct SimOwner *owner;   /* order.c: one per word, while a launch needs them; else NULL */
@@ -41,6 +43,7 @@ struct SimGpu {
     uint32_t line;            /* bytes of a line of L2 */
     uint64_t l2_lines;        /* that it keeps */
     uint64_t brought;         /* lines brought into it so far */
+    bool watches;             /* the writes to some allocation */
     struct SimLoaded *loaded; /* launch.c: modules whose variables are in memory */
     bool waited;              /* the last launch ended behind all before it */
 };
@@ -53,6 +56,8 @@ const SimAlloc *sim_find(const SimGpu *g, uint64_t at, uint64_t bytes);
 const SimAlloc *sim_nearest(const SimGpu *g, uint64_t at);
 /* Device memory for the simulator itself (variables of a module); unwinds when there is none.  */
 uint64_t sim_reserve(SimGpu *g, size_t bytes);
+/* A kernel writes these bytes: noted where that is watched.  */
+void sim_note_written(SimBlock *b, uint64_t at, uint64_t bytes);
 /* Forgets which sectors of all allocations were touched, and when; counts the distinct ones.  */
 void sim_clear_sectors(SimGpu *g);
 uint64_t sim_sum_sectors(const SimGpu *g, bool stored);

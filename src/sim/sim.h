@@ -61,6 +61,10 @@ Status sim_malloc_made(SimGpu *g, Diag *d, size_t bytes, LazyMake *make, void *u
 /* The caller's memory becomes device memory, at its own address, until it is freed.  */
 Status sim_map(SimGpu *g, Diag *d, void *host, size_t bytes);
 void sim_free(SimGpu *g, uint64_t at);
+/* Notes from now on which bytes of the allocation kernels write.  */
+Status sim_watch(SimGpu *g, Diag *d, uint64_t at);
+/* Has a kernel written all of these bytes?  True where nobody watches.  */
+bool sim_was_written(const SimGpu *g, uint64_t at, size_t bytes);
 Status sim_write(SimGpu *g, Diag *d, uint64_t at, const void *from, size_t bytes);
 Status sim_read(SimGpu *g, Diag *d, uint64_t at, void *to, size_t bytes);
 /* Place and size of a variable of a module (.global or .const); false if there is none.  Variables

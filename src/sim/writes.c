@@ -1,5 +1,5 @@
 #include "sim/writes.h"
-#include "sim/memory.h"
+#include "sim/memory_state.h"
 #include "sim/order.h"
 #include <stdlib.h>
 
@@ -30,6 +30,7 @@ void sim_merge_writes(SimWrites *w) {
 
 void sim_global_wrote(SimBlock *b, const SimInst *i, int thread, uint64_t at, uint64_t bytes) {
     SimWrites *w = b->writes;
+    sim_note_written(b, at, bytes);
     if (b->cluster->run->order) sim_order_wrote(b, i, thread, at, bytes);
     if (!w) return;
     if (w->n > w->merged) {

@@ -2,7 +2,8 @@
 #include "arena_fixture.h"
 #include "driver/check.h"
 #include "driver/compile.h"
-#include "effort.h"
+#include "ptx_edit.h"
+#include "simulated.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -73,8 +74,78 @@ static void sampled_and_whole_checks_agree(void **state) {
     }
 }
 
+/* ---- what is not stored ---- */
+
+/* The same kernel, but each element that it stores is stored only if it is `test`.  */
+static void skip_stores(const char *op, const char *type, const char *test) {
+    int n;
+    Buf b = buf_new(arena);
+    buf_printf(&b, "{ .reg .pred %%skip; setp.%s.%s %%skip, $1%s; @%%skip $i }", test, type,
+               strcmp(test, "num") == 0 ? ", $1" : ", -1");
+    build.nvrtc.ptx = ptx_edit(arena, build.nvrtc.ptx, op, buf_str(&b), &n);
+    build.nvrtc.ptx_len = strlen(build.nvrtc.ptx);
+    assert_true(n > 0);
+}
+
+static const char not_a_number[] =
+    "op f(X: f32[999,3]) -> Y: f32[3,999] { Y[j,i] = X[i,j] * 2; }";
+static const char minus_one[] =
+    "op f(X: i32[999,3]) -> Y: i32[3,999] { Y[j,i] = X[i,j] - 1; }";
+
+static void what_is_not_stored_is_wrong(void **state) {
+    (void)state;
+    for (int sampled = 0; sampled < 2; sampled++) {
+        CheckOptions o = {.threads = 1, .sampled = sampled};
+        make("a100", not_a_number);
+        assert_true(check(&o).ok);
+        skip_stores("st.global.f32", "f32", "num");
+        CheckResult r = check(&o);
+        assert_false(r.ok);
+        assert_non_null(strstr(r.text, "] was not stored, expected nan (extreme data"));
+        make("a100", minus_one);
+        assert_true(check(&o).ok);
+        skip_stores("st.global.u32", "s32", "ne");
+        r = check(&o);
+        assert_false(r.ok);
+        assert_non_null(strstr(r.text, "] was not stored, expected -1 (integer data"));
+    }
+}
+
+static RunPlace open_device(void) {
+    Cuda *cuda;
+    CudaDeviceInfo info;
+    CudaContext *x;
+    simulated_setup("profiles/a100.json");
+    must(cuda_open(arena, &diag, NULL, &cuda));
+    must(cuda_device_find(cuda, arena, &diag, "0", &info));
+    must(cuda_context(cuda, arena, &diag, 0, &x));
+    must(cuda_enter(x, arena, &diag));
+    return (RunPlace){.context = x};
+}
+
+/* A device does not say what was stored: what is in doubt is launched twice.  */
+static void nor_is_it_right_on_a_device(void **state) {
+    (void)state;
+    RunPlace place = open_device();
+    for (int sampled = 0; sampled < 2; sampled++) {
+        CheckOptions o = {.threads = 1, .sampled = sampled, .place = &place};
+        make("a100", minus_one);
+        build.nvrtc.cubin = NULL;
+        CheckResult r = check(&o);
+        if (!r.ok) fail_msg("%s", r.text);
+        skip_stores("st.global.u32", "s32", "ne");
+        r = check(&o);
+        assert_false(r.ok);
+        assert_non_null(strstr(r.text, "] was not stored, expected -1 (integer data"));
+    }
+}
+
 int main(void) {
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {T(sampled_and_whole_checks_agree)};
+    const struct CMUnitTest tests[] = {
+        T(sampled_and_whole_checks_agree),
+        T(what_is_not_stored_is_wrong),
+        T(nor_is_it_right_on_a_device),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

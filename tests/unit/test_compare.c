@@ -42,7 +42,8 @@ static int close_case(void **state) {
 
 static Status run(Case *c, CompareResult *r) {
     *r = (CompareResult){0};
-    return compare_all(c->arena, &c->diag, &c->ref, c->ref.te->n_in, c->stored, r);
+    const Stored stored = {.tensor = c->ref.te->n_in, .data = c->stored};
+    return compare_all(c->arena, &c->diag, &c->ref, &stored, r);
 }
 
 static void every_element_counts(void **state) {
