@@ -199,6 +199,9 @@ static void print_head(Cg *cg, const char *plan_text, const Lowered *l, int n,
 Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const CgOptions *o,
                KernelProgram *out) {
     *out = (KernelProgram){0};
+    if (dev->language != LANGUAGE_CUDA)
+        return diag_error(d, ST_NO_PLAN, NULL, DIAG_NOWHERE, "no kernel is printed in %s yet",
+                          hal_language_name(dev->language));
     Cg cg = {.arena = a,
              .diag = d,
              .plan = plan,
@@ -223,8 +226,7 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
     if (taken) return taken;
     print_head(&cg, buf_str(&plan_text), l, out->n_kernel, out, &head);
     buf_putc(&head, '\n');
-    int cc = dev->cc_major * 10 + dev->cc_minor;
-    const char *missing = prelude_print(a, buf_str(&body), cc, &out->least_cc, &prelude);
+    const char *missing = prelude_print(a, buf_str(&body), dev, &out->least_cc, &prelude);
     if (missing)
         return diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE, "the device has no '%s'", missing);
     buf_puts(&head, buf_str(&prelude));

@@ -1,8 +1,8 @@
 /* What a kernel computes: typed values in a tree of statements.
  *
  * Values are pure: numbers, names, C's arithmetic, choices, conversions, elements of arrays and of
- * memory, calls.  Operands of arithmetic meet by C's usual conversions, so a value means the same in
- * CUDA C++ and in OpenCL C.  Statements define, assign, store, loop, test.  Building blocks make
+ * memory, calls.  Operands of arithmetic meet by C's usual conversions, so a value means the same
+ * in CUDA C++ and in OpenCL C.  Statements define, assign, store, loop, test.  Building blocks make
  * both in the order of the kernel, in the block of Cg that is open; ir_print.c prints each kind in
  * one place.
  *
@@ -10,7 +10,7 @@
 #ifndef ROLLER_CODEGEN_IR_H
 #define ROLLER_CODEGEN_IR_H
 #include "base/buf.h"
-#include "te/te.h"
+#include "hal/device.h"
 
 /* ---- types ---- */
 
@@ -243,9 +243,8 @@ void ir_room(Cg *c, const char *name, int align, int64_t bytes);         /* < 0:
 
 /* ---- ir_print.c ---- */
 
-typedef enum { LANGUAGE_CUDA, LANGUAGE_OPENCL } IrLanguage;
 /* The statements at `first` and behind it, so many levels deep.  */
-void ir_print(Arena *a, IrLanguage language, const IrStmt *first, int depth, Buf *out);
+void ir_print(Arena *a, HalLanguage language, const IrStmt *first, int depth, Buf *out);
 /* A value as a text that may stand anywhere: in parentheses if it is not a single thing.  */
 const char *ir_string(const Cg *c, Ir x);
 #endif

@@ -36,7 +36,7 @@ static const char *const spelling[][2] = {
 
 typedef struct {
     Arena *arena;
-    IrLanguage language;
+    HalLanguage language;
     Buf *out;
     int depth;
 } Printer;
@@ -379,7 +379,7 @@ static void put_all(Printer *p, const IrStmt *first) {
     for (const IrStmt *s = first; s; s = s->next) put_statement(p, s);
 }
 
-void ir_print(Arena *a, IrLanguage language, const IrStmt *first, int depth, Buf *out) {
+void ir_print(Arena *a, HalLanguage language, const IrStmt *first, int depth, Buf *out) {
     Printer p = {.arena = a, .language = language, .out = out, .depth = depth};
     put_all(&p, first);
 }

@@ -2,10 +2,11 @@
 #include <string.h>
 
 static const struct {
+    HalLanguage language;
     const PreludeRow *row;
     const int *n;
 } table[] = {
-#define X(name) {prelude_##name, &prelude_##name##_rows},
+#define X(language, name) {LANGUAGE_##language, prelude_##name, &prelude_##name##_rows},
     PRELUDE_TABLES(X)
 #undef X
 };
@@ -16,80 +17,92 @@ static bool is_name(char ch) {
            ch == '_';
 }
 
-static int rows(void) {
+static int rows(HalLanguage language) {
     int n = 0;
-    for (int t = 0; t < TABLES; t++) n += *table[t].n;
+    for (int t = 0; t < TABLES; t++) n += table[t].language == language ? *table[t].n : 0;
     return n;
 }
 
-static const PreludeRow *row(int i) {
+static const PreludeRow *row(HalLanguage language, int i) {
     int t = 0;
-    for (; i >= *table[t].n; t++) i -= *table[t].n;
-    return &table[t].row[i];
+    for (;; t++) {
+        int n = table[t].language == language ? *table[t].n : 0;
+        if (i < n) return &table[t].row[i];
+        i -= n;
+    }
 }
 
 static bool is_family(const PreludeRow *r) { return !r->text; }
 
 static bool make(const PreludeRow *family, const char *name, size_t len, PreludeText *out) {
-    size_t stem = strlen(family->name);
+    static const struct {
+        const char *stem;
+        PreludeMake *make;
+    } by[] = {
+#define X(stem, make) {stem, make},
+        PRELUDE_FAMILIES(X)
+#undef X
+    };
+    size_t stem = strlen(family->name), i = 0;
     out->len = 0;
     out->cc = family->cc;
-    if (len <= stem || memcmp(family->name, name, stem) != 0) return false;
-    return strcmp(family->name, PRELUDE_MMA) == 0 ? prelude_make_mma(name, len, out)
-                                                  : prelude_make_wgmma(name, len, out);
+    while (strcmp(by[i].stem, family->name) != 0) i++;
+    return len > stem && memcmp(family->name, name, stem) == 0 && by[i].make(name, len, out);
 }
 
 /* *out: the text of a name of a family.  */
-static int find(const char *name, size_t len, int cc, PreludeText *out) {
+static int find(HalLanguage language, const char *name, size_t len, int cc, PreludeText *out) {
     int best = -1;
-    for (int i = 0; i < rows(); i++) {
-        bool own = strlen(row(i)->name) == len && memcmp(row(i)->name, name, len) == 0;
-        if (is_family(row(i)) ? make(row(i), name, len, out) && out->cc <= cc
-                              : own && row(i)->cc <= cc)
-            best = i;
+    for (int i = 0; i < rows(language); i++) {
+        const PreludeRow *r = row(language, i);
+        bool own = strlen(r->name) == len && memcmp(r->name, name, len) == 0;
+        if (is_family(r) ? make(r, name, len, out) && out->cc <= cc : own && r->cc <= cc) best = i;
     }
     return best;
 }
 
-enum { MADE = 8 };
-/* What a text uses: rows of the table, and names of families.  */
+/* A name of a family that a text uses.  */
+typedef struct Made {
+    struct Made *next;
+    const char *name;
+    size_t len;
+    int row;
+} Made;
+/* What a text uses: rows of the table, and names of families as they were met.  */
 typedef struct {
+    Arena *arena;
+    HalLanguage language;
+    int cc;
     bool *row;
-    struct {
-        int row;
-        const char *name;
-        size_t len;
-    } made[MADE];
-    int n;
+    Made *made, **last;
 } Used;
 
-/* Notes a name of a row's family; false if there are too many.  */
+/* Notes a name of a row's family; false if it is known.  */
 static bool note_made(Used *used, int family, const char *name, size_t len) {
-    for (int i = 0; i < used->n; i++)
-        if (used->made[i].len == len && memcmp(used->made[i].name, name, len) == 0) return true;
-    if (used->n == MADE) return false;
-    used->made[used->n].row = family;
-    used->made[used->n].name = name;
-    used->made[used->n++].len = len;
+    for (const Made *m = used->made; m; m = m->next)
+        if (m->len == len && memcmp(m->name, name, len) == 0) return false;
+    *used->last = ARENA_NEW(used->arena, Made);
+    **used->last = (Made){.row = family, .name = arena_strndup(used->arena, name, len), .len = len};
+    used->last = &(*used->last)->next;
     return true;
 }
 
 /* Marks what `text` uses; returns the first name without a definition.  */
-static const char *mark(const char *text, int cc, Used *used) {
+static const char *mark(const char *text, Used *used) {
     PreludeText made;
     for (const char *s = strstr(text, "rl_"); s; s = strstr(s, "rl_")) {
         size_t len = 0;
         while (is_name(s[len])) len++;
         bool whole = s == text || !is_name(s[-1]);
-        int found = whole ? find(s, len, cc, &made) : -1;
+        int found = whole ? find(used->language, s, len, used->cc, &made) : -1;
         if (whole && found < 0) return s;
-        if (whole && is_family(row(found))) {
-            if (!note_made(used, found, s, len)) return s;
-        } else if (whole && !used->row[found]) {
+        const char *own = whole ? row(used->language, found)->text : NULL, *missing = NULL;
+        if (whole && !own && note_made(used, found, s, len)) missing = mark(made.text, used);
+        if (own && !used->row[found]) {
             used->row[found] = true;
-            const char *missing = mark(row(found)->text, cc, used);
-            if (missing) return missing;
+            missing = mark(own, used);
         }
+        if (missing) return missing;
         s += len;
     }
     return NULL;
@@ -97,25 +110,36 @@ static const char *mark(const char *text, int cc, Used *used) {
 
 static void print_family(const Used *used, int family, int *least, Buf *out) {
     PreludeText made;
-    for (int i = 0; i < used->n; i++) {
-        if (used->made[i].row != family) continue;
-        make(row(family), used->made[i].name, used->made[i].len, &made);
+    for (const Made *m = used->made; m; m = m->next) {
+        if (m->row != family) continue;
+        make(row(used->language, family), m->name, m->len, &made);
         if (*least < made.cc) *least = made.cc;
         buf_add(out, made.text, made.len);
         buf_putc(out, '\n');
     }
 }
 
-const char *prelude_print(Arena *a, const char *body, int cc, int *least, Buf *out) {
-    Used used = {.row = ARENA_ARRAY(a, bool, rows())};
-    const char *missing = mark(body, cc, &used);
+/* What forms of definitions are chosen by.  */
+static int level(const Device *dev) {
+    if (dev->language == LANGUAGE_CUDA) return dev->cc_major * 10 + dev->cc_minor;
+    for (int i = 0; i < dev->n_unit; i++) {
+        if (dev->unit[i].acc == TE_F64) return PRELUDE_F64;
+    }
+    return 0;
+}
+
+const char *prelude_print(Arena *a, const char *body, const Device *dev, int *least, Buf *out) {
+    Used used = {.arena = a, .language = dev->language, .cc = level(dev),
+                 .row = ARENA_ARRAY(a, bool, rows(dev->language)), .last = &used.made};
+    const char *missing = mark(body, &used);
     if (missing) return arena_strndup(a, missing, strcspn(missing, "( <\n"));
     *least = 0;
-    for (int i = 0; i < rows(); i++) {
-        if (is_family(row(i))) print_family(&used, i, least, out);
+    for (int i = 0; i < rows(dev->language); i++) {
+        const PreludeRow *r = row(dev->language, i);
+        if (is_family(r)) print_family(&used, i, least, out);
         if (!used.row[i]) continue;
-        if (*least < row(i)->cc) *least = row(i)->cc;
-        buf_puts(out, row(i)->text);
+        if (*least < r->cc) *least = r->cc;
+        buf_puts(out, r->text);
         buf_putc(out, '\n');
     }
     return NULL;
@@ -133,16 +157,16 @@ static size_t match_made(const PreludeRow *r, const char *text, size_t len) {
     return made && whole.len <= len && memcmp(text, whole.text, whole.len) == 0 ? whole.len : 0;
 }
 
-size_t prelude_match(const char *text, size_t len) {
-    for (int i = 0; i < rows() && len > 0; i++) {
-        const char *own = row(i)->text;
-        size_t n = own ? strlen(own) : match_made(row(i), text, len);
+size_t prelude_match(HalLanguage language, const char *text, size_t len) {
+    for (int i = 0; i < rows(language) && len > 0; i++) {
+        const char *own = row(language, i)->text;
+        size_t n = own ? strlen(own) : match_made(row(language, i), text, len);
         if (n > 0 && n <= len && (!own || memcmp(own, text, n) == 0)) return n;
     }
     return 0;
 }
 
-bool prelude_has(const char *name, size_t len) {
+bool prelude_has(HalLanguage language, const char *name, size_t len) {
     PreludeText made;
-    return find(name, len, 1 << 30, &made) >= 0;
+    return find(language, name, len, 1 << 30, &made) >= 0;
 }

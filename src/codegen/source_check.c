@@ -98,8 +98,8 @@ static bool is_numbered(const char *s, size_t len) {
 static bool is_allowed_name(const char *s, size_t len) {
     if (len > 1 && strchr(stems, s[0]) && all_digits(s + 1, len - 1)) return true;
     if (is_numbered(s, len)) return true;
-    return is_listed(words, s, len) || is_of_operand(s, len) || prelude_has(s, len) ||
-           is_symbol(s, len);
+    return is_listed(words, s, len) || is_of_operand(s, len) || is_symbol(s, len) ||
+           prelude_has(LANGUAGE_CUDA, s, len);
 }
 
 /* Fixed texts with bytes that are refused elsewhere; they begin with '#' or 'e'.  Returns how long
@@ -153,7 +153,7 @@ static bool is_seen(Seen seen[SEEN], const char *s, size_t len) {
 /* Length of the token at s; 0 if it is not allowed.  */
 static size_t token(Seen seen[SEEN], const char *s, size_t left, bool line) {
     size_t n = *s == '#' || *s == 'e' ? fixed_text(s, left) : 0;
-    if (n == 0 && line && is_name(*s)) n = prelude_match(s, left);
+    if (n == 0 && line && is_name(*s)) n = prelude_match(LANGUAGE_CUDA, s, left);
     if (n > 0) return n;
     if (left > 1 && s[0] == '/' && s[1] == '/') return comment(s, left);
     if (left > 1 && s[0] == '/' && s[1] == '*') return 0;

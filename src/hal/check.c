@@ -168,11 +168,30 @@ static bool names_rate(const char *name) {
     return false;
 }
 
+/* What OpenCL C cannot name: work of several threads at once, copies that end later, clusters.  */
+static void check_plain(Reader *r, const Node *root, const Device *dev) {
+    if (dev->limits.cluster_max.value > 1)
+        reader_fault(r, where(root, "limits", "cluster_max"), "check",
+                     "there are no clusters in %s", hal_language_name(dev->language));
+    for (int i = 0; i < dev->n_unit; i++) {
+        if (dev->unit[i].scope != SCOPE_THREAD)
+            reader_fault(r, row(root, "units", i), "check", "no unit of a %s in %s",
+                         hal_scope_names[dev->unit[i].scope], hal_language_name(dev->language));
+    }
+    for (int i = 0; i < dev->n_mover; i++) {
+        const Mover *m = &dev->mover[i];
+        if (m->async || hal_moves_by_map(m) || m->issue != SCOPE_THREAD)
+            reader_fault(r, row(root, "movers", i), "check", "no such mover in %s",
+                         hal_language_name(dev->language));
+    }
+}
+
 void reader_check(Reader *r, const Node *root, const Device *dev) {
     check_limits(r, root, &dev->limits);
     check_memory(r, root, dev);
     check_units(r, root, dev);
     check_movers(r, root, dev);
+    if (dev->language != LANGUAGE_CUDA) check_plain(r, root, dev);
     for (int i = 0; i < dev->n_factor; i++) {
         const char *name = dev->factor[i].name;
         if (!hal_unit(dev, name) && !hal_mover(dev, name) && !names_rate(name))

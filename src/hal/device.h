@@ -17,6 +17,13 @@ typedef enum {
         ORIGIN_COUNT
 } Origin;
 
+typedef enum {
+#define X(id, name, arch) LANGUAGE_##id,
+    HAL_LANGUAGES(X)
+#undef X
+        LANGUAGE_COUNT
+} HalLanguage;
+
 typedef struct {
     double value;
     Origin origin;
@@ -112,8 +119,9 @@ typedef struct {
 typedef struct {
     const char *name;         /* "h200" */
     const char *gpu;          /* "NVIDIA H200" */
-    const char *arch;         /* "sm_90a" */
-    int cc_major, cc_minor;
+    HalLanguage language;     /* what kernels for it are written in */
+    const char *arch;         /* "sm_90a"; "cl1.2": OpenCL C 1.2 */
+    int cc_major, cc_minor;   /* 0: of no GPU that CUDA knows */
 #define X(kind, name, ...) HAL_TYPE_##kind name;
     HAL_MADE(X)               /* absent texts are "", absent numbers 0 */
 #undef X
@@ -140,6 +148,9 @@ typedef struct {
 Status hal_profile_read(Arena *a, Diag *d, DiagText text, Device **out);
 /* The canonical JSON; read(write(x)) == x.  */
 void hal_profile_write(const Device *dev, Buf *out);
+const char *hal_language_name(HalLanguage language);
+/* ST_USAGE where the device's kernels are not CUDA C++, which alone `who` takes ("NVRTC").  */
+Status hal_need_cuda(Diag *d, const Device *dev, const char *who);
 /* Profiles inside the program, which are found after all others; the last has no name.  */
 typedef struct {
     const char *name, *text;

@@ -33,7 +33,15 @@ static const char intro[] =
     "The file has `schema` (`\"roller-profile\"`), "
     "`schema_version` (1), `name` (lower case, as the\n"
     "file), `gpu` (`name` as the driver says it, `arch` like `sm_90a`, `compute_capability` like\n"
-    "`9.0`) and the sections below. In the tables *req* tells what must be there.\n";
+    "`9.0`) and the sections below. In the tables *req* tells what must be there.\n"
+    "\n"
+    "Kernels are written in CUDA C++. A `gpu` with the `language` `opencl c 1.2` takes OpenCL C; "
+    "it has\n"
+    "neither `arch` nor `compute_capability`, and only the units and movers that OpenCL C can "
+    "name: no\n"
+    "matrix units, no asynchronous copies, no clusters. Its figures are those of the device that "
+    "runs the\n"
+    "kernels: an SM is a compute unit, a block a work-group, shared memory local memory.\n";
 
 static const char *kind_text(FieldKind k) {
     static const char *const names[] = {

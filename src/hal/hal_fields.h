@@ -76,6 +76,9 @@ typedef enum {
 #define HAL_ORIGINS(X)                                                                             \
     X(MEASURED, "measured") X(SIMULATED, "simulated") X(DRIVER, "driver")                          \
     X(DATASHEET, "datasheet") X(DERIVED, "derived")
+/* Languages of kernels: name in a profile, and what stands for an architecture where the language
+ * has none; NULL: the profile says its own.  */
+#define HAL_LANGUAGES(X) X(CUDA, "cuda", NULL) X(OPENCL, "opencl c 1.2", "cl1.2")
 #define HAL_SCOPES(X) X(THREAD, "thread") X(WARP, "warp") X(WARPGROUP, "warpgroup")
 #define HAL_PLACES(X) X(GLOBAL, "global") X(SMEM, "smem") X(REG, "reg") X(DSMEM, "dsmem")
 #define HAL_MEMORY_SCOPES(X) X("device") X("cluster") X("sm") X("thread")

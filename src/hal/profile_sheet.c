@@ -49,9 +49,12 @@ static void curve(Buf *out, const char *group, const Curve *c) {
 }
 
 static void head(const Device *dev, Buf *out) {
-    buf_printf(out, "%s: %s (%s, compute capability %d.%d), %s profile%s\n", dev->name, dev->gpu,
-               dev->arch, dev->cc_major, dev->cc_minor,
-               hal_profile_origin(dev), dev->calibrated ? ", calibrated" : "");
+    buf_printf(out, "%s: %s (", dev->name, dev->gpu);
+    if (dev->language != LANGUAGE_CUDA) buf_puts(out, hal_language_name(dev->language));
+    else
+        buf_printf(out, "%s, compute capability %d.%d", dev->arch, dev->cc_major, dev->cc_minor);
+    buf_printf(out, "), %s profile%s\n", hal_profile_origin(dev),
+               dev->calibrated ? ", calibrated" : "");
     buf_printf(out, "  made %s by roller %s, %s", dev->date, dev->tool, dev->mode);
     if (*dev->driver) buf_printf(out, ", driver %s", dev->driver);
     if (*dev->nvrtc) buf_printf(out, ", NVRTC %s", dev->nvrtc);

@@ -23,23 +23,16 @@ static void read_head(Reader *r, const Node *root, Device *dev) {
 }
 
 /* "sm_90a" with "9.0".  */
-static void read_gpu(Reader *r, const Node *root, Device *dev) {
-    static const char *const keys[] = {"name", "arch", "compute_capability", NULL};
-    const Node *gpu = reader_need(r, root, "gpu");
-    dev->gpu = dev->arch = "";
-    if (!gpu || !reader_object(r, gpu))
-        return;
-    reader_known(r, gpu, NULL, keys);
-    const char *text[3] = {NULL};
-    for (int i = 0; i < 3; i++) {
+static void read_arch(Reader *r, const Node *gpu, Device *dev) {
+    static const char *const keys[] = {"arch", "compute_capability"};
+    const char *text[2] = {NULL};
+    for (int i = 0; i < 2; i++) {
         const Node *n = reader_need(r, gpu, keys[i]);
-        text[i] = n ? reader_text(r, n, 1, i ? 16 : 128) : NULL;
+        text[i] = n ? reader_text(r, n, 1, 16) : NULL;
     }
-    if (text[0])
-        dev->gpu = text[0];
-    if (!text[1] || !text[2])
+    if (!text[0] || !text[1])
         return;
-    dev->arch = text[1];
+    dev->arch = text[0];
     int sm;
     char suffix;
     if (!hal_arch(dev->arch, &sm, &suffix)) {
@@ -49,9 +42,51 @@ static void read_gpu(Reader *r, const Node *root, Device *dev) {
     }
     dev->cc_major = sm / 10;
     dev->cc_minor = sm % 10;
-    if (strcmp(text[2], arena_printf(r->arena, "%d.%d", dev->cc_major, dev->cc_minor)))
+    if (strcmp(text[1], arena_printf(r->arena, "%d.%d", dev->cc_major, dev->cc_minor)))
         reader_fault(r, located_member(gpu, "compute_capability"), "check",
                      "%s has compute capability %d.%d", dev->arch, dev->cc_major, dev->cc_minor);
+}
+
+/* What a language has for an architecture is not said.  */
+static void read_language(Reader *r, const Node *gpu, Device *dev) {
+    static const char *const names[] = {
+#define X(id, name, arch) name,
+        HAL_LANGUAGES(X)
+#undef X
+    };
+    static const char *const arch[] = {
+#define X(id, name, arch) arch,
+        HAL_LANGUAGES(X)
+#undef X
+    };
+    const Node *n = located_member(gpu, "language");
+    int language = n ? reader_choice(r, n, names, LANGUAGE_COUNT) : LANGUAGE_CUDA;
+    if (language < 0) return;
+    dev->language = (HalLanguage)language;
+    if (!arch[language]) {
+        read_arch(r, gpu, dev);
+        return;
+    }
+    dev->arch = arch[language];
+    for (int i = 0; i < gpu->n_child; i++) {
+        const char *key = gpu->child[i].key;
+        if (!strcmp(key, "arch") || !strcmp(key, "compute_capability"))
+            reader_fault(r, &gpu->child[i], "check", "there is none in %s", names[language]);
+    }
+}
+
+static void read_gpu(Reader *r, const Node *root, Device *dev) {
+    static const char *const keys[] = {"name", "language", "arch", "compute_capability", NULL};
+    const Node *gpu = reader_need(r, root, "gpu");
+    dev->gpu = dev->arch = "";
+    if (!gpu || !reader_object(r, gpu))
+        return;
+    reader_known(r, gpu, NULL, keys);
+    const Node *n = reader_need(r, gpu, "name");
+    const char *name = n ? reader_text(r, n, 1, 128) : NULL;
+    if (name)
+        dev->gpu = name;
+    read_language(r, gpu, dev);
 }
 
 static void read_made(Reader *r, const Node *root, Device *dev) {

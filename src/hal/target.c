@@ -59,10 +59,33 @@ static void keep(Arena *a, Device *dev, const Device *from, int sm, char suffix)
             dev->mover[dev->n_mover++] = from->mover[i];
 }
 
+const char *hal_language_name(HalLanguage language) {
+    static const char *const names[] = {
+#define X(id, name, arch) name,
+        HAL_LANGUAGES(X)
+#undef X
+    };
+    return names[language];
+}
+
+Status hal_need_cuda(Diag *d, const Device *dev, const char *who) {
+    if (dev->language == LANGUAGE_CUDA) return ST_OK;
+    diag_error(d, ST_USAGE, "language", DIAG_NOWHERE, "%s takes no %s, the language of profile %s",
+               who, hal_language_name(dev->language), dev->name);
+    diag_hint(d, "--emit cl writes the source for an OpenCL runtime; to compile, check or measure "
+                 "here, take the profile of a GPU");
+    return ST_USAGE;
+}
+
 Status hal_device_for_arch(Arena *a, Diag *d, const Device *dev, const char *arch, Device **out) {
     int sm, own = dev->cc_major * 10 + dev->cc_minor;
     char suffix;
     *out = NULL;
+    if (dev->language != LANGUAGE_CUDA && strcmp(arch, dev->arch) == 0) {
+        *out = ARENA_NEW(a, Device);
+        **out = *dev;
+        return ST_OK;
+    }
     if (!hal_arch(arch, &sm, &suffix)) {
         diag_error(d, ST_USAGE, "arch", DIAG_NOWHERE, "\"%.32s\" is no architecture", arch);
         diag_hint(d, "an architecture is written like sm_80 or sm_90a");

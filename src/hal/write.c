@@ -227,8 +227,11 @@ void hal_profile_write(const Device *dev, Buf *out) {
     text("name", dev->name, out);
     buf_puts(out, ",\n\"gpu\": {\"name\": ");
     json_write_string(dev->gpu, out);
-    text("arch", dev->arch, out);
-    buf_printf(out, ", \"compute_capability\": \"%d.%d\"}", dev->cc_major, dev->cc_minor);
+    if (dev->language != LANGUAGE_CUDA) text("language", hal_language_name(dev->language), out);
+    else text("arch", dev->arch, out);
+    if (dev->language == LANGUAGE_CUDA)
+        buf_printf(out, ", \"compute_capability\": \"%d.%d\"", dev->cc_major, dev->cc_minor);
+    buf_putc(out, '}');
     write_section(out, &hal_made_fields, dev);
     write_section(out, &hal_limits_fields, &dev->limits);
     buf_puts(out, ",\n\"memory\": [");

@@ -228,7 +228,8 @@ static void test_device_for_wrong_arch(void **state) {
 static void test_arch_table_agrees_with_profiles(void **state) {
     (void)state;
     static const char *const names[] = {"v100", "t4", "rtx2080ti", "a100", "a10", "rtx4090", "l4",
-                                        "h100", "h200", "b200", "rtx5090", "gb10", "tiny"};
+                                        "h100", "h200", "b200", "rtx5090", "gb10", "tiny",
+                                     "pocl"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const Device *own = shipped(names[i]);
         Device *dev;

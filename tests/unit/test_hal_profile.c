@@ -16,7 +16,8 @@
 #include <cmocka.h>
 
 static const char *const shipped[] = {"v100", "t4", "rtx2080ti", "a100", "a10", "rtx4090", "l4",
-                                     "h100", "h200", "b200", "rtx5090", "gb10", "tiny"};
+                                     "h100", "h200", "b200", "rtx5090", "gb10", "tiny",
+                                     "pocl"};
 enum { SHIPPED = sizeof shipped / sizeof *shipped };
 
 static char *load(const char *path, size_t *len) {
