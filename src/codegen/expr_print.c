@@ -42,15 +42,16 @@ static const TeExpr *find_division(const TeExpr *e) {
     return NULL;
 }
 
-/* Quotients below 2^-38 are 0 in small types, so that what is lost of a dividend below 2^-102 does
- * not count.  */
+/* Dividends from +0 to 2^60, and NaN, go without a test: the forms lose the sign of -0.  Quotients
+ * below 2^-38 are 0 in small types, so that what is lost of a dividend below 2^-102 does not
+ * count.  */
 CgDivision cg_division(const Te *te, const TeStmt *s) {
     CgDivision d = {.e = s->fast ? NULL : find_division(s->rhs)};
     TeDtype to = te->tensor[s->tensor].dtype;
     if (!d.e) return d;
     TeRealRange x = te_real_range(te, s, d.e->args[0]);
     bool small = to == TE_F16 || to == TE_F8E4M3 || to == TE_F8E5M2;
-    d.tested = x.lo < 0 || x.hi > 0x1p60;
+    d.tested = x.lo < 0 || x.minus_zero || x.hi > 0x1p60;
     d.by = "rl_div_by";
     d.most = 0x1p32;
     if (d.tested) return d;
@@ -151,7 +152,7 @@ static const struct {
     [TE_FN_MIN] = {"rl_min_f64", "rl_min_f32", "rl_min_f32"},
 };
 
-/* Is it e^x of an f32 that is never positive?  */
+/* Is it e^x of an f32 that is never positive?  Zeros of either sign, -inf and NaN do.  */
 static bool is_exp_low(const Survey *s, const TeExpr *e) {
     if (e->v.fn != TE_FN_EXP || e->type != TE_F32 || !s->at->stmt || s->at->stmt->fast)
         return false;

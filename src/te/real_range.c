@@ -1,9 +1,7 @@
-/* What a real expression can be, where it is not NaN: signs and bounds that hold by its form.  */
+/* What a real expression can be: signs, bounds, infinities, zeros of either sign, NaN.  */
 #include "te/tree.h"
 
 #include <math.h>
-
-static const TeRealRange ANY = {-INFINITY, INFINITY};
 
 /* ---- what a reduction reduces ---- */
 
@@ -110,58 +108,137 @@ bool te_exps_are_summed(const Te *te) {
 
 /* ---- arithmetic ---- */
 
-static TeRealRange add(TeRealRange x, TeRealRange y) {
-    return (TeRealRange){x.lo + y.lo, x.hi + y.hi};
+static const TeRealRange ANY = {-INFINITY, INFINITY, true, true, true};
+
+static bool has_zero(TeRealRange x) { return x.minus_zero || x.plus_zero; }
+static bool has_infinity(TeRealRange x) { return isinf(x.lo) || isinf(x.hi); }
+
+/* Can its sign be set, or not?  */
+static bool has_minus(TeRealRange x) { return x.lo < 0 || x.minus_zero; }
+static bool has_plus(TeRealRange x) { return x.hi > 0 || x.plus_zero; }
+
+/* Values between these bounds as roundings leave them: no more than the largest f32, and some of
+ * the least; `minus`, `plus`: those of either sign may have become 0.  */
+static TeRealRange rounded(double lo, double hi, bool minus, bool plus) {
+    static const double share = 0x1p-20, most = 0x1p120, least = 0x1p-100;
+    TeRealRange r = {lo - share * fabs(lo), hi + share * fabs(hi), false, false, false};
+    if (r.lo < -most || isnan(r.lo)) r.lo = -INFINITY;
+    if (r.hi > most || isnan(r.hi)) r.hi = INFINITY;
+    if (r.lo > 0 && r.lo < least) r.lo = 0;
+    if (r.hi < 0 && r.hi > -least) r.hi = 0;
+    r.minus_zero = minus && r.lo <= 0 && r.hi >= 0;
+    r.plus_zero = plus && r.lo <= 0 && r.hi >= 0;
+    return r;
 }
 
-static TeRealRange negated(TeRealRange x) { return (TeRealRange){-x.hi, -x.lo}; }
+/* Only -0 and -0 make -0, but for a product below all numbers that a sum takes in.  */
+static TeRealRange add(TeRealRange x, TeRealRange y) {
+    bool both = x.minus_zero && y.minus_zero, fused = x.lo < 0 || y.lo < 0;
+    TeRealRange r = rounded(x.lo + y.lo, x.hi + y.hi, both || fused, true);
+    r.nan = x.nan || y.nan || (isinf(x.lo) && isinf(y.hi)) || (isinf(x.hi) && isinf(y.lo));
+    return r;
+}
+
+static TeRealRange negated(TeRealRange x) {
+    return (TeRealRange){-x.hi, -x.lo, x.plus_zero, x.minus_zero, x.nan};
+}
 
 static TeRealRange join(TeRealRange x, TeRealRange y) {
-    return (TeRealRange){fmin(x.lo, y.lo), fmax(x.hi, y.hi)};
+    return (TeRealRange){fmin(x.lo, y.lo), fmax(x.hi, y.hi), x.minus_zero || y.minus_zero,
+                         x.plus_zero || y.plus_zero, x.nan || y.nan};
 }
 
 /* A zero times what has no bound is no more than a zero, or NaN.  */
 static double product(double x, double y) { return x == 0 || y == 0 ? 0 : x * y; }
 
+static bool signs_differ(TeRealRange x, TeRealRange y) {
+    return (has_minus(x) && has_plus(y)) || (has_plus(x) && has_minus(y));
+}
+
+static bool signs_agree(TeRealRange x, TeRealRange y) {
+    return (has_minus(x) && has_minus(y)) || (has_plus(x) && has_plus(y));
+}
+
 static TeRealRange multiply(TeRealRange x, TeRealRange y) {
     double a = product(x.lo, y.lo), b = product(x.lo, y.hi);
     double c = product(x.hi, y.lo), d = product(x.hi, y.hi);
-    return (TeRealRange){fmin(fmin(a, b), fmin(c, d)), fmax(fmax(a, b), fmax(c, d))};
+    TeRealRange r = rounded(fmin(fmin(a, b), fmin(c, d)), fmax(fmax(a, b), fmax(c, d)),
+                            signs_differ(x, y), signs_agree(x, y));
+    r.nan = x.nan || y.nan || (has_zero(x) && has_infinity(y)) || (has_infinity(x) && has_zero(y));
+    return r;
 }
+
+static TeRealRange square(TeRealRange x) { return (TeRealRange){0, INFINITY, false, true, x.nan}; }
 
 /* Signs alone.  */
 static TeRealRange divide(TeRealRange x, TeRealRange y) {
-    TeRealRange sign = {y.lo < 0 ? -1 : 0, y.hi > 0 ? 1 : 0};
-    TeRealRange r = multiply(x, sign);
-    return (TeRealRange){r.lo < 0 ? -INFINITY : 0, r.hi > 0 ? INFINITY : 0};
+    bool minus = signs_differ(x, y), plus = signs_agree(x, y);
+    return (TeRealRange){minus ? -INFINITY : 0, plus ? INFINITY : 0, minus, plus,
+                         x.nan || y.nan || (has_zero(x) && has_zero(y)) ||
+                             (has_infinity(x) && has_infinity(y))};
+}
+
+enum { SLACK = 2 };           /* above any error of an intrinsic */
+
+static TeRealRange power(TeRealRange x, double most) {
+    TeRealRange r = rounded(0, x.hi <= 0 ? SLACK : SLACK * most, false, true);
+    r.nan = x.nan;
+    return r;
+}
+
+/* Of -0 roots are -0, and one over them -inf.  */
+static TeRealRange root(TeRealRange x) {
+    return (TeRealRange){0, INFINITY, x.minus_zero, true, x.nan || x.lo < 0};
+}
+
+static TeRealRange inverse_root(TeRealRange x) {
+    return (TeRealRange){x.minus_zero ? -INFINITY : 0, INFINITY, false, true, x.nan || x.lo < 0};
+}
+
+static TeRealRange magnitude(TeRealRange x) {
+    bool both = x.lo <= 0 && x.hi >= 0;
+    return (TeRealRange){both ? 0 : fmin(fabs(x.lo), fabs(x.hi)), fmax(fabs(x.lo), fabs(x.hi)),
+                         false, has_zero(x), x.nan};
+}
+
+/* Of two: a zero within the bounds is that of either.  */
+static TeRealRange extreme(bool max, TeRealRange x, TeRealRange y) {
+    TeRealRange r = join(x, y);
+    r.lo = max ? fmax(x.lo, y.lo) : fmin(x.lo, y.lo);
+    r.hi = max ? fmax(x.hi, y.hi) : fmin(x.hi, y.hi);
+    r.minus_zero &= r.lo <= 0 && r.hi >= 0;
+    r.plus_zero &= r.lo <= 0 && r.hi >= 0;
+    return r;
 }
 
 static TeRealRange call(const Te *te, const TeStmt *s, const TeExpr *e) {
     TeRealRange x = te_real_range(te, s, e->args[0]);
-    enum { SLACK = 2 };       /* above any error of an intrinsic */
     switch (e->v.fn) {
-    case TE_FN_EXP: return (TeRealRange){0, x.hi <= 0 ? SLACK : SLACK * exp(x.hi)};
-    case TE_FN_EXP2: return (TeRealRange){0, x.hi <= 0 ? SLACK : SLACK * exp2(x.hi)};
-    case TE_FN_SQRT: case TE_FN_RSQRT: return (TeRealRange){0, INFINITY};
-    case TE_FN_ABS: return (TeRealRange){0, fmax(fabs(x.lo), fabs(x.hi))};
+    case TE_FN_EXP: return power(x, exp(x.hi));
+    case TE_FN_EXP2: return power(x, exp2(x.hi));
+    case TE_FN_SQRT: return root(x);
+    case TE_FN_RSQRT: return inverse_root(x);
+    case TE_FN_ABS: return magnitude(x);
     case TE_FN_TANH: case TE_FN_ERF: case TE_FN_SIN: case TE_FN_COS:
-        return (TeRealRange){-SLACK, SLACK};
+        return (TeRealRange){-SLACK, SLACK, true, true, true};
     case TE_FN_MAX: case TE_FN_MIN:
-        for (int i = 1; i < e->n_args; i++) {
-            TeRealRange y = te_real_range(te, s, e->args[i]);
-            bool max = e->v.fn == TE_FN_MAX;
-            x.lo = max ? fmax(x.lo, y.lo) : fmin(x.lo, y.lo);
-            x.hi = max ? fmax(x.hi, y.hi) : fmin(x.hi, y.hi);
-        }
+        for (int i = 1; i < e->n_args; i++)
+            x = extreme(e->v.fn == TE_FN_MAX, x, te_real_range(te, s, e->args[i]));
         return x;
     default: return ANY;
     }
 }
 
+static TeRealRange literal(double v) {
+    if (isnan(v)) return ANY;
+    TeRealRange r = rounded(v, v, signbit(v), !signbit(v));
+    return v == 0 ? (TeRealRange){0, 0, signbit(v), !signbit(v), false} : r;
+}
+
 TeRealRange te_real_range(const Te *te, const TeStmt *s, const TeExpr *e) {
     TeRealRange x, y;
     if (te_dtype_class(e->type) != TE_CLASS_REAL) return ANY;
-    if (e->kind == TE_REAL) return isnan(e->v.r) ? ANY : (TeRealRange){e->v.r, e->v.r};
+    if (e->kind == TE_REAL) return literal(e->v.r);
     if (e->kind == TE_CALL) return call(te, s, e);
     if (e->kind == TE_SELECT)
         return join(te_real_range(te, s, e->args[1]), te_real_range(te, s, e->args[2]));
@@ -172,12 +249,11 @@ TeRealRange te_real_range(const Te *te, const TeStmt *s, const TeExpr *e) {
     y = te_real_range(te, s, e->args[1]);
     switch (e->kind) {
     case TE_ADD: return add(x, y);
-    case TE_MUL:
-        if (te_expr_same(e->args[0], e->args[1])) return (TeRealRange){0, INFINITY};
-        return multiply(x, y);
+    case TE_MUL: return te_expr_same(e->args[0], e->args[1]) ? square(x) : multiply(x, y);
     case TE_DIV: return divide(x, y);
     default: break;
     }
-    if (is_below_maximum(te, s, e->args[0], e->args[1])) return (TeRealRange){-INFINITY, 0};
-    return add(x, negated(y));
+    TeRealRange r = add(x, negated(y));
+    if (!is_below_maximum(te, s, e->args[0], e->args[1])) return r;
+    return (TeRealRange){-INFINITY, 0, true, true, true};
 }

@@ -26,10 +26,12 @@ bool te_pads(const TeExpr *e);
 /* The type in which both sides of a comparison or an operation meet.  */
 TeDtype te_meet(TeDtype x, TeDtype y);
 
-/* Bounds of a real expression of statement s where it is not NaN, as far as its form tells: e^x is
- * not negative, x - max(x) not positive.  Roundings keep signs, and are not counted in bounds.  */
+/* What a real expression of statement s can be, as far as its form tells: e^x is not negative,
+ * x - max(x) not positive.  All is counted that IEEE 754 has: roundings, overflow and underflow, in
+ * f32 or f64, products that are fused with sums, infinities, zeros of either sign.  */
 typedef struct {
-    double lo, hi;
+    double lo, hi;            /* of what is no NaN; an infinite bound may be reached */
+    bool minus_zero, plus_zero, nan;      /* it can be: zeros only where they are within bounds */
 } TeRealRange;
 TeRealRange te_real_range(const Te *te, const TeStmt *s, const TeExpr *e);
 

@@ -393,6 +393,41 @@ static void test_near_two(void **state) {
     }
 }
 
+/* ---- where the forms would be wrong ---- */
+
+/* Roots of -0 are -0, quotients by zeros are infinite, a quotient of -0 has a sign; on extreme data
+ * each of these ops meets it.  */
+static void test_signs(void **state) {
+    (void)state;
+#define MAP(e) "op f(X: f32[64,96], Z: f32[64,96]) -> Y: f32[64,96] { Y[n,c] = " e "; }"
+#define QUOTIENT(z, e) "op f(X: f32[64,96], Z: f32[64,96]) -> Y: f32[64,96] {" \
+        " z[n] = sum[c](" z "); Y[n,c] = (" e ") / z[n]; }"
+    static const struct {
+        const char *name, *text, *wrong;
+    } op[] = {
+        {"e to one over a root", MAP("exp(-1.0 / sqrt(X[n,c]))"), "rl_exp_low("},
+        {"e to a root in one", MAP("exp(-rsqrt(X[n,c]))"), "rl_exp_low("},
+        {"e over a negative root", MAP("exp(abs(X[n,c]) / -sqrt(Z[n,c]))"), "rl_exp_low("},
+        {"e to a quotient by 0", MAP("exp(X[n,c] / 0.0)"), "rl_exp_low("},
+        {"e to a negative product", MAP("exp(-(abs(X[n,c]) * sqrt(Z[n,c])))"), NULL},
+        {"-0 by choice", QUOTIENT("Z[n,c]", "X[n,c] > 0 ? 1.0 : -0.0"), "rl_div_low("},
+        {"0 of any sign", QUOTIENT("abs(Z[n,c])", "0.0 * X[n,c]"), "rl_div_low("},
+        {"-0 by a factor", QUOTIENT("abs(Z[n,c])", "abs(X[n,c]) * -0.0"), "rl_div_low("},
+        {"-0 by underflow", QUOTIENT("abs(Z[n,c])", "max(-1e-30, min(X[n,c], 0.0)) * 1e-30"),
+         "rl_div_low("},
+        {"-0 of a root", QUOTIENT("abs(Z[n,c])", "min(sqrt(X[n,c]), 4.0)"), "rl_div_low("},
+        {"+0", QUOTIENT("abs(Z[n,c])", "min(abs(X[n,c]), 4.0)"), NULL},
+    };
+    open_target("h200");
+    for (size_t i = 0; i < sizeof op / sizeof *op; i++) {
+        KernelCase c;
+        make(&c, op[i].name, op[i].text);
+        if (op[i].wrong && count(c.program.source, op[i].wrong)) fail_msg("%s", op[i].name);
+        need(&c, op[i].name, kernel_prove(&c, i + 1));
+    }
+    arena_destroy(target.arena);
+}
+
 /* ---- instructions ---- */
 
 /* Executed warp instructions of 32 elements of rows on an A100.  Rows that made e^x twice took 42,
@@ -436,7 +471,7 @@ int main(void) {
         cmocka_unit_test(test_shared),      cmocka_unit_test(test_exponentials),
         cmocka_unit_test(test_division),    cmocka_unit_test(test_short_formats),
         cmocka_unit_test(test_terms),       cmocka_unit_test(test_rounded_exponents),
-        cmocka_unit_test(test_near_two),
+        cmocka_unit_test(test_near_two),    cmocka_unit_test(test_signs),
         cmocka_unit_test(test_instructions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
