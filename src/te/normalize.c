@@ -45,8 +45,13 @@ static void write_ranges(Norm *n) {
             find_plain(n->te, s->rhs, i, &s->index[i].hi, &found, &differs);
             s->index[i].where = !found || differs || has_branch(s->rhs);
         }
-        if (n->changed[k])
-            s->asg = TE_ASSIGN;
+    }
+}
+
+/* What was written as an accumulation may be none any more.  */
+static void assign_changed(Norm *n) {
+    for (int k = 0; k < n->te->n_stmt; k++) {
+        if (n->changed[k]) n->te->stmt[k].asg = TE_ASSIGN;
     }
 }
 
@@ -102,6 +107,7 @@ Status te_canonical(Arena *a, Diag *d, const Te *in, TeCanonical *out) {
     }
     normalize_canon(n);
     normalize_share(n);
+    assign_changed(n);
     normalize_list_reads(n);
     *out = (TeCanonical){n->te, n->origin, n->changed, n->n_source};
     return ST_OK;
@@ -134,6 +140,7 @@ Te *te_decided(Arena *a, const TeCanonical *c, const TeDecisions *decisions) {
     normalize_dead(n);
     normalize_relaid(n);
     write_ranges(n);
+    assign_changed(n);
     place_lets(n, c->te);
     normalize_list_reads(n);
     te->n_node = 0;
