@@ -14,7 +14,7 @@ double size_weight(double loss) {
     return w;
 }
 
-/* us of the best that is picked for a group, at a point.  */
+/* us of the best that is picked for a group and those that are the same, at a point.  */
 static double group_us(const SizePick *x, int strategy, int group, int point) {
     int slot = size_slot(x, strategy, group);
     double us = INFINITY;
@@ -22,14 +22,36 @@ static double group_us(const SizePick *x, int strategy, int group, int point) {
         double is = x->strategy[strategy].group[group].program[x->picked[slot][k]].us[point];
         if (is < us) us = is;
     }
-    return us;
+    return us * x->strategy[strategy].group[group].count;
+}
+
+/* After a group's picks have changed.  */
+static void set_sums(SizePick *x, int strategy, int group) {
+    double *own = x->own[size_slot(x, strategy, group)];
+    for (int i = 0; i < x->at->n; i++) {
+        SizeSum sum = {0};
+        own[i] = group_us(x, strategy, group, i);
+        for (int g = 0; g < x->strategy[strategy].n; g++) {
+            double us = x->own[size_slot(x, strategy, g)][i];
+            if (isfinite(us)) sum.us += us;
+            else sum.never++;
+        }
+        x->sum[strategy][i] = sum;
+    }
 }
 
 static double strategy_us(const SizePick *x, int strategy, int point) {
-    double us = 0;
-    for (int g = 0; g < x->strategy[strategy].set->n_group; g++)
-        us += group_us(x, strategy, g, point);
-    return us;
+    const SizeSum *sum = &x->sum[strategy][point];
+    return sum->never ? INFINITY : sum->us;
+}
+
+/* us of all groups of a strategy but one.  */
+static double others_us(const SizePick *x, int strategy, int group, int point) {
+    SizeSum sum = x->sum[strategy][point];
+    double own = x->own[size_slot(x, strategy, group)][point];
+    if (isfinite(own)) sum.us -= own;
+    else sum.never--;
+    return sum.never ? INFINITY : sum.us;
 }
 
 double size_loss(const SizePick *x, int point) {
@@ -94,7 +116,7 @@ static int best_alone(const SizePick *x, int strategy, int group) {
         double sum = 0;
         for (int i = 0; i < x->at->n; i++) {
             if (!wins(x, strategy, i)) continue;
-            double loss = (g->program[k].us[i] - g->best[i]) / x->best[i];
+            double loss = g->count * (g->program[k].us[i] - g->best[i]) / x->best[i];
             sum += isfinite(loss) ? size_weight(loss) : 1e3;
         }
         if (sum >= least) continue;
@@ -109,7 +131,7 @@ static int best_alone(const SizePick *x, int strategy, int group) {
 /* The programs of an open strategy that compute one thing.  */
 static int most_of_strategy(const SizePick *x, int strategy) {
     int most = 0;
-    for (int g = 0; g < x->strategy[strategy].set->n_group; g++) {
+    for (int g = 0; g < x->strategy[strategy].n; g++) {
         int n = x->n_picked[size_slot(x, strategy, g)];
         if (n > most) most = n;
     }
@@ -132,29 +154,28 @@ typedef struct {
 /* `left_out`: a pick of the group that does not count; -1: none.  */
 static void look_around(const SizePick *x, int strategy, int group, int left_out, Around *out) {
     int slot = size_slot(x, strategy, group);
+    const SizedGroup *all = &x->strategy[strategy].group[group];
     for (int i = 0; i < x->at->n; i++) {
-        double rest = INFINITY, others = 0, without = INFINITY;
+        double rest = INFINITY, without = INFINITY;
         for (int s = 0; s < x->n_strategy; s++) {
             double us = x->open[s] && s != strategy ? strategy_us(x, s, i) : INFINITY;
             if (us < rest) rest = us;
         }
-        for (int g = 0; g < x->strategy[strategy].set->n_group; g++)
-            others += g == group ? 0 : group_us(x, strategy, g, i);
         for (int k = 0; k < x->n_picked[slot]; k++) {
-            double us = x->strategy[strategy].group[group].program[x->picked[slot][k]].us[i];
+            double us = all->program[x->picked[slot][k]].us[i] * all->count;
             if (k != left_out && us < without) without = us;
         }
-        out->others[i] = others;
+        out->others[i] = others_us(x, strategy, group, i);
         out->rest[i] = rest;
         out->without[i] = without;
     }
 }
 
-/* The mean weighed loss with this program (NULL: none) beside the others of the group.  */
-static double loss_with(const SizePick *x, const Around *r, const double *us) {
+/* The mean weighed loss with this program of `count` equal groups (0: none) beside the others.  */
+static double loss_with(const SizePick *x, const Around *r, const double *us, int count) {
     double sum = 0;
     for (int i = 0; i < x->at->n; i++) {
-        double own = us && us[i] < r->without[i] ? us[i] : r->without[i];
+        double own = count && us[i] * count < r->without[i] ? us[i] * count : r->without[i];
         double all = r->others[i] + own < r->rest[i] ? r->others[i] + own : r->rest[i];
         sum += size_weight(all / x->best[i] - 1);
     }
@@ -165,7 +186,7 @@ static double loss_with(const SizePick *x, const Around *r, const double *us) {
 static int best_beside(const SizePick *x, const Around *r, const SizedGroup *g, double *least) {
     int best = -1;
     for (int k = 0; k < g->n; k++) {
-        double loss = loss_with(x, r, g->program[k].us);
+        double loss = loss_with(x, r, g->program[k].us, g->count);
         if (loss >= *least) continue;
         *least = loss;
         best = k;
@@ -178,47 +199,58 @@ static bool may_add(const SizePick *x, int s, int g) {
     return n < most_of_strategy(x, s) || most_in_all(x) < RPLAN_SET;
 }
 
+static void add_pick(SizePick *x, int strategy, int group, int program) {
+    int slot = size_slot(x, strategy, group);
+    x->picked[slot][x->n_picked[slot]++] = program;
+    set_sums(x, strategy, group);
+}
+
 /* Adds the program that gains most; false: none gains enough.  */
 static bool add_best(SizePick *x, Around *r) {
     double least = INFINITY;
-    int slot = -1, program = 0;
+    int strategy = -1, group = 0, program = 0;
     for (int s = 0; s < x->n_strategy; s++) {
-        for (int g = 0; x->open[s] && g < x->strategy[s].set->n_group; g++) {
+        for (int g = 0; x->open[s] && g < x->strategy[s].n; g++) {
             if (!may_add(x, s, g)) continue;
             look_around(x, s, g, -1, r);
-            if (least == INFINITY) least = loss_with(x, r, NULL) - least_gain;
+            if (least == INFINITY) least = loss_with(x, r, NULL, 0) - least_gain;
             int k = best_beside(x, r, &x->strategy[s].group[g], &least);
             if (k < 0) continue;
-            slot = size_slot(x, s, g);
+            strategy = s;
+            group = g;
             program = k;
         }
     }
-    if (slot < 0) return false;
-    x->picked[slot][x->n_picked[slot]++] = program;
+    if (strategy < 0) return false;
+    add_pick(x, strategy, group, program);
     return true;
 }
 
-/* Puts the best program in the place of each that is picked, or none, if hardly anything is lost
- * without; the first of the first strategy stays, since it is right at all sizes.  */
+/* Puts the best program in the place of pick k, or none, if hardly anything is lost without.  */
+static bool exchange_one(SizePick *x, Around *r, int s, int g, int k) {
+    const SizedGroup *group = &x->strategy[s].group[g];
+    int slot = size_slot(x, s, g);
+    look_around(x, s, g, k, r);
+    double now = loss_with(x, r, group->program[x->picked[slot][k]].us, group->count);
+    double least = now - least_gain / 4;
+    if (x->n_picked[slot] > 1 && loss_with(x, r, NULL, 0) < now + least_gain) {
+        x->picked[slot][k] = x->picked[slot][--x->n_picked[slot]];
+    } else {
+        int best = best_beside(x, r, group, &least);
+        if (best < 0) return false;
+        x->picked[slot][k] = best;
+    }
+    set_sums(x, s, g);
+    return true;
+}
+
+/* All picks; the first of the first strategy stays, since it is right at all sizes.  */
 static bool exchange(SizePick *x, Around *r) {
     bool any = false;
-    for (int slot = 0; slot < x->n_strategy * x->groups; slot++) {
-        int s = slot / x->groups, g = slot % x->groups;
-        if (!x->open[s] || g >= x->strategy[s].set->n_group) continue;
-        for (int k = x->n_picked[slot] - 1; k >= (s == 0); k--) {
-            const SizedGroup *group = &x->strategy[s].group[g];
-            look_around(x, s, g, k, r);
-            double now = loss_with(x, r, group->program[x->picked[slot][k]].us);
-            double least = now - least_gain / 4;
-            if (x->n_picked[slot] > 1 && loss_with(x, r, NULL) < now + least_gain) {
-                x->picked[slot][k] = x->picked[slot][--x->n_picked[slot]];
-                any = true;
-                continue;
-            }
-            int best = best_beside(x, r, group, &least);
-            if (best < 0) continue;
-            x->picked[slot][k] = best;
-            any = true;
+    for (int s = 0; s < x->n_strategy; s++) {
+        for (int g = 0; x->open[s] && g < x->strategy[s].n; g++) {
+            for (int k = x->n_picked[size_slot(x, s, g)] - 1; k >= (s == 0); k--)
+                any |= exchange_one(x, r, s, g, k);
         }
     }
     return any;
@@ -235,17 +267,28 @@ static void add_more(SizePick *x, Around *r) {
     while (worst_loss(x) > accepted_loss && add_best(x, r)) continue;
 }
 
+/* One program of each group of the open strategies.  */
+static void pick_first(SizePick *x) {
+    for (int s = 0; s < x->n_strategy; s++) {
+        for (int g = 0; x->open[s] && g < x->strategy[s].n; g++) {
+            int slot = size_slot(x, s, g);
+            x->own[slot] = ARENA_ARRAY(x->a, double, x->at->n);
+            x->picked[slot][x->n_picked[slot]++] = s ? best_alone(x, s, g) : 0;
+            for (int i = 0; i < x->at->n; i++) x->own[slot][i] = group_us(x, s, g, i);
+        }
+        x->sum[s] = ARENA_ARRAY(x->a, SizeSum, x->at->n);
+        if (x->open[s] && x->strategy[s].n > 0) set_sums(x, s, 0);
+    }
+}
+
 void size_pick(SizePick *x) {
     int n = x->at->n;
     Around r = {ARENA_ARRAY(x->a, double, n), ARENA_ARRAY(x->a, double, n),
                 ARENA_ARRAY(x->a, double, n)};
+    x->sum = ARENA_ARRAY(x->a, SizeSum *, x->n_strategy);
+    x->own = ARENA_ARRAY(x->a, double *, x->n_strategy * x->groups);
     open_strategies(x);
-    for (int s = 0; s < x->n_strategy; s++) {
-        for (int g = 0; x->open[s] && g < x->strategy[s].set->n_group; g++) {
-            int slot = size_slot(x, s, g);
-            x->picked[slot][x->n_picked[slot]++] = s ? best_alone(x, s, g) : 0;
-        }
-    }
+    pick_first(x);
     add_more(x, &r);
     for (int round = 0; round < ROUNDS && exchange(x, &r); round++) add_more(x, &r);
 }

@@ -7,6 +7,12 @@
 #define ROLLER_DRIVER_SIZE_PICK_H
 #include "driver/size_price.h"
 
+/* The groups of a strategy at a point: of some no pick may be right there.  */
+typedef struct {
+    double us;                /* of the others */
+    int never;
+} SizeSum;
+
 typedef struct {
     Arena *a;
     const SizedSet *strategy; /* those that compete; the first one is taken where no other is */
@@ -14,10 +20,13 @@ typedef struct {
     const SizePoints *at;
     double *best;             /* per point: us of the best strategy known */
     bool *open;               /* per strategy: it is taken for some sizes */
-    int **picked;             /* per strategy, per group: programs, the first of the first strategy
-                               * right at all sizes, */
+    int **picked;             /* per strategy, per different group: programs, the first of the first
+                               * strategy right at all sizes, */
     int *n_picked;            /* and how many: [strategy * groups + group] */
     int groups;               /* most of any strategy */
+    SizeSum **sum;            /* per strategy, per point: of what is picked */
+    double **own;             /* [strategy * groups + group], per point: us of the group's best
+                               * pick, of all groups that are the same */
 } SizePick;
 
 double size_weight(double loss);

@@ -12,7 +12,7 @@ typedef struct Node {
     int *point, n;
     int64_t *most;            /* per measure: the bounds on the way here */
     int strategy;             /* what is taken */
-    int *program;
+    int *program;             /* per different group */
     double cost;
     /* The best way to part it: gain 0 if there is none.  */
     int measure;
@@ -48,10 +48,11 @@ static void set_costs(Tree *t) {
         if (!x->open[s]) continue;
         t->offset[s] = ARENA_ARRAY(t->a, double, n);
         double *best = ARENA_ARRAY(t->a, double, n);
-        for (int g = 0; g < x->strategy[s].set->n_group; g++) {
+        for (int g = 0; g < x->strategy[s].n; g++) {
             int slot = size_slot(x, s, g);
             t->column[slot] = t->n_column;
             for (int i = 0; i < n; i++) best[i] = INFINITY;
+            int count = x->strategy[s].group[g].count;
             for (int k = 0; k < x->n_picked[slot]; k++) {
                 const double *us = x->strategy[s].group[g].program[x->picked[slot][k]].us;
                 for (int i = 0; i < n; i++)
@@ -61,10 +62,11 @@ static void set_costs(Tree *t) {
                 const double *us = x->strategy[s].group[g].program[x->picked[slot][k]].us;
                 double *cost = t->cost[t->n_column++] = ARENA_ARRAY(t->a, double, n);
                 for (int i = 0; i < n; i++)
-                    cost[i] = isfinite(us[i]) ? size_weight((us[i] - best[i]) / x->best[i])
-                                              : never;
+                    cost[i] = isfinite(us[i]) ? size_weight(count * (us[i] - best[i]) /
+                                                          x->best[i])
+                                            : never;
             }
-            for (int i = 0; i < n; i++) t->offset[s][i] += best[i];
+            for (int i = 0; i < n; i++) t->offset[s][i] += count * best[i];
         }
         for (int i = 0; i < n; i++)
             t->offset[s][i] = isfinite(t->offset[s][i])
@@ -80,26 +82,29 @@ static void add_point(const Tree *t, int point, double *sum) {
     for (int c = 0; c < t->n_column; c++) sum[t->x->n_strategy + c] += t->cost[c][point];
 }
 
-/* The least that one strategy with one program per group costs; which, if asked.  */
-static double least_cost(const Tree *t, const double *sum, int *strategy, int *program) {
+/* The program of a group that costs least.  */
+static int least_program(const Tree *t, const double *sum, int strategy, int group) {
+    int slot = size_slot(t->x, strategy, group), k = 0;
+    const double *own = sum + t->x->n_strategy + t->column[slot];
+    for (int j = 1; j < t->x->n_picked[slot]; j++)
+        if (own[j] < own[k]) k = j;
+    return k;
+}
+
+/* The least that one strategy with one program per group costs, and which it is.  */
+static double least_cost(const Tree *t, const double *sum, int *strategy) {
     const SizePick *x = t->x;
     double least = INFINITY;
     for (int s = 0; s < x->n_strategy; s++) {
         double cost = sum[s];
-        int best[64], groups = x->strategy[s].set->n_group;
         if (!x->open[s]) continue;
-        for (int g = 0; g < groups; g++) {
-            int slot = size_slot(x, s, g), first = x->n_strategy + t->column[slot], k = 0;
-            for (int j = 1; j < x->n_picked[slot]; j++)
-                if (sum[first + j] < sum[first + k]) k = j;
-            cost += sum[first + k];
-            if (g < 64) best[g] = k;
+        for (int g = 0; g < x->strategy[s].n; g++) {
+            const double *own = sum + x->n_strategy + t->column[size_slot(x, s, g)];
+            cost += own[least_program(t, sum, s, g)];
         }
         if (cost >= least) continue;
         least = cost;
-        if (!strategy) continue;
         *strategy = s;
-        memcpy(program, best, (size_t)(groups < 64 ? groups : 64) * sizeof *best);
     }
     return least;
 }
@@ -121,7 +126,7 @@ static int64_t round_bound(int64_t lo, int64_t hi) {
 
 static void try_measure(const Tree *t, Node *p, int m, const double *all, double *low,
                         double *high) {
-    int sums = t->x->n_strategy + t->n_column;
+    int sums = t->x->n_strategy + t->n_column, any;
     for (int i = 0; i < p->n; i++) t->order[i] = (Ordered){t->is[m][p->point[i]], p->point[i]};
     qsort(t->order, (size_t)p->n, sizeof *t->order, ascending);
     for (int k = 0; k < sums; k++) low[k] = 0;
@@ -130,7 +135,7 @@ static void try_measure(const Tree *t, Node *p, int m, const double *all, double
         int64_t here = t->order[i].is, next = t->order[i + 1].is;
         if (here == next || i + 1 < FEWEST) continue;
         for (int k = 0; k < sums; k++) high[k] = all[k] - low[k];
-        double gain = p->cost - least_cost(t, low, NULL, NULL) - least_cost(t, high, NULL, NULL);
+        double gain = p->cost - least_cost(t, low, &any) - least_cost(t, high, &any);
         if (gain <= p->gain) continue;
         p->gain = gain;
         p->measure = m;
@@ -141,12 +146,14 @@ static void try_measure(const Tree *t, Node *p, int m, const double *all, double
 static void judge(const Tree *t, Node *p) {
     int sums = t->x->n_strategy + t->n_column;
     ArenaMark mark;
-    p->program = ARENA_ARRAY(t->a, int, 64);
+    p->program = ARENA_ARRAY(t->a, int, t->x->groups);
     mark = arena_mark(t->a);
     double *all = ARENA_ARRAY(t->a, double, sums), *low = ARENA_ARRAY(t->a, double, sums);
     double *high = ARENA_ARRAY(t->a, double, sums);
     for (int i = 0; i < p->n; i++) add_point(t, p->point[i], all);
-    p->cost = least_cost(t, all, &p->strategy, p->program);
+    p->cost = least_cost(t, all, &p->strategy);
+    for (int g = 0; g < t->x->strategy[p->strategy].n; g++)
+        p->program[g] = least_program(t, all, p->strategy, g);
     p->gain = least_gain;
     p->measure = -1;
     for (int pass = 0; pass < 2; pass++) {          /* sizes before expressions of them */
@@ -179,14 +186,14 @@ static Node *most_gain(Node *p) {
 /* ---- the selector ---- */
 
 /* Bounds that make all programs of a choice right: the sizes and domains for which each is.  */
-static void bound_choice(const Tree *t, RChoice *c) {
+static void bound_choice(const Tree *t, const int *program, RChoice *c) {
     const SizePick *x = t->x;
     const SizedSet *s = &x->strategy[c->strategy];
-    for (int g = 0; g < s->set->n_group; g++) {
-        const SizedGroup *group = &s->group[g];
+    for (int k = 0; k < s->n; k++) {
+        const SizedGroup *group = &s->group[k];
         const SizedProgram *p =
-            &group->program[x->picked[size_slot(x, c->strategy, g)][c->program[g]]];
-        TeExtent domain = rplan_domain(t->a, s->set->normal, &s->set->group[g]);
+            &group->program[x->picked[size_slot(x, c->strategy, k)][program[k]]];
+        TeExtent domain = rplan_domain(t->a, group->set->normal, &group->set->group[group->number]);
         int m = rplan_measure(t->out, &domain);
         if (p->outs < INT64_MAX && m >= 0 && p->outs < c->most[m]) c->most[m] = p->outs;
         for (int i = 0; i < t->out->n_measure && p->upto; i++) {
@@ -212,8 +219,11 @@ static void list_nodes(const Tree *t, const Node *p, RSelector *out) {
         return;
     }
     RChoice *c = &out->choice[out->n++];
-    *c = (RChoice){.most = p->most, .strategy = p->strategy, .program = p->program};
-    bound_choice(t, c);
+    const SizedSet *s = &t->x->strategy[p->strategy];
+    *c = (RChoice){.most = p->most, .strategy = p->strategy,
+                   .program = ARENA_ARRAY(t->a, int, s->set->n_group)};
+    for (int g = 0; g < s->set->n_group; g++) c->program[g] = p->program[s->of[g]];
+    bound_choice(t, p->program, c);
 }
 
 /* Does the next choice take the same, for these sizes and more?  */
@@ -264,7 +274,7 @@ void size_select(const SizePick *x, RSelector *out) {
     if (is_bounded(out, &out->choice[out->n - 1])) {
         RChoice *c = &out->choice[out->n++];
         *c = (RChoice){.most = ARENA_ARRAY(x->a, int64_t, out->n_measure),
-                       .program = ARENA_ARRAY(x->a, int, x->groups)};
+                       .program = ARENA_ARRAY(x->a, int, x->strategy->set->n_group)};
         for (int m = 0; m < out->n_measure; m++) c->most[m] = INT64_MAX;
     }
     drop_superfluous(&t, out);

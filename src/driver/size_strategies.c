@@ -52,12 +52,13 @@ static const char *strategy_name(Arena *a, const PlanSet *set) {
     return te_decisions_text(a, set->normal);
 }
 
-static double taken_us(const SizePick *x, const RSelector *s, int point) {
-    const RChoice *c = rplan_choose(s, x->at->value[point]);
+static double taken_us(const SizePick *x, const RSelector *select, int point) {
+    const RChoice *c = rplan_choose(select, x->at->value[point]);
+    const SizedSet *s = &x->strategy[c->strategy];
     double us = 0;
-    for (int g = 0; g < x->strategy[c->strategy].set->n_group; g++) {
-        int program = x->picked[size_slot(x, c->strategy, g)][c->program[g]];
-        us += x->strategy[c->strategy].group[g].program[program].us[point];
+    for (int g = 0; g < s->set->n_group; g++) {
+        int program = x->picked[size_slot(x, c->strategy, s->of[g])][c->program[g]];
+        us += s->group[s->of[g]].program[program].us[point];
     }
     return us;
 }
@@ -68,8 +69,8 @@ static void explain_losses(const SizePick *x, const RSelector *s, Buf *b) {
     int n = x->at->n;
     for (int i = 0; i < n; i++) {
         double us = taken_us(x, s, i), one = 0;
-        for (int g = 0; g < x->strategy->set->n_group; g++)
-            one += x->strategy->group[g].program->us[i];
+        for (int g = 0; g < x->strategy->n; g++)
+            one += x->strategy->group[g].program->us[i] * x->strategy->group[g].count;
         double loss = us / x->best[i] - 1, of_one = one / x->best[i] - 1;
         mean += loss / n;
         one_mean += of_one / n;
@@ -133,14 +134,15 @@ static bool is_strategy_taken(const RSelector *s, int strategy) {
     return taken;
 }
 
-static GroupPlans plans_of(Arena *a, const SizePick *x, int strategy, int group, int pick) {
-    const PlanSet *set = x->strategy[strategy].set;
-    const SizedProgram *p =
-        &x->strategy[strategy].group[group].program[x->picked[size_slot(x, strategy, group)][pick]];
+static GroupPlans plans_of(TeSized *ops, const SizePick *x, int strategy, int group, int pick) {
+    const SizedSet *s = &x->strategy[strategy];
+    const PlanSet *set = s->set;
+    int slot = size_slot(x, strategy, s->of[group]);
+    const SizedProgram *p = &s->group[s->of[group]].program[x->picked[slot][pick]];
     GroupPlans out = {.problem = set->plans[group].problem, .set = *p->set, .group = group,
-                      .ranked = ARENA_ARRAY(a, Ranked, p->n)};
+                      .ranked = ARENA_ARRAY(ops->a, Ranked, p->n)};
     if (p->upto)
-        rtile_resize(a, &set->plans[group].problem, te_sized(a, set->normal, p->upto),
+        rtile_resize(ops->a, &set->plans[group].problem, te_sized_once(ops, p->upto),
                      set->options.align, &out.problem);
     for (int i = 0; i < p->n; i++) {
         bool right = i == 0 || !rprog_check(&out.problem, set->dev, &p->ranked[i].prog);
@@ -149,28 +151,48 @@ static GroupPlans plans_of(Arena *a, const SizePick *x, int strategy, int group,
     return out;
 }
 
+/* Is the program, by its number among those picked, in the strategy's set?  */
+static bool is_in_set(const RSelector *s, int strategy, int group, int pick) {
+    bool own = strategy == 0 && pick == 0;               /* right at all sizes: always there */
+    return own || is_taken(s, strategy, group, pick);
+}
+
+static int programs_in_set(const SizePick *x, const RSelector *s, int strategy) {
+    const SizedSet *of = &x->strategy[strategy];
+    int n = 0;
+    for (int g = 0; g < of->set->n_group; g++) {
+        for (int k = 0; k < x->n_picked[size_slot(x, strategy, of->of[g])]; k++)
+            n += is_in_set(s, strategy, g, k);
+    }
+    return n;
+}
+
+static void number_program(RSelector *s, int strategy, int group, int pick, int to) {
+    for (int c = 0; c < s->n; c++) {
+        RChoice *choice = &s->choice[c];
+        if (choice->strategy == strategy && choice->program[group] == pick)
+            choice->program[group] = -1 - to;
+    }
+}
+
 /* The set of a strategy with the programs that are taken of it, and the choices with their numbers
  * there.  */
 static PlanSet *make_set(Arena *a, const SizePick *x, RSelector *s, int strategy, int number) {
-    const PlanSet *from = x->strategy[strategy].set;
+    const SizedSet *of = &x->strategy[strategy];
+    const PlanSet *from = of->set;
     PlanSet *set = ARENA_NEW(a, PlanSet);
-    int most = from->n_group * (1 + RPLAN_SET);
+    TeSized ops = {a, from->normal, NULL};
     *set = *from;
-    set->plans = ARENA_ARRAY(a, GroupPlans, most);
+    set->plans = ARENA_ARRAY(a, GroupPlans, programs_in_set(x, s, strategy));
     set->n_program = from->n_group;
     for (int g = 0; g < from->n_group; g++) {
         bool first = true;
-        for (int k = 0; k < x->n_picked[size_slot(x, strategy, g)]; k++) {
-            bool own = strategy == 0 && k == 0;          /* right at all sizes: always there */
-            if (!own && !is_taken(s, strategy, g, k)) continue;
+        for (int k = 0; k < x->n_picked[size_slot(x, strategy, of->of[g])]; k++) {
+            if (!is_in_set(s, strategy, g, k)) continue;
             int to = first ? g : set->n_program++;
             first = false;
-            set->plans[to] = plans_of(a, x, strategy, g, k);
-            for (int c = 0; c < s->n; c++) {
-                RChoice *choice = &s->choice[c];
-                if (choice->strategy == strategy && choice->program[g] == k)
-                    choice->program[g] = -1 - to;
-            }
+            set->plans[to] = plans_of(&ops, x, strategy, g, k);
+            number_program(s, strategy, g, k, to);
         }
     }
     for (int c = 0; c < s->n; c++) {
@@ -222,6 +244,7 @@ Status size_strategies_plan(Arena *a, Diag *d, PlanSet *set, int n, PlanSet *out
     }
     rplan_measures(a, as_plans(a, strategy, n), s);
     size_points_find(a, out->normal, s, &at);
+    for (int k = 0; k < n; k++) size_price_open(a, &set[k], &at, &strategy[k]);
     int first = at.n_planned < FIRST_PLANNED ? at.n_planned : FIRST_PLANNED;
     int priced = at.n < FIRST_PRICED ? at.n : FIRST_PRICED;
     size_price(a, &at, &(SizeRound){0, first, priced}, strategy, n);
@@ -233,7 +256,7 @@ Status size_strategies_plan(Arena *a, Diag *d, PlanSet *set, int n, PlanSet *out
                   .best = ARENA_ARRAY(a, double, at.n), .open = ARENA_ARRAY(a, bool, n)};
     for (int i = 0; i < at.n; i++) x.best[i] = INFINITY;
     for (int k = 0; k < n; k++) {
-        if (strategy[k].set->n_group > groups) groups = strategy[k].set->n_group;
+        if (strategy[k].n > groups) groups = strategy[k].n;
         for (int i = 0; i < at.n; i++)
             if (strategy[k].us[i] < x.best[i]) x.best[i] = strategy[k].us[i];
     }

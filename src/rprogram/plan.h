@@ -3,8 +3,8 @@
 #define ROLLER_RPROGRAM_PLAN_H
 #include "rprogram/rprog.h"
 
-/* Programs at most that compute one thing, of all strategies; choices, and what they bound.  */
-enum { RPLAN_SET = 12, RPLAN_CHOICES = 256, RPLAN_MEASURES = 64 };
+/* Programs at most that compute one thing, of all strategies; choices.  */
+enum { RPLAN_SET = 12, RPLAN_CHOICES = 256 };
 
 /* What launches take where sizes are known at run time.  A choice is a fusion strategy and a
  * program of each of its groups; a launch takes the first one whose bounds its sizes keep.  The

@@ -79,8 +79,6 @@ Status reader_choices_end(Reader *r, size_t pos) {
     for (int m = 0; m < s->n_measure; m++) bounded += s->choice[s->n - 1].most[m] < INT64_MAX;
     if (bounded) return reader_fail(r, pos, "no line 'else take' ends the choices%.*s", (Word){0});
     rplan_keep_bounded(r->arena, s);
-    if (s->n_measure > RPLAN_MEASURES)
-        return reader_fail(r, pos, "too many different bounds%.*s", (Word){0});
     r->first->select = s;
     return ST_OK;
 }
@@ -98,7 +96,8 @@ Status reader_program(Reader *r, int number, size_t pos) {
     Problem all;                          /* tiled or not, as its skeleton, still unread, says */
     Status s = rtile_problem(r->arena, r->diag, p->te, &p->group[g], p->align, &all);
     if (s) return s;
-    rtile_resize(r->arena, &all, te_sized(r->arena, p->te, upto), p->align, &p->problem[number]);
+    if (r->sized.te != p->te) r->sized = (TeSized){r->arena, p->te, NULL};
+    rtile_resize(r->arena, &all, te_sized_once(&r->sized, upto), p->align, &p->problem[number]);
     return ST_OK;
 }
 

@@ -17,6 +17,7 @@ typedef struct {
     RPlan *first, *plan;      /* of the list of strategies; the one being read */
     int strategy;             /* its number */
     RSelector *select;
+    TeSized sized;            /* of its op */
     int kernel;               /* the section being read; -1 before the first */
     size_t kernel_pos;
     uint32_t seen;            /* bit i: key i of the section was read */

@@ -155,15 +155,17 @@ void rplan_keep_bounded(Arena *a, RSelector *s) {
 
 /* ---- the choice ---- */
 
+static bool keeps_bounds(const RSelector *s, const RChoice *c, const int64_t *size) {
+    bool keeps = true;
+    for (int m = 0; m < s->n_measure && keeps; m++)
+        keeps = c->most[m] == INT64_MAX ||
+                te_extent_eval(s->te, &s->measure[m], size) <= c->most[m];
+    return keeps;
+}
+
 const RChoice *rplan_choose(const RSelector *s, const int64_t *size) {
     const RChoice *c = s->choice, *last = c + s->n - 1;
-    int64_t is[RPLAN_MEASURES];
-    for (int m = 0; m < s->n_measure; m++) is[m] = te_extent_eval(s->te, &s->measure[m], size);
-    for (; c < last; c++) {
-        int m = 0;
-        while (m < s->n_measure && is[m] <= c->most[m]) m++;
-        if (m == s->n_measure) break;
-    }
+    while (c < last && !keeps_bounds(s, c, size)) c++;
     return c;
 }
 
@@ -205,15 +207,16 @@ void rplan_bound(Arena *a, RPlan *plan) {
     const RSelector *s = plan->select;
     int strategy = 0;
     for (RPlan *x = plan; x; x = x->other, strategy++) {
+        TeSized ops = {a, x->te, NULL};
+        int64_t *upto = ARENA_ARRAY(a, int64_t, x->te->n_size + 1);
         if (!x->group_of) rplan_extend(a, x, 0);
         for (int i = 0; i < x->n; i++) {
-            int64_t *upto = ARENA_ARRAY(a, int64_t, x->te->n_size + 1);
             int g = x->group_of[i];
             TeExtent domain = rplan_domain(a, x->te, &x->group[i]);
             Problem all = x->problem[i];
             if (!rplan_upto(s, strategy, g, i, upto)) continue;
             x->outs[i] = most_outs(s, &domain, strategy, g, i);
-            rtile_resize(a, &all, te_sized(a, x->te, upto), x->align, &x->problem[i]);
+            rtile_resize(a, &all, te_sized_once(&ops, upto), x->align, &x->problem[i]);
         }
     }
 }

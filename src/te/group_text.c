@@ -84,20 +84,25 @@ static void print_number(int64_t v, Buf *out) {
     buf_add(out, at, (size_t)(digits + sizeof digits - at));
 }
 
-static void print_extents(const TeExtent *e, int n, Buf *out) {
+/* One that is known at run time is not the same as another of the same range.  */
+static void print_extents(const Te *te, const TeExtent *e, int n, Buf *out) {
     for (int i = 0; i < n; i++) {
         print_number(e[i].value, out);
         print_number(e[i].min, out);
         print_number(e[i].multiple, out);
+        if (!e[i].expr) continue;
+        buf_putc(out, ' ');
+        te_print_expr(te, NULL, e[i].expr, out);
     }
 }
 
-static void print_tensor(const TeTensor *t, Buf *out) {
+static void print_tensor(const Te *te, int tensor, Buf *out) {
+    const TeTensor *t = &te->tensor[tensor];
     buf_puts(out, t->name);
     print_number(t->role, out);
     buf_puts(out, te_dtype_name(t->dtype));
-    print_extents(t->shape, t->rank, out);
-    print_extents(t->stride, t->rank, out);
+    print_extents(te, t->shape, t->rank, out);
+    print_extents(te, t->stride, t->rank, out);
     buf_putc(out, '\n');
 }
 
@@ -109,14 +114,14 @@ static void print_stmt(const Nameless *x, int stmt, bool stored, Buf *out) {
         s.index[i].where = false;         /* it is printed for all that have an extent, below */
     }
     te_print_stmt(te, &s, out);
-    for (int i = 0; i < s.n_index; i++) print_extents(&s.index[i].hi, 1, out);
+    for (int i = 0; i < s.n_index; i++) print_extents(te, &s.index[i].hi, 1, out);
     buf_puts(out, stored ? "\nstored " : "\n");
-    print_tensor(&te->tensor[s.tensor], out);
+    print_tensor(te, s.tensor, out);
     ReadList reads = access_reads(s.rhs);
     for (int i = 0; i < reads.n; i++) {
         print_number(reads.at[i]->inside, out);
         buf_putc(out, ' ');
-        print_tensor(&te->tensor[reads.at[i]->v.ref], out);
+        print_tensor(te, reads.at[i]->v.ref, out);
     }
 }
 

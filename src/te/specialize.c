@@ -1,6 +1,6 @@
 /* Run-time sizes take their values.  */
+#include "te/access.h"
 #include "te/arith.h"
-#include "te/te.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -170,16 +170,59 @@ static void resize(TeExtent *e, const Values *v) {
     if (e->expr && grows(v->te, e->expr, false)) e->value = evaluate(e->expr, v);
 }
 
-const Te *te_sized(Arena *a, const Te *te, const int64_t *value) {
-    if (!te->runtime) return te;
+Te *te_sized(Arena *a, const Te *te, const int64_t *value) {
     Values v;
     values(te, value, &v);
     Te *copy = ARENA_NEW(a, Te);
     *copy = *te;
+    if (!te->runtime) return copy;
     copy->size = ARENA_ARRAY(a, TeSize, te->n_size);
     memcpy(copy->size, te->size, (size_t)te->n_size * sizeof *te->size);
     for (int i = 0; i < te->n_size; i++) resize(&copy->size[i].extent, &v);
     copy->tensor = tensors(a, te, &v, resize);
     copy->stmt = statements(a, te, &v, resize);
     return copy;
+}
+
+struct TeSizedAt {
+    const int64_t *value;
+    const Te *te;
+    struct TeSizedAt *next;
+};
+
+const Te *te_sized_once(TeSized *x, const int64_t *value) {
+    size_t bytes = (size_t)x->te->n_size * sizeof *value;
+    struct TeSizedAt *known = x->known;
+    while (known && memcmp(known->value, value, bytes) != 0) known = known->next;
+    if (known) return known->te;
+    int64_t *kept = ARENA_ARRAY(x->a, int64_t, x->te->n_size + 1);
+    memcpy(kept, value, bytes);
+    known = ARENA_NEW(x->a, struct TeSizedAt);
+    *known = (struct TeSizedAt){kept, te_sized(x->a, x->te, value), x->known};
+    x->known = known;
+    return known->te;
+}
+
+static void resize_tensor(TeTensor *t, const Values *v) {
+    for (int k = 0; k < t->rank; k++) {
+        resize(&t->shape[k], v);
+        resize(&t->stride[k], v);
+    }
+}
+
+void te_resize(Te *sized, const int *stmt, int n, const int64_t *value) {
+    Values v;
+    if (!sized->runtime) return;
+    values(sized, value, &v);
+    for (int i = 0; i < sized->n_size; i++) resize(&sized->size[i].extent, &v);
+    for (int k = 0; k < n; k++) {
+        TeStmt *s = &sized->stmt[stmt[k]];
+        ReadList reads = access_reads(s->rhs);
+        for (int i = 0; i < s->n_index; i++) {
+            resize(&s->index[i].lo, &v);
+            resize(&s->index[i].hi, &v);
+        }
+        resize_tensor(&sized->tensor[s->tensor], &v);
+        for (int i = 0; i < reads.n; i++) resize_tensor(&sized->tensor[reads.at[i]->v.ref], &v);
+    }
 }

@@ -298,7 +298,16 @@ int64_t te_extent_eval(const Te *te, const TeExtent *e, const int64_t *value);
 /* The same op with its figures at these sizes: an extent's `value` is the one there, if the extent
  * grows with all its sizes (else the largest of all); what else there is stays.  So `value` is the
  * largest of all sizes up to these.  */
-const Te *te_sized(Arena *a, const Te *te, const int64_t *value);
+Te *te_sized(Arena *a, const Te *te, const int64_t *value);
+/* Such copies of one op, each made once.  */
+typedef struct {
+    Arena *a;
+    const Te *te;
+    struct TeSizedAt *known;
+} TeSized;
+const Te *te_sized_once(TeSized *x, const int64_t *value);
+/* Other sizes for some statements of such a copy, and for all that these read and assign.  */
+void te_resize(Te *sized, const int *stmt, int n, const int64_t *value);
 /* Is a READ inside at every point of its statement, whatever the conditions around it say?  Only
  * then it may be made apart from them.  */
 static inline bool te_always_inside(const TeExpr *read) {
