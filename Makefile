@@ -9,7 +9,9 @@
 #   make tsan            what has threads under ThreadSanitizer, in $(BUILD)-tsan
 #   make fuzz            libFuzzer targets, FUZZ_SECONDS each, in $(BUILD)-fuzz (needs clang)
 #   make golden          compare plans and sources of tests/cases (UPDATE=1 rewrites them)
-#   make replay BASE=REV compare plans and sources of all cases with those of another commit
+#   make replay BASE=REV compare plans and sources of all cases with those of another commit;
+#                        PROFILES=... others than one of each family of fragments, ALL=1 every case
+#                        with run-time sizes on each
 #   make same-code BASE=REV  their machine code where sources differ, a SHARE=0.1 of cases drawn by
 #                        SEED=1 for PROFILES=...: identical but for names
 #   make repriced BASE=REV  its plans for the workload sets and ours, both priced by our model; ARGS=...
@@ -303,7 +305,7 @@ fuzz:
 golden: all
 	@BUILD=$(BUILD) UPDATE=$(UPDATE) tests/golden.sh
 replay: all
-	@BUILD=$(BUILD) tools/replay $(BASE)
+	@BUILD=$(BUILD) PROFILES='$(PROFILES)' ALL='$(ALL)' tools/replay $(BASE)
 same-code: all nvrtc12
 	@BUILD=$(BUILD) SHARE='$(SHARE)' SEED='$(SEED)' PROFILES='$(PROFILES)' tools/same-code $(BASE)
 repriced: all $(BUILD)/benchmarks/expressions

@@ -25,10 +25,14 @@ void place_boxes(const Kernel *k, const char *at, bool wide_at, const char **ind
 bool place_wide(int64_t extent, int64_t slack);
 const char *place_type(bool wide);
 
-/* place.c */
-/* Declares the kernel's shared memory, `smem`.  */
+/* smem.c: declares the kernel's shared memory, `smem`.  */
 void kernel_smem(Kernel *k, int align);
-void kernel_wait(Kernel *k);              /* for the kernel before */
+/* Offset of a stage, " + put" or " + take"; "" where there is one stage.  */
+const char *load_stage(const Kernel *k, const char *name);
+/* The prelude's function of an operand's mover: its name, with rl_ before it.  */
+const char *load_function(const Kernel *k, const Side *s);
+
+/* place.c */
 void place_constants(Kernel *k);
 void place_thread(Kernel *k);
 void place_tile(Kernel *k, const char *number);          /* m0, n0, b of that tile */
@@ -64,8 +68,6 @@ void table_next(Kernel *k);
  * row `row` (a text) of the products, one of `rows`; whether there is a step to load; on to the
  * next one (and the pointers of loads between products, too), to the next stage to put to, and to
  * take from: `stays` if that is the last one.  */
-/* The prelude's function of an operand's mover: its name, with rl_ before it.  */
-const char *load_function(const Kernel *k, const Side *s);
 void load_copy(Kernel *k, const Node *n);
 void load_row(Kernel *k, const Node *copies, const char *row, int rows);
 void load_more(Kernel *k);
@@ -84,9 +86,6 @@ void load_staged_keep(Kernel *k, const Side *s);
 void load_reads_declare(Kernel *k, const Side *s);
 void load_reads(Kernel *k, const Side *s);
 void load_reads_evaluate(Kernel *k, const Side *s, bool pairs);
-
-/* Offset of a stage, " + put" or " + take"; "" where there is one stage.  */
-const char *load_stage(const Kernel *k, const char *name);
 
 /* ring.c: a ring of stages, which some warps fill by boxes; what they copy, as tensor maps; the
  * copies of operand `side` in a step.  */
@@ -172,9 +171,10 @@ void compute_mma(Kernel *k, const Node *n);
 void compute_wgmma(Kernel *k);
 void wgmma_tiles(Kernel *k);              /* descriptors of the first stage */
 void wgmma_settle(Kernel *k);
-const char *wgmma_slice(const Kernel *k, const Side *s);  /* the operand's part at kk */
-const char *wgmma_orders(const Kernel *k, const Side *a, const Side *b);      /* a NULL: made */
 void wgmma_stage(Kernel *k);  /* the descriptors of the stage at hand */
+/* wgmma_operand.c: the operand's part at kk; what stands behind the product's name.  */
+const char *wgmma_slice(const Kernel *k, const Side *s);
+const char *wgmma_orders(const Kernel *k, const Side *a, const Side *b);      /* a NULL: made */
 /* compute_made.c: a first operand that is made in registers: where a lane begins in its tile; what
  * the expression reads beside, of all steps or of one; what the registers of a step are made of;
  * those of the slice at kk, and its products.  */

@@ -17,10 +17,6 @@ static void print_attributes(const Cg *cg, const Lowered *l, Buf *out) {
         buf_printf(out, "__cluster_dims__(%d, 1, 1)\n", l->launch.cluster[0]);
 }
 
-void kernel_wait(Kernel *k) {
-    ir_wait(k->cg);
-}
-
 /* A kernel but for its name.  */
 typedef struct {
     Buf before, behind;
@@ -65,13 +61,6 @@ static KernelText print_kernel(Cg *cg, Lowered *l, const KernelProgram *out) {
     cg->te = all;
     cg->params = NULL;
     return text;
-}
-
-void kernel_smem(Kernel *k, int align) {
-    if (k->cg->static_smem)
-        cg_line(k->cg, "__shared__ __align__(%d) unsigned char smem[%lld];", align,
-                (long long)k->l->launch.dynamic_smem);
-    else cg_line(k->cg, "extern __shared__ __align__(%d) unsigned char smem[];", align);
 }
 
 /* ---- the program ---- */

@@ -1,10 +1,6 @@
 #include "codegen/address.h"
 #include <string.h>
 
-const char *load_stage(const Kernel *k, const char *name) {
-    return k->c.r->stages > 1 ? cg_text(k->cg, " + %s", name) : "";
-}
-
 static void advance_pointer(Kernel *k, const Side *s) {
     const FusedAxis *axis = &s->k_axis;
     if (!s->copies || !s->pointer || axis->n_digit == 0) return;
@@ -12,13 +8,6 @@ static void advance_pointer(Kernel *k, const Side *s) {
     if (!stride) return;
     if (strcmp(stride, "1") == 0) cg_line(k->cg, "%c_src += BK;", s->id);
     else cg_line(k->cg, "%c_src += BK * %s;", s->id, stride);
-}
-
-const char *load_function(const Kernel *k, const Side *s) {
-    char *name = arena_strdup(k->cg->arena, cg_text(k->cg, "rl_%s",
-                                                    k->cg->dev->mover[s->l->mover].name));
-    for (char *at = name; (at = strchr(at, '.'));) *at = '_';
-    return name;
 }
 
 void load_copy(Kernel *k, const Node *n) {

@@ -2,60 +2,7 @@
 #include "codegen/sizes.h"
 #include "te/arith.h"
 
-bool lower_empty(const Problem *p) {
-    return p->extent[AX_M] == 0 ||
-           (p->contraction && (p->extent[AX_B] == 0 || p->extent[AX_N] == 0));
-}
-
-void lower_statement(FormBuilder *b, int stmt) {
-    form_add(b, NODE_VALUES, VALUES_STATEMENT)->of = stmt;
-}
-
-void lower_statements(FormBuilder *b, const KernelGroup *g) {
-    lower_statement(b, g->root);
-    for (int i = 0; i < g->n_fused; i++) lower_statement(b, g->fused[i]);
-    form_add(b, NODE_STORE, STORE_OUTPUTS);
-}
-
-void lower_outputs(FormBuilder *b, const Lowered *l) {
-    form_open(b, NODE_LOOP, LOOP_OUTPUTS);
-    lower_statements(b, l->p->group);
-    form_close(b);
-}
-
-/* A grid of that many blocks along x; a static one has at least one.  */
-static void lay_out_blocks(Lowered *l, TeExtent blocks) {
-    l->launch.blocks = blocks.expr;
-    l->launch.grid[0] = blocks.value > 1 ? blocks.value : 1;
-}
-
-void lower_grid(FormBuilder *b, Lowered *l, KernelKind kind) {
-    const RProg *r = l->r;
-    TeExtent blocks = index_grid(b->arena, &l->map);
-    l->kind = kind;
-    l->vec = r->store_vec;
-    if (r->tail > 0) blocks = size_number(rprog_wanted(l->p, r));
-    l->launch.stays = kind == KERNEL_CONTRACT && rprog_persistent(r);
-    l->launch.wanted = blocks;
-    if (l->launch.stays)
-        blocks = size_min(b->arena, blocks, size_number(rprog_slots(l->dev, r)));
-    lay_out_blocks(l, blocks);
-    l->launch.grid[1] = r->split;
-    l->launch.block[0] = r->threads;
-    l->launch.dynamic_smem = r->smem;
-}
-
 static const TeStmt *root_of(const Lowered *l) { return &l->p->te->stmt[l->p->group->root]; }
-
-void lower_domain(Arena *a, Lowered *l, int threads, int64_t items) {
-    TeExtent total = index_total(a, &l->map);
-    int64_t most = (int64_t)l->dev->limits.grid_max.value, span = threads * items;
-    if (most > INT32_MAX) most = INT32_MAX;
-    int64_t loops = ceil_div(ceil_div(total.value, span), most);
-    l->launch.span = span * (loops > 1 ? loops : 1);
-    lay_out_blocks(l, size_ceil_div(a, total, l->launch.span));
-    l->launch.block[0] = threads;
-}
 
 static void lower_sums(FormBuilder *b, Lowered *l) {
     l->kind = KERNEL_SUMS;
@@ -79,7 +26,7 @@ static void lower_stats(FormBuilder *b, Lowered *l) {
     l->kind = KERNEL_STATS;
     l->launch.block[0] = RPROG_MEETING;
     l->launch.span = RPROG_MEETING / l->r->lanes;
-    lay_out_blocks(l, size_ceil_div(b->arena, rows, l->launch.span));
+    lower_blocks(l, size_ceil_div(b->arena, rows, l->launch.span));
     form_add(b, NODE_VALUES, VALUES_COMBINE)->from = l->pass;
 }
 

@@ -155,13 +155,15 @@ void contract_facts(const Te *te, const Device *dev, const Problem *p, const RPr
 
 /* -- inside of lowering -- */
 
-/* Is there nothing to compute, so that the kernel that the grid needs does nothing?  */
+/* lower_parts.c.  Is there nothing to compute, so that the kernel that the grid needs does nothing?  */
 bool lower_empty(const Problem *p);
 /* A statement, or all of a group and their stores, at the elements of the loop that is open.  */
 void lower_statement(FormBuilder *b, int stmt);
 void lower_statements(FormBuilder *b, const KernelGroup *g);
 /* A loop over outputs and their statements.  */
 void lower_outputs(FormBuilder *b, const Lowered *l);
+/* A grid of that many blocks along x; a static one has at least one.  */
+void lower_blocks(Lowered *l, TeExtent blocks);
 /* Blocks of `span` elements over the flattened domain, where the grid is too small larger spans;
  * the grid that the program says.  */
 void lower_domain(Arena *a, Lowered *l, int threads, int64_t items);

@@ -1,3 +1,4 @@
+#include "codegen/reduction.h"
 #include "codegen/row.h"
 #include "codegen/sizes.h"
 #include <string.h>
@@ -114,6 +115,13 @@ void row_constants(Kernel *k) {
             (int)r->block.extent[AX_N], (int)r->thread.extent[AX_N], r->store_vec);
     if (r->keep == KEEP_SHARED || r->keep == KEEP_FLAT)
         kernel_smem(k, 128);
+}
+
+void row_known(Kernel *k, int pass, bool stores) {
+    reduction_values(k, facts(k)->group, pass,
+                     cg_text(k->cg, "lane == 0%s%s", row_ragged(k) ? " && m < M" : "",
+                             k->l->launch.grid[1] > 1 ? " && blockIdx.y == 0" : ""),
+                     NULL, stores);
 }
 
 void row_place(Kernel *k, bool stores) {

@@ -61,13 +61,6 @@ ThreadMap row_map(const Kernel *k) {
                        .elements = count_of_slice(k)};
 }
 
-void row_known(Kernel *k, int pass, bool stores) {
-    reduction_values(k, facts(k)->group, pass,
-                     cg_text(k->cg, "lane == 0%s%s", row_ragged(k) ? " && m < M" : "",
-                             k->l->launch.grid[1] > 1 ? " && blockIdx.y == 0" : ""),
-                     NULL, stores);
-}
-
 void row_meet(Kernel *k, int pass) {
     ThreadMap m = row_map(k);
     Partials p = reduction_partials(k, &m, pass);

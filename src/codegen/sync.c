@@ -72,7 +72,7 @@ static const char *text_of(const Kernel *k, const Node *n) {
 
 void sync_print(Kernel *k, const Node *n) {
     if (n->sync.scope == SYNC_GRID && n->sync.op == SYNC_WAIT) {
-        kernel_wait(k);
+        ir_wait(k->cg);
         return;
     }
     bool barrier = n->sync.scope == SYNC_BARRIER;
