@@ -11,7 +11,7 @@
 #   make golden          compare plans and sources of tests/cases (UPDATE=1 rewrites them)
 #   make replay BASE=REV compare plans and sources of all cases with those of another commit;
 #                        PROFILES=... others than one of each family of fragments, ALL=1 every case
-#                        with run-time sizes on each
+#                        with run-time sizes on each, SHARE=0.1 SEED=1 a part of them
 #   make same-code BASE=REV  their machine code where sources differ, a SHARE=0.1 of cases drawn by
 #                        SEED=1 for PROFILES=...: identical but for names
 #   make repriced BASE=REV  its plans for the workload sets and ours, both priced by our model; ARGS=...
@@ -56,7 +56,7 @@ VERSION      := $(shell sed -n 's/^.define ROLLER_VERSION "\(.*\)"/\1/p' include
 export ROLLER_CACHE_DIR =
 export ROLLER_REFUSED = fail
 
-# A module includes only itself and modules to its left.
+# A module includes only itself and modules to its left, te and hal not each other.
 all_modules := base te hal rtile rprogram microperf codegen sim profiler driver
 upto = $(if $2,$(firstword $2) $(if $(filter $1,$(firstword $2)),,$(call \
          upto,$1,$(wordlist 2,$(words $2),$2))))
@@ -170,7 +170,7 @@ $(BUILD)/libroller.so.0: $(modules:%=$(BUILD)/lib%.a) packaging/roller.map
 
 # The simulated driver: a library of its own, by the name of the real one.
 $(BUILD)/simdriver/libcuda.so.1: packaging/simdriver-run
-$(BUILD)/simdriver/libcuda.so.1: $(call objects,simdriver) $(patsubst %,$(BUILD)/lib%.a,sim hal te base)
+$(BUILD)/simdriver/libcuda.so.1: $(call objects,simdriver) $(patsubst %,$(BUILD)/lib%.a,sim hal base)
 	@mkdir -p $(@D)
 	$(CC) -shared $(CFLAGS) $(LDFLAGS) -Wl,-soname,libcuda.so.1 -Wl,-z,defs -Wl,--exclude-libs,ALL \
 	    -o $@ $(filter %.o %.a,$^) $(ldlibs)
@@ -305,7 +305,8 @@ fuzz:
 golden: all
 	@BUILD=$(BUILD) UPDATE=$(UPDATE) tests/golden.sh
 replay: all
-	@BUILD=$(BUILD) PROFILES='$(PROFILES)' ALL='$(ALL)' tools/replay $(BASE)
+	@BUILD=$(BUILD) SHARE='$(SHARE)' SEED='$(SEED)' PROFILES='$(PROFILES)' ALL='$(ALL)' \
+	    tools/replay $(BASE)
 same-code: all nvrtc12
 	@BUILD=$(BUILD) SHARE='$(SHARE)' SEED='$(SEED)' PROFILES='$(PROFILES)' tools/same-code $(BASE)
 repriced: all $(BUILD)/benchmarks/expressions
@@ -356,7 +357,7 @@ $(kit)/lib/libroller.so.0: $(modules:%=$(BUILD)/lib%.a) packaging/roller.map
 	$(kit_link) -shared -Wl,-soname,libroller.so.0 -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' \
 	    -Wl,--version-script=packaging/roller.map -o $@ \
 	    -Wl,--whole-archive $(filter %.a,$^) -Wl,--no-whole-archive $(ldlibs)
-$(kit)/lib/simdriver/libcuda.so.1: $(call objects,simdriver) $(patsubst %,$(BUILD)/lib%.a,sim hal te base)
+$(kit)/lib/simdriver/libcuda.so.1: $(call objects,simdriver) $(patsubst %,$(BUILD)/lib%.a,sim hal base)
 	$(kit_link) -shared -Wl,-soname,libcuda.so.1 -Wl,-z,defs -Wl,--exclude-libs,ALL \
 	    -Wl,-rpath,'$$ORIGIN/..' -o $@ $^ $(ldlibs)
 $(kit)/rows.jsonl: $(BUILD)/benchmarks/expressions $(wildcard benchmarks/workloads/*.csv)

@@ -5,7 +5,7 @@
  * user; its tokens are checked against an allow-list before it is handed out (source_check).  */
 #ifndef ROLLER_CODEGEN_KERNEL_H
 #define ROLLER_CODEGEN_KERNEL_H
-#include "hal/tensor_map.h"
+#include "codegen/kernel_map.h"
 #include "rprogram/plan.h"
 
 enum { CG_SYMBOL = 40 };

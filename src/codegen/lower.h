@@ -155,7 +155,8 @@ void contract_facts(const Te *te, const Device *dev, const Problem *p, const RPr
 
 /* -- inside of lowering -- */
 
-/* lower_parts.c.  Is there nothing to compute, so that the kernel that the grid needs does nothing?  */
+/* lower_parts.c: is there nothing to compute, so that the kernel that the grid needs does
+ * nothing?  */
 bool lower_empty(const Problem *p);
 /* A statement, or all of a group and their stores, at the elements of the loop that is open.  */
 void lower_statement(FormBuilder *b, int stmt);

@@ -7,7 +7,8 @@
 #ifndef ROLLER_HAL_DEVICE_H
 #define ROLLER_HAL_DEVICE_H
 #include "hal/hal_fields.h"
-#include "te/te.h"
+#include "base/diag.h"
+#include "base/dtype.h"
 #include <stdint.h>
 
 typedef enum {

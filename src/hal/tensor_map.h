@@ -2,12 +2,12 @@
  * boxes and of columns of pixels that a TMA unit does.
  *
  * A TensorMap is such a description in numbers; one function knows the rules, for all that plan,
- * encode or read maps.  A KernelMap is the map that a kernel takes: its address is that of a
- * tensor, and its extents and strides may be expressions of run-time sizes.  Enumerations have the
- * values of the driver's.  Nothing here encodes: the driver does, and the simulator for itself.  */
+ * encode or read maps.  Enumerations have the values of the driver's.  Nothing here encodes: the
+ * driver does, and the simulator for itself.  */
 #ifndef ROLLER_HAL_TENSOR_MAP_H
 #define ROLLER_HAL_TENSOR_MAP_H
-#include "te/te.h"
+#include "base/dtype.h"
+#include <stdint.h>
 
 /* Element types in the order of CUtensorMapDataType: id, bytes, real.  */
 #define TM_TYPES(X)                                                                                \
@@ -49,21 +49,4 @@ int tensor_map_element(const TensorMap *m);               /* bytes */
 /* The type that moves elements as they are, bit for bit; those of 8 bits as TM_U8.  With `tf32` f32
  * is rounded to it on the way.  */
 TmType tensor_map_type(TeDtype storage, bool tf32);
-
-/* ---- maps of kernels ---- */
-typedef struct {
-    int tensor;               /* an argument of the op; -1: the workspace */
-    TeExtent offset;          /* bytes from its address to element 0 of the map */
-    TeExtent dim[TM_RANK], stride[TM_RANK - 1];
-    TeExtent lower[3], upper[3];
-    TensorMap fixed;          /* the rest; what is named above, and the address, is not looked at */
-} KernelMap;
-
-/* A rule that the map breaks at some sizes where tensors are aligned to `align` bytes; NULL: at all
- * sizes the driver takes it, or it has no elements.  */
-const char *kernel_map_wrong(const KernelMap *m, int align);
-/* The map at these sizes, with `base` as the address of its tensor.  False: it has no elements, so
- * there is none; a kernel is then given TM_BYTES zeros, and copies nothing by them.  */
-bool kernel_map_at(const Te *te, const KernelMap *m, uint64_t base, const int64_t *size,
-                   TensorMap *out);
 #endif

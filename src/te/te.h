@@ -7,6 +7,7 @@
 #ifndef ROLLER_TE_TE_H
 #define ROLLER_TE_TE_H
 #include "base/diag.h"
+#include "base/dtype.h"
 #include <stdint.h>
 
 enum {
@@ -22,38 +23,6 @@ enum {
     TE_MAX_DEPTH = 640,       /* nested parentheses, brackets, unary operators, branches */
     TE_MAX_TREE = 1000        /* levels of an expression tree: a + b + c has three */
 };
-
-/* Element types: storage and, for the first five of `compute`, arithmetic.
- *        id      name      bytes  compute  class */
-#define TE_DTYPES(X)                       \
-    X(F64,    "f64",     8, F64,  REAL)    \
-    X(F32,    "f32",     4, F32,  REAL)    \
-    X(F16,    "f16",     2, F32,  REAL)    \
-    X(BF16,   "bf16",    2, F32,  REAL)    \
-    X(F8E4M3, "f8e4m3",  1, F32,  REAL)    \
-    X(F8E5M2, "f8e5m2",  1, F32,  REAL)    \
-    X(I64,    "i64",     8, I64,  INT)     \
-    X(I32,    "i32",     4, I32,  INT)     \
-    X(I16,    "i16",     2, I32,  INT)     \
-    X(I8,     "i8",      1, I32,  INT)     \
-    X(U8,     "u8",      1, I32,  INT)     \
-    X(BOOL,   "bool",    1, BOOL, BOOL)
-
-typedef enum {
-#define X(id, name, bytes, compute, cls) TE_##id,
-    TE_DTYPES(X)
-#undef X
-        TE_DTYPE_COUNT
-} TeDtype;
-
-typedef enum { TE_CLASS_REAL, TE_CLASS_INT, TE_CLASS_BOOL } TeClass;
-
-const char *te_dtype_name(TeDtype t);
-int te_dtype_bytes(TeDtype t);
-TeDtype te_dtype_compute(TeDtype t);
-TeClass te_dtype_class(TeDtype t);
-/* Accepts names and aliases ("half").  Returns false if it is no type.  */
-bool te_dtype_parse(const char *s, size_t len, TeDtype *out);
 
 /* Reductions.   id      name      identity is in te_eval and codegen */
 #define TE_REDOPS(X) \

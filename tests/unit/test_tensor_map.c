@@ -1,6 +1,6 @@
-/* links: hal */
+/* links: codegen */
 /* Tensor maps of kernels: the rules at all sizes, and the numbers at some.  */
-#include "hal/tensor_map.h"
+#include "codegen/kernel_map.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

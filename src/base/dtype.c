@@ -1,4 +1,4 @@
-#include "te/te.h"
+#include "base/dtype.h"
 #include <string.h>
 
 static const struct {
