@@ -122,6 +122,7 @@ static Status check_sizes(Check *c) {
     Status s = te_specialize(c->a, c->d, c->set->te, c->size, &c->te);
     if (!s) s = te_specialize(c->a, c->d, c->set->normal, c->size, &c->normal);
     if (!s) size_problems(c);
+    if (!s) check_find_written(c);
     for (int k = 0; k < TE_FILLS && !s; k++) {
         watch_step(c->o->watch, "check", c->out->size_sets * TE_FILLS + k, c->n_sizes * TE_FILLS,
                    check_data_set[k].name);
@@ -161,6 +162,8 @@ static void summary(Check *c) {
     if (r->size_sets > 1) buf_printf(&b, "%d size sets, ", r->size_sets);
     buf_printf(&b, "%lld of %lld outputs", (long long)r->compared, (long long)r->outputs);
     if (r->undecided) buf_printf(&b, ", %lld undecided", (long long)r->undecided);
+    if (r->by_normal)
+        buf_printf(&b, ", %lld by the normal form alone", (long long)r->by_normal);
     buf_printf(&b, ", %s", r->where);
     if (r->left_out)
         buf_printf(&b, "; %d of %d runs left out, since an output needs too many elements: "

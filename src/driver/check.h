@@ -56,6 +56,8 @@ typedef struct {
     bool fault;               /* it did not even run to its end */
     bool exact;               /* integer data was compared bit for bit */
     int64_t compared, outputs, undecided;
+    int64_t by_normal;        /* elements of outputs that were not compared with the op as written,
+                               * but with its normal form */
     int64_t filled;           /* elements of inputs and temporaries that were made */
     int runs, left_out;       /* of sampled kernels on a data set; those beyond the budget */
     double needed_s;          /* the budget that has room for all */

@@ -203,6 +203,7 @@ void check_hand_over(Check *c, const Sample *sample, double share) {
     Plan p = {ARENA_ARRAY(c->a, bool, n), ARENA_ARRAY(c->a, bool, n), ARENA_ARRAY(c->a, int, n),
               ARENA_ARRAY(c->a, TeSpan, n)};
     bool *made = ARENA_ARRAY(c->a, bool, n);
+    c->drawn = ARENA_ARRAY(c->a, bool, n);
     c->given = ARENA_ARRAY(c->a, const Lazy *, n);
     find_handed(c, p.handed);
     for (int g = 0; g < c->set->n_group; g++)
@@ -215,7 +216,8 @@ void check_hand_over(Check *c, const Sample *sample, double share) {
     }
     for (int i = 0; i < te->n_stmt; i++) {
         int t = te->stmt[i].tensor, below = depth_of(c, i, p.depth);
-        if (p.handed[t] && (!made[t] || below >= DEEPEST)) {
+        c->drawn[t] = p.handed[t] && (!made[t] || below >= DEEPEST);
+        if (c->drawn[t]) {
             c->given[t] = check_fill(c, te, t);
         } else {
             p.depth[t] = below + (p.handed[t] ? 1 : 0);

@@ -26,6 +26,7 @@ static Status give(Check *c, int g) {
         c->data[t] = c->given[t] && !check_makes(c, group, t) ? c->given[t] : NULL;
         read[t] = c->data[t] && check_reads(c, group, t) ? c->data[t] : NULL;
     }
+    check_bind_written(c);
     return run_given(&c->run, c->a, c->d, read);
 }
 
@@ -72,41 +73,100 @@ static Status launch_sampled(Check *c, void *user) {
     return ST_OK;
 }
 
+/* Multiply-adds of the sample of one group on one data set.  */
+static double share_of(const Check *c) {
+    double budget = c->o->budget_s > 0 ? c->o->budget_s / 60 : 1;
+    return sample_work * budget / ((double)c->set->n_group * c->n_sizes * TE_FILLS);
+}
+
 /* Position of tensor element that statement `s` writes at the root's indices.  */
 static void place(const TeStmt *s, const uint8_t *perm, const int64_t *index, int64_t *at) {
     for (int j = 0; j < s->n_left; j++) at[j] = index[perm ? perm[j] : j];
 }
 
-static Status compare_statement(Check *c, int g, int fused, const Sample *sample) {
+static const TeStmt *stmt_of(const Check *c, int g, int fused) {
     const KernelGroup *group = &c->set->group[g];
-    const Te *te = c->normal;
-    const TeStmt *s = &te->stmt[fused < 0 ? group->root : group->fused[fused]];
-    size_t bytes = te_tensor_bytes(&te->tensor[s->tensor]);
-    if (!check_in_memory(c, s->tensor) || !bytes) return ST_OK;
-    CompareRow *row = ARENA_ARRAY(c->a, CompareRow, sample->n_point);
+    return &c->normal->stmt[fused < 0 ? group->root : group->fused[fused]];
+}
+
+static const uint8_t *perm_of(const Check *c, int g, int fused) {
+    return fused < 0 ? NULL : c->set->group[g].perm[fused];
+}
+
+/* Elements of the sampled points, *n of them.  */
+static CompareRow *rows_of(Check *c, int g, int fused, const Sample *sample, int *n) {
+    const TeStmt *s = stmt_of(c, g, fused);
+    CompareRow *row = ARENA_ARRAY(c->a, CompareRow, sample->n_point + 1);
     int rows = 0;
     for (int i = 0; i < sample->n_point; i++) {
         int64_t index[TE_MAX_INDICES] = {0};
         index_point(&sample->map, sample->point[i].at, index);
-        place(s, fused < 0 ? NULL : group->perm[fused], index, row[rows].at);
+        place(s, perm_of(c, g, fused), index, row[rows].at);
         /* Points of a row have one value of what is computed per row.  */
         size_t key = (size_t)s->n_left * sizeof *index;
         if (rows > 0 && memcmp(row[rows].at, row[rows - 1].at, key) == 0) continue;
-        if (!te_tensor_has(&te->tensor[s->tensor], row[rows].at)) continue;
+        if (!te_tensor_has(&c->normal->tensor[s->tensor], row[rows].at)) continue;
         row[rows++].count = 1;
     }
-    CompareResult r = {0};
-    size_t *offset = ARENA_ARRAY(c->a, size_t, rows + 1);
-    size_t size = (size_t)te_dtype_bytes(te->tensor[s->tensor].dtype);
-    for (int i = 0; i < rows; i++)
-        offset[i] = (size_t)te_tensor_offset(&te->tensor[s->tensor], row[i].at) * size;
-    Stored stored = {s->tensor, NULL, &c->run, run_address(&c->run, s->tensor)};
-    stored.data = run_elements(&c->run, c->a, c->d, stored.at, bytes,
-                               &(RunElements){offset, rows, size});
-    if (!stored.data) return diag_first_error(c->d)->status;
-    Status st = compare_rows(c->a, c->d, &c->ref, &(CompareRows){&stored, row, rows}, &r);
-    if (!st) check_tally(c, te, s->tensor, &r);
-    return st;
+    *n = rows;
+    return row;
+}
+
+static Status read_stored(Check *c, int tensor, const CompareRow *row, int rows, Stored *out) {
+    const TeTensor *t = &c->normal->tensor[tensor];
+    size_t *offset = ARENA_ARRAY(c->a, size_t, rows + 1), size = (size_t)te_dtype_bytes(t->dtype);
+    for (int i = 0; i < rows; i++) offset[i] = (size_t)te_tensor_offset(t, row[i].at) * size;
+    *out = (Stored){tensor, NULL, &c->run, run_address(&c->run, tensor)};
+    out->data = run_elements(&c->run, c->a, c->d, out->at, te_tensor_bytes(t),
+                             &(RunElements){offset, rows, size});
+    return out->data ? ST_OK : diag_first_error(c->d)->status;
+}
+
+/* How many of the rows are compared with the op as written.  */
+static int rows_written(Check *c, int g, int fused, const Sample *sample, int rows) {
+    const TeStmt *s = stmt_of(c, g, fused);
+    double n[TE_MAX_INDICES], places[TE_MAX_RANK];
+    if (!c->rewritten) return 0;
+    sample_extents(c->a, sample, n);
+    const uint8_t *perm = perm_of(c, g, fused);
+    for (int d = 0; d < s->n_left; d++) places[d] = n[perm ? perm[d] : d];
+    return check_rows_written(c, s->tensor, places, rows, share_of(c));
+}
+
+/* Brings `first` of n rows, evenly spread, before the others.  */
+static void bring_forward(CompareRow *row, int first, int n) {
+    for (int i = 0; i < first; i++) {
+        int from = (int)((int64_t)i * n / first);
+        CompareRow x = row[i];
+        row[i] = row[from];
+        row[from] = x;
+    }
+}
+
+/* With the op as written as far as that is affordable, else with its normal form; with that, too,
+ * where it was given more, and so says more.  */
+static Status compare_statement(Check *c, int g, int fused, const Sample *sample) {
+    int tensor = stmt_of(c, g, fused)->tensor, rows;
+    if (!check_in_memory(c, tensor) || !te_tensor_bytes(&c->normal->tensor[tensor])) return ST_OK;
+    CompareRow *row = rows_of(c, g, fused, sample, &rows);
+    int written = rows_written(c, g, fused, sample, rows);
+    bool output = c->normal->tensor[tensor].role == TE_OUTPUT;
+    Stored stored, there;
+    Status s = read_stored(c, tensor, row, rows, &stored);
+    CompareResult r = {0}, again = {0};
+    bring_forward(row, written, rows);
+    int first = c->loose ? 0 : written;
+    CompareRows rest = {&stored, row + first, rows - first};
+    if (!s && rest.n) s = compare_rows(c->a, c->d, &c->ref, &rest, &r);
+    if (!s) check_tally(c, c->normal, tensor, &r);
+    if (c->rewritten && output && !written) c->out->by_normal += r.compared;
+    if (s || !written) return s;
+    there = stored;
+    there.tensor = c->as_written[tensor];
+    s = compare_rows(c->a, c->d, &c->written, &(CompareRows){&there, row, written}, &again);
+    if (c->loose) again.compared = again.undecided = 0;
+    if (!s) check_tally(c, c->te, there.tensor, &again);
+    return s;
 }
 
 /* Outputs of a block, and all their work, in body evaluations.  */
@@ -145,12 +205,6 @@ static void take_points(Check *c, int g, int most, Sample *s) {
         memcpy(s->point + s->n_point, more, (size_t)got * sizeof *more);
         s->n_point += got;
     }
-}
-
-/* Multiply-adds of the sample of one group on one data set.  */
-static double share_of(const Check *c) {
-    double budget = c->o->budget_s > 0 ? c->o->budget_s / 60 : 1;
-    return sample_work * budget / ((double)c->set->n_group * c->n_sizes * TE_FILLS);
 }
 
 /* How many blocks are run, and how many points of each compared; false if even the fewest take more
@@ -202,7 +256,7 @@ static Status launch_stored(Check *c, Sampled *x) {
     int *made = ARENA_ARRAY(c->a, int, group->n_fused + 1), n = 0;
     Status s = ST_OK;
     for (int i = -1; i < group->n_fused && !s; i++) {
-        int t = c->normal->stmt[i < 0 ? group->root : group->fused[i]].tensor;
+        int t = stmt_of(c, x->g, i)->tensor;
         if (!check_in_memory(c, t)) continue;
         made[n++] = t;
         s = run_poison(&c->run, c->d, t);

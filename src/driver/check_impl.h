@@ -22,7 +22,12 @@ typedef struct {
     TeFill fill;
     const Lazy **data;        /* per tensor: inputs, and what the group at hand is given */
     const Lazy **given;       /* per tensor of `normal`: what kernels hand over; else NULL */
+    bool *drawn;              /* per tensor: given, and drawn like an input */
     Reference ref;
+    int *as_written;          /* per tensor of `normal`: the same one of `te`; -1: it has none */
+    bool rewritten;           /* `normal` is another text than `te` */
+    Reference written;        /* of `te`, with what the group at hand is given */
+    bool loose;               /* that lacks some of it */
     Run run;
     CompareResult sum;
     atomic_bool no_memory;    /* some data could not be made */
@@ -58,6 +63,14 @@ bool check_in_memory(const Check *c, int t);
  * where that is in doubt.  tensor: n of them, of `normal`.  */
 typedef Status CheckLaunch(Check *c, void *user);
 Status check_stored(Check *c, const int *tensor, int n, CheckLaunch *launch, void *user);
+
+/* check_written.c: tensors of both forms, for these sizes; the reference `written` for the group at
+ * hand, once `data` is set.  */
+void check_find_written(Check *c);
+void check_bind_written(Check *c);
+/* Of so many elements of a tensor, places along each dimension together, how many may be compared
+ * with the op as written for `share` terms; 0 where values were drawn that it does not have.  */
+int check_rows_written(Check *c, int tensor, const double *places, int rows, double share);
 
 /* check_group.c: the kernel groups each by itself, on sampled blocks, as far as the budget
  * allows.  */
