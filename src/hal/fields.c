@@ -16,7 +16,8 @@ static const Field limits_rows[] = {
     HAL_LIMITS(X)
 #undef X
     {"clusters_resident", FIELD_CURVE, offsetof(DeviceLimits, clusters_resident), "1", 0, 0, 0,
-     "clusters that fit on the device, over the blocks per cluster; only with clusters"},
+     "the fewest clusters that a board of the name holds at a time, over the blocks per cluster; "
+     "only with clusters"},
 };
 static const Field memory_rows[] = {
 #define X(...) FIGURE_ROW(MemoryLevel, __VA_ARGS__)

@@ -26,9 +26,15 @@ static double sum_bytes(const Problem *p, const RProg *r) {
     return (double)rprog_tail_partials(p, r) * (double)rprog_tail_slot(p, r);
 }
 
+/* SMs that clusters fill, as many as every board of the name holds: what is gained by more blocks
+ * at a time is gained on each.  */
+static double filled_sms(const Model *m, const RProg *r) {
+    return lesser(m->sms, rprog_cluster_sms(m->dev, r));
+}
+
 /* Phases of so many blocks, each of which does as `each` says.  */
 static int phases_of(const Model *m, const RProg *r, double blocks, Phase each, Phase *out) {
-    double sms = lesser(m->sms, rprog_cluster_sms(m->dev, r)), slots = sms * r->blocks_per_sm;
+    double sms = filled_sms(m, r), slots = sms * r->blocks_per_sm;
     double full = (double)(int64_t)(blocks / slots), rest = blocks - full * slots;
     int n = 0;
     if (full > 0) {
@@ -357,7 +363,7 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     for (int i = 0; i < CLOCK_ITERATIONS && u->clock.n > 0; i++)
         time_course(m, r, e, &t, allowed_clock(m, u, out), out);
     double work = r->tail > 0 ? tiles * all_steps : blocks * phases.at[0].steps;
-    out->waves = blocks / (m->sms * r->blocks_per_sm);
+    out->waves = blocks / (filled_sms(m, r) * r->blocks_per_sm);
     out->wave_efficiency = t.busy > 0 ? work / t.busy : 0;
     out->padding_waste = padding_of(p, r);
 }
