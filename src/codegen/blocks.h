@@ -124,7 +124,7 @@ void lower_close_boxes(FormBuilder *b, const Lowered *l);
 void lower_close_tiles(FormBuilder *b, const Lowered *l);
 
 /* region.c: an operand that is loaded before the first step.  */
-void region_facts(Contract *c, const Device *dev, Side *s);
+void region_facts(const Contract *c, const Device *dev, Side *s);
 void region_constants(Kernel *k, const Side *s);
 void region_load(Kernel *k, const Side *s);
 /* To the next step's k; `only` is printed in front.  */

@@ -66,8 +66,7 @@ void column_groups_place(Kernel *k) {
     Partials p = column_partials(k, "v");
     cg_line(k->cg, "// reduce: the row groups");
     kernel_smem(k, 128);
-    reduce_arrays(k->cg, &p, "part", "smem",
-                  (int64_t)rprog_column_copies(k->l->r) * k->l->r->block.extent[AX_M], NULL);
+    reduce_rooms(k->cg, &p, "part", k->l->layout);
 }
 
 void column_groups_halves(Kernel *k) {

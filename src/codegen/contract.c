@@ -1,7 +1,6 @@
 #include "codegen/blocks.h"
 #include "te/arith.h"
 
-#include <assert.h>
 #include <string.h>
 
 static void chunk_facts(const Contract *c, Side *s) {
@@ -26,15 +25,10 @@ static void address_facts(const Contract *c, Side *s) {
     memcpy(s->guard_bit, x.guard_bit, sizeof s->guard_bit);
 }
 
-/* Tables lie behind everything else.  */
-static void table_facts(Contract *c, Side *s) {
-    if (!s->table) return;
+static void table_facts(const Contract *c, Side *s) {
     RTable t = rprog_table(c->r, s->side);
     s->k_entries = t.k_entries;
     s->row_entries = t.row_entries;
-    s->k_table = c->smem;
-    s->row_table = t.row_entries ? s->k_table + 2 * t.k_entries * RTABLE_ENTRY : -1;
-    c->smem = (int)rprog_table_end(c->r, s->side, c->smem);
 }
 
 static void matrix_facts(Contract *c, const Device *dev) {
@@ -48,7 +42,6 @@ static void matrix_facts(Contract *c, const Device *dev) {
     x->promotes = rprog_promotes(c->p, dev, c->r);
     for (int k = AX_M; k <= AX_K; k++)
         x->tiles[k] = c->r->warp.extent[k] / c->r->thread.extent[k];
-    if (c->r->via == VIA_SHARED) x->staging = rprog_staging_bytes(c->p, dev, c->r);
 }
 
 static void fragment_facts(const Contract *c, const Device *dev, Side *s) {
@@ -78,7 +71,7 @@ static void read_facts(const Contract *c, Side *s) {
     }
 }
 
-static void side_facts(Contract *c, const Device *dev, int side, int at) {
+static void side_facts(Contract *c, const Device *dev, int side) {
     Side *s = &c->side[side];
     const Operand *o = side ? &c->p->con.b : &c->p->con.a;
     *s = (Side){.present = c->p->op[side].present,
@@ -102,17 +95,19 @@ static void side_facts(Contract *c, const Device *dev, int side, int at) {
                              : o->compute;
     s->elem = te_dtype_bytes(s->tile);
     s->inner_k = s->l->layout.inner == AX_K;
-    s->row = (s->inner_k ? c->r->block.extent[AX_K] : s->extent) + s->l->layout.pad;
-    s->at = at;
+    s->room = rprog_room(c->layout, s->l->region ? ROOM_REGION : ROOM_STAGE, side);
+    s->row = (int)(s->room->row / s->elem);
     if (!rprog_load_facts(s->l->kind).chunks) {
         ring_facts(c, dev, s);
         return;
     }
-    if (!s->l->region) chunk_facts(c, s);
+    if (s->l->region) region_facts(c, dev, s);
+    else chunk_facts(c, s);
     s->spread = rprog_spread(c->p, dev, c->r, side);
     read_facts(c, s);
     s->direct = !s->l->region && rprog_evaluates_direct(c->p, c->r, side);
     if (s->copies) address_facts(c, s);
+    if (s->table) table_facts(c, s);
     fragment_facts(c, dev, s);
 }
 
@@ -131,9 +126,21 @@ static void step_facts(Contract *c) {
     c->bodies = r->warp.extent[AX_K] / r->unroll;
 }
 
-void contract_facts(const Te *te, const Device *dev, const Problem *p, const RProg *r,
-                    Contract *c) {
-    *c = (Contract){.te = te, .p = p, .r = r, .root = &te->stmt[p->con.stmt]};
+/* Outputs that leave by boxes.  */
+static void box_facts(Contract *c) {
+    Access x;
+    rprog_out_box(c->p, &c->out, &x);
+    c->out_tensor = x.tensor;
+    c->box_row = rprog_box_row(c->p, c->r);
+    c->boxes = rprog_box_count(c->p, c->r);
+}
+
+void contract_facts(const Lowered *l, Contract *c) {
+    const Problem *p = l->p;
+    const RProg *r = l->r;
+    const Device *dev = l->dev;
+    *c = (Contract){.te = p->te, .p = p, .r = r, .root = &p->te->stmt[p->con.stmt],
+                    .layout = l->layout};
     c->packed = rprog_packed(dev, r);
     c->ring = rprog_warpgroups(dev, r);
     matrix_facts(c, dev);
@@ -141,11 +148,9 @@ void contract_facts(const Te *te, const Device *dev, const Problem *p, const RPr
         c->lanes[k] = r->warp.extent[k] / r->thread.extent[k];
         c->warps[k] = r->block.extent[k] / r->warp.extent[k];
     }
-    int bytes_a = rprog_tile_bytes(p, dev, r, 0);
-    c->stage = bytes_a + rprog_tile_bytes(p, dev, r, 1);
     step_facts(c);
     for (int side = 0; side < 2; side++) {
-        side_facts(c, dev, side, side ? bytes_a : 0);
+        side_facts(c, dev, side);
         const Side *s = &c->side[side];
         c->own_ragged[side] = s->present && rprog_ragged(p, r, (int)s->own);
         if (!s->present) continue;
@@ -154,25 +159,8 @@ void contract_facts(const Te *te, const Device *dev, const Problem *p, const RPr
         c->any_ahead |= s->ahead;
         c->spread |= s->spread;
     }
-    c->ahead_steps = rprog_steps_ahead(p, r);
-    c->smem = c->stage * r->stages;
-    for (int side = 0; side < 2; side++) {
-        if (c->side[side].l && c->side[side].l->region) region_facts(c, dev, &c->side[side]);
-    }
-    c->ring_at = (int)rprog_data_end(p, dev, r);
     c->stays = rprog_persistent(r);
-    c->outputs_at = (int)rprog_outputs_at(p, dev, r);
-    if (r->via == VIA_BOXES) {
-        Access x;
-        rprog_out_box(p, &c->out, &x);
-        c->out_tensor = x.tensor;
-        c->box_row = rprog_box_row(p, r);
-        c->box_bytes = rprog_box_bytes(p, dev, r);
-        c->box_slots = rprog_box_slots(p, r);
-        c->boxes = rprog_box_count(p, r);
-    }
-    c->smem = (int)rprog_tables_at(p, dev, r);
-    for (int side = 0; side < 2; side++) table_facts(c, &c->side[side]);
+    c->out_room = rprog_room(l->layout, c->stays ? ROOM_OUTPUTS : ROOM_STAGING, 0);
+    if (r->via == VIA_BOXES) box_facts(c);
     c->tables = c->side[0].table || c->side[1].table;
-    assert(c->smem == r->smem);
 }

@@ -157,7 +157,7 @@ void elements_begin(Kernel *k) {
     at->root_type = con->acc;
     if (!at->walk)
         cg_line(k->cg, "// elements: %d outputs of the thread at a time%s", at->vec,
-                k->c.matrix.staging ? ", through shared memory" : "");
+                k->c.r->via == VIA_SHARED ? ", through shared memory" : "");
     place_axis(k, AX_B, "b", false, at->index, at->wide);
 }
 

@@ -58,7 +58,7 @@ void form_next(Arena *a, Form *f) {
 
 Node *form_block_sync(FormBuilder *b) { return form_sync(b, SYNC_BLOCK, SYNC_BOTH, 0); }
 
-Use *form_use(FormBuilder *b, Node *n, Room room, int of, bool writes) {
+Use *form_use(FormBuilder *b, Node *n, RoomKind room, int of, bool writes) {
     if (n->n_use == n->room_use) {
         int more = n->n_use ? 2 * n->n_use : 4;
         Use *use = ARENA_ARRAY(b->arena, Use, more);
@@ -71,11 +71,11 @@ Use *form_use(FormBuilder *b, Node *n, Room room, int of, bool writes) {
     return u;
 }
 
-Use *form_reads(FormBuilder *b, Node *n, Room room, int of) {
+Use *form_reads(FormBuilder *b, Node *n, RoomKind room, int of) {
     return form_use(b, n, room, of, false);
 }
 
-Use *form_writes(FormBuilder *b, Node *n, Room room, int of) {
+Use *form_writes(FormBuilder *b, Node *n, RoomKind room, int of) {
     return form_use(b, n, room, of, true);
 }
 
@@ -96,24 +96,6 @@ const char *form_kind_name(NodeKind kind) {
 #undef X
     };
     return name[kind];
-}
-
-const char *form_room_name(Room room) {
-    static const char *const name[] = {
-#define X(id, name, over) name,
-        FORM_ROOMS(X)
-#undef X
-    };
-    return name[room];
-}
-
-bool form_room_over(Room room) {
-    static const bool over_stages[] = {
-#define X(id, name, over) over,
-        FORM_ROOMS(X)
-#undef X
-    };
-    return over_stages[room];
 }
 
 bool form_uniform(When when, bool block) {

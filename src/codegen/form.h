@@ -8,9 +8,7 @@
  * is issued between its products.  */
 #ifndef ROLLER_CODEGEN_FORM_H
 #define ROLLER_CODEGEN_FORM_H
-#include "base/arena.h"
-#include <stdbool.h>
-#include <stdint.h>
+#include "rprogram/layout.h"
 #include <string.h>
 
 #define FORM_KINDS(X)                                                                              \
@@ -110,30 +108,6 @@ typedef enum {
 
 /* ---- what threads share ---- */
 
-/* Rooms.  Those of shared memory that lie `over` the stages take their place.  Registers of a
- * thread are rooms too, where one node fills what a later one reads.  */
-#define FORM_ROOMS(X)                                                                              \
-    X(NONE,      "",          false)                                                               \
-    X(STAGE,     "stage",     false)      /* tile of operand `of`, a slot for each stage */        \
-    X(REGION,    "region",    false)      /* what the block reads of it in all steps */            \
-    X(TABLE,     "table",     false)      /* its positions along k, of two loads in turn */        \
-    X(ROW_TABLE, "row table", false)      /* ... and along its own axis */                         \
-    X(COPIES,    "copies",    true)       /* sums of slices of warps */                            \
-    X(STAGING,   "staging",   true)       /* accumulators on their way out */                      \
-    X(PARTIALS,  "partials",  true)       /* partial results of the block's warps or threads */    \
-    X(OUTPUTS,   "outputs",   false)      /* accumulators on their way out, behind the stages */   \
-    X(VALUES,    "values",    false)      /* values of the block's rows */                         \
-    X(ROWS,      "rows",      false)      /* rows that are kept */                                 \
-    X(BOX,       "box",       false)      /* a source's box, or its tile with the halo */          \
-    X(STAGED,    "staged",    false)      /* registers: a load on its way to its stage */          \
-    X(FRAGMENTS, "fragments", false)      /* registers: of the next products */
-typedef enum {
-#define X(id, name, over) ROOM_##id,
-    FORM_ROOMS(X)
-#undef X
-        ROOM_COUNT
-} Room;
-
 /* Which slot of a ring: the one only; where loads put, products take; the table's turn; that of an
  * enclosing loop's turn, of its turn through the bodies of a step.  */
 typedef enum { AT_ONLY, AT_PUT, AT_TAKE, AT_PARITY, AT_LOOP, AT_BODY } RoomAt;
@@ -146,8 +120,8 @@ typedef enum { SHARE_THREAD, SHARE_WARP, SHARE_BLOCK } Share;
 typedef enum { OF_ANY, OF_NEXT, OF_LAST, OF_KEPT, OF_STEP, OF_TAKEN } DataOf;
 
 typedef struct {
-    Room room;
-    int of;                   /* operand, source, tensor */
+    RoomKind room;
+    int of;                   /* operand, source, statement */
     RoomAt at;
     DataOf data;
     Share share;
@@ -264,6 +238,7 @@ struct Node {
 enum { FORM_BARRIERS = 4 };
 typedef struct {
     Node *root;               /* a SEQUENCE */
+    const Layout *layout;     /* NULL: no rooms lie over each other */
     int warps;                /* of the block */
     int stages;               /* slots of ROOM_STAGE, and of the barriers */
     int64_t least, steps;     /* k-steps of a tile, from..to; 0: no such loop */
@@ -295,13 +270,11 @@ void form_next(Arena *a, Form *f);
 /* Partial results `of` of the block's warps meet: they are stored, synced and read.  */
 void form_meet_warps(FormBuilder *b, int of);
 /* Uses of shared memory by all, of the room's only slot.  */
-Use *form_use(FormBuilder *b, Node *n, Room room, int of, bool writes);
-Use *form_reads(FormBuilder *b, Node *n, Room room, int of);
-Use *form_writes(FormBuilder *b, Node *n, Room room, int of);
+Use *form_use(FormBuilder *b, Node *n, RoomKind room, int of, bool writes);
+Use *form_reads(FormBuilder *b, Node *n, RoomKind room, int of);
+Use *form_writes(FormBuilder *b, Node *n, RoomKind room, int of);
 
 const char *form_kind_name(NodeKind kind);
-const char *form_room_name(Room room);
-bool form_room_over(Room room);
 /* Is the condition the same for all threads of a block, of a warp?  */
 bool form_uniform(When when, bool block);
 const char *form_when_text(When when);

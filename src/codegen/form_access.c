@@ -41,7 +41,7 @@ void run_tick(Run *r, int agent) { r->agent[agent].clock[run_clock(agent)]++; }
 /* ---- accesses ---- */
 
 static Cell *find_cell(Run *r, const Use *u, int slot, int strand) {
-    bool registers = u->room == ROOM_STAGED || u->room == ROOM_FRAGMENTS;
+    bool registers = rprog_room_space(u->room) == SPACE_REGISTERS;
     if (registers) slot += strand * (r->f->stages + r->f->turns + r->f->bodies);
     for (int i = 0; i < r->n_cell; i++) {
         Cell *c = &r->cell[i];
@@ -77,12 +77,6 @@ static const char *meets(const Run *r, const Cell *c, int agent, Share share, bo
     return NULL;
 }
 
-static bool takes_place(const Cell *c, const Cell *of) {
-    bool stages = of->room <= ROOM_PARTIALS && c->room <= ROOM_PARTIALS;
-    return stages && c->room != of->room &&
-           (form_room_over(c->room) || form_room_over(of->room));
-}
-
 static void access(Run *r, int agent, const Event *e, int i) {
     const Use *u = &e->node->use[i];
     Cell *c = find_cell(r, u, e->use[i].slot, agent / RUN_AGENTS);
@@ -90,12 +84,12 @@ static void access(Run *r, int agent, const Event *e, int i) {
     const char *what = meets(r, c, agent, u->share, u->writes);
     for (int x = 0; x < r->n_cell && !what; x++) {
         Cell *other = &r->cell[x];
-        if (!takes_place(c, other)) continue;
+        if (!(r->over[c->room] >> other->room & 1)) continue;
         what = meets(r, other, agent, SHARE_BLOCK, u->writes);
         if (u->writes) other->written = false;
     }
     if (what) {
-        run_wrong(r, e->node, "%s %d %s", form_room_name(u->room), u->of, what);
+        run_wrong(r, e->node, "%s %d %s", rprog_room_name(u->room), u->of, what);
         return;
     }
     int own = u->late ? run_queue_clock(agent, e->node->done) : run_clock(agent);
@@ -122,9 +116,9 @@ static void check_data(Run *r, int strand, const Event *e) {
             continue;
         }
         if (!c->written)
-            run_wrong(r, n, "nothing has written %s %d", form_room_name(u->room), u->of);
+            run_wrong(r, n, "nothing has written %s %d", rprog_room_name(u->room), u->of);
         else if (e->use[i].data >= 0 && c->data != e->use[i].data)
-            run_wrong(r, n, "%s %d is of step %lld, not %lld", form_room_name(u->room), u->of,
+            run_wrong(r, n, "%s %d is of step %lld, not %lld", rprog_room_name(u->room), u->of,
                   (long long)c->data, (long long)e->use[i].data);
         kept = c->data;
     }

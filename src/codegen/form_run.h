@@ -48,7 +48,7 @@ enum {
 
 /* A slot of a room.  */
 typedef struct {
-    Room room;
+    RoomKind room;
     int of, slot;
     bool written;
     int64_t data;
@@ -90,6 +90,7 @@ typedef struct {
     int at[RUN_STRANDS], n, serial;
     bool came[RUN_STRANDS];   /* to the sync at which it is */
     Agent *agent;             /* of strand s: s * RUN_AGENTS + i */
+    uint32_t over[ROOM_COUNT];            /* rooms that take each other's place, as bits */
     Cell *cell;
     int n_cell;
     Meeting block, named[NAMED];

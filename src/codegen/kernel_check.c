@@ -197,10 +197,21 @@ static void check_end(Run *r) {
     }
 }
 
+/* Rooms whose bytes others take over.  */
+static void find_over(const Layout *l, uint32_t over[ROOM_COUNT]) {
+    for (int i = 0; l && i < l->n_room; i++) {
+        for (int k = 0; k < l->n_room; k++) {
+            const Room *x = &l->room[i], *y = &l->room[k];
+            if (x->kind != y->kind && rprog_over(x, y)) over[x->kind] |= 1u << y->kind;
+        }
+    }
+}
+
 static const char *run(Arena *a, const Form *f, const Scenario *way) {
     Run *r = ARENA_NEW(a, Run);
     *r = (Run){.arena = a, .f = f, .way = *way};
     r->n = run_strands(f, r->strand);
+    find_over(f->layout, r->over);
     r->agent = ARENA_ARRAY(a, Agent, r->n * RUN_AGENTS);
     r->cell = ARENA_ARRAY(a, Cell, CELLS);
     r->barrier = ARENA_ARRAY(a, Barrier, FORM_BARRIERS * f->stages);

@@ -58,7 +58,7 @@ static void add_hold(FormBuilder *b, const Lowered *l) {
                       : "hold: rows in shared memory, each thread its own columns";
     node->blank = true;
     for (int n = 0; n < f->n_source; n++) {
-        if (rprog_row_bytes(l->p, l->r, n) == 0) continue;
+        if (!rprog_room(l->layout, ROOM_ROWS, n)) continue;
         Node *x = form_add(b, NODE_COPY, 0);
         x->of = n;
         if (f->source[n].made) continue;
@@ -166,6 +166,8 @@ static Lowered *begin_product(Lowering *x, int g) {
                    .dev = x->dev,
                    .waits = x->overlaps && (!first || rplan_group_of(x->plan, g) > 0),
                    .form = form_begin(&x->b, x->b.arena)};
+    l->layout = rprog_layout(x->b.arena, l->p, l->dev, l->r);
+    l->form->layout = l->layout;
     index_map(l->p, l->r, 0, &l->map);
     l->launch = (KernelLaunch){.group = l->group, .grid = {1, 1, 1}, .block = {1, 1, 1},
                                .cluster = {1, 1, 1}};
@@ -185,7 +187,7 @@ static void lower_product(Lowering *x, int g, int pass) {
     Lowered *l = ring ? begin_product(x, g) : begin(x, g);
     l->pass = pass;
     Contract *c = ARENA_NEW(x->b.arena, Contract);
-    contract_facts(l->p->te, x->dev, l->p, l->r, c);
+    contract_facts(l, c);
     l->contract = c;
     lower_grid(&x->b, l, KERNEL_CONTRACT);
     if (!lower_empty(l->p)) lower_contract(&x->b, l);

@@ -8,6 +8,7 @@
 #include "codegen/cg.h"
 #include "codegen/form.h"
 #include "rprogram/derived.h"
+#include "rprogram/layout.h"
 #include "rprogram/skeletons.h"
 #include "rprogram/index_map.h"
 
@@ -32,7 +33,8 @@ typedef struct {
     const Problem *p;
     const RProg *r;
     const Device *dev;
-    IndexMap map;             /* of the program; all its kernels have it */
+    const Layout *layout;     /* of the program; all its kernels have it, ... */
+    IndexMap map;             /* ... and this */
     const Contract *contract; /* KERNEL_CONTRACT: its facts */
     int vec;                  /* elements of a store */
     int pass;                 /* over rows of a contraction's results, in parts */
@@ -66,8 +68,8 @@ typedef struct {
     TeDtype tile;             /* elements in shared memory */
     int elem;                 /* their bytes */
     bool inner_k;
-    int row;                  /* elements from row to row, with padding */
-    int at;                   /* of its tile in a stage, bytes */
+    const Room *room;         /* of its tile, or its region */
+    int row;                  /* elements from row to row of its tile, with padding */
     bool copies;              /* loads elements of one tensor as they lie in memory */
     bool direct;              /* evaluated into shared memory, without registers on the way */
     int n_read;               /* else, if not 0: what the expression reads is kept in registers */
@@ -82,13 +84,13 @@ typedef struct {
     KMode k_mode;
     bool spread;              /* copies are issued between the products, by predicate */
     bool table;               /* positions are decoded once, into tables in shared memory */
-    int k_entries, k_table;   /* chunks along k; bytes of the two tables of loads in turn */
-    int row_entries, row_table;           /* chunks along its own axis; -1: kept in registers */
+    int k_entries;            /* chunks along k: of the two tables of loads in turn */
+    int row_entries;          /* chunks along its own axis; 0: kept in registers */
     int guard_bit[TE_MAX_RANK];           /* first bit of a guarded subscript in table entries */
     int fragment_k;           /* k per fragment access */
     bool ahead;               /* fragments are fetched one k early */
     RRegion region;           /* l->region: all that the block reads, ... */
-    int region_at, region_table, region_zeros;            /* bytes; bytes; elements */
+    int region_zeros;         /* elements behind it */
     bool region_straight;     /* rows of a warp lie at constant distances; else ... */
     int region_group;         /* ... so many blocks of eight of matrix units */
     bool ldmatrix;
@@ -114,7 +116,6 @@ typedef struct {
     int products;
     bool promotes;
     int tiles[AX_CLASSES];    /* instructions of a warp; along k: slices of a step */
-    int staging;              /* bytes of a warp's staging buffer for its stores, or 0 */
 } Matrix;
 
 struct Contract {
@@ -127,10 +128,9 @@ struct Contract {
     Matrix matrix;
     bool async, staged;       /* some load is */
     bool ring;                /* a unit of warpgroups: some warps fill the stages by boxes */
-    int ring_at;              /* barriers of the stages */
     bool stays;               /* blocks go on with other tiles */
-    int outputs_at;           /* ... and outputs wait there, by boxes: */
-    int box_row, box_bytes, box_slots, boxes;             /* bytes; of a slot; of a row of tiles */
+    const Room *out_room;     /* where accumulators pass through on their way out; NULL: nowhere */
+    int box_row, boxes;       /* by boxes: bytes of a row; boxes of a row of tiles */
     RBox out;
     int out_tensor;
     bool spread;              /* some load is: see Side.spread */
@@ -145,13 +145,10 @@ struct Contract {
     bool own_ragged[2], k_ragged;
     bool masks_k;             /* elements beyond K must be left out of the reduction */
     int bodies;               /* unrolled bodies in a step */
-    int stage;                /* bytes of a stage */
-    int smem;                 /* bytes of shared memory, tables included */
-    int ahead_steps;          /* loads run so many steps ahead */
+    const Layout *layout;
 };
 
-void contract_facts(const Te *te, const Device *dev, const Problem *p, const RProg *r,
-                    Contract *out);
+void contract_facts(const Lowered *l, Contract *out);
 
 /* -- inside of lowering -- */
 

@@ -17,7 +17,7 @@ static void read_tables(const Make *m, Node *n, const Side *s) {
     Use *u = form_reads(m->b, n, ROOM_TABLE, s->side);
     u->at = AT_PARITY;
     u->data = OF_NEXT;
-    if (s->row_table >= 0) form_reads(m->b, n, ROOM_ROW_TABLE, s->side);
+    if (s->row_entries > 0) form_reads(m->b, n, ROOM_ROW_TABLE, s->side);
 }
 
 static Use *write_stage(const Make *m, Node *n, const Side *s, DataOf data) {
@@ -27,7 +27,7 @@ static Use *write_stage(const Make *m, Node *n, const Side *s, DataOf data) {
     return u;
 }
 
-static void write_registers(const Make *m, Node *n, Room room, const Side *s, DataOf data) {
+static void write_registers(const Make *m, Node *n, RoomKind room, const Side *s, DataOf data) {
     Use *u = form_writes(m->b, n, room, s->side);
     u->data = data;
     u->share = SHARE_THREAD;
@@ -101,13 +101,13 @@ static void add_commit(const Make *m) {
 }
 
 static void add_wait(const Make *m) {
-    if (m->c->async) form_sync(m->b, SYNC_COPIES, SYNC_WAIT, m->c->ahead_steps - 1);
+    if (m->c->async) form_sync(m->b, SYNC_COPIES, SYNC_WAIT, m->c->layout->ring.ahead - 1);
     form_block_sync(m->b);
 }
 
 /* Are there all the steps that are loaded before the loop?  */
 static bool is_certain(const Contract *c) {
-    return !c->sliced && !c->varying_k && c->steps >= c->ahead_steps;
+    return !c->sliced && !c->varying_k && c->steps >= c->layout->ring.ahead;
 }
 
 static Node *counted(const Make *m, const char *var, int64_t count, int64_t by, int unroll) {
@@ -118,13 +118,13 @@ static Node *counted(const Make *m, const char *var, int64_t count, int64_t by, 
 
 static void add_fill(const Make *m) {
     const Contract *c = m->c;
-    bool several = c->ahead_steps > 1, certain = is_certain(c);
+    bool several = c->layout->ring.ahead > 1, certain = is_certain(c);
     Node *node = form_sequence(m->b, "fill");
     node->note = several ? "fill: the first steps" : "fill: the first step";
     node->blank = true;
     add_tables(m);
     if (c->tables) form_block_sync(m->b);
-    if (several) counted(m, "step", c->ahead_steps, 1, 1)->loop.of = TURNS_STEPS;
+    if (several) counted(m, "step", c->layout->ring.ahead, 1, 1)->loop.of = TURNS_STEPS;
     bool tested = !certain || !several;
     if (tested) form_if(m->b, certain ? WHEN_ALWAYS : WHEN_LEFT, 0)->name = several ? "step" : NULL;
     for (int i = 0; i < 2; i++) {
@@ -146,12 +146,12 @@ static void add_loads(const Make *m) {
     const Contract *c = m->c;
     Node *node = form_sequence(m->b, "load");
     bool all = true;
-    node->note = arena_printf(m->b->arena, "load: step + %d%s", c->ahead_steps,
+    node->note = arena_printf(m->b->arena, "load: step + %d%s", c->layout->ring.ahead,
                               c->spread ? ", between the products" : "");
     if (c->spread) form_add(m->b, NODE_VALUES, VALUES_MORE);
     for (int i = 0; i < 2; i++) all &= !has_tile(&c->side[i]) || c->side[i].spread;
     if (!c->spread || !all) {
-        form_if(m->b, WHEN_LEFT, c->ahead_steps)->name = c->spread ? "more" : "step";
+        form_if(m->b, WHEN_LEFT, c->layout->ring.ahead)->name = c->spread ? "more" : "step";
         for (int i = 0; i < 2; i++) {
             if (has_tile(&c->side[i]) && !c->side[i].spread) add_load(m, &c->side[i], false);
         }
@@ -225,7 +225,7 @@ static void add_compute(const Make *m, int from, int to) {
     }
     for (Node *x = n->child; x && from == 0; x = x->next) {
         x->when = WHEN_LEFT;
-        x->ahead = c->ahead_steps;
+        x->ahead = c->layout->ring.ahead;
     }
     form_close(m->b);
 }
@@ -241,7 +241,7 @@ static void add_turn(const Make *m) {
         form_sequence(m->b, "keep")->note = "keep: what was loaded for the next step";
         if (c->r->stages == 1) form_block_sync(m->b);
         bool always = rprog_stores_always(c->p, m->l->dev, c->r);
-        if (!always) form_if(m->b, WHEN_LEFT, c->ahead_steps)->name = "step";
+        if (!always) form_if(m->b, WHEN_LEFT, c->layout->ring.ahead)->name = "step";
         add_keeps(m);
         if (!always) form_close(m->b);
         form_close(m->b);
@@ -296,7 +296,7 @@ static void add_operands(const Make *m) {
         if (!s->l->region) {
             Node *n = form_add(m->b, NODE_VALUES, VALUES_ADDRESS);
             n->of = side;
-            if (s->table && s->row_table >= 0) form_writes(m->b, n, ROOM_ROW_TABLE, side);
+            if (s->table && s->row_entries > 0) form_writes(m->b, n, ROOM_ROW_TABLE, side);
             continue;
         }
         Node *n = form_add(m->b, NODE_COPY, 0);

@@ -42,7 +42,7 @@ void lower_grid(FormBuilder *b, Lowered *l, KernelKind kind) {
     lower_blocks(l, blocks);
     l->launch.grid[1] = r->split;
     l->launch.block[0] = r->threads;
-    l->launch.dynamic_smem = r->smem;
+    l->launch.dynamic_smem = l->layout->shared;
 }
 
 void lower_domain(Arena *a, Lowered *l, int threads, int64_t items) {

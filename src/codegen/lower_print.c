@@ -191,7 +191,8 @@ static void print_uses(const Lowered *l, const Node *n, Buf *out) {
     for (int i = 0; i < n->n_use; i++) {
         const Use *u = &n->use[i];
         bool *any = u->writes ? &writes : &reads;
-        buf_printf(out, "%s%s", *any ? ", " : u->writes ? " -> " : " <- ", form_room_name(u->room));
+        buf_printf(out, "%s%s", *any ? ", " : u->writes ? " -> " : " <- ",
+                   rprog_room_name(u->room));
         if (l->contract && (u->room < ROOM_COPIES || u->room > ROOM_ROWS))
             buf_printf(out, " %c", "ab"[u->of]);
         else if (!l->contract || u->room == ROOM_PARTIALS || u->room == ROOM_VALUES)

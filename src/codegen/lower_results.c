@@ -40,29 +40,28 @@ static Node *open_outputs(FormBuilder *b, Lowered *l, bool sums) {
         n->from = sums;
         return n;
     }
-    int slots = rprog_staging_buffers(c->r) > 1 ? 2 : 1;
     Share share = c->warps[AX_K] > 1 ? SHARE_BLOCK : SHARE_WARP;
     SyncScope scope = c->warps[AX_K] > 1 ? SYNC_BLOCK : SYNC_WARP;
     form_add(b, NODE_VALUES, VALUES_OUTPUTS)->from = sums;
-    Room room = c->stays ? ROOM_OUTPUTS : ROOM_STAGING;
+    const Room *room = c->out_room;
     if (c->stays) form_sync(b, SYNC_WARP, SYNC_BOTH, 0);
     else sync_results(b, l);
     Node *rows = form_open(b, NODE_LOOP, LOOP_ROWS);
     rows->from = sums;
     rows->loop = (Loop){.count = c->matrix.tiles[AX_M]};
-    if (c->matrix.tiles[AX_M] > 1 && slots == 1)
+    if (c->matrix.tiles[AX_M] > 1 && room->slots == 1)
         form_sync(b, scope, SYNC_BOTH, 0)->when = WHEN_LATER;
     n = form_add(b, NODE_STORE, STORE_STAGING);
-    Use *u = form_writes(b, n, room, 0);
+    Use *u = form_writes(b, n, room->kind, 0);
     u->at = AT_LOOP;
     u->share = share;
     form_sync(b, scope, SYNC_BOTH, 0);
     n = form_open(b, NODE_LOOP, LOOP_VECTORS);
     n->from = sums;
-    u = form_reads(b, n, room, 0);
+    u = form_reads(b, n, room->kind, 0);
     u->at = AT_LOOP;
     u->share = share;
-    l->form->turns = slots;
+    l->form->turns = room->slots;
     return n;
 }
 
@@ -155,7 +154,7 @@ void lower_results(FormBuilder *b, Lowered *l) {
     const Contract *c = l->contract;
     if (c->matrix.used && c->matrix.unit->acc != l->p->con.acc)
         form_add(b, NODE_VALUES, VALUES_SUMS);
-    if (c->warps[AX_K] > 1 && !c->matrix.staging) add_slices(b, l);
+    if (c->warps[AX_K] > 1 && c->r->via != VIA_SHARED) add_slices(b, l);
     if (l->r->stats) add_stats(b, l);
     else add_outputs(b, l);
 }

@@ -55,14 +55,14 @@ static void add_copies(FormBuilder *b, const Lowered *l) {
     open_some(b, c);
     open_steps(b, c, "done");
     add_barrier(b, SYNC_WAIT, EMPTY, AT_PUT)->primed = true;
-    add_barrier(b, SYNC_ARRIVE, FULL, AT_PUT)->bytes = c->stage;
+    add_barrier(b, SYNC_ARRIVE, FULL, AT_PUT)->bytes = c->layout->ring.bytes;
     for (int side = 0; side < 2; side++) {
         Node *n = form_add(b, NODE_COPY, 0);
         n->of = side;
         n->mover = l->r->load[side].mover;
         n->done = DONE_BARRIER;
         n->barrier = FULL;
-        n->bytes = rprog_tile_bytes(l->p, l->dev, l->r, side);
+        n->bytes = c->side[side].room->bytes;
         Use *u = form_writes(b, n, ROOM_STAGE, side);
         u->at = AT_PUT;
         u->data = OF_STEP;
@@ -190,9 +190,8 @@ void lower_ring(FormBuilder *b, Lowered *l) {
     Node *node = form_sequence(b, "barriers");
     node->note = "barriers: of each stage, for copies that are done and for reads that are";
     node->blank = true;
-    add_barrier(b, SYNC_INIT, FULL, AT_ONLY)->count = 1;
-    add_barrier(b, SYNC_INIT, EMPTY, AT_ONLY)->count =
-        warps / rprog_in_turn(l->r) * rprog_cluster(l->r);
+    add_barrier(b, SYNC_INIT, FULL, AT_ONLY)->count = l->layout->ring.fills;
+    add_barrier(b, SYNC_INIT, EMPTY, AT_ONLY)->count = l->layout->ring.frees;
     form_sync(b, SYNC_PROXY, SYNC_BOTH, 0);
     if (l->r->cluster > 1) form_sync(b, SYNC_CLUSTER, SYNC_BOTH, 0);
     else form_block_sync(b);
@@ -225,14 +224,14 @@ Node *lower_open_boxes(FormBuilder *b, Lowered *l) {
     form_add(b, NODE_VALUES, VALUES_OUTPUTS);
     form_open(b, NODE_LOOP, LOOP_ROWS)->loop =
         (Loop){.count = c->matrix.tiles[AX_M] * c->boxes, .of = TURNS_ALL};
-    add_bulk(b, SYNC_WAIT, c->box_slots - 1);
+    add_bulk(b, SYNC_WAIT, c->out_room->slots - 1);
     form_sync(b, SYNC_WARP, SYNC_BOTH, 0);
     Node *n = form_open(b, NODE_LOOP, LOOP_VECTORS);      /* all of a box at once */
     n->loop = (Loop){.count = 1, .of = TURNS_ALL};
     Use *u = form_writes(b, n, ROOM_OUTPUTS, 0);
     u->at = AT_LOOP;
     u->share = SHARE_WARP;
-    l->form->turns = c->box_slots;
+    l->form->turns = c->out_room->slots;
     return n;
 }
 

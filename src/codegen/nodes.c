@@ -165,7 +165,7 @@ static void print_role(Kernel *k, const Node *n) {
 
 /* ---- leaves ---- */
 
-static Room room_written(const Node *n) {
+static RoomKind room_written(const Node *n) {
     for (int i = 0; i < n->n_use; i++) {
         if (n->use[i].writes) return n->use[i].room;
     }

@@ -32,11 +32,11 @@ void permute_place(Kernel *k) {
         if (strcmp(box[a], "0") == 0) cg_line(cg, "constexpr int g%d = 0;", a);
         else cg_line(cg, "const int g%d = (int)(%s) * %d;", a, box[a], tile_of(k, a));
     }
-    for (int i = 0, from = 0; i < view_of(k)->n_source; i++) {
+    for (int i = 0; i < view_of(k)->n_source; i++) {
         const char *type =
             cg_storage(cg->te->tensor[view_of(k)->source[i].access.tensor].dtype);
-        cg_line(cg, "%s *const part%d = reinterpret_cast<%s *>(smem + %d);", type, i, type, from);
-        from += (int)rprog_permute_bytes(k->l->p, k->l->r, i);
+        cg_line(cg, "%s *const part%d = reinterpret_cast<%s *>(smem + %d);", type, i, type,
+                (int)rprog_room_at(k->l->layout, ROOM_BOX, i));
     }
     cg_blank(cg);
 }
@@ -44,8 +44,8 @@ void permute_place(Kernel *k) {
 /* The text of element `at` of a part behind padding or swizzle.  */
 static const char *skewed(const Kernel *k, int source, const char *at) {
     const RLayout *l = &k->l->r->load[source].layout;
-    long long row = rprog_permute_row(k->l->p, k->l->r, source);
-    int chunk = RTILE_ACCESS / view_of(k)->source[source].bytes;
+    int bytes = view_of(k)->source[source].bytes, chunk = RTILE_ACCESS / bytes;
+    long long row = rprog_room(k->l->layout, ROOM_BOX, source)->row / bytes - l->pad;
     if (l->pad) return cg_text(k->cg, "%s + %s / %lldu * %du", at, at, row, l->pad);
     if (!l->bits) return at;
     const char *line = cg_text(k->cg, "%s / %lldu", at, row);

@@ -50,7 +50,7 @@ void place_constants(Kernel *k) {
                 r->vec_m, r->vec_n);
     }
     cg_line(cg, "constexpr int THREADS = %d, STAGES = %d, STAGE = %d;  // STAGE in bytes",
-            r->threads, r->stages, c->stage);
+            r->threads, r->stages, (int)c->layout->ring.bytes);
     for (int i = 0; i < 2; i++) {
         const Side *s = &c->side[i];
         if (!s->present) continue;
@@ -60,7 +60,7 @@ void place_constants(Kernel *k) {
         }
         cg_line(cg,
                 "constexpr int %c_TILE = %d, %c_ROW = %d;  // place in a stage, row of its tile",
-                s->id - 32, s->at, s->id - 32, s->row);
+                s->id - 32, (int)s->room->at, s->id - 32, s->row);
         if (s->table) table_constants(k, s);
     }
     if (!c->sliced && c->varying_k)
@@ -70,7 +70,8 @@ void place_constants(Kernel *k) {
     else if (!c->sliced)
         cg_line(cg, "constexpr int steps = %lld;", (long long)c->steps);
     if (c->ring)
-        cg_line(cg, "constexpr int BARRIERS = %d;  // bytes to those of stages", c->ring_at);
+        cg_line(cg, "constexpr int BARRIERS = %d;  // bytes to those of stages",
+                (int)c->layout->ring.full);
     if (c->stays) tiles_constants(k);
     kernel_smem(k, c->ring ? 1024 : 128);
     cg_blank(cg);
@@ -233,7 +234,7 @@ void place_k_now(Kernel *k) {
 static void clear_padding(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     const RTile *t = &k->c.r->block;
-    int64_t rows = s->inner_k ? s->extent : t->extent[AX_K], bytes = rows * s->row * s->elem;
+    int64_t rows = s->inner_k ? s->extent : t->extent[AX_K], bytes = rows * s->room->row;
     int rest = (int)(-bytes & 15);
     if (rest == 0 || s->elem >= 4) return;
     cg_line(cg, "#pragma unroll");

@@ -113,8 +113,10 @@ void reduce_threads(Cg *cg, const Partials *p, int lanes, int warps, int block,
 
 /* ---- memory ---- */
 
-static void array(Cg *cg, const char *type, const char *name, const char *base,
+/* A pointer to the array that begins at byte `at` behind `base`.  */
+static void array(Cg *cg, const char *type, const char *name, const char *base, int64_t at,
                   const char *first) {
+    if (at > 0) base = cg_text(cg, "%s + %lldll", base, (long long)at);
     cg_line(cg, "%s *const %s = reinterpret_cast<%s *>(%s)%s%s;", type, name, type, base,
             first ? " + " : "", first ? first : "");
 }
@@ -124,12 +126,22 @@ void reduce_arrays(Cg *cg, const Partials *p, const char *stem, const char *base
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
         int64_t at = rprog_partials(cg->te, p->group, x->number, n);
-        int64_t positions = at + rprog_partial_values(x->e, n);
-        array(cg, cg_type(te_reduced_type(x->e)), cg_text(cg, "%s%s", stem, x->name),
-              at > 0 ? cg_text(cg, "%s + %lldll", base, (long long)at) : base, first);
+        array(cg, cg_type(te_reduced_type(x->e)), cg_text(cg, "%s%s", stem, x->name), base, at,
+              first);
         if (x->where)
-            array(cg, "int", cg_text(cg, "%s_at%s", stem, x->name),
-                  cg_text(cg, "%s + %lldll", base, (long long)positions), first);
+            array(cg, "int", cg_text(cg, "%s_at%s", stem, x->name), base,
+                  at + rprog_partial_values(x->e, n), first);
+    }
+}
+
+void reduce_rooms(Cg *cg, const Partials *p, const char *stem, const Layout *layout) {
+    for (int i = 0; i < p->n; i++) {
+        const Partial *x = &p->at[i];
+        array(cg, cg_type(te_reduced_type(x->e)), cg_text(cg, "%s%s", stem, x->name), "smem",
+              rprog_room_at(layout, ROOM_PARTIALS, x->number), NULL);
+        if (x->where)
+            array(cg, "int", cg_text(cg, "%s_at%s", stem, x->name), "smem",
+                  rprog_room_at(layout, ROOM_POSITIONS, x->number), NULL);
     }
 }
 

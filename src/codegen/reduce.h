@@ -11,6 +11,7 @@
 #ifndef ROLLER_CODEGEN_REDUCE_H
 #define ROLLER_CODEGEN_REDUCE_H
 #include "codegen/monoid.h"
+#include "rprogram/layout.h"
 
 /* Declares what is held, as identities.  */
 void reduce_clear(Cg *cg, const Partials *p, int items);
@@ -38,6 +39,8 @@ void reduce_scan(Cg *cg, const Partial *p, int lanes, int n, const char *number)
  * on and then element `first` (NULL: 0) of them.  */
 void reduce_arrays(Cg *cg, const Partials *p, const char *stem, const char *base, int64_t n,
                    const char *first);
+/* The same as the rooms of a block have them.  */
+void reduce_rooms(Cg *cg, const Partials *p, const char *stem, const Layout *layout);
 /* Leaves what is held there from element `at` on; `only` is printed in front.  */
 void reduce_put(Cg *cg, const Partials *p, int items, const char *only, const char *stem,
                 const char *at);

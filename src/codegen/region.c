@@ -8,19 +8,17 @@ enum { ENTRY = 4, AT_ONCE = 8 };
 
 static char upper(const Side *s) { return (char)(s->id - 32); }
 
-void region_facts(Contract *c, const Device *dev, Side *s) {
+void region_facts(const Contract *c, const Device *dev, Side *s) {
     const RRegion *x = &s->region;
-    s->region_at = c->smem;
-    s->region_table = s->region_at + rprog_region_table(c->p, dev, c->r, s->side, x);
     s->region_zeros = rprog_region_zeros(c->p, c->r, x);
     s->region_straight = rprog_region_straight(c->r, s->side, x);
     s->region_group = c->matrix.used ? rprog_region_group(dev, c->r, s->side, x) : 1;
-    c->smem += rprog_region_bytes(c->p, dev, c->r, s->side);
 }
 
 void region_constants(Kernel *k, const Side *s) {
+    int places = (int)rprog_room_at(k->l->layout, ROOM_PLACES, s->side);
     cg_line(k->cg, "constexpr int %c_REGION = %d, %c_PLACES = %d, %c_LINE = %d;", upper(s),
-            s->region_at, upper(s), s->region_table, upper(s), s->region.row);
+            (int)s->room->at, upper(s), places, upper(s), s->region.row);
 }
 
 /* ---- before the first step ---- */

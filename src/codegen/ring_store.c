@@ -46,7 +46,7 @@ void ring_store_map(Arena *a, const Contract *c, KernelMap *map) {
     for (int i = 0; i < c->out.rank; i++) {
         bool rows = c->out.dim[i].axis == AX_M;
         map->fixed.box[i] = i == 0 ? (uint32_t)(c->box_row / tensor_map_element(&map->fixed))
-                            : rows ? (uint32_t)(c->box_bytes / c->box_row) : 1;
+                            : rows ? (uint32_t)(c->out_room->bytes / c->box_row) : 1;
     }
 }
 
@@ -66,7 +66,8 @@ void ring_open_boxes(Kernel *k) {
     const Fragment *f = &c->matrix.results;
     cg_scope(cg);
     cg_line(cg, "constexpr int OUTPUTS = %d, BOX = %d, BOXES = %d;  // bytes: to boxes, of one, of "
-            "those of a warp", c->outputs_at, c->box_bytes, c->box_bytes * c->box_slots);
+            "those of a warp", (int)c->out_room->at, (int)c->out_room->bytes,
+            (int)c->out_room->share);
     cg_line(cg, "const int lane_at = %s;", lane_place(k));
     cg_line(cg, "const int box_at = OUTPUTS + (int)warp * BOXES;");
     store_position(k, AX_M, "m0 + row + lane_m",
@@ -78,7 +79,7 @@ void ring_open_boxes(Kernel *k) {
     cg_open(cg, "for (int i = 0; i < IM; i++)");
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int c = 0; c < %d; c++)", c->boxes);
-    cg_line(cg, "const int box = box_at + (i * %d + c) %% %d * BOX;", c->boxes, c->box_slots);
+    cg_line(cg, "const int box = box_at + (i * %d + c) %% %d * BOX;", c->boxes, c->out_room->slots);
 }
 
 static void open_loop(Kernel *k, const char *name, int n, int by) {

@@ -226,13 +226,10 @@ void row_hold(Kernel *k, const Node *x) {
     const RowFacts *f = facts(k);
     const RowSource *s = &f->source[x->of];
     const char *type = cg_storage(cg->te->tensor[s->tensor].dtype);
-    int64_t at = 0, bytes = rprog_row_bytes(k->l->p, k->l->r, x->of);
+    const Room *room = rprog_room(k->l->layout, ROOM_ROWS, x->of);
     bool flat = k->l->r->keep == KEEP_FLAT;
-    for (int n = 0; n < x->of; n++) at += rprog_row_bytes(k->l->p, k->l->r, n);
     cg_line(cg, "%s *const h%d = reinterpret_cast<%s *>(smem + %lld) + tid / LN * %lld%s;", type,
-            x->of, type, (long long)at,
-            flat ? (long long)f->columns
-                 : (long long)(bytes / k->l->r->block.extent[AX_M] / s->bytes),
+            x->of, type, (long long)room->at, (long long)room->row / s->bytes,
             row_ends(k) ? " + skip" : "");
     if (s->made) return;
     if (flat) copy_range(k, x->of, x->mover >= 0);

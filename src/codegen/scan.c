@@ -72,8 +72,7 @@ void scan_place(Kernel *k) {
     if (k->l->kind == KERNEL_SCAN && rprog_scan_meets(k->l->p, r) > 1) {
         Partials p = monoid_pass(cg, k->l->p->group->columns, 0, "acc", NULL);
         kernel_smem(k, 128);
-        reduce_arrays(cg, &p, "met", "smem",
-                      (int64_t)rprog_scan_meets(k->l->p, r) * r->block.extent[AX_M], NULL);
+        reduce_rooms(cg, &p, "met", k->l->layout);
     }
     Elements *at = &k->at;
     at->vec = r->store_vec;

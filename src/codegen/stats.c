@@ -71,35 +71,29 @@ bool stats_stores(const Kernel *k, int stmt) {
 
 /* ---- places ---- */
 
-static void place_smem(Kernel *k, const char *type, const char *name, int t, int at) {
+static void place_smem(Kernel *k, const char *type, const char *name, RoomKind room, int i) {
     cg_line(k->cg, "%s *const %s = reinterpret_cast<%s *>(smem + %d);", type,
-            cg_name(k->cg, name, t), type, at);
-}
-
-static int value_at(const Kernel *k, int i) {
-    const Lowered *l = k->l;
-    return rprog_stats_value(l->p, l->r, i, rprog_data_end(l->p, k->cg->dev, l->r));
+            cg_name(k->cg, name, tensor_of(k, i)), type,
+            (int)rprog_room_at(k->l->layout, room, i));
 }
 
 void stats_place(Kernel *k) {
     const RowGroup *g = facts(k)->group;
-    const RProg *r = k->l->r;
     cg_line(k->cg, "// rows: where their values lie");
     if (is_partial(k)) stats_count(k);
     for (int i = 0; i < g->n; i++) {
         int t = tensor_of(k, i);
         if (g->role[i] == ROW_MAP) continue;
         if (g->role[i] == ROW_REDUCE && (!is_partial(k) || g->pass[i] == k->l->pass)) {
-            place_smem(k, cg_type(statement(k, i)->rhs->type), "part", t,
-                       rprog_stats_partial(k->l->p, r, i));
+            place_smem(k, cg_type(statement(k, i)->rhs->type), "part", ROOM_PARTIALS, i);
             if (is_partial(k)) stats_place_left(k, "left", i, true);
         }
         if (!is_partial(k)) {
-            place_smem(k, value_type(k, i), "value", t, value_at(k, i));
+            place_smem(k, value_type(k, i), "value", ROOM_VALUES, i);
         } else if (stats_known(k, i)) {
             stats_place_left(k, "value", i, false);
         } else if (online_of(k, t, k->l->pass) >= 0) {
-            place_smem(k, value_type(k, i), "base", t, value_at(k, i));
+            place_smem(k, value_type(k, i), "base", ROOM_VALUES, i);
         }
     }
     cg_blank(k->cg);

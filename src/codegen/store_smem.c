@@ -59,9 +59,12 @@ void mma_open_outputs(Kernel *k) {
  * reads its share of the vectors from all of them.  */
 static int sharing(const Kernel *k) { return k->c.warps[AX_K]; }
 
-/* Bytes from the buffer of one of them to the next one's.  */
+/* Elements of so many bytes.  */
+static int elements(const Kernel *k, int64_t bytes) { return (int)(bytes / k->c.p->acc_bytes); }
+
+/* Elements from the buffer of one of them to the next one's.  */
 static int staging_distance(const Kernel *k) {
-    return k->c.warps[AX_M] * k->c.warps[AX_N] * k->c.matrix.staging;
+    return k->c.warps[AX_M] * k->c.warps[AX_N] * elements(k, k->c.out_room->share);
 }
 
 static RStaging staging_of(const Kernel *k) { return rprog_staging(k->c.p, k->cg->dev, k->c.r); }
@@ -77,7 +80,7 @@ static const char *pair_of(const Kernel *k, const char *row) {
     return pair ? cg_text(k->cg, " + %s / 2 * %d", row, pair) : "";
 }
 
-static bool double_buffered(const Kernel *k) { return rprog_staging_buffers(k->c.r) > 1; }
+static bool double_buffered(const Kernel *k) { return k->c.out_room->slots > 1; }
 
 /* Row `of` of a warp's instruction tiles.  */
 static void write_row(Kernel *k, const char *of) {
@@ -170,8 +173,7 @@ static void add_slices(Kernel *k, const char *from, int width) {
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int w = 1; w < %d; w++)", sharing(k));
     contract_add(k, "value[p].v[v]", width, from,
-                 cg_text(cg, "w * %d + p * %d", staging_distance(k) / k->c.p->acc_bytes,
-                         access_distance(k)));
+                 cg_text(cg, "w * %d + p * %d", staging_distance(k), access_distance(k)));
     cg_close(cg);
 }
 
@@ -215,14 +217,13 @@ static void define_slices(Kernel *k, const char *type) {
     int chunk = RTILE_ACCESS / k->c.p->acc_bytes;
     const char *warp = "warp", *own = "", *column = "lane_n";
     if (sharing(k) > 1) {
-        int apart = staging_distance(k) / k->c.p->acc_bytes;
         warp = cg_text(cg, "warp %% %d", k->c.warps[AX_M] * k->c.warps[AX_N]);
-        own = cg_text(cg, "k_warp / WK * %d + ", apart);
+        own = cg_text(cg, "k_warp / WK * %d + ", staging_distance(k));
     }
     if (half) column = cg_text(cg, "lane_n / %d * %d + lane_n %% %d", chunk, half, chunk);
-    const char *behind = k->c.stays ? cg_text(cg, "%d + ", k->c.outputs_at) : "";
+    const char *behind = k->c.stays ? cg_text(cg, "%d + ", (int)k->c.out_room->at) : "";
     cg_line(cg, "%s *const piece = reinterpret_cast<%s *>(smem + %s%s * %d);", type, type, behind,
-            warp, k->c.matrix.staging);
+            warp, (int)k->c.out_room->share);
     cg_line(cg, "%s *const to = piece + (%slane_m * %d%s + %s);", type, own, row,
             pair_of(k, "lane_m"), column);
 }
@@ -273,7 +274,7 @@ int mma_open_rows(Kernel *k, bool sums) {
     open_loop(k, "i", rows, 1, rows == 1);
     if (rows > 1 && double_buffered(k))   /* who writes to a buffer has read the one in between */
         cg_line(k->cg, "const int turn = i %% 2 * %d;",
-                staging_distance(k) / k->c.p->acc_bytes * sharing(k));
+                elements(k, k->c.out_room->apart));
     int open = k->at.open;
     k->at.open = 0;
     return open;

@@ -15,10 +15,12 @@ static const char *entry_at(const Kernel *k, const char *table, const char *inde
 
 void table_constants(Kernel *k, const Side *s) {
     char id = (char)(s->id - 32);
-    cg_line(k->cg, "constexpr int %c_KTABLE = %d, %c_KENTRIES = %d;", id, s->k_table, id,
+    const Room *table = rprog_room(k->l->layout, ROOM_TABLE, s->side);
+    const Room *rows = rprog_room(k->l->layout, ROOM_ROW_TABLE, s->side);
+    cg_line(k->cg, "constexpr int %c_KTABLE = %d, %c_KENTRIES = %d;", id, (int)table->at, id,
             s->k_entries);
-    if (s->row_table >= 0)
-        cg_line(k->cg, "constexpr int %c_RTABLE = %d, %c_RENTRIES = %d;", id, s->row_table, id,
+    if (rows)
+        cg_line(k->cg, "constexpr int %c_RTABLE = %d, %c_RENTRIES = %d;", id, (int)rows->at, id,
                 s->row_entries);
 }
 
@@ -90,7 +92,7 @@ static void rows_to_memory(Kernel *k, const Side *s) {
 void table_rows(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     address_batch(k, s, NULL);
-    if (s->row_table >= 0) {
+    if (s->row_entries > 0) {
         rows_to_memory(k, s);
         return;
     }
@@ -177,7 +179,7 @@ const char *table_source(Kernel *k, const Side *s) {
     if (!one_k(s)) read_entry(k, s);
     const char *row = s->period > 1 ? cg_text(cg, "%c_row[i %% %d]", s->id, s->period)
                                     : cg_text(cg, "%c_row[0]", s->id);
-    if (s->row_table >= 0) {
+    if (s->row_entries > 0) {
         int vec = s->extent / s->row_entries;
         const char *index = address_mn(k, s);
         if (vec > 1) index = cg_text(cg, "%s / %d", index, vec);

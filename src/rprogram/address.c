@@ -232,9 +232,3 @@ RTable rprog_table(const RProg *r, int side) {
     return t;
 }
 
-int64_t rprog_table_end(const RProg *r, int side, int64_t at) {
-    if (!r->load[side].table) return at;
-    RTable t = rprog_table(r, side);
-    int64_t bytes = (2 * (int64_t)t.k_entries + t.row_entries) * RTABLE_ENTRY;
-    return ceil_div(at + bytes, RTILE_ACCESS) * RTILE_ACCESS;
-}

@@ -31,7 +31,7 @@ typedef struct {
     bool full;                /* the limit is reached */
     double sms;
     double parallel;          /* outputs, B * M * N, times slices of K long enough to split */
-    SmemBytes smem;           /* of the block at hand */
+    BlockBytes bytes;         /* of the block at hand */
     bool may_table[2];        /* its loads */
     LayoutMemo *memo;
     Samples *samples;

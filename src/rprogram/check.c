@@ -241,7 +241,7 @@ static const char *check_derived(const Case *c) {
     if (d.threads < 1 || d.threads > c->dev->limits.threads_per_block.value) {
         return "more threads than a block may have";
     }
-    if ((double)rprog_block_smem(c->p, &d) > c->dev->limits.smem_per_block_optin.value) {
+    if ((double)rprog_block_smem(c->p, c->dev, &d) > c->dev->limits.smem_per_block_optin.value) {
         return "more shared memory than a block may have";
     }
     if (d.registers > c->dev->limits.registers_per_thread.value) {

@@ -25,9 +25,10 @@ int rprog_column_copies(const RProg *r) {
     return groups > FEW ? groups / 2 : groups - 1;
 }
 
-int64_t rprog_column_smem(const Problem *p, const RProg *r) {
-    int64_t copies = rprog_column_copies(r);
-    return copies > 0 ? partial_bytes(p, copies * r->block.extent[AX_M]) : 0;
+void rprog_column_rooms(RoomWalk *w) {
+    int64_t copies = rprog_column_copies(w->r);
+    if (copies > 0)
+        layout_partials(w, w->p->group->columns, copies * w->r->block.extent[AX_M]);
 }
 
 int64_t rprog_column_registers(const Problem *p, const RProg *r) {

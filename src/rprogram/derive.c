@@ -182,55 +182,6 @@ static int64_t expected_registers(const Problem *p, const Device *dev, const RPr
            fragment_words(p, dev, r) + loads;
 }
 
-SmemBytes rprog_smem_bytes(const Problem *p, const Device *dev, const RProg *r) {
-    SmemBytes h = {.stage = 0};
-    for (int side = 0; side < 2; side++) {
-        h.stage += rprog_tile_bytes(p, dev, r, side);
-        h.regions += rprog_region_bytes(p, dev, r, side);
-    }
-    int64_t box = rprog_box_bytes(p, dev, r);
-    h.boxes = box > 0 ? box * rprog_box_slots(p, r) : 0;  /* units of warpgroups alone */
-    h.warps = rprog_computing(dev, r) / WARP;
-    h.barriers = rprog_warpgroups(dev, r) ? 2 * BARRIER : 0;
-    return h;
-}
-
-/* Of all but barriers and tables.  */
-static int64_t bytes_of_data(const Problem *p, const Device *dev, const RProg *r,
-                             const SmemBytes *h) {
-    int64_t slices = count_along(&r->block, &r->warp, AX_K);
-    int64_t tile = (int64_t)r->block.extent[AX_M] * r->block.extent[AX_N];
-    if (slices > WARP || tile > INT32_MAX) return INT32_MAX;
-    int64_t sums = (slices - 1) * tile * p->acc_bytes;
-    if (r->via == VIA_SHARED)
-        sums = h->warps * rprog_staging_buffers(r) * rprog_staging_bytes(p, dev, r);
-    if (r->via == VIA_BOXES) sums = h->warps * h->boxes;
-    int64_t operands = h->stage * r->stages + h->regions, all = operands > sums ? operands : sums;
-    if (rprog_persistent(r)) all = operands + sums;       /* stages of the next tile fill */
-    return r->stats && slices > 0 ? rprog_stats_smem(p, r, all) : all;
-}
-
-int64_t rprog_outputs_at(const Problem *p, const Device *dev, const RProg *r) {
-    return rprog_smem_bytes(p, dev, r).stage * r->stages;
-}
-
-int64_t rprog_data_end(const Problem *p, const Device *dev, const RProg *r) {
-    SmemBytes bytes = rprog_smem_bytes(p, dev, r);
-    return bytes_of_data(p, dev, r, &bytes);
-}
-
-int64_t rprog_tables_at(const Problem *p, const Device *dev, const RProg *r) {
-    SmemBytes bytes = rprog_smem_bytes(p, dev, r);
-    return bytes_of_data(p, dev, r, &bytes) + bytes.barriers * r->stages;
-}
-
-static int64_t shared_bytes(const Problem *p, const Device *dev, const RProg *r,
-                            const SmemBytes *h) {
-    int64_t all = bytes_of_data(p, dev, r, h) + h->barriers * r->stages;
-    for (int side = 0; side < 2; side++) all = rprog_table_end(r, side, all);
-    return all;
-}
-
 /* The compiler gives registers in steps of 8, and an odd rest up to the limit.  */
 static int16_t whole_registers(int64_t n, int64_t limit) {
     int64_t rounded = (n + 7) / 8 * 8;
@@ -238,13 +189,8 @@ static int16_t whole_registers(int64_t n, int64_t limit) {
     return (int16_t)(rounded < INT16_MAX ? rounded : INT16_MAX);
 }
 
-static void set_smem(const Device *dev, RProg *r, int64_t smem) {
-    r->smem = (int32_t)(smem < INT32_MAX ? smem : INT32_MAX);
-    r->blocks_per_sm = (int16_t)hal_blocks_per_sm(dev, r->threads, r->registers, r->smem);
-}
-
 void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
-    int64_t threads, smem = 0;
+    int64_t threads;
     if (r->skeleton == SK_STREAM) {
         threads = count_along(&r->block, &r->thread, AX_M);
         r->warp = r->thread;
@@ -252,18 +198,14 @@ void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
     } else if (r->skeleton == SK_WINDOW) {
         r->warp = r->thread;
         threads = rprog_window_threads(r);
-        smem = rprog_window_smem(p, r);
     } else if (r->skeleton == SK_PERMUTE) {
         threads = r->threads;
-        smem = rprog_permute_smem(p, r);
     } else if (r->skeleton == SK_COLUMN) {
         r->warp = r->thread;
         threads = (int64_t)rprog_threads_along(r, AX_M) * rprog_threads_along(r, AX_K);
-        smem = rprog_column_smem(p, r);
     } else if (r->skeleton == SK_SCAN) {
         r->warp = r->thread;
         threads = (int64_t)rprog_threads_along(r, AX_M) * rprog_threads_along(r, AX_N);
-        smem = rprog_scan_smem(p, r);
     } else if (r->skeleton == SK_ROW) {
         threads = rprog_row_threads(r);
         int lanes = threads < WARP ? (int)threads : WARP;
@@ -271,7 +213,6 @@ void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
         r->warp.extent[AX_M] *= WARP / (lanes > 0 ? lanes : 1);
         r->warp.extent[AX_N] *= lanes;
         threads *= r->block.extent[AX_M];
-        smem = rprog_row_smem(p, r);
     } else {
         threads = WARP * rprog_team(dev, r);
         for (int axis = AX_M; axis <= AX_K; axis++) {
@@ -281,30 +222,23 @@ void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
         }
         threads *= rprog_in_turn(r);
         if (rprog_warpgroups(dev, r)) threads += WARP * rprog_team(dev, r);
-        r->threads = (int16_t)threads;
-        SmemBytes bytes = rprog_smem_bytes(p, dev, r);
-        smem = shared_bytes(p, dev, r, &bytes);
     }
     r->threads = (int16_t)(threads < INT16_MAX ? threads : INT16_MAX);
     r->registers = whole_registers(r->threads > 0 ? expected_registers(p, dev, r) : 0,
                                    (int64_t)dev->limits.registers_per_thread.value);
-    set_smem(dev, r, smem);
+    rprog_derive_smem(p, dev, NULL, r);
 }
 
-void rprog_derive_smem(const Problem *p, const Device *dev, const SmemBytes *h, RProg *r) {
-    set_smem(dev, r, shared_bytes(p, dev, r, h));
-}
-
-int64_t rprog_block_smem(const Problem *p, const RProg *r) {
-    /* Slices of a scan meet in as much of their own as its steps.  */
-    if (r->skeleton == SK_SCAN && r->split > 1) return 2 * (int64_t)r->smem;
-    return r->smem + (r->skeleton == SK_ROW ? rprog_row_gathered(p, r) : 0);
+void rprog_derive_smem(const Problem *p, const Device *dev, const BlockBytes *b, RProg *r) {
+    int64_t smem = rprog_shared(p, dev, r, b);
+    r->smem = (int32_t)(smem < INT32_MAX ? smem : INT32_MAX);
+    r->blocks_per_sm = (int16_t)hal_blocks_per_sm(dev, r->threads, r->registers, r->smem);
 }
 
 bool rprog_fits(const Problem *p, const Device *dev, const RProg *r, int64_t workspace_limit,
                 RProgSet *set) {
     if (r->threads > dev->limits.threads_per_block.value) set->rejected[REJECT_THREADS]++;
-    else if ((double)rprog_block_smem(p, r) > dev->limits.smem_per_block_optin.value)
+    else if ((double)rprog_block_smem(p, dev, r) > dev->limits.smem_per_block_optin.value)
         set->rejected[REJECT_SMEM]++;
     else if (r->blocks_per_sm < 1) set->rejected[REJECT_REGISTERS]++;
     else if (workspace_limit >= 0 && rprog_workspace(p, r) > workspace_limit)

@@ -96,8 +96,6 @@ int64_t rprog_slots(const Device *dev, const RProg *r);
  * the same and that is too few to compute; false: it is enough.  */
 bool rprog_ring_registers(const Problem *p, const Device *dev, const RProg *r, int *copying,
                           int *computing);
-/* Bytes of shared memory for data of operands, outputs and rows; a ring's barriers lie behind.  */
-int64_t rprog_data_end(const Problem *p, const Device *dev, const RProg *r);
 /* An operand as TMA sees it, dimension 0 first: the digit of an axis (merged as in RAddress) that
  * each one is, its extent and stride in elements at the sizes at hand.  The digit is the product of
  * `n` of the axis's indices from `first` on.  False: it cannot be copied by boxes.  */
@@ -152,15 +150,13 @@ int rprog_box_index(const Problem *p, const RBoxDim *d);
  * stored, over the root's indices.  False: they are no boxes.  */
 bool rprog_out_box(const Problem *p, RBox *out, Access *x);
 /* VIA_BOXES: the mover, -1: none; bytes of a box's row (0: no such box), boxes side by side in a
- * row of instructions, slots for them, bytes from one slot to the next, and where they begin.  */
+ * row of instructions, and slots for them.  */
 int rprog_box_mover(const Device *dev);
 int rprog_box_row(const Problem *p, const RProg *r);
 int rprog_box_count(const Problem *p, const RProg *r);
 int rprog_box_slots(const Problem *p, const RProg *r);
-int rprog_box_bytes(const Problem *p, const Device *dev, const RProg *r);
 int64_t rprog_box_wavefronts(const Problem *p, const Device *dev, const RProg *r,
                              int64_t *loads);     /* of a warp's row of instructions */
-int64_t rprog_outputs_at(const Problem *p, const Device *dev, const RProg *r);
 /* Why no matrix unit of the device takes the sums of products, and what would let one, as a clause;
  * NULL: one does, the device has none, or there is nothing to multiply.  */
 const char *rprog_refusal(Arena *a, const Problem *p, const Device *dev);
@@ -195,8 +191,6 @@ RStaging rprog_staging(const Problem *p, const Device *dev, const RProg *r);
 static inline int rprog_staging_at(RStaging s, int row) { return row * s.row + row / 2 * s.pair; }
 /* Columns that a lane writes to its buffer at once.  */
 int rprog_staging_run(const Problem *p, const Fragment *results);
-/* Its bytes, a multiple of 16.  */
-int32_t rprog_staging_bytes(const Problem *p, const Device *dev, const RProg *r);
 /* Rows of a buffer, those of an instruction tile that a warp has, and columns: of warpgroups a warp
  * has a part of the rows, swapped one of the columns.  */
 int rprog_staging_rows(const Device *dev, const RProg *r);
@@ -214,13 +208,10 @@ int64_t rprog_staging_wavefronts(const Problem *p, const Device *dev, const RPro
 int32_t rprog_tile_bytes(const Problem *p, const Device *dev, const RProg *r, int side);
 
 /* The region of an operand that is loaded as one; false: it is not, or no such region can be laid
- * out.  Entries of its table, elements of its zeros, bytes of all three.  */
+ * out.  Entries of its table, elements of its zeros.  */
 bool rprog_region(const Problem *p, const RProg *r, int side, RRegion *out);
 int32_t rprog_region_entries(const Problem *p, const RProg *r);
 int32_t rprog_region_zeros(const Problem *p, const RProg *r, const RRegion *x);
-int32_t rprog_region_table(const Problem *p, const Device *dev, const RProg *r, int side,
-                           const RRegion *x);         /* byte at which the table begins */
-int32_t rprog_region_bytes(const Problem *p, const Device *dev, const RProg *r, int side);
 /* Do the rows of a warp lie at constant distances in the region: none goes beyond the innermost
  * digit?  Of matrix units, how many blocks of eight do so.  */
 bool rprog_region_straight(const RProg *r, int side, const RRegion *x);
@@ -285,32 +276,25 @@ typedef struct {
 void rprog_address(const Problem *p, const RProg *r, int side, RAddress *out);
 /* What one step of a digit adds to an affine value.  */
 int64_t rprog_stride(const Affine *f, const FusedAxis *axis, int digit);
-/* Tables of positions (RLoad.table) lie in shared memory behind all else, those of a before those
- * of b: two for the k of a step, used in turn, then one for the rows.  Entries of each: one for a
- * chunk; no rows: these are kept in registers.  */
+/* Tables of positions (RLoad.table): entries of each of the two for the k of a step, and of that
+ * for the rows, one for a chunk; no rows: these are kept in registers.  */
 enum { RTABLE_ENTRY = 8 };    /* bytes */
 enum { RTABLE_BITS = 30 };    /* guard values in an entry, beside two bits for the ends */
 typedef struct {
     int k_entries, row_entries;
 } RTable;
 RTable rprog_table(const RProg *r, int side);
-int64_t rprog_tables_at(const Problem *p, const Device *dev, const RProg *r);
-/* Where what follows begins, if the operand's tables, if it has some, begin at byte `at`.  */
-int64_t rprog_table_end(const RProg *r, int side, int64_t at);
 /* Is it a load that tables are made for?  */
 bool rprog_may_table(const Problem *p, const RProg *r, int side);
 int rprog_fragment_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);
 int64_t rprog_store_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);
 
-/* Statements over rows: kernels; what a program goes by; bytes of shared memory, of parts and of
- * values.  */
+/* Statements over rows: kernels; what a program goes by.  */
 int rprog_stats_kernels(const Problem *p, const RProg *r);
 /* Does kernel `number` of them make values of rows, by their number over all batches, instead of
  * products?  */
 bool rprog_stats_combines(const Problem *p, const RProg *r, int number);
 const StatFacts *rprog_stats_facts(const Problem *p, const RProg *r);
-int32_t rprog_stats_partial(const Problem *p, const RProg *r, int i);
-int32_t rprog_stats_value(const Problem *p, const RProg *r, int i, int64_t data_end);
 /* In the workspace parts of a statement lie as [column tile][row], values as [row], room for a
  * multiple of STATS_ROOM of each.  Before those of statement i of the group are as many bytes for
  * each part, and for each value.  */
@@ -344,9 +328,11 @@ enum { RPROG_PARTIALS = 4, RPROG_PARTIAL_VECTORS = 8 };
 /* Partial results of a group's reductions, where they wait in shared memory or in the workspace: n
  * of each as an array of values, and for argmax and argmin one of positions behind it, each from a
  * multiple of 16 bytes on.  Where those of statement i begin (i = g->n: the bytes of all); bytes of
- * a reduction's array of values; of one result with its position; how many arrays there are.  */
+ * a reduction's array of values, of that of positions (0: it has none); of one result with its
+ * position; how many arrays there are.  */
 int64_t rprog_partials(const Te *te, const RowGroup *g, int i, int64_t n);
 int64_t rprog_partial_values(const TeExpr *e, int64_t n);
+int64_t rprog_partial_positions(const TeExpr *e, int64_t n);
 int rprog_partial_bytes(const TeExpr *e);
 int rprog_partial_arrays(const Te *te, const RowGroup *g);
 

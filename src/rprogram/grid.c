@@ -100,7 +100,7 @@ int rprog_box_slots(const Problem *p, const RProg *r) {
     return all % 2 == 0 ? 2 : 1;
 }
 
-int rprog_box_bytes(const Problem *p, const Device *dev, const RProg *r) {
+int64_t rprog_box_bytes(const Problem *p, const Device *dev, const RProg *r) {
     if (!rprog_warpgroups(dev, r)) return 0;
     return rprog_box_row(p, r) * rprog_staging_rows(dev, r);
 }

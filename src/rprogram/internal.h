@@ -2,6 +2,7 @@
 #ifndef ROLLER_RPROGRAM_INTERNAL_H
 #define ROLLER_RPROGRAM_INTERNAL_H
 #include "rprogram/derived.h"
+#include "rprogram/layout.h"
 #include "rprogram/skeletons.h"
 #include "rprogram/plan.h"
 #include "te/arith.h"
@@ -10,8 +11,7 @@ enum {
     WARP = 32,
     UNROLL_MAX = 1024,        /* multiply-adds in an unrolled body */
     STAGES_MAX = 8,
-    GRID_Y_MAX = 65535,
-    BARRIER = 8               /* bytes of an mbarrier */
+    GRID_Y_MAX = 65535
 };
 
 /* Does no extent of the contraction depend on run-time sizes?  */
@@ -123,17 +123,58 @@ int rprog_store_sample(const Problem *p, const Device *dev, const RProg *r, int 
                        Samples *memo, int *least);
 /* Do the accesses of fragments and chunks stay aligned under the load's layout?  */
 bool rprog_layout_aligned(const Problem *p, const Device *dev, const RProg *r, int side);
-/* Bytes that operands of a `contract` program hold in shared memory: those of a stage, and regions.
- * The fields that change with the stages and the way to store when these bytes and all others are
- * derived.  */
+/* A walk over the rooms of a program: what it has come to, and the list that it makes.  */
 typedef struct {
-    int64_t stage, regions;
-    int64_t boxes;            /* of a warp that computes, where it stores by boxes */
-    int64_t barriers;         /* of a stage */
+    const Problem *p;
+    const Device *dev;
+    const RProg *r;
+    int64_t end, declared;    /* the byte behind all rooms so far; bytes of SPACE_DECLARED */
+    Layout *out;              /* NULL: bytes are counted alone */
+    Arena *arena;
+    size_t cap;
+} RoomWalk;
+void layout_add(RoomWalk *w, Room x);
+static inline Room layout_one(RoomKind kind, int of, int64_t at, int64_t bytes) {
+    return (Room){.kind = kind, .of = of, .at = at, .bytes = bytes, .slots = 1, .shares = 1};
+}
+/* Of SPACE_SHARED.  */
+static inline void layout_room(RoomWalk *w, Room x) {
+    int64_t end = rprog_room_end(&x);
+    if (end > w->end) w->end = end;
+    if (w->out) layout_add(w, x);
+}
+/* Arrays of n partial results of each reduction of the group, one behind the other from the first
+ * byte on; those of n warps that a kernel declares.  */
+void layout_partials(RoomWalk *w, const RowGroup *g, int64_t n);
+void layout_warps(RoomWalk *w, const RowGroup *g, int64_t n);
+/* The rooms of each skeleton; those of statements over rows, behind or over what has been met.  */
+void rprog_row_rooms(RoomWalk *w);
+void rprog_column_rooms(RoomWalk *w);
+void rprog_scan_rooms(RoomWalk *w);
+void rprog_window_rooms(RoomWalk *w);
+void rprog_permute_rooms(RoomWalk *w);
+void rprog_stats_rooms(RoomWalk *w);
+/* Sizes of a `contract` program that follow from its block, not from its stages, its tables and its
+ * way to store.  The fields that change with these, and bytes of shared memory, given such sizes
+ * (NULL: any program).  */
+typedef struct {
+    int64_t tile[2], region[2], places[2];    /* of operands: a stage; all of a region; its first */
+    int64_t box;              /* where a warp that computes stores by boxes: bytes of one, ... */
+    int slots;                /* ... and how many it has */
+    int64_t staging;          /* VIA_SHARED with stores of `vec`: bytes of a warp's buffer */
+    int vec;                  /* 0: not known */
     int warps;                /* that compute */
-} SmemBytes;
-SmemBytes rprog_smem_bytes(const Problem *p, const Device *dev, const RProg *r);
-void rprog_derive_smem(const Problem *p, const Device *dev, const SmemBytes *h, RProg *r);
+    bool ring;                /* stages have barriers */
+} BlockBytes;
+BlockBytes rprog_block_bytes(const Problem *p, const Device *dev, const RProg *r);
+int64_t rprog_shared(const Problem *p, const Device *dev, const RProg *r, const BlockBytes *b);
+void rprog_derive_smem(const Problem *p, const Device *dev, const BlockBytes *b, RProg *r);
+/* An operand's region: bytes with its zeros and its table, and where that begins; 0: it has none.
+ * Bytes of a box of a warp, of its staging buffer (a multiple of 16).  */
+int64_t rprog_region_bytes(const Problem *p, const Device *dev, const RProg *r, int side,
+                           int64_t *places);
+int64_t rprog_box_bytes(const Problem *p, const Device *dev, const RProg *r);
+int64_t rprog_staging_bytes(const Problem *p, const Device *dev, const RProg *r);
 /* Appends the digits of an axis that this access tells apart, innermost first.  */
 bool rprog_box_dims(const Problem *p, const Access *x, AxisClass axis, RBox *out);
 /* Do the strides of such a box, and where it begins, keep to 16 bytes?  */
@@ -143,7 +184,7 @@ bool rprog_box_aligned(const Problem *p, const Access *x, const RBox *box);
 bool rprog_keeps_places(const Problem *p, const Device *dev, const RProg *r, int side);
 /* Gives the loads of a derived program the tables that cost no block of an SM, or without which
  * their places would fill registers.  `may`: which may have one (rprog_may_table).  */
-void rprog_choose_tables(const Problem *p, const Device *dev, const SmemBytes *h,
+void rprog_choose_tables(const Problem *p, const Device *dev, const BlockBytes *b,
                          const bool may[2], RProg *r);
 /* Do a derived candidate's threads, shared memory, registers and workspace keep to what the device
  * has and the caller allows (workspace_limit below 0: any)?  Counts it as rejected if not.  */
@@ -171,11 +212,6 @@ void rprog_row_candidates(Arena *a, const Problem *p, const Device *dev, const R
                           RProgSet *set);
 const char *rprog_row_check(const Problem *p, const Device *dev, const RProg *r);
 int64_t rprog_row_registers(const Problem *p, const RProg *r);
-int64_t rprog_row_smem(const Problem *p, const RProg *r);
-/* What the warps of a block hand each other, in shared memory of its own.  */
-int64_t rprog_row_gathered(const Problem *p, const RProg *r);
-/* All shared memory of a block.  */
-int64_t rprog_block_smem(const Problem *p, const RProg *r);
 int64_t rprog_row_workspace(const Problem *p, const RProg *r);
 extern const char *const rprog_keep_name[KEEP_COUNT];
 /* The same for `column`, `scan`, `window` and `permute`, whose candidates are added to the
@@ -185,22 +221,18 @@ void rprog_column_candidates(Arena *a, const Problem *p, const Device *dev, cons
                              RProgSet *set);
 const char *rprog_column_check(const Problem *p, const Device *dev, const RProg *r);
 int64_t rprog_column_registers(const Problem *p, const RProg *r);
-int64_t rprog_column_smem(const Problem *p, const RProg *r);
 int64_t rprog_column_workspace(const Problem *p, const RProg *r);
 void rprog_window_candidates(Arena *a, const Problem *p, const Device *dev, RProgSet *set);
 const char *rprog_window_check(const Problem *p, const Device *dev, const RProg *r);
-int64_t rprog_window_smem(const Problem *p, const RProg *r);
 int64_t rprog_window_threads(const RProg *r);
 int64_t rprog_window_registers(const Problem *p, const RProg *r);
 void rprog_scan_candidates(Arena *a, const Problem *p, const Device *dev, const RPlanOptions *o,
                            RProgSet *set);
 const char *rprog_scan_check(const Problem *p, const Device *dev, const RProg *r);
 int64_t rprog_scan_registers(const Problem *p, const RProg *r);
-int64_t rprog_scan_smem(const Problem *p, const RProg *r);
 int64_t rprog_scan_workspace(const Problem *p, const RProg *r);
 void rprog_permute_candidates(Arena *a, const Problem *p, const Device *dev, RProgSet *set);
 const char *rprog_permute_check(const Problem *p, const Device *dev, const RProg *r);
-int64_t rprog_permute_smem(const Problem *p, const RProg *r);
 int64_t rprog_permute_registers(const Problem *p, const RProg *r);
 /* Wavefronts of a box's parts by layout and width of the accesses (as a power of two): of filling
  * them and of reading them; below 0: not counted yet.  */
@@ -213,10 +245,9 @@ void rprog_permute_begin(BoxTried *tried);
 /* The layout of source i's part with the fewest wavefronts, as far as a few requests show.
  * `tried`: of the same box.  */
 void rprog_permute_layout(const Problem *p, RProg *r, int source, BoxTried *tried);
-/* Statements over rows of a contraction's results: where a program's block holds them; shared
- * memory, where stages and staging take `before`; the first broken rule.  */
+/* Statements over rows of a contraction's results: where a program's block holds them; the first
+ * broken rule.  */
 RowStats rprog_stats_of(const Problem *p, const RProg *r);
-int64_t rprog_stats_smem(const Problem *p, const RProg *r, int64_t before);
 int64_t rprog_stats_workspace(const Problem *p, const RProg *r);
 int64_t rprog_stats_registers(const Problem *p, const Device *dev, const RProg *r);
 const char *rprog_stats_check(const Problem *p, const RProg *r);

@@ -1,94 +1,147 @@
-/* Layouts of shared tiles: padding or swizzle, decided by counting wavefronts.  */
+/* The walk over the rooms of a program, in the order in which they lie.  */
 #include "rprogram/matrix.h"
+#include "te/arith.h"
 
-/* Bytes that fragments are read in.  */
-static int read_bytes(const Problem *p, const Device *dev, const RProg *r, int side) {
-    if (rprog_matrix(dev, r)) return matrix_read_bytes(p, dev, r, side);
-    bool k_inner = r->load[side].layout.inner == AX_K;
-    int elements = k_inner ? r->thread.extent[AX_K] : side ? r->vec_n : r->vec_m;
-    return elements * rprog_elem(p, dev, r, side);
+/* ---- `contract` ---- */
+
+BlockBytes rprog_block_bytes(const Problem *p, const Device *dev, const RProg *r) {
+    BlockBytes b = {.warps = rprog_computing(dev, r) / WARP, .ring = rprog_warpgroups(dev, r)};
+    for (int side = 0; side < 2; side++) {
+        b.tile[side] = rprog_tile_bytes(p, dev, r, side);
+        b.region[side] = rprog_region_bytes(p, dev, r, side, &b.places[side]);
+    }
+    b.box = rprog_box_bytes(p, dev, r);
+    b.slots = b.box > 0 ? rprog_box_slots(p, r) : 0;  /* units of warpgroups alone */
+    return b;
 }
 
-bool rprog_layout_aligned(const Problem *p, const Device *dev, const RProg *r, int side) {
-    const RLoad *l = &r->load[side];
-    const RLayout *y = &l->layout;
-    bool k_inner = y->inner == AX_K;
-    int elem = rprog_elem(p, dev, r, side);
-    int row = r->block.extent[k_inner ? AX_K : own_axis(side)];
-    int read = read_bytes(p, dev, r, side);
-    int write = l->along == y->inner ? l->vec * elem : elem;
-    int width = read > write ? read : write;
-    if (width > RTILE_ACCESS) width = RTILE_ACCESS;
-    if (rprog_matrix(dev, r)) width = RTILE_ACCESS;
-    if (y->pad < 0 || (row + y->pad) * elem % width) return false;
-    if (y->bits == 0) return y->shift == 0 && y->base == 0;
-    if (y->pad || y->bits > 3 || y->shift > 7 || y->base + y->bits > 6) return false;
-    return row * elem % (RTILE_ACCESS << (y->base + y->bits)) == 0;
+/* Rows of its tile lie along the inner axis.  */
+static int64_t tile_row(const RoomWalk *w, int side) {
+    const RLayout *y = &w->r->load[side].layout;
+    int64_t extent = w->r->block.extent[y->inner == AX_K ? AX_K : own_axis(side)];
+    return (extent + y->pad) * rprog_elem(w->p, w->dev, w->r, side);
 }
 
-typedef struct {
-    const Problem *p;
-    const Device *dev;
-    RProg *r;
-    Samples *memo;
-    int side, least_reads;
-    bool found, ideal;        /* ideal: no layout can be better */
-    int reads, writes;
-    RLayout best;
-} Choice;
-
-/* Fragments are read more often than chunks are written, so reads decide first.  */
-static void try_layout(Choice *c, RLayout layout) {
-    if (c->ideal) return;
-    c->r->load[c->side].layout = layout;
-    if (!rprog_layout_aligned(c->p, c->dev, c->r, c->side)) return;
-    int reads = rprog_read_sample(c->p, c->dev, c->r, c->side, c->memo);
-    if (c->found && reads > c->reads) return;
-    int least, writes = rprog_store_sample(c->p, c->dev, c->r, c->side, c->memo, &least);
-    if (c->found && reads == c->reads && writes >= c->writes) return;
-    c->ideal = reads <= c->least_reads && writes <= least;
-    c->found = true;
-    c->reads = reads;
-    c->writes = writes;
-    c->best = layout;
-}
-
-static void try_swizzles(Choice *c, uint8_t inner) {
-    for (uint8_t bits = 1; bits <= 3; bits++) {
-        for (uint8_t shift = 0; shift <= 3; shift++) {
-            for (uint8_t base = 0; base + bits <= 3; base++) {
-                try_layout(c, (RLayout){.inner = inner, .bits = bits, .shift = shift,
-                                        .base = base});
-            }
-        }
+static void operands(RoomWalk *w, const BlockBytes *b) {
+    for (int side = 0; side < 2; side++) {
+        Room x = layout_one(ROOM_STAGE, side, side ? b->tile[0] : 0, b->tile[side]);
+        x.slots = w->r->stages;
+        x.apart = b->tile[0] + b->tile[1];
+        if (w->out) x.row = tile_row(w, side);
+        if (x.bytes > 0) layout_room(w, x);
+    }
+    for (int side = 0; side < 2; side++) {
+        int64_t places = b->places[side];
+        if (b->region[side] == 0) continue;
+        layout_room(w, layout_one(ROOM_REGION, side, w->end, places));
+        layout_room(w, layout_one(ROOM_PLACES, side, w->end, b->region[side] - places));
     }
 }
 
-static void try_pads(Choice *c, uint8_t inner, int row, int tile, int elem) {
-    const MemoryLevel *smem = &c->dev->memory[LEVEL_SMEM];
-    int formula = rtile_pad((int)smem->banks.value, (int)smem->bank_width.value, elem, row, tile);
-    const int pads[] = {tile, 2 * tile, formula};
-    for (int i = 0; i < 3; i++) {
-        if (pads[i] < row || row >= 32) {
-            try_layout(c, (RLayout){.inner = inner, .pad = (int16_t)pads[i]});
-        }
+/* Sums on their way out.  Those of blocks that stay lie behind the stages, which fill meanwhile.
+ * False: there are more than can be counted.  */
+static bool results(RoomWalk *w, const BlockBytes *b) {
+    const RProg *r = w->r;
+    int64_t slices = count_along(&r->block, &r->warp, AX_K);
+    int64_t tile = (int64_t)r->block.extent[AX_M] * r->block.extent[AX_N];
+    bool stays = rprog_persistent(r);
+    Room x = layout_one(stays ? ROOM_OUTPUTS : ROOM_STAGING, 0, stays ? w->end : 0, 0);
+    if (slices > WARP || tile > INT32_MAX) return false;
+    if (r->via == VIA_SHARED) {
+        x.bytes = x.share = b->vec == r->store_vec ? b->staging
+                                                   : rprog_staging_bytes(w->p, w->dev, r);
+        x.slots = rprog_staging_buffers(r);
+        x.apart = b->warps * x.share;
+        x.shares = b->warps;
+    } else if (r->via == VIA_BOXES) {
+        x.bytes = x.apart = b->box;
+        x.slots = b->slots;
+        x.share = b->slots * b->box;
+        x.shares = b->warps;
+    } else if (slices > 1) {
+        x.kind = ROOM_COPIES;
+        x.bytes = (slices - 1) * tile * w->p->acc_bytes;
+    }
+    if (x.bytes > 0) layout_room(w, x);
+    return true;
+}
+
+/* Barriers of the stages.  */
+static void ring(RoomWalk *w, const BlockBytes *b) {
+    const RProg *r = w->r;
+    int64_t full = w->end, all = (int64_t)r->stages * RING_BARRIER;
+    if (b->ring) w->end += 2 * all;
+    if (!w->out) return;
+    Ring *x = &w->out->ring;
+    *x = (Ring){.slots = r->stages, .ahead = rprog_steps_ahead(w->p, r), .full = -1, .empty = -1,
+                .bytes = b->tile[0] + b->tile[1]};
+    if (!b->ring) return;
+    x->full = full;
+    x->empty = full + all;
+    x->fills = 1;
+    x->frees = b->warps / rprog_in_turn(r) * rprog_cluster(r);
+}
+
+/* Of both operands: two for the k of a step, in turn, then one for the rows.  */
+static void tables(RoomWalk *w) {
+    for (int side = 0; side < 2; side++) {
+        if (!w->r->load[side].table) continue;
+        RTable t = rprog_table(w->r, side);
+        Room x = layout_one(ROOM_TABLE, side, w->end, (int64_t)t.k_entries * RTABLE_ENTRY);
+        x.slots = 2;
+        x.apart = x.bytes;
+        layout_room(w, x);
+        x = layout_one(ROOM_ROW_TABLE, side, w->end, (int64_t)t.row_entries * RTABLE_ENTRY);
+        if (x.bytes > 0) layout_room(w, x);
+        w->end = ceil_div(w->end, RTILE_ACCESS) * RTILE_ACCESS;
     }
 }
 
-bool rprog_choose_layout(const Problem *p, const Device *dev, RProg *r, int side,
-                         Samples *memo) {
-    const RLoad l = r->load[side];
-    bool k_inner = l.layout.inner == AX_K;
-    int elem = rprog_elem(p, dev, r, side);
-    int row = r->block.extent[k_inner ? AX_K : own_axis(side)];
-    bool matrix = rprog_matrix(dev, r);
-    int read = read_bytes(p, dev, r, side), tile = matrix ? RTILE_ACCESS / elem : read / elem;
-    if (l.along == l.layout.inner && l.vec > tile) tile = l.vec * elem > 16 ? 16 / elem : l.vec;
-    Choice c = {.p = p, .dev = dev, .r = r, .memo = memo, .side = side,
-                .least_reads = (matrix ? read == 8 : read > 8) ? 2 : 1};
-    try_layout(&c, (RLayout){.inner = l.layout.inner});
-    if (k_inner || matrix) try_swizzles(&c, l.layout.inner);
-    if (k_inner || matrix || l.along == AX_K) try_pads(&c, l.layout.inner, row, tile, elem);
-    r->load[side].layout = c.found ? c.best : l.layout;
-    return c.found;
+static void contract_rooms(RoomWalk *w, const BlockBytes *b) {
+    operands(w, b);
+    if (!results(w, b)) w->end = INT32_MAX;
+    else if (w->r->stats) rprog_stats_rooms(w);
+    ring(w, b);
+    tables(w);
+}
+
+/* ---- all ---- */
+
+static void rooms(RoomWalk *w) {
+    BlockBytes b;
+    switch (w->r->skeleton) {
+    case SK_ROW: rprog_row_rooms(w); return;
+    case SK_COLUMN: rprog_column_rooms(w); return;
+    case SK_SCAN: rprog_scan_rooms(w); return;
+    case SK_WINDOW: rprog_window_rooms(w); return;
+    case SK_PERMUTE: rprog_permute_rooms(w); return;
+    case SK_CONTRACT:
+        b = rprog_block_bytes(w->p, w->dev, w->r);
+        contract_rooms(w, &b);
+        return;
+    default: return;
+    }
+}
+
+int64_t rprog_shared(const Problem *p, const Device *dev, const RProg *r, const BlockBytes *b) {
+    RoomWalk w = {.p = p, .dev = dev, .r = r};
+    if (b) contract_rooms(&w, b);
+    else rooms(&w);
+    return w.end;
+}
+
+int64_t rprog_block_smem(const Problem *p, const Device *dev, const RProg *r) {
+    RoomWalk w = {.p = p, .dev = dev, .r = r};
+    rooms(&w);
+    return w.end + w.declared;
+}
+
+const Layout *rprog_layout(Arena *a, const Problem *p, const Device *dev, const RProg *r) {
+    Layout *l = ARENA_NEW(a, Layout);
+    RoomWalk w = {.p = p, .dev = dev, .r = r, .arena = a, .out = l};
+    *l = (Layout){.ring = {.slots = 1, .full = -1, .empty = -1}};
+    rooms(&w);
+    l->shared = w.end;
+    l->declared = w.declared;
+    return l;
 }

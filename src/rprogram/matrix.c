@@ -188,11 +188,10 @@ int rprog_staging_columns(const Device *dev, const RProg *r) {
     return r->warp.extent[AX_N] / (r->swapped ? rprog_team(dev, r) : 1);
 }
 
-int32_t rprog_staging_bytes(const Problem *p, const Device *dev, const RProg *r) {
+int64_t rprog_staging_bytes(const Problem *p, const Device *dev, const RProg *r) {
     RStaging s = rprog_staging(p, dev, r);
     int rows = rprog_staging_rows(dev, r);
-    int64_t bytes = ((int64_t)rows * s.row + rows / 2 * s.pair) * p->acc_bytes;
-    return bytes < INT32_MAX ? (int32_t)bytes : INT32_MAX;
+    return ((int64_t)rows * s.row + rows / 2 * s.pair) * p->acc_bytes;
 }
 
 /* Sums of an f8 unit are truncated; an explicit f32 accumulator forbids it.  */

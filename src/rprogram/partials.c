@@ -15,13 +15,16 @@ int64_t rprog_partial_values(const TeExpr *e, int64_t n) {
     return whole_accesses(n * te_dtype_bytes(te_reduced_type(e)));
 }
 
+int64_t rprog_partial_positions(const TeExpr *e, int64_t n) {
+    return te_positional(e) ? whole_accesses(n * POSITION_BYTES) : 0;
+}
+
 int64_t rprog_partials(const Te *te, const RowGroup *g, int i, int64_t n) {
     int64_t at = 0;
     for (int j = 0; j < i; j++) {
         const TeExpr *e = te->stmt[g->stmt[j]].rhs;
-        if (g->role[j] != ROW_REDUCE) continue;
-        at += rprog_partial_values(e, n);
-        if (te_positional(e)) at += whole_accesses(n * POSITION_BYTES);
+        if (g->role[j] == ROW_REDUCE)
+            at += rprog_partial_values(e, n) + rprog_partial_positions(e, n);
     }
     return at;
 }

@@ -53,18 +53,16 @@ int64_t rprog_permute_row(const Problem *p, const RProg *r, int source) {
     return row;
 }
 
-int64_t rprog_permute_bytes(const Problem *p, const RProg *r, int source) {
-    int64_t all = rprog_permute_elements(p, r, source), row = rprog_permute_row(p, r, source);
-    int64_t bytes = (all + ceil_div(all, row) * r->load[source].layout.pad) *
-                    p->permute.source[source].bytes;
-    return ceil_div(bytes, RTILE_ACCESS) * RTILE_ACCESS;
-}
-
-int64_t rprog_permute_smem(const Problem *p, const RProg *r) {
-    int64_t bytes = 0;
-    if (rprog_permute_points(p, r) > POINTS_MAX) return INT32_MAX;
-    for (int i = 0; i < p->permute.n_source; i++) bytes += rprog_permute_bytes(p, r, i);
-    return bytes;
+void rprog_permute_rooms(RoomWalk *w) {
+    if (rprog_permute_points(w->p, w->r) > POINTS_MAX) w->end = INT32_MAX;
+    for (int i = 0; i < w->p->permute.n_source && w->end < INT32_MAX; i++) {
+        int64_t row = rprog_permute_row(w->p, w->r, i), bytes = w->p->permute.source[i].bytes;
+        int64_t all = rprog_permute_elements(w->p, w->r, i), pad = w->r->load[i].layout.pad;
+        Room x = layout_one(ROOM_BOX, i, w->end, (all + ceil_div(all, row) * pad) * bytes);
+        x.bytes = ceil_div(x.bytes, RTILE_ACCESS) * RTILE_ACCESS;
+        x.row = (row + pad) * bytes;
+        layout_room(w, x);
+    }
 }
 
 /* Axis i of the source's order, innermost first; of the outputs' for source < 0; -1 at the end.  */

@@ -18,18 +18,14 @@ int32_t rprog_region_zeros(const Problem *p, const RProg *r, const RRegion *x) {
     return p->extent[AX_K] % r->block.extent[AX_K] ? x->last + x->pair : 0;
 }
 
-int32_t rprog_region_table(const Problem *p, const Device *dev, const RProg *r, int side,
-                           const RRegion *x) {
-    int64_t n = (int64_t)x->lines * x->row + rprog_region_zeros(p, r, x);
-    return (int32_t)ceil_div(n * rprog_elem(p, dev, r, side), RTILE_ACCESS) * RTILE_ACCESS;
-}
-
-int32_t rprog_region_bytes(const Problem *p, const Device *dev, const RProg *r, int side) {
+int64_t rprog_region_bytes(const Problem *p, const Device *dev, const RProg *r, int side,
+                           int64_t *places) {
     RRegion x;
     if (!rprog_region(p, r, side, &x)) return 0;
+    int64_t n = (int64_t)x.lines * x.row + rprog_region_zeros(p, r, &x);
     int64_t table = (int64_t)rprog_region_entries(p, r) * ENTRY;
-    return rprog_region_table(p, dev, r, side, &x) +
-           (int32_t)ceil_div(table, RTILE_ACCESS) * RTILE_ACCESS;
+    *places = ceil_div(n * rprog_elem(p, dev, r, side), RTILE_ACCESS) * RTILE_ACCESS;
+    return *places + ceil_div(table, RTILE_ACCESS) * RTILE_ACCESS;
 }
 
 bool rprog_region_straight(const RProg *r, int side, const RRegion *x) {

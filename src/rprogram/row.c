@@ -46,35 +46,31 @@ int rprog_row_mover(const Device *dev, const Problem *p, const RProg *r, int sou
     return rprog_mover(dev, LOAD_ASYNC, rprog_row_copy_width(p, r, source) * bytes);
 }
 
-int64_t rprog_row_bytes(const Problem *p, const RProg *r, int source) {
-    const RowSource *s = &p->row->source[source];
-    if (!rprog_row_holds(r, s)) return 0;
-    if (r->keep == KEEP_FLAT)
-        return ceil_div(p->row->columns * s->bytes * r->block.extent[AX_M], RTILE_ACCESS) *
-               RTILE_ACCESS;
+/* Bytes from row to row of a source that the block holds.  */
+static int64_t row_pitch(const Problem *p, const RProg *r, const RowSource *s) {
+    if (r->keep == KEEP_FLAT) return p->row->columns * s->bytes;
     int64_t columns = p->row->columns + (rprog_row_ends(p, r) ? r->store_vec - 1 : 0);
-    return ceil_div(columns * s->bytes, RTILE_ACCESS) * RTILE_ACCESS * r->block.extent[AX_M];
+    return ceil_div(columns * s->bytes, RTILE_ACCESS) * RTILE_ACCESS;
+}
+
+void rprog_row_rooms(RoomWalk *w) {
+    const RowFacts *f = rprog_row_facts(w->p, w->r);
+    int64_t rows = w->r->block.extent[AX_M], threads = rprog_row_threads(w->r);
+    for (int i = 0; i < f->n_source; i++) {
+        if (!rprog_row_holds(w->r, &f->source[i])) continue;
+        int64_t row = row_pitch(w->p, w->r, &f->source[i]);
+        int64_t bytes = ceil_div(row * rows, RTILE_ACCESS) * RTILE_ACCESS;
+        Room x = layout_one(ROOM_ROWS, i, w->end, bytes);
+        x.row = row;
+        if (bytes > 0) layout_room(w, x);
+    }
+    if (threads > WARP)
+        layout_warps(w, f->group, ceil_div(threads * rows, WARP));
 }
 
 int64_t rprog_row_workspace(const Problem *p, const RProg *r) {
     const RowGroup *g = p->row->group;
     return rprog_partials(p->te, g, g->n, p->row->rows * r->split);
-}
-
-int64_t rprog_row_smem(const Problem *p, const RProg *r) {
-    int64_t bytes = 0;
-    for (int k = 0; k < p->row->n_source; k++)
-        bytes += rprog_row_bytes(p, r, k);
-    return bytes < INT32_MAX ? bytes : INT32_MAX;
-}
-
-int64_t rprog_row_gathered(const Problem *p, const RProg *r) {
-    const RowGroup *g = p->row->group;
-    int64_t bytes = 0;
-    for (int i = 0; i < g->n; i++) {
-        if (g->role[i] == ROW_REDUCE) bytes += rprog_partial_bytes(p->te->stmt[g->stmt[i]].rhs);
-    }
-    return bytes * ceil_div(r->threads, WARP);
 }
 
 double rprog_row_ops(const Problem *p, const RProg *r, int pass) {
@@ -250,7 +246,8 @@ static void add_places(Rows *b, RProg *r, int threads) {
     r->keep = KEEP_FLAT;
     if (rprog_row_ends(b->p, r)) return;
     set_row(r, threads, vectors * r->store_vec <= KEPT_MAX ? (int)vectors : STEP_VECTORS);
-    if (f->flat && whole_ranges(b->p, r) && rprog_row_smem(b->p, r) <= FLAT_BYTES) keep(b, r);
+    if (!f->flat || !whole_ranges(b->p, r)) return;
+    if (rprog_shared(b->p, b->dev, r, NULL) <= FLAT_BYTES) keep(b, r);
 }
 
 static int widest(const Problem *p) {

@@ -162,8 +162,8 @@
  *   which waits for an empty stage and issues its copies; the others wait for a full one.  The four
  *   leave registers to the others where these need more (rprog_ring_registers).  A stage is empty
  *   again when all their products of it are done: those of one step are under way while those of
- *   the next are issued (stages > 1).  Full barriers of 8 bytes each, then empty ones, lie at
- *   rprog_data_end.
+ *   the next are issued (stages > 1).  Full barriers, then empty ones (Ring), lie
+ *   behind all data.
  *
  * - cluster c: c neighbours in the grid's order, which share b (raster `row`: a), since c divides
  *   the tile rows of a group and of the tensor (the columns), at all sizes.  Each copies the c-th
@@ -187,8 +187,8 @@
  * - `rows whole`: block.n >= N.  For each pass of Problem.stats a thread folds what it holds of a
  *   row, the lanes of a row meet by shuffles (lane bits ascending), then the warps along N in
  *   order, through shared memory: value of warp w and row r at element w * block.m + r of the
- *   reduction's rprog_stats_partial.  Values per row are kept in shared memory at
- *   rprog_stats_value, behind what stages and staging take, and maps read them from there.
+ *   reduction's ROOM_PARTIALS.  Values per row are kept in ROOM_VALUES, behind what stages and
+ *   staging take, and maps read them from there.
  * - `rows partial`: for each pass of Problem.stats_online a kernel computes the product; a block
  *   stores the values of its columns to the workspace as [column tile][row], and a second kernel
  *   makes of them those of the rows, [row], `lanes` threads each.  What the pass stores comes from

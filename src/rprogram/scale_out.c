@@ -15,12 +15,31 @@ static void keep(Builder *b, const RProg *r) {
     b->late += r->late;
     RProg *kept = &set->prog[set->n++];
     *kept = *r;
-    if (r->tail == 0) rprog_choose_tables(b->p, b->dev, &b->smem, b->may_table, kept);
+    if (r->tail == 0) rprog_choose_tables(b->p, b->dev, &b->bytes, b->may_table, kept);
+}
+
+/* Columns that stand side by side where stores are made.  */
+static int side_by_side(const Device *dev, const RProg *r) {
+    return r->via == VIA_SHARED ? lowest_bit(rprog_staging_columns(dev, r)) : r->vec_n;
+}
+
+/* The same program with stores through shared memory.  */
+static RProg staged(const Builder *b, const RProg *r) {
+    RProg x = *r;
+    x.via = VIA_SHARED;
+    int vec = side_by_side(b->dev, &x);
+    x.store_vec = (uint8_t)(vec < b->p->out_vec ? vec : b->p->out_vec);
+    return x;
 }
 
 /* What all programs of a block have in common.  */
 static void take_block(Builder *b, const RProg *r) {
-    b->smem = rprog_smem_bytes(b->p, b->dev, r);
+    b->bytes = rprog_block_bytes(b->p, b->dev, r);
+    if (rprog_matrix(b->dev, r)) {
+        RProg x = staged(b, r);
+        b->bytes.staging = rprog_staging_bytes(b->p, b->dev, &x);
+        b->bytes.vec = x.store_vec;
+    }
     for (int side = 0; side < 2; side++) b->may_table[side] = rprog_may_table(b->p, r, side);
 }
 
@@ -61,11 +80,6 @@ static int choose_splits(const Builder *b, const RProg *r, int32_t out[SPLITS]) 
     return n;
 }
 
-/* Columns that stand side by side where stores are made.  */
-static int side_by_side(const Device *dev, const RProg *r) {
-    return r->via == VIA_SHARED ? lowest_bit(rprog_staging_columns(dev, r)) : r->vec_n;
-}
-
 static uint8_t workspace_vec(const Problem *p, const Device *dev, const RProg *r) {
     int vec = side_by_side(dev, r);
     while (vec > 1 && (p->multiple[AX_N] % vec || vec * p->acc_bytes > RTILE_ACCESS)) vec /= 2;
@@ -94,7 +108,7 @@ static Reject broken_limit(const Builder *b, const RProg *r) {
  * stores of partial sums, and places of rows that are collected in shared memory.  */
 static void derive_store(const Builder *b, RProg *r) {
     if (rprog_warpgroups(b->dev, r)) rprog_derive(b->p, b->dev, r);
-    else rprog_derive_smem(b->p, b->dev, &b->smem, r);
+    else rprog_derive_smem(b->p, b->dev, &b->bytes, r);
 }
 
 static void with_splits(Builder *b, const RProg *whole) {
@@ -127,9 +141,7 @@ static void with_stores(Builder *b, RProg *r) {
     RProg shared = *r;
     bool wider = false;
     if (rprog_matrix(b->dev, r)) {
-        shared.via = VIA_SHARED;
-        int vec = side_by_side(b->dev, &shared);
-        shared.store_vec = (uint8_t)(vec < p->out_vec ? vec : p->out_vec);
+        shared = staged(b, r);
         derive_store(b, &shared);
         wider = (shared.store_vec > r->store_vec || (p->out_vec == 1 && p->out_run > 1)) &&
                 broken_limit(b, &shared) == REJECT_COUNT;
@@ -159,7 +171,7 @@ static int every_depth(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
     bool ring = rprog_warpgroups(b->dev, r);  /* a deeper one is no worse beside as many blocks */
     for (int depth = 2; depth <= STAGES_MAX && (n == 0 || depth <= steps + 1); depth++) {
         r->stages = (uint8_t)depth;
-        rprog_derive_smem(b->p, b->dev, &b->smem, r);
+        rprog_derive_smem(b->p, b->dev, &b->bytes, r);
         if (n > 0 && r->blocks_per_sm < 1) break;
         if (ring && n > 0 && r->blocks_per_sm == blocks) n--;
         blocks = r->blocks_per_sm;
@@ -186,12 +198,12 @@ static int choose_depths(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
     }
     if (rprog_matrix(b->dev, r)) return every_depth(b, r, out);
     r->stages = 2;
-    rprog_derive_smem(b->p, b->dev, &b->smem, r);
+    rprog_derive_smem(b->p, b->dev, &b->bytes, r);
     int64_t steps = rprog_tiles(b->p, r, AX_K), most = steps + 1 < DEEPEST ? steps + 1 : DEEPEST;
     int full = r->blocks_per_sm, n = 1, depth = 3;
     for (; depth <= most && full > 0; depth++) {
         r->stages = (uint8_t)depth;
-        rprog_derive_smem(b->p, b->dev, &b->smem, r);
+        rprog_derive_smem(b->p, b->dev, &b->bytes, r);
         if (r->blocks_per_sm < full) break;
     }
     if (depth > 3) out[n++] = (uint8_t)(depth - 1);
@@ -199,7 +211,7 @@ static int choose_depths(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
     for (; depth <= most && r->blocks_per_sm > 0 && 2 * r->blocks_per_sm >= full; depth++) {
         reached = depth;
         r->stages = (uint8_t)(depth + 1);
-        rprog_derive_smem(b->p, b->dev, &b->smem, r);
+        rprog_derive_smem(b->p, b->dev, &b->bytes, r);
     }
     if (reached > out[n - 1]) out[n++] = (uint8_t)reached;
     return n;
@@ -234,7 +246,7 @@ static void with_grids(Builder *b, RProg r) {
         int n = choose_depths(b, &r, depth);
         for (int i = 0; i < n; i++) {
             r.stages = depth[i];
-            rprog_derive_smem(b->p, b->dev, &b->smem, &r);
+            rprog_derive_smem(b->p, b->dev, &b->bytes, &r);
             Reject why = broken_limit(b, &r);
             if (why != REJECT_COUNT) build_reject(b, why);
             else keep_staying(b, r);
@@ -256,7 +268,7 @@ void build_scale_out(Builder *b, RProg *r) {
     bool staged = depth[n - 1] == 1;
     for (int i = 0; i < n; i++) {
         r->stages = depth[i];
-        rprog_derive_smem(b->p, b->dev, &b->smem, r);
+        rprog_derive_smem(b->p, b->dev, &b->bytes, r);
         Reject why = broken_limit(b, r);
         if (why != REJECT_COUNT) {
             build_reject(b, why);

@@ -108,12 +108,11 @@ static inline bool rprog_row_ends(const Problem *p, const RProg *r) {
 /* Columns that a thread has of the ends of its row, at most; elements of an access to a source.  */
 int rprog_row_end_columns(const Problem *p, const RProg *r);
 int rprog_row_width(const Problem *p, const RProg *r, const RowSource *s);
-/* Threads of a row; steps of a pass over a slice; kernels; bytes of source k in shared memory.  In
- * the workspace the slices' values lie as [row][slice].  */
+/* Threads of a row; steps of a pass over a slice; kernels.  In the workspace the slices' values lie
+ * as [row][slice].  */
 int rprog_row_threads(const RProg *r);
 int64_t rprog_row_steps(const Problem *p, const RProg *r);
 int rprog_row_kernels(const Problem *p, const RProg *r);
-int64_t rprog_row_bytes(const Problem *p, const RProg *r, int source);
 /* Elements of a copy of source k to shared memory, and the mover that makes it: an asynchronous one
  * where the device has it, which needs no registers; -1: loads and stores.  */
 int rprog_row_copy_width(const Problem *p, const RProg *r, int source);
@@ -168,12 +167,11 @@ int64_t rprog_window_body(const Problem *p, const RProg *r);
 bool rprog_window_unrolls(const Problem *p, const RProg *r);
 
 /* `permute`: points of a box; of source i: elements of its part of the box, elements of a row in
- * shared memory, bytes from its beginning to the next source's; elements that lie together in
- * memory: of source i, of the outputs (source < 0).  */
+ * shared memory without padding; elements that lie together in memory: of source i, of the outputs
+ * (source < 0).  */
 int64_t rprog_permute_points(const Problem *p, const RProg *r);
 int64_t rprog_permute_elements(const Problem *p, const RProg *r, int source);
 int64_t rprog_permute_row(const Problem *p, const RProg *r, int source);
-int64_t rprog_permute_bytes(const Problem *p, const RProg *r, int source);
 int64_t rprog_permute_run(const Problem *p, const RProg *r, int source);
 /* Elements from point to point along each axis in source i's part, before padding; 0: not moved.
  * Elements of one access of the part by outputs.  */

@@ -34,29 +34,16 @@ static int64_t rounded(int64_t bytes) {
     return ceil_div(bytes, VALUE_ALIGN) * VALUE_ALIGN;
 }
 
-/* Bytes of the values before statement i in shared memory, one for each of the block's rows.  */
-static int64_t values_before(const Problem *p, const RProg *r, int i) {
-    int64_t sum = 0;
-    for (int j = 0; j < i; j++) sum += rounded(r->block.extent[AX_M] * value_bytes(p, r, j));
-    return sum;
-}
-
-static int64_t all_values(const Problem *p, const RProg *r) {
-    return values_before(p, r, rprog_stats_facts(p, r)->group->n);
-}
-
-int32_t rprog_stats_partial(const Problem *p, const RProg *r, int i) {
-    int n = count_along(&r->block, &r->warp, AX_N) * r->block.extent[AX_M];
-    return (int32_t)rprog_partials(p->te, rprog_stats_facts(p, r)->group, i, n);
-}
-
-int32_t rprog_stats_value(const Problem *p, const RProg *r, int i, int64_t data_end) {
-    return (int32_t)(data_end - all_values(p, r) + values_before(p, r, i));
-}
-
-int64_t rprog_stats_smem(const Problem *p, const RProg *r, int64_t smem) {
-    int64_t partials = rprog_stats_partial(p, r, rprog_stats_facts(p, r)->group->n);
-    return rounded(partials > smem ? partials : smem) + all_values(p, r);
+void rprog_stats_rooms(RoomWalk *w) {
+    const RProg *r = w->r;
+    const RowGroup *g = rprog_stats_facts(w->p, r)->group;
+    int64_t rows = r->block.extent[AX_M];
+    layout_partials(w, g, count_along(&r->block, &r->warp, AX_N) * rows);
+    w->end = rounded(w->end);
+    for (int i = 0; i < g->n; i++) {
+        int bytes = value_bytes(w->p, r, i);
+        if (bytes > 0) layout_room(w, layout_one(ROOM_VALUES, i, w->end, rounded(rows * bytes)));
+    }
 }
 
 static int64_t rows_of(const Problem *p) { return p->extent[AX_B] * p->extent[AX_M]; }

@@ -2,16 +2,16 @@
 #include "rprogram/internal.h"
 #include "te/arith.h"
 
-void rprog_choose_tables(const Problem *p, const Device *dev, const SmemBytes *h,
+void rprog_choose_tables(const Problem *p, const Device *dev, const BlockBytes *b,
                          const bool may[2], RProg *r) {
     for (int side = 0; side < 2; side++) {
         int blocks = r->blocks_per_sm;
         bool needed = rprog_keeps_places(p, dev, r, side);
         if (!may[side] || (r->late && !needed)) continue;
         r->load[side].table = true;
-        rprog_derive_smem(p, dev, h, r);
+        rprog_derive_smem(p, dev, b, r);
         if (r->blocks_per_sm == blocks || (needed && r->blocks_per_sm > 0)) continue;
         r->load[side].table = false;
-        rprog_derive_smem(p, dev, h, r);
+        rprog_derive_smem(p, dev, b, r);
     }
 }

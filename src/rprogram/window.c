@@ -65,11 +65,14 @@ int64_t rprog_window_threads(const RProg *r) {
     return ceil_div(patches * r->block.extent[AX_K], WARP) * WARP;
 }
 
-int64_t rprog_window_smem(const Problem *p, const RProg *r) {
-    if (r->keep != KEEP_SHARED) return 0;
-    WindowTile t = rprog_window_tile(p, r);
-    if (t.rows > 1 << 16 || t.pitch > 1 << 16) return INT32_MAX;
-    return t.planes * t.rows * t.pitch * p->window.source[0].value_bytes;
+void rprog_window_rooms(RoomWalk *w) {
+    enum { MOST = 1 << 16 };
+    if (w->r->keep != KEEP_SHARED) return;
+    WindowTile t = rprog_window_tile(w->p, w->r);
+    Room x = layout_one(ROOM_BOX, 0, 0, INT32_MAX);
+    x.row = t.pitch * w->p->window.source[0].value_bytes;
+    if (t.rows <= MOST && t.pitch <= MOST) x.bytes = t.planes * t.rows * x.row;
+    layout_room(w, x);
 }
 
 /* What patches (tiles) of `tile` outputs along an index load of a dimension: `loaded` elements in

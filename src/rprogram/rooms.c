@@ -1,0 +1,65 @@
+/* Rooms of a layout: their list, and what is asked of it.  */
+#include "rprogram/internal.h"
+
+void layout_add(RoomWalk *w, Room x) {
+    Layout *l = w->out;
+    l->room = arena_grow(w->arena, l->room, &w->cap, (size_t)l->n_room + 1, sizeof x);
+    l->room[l->n_room++] = x;
+}
+
+void layout_partials(RoomWalk *w, const RowGroup *g, int64_t n) {
+    int64_t at = 0;
+    for (int i = 0; i < g->n; i++) {
+        const TeExpr *e = w->p->te->stmt[g->stmt[i]].rhs;
+        if (g->role[i] != ROW_REDUCE) continue;
+        int64_t values = rprog_partial_values(e, n), positions = rprog_partial_positions(e, n);
+        layout_room(w, layout_one(ROOM_PARTIALS, i, at, values));
+        at += values;
+        if (positions > 0) layout_room(w, layout_one(ROOM_POSITIONS, i, at, positions));
+        at += positions;
+    }
+}
+
+void layout_warps(RoomWalk *w, const RowGroup *g, int64_t n) {
+    for (int i = 0; i < g->n; i++) {
+        if (g->role[i] != ROW_REDUCE) continue;
+        int64_t bytes = rprog_partial_bytes(w->p->te->stmt[g->stmt[i]].rhs) * n;
+        if (w->out) layout_add(w, layout_one(ROOM_WARPS, i, w->declared, bytes));
+        w->declared += bytes;
+    }
+}
+
+const char *rprog_room_name(RoomKind kind) {
+    static const char *const name[] = {
+#define X(id, name, space) name,
+        LAYOUT_ROOMS(X)
+#undef X
+    };
+    return name[kind];
+}
+
+RoomSpace rprog_room_space(RoomKind kind) {
+    static const RoomSpace space[] = {
+#define X(id, name, space) SPACE_##space,
+        LAYOUT_ROOMS(X)
+#undef X
+    };
+    return space[kind];
+}
+
+const Room *rprog_room(const Layout *l, RoomKind kind, int of) {
+    for (int i = 0; i < l->n_room; i++) {
+        if (l->room[i].kind == kind && l->room[i].of == of) return &l->room[i];
+    }
+    return NULL;
+}
+
+int64_t rprog_room_at(const Layout *l, RoomKind kind, int of) {
+    const Room *x = rprog_room(l, kind, of);
+    return x ? x->at : 0;
+}
+
+bool rprog_over(const Room *a, const Room *b) {
+    bool shared = !rprog_room_space(a->kind) && !rprog_room_space(b->kind);
+    return shared && a->at < rprog_room_end(b) && b->at < rprog_room_end(a);
+}
