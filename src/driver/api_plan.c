@@ -1,5 +1,6 @@
 /* roller.h: planning.  */
 #include "base/clock.h"
+#include "driver/compile.h"
 #include "driver/handle.h"
 #include "driver/size_values.h"
 #include <string.h>

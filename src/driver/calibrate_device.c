@@ -1,6 +1,7 @@
 /* Calibration on a device: the kernels, their times.  */
 #include "base/clock.h"
 #include "driver/calibrate_samples.h"
+#include "driver/compile.h"
 
 #include <string.h>
 
@@ -54,9 +55,7 @@ static const char *source_of(Arena *a, int i, bool simulated) {
 
 /* ---- planning and timing ---- */
 typedef struct {
-    PlanSet set;
-    WholePlan plan;
-    Build build;
+    Compiled made;
     Diag diag;                /* of its own: what fails is named, and the rest goes on */
 } Kernel;
 
@@ -72,22 +71,18 @@ static bool ends(Status s) {
 
 static Status build_one(Arena *a, const Device *dev, const CalibrateOptions *o, const char *text,
                         const char *name, Kernel *k) {
-    Te *te;
-    CompileOptions options = {.top = 1, .workspace_limit = -1};
-    Status s = te_parse(a, &k->diag, diag_text(name, text), NULL, NULL, &te);
-    if (!s) s = compile_plan(a, &k->diag, &(PlanRequest){te, dev, &options}, &k->set);
+    CompileOptions plan = {.top = 1, .workspace_limit = -1};
     BuildOptions build = {.nvrtc = o->nvrtc};
-    if (s) return s;
-    compile_choose(a, &k->set, 0, &k->plan);
-    return compile_best(a, &k->diag, &k->set, &build, &k->plan, &k->build);
+    CompileRequest asked = {diag_text(name, text), .dev = dev, .plan = &plan, .build = &build};
+    return compile(a, &k->diag, &asked, &k->made);
 }
 
 static Status time_one(Arena *a, const CalibrateOptions *o, Kernel *k, CalibrateSample *out) {
-    Candidate candidate = {&k->plan, &k->build, NULL};
+    Candidate one = {&k->made.plan, &k->made.build, NULL};
+    Candidates all = {&k->made.set, &one, 1};
     Trial trial;
     int best;
-    Status s = measure_candidates(a, &k->diag, &(Candidates){&k->set, &candidate, 1}, &o->measure,
-                                  &trial, &best);
+    Status s = measure_candidates(a, &k->diag, &all, &o->measure, &trial, &best);
     if (s) return s;
     out->us = trial.timing.cold_us;
     out->samples = trial.timing.samples;
@@ -120,7 +115,7 @@ static Status build_all(Kernels *t, const Device *dev, bool simulated) {
         if (ends(s)) *t->d = k->diag;
         if (ends(s)) return s;
         if (s) sample->failed = first_error(&k->diag, s);
-        else sample->plan = &k->plan.rplan;
+        else sample->plan = &k->made.plan.rplan;
     }
     return ST_OK;
 }

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/numeric.h"
 #include "driver/calibrate_samples.h"
+#include "driver/compile.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,19 +1,33 @@
 #include "driver/compile.h"
-#include "base/clock.h"
 #include "driver/fusion.h"
 #include "driver/size_strategies.h"
-#include "rprogram/derived.h"
-#include "te/arith.h"
-#include <stdlib.h>
-#include <string.h>
 
-/* Plans that spill, or that the compiler refuses, are replaced twice at most: each replacement
- * costs what compiling takes.  */
-enum { REPLACED_MOST = 2 };
+Status compile(Arena *a, Diag *d, const CompileRequest *r, Compiled *out) {
+    *out = (Compiled){0};
+    Candidate one = {&out->plan, &out->build, NULL};
+    Candidates all = {&out->set, &one, 1};
+    BuiltPlan built = {&out->set, &out->plan, &out->build};
+    PlanRequest asked = {NULL, r->dev, r->plan};
+    int best;
 
-/* A set outlives the call that it was made in.  */
-static void forget_watch(PlanSet *set) {
-    for (; set; set = set->other) set->options.watch = NULL;
+    /* 1: text to statements with sizes, checked.  */
+    Status s = te_parse(a, d, r->text, r->op, r->defines, &out->te);
+    asked.te = out->te;
+
+    /* 2: te_canonical, te_decided; 3: access_groups; 4: rtile_problem; 5: rprog_candidates;
+     * 6: mp_rank.  For each decision that pays, as often as search.c asks parting.c.  */
+    if (!s) s = compile_plan(a, d, &asked, &out->set);
+    if (!s) compile_choose(a, &out->set, 0, &out->plan);
+
+    /* 7: cg_emit; 8: nvrtc_compile.  Kernels that spill move to their next candidates.  */
+    if (!s) s = compile_best(a, d, &out->set, r->build, &out->plan, &out->build);
+
+    /* 9: run and compared with the op as written.  */
+    if (!s && r->check) s = check_kernel(a, d, &built, r->check, &out->proof);
+
+    /* 10: timed on a device.  */
+    if (!s && r->measure) s = measure_candidates(a, d, &all, r->measure, &out->trial, &best);
+    return s;
 }
 
 Status compile_plan(Arena *a, Diag *d, const PlanRequest *r, PlanSet *out) {
@@ -26,311 +40,6 @@ Status compile_plan(Arena *a, Diag *d, const PlanRequest *r, PlanSet *out) {
         *out = set[best];
         s = size_strategies_plan(a, d, set, n, out);
     }
-    forget_watch(out);
+    plan_forget_watch(out);
     return s;
-}
-
-static void whole_plan(Arena *a, const PlanSet *set, WholePlan *out) {
-    int n = set->n_group, all = set->n_program;
-    *out = (WholePlan){.rplan = {.te = set->normal, .group = set->group, .n = n, .n_group = n,
-                                 .align = set->options.align, .select = set->select},
-                       .estimate = ARENA_ARRAY(a, Estimate, all),
-                       .choice = ARENA_ARRAY(a, int, all)};
-    RPlan *p = &out->rplan;
-    p->problem = ARENA_ARRAY(a, Problem, n);
-    p->prog = ARENA_ARRAY(a, RProg, n);
-    for (int g = 0; g < n; g++) p->problem[g] = set->plans[g].problem;
-    if (all > n) rplan_extend(a, p, all - n);
-    for (int i = n; i < all; i++) {
-        p->group_of[i] = set->plans[i].group;
-        p->group[i] = set->group[p->group_of[i]];
-        p->problem[i] = set->plans[i].problem;
-    }
-    p->n = all;
-    if (!set->other) return;
-    out->other = ARENA_NEW(a, WholePlan);
-    whole_plan(a, set->other, out->other);
-    p->other = &out->other->rplan;
-}
-
-static void whole(Arena *a, const PlanSet *set, WholePlan *out) {
-    whole_plan(a, set, out);
-    if (set->select) rplan_bound(a, &out->rplan);
-}
-
-static void take(const PlanSet *set, WholePlan *p, int group, int choice) {
-    const Ranked *r = &set->plans[group].ranked[choice];
-    p->choice[group] = choice;
-    p->rplan.prog[group] = r->prog;
-    p->estimate[group] = r->estimate;
-}
-
-void compile_choose(Arena *a, const PlanSet *set, int rank, WholePlan *out) {
-    whole(a, set, out);
-    for (int i = 0; i < set->n_program; i++) take(set, out, i, i == set->dominant ? rank : 0);
-    for (WholePlan *x = out->other; x; x = x->other) {
-        set = set->other;
-        for (int i = 0; i < set->n_program; i++) take(set, x, i, 0);
-    }
-}
-
-/* The programs that were read, with what is predicted of each.  */
-static void keep_read(Arena *a, const Device *dev, const RPlan *p, PlanSet *out) {
-    GroupPlans *plans = ARENA_ARRAY(a, GroupPlans, p->n);
-    if (out->n_group) memcpy(plans, out->plans, (size_t)out->n_group * sizeof *plans);
-    out->plans = plans;
-    out->n_program = p->n;
-    out->select = p->select;
-    for (int g = 0; g < out->n_program; g++) {
-        GroupPlans *group = &out->plans[g];
-        group->problem = p->problem[g];
-        group->group = rplan_group_of(p, g);
-        group->ranked = ARENA_NEW(a, Ranked);
-        group->n = 1;
-        group->set.enumerated = group->set.n = 1;
-        group->ranked->prog = p->prog[g];
-        mp_estimate(&group->problem, &p->prog[g], dev, &group->ranked->estimate);
-    }
-    out->n_rank = 1;
-    for (int g = 0; g < out->n_group; g++)
-        if (out->plans[g].ranked->estimate.us > out->plans[out->dominant].ranked->estimate.us)
-            out->dominant = g;
-}
-
-Status compile_read_plan(Arena *a, Diag *d, const PlanRequest *r, DiagText text, PlanSet *out) {
-    TeDecisions *decisions = ARENA_ARRAY(a, TeDecisions, RPLAN_SET);
-    int n = rprog_read_decisions(text.text, text.len, decisions, r->te->runtime ? RPLAN_SET : 1);
-    PlanSet *set = out;
-    for (int i = 0; i < n; i++) {
-        if (i > 0) set = set->other = ARENA_NEW(a, PlanSet);
-        Status s = fusion_open(a, d, r, &decisions[i], set);
-        if (s) return s;
-    }
-    WholePlan p;
-    whole(a, out, &p);
-    Status s = rprog_read(a, d, text, r->dev, &p.rplan);
-    if (s) return s;
-    const RPlan *read = &p.rplan;
-    for (set = out; set; set = set->other, read = read->other) keep_read(a, r->dev, read, set);
-    forget_watch(out);
-    return ST_OK;
-}
-
-static Status emit(Arena *a, Diag *d, const WholePlan *plan, const Device *dev,
-                   const CgOptions *o, Build *out) {
-    double start = clock_now_s();
-    Status s = cg_emit(a, d, &plan->rplan, dev, o, &out->program);
-    out->emit_ms = (clock_now_s() - start) * 1e3;
-    return s;
-}
-
-Status compile_emit(Arena *a, Diag *d, const WholePlan *plan, const Device *dev,
-                    const CompileOptions *o, Build *out) {
-    CgOptions how = {.align = o->align, .static_smem = o->static_smem};
-    return emit(a, d, plan, dev, &how, out);
-}
-
-NvrtcOptions compile_keep(Arena *a, const NvrtcOptions *o) {
-    NvrtcOptions kept = o ? *o : (NvrtcOptions){0};
-    if (kept.path) kept.path = arena_strdup(a, kept.path);
-    if (kept.folders) kept.folders = arena_strdup(a, kept.folders);
-    return kept;
-}
-
-/* The source of a build by the NVRTC that it names.  */
-static Status compile_source(Arena *a, Diag *d, const char *op, Watch *watch, Build *b) {
-    Nvrtc *compiler;
-    Status s = nvrtc_open(a, d, &b->compiler, b->arch, &compiler);
-    if (s) return s;
-    nvrtc_version(compiler, &b->nvrtc_major, &b->nvrtc_minor);
-    nvrtc_files(compiler, b->nvrtc_files);
-    watch_note(watch, "compiling %s for %s with NVRTC %d.%d", op, b->arch, b->nvrtc_major,
-               b->nvrtc_minor);
-    NvrtcRequest request = {.ptx = true, .cubin = true, .line_info = b->line_info,
-                            .level = b->level, .watch = watch};
-    s = nvrtc_compile(compiler, a, d, b->program.source, b->arch, &request, &b->nvrtc);
-    b->compile_ms = b->nvrtc.ms;
-    b->compiled = s == ST_OK;
-    return s;
-}
-
-Status compile_build(Arena *a, Diag *d, const WholePlan *plan, const Device *dev,
-                     const BuildOptions *o, Build *out) {
-    *out = (Build){.arch = o->arch ? o->arch : dev->arch};
-    CgOptions how = {.align = plan->rplan.align, .only = o->only, .static_smem = o->static_smem};
-    Status s = emit(a, d, plan, dev, &how, out);
-    if (s) return s;
-    out->compiler = compile_keep(a, o->nvrtc);
-    out->line_info = o->line_info;
-    out->level = o->fast_compile ? 2 : 3;
-    return compile_source(a, d, plan->rplan.te->name, o->watch, out);
-}
-
-Status compile_again(Arena *a, Diag *d, const Build *b, const NvrtcOptions *nvrtc, Build *out) {
-    *out = *b;
-    out->compiler = *nvrtc;
-    return compile_source(a, d, "it", NULL, out);
-}
-
-/* A kernel of the program that spills; NULL: there is none.  */
-static const KernelResources *spilling(const Build *b, int program) {
-    for (int i = 0; i < b->program.n_kernel; i++) {
-        if (b->program.kernel[i].group != program) continue;
-        for (int j = 0; j < b->nvrtc.n_kernel; j++) {
-            const KernelResources *r = &b->nvrtc.kernel[j];
-            if (strcmp(r->kernel, b->program.kernel[i].symbol) == 0 &&
-                r->spill_stores + r->spill_loads > 0)
-                return r;
-        }
-    }
-    return NULL;
-}
-
-static bool spills(const Build *b, int program) { return spilling(b, program) != NULL; }
-
-/* Registers that a thread may have beside the others of its SM.  */
-static int64_t register_limit(const GroupPlans *plans, const Device *dev, const RProg *r) {
-    const DeviceLimits *limit = &dev->limits;
-    int64_t threads = (int64_t)r->threads * rprog_resident(&plans->problem, dev, r);
-    int64_t share = (int64_t)limit->registers_per_sm.value / threads / 8 * 8;
-    int64_t most = (int64_t)limit->registers_per_thread.value;
-    return share < most ? share : most;
-}
-
-/* The candidate after `now`.  One that spills needs more registers than was expected, and others
- * may in proportion: the first that has them; if none has, just the next.  */
-static int next_candidate(const GroupPlans *plans, const Device *dev, int now,
-                          const KernelResources *spilled) {
-    enum { REGISTER = 4 };                /* bytes */
-    if (!spilled) return now + 1;
-    int64_t needs = spilled->registers + ceil_div(spilled->stack, REGISTER);
-    int64_t expected = plans->ranked[now].prog.registers;
-    for (int i = now + 1; i < plans->n; i++) {
-        const RProg *r = &plans->ranked[i].prog;
-        int64_t limit = register_limit(plans, dev, r);
-        if (limit < spilled->registers) limit = spilled->registers;
-        if (r->registers * needs <= expected * limit) return i;
-    }
-    return now + 1;
-}
-
-void compile_warn_spills(Diag *d, const Build *b) {
-    bool any = false;
-    for (int p = 0; p < b->program.n_choice && !any; p++) any = spills(b, p);
-    if (any) diag_warning(d, NULL, DIAG_NOWHERE, "every plan that was tried spills");
-}
-
-/* Does the message name a kernel of the program, or none at all?  */
-static bool is_named(const Build *b, int program, const char *message) {
-    bool any = false;
-    for (int i = 0; i < b->program.n_kernel; i++) {
-        bool named = strstr(message, b->program.kernel[i].symbol) != NULL;
-        if (named && b->program.kernel[i].group == program) return true;
-        any |= named;
-    }
-    return !any;
-}
-
-/* Moves every program that spills, or that the compiler refuses with a message, to its next
- * candidate, if any `may` and there is one, and marks it; says how many there are.  */
-static int move_on(const PlanSet *set, WholePlan *plan, const Build *b, const char *refused,
-                   bool may, bool *moved) {
-    int n = 0;
-    memset(moved, 0, (size_t)b->program.n_choice * sizeof *moved);
-    for (int first = 0; set; first += set->n_program, set = set->other, plan = plan->other) {
-        for (int g = 0; g < set->n_program; g++) {
-            if (refused ? !is_named(b, first + g, refused) : !spills(b, first + g)) continue;
-            int now = plan->choice[g];
-            bool last = !may || now + 1 >= set->plans[g].n;
-            const KernelResources *spilled = refused ? NULL : spilling(b, first + g);
-            if (!last) take(set, plan, g, next_candidate(&set->plans[g], set->dev, now, spilled));
-            moved[first + g] = !last;
-            n += !last;
-        }
-    }
-    return n;
-}
-
-/* Our own source, refused, is a mistake of ours.  Who uses roller is better off with the next plan
- * and a warning; who works on it, and every test, wants to see it fail: ROLLER_REFUSED=fail.  */
-static bool refused_fails(void) {
-    const char *what = getenv("ROLLER_REFUSED");
-    return what && strcmp(what, "fail") == 0;
-}
-
-/* What a compiler that refused said.  */
-static const char *refusal(const Diag *d) {
-    const DiagMessage *m = diag_first_error(d);
-    return m ? m->message : "";
-}
-
-/* After the first round only the programs that moved are compiled, at the end all of them.  What is
- * refused is so as a whole, and then all of it is compiled again.  */
-Status compile_best(Arena *a, Diag *d, const PlanSet *set, const BuildOptions *o, WholePlan *plan,
-                    Build *out) {
-    double emit_ms = 0, compile_ms = 0;
-    bool *moved = NULL;
-    BuildOptions now = *o;
-    for (int dropped = 0;;) {
-        Diag own = diag_new(d->arena);
-        if (dropped) watch_note(o->watch, "a kernel spills or is refused: the next candidate");
-        watch_step(o->watch, "build", dropped, REPLACED_MOST + 1, "NVRTC");
-        Status s = compile_build(a, &own, plan, set->dev, &now, out);
-        out->spilled = dropped;
-        out->emit_ms = emit_ms += out->emit_ms;
-        out->compile_ms = compile_ms += out->compile_ms;
-        if (!moved && out->program.n_choice) moved = ARENA_ARRAY(a, bool, out->program.n_choice);
-        const char *refused = s == ST_COMPILE && !refused_fails() ? refusal(&own) : NULL;
-        bool may = dropped < REPLACED_MOST, whole = !now.only;
-        bool any = (!s || refused) && move_on(set, plan, out, refused, may, moved) > 0;
-        if (refused && any) {
-            diag_warning(d, NULL, DIAG_NOWHERE, "the next plan is taken: %s", refused);
-            dropped++;
-            continue;
-        }
-        diag_append(d, &own);
-        if (s) return s;
-        dropped += any;
-        now.only = any && out->program.n_choice > 1 ? moved : o->only;
-        if (any || !whole) continue;
-        compile_warn_spills(d, out);
-        return ST_OK;
-    }
-}
-
-static void add_estimate(const Estimate *e, double *most, Estimate *out) {
-    out->us += e->us;
-    for (int t = 0; t < MP_COUNT; t++) out->term[t] += e->term[t];
-    out->dram_bytes += e->dram_bytes;
-    out->blocks += e->blocks;
-    if (e->us > *most) {
-        *most = e->us;
-        out->limiter = e->limiter;
-    }
-}
-
-void compile_estimate(const WholePlan *p, Estimate *out) {
-    *out = (Estimate){0};
-    double most = -1;
-    for (int g = 0; g < rplan_groups(&p->rplan); g++) add_estimate(&p->estimate[g], &most, out);
-}
-
-void compile_estimate_at(Arena *a, const PlanSet *set, const WholePlan *p, const int64_t *size,
-                         Estimate *out) {
-    *out = (Estimate){0};
-    double most = -1;
-    const RChoice *taken = set->select ? rplan_choose(set->select, size) : NULL;
-    for (int i = taken ? taken->strategy : 0; i > 0; i--) {
-        set = set->other;
-        p = p->other;
-    }
-    const Te *sized = te_sized(a, set->normal, size);
-    for (int g = 0; g < set->n_group; g++) {
-        Problem at = set->plans[g].problem;
-        Estimate e;
-        if (set->normal->runtime)
-            rtile_resize(a, &set->plans[g].problem, sized, set->options.align, &at);
-        mp_estimate(&at, &p->rplan.prog[taken ? taken->program[g] : g], set->dev, &e);
-        add_estimate(&e, &most, out);
-    }
 }

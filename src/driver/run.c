@@ -141,11 +141,6 @@ Status run_launch(Run *r, Arena *a, Diag *d, int i, const int64_t *blocks, int64
     return ST_OK;
 }
 
-uint64_t run_address(const Run *r, int tensor) {
-    if (tensor < r->te->n_in + r->te->n_out) return r->at[tensor];
-    return r->workspace + (uint64_t)r->strategy->temp_offset[tensor];
-}
-
 /* Temporaries in a workspace.  */
 typedef struct {
     const Run *run;

@@ -4,7 +4,7 @@
  * kernels; there each tensor lies between guard zones, and a fault ends the context for good.  */
 #ifndef ROLLER_DRIVER_RUN_H
 #define ROLLER_DRIVER_RUN_H
-#include "driver/compile.h"
+#include "driver/build.h"
 #include "hal/cuda.h"
 #include "sim/sim.h"
 #include "te/eval.h"

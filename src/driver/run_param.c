@@ -50,3 +50,8 @@ Status run_param(const Run *r, Diag *d, const KernelLaunch *k, int i, unsigned c
     }
     return ST_OK;
 }
+
+uint64_t run_address(const Run *r, int tensor) {
+    if (tensor < r->te->n_in + r->te->n_out) return r->at[tensor];
+    return r->workspace + (uint64_t)r->strategy->temp_offset[tensor];
+}

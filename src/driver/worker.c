@@ -1,7 +1,7 @@
 /* The host's side of a worker.  */
 #include "driver/worker.h"
 #include "base/clock.h"
-#include "driver/compile.h"
+#include "driver/build.h"
 #include "driver/worker_spawn.h"
 
 #include <dirent.h>

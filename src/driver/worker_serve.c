@@ -1,7 +1,7 @@
 /* The worker's side: one job, and its end.
  *
  * What a job holds goes with the process: giving it back to a driver could hang once more.  */
-#include "driver/compile.h"
+#include "driver/build.h"
 #include "driver/worker_channel.h"
 #include "driver/worker_spawn.h"
 #include "roller.h"

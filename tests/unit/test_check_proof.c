@@ -24,15 +24,23 @@ static Te *parse(const char *text) {
     return te;
 }
 
-static void make(const char *profile, const char *text) {
-    CompileOptions o = {.top = 1, .align = 16, .workspace_limit = -1};
+/* The whole pipeline; how: it ends with this check.  */
+static CheckResult prove(const char *profile, const char *text, const CheckOptions *how) {
+    CompileOptions plan = {.top = 1, .align = 16, .workspace_limit = -1};
+    BuildOptions as = {0};
+    CompileRequest asked = {diag_text("case.te", text), .plan = &plan, .build = &as, .check = how};
     Device *dev;
-    Te *te = parse(text);
+    Compiled made;
     must(hal_profile_find(arena, &diag, profile, "profiles", NULL, &dev));
-    must(compile_plan(arena, &diag, &(PlanRequest){te, dev, &o}, &set));
-    compile_choose(arena, &set, 0, &whole);
-    must(compile_build(arena, &diag, &whole, dev, &(BuildOptions){0}, &build));
+    asked.dev = dev;
+    must(compile(arena, &diag, &asked, &made));
+    set = made.set;
+    whole = made.plan;
+    build = made.build;
+    return made.proof;
 }
+
+static void make(const char *profile, const char *text) { prove(profile, text, NULL); }
 
 static CheckResult check(const CheckOptions *o) {
     CheckResult r;
@@ -69,8 +77,7 @@ static void sampled_and_whole_checks_agree(void **state) {
     (void)state;
     static const char *const profile[] = {"a100", "h200", "rtx2080ti"};
     for (size_t i = 0; i < sizeof handing / sizeof *handing; i++) {
-        make(profile[i % 3], handing[i]);
-        CheckResult all = check(&(CheckOptions){.threads = 2});
+        CheckResult all = prove(profile[i % 3], handing[i], &(CheckOptions){.threads = 2});
         CheckResult some = check(&(CheckOptions){.threads = 2, .sampled = true});
         if (!all.ok || !some.ok || some.left_out)
             fail_msg("%s\n%s\n%s", handing[i], all.text, some.text);
