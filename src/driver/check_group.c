@@ -122,44 +122,24 @@ static Status read_stored(Check *c, int tensor, const CompareRow *row, int rows,
     return out->data ? ST_OK : diag_first_error(c->d)->status;
 }
 
-/* How many of the rows are compared with the op as written.  */
-static int rows_written(Check *c, int g, int fused, const Sample *sample, int rows) {
-    const TeStmt *s = stmt_of(c, g, fused);
-    double n[TE_MAX_INDICES], places[TE_MAX_RANK];
-    if (!c->rewritten) return 0;
-    sample_extents(c->a, sample, n);
-    const uint8_t *perm = perm_of(c, g, fused);
-    for (int d = 0; d < s->n_left; d++) places[d] = n[perm ? perm[d] : d];
-    return check_rows_written(c, s->tensor, places, rows, share_of(c));
-}
-
-/* Brings `first` of n rows, evenly spread, before the others.  */
-static void bring_forward(CompareRow *row, int first, int n) {
-    for (int i = 0; i < first; i++) {
-        int from = (int)((int64_t)i * n / first);
-        CompareRow x = row[i];
-        row[i] = row[from];
-        row[from] = x;
-    }
-}
-
 /* With the op as written as far as that is affordable, else with its normal form; with that, too,
  * where it was given more, and so says more.  */
 static Status compare_statement(Check *c, int g, int fused, const Sample *sample) {
     int tensor = stmt_of(c, g, fused)->tensor, rows;
-    if (!check_in_memory(c, tensor) || !te_tensor_bytes(&c->normal->tensor[tensor])) return ST_OK;
+    const TeTensor *t = &c->normal->tensor[tensor];
+    if (!check_in_memory(c, tensor) || !te_tensor_bytes(t)) return ST_OK;
     CompareRow *row = rows_of(c, g, fused, sample, &rows);
-    int written = rows_written(c, g, fused, sample, rows);
-    bool output = c->normal->tensor[tensor].role == TE_OUTPUT;
+    CompareRow *all = ARENA_ARRAY(c->a, CompareRow, rows + 1);
+    memcpy(all, row, (size_t)rows * sizeof *row);
+    int written = c->rewritten ? check_rows_written(c, tensor, row, rows, share_of(c)) : 0;
     Stored stored, there;
-    Status s = read_stored(c, tensor, row, rows, &stored);
+    Status s = read_stored(c, tensor, all, rows, &stored);
     CompareResult r = {0}, again = {0};
-    bring_forward(row, written, rows);
-    int first = c->loose ? 0 : written;
-    CompareRows rest = {&stored, row + first, rows - first};
+    CompareRows rest = {&stored, row + written, rows - written};
+    if (c->loose) rest = (CompareRows){&stored, all, rows};
     if (!s && rest.n) s = compare_rows(c->a, c->d, &c->ref, &rest, &r);
     if (!s) check_tally(c, c->normal, tensor, &r);
-    if (c->rewritten && output && !written) c->out->by_normal += r.compared;
+    if (c->rewritten && t->role == TE_OUTPUT && !written) c->out->by_normal += r.compared;
     if (s || !written) return s;
     there = stored;
     there.tensor = c->as_written[tensor];

@@ -68,9 +68,10 @@ Status check_stored(Check *c, const int *tensor, int n, CheckLaunch *launch, voi
  * hand, once `data` is set.  */
 void check_find_written(Check *c);
 void check_bind_written(Check *c);
-/* Of so many elements of a tensor, places along each dimension together, how many may be compared
- * with the op as written for `share` terms; 0 where values were drawn that it does not have.  */
-int check_rows_written(Check *c, int tensor, const double *places, int rows, double share);
+/* How many of n elements of a tensor of `normal` may be compared with the op as written for `share`
+ * terms; 0 where values were drawn that it does not have.  The first ones become elements of its
+ * own, evenly spread before.  */
+int check_rows_written(Check *c, int tensor, CompareRow *row, int n, double share);
 
 /* check_group.c: the kernel groups each by itself, on sampled blocks, as far as the budget
  * allows.  */

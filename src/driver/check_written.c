@@ -7,6 +7,7 @@
 #include "driver/check_impl.h"
 #include "te/span.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_same_tensor(const TeTensor *x, const TeTensor *y) {
@@ -79,15 +80,55 @@ static double work_of(const Check *c, int tensor, const double *places) {
     return te_span_work(te, stop, span);
 }
 
-int check_rows_written(Check *c, int tensor, const double *places, int rows, double share) {
+static int by_value(const void *x, const void *y) {
+    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+    return (a > b) - (a < b);
+}
+
+/* How many places elements have along each dimension.  */
+static void count_places(Arena *a, const CompareRow *row, int n, double *places) {
+    int64_t *at = ARENA_ARRAY(a, int64_t, n);
+    for (int d = 0; d < TE_MAX_RANK; d++) {
+        for (int i = 0; i < n; i++) at[i] = row[i].at[d];
+        qsort(at, (size_t)n, sizeof *at, by_value);
+        places[d] = 1;
+        for (int i = 1; i < n; i++) places[d] += at[i] != at[i - 1];
+    }
+}
+
+/* Where both forms have different dimensions, an element lies at one place in memory.  */
+static void to_written(const Check *c, int tensor, CompareRow *row) {
+    const TeTensor *from = &c->normal->tensor[tensor], *to = &c->te->tensor[c->as_written[tensor]];
+    int64_t offset = te_tensor_offset(from, row->at);
+    memset(row->at, 0, sizeof row->at);
+    te_tensor_at(to, offset, row->at);
+}
+
+/* Brings `first` of n rows, evenly spread, before the others.  */
+static void bring_forward(CompareRow *row, int first, int n) {
+    for (int i = 0; i < first; i++) {
+        int from = (int)((int64_t)i * n / first);
+        CompareRow x = row[i];
+        row[i] = row[from];
+        row[from] = x;
+    }
+}
+
+int check_rows_written(Check *c, int tensor, CompareRow *row, int n, double share) {
     int w = c->as_written[tensor], fit = 0;
-    if (w < 0 || rows == 0) return 0;
+    double places[TE_MAX_RANK];
+    if (w < 0 || n == 0) return 0;
     ArenaMark m = arena_mark(c->a);
     if (depends_alike(c, tensor)) {
-        double one = work_of(c, w, NULL);
+        CompareRow *own = ARENA_ARRAY(c->a, CompareRow, n);
+        memcpy(own, row, (size_t)n * sizeof *own);
+        for (int i = 0; i < n; i++) to_written(c, tensor, &own[i]);
+        count_places(c->a, own, n, places);
         bool all = work_of(c, w, places) <= share;
-        fit = all ? rows : (int)fmin(rows, share / fmax(one, 1));
+        fit = all ? n : (int)fmin(n, share / fmax(work_of(c, w, NULL), 1));
     }
     arena_reset(c->a, m);
+    bring_forward(row, fit, n);
+    for (int i = 0; i < fit; i++) to_written(c, tensor, &row[i]);
     return fit;
 }

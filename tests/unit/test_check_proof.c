@@ -73,6 +73,13 @@ static const char *const handing[] = {
     " A[n,m] = X[m,n] + 1; B[m,n] = A[m,n] * 2 + sum[r](A[r,n]); C[n,m] = B[n,m] - A[m,n]; }",
 };
 
+/* The normal form has other dimensions than the op as written: a place in memory is one element.  */
+static const char *const reshaped[] = {
+    "param K = 12; op f(X: i32[1,K,K]) -> Y: i64[1,K,K] { Y[a,b,c] = i64(X[a,b,b]); }",
+    "param M = 6, N = 8; op f(X: f32[M,N,4]) -> Y: f32[M,4*N] { t[m,n,k] = X[m,n,k] + m;"
+    " Y[m,j] = t[m,j/4,j%4]; }",
+};
+
 static void sampled_and_whole_checks_agree(void **state) {
     (void)state;
     static const char *const profile[] = {"a100", "h200", "rtx2080ti"};
@@ -83,6 +90,11 @@ static void sampled_and_whole_checks_agree(void **state) {
             fail_msg("%s\n%s\n%s", handing[i], all.text, some.text);
         assert_true(all.compared == all.outputs && some.compared > 0);
         assert_true(all.exact == some.exact);
+    }
+    for (size_t i = 0; i < sizeof reshaped / sizeof *reshaped; i++) {
+        make("a100", reshaped[i]);
+        CheckResult r = check(&(CheckOptions){.sampled = true});
+        if (!r.ok || r.by_normal) fail_msg("%s\n%s", reshaped[i], r.text);
     }
 }
 
