@@ -4,6 +4,7 @@
 #include "base/philox.h"
 #include "codegen/prelude.h"
 #include "opencl_cases.h"
+#include "te/te.h"
 
 #include <math.h>
 #include <setjmp.h>
