@@ -264,6 +264,10 @@ refused 'a whole number of bytes' --workspace-limit=1T
 refused '^roller-gen: error: --color does not take .red.$' --color=red
 refused '^roller-gen: error: --emit does not take .exe.$' --emit cu,exe
 refused '^roller-gen: error: --in does not take .A.$' --in A
+refused 'no ptx is made for pocl: its kernels are opencl c 1.2' --profile pocl --emit cl,ptx
+refused 'no cu is made for pocl' --profile pocl -o x.cu
+refused 'no cl is made for a100: its kernels are cuda' --profile a100 --emit cl
+refused 'kernels for pocl are opencl c 1.2: neither NVRTC' --profile pocl --measure --top 1
 refused 'did you mean --dry-run' --dryrun
 refused 'did you mean --dry-run' -dry-run
 refused 'did you mean --dry-run' --dry_run=1

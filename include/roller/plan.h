@@ -120,7 +120,8 @@ ROLLER_API RollerStatus roller_plan_estimate_at(RollerCtx *ctx, const RollerPlan
 /* ---- kernels ---- */
 /* Generates and compiles one plan (NVRTC, no GPU); arch NULL: the profile's.  When NVRTC cannot
  * target the arch (ROLLER_NVRTC) or refuses the source (ROLLER_COMPILE), *out still holds the
- * source.  */
+ * source.  For a profile whose language is not CUDA the source is all there is: it is not compiled,
+ * and what runs a kernel refuses it (ROLLER_USAGE).  */
 ROLLER_API RollerStatus roller_build(RollerCtx *ctx, const RollerPlan *plan, const char *arch,
                                      RollerKernel **out);
 /* Builds the first plan; one that spills registers is replaced by the next.  */
@@ -134,7 +135,8 @@ ROLLER_API RollerStatus roller_cached(RollerCtx *ctx, const RollerOp *op, const 
                                       const RollerPlanOptions *o, RollerKernel **out);
 typedef enum {
     ROLLER_CU, ROLLER_PTX, ROLLER_CUBIN, ROLLER_JSON, ROLLER_PLAN_USED, ROLLER_LOG,
-    ROLLER_C_HEADER, ROLLER_C_SOURCE, ROLLER_PYTHON       /* launchers: see below */
+    ROLLER_C_HEADER, ROLLER_C_SOURCE, ROLLER_PYTHON,      /* launchers: see below */
+    ROLLER_CL                 /* the source, where the profile's language is OpenCL C */
 } RollerArtefact;
 ROLLER_API RollerStatus roller_kernel_get(const RollerKernel *k, RollerArtefact what,
                                           const void **data, size_t *size);

@@ -27,6 +27,8 @@ ROLLER_API RollerStatus roller_archs(RollerCtx *ctx, const char *const **archs,
 ROLLER_API RollerStatus roller_profile_text(const RollerProfile *p, const char **json, size_t *len);
 ROLLER_API const char *roller_profile_name(const RollerProfile *p);
 ROLLER_API const char *roller_profile_arch(const RollerProfile *p);
+/* That kernels for it are written in: "cuda", or "opencl c 1.2", whose arch is "cl1.2".  */
+ROLLER_API const char *roller_profile_language(const RollerProfile *p);
 ROLLER_API const char *roller_profile_sha256(const RollerProfile *p);
 ROLLER_API const char *roller_profile_origin(const RollerProfile *p);     /* "measured" ... */
 /* Does it have factors that were fitted to timed kernels?  */

@@ -20,8 +20,9 @@ Launch = namedtuple("Launch", "symbol grid block cluster dynamic_smem static_sme
                               "spill_bytes tensor_maps waits_for_previous resident")
 Check = namedtuple("Check", "ok text compared outputs undecided size_sets data_sets where counters")
 _ARTEFACTS = {"h": _abi.ROLLER_C_HEADER, "c": _abi.ROLLER_C_SOURCE, "py": _abi.ROLLER_PYTHON,
-              "cu": _abi.ROLLER_CU, "ptx": _abi.ROLLER_PTX, "cubin": _abi.ROLLER_CUBIN,
-              "json": _abi.ROLLER_JSON, "plan": _abi.ROLLER_PLAN_USED, "log": _abi.ROLLER_LOG}
+              "cu": _abi.ROLLER_CU, "cl": _abi.ROLLER_CL, "ptx": _abi.ROLLER_PTX,
+              "cubin": _abi.ROLLER_CUBIN, "json": _abi.ROLLER_JSON,
+              "plan": _abi.ROLLER_PLAN_USED, "log": _abi.ROLLER_LOG}
 _LAUNCHERS = ("h", "c", "py")
 
 
@@ -247,6 +248,8 @@ class Kernel:
         return None if b is None else b.decode()
 
     cu = property(lambda self: self._text("cu"), doc="CUDA C++, without any #include.")
+    cl = property(lambda self: self._text("cl"),
+                  doc="OpenCL C, where the profile's language is that; then there is no other code.")
     ptx = property(lambda self: self._text("ptx"))
     json = property(lambda self: self._text("json"),
                     doc="Everything that a launch without roller needs.")
@@ -261,7 +264,7 @@ class Kernel:
     def artefact(self, kind):
         """A file that roller-gen --emit would write, as str (a cubin as bytes).
 
-        `kind` is one of cu ptx cubin json h c py plan log.
+        `kind` is one of cu cl ptx cubin json h c py plan log.
         """
         if kind not in _ARTEFACTS:
             raise ValueError(f"{kind!r} is none of {' '.join(_ARTEFACTS)}")
@@ -276,10 +279,15 @@ class Kernel:
         return ctypes.string_at(data.value, size.value).decode()
 
     def save(self, folder, stem=None):
-        """Writes STEM.cu, STEM.ARCH.ptx, STEM.ARCH.cubin and STEM.json, as roller-gen would."""
+        """Writes STEM.cu, STEM.ARCH.ptx, STEM.ARCH.cubin and STEM.json, as roller-gen would.
+
+        Of a kernel in OpenCL C these are STEM.cl and STEM.json.
+        """
         stem = os.path.join(os.fspath(folder), stem or self.name)
-        for end, data in (("cu", self.cu), (f"{self.arch}.ptx", self.ptx),
+        for end, data in (("cu", self.cu), ("cl", self.cl), (f"{self.arch}.ptx", self.ptx),
                           (f"{self.arch}.cubin", self.cubin), ("json", self.json)):
+            if data is None:
+                continue
             temporary = f"{stem}.{end}.tmp{os.getpid()}"
             with open(temporary, "wb") as f:
                 f.write(data if isinstance(data, bytes) else data.encode())

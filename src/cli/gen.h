@@ -85,6 +85,14 @@ void gen_warnings(Gen *g);
 void gen_load_early(Gen *g);
 void gen_end_early(Gen *g);
 
+/* emits.c: which artefacts are made.  */
+/* The source of kernels for a profile; NULL: for that of the first target.  */
+GenEmit gen_source(Gen *g, const RollerProfile *p);
+const char *gen_source_path(Gen *g);      /* of the first target, where -o names none */
+uint32_t gen_emits(Gen *g, const RollerProfile *p);       /* bits of GenEmit */
+/* Is there each artefact that is asked for?  */
+int gen_check_emits(Gen *g, const Result *r);
+
 /* outputs.c: artefact names and files.  */
 /* Finds what cannot be written before there is anything to write.  */
 int gen_check_outputs(Gen *g);

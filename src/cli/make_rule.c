@@ -14,7 +14,7 @@ static void make_name(const char *path, Buf *out) {
 const char *gen_make_rule(Gen *g) {
     Buf b = buf_new(g->a);
     bool named = g->o.output && !gen_on_stdout(g);
-    make_name(named ? g->o.output : arena_printf(g->a, "%s.cu", gen_stem(g, NULL)), &b);
+    make_name(named ? g->o.output : gen_source_path(g), &b);
     buf_puts(&b, ": ");
     make_name(g->o.input, &b);
     if (g->o.plan) {

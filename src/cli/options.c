@@ -13,12 +13,6 @@ static const char *const dump_name[] = {
 #undef X
 };
 
-static const char *const emit_name[] = {
-#define X(id, name) name,
-    GEN_EMITS(X)
-#undef X
-};
-
 typedef struct {
     Arena *a;
     const OptionTable *t;
@@ -104,7 +98,7 @@ static Status take_made(Reader *r, GenOptionId id, const char *value) {
     case GEN_EMIT:
         o->emit = 0;
         o->emit_given = true;
-        return bits(r, value, emit_name, EMIT_COUNT, "--emit", &o->emit);
+        return bits(r, value, gen_emit_name, EMIT_COUNT, "--emit", &o->emit);
     case GEN_TOP:
         s = option_number(r->t, value, 1, 1000, &n);
         o->top = (int)n;
@@ -290,12 +284,12 @@ static Status consistent(Reader *r) {
 int gen_kind_named(const char *path) {
     const char *dot = path ? strrchr(path, '.') : NULL;
     int i = 0;
-    while (i < EMIT_COUNT && !(dot && strcmp(dot + 1, emit_name[i]) == 0)) i++;
+    while (i < EMIT_COUNT && !(dot && strcmp(dot + 1, gen_emit_name[i]) == 0)) i++;
     return i;
 }
 
 Status gen_options(Arena *a, Diag *d, int argc, char **argv, GenOptions *out) {
-    *out = (GenOptions){.emit = 1u << EMIT_CU, .align = 16, .seed = 1, .budget = 60};
+    *out = (GenOptions){.align = 16, .seed = 1, .budget = 60};
     Reader r = {.a = a, .o = out};
     OptionTable t = sheet_options(&gen_sheet, a, d);
     t.take = take;
@@ -329,7 +323,7 @@ const Sheet gen_sheet = {
     .n = GEN_OPTION_COUNT,
     .width = 34,
     .words = (const SheetWords[]){
-        {GEN_EMIT, emit_name, EMIT_COUNT, NULL},
+        {GEN_EMIT, gen_emit_name, EMIT_COUNT, NULL},
         {GEN_DUMP, dump_name, DUMP_COUNT, NULL},
         {GEN_OP, NULL, 0,
          "echo all; roller-gen --list-ops \"$input\" 2>/dev/null | sed \"s/(.*//\""},

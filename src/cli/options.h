@@ -15,7 +15,7 @@
     X(ARCH, "arch", 0, "sm_90a[,...]", "compile targets (the profile's own)")                      \
     X(OUTPUT, "output", 'o', "FILE",                                                               \
       "main artefact, - for standard output; its stem names all others (STEM.cu)")                 \
-    X(EMIT, "emit", 0, "LIST", "artefacts: cu ptx cubin json h c py so (cu)")                      \
+    X(EMIT, "emit", 0, "LIST", "artefacts: cu cl ptx cubin json h c py so (cu, or cl)")            \
     X(TOP, "top", 0, "K", "rank and print K plans (1; 10 with --measure)")                         \
     X(MEASURE, "measure", 0, NULL,                                                                 \
       "time the top K on a device and take the fastest right one")                                 \
@@ -83,14 +83,15 @@ typedef enum {
 } GenDump;
 
 /* Those before JSON are of one target, the others of all.  */
-#define GEN_EMITS(X) X(CU, "cu") X(PTX, "ptx") X(CUBIN, "cubin") X(JSON, "json") X(H, "h")         \
-    X(C, "c") X(PY, "py") X(SO, "so")
+#define GEN_EMITS(X) X(CU, "cu") X(CL, "cl") X(PTX, "ptx") X(CUBIN, "cubin") X(JSON, "json")      \
+    X(H, "h") X(C, "c") X(PY, "py") X(SO, "so")
 typedef enum {
 #define X(id, name) EMIT_##id,
     GEN_EMITS(X)
 #undef X
         EMIT_COUNT
 } GenEmit;
+extern const char *const gen_emit_name[];
 
 typedef enum { ACT_GENERATE, ACT_SHEET, ACT_VERSION, ACT_LIST_ARCH, ACT_LIST_PROFILES, ACT_LIST_OPS,
                ACT_MAKE_RULE, ACT_CACHE_LIST, ACT_CACHE_CLEAR } GenAct;
@@ -105,7 +106,7 @@ typedef struct {
     const char *input, *einsum;           /* one of them */
     Words defines, profiles, archs, at;
     const char *op, *output, *plan, *device, *cache_dir, *cache_key_file;
-    uint32_t emit, dump;      /* bits of GenEmit, GenDump */
+    uint32_t emit, dump;      /* bits of GenEmit, GenDump; emit 0: the source */
     int top, align, trials;   /* trials 0: all */
     int64_t workspace_limit;  /* 0: none is imposed */
     bool measure, check, counters, explain, json, dry_run, make_rule_too, line_info, werror;

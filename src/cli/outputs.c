@@ -3,35 +3,29 @@
 #include "cli/gen.h"
 #include <string.h>
 
-static const RollerArtefact artefact[] = {ROLLER_CU,   ROLLER_PTX,      ROLLER_CUBIN,
-                                          ROLLER_JSON, ROLLER_C_HEADER, ROLLER_C_SOURCE,
-                                          ROLLER_PYTHON, ROLLER_C_SOURCE};
-static const char *const extension[] = {
-#define X(id, name) name,
-    GEN_EMITS(X)
-#undef X
-};
+static const RollerArtefact artefact[] = {ROLLER_CU,   ROLLER_CL,       ROLLER_PTX,
+                                          ROLLER_CUBIN, ROLLER_JSON,    ROLLER_C_HEADER,
+                                          ROLLER_C_SOURCE, ROLLER_PYTHON, ROLLER_C_SOURCE};
 _Static_assert(sizeof artefact / sizeof *artefact == EMIT_COUNT, "one artefact per kind");
 
 /* The artefact that -o names: by its ending, else the source if it is written, else the first kind
  * of the list.  */
-static GenEmit main_kind(const Gen *g) {
+static GenEmit main_kind(Gen *g, const RollerProfile *p) {
+    uint32_t all = gen_emits(g, p);
     int i = gen_kind_named(g->o.output);
-    if (i < EMIT_COUNT && g->o.emit & 1u << i) return (GenEmit)i;
+    if (i < EMIT_COUNT && all & 1u << i) return (GenEmit)i;
     i = 0;
-    while (i < EMIT_COUNT - 1 && !(g->o.emit & 1u << i)) i++;
+    while (i < EMIT_COUNT - 1 && !(all & 1u << i)) i++;
     return (GenEmit)i;
 }
 
 static const char *path_of(Gen *g, const Result *r, GenEmit kind) {
     bool all_ops = g->o.op && strcmp(g->o.op, "all") == 0;
     bool named = g->o.output && !gen_on_stdout(g) && !all_ops && g->n_target == 1;
-    if (named && kind == main_kind(g)) return g->o.output;
-    if (kind == EMIT_CU)
-        return g->n_target > 1 ? arena_printf(g->a, "%s.%s.cu", r->stem, r->arch)
-                               : arena_printf(g->a, "%s.cu", r->stem);
-    if (kind >= EMIT_JSON) return arena_printf(g->a, "%s.%s", r->stem, extension[kind]);
-    return arena_printf(g->a, "%s.%s.%s", r->stem, r->arch, extension[kind]);
+    if (named && kind == main_kind(g, r->profile)) return g->o.output;
+    if (kind >= EMIT_JSON || (kind <= EMIT_CL && g->n_target == 1))
+        return arena_printf(g->a, "%s.%s", r->stem, gen_emit_name[kind]);
+    return arena_printf(g->a, "%s.%s.%s", r->stem, r->arch, gen_emit_name[kind]);
 }
 
 int gen_check_outputs(Gen *g) {
@@ -40,8 +34,7 @@ int gen_check_outputs(Gen *g) {
     bool named = g->o.output && !gen_on_stdout(g) && !all_ops && g->n_target == 1;
     if (!g->o.dry_run) {
         bool alone = gen_on_stdout(g) && !(g->o.emit & (g->o.emit - 1)) && !g->o.make_rule_too;
-        const char *beside = arena_printf(g->a, "%s.cu", gen_stem(g, NULL));
-        if (!alone) s = file_writable(&g->diag, named ? g->o.output : beside);
+        if (!alone) s = file_writable(&g->diag, named ? g->o.output : gen_source_path(g));
     }
     for (int i = 0; i < g->o.n_out && !s; i++) s = file_writable(&g->diag, g->o.out[i].value);
     return s ? gen_fail_here(g) : 0;
@@ -49,9 +42,9 @@ int gen_check_outputs(Gen *g) {
 
 static int write_file(Gen *g, Result *r, GenEmit kind, const void *data, size_t len) {
     Written *w = &r->written[r->n_written];
-    *w = (Written){.kind = extension[kind], .bytes = len};
+    *w = (Written){.kind = gen_emit_name[kind], .bytes = len};
     sha256_text(data, len, w->sha256);
-    if (gen_on_stdout(g) && kind == main_kind(g)) {
+    if (gen_on_stdout(g) && kind == main_kind(g, r->profile)) {
         w->path = "-";
         buf_add(&g->artefact, data, len);
     } else {
@@ -69,7 +62,7 @@ static int write_depends(Gen *g, const Result *r) {
 
 int gen_write(Gen *g, Result *r) {
     for (int i = 0; i < EMIT_JSON; i++) {
-        if (!(g->o.emit & 1u << i)) continue;
+        if (!(gen_emits(g, r->profile) & 1u << i)) continue;
         const void *data;
         size_t len;
         if (roller_kernel_get(r->kernel, artefact[i], &data, &len)) continue;
@@ -117,7 +110,8 @@ void gen_write_failure(Gen *g, const Result *r, RollerStatus s) {
         buf_printf(&b, "\n== plan ==\n%s", (const char *)data);
     if (r->kernel && !roller_kernel_get(r->kernel, ROLLER_LOG, &data, &len))
         buf_printf(&b, "\n== log ==\n%s", (const char *)data);
-    if (r->kernel && !roller_kernel_get(r->kernel, ROLLER_CU, &data, &len))
+    RollerArtefact source = artefact[gen_source(g, r->profile)];
+    if (r->kernel && !roller_kernel_get(r->kernel, source, &data, &len))
         buf_printf(&b, "\n== source ==\n%s", (const char *)data);
     const char *path = arena_printf(g->a, "%s.report.txt", r->stem);
     Diag quiet = diag_new(g->a);

@@ -46,7 +46,8 @@ const char *gen_dump_text(Gen *g, const Result *r, GenDump what) {
     case DUMP_PLAN: roller_plan_text(plan, ROLLER_PLAN, &text, &len); break;
     case DUMP_LOWERED: roller_plan_text(plan, ROLLER_PLAN_LOWERED, &text, &len); break;
     case DUMP_SOURCE:
-        if (r->kernel) roller_kernel_get(r->kernel, ROLLER_CU, &data, &len);
+        if (r->kernel && roller_kernel_get(r->kernel, ROLLER_CU, &data, &len))
+            roller_kernel_get(r->kernel, ROLLER_CL, &data, &len);
         break;
     case DUMP_PTX:
         if (r->kernel) roller_kernel_get(r->kernel, ROLLER_PTX, &data, &len);

@@ -102,7 +102,8 @@ static int step(Gen *g, Result *r, const char *name, int (*run)(Gen *g, Result *
 static int prepare(Gen *g, Result *r) {
     gen_take_cached(g, r);
     bool plans = !r->kernel || g->o.explain || g->o.json || g->o.top > 1;
-    if (!r->kernel && !g->early.running) gen_load_early(g);
+    bool compiles = gen_source(g, r->profile) == EMIT_CU;
+    if (!r->kernel && compiles && !g->early.running) gen_load_early(g);
     int code = plans ? step(g, r, "planning", plan) : 0;
     return code ? code : check_at(g, r);
 }
@@ -141,7 +142,7 @@ static int load_target(Gen *g, int i, Result *r) {
                          : roller_profile_load(g->ctx, profile, &r->profile);
     if (s) return gen_fail(g, s);
     if (!r->arch) r->arch = roller_profile_arch(r->profile);
-    return 0;
+    return gen_check_emits(g, r);
 }
 
 static int generate_op(Gen *g, const char *name) {

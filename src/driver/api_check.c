@@ -13,7 +13,7 @@ typedef struct {
 
 Status kernel_need_ptx(Diag *d, const RollerKernel *k) {
     if (k->build.compiled) return ST_OK;
-    Status s = hal_need_cuda(d, k->plans->set.dev, "the simulator");
+    Status s = hal_need_cuda(d, k->plans->set.dev);
     if (s) return s;
     s = diag_error(d, ST_NVRTC, NULL, DIAG_NOWHERE,
                           "the kernel was not compiled, so there is no PTX to run");

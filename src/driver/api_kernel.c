@@ -157,11 +157,13 @@ RollerStatus roller_compile(RollerCtx *ctx, const RollerOp *op, const RollerProf
 RollerStatus roller_kernel_get(const RollerKernel *k, RollerArtefact what, const void **data,
                                size_t *size) {
     const Build *b = &k->build;
+    HalLanguage language = k->plans->set.dev->language;
     *data = NULL;
     *size = 0;
     const char *text = NULL;
     switch (what) {
-    case ROLLER_CU: text = b->program.source; break;
+    case ROLLER_CU: text = language == LANGUAGE_CUDA ? b->program.source : NULL; break;
+    case ROLLER_CL: text = language == LANGUAGE_OPENCL ? b->program.source : NULL; break;
     case ROLLER_PTX: text = b->compiled ? b->nvrtc.ptx : NULL; break;
     case ROLLER_JSON: text = k->json; break;
     case ROLLER_PLAN_USED: text = k->plan.text; break;

@@ -245,8 +245,9 @@ static Status fastest(RollerCtx *ctx, void *user) {
     o.seed = f->o->seed;
     o.budget_s = f->o->budget_s;
     MeasurePlace place;
-    int64_t *at;
-    Status s = size_values(a, &ctx->diag, f->plans->op->te, f->o->at, f->o->n_at, &at);
+    int64_t *at = NULL;
+    Status s = hal_need_cuda(&ctx->diag, f->plans->set.dev);
+    if (!s) s = size_values(a, &ctx->diag, f->plans->op->te, f->o->at, f->o->n_at, &at);
     o.at = at;
     if (!s) s = measure_probe(a, &ctx->diag, &o, &place);
     if (s) return s;

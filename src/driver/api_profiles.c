@@ -143,6 +143,10 @@ RollerStatus roller_profile_text(const RollerProfile *p, const char **json, size
 
 const char *roller_profile_name(const RollerProfile *p) { return p->dev->name; }
 const char *roller_profile_arch(const RollerProfile *p) { return p->dev->arch; }
+const char *roller_profile_language(const RollerProfile *p) {
+    return hal_language_name(p->dev->language);
+}
+
 const char *roller_profile_sha256(const RollerProfile *p) { return p->dev->sha256; }
 const char *roller_profile_file(const RollerProfile *p) { return p->file; }
 const char *roller_profile_gpu(const RollerProfile *p) { return p->dev->gpu; }

@@ -52,7 +52,7 @@ Status compile_build(Arena *a, Diag *d, const WholePlan *plan, const Device *dev
     *out = (Build){.arch = o->arch ? o->arch : dev->arch};
     CgOptions how = {.align = plan->rplan.align, .only = o->only, .static_smem = o->static_smem};
     Status s = emit(a, d, plan, dev, &how, out);
-    if (s) return s;
+    if (s || dev->language != LANGUAGE_CUDA) return s;
     out->compiler = compile_keep(a, o->nvrtc);
     out->line_info = o->line_info;
     out->level = o->fast_compile ? 2 : 3;

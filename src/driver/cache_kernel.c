@@ -121,7 +121,7 @@ RollerKernel *cache_take(RollerCtx *ctx, Arena *a, const CacheWanted *w, RollerP
                          int rank) {
     CacheSection s[SECTIONS];
     NvrtcIdentity nvrtc;
-    Cache *c = cache_open(ctx, true);
+    Cache *c = w->profile->dev->language == LANGUAGE_CUDA ? cache_open(ctx, true) : NULL;
     const char *key = c ? cache_key(ctx, c, w, &nvrtc) : NULL;
     if (!key || !cache_read(c, key, s, SECTIONS)) return NULL;
     ArenaMark before = arena_mark(a);

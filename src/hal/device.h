@@ -150,8 +150,8 @@ Status hal_profile_read(Arena *a, Diag *d, DiagText text, Device **out);
 /* The canonical JSON; read(write(x)) == x.  */
 void hal_profile_write(const Device *dev, Buf *out);
 const char *hal_language_name(HalLanguage language);
-/* ST_USAGE where the device's kernels are not CUDA C++, which alone `who` takes ("NVRTC").  */
-Status hal_need_cuda(Diag *d, const Device *dev, const char *who);
+/* ST_USAGE where the device's kernels are not CUDA C++.  */
+Status hal_need_cuda(Diag *d, const Device *dev);
 /* Profiles inside the program, which are found after all others; the last has no name.  */
 typedef struct {
     const char *name, *text;

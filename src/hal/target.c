@@ -68,12 +68,13 @@ const char *hal_language_name(HalLanguage language) {
     return names[language];
 }
 
-Status hal_need_cuda(Diag *d, const Device *dev, const char *who) {
+Status hal_need_cuda(Diag *d, const Device *dev) {
     if (dev->language == LANGUAGE_CUDA) return ST_OK;
-    diag_error(d, ST_USAGE, "language", DIAG_NOWHERE, "%s takes no %s, the language of profile %s",
-               who, hal_language_name(dev->language), dev->name);
+    diag_error(d, ST_USAGE, "language", DIAG_NOWHERE,
+               "kernels for %s are %s: neither NVRTC nor the simulator takes them", dev->name,
+               hal_language_name(dev->language));
     diag_hint(d, "--emit cl writes the source for an OpenCL runtime; to compile, check or measure "
-                 "here, take the profile of a GPU");
+                 "a kernel here, take the profile of a GPU");
     return ST_USAGE;
 }
 

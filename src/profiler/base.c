@@ -63,7 +63,8 @@ static int fitness(Arena *a, const CudaDeviceInfo *info, const Device *dev) {
     int apart = info->attribute[CUDA_ATTR_SM_COUNT] - (int)dev->limits.sm_count.value;
     if (apart < 0) apart = -apart;
     if (apart >= ARCH) apart = ARCH - 1;
-    if (its > own || (dev->simulated && !hal_gpu_simulated(info->name))) return 0;
+    if (dev->language != LANGUAGE_CUDA || its > own) return 0;
+    if (dev->simulated && !hal_gpu_simulated(info->name)) return 0;
     if (its == own && named) return SAME_GPU;
     if (strcmp(dev->mode, "datasheet") != 0) return 0;
     if (!alike(info, dev)) return 0;
