@@ -1,6 +1,7 @@
 #include "random_trip.h"
 
 #include "base/hash.h"
+#include "driver/compile.h"
 #include "plan_fixture.h"
 #include "open_choices.h"
 

@@ -73,7 +73,7 @@ static const char *const handing[] = {
     " A[n,m] = X[m,n] + 1; B[m,n] = A[m,n] * 2 + sum[r](A[r,n]); C[n,m] = B[n,m] - A[m,n]; }",
 };
 
-/* The normal form has other dimensions than the op as written: a place in memory is one element.  */
+/* The normal form has other dimensions than the op as written; an element is a place in memory.  */
 static const char *const reshaped[] = {
     "param K = 12; op f(X: i32[1,K,K]) -> Y: i64[1,K,K] { Y[a,b,c] = i64(X[a,b,b]); }",
     "param M = 6, N = 8; op f(X: f32[M,N,4]) -> Y: f32[M,4*N] { t[m,n,k] = X[m,n,k] + m;"
