@@ -160,6 +160,8 @@ static void add_products(FormBuilder *b, const Lowered *l) {
     add_barrier(b, SYNC_WAIT, FULL, AT_TAKE);
     if (made >= 0) {
         add_slices(b, l, made);
+        /* One lane tells of what all have read.  */
+        form_sync(b, SYNC_WARP, SYNC_BOTH, 0);
         if (!under_way) form_sync(b, SYNC_PRODUCTS, SYNC_WAIT, 0);
     } else {
         Node *n = form_add(b, NODE_COMPUTE, COMPUTE_STEP);

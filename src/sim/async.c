@@ -15,7 +15,7 @@ void sim_async_begin(SimCluster *c) {
     for (int b = 0; b < c->n_block; b++) {
         SimBlock *block = &c->block[b];
         AsyncBlock *state = block->async = ARENA_NEW(c->arena, AsyncBlock);
-        state->remote = ARENA_ARRAY(c->arena, AsyncRemote, c->n_clock);
+        state->remote = ARENA_ARRAY(c->arena, AsyncRemote, c->n_warp);
         for (int w = 0; w < block->n_warp; w++) {
             block->warp[w].async = ARENA_NEW(c->arena, AsyncWarp);
         }
@@ -149,6 +149,9 @@ static bool target_alive(const AsyncOp *op) {
     return false;
 }
 
+/* Who writes what an mbarrier tells of.  */
+static uint16_t copies(const SimCluster *c) { return sim_thread_of(sim_copies_entry(c), 0); }
+
 static void flags_down(SimCluster *c, const AsyncOp *op, const AsyncSegment *p, uint16_t thread) {
     uint32_t step = async_step(op, p);
     c->time++;
@@ -171,9 +174,9 @@ void async_land_lanes(SimCluster *c, AsyncOp *op, uint32_t mask, bool for_mbarri
     for (size_t p = 0; p < op->n_segment; p++) {
         int lane = op->segment[p].lane;
         if (!(mask >> lane & 1) || !(op->mask >> lane & 1)) continue;
-        if (!for_mbarrier) sim_timer_tell(c, op->ready, op->by.w->clock);
+        if (!for_mbarrier) sim_timer_tell(op->ready, &op->by.w->now);
         flags_down(c, op, &op->segment[p],
-                   for_mbarrier ? (uint16_t)SIM_ASYNC_THREAD : sim_thread(op->by.w, lane));
+                   for_mbarrier ? copies(c) : sim_thread(op->by.w, lane));
     }
     op->mask &= ~mask;
     if (op->mask == 0) async_finish(c, op);
@@ -191,8 +194,8 @@ static void land_arrive(SimCluster *c, AsyncOp *op) {
     AsyncMbar *m = async_mbar_valid(op->by, op->mbar_block, op->mbar);
     uint32_t arrivals = (uint32_t)sim_popcount(op->mask);
     if (m) {
-        sim_release_async(c, m->collect);
-        sim_timer_tell(c, op->ready, m->collect);
+        sim_release_copies(c, m->collect);
+        sim_timer_tell(op->ready, sim_clock_time(c, m->collect));
         async_mbar_update(op->by, op->mbar_block, m, arrivals, 0);
     }
     async_finish(c, op);
@@ -201,8 +204,12 @@ static void land_arrive(SimCluster *c, AsyncOp *op) {
 static void tell_mbarrier(SimCluster *c, const AsyncOp *op) {
     AsyncMbar *m = async_mbar_valid(op->by, op->mbar_block, op->mbar);
     if (!m) return;
-    sim_release_async(c, m->collect);
-    sim_timer_tell(c, op->ready, m->collect);
+    sim_release_copies(c, m->collect);
+    if (op->kind == ASYNC_PEER) {
+        int entry = sim_reads_entry(op->by.w, false);
+        sim_release_reads(c, m->collect, entry, 1u << op->by.lane, op->issued);
+    }
+    sim_timer_tell(op->ready, sim_clock_time(c, m->collect));
     async_mbar_update(op->by, op->mbar_block, m, 0, -(int64_t)op->tx_bytes);
 }
 
@@ -217,7 +224,7 @@ void async_land(SimCluster *c, AsyncOp *op) {
     if (!op->by.w->block->stop && !op->block->stop && target_alive(op)) {
         async_write(c, op);
         for (size_t p = 0; !from_shared(op) && p < op->n_segment; p++) {
-            flags_down(c, op, &op->segment[p], (uint16_t)SIM_ASYNC_THREAD);
+            flags_down(c, op, &op->segment[p], copies(c));
         }
         if (op->tell == TELL_MBARRIER) tell_mbarrier(c, op);
     }
@@ -265,10 +272,7 @@ bool async_cluster_settle(SimCluster *c) {
             async_warp(&c->block[b].warp[w])->cluster_arrived = 0;
         }
     }
-    for (int k = 0; k < c->n_entry; k++) {
-        if (q->collect[k] > q->done[k]) q->done[k] = q->collect[k];
-        q->collect[k] = 0;
-    }
+    sim_clock_pass(c, q->done, q->collect);
     q->arrived = 0;
     q->generation++;
     sim_event(c);
@@ -333,10 +337,14 @@ static void check_unwaited(SimBlock *b) {
 /* A block that ends without knowing of an access from another one may have ended before it.  */
 static void check_remote(SimBlock *b) {
     SimCluster *c = b->cluster;
-    for (int k = 0; k < c->n_clock - 1; k++) {
+    for (int k = 0; k < c->n_warp; k++) {
         AsyncRemote remote = async_block(b)->remote[k];
         bool known = remote.time == 0;
-        for (int w = 0; w < b->n_warp; w++) known |= b->warp[w].clock[k] >= remote.time;
+        for (int w = 0; w < b->n_warp; w++) {
+            SIM_EACH(l, sim_views_of(&b->warp[w], b->warp[w].exists)) {
+                known |= sim_clock_covers(c, b->warp[w].view[l], k, remote.lanes, remote.time);
+            }
+        }
         if (known) continue;
         SimWarp *other = &c->block[k / b->n_warp].warp[k % b->n_warp];
         sim_fault(sim_lane(other, remote.inst, 0), SIM_OUT_OF_BOUNDS,

@@ -32,7 +32,7 @@ typedef struct {
     uint32_t offset;
     bool valid;               /* between init and inval */
     bool fenced;              /* its init was made visible to the async proxy and the cluster */
-    int init_warp;            /* clock_id of the warp that initialised it, and when */
+    uint16_t init_thread;     /* who initialised it, and when */
     uint32_t init_time;
     uint32_t expected, pending, phase;    /* phase: how many are complete */
     uint32_t loading,
@@ -51,6 +51,7 @@ typedef struct {
 } AsyncReduce;
 
 typedef struct AsyncOp AsyncOp;
+typedef struct AsyncMap AsyncMap;
 struct AsyncOp {
     AsyncOp *next;
     AsyncKind kind;
@@ -71,7 +72,6 @@ struct AsyncOp {
     int fill_bytes;
     AsyncReduce reduce;
     bool sampled, landed;     /* the source has been read, the destination written */
-    bool read_told;           /* a wait has promised that the source was read */
     AsyncSegment *segment;
     size_t n_segment, cap_segment;
     unsigned char *buffer;    /* bytes sampled, in the order of the segments */
@@ -89,13 +89,14 @@ typedef struct {
     bool wgmma;               /* some warp has executed wgmma */
     SimTmRow *row;            /* scratch of the tensor copies */
     size_t cap_row;
+    struct AsyncMap *map;     /* tensormap_proxy.c: changed by its threads */
     uint32_t generation, arrived;         /* barrier.cluster */
     uint32_t *collect, *done; /* its clocks */
 } AsyncCluster;
 
-/* A warp's last access to the shared memory of another block; time 0: none.  */
+/* A warp's last access to the shared memory of another block, by some lanes; time 0: none.  */
 typedef struct {
-    uint32_t time;
+    uint32_t time, lanes;
     const SimInst *inst;
 } AsyncRemote;
 
@@ -128,8 +129,10 @@ static inline AsyncWarp *async_warp(const SimWarp *w) { return w->async; }
 static inline AsyncBlock *async_block(const SimBlock *b) { return b->async; }
 /* A thread touches the shared memory of another block itself: that block must learn of it before it
  * ends (sim_async_end checks).  */
-static inline void async_remote(const SimWarp *w, const SimInst *i, const SimBlock *owner) {
-    async_block(owner)->remote[w->clock_id] = (AsyncRemote){w->block->cluster->time, i};
+static inline void async_remote(SimLane by, const SimBlock *owner) {
+    AsyncRemote *r = &async_block(owner)->remote[by.w->clock_id];
+    uint32_t now = by.w->block->cluster->time, others = r->time == now ? r->lanes : 0;
+    *r = (AsyncRemote){now, others | 1u << by.lane, by.i};
 }
 
 static inline bool async_counts(const SimWarp *w) {
@@ -155,8 +158,7 @@ void async_drop(AsyncOp *op);             /* of an operation that was not issued
  * written, and puts the operation in flight.  False after a fault (the operation is gone).  */
 bool async_issue(AsyncOp *op);
 /* Reads the source; writes the destination and tells. An operation that has told is freed; a
- * member of a bulk group stays until async_finish, so that its wait can judge what happened
- * meanwhile.  */
+ * member of a bulk group stays until async_finish, for its wait to find it.  */
 void async_sample(SimCluster *c, AsyncOp *op);
 void async_land(SimCluster *c, AsyncOp *op);
 void async_finish(SimCluster *c, AsyncOp *op);
@@ -171,11 +173,18 @@ void async_poll_failed(SimLane by);
  * come after the initialisation; async_mbar_valid for operations under way.  */
 AsyncMbar *async_mbar_valid(SimLane by, SimBlock *b, uint32_t offset);
 AsyncMbar *async_mbar(SimLane by, SimBlock *b, uint32_t offset);
+/* Whether a lane comes after its initialisation.  */
+bool async_mbar_known(const SimWarp *w, int lane, const AsyncMbar *m);
 /* A warp's wait for it has failed, or come true.  */
 void async_mbar_awaited(const SimWarp *w, AsyncMbar *m, bool waits);
 AsyncMbar *async_mbar_find(SimBlock *b, uint32_t offset);            /* no fault */
 /* Adjusts pending arrivals and bytes, completes the phase when both are zero.  */
 bool async_mbar_update(SimLane by, SimBlock *b, AsyncMbar *m, uint32_t arrivals, int64_t tx);
+/* A thread changes the tensor map at a generic address; lanes fence it; whether a lane may use it,
+ * false after a fault.  */
+void async_map_changed(SimCluster *c, uint64_t at);
+void async_map_fence(SimWarp *w, uint32_t lanes, uint64_t at);
+bool async_map_visible(SimLane by, uint64_t at);
 /* Opens the next phase of barrier.cluster if every live thread has arrived; true if it did.  */
 bool async_cluster_settle(SimCluster *c);
 /* Checks at the end of a block that its warpgroups issued their wgmma together.  */

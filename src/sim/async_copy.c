@@ -103,7 +103,7 @@ static void exec_arrive(SimWarp *w, const SimInst *i, uint32_t active) {
         AsyncMbar *m = b ? async_mbar(by, b, offset) : NULL;
         if (!m) return;
         if (!i->flags) m->pending++;
-        sim_release(w, m->collect);
+        sim_release(w, 1u << l, m->collect);
         AsyncOp *op = async_new(by, ASYNC_ARRIVE, 0);
         op->tell = TELL_MBARRIER;
         op->mask = 1u << l;

@@ -74,16 +74,3 @@ void async_join_bulk_group(AsyncOp *op) {
     a->bulk_stored[op->by.lane] = a->bulk_group[op->by.lane] + 1;
     a->bulk_store = op->by.i;
 }
-
-bool async_source_kept(const AsyncOp *op) {
-    for (size_t n = 0; n < op->n_segment; n++) {
-        const AsyncSegment *p = &op->segment[n];
-        uint32_t at;
-        if (!sim_shadow_written(op->block, p->offset, p->bytes, op->issued, &at)) continue;
-        sim_fault(op->by, SIM_RACE_SHARED,
-                  "shared memory at 0x%x is written while this copy may still be reading it",
-                  op->block->smem_base + at);
-        return false;
-    }
-    return true;
-}

@@ -25,8 +25,6 @@ bool async_global_target(SimLane by, uint64_t at, uint32_t bytes, const AsyncRed
 bool async_to_global(const PtxInst *p);
 /* Makes op a member of its lane's open bulk group.  */
 void async_join_bulk_group(AsyncOp *op);
-/* False after a fault: something wrote to the shared memory that op may still be reading.  */
-bool async_source_kept(const AsyncOp *op);
 
 /* Takes the operator, and the type, of a reduction; a tensor copy has its type in the tensor
  * map. False after sim_pick_fail.  */

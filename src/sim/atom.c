@@ -114,12 +114,9 @@ static void apply_wide(SimWarp *w, int lane, unsigned char *host, Operands o) {
     }
 }
 
-static unsigned char *place(SimLane by, uint64_t at, bool *shared) {
+static unsigned char *place(SimLane by, uint64_t at, bool shared) {
     uint32_t bytes = (uint32_t)by.i->bytes * by.i->count, offset;
-    PtxSpace space = (PtxSpace)by.i->space;
-    if (space == SPACE_GENERIC) space = sim_classify(at);
-    *shared = space == SPACE_SHARED || space == SPACE_SHARED_CLUSTER;
-    if (!*shared) {
+    if (!shared) {
         /* sums of reals tell nobody anything */
         bool flag = by.i->count == 1 && ptx_is_int(by.i->ptx->type[0]);
         bool tells = flag && by.w->block->cluster->run->order;
@@ -129,7 +126,7 @@ static unsigned char *place(SimLane by, uint64_t at, bool *shared) {
     }
     SimBlock *b = sim_shared(by, (uint32_t)at, bytes, bytes, &offset);
     if (!b || !sim_shadow_atomic(by, b, offset, bytes)) return NULL;
-    if (b != by.w->block) async_remote(by.w, by.i, b);
+    if (b != by.w->block) async_remote(by, b);
     return b->smem + offset;
 }
 
@@ -141,23 +138,36 @@ static bool on_one_address(uint32_t active, const uint64_t at[LANES]) {
     return sim_popcount(active) > 1;
 }
 
+/* The lanes whose address is in shared memory.  */
+static uint32_t in_shared_space(const SimInst *i, uint32_t active, const uint64_t at[LANES]) {
+    uint32_t lanes = 0;
+    SIM_EACH(l, active) {
+        PtxSpace space = (PtxSpace)i->space;
+        if (space == SPACE_GENERIC) space = sim_classify(at[l]);
+        if (space == SPACE_SHARED || space == SPACE_SHARED_CLUSTER) lanes |= 1u << l;
+    }
+    return lanes;
+}
+
 static void exec_atom(SimWarp *w, const SimInst *i, uint32_t active) {
     Operands o = operands(i);
     const SimOpnd *address = &i->opnd[i->flags & ATOM_RESULT ? 1 : 0];
     uint64_t at[LANES];
-    uint32_t in_shared[LANES], global = 0, shared_lanes = 0;
+    uint32_t in_shared[LANES];
     SIM_EACH(l, active) {
-        SimLane by = sim_lane(w, i, l);
-        bool shared;
         at[l] = sim_address(w, address, l);
         in_shared[l] = (uint32_t)at[l];
-        unsigned char *host = place(by, at[l], &shared);
+    }
+    uint32_t shared_lanes = in_shared_space(i, active, at), global = active & ~shared_lanes;
+    if (shared_lanes) sim_strong_begin(w, shared_lanes);
+    SIM_EACH(l, active) {
+        SimLane by = sim_lane(w, i, l);
+        unsigned char *host = place(by, at[l], shared_lanes >> l & 1);
         if (!host) return;
-        if (shared) shared_lanes |= 1u << l;
-        else global |= 1u << l;
         if (i->bytes == 16) apply_wide(w, l, host, o);
         else apply(by, host, o);
     }
+    if (shared_lanes) sim_strong_end(w, shared_lanes);
     SimBlock *b = w->block;
     if (global && o.result) sim_poll(w);
     b->count.atomics++;

@@ -42,7 +42,7 @@ static void deliver(SimBlock *b, const SimBarrier *x, int id) {
         for (int s = 0; s < LANES; s++) {
             const SimSubwarp *p = &w->subwarp[s];
             if (p->state != SUBWARP_BARRIER || p->barrier != id) continue;
-            sim_acquire(w, x->clock);
+            sim_acquire(w, p->mask, x->clock);
             const SimInst *i = &code[p->pc - 1];
             const Bar *bar = i->extra;
             if (bar->kind != BAR_RED) continue;
@@ -70,7 +70,7 @@ static void finish(SimBlock *b, SimBarrier *x, int id) {
     sim_wake_barrier(b, id);
     sim_event(b->cluster);
     uint32_t *clock = x->clock;
-    memset(clock, 0, (size_t)b->cluster->n_entry * sizeof *clock);
+    memset(clock, 0, sim_clock_bytes(b->cluster));
     *x = (SimBarrier){.clock = clock, .generation = x->generation + 1};
 }
 
@@ -85,7 +85,7 @@ static void collect(SimWarp *w, const SimInst *i, uint32_t active, const Bar *ba
         x->red_or |= p != 0;
         x->red_and &= p == active;
     }
-    sim_release(w, x->clock);
+    sim_release(w, active, x->clock);
 }
 
 static void exec_bar(SimWarp *w, const SimInst *i, uint32_t active) {

@@ -30,7 +30,7 @@ static bool load_lane(SimLane by, uint32_t bytes) {
     AsyncTarget t;
     if (bytes && !sim_global(by, from, bytes, 16, false)) return false;
     if (!async_target(by, &by.i->opnd[0], &by.i->opnd[x->mbar], bytes, 16, &t)) return false;
-    if (async_counts(by.w)) sim_count_global_range(by.w, from, bytes, false);
+    if (async_counts(by.w)) sim_count_global_range(by, from, bytes, false);
     uint64_t mask = x->mask >= 0 ? async_mask(by, &by.i->opnd[x->mask]) : 1ull << t.block->rank;
     if (mask == 0) return false;
     for (int rank = 0; rank < by.w->block->cluster->n_block; rank++) {
@@ -51,7 +51,7 @@ static bool store_lane(SimLane by, uint32_t bytes) {
         sim_shared(by, async_shared_at(by.w, &by.i->opnd[1], by.lane), bytes, 16, &offset);
     if (!b || (bytes && !async_global_target(by, to, bytes, &x->reduce))) return false;
     if (async_counts(by.w)) {
-        sim_count_global_range(by.w, to, bytes, true);
+        sim_count_global_range(by, to, bytes, true);
         sim_count_shared_range(by.w->block, bytes, false);
     }
     AsyncOp *op = segment_of(by, ASYNC_STORE, to, offset, bytes);
@@ -107,9 +107,9 @@ static void exec_wait(SimWarp *w, const SimInst *i, uint32_t active) {
         next = op->next;
         if (op->by.w != w || op->tell != TELL_BULK_GROUP || !(active >> op->by.lane & 1)) continue;
         if (op->group[op->by.lane] + (uint64_t)pending >= a->bulk_group[op->by.lane]) continue;
-        if (!op->read_told && !async_source_kept(op)) return;
-        op->read_told = true;
-        sim_timer_tell(c, op->ready, w->clock);
+        uint32_t lane = 1u << op->by.lane;
+        sim_learn_reads(w, lane, sim_reads_entry(w, false), lane, op->issued);
+        sim_timer_tell(op->ready, &w->now);
         if (i->flags) {
             async_sample(c, op);
         } else {

@@ -31,7 +31,7 @@ static void exec_arrive(SimWarp *w, const SimInst *i, uint32_t active) {
         a->cluster_generation[l] = q->generation;
         q->arrived++;
     }
-    if (!(i->flags & BARRIER_RELAXED)) sim_release(w, q->collect);
+    if (!(i->flags & BARRIER_RELAXED)) sim_release(w, active, q->collect);
     w->block->count.barriers++;
     async_cluster_settle(w->block->cluster);
 }
@@ -52,7 +52,7 @@ static void exec_wait(SimWarp *w, const SimInst *i, uint32_t active) {
         }
     }
     a->cluster_pending &= ~active;
-    sim_acquire(w, q->done);
+    sim_acquire(w, active, q->done);
 }
 
 /* ---- Addresses

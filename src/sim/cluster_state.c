@@ -26,7 +26,8 @@ static void begin_block(SimCluster *c, int rank) {
     memset(b->smem, SIM_POISON, words * 4 + 64);
     b->shadow = ARENA_ARRAY(c->arena, SimShadow, words + 1);
     if (c->partial_sync && !r->options->no_races) {
-        b->read_clock = ARENA_ARRAY(c->arena, uint32_t, words * (size_t)b->n_warp);
+        b->row = b->n_warp * (r->kernel->reads_later ? 3 : 2);
+        b->read_row = ARENA_ARRAY(c->arena, uint32_t, words * (size_t)b->row);
     }
     int barriers = (int)r->dev->limits.barriers_per_block.value;
     b->barrier = ARENA_ARRAY(c->arena, SimBarrier, barriers);
@@ -46,8 +47,8 @@ SimCluster *sim_cluster_begin(SimTask *u, Arena *scratch, Arena *results) {
         rest /= n;
     }
     int warps = (int)((r->ntid[0] * r->ntid[1] * r->ntid[2] + LANES - 1) / LANES);
-    c->n_clock = c->n_block * warps + 1;
-    c->n_entry = c->n_clock + SIM_TIMES;
+    c->n_warp = c->n_block * warps;
+    c->n_clock = (r->kernel->reads_later ? 3 : 1) * c->n_warp + 1;
     c->time = 1;
     c->rng.state = hash64(&u->cluster, sizeof u->cluster, r->options->seed);
     c->partial_sync = r->kernel->partial_sync;

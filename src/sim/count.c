@@ -13,7 +13,7 @@ static bool mark(uint64_t *map, uint64_t sector) {
     return true;
 }
 
-static void touch(SimWarp *w, uint64_t sector, bool store) {
+static void touch(SimWarp *w, int lane, uint64_t sector, bool store) {
     SimBlock *b = w->block;
     uint64_t at = sector * SIM_SECTOR;
     const SimAlloc *x = b->hot;
@@ -23,7 +23,7 @@ static void touch(SimWarp *w, uint64_t sector, bool store) {
     if (!x) return;
     if (b->timing && !store && sim_l1_holds(b, sector)) return;
     mark(store ? x->stored : x->loaded, (at - x->base) / SIM_SECTOR);
-    if (x->past[PAST_STORED]) sim_overlap_touch(w, x, (at - x->base) / SIM_SECTOR, store);
+    if (x->past[PAST_STORED]) sim_overlap_touch(w, lane, x, (at - x->base) / SIM_SECTOR, store);
     if (b->timing) sim_l2_touch(w, x, at);
 }
 
@@ -151,7 +151,7 @@ void sim_count_global(SimWarp *w, uint32_t active, const uint64_t address[LANES]
             if (k >= 0 && seen[k] == s) continue;
             for (int m = n++; m > k + 1; m--) seen[m] = seen[m - 1];
             seen[k + 1] = s;
-            touch(w, s, store);
+            touch(w, l, s, store);
         }
     }
     if (w->block->timing) w->block->timing->passes += l1_passes(w, active, address, bytes, seen, n);
@@ -167,11 +167,11 @@ void sim_count_global(SimWarp *w, uint32_t active, const uint64_t address[LANES]
     }
 }
 
-void sim_count_global_range(SimWarp *w, uint64_t address, uint64_t bytes, bool store) {
-    SimBlock *b = w->block;
+void sim_count_global_range(SimLane by, uint64_t address, uint64_t bytes, bool store) {
+    SimBlock *b = by.w->block;
     if (bytes == 0) return;
     uint64_t first = address / SIM_SECTOR, last = (address + bytes - 1) / SIM_SECTOR;
-    for (uint64_t s = first; s <= last; s++) touch(w, s, store);
+    for (uint64_t s = first; s <= last; s++) touch(by.w, by.lane, s, store);
     if (store) {
         b->count.global_store_sectors += last - first + 1;
         b->count.global_store_bytes += bytes;

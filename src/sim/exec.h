@@ -149,12 +149,16 @@ struct SimWarp {
     bool yield;               /* set by an executing function: the quantum ends after it */
     SimSubwarp subwarp[LANES];
     SimJoin *join;
-    uint32_t *clock;          /* vector clock, see race.h */
+    uint32_t *view[LANES];    /* clock.h: what each lane knows */
+    uint32_t *views[LANES];   /* the clocks for it */
+    int n_views;
+    bool parted;              /* some lanes know more than others */
     unsigned char *local;     /* local memory: local_bytes for each lane */
     int64_t local_bytes;      /* kernel->local_bytes, and a stack of kernels that have one */
     uint32_t *stack;          /* where each lane's stack ends */
     Slot returned[LANES];     /* the link register of the function that each lane left last */
-    uint32_t waited;          /* time behind its wait for the launch before; 0: it has not waited */
+    uint32_t waited;          /* time behind its first wait for the launch before, 0: none; lanes */
+    uint32_t waited_lanes;
     uint32_t carry;           /* condition code of add.cc and its like, a bit per lane */
     int round;                /* counts the warp's quanta */
     int waiting;              /* joins at which some lanes wait for others */
@@ -162,6 +166,7 @@ struct SimWarp {
                                * flight, else NULL */
     void *async;              /* per-warp state (cp.async groups, wgmma groups) */
     struct SimTimer *timer;   /* timing.h; NULL unless the launch is timed */
+    uint32_t now;             /* timing.h: the warp's time */
 };
 
 /* A lane at an instruction: who accesses memory, and whom a fault names.  */
@@ -243,7 +248,8 @@ struct SimBlock {
     uint32_t smem_base, smem_bytes;
     SimShadow *shadow;        /* one per 4 bytes of smem */
     SimApart *apart;          /* of words whose bytes differ; NULL: there were none */
-    uint32_t *read_clock;     /* see race.h */
+    uint32_t *read_row;       /* see race.h */
+    int row;                  /* words of it for each word of memory */
     SimBarrier *barrier;      /* barriers_per_block of them */
     SimWrites *writes;        /* NULL: not logged */
     SimOrderBlock *order;     /* of blocks that communicate, once they do */
@@ -268,11 +274,11 @@ struct SimCluster {
     SimBlock *block;
     int n_block;
     uint32_t ctaid[3];        /* of the cluster in the grid of clusters */
-    uint32_t time;            /* steps of anything that synchronisation orders; see race.h */
+    uint32_t time;            /* steps of anything that synchronisation orders; see clock.h */
     uint64_t event;           /* counts sim_event */
     uint64_t polls;           /* looks at what another block may write; see sim_poll */
-    int n_clock;              /* entries of a vector clock: all warps, then one for copies */
-    int n_entry;              /* with those of timing.h after them */
+    int n_warp;               /* of all blocks */
+    int n_clock;              /* entries of a vector clock: clock.h */
     uint32_t *strong_clock;   /* of atomics and volatile accesses to shared memory */
     uint32_t *proxy_clock;    /* what generic writes the async proxy has been made to see */
     Rng rng;                  /* seed and cluster number: adversarial timing, warp order */
@@ -317,6 +323,7 @@ struct SimKernel {
     uint32_t static_smem, dynamic_align;
     int registers;            /* estimate for timing: most live 32-bit values */
     bool partial_sync;        /* see SimCluster */
+    bool reads_later;         /* memory is read asynchronously: bulk stores, wgmma */
     bool serial;              /* blocks communicate: they must run in ascending order */
 };
 
@@ -364,7 +371,8 @@ void sim_fault_place(SimFault *f, SimFaultKind kind, const SimBlock *b, const Si
                      int thread);
 
 /* ---- Counting ---- */
-/* Pipes whose instructions access memory or synchronise: the time of race.h advances with them.  */
+/* Pipes whose instructions access memory or synchronise: the time of clock.h advances with
+ * them.  */
 enum { SIM_PIPES_TIMED = 1 << SIM_PIPE_LSU | 1 << SIM_PIPE_TENSOR | 1 << SIM_PIPE_CONTROL };
 
 /* Instructions, pipes and flops are counted by the interpreter.  sim_count_shared counts one
@@ -377,7 +385,7 @@ void sim_count_shared(SimWarp *w, uint32_t active, const uint32_t address[LANES]
 void sim_count_global(SimWarp *w, uint32_t active, const uint64_t address[LANES], int bytes,
                       bool store);
 /* The same for a contiguous range, of a bulk copy.  */
-void sim_count_global_range(SimWarp *w, uint64_t address, uint64_t bytes, bool store);
+void sim_count_global_range(SimLane by, uint64_t address, uint64_t bytes, bool store);
 /* A bulk copy's pass over shared memory: one wavefront per 128 bytes.  */
 void sim_count_shared_range(SimBlock *b, uint32_t bytes, bool store);
 void sim_count_add(SimCounters *to, const SimCounters *c);           /* sums and maxima */

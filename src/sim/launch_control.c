@@ -5,9 +5,10 @@
 
 /* griddepcontrol.wait: launches before have ended, which others know that come behind this.  */
 static void exec_wait_launch(SimWarp *w, const SimInst *i, uint32_t active) {
-    (void)i, (void)active;
+    (void)i;
     SimBlock *b = w->block;
-    w->waited = ++b->cluster->time;
+    if (!w->waited) w->waited = ++b->cluster->time;
+    w->waited_lanes |= active;
     if (!b->waited) atomic_fetch_add(&b->cluster->run->waited, 1);
     b->waited = true;
 }
@@ -101,29 +102,39 @@ SimExec *sim_pick_launch(SimPick *k) {
     }
 }
 
-/* The initialisations of mbarriers that are ordered before w become visible to the async proxy.  */
-static void fence_mbarriers(SimWarp *w) {
+/* The initialisations of mbarriers that a lane comes after become visible to the async proxy.  */
+static void fence_mbarriers(SimWarp *w, uint32_t lanes) {
     SimCluster *c = w->block->cluster;
     for (int b = 0; b < c->n_block; b++) {
         AsyncBlock *s = async_block(&c->block[b]);
         for (size_t m = 0; m < s->n_mbar; m++) {
             AsyncMbar *bar = &s->mbar[m];
-            if (bar->init_warp == w->clock_id || w->clock[bar->init_warp] >= bar->init_time) {
-                bar->fenced = true;
-            }
+            SIM_EACH(l, bar->fenced ? 0 : lanes) bar->fenced |= async_mbar_known(w, l, bar);
         }
     }
 }
 
 static void exec_fence_async(SimWarp *w, const SimInst *i, uint32_t active) {
-    (void)i, (void)active;
-    sim_fence_proxy(w);
-    fence_mbarriers(w);
+    (void)i;
+    sim_release(w, active, w->block->cluster->proxy_clock);
+    fence_mbarriers(w, active);
 }
 
 static void exec_fence_mbarrier(SimWarp *w, const SimInst *i, uint32_t active) {
-    (void)i, (void)active;
-    fence_mbarriers(w);
+    (void)i;
+    fence_mbarriers(w, active);
+}
+
+static void exec_fence_map(SimWarp *w, const SimInst *i, uint32_t active) {
+    for (uint32_t rest = active; rest;) {
+        uint64_t at = sim_address(w, &i->opnd[0], sim_first_lane(rest));
+        uint32_t same = 0;
+        SIM_EACH(l, rest) {
+            if (sim_address(w, &i->opnd[0], l) == at) same |= 1u << l;
+        }
+        async_map_fence(w, same, at);
+        rest &= ~same;
+    }
 }
 
 SimExec *sim_pick_proxy(SimPick *k) {
@@ -141,7 +152,11 @@ SimExec *sim_pick_proxy(SimPick *k) {
         sim_take(k, MOD_SYNC_RESTRICT_CTA) || sim_take(k, MOD_SYNC_RESTRICT_CLUSTER)) {
         async = true;
     }
-    bool other = sim_take(k, MOD_ALIAS) || sim_take(k, MOD_TENSORMAP_GENERIC);
+    bool map = sim_take(k, MOD_TENSORMAP_GENERIC), other = sim_take(k, MOD_ALIAS) || map;
     if (!async && !other) return sim_pick_fail(k, "is no known proxy");
+    if (map && order.order == MOD_ACQUIRE) {
+        bool fits = k->p->n_opnd == 2 && k->p->opnd[0].kind == OPND_ADDRESS;
+        return fits ? exec_fence_map : sim_pick_fail(k, "needs an address and a size");
+    }
     return async && !global ? exec_fence_async : exec_nothing;
 }

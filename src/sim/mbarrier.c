@@ -10,7 +10,7 @@ static AsyncMbar *find(SimLane by, const SimOpnd *o, SimBlock **b) {
     uint32_t offset;
     *b = sim_shared(by, async_shared_at(by.w, o, by.lane), 8, 8, &offset);
     if (!*b) return NULL;
-    if (*b != by.w->block) async_remote(by.w, by.i, *b);
+    if (*b != by.w->block) async_remote(by, *b);
     return async_mbar(by, *b, offset);
 }
 
@@ -38,7 +38,7 @@ static void exec_init(SimWarp *w, const SimInst *i, uint32_t active) {
         }
         *m = (AsyncMbar){.offset = offset,
                          .valid = true,
-                         .init_warp = w->clock_id,
+                         .init_thread = sim_thread(w, l),
                          .init_time = c->time,
                          .expected = count,
                          .pending = count,
@@ -67,7 +67,6 @@ static void exec_tx(SimWarp *w, const SimInst *i, uint32_t active) {
         AsyncMbar *m = find(by, &i->opnd[0], &b);
         if (!m) return;
         int64_t bytes = sim_u32(w, i->opnd[1].slot[0])[l];
-        sim_release(w, m->collect);
         if (!async_mbar_update(by, b, m, 0, i->flags ? -bytes : bytes)) return;
     }
 }
@@ -86,7 +85,7 @@ static bool arrive_lane(SimLane by) {
         return false;
     }
     if (by.i->d != SLOT_NONE) sim_u64(by.w, by.i->d)[by.lane] = state_token(m);
-    if (!(flags & ARRIVE_RELAXED)) sim_release(by.w, m->collect);
+    if (!(flags & ARRIVE_RELAXED)) sim_release(by.w, 1u << by.lane, m->collect);
     /* A drop leaves the count of this phase to the arrival and lowers the next ones.  */
     if (flags & ARRIVE_DROP) m->expected -= arrivals;
     return async_mbar_update(by, b, m, arrivals, flags & ARRIVE_EXPECT ? count : 0);
@@ -98,15 +97,41 @@ static void exec_arrive(SimWarp *w, const SimInst *i, uint32_t active) {
     }
 }
 
-/* Whether the phase that a wait names has completed: that of a state, or the last one of a
- * parity.  */
-static bool completed(SimLane by, const AsyncMbar *m) {
-    if (by.i->flags & 1)
-        return (m->phase & 1) != (sim_u32(by.w, by.i->opnd[2].slot[0])[by.lane] & 1);
-    return (uint32_t)(sim_u64(by.w, by.i->opnd[2].slot[0])[by.lane] >> 32) != m->phase;
+enum { WAIT_PARITY = 1, WAIT_TRY = 2, WAIT_RELAXED = 4 };
+
+/* Whether the phase that a wait names has completed: that of a state, or the last one of a parity.
+ * It is the current phase or the one before, which alone a wait may name.  False after a fault.  */
+static bool completed(SimLane by, const AsyncMbar *m, bool *done) {
+    if (by.i->flags & WAIT_PARITY) {
+        uint32_t parity = sim_u32(by.w, by.i->opnd[2].slot[0])[by.lane];
+        *done = (m->phase & 1) != parity;
+        if (parity <= 1) return true;
+        sim_fault(by, SIM_MBARRIER, "waits for the parity %u, which is neither 0 nor 1", parity);
+        return false;
+    }
+    uint32_t phase = (uint32_t)(sim_u64(by.w, by.i->opnd[2].slot[0])[by.lane] >> 32);
+    *done = phase != m->phase;
+    if (phase == m->phase || phase + 1 == m->phase) return true;
+    sim_fault(by, SIM_MBARRIER,
+              "waits by a state of phase %u on an mbarrier in phase %u: it must be of this phase "
+              "or of the one before",
+              phase, m->phase);
+    return false;
 }
 
-enum { WAIT_PARITY = 1, WAIT_TRY = 2, WAIT_RELAXED = 4 };
+/* Lanes whose phase is over know of what came before its end.  */
+static void come_true(SimWarp *w, const SimInst *i, uint32_t done, AsyncMbar *const of[LANES]) {
+    while (done) {
+        AsyncMbar *m = of[sim_first_lane(done)];
+        uint32_t same = 0;
+        SIM_EACH(l, done) {
+            if (of[l] == m) same |= 1u << l;
+        }
+        m->seen = m->phase;
+        if (!(i->flags & WAIT_RELAXED)) sim_acquire(w, same, m->done);
+        done &= ~same;
+    }
+}
 
 static void exec_wait(SimWarp *w, const SimInst *i, uint32_t active) {
     uint32_t done = 0;
@@ -120,7 +145,9 @@ static void exec_wait(SimWarp *w, const SimInst *i, uint32_t active) {
             sim_fault(by, SIM_MBARRIER, "waits on an mbarrier of another block");
             return;
         }
-        if (completed(by, of[l])) done |= 1u << l;
+        bool over;
+        if (!completed(by, of[l], &over)) return;
+        if (over) done |= 1u << l;
         async_mbar_awaited(w, of[l], !(done >> l & 1));
     }
     /* A blocking wait usually suspends the thread until it can succeed; sometimes, in launches that
@@ -130,11 +157,8 @@ static void exec_wait(SimWarp *w, const SimInst *i, uint32_t active) {
         sim_retry(w);
         return;
     }
-    SIM_EACH(l, done) {
-        of[l]->seen = of[l]->phase;
-        if (!(i->flags & WAIT_RELAXED)) sim_acquire(w, of[l]->done);
-    }
     sim_set_pred(w, i->d, active, done);
+    come_true(w, i, done, of);
     if (done != active) async_poll_failed(sim_lane(w, i, sim_first_lane(active & ~done)));
 }
 

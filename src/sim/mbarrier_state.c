@@ -24,9 +24,14 @@ AsyncMbar *async_mbar_valid(SimLane by, SimBlock *b, uint32_t offset) {
     return m;
 }
 
+bool async_mbar_known(const SimWarp *w, int lane, const AsyncMbar *m) {
+    int by = m->init_thread;
+    return sim_knows(w, lane, by / LANES, 1u << by % LANES, m->init_time);
+}
+
 AsyncMbar *async_mbar(SimLane by, SimBlock *b, uint32_t offset) {
     AsyncMbar *m = async_mbar_valid(by, b, offset);
-    if (!m || m->init_warp == by.w->clock_id || m->init_time <= by.w->clock[m->init_warp]) return m;
+    if (!m || async_mbar_known(by.w, by.lane, m)) return m;
     sim_fault(by, SIM_RACE_SHARED,
               "the initialisation of the mbarrier at 0x%x and this use of it are not ordered by a "
               "barrier",
@@ -37,10 +42,7 @@ AsyncMbar *async_mbar(SimLane by, SimBlock *b, uint32_t offset) {
 /* A phase ends when nothing is pending, neither arrivals nor bytes.  */
 static void settle(SimCluster *c, AsyncMbar *m) {
     if (m->pending || m->tx) return;
-    for (int k = 0; k < c->n_entry; k++) {
-        if (m->collect[k] > m->done[k]) m->done[k] = m->collect[k];
-        m->collect[k] = 0;
-    }
+    sim_clock_pass(c, m->done, m->collect);
     m->phase++;
     m->pending = m->expected;
     sim_event(c);

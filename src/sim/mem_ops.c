@@ -148,18 +148,20 @@ static bool shared_lanes(SimWarp *w, const SimInst *i, uint32_t active, Lanes *p
         own_words(w, active, at, i->arg, bytes, offsets)) {
         return load_own(w, i, active, p, at, offsets);
     }
+    if (i->flags & ACCESS_STRONG) sim_strong_begin(w, active);
     SIM_EACH(l, active) {
         SimLane by = sim_lane(w, i, l);
         uint32_t offset;
         SimBlock *owner = sim_shared(by, at[l], i->arg, bytes, &offset);
         if (!owner) return false;
-        if (owner != w->block) async_remote(w, i, owner);
+        if (owner != w->block) async_remote(by, owner);
         p->host[l] = owner->smem + offset;
         unsigned char now[64];
         if (value) gather_value(w, i, value, l, now);
         if (!shadow(by, owner, offset, bytes, value ? now : NULL)) return false;
         if (value) memcpy(p->host[l], now, bytes);
     }
+    if (value && i->flags & ACCESS_STRONG) sim_strong_end(w, active);
     count_shared(w, i, active, at);
     return true;
 }

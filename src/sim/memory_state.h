@@ -66,6 +66,6 @@ uint64_t sim_sum_sectors(const SimGpu *g, bool stored);
 void sim_overlap_begin(SimGpu *g, const SimRun *r);
 void sim_overlap_end(SimGpu *g, const SimRun *r, int64_t blocks);
 void sim_overlap_forget(SimAlloc *x);
-/* Warp w touches a sector of x, of which launches before may still make use.  */
-void sim_overlap_touch(SimWarp *w, const SimAlloc *x, uint64_t sector, bool store);
+/* A lane touches a sector of x, of which launches before may still make use.  */
+void sim_overlap_touch(SimWarp *w, int lane, const SimAlloc *x, uint64_t sector, bool store);
 #endif

@@ -5,6 +5,7 @@
  * loaded or stored may not be written.  By sectors, which are noted of each launch.  A launch of
  * which some block has not waited may end before those before it; then the wait of the next one,
  * which is for that end, tells nothing of them.  */
+#include "sim/clock.h"
 #include "sim/memory_state.h"
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -51,18 +52,21 @@ void sim_overlap_end(SimGpu *g, const SimRun *r, int64_t blocks) {
     g->waited = !r->launch->overlaps || atomic_load(&r->waited) == blocks;
 }
 
-/* Has the warp waited, or does it come behind another of its cluster that has?  */
-static bool knows_end(const SimWarp *w) {
+/* Has the lane waited, or does it come behind a thread of its cluster that has?  */
+static bool knows_end(const SimWarp *w, int lane) {
     const SimCluster *c = w->block->cluster;
-    if (w->waited) return true;
+    if (w->waited_lanes >> lane & 1) return true;
     for (int b = 0; b < c->n_block; b++) {
         for (int n = 0; n < c->block[b].n_warp; n++) {
             const SimWarp *x = &c->block[b].warp[n];
-            if (x->waited && w->clock[x->clock_id] >= x->waited) return true;
+            SIM_EACH(l, x->waited_lanes) {
+                if (sim_knows(w, lane, x->clock_id, 1u << l, x->waited)) return true;
+            }
         }
     }
     return false;
 }
+
 
 /* Do launches of the past from `first` on meet the access?  */
 static bool meets(const SimAlloc *x, int first, uint64_t sector, bool store, bool *stored) {
@@ -72,13 +76,13 @@ static bool meets(const SimAlloc *x, int first, uint64_t sector, bool store, boo
     return has[1] || (store && has[0]);
 }
 
-void sim_overlap_touch(SimWarp *w, const SimAlloc *x, uint64_t sector, bool store) {
+void sim_overlap_touch(SimWarp *w, int lane, const SimAlloc *x, uint64_t sector, bool store) {
     bool stored;
     if (w->block->stop) return;
     bool older = meets(x, OLDER_LOADED, sector, store, &stored);
-    if (!older && (!meets(x, PAST_LOADED, sector, store, &stored) || knows_end(w))) return;
+    if (!older && (!meets(x, PAST_LOADED, sector, store, &stored) || knows_end(w, lane))) return;
     const SimInst *i = &w->block->cluster->run->kernel->code[w->pc - 1];
-    sim_fault((SimLane){w, i, sim_first_lane(w->mask)}, SIM_BEFORE_WAIT,
+    sim_fault(sim_lane(w, i, lane), SIM_BEFORE_WAIT,
               "%s the 32 bytes at 0x%" PRIx64 ", which a launch before %s%s",
               store ? "writes" : "reads", x->base + sector * SIM_SECTOR,
               stored ? "writes" : "reads", older ? " that the last one has not waited for" : "");

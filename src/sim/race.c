@@ -2,51 +2,38 @@
 #include "sim/memory.h"
 #include <string.h>
 
-uint32_t *sim_clock_new(SimCluster *c) { return ARENA_ARRAY(c->arena, uint32_t, c->n_entry); }
-
-static void raise_to(uint32_t *clock, const uint32_t *other, int n) {
-    for (int k = 0; k < n; k++) clock[k] = clock[k] > other[k] ? clock[k] : other[k];
+void sim_strong_begin(SimWarp *w, uint32_t lanes) {
+    sim_acquire_order(w, lanes, w->block->cluster->strong_clock);
 }
 
-void sim_release(SimWarp *w, uint32_t *clock) {
-    SimCluster *c = w->block->cluster;
-    raise_to(clock, w->clock, c->n_entry);
-    clock[w->clock_id] = c->time++;
+void sim_strong_end(SimWarp *w, uint32_t lanes) {
+    sim_release(w, lanes, w->block->cluster->strong_clock);
 }
-
-void sim_acquire(SimWarp *w, const uint32_t *clock) {
-    raise_to(w->clock, clock, w->block->cluster->n_entry);
-}
-
-void sim_acquire_order(SimWarp *w, const uint32_t *clock) {
-    raise_to(w->clock, clock, w->block->cluster->n_clock);
-}
-
-void sim_release_async(SimCluster *c, uint32_t *clock) { clock[c->n_clock - 1] = c->time++; }
-
-void sim_fence_proxy(SimWarp *w) { sim_release(w, w->block->cluster->proxy_clock); }
 
 /* What the checks of one access need, looked up once.  */
 typedef struct {
     SimLane by;
     SimBlock *owner;
-    const uint32_t *clock;
+    const uint32_t *view;
     uint32_t now;
+    uint32_t readers;         /* lanes that read at once */
     uint16_t me;
-    int copies;               /* the clock's entry of asynchronous copies */
+    uint16_t reader;          /* the entry that reads */
 } Access;
 
 static inline Access access_of(SimLane by, SimBlock *owner) {
-    const SimCluster *c = by.w->block->cluster;
-    return (Access){by, owner, by.w->clock, c->time, sim_thread(by.w, by.lane), c->n_clock - 1};
+    const SimWarp *w = by.w;
+    return (Access){by, owner, w->view[by.lane], w->block->cluster->time, 1u << by.lane,
+                    sim_thread(w, by.lane), (uint16_t)w->clock_id};
 }
 
 /* ---- messages ---- */
 
-static const char *thread_name(const SimCluster *c, uint16_t thread) {
-    if (thread == SIM_ASYNC_THREAD) return "an asynchronous copy";
+static const char *thread_name(const SimCluster *c, int thread) {
+    if (thread / LANES == sim_copies_entry(c)) return "an asynchronous copy";
     int per_block = c->block[0].n_warp * LANES;
     const uint32_t *n = c->run->ntid;
+    thread %= c->n_warp * LANES;
     uint32_t t = (uint32_t)(thread % per_block);
     const char *text = arena_printf(c->arena, "thread (%u,%u,%u)", t % n[0], t / n[0] % n[1],
                                     t / n[0] / n[1]);
@@ -54,8 +41,8 @@ static const char *thread_name(const SimCluster *c, uint16_t thread) {
     return arena_printf(c->arena, "%s of block %d of the cluster", text, thread / per_block);
 }
 
-static bool race(const Access *a, uint32_t offset, const char *mine, const char *theirs,
-                 uint16_t other, int line) {
+static bool race(const Access *a, uint32_t offset, const char *mine, const char *theirs, int other,
+                 int line) {
     const SimCluster *c = a->by.w->block->cluster;
     Buf text = buf_new(c->arena);
     buf_printf(&text, "this %s of shared address 0x%x and the %s by %s", mine,
@@ -66,84 +53,118 @@ static bool race(const Access *a, uint32_t offset, const char *mine, const char 
     return false;
 }
 
+/* A write of what `other` has read, or may still be reading.  */
+static bool overwrites(const Access *a, uint32_t offset, int other) {
+    const SimCluster *c = a->by.w->block->cluster;
+    if (other / LANES < c->n_warp) return race(a, offset, "write", "read", other, 0);
+    bool product = other / LANES >= 2 * c->n_warp;
+    sim_fault(a->by, product ? SIM_WGMMA_OPERAND : SIM_RACE_SHARED,
+              "this write of shared address 0x%x does not come after the wait of %s for the %s "
+              "that reads it",
+              a->owner->smem_base + offset, thread_name(c, other),
+              product ? "wgmma" : "asynchronous copy");
+    return false;
+}
+
 /* ---- order ---- */
 
-/* Whether what `thread` did at `time` happened before this access.  */
-static inline bool before(const Access *a, uint16_t thread, uint32_t time) {
-    if (thread == a->me) return true;
-    return time <= a->clock[thread == SIM_ASYNC_THREAD ? a->copies : thread / LANES];
+/* Whether what lanes of an entry did at `time` happened before this access.  */
+static inline bool known(const Access *a, int entry, uint32_t lanes, uint32_t time) {
+    return time <= a->view[entry] || sim_knows(a->by.w, a->by.lane, entry, lanes, time);
 }
 
 /* Bytes that are one to the checks: a word, or one byte of a word whose bytes are apart.  */
 typedef struct {
     SimTouch *touch;
-    uint32_t *times;          /* its row of read times, NULL: none are kept */
+    uint32_t *row;            /* who read it and when, NULL: is not kept */
     uint32_t offset;
 } Granule;
 
 /* The parts that hold the bytes of `mask`; returns how many.  */
 static inline int granules_of(SimBlock *owner, uint32_t word, unsigned mask, Granule out[4]) {
     SimShadow *s = &owner->shadow[word];
-    size_t row = (size_t)owner->n_warp;
+    size_t row = (size_t)owner->row;
     if (mask == 15 && !s->apart) {
-        uint32_t *times = owner->read_clock ? owner->read_clock + word * row : NULL;
-        out[0] = (Granule){&s->whole, times, word * 4};
+        uint32_t *readers = owner->read_row ? owner->read_row + word * row : NULL;
+        out[0] = (Granule){&s->whole, readers, word * 4};
         return 1;
     }
     SimTouch *touch = sim_shadow_apart(owner, word);
-    uint32_t *times = owner->read_clock ? owner->apart->read_clock + 4 * s->apart * row : NULL;
+    uint32_t *readers = owner->read_row ? owner->apart->read_row + 4 * s->apart * row : NULL;
     int n = 0;
     for (uint32_t b = 0; b < 4; b++) {
         if (!(mask >> b & 1)) continue;
-        out[n++] = (Granule){touch + b, times ? times + b * row : NULL, word * 4 + b};
+        out[n++] = (Granule){touch + b, readers ? readers + b * row : NULL, word * 4 + b};
     }
     return n;
 }
 
 /* Whether the last write is not ordered before this access.  */
 static inline bool write_races(const Access *a, const SimTouch *t) {
-    return !before(a, t->writer, t->write_time);
+    return t->writer != a->me &&
+           !known(a, t->writer / LANES, 1u << t->writer % LANES, t->write_time);
 }
 
-/* Readers of several warps: exact times per warp where barriers of a part of the block occur; with
- * barriers of the whole block only, every other warp's entry is the time at which the last one was
- * complete.  */
-static bool reads_before(const Access *a, const Granule *p) {
+enum { NOBODY = -1 };
+
+/* Of readers of several entries one that is not ordered before this access.  A row has, for each
+ * warp of the block, when it read last, which lanes did, and, if the kernel has that, when it let
+ * copies or products (bit 0) read.  There are rows where barriers of a part of the block occur;
+ * with barriers of the whole block only, every other warp's entry is the time at which the last
+ * one was complete.  */
+static int unknown_of_many(const Access *a, const Granule *p) {
     const SimBlock *owner = a->owner;
-    int first = owner->rank * owner->n_warp;
-    if (!p->times) {
+    int n = owner->n_warp, first = owner->rank * n;
+    if (!p->row) {
         int other = a->by.w->clock_id == first ? first + 1 : first;
-        return p->touch->read_time <= a->clock[other];
+        return p->touch->read_time <= a->view[other] ? NOBODY : p->touch->reader * LANES;
     }
-    for (int k = 0; k < owner->n_warp; k++) {
-        if (first + k != a->by.w->clock_id && p->times[k] > a->clock[first + k]) return false;
+    for (int k = 0; k < n; k++) {
+        if (known(a, first + k, p->row[n + k], p->row[k])) continue;
+        return sim_thread_of(first + k, sim_first_lane(p->row[n + k]));
     }
-    return true;
+    for (int k = 0; owner->row > 2 * n && k < n; k++) {
+        /* Lanes that wait for their own copies are taken to wait for all of the warp's.  */
+        uint32_t read = p->row[2 * n + k];
+        int entry = sim_reads_entry(&owner->warp[k], read & 1);
+        if (!sim_clock_covers(owner->cluster, a->view, entry, 0, read >> 1)) {
+            return sim_thread_of(entry, 0);
+        }
+    }
+    return NOBODY;
 }
 
-static inline bool reader_before(const Access *a, const Granule *p) {
+/* A reader that is not ordered before this access.  */
+static inline int unknown_reader(const Access *a, const Granule *p) {
     const SimTouch *t = p->touch;
-    switch (t->read_kind) {
-    case READ_LANE: return before(a, t->reader, t->read_time);
-    case READ_WARP: return t->read_time <= a->clock[t->reader / LANES];
-    case READ_MANY: return reads_before(a, p);
-    default: return true;
+    if (!t->readers) return NOBODY;
+    if (!known(a, t->reader, t->readers, t->read_time)) {
+        return sim_thread_of(t->reader, sim_first_lane(t->readers));
     }
+    return t->many ? unknown_of_many(a, p) : NOBODY;
 }
 
-/* Adds a reader, or several lanes of its warp.  Earlier readers are forgotten once they are ordered
- * before this read.  */
-static inline void note_read(const Access *a, const Granule *p, bool several) {
-    SimTouch *t = p->touch;
-    SimReadKind kind = several ? READ_WARP : READ_LANE;
-    if (!reader_before(a, p)) {
-        bool mine = t->read_kind != READ_MANY && t->reader / LANES == a->me / LANES;
-        kind = mine ? READ_WARP : READ_MANY;
+static inline void note_in_row(const Access *a, uint32_t *row) {
+    const SimWarp *w = a->by.w;
+    int n = w->block->n_warp;
+    if (a->reader != w->clock_id) {
+        row[2 * n + w->id] = a->now << 1 | (a->reader >= 2 * w->block->cluster->n_warp);
+        return;
     }
-    t->read_kind = (uint8_t)(kind & 3);
-    t->reader = a->me;
+    bool forget = known(a, a->reader, row[n + w->id], row[w->id]);
+    row[n + w->id] = (forget ? 0 : row[n + w->id]) | a->readers;
+    row[w->id] = a->now;
+}
+
+/* Adds a reader.  Earlier readers are forgotten once they are ordered before this read.  */
+static inline void note_read(const Access *a, const Granule *p) {
+    SimTouch *t = p->touch;
+    bool others = unknown_reader(a, p) != NOBODY, mine = t->reader == a->reader;
+    t->many = others && (t->many || !mine);
+    t->readers = a->readers | (others && mine ? t->readers : 0);
+    t->reader = a->reader;
     t->read_time = a->now;
-    if (p->times && a->by.w->block == a->owner) p->times[a->by.w->id] = a->now;
+    if (p->row && a->by.w->block == a->owner) note_in_row(a, p->row);
 }
 
 /* ---- checks ---- */
@@ -160,8 +181,7 @@ static bool unready(const Access *a, uint32_t word, const SimShadow *s, unsigned
     return false;
 }
 
-static inline bool read_words(Access a, uint32_t offset, uint32_t bytes, bool strong,
-                              bool several) {
+static inline bool read_words(Access a, uint32_t offset, uint32_t bytes, bool strong) {
     SimBlock *owner = a.owner;
     bool races = !a.by.w->block->cluster->run->options->no_races;
     uint32_t unused = a.by.i->ptx->unused;
@@ -181,7 +201,7 @@ static inline bool read_words(Access a, uint32_t offset, uint32_t bytes, bool st
             if (write_races(&a, t) && !(strong && t->atomic)) {
                 return race(&a, granule[k].offset, "read", "write", t->writer, t->line);
             }
-            if (!strong) note_read(&a, &granule[k], several);
+            if (!strong) note_read(&a, &granule[k]);
         }
     }
     return true;
@@ -190,29 +210,31 @@ static inline bool read_words(Access a, uint32_t offset, uint32_t bytes, bool st
 bool sim_shadow_read_lanes(SimWarp *w, const SimInst *i, uint32_t active, SimBlock *owner,
                            const uint32_t offset[LANES], uint32_t bytes) {
     int first[LANES];                        /* the lane that reads the same place on behalf */
-    uint32_t several = 0, own = 0;
+    uint32_t with[LANES];                    /* the lanes that it reads for */
+    uint32_t own = 0;
     SIM_EACH(l, active) {
         int same = l > 0 && (active >> (l - 1) & 1) && offset[l] == offset[l - 1]       ? l - 1
                    : l >= 16 && (active >> (l - 16) & 1) && offset[l] == offset[l - 16] ? l - 16
                                                                                         : l;
         first[l] = same == l ? l : first[same];
+        with[l] = 0;
+        with[first[l]] |= 1u << l;
         if (same == l) own |= 1u << l;
-        else several |= 1u << first[l];
     }
     SIM_EACH(l, own) {
         Access a = access_of(sim_lane(w, i, l), owner);
-        if (!read_words(a, offset[l], bytes, false, several >> l & 1)) return false;
+        a.readers = with[l];
+        if (!read_words(a, offset[l], bytes, false)) return false;
     }
     return true;
 }
 
 bool sim_shadow_read(SimLane by, SimBlock *owner, uint32_t offset, uint32_t bytes) {
-    return read_words(access_of(by, owner), offset, bytes, false, false);
+    return read_words(access_of(by, owner), offset, bytes, false);
 }
 
 bool sim_shadow_read_strong(SimLane by, SimBlock *owner, uint32_t offset, uint32_t bytes) {
-    sim_acquire_order(by.w, by.w->block->cluster->strong_clock);
-    return read_words(access_of(by, owner), offset, bytes, true, false);
+    return read_words(access_of(by, owner), offset, bytes, true);
 }
 
 /* value: the bytes about to be written, NULL if unknown.  Writing what is there already is no race
@@ -233,9 +255,8 @@ static bool write_words(Access a, uint32_t offset, uint32_t bytes, bool atomic,
             if (races && write_races(&a, t) && !same && !(atomic && t->atomic)) {
                 return race(&a, granule[k].offset, "write", "write", t->writer, t->line);
             }
-            if (races && !reader_before(&a, &granule[k])) {
-                return race(&a, granule[k].offset, "write", "read", t->reader, 0);
-            }
+            int reader = races ? unknown_reader(&a, &granule[k]) : NOBODY;
+            if (reader != NOBODY) return overwrites(&a, granule[k].offset, reader);
             t->writer = a.me;
             t->write_time = a.now;
             t->line = (uint16_t)(a.by.i->ptx->line & 0xffff);
@@ -257,8 +278,6 @@ bool sim_shadow_store(SimLane by, SimBlock *owner, uint32_t offset, uint32_t byt
 }
 
 bool sim_shadow_atomic(SimLane by, SimBlock *owner, uint32_t offset, uint32_t bytes) {
-    sim_acquire_order(by.w, by.w->block->cluster->strong_clock);
-    sim_release(by.w, by.w->block->cluster->strong_clock);
     return write_words(access_of(by, owner), offset, bytes, true, NULL);
 }
 
@@ -269,8 +288,12 @@ bool sim_shadow_read_async(SimLane by, SimBlock *owner, uint32_t offset, uint32_
         int n = granules_of(owner, word, sim_byte_mask(word, offset, bytes), granule);
         for (int k = 0; k < n; k++) {
             const SimTouch *t = granule[k].touch;
-            bool generic = t->writer != SIM_ASYNC_THREAD;
-            if (!generic || t->write_time <= c->proxy_clock[t->writer / LANES]) continue;
+            int entry = t->writer / LANES;
+            bool generic = entry != sim_copies_entry(c);
+            if (!generic || sim_clock_covers(c, c->proxy_clock, entry, 1u << t->writer % LANES,
+                                             t->write_time)) {
+                continue;
+            }
             sim_fault(by, SIM_PROXY_FENCE,
                       "shared address 0x%x was written by %s without "
                       "fence.proxy.async afterwards",
@@ -278,7 +301,9 @@ bool sim_shadow_read_async(SimLane by, SimBlock *owner, uint32_t offset, uint32_
             return false;
         }
     }
-    return read_words(access_of(by, owner), offset, bytes, false, false);
+    Access a = access_of(by, owner);
+    a.reader = (uint16_t)sim_reads_entry(by.w, by.i->ptx->op == OP_WGMMA);
+    return read_words(a, offset, bytes, false);
 }
 
 bool sim_shadow_fly(SimLane by, SimBlock *owner, uint32_t offset, uint32_t bytes) {

@@ -1,25 +1,21 @@
 /* Shadow state of shared memory: what each byte is, who touched it last and when.
  *
- * Order is kept by vector clocks over warps, in units of the cluster's time, which advances with
- * every access to shared memory and every synchronisation.  clock[u] of warp w is the time up to
- * which the accesses of u happened before w's next one.  An access is a race if another warp
- * touched the byte later than that and one of the two writes.  Lanes of one warp are ordered by
- * warp-level synchronisation (bar.warp.sync, barriers): the entry of the warp itself.  The last
- * entry of a clock stands for the asynchronous copies of the cluster. Synchronising objects hold a
- * clock of their own: arriving releases into it, waiting acquires.  */
+ * An access is a race if another thread touched the byte, one of the two writes, and the accessing
+ * thread does not know of the other access (clock.h).  What is read asynchronously is read by an
+ * entry of its own, which a thread knows of that has waited for the end of the reading.  */
 #ifndef ROLLER_SIM_RACE_H
 #define ROLLER_SIM_RACE_H
-#include "sim/exec.h"
+#include "sim/clock.h"
 
-enum { SIM_ASYNC_THREAD = 0xfffe };
-typedef enum { READ_NONE, READ_LANE, READ_WARP, READ_MANY } SimReadKind;
-/* Who wrote and who read some bytes last, and when.  Threads are clock_id * 32 + lane.  */
+/* Who wrote and who read some bytes last, and when.  */
 typedef struct {
     uint32_t write_time, read_time;
-    uint16_t writer;          /* a thread or SIM_ASYNC_THREAD; 0 at time 0 before the first write */
-    uint16_t reader;          /* one of the readers since the last ordered access */
+    uint32_t readers;         /* lanes of `reader` since the last ordered access, 0: nobody */
+    uint16_t writer;          /* sim_thread_of; 0 at time 0 before the first write */
+    uint16_t reader;          /* an entry of a clock: of several the last */
     uint16_t line;            /* of the last write: low bits of its PTX line */
-    uint8_t read_kind : 2, atomic : 1;
+    uint8_t many : 1;         /* other entries have read, too */
+    uint8_t atomic : 1;
 } SimTouch;
 /* State of 4 bytes.  Byte masks have bit 0 for the lowest byte.  Most words are only ever touched
  * as a whole; one of which an access touched a part has a SimTouch for each byte, until a write of
@@ -32,8 +28,8 @@ struct SimShadow {
 /* The words of a block whose bytes are apart.  */
 struct SimApart {
     SimTouch *touch;          /* four for each number; those of 0 are not used */
-    uint32_t *read_clock;     /* a row for each touch, as SimBlock.read_clock has for each word */
-    size_t n, cap_touch, cap_clock;
+    uint32_t *read_row;       /* for each touch, as SimBlock.read_row has for each word */
+    size_t n, cap_touch, cap_row;
     uint32_t free;            /* a number that is not used now, 0: none; write_time has the next */
 };
 
@@ -53,15 +49,10 @@ static inline unsigned sim_byte_mask(uint32_t word, uint32_t offset, uint32_t by
 }
 static inline uint32_t sim_first_byte(unsigned mask) { return (uint32_t)sim_first_lane(mask); }
 
-uint32_t *sim_clock_new(SimCluster *c);                          /* zeroed, on c->arena */
-void sim_release(SimWarp *w, uint32_t *clock);                   /* clock := max(clock, w's) */
-void sim_acquire(SimWarp *w, const uint32_t *clock);             /* w's := max(w's, clock) */
-/* The same, but w does not wait for what it comes after: atomics, products of a warpgroup.  */
-void sim_acquire_order(SimWarp *w, const uint32_t *clock);
-/* A copy that completes on an mbarrier releases: everything landed so far.  */
-void sim_release_async(SimCluster *c, uint32_t *clock);
-/* fence.proxy.async: what w wrote or acquired so far becomes visible to the async proxy.  */
-void sim_fence_proxy(SimWarp *w);
+/* Around atomics, and volatile, relaxed or acquire accesses, of some lanes: they come after all
+ * such accesses before; what comes after them knows of what these lanes did.  */
+void sim_strong_begin(SimWarp *w, uint32_t lanes);
+void sim_strong_end(SimWarp *w, uint32_t lanes);
 
 /* Checks and records accesses of one lane to `bytes` bytes at `offset` of the shared memory of
  * `owner` (bounds are checked already).  False after a fault.  sim_shadow_read faults on
@@ -76,16 +67,17 @@ bool sim_shadow_write(SimLane by, SimBlock *owner, uint32_t offset, uint32_t byt
  * race with other writes.  */
 bool sim_shadow_store(SimLane by, SimBlock *owner, uint32_t offset, uint32_t bytes,
                       const unsigned char *value);
-/* A volatile, relaxed or acquire load: does not race with atomics and orders after them.  */
+/* A volatile, relaxed or acquire load: does not race with atomics.  */
 bool sim_shadow_read_strong(SimLane by, SimBlock *owner, uint32_t offset, uint32_t bytes);
 bool sim_shadow_atomic(SimLane by, SimBlock *owner, uint32_t offset, uint32_t bytes);
 /* Reads through the asynchronous proxy on behalf of a lane (wgmma operands, bulk and tensor
- * stores): as sim_shadow_read, and generic writes must have been fenced (SIM_PROXY_FENCE).  */
+ * stores): as sim_shadow_read, but who is to write must know of sim_reads_entry, and generic writes
+ * must have been fenced (SIM_PROXY_FENCE).  */
 bool sim_shadow_read_async(SimLane by, SimBlock *owner, uint32_t offset, uint32_t bytes);
 /* An asynchronous write begins: the bytes are poisoned by the caller and flagged in flight.  Racing
  * earlier accesses are a fault, as for sim_shadow_write.  */
 bool sim_shadow_fly(SimLane by, SimBlock *owner, uint32_t offset, uint32_t bytes);
-/* It landed.  thread: SIM_ASYNC_THREAD when an mbarrier tells of it, or the thread whose wait
+/* It landed.  thread: of sim_copies_entry when an mbarrier tells of it, or the thread whose wait
  * completed it (cp.async), to whom alone it is visible until it synchronises with others. atomic:
  * it was a reduction.  */
 void sim_shadow_land(SimCluster *c, SimBlock *owner, uint32_t offset, uint32_t bytes,

@@ -2,8 +2,8 @@
 #include "sim/race.h"
 #include <string.h>
 
-static uint32_t *clock_row(const SimBlock *b, uint32_t number, uint32_t byte) {
-    return b->apart->read_clock + ((size_t)number * 4 + byte) * (size_t)b->n_warp;
+static uint32_t *read_row(const SimBlock *b, uint32_t number, uint32_t byte) {
+    return b->apart->read_row + ((size_t)number * 4 + byte) * (size_t)b->row;
 }
 
 static uint32_t number_for(SimBlock *b) {
@@ -18,11 +18,10 @@ static uint32_t number_for(SimBlock *b) {
         a->free = a->touch[(size_t)number * 4].write_time;
         return number;
     }
-    size_t need = (a->n + 1) * 4, row = (size_t)b->n_warp;
+    size_t need = (a->n + 1) * 4, row = (size_t)b->row;
     a->touch = arena_grow(arena, a->touch, &a->cap_touch, need, sizeof *a->touch);
-    if (b->read_clock) {
-        a->read_clock = arena_grow(arena, a->read_clock, &a->cap_clock, need * row,
-                                   sizeof *a->read_clock);
+    if (b->read_row) {
+        a->read_row = arena_grow(arena, a->read_row, &a->cap_row, need * row, sizeof *a->read_row);
     }
     return (uint32_t)a->n++;
 }
@@ -32,11 +31,11 @@ SimTouch *sim_shadow_apart(SimBlock *owner, uint32_t word) {
     if (s->apart) return owner->apart->touch + (size_t)s->apart * 4;
     uint32_t number = number_for(owner);
     SimTouch *touch = owner->apart->touch + (size_t)number * 4;
-    size_t row = (size_t)owner->n_warp;
+    size_t row = (size_t)owner->row;
     for (uint32_t k = 0; k < 4; k++) {
         touch[k] = s->whole;
-        if (!owner->read_clock) continue;
-        memcpy(clock_row(owner, number, k), owner->read_clock + word * row, row * sizeof(uint32_t));
+        if (!owner->read_row) continue;
+        memcpy(read_row(owner, number, k), owner->read_row + word * row, row * sizeof(uint32_t));
     }
     s->apart = number & 0xffffff;
     return touch;
@@ -45,22 +44,22 @@ SimTouch *sim_shadow_apart(SimBlock *owner, uint32_t word) {
 static bool alike(const SimTouch *x, const SimTouch *y) {
     return x->write_time == y->write_time && x->read_time == y->read_time &&
            x->writer == y->writer && x->reader == y->reader && x->line == y->line &&
-           x->read_kind == y->read_kind && x->atomic == y->atomic;
+           x->readers == y->readers && x->many == y->many && x->atomic == y->atomic;
 }
 
 void sim_shadow_together(SimBlock *owner, uint32_t word) {
     SimShadow *s = &owner->shadow[word];
     SimTouch *touch = owner->apart->touch + (size_t)s->apart * 4;
-    size_t bytes = (size_t)owner->n_warp * sizeof(uint32_t);
+    size_t bytes = (size_t)owner->row * sizeof(uint32_t);
     for (uint32_t k = 1; k < 4; k++) {
         if (!alike(touch, touch + k)) return;
-        if (!owner->read_clock) continue;
-        if (memcmp(clock_row(owner, s->apart, 0), clock_row(owner, s->apart, k), bytes)) return;
+        if (!owner->read_row) continue;
+        if (memcmp(read_row(owner, s->apart, 0), read_row(owner, s->apart, k), bytes)) return;
     }
     s->whole = touch[0];
-    if (owner->read_clock) {
-        memcpy(owner->read_clock + (size_t)word * (size_t)owner->n_warp,
-               clock_row(owner, s->apart, 0), bytes);
+    if (owner->read_row) {
+        memcpy(owner->read_row + (size_t)word * (size_t)owner->row,
+               read_row(owner, s->apart, 0), bytes);
     }
     touch[0].write_time = owner->apart->free;
     owner->apart->free = s->apart;

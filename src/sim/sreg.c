@@ -26,7 +26,7 @@ static uint32_t mask_of(PtxSreg s, int lane) {
 static uint64_t clock_of(const SimWarp *w, PtxSreg s) {
     bool ns = s >= SREG_GLOBALTIMER && s <= SREG_GLOBALTIMER_HI;
     if (!w->timer) return w->block->executed;
-    double clk = (double)*sim_now(w) / SIM_TICKS;
+    double clk = (double)w->now / SIM_TICKS;
     if (ns || s == SREG_CLOCK || s == SREG_CLOCK_HI || s == SREG_CLOCK64) sim_timer_fence(w);
     return (uint64_t)(ns ? clk / hal_clock_hz(w->block->cluster->run->dev) * 1e9 : clk);
 }

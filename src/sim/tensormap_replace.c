@@ -95,6 +95,7 @@ static void exec_replace(SimWarp *w, const SimInst *i, uint32_t active) {
         }
         set(&map, f->field, ordinal, v);
         sim_tensormap_pack(&map, bytes);
+        async_map_changed(w->block->cluster, sim_address(w, &i->opnd[0], l));
     }
 }
 
@@ -129,7 +130,9 @@ static void exec_copy(SimWarp *w, const SimInst *i, uint32_t active) {
     int l = sim_first_lane(active);
     const unsigned char *from = map_at(sim_lane(w, i, l), &i->opnd[1], SPACE_SHARED, false);
     unsigned char *to = from ? map_at(sim_lane(w, i, l), &i->opnd[0], SPACE_GENERIC, true) : NULL;
-    if (to) memcpy(to, from, TM_BYTES);
+    if (!to) return;
+    memcpy(to, from, TM_BYTES);
+    async_map_changed(w->block->cluster, sim_address(w, &i->opnd[0], l));
 }
 
 static SimExec *pick_copy(SimPick *k) {

@@ -17,7 +17,7 @@ void sim_timing_begin(SimBlock *b) {
         w->free = ARENA_ARRAY(c->arena, uint32_t, sim_work_bytes(t, 0));
         w->timing = t;
         w->block = b->timing;
-        w->now = sim_now(&b->warp[n]);
+        w->now = &b->warp[n].now;
     }
 }
 

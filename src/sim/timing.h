@@ -3,7 +3,7 @@
  * Each warp has a time, in ticks of 1/16 clk, at which it issues its next instruction; an
  * instruction waits for its operands (a time per register), for the warp's share of its pipe and
  * for what it synchronises with.  Time between warps travels with the order that race.h keeps: it
- * is the last entry of every vector clock.  What a pipe does is added up in its own unit
+ * goes along with every vector clock (clock.h).  What a pipe does is added up in its own unit
  * (operations, bytes) and becomes time in sim_time.  Only launches with options.timed do any of
  * this.  */
 #ifndef ROLLER_SIM_TIMING_H
@@ -159,12 +159,6 @@ const SimTiming *sim_timing_new(Arena *a, const SimRun *r);
 void sim_timing_begin(SimBlock *b);                   /* after its warps */
 void sim_timing_end(SimBlock *b);
 
-/* The warp's time: entries after those of the warps and copies in every vector clock.  */
-enum { SIM_TIMES = 1 };
-static inline uint32_t *sim_now(const SimWarp *w) {
-    return &w->clock[w->block->cluster->n_clock];
-}
-
 /* Around each executed instruction, whose cost is `x`; `done` puts the time back where the
  * instruction was parked to be executed again.  */
 void sim_timer_issue(SimWarp *w, const SimCost *x);
@@ -173,9 +167,9 @@ void sim_timer_done(SimWarp *w, const SimInst *i, const SimCost *x, uint32_t act
 void sim_timer_fence(const SimWarp *w);
 /* When an asynchronous copy of `bytes` bytes that the running instruction issues is there.  */
 uint32_t sim_timer_copy(SimWarp *w, const SimInst *i, uint64_t bytes, bool from_global);
-/* What is there at `ready` is told to a vector clock, or to the waiting warp.  */
-static inline void sim_timer_tell(const SimCluster *c, uint32_t ready, uint32_t *clock) {
-    if (clock[c->n_clock] < ready) clock[c->n_clock] = ready;
+/* What is there at `ready` is told to a vector clock (sim_clock_time), or to the waiting warp.  */
+static inline void sim_timer_tell(uint32_t ready, uint32_t *now) {
+    if (*now < ready) *now = ready;
 }
 
 /* A warp touches an address of x: notes whether L2 holds its line, and that it is in use.  */

@@ -37,7 +37,7 @@ static bool read_map(SimLane by, TensorMap *map) {
     } else if (map->interleave) {
         why = "is interleaved, which is not simulated";
     }
-    if (!why) return true;
+    if (!why) return async_map_visible(by, at);
     sim_fault(by, SIM_DESCRIPTOR, "the tensor map at 0x%llx %s", (unsigned long long)at, why);
     return false;
 }
@@ -65,7 +65,7 @@ static const SimTmRow *tile_rows(SimLane by, const TensorMap *map) {
         uint32_t bytes = q->row[r].end - q->row[r].begin;
         if (!bytes) continue;
         if (!sim_global(by, at, bytes, 1, plain_store)) return NULL;
-        if (async_counts(by.w)) sim_count_global_range(by.w, at, bytes, x->store);
+        if (async_counts(by.w)) sim_count_global_range(by, at, bytes, x->store);
     }
     return q->row;
 }

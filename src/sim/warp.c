@@ -1,4 +1,5 @@
 #include "sim/warp.h"
+#include "sim/clock.h"
 #include "sim/link.h"
 #include "sim/timing.h"
 #include <string.h>
@@ -22,7 +23,8 @@ void sim_warps_begin(SimBlock *b) {
         w->mask = w->live;
         w->subwarp[0] = (SimSubwarp){.state = SUBWARP_READY, .mask = w->live, .join = -1};
         w->join = ARENA_ARRAY(a, SimJoin, SIM_MAX_JOINS);
-        w->clock = ARENA_ARRAY(a, uint32_t, c->n_entry);
+        w->views[w->n_views++] = sim_clock_new(c);
+        for (int l = 0; l < LANES; l++) w->view[l] = w->views[0];
         sim_stack_begin(w, k);
     }
     b->n_live = b->n_warp;

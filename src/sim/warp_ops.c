@@ -197,12 +197,13 @@ static void exec_activemask(SimWarp *w, const SimInst *i, uint32_t active) {
 
 /* The lanes' earlier accesses to memory are ordered before their later ones.  */
 static void exec_bar_warp(SimWarp *w, const SimInst *i, uint32_t active) {
-    uint32_t lanes;
     const uint32_t *m = sim_u32(w, i->opnd[0].slot[0]);
-    uint32_t mask = m[sim_first_lane(active)];
-    lanes = sim_gather(w, active, mask);
-    if (!lanes) return;
-    w->clock[w->clock_id] = w->block->cluster->time;
+    uint32_t lanes;
+    if (!members(w, i, active, 0, &lanes)) return;
+    for (uint32_t rest = lanes, met; rest; rest &= ~met) {
+        met = m[sim_first_lane(rest)] & lanes;
+        sim_meet(w, met);
+    }
 }
 
 SimExec *sim_pick_warp(SimPick *k) {

@@ -38,9 +38,12 @@ static int operand_chunks(SimWarp *w, const SimInst *i, char which, uint32_t *at
     return 0;
 }
 
+/* All lanes read: each must come after what was written.  */
 static bool claim(SimWarp *w, const SimInst *i, const uint32_t *at, int n) {
-    for (int k = 0; k < n; k++) {
-        if (!sim_shadow_read_async(sim_lane(w, i, 0), w->block, at[k], 16)) return false;
+    SIM_EACH(l, sim_views_of(w, FULL_WARP)) {
+        for (int k = 0; k < n; k++) {
+            if (!sim_shadow_read_async(sim_lane(w, i, l), w->block, at[k], 16)) return false;
+        }
     }
     return true;
 }

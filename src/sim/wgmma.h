@@ -27,7 +27,7 @@ struct AsyncProduct {
     SimWgmma shape;
     AsyncAcc *acc;
     uint32_t group, issued, serial; /* serial: how many the warp had executed, this one included */
-    bool done, checked;       /* multiplied; operands found untouched */
+    bool done;                /* multiplied */
     int n_a, n_b;             /* chunks; n_a 0: A is in registers */
     uint32_t a_at[32], b_at[SIM_MAX_CHUNKS];      /* offsets in shared memory */
 };
@@ -37,7 +37,7 @@ struct AsyncWgmma {
     AsyncAcc *acc;
     AsyncProduct *first, *last, *spare;
     uint32_t group, fences, executed;
-    uint32_t *clock;          /* of the warpgroup: issues release, waits acquire */
+    uint32_t read;            /* time up to which its operands have been read */
     const SimInst *latest;
     uint8_t *touch; /* per 128 bytes of the register file: 1 accumulator, 2 A, in flight */
 };

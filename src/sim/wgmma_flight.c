@@ -17,11 +17,6 @@ AsyncWgmma *async_wgmma(SimWarp *w) {
         async_of(c)->wgmma = true;
         a->wgmma = ARENA_NEW(c->arena, AsyncWgmma);
         a->wgmma->touch = ARENA_ARRAY(c->arena, uint8_t, c->run->kernel->file_bytes / 128 + 1);
-        for (int k = 0; k < 4 && (w->id | 3) < w->block->n_warp; k++) {
-            const AsyncWgmma *other = async_warp(sibling(w, k))->wgmma;
-            if (other && other->clock) a->wgmma->clock = other->clock;
-        }
-        if (!a->wgmma->clock) a->wgmma->clock = sim_clock_new(c);
     }
     return a->wgmma;
 }
@@ -125,7 +120,7 @@ AsyncProduct *async_product_new(SimWarp *w, const SimInst *i, AsyncAcc *acc) {
     p->next = NULL;
     p->inst = i;
     p->acc = acc;
-    p->done = p->checked = false;
+    p->done = false;
     p->serial = g->executed;
     p->n_a = p->n_b = 0;
     return p;
@@ -153,7 +148,6 @@ void async_product_issue(SimWarp *w, AsyncProduct *p) {
     AsyncWgmma *g = async_wgmma(w);
     const WgmmaInst *x = p->inst->extra;
     p->group = g->group;
-    sim_release(w, g->clock);
     p->issued = w->block->cluster->time++;
     p->acc->products++;
     if (g->last) g->last->next = p;
@@ -182,31 +176,15 @@ void async_wgmma_step(SimWarp *w) {
     }
 }
 
-/* Whether operands in shared memory are as they were at issue.  */
-static bool operands_kept(SimWarp *w, const AsyncProduct *p, const uint32_t *at, int n) {
-    const SimBlock *b = w->block;
-    for (int k = 0; k < n; k++) {
-        uint32_t where;
-        if (!sim_shadow_written(b, at[k], 16, p->issued, &where)) continue;
-        sim_fault(sim_lane(w, p->inst, 0), SIM_WGMMA_OPERAND,
-                  "shared memory at 0x%x, an operand of this wgmma, is overwritten before its wait",
-                  b->smem_base + where);
-        return false;
+/* Works out what a warp of the group has issued up to number `serial`; w knows then that it is
+ * done with its operands.  */
+static void complete(SimWarp *w, SimWarp *sib, uint32_t serial) {
+    AsyncWgmma *g = async_wgmma(sib);
+    for (AsyncProduct *p = g->first; p && p->serial <= serial; p = p->next) {
+        work_out(sib, p);
+        if (p->issued > g->read) g->read = p->issued;
     }
-    return true;
-}
-
-/* Works out what the warp has issued up to number `serial`.  False after a fault.  */
-static bool complete(SimWarp *w, uint32_t serial) {
-    for (AsyncProduct *p = async_wgmma(w)->first; p && p->serial <= serial; p = p->next) {
-        if (p->checked) continue;
-        work_out(w, p);
-        p->checked = true;
-        if (!operands_kept(w, p, p->a_at, p->n_a) || !operands_kept(w, p, p->b_at, p->n_b)) {
-            return false;
-        }
-    }
-    return true;
+    sim_learn_reads(w, FULL_WARP, sim_reads_entry(sib, true), FULL_WARP, g->read);
 }
 
 /* Whether all warps of the warpgroup have issued product number `serial`; if not, the warp is
@@ -248,9 +226,8 @@ void async_product_wait(SimWarp *w, const SimInst *i, uint32_t pending) {
     }
     if (!all_issued(w, i, serial)) return;
     for (int k = 0; k < 4; k++) {
-        if (serial && !complete(sibling(w, k), serial)) return;
+        if (serial) complete(w, sibling(w, k), serial);
     }
-    sim_acquire_order(w, g->clock);
     while (g->first && g->first->serial <= serial) {
         AsyncProduct *p = g->first;
         const WgmmaInst *x = p->inst->extra;
@@ -267,8 +244,6 @@ void async_product_wait(SimWarp *w, const SimInst *i, uint32_t pending) {
         if (x->a_regs && !benign(w)) mark(g, &p->inst->opnd[1], TOUCH_A, true);
     }
     if (!g->first) w->watch = NULL;
-    /* The whole warp waits: what any of its lanes does next comes after the reads.  */
-    w->clock[w->clock_id] = w->block->cluster->time++;
 }
 
 void async_wgmma_end(SimBlock *b) {

@@ -112,7 +112,7 @@ void run_clean(PtxRun *r, const char *ptx) {
 static bool expected(SimFaultKind got, int kind) {
     if (kind != RUN_UNORDERED) return (int)got == kind;
     return got == SIM_RACE_SHARED || got == SIM_UNINIT_SHARED || got == SIM_NOT_ARRIVED ||
-           got == SIM_MBARRIER || got == SIM_PROXY_FENCE;
+           got == SIM_MBARRIER || got == SIM_PROXY_FENCE || got == SIM_WGMMA_OPERAND;
 }
 
 void run_faulty(PtxRun *r, const char *ptx, int kind) {

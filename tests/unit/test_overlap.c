@@ -25,7 +25,7 @@ static const char wait[] = "rl_previous_wait();", next[] = "rl_next_may_begin();
     "ld.param.u64 %a, [p0];\nadd.u64 %a, %a, %o;\nld.param.u64 %b, [p1];\nadd.u64 %b, %b, %o;\n"   \
     "mov.b32 %v, 7;\n" body "ret;\n}\n"
 #define WAIT "griddepcontrol.wait;\n"
-#define WAIT_OF_FIRST "setp.gt.u32 %p, %t, 31;\n@%p bra L;\n" WAIT "L:\n"
+#define WAIT_OF_FIRST "setp.gt.u32 %p, %t, 0;\n@%p bra L;\n" WAIT "L:\n"
 #define PUT_A "st.global.b32 [%a], %v;\n"
 #define PUT_B "st.global.b32 [%b], %v;\n"
 #define GET_A "ld.global.b32 %v, [%a];\n"

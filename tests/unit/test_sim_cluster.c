@@ -85,6 +85,13 @@ static void blocks_read_each_other(void **state) {
     clean(4, PUT SYNC "cvt.u64.u32 %l2, %r7;\nmapa.shared::cluster.u64 %l3, %l2, %r2;\n"
           "cvt.u32.u64 %r9, %l3;\nld.shared::cluster.b32 %r10, [%r9];\n" OUT SYNC, of_the_next);
     faulty(4, PUT PEER "ld.shared::cluster.b32 %r10, [%r9];\n" OUT SYNC, RUN_UNORDERED);
+    /* A lane that has waited tells the others by a barrier.  */
+#define LANE_WAITS "barrier.cluster.arrive;\n@!%p5 bra PAST;\nbarrier.cluster.wait;\nPAST:\n"
+#define OTHERS_WAIT "@%p5 bra ALL;\nbarrier.cluster.wait;\nALL:\n"
+    clean(4, PUT LANE_WAITS "bar.warp.sync -1;\n" PEER "ld.shared::cluster.b32 %r10, [%r9];\n" OUT
+          OTHERS_WAIT SYNC, of_the_next);
+    faulty(4, PUT LANE_WAITS PEER "ld.shared::cluster.b32 %r10, [%r9];\n" OUT OTHERS_WAIT SYNC,
+           RUN_UNORDERED);
 }
 
 static void blocks_write_each_other(void **state) {

@@ -577,9 +577,17 @@ static void maps_made_by_kernels(void **state) {
     rule(plain(), 2, "mov.b32 %r9, 300;\n"
                      "@%p5 tensormap.replace.tile.box_dim.global.b1024.b32 [%a0], 0, %r9;\n",
          SIM_DESCRIPTOR);
-    /* A field changed: another place.  */
-    rule(plain(), 2, "add.u64 %l9, %a2, 4096; @%p5 tensormap.replace.tile.global_address.global"
-                     ".b1024.b64 [%a0], %l9;\n" EXPECT LOAD SPIN DUMP, SIM_FAULT_COUNT);
+    /* A field changed: another place, which copies see behind a fence by a thread before them.  */
+#define MOVED "add.u64 %l9, %a2, 4096; @%p5 tensormap.replace.tile.global_address.global"          \
+              ".b1024.b64 [%a0], %l9;\n"
+#define SEEN "fence.proxy.tensormap::generic.acquire.gpu [%a0], 128;\n"
+    rule(plain(), 2, MOVED SEEN EXPECT LOAD SPIN DUMP, SIM_FAULT_COUNT);
+    rule(plain(), 2, MOVED EXPECT LOAD SPIN DUMP, SIM_PROXY_FENCE);
+    rule(plain(), 2, SEEN MOVED EXPECT LOAD SPIN DUMP, SIM_PROXY_FENCE);
+    rule(plain(), 2, MOVED "setp.eq.u32 %p4, %t, 1;\n@%p4 " SEEN "bar.sync 0;\n" EXPECT LOAD SPIN
+         DUMP, SIM_FAULT_COUNT);
+    rule(plain(), 2, MOVED "setp.eq.u32 %p4, %t, 1;\n@%p4 " SEEN EXPECT LOAD SPIN DUMP,
+         SIM_PROXY_FENCE);
 }
 
 /* A map that reaches past its allocation.  */

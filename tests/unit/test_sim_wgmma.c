@@ -389,6 +389,8 @@ static void shapes_that_do_not_exist(void **state) {
 #define COMMIT "wgmma.commit_group.sync.aligned;\n"
 #define WAIT(n) "wgmma.wait_group.sync.aligned " #n ";\n"
 #define VISIBLE "fence.proxy.async;\nbar.sync 0;\n"
+#define ARRIVE "and.b32 %r392, %t, 31;\nsetp.eq.u32 %p5, %r392, 0;\n" \
+               "@%p5 mbarrier.arrive.shared::cta.b64 _, [%r390];\n"
 #define USE "add.u64 %l3, %a1, %l4;\nst.global.b32 [%l3], %r0;\n"
 
 static void rule(const char *body, int threads, uint64_t extra, int kind) {
@@ -452,8 +454,29 @@ static void operands_in_shared_memory_are_left_alone_until_the_wait(void **state
           "setp.eq.u32 %p3, %t, 5;\n@%p3 st.shared.b32 [%r399], 7;\n");
     faulty(ZERO VISIBLE FENCE PRODUCT COMMIT
            "setp.eq.u32 %p3, %t, 0;\n@%p3 st.shared.b32 [%r399], 7;\n" WAIT(0), SIM_WGMMA_OPERAND);
-    faulty(ZERO VISIBLE FENCE PRODUCT COMMIT WAIT(0)
-           "setp.eq.u32 %p3, %t, 0;\n@%p3 st.shared.b32 [%r399+16384], 7;\n", RUN_UNORDERED);
+    /* The wait of a warp is for the products of the whole warpgroup; others must come after it.  */
+    clean(ZERO VISIBLE FENCE PRODUCT COMMIT WAIT(0)
+          "setp.eq.u32 %p3, %t, 0;\n@%p3 st.shared.b32 [%r399+16384], 7;\n");
+    rule(ZERO VISIBLE "setp.ge.u32 %p3, %t, 128;\n@%p3 bra OTHERS;\n" FENCE PRODUCT COMMIT WAIT(0)
+         "bra END;\nOTHERS:\nsetp.eq.u32 %p3, %t, 128;\n"
+         "@%p3 st.shared.b32 [%r399+16384], 7;\nEND:\n", 160, 0, RUN_UNORDERED);
+}
+
+/* An mbarrier that a warp arrives at between its products and their wait tells nothing of them,
+ * even if whoever waits there writes long after the wait.  */
+static void an_arrival_before_the_wait_tells_nothing_of_products(void **state) {
+    (void)state;
+#define SIGNAL                                                                                     \
+    "add.u32 %r390, %r399, 81912;\nsetp.eq.u32 %p3, %t, 0;\nbar.sync 0;\n"                         \
+    "@%p3 mbarrier.init.shared::cta.b64 [%r390], 4;\n" ZERO VISIBLE                                \
+    "setp.ge.u32 %p3, %t, 128;\n@%p3 bra OTHERS;\n" FENCE PRODUCT COMMIT
+#define LATE_WRITE                                                                                 \
+    "bra END;\nOTHERS:\n"                                                                          \
+    "mbarrier.try_wait.parity.shared::cta.b64 %p4, [%r390], 0;\n@!%p4 bra OTHERS;\n"              \
+    "mov.u32 %r391, 0;\nLATE:\nadd.u32 %r391, %r391, 1;\nsetp.lt.u32 %p4, %r391, 4000;\n"         \
+    "@%p4 bra LATE;\nsetp.eq.u32 %p3, %t, 128;\n@%p3 st.shared.b32 [%r399+16384], 7;\nEND:\n"
+    rule(SIGNAL WAIT(0) ARRIVE LATE_WRITE, 160, 0, SIM_FAULT_COUNT);
+    rule(SIGNAL ARRIVE WAIT(0) LATE_WRITE, 160, 0, SIM_WGMMA_OPERAND);
 }
 
 static void generic_writes_need_a_proxy_fence(void **state) {
@@ -496,6 +519,7 @@ int main(void) {
         cmocka_unit_test(registers_of_a_are_left_alone_until_the_wait),
         cmocka_unit_test(registers_are_fenced),
         cmocka_unit_test(operands_in_shared_memory_are_left_alone_until_the_wait),
+        cmocka_unit_test(an_arrival_before_the_wait_tells_nothing_of_products),
         cmocka_unit_test(generic_writes_need_a_proxy_fence),
         cmocka_unit_test(descriptors_are_checked),
         cmocka_unit_test(a_warpgroup_multiplies_together),
