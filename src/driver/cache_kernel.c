@@ -107,7 +107,7 @@ static RollerKernel *take(RollerCtx *ctx, Arena *a, const CacheWanted *w, Roller
         Diag quiet = diag_new(a);
         DiagText text = {"<cache>", s[PLAN].data, s[PLAN].len};
         PlansAsked asked = {w->op, w->profile, *w->o, text};
-        if (plans_from_text(a, &quiet, &asked, &plans)) return NULL;
+        if (plans_make(a, &quiet, &asked, NULL, &plans)) return NULL;
         rank = 0;
     }
     k->plans = plans;

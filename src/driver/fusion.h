@@ -7,7 +7,7 @@
  * in one part of an op depends on nothing that has no kernel in common with it.  */
 #ifndef ROLLER_DRIVER_FUSION_H
 #define ROLLER_DRIVER_FUSION_H
-#include "driver/build.h"
+#include "driver/plan_set.h"
 
 /* The groups of an op with these decisions, and what planning needs to know of each.  */
 Status fusion_open(Arena *a, Diag *d, const PlanRequest *r, const TeDecisions *decisions,

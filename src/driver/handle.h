@@ -161,14 +161,15 @@ Status kernel_place(RollerCtx *ctx, Arena *scratch, const RollerKernel *k, const
                     MeasureOptions *m, const MeasurePlace **place);
 BuiltPlan kernel_built(const RollerKernel *k);
 
-/* The plans of a text, on an arena that also holds what uses them: they hold no handles.  */
+/* Plans, on an arena that also holds what uses them: they hold no handles.  */
 typedef struct {
     const RollerOp *op;
     const RollerProfile *profile;
     RollerPlanOptions o;
     DiagText text;            /* to read; .text NULL: it is planned */
 } PlansAsked;
-Status plans_from_text(Arena *a, Diag *d, const PlansAsked *asked, RollerPlans **out);
+Status plans_make(Arena *a, Diag *d, const PlansAsked *asked, Watch *watch,
+                  RollerPlans **out);
 
 /* Fills the texts of a plan whose programs are chosen.  */
 Status plan_texts(Arena *a, Diag *d, RollerPlan *plan);

@@ -8,7 +8,7 @@
  * (base/belief.h), a term by as much as the profile's figure for it may be off.  */
 #ifndef ROLLER_DRIVER_LEARN_H
 #define ROLLER_DRIVER_LEARN_H
-#include "driver/build.h"
+#include "driver/plan_set.h"
 
 enum { LEARN_TRAITS = 3 };
 

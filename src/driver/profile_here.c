@@ -1,5 +1,5 @@
 /* A worker's job: the device measured in this process, from where another one has ended.  */
-#include "driver/profile_apart.h"
+#include "driver/profile_wire.h"
 #include "profiler/profiler.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* What measuring in workers sends to and fro.  */
-#include "driver/profile_apart.h"
+#include "driver/profile_wire.h"
 
 #include <limits.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Programs for run-time sizes, and what each takes at which sizes.  */
 #ifndef ROLLER_DRIVER_SIZE_PRICE_H
 #define ROLLER_DRIVER_SIZE_PRICE_H
-#include "driver/build.h"
+#include "driver/plan_set.h"
 #include "driver/size_points.h"
 
 typedef struct {

@@ -6,7 +6,7 @@
  * compute one thing, over all strategies.  */
 #ifndef ROLLER_DRIVER_SIZE_STRATEGIES_H
 #define ROLLER_DRIVER_SIZE_STRATEGIES_H
-#include "driver/build.h"
+#include "driver/plan_set.h"
 
 /* set: the op in n strategies, each planned at the largest sizes; *out is the one of them that is
  * predicted to be the fastest there, and gets its programs, its other strategies, and in ->sizes

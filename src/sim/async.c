@@ -14,8 +14,8 @@ void sim_async_begin(SimCluster *c) {
     q->done = sim_clock_new(c);
     for (int b = 0; b < c->n_block; b++) {
         SimBlock *block = &c->block[b];
-        AsyncBlock *state = block->async = ARENA_NEW(c->arena, AsyncBlock);
-        state->remote = ARENA_ARRAY(c->arena, AsyncRemote, c->n_warp);
+        block->async = ARENA_NEW(c->arena, AsyncBlock);
+        block->remote = ARENA_ARRAY(c->arena, SimRemote, c->n_warp);
         for (int w = 0; w < block->n_warp; w++) {
             block->warp[w].async = ARENA_NEW(c->arena, AsyncWarp);
         }
@@ -338,7 +338,7 @@ static void check_unwaited(SimBlock *b) {
 static void check_remote(SimBlock *b) {
     SimCluster *c = b->cluster;
     for (int k = 0; k < c->n_warp; k++) {
-        AsyncRemote remote = async_block(b)->remote[k];
+        SimRemote remote = b->remote[k];
         bool known = remote.time == 0;
         for (int w = 0; w < b->n_warp; w++) {
             SIM_EACH(l, sim_views_of(&b->warp[w], b->warp[w].exists)) {

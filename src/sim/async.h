@@ -94,18 +94,11 @@ typedef struct {
     uint32_t *collect, *done; /* its clocks */
 } AsyncCluster;
 
-/* A warp's last access to the shared memory of another block, by some lanes; time 0: none.  */
-typedef struct {
-    uint32_t time, lanes;
-    const SimInst *inst;
-} AsyncRemote;
-
 /* Per block (SimBlock.async).  */
 typedef struct {
     AsyncMbar *mbar;
     size_t n_mbar, cap_mbar;
     uint64_t in_flight;       /* bytes */
-    AsyncRemote *remote;      /* per warp of the cluster */
     uint32_t free_registers;  /* per lane, given up by setmaxnreg.dec */
 } AsyncBlock;
 
@@ -127,14 +120,6 @@ typedef struct {
 static inline AsyncCluster *async_of(const SimCluster *c) { return c->async; }
 static inline AsyncWarp *async_warp(const SimWarp *w) { return w->async; }
 static inline AsyncBlock *async_block(const SimBlock *b) { return b->async; }
-/* A thread touches the shared memory of another block itself: that block must learn of it before it
- * ends (sim_async_end checks).  */
-static inline void async_remote(SimLane by, const SimBlock *owner) {
-    AsyncRemote *r = &async_block(owner)->remote[by.w->clock_id];
-    uint32_t now = by.w->block->cluster->time, others = r->time == now ? r->lanes : 0;
-    *r = (AsyncRemote){now, others | 1u << by.lane, by.i};
-}
-
 static inline bool async_counts(const SimWarp *w) {
     return !w->block->cluster->run->options->no_counters;
 }

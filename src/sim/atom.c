@@ -4,8 +4,8 @@
  * threads only where nothing else than these instructions could tell (see link.c), so no host
  * atomics are needed.  */
 #include "sim/alu.h"
-#include "sim/async.h"
 #include "sim/half.h"
+#include "sim/lanes.h"
 #include "sim/memory_state.h"
 #include "sim/order.h"
 #include "sim/race.h"
@@ -126,7 +126,7 @@ static unsigned char *place(SimLane by, uint64_t at, bool shared) {
     }
     SimBlock *b = sim_shared(by, (uint32_t)at, bytes, bytes, &offset);
     if (!b || !sim_shadow_atomic(by, b, offset, bytes)) return NULL;
-    if (b != by.w->block) async_remote(by, b);
+    if (b != by.w->block) sim_touch_remote(by, b);
     return b->smem + offset;
 }
 

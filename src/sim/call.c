@@ -1,6 +1,6 @@
 /* Calls: arguments, frames, registers of functions that call themselves, and the way back; memory
  * that a function takes from its stack.  */
-#include "sim/link.h"
+#include "sim/code.h"
 #include "sim/pick.h"
 #include "sim/warp.h"
 #include <string.h>

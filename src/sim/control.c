@@ -1,5 +1,5 @@
 /* Branches, ends of threads, and what is refused.  */
-#include "sim/link.h"
+#include "sim/code.h"
 #include "sim/pick.h"
 #include "sim/warp.h"
 #include <string.h>

@@ -234,6 +234,12 @@ typedef struct SimApart SimApart;
 typedef struct SimWrites SimWrites;       /* writes.h: log of global writes */
 typedef struct SimOrderBlock SimOrderBlock;           /* order.h */
 
+/* A warp's last access to the shared memory of another block, by some lanes; time 0: none.  */
+typedef struct {
+    uint32_t time, lanes;
+    const SimInst *inst;
+} SimRemote;
+
 struct SimBlock {
     SimCluster *cluster;
     int rank;                 /* in the cluster */
@@ -250,6 +256,7 @@ struct SimBlock {
     SimApart *apart;          /* of words whose bytes differ; NULL: there were none */
     uint32_t *read_row;       /* see race.h */
     int row;                  /* words of it for each word of memory */
+    SimRemote *remote;        /* per warp of the cluster */
     SimBarrier *barrier;      /* barriers_per_block of them */
     SimWrites *writes;        /* NULL: not logged */
     SimOrderBlock *order;     /* of blocks that communicate, once they do */
@@ -285,6 +292,14 @@ struct SimCluster {
     void *async;              /* per-cluster state (cluster barrier, queue) */
     bool partial_sync;        /* the kernel orders by mbarriers or by barriers of some warps */
 };
+
+/* A thread touches the shared memory of another block itself: that block must learn of it before it
+ * ends (sim_async_end checks).  */
+static inline void sim_touch_remote(SimLane by, const SimBlock *owner) {
+    SimRemote *r = &owner->remote[by.w->clock_id];
+    uint32_t now = by.w->block->cluster->time, others = r->time == now ? r->lanes : 0;
+    *r = (SimRemote){now, others | 1u << by.lane, by.i};
+}
 
 /* The instruction looked at global memory that another block may be about to write: the quantum
  * ends, and blocks that wait let others run soon.  */

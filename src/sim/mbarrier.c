@@ -10,7 +10,7 @@ static AsyncMbar *find(SimLane by, const SimOpnd *o, SimBlock **b) {
     uint32_t offset;
     *b = sim_shared(by, async_shared_at(by.w, o, by.lane), 8, 8, &offset);
     if (!*b) return NULL;
-    if (*b != by.w->block) async_remote(by, *b);
+    if (*b != by.w->block) sim_touch_remote(by, *b);
     return async_mbar(by, *b, offset);
 }
 

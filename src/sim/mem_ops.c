@@ -2,7 +2,7 @@
  *
  * Addresses are computed for all lanes, checked and counted per request, then moved element by
  * element.  The usual case, all lanes inside one allocation, is checked without a call per lane. */
-#include "sim/async.h"
+#include "sim/lanes.h"
 #include "sim/memory_state.h"
 #include "sim/order.h"
 #include "sim/race.h"
@@ -154,7 +154,7 @@ static bool shared_lanes(SimWarp *w, const SimInst *i, uint32_t active, Lanes *p
         uint32_t offset;
         SimBlock *owner = sim_shared(by, at[l], i->arg, bytes, &offset);
         if (!owner) return false;
-        if (owner != w->block) async_remote(by, owner);
+        if (owner != w->block) sim_touch_remote(by, owner);
         p->host[l] = owner->smem + offset;
         unsigned char now[64];
         if (value) gather_value(w, i, value, l, now);

@@ -1,5 +1,4 @@
 /* Helpers of the pick functions: modifiers and types are taken one by one.  */
-#include "sim/link.h"
 #include "sim/pick.h"
 
 bool sim_take(SimPick *k, PtxMod m) {

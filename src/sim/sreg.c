@@ -1,6 +1,6 @@
 /* Special registers.  */
 #include "sim/alu.h"
-#include "sim/link.h"
+#include "sim/code.h"
 #include "sim/memory_state.h"
 #include "sim/timing.h"
 

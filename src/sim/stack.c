@@ -1,6 +1,5 @@
 /* The stack of each thread: local memory that a kernel has, and that functions grow which call
  * themselves or take memory at run time.  */
-#include "sim/link.h"
 #include "sim/warp.h"
 #include <string.h>
 

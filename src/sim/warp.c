@@ -1,6 +1,6 @@
 #include "sim/warp.h"
 #include "sim/clock.h"
-#include "sim/link.h"
+#include "sim/code.h"
 #include "sim/timing.h"
 #include <string.h>
 

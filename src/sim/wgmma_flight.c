@@ -1,4 +1,3 @@
-#include "sim/link.h"
 #include "sim/wgmma.h"
 
 #include <string.h>

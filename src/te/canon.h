@@ -2,8 +2,10 @@
  * whether it changed anything; they are applied until none does.  */
 #ifndef ROLLER_TE_CANON_H
 #define ROLLER_TE_CANON_H
-#include "te/normalize.h"
+#include "te/edit.h"
 
+/* Gives one form to what can be spelled in several ways.  */
+void normalize_canon(Norm *n);
 /* Expressions: casts and signs that change nothing, powers that are products, subscripts that are
  * sums, reads and conditions that ranges decide.  */
 bool canon_spelling(Norm *n);

@@ -7,7 +7,7 @@
 #ifndef ROLLER_TE_CUT_H
 #define ROLLER_TE_CUT_H
 #include "te/access.h"
-#include "te/normalize.h"
+#include "te/edit.h"
 
 enum { CUT_DIGITS = 2 };
 

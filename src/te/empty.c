@@ -1,6 +1,6 @@
 /* What is empty at all sizes: nothing that is planned later has to expect it.  */
 #include "te/front.h"
-#include "te/normalize.h"
+#include "te/edit.h"
 #include "te/tree.h"
 #include <math.h>
 

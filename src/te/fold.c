@@ -6,7 +6,7 @@
  * take another type in its new place is left alone or cast.  */
 #include "te/arith.h"
 #include "te/front.h"
-#include "te/normalize.h"
+#include "te/edit.h"
 #include "te/tree.h"
 #include <math.h>
 

@@ -1,6 +1,6 @@
 #include "te/access.h"
 #include "te/arith.h"
-#include "te/normalize.h"
+#include "te/edit.h"
 #include "te/tree.h"
 #include <string.h>
 

@@ -1,5 +1,6 @@
 #include "te/normalize.h"
 #include "te/access.h"
+#include "te/canon.h"
 #include "te/tree.h"
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* What rewrites of statements share.  */
 #include "te/access.h"
-#include "te/normalize.h"
+#include "te/edit.h"
 #include "te/tree.h"
 #include <string.h>
 

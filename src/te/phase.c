@@ -11,6 +11,7 @@
  * Where that cannot be, a temporary is cut, which is then copied.  */
 #include "te/arith.h"
 #include "te/cut.h"
+#include "te/normalize.h"
 #include "te/tree.h"
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Equal statements: the value is computed once.  */
-#include "te/normalize.h"
+#include "te/edit.h"
 #include "te/tree.h"
 
 /* Is it worth a read: a reduction, or more than the read of one element?  */

@@ -1,6 +1,6 @@
 /* Names that an op has, and new ones.  */
 #include "base/hash.h"
-#include "te/normalize.h"
+#include "te/edit.h"
 #include <string.h>
 
 bool normalize_taken(const Te *te, const char *name) {
