@@ -174,7 +174,8 @@ static Status make(RollerCtx *ctx, void *user) {
     b->nvrtc_major = nvrtc ? (int)strtol(nvrtc, NULL, 10) : 0;
     b->nvrtc_minor = dot ? (int)strtol(dot + 1, NULL, 10) : 0;
     const PlanSet *set = &c->plans->set;
-    Status s = compile_emit(a, d, &k->plan.whole, set->dev, &set->options, b);
+    Status s = hal_need_cuda(d, set->dev);
+    if (!s) s = compile_emit(a, d, &k->plan.whole, set->dev, &set->options, b);
     if (s) return s;
     read_resources(a, c->target, b);
     b->nvrtc.cubin = copy(a, c->files.cubin, c->files.cubin_len);

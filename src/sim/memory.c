@@ -26,7 +26,9 @@ static uint32_t line_bytes(const MemoryLevel *l2) {
 }
 
 Status sim_gpu_create(Arena *a, Diag *d, const Device *dev, SimGpu **out) {
-    (void)d;
+    Status s = hal_need_cuda(d, dev);
+    *out = NULL;
+    if (s) return s;
     SimGpu *g = ARENA_NEW(a, SimGpu);
     g->arena = a;
     g->dev = dev;

@@ -243,6 +243,22 @@ static void test_arch_table_agrees_with_profiles(void **state) {
     }
 }
 
+/* Kernels that CUDA does not know are for no architecture of it, and for no simulator.  */
+static void test_language(void **state) {
+    (void)state;
+    const Device *cpu = shipped("pocl");
+    Device *dev;
+    assert_int_equal(cpu->language, LANGUAGE_OPENCL);
+    assert_int_equal(shipped("h200")->language, LANGUAGE_CUDA);
+    assert_int_equal(hal_need_cuda(&diag, shipped("h200")), ST_OK);
+    assert_int_equal(hal_need_cuda(&diag, cpu), ST_USAGE);
+    assert_int_equal(hal_device_for_arch(arena, &diag, cpu, "sm_80", &dev), ST_USAGE);
+    assert_string_equal(diag.messages[1].message,
+                        "code for sm_80 does not run on pocl, which is cl1.2");
+    assert_false(hal_overlaps(cpu));
+    assert_int_equal(hal_device_plain(arena, cpu)->n_mover, cpu->n_mover);
+}
+
 static void write_text(const char *path, const char *text) {
     assert_int_equal(file_write(&diag, path, text, strlen(text)), ST_OK);
 }
@@ -336,6 +352,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_device_plain, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_device_for_wrong_arch, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_arch_table_agrees_with_profiles, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_language, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_find, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_path, set_up, tear_down),
     };
