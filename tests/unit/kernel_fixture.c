@@ -3,6 +3,7 @@
 #include "sim/tensormap.h"
 
 #include "base/hash.h"
+#include "judge.h"
 #include "microperf/microperf.h"
 #include "open_choices.h"
 
@@ -237,25 +238,6 @@ static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed, boo
     return NULL;
 }
 
-static const char *compare_row(KernelCase *c, int t, const int64_t *at, const TeValue *want,
-                               int64_t n, const char *got, bool exact) {
-    const TeTensor *x = &c->te->tensor[t];
-    int64_t p[TE_MAX_RANK];
-    memcpy(p, at, sizeof p);
-    for (int64_t i = 0; i < n; i++) {
-        if (x->rank > 0) p[x->rank - 1] = i;
-        const char *e = got + te_tensor_offset(x, p) * te_dtype_bytes(x->dtype);
-        if (te_judge(x->dtype, e, &want[i], exact) != TE_WRONG) continue;
-        TeValue v = te_load(x->dtype, e);
-        Buf where = buf_new(c->arena);
-        for (int d = 0; d < x->rank; d++) buf_printf(&where, " %lld", (long long)p[d]);
-        return arena_printf(c->arena, "output %d at%s: got %.9g (%lld), expected %.9g (%lld)",
-                            t - c->te->n_in, buf_str(&where), v.v, (long long)v.i, want[i].v,
-                            (long long)want[i].i);
-    }
-    return NULL;
-}
-
 static void load_values(const TeTensor *t, const char *from, TeValue *to) {
     int64_t count = te_tensor_count(t), at[TE_MAX_RANK];
     for (int64_t i = 0; i < count; i++) {
@@ -268,21 +250,6 @@ static void load_values(const TeTensor *t, const char *from, TeValue *to) {
     }
 }
 
-/* Rows along the last dimension; where row number `row` begins.  */
-static int64_t rows_of(const TeTensor *t, int64_t *last) {
-    *last = t->rank ? t->shape[t->rank - 1].value : 1;
-    int64_t count = te_tensor_count(t);
-    return count > 0 ? count / *last : 0;
-}
-
-static void row_at(const TeTensor *t, int64_t row, int64_t at[TE_MAX_RANK]) {
-    memset(at, 0, TE_MAX_RANK * sizeof *at);
-    for (int d = t->rank - 2; d >= 0; d--) {
-        at[d] = row % t->shape[d].value;
-        row /= t->shape[d].value;
-    }
-}
-
 static const char *compare(KernelCase *c, const Memory *m, bool exact) {
     const Te *te = c->te;
     TeEval *e = NULL;
@@ -290,17 +257,17 @@ static const char *compare(KernelCase *c, const Memory *m, bool exact) {
         return said(c, "evaluate");
     for (int t = te->n_in; t < te->n_in + te->n_out; t++) {
         const TeTensor *x = &te->tensor[t];
-        int64_t last, rows = rows_of(x, &last);
+        int64_t last, rows = judge_rows(x, &last);
         size_t bytes = te_tensor_bytes(x);
         const char *got = sim_host(m->gpu, m->at[t], bytes);
         TeValue *want = ARENA_ARRAY(c->arena, TeValue, last + 1);
         if (c->got) load_values(x, got, c->got[t - te->n_in]);
         for (int64_t row = 0; row < rows; row++) {
             int64_t at[TE_MAX_RANK];
-            row_at(x, row, at);
+            judge_row_at(x, row, at);
             if (e && te_eval_row(e, t, at, last, want)) return said(c, "evaluate");
             const TeValue *values = e ? want : c->want[t - te->n_in] + row * last;
-            const char *wrong = compare_row(c, t, at, values, last, got, exact);
+            const char *wrong = judge_row(c->arena, te, t, at, values, last, got, exact);
             if (wrong) return wrong;
         }
     }
@@ -328,11 +295,11 @@ const char *kernel_settle(KernelCase *c, TeFill fill, uint64_t seed) {
     if (te_eval_create(c->arena, &c->diag, te, in, &e)) return said(c, "evaluate");
     for (int i = 0; i < te->n_out; i++) {
         const TeTensor *t = &te->tensor[te->n_in + i];
-        int64_t last, rows = rows_of(t, &last);
+        int64_t last, rows = judge_rows(t, &last);
         TeValue *all = ARENA_ARRAY(c->arena, TeValue, rows * last + 1);
         for (int64_t row = 0; row < rows; row++) {
             int64_t at[TE_MAX_RANK];
-            row_at(t, row, at);
+            judge_row_at(t, row, at);
             if (te_eval_row(e, te->n_in + i, at, last, all + row * last))
                 return said(c, "evaluate");
         }
