@@ -51,7 +51,7 @@ completes() {
     is "$tool $*" "$got" = "$want"
 }
 completes '--emit' roller-gen --em
-completes 'cu cubin c' roller-gen --emit c
+completes 'cu cl cubin c' roller-gen --emit c
 completes 'cu,ptx cu,py' roller-gen --emit = cu,p
 completes 'any plain' roller-gen --abi ''
 completes 'auto always' roller-gen --color = a
