@@ -95,7 +95,6 @@ void ring_maps(Arena *a, const Contract *c, KernelLaunch *out);
 void ring_fetch(Kernel *k, const Node *n);                /* of the maps */
 /* Around the k-steps of a role, and at the end of each: the stage at hand, the parity of its round
  * and, where stages are used, the barrier that says the stage before is free.  */
-enum { RING_FULL, RING_EMPTY };           /* barriers of a stage */
 const char *ring_barrier(const Kernel *k, int id);
 void ring_begin(Kernel *k, bool uses);
 void ring_next(Kernel *k, bool uses);

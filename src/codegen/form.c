@@ -1,14 +1,15 @@
 #include "codegen/form.h"
+#include <assert.h>
 #include <string.h>
 
 /* Building the tree of a kernel.  */
 
-Form *form_begin(FormBuilder *b, Arena *a) {
+Form *form_begin(FormBuilder *b, Arena *a, const Layout *layout) {
     Form *f = ARENA_NEW(a, Form);
     Node *root = ARENA_NEW(a, Node);
     *root = (Node){.kind = NODE_SEQUENCE, .name = "kernel", .of = -1, .mover = -1};
-    *f = (Form){.root = root, .stages = 1, .bodies = 1, .turns = 1};
-    *b = (FormBuilder){.arena = a, .open = {root}, .depth = 1};
+    *f = (Form){.root = root, .layout = layout, .bodies = 1};
+    *b = (FormBuilder){.arena = a, .layout = layout, .open = {root}, .depth = 1};
     return f;
 }
 
@@ -58,7 +59,8 @@ void form_next(Arena *a, Form *f) {
 
 Node *form_block_sync(FormBuilder *b) { return form_sync(b, SYNC_BLOCK, SYNC_BOTH, 0); }
 
-Use *form_use(FormBuilder *b, Node *n, RoomKind room, int of, bool writes) {
+static Use *add_use(FormBuilder *b, Node *n, const Room *room, bool writes) {
+    assert(room);
     if (n->n_use == n->room_use) {
         int more = n->n_use ? 2 * n->n_use : 4;
         Use *use = ARENA_ARRAY(b->arena, Use, more);
@@ -67,26 +69,16 @@ Use *form_use(FormBuilder *b, Node *n, RoomKind room, int of, bool writes) {
         n->room_use = more;
     }
     Use *u = &n->use[n->n_use++];
-    *u = (Use){.room = room, .of = of, .share = SHARE_BLOCK, .writes = writes};
+    *u = (Use){.room = room, .share = SHARE_BLOCK, .writes = writes};
     return u;
 }
 
-Use *form_reads(FormBuilder *b, Node *n, RoomKind room, int of) {
-    return form_use(b, n, room, of, false);
+Use *form_reads(FormBuilder *b, Node *n, RoomKind kind, int of) {
+    return add_use(b, n, rprog_room(b->layout, kind, of), false);
 }
 
-Use *form_writes(FormBuilder *b, Node *n, RoomKind room, int of) {
-    return form_use(b, n, room, of, true);
-}
-
-void form_meet_warps(FormBuilder *b, int of) {
-    Node *put = form_add(b, NODE_STORE, STORE_WARPS);
-    form_writes(b, put, ROOM_PARTIALS, of);
-    form_block_sync(b);
-    Node *add = form_add(b, NODE_REDUCE, REDUCE_LANES);
-    form_reads(b, add, ROOM_PARTIALS, of);
-    put->from = add->from = of / 2;
-    put->to = add->to = of % 2;
+Use *form_writes(FormBuilder *b, Node *n, RoomKind kind, int of) {
+    return add_use(b, n, rprog_room(b->layout, kind, of), true);
 }
 
 const char *form_kind_name(NodeKind kind) {

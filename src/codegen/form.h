@@ -9,7 +9,6 @@
 #ifndef ROLLER_CODEGEN_FORM_H
 #define ROLLER_CODEGEN_FORM_H
 #include "rprogram/layout.h"
-#include <string.h>
 
 #define FORM_KINDS(X)                                                                              \
     X(SEQUENCE, "sequence")   /* children, in order */                                             \
@@ -108,10 +107,6 @@ typedef enum {
 
 /* ---- what threads share ---- */
 
-/* Which slot of a ring: the one only; where loads put, products take; the table's turn; that of an
- * enclosing loop's turn, of its turn through the bodies of a step.  */
-typedef enum { AT_ONLY, AT_PUT, AT_TAKE, AT_PARITY, AT_LOOP, AT_BODY } RoomAt;
-
 /* Whose the elements are that a thread touches: its own, its warp's, those of all.  */
 typedef enum { SHARE_THREAD, SHARE_WARP, SHARE_BLOCK } Share;
 
@@ -119,10 +114,10 @@ typedef enum { SHARE_THREAD, SHARE_WARP, SHARE_BLOCK } Share;
  * reads beside; the step of the loop; the one that products have come to.  */
 typedef enum { OF_ANY, OF_NEXT, OF_LAST, OF_KEPT, OF_STEP, OF_TAKEN } DataOf;
 
+/* Its slot is that of the ring's turn: of steps, the one that fills have come to where it writes,
+ * and the one that uses have come to where it reads.  */
 typedef struct {
-    RoomKind room;
-    int of;                   /* operand, source, statement */
-    RoomAt at;
+    const Room *room;
     DataOf data;
     Share share;
     bool writes;
@@ -131,10 +126,7 @@ typedef struct {
 
 /* ---- attributes ---- */
 
-/* How a node's late uses come to be done: they belong to the thread's next group of copies, of
- * products, of bulk stores, or count on a barrier in shared memory.  */
-typedef enum { DONE_AT_ONCE, DONE_COPIES, DONE_PRODUCTS, DONE_BULK, DONE_BARRIER } DoneBy;
-enum { FORM_QUEUES = 3 };     /* groups: DONE_COPIES..DONE_BULK */
+enum { FORM_QUEUES = 3 };     /* groups of what is under way: DONE_COPIES..DONE_BULK */
 
 #define FORM_CONDITIONS(X)    /*  text; uniform in a block, in a warp */                           \
     X(ALWAYS,  "",                     true,  true)                                                \
@@ -175,29 +167,29 @@ typedef struct {
     SyncScope scope;
     SyncOp op;
     SyncTeam team;
-    int id;                   /* NAMED: the barrier; BARRIER: which ring, see FormRing */
+    /* BARRIER: who fills slots waits for the empty one and arrives at the full one, at the slot
+     * that fills have come to; who uses them does the other way, at that of uses.  */
+    int id;                   /* NAMED: the barrier; BARRIER: RING_FULL or RING_EMPTY ... */
+    int ring;                 /* ... of this one, ... */
     int count;                /* groups that may be under way; NAMED: threads; INIT: arrivals */
     SyncBy by;
-    RoomAt at;                /* BARRIER: of which slot, ... */
-    int lag;                  /* ... so many slots before it (none: nothing) */
+    int lag;                  /* ... so many slots before that (none: nothing) */
     int64_t bytes;            /* BARRIER, ARRIVE: that copies will bring */
     int blocks;               /* BARRIER, ARRIVE: of the cluster, at each; 0: this one */
     bool primed;              /* BARRIER, WAIT: the first round of the ring is free */
 } Sync;
 
 typedef struct {
-    /* Of its text; end of COUNTED, NULL: the number.  The k-steps of a role are counted by `done`
-     * where it fills a ring's slots, by `taken` where it uses them.  */
-    const char *var, *end;
+    const char *var, *end;    /* of its text; end of COUNTED, NULL: the number */
+    /* Turns of it are turns of ring `ring`: a role's, which fills its slots or uses them.  */
+    enum { MOVES_NONE, MOVES_FILLS, MOVES_USES } moves;
+    int ring;
     /* What its turns are, or that there are always as many.  */
     enum { TURNS_ANY, TURNS_STEPS, TURNS_BODIES, TURNS_ALL } of;
     int64_t count;            /* turns at most; < 0: not known here */
     int64_t by;               /* what the variable grows by */
     int unroll;               /* 0: whole, 1: not */
 } Loop;
-
-static inline bool form_fills(const Loop *l) { return l->var && strcmp(l->var, "done") == 0; }
-static inline bool form_uses(const Loop *l) { return l->var && strcmp(l->var, "taken") == 0; }
 
 typedef struct {
     const char *name;
@@ -224,8 +216,9 @@ struct Node {
     int mover;                /* COPY: index in Device.mover, -1: plain loads and stores */
     SyncBy by;                /* threads that do it */
     DoneBy done;
-    int barrier;              /* DONE_BARRIER: the ring; its slot is that of the late use */
-    int64_t bytes;            /* DONE_BARRIER: that arrive there */
+    int ring;                 /* VALUES_PUT, VALUES_TAKE: which one goes on; DONE_BARRIER: whose
+                               * full barrier, at the slot of the late use, gets ... */
+    int64_t bytes;            /* ... so many */
     Loop loop;
     Role role;
     Sync sync;
@@ -234,27 +227,24 @@ struct Node {
     Node *child, *next;
 };
 
-/* The slots of rings, and of barriers.  */
-enum { FORM_BARRIERS = 4 };
 typedef struct {
     Node *root;               /* a SEQUENCE */
-    const Layout *layout;     /* NULL: no rooms lie over each other */
+    const Layout *layout;
     int warps;                /* of the block */
-    int stages;               /* slots of ROOM_STAGE, and of the barriers */
     int64_t least, steps;     /* k-steps of a tile, from..to; 0: no such loop */
     int bodies;               /* of a step */
-    int turns;                /* slots of AT_LOOP */
     Node *wait;               /* for the kernel before; NULL: it does not begin before its end */
 } Form;
 
 /* -- form.c: building; what is added goes to the end of the node that is open -- */
 typedef struct {
     Arena *arena;
+    const Layout *layout;
     Node *open[16];
     int depth;
 } FormBuilder;
 
-Form *form_begin(FormBuilder *b, Arena *a);
+Form *form_begin(FormBuilder *b, Arena *a, const Layout *layout);
 Node *form_add(FormBuilder *b, NodeKind kind, int what);
 Node *form_open(FormBuilder *b, NodeKind kind, int what);
 void form_close(FormBuilder *b);
@@ -267,12 +257,9 @@ Node *form_sync(FormBuilder *b, SyncScope scope, SyncOp op, int count);
  * come here and wait for no other.  */
 void form_wait(FormBuilder *b, Form *f);
 void form_next(Arena *a, Form *f);
-/* Partial results `of` of the block's warps meet: they are stored, synced and read.  */
-void form_meet_warps(FormBuilder *b, int of);
-/* Uses of shared memory by all, of the room's only slot.  */
-Use *form_use(FormBuilder *b, Node *n, RoomKind room, int of, bool writes);
-Use *form_reads(FormBuilder *b, Node *n, RoomKind room, int of);
-Use *form_writes(FormBuilder *b, Node *n, RoomKind room, int of);
+/* Uses by all threads of a room of the layout.  */
+Use *form_reads(FormBuilder *b, Node *n, RoomKind kind, int of);
+Use *form_writes(FormBuilder *b, Node *n, RoomKind kind, int of);
 
 const char *form_kind_name(NodeKind kind);
 /* Is the condition the same for all threads of a block, of a warp?  */

@@ -40,35 +40,28 @@ typedef struct {
 
 /* ---- what is known of it ---- */
 
-enum {
-    QUEUES = FORM_QUEUES + 1,             /* the last: what counts on barriers */
-    CLOCKS = RUN_STRANDS * RUN_AGENTS * (1 + QUEUES),
-    CELLS = 128, GROUPS = 64, NAMED = 17, PHASES = 64
-};
+enum { GROUPS = 64, NAMED = 17, PHASES = 64 };
 
-/* A slot of a room.  */
+/* A slot of a room, of registers for each strand.  */
 typedef struct {
-    RoomKind room;
-    int of, slot;
-    bool written;
+    bool touched, written;
     int64_t data;
-    int read[CLOCKS], write[CLOCKS];      /* clocks of the last ones; 0: none */
-    int read_by[CLOCKS], write_by[CLOCKS];                /* by which event */
+    int *read, *write;        /* clocks of the last ones; 0: none */
+    int *read_by, *write_by;  /* by which event */
 } Cell;
 
 typedef struct {
-    int clock[CLOCKS];        /* what it knows */
-    int under_way[QUEUES];    /* clock of what was begun last */
-    int group[QUEUES][GROUPS];            /* such clocks at the ends of its groups */
-    int groups[QUEUES];
+    int *clock;               /* what it knows */
+    int *under_way;           /* by queue: clock of what was begun last */
+    int group[FORM_QUEUES][GROUPS];       /* such clocks at the ends of its groups */
+    int groups[FORM_QUEUES];
 } Agent;
 
 /* A barrier of some threads: who has come, and what they know.  */
 typedef struct {
     int arrived;
     unsigned strands;         /* that wait */
-    int clock[CLOCKS];
-    int rounds;
+    int *clock;
 } Meeting;
 
 /* A barrier in shared memory.  */
@@ -76,8 +69,8 @@ typedef struct {
     int wanted, arrived;
     int made, maker;          /* when and by which thread its count was set */
     int64_t expected, brought;
-    int clock[CLOCKS];        /* of the phase that goes on */
-    int (*past)[CLOCKS];      /* of those that are complete */
+    int *clock;               /* of the phase that goes on */
+    int **past;               /* of those that are complete */
     int phases;
 } Barrier;
 
@@ -90,11 +83,12 @@ typedef struct {
     int at[RUN_STRANDS], n, serial;
     bool came[RUN_STRANDS];   /* to the sync at which it is */
     Agent *agent;             /* of strand s: s * RUN_AGENTS + i */
-    uint32_t over[ROOM_COUNT];            /* rooms that take each other's place, as bits */
-    Cell *cell;
-    int n_cell;
+    Cell **cell;              /* of each room of the layout */
     Meeting block, named[NAMED];
-    Barrier *barrier;         /* ring x slot */
+    Barrier **barrier;        /* of each ring: full and empty ones of its slots */
+    int *slots;               /* of rings with barriers before each one */
+    int queues, clocks;       /* of an agent: its groups, and what counts on full barriers, of each
+                               * slot for itself; in all */
     const char *wrong;
 } Run;
 
@@ -106,15 +100,18 @@ EventList run_unroll(Arena *a, const Form *f, const Strand *s, const Scenario *w
 /* -- form_access.c: accesses, and what is under way -- */
 void run_wrong(Run *r, const Node *n, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Clocks of an agent, and of what it has under way; what one learns; does it know all of this?  */
-static inline int run_clock(int agent) { return agent * (1 + QUEUES); }
-static inline int run_queue_clock(int agent, DoneBy done) { return run_clock(agent) + (int)done; }
-void run_join(int *to, const int *from);
-bool run_knows(const Agent *a, const int *clock);
+static inline int run_clock(const Run *r, int agent) { return agent * (1 + r->queues); }
+static inline int run_queue_clock(const Run *r, int agent, int queue) {
+    return run_clock(r, agent) + 1 + queue;
+}
+int *run_clocks(const Run *r);            /* new ones, of all */
+void run_join(const Run *r, int *to, const int *from);
+bool run_knows(const Run *r, int agent, const int *clock);
 /* What a thread does from now on is later than what others have learnt of it.  */
 void run_tick(Run *r, int agent);
-Barrier *run_barrier(Run *r, int ring, int slot);
+Barrier *run_barrier(const Run *r, int ring, int id, int slot);
 /* Ends the phase if all has come that it waits for.  */
-void run_complete(Barrier *b);
+void run_complete(const Run *r, Barrier *b);
 /* The uses of a node by the threads of a strand that come to it.  */
 void run_node(Run *r, int strand, const Event *e);
 #endif

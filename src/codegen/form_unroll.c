@@ -11,7 +11,8 @@ typedef struct {
     EventList out;
     unsigned alive;           /* threads that have not left */
     int64_t steps, step, base;            /* of the tile; of the loop; those before it */
-    int64_t next, put, taken; /* steps loaded, stages filled, stages used */
+    int64_t next;             /* steps loaded */
+    int64_t *put, *taken;     /* by ring: slots filled, slots used */
     int body, turn, tile;
 } Walk;
 
@@ -75,20 +76,26 @@ static int64_t data_of(const Walk *w, DataOf data) {
     case OF_NEXT: return w->next;
     case OF_LAST: return w->next - 1;
     case OF_STEP: return w->base + w->step;
-    case OF_TAKEN: return w->taken;
+    case OF_TAKEN: return w->taken[0];
     default: return -1;
     }
 }
 
-static int slot_of(const Walk *w, RoomAt at) {
-    switch (at) {
-    case AT_PUT: return (int)(w->put % w->f->stages);
-    case AT_TAKE: return (int)(w->taken % w->f->stages);
-    case AT_PARITY: return (int)(w->next % 2);
-    case AT_LOOP: return w->turn % w->f->turns;
-    case AT_BODY: return w->body;
-    default: return 0;
+static const Ring *ring_of(const Walk *w, int ring) { return &w->f->layout->ring[ring]; }
+
+/* How often turns have gone on to the next slot of a ring.  */
+static int64_t cursor(const Walk *w, int ring, bool fills) {
+    switch (ring_of(w, ring)->turn) {
+    case TURN_STEPS: return fills ? w->put[ring] : w->taken[ring];
+    case TURN_LOADS: return w->next;
+    case TURN_LOOP: return w->turn;
+    default: return w->body;
     }
+}
+
+static int slot_of(const Walk *w, const Use *u) {
+    int ring = u->room->ring;
+    return ring < 0 ? 0 : (int)(cursor(w, ring, u->writes) % ring_of(w, ring)->slots);
 }
 
 static Event *new_event(Walk *w) {
@@ -103,28 +110,43 @@ static Event *new_event(Walk *w) {
     return &e->at[e->n++];
 }
 
+/* The slot of the barrier of a ring, and how often turns have been there before.  Full ones are
+ * arrived at by who fills, empty ones waited for.  */
+static void find_slot(const Walk *w, const Sync *s, Event *e) {
+    if (s->scope != SYNC_BARRIER || s->op == SYNC_INIT) return;
+    bool fills = (s->id == RING_FULL) == (s->op == SYNC_ARRIVE);
+    int slots = ring_of(w, s->ring)->slots;
+    int64_t at = cursor(w, s->ring, fills) - s->lag;
+    e->at = at < 0 ? -1 : (int)(at % slots);
+    e->round = (int)(at / slots);
+}
+
 static void add_event(Walk *w, const Node *n, unsigned mask) {
-    const Sync *s = &n->sync;
-    int64_t cursor = s->at == AT_TAKE ? w->taken : w->put;
     if (mask == 0 || (n->kind != NODE_SYNC && n->n_use == 0)) return;
     Event *e = new_event(w);
     *e = (Event){.node = n, .mask = doing(n->by, mask)};
-    e->at = cursor < s->lag ? -1 : (int)((cursor - s->lag) % w->f->stages);
-    e->round = (int)((cursor - s->lag) / w->f->stages);
+    if (n->kind == NODE_SYNC) find_slot(w, &n->sync, e);
     e->use = arena_alloc(w->arena, (size_t)n->n_use * sizeof *e->use);
     for (int i = 0; i < n->n_use; i++) {
-        e->use[i].slot = slot_of(w, n->use[i].at);
+        e->use[i].slot = slot_of(w, &n->use[i]);
         e->use[i].data = data_of(w, n->use[i].data);
     }
+}
+
+static void set_cursors(Walk *w, int64_t turns) {
+    for (int i = 0; i < w->f->layout->n_ring; i++) w->put[i] = w->taken[i] = turns;
 }
 
 /* Values move the cursors.  */
 static void move(Walk *w, const Node *n, unsigned mask) {
     switch ((ValuesWhat)n->what) {
-    case VALUES_PLACE: w->next = w->put = w->taken = 0; break;
+    case VALUES_PLACE:
+        w->next = 0;
+        set_cursors(w, 0);
+        break;
     case VALUES_NEXT_K: w->next++; break;
-    case VALUES_PUT: w->put++; break;
-    case VALUES_TAKE: w->taken += holding(w, n, mask) != 0; break;
+    case VALUES_PUT: w->put[n->ring]++; break;
+    case VALUES_TAKE: w->taken[n->ring] += holding(w, n, mask) != 0; break;
     default: break;
     }
 }
@@ -150,9 +172,8 @@ static void next_tile(Walk *w, int64_t tile) {
 
 /* A loop whose variable is a cursor.  */
 static void move_ring(Walk *w, const Node *n) {
-    if (n->what != LOOP_STEPS) return;
-    w->taken += form_uses(&n->loop);
-    w->put += form_fills(&n->loop);
+    if (n->loop.moves == MOVES_USES) w->taken[n->loop.ring]++;
+    if (n->loop.moves == MOVES_FILLS) w->put[n->loop.ring]++;
 }
 
 /* Stages are counted over all tiles, those that other teams have, too.  */
@@ -161,7 +182,7 @@ static void walk_tiles(Walk *w, const Node *n, unsigned mask) {
     for (int i = 0; i < w->way->tiles; i++, before += w->steps) {
         w->tile = i;
         if (n->from) next_tile(w, i);
-        w->put = w->taken = before;
+        set_cursors(w, before);
         if (i % w->strand->teams == w->strand->team) walk(w, n->child, mask);
     }
 }
@@ -170,8 +191,8 @@ static void walk_loop(Walk *w, const Node *n, unsigned mask) {
     Walk before = *w;
     int64_t turns = turns_of(w, n);
     bool steps = n->what == LOOP_STEPS || n->loop.of == TURNS_STEPS;
-    bool fills = form_fills(&n->loop);
-    if (n->what == LOOP_STEPS) w->base = fills ? w->put : w->taken;
+    if (n->what == LOOP_STEPS && w->f->layout->n_ring > 0)
+        w->base = cursor(w, n->loop.ring, n->loop.moves == MOVES_FILLS);
     for (int64_t i = 0; i < turns; i++) {
         if (n->what == LOOP_SEGMENTS) next_tile(w, i);
         if (steps) w->step = i;
@@ -223,6 +244,8 @@ static void walk(Walk *w, const Node *first, unsigned mask) {
 EventList run_unroll(Arena *a, const Form *f, const Strand *s, const Scenario *way) {
     Walk w = {.arena = a, .f = f, .strand = s, .way = way, .alive = run_all(s),
               .steps = way->steps};
+    w.put = ARENA_ARRAY(a, int64_t, f->layout->n_ring);
+    w.taken = ARENA_ARRAY(a, int64_t, f->layout->n_ring);
     walk(&w, f->root->child, w.alive);
     return w.out;
 }

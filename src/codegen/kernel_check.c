@@ -11,8 +11,8 @@ static void meet(Run *r, int strand, unsigned mask, int *clock, bool gives, bool
     for (int i = 0; i < RUN_AGENTS; i++) {
         int agent = strand * RUN_AGENTS + i;
         if (!(mask >> i & 1)) continue;
-        if (gives) run_join(clock, r->agent[agent].clock);
-        if (takes) run_join(r->agent[agent].clock, clock);
+        if (gives) run_join(r, clock, r->agent[agent].clock);
+        if (takes) run_join(r, r->agent[agent].clock, clock);
         if (gives) run_tick(r, agent);
     }
 }
@@ -20,8 +20,8 @@ static void meet(Run *r, int strand, unsigned mask, int *clock, bool gives, bool
 static void meet_warps(Run *r, int strand, const Event *e) {
     for (int w = 0; w < RUN_WARPS; w++) {
         unsigned warp = w ? 0xcu : 0x3u, mask = e->mask & warp;
-        int clock[CLOCKS] = {0};
         if (mask == 0) continue;
+        int *clock = run_clocks(r);
         if (mask != warp) run_wrong(r, e->node, "not all threads of the warp come there");
         meet(r, strand, mask, clock, true, false);
         meet(r, strand, mask, clock, false, true);
@@ -44,7 +44,7 @@ static void sync_groups(Run *r, int strand, const Event *e) {
             }
             group[(*n)++] = a->under_way[queue];
         } else if (*n > s->count) {
-            int *knows = &a->clock[run_queue_clock(agent, (DoneBy)(queue + 1))];
+            int *knows = &a->clock[run_queue_clock(r, agent, queue)];
             if (group[*n - s->count - 1] > *knows) *knows = group[*n - s->count - 1];
         }
     }
@@ -70,7 +70,7 @@ static bool sync_meeting(Run *r, int strand, const Event *e, Meeting *m, int wan
         r->at[i]++;
         r->came[i] = false;
     }
-    *m = (Meeting){0};
+    *m = (Meeting){.clock = run_clocks(r)};
     return true;
 }
 
@@ -87,7 +87,7 @@ static bool sync_phase(Run *r, int strand, const Event *e, const Barrier *b) {
     for (int i = 0; i < RUN_AGENTS && phase > 0; i++) {
         int agent = strand * RUN_AGENTS + i;
         bool comes = e->mask >> i & 1;
-        if (comes && (b->phases < phase || !run_knows(&r->agent[agent], b->past[phase - 1])))
+        if (comes && (b->phases < phase || !run_knows(r, agent, b->past[phase - 1])))
             run_wrong(r, e->node, "the phase of barrier %d that is waited for may not have begun",
                   e->node->sync.id);
     }
@@ -99,17 +99,19 @@ static bool sync_phase(Run *r, int strand, const Event *e, const Barrier *b) {
 static bool sync_barrier(Run *r, int strand, const Event *e) {
     const Sync *s = &e->node->sync;
     if (s->op == SYNC_INIT) {             /* by the block's first warp */
-        for (int i = 0; i < r->f->stages && r->strand[strand].first == 0; i++) {
-            Barrier *b = run_barrier(r, s->id, i);
+        int slots = r->f->layout->ring[s->ring].slots;
+        for (int i = 0; i < slots && r->strand[strand].first == 0; i++) {
+            Barrier *b = run_barrier(r, s->ring, s->id, i);
             b->wanted = s->count;
-            b->maker = run_clock(strand * RUN_AGENTS);
+            b->maker = run_clock(r, strand * RUN_AGENTS);
             b->made = r->agent[strand * RUN_AGENTS].clock[b->maker];
-            if (!b->past) b->past = arena_alloc(r->arena, PHASES * sizeof *b->past);
+            if (!b->past) b->past = ARENA_ARRAY(r->arena, int *, PHASES);
+            if (!b->clock) b->clock = run_clocks(r);
         }
         return true;
     }
     if (e->at < 0) return true;
-    Barrier *b = run_barrier(r, s->id, e->at);
+    Barrier *b = run_barrier(r, s->ring, s->id, e->at);
     for (int i = 0; i < RUN_AGENTS; i++) {
         bool comes = e->mask >> i & 1;
         if (comes && (!b->past || r->agent[strand * RUN_AGENTS + i].clock[b->maker] < b->made))
@@ -123,7 +125,7 @@ static bool sync_barrier(Run *r, int strand, const Event *e) {
         b->expected += s->bytes;
         if (b->arrived > b->wanted)
             run_wrong(r, e->node, "more arrive at barrier %d than it waits for", s->id);
-        run_complete(b);
+        run_complete(r, b);
         return true;
     }
     return sync_phase(r, strand, e, b);
@@ -179,31 +181,55 @@ static void check_end(Run *r) {
             run_wrong(r, r->list[i].at[r->at[i]].node, "waits for ever");
     }
     for (int x = 0; x < r->n * RUN_AGENTS; x++) {
-        const Agent *a = &r->agent[x];
-        for (int q = 0; q < QUEUES; q++) {
-            int known = a->clock[run_queue_clock(x, (DoneBy)(q + 1))];
-            for (int y = 0; q + 1 == DONE_BARRIER && y < r->n * RUN_AGENTS; y++) {
-                int other = r->agent[y].clock[run_queue_clock(x, DONE_BARRIER)];
-                if (other > known) known = other;
+        for (int q = 0; q < r->queues; q++) {
+            int own = run_queue_clock(r, x, q), known = r->agent[x].clock[own];
+            for (int y = 0; q >= FORM_QUEUES && y < r->n * RUN_AGENTS; y++) {
+                if (r->agent[y].clock[own] > known) known = r->agent[y].clock[own];
             }
-            if (a->under_way[q] > known)
+            if (r->agent[x].under_way[q] > known)
                 run_wrong(r, NULL, "ends while %s are under way",
-                      q + 1 == DONE_PRODUCTS ? "products" : "copies");
+                          q + 1 == DONE_PRODUCTS ? "products" : "copies");
         }
     }
-    for (int i = 0; i < FORM_BARRIERS * r->f->stages; i++) {
-        if (r->barrier[i].arrived > 0)
-            run_wrong(r, NULL, "ends while barrier %d waits for more to arrive", i / r->f->stages);
+    for (int x = 0; x < r->f->layout->n_ring; x++) {
+        int slots = r->f->layout->ring[x].slots;
+        for (int i = 0; i < RING_BARRIERS * slots; i++) {
+            if (r->barrier[x][i].arrived > 0)
+                run_wrong(r, NULL, "ends while barrier %d waits for more to arrive", i / slots);
+        }
     }
 }
 
-/* Rooms whose bytes others take over.  */
-static void find_over(const Layout *l, uint32_t over[ROOM_COUNT]) {
-    for (int i = 0; l && i < l->n_room; i++) {
-        for (int k = 0; k < l->n_room; k++) {
-            const Room *x = &l->room[i], *y = &l->room[k];
-            if (x->kind != y->kind && rprog_over(x, y)) over[x->kind] |= 1u << y->kind;
-        }
+static Cell *new_cells(const Run *r, int n) {
+    Cell *c = ARENA_ARRAY(r->arena, Cell, n);
+    for (int i = 0; i < n; i++)
+        c[i] = (Cell){.read = run_clocks(r), .write = run_clocks(r), .read_by = run_clocks(r),
+                      .write_by = run_clocks(r)};
+    return c;
+}
+
+/* Barriers of all rings, threads, cells of all rooms.  */
+static void furnish(Run *r, const Layout *l) {
+    r->barrier = ARENA_ARRAY(r->arena, Barrier *, l->n_ring);
+    r->slots = ARENA_ARRAY(r->arena, int, l->n_ring);
+    r->queues = FORM_QUEUES;
+    for (int i = 0; i < l->n_ring; i++) {
+        const Ring *x = &l->ring[i];
+        r->slots[i] = r->queues - FORM_QUEUES;
+        if (x->arrivals[RING_FULL] > 0) r->queues += x->slots;
+        r->barrier[i] = ARENA_ARRAY(r->arena, Barrier, RING_BARRIERS * x->slots);
+    }
+    r->clocks = r->n * RUN_AGENTS * (1 + r->queues);
+    r->agent = ARENA_ARRAY(r->arena, Agent, r->n * RUN_AGENTS);
+    for (int i = 0; i < r->n * RUN_AGENTS; i++)
+        r->agent[i] = (Agent){.clock = run_clocks(r),
+                              .under_way = ARENA_ARRAY(r->arena, int, r->queues)};
+    r->block.clock = run_clocks(r);
+    for (int i = 0; i < NAMED; i++) r->named[i].clock = run_clocks(r);
+    r->cell = ARENA_ARRAY(r->arena, Cell *, l->n_room);
+    for (int i = 0; i < l->n_room; i++) {
+        bool registers = rprog_room_space(l->room[i].kind) == SPACE_REGISTERS;
+        r->cell[i] = new_cells(r, l->room[i].slots * (registers ? r->n : 1));
     }
 }
 
@@ -211,10 +237,7 @@ static const char *run(Arena *a, const Form *f, const Scenario *way) {
     Run *r = ARENA_NEW(a, Run);
     *r = (Run){.arena = a, .f = f, .way = *way};
     r->n = run_strands(f, r->strand);
-    find_over(f->layout, r->over);
-    r->agent = ARENA_ARRAY(a, Agent, r->n * RUN_AGENTS);
-    r->cell = ARENA_ARRAY(a, Cell, CELLS);
-    r->barrier = ARENA_ARRAY(a, Barrier, FORM_BARRIERS * f->stages);
+    furnish(r, f->layout);
     for (int i = 0; i < r->n; i++) {
         r->list[i] = run_unroll(a, f, &r->strand[i], way);
         for (int x = 0; x < RUN_AGENTS; x++) run_tick(r, i * RUN_AGENTS + x);
@@ -263,9 +286,18 @@ static const char *check_wait(const Form *f) {
     return n == f->wait ? NULL : "what depends on the kernel before stands before the wait for it";
 }
 
+/* Slots of the deepest ring of steps.  */
+static int deepest(const Layout *l) {
+    int most = 1;
+    for (int i = 0; i < l->n_ring; i++) {
+        if (l->ring[i].turn == TURN_STEPS && l->ring[i].slots > most) most = l->ring[i].slots;
+    }
+    return most;
+}
+
 /* A program of known steps has that many; more than two rounds of its ring go on as these.  */
 const char *kernel_check(Arena *a, const Form *f) {
-    int64_t s = f->stages, steps[] = {0, 1, 2, s - 1, s, s + 1, 2 * s + 2}, last = -1;
+    int64_t s = deepest(f->layout), steps[] = {0, 1, 2, s - 1, s, s + 1, 2 * s + 2}, last = -1;
     int n = (int)(sizeof steps / sizeof *steps);
     const char *bad = check_places(a, f->root->child, true, true);
     if (!bad) bad = check_wait(f);

@@ -27,7 +27,7 @@ static const char *following(const Kernel *k, const char *name) {
 }
 
 void load_more(Kernel *k) {
-    cg_line(k->cg, "const bool more = step + %d < steps;", k->l->layout->ring.ahead);
+    cg_line(k->cg, "const bool more = step + %d < steps;", k->l->layout->ring[0].ahead);
     for (int i = 0; i < 2; i++) {
         if (k->c.side[i].spread) address_step(k, &k->c.side[i]);
     }

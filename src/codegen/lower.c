@@ -65,8 +65,8 @@ static void add_hold(FormBuilder *b, const Lowered *l) {
         x->mover = rprog_row_mover(l->dev, l->p, l->r, n);
         Use *u = form_writes(b, x, ROOM_ROWS, n);
         u->share = flat ? SHARE_BLOCK : SHARE_THREAD;
-        u->late = x->mover >= 0;
-        x->done = u->late ? DONE_COPIES : DONE_AT_ONCE;
+        x->done = u->room->filled;
+        u->late = x->done != DONE_AT_ONCE;
         waits |= u->late;
     }
     if (waits) {
@@ -109,7 +109,7 @@ static Node *add_threads(FormBuilder *b, const Lowered *l, int pass, NodeKind ki
     n->from = pass;
     n->note = note;
     for (int online = 0; online < 2 && rprog_row_threads(l->r) > 32; online++) {
-        if (any[online]) form_meet_warps(b, 2 * pass + online);
+        if (any[online]) lower_meet_warps(b, ROOM_WARPS, (Reductions){g, pass, online});
     }
     form_close(b);
     return n;
@@ -164,10 +164,9 @@ static Lowered *begin_product(Lowering *x, int g) {
                    .p = &x->plan->problem[g],
                    .r = &x->plan->prog[g],
                    .dev = x->dev,
-                   .waits = x->overlaps && (!first || rplan_group_of(x->plan, g) > 0),
-                   .form = form_begin(&x->b, x->b.arena)};
+                   .waits = x->overlaps && (!first || rplan_group_of(x->plan, g) > 0)};
     l->layout = rprog_layout(x->b.arena, l->p, l->dev, l->r);
-    l->form->layout = l->layout;
+    l->form = form_begin(&x->b, x->b.arena, l->layout);
     index_map(l->p, l->r, 0, &l->map);
     l->launch = (KernelLaunch){.group = l->group, .grid = {1, 1, 1}, .block = {1, 1, 1},
                                .cluster = {1, 1, 1}};

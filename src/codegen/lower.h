@@ -160,6 +160,17 @@ void lower_statement(FormBuilder *b, int stmt);
 void lower_statements(FormBuilder *b, const KernelGroup *g);
 /* A loop over outputs and their statements.  */
 void lower_outputs(FormBuilder *b, const Lowered *l);
+/* The reductions of a pass over a group, those that follow another one or not.  */
+typedef struct {
+    const RowGroup *group;
+    int pass;
+    bool online;
+} Reductions;
+/* Reads or writes their rooms of a kind.  */
+void lower_reads(FormBuilder *b, Node *n, RoomKind kind, Reductions of);
+void lower_writes(FormBuilder *b, Node *n, RoomKind kind, Reductions of);
+/* Their partial results meet, of the block's warps: they are stored, synced and read.  */
+void lower_meet_warps(FormBuilder *b, RoomKind kind, Reductions of);
 /* A grid of that many blocks along x; a static one has at least one.  */
 void lower_blocks(Lowered *l, TeExtent blocks);
 /* Blocks of `span` elements over the flattened domain, where the grid is too small larger spans;

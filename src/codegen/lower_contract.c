@@ -14,17 +14,14 @@ static bool has_tile(const Side *s) { return s->present && !s->l->region; }
 
 static void read_tables(const Make *m, Node *n, const Side *s) {
     if (!s->table) return;
-    Use *u = form_reads(m->b, n, ROOM_TABLE, s->side);
-    u->at = AT_PARITY;
-    u->data = OF_NEXT;
+    form_reads(m->b, n, ROOM_TABLE, s->side)->data = OF_NEXT;
     if (s->row_entries > 0) form_reads(m->b, n, ROOM_ROW_TABLE, s->side);
 }
 
-static Use *write_stage(const Make *m, Node *n, const Side *s, DataOf data) {
+static void write_stage(const Make *m, Node *n, const Side *s, DataOf data) {
     Use *u = form_writes(m->b, n, ROOM_STAGE, s->side);
-    u->at = AT_PUT;
     u->data = data;
-    return u;
+    u->late = n->done != DONE_AT_ONCE;
 }
 
 static void write_registers(const Make *m, Node *n, RoomKind room, const Side *s, DataOf data) {
@@ -41,10 +38,8 @@ static void add_load(const Make *m, const Side *s, bool first) {
     n->from = first;
     n->mover = s->l->mover;
     read_tables(m, n, s);
-    if (rprog_copies_chunks(s->l)) {
-        n->done = DONE_COPIES;
-        write_stage(m, n, s, OF_NEXT)->late = true;
-    } else if (s->direct) {
+    n->done = s->room->filled;
+    if (rprog_copies_chunks(s->l) || s->direct) {
         write_stage(m, n, s, OF_NEXT);
     } else {
         write_registers(m, n, ROOM_STAGED, s, OF_NEXT);
@@ -84,9 +79,7 @@ static void add_tables(const Make *m) {
     Node *n = form_add(m->b, NODE_VALUES, VALUES_TABLE);
     for (int i = 0; i < 2; i++) {
         if (!m->c->side[i].table) continue;
-        Use *u = form_writes(m->b, n, ROOM_TABLE, i);
-        u->at = AT_PARITY;
-        u->data = OF_NEXT;
+        form_writes(m->b, n, ROOM_TABLE, i)->data = OF_NEXT;
     }
 }
 
@@ -101,13 +94,13 @@ static void add_commit(const Make *m) {
 }
 
 static void add_wait(const Make *m) {
-    if (m->c->async) form_sync(m->b, SYNC_COPIES, SYNC_WAIT, m->c->layout->ring.ahead - 1);
+    if (m->c->async) form_sync(m->b, SYNC_COPIES, SYNC_WAIT, m->c->layout->ring[0].ahead - 1);
     form_block_sync(m->b);
 }
 
 /* Are there all the steps that are loaded before the loop?  */
 static bool is_certain(const Contract *c) {
-    return !c->sliced && !c->varying_k && c->steps >= c->layout->ring.ahead;
+    return !c->sliced && !c->varying_k && c->steps >= c->layout->ring[0].ahead;
 }
 
 static Node *counted(const Make *m, const char *var, int64_t count, int64_t by, int unroll) {
@@ -118,13 +111,13 @@ static Node *counted(const Make *m, const char *var, int64_t count, int64_t by, 
 
 static void add_fill(const Make *m) {
     const Contract *c = m->c;
-    bool several = c->layout->ring.ahead > 1, certain = is_certain(c);
+    bool several = c->layout->ring[0].ahead > 1, certain = is_certain(c);
     Node *node = form_sequence(m->b, "fill");
     node->note = several ? "fill: the first steps" : "fill: the first step";
     node->blank = true;
     add_tables(m);
     if (c->tables) form_block_sync(m->b);
-    if (several) counted(m, "step", c->layout->ring.ahead, 1, 1)->loop.of = TURNS_STEPS;
+    if (several) counted(m, "step", c->layout->ring[0].ahead, 1, 1)->loop.of = TURNS_STEPS;
     bool tested = !certain || !several;
     if (tested) form_if(m->b, certain ? WHEN_ALWAYS : WHEN_LEFT, 0)->name = several ? "step" : NULL;
     for (int i = 0; i < 2; i++) {
@@ -146,12 +139,12 @@ static void add_loads(const Make *m) {
     const Contract *c = m->c;
     Node *node = form_sequence(m->b, "load");
     bool all = true;
-    node->note = arena_printf(m->b->arena, "load: step + %d%s", c->layout->ring.ahead,
+    node->note = arena_printf(m->b->arena, "load: step + %d%s", c->layout->ring[0].ahead,
                               c->spread ? ", between the products" : "");
     if (c->spread) form_add(m->b, NODE_VALUES, VALUES_MORE);
     for (int i = 0; i < 2; i++) all &= !has_tile(&c->side[i]) || c->side[i].spread;
     if (!c->spread || !all) {
-        form_if(m->b, WHEN_LEFT, c->layout->ring.ahead)->name = c->spread ? "more" : "step";
+        form_if(m->b, WHEN_LEFT, c->layout->ring[0].ahead)->name = c->spread ? "more" : "step";
         for (int i = 0; i < 2; i++) {
             if (has_tile(&c->side[i]) && !c->side[i].spread) add_load(m, &c->side[i], false);
         }
@@ -170,9 +163,7 @@ static void read_operand(const Make *m, Node *n, const Side *s, DataOf data) {
         form_reads(m->b, n, ROOM_REGION, s->side);
         return;
     }
-    Use *u = form_reads(m->b, n, ROOM_STAGE, s->side);
-    u->at = AT_TAKE;
-    u->data = data;
+    form_reads(m->b, n, ROOM_STAGE, s->side)->data = data;
 }
 
 /* Fragments that are there before the products of their k.  */
@@ -225,7 +216,7 @@ static void add_compute(const Make *m, int from, int to) {
     }
     for (Node *x = n->child; x && from == 0; x = x->next) {
         x->when = WHEN_LEFT;
-        x->ahead = c->layout->ring.ahead;
+        x->ahead = c->layout->ring[0].ahead;
     }
     form_close(m->b);
 }
@@ -241,7 +232,7 @@ static void add_turn(const Make *m) {
         form_sequence(m->b, "keep")->note = "keep: what was loaded for the next step";
         if (c->r->stages == 1) form_block_sync(m->b);
         bool always = rprog_stores_always(c->p, m->l->dev, c->r);
-        if (!always) form_if(m->b, WHEN_LEFT, c->layout->ring.ahead)->name = "step";
+        if (!always) form_if(m->b, WHEN_LEFT, c->layout->ring[0].ahead)->name = "step";
         add_keeps(m);
         if (!always) form_close(m->b);
         form_close(m->b);
@@ -303,8 +294,8 @@ static void add_operands(const Make *m) {
         n->of = side;
         n->mover = s->l->mover;
         Use *u = form_writes(m->b, n, ROOM_REGION, side);
-        u->late = rprog_copies_chunks(s->l);
-        n->done = u->late ? DONE_COPIES : DONE_AT_ONCE;
+        n->done = s->room->filled;
+        u->late = n->done != DONE_AT_ONCE;
     }
 }
 
@@ -321,7 +312,6 @@ void lower_contract(FormBuilder *b, Lowered *l) {
     const Contract *c = l->contract;
     Make make = {b, l, c}, *m = &make;
     const RProg *r = l->r;
-    l->form->stages = r->stages;
     l->form->steps = c->slice;
     l->form->least = c->may_be_empty ? 0 : c->sliced ? 1 : c->slice;
     l->form->bodies = c->bodies;

@@ -24,6 +24,36 @@ void lower_outputs(FormBuilder *b, const Lowered *l) {
     form_close(b);
 }
 
+static void add_uses(FormBuilder *b, Node *n, RoomKind kind, Reductions of,
+                     Use *(*use)(FormBuilder *, Node *, RoomKind, int)) {
+    const RowGroup *g = of.group;
+    for (int i = 0; i < g->n; i++) {
+        bool follows = g->follow[i] != FOLLOW_NONE;
+        if (g->role[i] != ROW_REDUCE || g->pass[i] != of.pass || follows != of.online) continue;
+        use(b, n, kind, i);
+        if (kind == ROOM_PARTIALS && rprog_room(b->layout, ROOM_POSITIONS, i))
+            use(b, n, ROOM_POSITIONS, i);
+    }
+}
+
+void lower_reads(FormBuilder *b, Node *n, RoomKind kind, Reductions of) {
+    add_uses(b, n, kind, of, form_reads);
+}
+
+void lower_writes(FormBuilder *b, Node *n, RoomKind kind, Reductions of) {
+    add_uses(b, n, kind, of, form_writes);
+}
+
+void lower_meet_warps(FormBuilder *b, RoomKind kind, Reductions of) {
+    Node *put = form_add(b, NODE_STORE, STORE_WARPS);
+    lower_writes(b, put, kind, of);
+    form_block_sync(b);
+    Node *add = form_add(b, NODE_REDUCE, REDUCE_LANES);
+    lower_reads(b, add, kind, of);
+    put->from = add->from = of.pass;
+    put->to = add->to = of.online;
+}
+
 void lower_blocks(Lowered *l, TeExtent blocks) {
     l->launch.blocks = blocks.expr;
     l->launch.grid[0] = blocks.value > 1 ? blocks.value : 1;

@@ -184,20 +184,27 @@ static void print_reduce(const Lowered *l, const Node *n, Buf *out) {
 
 /* ---- the tree ---- */
 
+/* Which slot of its room a use touches.  */
+static const char *slot_text(const Lowered *l, const Use *u) {
+    if (u->room->ring < 0) return "";
+    switch (l->layout->ring[u->room->ring].turn) {
+    case TURN_STEPS: return u->writes ? " put" : " take";
+    case TURN_BODIES: return " of the slice";
+    default: return " of the turn";
+    }
+}
+
 static void print_uses(const Lowered *l, const Node *n, Buf *out) {
-    static const char *const at[] = {"", " put", " take", " of the turn", " of the turn",
-                                     " of the slice"};
     bool reads = false, writes = false;
     for (int i = 0; i < n->n_use; i++) {
         const Use *u = &n->use[i];
         bool *any = u->writes ? &writes : &reads;
         buf_printf(out, "%s%s", *any ? ", " : u->writes ? " -> " : " <- ",
-                   rprog_room_name(u->room));
-        if (l->contract && (u->room < ROOM_COPIES || u->room > ROOM_ROWS))
-            buf_printf(out, " %c", "ab"[u->of]);
-        else if (!l->contract || u->room == ROOM_PARTIALS || u->room == ROOM_VALUES)
-            buf_printf(out, " %d", u->of);
-        buf_puts(out, at[u->at]);
+                   rprog_room_name(u->room->kind));
+        RoomOf of = rprog_room_of(u->room->kind);
+        if (of == OF_OPERAND) buf_printf(out, " %c", "ab"[u->room->of]);
+        else if (of != OF_NOTHING) buf_printf(out, " %d", u->room->of);
+        buf_puts(out, slot_text(l, u));
         if (u->late) buf_puts(out, " later");
         *any = true;
     }

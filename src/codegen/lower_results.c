@@ -53,15 +53,12 @@ static Node *open_outputs(FormBuilder *b, Lowered *l, bool sums) {
         form_sync(b, scope, SYNC_BOTH, 0)->when = WHEN_LATER;
     n = form_add(b, NODE_STORE, STORE_STAGING);
     Use *u = form_writes(b, n, room->kind, 0);
-    u->at = AT_LOOP;
     u->share = share;
     form_sync(b, scope, SYNC_BOTH, 0);
     n = form_open(b, NODE_LOOP, LOOP_VECTORS);
     n->from = sums;
     u = form_reads(b, n, room->kind, 0);
-    u->at = AT_LOOP;
     u->share = share;
-    l->form->turns = room->slots;
     return n;
 }
 
@@ -87,7 +84,7 @@ static void read_values(FormBuilder *b, const Lowered *l, Node *n, int pass, boo
     for (int i = partial ? pass : 0; i <= pass && i < f->group->n_pass; i++) {
         for (int x = 0; x <= stats_any_online(l->p, l->r, i); x++) {
             bool earlier = i < pass || x < (int)online;
-            if (earlier && f->reduces[i] > 0) form_reads(b, n, ROOM_VALUES, 2 * i + x);
+            if (earlier) lower_reads(b, n, ROOM_VALUES, (Reductions){f->group, i, x});
         }
     }
 }
@@ -95,7 +92,7 @@ static void read_values(FormBuilder *b, const Lowered *l, Node *n, int pass, boo
 /* A pass over the rows: a walk, then lanes and warps meet, and the values of the rows are made.  */
 static void add_pass(FormBuilder *b, const Lowered *l, int pass, bool online, bool first) {
     bool partial = l->r->stats == STATS_PARTIAL;
-    int of = 2 * pass + online;
+    Reductions of = {rprog_stats_facts(l->p, l->r)->group, pass, online};
     Node *walk = form_add(b, NODE_LOOP, LOOP_WALK);
     Node *lanes = form_add(b, NODE_REDUCE, REDUCE_LANES);
     if (first) sync_results(b, l)->note = "stages become parts of rows";
@@ -105,10 +102,10 @@ static void add_pass(FormBuilder *b, const Lowered *l, int pass, bool online, bo
     walk->from = lanes->from = put->from = finish->from = pass;
     walk->to = lanes->to = put->to = finish->to = online;
     read_values(b, l, walk, pass, online);
-    form_writes(b, put, ROOM_PARTIALS, of);
-    form_reads(b, finish, ROOM_PARTIALS, of);
+    lower_writes(b, put, ROOM_PARTIALS, of);
+    lower_reads(b, finish, ROOM_PARTIALS, of);
     if (stats_followed(l->p, l->r, pass, online)) {
-        if (!partial || !online) form_writes(b, finish, ROOM_VALUES, of);
+        if (!partial || !online) lower_writes(b, finish, ROOM_VALUES, of);
         last = sync_results(b, l);
     }
     last->blank = true;

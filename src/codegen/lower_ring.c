@@ -5,21 +5,19 @@
  * barriers in shared memory: FULL, which its copies complete, and EMPTY, at which every warp that
  * computes arrives when its products of the stage are done.  */
 
-enum { FULL = RING_FULL, EMPTY = RING_EMPTY };
 /* Named barriers: of the warps that compute; of those that take tiles in turn, the first one's.  */
 enum { COMPUTING = 1, TURN = 2 };
 
-static int computing(const Lowered *l) { return rprog_computing(l->dev, l->r) / 32; }
+static const Ring *stages(const Lowered *l) { return &l->layout->ring[0]; }
 
-static Sync *add_barrier(FormBuilder *b, SyncOp op, int id, RoomAt at) {
+static Sync *add_barrier(FormBuilder *b, SyncOp op, int id) {
     Sync *s = &form_sync(b, SYNC_BARRIER, op, 0)->sync;
     s->id = id;
-    s->at = at;
     return s;
 }
 
 Node *lower_computing_sync(FormBuilder *b, const Lowered *l) {
-    Node *n = form_sync(b, SYNC_NAMED, SYNC_BOTH, computing(l) * 32);
+    Node *n = form_sync(b, SYNC_NAMED, SYNC_BOTH, stages(l)->use.warps * 32);
     n->sync.id = COMPUTING;
     return n;
 }
@@ -42,29 +40,28 @@ static void open_some(FormBuilder *b, const Contract *c) {
     if (c->may_be_empty) form_if(b, WHEN_STEPS, 0);
 }
 
-static void open_steps(FormBuilder *b, const Contract *c, const char *var) {
+static void open_steps(FormBuilder *b, const Contract *c, bool fills) {
     form_open(b, NODE_LOOP, LOOP_STEPS)->loop =
-        (Loop){.var = var, .count = c->slice, .by = 1, .unroll = 1};
+        (Loop){.var = fills ? "done" : "taken", .moves = fills ? MOVES_FILLS : MOVES_USES,
+               .count = c->slice, .by = 1, .unroll = 1};
 }
 
 static void add_copies(FormBuilder *b, const Lowered *l) {
     const Contract *c = l->contract;
-    form_if(b, WHEN_ONE, 0)->from = computing(l);
+    form_if(b, WHEN_ONE, 0)->from = stages(l)->fill.first;
     form_add(b, NODE_VALUES, VALUES_MAPS)->to = l->waits;
     open_tiles(b, l);
     open_some(b, c);
-    open_steps(b, c, "done");
-    add_barrier(b, SYNC_WAIT, EMPTY, AT_PUT)->primed = true;
-    add_barrier(b, SYNC_ARRIVE, FULL, AT_PUT)->bytes = c->layout->ring.bytes;
+    open_steps(b, c, true);
+    add_barrier(b, SYNC_WAIT, RING_EMPTY)->primed = true;
+    add_barrier(b, SYNC_ARRIVE, RING_FULL)->bytes = stages(l)->bytes;
     for (int side = 0; side < 2; side++) {
         Node *n = form_add(b, NODE_COPY, 0);
         n->of = side;
         n->mover = l->r->load[side].mover;
-        n->done = DONE_BARRIER;
-        n->barrier = FULL;
+        n->done = c->side[side].room->filled;
         n->bytes = c->side[side].room->bytes;
         Use *u = form_writes(b, n, ROOM_STAGE, side);
-        u->at = AT_PUT;
         u->data = OF_STEP;
         u->late = true;
     }
@@ -78,8 +75,7 @@ static void add_copies(FormBuilder *b, const Lowered *l) {
 /* The stage of the step before the last one, or of the last one, is free.  */
 static Node *add_free(FormBuilder *b, const Lowered *l, int lag) {
     Node *n = form_sync(b, SYNC_BARRIER, SYNC_ARRIVE, 0);
-    n->sync.id = EMPTY;
-    n->sync.at = AT_TAKE;
+    n->sync.id = RING_EMPTY;
     n->sync.by = BY_WARPS;
     n->sync.lag = lag;
     n->sync.blocks = l->r->cluster > 1 ? l->r->cluster : 0;
@@ -90,7 +86,7 @@ static Node *add_free(FormBuilder *b, const Lowered *l, int lag) {
  * threads.  Without that a stage's parity could be that of the round before.  */
 static void add_turn(FormBuilder *b, const Lowered *l, SyncOp op) {
     if (rprog_in_turn(l->r) == 1) return;
-    Node *n = form_sync(b, SYNC_NAMED, op, computing(l) * 32);
+    Node *n = form_sync(b, SYNC_NAMED, op, stages(l)->use.warps * 32);
     n->sync.id = TURN;
     n->sync.team = op == SYNC_BOTH ? TEAM_OWN : TEAM_OTHER;
     n->when = op == SYNC_BOTH ? WHEN_AGAIN : WHEN_FOLLOWED;
@@ -98,13 +94,11 @@ static void add_turn(FormBuilder *b, const Lowered *l, SyncOp op) {
 
 static void read_stage(FormBuilder *b, Node *n, int side, bool late) {
     Use *u = form_reads(b, n, ROOM_STAGE, side);
-    u->at = AT_TAKE;
     u->data = OF_STEP;
     u->late = late;
 }
 
-static Use *own_registers(Use *u, RoomAt at) {
-    u->at = at;
+static Use *own_registers(Use *u) {
     u->data = OF_STEP;
     u->share = SHARE_THREAD;
     return u;
@@ -118,18 +112,18 @@ static void add_slices(FormBuilder *b, const Lowered *l, int made) {
     n->of = made;
     n->mover = -1;
     read_stage(b, n, made, false);
-    own_registers(form_writes(b, n, ROOM_STAGED, made), AT_ONLY);
+    own_registers(form_writes(b, n, ROOM_STAGED, made));
     n = form_open(b, NODE_LOOP, LOOP_COUNTED);
     n->loop = (Loop){.var = "kk", .end = "WK", .of = TURNS_BODIES, .count = slices, .by = tk};
     n = form_add(b, NODE_COPY, 0);
     n->of = made;
     n->mover = -1;
-    own_registers(form_reads(b, n, ROOM_STAGED, made), AT_ONLY);
-    own_registers(form_writes(b, n, ROOM_FRAGMENTS, made), AT_BODY);
+    own_registers(form_reads(b, n, ROOM_STAGED, made));
+    own_registers(form_writes(b, n, ROOM_FRAGMENTS, made));
     n = form_add(b, NODE_COMPUTE, COMPUTE_SLICE);
     n->to = tk;
     n->done = DONE_PRODUCTS;
-    own_registers(form_reads(b, n, ROOM_FRAGMENTS, made), AT_BODY)->late = true;
+    own_registers(form_reads(b, n, ROOM_FRAGMENTS, made))->late = true;
     read_stage(b, n, !made, true);
     form_sync(b, SYNC_PRODUCTS, SYNC_COMMIT, 0);
     form_sync(b, SYNC_PRODUCTS, SYNC_WAIT, slices - 1);
@@ -149,7 +143,7 @@ static void add_products(FormBuilder *b, const Lowered *l) {
     if (!promotes) form_add(b, NODE_VALUES, VALUES_SETTLE);
     open_some(b, c);
     add_turn(b, l, SYNC_BOTH);
-    open_steps(b, c, "taken");
+    open_steps(b, c, false);
     if (promotes) {
         form_add(b, NODE_VALUES, VALUES_PARTIAL);
         form_add(b, NODE_VALUES, VALUES_SETTLE);
@@ -157,7 +151,7 @@ static void add_products(FormBuilder *b, const Lowered *l) {
     int made = c->side[0].l->raw ? 0 : c->side[1].l->raw ? 1 : -1;
     if (made >= 0) form_add(b, NODE_VALUES, VALUES_BESIDE)->from = true;
     form_add(b, NODE_VALUES, VALUES_STAGE);
-    add_barrier(b, SYNC_WAIT, FULL, AT_TAKE);
+    add_barrier(b, SYNC_WAIT, RING_FULL);
     if (made >= 0) {
         add_slices(b, l, made);
         /* One lane tells of what all have read.  */
@@ -186,28 +180,30 @@ static void add_products(FormBuilder *b, const Lowered *l) {
 }
 
 void lower_ring(FormBuilder *b, Lowered *l) {
-    int few, many, warps = computing(l), all = l->r->threads / 32;
+    int few, many;
+    RingWarps fill = stages(l)->fill, use = stages(l)->use;
     bool moved = rprog_ring_registers(l->p, l->dev, l->r, &few, &many);
     ring_maps(b->arena, l->contract, &l->launch);
     Node *node = form_sequence(b, "barriers");
     node->note = "barriers: of each stage, for copies that are done and for reads that are";
     node->blank = true;
-    add_barrier(b, SYNC_INIT, FULL, AT_ONLY)->count = l->layout->ring.fills;
-    add_barrier(b, SYNC_INIT, EMPTY, AT_ONLY)->count = l->layout->ring.frees;
+    for (int i = 0; i < RING_BARRIERS; i++)
+        add_barrier(b, SYNC_INIT, i)->count = stages(l)->arrivals[i];
     form_sync(b, SYNC_PROXY, SYNC_BOTH, 0);
     if (l->r->cluster > 1) form_sync(b, SYNC_CLUSTER, SYNC_BOTH, 0);
     else form_block_sync(b);
     form_close(b);
     if (l->waits) {           /* what does not depend on the kernel before goes on meanwhile */
-        form_if(b, WHEN_ONE, 0)->from = warps;
+        form_if(b, WHEN_ONE, 0)->from = fill.first;
         form_add(b, NODE_VALUES, VALUES_MAPS)->from = 1;
         form_close(b);
         form_wait(b, l->form);
     }
-    open_role(b, &(Role){"copies", warps, all - warps, 1, moved ? few : 0, true});
+    open_role(b, &(Role){"copies", fill.first, fill.warps, 1, moved ? few : 0, true});
     add_copies(b, l);
     form_close(b);
-    open_role(b, &(Role){"products", 0, warps, rprog_in_turn(l->r), moved ? many : 0, false});
+    open_role(b, &(Role){"products", use.first, use.warps, rprog_in_turn(l->r), moved ? many : 0,
+                         false});
     add_products(b, l);
 }
 
@@ -231,9 +227,7 @@ Node *lower_open_boxes(FormBuilder *b, Lowered *l) {
     Node *n = form_open(b, NODE_LOOP, LOOP_VECTORS);      /* all of a box at once */
     n->loop = (Loop){.count = 1, .of = TURNS_ALL};
     Use *u = form_writes(b, n, ROOM_OUTPUTS, 0);
-    u->at = AT_LOOP;
     u->share = SHARE_WARP;
-    l->form->turns = c->out_room->slots;
     return n;
 }
 
@@ -246,7 +240,6 @@ void lower_close_boxes(FormBuilder *b, const Lowered *l) {
     n->mover = rprog_box_mover(l->dev);
     n->done = DONE_BULK;
     Use *u = form_reads(b, n, ROOM_OUTPUTS, 0);
-    u->at = AT_LOOP;
     u->share = SHARE_WARP;
     u->late = true;
     add_bulk(b, SYNC_COMMIT, 0);

@@ -3,8 +3,8 @@
 #include "codegen/scan.h"
 
 /* What the node does through shared memory; it prints these.  */
-static void add_meeting(FormBuilder *b, int of) {
-    form_meet_warps(b, of);
+static void add_meeting(FormBuilder *b, const Lowered *l, RoomKind kind) {
+    lower_meet_warps(b, kind, (Reductions){l->p->group->columns, 0, false});
     form_close(b);
 }
 
@@ -12,7 +12,7 @@ static void add_step(FormBuilder *b, const Lowered *l) {
     bool meets = rprog_scan_meets(l->p, l->r) > 1;
     form_add(b, NODE_LOOP, LOOP_FOLD)->of = l->p->group->root;
     form_open(b, NODE_REDUCE, REDUCE_SCAN)->note = "scan: what the elements come to";
-    if (meets) add_meeting(b, 0);
+    if (meets) add_meeting(b, l, ROOM_PARTIALS);
     else form_close(b);
     form_open(b, NODE_LOOP, LOOP_OUTPUTS);
     lower_statements(b, l->p->group);
@@ -26,7 +26,8 @@ void lower_scan(FormBuilder *b, Lowered *l) {
     form_add(b, NODE_VALUES, VALUES_PLACE);
     if (r->split > 1) {
         form_open(b, NODE_VALUES, VALUES_COMBINE);
-        if (!l->p->scan.down && rprog_scan_meets(l->p, r) > 1) add_meeting(b, 2);
+        if (!l->p->scan.down && rprog_scan_meets(l->p, r) > 1)
+            add_meeting(b, l, ROOM_WARPS);
         else form_close(b);
     } else if (scan_carries(l->p, r)) {
         form_add(b, NODE_VALUES, VALUES_CLEAR);
@@ -47,7 +48,7 @@ void lower_scan_sums(FormBuilder *b, Lowered *l) {
     form_add(b, NODE_LOOP, LOOP_FOLD)->of = l->p->group->root;
     if (!l->p->scan.down) {
         form_open(b, NODE_REDUCE, REDUCE_THREADS)->note = "value of the slice";
-        if (rprog_scan_meets(l->p, l->r) > 1) add_meeting(b, 0);
+        if (rprog_scan_meets(l->p, l->r) > 1) add_meeting(b, l, ROOM_WARPS);
         else form_close(b);
     }
     form_add(b, NODE_STORE, STORE_LEAVE);

@@ -2,19 +2,21 @@
 
 /* The forms of kernels over views of tensors: columns, windows, changes of layout.  */
 
-static void store_groups(FormBuilder *b, const char *test, bool half) {
+static void store_groups(FormBuilder *b, const Lowered *l, const char *test, bool half) {
     form_if(b, WHEN_SOME, 0)->name = test;
     Node *n = form_add(b, NODE_STORE, STORE_GROUPS);
     n->from = half;
-    form_writes(b, n, ROOM_PARTIALS, 0);
+    for (int online = 0; online < 2; online++)
+        lower_writes(b, n, ROOM_PARTIALS, (Reductions){l->p->group->columns, 0, online});
     form_close(b);
     form_block_sync(b);
 }
 
-static void add_up_groups(FormBuilder *b, bool half) {
+static void add_up_groups(FormBuilder *b, const Lowered *l, bool half) {
     Node *n = form_add(b, NODE_REDUCE, REDUCE_GROUPS);
     n->from = half;
-    form_reads(b, n, ROOM_PARTIALS, 0);
+    for (int online = 0; online < 2; online++)
+        lower_reads(b, n, ROOM_PARTIALS, (Reductions){l->p->group->columns, 0, online});
 }
 
 /* The row groups of a block meet.  */
@@ -23,20 +25,20 @@ static void add_groups(FormBuilder *b, const Lowered *l) {
     form_add(b, NODE_VALUES, VALUES_GROUPS);
     if (halves) {
         form_open(b, NODE_LOOP, LOOP_HALVES)->loop.count = -1;
-        store_groups(b, "row >= u && row < 2 * u", true);
+        store_groups(b, l, "row >= u && row < 2 * u", true);
         form_if(b, WHEN_OTHERS, 0)->name = "row < u";
-        add_up_groups(b, true);
+        add_up_groups(b, l, true);
         form_close(b);
         form_block_sync(b);
         form_close(b);
     } else {
-        store_groups(b, "row > 0", false);
+        store_groups(b, l, "row > 0", false);
     }
     Node *end = form_if(b, WHEN_SOME, 0);
     end->name = "row > 0";
     end->leaves = true;
     form_close(b);
-    if (!halves) add_up_groups(b, false);
+    if (!halves) add_up_groups(b, l, false);
 }
 
 void lower_column(FormBuilder *b, Lowered *l) {

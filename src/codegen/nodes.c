@@ -12,7 +12,7 @@ static void print_nodes(Kernel *k, const Node *first);
  * loops are not to be unrolled.  */
 static void print_steps(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
-    bool ring = k->l->kind == KERNEL_CONTRACT && k->c.ring, uses = form_uses(&n->loop);
+    bool ring = k->l->kind == KERNEL_CONTRACT && k->c.ring, uses = n->loop.moves == MOVES_USES;
     if (ring) ring_begin(k, uses);
     cg_line(cg, "int %s = 0;", n->loop.var);
     ir_until_begin(cg, 1);
@@ -167,7 +167,7 @@ static void print_role(Kernel *k, const Node *n) {
 
 static RoomKind room_written(const Node *n) {
     for (int i = 0; i < n->n_use; i++) {
-        if (n->use[i].writes) return n->use[i].room;
+        if (n->use[i].writes) return n->use[i].room->kind;
     }
     return ROOM_NONE;
 }

@@ -50,7 +50,7 @@ void place_constants(Kernel *k) {
                 r->vec_m, r->vec_n);
     }
     cg_line(cg, "constexpr int THREADS = %d, STAGES = %d, STAGE = %d;  // STAGE in bytes",
-            r->threads, r->stages, (int)c->layout->ring.bytes);
+            r->threads, r->stages, (int)c->layout->ring[0].bytes);
     for (int i = 0; i < 2; i++) {
         const Side *s = &c->side[i];
         if (!s->present) continue;
@@ -71,7 +71,7 @@ void place_constants(Kernel *k) {
         cg_line(cg, "constexpr int steps = %lld;", (long long)c->steps);
     if (c->ring)
         cg_line(cg, "constexpr int BARRIERS = %d;  // bytes to those of stages",
-                (int)c->layout->ring.full);
+                (int)c->layout->ring[0].at[RING_FULL]);
     if (c->stays) tiles_constants(k);
     kernel_smem(k, c->ring ? 1024 : 128);
     cg_blank(cg);

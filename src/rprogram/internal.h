@@ -131,11 +131,14 @@ typedef struct {
     int64_t end, declared;    /* the byte behind all rooms so far; bytes of SPACE_DECLARED */
     Layout *out;              /* NULL: bytes are counted alone */
     Arena *arena;
-    size_t cap;
+    size_t rooms, rings;      /* that the list has space for */
 } RoomWalk;
 void layout_add(RoomWalk *w, Room x);
+/* A ring whose slots have so many bytes; its number, -1 where nothing is listed.  */
+int layout_ring(RoomWalk *w, RingTurn turn, int slots, int64_t bytes);
 static inline Room layout_one(RoomKind kind, int of, int64_t at, int64_t bytes) {
-    return (Room){.kind = kind, .of = of, .at = at, .bytes = bytes, .slots = 1, .shares = 1};
+    return (Room){.kind = kind, .of = of, .at = at, .bytes = bytes, .slots = 1, .shares = 1,
+                  .ring = -1};
 }
 /* Of SPACE_SHARED.  */
 static inline void layout_room(RoomWalk *w, Room x) {

@@ -22,19 +22,27 @@ static int64_t tile_row(const RoomWalk *w, int side) {
     return (extent + y->pad) * rprog_elem(w->p, w->dev, w->r, side);
 }
 
+static DoneBy filled_by(const RLoad *l) {
+    if (!rprog_load_facts(l->kind).chunks) return DONE_BARRIER;
+    return rprog_copies_chunks(l) ? DONE_COPIES : DONE_AT_ONCE;
+}
+
 static void operands(RoomWalk *w, const BlockBytes *b) {
     for (int side = 0; side < 2; side++) {
         Room x = layout_one(ROOM_STAGE, side, side ? b->tile[0] : 0, b->tile[side]);
         x.slots = w->r->stages;
         x.apart = b->tile[0] + b->tile[1];
+        x.ring = 0;
         if (w->out) x.row = tile_row(w, side);
+        if (w->out) x.filled = filled_by(&w->r->load[side]);
         if (x.bytes > 0) layout_room(w, x);
     }
     for (int side = 0; side < 2; side++) {
-        int64_t places = b->places[side];
+        Room x = layout_one(ROOM_REGION, side, w->end, b->places[side]);
         if (b->region[side] == 0) continue;
-        layout_room(w, layout_one(ROOM_REGION, side, w->end, places));
-        layout_room(w, layout_one(ROOM_PLACES, side, w->end, b->region[side] - places));
+        x.filled = filled_by(&w->r->load[side]);
+        layout_room(w, x);
+        layout_room(w, layout_one(ROOM_PLACES, side, w->end, b->region[side] - x.bytes));
     }
 }
 
@@ -62,24 +70,25 @@ static bool results(RoomWalk *w, const BlockBytes *b) {
         x.kind = ROOM_COPIES;
         x.bytes = (slices - 1) * tile * w->p->acc_bytes;
     }
-    if (x.bytes > 0) layout_room(w, x);
+    if (x.bytes == 0) return true;
+    if (x.kind != ROOM_COPIES) x.ring = layout_ring(w, TURN_LOOP, x.slots, x.apart);
+    layout_room(w, x);
     return true;
 }
 
-/* Barriers of the stages.  */
-static void ring(RoomWalk *w, const BlockBytes *b) {
-    const RProg *r = w->r;
-    int64_t full = w->end, all = (int64_t)r->stages * RING_BARRIER;
-    if (b->ring) w->end += 2 * all;
-    if (!w->out) return;
-    Ring *x = &w->out->ring;
-    *x = (Ring){.slots = r->stages, .ahead = rprog_steps_ahead(w->p, r), .full = -1, .empty = -1,
-                .bytes = b->tile[0] + b->tile[1]};
-    if (!b->ring) return;
-    x->full = full;
-    x->empty = full + all;
-    x->fills = 1;
-    x->frees = b->warps / rprog_in_turn(r) * rprog_cluster(r);
+/* Barriers of the stages, which some warps of their own fill.  */
+static void barriers(RoomWalk *w, const BlockBytes *b) {
+    int64_t all = (int64_t)w->r->stages * RING_BARRIER;
+    if (w->out && b->ring) {
+        Ring *x = &w->out->ring[0];
+        x->at[RING_FULL] = w->end;
+        x->at[RING_EMPTY] = w->end + all;
+        x->arrivals[RING_FULL] = 1;
+        x->arrivals[RING_EMPTY] = b->warps / rprog_in_turn(w->r) * rprog_cluster(w->r);
+        x->fill = (RingWarps){b->warps, w->r->threads / WARP - b->warps};
+        x->use = (RingWarps){0, b->warps};
+    }
+    if (b->ring) w->end += RING_BARRIERS * all;
 }
 
 /* Of both operands: two for the k of a step, in turn, then one for the rows.  */
@@ -90,6 +99,7 @@ static void tables(RoomWalk *w) {
         Room x = layout_one(ROOM_TABLE, side, w->end, (int64_t)t.k_entries * RTABLE_ENTRY);
         x.slots = 2;
         x.apart = x.bytes;
+        x.ring = layout_ring(w, TURN_LOADS, x.slots, x.apart);
         layout_room(w, x);
         x = layout_one(ROOM_ROW_TABLE, side, w->end, (int64_t)t.row_entries * RTABLE_ENTRY);
         if (x.bytes > 0) layout_room(w, x);
@@ -97,12 +107,30 @@ static void tables(RoomWalk *w) {
     }
 }
 
+/* Elements that wait in registers for their stage, or are there before their products.  */
+static void registers(RoomWalk *w) {
+    for (int side = 0; side < 2; side++) {
+        const RLoad *l = &w->r->load[side];
+        Room x = layout_one(ROOM_FRAGMENTS, side, 0, 0);
+        if (!w->p->op[side].present) continue;
+        if (rprog_waits(l) || l->raw) layout_add(w, layout_one(ROOM_STAGED, side, 0, 0));
+        if (l->raw) {
+            x.slots = w->r->block.extent[AX_K] / w->r->thread.extent[AX_K];
+            x.ring = layout_ring(w, TURN_BODIES, x.slots, 0);
+        }
+        if (l->raw || rprog_fetched_ahead(w->dev, w->r, side)) layout_add(w, x);
+    }
+}
+
 static void contract_rooms(RoomWalk *w, const BlockBytes *b) {
+    layout_ring(w, TURN_STEPS, w->r->stages, b->tile[0] + b->tile[1]);
+    if (w->out) w->out->ring[0].ahead = rprog_steps_ahead(w->p, w->r);
     operands(w, b);
     if (!results(w, b)) w->end = INT32_MAX;
     else if (w->r->stats) rprog_stats_rooms(w);
-    ring(w, b);
+    barriers(w, b);
     tables(w);
+    if (w->out) registers(w);
 }
 
 /* ---- all ---- */
@@ -139,7 +167,6 @@ int64_t rprog_block_smem(const Problem *p, const Device *dev, const RProg *r) {
 const Layout *rprog_layout(Arena *a, const Problem *p, const Device *dev, const RProg *r) {
     Layout *l = ARENA_NEW(a, Layout);
     RoomWalk w = {.p = p, .dev = dev, .r = r, .arena = a, .out = l};
-    *l = (Layout){.ring = {.slots = 1, .full = -1, .empty = -1}};
     rooms(&w);
     l->shared = w.end;
     l->declared = w.declared;

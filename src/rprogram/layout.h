@@ -1,8 +1,8 @@
 /* Layout: where the data of a program lies that its threads share, as numbers.
  *
  * A room is a part of shared memory, or registers of a thread that one node of a kernel fills and
- * another one reads.  A room has slots, which its turns use one after the other; of rings they are
- * the stages.  Rooms that follow each other in time take over each other's bytes (rprog_over).
+ * another one reads.  Where a room has several slots, turns of its ring use them one after the
+ * other.  Rooms that follow each other in time take over each other's bytes (rprog_over).
  *
  * Each skeleton has one walk over its rooms, in the order in which they lie.  For candidates it
  * only counts (rprog_derive: RProg.smem); for those that are kept it is listed, and the kernel's
@@ -13,31 +13,36 @@
 
 /* SHARED: the block's, from its first byte on; DECLARED: shared memory beside that, which the
  * compiler places; REGISTERS: of a thread, likewise.  */
-#define LAYOUT_ROOMS(X)        /* name, space */                                                   \
-    X(NONE,      "",          SHARED)                                                              \
-    X(STAGE,     "stage",     SHARED)     /* tile of operand `of`, a slot for each stage */        \
-    X(REGION,    "region",    SHARED)     /* what the block reads of it in all steps, and zeros */ \
-    X(PLACES,    "places",    SHARED)     /* ... and the place of every k in it */                 \
-    X(TABLE,     "table",     SHARED)     /* its positions along k, of two loads in turn */        \
-    X(ROW_TABLE, "row table", SHARED)     /* ... and along its own axis */                         \
-    X(COPIES,    "copies",    SHARED)     /* sums of slices of warps */                            \
-    X(STAGING,   "staging",   SHARED)     /* accumulators on their way out */                      \
-    X(PARTIALS,  "partials",  SHARED)     /* of statement `of`: of the block's warps or threads */ \
-    X(POSITIONS, "positions", SHARED)     /* ... and where they were found */                      \
-    X(WARPS,     "warps",     DECLARED)   /* both, of the warps of a row or a slice */             \
-    X(OUTPUTS,   "outputs",   SHARED)     /* accumulators on their way out, behind the stages */   \
-    X(VALUES,    "values",    SHARED)     /* of statement `of` for the block's rows */             \
-    X(ROWS,      "rows",      SHARED)     /* of source `of`, which are kept */                     \
-    X(BOX,       "box",       SHARED)     /* of source `of`, or its tile with the halo */          \
-    X(STAGED,    "staged",    REGISTERS)  /* a load of operand `of` on its way to its stage */     \
-    X(FRAGMENTS, "fragments", REGISTERS)  /* of operand `of` for the next products */
+#define LAYOUT_ROOMS(X)        /* name, space, what `of` numbers */                                \
+    X(NONE,      "",          SHARED,    NOTHING)                                                  \
+    X(STAGE,     "stage",     SHARED,    OPERAND)     /* its tile, a slot for each stage */        \
+    X(REGION,    "region",    SHARED,    OPERAND)     /* all that the block reads, and zeros */    \
+    X(PLACES,    "places",    SHARED,    OPERAND)     /* ... and the place of every k in it */     \
+    X(TABLE,     "table",     SHARED,    OPERAND)     /* positions along k, of two loads */        \
+    X(ROW_TABLE, "row table", SHARED,    OPERAND)     /* ... and along its own axis */             \
+    X(COPIES,    "copies",    SHARED,    NOTHING)     /* sums of slices of warps */                \
+    X(STAGING,   "staging",   SHARED,    NOTHING)     /* accumulators on their way out */          \
+    X(PARTIALS,  "partials",  SHARED,    STATEMENT)   /* of the warps or threads of a block */     \
+    X(POSITIONS, "positions", SHARED,    STATEMENT)   /* ... and where they were found */          \
+    X(WARPS,     "warps",     DECLARED,  STATEMENT)   /* both, of the warps of a row or slice */   \
+    X(OUTPUTS,   "outputs",   SHARED,    NOTHING)     /* as staging, behind the stages */          \
+    X(VALUES,    "values",    SHARED,    STATEMENT)   /* of the block's rows */                    \
+    X(ROWS,      "rows",      SHARED,    SOURCE)      /* that are kept */                          \
+    X(BOX,       "box",       SHARED,    SOURCE)      /* or its tile with the halo */              \
+    X(STAGED,    "staged",    REGISTERS, OPERAND)     /* a load on its way to its stage */         \
+    X(FRAGMENTS, "fragments", REGISTERS, OPERAND)     /* for the next products */
 typedef enum { SPACE_SHARED, SPACE_DECLARED, SPACE_REGISTERS } RoomSpace;
+typedef enum { OF_NOTHING, OF_OPERAND, OF_STATEMENT, OF_SOURCE } RoomOf;
 typedef enum {
-#define X(id, name, space) ROOM_##id,
+#define X(id, name, space, of) ROOM_##id,
     LAYOUT_ROOMS(X)
 #undef X
         ROOM_COUNT
 } RoomKind;
+
+/* How what is begun comes to be done: at once, or when a later wait says so: for the thread's
+ * groups of copies, of products, of bulk stores, or at a barrier in shared memory.  */
+typedef enum { DONE_AT_ONCE, DONE_COPIES, DONE_PRODUCTS, DONE_BULK, DONE_BARRIER } DoneBy;
 
 typedef struct {
     RoomKind kind;
@@ -48,27 +53,40 @@ typedef struct {
     int shares;               /* of the warps that compute, each its own; 1: the block's */
     int64_t share;            /* bytes from one to the next */
     int64_t row;              /* bytes from row to row; 0: it has none */
+    int ring;                 /* by which its slots go round; -1: none, there is one slot */
+    DoneBy filled;            /* of what is loaded: how */
 } Room;
 
-/* The stages of a `contract` program.  Barriers in shared memory, 8 bytes each: of the slots that
- * copies have filled, and of those that products have used up.  */
+/* What the turns of a ring are: k-steps, which are filled before they are used; loads of these; of
+ * the loop that the use stands in; the bodies of a step.  */
+typedef enum { TURN_STEPS, TURN_LOADS, TURN_LOOP, TURN_BODIES } RingTurn;
+
+/* Slots that several rooms use together, one after the other.  Barriers in shared memory, 8 bytes
+ * each: of slots that copies have filled, and of those that products have used up.  */
 enum { RING_BARRIER = 8 };
+enum { RING_FULL, RING_EMPTY, RING_BARRIERS };
 typedef struct {
-    int slots, ahead;         /* steps whose loads are under way while one is computed */
+    int first, warps;         /* of the block */
+} RingWarps;
+typedef struct {
+    RingTurn turn;
+    int slots, ahead;         /* turns whose fills are under way while one is used */
     int64_t bytes;            /* of a slot */
-    int64_t full, empty;      /* the first byte of such barriers; -1: there are none */
-    int fills, frees;         /* arrivals at each */
+    int64_t at[RING_BARRIERS];            /* the first byte of such barriers; -1: there are none */
+    int arrivals[RING_BARRIERS];          /* at each */
+    RingWarps fill, use;      /* who does, where these are not all */
 } Ring;
 
 typedef struct {
     Room *room;
-    int n_room;
-    Ring ring;
+    Ring *ring;               /* the stages of a `contract` program are the first */
+    int n_room, n_ring;
     int64_t shared, declared; /* bytes */
 } Layout;
 
 const char *rprog_room_name(RoomKind kind);
 RoomSpace rprog_room_space(RoomKind kind);
+RoomOf rprog_room_of(RoomKind kind);
 const Layout *rprog_layout(Arena *a, const Problem *p, const Device *dev, const RProg *r);
 /* Rooms of SPACE_SHARED and SPACE_DECLARED in all, which is what a block has to have: the same
  * walk, which only counts.  */

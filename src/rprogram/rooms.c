@@ -3,8 +3,16 @@
 
 void layout_add(RoomWalk *w, Room x) {
     Layout *l = w->out;
-    l->room = arena_grow(w->arena, l->room, &w->cap, (size_t)l->n_room + 1, sizeof x);
+    l->room = arena_grow(w->arena, l->room, &w->rooms, (size_t)l->n_room + 1, sizeof x);
     l->room[l->n_room++] = x;
+}
+
+int layout_ring(RoomWalk *w, RingTurn turn, int slots, int64_t bytes) {
+    Layout *l = w->out;
+    if (!l) return -1;
+    l->ring = arena_grow(w->arena, l->ring, &w->rings, (size_t)l->n_ring + 1, sizeof *l->ring);
+    l->ring[l->n_ring] = (Ring){.turn = turn, .slots = slots, .bytes = bytes, .at = {-1, -1}};
+    return l->n_ring++;
 }
 
 void layout_partials(RoomWalk *w, const RowGroup *g, int64_t n) {
@@ -29,23 +37,21 @@ void layout_warps(RoomWalk *w, const RowGroup *g, int64_t n) {
     }
 }
 
-const char *rprog_room_name(RoomKind kind) {
-    static const char *const name[] = {
-#define X(id, name, space) name,
-        LAYOUT_ROOMS(X)
+static const struct {
+    const char *name;
+    RoomSpace space;
+    RoomOf of;
+} kinds[] = {
+#define X(id, name, space, of) {name, SPACE_##space, OF_##of},
+    LAYOUT_ROOMS(X)
 #undef X
-    };
-    return name[kind];
-}
+};
 
-RoomSpace rprog_room_space(RoomKind kind) {
-    static const RoomSpace space[] = {
-#define X(id, name, space) SPACE_##space,
-        LAYOUT_ROOMS(X)
-#undef X
-    };
-    return space[kind];
-}
+const char *rprog_room_name(RoomKind kind) { return kinds[kind].name; }
+
+RoomSpace rprog_room_space(RoomKind kind) { return kinds[kind].space; }
+
+RoomOf rprog_room_of(RoomKind kind) { return kinds[kind].of; }
 
 const Room *rprog_room(const Layout *l, RoomKind kind, int of) {
     for (int i = 0; i < l->n_room; i++) {

@@ -62,6 +62,7 @@ void rprog_row_rooms(RoomWalk *w) {
         int64_t bytes = ceil_div(row * rows, RTILE_ACCESS) * RTILE_ACCESS;
         Room x = layout_one(ROOM_ROWS, i, w->end, bytes);
         x.row = row;
+        if (w->out && rprog_row_mover(w->dev, w->p, w->r, i) >= 0) x.filled = DONE_COPIES;
         if (bytes > 0) layout_room(w, x);
     }
     if (threads > WARP)

@@ -112,8 +112,8 @@ static void mutate(Mutants *m, Node **at) {
 
 /* So many steps that the rings go round: at the op's own size some nodes have nothing to do.  */
 static void go_round(Form *f) {
-    int64_t steps = 2 * f->stages + 2;
     if (f->steps == 0) return;
+    int64_t steps = 2 * f->layout->ring[0].slots + 2;
     if (f->least == f->steps) f->least = steps;
     f->steps = steps;
 }
@@ -139,39 +139,70 @@ static void test_golden(void **state) {
 
 /* ---- roles ---- */
 
-enum { FULL, EMPTY, CONSUMERS = 8, BYTES = 1024 };
+enum { CONSUMERS = 8, BYTES = 1024 };
 
-static Sync *add_barrier(FormBuilder *b, SyncOp op, int ring, RoomAt at) {
+/* A warp that copies and eight that compute, through the stages of a ring, or each operand through
+ * a ring of its own, the second one deeper; one tile, or one after the other.  */
+typedef struct {
+    int stages, tiles, under_way, rings;
+} Rings;
+
+/* Two operands in stages, barriers behind them, and outputs.  */
+static const Layout *rooms(Arena *a, const Rings *x) {
+    Layout *l = ARENA_NEW(a, Layout);
+    *l = (Layout){.room = ARENA_ARRAY(a, Room, 3), .ring = ARENA_ARRAY(a, Ring, x->rings),
+                  .n_room = 3, .n_ring = x->rings};
+    int64_t end = 0;
+    for (int i = 0; i < x->rings; i++)
+        l->ring[i] = (Ring){.turn = TURN_STEPS, .slots = x->stages + i,
+                            .bytes = (int64_t)2 / x->rings * BYTES,
+                            .arrivals = {1, CONSUMERS}};
+    for (int i = 0; i < 2; i++) {
+        const Ring *ring = &l->ring[i % x->rings];
+        l->room[i] = (Room){.kind = ROOM_STAGE, .of = i, .at = end, .bytes = BYTES,
+                            .slots = ring->slots, .apart = ring->bytes, .ring = i % x->rings};
+        end = x->rings > 1 ? rprog_room_end(&l->room[i]) : end + BYTES;
+    }
+    l->room[2] = (Room){.kind = ROOM_OUTPUTS, .at = rprog_room_end(&l->room[1]), .bytes = BYTES,
+                        .slots = 1, .ring = -1};
+    return l;
+}
+
+static Sync *add_barrier(FormBuilder *b, SyncOp op, int id, int ring) {
     Sync *s = &form_sync(b, SYNC_BARRIER, op, 0)->sync;
-    s->id = ring;
-    s->at = at;
+    s->id = id;
+    s->ring = ring;
     return s;
 }
 
-static void open_role(FormBuilder *b, int first, int warps, const char *var, int tiles) {
+static void open_role(FormBuilder *b, int first, int warps, bool fills, int tiles) {
+    const char *var = fills ? "done" : "taken";
     form_open(b, NODE_ROLE, 0)->role = (Role){.name = var, .first = first, .warps = warps};
     if (tiles) form_open(b, NODE_LOOP, LOOP_SEGMENTS)->loop.count = -1;
-    form_open(b, NODE_LOOP, LOOP_STEPS)->loop = (Loop){.var = var, .count = 100, .by = 1};
+    form_open(b, NODE_LOOP, LOOP_STEPS)->loop =
+        (Loop){.var = var, .moves = fills ? MOVES_FILLS : MOVES_USES, .count = 100, .by = 1};
 }
 
-static void add_producer(FormBuilder *b, int tiles) {
-    open_role(b, CONSUMERS, 1, "done", tiles);
+static void add_producer(FormBuilder *b, const Rings *x) {
+    open_role(b, CONSUMERS, 1, true, x->tiles);
     form_if(b, WHEN_ONE, 0)->from = CONSUMERS;
-    add_barrier(b, SYNC_WAIT, EMPTY, AT_PUT)->primed = true;
-    add_barrier(b, SYNC_ARRIVE, FULL, AT_PUT)->bytes = (int64_t)2 * BYTES;
+    for (int i = 0; i < x->rings; i++) {
+        add_barrier(b, SYNC_WAIT, RING_EMPTY, i)->primed = true;
+        add_barrier(b, SYNC_ARRIVE, RING_FULL, i)->bytes = (int64_t)2 / x->rings * BYTES;
+    }
     for (int side = 0; side < 2; side++) {
         Node *n = form_add(b, NODE_COPY, 0);
         n->done = DONE_BARRIER;
-        n->barrier = FULL;
+        n->ring = side % x->rings;
         n->bytes = BYTES;
         Use *u = form_writes(b, n, ROOM_STAGE, side);
-        u->at = AT_PUT;
         u->data = OF_STEP;
         u->late = true;
     }
     form_close(b);
+    if (x->rings > 1) form_add(b, NODE_VALUES, VALUES_PUT)->ring = 1;
     form_close(b);
-    if (tiles) form_close(b);
+    if (x->tiles) form_close(b);
     form_close(b);
 }
 
@@ -182,44 +213,49 @@ static void add_outputs(FormBuilder *b, int tiles) {
     form_reads(b, form_add(b, NODE_STORE, STORE_OUTPUTS), ROOM_OUTPUTS, 0);
 }
 
-static void add_consumers(FormBuilder *b, int tiles, int under_way) {
-    open_role(b, 0, CONSUMERS, "taken", tiles);
-    add_barrier(b, SYNC_WAIT, FULL, AT_TAKE);
+static void add_consumers(FormBuilder *b, const Rings *x) {
+    open_role(b, 0, CONSUMERS, false, x->tiles);
+    for (int i = 0; i < x->rings; i++) add_barrier(b, SYNC_WAIT, RING_FULL, i);
     Node *n = form_add(b, NODE_COMPUTE, 0);
     n->done = DONE_PRODUCTS;
     for (int side = 0; side < 2; side++) {
         Use *u = form_reads(b, n, ROOM_STAGE, side);
-        u->at = AT_TAKE;
         u->data = OF_STEP;
         u->late = true;
     }
     form_sync(b, SYNC_PRODUCTS, SYNC_COMMIT, 0);
-    form_sync(b, SYNC_PRODUCTS, SYNC_WAIT, under_way);
-    Sync *s = add_barrier(b, SYNC_ARRIVE, EMPTY, AT_TAKE);
-    s->by = BY_WARPS;
-    s->lag = under_way;
+    form_sync(b, SYNC_PRODUCTS, SYNC_WAIT, x->under_way);
+    for (int i = 0; i < x->rings; i++) {
+        Sync *s = add_barrier(b, SYNC_ARRIVE, RING_EMPTY, i);
+        s->by = BY_WARPS;
+        s->lag = x->under_way;
+    }
+    if (x->rings > 1) form_add(b, NODE_VALUES, VALUES_TAKE)->ring = 1;
     form_close(b);
-    if (under_way) form_sync(b, SYNC_PRODUCTS, SYNC_WAIT, 0);
-    add_outputs(b, tiles);
-    if (tiles) form_close(b);
+    if (x->under_way) form_sync(b, SYNC_PRODUCTS, SYNC_WAIT, 0);
+    add_outputs(b, x->tiles);
+    if (x->tiles) form_close(b);
     form_close(b);
 }
 
-/* A warp that copies and eight that compute, through a ring of stages with barriers; one tile, or
- * one after the other.  */
-static Form *ring(Arena *a, int stages, int tiles, int under_way) {
+static Form *rings(Arena *a, Rings x) {
     FormBuilder b;
-    Form *f = form_begin(&b, a);
+    Form *f = form_begin(&b, a, rooms(a, &x));
     f->warps = CONSUMERS + 1;
-    f->stages = stages;
     f->least = 1;
     f->steps = 100;
-    add_barrier(&b, SYNC_INIT, FULL, AT_ONLY)->count = 1;
-    add_barrier(&b, SYNC_INIT, EMPTY, AT_ONLY)->count = CONSUMERS;
+    for (int i = 0; i < x.rings; i++) {
+        for (int id = 0; id < RING_BARRIERS; id++)
+            add_barrier(&b, SYNC_INIT, id, i)->count = b.layout->ring[i].arrivals[id];
+    }
     form_block_sync(&b);
-    add_producer(&b, tiles);
-    add_consumers(&b, tiles, under_way);
+    add_producer(&b, &x);
+    add_consumers(&b, &x);
     return f;
+}
+
+static Form *ring(Arena *a, int stages, int tiles, int under_way) {
+    return rings(a, (Rings){stages, tiles, under_way, 1});
 }
 
 static Node *find(Node *first, NodeKind kind, SyncScope scope, SyncOp op) {
@@ -244,6 +280,34 @@ static void test_roles(void **state) {
         assert_int_equal(m.survived, 0);
         assert_in_range(m.removed, 12, 20);
         assert_in_range(m.moved, 1, 20);
+    }
+    arena_destroy(a);
+}
+
+/* A ring for each operand.  Of the two, the waits for what is full and the arrivals at what is
+ * empty may change places, and who waits for an empty slot of the first need not wait for one of
+ * the second, which is deeper.  */
+static void test_two_rings(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    for (int i = 0; i < 8; i++) {
+        Rings x = {i % 4 < 2 ? 2 : 4, i / 4, i % 2, 2};
+        Form *f = rings(a, x);
+        const char *wrong = kernel_check(a, f);
+        if (wrong) fail_msg("rings %d: %s", i, wrong);
+        Mutants m = {.arena = a, .name = i / 4 ? "tiles" : "tile", .form = f};
+        mutate(&m, &f->root->child);
+        assert_in_range(m.removed, 20, 30);
+        assert_int_equal(m.survived, 3);
+        /* The first operand's copies count on the other's barrier.  */
+        f = rings(a, x);
+        find(f->root, NODE_COPY, 0, 0)->ring = 1;
+        assert_non_null(kernel_check(a, f));
+        f = rings(a, x);
+        Node *consumers = f->root->child;
+        while (consumers->next) consumers = consumers->next;
+        find(consumers, NODE_SYNC, SYNC_BARRIER, SYNC_WAIT)->sync.ring = 1;
+        assert_non_null(kernel_check(a, f));
     }
     arena_destroy(a);
 }
@@ -282,14 +346,14 @@ static void test_places(void **state) {
     Arena *a = arena_create(NULL);
     for (int i = 0; i < 4; i++) {
         FormBuilder b;
-        Form *f = form_begin(&b, a);
+        Form *f = form_begin(&b, a, &(Layout){0});
         f->warps = 2;
         form_if(&b, when[i], 0);
         form_block_sync(&b);
         assert_true((kernel_check(a, f) == NULL) == (when[i] == WHEN_WHOLE));
     }
     FormBuilder b;
-    Form *f = form_begin(&b, a);
+    Form *f = form_begin(&b, a, &(Layout){0});
     f->warps = 2;
     form_open(&b, NODE_ROLE, 0)->role = (Role){.name = "one", .first = 0, .warps = 1};
     form_block_sync(&b);
@@ -299,6 +363,7 @@ static void test_places(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden), cmocka_unit_test(test_roles),
+                                       cmocka_unit_test(test_two_rings),
                                        cmocka_unit_test(test_arrivals),
                                        cmocka_unit_test(test_places)};
     return cmocka_run_group_tests(tests, NULL, NULL);

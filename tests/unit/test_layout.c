@@ -68,7 +68,11 @@ static void check_rooms(const char *name, const Layout *l, const RProg *r) {
         assert_true(x->bytes > 0 && x->slots > 0 && x->shares > 0);
         assert_int_equal(x->at % (x->kind == ROOM_ROW_TABLE ? 8 : 16), 0);
         assert_true(rprog_room_end(x) <= l->shared);
-        assert_true(l->ring.full < 0 || rprog_room_end(x) <= l->ring.full);
+        for (int k = 0; k < l->n_ring; k++) {
+            int64_t barriers = l->ring[k].at[RING_FULL];
+            assert_true(barriers < 0 || rprog_room_end(x) <= barriers);
+        }
+        assert_true(x->slots == (x->ring < 0 ? 1 : l->ring[x->ring].slots));
         for (int k = 0; k < l->n_room; k++) {
             const Room *y = &l->room[k];
             bool free = may_meet(x->kind, y->kind) || may_meet(y->kind, x->kind);
@@ -143,9 +147,9 @@ static void bytes_by_hand(void **state) {
     int64_t tile[] = {16 * (128 + 4) * 4, 16 * 128 * 4};
     assert_int_equal(l->shared, 4 * (tile[0] + tile[1]));
     assert_int_equal(l->declared, 0);
-    assert_int_equal(l->ring.slots, 4);
-    assert_int_equal(l->ring.ahead, 3);
-    assert_int_equal(l->ring.full, -1);
+    assert_int_equal(l->ring[0].slots, 4);
+    assert_int_equal(l->ring[0].ahead, 3);
+    assert_int_equal(l->ring[0].at[RING_FULL], -1);
     for (int side = 0; side < 2; side++) {
         const Room *x = rprog_room(l, ROOM_STAGE, side);
         assert_int_equal(x->at, side * tile[0]);
