@@ -1,3 +1,7 @@
+/* An index whose quotient and remainder by a number are subscripts becomes two.
+ *
+ * Holds for all types and data, for only places are named otherwise: sums are taken in any order,
+ * and positions, which have one, are not cut.  */
 #include "te/access.h"
 #include "te/arith.h"
 #include "te/canon.h"
@@ -146,5 +150,5 @@ bool canon_cut_axes(Norm *n) {
             any |= more;
         }
     }
-    return any;
+    return normalize_note(n, TE_MADE_CUT, any);
 }

@@ -1,3 +1,7 @@
+/* What only copies a temporary into an output is dropped: the output is assigned instead.
+ *
+ * Holds where the output rounds as the temporary does, or where that does not round and nobody else
+ * reads it; so no value is rounded more, less, or by another type.  */
 #include "te/access.h"
 #include "te/canon.h"
 #include "te/tree.h"
@@ -23,11 +27,11 @@ static int maker_of(const Te *te, int tensor) {
     return k;
 }
 
-/* Does the output hold the temporary's values: is it rounded no more than that, or does nobody else
- * see it?  */
-static bool holds(const Te *te, int from, int to) {
-    TeDtype stored = te->tensor[from].dtype, type = te->tensor[to].dtype;
-    return stored == type || (stored == te_dtype_compute(stored) && reads_of(te, from) == 1 &&
+/* Does the output hold the temporary's values, which statement m makes: is it rounded no more than
+ * that, or does nobody else see it, and the temporary not round at all?  */
+static bool holds(const Te *te, const TeStmt *m, int to) {
+    TeDtype stored = te->tensor[m->tensor].dtype, type = te->tensor[to].dtype;
+    return stored == type || (stored == m->rhs->type && reads_of(te, m->tensor) == 1 &&
                               te_dtype_class(stored) == te_dtype_class(type) &&
                               te_dtype_compute(type) == stored);
 }
@@ -71,8 +75,9 @@ bool canon_copies(Norm *n) {
     for (int k = 0; k < te->n_stmt; k++) {
         uint8_t at[TE_MAX_INDICES];
         int to = te->stmt[k].tensor;
-        if (!is_copy(te, k, at) || !holds(te, te->stmt[k].rhs->v.ref, to)) continue;
+        if (!is_copy(te, k, at)) continue;
         int from = te->stmt[k].rhs->v.ref, m = maker_of(te, from);
+        if (!holds(te, &te->stmt[m], to)) continue;
         assign(&te->stmt[m], to, at);
         n->changed[m] = true;
         remove_statement(n, k--);
@@ -84,5 +89,5 @@ bool canon_copies(Norm *n) {
         normalize_list_reads(n);
         any = true;
     }
-    return any;
+    return normalize_note(n, TE_MADE_COPIES, any);
 }

@@ -1,3 +1,7 @@
+/* Dimensions and indices of extent 1 are left out.
+ *
+ * Holds for all types and data: a reduction over one point is what it reduces, in its type, and the
+ * position 0.  A dimension that a read may leave stays.  */
 #include "te/access.h"
 #include "te/canon.h"
 #include "te/tree.h"
@@ -147,5 +151,5 @@ bool canon_degenerate_axes(Norm *n) {
     for (int t = 0; t < te->n_tensor; t++) {
         if (u.dims[t]) drop_dimensions(n, &te->tensor[t], u.dims[t]);
     }
-    return any;
+    return normalize_note(n, TE_MADE_DEGENERATE, any);
 }

@@ -1,7 +1,11 @@
 /* One spelling for reductions that run to their own place: red[r](r <= i ? term : identity), with
  * <, >= and > likewise.  The order may be written in any way that is affine, be one of several
  * conditions, stand around or inside of others, be the 0 of a factor, or a conjunct below `any`.
- *  */
+ *
+ * Holds for all data where the term itself is what the reduction gives over nothing wherever the
+ * order does not hold.  A factor may be 0 there for integers; for reals, whose other factor may be
+ * infinite or NaN, that 0 has to pad: indices alone choose it (te_pads).  Terms are taken in any
+ * order, so a scan may begin at either end, but for positions.  */
 #include "te/access.h"
 #include "te/canon.h"
 #include "te/scan.h"
@@ -304,8 +308,8 @@ static bool mirror(Norm *n, int k) {
 bool canon_scan(Norm *n) {
     bool any = false;
     for (int k = 0; k < n->te->n_stmt; k++) {
-        any |= respell(n, k);
-        any |= mirror(n, k);
+        any |= normalize_note(n, TE_MADE_SCANS, respell(n, k));
+        any |= normalize_note(n, TE_MADE_MIRRORED, mirror(n, k));
     }
     return any;
 }

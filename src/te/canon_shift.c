@@ -1,5 +1,8 @@
 /* A scan that is read one place behind is an exclusive one: a 0 in front of the sums, the last of
- * which is cut off, or sums that are padded.  */
+ * which is cut off, or sums that are padded.
+ *
+ * Holds for all data where what stands in front is what the reduction gives over nothing, of a sum
+ * +0, and where nobody reads the scan in place.  Not for positions.  */
 #include "te/access.h"
 #include "te/canon.h"
 #include "te/scan.h"
@@ -155,5 +158,5 @@ static bool make_exclusive(Norm *n, int k) {
 bool canon_exclusive_scan(Norm *n) {
     bool any = false;
     for (int k = 0; k < n->te->n_stmt; k++) any |= make_exclusive(n, k);
-    return any;
+    return normalize_note(n, TE_MADE_EXCLUSIVE, any);
 }

@@ -1,5 +1,10 @@
 /* Rules for expressions.  A literal takes its type from what is beside it, so only what has a type
- * of its own takes the place of another expression.  */
+ * of its own takes the place of another expression.
+ *
+ * All hold for every value, NaN, infinities and zeros of both signs: a - b for a + -b, x for - -x
+ * and -x for -1 * x to the bit, but integers of the types that they wrap in alone; x * x for
+ * pow(x, 2) and 2^x for pow(2, x), which are right more closely.  x + 0.0 is x where nobody sees
+ * the sign of a zero.  */
 #include "te/access.h"
 #include "te/arith.h"
 #include "te/canon.h"
@@ -183,14 +188,19 @@ static TeExpr *subscripts(const Spelling *x, TeExpr *e) {
 /* ---- all of it ---- */
 
 static bool respell(const Spelling *x, TeExpr **slot) {
-    static const SpellingRule rule[] = {signs, casts, powers, quotient, subscripts, reads,
-                                        conditions};
+    static const struct {
+        SpellingRule apply;
+        TeRewrite made;
+    } rule[] = {{signs, TE_MADE_SIGNS},           {casts, TE_MADE_CASTS},
+                {powers, TE_MADE_POWERS},         {quotient, TE_MADE_QUOTIENTS},
+                {subscripts, TE_MADE_SUBSCRIPTS}, {reads, TE_MADE_READS},
+                {conditions, TE_MADE_CONDITIONS}};
     bool any = false;
     for (int i = 0; i < (*slot)->n_args; i++) any |= respell(x, &(*slot)->args[i]);
     if ((*slot)->other) any |= respell(x, &(*slot)->other);
     for (size_t r = 0; r < sizeof rule / sizeof *rule; r++) {
-        TeExpr *e = rule[r](x, *slot);
-        if (!e) continue;
+        TeExpr *e = rule[r].apply(x, *slot);
+        if (!normalize_note(x->n, rule[r].made, e != NULL)) continue;
         *slot = e;
         any = true;
     }
@@ -244,7 +254,7 @@ bool canon_spelling(Norm *n) {
     for (int k = 0; k < n->te->n_stmt; k++) {
         TeStmt *s = &n->te->stmt[k];
         Spelling x = {n, s};
-        bool changed = drop_zeros(&s->rhs, false);
+        bool changed = normalize_note(n, TE_MADE_ZEROS, drop_zeros(&s->rhs, false));
         changed |= respell(&x, &s->rhs);
         changed |= normalize_fold(n, &s->rhs);
         n->changed[k] |= changed;

@@ -1,6 +1,9 @@
 /* A temporary that only shows another one in a different order or shape is read through: where
  * what it is read at is a sum of indices of what it shows, so that nobody has to divide.  Copies of
- * inputs stay, since it may be faster to store them (normalize_inline).  */
+ * inputs stay, since it may be faster to store them (normalize_inline).
+ *
+ * Holds for all data where both are of one type, no read pads, and conditions ask indices alone and
+ * are decided for all points of the reader.  */
 #include "te/access.h"
 #include "te/canon.h"
 #include "te/cut.h"
@@ -136,7 +139,7 @@ bool canon_views(Norm *n) {
     bool any = false;
     for (int k = 0; k < n->te->n_stmt; k++) {
         TeStmt *s = &n->te->stmt[k];
-        if (!look_through(n, k, s->rhs)) continue;
+        if (!normalize_note(n, TE_MADE_VIEWS, look_through(n, k, s->rhs))) continue;
         te_expr_list_reads(n->a, s->rhs);
         n->changed[k] = any = true;
     }

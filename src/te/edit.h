@@ -14,6 +14,12 @@ typedef struct {
     int n_source;                          /* statements of the source */
 } Norm;
 
+/* Notes that a rewrite changed something, if it did.  */
+static inline bool normalize_note(Norm *n, TeRewrite what, bool did) {
+    if (did) n->te->rewritten |= UINT32_C(1) << what;
+    return did;
+}
+
 /* May the read be moved out of every condition around it?  True if no subscript can leave.  */
 bool normalize_inside(const Te *te, const TeStmt *s, const TeExpr *read);
 /* Appends statement `stmt` of `in` with ranges from 0 and its inner reductions as statements of

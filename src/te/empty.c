@@ -1,4 +1,6 @@
-/* What is empty at all sizes: nothing that is planned later has to expect it.  */
+/* What is empty at all sizes: nothing that is planned later has to expect it.  Reductions over
+ * nothing have a value for each type (te_identity); nobody sees what a statement without elements
+ * computes.  */
 #include "te/front.h"
 #include "te/edit.h"
 #include "te/tree.h"

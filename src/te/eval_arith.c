@@ -152,6 +152,14 @@ static void arith_int(TeKind kind, TeDtype t, Lanes *x, const Lanes *y, int n) {
     }
 }
 
+/* What is no zero has a sign, whatever those of its operands' zeros are.  */
+static void drop_signs(Lanes *x, int n) {
+    for (int j = 0; j < n && !x->plain; j++) {
+        if (x->v[j] != 0 && !(!x->exact && fabs(x->v[j]) <= x->b[j]))
+            x->f[j] &= (uint8_t)~LANE_ANY_ZERO;
+    }
+}
+
 void lanes_arith(const Node *node, Lanes *x, Lanes *y, int n) {
     uint8_t keep = LANE_UNDECIDED | LANE_ANY_ZERO | (node->kind == TE_MUL ? LANE_PADDING : 0);
     TeDtype t = node->type;
@@ -167,6 +175,7 @@ void lanes_arith(const Node *node, Lanes *x, Lanes *y, int n) {
         arith_int(node->kind, t, x, y, n);
     }
     lanes_join_flags(x, y, keep, n);
+    drop_signs(x, n);
 }
 
 void lanes_negate(TeDtype t, Lanes *x, int n) {

@@ -5,7 +5,6 @@
  * the branches that they choose.  Types stay what the text gives them: an expression that would
  * take another type in its new place is left alone or cast.  */
 #include "te/arith.h"
-#include "te/front.h"
 #include "te/edit.h"
 #include "te/tree.h"
 #include <math.h>
@@ -271,8 +270,5 @@ static bool fold(Norm *n, TeExpr **slot) {
 }
 
 bool normalize_fold(Norm *n, TeExpr **rhs) {
-    bool any = fold(n, rhs);
-    if (any)
-        keep_storage(*rhs);
-    return any;
+    return normalize_note(n, TE_MADE_FOLDED, fold(n, rhs));
 }

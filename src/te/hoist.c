@@ -1,3 +1,10 @@
+/* Statements of their own for reductions inside of expressions, ranges from 0, nested reductions of
+ * one kind as one.
+ *
+ * Holds for all types and data: a reduction has no effect, so it may be made where a condition
+ * would have left it out, and reads that the condition kept inside are guarded then.  What a
+ * reduction inside of another makes is of its type, so joining them rounds less; positions are not
+ * joined.  A cast that changes no value goes; one to f8e5m2 saturates infinities.  */
 #include "te/access.h"
 #include "te/arith.h"
 #include "te/edit.h"
@@ -205,6 +212,7 @@ Status normalize_hoist(Norm *n, const HoistFrom *from, int k, TeExpr **slot, boo
         n->te->n_tensor++;
         normalize_insert(n, k, from->origin, &h);
     }
+    normalize_note(n, known < 0 ? TE_MADE_HOISTED : TE_MADE_KNOWN, true);
     *slot = read_of(n, known < 0 ? tensor : known, reduce, order, rank);
     return ST_OK;
 }
@@ -267,9 +275,9 @@ static bool has_inner_reduction(const TeExpr *e, bool root) {
 Status normalize_append(Norm *n, const Te *in, int stmt) {
     TeStmt s = in->stmt[stmt];
     s.rhs = te_expr_copy(n->a, s.rhs);
-    bool changed = start_at_zero(n, &s);
-    changed |= normalize_empty(n, &s);
-    changed |= simplify(n, &s.rhs);
+    bool changed = normalize_note(n, TE_MADE_RANGES, start_at_zero(n, &s));
+    changed |= normalize_note(n, TE_MADE_EMPTY, normalize_empty(n, &s));
+    changed |= normalize_note(n, TE_MADE_NESTED, simplify(n, &s.rhs));
     changed |= normalize_fold(n, &s.rhs);
     changed |= has_inner_reduction(s.rhs, true);
     HoistFrom from = {in, &s, stmt};

@@ -1,3 +1,8 @@
+/* Element-wise temporaries that are computed again rather than stored.
+ *
+ * Holds for all types and data: the value is cast to the type that the temporary was stored in,
+ * subscripts stay inside of what it reads, and the rules around it permit no more than those that
+ * it was written under (@fast, @tf32).  */
 #include "te/groups.h"
 #include "te/normalize.h"
 #include "te/tree.h"
@@ -190,6 +195,7 @@ void normalize_inline(Norm *n) {
     for (bool any = true; any;) {
         any = false;
         for (int made = 0; made < n->te->n_stmt; made++)
-            any |= can_inline(n, &g, made) && inline_statement(n, &g, made);
+            any |= can_inline(n, &g, made) &&
+                   normalize_note(n, TE_MADE_INLINED, inline_statement(n, &g, made));
     }
 }

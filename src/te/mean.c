@@ -1,3 +1,5 @@
+/* Means as they are spelled.  A count that is cast to a narrow type may be another number, and is
+ * none; one over a count may be rounded as f32 is.  */
 #include "te/mean.h"
 #include "te/access.h"
 #include "te/tree.h"

@@ -1,6 +1,7 @@
 #include "te/normalize.h"
 #include "te/access.h"
 #include "te/canon.h"
+#include "te/front.h"
 #include "te/tree.h"
 #include <string.h>
 
@@ -98,6 +99,11 @@ static Norm *open_norm(Arena *a, Diag *d, const Te *in) {
     return n;
 }
 
+/* What stands in another place than it was written at may keep another type.  */
+static void keep_storages(Norm *n) {
+    for (int k = 0; k < n->te->n_stmt; k++) keep_storage(n->te->stmt[k].rhs);
+}
+
 Status te_canonical(Arena *a, Diag *d, const Te *in, TeCanonical *out) {
     Norm *n = open_norm(a, d, in);
     n->n_source = in->n_stmt;
@@ -109,6 +115,7 @@ Status te_canonical(Arena *a, Diag *d, const Te *in, TeCanonical *out) {
     normalize_canon(n);
     normalize_share(n);
     assign_changed(n);
+    keep_storages(n);
     normalize_list_reads(n);
     *out = (TeCanonical){n->te, n->origin, n->changed, n->n_source};
     return ST_OK;
@@ -143,6 +150,7 @@ Te *te_decided(Arena *a, const TeCanonical *c, const TeDecisions *decisions) {
     write_ranges(n);
     assign_changed(n);
     place_lets(n, c->te);
+    keep_storages(n);
     normalize_list_reads(n);
     te->n_node = 0;
     for (int i = 0; i < te->n_stmt; i++)

@@ -102,5 +102,5 @@ bool normalize_dead(Norm *n) {
         kept++;
     }
     te->n_stmt = kept;
-    return kept < had;
+    return normalize_note(n, TE_MADE_DEAD, kept < had);
 }

@@ -8,7 +8,10 @@
  *
  * The result is cut into p' and phase in place, and so is all that is made of it point by point;
  * where s does not divide the extent of p, the points that are too many are written to nowhere.
- * Where that cannot be, a temporary is cut, which is then copied.  */
+ * Where that cannot be, a temporary is cut, which is then copied.
+ *
+ * Holds for all data where the 0 is the term's own, a factor of integers, or one of reals that pads
+ * (te_pads): others make NaN of an infinity.  Where r gets terms too many, both factors are 0.  */
 #include "te/arith.h"
 #include "te/cut.h"
 #include "te/normalize.h"
@@ -364,6 +367,7 @@ void normalize_phase(Norm *n) {
         while (is_phased(te, &te->stmt[k], &x) && te_takes(te, &te->stmt[k], TE_PHASED)) {
             bool copied = own;
             if (x.r < 0 ? !narrow_result(n, k, &x, &spread) : !cut_result(n, k, &x, &own, c)) break;
+            normalize_note(n, x.r < 0 ? TE_MADE_SPREAD : TE_MADE_PHASES, true);
             if (x.r >= 0) shorten_sum(n, k, &x, c);
             if (own && !copied) spread = false;           /* that is behind another one now */
             any = true;

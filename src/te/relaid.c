@@ -1,7 +1,10 @@
 /* Operands that can only be read by accesses so narrow that none of them is asynchronous, or that
  * lie along another axis than the fastest units take: a statement of its own copies each into a
  * layout whose last dimension is one that both operands are summed over, a multiple of 16 bytes
- * long, and the product reads the copy.  */
+ * long, and the product reads the copy.
+ *
+ * Holds for all data of every type that a store keeps: f8e5m2 saturates infinities.  Where the sum
+ * gets longer both factors are 0, so that no infinity meets one.  */
 #include "te/groups.h"
 #include "te/arith.h"
 #include "te/normalize.h"
@@ -364,6 +367,6 @@ void normalize_relaid(Norm *n) {
         *found[k] = p;
         any = true;
     }
-    if (any) lay_out_all(r, found);
+    if (normalize_note(n, TE_MADE_RELAID, any)) lay_out_all(r, found);
     normalize_list_reads(n);
 }

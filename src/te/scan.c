@@ -2,13 +2,14 @@
 #include "te/access.h"
 #include "te/scan.h"
 #include "te/tree.h"
+#include <math.h>
 
 bool scan_is_identity(TeRedop red, const TeExpr *e) {
     int64_t i;
     double r;
     TeRedop plain = red == TE_RED_ARGMAX ? TE_RED_MAX : red == TE_RED_ARGMIN ? TE_RED_MIN : red;
     te_identity(plain, e->type, &i, &r);
-    if (e->kind == TE_REAL) return e->v.r == r;
+    if (e->kind == TE_REAL) return e->v.r == r && !signbit(e->v.r) == !signbit(r);
     return (e->kind == TE_INT || e->kind == TE_BOOLEAN) && e->v.i == i;
 }
 

@@ -1,4 +1,7 @@
-/* Equal statements: the value is computed once.  */
+/* Equal statements: the value is computed once.
+ *
+ * Holds for all types and data where both have the same expression, indices, types and permissions,
+ * and neither is rounded when it is stored.  */
 #include "te/edit.h"
 #include "te/tree.h"
 
@@ -57,6 +60,7 @@ void normalize_share(Norm *n) {
         if (first == k)
             continue;
         int made = te->stmt[first].tensor;
+        normalize_note(n, TE_MADE_SHARED, true);
         for (int i = k + 1; i < te->n_stmt; i++)
             n->changed[i] |= redirect(te->stmt[i].rhs, own, made);
         if (te->tensor[own].role == TE_OUTPUT)

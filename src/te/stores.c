@@ -77,7 +77,8 @@ void keep_storage(TeExpr *e) {
     if (e->other) keep_storage(e->other);
     if (e->kind == TE_CAST) return;
     if (e->kind == TE_READ) {
-        if (e->other && !keeps(e->other, e->store)) e->store = e->type;
+        bool kept = te_dtype_compute(e->store) == e->type;
+        if (e->other && !(kept && keeps(e->other, e->store))) e->store = e->type;
         return;
     }
     e->store = e->type;
@@ -91,7 +92,7 @@ void keep_storage(TeExpr *e) {
     for (int i = first; i < e->n_args && kept != TE_DTYPE_COUNT; i++) {
         if (!keeps(e->args[i], kept)) kept = TE_DTYPE_COUNT;
     }
-    if (kept != TE_DTYPE_COUNT) e->store = kept;
+    if (kept != TE_DTYPE_COUNT && te_dtype_compute(kept) == e->type) e->store = kept;
 }
 
 static bool literal_check(Op *op, const TeExpr *e, uint32_t pos, TeDtype to) {

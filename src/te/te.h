@@ -148,6 +148,46 @@ typedef enum {
 } TeDecision;
 extern const char *const te_decision_name[TE_DECISION_COUNT];
 
+/* How a normal form can come about: each a rewrite that keeps the values of the op as written, for
+ * the types and the data that its file says (te_normalize).
+ *    id          what it makes */
+#define TE_REWRITES(X)                                                                             \
+    X(RANGES)     /* ranges that start at 0 */                                                     \
+    X(EMPTY)      /* what is empty at all sizes a literal */                                       \
+    X(NESTED)     /* no cast that changes nothing, one reduction of nested ones */                 \
+    X(FOLDED)     /* literals of what is constant */                                               \
+    X(HOISTED)    /* statements of reductions in expressions */                                    \
+    X(KNOWN)      /* one statement of equal reductions */                                          \
+    X(SIGNS)      /* fewer signs */                                                                \
+    X(CASTS)      /* no cast to the type that there is */                                          \
+    X(POWERS)     /* products of powers */                                                         \
+    X(QUOTIENTS)  /* quotients by less */                                                          \
+    X(SUBSCRIPTS) /* sums of indices in one order */                                               \
+    X(READS)      /* no guard of what is inside */                                                 \
+    X(CONDITIONS) /* literals of comparisons that ranges decide */                                 \
+    X(ZEROS)      /* no 0.0 that is added where nobody sees its sign */                            \
+    X(VIEWS)      /* reads of what a temporary shows */                                            \
+    X(DEAD)       /* no temporary that nothing reads */                                            \
+    X(SCANS)      /* scans as access_scan knows them */                                            \
+    X(MIRRORED)   /* scans from the other end */                                                   \
+    X(EXCLUSIVE)  /* exclusive scans of those read one place behind */                             \
+    X(DEGENERATE) /* no axis of extent 1 */                                                        \
+    X(CUT)        /* two indices of one that is divided */                                         \
+    X(COPIES)     /* no copy into an output */                                                     \
+    X(SHARED)     /* reads of what an equal statement made */                                      \
+    X(STEPS)      /* reductions in two steps */                                                    \
+    X(PARTS)      /* deviations from the means of parts */                                         \
+    X(INLINED)    /* expressions of temporaries that they make */                                  \
+    X(PHASES)     /* shorter sums, phase by phase */                                               \
+    X(SPREAD)     /* sums of every s-th result, between zeros */                                   \
+    X(RELAID)     /* reads of copies in another order */
+typedef enum {
+#define X(id) TE_MADE_##id,
+    TE_REWRITES(X)
+#undef X
+        TE_REWRITE_COUNT
+} TeRewrite;
+
 /* Bit d: decision d, per statement as TeStmt.site counts them.  */
 typedef struct {
     int n;                                /* sites; this and what is below: set by te_normalize */
@@ -217,6 +257,7 @@ typedef struct {
     int n_tensor, n_in, n_out;            /* tensor[0..n_in-1], tensor[n_in..n_in+n_out-1] */
     TeStmt *stmt;
     int n_stmt;
+    uint32_t rewritten;       /* normalized: bit per TeRewrite, those that changed something */
     int n_node;
     bool runtime;             /* some size used by the op is known only at run time */
     TeDecisions *decisions;   /* set it before te_normalize; NULL: none is taken */

@@ -213,6 +213,8 @@ static bool in_two_steps(Norm *n, int *k, uint32_t inner, const TwoStep *x, TwoS
     TeStmt s = n->te->stmt[*k];
     const TeExpr *mean = x ? deviation(n->te, x, &s) : NULL;
     double count = mean ? count_of(&s, inner) : 0;
+    normalize_note(n, TE_MADE_STEPS, true);
+    normalize_note(n, TE_MADE_PARTS, count > 0);
     TeExpr *more = NULL;
     *out = (TwoStep){.was = s, .inner = inner};
     out->was.rhs = te_expr_copy(n->a, s.rhs);

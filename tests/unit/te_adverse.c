@@ -17,6 +17,7 @@ static double odd_real(Rng *r) {
         0.0,      -0.0,      INFINITY,  -INFINITY, NAN,      1.0,       -1.0,        0.5,
         1e-45,    -1e-45,    0x1p-126,  -0x1p-126, FLT_MAX,  -FLT_MAX,  0x1p64,      0x1p-64,
         0x1p-24,  65504,     65520,     448,       57344,    0x1p-149,  1 + 0x1p-23, 3.5,
+        1 + 0x1p-11 + 0x1p-40,           1 + 0x1p-24 + 0x1p-50,            1 + 0x1p-8 + 0x1p-30,
         DBL_MAX,  -DBL_MAX,  0x1p-1074, 0x1p-1022, 16777217, -16777215, 0x1p31,      -0x1p63};
     return odd[rng_below(r, sizeof odd / sizeof *odd)];
 }
@@ -63,6 +64,13 @@ TeData *adverse_inputs(Arena *a, const Te *te, uint64_t seed) {
 
 /* ---- comparison ---- */
 
+/* As it is stored.  */
+static double rounded(TeDtype t, double v) {
+    uint64_t element;
+    te_store(t, &(TeValue){.v = v}, &element);
+    return te_load(t, &element).v;
+}
+
 /* Steps may be open that the op as written does not have, as sums of parts next to the largest
  * number are: then the values that they have all the same are compared.  The 0 that a sum has over
  * nothing is +0 for all who sum.  */
@@ -70,19 +78,32 @@ static bool agrees(TeDtype t, const TeValue *x, const TeValue *y) {
     if (x->undecided) return true;
     if (te_dtype_class(t) != TE_CLASS_REAL) return x->i == y->i;
     if (isnan(x->v) || isnan(y->v)) return isnan(x->v) && isnan(y->v);
-    if (isinf(x->v) || isinf(y->v)) return x->v == y->v;
-    if (x->bound > 0 || y->bound > 0) return fabs(x->v - y->v) <= x->bound + y->bound;
-    if (x->v != 0 || y->v != 0 || x->any_zero) return x->v == y->v;
-    if (y->any_zero) return !signbit(x->v);
-    return !signbit(x->v) == !signbit(y->v);
+    double v = rounded(t, x->v), w = rounded(t, y->v);
+    if (x->bound > 0 || y->bound > 0)
+        return rounded(t, x->v - x->bound) <= rounded(t, y->v + y->bound) &&
+               rounded(t, y->v - y->bound) <= rounded(t, x->v + x->bound);
+    if (v != 0 || w != 0 || x->any_zero) return v == w;
+    if (y->any_zero) return !signbit(v);
+    return !signbit(v) == !signbit(w);
+}
+
+/* Per place in memory the number of the element that lies there; -1: none does.  */
+static int64_t *elements(Arena *a, const TeTensor *t) {
+    size_t n = te_tensor_bytes(t) / (size_t)te_dtype_bytes(t->dtype);
+    int64_t *number = ARENA_ARRAY(a, int64_t, n + 1), at[TE_MAX_RANK];
+    for (size_t i = 0; i < n; i++) number[i] = -1;
+    for (int64_t i = 0; i < te_tensor_count(t); i++) {
+        fixture_point(t, i, at);
+        number[te_tensor_offset(t, at)] = i;
+    }
+    return number;
 }
 
 /* Where element i of an output of the other op is in the op's own; -1: nowhere.  */
-static int64_t own_place(const TeTensor *t, int64_t i) {
+static int64_t own_place(const TeTensor *t, int64_t i, const int64_t *number) {
     int64_t at[TE_MAX_RANK];
-    if (t->n_clip == 0) return i;
     fixture_point(t, i, at);
-    return te_tensor_has(t, at) ? te_tensor_offset(t, at) : -1;
+    return te_tensor_has(t, at) ? number[te_tensor_offset(t, at)] : -1;
 }
 
 static const char *show(Arena *a, const TeValue *v) {
@@ -94,8 +115,9 @@ const char *adverse_difference(Arena *a, const Te *te, const Te *other, const Te
     for (int t = te->n_in; t < te->n_in + te->n_out; t++) {
         TeValue *x = fixture_values(a, te, in, t), *y = fixture_values(a, other, in, t);
         int64_t n = te_tensor_count(&other->tensor[t]), seen = 0;
+        const int64_t *number = elements(a, &te->tensor[t]);
         for (int64_t i = 0; i < n; i++) {
-            int64_t k = own_place(&other->tensor[t], i);
+            int64_t k = own_place(&other->tensor[t], i, number);
             seen += k >= 0;
             if (k >= 0 && !agrees(te->tensor[t].dtype, &x[k], &y[i]))
                 return arena_printf(a, "%s[%lld]: %s as written, %s rewritten", te->tensor[t].name,
