@@ -93,9 +93,8 @@ int address_rank(const Kernel *k, const Side *s) {
     return k->c.te->tensor[s->o->access.tensor].rank;
 }
 
-/* Do guarded subscripts of dimension d need 64 bits?  */
-static bool guard_wide(const Kernel *k, const Side *s, int d) {
-    return place_wide(k->c.te->tensor[s->o->access.tensor].shape[d].value, INT32_MAX / 2);
+bool address_wide(const Kernel *k, const Side *s, int d) {
+    return d == OFFSET ? s->wide : rprog_wide(k->c.p, k->c.r, &s->o->access, d);
 }
 
 /* What position kk within the tile adds, when the rest of k is added once a step.  */
@@ -152,7 +151,10 @@ static const char *steps_of(const Kernel *k, const Side *s, int d, const FusedAx
     if (stride == 0 || steps == 0) return NULL;
     if (d == OFFSET && (x->varies >> axis->index[g->first + g->n - 1] & 1))
         return cg_text(k->cg, "(%s * %d)", address_stride(k, x, d, axis, digit), steps);
-    return cg_int(k->cg, TE_I64, stride * steps);
+    bool wide = stride * s->per_thread > INT32_MAX / steps;
+    bool wider = stride * s->per_thread < -INT32_MAX / steps;
+    const char *text = cg_int(k->cg, TE_I64, stride * steps);
+    return wide || wider ? cg_text(k->cg, "(long long)%s", text) : text;
 }
 
 /* What an affine value grows by from period to period; NULL: it does not.  A step goes along one
@@ -213,7 +215,7 @@ static void gather_source(Kernel *k, const Side *s) {
     if (n > 1) cg_line(cg, "%s %c_off[%d];", place_type(s->wide), s->id, n);
     for (int d = 0; d < address_rank(k, s) && n > 1; d++) {
         if (x->guard[d])
-            cg_line(cg, "%s %c_at%d[%d];", place_type(guard_wide(k, s, d)), s->id, d, n);
+            cg_line(cg, "%s %c_at%d[%d];", place_type(address_wide(k, s, d)), s->id, d, n);
     }
     chunk_open_period(k, n);
     const char *each = n == 1 ? "" : "[i]", *mn = cg_text(cg, "%c_mn%s", s->id, each);
@@ -226,7 +228,7 @@ static void gather_source(Kernel *k, const Side *s) {
               chunk_value(k, s, OFFSET, &(ChunkPlace){digit, NULL, kk}, s->wide));
     for (int d = 0; d < address_rank(k, s); d++) {
         if (!x->guard[d]) continue;
-        bool wide = guard_wide(k, s, d);
+        bool wide = address_wide(k, s, d);
         set_value(k, s, cg_text(cg, "at%d", d), wide,
                   chunk_value(k, s, d, &(ChunkPlace){digit, address_batch_digits(k, s), kk}, wide));
     }
@@ -298,7 +300,7 @@ static void k_values(Kernel *k, const Side *s, const char *at) {
     cg_line(cg, "const %s %c_koff = %s;", place_type(s->wide), s->id, sum ? sum : "0");
     for (int d = 0; d < address_rank(k, s); d++) {
         if (!x->guard[d]) continue;
-        bool wide = guard_wide(k, s, d);
+        bool wide = address_wide(k, s, d);
         sum = address_combine(k, x, d, (AxisPlace){axis, digit, wide}, NULL);
         cg_line(cg, "const %s %c_kat%d = %s;", place_type(wide), s->id, d, sum ? sum : "0");
     }
@@ -333,7 +335,7 @@ const char *address_test(Kernel *k, const Side *s) {
     for (int d = 0; s->copies && d < address_rank(k, s); d++) {
         if (!s->o->access.guard[d]) continue;
         const TeTensor *t = &k->c.te->tensor[s->o->access.tensor];
-        bool wide = guard_wide(k, s, d);
+        bool wide = address_wide(k, s, d);
         const char *at = gathered(k, s, cg_text(cg, "at%d", d), d);
         test = both(cg, test, size_inside(cg, cg_text(cg, "%s + %c_kat%d", at, s->id, d),
                                           t->shape[d], wide));

@@ -45,6 +45,8 @@ void address_point(const Kernel *k, const Side *s, const char *own, const char *
 /* Its indices; defines them.  */
 CgPoint address_indices(Kernel *k, const Side *s);
 /* The batch's digits, defined by address_batch; NULL if there is no batch.  */
+/* Are subscript d and its parts (OFFSET: the offset) long longs?  */
+bool address_wide(const Kernel *k, const Side *s, int d);
 const char *const *address_batch_digits(const Kernel *k, const Side *s);
 /* The operand's pointer, moved to the batch and by `rest` (may be NULL).  */
 void address_batch(Kernel *k, const Side *s, const char *rest);

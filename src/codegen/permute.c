@@ -110,7 +110,7 @@ static int open_vectors(Kernel *k, const int *axes, int n_axes, int64_t elements
 
 /* The source's element at the box's first point, and at d from there.  */
 static const char *source_offset(const Kernel *k, const PermuteSource *x, bool first) {
-    const char *cast = cg_tensor_wide(k->cg, x->access.tensor) ? "(long long)" : "";
+    const char *cast = rprog_wide(k->l->p, k->l->r, &x->access, -1) ? "(long long)" : "";
     const char *sum = NULL;
     if (first) sum = size_offset_text(k->cg, &x->access, 0, NULL);
     for (int i = 0; i < x->n_order; i++) {

@@ -32,10 +32,11 @@ static void mark_outside(Kernel *k, const Side *s, int d, const char *const *dig
     const Access *x = &s->o->access;
     const Affine *f = &x->sub[d];
     const char *const *batch = address_batch_digits(k, s);
+    bool wide = address_wide(k, s, d);
     const char *at =
-        address_combine(k, x, d, (AxisPlace){address_axis(k, s, s->own), digit, false}, NULL);
+        address_combine(k, x, d, (AxisPlace){address_axis(k, s, s->own), digit, wide}, NULL);
     if (batch)
-        at = address_combine(k, x, d, (AxisPlace){address_axis(k, s, AX_B), batch, false}, at);
+        at = address_combine(k, x, d, (AxisPlace){address_axis(k, s, AX_B), batch, wide}, at);
     at = address_plus_number(cg, at, f->c);
     const char *index = NULL;
     int loops = 0;
@@ -45,13 +46,13 @@ static void mark_outside(Kernel *k, const Side *s, int d, const char *const *dig
         const char *q = cg_text(cg, "q%d", loops++);
         cg_line(cg, "#pragma unroll");
         cg_open(cg, "for (int %s = 0; %s < %d; %s++)", q, q, (int)n, q);
-        at = stride == 1
-                 ? address_plus(cg, at, q)
-                 : address_plus(cg, at, cg_text(cg, "%s * %s", q, cg_int(cg, TE_I64, stride)));
+        const char *by = cg_text(cg, "%s%s", wide ? "(long long)" : "", q);
+        if (stride != 1) by = cg_text(cg, "%s * %s", by, cg_int(cg, TE_I64, stride));
+        at = address_plus(cg, at, by);
         index = index ? cg_text(cg, "(%s * %d + %s)", index, (int)n, q) : q;
     }
     cg_line(cg, "if (!(%s)) bits |= 1u << (%d + %s);",
-            size_inside(cg, at, k->c.te->tensor[x->tensor].shape[d], false), s->guard_bit[d],
+            size_inside(cg, at, k->c.te->tensor[x->tensor].shape[d], wide), s->guard_bit[d],
             index ? index : "0");
     for (; loops > 0; loops--) cg_close(cg);
 }

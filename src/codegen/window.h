@@ -36,7 +36,11 @@ static inline const char *window_row_number(const Kernel *k) {
     return window_rows(k) > 1 ? "y" : window_view(k)->p >= 0 ? "kk" : "0";
 }
 
-/* window_row.c: a source's row as values in the array `to`; load u fills to[u * N ..].  */
+/* window_row.c: is subscript d a long long; how far it is at a position along the dimension's axis
+ * (sliding dimensions).  */
+bool window_wide(const Kernel *k, const WindowSource *x, int d);
+const char *window_steps(const Kernel *k, const WindowSource *x, int d, const char *at);
+/* A source's row as values in the array `to`; load u fills to[u * N ..].  */
 void window_row_load(Kernel *k, int n, const char *to);
 
 /* window_tile.c: inputs in shared memory.  */

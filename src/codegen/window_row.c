@@ -7,6 +7,27 @@ static int load_width(const Kernel *k, int n) {
     return window_view(k)->along ? window_row_vec(k, n) : 1;
 }
 
+bool window_wide(const Kernel *k, const WindowSource *x, int d) {
+    Access first = x->access, last = x->access;
+    bool along = d == x->dim_n;
+    if (along || d == x->dim_m) {
+        first.sub[d].c = along ? x->base_n : x->base_m;
+        last.sub[d].c = first.sub[d].c + (along ? x->dil_n * x->extent_s : x->dil_m * x->extent_r);
+    }
+    return rprog_wide(k->l->p, k->l->r, &first, d) || rprog_wide(k->l->p, k->l->r, &last, d);
+}
+
+/* Are the subscript, or offsets that it goes into, long longs?  */
+static bool widens(const Kernel *k, const WindowSource *x, int d) {
+    return window_wide(k, x, d) || (rprog_wide(k->l->p, k->l->r, &x->access, -1) &&
+                                    !cg_tensor_wide(k->cg, x->access.tensor));
+}
+
+const char *window_steps(const Kernel *k, const WindowSource *x, int d, const char *at) {
+    return cg_text(k->cg, "%s%s * %lld", widens(k, x, d) ? "(long long)" : "", at,
+                   (long long)(d == x->dim_n ? x->step_n : x->step_m));
+}
+
 /* Prints where a source's row lies: wy, wx, inside, from, which lacks the constants `by` of what is
  * tested; returns the test that each load needs or NULL.  */
 static const char *place_row(Kernel *k, int n, int64_t *by) {
@@ -17,31 +38,35 @@ static const char *place_row(Kernel *k, int n, int64_t *by) {
     const char *sub[TE_MAX_RANK], *test = NULL;
     uint32_t tested = rprog_window_tested(k->l->p, k->l->r, n);
     const char *down = window_rows(k) > 1 ? "y" : cg_text(cg, "kk * %lld", (long long)x->dil_m);
-    const char *wy = cg_text(cg, "row * %lld + %s", (long long)x->step_m, down);
-    const char *wx = cg_text(cg, "col * %lld", (long long)x->step_n);
+    const char *wy = cg_text(cg, "%s + %s", window_steps(k, x, x->dim_m, "row"), down);
+    const char *wx = window_steps(k, x, x->dim_n, "col");
     int64_t first = x->base_n - window_row_shift(k, n);
     if (x->dim_m >= 0)
-        cg_line(cg, "const int wy = %s + (%lld);", wy, (long long)x->base_m);
-    cg_line(cg, "const int wx = %s + (%lld);", wx, (long long)first);
+        cg_line(cg, "const %s wy = %s + (%lld);", place_type(window_wide(k, x, x->dim_m)), wy,
+                (long long)x->base_m);
+    cg_line(cg, "const %s wx = %s + (%lld);", place_type(window_wide(k, x, x->dim_n)), wx,
+            (long long)first);
     for (int d = 0; d < t->rank; d++) {
         bool down_or_along = d == x->dim_n || d == x->dim_m;
         const char *at = d == x->dim_n   ? "wx"
                          : d == x->dim_m ? "wy"
                                          : cg_expr(&point, x->read->args[d], TE_I64);
         if (d != x->dim_n && (tested >> d & 1))
-            test = both(cg, test, size_inside(cg, at, t->shape[d], false));
+            test = both(cg, test, size_inside(cg, at, t->shape[d], window_wide(k, x, d)));
         if (down_or_along) by[d] = d == x->dim_n ? first : x->base_m;
         sub[d] = down_or_along         ? cg_text(cg, "(%s)", d == x->dim_n ? wx : wy)
                  : x->access.guard[d]  ? cg_tested(&point, x->read, d, &by[d])
                                        : at;
+        if (!down_or_along && widens(k, x, d)) sub[d] = cg_text(cg, "(long long)(%s)", sub[d]);
     }
-    cg_line(cg, "const %s from = %s;", place_type(cg_tensor_wide(cg, x->access.tensor)),
+    cg_line(cg, "const %s from = %s;",
+            place_type(rprog_wide(k->l->p, k->l->r, &x->access, -1)),
             cg_offset(cg, x->access.tensor, sub));
     if (test) cg_line(cg, "const bool inside = %s;", test);
     if (tested >> x->dim_n & 1)
         return both(cg, test ? "inside" : NULL,
                     size_inside(cg, cg_text(cg, "wx + u * %d", load_width(k, n)),
-                                t->shape[x->dim_n], false));
+                                t->shape[x->dim_n], window_wide(k, x, x->dim_n)));
     return test ? "inside" : NULL;
 }
 

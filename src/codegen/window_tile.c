@@ -67,7 +67,7 @@ static const char *source(Kernel *k, const WindowTile *t) {
     const WindowSource *w = tiled(k);
     const TeStmt *s = kernel_root(k);
     const TeTensor *x = &cg->te->tensor[w->access.tensor];
-    const char *cast = cg_tensor_wide(cg, w->access.tensor) ? "(long long)" : "";
+    const char *cast = rprog_wide(k->l->p, k->l->r, &w->access, -1) ? "(long long)" : "";
     uint32_t slides = 1u << w->dim_n;
     int64_t by[TE_MAX_RANK] = {0};
     by[w->dim_n] = w->base_n;
@@ -106,7 +106,7 @@ static const char *inside(Kernel *k) {
         const char *at = d == w->dim_n   ? "wx"
                          : d == w->dim_m ? "wy"
                                          : cg_expr(&point, w->read->args[d], TE_I64);
-        test = both(cg, test, size_inside(cg, at, x->shape[d], false));
+        test = both(cg, test, size_inside(cg, at, x->shape[d], window_wide(k, w, d)));
     }
     if (is_ragged(k)) test = both(cg, test, cg_text(cg, "first + p < %s", outer_text(k)));
     return test;
@@ -124,11 +124,11 @@ void window_tile_fill(Kernel *k) {
     cg_line(cg, "const int x = u %% %lldu, y = u / %lldu%s, p = %s;", columns, columns,
             t.planes > 1 ? cg_text(cg, " %% %lldu", rows) : "",
             t.planes > 1 ? cg_text(cg, "u / %lldu", rows * columns) : "0");
-    cg_line(cg, "const int wx = n0 * %lld + x + (%lld);", (long long)w->step_n,
-            (long long)w->base_n);
+    cg_line(cg, "const %s wx = %s + x + (%lld);", place_type(window_wide(k, w, w->dim_n)),
+            window_steps(k, w, w->dim_n, "n0"), (long long)w->base_n);
     if (w->dim_m >= 0)
-        cg_line(cg, "const int wy = m0 * %lld + y + (%lld);", (long long)w->step_m,
-                (long long)w->base_m);
+        cg_line(cg, "const %s wy = %s + y + (%lld);", place_type(window_wide(k, w, w->dim_m)),
+                window_steps(k, w, w->dim_m, "m0"), (long long)w->base_m);
     const char *test = inside(k), *value = cg_decode(cg, x->dtype, source(k, &t));
     cg_line(cg, "const int to = (p * %lld + y) * %lld + x;", rows, (long long)t.pitch);
     if (test) {

@@ -1,5 +1,6 @@
 /* How the chunks of a load find their places in memory, and tables that keep them.  */
 #include "rprogram/extents.h"
+#include "rprogram/index_map.h"
 #include "rprogram/matrix.h"
 #include "te/arith.h"
 #include "te/tree.h"
@@ -15,32 +16,41 @@ static const Operand *operand(const Problem *p, int side) {
 
 static const TeStmt *root_of(const Problem *p) { return &p->te->stmt[p->con.stmt]; }
 
-static double magnitude(int64_t n) { return n < 0 ? -(double)n : (double)n; }
-
-/* How far from the first the last place of an axis lies: by its digits, the outermost of which goes
- * on for positions of a tile that lie beyond the end.  */
-static double reach_of_axis(const Problem *p, const RProg *r, const Access *x, AxisClass k) {
+/* How far the outermost digit of an axis goes on for positions of a tile that lie beyond the end. */
+static void digits_beyond(const Problem *p, const RProg *r, AxisClass k, int64_t *beyond) {
     const FusedAxis *axis = &p->con.axis[k];
-    double reach = 0, inner = 1;
+    int64_t inner = 1;
     for (int i = axis->n_digit - 1; i >= 0; i--) {
         const AxisDigit *d = &axis->digit[i];
-        double stride = magnitude(rprog_stride(&x->offset, axis, i));
-        reach += stride * (double)(d->extent - 1);
-        if (i > 0) inner *= (double)d->extent;
+        if (i > 0) inner *= d->extent;
         if (access_varies(root_of(p), axis, d->first, d->n)) inner = 1;
-        if (i == 0 && k != AX_B) reach += stride * (1 + (double)r->block.extent[k] / inner);
+        if (i == 0) beyond[axis->index[d->first + d->n - 1]] = 1 + r->block.extent[k] / inner;
     }
-    return reach;
 }
 
-/* Can an offset, also one of a padded row that is never accessed, leave 32 bits?  */
-static bool needs_wide(const Problem *p, const RProg *r, const Access *x) {
+/* The same of an axis of other programs, the digits of which are its indices.  */
+static void indices_beyond(const IndexMap *m, int axis, int64_t *beyond) {
+    const IndexAxis *x = &m->axis[axis];
+    int64_t inner = 1;
+    for (int i = x->n - 1; i > 0; i--) {
+        const TeExtent *e = &m->root->index[x->index[i]].hi;
+        inner = e->expr || e->value < 1 ? 1 : inner * e->value;
+    }
+    if (x->n > 0) beyond[x->index[0]] = 1 + x->tile / inner;
+}
+
+bool rprog_wide(const Problem *p, const RProg *r, const Access *x, int d) {
     const TeTensor *t = &p->te->tensor[x->tensor];
-    double whole = 1, reach = magnitude(x->offset.c);
-    for (int d = 0; d < t->rank; d++)
-        whole += (double)(t->shape[d].value - 1) * (double)t->stride[d].value;
-    for (int k = AX_B; k <= AX_K; k++) reach += reach_of_axis(p, r, x, (AxisClass)k);
-    return whole > INT32_MAX || reach > INT32_MAX;
+    int64_t beyond[TE_MAX_INDICES] = {0}, whole = 1;
+    IndexMap m;
+    for (int i = 0; i < t->rank; i++) whole += (t->shape[i].value - 1) * t->stride[i].value;
+    if ((d < 0 ? whole : t->shape[d].value) > INT32_MAX) return true;
+    for (int k = AX_M; k <= AX_K && p->contraction; k++) digits_beyond(p, r, (AxisClass)k, beyond);
+    if (!p->contraction) {
+        index_map(p, r, 0, &m);
+        for (int i = 0; i < m.n_axis; i++) indices_beyond(&m, i, beyond);
+    }
+    return access_wide(&p->te->stmt[p->group->root], d < 0 ? &x->offset : &x->sub[d], beyond);
 }
 
 /* Do the digit's extent or the strides of it and of the one before depend on run-time sizes?  */
@@ -184,7 +194,7 @@ static void assign_bits(const Problem *p, const Access *x, RAddress *out) {
 
 void rprog_address(const Problem *p, const RProg *r, int side, RAddress *out) {
     const Access *x = &operand(p, side)->access;
-    *out = (RAddress){.wide = needs_wide(p, r, x)};
+    *out = (RAddress){.wide = rprog_wide(p, r, x, -1)};
     merge(p, x, &p->con.axis[own_axis(side)], &out->own_axis);
     merge(p, x, &p->con.axis[AX_K], &out->k_axis);
     const FusedAxis *k = &out->k_axis;

@@ -274,6 +274,10 @@ typedef struct {
     int guard_bit[TE_MAX_RANK], bits;     /* in tables: of guarded subscripts, the first; of all */
 } RAddress;
 void rprog_address(const Problem *p, const RProg *r, int side, RAddress *out);
+/* Do 32 bits not hold subscript d of an access of the root (d < 0: its offset), or some of its
+ * terms alone, wherever a kernel computes it: at all positions of tiles, also of those that lie
+ * beyond the end of an axis and are never accessed?  */
+bool rprog_wide(const Problem *p, const RProg *r, const Access *x, int d);
 /* What one step of a digit adds to an affine value.  */
 int64_t rprog_stride(const Affine *f, const FusedAxis *axis, int digit);
 /* Tables of positions (RLoad.table): entries of each of the two for the k of a step, and of that

@@ -96,7 +96,7 @@ static bool fits(const Rows *r, const RBox *b) {
         const RPixelDim *x = &b->pixel[i];
         int64_t upper = rprog_pixel_upper(t, x), stride = te_extent_divisor(&t->stride[x->dim]);
         if (x->from < -limit || x->from >= limit || upper < -limit || upper >= limit) return false;
-        if (x->apart * most(r, x->k) >= 2 * limit) return false;
+        if (x->apart >= 2 * limit || x->apart * most(r, x->k) >= 2 * limit) return false;
         if (stride < b->channels) return false;       /* of another pixel */
     }
     return true;

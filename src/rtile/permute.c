@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { EXTENT_MAX = 1 << 30 };
+enum { EXTENT_MAX = 1 << 30, TILE_MAX = 1 << 14 };
 
 static int64_t extent_of(const Problem *p, int index) {
     return view_root(p)->index[index].hi.value;
@@ -47,13 +47,13 @@ static bool is_zero_outside(const TeExpr *read) {
  * sizes known at run time.  */
 static bool guard_all(const Problem *p, const TeStmt *s, PermuteSource *x) {
     const TeTensor *t = &p->te->tensor[x->access.tensor];
+    int64_t beyond[TE_MAX_INDICES];
+    for (int i = 0; i < TE_MAX_INDICES; i++) beyond[i] = TILE_MAX;
     for (int d = 0; d < t->rank; d++) {
-        int64_t lo, hi;
         Affine *f = &x->access.sub[d];
         x->access.guard[d] = access_leaves(s, x->read->args[d], f, &t->shape[d]);
         if (!x->access.guard[d]) continue;
-        access_range(s, f, &lo, &hi);
-        if (lo < -EXTENT_MAX || hi > EXTENT_MAX || t->shape[d].value > EXTENT_MAX) return false;
+        if (t->shape[d].value > EXTENT_MAX || access_wide(s, f, beyond)) return false;
         x->guarded = true;
     }
     return !x->guarded || (!p->te->runtime && is_zero_outside(x->read));

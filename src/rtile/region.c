@@ -199,6 +199,21 @@ static bool lay_out(const View *v, int vec, RRegion *r) {
     return true;
 }
 
+/* Where a line of a tile begins is an int, in elements along the line.  */
+static bool places_fit(const View *v, const RRegion *r, int32_t tile) {
+    int64_t beyond[TE_MAX_INDICES];
+    for (int i = 0; i < TE_MAX_INDICES; i++) beyond[i] = tile;
+    for (int d = 0; d <= r->line; d++) {
+        Affine f = v->x->sub[d];
+        int64_t scale = d == r->line ? r->stride : 1;
+        for (int i = 0; i < TE_MAX_INDICES && scale > 1; i++)
+            if (!mul_fits(f.coef[i], scale, &f.coef[i])) return false;
+        if (!mul_fits(f.c, scale, &f.c)) return false;
+        if ((r->tested >> d & 1) && access_wide(v->stmt, &f, beyond)) return false;
+    }
+    return true;
+}
+
 /* Neighbours along k that one access to shared memory can read from every multiple of them on.  */
 static void pair_up(const View *v, RRegion *r, int bytes) {
     int most = bytes < 4 ? 4 / bytes : 1;
@@ -233,7 +248,7 @@ bool rtile_region(const Problem *p, int side, int32_t tile, int vec, RRegion *ou
     int widest = rtile_widest(v.tensor, p->align);
     while (widest > 1 && !aligned(&v, out, tile, widest)) widest /= 2;
     if (vec == 0) vec = widest;
-    if (widest % vec || !lay_out(&v, vec, out)) return false;
+    if (widest % vec || !lay_out(&v, vec, out) || !places_fit(&v, out, tile)) return false;
     pair_up(&v, out, op->bytes);
     return true;
 }

@@ -131,6 +131,19 @@ void access_range(const TeStmt *s, const Affine *f, int64_t *lo, int64_t *hi) {
     *hi = empty ? -1 : high;
 }
 
+bool access_wide(const TeStmt *s, const Affine *f, const int64_t *beyond) {
+    int64_t sum[] = {0, 0}, term;         /* of what is below 0, and of the rest */
+    if (!add_ok(0, f->c, &sum[f->c > 0])) return true;
+    for (int i = 0; i < s->n_index; i++) {
+        int64_t last = s->index[i].hi.value - 1;
+        if (f->coef[i] == 0) continue;
+        if (!add_ok(last > 0 ? last : 0, beyond[i], &last) || !mul_ok(f->coef[i], last, &term) ||
+            !add_ok(sum[term > 0], term, &sum[term > 0]))
+            return true;
+    }
+    return sum[0] < INT32_MIN || sum[1] > INT32_MAX;
+}
+
 uint32_t access_uses(const TeExpr *e) {
     uint32_t uses = e->kind == TE_INDEX ? 1u << e->v.ref : 0;
     for (int i = 0; i < e->n_args; i++)

@@ -40,6 +40,9 @@ bool access_digits(const Te *te, const TeStmt *s, const TeExpr *high, const TeEx
                    int64_t *c, Affine *e);
 /* Smallest and largest value over the ranges of f's indices (an empty one gives lo > hi).  */
 void access_range(const TeStmt *s, const Affine *f, int64_t *lo, int64_t *hi);
+/* Do 32 bits not hold an affine value, or the sum of any of its terms, where index i goes up to
+ * beyond[i] past its last value?  */
+bool access_wide(const TeStmt *s, const Affine *f, const int64_t *beyond);
 /* Fills `out` for one TE_READ of statement s.  Reads that are tested join no dimensions.  */
 void access_read(const Te *te, const TeStmt *s, const TeExpr *read, Access *out);
 /* How far sub[d] runs: the shape of the dimension, or of the two that are joined.  */
