@@ -50,6 +50,17 @@ static void sync_groups(Run *r, int strand, const Event *e) {
     }
 }
 
+/* Products are a warp's: what one lane has waited for is done for all, but no lane knows by that
+ * what the others have read or written themselves.  */
+static void meet_products(Run *r, int strand) {
+    for (int i = 0; i < RUN_AGENTS; i++) {
+        int agent = strand * RUN_AGENTS + i, other = strand * RUN_AGENTS + (i ^ 1);
+        int clock = run_queue_clock(r, agent, DONE_PRODUCTS - 1);
+        int done = r->agent[agent].clock[clock], *knows = &r->agent[other].clock[clock];
+        if (done > *knows) *knows = done;
+    }
+}
+
 /* A barrier of `wanted` threads.  False: it waits.  */
 static bool sync_meeting(Run *r, int strand, const Event *e, Meeting *m, int wanted) {
     const Sync *s = &e->node->sync;
@@ -152,9 +163,9 @@ static bool do_sync(Run *r, int strand, const Event *e) {
     case SYNC_BARRIER: return sync_barrier(r, strand, e);
     case SYNC_PROXY:
     case SYNC_GRID: return true;
-    case SYNC_PRODUCTS:                   /* of a warp, which waits together */
+    case SYNC_PRODUCTS:
         sync_groups(r, strand, e);
-        if (s->op == SYNC_WAIT) meet_warps(r, strand, e);
+        if (s->op == SYNC_WAIT) meet_products(r, strand);
         return true;
     default: sync_groups(r, strand, e); return true;
     }

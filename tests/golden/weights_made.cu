@@ -323,6 +323,7 @@ rk_517a6abaf5eab00a_0(const unsigned short *__restrict__ t2,
                 rl_wgmma_commit();
                 rl_wgmma_wait<3>();
             }
+            __syncwarp();
             if (lane == 0 && taken > 0) rl_barrier_arrive(last);
             last = shared + BARRIERS + (1 * STAGES + stage) * 8;
             if (++stage == STAGES) stage = 0, phase ^= 1;
