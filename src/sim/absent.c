@@ -2,6 +2,7 @@
  * it is asked for there is an error that says so.  The rest is never reached, since there is no
  * simulated GPU.  */
 #include "sim/sim.h"
+#include "sim/tensormap.h"
 
 static Status absent(Diag *d) {
     diag_error(d, ST_SIMULATOR, "sim", DIAG_NOWHERE, "this build of roller has no simulator");
@@ -73,3 +74,8 @@ Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimLaunch *launch, const S
 }
 
 void sim_fault_text(const SimFault *f, Buf *out) { (void)f, (void)out; }
+
+const char *sim_tensormap_encode(const TensorMap *m, unsigned char out[TM_BYTES]) {
+    (void)m, (void)out;
+    return "there is no simulator to encode it";
+}
