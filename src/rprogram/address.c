@@ -16,7 +16,7 @@ static const Operand *operand(const Problem *p, int side) {
 
 static const TeStmt *root_of(const Problem *p) { return &p->te->stmt[p->con.stmt]; }
 
-/* How far the outermost digit of an axis goes on for positions of a tile that lie beyond the end. */
+/* How far the outermost digit of an axis goes on for positions of a tile beyond the end.  */
 static void digits_beyond(const Problem *p, const RProg *r, AxisClass k, int64_t *beyond) {
     const FusedAxis *axis = &p->con.axis[k];
     int64_t inner = 1;

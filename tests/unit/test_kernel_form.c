@@ -37,8 +37,8 @@ static Lowered *lowered(Arena *a, int i, int *n) {
  * that of the last step has come behind these already (fragments that are not fetched early, or
  * only if there is a k to fetch them for); and where values of rows are followed by outputs through
  * shared memory, which begin with one.  Of rings it does not know the fence between threads and
- * copies by themselves, which the simulator does, nor that a step's boxes lie behind the last; and a
- * stage whose reads the warp has met behind may be given free wherever in the step after.  */
+ * copies by themselves, which the simulator does, nor that a step's boxes lie behind the last; and
+ * a stage whose reads the warp has met behind may be given free wherever in the step after.  */
 static const struct {
     const char *name;
     int mutants;
