@@ -68,9 +68,11 @@ endif
 modules := $(if $(MODULES),$(call upto,$(MODULES),$(all_modules)),$(all_modules))
 # Without the simulator one source stands for all of it.
 absent := src/sim/absent.c
-left_out := $(if $(filter 0,$(SIM)),$(filter-out $(absent),$(wildcard src/sim/*.c)),$(absent))
+# Files of a module lie in its folder, or in one of its rooms (tools/rooms.txt).
+sources = $(wildcard src/$1/*.c src/$1/*/*.c)
+left_out := $(if $(filter 0,$(SIM)),$(filter-out $(absent),$(call sources,sim)),$(absent))
 objects = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(filter-out $(left_out),$(sort \
-            $(wildcard src/$1/*.c))))
+            $(call sources,$1))))
 
 flags := -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wconversion \
          -fPIC -fvisibility=hidden -Isrc -Iinclude -MMD -MP
@@ -106,9 +108,9 @@ $(BUILD)/obj/cli/sheet_man.o: defines += -DROLLER_VERSION_DATE='"$(shell sed -n 
 $(BUILD)/obj/cli/sheet_man.o: ChangeLog
 # A kernel in the cache is one of these very sources.
 sources_id := $(BUILD)/sources
-$(BUILD)/obj/driver/build_id.o: defines += -DROLLER_SOURCES='"$(shell cat $(sources_id))"'
-$(BUILD)/obj/driver/build_id.o: $(sources_id)
-$(sources_id): $(sort $(wildcard src/*/*.[ch])) include/roller.h $(sort $(wildcard include/roller/*.h))
+$(BUILD)/obj/driver/build/build_id.o: defines += -DROLLER_SOURCES='"$(shell cat $(sources_id))"'
+$(BUILD)/obj/driver/build/build_id.o: $(sources_id)
+$(sources_id): $(sort $(wildcard src/*/*.[ch] src/*/*/*.[ch])) include/roller.h $(sort $(wildcard include/roller/*.h))
 	@mkdir -p $(@D)
 	@cat $^ | sha256sum | cut -c1-16 >$@
 # The simulator reads registers as any type, rounds where it says so, and has no errno and no traps.
@@ -123,10 +125,10 @@ $(BUILD)/prefix: .FORCE
 
 # The lines of a launcher's part that is the same for all kernels, as an array.
 lines = sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/    "&\\n",/' $1
-launchers := src/driver/launcher/launch.c src/driver/launcher/launch.py
+launchers := src/driver/artefact/launcher/launch.c src/driver/artefact/launcher/launch.py
 $(BUILD)/launcher_lines.c: $(launchers) Makefile
 	@mkdir -p $(@D)
-	@{ echo '#include "driver/launcher.h"'; \
+	@{ echo '#include "driver/artefact/launcher.h"'; \
 	   echo 'const char *const launcher_c_lines[] = {'; \
 	   $(call lines,$(word 1,$(launchers))); echo '    NULL};'; \
 	   echo 'const char *const launcher_python_lines[] = {'; \
@@ -149,7 +151,7 @@ $(BUILD)/libhal.a: $(BUILD)/obj/hal/flush_ptx.o
 
 # The folder is a prerequisite so that a deleted source leaves the archive.
 define module_rule
-$(BUILD)/lib$1.a: $(call objects,$1) $(wildcard src/$1)
+$(BUILD)/lib$1.a: $(call objects,$1) $(wildcard src/$1 src/$1/*/)
 	@mkdir -p $$(@D)
 	@rm -f $$@
 	$$(AR) rcsD $$@ $$(filter %.o,$$^)
@@ -381,7 +383,7 @@ lint:
 	@tools/circles $(BUILD)/lint
 	@for cc in gcc clang; do \
 	    if command -v $$cc >/dev/null; then echo "$$cc -fsyntax-only"; \
-	        { [ $$cc = $(warned) ] || printf '%s\n' $(wildcard src/*/*.c); \
+	        { [ $$cc = $(warned) ] || printf '%s\n' $(wildcard src/*/*.c src/*/*/*.c); \
 	          printf '%s\n' $(wildcard tests/unit/*.c benchmarks/*.c); } | xargs -P $(JOBS) -n 64 \
 	            $$cc $(filter-out -MMD -MP,$(flags)) -DROLLER_SOURCES='""' -Itests/unit -Ibenchmarks \
 	            -fsyntax-only -Werror || exit 1; fi; done

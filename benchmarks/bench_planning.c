@@ -5,7 +5,7 @@
  * Prints for each file its statements, kernels, the predicted time and the processor time of
  * planning.  benchmarks/graphs.py writes networks as such files.  */
 #include "base/file.h"
-#include "driver/compile.h"
+#include "driver/pipeline/compile.h"
 #include <stdio.h>
 #include <time.h>
 

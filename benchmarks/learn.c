@@ -8,7 +8,7 @@
  * docs/measuring.md explains the tables.  */
 #include "base/hash.h"
 #include "base/stats.h"
-#include "driver/learn.h"
+#include "driver/device/learn.h"
 #include "measured_library.h"
 #include <math.h>
 #include <stdio.h>

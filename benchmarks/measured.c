@@ -11,8 +11,8 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
-#include "driver/compile.h"
-#include "driver/fusion.h"
+#include "driver/pipeline/compile.h"
+#include "driver/plan/fusion.h"
 #include "measured_library.h"
 #include <math.h>
 #include <stdio.h>

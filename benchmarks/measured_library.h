@@ -2,7 +2,7 @@
 #ifndef ROLLER_BENCHMARKS_MEASURED_LIBRARY_H
 #define ROLLER_BENCHMARKS_MEASURED_LIBRARY_H
 #include "base/json.h"
-#include "driver/compile.h"
+#include "driver/pipeline/compile.h"
 #include "measured_row.h"
 
 /* The shipped profile of a board, with the clocks and the DRAM that are stated for it.  The share

@@ -12,7 +12,7 @@
  * Prints one Markdown table per profile; -v: every sample, too.  All times are predicted.  */
 #include "base/file.h"
 #include "base/hash.h"
-#include "driver/compile.h"
+#include "driver/pipeline/compile.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The program that uses a device for libroller (driver/worker.h, docs/worker.md).  */
+/* The program that uses a device for libroller (worker.h, docs/worker.md).  */
 #include "roller.h"
 
 #include <stdio.h>

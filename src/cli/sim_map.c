@@ -1,6 +1,6 @@
 /* Tensor maps from the command line: over the array that --in or --alloc gives a parameter.  */
 #include "cli/sim_args.h"
-#include "sim/tensormap.h"
+#include "sim/async/tensormap.h"
 #include <stdlib.h>
 #include <string.h>
 

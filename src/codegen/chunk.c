@@ -1,5 +1,5 @@
 #include "codegen/address.h"
-#include "te/arith.h"
+#include "te/tree/arith.h"
 
 /* Which chunks of a tile a thread loads, and where in shared memory they go.  */
 

@@ -1,5 +1,5 @@
 #include "codegen/blocks.h"
-#include "te/arith.h"
+#include "te/tree/arith.h"
 
 #include <string.h>
 

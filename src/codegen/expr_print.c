@@ -1,5 +1,5 @@
 #include "codegen/expr.h"
-#include "te/tree.h"
+#include "te/tree/tree.h"
 
 const char *value_type(const Value *v) { return v->narrow ? "int" : cg_type(v->e->type); }
 

@@ -1,6 +1,6 @@
 #include "codegen/blocks.h"
 #include "codegen/sizes.h"
-#include "te/arith.h"
+#include "te/tree/arith.h"
 
 static const TeStmt *root_of(const Lowered *l) { return &l->p->te->stmt[l->p->group->root]; }
 

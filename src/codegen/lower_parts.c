@@ -1,7 +1,7 @@
 /* What the trees of several skeletons have in common: statements, grids.  */
 #include "codegen/blocks.h"
 #include "codegen/sizes.h"
-#include "te/arith.h"
+#include "te/tree/arith.h"
 
 bool lower_empty(const Problem *p) {
     return p->extent[AX_M] == 0 ||

@@ -1,5 +1,5 @@
 #include "codegen/blocks.h"
-#include "te/arith.h"
+#include "te/tree/arith.h"
 
 /* The form of `contract` kernels whose stages some warps of their own fill.  A stage has two
  * barriers in shared memory: FULL, which its copies complete, and EMPTY, at which every warp that

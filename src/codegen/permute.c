@@ -1,6 +1,6 @@
 #include "codegen/blocks.h"
 #include "codegen/sizes.h"
-#include "te/arith.h"
+#include "te/tree/arith.h"
 #include <string.h>
 
 /* Maps that change the layout: a box of points is read in the order of its sources, put down in

@@ -1,5 +1,5 @@
 #include "codegen/blocks.h"
-#include "te/arith.h"
+#include "te/tree/arith.h"
 
 /* Blocks that stay for several tiles, and outputs that leave them by boxes: each lane puts what it
  * holds where the store's tensor map expects it, and one lane of the warp has the box stored.  */

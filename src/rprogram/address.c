@@ -2,8 +2,8 @@
 #include "rprogram/extents.h"
 #include "rprogram/index_map.h"
 #include "rprogram/matrix.h"
-#include "te/arith.h"
-#include "te/tree.h"
+#include "te/tree/arith.h"
+#include "te/tree/tree.h"
 
 int64_t rprog_stride(const Affine *f, const FusedAxis *axis, int digit) {
     const AxisDigit *d = &axis->digit[digit];

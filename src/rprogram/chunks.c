@@ -1,6 +1,6 @@
 /* How the loads of an operand's tile are dealt out: over threads, and over the time of a step.  */
 #include "rprogram/internal.h"
-#include "te/arith.h"
+#include "te/tree/arith.h"
 
 RChunks rprog_chunks(const RProg *r, int side) {
     const RLoad *l = &r->load[side];

@@ -1,7 +1,7 @@
 /* Arithmetic of extents that may be known at run time only.  */
 #include "rprogram/extents.h"
-#include "te/arith.h"
-#include "te/tree.h"
+#include "te/tree/arith.h"
+#include "te/tree/tree.h"
 
 static TeExpr *as_expr(Arena *a, const TeExtent *e) {
     return e->expr ? te_expr_copy(a, e->expr) : te_expr_int(a, e->value, TE_I64, 0);

@@ -2,7 +2,7 @@
  * Static ones stay numbers.  */
 #ifndef ROLLER_RPROGRAM_EXTENTS_H
 #define ROLLER_RPROGRAM_EXTENTS_H
-#include "te/access.h"
+#include "te/access/access.h"
 
 TeExtent size_number(int64_t v);
 TeExtent size_plus(Arena *a, TeExtent x, TeExtent y);

@@ -2,7 +2,7 @@
 #include "rprogram/internal.h"
 #include "rprogram/matrix.h"
 #include "rtile/fragment.h"
-#include "te/arith.h"
+#include "te/tree/arith.h"
 
 /* Blocks of clusters are launched together.  */
 int64_t rprog_slots(const Device *dev, const RProg *r) {

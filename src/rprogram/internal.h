@@ -5,7 +5,7 @@
 #include "rprogram/layout.h"
 #include "rprogram/skeletons.h"
 #include "rprogram/plan.h"
-#include "te/arith.h"
+#include "te/tree/arith.h"
 
 enum {
     WARP = 32,

@@ -1,6 +1,6 @@
 /* The walk over the rooms of a program, in the order in which they lie.  */
 #include "rprogram/matrix.h"
-#include "te/arith.h"
+#include "te/tree/arith.h"
 
 /* ---- `contract` ---- */
 

@@ -2,7 +2,7 @@
  * is a place in an image where a window begins, with the channels of a pixel side by side.  So are
  * rows in general whose digits are several dimensions of a tensor.  */
 #include "rprogram/matrix.h"
-#include "te/arith.h"
+#include "te/tree/arith.h"
 
 typedef struct {
     const Problem *p;

@@ -1,7 +1,7 @@
 /* Several programs of a group, and several strategies, for different run-time sizes.  */
 #include "rprogram/extents.h"
 #include "rprogram/internal.h"
-#include "te/tree.h"
+#include "te/tree/tree.h"
 
 #include <string.h>
 

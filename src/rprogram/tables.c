@@ -1,6 +1,6 @@
 /* Which operands get tables of addresses.  */
 #include "rprogram/internal.h"
-#include "te/arith.h"
+#include "te/tree/arith.h"
 
 void rprog_choose_tables(const Problem *p, const Device *dev, const BlockBytes *b,
                          const bool may[2], RProg *r) {

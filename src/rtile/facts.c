@@ -1,5 +1,5 @@
 #include "rtile/facts.h"
-#include "te/tree.h"
+#include "te/tree/tree.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef ROLLER_RTILE_FACTS_H
 #define ROLLER_RTILE_FACTS_H
 #include "rtile/rtile.h"
-#include "te/arith.h"
+#include "te/tree/arith.h"
 
 /* An address as a function of a statement's indices, and what an access must respect.  */
 typedef struct {

@@ -1,7 +1,7 @@
 /* Accesses of a map that lie in memory as its domain does: accesses to neighbours may be wide at
  * every multiple of them, and only the end of the domain is no whole one.  */
 #include "rtile/facts.h"
-#include "te/tree.h"
+#include "te/tree/tree.h"
 
 /* Is the subscript index i itself?  */
 static bool is_index(const Affine *f, int i) {

@@ -1,5 +1,5 @@
 #include "rtile/facts.h"
-#include "te/tree.h"
+#include "te/tree/tree.h"
 
 /* An operand of a product: what its accesses allow, and what stands for it where it is an
  * expression.  */

@@ -1,7 +1,7 @@
 /* Rows that begin anywhere in 16 bytes, as rows of an odd length do: vectors that begin at the
  * first aligned column of a row are aligned in all tensors whose rows begin alike.  */
 #include "rtile/facts.h"
-#include "te/tree.h"
+#include "te/tree/tree.h"
 
 /* Does index i move both by as much at all sizes?  */
 static bool moves_alike(const Te *te, const Access *x, const Access *y, int i) {

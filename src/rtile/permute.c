@@ -1,6 +1,6 @@
 /* A map seen as a change of layout.  */
 #include "rtile/facts.h"
-#include "te/tree.h"
+#include "te/tree/tree.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* The region of a tensor that a block's tile reads, as it lies in shared memory.  */
 #include "rtile/rtile.h"
-#include "te/arith.h"
+#include "te/tree/arith.h"
 
 enum { ELEMENTS_MAX = 1 << 18 };
 

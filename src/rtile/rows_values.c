@@ -1,6 +1,6 @@
 /* Values that passes over a row share: what is dear to make, and made again by a later pass.  */
 #include "rtile/facts.h"
-#include "te/tree.h"
+#include "te/tree/tree.h"
 
 #include <string.h>
 

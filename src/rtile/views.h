@@ -6,7 +6,7 @@
  * facts.  */
 #ifndef ROLLER_RTILE_VIEWS_H
 #define ROLLER_RTILE_VIEWS_H
-#include "te/access.h"
+#include "te/access/access.h"
 
 /* Neighbouring outputs read neighbouring elements, and the reduction strides over them.  Every
  * index is a digit of its own.  */

@@ -2,7 +2,7 @@
  * it is asked for there is an error that says so.  The rest is never reached, since there is no
  * simulated GPU.  */
 #include "sim/sim.h"
-#include "sim/tensormap.h"
+#include "sim/async/tensormap.h"
 
 static Status absent(Diag *d) {
     diag_error(d, ST_SIMULATOR, "sim", DIAG_NOWHERE, "this build of roller has no simulator");

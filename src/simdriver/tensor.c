@@ -2,7 +2,7 @@
  *
  * A map may lie anywhere in the host's memory.  The documentation wants a multiple of 64, but those
  * of cuda.bindings lie at multiples of 16, and programs with them run on real drivers.  */
-#include "sim/tensormap.h"
+#include "sim/async/tensormap.h"
 #include "simdriver/state.h"
 
 #include <string.h>

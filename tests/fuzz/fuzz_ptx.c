@@ -1,7 +1,7 @@
 /* links: sim */
 /* Any PTX text is refused with an error that has a place, or runs on one block and ends: with a
  * result or with a fault.  */
-#include "sim/link.h"
+#include "sim/linker/link.h"
 
 #include <stdint.h>
 #include <stdlib.h>

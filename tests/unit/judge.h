@@ -1,7 +1,7 @@
 /* Outputs of a kernel against the reference, row by row.  */
 #ifndef TESTS_JUDGE_H
 #define TESTS_JUDGE_H
-#include "te/eval.h"
+#include "te/eval/eval.h"
 
 /* Rows along the last dimension, of `last` elements; where row number `row` begins.  */
 int64_t judge_rows(const TeTensor *t, int64_t *last);

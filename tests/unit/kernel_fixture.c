@@ -1,6 +1,6 @@
 /* links: sim */
 #include "kernel_fixture.h"
-#include "sim/tensormap.h"
+#include "sim/async/tensormap.h"
 
 #include "base/hash.h"
 #include "judge.h"

@@ -8,7 +8,7 @@
 #include "rprogram/derived.h"
 #include "rprogram/skeletons.h"
 #include "sim/sim.h"
-#include "te/eval.h"
+#include "te/eval/eval.h"
 
 typedef struct {
     Arena *arena;

@@ -6,7 +6,7 @@
  * cluster whose blocks store half of the columns each, by one of rank 1.  */
 #ifndef TESTS_MAP_KERNELS_H
 #define TESTS_MAP_KERNELS_H
-#include "driver/artefact.h"
+#include "driver/artefact/artefact.h"
 
 enum { MAP_KERNELS = 3 };
 extern const char *const map_kernel_name[MAP_KERNELS];

@@ -1,7 +1,7 @@
 #include "random_trip.h"
 
 #include "base/hash.h"
-#include "driver/compile.h"
+#include "driver/pipeline/compile.h"
 #include "plan_fixture.h"
 #include "open_choices.h"
 

@@ -4,7 +4,7 @@
 #ifndef TESTS_RANDOM_TRIP_H
 #define TESTS_RANDOM_TRIP_H
 #include "decide.h"
-#include "driver/check.h"
+#include "driver/check/check.h"
 #include "families.h"
 
 #include <stdatomic.h>

@@ -3,7 +3,7 @@
  * nothing through but what the language leaves open.  */
 #ifndef ROLLER_TESTS_TE_ADVERSE_H
 #define ROLLER_TESTS_TE_ADVERSE_H
-#include "te/eval.h"
+#include "te/eval/eval.h"
 
 /* Inputs of the op.  How many of them are how unusual depends on the seed: where most are NaN,
  * nothing else is seen.  */

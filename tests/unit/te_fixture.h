@@ -1,7 +1,7 @@
 /* Ops from text, inputs and whole evaluations, for tests of what te gives.  */
 #ifndef ROLLER_TESTS_TE_FIXTURE_H
 #define ROLLER_TESTS_TE_FIXTURE_H
-#include "te/eval.h"
+#include "te/eval/eval.h"
 
 /* The one op of a text; the test fails with the rendered errors if there are any.  */
 Te *fixture_te(Arena *a, const char *text);

@@ -2,7 +2,7 @@
  * for affine maps.  */
 #ifndef ROLLER_TESTS_TE_POINTS_H
 #define ROLLER_TESTS_TE_POINTS_H
-#include "te/access.h"
+#include "te/access/access.h"
 
 int64_t points_direct(const Te *te, const TeExpr *e, const int64_t *at);
 int64_t points_apply(const Affine *f, const int64_t *at);

@@ -1,6 +1,6 @@
 /* links: te */
 #include "te_rewrite.h"
-#include "te/tree.h"
+#include "te/tree/tree.h"
 #include <string.h>
 
 typedef struct {

@@ -5,7 +5,7 @@
  * `far`, so that few say no more than that.  LONG=1 takes all of them.  ROWS=n draws so many rows,
  * ROW=ID and GPU=NAME take one.  What is apart is printed; LIST=1 adds its plan and all times.  */
 #include "base/hash.h"
-#include "driver/compile.h"
+#include "driver/pipeline/compile.h"
 #include "effort.h"
 #include "kernel_fixture.h"
 #include "plan_fixture.h"

@@ -1,5 +1,5 @@
 /* roller.h as a framework uses it: lifetimes, errors, options, threads, exhausted memory.  */
-#include "driver/artefact.h"
+#include "driver/artefact/artefact.h"
 #include "roller.h"
 #include "workers.h"
 

@@ -1,5 +1,5 @@
 /* The kernel cache: what is a hit, and that all else is a miss that harms nobody.  */
-#include "driver/cache.h"
+#include "driver/cache/cache.h"
 #include "base/file.h"
 #include "base/hash.h"
 

@@ -2,7 +2,7 @@
  * described by that factor.  */
 #include "arena_fixture.h"
 #include "base/file.h"
-#include "driver/calibrate.h"
+#include "driver/profile/calibrate.h"
 #include "simulated.h"
 #include "effort.h"
 

@@ -2,8 +2,8 @@
  * is told with its place.  Needs no device.  */
 #include "arena_fixture.h"
 #include "base/file.h"
-#include "driver/calibrate.h"
-#include "driver/calibrate_samples.h"
+#include "driver/profile/calibrate.h"
+#include "driver/profile/calibrate_samples.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* What a check says of right kernels and of planted mistakes, on small and big problems.  */
 #include "arena_fixture.h"
-#include "driver/check.h"
-#include "driver/compile.h"
+#include "driver/check/check.h"
+#include "driver/pipeline/compile.h"
 #include "ptx_edit.h"
 #include "simulated.h"
 

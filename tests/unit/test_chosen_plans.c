@@ -2,7 +2,7 @@
  * is refused, and ptxas serialises no products and ignores no move of registers (C7508, C7510,
  * C7511, C7519, which count as refusals).  LONG=1 takes all rows, else a drawn few; SET=NAME one
  * set.  */
-#include "driver/compile.h"
+#include "driver/pipeline/compile.h"
 #include "effort.h"
 #include "plan_fixture.h"
 #include "workload.h"

@@ -1,6 +1,6 @@
 /* Stored elements against the reference evaluator: what is wrong, and a comparison that is
  * stopped.  */
-#include "driver/compare.h"
+#include "driver/check/compare.h"
 #include "te_fixture.h"
 
 #include <setjmp.h>

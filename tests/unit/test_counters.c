@@ -3,7 +3,7 @@
  * The model derives its counts from the plan in closed form; the simulator counts what the compiled
  * PTX does, lane by lane.  Neither knows the other.  */
 #include "case_run.h"
-#include "driver/run.h"
+#include "driver/check/run.h"
 #include "kernel_fixture.h"
 #include "microperf/microperf.h"
 #include "plan_fixture.h"

@@ -1,8 +1,8 @@
 /* How statements part into kernels: what is decided has the least predicted time, and a plan text
  * says what that is.  */
 #include "decide.h"
-#include "driver/compile.h"
-#include "driver/fusion.h"
+#include "driver/pipeline/compile.h"
+#include "driver/plan/fusion.h"
 #include "plan_fixture.h"
 
 #include <setjmp.h>

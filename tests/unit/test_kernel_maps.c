@@ -1,6 +1,6 @@
 /* Kernels that take tensor maps, by everything that launches kernels: the check, in the simulator
  * and on a device, runs on host memory, roller_launch, STEM.json and the launchers.  */
-#include "driver/check.h"
+#include "driver/check/check.h"
 #include "map_kernels.h"
 #include "simulated.h"
 

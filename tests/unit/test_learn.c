@@ -1,5 +1,5 @@
 /* Learning from few measurements: synthetic devices whose rates are known.  */
-#include "driver/learn.h"
+#include "driver/device/learn.h"
 
 #include <math.h>
 #include <setjmp.h>

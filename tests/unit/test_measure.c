@@ -2,7 +2,7 @@
  * computes something wrong costs only itself.  */
 #include "arena_fixture.h"
 #include "base/stats.h"
-#include "driver/measure.h"
+#include "driver/device/measure.h"
 #include "simulated.h"
 
 #include <math.h>

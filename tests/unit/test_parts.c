@@ -1,7 +1,7 @@
 /* Decisions are tried in parts of an op: kernels of a part are those of the whole, and what is
  * repeated is tried and planned once.  */
-#include "driver/near.h"
-#include "driver/search.h"
+#include "driver/plan/near.h"
+#include "driver/plan/search.h"
 #include "plan_fixture.h"
 
 #include <setjmp.h>

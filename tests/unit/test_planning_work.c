@@ -1,8 +1,8 @@
 /* Memory and work of planning grow with the kernels that differ, no faster: many statements, layers
  * that repeat, many run-time sizes.  */
 #include "arena_fixture.h"
-#include "driver/fusion.h"
-#include "driver/size_price.h"
+#include "driver/plan/fusion.h"
+#include "driver/sizes/size_price.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* What kernels are promised of registers, and what they need: blocks of an SM are promised as far
  * as the grid has them, and what is compiled first does not spill.  */
-#include "driver/compile.h"
+#include "driver/pipeline/compile.h"
 #include "effort.h"
 #include "plan_fixture.h"
 #include "workload.h"

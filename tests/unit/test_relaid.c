@@ -3,7 +3,7 @@
  * te_eval, in every type that takes part; chosen where the model says so.  LONG=1 runs more
  * programs of each.  */
 #include "base/hash.h"
-#include "driver/compile.h"
+#include "driver/pipeline/compile.h"
 #include "effort.h"
 #include "kernel_fixture.h"
 #include "plan_fixture.h"

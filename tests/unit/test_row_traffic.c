@@ -1,8 +1,8 @@
 /* Global traffic of row kernels, maps and windows, counted by the simulator: every input is read
  * and every output written once, for rows up to 64 K elements, unless the plan says that passes
  * read again or patches read each other's halo.  */
-#include "driver/compile.h"
-#include "driver/run.h"
+#include "driver/pipeline/compile.h"
+#include "driver/check/run.h"
 #include "operators.h"
 #include "plan_fixture.h"
 

@@ -1,7 +1,7 @@
 /* Every softmax, norm and reduction over rows of the workload sets: planned as rows for three
  * devices, compiled without spills.  LONG compiles all of them for all devices.  */
 #include "decide.h"
-#include "driver/compile.h"
+#include "driver/pipeline/compile.h"
 #include "effort.h"
 #include "plan_fixture.h"
 #include "workload.h"

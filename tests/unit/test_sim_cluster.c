@@ -2,7 +2,7 @@
 /* Clusters: their barrier, addresses of other blocks, asynchronous stores, multicast, and exit
  * while peers still look; elect, setmaxnreg, griddepcontrol.  */
 #include "ptxrun.h"
-#include "sim/tensormap.h"
+#include "sim/async/tensormap.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

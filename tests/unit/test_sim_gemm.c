@@ -5,7 +5,7 @@
 #include "base/numeric.h"
 #include "hal/nvrtc.h"
 #include "ptxrun.h"
-#include "sim/tensormap.h"
+#include "sim/async/tensormap.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /* Tensor maps and the copies that use them: tiles of every rank, columns of im2col, swizzles,
  * what lies out of bounds, stores and reductions, and the rules of each.  */
 #include "ptxrun.h"
-#include "sim/tensormap.h"
+#include "sim/async/tensormap.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* Programs for run-time sizes: how many there are, which one a size takes, that each is right, and
  * that they are written and read.  */
 #include "arena_fixture.h"
-#include "driver/check.h"
-#include "driver/compile.h"
-#include "driver/sample.h"
+#include "driver/check/check.h"
+#include "driver/pipeline/compile.h"
+#include "driver/check/sample.h"
 #include "base/hash.h"
 #include "effort.h"
 

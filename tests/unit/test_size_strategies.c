@@ -1,8 +1,8 @@
 /* An op with run-time sizes split into kernels in several ways: which one a size takes, that each
  * is right with a workspace of its own, and that all are written, read and described.  */
-#include "driver/check.h"
-#include "driver/compile.h"
-#include "driver/handle.h"
+#include "driver/check/check.h"
+#include "driver/pipeline/compile.h"
+#include "driver/handle/handle.h"
 #include "decide.h"
 #include "plan_fixture.h"
 

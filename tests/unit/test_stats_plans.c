@@ -2,9 +2,9 @@
 /* Plans with statements over rows of a contraction's results: text, rules and choice, counters
  * against the model's, and the blocks that a sampled check runs.  */
 #include "case_run.h"
-#include "driver/compile.h"
-#include "driver/run.h"
-#include "driver/sample.h"
+#include "driver/pipeline/compile.h"
+#include "driver/check/run.h"
+#include "driver/check/sample.h"
 #include "microperf/microperf.h"
 #include "plan_fixture.h"
 #include "stats_case.h"

@@ -4,7 +4,7 @@
  * bits at every order of execution; rules, text and choice.  LONG=1 runs more of them.  */
 #include "case_run.h"
 #include "base/hash.h"
-#include "driver/run.h"
+#include "driver/check/run.h"
 #include "effort.h"
 #include "kernel_fixture.h"
 #include "microperf/microperf.h"

@@ -1,7 +1,7 @@
 /* links: te */
 /* What the canonical form makes of one op, rule by rule, and that the op's values stay.  */
 #include "normal_fixture.h"
-#include "te/access.h"
+#include "te/access/access.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

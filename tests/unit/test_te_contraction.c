@@ -1,5 +1,5 @@
 /* links: te */
-#include "te/access.h"
+#include "te/access/access.h"
 #include "te_fixture.h"
 #include "te_points.h"
 

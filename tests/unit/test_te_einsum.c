@@ -1,6 +1,6 @@
 /* links: te */
 /* Einsum notation: the text that it stands for, and what it does not take.  */
-#include "te/einsum.h"
+#include "te/front/einsum.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* links: te */
 /* Sums of which each s-th term counts: their text summed phase by phase, and its values.  */
 #include "normal_fixture.h"
-#include "te/arith.h"
+#include "te/tree/arith.h"
 
 #include <math.h>
 #include <setjmp.h>

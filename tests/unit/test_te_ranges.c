@@ -3,7 +3,7 @@
  * over zeros of both signs, infinities, NaN, subnormals and the largest numbers, products fused
  * with sums or not.  */
 #include "base/hash.h"
-#include "te/tree.h"
+#include "te/tree/tree.h"
 #include "te_fixture.h"
 
 #include <float.h>

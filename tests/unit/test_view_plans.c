@@ -5,9 +5,9 @@
  * distinct sectors and bytes of the compiled PTX, the expected figures come from the shapes
  * alone.  Boxes of whole axes also take the wavefronts of shared memory that the model counts.  */
 #include "case_run.h"
-#include "driver/compile.h"
-#include "driver/run.h"
-#include "driver/sample.h"
+#include "driver/pipeline/compile.h"
+#include "driver/check/run.h"
+#include "driver/check/sample.h"
 #include "kernel_fixture.h"
 #include "plan_fixture.h"
 #include "workers.h"

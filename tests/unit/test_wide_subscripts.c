@@ -3,7 +3,7 @@
  * also where their low 32 bits lie inside.  */
 #include "effort.h"
 #include "kernel_bench.h"
-#include "te/access.h"
+#include "te/access/access.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

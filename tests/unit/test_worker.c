@@ -1,9 +1,9 @@
-/* Workers as the header of driver/worker.h tells of them: this program is one, too, and misbehaves
+/* Workers as the header of worker.h tells of them: this program is one, too, and misbehaves
  * as $FAKE says; what it writes is written down here byte for byte.  Then the real one: answers,
  * cut and spoiled requests, and a host that ends.  */
 #include "arena_fixture.h"
-#include "driver/worker.h"
-#include "driver/worker_spawn.h"
+#include "driver/device/worker.h"
+#include "driver/device/worker_spawn.h"
 #include "effort.h"
 #include "simulated.h"
 

@@ -3,7 +3,7 @@
  * and little more is needed than what lives at one time.  */
 #include "base/hash.h"
 #include "plan_fixture.h"
-#include "te/eval.h"
+#include "te/eval/eval.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,118 @@
+/* roller.h: expressions.  */
+#include "driver/handle/handle.h"
+#include "te/front/einsum.h"
+#include <string.h>
+
+typedef struct {
+    const char *text, *file;
+    size_t len;
+    RollerParseOptions o;
+    Arena *arena;
+    RollerOp *op;
+    const char *const **names;
+    int *n;
+} ParseCall;
+
+static Status read_defines(Arena *a, Diag *d, const RollerParseOptions *o, TeDefine **out) {
+    *out = ARENA_ARRAY(a, TeDefine, o->n_defines);
+    for (int i = 0; i < o->n_defines; i++) {
+        Status s = te_define_parse(a, d, o->defines[i], &(*out)[i]);
+        if (s) return s;
+    }
+    return ST_OK;
+}
+
+static Status parse(RollerCtx *ctx, void *user) {
+    ParseCall *c = user;
+    Arena *a = c->arena;
+    RollerOp *op = ARENA_NEW(a, RollerOp);
+    handle_init(&op->h, a);
+    TeDefine *defines;
+    Status s = read_defines(a, &ctx->diag, &c->o, &defines);
+    if (s) return s;
+    s = te_parse(a, &ctx->diag, (DiagText){arena_strdup(a, c->file), c->text, c->len}, c->o.op,
+                 &(TeDefines){defines, c->o.n_defines}, &op->te);
+    if (s) return s;
+    Buf text = buf_new(a), access = buf_new(a);
+    te_print(op->te, &text);
+    op->text = buf_str(&text);
+    Te *normal;
+    s = te_normalize(a, &ctx->diag, op->te, &normal);
+    if (s) return s;
+    KernelGroup *group;
+    int n = access_groups(a, normal, &group);
+    access_print(normal, group, n, &access);
+    op->access = buf_str(&access);
+    c->op = op;
+    return ST_OK;
+}
+
+RollerStatus roller_parse(RollerCtx *ctx, const char *te, size_t len, const char *file,
+                          const RollerParseOptions *o, RollerOp **out) {
+    *out = NULL;
+    ParseCall c = {.text = te, .len = len, .file = file ? file : "<text>",
+                   .arena = call_arena(ctx)};
+    api_options(&c.o, sizeof c.o, o);
+    if (!c.arena) return call_nomem(ctx);
+    RollerStatus s = call_run(ctx, c.arena, parse, &c);
+    if (s) arena_destroy(c.arena);
+    else *out = c.op;
+    return s;
+}
+
+static Status parse_names(RollerCtx *ctx, void *user) {
+    ParseCall *c = user;
+    TeDefine *defines;
+    Status s = read_defines(ctx->call, &ctx->diag, &c->o, &defines);
+    if (s) return s;
+    Te **ops;
+    int n;
+    s = te_parse_all(ctx->call, &ctx->diag, (DiagText){c->file, c->text, c->len},
+                     &(TeDefines){defines, c->o.n_defines}, &ops, &n);
+    if (s) return s;
+    const char **names = ARENA_ARRAY(ctx->call, const char *, n);
+    for (int i = 0; i < n; i++) names[i] = ops[i]->name;
+    *c->names = names;
+    *c->n = n;
+    return ST_OK;
+}
+
+RollerStatus roller_parse_names(RollerCtx *ctx, const char *te, size_t len, const char *file,
+                                const RollerParseOptions *o, const char *const **names, int *n) {
+    *names = NULL;
+    *n = 0;
+    ParseCall c = {.text = te, .len = len, .file = file ? file : "<text>", .names = names, .n = n};
+    api_options(&c.o, sizeof c.o, o);
+    return call_run(ctx, NULL, parse_names, &c);
+}
+
+typedef struct {
+    const char *spec;
+    const char *const *types;
+    int n;
+    const char *out;
+    size_t len;
+} EinsumCall;
+
+static Status einsum(RollerCtx *ctx, void *user) {
+    EinsumCall *c = user;
+    Buf out = buf_new(ctx->call);
+    Status s = te_einsum(ctx->call, &ctx->diag, arena_strdup(ctx->call, c->spec), c->types, c->n,
+                         &out);
+    c->len = out.len;
+    c->out = buf_str(&out);
+    return s;
+}
+
+RollerStatus roller_einsum(RollerCtx *ctx, const char *spec, const char *const *types, int n,
+                           const char **te, size_t *len) {
+    EinsumCall c = {.spec = spec, .types = types, .n = n};
+    RollerStatus s = call_run(ctx, NULL, einsum, &c);
+    *te = s ? NULL : c.out;
+    *len = s ? 0 : c.len;
+    return s;
+}
+
+void roller_op_destroy(RollerOp *op) {
+    if (op) handle_release(&op->h);
+}

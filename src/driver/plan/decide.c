@@ -1,0 +1,93 @@
+#include "driver/plan/decide.h"
+#include <math.h>
+#include <string.h>
+
+/* What the kernels that are made in place of others would take less, had one of them a launch in
+ * common with some kernel elsewhere.  */
+static double shareable(const Parting *now, const Parting *best) {
+    bool own[TE_MAX_STMTS];
+    double least = INFINITY;
+    if (now->set.n_group <= best->set.n_group) return 0;
+    parting_own(now, best, own);
+    for (int g = 0; g < now->set.n_group; g++) {
+        const Kernel *k = now->kernel[g];
+        if (own[g]) least = fmin(least, k->us < 0 ? k->least_us : k->us);
+    }
+    return least;
+}
+
+/* What is known before something is tried.  */
+typedef struct {
+    ArenaMark mark;
+    Kernel *last;
+    int planned;
+} Known;
+
+/* The kernels of the best one that `now` replaces.  Memory of what gave no new plan is given back
+ * before they are kept.  */
+static void keep_tried(Decider *x, const Parting *now, const Known *before, Tried *out) {
+    const Kernel *gone[TE_MAX_STMTS];
+    bool own[TE_MAX_STMTS] = {false};
+    int n = 0;
+    if (now->kernel) parting_own(&x->best, now, own);
+    for (int g = 0; g < x->best.set.n_group; g++)
+        if (own[g]) gone[n++] = x->best.kernel[g];
+    out->spare = now->kernel ? shareable(now, &x->best) : 0;
+    if (x->plan.planned == before->planned) {
+        parting_forget(&x->plan, before->last);
+        arena_reset(x->plan.a, before->mark);
+    }
+    out->gone = ARENA_ARRAY(x->plan.a, const Kernel *, n + 1);
+    out->n = n;
+    memcpy(out->gone, gone, (size_t)n * sizeof *gone);
+}
+
+bool decide_better(Decider *x, Diag *d, const Parting *now, double *had, double *us) {
+    parting_price(&x->plan, d, &x->best, now, INFINITY, had);
+    double limit = *had * (1 - 1.0 / DECIDE_NEAR);
+    if (parting_price(&x->plan, d, now, &x->best, limit, us)) *us = INFINITY;
+    if (!(*us < limit)) return false;
+    x->best = *now;
+    return true;
+}
+
+bool decide_as(Decider *x, const TeDecisions *taken, TeDecisions *seen, Tried *tried) {
+    Known before = {arena_mark(x->plan.a), x->plan.known->last, x->plan.planned};
+    Diag quiet = diag_new(x->plan.a);     /* it may fail for itself */
+    Parting now = {.kernel = NULL};
+    double had = 0, us = INFINITY;
+    if (!parting_open(&x->plan, &quiet, taken, &now)) {
+        *seen = *decisions_of(&now);
+        if (decide_better(x, &quiet, &now, &had, &us)) return true;
+    }
+    keep_tried(x, &now, &before, tried);
+    tried->lost = us - had;
+    return false;
+}
+
+/* Tries decision d of a site the other way than in `from`.  */
+static bool try_flip(Decider *x, const TeDecisions *from, int site, int d, TeDecisions *seen,
+                     Tried *tried) {
+    TeDecisions flipped = *seen = *from;
+    flipped.taken[site] ^= (uint8_t)(1u << d);
+    return decide_as(x, &flipped, seen, tried);
+}
+
+bool decide_one(Decider *x, int site, int d) {
+    TeDecisions had = *decisions_of(&x->best), seen, last;
+    Tried *tried = &x->tried[site * TE_DECISION_COUNT + d], with;
+    if (try_flip(x, &had, site, d, &seen, tried)) return true;
+    for (int i = 0; i < seen.n; i++) {
+        for (int e = 0; e < TE_DECISION_COUNT; e++) {
+            bool opened = i < had.n && seen.possible[i] & ~had.possible[i] & 1u << e;
+            if (opened && try_flip(x, &seen, i, e, &last, &with)) return true;
+        }
+    }
+    return false;
+}
+
+bool decide_pair(Decider *x, int one, int other, Tried *tried) {
+    TeDecisions had = *decisions_of(&x->best), last;
+    had.taken[one / TE_DECISION_COUNT] ^= (uint8_t)(1u << one % TE_DECISION_COUNT);
+    return try_flip(x, &had, other / TE_DECISION_COUNT, other % TE_DECISION_COUNT, &last, tried);
+}

@@ -1,0 +1,110 @@
+#include "driver/plan/fusion.h"
+#include "driver/plan/search.h"
+#include <math.h>
+#include <string.h>
+
+static const char *tell(Search *x) {
+    Arena *a = x->whole.plan.a;
+    const PlanSet *set = &x->whole.best.set;
+    const char *text = te_decisions_text(a, set->normal);
+    if (strcmp(text, "usual") == 0) return NULL;
+    return arena_printf(a, "decisions: %s\n  %d kernel%s in %.2f us; the usual ones take"
+                        " %.2f us\n\n", text, set->n_group, set->n_group == 1 ? "" : "s",
+                        parting_total(&x->whole.best), x->usual_us);
+}
+
+static Status open_search(Arena *a, Diag *d, const PlanRequest *r, Search **out) {
+    Search *x = *out = ARENA_NEW(a, Search);
+    *x = (Search){.whole = {.plan = {.a = a, .asked = *r, .known = ARENA_NEW(a, KnownKernels)}}};
+    return te_canonical(a, d, r->te, &x->whole.plan.op);
+}
+
+Status fusion_plan(Arena *a, Diag *d, const PlanRequest *r, PlanSet *out) {
+    Search *x;
+    Status s = open_search(a, d, r, &x);
+    if (!s) s = search_decisions(x, d);
+    if (!s) s = parting_fill(&x->whole.plan, d, &x->whole.best);
+    if (s) return s;
+    *out = x->whole.best.set;
+    out->decisions = tell(x);
+    return ST_OK;
+}
+
+/* ---- run-time sizes ---- */
+
+static bool same_kernels(const Parting *p, const Parting *q) {
+    bool same = p->set.n_group == q->set.n_group;
+    for (int g = 0; g < p->set.n_group && same; g++) same = p->kernel[g] == q->kernel[g];
+    return same;
+}
+
+/* Where what is decided may differ: at the largest sizes (size -1, part 1), the smallest, between
+ * them in orders of magnitude, and with one size alone the smallest.  */
+static int64_t *sizes_at(Arena *a, const Te *te, int size, double part) {
+    int64_t *value = ARENA_ARRAY(a, int64_t, te->n_size + 1);
+    for (int i = 0; i < te->n_size; i++) {
+        const TeExtent *e = &te->size[i].extent;
+        double lo = e->min > 1 ? (double)e->min : 1, hi = (double)e->value;
+        value[i] = e->value;
+        if (!rplan_varies(te, i) || (size >= 0 && i != size) || part == 1) continue;
+        int64_t steps = (int64_t)(lo * pow(hi / lo, part) / (double)e->multiple);
+        value[i] = steps * e->multiple > e->min ? steps * e->multiple : e->min;
+    }
+    return value;
+}
+
+/* The decisions that are the fastest at these sizes; false: there is no plan.  */
+static bool decide_at(const Search *like, const int64_t *size, TeDecisions *out) {
+    Arena *a = like->whole.plan.a;
+    Search *x = ARENA_NEW(a, Search);
+    *x = (Search){.whole = {.plan = like->whole.plan}};
+    x->whole.plan.size = size;
+    x->whole.plan.known = ARENA_NEW(a, KnownKernels);
+    Diag quiet = diag_new(a);
+    if (search_decisions(x, &quiet)) return false;
+    *out = *decisions_of(&x->whole.best);
+    return true;
+}
+
+/* Opens and prices what is decided; *known: has one of the n before the same kernels?  */
+static Status plan_strategy(Search *x, Diag *d, const TeDecisions *decisions, Parting *p, int n,
+                            bool *known) {
+    double us;
+    Status s = parting_open(&x->whole.plan, d, decisions, &p[n]);
+    *known = false;
+    for (int k = 0; k < n && !*known && !s; k++) *known = same_kernels(&p[k], &p[n]);
+    return s || *known ? s : parting_price(&x->whole.plan, d, &p[n], NULL, INFINITY, &us);
+}
+
+Status fusion_strategies(Arena *a, Diag *d, const PlanRequest *r, PlanSet **out, int *n,
+                         int *best) {
+    Search *x;
+    const Te *te = r->te;
+    int found = 2, most = 4;
+    for (int i = 0; i < te->n_size; i++) most += rplan_varies(te, i);
+    TeDecisions *all = ARENA_ARRAY(a, TeDecisions, most);
+    Parting *p = ARENA_ARRAY(a, Parting, most);
+    Status s = open_search(a, d, r, &x);
+    if (!s) s = search_decisions(x, d);
+    if (s) return s;
+    all[1] = *decisions_of(&x->whole.best);
+    if (x->steps > 0) {
+        found += decide_at(x, sizes_at(a, te, -1, 0), &all[found]);
+        found += decide_at(x, sizes_at(a, te, -1, 0.5), &all[found]);
+        for (int i = 0; i < te->n_size && most > 5; i++)
+            if (rplan_varies(te, i)) found += decide_at(x, sizes_at(a, te, i, 0), &all[found]);
+    }
+    *out = ARENA_ARRAY(a, PlanSet, found);
+    *n = *best = 0;
+    for (int i = 0; i < found; i++) {
+        Diag quiet = diag_new(a);
+        bool known;
+        if ((s = watch_check(r->o->watch, d))) return s;
+        if (plan_strategy(x, &quiet, &all[i], p, *n, &known) || known) continue;
+        if (parting_total(&p[*n]) < parting_total(&p[*best]) * (1 - 1.0 / DECIDE_NEAR)) *best = *n;
+        if ((s = parting_fill(&x->whole.plan, d, &p[*n]))) return s;
+        (*out)[*n] = p[*n].set;
+        ++*n;
+    }
+    return watch_check(r->o->watch, d);
+}

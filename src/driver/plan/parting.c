@@ -1,0 +1,171 @@
+#include "driver/plan/parting.h"
+#include "base/hash.h"
+#include <string.h>
+
+/* Candidates kept beyond those asked for: to be told of, and to replace plans that spill.  */
+enum { SPARE_CANDIDATES = 24 };
+
+/* The op's kernel groups by these decisions, without their problems and plans.  */
+static void open_groups(Arena *a, const TeCanonical *op, const TeDecisions *decisions,
+                        PlanSet *set) {
+    Te *normal = te_decided(a, op, decisions);
+    set->normal = normal;
+    set->n_group = access_groups(a, normal, &set->group);
+    set->n_program = set->n_group;
+}
+
+Status fusion_open(Arena *a, Diag *d, const PlanRequest *r, const TeDecisions *decisions,
+                   PlanSet *set) {
+    TeCanonical op;
+    Status s = te_canonical(a, d, r->te, &op);
+    if (s) return s;
+    *set = (PlanSet){.te = r->te, .dev = r->dev, .options = *r->o};
+    open_groups(a, &op, decisions, set);
+    set->plans = ARENA_ARRAY(a, GroupPlans, set->n_group);
+    for (int g = 0; g < set->n_group && !s; g++) {
+        set->plans[g].group = g;
+        s = rtile_problem(a, d, set->normal, &set->group[g], r->o->align, &set->plans[g].problem);
+    }
+    return s;
+}
+
+/* All programs of a problem and the best of them; only these are kept.  */
+static Status rank_programs(Planner *x, Diag *d, const Problem *p, GroupPlans *out) {
+    RPlanOptions options = {.align = x->asked.o->align,
+                            .workspace_limit = x->asked.o->workspace_limit};
+    int keep = (x->asked.o->top > 1 ? x->asked.o->top : 1) + SPARE_CANDIDATES;
+    Ranked *best = ARENA_ARRAY(x->a, Ranked, keep), *ranked;
+    ArenaMark mark = arena_mark(x->a);
+    Status s = rprog_candidates(x->a, d, p, x->asked.dev, &options, &out->set);
+    if (s) return s;
+    out->n = mp_rank(x->a, p, x->asked.dev, &out->set, keep, &ranked);
+    memcpy(best, ranked, (size_t)out->n * sizeof *best);
+    out->ranked = best;
+    out->set.prog = NULL;
+    arena_reset(x->a, mark);
+    return ST_OK;
+}
+
+/* A sum is planned element by element, too, where no tiles fit, or they would reuse nothing.  */
+static Status plan_kernel(Planner *x, Diag *d, Kernel *k) {
+    const Problem *given = &k->plans.problem;
+    bool streams = given->contraction && !given->stats;
+    Diag other = diag_new(x->a);
+    GroupPlans stream = k->plans;
+    Status s = rank_programs(x, streams ? &other : d, given, &k->plans);
+    x->planned++;
+    if (streams && (s == ST_NO_PLAN || (!s && !rtile_reuses(given)))) {
+        rtile_as_stream(x->a, given, x->asked.o->align, &stream.problem);
+        Status t = rank_programs(x, s ? d : &other, &stream.problem, &stream);
+        const Ranked *tiles = s ? NULL : &k->plans.ranked[0];
+        k->as_stream = !t && (s || tiles->prog.skeleton != SK_CONTRACT ||
+                              stream.ranked[0].estimate.us < tiles->estimate.us);
+        if (k->as_stream) k->plans = stream;
+        if (s) s = t;
+    }
+    if (!s) k->us = k->plans.ranked[0].estimate.us;
+    return s;
+}
+
+/* Group g, whose text says all that decides about it; sized: the op at x->size.  */
+static Status kernel_of(Planner *x, Diag *d, const Te *sized, int g, const char *text,
+                        Parting *out) {
+    const PlanSet *set = &out->set;
+    uint64_t hash = hash64(text, strlen(text), 0);
+    Kernel **bucket = &x->known->bucket[hash % KNOWN_BUCKETS], *k = *bucket;
+    while (k && (k->hash != hash || strcmp(k->text, text) != 0)) k = k->next;
+    out->kernel[g] = k;
+    if (k) return ST_OK;
+    k = out->kernel[g] = ARENA_NEW(x->a, Kernel);
+    *k = (Kernel){.text = text, .hash = hash, .us = -1, .before = x->known->last,
+                  .next = *bucket};
+    Problem *p = &k->plans.problem, whole;
+    Status s = rtile_problem(x->a, d, set->normal, &set->group[g], x->asked.o->align, &whole);
+    if (s) return s;
+    *p = whole;
+    if (x->size) rtile_resize(x->a, &whole, sized, x->asked.o->align, p);
+    k->least_us = mp_least_us(p, x->asked.dev);
+    x->known->last = *bucket = k;
+    return ST_OK;
+}
+
+void parting_forget(Planner *x, Kernel *last) {
+    for (Kernel *k = x->known->last; k != last; k = k->before)
+        x->known->bucket[k->hash % KNOWN_BUCKETS] = k->next;
+    x->known->last = last;
+}
+
+Status parting_open(Planner *x, Diag *d, const TeDecisions *decisions, Parting *out) {
+    Status s = ST_OK;
+    out->set = (PlanSet){.te = x->asked.te, .dev = x->asked.dev, .options = *x->asked.o};
+    open_groups(x->a, &x->op, decisions, &out->set);
+    const Te *sized = x->size ? te_sized(x->a, out->set.normal, x->size) : NULL;
+    const char **text = ARENA_ARRAY(x->a, const char *, out->set.n_group);
+    access_group_texts(x->a, out->set.normal, out->set.group, out->set.n_group, text);
+    out->kernel = ARENA_ARRAY(x->a, Kernel *, out->set.n_group);
+    for (int g = 0; g < out->set.n_group && !s; g++) s = kernel_of(x, d, sized, g, text[g], out);
+    if (s) out->kernel = NULL;
+    return s;
+}
+
+void parting_own(const Parting *p, const Parting *other, bool *own) {
+    for (int g = 0; other && g < other->set.n_group; g++) other->kernel[g]->matched++;
+    for (int g = 0; g < p->set.n_group; g++) {
+        own[g] = p->kernel[g]->matched == 0;
+        p->kernel[g]->matched -= !own[g];
+    }
+    for (int g = 0; other && g < other->set.n_group; g++) other->kernel[g]->matched = 0;
+}
+
+Status parting_price(Planner *x, Diag *d, const Parting *p, const Parting *other, double limit,
+                    double *us) {
+    bool own[TE_MAX_STMTS];
+    *us = 0;
+    parting_own(p, other, own);
+    for (int g = 0; g < p->set.n_group; g++) {
+        const Kernel *k = p->kernel[g];
+        p->kernel[g]->matched += own[g];
+        if (own[g]) *us += k->us < 0 ? k->least_us : k->us;
+    }
+    Status s = ST_OK;
+    for (int g = 0; g < p->set.n_group && *us <= limit && !s; g++) {
+        Kernel *k = p->kernel[g];
+        if (k->us >= 0 || !own[g]) continue;
+        s = watch_check(x->asked.o->watch, d);
+        if (!s) s = plan_kernel(x, d, k);
+        if (!s) *us += (k->us - k->least_us) * k->matched;
+    }
+    for (int g = 0; g < p->set.n_group; g++) p->kernel[g]->matched = 0;
+    return s;
+}
+
+Status parting_fill(Planner *x, Diag *d, Parting *p) {
+    PlanSet *set = &p->set;
+    double most = -1;
+    set->plans = ARENA_ARRAY(x->a, GroupPlans, set->n_group);
+    for (int g = 0; g < set->n_group; g++) {
+        const Kernel *k = p->kernel[g];
+        GroupPlans *out = &set->plans[g];
+        Problem own;
+        Status s = rtile_problem(x->a, d, set->normal, &set->group[g], x->asked.o->align, &own);
+        if (s) return s;
+        *out = k->plans;
+        out->group = g;
+        out->problem = own;
+        if (k->as_stream) rtile_as_stream(x->a, &own, x->asked.o->align, &out->problem);
+        if (k->us > most) {
+            most = k->us;
+            set->dominant = g;
+        }
+    }
+    int top = x->asked.o->top > 1 ? x->asked.o->top : 1;
+    int have = set->n_group ? set->plans[set->dominant].n : 1;
+    set->n_rank = have < top ? have : top;
+    return ST_OK;
+}
+
+double parting_total(const Parting *p) {
+    double us = 0;
+    for (int g = 0; g < p->set.n_group; g++) us += p->kernel[g]->us;
+    return us;
+}

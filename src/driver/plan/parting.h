@@ -1,0 +1,54 @@
+/* An op's kernels by some decisions, each planned once, by whatever decisions it comes about.
+ * Inside of fusion.c.  */
+#ifndef ROLLER_DRIVER_PLAN_PARTING_H
+#define ROLLER_DRIVER_PLAN_PARTING_H
+#include "driver/plan/fusion.h"
+
+typedef struct Kernel {
+    const char *text;         /* all that decides about it */
+    uint64_t hash;            /* of the text */
+    int matched;              /* how often, inside of parting.c; 0 outside */
+    int present;              /* how often in the best parting of the whole op */
+    double least_us, us;      /* us: predicted, or < 0: not planned */
+    bool as_stream;
+    GroupPlans plans;
+    struct Kernel *before, *next;         /* known before; likewise, and in its bucket */
+} Kernel;
+
+enum { KNOWN_BUCKETS = 1 << 10 };
+typedef struct {
+    Kernel *last, *bucket[KNOWN_BUCKETS];
+} KnownKernels;
+
+/* The op with some decisions: kernel[g] computes group g.  */
+typedef struct {
+    PlanSet set;
+    Kernel **kernel;
+} Parting;
+
+/* What kernels are planned with, and those that are known.  */
+typedef struct {
+    Arena *a;
+    PlanRequest asked;
+    TeCanonical op;           /* asked.te, or a part of it */
+    const int64_t *size;      /* to plan at; NULL: the largest */
+    KnownKernels *known;
+    int planned;              /* kernels */
+} Planner;
+
+/* The op's kernel groups by these decisions; out->kernel is NULL if it fails.  */
+Status parting_open(Planner *x, Diag *d, const TeDecisions *decisions, Parting *out);
+/* Forgets the kernels that became known behind `last`.  */
+void parting_forget(Planner *x, Kernel *last);
+/* Which of p's kernels `other` does not have (NULL: all): where groups are equal, as many as there
+ * are more of.  */
+void parting_own(const Parting *p, const Parting *other, bool *own);
+/* What the kernels take that `other` does not have (NULL: all), planned as long as that is not sure
+ * to be more than `limit`; beyond it *us is what they take at least.  */
+Status parting_price(Planner *x, Diag *d, const Parting *p, const Parting *other, double limit,
+                     double *us);
+/* The plans of the kernels, for the groups of the set.  */
+Status parting_fill(Planner *x, Diag *d, Parting *p);
+/* What they take, once they are priced.  */
+double parting_total(const Parting *p);
+#endif

@@ -1,0 +1,39 @@
+/* Which programs of those known an op gets.
+ *
+ * What a program is worth is counted in losses: how much more than the best plan known for its
+ * sizes each point takes.  Up to 5 % a loss counts as it is, beyond that 4 times, beyond 25 % 16
+ * times.  */
+#ifndef ROLLER_DRIVER_SIZES_SIZE_PICK_H
+#define ROLLER_DRIVER_SIZES_SIZE_PICK_H
+#include "driver/sizes/size_price.h"
+
+/* The groups of a strategy at a point: of some no pick may be right there.  */
+typedef struct {
+    double us;                /* of the others */
+    int never;
+} SizeSum;
+
+typedef struct {
+    Arena *a;
+    const SizedSet *strategy; /* those that compete; the first one is taken where no other is */
+    int n_strategy;
+    const SizePoints *at;
+    double *best;             /* per point: us of the best strategy known */
+    bool *open;               /* per strategy: it is taken for some sizes */
+    int **picked;             /* per strategy, per different group: programs, the first of the first
+                               * strategy right at all sizes, */
+    int *n_picked;            /* and how many: [strategy * groups + group] */
+    int groups;               /* most of any strategy */
+    SizeSum **sum;            /* per strategy, per point: of what is picked */
+    double **own;             /* [strategy * groups + group], per point: us of the group's best
+                               * pick, of all groups that are the same */
+} SizePick;
+
+double size_weight(double loss);
+void size_pick(SizePick *x);
+static inline int size_slot(const SizePick *x, int strategy, int group) {
+    return strategy * x->groups + group;
+}
+/* How much more than the best a point takes at best with what is picked, as a share.  */
+double size_loss(const SizePick *x, int point);
+#endif

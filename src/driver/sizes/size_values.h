@@ -1,0 +1,9 @@
+/* Run-time sizes that a caller names: "M=64".  */
+#ifndef ROLLER_DRIVER_SIZES_SIZE_VALUES_H
+#define ROLLER_DRIVER_SIZES_SIZE_VALUES_H
+#include "te/te.h"
+
+/* A value per size of the op: those given, of the others the largest.  NULL in *out where none is
+ * given.  ST_SIZE for a name that is no run-time size of the op, or what its range forbids.  */
+Status size_values(Arena *a, Diag *d, const Te *te, const char *const *at, int n, int64_t **out);
+#endif

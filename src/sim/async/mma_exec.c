@@ -1,0 +1,89 @@
+#include "sim/async/async.h"
+#include "sim/async/matrix.h"
+
+#include <string.h>
+
+/* The registers of an operand as 32-bit images; an f64 fills two.  */
+static void gather(const SimWarp *w, const SimOpnd *o, bool wide, SimReg *out) {
+    for (int r = 0; r < o->n; r++) {
+        if (!wide) {
+            memcpy(out[r].lane, sim_u32(w, o->slot[r]), sizeof *out);
+            continue;
+        }
+        const uint64_t *from = sim_u64(w, o->slot[r]);
+        SIM_LANES(l) {
+            out[2 * r].lane[l] = (uint32_t)from[l];
+            out[2 * r + 1].lane[l] = (uint32_t)(from[l] >> 32);
+        }
+    }
+}
+
+static void scatter(SimWarp *w, const SimOpnd *o, bool wide, const SimReg *in) {
+    for (int r = 0; r < o->n; r++) {
+        if (!wide) {
+            memcpy(sim_u32(w, o->slot[r]), in[r].lane, sizeof *in);
+            continue;
+        }
+        uint64_t *to = sim_u64(w, o->slot[r]);
+        SIM_LANES(l) to[l] = in[2 * r].lane[l] | (uint64_t)in[2 * r + 1].lane[l] << 32;
+    }
+}
+
+static void exec_mma(SimWarp *w, const SimInst *i, uint32_t active) {
+    const SimMma *s = i->extra;
+    if (active != FULL_WARP) {
+        sim_fault(sim_lane(w, i, sim_first_lane(active)), SIM_DIVERGENT,
+                  "mma needs all 32 lanes of the warp");
+        return;
+    }
+    SimReg a[16], b[8], c[8], d[8] = {0};
+    bool wide = s->a == PTX_F64;
+    gather(w, &i->opnd[1], wide, a);
+    gather(w, &i->opnd[2], wide, b);
+    gather(w, &i->opnd[3], wide, c);
+    sim_mma(s, a, b, c, d);
+    scatter(w, &i->opnd[0], wide, d);
+}
+
+/* .row or .col, the n-th written.  */
+static bool is_col(const PtxInst *p, int n) {
+    for (int i = 0; i < p->n_order; i++) {
+        if (p->order[i] != MOD_ROW && p->order[i] != MOD_COL) continue;
+        if (n-- == 0) return p->order[i] == MOD_COL;
+    }
+    return false;
+}
+
+SimExec *sim_pick_mma(SimPick *k) {
+    SimMma *s = ARENA_NEW(k->arena, SimMma);
+    s->m = k->p->m;
+    s->n = k->p->n;
+    s->k = k->p->k;
+    s->d = sim_take_type(k);
+    s->a = sim_take_type(k);
+    s->b = sim_take_type(k);
+    s->c = sim_take_type(k);
+    if (!sim_take(k, MOD_SYNC) || !sim_take(k, MOD_ALIGNED)) {
+        return sim_pick_fail(k, "needs .sync.aligned");
+    }
+    sim_take(k, MOD_ROW);
+    sim_take(k, MOD_COL);
+    s->a_col = is_col(k->p, 0);
+    s->b_row = !is_col(k->p, 1);
+    s->sat = sim_take(k, MOD_SATFINITE);
+    if (s->a == PTX_F64) sim_take(k, MOD_RN);
+    if (s->a == PTX_E4M3 || s->a == PTX_E5M2) sim_take(k, MOD_KIND_F8F6F4);
+    if (!async_want(k, s->a == PTX_F64 ? "Dddd" : "Vvvv")) return NULL;
+    SimMmaRegs regs;
+    if (!sim_mma_valid(s, &regs)) return sim_pick_fail(k, "no such shape with these types");
+    const SimOpnd *o = k->i->opnd;
+    int scale = s->a == PTX_F64 ? 2 : 1;
+    if (o[0].n * scale != regs.d || o[1].n * scale != regs.a ||
+        o[2].n * scale != regs.b || o[3].n * scale != regs.c) {
+        return sim_pick_fail(k, "needs operands of %d, %d, %d and %d registers", regs.d / scale,
+                             regs.a / scale, regs.b / scale, regs.c / scale);
+    }
+    k->i->flops = (uint16_t)(2 * s->m * s->n * s->k / 32);
+    k->i->extra = s;
+    return exec_mma;
+}

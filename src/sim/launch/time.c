@@ -1,0 +1,290 @@
+/* A time from what a launch did and a profile.  docs/simulator.md, "Timing", has the same formulas
+ * in words.  */
+#include "sim/state/memory_state.h"
+#include "sim/timing/timing.h"
+#include <math.h>
+
+static double most(double a, double b) { return a > b ? a : b; }
+static double least(double a, double b) { return a < b ? a : b; }
+
+static double figure(const Figure *f, double otherwise) {
+    return f->value > 0 ? f->value : otherwise;
+}
+
+/* The launch as all its blocks make it.  */
+typedef struct {
+    const SimRun *run;
+    const Device *dev;
+    const SimCounters *count;
+    const SimSlices *work;
+    const SimFootprint *f;
+    double run_blocks, blocks;            /* simulated; of the grid */
+    double sms, per_sm, slots, warps;     /* warps: of a block */
+    double active, together;              /* SMs that get a block; blocks on one of them */
+    double cold;                          /* share of an SM's sectors that are DRAM's */
+    double sectors;                       /* of a block */
+    double l2, dram;                      /* seconds that they take */
+    double *clk, *excess;     /* scratch: of each of n_shared things to share */
+    int n_shared;
+} Launch;
+
+static double each(const Launch *l, uint64_t sum) { return (double)sum / l->run_blocks; }
+
+/* A sum over all slices, of one block.  */
+static double total(const Launch *l, int sum) {
+    uint64_t n = 0;
+    int at = sim_work_sum(l->run->timing, sum);
+    for (int k = 0; k < l->work->used; k++) n += l->work->sum[k * l->work->n_work + at];
+    return each(l, n);
+}
+
+/* ---- one SM ---- */
+
+/* A slice of a block's time.  */
+typedef struct {
+    const Launch *launch;
+    const uint64_t *sum;
+} Slice;
+
+static double of(const Slice *s, int work) { return each(s->launch, s->sum[work]); }
+static double sum_of(const Slice *s, int sum) {
+    return of(s, sim_work_sum(s->launch->run->timing, sum));
+}
+
+/* Clocks that one block takes of the shared memory of its SM, `l1` of them for global memory.  */
+static double shared_clocks(const Slice *s, double *l1) {
+    const MemoryLevel *m = &s->launch->dev->memory[LEVEL_SMEM];
+    double passes = sum_of(s, SUM_PASSES), fewest = passes - sum_of(s, SUM_CONFLICTS);
+    double bytes = figure(&m->banks, 32) * figure(&m->bank_width, 4);
+    *l1 = sum_of(s, SUM_L1) * bytes / figure(&m->per_sm_max, bytes);
+    const Curve *ways = hal_level_curve(m, "read", "conflict_ways");
+    if (ways && fewest > 0) return fewest * bytes / hal_curve(ways, passes / fewest);
+    return passes * bytes / figure(&m->per_sm_max, bytes);
+}
+
+/* Clocks that one block takes of everything that blocks share, in an order of its own: *n of them.
+ * `memory` are those of L2 and DRAM in all its slices.  */
+static void clocks_of(const Slice *s, double memory, double *clk, int *n) {
+    const Launch *l = s->launch;
+    const SimTiming *t = l->run->timing;
+    double lsu = 0, l1, bytes = 32 * sum_of(s, SUM_SECTORS);
+    *n = 0;
+    clk[(*n)++] = sum_of(s, SUM_ISSUED) / figure(&l->dev->limits.issue_per_clk, 4);
+    for (int u = 0; u < t->n_unit; u++) {
+        const ComputeUnit *x = &l->dev->unit[u];
+        double rate = x->warps.n ? hal_curve(&x->warps, l->warps * l->together) : x->rate.value;
+        clk[(*n)++] = of(s, u) / rate;
+    }
+    for (int p = 0; p < SIM_PIPE_COUNT; p++) {
+        clk[(*n)++] = of(s, sim_work_pipe(t, p)) / sim_pipe_rate(p);
+    }
+    for (int m = 0; m < t->n_mover; m++) {
+        const Mover *x = &l->dev->mover[m];
+        lsu += of(s, sim_work_moves(t, m)) * x->cost.value;
+        clk[(*n)++] = of(s, sim_work_bytes(t, m)) / x->rate.value;
+    }
+    clk[(*n)++] = lsu;
+    clk[(*n)++] = sum_of(s, SUM_ATOMIC) / SIM_TICKS;
+    double shared = shared_clocks(s, &l1);
+    clk[(*n)++] = shared;
+    const MemoryLevel *level = l->dev->memory;
+    clk[(*n)++] = bytes / figure(&level[LEVEL_L2].per_sm_max, INFINITY);
+    clk[(*n)++] = bytes * l->cold / figure(&level[LEVEL_DRAM].per_sm_max, INFINITY);
+    clk[(*n)++] = shared + l1;
+    if (l->sectors > 0) clk[(*n)++] = memory * sum_of(s, SUM_SECTORS) / l->sectors;
+}
+
+/* Clocks of `blocks` resident blocks of an SM.  A block takes its time along dependences, and
+ * longer by what keeps something shared busy beyond it, in the stretch of slices where that is
+ * most.  */
+static double wave_clocks(const Launch *l, double blocks, double memory) {
+    double path = total(l, SUM_PATH) / SIM_TICKS, longest = 0;
+    double length = ldexp(1, l->work->shift) / SIM_TICKS;
+    for (int r = 0; r < l->n_shared; r++) l->excess[r] = 0;
+    for (int k = 0; k < l->work->used; k++) {
+        Slice s = {l, l->work->sum + k * l->work->n_work};
+        double time = most(0, least(length, path - k * length));
+        int n;
+        clocks_of(&s, memory / blocks, l->clk, &n);
+        for (int r = 0; r < n; r++) {
+            l->excess[r] = most(0, l->excess[r] + l->clk[r] * blocks - time);
+            longest = most(longest, l->excess[r]);
+        }
+    }
+    return path + longest;
+}
+
+/* Clocks of the grid after its first blocks have started.  The start of later ones hides behind
+ * blocks that are resident.  */
+static double grid_clocks(const Launch *l, double memory_clocks) {
+    double start = figure(&l->dev->overheads.block_start, 0), share = l->slots / l->blocks;
+    double alone = start + total(l, SUM_PATH) / SIM_TICKS;
+    double full = floor(l->blocks / l->slots), rest = l->blocks - full * l->slots, clk = 0;
+    if (full > 0) {
+        double wave = wave_clocks(l, l->per_sm, memory_clocks * share);
+        clk = wave + (full - 1) * most(alone, wave);
+    }
+    if (rest > 0) {
+        double wave = wave_clocks(l, ceil(rest / least(rest, l->sms)),
+                                  memory_clocks * rest / l->blocks);
+        clk += full > 0 ? most(alone, wave) : wave;
+    }
+    return clk;
+}
+
+/* ---- the device ---- */
+
+/* Seconds to read `bytes` by a curve of rates over the amount, linear between its points.  */
+static double ramp(const Curve *c, double bytes) {
+    int k = 0;
+    if (bytes <= c->px[0]) return bytes / c->py[0];
+    while (k < c->n - 2 && bytes > c->px[k + 1]) k++;
+    double x0 = c->px[k], x1 = c->px[k + 1], t0 = x0 / c->py[k], t1 = x1 / c->py[k + 1];
+    return t0 + (bytes - x0) * (t1 - t0) / (x1 - x0);
+}
+
+/* No kernel reads this much from DRAM in less.  */
+static double dram_ramp(const Launch *l) {
+    const Curve *c = hal_level_curve(&l->dev->memory[LEVEL_DRAM], "read", "total_bytes");
+    return c ? ramp(c, 32 * l->f->cold_loads) : 0;
+}
+
+/* The share of its full rate that a level has for runs of this length.  */
+static double run_share(const MemoryLevel *m, const char *of, double length) {
+    const Curve *c = hal_level_curve(m, of, "run_length");
+    return c ? hal_curve(c, length) / c->py[c->n - 1] : 1;
+}
+
+/* Bytes of cold sectors.  Of sectors that lie alone the curve over the run length tells what a part
+ * of one costs: then it is those asked for of all that were touched, each once.  */
+static double moved(const Launch *l, uint64_t asked, double touched, double runs, double cold) {
+    double share = (double)asked * l->blocks / l->run_blocks / (32 * most(touched, 1));
+    return 32 * cold * (touched > runs ? 1 : least(share, 1));
+}
+
+static double dram_read(const Launch *l) {
+    const MemoryLevel *m = &l->dev->memory[LEVEL_DRAM];
+    if (l->f->cold_loads <= 0) return 0;
+    const SimFootprint *f = l->f;
+    double bytes = moved(l, l->count->global_load_bytes, f->loaded, f->load_runs, f->cold_loads);
+    double whole = figure(&m->read, 1e12), rate = whole;
+    const Curve *sms = hal_level_curve(m, "read", "active_sms");
+    if (sms && l->active < l->sms) rate = least(rate, hal_curve(sms, l->active));
+    const Curve *flight = hal_level_curve(m, "read", "bytes_in_flight_per_sm");
+    double under_way = total(l, SUM_IN_FLIGHT) * l->together;
+    if (flight && under_way < flight->px[flight->n - 1]) {
+        double share = hal_curve(flight, under_way) * least(1, under_way / flight->px[0]);
+        rate = least(rate, share * l->active / l->sms);
+    }
+    double length = bytes / most(l->f->load_runs, 1) * l->f->loaded / l->f->cold_loads;
+    return bytes / (rate * run_share(m, "read", length));
+}
+
+static double dram_write(const Launch *l) {
+    const MemoryLevel *m = &l->dev->memory[LEVEL_DRAM];
+    if (l->f->cold_stores <= 0) return 0;
+    const SimFootprint *f = l->f;
+    double bytes = moved(l, l->count->global_store_bytes, f->stored, f->store_runs, f->cold_stores);
+    double length = bytes / most(l->f->store_runs, 1) * l->f->stored / l->f->cold_stores;
+    return bytes / (figure(&m->write, figure(&m->read, 1e12)) * run_share(m, "write", length));
+}
+
+/* Reading and writing at once: with as much time for each as for the other, the rate of a copy.  */
+static double dram_seconds(const Launch *l) {
+    const MemoryLevel *m = &l->dev->memory[LEVEL_DRAM];
+    double r = dram_read(l), w = dram_write(l);
+    if (r + w <= 0 || m->copy.value <= 0) return r + w;
+    double apart = 1 / figure(&m->read, 1e12) + 1 / figure(&m->write, figure(&m->read, 1e12));
+    double x = r / (r + w);
+    return (r + w) * (1 + (2 / m->copy.value / apart - 1) * 4 * x * (1 - x));
+}
+
+/* Bytes per second of lines that come again when so many others have been touched, by all blocks
+ * that are resident.  */
+static double l2_rate(const Launch *l, double lines) {
+    const MemoryLevel *m = &l->dev->memory[LEVEL_L2];
+    const Curve *over = hal_level_curve(m, "read", "footprint");
+    const Curve *sms = hal_level_curve(m, "read", "active_sms");
+    double held = least(lines, l->f->lines) * least(1, l->slots / l->blocks);
+    double rate = figure(&m->read, 5e12);
+    if (over) rate = hal_curve(over, held * (double)l->run->gpu->line);
+    return sms && l->active < l->sms ? least(rate, hal_curve(sms, l->active)) : rate;
+}
+
+/* Blocks that ask for a line at about the same time find it in L2 as far as what is touched in that
+ * time leaves it there; who comes again later, as far as what was touched meanwhile does.  */
+static double l2_seconds(const Launch *l) {
+    const MemoryLevel *m = &l->dev->memory[LEVEL_L2];
+    const SimFootprint *f = l->f;
+    double scale = l->blocks / l->run_blocks * 32, hits = total(l, SUM_HITS) * l->run_blocks;
+    double loads = scale * ((double)l->count->global_load_sectors - hits);
+    double stores = scale * (double)l->count->global_store_sectors;
+    double visited = 32 * (f->loaded + f->stored) / most(f->lines, 1) * f->visits;
+    double again = f->visits - f->lines, gap = again > 0 ? f->gaps / again : 0;
+    double later = l2_rate(l, f->visits * gap), soon = l2_rate(l, f->visits / most(f->pieces, 1));
+    double far = least(loads, visited), read = figure(&m->read, 5e12);
+    return most(far / later + (loads - far) / soon,
+                loads / most(read, soon) + stores / figure(&m->write, read));
+}
+
+/* ---- the launch ---- */
+
+static double volume(const uint32_t n[3]) { return (double)n[0] * n[1] * n[2]; }
+
+/* Blocks that are resident at once.  */
+static double slots(const Launch *l) {
+    double cluster = volume(l->run->cluster), all = l->sms * l->per_sm;
+    const Curve *c = &l->dev->limits.clusters_resident;
+    if (cluster <= 1 || c->n == 0) return all;
+    return most(least(all, floor(hal_curve(c, cluster)) * cluster * l->per_sm), cluster);
+}
+
+static double seconds_at(const Launch *l, double hz) {
+    double memory = most(l->dram, l->l2);
+    return most(most(memory, grid_clocks(l, memory * hz) / hz), dram_ramp(l));
+}
+
+/* The clock that the board's power allows a launch that took so many seconds at `hz`: power goes
+ * with the share of the time for which a unit works, and with the cube of the clock.  A slower
+ * clock makes the launch longer, and that the clock slower: of some iterations the last one changes
+ * little.  */
+enum { CLOCK_ITERATIONS = 4 };
+static double allowed_hz(const Launch *l, double hz, double seconds) {
+    double allowed = hal_clock_hz(l->dev);
+    for (int u = 0; u < l->dev->n_unit; u++) {
+        const ComputeUnit *x = &l->dev->unit[u];
+        uint64_t ops = 0;
+        for (int k = 0; k < l->work->used; k++) ops += l->work->sum[k * l->work->n_work + u];
+        double clk = each(l, ops) * l->blocks / l->active / x->rate.value;
+        double share = least(1, clk / hz / seconds);
+        if (x->clock.n > 0 && share > 0)
+            allowed = least(allowed, hal_busy_hz(l->dev, x, seconds * 1e6) / cbrt(share));
+    }
+    return allowed;
+}
+
+double sim_time(Arena *a, const SimRun *r, const SimCounters *c, const SimSlices *work,
+                const SimFootprint *f, int64_t blocks) {
+    if (blocks == 0) return 0;
+    Launch l = {.run = r, .dev = r->dev, .count = c, .work = work, .f = f,
+                .run_blocks = (double)blocks, .blocks = volume(r->grid)};
+    l.warps = ceil(volume(r->ntid) / 32.0);
+    l.sms = r->dev->limits.sm_count.value;
+    l.per_sm = sim_resident(r);
+    l.slots = slots(&l);
+    l.active = least(l.sms, l.blocks);
+    l.together = least(l.per_sm, ceil(l.blocks / l.active));
+    l.sectors = total(&l, SUM_SECTORS);
+    l.cold = l.sectors > 0 ? (f->cold_loads + f->cold_stores) / (l.sectors * l.blocks) : 0;
+    l.n_shared = work->n_work + 8;
+    l.clk = ARENA_ARRAY(a, double, l.n_shared);
+    l.excess = ARENA_ARRAY(a, double, l.n_shared);
+    l.l2 = l2_seconds(&l);
+    l.dram = dram_seconds(&l);
+    double hz = hal_clock_hz(r->dev), seconds = seconds_at(&l, hz);
+    for (int n = 0; n < CLOCK_ITERATIONS; n++) {
+        hz = allowed_hz(&l, hz, seconds);
+        seconds = seconds_at(&l, hz);
+    }
+    return seconds * 1e6 + r->dev->overheads.kernel_floor.value * 1e-3;
+}

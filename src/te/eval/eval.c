@@ -1,0 +1,270 @@
+#include "te/eval/eval_impl.h"
+#include "base/numeric.h"
+#include "te/tree/tree.h"
+#include <string.h>
+
+/* ---- Tensors in memory ---- */
+
+#define GATHER(T, field, expr)                      \
+    for (int j = 0; j < n; j++) {                   \
+        T raw = ((const T *)data)[at[j]];           \
+        out->field[j] = (expr);                     \
+    }                                               \
+    break
+
+static void need(const Lazy *m, TeDtype t, const int64_t *at, int n) {
+    size_t size = (size_t)te_dtype_bytes(t);
+    for (int j = 0; j < n; j++) lazy_at(m, (size_t)at[j] * size, size);
+}
+
+void eval_gather(const TeEval *ev, int tensor, const int64_t *offset, const bool *inside, int n,
+                 Lanes *out) {
+    const void *data = ev->data[tensor];
+    TeDtype t = ev->te->tensor[tensor].dtype;
+    int64_t at[STRIP];
+    int first = 0;
+    while (first < n && !inside[first])
+        first++;
+    out->exact = true;
+    if (first == n) {
+        memset(out->v, 0, (size_t)n * sizeof out->v[0]);
+        memset(out->i, 0, (size_t)n * sizeof out->i[0]);
+        return;
+    }
+    /* Lanes outside read where one inside does, so that the loops need no test.  */
+    for (int j = 0; j < n; j++)
+        at[j] = inside[j] ? offset[j] : offset[first];
+    if (ev->lazy[tensor])
+        need(ev->lazy[tensor], t, at, n);
+    switch (t) {
+    case TE_F64: GATHER(double, v, raw);
+    case TE_F32: GATHER(float, v, (double)raw);
+    case TE_F16: GATHER(uint16_t, v, num_f16_decode(raw));
+    case TE_BF16: GATHER(uint16_t, v, num_bf16_decode(raw));
+    case TE_F8E4M3: GATHER(uint8_t, v, num_e4m3_decode(raw));
+    case TE_F8E5M2: GATHER(uint8_t, v, num_e5m2_decode(raw));
+    case TE_I64: GATHER(int64_t, i, raw);
+    case TE_I32: GATHER(int32_t, i, raw);
+    case TE_I16: GATHER(int16_t, i, raw);
+    case TE_I8: GATHER(int8_t, i, raw);
+    case TE_U8: GATHER(uint8_t, i, raw);
+    default: GATHER(uint8_t, i, raw != 0);
+    }
+    for (int j = 0; j < n; j++) {
+        if (inside[j])
+            continue;
+        out->v[j] = 0;
+        out->i[j] = 0;
+    }
+}
+
+/* ---- Computed tensors ---- */
+
+/* n values along the last dimension from dense position `pos` on, in slot 0; reals for a real
+ * tensor, before the store's rounding.  */
+static Lanes *run_statement(Prog *p, int64_t pos, int n) {
+    const TeTensor *t = &p->owner->te->tensor[p->s->tensor];
+    for (int d = te_own_rank(t) - 1; d >= 0; d--) {
+        p->at[d] = pos % t->shape[d].value;
+        pos /= t->shape[d].value;
+    }
+    p->strip = te_own_rank(t) - 1;
+    eval_node(p, p->root, 0, n);
+    Lanes *out = &p->slot[0];
+    TeClass from = te_dtype_class(p->root->type);
+    if (from != TE_CLASS_REAL && te_dtype_class(t->dtype) == TE_CLASS_REAL) {
+        for (int j = 0; j < n; j++)
+            out->v[j] = eval_real(out->i[j]);
+        out->exact = true;
+    }
+    return out;
+}
+
+static MemoChunk *probe(Memo *m, int64_t number) {
+    uint64_t h = (uint64_t)number * 0x9e3779b97f4a7c15u;
+    size_t i = (size_t)(h >> 20) & (m->size - 1);
+    while (m->table[i].number >= 0 && m->table[i].number != number)
+        i = (i + 1) & (m->size - 1);
+    return &m->table[i];
+}
+
+static void grow(Arena *a, Memo *m) {
+    Memo old = *m;
+    m->size = old.size ? old.size * 2 : 64;
+    m->table = ARENA_ARRAY(a, MemoChunk, m->size);
+    for (size_t i = 0; i < m->size; i++)
+        m->table[i].number = -1;
+    for (size_t i = 0; i < old.size; i++) {
+        if (old.table[i].number >= 0)
+            *probe(m, old.table[i].number) = old.table[i];
+    }
+}
+
+static MemoChunk *chunk_of(Arena *a, Memo *m, int64_t number) {
+    if (m->used * 2 >= m->size)
+        grow(a, m);
+    MemoChunk *c = probe(m, number);
+    if (c->number < 0) {
+        *c = (MemoChunk){.number = number, .values = ARENA_NEW(a, Lanes)};
+        m->used++;
+    }
+    return c;
+}
+
+/* Elements of the chunk that are computed, or known to wait.  */
+static uint64_t settled(const TeEval *ev, const MemoChunk *c) {
+    return c->done | (c->round == ev->round ? c->waiting : 0);
+}
+
+static void wait_for(TeEval *ev, MemoChunk *c, uint64_t made) {
+    c->waiting = made | (c->round == ev->round ? c->waiting : 0);
+    c->round = ev->round;
+}
+
+/* Computes elements from `pos` on that the caller wants next to each other: `wanted` of them, as
+ * far as they share chunk and row and are missing.  Where that takes too deep a stack they are put
+ * off, and what depends on them goes on with any values.  */
+static void compute(Prog *p, MemoChunk *c, int64_t pos, int wanted) {
+    TeEval *ev = p->owner;
+    const TeTensor *t = &ev->te->tensor[p->s->tensor];
+    int own = te_own_rank(t);
+    int64_t row = own ? t->shape[own - 1].value : 1;
+    int64_t left_in_row = row - pos % row;
+    int at = (int)(pos % STRIP), n = 0;
+    uint64_t made = 0, known = settled(ev, c);
+    bool others = ev->put_off;
+    while (n < wanted && n < left_in_row && at + n < STRIP && !(known >> (at + n) & 1))
+        made |= (uint64_t)1 << (at + n++);
+    if (n == 0) return;
+    if (ev->levels > 0 && ev->levels + p->levels > EVAL_LEVELS) {
+        ev->later = arena_grow(ev->arena, ev->later, &ev->later_room, (size_t)ev->n_later + 1,
+                               sizeof *ev->later);
+        ev->later[ev->n_later++] = (PutOff){p, pos, n};
+        ev->put_off = true;
+        wait_for(ev, c, made);
+        return;
+    }
+    ev->put_off = false;
+    ev->levels += p->levels;
+    Lanes *got = run_statement(p, pos, n);
+    ev->levels -= p->levels;
+    if (ev->put_off) wait_for(ev, c, made);
+    else if (!eval_stopped(ev)) c->done |= made;
+    ev->put_off |= others;
+    lanes_show_bounds(got, n);
+    lanes_show_flags(got, n);
+    lanes_copy(c->values, at, got, 0, n);
+}
+
+/* Computes what was put off, and what is put off by that, with a stack of its own.  */
+static void catch_up(TeEval *ev) {
+    while (ev->n_later > 0 && !eval_stopped(ev)) {
+        const PutOff x = ev->later[ev->n_later - 1];
+        ev->round++;
+        ev->put_off = false;
+        compute(x.prog, chunk_of(ev->arena, &x.prog->memo, x.pos / STRIP), x.pos, x.n);
+        if (!ev->put_off) ev->n_later--;
+    }
+}
+
+void eval_fetch(TeEval *ev, int tensor, const int64_t *pos, const bool *inside, int n, Lanes *out) {
+    Prog *p = &ev->prog[ev->maker[tensor]];
+    TeDtype stored = ev->te->tensor[tensor].dtype;
+    bool exact = true, plain = true;
+    out->exact = out->plain = false;
+    for (int j = 0; j < n; j++) {
+        out->v[j] = out->b[j] = 0;
+        out->i[j] = 0;
+        out->f[j] = 0;
+        if (!inside[j])
+            continue;
+        MemoChunk *c = chunk_of(ev->arena, &p->memo, pos[j] / STRIP);
+        int at = (int)(pos[j] % STRIP), run = 1;
+        if (!(settled(ev, c) >> at & 1)) {
+            while (j + run < n && inside[j + run] && pos[j + run] == pos[j] + run)
+                run++;
+            compute(p, c, pos[j], run);
+        }
+        ev->put_off |= !(c->done >> at & 1);
+        lanes_copy(out, j, c->values, at, 1);
+        exact &= out->b[j] == 0;
+        plain &= out->f[j] == 0;
+    }
+    out->exact = exact;
+    out->plain = plain;
+    TeDtype computed = te_dtype_class(stored) == TE_CLASS_REAL ? TE_F64 : p->root->type;
+    if (stored != p->root->type)
+        lanes_cast(out, computed, stored, n);
+}
+
+/* ---- The interface ---- */
+
+Status te_eval_create(Arena *a, Diag *d, const Te *te, const TeData *data, TeEval **out) {
+    enum { OF_STATEMENT = 4 };            /* levels beside those of its expression */
+    if (te->runtime)
+        return diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE,
+                          "an op with run-time sizes cannot be evaluated");
+    TeEval *ev = ARENA_NEW(a, TeEval);
+    *ev = (TeEval){.arena = a, .te = te};
+    ev->data = ARENA_ARRAY(a, const void *, te->n_tensor);
+    ev->lazy = ARENA_ARRAY(a, const Lazy *, te->n_tensor);
+    ev->maker = ARENA_ARRAY(a, int, te->n_tensor);
+    ev->prog = ARENA_ARRAY(a, Prog, te->n_stmt);
+    for (int t = 0; t < te->n_tensor; t++) {
+        ev->maker[t] = -1;
+        ev->data[t] = t < te->n_in ? data[t].data : NULL;
+    }
+    for (int i = 0; i < te->n_stmt; i++)
+        ev->maker[te->stmt[i].tensor] = i;
+    for (int i = 0; i < te->n_stmt; i++) {
+        Prog *p = &ev->prog[i];
+        *p = (Prog){.owner = ev, .s = &te->stmt[i]};
+        p->root = eval_build(ev, p->s, p->s->rhs);
+        p->slot = ARENA_ARRAY(a, Lanes, eval_slots(p->root) + 2);
+        p->levels = te_expr_depth(p->s->rhs) + OF_STATEMENT;
+    }
+    *out = ev;
+    return ST_OK;
+}
+
+void te_eval_bind(TeEval *ev, int tensor, const Lazy *values) {
+    ev->data[tensor] = values->data;
+    ev->lazy[tensor] = values;
+}
+
+void te_eval_watch(TeEval *ev, Watch *watch) {
+    ev->watch = watch;
+}
+
+static TeValue value_at(const Lanes *x, int j) {
+    TeValue v = {.v = x->v[j], .i = x->i[j]};
+    v.bound = x->exact ? 0 : x->b[j];
+    v.undecided = !x->plain && (x->f[j] & LANE_UNDECIDED);
+    v.any_zero = !x->plain && (x->f[j] & LANE_ANY_ZERO);
+    return v;
+}
+
+Status te_eval_row(TeEval *ev, int tensor, const int64_t *at, int64_t count, TeValue *out) {
+    const TeTensor *t = &ev->te->tensor[tensor];
+    Prog *p = &ev->prog[ev->maker[tensor]];
+    int64_t pos = 0;
+    for (int d = 0; d < te_own_rank(t); d++)
+        pos = pos * t->shape[d].value + at[d];
+    for (int64_t done = 0; done < count; done += STRIP) {
+        int n = count - done < STRIP ? (int)(count - done) : STRIP;
+        const Lanes *x;
+        do {
+            catch_up(ev);
+            ev->round++;
+            ev->put_off = false;
+            ev->levels = p->levels;
+            x = run_statement(p, pos + done, n);
+            ev->levels = 0;
+            if (eval_stopped(ev))
+                return ST_CANCELLED;
+        } while (ev->put_off);
+        for (int j = 0; j < n; j++)
+            out[done + j] = value_at(x, j);
+    }
+    return ST_OK;
+}

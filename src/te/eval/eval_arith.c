@@ -1,0 +1,319 @@
+#include "te/eval/eval_impl.h"
+#include <math.h>
+
+/* Reals.  z = x op y computed in type t from operands within bx, by of x, y: the operands' part of
+ * the bound, then one rounding of a result that large.  Exact results of exact operands keep 0.  */
+
+static void add_real(TeDtype t, Lanes *x, const Lanes *y, double sign, int n) {
+    double u = lanes_roundoff(t);
+    bool bounded = !x->exact || !y->exact, exact = true;
+    if (bounded)
+        lanes_show_bounds(x, n);
+    for (int j = 0; j < n; j++) {
+        double a = x->v[j], c = sign * y->v[j], s = a + c, d = s - a;
+        double lost = (a - (s - d)) + (c - d);
+        double b = bounded ? x->b[j] + (y->exact ? 0 : y->b[j]) : 0;
+        bool ok = b == 0 && lost == 0 && (t == TE_F64 || (double)(float)s == s);
+        x->v[j] = s;
+        x->b[j] = ok ? 0 : b + u * (fabs(s) + b);
+        exact &= ok;
+    }
+    x->exact = exact;
+}
+
+/* p = a * c in f64: is that all of it, and a value of type t?  */
+static bool is_exact_product(TeDtype t, double a, double c, double p) {
+    if (t == TE_F32)
+        return (double)(float)p == p;
+    if (p == 0)
+        return a == 0 || c == 0;
+    return fabs(p) > 0x1p-900 && fma(a, c, -p) == 0;
+}
+
+static void mul_exact(TeDtype t, Lanes *x, const Lanes *y, int n) {
+    double u = lanes_roundoff(t), tiny = lanes_tiny(t);
+    bool exact = true;
+    if (t == TE_F32) {
+        for (int j = 0; j < n; j++) {
+            double p = x->v[j] * y->v[j];
+            bool ok = (double)(float)p == p;
+            x->v[j] = p;
+            x->b[j] = ok ? 0 : u * fabs(p) + tiny;
+            exact &= ok;
+        }
+    } else {
+        for (int j = 0; j < n; j++) {
+            double p = x->v[j] * y->v[j];
+            bool ok = is_exact_product(t, x->v[j], y->v[j], p);
+            x->v[j] = p;
+            x->b[j] = ok ? 0 : u * fabs(p) + tiny;
+            exact &= ok;
+        }
+    }
+    x->exact = exact;
+}
+
+static bool fits_tf32(double v) {
+    double big = v * (0x1p42 + 1);
+    return big - (big - v) == v;
+}
+
+/* @tf32: factors lose what 10 fraction bits cannot hold.  */
+static void lose_bits(Lanes *x, double loss, int n) {
+    lanes_show_bounds(x, n);
+    for (int j = 0; j < n; j++) {
+        if (isfinite(x->v[j]) && (x->b[j] != 0 || !fits_tf32(x->v[j])))
+            x->b[j] += loss * (fabs(x->v[j]) + x->b[j]);
+    }
+}
+
+static void mul_real(const Node *node, Lanes *x, Lanes *y, int n) {
+    TeDtype t = node->type;
+    if (node->factor_loss > 0) {
+        lose_bits(x, node->factor_loss, n);
+        lose_bits(y, node->factor_loss, n);
+    }
+    if (x->exact && y->exact && node->product_loss == 0) {
+        mul_exact(t, x, y, n);
+        return;
+    }
+    double u = lanes_roundoff(t) + node->product_loss, tiny = lanes_tiny(t);
+    lanes_show_bounds(x, n);
+    lanes_show_bounds(y, n);
+    for (int j = 0; j < n; j++) {
+        double a = x->v[j], c = y->v[j], ba = x->b[j], bc = y->b[j], p = a * c;
+        double b = fabs(a) * bc + fabs(c) * ba + ba * bc;
+        bool whole = node->product_loss == 0 || (fits_tf32(a) && fits_tf32(c));
+        bool ok = whole && ba == 0 && bc == 0 && is_exact_product(t, a, c, p);
+        x->v[j] = p;
+        x->b[j] = ok ? 0 : b + u * (fabs(p) + b) + tiny;
+        /* 0 times inf is NaN, nearly 0 times inf is not; what is left of inf beside its first
+         * tf32 part may be NaN.  */
+        bool split = node->product_loss > 0 && (isinf(a) || isinf(c));
+        if (split || (!isfinite(p) && ((ba > 0 && fabs(a) <= ba) || (bc > 0 && fabs(c) <= bc))))
+            lanes_flag(x, n, j, LANE_UNDECIDED);
+    }
+}
+
+static void div_real(const Node *node, Lanes *x, Lanes *y, int n) {
+    TeDtype t = node->type;
+    double u = node->fast ? 0x1p-10 : lanes_roundoff(t), tiny = lanes_tiny(t);
+    bool exact = true;
+    lanes_show_bounds(x, n);
+    lanes_show_bounds(y, n);
+    for (int j = 0; j < n; j++) {
+        double a = x->v[j], c = y->v[j], ba = x->b[j], bc = y->b[j], q = a / c;
+        bool ok = ba == 0 && bc == 0 && !node->fast && fma(q, c, -a) == 0 && fabs(q) > 0x1p-900 &&
+                  (t == TE_F64 || (double)(float)q == q);
+        ok = ok || (a == 0 && ba == 0 && fabs(c) > bc);
+        double b = (ba + fabs(q) * bc) / (fabs(c) - bc);
+        x->v[j] = q;
+        x->b[j] = ok ? 0 : b + u * (fabs(q) + b) + tiny;
+        exact &= ok;
+        bool any_sign = c == 0 && ((!y->plain && (y->f[j] & LANE_ANY_ZERO)) ||
+                                   (ba > 0 && fabs(a) <= ba));
+        if ((bc > 0 && fabs(c) <= bc) || any_sign || (node->fast && fabs(c) + bc > 0x1p126))
+            lanes_flag(x, n, j, LANE_UNDECIDED);
+    }
+    x->exact = exact;
+}
+
+/* Integers wrap; division floors; by zero gives 0.  */
+static int64_t int_divide(TeDtype t, int64_t x, int64_t y, bool remainder) {
+    if (y == 0)
+        return 0;
+    if (y == -1)
+        return remainder ? 0 : eval_wrap(t, 0 - (uint64_t)x);
+    int64_t q = x / y, r = x % y;
+    if (r != 0 && (r < 0) != (y < 0)) {
+        q--;
+        r += y;
+    }
+    return remainder ? r : q;
+}
+
+static void arith_int(TeKind kind, TeDtype t, Lanes *x, const Lanes *y, int n) {
+    for (int j = 0; j < n; j++) {
+        uint64_t a = (uint64_t)x->i[j], b = (uint64_t)y->i[j];
+        switch (kind) {
+        case TE_ADD:
+            x->i[j] = eval_wrap(t, a + b);
+            break;
+        case TE_SUB:
+            x->i[j] = eval_wrap(t, a - b);
+            break;
+        case TE_MUL:
+            x->i[j] = eval_wrap(t, a * b);
+            break;
+        default:
+            x->i[j] = int_divide(t, x->i[j], y->i[j], kind == TE_MOD);
+            break;
+        }
+    }
+}
+
+/* What is no zero has a sign, whatever those of its operands' zeros are.  */
+static void drop_signs(Lanes *x, int n) {
+    for (int j = 0; j < n && !x->plain; j++) {
+        if (x->v[j] != 0 && !(!x->exact && fabs(x->v[j]) <= x->b[j]))
+            x->f[j] &= (uint8_t)~LANE_ANY_ZERO;
+    }
+}
+
+void lanes_arith(const Node *node, Lanes *x, Lanes *y, int n) {
+    uint8_t keep = LANE_UNDECIDED | LANE_ANY_ZERO | (node->kind == TE_MUL ? LANE_PADDING : 0);
+    TeDtype t = node->type;
+    if (te_dtype_class(t) == TE_CLASS_REAL) {
+        if (node->kind == TE_MUL)
+            mul_real(node, x, y, n);
+        else if (node->kind == TE_DIV)
+            div_real(node, x, y, n);
+        else
+            add_real(t, x, y, node->kind == TE_SUB ? -1 : 1, n);
+        lanes_settle(x, t, n);
+    } else {
+        arith_int(node->kind, t, x, y, n);
+    }
+    lanes_join_flags(x, y, keep, n);
+    drop_signs(x, n);
+}
+
+void lanes_negate(TeDtype t, Lanes *x, int n) {
+    bool real = te_dtype_class(t) == TE_CLASS_REAL;
+    for (int j = 0; j < n; j++) {
+        if (real)
+            x->v[j] = -x->v[j];
+        else
+            x->i[j] = eval_wrap(t, 0 - (uint64_t)x->i[j]);
+    }
+}
+
+static bool relation(TeKind kind, int less, int equal) {
+    switch (kind) {
+    case TE_EQ:
+        return equal;
+    case TE_NE:
+        return !equal;
+    case TE_LT:
+        return less;
+    case TE_LE:
+        return less || equal;
+    case TE_GT:
+        return !less && !equal;
+    default:
+        return !less;
+    }
+}
+
+void lanes_compare(TeKind kind, TeDtype t, Lanes *x, Lanes *y, int n) {
+    bool real = te_dtype_class(t) == TE_CLASS_REAL;
+    for (int j = 0; j < n; j++) {
+        if (!real) {
+            x->i[j] = relation(kind, x->i[j] < y->i[j], x->i[j] == y->i[j]);
+            continue;
+        }
+        double a = x->v[j], c = y->v[j];
+        double b = (x->exact ? 0 : x->b[j]) + (y->exact ? 0 : y->b[j]);
+        if (isnan(a) || isnan(c))
+            x->i[j] = kind == TE_NE;
+        else
+            x->i[j] = relation(kind, a < c, a == c);
+        if (b > 0 && fabs(a - c) <= b * (1 + 0x1p-30))
+            lanes_flag(x, n, j, LANE_UNDECIDED);
+    }
+    x->exact = true;
+    lanes_join_flags(x, y, LANE_UNDECIDED, n);
+}
+
+/* An undecided operand does not matter beside one that decides alone.  */
+void lanes_logic(TeKind kind, Lanes *x, Lanes *y, int n) {
+    int64_t decides = kind == TE_OR;
+    lanes_show_flags(x, n);
+    lanes_show_flags(y, n);
+    for (int j = 0; j < n; j++) {
+        bool x_open = x->f[j] & LANE_UNDECIDED, y_open = y->f[j] & LANE_UNDECIDED;
+        bool settled = (!x_open && x->i[j] == decides) || (!y_open && y->i[j] == decides);
+        if (settled)
+            x->i[j] = decides;
+        else
+            x->i[j] = kind == TE_OR ? x->i[j] || y->i[j] : x->i[j] && y->i[j];
+        x->f[j] = !settled && (x_open || y_open) ? LANE_UNDECIDED : 0;
+    }
+}
+
+/* Both branches are possible: reals cover both, integers stay open unless they agree.  */
+static void either(TeDtype t, Lanes *out, int n, int j, const Lanes *other) {
+    if (te_dtype_class(t) != TE_CLASS_REAL) {
+        if (out->i[j] != other->i[j])
+            lanes_flag(out, n, j, LANE_UNDECIDED);
+        return;
+    }
+    double v = out->v[j], w = other->v[j], b = out->b[j], c = other->b[j];
+    if (isfinite(v) && isfinite(w))
+        lanes_middle(out, n, j, fmin(v - b, w - c), fmax(v + b, w + c));
+    else if (!(v == w || (isnan(v) && isnan(w))))
+        lanes_flag(out, n, j, LANE_UNDECIDED);
+}
+
+static void select_plain(Lanes *cond, const Lanes *yes, const Lanes *no, int n) {
+    for (int j = 0; j < n; j++) {
+        cond->v[j] = cond->i[j] ? yes->v[j] : no->v[j];
+        cond->i[j] = cond->i[j] ? yes->i[j] : no->i[j];
+    }
+    cond->exact = true;
+}
+
+void lanes_select(TeDtype t, Lanes *cond, Lanes *yes, Lanes *no, int n) {
+    if (cond->plain && yes->plain && no->plain && yes->exact && no->exact) {
+        select_plain(cond, yes, no, n);
+        return;
+    }
+    lanes_show_flags(cond, n);
+    lanes_show_bounds(cond, n);
+    lanes_show_bounds(yes, n);
+    lanes_show_bounds(no, n);
+    for (int j = 0; j < n; j++) {
+        Lanes *taken = cond->i[j] ? yes : no, *other = cond->i[j] ? no : yes;
+        bool open = cond->f[j] & LANE_UNDECIDED;
+        lanes_copy(cond, j, taken, j, 1);
+        if (open && !other->plain)
+            cond->f[j] |= other->f[j];
+        if (open)
+            either(t, cond, n, j, other);
+    }
+}
+
+/* max and min of two: NaN if one is; a zero has either sign.  */
+void lanes_extreme(bool max, TeDtype t, Lanes *x, Lanes *y, int n) {
+    if (te_dtype_class(t) != TE_CLASS_REAL) {
+        for (int j = 0; j < n; j++) {
+            bool keep = max ? x->i[j] >= y->i[j] : x->i[j] <= y->i[j];
+            x->i[j] = keep ? x->i[j] : y->i[j];
+        }
+        lanes_join_flags(x, y, LANE_UNDECIDED, n);
+        return;
+    }
+    lanes_join_flags(x, y, LANE_UNDECIDED, n);
+    bool exact = x->exact && y->exact;
+    if (!exact) {
+        lanes_show_bounds(x, n);
+        lanes_show_bounds(y, n);
+    }
+    for (int j = 0; j < n; j++) {
+        double a = x->v[j], c = y->v[j];
+        double v = isnan(a) || isnan(c) ? NAN : (max ? a > c : a < c) ? a : c;
+        if (v == 0)
+            lanes_flag(x, n, j, LANE_ANY_ZERO);
+        if (exact || isnan(v)) {
+            x->v[j] = v;
+            if (!exact)
+                x->b[j] = 0;
+            continue;
+        }
+        double alo = a - x->b[j], ahi = a + x->b[j], clo = c - y->b[j], chi = c + y->b[j];
+        if (max)
+            lanes_hull(x, n, j, v, fmax(alo, clo), fmax(ahi, chi));
+        else
+            lanes_hull(x, n, j, v, fmin(alo, clo), fmin(ahi, chi));
+    }
+}

@@ -1,0 +1,226 @@
+#include "te/eval/eval_impl.h"
+#include "te/tree/tree.h"
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+static void build_literal(Node *x, const Te *te, const TeExpr *e) {
+    if (e->kind == TE_SIZE)
+        x->i = te->size[e->v.ref].extent.value;
+    else if (e->kind != TE_REAL)
+        x->i = e->v.i;
+    x->v = e->kind == TE_REAL ? e->v.r : eval_real(x->i);
+    if (te_dtype_class(e->type) == TE_CLASS_REAL)
+        x->v = eval_round(e->type, x->v);
+}
+
+static void build_read(TeEval *ev, Node *x, const TeStmt *s, const TeExpr *e) {
+    const TeTensor *t = &ev->te->tensor[e->v.ref];
+    int64_t dense = 1;
+    x->sub = ARENA_ARRAY(ev->arena, Affine, t->rank);
+    x->pads = te_pads(e);
+    for (int d = t->rank - 1; d >= 0; d--) {
+        int64_t lo, hi;
+        x->affine[d] = access_affine(ev->te, s, e->args[d], &x->sub[d]);
+        x->leaves[d] = true;
+        if (x->affine[d]) {
+            access_range(s, &x->sub[d], &lo, &hi);
+            x->leaves[d] = lo < 0 || hi >= t->shape[d].value;
+        }
+        bool made = ev->maker[e->v.ref] >= 0 && d < te_own_rank(t);
+        x->stride[d] = made ? dense : t->stride[d].value;
+        if (made) dense *= t->shape[d].value;
+    }
+}
+
+static bool is_f8(TeDtype t) {
+    return t == TE_F8E4M3 || t == TE_F8E5M2;
+}
+
+/* A matrix unit may keep only 13 fraction bits within groups of 128 such terms.  */
+static bool is_coarse(const TeStmt *s, const TeExpr *body) {
+    return s->accum == TE_DTYPE_COUNT && body->kind == TE_MUL && is_f8(body->args[0]->store) &&
+           is_f8(body->args[1]->store);
+}
+
+/* Has an exponential as a factor: such a sum may be kept relative to a running maximum, and be
+ * rescaled by another exponential, at most 1, whenever that grows.  A rescaling adds its 2 ulps
+ * and a rounding to a step, which doubles what an addition costs.  */
+static bool is_rescalable(const TeExpr *e) {
+    if (e->kind == TE_CALL)
+        return e->v.fn == TE_FN_EXP || e->v.fn == TE_FN_EXP2;
+    if (e->kind != TE_MUL && e->kind != TE_CAST)
+        return false;
+    return is_rescalable(e->args[0]) || (e->n_args > 1 && is_rescalable(e->args[1]));
+}
+
+/* The mean of a sum of (E - mean) * (E - mean), the same for all terms: such a sum may be made of
+ * those of parts and of the distances of their means.  NULL: it is none.  */
+static const Node *mean_of(const TeEval *ev, const Node *sum) {
+    const TeExpr *e = sum->e->args[0];
+    if (e->kind != TE_MUL || e->args[0]->kind != TE_SUB || !te_expr_same(e->args[0], e->args[1]))
+        return NULL;
+    const Node *center = sum->args[0]->args[0]->args[1];
+    int maker = center->kind == TE_READ ? ev->maker[center->e->v.ref] : -1;
+    for (int i = 0; i < sum->e->n_index; i++) {
+        if (center->uses >> sum->e->index[i] & 1)
+            return NULL;
+    }
+    TeKind made = maker >= 0 ? ev->te->stmt[maker].rhs->kind : TE_READ;
+    return made == TE_DIV || made == TE_MUL ? center : NULL;
+}
+
+/* How far a sum in `acc` of n terms may be off, as a share of the sum of magnitudes: one rounding
+ * (or, in a matrix unit, truncated) per addition in any order.  */
+static double sum_roundoff(const TeStmt *s, const TeExpr *body, TeDtype acc, int64_t n) {
+    double steps = n > 1 ? (double)(n - 1) : 0;
+    bool kept = s->accum == TE_DTYPE_COUNT;
+    if (acc == TE_F64 && (kept || s->accum == TE_F64))
+        return steps * (is_rescalable(body) ? 0x6p-53 : 0x3p-53);
+    if (!kept && s->accum == TE_F16)
+        return (steps + 1) * 0x1p-10;
+    if (!kept && s->accum == TE_BF16)
+        return (steps + 1) * 0x1p-7;
+    if (acc == TE_F64)
+        return (steps + 1) * 0x1p-22;
+    double roundoff = (s->fp32x3 ? 3 * (steps + 1) : steps) * 0x1p-23;
+    if (is_rescalable(body))
+        roundoff *= 2;
+    if (is_coarse(s, body))
+        roundoff = fmin((double)n, 128) * 0x1p-13 + ceil((double)n / 128) * 0x1p-23;
+    return roundoff;
+}
+
+static void build_reduce(Node *x, const TeStmt *s, const TeExpr *e) {
+    TeDtype body = e->args[0]->type;
+    bool sums = e->red == TE_RED_SUM || e->red == TE_RED_PROD;
+    bool real = te_dtype_class(body) == TE_CLASS_REAL;
+    TeDtype accum = sums ? s->accum : TE_DTYPE_COUNT;
+    int64_t longest = -1;
+    x->count = 1;
+    for (int i = 0; i < e->n_index; i++) {
+        int64_t n = te_index_extent(&s->index[e->index[i]]);
+        x->count *= n;
+        if (n >= longest) {
+            longest = n;
+            x->sweep = e->index[i];
+        }
+    }
+    x->acc = accum == TE_DTYPE_COUNT ? body : te_meet(body, te_dtype_compute(accum));
+    x->acc_limit = x->acc == TE_F64 ? DBL_MAX : FLT_MAX;
+    x->acc_exact = x->acc == TE_F64 ? 0x1p53 : 0x1p24;
+    if (!real) {
+        bool narrow = accum != TE_DTYPE_COUNT && te_dtype_bytes(accum) < te_dtype_bytes(x->acc);
+        x->acc_limit = narrow ? ldexp(1, 8 * te_dtype_bytes(accum) - 1) : INFINITY;
+        return;
+    }
+    double u = sum_roundoff(s, e->args[0], x->acc, x->count);
+    x->acc_roundoff = u < 0.25 ? u / (1 - u) : 2 * u;
+    if (sums && is_coarse(s, e->args[0]))
+        x->acc_exact = 0x1p13;
+    if (accum == TE_F16) {
+        x->acc_limit = 65504;
+        x->acc_exact = 0x1p11;
+        x->acc_tiny = 0x1p-24;
+    } else if (accum == TE_BF16) {
+        x->acc_limit = FLT_MAX;
+        x->acc_exact = 0x1p8;
+        x->acc_tiny = 0x1p-133;
+    } else if (accum == TE_F32 && x->acc == TE_F64) {
+        x->acc_limit = FLT_MAX;
+        x->acc_exact = 0x1p24;
+        x->acc_tiny = 0x1p-149;
+    }
+}
+
+/* Marks the multiplications that make up the terms of a sum.  */
+static void mark_products(Node *x, const TeStmt *s) {
+    if (x->kind != TE_MUL || x->type != TE_F32)
+        return;
+    x->factor_loss = s->tf32 ? 0x1p-10 : 0;
+    x->product_loss = s->fp32x3 ? 0x1p-20 : 0;
+    for (int i = 0; i < x->n_args; i++)
+        mark_products(x->args[i], s);
+}
+
+/* A reduction of reductions of its kind is one over all their indices, which kernels take in any
+ * order: what leaves the range of numbers in one of them is seen by it alone.  */
+static const TeExpr *joined(TeEval *ev, const TeExpr *e) {
+    while (!acc_is_arg(e->red)) {
+        const TeExpr *inner = e->args[0];
+        while (inner->kind == TE_CAST && inner->type == inner->args[0]->type &&
+               inner->store == inner->type)
+            inner = inner->args[0];
+        if (inner->kind != TE_REDUCE || inner->red != e->red || inner->type != e->type)
+            break;
+        TeExpr *both = ARENA_NEW(ev->arena, TeExpr);
+        *both = *e;
+        memcpy(both->index + e->n_index, inner->index, inner->n_index);
+        both->n_index = (uint8_t)(e->n_index + inner->n_index);
+        both->args = inner->args;
+        e = both;
+    }
+    return e;
+}
+
+Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e) {
+    Node *x = ARENA_NEW(ev->arena, Node);
+    if (e->kind == TE_REDUCE)
+        e = joined(ev, e);
+    *x = (Node){.e = e, .kind = e->kind, .type = e->type, .meet = e->type, .n_args = e->n_args};
+    x->args = ARENA_ARRAY(ev->arena, Node *, e->n_args);
+    x->fast = s->fast;
+    for (int i = 0; i < e->n_args; i++) {
+        x->args[i] = eval_build(ev, s, e->args[i]);
+        x->uses |= x->args[i]->uses;
+    }
+    if (e->other) {
+        x->other = eval_build(ev, s, e->other);
+        x->uses |= x->other->uses;
+    }
+    if (e->kind >= TE_EQ && e->kind <= TE_GE)
+        x->meet = te_meet(e->args[0]->type, e->args[1]->type);
+    switch (e->kind) {
+    case TE_INT:
+    case TE_REAL:
+    case TE_BOOLEAN:
+    case TE_SIZE:
+        build_literal(x, ev->te, e);
+        break;
+    case TE_INDEX:
+        x->uses = 1u << e->v.ref;
+        break;
+    case TE_READ:
+        build_read(ev, x, s, e);
+        break;
+    case TE_SELECT:
+        x->pads = te_pads(e);
+        break;
+    case TE_REDUCE:
+        build_reduce(x, s, e);
+        for (int i = 0; i < e->n_index; i++)
+            x->uses &= ~(1u << e->index[i]);
+        if (e->red == TE_RED_SUM) {
+            mark_products(x->args[0], s);
+            x->mean = mean_of(ev, x);
+        }
+        break;
+    default:
+        break;
+    }
+    return x;
+}
+
+/* Slots above its own that evaluating x needs: an operand waits while the next is computed.  */
+int eval_slots(const Node *x) {
+    int most = 2;
+    for (int i = 0; i < x->n_args; i++) {
+        int n = eval_slots(x->args[i]) + (i < 2 ? i : 2) + 1;
+        most = n > most ? n : most;
+    }
+    if (x->other) {
+        int n = eval_slots(x->other) + 2;
+        most = n > most ? n : most;
+    }
+    return most;
+}

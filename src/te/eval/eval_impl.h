@@ -1,0 +1,185 @@
+/* Inside te_eval: expressions evaluated over strips of points.
+ *
+ * A strip is up to STRIP consecutive values of one index of a statement, the others being fixed,
+ * so that walking the tree is paid once per strip.  The rules of a value: reals are f64 with a
+ * bound on how far any permitted computation may be from them; a value with bound 0 can be
+ * represented in its compute type.  Integers and bool are exact.  */
+#ifndef ROLLER_TE_EVAL_EVAL_IMPL_H
+#define ROLLER_TE_EVAL_EVAL_IMPL_H
+#include "te/access/access.h"
+#include "te/eval/eval.h"
+
+enum { STRIP = 64 };
+
+enum {
+    LANE_UNDECIDED = 1,       /* any value is right */
+    LANE_PADDING = 2,         /* a 0 that pads (te_pads), or a product with it */
+    LANE_ANY_ZERO = 4         /* if zero: of either sign */
+};
+
+/* The values of a node on a strip.  b counts only if !exact, f only if !plain; else they are 0.  */
+typedef struct {
+    double v[STRIP], b[STRIP];
+    int64_t i[STRIP];
+    uint8_t f[STRIP];
+    bool exact, plain;
+} Lanes;
+
+/* A node prepared for evaluation.  */
+typedef struct Node Node;
+struct Node {
+    const TeExpr *e;
+    TeKind kind;
+    TeDtype type;             /* of the value */
+    TeDtype meet;             /* in which the operands meet */
+    uint32_t uses;            /* indices the value depends on */
+    int n_args;
+    Node **args;
+    Node *other;
+    double v;                 /* literal, size: converted to its type */
+    int64_t i;
+    bool fast;                /* @fast */
+    double factor_loss;       /* @tf32: relative, per factor of a summed product */
+    double product_loss;      /* @fp32x3: relative, of a summed product */
+    /* READ */
+    bool affine[TE_MAX_RANK], leaves[TE_MAX_RANK];        /* leaves: may be outside the dimension */
+    Affine *sub;
+    int64_t stride[TE_MAX_RANK];
+    bool pads;                /* READ, SELECT: its 0 pads */
+    /* REDUCE */
+    int sweep;                /* its longest index */
+    int64_t count;            /* number of terms */
+    TeDtype acc;              /* type it accumulates in */
+    double acc_roundoff;      /* sum: bound per term and magnitude; see eval_reduce.c */
+    double acc_limit;         /* sum: magnitudes beyond leave the accumulator's range */
+    double acc_exact;         /* sum: integers up to this are exact in it */
+    double acc_tiny;          /* sum: absolute loss of a term */
+    const Node *mean;         /* sum of squared deviations from it; else NULL */
+};
+
+/* Values of a tensor computed by a statement, remembered in chunks of STRIP elements.  */
+typedef struct {
+    int64_t number;           /* chunk: elements number * STRIP and following; -1: free */
+    uint64_t done, waiting;   /* waiting: for elements that were put off, in the round */
+    int64_t round;
+    Lanes *values;
+} MemoChunk;
+
+typedef struct {
+    MemoChunk *table;         /* open addressing; size is a power of two */
+    size_t size, used;
+} Memo;
+
+typedef struct {
+    TeEval *owner;
+    const TeStmt *s;
+    Node *root;
+    Lanes *slot;              /* evaluation stack */
+    int64_t at[TE_MAX_INDICES];            /* of lane 0 */
+    int strip;                /* the index that runs along the lanes; -1: there is one point */
+    int levels;               /* of calls that evaluating it takes */
+    Memo memo;
+} Prog;
+
+/* Elements of a temporary to be computed before what reads them.  */
+typedef struct {
+    Prog *prog;
+    int64_t pos;
+    int n;
+} PutOff;
+
+/* Levels of calls beyond which elements of temporaries are put off: chains of them may be of any
+ * length, stacks not.  */
+enum { EVAL_LEVELS = 2048 };
+
+struct TeEval {
+    Arena *arena;
+    const Te *te;
+    const void **data;        /* per tensor: in memory, or NULL: computed by prog[maker] */
+    const Lazy **lazy;        /* per tensor: where data is made when it is read; or NULL */
+    int *maker;               /* per tensor: statement or -1 */
+    Prog *prog;               /* per statement */
+    Watch *watch;
+    int levels;               /* of calls that are under way */
+    bool put_off;             /* what is evaluated now depends on elements that were put off */
+    PutOff *later;
+    size_t later_room;
+    int n_later;
+    int64_t round;            /* evaluations since such were computed */
+};
+
+/* What has been seen so far of each of up to STRIP reductions.
+ * sum: v the sum, mag the sum of magnitudes with their bounds, b the sum of bounds.
+ * prod: v, b likewise of the product; hi, lo the product of the factors above and below 1; mag the
+ *   largest magnitude of a factor; some: a factor is NaN; fine: none is certainly zero.
+ * max, min: v with lo..hi, the values it may have.
+ * argmax, argmin: v (i) at pos with b; rival the most another real candidate may be.  */
+typedef struct {
+    double v[STRIP], b[STRIP], mag[STRIP], lo[STRIP], hi[STRIP], rival[STRIP], close_rival[STRIP];
+    int64_t i[STRIP], pos[STRIP];
+    uint8_t f[STRIP];
+    bool some[STRIP];          /* a term was seen */
+    bool whole[STRIP];         /* all terms are integers without bound */
+    bool fine[STRIP];          /* all terms are multiples of 2^-12 without bound */
+} Acc;
+
+/* eval_acc.c: one strip of terms after another.  */
+bool acc_is_arg(int red);
+void acc_start(Acc *a, const Node *x, int n);
+/* Where terms go: all into accumulator 0 (fold; positions pos, pos + step, ...), or one each (all
+ * at position pos).  */
+typedef struct {
+    bool fold;
+    int64_t pos, step;
+} AccTerms;
+/* Takes n terms.  */
+void acc_take(Acc *a, const Node *x, const Lanes *y, int n, AccTerms t);
+void acc_finish(const Acc *a, const Node *x, Lanes *out, int n);
+
+/* eval_build.c */
+Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e);
+int eval_slots(const Node *x);
+
+/* eval.c: the values of a computed tensor at dense positions pos[j] where inside[j].  */
+void eval_fetch(TeEval *ev, int tensor, const int64_t *pos, const bool *inside, int n, Lanes *out);
+/* Elements of a tensor in memory.  */
+void eval_gather(const TeEval *ev, int tensor, const int64_t *offset, const bool *inside, int n,
+                 Lanes *out);
+
+/* eval_node.c: x over n lanes into p->slot[k]; slots above k are scratch.  */
+void eval_node(Prog *p, const Node *x, int k, int n);
+void eval_reduce(Prog *p, const Node *x, int k, int n);
+static inline bool eval_stopped(const TeEval *ev) {
+    return watch_ended(ev->watch);
+}
+
+/* lanes.c: flags, bounds, conversions.  */
+void lanes_show_bounds(Lanes *x, int n);                   /* makes b valid */
+void lanes_show_flags(Lanes *x, int n);                    /* makes f valid */
+void lanes_flag(Lanes *x, int n, int j, uint8_t flag);
+void lanes_join_flags(Lanes *x, const Lanes *y, uint8_t keep, int n);
+void lanes_copy(Lanes *to, int i, const Lanes *from, int j, int n);
+void lanes_settle(Lanes *x, TeDtype t, int n);             /* infinities, the type's range */
+void lanes_convert(Lanes *x, TeDtype from, TeDtype to, int n);
+void lanes_cast(Lanes *x, TeDtype from, TeDtype to, int n);
+double lanes_roundoff(TeDtype t);                          /* relative error of one rounding */
+double lanes_tiny(TeDtype t);                              /* absolute, near zero */
+double eval_round(TeDtype t, double v);                    /* to a real storage type, as a double */
+double eval_real(int64_t i);                               /* rounded to odd, to be rounded again */
+int64_t eval_wrap(TeDtype t, uint64_t v);
+/* Sets lane j of n to the smallest value with bound that covers lo..hi, around v; undecided where
+ * v is infinite or NaN and another value is as right.  */
+void lanes_hull(Lanes *x, int n, int j, double v, double lo, double hi);
+/* The same where a jump lies between: neither end is more right than the other.  */
+void lanes_middle(Lanes *x, int n, int j, double lo, double hi);
+
+/* eval_arith.c: x = x op y, both of type t.  */
+void lanes_arith(const Node *node, Lanes *x, Lanes *y, int n);
+void lanes_compare(TeKind kind, TeDtype t, Lanes *x, Lanes *y, int n);
+void lanes_logic(TeKind kind, Lanes *x, Lanes *y, int n);
+void lanes_select(TeDtype t, Lanes *cond, Lanes *yes, Lanes *no, int n);      /* into cond */
+void lanes_negate(TeDtype t, Lanes *x, int n);
+void lanes_extreme(bool max, TeDtype t, Lanes *x, Lanes *y, int n);
+/* eval_call.c */
+void lanes_call(const Node *node, Lanes *x, Lanes *y, int n);
+#endif

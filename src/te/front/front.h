@@ -1,0 +1,300 @@
+/* The front end's own types: names, tokens, syntax trees, and the op under construction.
+ *
+ * Text becomes tokens (lex.c), tokens a syntax tree (parse.c, grammar.c), and each item of the
+ * tree is checked in order: sizes (sizes.c), arguments (args.c), statements (stmt.c, expr.c,
+ * types.c), then for the op as a whole ranges (range.c) and bounds (bounds.c).  Private to the
+ * module.  */
+#ifndef ROLLER_TE_FRONT_FRONT_H
+#define ROLLER_TE_FRONT_FRONT_H
+#include "base/nearest.h"
+#include "te/prove/poly.h"
+#include "te/te.h"
+
+/* -- names ------------------------------------------------------------------------------------- */
+typedef enum { NAME_FREE, NAME_SIZE, NAME_TENSOR, NAME_INDEX } NameKind;
+
+typedef struct Symbol Symbol;
+struct Symbol {
+    const char *name;
+    size_t len;
+    Symbol *chain;            /* of the hash bucket */
+    bool reserved;
+    bool op_name;             /* an op has it */
+    int size;                 /* declared for the whole file: that size, else -1 */
+    int op;                   /* the op (by number) in which kind and ref hold */
+    NameKind kind;
+    int ref;
+    int bad;                  /* the op (-1: the file) in which its declaration failed */
+    bool target;              /* some statement of that op assigns it */
+    int stmt;                 /* the statement (by number) in which the rest holds */
+    int index;                /* of the statement */
+    bool left, free;          /* index: on the left; used outside every reduction that binds it */
+    int bound;                /* reductions around the current place that bind it */
+    bool was_bound;
+};
+
+enum { SYMBOL_BUCKETS = 8192 };
+typedef struct {
+    Arena *arena;
+    Symbol *bucket[SYMBOL_BUCKETS];
+} Symbols;
+
+void symbols_init(Symbols *s, Arena *a);                   /* with the reserved words */
+Symbol *symbol(Symbols *s, const char *name, size_t len);
+
+/* -- tokens ------------------------------------------------------------------------------------ */
+/* Marks, longest first.  */
+#define TOKEN_MARKS(X)                                                                      \
+    X(ARROW, "->") X(DOTS, "..") X(PLUS_ASSIGN, "+=") X(STAR_ASSIGN, "*=") X(EQ, "==")      \
+    X(NE, "!=") X(LE, "<=") X(GE, ">=") X(AND, "&&") X(OR, "||") X(PLUS, "+")               \
+    X(MINUS, "-") X(STAR, "*") X(SLASH, "/") X(PERCENT, "%") X(LT, "<") X(GT, ">")          \
+    X(ASSIGN, "=") X(NOT, "!") X(QUESTION, "?") X(COLON, ":") X(SEMICOLON, ";")             \
+    X(COMMA, ",") X(LPAREN, "(") X(RPAREN, ")") X(LBRACKET, "[") X(RBRACKET, "]")           \
+    X(LBRACE, "{") X(RBRACE, "}") X(AT, "@")
+
+typedef enum {
+    TOK_END, TOK_ID, TOK_INT, TOK_REAL,
+#define X(id, text) TOK_##id,
+    TOKEN_MARKS(X)
+#undef X
+        TOK_COUNT
+} TokenKind;
+
+typedef struct {
+    TokenKind kind;
+    uint32_t pos, len;
+    Symbol *sym;              /* ID */
+    int64_t i;                /* INT */
+    double r;                 /* REAL */
+} Token;
+
+/* -- syntax trees ------------------------------------------------------------------------------ */
+typedef struct NameList NameList;
+struct NameList {
+    Symbol *sym;
+    uint32_t pos;
+    NameList *next;
+};
+
+/* Kinds as in TeExpr, but TE_INDEX is any bare name, and there is no TE_SCALAR.  */
+typedef struct Ast Ast;
+struct Ast {
+    TeKind kind;
+    uint8_t red;
+    uint16_t depth;
+    uint32_t pos;
+    TeFn fn;
+    TeDtype dtype;            /* CAST */
+    Symbol *sym;              /* name, tensor */
+    int64_t i;
+    double r;
+    Ast *args, *next;         /* operands, linked by next */
+    Ast *other;               /* READ: the else value */
+    NameList *names;          /* REDUCE: the indices bound */
+};
+
+typedef struct AstArg AstArg;
+struct AstArg {
+    Symbol *sym;
+    uint32_t pos;
+    TeDtype dtype;
+    bool shaped, strided;
+    Ast *shape, *stride;
+    AstArg *next;
+};
+
+typedef struct AstRange AstRange;
+struct AstRange {
+    Symbol *sym;
+    uint32_t pos;
+    Ast *lo, *hi;             /* lo NULL: 0 */
+    AstRange *next;
+};
+
+typedef struct AstAnnot AstAnnot;
+struct AstAnnot {
+    Symbol *sym;
+    uint32_t pos;
+    int n_args;
+    Token arg;                /* the first */
+    AstAnnot *next;
+};
+
+typedef struct AstStmt AstStmt;
+struct AstStmt {
+    bool let;
+    Symbol *sym;              /* tensor, or the size of a let */
+    uint32_t pos, asg_pos;
+    NameList *left;
+    int red;                  /* TeRedop of `op=`, -1 for `=` */
+    Ast *rhs;
+    AstRange *where;
+    AstAnnot *annot;
+    AstStmt *next;
+};
+
+typedef enum { ITEM_PARAM, ITEM_LET, ITEM_OP } ItemKind;
+typedef struct AstItem AstItem;
+struct AstItem {
+    ItemKind kind;
+    Symbol *sym;
+    uint32_t pos;
+    bool has_value, range;    /* PARAM: a value; LO..HI */
+    int64_t lo, hi, multiple;
+    Ast *expr;                /* LET */
+    AstArg *in, *out;         /* OP */
+    int n_args, n_stmt;
+    bool bad;                 /* a type in the head is unknown */
+    AstStmt *stmt;
+    AstItem *next;
+};
+
+/* -- the file ---------------------------------------------------------------------------------- */
+typedef struct {
+    Arena *arena;
+    Diag *diag;
+    const char *file, *text;
+    size_t len;
+    Symbols symbols;
+    TeDefines define;
+    TeSize size[TE_MAX_SIZES];            /* of the file, then of the op at hand */
+    const Poly *value[TE_MAX_SIZES];
+    int n_size;
+    Polys polys;
+    Te *te;                   /* the op at hand; of the file: sizes alone */
+    int errors;               /* reported before this file */
+    int op, stmt;             /* numbers of the op and the statement at hand; unique in the file */
+} Front;
+
+/* names.c */
+DiagPlace place(const Front *f, uint32_t pos);
+/* An error of the expression at `pos`.  Returns false.  */
+bool complain(Front *f, const char *tag, uint32_t pos, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+void hint(Front *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+bool too_many_errors(const Front *f);                      /* more than can be kept */
+
+/* The next token from *pos on; END lies where the last token ends.  False after reporting an
+ * error.  */
+bool lex(Front *f, size_t *pos, Token *out);
+const char *token_text(TokenKind k);                       /* of a mark */
+/* The items of the file in order; NULL after reporting an error.  */
+AstItem *parse_file(Front *f);
+
+/* What expressions need of the parser (grammar.c).  */
+typedef struct {
+    Front *f;
+    Token tok;
+    size_t pos;
+    bool failed;              /* an error was reported: tok is END for good */
+    int depth, nodes;
+} Parser;
+void advance(Parser *p);
+bool accept(Parser *p, TokenKind k);
+void expect(Parser *p, TokenKind k);
+void expected(Parser *p, const char *what);
+void parse_error(Parser *p, const char *tag, uint32_t pos, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+bool parse_type_name(Parser *p, TeDtype *out);
+NameList *parse_name(Parser *p, const char *what);
+/* NAME {, NAME}; `most` is the limit, `of` what it limits.  */
+NameList *parse_names(Parser *p, const char *what, int most, const char *of);
+Ast *parse_expr(Parser *p);
+Ast *parse_exprs(Parser *p, int most, const char *of);     /* EXPR {, EXPR} */
+
+/* -- the op at hand ---------------------------------------------------------------------------- */
+typedef struct {
+    const TeExpr *read;
+    const TeExpr *sub;
+    int dim;
+    int plain;                /* the index that the subscript is, else -1 */
+    uint32_t uses;            /* indices in it, a bit each */
+    uint32_t excluded;        /* indices that the conditions around it mention */
+    bool guarded;
+} Subscript;
+
+/* How the range of an index was found.  */
+typedef enum { BY_NOTHING, BY_WHERE, BY_OUTPUT, BY_EXTENT, BY_WINDOW, BY_READER } RangeBy;
+
+typedef struct {
+    bool bad;                 /* an error was reported: spare the reader what follows from it */
+    uint32_t index_pos[TE_MAX_INDICES];   /* first occurrence */
+    uint32_t right_pos[TE_MAX_INDICES];   /* first occurrence right of the assignment, or 0 */
+    RangeBy by[TE_MAX_INDICES];
+    const char *from[TE_MAX_INDICES];     /* the tensor that gave it */
+    Subscript *sub;
+    int n_sub;
+} StmtInfo;
+
+typedef struct {
+    bool bad;
+    bool assigned, read;
+    bool known[TE_MAX_RANK];              /* shape[d] is */
+} TensorInfo;
+
+typedef struct {
+    Front *f;
+    Te *te;
+    TensorInfo *tensor;
+    StmtInfo *stmt;
+    TeStmt *cur;              /* statement being checked */
+    StmtInfo *info;
+    bool accumulates;         /* `op=` */
+    bool sums;                /* a sum or prod was met: @accum has a meaning */
+    int n_atom;               /* atoms of the sizes: those of a statement come behind */
+} Op;
+
+/* sizes.c */
+bool size_param(Front *f, const AstItem *item);
+bool size_let(Front *f, Symbol *sym, uint32_t pos, const Ast *expr, int stmt);
+/* A size expression: its extent and value.  False after reporting an error.  */
+bool size_extent(Front *f, const Ast *a, TeExtent *out, const Poly **poly);
+bool size_not_negative(Front *f, uint32_t pos, const char *what, TeExtent *e, const Poly *p);
+void extent_clamp(TeExtent *e);                            /* known not to be negative */
+/* The extent of a value that was computed and not written.  False if it can pass 2^63.  */
+bool extent_of(Front *f, const Poly *p, TeExtent *out);
+
+/* op.c */
+bool op_check(Front *f, const AstItem *item, Te **out);
+
+/* names.c */
+/* "K = 64", "64", "M"  */
+const char *extent_text(Front *f, const TeExtent *e);
+const char *expr_text(Front *f, const TeStmt *s, const TeExpr *e);
+bool size_find(const Front *f, const Symbol *sym, int *ref);
+/* Gives `sym` a meaning in the op; reports a clash.  */
+bool declare(Front *f, Symbol *sym, uint32_t pos, NameKind kind, int ref);
+NameKind name_kind(const Front *f, const Symbol *sym);
+const char *kind_text(NameKind k);        /* "a size" */
+bool hint_nearest(Op *op, const char *name, bool tensors_only);
+
+bool args_check(Op *op, const AstItem *item);              /* args.c */
+bool tensor_measure(Op *op, int t);                        /* strides and bytes of a known shape */
+void stmt_check(Op *op, const AstStmt *ast, int i);        /* stmt.c */
+/* expr.c: NULL, or -1, after an error.  */
+TeExpr *expr_check(Op *op, const Ast *a);
+int index_of(Op *op, Symbol *sym, uint32_t pos, bool left);
+TeExpr *new_expr(Op *op, TeKind kind, uint32_t pos, int n_args);
+
+/* types.c.  An expression made of literals alone has no type (TE_DTYPE_COUNT) until it meets one;
+ * store says then whether it is real or integer.  */
+bool untyped(const TeExpr *e);
+bool settle(Op *op, TeExpr *e, TeDtype type);
+bool settle_alone(Op *op, TeExpr *e);                      /* where nothing decides */
+bool type_node(Op *op, TeExpr *e);                         /* from its operands */
+
+/* stores.c */
+bool store_check(Op *op, TeExpr *rhs, uint32_t pos, TeDtype to, const char *name);
+void keep_storage(TeExpr *e);                              /* fills `store` throughout */
+
+bool ranges_check(Op *op);                                 /* range.c */
+void subscripts_collect(Op *op, int stmt);                 /* subscripts.c */
+/* value.c: polynomials of the statement at hand, which polys_enter chooses; NULL: unknown.  */
+void polys_enter(Op *op, int stmt);
+const Poly *expr_poly(Op *op, const TeExpr *e);            /* of an integer expression */
+const Poly *extent_poly(Op *op, const TeExtent *e);
+Interval expr_range(Op *op, const TeExpr *e);              /* interval.c: of its values */
+Interval type_range(TeDtype t);
+bool bounds_check(Op *op, int stmt);                       /* bounds.c */
+uint32_t indices_in(const TeExpr *e);                      /* a bit each */
+#endif

@@ -1,0 +1,378 @@
+/* Expressions: one function per rule of the grammar.  */
+#include "te/front/front.h"
+#include <math.h>
+#include <string.h>
+
+/* After the first error the token is END for good, so every loop ends and nothing more is said.  */
+static void stop(Parser *p) {
+    p->failed = true;
+    p->tok = (Token){.kind = TOK_END, .pos = p->tok.pos};
+}
+
+void parse_error(Parser *p, const char *tag, uint32_t pos, const char *fmt, ...) {
+    if (p->failed) return;
+    va_list ap;
+    va_start(ap, fmt);
+    complain(p->f, tag, pos, "%s", arena_vprintf(p->f->arena, fmt, ap));
+    va_end(ap);
+    stop(p);
+}
+
+void advance(Parser *p) {
+    if (!p->failed && !lex(p->f, &p->pos, &p->tok)) stop(p);
+}
+
+bool accept(Parser *p, TokenKind k) {
+    if (p->tok.kind != k) return false;
+    advance(p);
+    return true;
+}
+
+void expected(Parser *p, const char *what) {
+    const Token *t = &p->tok;
+    if (t->kind == TOK_END)
+        parse_error(p, "syntax", t->pos, "expected %s before the end of the file", what);
+    else
+        parse_error(p, "syntax", t->pos, "expected %s before '%.*s'", what, (int)t->len,
+                    p->f->text + t->pos);
+}
+
+void expect(Parser *p, TokenKind k) {
+    if (!accept(p, k)) expected(p, arena_printf(p->f->arena, "'%s'", token_text(k)));
+}
+
+static bool word(const Parser *p, const char *text) {
+    return p->tok.kind == TOK_ID && strcmp(p->tok.sym->name, text) == 0;
+}
+
+NameList *parse_name(Parser *p, const char *what) {
+    NameList *n = ARENA_NEW(p->f->arena, NameList);
+    n->sym = p->tok.sym;
+    n->pos = p->tok.pos;
+    if (p->tok.kind != TOK_ID)
+        expected(p, what);
+    else if (n->sym->reserved)
+        parse_error(p, "name", n->pos, "'%s' is reserved", n->sym->name);
+    advance(p);
+    return n;
+}
+
+NameList *parse_names(Parser *p, const char *what, int most, const char *of) {
+    NameList *first = NULL, **tail = &first;
+    int n = 0;
+    do {
+        if (++n > most)
+            parse_error(p, "limit", p->tok.pos, "more than %d %s", most, of);
+        *tail = parse_name(p, what);
+        tail = &(*tail)->next;
+    } while (accept(p, TOK_COMMA));
+    return first;
+}
+
+bool parse_type_name(Parser *p, TeDtype *out) {
+    const Symbol *s = p->tok.sym;
+    return p->tok.kind == TOK_ID && te_dtype_parse(s->name, s->len, out);
+}
+
+static Ast *node(Parser *p, TeKind kind, uint32_t pos) {
+    Ast *a = ARENA_NEW(p->f->arena, Ast);
+    a->kind = kind;
+    a->pos = pos;
+    a->depth = 1;
+    if (++p->nodes > TE_MAX_NODES)
+        parse_error(p, "limit", pos, "more than %d expression nodes", TE_MAX_NODES);
+    return a;
+}
+
+/* Makes `arg`, and what is linked behind it, operands of a.  */
+static void adopt(Parser *p, Ast *a, const Ast *arg) {
+    for (; arg; arg = arg->next) {
+        if (arg->depth >= a->depth) a->depth = (uint16_t)(arg->depth + 1);
+    }
+    if (a->depth > TE_MAX_TREE)
+        parse_error(p, "limit", a->pos, "more than %d operators deep", TE_MAX_TREE);
+}
+
+static Ast *node1(Parser *p, TeKind kind, uint32_t pos, Ast *x) {
+    Ast *a = node(p, kind, pos);
+    a->args = x;
+    adopt(p, a, x);
+    return a;
+}
+
+static Ast *node2(Parser *p, TeKind kind, uint32_t pos, Ast *x, Ast *y) {
+    x->next = y;
+    return node1(p, kind, pos, x);
+}
+
+/* Everything that nests passes here, so the stack is bounded; a whole expression is level 0.  */
+static bool enter(Parser *p) {
+    if (++p->depth > TE_MAX_DEPTH + 1)
+        parse_error(p, "limit", p->tok.pos, "nested deeper than %d", TE_MAX_DEPTH);
+    return !p->failed;
+}
+
+static Ast *unary(Parser *p);
+
+static Ast *number(Parser *p) {
+    Ast *a = node(p, p->tok.kind == TOK_INT ? TE_INT : TE_REAL, p->tok.pos);
+    a->i = p->tok.i;
+    a->r = p->tok.r;
+    advance(p);
+    return a;
+}
+
+/* redop "[" [ ID {"," ID} ] "]" "(" expr ")", after redop */
+static Ast *reduction(Parser *p, TeRedop red, uint32_t pos) {
+    Ast *a = node(p, TE_REDUCE, pos);
+    a->red = (uint8_t)red;
+    advance(p);
+    if (p->tok.kind != TOK_RBRACKET)
+        a->names = parse_names(p, "an index", TE_MAX_INDICES, "indices");
+    expect(p, TOK_RBRACKET);
+    expect(p, TOK_LPAREN);
+    a->args = parse_expr(p);
+    adopt(p, a, a->args);
+    expect(p, TOK_RPAREN);
+    return a;
+}
+
+/* "[" [ expr {"," expr} ] "]" [ "else" unary ], after the name */
+static Ast *read(Parser *p, Symbol *sym, uint32_t pos) {
+    Ast *a = node(p, TE_READ, pos);
+    a->sym = sym;
+    advance(p);
+    if (p->tok.kind != TOK_RBRACKET) a->args = parse_exprs(p, TE_MAX_RANK, "subscripts");
+    expect(p, TOK_RBRACKET);
+    adopt(p, a, a->args);
+    if (word(p, "else")) {
+        advance(p);
+        if (enter(p)) {
+            a->other = unary(p);
+            adopt(p, a, a->other);
+        }
+        p->depth--;
+    }
+    return a;
+}
+
+static bool find_redop(const Symbol *s, TeRedop *out) {
+    static const char *const names[] = {
+#define X(id, name) name,
+        TE_REDOPS(X)
+#undef X
+    };
+    for (int i = 0; i < TE_RED_COUNT; i++) {
+        if (strcmp(names[i], s->name) == 0) {
+            *out = (TeRedop)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static const struct {
+    const char *name;
+    int n_args;
+} intrinsics[] = {
+#define X(id, name, n, ulp) {name, n},
+    TE_INTRINSICS(X)
+#undef X
+};
+
+static bool find_intrinsic(const Symbol *s, TeFn *out) {
+    for (int i = 0; i < TE_FN_COUNT; i++) {
+        if (strcmp(intrinsics[i].name, s->name) == 0) {
+            *out = (TeFn)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void unknown_function(Parser *p, const Symbol *sym, uint32_t pos) {
+    if (p->failed) return;
+    Nearest near = {.name = sym->name};
+    for (int i = 0; i < TE_FN_COUNT; i++) nearest_offer(&near, intrinsics[i].name);
+    parse_error(p, "name", pos, "unknown function '%s'", sym->name);
+    if (near.best) hint(p->f, "did you mean '%s'?", near.best);
+}
+
+/* "(" expr {"," expr} ")", after the name: an intrinsic, or a cast */
+static Ast *call(Parser *p, const Symbol *sym, uint32_t pos) {
+    Ast *a = node(p, TE_CALL, pos);
+    int n = 0, want = 1;
+    if (te_dtype_parse(sym->name, sym->len, &a->dtype))
+        a->kind = TE_CAST;
+    else if (find_intrinsic(sym, &a->fn))
+        want = intrinsics[a->fn].n_args;
+    else
+        unknown_function(p, sym, pos);
+    advance(p);
+    a->args = parse_exprs(p, TE_MAX_ARGS, "operands");
+    adopt(p, a, a->args);
+    expect(p, TOK_RPAREN);
+    for (const Ast *x = a->args; x; x = x->next) n++;
+    if (want < 0 ? n < 2 : n != want)
+        parse_error(p, "type", pos, "'%s' takes %s, %d given", sym->name,
+                    want < 0 ? "two or more operands" : want == 1 ? "one operand" : "two operands",
+                    n);
+    return a;
+}
+
+static Ast *named(Parser *p) {
+    Symbol *sym = p->tok.sym;
+    uint32_t pos = p->tok.pos;
+    TeRedop red;
+    advance(p);
+    if (p->tok.kind == TOK_LPAREN) return call(p, sym, pos);
+    if (p->tok.kind == TOK_LBRACKET) {
+        if (find_redop(sym, &red)) return reduction(p, red, pos);
+        if (!sym->reserved) return read(p, sym, pos);
+    }
+    bool truth = strcmp(sym->name, "true") == 0;
+    if (truth || strcmp(sym->name, "false") == 0) {
+        Ast *a = node(p, TE_BOOLEAN, pos);
+        a->i = truth;
+        return a;
+    }
+    if (strcmp(sym->name, "inf") == 0) {
+        Ast *a = node(p, TE_REAL, pos);
+        a->r = INFINITY;
+        return a;
+    }
+    if (sym->reserved) parse_error(p, "name", pos, "'%s' is reserved", sym->name);
+    Ast *a = node(p, TE_INDEX, pos);
+    a->sym = sym;
+    return a;
+}
+
+static Ast *prim(Parser *p) {
+    Ast *a;
+    switch (p->tok.kind) {
+    case TOK_INT:
+    case TOK_REAL:
+        return number(p);
+    case TOK_ID:
+        return named(p);
+    case TOK_LPAREN:
+        advance(p);
+        a = parse_expr(p);
+        expect(p, TOK_RPAREN);
+        return a;
+    default:
+        expected(p, "an expression");
+        return node(p, TE_INT, p->tok.pos);
+    }
+}
+
+static Ast *unary(Parser *p) {
+    uint32_t pos = p->tok.pos;
+    TeKind kind = p->tok.kind == TOK_NOT ? TE_NOT : TE_NEG;
+    if (p->tok.kind != TOK_NOT && p->tok.kind != TOK_MINUS) return prim(p);
+    advance(p);
+    Ast *x = enter(p) ? unary(p) : node(p, TE_INT, pos);
+    p->depth--;
+    return node1(p, kind, pos, x);
+}
+
+static Ast *mul(Parser *p) {
+    Ast *a = unary(p);
+    for (;;) {
+        uint32_t pos = p->tok.pos;
+        if (accept(p, TOK_STAR))
+            a = node2(p, TE_MUL, pos, a, unary(p));
+        else if (accept(p, TOK_SLASH))
+            a = node2(p, TE_DIV, pos, a, unary(p));
+        else if (accept(p, TOK_PERCENT))
+            a = node2(p, TE_MOD, pos, a, unary(p));
+        else
+            return a;
+    }
+}
+
+static Ast *add(Parser *p) {
+    Ast *a = mul(p);
+    for (;;) {
+        uint32_t pos = p->tok.pos;
+        if (accept(p, TOK_PLUS))
+            a = node2(p, TE_ADD, pos, a, mul(p));
+        else if (accept(p, TOK_MINUS))
+            a = node2(p, TE_SUB, pos, a, mul(p));
+        else
+            return a;
+    }
+}
+
+static bool comparison(TokenKind t, TeKind *out) {
+    switch (t) {
+    case TOK_EQ: *out = TE_EQ; return true;
+    case TOK_NE: *out = TE_NE; return true;
+    case TOK_LT: *out = TE_LT; return true;
+    case TOK_LE: *out = TE_LE; return true;
+    case TOK_GT: *out = TE_GT; return true;
+    case TOK_GE: *out = TE_GE; return true;
+    default: return false;
+    }
+}
+
+static Ast *cmp(Parser *p) {
+    Ast *a = add(p);
+    TeKind kind, again;
+    uint32_t pos = p->tok.pos;
+    if (!comparison(p->tok.kind, &kind)) return a;
+    advance(p);
+    a = node2(p, kind, pos, a, add(p));
+    if (comparison(p->tok.kind, &again)) {
+        parse_error(p, "syntax", p->tok.pos, "comparisons do not chain");
+        hint(p->f, "join two with &&");
+    }
+    return a;
+}
+
+static Ast *and(Parser *p) {
+    Ast *a = cmp(p);
+    for (;;) {
+        uint32_t pos = p->tok.pos;
+        if (!accept(p, TOK_AND)) return a;
+        a = node2(p, TE_AND, pos, a, cmp(p));
+    }
+}
+
+static Ast *or(Parser *p) {
+    Ast *a = and(p);
+    for (;;) {
+        uint32_t pos = p->tok.pos;
+        if (!accept(p, TOK_OR)) return a;
+        a = node2(p, TE_OR, pos, a, and(p));
+    }
+}
+
+Ast *parse_expr(Parser *p) {
+    Ast *a;
+    if (!enter(p)) {
+        a = node(p, TE_INT, p->tok.pos);
+    } else {
+        a = or(p);
+        uint32_t pos = p->tok.pos;
+        if (accept(p, TOK_QUESTION)) {
+            Ast *then = parse_expr(p);
+            expect(p, TOK_COLON);
+            then->next = parse_expr(p);
+            a = node2(p, TE_SELECT, pos, a, then);
+        }
+    }
+    p->depth--;
+    return a;
+}
+
+Ast *parse_exprs(Parser *p, int most, const char *of) {
+    Ast *first = NULL, **tail = &first;
+    int n = 0;
+    do {
+        if (++n > most) parse_error(p, "limit", p->tok.pos, "more than %d %s", most, of);
+        *tail = parse_expr(p);
+        tail = &(*tail)->next;
+    } while (accept(p, TOK_COMMA));
+    return first;
+}

@@ -1,0 +1,76 @@
+/* Which statements share a kernel, and the axes of a contraction seen with its whole group.
+ * Inside te; access.h is the public view.  */
+#ifndef ROLLER_TE_GROUP_GROUPS_H
+#define ROLLER_TE_GROUP_GROUPS_H
+#include "te/access/access.h"
+
+/* Group k has the root statement root[k]; a map in group home[i] = k runs with the root's spatial
+ * index perm[i][j] as its left index j.  */
+typedef struct {
+    int n;
+    int root[TE_MAX_STMTS];
+    int home[TE_MAX_STMTS];                /* statement -> group */
+    int maker[TE_MAX_TENSORS];          /* tensor -> statement, -1 for inputs */
+    int last[TE_MAX_TENSORS];              /* no statement behind this one reads the tensor */
+    bool ordered;             /* who needs a group has a higher number */
+    int placed;                            /* statements that have a group */
+    int before[TE_MAX_STMTS];              /* n when the statement was to be placed */
+    uint8_t perm[TE_MAX_STMTS][TE_MAX_RANK];
+} Groups;
+
+/* Works with run-time sizes too.  */
+void groups_find(const Te *te, Groups *out);
+/* The same in parts: of no statement yet; of those before `end`, too; no longer of those from
+ * `first` on.  */
+void groups_open(const Te *te, Groups *out);
+void groups_place(const Te *te, Groups *g, int end);
+void groups_withdraw(Groups *g, int first);
+/* Joins groups into row groups where that is legal.  Changes n, root, home and perm (which then is
+ * the frame's index of each left index); returns the row group of each group, NULL for the
+ * others.  */
+const RowGroup **rows_find(Arena *a, const Te *te, Groups *g);
+/* Fills pass and n_pass; drops those that do not save their reduction a pass.  */
+void rows_passes(const Te *te, RowGroup *g);
+/* Ties every reduction that can be, whatever its pass.  False: none can.  */
+bool rows_online(const Te *te, RowGroup *g);
+/* The group with every reduction online that can be; NULL where that saves no pass.  */
+const RowGroup *rows_with_online(Arena *a, const Te *te, const RowGroup *g);
+/* Does a read's subscripts name left indices of s so that s runs with the root the way the read
+ * tensor's own statement does?  Fills or compares perm (0xff: still open).  */
+bool groups_own_point(const Te *te, const Groups *g, const TeStmt *s, const TeExpr *read,
+                      uint8_t *perm);
+/* Can what group k computes come behind group `to` in its kernel?  Group `to` does not need it, and
+ * neither does anything else that it needs need `to`.  What it reads of `to` itself is the caller's
+ * matter.  */
+bool groups_meet(const Te *te, const Groups *g, int k, int to);
+/* The last group before `end` that group k reads and meets; -1: none.  */
+int groups_behind(const Te *te, const Groups *g, int k, int end);
+/* Group k becomes a part of group `to`, which it meets; those behind it move up.  */
+void groups_merge(const Te *te, Groups *g, const RowGroup **row, int k, int to);
+/* Clears `ordered` if it will not hold with group k in group `to`.  */
+void groups_disorder(const Te *te, Groups *g, int k, int to);
+/* Numbers the groups so that it holds.  */
+void groups_order(const Te *te, Groups *g, const RowGroup **row, const RowGroup **stats);
+/* Joins reductions over the same indices that read the same elements, neighbouring ones for
+ * neighbouring results, and do not need each other but for what one follows.  */
+void columns_join(Arena *a, const Te *te, Groups *g, const RowGroup **row);
+/* The statements of group k, one pass that makes its reductions, with those online that follow
+ * another one; NULL if the root is a map.  */
+const RowGroup *columns_group(Arena *a, const Te *te, const Groups *g, int k);
+/* Joins maps over one domain that read the same elements and do not need each other.  */
+void siblings_join(const Te *te, Groups *g, const RowGroup **row);
+/* Joins row groups with the contraction whose rows they run over.  Returns the `stats` of each
+ * group that is left.  */
+const RowGroup **stats_join(Arena *a, const Te *te, Groups *g, const RowGroup **row);
+/* access_contraction with these groups.  */
+bool groups_contraction(const Te *te, const Groups *g, int stmt, Contraction *out,
+                        const char **why);
+/* Is tensor t read outside the group that makes it?  Outputs and inputs always exist in memory.  */
+bool groups_materialized(const Te *te, const Groups *g, int t);
+
+/* The root's spatial index that runs fastest in what the group of `stmt` writes, of M and N if both
+ * have one; -1 if every extent is 1 or there is none.  */
+int axes_fastest(const Te *te, const Groups *g, int stmt, const uint8_t *class);
+/* Fills c->axis: the indices by class, ordered and merged into digits.  c has its operands.  */
+void axes_build(const Te *te, const Groups *g, int stmt, const uint8_t *class, Contraction *c);
+#endif

@@ -1,0 +1,131 @@
+/* Reductions that can follow another one of their row in the same pass: they run with what that has
+ * found so far, and are put right when it finds more.
+ *
+ * Holds for sums of f32 and f64 whose leader is of the same type, and so stored: what they are put
+ * right by is as exact as they are.  Both compute their common terms by the same rules.  */
+#include "te/group/groups.h"
+#include "te/access/mean.h"
+#include "te/tree/tree.h"
+#include <string.h>
+
+typedef struct {
+    const Te *te;
+    const TeStmt *x, *y;
+    const uint8_t *x_axis, *y_axis;
+} Pair;
+
+static bool same_leaf(const Pair *p, const TeExpr *x, const TeExpr *y) {
+    switch (x->kind) {
+    case TE_INT: case TE_BOOLEAN: return x->v.i == y->v.i;
+    case TE_REAL: return memcmp(&x->v.r, &y->v.r, sizeof x->v.r) == 0;
+    case TE_INDEX: return p->x_axis[x->v.ref] == p->y_axis[y->v.ref];
+    case TE_SIZE: case TE_SCALAR: case TE_READ: return x->v.ref == y->v.ref;
+    case TE_CALL: return x->v.fn == y->v.fn;
+    case TE_CAST: return x->store == y->store;
+    case TE_REDUCE: return false;
+    default: return true;
+    }
+}
+
+/* Do two expressions of statements that run over the same rows have the same value everywhere?  */
+static bool same(const Pair *p, const TeExpr *x, const TeExpr *y) {
+    if (x->kind != y->kind || x->type != y->type || x->n_args != y->n_args ||
+        x->inside != y->inside || !x->other != !y->other || !same_leaf(p, x, y))
+        return false;
+    if (x->other && !same(p, x->other, y->other))
+        return false;
+    for (int i = 0; i < x->n_args; i++) {
+        if (!same(p, x->args[i], y->args[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Is the tensor stored as it is computed, in f32 or f64, so that memory changes no value?  */
+static bool is_exact(const Te *te, int tensor, TeDtype type) {
+    return te->tensor[tensor].dtype == type && (type == TE_F32 || type == TE_F64);
+}
+
+static bool is_reduction(const Te *te, const RowGroup *g, int i, TeRedop red) {
+    const TeExpr *e = te->stmt[g->stmt[i]].rhs;
+    return g->role[i] == ROW_REDUCE && e->red == red && e->type == e->args[0]->type;
+}
+
+/* Is the body of reduction j the expression `e` of statement i?  */
+static bool reduces(const Te *te, const RowGroup *g, int j, int i, const TeExpr *e) {
+    const TeStmt *y = &te->stmt[g->stmt[j]];
+    const TeStmt *x = &te->stmt[g->stmt[i]];
+    Pair p = {te, x, y, g->axis[i], g->axis[j]};
+    return same(&p, e, y->rhs->args[0]) && te_same_rules(x, y);
+}
+
+/* The statement whose sum over the row, divided by the row's length, statement i is; -1: none.  */
+static int sum_of_mean(const Te *te, const RowGroup *g, int i) {
+    if (g->role[i] != ROW_SCALAR) return -1;
+    int sum = te_mean_of(te, &te->stmt[g->stmt[i]], &te->stmt[g->frame]);
+    return sum < 0 ? -1 : row_group_maker(te, g, sum);
+}
+
+/* sum of exp(E - x): x is the maximum of E.  */
+static void follow_scale(const Te *te, RowGroup *g, int i) {
+    const TeExpr *s = te->stmt[g->stmt[i]].rhs, *call = s->args[0], *diff;
+    if (call->kind != TE_CALL || (call->v.fn != TE_FN_EXP && call->v.fn != TE_FN_EXP2))
+        return;
+    diff = call->args[0];
+    if (diff->kind != TE_SUB || diff->args[1]->kind != TE_READ)
+        return;
+    int center = diff->args[1]->v.ref, j = row_group_maker(te, g, center);
+    if (j < 0 || !is_reduction(te, g, j, TE_RED_MAX) || !is_exact(te, center, s->type) ||
+        !reduces(te, g, j, i, diff->args[0]))
+        return;
+    g->follow[i] = FOLLOW_SCALE;
+    g->leader[i] = j;
+    g->center[i] = center;
+}
+
+/* sum of (E - x) * (E - x): x is the mean of E.  */
+static void follow_shift(const Te *te, RowGroup *g, int i) {
+    const TeExpr *s = te->stmt[g->stmt[i]].rhs, *square = s->args[0];
+    Pair own = {te, NULL, NULL, g->axis[i], g->axis[i]};
+    if (square->kind != TE_MUL || !same(&own, square->args[0], square->args[1]))
+        return;
+    const TeExpr *diff = square->args[0];
+    if (diff->kind != TE_SUB || diff->args[1]->kind != TE_READ)
+        return;
+    int center = diff->args[1]->v.ref, mean = row_group_maker(te, g, center);
+    int j = mean < 0 ? -1 : sum_of_mean(te, g, mean);
+    if (j < 0 || !is_reduction(te, g, j, TE_RED_SUM) || !is_exact(te, center, s->type) ||
+        !is_exact(te, te->stmt[g->stmt[j]].tensor, s->type) ||
+        !reduces(te, g, j, i, diff->args[0]))
+        return;
+    g->follow[i] = FOLLOW_SHIFT;
+    g->leader[i] = j;
+    g->center[i] = center;
+}
+
+int row_group_maker(const Te *te, const RowGroup *g, int tensor) {
+    for (int i = 0; i < g->n; i++) {
+        if (te->stmt[g->stmt[i]].tensor == tensor) return i;
+    }
+    return -1;
+}
+
+bool rows_online(const Te *te, RowGroup *g) {
+    bool any = false;
+    for (int i = 0; i < g->n; i++) {
+        if (!is_reduction(te, g, i, TE_RED_SUM))
+            continue;
+        follow_scale(te, g, i);
+        follow_shift(te, g, i);
+        any |= g->follow[i] != FOLLOW_NONE;
+    }
+    return any;
+}
+
+const RowGroup *rows_with_online(Arena *a, const Te *te, const RowGroup *g) {
+    RowGroup *x = ARENA_NEW(a, RowGroup);
+    *x = *g;
+    rows_online(te, x);
+    rows_passes(te, x);
+    return x->n_pass < g->n_pass ? x : NULL;
+}

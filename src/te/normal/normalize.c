@@ -1,0 +1,166 @@
+#include "te/normal/normalize.h"
+#include "te/access/access.h"
+#include "te/canon/canon.h"
+#include "te/front/front.h"
+#include "te/tree/tree.h"
+#include <string.h>
+
+static bool has_branch(const TeExpr *e) {
+    if (e->kind == TE_SELECT || e->kind == TE_AND || e->kind == TE_OR)
+        return true;
+    for (int i = 0; i < e->n_args; i++) {
+        if (has_branch(e->args[i]))
+            return true;
+    }
+    return e->other && has_branch(e->other);
+}
+
+/* Looks for reads with plain index i as a subscript.  */
+static void find_plain(const Te *te, const TeExpr *e, int i, const TeExtent *range, bool *found,
+                       bool *differs) {
+    for (int d = 0; d < e->n_args; d++) {
+        const TeExpr *sub = e->args[d];
+        if (e->kind == TE_READ && sub->kind == TE_INDEX && sub->v.ref == i) {
+            *found = true;
+            *differs |= !te_extent_same(&te->tensor[e->v.ref].shape[d], range);
+        }
+        find_plain(te, sub, i, range, found, differs);
+    }
+    if (e->other)
+        find_plain(te, e->other, i, range, found, differs);
+}
+
+/* Ranges that a changed reader no longer gives are written out.  */
+static void write_ranges(Norm *n) {
+    bool any = n->te->n_stmt < n->n_source;
+    for (int k = 0; k < n->te->n_stmt; k++)
+        any = any || n->changed[k];
+    if (!any)
+        return;
+    for (int k = 0; k < n->te->n_stmt; k++) {
+        TeStmt *s = &n->te->stmt[k];
+        bool temp = n->te->tensor[s->tensor].role == TE_TEMP;
+        for (int i = 0; i < s->n_index; i++) {
+            if (s->index[i].where || (i < s->n_left ? !temp : !n->changed[k]))
+                continue;
+            bool found = false, differs = false;
+            find_plain(n->te, s->rhs, i, &s->index[i].hi, &found, &differs);
+            s->index[i].where = !found || differs || has_branch(s->rhs);
+        }
+    }
+}
+
+/* What was written as an accumulation may be none any more.  */
+static void assign_changed(Norm *n) {
+    for (int k = 0; k < n->te->n_stmt; k++) {
+        if (n->changed[k]) n->te->stmt[k].asg = TE_ASSIGN;
+    }
+}
+
+/* A `let` of the body stands before the first statement that came from the one behind it.  */
+static void place_lets(Norm *n, const Te *in) {
+    n->te->size = ARENA_ARRAY(n->a, TeSize, in->n_size);
+    for (int i = 0; i < in->n_size; i++) {
+        TeSize *z = &n->te->size[i];
+        *z = in->size[i];
+        if (z->kind != TE_SIZE_LET || z->stmt < 0)
+            continue;
+        int before = 0;
+        while (before < n->te->n_stmt && n->origin[before] < in->size[i].stmt)
+            before++;
+        z->stmt = before;
+    }
+}
+
+/* Every statement is a site of decisions, and those that are made from it later.  */
+static void number_sites(Te *te) {
+    TeDecisions *x = te->decisions;
+    for (int k = 0; k < te->n_stmt; k++) {
+        te->stmt[k].site = k;
+        if (!x) continue;
+        x->name[k] = te->tensor[te->stmt[k].tensor].name;
+        x->possible[k] = 0;
+    }
+    if (x) x->n = te->n_stmt;
+}
+
+/* A copy of the op with room for what passes add, and no statements yet.  */
+static Norm *open_norm(Arena *a, Diag *d, const Te *in) {
+    Te *te = ARENA_NEW(a, Te);
+    *te = *in;
+    te->tensor = ARENA_ROOM(a, TeTensor, TE_MAX_TENSORS);
+    memcpy(te->tensor, in->tensor, (size_t)in->n_tensor * sizeof *in->tensor);
+    te->stmt = ARENA_ROOM(a, TeStmt, TE_MAX_STMTS);
+    te->n_stmt = 0;
+    Norm *n = ARENA_NEW(a, Norm);
+    n->a = a;
+    n->d = d;
+    n->te = te;
+    return n;
+}
+
+/* What stands in another place than it was written at may keep another type.  */
+static void keep_storages(Norm *n) {
+    for (int k = 0; k < n->te->n_stmt; k++) keep_storage(n->te->stmt[k].rhs);
+}
+
+Status te_canonical(Arena *a, Diag *d, const Te *in, TeCanonical *out) {
+    Norm *n = open_norm(a, d, in);
+    n->n_source = in->n_stmt;
+    for (int i = 0; i < in->n_stmt; i++) {
+        Status st = normalize_append(n, in, i);
+        if (st != ST_OK)
+            return st;
+    }
+    normalize_canon(n);
+    normalize_share(n);
+    assign_changed(n);
+    keep_storages(n);
+    normalize_list_reads(n);
+    *out = (TeCanonical){n->te, n->origin, n->changed, n->n_source};
+    return ST_OK;
+}
+
+Te *te_decided(Arena *a, const TeCanonical *c, const TeDecisions *decisions) {
+    Diag quiet = diag_new(a);              /* a pass that finds no room leaves things as they are */
+    Norm *n = open_norm(a, &quiet, c->te);
+    Te *te = n->te;
+    te->n_stmt = c->te->n_stmt;
+    n->n_source = c->n_source;
+    for (int k = 0; k < te->n_stmt; k++) {
+        te->stmt[k] = c->te->stmt[k];
+        te->stmt[k].rhs = te_expr_copy(a, te->stmt[k].rhs);
+        n->origin[k] = c->origin[k];
+        n->changed[k] = c->changed[k];
+    }
+    te->decisions = NULL;
+    if (decisions) {
+        te->decisions = ARENA_NEW(a, TeDecisions);
+        *te->decisions = *decisions;
+    }
+    number_sites(te);
+    normalize_list_reads(n);
+    normalize_two_step(n);
+    normalize_share(n);
+    normalize_inline(n);
+    normalize_canon(n);
+    normalize_phase(n);
+    normalize_dead(n);
+    normalize_relaid(n);
+    write_ranges(n);
+    assign_changed(n);
+    place_lets(n, c->te);
+    keep_storages(n);
+    normalize_list_reads(n);
+    te->n_node = 0;
+    for (int i = 0; i < te->n_stmt; i++)
+        te->n_node += te_expr_nodes(te->stmt[i].rhs);
+    return te;
+}
+
+Status te_normalize(Arena *a, Diag *d, const Te *in, Te **out) {
+    TeCanonical c;
+    Status s = te_canonical(a, d, in, &c);
+    if (!s) *out = te_decided(a, &c, in->decisions);
+    return s;
+}

@@ -1,0 +1,17 @@
+/* The passes of te_normalize.  */
+#ifndef ROLLER_TE_NORMAL_NORMALIZE_H
+#define ROLLER_TE_NORMAL_NORMALIZE_H
+#include "te/edit/edit.h"
+
+/* Where it is decided so: reductions become reductions of ones over the indices that lie
+ * contiguously.  */
+void normalize_two_step(Norm *n);
+/* Where it is decided so: copies operands of large products that allow only narrow accesses into
+ * layouts that allow wide ones, and lets the products read the copies.  */
+void normalize_relaid(Norm *n);
+/* Where it is decided so: sums most of whose terms have a 0 as a factor, by a condition of
+ * divisibility, become sums over the other terms.  */
+void normalize_phase(Norm *n);
+/* Substitutes element-wise temporaries that are computed again rather than stored.  */
+void normalize_inline(Norm *n);
+#endif

@@ -1,0 +1,49 @@
+/* Expression trees: copies, comparison, substitution, measures.
+ *
+ * Used by the passes that rewrite statements (te_normalize) or look for equal parts (access).
+ * Trees are trees: no node has two parents, so a pass may rewrite its own copy in place.  */
+#ifndef ROLLER_TE_TREE_TREE_H
+#define ROLLER_TE_TREE_TREE_H
+#include "te/te.h"
+
+TeExpr *te_expr_copy(Arena *a, const TeExpr *e);
+/* Same structure, types and literals; places in the text do not count.  */
+bool te_expr_same(const TeExpr *x, const TeExpr *y);
+/* Fills the `reads` of e and of what is below it.  Who changes a tree lists it again before others
+ * see it; a copy has none listed.  */
+void te_expr_list_reads(Arena *a, TeExpr *e);
+int te_expr_nodes(const TeExpr *e);
+int te_expr_depth(const TeExpr *e);
+/* Is the same extent for every value of the run-time sizes, as far as its text tells.  */
+bool te_extent_same(const TeExtent *x, const TeExtent *y);
+/* Is it the literal 0, whose bytes are 0, too (-0.0 has others)?  Casts do not count.  */
+bool te_is_zero(const TeExpr *e);
+/* A 0 that pads: terms of a sum whose factor it is may be left out, whatever their other factors
+ * are, which infinities and NaN would tell.  It is the `else 0` of a read, or the 0 of a choice
+ * that indices and sizes alone decide; the 0 of a choice that data decide is a value like any
+ * other.  Does e give it?  (Of integers any 0 will do.)  */
+bool te_pads(const TeExpr *e);
+/* The type in which both sides of a comparison or an operation meet.  */
+TeDtype te_meet(TeDtype x, TeDtype y);
+
+/* What a real expression of statement s can be, as far as its form tells: e^x is not negative,
+ * x - max(x) not positive.  All is counted that IEEE 754 has: roundings, overflow and underflow, in
+ * f32 or f64, products that are fused with sums, infinities, zeros of either sign.  */
+typedef struct {
+    double lo, hi;            /* of what is no NaN; an infinite bound may be reached */
+    bool minus_zero, plus_zero, nan;      /* it can be: zeros only where they are within bounds */
+} TeRealRange;
+TeRealRange te_real_range(const Te *te, const TeStmt *s, const TeExpr *e);
+
+/* Is every e^x of the op a term of an f32 sum of many, or a term divided by its sum, and nothing
+ * else?  Then e^x may be off by what rounding x in f32 does to it (docs/numerics.md).  */
+bool te_exps_are_summed(const Te *te);
+
+/* Index i of e becomes index to[i].  */
+void te_expr_renumber(TeExpr *e, const uint8_t *to);
+/* New nodes, at place `pos`.  */
+TeExpr *te_expr_node(Arena *a, TeKind kind, TeDtype type, int n_args, uint32_t pos);
+TeExpr *te_expr_int(Arena *a, int64_t v, TeDtype type, uint32_t pos);
+TeExpr *te_expr_zero(Arena *a, TeDtype type, uint32_t pos);        /* 0, 0.0 or false */
+TeExpr *te_expr_index(Arena *a, int index, uint32_t pos);
+#endif
