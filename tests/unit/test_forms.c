@@ -7,6 +7,7 @@
  *   SEED=490 COUNT=1 build/tests/test_forms   one random program, written again
  */
 #include "base/file.h"
+#include "driver/pipeline/compile.h"
 #include "effort.h"
 #include "plan_fixture.h"
 #include "random_trip.h"
