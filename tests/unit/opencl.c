@@ -136,9 +136,11 @@ static bool launch(Run *r, const OpenclLaunch *l) {
 /* Makes the results seen in the buffers' own memory.  */
 static bool give_buffers(Run *r, const OpenclJob *job) {
     int32_t error = r->cl.clFinish(r->queue);
-    for (int i = 0; i < job->n_buffer && error == 0; i++)
+    for (int i = 0; i < job->n_buffer && error == 0; i++) {
+        if (job->buffer[i].bytes == 0) continue;
         r->cl.clEnqueueMapBuffer(r->queue, r->buffer[i], 1, CL_MAP_READ, 0, job->buffer[i].bytes, 0,
                                  NULL, NULL, &error);
+    }
     return did(r, error, "clFinish");
 }
 

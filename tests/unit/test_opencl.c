@@ -55,13 +55,13 @@ static void threads_meet(void **state) {
     assert_true(y[N] == -1);
 }
 
-/* Temporaries are parts of one buffer.  */
+/* Temporaries are parts of one buffer; another one may be empty.  */
 static void parts_of_a_buffer(void **state) {
     enum { PART = 256, FLOATS = 3 * PART / sizeof(float) };
     float w[FLOATS] = {0};
     int seven = 7;
     skip_without(*state);
-    OpenclBuffer buffer[] = {{w, sizeof w}};
+    OpenclBuffer buffer[] = {{w, sizeof w}, {w, 0}};
     OpenclArg first[] = {{.buffer = 0, .at = PART, .bytes = PART},
                          {.scalar = &seven, .bytes = sizeof seven}};
     OpenclArg second[] = {{.buffer = 0, .at = PART, .bytes = PART},
@@ -71,7 +71,7 @@ static void parts_of_a_buffer(void **state) {
         "__kernel void f(__global float *x, int y) { x[get_local_id(0)] = y; }\n"
         "__kernel void g(__global const float *x, __global float *y) {\n"
         "    y[get_local_id(0)] = x[get_local_id(0)] + get_local_id(0);\n"
-        "}\n", buffer, 1, launch, 2, 0});
+        "}\n", buffer, 2, launch, 2, 0});
     if (wrong) fail_msg("%s", wrong);
     for (int i = 0; i < 8; i++) assert_true(w[2 * PART / sizeof(float) + (size_t)i] == 7 + i);
     assert_true(w[0] == 0);
