@@ -3,6 +3,7 @@
 #include "arena_fixture.h"
 #include "base/file.h"
 #include "driver/profile/calibrate.h"
+#include "driver/pipeline/compile.h"
 #include "simulated.h"
 #include "effort.h"
 

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "driver/profile/calibrate.h"
 #include "driver/profile/calibrate_samples.h"
+#include "driver/pipeline/compile.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -3,6 +3,7 @@
 #include "arena_fixture.h"
 #include "base/stats.h"
 #include "driver/device/measure.h"
+#include "driver/pipeline/compile.h"
 #include "simulated.h"
 
 #include <math.h>

@@ -3,6 +3,7 @@
 #include "arena_fixture.h"
 #include "driver/plan/fusion.h"
 #include "driver/sizes/size_price.h"
+#include "driver/pipeline/compile.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
