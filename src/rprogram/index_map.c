@@ -247,6 +247,17 @@ void index_box(const IndexMap *m, int64_t number, IndexBox *out) {
     }
 }
 
+int64_t index_number(const IndexMap *m, const int64_t *at) {
+    int64_t lo[INDEX_AXES] = {0}, number = 0;
+    for (int i = 0; i < m->n_grid; i++) {
+        const IndexDigit *d = &m->grid[i];
+        int64_t digit = (at[d->axis] - lo[d->axis]) / d->stride;
+        number += digit * numbers_below(m, i, lo);
+        lo[d->axis] += digit * d->stride;
+    }
+    return number;
+}
+
 void index_point(const IndexMap *m, const int64_t *at, int64_t *index) {
     for (int i = 0; i < m->n_axis; i++) {
         int64_t left = at[i];

@@ -74,6 +74,8 @@ typedef struct {
 /* The box of a number of the grid; how many a block has, the last one maybe fewer.  */
 void index_box(const IndexMap *m, int64_t number, IndexBox *out);
 int64_t index_boxes(const IndexMap *m, int64_t block);
+/* The number whose box has these positions along all axes.  */
+int64_t index_number(const IndexMap *m, const int64_t *at);
 /* The root's indices at positions along all axes.  */
 void index_point(const IndexMap *m, const int64_t *at, int64_t *index);
 #endif

@@ -167,6 +167,12 @@ static void two_runs_agree(Arena *a) {
     }
 }
 
+/* The last position of a box along each axis, in its place.  */
+static const int64_t *last_of(IndexBox *box) {
+    for (int i = AX_B; i <= AX_N; i++) box->lo[i] = box->hi[i] - 1;
+    return box->lo;
+}
+
 /* Tiles in the order that rprog.h says, told by loops.  */
 static void orders_of_tiles(Arena *a) {
     (void)a;
@@ -188,6 +194,8 @@ static void orders_of_tiles(Arena *a) {
                         assert_int_equal(box.lo[AX_B], b);
                         assert_int_equal(box.lo[AX_M], m * 32);
                         assert_int_equal(box.lo[AX_N], n * 64);
+                        assert_int_equal(index_number(&map, box.lo), x - 1);
+                        assert_int_equal(index_number(&map, last_of(&box)), x - 1);
                     }
                 }
             }

@@ -187,6 +187,18 @@ static void take_points(Check *c, int g, int most, Sample *s) {
     }
 }
 
+/* And those of the points given that lie in the blocks.  */
+static void add_points(Check *c, const SampleEnds *ends, Sample *s) {
+    BlockPoint *all = ARENA_ARRAY(c->a, BlockPoint, s->n_point + ends->n + 1);
+    memcpy(all, s->point, (size_t)s->n_point * sizeof *all);
+    s->point = all;
+    for (int i = 0; i < ends->n; i++) {
+        int64_t x = index_number(&s->map, ends->at[i].at) / s->map.each;
+        for (int b = 0; b < s->n_block; b++)
+            if (s->block[b] == x) s->point[s->n_point++] = ends->at[i];
+    }
+}
+
 /* How many blocks are run, and how many points of each compared; false if even the fewest take more
  * than the budget has.  */
 static bool sample_size(Check *c, int g, const IndexMap *m, int *blocks, int *points) {
@@ -227,8 +239,12 @@ static void take_sample(Check *c, int g, Sample *s) {
     if (first && rprog_persistent(r))
         s->across = cg_blocks(c->normal, program, first, c->run.taken, c->size);
     if (!sample_size(c, g, &s->map, &want, &points)) return;
-    s->n_block = sample_blocks(c->a, &s->map, want, check_seed(c) + (uint64_t)c->fill, &s->block);
+    SampleEnds ends;
+    sample_ends(p, &s->map, &ends);
+    s->n_block = sample_blocks(c->a, &s->map, want, check_seed(c) + (uint64_t)c->fill, &ends,
+                               &s->block);
     take_points(c, g, points, s);
+    add_points(c, &ends, s);
 }
 
 static Status launch_stored(Check *c, Sampled *x) {

@@ -28,7 +28,15 @@ int sample_launched(int64_t *id, int n, int64_t across) {
     return count;
 }
 
-int sample_blocks(Arena *a, const IndexMap *m, int want, uint64_t seed, int64_t **out) {
+static bool add_block(int64_t *id, int *n, int64_t x) {
+    for (int i = 0; i < *n; i++)
+        if (id[i] == x) return false;
+    id[(*n)++] = x;
+    return true;
+}
+
+int sample_blocks(Arena *a, const IndexMap *m, int want, uint64_t seed, const SampleEnds *ends,
+                  int64_t **out) {
     int64_t total = index_blocks(m);
     if (want > total) want = (int)total;
     int64_t *id = ARENA_ARRAY(a, int64_t, want + 1);
@@ -39,17 +47,21 @@ int sample_blocks(Arena *a, const IndexMap *m, int want, uint64_t seed, int64_t 
         return n;
     }
     int corners = want > 1 ? want - want / 4 : 0;         /* leaves some for the inside */
+    int more = want > 1 && ends->n > 0 ? 1 + want / 4 : 0;
+    if (corners > want - more) corners = want - more;
     for (int64_t x = 0; x < total && n < corners; x++) {
         if (is_corner(m, x)) id[n++] = x;
     }
     if (n && want > 1) id[n - 1] = total - 1;
-    Rng rng = {seed};
-    for (int tries = 0; n < want && tries < 64 * want; tries++) {
-        int64_t x = (int64_t)(rng_next(&rng) % (uint64_t)total);
-        bool seen = false;
-        for (int i = 0; i < n; i++) seen |= id[i] == x;
-        if (!seen) id[n++] = x;
+    for (int i = 0; i < ends->n && more > 0; i++) {
+        const BlockPoint *at = &ends->at[i];
+        int rest = ends->n - ends->n_low; /* of other seeds other ones */
+        if (i >= ends->n_low) at = &ends->at[ends->n_low + (i + (int)(seed % 1024)) % rest];
+        more -= add_block(id, &n, index_number(m, at->at) / m->each);
     }
+    Rng rng = {seed};
+    for (int tries = 0; n < want && tries < 64 * want; tries++)
+        add_block(id, &n, (int64_t)(rng_next(&rng) % (uint64_t)total));
     qsort(id, (size_t)n, sizeof *id, by_value);
     *out = id;
     return n;

@@ -7,16 +7,25 @@
 #include "codegen/kernel.h"
 #include "rprogram/index_map.h"
 
-/* Grid-x ids of blocks: the corners and edges of the grid, the rest by seed; ascending, distinct,
- * at most `want`.  */
-int sample_blocks(Arena *a, const IndexMap *m, int want, uint64_t seed, int64_t **out);
-
 /* Points of block x: its corners and runs along the last axis, at most `want`; each is one position
  * per axis.  */
 typedef struct {
     int64_t at[INDEX_AXES];
 } BlockPoint;
 int sample_points(Arena *a, const IndexMap *m, int64_t x, int want, Rng *rng, BlockPoint **out);
+/* Points at which some tested subscript of the group is at an end of what is inside, or where its
+ * low 32 bits alone are inside: those first.  */
+enum { SAMPLE_ENDS = 16 };
+typedef struct {
+    BlockPoint at[SAMPLE_ENDS];
+    int n, n_low;             /* n_low: of low bits */
+} SampleEnds;
+void sample_ends(const Problem *p, const IndexMap *m, SampleEnds *out);
+
+/* Grid-x ids of blocks: the corners and edges of the grid, those of some of the points given, the
+ * rest by seed; ascending, distinct, at most `want`.  */
+int sample_blocks(Arena *a, const IndexMap *m, int want, uint64_t seed, const SampleEnds *ends,
+                  int64_t **out);
 
 /* What of a group is looked at: blocks, and points of theirs.  */
 typedef struct {
