@@ -80,8 +80,10 @@ static void open_eval(void *user) {
     if (te_eval_create(m->arena, &m->diag, m->te, c->ref.data, &m->eval)) m->eval = NULL;
     if (!m->eval) return;
     te_eval_watch(m->eval, c->o->watch);
-    for (int t = 0; t < m->te->n_tensor; t++)
-        if (c->given[t]) te_eval_bind(m->eval, t, c->given[t]);
+    for (int t = 0; t < m->te->n_tensor; t++) {
+        const Lazy *values = t < m->te->n_in ? c->data[t] : c->given[t];
+        if (values) te_eval_bind(m->eval, t, values);
+    }
 }
 
 static const Lazy *make(Check *c, const Te *te, int tensor) {
