@@ -23,7 +23,7 @@ const char *address_stride(const Kernel *k, const Access *x, int d, const FusedA
     int index = axis->index[g->first + g->n - 1];
     int64_t stride = rprog_stride(value_of(x, d), axis, digit);
     if (stride == 0) return NULL;
-    return d == OFFSET ? size_stride_text(k->cg, x, index) : cg_int(k->cg, TE_I64, stride);
+    return d == OFFSET ? text_stride(k->cg, x, index) : text_int(k->cg, TE_I64, stride);
 }
 
 const char *address_plus(const Cg *cg, const char *sum, const char *x) {
@@ -32,8 +32,8 @@ const char *address_plus(const Cg *cg, const char *sum, const char *x) {
 
 const char *address_plus_number(const Cg *cg, const char *sum, int64_t x) {
     if (x == 0 && sum) return sum;
-    if (x < 0 && sum) return cg_text(cg, "%s - %s", sum, cg_int(cg, TE_I64, -x));
-    return address_plus(cg, sum, cg_int(cg, TE_I64, x));
+    if (x < 0 && sum) return cg_text(cg, "%s - %s", sum, text_int(cg, TE_I64, -x));
+    return address_plus(cg, sum, text_int(cg, TE_I64, x));
 }
 
 /* Digits of a position as texts; prints definitions where there are several.  */
@@ -48,7 +48,7 @@ void address_digits(Kernel *k, const FusedAxis *axis, const char *prefix, const 
     for (int i = 0; i < axis->n_digit; i++)
         count[i] = size_product(cg->arena, k->c.root, axis->index + axis->digit[i].first,
                                 axis->digit[i].n);
-    place_digits(cg, at, count, axis->n_digit, wide, digit);
+    text_digits(cg, at, count, axis->n_digit, wide, digit);
     for (int i = axis->n_digit - 1; i >= 0; i--) {
         const char *name = cg_text(cg, "%s%d", prefix, i);
         cg_line(cg, "const %s %s = %s;", place_type(axis->digit[i].extent > INT32_MAX), name,
@@ -83,9 +83,11 @@ void address_point(const Kernel *k, const Side *s, const char *own, const char *
 
 CgPoint address_indices(Kernel *k, const Side *s) {
     CgPoint at = {.cg = k->cg, .stmt = k->c.root};
-    place_axis(k, AX_B, "b", false, at.index, at.wide);
-    place_axis(k, (int)s->own, "at_own", own_wide(s), at.index, at.wide);
-    place_axis(k, AX_K, "at_k", address_axis_wide(k, AX_K), at.index, at.wide);
+    place_axis(k, AX_B, text_index(k->cg, "b", false), false, at.index, at.wide);
+    place_axis(k, (int)s->own, text_index(k->cg, "at_own", own_wide(s)), own_wide(s), at.index,
+               at.wide);
+    bool wide = address_axis_wide(k, AX_K);
+    place_axis(k, AX_K, text_index(k->cg, "at_k", wide), wide, at.index, at.wide);
     return at;
 }
 
@@ -119,7 +121,7 @@ void address_batch(Kernel *k, const Side *s, const char *rest) {
     }
     sum = rest ? address_plus(cg, sum, rest) : sum;
     cg_line(cg, "const %s *%c_src = %s%s%s;", cg_storage(s->o->storage), s->id,
-            cg_tensor(cg, x->tensor), sum ? " + " : "", sum ? sum : "");
+            text_tensor(cg, x->tensor), sum ? " + " : "", sum ? sum : "");
 }
 
 /* One pointer per operand, chunks at constant distances.  */
@@ -131,7 +133,7 @@ static void pointer_source(Kernel *k, const Side *s) {
     const char *sum =
         address_combine(k, x, OFFSET, (AxisPlace){address_axis(k, s, s->own), &mn, true}, NULL);
     sum = address_combine(k, x, OFFSET, (AxisPlace){address_axis(k, s, AX_K), &kk, true}, sum);
-    sum = size_offset_text(cg, x, 0, sum);
+    sum = text_offset_of(cg, x, 0, sum);
     address_batch(k, s, sum);
 }
 
@@ -153,7 +155,7 @@ static const char *steps_of(const Kernel *k, const Side *s, int d, const FusedAx
         return cg_text(k->cg, "(%s * %d)", address_stride(k, x, d, axis, digit), steps);
     bool wide = stride * s->per_thread > INT32_MAX / steps;
     bool wider = stride * s->per_thread < -INT32_MAX / steps;
-    const char *text = cg_int(k->cg, TE_I64, stride * steps);
+    const char *text = text_int(k->cg, TE_I64, stride * steps);
     return wide || wider ? cg_text(k->cg, "(long long)%s", text) : text;
 }
 
@@ -185,7 +187,7 @@ static const char *chunk_value(const Kernel *k, const Side *s, int d, const Chun
     sum = local_k(k, s, d, at->kk, wide, sum);
     if (at->batch)
         sum = address_combine(k, x, d, (AxisPlace){address_axis(k, s, AX_B), at->batch, wide}, sum);
-    if (d == OFFSET && x->c_varies) return size_offset_text(k->cg, x, 0, sum);
+    if (d == OFFSET && x->c_varies) return text_offset_of(k->cg, x, 0, sum);
     return address_plus_number(k->cg, sum, value_of(x, d)->c);
 }
 
@@ -337,7 +339,7 @@ const char *address_test(Kernel *k, const Side *s) {
         const TeTensor *t = &k->c.te->tensor[s->o->access.tensor];
         bool wide = address_wide(k, s, d);
         const char *at = gathered(k, s, cg_text(cg, "at%d", d), d);
-        test = both(cg, test, size_inside(cg, cg_text(cg, "%s + %c_kat%d", at, s->id, d),
+        test = both(cg, test, text_inside(cg, cg_text(cg, "%s + %c_kat%d", at, s->id, d),
                                           t->shape[d], wide));
     }
     return test;

@@ -8,22 +8,25 @@
 #include "codegen/printing.h"
 #include "codegen/reduce.h"
 
-/* digits.c: what a number says of its digits, outermost first, as texts; "0" where there is but one
- * value.  Of blocks and of threads they are those of the map.  */
-void place_digits(const Cg *cg, const char *number, const TeExtent *count, int n, bool wide,
-                  const char **digit);
-void place_grid(const Kernel *k, const char *number, const char **digit);
-void place_thread_digits(const Kernel *k, const char *number, const char **digit);
-/* Defines the root's indices from `at`, an expression of the position along an axis of the map, in
- * the flattened domain, or of a box's number in the grid (then by boxes).  `index` gets their
- * texts, `wide` whether they are long long.  */
-void place_axis(const Kernel *k, int axis, const char *at, bool wide_at, const char **index,
-                bool *wide);
-void place_domain(const Kernel *k, const char *at, bool wide_at, const char **index, bool *wide);
-void place_boxes(const Kernel *k, const char *at, bool wide_at, const char **index, bool *wide);
-/* "int" or "long long": what positions along an axis need, with `slack` beyond its extent.  */
+/* digits.c: what a number says of its digits, outermost first; 0 where there is but one value.  Of
+ * blocks and of threads they are those of the map.  */
+/* Of which `n` elements is a number one?  */
+Ir place_part(const Cg *cg, Ir number, int64_t n, bool wide);
+void place_digits(const Cg *cg, Ir number, const TeExtent *count, int n, bool wide, Ir *digit);
+void place_grid(const Kernel *k, Ir number, Ir *digit);
+void place_thread_digits(const Kernel *k, Ir number, Ir *digit);
+/* Defines the root's indices from `at`, the position along an axis of the map, in the flattened
+ * domain, or a box's number in the grid (then by boxes).  `wide`: which are long long.  */
+void place_axis(const Kernel *k, int axis, Ir at, bool wide_at, Ir *index, bool *wide);
+void place_domain(const Kernel *k, Ir at, bool wide_at, Ir *index, bool *wide);
+void place_boxes(const Kernel *k, Ir at, bool wide_at, Ir *index, bool *wide);
+/* Do positions along an axis need 64 bits, with `slack` beyond its extent?  Their type.  */
 bool place_wide(int64_t extent, int64_t slack);
+IrBase place_base(bool wide);
 const char *place_type(bool wide);
+/* The same with texts.  */
+void text_digits(const Cg *cg, const char *number, const TeExtent *count, int n, bool wide,
+                 const char **digit);
 
 /* smem.c: declares the kernel's shared memory, `smem`.  */
 void kernel_smem(Kernel *k, int align);
@@ -229,13 +232,14 @@ void elements_indices(Kernel *k);
 void elements_place_outputs(Kernel *k);
 void elements_open_outputs(Kernel *k);
 void elements_end(Kernel *k);
-/* Index texts at element v: `inner` moves with v, or all are decoded again by `decode`.  */
+/* The loop over the elements of a vector; the indices at element v.  */
+Ir elements_lane(const Kernel *k);        /* v; 0 where there is but one element */
 void elements_open_lanes(Kernel *k);
 void elements_close_lanes(Kernel *k);
 /* The point of statement `stmt` at element v, or at the first one.  */
 CgPoint elements_point(const Kernel *k, int stmt, bool first);
-/* Gives the read of statement `stmt` this text, in all statements that run with its indices.  */
-void elements_give(Kernel *k, int stmt, const TeExpr *read, const char *text);
+/* Gives the read of statement `stmt` this value, in all statements that run with its indices.  */
+void elements_give(Kernel *k, int stmt, const TeExpr *read, Ir value);
 /* Has statement `stmt` been given a read like this one?  */
 bool elements_given(const Kernel *k, int stmt, const TeExpr *read);
 /* Widest access to tensor t at neighbouring elements, by statement `stmt`'s subscripts.  */
@@ -243,14 +247,14 @@ int elements_width(const Kernel *k, int stmt, const Access *x);
 /* The root's index with which left index j of statement `stmt` runs.  */
 int elements_root_index(const Kernel *k, int stmt, int j);
 /* Defines tensor t's value at the element, of `type`, for later statements.  */
-void elements_define(Kernel *k, int t, TeDtype type, const char *value);
+void elements_define(Kernel *k, int t, TeDtype type, Ir value);
 /* Does the kernel itself make tensor t?  */
 bool elements_makes(const Kernel *k, int tensor);
 /* Is tensor t in memory after the kernel?  */
 bool elements_in_memory(const Kernel *k, int tensor);
 /* Folds the element at hand into a reduction of the group; `where` (NULL: to be computed) is its
  * position, and `next` whether it is behind all others.  */
-void elements_fold(Kernel *k, const RowGroup *g, const Partial *x, const char *where, bool next);
+void elements_fold(Kernel *k, const RowGroup *g, const Partial *x, Ir where, bool next);
 /* The statements of the group in `mask` (bits) at the element: maps, whose values go where `out`
  * says and are forgotten behind, and reductions, held as in `all`.  */
 void elements_statements(Kernel *k, const RowGroup *g, uint64_t mask, const Partials *all,
@@ -261,14 +265,11 @@ void elements_load_vectors(Kernel *k, int stmt, const TeExpr *e);
 /* store_direct.c: statements at one element, and the stores of a vector of them.  */
 void store_statement(Kernel *k, int stmt);
 void store_direct(Kernel *k);
-/* The name of the vector of a tensor that is stored; declares it; defines the value at the element,
- * of `type`; stores the vector by `put` (NULL: an element) at TO[OFFSET], false: its elements lie
- * apart.  */
-const char *store_waiting(const Kernel *k, int tensor);
+/* Declares the vector o<tensor> of what is stored; defines the value at the element, of `type`;
+ * stores the vector by `put` (NULL: an element) at TO[OFFSET], false: its elements lie apart.  */
 void store_declare(Kernel *k, int stmt, const Output *o);
-void store_define(Kernel *k, int stmt, TeDtype type, const char *value, const Output *o);
-bool store_vector(Kernel *k, int stmt, const Output *o, const char *put, const char *to,
-                  const char *offset);
+void store_define(Kernel *k, int stmt, TeDtype type, Ir value, const Output *o);
+bool store_vector(Kernel *k, int stmt, const Output *o, const char *put, Ir to, Ir offset);
 
 /* store_place.c: positions and places of a thread's outputs.  */
 /* Says where the thread is along M or N, and what its loops will add to that.  */
@@ -281,7 +282,7 @@ void store_pointers(Kernel *k);
  * (m, n) lies.  Elements.sums is the place of an element in the loops.  */
 void store_sums(Kernel *k, const char *row, const char *column, const char *stride);
 /* Where statement `stmt` writes: a pointer, and the offset in elements.  */
-const char *store_place(const Kernel *k, int stmt, const Access *x, const char **offset);
+Ir store_place(const Kernel *k, int stmt, const Access *x, Ir *offset);
 
 /* store_smem.c: loops over the outputs of a matrix unit's accumulators.  */
 void mma_place_outputs(Kernel *k);
@@ -328,7 +329,7 @@ void column_groups_add(Kernel *k, bool half);
 void column_partial(Kernel *k);
 void column_elements(Kernel *k);
 /* A reduction beside the root at element v.  */
-const char *column_result(const Kernel *k, int stmt);
+Ir column_result(const Kernel *k, int stmt);
 void column_sums_elements(Kernel *k);
 void column_sums_gather(Kernel *k);
 
@@ -367,10 +368,9 @@ void stream_fold(Kernel *k);
 /* flat.c: does an access of a map lie as the domain does?  */
 bool stream_is_flat(const Kernel *k, int stmt, const Access *x);
 /* The offset of an access whose subscripts are `sub`, by fewer divisions where it can.  */
-const char *stream_offset(const Kernel *k, int stmt, const Access *x, const char *const *sub);
+Ir stream_offset(const Kernel *k, int stmt, const Access *x, const Ir *sub);
 /* The same of a read at a point; constants of tested subscripts go to `by` (cg_tested).  */
-const char *stream_read(const Kernel *k, int stmt, const Access *x, const CgPoint *at,
-                        int64_t *by);
-/* Gives a read that is not tested, and is made element by element, its text by such an offset.  */
+Ir stream_read(const Kernel *k, int stmt, const Access *x, const CgPoint *at, int64_t *by);
+/* Gives a read that is not tested, and is made element by element, its value by such an offset.  */
 void stream_give(Kernel *k, int stmt, const Access *x);
 #endif

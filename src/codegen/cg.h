@@ -18,6 +18,7 @@ struct Cg {
     const Te *te;
     const Device *dev;
     int align;                /* bytes, promised for every tensor */
+    HalLanguage language;
     bool static_smem;         /* shared memory is declared, not given by the launch */
     CgParams *params;         /* of the kernel at hand; NULL: there is none */
     const int64_t *temp_at;   /* per tensor: bytes into the workspace, -1: not there */
@@ -38,33 +39,31 @@ void cg_blank(Cg *c);
 /* The lines of `text` as comments; bytes that no comment may hold become '?'.  */
 void cg_comment(Buf *out, const char *text);
 
-/* -- values.c: types, conversions -- */
-const char *cg_storage(TeDtype t);        /* type of an element in memory */
-const char *cg_type(TeDtype compute);     /* type of a value */
+/* -- values.c: conversions -- */
 /* An element in memory as a value of its compute type.  */
-const char *cg_decode(const Cg *c, TeDtype storage, const char *element);
+Ir cg_decode(const Cg *c, TeDtype storage, Ir element);
 /* A value of type `from` as an element of `storage`: one rounding.  */
-const char *cg_encode(const Cg *c, TeDtype storage, TeDtype from, const char *value);
+Ir cg_encode(const Cg *c, TeDtype storage, TeDtype from, Ir value);
 /* Vectors on their way to memory: narrow reals may wait as f32 and be rounded in `pairs` by the
  * store, all others are elements.  Can it be; type of an element, a value as one, the function that
- * stores `width` of them.  */
+ * stores a vector of them.  */
 bool cg_pairs(TeDtype storage, int width);
-const char *cg_waiting(TeDtype storage, bool pairs);
-const char *cg_wait(const Cg *c, TeDtype storage, bool pairs, TeDtype from, const char *value);
-const char *cg_store(const Cg *c, TeDtype storage, bool pairs, int width);
+IrBase cg_waiting(TeDtype storage, bool pairs);
+Ir cg_wait(const Cg *c, TeDtype storage, bool pairs, TeDtype from, Ir value);
+const char *cg_store(const Cg *c, TeDtype storage, bool pairs);
 /* The function that makes four elements of `to` (two words) of a word with four of `from`, exactly;
  * NULL: there is none.  */
 const char *cg_widen(const Cg *c, TeDtype to, TeDtype from);
 /* A value as another compute type (operands that meet, accumulation).  */
-const char *cg_convert(const Cg *c, TeDtype to, TeDtype from, const char *value);
+Ir cg_convert(const Cg *c, TeDtype to, TeDtype from, Ir value);
 /* A cast: the value `storage` can hold, in its compute type.  */
-const char *cg_cast(const Cg *c, TeDtype storage, TeDtype from, const char *value);
-const char *cg_real(const Cg *c, TeDtype type, double v);
-const char *cg_int(const Cg *c, TeDtype type, int64_t v);
+Ir cg_cast(const Cg *c, TeDtype storage, TeDtype from, Ir value);
+Ir cg_real(const Cg *c, TeDtype type, double v);
+Ir cg_int(const Cg *c, TeDtype type, int64_t v);
 bool cg_range_of_storage(TeDtype t, int64_t *lo, int64_t *hi);      /* false: not an integer */
 
 /* -- monoid.c: `red` of two values of one type; not for argmax and argmin -- */
-const char *cg_fold(const Cg *c, TeRedop red, TeDtype type, const char *acc, const char *value);
+Ir cg_fold(const Cg *c, TeRedop red, TeDtype type, Ir acc, Ir value);
 
 /* -- select.c: the programs of a plan and its other splits, and their workspaces -- */
 void cg_lay_out(Arena *a, const RPlan *plan, KernelProgram *out);
@@ -72,16 +71,16 @@ void cg_lay_out(Arena *a, const RPlan *plan, KernelProgram *out);
 /* -- expr.c: expressions of one statement at one point -- */
 typedef struct {
     const TeExpr *expr;       /* this expression and every one access_same to it ... */
-    const char *text;         /* ... is this value; a read's, in its tensor's compute type */
+    Ir value;                 /* ... is this; a read's, in its tensor's compute type */
 } CgGiven;
 
 typedef struct {
     Cg *cg;
     const TeStmt *stmt;
-    const char *index[TE_MAX_INDICES];    /* text of each index: a name or a number */
+    Ir index[TE_MAX_INDICES];             /* each a name or a number */
     bool wide[TE_MAX_INDICES];            /* it is a long long */
-    const char *const *made;  /* per tensor: its value here if the group makes it, or NULL */
-    const char *const *inverse;           /* per tensor: its reciprocal, or NULL; NULL: of none */
+    const Ir *made;           /* per tensor: its value here if the group makes it, or NULL */
+    const Ir *inverse;        /* per tensor: its reciprocal, or NULL; NULL: of none */
     const CgGiven *given;
     int n_given;
 } CgPoint;
@@ -95,11 +94,11 @@ typedef struct {
 } CgDivision;
 CgDivision cg_division(const Te *te, const TeStmt *s);
 
-/* The value of e at a point, as type `to`.  Prints definitions of shared subexpressions first, so
- * the text is good in the scope that is open now.  */
-const char *cg_expr(const CgPoint *p, const TeExpr *e, TeDtype to);
-/* Sizes: an extent as text, int if it fits, else long long.  */
-const char *cg_extent(const Cg *c, const TeExtent *e);
+/* The value of e at a point, as type `to`.  Defines shared subexpressions first, so the value is
+ * good in the scope that is open now.  */
+Ir cg_expr(const CgPoint *p, const TeExpr *e, TeDtype to);
+/* Sizes: an extent as int if it fits, else long long.  */
+Ir cg_extent(const Cg *c, const TeExtent *e);
 
 /* -- params.c: what a kernel takes -- */
 /* From here on names are those of a kernel of this group.  */
@@ -109,9 +108,9 @@ void cg_open_params(Cg *c, const KernelGroup *g);
 const char *cg_name(const Cg *c, const char *stem, int tensor);
 /* Names of what the kernel takes; it takes what has been named: "t3", "s0", and "w", where the
  * group's partial results lie.  */
-const char *cg_tensor(const Cg *c, int tensor);
-const char *cg_size(const Cg *c, int size);
-const char *cg_partials(const Cg *c);
+Ir cg_tensor(const Cg *c, int tensor);
+Ir cg_size(const Cg *c, int size);
+Ir cg_partials(const Cg *c);
 /* Behind the wait: pointers to what kernels before have written are made anew, so that no read of
  * it is moved before or takes it for constant (ld.global.nc).  */
 void cg_behind(Cg *c);
@@ -120,14 +119,14 @@ const KernelParam *cg_params(const Cg *c, int n_map, Buf *out, int *n);
 
 /* -- tensors -- */
 bool cg_tensor_wide(const Cg *c, int tensor);              /* offsets need 64 bits */
-/* Offset in elements from subscripts given as texts.  */
-const char *cg_offset(const Cg *c, int tensor, const char *const *sub);
+/* Offset in elements from subscripts.  */
+Ir cg_offset(const Cg *c, int tensor, const Ir *sub);
 /* Reads that are made only where their subscripts are tested.  For sm_100 and newer, CUDA 13.0's
  * compiler widens an offset that such a test shows not to be negative as if it had no sign, and
  * makes addresses of reads beside it from that, also where the test fails.  So what makes an offset
  * negative is no part of it: constants `by` of the subscripts go to the pointer.  */
-/* Text of subscript d of a read at a point without the constant that it adds to *by.  */
-const char *cg_tested(const CgPoint *p, const TeExpr *read, int d, int64_t *by);
-const char *cg_element(const Cg *c, int tensor, const char *offset, const int64_t *by);
-const char *cg_pointer(const Cg *c, int tensor, const char *offset, const int64_t *by);
+/* Subscript d of a read at a point without the constant that it adds to *by.  */
+Ir cg_tested(const CgPoint *p, const TeExpr *read, int d, int64_t *by);
+Ir cg_element(const Cg *c, int tensor, Ir offset, const int64_t *by);
+Ir cg_pointer(const Cg *c, int tensor, Ir offset, const int64_t *by);
 #endif

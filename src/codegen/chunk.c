@@ -24,7 +24,7 @@ const char *chunk_periodic(const Kernel *k, const Side *s, const char *name, con
 }
 
 static const char *number_of(const Kernel *k, int64_t step) {
-    return step ? cg_int(k->cg, TE_I64, step) : NULL;
+    return step ? text_int(k->cg, TE_I64, step) : NULL;
 }
 
 const char *address_mn(const Kernel *k, const Side *s) {

@@ -21,13 +21,13 @@ static void start_elements(Kernel *k, int vec) {
     for (int i = out->n - 1; i >= 0; i--) {
         if (out->digit[i].extent != 1) at->order[at->n_order++] = out->index[i];
     }
-    place_domain(k, "at", is_wide(k), at->index, at->wide);
+    place_domain(k, text_index(k->cg, "at", is_wide(k)), is_wide(k), at->index, at->wide);
 }
 
 static void total(Kernel *k) {
     TeExtent all = index_total(k->cg->arena, &k->l->map);
     cg_line(k->cg, "%s %s TOTAL = %s;", all.expr ? "const" : "constexpr", place_type(is_wide(k)),
-            size_text(k->cg, all));
+            text_number(k->cg, all));
 }
 
 /* Rows of a column, and of a slice.  */
@@ -45,13 +45,13 @@ void column_place(Kernel *k) {
     cg_line(cg, "// place: %d x %d columns, %d row groups", along, vec, column_groups(k));
     TeExtent all = rows_of(k);
     total(k);
-    cg_line(cg, "%s int K = %s;", all.expr ? "const" : "constexpr", size_text(cg, all));
+    cg_line(cg, "%s int K = %s;", all.expr ? "const" : "constexpr", text_number(cg, all));
     cg_line(cg, "const unsigned tid = threadIdx.x;");
     cg_line(cg, "const int col = tid %% %du * %d, row = tid / %du;", along, vec, along);
     cg_line(cg, "const %s at = (%s)blockIdx.x * %d + col;", type, type,
             (int)r->block.extent[AX_M]);
     if (r->split > 1) {
-        const char *slice = size_text(cg, slice_of(k));
+        const char *slice = text_number(cg, slice_of(k));
         cg_line(cg, "const int first = blockIdx.y * %s;", slice);
         cg_line(cg, "const int rows = min(first + %s, K);", slice);
     } else {
@@ -63,7 +63,7 @@ void column_place(Kernel *k) {
 /* Row groups meet in shared memory: all give their results to the first one, or, where that has no
  * room for as many, the upper half of those that are left gives them to the lower one.  */
 void column_groups_place(Kernel *k) {
-    Partials p = column_partials(k, "v");
+    Partials p = column_partials(k, text_index(k->cg, "v", false));
     cg_line(k->cg, "// reduce: the row groups");
     kernel_smem(k, 128);
     reduce_rooms(k->cg, &p, "part", k->l->layout);
@@ -75,7 +75,7 @@ void column_groups_halves(Kernel *k) {
 }
 
 void column_groups_put(Kernel *k, bool half) {
-    Partials p = column_partials(k, "v");
+    Partials p = column_partials(k, text_index(k->cg, "v", false));
     reduce_put(k->cg, &p, k->l->r->thread.extent[AX_M], "", "part",
                cg_text(k->cg, "(row - %s) * %d + col", half ? "u" : "1",
                        (int)k->l->r->block.extent[AX_M]));
@@ -85,7 +85,7 @@ void column_groups_add(Kernel *k, bool half) {
     Cg *cg = k->cg;
     int columns = k->l->r->block.extent[AX_M], vec = k->l->r->thread.extent[AX_M];
     int groups = column_groups(k);
-    Partials p = column_partials(k, "v");
+    Partials p = column_partials(k, text_index(k->cg, "v", false));
     if (half) {
         reduce_partial(cg, &p, vec, &(ReducePartial){
             "part", "(max(rows - first, 0) + u - 1 - row) / (2 * u)",
@@ -100,7 +100,7 @@ void column_groups_add(Kernel *k, bool half) {
     cg_close(cg);
 }
 
-const char *column_result(const Kernel *k, int stmt) {
+Ir column_result(const Kernel *k, int stmt) {
     Partials p = column_partials(k, column_lane(k));
     return monoid_result(monoid_of(&p, k->cg->te->stmt[stmt].rhs));
 }
@@ -108,9 +108,9 @@ const char *column_result(const Kernel *k, int stmt) {
 /* Rows of slice s.  */
 static const char *rows_of_slice(const Kernel *k) {
     TeExtent all = rows_of(k);
-    const char *slice = all.expr ? "slice" : size_text(k->cg, slice_of(k));
+    const char *slice = all.expr ? "slice" : text_number(k->cg, slice_of(k));
     return cg_text(k->cg, "max(min((s + 1) * %s, %s) - s * %s, 0)", slice,
-                   all.expr ? "K" : size_text(k->cg, all), slice);
+                   all.expr ? "K" : text_number(k->cg, all), slice);
 }
 
 ThreadMap column_map(const Kernel *k) {
@@ -120,11 +120,11 @@ ThreadMap column_map(const Kernel *k) {
                        .stem = "acc",
                        .items = k->at.vec,
                        .lane = "v",
-                       .count = "int",
+                       .count = IR_I32,
                        .threads = k->l->r->lanes,
                        .block = k->l->launch.block[0],
-                       .total = size_text(cg, rows),
-                       .live = rows.expr ? cg_text(cg, "%s > 0", size_text(cg, rows)) : NULL,
+                       .total = text_number(cg, rows),
+                       .live = rows.expr ? cg_text(cg, "%s > 0", text_number(cg, rows)) : NULL,
                        .partials = k->l->r->split * column_view(k)->out.extent,
                        .own = "(long long)blockIdx.y * TOTAL + at",
                        .only = "",
@@ -189,7 +189,7 @@ void column_sums_gather(Kernel *k) {
     cg_line(cg, m.threads > 1 ? "// gather: the slices by the lanes of a warp"
                               : "// gather: the slices in order");
     if (rows.expr && monoid_counts(&p))
-        cg_line(cg, "const int K = %s, slice = %s;", m.total, size_text(cg, slice_of(k)));
+        cg_line(cg, "const int K = %s, slice = %s;", m.total, text_number(cg, slice_of(k)));
     m.at = cg_text(cg, "(long long)s * TOTAL + %s", place_taken(k, place_type(is_wide(k))));
     reduction_combine(k, &m, &p);
     if (m.threads > 1) {

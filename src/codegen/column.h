@@ -10,9 +10,9 @@ static inline const ColumnView *column_view(const Kernel *k) { return &k->l->p->
 static inline const RowGroup *column_group(const Kernel *k) { return k->l->p->group->columns; }
 static inline int column_groups(const Kernel *k) { return rprog_threads_along(k->l->r, AX_K); }
 /* Of the thread's columns the one at hand.  */
-static inline const char *column_lane(const Kernel *k) { return k->at.vec > 1 ? "v" : "0"; }
+static inline Ir column_lane(const Kernel *k) { return elements_lane(k); }
 /* What it holds of them, as arrays.  */
-static inline Partials column_partials(const Kernel *k, const char *lane) {
+static inline Partials column_partials(const Kernel *k, Ir lane) {
     return monoid_pass(k->cg, column_group(k), 0, "acc", lane);
 }
 #endif

@@ -24,9 +24,9 @@ static void close_rows(Kernel *k, int deep) {
 static void fold_row(Kernel *k, int deep) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
-    const char *lane = column_lane(k);
+    Ir lane = column_lane(k);
     Partials p = column_partials(k, lane);
-    place_axis(k, 1, "k_now", false, at->index, at->wide);
+    place_axis(k, 1, text_index(cg, "k_now", false), false, at->index, at->wide);
     for (int i = 0; i < p.n; i++)
         elements_load_vectors(k, column_group(k)->stmt[p.at[i].number], p.at[i].e->args[0]);
     elements_open_lanes(k);
@@ -34,21 +34,26 @@ static void fold_row(Kernel *k, int deep) {
         const Partial *x = &p.at[i];
         if (x->follow) continue;
         if (!monoid_is_leader(&p, i)) {
-            elements_fold(k, column_group(k), x, "k_now", true);
+            elements_fold(k, column_group(k), x, text_index(cg, "k_now", false), true);
             continue;
         }
         CgPoint point = elements_point(k, column_group(k)->stmt[x->number], false);
-        cg_line(cg, "%s = %s;", taken(k, x, deep, lane),
-                cg_expr(&point, x->e->args[0], x->e->type));
+        cg_line(cg, "%s = %s;", taken(k, x, deep, text_of(cg, lane)),
+                text_expr(&point, x->e->args[0], x->e->type));
     }
     elements_close_lanes(k);
     at->n_vector = 0;
 }
 
+static Ir taken_value(const Kernel *k, const Partial *x, int deep) {
+    return text_value(k->cg, te_reduced_type(x->e),
+                      taken(k, x, deep, text_of(k->cg, column_lane(k))));
+}
+
 /* The term of an online sum: what the leader took of a row stands in it as it was.  */
 static void fold_term(Kernel *k, const Partials *p, const Partial *online, int deep) {
     const TeExpr *term = online->e->args[0], *difference = term->args[0];
-    CgGiven given = {difference->args[0], taken(k, &p->at[online->leader], deep, column_lane(k))};
+    CgGiven given = {difference->args[0], taken_value(k, &p->at[online->leader], deep)};
     CgPoint point = elements_point(k, column_group(k)->stmt[online->number], false);
     point.given = &given;
     point.n_given = 1;
@@ -61,7 +66,7 @@ static void fold_half(Kernel *k, const Partials *p, int deep, bool online) {
         const Partial *x = &p->at[i];
         if (online && x->follow) fold_term(k, p, x, deep);
         if (!online && monoid_is_leader(p, i))
-            monoid_fold(k->cg, x, taken(k, x, deep, column_lane(k)), NULL, false);
+            monoid_fold(k->cg, x, taken_value(k, x, deep), NULL, false);
     }
     close_rows(k, deep);
 }
@@ -79,7 +84,7 @@ static void follow(Kernel *k, int deep) {
 static void fold_steps(Kernel *k, int deep) {
     Cg *cg = k->cg;
     int groups = column_groups(k);
-    Partials p = column_partials(k, "v");
+    Partials p = column_partials(k, text_index(k->cg, "v", false));
     const char *last = deep > 1 ? cg_text(cg, "kk + %d", (deep - 1) * groups) : "kk";
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "for (; %s < rows; kk += %d)", last, deep * groups);
@@ -100,7 +105,7 @@ void column_fold(Kernel *k) {
     const RProg *r = k->l->r;
     int deep = r->thread.extent[AX_K];
     bool ragged = index_ragged(&k->l->map, 0);
-    Partials p = column_partials(k, "v");
+    Partials p = column_partials(k, text_index(k->cg, "v", false));
     cg_line(cg, "// fold: every %d. row, %d in flight", column_groups(k), deep);
     reduce_clear(cg, &p, r->thread.extent[AX_M]);
     if (ragged) cg_open(cg, "if (at < TOTAL)");

@@ -86,13 +86,13 @@ static void read_beside(Kernel *k, const Side *s, int j, bool declares) {
         cg_line(cg, "%s = 0;", to);
         cg_open(cg, "if (at_own < %c)", s->side ? 'N' : 'M');
     }
-    place_axis(k, AX_B, "b", false, at.index, at.wide);
-    place_axis(k, (int)s->own, "at_own", wide, at.index, at.wide);
+    place_axis(k, AX_B, text_index(cg, "b", false), false, at.index, at.wide);
+    place_axis(k, (int)s->own, text_index(cg, "at_own", wide), wide, at.index, at.wide);
     if (moves(k, read)) {
         cg_line(cg, "const %s at_k = %s;", place_type(wide_k), first_k(k));
-        place_axis(k, AX_K, "at_k", wide_k, at.index, at.wide);
+        place_axis(k, AX_K, text_index(cg, "at_k", wide_k), wide_k, at.index, at.wide);
     }
-    cg_line(cg, "%s = %s;", to, cg_expr(&at, read, read->type));
+    cg_line(cg, "%s = %s;", to, text_expr(&at, read, read->type));
     if (tested) cg_close(cg);
     cg_close(cg);
     cg_close(cg);
@@ -168,16 +168,19 @@ static void evaluate(Kernel *k, const Side *s) {
     const char *which = s->raw.pack > 1 ? cg_text(cg, "v / %d", s->raw.pack) : "v";
     const char *element = cg_text(cg, "%c_raw[kk / TK][i][f].v[%s]", s->id, which);
     const FusedAxis *along = &k->c.p->con.axis[AX_K];
-    at.index[along->index[along->n - 1]] = "v";       /* among those that share an element */
-    given[0] = (CgGiven){s->raw.read, cg_decode(cg, s->raw.storage, element)};
+    at.index[along->index[along->n - 1]] =
+        text_index(cg, "v", false); /* among those that share an element */
+    given[0] = (CgGiven){s->raw.read, text_value(cg, te_dtype_compute(s->raw.storage),
+                                                 text_decode(cg, s->raw.storage, element))};
     for (int j = 0; j < s->raw.n; j++)
         given[j + 1] = (CgGiven){s->raw.other[j],
-                                 cg_text(cg, "%c_o%d[i][f %% %d]", s->id, j, rows)};
+                                 text_value(cg, s->raw.other[j]->type,
+                                            cg_text(cg, "%c_o%d[i][f %% %d]", s->id, j, rows))};
     cg_open(cg, "for (int f = 0; f < %d; f++)", registers_of(s));
-    cg_line(cg, "%s x[%d];", cg_waiting(type, pairs), per);
+    cg_line(cg, "%s x[%d];", text_waiting(type, pairs), per);
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int v = 0; v < %d; v++)", per);
-    cg_line(cg, "x[v] = %s;", cg_wait(cg, type, pairs, e->type, cg_expr(&at, e, e->type)));
+    cg_line(cg, "x[v] = %s;", text_wait(cg, type, pairs, e->type, text_expr(&at, e, e->type)));
     cg_close(cg);
     if (pairs) cg_line(cg, "%c_made[kk / TK][i][f] = rl_f32x2_to_%s(x[0], x[1]);", s->id,
                        te_dtype_name(type));

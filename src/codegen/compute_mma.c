@@ -185,7 +185,7 @@ void mma_finish(Kernel *k) {
     cg_line(cg, "// sums: accumulators as %s", te_dtype_name(to));
     cg_line(cg, "%s acc[IM][IN][%d];", cg_type(to), n);
     cg_line(cg, "    %s = %s;", open_registers(k, "acc", n),
-            cg_convert(cg, to, te_dtype_compute(from), element));
+            text_convert(cg, to, te_dtype_compute(from), element));
     cg_close(cg);
     cg_blank(cg);
 }

@@ -25,16 +25,17 @@ static void multiply(Kernel *k, const char *a, const char *b) {
     const Contraction *con = &k->c.p->con;
     if (k->c.side[1].present)
         cg_line(k->cg, "acc[i][j] = %s(%s, %s, acc[i][j]);", mad[con->acc], a, b);
-    else cg_line(k->cg, "acc[i][j] = %s;", cg_fold(k->cg, TE_RED_SUM, con->acc, "acc[i][j]", a));
+    else cg_line(k->cg, "acc[i][j] = %s;", text_fold(k->cg, TE_RED_SUM, con->acc, "acc[i][j]", a));
 }
 
 static void evaluate(Kernel *k, const char *a, const char *b) {
     const Contraction *con = &k->c.p->con;
-    CgGiven given[2] = {{con->a.expr, a}, {con->b.expr, b}};
+    CgGiven given[2] = {{con->a.expr, text_value(k->cg, con->a.expr->type, a)},
+                        {con->b.expr, b ? text_value(k->cg, con->b.expr->type, b) : NULL}};
     CgPoint at = {
         .cg = k->cg, .stmt = k->c.root, .given = given, .n_given = k->c.side[1].present ? 2 : 1};
-    const char *value = cg_expr(&at, con->body, con->acc);
-    cg_line(k->cg, "acc[i][j] = %s;", cg_fold(k->cg, con->red, con->acc, "acc[i][j]", value));
+    const char *value = text_expr(&at, con->body, con->acc);
+    cg_line(k->cg, "acc[i][j] = %s;", text_fold(k->cg, con->red, con->acc, "acc[i][j]", value));
 }
 
 static void outer_product(Kernel *k, const char *kk) {

@@ -45,10 +45,10 @@ bool elements_given(const Kernel *k, int stmt, const TeExpr *read) {
     return false;
 }
 
-void elements_give(Kernel *k, int stmt, const TeExpr *read, const char *text) {
+void elements_give(Kernel *k, int stmt, const TeExpr *read, Ir value) {
     Elements *at = &k->at;
     at->vector_of[at->n_vector] = place_of(k, stmt);
-    at->vector[at->n_vector++] = (CgGiven){read, text};
+    at->vector[at->n_vector++] = (CgGiven){read, value};
 }
 
 static int64_t extent_of(const Kernel *k, int index) {
@@ -67,11 +67,10 @@ bool elements_in_memory(const Kernel *k, int tensor) {
     return k->cg->te->tensor[tensor].role == TE_OUTPUT || k->cg->temp_at[tensor] >= 0;
 }
 
-void elements_define(Kernel *k, int t, TeDtype type, const char *value) {
+void elements_define(Kernel *k, int t, TeDtype type, Ir value) {
     TeDtype dtype = k->cg->te->tensor[t].dtype;
-    k->at.made[t] = cg_name(k->cg, "e", t);
-    cg_line(k->cg, "const %s %s = %s;", cg_type(te_dtype_compute(dtype)), k->at.made[t],
-            cg_cast(k->cg, dtype, type, value));
+    k->at.made[t] = ir_let_as(k->cg, ir_compute(te_dtype_compute(dtype)), cg_name(k->cg, "e", t),
+                              cg_cast(k->cg, dtype, type, value));
 }
 
 /* ---- widths ---- */
@@ -152,20 +151,21 @@ void elements_begin(Kernel *k) {
     Elements *at = &k->at;
     elements_order(k, at->walk ? at->walk : k->l->vec);
     const char *v = at->vec > 1 ? "v" : "0";
-    if (k->c.matrix.used) at->root = mma_element(k, v);
-    else at->root = at->vec > 1 ? "acc[i][j + v]" : "acc[i][j]";
+    const char *root = at->vec > 1 ? "acc[i][j + v]" : "acc[i][j]";
+    at->root = text_value(k->cg, con->acc, k->c.matrix.used ? mma_element(k, v) : root);
     at->root_type = con->acc;
     if (!at->walk)
         cg_line(k->cg, "// elements: %d outputs of the thread at a time%s", at->vec,
                 k->c.r->via == VIA_SHARED ? ", through shared memory" : "");
-    place_axis(k, AX_B, "b", false, at->index, at->wide);
+    place_axis(k, AX_B, text_index(k->cg, "b", false), false, at->index, at->wide);
 }
 
 void elements_indices(Kernel *k) {
     const FusedAxis *m = &k->l->p->con.axis[AX_M], *n = &k->l->p->con.axis[AX_N];
     Elements *at = &k->at;
-    place_axis(k, AX_M, "m", place_wide(m->extent, 0), at->index, at->wide);
-    place_axis(k, AX_N, "n", place_wide(n->extent, 0), at->index, at->wide);
+    bool wide_m = place_wide(m->extent, 0), wide_n = place_wide(n->extent, 0);
+    place_axis(k, AX_M, text_index(k->cg, "m", wide_m), wide_m, at->index, at->wide);
+    place_axis(k, AX_N, text_index(k->cg, "n", wide_n), wide_n, at->index, at->wide);
 }
 
 void elements_contract(Kernel *k) {
@@ -183,61 +183,66 @@ void elements_end(Kernel *k) {
 
 /* ---- lanes of a vector ---- */
 
+Ir elements_lane(const Kernel *k) { return k->at.vec > 1 ? k->at.v : ir_int(k->cg, 0); }
+
 /* The indices of element v of a map from those of the first one, where no vector is longer than the
  * innermost index: it crosses its end once at most, and carries into the next.  */
 static void carry_lane(Kernel *k) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
-    const char *carry = "v";
+    Ir carry = elements_lane(k);
     for (int n = 0; n < at->n_order; n++) {
         int x = at->order[n];
-        const char *type = place_type(at->wide[x]);
-        const char *extent = cg_extent(cg, &kernel_root(k)->index[x].hi);
-        at->lane_index[x] = cg_text(cg, "q%d", x);
-        if (n + 1 == at->n_order) {
-            cg_line(cg, "const %s q%d = %s + %s;", type, x, at->index[x], carry);
-            continue;
+        Ir next = ir_add(cg, at->index[x], carry);
+        if (n + 1 < at->n_order) {
+            Ir extent = cg_extent(cg, &kernel_root(k)->index[x].hi);
+            carry =
+                ir_let_as(cg, IR_I32, cg_text(cg, "d%d", x), ir_binary(cg, IR_GE, next, extent));
+            next = ir_sub(cg, next, ir_select(cg, carry, extent, ir_int(cg, 0)));
         }
-        cg_line(cg, "const int d%d = %s + %s >= %s;", x, at->index[x], carry, extent);
-        cg_line(cg, "const %s q%d = %s + %s - (d%d ? %s : 0);", type, x, at->index[x], carry, x,
-                extent);
-        carry = cg_text(cg, "d%d", x);
+        at->lane_index[x] = ir_let_as(cg, place_base(at->wide[x]), cg_text(cg, "q%d", x), next);
     }
 }
 
 /* Decodes the indices of element v anew, where a vector crosses the end of an index.  */
 static void decode_lane(Kernel *k) {
+    Cg *cg = k->cg;
     Elements *at = &k->at;
     const Problem *p = k->l->p;
-    if (at->domain && kernel_scans(k)) {        /* beside the walk */
-        place_axis(k, 0, "(at + v)", at->domain_wide, at->lane_index, at->wide);
-    } else if (at->domain) {
-        place_domain(k, "(at + v)", at->domain_wide, at->lane_index, at->wide);
+    if (at->domain) {
+        Ir next = ir_add(cg, text_index(cg, "at", at->domain_wide), elements_lane(k));
+        if (kernel_scans(k))              /* beside the walk */
+            place_axis(k, 0, next, at->domain_wide, at->lane_index, at->wide);
+        else place_domain(k, next, at->domain_wide, at->lane_index, at->wide);
     } else if (k->l->kind != KERNEL_STREAM) {
-        place_axis(k, AX_N, "(n + v)", place_wide(p->extent[AX_N], 0), at->lane_index, at->wide);
+        bool wide = place_wide(p->extent[AX_N], 0);
+        Ir next = ir_add(cg, text_index(cg, "n", wide), elements_lane(k));
+        place_axis(k, AX_N, next, wide, at->lane_index, at->wide);
     } else if (kernel_root(k)->index[at->order[0]].hi.min >= at->vec) {
         carry_lane(k);
     } else {
-        place_domain(k, "(at + v)", place_wide(p->extent[AX_M], 0), at->lane_index, at->wide);
+        place_domain(k, ir_add(cg, at->at, elements_lane(k)), place_wide(p->extent[AX_M], 0),
+                     at->lane_index, at->wide);
     }
 }
 
 void elements_open_lanes(Kernel *k) {
+    Cg *cg = k->cg;
     Elements *at = &k->at;
     for (int i = 0; i < TE_MAX_INDICES; i++) at->lane_index[i] = at->index[i];
     at->in_lanes = true;
     if (at->vec == 1) return;
-    cg_line(k->cg, "#pragma unroll");
-    cg_open(k->cg, "for (int v = 0; v < %d; v++)", at->vec);
+    ir_loop(cg, at->v, ir_int(cg, 0), ir_lt(cg, at->v, ir_int(cg, at->vec)),
+            (IrNext){IR_ADD, ir_int(cg, 1)}, IR_UNROLL_ALL);
     int inner = at->order[0];
     if (te_extent_divisor(&kernel_root(k)->index[inner].hi) % at->vec == 0)
-        at->lane_index[inner] = cg_text(k->cg, "(%s + v)", at->index[inner]);
+        at->lane_index[inner] = ir_sum(cg, at->index[inner], at->v);
     else decode_lane(k);
 }
 
 void elements_close_lanes(Kernel *k) {
     k->at.in_lanes = false;
-    if (k->at.vec > 1) cg_close(k->cg);
+    if (k->at.vec > 1) ir_close(k->cg);
 }
 
 CgPoint elements_point(const Kernel *k, int stmt, bool first) {
@@ -260,9 +265,9 @@ CgPoint elements_point(const Kernel *k, int stmt, bool first) {
 
 /* ---- the statements of a pass ---- */
 
-void elements_fold(Kernel *k, const RowGroup *g, const Partial *x, const char *where, bool next) {
+void elements_fold(Kernel *k, const RowGroup *g, const Partial *x, Ir where, bool next) {
     CgPoint p = elements_point(k, g->stmt[x->number], false);
-    const char *value = cg_expr(&p, x->e->args[0], te_reduced_type(x->e));
+    Ir value = cg_expr(&p, x->e->args[0], te_reduced_type(x->e));
     if (x->where && !where) where = monoid_position(&p);
     monoid_fold(k->cg, x, value, where, next);
 }

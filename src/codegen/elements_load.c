@@ -2,21 +2,44 @@
 
 /* Reads of neighbouring elements, made as vectors before the elements are evaluated.  */
 
+/* Accesses of `width` elements: an array x<n> of them, and its element v.  */
+typedef struct {
+    Ir array;
+    int n, width, count;
+} Vectors;
+
+static Vectors declare(Kernel *k, TeDtype dtype, int width, bool zero) {
+    Cg *cg = k->cg;
+    Vectors x = {.n = k->at.n_vector, .width = width, .count = k->at.vec / width};
+    const char *name = cg_text(cg, "x%d", x.n);
+    IrType type = ir_vector(ir_storage(dtype), width);
+    x.array = zero ? ir_zeros(cg, type, name, x.count) : ir_array(cg, type, name, x.count, 0, 0);
+    return x;
+}
+
+static Ir access_of_lane(const Kernel *k, const Vectors *x) {
+    return ir_div(k->cg, elements_lane(k), ir_int(k->cg, x->width));
+}
+
+static Ir element_of(const Kernel *k, const Vectors *x, TeDtype dtype) {
+    const Cg *cg = k->cg;
+    Ir lane = ir_rem(cg, elements_lane(k), ir_int(cg, x->width));
+    return cg_decode(cg, dtype,
+                     ir_lane(cg, ir_element(cg, x->array, access_of_lane(k, x)), lane));
+}
+
 static void load_vector(Kernel *k, int stmt, const Access *x, int width) {
     Cg *cg = k->cg;
-    Elements *at = &k->at;
-    const TeExpr *read = x->read;
-    const TeTensor *t = &cg->te->tensor[read->v.ref];
+    TeDtype dtype = cg->te->tensor[x->tensor].dtype;
     CgPoint first = elements_point(k, stmt, true);
     int64_t by[TE_MAX_RANK] = {0};
-    const char *offset = stream_read(k, stmt, x, &first, by);
-    int n = at->n_vector, accesses = at->vec / width;
-    cg_line(cg, "rl_vec<%s, %d> x%d[%d];", cg_storage(t->dtype), width, n, accesses);
-    cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int p = 0; p < %d; p++) x%d[p] = rl_load<%d>(%s + (%s) + p * %d);", accesses,
-            n, width, cg_tensor(cg, read->v.ref), offset, width);
-    const char *element = cg_text(cg, "x%d[v / %d].v[v %% %d]", n, width, width);
-    elements_give(k, stmt, read, cg_decode(cg, t->dtype, element));
+    Ir at = ir_add(cg, cg_tensor(cg, x->tensor), stream_read(k, stmt, x, &first, by));
+    Vectors to = declare(k, dtype, width, false);
+    Ir p = ir_count(cg, "p", to.count, IR_UNROLL_ALL);
+    ir_set(cg, ir_element(cg, to.array, p),
+           ir_load(cg, ir_add(cg, at, ir_mul_n(cg, p, width)), width));
+    ir_close(cg);
+    elements_give(k, stmt, x->read, element_of(k, &to, dtype));
 }
 
 /* ---- vectors that may lie outside ---- */
@@ -52,19 +75,18 @@ static bool whole_accesses(const Kernel *k, int stmt, const Access *x, int width
 }
 
 /* Is access p inside?  */
-static const char *access_test(Kernel *k, int stmt, const Access *x, int width) {
+static Ir access_test(Kernel *k, int stmt, const Access *x, Ir p, int width) {
     Cg *cg = k->cg;
     const TeTensor *t = &cg->te->tensor[x->tensor];
     CgPoint first = elements_point(k, stmt, true);
-    const char *test = NULL;
+    Ir test = NULL;
     int j = along(k, stmt);
     for (int d = 0; d < t->rank; d++) {
         if (!x->guard[d]) continue;
-        const char *sub = cg_expr(&first, x->read->args[d], TE_I64);
-        if (x->sub[d].coef[j]) sub = cg_text(cg, "%s + p * %d", sub, width);
-        const char *one = cg_text(cg, "%s >= 0 && %s < %s", sub, sub,
-                                  cg_extent(cg, &t->shape[d]));
-        test = test ? cg_text(cg, "%s && %s", test, one) : one;
+        Ir sub = cg_expr(&first, x->read->args[d], TE_I64);
+        if (x->sub[d].coef[j]) sub = ir_add(cg, sub, ir_mul_n(cg, p, width));
+        test = ir_both(cg, test, ir_binary(cg, IR_GE, sub, ir_int(cg, 0)));
+        test = ir_both(cg, test, ir_lt(cg, sub, cg_extent(cg, &t->shape[d])));
     }
     return test;
 }
@@ -72,30 +94,30 @@ static const char *access_test(Kernel *k, int stmt, const Access *x, int width) 
 /* Pieces outside are not read: their elements are the else value, or are not asked for.  */
 static void load_accesses(Kernel *k, int stmt, const Access *x, int width) {
     Cg *cg = k->cg;
-    const TeExpr *read = x->read;
-    const TeTensor *t = &cg->te->tensor[x->tensor];
+    const TeExpr *other = x->read->other;
+    TeDtype dtype = cg->te->tensor[x->tensor].dtype;
     CgPoint first = elements_point(k, stmt, true);
     int64_t by[TE_MAX_RANK] = {0};
-    const char *offset = stream_read(k, stmt, x, &first, by);
-    int n = k->at.n_vector, accesses = k->at.vec / width;
-    cg_line(cg, "rl_vec<%s, %d> x%d[%d] = {};", cg_storage(t->dtype), width, n, accesses);
-    if (read->other) cg_line(cg, "bool inside%d[%d];", n, accesses);
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int p = 0; p < %d; p++)", accesses);
-    const char *inside = access_test(k, stmt, x, width);
-    if (read->other) {
-        cg_line(cg, "inside%d[p] = %s;", n, inside);
-        inside = cg_text(cg, "inside%d[p]", n);
+    Ir at = cg_pointer(cg, x->tensor, stream_read(k, stmt, x, &first, by), by), inside = NULL;
+    Vectors to = declare(k, dtype, width, true);
+    if (other)
+        inside = ir_array(cg, ir_type(IR_BOOL), cg_text(cg, "inside%d", to.n), to.count, 0, 0);
+    Ir p = ir_count(cg, "p", to.count, IR_UNROLL_ALL);
+    Ir test = access_test(k, stmt, x, p, width);
+    if (other) {
+        ir_set(cg, ir_element(cg, inside, p), test);
+        test = ir_element(cg, inside, p);
     }
-    cg_line(cg, "if (%s) x%d[p] = rl_load<%d>(%s + p * %d);", inside, n, width,
-            cg_pointer(cg, x->tensor, offset, by), width);
-    cg_close(cg);
-    const char *value = cg_decode(cg, t->dtype, cg_text(cg, "x%d[v / %d].v[v %% %d]", n, width,
-                                                        width));
-    if (read->other)
-        value = cg_text(cg, "(inside%d[v / %d] ? %s : %s)", n, width, value,
-                        cg_expr(&first, read->other, read->type));
-    elements_give(k, stmt, read, value);
+    ir_if(cg, test);
+    ir_set(cg, ir_element(cg, to.array, p),
+           ir_load(cg, ir_add(cg, at, ir_mul_n(cg, p, width)), width));
+    ir_close(cg);
+    ir_close(cg);
+    Ir value = element_of(k, &to, dtype);
+    if (other)
+        value = ir_select(cg, ir_element(cg, inside, access_of_lane(k, &to)), value,
+                          cg_expr(&first, other, x->read->type));
+    elements_give(k, stmt, x->read, value);
 }
 
 void elements_load_vectors(Kernel *k, int stmt, const TeExpr *e) {

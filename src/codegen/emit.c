@@ -24,7 +24,9 @@ typedef struct {
 
 static void print_body(Cg *cg, const Lowered *l) {
     Kernel k = {.cg = cg, .l = l};
-    k.at.made = ARENA_ARRAY(cg->arena, const char *, cg->te->n_tensor);
+    k.at.made = ARENA_ARRAY(cg->arena, Ir, cg->te->n_tensor);
+    k.at.out = ARENA_ARRAY(cg->arena, Ir, cg->te->n_tensor);
+    k.at.v = ir_name(cg, ir_type(IR_I32), "v");
     cg->names = 0;
     if (l->kind == KERNEL_CONTRACT) {
         k.c = *l->contract;
@@ -173,7 +175,7 @@ static void print_head(Cg *cg, const char *plan_text, const Lowered *l, int n,
         const KernelLaunch *x = &l[i].launch;
         TeExtent blocks = {.value = x->grid[0], .expr = x->blocks};
         buf_printf(&b, "  %s  grid %s,%lld  block %d  dynamic shared memory %lld\n", x->symbol,
-                   cg_extent(cg, &blocks), (long long)x->grid[1], x->block[0],
+                   text_extent(cg, &blocks), (long long)x->grid[1], x->block[0],
                    (long long)x->dynamic_smem);
         for (int k = 0; k < x->n_param; k++) {
             buf_puts(&b, k ? ", " : "    takes ");

@@ -13,20 +13,20 @@ static const TeExpr *resolve(const Survey *s, const TeExpr *e) {
     return e;
 }
 
-const char *survey_read(const Survey *s, const TeExpr *e, const char *element) {
+Ir survey_read(const Survey *s, const TeExpr *e, Ir element) {
     TeDtype stored = te_dtype_compute(s->cg->te->tensor[e->v.ref].dtype);
-    if (e->type == TE_I64 && stored == TE_I32) return cg_text(s->cg, "(long long)%s", element);
+    if (e->type == TE_I64 && stored == TE_I32) return ir_as(s->cg, IR_I64, element);
     return cg_convert(s->cg, e->type, stored, element);
 }
 
-static const char *given_text(const Survey *s, const TeExpr *e) {
-    const char *text = NULL;
-    for (int i = 0; i < s->at->n_given && !text; i++) {
-        if (access_same(s->at->given[i].expr, e)) text = s->at->given[i].text;
+static Ir given_value(const Survey *s, const TeExpr *e) {
+    Ir x = NULL;
+    for (int i = 0; i < s->at->n_given && !x; i++) {
+        if (access_same(s->at->given[i].expr, e)) x = s->at->given[i].value;
     }
-    if (e->kind != TE_READ) return text;
-    if (!text && s->at->made) text = s->at->made[e->v.ref];
-    return text ? survey_read(s, e, text) : NULL;
+    if (e->kind != TE_READ) return x;
+    if (!x && s->at->made) x = s->at->made[e->v.ref];
+    return x ? survey_read(s, e, x) : NULL;
 }
 
 /* ---- the table of nodes ---- */
@@ -127,20 +127,20 @@ static bool is_conditional(const TeExpr *e, int i) {
 
 static bool is_leaf(const TeExpr *e) { return e->kind <= TE_SCALAR; }
 
-static void finish(Survey *s, const TeExpr *e, bool always, const char *text) {
-    Value v = {.e = e, .always = always, .text = text};
-    if (!text) {
+static void finish(Survey *s, const TeExpr *e, bool always, Ir given) {
+    Value v = {.e = e, .always = always, .value = given};
+    if (!given) {
         v.n_child = child_count(e);
         v.child = ARENA_ARRAY(s->cg->arena, int, v.n_child);
     }
     for (int i = 0; i < v.n_child; i++)
         v.child[i] = seen(s, resolve(s, i < e->n_args ? e->args[i] : e->other));
-    if (text) { /* equal given texts need no interning */
+    if (given) { /* equal given values need no interning */
         s->value = arena_grow(s->cg->arena, s->value, &s->cap_value, (size_t)s->n_value + 1,
                               sizeof *s->value);
         s->value[s->n_value++] = v;
     }
-    int id = text ? s->n_value - 1 : intern(s, &v);
+    int id = given ? s->n_value - 1 : intern(s, &v);
     if (2 * ++s->filled >= s->slots) grow_tables(s);
     size_t at = slot_of(s, e);
     s->key[at] = e;
@@ -163,9 +163,9 @@ static int walk(Survey *s, const TeExpr *root) {
     stack[n++] = (Step){root, 0, true};
     while (n > 0) {
         Step *top = &stack[n - 1];
-        const char *text = top->next == 0 ? given_text(s, top->e) : NULL;
-        if (text || top->next == child_count(top->e)) {
-            if (seen(s, top->e) < 0) finish(s, top->e, top->always, text);
+        Ir given = top->next == 0 ? given_value(s, top->e) : NULL;
+        if (given || top->next == child_count(top->e)) {
+            if (seen(s, top->e) < 0) finish(s, top->e, top->always, given);
             n--;
             continue;
         }
@@ -190,7 +190,7 @@ bool survey_tests(const Survey *s, const TeExpr *read) {
     return s->force || !te_always_inside(read);
 }
 
-/* Subscripts that are tested appear twice in the text.  */
+/* Subscripts that are tested are used twice.  */
 static bool tests_subscripts(const Survey *s, const TeExpr *e) {
     return e->kind == TE_READ && survey_tests(s, e);
 }
@@ -207,26 +207,25 @@ void survey(Survey *s, const CgPoint *at, const TeExpr *e, int *root) {
     }
 }
 
-/* Prints a definition for every value that deserves a name.  */
+/* Defines every value that deserves a name.  */
 static void name_values(Survey *s, int root) {
     for (int i = 0; i < s->n_value; i++) {
         Value *v = &s->value[i];
         for (int k = 0; k < v->n_child; k++) {
             const Value *child = &s->value[v->child[k]];
-            if (!child->text && child->height + 1 > v->height) v->height = child->height + 1;
+            if (!child->value && child->height + 1 > v->height) v->height = child->height + 1;
         }
         bool shared = v->uses > 1 && !is_leaf(v->e);
-        if (v->text || i == root || (!shared && v->height < MAX_HEIGHT)) continue;
+        if (v->value || i == root || (!shared && v->height < MAX_HEIGHT)) continue;
         s->force = !v->always;
-        const char *text = value_text(s, i);
+        Ir x = value_of(s, i);
         s->force = false;
-        v->text = cg_text(s->cg, "v%d", s->cg->names++);
+        v->value = ir_let_as(s->cg, value_type(v), cg_text(s->cg, "v%d", s->cg->names++), x);
         v->height = 0;
-        cg_line(s->cg, "const %s %s = %s;", value_type(v), v->text, text);
     }
 }
 
-const char *cg_expr(const CgPoint *p, const TeExpr *e, TeDtype to) {
+Ir cg_expr(const CgPoint *p, const TeExpr *e, TeDtype to) {
     Survey s;
     int root;
     survey(&s, p, e, &root);
@@ -234,7 +233,7 @@ const char *cg_expr(const CgPoint *p, const TeExpr *e, TeDtype to) {
     return value_as(&s, root, to);
 }
 
-const char *cg_tested(const CgPoint *p, const TeExpr *read, int d, int64_t *by) {
+Ir cg_tested(const CgPoint *p, const TeExpr *read, int d, int64_t *by) {
     Survey s;
     int root;
     survey(&s, p, read->args[d], &root);
@@ -242,12 +241,12 @@ const char *cg_tested(const CgPoint *p, const TeExpr *read, int d, int64_t *by) 
     return survey_subscript(&s, root, by);
 }
 
-const char *cg_extent(const Cg *c, const TeExtent *e) {
+Ir cg_extent(const Cg *c, const TeExtent *e) {
     if (!e->expr) return cg_int(c, TE_I64, e->value);
     Cg copy = *c;
     CgPoint p = {.cg = &copy};
     Survey s;
     int root;
     survey(&s, &p, e->expr, &root);
-    return value_text(&s, root);
+    return value_of(&s, root);
 }

@@ -128,7 +128,7 @@ static Range range_of(const Survey *s, const Value *v) {
     switch (e->kind) {
     case TE_READ: {
         Range r = of_storage(s->cg->te->tensor[e->v.ref].dtype);
-        return e->other && !v->text ? both(r, &s->value[v->child[e->n_args]]) : r;
+        return e->other && !v->value ? both(r, &s->value[v->child[e->n_args]]) : r;
     }
     case TE_NEG: return sub(&(Value){.lo = 0, .hi = 0}, x);
     case TE_ADD: return add(x, y);
@@ -146,7 +146,7 @@ static Range range_of(const Survey *s, const Value *v) {
 /* Is the text an int?  It is where all parts are and the value fits.  */
 static bool is_narrow(const Survey *s, const Value *v) {
     const TeExpr *e = v->e;
-    if (v->wraps || v->lo < INT32_MIN || v->hi > INT32_MAX || v->text) return false;
+    if (v->wraps || v->lo < INT32_MIN || v->hi > INT32_MAX || v->value) return false;
     if (e->kind == TE_INT || e->kind == TE_SIZE) return true;
     if (e->kind == TE_INDEX) return !s->at->wide[e->v.ref];
     if (e->kind == TE_READ || e->kind == TE_SCALAR || v->n_child == 0) return false;
@@ -160,7 +160,7 @@ static bool is_narrow(const Survey *s, const Value *v) {
 void value_range(const Survey *s, Value *v) {
     if (te_dtype_class(v->e->type) != TE_CLASS_INT) return;
     Range full = of_storage(v->e->type);
-    Range r = v->text && v->e->kind != TE_READ ? full : range_of(s, v);
+    Range r = v->value && v->e->kind != TE_READ ? full : range_of(s, v);
     bool fits = r.exact && r.lo >= full.lo && r.hi <= full.hi;
     v->wraps = !fits;
     v->lo = fits ? r.lo : full.lo;

@@ -1,10 +1,9 @@
 #include "codegen/blocks.h"
 #include "codegen/sizes.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
-/* Offsets of accesses by `stream`, whose text `at` numbers the elements of the domain.
+/* Offsets of accesses by `stream`, where `at` numbers the elements of the domain.
  *
  * With E extents and q[i] = at / (E[i+1] * E[i+2] * ..), index i is q[i] - q[i-1] * E[i], so an
  * offset sum c[i] * index[i] is sum q[i] * (c[i] - c[i+1] * E[i+1]): where a tensor lies as the
@@ -60,33 +59,31 @@ static bool leaves_int(const TeStmt *root, int64_t total, int64_t c, const int64
 }
 
 /* A number as a factor or term; where sums wrap, modulo 2^32.  */
-static const char *number_text(const Cg *cg, int64_t v, bool wraps) {
-    return wraps ? cg_text(cg, "%" PRIu32 "u", (uint32_t)v) : cg_int(cg, TE_I64, v);
+static Ir number_of(const Cg *cg, int64_t v, bool wraps) {
+    return wraps ? ir_number(cg, IR_U32, (uint32_t)v) : cg_int(cg, TE_I64, v);
 }
 
-static const char *offset_text(const Kernel *k, const Access *x, const int64_t *factor) {
+static Ir offset_of(const Kernel *k, const Access *x, const int64_t *factor) {
     const Cg *cg = k->cg;
     const TeStmt *root = kernel_root(k);
     TeExtent total = index_total(cg->arena, &k->l->map);
     bool wide = place_wide(total.value, k->l->launch.span);
     bool narrow = !cg_tensor_wide(cg, x->tensor);
     bool wraps = narrow && leaves_int(root, total.value, x->offset.c, factor);
-    const char *cast = !narrow ? "(long long)" : wraps ? "(unsigned)" : "(int)";
-    const char *sum = x->offset.c ? number_text(cg, x->offset.c, wraps) : NULL;
+    IrBase base = !narrow ? IR_I64 : wraps ? IR_U32 : IR_I32;
+    Ir sum = x->offset.c ? number_of(cg, x->offset.c, wraps) : NULL;
     int64_t behind = 1;
     for (int i = root->n_left - 1; i >= 0; i--) {
         if (factor[i] != 0) {
-            const char *q = "at";
-            if (behind > 1)
-                q = cg_text(cg, "(at / %s)", size_divisor(cg, size_number(behind), wide));
-            q = cg_text(cg, "%s%s", cast, q);
-            if (factor[i] != 1) q = cg_text(cg, "%s * %s", q, number_text(cg, factor[i], wraps));
-            sum = sum ? cg_text(cg, "%s + %s", q, sum) : q;
+            Ir q = ir_div(cg, k->at.at, size_divisor(cg, size_number(behind), wide));
+            if (behind == 1) q = k->at.at;
+            q = ir_mul(cg, ir_as(cg, base, q), number_of(cg, factor[i], wraps));
+            sum = sum ? ir_add(cg, q, sum) : q;
         }
         behind *= root->index[i].hi.value;
     }
-    if (!sum) return "0";
-    return wraps ? cg_text(cg, "(int)(%s)", sum) : sum;
+    if (!sum) return ir_int(cg, 0);
+    return wraps ? ir_as(cg, IR_I32, sum) : sum;
 }
 
 bool stream_is_flat(const Kernel *k, int stmt, const Access *x) {
@@ -99,10 +96,10 @@ bool stream_is_flat(const Kernel *k, int stmt, const Access *x) {
     return rtile_is_flat(k->cg->te, root, &own);
 }
 
-const char *stream_offset(const Kernel *k, int stmt, const Access *x, const char *const *sub) {
+Ir stream_offset(const Kernel *k, int stmt, const Access *x, const Ir *sub) {
     int64_t factor[TE_MAX_INDICES] = {0};
-    if (quotients(k, stmt, x, factor)) return offset_text(k, x, factor);
-    if (stream_is_flat(k, stmt, x)) return size_offset_text(k->cg, x, 0, "at");
+    if (quotients(k, stmt, x, factor)) return offset_of(k, x, factor);
+    if (stream_is_flat(k, stmt, x)) return size_add_offset(k->cg, x, 0, k->at.at);
     return cg_offset(k->cg, x->tensor, sub);
 }
 
@@ -119,10 +116,9 @@ static Access without_constants(const Cg *cg, const Access *x, int64_t *by) {
     return own;
 }
 
-const char *stream_read(const Kernel *k, int stmt, const Access *x, const CgPoint *at,
-                        int64_t *by) {
+Ir stream_read(const Kernel *k, int stmt, const Access *x, const CgPoint *at, int64_t *by) {
     int64_t factor[TE_MAX_INDICES] = {0};
-    const char *sub[TE_MAX_RANK];
+    Ir sub[TE_MAX_RANK];
     if (quotients(k, stmt, x, factor) || stream_is_flat(k, stmt, x)) {
         Access own = without_constants(k->cg, x, by);
         return stream_offset(k, stmt, &own, NULL);
@@ -141,9 +137,9 @@ void stream_give(Kernel *k, int stmt, const Access *x) {
     if (access_guarded(k->cg->te, x) || at->n_order == 0) return;
     if (te_extent_divisor(&root->index[at->order[0]].hi) % at->vec != 0) return;
     if (!quotients(k, stmt, x, factor) || !coefficients(k, stmt, x, coef)) return;
-    const char *offset = offset_text(k, x, factor);
+    Ir offset = offset_of(k, x, factor);
     if (at->vec > 1 && coef[at->order[0]] != 0)
-        offset = cg_text(cg, "%s + v * %s", offset, cg_int(cg, TE_I64, coef[at->order[0]]));
-    const char *element = cg_text(cg, "%s[%s]", cg_tensor(cg, x->tensor), offset);
+        offset = ir_add(cg, offset, ir_mul(cg, at->v, cg_int(cg, TE_I64, coef[at->order[0]])));
+    Ir element = ir_element(cg, cg_tensor(cg, x->tensor), offset);
     elements_give(k, stmt, x->read, cg_decode(cg, cg->te->tensor[x->tensor].dtype, element));
 }

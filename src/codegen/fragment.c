@@ -23,8 +23,8 @@ void fragment_declare(Kernel *k) {
 }
 
 static const char *converted(const Kernel *k, const Side *s, const char *element) {
-    const char *x = cg_decode(k->cg, s->tile, element);
-    return cg_convert(k->cg, type_of(k, s), s->o->compute, x);
+    const char *x = text_decode(k->cg, s->tile, element);
+    return text_convert(k->cg, type_of(k, s), s->o->compute, x);
 }
 
 /* Distance of register i from the thread's first row or column.  */

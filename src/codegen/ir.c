@@ -41,7 +41,7 @@ static bool same_type(IrType x, IrType y) {
 
 /* ---- values ---- */
 
-static Ir make(Cg *c, IrValue v, int n, const Ir *arg) {
+static Ir make(const Cg *c, IrValue v, int n, const Ir *arg) {
     IrValue *x = ARENA_NEW(c->arena, IrValue);
     Ir *own = n ? ARENA_ARRAY(c->arena, Ir, n) : NULL;
     for (int i = 0; i < n; i++) own[i] = arg[i];
@@ -51,38 +51,36 @@ static Ir make(Cg *c, IrValue v, int n, const Ir *arg) {
     return x;
 }
 
-Ir ir_number(Cg *c, IrBase base, int64_t v) {
+Ir ir_number(const Cg *c, IrBase base, int64_t v) {
     return make(c, (IrValue){.op = IR_NUMBER, .type = ir_type(base), .i = v}, 0, NULL);
 }
 
-Ir ir_int(Cg *c, int64_t v) {
+Ir ir_int(const Cg *c, int64_t v) {
     return ir_number(c, v < INT32_MIN || v > INT32_MAX ? IR_I64 : IR_I32, v);
 }
 
-Ir ir_real(Cg *c, IrBase base, double v) {
+Ir ir_real(const Cg *c, IrBase base, double v) {
     return make(c, (IrValue){.op = IR_NUMBER, .type = ir_type(base), .r = v}, 0, NULL);
 }
 
-Ir ir_bool(Cg *c, bool v) { return ir_number(c, IR_BOOL, v); }
+Ir ir_bool(const Cg *c, bool v) { return ir_number(c, IR_BOOL, v); }
 
-Ir ir_text(Cg *c, IrType type, const char *text) {
+Ir ir_text(const Cg *c, IrType type, const char *text) {
     return make(c, (IrValue){.op = IR_TEXT, .type = type, .text = text}, 0, NULL);
 }
 
-static Ir named(Cg *c, const IrName *name) {
+static Ir named(const Cg *c, const IrName *name) {
     return make(c, (IrValue){.op = IR_NAME, .type = name->type, .name = name}, 0, NULL);
 }
 
-static IrName *new_name(Cg *c, IrType type, const char *text) {
+static IrName *new_name(const Cg *c, IrType type, const char *text) {
     IrName *name = ARENA_NEW(c->arena, IrName);
     *name = (IrName){.text = text, .type = type};
     return name;
 }
 
-Ir ir_name(Cg *c, IrType type, const char *text) {
-    IrName *name = new_name(c, type, text);
-    name->fixed = true;
-    return named(c, name);
+Ir ir_name(const Cg *c, IrType type, const char *text) {
+    return named(c, new_name(c, type, text));
 }
 
 bool ir_is_number(Ir x, int64_t *v) {
@@ -149,7 +147,7 @@ static Ir neutral(IrOp op, Ir x, Ir y, IrType type) {
     return NULL;
 }
 
-Ir ir_binary(Cg *c, IrOp op, Ir x, Ir y) {
+Ir ir_binary(const Cg *c, IrOp op, Ir x, Ir y) {
     IrType type = type_of(op, x, y);
     int64_t a, b, v;
     if (is_scalar(x->type) && is_scalar(y->type) && ir_is_number(x, &a) && ir_is_number(y, &b) &&
@@ -160,7 +158,7 @@ Ir ir_binary(Cg *c, IrOp op, Ir x, Ir y) {
     return make(c, (IrValue){.op = op, .type = type}, 2, (const Ir[]){x, y});
 }
 
-Ir ir_unary(Cg *c, IrOp op, Ir x) {
+Ir ir_unary(const Cg *c, IrOp op, Ir x) {
     IrType type = x->type;
     if (op == IR_NOT) type = ir_type(IR_BOOL);
     else if (op == IR_ADDRESS) type.rank = 1;
@@ -168,49 +166,49 @@ Ir ir_unary(Cg *c, IrOp op, Ir x) {
     return make(c, (IrValue){.op = op, .type = type}, 1, &x);
 }
 
-Ir ir_cast(Cg *c, IrBase base, Ir x) {
+Ir ir_cast(const Cg *c, IrBase base, Ir x) {
     int64_t v;
     if (ir_is_number(x, &v) && fits(ir_type(base), v)) return ir_number(c, base, v);
     return make(c, (IrValue){.op = IR_CAST, .type = ir_type(base)}, 1, &x);
 }
 
-Ir ir_as(Cg *c, IrBase base, Ir x) {
+Ir ir_as(const Cg *c, IrBase base, Ir x) {
     return is_scalar(x->type) && x->type.base == base ? x : ir_cast(c, base, x);
 }
 
-Ir ir_view(Cg *c, IrType pointer, Ir x) {
+Ir ir_view(const Cg *c, IrType pointer, Ir x) {
     return make(c, (IrValue){.op = IR_CAST, .type = pointer}, 1, &x);
 }
 
-Ir ir_select(Cg *c, Ir test, Ir yes, Ir no) {
+Ir ir_select(const Cg *c, Ir test, Ir yes, Ir no) {
     bool same = same_type(yes->type, no->type);
     if (same && test->op == IR_NUMBER) return test->i ? yes : no;
     IrType type = same ? yes->type : ir_type(meet(yes->type.base, no->type.base));
     return make(c, (IrValue){.op = IR_SELECT, .type = type}, 3, (const Ir[]){test, yes, no});
 }
 
-Ir ir_element(Cg *c, Ir array, Ir index) {
+Ir ir_element(const Cg *c, Ir array, Ir index) {
     IrType type = array->type;
     type.rank--;
     if (type.rank == 0) type.space = IR_REGISTERS;
     return make(c, (IrValue){.op = IR_ELEMENT, .type = type}, 2, (const Ir[]){array, index});
 }
 
-Ir ir_lane(Cg *c, Ir vector, Ir lane) {
+Ir ir_lane(const Cg *c, Ir vector, Ir lane) {
     IrType type = ir_type((IrBase)vector->type.base);
     return make(c, (IrValue){.op = IR_LANE, .type = type}, 2, (const Ir[]){vector, lane});
 }
 
 enum { MOST_ARGUMENTS = 8 };
 
-static Ir call(Cg *c, IrValue v, int n, va_list ap) {
+static Ir call(const Cg *c, IrValue v, int n, va_list ap) {
     Ir arg[MOST_ARGUMENTS];
     for (int i = 0; i < n; i++) arg[i] = va_arg(ap, Ir);
     v.op = IR_CALL;
     return make(c, v, n, arg);
 }
 
-Ir ir_call(Cg *c, IrType type, const char *function, int n, ...) {
+Ir ir_call(const Cg *c, IrType type, const char *function, int n, ...) {
     va_list ap;
     va_start(ap, n);
     Ir x = call(c, (IrValue){.type = type, .text = function}, n, ap);
@@ -218,7 +216,7 @@ Ir ir_call(Cg *c, IrType type, const char *function, int n, ...) {
     return x;
 }
 
-Ir ir_call_n(Cg *c, IrType type, const char *function, int number, int n, ...) {
+Ir ir_call_n(const Cg *c, IrType type, const char *function, int number, int n, ...) {
     int *own = ARENA_NEW(c->arena, int);
     va_list ap;
     *own = number;
@@ -228,25 +226,25 @@ Ir ir_call_n(Cg *c, IrType type, const char *function, int number, int n, ...) {
     return x;
 }
 
-Ir ir_load(Cg *c, Ir pointer, int width) {
+Ir ir_load(const Cg *c, Ir pointer, int width) {
     return ir_call_n(c, ir_vector((IrBase)pointer->type.base, width), "rl_load", width, 1, pointer);
 }
 
-Ir ir_both(Cg *c, Ir x, Ir y) { return !x ? y : !y ? x : ir_binary(c, IR_BOTH, x, y); }
+Ir ir_both(const Cg *c, Ir x, Ir y) { return !x ? y : !y ? x : ir_binary(c, IR_BOTH, x, y); }
 
-static Ir number_beside(Cg *c, Ir x, int64_t n) {
+static Ir number_beside(const Cg *c, Ir x, int64_t n) {
     bool fit = x->type.rank == 0 && fits(ir_type(rank_of((IrBase)x->type.base)), n);
     return fit && rank_of((IrBase)x->type.base) < IR_F32
                ? ir_number(c, rank_of((IrBase)x->type.base), n)
                : ir_int(c, n);
 }
 
-Ir ir_add_n(Cg *c, Ir x, int64_t n) { return ir_add(c, x, number_beside(c, x, n)); }
-Ir ir_mul_n(Cg *c, Ir x, int64_t n) { return ir_mul(c, x, number_beside(c, x, n)); }
+Ir ir_add_n(const Cg *c, Ir x, int64_t n) { return ir_add(c, x, number_beside(c, x, n)); }
+Ir ir_mul_n(const Cg *c, Ir x, int64_t n) { return ir_mul(c, x, number_beside(c, x, n)); }
 
-Ir ir_thread(Cg *c) { return ir_name(c, ir_type(IR_U32), "threadIdx.x"); }
+Ir ir_thread(const Cg *c) { return ir_name(c, ir_type(IR_U32), "threadIdx.x"); }
 
-Ir ir_block(Cg *c, int dim) {
+Ir ir_block(const Cg *c, int dim) {
     return ir_name(c, ir_type(IR_U32), dim ? "blockIdx.y" : "blockIdx.x");
 }
 
@@ -312,6 +310,14 @@ Ir ir_array(Cg *c, IrType type, const char *name, int64_t n0, int64_t n1, int64_
     return named(c, declare(c, type, name, (const int64_t[]){n0, n1, n2})->name);
 }
 
+Ir ir_shared_array(Cg *c, IrBase base, const char *name, int64_t n) {
+    IrStmt *s = declare(c, ir_type(base), name, (const int64_t[]){n, 0, 0});
+    IrName *own = new_name(c, ir_pointer(base, IR_SHARED, false), name);
+    own->extent[0] = n;
+    s->name = own;
+    return named(c, own);
+}
+
 Ir ir_zeros(Cg *c, IrType type, const char *name, int64_t n) {
     IrStmt *s = declare(c, type, name, (const int64_t[]){n, 0, 0});
     s->zero = true;
@@ -334,24 +340,20 @@ void ir_store(Cg *c, const char *function, int width, Ir pointer, Ir array) {
                        array));
 }
 
-Ir ir_loop_name(Cg *c, IrBase base, const char *name) {
-    return named(c, new_name(c, ir_type(base), name));
-}
-
-void ir_loop(Cg *c, Ir var, Ir from, Ir test, IrOp op, Ir by, int unroll) {
+void ir_loop(Cg *c, Ir var, Ir from, Ir test, IrNext next, int unroll) {
     IrStmt *s = open(c, IR_STMT_FOR);
     s->name = var->name;
     s->value = from;
     s->test = test;
-    s->op = op;
-    s->by = by;
+    s->op = next.op;
+    s->by = next.by;
     s->unroll = unroll;
 }
 
 Ir ir_for(Cg *c, const char *name, Ir from, Ir end, int64_t by, int unroll) {
     IrBase base = meet((IrBase)from->type.base, (IrBase)end->type.base);
-    Ir var = ir_loop_name(c, base, name);
-    ir_loop(c, var, from, ir_lt(c, var, end), IR_ADD, ir_int(c, by), unroll);
+    Ir var = ir_name(c, ir_type(base), name);
+    ir_loop(c, var, from, ir_lt(c, var, end), (IrNext){IR_ADD, ir_int(c, by)}, unroll);
     return var;
 }
 
@@ -389,7 +391,7 @@ void ir_wait(Cg *c) {
 
 /* ---- what blocks print themselves ---- */
 
-static const char *formatted(Cg *c, const char *fmt, va_list ap) {
+static const char *formatted(const Cg *c, const char *fmt, va_list ap) {
     const char *line = arena_vprintf(c->arena, fmt, ap);
     return c->depth ? arena_printf(c->arena, "%*s%s", 4 * c->depth, "", line) : line;
 }

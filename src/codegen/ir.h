@@ -1,8 +1,8 @@
 /* What a kernel computes: typed values in a tree of statements.
  *
- * Values are pure: numbers, names, C's arithmetic, choices, conversions, elements of arrays and of
- * memory, calls.  Operands of arithmetic meet by C's usual conversions, so a value means the same
- * in CUDA C++ and in OpenCL C.  Statements define, assign, store, loop, test.  Building blocks make
+ * Values are pure: numbers, names, the arithmetic of C, choices, conversions, elements of arrays
+ * and of memory, calls.  Operands meet by the usual conversions of C, so a value means the same in
+ * CUDA C++ and in OpenCL C.  Statements define, assign, store, loop, test.  Building blocks make
  * both in the order of the kernel, in the block of Cg that is open; ir_print.c prints each kind in
  * one place.
  *
@@ -48,6 +48,7 @@ static inline IrType ir_type(IrBase base) { return (IrType){.base = (uint8_t)bas
 static inline IrType ir_pointer(IrBase base, IrSpace space, bool constant) {
     return (IrType){(uint8_t)base, 1, 1, (uint8_t)space, constant};
 }
+static inline IrType ir_array_of(IrBase base) { return ir_pointer(base, IR_REGISTERS, false); }
 static inline IrType ir_vector(IrBase base, int lanes) {
     return (IrType){.base = (uint8_t)base, .lanes = (uint8_t)lanes};
 }
@@ -94,12 +95,11 @@ typedef enum {
         IR_OP_COUNT
 } IrOp;
 
-/* What a name stands for.  Where the kernel has no TEXT, the printer may give it another number. */
+/* What a name stands for.  In a kernel names with one text are one.  */
 typedef struct {
     const char *text;         /* as its block calls it */
     IrType type;
     int64_t extent[IR_RANK];  /* of an array */
-    bool fixed;               /* the language's or the caller's: printed as it is */
 } IrName;
 
 typedef struct IrValue IrValue;
@@ -155,8 +155,8 @@ struct IrStmt {
     const IrName *name;       /* that is defined, or runs through a loop */
     Ir to, value;             /* SET: place and value; FOR: first value in `value` */
     Ir test;                  /* FOR, UNTIL, IF */
-    Ir by;                    /* FOR: the name's step; SET of a loop, IR_ADD: plus this */
-    IrOp op;                  /* SET: IR_NUMBER: =; FOR: how the name goes on */
+    IrOp op;                  /* SET: IR_NUMBER: =; FOR: how the name goes on, ... */
+    Ir by;                    /* ... with this */
     int unroll;
     bool zero;                /* VARIABLE: an array of zeros */
     const char *text;
@@ -169,46 +169,46 @@ struct IrStmt {
 typedef struct Cg Cg;
 
 /* Values.  A `long long` number prints as one.  */
-Ir ir_number(Cg *c, IrBase base, int64_t v);
-Ir ir_int(Cg *c, int64_t v);              /* int where it fits, else long long */
-Ir ir_real(Cg *c, IrBase base, double v);
-Ir ir_bool(Cg *c, bool v);
-Ir ir_text(Cg *c, IrType type, const char *text);
-/* A name that the language or the caller knows.  */
-Ir ir_name(Cg *c, IrType type, const char *text);
-Ir ir_binary(Cg *c, IrOp op, Ir x, Ir y);
-Ir ir_unary(Cg *c, IrOp op, Ir x);        /* NEG, NOT, ADDRESS */
-Ir ir_cast(Cg *c, IrBase base, Ir x);     /* also where x has that type: ir_as leaves such out */
-Ir ir_as(Cg *c, IrBase base, Ir x);
-Ir ir_view(Cg *c, IrType pointer, Ir x);  /* memory as elements of another type */
-Ir ir_select(Cg *c, Ir test, Ir yes, Ir no);
-Ir ir_element(Cg *c, Ir array, Ir index);
-Ir ir_lane(Cg *c, Ir vector, Ir lane);
+Ir ir_number(const Cg *c, IrBase base, int64_t v);
+Ir ir_int(const Cg *c, int64_t v);              /* int where it fits, else long long */
+Ir ir_real(const Cg *c, IrBase base, double v);
+Ir ir_bool(const Cg *c, bool v);
+Ir ir_text(const Cg *c, IrType type, const char *text);
+/* A name that is defined elsewhere: by the language, the caller, or another block.  */
+Ir ir_name(const Cg *c, IrType type, const char *text);
+Ir ir_binary(const Cg *c, IrOp op, Ir x, Ir y);
+Ir ir_unary(const Cg *c, IrOp op, Ir x);        /* NEG, NOT, ADDRESS */
+Ir ir_cast(const Cg *c, IrBase base, Ir x);
+Ir ir_as(const Cg *c, IrBase base, Ir x); /* the value itself where it has that type */
+Ir ir_view(const Cg *c, IrType pointer, Ir x);  /* memory as elements of another type */
+Ir ir_select(const Cg *c, Ir test, Ir yes, Ir no);
+Ir ir_element(const Cg *c, Ir array, Ir index);
+Ir ir_lane(const Cg *c, Ir vector, Ir lane);
 /* function(n values) of `type`; `numbers` stand in its name, as the 4 of rl_load<4>.  */
-Ir ir_call(Cg *c, IrType type, const char *function, int n, ...);
-Ir ir_call_n(Cg *c, IrType type, const char *function, int number, int n, ...);
-Ir ir_load(Cg *c, Ir pointer, int width); /* a vector of neighbours */
+Ir ir_call(const Cg *c, IrType type, const char *function, int n, ...);
+Ir ir_call_n(const Cg *c, IrType type, const char *function, int number, int n, ...);
+Ir ir_load(const Cg *c, Ir pointer, int width); /* a vector of neighbours */
 
-static inline Ir ir_add(Cg *c, Ir x, Ir y) { return ir_binary(c, IR_ADD, x, y); }
-static inline Ir ir_sub(Cg *c, Ir x, Ir y) { return ir_binary(c, IR_SUB, x, y); }
-static inline Ir ir_mul(Cg *c, Ir x, Ir y) { return ir_binary(c, IR_MUL, x, y); }
-static inline Ir ir_div(Cg *c, Ir x, Ir y) { return ir_binary(c, IR_DIV, x, y); }
-static inline Ir ir_rem(Cg *c, Ir x, Ir y) { return ir_binary(c, IR_REM, x, y); }
-static inline Ir ir_lt(Cg *c, Ir x, Ir y) { return ir_binary(c, IR_LT, x, y); }
+static inline Ir ir_add(const Cg *c, Ir x, Ir y) { return ir_binary(c, IR_ADD, x, y); }
+static inline Ir ir_sub(const Cg *c, Ir x, Ir y) { return ir_binary(c, IR_SUB, x, y); }
+static inline Ir ir_mul(const Cg *c, Ir x, Ir y) { return ir_binary(c, IR_MUL, x, y); }
+static inline Ir ir_div(const Cg *c, Ir x, Ir y) { return ir_binary(c, IR_DIV, x, y); }
+static inline Ir ir_rem(const Cg *c, Ir x, Ir y) { return ir_binary(c, IR_REM, x, y); }
+static inline Ir ir_lt(const Cg *c, Ir x, Ir y) { return ir_binary(c, IR_LT, x, y); }
 /* Both tests; either may be NULL.  */
-Ir ir_both(Cg *c, Ir x, Ir y);
+Ir ir_both(const Cg *c, Ir x, Ir y);
 /* A sum whose first part may be NULL.  */
-static inline Ir ir_sum(Cg *c, Ir sum, Ir x) { return sum ? ir_add(c, sum, x) : x; }
+static inline Ir ir_sum(const Cg *c, Ir sum, Ir x) { return sum ? ir_add(c, sum, x) : x; }
 /* x + n, x * n, x / n, x < n for a number of x's type (of int, for narrower ones).  */
-Ir ir_add_n(Cg *c, Ir x, int64_t n);
-Ir ir_mul_n(Cg *c, Ir x, int64_t n);
+Ir ir_add_n(const Cg *c, Ir x, int64_t n);
+Ir ir_mul_n(const Cg *c, Ir x, int64_t n);
 
 bool ir_is_number(Ir x, int64_t *v);      /* an integer that is known */
 bool ir_is(Ir x, int64_t v);
 bool ir_is_integer(IrType t);
 
-Ir ir_thread(Cg *c);                      /* number of the thread in its block: unsigned */
-Ir ir_block(Cg *c, int dim);              /* number of the block */
+Ir ir_thread(const Cg *c);                      /* number of the thread in its block: unsigned */
+Ir ir_block(const Cg *c, int dim);              /* number of the block */
 
 /* Statements.  What defines a name gives it back.  */
 void ir_begin(Cg *c);                     /* the body of a kernel */
@@ -216,8 +216,10 @@ Ir ir_let(Cg *c, const char *name, Ir value);
 Ir ir_let_as(Cg *c, IrBase base, const char *name, Ir value);
 Ir ir_constant(Cg *c, const char *name, Ir value);        /* let, if it is no number */
 Ir ir_variable(Cg *c, IrBase base, const char *name, Ir value);          /* NULL: none */
-/* An array in registers, of vectors if type.lanes > 1; extent 0 ends the list.  */
+/* An array in registers, of vectors if type.lanes > 1; extent 0 ends the list.  The same in shared
+ * memory; one of zeros.  */
 Ir ir_array(Cg *c, IrType type, const char *name, int64_t n0, int64_t n1, int64_t n2);
+Ir ir_shared_array(Cg *c, IrBase base, const char *name, int64_t n);
 Ir ir_zeros(Cg *c, IrType type, const char *name, int64_t n);
 void ir_set(Cg *c, Ir place, Ir value);
 void ir_update(Cg *c, IrOp op, Ir place, Ir value);       /* place op= value */
@@ -227,9 +229,12 @@ void ir_store(Cg *c, const char *function, int width, Ir pointer, Ir array);
 /* for (int name = from; name < end; name += by).  */
 Ir ir_for(Cg *c, const char *name, Ir from, Ir end, int64_t by, int unroll);
 Ir ir_count(Cg *c, const char *name, int64_t n, int unroll);             /* from 0 */
-/* Any other: the test asks `var`, made by ir_loop_name.  */
-Ir ir_loop_name(Cg *c, IrBase base, const char *name);
-void ir_loop(Cg *c, Ir var, Ir from, Ir test, IrOp op, Ir by, int unroll);
+/* Any other: the test asks `var`, an ir_name.  */
+typedef struct {
+    IrOp op;
+    Ir by;
+} IrNext;                     /* var op= by */
+void ir_loop(Cg *c, Ir var, Ir from, Ir test, IrNext next, int unroll);
 void ir_until_begin(Cg *c, int unroll);
 void ir_until_end(Cg *c, Ir go_on);
 void ir_if(Cg *c, Ir test);
@@ -245,6 +250,10 @@ void ir_room(Cg *c, const char *name, int align, int64_t bytes);         /* < 0:
 
 /* The statements at `first` and behind it, so many levels deep.  */
 void ir_print(Arena *a, HalLanguage language, const IrStmt *first, int depth, Buf *out);
-/* A value as a text that may stand anywhere: in parentheses if it is not a single thing.  */
+/* The declaration of a kernel's parameter.  */
+void ir_print_parameter(Arena *a, HalLanguage language, Ir name, Buf *out);
+/* A value as a text that may stand anywhere: in parentheses if it is not a single thing; as a part
+ * of a sum.  */
 const char *ir_string(const Cg *c, Ir x);
+const char *ir_string_sum(const Cg *c, Ir x);
 #endif

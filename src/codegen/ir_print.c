@@ -156,9 +156,7 @@ static void put_plain(Printer *p, Ir x) {
         if (x->type.base >= IR_F32) put_real(p, x);
         else put_integer(p, x);
         return;
-    case IR_NAME:
-        buf_puts(p->out, x->name->fixed ? spelled(p, x->name->text) : x->name->text);
-        return;
+    case IR_NAME: buf_puts(p->out, spelled(p, x->name->text)); return;
     case IR_TEXT: buf_puts(p->out, x->text); return;
     case IR_CALL: put_call(p, x); return;
     case IR_CAST: put_cast(p, x); return;
@@ -213,12 +211,15 @@ static void put(Printer *p, Ir x, int binds) {
     if (bracket) buf_putc(p->out, ')');
 }
 
-const char *ir_string(const Cg *c, Ir x) {
+static const char *string(const Cg *c, Ir x, int binds) {
     Buf b = buf_new(c->arena);
     Printer p = {.arena = c->arena, .language = LANGUAGE_CUDA, .out = &b};
-    put(&p, x, op_row[IR_ELEMENT].binds);
+    put(&p, x, binds);
     return buf_str(&b);
 }
+
+const char *ir_string(const Cg *c, Ir x) { return string(c, x, op_row[IR_ELEMENT].binds); }
+const char *ir_string_sum(const Cg *c, Ir x) { return string(c, x, op_row[IR_ADD].binds); }
 
 /* ---- statements ---- */
 
@@ -247,8 +248,10 @@ static void put_definition(Printer *p, const IrStmt *s) {
     bool array = n->extent[0] > 0, keeps = s->kind != IR_STMT_VARIABLE;
     bool known = s->kind == IR_STMT_CONSTANT && p->language == LANGUAGE_CUDA;
     IrType type = n->type;
-    if (array) type.rank = 0;
     indent(p);
+    if (array && type.space == IR_SHARED)
+        buf_puts(p->out, p->language == LANGUAGE_CUDA ? "__shared__ " : "__local ");
+    if (array) type.rank = 0;
     if (keeps && type.rank == 0) buf_puts(p->out, known ? "constexpr " : "const ");
     put_type(p, type);
     buf_puts(p->out, type.rank ? keeps ? "const " : "" : " ");
@@ -377,6 +380,16 @@ static void put_statement(Printer *p, const IrStmt *s) {
 
 static void put_all(Printer *p, const IrStmt *first) {
     for (const IrStmt *s = first; s; s = s->next) put_statement(p, s);
+}
+
+void ir_print_parameter(Arena *a, HalLanguage language, Ir name, Buf *out) {
+    Printer p = {.arena = a, .language = language, .out = out};
+    if (name->type.rank == 0) buf_puts(out, "const ");
+    put_type(&p, name->type);
+    if (name->type.rank)
+        buf_puts(out, language == LANGUAGE_CUDA ? "__restrict__ " : "restrict ");
+    else buf_puts(out, " ");
+    buf_puts(out, name->name->text);
 }
 
 void ir_print(Arena *a, HalLanguage language, const IrStmt *first, int depth, Buf *out) {

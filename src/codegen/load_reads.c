@@ -63,13 +63,13 @@ static void load_read(Kernel *k, const Side *s, const CgPoint *at, int j) {
     Access x;
     access_read(cg->te, at->stmt, r->read, &x);
     for (int d = 0; d < t->rank; d++) {
-        sub[d] = cg_expr(at, r->read->args[d], TE_I64);
+        sub[d] = text_expr(at, r->read->args[d], TE_I64);
         if (!x.guard[d]) continue;
         inside = both(cg, inside, cg_text(cg, "%s >= 0 && %s < %s", sub[d], sub[d],
-                                          cg_extent(cg, &t->shape[d])));
-        sub[d] = cg_tested(at, r->read, d, &by[d]);
+                                          text_extent(cg, &t->shape[d])));
+        sub[d] = text_tested(at, r->read, d, &by[d]);
     }
-    const char *from = cg_pointer(cg, r->read->v.ref, cg_offset(cg, r->read->v.ref, sub), by);
+    const char *from = text_pointer(cg, r->read->v.ref, text_offset(cg, r->read->v.ref, sub), by);
     if (in_words(r)) from = cg_text(cg, "reinterpret_cast<const unsigned *>(%s)", from);
     cg_line(cg, "%s%s%s%c_r%d[i] = rl_load<%d>(%s);", inside ? "if (" : "", inside ? inside : "",
             inside ? ") " : "", s->id, j, registers(r), from);
@@ -93,9 +93,10 @@ static const char *element(const Kernel *k, const Side *s, int j) {
     const ChunkRead *r = &s->read[j];
     int shared = s->l->vec / r->width;
     const char *v = r->width == 1 ? "0" : shared > 1 ? cg_text(cg, "(v / %d)", shared) : "v";
-    if (!in_words(r)) return cg_decode(cg, r->storage, cg_text(cg, "%c_r%d[i].v[%s]", s->id, j, v));
+    if (!in_words(r))
+        return text_decode(cg, r->storage, cg_text(cg, "%c_r%d[i].v[%s]", s->id, j, v));
     int per = per_word(r);
-    return cg_decode(cg, r->storage,
+    return text_decode(cg, r->storage,
                      cg_text(cg, "(%s)(%c_r%d[i].v[%s / %d] >> %s %% %d * %d)",
                              cg_storage(r->storage), s->id, j, v, per, v, per, 32 / per));
 }
@@ -105,22 +106,24 @@ static const char *element(const Kernel *k, const Side *s, int j) {
 static const char *tile_value(const CgPoint *at, const Side *s, bool pairs) {
     const TeExpr *e = s->o->expr;
     if (e->kind == TE_CAST && e->store == s->tile)
-        return cg_wait(at->cg, s->tile, pairs, e->args[0]->type,
-                       cg_expr(at, e->args[0], e->args[0]->type));
-    return cg_wait(at->cg, s->tile, pairs, s->o->compute, cg_expr(at, e, s->o->compute));
+        return text_wait(at->cg, s->tile, pairs, e->args[0]->type,
+                       text_expr(at, e->args[0], e->args[0]->type));
+    return text_wait(at->cg, s->tile, pairs, s->o->compute, text_expr(at, e, s->o->compute));
 }
 
 void load_reads_evaluate(Kernel *k, const Side *s, bool pairs) {
     Cg *cg = k->cg;
     CgGiven given[RTILE_CHUNK_READS];
     const char *test = test_chunk(k, s, "k_next - BK");
-    cg_line(cg, "%s x[%d]%s;", cg_waiting(s->tile, pairs), s->l->vec, test ? " = {}" : "");
+    cg_line(cg, "%s x[%d]%s;", text_waiting(s->tile, pairs), s->l->vec, test ? " = {}" : "");
     if (test) cg_open(cg, "if (%s)", test);
     else cg_scope(cg);
     CgPoint at = first_point(k, s, "k_next - BK");
     int moves = rtile_chunk_index(at.stmt, &k->c.p->con.axis[s->l->along]);
-    at.index[moves] = cg_text(cg, "(%s + v)", at.index[moves]);
-    for (int j = 0; j < s->n_read; j++) given[j] = (CgGiven){s->read[j].read, element(k, s, j)};
+    at.index[moves] = ir_add(cg, at.index[moves], text_index(cg, "v", false));
+    for (int j = 0; j < s->n_read; j++)
+        given[j] = (CgGiven){s->read[j].read, text_value(cg, te_dtype_compute(s->read[j].storage),
+                                                         element(k, s, j))};
     at.given = given;
     at.n_given = s->n_read;
     cg_line(cg, "#pragma unroll");

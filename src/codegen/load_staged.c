@@ -72,8 +72,8 @@ static void evaluate(Kernel *k, const Side *s, TilePoint x, const char *live, co
         cg_open(cg, "if (%s)", test);
     }
     CgPoint at = address_indices(k, s);
-    const char *value = cg_expr(&at, s->o->expr, s->o->compute);
-    cg_line(cg, "%s = %s;", to, s->direct ? cg_encode(cg, s->tile, s->o->compute, value) : value);
+    const char *value = text_expr(&at, s->o->expr, s->o->compute);
+    cg_line(cg, "%s = %s;", to, s->direct ? text_encode(cg, s->tile, s->o->compute, value) : value);
     if (test) cg_close(cg);
 }
 
@@ -134,10 +134,10 @@ void load_staged(Kernel *k, const Side *s) {
 static const char *kept(const Kernel *k, const Side *s, bool pairs, const char *x) {
     if (s->copies && s->tile == s->o->storage) return x;
     if (s->copies) {
-        x = cg_decode(k->cg, s->o->storage, x);
-        x = cg_convert(k->cg, s->o->compute, te_dtype_compute(s->o->storage), x);
+        x = text_decode(k->cg, s->o->storage, x);
+        x = text_convert(k->cg, s->o->compute, te_dtype_compute(s->o->storage), x);
     }
-    return cg_wait(k->cg, s->tile, pairs, s->o->compute, x);
+    return text_wait(k->cg, s->tile, pairs, s->o->compute, x);
 }
 
 /* Index in the tile of an element of chunk i, `more` elements along the direction of the load.  */
@@ -203,13 +203,13 @@ static void keep_straight(Kernel *k, const Side *s) {
         load_reads_evaluate(k, s, pairs);
         from = "x";
     } else if (!unchanged) {
-        cg_line(cg, "%s x[%d];", cg_waiting(s->tile, pairs), vec);
+        cg_line(cg, "%s x[%d];", text_waiting(s->tile, pairs), vec);
         cg_line(cg, "#pragma unroll");
         cg_line(cg, "for (int v = 0; v < %d; v++) x[v] = %s;", vec,
                 kept(k, s, pairs, register_element(k, s, "v")));
         from = "x";
     }
-    put_straight(k, s, cg_store(cg, s->tile, pairs, width), from, width, false);
+    put_straight(k, s, text_store(cg, s->tile, pairs, width), from, width, false);
 }
 
 static void keep_across(Kernel *k, const Side *s) {

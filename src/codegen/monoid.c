@@ -1,16 +1,30 @@
 #include "codegen/monoid.h"
+#include "codegen/texts.h"
 #include <math.h>
 #include <string.h>
 
-void monoid_at(const Cg *cg, Partial *x, const char *lane) {
-    const char *element = lane ? cg_text(cg, "[%s]", lane) : "";
-    x->value = cg_text(cg, "%s%s", x->array, element);
-    if (te_positional(x->e)) x->where = cg_text(cg, "%s%s", x->positions, element);
+static IrBase base_of(const Partial *p) { return ir_compute(te_reduced_type(p->e)); }
+
+Ir monoid_name(const Cg *cg, IrBase base, const char *stem, const Partial *p) {
+    return ir_name(cg, ir_type(base), cg_text(cg, "%s%s", stem, p->name));
 }
 
-Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem,
-                     const char *lane) {
-    Partials p = {.group = g, .count = "int"};
+void monoid_at(const Cg *cg, Partial *x, Ir lane) {
+    x->value = lane ? ir_element(cg, x->array, lane) : x->array;
+    if (te_positional(x->e)) x->where = lane ? ir_element(cg, x->positions, lane) : x->positions;
+}
+
+static void name_variables(const Cg *cg, Partial *x, const char *stem, bool array) {
+    const char *where = strcmp(stem, "acc") == 0 ? "where" : cg_text(cg, "%s_at", stem);
+    IrBase base = base_of(x);
+    x->array = ir_name(cg, array ? ir_array_of(base) : ir_type(base),
+                       cg_text(cg, "%s%s", stem, x->name));
+    x->positions = ir_name(cg, array ? ir_array_of(IR_I32) : ir_type(IR_I32),
+                           cg_text(cg, "%s%s", where, x->name));
+}
+
+Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem, Ir lane) {
+    Partials p = {.group = g, .count = IR_I32};
     int number[ROW_MAX_STMTS];
     for (int i = 0; i < g->n; i++) {
         const TeStmt *s = &cg->te->stmt[g->stmt[i]];
@@ -19,9 +33,7 @@ Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem
         Partial *x = &p.at[p.n++];
         *x = (Partial){.e = s->rhs, .number = i};
         x->name = cg_name(cg, "", s->tensor);
-        x->array = cg_text(cg, "%s%s", stem, x->name);
-        x->positions = cg_text(cg, strcmp(stem, "acc") == 0 ? "where%.0s%s" : "%s_at%s", stem,
-                               x->name);
+        name_variables(cg, x, stem, lane != NULL);
         monoid_at(cg, x, lane);
         if (g->follow[i] == FOLLOW_NONE) continue;
         x->follow = g->follow[i];
@@ -70,7 +82,7 @@ bool monoid_counts(const Partials *p) { return has(p, FOLLOW_SHIFT); }
 /* ---- plain operators and pairs ---- */
 
 /* Of a pair its value, which every other one beats.  */
-static const char *identity(const Cg *c, TeRedop red, TeDtype type) {
+static Ir identity(const Cg *c, TeRedop red, TeDtype type) {
     int64_t i;
     double r;
     red = red == TE_RED_ARGMAX ? TE_RED_MAX : red == TE_RED_ARGMIN ? TE_RED_MIN : red;
@@ -78,42 +90,43 @@ static const char *identity(const Cg *c, TeRedop red, TeDtype type) {
     return te_dtype_class(type) == TE_CLASS_REAL ? cg_real(c, type, r) : cg_int(c, type, i);
 }
 
-const char *cg_fold(const Cg *c, TeRedop red, TeDtype type, const char *acc, const char *value) {
+Ir cg_fold(const Cg *c, TeRedop red, TeDtype type, Ir acc, Ir value) {
     const char *name = te_dtype_name(type);
-    bool real = te_dtype_class(type) == TE_CLASS_REAL;
-    switch (red) {
-    case TE_RED_SUM:
-        return real ? cg_text(c, "%s + %s", acc, value)
-                    : cg_text(c, "rl_add_%s(%s, %s)", name, acc, value);
-    case TE_RED_PROD:
-        return real ? cg_text(c, "%s * %s", acc, value)
-                    : cg_text(c, "rl_mul_%s(%s, %s)", name, acc, value);
-    case TE_RED_ANY: return cg_text(c, "(bool)(%s | %s)", acc, value);
-    case TE_RED_ALL: return cg_text(c, "(bool)(%s & %s)", acc, value);
-    default: {
-        const char *fn = red == TE_RED_MAX ? "max" : "min";
-        if (real) return cg_text(c, "rl_%s_%s(%s, %s)", fn, name, acc, value);
-        /* Indices and sizes that fit are printed as int.  */
-        const char *form = type == TE_I64 ? "%s(%s, (long long)(%s))" : "%s(%s, %s)";
-        return cg_text(c, form, fn, acc, value);
+    IrBase base = ir_compute(type);
+    bool real = te_dtype_class(type) == TE_CLASS_REAL, sum = red == TE_RED_SUM;
+    if (sum || red == TE_RED_PROD) {
+        if (real) return ir_binary(c, sum ? IR_ADD : IR_MUL, acc, value);
+        return ir_call(c, ir_type(base), cg_text(c, "rl_%s_%s", sum ? "add" : "mul", name), 2, acc,
+                       value);
     }
-    }
+    if (red == TE_RED_ANY || red == TE_RED_ALL)
+        return ir_cast(c, IR_BOOL, ir_binary(c, red == TE_RED_ANY ? IR_OR : IR_AND, acc, value));
+    const char *fn = red == TE_RED_MAX ? "max" : "min";
+    if (real) return ir_call(c, ir_type(base), cg_text(c, "rl_%s_%s", fn, name), 2, acc, value);
+    return ir_call(c, ir_type(base), fn, 2, acc, ir_as(c, base, value));
 }
 
-static void declare(Cg *cg, const char *type, const char *array, int n, const char *first) {
+const char *text_fold(const Cg *c, TeRedop red, TeDtype type, const char *acc, const char *value) {
+    return ir_string(c, cg_fold(c, red, type, text_value(c, type, acc),
+                                text_value(c, type, value)));
+}
+
+static void declare(Cg *cg, Ir array, int n, Ir first) {
+    IrBase base = (IrBase)array->type.base;
+    const char *name = array->name->text;
     if (n == 0) {
-        cg_line(cg, "%s %s = %s;", type, array, first);
+        ir_variable(cg, base, name, first);
         return;
     }
-    cg_line(cg, "%s %s[%d];", type, array, n);
-    cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int x = 0; x < %d; x++) %s[x] = %s;", n, array, first);
+    Ir own = ir_array(cg, ir_type(base), name, n, 0, 0);
+    Ir x = ir_count(cg, "x", n, IR_UNROLL_ALL);
+    ir_set(cg, ir_element(cg, own, x), first);
+    ir_close(cg);
 }
 
 void monoid_declare(Cg *cg, const Partial *p, int n) {
-    TeDtype type = te_reduced_type(p->e);
-    declare(cg, cg_type(type), p->array, n, identity(cg, (TeRedop)p->e->red, type));
-    if (p->where) declare(cg, "int", p->positions, n, "2147483647");
+    declare(cg, p->array, n, identity(cg, (TeRedop)p->e->red, te_reduced_type(p->e)));
+    if (p->where) declare(cg, p->positions, n, ir_int(cg, INT32_MAX));
 }
 
 void monoid_declare_tile(Cg *cg, TeRedop red, TeDtype type, const char *rows,
@@ -123,151 +136,173 @@ void monoid_declare_tile(Cg *cg, TeRedop red, TeDtype type, const char *rows,
     cg_open(cg, "for (int i = 0; i < %s; i++)", rows);
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int j = 0; j < %s; j++) acc[i][j] = %s;", columns,
-            identity(cg, red, type));
+            ir_string(cg, identity(cg, red, type)));
     cg_close(cg);
 }
 
-const char *monoid_result(const Partial *p) { return p->where ? p->where : p->value; }
+Ir monoid_result(const Partial *p) { return p->where ? p->where : p->value; }
 
-void monoid_fold(Cg *cg, const Partial *p, const char *value, const char *where, bool next) {
+void monoid_fold(Cg *cg, const Partial *p, Ir value, Ir where, bool next) {
     TeDtype type = te_reduced_type(p->e);
     if (!p->where) {
-        cg_line(cg, "%s = %s;", p->value,
-                cg_fold(cg, (TeRedop)p->e->red, type, p->value, value));
+        ir_set(cg, p->value, cg_fold(cg, (TeRedop)p->e->red, type, p->value, value));
         return;
     }
-    /* The text of a wide integer may be an int.  */
-    if (type == TE_I64) value = cg_text(cg, "(long long)%s", value);
-    cg_line(cg, "rl_%s%s(%s, %s, %s, %s);", p->e->red == TE_RED_ARGMAX ? "argmax" : "argmin",
-            next ? "_next" : "", p->value, p->where, value, where);
+    const char *pair = p->e->red == TE_RED_ARGMAX ? "rl_argmax" : "rl_argmin";
+    ir_do(cg, ir_call(cg, ir_type(IR_VOID), next ? cg_text(cg, "%s_next", pair) : pair, 4, p->value,
+                      p->where, type == TE_I64 ? ir_as(cg, IR_I64, value) : value, where));
 }
 
-const char *monoid_position(const CgPoint *p) {
+Ir monoid_position(const CgPoint *p) {
     const TeExpr *e = p->stmt->rhs;
-    const char *sum = NULL;
+    const Cg *cg = p->cg;
+    Ir sum = NULL;
     for (int i = 0; i < e->n_index; i++) {
-        const char *x = p->index[e->index[i]];
+        Ir x = p->index[e->index[i]];
         const TeExtent *n = &p->stmt->index[e->index[i]].hi;
-        sum = sum ? cg_text(p->cg, "(%s * %s + %s)", sum, cg_extent(p->cg, n), x) : x;
+        sum = sum ? ir_add(cg, ir_mul(cg, sum, cg_extent(cg, n)), x) : x;
     }
-    return cg_text(p->cg, "(int)%s", sum);
+    return ir_as(cg, IR_I32, sum);
 }
 
 /* ---- what follows ---- */
 
-/* The factor from terms made with maximum `from` to those made with `to`.  */
-static const char *factor(const Cg *cg, const TeExpr *e, const char *from, const char *to) {
-    bool two = e->args[0]->v.fn == TE_FN_EXP2, wide = e->type == TE_F64;
-    const char *call = wide ? (two ? "exp2" : "exp") : two ? "exp2f" : "expf";
-    return cg_text(cg, "(%s == %s ? %s : %s(%s - %s))", from, to, cg_real(cg, e->type, 1), call,
-                   from, to);
+static Ir one(const Cg *cg, const TeExpr *e) { return cg_real(cg, e->type, 1); }
+
+/* x if a == b, else y.  */
+static Ir if_equal(const Cg *cg, Ir a, Ir b, Ir x, Ir y) {
+    return ir_select(cg, ir_binary(cg, IR_EQ, a, b), x, y);
 }
 
-static const char *mean(const Cg *cg, const TeExpr *e, const char *sum, const char *count) {
-    return cg_text(cg, "%s / (%s)%s", sum, cg_type(e->type), count);
+/* The factor from terms made with maximum `from` to those made with `to`.  */
+static Ir factor(const Cg *cg, const TeExpr *e, Ir from, Ir to) {
+    bool two = e->args[0]->v.fn == TE_FN_EXP2, wide = e->type == TE_F64;
+    const char *name = wide ? (two ? "exp2" : "exp") : two ? "exp2f" : "expf";
+    Ir ratio = ir_call(cg, ir_type(ir_compute(e->type)), name, 1, ir_sub(cg, from, to));
+    return if_equal(cg, from, to, one(cg, e), ratio);
+}
+
+static Ir mean(const Cg *cg, const TeExpr *e, Ir sum, Ir count) {
+    return ir_div(cg, sum, ir_as(cg, ir_compute(e->type), count));
 }
 
 /* In steps of columns `count` is the same for neighbours, and one division does for all.  */
-static const char *step_mean(const Cg *cg, const Partial *online, const char *sum,
-                             const char *count, int deep) {
-    TeDtype type = online->e->type;
+static Ir step_mean(const Cg *cg, const Partial *online, Ir sum, Ir count, int deep) {
     if (deep == 0) return mean(cg, online->e, sum, count);
-    return cg_text(cg, "%s * (%s / (%s)%s)", sum, cg_real(cg, type, 1), cg_type(type), count);
+    return ir_mul(cg, sum, mean(cg, online->e, one(cg, online->e), count));
 }
 
 /* No maximum yet: every term is nothing.  */
-static const char *finite(const Cg *cg, const TeExpr *e, const char *now) {
-    return cg_text(cg, "%s == %s ? 0 : %s", now, identity(cg, TE_RED_MAX, e->type), now);
+static Ir finite(const Cg *cg, const TeExpr *e, Ir now) {
+    return if_equal(cg, now, identity(cg, TE_RED_MAX, e->type), cg_real(cg, e->type, 0), now);
 }
 
-const char *monoid_center(const Cg *cg, const Partial *online, const char *now, const char *count) {
+Ir monoid_center(const Cg *cg, const Partial *online, Ir now, Ir count) {
     return online->follow == FOLLOW_SCALE ? finite(cg, online->e, now)
                                           : mean(cg, online->e, now, count);
 }
 
+static Ir seen(const Cg *cg) { return ir_name(cg, ir_type(IR_I32), "seen"); }
+static Ir fresh(const Cg *cg) { return ir_name(cg, ir_type(IR_I32), "fresh"); }
+
 /* Adds what `own`, the mean of the elements seen, and that of `count` others differ by.  */
-static void join(Cg *cg, const Partial *online, const char *own, const char *other,
-                 const char *count) {
-    const char *type = cg_type(online->e->type);
-    cg_line(cg, "const %s d = %s - %s;", type, own, other);
-    cg_line(cg, "%s += d * d * ((%s)seen * ((%s)%s / (%s)(seen + %s)));", online->value, type, type,
-            count, type, count);
+static void join(Cg *cg, const Partial *online, Ir own, Ir other, Ir count) {
+    IrBase base = ir_compute(online->e->type);
+    Ir d = ir_let_as(cg, base, "d", ir_sub(cg, own, other));
+    Ir all = ir_cast(cg, base, ir_add(cg, seen(cg), count));
+    Ir share = ir_div(cg, ir_cast(cg, base, count), all);
+    ir_update(cg, IR_ADD, online->value,
+              ir_mul(cg, ir_mul(cg, d, d), ir_mul(cg, ir_cast(cg, base, seen(cg)), share)));
 }
 
 bool monoid_restarts(const Partial *leader) { return leader->e->red == TE_RED_SUM; }
 
-void monoid_follow(Cg *cg, const Partial *online, const char *past, const char *now, int deep) {
-    const char *count = deep ? cg_text(cg, "%d", deep) : "max(fresh, 1)";
-    const char *base = cg_text(cg, "base%s", online->name);
-    if (online->follow == FOLLOW_SCALE)
-        cg_line(cg, "%s *= %s;", online->value, factor(cg, online->e, past, now));
-    cg_line(cg, "const %s %s = %s;", cg_type(online->e->type), base,
-            online->follow == FOLLOW_SCALE ? finite(cg, online->e, now)
-                                           : step_mean(cg, online, now, count, deep));
-    if (online->follow == FOLLOW_SCALE) return;
-    cg_open(cg, deep ? "if (seen > 0)" : "if (fresh > 0 && seen > 0)");
-    join(cg, online, step_mean(cg, online, past, "seen", deep), base, deep ? count : "fresh");
-    cg_close(cg);
+static Ir positive(const Cg *cg, Ir count) { return ir_binary(cg, IR_GT, count, ir_int(cg, 0)); }
+
+void monoid_follow(Cg *cg, const Partial *online, Ir past, Ir now, int deep) {
+    bool scales = online->follow == FOLLOW_SCALE;
+    Ir count = deep ? ir_int(cg, deep)
+                    : ir_call(cg, ir_type(IR_I32), "max", 2, fresh(cg), ir_int(cg, 1));
+    if (scales) ir_update(cg, IR_MUL, online->value, factor(cg, online->e, past, now));
+    Ir base = ir_let_as(cg, ir_compute(online->e->type), cg_text(cg, "base%s", online->name),
+                        scales ? finite(cg, online->e, now)
+                               : step_mean(cg, online, now, count, deep));
+    if (scales) return;
+    ir_if(cg, ir_both(cg, deep ? NULL : positive(cg, fresh(cg)), positive(cg, seen(cg))));
+    join(cg, online, step_mean(cg, online, past, seen(cg), deep), base, deep ? count : fresh(cg));
+    ir_close(cg);
 }
 
-const char *monoid_fit(Cg *cg, const Partial *online, const char *value, PartialLeader own,
-                       PartialLeader whole) {
+Ir monoid_fit(Cg *cg, const Partial *online, Ir value, PartialLeader own, PartialLeader whole) {
     const TeExpr *e = online->e;
+    IrBase base = ir_compute(e->type);
     if (online->follow == FOLLOW_SCALE)
-        return cg_text(cg, "%s * %s", value, factor(cg, e, own.value, whole.value));
-    cg_line(cg, "const %s n = (%s)%s;", cg_type(e->type), cg_type(e->type), own.count);
-    cg_line(cg, "const %s d = n > 0 ? %s / n - %s : 0;", cg_type(e->type), own.value,
-            mean(cg, e, whole.value, whole.count));
-    return cg_text(cg, "(%s + d * d * n)", value);
+        return ir_mul(cg, value, factor(cg, e, own.value, whole.value));
+    Ir n = ir_let_as(cg, base, "n", ir_cast(cg, base, own.count));
+    Ir off = ir_sub(cg, ir_div(cg, own.value, n), mean(cg, e, whole.value, whole.count));
+    Ir d = ir_let_as(cg, base, "d", ir_select(cg, positive(cg, n), off, cg_real(cg, e->type, 0)));
+    return ir_add(cg, value, ir_mul(cg, ir_mul(cg, d, d), n));
 }
 
 /* Adds `other`, made with the maximum x, to what is made with `own`.  The smaller one moves.  */
-static void scale(Cg *cg, const Partial *online, const char *own, const char *x, const char *other,
-                  const char *now) {
-    const char *type = cg_type(online->e->type), *one = cg_real(cg, online->e->type, 1);
-    cg_scope(cg);
-    cg_line(cg, "const %s d = %s == %s ? %s : %s;", type, own, now, x, own);
-    cg_line(cg, "const %s f = %s;", type, factor(cg, online->e, "d", now));
-    cg_line(cg, "%s = %s * (%s == %s ? %s : f) + %s * (%s == %s ? %s : f);", online->value,
-            online->value, own, now, one, other, x, now, one);
-    cg_close(cg);
+static void scale(Cg *cg, const Partial *online, Ir own, Ir x, Ir other, Ir now) {
+    IrBase base = ir_compute(online->e->type);
+    Ir one_ = one(cg, online->e);
+    ir_scope(cg);
+    Ir d = ir_let_as(cg, base, "d", if_equal(cg, own, now, x, own));
+    Ir f = ir_let_as(cg, base, "f", factor(cg, online->e, d, now));
+    ir_set(cg, online->value,
+           ir_add(cg, ir_mul(cg, online->value, if_equal(cg, own, now, one_, f)),
+                  ir_mul(cg, other, if_equal(cg, x, now, one_, f))));
+    ir_close(cg);
 }
 
-void monoid_merge(Cg *cg, const Partials *p, int i, const char *element) {
-    const Partial *own = &p->at[i];
-    const char *x = cg_text(cg, "x%s%s", own->name, element);
-    const char *now = cg_text(cg, "now%s", own->name);
-    if (!monoid_is_leader(p, i)) {
-        monoid_fold(cg, own, x, cg_text(cg, "y%s%s", own->name, element), false);
+/* What comes in, or its position: a value, or element `lane` of a vector.  */
+static Ir coming(const Cg *cg, const Partial *p, const char *stem, IrBase base, Ir lane) {
+    Ir x = monoid_name(cg, base, stem, p);
+    return lane ? ir_lane(cg, x, lane) : x;
+}
+
+static void merge_online(Cg *cg, const Partial *leader, const Partial *online, Ir lane, Ir now) {
+    Ir x = coming(cg, leader, "x", base_of(leader), lane);
+    Ir other = coming(cg, online, "x", base_of(online), lane);
+    if (online->follow == FOLLOW_SCALE) {
+        scale(cg, online, leader->value, x, other, now);
         return;
     }
-    cg_line(cg, "const %s %s = %s;", cg_type(own->e->type), now,
-            cg_fold(cg, (TeRedop)own->e->red, own->e->type, own->value, x));
-    for (int t = 0; t < p->n; t++) {
-        const Partial *online = &p->at[t];
-        const char *other = cg_text(cg, "x%s%s", online->name, element);
-        if (!follows(p, t, i)) continue;
-        if (online->follow == FOLLOW_SCALE) {
-            scale(cg, online, own->value, x, other, now);
-            continue;
-        }
-        cg_open(cg, "if (seen > 0 && more > 0)");
-        join(cg, online, mean(cg, online->e, own->value, "seen"), mean(cg, online->e, x, "more"),
-             "more");
-        cg_close(cg);
-        cg_line(cg, "%s += %s;", online->value, other);
-    }
-    cg_line(cg, "%s = %s;", own->value, now);
+    Ir more = ir_name(cg, ir_type(IR_I32), "more");
+    ir_if(cg, ir_both(cg, positive(cg, seen(cg)), positive(cg, more)));
+    join(cg, online, mean(cg, online->e, leader->value, seen(cg)), mean(cg, online->e, x, more),
+         more);
+    ir_close(cg);
+    ir_update(cg, IR_ADD, online->value, other);
 }
 
-void monoid_settle(Cg *cg, const Partials *p, const char *live) {
+void monoid_merge(Cg *cg, const Partials *p, int i, Ir lane) {
+    const Partial *own = &p->at[i];
+    Ir x = coming(cg, own, "x", base_of(own), lane);
+    if (!monoid_is_leader(p, i)) {
+        monoid_fold(cg, own, x, coming(cg, own, "y", IR_I32, lane), false);
+        return;
+    }
+    Ir now = ir_let_as(cg, ir_compute(own->e->type), cg_text(cg, "now%s", own->name),
+                       cg_fold(cg, (TeRedop)own->e->red, own->e->type, own->value, x));
+    for (int t = 0; t < p->n; t++) {
+        if (follows(p, t, i)) merge_online(cg, own, &p->at[t], lane, now);
+    }
+    ir_set(cg, own->value, now);
+}
+
+void monoid_settle(Cg *cg, const Partials *p, Ir live) {
     for (int t = 0; t < p->n; t++) {
         const Partial *online = &p->at[t];
+        TeDtype type = online->e->type;
         if (online->follow != FOLLOW_SCALE) continue;
         /* All are -inf: each term is exp(-inf + inf).  */
-        cg_line(cg, "if (%s%s%s == %s) %s = %s;", live ? live : "", live ? " && " : "",
-                p->at[online->leader].value, identity(cg, TE_RED_MAX, online->e->type),
-                online->value,
-                cg_real(cg, online->e->type, (double)NAN));
+        Ir none = ir_binary(cg, IR_EQ, p->at[online->leader].value,
+                            identity(cg, TE_RED_MAX, type));
+        ir_if(cg, ir_both(cg, live, none));
+        ir_set(cg, online->value, cg_real(cg, type, (double)NAN));
+        ir_close(cg);
     }
 }

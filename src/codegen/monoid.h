@@ -10,7 +10,7 @@
  * computing sample variances (1979): for m and n elements with means a and b, Q = Q_a + Q_b + (a -
  * b)^2 m n / (m + n).  For that the elements behind what is held are counted, as `seen`.
  *
- * Names in the text, each with Partial.name behind it: acc the value that is held, where its
+ * Names, each with Partial.name behind it: acc the value that is held, where its
  * position (STEM_at with other stems), x and y another value and position, past what a leader was
  * before a step, now what it becomes, base the center that the terms of a step are made with.  */
 #ifndef ROLLER_CODEGEN_MONOID_H
@@ -22,10 +22,10 @@ typedef struct {
     const TeExpr *e;          /* the reduction, and */
     int number;               /* its statement in the group */
     const char *name;         /* ends the names that belong to it: "3" */
-    const char *array;        /* the variable that holds the value, "acc3", */
-    const char *value;        /* and the value in it, "acc3[v]" */
-    const char *where;        /* position, of argmax and argmin; NULL */
-    const char *positions;    /* the variable that holds it */
+    Ir array;                 /* the variable that holds the value, acc3, */
+    Ir value;                 /* and the value in it, acc3[v] */
+    Ir where;                 /* position, of argmax and argmin; NULL */
+    Ir positions;             /* the variable that holds it */
     RowFollow follow;
     int leader, center;       /* online: which of the list, and the tensor of x */
 } Partial;
@@ -33,16 +33,15 @@ typedef struct {
 /* Reductions of one pass.  */
 typedef struct {
     const RowGroup *group;
-    const char *count;        /* the type in which elements are counted */
+    IrBase count;             /* the type in which elements are counted */
     Partial at[ROW_MAX_STMTS];
     int n;
 } Partials;
 
 /* Those of pass `pass` of a group, held as STEM and the numbers of their tensors: arrays, of which
  * `lane` is at hand, or (NULL) values.  */
-Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem,
-                     const char *lane);
-void monoid_at(const Cg *cg, Partial *x, const char *lane);   /* another one is at hand */
+Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem, Ir lane);
+void monoid_at(const Cg *cg, Partial *x, Ir lane);        /* another one is at hand */
 /* Those that follow, or all others, each on its own: so they are once leaders are known.  */
 Partials monoid_select(const Partials *p, bool online);
 const Partial *monoid_of(const Partials *p, const TeExpr *e);
@@ -54,32 +53,32 @@ bool monoid_counts(const Partials *p);
 /* -- plain operators and pairs -- */
 /* Declares what is held as the identity; an array has n elements.  */
 void monoid_declare(Cg *cg, const Partial *p, int n);
-/* The same for acc[i][j] of rows and columns.  */
+/* The same for acc[i][j] of rows and columns, still as texts.  */
 void monoid_declare_tile(Cg *cg, TeRedop red, TeDtype type, const char *rows, const char *columns);
-const char *monoid_result(const Partial *p);              /* of the reduction, as its type */
+Ir monoid_result(const Partial *p);       /* of the reduction, as its type */
 /* Folds in an element or another value, of position `where`.  `next`: it is behind all others.  */
-void monoid_fold(Cg *cg, const Partial *p, const char *value, const char *where, bool next);
+void monoid_fold(Cg *cg, const Partial *p, Ir value, Ir where, bool next);
+Ir monoid_name(const Cg *cg, IrBase base, const char *stem, const Partial *p);
 /* The position of an element: row-major in the reduction's ranges.  */
-const char *monoid_position(const CgPoint *p);
+Ir monoid_position(const CgPoint *p);
 
 /* -- what follows -- */
 /* Does a step make its leader anew, to be added behind it, since its mean is needed?  */
 bool monoid_restarts(const Partial *leader);
 /* A step of `deep` elements (0: the variable `fresh`, maybe none) moves the leader from `past` to
  * `now`.  What is held follows, and base is defined.  */
-void monoid_follow(Cg *cg, const Partial *online, const char *past, const char *now, int deep);
+void monoid_follow(Cg *cg, const Partial *online, Ir past, Ir now, int deep);
 /* The center of `count` elements whose leader is `now`.  */
-const char *monoid_center(const Cg *cg, const Partial *online, const char *now, const char *count);
+Ir monoid_center(const Cg *cg, const Partial *online, Ir now, Ir count);
 /* What the leader of so many elements is.  */
 typedef struct {
-    const char *value, *count;
+    Ir value, count;
 } PartialLeader;
 /* `value` that followed one leader as a part of the whole, which has another.  */
-const char *monoid_fit(Cg *cg, const Partial *online, const char *value, PartialLeader own,
-                       PartialLeader whole);
+Ir monoid_fit(Cg *cg, const Partial *online, Ir value, PartialLeader own, PartialLeader whole);
 /* Merges x (and y) of reduction i and of those that follow it, of `more` elements, with what is
- * held; `element` ends their names.  */
-void monoid_merge(Cg *cg, const Partials *p, int i, const char *element);
+ * held; they are vectors, of which element `lane` is at hand, or (NULL) values.  */
+void monoid_merge(Cg *cg, const Partials *p, int i, Ir lane);
 /* Behind the last merge.  `live`: a test that there are elements; NULL: there are.  */
-void monoid_settle(Cg *cg, const Partials *p, const char *live);
+void monoid_settle(Cg *cg, const Partials *p, Ir live);
 #endif

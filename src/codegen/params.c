@@ -97,27 +97,49 @@ const char *cg_name(const Cg *c, const char *stem, int tensor) {
     return cg_text(c, "%s%d", stem, c->params->number[tensor]);
 }
 
-const char *cg_tensor(const Cg *c, int tensor) {
-    c->params->taken[c->params->number[tensor]] = true;
-    return cg_name(c, "t", tensor);
+static Ir tensor_of(const Cg *c, int number) {
+    const CgParams *x = c->params;
+    IrBase base = ir_storage(c->te->tensor[x->tensor[number]].dtype);
+    IrType type = x->use[number] == USED_SCALAR
+                      ? ir_type(base)
+                      : ir_pointer(base, IR_GLOBAL, x->use[number] == USED_INPUT);
+    return ir_name(c, type, cg_text(c, "t%d", number));
 }
 
-const char *cg_size(const Cg *c, int size) {
+Ir cg_tensor(const Cg *c, int tensor) {
+    int number = c->params->number[tensor];
+    c->params->taken[number] = true;
+    return tensor_of(c, number);
+}
+
+static Ir size_of(const Cg *c, int size) {
+    return ir_name(c, ir_type(IR_I32), cg_text(c, "s%d", size));
+}
+
+Ir cg_size(const Cg *c, int size) {
     if (c->params) c->params->size[size] = true;
-    return cg_text(c, "s%d", size);
+    return size_of(c, size);
 }
 
-const char *cg_partials(const Cg *c) {
+static Ir partials_of(const Cg *c) {
+    return ir_name(c, ir_pointer(IR_U8, IR_GLOBAL, false), "w");
+}
+
+Ir cg_partials(const Cg *c) {
     c->params->partials = true;
-    return "w";
+    return partials_of(c);
+}
+
+static void anew(Cg *c, Ir pointer) {
+    ir_set(c, pointer, ir_call(c, pointer->type, "rl_behind", 1, pointer));
 }
 
 void cg_behind(Cg *c) {
     const CgParams *x = c->params;
-    if (x->partials) cg_line(c, "w = rl_behind(w);");
+    if (x->partials) anew(c, partials_of(c));
     for (int i = 0; i < x->n; i++) {
         bool made = x->use[i] != USED_INPUT && x->use[i] != USED_SCALAR;
-        if (made && x->taken[i] && x->read[i]) cg_line(c, "t%d = rl_behind(t%d);", i, i);
+        if (made && x->taken[i] && x->read[i]) anew(c, tensor_of(c, i));
     }
 }
 
@@ -133,16 +155,11 @@ static KernelParam param_of(const Cg *c, int number) {
     return (KernelParam){x->use[number] == USED_INPUT ? PARAM_INPUT : PARAM_OUTPUT, t, 8, 0};
 }
 
-static void declare(const Cg *c, Buf *out, int number) {
-    static const char *const type[] = {[USED_INPUT] = "const %s *__restrict__ t%d",
-                                       [USED_READ] = "%s *__restrict__ t%d",
-                                       [USED_SCALAR] = "const %s t%d",
-                                       [USED_OUTPUT] = "%s *__restrict__ t%d",
-                                       [USED_MADE] = "%s *__restrict__ t%d",
-                                       [USED_INSIDE] = ""};
-    const CgParams *x = c->params;
-    buf_puts(out, cg_text(c, type[x->use[number]],
-                          cg_storage(c->te->tensor[x->tensor[number]].dtype), number));
+/* Adds a parameter, and its declaration.  */
+static void take(const Cg *c, KernelParam *p, int *n, KernelParam own, Ir name, Buf *out) {
+    if (*n) buf_puts(out, ",\n    ");
+    ir_print_parameter(c->arena, c->language, name, out);
+    p[(*n)++] = own;
 }
 
 const KernelParam *cg_params(const Cg *c, int n_map, Buf *out, int *n) {
@@ -151,26 +168,17 @@ const KernelParam *cg_params(const Cg *c, int n_map, Buf *out, int *n) {
     *n = 0;
     for (int i = 0, size = 0; i < x->n || size < x->n_size;) {
         bool sizes = i == x->n || x->use[i] >= USED_SCALAR;
-        const char *comma = *n ? ",\n    " : "";
         if (sizes && size < x->n_size) {
-            if (x->size[size]) {
-                buf_printf(out, "%sconst int s%d", comma, size);
-                p[(*n)++] = (KernelParam){PARAM_SIZE, size, 4, 0};
-            }
+            if (x->size[size])
+                take(c, p, n, (KernelParam){PARAM_SIZE, size, 4, 0}, size_of(c, size), out);
             size++;
         } else {
-            if (x->taken[i]) {
-                buf_puts(out, comma);
-                declare(c, out, i);
-                p[(*n)++] = param_of(c, i);
-            }
+            if (x->taken[i]) take(c, p, n, param_of(c, i), tensor_of(c, i), out);
             i++;
         }
     }
-    if (x->partials) {
-        buf_printf(out, "%sunsigned char *__restrict__ w", *n ? ",\n    " : "");
-        p[(*n)++] = (KernelParam){PARAM_WORKSPACE, -1, 8, c->sums_at};
-    }
+    if (x->partials)
+        take(c, p, n, (KernelParam){PARAM_WORKSPACE, -1, 8, c->sums_at}, partials_of(c), out);
     for (int i = 0; i < n_map; i++) {
         buf_printf(out, "%sconst __grid_constant__ rl_map map%d", *n ? ",\n    " : "", i);
         p[(*n)++] = (KernelParam){PARAM_MAP, i, TM_BYTES, 0};

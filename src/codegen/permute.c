@@ -12,7 +12,7 @@
 static const PermuteView *view_of(const Kernel *k) { return &k->l->p->permute; }
 
 static const char *extent_text(const Kernel *k, int axis) {
-    return size_text(k->cg, index_extent(k->cg->arena, &k->l->map, axis));
+    return text_number(k->cg, index_extent(k->cg->arena, &k->l->map, axis));
 }
 
 static int tile_of(const Kernel *k, int axis) { return k->l->r->block.extent[axis]; }
@@ -23,14 +23,14 @@ static bool is_whole(const Kernel *k, int axis) {
 
 void permute_place(Kernel *k) {
     Cg *cg = k->cg;
-    const char *box[INDEX_DIGITS];
+    Ir box[INDEX_DIGITS];
     cg_line(cg, "// place: the box");
     kernel_smem(k, 16);
     cg_line(cg, "const unsigned tid = threadIdx.x;");
-    place_grid(k, "blockIdx.x", box);
+    place_grid(k, ir_block(cg, 0), box);
     for (int a = view_of(k)->out.n_digit - 1; a >= 0; a--) {
-        if (strcmp(box[a], "0") == 0) cg_line(cg, "constexpr int g%d = 0;", a);
-        else cg_line(cg, "const int g%d = (int)(%s) * %d;", a, box[a], tile_of(k, a));
+        if (ir_is(box[a], 0)) cg_line(cg, "constexpr int g%d = 0;", a);
+        else cg_line(cg, "const int g%d = (int)(%s) * %d;", a, text_of(cg, box[a]), tile_of(k, a));
     }
     for (int i = 0; i < view_of(k)->n_source; i++) {
         const char *type =
@@ -72,7 +72,7 @@ static void decode_number(Kernel *k, const int *axes, int n_axes, const char *nu
     TeExtent count[PERMUTE_AXES] = {{0}};
     const char *d[PERMUTE_AXES];
     for (int i = 0; i < n_axes; i++) count[n_axes - 1 - i] = size_number(tile_of(k, axes[i]));
-    place_digits(k->cg, number, count, n_axes, false, d);
+    text_digits(k->cg, number, count, n_axes, false, d);
     for (int i = 0; i < n_axes; i++) {
         if (tile_of(k, axes[i]) > 1)
             cg_line(k->cg, "const unsigned d%d = %s;", axes[i], d[n_axes - 1 - i]);
@@ -112,7 +112,7 @@ static int open_vectors(Kernel *k, const int *axes, int n_axes, int64_t elements
 static const char *source_offset(const Kernel *k, const PermuteSource *x, bool first) {
     const char *cast = rprog_wide(k->l->p, k->l->r, &x->access, -1) ? "(long long)" : "";
     const char *sum = NULL;
-    if (first) sum = size_offset_text(k->cg, &x->access, 0, NULL);
+    if (first) sum = text_offset_of(k->cg, &x->access, 0, NULL);
     for (int i = 0; i < x->n_order; i++) {
         int a = x->order[i];
         bool stays = first ? is_whole(k, a) : tile_of(k, a) == 1;
@@ -120,7 +120,7 @@ static const char *source_offset(const Kernel *k, const PermuteSource *x, bool f
         const char *term = cg_text(k->cg, "%s%s%d", cast, first ? "g" : *cast ? "d" : "(int)d", a);
         if (x->stride[a] != 1 || x->varies[a])
             term = cg_text(k->cg, "%s * %s", term,
-                           size_stride_text(k->cg, &x->access, view_of(k)->moving[a]));
+                           text_stride(k->cg, &x->access, view_of(k)->moving[a]));
         sum = sum ? cg_text(k->cg, "%s + %s", sum, term) : term;
     }
     return sum ? sum : "0";
@@ -152,16 +152,16 @@ static const char *is_inside(const Kernel *k, const PermuteSource *x) {
     const char *test = NULL;
     for (int d = 0; d < t->rank; d++) {
         const Affine *f = &x->access.sub[d];
-        const char *sub = cg_int(cg, TE_I64, f->c);
+        const char *sub = text_int(cg, TE_I64, f->c);
         if (!x->access.guard[d]) continue;
         for (int a = 0; a < v->out.n_digit; a++) {
             if (f->coef[v->moving[a]] == 0) continue;
-            sub = cg_text(cg, "%s + g%d * %s", sub, a, cg_int(cg, TE_I64, f->coef[v->moving[a]]));
+            sub = cg_text(cg, "%s + g%d * %s", sub, a, text_int(cg, TE_I64, f->coef[v->moving[a]]));
             if (tile_of(k, a) > 1)
                 sub = cg_text(cg, "%s + (int)d%d * %s", sub, a,
-                              cg_int(cg, TE_I64, f->coef[v->moving[a]]));
+                              text_int(cg, TE_I64, f->coef[v->moving[a]]));
         }
-        test = both(cg, test, size_inside(cg, sub, t->shape[d], false));
+        test = both(cg, test, text_inside(cg, sub, t->shape[d], false));
     }
     return test;
 }
@@ -173,9 +173,10 @@ void permute_fill(Kernel *k, int source) {
     int64_t elements = rprog_permute_elements(k->l->p, k->l->r, source);
     const char *type = cg_storage(cg->te->tensor[x->access.tensor].dtype);
     for (int i = 0; i < n_axes; i++) axes[i] = x->order[i];
-    cg_line(cg, "// fill: %s in its own order, %d at a time", cg_tensor(cg, x->access.tensor), vec);
+    cg_line(cg, "// fill: %s in its own order, %d at a time", text_tensor(cg, x->access.tensor),
+            vec);
     cg_scope(cg);
-    cg_line(cg, "const %s *const from = %s + (%s);", type, cg_tensor(cg, x->access.tensor),
+    cg_line(cg, "const %s *const from = %s + (%s);", type, text_tensor(cg, x->access.tensor),
             source_offset(k, x, true));
     cg_line(cg, "rl_vec<%s, %d> in[%lld]%s;", type, vec,
             (long long)ceil_div(elements,
@@ -204,7 +205,7 @@ static void find_indices(Kernel *k) {
     for (int a = 0; a < out->n_digit; a++) {
         if (tile_of(k, a) == 1) cg_line(cg, "const int p%d = g%d;", a, a);
         else cg_line(cg, "const int p%d = g%d + (int)d%d;", a, a, a);
-        place_axis(k, a, cg_text(cg, "p%d", a), false, at->index, at->wide);
+        place_axis(k, a, text_index(cg, cg_text(cg, "p%d", a), false), false, at->index, at->wide);
         number = number ? cg_text(cg, "(%s * %s + p%d)", number, extent_text(k, a), a)
                         : cg_text(cg, "%sp%d", wide ? "(long long)" : "", a);
     }
@@ -225,7 +226,8 @@ static void give(Kernel *k, int stmt) {
         const char *element = cg_text(k->cg, "y%d[v / %d].v[v %% %d]", source, width, width);
         if (k->at.vec == 1) element = cg_text(k->cg, "y%d[0].v[0]", source);
         TeDtype dtype = k->cg->te->tensor[read.at[i]->v.ref].dtype;
-        elements_give(k, stmt, read.at[i], cg_decode(k->cg, dtype, element));
+        elements_give(k, stmt, read.at[i], text_value(k->cg, te_dtype_compute(dtype),
+                                                    text_decode(k->cg, dtype, element)));
     }
 }
 

@@ -19,7 +19,7 @@ static void tiles_constants(Kernel *k) {
     TeExtent all = index_grid(k->cg->arena, &k->l->map);
     cg_line(k->cg, "const unsigned GRID = gridDim.x;  // blocks, each of which goes on by so many "
                    "tiles");
-    if (all.expr) cg_line(k->cg, "const unsigned all_tiles = %s;", size_text(k->cg, all));
+    if (all.expr) cg_line(k->cg, "const unsigned all_tiles = %s;", text_number(k->cg, all));
 }
 
 void place_constants(Kernel *k) {
@@ -30,7 +30,7 @@ void place_constants(Kernel *k) {
     for (int axis = AX_M; axis <= AX_K; axis++) {
         TeExtent e = index_extent(cg->arena, &k->l->map, axis);
         cg_line(cg, "%s %s %c = %s;", e.expr ? "const" : "constexpr",
-                place_type(p->extent[axis] > INT32_MAX), "BMNK"[axis], size_text(cg, e));
+                place_type(p->extent[axis] > INT32_MAX), "BMNK"[axis], text_number(cg, e));
     }
     cg_line(cg, "constexpr int BM = %d, BN = %d, BK = %d;  // tile of a block in one k-step",
             tile_extent(&r->block, AX_M), tile_extent(&r->block, AX_N),
@@ -80,7 +80,7 @@ void place_constants(Kernel *k) {
 /* A count of tiles: a number, or a name for what is known at run time.  */
 static const char *count_name(Kernel *k, const char *name, TeExtent n) {
     if (!n.expr) return cg_text(k->cg, "%lldu", (long long)n.value);
-    cg_line(k->cg, "const unsigned %s = %s;", name, size_text(k->cg, n));
+    cg_line(k->cg, "const unsigned %s = %s;", name, text_number(k->cg, n));
     return name;
 }
 

@@ -2,6 +2,7 @@
 #ifndef ROLLER_CODEGEN_PRINTING_H
 #define ROLLER_CODEGEN_PRINTING_H
 #include "codegen/lower.h"
+#include "codegen/texts.h"
 
 enum { MAX_VECTORS = WINDOW_TAPS + 32 };
 
@@ -19,16 +20,19 @@ typedef struct {
 /* The elements that statements are evaluated at: `vec` neighbours, one after the other.  */
 typedef struct {
     int vec;
-    const char *index[TE_MAX_INDICES];    /* of the root statement, at the first of them */
-    const char *lane_index[TE_MAX_INDICES];               /* at element v */
+    Ir index[TE_MAX_INDICES]; /* of the root statement, at the first of them */
+    Ir lane_index[TE_MAX_INDICES];        /* at element v */
+    Ir at, total;             /* of `stream`: number of the first element, how many there are */
+    Ir v;                     /* runs through the elements: elements_lane */
     bool wide[TE_MAX_INDICES];            /* (of both) */
     bool domain, domain_wide; /* of views: `at` numbers the elements of the domain */
     int order[TE_MAX_INDICES];            /* indices along which they lie, innermost first */
     int n_order;
-    const char *root;         /* value of the root's reduction at element v, NULL for a map */
+    Ir root;                  /* value of the root's reduction at element v, NULL for a map */
     TeDtype root_type;
-    const char **made;        /* per tensor: its value at element v; NULL before its statement */
-    const char **inverse;     /* CgPoint.inverse */
+    Ir *made;                 /* per tensor: its value at element v; NULL before its statement */
+    Ir *out;                  /* per tensor: the vector of its values on their way to memory */
+    const Ir *inverse;        /* CgPoint.inverse */
     CgGiven vector[MAX_VECTORS];          /* reads that were done for all of them at once ... */
     int vector_of[MAX_VECTORS];           /* ... by the root (0) or statement fused[n - 1] */
     int n_vector;
@@ -63,6 +67,8 @@ typedef struct {
     Elements at;
 } Kernel;
 
+/* For blocks that still print lines: "v" or "0".  */
+static inline const char *lane_text(const Kernel *k) { return k->at.vec > 1 ? "v" : "0"; }
 static inline const TeStmt *kernel_root(const Kernel *k) {
     return &k->cg->te->stmt[k->l->p->group->root];
 }

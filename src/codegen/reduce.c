@@ -1,10 +1,11 @@
 #include "codegen/reduce.h"
+#include "codegen/texts.h"
 #include "rprogram/derived.h"
 
 enum { WARP = 32, ACCESS = RTILE_ACCESS };
 
 /* The same with another element of the arrays at hand.  */
-static Partials at_lane(const Cg *cg, const Partials *p, const char *lane) {
+static Partials at_lane(const Cg *cg, const Partials *p, Ir lane) {
     Partials x = *p;
     for (int i = 0; i < x.n; i++) monoid_at(cg, &x.at[i], lane);
     return x;
@@ -12,16 +13,19 @@ static Partials at_lane(const Cg *cg, const Partials *p, const char *lane) {
 
 void reduce_clear(Cg *cg, const Partials *p, int items) {
     for (int i = 0; i < p->n; i++) monoid_declare(cg, &p->at[i], items);
-    if (monoid_counts(p)) cg_line(cg, "%s seen = 0;", p->count);
+    if (monoid_counts(p)) ir_variable(cg, p->count, "seen", ir_int(cg, 0));
 }
 
 /* ---- threads ---- */
 
 static void shuffle(Cg *cg, const Partial *p) {
-    const char *whole = te_reduced_type(p->e) == TE_BOOL ? "(int)" : "";
-    if (p->where) cg_line(cg, "const int at = __shfl_xor_sync(0xffffffffu, %s, f);", p->where);
-    monoid_fold(cg, p, cg_text(cg, "__shfl_xor_sync(0xffffffffu, %s%s, f)", whole, p->value), "at",
-                false);
+    TeDtype type = te_reduced_type(p->e);
+    const char *whole = type == TE_BOOL ? "(int)" : "";
+    if (p->where)
+        cg_line(cg, "const int at = __shfl_xor_sync(0xffffffffu, %s, f);", text_of(cg, p->where));
+    const char *value = cg_text(cg, "__shfl_xor_sync(0xffffffffu, %s%s, f)", whole,
+                                text_of(cg, p->value));
+    monoid_fold(cg, p, text_value(cg, type, value), text_index(cg, "at", false), false);
 }
 
 static void meet_lanes(Cg *cg, const Partials *p, int mask) {
@@ -42,12 +46,12 @@ void reduce_lane(Cg *cg, const Partial *to, const Partial *from, OtherLane other
     const char *how = other.which == LANE_BELOW ? "__shfl_up_sync" : "__shfl_sync";
     cg_scope(cg);
     cg_line(cg, "const %s y = %s(0xffffffffu, %s%s, %s, %d);", cg_type(type), how,
-            type == TE_BOOL ? "(int)" : "", from->value, other.number, other.lanes);
+            type == TE_BOOL ? "(int)" : "", text_of(cg, from->value), other.number, other.lanes);
     if (from->where)
-        cg_line(cg, "const int at = %s(0xffffffffu, %s, %s, %d);", how, from->where, other.number,
-                other.lanes);
+        cg_line(cg, "const int at = %s(0xffffffffu, %s, %s, %d);", how, text_of(cg, from->where),
+                other.number, other.lanes);
     if (test) cg_open(cg, "if (%s)", test);
-    monoid_fold(cg, to, "y", "at", false);
+    monoid_fold(cg, to, text_value(cg, type, "y"), text_index(cg, "at", false), false);
     if (test) cg_close(cg);
     cg_close(cg);
 }
@@ -76,8 +80,8 @@ static void meet_warps(Cg *cg, const Partials *p, int warps, int block) {
     cg_line(cg, "__syncthreads();");
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
-        cg_line(cg, "%s = part%s[%s];", x->value, x->name, at);
-        if (x->where) cg_line(cg, "%s = part_at%s[%s];", x->where, x->name, at);
+        cg_line(cg, "%s = part%s[%s];", text_of(cg, x->value), x->name, at);
+        if (x->where) cg_line(cg, "%s = part_at%s[%s];", text_of(cg, x->where), x->name, at);
     }
     meet_lanes(cg, p, warps - 1);
 }
@@ -95,17 +99,19 @@ void reduce_threads(Cg *cg, const Partials *p, int lanes, int warps, int block,
         const Partial *leader = &p->at[i];
         if (monoid_is_leader(p, i))
             cg_line(cg, "const %s own%s = %s;", cg_type(leader->e->type), leader->name,
-                    leader->value);
+                    text_of(cg, leader->value));
     }
     meet(cg, p, false, lanes, warps, block);
     for (int i = 0; i < p->n; i++) {
         const Partial *online = &p->at[i], *leader = &p->at[online->leader];
         if (!online->follow) continue;
         cg_scope(cg);
-        cg_line(cg, "%s = %s;", online->value,
-                monoid_fit(cg, online, online->value,
-                           (PartialLeader){cg_text(cg, "own%s", leader->name), "seen"},
-                           (PartialLeader){leader->value, total}));
+        Ir own = monoid_name(cg, ir_compute(leader->e->type), "own", leader);
+        Ir seen = ir_name(cg, ir_type(IR_I32), "seen");
+        ir_set(
+            cg, online->value,
+            monoid_fit(cg, online, online->value, (PartialLeader){own, seen},
+                       (PartialLeader){leader->value, text_index(cg, total ? total : "0", false)}));
         cg_close(cg);
     }
     meet(cg, p, true, lanes, warps, block);
@@ -173,10 +179,10 @@ void reduce_put(Cg *cg, const Partials *p, int items, const char *only, const ch
                 const char *at) {
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
-        put(cg, &(Held){x->array, x->value, te_reduced_type(x->e)}, items, only,
-            cg_text(cg, "%s%s", stem, x->name), at);
+        put(cg, &(Held){text_of(cg, x->array), text_of(cg, x->value), te_reduced_type(x->e)}, items,
+            only, cg_text(cg, "%s%s", stem, x->name), at);
         if (x->where)
-            put(cg, &(Held){x->positions, x->where, TE_I32}, items, only,
+            put(cg, &(Held){text_of(cg, x->positions), text_of(cg, x->where), TE_I32}, items, only,
                 cg_text(cg, "%s_at%s", stem, x->name), at);
     }
 }
@@ -199,9 +205,9 @@ static void read_partial(Cg *cg, const Partials *p, int n, const char *stem, con
     }
 }
 
-static void merge(Cg *cg, const Partials *p, const char *element) {
+static void merge(Cg *cg, const Partials *p, Ir lane) {
     for (int i = 0; i < p->n; i++) {
-        if (!p->at[i].follow) monoid_merge(cg, p, i, element);
+        if (!p->at[i].follow) monoid_merge(cg, p, i, lane);
     }
 }
 
@@ -209,19 +215,20 @@ void reduce_add(Cg *cg, const Partials *p, int n, const char *stem, const char *
     read_partial(cg, p, n, stem, at);
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int v = 0; v < %d; v++)", n);
-    merge(cg, p, ".v[v]");
+    merge(cg, p, text_index(cg, "v", false));
     cg_close(cg);
 }
 
 void reduce_partial(Cg *cg, const Partials *p, int items, const ReducePartial *partial) {
     int n = items;
     for (int i = 0; i < p->n; i++) n = per_access(n, te_dtype_bytes(te_reduced_type(p->at[i].e)));
-    if (monoid_counts(p)) cg_line(cg, "const %s more = %s;", p->count, partial->elements);
+    if (monoid_counts(p))
+        cg_line(cg, "const %s more = %s;", text_base(p->count), partial->elements);
     if (items == 0) {
         read_partial(cg, p, 0, partial->stem, partial->at);
-        merge(cg, p, "");
+        merge(cg, p, NULL);
     } else {
-        Partials x = at_lane(cg, p, cg_text(cg, "p * %d + v", n));
+        Partials x = at_lane(cg, p, text_index(cg, cg_text(cg, "p * %d + v", n), false));
         cg_line(cg, "#pragma unroll");
         cg_open(cg, "for (int p = 0; p < %d; p++)", items / n);
         reduce_add(cg, &x, n, partial->stem, cg_text(cg, "(%s) + p * %d", partial->at, n));

@@ -24,7 +24,8 @@ static int width_of(const Kernel *k) {
 
 void contract_add(Kernel *k, const char *acc, int n, const char *array, const char *at) {
     const TeExpr *e = k->cg->te->stmt[k->l->p->con.stmt].rhs;
-    Partials p = {.at = {{.e = e, .name = "", .value = acc}}, .n = 1};
+    Partials p = {.at = {{.e = e, .name = "", .value = text_value(k->cg, te_reduced_type(e), acc)}},
+                  .n = 1};
     reduce_add(k->cg, &p, n, array, at);
 }
 

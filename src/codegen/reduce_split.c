@@ -7,7 +7,7 @@
 void sums_pointer(Kernel *k, const char *offset) {
     const char *type = cg_type(k->l->p->con.acc);
     cg_line(k->cg, "%s *const sums = reinterpret_cast<%s *>(%s)%s;", type, type,
-            cg_partials(k->cg), offset);
+            text_partials(k->cg), offset);
 }
 
 /* Pointers to the thread's sums, split or of a tail's segment.  */
@@ -19,7 +19,7 @@ void sums_pointers(Kernel *k) {
     }
     TeExtent batch = index_extent(k->cg->arena, &k->l->map, AX_B);
     if (k->l->p->extent[AX_B] > 1)
-        slice = cg_text(k->cg, "(%s * %s + b)", slice, size_text(k->cg, batch));
+        slice = cg_text(k->cg, "(%s * %s + b)", slice, text_number(k->cg, batch));
     store_sums(k, cg_text(k->cg, "%s * M + ", slice), "", "N");
 }
 
@@ -37,8 +37,10 @@ void sums_store(Kernel *k) {
 /* The elements at b, m, n.  */
 void sums_elements(Kernel *k) {
     static const char *const name[] = {[AX_B] = "b", [AX_M] = "m", [AX_N] = "n"};
-    for (int x = AX_B; x <= AX_N; x++)
-        place_axis(k, x, name[x], place_wide(k->l->p->extent[x], 0), k->at.index, k->at.wide);
+    for (int x = AX_B; x <= AX_N; x++) {
+        bool wide = place_wide(k->l->p->extent[x], 0);
+        place_axis(k, x, text_index(k->cg, name[x], wide), wide, k->at.index, k->at.wide);
+    }
 }
 
 void sums_gather(Kernel *k, const char *array, const char *first, const char *loop,
@@ -53,7 +55,7 @@ void sums_gather(Kernel *k, const char *array, const char *first, const char *lo
     if (advance) cg_line(cg, "%s", advance);
     contract_add(k, "sum.v[v]", vec, array, next);
     cg_close(cg);
-    k->at.root = vec > 1 ? "sum.v[v]" : "sum.v[0]";
+    k->at.root = text_value(cg, type, vec > 1 ? "sum.v[v]" : "sum.v[0]");
     k->at.root_type = type;
 }
 
@@ -75,7 +77,7 @@ void reduce_split_elements(Kernel *k) {
     elements_order(k, k->l->vec);
     cg_line(cg, "// elements: %d at a time, the domain is [B][M][N]", at->vec);
     cg_line(cg, "%s %s TOTAL = %s;", total.expr ? "const" : "constexpr", type,
-            size_text(cg, total));
+            text_number(cg, total));
     sums_pointer(k, "");
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "for (int u = threadIdx.x; u < %lld; u += %d)",
@@ -84,7 +86,7 @@ void reduce_split_elements(Kernel *k) {
             (long long)k->l->launch.span, at->vec);
     cg_line(cg, "if (at >= TOTAL) break;");
     at->open = 1;
-    place_digits(cg, "at", size, AX_K, wide, digit);
+    text_digits(cg, "at", size, AX_K, wide, digit);
     for (int x = AX_B; x <= AX_N; x++)
         cg_line(cg, "const %s %c = %s;", place_type(place_wide(p->extent[x], 0)), "bmn"[x],
                 digit[x]);

@@ -1,7 +1,8 @@
 #include "codegen/reduction.h"
 
 Partials reduction_partials(const Kernel *k, const ThreadMap *m, int pass) {
-    Partials p = monoid_pass(k->cg, m->group, pass, m->stem, m->lane);
+    Partials p = monoid_pass(k->cg, m->group, pass, m->stem,
+                             m->lane ? text_index(k->cg, m->lane, false) : NULL);
     p.count = m->count;
     return p;
 }
@@ -13,8 +14,9 @@ static void begin_step(Cg *cg, const Partials *p) {
     for (int i = 0; i < p->n; i++) {
         const Partial *leader = &p->at[i];
         if (!monoid_is_leader(p, i)) continue;
-        cg_line(cg, "const %s past%s = %s;", cg_type(leader->e->type), leader->name, leader->value);
-        if (monoid_restarts(leader)) cg_line(cg, "%s = 0;", leader->value);
+        cg_line(cg, "const %s past%s = %s;", cg_type(leader->e->type), leader->name,
+                text_of(cg, leader->value));
+        if (monoid_restarts(leader)) ir_set(cg, leader->value, ir_int(cg, 0));
     }
 }
 
@@ -24,8 +26,10 @@ static bool follow(Kernel *k, const Partials *p, int deep) {
     for (int i = 0; i < p->n; i++) {
         const Partial *online = &p->at[i], *leader = &p->at[online->leader];
         if (!online->follow) continue;
-        monoid_follow(k->cg, online, cg_text(k->cg, "past%s", leader->name), leader->value, deep);
-        k->at.made[online->center] = cg_text(k->cg, "base%s", online->name);
+        Ir past = monoid_name(k->cg, ir_compute(leader->e->type), "past", leader);
+        monoid_follow(k->cg, online, past, leader->value, deep);
+        k->at.made[online->center] =
+            monoid_name(k->cg, ir_compute(online->e->type), "base", online);
         any = true;
     }
     return any;
@@ -36,7 +40,7 @@ static void end_step(Kernel *k, const Partials *p) {
         const Partial *leader = &p->at[i];
         if (leader->follow) k->at.made[leader->center] = NULL;
         if (monoid_is_leader(p, i) && monoid_restarts(leader))
-            cg_line(k->cg, "%s += past%s;", leader->value, leader->name);
+            cg_line(k->cg, "%s += past%s;", text_of(k->cg, leader->value), leader->name);
     }
 }
 
@@ -75,12 +79,12 @@ void reduction_meet(Kernel *k, const ThreadMap *m, const Partials *p, const char
 void reduction_settle(Kernel *k, const ThreadMap *m, const Partials *p) {
     if (!monoid_scales(p)) return;
     open_items(k, m);
-    monoid_settle(k->cg, p, m->live);
+    monoid_settle(k->cg, p, m->live ? text_value(k->cg, TE_BOOL, m->live) : NULL);
     close_items(k, m);
 }
 
 void reduction_left(Kernel *k, const ThreadMap *m, const Partials *p) {
-    reduce_arrays(k->cg, p, "left", cg_partials(k->cg),
+    reduce_arrays(k->cg, p, "left", text_partials(k->cg),
                   m->partials, m->first);
 }
 
@@ -112,10 +116,12 @@ void reduction_values(Kernel *k, const RowGroup *g, int pass, const char *live, 
         elements_define(k, t, s->rhs->type,
                         reduced ? monoid_result(monoid_of(&now, s->rhs))
                                 : cg_expr(&p, s->rhs, s->rhs->type));
-        if (at) cg_line(cg, "%s%s[%s] = %s;", only, cg_name(cg, "value", t), at, k->at.made[t]);
+        if (at) cg_line(cg, "%s%s[%s] = %s;", only, cg_name(cg, "value", t), at,
+                        text_of(cg, k->at.made[t]));
         if (!stores || !elements_in_memory(k, t)) continue;
         TeDtype dtype = cg->te->tensor[t].dtype;
-        cg_line(cg, "%s%s[%s] = %s;", only, cg_tensor(cg, t), cg_offset(cg, t, p.index),
-                cg_encode(cg, dtype, te_dtype_compute(dtype), k->at.made[t]));
+        cg_line(cg, "%s%s[%s] = %s;", only, text_tensor(cg, t),
+                text_of(cg, cg_offset(cg, t, p.index)),
+                text_of(cg, cg_encode(cg, dtype, te_dtype_compute(dtype), k->at.made[t])));
     }
 }

@@ -25,7 +25,7 @@ typedef struct {
     const char *stem;         /* names what a thread holds, */
     int items;                /* of so many results, as arrays; 0: of one; */
     const char *lane;         /* the one at hand */
-    const char *count;        /* the type that counts elements of a result */
+    IrBase count;             /* the type that counts elements of a result */
     int threads, block;       /* neighbours that meet, in a block of so many; */
     int lanes;                /* 1 thread: lanes that do, as bits of their numbers */
     const char *total;        /* elements of a result, */

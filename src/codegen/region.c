@@ -70,13 +70,14 @@ static const char *chunk_offset(Kernel *k, const Side *s, const char **test) {
                 bool top = below * g->extent[d] == g->lines;
                 cg_line(cg, "const int g%d = %s%s;", d, x,
                         top ? "" : cg_text(cg, " %% %du", (int)g->extent[d]));
-                sum = cg_text(cg, "%s + g%d * %s", sum, d, cg_int(cg, TE_I64, t->stride[d].value));
+                sum =
+                    cg_text(cg, "%s + g%d * %s", sum, d, text_int(cg, TE_I64, t->stride[d].value));
             }
             below *= g->extent[d];
         }
         if (!(g->tested >> d & 1)) continue;
         TeExtent bound = last ? size_number(g->bound) : t->shape[d];
-        *test = both(cg, *test, size_inside(cg, cg_text(cg, "p%d + %s", d, at), bound, false));
+        *test = both(cg, *test, text_inside(cg, cg_text(cg, "p%d + %s", d, at), bound, false));
     }
     return sum;
 }

@@ -121,8 +121,8 @@ const char *ring_batch(const Kernel *k, const RBoxDim *d) {
     const Cg *cg = k->cg;
     if (d->axis != AX_B) return "0";
     TeExtent below = rprog_box_below(cg->arena, k->c.p, d);
-    const char *b = te_extent_is_one(&below) ? "b" : cg_text(cg, "b / %s", size_text(cg, below));
-    return cg_text(cg, "%s %% %s", b, size_text(cg, rprog_box_extent(cg->arena, k->c.p, d)));
+    const char *b = te_extent_is_one(&below) ? "b" : cg_text(cg, "b / %s", text_number(cg, below));
+    return cg_text(cg, "%s %% %s", b, text_number(cg, rprog_box_extent(cg->arena, k->c.p, d)));
 }
 
 /* Coordinate along dimension i of box number `box`.  */

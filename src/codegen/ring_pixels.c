@@ -41,7 +41,7 @@ static void decode(const Kernel *k, AxisClass axis, const char *at, const char *
     TeExtent count[TE_MAX_INDICES] = {{0}};
     const char *digit[TE_MAX_INDICES];
     for (int i = 0; i < x->n; i++) count[i] = k->c.root->index[x->index[i]].hi;
-    place_digits(k->cg, at, count, x->n, false, digit);
+    text_digits(k->cg, at, count, x->n, false, digit);
     for (int i = 0; i < x->n; i++) index[x->index[i]] = digit[i];
 }
 

@@ -46,14 +46,14 @@ bool row_ends(const Kernel *k) { return rprog_row_ends(k->l->p, k->l->r); }
 static const char *row_offset(const Kernel *k, const Access *x) {
     const TeStmt *frame = frame_of(k);
     const Affine *f = &x->offset;
-    const char *sum = size_offset_text(k->cg, x, 0, NULL);
+    const char *sum = text_offset_of(k->cg, x, 0, NULL);
     for (int i = 0; i < frame->n_left; i++) {
         if (f->coef[i] == 0 || frame->index[i].hi.value <= 1) continue;
-        const char *term =
-            x->varies >> i & 1
-                ? cg_text(k->cg, "(long long)%s * %s", k->at.index[i],
-                          size_stride_text(k->cg, x, i))
-                : cg_text(k->cg, "%s * %lldll", k->at.index[i], (long long)f->coef[i]);
+        const char *term = x->varies >> i & 1
+                               ? cg_text(k->cg, "(long long)%s * %s",
+                                         text_of(k->cg, k->at.index[i]), text_stride(k->cg, x, i))
+                               : cg_text(k->cg, "%s * %lldll", text_of(k->cg, k->at.index[i]),
+                                         (long long)f->coef[i]);
         sum = sum ? cg_text(k->cg, "%s + %s", sum, term) : term;
     }
     return sum;
@@ -74,7 +74,7 @@ static void pointers(Kernel *k) {
         const RowSource *s = &f->source[n];
         const char *at = row_offset(k, &s->access);
         cg_line(cg, "const %s *const p%d = %s%s%s;", cg_storage(cg->te->tensor[s->tensor].dtype),
-                n, cg_tensor(cg, s->tensor), at ? " + " : "", at ? at : "");
+                n, text_tensor(cg, s->tensor), at ? " + " : "", at ? at : "");
     }
     for (int i = 0; i < g->n; i++) {
         int t = cg->te->stmt[g->stmt[i]].tensor;
@@ -83,7 +83,7 @@ static void pointers(Kernel *k) {
         row_write(k, i, &x);
         const char *at = row_offset(k, &x);
         cg_line(cg, "%s *const %s = %s%s%s;", cg_storage(cg->te->tensor[t].dtype),
-                cg_name(cg, "q", t), cg_tensor(cg, t), at ? " + " : "", at ? at : "");
+                cg_name(cg, "q", t), text_tensor(cg, t), at ? " + " : "", at ? at : "");
     }
 }
 
@@ -106,9 +106,9 @@ void row_constants(Kernel *k) {
     TeExtent rows = index_extent(cg->arena, &k->l->map, 0);
     TeExtent columns = row_columns(k);
     cg_line(cg, "%s %s M = %s;", rows.expr ? "const" : "constexpr",
-            place_type(p->extent[AX_M] > INT32_MAX), size_text(cg, rows));
+            place_type(p->extent[AX_M] > INT32_MAX), text_number(cg, rows));
     cg_line(cg, "%s %s N = %s;", columns.expr ? "const" : "constexpr",
-            place_type(p->extent[AX_N] > INT32_MAX), size_text(cg, columns));
+            place_type(p->extent[AX_N] > INT32_MAX), text_number(cg, columns));
     cg_line(cg, "constexpr int BM = %d, LN = %d;  // rows of a block, threads of a row",
             (int)r->block.extent[AX_M], rprog_row_threads(r));
     cg_line(cg, "constexpr int BN = %d, TN = %d, VN = %d;  // columns of a step, a thread, at once",
@@ -135,21 +135,22 @@ void row_place(Kernel *k, bool stores) {
     cg_line(cg, "const int tid = threadIdx.x, lane = tid %% %du;", lanes);
     cg_line(cg, "const %s m = (%s)blockIdx.x * BM + tid / %du;", type, type, lanes);
     if (row_ragged(k)) cg_line(cg, "const %s row = min(m, M - 1);", type);
-    place_axis(k, 0, row_ragged(k) ? "row" : "m", wide, k->at.index, k->at.wide);
+    place_axis(k, 0, text_index(k->cg, row_ragged(k) ? "row" : "m", wide), wide, k->at.index,
+               k->at.wide);
     pointers(k);
     body(k);
-    for (int i = frame->n_left; i < frame->n_index; i++) k->at.index[i] = "0";
+    for (int i = frame->n_left; i < frame->n_index; i++) k->at.index[i] = ir_int(k->cg, 0);
     if (k->l->r->split > 1) {
         const char *steps = place_type(row_wide(k));
         TeExtent all = index_tiles(cg->arena, &k->l->map, 1);
         TeExtent slice = index_slice_steps(cg->arena, &k->l->map, 1, k->l->r->split);
         cg_line(cg, "const %s first = (%s)blockIdx.y * %s, steps = min(first + %s, (%s)%s);",
-                steps, steps, size_text(cg, slice), size_text(cg, slice), steps,
-                size_text(cg, all));
+                steps, steps, text_number(cg, slice), text_number(cg, slice), steps,
+                text_number(cg, all));
     } else if (row_loops(k)) {
         TeExtent all = index_tiles(cg->arena, &k->l->map, 1);
         cg_line(cg, "%s %s first = 0, steps = %s;", all.expr ? "const" : "constexpr",
-                place_type(row_wide(k)), size_text(cg, all));
+                place_type(row_wide(k)), text_number(cg, all));
     }
     row_known(k, -1, stores);
     cg_blank(cg);
@@ -204,7 +205,7 @@ static void copy_range(Kernel *k, int n, bool async) {
     const char *c = s->access.offset.c ? cg_text(cg, " + %lld", (long long)s->access.offset.c) : "";
     cg_scope(cg);
     cg_line(cg, "const %s *const from = %s + (long long)blockIdx.x * (BM * N)%s;",
-            cg_storage(cg->te->tensor[s->tensor].dtype), cg_tensor(cg, s->tensor), c);
+            cg_storage(cg->te->tensor[s->tensor].dtype), text_tensor(cg, s->tensor), c);
     cg_line(cg, "%s *const to = h%d - tid / LN * N;", cg_storage(cg->te->tensor[s->tensor].dtype),
             n);
     if (row_ragged(k))

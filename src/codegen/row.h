@@ -37,7 +37,7 @@ bool row_divides(const Kernel *k, int pass);
 bool row_tests_dividends(const Kernel *k, int pass);
 void row_test_dividends(Kernel *k, int pass);            /* at an element: ends `near` */
 /* Prints the reciprocals, by tensor, and gives the test of the row that they may be used.  */
-const char *row_invert(Kernel *k, int pass, const char **inverse);
+const char *row_invert(Kernel *k, int pass, Ir *inverse);
 /* row_walk.c */
 void row_walk(Kernel *k, int pass);
 /* row_reduce.c: values per row.  */

@@ -51,27 +51,27 @@ void row_test_dividends(Kernel *k, int pass) {
     for (int i = 0; i < facts(k)->group->n; i++) {
         if (!is_tested(k, i, pass)) continue;
         CgPoint p = elements_point(k, facts(k)->group->stmt[i], false);
-        const char *x = cg_expr(&p, division_of(k, i).e->args[0], TE_F32);
+        const char *x = text_expr(&p, division_of(k, i).e->args[0], TE_F32);
         cg_line(k->cg, "near = near && rl_divides(%s);", x);
     }
 }
 
 /* Is y between these bounds?  */
 static const char *within(const Cg *cg, const char *y, double least, double most) {
-    return cg_text(cg, "%s >= %s && %s <= %s", y, cg_real(cg, TE_F32, least), y,
-                   cg_real(cg, TE_F32, most));
+    return cg_text(cg, "%s >= %s && %s <= %s", y, text_real(cg, TE_F32, least), y,
+                   text_real(cg, TE_F32, most));
 }
 
-const char *row_invert(Kernel *k, int pass, const char **inverse) {
+const char *row_invert(Kernel *k, int pass, Ir *inverse) {
     Cg *cg = k->cg;
     const char *test = NULL;
     for (int i = 0; i < facts(k)->group->n; i++) {
         int t = divisor_of(k, i, pass);
         if (t < 0 || inverse[t]) continue;
-        const char *y = k->at.made[t];
+        const char *y = text_of(cg, k->at.made[t]);
         CgDivision d = division_of(k, i);
-        inverse[t] = cg_name(cg, "inverse", t);
-        cg_line(cg, "const float %s = 1.0f / %s;", inverse[t], y);
+        inverse[t] = ir_let(cg, cg_name(cg, "inverse", t),
+                            ir_div(cg, cg_real(cg, TE_F32, 1), k->at.made[t]));
         test = both(cg, test, within(cg, y, 1 / d.most, d.most));
         if (d.also) test = both(cg, test, cg_text(cg, "%s(%s)", d.also, y));
     }

@@ -69,7 +69,7 @@ static const char *column_at(const Kernel *k, const RowSource *s) {
                      : width == 1          ? "col + p"
                                            : cg_text(k->cg, "col + p * %d", width);
     if (s->step == 1) return at;
-    const char *step = cg_int(k->cg, TE_I64, s->step);
+    const char *step = text_int(k->cg, TE_I64, s->step);
     bool wide = row_wide(k) || k->l->p->extent[AX_N] * (s->step < 0 ? -s->step : s->step) >
                                    INT32_MAX / 2;
     return cg_text(k->cg, "%s(%s) * %s", wide ? "(long long)" : "", at, step);
@@ -110,7 +110,7 @@ static const char *stored_element(const Kernel *k, int n) {
     const char *v = width == 1 ? "0"
                     : accesses > 1 ? cg_text(cg, "v %% %d", width)
                                 : "v";
-    return cg_decode(cg, cg->te->tensor[s->tensor].dtype,
+    return text_decode(cg, cg->te->tensor[s->tensor].dtype,
                      cg_text(cg, "%s[%s].v[%s]", row_array(k, n), at, v));
 }
 

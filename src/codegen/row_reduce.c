@@ -34,7 +34,7 @@ static const char *count_of_block(const Kernel *k) {
 static const char *count_of_slice(const Kernel *k) {
     Cg *cg = k->cg;
     TeExtent slice = index_slice(cg->arena, &k->l->map, 1, k->l->r->split);
-    const char *columns = slice.expr ? cg_text(cg, "(long long)%s", size_text(cg, slice))
+    const char *columns = slice.expr ? cg_text(cg, "(long long)%s", text_number(cg, slice))
                                      : cg_text(cg, "%lldll", (long long)slice.value);
     return cg_text(cg, "(max(min((s + 1) * %s, (long long)%s) - s * %s, 0ll)%s)", columns,
                    row_ends(k) ? "body" : "N", columns,
@@ -46,7 +46,7 @@ ThreadMap row_map(const Kernel *k) {
     bool none = k->l->p->extent[AX_N] == 0 || row_columns(k).expr;
     return (ThreadMap){.group = facts(k)->group,
                        .stem = "acc",
-                       .count = place_type(row_wide(k)),
+                       .count = place_base(row_wide(k)),
                        .threads = rprog_row_threads(k->l->r),
                        .block = k->l->r->threads,
                        .total = "N",

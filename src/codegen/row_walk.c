@@ -35,6 +35,10 @@ static void open_vectors(Kernel *k) {
 
 /* ---- statements at an element ---- */
 
+static TeDtype stored_compute(const Kernel *k, int source) {
+    return te_dtype_compute(k->cg->te->tensor[facts(k)->source[source].tensor].dtype);
+}
+
 /* Gives statement i the elements of its sources.  */
 static void give_sources(Kernel *k, int i, int pass) {
     const RowFacts *f = facts(k);
@@ -44,7 +48,8 @@ static void give_sources(Kernel *k, int i, int pass) {
         int from = rtile_row_source(k->cg->te, f, i, reads.at[j]);
         if (from >= 0 && row_is_read(&f->source[from], pass) &&
             !elements_given(k, stmt, reads.at[j]))
-            elements_give(k, stmt, reads.at[j], row_element(k, from));
+            elements_give(k, stmt, reads.at[j],
+                          text_value(k->cg, stored_compute(k, from), row_element(k, from)));
     }
 }
 
@@ -66,9 +71,9 @@ static void give_values(Kernel *k, int pass) {
         if (k->at.n_vector == MAX_VECTORS) return;
         if (pass == v->pass) {
             CgPoint p = elements_point(k, stmt, false);
-            cg_line(k->cg, "%s = %s;", value_at(k, n), cg_expr(&p, e, e->type));
+            cg_line(k->cg, "%s = %s;", value_at(k, n), text_expr(&p, e, e->type));
         }
-        elements_give(k, stmt, e, value_at(k, n));
+        elements_give(k, stmt, e, text_value(k->cg, e->type, value_at(k, n)));
     }
 }
 
@@ -120,28 +125,32 @@ static void open_lanes(Kernel *k) {
     if (lanes) cg_open(k->cg, "for (int v = 0; v < VN; v++)");
     else cg_scope(k->cg);
     for (int i = 0; i < frame->n_left; i++) k->at.lane_index[i] = k->at.index[i];
-    place_axis(k, 1, lanes ? "(col + v)" : "col", row_wide(k), k->at.lane_index, k->at.wide);
+    place_axis(k, 1, text_index(k->cg, lanes ? "(col + v)" : "col", row_wide(k)), row_wide(k),
+               k->at.lane_index, k->at.wide);
 }
 
 static void store(Kernel *k, int i, const Output *o) {
     Cg *cg = k->cg;
     int stmt = facts(k)->group->stmt[i], t = cg->te->stmt[stmt].tensor;
-    const char *out = store_waiting(k, t), *to = cg_name(cg, "q", t);
+    const char *out = cg_name(cg, "o", t), *to = cg_name(cg, "q", t);
     Access x;
     row_write(k, i, &x);
     int64_t step = rtile_row_step(&cg->te->stmt[facts(k)->group->frame], &x);
     if (step == 0) {
         open_lanes(k);
         CgPoint p = elements_point(k, stmt, false);
-        cg_line(cg, "%s[%s] = %s[%s];", cg_tensor(cg, t), cg_offset(cg, t, p.index), out,
+        cg_line(cg, "%s[%s] = %s[%s];", text_tensor(cg, t),
+                text_of(cg, cg_offset(cg, t, p.index)), out,
                 k->at.vec > 1 ? "v" : "0");
         cg_close(cg);
         return;
     }
-    const char *put = o->width > 1 ? cg_store(cg, cg->te->tensor[t].dtype, o->pairs, o->width)
-                                   : NULL;
-    const char *times = step == 1 ? "" : cg_text(cg, " * %s", cg_int(cg, TE_I64, step));
-    if (store_vector(k, stmt, o, put, to, cg_text(cg, "col%s", times))) return;
+    TeDtype dtype = cg->te->tensor[t].dtype;
+    const char *put = o->width > 1 ? cg_store(cg, dtype, o->pairs) : NULL;
+    Ir pointer = ir_name(cg, ir_pointer(ir_storage(dtype), IR_GLOBAL, false), to);
+    const char *times = step == 1 ? "" : cg_text(cg, " * %s", text_int(cg, TE_I64, step));
+    if (store_vector(k, stmt, o, put, pointer,
+                     text_index(cg, cg_text(cg, "col%s", times), row_wide(k)))) return;
     cg_line(cg, "#pragma unroll");
     cg_line(cg, "for (int p = 0; p < %d; p++)", k->at.vec);
     cg_line(cg, "    %s[%s(col + p)%s] = %s[p];", to, row_wide(k) ? "(long long)" : "", times, out);
@@ -152,7 +161,7 @@ static void retain(Kernel *k, int n) {
     Cg *cg = k->cg;
     const RowSource *s = &facts(k)->source[n];
     int width = row_width(k, s), accesses = row_accesses(k, s);
-    const char *out = store_waiting(k, s->tensor);
+    const char *out = cg_name(cg, "o", s->tensor);
     if (!row_in_registers(k, s) && !row_in_shared(k, s)) return;
     cg_line(cg, "#pragma unroll");
     if (row_in_shared(k, s)) {
@@ -183,7 +192,7 @@ static void evaluate_lanes(Kernel *k, const Lanes *x) {
 /* By reciprocals, where that is right for all elements of the vector.  */
 static void tested_lanes(Kernel *k, const Lanes *x) {
     Cg *cg = k->cg;
-    const char **inverse = k->at.inverse;
+    const Ir *inverse = k->at.inverse;
     int given = k->at.n_vector;
     cg_line(cg, "bool near = divides;");
     open_lanes(k);
@@ -276,7 +285,7 @@ static void evaluate_step(Kernel *k, int pass) {
 }
 
 static void evaluate(Kernel *k, int pass) {
-    const char **inverse = ARENA_ARRAY(k->cg->arena, const char *, k->cg->te->n_tensor);
+    Ir *inverse = ARENA_ARRAY(k->cg->arena, Ir, k->cg->te->n_tensor);
     if (!row_divides(k, pass)) {
         evaluate_step(k, pass);
         return;

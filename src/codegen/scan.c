@@ -11,13 +11,13 @@ static bool is_wide(const Kernel *k) {
 
 static TeExtent walk_of(const Kernel *k) { return index_extent(k->cg->arena, &k->l->map, 1); }
 
-Partial scan_partial(const Kernel *k, const char *stem, const char *lane) {
+Partial scan_partial(const Kernel *k, const char *stem, Ir lane) {
     return monoid_pass(k->cg, k->l->p->group->columns, 0, stem, lane).at[0];
 }
 
 void scan_copy(Kernel *k, const Partial *to, const Partial *from) {
-    cg_line(k->cg, "%s = %s;", to->value, from->value);
-    if (to->where) cg_line(k->cg, "%s = %s;", to->where, from->where);
+    ir_set(k->cg, to->value, from->value);
+    if (to->where) ir_set(k->cg, to->where, from->where);
 }
 
 /* ---- place ---- */
@@ -53,7 +53,7 @@ static void place_slice(Kernel *k) {
     Cg *cg = k->cg;
     const RProg *r = k->l->r;
     if (r->split <= 1) return;
-    const char *slice = size_text(cg, index_slice(cg->arena, &k->l->map, 1, r->split));
+    const char *slice = text_number(cg, index_slice(cg->arena, &k->l->map, 1, r->split));
     cg_line(cg, "const int first = (int)min((long long)blockIdx.y * %s, (long long)N);", slice);
     cg_line(cg, "const int last = min(first + %s, N);", slice);
 }
@@ -64,8 +64,8 @@ void scan_place(Kernel *k) {
     const RProg *r = k->l->r;
     const char *type = place_type(is_wide(k));
     TeExtent walk = walk_of(k), all = index_extent(cg->arena, &k->l->map, 0);
-    cg_line(cg, "%s int N = %s;", walk.expr ? "const" : "constexpr", size_text(cg, walk));
-    cg_line(cg, "%s %s TOTAL = %s;", all.expr ? "const" : "constexpr", type, size_text(cg, all));
+    cg_line(cg, "%s int N = %s;", walk.expr ? "const" : "constexpr", text_number(cg, walk));
+    cg_line(cg, "%s %s TOTAL = %s;", all.expr ? "const" : "constexpr", type, text_number(cg, all));
     (v->down ? place_down : place_along_walk)(k, type);
     place_slice(k);
     if (!scan_carries(k->l->p, r)) cg_line(cg, "constexpr int base = 0;");
@@ -79,7 +79,7 @@ void scan_place(Kernel *k) {
     at->n_order = at->n_vector = 0;
     at->domain = v->down;
     at->domain_wide = is_wide(k);
-    place_axis(k, 0, "at", is_wide(k), at->index, at->wide);
+    place_axis(k, 0, text_index(cg, "at", is_wide(k)), is_wide(k), at->index, at->wide);
     if (!v->down) at->order[at->n_order++] = v->of.index;
     for (int i = v->out.n - 1; i >= 0 && v->down; i--) {
         if (v->out.digit[i].extent != 1) at->order[at->n_order++] = v->out.index[i];
@@ -121,7 +121,7 @@ static int open_vectors(Kernel *k) {
     if (test) cg_open(cg, "if (%s)", test);
     if (v->of.reversed) cg_line(cg, "const int %s = N - %d - pos;", x, v->down ? 1 : vec);
     else cg_line(cg, "const int %s = pos;", x);
-    k->at.index[along] = x;
+    k->at.index[along] = text_index(cg, x, false);
     k->at.wide[along] = false;
     k->at.n_vector = 0;
     return 1 + (test != NULL);
@@ -140,17 +140,17 @@ static const char *place_of(const Kernel *k) {
 static void fold_vectors(Kernel *k, bool each) {
     Cg *cg = k->cg;
     const TeExpr *term = scan_view(k)->of.term;
-    const char *lane = scan_items(k) == 0 ? NULL : k->at.vec > 1 ? "v" : "0";
-    Partial x = scan_partial(k, "acc", each ? place_of(k) : lane);
+    Ir lane = scan_items(k) == 0 ? NULL : elements_lane(k);
+    Partial x = scan_partial(k, "acc", each ? text_index(cg, place_of(k), false) : lane);
     int stmt = k->l->p->group->root, open = open_vectors(k);
     elements_load_vectors(k, stmt, term);
     elements_open_lanes(k);
     CgPoint p = elements_point(k, stmt, false);
-    const char *value = cg_expr(&p, term, te_reduced_type(x.e));
-    const char *where = x.where ? cg_text(cg, "(int)%s", p.index[scan_view(k)->of.over]) : NULL;
+    Ir value = cg_expr(&p, term, te_reduced_type(x.e));
+    Ir where = x.where ? ir_as(cg, IR_I32, p.index[scan_view(k)->of.over]) : NULL;
     if (each) {
-        cg_line(cg, "%s = %s;", x.value, value);
-        if (where) cg_line(cg, "%s = %s;", x.where, where);
+        ir_set(cg, x.value, value);
+        if (where) ir_set(cg, x.where, where);
     } else {
         monoid_fold(cg, &x, value, where, false);
     }
@@ -163,7 +163,7 @@ void scan_fold(Kernel *k) {
     Cg *cg = k->cg;
     bool each = k->l->kind == KERNEL_SCAN;
     Partials p = monoid_pass(cg, k->l->p->group->columns, 0, "acc",
-                             scan_items(k) || each ? "u" : NULL);
+                             scan_items(k) || each ? text_index(cg, "u", false) : NULL);
     cg_line(cg, each ? "// terms: one for each element" : "// fold: the elements of the slice");
     reduce_clear(cg, &p, each ? scan_vectors(k) * k->l->r->store_vec : scan_items(k));
     if (!each) scan_open_steps(k);
@@ -174,7 +174,7 @@ void scan_fold(Kernel *k) {
 
 void scan_elements(Kernel *k) {
     cg_line(k->cg, "// elements: %d at a time", k->at.vec);
-    Partial x = scan_partial(k, "acc", place_of(k));
+    Partial x = scan_partial(k, "acc", text_index(k->cg, place_of(k), false));
     k->at.open = open_vectors(k);
     k->at.root = monoid_result(&x);
     k->at.root_type = kernel_root(k)->rhs->type;
@@ -188,7 +188,7 @@ static ThreadMap scan_map(const Kernel *k, const char *stem) {
     const ScanView *v = scan_view(k);
     bool ragged = index_ragged(&k->l->map, 0);
     int partials = rprog_scan_partials(k->l->p, r), vec = r->store_vec;
-    ThreadMap m = {.group = k->l->p->group->columns, .stem = stem, .count = "int",
+    ThreadMap m = {.group = k->l->p->group->columns, .stem = stem, .count = IR_I32,
                    .threads = v->down ? 1 : rprog_threads_along(r, AX_N),
                    .block = r->threads, .partials = r->split * partials * v->out.extent};
     if (v->down) {

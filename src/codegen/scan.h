@@ -21,7 +21,7 @@ static inline bool scan_carries(const Problem *p, const RProg *r) {
     return r->split > 1 || p->scan.extent > r->block.extent[AX_N];
 }
 /* The reduction, held as STEM.  */
-Partial scan_partial(const Kernel *k, const char *stem, const char *lane);
+Partial scan_partial(const Kernel *k, const char *stem, Ir lane);
 void scan_copy(Kernel *k, const Partial *to, const Partial *from);
 /* Results that a thread has beside each other, as arrays; 0: one.  */
 static inline int scan_items(const Kernel *k) {

@@ -17,14 +17,18 @@ static void fold(Kernel *k, const Partial *to, const Partial *from) {
 
 /* ---- along ---- */
 
+static Partial held(const Kernel *k, const char *stem, const char *lane) {
+    return scan_partial(k, stem, text_index(k->cg, lane, false));
+}
+
 /* Pieces one behind the other: sum their values by lane, pre what comes before a lane's, run all.
  *  */
 static void meet_vectors(Kernel *k, int lanes) {
     Cg *cg = k->cg;
     int vec = k->l->r->store_vec, vectors = scan_vectors(k);
-    Partial sum = scan_partial(k, "sum", "u"), pre = scan_partial(k, "pre", "u");
+    Partial sum = held(k, "sum", "u"), pre = held(k, "pre", "u");
     Partial run = scan_partial(k, "run", NULL);
-    Partial end = scan_partial(k, "acc", cg_text(cg, "u * %d + %d", vec, vec - 1));
+    Partial end = held(k, "acc", cg_text(cg, "u * %d + %d", vec, vec - 1));
     const char *number = cg_text(cg, "tid %% %du", lanes);
     monoid_declare(cg, &sum, vectors);
     monoid_declare(cg, &pre, vectors);
@@ -57,8 +61,8 @@ static void meet_warps(Kernel *k, const Partial *base, const Partial *carry, int
     cg_line(cg, "__syncthreads();");
     monoid_declare(cg, &all, 0);
     cg_open(cg, "if (number < %d)", warps);
-    cg_line(cg, "%s = met%s[%s];", all.value, all.name, from);
-    if (all.where) cg_line(cg, "%s = met_at%s[%s];", all.where, all.name, from);
+    cg_line(cg, "%s = met%s[%s];", text_of(cg, all.value), all.name, from);
+    if (all.where) cg_line(cg, "%s = met_at%s[%s];", text_of(cg, all.where), all.name, from);
     cg_close(cg);
     reduce_scan(cg, &all, warps, 1, "number");
     reduce_lane(cg, base, &all, (OtherLane){LANE_NUMBER, "max(lane / 32 - 1, 0)", WARP},
@@ -71,9 +75,9 @@ static void meet_warps(Kernel *k, const Partial *base, const Partial *carry, int
 /* acc[first + s * step] for s in 0..n-1, and what comes before them all.  */
 static void apply(Kernel *k, const Partial *before, const char *first, int step, int n) {
     Cg *cg = k->cg;
-    Partial x = scan_partial(k, "acc", cg_text(cg, "%s + s * %d", first, step));
-    Partial last = scan_partial(k, "acc", cg_text(cg, "%s + (s - 1) * %d", first, step));
-    Partial start = scan_partial(k, "acc", first);
+    Partial x = held(k, "acc", cg_text(cg, "%s + s * %d", first, step));
+    Partial last = held(k, "acc", cg_text(cg, "%s + (s - 1) * %d", first, step));
+    Partial start = held(k, "acc", first);
     if (!scan_view(k)->of.exclusive) {
         open_loop(k, "s", 0, n);
         fold(k, &x, before);
@@ -95,10 +99,10 @@ static void meet_along(Kernel *k, const Partial *carry) {
     int vec = k->l->r->store_vec, lanes = rprog_scan_lanes(k->l->p, k->l->r);
     int warps = rprog_scan_meets(k->l->p, k->l->r);
     Partial base = scan_partial(k, "base", NULL), own = scan_partial(k, "own", NULL);
-    Partial run = scan_partial(k, "run", NULL), pre = scan_partial(k, "pre", "u");
+    Partial run = scan_partial(k, "run", NULL), pre = held(k, "pre", "u");
     if (vec > 1) {
-        Partial x = scan_partial(k, "acc", cg_text(cg, "u * %d + s", vec));
-        Partial last = scan_partial(k, "acc", cg_text(cg, "u * %d + s - 1", vec));
+        Partial x = held(k, "acc", cg_text(cg, "u * %d + s", vec));
+        Partial last = held(k, "acc", cg_text(cg, "u * %d + s - 1", vec));
         open_loop(k, "u", 0, scan_vectors(k));
         open_loop(k, "s", 1, vec);
         fold(k, &x, &last);
@@ -127,12 +131,13 @@ static void meet_groups(Kernel *k, int groups, bool carries) {
     int vec = k->l->r->store_vec, wide = k->l->r->block.extent[AX_M];
     int end = (scan_vectors(k) - 1) * vec;
     Partials last = monoid_pass(cg, g, 0, "acc", NULL);
-    Partials base = monoid_pass(cg, g, 0, "base", "v"), carry = monoid_pass(cg, g, 0, "carry", "v");
+    Partials base = monoid_pass(cg, g, 0, "base", text_index(cg, "v", false));
+    Partials carry = monoid_pass(cg, g, 0, "carry", text_index(cg, "v", false));
     ReducePartial part = {"met", NULL, cg_text(cg, "g * %d + col", wide)};
     if (end > 0) {
         Partial *x = &last.at[0];
-        x->array = cg_text(cg, "%s + %d", x->array, end);
-        if (x->where) x->positions = cg_text(cg, "%s + %d", x->positions, end);
+        x->array = ir_add(cg, x->array, ir_int(cg, end));
+        if (x->where) x->positions = ir_add(cg, x->positions, ir_int(cg, end));
     }
     cg_line(cg, "// the groups of the block");
     reduce_put(cg, &last, vec, "", "met", cg_text(cg, "row * %d + col", wide));
@@ -152,10 +157,10 @@ static void meet_down(Kernel *k, bool carries) {
     Cg *cg = k->cg;
     int vec = k->l->r->store_vec, deep = scan_vectors(k);
     int groups = rprog_threads_along(k->l->r, AX_N);
-    Partial base = scan_partial(k, "base", "v"), carry = scan_partial(k, "carry", "v");
-    Partial x = scan_partial(k, "acc", cg_text(cg, "u * %d + v", vec));
-    Partial before = scan_partial(k, "acc", cg_text(cg, "(u - 1) * %d + v", vec));
-    Partial end = scan_partial(k, "acc", cg_text(cg, "%d + v", (deep - 1) * vec));
+    Partial base = held(k, "base", "v"), carry = held(k, "carry", "v");
+    Partial x = held(k, "acc", cg_text(cg, "u * %d + v", vec));
+    Partial before = held(k, "acc", cg_text(cg, "(u - 1) * %d + v", vec));
+    Partial end = held(k, "acc", cg_text(cg, "%d + v", (deep - 1) * vec));
     if (deep > 1) {
         open_loop(k, "u", 1, deep);
         open_loop(k, "v", 0, vec);

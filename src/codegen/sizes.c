@@ -1,24 +1,23 @@
-/* Numbers that may be known at run time only, as texts of the kernel's size arguments.  */
+/* Numbers that may be known at run time only, as values of the kernel's size arguments.  */
 #include "codegen/sizes.h"
+#include "codegen/texts.h"
 
-const char *size_text(const Cg *c, TeExtent e) { return cg_extent(c, &e); }
+Ir size_value(const Cg *c, TeExtent e) { return cg_extent(c, &e); }
 
-const char *size_divisor(const Cg *c, TeExtent e, bool wide) {
-    if (!e.expr) return cg_text(c, "%lld%s", (long long)e.value, wide ? "ull" : "u");
-    return cg_text(c, "(%s)%s", wide ? "unsigned long long" : "unsigned", cg_extent(c, &e));
+Ir size_divisor(const Cg *c, TeExtent e, bool wide) {
+    return ir_cast(c, wide ? IR_U64 : IR_U32, cg_extent(c, &e));
 }
 
-const char *size_inside(const Cg *c, const char *at, TeExtent e, bool wide) {
-    return cg_text(c, "(%s)(%s) < %s", wide ? "unsigned long long" : "unsigned", at,
-                   size_divisor(c, e, wide));
+Ir size_inside(const Cg *c, Ir at, TeExtent e, bool wide) {
+    return ir_lt(c, ir_cast(c, wide ? IR_U64 : IR_U32, at), size_divisor(c, e, wide));
 }
 
-const char *size_stride_text(const Cg *c, const Access *x, int index) {
+Ir size_of_stride(const Cg *c, const Access *x, int index) {
     TeExtent e = size_stride(c->arena, c->te, x, index);
-    return e.expr ? cg_extent(c, &e) : cg_int(c, TE_I64, e.value);
+    return cg_extent(c, &e);
 }
 
-const char *size_offset_text(const Cg *c, const Access *x, uint32_t without, const char *sum) {
+Ir size_add_offset(const Cg *c, const Access *x, uint32_t without, Ir sum) {
     const TeTensor *t = &c->te->tensor[x->tensor];
     int64_t fixed = 0;
     for (int d = 0; d < t->rank; d++) {
@@ -26,10 +25,26 @@ const char *size_offset_text(const Cg *c, const Access *x, uint32_t without, con
         if (!t->stride[d].expr) fixed += at * t->stride[d].value;
         if (!t->stride[d].expr || at == 0) continue;
         TeExtent part = size_times(c->arena, size_number(steps), t->stride[d]);
-        const char *text = cg_extent(c, &part);
-        sum = cg_text(c, "%s%s%s", sum ? sum : "", at < 0 ? " - " : sum ? " + " : "", text);
+        Ir value = cg_extent(c, &part);
+        if (at > 0) sum = ir_sum(c, sum, value);
+        else sum = sum ? ir_sub(c, sum, value) : ir_unary(c, IR_NEG, value);
     }
     if (fixed == 0) return sum;
-    const char *number = cg_int(c, TE_I64, sum && fixed < 0 ? -fixed : fixed);
-    return sum ? cg_text(c, "%s %c %s", sum, fixed < 0 ? '-' : '+', number) : number;
+    if (sum && fixed < 0) return ir_sub(c, sum, cg_int(c, TE_I64, -fixed));
+    return ir_sum(c, sum, cg_int(c, TE_I64, fixed));
+}
+
+const char *text_number(const Cg *c, TeExtent e) { return ir_string(c, size_value(c, e)); }
+const char *text_divisor(const Cg *c, TeExtent e, bool wide) {
+    return ir_string(c, size_divisor(c, e, wide));
+}
+const char *text_inside(const Cg *c, const char *at, TeExtent e, bool wide) {
+    return ir_string(c, size_inside(c, text_index(c, at, wide), e, wide));
+}
+const char *text_stride(const Cg *c, const Access *x, int index) {
+    return ir_string(c, size_of_stride(c, x, index));
+}
+const char *text_offset_of(const Cg *c, const Access *x, uint32_t without, const char *sum) {
+    Ir own = size_add_offset(c, x, without, sum ? text_index(c, sum, false) : NULL);
+    return !own ? NULL : own->op == IR_TEXT ? own->text : ir_string_sum(c, own);
 }

@@ -127,8 +127,9 @@ void stats_rows(Kernel *k) {
         int t = tensor_of(k, i);
         bool base = k->at.online && online_of(k, t, k->l->pass) >= 0;
         if (g->role[i] == ROW_MAP || !(base || stats_known(k, i)) || !is_read(k, t)) continue;
-        k->at.made[t] = cg_name(cg, "r", t);
-        cg_line(cg, "const %s %s = %s[%s];", value_type(k, i), k->at.made[t],
+        k->at.made[t] =
+            text_value(cg, te_dtype_compute(cg->te->tensor[t].dtype), cg_name(cg, "r", t));
+        cg_line(cg, "const %s %s = %s[%s];", value_type(k, i), cg_name(cg, "r", t),
                 cg_name(cg, base ? "base" : "value", t),
                 base || !is_partial(k) ? "(int)(m - m0)" : row_number(k));
     }
@@ -170,7 +171,8 @@ static void fold_elements(Kernel *k, int pass, bool online) {
     const RowGroup *g = facts(k)->group;
     Partials all = partials(k, pass, online);
     uint64_t mask = mask_of(k, pass, online);
-    for (int i = 0; i < all.n; i++) monoid_at(k->cg, &all.at[i], thread_row(k));
+    for (int i = 0; i < all.n; i++)
+        monoid_at(k->cg, &all.at[i], text_index(k->cg, thread_row(k), false));
     int kept = facts(k)->kept, root = k->c.root->tensor;
     for (int i = 0; i < g->n; i++) {
         const TeExpr *e = statement(k, i)->rhs;
@@ -182,7 +184,8 @@ static void fold_elements(Kernel *k, int pass, bool online) {
     else elements_define(k, root, k->at.root_type, k->at.root);
     elements_statements(k, g, mask, &all, nowhere);
     if (kept >= 0 && (mask >> kept & 1))
-        cg_line(k->cg, "%s = %s;", k->at.root, cg_name(k->cg, "e", tensor_of(k, kept)));
+        ir_set(k->cg, k->at.root, text_value(k->cg, k->at.root_type,
+                                             cg_name(k->cg, "e", tensor_of(k, kept))));
     k->at.made[root] = NULL;
     elements_close_lanes(k);
 }
@@ -253,6 +256,11 @@ static void leave_warps(Kernel *k, const ThreadMap *m, const Partials *p) {
     cg_close(cg);
 }
 
+static Ir value_of(const Cg *cg, int t) {
+    return text_value(cg, te_dtype_compute(cg->te->tensor[t].dtype),
+                      cg_text(cg, "%s[at]", cg_name(cg, "value", t)));
+}
+
 /* Values of the rows of a block that has all of their columns.  */
 static void finish_rows(Kernel *k, int pass) {
     Cg *cg = k->cg;
@@ -262,10 +270,11 @@ static void finish_rows(Kernel *k, int pass) {
     for (int i = 0; i < g->n; i++) {
         int t = tensor_of(k, i);
         if (g->role[i] != ROW_MAP)
-            at->made[t] = stats_known(k, i) ? cg_text(cg, "%s[at]", cg_name(cg, "value", t)) : NULL;
+            at->made[t] = stats_known(k, i) ? value_of(cg, t) : NULL;
     }
-    place_axis(k, AX_B, "b", false, at->index, at->wide);
-    place_axis(k, AX_M, "m", place_wide(con->axis[AX_M].extent, 0),
+    place_axis(k, AX_B, text_index(cg, "b", false), false, at->index, at->wide);
+    bool wide = place_wide(con->axis[AX_M].extent, 0);
+    place_axis(k, AX_M, text_index(cg, "m", wide), wide,
                  at->index, at->wide);
     reduction_values(k, g, pass, NULL, "at", true);
 }

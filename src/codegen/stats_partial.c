@@ -47,8 +47,8 @@ TeExtent stats_bytes(Arena *a, const Problem *p, const RProg *r) {
 
 void stats_count(Kernel *k) {
     TeExtent rows = rows_of(k), partials = partials_room(k->cg->arena, &k->l->map);
-    if (rows.expr) cg_line(k->cg, "const long long ROWS = %s;", size_text(k->cg, rows));
-    if (partials.expr) cg_line(k->cg, "const long long PARTS = %s;", size_text(k->cg, partials));
+    if (rows.expr) cg_line(k->cg, "const long long ROWS = %s;", text_number(k->cg, rows));
+    if (partials.expr) cg_line(k->cg, "const long long PARTS = %s;", text_number(k->cg, partials));
 }
 
 void stats_place_left(Kernel *k, const char *name, int i, bool partial) {
@@ -66,9 +66,9 @@ void stats_place_left(Kernel *k, const char *name, int i, bool partial) {
                                                            (long long)partials)
                                               : "";
     if (row_room.expr && values > 0)
-        more = cg_text(cg, "%s + %s * %lld", more, size_text(cg, row_room), (long long)values);
+        more = cg_text(cg, "%s + %s * %lld", more, text_number(cg, row_room), (long long)values);
     cg_line(cg, "%s *const %s = reinterpret_cast<%s *>(%s + %lldll%s);", cg_type(type),
-            cg_name(cg, name, t), cg_type(type), cg_partials(cg), (long long)at, more);
+            cg_name(cg, name, t), cg_type(type), text_partials(cg), (long long)at, more);
 }
 
 /* ---- what a block leaves ---- */
@@ -84,8 +84,9 @@ void stats_leave(Kernel *k, int pass, bool online, const char *row) {
         for (int j = 0; j < i; j++) second |= p.at[j].follow && p.at[j].center == x->center;
         if (!x->follow || second) continue;
         cg_line(cg, "%s[at] = %s;", cg_name(cg, "base", x->center),
-                monoid_center(cg, x, p.at[x->leader].value,
-                              "min((long long)BN, (long long)N - n0)"));
+                text_of(cg, monoid_center(cg, x, p.at[x->leader].value,
+                                          text_index(cg, "min((long long)BN, (long long)N - n0)",
+                                                     true))));
     }
 }
 
@@ -98,18 +99,18 @@ static void place_row(Kernel *k, int lanes, bool shifts) {
     TeExtent n = index_extent(cg->arena, &k->l->map, AX_N);
     const char *type = place_type(place_wide(rows.value, k->l->launch.block[0]));
     if (shifts)
-        cg_line(cg, "%s long long N = %s;", n.expr ? "const" : "constexpr", size_text(cg, n));
+        cg_line(cg, "%s long long N = %s;", n.expr ? "const" : "constexpr", text_number(cg, n));
     cg_line(cg, "const int lane = threadIdx.x %% %du;", (unsigned)lanes);
     cg_line(cg, "const %s id = (%s)blockIdx.x * %d + threadIdx.x / %du;", type, type,
             k->l->launch.block[0] / lanes, (unsigned)lanes);
     cg_line(cg, "const %s row = min(id, (%s)%s);", type, type,
             rows.expr ? "(ROWS - 1)" : cg_text(cg, "%lld", (long long)rows.value - 1));
-    if (m.expr) cg_line(cg, "const %s M = %s;", type, size_text(cg, m));
+    if (m.expr) cg_line(cg, "const %s M = %s;", type, text_number(cg, m));
     const char *by = m.expr ? "M" : cg_text(cg, "%lld", (long long)m.value);
     cg_line(cg, "const %s b = row / %s, m = row %% %s;", type, by, by);
     bool wide = place_wide(rows.value, 0);
-    place_axis(k, AX_B, "b", wide, k->at.index, k->at.wide);
-    place_axis(k, AX_M, "m", wide, k->at.index, k->at.wide);
+    place_axis(k, AX_B, text_index(cg, "b", wide), wide, k->at.index, k->at.wide);
+    place_axis(k, AX_M, text_index(cg, "m", wide), wide, k->at.index, k->at.wide);
 }
 
 ThreadMap stats_map(const Kernel *k) {
@@ -119,16 +120,16 @@ ThreadMap stats_map(const Kernel *k) {
                            .stem = "f",
                            .items = rprog_stats_rows(k->cg->dev, k->l->r),
                            .lane = "x",
-                           .count = "int",
+                           .count = IR_I32,
                            .threads = 1,
                            .lanes = rprog_stats_lanes(k->cg->dev, k->l->r)};
     return (ThreadMap){.group = facts(k)->group,
                        .stem = "acc",
-                       .count = "int",
+                       .count = IR_I32,
                        .threads = k->l->r->lanes,
                        .block = k->l->launch.block[0],
                        .total = "N",
-                       .n_partial = size_text(k->cg, index_tiles(k->cg->arena, &k->l->map, AX_N)),
+                       .n_partial = text_number(k->cg, index_tiles(k->cg->arena, &k->l->map, AX_N)),
                        .at = cg_text(k->cg, "s * %s + row", rows_text(k)),
                        .elements = cg_text(k->cg, "min(%dll, (long long)N - s * %dll)", wide,
                                            wide)};
@@ -147,7 +148,9 @@ void stats_combine(Kernel *k, int pass) {
         if (g->role[i] == ROW_MAP || g->pass[i] > pass + (g->role[i] == ROW_SCALAR)) continue;
         stats_place_left(k, "value", i, false);
         int t = tensor_of(k, i);
-        if (stats_known(k, i)) k->at.made[t] = cg_text(cg, "%s[row]", cg_name(cg, "value", t));
+        if (stats_known(k, i))
+            k->at.made[t] = text_value(cg, te_dtype_compute(cg->te->tensor[t].dtype),
+                                       cg_text(cg, "%s[row]", cg_name(cg, "value", t)));
     }
     reduction_combine(k, &map, &p);
     /* Hidden: a pointer that the loops have moved would stand for the places of the values, and one

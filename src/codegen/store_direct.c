@@ -1,5 +1,4 @@
 #include "codegen/blocks.h"
-#include <inttypes.h>
 
 /* Statements evaluated at an element, results collected per vector, vectors written to memory.  */
 
@@ -35,9 +34,9 @@ const char *store_waiting(const Kernel *k, int tensor) { return cg_name(k->cg, "
 
 void store_declare(Kernel *k, int stmt, const Output *o) {
     int t = k->cg->te->stmt[stmt].tensor;
-    if (o->stored)
-        cg_line(k->cg, "%s %s[%d];", cg_waiting(k->cg->te->tensor[t].dtype, o->pairs),
-                store_waiting(k, t), k->at.vec);
+    if (!o->stored) return;
+    IrType type = ir_type(cg_waiting(k->cg->te->tensor[t].dtype, o->pairs));
+    k->at.out[t] = ir_array(k->cg, type, cg_name(k->cg, "o", t), k->at.vec, 0, 0);
 }
 
 /* Before the first statement: vectors that are read and written.  */
@@ -54,24 +53,24 @@ static void begin(Kernel *k) {
     elements_open_lanes(k);
 }
 
-void store_define(Kernel *k, int stmt, TeDtype type, const char *value, const Output *o) {
+void store_define(Kernel *k, int stmt, TeDtype type, Ir value, const Output *o) {
     Cg *cg = k->cg;
     int t = cg->te->stmt[stmt].tensor;
     TeDtype dtype = cg->te->tensor[t].dtype, compute = te_dtype_compute(dtype);
     const char *name = cg_name(cg, "e", t);
-    const char *out = cg_text(cg, "%s[%s]", store_waiting(k, t), k->at.vec > 1 ? "v" : "0");
+    Ir out = o->stored ? ir_element(cg, k->at.out[t], elements_lane(k)) : NULL, made = NULL;
     if (o->stored && (dtype != compute || !o->needed)) {
-        cg_line(cg, "%s = %s;", out, cg_wait(cg, dtype, o->pairs, type, value));
+        ir_set(cg, out, cg_wait(cg, dtype, o->pairs, type, value));
         if (o->needed)
-            cg_line(cg, "const %s %s = %s;", cg_type(compute), name, cg_decode(cg, dtype, out));
+            made = ir_let_as(cg, ir_compute(compute), name, cg_decode(cg, dtype, out));
     } else {
-        cg_line(cg, "const %s %s = %s;", cg_type(compute), name, cg_cast(cg, dtype, type, value));
-        if (o->stored) cg_line(cg, "%s = %s;", out, cg_encode(cg, dtype, compute, name));
+        made = ir_let_as(cg, ir_compute(compute), name, cg_cast(cg, dtype, type, value));
+        if (o->stored) ir_set(cg, out, cg_encode(cg, dtype, compute, made));
     }
-    k->at.made[t] = name;
+    k->at.made[t] = made;
 }
 
-static void define_value(Kernel *k, int stmt, TeDtype type, const char *value) {
+static void define_value(Kernel *k, int stmt, TeDtype type, Ir value) {
     Output o = output_of(k, stmt);
     store_define(k, stmt, type, value, &o);
 }
@@ -96,40 +95,35 @@ void store_statement(Kernel *k, int stmt) {
     define_value(k, stmt, s->rhs->type, cg_expr(&p, s->rhs, s->rhs->type));
 }
 
-bool store_vector(Kernel *k, int stmt, const Output *o, const char *put, const char *to,
-                  const char *offset) {
+bool store_vector(Kernel *k, int stmt, const Output *o, const char *put, Ir to, Ir offset) {
     Cg *cg = k->cg;
+    Ir out = k->at.out[cg->te->stmt[stmt].tensor], at = ir_add(cg, to, offset);
     int parts = k->at.vec / o->width;
-    const char *out = store_waiting(k, cg->te->stmt[stmt].tensor);
     if (parts == 1 && !put) {
-        cg_line(cg, "%s[%s] = %s[0];", to, offset, out);
+        ir_set(cg, ir_element(cg, to, offset), ir_element(cg, out, ir_int(cg, 0)));
     } else if (parts == 1) {
-        cg_line(cg, "%s(%s + (%s), %s);", put, to, offset, out);
+        ir_store(cg, put, o->width, at, out);
     } else if (o->width > 1) {
-        cg_line(cg, "#pragma unroll");
-        cg_line(cg, "for (int p = 0; p < %d; p++)", parts);
-        cg_line(cg, "    %s(%s + (%s) + p * %d, %s + p * %d);", put, to, offset, o->width, out,
-                o->width);
+        Ir p = ir_count(cg, "p", parts, IR_UNROLL_ALL), by = ir_mul_n(cg, p, o->width);
+        ir_store(cg, put, o->width, ir_add(cg, at, by), ir_add(cg, out, by));
+        ir_close(cg);
     }
     return parts == 1 || o->width > 1;
 }
 
 /* Tests that the element exists, the first or that of a lane; NULL: all do.  */
-static const char *clip_test(const Kernel *k, int stmt, bool first) {
+static Ir clip_test(const Kernel *k, int stmt, bool first) {
     Cg *cg = k->cg;
     const TeTensor *t = &cg->te->tensor[cg->te->stmt[stmt].tensor];
-    const char *test = NULL;
+    Ir test = NULL;
     CgPoint p = t->n_clip > 0 ? elements_point(k, stmt, first) : (CgPoint){0};
     for (int c = 0; c < t->n_clip; c++) {
-        const char *sum = NULL;
+        Ir sum = NULL;
         for (int d = 0; d < t->rank; d++) {
             int64_t weight = t->clip[c].weight[d];
-            if (weight == 0) continue;
-            const char *term = cg_text(cg, "%s * %" PRId64, p.index[d], weight);
-            sum = sum ? cg_text(cg, "%s + %s", sum, term) : term;
+            if (weight != 0) sum = ir_sum(cg, sum, ir_mul(cg, p.index[d], ir_int(cg, weight)));
         }
-        test = cg_text(cg, "%s%s%s < %" PRId64, test ? test : "", test ? " && " : "", sum,
-                       t->clip[c].end);
+        test = ir_both(cg, test, ir_lt(cg, sum, ir_int(cg, t->clip[c].end)));
     }
     return test;
 }
@@ -140,11 +134,11 @@ static void store_lanes(Kernel *k, int stmt) {
     int t = cg->te->stmt[stmt].tensor;
     elements_open_lanes(k);
     CgPoint lane = elements_point(k, stmt, false);
-    const char *there = clip_test(k, stmt, false);
-    if (there) cg_open(cg, "if (%s)", there);
-    cg_line(cg, "%s[%s] = %s[v];", cg_tensor(cg, t), cg_offset(cg, t, lane.index),
-            store_waiting(k, t));
-    if (there) cg_close(cg);
+    Ir there = clip_test(k, stmt, false);
+    if (there) ir_if(cg, there);
+    ir_set(cg, ir_element(cg, cg_tensor(cg, t), cg_offset(cg, t, lane.index)),
+           ir_element(cg, k->at.out[t], elements_lane(k)));
+    if (there) ir_close(cg);
     elements_close_lanes(k);
 }
 
@@ -157,26 +151,27 @@ void store_direct(Kernel *k) {
         Access x;
         access_write(cg->te, &cg->te->stmt[stmt], &x);
         Output o = output_of(k, stmt);
-        const char *put = cg_store(cg, cg->te->tensor[t].dtype, o.pairs, o.width);
+        TeDtype dtype = cg->te->tensor[t].dtype;
+        const char *put = cg_store(cg, dtype, o.pairs);
         if (k->l->kind == KERNEL_CONTRACT && k->c.r->via == VIA_BOXES) {
-            const char *box = ring_box_place(k, cg_storage(cg->te->tensor[t].dtype));
-            store_vector(k, stmt, &o, put, box, "0");
+            const char *box = ring_box_place(k, cg_storage(dtype));
+            Ir to = ir_text(cg, ir_pointer(ir_storage(dtype), IR_SHARED, false), box);
+            store_vector(k, stmt, &o, put, to, ir_int(cg, 0));
             continue;
         }
-        const char *there = clip_test(k, stmt, true);
+        Ir there = clip_test(k, stmt, true), offset;
         if (there && o.width < k->at.vec) {
             store_lanes(k, stmt);
             continue;
         }
-        const char *offset, *to = store_place(k, stmt, &x, &offset);
+        Ir to = store_place(k, stmt, &x, &offset);
         bool unrolled = k->l->kind == KERNEL_CONTRACT && !k->l->r->stats;
         /* Under a test of its own each would be a branch, and all sums wait until the last one.  */
         bool tested = unrolled && k->c.matrix.used && k->c.own_ragged[1];
-        if (unrolled && !tested && !o.pairs)              /* many stores, for a compiler */
-            put = cg_text(cg, "rl_store_global<%d>", o.width);
+        if (unrolled && !tested && !o.pairs) put = "rl_store_global"; /* many, for a compiler */
         else if (o.width == 1) put = NULL;
-        if (there) cg_open(cg, "if (%s)", there);
+        if (there) ir_if(cg, there);
         if (!store_vector(k, stmt, &o, put, to, offset)) store_lanes(k, stmt);
-        if (there) cg_close(cg);
+        if (there) ir_close(cg);
     }
 }

@@ -46,7 +46,7 @@ static int run_before(const Kernel *k, int stmt, const Access *x, const FusedAxi
             return i + 1;
         if (inner < 0) {
             inner = j;
-            *stride = size_stride_text(k->cg, x, j);
+            *stride = text_stride(k->cg, x, j);
         }
         below = fixed ? below * e->value : 0;
     }
@@ -79,8 +79,8 @@ static const char *add_indices(const Kernel *k, int stmt, const Access *x, AxisC
     for (int i = 0; i < f->n; i++) {
         if (is_one(&k->c.root->index[f->index[i]].hi)) continue;
         int j = index_with(k, stmt, f->index[i]);
-        sum = add(k->cg, sum, cg_tensor_wide(k->cg, x->tensor), k->at.index[f->index[i]],
-                  size_stride_text(k->cg, x, j));
+        sum = add(k->cg, sum, cg_tensor_wide(k->cg, x->tensor),
+                  text_of(k->cg, k->at.index[f->index[i]]), text_stride(k->cg, x, j));
     }
     return sum;
 }
@@ -98,7 +98,7 @@ static const char *add_axis(const Kernel *k, int stmt, const Access *x, AxisClas
         from = run_before(k, stmt, x, f, end, &stride[first]);
         count[first] = size_product(cg->arena, k->c.root, f->index + from, end - from);
     }
-    place_digits(cg, position, count + first, TE_MAX_INDICES - first, place_wide(f->extent, 0),
+    text_digits(cg, position, count + first, TE_MAX_INDICES - first, place_wide(f->extent, 0),
                  digit + first);
     for (int i = TE_MAX_INDICES - 1; i >= first; i--)
         sum = add(cg, sum, cg_tensor_wide(cg, x->tensor), digit[i], stride[i]);
@@ -189,7 +189,7 @@ static int print_pointers(Kernel *k, PointerText what) {
         sum = add_axis(k, stmt, &x, AX_M, many ? turn_at(k, AX_M) : k->at.own[0], sum);
         sum = add_axis(k, stmt, &x, AX_N, many ? turn_at(k, AX_N) : k->at.own[1], sum);
         if (!sum) sum = "0";
-        const char *from = cg_tensor(cg, t);
+        const char *from = text_tensor(cg, t);
         const char *to = cg_name(cg, "p", t);
         if (what == POINTER_SINGLE) cg_line(cg, "%s *const %s = %s + (%s);", type, to, from, sum);
         else if (what == POINTER_ARRAY) cg_line(cg, "%s *%s[%s];", type, to, turns->count);
@@ -207,7 +207,7 @@ void store_pointers(Kernel *k) {
     cg_close(k->cg);
 }
 
-const char *store_place(const Kernel *k, int stmt, const Access *x, const char **offset) {
+Ir store_place(const Kernel *k, int stmt, const Access *x, Ir *offset) {
     const Cg *cg = k->cg;
     int t = x->tensor;
     bool many;
@@ -222,9 +222,10 @@ const char *store_place(const Kernel *k, int stmt, const Access *x, const char *
     sum = add(cg, NULL, wide, many ? k->at.turns.rest : k->at.step[0], stride);
     is_linear(k, stmt, x, AX_N, &stride);
     if (!many) sum = add(cg, sum, wide, k->at.step[1], stride);
-    *offset = sum ? sum : "0";
-    return many ? cg_text(cg, "%s[%s]", cg_name(cg, "p", t), k->at.turns.turn)
-                : cg_name(cg, "p", t);
+    *offset = sum ? text_index(cg, sum, wide) : ir_int(cg, 0);
+    const char *name = cg_name(cg, "p", t);
+    if (many) name = cg_text(cg, "%s[%s]", name, k->at.turns.turn);
+    return ir_text(cg, ir_pointer(ir_storage(cg->te->tensor[t].dtype), IR_GLOBAL, false), name);
 }
 
 /* ---- pointers to partial sums ---- */

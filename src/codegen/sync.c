@@ -48,7 +48,7 @@ static const char *group_text(const Kernel *k, const Node *n) {
     return cg_text(k->cg, "%s%s_wait<%d>();", only(k, n), name[s->scope], s->count);
 }
 
-static const char *text_of(const Kernel *k, const Node *n) {
+static const char *sync_text(const Kernel *k, const Node *n) {
     const Sync *s = &n->sync;
     const Cg *cg = k->cg;
     const char *verb = s->op == SYNC_ARRIVE ? "arrive" : s->op == SYNC_WAIT ? "wait" : "sync";
@@ -80,6 +80,6 @@ void sync_print(Kernel *k, const Node *n) {
     if (n->when == WHEN_AGAIN) later = "if (from > 0) ";
     if (n->when == WHEN_FOLLOWED)
         later = cg_text(k->cg, "if (number + GRID < %s) ", place_tiles(k));
-    cg_line(k->cg, "%s%s%s%s", later, text_of(k, n), n->note ? "  // " : "",
+    cg_line(k->cg, "%s%s%s%s", later, sync_text(k, n), n->note ? "  // " : "",
             n->note ? n->note : "");
 }

@@ -47,12 +47,12 @@ static void mark_outside(Kernel *k, const Side *s, int d, const char *const *dig
         cg_line(cg, "#pragma unroll");
         cg_open(cg, "for (int %s = 0; %s < %d; %s++)", q, q, (int)n, q);
         const char *by = cg_text(cg, "%s%s", wide ? "(long long)" : "", q);
-        if (stride != 1) by = cg_text(cg, "%s * %s", by, cg_int(cg, TE_I64, stride));
+        if (stride != 1) by = cg_text(cg, "%s * %s", by, text_int(cg, TE_I64, stride));
         at = address_plus(cg, at, by);
         index = index ? cg_text(cg, "(%s * %d + %s)", index, (int)n, q) : q;
     }
     cg_line(cg, "if (!(%s)) bits |= 1u << (%d + %s);",
-            size_inside(cg, at, k->c.te->tensor[x->tensor].shape[d], wide), s->guard_bit[d],
+            text_inside(cg, at, k->c.te->tensor[x->tensor].shape[d], wide), s->guard_bit[d],
             index ? index : "0");
     for (; loops > 0; loops--) cg_close(cg);
 }
@@ -66,7 +66,7 @@ static void row_entry(Kernel *k, const Side *s, const char *at, const char *to) 
     cg_line(cg, "const %s at = %s;", place_type(address_axis_wide(k, s->own)), at);
     address_digits(k, own, cg_text(cg, "%c_mn", s->id), "at", address_axis_wide(k, s->own), digit);
     const char *off = address_combine(k, x, OFFSET, (AxisPlace){own, digit, false}, NULL);
-    off = x->c_varies ? size_offset_text(cg, x, 0, off) : address_plus_number(cg, off, x->offset.c);
+    off = x->c_varies ? text_offset_of(cg, x, 0, off) : address_plus_number(cg, off, x->offset.c);
     cg_line(cg, "unsigned bits = %s0x%xu;",
             k->c.own_ragged[s->side]
                 ? cg_text(cg, "(at < %c ? 0u : 0x%xu) | ", s->side ? 'N' : 'M', BEYOND_ROWS)

@@ -15,8 +15,8 @@ void window_place(Kernel *k) {
     if (window_shared(k)) {
         cg_line(cg, "// place: patches of %d x %d outputs", window_rows(k), window_strip(k));
         window_tile_place(k);
-        if (v->p >= 0) at->index[v->p] = "(row + i)";
-        at->index[v->q] = "(col + j)";
+        if (v->p >= 0) at->index[v->p] = text_index(cg, "(row + i)", false);
+        at->index[v->q] = text_index(cg, "(col + j)", false);
         return;
     }
     TeExtent patches = index_numbers(cg->arena, &k->l->map);
@@ -27,16 +27,18 @@ void window_place(Kernel *k) {
     cg_line(cg, "const %s at = (%s)blockIdx.x * %d + (int)threadIdx.x;", type, type,
             k->l->r->threads);
     if (index_rest(cg->arena, &k->l->map))
-        cg_line(cg, "if (at >= %s) return;", size_text(cg, patches));
-    place_boxes(k, "at", wide, at->index, at->wide);
-    if (v->p >= 0) cg_line(cg, "const int row = (int)%s * %d;", at->index[v->p], window_rows(k));
-    cg_line(cg, "const int col = (int)%s * %d;", at->index[v->q], window_strip(k));
+        cg_line(cg, "if (at >= %s) return;", text_number(cg, patches));
+    place_boxes(k, text_index(cg, "at", wide), wide, at->index, at->wide);
+    if (v->p >= 0)
+        cg_line(cg, "const int row = (int)%s * %d;", text_of(cg, at->index[v->p]), window_rows(k));
+    cg_line(cg, "const int col = (int)%s * %d;", text_of(cg, at->index[v->q]), window_strip(k));
     if (window_lanes(k) > 1) {
-        cg_line(cg, "const int n = (int)%s * %d;", at->index[v->lane], window_lanes(k));
-        at->index[v->lane] = "n";
+        cg_line(cg, "const int n = (int)%s * %d;", text_of(cg, at->index[v->lane]),
+                window_lanes(k));
+        at->index[v->lane] = text_index(cg, "n", false);
     }
-    if (v->p >= 0) at->index[v->p] = "(row + i)";
-    at->index[v->q] = "(col + j)";
+    if (v->p >= 0) at->index[v->p] = text_index(cg, "(row + i)", false);
+    at->index[v->q] = text_index(cg, "(col + j)", false);
 }
 
 void window_clear(Kernel *k) {
@@ -67,14 +69,15 @@ static void add_row(Kernel *k) {
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int j = 0; j < %d; j++)", window_strip(k));
     at->vec = lanes;
-    at->vector[0] = (CgGiven){from->read, cg_text(cg, "x0[%s]", x)};
+    at->vector[0] =
+        (CgGiven){from->read, text_value(cg, from->read->type, cg_text(cg, "x0[%s]", x))};
     at->n_vector = 1;
     elements_load_vectors(k, root, e->args[0]);
     elements_open_lanes(k);
     CgPoint point = elements_point(k, root, false);
     const char *acc = lanes > 1 ? cg_text(cg, "acc[i][j * %d + v]", lanes) : "acc[i][j]";
     cg_line(cg, "%s = %s;", acc,
-            cg_fold(cg, (TeRedop)e->red, e->type, acc, cg_expr(&point, e->args[0], e->type)));
+            text_fold(cg, (TeRedop)e->red, e->type, acc, text_expr(&point, e->args[0], e->type)));
     elements_close_lanes(k);
     at->n_vector = 0;
     cg_close(cg);
@@ -130,15 +133,15 @@ int window_open_outer(Kernel *k) {
     }
     cg_line(cg, "// fold: rows of %d x %d elements in registers",
             window_row_loads(k, 0), k->l->r->vec_n);
-    at->index[v->s] = "f";
-    if (v->r >= 0) at->index[v->r] = "kk";
+    at->index[v->s] = text_index(cg, "f", false);
+    if (v->r >= 0) at->index[v->r] = text_index(cg, "kk", false);
     for (int x = s->n_left; x < s->n_index; x++) {
         if (x == v->s || x == v->r) continue;
         at->wide[x] = s->index[x].hi.value > INT32_MAX;
-        at->index[x] = cg_text(cg, "i%d", x);
+        at->index[x] = text_index(cg, cg_text(cg, "i%d", x), at->wide[x]);
         cg_line(cg, "#pragma unroll 1");
         cg_open(cg, "for (%s i%d = 0; i%d < %s; i%d++)", place_type(at->wide[x]), x, x,
-                cg_extent(cg, &s->index[x].hi), x);
+                text_extent(cg, &s->index[x].hi), x);
         loops++;
     }
     return loops;
@@ -193,7 +196,8 @@ static void give_taps(Kernel *k) {
         const WindowTap *tap = &v->tap[i];
         int stmt = tap->which < 0 ? g->root : g->fused[tap->which];
         if (!elements_given(k, stmt, tap->read))
-            elements_give(k, stmt, tap->read, tap_value(k, tap));
+            elements_give(k, stmt, tap->read,
+                          text_value(k->cg, tap->read->type, tap_value(k, tap)));
     }
 }
 
@@ -217,21 +221,22 @@ void window_elements(Kernel *k) {
     at->open = 2;
     const TeStmt *s = kernel_root(k);
     if (v->p >= 0 && index_ragged(&k->l->map, window_axis(k, AX_M))) {
-        cg_open(cg, "if (row + i < %s)", cg_extent(cg, &s->index[v->p].hi));
+        cg_open(cg, "if (row + i < %s)", text_extent(cg, &s->index[v->p].hi));
         at->open++;
     }
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int j = 0; j < %d; j += %d)", window_strip(k), v->along ? at->vec : 1);
     if (index_ragged(&k->l->map, window_axis(k, AX_N))) {
-        cg_open(cg, "if (col + j < %s)", cg_extent(cg, &s->index[v->q].hi));
+        cg_open(cg, "if (col + j < %s)", text_extent(cg, &s->index[v->q].hi));
         at->open++;
     }
     if (v->map) {
         give_taps(k);
         return;
     }
-    at->root = lanes > 1     ? cg_text(cg, "acc[i][j * %d + v]", lanes)
-               : at->vec > 1 ? "acc[i][j + v]"
-                             : "acc[i][j]";
+    const char *root = lanes > 1     ? cg_text(cg, "acc[i][j * %d + v]", lanes)
+                       : at->vec > 1 ? "acc[i][j + v]"
+                                     : "acc[i][j]";
     at->root_type = kernel_root(k)->rhs->type;
+    at->root = text_value(cg, at->root_type, root);
 }

@@ -50,22 +50,22 @@ static const char *place_row(Kernel *k, int n, int64_t *by) {
         bool down_or_along = d == x->dim_n || d == x->dim_m;
         const char *at = d == x->dim_n   ? "wx"
                          : d == x->dim_m ? "wy"
-                                         : cg_expr(&point, x->read->args[d], TE_I64);
+                                         : text_expr(&point, x->read->args[d], TE_I64);
         if (d != x->dim_n && (tested >> d & 1))
-            test = both(cg, test, size_inside(cg, at, t->shape[d], window_wide(k, x, d)));
+            test = both(cg, test, text_inside(cg, at, t->shape[d], window_wide(k, x, d)));
         if (down_or_along) by[d] = d == x->dim_n ? first : x->base_m;
         sub[d] = down_or_along         ? cg_text(cg, "(%s)", d == x->dim_n ? wx : wy)
-                 : x->access.guard[d]  ? cg_tested(&point, x->read, d, &by[d])
+                 : x->access.guard[d]  ? text_tested(&point, x->read, d, &by[d])
                                        : at;
         if (!down_or_along && widens(k, x, d)) sub[d] = cg_text(cg, "(long long)(%s)", sub[d]);
     }
     cg_line(cg, "const %s from = %s;",
             place_type(rprog_wide(k->l->p, k->l->r, &x->access, -1)),
-            cg_offset(cg, x->access.tensor, sub));
+            text_offset(cg, x->access.tensor, sub));
     if (test) cg_line(cg, "const bool inside = %s;", test);
     if (tested >> x->dim_n & 1)
         return both(cg, test ? "inside" : NULL,
-                    size_inside(cg, cg_text(cg, "wx + u * %d", load_width(k, n)),
+                    text_inside(cg, cg_text(cg, "wx + u * %d", load_width(k, n)),
                                 t->shape[x->dim_n], window_wide(k, x, x->dim_n)));
     return test ? "inside" : NULL;
 }
@@ -86,16 +86,16 @@ void window_row_load(Kernel *k, int n, const char *to) {
         return;
     }
     int64_t by[TE_MAX_RANK] = {0};
-    const char *test = place_row(k, n, by), *from = cg_pointer(cg, x->access.tensor, "from", by);
+    const char *test = place_row(k, n, by), *from = text_pointer(cg, x->access.tensor, "from", by);
     TeExtent along = size_times(cg->arena, size_number(load_width(k, n)),
                                 stride_along(t, x->dim_n));
-    const char *step = size_text(cg, along);
+    const char *step = text_number(cg, along);
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int u = 0; u < %d; u++)", loads);
     if (test) {
         CgPoint point = elements_point(k, k->l->p->group->root, true);
-        const char *other = x->other ? cg_expr(&point, x->other, x->read->type)
-                                     : cg_int(cg, x->read->type, 0);
+        const char *other = x->other ? text_expr(&point, x->other, x->read->type)
+                                     : text_int(cg, x->read->type, 0);
         cg_line(cg, "#pragma unroll");
         cg_line(cg, "for (int p = 0; p < %d; p++) %s[u * %d + p] = %s;", wide, to, wide, other);
         cg_open(cg, "if (%s)", test);
@@ -105,10 +105,10 @@ void window_row_load(Kernel *k, int n, const char *to) {
                 wide, wide, from, step);
         cg_line(cg, "#pragma unroll");
         cg_line(cg, "for (int p = 0; p < %d; p++) %s[u * %d + p] = %s;", wide, to, wide,
-                cg_decode(cg, t->dtype, "x.v[p]"));
+                text_decode(cg, t->dtype, "x.v[p]"));
     } else {
         cg_line(cg, "%s[u] = %s;", to,
-                cg_decode(cg, t->dtype, cg_text(cg, "(%s)[u * %s]", from, step)));
+                text_decode(cg, t->dtype, cg_text(cg, "(%s)[u * %s]", from, step)));
     }
     if (test) cg_close(cg);
     cg_close(cg);

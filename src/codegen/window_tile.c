@@ -11,7 +11,7 @@ static bool is_ragged(const Kernel *k) { return index_ragged(&k->l->map, 0); }
 
 /* Points of the outer indices.  */
 static const char *outer_text(const Kernel *k) {
-    return size_text(k->cg, index_extent(k->cg->arena, &k->l->map, 0));
+    return text_number(k->cg, index_extent(k->cg->arena, &k->l->map, 0));
 }
 
 static bool has_idle(const Kernel *k, const WindowTile *t) {
@@ -33,16 +33,19 @@ void window_tile_place(Kernel *k) {
     const WindowView *v = window_view(k);
     const WindowSource *w = tiled(k);
     WindowTile t = rprog_window_tile(k->l->p, r);
-    const char *type = place_type(is_wide(k, &t)), *tile[INDEX_DIGITS], *patch[INDEX_DIGITS];
+    const char *type = place_type(is_wide(k, &t));
+    Ir tile[INDEX_DIGITS], patch[INDEX_DIGITS];
     int p = window_axis(k, AX_M), q = window_axis(k, AX_N), patches = t.down * t.across;
     cg_line(cg, "const unsigned tid = threadIdx.x, tile = blockIdx.x;");
-    place_grid(k, "tile", tile);
-    place_thread_digits(k, "tid", patch);
-    cg_line(cg, "const int n0 = %s * %d;", tile[q], (int)r->block.extent[AX_N]);
-    cg_line(cg, "const int m0 = %s * %d;", v->p < 0 ? "0" : tile[p], (int)r->block.extent[AX_M]);
-    cg_line(cg, "const %s first = (%s)(%s) * %d;", type, type, tile[0], t.planes);
-    cg_line(cg, "const int col = n0 + (int)(%s) * %d;", patch[q], (int)r->thread.extent[AX_N]);
-    cg_line(cg, "const int row = m0 + (int)(%s) * %d;", v->p < 0 ? "0" : patch[p],
+    place_grid(k, ir_name(cg, ir_type(IR_U32), "tile"), tile);
+    place_thread_digits(k, ir_name(cg, ir_type(IR_U32), "tid"), patch);
+    cg_line(cg, "const int n0 = %s * %d;", text_of(cg, tile[q]), (int)r->block.extent[AX_N]);
+    cg_line(cg, "const int m0 = %s * %d;", v->p < 0 ? "0" : text_of(cg, tile[p]),
+            (int)r->block.extent[AX_M]);
+    cg_line(cg, "const %s first = (%s)(%s) * %d;", type, type, text_of(cg, tile[0]), t.planes);
+    cg_line(cg, "const int col = n0 + (int)(%s) * %d;", text_of(cg, patch[q]),
+            (int)r->thread.extent[AX_N]);
+    cg_line(cg, "const int row = m0 + (int)(%s) * %d;", v->p < 0 ? "0" : text_of(cg, patch[p]),
             (int)r->thread.extent[AX_M]);
     cg_line(cg, "const %s at = first + (int)(tid / %du);", type, patches);
     if (window_tile_tested(k)) {
@@ -51,7 +54,8 @@ void window_tile_place(Kernel *k) {
         if (is_ragged(k)) test = both(cg, test, cg_text(cg, "at < %s", outer_text(k)));
         cg_line(cg, "const bool live = %s;", test);
     }
-    place_axis(k, 0, t.planes > 1 ? "at" : "first", is_wide(k, &t), k->at.index, k->at.wide);
+    Ir outer = text_index(cg, t.planes > 1 ? "at" : "first", is_wide(k, &t));
+    place_axis(k, 0, outer, is_wide(k, &t), k->at.index, k->at.wide);
     const char *element = cg_type(w->read->type);
     kernel_smem(k, 128);
     cg_line(cg, "%s *const part = reinterpret_cast<%s *>(smem);", element, element);
@@ -72,25 +76,25 @@ static const char *source(Kernel *k, const WindowTile *t) {
     int64_t by[TE_MAX_RANK] = {0};
     by[w->dim_n] = w->base_n;
     const char *sum = cg_text(cg, "%s(n0 * %lld + x) * %s", cast, (long long)w->step_n,
-                              cg_extent(cg, &x->stride[w->dim_n]));
+                              text_extent(cg, &x->stride[w->dim_n]));
     if (w->dim_m >= 0) {
         slides |= 1u << w->dim_m;
         by[w->dim_m] = w->base_m;
         sum = cg_text(cg, "%s + %s(m0 * %lld + y) * %s", sum, cast, (long long)w->step_m,
-                      cg_extent(cg, &x->stride[w->dim_m]));
+                      text_extent(cg, &x->stride[w->dim_m]));
     }
     for (int i = 0; i < s->n_index; i++) {
         int64_t coef = w->access.offset.coef[i];
         bool sliding = i == v->q || i == v->p || i == v->s || i == v->r;
         bool flat = t->planes > 1 && i < s->n_left;
         if (coef == 0 || sliding || flat || s->index[i].hi.value == 1) continue;
-        sum = cg_text(cg, "%s + %s%s * %s", sum, cast, k->at.index[i],
-                      size_stride_text(cg, &w->access, i));
+        sum = cg_text(cg, "%s + %s%s * %s", sum, cast, text_of(cg, k->at.index[i]),
+                      text_stride(cg, &w->access, i));
     }
     if (t->planes > 1)
         sum = cg_text(cg, "%s + %s(first + p) * %s", sum, cast,
-                      cg_int(cg, TE_I64, v->outer_step));
-    return cg_element(cg, w->access.tensor, size_offset_text(cg, &w->access, slides, sum), by);
+                      text_int(cg, TE_I64, v->outer_step));
+    return text_element(cg, w->access.tensor, text_offset_of(cg, &w->access, slides, sum), by);
 }
 
 /* Is the element inside the tensor?  NULL: always.  */
@@ -105,8 +109,8 @@ static const char *inside(Kernel *k) {
         if (!(tested >> d & 1)) continue;
         const char *at = d == w->dim_n   ? "wx"
                          : d == w->dim_m ? "wy"
-                                         : cg_expr(&point, w->read->args[d], TE_I64);
-        test = both(cg, test, size_inside(cg, at, x->shape[d], window_wide(k, w, d)));
+                                         : text_expr(&point, w->read->args[d], TE_I64);
+        test = both(cg, test, text_inside(cg, at, x->shape[d], window_wide(k, w, d)));
     }
     if (is_ragged(k)) test = both(cg, test, cg_text(cg, "first + p < %s", outer_text(k)));
     return test;
@@ -129,13 +133,13 @@ void window_tile_fill(Kernel *k) {
     if (w->dim_m >= 0)
         cg_line(cg, "const %s wy = %s + y + (%lld);", place_type(window_wide(k, w, w->dim_m)),
                 window_steps(k, w, w->dim_m, "m0"), (long long)w->base_m);
-    const char *test = inside(k), *value = cg_decode(cg, x->dtype, source(k, &t));
+    const char *test = inside(k), *value = text_decode(cg, x->dtype, source(k, &t));
     cg_line(cg, "const int to = (p * %lld + y) * %lld + x;", rows, (long long)t.pitch);
     if (test) {
         CgPoint point = elements_point(k, k->l->p->group->root, true);
         cg_line(cg, "%s value = %s;", cg_type(w->read->type),
-                w->other ? cg_expr(&point, w->other, w->read->type)
-                         : cg_int(cg, w->read->type, 0));
+                w->other ? text_expr(&point, w->other, w->read->type)
+                         : text_int(cg, w->read->type, 0));
         cg_line(cg, "if (%s) value = %s;", test, value);
         value = "value";
     }

@@ -1,7 +1,7 @@
 #include "codegen/expr.h"
 #include "te/tree/tree.h"
 
-const char *value_type(const Value *v) { return v->narrow ? "int" : cg_type(v->e->type); }
+IrBase value_type(const Value *v) { return v->narrow ? IR_I32 : ir_compute(v->e->type); }
 
 /* Is it an int, not just a number, that an f32 holds with a bit to spare?  */
 static bool is_small(const Value *v) {
@@ -10,21 +10,20 @@ static bool is_small(const Value *v) {
     return is_int && v->lo >= -limit && v->hi <= limit && v->lo < v->hi;
 }
 
-const char *value_as(Survey *s, int id, TeDtype to) {
+Ir value_as(Survey *s, int id, TeDtype to) {
     const Value *v = &s->value[id];
-    const char *text = value_text(s, id);
-    if (to == TE_F32 && is_small(v)) return cg_text(s->cg, "rl_small_to_f32(%s)", text);
-    return cg_convert(s->cg, to, v->e->type, text);
+    Ir x = value_of(s, id);
+    if (to == TE_F32 && is_small(v))
+        return ir_call(s->cg, ir_type(IR_F32), "rl_small_to_f32", 1, x);
+    return cg_convert(s->cg, to, v->e->type, x);
 }
 
 /* Child k as type `to`.  */
-static const char *child_as(Survey *s, const Value *v, int k, TeDtype to) {
+static Ir child_as(Survey *s, const Value *v, int k, TeDtype to) {
     return value_as(s, v->child[k], to);
 }
 
-static const char *child_text(Survey *s, const Value *v, int k) {
-    return child_as(s, v, k, v->e->type);
-}
+static Ir child_of(Survey *s, const Value *v, int k) { return child_as(s, v, k, v->e->type); }
 
 /* ---- arithmetic ---- */
 
@@ -68,62 +67,63 @@ static const char *integer_name(const Value *v) {
     return v->e->type == TE_I64 && !v->narrow ? "i64" : "i32";
 }
 
-/* A plain operator computes in the type of its operands: where both texts are int and the result is
- * not, one must be widened first.  */
-static const char *widened(const Survey *s, const Value *v, const char *first) {
+/* Does a plain operator compute in 64 bits, although both operands are int?  One is widened.  */
+static Ir widened(const Survey *s, const Value *v, Ir first) {
     const Value *x = &s->value[v->child[0]], *y = &s->value[v->child[1]];
     bool ints = (x->narrow || x->e->type == TE_I32) && (y->narrow || y->e->type == TE_I32);
-    return v->e->type == TE_I64 && !v->narrow && ints ? cg_text(s->cg, "(long long)%s", first)
-                                                      : first;
+    return v->e->type == TE_I64 && !v->narrow && ints ? ir_as(s->cg, IR_I64, first) : first;
 }
 
 /* The quotient by the reciprocal of the divisor, if that is given; or NULL.  */
-static const char *by_inverse(const Survey *s, const Value *v, const char *x, const char *y) {
+static Ir by_inverse(const Survey *s, const Value *v, Ir x, Ir y) {
     const CgPoint *at = s->at;
     if (v->e->kind != TE_DIV || !at->inverse || v->e->args[1]->kind != TE_READ) return NULL;
     CgDivision d = cg_division(s->cg->te, at->stmt);
-    const char *inverse = at->inverse[v->e->args[1]->v.ref];
+    Ir inverse = at->inverse[v->e->args[1]->v.ref];
     if (!d.e || !te_expr_same(v->e, d.e) || !inverse) return NULL;
-    return cg_text(s->cg, "%s(%s, %s, %s)", d.by, x, y, inverse);
+    return ir_call(s->cg, ir_type(IR_F32), d.by, 3, x, y, inverse);
 }
 
-static const char *binary(Survey *s, const Value *v) {
+static Ir binary(Survey *s, const Value *v) {
     static const struct {
-        const char *sign, *name;
-    } op[] = {
-        [TE_ADD] = {"+", "add"}, [TE_SUB] = {"-", "sub"}, [TE_MUL] = {"*", "mul"},
-        [TE_DIV] = {"/", "div"}, [TE_MOD] = {"%", "mod"},
+        IrOp op;
+        const char *name;
+    } row[] = {
+        [TE_ADD] = {IR_ADD, "add"}, [TE_SUB] = {IR_SUB, "sub"}, [TE_MUL] = {IR_MUL, "mul"},
+        [TE_DIV] = {IR_DIV, "div"}, [TE_MOD] = {IR_REM, "mod"},
     };
     TeKind kind = v->e->kind;
-    const char *x = child_text(s, v, 0), *y = child_text(s, v, 1);
+    Ir x = child_of(s, v, 0), y = child_of(s, v, 1);
     bool integer = te_dtype_class(v->e->type) == TE_CLASS_INT;
     if (kind == TE_DIV && v->e->type == TE_F32 && s->at->stmt && s->at->stmt->fast)
-        return cg_text(s->cg, "rl_fast_div(%s, %s)", x, y);
-    const char *quotient = by_inverse(s, v, x, y);
+        return ir_call(s->cg, ir_type(IR_F32), "rl_fast_div", 2, x, y);
+    Ir quotient = by_inverse(s, v, x, y);
     if (quotient) return quotient;
     bool divides = kind == TE_DIV || kind == TE_MOD;
     bool floors = divides && (s->value[v->child[0]].lo < 0 || s->value[v->child[1]].lo < 1);
     if (integer && (v->wraps || floors))
-        return cg_text(s->cg, "rl_%s_%s(%s, %s)", op[kind].name, integer_name(v), x, y);
-    return cg_text(s->cg, "(%s %s %s)", widened(s, v, x), op[kind].sign, y);
+        return ir_call(s->cg, ir_type(value_type(v)),
+                       cg_text(s->cg, "rl_%s_%s", row[kind].name, integer_name(v)), 2, x, y);
+    return ir_binary(s->cg, row[kind].op, widened(s, v, x), y);
 }
 
-static const char *negated(Survey *s, const Value *v) {
-    const char *x = child_text(s, v, 0);
-    if (v->wraps) return cg_text(s->cg, "rl_sub_%s(0, %s)", integer_name(v), x);
+static Ir negated(Survey *s, const Value *v) {
+    Ir x = child_of(s, v, 0);
     bool wide = v->e->type == TE_I64 && !v->narrow;
-    return cg_text(s->cg, wide ? "(-(long long)%s)" : "(-%s)", x);
+    if (v->wraps)
+        return ir_call(s->cg, ir_type(value_type(v)), cg_text(s->cg, "rl_sub_%s", integer_name(v)),
+                       2, ir_int(s->cg, 0), x);
+    return ir_unary(s->cg, IR_NEG, wide ? ir_as(s->cg, IR_I64, x) : x);
 }
 
-static const char *comparison(Survey *s, const Value *v) {
-    static const char *const sign[] = {
-        [TE_EQ] = "==", [TE_NE] = "!=", [TE_LT] = "<",
-        [TE_LE] = "<=", [TE_GT] = ">",  [TE_GE] = ">=",
+static Ir comparison(Survey *s, const Value *v) {
+    static const IrOp op[] = {
+        [TE_EQ] = IR_EQ, [TE_NE] = IR_NE, [TE_LT] = IR_LT,
+        [TE_LE] = IR_LE, [TE_GT] = IR_GT, [TE_GE] = IR_GE,
     };
     TeDtype a = s->value[v->child[0]].e->type, b = s->value[v->child[1]].e->type;
     TeDtype to = a == TE_BOOL || b == TE_BOOL ? TE_BOOL : te_meet(a, b);
-    return cg_text(s->cg, "(%s %s %s)", child_as(s, v, 0, to), sign[v->e->kind],
-                   child_as(s, v, 1, to));
+    return ir_binary(s->cg, op[v->e->kind], child_as(s, v, 0, to), child_as(s, v, 1, to));
 }
 
 /* ---- intrinsics ---- */
@@ -159,49 +159,53 @@ static bool is_exp_low(const Survey *s, const TeExpr *e) {
     return te_real_range(s->cg->te, s->at->stmt, e->args[0]).hi <= 0;
 }
 
-static const char *real_call(Survey *s, const Value *v) {
+/* f(f(x0, x1), x2) and so on, each as `base`.  */
+static Ir folded_call(Survey *s, const Value *v, const char *name, IrBase base, Ir x) {
+    for (int i = 1; i < v->n_child; i++)
+        x = ir_call(s->cg, ir_type(base), name, 2, ir_as(s->cg, base, x),
+                    ir_as(s->cg, base, child_of(s, v, i)));
+    return x;
+}
+
+static Ir real_call(Survey *s, const Value *v) {
     TeFn fn = v->e->v.fn;
     bool fast = s->at->stmt && s->at->stmt->fast;
     const char *name = v->e->type == TE_F64 ? intrinsic[fn].f64
                        : fast               ? intrinsic[fn].fast
                                             : intrinsic[fn].f32;
-    const char *x = child_text(s, v, 0);
+    IrBase base = ir_compute(v->e->type);
+    Ir x = child_of(s, v, 0);
     if (is_exp_low(s, v->e))
         name = te_exps_are_summed(s->cg->te) ? "rl_exp_term" : "rl_exp_low";
-    if (v->n_child == 1) return cg_text(s->cg, "%s(%s)", name, x);
-    /* An f32 beside an f64 would leave the choice of a function open.  */
-    const char *cast = v->e->type == TE_F64 && fn == TE_FN_POW ? "(double)" : "";
-    for (int i = 1; i < v->n_child; i++)
-        x = cg_text(s->cg, "%s(%s%s, %s%s)", name, cast, x, cast, child_text(s, v, i));
-    return x;
+    if (v->n_child == 1) return ir_call(s->cg, ir_type(base), name, 1, x);
+    return folded_call(s, v, name, base, x);
 }
 
-static const char *integer_call(Survey *s, const Value *v) {
-    const char *x = child_text(s, v, 0);
+static Ir integer_call(Survey *s, const Value *v) {
+    Ir x = child_of(s, v, 0);
+    IrType type = ir_type(value_type(v));
     if (v->e->v.fn == TE_FN_PHILOX)
-        return cg_text(s->cg, "rl_philox(%s, %s)", x, child_text(s, v, 1));
-    if (v->e->v.fn == TE_FN_ABS) return cg_text(s->cg, "rl_abs_%s(%s)", integer_name(v), x);
-    const char *cast = v->e->type == TE_I64 && !v->narrow ? "(long long)" : "";
-    const char *name = v->e->v.fn == TE_FN_MAX ? "max" : "min";
-    for (int i = 1; i < v->n_child; i++)
-        x = cg_text(s->cg, "%s(%s%s, %s%s)", name, cast, x, cast, child_text(s, v, i));
-    return x;
+        return ir_call(s->cg, type, "rl_philox", 2, x, child_of(s, v, 1));
+    if (v->e->v.fn == TE_FN_ABS)
+        return ir_call(s->cg, type, cg_text(s->cg, "rl_abs_%s", integer_name(v)), 1, x);
+    return folded_call(s, v, v->e->v.fn == TE_FN_MAX ? "max" : "min", value_type(v), x);
 }
 
 /* ---- reads ---- */
 
 /* The tests that subscript k is inside, joined to `tests`.  */
-static const char *test_subscript(Survey *s, const Value *v, int k, const char *tests) {
+static Ir test_subscript(Survey *s, const Value *v, int k, Ir tests) {
     const Value *sub = &s->value[v->child[k]];
     const TeExtent *extent = &s->cg->te->tensor[v->e->v.ref].shape[k];
     bool low = sub->lo < 0, high = sub->hi >= extent->min;
     if (!low && !high) return tests;
-    const char *x = value_text(s, v->child[k]), *test;
-    const char *type = sub->narrow || sub->e->type == TE_I32 ? "unsigned" : "unsigned long long";
-    if (!high) test = cg_text(s->cg, "%s >= 0", x);
-    else if (!low) test = cg_text(s->cg, "%s < %s", x, cg_extent(s->cg, extent));
-    else test = cg_text(s->cg, "(%s)%s < (%s)%s", type, x, type, cg_extent(s->cg, extent));
-    return tests ? cg_text(s->cg, "%s && %s", tests, test) : test;
+    const Cg *cg = s->cg;
+    Ir x = value_of(s, v->child[k]), test;
+    IrBase type = sub->narrow || sub->e->type == TE_I32 ? IR_U32 : IR_U64;
+    if (!high) test = ir_binary(cg, IR_GE, x, ir_int(cg, 0));
+    else if (!low) test = ir_lt(cg, x, cg_extent(cg, extent));
+    else test = ir_lt(cg, ir_cast(cg, type, x), ir_cast(cg, type, cg_extent(cg, extent)));
+    return ir_both(cg, tests, test);
 }
 
 static bool is_int(const Value *v) { return v->narrow || v->e->type == TE_I32; }
@@ -219,58 +223,69 @@ static int without_constants(const Survey *s, int id, int64_t *by) {
     return id;
 }
 
-const char *survey_subscript(Survey *s, int id, int64_t *by) {
-    if (s->value[id].lo >= 0) return value_text(s, id);
+Ir survey_subscript(Survey *s, int id, int64_t *by) {
+    if (s->value[id].lo >= 0) return value_of(s, id);
     id = without_constants(s, id, by);
     const Value *v = &s->value[id];
-    const char *text = value_text(s, id);
-    return v->lo < 0 && is_int(v) ? cg_text(s->cg, "rl_hidden(%s)", text) : text;
+    Ir x = value_of(s, id);
+    return v->lo < 0 && is_int(v) ? ir_call(s->cg, ir_type(IR_I32), "rl_hidden", 1, x) : x;
 }
 
-static const char *element(Survey *s, const Value *v, bool tested) {
+static Ir element(Survey *s, const Value *v, bool tested) {
     int t = v->e->v.ref;
-    const char *sub[TE_MAX_RANK];
+    Ir sub[TE_MAX_RANK];
     int64_t by[TE_MAX_RANK] = {0};
     for (int k = 0; k < v->e->n_args; k++) {
         bool narrows = !is_int(&s->value[v->child[k]]) && !cg_tensor_wide(s->cg, t);
         int id = v->child[k];
-        sub[k] = tested ? survey_subscript(s, id, &by[k]) : value_text(s, id);
-        if (narrows) sub[k] = cg_text(s->cg, "(int)%s", sub[k]);
+        sub[k] = tested ? survey_subscript(s, id, &by[k]) : value_of(s, id);
+        if (narrows) sub[k] = ir_as(s->cg, IR_I32, sub[k]);
     }
-    const char *at = cg_element(s->cg, t, cg_offset(s->cg, t, sub), by);
+    Ir at = cg_element(s->cg, t, cg_offset(s->cg, t, sub), by);
     return cg_decode(s->cg, s->cg->te->tensor[t].dtype, at);
 }
 
-static const char *read(Survey *s, const Value *v) {
+static Ir read(Survey *s, const Value *v) {
     const TeExpr *e = v->e;
-    const char *tests = NULL;
+    Ir tests = NULL;
     bool tested = survey_tests(s, e);
     for (int k = 0; k < e->n_args && tested; k++) tests = test_subscript(s, v, k, tests);
-    const char *x = survey_read(s, e, element(s, v, tests != NULL));
+    Ir x = survey_read(s, e, element(s, v, tests != NULL));
     if (!tests) return x;
-    const char *other = e->other ? child_text(s, v, e->n_args) : cg_int(s->cg, e->type, 0);
-    return cg_text(s->cg, "(%s ? %s : %s)", tests, x, other);
+    Ir other = e->other ? child_of(s, v, e->n_args) : cg_int(s->cg, e->type, 0);
+    return ir_select(s->cg, tests, x, other);
 }
 
-const char *value_text(Survey *s, int id) {
+static Ir size_of(const Survey *s, int size) {
+    const TeSize *own = &s->cg->te->size[size];
+    return own->kind == TE_SIZE_RUNTIME && own->extent.expr
+               ? cg_size(s->cg, size)
+               : cg_int(s->cg, TE_I64, own->extent.value);
+}
+
+static Ir cast_of(Survey *s, const Value *v) {
+    const TeExpr *e = v->e;
+    const Value *x = &s->value[v->child[0]];
+    bool exact = is_small(x) && te_dtype_class(e->store) == TE_CLASS_REAL;
+    TeDtype from = exact && e->store != TE_F64 ? TE_F32 : x->e->type;
+    return cg_cast(s->cg, e->store, from, child_as(s, v, 0, from));
+}
+
+Ir value_of(Survey *s, int id) {
     const Value *v = &s->value[id];
     const TeExpr *e = v->e;
-    if (v->text) return v->text;
+    const Cg *cg = s->cg;
+    if (v->value) return v->value;
     switch (e->kind) {
     case TE_INT:
-    case TE_BOOLEAN: return cg_int(s->cg, e->type, e->v.i);
-    case TE_REAL: return cg_real(s->cg, e->type, e->v.r);
-    case TE_SIZE: {
-        const TeSize *size = &s->cg->te->size[e->v.ref];
-        return size->kind == TE_SIZE_RUNTIME && size->extent.expr
-                   ? cg_size(s->cg, e->v.ref)
-                   : cg_int(s->cg, TE_I64, size->extent.value);
-    }
+    case TE_BOOLEAN: return cg_int(cg, e->type, e->v.i);
+    case TE_REAL: return cg_real(cg, e->type, e->v.r);
+    case TE_SIZE: return size_of(s, e->v.ref);
     case TE_INDEX: return s->at->index[e->v.ref];
-    case TE_SCALAR: return cg_tensor(s->cg, e->v.ref);
+    case TE_SCALAR: return cg_tensor(cg, e->v.ref);
     case TE_READ: return read(s, v);
     case TE_NEG: return negated(s, v);
-    case TE_NOT: return cg_text(s->cg, "!%s", value_text(s, v->child[0]));
+    case TE_NOT: return ir_unary(cg, IR_NOT, value_of(s, v->child[0]));
     case TE_ADD:
     case TE_SUB:
     case TE_MUL:
@@ -278,19 +293,13 @@ const char *value_text(Survey *s, int id) {
     case TE_MOD: return binary(s, v);
     case TE_AND:
     case TE_OR:
-        return cg_text(s->cg, "(%s %s %s)", value_text(s, v->child[0]),
-                       e->kind == TE_AND ? "&&" : "||", value_text(s, v->child[1]));
+        return ir_binary(cg, e->kind == TE_AND ? IR_BOTH : IR_EITHER, value_of(s, v->child[0]),
+                         value_of(s, v->child[1]));
     case TE_SELECT:
-        return cg_text(s->cg, "(%s ? %s : %s)", value_text(s, v->child[0]), child_text(s, v, 1),
-                       child_text(s, v, 2));
+        return ir_select(cg, value_of(s, v->child[0]), child_of(s, v, 1), child_of(s, v, 2));
     case TE_CALL:
         return te_dtype_class(e->type) == TE_CLASS_REAL ? real_call(s, v) : integer_call(s, v);
-    case TE_CAST: {
-        const Value *x = &s->value[v->child[0]];
-        bool exact = is_small(x) && te_dtype_class(e->store) == TE_CLASS_REAL;
-        TeDtype from = exact && e->store != TE_F64 ? TE_F32 : x->e->type;
-        return cg_cast(s->cg, e->store, from, child_as(s, v, 0, from));
-    }
+    case TE_CAST: return cast_of(s, v);
     default: return comparison(s, v);
     }
 }

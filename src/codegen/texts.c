@@ -1,0 +1,73 @@
+#include "codegen/texts.h"
+
+static const char *const name[IR_BASE_COUNT] = {
+#define X(id, cuda, opencl, middle, bytes, sign) [IR_##id] = cuda,
+    IR_BASES(X)
+#undef X
+};
+
+const char *cg_storage(TeDtype t) { return name[ir_storage(t)]; }
+const char *cg_type(TeDtype compute) { return name[ir_compute(compute)]; }
+
+const char *text_of(const Cg *c, Ir x) { return ir_string(c, x); }
+const char *text_base(IrBase base) { return name[base]; }
+
+Ir text_index(const Cg *c, const char *text, bool wide) {
+    return ir_text(c, ir_type(wide ? IR_I64 : IR_I32), text);
+}
+Ir text_value(const Cg *c, TeDtype compute, const char *text) {
+    return ir_text(c, ir_type(ir_compute(compute)), text);
+}
+static Ir stored(const Cg *c, TeDtype storage, const char *text) {
+    return ir_text(c, ir_type(ir_storage(storage)), text);
+}
+
+const char *text_decode(const Cg *c, TeDtype storage, const char *element) {
+    return ir_string(c, cg_decode(c, storage, stored(c, storage, element)));
+}
+const char *text_encode(const Cg *c, TeDtype storage, TeDtype from, const char *value) {
+    return ir_string(c, cg_encode(c, storage, from, text_value(c, from, value)));
+}
+const char *text_wait(const Cg *c, TeDtype storage, bool pairs, TeDtype from, const char *value) {
+    return ir_string(c, cg_wait(c, storage, pairs, from, text_value(c, from, value)));
+}
+const char *text_waiting(TeDtype storage, bool pairs) { return name[cg_waiting(storage, pairs)]; }
+const char *text_store(const Cg *c, TeDtype storage, bool pairs, int width) {
+    return cg_text(c, "%s<%d>", cg_store(c, storage, pairs), width);
+}
+const char *text_convert(const Cg *c, TeDtype to, TeDtype from, const char *value) {
+    return ir_string(c, cg_convert(c, to, from, text_value(c, from, value)));
+}
+const char *text_cast(const Cg *c, TeDtype storage, TeDtype from, const char *value) {
+    return ir_string(c, cg_cast(c, storage, from, text_value(c, from, value)));
+}
+const char *text_real(const Cg *c, TeDtype type, double v) {
+    return ir_string(c, cg_real(c, type, v));
+}
+const char *text_int(const Cg *c, TeDtype type, int64_t v) {
+    return ir_string(c, cg_int(c, type, v));
+}
+const char *text_expr(const CgPoint *p, const TeExpr *e, TeDtype to) {
+    return ir_string(p->cg, cg_expr(p, e, to));
+}
+const char *text_extent(const Cg *c, const TeExtent *e) { return ir_string(c, cg_extent(c, e)); }
+const char *text_tensor(const Cg *c, int tensor) { return ir_string(c, cg_tensor(c, tensor)); }
+const char *text_run_size(const Cg *c, int size) { return ir_string(c, cg_size(c, size)); }
+const char *text_partials(const Cg *c) { return ir_string(c, cg_partials(c)); }
+const char *text_offset(const Cg *c, int tensor, const char *const *sub) {
+    Ir x[TE_MAX_RANK] = {0};
+    for (int d = 0; d < te_own_rank(&c->te->tensor[tensor]); d++)
+        x[d] = sub[d] ? text_index(c, sub[d], false) : NULL;
+    return ir_string_sum(c, cg_offset(c, tensor, x));
+}
+const char *text_tested(const CgPoint *p, const TeExpr *read, int d, int64_t *by) {
+    return ir_string(p->cg, cg_tested(p, read, d, by));
+}
+const char *text_element(const Cg *c, int tensor, const char *offset, const int64_t *by) {
+    return ir_string(c,
+                     cg_element(c, tensor, text_index(c, offset, cg_tensor_wide(c, tensor)), by));
+}
+const char *text_pointer(const Cg *c, int tensor, const char *offset, const int64_t *by) {
+    return ir_string_sum(
+        c, cg_pointer(c, tensor, text_index(c, offset, cg_tensor_wide(c, tensor)), by));
+}
