@@ -6,7 +6,7 @@
 /* Of statements; the first ones are any expression.  */
 enum {
     FOLLOWER = 3, STENCIL, WINDOW, SCAN, CONTRACTION, CONTRACTION_TOO, PRODUCT_ROWS, CONVOLUTION,
-    KINDS
+    KEPT_ROWS, KINDS
 };
 
 static void dimension(Gen *g, const Tensor *t, int d) {
@@ -112,11 +112,17 @@ static bool scan(Gen *g, const Tensor *t) {
     buf_printf(&g->out, "%s[", redop[op]);
     gen_index_item(g, k);
     put(g, "](");
+    bool asks = chance(g, 4), factor = op == 0 && chance(g, 3);
+    if (factor) put(g, "(");
+    if (asks) put(g, g->style.swapped ? "!(" : "(");
     gen_index_value(g, k);
-    put(g, g->style.swapped ? opposite[way] : order[way]);
+    put(g, g->style.swapped && !asks ? opposite[way] : order[way]);
     gen_index_value(g, along);
-    buf_printf(&g->out, "?%s:%s)", g->style.swapped ? none[op] : element,
-               g->style.swapped ? element : none[op]);
+    if (asks) buf_printf(&g->out, "&&%s!=2)", element);
+    const char *taken = factor ? t->cls == REAL ? "1.0" : "1" : element;
+    buf_printf(&g->out, "?%s:%s)", g->style.swapped ? none[op] : taken,
+               g->style.swapped ? taken : none[op]);
+    if (factor) buf_printf(&g->out, "*%s)", element);
     g->wide |= type == 1;
     g->n_input++;
     g->tensor[g->n_tensor++] = x;
@@ -189,43 +195,6 @@ void gen_own_point(Gen *g, const Tensor *t, int tensor) {
     put(g, "]");
 }
 
-/* A mean or a maximum as a statement before this one, which then sums squared deviations from it or
- * exponentials under it, from *body on: what can be made in one pass.  */
-static bool follower(Gen *g, const Tensor *t, size_t *body) {
-    if (t->cls != REAL || g->limits.exact || g->n_input == MAX_INPUTS) return false;
-    int k = gen_reduction_axis(g, true);
-    if (k < 0) return false;
-    bool mean = chance(g, 2);
-    uint32_t type = below(g, DTYPES);
-    size_t from = g->out.len;
-    if (!chance(g, 4) || !gen_joined(g, REAL, type))
-        gen_read(g, gen_new_input(g, REAL, type, (1U << g->n_scope) - 1), chance(g, 4), 0);
-    const char *e = gen_cut(g, from);
-    Tensor lead = {.role = TEMPORARY, .cls = REAL, .dtype = type == 1, .rank = t->rank};
-    memcpy(lead.dim, t->dim, sizeof lead.dim);
-    bool open = t->role == TEMPORARY;
-    for (int d = 0; d < t->rank; d++) g->axis[d].where = true;
-    gen_own_point(g, &lead, g->n_tensor);
-    put(g, mean ? "=sum[" : "=max[");
-    gen_index_item(g, k);
-    buf_printf(&g->out, "](%s)", e);
-    if (mean) put(g, "/"), gen_name(g, 'S', g->axis[k].size, "");
-    gen_where(g);
-    put(g, ";");
-    for (int d = 0; d < t->rank; d++) g->axis[d].where = open;
-    g->tensor[g->n_tensor++] = lead;
-    from = g->out.len;
-    gen_own_point(g, &lead, g->n_tensor - 1);
-    const char *x = gen_cut(g, from);
-    *body = from;
-    put(g, "sum[");
-    gen_index_item(g, k);
-    if (mean) buf_printf(&g->out, "]((%s-%s)*(%s-%s))", e, x, e, x);
-    else buf_printf(&g->out, "](%s(%s-%s))", chance(g, 3) ? "exp2" : "exp", e, x);
-    gen_leave_axis(g, k);
-    return true;
-}
-
 static void annotations(Gen *g, const Tensor *t, bool sums) {
     static const char *const wider[] = {"f64", "i64"};
     if (sums && !g->wide && t->cls != BOOLEAN && chance(g, 6))
@@ -261,7 +230,7 @@ static void statement(Gen *g, bool last) {
     t.cls = kind == PRODUCT_ROWS ? REAL : (Class)(below(g, 7) % 5 / 2);
     t.dtype = below(g, DTYPES);
     if (t.role == TEMPORARY && !chance(g, 4)) t.dtype = 0;
-    choose_shape(g, &t, kind >= PRODUCT_ROWS ? 2 : 0);
+    choose_shape(g, &t, kind == KEPT_ROWS ? 1 : kind >= PRODUCT_ROWS ? 2 : 0);
     if (t.role == OUTPUT && t.rank == 2 && chance(g, 12)) t.strides = 1;
     if (!gen_fixed(g, t.dim[0]) || !gen_fixed(g, t.dim[1])) t.strides = 0;
     g->n_axis = g->n_scope = 0;
@@ -276,7 +245,8 @@ static void statement(Gen *g, bool last) {
     sums |= kind == CONVOLUTION && gen_convolution(g, &t);
     bool folds = sums || (kind == WINDOW && window(g, &t)) || (kind == STENCIL && stencil(g, &t)) ||
                  (kind == SCAN && scan(g, &t)) ||
-                 (kind == FOLLOWER && follower(g, &t, &lead)) ||
+                 (kind == FOLLOWER && gen_follower(g, &t, &lead)) ||
+                 (kind == KEPT_ROWS && gen_kept_rows(g, &t, &lead)) ||
                  (kind == PRODUCT_ROWS && gen_product_rows(g, &t, &lead));
     if (!folds) gen_expr(g, t.cls, 1 + (int)below(g, 3));
     const char *body = gen_cut(g, lead);
@@ -298,6 +268,7 @@ static void choose_sizes(Gen *g) {
     bool runs = chance(g, 4) || g->limits.sized;
     for (int i = 0; i < BASE_SIZES; i++) {
         g->low[i] = g->high[i] = value[below(g, sizeof value / sizeof *value)];
+        if (chance(g, 8)) g->low[i] = g->high[i] = 1;
         bool some = g->limits.sized ? !chance(g, 3) : chance(g, 2);
         if (runs && some && !g->limits.fixed) g->low[i] = 1 + below(g, 3);
         if (g->low[i] > g->high[i]) g->low[i] = g->high[i];

@@ -110,9 +110,17 @@ static void inside(Gen *g, int size) {
 /* One dimension's place; `guarded` ones may be anywhere.  */
 static const char *place(Gen *g, const Tensor *t, int d, bool guarded) {
     size_t from = g->out.len;
-    uint32_t how = guarded ? below(g, 5) : 0;
+    uint32_t how = guarded ? below(g, 6) : 0;
     if (how == 3) {
         gen_expr(g, INT, 1);
+    } else if (how == 5) {                /* a condition chooses between places */
+        put(g, "(");
+        gen_expr(g, BOOLEAN, 1);
+        put(g, "?");
+        inside(g, t->dim[d]);
+        put(g, ":");
+        inside(g, t->dim[d]);
+        buf_printf(&g->out, "-%d)", (int)below(g, 3));
     } else if (how == 4 && g->n_scope) {
         gen_index_value(g, g->scope[below(g, (uint32_t)g->n_scope)]);
         if (chance(g, 2)) put(g, "-"), gen_name(g, 'S', (int)below(g, SIZES), "");
@@ -260,9 +268,10 @@ static bool some_read(Gen *g, Class cls, int depth) {
 /* ---- expressions ---- */
 
 static void literal(Gen *g, Class cls) {
-    static const char *const reals[] = {"1.0", "3.0", "0.0", "0.5", "7.0", "0.1", "1e-3", "225.0"};
+    static const char *const reals[] = {"1.0", "3.0", "0.0", "0.5", "7.0", "(-0.0)", "0.1", "1e-3",
+                                        "225.0"};
     if (cls == REAL)
-        put(g, reals[below(g, g->limits.exact ? 5 : 8)]);
+        put(g, reals[below(g, g->limits.exact ? 6 : 9)]);
     else if (cls == INT)
         buf_printf(&g->out, "%d", (int)below(g, g->limits.exact ? 8 : 100));
     else

@@ -1,6 +1,6 @@
 /* What the parts of the generator of random programs share: te_random_expr.c writes indices, reads
- * and expressions, te_random_product.c products with what follows them, te_random.c statements and
- * the file.  */
+ * and expressions, te_random_product.c products with what follows them, te_random_rows.c statistics
+ * and rows that are read again, te_random.c statements and the file.  */
 #ifndef TESTS_TE_RANDOM_GEN_H
 #define TESTS_TE_RANDOM_GEN_H
 #include "te_random.h"
@@ -8,7 +8,7 @@
 enum {
     BASE_SIZES = 4,           /* then two made of these */
     SIZES = 6,
-    MAX_TENSORS = 40,
+    MAX_TENSORS = 64,
     MAX_INPUTS = 7,
     MAX_STATEMENTS = 6,
     MAX_AXES = 6,
@@ -87,5 +87,7 @@ void gen_where(Gen *g);
 /* The right side of a statement for t; statements before it end at *body.  False if there is no
  * room.  */
 bool gen_product_rows(Gen *g, const Tensor *t, size_t *body);
+bool gen_follower(Gen *g, const Tensor *t, size_t *body);
+bool gen_kept_rows(Gen *g, const Tensor *t, size_t *body);
 bool gen_convolution(Gen *g, const Tensor *t);
 #endif

@@ -156,6 +156,7 @@ bool gen_convolution(Gen *g, const Tensor *t) {
     Windows w = choose_windows(g, windows);
     if (w.stride) {
         put_windows(g, t, filter, k, &w, NULL);
+        if (chance(g, 4)) buf_printf(&g->out, "&&%s!=2", weight);
         put(g, "?(");
     }
     gen_name(g, 'T', g->n_tensor, "[");

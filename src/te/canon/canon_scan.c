@@ -43,6 +43,14 @@ static TeExpr *choice(const Rule *x, TeDtype type, TeExpr *condition, TeExpr *va
     return e;
 }
 
+/* The same value in the type that it had in its place.  */
+static TeExpr *typed(const Rule *x, TeExpr *e, TeDtype type) {
+    if (e->type == type) return e;
+    TeExpr *cast = te_expr_node(x->n->a, TE_CAST, type, 1, e->pos);
+    cast->args[0] = e;
+    return cast;
+}
+
 static bool is_reduced(const Rule *x, int index) {
     for (int i = 0; i < x->reduce->n_index; i++) {
         if (x->reduce->index[i] == index) return true;
@@ -120,8 +128,8 @@ static bool part_product(const Rule *x, TeExpr *e, Place place, Parts *out) {
         TeExpr *other = e->args[!i];
         if (!part_body(x, e->args[i], real ? REAL_FACTOR : FACTOR, out)) continue;
         bool alone = is_one(out->rest) && other->type == e->type && normalize_own_type(other);
-        out->rest = alone ? other : node2(x, TE_MUL, e->type, i ? other : out->rest,
-                                          i ? out->rest : other);
+        TeExpr *rest = typed(x, out->rest, e->type), *by = typed(x, other, e->type);
+        out->rest = alone ? other : node2(x, TE_MUL, e->type, i ? by : rest, i ? rest : by);
         return true;
     }
     return false;
@@ -136,7 +144,7 @@ static bool part_choice(const Rule *x, TeExpr *e, Place place, Parts *out) {
             !part_condition(x, e->args[0], i == 1, &of))
             continue;
         out->order = of.order;
-        out->rest = e->args[3 - i];
+        out->rest = typed(x, e->args[3 - i], e->type);
         if (of.rest) out->rest = choice(x, e->type, of.rest, out->rest, e->args[i]);
         return true;
     }

@@ -36,6 +36,7 @@ static bool is_shifted(Shift *x, const TeStmt *s, const TeExpr *e) {
     if (e->kind != TE_READ || e->v.ref != x->tensor) return true;
     int j = shifted_index(x, s, e);
     if (j < 0 || (e->other && !scan_is_identity(x->red, e->other))) return false;
+    if (e->type != te_dtype_compute(x->n->te->tensor[x->tensor].dtype)) return false;
     if (!x->extent) x->extent = &s->index[j].hi;
     return te_extent_same(x->extent, &s->index[j].hi);
 }

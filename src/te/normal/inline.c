@@ -149,7 +149,8 @@ static void substitute(Norm *n, const TeStmt *m, TeExpr **slot) {
         return;
     TeDtype stored = n->te->tensor[m->tensor].dtype;
     TeExpr *body = instance(n->a, m->rhs, e->args);
-    bool keeps = body->kind == TE_READ && n->te->tensor[body->v.ref].dtype == stored;
+    bool keeps = body->kind == TE_READ && n->te->tensor[body->v.ref].dtype == stored &&
+                 (!body->other || te_is_zero(body->other));
     if (body->kind == TE_READ && !te_always_inside(e)) {
         body->other = e->other;
         body->inside = e->inside;
