@@ -1,4 +1,19 @@
-/* The estimate of the `column` skeleton.  */
+/* The estimate of the column skeleton.
+ *
+ * A thread reads vec neighbours of deep rows before it adds, so vec * deep * element bytes are
+ * under way, for the share of its life that is not start-up or the meeting of row groups.  The row
+ * groups of the last block meet behind all loads: EPILOGUE is what that adds to the largest of DRAM
+ * .. ISSUE, beyond LATENCY, which has it.  L2 adds half a sector to each run of a block that is no
+ * whole number of sectors.  A block that reads less than whole rows jumps through memory: DRAM then
+ * runs at the profile's rate for that run length.  SPLIT = launch + both directions of the partial
+ * results through L2 + split/8 L2 latencies (8 loads of the adding kernel are under way; few
+ * outputs of 32 slices or more are added by a warp each: split/256 latencies and 5 levels of 24
+ * clk). Reductions over the same indices that read the same elements are made in one pass: its
+ * reads count once, partial results and arithmetic for each of them.  So are a mean and the squared
+ * deviations from it, a maximum and the exponentials under it, online as in row.c: a thread reads
+ * deep rows, takes their mean (the maximum so far), corrects what it has, and adds the terms of the
+ * step; row groups and slices meet as parts of known length.  That costs 12 instructions for a step
+ * and 10 for each column of it.  */
 #include "microperf/sectors.h"
 #include "microperf/views.h"
 

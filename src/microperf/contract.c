@@ -1,77 +1,66 @@
-/* The estimate of the `contract` skeleton.  docs/model.md derives every formula used here.  */
+/* The estimate of the contract skeleton.  Every term is summed over the phases of the grid
+ * (phases.c).
+ *
+ *   COMPUTE: g * max(v * max(f_g / u, G), f_g' ) + tax; v = ceil(r * w / schedulers) warps on the
+ *       busiest scheduler; f_g / u: the group's unit instructions at the unit's rate; f_g' = one
+ *       warp alone: max(.., latency) if fragments are fetched one k ahead, else .. + latency of
+ *       shared memory; tax: the waits of step.c; issue share as in step.c; warps hide latency
+ *   ISSUE: v * I * schedulers / (w * issue) + tax; one warp instruction per scheduler and clock
+ *   SMEM: r * (wavefronts + passes of the loads) + tax; 128 B per SM and clock (profile:
+ *       smem.per_sm_max)
+ *   L2: r * sectors * 32 / min(port, L2 rate / active); roof of a tile: FLOP per L2 byte = 2*BM*BN
+ *       / ((BM+BN) * e)
+ *   LATENCY: (l + r * sectors * 32 / share) / ahead; l = l2.latency + miss * (dram.latency -
+ *       l2.latency), miss = min(1, 4 * DRAM bytes / L2 bytes): one miss among the blocks that share
+ *       a line holds all of them; Little's law
+ *   DRAM: read bytes / read rate + written bytes / write rate (once for the kernel); dram.c
+ *
+ * LATENCY is also at least DRAM bytes / rate(bytes in flight), with the profile's curve of DRAM
+ * rate over bytes in flight per SM: in flight = min(R, blocks per SM) * bytes of a stage *
+ * min(ahead, n).
+ *
+ * - FILL: block_start + dram.latency + min(S-1, n) * r * stage bytes / share for each phase.
+ * - EPILOGUE: r * (sectors stored * 32 / store share + sums of slices + output elements * (epilogue
+ *   operations + 4) / issue) + l2.latency; store share = min(port, L2 write rate / active): a block
+ *   ends as soon as L2, which writes back, has its outputs; their way to DRAM is in DRAM. L1 writes
+ *   through, so L2 gets each store's sectors (sectors.c): one that several stores fill takes as
+ *   many slots.
+ * - Both are exposed once for the last wave; the other waves expose 1/r of them, since resident
+ *   blocks hide each other's ends, as far as they leave it L2 and shared memory: the last block's
+ *   end comes behind L2 and all other stores one after the other, and behind SMEM and the
+ *   wavefronts of all other ends.  EPILOGUE is reported as what it adds to max(steady, DRAM): a
+ *   kernel that DRAM limits already counts its stores there.
+ * - SPLIT: the second kernel of a split reduction: kernel_floor + dram.latency + l2.latency +
+ *   workspace bytes / (L2 rate, or DRAM rate where they exceed C) + output bytes / write rate.
+ *   Slices are added in order, so results are the same each time.
+ * - LAUNCH: kernel_floor of the profile less block_start: the floor includes the start of the first
+ *   block, which FILL counts.  Kernels of a program that begin before those before them have ended
+ *   (programmatic dependent launch) are priced like others: no public measurement by which to say
+ *   what that saves is in a profile.
+ *
+ * Time = max(DRAM .. LATENCY) + OVERLAP + FILL + EPILOGUE + SPLIT + LAUNCH.
+ *
+ * A tail (stream-K):
+ *   FILL of the tail's blocks: the pipeline is filled ceil(partial tiles / blocks) times
+ *   EPILOGUE of the tail's blocks: partial tiles * BM * BN sums stored, outputs passed through
+ *       shared memory once for each
+ *   DRAM, writes: outputs * (1 - tail / tiles) + sums
+ *   SPLIT: as above, with these sums, and the outputs of the tail
+ *
+ * Blocks that stay:
+ *   tile by tile: work + sent, of all waves, as above
+ *   persistent: work
+ *   pingpong: max((work - steps) / 2, 0): while one warpgroup ends its tile, the other computes the
+ *       next one  */
 #include "microperf/ending.h"
 #include "microperf/matrix.h"
+#include "microperf/phases.h"
 #include "microperf/sectors.h"
 #include "microperf/step.h"
 
-#include <math.h>
-
-/* Blocks that run at the same time: `resident` on each of `active` SMs, `times` in a row, of so
- * many k-steps, in which they begin `parts` tiles and store `bytes`.  */
-typedef struct {
-    double times, resident, active, steps, partials, bytes;
-} Phase;
-enum { PHASES = 4 };
-typedef struct {
-    Phase at[PHASES];
-    int n;
-} Phases;
 /* A slower clock makes a kernel longer, and a longer kernel the clock slower: of so many
  * iterations the last one changes little.  */
 enum { CLOCK_ITERATIONS = 4 };
-
-/* Bytes of partial sums.  */
-static double sum_bytes(const Problem *p, const RProg *r) {
-    if (r->tail == 0) return (double)rprog_workspace(p, r);
-    return (double)rprog_tail_partials(p, r) * (double)rprog_tail_slot(p, r);
-}
-
-/* SMs that clusters fill, as many as every board of the name holds: what is gained by more blocks
- * at a time is gained on each.  */
-static double filled_sms(const Model *m, const RProg *r) {
-    return lesser(m->sms, rprog_cluster_sms(m->dev, r));
-}
-
-/* Phases of so many blocks, each of which does as `each` says.  */
-static int phases_of(const Model *m, const RProg *r, double blocks, Phase each, Phase *out) {
-    double sms = filled_sms(m, r), slots = sms * r->blocks_per_sm;
-    double full = (double)(int64_t)(blocks / slots), rest = blocks - full * slots;
-    int n = 0;
-    if (full > 0) {
-        out[n] = each;
-        out[n].times = full;
-        out[n].resident = r->blocks_per_sm;
-        out[n++].active = sms;
-    }
-    if (rest > 0) {
-        out[n] = each;
-        out[n].times = 1;
-        out[n].resident = whole(rest / sms);
-        out[n++].active = lesser(rest, sms);
-    }
-    return n;
-}
-
-/* The blocks of the grid in the order in which they run; those of the tail behind the rest.  */
-static int grid_phases(const Model *m, const RProg *r, double store_bytes, Phase out[]) {
-    const Problem *p = m->p;
-    double tiles = (double)rprog_blocks(p, r), steps = (double)rprog_tiles(p, r, AX_K);
-    if (r->tail == 0) {
-        double blocks = tiles * r->split;
-        Phase each = {
-            .steps = whole(steps / r->split), .partials = 1, .bytes = store_bytes / blocks};
-        return phases_of(m, r, blocks, each, out);
-    }
-    double sums = sum_bytes(p, r), full = tiles - r->tail;
-    double of_tile = full > 0 ? greater(store_bytes - sums, 0) / full : 0;
-    Phase whole_tiles = {.steps = steps, .partials = 1, .bytes = of_tile};
-    int n = phases_of(m, r, full, whole_tiles, out);
-    double blocks = r->tail_blocks;
-    Phase tail = {.steps = (double)rprog_tail_steps(p, r),
-                  .partials = whole((double)rprog_tail_partials(p, r) / blocks),
-                  .bytes = sums / blocks};
-    return n + phases_of(m, r, blocks, tail, out + n);
-}
 
 /* Adds the times of a phase, in clocks, to the steady terms.  */
 static void add_phase(const Model *m, const RProg *r, const Step *s, const Phase *ph, double miss,
@@ -146,7 +135,7 @@ static double direct_share(const Model *m, const RProg *r) {
 /* The second kernel of a split reduction: reads all slices, writes the outputs.  */
 static double split_us(const Model *m, const RProg *r) {
     if (r->split <= 1 && r->tail == 0) return 0;
-    double bytes = sum_bytes(m->p, r);
+    double bytes = mp_sum_bytes(m->p, r);
     double rate = bytes <= m->l2_capacity ? m->l2_rate : m->dram_read;
     double stored = m->out_bytes * (1 - direct_share(m, r));
     return m->floor_us + (m->dram_latency + m->l2_latency) / m->clock * 1e6 +
@@ -324,14 +313,6 @@ static void time_course(const Model *m, const RProg *r, const Ending *e, const C
     else mp_finish_turns(out, turns_of(m, r, out));
 }
 
-/* The clock at which the SMs draw what the board may.  Power goes with the share of the time for
- * which the unit works, and with the cube of the clock, since the voltage follows it.  */
-static double allowed_clock(const Model *m, const ComputeUnit *u, const Estimate *e) {
-    double share = lesser(e->term[MP_COMPUTE] / e->us, 1);
-    double hz = hal_busy_hz(m->dev, u, e->us * greater(m->dev->calls, 1));
-    return share > 0 ? lesser(m->clock, hz / cbrt(share)) : m->clock;
-}
-
 void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const Ending *e,
                          Estimate *out) {
     const Problem *p = m->p;
@@ -350,7 +331,7 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     /* Parts of sectors cost as much as whole ones.  */
     stored = greater(stored, (double)out->store_sectors * SECTOR);
     Phases phases;
-    phases.n = grid_phases(m, r, stored, phases.at);
+    mp_grid_phases(m, r, stored, &phases);
     Course t = course_of(m, r, &s, e, &phases, miss);
     double read_rate = lesser(m->dram_read, lesser(blocks, m->sms) * m->dram_port);
     t.in_flight_us = in_flight_us(m, r, &s, reads, blocks, phases.at[0].steps);
@@ -361,9 +342,9 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     out->term[MP_LAUNCH] = m->launch_us;
     time_course(m, r, e, &t, m->clock, out);
     for (int i = 0; i < CLOCK_ITERATIONS && u->clock.n > 0; i++)
-        time_course(m, r, e, &t, allowed_clock(m, u, out), out);
+        time_course(m, r, e, &t, mp_allowed_clock(m, u, out), out);
     double work = r->tail > 0 ? tiles * all_steps : blocks * phases.at[0].steps;
-    out->waves = blocks / (filled_sms(m, r) * r->blocks_per_sm);
+    out->waves = blocks / (mp_filled_sms(m, r) * r->blocks_per_sm);
     out->wave_efficiency = t.busy > 0 ? work / t.busy : 0;
     out->padding_waste = padding_of(p, r);
 }
@@ -371,7 +352,7 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
 void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {
     const Problem *p = m->p;
     Ending e = {.reads = (double)p->epilogue_bytes,
-                .writes = sum_bytes(p, r) + m->out_bytes * direct_share(m, r),
+                .writes = mp_sum_bytes(p, r) + m->out_bytes * direct_share(m, r),
                 .sectors = mp_store_sectors(m, r, memo), .ops = p->epilogue_ops};
     mp_estimate_product(m, r, memo, &e, out);
 }

@@ -1,5 +1,25 @@
 /* Counts of a k-step and of all stores: shared-memory wavefronts, sectors, requests.  What many
- * candidates have in common is counted once (CountMemo).  */
+ * candidates have in common is counted once (CountMemo).
+ *
+ * A shared-memory request takes one pass (wavefront) for each distinct word in its fullest bank: 32
+ * banks of 4 bytes.  8-byte requests are two half-warps, 16-byte requests four quarters; halves or
+ * quarters become one when every lane has the address of its neighbour (lane xor 1, or every one
+ * that of lane xor 2). rtile_wavefronts is this rule.  The lanes of a warp are dealt to rows and
+ * columns alternately, so neighbours read the same row of A or the same columns of B and 16-byte
+ * reads cost 2 wavefronts, not 4.
+ *
+ * Every read of an operand's fragments has as many wavefronts as the first one (addresses move by
+ * multiples of the lane grid, which rotates banks or flips the same swizzle bits in all lanes), so
+ * one pattern is evaluated for each operand.  Chunks are stored by 32 neighbouring threads; their
+ * patterns repeat after line / gcd(line, 32) requests, line being the chunks of one row.  Both are
+ * exact.
+ *
+ * For tiles that divide the tensor, with rows on sector boundaries, these fields equal the
+ * simulator's counters of the main kernel: load_sectors, store_sectors, smem_load_wavefronts,
+ * smem_store_wavefronts, fma.  tests/unit/test_microperf_counts.c compares them with an enumeration
+ * of every request of every warp; roller-gen --check --counters prints both beside each other.  The
+ * compiler may still drop or move a fragment read (it removes the one that runs ahead of the last
+ * step when it unrolls the whole loop).  */
 #include "microperf/matrix.h"
 #include "microperf/sectors.h"
 

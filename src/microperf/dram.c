@@ -1,8 +1,21 @@
 /* DRAM traffic behind L2.
  *
- * Blocks are resident in waves, in the order of the raster.  What one wave reads twice comes from
- * L2; what successive waves share does too, as long as it is still among the last bytes that L2
- * holds at full rate.  Each operand is read again as often as its rows leave L2 between uses.  */
+ * In the order of the grid a wave holds high x wide tiles: high = min(rows, max(group, resident /
+ * columns)), wide = min(columns, resident / high), where group = 1 for row order, all rows for
+ * column order, g for groups.  Let a and b be the bytes of one tile row of A and one tile column of
+ * B over all of K (unique bytes, so overlapping windows of a convolution count once), and C the
+ * capacity that L2 serves at full rate.
+ *
+ * - all operands <= C, or all tiles resident at once: every byte is read once;
+ * - A is read once if high*a + wide*b <= C, else once for each of the ceil(columns / wide) waves of
+ *   a sweep;
+ * - B is read once if high*a + columns*b <= C, else once for each of the ceil(rows / high) sweeps.
+ *
+ * An operand that is read with gaps (stride s elements) costs min(s, sector / element) times its
+ * unique bytes.  Programs are ranked with the raster that reads the fewest bytes by this rule, of
+ * row order, groups of 2, 4, 8, ... tile rows and column order: no other term depends on it.  Among
+ * equals the one is taken whose waves touch the fewest bytes, high*a + wide*b (thread-block
+ * swizzles of DeepGEMM and TileOPs minimise that alone).  */
 #include "microperf/model.h"
 
 /* Bytes that all blocks read, and those of the operands that one wave does, if tile rows are walked

@@ -1,4 +1,9 @@
-/* What no program for the problem can beat.  */
+/* What no program for the problem can beat.
+ *
+ * No plan beats the largest of three times : the bytes of all inputs that are read and of all
+ * outputs, each element once, at the profile's DRAM rates (temporaries are free: a better fusion
+ * could avoid them); the arithmetic on the fastest unit that may do it, or as warp instructions
+ * where it is no product; one launch.  */
 #include "microperf/model.h"
 
 /* Statements over rows of results.  */

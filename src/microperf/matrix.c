@@ -1,4 +1,33 @@
-/* Matrix units: what one group of fragments costs, and their plans in words.  */
+/* Matrix units: what one group of fragments costs, and their plans in words.
+ *
+ * Units of a warp (mma.sync) compute the same contract skeleton; only what a warp does in a k-step
+ * is another.  TM x TN x TK is then the unit's tile (16x8x16 for 16-bit types, M and N exchanged
+ * where the program is swapped), WM x WN is what a warp accumulates, t = WM/TM * WN/TN its tiles.
+ *
+ *   groups (slices of a step): g = WK / TK
+ *   unit instructions of a group: t * x; x = 3 for f32 by three TF32 products, else 1
+ *   COMPUTE, clk per instruction and scheduler: schedulers * 2*m*n*k / rate; rate: the unit's row
+ *       of the profile (sustained, else rate), with its factor
+ *   one warp alone, per group: at least the shared-memory latency if fragments are fetched ahead,
+ *       plus it if not; at least the unit's latency (33 clk); at least the unit's time and its
+ *       conversions of bytes
+ *   ldmatrix of a side, per group: matrices / 4, the rest by x2 and x1; matrices = WM/8 * TK
+ *       bytes/16
+ *   wavefronts: of one matrix (8 rows of 16 bytes, 1 if its layout is free of conflicts) *
+ *       matrices; else of one 32-lane read * registers; counters have one group more for each part
+ *       of a tile's k-steps: where fragments are fetched ahead, the last step fetches its first
+ *       group once more
+ *   reads of a side beside bytes, per group: WM/8, of 8 bytes a lane, 2 wavefronts each
+ *   also issued, per group: an operand that stays bytes in shared memory: WM * 16 / 32 elements, as
+ *       many instructions each as in a chunk (step.c); 2 for each fragment register that is split
+ *       in two (x = 3); 2 * accumulators / g where partial sums are added (f8)
+ *   tax: + wavefronts of a slice / v where fragments are not fetched ahead (step.c)
+ *   EPILOGUE: + WM/TM * (wavefronts of all warps' pieces + 2 latencies) for stores through the
+ *       epilogue staging buffer; warps that share the k-steps of a block add their sums there: each
+ *       writes a piece, each reads its share of the outputs from all of them, and a pipeline_step
+ *       takes the place of one latency; bytes stored are whole sectors touched, of outputs with
+ *       gaps between neighbours (phases of a transposed convolution) too: their rows are also
+ *       collected, one element a store  */
 #include "microperf/matrix.h"
 
 double mp_lane_sums(const Model *m, const RProg *r) {

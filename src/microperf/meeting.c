@@ -2,7 +2,12 @@
  *
  * Neighbouring threads have neighbouring results, or, if several share one, neighbouring parts of
  * it, which lie far from each other: more threads wait less often, but touch more lines, and where
- * few results stand side by side in a block, parts of sectors.  */
+ * few results stand side by side in a block, parts of sectors.
+ *
+ * Slices of columns and parts of rows (stats.c) are added by lanes threads for each result, as many
+ * as take the least time: max(accesses * bytes * max(1, 32 / bytes side by side in a block) / rate,
+ * lines touched / SMs / clk) + waves of threads * (trips * l2.latency + 24 * log2 lanes). A program
+ * is ranked with the best; no other term depends on it.  */
 #include "microperf/model.h"
 
 double mp_barrier(const Model *m, const RProg *r) {

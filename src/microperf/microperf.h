@@ -1,7 +1,7 @@
 /* The micro-performance model: predicted time of an RProg, with every term.
  *
  * A pure function of (Problem, RProg, Device).  About a microsecond per call, no allocation.
- * Formulas and their sources: docs/model.md.  */
+ * docs/model.md has the ideas; each formula stands at the head of the file that computes it.  */
 #ifndef ROLLER_MICROPERF_MICROPERF_H
 #define ROLLER_MICROPERF_MICROPERF_H
 #include "rprogram/rprog.h"

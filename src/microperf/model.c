@@ -1,3 +1,25 @@
+/* What all estimates share: rates of the device, L2, and what ends an estimate.
+ *
+ * The steady state is the largest term.  limiter names it; where issue is the largest and the
+ * unit's inner loop makes at least 85 % of it, the limiter is called compute, which is what the
+ * kernel does.
+ *
+ * OVERLAP: warps go to and fro between shared memory and the unit (or issue), and now and then all
+ * of them are at one of the two.  With N turns under way on an SM, two for each resident warp that
+ * fetches fragments ahead, else one, and q = the smaller of the two times over the larger, both
+ * take larger * (1 + q^N / (1 + q + .. + q^(N-1))): a closed queueing network of two stations
+ * (Buzen, CACM 16(9), 1973). OVERLAP is what that exceeds the largest term by.  It is nothing
+ * unless both are full: q = 1 and 8 warps, 6 %; q = 0.8, 0.7 %.
+ *
+ * Copies, products and stores are queues of their own, with S - 1 stages between them: a wait of
+ * one for another is felt when those run dry, so a pipe that is busy for a share u of the time adds
+ * 0.1 / (S - 1) u^2 of it (OVERLAP). The form is that of the latency of a step in XLA's GPU cost
+ * model, which a pipeline of S stages divides by S - 1.
+ *
+ * Of all skeletons but contract L2 = max((loaded + stored) / port, (loaded / read rate + stored /
+ * write rate) * SMs at work), of the SM with the most blocks.  Stored are the sectors.c of every
+ * store: of lanes side by side those of their run, half a sector more on average where it begins
+ * anywhere in one.  */
 #include "microperf/model.h"
 
 #include <string.h>

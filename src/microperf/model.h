@@ -1,4 +1,24 @@
-/* Shared by the files of microperf; nothing outside includes it.  Symbols as in docs/model.md.  */
+/* Shared by the files of microperf; nothing outside includes it.
+ *
+ * Times are clocks of the sustained SM clock f, terms microseconds.  Constants of the hardware come
+ * from the profile.  A contract program computes T[b,m,n] = sum over k of A[b,m,k] * B[b,n,k] (or
+ * another reduction and body):
+ *
+ *   BM, BN, BK: block tile and k-step (block)
+ *   WM, WN, WK: warp tile; WK < BK: warps share a step (warp)
+ *   TM, TN, TK: register tile; TK: k read at once from tiles with k inner (thread)
+ *   S: stages of the ring in shared memory (stages)
+ *   U: k in the unrolled body; fragments are fetched one k (slice) ahead, or late (unroll, unroll U
+ *       late)
+ *   split: slices of K, each its own block (split)
+ *   tail, its blocks: tiles whose k-steps are dealt out, and to how many blocks (contract.c) (split
+ *       1 tail T blocks B)
+ *   R: blocks resident on one SM (blocks_per_sm)
+ *   w: warps of a block = BM/WM * BN/WN * BK/WK (threads / 32)
+ *   p: products of one instruction: 1, or 4 for dp4a (unit's k)
+ *
+ * Tiles = B * ceil(M/BM) * ceil(N/BN). Blocks = tiles * split.  Steps of a block: n =
+ * ceil(ceil(K/BK) / split).  */
 #ifndef ROLLER_MICROPERF_MODEL_H
 #define ROLLER_MICROPERF_MODEL_H
 #include "microperf/microperf.h"

@@ -1,4 +1,22 @@
-/* The estimate of the `permute` skeleton, and its programs in words.  */
+/* The estimate of the permute skeleton, and its programs in words.
+ *
+ * A block computes a box of points.  Each source is read in the order of its memory and put down in
+ * shared memory in the order of the outputs, which are computed and stored from there.  T threads;
+ * P points of a box, of which source i has P_i (axes that do not move it left out); V_i elements of
+ * a read, V of a store; a run is what of the box lies together in memory.
+ *
+ *   DRAM: every byte once; at the rate of the shortest run
+ *   L2: run bytes, half a sector more where a run is no whole number of sectors; stored: parts of
+ *       32 V elements of a run
+ *   wavefronts: stores of single elements, reads of V (at most 16 bytes): counted by
+ *       rtile_wavefronts request by request, up to 64 of a kind per source, which of larger boxes
+ *       stand for the rest; + passes of global requests
+ *   instructions: per read 2 + 3 per axis of the source, per element put down 2.5 (+ 1 below 4
+ *       bytes), per output its operations + 1, per store 6 + 3 per axis
+ *   chain: block start + DRAM latency + 3 latencies of shared memory + the block's own instructions
+ *       and wavefronts
+ *   bytes in flight: all reads of a thread, for the share of DRAM latency in the chain
+ *   registers: 32 + the larger of what waits to be put down and the values of the outputs + V  */
 #include "microperf/sectors.h"
 #include "microperf/views.h"
 

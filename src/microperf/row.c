@@ -1,4 +1,51 @@
-/* The estimate of the `row` skeleton: passes over rows, where what they need again comes from.  */
+/* The estimate of the row skeleton: passes over rows, where what they need again comes from.
+ *
+ * A row group walks over the N columns of M rows in P passes; T threads share a row, a step is BN
+ * columns, TN of them a thread's, VN at once.  keep says where what several passes read is in
+ * between (src/rprogram/skeletons.h). rtile_problem lists the sources: every read at neighbouring
+ * columns, with element size e, the passes that read it, and whether it differs from row to row.
+ *
+ *   reads of a source: kept in registers or shared memory: 1; else one for each pass; a map of the
+ *       group that is read back: 0 or its passes
+ *   live bytes between passes: rows under way (SMs * R * BM, or all rows if split) * N * bytes of
+ *       an element in all sources and outputs
+ *   bytes read again from DRAM: (reads - 1) * e * M * N * max(0, 1 - L2 capacity / live)
+ *   touches of a source's sector: 32 / (T * VN * e), or 32 / (part * e) where a vector is loaded in
+ *       parts; at least 1, at most what is left of the row
+ *   DRAM: (unique bytes + bytes read again) / read rate + outputs / write rate; either rate at most
+ *       busy SMs * clock * dram per_sm_max
+ *   L2: sum over sources of reads * e * M * N * touches, for those without rows once per block;
+ *       stored: runs of min(T, 32) * VN columns, of 32 * VN where T * VN is the row
+ *   wavefronts: lines of 128 bytes that a request covers; rows in shared memory: one store and one
+ *       load for each pass
+ *   work: per element and pass: the statements evaluated in it, one that does not stay again; calls
+ *       and divisions 8 (1 by a power of two), + 3 per access; without what earlier passes keep.
+ *       An e4m3 becomes f32 by itself: 7, from sm_89 on one conversion, of which an SM makes 16 a
+ *       clock, as a bound of COMPUTE
+ *   values of a row: 3 per reduction and level of the tree, log2 T levels; across warps + 10 and a
+ *       barrier
+ *   time of a block alone: block start + for each pass that loads steps * latency (DRAM first, then
+ *       L2) + 24 clk per level of the tree + its instructions
+ *   bytes in flight of an SM: resident threads * columns under way * e of the first pass * share of
+ *       the block's time that waits for loads
+ *   latency: max(waves * time of a block alone, bytes read / rate at the bytes in flight)
+ *   split: for each kernel but the first: waves * (ceil(slices / T / 4) * L2 latency + the tree) +
+ *       blocks * slices * values so far / L2 rate
+ *   launch, fill: once for each kernel: 1, or with slices P, + 1 if the last pass reduces
+ *
+ * Ends.  Rows of an odd length begin anywhere in 16 bytes.  Vectors may then begin at the first
+ * column of each row that is aligned in one tensor of the rows (the one with which most bytes are);
+ * tensors whose rows begin alike modulo the vector, at all sizes, have the same accesses, others
+ * narrower ones.  The columns before and behind, at most 2 * (VN - 1), are a row's ends: E = ceil(2
+ * * (VN - 1) / T) of a thread, at most 4, one by one.  They are fetched before the vectors of a
+ * pass and used behind them, so they wait for nothing of their own, except between passes over
+ * shared memory, which does not hold them: one L2 latency each.  A row adds E * min(T, 32) / 32
+ * requests per pass and source and per output, 2 wavefronts, a sector that it shares with its
+ * neighbours, half a sector for each T * VN columns, since requests begin anywhere in one, and E *
+ * min(T, 32) / 32 * (work + 12) instructions per pass.
+ *
+ * Reads alone must be in flight: stores wait for nobody, so a kernel that writes as much as it
+ * reads needs half the bytes in flight of a pure read.  */
 #include "microperf/sectors.h"
 
 enum {

@@ -1,4 +1,18 @@
-/* The estimate of the `scan` skeleton, and its words.  */
+/* The estimate of the scan skeleton, and its words.
+ *
+ * Priced as column by its bytes, requests and instructions: each element is read once and each
+ * output written once.  A thread has the elements of a step in registers.  Each costs its term, two
+ * folds (with the one before it, with what comes before all) and what follows; a vector of them 8
+ * instructions and 3 for each read.  Where lanes share a result, a vector takes 3 instructions for
+ * each of log2(lanes) shuffles and 6 more, and as many wavefronts of shared memory (shuffles go
+ * through its pipe); several warps of a result 3 log2(warps) + 12 once a step.  Groups of rows read
+ * what all others left: 3 instructions for each group and result.  A block on its own waits in each
+ * step for DRAM, for its shuffles (24 clk each) and for two barriers where warps or groups meet;
+ * held * element bytes are under way for the share of that time that is the wait for DRAM.
+ *
+ * With split > 1 a kernel before it reduces the slices.  SPLIT = launch + all reads at DRAM's rate
+ * by the SMs that its blocks fill + its start + the latency of the partial results that a slice
+ * reads, 4 at once.  What L2 holds of the reads then comes from there the second time.  */
 #include "microperf/sectors.h"
 #include "microperf/views.h"
 

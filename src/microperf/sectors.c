@@ -1,7 +1,23 @@
-/* Sectors from the addresses of warps.
+/* Sectors and passes through L1 from the addresses of warps.
  *
- * Exact where tiles and rows begin on sector boundaries; elsewhere the mean over all
- * alignments.  */
+ * Loads move 32-byte sectors.  A request of 32 chunks is cut into the lines it covers; a line of
+ * contiguous chunks from byte a to byte b touches floor(b/32) - floor(a/32) + 1 sectors.  Where
+ * rows begin on sector boundaries this is exact; elsewhere the mean over all alignments is taken,
+ * and one extra sector for each place where a gather jumps.  An expression read by chunks moves the
+ * bytes of its chunks, once: half a byte per point where two weights share one.  Stores are counted
+ * the same way from the lanes of a row: each request by itself, a sector that it writes in part as
+ * a whole one.  So does Nsight Compute (requests and their sectors: forums.developer.nvidia.com,
+ * thread 165293); that a part takes L2 as long as a whole is not published, but times of libraries'
+ * f32 tiles agree with it better on every board.
+ *
+ * L1 is the same memory as shared memory, with the same 32 banks: what a request for global memory
+ * finds in different lines, but in the same bank, takes a pass each.  Measured on A100 and H200
+ * (github.com/te42kyfo/gpu-benches, gpu-strides): 32 neighbouring words 1 clk, two rows of 64 bytes
+ * 2, four rows of 32 bytes 4, words 4, 8, 16 apart 4, 8, 16. A warp's accesses pass in parts of 128
+ * bytes, as in shared memory.  The rows of an operand usually lie a multiple of 128 bytes apart, so
+ * that a k-step of 32 or 64 bytes along k costs four or two times the passes of one of 128. A load
+ * through registers adds its passes to the wavefronts of the stores; a copy has one way, and takes
+ * the larger of the two.  A40 takes 2 clk for 128 bytes, which the model does not tell apart.  */
 #include "microperf/sectors.h"
 
 /* Sectors of n accesses of `width` bytes, `step` bytes apart, the first `start` bytes behind a

@@ -1,4 +1,23 @@
-/* The estimate of programs with statements over rows of a contraction's results.  */
+/* The estimate of programs with statements over rows of a contraction's results.
+ *
+ *   operations per output: those of everything the kernel's passes evaluate; a map that is held
+ *       once; constants none
+ *   meetings: per reduction: w * (rows of a thread * (3 * log2 lanes of a row + 2) + 24)
+ *       instructions
+ *   waits: per pass: log2 lanes * 24 + 3 barriers + 4 latencies of shared memory; twice that with
+ *       online reductions in parts
+ *   EPILOGUE: as in contract.c, with these; at least what keeps issue slots busy: ISSUE + all
+ *       blocks' instructions behind their k-steps
+ *   writes of a pass: what it stores, and rows * ceil(N / BN) * bytes for each of its reductions
+ *   SPLIT of a pass: a launch, its parts at the rate of L2 or DRAM, up to 32 threads to a row where
+ *       rows are few, four loads of a thread under way
+ *   shared memory: warps along N * BM values per reduction in place of the stages; BM values per
+ *       reduction and per value of a row behind them
+ *   wavefronts, whole rows: counted: parts stored by one lane of each row, read by a thread of each
+ *       row; values stored, and read by each walk that needs them
+ *   registers: 6 + rows of a thread for each reduction of the busiest pass
+ *
+ * Every term of rows partial is the sum over its kernels.  */
 #include "microperf/ending.h"
 
 /* The end of the product of pass `pass`; below 0: of whole rows, all passes.  */

@@ -1,5 +1,41 @@
-/* What a block does in one k-step of a `contract` program: docs/model.md, "Work of one block in
- * one k-step".  */
+/* What a block does in one k-step of a contract program.
+ *
+ *   unit instructions of all warps: F = w * TM * TN * WK / p
+ *   fragment reads of one warp: k inner: TM (or TN) * WK / TK; own axis inner: TM / vec_m (TN /
+ *       vec_n) * WK
+ *   groups of a warp (fragments used together): g = WK / TK
+ *   instructions of a group: G = TM*TN*TK/p * (1 + body) + reads of a group; body: operations
+ *       beyond one multiply-add
+ *   load requests of an operand: q = ceil(BM * BK / vec / 32)
+ *   issued: I = w * (g * G + 40 + [U < WK] * 14 * WK/U + one per group and swizzled operand) + sum
+ *       of q * c
+ *
+ * c, instructions per load request: 3 (access, 64-bit pointer); + 5 for each digit of K that the
+ * operand tells apart beyond the first, + 1 if the row has digits to decode, + 4 if subscripts are
+ * tested at run time; register-staged loads add their stores and conversions (1 an element and its
+ * arithmetic; bytes that become f16 or bf16 along the rows of the tile 1/2 to 5/2, e4m3 before
+ * sm_89, which has no instruction for it, 7/2 or 5). 40, 14 and c were counted in compiled kernels.
+ *
+ * What it waits for beside.
+ *
+ * ahead = S - 1 for async copies, else 1: the steps whose loads are under way.  wait =
+ * pipeline_step / ahead is what a block waits in a step (barrier); a deeper pipeline shares one
+ * wait among more steps (the form is that of XLA's GPU cost model). With one stage it is 2 *
+ * pipeline_step, and the wavefronts of the stores are added: nobody computes while the buffer is
+ * filled.
+ *
+ * - SMEM has a queue of requests, which other blocks fill while one waits: one wait for a step of
+ *   all r blocks.
+ * - COMPUTE and ISSUE have none: r waits.  (Without them f32 tiles on A100 lack 39 to 98 clk for
+ *   each step of a block, whether its work is 300 clk or 2085 and 2 blocks are resident or 8; tiles
+ *   of the RTX 2080 Ti that shared memory limits lack nothing.)
+ * - Between its products of two steps a warp stores its part of a stage, where that passes through
+ *   registers, and reads the fragments of the first k (slice), where they are not fetched ahead.
+ *   Other warps of its scheduler compute meanwhile, so that r * wavefronts / max(1, v) are felt, v
+ *   = r * w / schedulers.
+ *
+ * u, the unit's rate, is the row's sustained, else rate, and no more than its curve over the warps
+ * of an SM has for the r blocks (warps): few warps do not fill a unit.  */
 #include "microperf/step.h"
 #include "microperf/matrix.h"
 

@@ -1,4 +1,21 @@
-/* The estimate of the `stream` skeleton: bytes, latency and issue.  */
+/* The estimate of the stream skeleton: bytes, latency and issue.
+ *
+ * Elements of the domain are spread over threads, items per thread, vec at once.  DRAM is bytes /
+ * rate, with whole sectors of accesses whose neighbours lie apart; L2 = min(sector, stride *
+ * element) bytes per element and trip, at most twice the unique bytes in a loop whose windows
+ * overlap, and of a map that reads at several shifts again min(1, shift / elements of a block) of
+ * them for each shift; ISSUE of a map has what it computes, 1.5 instructions per request of each
+ * read, as wide as neighbours and alignment let it be, and for each vector 3, and 4 for each
+ * division of the element's number (a tensor that lies as the outputs do needs none, neighbouring
+ * indices that all treat as one need none); SMEM counts L1 wavefronts (L1 and shared memory are one
+ * pipe); LATENCY = waves * (max(trips/4, 1) * dram.latency + block_start), and bytes / rate(in
+ * flight). Where the elements of a map are no whole number of vectors and all outputs lie as its
+ * domain does, vec is what alignment alone allows: threads take whole vectors, and the block at the
+ * end has a thread for each of the less than vec elements that are left, one warp's requests in
+ * all, which cost nothing here.  Reads that lie as the domain does are as wide, at run-time sizes
+ * too.  Where a map reads beyond an edge, or one of several tensors (padding, concatenation, the
+ * outer taps of a stencil), vectors that lie inside or outside as a whole are read whole, under one
+ * test.  */
 #include "microperf/views.h"
 
 /* Requests and wavefronts of the loads of 32 elements on one trip, and the bytes that L2 sends for

@@ -1,4 +1,15 @@
-/* Terms of kernels whose time is that of their bytes.  */
+/* Terms of kernels whose time is that of their bytes (column, window, scan, permute).
+ *
+ * DRAM is bytes / rate, L2 as mp_l2_clocks has it, but that the SM with the most blocks gets its
+ * share of all bytes through its own port to DRAM (six blocks on five SMs: a third); SMEM = passes
+ * of requests through L1 plus wavefronts of shared memory, ISSUE = all warp instructions, LATENCY =
+ * the larger of waves * (one block on its own) and bytes / rate(bytes in flight); the SM with the
+ * most blocks counts.  Passes of a request: 32 threads access width bytes step apart in runs; the
+ * banks take the wavefronts of these addresses (sectors.c), and the lines of 128 bytes that they
+ * touch are looked up four at a time; of runs longer than a warp some requests have two.  So says
+ * gpu-strides: on A100 words 15 apart, in 15 different lines and all banks, take 4.4 clk, words 16
+ * apart 16. Where patches are as wide (high) as the outputs, what is outside of the source for
+ * every thread takes none.  */
 #include "microperf/views.h"
 
 enum { LINE = 128, BANK = 4, TAGS = 4 };

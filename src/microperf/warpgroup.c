@@ -1,4 +1,42 @@
-/* Units of warpgroups: a k-step of a ring of stages, and such plans in words.  docs/model.md.  */
+/* Units of warpgroups: a k-step of a ring of stages, and such plans in words.
+ *
+ * Both operands stay in shared memory (wgmma), so there are no fragments.  With T instructions of a
+ * warpgroup along M and G warpgroups, a k-step reads T*G*(64 + n)*BK*e bytes there: each m64nNk
+ * instruction reads 64 rows of one operand and n of the other (the law of the measured rates for
+ * narrow n, arXiv 2402.13499), at 128 bytes a clock.  What TMA writes there is one pass more.  The
+ * unit is busy for 2*BM*BN*BK / rate clocks, the rate being the sustained one of the profile (87.9
+ * % of the peak, on random data). A step has no tax of its own where the ring has two stages or
+ * more: its barrier is waited for while the products of the step before are under way.  Filling
+ * waits for one stage only, since each has its own barrier.  What a copy by TMA takes beyond a load
+ * is not in it: 105 clk on H800, in L2 (369 against 264) as from DRAM (750 against 645;
+ * HPMLL/NVIDIA-Hopper-Benchmark, tma_lat_random/h800_tma.txt, h800_pcie.txt), 0.06 us of a kernel;
+ * nor the first read of a tensor map, for which nothing is published.
+ *
+ * A row of a box is asked of L2 for itself, as 64 bytes at least: 16 of them were measured to take
+ * as long (Neroued/ninfer, pull request 160), which is what columns of pixels with few channels
+ * pay.  Each of their boxes takes the copying lane 20 instructions (compiled kernels), one behind
+ * the other, 4 clk each (Jia et al.); a step takes no less than that.
+ *
+ * Blocks of a cluster share an operand: each reads its part from L2, and all get it, so that its L2
+ * bytes are divided by their number; they meet twice (cluster_barrier), and waves have as many SMs
+ * as clusters_resident says: the fewest that a board of the name holds, so that a plan whose last
+ * cluster waits where one GPC is short does not win by the little that it gains elsewhere (4096^3
+ * in bf16: clusters of 4 gain 0.7 % over those of 2 where 32 fit, and take 23 % longer where 31
+ * do). Launches ask the board at hand, and one that holds more has no more waves.  Clusters are
+ * worth a try, with a block for each tile and with blocks that stay, where L2 gives so many blocks
+ * less than their ports take: blocks * port > L2 rate, from 78 blocks on on H100. Outputs leave the
+ * block at the write rate of L2, and their way to DRAM counts in the term of DRAM.
+ *
+ * A first operand that is made in registers (raw):
+ *   registers of a slice, per lane: R = WM/64 * 16 * TK * bytes / 128 (the unit's); WN where
+ *       swapped
+ *   wavefronts of the operand, per step: 4 warps * slices * R * (those of one read: the lanes'
+ *       places in swizzled rows), for each warpgroup; the unit reads the other operand only
+ *   instructions of a warp, per slice: c = R * (1 + per * each); per: elements in a register; each:
+ *       as in a chunk for bytes that are copies, + 1/4; else 1 + operations + 1/per, + 1 below four
+ *       bytes
+ *   COMPUTE, per step: at least the shared-memory latency + slices * (c + 28): a warp's own
+ *       instructions follow each other  */
 #include "microperf/matrix.h"
 #include "microperf/sectors.h"
 #include "microperf/step.h"

@@ -1,4 +1,28 @@
-/* The estimate of the `window` skeleton.  */
+/* The estimate of the window skeleton.
+ *
+ * A patch of TM x TN outputs loads each of its (TM-1)*step + (R-1)*dil + 1 input rows once, ceil of
+ * ((TN-1)*step + (S-1)*dil + 1 + shift) / vec loads each.  Blocks read halos of each other again:
+ * L2 = bytes * (rows*step + span - step)/(rows*step) for the rows that a block's patches cover, and
+ * the same along columns; DRAM sees each input once.  A store has one place of 32 patches: TN
+ * outputs lie between what neighbours store, and a sector is stored to by several requests unless
+ * the vector fills it.  Directly: a load costs 2 instructions, with tests 2 + vec more, narrow
+ * types one per element.  From shared memory: the fill costs 18 instructions per element (position,
+ * tests, address, load, store; 6 more for several planes), in rounds of 8 loads under way, each of
+ * a DRAM latency; reads of the rows cost one instruction and their wavefronts, whose conflicts
+ * follow from the distance between patches; blocks that compute have nothing under way, so bytes in
+ * flight count by the share of the fill.  One block on its own loads and then works: its chain ends
+ * with the clocks that its instructions, or its passes, take it.  Registers: accumulators + row +
+ * at most 32 taps + 22, fitted to compiled kernels.
+ *
+ * Stencils.  A map that reads a tensor at several shifts is a window of its taps.  Each tensor that
+ * it reads so (in three dimensions each plane) is a source with a halo of its own; other reads are
+ * made for each vector of outputs.  A patch has all its rows before its first output, so registers
+ * hold what its taps need, at most 128 words (three quarters of them at a time, as compiled kernels
+ * do), and loads that no tap needs are left out (corners of a cross), as the compiler does, which
+ * also narrows those of which one element is needed.  A load costs 1.5 instructions, with tests one
+ * more and half a one for each of its elements, which may have to be zero; a row one, a store 3,
+ * the outputs what they compute.  L2 sends each source with its halo, and what other reads ask
+ * for.  */
 #include "microperf/sectors.h"
 #include "microperf/views.h"
 

@@ -160,6 +160,27 @@ static int64_t stream_words(const Problem *p, const RProg *r) {
     return values > vectors || r->store_vec == 1 ? values : vectors;
 }
 
+/* Registers that a thread is expected to need.
+ *
+ * words of TM*TN accumulators + fragments + register-staged chunks + pointers + 22. A fragment that
+ * lies along its own axis counts twice (it is fetched one k ahead), one and a half times if the
+ * other spans several k; one with k inner counts TK times.  The figures were fitted to the smallest
+ * register limit at which compiled kernels do not spill; R follows from registers, shared memory,
+ * threads and blocks (hal_blocks_per_sm). What copies keep from step to step, beside 3 for each
+ * operand:
+ *
+ *   positions of gathered or guarded chunks: 2 each, of 8 at most; where a thread's places in the
+ *       tile come again only after p > 8 chunks (k-steps of 21 elements, 64 threads), 3 * (p - 8)
+ *       more: position, place and table entry of each
+ *   more than 8 copies, of tiles that do not divide the operand's own axis: 1 each: the test is
+ *       made before the loop, and what it says of many is no matter of predicates (16 copies: 160
+ *       registers without tests, 184 with)
+ *   of these not told: a pointer for each copy, which the compiler keeps at some sizes: 12 copies
+ *       of 96x48 warp tiles with K = 1024: 264 registers where 232 are expected, with K = 992 about
+ *       248; without tests 232. Plans that spill are not taken: the next one is compiled
+ *
+ * Of a stream kernel they are the values that wait; other skeletons count theirs in their own
+ * files.  */
 static int64_t expected_registers(const Problem *p, const Device *dev, const RProg *r) {
     /* SLACK: what matrix units leave below the limit; TAIL: the segment of a block.  */
     enum { FIXED = 22, SLACK = 4, TAIL = 4 };

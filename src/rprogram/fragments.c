@@ -87,9 +87,14 @@ static bool converts(const Device *dev, const ComputeUnit *u) {
     return false;
 }
 
-/* Fitted to the smallest register limit at which compiled kernels do not spill: exact to 8
- * for copied operands, a step more where a step has more slices, each with addresses of its
- * own.  */
+/* Registers: 10 (18 with more than two slices) + WM*WN/32 accumulators (8/3 times with partial
+ * sums) + fragments of a slice (bytes at their size), twice if fetched ahead, once more if split,
+ * once as 16 bits where they are bytes, once more where the unit converts bytes to 16 bits (it is
+ * no faster than the unit of those), with more than two slices 5/3 times more + loads (as in
+ * derive.c; converted chunks in both forms, + 24); at most 4 below the limit.
+ *
+ * Fitted to the smallest register limit at which compiled kernels do not spill: exact to 8 for
+ * copied operands, a step more where a step has more slices, each with addresses of its own.  */
 int64_t matrix_registers(const Problem *p, const Device *dev, const RProg *r) {
     enum { FIXED = 10, MANY_SLICES = 8, SINGLE_READS = 8 };
     const ComputeUnit *u = &dev->unit[r->unit];
