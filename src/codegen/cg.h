@@ -26,6 +26,7 @@ struct Cg {
     IrStmt *open;             /* where the next statement goes */
     IrStmt *wait;             /* for the kernel before; NULL: there is none */
     int depth;                /* levels by which a line that a block prints is indented besides */
+    int texts;                /* what blocks print themselves, in all kernels so far */
     int names;                /* v0, v1, ... used in this kernel */
 };
 

@@ -9,6 +9,11 @@
 
 /* What stands before a kernel's name.  */
 static void print_attributes(const Cg *cg, const Lowered *l, Buf *out) {
+    if (cg->language == LANGUAGE_OPENCL) {
+        buf_printf(out, "\n__kernel __attribute__((reqd_work_group_size(%d, 1, 1)))\nvoid ",
+                   l->launch.block[0]);
+        return;
+    }
     buf_printf(out, "\nextern \"C\" __global__ void __launch_bounds__(%d", l->launch.block[0]);
     if (l->kind == KERNEL_CONTRACT || l->kind == KERNEL_ROW)
         buf_printf(out, ", %d", rprog_resident(l->p, cg->dev, l->r));
@@ -57,7 +62,7 @@ static KernelText print_kernel(Cg *cg, Lowered *l, const KernelProgram *out) {
     buf_puts(&text.behind, "(");
     launch->param = cg_params(cg, launch->n_map, &text.behind, &launch->n_param);
     buf_puts(&text.behind, ") {\n");
-    ir_print(cg->arena, LANGUAGE_CUDA, body->child, 1, &text.behind);
+    cg->texts += ir_print(cg->arena, cg->language, body->child, 1, &text.behind);
     buf_puts(&text.behind, "}\n");
     print_attributes(cg, l, &text.before);
     cg->te = all;
@@ -190,15 +195,13 @@ static void print_head(Cg *cg, const char *plan_text, const Lowered *l, int n,
 Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const CgOptions *o,
                KernelProgram *out) {
     *out = (KernelProgram){0};
-    if (dev->language != LANGUAGE_CUDA)
-        return diag_error(d, ST_NO_PLAN, NULL, DIAG_NOWHERE, "no kernel is printed in %s yet",
-                          hal_language_name(dev->language));
     Cg cg = {.arena = a,
              .diag = d,
              .plan = plan,
              .te = plan->te,
              .dev = dev,
              .align = o && o->align ? o->align : 16,
+             .language = dev->language,
              .static_smem = o && o->static_smem};
     Buf plan_text = buf_new(a), head = buf_new(a), prelude = buf_new(a);
     rprog_print(plan, dev, &plan_text);
@@ -213,6 +216,10 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
         cg_place_maps(a, out->strategy[strategy].temp_offset, &l[i].launch);
     }
     Buf body = print_kernels(&cg, l, o ? o->only : NULL, out);
+    if (cg.texts > 0 && dev->language != LANGUAGE_CUDA)
+        return diag_error(d, ST_NO_PLAN, NULL, DIAG_NOWHERE,
+                          "a kernel of this plan is not printed in %s yet",
+                          hal_language_name(dev->language));
     Status taken = cg_check_params(d, out, cg.align);
     if (taken) return taken;
     print_head(&cg, buf_str(&plan_text), l, out->n_kernel, out, &head);
@@ -224,7 +231,7 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
     buf_puts(&head, body.len > 0 ? buf_str(&body) + 1 : "");
     out->source = buf_str(&head);
     out->source_len = head.len;
-    const char *bad = source_check(out->source, out->source_len);
+    const char *bad = source_check(dev->language, out->source, out->source_len);
     if (bad) return diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE, "emitted text has '%.24s'", bad);
     return ST_OK;
 }

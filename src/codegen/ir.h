@@ -248,8 +248,9 @@ void ir_room(Cg *c, const char *name, int align, int64_t bytes);         /* < 0:
 
 /* ---- ir_print.c ---- */
 
-/* The statements at `first` and behind it, so many levels deep.  */
-void ir_print(Arena *a, HalLanguage language, const IrStmt *first, int depth, Buf *out);
+/* The statements at `first` and behind it, so many levels deep.  Returns how many statements and
+ * values are texts of their blocks, which are CUDA C++ in every language.  */
+int ir_print(Arena *a, HalLanguage language, const IrStmt *first, int depth, Buf *out);
 /* The declaration of a kernel's parameter.  */
 void ir_print_parameter(Arena *a, HalLanguage language, Ir name, Buf *out);
 /* A value as a text that may stand anywhere: in parentheses if it is not a single thing; as a part

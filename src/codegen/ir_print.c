@@ -32,13 +32,35 @@ static const char *const spelling[][2] = {
     {"blockIdx.y", "(uint)get_group_id(1)"},
     {"gridDim.x", "(uint)get_num_groups(0)"},
     {"__syncthreads", "rl_block_sync"},
+    {"expf", "exp"},
+    {"exp2f", "exp2"},
+    {"logf", "log"},
+    {"log2f", "log2"},
+    {"sqrtf", "sqrt"},
+    {"rsqrtf", "rsqrt"},
+    {"tanhf", "tanh"},
+    {"erff", "erf"},
+    {"sinf", "sin"},
+    {"cosf", "cos"},
+    {"powf", "rl_pow_f32"},
+    {"floorf", "floor"},
+    {"ceilf", "ceil"},
+    {"rintf", "rint"},
+    {"fabsf", "fabs"},
+    {"fmaf", "fma"},
 };
+
+/* Functions whose first two arguments are references, of any type: in C pointers, and the type is in
+ * the name.  */
+static const char *const by_reference[] = {"rl_argmax", "rl_argmin", "rl_argmax_next",
+                                           "rl_argmin_next"};
 
 typedef struct {
     Arena *arena;
     HalLanguage language;
     Buf *out;
     int depth;
+    int texts;                /* statements and values that blocks print themselves */
 } Printer;
 
 static const char *spelled(const Printer *p, const char *name) {
@@ -112,11 +134,33 @@ static void put_real(Printer *p, Ir x) {
     if (signbit(x->r)) buf_putc(p->out, ')');
 }
 
+static bool takes_references(const Printer *p, Ir x) {
+    bool any = false;
+    for (size_t i = 0; i < sizeof by_reference / sizeof *by_reference; i++)
+        any |= strcmp(x->text, by_reference[i]) == 0;
+    return any && p->language != LANGUAGE_CUDA;
+}
+
+/* min and max of OpenCL C take operands of one type.  */
+static bool must_convert(const Printer *p, Ir x, Ir arg) {
+    bool meets = strcmp(x->text, "min") == 0 || strcmp(x->text, "max") == 0;
+    return meets && p->language != LANGUAGE_CUDA && arg->type.base != x->type.base;
+}
+
+static void put_argument(Printer *p, Ir x, int i) {
+    Ir arg = x->arg[i];
+    bool refers = i < 2 && takes_references(p, x);
+    if (refers) buf_putc(p->out, '&');
+    if (must_convert(p, x, arg))
+        buf_printf(p->out, "(%s)", base_row[x->type.base].name[p->language]);
+    put(p, arg, refers || must_convert(p, x, arg) ? op_row[IR_CAST].binds : 0);
+}
+
 static void put_arguments(Printer *p, Ir x) {
     buf_putc(p->out, '(');
     for (int i = 0; i < x->n; i++) {
         if (i) buf_puts(p->out, ", ");
-        put(p, x->arg[i], 0);
+        put_argument(p, x, i);
     }
     buf_putc(p->out, ')');
 }
@@ -124,6 +168,7 @@ static void put_arguments(Printer *p, Ir x) {
 /* A function with numbers is a template in C++; in C its name has them, and the type it is for.  */
 static void put_call(Printer *p, Ir x) {
     buf_puts(p->out, spelled(p, x->text));
+    if (takes_references(p, x)) buf_printf(p->out, "_%s", base_row[x->arg[0]->type.base].middle);
     for (int i = 0; i < x->n_number; i++) {
         if (p->language == LANGUAGE_CUDA) {
             buf_printf(p->out, "%s%d%s", i ? ", " : "<", x->number[i],
@@ -157,7 +202,10 @@ static void put_plain(Printer *p, Ir x) {
         else put_integer(p, x);
         return;
     case IR_NAME: buf_puts(p->out, spelled(p, x->name->text)); return;
-    case IR_TEXT: buf_puts(p->out, x->text); return;
+    case IR_TEXT:
+        buf_puts(p->out, x->text);
+        p->texts++;
+        return;
     case IR_CALL: put_call(p, x); return;
     case IR_CAST: put_cast(p, x); return;
     case IR_ELEMENT:
@@ -368,8 +416,12 @@ static void put_statement(Printer *p, const IrStmt *s) {
         put_text(p, "rl_previous_wait();", "\n");
         put_all(p, s->child);
         return;
-    case IR_STMT_LINE: put_text(p, s->text, "\n"); return;
+    case IR_STMT_LINE:
+        put_text(p, s->text, "\n");
+        p->texts++;
+        return;
     case IR_STMT_OPEN:
+        p->texts++;
         put_text(p, s->text, *s->text ? " {\n" : "{\n");
         put_children(p, s->child);
         buf_puts(p->out, "\n");
@@ -392,7 +444,8 @@ void ir_print_parameter(Arena *a, HalLanguage language, Ir name, Buf *out) {
     buf_puts(out, name->name->text);
 }
 
-void ir_print(Arena *a, HalLanguage language, const IrStmt *first, int depth, Buf *out) {
+int ir_print(Arena *a, HalLanguage language, const IrStmt *first, int depth, Buf *out) {
     Printer p = {.arena = a, .language = language, .out = out, .depth = depth};
     put_all(&p, first);
+    return p.texts;
 }

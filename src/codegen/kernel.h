@@ -127,5 +127,5 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
 /* The phases of a plan as text (--dump=lowered).  */
 Status cg_print_lowered(Arena *a, Diag *d, const RPlan *plan, const Device *dev, Buf *out);
 /* The place in `source` of the first token that no emitter may print; NULL if all are allowed.  */
-const char *source_check(const char *source, size_t len);
+const char *source_check(HalLanguage language, const char *source, size_t len);
 #endif

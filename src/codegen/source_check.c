@@ -95,11 +95,17 @@ static bool is_numbered(const char *s, size_t len) {
     return word < len && is_listed(numbered, s, word);
 }
 
-static bool is_allowed_name(const char *s, size_t len) {
+/* What OpenCL C has by other names.  */
+static const char opencl_words[] =
+    " __kernel __global __local __attribute__ reqd_work_group_size aligned restrict uchar ushort"
+    " uint ulong get_local_id get_group_id get_num_groups INFINITY NAN exp2 rsqrt fabs rint ";
+
+static bool is_allowed_name(HalLanguage language, const char *s, size_t len) {
     if (len > 1 && strchr(stems, s[0]) && all_digits(s + 1, len - 1)) return true;
     if (is_numbered(s, len)) return true;
+    if (language == LANGUAGE_OPENCL && is_listed(opencl_words, s, len)) return true;
     return is_listed(words, s, len) || is_of_operand(s, len) || is_symbol(s, len) ||
-           prelude_has(LANGUAGE_CUDA, s, len);
+           prelude_has(language, s, len);
 }
 
 /* Fixed texts with bytes that are refused elsewhere; they begin with '#' or 'e'.  Returns how long
@@ -140,27 +146,27 @@ typedef struct {
     size_t len;
 } Seen;
 
-static bool is_seen(Seen seen[SEEN], const char *s, size_t len) {
+static bool is_seen(HalLanguage language, Seen seen[SEEN], const char *s, size_t len) {
     unsigned at = (unsigned)len;
     for (size_t i = 0; i < len; i++) at = at * 31 + (unsigned char)s[i];
     Seen *one = &seen[at % SEEN];
     if (one->len == len && memcmp(one->name, s, len) == 0) return true;
-    if (!is_allowed_name(s, len)) return false;
+    if (!is_allowed_name(language, s, len)) return false;
     *one = (Seen){s, len};
     return true;
 }
 
 /* Length of the token at s; 0 if it is not allowed.  */
-static size_t token(Seen seen[SEEN], const char *s, size_t left, bool line) {
+static size_t token(HalLanguage language, Seen seen[SEEN], const char *s, size_t left, bool line) {
     size_t n = *s == '#' || *s == 'e' ? fixed_text(s, left) : 0;
-    if (n == 0 && line && is_name(*s)) n = prelude_match(LANGUAGE_CUDA, s, left);
+    if (n == 0 && line && is_name(*s)) n = prelude_match(language, s, left);
     if (n > 0) return n;
     if (left > 1 && s[0] == '/' && s[1] == '/') return comment(s, left);
     if (left > 1 && s[0] == '/' && s[1] == '*') return 0;
     if (is_digit(*s)) return number(s, left);
     if (is_name(*s)) {
         while (n < left && is_name(s[n])) n++;
-        return is_seen(seen, s, n) ? n : 0;
+        return is_seen(language, seen, s, n) ? n : 0;
     }
     if (*s == ' ' || *s == '\n') return 1;
     /* digraphs and trigraphs are other spellings of what is refused */
@@ -169,11 +175,11 @@ static size_t token(Seen seen[SEEN], const char *s, size_t left, bool line) {
     return strchr(" \n+-*/%&|^!=<>?:;,.()[]{}", *s) && *s ? 1 : 0;
 }
 
-const char *source_check(const char *source, size_t len) {
+const char *source_check(HalLanguage language, const char *source, size_t len) {
     Seen seen[SEEN] = {{0}};
     for (size_t at = 0; at < len;) {
         bool line = at == 0 || source[at - 1] == '\n';
-        size_t n = token(seen, source + at, len - at, line);
+        size_t n = token(language, seen, source + at, len - at, line);
         if (n == 0) return source + at;
         at += n;
     }

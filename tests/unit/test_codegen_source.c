@@ -129,7 +129,7 @@ static void check_tokens(Arena *a) {
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         const char *text = arena_printf(a, "const int x = 1;\n%s\n", bad[i]);
-        const char *at = source_check(text, strlen(text));
+        const char *at = source_check(LANGUAGE_CUDA, text, strlen(text));
         if (!at) fail_msg("allowed: %s", bad[i]);
         assert_true(at >= text && at < text + strlen(text));
     }
@@ -139,10 +139,10 @@ static void check_tokens(Arena *a) {
         "extern \"C\" __global__ void rk_0123456789abcdef_12(const float *__restrict__ t0) {}",
     };
     for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) {
-        const char *at = source_check(fine[i], strlen(fine[i]));
+        const char *at = source_check(LANGUAGE_CUDA, fine[i], strlen(fine[i]));
         if (at) fail_msg("refused: %s at %s", fine[i], at);
     }
-    assert_non_null(source_check("int x\0;", 7));
+    assert_non_null(source_check(LANGUAGE_CUDA, "int x\0;", 7));
 }
 
 /* ---- names ---- */
@@ -165,7 +165,7 @@ static void names_by_position(Arena *a) {
                                         "__FILE__", "goto", "delete", "passwd", "switch"};
     for (size_t i = 0; i < sizeof never / sizeof *never; i++)
         if (strstr(x.program.source, never[i])) fail_msg("%s is in the source", never[i]);
-    assert_null(source_check(x.program.source, x.program.source_len));
+    assert_null(source_check(LANGUAGE_CUDA, x.program.source, x.program.source_len));
 }
 
 static void other_op_other_symbol(Arena *a) {
