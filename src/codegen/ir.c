@@ -226,6 +226,14 @@ Ir ir_call_n(const Cg *c, IrType type, const char *function, int number, int n, 
     return x;
 }
 
+Ir ir_call_in_place(const Cg *c, const char *function, int places, int n, ...) {
+    va_list ap;
+    va_start(ap, n);
+    Ir x = call(c, (IrValue){.type = ir_type(IR_VOID), .text = function, .places = places}, n, ap);
+    va_end(ap);
+    return x;
+}
+
 Ir ir_load(const Cg *c, Ir pointer, int width) {
     return ir_call_n(c, ir_vector((IrBase)pointer->type.base, width), "rl_load", width, 1, pointer);
 }

@@ -115,7 +115,7 @@ struct IrValue {
     const IrName *name;
     const char *text;         /* TEXT; CALL: the function */
     const int *number;        /* CALL: numbers in its name, ... */
-    int n_number;
+    int n_number, places;     /* ... and its first arguments, which it changes */
 };
 
 /* ---- statements ---- */
@@ -187,6 +187,8 @@ Ir ir_lane(const Cg *c, Ir vector, Ir lane);
 /* function(n values) of `type`; `numbers` stand in its name, as the 4 of rl_load<4>.  */
 Ir ir_call(const Cg *c, IrType type, const char *function, int n, ...);
 Ir ir_call_n(const Cg *c, IrType type, const char *function, int number, int n, ...);
+/* Changes its first `places` arguments.  */
+Ir ir_call_in_place(const Cg *c, const char *function, int places, int n, ...);
 Ir ir_load(const Cg *c, Ir pointer, int width); /* a vector of neighbours */
 
 static inline Ir ir_add(const Cg *c, Ir x, Ir y) { return ir_binary(c, IR_ADD, x, y); }

@@ -50,10 +50,6 @@ static const char *const spelling[][2] = {
     {"fmaf", "fma"},
 };
 
-/* Functions whose first two arguments are references, of any type: in C pointers, and the type is in
- * the name.  */
-static const char *const by_reference[] = {"rl_argmax", "rl_argmin", "rl_argmax_next",
-                                           "rl_argmin_next"};
 
 typedef struct {
     Arena *arena;
@@ -134,13 +130,6 @@ static void put_real(Printer *p, Ir x) {
     if (signbit(x->r)) buf_putc(p->out, ')');
 }
 
-static bool takes_references(const Printer *p, Ir x) {
-    bool any = false;
-    for (size_t i = 0; i < sizeof by_reference / sizeof *by_reference; i++)
-        any |= strcmp(x->text, by_reference[i]) == 0;
-    return any && p->language != LANGUAGE_CUDA;
-}
-
 /* min and max of OpenCL C take operands of one type.  */
 static bool must_convert(const Printer *p, Ir x, Ir arg) {
     bool meets = strcmp(x->text, "min") == 0 || strcmp(x->text, "max") == 0;
@@ -149,7 +138,7 @@ static bool must_convert(const Printer *p, Ir x, Ir arg) {
 
 static void put_argument(Printer *p, Ir x, int i) {
     Ir arg = x->arg[i];
-    bool refers = i < 2 && takes_references(p, x);
+    bool refers = i < x->places && p->language != LANGUAGE_CUDA;
     if (refers) buf_putc(p->out, '&');
     if (must_convert(p, x, arg))
         buf_printf(p->out, "(%s)", base_row[x->type.base].name[p->language]);
@@ -165,10 +154,12 @@ static void put_arguments(Printer *p, Ir x) {
     buf_putc(p->out, ')');
 }
 
-/* A function with numbers is a template in C++; in C its name has them, and the type it is for.  */
+        buf_printf(p->out, "_%s", base_row[x->arg[0]->type.base].middle);
+ * and takes pointers.  */
 static void put_call(Printer *p, Ir x) {
     buf_puts(p->out, spelled(p, x->text));
-    if (takes_references(p, x)) buf_printf(p->out, "_%s", base_row[x->arg[0]->type.base].middle);
+    if (x->places > 0 && p->language != LANGUAGE_CUDA)
+        buf_printf(p->out, "_%s", base_row[x->arg[0]->type.base].middle);
     for (int i = 0; i < x->n_number; i++) {
         if (p->language == LANGUAGE_CUDA) {
             buf_printf(p->out, "%s%d%s", i ? ", " : "<", x->number[i],

@@ -149,8 +149,8 @@ void monoid_fold(Cg *cg, const Partial *p, Ir value, Ir where, bool next) {
         return;
     }
     const char *pair = p->e->red == TE_RED_ARGMAX ? "rl_argmax" : "rl_argmin";
-    ir_do(cg, ir_call(cg, ir_type(IR_VOID), next ? cg_text(cg, "%s_next", pair) : pair, 4, p->value,
-                      p->where, type == TE_I64 ? ir_as(cg, IR_I64, value) : value, where));
+    ir_do(cg, ir_call_in_place(cg, next ? cg_text(cg, "%s_next", pair) : pair, 2, 4, p->value,
+                               p->where, type == TE_I64 ? ir_as(cg, IR_I64, value) : value, where));
 }
 
 Ir monoid_position(const CgPoint *p) {
