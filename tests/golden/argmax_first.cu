@@ -61,21 +61,25 @@ rk_fa5a1ea04dacc548_0(const float *__restrict__ t0,
     const int total = 96;
     #pragma unroll 1
     for (int u = 0; u < 1; u++) {
-        const int at = (int)blockIdx.x * 32 + (u * 32 + (int)threadIdx.x) * 1;
+        const int at = (int)blockIdx.x * 32 + (u * 32 + (int)threadIdx.x);
         const int i0 = at;
         // fold: the reduction
         float acc1[1];
         #pragma unroll
-        for (int x = 0; x < 1; x++) acc1[x] = (-__int_as_float(0x7f800000));
+        for (int x = 0; x < 1; x++) {
+            acc1[x] = (-__int_as_float(0x7f800000));
+        }
         int where1[1];
         #pragma unroll
-        for (int x = 0; x < 1; x++) where1[x] = 2147483647;
+        for (int x = 0; x < 1; x++) {
+            where1[x] = 2147483647;
+        }
         for (int i1 = 0; i1 < 64; i1++) {
-            rl_argmax_next(acc1[0], where1[0], t0[i1 * 96 + i0], (int)i1);
+            rl_argmax_next(acc1[0], where1[0], t0[i1 * 96 + i0], i1);
         }
         int o1[1];
         o1[0] = where1[0];
-        t1[(int)at] = o1[0];
+        t1[at] = o1[0];
     }
 }
 
@@ -95,8 +99,8 @@ rk_fa5a1ea04dacc548_1(const float *__restrict__ t0,
         float o2[4];
         #pragma unroll
         for (int v = 0; v < 4; v++) {
-            o2[v] = (expf((t0[(int)(at / 64u) * (-6143) + (int)at * 96 + v * 96] - t0[0 * 96 + i0])) * (float)t1[i0]);
+            o2[v] = expf(t0[(int)(at / 64u) * (-6143) + at * 96 + v * 96] - t0[i0]) * (float)t1[i0];
         }
-        rl_store<4>(t2 + ((int)at), o2);
+        rl_store<4>(t2 + at, o2);
     }
 }

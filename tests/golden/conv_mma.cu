@@ -180,16 +180,16 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
     for (int r = tid; r < A_RENTRIES; r += THREADS) {
         rl_vec<int, 2> entry;
         const int at = m0 + r * 1;
-        const int a_mn1 = at % 9u;
-        const int a_mn0 = at / 9u;
+        const int a_mn1 = (at % 9u);
+        const int a_mn0 = (at / 9u);
         unsigned bits = (at < M ? 0u : 0x80000000u) | 0x40000000u;
         #pragma unroll
         for (int q0 = 0; q0 < 3; q0++) {
-            if (!((unsigned)(a_mn0 - 1 + q0) < 9u)) bits |= 1u << (0 + q0);
+            if (!(((unsigned)(a_mn0 - 1 + q0) < 9u))) bits |= 1u << (0 + q0);
         }
         #pragma unroll
         for (int q0 = 0; q0 < 3; q0++) {
-            if (!((unsigned)(a_mn1 - 1 + q0) < 9u)) bits |= 1u << (3 + q0);
+            if (!(((unsigned)(a_mn1 - 1 + q0) < 9u))) bits |= 1u << (3 + q0);
         }
         entry.v[0] = a_mn0 * 576 + a_mn1 * 64 - 640;
         entry.v[1] = (int)bits;
@@ -218,9 +218,9 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
     // fill: the first steps
     if (tid < A_KENTRIES) {
         const int at = k_next + tid * 8;
-        const int a_k2 = at % 64u;
-        const int a_k1 = at / 64u % 3u;
-        const int a_k0 = at / 192u;
+        const int a_k2 = (at % 64u);
+        const int a_k1 = (at / 64u % 3u);
+        const int a_k0 = (at / 192u);
         const int entry[2] = {a_k0 * 576 + a_k1 * 64 + a_k2, (int)(0x80000000u | 1u << (0 + a_k0) | 1u << (3 + a_k1))};
         rl_store<2>(reinterpret_cast<int *>(smem + A_KTABLE) + (turn * A_KENTRIES + tid) * 2, entry);
     }
@@ -255,9 +255,9 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
             turn ^= 1;
             if (tid < A_KENTRIES) {
                 const int at = k_next + tid * 8;
-                const int a_k2 = at % 64u;
-                const int a_k1 = at / 64u % 3u;
-                const int a_k0 = at / 192u;
+                const int a_k2 = (at % 64u);
+                const int a_k1 = (at / 64u % 3u);
+                const int a_k0 = (at / 192u);
                 const int entry[2] = {a_k0 * 576 + a_k1 * 64 + a_k2, (int)(0x80000000u | 1u << (0 + a_k0) | 1u << (3 + a_k1))};
                 rl_store<2>(reinterpret_cast<int *>(smem + A_KTABLE) + (turn * A_KENTRIES + tid) * 2, entry);
             }
@@ -331,9 +331,9 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
         turn ^= 1;
         if (tid < A_KENTRIES) {
             const int at = k_next + tid * 8;
-            const int a_k2 = at % 64u;
-            const int a_k1 = at / 64u % 3u;
-            const int a_k0 = at / 192u;
+            const int a_k2 = (at % 64u);
+            const int a_k1 = (at / 64u % 3u);
+            const int a_k0 = (at / 192u);
             const int entry[2] = {a_k0 * 576 + a_k1 * 64 + a_k2, (int)(0x80000000u | 1u << (0 + a_k0) | 1u << (3 + a_k1))};
             rl_store<2>(reinterpret_cast<int *>(smem + A_KTABLE) + (turn * A_KENTRIES + tid) * 2, entry);
         }
@@ -400,8 +400,8 @@ rk_9cf008b9b57b90dc_1(unsigned short *__restrict__ t2,
         const int at = (int)blockIdx.x * 512 + u * 4;
         if (at >= TOTAL) break;
         const int b = 0;
-        const int m = at / 72u;
-        const int n = at % 72u;
+        const int m = (at / 72u);
+        const int n = (at % 72u);
         const int i1 = m % 9u;
         const int i0 = m / 9u;
         const int i2 = n;

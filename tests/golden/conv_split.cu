@@ -170,16 +170,16 @@ rk_5b4e66e9e9f7421c_0(const float *__restrict__ t0,
     rl_vec<int, 2> b_row[1];
     {
         const int at = n0 + b_mn;
-        const int b_mn1 = at % 14u;
-        const int b_mn0 = at / 14u;
+        const int b_mn1 = (at % 14u);
+        const int b_mn0 = (at / 14u);
         unsigned bits = (at < N ? 0u : 0x80000000u) | 0x40000000u;
         #pragma unroll
         for (int q0 = 0; q0 < 3; q0++) {
-            if (!((unsigned)(b_mn0 - 1 + q0) < 14u)) bits |= 1u << (0 + q0);
+            if (!(((unsigned)(b_mn0 - 1 + q0) < 14u))) bits |= 1u << (0 + q0);
         }
         #pragma unroll
         for (int q0 = 0; q0 < 3; q0++) {
-            if (!((unsigned)(b_mn1 - 1 + q0) < 14u)) bits |= 1u << (3 + q0);
+            if (!(((unsigned)(b_mn1 - 1 + q0) < 14u))) bits |= 1u << (3 + q0);
         }
         b_row[0].v[0] = b_mn0 * 14 + b_mn1 - 15;
         b_row[0].v[1] = (int)bits;
@@ -197,9 +197,9 @@ rk_5b4e66e9e9f7421c_0(const float *__restrict__ t0,
     // fill: the first steps
     if (tid < B_KENTRIES) {
         const int at = k_next + tid * 1;
-        const int b_k2 = at % 3u;
-        const int b_k1 = at / 3u % 3u;
-        const int b_k0 = at / 9u;
+        const int b_k2 = (at % 3u);
+        const int b_k1 = (at / 3u % 3u);
+        const int b_k0 = (at / 9u);
         const int entry[2] = {b_k0 * 196 + b_k1 * 14 + b_k2, (int)(0x80000000u | 1u << (0 + b_k1) | 1u << (3 + b_k2))};
         rl_store<2>(reinterpret_cast<int *>(smem + B_KTABLE) + (turn * B_KENTRIES + tid) * 2, entry);
     }
@@ -234,9 +234,9 @@ rk_5b4e66e9e9f7421c_0(const float *__restrict__ t0,
             turn ^= 1;
             if (tid < B_KENTRIES) {
                 const int at = k_next + tid * 1;
-                const int b_k2 = at % 3u;
-                const int b_k1 = at / 3u % 3u;
-                const int b_k0 = at / 9u;
+                const int b_k2 = (at % 3u);
+                const int b_k1 = (at / 3u % 3u);
+                const int b_k0 = (at / 9u);
                 const int entry[2] = {b_k0 * 196 + b_k1 * 14 + b_k2, (int)(0x80000000u | 1u << (0 + b_k1) | 1u << (3 + b_k2))};
                 rl_store<2>(reinterpret_cast<int *>(smem + B_KTABLE) + (turn * B_KENTRIES + tid) * 2, entry);
             }
@@ -300,9 +300,9 @@ rk_5b4e66e9e9f7421c_0(const float *__restrict__ t0,
             turn ^= 1;
             if (tid < B_KENTRIES) {
                 const int at = k_next + tid * 1;
-                const int b_k2 = at % 3u;
-                const int b_k1 = at / 3u % 3u;
-                const int b_k0 = at / 9u;
+                const int b_k2 = (at % 3u);
+                const int b_k1 = (at / 3u % 3u);
+                const int b_k0 = (at / 9u);
                 const int entry[2] = {b_k0 * 196 + b_k1 * 14 + b_k2, (int)(0x80000000u | 1u << (0 + b_k1) | 1u << (3 + b_k2))};
                 rl_store<2>(reinterpret_cast<int *>(smem + B_KTABLE) + (turn * B_KENTRIES + tid) * 2, entry);
             }
@@ -432,8 +432,8 @@ rk_5b4e66e9e9f7421c_1(float *__restrict__ t2,
         const int at = (int)blockIdx.x * 512 + u * 4;
         if (at >= TOTAL) break;
         const int b = 0;
-        const int m = at / 196u;
-        const int n = at % 196u;
+        const int m = (at / 196u);
+        const int n = (at % 196u);
         const int i0 = m;
         const int i2 = n % 14u;
         const int i1 = n / 14u;

@@ -121,7 +121,7 @@ rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
         acc5 = acc5 + __shfl_xor_sync(0xffffffffu, acc5, f);
     }
     const float e5 = acc5;
-    const float e6 = (e5 / (float)4096);
+    const float e6 = e5 / (float)4096;
 
     // pass 1
     float acc7 = 0.0f;
@@ -135,7 +135,7 @@ rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
             #pragma unroll
             for (int v = 0; v < VN; v++) {
                 const int i1 = (col + v);
-                acc7 = acc7 + ((rl_bf16_to_f32(x0[0].v[v]) - e6) * (rl_bf16_to_f32(x0[0].v[v]) - e6));
+                acc7 = acc7 + (rl_bf16_to_f32(x0[0].v[v]) - e6) * (rl_bf16_to_f32(x0[0].v[v]) - e6);
             }
         }
     }
@@ -154,7 +154,7 @@ rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
         acc7 = acc7 + __shfl_xor_sync(0xffffffffu, acc7, f);
     }
     const float e7 = acc7;
-    const float e8 = (e7 / (float)4096);
+    const float e8 = e7 / (float)4096;
 
     // pass 2
     #pragma unroll 1
@@ -174,9 +174,9 @@ rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
             #pragma unroll
             for (int v = 0; v < VN; v++) {
                 const int i1 = (col + v);
-                o4[v] = ((((rl_bf16_to_f32(x0[0].v[v]) - e6) * rsqrtf((e8 + t3))) * x1[v / 4].v[v % 4]) + x2[v / 4].v[v % 4]);
+                o4[v] = (rl_bf16_to_f32(x0[0].v[v]) - e6) * rsqrtf(e8 + t3) * x1[v / 4].v[v % 4] + x2[v / 4].v[v % 4];
             }
-            rl_store_bf16<8>(q4 + (col), o4);
+            rl_store_bf16<8>(q4 + col, o4);
         }
     }
 

@@ -317,12 +317,14 @@ rk_7ac6670f00947cfd_0(const unsigned short *__restrict__ t0,
                     const int i1 = n;
                     rl_vec<unsigned short, 8> x0[1];
                     #pragma unroll
-                    for (int p = 0; p < 1; p++) x0[p] = rl_load<8>(t2 + (i1) + p * 8);
+                    for (int p = 0; p < 1; p++) {
+                        x0[p] = rl_load<8>(t2 + i1 + p * 8);
+                    }
                     float o3[8];
                     #pragma unroll
                     for (int v = 0; v < 8; v++) {
                         const float e4 = value[v / 4].v[v % 4];
-                        o3[v] = rl_max_f32((e4 + rl_f16_to_f32(x0[v / 8].v[v % 8])), 0.0f);
+                        o3[v] = rl_max_f32(e4 + rl_f16_to_f32(x0[v / 8].v[v % 8]), 0.0f);
                     }
                     rl_store_f16<8>(p3 + ((i * TM + s * 4) * 256), o3);
                 }

@@ -281,12 +281,14 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
                     const int i1 = n;
                     rl_vec<unsigned short, 4> x0[1];
                     #pragma unroll
-                    for (int p = 0; p < 1; p++) x0[p] = rl_load<4>(t2 + (i1) + p * 4);
+                    for (int p = 0; p < 1; p++) {
+                        x0[p] = rl_load<4>(t2 + i1 + p * 4);
+                    }
                     float o3[4];
                     #pragma unroll
                     for (int v = 0; v < 4; v++) {
                         const float e4 = acc[i][j + v];
-                        o3[v] = rl_max_f32((e4 + rl_f16_to_f32(x0[v / 4].v[v % 4])), 0.0f);
+                        o3[v] = rl_max_f32(e4 + rl_f16_to_f32(x0[v / 4].v[v % 4]), 0.0f);
                     }
                     rl_store_f16<4>(p3 + ((i / VM * (LM * VM) + i % VM) * 512 + (j / VN * (LN * VN) + j % VN)), o3);
                 }

@@ -391,12 +391,14 @@ rk_7a2eebdaccc02f5d_0(const unsigned short *__restrict__ t0,
                                 const int i1 = n;
                                 rl_vec<float, 4> x0[1];
                                 #pragma unroll
-                                for (int p = 0; p < 1; p++) x0[p] = rl_load<4>(t2 + (i1) + p * 4);
+                                for (int p = 0; p < 1; p++) {
+                                    x0[p] = rl_load<4>(t2 + i1 + p * 4);
+                                }
                                 float o3[4];
                                 #pragma unroll
                                 for (int v = 0; v < 4; v++) {
                                     const float e4 = value[v / 4].v[v % 4];
-                                    o3[v] = rl_max_f32((e4 + x0[v / 4].v[v % 4]), 0.0f);
+                                    o3[v] = rl_max_f32(e4 + x0[v / 4].v[v % 4], 0.0f);
                                 }
                                 rl_store_f16<4>(p3 + ((i * TM + s * 4) * 200), o3);
                             }
@@ -444,12 +446,14 @@ rk_7a2eebdaccc02f5d_1(const float *__restrict__ t2,
         }
         rl_vec<float, 4> x0[1];
         #pragma unroll
-        for (int p = 0; p < 1; p++) x0[p] = rl_load<4>(t2 + (i1) + p * 4);
+        for (int p = 0; p < 1; p++) {
+            x0[p] = rl_load<4>(t2 + i1 + p * 4);
+        }
         float o3[4];
         #pragma unroll
         for (int v = 0; v < 4; v++) {
             const float e4 = sum.v[v];
-            o3[v] = rl_max_f32((e4 + x0[v / 4].v[v % 4]), 0.0f);
+            o3[v] = rl_max_f32(e4 + x0[v / 4].v[v % 4], 0.0f);
         }
         rl_store_f16<4>(t3 + (i0 * 200 + i1), o3);
     }

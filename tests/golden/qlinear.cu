@@ -212,12 +212,14 @@ rk_2a730f928034dc44_0(const signed char *__restrict__ t0,
                 const int i1 = n;
                 rl_vec<float, 4> x0[1];
                 #pragma unroll
-                for (int p = 0; p < 1; p++) x0[p] = rl_load<4>(t2 + (i1) + p * 4);
+                for (int p = 0; p < 1; p++) {
+                    x0[p] = rl_load<4>(t2 + i1 + p * 4);
+                }
                 float o3[4];
                 #pragma unroll
                 for (int v = 0; v < 4; v++) {
                     const int e4 = acc[i][j + v];
-                    o3[v] = ((float)e4 * x0[v / 4].v[v % 4]);
+                    o3[v] = (float)e4 * x0[v / 4].v[v % 4];
                 }
                 rl_store_f16<4>(p3 + ((i / VM * (LM * VM) + i % VM) * 256 + (j / VN * (LN * VN) + j % VN)), o3);
             }

@@ -421,7 +421,7 @@ rk_fe35c555ffc1d02d_0(unsigned char *__restrict__ w,
                                         for (int v = 0; v < 2; v++) {
                                             o2[v] = acc[i][j][g / 2 * 4 + f * 2 + g % 2 + v];
                                         }
-                                        rl_store_f16<2>(reinterpret_cast<unsigned short *>(smem + box + (f * 8) * 128 + (lane_at ^ (h % 2 + h / 2 * 8) * 2)) + (0), o2);
+                                        rl_store_f16<2>(reinterpret_cast<unsigned short *>(smem + box + (f * 8) * 128 + (lane_at ^ (h % 2 + h / 2 * 8) * 2)), o2);
                                     }
                                 }
                             }

@@ -214,7 +214,9 @@ rk_4d0976bf9aedda5c_0(const float *__restrict__ t0,
     // pass 0 over the rows
     float f4[4];
     #pragma unroll
-    for (int x = 0; x < 4; x++) f4[x] = 0.0f;
+    for (int x = 0; x < 4; x++) {
+        f4[x] = 0.0f;
+    }
     {
         {
             const int m_at = m0 + row;
@@ -452,7 +454,7 @@ rk_4d0976bf9aedda5c_2(const float *__restrict__ t0,
                         #pragma unroll
                         for (int v = 0; v < 4; v++) {
                             const float e3 = acc[i][j + v];
-                            o2[v] = (e3 - r4);
+                            o2[v] = e3 - r4;
                         }
                         rl_store<4>(p2 + ((i / VM * (LM * VM) + i % VM) * 60 + (j / VN * (LN * VN) + j % VN)), o2);
                     }

@@ -262,7 +262,9 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
     // pass 0 over the rows
     float f7[4];
     #pragma unroll
-    for (int x = 0; x < 4; x++) f7[x] = (-__int_as_float(0x7f800000));
+    for (int x = 0; x < 4; x++) {
+        f7[x] = (-__int_as_float(0x7f800000));
+    }
     {
         {
             const int m_at = m0 + row + lane_m;
@@ -283,11 +285,13 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
                                     const int i1 = n;
                                     rl_vec<float, 2> x0[1];
                                     #pragma unroll
-                                    for (int p = 0; p < 1; p++) x0[p] = rl_load<2>(t2 + (i0 * 56 + i1) + p * 2);
+                                    for (int p = 0; p < 1; p++) {
+                                        x0[p] = rl_load<2>(t2 + (i0 * 56 + i1) + p * 2);
+                                    }
                                     #pragma unroll
                                     for (int v = 0; v < 2; v++) {
                                         const float e5 = acc[i][j][f * 2 + g + v];
-                                        const float e6 = (e5 + x0[v / 2].v[v % 2]);
+                                        const float e6 = e5 + x0[v / 2].v[v % 2];
                                         f7[i * 2 + f] = rl_max_f32(f7[i * 2 + f], e6);
                                         acc[i][j][f * 2 + g + v] = e6;
                                     }
@@ -333,7 +337,9 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
     // pass 1 over the rows
     float f4[4];
     #pragma unroll
-    for (int x = 0; x < 4; x++) f4[x] = 0.0f;
+    for (int x = 0; x < 4; x++) {
+        f4[x] = 0.0f;
+    }
     {
         {
             const int m_at = m0 + row + lane_m;
@@ -436,7 +442,7 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
                         #pragma unroll
                         for (int v = 0; v < 4; v++) {
                             const float e6 = value[v / 4].v[v % 4];
-                            o3[v] = (e6 - r7);
+                            o3[v] = e6 - r7;
                         }
                         rl_store<4>(p3 + ((i * TM + s * 4) * 56), o3);
                     }

@@ -110,7 +110,7 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
             for (int v = 0; v < VN; v++) {
                 const int i1 = (col + v);
                 acc3 = rl_max_f32(acc3, wide0[u * 8 + v]);
-                rl_argmax(acc2, where2, wide0[u * 8 + v], (int)i1);
+                rl_argmax(acc2, where2, wide0[u * 8 + v], i1);
             }
         }
     }
@@ -158,7 +158,7 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
             #pragma unroll
             for (int v = 0; v < VN; v++) {
                 const int i1 = (col + v);
-                kept0[u * 8 + v] = rl_exp_low((wide0[u * 8 + v] - e3));
+                kept0[u * 8 + v] = rl_exp_low(wide0[u * 8 + v] - e3);
                 acc4 = acc4 + kept0[u * 8 + v];
             }
         }
@@ -193,7 +193,7 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
                         const int i1 = (col + v);
                         o1[v] = rl_div_by(kept0[u * 8 + v], e4, inverse4);
                     }
-                    rl_store_f16<8>(q1 + (col), o1);
+                    rl_store_f16<8>(q1 + col, o1);
                 }
             }
         }
@@ -206,9 +206,9 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
                     #pragma unroll
                     for (int v = 0; v < VN; v++) {
                         const int i1 = (col + v);
-                        o1[v] = (kept0[u * 8 + v] / e4);
+                        o1[v] = kept0[u * 8 + v] / e4;
                     }
-                    rl_store_f16<8>(q1 + (col), o1);
+                    rl_store_f16<8>(q1 + col, o1);
                 }
             }
         }

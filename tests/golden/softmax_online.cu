@@ -120,8 +120,8 @@ rk_af10689c5d91b793_0(const unsigned short *__restrict__ t0,
                 }
             }
         }
-        acc3 *= (past2 == acc2 ? 1.0f : expf(past2 - acc2));
-        const float base3 = acc2 == (-__int_as_float(0x7f800000)) ? 0 : acc2;
+        acc3 *= past2 == acc2 ? 1.0f : expf(past2 - acc2);
+        const float base3 = acc2 == (-__int_as_float(0x7f800000)) ? 0.0f : acc2;
         #pragma unroll
         for (int u = 0; u < 2; u++) {
             const int col = step * BN + (u * LN + lane) * VN;
@@ -129,7 +129,7 @@ rk_af10689c5d91b793_0(const unsigned short *__restrict__ t0,
                 #pragma unroll
                 for (int v = 0; v < VN; v++) {
                     const int i1 = (col + v);
-                    acc3 = acc3 + rl_exp_term((rl_bf16_to_f32(x0[u].v[v]) - base3));
+                    acc3 = acc3 + rl_exp_term(rl_bf16_to_f32(x0[u].v[v]) - base3);
                 }
             }
         }
@@ -200,7 +200,7 @@ rk_af10689c5d91b793_1(const unsigned short *__restrict__ t0,
         const float now2 = rl_max_f32(acc2, x2);
         {
             const float d = acc2 == now2 ? x2 : acc2;
-            const float f = (d == now2 ? 1.0f : expf(d - now2));
+            const float f = d == now2 ? 1.0f : expf(d - now2);
             acc3 = acc3 * (acc2 == now2 ? 1.0f : f) + x3 * (x2 == now2 ? 1.0f : f);
         }
         acc2 = now2;
@@ -233,7 +233,9 @@ rk_af10689c5d91b793_1(const unsigned short *__restrict__ t0,
     for (int f = 2; f > 0; f /= 2) {
         acc3 = acc3 + __shfl_xor_sync(0xffffffffu, acc3, f);
     }
-    if (acc2 == (-__int_as_float(0x7f800000))) acc3 = (__int_as_float(0x7fc00000));
+    if (acc2 == (-__int_as_float(0x7f800000))) {
+        acc3 = (__int_as_float(0x7fc00000));
+    }
     const float e2 = acc2;
     const float e3 = acc3;
 
@@ -259,9 +261,9 @@ rk_af10689c5d91b793_1(const unsigned short *__restrict__ t0,
                         #pragma unroll
                         for (int v = 0; v < VN; v++) {
                             const int i1 = (col + v);
-                            o1[v] = rl_div_low(rl_exp_term((rl_bf16_to_f32(x0[u].v[v]) - e2)), e3, inverse3);
+                            o1[v] = rl_div_low(rl_exp_term(rl_bf16_to_f32(x0[u].v[v]) - e2), e3, inverse3);
                         }
-                        rl_store_bf16<8>(q1 + (col), o1);
+                        rl_store_bf16<8>(q1 + col, o1);
                     }
                 }
             }
@@ -274,9 +276,9 @@ rk_af10689c5d91b793_1(const unsigned short *__restrict__ t0,
                         #pragma unroll
                         for (int v = 0; v < VN; v++) {
                             const int i1 = (col + v);
-                            o1[v] = (rl_exp_term((rl_bf16_to_f32(x0[u].v[v]) - e2)) / e3);
+                            o1[v] = rl_exp_term(rl_bf16_to_f32(x0[u].v[v]) - e2) / e3;
                         }
-                        rl_store_bf16<8>(q1 + (col), o1);
+                        rl_store_bf16<8>(q1 + col, o1);
                     }
                 }
             }

@@ -285,7 +285,7 @@ rk_517a6abaf5eab00a_0(const unsigned short *__restrict__ t2,
                         const int i1 = at_own;
                         const int at_k = taken * BK;
                         const int i2 = at_k;
-                        b_o0[i][h] = rl_bf16_to_f32(t2[i1 * 2 + (i2 / 64)]);
+                        b_o0[i][h] = rl_bf16_to_f32(t2[i1 * 2 + i2 / 64]);
                     }
                 }
             }
@@ -311,7 +311,7 @@ rk_517a6abaf5eab00a_0(const unsigned short *__restrict__ t2,
                         float x[2];
                         #pragma unroll
                         for (int v = 0; v < 2; v++) {
-                            x[v] = (rl_small_to_f32((int)b_raw[kk / TK][i][f].v[v]) * b_o0[i][f % 2]);
+                            x[v] = (rl_small_to_f32(((int)b_raw[kk / TK][i][f].v[v])) * b_o0[i][f % 2]);
                         }
                         b_made[kk / TK][i][f] = rl_f32x2_to_bf16(x[0], x[1]);
                     }
