@@ -228,6 +228,8 @@ const Device *hal_device_plain(Arena *a, const Device *dev);
 /* May a kernel be launched before the one before it has ended (griddepcontrol)?  By launches that
  * take more than pointers and scalars alone.  */
 bool hal_overlaps(const Device *dev);
+/* Has it an instruction that makes wider types of e4m3?  */
+bool hal_widens_e4m3(const Device *dev);
 /* Names of the profiles along `path`, each once, in order of the path and then of the alphabet;
  * returns how many.  */
 int hal_profile_list(Arena *a, const char *path, const char *const **names);

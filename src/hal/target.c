@@ -129,3 +129,5 @@ bool hal_overlaps(const Device *dev) {
     for (int i = 0; i < dev->n_mover; i++) maps |= hal_moves_by_map(&dev->mover[i]);
     return maps && dev->cc_major >= 9;
 }
+
+bool hal_widens_e4m3(const Device *dev) { return 10 * dev->cc_major + dev->cc_minor >= 89; }

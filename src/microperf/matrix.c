@@ -50,7 +50,7 @@ double mp_matrix_products(const Model *m, const RProg *r) {
 double mp_widened(const Device *dev, TeDtype from, TeDtype to) {
     static const struct {
         TeDtype from, to;
-        double old, now;                  /* before sm_89 and since */
+        double old, now;                  /* without an instruction for e4m3, and with it */
     } two[] = {
         {TE_F8E4M3, TE_F16, 7, 1},   {TE_F8E5M2, TE_F16, 1, 1},  {TE_I8, TE_F16, 2.5, 2.5},
         {TE_U8, TE_F16, 2, 2},       {TE_I8, TE_BF16, 4, 4},     {TE_U8, TE_BF16, 5, 5},
@@ -58,7 +58,7 @@ double mp_widened(const Device *dev, TeDtype from, TeDtype to) {
     };
     for (size_t i = 0; i < sizeof two / sizeof *two; i++) {
         if (two[i].from != from || two[i].to != to) continue;
-        return (10 * dev->cc_major + dev->cc_minor >= 89 ? two[i].now : two[i].old) / 2;
+        return (hal_widens_e4m3(dev) ? two[i].now : two[i].old) / 2;
     }
     return 0;
 }

@@ -308,7 +308,7 @@ void mp_estimate_row(const Model *m, const RProg *r, Estimate *out) {
         ops += x.blocks * r->threads / WARP * combine_ops(&x, pass);
         ops += (double)f->rows * end_requests(&x) * (rprog_row_ops(m->p, r, pass) + END_OPS);
     }
-    bool soft = 10 * m->dev->cc_major + m->dev->cc_minor < 89;
+    bool soft = !hal_widens_e4m3(m->dev);
     double narrow = converted(&x), pipe = soft ? 0 : narrow / CONVERSIONS;
     if (soft) ops += narrow / WARP * SOFT_OPS;
     double compute = ops, warps = x.blocks * r->threads / WARP;
