@@ -46,12 +46,12 @@ run 0 'json' --json --emit=cu,json --check mm.te && {
     try 'the report is JSON' python3 -m json.tool out
     has out '"schema": "roller-report"' 'with its schema'
     has out '"ok": true' 'and its verdict'
-    has out '"compared": 9216' 'and the outputs compared'
+    has out '"compared": 12288' 'and the outputs compared'
 }
 run 0 'check' --check --dry-run mm.te &&
-    has out 'check: ok (integer, real and extreme data, 9216 of 9216 outputs, simulator)' 'the check counts'
+    has out 'check: ok (integer, real, extreme and sparse data, 12288 of 12288 outputs, simulator)' 'the check counts'
 run 0 'kernels one by one, given a maximum with what it is of' --check --dry-run --profile a100 -D B=1 -D H=2 \
-    "$root/examples/attention.te" && has out 'check: ok (real and extreme data' 'agree with the reference'
+    "$root/examples/attention.te" && has out 'check: ok (real, extreme and sparse data' 'agree with the reference'
 run 0 'counters' --counters --dry-run mm.te && {
     has out 'shared load wavefronts' 'counters are shown'
     has out 'model *least block *mean *most block$' 'with those of a block'
@@ -218,7 +218,7 @@ run 1 'array of a size that is not promised' --dry-run -D M=60..256%60 --in A=a.
     has err 'relies on the % 60' 'says what to do'
 run 0 'check at a size' --dry-run --check --device sim $sizes --at M=12 --at K=16 mm.te &&
     has out 'predicted .* at M=12, K=16' 'predicts for it' &&
-    has out 'check: ok (.* of 1728 outputs' 'checks there alone'
+    has out 'check: ok (.* of 2304 outputs' 'checks there alone'
 run 1 'array of another shape' --dry-run --in B=wrong.npy mm.te && has err "needs an array" 'says which shape'
 run 2 'array for nobody' --dry-run --in Z=a.npy mm.te && has err "'Z' is no input" 'says so'
 

@@ -10,7 +10,7 @@ try "the guide's program" ${CC:-cc} -std=c11 -Wall -Wextra -Werror -Iinclude -o 
     "$dir/program.c" "$BUILD/libroller.a" -ljansson -lm -lpthread -ldl
 cd "$dir" || exit 1
 ends 0 'it runs' "$program" && {
-    has out '^check: ok (integer, real and extreme data' 'it checks its kernel'
+    has out '^check: ok (integer, real, extreme and sparse data' 'it checks its kernel'
     has out '^0.5 1 1.5$' 'and computes'
 }
 cd "$root" || exit 1

@@ -27,14 +27,13 @@ typedef struct {
     const char *text;         /* the line to print; on failure also the worst element or fault */
     const char *counters;     /* counted beside predicted, or "" */
     const char *counters_json;            /* the same as an object, with every block, or "" */
-    const char *data;         /* the data sets: "integer, real and extreme" */
+    const char *data;         /* the data sets: "integer, real, extreme and sparse" */
     int64_t filled;           /* elements of inputs and temporaries that were made: those read */
     int runs, left_out;       /* of sampled kernels, one per data and size set; beyond the budget */
     double needed_s;          /* the budget that has room for all */
 } RollerCheckReport;
-/* Runs the kernel on integer, real and extreme data and compares with the reference evaluator.
- * ROLLER_CHECK if it is wrong.  Texts live until the next
- * call.  */
+/* Runs the kernel on integer, real, extreme and sparse data and compares with the reference
+ * evaluator.  ROLLER_CHECK if it is wrong.  Texts live until the next call.  */
 ROLLER_API RollerStatus roller_check(RollerCtx *ctx, const RollerKernel *k,
                                      const RollerCheckOptions *o, RollerCheckReport *report);
 /* Fills the memory of input i as a check on integer data would.  */

@@ -341,7 +341,7 @@ class Kernel:
         return (read_text(lib.roller_plans_explain, plans.at) or b"").decode()
 
     def check(self, *, device=None, seed=None, budget=None, counters=False, sizes=None):
-        """Runs it on integer, real and extreme data and compares with a plain evaluation of the
+        """Runs it on integer, real, extreme and sparse data and compares with a plain evaluation of the
         expression: in the simulator, which also finds races and reads out of bounds, or on
         `device` ("0", a UUID, "auto").  CheckError if it is wrong, with the report as `report`.
         """

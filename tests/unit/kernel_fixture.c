@@ -322,7 +322,8 @@ const char *kernel_time(KernelCase *c, uint64_t seed) {
 const char *kernel_prove(KernelCase *c, uint64_t seed) {
     const char *wrong = te_exact(c->te) ? kernel_run(c, TE_FILL_INTEGERS, seed, true) : NULL;
     if (!wrong) wrong = kernel_run(c, TE_FILL_REALS, seed, false);
-    return wrong ? wrong : kernel_run(c, TE_FILL_EXTREMES, seed, true);
+    if (!wrong) wrong = kernel_run(c, TE_FILL_EXTREMES, seed, true);
+    return wrong ? wrong : kernel_run(c, TE_FILL_SPARSE, seed, true);
 }
 
 const char *kernel_report(KernelCase *c, const char *name, const char *what) {

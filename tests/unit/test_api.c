@@ -286,7 +286,7 @@ static void a_compiled_kernel_has_everything(void **state) {
     assert_true(r.ok && r.exact);
     assert_int_equal(r.compared, 3 * 64 * 48);
     assert_int_equal(r.outputs, r.compared);
-    assert_string_equal(r.data, "integer, real and extreme");
+    assert_string_equal(r.data, "integer, real, extreme and sparse");
     /* All elements, counted by whole pages.  */
     assert_int_equal(r.filled, 3 * (64 * 32 + 32 * 48));
     assert_int_equal(r.left_out, 0);

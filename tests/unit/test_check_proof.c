@@ -208,6 +208,119 @@ static void nor_is_it_right_on_a_device(void **state) {
     }
 }
 
+/* ---- lost precision ---- */
+
+static void put_ptx(const char *ptx, int n) {
+    if (n == 0) fail_msg("nothing to spoil in\n%s", build.nvrtc.ptx);
+    build.nvrtc.ptx = ptx;
+    build.nvrtc.ptx_len = strlen(ptx);
+}
+
+static void edit(const char *op, const char *with) {
+    int n;
+    const char *ptx = ptx_edit(arena, build.nvrtc.ptx, op, with, &n);
+    put_ptx(ptx, n);
+}
+
+#define CUT(x, to, mask)                                                                           \
+    "mov.b32 %cut, " x "; and.b32 %cut, %cut, " mask "; mov.b32 " to ", %cut; "
+#define PRODUCT_OF(a, b) "{ .reg .b32 %cut; .reg .f32 %fa, %fb; " a b                              \
+                         "fma.rn.f32 $0, %fa, %fb, $3; }"
+#define TF32 "-8192"
+#define BF16 "-65536"
+#define ALL "-1"
+
+static void left_as_tf32(void) {
+    edit("fma.rn.f32", PRODUCT_OF(CUT("$1", "%fa", TF32), CUT("$2", "%fb", ALL)));
+}
+static void right_as_tf32(void) {
+    edit("fma.rn.f32", PRODUCT_OF(CUT("$1", "%fa", ALL), CUT("$2", "%fb", TF32)));
+}
+static void both_as_bf16(void) {
+    edit("fma.rn.f32", PRODUCT_OF(CUT("$1", "%fa", BF16), CUT("$2", "%fb", BF16)));
+}
+
+#define AS_F16(x) "cvt.rn.f16.f32 %h, " x "; cvt.f32.f16 " x ", %h; "
+static void sums_in_f16(void) {
+    edit("mma.sync", "{ .reg .b16 %h; $i " AS_F16("$0") AS_F16("$1") AS_F16("$2") AS_F16("$3") "}");
+}
+
+static void no_epsilon(void) {
+    int n;
+    const char *ptx = ptx_replace(arena, build.nvrtc.ptx, "0f3727C5AC", "0f00000000", &n);
+    put_ptx(ptx, n);
+}
+
+static void quotients_cut(void) { edit("div.rn.f32", "div.rz.f32 $0, $1, $2;"); }
+static void roots_cut(void) { edit("sqrt.rn.f32", "sqrt.rz.f32 $0, $1;"); }
+
+/* Every other exponential is off by 2^-16.  */
+static void noise_in_exp(void) {
+    edit("ex2.approx", "{ .reg .b32 %odd; .reg .f32 %n; mov.b32 %odd, $1; and.b32 %odd, %odd, 1;"
+                           " cvt.rn.f32.u32 %n, %odd; mul.f32 %n, %n, 0f37800000; $i"
+                           " fma.rn.f32 $0, $0, %n, $0; }");
+}
+
+static void flushed(void) {
+    static const char *const op[] = {"mul", "add", "fma.rn"};
+    int all = 0;
+    for (int i = 0; i < 3; i++) {
+        int n;
+        build.nvrtc.ptx =
+            ptx_replace(arena, build.nvrtc.ptx, arena_printf(arena, "%s.f32", op[i]),
+                        arena_printf(arena, "%s.ftz.f32", op[i]), &n);
+        all += n;
+    }
+    put_ptx(build.nvrtc.ptx, all);
+}
+
+#define PRODUCT(t, k)                                                                              \
+    "op f(A: " t "[32," #k "], B: " t "[" #k ",32]) -> C: f32[32,32] { C[m,n] += A[m,k] * B[k,n]; }"
+#define SOFTMAX(n)                                                                                 \
+    "op f(X: f32[16," #n "]) -> Y: f32[16," #n "] { m[n] = max[c](X[n,c]); e[n,c] = exp(X[n,c] - " \
+    "m[n]); s[n] = sum[c](e[n,c]); Y[n,c] = e[n,c] / s[n]; }"
+#define NORM                                                                                       \
+    "op f(X: f32[32,1000], g: f32[1000], b: f32[1000]) -> Y: f32[32,1000] { m[n] = sum[c](X[n,c])" \
+    " / 1000; v[n] = sum[c]((X[n,c] - m[n]) * (X[n,c] - m[n])) / 1000; Y[n,c] = (X[n,c] - m[n])"   \
+    " / sqrt(v[n] + 0.00001) * g[c] + b[c]; }"
+
+static const struct {
+    const char *name, *text;
+    void (*plant)(void);
+} mistakes[] = {
+    {"left factors of 11 bits", PRODUCT("f32", 2048), left_as_tf32},
+    {"right factors of 11 bits", PRODUCT("f32", 4096), right_as_tf32},
+    {"factors of 8 bits", PRODUCT("f32", 4096), both_as_bf16},
+    {"sums in f16", PRODUCT("f16", 4096), sums_in_f16},
+    {"sums in f16 of bf16", PRODUCT("bf16", 512), sums_in_f16},
+    {"no epsilon", NORM, no_epsilon},
+    {"quotients cut", "op f(X: f32[4096], W: f32[4096]) -> Y: f32[4096] { Y[i] = X[i] / W[i]; }",
+     quotients_cut},
+    {"roots cut", "op f(X: f32[4096]) -> Y: f32[4096] { Y[i] = sqrt(abs(X[i])); }", roots_cut},
+    {"noise", "op f(X: f32[4096]) -> Y: f32[4096] { Y[i] = exp(X[i]); }", noise_in_exp},
+    {"noise in a softmax", SOFTMAX(256), noise_in_exp},
+    {"noise in a long softmax", SOFTMAX(3000), noise_in_exp},
+    {"subnormals flushed", "op f(X: f32[4096]) -> Y: f32[4096] { Y[i] = X[i] * 3; }", flushed},
+    {"subnormals flushed in a product", PRODUCT("f32", 512), flushed},
+    {"subnormals flushed in a sum", "op f(X: f32[512,300]) -> Y: f32[512] { Y[i] += X[i,j]; }",
+     flushed},
+};
+
+static void lost_precision_is_seen(void **state) {
+    (void)state;
+    int unseen = 0;
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+        make("a100", mistakes[i].text);
+        CheckResult right = check(&(CheckOptions){.threads = 2});
+        mistakes[i].plant();
+        CheckResult wrong = check(&(CheckOptions){.threads = 2});
+        if (!right.ok) print_error("%s: a right kernel: %s\n", mistakes[i].name, right.text);
+        if (wrong.ok) print_error("%s is not seen\n", mistakes[i].name);
+        unseen += !right.ok || wrong.ok;
+    }
+    assert_int_equal(unseen, 0);
+}
+
 int main(void) {
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
@@ -215,6 +328,7 @@ int main(void) {
         T(a_wrong_rewrite_is_seen),
         T(what_is_not_stored_is_wrong),
         T(nor_is_it_right_on_a_device),
+        T(lost_precision_is_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

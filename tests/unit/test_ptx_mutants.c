@@ -86,7 +86,7 @@ static void evaluate(Patient *p, TeFill fill, uint64_t seed, DataSet *s) {
         }
         want[o] = v;
     }
-    *s = (DataSet){in, want, fill == TE_FILL_EXTREMES ||
+    *s = (DataSet){in, want, fill >= TE_FILL_EXTREMES ||
                                  (fill == TE_FILL_INTEGERS && te_exact(te))};
 }
 
@@ -125,11 +125,12 @@ static bool prepare_one(void *user, int64_t i, int worker) {
 
 typedef enum {
     LOST,                     /* could not be run */
-    FAULT, WRONG_INTEGERS, WRONG_REALS, WRONG_EXTREMES,
+    FAULT, WRONG_INTEGERS, WRONG_REALS, WRONG_EXTREMES, WRONG_SPARSE,
     WRONG_LATER, NEVER_DIFFERENT, NOT_USED, SAME_BITS, ANOTHER_ORDER, SURVIVED, ENDS
 } End;
 static const char *const end_name[ENDS] = {
     "not run", "faults", "wrong on integers", "wrong on reals alone", "wrong on extremes alone",
+    "wrong on sparse data alone",
     "wrong on further data alone",
     "never different", "not used where different", "the same bits", "another order of a sum",
     "survived"};
@@ -178,7 +179,7 @@ static void run_further(Arena *a, const Mutant *x, int set, bool *right, bool *s
     KernelCase c = x->patient->c;
     TeFill fill = (TeFill)(set % TE_FILLS);
     uint64_t seed = (uint64_t)(SEEDS + 1 + set);
-    bool exact = fill == TE_FILL_EXTREMES || (fill == TE_FILL_INTEGERS && te_exact(te));
+    bool exact = fill >= TE_FILL_EXTREMES || (fill == TE_FILL_INTEGERS && te_exact(te));
     c.arena = a;
     c.diag = diag_new(a);
     TeData *in = ARENA_ARRAY(a, TeData, te->n_in + 1);

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -117,6 +118,58 @@ static void extremes_leave_finite_outputs(void **state) {
         if (finite < count / 8 || finite == count)
             fail_msg("%lld of %lld are finite: %s", (long long)finite, (long long)count, ops[i]);
     }
+    arena_destroy(a);
+}
+
+/* Of sums over sparse data many have one term, whichever operand lies which way, and those are
+ * known to two units in the last place, unlike dense ones.  */
+static void sparse_data_leave_sums_a_term(void **state) {
+    (void)state;
+    static const char *const ops[] = {
+        "op f(A: f32[64,500], B: f32[500,64]) -> C: f32[64,64] { C[m,n] += A[m,k] * B[k,n]; }",
+        "op f(A: bf16[500,64], B: bf16[64,500]) -> C: f32[64,64] { C[m,n] += A[k,m] * B[n,k]; }",
+        "op f(X: f16[4,9,40], K: f16[8,9,3]) -> Y: f32[4,8,38] {"
+        " Y[n,f,p] += X[n,c,p+r] * K[f,c,r]; }",
+        "op f(X: f32[400,700]) -> Y: f32[400] { t[n,c] = X[n,c] * 2; Y[n] = sum[c](t[n,c]); }",
+        "op f(A: f32[64,90], B: f32[90,64], C: f32[64,50]) -> D: f32[64,50] {"
+        " t[m,n] += A[m,k] * B[k,n]; D[m,n] += t[m,k] * C[k,n]; }",
+    };
+    Arena *a = arena_create(NULL);
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        Te *te = fixture_te(a, ops[i]);
+        TeValue *v = fixture_values(a, te, fixture_inputs(a, te, TE_FILL_SPARSE, 1), te->n_in);
+        int64_t count = te_tensor_count(&te->tensor[te->n_in]), close = 0, zero = 0;
+        for (int64_t k = 0; k < count; k++) {
+            zero += v[k].v == 0;
+            close += v[k].v != 0 && v[k].bound <= fabs(v[k].v) * 0x1p-22 + 0x1p-148;
+        }
+        if (close < count / 6 || zero > count * 3 / 4)
+            fail_msg("%lld zero, %lld close of %lld: %s", (long long)zero, (long long)close,
+                     (long long)count, ops[i]);
+    }
+    arena_destroy(a);
+}
+
+/* What shows lost bits: full significands, halves of them, subnormals; integers of any size.  */
+static void sparse_data_fill_significands(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    Te *te = fixture_te(a, "op f(A: f32[4096], I: i32[4096]) -> (Y: f32[4096], J: i32[4096]) {"
+                           " Y[k] = A[k]; J[k] = I[k]; }");
+    TeData *in = fixture_inputs(a, te, TE_FILL_SPARSE, 1);
+    int full = 0, half = 0, tiny = 0, wide = 0, most = 0;
+    for (int k = 0; k < 4096; k++) {
+        float x = ((float *)in[0].data)[k];
+        int32_t i = ((int32_t *)in[1].data)[k];
+        uint32_t bits;
+        memcpy(&bits, &x, sizeof bits);
+        tiny += x != 0 && fabsf(x) < 0x1p-126f;
+        half += x == floorf(x) && fabsf(x) < 4096 && fmodf(x, 2) != 0;
+        full += (bits & 0x1fff) != 0 && fabsf(x) > 0x1p-126f;
+        wide += abs(i) < 1 << 24 && i % 2 != 0;
+        most += abs(i) > 1 << 24;
+    }
+    assert_true(full > 1000 && half > 1000 && tiny > 300 && wide > 2000 && most > 1000);
     arena_destroy(a);
 }
 
@@ -309,6 +362,8 @@ int main(void) {
         cmocka_unit_test(reals_are_normal_deviates),
         cmocka_unit_test(extremes_have_what_the_other_data_lack),
         cmocka_unit_test(extremes_leave_finite_outputs),
+        cmocka_unit_test(sparse_data_leave_sums_a_term),
+        cmocka_unit_test(sparse_data_fill_significands),
         cmocka_unit_test(pages_do_not_depend_on_each_other),
         cmocka_unit_test(gaps_between_elements_are_poison),
         cmocka_unit_test(index_tensors_are_mostly_legal),

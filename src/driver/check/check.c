@@ -76,7 +76,7 @@ static double program_work(const Check *c) {
 /* One data set at one set of sizes.  */
 static Status check_set(Check *c, TeFill fill) {
     c->fill = fill;
-    c->ref.exact = fill == TE_FILL_EXTREMES || (fill == TE_FILL_INTEGERS && te_exact(c->te));
+    c->ref.exact = check_data_set[fill].exact || (fill == TE_FILL_INTEGERS && te_exact(c->te));
     Status s = start_run(c);
     if (s) return s;
     c->out->exact |= fill == TE_FILL_INTEGERS && c->ref.exact;
@@ -147,8 +147,10 @@ static Status check_sizes(Check *c) {
 
 const char *check_data(const CheckResult *r) {
     static const char *const sets[] = {"", "integer", "integer and real",
-                                       "integer, real and extreme"};
-    static const char *const inexact[] = {"", "real", "real", "real and extreme"};
+                                       "integer, real and extreme",
+                                       "integer, real, extreme and sparse"};
+    static const char *const inexact[] = {"", "real", "real", "real and extreme",
+                                          "real, extreme and sparse"};
     int n = r->data_sets + !r->ok;         /* the last one failed */
     if (n > TE_FILLS) n = TE_FILLS;
     return r->exact ? sets[n] : inexact[n];

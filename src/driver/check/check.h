@@ -1,15 +1,16 @@
 /* Check: is a compiled kernel right?
  *
  * Runs it on a device, or its PTX in the simulator with every asynchronous operation as late as its
- * waits allow, on three data sets: small integers (compared bit for bit where every intermediate is
- * exact), normal reals (compared under the reference's error bound) and extremes: large magnitudes,
+ * waits allow, on four data sets: small integers (compared bit for bit where every intermediate is
+ * exact), normal reals (compared under the reference's error bound), extremes: large magnitudes,
  * zeros of both signs, equal values, infinities and NaN, compared wherever the reference defines
- * the result.  Each shows what the others hide: a wrong index or term is seen at once among
- * integers, a lost rounding or rescaling among reals; among extremes a mask that multiplies by 0
- * what it should not read, a maximum that is missing, the wrong one of equals.  Of small problems
- * all is compared; of big ones each kernel group is judged by itself on sampled blocks, given what
- * earlier groups store: values that are made as the op says where that is little work, else drawn
- * like inputs.  */
+ * the result, and sparse data, on which sums have so few terms that every bit of them counts.
+ * Each shows what the others hide: a wrong index or term is seen at once among integers, a lost
+ * rescaling among reals; among extremes a mask that multiplies by 0 what it should not read, a
+ * maximum that is missing, the wrong one of equals; among few terms a factor or a sum of fewer
+ * bits.  Of small problems all is compared; of big ones each kernel group is judged by itself on
+ * sampled blocks, given what earlier groups store: values that are made as the op says where that
+ * is little work, else drawn like inputs.  */
 #ifndef ROLLER_DRIVER_CHECK_CHECK_H
 #define ROLLER_DRIVER_CHECK_CHECK_H
 #include "driver/check/run.h"
@@ -69,8 +70,8 @@ typedef struct {
     const CounterTable *table;            /* what they are made of; NULL: nothing was counted */
 } CheckResult;
 
-/* The data sets that were tried, in words: "integer, real and extreme"; integers are named where
- * they were compared bit for bit.  */
+/* The data sets that were tried, in words: "integer, real, extreme and sparse"; integers are named
+ * where they were compared bit for bit.  */
 const char *check_data(const CheckResult *r);
 /* ST_CHECK if the kernel is wrong (the
  * result is filled); other errors if it could not be judged.  */

@@ -5,6 +5,7 @@ const CheckData check_data_set[TE_FILLS] = {
     [TE_FILL_INTEGERS] = {"integer", false},
     [TE_FILL_REALS] = {"real", false},
     [TE_FILL_EXTREMES] = {"extreme", true},
+    [TE_FILL_SPARSE] = {"sparse", true},
 };
 
 static void put_value(Buf *b, bool real, const TeValue *v) {

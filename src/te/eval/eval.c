@@ -216,6 +216,7 @@ Status te_eval_create(Arena *a, Diag *d, const Te *te, const TeData *data, TeEva
     }
     for (int i = 0; i < te->n_stmt; i++)
         ev->maker[te->stmt[i].tensor] = i;
+    eval_find_exps(ev);
     for (int i = 0; i < te->n_stmt; i++) {
         Prog *p = &ev->prog[i];
         *p = (Prog){.owner = ev, .s = &te->stmt[i]};
@@ -236,8 +237,14 @@ void te_eval_watch(TeEval *ev, Watch *watch) {
     ev->watch = watch;
 }
 
-static TeValue value_at(const Lanes *x, int j) {
-    TeValue v = {.v = x->v[j], .i = x->i[j]};
+/* A value computed in f32 is an f32: it was rounded where its bound comes from, at least once and
+ * no later than by the store.  */
+static bool is_rounded(TeDtype computed, TeDtype stored) {
+    return computed == stored || (computed == TE_F32 && stored == TE_F64);
+}
+
+static TeValue value_at(const Lanes *x, int j, bool rounded) {
+    TeValue v = {.v = x->v[j], .i = x->i[j], .rounded = rounded};
     v.bound = x->exact ? 0 : x->b[j];
     v.undecided = !x->plain && (x->f[j] & LANE_UNDECIDED);
     v.any_zero = !x->plain && (x->f[j] & LANE_ANY_ZERO);
@@ -248,6 +255,7 @@ Status te_eval_row(TeEval *ev, int tensor, const int64_t *at, int64_t count, TeV
     const TeTensor *t = &ev->te->tensor[tensor];
     Prog *p = &ev->prog[ev->maker[tensor]];
     int64_t pos = 0;
+    bool rounded = is_rounded(p->root->type, t->dtype);
     for (int d = 0; d < te_own_rank(t); d++)
         pos = pos * t->shape[d].value + at[d];
     for (int64_t done = 0; done < count; done += STRIP) {
@@ -264,7 +272,7 @@ Status te_eval_row(TeEval *ev, int tensor, const int64_t *at, int64_t count, TeV
                 return ST_CANCELLED;
         } while (ev->put_off);
         for (int j = 0; j < n; j++)
-            out[done + j] = value_at(x, j);
+            out[done + j] = value_at(x, j, rounded);
     }
     return ST_OK;
 }

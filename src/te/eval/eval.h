@@ -24,9 +24,10 @@ bool te_tensor_at(const TeTensor *t, int64_t offset, int64_t *at);
 typedef struct {
     double v;                 /* reals */
     int64_t i;                /* integers and bool */
-    double bound;             /* |right - v| <= bound, before the final store's half ulp */
+    double bound;             /* |right - v| <= bound, before the store rounds */
     bool undecided;           /* the bound straddles a jump: any value is right */
     bool any_zero;            /* a zero of either sign is right */
+    bool rounded;             /* the bound, if there is one, has room for the store's rounding */
 } TeValue;
 
 /* One TeEval per thread, each with an arena of its own; the data may be shared.  */
@@ -60,8 +61,13 @@ void te_store(TeDtype t, const TeValue *v, void *p);
  * REALS: normal deviates rounded to the type.
  * EXTREMES: half zeros of both signs, else a few large magnitudes; peaks far above them, and lines
  * all below or above zero; stretches of infinities and NaN, as many as leave some outputs without;
- * integers and indices up to the ends of their types.  */
-typedef enum { TE_FILL_INTEGERS, TE_FILL_REALS, TE_FILL_EXTREMES, TE_FILLS } TeFill;
+ * integers and indices up to the ends of their types.
+ * SPARSE: what every bit of a result shows in: so many zeros that sums have about one term; else
+ * odd integers of half a significand, so that a product fills one, significands that are full,
+ * subnormals, and integers of 24 bits.  */
+typedef enum {
+    TE_FILL_INTEGERS, TE_FILL_REALS, TE_FILL_EXTREMES, TE_FILL_SPARSE, TE_FILLS
+} TeFill;
 void te_fill(const Te *te, int tensor, TeFill kind, uint64_t seed, TeData out);
 /* The same by pages: bytes of whole pages from `from` on, the last one up to the tensor's end.  */
 enum { TE_PAGE = LAZY_PAGE };

@@ -17,7 +17,7 @@ void acc_start(Acc *a, const Node *x, int n) {
         bool extreme = red == TE_RED_MIN || red == TE_RED_MAX || acc_is_arg(red);
         double r = red == TE_RED_PROD ? 1 : extreme ? (low ? -INFINITY : INFINITY) : 0;
         a->v[j] = r;
-        a->b[j] = a->mag[j] = 0;
+        a->b[j] = a->mag[j] = a->n[j] = 0;
         a->lo[j] = a->hi[j] = r;
         a->rival[j] = a->close_rival[j] = -INFINITY;
         a->i[j] = red == TE_RED_PROD || red == TE_RED_ALL ? 1 : 0;
@@ -45,6 +45,9 @@ static void sum_one(Acc *a, const Lanes *x, int to, int from) {
     a->v[to] += v;
     a->mag[to] += magnitude(v) + b;
     a->b[to] += b;
+    bool faded = !x->plain && (x->f[from] & LANE_FADED);
+    a->n[to] += !faded && (v != 0 || b > 0);
+    a->b[to] += faded ? fabs(v) : 0;
     a->whole[to] = a->whole[to] && b == 0 && is_whole(v);
     a->fine[to] = a->fine[to] && b == 0 && is_whole(v * 4096);
     if (!x->plain) {
@@ -56,7 +59,7 @@ static void sum_one(Acc *a, const Lanes *x, int to, int from) {
 
 /* Four partial sums, so that one addition need not wait for the last.  */
 static void sum_fold(Acc *a, const Lanes *x, int n) {
-    double v[4] = {0}, mag[4] = {0};
+    double v[4] = {0}, mag[4] = {0}, terms[4] = {0};
     bool whole = true;
     int j = 0;
     for (; j + 4 <= n; j += 4) {
@@ -64,12 +67,14 @@ static void sum_fold(Acc *a, const Lanes *x, int n) {
             double t = x->v[j + k];
             v[k] += t;
             mag[k] += magnitude(t);
+            terms[k] += t != 0;
             whole &= (t + 0x3p51) - 0x3p51 == t;
         }
     }
     double sum = (v[0] + v[1]) + (v[2] + v[3]), m = (mag[0] + mag[1]) + (mag[2] + mag[3]);
     a->v[0] += sum;
     a->mag[0] += m;
+    a->n[0] += (terms[0] + terms[1]) + (terms[2] + terms[3]);
     if (!whole || !(m < 0x1p51)) {
         a->whole[0] = false;
         for (int i = 0; i < j && a->fine[0]; i++)
@@ -84,6 +89,7 @@ static void sum_across(Acc *a, const Lanes *x, int n) {
         double t = x->v[j];
         a->v[j] += t;
         a->mag[j] += magnitude(t);
+        a->n[j] += t != 0;
         a->whole[j] &= (t + 0x3p51) - 0x3p51 == t;
     }
     for (int j = 0; j < n; j++) {
@@ -105,13 +111,22 @@ static void add_terms(Acc *a, const Lanes *x, int n, bool fold) {
         sum_one(a, x, fold ? 0 : j, j);
 }
 
+/* Several terms that a matrix unit adds at once may each lose a part of their sum's last bit.  */
+double acc_roundoff(const Node *x, double terms) {
+    double all = (double)x->count, n = x->acc_all ? all : terms, steps, u;
+    steps = fmin(n > 1 ? n * x->acc_each : 0, (all - 1) * x->acc_most);
+    if (x->acc_coarse) u = fmin(n, 128) * 0x1p-13 + ceil(n / 128) * 0x1p-23;
+    else u = (x->acc_rounds ? steps + 1 : steps) * x->acc_step;
+    return u < 0.25 ? u / (1 - u) : 2 * u;
+}
+
 static void finish_sum(const Acc *a, const Node *x, Lanes *out, int n) {
     for (int j = 0; j < n; j++) {
         bool exact = (a->whole[j] && a->mag[j] <= x->acc_exact) ||
                      (a->fine[j] && a->mag[j] <= x->acc_exact / 4096);
         out->v[j] = a->v[j];
         out->b[j] =
-            exact ? 0 : a->b[j] + x->acc_roundoff * a->mag[j] + x->acc_tiny * (double)x->count;
+            exact ? 0 : a->b[j] + acc_roundoff(x, a->n[j]) * a->mag[j] + x->acc_tiny * a->n[j];
         out->f[j] = a->f[j] | (a->v[j] == 0 ? LANE_ANY_ZERO : 0);
         if (!(a->mag[j] <= x->acc_limit))
             out->f[j] |= LANE_UNDECIDED;

@@ -5,7 +5,7 @@
  * the bound, then one rounding of a result that large.  Exact results of exact operands keep 0.  */
 
 static void add_real(TeDtype t, Lanes *x, const Lanes *y, double sign, int n) {
-    double u = lanes_roundoff(t);
+    const Rounding u = lanes_rounding(t);
     bool bounded = !x->exact || !y->exact, exact = true;
     if (bounded)
         lanes_show_bounds(x, n);
@@ -15,7 +15,7 @@ static void add_real(TeDtype t, Lanes *x, const Lanes *y, double sign, int n) {
         double b = bounded ? x->b[j] + (y->exact ? 0 : y->b[j]) : 0;
         bool ok = b == 0 && lost == 0 && (t == TE_F64 || (double)(float)s == s);
         x->v[j] = s;
-        x->b[j] = ok ? 0 : b + u * (fabs(s) + b);
+        x->b[j] = ok ? 0 : b + lanes_lost(u, fabs(s) + b);
         exact &= ok;
     }
     x->exact = exact;
@@ -31,14 +31,15 @@ static bool is_exact_product(TeDtype t, double a, double c, double p) {
 }
 
 static void mul_exact(TeDtype t, Lanes *x, const Lanes *y, int n) {
-    double u = lanes_roundoff(t), tiny = lanes_tiny(t);
+    const Rounding u = lanes_rounding(t);
+    double tiny = lanes_tiny(t);
     bool exact = true;
     if (t == TE_F32) {
         for (int j = 0; j < n; j++) {
             double p = x->v[j] * y->v[j];
             bool ok = (double)(float)p == p;
             x->v[j] = p;
-            x->b[j] = ok ? 0 : u * fabs(p) + tiny;
+            x->b[j] = ok ? 0 : lanes_lost(u, fabs(p)) + tiny;
             exact &= ok;
         }
     } else {
@@ -46,16 +47,19 @@ static void mul_exact(TeDtype t, Lanes *x, const Lanes *y, int n) {
             double p = x->v[j] * y->v[j];
             bool ok = is_exact_product(t, x->v[j], y->v[j], p);
             x->v[j] = p;
-            x->b[j] = ok ? 0 : u * fabs(p) + tiny;
+            x->b[j] = ok ? 0 : lanes_lost(u, fabs(p)) + tiny;
             exact &= ok;
         }
     }
     x->exact = exact;
 }
 
+/* The distance of subnormal tf32.  */
+static const double tf32_tiny = 0x1p-136;
+
 static bool fits_tf32(double v) {
-    double big = v * (0x1p42 + 1);
-    return big - (big - v) == v;
+    double big = v * (0x1p42 + 1), steps = v / tf32_tiny;
+    return big - (big - v) == v && (fabs(v) >= 0x1p-126 || steps == nearbyint(steps));
 }
 
 /* @tf32: factors lose what 10 fraction bits cannot hold.  */
@@ -63,8 +67,16 @@ static void lose_bits(Lanes *x, double loss, int n) {
     lanes_show_bounds(x, n);
     for (int j = 0; j < n; j++) {
         if (isfinite(x->v[j]) && (x->b[j] != 0 || !fits_tf32(x->v[j])))
-            x->b[j] += loss * (fabs(x->v[j]) + x->b[j]);
+            x->b[j] += loss * (fabs(x->v[j]) + x->b[j]) + tf32_tiny;
     }
+}
+
+/* 0 times any number is a 0, of either sign if the number is.  */
+static bool is_zero_product(Lanes *x, int n, int j, const Lanes *y, double p) {
+    double a = x->v[j], c = y->v[j], ba = x->b[j], bc = y->b[j];
+    if (p != 0 || !((a == 0 && ba == 0) || (c == 0 && bc == 0))) return false;
+    if ((ba > 0 && fabs(a) <= ba) || (bc > 0 && fabs(c) <= bc)) lanes_flag(x, n, j, LANE_ANY_ZERO);
+    return true;
 }
 
 static void mul_real(const Node *node, Lanes *x, Lanes *y, int n) {
@@ -77,16 +89,20 @@ static void mul_real(const Node *node, Lanes *x, Lanes *y, int n) {
         mul_exact(t, x, y, n);
         return;
     }
-    double u = lanes_roundoff(t) + node->product_loss, tiny = lanes_tiny(t);
+    const Rounding u = lanes_rounding(t);
+    double tiny = lanes_tiny(t);
     lanes_show_bounds(x, n);
     lanes_show_bounds(y, n);
     for (int j = 0; j < n; j++) {
         double a = x->v[j], c = y->v[j], ba = x->b[j], bc = y->b[j], p = a * c;
         double b = fabs(a) * bc + fabs(c) * ba + ba * bc;
         bool whole = node->product_loss == 0 || (fits_tf32(a) && fits_tf32(c));
-        bool ok = whole && ba == 0 && bc == 0 && is_exact_product(t, a, c, p);
+        bool ok = (whole && ba == 0 && bc == 0 && is_exact_product(t, a, c, p)) ||
+                  is_zero_product(x, n, j, y, p);
         x->v[j] = p;
-        x->b[j] = ok ? 0 : b + u * (fabs(p) + b) + tiny;
+        double most = fabs(p) + b;
+        if (!whole) b += node->product_loss * most + tf32_tiny * (fabs(a) + ba + fabs(c) + bc);
+        x->b[j] = ok ? 0 : b + lanes_lost(u, most) + tiny;
         /* 0 times inf is NaN, nearly 0 times inf is not; what is left of inf beside its first
          * tf32 part may be NaN.  */
         bool split = node->product_loss > 0 && (isinf(a) || isinf(c));
@@ -97,7 +113,8 @@ static void mul_real(const Node *node, Lanes *x, Lanes *y, int n) {
 
 static void div_real(const Node *node, Lanes *x, Lanes *y, int n) {
     TeDtype t = node->type;
-    double u = node->fast ? 0x1p-10 : lanes_roundoff(t), tiny = lanes_tiny(t);
+    const Rounding u = node->fast ? (Rounding){0x1p-10, UINT64_MAX} : lanes_rounding(t);
+    double tiny = lanes_tiny(t);
     bool exact = true;
     lanes_show_bounds(x, n);
     lanes_show_bounds(y, n);
@@ -108,7 +125,7 @@ static void div_real(const Node *node, Lanes *x, Lanes *y, int n) {
         ok = ok || (a == 0 && ba == 0 && fabs(c) > bc);
         double b = (ba + fabs(q) * bc) / (fabs(c) - bc);
         x->v[j] = q;
-        x->b[j] = ok ? 0 : b + u * (fabs(q) + b) + tiny;
+        x->b[j] = ok ? 0 : b + lanes_lost(u, fabs(q) + b) + tiny;
         exact &= ok;
         bool any_sign = c == 0 && ((!y->plain && (y->f[j] & LANE_ANY_ZERO)) ||
                                    (ba > 0 && fabs(a) <= ba));

@@ -43,17 +43,6 @@ static bool is_coarse(const TeStmt *s, const TeExpr *body) {
            is_f8(body->args[1]->store);
 }
 
-/* Has an exponential as a factor: such a sum may be kept relative to a running maximum, and be
- * rescaled by another exponential, at most 1, whenever that grows.  A rescaling adds its 2 ulps
- * and a rounding to a step, which doubles what an addition costs.  */
-static bool is_rescalable(const TeExpr *e) {
-    if (e->kind == TE_CALL)
-        return e->v.fn == TE_FN_EXP || e->v.fn == TE_FN_EXP2;
-    if (e->kind != TE_MUL && e->kind != TE_CAST)
-        return false;
-    return is_rescalable(e->args[0]) || (e->n_args > 1 && is_rescalable(e->args[1]));
-}
-
 /* The mean of a sum of (E - mean) * (E - mean), the same for all terms: such a sum may be made of
  * those of parts and of the distances of their means.  NULL: it is none.  */
 static const Node *mean_of(const TeEval *ev, const Node *sum) {
@@ -70,28 +59,26 @@ static const Node *mean_of(const TeEval *ev, const Node *sum) {
     return made == TE_DIV || made == TE_MUL ? center : NULL;
 }
 
-/* How far a sum in `acc` of n terms may be off, as a share of the sum of magnitudes: one rounding
- * (or, in a matrix unit, truncated) per addition in any order.  */
-static double sum_roundoff(const TeStmt *s, const TeExpr *body, TeDtype acc, int64_t n) {
-    double steps = n > 1 ? (double)(n - 1) : 0;
-    bool kept = s->accum == TE_DTYPE_COUNT;
-    if (acc == TE_F64 && (kept || s->accum == TE_F64))
-        return steps * (is_rescalable(body) ? 0x6p-53 : 0x3p-53);
-    if (!kept && s->accum == TE_F16)
-        return (steps + 1) * 0x1p-10;
-    if (!kept && s->accum == TE_BF16)
-        return (steps + 1) * 0x1p-7;
-    if (acc == TE_F64)
-        return (steps + 1) * 0x1p-22;
-    double roundoff = (s->fp32x3 ? 3 * (steps + 1) : steps) * 0x1p-23;
-    if (is_rescalable(body))
-        roundoff *= 2;
-    if (is_coarse(s, body))
-        roundoff = fmin((double)n, 128) * 0x1p-13 + ceil((double)n / 128) * 0x1p-23;
-    return roundoff;
+/* What an addition to a sum may be off by, as a share of the magnitudes: one rounding (or, in a
+ * matrix unit, truncated).  Rescaling adds the 2 ulps of an exponential and a rounding to one.  A
+ * term that counts is rescaled no more often than there are such terms, for each time the maximum
+ * grows to another one; but not where they have other factors, which may be 0.  */
+static void build_steps(const TeEval *ev, Node *x, const TeStmt *s, const TeExpr *body) {
+    bool kept = s->accum == TE_DTYPE_COUNT, wide = x->acc == TE_F64, direct = true;
+    ExpPart part = eval_exp_part(ev, body, &direct);
+    x->acc_all = part == EXP_FACTOR;
+    x->acc_most = part != EXP_NONE && direct ? 2 : 1;
+    x->acc_each = part == EXP_TERM ? 3 : x->acc_most;
+    x->acc_coarse = !wide && is_coarse(s, body);
+    x->acc_rounds = (!kept && s->accum != x->acc) || s->fp32x3;
+    if (wide && (kept || s->accum == TE_F64)) x->acc_step = 0x3p-53;
+    else if (!kept && s->accum == TE_F16) x->acc_step = 0x1p-10;
+    else if (!kept && s->accum == TE_BF16) x->acc_step = 0x1p-7;
+    else if (wide) x->acc_step = 0x1p-22;
+    else x->acc_step = (s->fp32x3 ? 3 : 1) * 0x1p-23;
 }
 
-static void build_reduce(Node *x, const TeStmt *s, const TeExpr *e) {
+static void build_reduce(const TeEval *ev, Node *x, const TeStmt *s, const TeExpr *e) {
     TeDtype body = e->args[0]->type;
     bool sums = e->red == TE_RED_SUM || e->red == TE_RED_PROD;
     bool real = te_dtype_class(body) == TE_CLASS_REAL;
@@ -114,8 +101,7 @@ static void build_reduce(Node *x, const TeStmt *s, const TeExpr *e) {
         x->acc_limit = narrow ? ldexp(1, 8 * te_dtype_bytes(accum) - 1) : INFINITY;
         return;
     }
-    double u = sum_roundoff(s, e->args[0], x->acc, x->count);
-    x->acc_roundoff = u < 0.25 ? u / (1 - u) : 2 * u;
+    build_steps(ev, x, s, e->args[0]);
     if (sums && is_coarse(s, e->args[0]))
         x->acc_exact = 0x1p13;
     if (accum == TE_F16) {
@@ -170,6 +156,8 @@ Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e) {
     *x = (Node){.e = e, .kind = e->kind, .type = e->type, .meet = e->type, .n_args = e->n_args};
     x->args = ARENA_ARRAY(ev->arena, Node *, e->n_args);
     x->fast = s->fast;
+    x->rescaled = ev->sums_exps && e->kind == TE_CALL &&
+                  (e->v.fn == TE_FN_EXP || e->v.fn == TE_FN_EXP2);
     for (int i = 0; i < e->n_args; i++) {
         x->args[i] = eval_build(ev, s, e->args[i]);
         x->uses |= x->args[i]->uses;
@@ -197,7 +185,7 @@ Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e) {
         x->pads = te_pads(e);
         break;
     case TE_REDUCE:
-        build_reduce(x, s, e);
+        build_reduce(ev, x, s, e);
         for (int i = 0; i < e->n_index; i++)
             x->uses &= ~(1u << e->index[i]);
         if (e->red == TE_RED_SUM) {

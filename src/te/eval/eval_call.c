@@ -28,8 +28,10 @@ static double apply(TeFn fn, double x) {
     }
 }
 
-/* What an implementation may add to a value of magnitude up to `mag`: the ulps of the table (an ulp
- * is at most 2^-23 of the value), in f64 one more for the library that computes it here.  */
+/* What an implementation may add to a value of magnitude up to `mag`: the ulps of the table, in f64
+ * one more for the library that computes it here.  An exponential that is a term of a sum may be
+ * made of several, since the maximum moves, and of a power whose exponent was rounded twice
+ * (docs/numerics.md).  */
 static double own_error(const Node *node, double x, double mag) {
     TeFn fn = node->e->v.fn;
     bool f64 = node->type == TE_F64;
@@ -38,7 +40,9 @@ static double own_error(const Node *node, double x, double mag) {
     if (node->fast)
         return 0x1p-10 * mag + lanes_tiny(node->type);
     double k = ulps[fn] + (f64 ? 1 : 0x1p-20);
-    return k * fmax(mag * (f64 ? 0x1p-52 : 0x1p-23), lanes_tiny(node->type));
+    double ulp = f64 ? mag * 0x1p-52 : lanes_lost(lanes_rounding(TE_F32), mag) * 2;
+    double moved = node->rescaled && mag > 0 ? fabs(x) * mag * (f64 ? 0x3p-53 : 0x3p-24) : 0;
+    return k * fmax(ulp, lanes_tiny(node->type)) + moved;
 }
 
 static bool is_jump(TeFn fn) {
@@ -78,6 +82,8 @@ static void call_lane(const Node *node, Lanes *x, int n, int j) {
                       (node->type == TE_F64 ? fma(v, v, -a) == 0 : (double)(float)v == v);
     if (!exact_root)
         x->b[j] += own_error(node, a, fmax(fabs(lo), fabs(hi)));
+    if (node->rescaled && v + x->b[j] < (node->type == TE_F64 ? DBL_MIN : (double)FLT_MIN))
+        lanes_flag(x, n, j, LANE_FADED);
 }
 
 /* x^y for x > 0 is monotonic in each operand; elsewhere only an exact y means anything.  */

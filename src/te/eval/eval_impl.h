@@ -8,14 +8,20 @@
 #define ROLLER_TE_EVAL_EVAL_IMPL_H
 #include "te/access/access.h"
 #include "te/eval/eval.h"
+#include <string.h>
 
 enum { STRIP = 64 };
 
 enum {
     LANE_UNDECIDED = 1,       /* any value is right */
     LANE_PADDING = 2,         /* a 0 that pads (te_pads), or a product with it */
-    LANE_ANY_ZERO = 4         /* if zero: of either sign */
+    LANE_ANY_ZERO = 4,        /* if zero: of either sign */
+    LANE_FADED = 8            /* an exponential that is nothing beside one of the same sum */
 };
+
+/* What a sum's terms have of exponentials: such a sum may be kept relative to a running maximum,
+ * and be rescaled by another exponential, at most 1, whenever that grows.  */
+typedef enum { EXP_NONE, EXP_FACTOR, EXP_TERM } ExpPart;
 
 /* The values of a node on a strip.  b counts only if !exact, f only if !plain; else they are 0.  */
 typedef struct {
@@ -39,6 +45,7 @@ struct Node {
     double v;                 /* literal, size: converted to its type */
     int64_t i;
     bool fast;                /* @fast */
+    bool rescaled;            /* CALL: of an exponential, some of which are summed */
     double factor_loss;       /* @tf32: relative, per factor of a summed product */
     double product_loss;      /* @fp32x3: relative, of a summed product */
     /* READ */
@@ -50,7 +57,9 @@ struct Node {
     int sweep;                /* its longest index */
     int64_t count;            /* number of terms */
     TeDtype acc;              /* type it accumulates in */
-    double acc_roundoff;      /* sum: bound per term and magnitude; see eval_reduce.c */
+    double acc_step;          /* sum: how far an addition is off, as a share of the magnitudes; */
+    double acc_each, acc_most;            /* ... how many count for a term, for one of all */
+    bool acc_rounds, acc_all, acc_coarse; /* ... what else counts: see acc_roundoff */
     double acc_limit;         /* sum: magnitudes beyond leave the accumulator's range */
     double acc_exact;         /* sum: integers up to this are exact in it */
     double acc_tiny;          /* sum: absolute loss of a term */
@@ -99,6 +108,8 @@ struct TeEval {
     const Lazy **lazy;        /* per tensor: where data is made when it is read; or NULL */
     int *maker;               /* per tensor: statement or -1 */
     Prog *prog;               /* per statement */
+    uint8_t *exps;            /* per tensor: ExpPart of its elements */
+    bool sums_exps;
     Watch *watch;
     int levels;               /* of calls that are under way */
     bool put_off;             /* what is evaluated now depends on elements that were put off */
@@ -109,13 +120,15 @@ struct TeEval {
 };
 
 /* What has been seen so far of each of up to STRIP reductions.
- * sum: v the sum, mag the sum of magnitudes with their bounds, b the sum of bounds.
+ * sum: v the sum, mag the sum of magnitudes with their bounds, b the sum of bounds, n the terms
+ *   that need not be 0.
  * prod: v, b likewise of the product; hi, lo the product of the factors above and below 1; mag the
  *   largest magnitude of a factor; some: a factor is NaN; fine: none is certainly zero.
  * max, min: v with lo..hi, the values it may have.
  * argmax, argmin: v (i) at pos with b; rival the most another real candidate may be.  */
 typedef struct {
     double v[STRIP], b[STRIP], mag[STRIP], lo[STRIP], hi[STRIP], rival[STRIP], close_rival[STRIP];
+    double n[STRIP];
     int64_t i[STRIP], pos[STRIP];
     uint8_t f[STRIP];
     bool some[STRIP];          /* a term was seen */
@@ -125,6 +138,9 @@ typedef struct {
 
 /* eval_acc.c: one strip of terms after another.  */
 bool acc_is_arg(int red);
+/* How far a sum may be off as a share of the magnitudes, so many of whose terms are not 0: adding a
+ * 0 loses nothing, whatever the order.  */
+double acc_roundoff(const Node *x, double terms);
 void acc_start(Acc *a, const Node *x, int n);
 /* Where terms go: all into accumulator 0 (fold; positions pos, pos + step, ...), or one each (all
  * at position pos).  */
@@ -135,6 +151,10 @@ typedef struct {
 /* Takes n terms.  */
 void acc_take(Acc *a, const Node *x, const Lanes *y, int n, AccTerms t);
 void acc_finish(const Acc *a, const Node *x, Lanes *out, int n);
+
+/* eval_exp.c: finds exponentials, and sums of them.  *direct: none is a temporary.  */
+void eval_find_exps(TeEval *ev);
+ExpPart eval_exp_part(const TeEval *ev, const TeExpr *term, bool *direct);
 
 /* eval_build.c */
 Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e);
@@ -162,7 +182,22 @@ void lanes_copy(Lanes *to, int i, const Lanes *from, int j, int n);
 void lanes_settle(Lanes *x, TeDtype t, int n);             /* infinities, the type's range */
 void lanes_convert(Lanes *x, TeDtype from, TeDtype to, int n);
 void lanes_cast(Lanes *x, TeDtype from, TeDtype to, int n);
-double lanes_roundoff(TeDtype t);                          /* relative error of one rounding */
+/* What one rounding may be off by: `share` of the largest power of two (f64: of the value) that is
+ * not above the magnitude.  f64 is computed here with the same unit as in a kernel, so that both
+ * errors count.  */
+typedef struct {
+    double share;
+    uint64_t kept;            /* bits of a magnitude */
+} Rounding;
+Rounding lanes_rounding(TeDtype t);
+static inline double lanes_lost(Rounding r, double magnitude) {
+    uint64_t bits;
+    memcpy(&bits, &magnitude, sizeof bits);
+    bits &= r.kept;
+    memcpy(&magnitude, &bits, sizeof bits);
+    return r.share * magnitude;
+}
+double lanes_roundoff(TeDtype t);                          /* the same as a share of the value */
 double lanes_tiny(TeDtype t);                              /* absolute, near zero */
 double eval_round(TeDtype t, double v);                    /* to a real storage type, as a double */
 double eval_real(int64_t i);                               /* rounded to odd, to be rounded again */

@@ -93,11 +93,12 @@ static void few_long(Prog *p, const Node *x, int k, int n) {
  * (Cauchy).  */
 static void allow_partials(Prog *p, const Node *x, int k, int n) {
     Lanes *out = &p->slot[k], *mean = &p->slot[k + 1];
+    double u = acc_roundoff(x, (double)x->count);
     eval_node(p, x->mean, k + 1, n);
     for (int j = 0; j < n; j++) {
         double q = fabs(out->v[j]), count = (double)x->count, b = out->exact ? 0 : out->b[j];
-        double e = x->acc_roundoff * (fabs(mean->v[j]) + sqrt(q / count));
-        out->b[j] = b + x->acc_roundoff * q + 2 * e * sqrt(count * q) + count * e * e;
+        double e = u * (fabs(mean->v[j]) + sqrt(q / count));
+        out->b[j] = b + u * q + 2 * e * sqrt(count * q) + count * e * e;
         if (!isfinite(out->b[j]))
             out->b[j] = b;
     }

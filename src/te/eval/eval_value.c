@@ -171,7 +171,8 @@ void te_store(TeDtype t, const TeValue *v, void *p) {
 }
 
 /* Rounding is monotonic: what rounds a value within the bound lies between the rounded ends.  The
- * bound itself was computed in f64 and is widened by what that may have lost.  */
+ * bound itself was computed in f64 and is widened by what that may have lost.  Where it has room
+ * for the store's rounding, that is no reason to be farther off.  */
 static TeVerdict judge_real(TeDtype t, double got, const TeValue *want, bool exact) {
     if (isnan(want->v) || isnan(got))
         return isnan(want->v) && isnan(got) ? TE_RIGHT : TE_WRONG;
@@ -181,6 +182,8 @@ static TeVerdict judge_real(TeDtype t, double got, const TeValue *want, bool exa
         return v == got && sign ? TE_RIGHT : TE_WRONG;
     }
     double bound = isinf(want->v) ? 0 : want->bound * (1 + 0x1p-30);
+    if (want->rounded && bound > 0)
+        return fabs(got - want->v) <= bound ? TE_RIGHT : TE_WRONG;
     double lo = eval_round(t, want->v - bound), hi = eval_round(t, want->v + bound);
     return lo <= got && got <= hi ? TE_RIGHT : TE_WRONG;
 }

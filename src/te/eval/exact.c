@@ -28,7 +28,7 @@ typedef struct {
     bool multiplies;          /* there is a product over a range */
 } Survey;
 
-static int exact_bits(TeDtype t) {
+int te_significand(TeDtype t) {
     switch (t) {
     case TE_F64: return 53;
     case TE_F32: return 24;
@@ -126,7 +126,7 @@ static Reach reduce(Survey *v, const TeStmt *s, const TeExpr *e) {
     Reach x = reach_of(v, s, e->args[0]);
     double n = terms_of(s, e);
     bool real = te_dtype_class(e->args[0]->type) == TE_CLASS_REAL;
-    int bits = exact_bits(s->accum == TE_DTYPE_COUNT ? e->type : s->accum);
+    int bits = te_significand(s->accum == TE_DTYPE_COUNT ? e->type : s->accum);
     if (s->accum == TE_DTYPE_COUNT && is_f8_product(e->args[0]))
         bits = F8_SUM_BITS;
     double limit = ldexp(1, bits - (x.bits > 0 ? SUM_BITS : 0));
@@ -171,7 +171,7 @@ static Reach operation(Survey *v, const TeStmt *s, const TeExpr *e) {
         z.typical = hypot(x.typical, y.typical);
     }
     if (te_dtype_class(e->type) == TE_CLASS_REAL)
-        z.exact = z.exact && ldexp(z.worst, z.bits) <= ldexp(1, exact_bits(e->type));
+        z.exact = z.exact && ldexp(z.worst, z.bits) <= ldexp(1, te_significand(e->type));
     return z;
 }
 
@@ -251,7 +251,7 @@ static bool survey(Survey *v, const Te *te, const TeRecipe *r, bool *snug) {
         Reach x = reach_of(v, s, s->rhs);
         exact = exact && x.exact;
         if (t->role == TE_OUTPUT && te_dtype_class(t->dtype) == TE_CLASS_REAL)
-            *snug = *snug && 3 * x.typical <= ldexp(1, exact_bits(t->dtype));
+            *snug = *snug && 3 * x.typical <= ldexp(1, te_significand(t->dtype));
         v->tensor[s->tensor] = x;
     }
     return exact;

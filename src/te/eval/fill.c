@@ -117,6 +117,7 @@ struct TeSource {
     bool real, scalar;
     int64_t extent;           /* of an index tensor; else 0 */
     double special;           /* share of special stretches */
+    double density;           /* share of elements that are not 0 */
     uint64_t key;
     Places places;
 };
@@ -182,6 +183,54 @@ static int64_t large_integer(Draw *d) {
     }
 }
 
+/* ---- sparse data ---- */
+
+/* The exponent of the largest subnormal.  */
+static int lowest_exponent(TeDtype t) {
+    switch (t) {
+    case TE_F64: return -1023;
+    case TE_F16:
+    case TE_F8E5M2: return -15;
+    case TE_F8E4M3: return -7;
+    default: return -127;
+    }
+}
+
+/* Half of the bits that a product has in f32 or f64, if the type has them.  */
+static double half_full(Draw *d) {
+    int bits = te_significand(d->s->type), most = d->s->type == TE_F64 ? 26 : 12;
+    return 1 + 2 * (double)below(d, (int64_t)1 << ((bits < most ? bits : most) - 1));
+}
+
+static double sparse_real(Draw *d) {
+    double v = 0;
+    switch (below(d, 8)) {
+    case 0:
+    case 1:
+    case 2: v = half_full(d); break;
+    case 3: v = ldexp(half_full(d), -12); break;
+    case 4: v = ldexp(rng_normal(&d->rng), lowest_exponent(d->s->type)); break;
+    case 5: v = 1; break;
+    default: v = rng_normal(&d->rng); break;
+    }
+    return below(d, 2) ? -v : v;
+}
+
+/* A third has all bits; others have 24, which reals keep.  */
+static int64_t sparse_integer(Draw *d) {
+    int64_t v = (int64_t)rng_next(&d->rng);
+    if (te_dtype_bytes(d->s->type) < 4 || below(d, 3) == 0) return v;
+    return v % (1 << 24) | 1;
+}
+
+static TeValue sparse_value(Draw *d) {
+    TeValue v = {0};
+    if ((double)below(d, 1 << 30) * 0x1p-30 >= d->s->density) return v;
+    if (d->s->real) v.v = sparse_real(d);
+    else v.i = sparse_integer(d);
+    return v;
+}
+
 static TeValue next_value(Draw *d) {
     const TeSource *s = d->s;
     TeValue v = {0};
@@ -197,6 +246,8 @@ static TeValue next_value(Draw *d) {
     } else if (s->kind == TE_FILL_EXTREMES) {
         if (s->real) v.v = large_real(d);
         else v.i = large_integer(d);
+    } else if (s->kind == TE_FILL_SPARSE) {
+        v = sparse_value(d);
     } else if (s->real && s->kind == TE_FILL_REALS) {
         v.v = rng_normal(&d->rng);
     } else {
@@ -305,6 +356,7 @@ static TeSource source_of(const Te *te, int tensor, TeFill kind, uint64_t seed) 
         s.extent = extent_selected(te, tensor);
     if (kind == TE_FILL_EXTREMES)
         s.special = 1 / fmax(RAREST, stretches_read(te, tensor));
+    if (kind == TE_FILL_SPARSE) s.density = te_density(te, tensor);
     return s;
 }
 

@@ -11,4 +11,11 @@ typedef struct {
 
 /* The richest on which as much of the op as possible is exact.  */
 TeRecipe te_recipe(const Te *te);
+
+/* Sparse data: the share of a tensor's elements that are not 0, so that sums have about one term;
+ * 1 where no sum is over it.  */
+double te_density(const Te *te, int tensor);
+
+/* Bits of a significand.  */
+int te_significand(TeDtype t);
 #endif

@@ -43,9 +43,13 @@ void lanes_copy(Lanes *to, int i, const Lanes *from, int j, int n) {
         memcpy(to->f + i, from->f + j, count);
 }
 
-/* f64 is computed here with the same unit as in a kernel, so that both errors count.  */
 double lanes_roundoff(TeDtype t) {
-    return t == TE_F64 ? 0x1p-52 * (1 + 0x1p-20) : 0x1p-24 * (1 + 0x1p-20);
+    return (t == TE_F64 ? 0x1p-52 : 0x1p-24) * (1 + 0x1p-20);
+}
+
+Rounding lanes_rounding(TeDtype t) {
+    bool wide = t == TE_F64;
+    return (Rounding){lanes_roundoff(t), wide ? UINT64_MAX : UINT64_C(0x7ff) << 52};
 }
 
 double lanes_tiny(TeDtype t) {
@@ -103,10 +107,12 @@ void lanes_convert(Lanes *x, TeDtype from, TeDtype to, int n) {
         int_to_real(x, to, n);
 }
 
-/* A value within its bound of where the type ends may be infinite or not.  */
+/* A value within its bound of where the type ends may be infinite or not, one that rounds to 0 have
+ * either sign.  */
 static void round_lane(Lanes *x, int n, int j, TeDtype to) {
     double v = x->v[j], lo = eval_round(to, v - x->b[j]), hi = eval_round(to, v + x->b[j]);
     lanes_hull(x, n, j, eval_round(to, v), lo, hi);
+    if (lo == hi && signbit(lo) != signbit(hi)) lanes_flag(x, n, j, LANE_ANY_ZERO);
 }
 
 static void real_to_real(Lanes *x, TeDtype from, TeDtype to, int n) {
