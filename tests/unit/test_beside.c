@@ -85,7 +85,7 @@ static void checks(void **state) {
     RollerCheckReport r = {.struct_size = sizeof r};
     RollerCheckOptions o = {.struct_size = sizeof o, .device = "0"};
     must(roller_check(ctx, kernel, &o, &r));
-    assert_true(r.ok && r.size_sets > 1 && r.data_sets == 3);
+    assert_true(r.ok && r.size_sets > 1 && r.data_sets == 4);
     assert_string_equal(r.where, "NVIDIA A100-SXM4-80GB (simulated)");
 }
 
