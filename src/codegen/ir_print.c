@@ -154,8 +154,8 @@ static void put_arguments(Printer *p, Ir x) {
     buf_putc(p->out, ')');
 }
 
-/* What is a template in C++, or takes references, has its numbers and the type that it is for in its
- * name in C, and takes pointers.  */
+/* What is a template in C++, or takes references, has its numbers and the type that it is for in
+ * its name in C, and takes pointers.  */
 static void put_call(Printer *p, Ir x) {
     buf_puts(p->out, spelled(p, x->text));
     if (x->places > 0 && p->language != LANGUAGE_CUDA)

@@ -39,6 +39,7 @@ static inline const char *window_row_number(const Kernel *k) {
 /* window_row.c: is subscript d a long long; how far it is at a position along the dimension's axis
  * (sliding dimensions).  */
 bool window_wide(const Kernel *k, const WindowSource *x, int d);
+bool window_widens(const Kernel *k, const WindowSource *x, int d);     /* or offsets with it */
 const char *window_steps(const Kernel *k, const WindowSource *x, int d, const char *at);
 /* A source's row as values in the array `to`; load u fills to[u * N ..].  */
 void window_row_load(Kernel *k, int n, const char *to);

@@ -7,27 +7,6 @@ static int load_width(const Kernel *k, int n) {
     return window_view(k)->along ? window_row_vec(k, n) : 1;
 }
 
-bool window_wide(const Kernel *k, const WindowSource *x, int d) {
-    Access first = x->access, last = x->access;
-    bool along = d == x->dim_n;
-    if (along || d == x->dim_m) {
-        first.sub[d].c = along ? x->base_n : x->base_m;
-        last.sub[d].c = first.sub[d].c + (along ? x->dil_n * x->extent_s : x->dil_m * x->extent_r);
-    }
-    return rprog_wide(k->l->p, k->l->r, &first, d) || rprog_wide(k->l->p, k->l->r, &last, d);
-}
-
-/* Are the subscript, or offsets that it goes into, long longs?  */
-static bool widens(const Kernel *k, const WindowSource *x, int d) {
-    return window_wide(k, x, d) || (rprog_wide(k->l->p, k->l->r, &x->access, -1) &&
-                                    !cg_tensor_wide(k->cg, x->access.tensor));
-}
-
-const char *window_steps(const Kernel *k, const WindowSource *x, int d, const char *at) {
-    return cg_text(k->cg, "%s%s * %lld", widens(k, x, d) ? "(long long)" : "", at,
-                   (long long)(d == x->dim_n ? x->step_n : x->step_m));
-}
-
 /* Prints where a source's row lies: wy, wx, inside, from, which lacks the constants `by` of what is
  * tested; returns the test that each load needs or NULL.  */
 static const char *place_row(Kernel *k, int n, int64_t *by) {
@@ -57,7 +36,8 @@ static const char *place_row(Kernel *k, int n, int64_t *by) {
         sub[d] = down_or_along         ? cg_text(cg, "(%s)", d == x->dim_n ? wx : wy)
                  : x->access.guard[d]  ? text_tested(&point, x->read, d, &by[d])
                                        : at;
-        if (!down_or_along && widens(k, x, d)) sub[d] = cg_text(cg, "(long long)(%s)", sub[d]);
+        if (!down_or_along && window_widens(k, x, d))
+            sub[d] = cg_text(cg, "(long long)(%s)", sub[d]);
     }
     cg_line(cg, "const %s from = %s;",
             place_type(rprog_wide(k->l->p, k->l->r, &x->access, -1)),
