@@ -291,6 +291,15 @@ run 0 'the ending of -o' --emit cubin,ptx -o a.cubin mm.te && {
 }
 run 0 'an ending alone' -q -o b.ptx mm.te && try 'is what is emitted' grep -q '^.version' b.ptx
 refused 'names an artefact that --emit does not list' --emit cu -o c.cubin
+ROLLER_NVRTC=/nowhere
+export ROLLER_NVRTC
+run 0 'OpenCL C without NVRTC' --profile pocl --op first --emit cl,json -o one.cl two.te && {
+    try 'is written' grep -q '^__kernel' one.cl
+    try 'and described' grep -q '"arch": "cl1.2"' one.json
+}
+run 2 'proving it' --profile pocl --op first --dry-run --check two.te &&
+    has err 'neither NVRTC nor the simulator takes them' 'is refused'
+unset ROLLER_NVRTC
 # Where there is no compiler either, the file is refused first.
 for file in none/x.cu . closed/ mm.te/x.cu; do
     ROLLER_NVRTC=/nowhere

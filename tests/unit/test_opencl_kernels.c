@@ -1,0 +1,253 @@
+/* Kernels in OpenCL C, run by a compiler and a runtime that are not ours (PoCL on the CPU) and
+ * compared with the reference: examples at small sizes, operators by every form, random programs.
+ * SEED draws a share of them; LONG=1 runs all operators and many random programs.
+ *
+ *   OPERATOR=NAME build/tests/test_opencl_kernels       some operators
+ *   SEED=n COUNT=1 build/tests/test_opencl_kernels      one random program
+ */
+#include "effort.h"
+#include "form_pick.h"
+#include "opencl.h"
+#include "opencl_program.h"
+#include "plan_fixture.h"
+#include "te_random.h"
+
+#include "base/file.h"
+#include "driver/pipeline/compile.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Forms that are printed in OpenCL C.  */
+static const unsigned printed = 1u << FORM_STREAM;
+
+static int setup(void **state) { return (*state = arena_create(NULL)) ? 0 : -1; }
+
+static int teardown(void **state) {
+    arena_destroy(*state);
+    return 0;
+}
+
+static void need_platform(Arena *a) {
+    const char *absent = opencl_absent(a);
+    if (!absent) return;
+    print_message("skipped: %s\n", absent);
+    skip();
+}
+
+/* ---- operators, by every form ---- */
+
+static unsigned forms_taken(const KernelCase *c) {
+    unsigned forms = 0;
+    for (int g = 0; g < c->plan.n; g++) forms |= 1u << form_of(c->dev, &c->plan.prog[g]);
+    return forms;
+}
+
+/* How many forms were run; -1: one is wrong, which is told.  */
+static int prove_operator(Arena *a, const Device *dev, const Operator *o, TeDtype type) {
+    KernelCase all;
+    int proved = 0;
+    const char *wrong = kernel_open(&all, a, dev, operator_te(a, o, type), NULL);
+    unsigned forms = wrong ? 0 : form_all(&all) & printed;
+    for (int form = 0; form < FORM_COUNT && !wrong; form++) {
+        KernelCase c = all;
+        c.plan.problem = ARENA_ARRAY(a, Problem, c.plan.n);
+        c.plan.prog = ARENA_ARRAY(a, RProg, c.plan.n);
+        memcpy(c.plan.problem, all.plan.problem, (size_t)c.plan.n * sizeof *c.plan.problem);
+        if (!(forms >> form & 1)) continue;
+        wrong = form_pick(&c, (Form)form);
+        if (!wrong && forms_taken(&c) & ~printed) continue;
+        if (!wrong) wrong = kernel_emit(&c);
+        if (!wrong) wrong = opencl_prove(a, &c.diag, c.te, &c.program, NULL, 1);
+        if (wrong)
+            print_error("by %s: %s", form_name[form],
+                        kernel_report(&c, operator_te(a, o, type), wrong));
+        proved++;
+    }
+    return wrong ? -1 : proved;
+}
+
+static void operators_by_form(void **state) {
+    enum { SHARE = 40 };
+    const char *only = getenv("OPERATOR");
+    const Device *dev = fixture_device(*state, "pocl");
+    int failed = 0, proved = 0;
+    need_platform(*state);
+    for (int i = 0; i < n_operators; i++) {
+        for (int t = 0; t < TE_DTYPE_COUNT; t++) {
+            bool named = only && *only && strstr(operators[i].name, only);
+            if (!(operators[i].types >> t & 1)) continue;
+            if (only && *only ? !named : !effort_drawn(i * TE_DTYPE_COUNT + t, SHARE)) continue;
+            ArenaMark before = arena_mark(*state);
+            int n = prove_operator(*state, dev, &operators[i], (TeDtype)t);
+            failed += n < 0;
+            proved += n > 0 ? n : 0;
+            arena_reset(*state, before);
+        }
+    }
+    print_message("%d programs of operators proved\n", proved);
+    assert_int_equal(failed, 0);
+    assert_true(proved > 0);
+}
+
+/* ---- whole ops, as they are planned ---- */
+
+typedef struct {
+    Arena *arena;
+    Diag diag;
+    const char *text, *op;
+    TeDefines define;
+    Te *te;
+    PlanSet set;
+    WholePlan plan;
+    Build build;
+} Way;
+
+static const char *said(const Way *w, const char *stage) {
+    const DiagMessage *m = diag_first_error(&w->diag);
+    return arena_printf(w->arena, "%s: %s", stage, m ? m->message : "no message");
+}
+
+/* Some values of run-time sizes.  */
+static int64_t *sizes_of(const Way *w, uint64_t seed) {
+    Rng rng = {seed};
+    int64_t *value = ARENA_ARRAY(w->arena, int64_t, w->te->n_size + 1);
+    for (int i = 0; i < w->te->n_size; i++) {
+        const TeExtent *e = &w->te->size[i].extent;
+        int64_t q = e->multiple, lo = (e->min + q - 1) / q, hi = e->value / q;
+        value[i] = e->value;
+        if (rplan_varies(w->te, i))
+            value[i] = (lo + (int64_t)rng_below(&rng, (uint32_t)(hi - lo + 1))) * q;
+    }
+    return value;
+}
+
+static bool is_printed(const Way *w, const Device *dev) {
+    for (const RPlan *p = &w->plan.rplan; p; p = p->other) {
+        for (int i = 0; i < p->n; i++) {
+            if (!(printed >> form_of(dev, &p->prog[i]) & 1)) return false;
+        }
+    }
+    return true;
+}
+
+/* NULL if it is right, or *proved stays as it is since there is no way to print it.  */
+static const char *prove(Way *w, const Device *dev, uint64_t seed, int *proved) {
+    CompileOptions o = {.top = 1, .align = 16, .workspace_limit = -1};
+    w->diag = diag_new(w->arena);
+    if (te_parse(w->arena, &w->diag, diag_text("way.te", w->text), w->op, &w->define, &w->te))
+        return said(w, "parse");
+    if (compile_plan(w->arena, &w->diag, &(PlanRequest){w->te, dev, &o}, &w->set))
+        return said(w, "plan");
+    compile_choose(w->arena, &w->set, 0, &w->plan);
+    if (!is_printed(w, dev)) return NULL;
+    if (compile_emit(w->arena, &w->diag, &w->plan, dev, &w->set.options, &w->build))
+        return said(w, "emit");
+    ++*proved;
+    int64_t *size = w->te->runtime ? sizes_of(w, seed) : NULL;
+    return opencl_prove(w->arena, &w->diag, w->te, &w->build.program, size, seed);
+}
+
+/* Ops of the examples with their sizes, small ones.  */
+static const struct {
+    const char *file, *op, *sizes;
+} examples[] = {
+    {"attention", NULL, "B=1 H=2 M=40 N=33 D=16"},
+    {"bmm_nt", NULL, "B=3"},
+    {"conv2d", NULL, "N=2 C=5 H=11 W=9 F=7"},
+    {"conv2d_bias_relu", NULL, "N=2 H=9 W=7 C=8 F=10"},
+    {"cumsum", "cumsum", "N=37 C=150"},
+    {"cumsum", "cummax", "N=37 C=150"},
+    {"depthwise", NULL, "N=2 C=6 H=19 W=17"},
+    {"gather", NULL, "V=90 D=40 T=33"},
+    {"layernorm", NULL, "N=19 C=200"},
+    {"matmul", NULL, "M=70 N=50 K=90"},
+    {"matmul_gelu", NULL, "M=40 N=72 K=48"},
+    {"pool", "maxpool", "N=2 C=5 H=21 W=17"},
+    {"pool", "avgpool", "N=2 C=5 H=21 W=17"},
+    {"qlinear", NULL, "M=33 N=40 K=96"},
+    {"reduce", NULL, "N=50 C=300"},
+    {"softmax", NULL, "N=19 C=200"},
+    {"transpose", "nhwc_to_nchw", "N=2 H=20 W=18"},
+    {"transpose", "split_heads", "N=2 H=20 W=18"},
+    {"weights_i8", NULL, "M=9 N=40 K=64"},
+};
+enum { EXAMPLES = sizeof examples / sizeof *examples };
+
+/* NAME=N, each behind a space.  */
+static TeDefines defines(Arena *a, const char *text) {
+    enum { MOST = 8 };
+    Diag d = diag_new(a);
+    TeDefine *item = ARENA_ARRAY(a, TeDefine, MOST);
+    int n = 0;
+    for (const char *s = text; *s; s += *s == ' ') {
+        size_t len = strcspn(s, " ");
+        assert_int_equal(te_define_parse(a, &d, arena_strndup(a, s, len), &item[n++]), ST_OK);
+        s += len;
+    }
+    return (TeDefines){item, n};
+}
+
+static void the_examples(void **state) {
+    enum { SHARE = 3 };
+    const Device *dev = fixture_device(*state, "pocl");
+    int failed = 0, proved = 0;
+    need_platform(*state);
+    for (int i = 0; i < EXAMPLES; i++) {
+        Way w = {.arena = *state, .op = examples[i].op};
+        char *text;
+        size_t len;
+        if (!effort_drawn(i, SHARE)) continue;
+        w.diag = diag_new(*state);
+        const char *path = arena_printf(*state, "examples/%s.te", examples[i].file);
+        assert_int_equal(file_read(*state, &w.diag, path, 1 << 20, &text, &len), ST_OK);
+        w.text = text;
+        w.define = defines(*state, examples[i].sizes);
+        const char *wrong = prove(&w, dev, effort_seed(), &proved);
+        if (wrong) print_error("%s: %s\n", path, wrong);
+        failed += wrong != NULL;
+    }
+    print_message("%d examples proved\n", proved);
+    assert_int_equal(failed, 0);
+}
+
+/* ---- random programs ---- */
+
+static void random_programs(void **state) {
+    enum { PROGRAMS = 16, MANY = 400 };
+    const char *asked = getenv("COUNT");
+    int count = asked && *asked ? atoi(asked) : effort_long() ? MANY : PROGRAMS;
+    const Device *dev = fixture_device(*state, "pocl");
+    int failed = 0, proved = 0;
+    need_platform(*state);
+    for (int i = 0; i < count; i++) {
+        ArenaMark before = arena_mark(*state);
+        uint64_t seed = (uint64_t)effort_seed() + (uint64_t)i;
+        Choices *c = ARENA_NEW(*state, Choices);
+        Way w = {.arena = *state};
+        choices_random(c, seed);
+        w.text = random_program(*state, c, &(RandomStyle){0}, (RandomLimits){.sized = i % 2});
+        const char *wrong = prove(&w, dev, seed, &proved);
+        if (wrong) print_error("SEED=%llu COUNT=1: %s\n%s\n", (unsigned long long)seed, wrong,
+                               w.text);
+        failed += wrong != NULL;
+        arena_reset(*state, before);
+    }
+    print_message("%d of %d random programs proved\n", proved, count);
+    assert_int_equal(failed, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(operators_by_form, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_examples, setup, teardown),
+        cmocka_unit_test_setup_teardown(random_programs, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
