@@ -343,6 +343,7 @@ const Sheet gen_sheet = {
         {"ROLLER_PROFILE", "the profile to plan for when --profile is not given"},
         SHEET_PROFILE_PATH,
         {"ROLLER_CACHE_DIR", "the folder of the kernel cache; empty: none is used"}, SHEET_NVRTC,
+        {"ROLLER_REFUSED", "fail: a source that NVRTC refuses is an error, no next plan is taken"},
         SHEET_LIBCUDA, SHEET_WORKER, SHEET_CUDA_PATH, {"CC", "the C compiler of --emit so (cc)"},
         SHEET_COLORS, SHEET_END},
     .files = (const SheetLine[]){
