@@ -152,13 +152,11 @@ static const struct {
     [TE_FN_MIN] = {"rl_min_f64", "rl_min_f32", "rl_min_f32"},
 };
 
-/* Is it e^x of an f32 that is never positive, of which all there are end in long sums?  Zeros of
- * either sign, -inf and NaN do.  */
-static bool is_exp_term(const Survey *s, const TeExpr *e) {
+/* Is it e^x of an f32 that is never positive?  Zeros of either sign, -inf and NaN do.  */
+static bool is_exp_low(const Survey *s, const TeExpr *e) {
     if (e->v.fn != TE_FN_EXP || e->type != TE_F32 || !s->at->stmt || s->at->stmt->fast)
         return false;
-    return te_exps_are_summed(s->cg->te) &&
-           te_real_range(s->cg->te, s->at->stmt, e->args[0]).hi <= 0;
+    return te_real_range(s->cg->te, s->at->stmt, e->args[0]).hi <= 0;
 }
 
 /* f(f(x0, x1), x2) and so on, each as `base`.  */
@@ -177,7 +175,8 @@ static Ir real_call(Survey *s, const Value *v) {
                                             : intrinsic[fn].f32;
     IrBase base = ir_compute(v->e->type);
     Ir x = child_of(s, v, 0);
-    if (is_exp_term(s, v->e)) name = "rl_exp_term";
+    if (is_exp_low(s, v->e))
+        name = te_exps_are_summed(s->cg->te) ? "rl_exp_term" : "rl_exp_low";
     if (v->n_child == 1) return ir_call(s->cg, ir_type(base), name, 1, x);
     return folded_call(s, v, name, base, x);
 }

@@ -155,7 +155,12 @@ const PreludeRow prelude_opencl[] = {
         "    return (float)pow((double)x, (double)y);\n"
         "}\n"},
 
-    /* e^x where x is at most 88, without what the rounding of the product leaves.  */
+    /* e^x where x is at most 88.  */
+    {"rl_exp_low", 0,
+     FN "float rl_exp_low(float x) {\n"
+        "    return rl_exp_f32(x);\n"
+        "}\n"},
+    /* The same without what the rounding of the product leaves.  */
     {"rl_exp_term", 0,
      FN "float rl_exp_term(float x) {\n"
         "    return exp2(x * 1.442695041f);\n"

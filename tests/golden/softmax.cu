@@ -43,6 +43,14 @@ template <typename T> __device__ __forceinline__ void rl_argmax(T &best, int &wh
     }
 }
 
+__device__ __forceinline__ float rl_exp_low(float x) {
+    const float y = rl_max_f32(x, -104.0f), t = y * 1.442695041f;
+    float z;
+    asm("ex2.approx.f32 %0, %1;" : "=f"(z) : "f"(t));
+    const float r = fmaf(t, -0.6931471825f, y);
+    return fmaf(z, fmaf(t, 1.904654300e-9f, r), z);
+}
+
 __device__ __forceinline__ float rl_div_by(float x, float y, float r) {
     const float q = x * r;
     return fmaf(fmaf(q, -y, x), r, q);
@@ -150,7 +158,7 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
             #pragma unroll
             for (int v = 0; v < VN; v++) {
                 const int i1 = (col + v);
-                kept0[u * 8 + v] = expf(wide0[u * 8 + v] - e3);
+                kept0[u * 8 + v] = rl_exp_low(wide0[u * 8 + v] - e3);
                 acc4 = acc4 + kept0[u * 8 + v];
             }
         }
