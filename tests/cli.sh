@@ -134,7 +134,7 @@ kernel 0
   blocks_per_sm 32
 END
 run 0 'a plan of the user' --plan stream.plan -o - --check turned.te && {
-    has out '(int)((unsigned)' 'offsets whose terms leave an int are summed modulo 2^32'
+    has out '(unsigned)' 'offsets whose terms leave an int are summed modulo 2^32'
     has err 'check: ok' 'and are right at the last element'
 }
 
