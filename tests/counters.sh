@@ -68,13 +68,14 @@ FAKE_CUPTI=lost
 count 0 'a lost range' && has err 'CUPTI lost 1 ranges' 'a lost range'
 FAKE_CUPTI=endless
 count 0 'passes without end' && has err 'more than 64 passes' 'passes without end'
-unset FAKE_CUPTI
-count 0 'an old CUPTI' old && has err 'no function cuptiProfilerInitialize' 'an old CUPTI'
-ROLLER_SIM_FAULTS='kernel@4=719'
+# The check launches the kernel once on each kind of data, counting once for each pass.
+ROLLER_SIM_FAULTS='kernel@9=719'
 export ROLLER_SIM_FAULTS
 count 0 'a kernel that faults' && has err 'no counters of .*CUDA_ERROR_LAUNCH_FAILED' \
     'a kernel that faults while it is counted'
 unset ROLLER_SIM_FAULTS
+unset FAKE_CUPTI
+count 0 'an old CUPTI' old && has err 'no function cuptiProfilerInitialize' 'an old CUPTI'
 python3 "$root/tests/cupti/metrics.py" "$root/src/hal/cupti.h"
 
 # ---- records of kernels, which time them ----
