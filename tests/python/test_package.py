@@ -243,7 +243,7 @@ class Package(unittest.TestCase):
     def test_check(self):
         report = self.mm.check(counters=True)
         self.assertTrue(report.ok)
-        self.assertEqual((report.compared, report.where), (384, "simulator"))
+        self.assertEqual((report.compared, report.where), (512, "simulator"))
         self.assertIn("384 of 384 outputs", report.text)
         self.assertIn("wavefronts", report.counters)
         self.assertEqual(self.rows.check(sizes={"M": 3}).outputs, 72)
