@@ -244,7 +244,7 @@ class Package(unittest.TestCase):
         report = self.mm.check(counters=True)
         self.assertTrue(report.ok)
         self.assertEqual((report.compared, report.where), (512, "simulator"))
-        self.assertIn("384 of 384 outputs", report.text)
+        self.assertIn("512 of 512 outputs", report.text)
         self.assertIn("wavefronts", report.counters)
         self.assertEqual(self.rows.check(sizes={"M": 3}).outputs, 72)
         self.refuses(roller.DeviceError, "DRIVER", self.mm.check, device="0")
