@@ -246,7 +246,7 @@ class Package(unittest.TestCase):
         self.assertEqual((report.compared, report.where), (512, "simulator"))
         self.assertIn("512 of 512 outputs", report.text)
         self.assertIn("wavefronts", report.counters)
-        self.assertEqual(self.rows.check(sizes={"M": 3}).outputs, 72)
+        self.assertEqual(self.rows.check(sizes={"M": 3}).outputs, 96)
         self.refuses(roller.DeviceError, "DRIVER", self.mm.check, device="0")
 
     def test_plans_and_files(self):
