@@ -45,6 +45,7 @@ struct Arena {
     Block *spare;             /* kept by a reset, so that mark and reset in a loop cost no malloc */
     Defer *defers;
     jmp_buf *recover;
+    Arena *beside;            /* recovers where this one has no point to; NULL: none does */
 };
 
 static void *system_alloc(size_t size, void *user) {
@@ -94,7 +95,18 @@ bool arena_try(Arena *a, void (*body)(void *user), void *user) {
     return false;
 }
 
+static void destroy(void *p) { arena_destroy(p); }
+
+Arena *arena_beside(Arena *a) {
+    Arena *x = arena_create(&a->source);
+    if (!x) arena_fail(a);
+    x->beside = a;
+    arena_defer(a, destroy, x);
+    return x;
+}
+
 _Noreturn void arena_fail(Arena *a) {
+    while (!a->recover && a->beside) a = a->beside;
     if (a->recover) longjmp(*a->recover, 1);
     abort();   /* lint: nobody is left to report to */
 }

@@ -30,6 +30,9 @@ typedef struct {
 
 /* A new arena; NULL source means malloc.  Returns NULL when there is no memory.  */
 Arena *arena_create(const ArenaSource *source);
+/* One for what lives as long as `a` is not reset, beside objects of `a` that come and go: its own
+ * blocks, from the same source.  Where it finds no memory, `a` unwinds.  */
+Arena *arena_beside(Arena *a);
 /* Runs the pending defers, newest first, and gives the memory back.  NULL does nothing.  */
 void arena_destroy(Arena *a);
 

@@ -55,6 +55,29 @@ static void room_is_apart_and_leaves_what_follows_zeroed(void **state) {
     arena_destroy(a);
 }
 
+/* What an arena beside another keeps stays where that is reset, and goes with it; where it finds no
+ * memory, the other unwinds.  */
+static void beside_body(Arena *a, void *user) {
+    Arena *b = arena_beside(a);
+    char *kept = arena_strdup(b, "kept");
+    for (int i = 0; i < 3; i++) {
+        ArenaMark m = arena_mark(a);
+        memset(arena_alloc(a, 5000), 'x', 5000);
+        kept = arena_printf(b, "%s %d", kept, i);
+        arena_reset(a, m);
+    }
+    assert_string_equal(kept, "kept 0 1 2");
+    assert_int_equal(arena_bytes(a) < 5000, true);
+    *(int *)user += 1;
+}
+
+static void beside_lives_as_long(void **state) {
+    (void)state;
+    int ended = 0;
+    assert_true(oom_sweep(beside_body, &ended) > 8);
+    assert_true(ended > 0);
+}
+
 static void reset_gives_back_exactly(void **state) {
     (void)state;
     Arena *a = arena_create(NULL);
@@ -225,6 +248,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_zeroed_aligned_and_apart),
         cmocka_unit_test(room_is_apart_and_leaves_what_follows_zeroed),
+        cmocka_unit_test(beside_lives_as_long),
         cmocka_unit_test(reset_gives_back_exactly),
         cmocka_unit_test(mark_and_reset_in_a_loop_ask_for_no_memory),
         cmocka_unit_test(grow_keeps_elements_and_zeroes_new_ones),

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -150,6 +151,73 @@ static void figures_are_set_in_place(void **state) {
     }
 }
 
+/* ---- what is tried ---- */
+
+/* Bytes of all arenas, now and at most.  */
+typedef struct {
+    size_t live, most;
+} Heap;
+
+static void *heap_alloc(size_t size, void *user) {
+    Heap *h = user;
+    size_t *p = malloc(size + sizeof(max_align_t));
+    if (!p) return NULL;
+    *p = size;
+    h->live += size;
+    if (h->live > h->most) h->most = h->live;
+    return (char *)p + sizeof(max_align_t);
+}
+
+static void heap_free(void *user_block, void *user) {
+    Heap *h = user;
+    size_t *p = (size_t *)((char *)user_block - sizeof(max_align_t));
+    h->live -= *p;
+    free(p);
+}
+
+/* Norms over parts of rows, each of what the one before it gives: all of them are computed again in
+ * all that follow, and where not to is tried everywhere.  */
+static const char *norms(int layers) {
+    Buf out = buf_new(arena);
+    buf_puts(&out, "op f(X: f32[16,64]");
+    for (int i = 0; i < layers; i++) buf_printf(&out, ", b%d: f32[64]", i);
+    buf_puts(&out, ") -> Y: f32[16,64] {\n");
+    for (int i = 0; i < layers; i++) {
+        const char *from = i ? arena_printf(arena, "y%d", i - 1) : "X";
+        const char *to = i + 1 < layers ? arena_printf(arena, "y%d", i) : "Y";
+        buf_printf(&out, "s%d[t,h] = sum[d](%s[t,h*8+d] * %s[t,h*8+d]) where h in 8, d in 8;\n", i,
+                   from, from);
+        buf_printf(&out, "%s[t,c] = %s[t,c] * rsqrt(s%d[t,c/8] + 1.0) + b%d[c];\n", to, from, i, i);
+    }
+    buf_puts(&out, "}\n");
+    return buf_str(&out);
+}
+
+/* The most that planning takes beside what the op itself does.  */
+static double planning_takes(const char *text) {
+    Heap heap = {0};
+    Arena *outer = arena, *own = arena_create(&(ArenaSource){heap_alloc, heap_free, &heap, false});
+    PlanRequest r = request(text);
+    PlanSet set;
+    arena = own;
+    diag = diag_new(own);
+    must(compile_plan(own, &diag, &r, &set));
+    arena_destroy(own);
+    arena = outer;
+    diag = diag_new(arena);
+    assert_int_equal(heap.live, 0);
+    return (double)heap.most;
+}
+
+static void what_was_tried_is_given_back(void **state) {
+    (void)state;
+    double few = planning_takes(norms(12)), many = planning_takes(norms(48));
+    assert_true(many < 2 * few);
+    few = planning_takes(chain(4, 8));
+    many = planning_takes(chain(16, 8));
+    assert_true(many < 2 * few);
+}
+
 /* ---- many of them ---- */
 
 /* Each group takes one of its own programs, equal groups equal ones.  */
@@ -210,6 +278,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(other_kernels_take_as_much_each, setup, tear_down),
         cmocka_unit_test_setup_teardown(sizes_are_told_apart, setup, tear_down),
         cmocka_unit_test_setup_teardown(figures_are_set_in_place, setup, tear_down),
+        cmocka_unit_test_setup_teardown(what_was_tried_is_given_back, setup, tear_down),
         cmocka_unit_test_setup_teardown(more_kernels_than_any_list, setup, tear_down),
         cmocka_unit_test_setup_teardown(more_sizes_than_any_list, setup, tear_down),
         cmocka_unit_test_setup_teardown(sums_of_one_element, setup, tear_down),

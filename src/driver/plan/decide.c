@@ -16,30 +16,17 @@ static double shareable(const Parting *now, const Parting *best) {
     return least;
 }
 
-/* What is known before something is tried.  */
-typedef struct {
-    ArenaMark mark;
-    Kernel *last;
-    int planned;
-} Known;
-
-/* The kernels of the best one that `now` replaces.  Memory of what gave no new plan is given back
- * before they are kept.  */
-static void keep_tried(Decider *x, const Parting *now, const Known *before, Tried *out) {
-    const Kernel *gone[TE_MAX_STMTS];
+/* The kernels of the best one that `now` replaces.  */
+static void keep_tried(Decider *x, const Parting *now, Tried *out) {
     bool own[TE_MAX_STMTS] = {false};
     int n = 0;
     if (now->kernel) parting_own(&x->best, now, own);
-    for (int g = 0; g < x->best.set.n_group; g++)
-        if (own[g]) gone[n++] = x->best.kernel[g];
+    for (int g = 0; g < x->best.set.n_group; g++) n += own[g];
     out->spare = now->kernel ? shareable(now, &x->best) : 0;
-    if (x->plan.planned == before->planned) {
-        parting_forget(&x->plan, before->last);
-        arena_reset(x->plan.a, before->mark);
-    }
-    out->gone = ARENA_ARRAY(x->plan.a, const Kernel *, n + 1);
-    out->n = n;
-    memcpy(out->gone, gone, (size_t)n * sizeof *gone);
+    out->gone = ARENA_ARRAY(x->plan.kept, const Kernel *, n + 1);
+    out->n = 0;
+    for (int g = 0; g < x->best.set.n_group; g++)
+        if (own[g]) out->gone[out->n++] = x->best.kernel[g];
 }
 
 bool decide_better(Decider *x, Diag *d, const Parting *now, double *had, double *us) {
@@ -52,7 +39,7 @@ bool decide_better(Decider *x, Diag *d, const Parting *now, double *had, double 
 }
 
 bool decide_as(Decider *x, const TeDecisions *taken, TeDecisions *seen, Tried *tried) {
-    Known before = {arena_mark(x->plan.a), x->plan.known->last, x->plan.planned};
+    ArenaMark before = arena_mark(x->plan.a);
     Diag quiet = diag_new(x->plan.a);     /* it may fail for itself */
     Parting now = {.kernel = NULL};
     double had = 0, us = INFINITY;
@@ -60,8 +47,9 @@ bool decide_as(Decider *x, const TeDecisions *taken, TeDecisions *seen, Tried *t
         *seen = *decisions_of(&now);
         if (decide_better(x, &quiet, &now, &had, &us)) return true;
     }
-    keep_tried(x, &now, &before, tried);
+    keep_tried(x, &now, tried);
     tried->lost = us - had;
+    arena_reset(x->plan.a, before);
     return false;
 }
 

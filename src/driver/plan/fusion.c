@@ -15,7 +15,8 @@ static const char *tell(Search *x) {
 
 static Status open_search(Arena *a, Diag *d, const PlanRequest *r, Search **out) {
     Search *x = *out = ARENA_NEW(a, Search);
-    *x = (Search){.whole = {.plan = {.a = a, .asked = *r, .known = ARENA_NEW(a, KnownKernels)}}};
+    *x = (Search){.whole = {.plan = {.a = a, .kept = arena_beside(a), .asked = *r,
+                                     .known = ARENA_NEW(a, KnownKernels)}}};
     return te_canonical(a, d, r->te, &x->whole.plan.op);
 }
 

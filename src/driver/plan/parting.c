@@ -30,80 +30,81 @@ Status fusion_open(Arena *a, Diag *d, const PlanRequest *r, const TeDecisions *d
 }
 
 /* All programs of a problem and the best of them; only these are kept.  */
-static Status rank_programs(Planner *x, Diag *d, const Problem *p, GroupPlans *out) {
+static Status rank_programs(Planner *x, Diag *d, const Problem *p, Kernel *out) {
     RPlanOptions options = {.align = x->asked.o->align,
                             .workspace_limit = x->asked.o->workspace_limit};
     int keep = (x->asked.o->top > 1 ? x->asked.o->top : 1) + SPARE_CANDIDATES;
-    Ranked *best = ARENA_ARRAY(x->a, Ranked, keep), *ranked;
+    Ranked *ranked;
     ArenaMark mark = arena_mark(x->a);
     Status s = rprog_candidates(x->a, d, p, x->asked.dev, &options, &out->set);
     if (s) return s;
     out->n = mp_rank(x->a, p, x->asked.dev, &out->set, keep, &ranked);
-    memcpy(best, ranked, (size_t)out->n * sizeof *best);
-    out->ranked = best;
+    out->ranked = ARENA_ARRAY(x->kept, Ranked, out->n);
+    memcpy(out->ranked, ranked, (size_t)out->n * sizeof *ranked);
     out->set.prog = NULL;
     arena_reset(x->a, mark);
     return ST_OK;
 }
 
 /* A sum is planned element by element, too, where no tiles fit, or they would reuse nothing.  */
-static Status plan_kernel(Planner *x, Diag *d, Kernel *k) {
-    const Problem *given = &k->plans.problem;
+static Status plan_kernel(Planner *x, Diag *d, const Problem *given, Kernel *k) {
     bool streams = given->contraction && !given->stats;
     Diag other = diag_new(x->a);
-    GroupPlans stream = k->plans;
-    Status s = rank_programs(x, streams ? &other : d, given, &k->plans);
+    Kernel stream = *k;
+    Problem as_stream;
+    Status s = rank_programs(x, streams ? &other : d, given, k);
     x->planned++;
     if (streams && (s == ST_NO_PLAN || (!s && !rtile_reuses(given)))) {
-        rtile_as_stream(x->a, given, x->asked.o->align, &stream.problem);
-        Status t = rank_programs(x, s ? d : &other, &stream.problem, &stream);
-        const Ranked *tiles = s ? NULL : &k->plans.ranked[0];
-        k->as_stream = !t && (s || tiles->prog.skeleton != SK_CONTRACT ||
-                              stream.ranked[0].estimate.us < tiles->estimate.us);
-        if (k->as_stream) k->plans = stream;
+        rtile_as_stream(x->a, given, x->asked.o->align, &as_stream);
+        Status t = rank_programs(x, s ? d : &other, &as_stream, &stream);
+        const Ranked *tiles = s ? NULL : &k->ranked[0];
+        stream.as_stream = !t && (s || tiles->prog.skeleton != SK_CONTRACT ||
+                                  stream.ranked[0].estimate.us < tiles->estimate.us);
+        if (stream.as_stream) *k = stream;
         if (s) s = t;
     }
-    if (!s) k->us = k->plans.ranked[0].estimate.us;
+    if (!s) k->us = k->ranked[0].estimate.us;
     return s;
 }
 
-/* Group g, whose text says all that decides about it; sized: the op at x->size.  */
-static Status kernel_of(Planner *x, Diag *d, const Te *sized, int g, const char *text,
-                        Parting *out) {
-    const PlanSet *set = &out->set;
+static Status problem_of(Planner *x, Diag *d, const Parting *p, int g, Problem *out) {
+    Problem whole;
+    Status s = rtile_problem(x->a, d, p->set.normal, &p->set.group[g], x->asked.o->align, &whole);
+    if (s) return s;
+    *out = whole;
+    if (p->sized) rtile_resize(x->a, &whole, p->sized, x->asked.o->align, out);
+    return ST_OK;
+}
+
+/* Group g, whose text says all that decides about it.  */
+static Status kernel_of(Planner *x, Diag *d, int g, const char *text, Parting *out) {
     uint64_t hash = hash64(text, strlen(text), 0);
     Kernel **bucket = &x->known->bucket[hash % KNOWN_BUCKETS], *k = *bucket;
     while (k && (k->hash != hash || strcmp(k->text, text) != 0)) k = k->next;
     out->kernel[g] = k;
     if (k) return ST_OK;
-    k = out->kernel[g] = ARENA_NEW(x->a, Kernel);
-    *k = (Kernel){.text = text, .hash = hash, .us = -1, .before = x->known->last,
-                  .next = *bucket};
-    Problem *p = &k->plans.problem, whole;
-    Status s = rtile_problem(x->a, d, set->normal, &set->group[g], x->asked.o->align, &whole);
+    Problem p;
+    ArenaMark mark = arena_mark(x->a);
+    Status s = problem_of(x, d, out, g, &p);
     if (s) return s;
-    *p = whole;
-    if (x->size) rtile_resize(x->a, &whole, sized, x->asked.o->align, p);
-    k->least_us = mp_least_us(p, x->asked.dev);
-    x->known->last = *bucket = k;
+    double least_us = mp_least_us(&p, x->asked.dev);
+    arena_reset(x->a, mark);
+    k = ARENA_NEW(x->kept, Kernel);
+    *k = (Kernel){.text = arena_strdup(x->kept, text), .hash = hash, .us = -1,
+                  .least_us = least_us, .next = *bucket};
+    out->kernel[g] = *bucket = k;
     return ST_OK;
-}
-
-void parting_forget(Planner *x, Kernel *last) {
-    for (Kernel *k = x->known->last; k != last; k = k->before)
-        x->known->bucket[k->hash % KNOWN_BUCKETS] = k->next;
-    x->known->last = last;
 }
 
 Status parting_open(Planner *x, Diag *d, const TeDecisions *decisions, Parting *out) {
     Status s = ST_OK;
     out->set = (PlanSet){.te = x->asked.te, .dev = x->asked.dev, .options = *x->asked.o};
     open_groups(x->a, &x->op, decisions, &out->set);
-    const Te *sized = x->size ? te_sized(x->a, out->set.normal, x->size) : NULL;
+    out->sized = x->size ? te_sized(x->a, out->set.normal, x->size) : NULL;
     const char **text = ARENA_ARRAY(x->a, const char *, out->set.n_group);
     access_group_texts(x->a, out->set.normal, out->set.group, out->set.n_group, text);
     out->kernel = ARENA_ARRAY(x->a, Kernel *, out->set.n_group);
-    for (int g = 0; g < out->set.n_group && !s; g++) s = kernel_of(x, d, sized, g, text[g], out);
+    for (int g = 0; g < out->set.n_group && !s; g++) s = kernel_of(x, d, g, text[g], out);
     if (s) out->kernel = NULL;
     return s;
 }
@@ -131,8 +132,10 @@ Status parting_price(Planner *x, Diag *d, const Parting *p, const Parting *other
     for (int g = 0; g < p->set.n_group && *us <= limit && !s; g++) {
         Kernel *k = p->kernel[g];
         if (k->us >= 0 || !own[g]) continue;
+        Problem problem;
         s = watch_check(x->asked.o->watch, d);
-        if (!s) s = plan_kernel(x, d, k);
+        if (!s) s = problem_of(x, d, p, g, &problem);
+        if (!s) s = plan_kernel(x, d, &problem, k);
         if (!s) *us += (k->us - k->least_us) * k->matched;
     }
     for (int g = 0; g < p->set.n_group; g++) p->kernel[g]->matched = 0;
@@ -149,9 +152,8 @@ Status parting_fill(Planner *x, Diag *d, Parting *p) {
         Problem own;
         Status s = rtile_problem(x->a, d, set->normal, &set->group[g], x->asked.o->align, &own);
         if (s) return s;
-        *out = k->plans;
-        out->group = g;
-        out->problem = own;
+        *out = (GroupPlans){.problem = own, .set = k->set, .ranked = k->ranked, .n = k->n,
+                            .group = g};
         if (k->as_stream) rtile_as_stream(x->a, &own, x->asked.o->align, &out->problem);
         if (k->us > most) {
             most = k->us;

@@ -11,24 +11,28 @@ typedef struct Kernel {
     int present;              /* how often in the best parting of the whole op */
     double least_us, us;      /* us: predicted, or < 0: not planned */
     bool as_stream;
-    GroupPlans plans;
-    struct Kernel *before, *next;         /* known before; likewise, and in its bucket */
+    RProgSet set;             /* counts only, once it is planned; likewise: */
+    Ranked *ranked;
+    int n;
+    struct Kernel *next;      /* in its bucket */
 } Kernel;
 
 enum { KNOWN_BUCKETS = 1 << 10 };
 typedef struct {
-    Kernel *last, *bucket[KNOWN_BUCKETS];
+    Kernel *bucket[KNOWN_BUCKETS];
 } KnownKernels;
 
 /* The op with some decisions: kernel[g] computes group g.  */
 typedef struct {
     PlanSet set;
     Kernel **kernel;
+    const Te *sized;          /* its op at the sizes to plan at; NULL: the largest */
 } Parting;
 
 /* What kernels are planned with, and those that are known.  */
 typedef struct {
-    Arena *a;
+    Arena *a;                 /* of what is tried, which is reset where it is no gain */
+    Arena *kept;              /* beside it: kernels, answers */
     PlanRequest asked;
     TeCanonical op;           /* asked.te, or a part of it */
     const int64_t *size;      /* to plan at; NULL: the largest */
@@ -38,8 +42,6 @@ typedef struct {
 
 /* The op's kernel groups by these decisions; out->kernel is NULL if it fails.  */
 Status parting_open(Planner *x, Diag *d, const TeDecisions *decisions, Parting *out);
-/* Forgets the kernels that became known behind `last`.  */
-void parting_forget(Planner *x, Kernel *last);
 /* Which of p's kernels `other` does not have (NULL: all): where groups are equal, as many as there
  * are more of.  */
 void parting_own(const Parting *p, const Parting *other, bool *own);

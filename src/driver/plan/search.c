@@ -21,6 +21,7 @@ static bool is_settled(const Search *x, int site) {
 }
 
 static void try_near(Search *x, int site) {
+    ArenaMark mark = arena_mark(x->whole.plan.a);
     NearPart p;
     Question q = {.site = {site}, .n = 1};
     uint8_t possible = search_decided(x)->possible[site];
@@ -28,12 +29,14 @@ static void try_near(Search *x, int site) {
     for (int e = 0; e < TE_DECISION_COUNT; e++)
         if (possible >> e & 1) tell_step(x, site, e);
     Answer *found = search_ask(x, &q, &p);
-    if (search_changed(x, &p) && !found->accepted) return;
-    x->answer[site] = found;
-    for (int e = 0; e < TE_DECISION_COUNT; e++)
+    bool stands = found->accepted || !search_changed(x, &p);
+    if (stands) x->answer[site] = found;
+    for (int e = 0; e < TE_DECISION_COUNT && stands; e++)
         if (found->tried[e].gone)
             x->whole.tried[site * TE_DECISION_COUNT + e] = found->tried[e];
-    if (found->n_flip > 0 && !search_refused(x, found, site)) search_accept(x, &p, found, site);
+    if (stands && found->n_flip > 0 && !search_refused(x, found, site))
+        search_accept(x, &p, found, site);
+    arena_reset(x->whole.plan.a, mark);
 }
 
 /* One decision wherever the answer is the same.  */

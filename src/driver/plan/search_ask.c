@@ -51,8 +51,8 @@ static bool are_present(const Kernel *const *k, int n) {
 /* What the gain replaces, and how; false: that is not what there is in the whole.  */
 static bool keep_gain(Decider *part, const Parting *was, Answer *out) {
     const TeDecisions *from = decisions_of(was), *to = decisions_of(&part->best);
-    Arena *a = part->plan.a;
-    Diag quiet = diag_new(a);
+    Arena *a = part->plan.kept;
+    Diag quiet = diag_new(part->plan.a);
     double had, us;
     bool own[TE_MAX_STMTS];
     parting_own(was, &part->best, own);
@@ -108,7 +108,7 @@ static void answer(Search *x, const NearPart *p, const TeDecisions *taken, uint8
 }
 
 Answer *search_ask(Search *x, const Question *q, NearPart *p) {
-    Arena *a = x->whole.plan.a;
+    Arena *a = x->whole.plan.a, *kept = x->whole.plan.kept;
     const TeDecisions *from = search_decided(x);
     ArenaMark mark = arena_mark(a);
     TeDecisions taken = {0};
@@ -122,16 +122,16 @@ Answer *search_ask(Search *x, const Question *q, NearPart *p) {
     while (known && !(known->hash == now.hash && strcmp(known->text, now.text) == 0 &&
                       same_question(&known->question, &now.question)))
         known = known->next;
-    if (known) {
-        arena_reset(a, mark);
-        return known;
+    if (!known) {
+        answer(x, p, &taken, from->possible[q->site[0]], &now);
+        x->pairs += q->n == 2;
+        now.text = arena_strdup(kept, now.text);
+        now.next = *bucket;
+        known = *bucket = ARENA_NEW(kept, Answer);
+        *known = now;
     }
-    answer(x, p, &taken, from->possible[q->site[0]], &now);
-    x->pairs += q->n == 2;
-    now.next = *bucket;
-    *bucket = ARENA_NEW(a, Answer);
-    **bucket = now;
-    return *bucket;
+    arena_reset(a, mark);
+    return known;
 }
 
 /* ---- gains ---- */
@@ -143,9 +143,10 @@ bool search_changed(const Search *x, const NearPart *p) {
 }
 
 void search_accept(Search *x, const NearPart *p, Answer *found, int site) {
-    Accepted *now = ARENA_NEW(x->whole.plan.a, Accepted);
+    Accepted *now = ARENA_NEW(x->whole.plan.kept, Accepted);
     if (!x->accepted) x->from = site;
-    *now = (Accepted){found, site, p->stmt, x->accepted};
+    *now = (Accepted){found, site, ARENA_ARRAY(x->whole.plan.kept, int, p->n), x->accepted};
+    memcpy(now->stmt, p->stmt, (size_t)p->n * sizeof *p->stmt);
     x->accepted = now;
     found->accepted = true;
     for (int i = 0; i < p->n_group; i++) {
@@ -167,13 +168,14 @@ bool search_refused(const Search *x, const Answer *found, int site) {
 }
 
 static void refuse(Search *x, const Accepted *one) {
-    Refused *r = ARENA_NEW(x->whole.plan.a, Refused);
+    Refused *r = ARENA_NEW(x->whole.plan.kept, Refused);
     *r = (Refused){one->answer, x->refused[one->site]};
     x->refused[one->site] = r;
 }
 
 /* One gain alone, if it is one in the whole.  */
 static void take_one(Search *x, const Accepted *one) {
+    ArenaMark mark = arena_mark(x->whole.plan.a);
     TeDecisions taken = *search_decided(x);
     Diag quiet = diag_new(x->whole.plan.a);
     Parting now;
@@ -181,12 +183,17 @@ static void take_one(Search *x, const Accepted *one) {
     flip(&taken, one);
     bool gain = !parting_open(&x->whole.plan, &quiet, &taken, &now) &&
                 decide_better(&x->whole, &quiet, &now, &had, &us);
-    if (gain) search_adopt(x, &now);
-    else refuse(x, one);
+    if (gain) {
+        search_adopt(x, &now);
+        return;
+    }
+    refuse(x, one);
+    arena_reset(x->whole.plan.a, mark);
 }
 
 void search_take_accepted(Search *x) {
     enum { SURE = 2 };                    /* at least that part of what was expected */
+    ArenaMark mark = arena_mark(x->whole.plan.a);
     TeDecisions taken = *search_decided(x);
     Diag quiet = diag_new(x->whole.plan.a);
     Parting now;
@@ -202,6 +209,7 @@ void search_take_accepted(Search *x) {
         search_adopt(x, &now);
         return;
     }
+    arena_reset(x->whole.plan.a, mark);
     for (const Accepted *i = first; i; i = i->next) take_one(x, i);
     search_adopt(x, &x->whole.best);
 }

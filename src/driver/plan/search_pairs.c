@@ -48,6 +48,7 @@ static int open_decisions(const Search *x, Open *open, int *rank) {
  * as repeated layers have them, are not the same.  */
 static int meeting(Search *x, const int *rank, int one, int *before) {
     int n = 0, site = one / TE_DECISION_COUNT;
+    ArenaMark mark = arena_mark(x->whole.plan.a);
     NearPart p;
     near_find(&x->near, &site, 1, &p);
     for (int i = 0; i < p.n * TE_DECISION_COUNT; i++) {
@@ -56,6 +57,7 @@ static int meeting(Search *x, const int *rank, int one, int *before) {
             share_kernel(&x->whole.tried[one], &x->whole.tried[other]))
             before[n++] = rank[other];
     }
+    arena_reset(x->whole.plan.a, mark);
     qsort(before, (size_t)n, sizeof *before, by_number);
     return n;
 }
@@ -71,7 +73,7 @@ static void try_pair(Search *x, int one, int other) {
         search_accept(x, &p, found, q.site[0]);
         return;
     }
-    PairTried *t = ARENA_NEW(x->whole.plan.a, PairTried);
+    PairTried *t = ARENA_NEW(x->whole.plan.kept, PairTried);
     *t = (PairTried){other, found->tried[0], x->pair[one]};
     x->pair[one] = t;
 }
@@ -90,7 +92,9 @@ Status search_pairs(Search *x, Diag *d, bool *any) {
         for (int i = 0; i < n_before && x->pairs < x->steps && !s; i++) {
             int other = open[before[i]].decision;
             if (pair_was_tried(x, one, other)) continue;
+            ArenaMark mark = arena_mark(a);
             try_pair(x, one, other);
+            arena_reset(a, mark);
             s = watch_check(x->whole.plan.asked.o->watch, d);
         }
     }

@@ -122,11 +122,13 @@ static bool try_cut(Norm *n, int k, const Divided *x, bool inputs, Cut *c) {
     int odd = all_odd(n->te), scans = all_scans(n->te);
     *c = (Cut){.n_digit = 1, .radix = {x->by}, .by = x->by};
     if (!cut_index(n->te, k, x->i, inputs, c)) return false;
+    ArenaMark mark = arena_mark(n->a);
     Saved before = save(n);
     cut_apply(n, c);
     canon_spelling(n);
     if (all_odd(n->te) < odd && all_scans(n->te) == scans) return true;
     restore(n, &before);
+    arena_reset(n->a, mark);
     return false;
 }
 
