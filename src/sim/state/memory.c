@@ -3,17 +3,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void forget_notes(SimAlloc *x) {
+    free(x->loaded);
+    free(x->stored);
+    free(x->marked);
+    free(x->touched);
+    free(x->use);
+    x->loaded = x->stored = x->touched = NULL;
+    x->marked = NULL;
+    x->use = NULL;
+}
+
 static void release_all(void *p) {
     SimGpu *g = p;
     for (size_t k = 0; k < g->n_alloc; k++) {
-        lazy_close(&g->alloc[k].memory);
-        free(g->alloc[k].loaded);
-        free(g->alloc[k].stored);
-        for (int n = 0; n < SIM_PASTS; n++) free(g->alloc[k].past[n]);
-        free(g->alloc[k].written);
-        free(g->alloc[k].touched);
-        free(g->alloc[k].use);
-        free(g->alloc[k].owner);
+        SimAlloc *x = &g->alloc[k];
+        lazy_close(&x->memory);
+        forget_notes(x);
+        for (int n = 0; n < SIM_PASTS; n++) free(x->past[n]);
+        free(x->written);
+        free(x->owner);
     }
     free(g->alloc);
 }
@@ -54,8 +63,6 @@ void sim_gpu_addresses(SimGpu *g, int number) {
     g->next = SIM_GLOBAL_BASE + ((uint64_t)number << 40);
 }
 
-static size_t sector_words(uint64_t bytes) { return (size_t)(bytes / SIM_SECTOR / 64 + 1); }
-
 /* The list is no memory of the arena: it must survive a launch that finds no memory.  */
 static bool room(SimGpu *g) {
     if (g->n_alloc < g->cap_alloc) return true;
@@ -78,17 +85,21 @@ static ptrdiff_t search(const SimGpu *g, uint64_t at) {
     return (ptrdiff_t)low - 1;
 }
 
+/* Of which it has a part at least; mapped memory may begin within one.  */
+static size_t lines_of(const SimGpu *g, const SimAlloc *x) {
+    return (size_t)(x->bytes / g->line + 2);
+}
+
 /* What is noted of an allocation; false without memory.  */
 static bool notes(const SimGpu *g, SimAlloc *x) {
-    x->loaded = calloc(sector_words(x->bytes), sizeof *x->loaded);
-    x->stored = calloc(sector_words(x->bytes), sizeof *x->stored);
-    x->touched = calloc((size_t)(x->bytes / g->line + 1), sizeof *x->touched);
-    x->use = calloc((size_t)(x->bytes / g->line + 1), sizeof *x->use);
-    if (x->loaded && x->stored && x->touched && x->use) return true;
-    free(x->loaded);
-    free(x->stored);
-    free(x->touched);
-    free(x->use);
+    size_t words = sim_sector_words(x), lines = lines_of(g, x);
+    x->loaded = calloc(words, sizeof *x->loaded);
+    x->stored = calloc(words, sizeof *x->stored);
+    x->marked = calloc(words / SIM_MARKED + 1, sizeof *x->marked);
+    x->touched = calloc(lines, sizeof *x->touched);
+    x->use = calloc(lines, sizeof *x->use);
+    if (x->loaded && x->stored && x->marked && x->touched && x->use) return true;
+    forget_notes(x);
     return false;
 }
 
@@ -170,17 +181,12 @@ void sim_free(SimGpu *g, uint64_t at) {
     if (k < 0 || g->alloc[k].base != at) return;
     SimAlloc *x = &g->alloc[k];
     lazy_close(&x->memory);
-    free(x->loaded);
-    free(x->stored);
+    forget_notes(x);
     free(x->written);
-    free(x->touched);
-    free(x->use);
     sim_overlap_forget(x);
     free(x->owner);
     x->owner = NULL;
-    x->loaded = x->stored = x->touched = NULL;
     x->written = NULL;
-    x->use = NULL;
     if (!x->mapped) return;
     g->n_alloc--;
     memmove(x, x + 1, (g->n_alloc - (size_t)k) * sizeof *x);
@@ -255,25 +261,43 @@ void sim_note_written(SimBlock *b, uint64_t at, uint64_t bytes) {
         atomic_fetch_or_explicit(&x->written[w], bits_of(w, from, end), memory_order_relaxed);
 }
 
-void sim_clear_sectors(SimGpu *g) {
-    for (size_t k = 0; k < g->n_alloc; k++) {
-        SimAlloc *x = &g->alloc[k];
-        if (!x->memory.data) continue;
-        memset(x->loaded, 0, sector_words(x->bytes) * sizeof *x->loaded);
-        memset(x->stored, 0, sector_words(x->bytes) * sizeof *x->stored);
-        memset(x->use, 0, (size_t)(x->bytes / g->line + 1) * sizeof *x->use);
+/* The line in which a sector begins, of those that are noted.  */
+static size_t line_at(const SimGpu *g, size_t sector) { return sector * SIM_SECTOR / g->line; }
+
+static void clear_sectors(const SimGpu *g, SimAlloc *x) {
+    size_t words = sim_sector_words(x), lines = lines_of(g, x);
+    for (size_t n = 0; n < words; n += SIM_MARKED) {
+        if (!sim_is_marked(x, n)) continue;
+        size_t end = n + SIM_MARKED < words ? n + SIM_MARKED : words;
+        size_t line = line_at(g, n * 64), last = line_at(g, end * 64) + 2;
+        if (last > lines) last = lines;
+        memset(x->loaded + n, 0, (end - n) * sizeof *x->loaded);
+        memset(x->stored + n, 0, (end - n) * sizeof *x->stored);
+        memset(x->use + line, 0, (last - line) * sizeof *x->use);
+        atomic_store_explicit(&x->marked[n / SIM_MARKED], 0, memory_order_relaxed);
     }
+}
+
+void sim_clear_sectors(SimGpu *g) {
+    for (size_t k = 0; k < g->n_alloc; k++)
+        if (g->alloc[k].memory.data) clear_sectors(g, &g->alloc[k]);
+}
+
+static uint64_t sum_sectors(const SimAlloc *x, const uint64_t *map) {
+    uint64_t sum = 0;
+    size_t words = sim_sector_words(x);
+    for (size_t n = 0; n < words; n++) {
+        if (n % SIM_MARKED == 0 && !sim_is_marked(x, n)) n += SIM_MARKED - 1;
+        else sum += (uint64_t)__builtin_popcountll(map[n]);
+    }
+    return sum;
 }
 
 uint64_t sim_sum_sectors(const SimGpu *g, bool stored) {
     uint64_t sum = 0;
     for (size_t k = 0; k < g->n_alloc; k++) {
         const SimAlloc *x = &g->alloc[k];
-        const uint64_t *map = stored ? x->stored : x->loaded;
-        for (size_t n = 0; map && n < sector_words(x->bytes); n++) {
-            sum +=
-                (uint64_t)(sim_popcount((uint32_t)map[n]) + sim_popcount((uint32_t)(map[n] >> 32)));
-        }
+        if (x->memory.data) sum += sum_sectors(x, stored ? x->stored : x->loaded);
     }
     return sum;
 }

@@ -21,6 +21,7 @@ typedef struct SimAlloc {
     Lazy memory;              /* its data: NULL once freed */
     bool mapped;              /* the memory is the caller's */
     uint64_t *loaded, *stored;            /* one bit per sector; touched by several host threads */
+    atomic_uchar *marked;     /* per SIM_MARKED words of these: some of them are not 0 */
     uint64_t *past[SIM_PASTS];            /* overlap.c: of launches that may still run, else NULL */
     _Atomic uint64_t *written;            /* one bit per byte, once that is watched; else NULL */
     uint64_t *touched;        /* l2.c: per line of L2, when it was touched last */
@@ -48,7 +49,16 @@ struct SimGpu {
     bool waited;              /* the last launch ended behind all before it */
 };
 
-enum { SIM_SECTOR = 32, SIM_RED_ZONE = 4096 };
+enum { SIM_SECTOR = 32, SIM_RED_ZONE = 4096, SIM_MARKED = 64 };
+
+/* Words of loaded and stored, and the piece of them, 1 of `marked`, that begins at `word`.  What
+ * was not touched is not looked at either: most of a large tensor when a sample of blocks runs.  */
+static inline size_t sim_sector_words(const SimAlloc *x) {
+    return (size_t)(x->bytes / SIM_SECTOR / 64 + 1);
+}
+static inline bool sim_is_marked(const SimAlloc *x, size_t word) {
+    return atomic_load_explicit(&x->marked[word / SIM_MARKED], memory_order_relaxed);
+}
 
 /* The allocation whose bytes at .. at + bytes - 1 are, or NULL.  */
 const SimAlloc *sim_find(const SimGpu *g, uint64_t at, uint64_t bytes);

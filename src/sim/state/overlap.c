@@ -11,8 +11,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-static size_t words_of(const SimAlloc *x) { return (size_t)(x->bytes / SIM_SECTOR / 64 + 1); }
-
 void sim_overlap_forget(SimAlloc *x) {
     for (int n = 0; n < SIM_PASTS; n++) {
         free(x->past[n]);
@@ -23,7 +21,7 @@ void sim_overlap_forget(SimAlloc *x) {
 /* What was the last launch's past stays, where that has not waited for it.  */
 static void pass_on(SimAlloc *x, bool waited) {
     const uint64_t *last[] = {x->loaded, x->stored};
-    size_t n = words_of(x);
+    size_t n = sim_sector_words(x);
     for (int i = 0; i < SIM_PASTS; i++) {
         if (!x->past[i]) x->past[i] = calloc(n, sizeof *x->past[i]);
         if (!x->past[i]) {
@@ -33,9 +31,10 @@ static void pass_on(SimAlloc *x, bool waited) {
     }
     for (int i = PAST_LOADED; i <= PAST_STORED; i++) {
         uint64_t *past = x->past[i], *older = x->past[i + OLDER_LOADED];
-        for (size_t k = 0; k < n; k++) {
-            older[k] = waited ? 0 : older[k] | past[k];
-            past[k] = last[i][k];
+        for (size_t k = 0; k < n; k++) {     /* most words stay 0, and take no memory as long */
+            uint64_t kept = waited ? 0 : older[k] | past[k];
+            if (older[k] != kept) older[k] = kept;
+            if (past[k] != last[i][k]) past[k] = last[i][k];
         }
     }
 }

@@ -5,12 +5,12 @@
 
 /* ---- global memory ---- */
 
-static bool mark(uint64_t *map, uint64_t sector) {
+static void mark(const SimAlloc *x, uint64_t *map, uint64_t sector) {
     _Atomic uint64_t *word = (_Atomic uint64_t *)(void *)&map[sector / 64];
     uint64_t bit = (uint64_t)1 << (sector % 64);
-    if (atomic_load_explicit(word, memory_order_relaxed) & bit) return false;
+    if (atomic_load_explicit(word, memory_order_relaxed) & bit) return;
     atomic_fetch_or_explicit(word, bit, memory_order_relaxed);
-    return true;
+    atomic_store_explicit(&x->marked[sector / 64 / SIM_MARKED], 1, memory_order_relaxed);
 }
 
 static void touch(SimWarp *w, int lane, uint64_t sector, bool store) {
@@ -22,7 +22,7 @@ static void touch(SimWarp *w, int lane, uint64_t sector, bool store) {
     }
     if (!x) return;
     if (b->timing && !store && sim_l1_holds(b, sector)) return;
-    mark(store ? x->stored : x->loaded, (at - x->base) / SIM_SECTOR);
+    mark(x, store ? x->stored : x->loaded, (at - x->base) / SIM_SECTOR);
     if (x->past[PAST_STORED]) sim_overlap_touch(w, lane, x, (at - x->base) / SIM_SECTOR, store);
     if (b->timing) sim_l2_touch(w, x, at);
 }

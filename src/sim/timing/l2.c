@@ -125,7 +125,12 @@ typedef struct {
 static Touched touched_of(const SimAlloc *x, const uint64_t *map, const SimRan *ran) {
     Touched t = {.map = map, .first = UINT64_MAX, .scale = 1};
     uint64_t carry = 0;
-    for (uint64_t n = 0; n <= x->bytes / SIM_SECTOR / 64; n++) {
+    for (uint64_t n = 0; n < sim_sector_words(x); n++) {
+        if (n % SIM_MARKED == 0 && !sim_is_marked(x, n)) {
+            n += SIM_MARKED - 1;
+            carry = 0;
+            continue;
+        }
         uint64_t word = map[n];
         if (word) {
             if (t.n == 0) t.first = n * 64 + (uint64_t)__builtin_ctzll(word);

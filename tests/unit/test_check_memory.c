@@ -1,0 +1,70 @@
+/* What a check holds in memory: of a sample of the blocks, what these touch, not the tensors.  */
+#include "arena_fixture.h"
+#include "driver/check/check.h"
+#include "driver/pipeline/compile.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+#include <cmocka.h>
+
+static Device *dev;
+
+/* The most that the process had in memory so far.  */
+static int64_t most_bytes(void) {
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return (int64_t)u.ru_maxrss * 1024;
+}
+
+static void check(const char *text) {
+    CompileOptions plan = {.top = 1, .align = 16, .workspace_limit = -1};
+    BuildOptions as = {0};
+    CheckOptions how = {.threads = 2};
+    CompileRequest asked = {diag_text("case.te", text), .plan = &plan, .build = &as, .dev = dev,
+                            .check = &how};
+    Compiled made;
+    must(compile(arena, &diag, &asked, &made));
+    if (!made.proof.ok) fail_msg("%s\n%s", text, made.proof.text);
+    assert_true(made.proof.compared < made.proof.outputs);
+}
+
+#define MAP(n) "op f(X: f32[" n ",1024]) -> Y: f32[" n ",1024] { Y[i,j] = X[i,j] * 2; }"
+#define TURNED(n) "op f(X: f32[" n ",1024]) -> Y: f32[1024," n "] { Y[j,i] = X[i,j]; }"
+#define ROWS(n) "op f(X: f32[" n ",1024]) -> Y: f32[" n "] { Y[i] = sum[j](X[i,j]); }"
+#define TWICE(n)                                                                                   \
+    "op f(X: f32[" n ",1024], W: f32[1024,1024]) -> Y: f32[" n "] { t[i,k] += X[i,j] * W[j,k];"    \
+    " m[i] = max[k](t[i,k]); Y[i] = sum[k](exp(t[i,k] - m[i])); }"
+
+/* 2^26 elements, which are sampled, and many more: 4 GiB a tensor.  */
+static const struct {
+    const char *less, *more;
+} ops[] = {
+    {MAP("65536"), MAP("1048576")},
+    {TURNED("65536"), TURNED("1048576")},
+    {ROWS("65536"), ROWS("1048576")},
+    {TWICE("262144"), TWICE("1048576")},
+};
+
+static void a_sample_is_not_the_tensor(void **state) {
+    (void)state;
+    enum { MIB = 1 << 20 };
+    must(hal_profile_find(arena, &diag, "h200", "profiles", NULL, &dev));
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        check(ops[i].less);
+        int64_t before = most_bytes();
+        check(ops[i].more);
+        int64_t more = most_bytes() - before;
+        if (more > 64 * MIB) fail_msg("%s\n%lld MiB more", ops[i].more, (long long)more / MIB);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_sample_is_not_the_tensor, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
