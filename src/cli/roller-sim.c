@@ -125,8 +125,8 @@ static Status simulate(Tool *t) {
     s = simtool_args(t->a, &t->diag, &t->o, t->gpu, &t->args);
     if (s != ST_OK) return s;
     shape(t);
-    SimOptions options = {.seed = t->o.seed, .benign = t->o.benign, .no_races = t->o.no_races,
-                          .strict = t->o.strict,
+    SimOptions options = {.seed = t->o.seed, .errors = t->o.errors, .benign = t->o.benign,
+                          .no_races = t->o.no_races, .strict = t->o.strict,
                           .threads = t->o.threads, .max_instructions = t->o.limit,
                           .per_block = t->o.counters, .timed = true,
                           .print = print_text, .print_user = &t->printed};

@@ -62,6 +62,7 @@ static Status take(void *user, int id, const char *value) {
     case SIM_OPT_PROFILE: o->profile = value; break;
     case SIM_OPT_ARCH: o->arch = value; break;
     case SIM_OPT_SEED: return option_number(r->t, value, 0, UINT64_MAX, &o->seed);
+    case SIM_OPT_ERRORS: return option_number(r->t, value, 0, UINT64_MAX, &o->errors);
     case SIM_OPT_LIMIT: return option_number(r->t, value, 0, UINT64_MAX, &o->limit);
     case SIM_OPT_THREADS: return small(r, value, 16, &o->threads);
     case SIM_OPT_COLOR: return option_when(r->t, value, &o->color);

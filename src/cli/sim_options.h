@@ -17,6 +17,7 @@
     X(PROFILE, "profile", 0, "NAME|FILE", "the simulated GPU (as of roller-gen)")                  \
     X(ARCH, "arch", 0, "sm_90a", "compile a .cu for this target (the profile's own)")              \
     X(SEED, "seed", 0, "N", "seed of adversarial timing and warp order (1)")                       \
+    X(ERRORS, "errors", 0, "N", "seed of the errors of approximate instructions (0: none)")       \
     X(BENIGN, "benign", 0, NULL, "asynchronous operations complete at once")                       \
     X(STRICT, "strict", 0, NULL, "what devices are known to forgive is a fault, not a warning")    \
     X(NO_RACES, "no-races", 0, NULL, "skip race detection")                                        \
@@ -41,7 +42,7 @@ typedef struct {
     uint32_t smem;
     Binding *in, *alloc, *map, *out;
     int n_in, n_alloc, n_map, n_out;
-    uint64_t seed, limit;
+    uint64_t seed, errors, limit;
     int threads;
     bool benign, strict, no_races, counters, ptx, json, quiet, version;
     When color;

@@ -151,7 +151,7 @@ const PreludeRow prelude_arithmetic[] = {
 
     /* e^x where x is at most 88: 2^t for t = x log2(e) rounded, times 1 + r for what the rounding
      * left, r = x - t ln(2) by two products (ln(2) to 48 bits).  2^t has the error that exp2f has,
-     * less than 2 ulp with what the last rounding adds; r is below 2^-17, so r^2 / 2 is nothing.
+     * and the last rounding adds half an ulp; r is below 2^-17, so r^2 / 2 is nothing.
      * Below -104 e^x is 0, and r would be no number at -inf.  */
     {"rl_exp_low", 0,
      FN "float rl_exp_low(float x) {\n"

@@ -196,6 +196,7 @@ typedef struct {
 
 typedef struct {
     uint64_t seed;                        /* of adversarial timing and warp order */
+    uint64_t errors;                      /* of errors of approximations (approx.h); 0: none */
     bool benign;                          /* asynchronous operations complete at once */
     bool no_races;                        /* skip race detection (faster) */
     bool no_counters;

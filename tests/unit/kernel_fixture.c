@@ -218,7 +218,7 @@ static const char *launch_all(KernelCase *c, const Memory *m, uint64_t seed, boo
                                                c->size),
                        .params = space,
                        .params_bytes = bytes};
-        SimOptions o = {.seed = seed, .threads = 1, .strict = true,
+        SimOptions o = {.seed = seed, .errors = seed + 1, .threads = 1, .strict = true,
                         .timed = timed, .no_races = timed, .max_instructions = MOST_INSTRUCTIONS};
         int64_t some[PLACES * NEIGHBOURS];
         bool alike = c->plan.prog[k->group].tail == 0;

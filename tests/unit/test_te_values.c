@@ -171,14 +171,15 @@ static void intrinsics_by_definition(void **state) {
         const char *expr;
         double want, ulps;
     } cases[] = {
-        {"exp(y[i])", 1.64872127, 2}, {"exp2(y[i])", 1.41421356, 2}, {"log(y[i])", -0.69314718, 2},
-        {"log2(y[i])", -1, 2}, {"sqrt(y[i])", 0.70710678, 0.5}, {"rsqrt(y[i])", 1.41421356, 2},
-        {"tanh(y[i])", 0.46211716, 2}, {"erf(y[i])", 0.52049988, 2}, {"sin(y[i])", 0.47942554, 2},
-        {"cos(y[i])", 0.87758256, 2}, {"pow(y[i], 3)", 0.125, 8}, {"sqrt(y[i] * 8)", 2, 0},
-        {"exp(z[i])", 1, 2}, {"rsqrt(z[i])", INFINITY, 0}, {"log(z[i])", -INFINITY, 0},
-        {"log(x[i])", NAN, 0}, {"sqrt(x[i])", NAN, 0}, {"pow(x[i], 2)", 6.25, 8},
-        {"exp(-inf)", 0, 2},
-        {"tanh(inf)", 1, 2}, {"pow(x[i], y[i])", NAN, 0},
+        {"exp(y[i])", 1.64872127, 3.5}, {"exp2(y[i])", 1.41421356, 2.5},
+        {"log(y[i])", -0.69314718, 2.5}, {"log2(y[i])", -1, 2.5},
+        {"sqrt(y[i])", 0.70710678, 0.5}, {"rsqrt(y[i])", 1.41421356, 2.5},
+        {"tanh(y[i])", 0.46211716, 4}, {"erf(y[i])", 0.52049988, 3},
+        {"sin(y[i])", 0.47942554, 2.5}, {"cos(y[i])", 0.87758256, 2.5},
+        {"pow(y[i], 3)", 0.125, 8.5}, {"sqrt(y[i] * 8)", 2, 0},
+        {"exp(z[i])", 1, 3.5}, {"rsqrt(z[i])", INFINITY, 0}, {"log(z[i])", -INFINITY, 0},
+        {"log(x[i])", NAN, 0}, {"sqrt(x[i])", NAN, 0}, {"pow(x[i], 2)", 6.25, 8.5},
+        {"exp(-inf)", 0, 3.5}, {"tanh(inf)", 1, 4}, {"pow(x[i], y[i])", NAN, 0},
     };
     Arena *arena = arena_create(NULL);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

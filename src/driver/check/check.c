@@ -21,7 +21,9 @@ static Status start_run(Check *c) {
     c->run = (Run){.te = c->te, .normal = c->normal, .build = c->build, .place = place,
                    .data = in, .size = c->size};
     Status s = run_create(&c->run, c->a, c->d);
-    c->run.options = (SimOptions){.seed = check_seed(c), .threads = c->o->threads, .strict = true,
+    c->run.options = (SimOptions){.seed = check_seed(c),
+                                  .errors = check_seed(c) + (uint64_t)c->fill,
+                                  .threads = c->o->threads, .strict = true,
                                   .per_block = c->o->counters && !c->out->table,
                                   .watch = c->o->watch};
     c->ref = (Reference){.te = c->te, .data = in, .lazy = c->data, .exact = c->ref.exact,

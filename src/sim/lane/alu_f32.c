@@ -3,6 +3,7 @@
  * Rounding to nearest has loops of its own, with and without .ftz, as nearly all code uses it; the
  * other modes go through one general function.  */
 #include "sim/lane/alu.h"
+#include "sim/lane/approx.h"
 #include "sim/lane/lanes.h"
 #include <math.h>
 
@@ -39,7 +40,28 @@ SIM_BINARY(min_f32, f32, f32, f32, smaller(a, b))
 SIM_BINARY(max_f32, f32, f32, f32, larger(a, b))
 
 /* Everything else, in SimInst.flags and arg.  */
-enum { HAS_FTZ = 1, HAS_SAT = 2, HAS_NAN = 4, HAS_XORSIGN = 8, HAS_ABS = 16 };
+enum { HAS_FTZ = 1, HAS_SAT = 2, HAS_NAN = 4, HAS_XORSIGN = 8, HAS_ABS = 16,
+       HAS_FULL = 32 };
+
+/* div.approx and div.full: the first is a * (1 / b), and 1 / b is 0 beyond 2^126
+ * (PTX ISA, 9.7.3.8).  */
+static float divided(const SimRun *run, float a, float b, int flags) {
+    if (flags & HAS_FTZ) {
+        a = sim_ftz(a);
+        b = sim_ftz(b);
+    }
+    if (!(flags & HAS_FULL) && fabsf(b) > 0x1p126f && !isinf(b)) return canonical(a * (0 * b));
+    uint64_t both = (uint64_t)sim_bits32(a) << 32 | sim_bits32(b);
+    double v = sim_approximate(run, OP_DIV, PTX_F32, both, 1, sim_div_odd(a, b));
+    float f = v != v ? canonical((float)v) : num_f32_encode(v, ROUND_NEAREST_EVEN);
+    return flags & HAS_FTZ ? sim_ftz(f) : f;
+}
+
+static void exec_divided(SimWarp *w, const SimInst *i, uint32_t active) {
+    float *d = sim_f32(w, i->d);
+    const float *a = sim_f32(w, i->a), *b = sim_f32(w, i->b);
+    SIM_EACH(l, active) d[l] = divided(w->block->cluster->run, a[l], b[l], i->flags);
+}
 
 /* The sign of an exact sum of zero when rounding down: + only for two positive zeros.  */
 static float zero_down(double x, double y) {
@@ -133,13 +155,18 @@ SimExec *sim_pick_f32(SimPick *k) {
     if (op == OP_ABS) return ftz ? abs_ftz : abs_f32;
     if (op == OP_NEG) return ftz ? neg_ftz : neg_f32;
     if (op == OP_MIN || op == OP_MAX) return pick_extreme(k);
-    bool approx = op == OP_DIV && (sim_take(k, MOD_APPROX) || sim_take(k, MOD_FULL));
+    bool full = op == OP_DIV && sim_take(k, MOD_FULL);
+    bool approx = full || (op == OP_DIV && sim_take(k, MOD_APPROX));
     PtxMod rounding = sim_take_rounding(k);
     bool required = op == OP_FMA || op == OP_MAD || op == OP_DIV;
     if (required && rounding == MOD_COUNT && !approx) return sim_pick_fail(k, "needs a rounding");
     if (sim_take(k, MOD_SAT)) i->flags |= HAS_SAT;
     i->flops = op == OP_FMA || op == OP_MAD ? 2 : 1;
     i->pipe = op == OP_DIV ? SIM_PIPE_MUFU : SIM_PIPE_FFMA;
+    if (approx) {
+        if (full) i->flags |= HAS_FULL;
+        return i->flags & HAS_SAT || rounding != MOD_COUNT ? NULL : exec_divided;
+    }
     if ((rounding == MOD_RN || rounding == MOD_COUNT) && !(i->flags & HAS_SAT)) {
         return nearest(op, ftz);
     }

@@ -1,6 +1,7 @@
-/* Elementary functions, copysign, testp.  Approximations are computed in f64 and rounded once,
- * which is within the error the ISA documents for each of them.  */
+/* Elementary functions, copysign, testp.  Approximations are computed in f64, moved as approx.h
+ * says, and rounded once.  */
 #include "sim/lane/alu.h"
+#include "sim/lane/approx.h"
 #include "sim/lane/half.h"
 #include <math.h>
 
@@ -20,9 +21,11 @@ static double function(PtxOp op, double x) {
     }
 }
 
-static float approximate(PtxOp op, float x, bool ftz) {
+static const SimRun *run_of(const SimWarp *w) { return w->block->cluster->run; }
+
+static float approximate(const SimRun *run, PtxOp op, float x, bool ftz) {
     if (ftz) x = sim_ftz(x);
-    double v = function(op, x);
+    double v = sim_approximate(run, op, PTX_F32, sim_bits32(x), x, function(op, x));
     float f = v != v ? sim_float(0x7fffffffu) : num_f32_encode(v, ROUND_NEAREST_EVEN);
     return ftz ? sim_ftz(f) : f;
 }
@@ -30,7 +33,7 @@ static float approximate(PtxOp op, float x, bool ftz) {
 static void exec_approx(SimWarp *w, const SimInst *i, uint32_t active) {
     float *d = sim_f32(w, i->d);
     const float *a = sim_f32(w, i->a);
-    SIM_EACH(l, active) d[l] = approximate(i->ptx->op, a[l], i->flags & HAS_FTZ);
+    SIM_EACH(l, active) d[l] = approximate(run_of(w), i->ptx->op, a[l], i->flags & HAS_FTZ);
 }
 
 /* rcp.rn, sqrt.rn and the directed modes.  */
@@ -65,7 +68,8 @@ static void exec_f64_ftz(SimWarp *w, const SimInst *i, uint32_t active) {
     SIM_EACH(l, active) {
         double x = sim_double(sim_bits64(a[l]) & 0xffffffff00000000ull);
         if (fabs(x) < 0x1p-1022) x = copysign(0, x);
-        double v = i->ptx->op == OP_RCP ? 1 / x : 1 / sqrt(x);
+        double v = function(i->ptx->op, x);
+        v = sim_approximate(run_of(w), i->ptx->op, PTX_F64, sim_bits64(x), x, v);
         if (fabs(v) < 0x1p-1022) v = copysign(0, v);
         d[l] = v != v ? sim_double(0x7fffffff00000000ull)
                       : sim_double(sim_bits64(v) & 0xffffffff00000000ull);
@@ -75,13 +79,15 @@ static void exec_f64_ftz(SimWarp *w, const SimInst *i, uint32_t active) {
 static void exec_half(SimWarp *w, const SimInst *i, uint32_t active) {
     PtxType t = i->ptx->type[0];
     bool pair = t == PTX_F16X2 || t == PTX_BF16X2, ftz = i->flags & HAS_FTZ;
+    PtxType one = t == PTX_F16 || t == PTX_F16X2 ? PTX_F16 : PTX_BF16;
     uint32_t *d = sim_u32(w, i->d);
     const uint32_t *a = sim_u32(w, i->a);
     SIM_EACH(l, active) {
         uint32_t v = 0;
         for (int s = 0; s < (pair ? 32 : 16); s += 16) {
-            double x = function(i->ptx->op, sim_half_value(t, a[l] >> s, ftz));
-            v |= sim_half_bits(t, x, ROUND_NEAREST_EVEN, ftz) << s;
+            double x = sim_half_value(t, a[l] >> s, ftz), y = function(i->ptx->op, x);
+            y = sim_approximate(run_of(w), i->ptx->op, one, sim_bits64(x), x, y);
+            v |= sim_half_bits(t, y, ROUND_NEAREST_EVEN, ftz) << s;
         }
         d[l] = v;
     }

@@ -114,7 +114,7 @@ static void mul_real(const Node *node, Lanes *x, Lanes *y, int n) {
 static void div_real(const Node *node, Lanes *x, Lanes *y, int n) {
     TeDtype t = node->type;
     const Rounding u = node->fast ? (Rounding){0x1p-10, UINT64_MAX} : lanes_rounding(t);
-    double tiny = lanes_tiny(t);
+    double tiny = (node->fast ? 3 : 1) * lanes_tiny(t);
     bool exact = true;
     lanes_show_bounds(x, n);
     lanes_show_bounds(y, n);

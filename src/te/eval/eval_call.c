@@ -38,7 +38,7 @@ static double own_error(const Node *node, double x, double mag) {
     if (node->fast && (fn == TE_FN_SIN || fn == TE_FN_COS))
         return 0x1p-20 * fmax(1, fabs(x));
     if (node->fast)
-        return 0x1p-10 * mag + lanes_tiny(node->type);
+        return 0x1p-10 * mag + 3 * lanes_tiny(node->type);
     double k = ulps[fn] + (f64 ? 1 : 0x1p-20);
     double ulp = f64 ? mag * 0x1p-52 : lanes_lost(lanes_rounding(TE_F32), mag) * 2;
     double moved = node->rescaled && mag > 0 ? fabs(x) * mag * (f64 ? 0x3p-53 : 0x3p-24) : 0;
