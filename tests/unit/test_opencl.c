@@ -73,7 +73,8 @@ static void parts_of_a_buffer(void **state) {
         "    y[get_local_id(0)] = x[get_local_id(0)] + get_local_id(0);\n"
         "}\n", buffer, 2, launch, 2, 0});
     if (wrong) fail_msg("%s", wrong);
-    for (int i = 0; i < 8; i++) assert_true(w[2 * PART / sizeof(float) + (size_t)i] == 7 + i);
+    const float *last = &w[2 * PART / sizeof *w];
+    for (int i = 0; i < 8; i++) assert_true(last[i] == (float)(7 + i));
     assert_true(w[0] == 0);
 }
 
