@@ -215,7 +215,8 @@ static void put_plain(Printer *p, Ir x) {
     case IR_NOT:
     case IR_ADDRESS:
         buf_puts(p->out, op_row[x->op].sign);
-        put(p, x->arg[0], binds);
+        /* Two signs of minus are another operator.  */
+        put(p, x->arg[0], binds + (x->op == IR_NEG && x->arg[0]->op == IR_NEG));
         return;
     case IR_SELECT:
         put(p, x->arg[0], binds + 1);

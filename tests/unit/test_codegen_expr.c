@@ -358,6 +358,8 @@ static const char *const programs[] = {
     /* narrow neighbours in a tile that is no multiple of 16 bytes */
     "param N = 5, K = 11; op f(T: i32[N], X: bool[K,N,10]) -> Y: bool[10,N] {"
     " Y[i,j] = all[k](X[k,j,i] || T[0] >= k); }",
+    /* two signs of minus */
+    "op f(X: f32[7]) -> (A: f32[7], B: f32) { A[n] = X[n] - -abs(2.5); B[] = --abs(1.5); }",
 };
 
 static void check_programs(void **state) {
