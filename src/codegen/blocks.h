@@ -28,8 +28,9 @@ const char *place_type(bool wide);
 void text_digits(const Cg *cg, const char *number, const TeExtent *count, int n, bool wide,
                  const char **digit);
 
-/* smem.c: declares the kernel's shared memory, `smem`.  */
-void kernel_smem(Kernel *k, int align);
+/* smem.c: declares the kernel's shared memory, `smem`; elements that begin at a byte of it.  */
+Ir kernel_smem(Kernel *k, int align);
+Ir kernel_room(const Kernel *k, Ir smem, IrBase base, int64_t at);
 /* Offset of a stage, " + put" or " + take"; "" where there is one stage.  */
 const char *load_stage(const Kernel *k, const char *name);
 /* The prelude's function of an operand's mover: its name, with rl_ before it.  */

@@ -19,7 +19,8 @@ struct Cg {
     const Device *dev;
     int align;                /* bytes, promised for every tensor */
     HalLanguage language;
-    bool static_smem;         /* shared memory is declared, not given by the launch */
+    bool static_smem;         /* shared memory is declared, not given by the launch (which OpenCL C
+                               * takes as it is declared) */
     CgParams *params;         /* of the kernel at hand; NULL: there is none */
     const int64_t *temp_at;   /* per tensor: bytes into the workspace, -1: not there */
     int64_t sums_at;          /* the kernel's partial results in the workspace, bytes */

@@ -202,7 +202,7 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
              .dev = dev,
              .align = o && o->align ? o->align : 16,
              .language = dev->language,
-             .static_smem = o && o->static_smem};
+             .static_smem = (o && o->static_smem) || dev->language == LANGUAGE_OPENCL};
     Buf plan_text = buf_new(a), head = buf_new(a), prelude = buf_new(a);
     rprog_print(plan, dev, &plan_text);
     cg_lay_out(a, plan, out);

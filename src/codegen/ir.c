@@ -384,12 +384,19 @@ void ir_scope(Cg *c) { open(c, IR_STMT_BLOCK); }
 
 void ir_simple(Cg *c, IrKind kind) { add(c, kind); }
 
-void ir_room(Cg *c, const char *name, int align, int64_t bytes) {
+void ir_sync(Cg *c, IrSync scope, const char *note) {
+    IrStmt *s = add(c, IR_STMT_SYNC);
+    s->sync = scope;
+    s->text = note;
+}
+
+Ir ir_room(Cg *c, const char *name, int align, int64_t bytes) {
     IrStmt *s = add(c, IR_STMT_ROOM);
     IrName *own = new_name(c, ir_pointer(IR_U8, IR_SHARED, false), name);
     own->extent[0] = bytes;
     s->name = own;
     s->unroll = align;
+    return named(c, own);
 }
 
 void ir_wait(Cg *c) {

@@ -137,6 +137,7 @@ struct IrValue {
     X(NOTE,     "note")       /* a comment */                                                      \
     X(BLANK,    "blank")      /* an empty line */                                                  \
     X(WAIT,     "wait")       /* for the kernel before; `child`: pointers made anew behind it */   \
+    X(SYNC,     "sync")       /* threads meet */                                                   \
     X(LINE,     "line")       /* a statement that a block still prints itself ... */               \
     X(OPEN,     "open")       /* ... or the head of one, and children */
 typedef enum {
@@ -145,6 +146,9 @@ typedef enum {
 #undef X
         IR_STMT_COUNT
 } IrKind;
+
+/* Whose threads meet: what each has stored before is then seen by all of them.  */
+typedef enum { IR_SYNC_WARP, IR_SYNC_BLOCK } IrSync;
 
 /* Copies of a loop's body: all, or so many; as the compiler likes.  */
 enum { IR_UNROLL_ALL = 0, IR_UNROLL_FREE = -1 };
@@ -157,9 +161,10 @@ struct IrStmt {
     Ir test;                  /* FOR, UNTIL, IF */
     IrOp op;                  /* SET: IR_NUMBER: =; FOR: how the name goes on, ... */
     Ir by;                    /* ... with this */
-    int unroll;
+    int unroll;               /* FOR, UNTIL; ROOM: how its bytes are aligned */
+    IrSync sync;
     bool zero;                /* VARIABLE: an array of zeros */
-    const char *text;
+    const char *text;         /* LINE, OPEN; NOTE; SYNC: a comment behind it, or NULL */
     IrStmt *child, *other, *next, *parent;
     IrStmt **end;             /* while it is built: where the next statement in it goes */
 };
@@ -246,7 +251,8 @@ void ir_close(Cg *c);
 void ir_simple(Cg *c, IrKind kind);       /* BREAK, CONTINUE, RETURN, BLANK */
 void ir_note(Cg *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void ir_wait(Cg *c);                      /* for the kernel before */
-void ir_room(Cg *c, const char *name, int align, int64_t bytes);         /* < 0: by the launch */
+void ir_sync(Cg *c, IrSync scope, const char *note);      /* note: what for, or NULL */
+Ir ir_room(Cg *c, const char *name, int align, int64_t bytes);           /* < 0: by the launch */
 
 /* ---- ir_print.c ---- */
 

@@ -31,7 +31,6 @@ static const char *const spelling[][2] = {
     {"blockIdx.x", "(uint)get_group_id(0)"},
     {"blockIdx.y", "(uint)get_group_id(1)"},
     {"gridDim.x", "(uint)get_num_groups(0)"},
-    {"__syncthreads", "rl_block_sync"},
     {"expf", "rl_exp_f32"},
     {"exp2f", "rl_exp2_f32"},
     {"logf", "rl_log_f32"},
@@ -326,6 +325,17 @@ static void put_set(Printer *p, Ir to, IrOp op, Ir value) {
     put(p, value, 0);
 }
 
+static void put_sync(Printer *p, const IrStmt *s) {
+    static const char *const name[][2] = {
+        [IR_SYNC_WARP] = {"__syncwarp", "rl_warp_sync"},
+        [IR_SYNC_BLOCK] = {"__syncthreads", "rl_block_sync"},
+    };
+    indent(p);
+    buf_printf(p->out, "%s();", name[s->sync][p->language]);
+    if (s->text) buf_printf(p->out, "  // %s", s->text);
+    buf_puts(p->out, "\n");
+}
+
 static void put_unroll(Printer *p, int unroll) {
     if (unroll == IR_UNROLL_FREE) return;
     indent(p);
@@ -408,6 +418,7 @@ static void put_statement(Printer *p, const IrStmt *s) {
         put_text(p, "rl_previous_wait();", "\n");
         put_all(p, s->child);
         return;
+    case IR_STMT_SYNC: put_sync(p, s); return;
     case IR_STMT_LINE:
         put_text(p, s->text, "\n");
         p->texts++;

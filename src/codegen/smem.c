@@ -2,11 +2,14 @@
 #include "codegen/blocks.h"
 #include <string.h>
 
-void kernel_smem(Kernel *k, int align) {
-    if (k->cg->static_smem)
-        cg_line(k->cg, "__shared__ __align__(%d) unsigned char smem[%lld];", align,
-                (long long)k->l->launch.dynamic_smem);
-    else cg_line(k->cg, "extern __shared__ __align__(%d) unsigned char smem[];", align);
+Ir kernel_smem(Kernel *k, int align) {
+    return ir_room(k->cg, "smem", align,
+                   k->cg->static_smem ? k->l->launch.dynamic_smem : -1);
+}
+
+Ir kernel_room(const Kernel *k, Ir smem, IrBase base, int64_t at) {
+    const Cg *cg = k->cg;
+    return ir_view(cg, ir_pointer(base, IR_SHARED, false), ir_add(cg, smem, ir_int(cg, at)));
 }
 
 const char *load_stage(const Kernel *k, const char *name) {

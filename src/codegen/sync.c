@@ -75,6 +75,11 @@ void sync_print(Kernel *k, const Node *n) {
         ir_wait(k->cg);
         return;
     }
+    bool always = n->when != WHEN_LATER && n->when != WHEN_AGAIN && n->when != WHEN_FOLLOWED;
+    if (always && n->sync.scope <= SYNC_BLOCK) {
+        ir_sync(k->cg, n->sync.scope == SYNC_WARP ? IR_SYNC_WARP : IR_SYNC_BLOCK, n->note);
+        return;
+    }
     bool barrier = n->sync.scope == SYNC_BARRIER;
     const char *later = n->when == WHEN_LATER && !barrier ? "if (i > 0) " : "";
     if (n->when == WHEN_AGAIN) later = "if (from > 0) ";
