@@ -119,14 +119,13 @@ void place_tile(Kernel *k, const char *number) {
     cg_line(cg, "const %s n0 = (%s)tile_n * BN;", type_n, type_n);
 }
 
-/* The bits of a lane id that make its position along one side, as rprog_lane deals them.  */
-static const char *lane_bits(Kernel *k, bool to_n) {
-    const Contract *c = &k->c;
+/* The bits of a lane id that make its position along one side.  */
+enum { LANE_BITS = 5 };
+static const char *lane_bits(Kernel *k, FragDim side) {
     const char *sum = NULL;
-    for (int bit = 0, out = 0; bit < 5; bit++) {
-        int lm, ln;
-        rprog_lane(c->lanes[AX_M], c->lanes[AX_N], 1 << bit, &lm, &ln);
-        if ((to_n ? ln : lm) == 0) continue;
+    Fragment f = rprog_results(k->cg->dev, k->c.r);
+    for (int bit = 0, out = 0; bit < LANE_BITS; bit++) {
+        if (!(fragment_lane_bits(&f, side) >> bit & 1)) continue;
         int down = bit - out;
         const char *term = down ? cg_text(k->cg, "(lane >> %d & %d)", down, 1 << out)
                                 : cg_text(k->cg, "(lane & %d)", 1 << out);
@@ -161,8 +160,8 @@ static void thread_place(Kernel *k) {
         cg_line(cg, "const int row = (int)(%s) * WM%s;", warp_at(k, AX_M), share[0]);
         cg_line(cg, "const int col = (int)(%s) * WN%s;", warp_at(k, AX_N), share[1]);
     } else {
-        cg_line(cg, "const int lane_m = %s, lane_n = %s;", lane_bits(k, false),
-                lane_bits(k, true));
+        cg_line(cg, "const int lane_m = %s, lane_n = %s;", lane_bits(k, FRAG_ROW),
+                lane_bits(k, FRAG_COL));
         cg_line(cg, "const int row = (int)(%s) * WM + lane_m * VM;", warp_at(k, AX_M));
         cg_line(cg, "const int col = (int)(%s) * WN + lane_n * VN;", warp_at(k, AX_N));
     }

@@ -97,19 +97,11 @@ static double row_wavefronts(const Model *m, const RProg *r, bool once) {
     int32_t addr[WARP];
     uint32_t active = 0;
     int lanes = rprog_stats_lanes(m->dev, r);
-    bool matrix = rprog_matrix(m->dev, r);
-    Fragment f = matrix ? rprog_results(m->dev, r) : (Fragment){0};
+    Fragment f = rprog_results(m->dev, r);
+    int at[WARP][FRAG_DIMS];
+    fragment_of_lanes(&f, 0, at);
     for (int lane = 0; lane < WARP; lane++) {
-        int row, column, at[FRAG_DIMS];
-        if (matrix) {
-            fragment_at(&f, lane, 0, at);
-            row = at[FRAG_ROW];
-        } else {
-            rprog_lane(r->warp.extent[AX_M] / r->thread.extent[AX_M],
-                       r->warp.extent[AX_N] / r->thread.extent[AX_N], lane, &row, &column);
-            row *= r->vec_m;
-        }
-        addr[lane] = row * m->p->acc_bytes;
+        addr[lane] = at[lane][FRAG_ROW] * m->p->acc_bytes;
         if (!once || !(lane & lanes)) active |= 1u << lane;
     }
     return rtile_wavefronts(addr, active, m->p->acc_bytes);

@@ -7,27 +7,6 @@
 #define ROLLER_RPROGRAM_DERIVED_H
 #include "rprogram/rprog.h"
 
-/* Where a lane lies among LM x LN.  */
-static inline void rprog_lane(int lm_count, int ln_count, int lane, int *lm, int *ln) {
-    *lm = *ln = 0;
-    int bm = 0, bn = 0;
-    for (int bit = 0; bit < 5; bit++) {
-        bool to_n = (1 << bn) < ln_count && (bn <= bm || (1 << bm) >= lm_count);
-        if (to_n) *ln |= ((lane >> bit) & 1) << bn++;
-        else *lm |= ((lane >> bit) & 1) << bm++;
-    }
-}
-
-/* The place of every lane along M (side 0) or N.  Each bit of the lane's number adds its own.  */
-static inline void rprog_lanes(int lm_count, int ln_count, int side, int at[32]) {
-    at[0] = 0;
-    for (int bit = 1; bit < 32; bit *= 2) {
-        int place[2];
-        rprog_lane(lm_count, ln_count, bit, &place[0], &place[1]);
-        for (int lane = 0; lane < bit; lane++) at[bit + lane] = at[lane] + place[side];
-    }
-}
-
 /* Bytes of an element of operand 0 (a) or 1 (b) in shared memory: the unit's operand type for units
  * that take narrow types (dp4a), else the problem's.  */
 int rprog_elem(const Problem *p, const Device *dev, const RProg *r, int side);
@@ -173,8 +152,9 @@ bool rprog_ldmatrix(const Problem *p, const Device *dev, const RProg *r, int sid
  * lane read four neighbouring k of operand `side` at once, because the other one has bytes?  */
 bool rprog_widens(TeDtype from, TeDtype to);
 bool rprog_reads_fours(const RProg *r, int side);
-/* How the unit deals operand `side`, rows along its own axis and columns along k, and the results,
- * rows along M and columns along N.  */
+/* How a warp's lanes have operand `side`, rows along its own axis and columns along k, and the
+ * results, rows along M and columns along N: of a unit that multiplies matrices what it deals of an
+ * instruction, else all of the warp.  */
 Fragment rprog_fragment(const Device *dev, const RProg *r, int side);
 Fragment rprog_results(const Device *dev, const RProg *r);
 /* Registers of an instruction's operand (of 32 bits, f64: 64) and of its accumulators per lane.  */

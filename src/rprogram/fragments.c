@@ -24,15 +24,17 @@ static int registers(const Device *dev, const RProg *r, int side) {
     return tiles(r, side) * rprog_unit_registers(dev, r, side);
 }
 
-int matrix_access(const Device *dev, const RProg *r, int side) {
+int fragment_access(const Device *dev, const RProg *r, int side) {
+    bool k_inner = r->load[side].layout.inner == AX_K;
+    if (!rprog_matrix(dev, r)) return k_inner ? r->thread.extent[AX_K] : side ? r->vec_n : r->vec_m;
     Fragment f = rprog_fragment(dev, r, side);
-    return fragment_run(&f, r->load[side].layout.inner == AX_K ? FRAG_COL : FRAG_ROW);
+    return fragment_run(&f, k_inner ? FRAG_COL : FRAG_ROW);
 }
 
 /* Accesses by which a lane reads a slice's fragments for itself.  */
 static int accesses(const Device *dev, const RProg *r, int side) {
     Fragment f = rprog_fragment(dev, r, side);
-    return tiles(r, side) * fragment_slots(&f, FRAG_DIMS) / matrix_access(dev, r, side);
+    return tiles(r, side) * fragment_slots(&f, FRAG_DIMS) / fragment_access(dev, r, side);
 }
 
 /* Blocks of eight rows, of each of which a lane reads four k.  */
@@ -51,13 +53,13 @@ int64_t matrix_passes(const Problem *p, const Device *dev, const RProg *r, int s
     return (int64_t)slices_of(r) * matrices(p, dev, r, side);
 }
 
-int matrix_read_bytes(const Problem *p, const Device *dev, const RProg *r, int side) {
+int fragment_read_bytes(const Problem *p, const Device *dev, const RProg *r, int side) {
     if (rprog_reads_fours(r, side)) return FOUR * rprog_elem(p, dev, r, side);
     if (rprog_ldmatrix(p, dev, r, side)) return CHUNK;
-    return matrix_access(dev, r, side) * rprog_elem(p, dev, r, side);
+    return fragment_access(dev, r, side) * rprog_elem(p, dev, r, side);
 }
 
-int matrix_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side) {
+int fragment_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side) {
     const RLayout y = r->load[side].layout;
     bool k_inner = y.inner == AX_K, whole = rprog_ldmatrix(p, dev, r, side);
     int elem = rprog_elem(p, dev, r, side);
@@ -72,7 +74,7 @@ int matrix_wavefronts(const Problem *p, const Device *dev, const RProg *r, int s
         addr[lane] = whole ? rtile_at(y, row, elem, lane % MATRIX, 0)
                            : rtile_at(y, row, elem, k_inner ? own : k, k_inner ? k : own);
     }
-    int width = matrix_read_bytes(p, dev, r, side);
+    int width = fragment_read_bytes(p, dev, r, side);
     return rtile_wavefronts(addr, whole ? (1u << MATRIX) - 1 : UINT32_MAX, width);
 }
 

@@ -47,7 +47,7 @@ static bool loads_matrices(const Device *dev) {
 
 bool rprog_ldmatrix(const Problem *p, const Device *dev, const RProg *r, int side) {
     int elem = rprog_elem(p, dev, r, side);
-    if (r->load[side].region || rprog_reads_fours(r, side)) return false;
+    if (!rprog_matrix(dev, r) || r->load[side].region || rprog_reads_fours(r, side)) return false;
     if (elem > 4 || (r->load[side].layout.inner != AX_K && elem != 2)) return false;
     return loads_matrices(dev);
 }
@@ -76,14 +76,26 @@ int matrix_converted(const RProg *r) {
     return words;
 }
 
+/* Threads along an axis, each with elements of its own.  */
+static FragThreads threads(const RProg *r, int axis) {
+    int vec = axis == AX_M ? r->vec_m : r->vec_n;
+    return (FragThreads){count_along(&r->warp, &r->thread, axis), vec > 0 ? vec : 1,
+                         r->thread.extent[axis]};
+}
+
 Fragment rprog_fragment(const Device *dev, const RProg *r, int side) {
     const RLoad *l = &r->load[side];
-    FragDim inner = l->region || l->layout.inner == AX_K ? FRAG_COL : FRAG_ROW;
-    return fragment_of(&dev->unit[r->unit], rprog_unit_side(r, side) ? FRAG_B : FRAG_A, inner);
+    bool k_inner = l->layout.inner == AX_K;
+    FragDim inner = l->region || k_inner ? FRAG_COL : FRAG_ROW;
+    if (rprog_matrix(dev, r))
+        return fragment_of(&dev->unit[r->unit], rprog_unit_side(r, side) ? FRAG_B : FRAG_A, inner);
+    return fragment_read_by_threads(threads(r, AX_M), threads(r, AX_N), side ? FRAG_COL : FRAG_ROW,
+                                    k_inner ? r->thread.extent[AX_K] : 1);
 }
 
 Fragment rprog_results(const Device *dev, const RProg *r) {
     const ComputeUnit *u = &dev->unit[r->unit];
+    if (!rprog_matrix(dev, r)) return fragment_of_threads(threads(r, AX_M), threads(r, AX_N));
     Fragment f = rprog_warpgroups(dev, r)
                      ? fragment_of_share(u, r->thread.extent[r->swapped ? AX_M : AX_N])
                      : fragment_of(u, FRAG_RESULT, FRAG_COL);
@@ -136,8 +148,11 @@ static bool holds_pairs(const Fragment *f) {
     for (int lane = 0; lane < WARP; lane++)
         if (at[lane][FRAG_ROW] != lane / LANES || at[lane][FRAG_COL] != lane % LANES * COLUMNS)
             return false;
-    for (const FragDigit *d = f->slot; d < f->slot + FRAG_DIGITS && d->extent; d++)
-        if (d->dim == FRAG_ROW && d->extent > 1 && d->step % 2) return false;
+    for (int i = 0; i < f->deal.n; i++) {
+        const DealDigit *d = &f->deal.digit[i];
+        bool down = d->from == DEAL_REGISTER && d->to == FRAG_ROW && d->extent > 1;
+        if (down && d->step % 2) return false;
+    }
     return true;
 }
 

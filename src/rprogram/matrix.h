@@ -35,14 +35,14 @@ enum { BOX_SWIZZLES = 0xe };              /* of 32, 64, 128 bytes */
  * matrices of 8 rows, and wavefronts of each of those.  */
 int matrix_reads(const Problem *p, const Device *dev, const RProg *r, int side);
 int64_t matrix_passes(const Problem *p, const Device *dev, const RProg *r, int side);
-int matrix_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);
+int fragment_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);
 /* The same of an operand that is gathered from its region, of any unit: reads of one warp in a
  * k-step.  */
 int region_reads(const Problem *p, const Device *dev, const RProg *r, int side);
 /* Neighbours that a lane reads at once where it reads for itself.  */
-int matrix_access(const Device *dev, const RProg *r, int side);
+int fragment_access(const Device *dev, const RProg *r, int side);
 /* Bytes that a lane (a row of a matrix) reads at once.  */
-int matrix_read_bytes(const Problem *p, const Device *dev, const RProg *r, int side);
+int fragment_read_bytes(const Problem *p, const Device *dev, const RProg *r, int side);
 /* Registers but for those of the loads; what the loads of a side need beyond those of other units,
  * `chunks` being how many a thread has.  */
 int64_t matrix_registers(const Problem *p, const Device *dev, const RProg *r);

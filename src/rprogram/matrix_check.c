@@ -37,7 +37,7 @@ static const char *check_fragments(const Problem *p, const Device *dev, const RP
         if (r->load[side].region || rprog_ldmatrix(p, dev, r, side)) continue;
         if (rprog_reads_fours(r, side)) continue;
         if (elem == 1) return "fragments of bytes are read along k";
-        if (matrix_access(dev, r, side) * elem < 4) {
+        if (fragment_access(dev, r, side) * elem < 4) {
             return "the device cannot read these fragments";
         }
     }

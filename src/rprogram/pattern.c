@@ -47,22 +47,7 @@ int64_t rprog_fragment_traffic(const Problem *p, const Device *dev, const RProg 
 
 int rprog_fragment_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side) {
     if (r->load[side].region) return 1;
-    if (rprog_matrix(dev, r)) return matrix_wavefronts(p, dev, r, side);
-    const RLoad *l = &r->load[side];
-    int elem = rprog_elem(p, dev, r, side), row = row_length(r, side);
-    int vec = side ? r->vec_n : r->vec_m;
-    int lanes_m = count_along(&r->warp, &r->thread, AX_M);
-    int lanes_n = count_along(&r->warp, &r->thread, AX_N);
-    bool k_inner = l->layout.inner == AX_K;
-    int32_t addr[WARP];
-    int at[WARP];
-    rprog_lanes(lanes_m, lanes_n, side, at);
-    for (int lane = 0; lane < WARP; lane++) {
-        int own = at[lane] * vec;
-        addr[lane] = k_inner ? rtile_at(l->layout, row, elem, own, 0)
-                             : rtile_at(l->layout, row, elem, 0, own);
-    }
-    return rtile_wavefronts(addr, UINT32_MAX, (k_inner ? r->thread.extent[AX_K] : vec) * elem);
+    return fragment_wavefronts(p, dev, r, side);
 }
 
 /* Of units of threads: all that the addresses of a read depend on.  Along the operand's own axis it

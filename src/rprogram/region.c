@@ -118,19 +118,16 @@ static int64_t entry_wavefronts(const Gather *g) {
 }
 
 /* Rows of a thread as its warp's lanes hold them, all at one k.  */
-static int64_t row_wavefronts(const RProg *r, int side, const RRegion *x, int elem) {
-    int own = r->thread.extent[own_axis(side)], vec = side ? r->vec_n : r->vec_m;
-    int lanes[2] = {count_along(&r->warp, &r->thread, AX_M),
-                    count_along(&r->warp, &r->thread, AX_N)};
+static int64_t row_wavefronts(const Device *dev, const RProg *r, int side, const RRegion *x,
+                              int elem) {
+    Fragment f = rprog_fragment(dev, r, side);
     int32_t addr[WARP];
     int64_t n = 1;                        /* the table */
-    int at[WARP];
-    rprog_lanes(lanes[0], lanes[1], side, at);
-    for (int i = 0; i < own; i++) {
-        for (int lane = 0; lane < WARP; lane++) {
-            int row = i / vec * lanes[side] * vec + at[lane] * vec + i % vec;
-            addr[lane] = rtile_region_row(x, row) * elem;
-        }
+    int at[WARP][FRAG_DIMS];
+    for (int i = 0; i < r->thread.extent[own_axis(side)]; i++) {
+        fragment_of_lanes(&f, i, at);
+        for (int lane = 0; lane < WARP; lane++)
+            addr[lane] = rtile_region_row(x, at[lane][FRAG_ROW]) * elem;
         n += rtile_wavefronts(addr, UINT32_MAX, elem);
     }
     return n;
@@ -152,7 +149,7 @@ int64_t rprog_region_traffic(const Problem *p, const Device *dev, const RProg *r
     if (!rprog_region(p, r, side, &x)) return 0;
     if (!rprog_matrix(dev, r)) {
         int elem = rprog_elem(p, dev, r, side);
-        return r->warp.extent[AX_K] * row_wavefronts(r, side, &x, elem);
+        return r->warp.extent[AX_K] * row_wavefronts(dev, r, side, &x, elem);
     }
     Gather g = gather_of(dev, r, side, &x);
     int64_t all = rprog_region_entries(p, r), registers = ceil_div(all, columns_of(&g));

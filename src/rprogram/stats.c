@@ -89,19 +89,8 @@ bool rprog_stats_combines(const Problem *p, const RProg *r, int number) {
 }
 
 int rprog_stats_lanes(const Device *dev, const RProg *r) {
-    int lanes = 0;
-    if (rprog_matrix(dev, r)) {
-        Fragment f = rprog_results(dev, r);
-        return fragment_lane_bits(&f, FRAG_COL);
-    }
-    int lm_count = count_along(&r->warp, &r->thread, AX_M);
-    int ln_count = count_along(&r->warp, &r->thread, AX_N);
-    for (int bit = 0; bit < 5; bit++) {
-        int lm, ln;
-        rprog_lane(lm_count, ln_count, 1 << bit, &lm, &ln);
-        lanes |= ln ? 1 << bit : 0;
-    }
-    return lanes;
+    Fragment f = rprog_results(dev, r);
+    return fragment_lane_bits(&f, FRAG_COL);
 }
 
 int rprog_stats_rows(const Device *dev, const RProg *r) {

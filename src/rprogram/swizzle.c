@@ -1,21 +1,13 @@
 /* Layouts of shared tiles: padding or swizzle, decided by counting wavefronts.  */
 #include "rprogram/matrix.h"
 
-/* Bytes that fragments are read in.  */
-static int read_bytes(const Problem *p, const Device *dev, const RProg *r, int side) {
-    if (rprog_matrix(dev, r)) return matrix_read_bytes(p, dev, r, side);
-    bool k_inner = r->load[side].layout.inner == AX_K;
-    int elements = k_inner ? r->thread.extent[AX_K] : side ? r->vec_n : r->vec_m;
-    return elements * rprog_elem(p, dev, r, side);
-}
-
 bool rprog_layout_aligned(const Problem *p, const Device *dev, const RProg *r, int side) {
     const RLoad *l = &r->load[side];
     const RLayout *y = &l->layout;
     bool k_inner = y->inner == AX_K;
     int elem = rprog_elem(p, dev, r, side);
     int row = r->block.extent[k_inner ? AX_K : own_axis(side)];
-    int read = read_bytes(p, dev, r, side);
+    int read = fragment_read_bytes(p, dev, r, side);
     int write = l->along == y->inner ? l->vec * elem : elem;
     int width = read > write ? read : write;
     if (width > RTILE_ACCESS) width = RTILE_ACCESS;
@@ -82,7 +74,8 @@ bool rprog_choose_layout(const Problem *p, const Device *dev, RProg *r, int side
     int elem = rprog_elem(p, dev, r, side);
     int row = r->block.extent[k_inner ? AX_K : own_axis(side)];
     bool matrix = rprog_matrix(dev, r);
-    int read = read_bytes(p, dev, r, side), tile = matrix ? RTILE_ACCESS / elem : read / elem;
+    int read = fragment_read_bytes(p, dev, r, side);
+    int tile = matrix ? RTILE_ACCESS / elem : read / elem;
     if (l.along == l.layout.inner && l.vec > tile) tile = l.vec * elem > 16 ? 16 / elem : l.vec;
     Choice c = {.p = p, .dev = dev, .r = r, .memo = memo, .side = side,
                 .least_reads = (matrix ? read == 8 : read > 8) ? 2 : 1};

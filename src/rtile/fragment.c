@@ -6,10 +6,13 @@
 static Fragment blocks_of_eight(int rows, int cols, int neighbours, int per_register) {
     enum { LANE_ROWS = 8, LANE_COLS = 4 };
     int width = LANE_COLS * neighbours;
-    Fragment f = {.lane = {{FRAG_COL, LANE_COLS, neighbours}, {FRAG_ROW, LANE_ROWS, 1}},
-                  .slot = {{FRAG_COL, neighbours, 1}, {FRAG_ROW, rows / LANE_ROWS, LANE_ROWS}},
+    Fragment f = {.deal = {.digit = {{DEAL_LANE, FRAG_COL, LANE_COLS, neighbours},
+                                     {DEAL_LANE, FRAG_ROW, LANE_ROWS, 1},
+                                     {DEAL_REGISTER, FRAG_COL, neighbours, 1},
+                                     {DEAL_REGISTER, FRAG_ROW, rows / LANE_ROWS, LANE_ROWS}},
+                           .n = 4},
                   .per_register = per_register};
-    if (cols > width) f.slot[2] = (FragDigit){FRAG_COL, cols / width, width};
+    if (cols > width) deal_add(&f.deal, DEAL_REGISTER, FRAG_COL, cols / width, width);
     return f;
 }
 
@@ -20,27 +23,33 @@ static Fragment blocks_of_eight(int rows, int cols, int neighbours, int per_regi
 static Fragment operand_of_groups(FragRole role, FragDim inner) {
     enum { QUAD = 4, ROWS = 8 };
     FragDim across = inner == FRAG_COL ? FRAG_ROW : FRAG_COL;
-    int low = role == FRAG_A ? ROWS : 0, high = role == FRAG_B ? ROWS : 0;
-    return (Fragment){.lane = {{across, QUAD, 1},
-                               {FRAG_ROW, 2, low},
-                               {FRAG_ROW, 2, high},
-                               {FRAG_ROW, 2, QUAD}},
-                      .slot = {{inner, QUAD, 1}},
+    return (Fragment){.deal = {.digit = {{DEAL_LANE, (uint8_t)across, QUAD, 1},
+                                         {DEAL_LANE, FRAG_ROW, 2, role == FRAG_A ? ROWS : 0},
+                                         {DEAL_LANE, FRAG_ROW, 2, role == FRAG_B ? ROWS : 0},
+                                         {DEAL_LANE, FRAG_ROW, 2, QUAD},
+                                         {DEAL_REGISTER, (uint8_t)inner, QUAD, 1}},
+                               .n = 5},
                       .per_register = 2};
 }
 
 static Fragment results_of_groups(TeDtype type) {
     if (type == TE_F16)
-        return (Fragment){
-            .lane = {{FRAG_ROW, 4, 1}, {FRAG_ROW, 2, 8}, {FRAG_COL, 2, 8}, {FRAG_ROW, 2, 4}},
-            .slot = {{FRAG_COL, 8, 1}},
-            .per_register = 2};
-    return (Fragment){.lane = {{FRAG_ROW, 2, 1},
-                               {FRAG_COL, 2, 2},
-                               {FRAG_ROW, 2, 8},
-                               {FRAG_COL, 2, 8},
-                               {FRAG_ROW, 2, 4}},
-                      .slot = {{FRAG_COL, 2, 1}, {FRAG_ROW, 2, 2}, {FRAG_COL, 2, 4}},
+        return (Fragment){.deal = {.digit = {{DEAL_LANE, FRAG_ROW, 4, 1},
+                                             {DEAL_LANE, FRAG_ROW, 2, 8},
+                                             {DEAL_LANE, FRAG_COL, 2, 8},
+                                             {DEAL_LANE, FRAG_ROW, 2, 4},
+                                             {DEAL_REGISTER, FRAG_COL, 8, 1}},
+                                   .n = 5},
+                          .per_register = 2};
+    return (Fragment){.deal = {.digit = {{DEAL_LANE, FRAG_ROW, 2, 1},
+                                         {DEAL_LANE, FRAG_COL, 2, 2},
+                                         {DEAL_LANE, FRAG_ROW, 2, 8},
+                                         {DEAL_LANE, FRAG_COL, 2, 8},
+                                         {DEAL_LANE, FRAG_ROW, 2, 4},
+                                         {DEAL_REGISTER, FRAG_COL, 2, 1},
+                                         {DEAL_REGISTER, FRAG_ROW, 2, 2},
+                                         {DEAL_REGISTER, FRAG_COL, 2, 4}},
+                               .n = 8},
                       .per_register = 1};
 }
 
@@ -81,65 +90,132 @@ Fragment fragment_of_operand_share(const ComputeUnit *u) {
     return blocks_of_eight(SHARE_ROWS, u->k.from, in_register(u->a), in_register(u->a));
 }
 
-static void transpose(FragDigit digit[FRAG_DIGITS]) {
-    for (int i = 0; i < FRAG_DIGITS; i++)
-        digit[i].dim = digit[i].dim == FRAG_ROW ? FRAG_COL : FRAG_ROW;
-}
-
 Fragment fragment_transposed(Fragment f) {
-    transpose(f.lane);
-    transpose(f.slot);
+    for (int i = 0; i < f.deal.n; i++) f.deal.digit[i].to = !f.deal.digit[i].to;
     return f;
 }
 
-static int count(const FragDigit digit[FRAG_DIGITS], FragDim dim) {
-    int n = 1;
-    for (int i = 0; i < FRAG_DIGITS && digit[i].extent; i++)
-        n *= digit[i].step && (dim == FRAG_DIMS || digit[i].dim == dim) ? digit[i].extent : 1;
-    return n;
+/* ---- threads ---- */
+
+/* Lanes, a bit to either side, which moves that by the step of its own.  */
+static void add_lanes(Deal *d, const int lanes[FRAG_DIMS], const int step[FRAG_DIMS]) {
+    int n[FRAG_DIMS] = {1, 1};
+    while (n[FRAG_ROW] * n[FRAG_COL] < DEAL_LANES) {
+        bool full = n[FRAG_ROW] >= lanes[FRAG_ROW];
+        bool to = n[FRAG_COL] < lanes[FRAG_COL] && (n[FRAG_COL] <= n[FRAG_ROW] || full);
+        deal_add(d, DEAL_LANE, to ? FRAG_COL : FRAG_ROW, 2, n[to] * step[to]);
+        n[to] *= 2;
+    }
 }
 
-int fragment_slots(const Fragment *f, FragDim dim) { return count(f->slot, dim); }
+static void add_elements(Deal *d, FragDim dim, FragThreads x) {
+    deal_add(d, DEAL_REGISTER, (int)dim, x.vec, 1);
+    deal_add(d, DEAL_REGISTER, (int)dim, x.elements / x.vec, x.lanes * x.vec);
+}
 
-int fragment_lanes(const Fragment *f, FragDim dim) { return count(f->lane, dim); }
+Fragment fragment_of_threads(FragThreads rows, FragThreads cols) {
+    Fragment f = {.per_register = 1};
+    add_lanes(&f.deal, (int[]){rows.lanes, cols.lanes}, (int[]){rows.vec, cols.vec});
+    add_elements(&f.deal, FRAG_COL, cols);
+    add_elements(&f.deal, FRAG_ROW, rows);
+    return f;
+}
+
+Fragment fragment_read_by_threads(FragThreads rows, FragThreads cols, FragDim side, int k) {
+    Fragment f = {.per_register = 1};
+    bool along_cols = side == FRAG_COL;
+    add_lanes(&f.deal, (int[]){rows.lanes, cols.lanes},
+              (int[]){along_cols ? 0 : rows.vec, along_cols ? cols.vec : 0});
+    for (int i = 0; i < f.deal.n && along_cols; i++) f.deal.digit[i].to = FRAG_ROW;
+    if (k > 1) deal_add(&f.deal, DEAL_REGISTER, FRAG_COL, k, 1);
+    add_elements(&f.deal, FRAG_ROW, along_cols ? cols : rows);
+    return f;
+}
+
+/* ---- what follows ---- */
+
+int fragment_slots(const Fragment *f, FragDim dim) {
+    return deal_extent(&f->deal, DEAL_REGISTER, dim == FRAG_DIMS ? DEAL_ANY : (int)dim);
+}
+
+int fragment_lanes(const Fragment *f, FragDim dim) {
+    return deal_extent(&f->deal, DEAL_LANE, dim == FRAG_DIMS ? DEAL_ANY : (int)dim);
+}
 
 int fragment_run(const Fragment *f, FragDim dim) {
-    const FragDigit *first = &f->slot[0];
-    return first->dim == dim && first->step == 1 ? first->extent : 1;
+    for (int i = 0; i < f->deal.n; i++) {
+        const DealDigit *d = &f->deal.digit[i];
+        if (d->from == DEAL_REGISTER) return d->to == dim && d->step == 1 ? d->extent : 1;
+    }
+    return 1;
 }
 
 int fragment_lane_bits(const Fragment *f, FragDim dim) {
-    int bits = 0, below = 1;
-    for (int i = 0; i < FRAG_DIGITS && f->lane[i].extent; i++) {
-        if (f->lane[i].dim == dim && f->lane[i].step) bits |= (f->lane[i].extent - 1) * below;
-        below *= f->lane[i].extent;
-    }
-    return bits;
-}
-
-static void add(const FragDigit digit[FRAG_DIGITS], int number, int at[FRAG_DIMS]) {
-    for (int i = 0; i < FRAG_DIGITS && digit[i].extent; i++) {
-        at[digit[i].dim] += number % digit[i].extent * digit[i].step;
-        number /= digit[i].extent;
-    }
+    return deal_bits(&f->deal, DEAL_LANE, (int)dim);
 }
 
 void fragment_at(const Fragment *f, int lane, int slot, int at[FRAG_DIMS]) {
-    at[FRAG_ROW] = at[FRAG_COL] = 0;
-    add(f->lane, lane, at);
-    add(f->slot, slot, at);
+    int all[DEAL_SPACES];
+    deal_at(&f->deal, (const int[DEAL_SPACES]){lane, slot}, all);
+    at[FRAG_ROW] = all[FRAG_ROW];
+    at[FRAG_COL] = all[FRAG_COL];
 }
 
 /* Digit by digit, for lanes that differ in the next one alone differ by its step.  */
-void fragment_of_lanes(const Fragment *f, int slot, int at[FRAG_LANES][FRAG_DIMS]) {
+void fragment_of_lanes(const Fragment *f, int slot, int at[DEAL_LANES][FRAG_DIMS]) {
     int n = 1;
     fragment_at(f, 0, slot, at[0]);
-    for (const FragDigit *d = f->lane; n < FRAG_LANES; d++) {
+    for (const DealDigit *d = f->deal.digit; n < DEAL_LANES; d++) {
         for (int i = n; i < n * d->extent; i++) {
             at[i][FRAG_ROW] = at[i - n][FRAG_ROW];
             at[i][FRAG_COL] = at[i - n][FRAG_COL];
-            at[i][d->dim] += d->step;
+            at[i][d->to] += d->step;
         }
         n *= d->extent;
     }
+}
+
+/* ---- from product to product ---- */
+
+/* Columns that a lane holds of a row in so many of a fragment's tiles side by side, ascending.  */
+static int columns_of(const Fragment *f, int lane, int row, int k, int out[FRAG_MOST_K]) {
+    int slots = fragment_slots(f, FRAG_DIMS), n = 0, at[FRAG_DIMS];
+    int width = fragment_slots(f, FRAG_COL) * fragment_lanes(f, FRAG_COL);
+    for (int i = 0; i < slots * (k / width); i++) {
+        fragment_at(f, lane, i % slots, at);
+        int column = at[FRAG_COL] + i / slots * width, x = n;
+        if (at[FRAG_ROW] != row) continue;
+        for (; x > 0 && out[x - 1] > column; x--) out[x] = out[x - 1];
+        out[x] = column;
+        n++;
+    }
+    return n;
+}
+
+/* Pairs k of the operand with columns of the results that a lane has of a row.  */
+static bool pair(const Fragment *const f[2], int lane, int row, int k, int order[FRAG_MOST_K]) {
+    int has[FRAG_MOST_K], wants[FRAG_MOST_K];
+    int n = columns_of(f[0], lane, row, k, has);
+    if (columns_of(f[1], lane, row, k, wants) != n) return false;
+    for (int i = 0; i < n; i++) {
+        if (order[wants[i]] >= 0 && order[wants[i]] != has[i]) return false;
+        order[wants[i]] = has[i];
+    }
+    return true;
+}
+
+int fragment_passes(const Fragment *results, const Fragment *operand, int order[FRAG_MOST_K]) {
+    const Fragment *const f[2] = {results, operand};
+    int k[2], rows = fragment_slots(operand, FRAG_ROW) * fragment_lanes(operand, FRAG_ROW);
+    for (int i = 0; i < 2; i++)
+        k[i] = fragment_slots(f[i], FRAG_COL) * fragment_lanes(f[i], FRAG_COL);
+    int both = k[0] > k[1] ? k[0] : k[1];
+    if (both % k[0] || both % k[1] || both > FRAG_MOST_K ||
+        rows != fragment_slots(results, FRAG_ROW) * fragment_lanes(results, FRAG_ROW))
+        return 0;
+    for (int i = 0; i < both; i++) order[i] = -1;
+    for (int i = 0; i < DEAL_LANES * rows; i++) {
+        if (!pair(f, i % DEAL_LANES, i / DEAL_LANES, both, order)) return 0;
+    }
+    return both;
 }

@@ -1,25 +1,19 @@
-/* Fragments: how an instruction that multiplies matrices deals its operands and results to the
- * lanes of a warp.  The one home of that knowledge: planning, model and code generation ask here.
+/* Fragments: how operands and results of products are dealt to the lanes of a warp, by instructions
+ * that multiply matrices, or by threads that multiply for themselves.  The one home of that
+ * knowledge: planning, model and code generation ask here.
  *
- * A lane holds some elements of a tile, its slots, numbered in the order of its registers.  Numbers
- * of lanes and of slots have digits, and each digit moves along one side of the tile, so that an
- * element's place is the sum of what all digits of its lane and its slot add.  Lanes that differ in
- * a digit of step 0 hold the same elements.  */
+ * A lane holds some elements of a tile, its slots, numbered in the order of its registers.  */
 #ifndef ROLLER_RTILE_FRAGMENT_H
 #define ROLLER_RTILE_FRAGMENT_H
 #include "hal/device.h"
+#include "rtile/deal.h"
 
 /* Sides of a tile.  Rows of operands are m (of b: n), columns k; of results they are m and n.  */
 typedef enum { FRAG_ROW, FRAG_COL, FRAG_DIMS } FragDim;
 typedef enum { FRAG_A, FRAG_B, FRAG_RESULT } FragRole;
 
-enum { FRAG_DIGITS = 5 };
 typedef struct {
-    FragDim dim;
-    int extent, step;         /* extent 0: there is no such digit, and none behind it */
-} FragDigit;
-typedef struct {
-    FragDigit lane[FRAG_DIGITS], slot[FRAG_DIGITS];       /* the fastest digit first */
+    Deal deal;                /* of DEAL_LANE and DEAL_REGISTER, the digits of lanes first */
     int per_register;         /* slots in a register (of 32 bits, f64: of 64) */
 } Fragment;
 
@@ -42,6 +36,22 @@ Fragment fragment_of_share(const ComputeUnit *unit, int n);
 Fragment fragment_of_operand_share(const ComputeUnit *unit);
 /* The same with rows and columns exchanged.  */
 Fragment fragment_transposed(Fragment f);
+/* What threads of a warp have of its results where each multiplies for itself, in both directions:
+ * lanes, powers of two whose bits are dealt alternately, columns first, so that neighbours read
+ * the same; and elements of a thread, `vec` neighbours at a time, as far apart as there are lanes.
+ */
+typedef struct {
+    int lanes, vec, elements;
+} FragThreads;
+Fragment fragment_of_threads(FragThreads rows, FragThreads cols);
+/* What they read of an operand, `side` of the results as rows, by `k` columns.  */
+Fragment fragment_read_by_threads(FragThreads rows, FragThreads cols, FragDim side, int k);
+/* Do registers hold results of one product as they are operand a of another, in the same lanes?
+ * `order`: column of the results that is at each k, in so many as are returned: 0: they do not.  In
+ * order: the registers stay as they are.  Else the other operand has to give its k in this order,
+ * so that registers take their places by name alone.  */
+enum { FRAG_MOST_K = 64 };
+int fragment_passes(const Fragment *results, const Fragment *operand, int order[FRAG_MOST_K]);
 
 /* Slots, and lanes with other elements, along a side or (FRAG_DIMS) in all.  */
 int fragment_slots(const Fragment *f, FragDim dim);
@@ -53,6 +63,5 @@ int fragment_lane_bits(const Fragment *f, FragDim dim);
 /* Row and column of an element.  */
 void fragment_at(const Fragment *f, int lane, int slot, int at[FRAG_DIMS]);
 /* Those of a slot of each lane.  */
-enum { FRAG_LANES = 32 };
-void fragment_of_lanes(const Fragment *f, int slot, int at[FRAG_LANES][FRAG_DIMS]);
+void fragment_of_lanes(const Fragment *f, int slot, int at[DEAL_LANES][FRAG_DIMS]);
 #endif

@@ -62,7 +62,7 @@ static void one_group_role(const ComputeUnit *u, FragRole role, FragDim inner) {
     assert_int_equal(fragment_slots(&f, FRAG_ROW) * fragment_lanes(&f, FRAG_ROW), 16);
     for (int lane = 0; lane < WARP; lane++) {
         for (int slot = 0; slot < slots; slot++) {
-            int at[FRAG_DIMS], wanted[FRAG_DIMS], all[FRAG_LANES][FRAG_DIMS];
+            int at[FRAG_DIMS], wanted[FRAG_DIMS], all[DEAL_LANES][FRAG_DIMS];
             fragment_at(&f, lane, slot, at);
             fragment_of_lanes(&f, slot, all);
             of_isa_group(u, role, inner, lane, slot, wanted);

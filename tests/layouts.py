@@ -1,0 +1,123 @@
+"""Cases of tests/unit/test_deal.c against tensor-layouts: tests/layouts.py FILE"""
+import sys
+
+import tensor_layouts as tl
+from tensor_layouts import atoms_nv
+
+# Instructions by shape and by operand's type: the package's name for them.
+ATOMS = {
+    ("16x8x8", "f16"): "SM75_16x8x8_F32F16F16F32_TN",
+    ("16x8x16", "f16"): "SM80_16x8x16_F32F16F16F32_TN",
+    ("16x8x16", "bf16"): "SM80_16x8x16_F32BF16BF16F32_TN",
+    ("16x8x8", "f32"): "SM80_16x8x8_F32TF32TF32F32_TN",
+    ("8x8x4", "f64"): "SM80_8x8x4_F64F64F64F64_TN",
+    ("16x8x32", "i8"): "SM80_16x8x32_S32S8S8S32_TN",
+}
+
+
+def digits(text):
+    return [tuple(int(x) for x in d.split(":")) for d in text.split()]
+
+
+def layout(pairs):
+    return tl.Layout(tuple(e for e, _ in pairs), tuple(s for _, s in pairs))
+
+
+def place(pairs, x):
+    at = 0
+    for extent, step in pairs:
+        at += x % extent * step
+        x //= extent
+    return at
+
+
+def size(pairs):
+    n = 1
+    for extent, _ in pairs:
+        n *= extent
+    return n
+
+
+def same_composition(outer, inner, both):
+    """None: the package refuses the case."""
+    try:
+        theirs = tl.compose(layout(outer), layout(inner))
+    except Exception:
+        return None
+    return all(theirs(x) == place(both, x) for x in range(size(inner)))
+
+
+def same_complement(of, end, rest):
+    try:
+        theirs = tl.complement(layout(of), end)
+    except Exception:
+        return None
+    ours = sorted(place(rest, x) for x in range(size(rest)))
+    return ours == sorted(theirs(x) for x in range(tl.size(theirs)))
+
+
+def fragment(words):
+    """Row and column of each lane's slots, as m + column * rows."""
+    parts = {"lane": [], "slot": []}
+    for word in words:
+        level, side, extent, step = word.split(":")
+        parts[level].append((side, int(extent), int(step)))
+
+    def at(level, x):
+        row = column = 0
+        for side, extent, step in parts[level]:
+            move = x % extent * step
+            row, column = (row + move, column) if side == "row" else (row, column + move)
+            x //= extent
+        return row, column
+
+    slots = 1
+    for _, extent, _ in parts["slot"]:
+        slots *= extent
+    places = []
+    for lane in range(32):
+        for slot in range(slots):
+            a, b = at("lane", lane), at("slot", slot)
+            places.append((lane, slot, a[0] + b[0], a[1] + b[1]))
+    return places
+
+
+def same_fragment(shape, operand, role, words):
+    name = ATOMS.get((shape, operand))
+    if name is None:
+        return None
+    atom = getattr(atoms_nv, name)
+    theirs = atom.c_layout if role == "result" else atom.a_layout
+    rows = atom.shape_mnk[0]
+    return all(theirs(lane, slot) == row + column * rows
+               for lane, slot, row, column in fragment(words))
+
+
+def main():
+    done, wrong, refused = {}, {}, {}
+    operand = ""
+    for line in open(sys.argv[1]):
+        kind, _, rest = line.partition(" ")
+        if kind == "compose":
+            case = same_composition(*map(digits, rest.split("|")))
+        elif kind == "complement":
+            of, end, left = rest.split("|")
+            case = same_complement(digits(of), int(end), digits(left))
+        elif kind == "fragment":
+            _, shape, role, *words = rest.split()
+            operand = role if role != "result" else operand
+            case = same_fragment(shape, operand, role, words)
+        else:
+            continue
+        into = refused if case is None else done if case else wrong
+        into.setdefault(kind, []).append(line.strip())
+    for kind in ("compose", "complement", "fragment"):
+        for line in wrong.get(kind, [])[:5]:
+            print("#", line)
+        n, bad = len(done.get(kind, [])), len(wrong.get(kind, []))
+        verdict = "ok" if n >= 10 and not bad else "not ok"
+        print(f"{verdict} - {kind}: {n} as tensor-layouts has them, {bad} not, "
+              f"{len(refused.get(kind, []))} that it does not take")
+
+
+main()
