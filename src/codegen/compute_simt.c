@@ -25,7 +25,8 @@ static void multiply(Kernel *k, const char *a, const char *b) {
     const Contraction *con = &k->c.p->con;
     if (k->c.side[1].present)
         cg_line(k->cg, "acc[i][j] = %s(%s, %s, acc[i][j]);", mad[con->acc], a, b);
-    else cg_line(k->cg, "acc[i][j] = %s;", text_fold(k->cg, TE_RED_SUM, con->acc, "acc[i][j]", a));
+    else cg_line(k->cg, "acc[i][j] = %s;", text_fold(k->cg, TE_RED_SUM, con->acc, "acc[i][j]",
+                                                     text_value(k->cg, con->acc, a)));
 }
 
 static void evaluate(Kernel *k, const char *a, const char *b) {
@@ -34,7 +35,7 @@ static void evaluate(Kernel *k, const char *a, const char *b) {
                         {con->b.expr, b ? text_value(k->cg, con->b.expr->type, b) : NULL}};
     CgPoint at = {
         .cg = k->cg, .stmt = k->c.root, .given = given, .n_given = k->c.side[1].present ? 2 : 1};
-    const char *value = text_expr(&at, con->body, con->acc);
+    Ir value = cg_expr(&at, con->body, con->acc);
     cg_line(k->cg, "acc[i][j] = %s;", text_fold(k->cg, con->red, con->acc, "acc[i][j]", value));
 }
 

@@ -106,9 +106,8 @@ Ir cg_fold(const Cg *c, TeRedop red, TeDtype type, Ir acc, Ir value) {
     return ir_call(c, ir_type(base), fn, 2, acc, ir_as(c, base, value));
 }
 
-const char *text_fold(const Cg *c, TeRedop red, TeDtype type, const char *acc, const char *value) {
-    return ir_string(c, cg_fold(c, red, type, text_value(c, type, acc),
-                                text_value(c, type, value)));
+const char *text_fold(const Cg *c, TeRedop red, TeDtype type, const char *acc, Ir value) {
+    return ir_string(c, cg_fold(c, red, type, text_value(c, type, acc), value));
 }
 
 static void declare(Cg *cg, Ir array, int n, Ir first) {

@@ -20,7 +20,7 @@ const char *text_convert(const Cg *c, TeDtype to, TeDtype from, const char *valu
 const char *text_cast(const Cg *c, TeDtype storage, TeDtype from, const char *value);
 const char *text_real(const Cg *c, TeDtype type, double v);
 const char *text_int(const Cg *c, TeDtype type, int64_t v);
-const char *text_fold(const Cg *c, TeRedop red, TeDtype type, const char *acc, const char *value);
+const char *text_fold(const Cg *c, TeRedop red, TeDtype type, const char *acc, Ir value);
 const char *text_expr(const CgPoint *p, const TeExpr *e, TeDtype to);
 const char *text_extent(const Cg *c, const TeExtent *e);
 const char *text_tensor(const Cg *c, int tensor);

@@ -77,7 +77,7 @@ static void add_row(Kernel *k) {
     CgPoint point = elements_point(k, root, false);
     const char *acc = lanes > 1 ? cg_text(cg, "acc[i][j * %d + v]", lanes) : "acc[i][j]";
     cg_line(cg, "%s = %s;", acc,
-            text_fold(cg, (TeRedop)e->red, e->type, acc, text_expr(&point, e->args[0], e->type)));
+            text_fold(cg, (TeRedop)e->red, e->type, acc, cg_expr(&point, e->args[0], e->type)));
     elements_close_lanes(k);
     at->n_vector = 0;
     cg_close(cg);

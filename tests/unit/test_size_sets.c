@@ -326,6 +326,11 @@ static void test_every_program_is_right(void **state) {
           " { S[c] += X[n,c]; I[c] = argmax[n](X[n,c]); }");
     prove("param N = 1..3; op f(X: f32[N,8,14,14], K: f32[8,3,3]) -> Y: f32[N,8,14,14]"
           " { Y[n,c,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * K[c,r,s]; }");
+    /* i64 values that are made as i32 */
+    prove("param K = 2..17, N = 3..33 % 3; let L = 62 + K; let M = 31 + N;"
+          " op f(X: i64[M,1], Y: f16[M], Z: f32[K], W: f32[N]) -> A: i16 {"
+          " A[] = i16(argmin[k](Y[0]) % min(min[i,j](M), 81, N))"
+          " where k in 0:K, i in 0:1, j in 0:L; }");
     prove("param N = 1..4, H = 4..20 % 2; op f(X: f16[N,H,10,16], K: f16[24,3,3,16]) ->"
           " Y: f16[N,H,10,24] { Y[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * K[f,r,s,c]; }");
 }
