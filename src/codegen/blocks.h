@@ -24,6 +24,8 @@ void place_boxes(const Kernel *k, Ir at, bool wide_at, Ir *index, bool *wide);
 bool place_wide(int64_t extent, int64_t slack);
 IrBase place_base(bool wide);
 const char *place_type(bool wide);
+/* What positions of a `contract` program need along an axis, also beyond its end in a tile.  */
+IrBase place_along_base(const Kernel *k, AxisClass axis);
 /* The same with texts.  */
 void text_digits(const Cg *cg, const char *number, const TeExtent *count, int n, bool wide,
                  const char **digit);
@@ -41,7 +43,7 @@ void place_constants(Kernel *k);
 void place_thread(Kernel *k);
 void place_tile(Kernel *k, const char *number);          /* m0, n0, b of that tile */
 void place_next(Kernel *k);               /* the tile that a block has come to */
-const char *place_tiles(Kernel *k);       /* of the grid */
+Ir place_tiles(const Kernel *k);          /* of the grid */
 void clear_accumulators(Kernel *k);
 void place_k_now(Kernel *k);              /* first k of the step */
 /* `at` for a loop over parts in the workspace, by a name of its own.  The compiler must not know
@@ -99,11 +101,12 @@ void ring_maps(Arena *a, const Contract *c, KernelLaunch *out);
 void ring_fetch(Kernel *k, const Node *n);                /* of the maps */
 /* Around the k-steps of a role, and at the end of each: the stage at hand, the parity of its round
  * and, where stages are used, the barrier that says the stage before is free.  */
-const char *ring_barrier(const Kernel *k, int id);
+Ir ring_barrier(const Kernel *k, int id);
+Ir ring_barrier_at(const Kernel *k, int id, Ir stage);
 void ring_begin(Kernel *k, bool uses);
 void ring_next(Kernel *k, bool uses);
 void ring_copy(Kernel *k, int side);
-const char *ring_batch(const Kernel *k, const RBoxDim *d);        /* its coordinate there */
+Ir ring_batch(const Kernel *k, const RBoxDim *d);         /* its coordinate there */
 /* ring_pixels.c: the same of columns of pixels.  */
 KernelMap pixels_map(Arena *a, const Contract *c, const Side *s);
 void pixels_copy(Kernel *k, const Side *s);
@@ -111,10 +114,11 @@ void pixels_copy(Kernel *k, const Side *s);
  * over the boxes of a thread's outputs, over those in a box; where an output waits there, as a
  * pointer; and the store of a box.  */
 void ring_open_tiles(Kernel *k, bool in_turn);
+void ring_close_tiles(Kernel *k, bool in_turn);
 void ring_store_map(Arena *a, const Contract *c, KernelMap *map);
 void ring_open_boxes(Kernel *k);
 void ring_open_box(Kernel *k);
-const char *ring_box_place(const Kernel *k, const char *type);
+Ir ring_box_place(const Kernel *k, IrBase base);
 void ring_put(Kernel *k);
 /* lower_ring.c: up to the sums; leaves the role open that has them.  */
 void lower_ring(FormBuilder *b, Lowered *l);
@@ -140,31 +144,27 @@ const char *region_element(const Kernel *k, const Side *s);
 void fragment_declare(Kernel *k);
 /* Fetches an operand's registers `buffer` for k = dynamic + fixed of the warp's part of the stage;
  * `fixed` is known when the text is compiled, `dynamic` may be NULL.  */
-void fragment_fetch(Kernel *k, const Side *s, const char *dynamic, const char *fixed,
-                    const char *buffer);
+void fragment_fetch(Kernel *k, const Side *s, Ir dynamic, Ir fixed, Ir buffer);
 void fragment_first(Kernel *k);
 /* Does the product take the unit's multiply-add (else the body is evaluated as it stands)?  */
 bool fragment_multiplies(const Kernel *k);
 
-/* fragment_place.c: places in fragments, as text.  What the lane adds along a side, times `scale`;
- * what the x-th slot along it adds; the slot that is the row-th and col-th along the sides.  */
-const char *fragment_lane_place(const Cg *cg, const Fragment *f, FragDim dim, int scale);
-const char *fragment_slot_place(const Cg *cg, const Fragment *f, FragDim dim, const char *x);
-const char *fragment_slot_number(const Cg *cg, const Fragment *f, const char *row,
-                                 const char *col);
+/* fragment_place.c: places in fragments.  What the lane adds along a side, times `scale`; what the
+ * x-th slot along it adds; the slot that is the row-th and col-th along the sides.  */
+Ir fragment_lane_place(const Cg *cg, const Fragment *f, FragDim dim, int scale);
+Ir fragment_slot_place(const Cg *cg, const Fragment *f, FragDim dim, Ir x);
+Ir fragment_slot_number(const Cg *cg, const Fragment *f, Ir row, Ir col);
 /* What slot `x` adds along a side, times `scale`, x being a multiple of `multiple`, the extent of
  * the fastest digits; NULL: nothing.  */
-const char *fragment_place_of(const Cg *cg, const Fragment *f, FragDim dim, const char *x,
-                              int multiple, int scale);
+Ir fragment_place_of(const Cg *cg, const Fragment *f, FragDim dim, Ir x, int multiple, int scale);
 
 /* fragment_mma.c: fragments of matrix units, as register arrays a_frag[buffer], b_frag[buffer].  */
 void fragment_mma_declare(Kernel *k);
-/* Both operands' fragments of the slice at `kk`, a number or a text, into `buffer`.  */
-void fragment_mma_fetch(Kernel *k, const char *kk, const char *buffer);
-/* Of an operand that is fetched as bytes: instruction tile `tile` (a text) of `buffer` as the unit
- * takes it, in the registers at `to`.  */
-void fragment_mma_widen(Kernel *k, const Side *s, const char *tile, const char *buffer,
-                        const char *to);
+/* Both operands' fragments of the slice at `kk` into `buffer`.  */
+void fragment_mma_fetch(Kernel *k, Ir kk, Ir buffer);
+/* Of an operand that is fetched as bytes: instruction tile `tile` of `buffer` as the unit takes it,
+ * in the registers `to`.  */
+void fragment_mma_widen(Kernel *k, const Side *s, Ir tile, Ir buffer, Ir to);
 
 /* compute_simt.c, compute_dp4a.c, compute_mma.c: k from..to of a body.  */
 void compute_simt(Kernel *k, const Node *n);
@@ -175,9 +175,14 @@ void compute_wgmma(Kernel *k);
 void wgmma_tiles(Kernel *k);              /* descriptors of the first stage */
 void wgmma_settle(Kernel *k);
 void wgmma_stage(Kernel *k);  /* the descriptors of the stage at hand */
-/* wgmma_operand.c: the operand's part at kk; what stands behind the product's name.  */
-const char *wgmma_slice(const Kernel *k, const Side *s);
-const char *wgmma_orders(const Kernel *k, const Side *a, const Side *b);      /* a NULL: made */
+/* wgmma_operand.c: before the first product; sums of an instruction; the descriptor of an operand's
+ * part at kk; the instruction, whose form is put down in `form`.  */
+enum { WGMMA_FORMS = 4 };
+void wgmma_begin(Kernel *k);
+Ir wgmma_sums(const Kernel *k, Ir i, Ir j);
+Ir wgmma_slice(const Kernel *k, const Side *s, Ir kk);
+IrUnit wgmma_unit(const Kernel *k, const Side *a, const Side *b,      /* a NULL: made */
+                  int form[WGMMA_FORMS]);
 /* compute_made.c: a first operand that is made in registers: where a lane begins in its tile; what
  * the expression reads beside, of all steps or of one; what the registers of a step are made of;
  * those of the slice at kk, and its products.  */
@@ -186,8 +191,7 @@ void made_beside(Kernel *k, bool of_step);
 void made_read(Kernel *k);
 void made_make(Kernel *k);
 void made_products(Kernel *k);
-/* The array that products are added to, and sums of one step to the others.  */
-const char *mma_accumulators(const Kernel *k);
+/* Sums of one step join the others.  */
 void mma_promote(Kernel *k);
 void mma_clear(Kernel *k);
 void mma_partial(Kernel *k);  /* sums of one step, which join the others at its end */
@@ -274,14 +278,16 @@ bool store_vector(Kernel *k, int stmt, const Output *o, const char *put, Ir to, 
 
 /* store_place.c: positions and places of a thread's outputs.  */
 /* Says where the thread is along M or N, and what its loops will add to that.  */
-void store_position(Kernel *k, AxisClass axis, const char *own, const char *step);
+void store_position(Kernel *k, AxisClass axis, Ir own, Ir step);
 void store_turns(Kernel *k, const Turns *turns);
-const char *store_at(const Kernel *k, AxisClass axis);   /* both, in the loops */
+Ir store_at(const Kernel *k, AxisClass axis);             /* both, in the loops */
+/* Defines it as m or n, and opens a test that it is inside, if some are not.  */
+void store_open_inside(Kernel *k, AxisClass axis, bool ragged);
 /* Before the loops: pointers to the thread's elements of each tensor that is stored.  */
 void store_pointers(Kernel *k);
-/* The same for partial sums, in rows of `stride`: `row` and `column` begin the sums that say where
- * (m, n) lies.  Elements.sums is the place of an element in the loops.  */
-void store_sums(Kernel *k, const char *row, const char *column, const char *stride);
+/* The same for partial sums, in rows of `stride`: (m, n) lies at row `row` + m, column `column` + n
+ * (NULL: n).  Elements.sums is the place of an element in the loops.  */
+void store_sums(Kernel *k, Ir row, Ir column, Ir stride);
 /* Where statement `stmt` writes: a pointer, and the offset in elements.  */
 Ir store_place(const Kernel *k, int stmt, const Access *x, Ir *offset);
 
@@ -293,8 +299,8 @@ void mma_open_outputs(Kernel *k);         /* as the lanes hold them */
 int mma_open_rows(Kernel *k, bool sums);
 void mma_write_staging(Kernel *k);
 void mma_open_vectors(Kernel *k, bool sums);
-/* Element v (a text) of the vector that is open.  */
-const char *mma_element(const Kernel *k, const char *v);
+/* Element v of the vector that is open.  */
+Ir mma_element(const Kernel *k, Ir v);
 
 /* stats.c: statements over rows of a contraction's results.  */
 void stats_place(Kernel *k);
@@ -358,7 +364,7 @@ void permute_place(Kernel *k);
 void permute_fill(Kernel *k, int source);
 void permute_elements(Kernel *k);
 
-/* sync.c, nodes.c: the text of a sync, and of the kernel's tree.  */
+/* sync.c, nodes.c: a sync, and the kernel's tree.  */
 void sync_print(Kernel *k, const Node *n);
 void form_emit(Kernel *k);
 

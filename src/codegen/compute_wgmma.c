@@ -1,20 +1,29 @@
 #include "codegen/blocks.h"
 #include "codegen/prelude.h"
+#include "codegen/product.h"
 
 /* Products of warpgroups, which read both operands from the stage at hand.  */
+
+static Ir descriptor(const Cg *cg, const Side *s, const char *name) {
+    return ir_name(cg, ir_type(IR_U32), product_name(cg, s, name));
+}
 
 /* Descriptor of the warpgroup's part of an operand in the first stage, the lower half; `on` and
  * `down` are what it moves by, in units of 16 bytes.  */
 static void define_tile(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    const char *part = "";
     int teams = k->c.warps[s->own], extent = k->c.r->warp.extent[s->own];
     int tiles = extent / s->thread, below = rprog_team(cg->dev, k->c.r);
+    Ir warp = ir_name(cg, ir_type(IR_U32), "warp"), shared = ir_name(cg, ir_type(IR_U32), "shared");
+    Ir at = ir_add(cg, shared, product_constant(cg, s, "TILE"));
     if (s->own == AX_M) below *= k->c.warps[AX_N];
-    if (teams > 1)
-        part = cg_text(cg, " + warp / %du %% %du * %d", below, teams, tiles * s->down);
-    cg_line(cg, "const unsigned %c_low = rl_wgmma_tile<%d>(shared + %c_TILE%s);", s->id, s->leading,
-            s->id - 32, part);
+    if (teams > 1) {
+        Ir team = ir_rem(cg, ir_div(cg, warp, ir_number(cg, IR_U32, below)),
+                         ir_number(cg, IR_U32, teams));
+        at = ir_add(cg, at, ir_mul(cg, team, ir_int(cg, tiles * s->down)));
+    }
+    ir_let(cg, product_name(cg, s, "low"),
+           ir_call_n(cg, ir_type(IR_U32), "rl_wgmma_tile", s->leading, 1, at));
 }
 
 void wgmma_tiles(Kernel *k) {
@@ -28,41 +37,48 @@ void wgmma_tiles(Kernel *k) {
 /* Where the step's operands are, before they are waited for.  All lanes of a warp have the same
  * descriptors; what the compiler knows to be so it adds to apart from the lanes' registers.  */
 void wgmma_stage(Kernel *k) {
+    enum { UNIT = 16 };
+    Cg *cg = k->cg;
+    Ir stage = ir_name(cg, ir_type(IR_U32), "stage");
+    Ir each = ir_div(cg, product_int(cg, "STAGE"), ir_int(cg, UNIT));
     for (int side = 0; side < 2; side++) {
-        char id = k->c.side[side].id;
-        if (k->c.side[side].l->raw) continue;
-        cg_line(k->cg, "const unsigned %c_at = rl_uniform(%c_low + stage * (STAGE / 16));", id, id);
+        const Side *s = &k->c.side[side];
+        if (s->l->raw) continue;
+        Ir at = ir_add(cg, descriptor(cg, s, "low"), ir_mul(cg, stage, each));
+        ir_let(cg, product_name(cg, s, "at"),
+               ir_call(cg, ir_type(IR_U32), "rl_uniform", 1, at));
     }
 }
 
-static const char *moved(const Kernel *k, const Side *s) {
-    const char *at = wgmma_slice(k, s);
-    return k->c.matrix.tiles[s->own] > 1 ? cg_text(k->cg, "%s + i * %d", at, s->down / 16) : at;
+static Ir moved(const Kernel *k, const Side *s, Ir kk, Ir i) {
+    const Cg *cg = k->cg;
+    Ir at = wgmma_slice(k, s, kk);
+    if (k->c.matrix.tiles[s->own] == 1) return at;
+    return ir_add(cg, at, ir_mul(cg, i, ir_int(cg, s->down / 16)));
 }
 
 void compute_wgmma(Kernel *k) {
     Cg *cg = k->cg;
     bool swapped = k->c.r->swapped;
     const Side *a = &k->c.side[swapped], *b = &k->c.side[!swapped];
-    const ComputeUnit *u = k->c.matrix.unit;
-    cg_line(cg, "// compute: slices of %d k", (int)k->c.r->thread.extent[AX_K]);
-    cg_line(cg, "rl_wgmma_begin();");
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int kk = 0; kk < WK; kk += TK)");
-    cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int i = 0; i < IM; i++)");
-    cg_line(cg, "    rl_wgmma_m64n%dk%d_%s_%s%s(%s[i][0], %s, %s);",
-            b->thread, u->k.from, prelude_operand(u), te_dtype_name(u->acc),
-            wgmma_orders(k, a, b), k->c.matrix.promotes ? "part" : mma_accumulators(k), moved(k, a),
-            moved(k, b));
-    cg_close(cg);
+    int slice = k->c.r->thread.extent[AX_K];
+    ir_note(cg, "compute: slices of %d k", slice);
+    wgmma_begin(k);
+    Ir kk = ir_for(cg, "kk", ir_int(cg, 0), product_size(cg, 'W', AX_K), slice, IR_UNROLL_ALL);
+    Ir i = ir_count(cg, "i", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
+    int form[WGMMA_FORMS];
+    IrUnit unit = wgmma_unit(k, a, b, form);
+    ir_multiply(cg, &unit, wgmma_sums(k, i, ir_int(cg, 0)), moved(k, a, kk, i),
+                moved(k, b, kk, i));
+    ir_close(cg);
+    ir_close(cg);
 }
 
 /* Zeros that are there before the first product begins, and sums behind the last.  */
 void wgmma_settle(Kernel *k) {
-    bool promotes = k->c.matrix.promotes;
-    cg_line(k->cg, "#pragma unroll");
-    cg_line(k->cg, "for (int i = 0; i < IM; i++) rl_wgmma_settle(%s[i][0]);",
-            promotes ? "part" : mma_accumulators(k));
-    if (!promotes) cg_blank(k->cg);
+    Cg *cg = k->cg;
+    Ir i = ir_count(cg, "i", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
+    ir_settle(cg, wgmma_sums(k, i, ir_int(cg, 0)));
+    ir_close(cg);
+    if (!k->c.matrix.promotes) ir_simple(cg, IR_STMT_BLANK);
 }

@@ -7,6 +7,9 @@
 bool place_wide(int64_t extent, int64_t slack) { return extent > INT32_MAX - slack; }
 
 IrBase place_base(bool wide) { return wide ? IR_I64 : IR_I32; }
+IrBase place_along_base(const Kernel *k, AxisClass axis) {
+    return place_base(place_wide(k->l->p->extent[axis], k->l->r->block.extent[axis]));
+}
 const char *place_type(bool wide) { return wide ? "long long" : "int"; }
 
 Ir place_part(const Cg *cg, Ir number, int64_t n, bool wide) {

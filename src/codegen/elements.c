@@ -1,4 +1,5 @@
 #include "codegen/blocks.h"
+#include "codegen/product.h"
 
 int elements_root_index(const Kernel *k, int stmt, int j) {
     const KernelGroup *g = k->l->p->group;
@@ -89,52 +90,50 @@ int elements_width(const Kernel *k, int stmt, const Access *x) {
 
 /* ---- the elements of a thread of `contract` ---- */
 
+/* What output i of the thread, by its vectors, adds along an axis.  */
+static Ir step_of(const Cg *cg, AxisClass axis, Ir i) {
+    Ir vec = product_size(cg, 'V', axis), lanes = product_size(cg, 'L', axis);
+    return ir_add(cg, ir_mul(cg, ir_div(cg, i, vec), ir_mul(cg, lanes, vec)), ir_rem(cg, i, vec));
+}
+
 void elements_place_outputs(Kernel *k) {
     Cg *cg = k->cg;
-    static const char row[] = "i / VM * (LM * VM) + i % VM";
-    static const char column[] = "j / VN * (LN * VN) + j % VN";
-    int vec = k->l->vec;
+    int vec = k->l->vec, columns = k->l->r->thread.extent[AX_N];
     k->at.open = 0;
     k->at.turns = (Turns){0};
     if (k->c.matrix.used) {
         mma_place_outputs(k);
         return;
     }
-    cg_scope(cg);
+    Ir j = product_int(cg, "j"), row = step_of(cg, AX_M, product_int(cg, "i"));
+    Ir column = step_of(cg, AX_N, j);
+    ir_scope(cg);
     k->at.open = 1;
-    store_position(k, AX_M, "m0 + row", row);
-    store_position(k, AX_N, "n0 + col", column);
-    const char *by = vec > 1 ? cg_text(cg, " / %d", vec) : "";
-    store_turns(k, &(Turns){.loop = cg_text(cg, "int j = 0; j < TN; j += %d", vec),
-                            .count = cg_text(cg, "TN%s", by),
-                            .turn = cg_text(cg, "j%s", by),
+    store_position(k, AX_M, ir_add(cg, product_first(k, AX_M), product_int(cg, "row")), row);
+    store_position(k, AX_N, ir_add(cg, product_first(k, AX_N), product_int(cg, "col")), column);
+    store_turns(k, &(Turns){.var = "j",
+                            .end = columns,
+                            .by = vec,
+                            .count = columns / vec,
+                            .turn = ir_div(cg, j, ir_int(cg, vec)),
                             .part = {NULL, column},
                             .rest = row});
 }
 
 void elements_open_outputs(Kernel *k) {
     Cg *cg = k->cg;
+    const int32_t *own = k->l->r->thread.extent;
     if (k->c.matrix.used) {
         mma_open_outputs(k);
         return;
     }
-    const char *type_m = place_along(k, AX_M), *type_n = place_along(k, AX_N);
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int i = 0; i < TM; i++)");
-    cg_line(cg, "const %s m = %s;", type_m, store_at(k, AX_M));
-    k->at.open += 2;
-    if (index_ragged(&k->l->map, AX_M)) {
-        cg_open(cg, "if (m < M)");
-        k->at.open++;
-    }
+    ir_count(cg, "i", own[AX_M], IR_UNROLL_ALL);
+    store_open_inside(k, AX_M, index_ragged(&k->l->map, AX_M));
     stats_rows(k);
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int j = 0; j < TN; j += %d)", k->at.walk ? k->at.walk : k->l->vec);
-    cg_line(cg, "const %s n = %s;", type_n, store_at(k, AX_N));
-    if (index_ragged(&k->l->map, AX_N)) {
-        cg_open(cg, "if (n < N)");
-        k->at.open++;
-    }
+    ir_for(cg, "j", ir_int(cg, 0), ir_int(cg, own[AX_N]), k->at.walk ? k->at.walk : k->l->vec,
+           IR_UNROLL_ALL);
+    k->at.open += 2;
+    store_open_inside(k, AX_N, index_ragged(&k->l->map, AX_N));
 }
 
 void elements_order(Kernel *k, int vec) {
@@ -146,26 +145,31 @@ void elements_order(Kernel *k, int vec) {
     }
 }
 
+/* The result at element v.  */
+static Ir result_of(const Kernel *k) {
+    const Cg *cg = k->cg;
+    Ir lane = elements_lane(k);
+    if (k->c.matrix.used) return mma_element(k, lane);
+    return product_sum(k, product_int(cg, "i"), ir_add(cg, product_int(cg, "j"), lane));
+}
+
 void elements_begin(Kernel *k) {
-    const Contraction *con = &k->l->p->con;
     Elements *at = &k->at;
     elements_order(k, at->walk ? at->walk : k->l->vec);
-    const char *v = at->vec > 1 ? "v" : "0";
-    const char *root = at->vec > 1 ? "acc[i][j + v]" : "acc[i][j]";
-    at->root = text_value(k->cg, con->acc, k->c.matrix.used ? mma_element(k, v) : root);
-    at->root_type = con->acc;
+    at->root = result_of(k);
+    at->root_type = k->l->p->con.acc;
     if (!at->walk)
-        cg_line(k->cg, "// elements: %d outputs of the thread at a time%s", at->vec,
+        ir_note(k->cg, "elements: %d outputs of the thread at a time%s", at->vec,
                 k->c.r->via == VIA_SHARED ? ", through shared memory" : "");
-    place_axis(k, AX_B, text_index(k->cg, "b", false), false, at->index, at->wide);
+    place_axis(k, AX_B, product_int(k->cg, "b"), false, at->index, at->wide);
 }
 
 void elements_indices(Kernel *k) {
-    const FusedAxis *m = &k->l->p->con.axis[AX_M], *n = &k->l->p->con.axis[AX_N];
-    Elements *at = &k->at;
-    bool wide_m = place_wide(m->extent, 0), wide_n = place_wide(n->extent, 0);
-    place_axis(k, AX_M, text_index(k->cg, "m", wide_m), wide_m, at->index, at->wide);
-    place_axis(k, AX_N, text_index(k->cg, "n", wide_n), wide_n, at->index, at->wide);
+    for (int axis = AX_M; axis <= AX_N; axis++) {
+        bool wide = place_wide(k->l->p->con.axis[axis].extent, 0);
+        Ir at = ir_name(k->cg, ir_type(place_base(wide)), axis == AX_M ? "m" : "n");
+        place_axis(k, axis, at, wide, k->at.index, k->at.wide);
+    }
 }
 
 void elements_contract(Kernel *k) {
@@ -177,7 +181,7 @@ void elements_contract(Kernel *k) {
 }
 
 void elements_end(Kernel *k) {
-    for (; k->at.open > 0; k->at.open--) cg_close(k->cg);
+    for (; k->at.open > 0; k->at.open--) ir_close(k->cg);
     k->at.own[0] = k->at.own[1] = NULL;
 }
 
@@ -210,13 +214,14 @@ static void decode_lane(Kernel *k) {
     Elements *at = &k->at;
     const Problem *p = k->l->p;
     if (at->domain) {
-        Ir next = ir_add(cg, text_index(cg, "at", at->domain_wide), elements_lane(k));
+        Ir first = ir_name(cg, ir_type(place_base(at->domain_wide)), "at");
+        Ir next = ir_add(cg, first, elements_lane(k));
         if (kernel_scans(k))              /* beside the walk */
             place_axis(k, 0, next, at->domain_wide, at->lane_index, at->wide);
         else place_domain(k, next, at->domain_wide, at->lane_index, at->wide);
     } else if (k->l->kind != KERNEL_STREAM) {
         bool wide = place_wide(p->extent[AX_N], 0);
-        Ir next = ir_add(cg, text_index(cg, "n", wide), elements_lane(k));
+        Ir next = ir_add(cg, ir_name(cg, ir_type(place_base(wide)), "n"), elements_lane(k));
         place_axis(k, AX_N, next, wide, at->lane_index, at->wide);
     } else if (kernel_root(k)->index[at->order[0]].hi.min >= at->vec) {
         carry_lane(k);

@@ -8,6 +8,7 @@
  * is issued between its products.  */
 #ifndef ROLLER_CODEGEN_FORM_H
 #define ROLLER_CODEGEN_FORM_H
+#include "codegen/sync_kinds.h"
 #include "rprogram/layout.h"
 
 #define FORM_KINDS(X)                                                                              \
@@ -151,12 +152,6 @@ typedef enum {
         WHEN_COUNT
 } When;
 
-typedef enum { SYNC_WARP, SYNC_BLOCK, SYNC_NAMED, SYNC_BARRIER, SYNC_CLUSTER, SYNC_COPIES,
-               SYNC_PRODUCTS, SYNC_BULK, SYNC_PROXY, SYNC_GRID, SYNC_SCOPES } SyncScope;
-/* GRID: WAIT until the kernel before has ended; ARRIVE: the next one may begin.
- * BOTH: arrive and wait.  Barriers in shared memory (SYNC_BARRIER) are rings: INIT says how many
- * arrivals complete one, of which barriers they are.  Groups are closed by COMMIT.  */
-typedef enum { SYNC_BOTH, SYNC_ARRIVE, SYNC_WAIT, SYNC_INIT, SYNC_COMMIT } SyncOp;
 /* Who arrives: every thread, one of each warp, one of the role.  */
 typedef enum { BY_THREADS, BY_WARPS, BY_ONE } SyncBy;
 

@@ -1,5 +1,5 @@
 #include "codegen/blocks.h"
-#include <string.h>
+#include "codegen/product.h"
 
 bool fragment_multiplies(const Kernel *k) {
     const Contraction *con = &k->c.p->con;
@@ -17,21 +17,30 @@ void fragment_declare(Kernel *k) {
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];
         if (!s->present) continue;
-        const char *type = k->c.packed ? "int" : cg_type(type_of(k, s));
-        cg_line(k->cg, "%s %c_frag[%d][%s];", type, s->id, depth_of(s), s->side ? "TN" : "TM");
+        IrBase base = k->c.packed ? IR_I32 : ir_compute(type_of(k, s));
+        k->frag[i] = ir_array(k->cg, ir_type(base), product_name(k->cg, s, "frag"), depth_of(s),
+                              s->thread, 0);
     }
 }
 
-static const char *converted(const Kernel *k, const Side *s, const char *element) {
-    const char *x = text_decode(k->cg, s->tile, element);
-    return text_convert(k->cg, type_of(k, s), s->o->compute, x);
+static Ir converted(const Kernel *k, const Side *s, Ir element) {
+    if (k->c.packed) return element;
+    Ir x = cg_decode(k->cg, s->tile, element);
+    return cg_convert(k->cg, type_of(k, s), s->o->compute, x);
+}
+
+static void put(Kernel *k, const Side *s, Ir buffer, Ir i, Ir element) {
+    Cg *cg = k->cg;
+    ir_set(cg, ir_element(cg, ir_element(cg, k->frag[s->side], buffer), i),
+           converted(k, s, element));
 }
 
 /* Distance of register i from the thread's first row or column.  */
-static const char *register_at(const Kernel *k, const Side *s) {
-    char axis = s->side ? 'N' : 'M';
-    if (s->vec == 1 || !s->inner_k) return cg_text(k->cg, "i * L%c", axis);
-    return cg_text(k->cg, "(i / V%c * (L%c * V%c) + i %% V%c)", axis, axis, axis, axis);
+static Ir register_at(const Kernel *k, const Side *s, Ir i) {
+    const Cg *cg = k->cg;
+    Ir lanes = product_size(cg, 'L', s->own), vec = product_size(cg, 'V', s->own);
+    if (s->vec == 1 || !s->inner_k) return ir_mul(cg, i, lanes);
+    return ir_add(cg, ir_mul(cg, ir_div(cg, i, vec), ir_mul(cg, lanes, vec)), ir_rem(cg, i, vec));
 }
 
 /* Elements after which a swizzle repeats along a row, rows after which it repeats.  */
@@ -55,125 +64,144 @@ static bool same_swizzle(const Side *s) {
 }
 
 /* What a swizzle flips in the positions of row r.  */
-static const char *swizzle_text(const Kernel *k, const Side *s, const char *r) {
+static Ir swizzled(const Kernel *k, const Side *s, Ir r) {
+    const Cg *cg = k->cg;
     const RLayout *l = &s->l->layout;
     int log_elem = s->elem == 1 ? 0 : s->elem == 2 ? 1 : s->elem == 4 ? 2 : 3;
-    return cg_text(k->cg, "(%s >> %d & %d) << %d", r, l->shift, (1 << l->bits) - 1,
-                   l->base + 4 - log_elem);
+    Ir bits = ir_binary(cg, IR_AND, ir_binary(cg, IR_SHR, r, ir_int(cg, l->shift)),
+                        ir_int(cg, (1 << l->bits) - 1));
+    return ir_binary(cg, IR_SHL, bits, ir_int(cg, l->base + 4 - log_elem));
 }
 
 /* Where a fetch begins: all that is not known when the text is compiled, so that the accesses
  * differ by constants only.  `at` is k in the warp's part of the stage, `dynamic` + `fixed`.  What
  * a swizzle makes of a constant is added to the pointer first, the access's own constant to that:
- * of a sum of both the compiler makes an OR, and then each access has an address of its own.  */
+ * of a sum of both the compiler makes an OR, and then each access has an address of its own.
+ */
 typedef struct {
-    const char *dynamic, *fixed;
-} FragmentK;
+    const Side *s;
+    Ir dynamic, fixed;        /* dynamic: or NULL */
+    Ir buffer;                /* of the registers */
+} Fetch;
 
-static const char *plus(const Cg *cg, const char *x, const char *y) {
-    return x && y ? cg_text(cg, "%s + %s", x, y) : x ? x : y;
+static Ir fetched_k(const Cg *cg, const Fetch *f) { return ir_sum(cg, f->dynamic, f->fixed); }
+
+static Ir begin_along_k(const Kernel *k, const Fetch *f) {
+    const Cg *cg = k->cg;
+    const Side *s = f->s;
+    Ir begin = ir_mul(cg, product_place(cg, s), product_constant(cg, s, "ROW"));
+    bool apart = s->l->layout.bits == 0 || k->c.r->unroll % swizzle_elements(s) == 0;
+    return f->dynamic && apart ? ir_add(cg, begin, f->dynamic) : begin;
 }
 
-static const char *begin_along_k(const Kernel *k, const Side *s, FragmentK at, const char **each) {
+/* Register i's place behind `from`.  */
+static Ir each_along_k(const Kernel *k, const Fetch *f, Ir from, Ir i) {
     const Cg *cg = k->cg;
-    const RLayout *l = &s->l->layout;
-    const char *pos = s->side ? "col" : "row", *i = register_at(k, s);
-    const char *begin = cg_text(cg, "%s * %c_ROW", pos, s->id - 32);
-    if (l->bits == 0) {
-        *each = cg_text(cg, "(%s * %c_ROW + %s)", i, s->id - 32, at.fixed);
-        return plus(cg, begin, at.dynamic);
-    }
-    const char *mask = swizzle_text(k, s, same_swizzle(s) ? pos : cg_text(cg, "(%s + %s)", pos, i));
-    bool apart = !at.dynamic || k->c.r->unroll % swizzle_elements(s) == 0;
-    const char *kk = apart ? at.fixed : cg_text(cg, "(%s + %s)", at.dynamic, at.fixed);
-    *each = cg_text(cg, "(%s ^ %s) + %s * %c_ROW", kk, mask, i, s->id - 32);
-    return apart ? plus(cg, begin, at.dynamic) : begin;
+    const Side *s = f->s;
+    Ir at = register_at(k, s, i), pos = product_place(cg, s);
+    Ir down = ir_mul(cg, at, product_constant(cg, s, "ROW"));
+    if (s->l->layout.bits == 0) return ir_add(cg, from, ir_add(cg, down, f->fixed));
+    Ir mask = swizzled(k, s, same_swizzle(s) ? pos : ir_add(cg, pos, at));
+    bool apart = k->c.r->unroll % swizzle_elements(s) == 0;
+    Ir kk = ir_binary(cg, IR_XOR, apart ? f->fixed : fetched_k(cg, f), mask);
+    return ir_add(cg, ir_add(cg, from, kk), down);
 }
 
-static const char *begin_across(const Kernel *k, const Side *s, FragmentK at, const char **each) {
+static Ir begin_across(const Kernel *k, const Fetch *f) {
     const Cg *cg = k->cg;
-    const char *pos = s->side ? "col" : "row", *i = register_at(k, s);
-    const char *begin = at.dynamic ? cg_text(cg, "(%s) * %c_ROW", at.dynamic, s->id - 32) : NULL;
-    bool first = strcmp(at.fixed, "0") == 0;
-    *each = first ? i : cg_text(cg, "%s * %c_ROW + %s", at.fixed, s->id - 32, i);
-    if (s->l->layout.bits == 0) return plus(cg, begin, pos);
-    const char *kk = at.dynamic ? cg_text(cg, "(%s + %s)", at.dynamic, at.fixed) : at.fixed;
-    const char *mask = swizzle_text(k, s, kk);
-    if (s->lanes * s->vec % swizzle_elements(s) == 0)
-        *each = cg_text(cg, "%s + (%s ^ %s)", *each, pos, mask);
-    else *each = cg_text(cg, "%s * %c_ROW + ((%s + %s) ^ %s)", at.fixed, s->id - 32, pos, i, mask);
+    Ir row = product_constant(cg, f->s, "ROW");
+    Ir begin = f->dynamic ? ir_mul(cg, f->dynamic, row) : NULL;
+    if (f->s->l->layout.bits == 0) return ir_sum(cg, begin, product_place(cg, f->s));
     return begin;
 }
 
+static Ir each_across(const Kernel *k, const Fetch *f, Ir i) {
+    const Cg *cg = k->cg;
+    const Side *s = f->s;
+    Ir at = register_at(k, s, i), pos = product_place(cg, s);
+    Ir down = ir_is(f->fixed, 0) ? NULL : ir_mul(cg, f->fixed, product_constant(cg, s, "ROW"));
+    if (s->l->layout.bits == 0) return ir_sum(cg, down, at);
+    Ir mask = swizzled(k, s, fetched_k(cg, f));
+    if (s->lanes * s->vec % swizzle_elements(s) == 0)
+        return ir_add(cg, ir_sum(cg, down, at), ir_binary(cg, IR_XOR, pos, mask));
+    return ir_sum(cg, down, ir_binary(cg, IR_XOR, ir_add(cg, pos, at), mask));
+}
+
+/* n neighbours at a pointer, and one of them.  */
+static Ir read(Cg *cg, Ir from, int n) {
+    return ir_let(cg, "x", n > 1 ? ir_load(cg, from, n) : ir_element(cg, from, ir_int(cg, 0)));
+}
+
+static Ir lane_of(const Cg *cg, Ir x, Ir lane) {
+    return x->type.lanes > 1 ? ir_lane(cg, x, lane) : x;
+}
+
 /* k inner: for each row or column of the thread, fragment_k neighbours along k in one access.  */
-static void fetch_along_k(Kernel *k, const Side *s, const char *each, const char *buffer) {
+static void fetch_along_k(Kernel *k, const Fetch *f, Ir from) {
     Cg *cg = k->cg;
-    bool group = !s->ahead;
-    int n = group ? s->fragment_k : 1;
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int i = 0; i < T%c; i++)", s->side ? 'N' : 'M');
-    const char *type = k->c.packed ? "int" : cg_storage(s->tile);
-    const char *from = k->c.packed ? cg_text(cg, "reinterpret_cast<const int *>(from + %s)", each)
-                                   : cg_text(cg, "from + %s", each);
-    cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(%s);", type, n, n, from);
-    if (group) {
-        cg_line(cg, "#pragma unroll");
-        cg_line(cg, "for (int f = 0; f < %d; f++) %c_frag[f][i] = %s;", n, s->id,
-                k->c.packed ? "x.v[f]" : converted(k, s, "x.v[f]"));
+    const Side *s = f->s;
+    int n = s->ahead ? 1 : s->fragment_k;
+    Ir i = ir_count(cg, "i", s->thread, IR_UNROLL_ALL);
+    from = each_along_k(k, f, from, i);
+    if (k->c.packed) from = ir_view(cg, ir_pointer(IR_I32, IR_SHARED, true), from);
+    Ir x = read(cg, from, n);
+    if (s->ahead) {
+        put(k, s, f->buffer, i, x);
     } else {
-        cg_line(cg, "%c_frag[%s][i] = %s;", s->id, buffer, converted(k, s, "x.v[0]"));
+        Ir each = ir_count(cg, "f", n, IR_UNROLL_ALL);
+        put(k, s, each, i, lane_of(cg, x, each));
+        ir_close(cg);
     }
-    cg_close(cg);
+    ir_close(cg);
 }
 
 /* Its own axis inner: vectors of neighbouring rows or columns.  */
-static void fetch_across(Kernel *k, const Side *s, const char *each, const char *buffer) {
+static void fetch_across(Kernel *k, const Fetch *f, Ir from) {
     Cg *cg = k->cg;
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int i = 0; i < T%c; i += %d)", s->side ? 'N' : 'M', s->vec);
-    cg_line(cg, "const rl_vec<%s, %d> x = rl_load<%d>(from + (%s));", cg_storage(s->tile), s->vec,
-            s->vec, each);
-    cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int v = 0; v < %d; v++) %c_frag[%s][i + v] = %s;", s->vec, s->id, buffer,
-            converted(k, s, "x.v[v]"));
-    cg_close(cg);
+    const Side *s = f->s;
+    Ir i = ir_for(cg, "i", ir_int(cg, 0), ir_int(cg, s->thread), s->vec, IR_UNROLL_ALL);
+    Ir x = read(cg, ir_add(cg, from, each_across(k, f, i)), s->vec);
+    Ir v = ir_count(cg, "v", s->vec, IR_UNROLL_ALL);
+    put(k, s, f->buffer, ir_add(cg, i, v), lane_of(cg, x, v));
+    ir_close(cg);
+    ir_close(cg);
 }
 
 /* From the region: each row or column by itself.  */
-static void fetch_region(Kernel *k, const Side *s, FragmentK at, const char *buffer) {
+static void fetch_region(Kernel *k, const Fetch *f) {
     Cg *cg = k->cg;
-    cg_scope(cg);
-    cg_line(cg, "const int from = reinterpret_cast<const int *>(smem + %c_places)[%s];", s->id,
-            plus(cg, at.dynamic, at.fixed));
-    cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int i = 0; i < T%c; i++) %c_frag[%s][i] = %s;", s->side ? 'N' : 'M', s->id,
-            buffer, converted(k, s, region_element(k, s)));
-    cg_close(cg);
+    const Side *s = f->s;
+    Ir places = smem_at(cg, IR_I32, true, product_own(cg, s, "places"));
+    ir_let(cg, "from", ir_element(cg, places, fetched_k(cg, f)));
+    Ir i = ir_count(cg, "i", s->thread, IR_UNROLL_ALL);
+    put(k, s, f->buffer, i, ir_text(cg, ir_type(ir_storage(s->tile)), region_element(k, s)));
+    ir_close(cg);
 }
 
-void fragment_fetch(Kernel *k, const Side *s, const char *dynamic, const char *fixed,
-                    const char *buffer) {
+void fragment_fetch(Kernel *k, const Side *s, Ir dynamic, Ir fixed, Ir buffer) {
     Cg *cg = k->cg;
-    const char *type = cg_storage(s->tile), *each;
-    FragmentK at = {dynamic, fixed};
-    if (k->c.warps[AX_K] > 1) at.dynamic = plus(cg, "k_warp", dynamic);
-    if (s->l->region) {
-        fetch_region(k, s, at, buffer);
-        return;
+    Fetch f = {s, dynamic, fixed, buffer};
+    if (k->c.warps[AX_K] > 1) {
+        Ir warp = product_int(cg, "k_warp");
+        f.dynamic = dynamic ? ir_add(cg, warp, dynamic) : warp;
     }
-    const char *begin = s->inner_k ? begin_along_k(k, s, at, &each) : begin_across(k, s, at, &each);
-    cg_scope(cg);
-    cg_line(cg, "const %s *const from = reinterpret_cast<const %s *>(smem%s + %c_TILE)%s%s;", type,
-            type, load_stage(k, "take"), s->id - 32, begin ? " + " : "",
-            begin ? cg_text(cg, "(%s)", begin) : "");
-    if (s->inner_k) fetch_along_k(k, s, each, buffer);
-    else fetch_across(k, s, each, buffer);
-    cg_close(cg);
+    ir_scope(cg);
+    if (s->l->region) {
+        fetch_region(k, &f);
+    } else {
+        Ir tile = ir_view(cg, ir_pointer(ir_storage(s->tile), IR_SHARED, true),
+                          ir_add(cg, smem_stage(k, "take"), product_constant(cg, s, "TILE")));
+        Ir begin = s->inner_k ? begin_along_k(k, &f) : begin_across(k, &f);
+        Ir from = ir_let(cg, "from", begin ? ir_add(cg, tile, begin) : tile);
+        (s->inner_k ? fetch_along_k : fetch_across)(k, &f, from);
+    }
+    ir_close(cg);
 }
 
 void fragment_first(Kernel *k) {
+    Ir zero = ir_int(k->cg, 0);
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];
-        if (s->present && s->ahead) fragment_fetch(k, s, NULL, "0", "0");
+        if (s->present && s->ahead) fragment_fetch(k, s, NULL, zero, zero);
     }
 }

@@ -1,23 +1,23 @@
-/* Places in fragments (rtile/fragment.h), as text.  */
+/* Places in fragments (rtile/fragment.h), as values.  */
 #include "codegen/blocks.h"
+#include "codegen/product.h"
 
-static const char *plus(const Cg *cg, const char *sum, const char *term) {
-    return sum ? cg_text(cg, "%s + %s", sum, term) : term;
-}
+static Ir times(const Cg *cg, Ir x, int n) { return ir_mul(cg, x, ir_int(cg, n)); }
+static Ir over(const Cg *cg, Ir x, int n) { return ir_div(cg, x, ir_int(cg, n)); }
+static Ir modulo(const Cg *cg, Ir x, int n) { return ir_rem(cg, x, ir_int(cg, n)); }
 
-const char *fragment_lane_place(const Cg *cg, const Fragment *f, FragDim dim, int scale) {
-    const char *sum = NULL;
+Ir fragment_lane_place(const Cg *cg, const Fragment *f, FragDim dim, int scale) {
+    Ir sum = NULL, lane = product_int(cg, "lane");
     int below = 1;
     for (int i = 0; f->deal.digit[i].from == DEAL_LANE; i++) {
         const DealDigit *d = &f->deal.digit[i];
         bool last = d[1].from != DEAL_LANE;
-        const char *at = below > 1 ? cg_text(cg, "lane / %du", below) : "lane";
-        if (!last) at = cg_text(cg, "%s %% %du", at, d->extent);
-        if (d->step * scale > 1) at = cg_text(cg, "%s * %d", at, d->step * scale);
-        if (d->to == dim && d->step) sum = plus(cg, sum, at);
+        Ir at = below > 1 ? ir_div(cg, lane, ir_number(cg, IR_U32, below)) : lane;
+        if (!last) at = ir_rem(cg, at, ir_number(cg, IR_U32, d->extent));
+        if (d->to == dim && d->step) sum = ir_sum(cg, sum, times(cg, at, d->step * scale));
         below *= d->extent;
     }
-    return sum ? sum : "0";
+    return sum ? sum : ir_int(cg, 0);
 }
 
 /* The first digit of a slot's number.  */
@@ -35,39 +35,37 @@ static bool is_last(const Fragment *f, int i) {
     return true;
 }
 
-const char *fragment_slot_place(const Cg *cg, const Fragment *f, FragDim dim, const char *x) {
-    const char *sum = NULL;
+Ir fragment_slot_place(const Cg *cg, const Fragment *f, FragDim dim, Ir x) {
+    Ir sum = NULL;
     for (int i = first_slot(f), below = 1; i < f->deal.n; i++) {
         const DealDigit *d = &f->deal.digit[i];
         if (d->to != dim) continue;
-        const char *at = below > 1 ? cg_text(cg, "%s / %d", x, below) : x;
-        if (!is_last(f, i)) at = cg_text(cg, "%s %% %d", at, d->extent);
-        sum = plus(cg, sum, d->step > 1 ? cg_text(cg, "%s * %d", at, d->step) : at);
+        Ir at = over(cg, x, below);
+        if (!is_last(f, i)) at = modulo(cg, at, d->extent);
+        sum = ir_sum(cg, sum, times(cg, at, d->step));
         below *= d->extent;
     }
-    return sum ? sum : "0";
+    return sum ? sum : ir_int(cg, 0);
 }
 
-const char *fragment_slot_number(const Cg *cg, const Fragment *f, const char *row,
-                                 const char *col) {
-    const char *sum = NULL;
+Ir fragment_slot_number(const Cg *cg, const Fragment *f, Ir row, Ir col) {
+    Ir sum = NULL;
     int under[FRAG_DIMS] = {1, 1};            /* of the same side */
     for (int i = first_slot(f), below = 1; i < f->deal.n; i++) {
         const DealDigit *d = &f->deal.digit[i];
-        const char *x = d->to == FRAG_ROW ? row : col;
-        if (under[d->to] > 1) x = cg_text(cg, "%s / %d", x, under[d->to]);
-        if (!is_last(f, i)) x = cg_text(cg, "%s %% %d", x, d->extent);
-        if (below > 1) x = cg_text(cg, "%s * %d", x, below);
-        sum = sum ? cg_text(cg, "%s + %s", x, sum) : x;
+        Ir x = over(cg, d->to == FRAG_ROW ? row : col, under[d->to]);
+        if (!is_last(f, i)) x = modulo(cg, x, d->extent);
+        x = times(cg, x, below);
+        sum = sum ? ir_add_parts(cg, x, sum) : x;
         below *= d->extent;
         under[d->to] *= d->extent;
     }
     return sum;
 }
 
-const char *fragment_place_of(const Cg *cg, const Fragment *f, FragDim dim, const char *x,
-                              int multiple, int scale) {
-    const char *sum = NULL;
+Ir fragment_place_of(const Cg *cg, const Fragment *f, FragDim dim, Ir x, int multiple,
+                     int scale) {
+    Ir sum = NULL;
     for (int i = first_slot(f), below = 1; i < f->deal.n; i++) {
         const DealDigit *d = &f->deal.digit[i];
         bool last = i + 1 == f->deal.n;
@@ -75,12 +73,12 @@ const char *fragment_place_of(const Cg *cg, const Fragment *f, FragDim dim, cons
         below *= d->extent;
         if (d->to != dim || below <= multiple) continue;
         if (last && under == multiple && step % under == 0) {
-            sum = plus(cg, sum, cg_text(cg, "%s * %d", x, step / under));
+            sum = ir_sum(cg, sum, times(cg, x, step / under));
             continue;
         }
-        const char *at = under > 1 ? cg_text(cg, "%s / %d", x, under) : x;
-        if (!last) at = cg_text(cg, "%s %% %d", at, d->extent);
-        sum = plus(cg, sum, step > 1 ? cg_text(cg, "%s * %d", at, step) : at);
+        Ir at = over(cg, x, under);
+        if (!last) at = modulo(cg, at, d->extent);
+        sum = ir_sum(cg, sum, times(cg, at, step));
     }
     return sum;
 }

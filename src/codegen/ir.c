@@ -158,6 +158,12 @@ Ir ir_binary(const Cg *c, IrOp op, Ir x, Ir y) {
     return make(c, (IrValue){.op = op, .type = type}, 2, (const Ir[]){x, y});
 }
 
+Ir ir_add_parts(const Cg *c, Ir x, Ir y) {
+    if (!x) return y;
+    if (y->op != IR_ADD) return ir_add(c, x, y);
+    return ir_add(c, ir_add_parts(c, x, y->arg[0]), y->arg[1]);
+}
+
 Ir ir_unary(const Cg *c, IrOp op, Ir x) {
     IrType type = x->type;
     if (op == IR_NOT) type = ir_type(IR_BOOL);
@@ -178,6 +184,12 @@ Ir ir_as(const Cg *c, IrBase base, Ir x) {
 
 Ir ir_view(const Cg *c, IrType pointer, Ir x) {
     return make(c, (IrValue){.op = IR_CAST, .type = pointer}, 1, &x);
+}
+
+Ir ir_const(const Cg *c, Ir pointer) {
+    IrValue x = *pointer;
+    x.type.constant = true;
+    return make(c, x, x.n, x.arg);
 }
 
 Ir ir_select(const Cg *c, Ir test, Ir yes, Ir no) {
@@ -309,7 +321,7 @@ Ir ir_variable(Cg *c, IrBase base, const char *name, Ir value) {
 static IrStmt *declare(Cg *c, IrType type, const char *name, const int64_t n[IR_RANK]) {
     IrStmt *s = add(c, IR_STMT_VARIABLE);
     IrName *own = new_name(c, type, name);
-    for (int i = 0; i < IR_RANK && n[i]; i++) own->extent[own->type.rank++] = n[i];
+    for (int i = 0; i < IR_RANK && n[i]; i++, own->type.rank++) own->extent[i] = n[i];
     s->name = own;
     return s;
 }
@@ -346,6 +358,58 @@ void ir_do(Cg *c, Ir call) { add(c, IR_STMT_DO)->value = call; }
 void ir_store(Cg *c, const char *function, int width, Ir pointer, Ir array) {
     ir_do(c, ir_call_n(c, ir_type(IR_VOID), function ? function : "rl_store", width, 2, pointer,
                        array));
+}
+
+static IrStmt *act(Cg *c, IrKind kind, Ir to, int n, const Ir *arg) {
+    IrStmt *s = add(c, kind);
+    Ir *own = ARENA_ARRAY(c->arena, Ir, n);
+    for (int i = 0; i < n; i++) own[i] = arg[i];
+    s->to = to;
+    s->arg = own;
+    s->n = n;
+    return s;
+}
+
+static void count(Cg *c, IrStmt *s, int n, const int *number) {
+    int *own = ARENA_ARRAY(c->arena, int, n);
+    for (int i = 0; i < n; i++) own[i] = number[i];
+    s->number = own;
+    s->n_number = n;
+}
+
+void ir_multiply(Cg *c, const IrUnit *unit, Ir to, Ir a, Ir b) {
+    IrStmt *s = act(c, IR_STMT_MULTIPLY, to, 2, (const Ir[]){a, b});
+    s->text = unit->instruction;
+    count(c, s, unit->forms, unit->form);
+}
+
+void ir_matrices(Cg *c, int n, bool transposed, Ir to, Ir from) {
+    count(c, act(c, IR_STMT_MATRICES, to, 1, &from), 2, (const int[]){n, transposed});
+}
+
+void ir_sync_of(Cg *c, const IrSyncOf *x) {
+    int n = 0;
+    while (n < 2 && x->arg[n]) n++;
+    IrStmt *s = act(c, IR_STMT_SYNC, NULL, n, x->arg);
+    s->scope = x->scope;
+    s->sync = x->op;
+    s->text = x->note;
+    count(c, s, 1, &x->number);
+}
+
+void ir_box(Cg *c, const IrBox *x) {
+    Ir arg[IR_BOX + 3] = {x->map, x->shared};
+    int n = 2;
+    for (int i = 0; i < x->rank; i++) arg[n++] = x->at[i];
+    if (x->barrier) arg[n++] = x->barrier;
+    IrStmt *s = act(c, IR_STMT_BOX, NULL, n, arg);
+    count(c, s, 3, (const int[]){x->rank, x->blocks, x->barrier != NULL});
+}
+
+void ir_settle(Cg *c, Ir registers) { act(c, IR_STMT_SETTLE, registers, 0, NULL); }
+
+void ir_registers(Cg *c, int n, bool fewer) {
+    count(c, add(c, IR_STMT_REGISTERS), 2, (const int[]){n, fewer});
 }
 
 void ir_loop(Cg *c, Ir var, Ir from, Ir test, IrNext next, int unroll) {
@@ -385,9 +449,7 @@ void ir_scope(Cg *c) { open(c, IR_STMT_BLOCK); }
 void ir_simple(Cg *c, IrKind kind) { add(c, kind); }
 
 void ir_sync(Cg *c, IrSync scope, const char *note) {
-    IrStmt *s = add(c, IR_STMT_SYNC);
-    s->sync = scope;
-    s->text = note;
+    ir_sync_of(c, &(IrSyncOf){.scope = (SyncScope)scope, .op = SYNC_BOTH, .note = note});
 }
 
 Ir ir_room(Cg *c, const char *name, int align, int64_t bytes) {

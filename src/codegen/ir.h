@@ -10,6 +10,7 @@
 #ifndef ROLLER_CODEGEN_IR_H
 #define ROLLER_CODEGEN_IR_H
 #include "base/buf.h"
+#include "codegen/sync_kinds.h"
 #include "hal/device.h"
 
 /* ---- types ---- */
@@ -128,6 +129,14 @@ struct IrValue {
     X(ROOM,     "room")       /* shared memory of the block */                                     \
     X(SET,      "set")        /* place op= value */                                                \
     X(DO,       "do")         /* a call for its effect */                                          \
+    X(MULTIPLY, "multiply")   /* to += arg 0 * arg 1, in registers or by descriptors, by the */    \
+                              /* instruction `text` of a unit's row, of forms `number` */          \
+    X(MATRICES, "matrices")   /* `number` 0 of 8 rows each, transposed if `number` 1, from the */  \
+                              /* shared memory at arg 0, the lane's row of one, to registers */    \
+    X(SYNC,     "sync")       /* see IrSyncOf */                                                   \
+    X(BOX,      "box")        /* a copy of a box of a tensor map: see IrBox */                     \
+    X(SETTLE,   "settle")     /* registers `to`, of instructions under way, have their values */   \
+    X(REGISTERS, "registers") /* `number` 0 to a thread from here on, fewer if `number` 1 */       \
     X(FOR,      "for")                                                                             \
     X(UNTIL,    "until")      /* children, then the test whether to go on */                       \
     X(IF,       "if")         /* children, and `other` */                                          \
@@ -137,7 +146,6 @@ struct IrValue {
     X(NOTE,     "note")       /* a comment */                                                      \
     X(BLANK,    "blank")      /* an empty line */                                                  \
     X(WAIT,     "wait")       /* for the kernel before; `child`: pointers made anew behind it */   \
-    X(SYNC,     "sync")       /* threads meet */                                                   \
     X(LINE,     "line")       /* a statement that a block still prints itself ... */               \
     X(OPEN,     "open")       /* ... or the head of one, and children */
 typedef enum {
@@ -148,7 +156,7 @@ typedef enum {
 } IrKind;
 
 /* Whose threads meet: what each has stored before is then seen by all of them.  */
-typedef enum { IR_SYNC_WARP, IR_SYNC_BLOCK } IrSync;
+typedef enum { IR_SYNC_WARP = SYNC_WARP, IR_SYNC_BLOCK = SYNC_BLOCK } IrSync;
 
 /* Copies of a loop's body: all, or so many; as the compiler likes.  */
 enum { IR_UNROLL_ALL = 0, IR_UNROLL_FREE = -1 };
@@ -162,8 +170,12 @@ struct IrStmt {
     IrOp op;                  /* SET: IR_NUMBER: =; FOR: how the name goes on, ... */
     Ir by;                    /* ... with this */
     int unroll;               /* FOR, UNTIL; ROOM: how its bytes are aligned */
-    IrSync sync;
     bool zero;                /* VARIABLE: an array of zeros */
+    const Ir *arg;            /* of what instructions do */
+    const int *number;
+    int n, n_number;
+    SyncScope scope;          /* SYNC */
+    SyncOp sync;
     const char *text;         /* LINE, OPEN; NOTE; SYNC: a comment behind it, or NULL */
     IrStmt *child, *other, *next, *parent;
     IrStmt **end;             /* while it is built: where the next statement in it goes */
@@ -186,6 +198,7 @@ Ir ir_unary(const Cg *c, IrOp op, Ir x);        /* NEG, NOT, ADDRESS */
 Ir ir_cast(const Cg *c, IrBase base, Ir x);
 Ir ir_as(const Cg *c, IrBase base, Ir x); /* the value itself where it has that type */
 Ir ir_view(const Cg *c, IrType pointer, Ir x);  /* memory as elements of another type */
+Ir ir_const(const Cg *c, Ir pointer);     /* to elements that do not change */
 Ir ir_select(const Cg *c, Ir test, Ir yes, Ir no);
 Ir ir_element(const Cg *c, Ir array, Ir index);
 Ir ir_lane(const Cg *c, Ir vector, Ir lane);
@@ -206,6 +219,8 @@ static inline Ir ir_lt(const Cg *c, Ir x, Ir y) { return ir_binary(c, IR_LT, x, 
 Ir ir_both(const Cg *c, Ir x, Ir y);
 /* A sum whose first part may be NULL.  */
 static inline Ir ir_sum(const Cg *c, Ir sum, Ir x) { return sum ? ir_add(c, sum, x) : x; }
+/* x (or NULL) + y, a part of y after the other: compilers tell x + (y + z) from x + y + z.  */
+Ir ir_add_parts(const Cg *c, Ir x, Ir y);
 /* x + n, x * n, x / n, x < n for a number of x's type (of int, for narrower ones).  */
 Ir ir_add_n(const Cg *c, Ir x, int64_t n);
 Ir ir_mul_n(const Cg *c, Ir x, int64_t n);
@@ -223,8 +238,8 @@ Ir ir_let(Cg *c, const char *name, Ir value);
 Ir ir_let_as(Cg *c, IrBase base, const char *name, Ir value);
 Ir ir_constant(Cg *c, const char *name, Ir value);        /* let, if it is no number */
 Ir ir_variable(Cg *c, IrBase base, const char *name, Ir value);          /* NULL: none */
-/* An array in registers, of vectors if type.lanes > 1; extent 0 ends the list.  The same in shared
- * memory; one of zeros.  */
+/* An array in registers, of vectors if type.lanes > 1, of pointers; extent 0 ends the list.  The
+ * same in shared memory; one of zeros.  */
 Ir ir_array(Cg *c, IrType type, const char *name, int64_t n0, int64_t n1, int64_t n2);
 Ir ir_shared_array(Cg *c, IrBase base, const char *name, int64_t n);
 Ir ir_zeros(Cg *c, IrType type, const char *name, int64_t n);
@@ -233,6 +248,38 @@ void ir_update(Cg *c, IrOp op, Ir place, Ir value);       /* place op= value */
 void ir_do(Cg *c, Ir call);
 /* Stores `width` neighbours of an array, or with 1 the value: function NULL, rl_store.  */
 void ir_store(Cg *c, const char *function, int width, Ir pointer, Ir array);
+/* What an instruction of a matrix unit adds to registers, and what `ldmatrix` fetches.  */
+typedef struct {
+    const char *instruction;
+    const int *form;          /* numbers in its name */
+    int forms;
+} IrUnit;
+void ir_multiply(Cg *c, const IrUnit *unit, Ir to, Ir a, Ir b);
+void ir_matrices(Cg *c, int n, bool transposed, Ir to, Ir from);
+/* Any sync.  NAMED: `number` threads at the barrier of arg 0.  BARRIER: that at arg 0 in shared
+ * memory: INIT: of `number` arrivals; WAIT: until the round of parity arg 1 ends; ARRIVE: if not 0,
+ * `number` bytes are to come besides; with arg 1: at the block of the cluster that it is.  Groups:
+ * WAIT until at most `number` are under way; INIT: registers are as the first of PRODUCTS needs
+ * them.  */
+typedef struct {
+    SyncScope scope;
+    SyncOp op;
+    int number;
+    Ir arg[2];                /* or NULL */
+    const char *note;         /* or NULL */
+} IrSyncOf;
+void ir_sync_of(Cg *c, const IrSyncOf *x);
+enum { IR_BOX = 5 };
+typedef struct {
+    Ir map, shared;           /* tensor map, and the address in shared memory */
+    Ir barrier;               /* that a load tells; NULL: it is a store */
+    int blocks;               /* of the cluster, bits, that all get a load; 0: this one */
+    int rank;
+    Ir at[IR_BOX];            /* coordinates */
+} IrBox;
+void ir_box(Cg *c, const IrBox *x);
+void ir_settle(Cg *c, Ir registers);
+void ir_registers(Cg *c, int n, bool fewer);
 /* for (int name = from; name < end; name += by).  */
 Ir ir_for(Cg *c, const char *name, Ir from, Ir end, int64_t by, int unroll);
 Ir ir_count(Cg *c, const char *name, int64_t n, int unroll);             /* from 0 */

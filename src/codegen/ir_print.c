@@ -31,6 +31,8 @@ static const char *const spelling[][2] = {
     {"blockIdx.x", "(uint)get_group_id(0)"},
     {"blockIdx.y", "(uint)get_group_id(1)"},
     {"gridDim.x", "(uint)get_num_groups(0)"},
+    {"__syncwarp", "rl_warp_sync"},
+    {"__syncthreads", "rl_block_sync"},
     {"expf", "rl_exp_f32"},
     {"exp2f", "rl_exp2_f32"},
     {"logf", "rl_log_f32"},
@@ -243,7 +245,8 @@ static bool is_one(const char *s) {
 }
 
 static void put(Printer *p, Ir x, int binds) {
-    int own = x->op == IR_TEXT && !is_one(x->text) ? 0 : op_row[x->op].binds;
+    bool view = x->op == IR_CAST && x->type.rank > 0 && p->language == LANGUAGE_CUDA;
+    int own = x->op == IR_TEXT && !is_one(x->text) ? 0 : op_row[view ? IR_CALL : x->op].binds;
     bool bracket = own < binds;
     if (bracket) buf_putc(p->out, '(');
     put_plain(p, x);
@@ -284,19 +287,20 @@ static void put_children(Printer *p, const IrStmt *first) {
 
 static void put_definition(Printer *p, const IrStmt *s) {
     const IrName *n = s->name;
-    bool array = n->extent[0] > 0, keeps = s->kind != IR_STMT_VARIABLE;
+    bool keeps = s->kind != IR_STMT_VARIABLE;
+    int array = 0;            /* its dimensions; what is left of the type's rank is a pointer */
     bool known = s->kind == IR_STMT_CONSTANT && p->language == LANGUAGE_CUDA;
     IrType type = n->type;
     indent(p);
-    if (array && type.space == IR_SHARED)
+    while (array < IR_RANK && n->extent[array]) array++;
+    type.rank = (uint8_t)(type.rank - array);
+    if (array && type.rank == 0 && type.space == IR_SHARED)
         buf_puts(p->out, p->language == LANGUAGE_CUDA ? "__shared__ " : "__local ");
-    if (array) type.rank = 0;
     if (keeps && type.rank == 0) buf_puts(p->out, known ? "constexpr " : "const ");
     put_type(p, type);
     buf_puts(p->out, type.rank ? keeps ? "const " : "" : " ");
     buf_puts(p->out, n->text);
-    for (int i = 0; i < IR_RANK && n->extent[i]; i++)
-        buf_printf(p->out, "[%lld]", (long long)n->extent[i]);
+    for (int i = 0; i < array; i++) buf_printf(p->out, "[%lld]", (long long)n->extent[i]);
     if (s->zero) buf_puts(p->out, p->language == LANGUAGE_CUDA ? " = {}" : " = {0}");
     if (s->value) {
         buf_puts(p->out, " = ");
@@ -323,17 +327,6 @@ static void put_set(Printer *p, Ir to, IrOp op, Ir value) {
     put(p, to, 0);
     buf_printf(p->out, " %s= ", op_row[op].sign);
     put(p, value, 0);
-}
-
-static void put_sync(Printer *p, const IrStmt *s) {
-    static const char *const name[][2] = {
-        [IR_SYNC_WARP] = {"__syncwarp", "rl_warp_sync"},
-        [IR_SYNC_BLOCK] = {"__syncthreads", "rl_block_sync"},
-    };
-    indent(p);
-    buf_printf(p->out, "%s();", name[s->sync][p->language]);
-    if (s->text) buf_printf(p->out, "  // %s", s->text);
-    buf_puts(p->out, "\n");
 }
 
 static void put_unroll(Printer *p, int unroll) {
@@ -372,10 +365,25 @@ static void put_until(Printer *p, const IrStmt *s) {
     buf_puts(p->out, ");\n");
 }
 
+static const char *jump(const IrStmt *s) {
+    switch (s->kind) {
+    case IR_STMT_BREAK: return "break;";
+    case IR_STMT_CONTINUE: return "continue;";
+    case IR_STMT_RETURN: return "return;";
+    default: return NULL;
+    }
+}
+
+/* Compilers tell a jump under a test from one in a block of its own: `if (x) return;` is one.  */
 static void put_if(Printer *p, const IrStmt *s) {
+    const char *leaves = s->child && !s->child->next && !s->other ? jump(s->child) : NULL;
     indent(p);
     buf_puts(p->out, "if (");
     put(p, s->test, 0);
+    if (leaves) {
+        buf_printf(p->out, ") %s\n", leaves);
+        return;
+    }
     buf_puts(p->out, ") {\n");
     put_children(p, s->child);
     if (s->other) {
@@ -383,6 +391,139 @@ static void put_if(Printer *p, const IrStmt *s) {
         put_children(p, s->other);
     }
     buf_puts(p->out, "\n");
+}
+
+/* function(to, arguments);  What only CUDA C++ has is no statement of another language.  */
+static void put_act(Printer *p, const char *function, const IrStmt *s) {
+    const char *before = "(";
+    buf_puts(p->out, function);
+    if (s->to) {
+        buf_puts(p->out, before);
+        put(p, s->to, 0);
+        before = ", ";
+    }
+    for (int i = 0; i < s->n; i++) {
+        buf_puts(p->out, before);
+        put(p, s->arg[i], 0);
+        before = ", ";
+    }
+    buf_puts(p->out, s->n || s->to ? ");\n" : "();\n");
+    p->texts += p->language != LANGUAGE_CUDA;
+}
+
+static void put_multiply(Printer *p, const IrStmt *s) {
+    Buf name = buf_new(p->arena);
+    buf_puts(&name, s->text);
+    for (int i = 0; i < s->n_number; i++) {
+        unsigned form = (unsigned)s->number[i];
+        buf_printf(&name, form > 1 ? "%s0x%x" : "%s%u", i ? ", " : "<", form);
+    }
+    buf_puts(&name, s->n_number ? ">" : "");
+    indent(p);
+    put_act(p, buf_str(&name), s);
+}
+
+/* Barriers of warps and blocks, which every language has, and of clusters.  */
+static const char *plain_sync(const IrStmt *s) {
+    switch (s->scope) {
+    case SYNC_WARP: return "__syncwarp";
+    case SYNC_BLOCK: return "__syncthreads";
+    case SYNC_PROXY: return "rl_fence_proxy";
+    case SYNC_GRID: return "rl_next_may_begin";
+    case SYNC_CLUSTER:
+        return s->sync == SYNC_ARRIVE ? "rl_cluster_arrive"
+               : s->sync == SYNC_WAIT ? "rl_cluster_wait" : "rl_cluster_sync";
+    default: return NULL;
+    }
+}
+
+/* Barriers in shared memory.  */
+static void put_barrier(Printer *p, const IrStmt *s) {
+    const char *name = s->sync == SYNC_INIT     ? "rl_barrier_init"
+                       : s->sync == SYNC_WAIT   ? "rl_barrier_wait"
+                       : s->number[0] > 0       ? "rl_barrier_expect"
+                       : s->n > 1               ? "rl_barrier_arrive_at"
+                                                : "rl_barrier_arrive";
+    buf_printf(p->out, "%s(", name);
+    put(p, s->arg[0], 0);
+    if (s->n > 1) {
+        buf_puts(p->out, ", ");
+        put(p, s->arg[1], 0);
+    }
+    if (s->sync == SYNC_INIT || s->number[0] > 0) buf_printf(p->out, ", %d", s->number[0]);
+    buf_puts(p->out, ");");
+    p->texts += p->language != LANGUAGE_CUDA;
+}
+
+static void put_named(Printer *p, const IrStmt *s) {
+    const char *verb = s->sync == SYNC_ARRIVE ? "arrive" : "sync";
+    int64_t id;
+    if (ir_is_number(s->arg[0], &id)) {
+        buf_printf(p->out, "rl_bar_%s<%d, %d>();", verb, (int)id, s->number[0]);
+    } else {
+        buf_printf(p->out, "rl_bar_%s_at<%d>(", verb, s->number[0]);
+        put(p, s->arg[0], 0);
+        buf_puts(p->out, ");");
+    }
+    p->texts += p->language != LANGUAGE_CUDA;
+}
+
+/* Groups of what is under way.  */
+static void put_group(Printer *p, const char *name, const IrStmt *s) {
+    buf_puts(p->out, name);
+    if (s->sync == SYNC_WAIT) buf_printf(p->out, "_wait<%d>();", s->number[0]);
+    else buf_puts(p->out, s->sync == SYNC_COMMIT ? "_commit();" : "_begin();");
+    p->texts += p->language != LANGUAGE_CUDA;
+}
+
+static void put_sync(Printer *p, const IrStmt *s) {
+    static const char *const group[SYNC_SCOPES] = {[SYNC_COPIES] = "rl_cp_async",
+                                                   [SYNC_PRODUCTS] = "rl_wgmma",
+                                                   [SYNC_BULK] = "rl_bulk"};
+    const char *plain = plain_sync(s);
+    indent(p);
+    if (plain) {
+        bool known = s->scope <= SYNC_BLOCK || p->language == LANGUAGE_CUDA;
+        buf_printf(p->out, "%s();", spelled(p, plain));
+        p->texts += !known;
+    } else if (s->scope == SYNC_BARRIER) {
+        put_barrier(p, s);
+    } else if (s->scope == SYNC_NAMED) {
+        put_named(p, s);
+    } else {
+        put_group(p, group[s->scope], s);
+    }
+    if (s->text) buf_printf(p->out, "  // %s", s->text);
+    buf_puts(p->out, "\n");
+}
+
+/* The map and its coordinates, as the prelude's functions take them.  */
+static void put_box(Printer *p, const IrStmt *s) {
+    int rank = s->number[0], blocks = s->number[1], loads = s->number[2];
+    Buf name = buf_new(p->arena);
+    Ir arg[IR_BOX + 4];
+    int n = 0;
+    arg[n++] = s->arg[loads ? 1 : 0];
+    arg[n++] = s->arg[loads ? 0 : 1];
+    if (loads) arg[n++] = s->arg[2 + rank];
+    buf_printf(&name, "rl_%s_%d%s", loads ? "tile" : "box_put", rank, blocks ? "_all" : "");
+    IrValue mask = {.op = IR_NUMBER, .type = ir_type(IR_I32), .i = blocks};
+    if (blocks) arg[n++] = &mask;
+    for (int i = 0; i < rank; i++) arg[n++] = s->arg[2 + i];
+    indent(p);
+    put_act(p, buf_str(&name), &(IrStmt){.arg = arg, .n = n});
+}
+
+static void put_registers(Printer *p, const IrStmt *s) {
+    indent(p);
+    buf_printf(p->out, "rl_registers_%s<%d>();\n", s->number[1] ? "leave" : "take", s->number[0]);
+    p->texts += p->language != LANGUAGE_CUDA;
+}
+
+static void put_matrices(Printer *p, const IrStmt *s) {
+    indent(p);
+    put_act(p, arena_printf(p->arena, "rl_ldmatrix_x%d%s", s->number[0],
+                            s->number[1] ? "_trans" : ""), s);
 }
 
 static void put_statement(Printer *p, const IrStmt *s) {
@@ -403,12 +544,21 @@ static void put_statement(Printer *p, const IrStmt *s) {
         else put_set(p, s->to, s->op, s->value);
         buf_puts(p->out, ";\n");
         return;
+    case IR_STMT_MULTIPLY: put_multiply(p, s); return;
+    case IR_STMT_MATRICES: put_matrices(p, s); return;
+    case IR_STMT_SYNC: put_sync(p, s); return;
+    case IR_STMT_BOX: put_box(p, s); return;
+    case IR_STMT_SETTLE:
+        indent(p);
+        put_act(p, "rl_wgmma_settle", s);
+        return;
+    case IR_STMT_REGISTERS: put_registers(p, s); return;
     case IR_STMT_FOR: put_for(p, s); return;
     case IR_STMT_UNTIL: put_until(p, s); return;
     case IR_STMT_IF: put_if(p, s); return;
-    case IR_STMT_BREAK: put_text(p, "break;", "\n"); return;
-    case IR_STMT_CONTINUE: put_text(p, "continue;", "\n"); return;
-    case IR_STMT_RETURN: put_text(p, "return;", "\n"); return;
+    case IR_STMT_BREAK:
+    case IR_STMT_CONTINUE:
+    case IR_STMT_RETURN: put_text(p, jump(s), "\n"); return;
     case IR_STMT_NOTE:
         indent(p);
         buf_printf(p->out, "// %s\n", s->text);
@@ -418,7 +568,6 @@ static void put_statement(Printer *p, const IrStmt *s) {
         put_text(p, "rl_previous_wait();", "\n");
         put_all(p, s->child);
         return;
-    case IR_STMT_SYNC: put_sync(p, s); return;
     case IR_STMT_LINE:
         put_text(p, s->text, "\n");
         p->texts++;

@@ -128,15 +128,13 @@ void monoid_declare(Cg *cg, const Partial *p, int n) {
     if (p->where) declare(cg, p->positions, n, ir_int(cg, INT32_MAX));
 }
 
-void monoid_declare_tile(Cg *cg, TeRedop red, TeDtype type, const char *rows,
-                         const char *columns) {
-    cg_line(cg, "%s acc[%s][%s];", cg_type(type), rows, columns);
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int i = 0; i < %s; i++)", rows);
-    cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int j = 0; j < %s; j++) acc[i][j] = %s;", columns,
-            ir_string(cg, identity(cg, red, type)));
-    cg_close(cg);
+Ir monoid_declare_tile(Cg *cg, TeRedop red, TeDtype type, int rows, int columns) {
+    Ir acc = ir_array(cg, ir_type(ir_compute(type)), "acc", rows, columns, 0);
+    Ir i = ir_count(cg, "i", rows, IR_UNROLL_ALL), j = ir_count(cg, "j", columns, IR_UNROLL_ALL);
+    ir_set(cg, ir_element(cg, ir_element(cg, acc, i), j), identity(cg, red, type));
+    ir_close(cg);
+    ir_close(cg);
+    return acc;
 }
 
 Ir monoid_result(const Partial *p) { return p->where ? p->where : p->value; }

@@ -53,8 +53,8 @@ bool monoid_counts(const Partials *p);
 /* -- plain operators and pairs -- */
 /* Declares what is held as the identity; an array has n elements.  */
 void monoid_declare(Cg *cg, const Partial *p, int n);
-/* The same for acc[i][j] of rows and columns, still as texts.  */
-void monoid_declare_tile(Cg *cg, TeRedop red, TeDtype type, const char *rows, const char *columns);
+/* The same for acc[row][column].  */
+Ir monoid_declare_tile(Cg *cg, TeRedop red, TeDtype type, int rows, int columns);
 Ir monoid_result(const Partial *p);       /* of the reduction, as its type */
 /* Folds in an element or another value, of position `where`.  `next`: it is behind all others.  */
 void monoid_fold(Cg *cg, const Partial *p, Ir value, Ir where, bool next);

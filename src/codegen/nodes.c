@@ -1,3 +1,4 @@
+#include "codegen/product.h"
 #include "codegen/row.h"
 #include <string.h>
 
@@ -14,23 +15,21 @@ static void print_steps(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     bool ring = k->l->kind == KERNEL_CONTRACT && k->c.ring, uses = n->loop.moves == MOVES_USES;
     if (ring) ring_begin(k, uses);
-    cg_line(cg, "int %s = 0;", n->loop.var);
+    Ir step = ir_variable(cg, IR_I32, n->loop.var, ir_int(cg, 0));
     ir_until_begin(cg, 1);
     print_nodes(k, n->child);
     if (ring) ring_next(k, uses);
-    ir_until_end(cg, ir_text(cg, ir_type(IR_BOOL), cg_text(cg, "++%s < steps", n->loop.var)));
+    ir_update(cg, IR_ADD, step, ir_int(cg, 1));
+    ir_until_end(cg, ir_lt(cg, step, product_int(cg, "steps")));
 }
 
 static void print_counted(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     const Loop *l = &n->loop;
-    const char *end = l->end ? l->end : cg_text(cg, "%lld", (long long)(l->count * l->by));
-    const char *next = l->by == 1 ? cg_text(cg, "%s++", l->var)
-                                  : cg_text(cg, "%s += %lld", l->var, (long long)l->by);
-    cg_line(cg, "#pragma unroll%s", l->unroll ? cg_text(cg, " %d", l->unroll) : "");
-    cg_open(cg, "for (int %s = 0; %s < %s; %s)", l->var, l->var, end, next);
+    Ir end = l->end ? product_int(cg, l->end) : ir_int(cg, l->count * l->by);
+    ir_for(cg, l->var, ir_int(cg, 0), end, l->by, l->unroll);
     print_nodes(k, n->child);
-    cg_close(cg);
+    ir_close(cg);
 }
 
 /* Loops over the elements that statements are evaluated at.  */
@@ -55,13 +54,13 @@ static void open_outputs(Kernel *k, const Node *n) {
 static void print_rows(Kernel *k, const Node *n) {
     int open = mma_open_rows(k, n->from);
     print_nodes(k, n->child);
-    for (; open > 0; open--) cg_close(k->cg);
+    for (; open > 0; open--) ir_close(k->cg);
 }
 
 static void print_outer(Kernel *k, const Node *n) {
     int loops = window_open_outer(k);
     print_nodes(k, n->child);
-    for (; loops > 0; loops--) cg_close(k->cg);
+    for (; loops > 0; loops--) ir_close(k->cg);
 }
 
 static void print_fold(Kernel *k) {
@@ -69,6 +68,15 @@ static void print_fold(Kernel *k) {
     else if (k->l->kind == KERNEL_WINDOW) window_fold(k);
     else if (kernel_scans(k)) scan_fold(k);
     else stream_fold(k);
+}
+
+static void print_tiles(Kernel *k, const Node *n) {
+    bool in_turn = k->in_turn;
+    if (n->from) reduce_tail_stays(k);
+    else ring_open_tiles(k, in_turn);
+    print_nodes(k, n->child);
+    if (n->from) ir_close(k->cg);
+    else ring_close_tiles(k, in_turn);
 }
 
 static void print_loop(Kernel *k, const Node *n) {
@@ -81,27 +89,24 @@ static void print_loop(Kernel *k, const Node *n) {
     case LOOP_HALVES:
         column_groups_halves(k);
         print_nodes(k, n->child);
-        cg_close(k->cg);
+        ir_close(k->cg);
         return;
     case LOOP_WALK:
         if (k->l->r->stats) stats_walk(k, n->from, n->to);
         else row_walk(k, n->from);
         return;
     case LOOP_TILES:
-        if (n->from) reduce_tail_stays(k);
-        else ring_open_tiles(k, k->in_turn);
-        print_nodes(k, n->child);
-        cg_close(k->cg);
+        print_tiles(k, n);
         return;
     case LOOP_SCAN:
         scan_open_steps(k);
         print_nodes(k, n->child);
-        cg_close(k->cg);
+        ir_close(k->cg);
         return;
     case LOOP_SEGMENTS:
         reduce_tail_segments(k);
         print_nodes(k, n->child);
-        cg_close(k->cg);
+        ir_close(k->cg);
         return;
     case LOOP_OUTPUTS: open_outputs(k, n); break;
     case LOOP_VECTORS: mma_open_vectors(k, n->from); break;
@@ -112,55 +117,67 @@ static void print_loop(Kernel *k, const Node *n) {
 }
 
 /* The test that step + ahead of the block's steps is there.  */
-static const char *left(const Kernel *k, const Node *n) {
-    const char *at = n->name ? n->name : "0";
-    if (strcmp(at, "more") == 0) return at;
-    if (n->ahead > 0) at = cg_text(k->cg, "%s + %d", at, n->ahead);
-    return cg_text(k->cg, "%s < steps", at);
+static Ir left(const Kernel *k, const Node *n) {
+    const Cg *cg = k->cg;
+    Ir at = n->name ? product_int(cg, n->name) : ir_int(cg, 0);
+    if (n->name && strcmp(n->name, "more") == 0) return ir_name(cg, ir_type(IR_BOOL), n->name);
+    return ir_lt(cg, ir_add_n(cg, at, n->ahead), product_int(cg, "steps"));
 }
 
-static const char *condition(const Kernel *k, const Node *n) {
+static Ir compared(const Cg *cg, const char *name, IrOp op, Ir to) {
+    return ir_binary(cg, op, product_int(cg, name), to);
+}
+
+/* One thread of a warp.  */
+static Ir elected(const Cg *cg, int warp) {
+    Ir own = ir_binary(cg, IR_EQ, ir_name(cg, ir_type(IR_U32), "warp"),
+                       ir_number(cg, IR_U32, warp));
+    return ir_both(cg, own, ir_call(cg, ir_type(IR_BOOL), "rl_elect", 0));
+}
+
+static Ir condition(const Kernel *k, const Node *n) {
+    const Cg *cg = k->cg;
+    Ir zero = ir_int(cg, 0);
     switch (n->when) {
-    case WHEN_STEPS: return "steps > 0";
+    case WHEN_STEPS: return compared(cg, "steps", IR_GT, zero);
     case WHEN_LEFT: return left(k, n);
-    case WHEN_LAST: return "next == WK";
-    case WHEN_WHOLE: return cg_text(k->cg, "steps == %lld", (long long)k->c.steps);
-    case WHEN_PARTIAL: return cg_text(k->cg, "steps < %lld", (long long)k->c.steps);
-    case WHEN_UPPER: return "k_warp > 0";
-    case WHEN_LATER: return "i > 0";
-    case WHEN_ONE: return cg_text(k->cg, "warp == %du && rl_elect()", n->from);
+    case WHEN_LAST: return compared(cg, "next", IR_EQ, product_size(cg, 'W', AX_K));
+    case WHEN_WHOLE: return compared(cg, "steps", IR_EQ, ir_int(cg, k->c.steps));
+    case WHEN_PARTIAL: return compared(cg, "steps", IR_LT, ir_int(cg, k->c.steps));
+    case WHEN_UPPER: return compared(cg, "k_warp", IR_GT, zero);
+    case WHEN_LATER: return compared(cg, "i", IR_GT, zero);
+    case WHEN_ONE: return elected(cg, n->from);
     case WHEN_SOME:
-    case WHEN_OTHERS: return n->name;
+    case WHEN_OTHERS: return ir_text(cg, ir_type(IR_BOOL), n->name);
     default: return NULL;
     }
 }
 
 static void print_if(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
-    const char *test = condition(k, n);
-    if (n->leaves) {
-        cg_line(cg, "if (%s) return;", test);
-        return;
-    }
-    if (n->when == WHEN_LAST) cg_line(cg, "int next = kb + %d;", (int)k->l->r->unroll);
-    if (test) cg_open(cg, "if (%s)", test);
-    else cg_scope(cg);
-    if (n->when == WHEN_LAST) cg_line(cg, "next = 0;");
+    Ir test = condition(k, n), next = NULL;
+    if (n->when == WHEN_LAST)
+        next = ir_variable(cg, IR_I32, "next", ir_add_n(cg, product_int(cg, "kb"),
+                                                        k->l->r->unroll));
+    if (test) ir_if(cg, test);
+    else ir_scope(cg);
+    if (n->leaves) ir_simple(cg, IR_STMT_RETURN);
+    if (next) ir_set(cg, next, ir_int(cg, 0));
     print_nodes(k, n->child);
-    cg_close(cg);
+    ir_close(cg);
 }
 
 static void print_role(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     const Role *r = &n->role;
-    if (r->first == 0) cg_open(cg, "if (warp < %du)", r->warps);
-    else if (r->first + r->warps == k->l->form->warps) cg_open(cg, "if (warp >= %du)", r->first);
-    else cg_open(cg, "if (warp - %du < %du)", r->first, r->warps);
-    if (r->registers)
-        cg_line(cg, "rl_registers_%s<%d>();", r->fewer ? "leave" : "take", r->registers);
+    Ir warp = ir_name(cg, ir_type(IR_U32), "warp");
+    Ir first = ir_number(cg, IR_U32, r->first), warps = ir_number(cg, IR_U32, r->warps);
+    bool last = r->first > 0 && r->first + r->warps == k->l->form->warps;
+    ir_if(cg, last ? ir_binary(cg, IR_GE, warp, first) : ir_lt(cg, ir_sub(cg, warp, first), warps));
+    if (r->registers) ir_registers(cg, r->registers, r->fewer);
     k->in_turn = r->teams > 1;
     print_nodes(k, n->child);
-    cg_close(cg);
+    ir_close(cg);
 }
 
 /* ---- leaves ---- */
@@ -189,7 +206,7 @@ static void print_copy(Kernel *k, const Node *n) {
     switch (room_written(n)) {
     case ROOM_REGION: region_load(k, &k->c.side[n->of]); break;
     case ROOM_FRAGMENTS:
-        if (k->c.matrix.used) fragment_mma_fetch(k, "0", "0");
+        if (k->c.matrix.used) fragment_mma_fetch(k, ir_int(k->cg, 0), ir_int(k->cg, 0));
         else fragment_first(k);
         break;
     default: load_copy(k, n);
@@ -303,7 +320,7 @@ static void print_values(Kernel *k, const Node *n) {
 /* ---- the tree ---- */
 
 static void print_node(Kernel *k, const Node *n) {
-    if (n->note && n->kind != NODE_SYNC) cg_line(k->cg, "// %s", n->note);
+    if (n->note && n->kind != NODE_SYNC) ir_note(k->cg, "%s", n->note);
     switch (n->kind) {
     case NODE_SEQUENCE: print_nodes(k, n->child); break;
     case NODE_LOOP: print_loop(k, n); break;
@@ -317,7 +334,7 @@ static void print_node(Kernel *k, const Node *n) {
     case NODE_VALUES: print_values(k, n); break;
     case NODE_COUNT: break;
     }
-    if (n->blank) cg_blank(k->cg);
+    if (n->blank) ir_simple(k->cg, IR_STMT_BLANK);
 }
 
 static void print_nodes(Kernel *k, const Node *first) {

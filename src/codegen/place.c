@@ -150,8 +150,8 @@ static void thread_place(Kernel *k) {
     cg_line(cg, "const unsigned warp = tid / 32u;");
     if (k->c.matrix.used) {
         const Fragment *f = &k->c.matrix.results;
-        cg_line(cg, "const int lane_m = %s, lane_n = %s;", fragment_lane_place(cg, f, FRAG_ROW, 1),
-                fragment_lane_place(cg, f, FRAG_COL, 1));
+        ir_let_as(cg, IR_I32, "lane_m", fragment_lane_place(cg, f, FRAG_ROW, 1));
+        ir_let_as(cg, IR_I32, "lane_n", fragment_lane_place(cg, f, FRAG_COL, 1));
         const char *share[] = {"", ""};
         bool swapped = k->c.r->swapped;
         int part = swapped ? rprog_staging_columns(cg->dev, k->c.r)
@@ -216,9 +216,11 @@ void place_next(Kernel *k) {
     cg_blank(k->cg);
 }
 
-const char *place_tiles(Kernel *k) {
-    TeExtent all = index_grid(k->cg->arena, &k->l->map);
-    return all.expr ? "all_tiles" : cg_text(k->cg, "%lldu", (long long)all.value);
+Ir place_tiles(const Kernel *k) {
+    const Cg *cg = k->cg;
+    TeExtent all = index_grid(cg->arena, &k->l->map);
+    if (all.expr) return ir_name(cg, ir_type(IR_U32), "all_tiles");
+    return ir_number(cg, IR_U32, all.value);
 }
 
 void place_k_now(Kernel *k) {
@@ -254,7 +256,8 @@ void clear_accumulators(Kernel *k) {
     if (k->c.matrix.used) {
         mma_clear(k);
     } else {
-        monoid_declare_tile(cg, con->red, con->acc, "TM", "TN");
+        k->acc = monoid_declare_tile(cg, con->red, con->acc, k->c.r->thread.extent[AX_M],
+                                     k->c.r->thread.extent[AX_N]);
     }
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];

@@ -7,14 +7,21 @@
 enum { MAX_VECTORS = WINDOW_TAPS + 32 };
 
 /* A loop over a thread's outputs whose part in their places is no number: there are pointers for
- * each of its turns.  All are texts.  */
+ * each of its turns.  */
 typedef struct {
-    const char *loop;         /* head of the loop; NULL: there is none */
-    const char *count, *turn; /* turns, and the number of the one that runs */
-    const char *head;         /* line that each begins with, or NULL */
-    const char *part[2];      /* what it adds along M and N, or NULL */
-    const char *rest;         /* what other loops add along M; along N they add nothing */
-    const char *array, *fill; /* another array that is kept by turn, and how one gets its element */
+    const char *var;          /* NULL: there is none */
+    int64_t end, by;          /* of the variable, */
+    int64_t count;            /* turns, */
+    Ir turn;                  /* and the number of the one that runs */
+    struct {
+        IrBase base;
+        const char *name;     /* or NULL */
+        Ir value;
+    } define[2];              /* what each begins with */
+    Ir part[2];               /* what it adds along M and N, or NULL */
+    Ir rest;                  /* what other loops add along M; along N they add nothing */
+    Ir from;                  /* what a turn puts into another array `from`, or NULL */
+    Ir filled, at[2];         /* its element; (where M has a part) the positions of a turn */
 } Turns;
 
 /* The elements that statements are evaluated at: `vec` neighbours, one after the other.  */
@@ -43,9 +50,9 @@ typedef struct {
     int known;                /* values of rows are known for passes below this */
     bool ends;                /* of rows: one by one, not the vectors between them */
     bool in_lanes;            /* the loop over v is open */
-    const char *sums;         /* place of an element of partial sums */
-    const char *own[2], *step[2];         /* positions along M and N: of the thread, and what its
-                                           * loops add (NULL: nothing); NULL: not of `contract` */
+    Ir sums;                  /* place of an element of partial sums */
+    Ir own[2], step[2];       /* positions along M and N: of the thread, and what its loops add
+                               * (NULL: nothing); NULL: not of `contract` */
     Turns turns;
     int open;                 /* scopes to close at the end */
 } Elements;
@@ -64,6 +71,11 @@ typedef struct {
     int group;                /* chunk i is g + j, of so many in a turn of a loop over g; 0: it is
                                * unrolled */
     bool in_turn;             /* the role's warps take tiles in turn */
+    Ir acc;                   /* accumulators of `contract`: of rows and columns, or of instructions
+                               * by rows and columns, and of the lane's slots in one */
+    Ir sum, part;             /* of a matrix unit, which products are added to; of one step */
+    Ir frag[2], low[2];       /* operands in registers: buffers of them; what tf32 leaves of them */
+    Ir raw, made;             /* (of warpgroups) made registers, and what of */
     Elements at;
 } Kernel;
 

@@ -1,5 +1,6 @@
 #include "codegen/sizes.h"
 #include "codegen/blocks.h"
+#include "codegen/product.h"
 
 /* Sums of a product that several blocks have a part of: each stores its own in the workspace, a
  * second kernel adds them in a fixed order.  Of split reductions they lie as [split][B][M][N].  */
@@ -12,15 +13,17 @@ void sums_pointer(Kernel *k, const char *offset) {
 
 /* Pointers to the thread's sums, split or of a tail's segment.  */
 void sums_pointers(Kernel *k) {
-    const char *slice = "(long long)blockIdx.y";
+    Cg *cg = k->cg;
+    Ir slice = ir_cast(cg, IR_I64, ir_block(cg, 1));
     if (k->l->r->tail > 0) {
-        store_sums(k, "-m0 + ", "-n0 + ", "BN");
+        store_sums(k, ir_unary(cg, IR_NEG, product_first(k, AX_M)),
+                   ir_unary(cg, IR_NEG, product_first(k, AX_N)), product_size(cg, 'B', AX_N));
         return;
     }
-    TeExtent batch = index_extent(k->cg->arena, &k->l->map, AX_B);
+    TeExtent batch = index_extent(cg->arena, &k->l->map, AX_B);
     if (k->l->p->extent[AX_B] > 1)
-        slice = cg_text(k->cg, "(%s * %s + b)", slice, text_number(k->cg, batch));
-    store_sums(k, cg_text(k->cg, "%s * M + ", slice), "", "N");
+        slice = ir_add(cg, ir_mul(cg, slice, size_value(cg, batch)), product_int(cg, "b"));
+    store_sums(k, ir_mul(cg, slice, product_int(cg, "M")), NULL, product_int(cg, "N"));
 }
 
 void sums_open(Kernel *k) {
@@ -30,8 +33,10 @@ void sums_open(Kernel *k) {
 }
 
 void sums_store(Kernel *k) {
-    const char *first = k->c.matrix.used ? mma_element(k, "0") : "acc[i][j]";
-    cg_line(k->cg, "rl_store_global<%d>(%s, &%s);", k->l->vec, k->at.sums, first);
+    Cg *cg = k->cg;
+    Ir first = k->c.matrix.used ? mma_element(k, ir_int(cg, 0))
+                                : product_sum(k, product_int(cg, "i"), product_int(cg, "j"));
+    ir_store(cg, "rl_store_global", k->l->vec, k->at.sums, ir_unary(cg, IR_ADDRESS, first));
 }
 
 /* The elements at b, m, n.  */

@@ -152,7 +152,7 @@ static const char *row_at(const Kernel *k, const Side *s) {
     const char *pos = s->side ? "col" : "row", axis = s->side ? 'N' : 'M';
     if (k->c.matrix.used)
         return cg_text(cg, "%s + (int)(%s) + i * %d", pos,
-                       fragment_lane_place(cg, &s->fragment, FRAG_ROW, 1),
+                       ir_string(cg, fragment_lane_place(cg, &s->fragment, FRAG_ROW, 1)),
                        s->region_group * block_rows(s));
     if (s->vec == 1) return cg_text(cg, "%s + i * L%c", pos, axis);
     return cg_text(cg, "%s + i / V%c * (L%c * V%c) + i %% V%c", pos, axis, axis, axis, axis);
@@ -232,7 +232,8 @@ void region_fetch_mma(Kernel *k, const Side *s, const char *kk, const char *buff
     cg_open(cg, "for (int g = 0; g < %d; g++)", registers);
     cg_line(cg, "const rl_vec<int, %d> from = rl_load<%d>(reinterpret_cast<const int *>(smem + "
             "%c_places) + %s%s + g * %d + %s);", entries, entries, s->id, own, kk,
-            fragment_lanes(x, FRAG_COL) * per, fragment_lane_place(cg, x, FRAG_COL, 1));
+            fragment_lanes(x, FRAG_COL) * per,
+            ir_string_sum(cg, fragment_lane_place(cg, x, FRAG_COL, 1)));
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int f = 0; f < %d; f++)", blocks);
     const char *row = cg_text(cg, "%c_row[f / %d]", s->id, s->region_group);

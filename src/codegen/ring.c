@@ -1,4 +1,5 @@
 #include "codegen/blocks.h"
+#include "codegen/product.h"
 #include "codegen/sizes.h"
 
 /* A ring of stages that is filled by boxes: how they lie there, the tensor maps that describe
@@ -89,73 +90,115 @@ void ring_maps(Arena *a, const Contract *c, KernelLaunch *out) {
 }
 
 void ring_fetch(Kernel *k, const Node *n) {
+    Cg *cg = k->cg;
     if (!n->from && rprog_cluster(k->c.r) > 1)
-        cg_line(k->cg, "const int part = rl_cluster_rank();");
+        ir_let_as(cg, IR_I32, "part", ir_call(cg, ir_type(IR_I32), "rl_cluster_rank", 0));
     for (int i = 0; i < k->l->launch.n_map && !n->to; i++) {
-        const char *when = k->c.varying_k && i < 2 ? "if (steps > 0) " : "";  /* else it is none */
-        cg_line(k->cg, "%srl_map_fetch(&map%d);", when, i);
+        bool some = k->c.varying_k && i < 2;                  /* else it is none */
+        if (some) ir_if(cg, ir_binary(cg, IR_GT, product_int(cg, "steps"), ir_int(cg, 0)));
+        ir_do(cg, ir_call(cg, ir_type(IR_VOID), "rl_map_fetch", 1, ring_map_at(cg, i)));
+        if (some) ir_close(cg);
     }
 }
 
 /* ---- stages ---- */
 
+static Ir counter(const Cg *cg, const char *name) { return ir_name(cg, ir_type(IR_U32), name); }
+
 /* Counted, not divided out of the number of the step: that would be done in every one.  */
 void ring_begin(Kernel *k, bool uses) {
+    Cg *cg = k->cg;
+    Ir from = counter(cg, "from"), stages = product_int(cg, "STAGES"), zero = ir_int(cg, 0);
+    Ir round = ir_binary(cg, IR_AND, ir_div(cg, from, stages), ir_int(cg, 1));
     bool stays = k->c.stays;
-    cg_line(k->cg, "unsigned stage = %s, phase = %s%s;", stays ? "from % STAGES" : "0",
-            stays ? "from / STAGES & 1" : "0", uses ? ", last = 0" : "");
+    ir_variable(cg, IR_U32, "stage", stays ? ir_rem(cg, from, stages) : zero);
+    ir_variable(cg, IR_U32, "phase", stays ? round : zero);
+    if (uses) ir_variable(cg, IR_U32, "last", zero);
 }
 
-const char *ring_barrier(const Kernel *k, int id) {
-    return cg_text(k->cg, "shared + BARRIERS + (%d * STAGES + stage) * 8", id);
+/* A barrier or a tile in shared memory, by address.  */
+static Ir shared_at(const Cg *cg, Ir x, Ir y) {
+    return ir_add(cg, ir_add(cg, ir_name(cg, ir_type(IR_U32), "shared"), x), y);
+}
+
+Ir ring_barrier_at(const Kernel *k, int id, Ir stage) {
+    enum { BARRIER_BYTES = 8 };
+    const Cg *cg = k->cg;
+    Ir before = ir_mul(cg, ir_int(cg, id), product_int(cg, "STAGES"));
+    Ir number = id ? ir_add(cg, before, stage) : stage;
+    Ir place = ir_mul(cg, number, ir_int(cg, BARRIER_BYTES));
+    return shared_at(cg, product_int(cg, "BARRIERS"), place);
+}
+
+Ir ring_barrier(const Kernel *k, int id) {
+    return ring_barrier_at(k, id, counter(k->cg, "stage"));
 }
 
 void ring_next(Kernel *k, bool uses) {
-    if (uses) cg_line(k->cg, "last = %s;", ring_barrier(k, RING_EMPTY));
-    cg_line(k->cg, "if (++stage == STAGES) stage = 0, phase ^= 1;");
+    Cg *cg = k->cg;
+    Ir stage = counter(cg, "stage"), one = ir_int(cg, 1);
+    if (uses) ir_set(cg, counter(cg, "last"), ring_barrier(k, RING_EMPTY));
+    ir_update(cg, IR_ADD, stage, one);
+    ir_if(cg, ir_binary(cg, IR_EQ, stage, product_int(cg, "STAGES")));
+    ir_set(cg, stage, ir_int(cg, 0));
+    ir_update(cg, IR_XOR, counter(cg, "phase"), one);
+    ir_close(cg);
 }
 
 /* ---- copies ---- */
 
-const char *ring_batch(const Kernel *k, const RBoxDim *d) {
+Ir ring_map_at(const Cg *cg, int number) {
+    const char *name = arena_printf(cg->arena, "map%d", number);
+    return ir_unary(cg, IR_ADDRESS, ir_name(cg, ir_type(IR_VOID), name));
+}
+
+Ir ring_batch(const Kernel *k, const RBoxDim *d) {
     const Cg *cg = k->cg;
-    if (d->axis != AX_B) return "0";
+    if (d->axis != AX_B) return ir_int(cg, 0);
     TeExtent below = rprog_box_below(cg->arena, k->c.p, d);
-    const char *b = te_extent_is_one(&below) ? "b" : cg_text(cg, "b / %s", text_number(cg, below));
-    return cg_text(cg, "%s %% %s", b, text_number(cg, rprog_box_extent(cg->arena, k->c.p, d)));
+    Ir b = ir_div(cg, product_int(cg, "b"), size_value(cg, below));
+    return ir_rem(cg, b, size_value(cg, rprog_box_extent(cg->arena, k->c.p, d)));
+}
+
+static Ir k_next(const Kernel *k) {
+    bool wide = place_wide(k->c.p->extent[AX_K], 2 * (int64_t)k->c.r->block.extent[AX_K]);
+    return ir_name(k->cg, ir_type(place_base(wide)), "k_next");
+}
+
+/* The block's number in its cluster, times n.  */
+static Ir part_of(const Cg *cg, int n) {
+    return ir_mul(cg, product_int(cg, "part"), ir_int(cg, n));
 }
 
 /* Coordinate along dimension i of box number `box`.  */
-static const char *coordinate(const Kernel *k, const Side *s, int i, int box) {
+static Ir coordinate(const Kernel *k, const Side *s, int i, int box) {
     const Cg *cg = k->cg;
     const RBoxDim *d = &s->box.dim[i];
+    int along = i == 0 ? box : 0;
     if (d->axis == AX_K) {
-        const char *at = packed(s) > 1 ? cg_text(cg, "k_next / %d", packed(s)) : "k_next";
-        return i == 0 && box > 0 ? cg_text(cg, "%s + %d", at, box * s->span / s->elem) : at;
+        Ir at = ir_div(cg, k_next(k), ir_int(cg, packed(s)));
+        return ir_add_n(cg, at, along * s->span / s->elem);
     }
-    if (d->axis != AX_B) {
-        const char *at = s->own == AX_M ? "m0" : "n0";
-        if (s->multicast > 1) at = cg_text(cg, "%s + part * %d", at, s->extent / s->multicast);
-        return i == 0 && box > 0 ? cg_text(cg, "%s + %d", at, box * SPAN / s->elem) : at;
-    }
-    return ring_batch(k, d);
+    if (d->axis == AX_B) return ring_batch(k, d);
+    Ir at = product_first(k, s->own);
+    if (s->multicast > 1) at = ir_add(cg, at, part_of(cg, s->extent / s->multicast));
+    return ir_add_n(cg, at, along * SPAN / s->elem);
 }
 
 static void copy_box(Kernel *k, const Side *s, int box) {
-    const Cg *cg = k->cg;
-    const char *at = "";
-    for (int i = 0; i < s->box.rank; i++)
-        at = cg_text(cg, "%s, %s", at, coordinate(k, s, i, box));
-    const char *place = box > 0 ? cg_text(cg, " + %d", box * s->box_bytes) : "", *to = "";
+    Cg *cg = k->cg;
+    Ir stage = ir_mul(cg, counter(cg, "stage"), product_int(cg, "STAGE"));
+    Ir to = shared_at(cg, stage, product_constant(cg, s, "TILE"));
+    IrBox x = {.map = ring_map_at(cg, s->side), .rank = s->box.rank};
     if (s->multicast > 1) {
         int part = s->inner_k ? s->box_bytes / s->multicast : s->boxes * s->box_bytes;
-        place = cg_text(cg, " + part * %d%s", part, place);
-        to = "_all";
+        to = ir_add(cg, to, part_of(cg, part));
+        x.blocks = (1 << s->multicast) - 1;
     }
-    cg_line(k->cg, "rl_tile_%d%s(shared + stage * STAGE + %c_TILE%s, &map%d,", s->box.rank,
-            to, s->id - 32, place, s->side);
-    if (s->multicast > 1) at = cg_text(cg, ", %d%s", (1 << s->multicast) - 1, at);
-    cg_line(k->cg, "          shared + BARRIERS + stage * 8%s);", at);
+    x.shared = ir_add_n(cg, to, box * s->box_bytes);
+    x.barrier = ring_barrier(k, RING_FULL);
+    for (int i = 0; i < s->box.rank; i++) x.at[i] = coordinate(k, s, i, box);
+    ir_box(cg, &x);
 }
 
 void ring_copy(Kernel *k, int side) {

@@ -1,4 +1,5 @@
 #include "codegen/blocks.h"
+#include "codegen/product.h"
 #include "te/tree/arith.h"
 
 /* Blocks that stay for several tiles, and outputs that leave them by boxes: each lane puts what it
@@ -8,17 +9,26 @@
 
 void ring_open_tiles(Kernel *k, bool in_turn) {
     Cg *cg = k->cg;
-    const char *all = place_tiles(k);
+    Ir team = ir_name(cg, ir_type(IR_U32), "team"), grid = ir_name(cg, ir_type(IR_U32), "GRID");
+    Ir steps = product_int(cg, "steps"), two = ir_int(cg, 2), first = ir_block(cg, 0);
+    Ir number = ir_name(cg, ir_type(IR_U32), "number"), warp = ir_name(cg, ir_type(IR_U32), "warp");
+    Ir from = ir_int(cg, 0);
     if (in_turn) {
-        cg_line(cg, "const unsigned team = warp / %du;", rprog_team(cg->dev, k->c.r));
-        cg_line(cg, "unsigned from = team * steps;");
-    } else {
-        cg_line(cg, "unsigned from = 0;");
+        int warps = rprog_team(cg->dev, k->c.r);
+        team = ir_let_as(cg, IR_U32, "team", ir_div(cg, warp, ir_number(cg, IR_U32, warps)));
+        from = ir_mul(cg, team, steps);
+        first = ir_add(cg, first, ir_mul(cg, team, grid));
     }
-    const char *by = in_turn ? "2 * " : "";
-    cg_line(cg, "#pragma unroll 1");
-    cg_open(cg, "for (unsigned number = blockIdx.x%s; number < %s; number += %sGRID, "
-            "from += %ssteps)", in_turn ? " + team * GRID" : "", all, by, by);
+    ir_variable(cg, IR_U32, "from", from);
+    ir_loop(cg, number, first, ir_lt(cg, number, place_tiles(k)),
+            (IrNext){IR_ADD, in_turn ? ir_mul(cg, two, grid) : grid}, 1);
+}
+
+void ring_close_tiles(Kernel *k, bool in_turn) {
+    Cg *cg = k->cg;
+    Ir steps = product_int(cg, "steps"), from = ir_name(cg, ir_type(IR_U32), "from");
+    ir_update(cg, IR_ADD, from, in_turn ? ir_mul(cg, ir_int(cg, 2), steps) : steps);
+    ir_close(cg);
 }
 
 /* ---- boxes ---- */
@@ -52,81 +62,108 @@ void ring_store_map(Arena *a, const Contract *c, KernelMap *map) {
 
 /* The lane's place in a box of its first row and column, with the chunks of 16 bytes moved as the
  * swizzle does: by the row's number within 1024 bytes, of which rows of 64 bytes share one, ...  */
-static const char *lane_place(const Kernel *k) {
-    int row = k->c.box_row, down = row == 128 ? 0 : row == 64 ? 1 : 2;
+static Ir lane_place(const Kernel *k) {
     const Cg *cg = k->cg;
-    const char *moved = down ? cg_text(cg, "lane_m >> %d", down) : "lane_m";
-    if (row < 128) moved = cg_text(cg, "(%s & %d)", moved, row / 16 - 1);
-    return cg_text(cg, "lane_m * %d + ((%s) * 16 ^ lane_n * %d)", row, moved, elem_of(k));
+    int row = k->c.box_row, down = row == 128 ? 0 : row == 64 ? 1 : 2;
+    Ir m = product_int(cg, "lane_m"), moved = m;
+    if (down) moved = ir_binary(cg, IR_SHR, moved, ir_int(cg, down));
+    if (row < 128) moved = ir_binary(cg, IR_AND, moved, ir_int(cg, row / 16 - 1));
+    Ir column = ir_mul(cg, product_int(cg, "lane_n"), ir_int(cg, elem_of(k)));
+    Ir byte = ir_binary(cg, IR_XOR, ir_mul(cg, moved, ir_int(cg, 16)), column);
+    return ir_add(cg, ir_mul(cg, m, ir_int(cg, row)), byte);
+}
+
+/* The warp's first row or column, and the lane's.  */
+static Ir warp_first(const Kernel *k, AxisClass axis) {
+    return ir_add(k->cg, product_first(k, axis), product_int(k->cg, axis == AX_M ? "row" : "col"));
+}
+static Ir lane_first(const Kernel *k, AxisClass axis) {
+    Ir lane = product_int(k->cg, axis == AX_M ? "lane_m" : "lane_n");
+    return ir_add(k->cg, warp_first(k, axis), lane);
+}
+
+/* What row i of instruction tiles, and box c of it, add.  */
+static Ir row_of(const Cg *cg) {
+    return ir_mul(cg, product_int(cg, "i"), product_size(cg, 'T', AX_M));
+}
+static Ir column_of(const Kernel *k) {
+    return ir_mul(k->cg, product_int(k->cg, "c"), ir_int(k->cg, columns_of(k)));
+}
+
+/* What slot f of the lane's rows, h of its columns in a box, add.  */
+static Ir slot_of(const Kernel *k, FragDim dim) {
+    Ir x = product_int(k->cg, dim == FRAG_ROW ? "f" : "h");
+    return fragment_slot_place(k->cg, &k->c.matrix.results, dim, x);
 }
 
 void ring_open_boxes(Kernel *k) {
     Cg *cg = k->cg;
     const Contract *c = &k->c;
-    const Fragment *f = &c->matrix.results;
-    cg_scope(cg);
-    cg_line(cg, "constexpr int OUTPUTS = %d, BOX = %d, BOXES = %d;  // bytes: to boxes, of one, of "
-            "those of a warp", (int)c->out_room->at, (int)c->out_room->bytes,
-            (int)c->out_room->share);
-    cg_line(cg, "const int lane_at = %s;", lane_place(k));
-    cg_line(cg, "const int box_at = OUTPUTS + (int)warp * BOXES;");
-    store_position(k, AX_M, "m0 + row + lane_m",
-                   cg_text(cg, "i * TM + %s", fragment_slot_place(cg, f, FRAG_ROW, "f")));
-    store_position(k, AX_N, "n0 + col + lane_n",
-                   cg_text(cg, "c * %d + %s", columns_of(k),
-                           fragment_slot_place(cg, f, FRAG_COL, "h")));
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int i = 0; i < IM; i++)");
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int c = 0; c < %d; c++)", c->boxes);
-    cg_line(cg, "const int box = box_at + (i * %d + c) %% %d * BOX;", c->boxes, c->out_room->slots);
+    ir_scope(cg);
+    ir_note(cg, "bytes: to boxes, of one, of those of a warp");
+    Ir first = ir_constant(cg, "OUTPUTS", ir_int(cg, c->out_room->at));
+    Ir size = ir_constant(cg, "BOX", ir_int(cg, c->out_room->bytes));
+    Ir all = ir_constant(cg, "BOXES", ir_int(cg, c->out_room->share));
+    ir_let_as(cg, IR_I32, "lane_at", lane_place(k));
+    Ir warp = ir_cast(cg, IR_I32, ir_name(cg, ir_type(IR_U32), "warp"));
+    Ir box_at = ir_let(cg, "box_at", ir_add(cg, first, ir_mul(cg, warp, all)));
+    Ir row = ir_add_parts(cg, row_of(cg), slot_of(k, FRAG_ROW));
+    Ir column = ir_add_parts(cg, column_of(k), slot_of(k, FRAG_COL));
+    store_position(k, AX_M, lane_first(k, AX_M), row);
+    store_position(k, AX_N, lane_first(k, AX_N), column);
+    Ir i = ir_count(cg, "i", c->matrix.tiles[AX_M], IR_UNROLL_ALL);
+    Ir each = ir_count(cg, "c", c->boxes, IR_UNROLL_ALL);
+    Ir number = ir_add(cg, ir_mul(cg, i, ir_int(cg, c->boxes)), each);
+    Ir slot = ir_rem(cg, number, ir_int(cg, c->out_room->slots));
+    ir_let(cg, "box", ir_add(cg, box_at, ir_mul(cg, slot, size)));
 }
 
-static void open_loop(Kernel *k, const char *name, int n, int by) {
-    cg_line(k->cg, "#pragma unroll");
-    cg_open(k->cg, "for (int %s = 0; %s < %d; %s += %d)", name, name, n, name, by);
+static Ir open_loop(Kernel *k, const char *name, int n, int by) {
     k->at.open++;
+    return ir_for(k->cg, name, ir_int(k->cg, 0), ir_int(k->cg, n), by, IR_UNROLL_ALL);
 }
 
 /* What lies outside is not stored; it may not be evaluated either.  */
 static void open_inside(Kernel *k, AxisClass axis) {
-    if (k->c.p->multiple[axis] % k->c.r->block.extent[axis] == 0) return;
-    cg_open(k->cg, "if (%c < %c)", axis == AX_M ? 'm' : 'n', axis == AX_M ? 'M' : 'N');
-    k->at.open++;
+    store_open_inside(k, axis, k->c.p->multiple[axis] % k->c.r->block.extent[axis] != 0);
 }
 
 void ring_open_box(Kernel *k) {
     Cg *cg = k->cg;
-    const Fragment *f = &k->c.matrix.results;
-    open_loop(k, "f", fragment_slots(f, FRAG_ROW), 1);
-    cg_line(cg, "const %s m = %s;", place_along(k, AX_M), store_at(k, AX_M));
+    int slots = slots_of(k);
+    open_loop(k, "f", fragment_slots(&k->c.matrix.results, FRAG_ROW), 1);
     open_inside(k, AX_M);
-    open_loop(k, "h", slots_of(k), k->l->vec);
-    cg_line(cg, "constexpr int j = 0;");
-    cg_line(cg, "const int g = c * %d + h;", slots_of(k));
-    cg_line(cg, "const %s n = %s;", place_along(k, AX_N), store_at(k, AX_N));
+    Ir h = open_loop(k, "h", slots, k->l->vec);
+    ir_constant(cg, "j", ir_int(cg, 0));
+    ir_let(cg, "g", ir_add(cg, ir_mul(cg, product_int(cg, "c"), ir_int(cg, slots)), h));
     open_inside(k, AX_N);
     elements_indices(k);
 }
 
-const char *ring_box_place(const Kernel *k, const char *type) {
+Ir ring_box_place(const Kernel *k, IrBase base) {
     const Cg *cg = k->cg;
-    const Fragment *f = &k->c.matrix.results;
-    const char *down = fragment_slot_place(cg, f, FRAG_ROW, "f");
-    const char *along = fragment_slot_place(cg, f, FRAG_COL, "h");
-    return cg_text(cg, "reinterpret_cast<%s *>(smem + box + (%s) * %d + (lane_at ^ (%s) * %d))",
-                   type, down, k->c.box_row, along, elem_of(k));
+    Ir down = ir_mul(cg, slot_of(k, FRAG_ROW), ir_int(cg, k->c.box_row));
+    Ir along = ir_mul(cg, slot_of(k, FRAG_COL), ir_int(cg, elem_of(k)));
+    Ir moved = ir_binary(cg, IR_XOR, product_int(cg, "lane_at"), along);
+    Ir smem = ir_name(cg, ir_pointer(IR_U8, IR_SHARED, false), "smem");
+    Ir row = ir_add(cg, ir_add(cg, smem, product_int(cg, "box")), down);
+    return ir_view(cg, ir_pointer(base, IR_SHARED, false), ir_add(cg, row, moved));
 }
 
 /* One lane has the box stored, whose rows and columns outside the tensor are left out.  */
 void ring_put(Kernel *k) {
     Cg *cg = k->cg;
-    const char *at = "";
-    for (int i = 0; i < k->c.out.rank; i++) {
+    Ir shared = ir_name(cg, ir_type(IR_U32), "shared");
+    IrBox x = {.map = ring_map_at(cg, 2),
+               .shared = ir_add(cg, shared, product_int(cg, "box")),
+               .rank = k->c.out.rank};
+    for (int i = 0; i < x.rank; i++) {
         const RBoxDim *d = &k->c.out.dim[i];
-        const char *x = d->axis == AX_N ? cg_text(cg, "n0 + col + c * %d", columns_of(k))
-                        : d->axis == AX_M ? "m0 + row + i * TM" : ring_batch(k, d);
-        at = cg_text(cg, "%s, %s", at, x);
+        x.at[i] = d->axis == AX_N   ? ir_add(cg, warp_first(k, AX_N), column_of(k))
+                  : d->axis == AX_M ? ir_add(cg, warp_first(k, AX_M), row_of(cg))
+                                    : ring_batch(k, d);
     }
-    cg_line(cg, "if (lane == 0) rl_box_put_%d(&map2, shared + box%s);", k->c.out.rank, at);
+    ir_if(cg, ir_binary(cg, IR_EQ, product_int(cg, "lane"), ir_int(cg, 0)));
+    ir_box(cg, &x);
+    ir_close(cg);
 }

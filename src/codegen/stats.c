@@ -148,9 +148,9 @@ static const char *thread_row(const Kernel *k) {
 static const char *block_row(const Kernel *k) {
     if (!k->c.matrix.used) return "row + x / VM * (LM * VM) + x % VM";
     int rows = tile_rows(k);
-    return cg_text(k->cg, "row + lane_m + x / %d * TM + %s", rows,
-                   fragment_slot_place(k->cg, &k->c.matrix.results, FRAG_ROW,
-                                       cg_text(k->cg, "x %% %d", rows)));
+    Ir x = ir_rem(k->cg, ir_name(k->cg, ir_type(IR_I32), "x"), ir_int(k->cg, rows));
+    Ir slot = fragment_slot_place(k->cg, &k->c.matrix.results, FRAG_ROW, x);
+    return cg_text(k->cg, "row + lane_m + x / %d * TM + %s", rows, ir_string_sum(k->cg, slot));
 }
 
 /* The statements that a turn of a walk evaluates, but for a map that is held.  */

@@ -154,9 +154,7 @@ void store_direct(Kernel *k) {
         TeDtype dtype = cg->te->tensor[t].dtype;
         const char *put = cg_store(cg, dtype, o.pairs);
         if (k->l->kind == KERNEL_CONTRACT && k->c.r->via == VIA_BOXES) {
-            const char *box = ring_box_place(k, cg_storage(dtype));
-            Ir to = ir_text(cg, ir_pointer(ir_storage(dtype), IR_SHARED, false), box);
-            store_vector(k, stmt, &o, put, to, ir_int(cg, 0));
+            store_vector(k, stmt, &o, put, ring_box_place(k, ir_storage(dtype)), ir_int(cg, 0));
             continue;
         }
         Ir there = clip_test(k, stmt, true), offset;

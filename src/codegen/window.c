@@ -43,8 +43,8 @@ void window_place(Kernel *k) {
 
 void window_clear(Kernel *k) {
     const TeExpr *e = kernel_root(k)->rhs;
-    monoid_declare_tile(k->cg, (TeRedop)e->red, e->type, cg_text(k->cg, "%d", window_rows(k)),
-                        cg_text(k->cg, "%d", window_strip(k) * window_lanes(k)));
+    k->acc = monoid_declare_tile(k->cg, (TeRedop)e->red, e->type, window_rows(k),
+                                 window_strip(k) * window_lanes(k));
 }
 
 static void declare_row(Kernel *k) {

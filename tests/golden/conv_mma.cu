@@ -164,7 +164,8 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
     const int n0 = (int)tile_n * BN;
     const int tid = threadIdx.x, lane = tid % 32u;
     const unsigned warp = tid / 32u;
-    const int lane_m = lane / 4u, lane_n = lane % 4u * 2;
+    const int lane_m = lane / 4u;
+    const int lane_n = lane % 4u * 2;
     const int row = (int)(warp / 2u % 2u) * WM;
     const int col = (int)(warp % 2u) * WN;
     const int first = blockIdx.y * 5;
@@ -201,18 +202,23 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
     const int b_to = b_mn * B_ROW + (b_k ^ (b_mn >> 0 & 7) << 3);
     const unsigned short *b_src = t1 + (long long)(n0 + b_mn) * 576 + (long long)(k_next + b_k);
 
-    float acc[IM][IN][4];
+    float acc[2][4][4];
     #pragma unroll
-    for (int i = 0; i < IM; i++) {
+    for (int i = 0; i < 2; i++) {
         #pragma unroll
-        for (int j = 0; j < IN * 4; j++)
+        for (int j = 0; j < 16; j++) {
             acc[i][j / 4][j % 4] = 0;
+        }
     }
     unsigned a_frag[2][8];
-    const int a_r = row + lane / 8u % 2u * 8 + lane % 8u, a_e = (lane / 16u % 2u * 8) * 2;  // row of the lane, byte in it
+    // operand a: row of the lane, byte in it
+    const int a_r = row + lane / 8u % 2u * 8 + lane % 8u;
+    const int a_e = lane / 16u % 2u * 8 * 2;
     const int a_at = a_r * 128 + (a_e ^ (a_r >> 0 & 7) << 4);
     unsigned b_frag[2][8];
-    const int b_r = col + lane / 16u * 8 + lane % 8u, b_e = (lane / 8u % 2u * 8) * 2;  // row of the lane, byte in it
+    // operand b: row of the lane, byte in it
+    const int b_r = col + lane / 16u * 8 + lane % 8u;
+    const int b_e = lane / 8u % 2u * 8 * 2;
     const int b_at = b_r * 128 + (b_e ^ (b_r >> 0 & 7) << 4);
 
     // fill: the first steps
@@ -271,11 +277,13 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
 
     // fragment: registers of the first slice
     #pragma unroll
-    for (int g = 0; g < 8; g += 4)
-        rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + (a_at ^ 0) + (g / 2 * 8) * 128);
+    for (int g = 0; g < 8; g += 4) {
+        rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + (a_at ^ 0) + g / 2 * 8 * 128);
+    }
     #pragma unroll
-    for (int g = 0; g < 8; g += 4)
-        rl_ldmatrix_x4(b_frag[0] + g, shared + take + B_TILE + (b_at ^ 0) + (g / 2 * 8) * 128);
+    for (int g = 0; g < 8; g += 4) {
+        rl_ldmatrix_x4(b_frag[0] + g, shared + take + B_TILE + (b_at ^ 0) + g / 2 * 8 * 128);
+    }
 
     int step = 0;
     #pragma unroll 1
@@ -285,18 +293,21 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
         const rl_vec<int, 2> a_e = rl_load<2>(reinterpret_cast<int *>(smem + A_KTABLE) + (turn * A_KENTRIES + a_k / 8) * 2);
         // compute: slices of 16 k
         #pragma unroll
-        for (int kk = 0; kk < 48; kk += TK) {
+        for (int kk = 0; kk < 48; kk += 16) {
             #pragma unroll
-            for (int g = 0; g < 8; g += 4)
-                rl_ldmatrix_x4(a_frag[(kk / TK + 1) % 2] + g, shared + take + A_TILE + (a_at ^ ((kk + TK) * 2)) + (g / 2 * 8) * 128);
+            for (int g = 0; g < 8; g += 4) {
+                rl_ldmatrix_x4(a_frag[(kk / TK + 1) % 2] + g, shared + take + A_TILE + (a_at ^ (kk + TK) * 2) + g / 2 * 8 * 128);
+            }
             #pragma unroll
-            for (int g = 0; g < 8; g += 4)
-                rl_ldmatrix_x4(b_frag[(kk / TK + 1) % 2] + g, shared + take + B_TILE + (b_at ^ ((kk + TK) * 2)) + (g / 2 * 8) * 128);
+            for (int g = 0; g < 8; g += 4) {
+                rl_ldmatrix_x4(b_frag[(kk / TK + 1) % 2] + g, shared + take + B_TILE + (b_at ^ (kk + TK) * 2) + g / 2 * 8 * 128);
+            }
             #pragma unroll
-            for (int r = 0; r < IM; r++) {
+            for (int r = 0; r < 2; r++) {
                 #pragma unroll
-                for (int j = 0; j < IN; j++)
+                for (int j = 0; j < 4; j++) {
                     rl_mma_m16n8k16_f16_f32(acc[r][j], a_frag[kk / TK % 2] + r * 4, b_frag[kk / TK % 2] + j * 2);
+                }
                 #pragma unroll
                 for (int g = 0; g < 4; g += 4) {
                     const unsigned short *from[4];
@@ -304,7 +315,7 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
                     #pragma unroll
                     for (int j = 0; j < 4; j++) {
                         const int i = g + j;
-                        if (i * 6 / 4 == kk / TK * IM + r) {
+                        if (i * 6 / 4 == kk / TK * 2 + r) {
                             const rl_vec<int, 2> a_r = rl_load<2>(reinterpret_cast<int *>(smem + A_RTABLE) + ((a_mn + i * 16)) * 2);
                             from[j] = a_src + (a_r.v[0] + a_e.v[0]);
                             inside[j] = (a_r.v[1] & a_e.v[1]) == 0;
@@ -313,14 +324,14 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
                     #pragma unroll
                     for (int j = 0; j < 4; j++) {
                         const int i = g + j;
-                        if (i * 6 / 4 == kk / TK * IM + r) {
+                        if (i * 6 / 4 == kk / TK * 2 + r) {
                             rl_cp_async_16_if(more, shared + put + A_TILE + (a_to + i * 1024) * 2, from[j], inside[j]);
                         }
                     }
                 }
                 #pragma unroll
                 for (int i = 0; i < 4; i++) {
-                    if (i * 6 / 4 == kk / TK * IM + r) {
+                    if (i * 6 / 4 == kk / TK * 2 + r) {
                         rl_cp_async_16_if(more, shared + put + B_TILE + (b_to + i * 1024) * 2, (b_src + i * 9216), n0 + (b_mn + i * 16) < N);
                     }
                 }
@@ -347,24 +358,28 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
         if (next) take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
         // compute: the last slice, with fragments of the next stage under way
         #pragma unroll
-        for (int g = 0; g < 8; g += 4)
-            rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + (a_at ^ 0) + (g / 2 * 8) * 128);
-        #pragma unroll
-        for (int g = 0; g < 8; g += 4)
-            rl_ldmatrix_x4(b_frag[0] + g, shared + take + B_TILE + (b_at ^ 0) + (g / 2 * 8) * 128);
-        #pragma unroll
-        for (int r = 0; r < IM; r++) {
-            #pragma unroll
-            for (int j = 0; j < IN; j++)
-                rl_mma_m16n8k16_f16_f32(acc[r][j], a_frag[1] + r * 4, b_frag[1] + j * 2);
+        for (int g = 0; g < 8; g += 4) {
+            rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + (a_at ^ 0) + g / 2 * 8 * 128);
         }
-    } while (++step < steps);
+        #pragma unroll
+        for (int g = 0; g < 8; g += 4) {
+            rl_ldmatrix_x4(b_frag[0] + g, shared + take + B_TILE + (b_at ^ 0) + g / 2 * 8 * 128);
+        }
+        #pragma unroll
+        for (int r = 0; r < 2; r++) {
+            #pragma unroll
+            for (int j = 0; j < 4; j++) {
+                rl_mma_m16n8k16_f16_f32(acc[r][j], a_frag[1] + r * 4, b_frag[1] + j * 2);
+            }
+        }
+        step += 1;
+    } while (step < steps);
     // partial: sums of this slice to the workspace
     float *const sums = reinterpret_cast<float *>(w);
     {
         const int m_at = m0 + row + lane_m;
         const int n_at = n0 + col + lane_n;
-        float *const part = sums + (((long long)blockIdx.y * M + m_at) * N + (n_at));
+        float *const part = sums + (((long long)blockIdx.y * M + m_at) * N + n_at);
         #pragma unroll
         for (int i = 0; i < 2; i++) {
             #pragma unroll
@@ -377,7 +392,7 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
                         for (int g = 0; g < 2; g += 2) {
                             const int n = n_at + (j * TN + g);
                             if (n < N) {
-                                rl_store_global<2>(part + ((long long)(i * TM + f * 8) * N + (long long)(j * TN + g)), &acc[i][j][f * 2 + g + 0]);
+                                rl_store_global<2>(part + ((long long)(i * TM + f * 8) * N + (long long)(j * TN + g)), &acc[i][j][f * 2 + g]);
                             }
                         }
                     }

@@ -185,14 +185,16 @@ rk_5b4e66e9e9f7421c_0(const float *__restrict__ t0,
         b_row[0].v[1] = (int)bits;
     }
 
-    float acc[TM][TN];
+    float acc[4][4];
     #pragma unroll
-    for (int i = 0; i < TM; i++) {
+    for (int i = 0; i < 4; i++) {
         #pragma unroll
-        for (int j = 0; j < TN; j++) acc[i][j] = 0.0f;
+        for (int j = 0; j < 4; j++) {
+            acc[i][j] = 0.0f;
+        }
     }
-    float a_frag[2][TM];
-    float b_frag[2][TN];
+    float a_frag[2][4];
+    float b_frag[2][4];
 
     // fill: the first steps
     if (tid < B_KENTRIES) {
@@ -250,21 +252,25 @@ rk_5b4e66e9e9f7421c_0(const float *__restrict__ t0,
 
     // fragment: registers of the first k
     {
-        const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + ((k_warp) * A_ROW + row);
+        const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + (k_warp * A_ROW + row);
         #pragma unroll
-        for (int i = 0; i < TM; i += 4) {
-            const rl_vec<float, 4> x = rl_load<4>(from + (i * LM));
+        for (int i = 0; i < 4; i += 4) {
+            const rl_vec<float, 4> x = rl_load<4>(from + i * LM);
             #pragma unroll
-            for (int v = 0; v < 4; v++) a_frag[0][i + v] = x.v[v];
+            for (int v = 0; v < 4; v++) {
+                a_frag[0][i + v] = x.v[v];
+            }
         }
     }
     {
-        const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + ((k_warp) * B_ROW + col);
+        const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + (k_warp * B_ROW + col);
         #pragma unroll
-        for (int i = 0; i < TN; i += 4) {
-            const rl_vec<float, 4> x = rl_load<4>(from + (i * LN));
+        for (int i = 0; i < 4; i += 4) {
+            const rl_vec<float, 4> x = rl_load<4>(from + i * LN);
             #pragma unroll
-            for (int v = 0; v < 4; v++) b_frag[0][i + v] = x.v[v];
+            for (int v = 0; v < 4; v++) {
+                b_frag[0][i + v] = x.v[v];
+            }
         }
     }
 
@@ -312,27 +318,31 @@ rk_5b4e66e9e9f7421c_0(const float *__restrict__ t0,
         #pragma unroll
         for (int kk = 0; kk < 7; kk++) {
             {
-                const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + ((k_warp) * A_ROW + row);
+                const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + (k_warp * A_ROW + row);
                 #pragma unroll
-                for (int i = 0; i < TM; i += 4) {
+                for (int i = 0; i < 4; i += 4) {
                     const rl_vec<float, 4> x = rl_load<4>(from + ((kk + 1) * A_ROW + i * LM));
                     #pragma unroll
-                    for (int v = 0; v < 4; v++) a_frag[(kk + 1) & 1][i + v] = x.v[v];
+                    for (int v = 0; v < 4; v++) {
+                        a_frag[kk + 1 & 1][i + v] = x.v[v];
+                    }
                 }
             }
             {
-                const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + ((k_warp) * B_ROW + col);
+                const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + (k_warp * B_ROW + col);
                 #pragma unroll
-                for (int i = 0; i < TN; i += 4) {
+                for (int i = 0; i < 4; i += 4) {
                     const rl_vec<float, 4> x = rl_load<4>(from + ((kk + 1) * B_ROW + i * LN));
                     #pragma unroll
-                    for (int v = 0; v < 4; v++) b_frag[(kk + 1) & 1][i + v] = x.v[v];
+                    for (int v = 0; v < 4; v++) {
+                        b_frag[kk + 1 & 1][i + v] = x.v[v];
+                    }
                 }
             }
             #pragma unroll
-            for (int i = 0; i < TM; i++) {
+            for (int i = 0; i < 4; i++) {
                 #pragma unroll
-                for (int j = 0; j < TN; j++) {
+                for (int j = 0; j < 4; j++) {
                     acc[i][j] = fmaf(a_frag[kk & 1][i], b_frag[kk & 1][j], acc[i][j]);
                 }
             }
@@ -345,34 +355,39 @@ rk_5b4e66e9e9f7421c_0(const float *__restrict__ t0,
         // compute: the last k, with fragments of the next stage under way
         if (step + 1 < steps) {
             {
-                const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + ((k_warp) * A_ROW + row);
+                const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + (k_warp * A_ROW + row);
                 #pragma unroll
-                for (int i = 0; i < TM; i += 4) {
-                    const rl_vec<float, 4> x = rl_load<4>(from + (i * LM));
+                for (int i = 0; i < 4; i += 4) {
+                    const rl_vec<float, 4> x = rl_load<4>(from + i * LM);
                     #pragma unroll
-                    for (int v = 0; v < 4; v++) a_frag[0][i + v] = x.v[v];
+                    for (int v = 0; v < 4; v++) {
+                        a_frag[0][i + v] = x.v[v];
+                    }
                 }
             }
         }
         if (step + 1 < steps) {
             {
-                const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + ((k_warp) * B_ROW + col);
+                const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + (k_warp * B_ROW + col);
                 #pragma unroll
-                for (int i = 0; i < TN; i += 4) {
-                    const rl_vec<float, 4> x = rl_load<4>(from + (i * LN));
+                for (int i = 0; i < 4; i += 4) {
+                    const rl_vec<float, 4> x = rl_load<4>(from + i * LN);
                     #pragma unroll
-                    for (int v = 0; v < 4; v++) b_frag[0][i + v] = x.v[v];
+                    for (int v = 0; v < 4; v++) {
+                        b_frag[0][i + v] = x.v[v];
+                    }
                 }
             }
         }
         #pragma unroll
-        for (int i = 0; i < TM; i++) {
+        for (int i = 0; i < 4; i++) {
             #pragma unroll
-            for (int j = 0; j < TN; j++) {
+            for (int j = 0; j < 4; j++) {
                 acc[i][j] = fmaf(a_frag[7 & 1][i], b_frag[7 & 1][j], acc[i][j]);
             }
         }
-    } while (++step < steps);
+        step += 1;
+    } while (step < steps);
     // reduce: 2 slices of warps
     constexpr int SLICE = 64;  // threads
     float *copies = reinterpret_cast<float *>(smem) + tid % SLICE * 4;
@@ -406,12 +421,12 @@ rk_5b4e66e9e9f7421c_0(const float *__restrict__ t0,
     {
         const int m_at = m0 + row;
         const int n_at = n0 + col;
-        float *const part = sums + (((long long)blockIdx.y * M + m_at) * N + (n_at));
+        float *const part = sums + (((long long)blockIdx.y * M + m_at) * N + n_at);
         #pragma unroll
-        for (int i = 0; i < TM; i++) {
+        for (int i = 0; i < 4; i++) {
             const int m = m_at + (i / VM * (LM * VM) + i % VM);
             #pragma unroll
-            for (int j = 0; j < TN; j += 4) {
+            for (int j = 0; j < 4; j += 4) {
                 const int n = n_at + (j / VN * (LN * VN) + j % VN);
                 if (n < N) {
                     rl_store_global<4>(part + ((long long)(i / VM * (LM * VM) + i % VM) * N + (long long)(j / VN * (LN * VN) + j % VN)), &acc[i][j]);

@@ -130,14 +130,16 @@ rk_ea7f950e2b7f5600_0(const float *__restrict__ t0,
     const int b_to = b_k * B_ROW + b_mn;
     const float *b_src = t1 + (long long)(n0 + b_mn) + (long long)(k_next + b_k) * 1024;
 
-    float acc[TM][TN];
+    float acc[8][8];
     #pragma unroll
-    for (int i = 0; i < TM; i++) {
+    for (int i = 0; i < 8; i++) {
         #pragma unroll
-        for (int j = 0; j < TN; j++) acc[i][j] = 0.0f;
+        for (int j = 0; j < 8; j++) {
+            acc[i][j] = 0.0f;
+        }
     }
-    float a_frag[2][TM];
-    float b_frag[2][TN];
+    float a_frag[2][8];
+    float b_frag[2][8];
 
     // fill: the first steps
     #pragma unroll 1
@@ -161,21 +163,25 @@ rk_ea7f950e2b7f5600_0(const float *__restrict__ t0,
 
     // fragment: registers of the first k
     {
-        const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + (row);
+        const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + row;
         #pragma unroll
-        for (int i = 0; i < TM; i += 4) {
-            const rl_vec<float, 4> x = rl_load<4>(from + (i * LM));
+        for (int i = 0; i < 8; i += 4) {
+            const rl_vec<float, 4> x = rl_load<4>(from + i * LM);
             #pragma unroll
-            for (int v = 0; v < 4; v++) a_frag[0][i + v] = x.v[v];
+            for (int v = 0; v < 4; v++) {
+                a_frag[0][i + v] = x.v[v];
+            }
         }
     }
     {
-        const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + (col);
+        const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + col;
         #pragma unroll
-        for (int i = 0; i < TN; i += 4) {
-            const rl_vec<float, 4> x = rl_load<4>(from + (i * LN));
+        for (int i = 0; i < 8; i += 4) {
+            const rl_vec<float, 4> x = rl_load<4>(from + i * LN);
             #pragma unroll
-            for (int v = 0; v < 4; v++) b_frag[0][i + v] = x.v[v];
+            for (int v = 0; v < 4; v++) {
+                b_frag[0][i + v] = x.v[v];
+            }
         }
     }
 
@@ -201,27 +207,31 @@ rk_ea7f950e2b7f5600_0(const float *__restrict__ t0,
         #pragma unroll
         for (int kk = 0; kk < 15; kk++) {
             {
-                const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + (row);
+                const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + row;
                 #pragma unroll
-                for (int i = 0; i < TM; i += 4) {
+                for (int i = 0; i < 8; i += 4) {
                     const rl_vec<float, 4> x = rl_load<4>(from + ((kk + 1) * A_ROW + i * LM));
                     #pragma unroll
-                    for (int v = 0; v < 4; v++) a_frag[(kk + 1) & 1][i + v] = x.v[v];
+                    for (int v = 0; v < 4; v++) {
+                        a_frag[kk + 1 & 1][i + v] = x.v[v];
+                    }
                 }
             }
             {
-                const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + (col);
+                const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + col;
                 #pragma unroll
-                for (int i = 0; i < TN; i += 4) {
+                for (int i = 0; i < 8; i += 4) {
                     const rl_vec<float, 4> x = rl_load<4>(from + ((kk + 1) * B_ROW + i * LN));
                     #pragma unroll
-                    for (int v = 0; v < 4; v++) b_frag[(kk + 1) & 1][i + v] = x.v[v];
+                    for (int v = 0; v < 4; v++) {
+                        b_frag[kk + 1 & 1][i + v] = x.v[v];
+                    }
                 }
             }
             #pragma unroll
-            for (int i = 0; i < TM; i++) {
+            for (int i = 0; i < 8; i++) {
                 #pragma unroll
-                for (int j = 0; j < TN; j++) {
+                for (int j = 0; j < 8; j++) {
                     acc[i][j] = fmaf(a_frag[kk & 1][i], b_frag[kk & 1][j], acc[i][j]);
                 }
             }
@@ -234,44 +244,49 @@ rk_ea7f950e2b7f5600_0(const float *__restrict__ t0,
         // compute: the last k, with fragments of the next stage under way
         if (step + 1 < steps) {
             {
-                const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + (row);
+                const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + row;
                 #pragma unroll
-                for (int i = 0; i < TM; i += 4) {
-                    const rl_vec<float, 4> x = rl_load<4>(from + (i * LM));
+                for (int i = 0; i < 8; i += 4) {
+                    const rl_vec<float, 4> x = rl_load<4>(from + i * LM);
                     #pragma unroll
-                    for (int v = 0; v < 4; v++) a_frag[0][i + v] = x.v[v];
+                    for (int v = 0; v < 4; v++) {
+                        a_frag[0][i + v] = x.v[v];
+                    }
                 }
             }
         }
         if (step + 1 < steps) {
             {
-                const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + (col);
+                const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + col;
                 #pragma unroll
-                for (int i = 0; i < TN; i += 4) {
-                    const rl_vec<float, 4> x = rl_load<4>(from + (i * LN));
+                for (int i = 0; i < 8; i += 4) {
+                    const rl_vec<float, 4> x = rl_load<4>(from + i * LN);
                     #pragma unroll
-                    for (int v = 0; v < 4; v++) b_frag[0][i + v] = x.v[v];
+                    for (int v = 0; v < 4; v++) {
+                        b_frag[0][i + v] = x.v[v];
+                    }
                 }
             }
         }
         #pragma unroll
-        for (int i = 0; i < TM; i++) {
+        for (int i = 0; i < 8; i++) {
             #pragma unroll
-            for (int j = 0; j < TN; j++) {
+            for (int j = 0; j < 8; j++) {
                 acc[i][j] = fmaf(a_frag[15 & 1][i], b_frag[15 & 1][j], acc[i][j]);
             }
         }
-    } while (++step < steps);
+        step += 1;
+    } while (step < steps);
     // elements: 4 outputs of the thread at a time
     {
         const int m_at = m0 + row;
         const int n_at = n0 + col;
         float *const p2 = t2 + (m_at * 1024 + n_at);
         #pragma unroll
-        for (int i = 0; i < TM; i++) {
+        for (int i = 0; i < 8; i++) {
             const int m = m_at + (i / VM * (LM * VM) + i % VM);
             #pragma unroll
-            for (int j = 0; j < TN; j += 4) {
+            for (int j = 0; j < 8; j += 4) {
                 const int n = n_at + (j / VN * (LN * VN) + j % VN);
                 const int i0 = m;
                 const int i1 = n;

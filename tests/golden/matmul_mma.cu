@@ -165,7 +165,8 @@ rk_7ac6670f00947cfd_0(const unsigned short *__restrict__ t0,
     const int n0 = (int)tile_n * BN;
     const int tid = threadIdx.x, lane = tid % 32u;
     const unsigned warp = tid / 32u;
-    const int lane_m = lane / 4u, lane_n = lane % 4u * 2;
+    const int lane_m = lane / 4u;
+    const int lane_n = lane % 4u * 2;
     const int row = (int)(warp / 4u % 2u) * WM;
     const int col = (int)(warp % 4u) * WN;
     int k_next = 0;
@@ -181,18 +182,23 @@ rk_7ac6670f00947cfd_0(const unsigned short *__restrict__ t0,
     const int b_to = b_k * B_ROW + (b_mn ^ (b_k >> 0 & 7) << 3);
     const unsigned short *b_src = t1 + (long long)(n0 + b_mn) + (long long)(k_next + b_k) * 256;
 
-    float acc[IM][IN][4];
+    float acc[4][8][4];
     #pragma unroll
-    for (int i = 0; i < IM; i++) {
+    for (int i = 0; i < 4; i++) {
         #pragma unroll
-        for (int j = 0; j < IN * 4; j++)
+        for (int j = 0; j < 32; j++) {
             acc[i][j / 4][j % 4] = 0;
+        }
     }
     unsigned a_frag[2][16];
-    const int a_r = row + lane / 8u % 2u * 8 + lane % 8u, a_e = (lane / 16u % 2u * 8) * 2;  // row of the lane, byte in it
+    // operand a: row of the lane, byte in it
+    const int a_r = row + lane / 8u % 2u * 8 + lane % 8u;
+    const int a_e = lane / 16u % 2u * 8 * 2;
     const int a_at = a_r * 64 + (a_e ^ (a_r >> 1 & 3) << 4);
     unsigned b_frag[2][16];
-    const int b_r = lane / 8u % 2u * 8 + lane % 8u, b_e = (col + lane / 16u * 8) * 2;  // row of the lane, byte in it
+    // operand b: row of the lane, byte in it
+    const int b_r = lane / 8u % 2u * 8 + lane % 8u;
+    const int b_e = (col + lane / 16u * 8) * 2;
     const int b_at = b_r * 512 + (b_e ^ (b_r >> 0 & 7) << 4);
 
     // fill: the first steps
@@ -217,11 +223,13 @@ rk_7ac6670f00947cfd_0(const unsigned short *__restrict__ t0,
 
     // fragment: registers of the first slice
     #pragma unroll
-    for (int g = 0; g < 16; g += 4)
-        rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + (a_at ^ 0) + (g / 2 * 8) * 64);
+    for (int g = 0; g < 16; g += 4) {
+        rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + (a_at ^ 0) + g / 2 * 8 * 64);
+    }
     #pragma unroll
-    for (int g = 0; g < 16; g += 4)
-        rl_ldmatrix_x4_trans(b_frag[0] + g, shared + take + B_TILE + (b_at ^ ((g / 2 * 8) * 2)) + 0 * 512);
+    for (int g = 0; g < 16; g += 4) {
+        rl_ldmatrix_x4_trans(b_frag[0] + g, shared + take + B_TILE + (b_at ^ g / 2 * 8 * 2));
+    }
 
     int step = 0;
     #pragma unroll 1
@@ -230,18 +238,21 @@ rk_7ac6670f00947cfd_0(const unsigned short *__restrict__ t0,
         const bool more = step + 3 < steps;
         // compute: slices of 16 k
         #pragma unroll
-        for (int kk = 0; kk < 16; kk += TK) {
+        for (int kk = 0; kk < 16; kk += 16) {
             #pragma unroll
-            for (int g = 0; g < 16; g += 4)
-                rl_ldmatrix_x4(a_frag[(kk / TK + 1) % 2] + g, shared + take + A_TILE + (a_at ^ ((kk + TK) * 2)) + (g / 2 * 8) * 64);
+            for (int g = 0; g < 16; g += 4) {
+                rl_ldmatrix_x4(a_frag[(kk / TK + 1) % 2] + g, shared + take + A_TILE + (a_at ^ (kk + TK) * 2) + g / 2 * 8 * 64);
+            }
             #pragma unroll
-            for (int g = 0; g < 16; g += 4)
-                rl_ldmatrix_x4_trans(b_frag[(kk / TK + 1) % 2] + g, shared + take + B_TILE + (b_at ^ ((g / 2 * 8) * 2)) + (kk + TK) * 512);
+            for (int g = 0; g < 16; g += 4) {
+                rl_ldmatrix_x4_trans(b_frag[(kk / TK + 1) % 2] + g, shared + take + B_TILE + (b_at ^ g / 2 * 8 * 2) + (kk + TK) * 512);
+            }
             #pragma unroll
-            for (int r = 0; r < IM; r++) {
+            for (int r = 0; r < 4; r++) {
                 #pragma unroll
-                for (int j = 0; j < IN; j++)
+                for (int j = 0; j < 8; j++) {
                     rl_mma_m16n8k16_f16_f32(acc[r][j], a_frag[kk / TK % 2] + r * 4, b_frag[kk / TK % 2] + j * 2);
+                }
                 #pragma unroll
                 for (int i = 0; i < 2; i++) {
                     if (i * 2 == r) {
@@ -269,18 +280,22 @@ rk_7ac6670f00947cfd_0(const unsigned short *__restrict__ t0,
         if (next) take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
         // compute: the last slice, with fragments of the next stage under way
         #pragma unroll
-        for (int g = 0; g < 16; g += 4)
-            rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + (a_at ^ 0) + (g / 2 * 8) * 64);
-        #pragma unroll
-        for (int g = 0; g < 16; g += 4)
-            rl_ldmatrix_x4_trans(b_frag[0] + g, shared + take + B_TILE + (b_at ^ ((g / 2 * 8) * 2)) + 0 * 512);
-        #pragma unroll
-        for (int r = 0; r < IM; r++) {
-            #pragma unroll
-            for (int j = 0; j < IN; j++)
-                rl_mma_m16n8k16_f16_f32(acc[r][j], a_frag[1] + r * 4, b_frag[1] + j * 2);
+        for (int g = 0; g < 16; g += 4) {
+            rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + (a_at ^ 0) + g / 2 * 8 * 64);
         }
-    } while (++step < steps);
+        #pragma unroll
+        for (int g = 0; g < 16; g += 4) {
+            rl_ldmatrix_x4_trans(b_frag[0] + g, shared + take + B_TILE + (b_at ^ g / 2 * 8 * 2));
+        }
+        #pragma unroll
+        for (int r = 0; r < 4; r++) {
+            #pragma unroll
+            for (int j = 0; j < 8; j++) {
+                rl_mma_m16n8k16_f16_f32(acc[r][j], a_frag[1] + r * 4, b_frag[1] + j * 2);
+            }
+        }
+        step += 1;
+    } while (step < steps);
     // elements: 8 outputs of the thread at a time, through shared memory
     __syncthreads();
     {
@@ -292,15 +307,18 @@ rk_7ac6670f00947cfd_0(const unsigned short *__restrict__ t0,
         unsigned short *const p3 = t3 + (m_at * 256 + n_at);
         #pragma unroll 1
         for (int i = 0; i < 4; i++) {
-            if (i > 0) __syncwarp();
+            if (i > 0) {
+                __syncwarp();
+            }
             #pragma unroll
-            for (int r = 0; r < IM; r++) {
+            for (int r = 0; r < 4; r++) {
                 if (r == i) {
                     #pragma unroll
-                    for (int j = 0; j < IN; j++) {
+                    for (int j = 0; j < 8; j++) {
                         #pragma unroll
-                        for (int f = 0; f < 4; f += 2)
+                        for (int f = 0; f < 4; f += 2) {
                             rl_store_shared<2>(to, f * 288 + j * TN / 2, acc[r][j] + f);
+                        }
                     }
                 }
             }
@@ -312,7 +330,9 @@ rk_7ac6670f00947cfd_0(const unsigned short *__restrict__ t0,
                     const int n = n_at;
                     rl_vec<float, 4> value[2];
                     #pragma unroll
-                    for (int p = 0; p < 2; p++) value[p] = rl_load<4>(from + s * 288 + p * 36);
+                    for (int p = 0; p < 2; p++) {
+                        value[p] = rl_load<4>(from + s * 288 + p * 36);
+                    }
                     const int i0 = m;
                     const int i1 = n;
                     rl_vec<unsigned short, 8> x0[1];
@@ -326,7 +346,7 @@ rk_7ac6670f00947cfd_0(const unsigned short *__restrict__ t0,
                         const float e4 = value[v / 4].v[v % 4];
                         o3[v] = rl_max_f32(e4 + rl_f16_to_f32(x0[v / 8].v[v % 8]), 0.0f);
                     }
-                    rl_store_f16<8>(p3 + ((i * TM + s * 4) * 256), o3);
+                    rl_store_f16<8>(p3 + (i * TM + s * 4) * 256, o3);
                 }
             }
         }

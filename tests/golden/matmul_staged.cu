@@ -100,16 +100,18 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
     const int b_to = b_k * B_ROW + b_mn;
     const unsigned short *b_src = t1 + (long long)(n0 + b_mn) * 256 + (long long)(k_next + b_k);
 
-    float acc[TM][TN];
+    float acc[4][8];
     #pragma unroll
-    for (int i = 0; i < TM; i++) {
+    for (int i = 0; i < 4; i++) {
         #pragma unroll
-        for (int j = 0; j < TN; j++) acc[i][j] = 0.0f;
+        for (int j = 0; j < 8; j++) {
+            acc[i][j] = 0.0f;
+        }
     }
     rl_vec<unsigned, 4> a_reg[1];
     rl_vec<unsigned, 4> b_reg[1];
-    float a_frag[2][TM];
-    float b_frag[2][TN];
+    float a_frag[2][4];
+    float b_frag[2][8];
 
     // fill: the first step
     {
@@ -143,21 +145,25 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
 
     // fragment: registers of the first k
     {
-        const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + (row);
+        const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + row;
         #pragma unroll
-        for (int i = 0; i < TM; i += 4) {
-            const rl_vec<float, 4> x = rl_load<4>(from + (i * LM));
+        for (int i = 0; i < 4; i += 4) {
+            const rl_vec<float, 4> x = rl_load<4>(from + i * LM);
             #pragma unroll
-            for (int v = 0; v < 4; v++) a_frag[0][i + v] = x.v[v];
+            for (int v = 0; v < 4; v++) {
+                a_frag[0][i + v] = x.v[v];
+            }
         }
     }
     {
-        const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + (col);
+        const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + col;
         #pragma unroll
-        for (int i = 0; i < TN; i += 4) {
-            const rl_vec<float, 4> x = rl_load<4>(from + (i * LN));
+        for (int i = 0; i < 8; i += 4) {
+            const rl_vec<float, 4> x = rl_load<4>(from + i * LN);
             #pragma unroll
-            for (int v = 0; v < 4; v++) b_frag[0][i + v] = x.v[v];
+            for (int v = 0; v < 4; v++) {
+                b_frag[0][i + v] = x.v[v];
+            }
         }
     }
 
@@ -185,27 +191,31 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
             #pragma unroll
             for (int kk = 0; kk < 7; kk++) {
                 {
-                    const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + ((kb) * A_ROW + row);
+                    const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + (kb * A_ROW + row);
                     #pragma unroll
-                    for (int i = 0; i < TM; i += 4) {
+                    for (int i = 0; i < 4; i += 4) {
                         const rl_vec<float, 4> x = rl_load<4>(from + ((kk + 1) * A_ROW + i * LM));
                         #pragma unroll
-                        for (int v = 0; v < 4; v++) a_frag[(kk + 1) & 1][i + v] = x.v[v];
+                        for (int v = 0; v < 4; v++) {
+                            a_frag[kk + 1 & 1][i + v] = x.v[v];
+                        }
                     }
                 }
                 {
-                    const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + ((kb) * B_ROW + col);
+                    const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + (kb * B_ROW + col);
                     #pragma unroll
-                    for (int i = 0; i < TN; i += 4) {
+                    for (int i = 0; i < 8; i += 4) {
                         const rl_vec<float, 4> x = rl_load<4>(from + ((kk + 1) * B_ROW + i * LN));
                         #pragma unroll
-                        for (int v = 0; v < 4; v++) b_frag[(kk + 1) & 1][i + v] = x.v[v];
+                        for (int v = 0; v < 4; v++) {
+                            b_frag[kk + 1 & 1][i + v] = x.v[v];
+                        }
                     }
                 }
                 #pragma unroll
-                for (int i = 0; i < TM; i++) {
+                for (int i = 0; i < 4; i++) {
                     #pragma unroll
-                    for (int j = 0; j < TN; j++) {
+                    for (int j = 0; j < 8; j++) {
                         acc[i][j] = fmaf(a_frag[kk & 1][i], b_frag[kk & 1][j], acc[i][j]);
                     }
                 }
@@ -236,46 +246,51 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
             // compute: the last k, with fragments of the next stage under way
             if (next > 0 || step + 1 < steps) {
                 {
-                    const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + ((next) * A_ROW + row);
+                    const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + (next * A_ROW + row);
                     #pragma unroll
-                    for (int i = 0; i < TM; i += 4) {
-                        const rl_vec<float, 4> x = rl_load<4>(from + (i * LM));
+                    for (int i = 0; i < 4; i += 4) {
+                        const rl_vec<float, 4> x = rl_load<4>(from + i * LM);
                         #pragma unroll
-                        for (int v = 0; v < 4; v++) a_frag[0][i + v] = x.v[v];
+                        for (int v = 0; v < 4; v++) {
+                            a_frag[0][i + v] = x.v[v];
+                        }
                     }
                 }
             }
             if (next > 0 || step + 1 < steps) {
                 {
-                    const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + ((next) * B_ROW + col);
+                    const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + (next * B_ROW + col);
                     #pragma unroll
-                    for (int i = 0; i < TN; i += 4) {
-                        const rl_vec<float, 4> x = rl_load<4>(from + (i * LN));
+                    for (int i = 0; i < 8; i += 4) {
+                        const rl_vec<float, 4> x = rl_load<4>(from + i * LN);
                         #pragma unroll
-                        for (int v = 0; v < 4; v++) b_frag[0][i + v] = x.v[v];
+                        for (int v = 0; v < 4; v++) {
+                            b_frag[0][i + v] = x.v[v];
+                        }
                     }
                 }
             }
             #pragma unroll
-            for (int i = 0; i < TM; i++) {
+            for (int i = 0; i < 4; i++) {
                 #pragma unroll
-                for (int j = 0; j < TN; j++) {
+                for (int j = 0; j < 8; j++) {
                     acc[i][j] = fmaf(a_frag[7 & 1][i], b_frag[7 & 1][j], acc[i][j]);
                 }
             }
         }
-    } while (++step < steps);
+        step += 1;
+    } while (step < steps);
     // elements: 4 outputs of the thread at a time
     {
         const int m_at = m0 + row;
         const int n_at = n0 + col;
         unsigned short *const p3 = t3 + (m_at * 512 + n_at);
         #pragma unroll
-        for (int i = 0; i < TM; i++) {
+        for (int i = 0; i < 4; i++) {
             const int m = m_at + (i / VM * (LM * VM) + i % VM);
             if (m < M) {
                 #pragma unroll
-                for (int j = 0; j < TN; j += 4) {
+                for (int j = 0; j < 8; j += 4) {
                     const int n = n_at + (j / VN * (LN * VN) + j % VN);
                     const int i0 = m;
                     const int i1 = n;

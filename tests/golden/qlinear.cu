@@ -110,14 +110,16 @@ rk_2a730f928034dc44_0(const signed char *__restrict__ t0,
     const int b_to = b_mn * B_ROW + (b_k ^ (b_mn >> 1 & 3) << 4);
     const signed char *b_src = t1 + (long long)(n0 + b_mn) * 512 + (long long)(k_next + b_k);
 
-    int acc[TM][TN];
+    int acc[4][8];
     #pragma unroll
-    for (int i = 0; i < TM; i++) {
+    for (int i = 0; i < 4; i++) {
         #pragma unroll
-        for (int j = 0; j < TN; j++) acc[i][j] = 0;
+        for (int j = 0; j < 8; j++) {
+            acc[i][j] = 0;
+        }
     }
-    int a_frag[4][TM];
-    int b_frag[4][TN];
+    int a_frag[4][4];
+    int b_frag[4][8];
 
     // fill: the first steps
     #pragma unroll 1
@@ -161,32 +163,37 @@ rk_2a730f928034dc44_0(const signed char *__restrict__ t0,
         for (int kb = 0; kb < WK; kb += 32) {
             // compute: 32 k, four at a time
             #pragma unroll
-            for (int kk = 0; kk < 32; kk += TK) {
+            for (int kk = 0; kk < 32; kk += 16) {
                 {
-                    const signed char *const from = reinterpret_cast<const signed char *>(smem + take + A_TILE) + (row * A_ROW);
+                    const signed char *const from = reinterpret_cast<const signed char *>(smem + take + A_TILE) + row * A_ROW;
                     #pragma unroll
-                    for (int i = 0; i < TM; i++) {
-                        const rl_vec<int, 4> x = rl_load<4>(reinterpret_cast<const int *>(from + ((kb + kk) ^ (row >> 1 & 3) << 4) + i * LM * A_ROW));
+                    for (int i = 0; i < 4; i++) {
+                        const rl_vec<int, 4> x = rl_load<4>(reinterpret_cast<const int *>(from + (kb + kk ^ (row >> 1 & 3) << 4) + i * LM * A_ROW));
                         #pragma unroll
-                        for (int f = 0; f < 4; f++) a_frag[f][i] = x.v[f];
+                        for (int f = 0; f < 4; f++) {
+                            a_frag[f][i] = x.v[f];
+                        }
                     }
                 }
                 {
-                    const signed char *const from = reinterpret_cast<const signed char *>(smem + take + B_TILE) + (col * B_ROW);
+                    const signed char *const from = reinterpret_cast<const signed char *>(smem + take + B_TILE) + col * B_ROW;
                     #pragma unroll
-                    for (int i = 0; i < TN; i++) {
-                        const rl_vec<int, 4> x = rl_load<4>(reinterpret_cast<const int *>(from + ((kb + kk) ^ ((col + (i / VN * (LN * VN) + i % VN)) >> 1 & 3) << 4) + (i / VN * (LN * VN) + i % VN) * B_ROW));
+                    for (int i = 0; i < 8; i++) {
+                        const rl_vec<int, 4> x = rl_load<4>(reinterpret_cast<const int *>(from + (kb + kk ^ (col + (i / VN * (LN * VN) + i % VN) >> 1 & 3) << 4) + (i / VN * (LN * VN) + i % VN) * B_ROW));
                         #pragma unroll
-                        for (int f = 0; f < 4; f++) b_frag[f][i] = x.v[f];
+                        for (int f = 0; f < 4; f++) {
+                            b_frag[f][i] = x.v[f];
+                        }
                     }
                 }
                 #pragma unroll
-                for (int f = 0; f < TK / 4; f++) {
+                for (int f = 0; f < 4; f++) {
                     #pragma unroll
-                    for (int i = 0; i < TM; i++) {
+                    for (int i = 0; i < 4; i++) {
                         #pragma unroll
-                        for (int j = 0; j < TN; j++)
+                        for (int j = 0; j < 8; j++) {
                             acc[i][j] = rl_dp4a_ss(a_frag[f][i], b_frag[f][j], acc[i][j]);
+                        }
                     }
                 }
             }
@@ -196,17 +203,18 @@ rk_2a730f928034dc44_0(const signed char *__restrict__ t0,
         __syncthreads();
         put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
         take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
-    } while (++step < steps);
+        step += 1;
+    } while (step < steps);
     // elements: 4 outputs of the thread at a time
     {
         const int m_at = m0 + row;
         const int n_at = n0 + col;
         unsigned short *const p3 = t3 + (m_at * 256 + n_at);
         #pragma unroll
-        for (int i = 0; i < TM; i++) {
+        for (int i = 0; i < 4; i++) {
             const int m = m_at + (i / VM * (LM * VM) + i % VM);
             #pragma unroll
-            for (int j = 0; j < TN; j += 4) {
+            for (int j = 0; j < 8; j += 4) {
                 const int n = n_at + (j / VN * (LN * VN) + j % VN);
                 const int i0 = m;
                 const int i1 = n;

@@ -248,13 +248,18 @@ rk_fe35c555ffc1d02d_0(unsigned char *__restrict__ w,
     // place: tiles of the grid with n fastest
     const int tid = threadIdx.x, lane = tid % 32u;
     const unsigned warp = tid / 32u;
-    const int lane_m = lane / 4u, lane_n = lane % 4u * 2;
+    const int lane_m = lane / 4u;
+    const int lane_n = lane % 4u * 2;
     const int row = (int)(warp / 4u % 2u) * WM + (int)(warp % 4u) * 16;
     const int col = (int)(0) * WN;
 
     // barriers: of each stage, for copies that are done and for reads that are
-    if (tid < STAGES) rl_barrier_init(shared + BARRIERS + (0 * STAGES + tid) * 8, 1);
-    if (tid < STAGES) rl_barrier_init(shared + BARRIERS + (1 * STAGES + tid) * 8, 8);
+    if (tid < STAGES) {
+        rl_barrier_init(shared + BARRIERS + tid * 8, 1);
+    }
+    if (tid < STAGES) {
+        rl_barrier_init(shared + BARRIERS + (STAGES + tid) * 8, 8);
+    }
     rl_fence_proxy();
     __syncthreads();
 
@@ -286,19 +291,23 @@ rk_fe35c555ffc1d02d_0(unsigned char *__restrict__ w,
                 const int n0 = (int)tile_n * BN;
                 int k_next = (int)first * BK;
 
-                unsigned stage = from % STAGES, phase = from / STAGES & 1;
+                unsigned stage = from % STAGES;
+                unsigned phase = from / STAGES & 1;
                 int done = 0;
                 #pragma unroll 1
                 do {
-                    rl_barrier_wait(shared + BARRIERS + (1 * STAGES + stage) * 8, phase ^ 1);
-                    rl_barrier_expect(shared + BARRIERS + (0 * STAGES + stage) * 8, 32768);
-                    rl_tile_2(shared + stage * STAGE + A_TILE, &map0,
-                              shared + BARRIERS + stage * 8, k_next, m0);
-                    rl_tile_2(shared + stage * STAGE + B_TILE, &map1,
-                              shared + BARRIERS + stage * 8, k_next, n0);
+                    rl_barrier_wait(shared + BARRIERS + (STAGES + stage) * 8, phase ^ 1);
+                    rl_barrier_expect(shared + BARRIERS + stage * 8, 32768);
+                    rl_tile_2(shared + stage * STAGE + A_TILE, &map0, shared + BARRIERS + stage * 8, k_next, m0);
+                    rl_tile_2(shared + stage * STAGE + B_TILE, &map1, shared + BARRIERS + stage * 8, k_next, n0);
                     k_next += BK;
-                    if (++stage == STAGES) stage = 0, phase ^= 1;
-                } while (++done < steps);
+                    stage += 1;
+                    if (stage == STAGES) {
+                        stage = 0;
+                        phase ^= 1;
+                    }
+                    done += 1;
+                } while (done < steps);
             }
         }
     }
@@ -328,41 +337,58 @@ rk_fe35c555ffc1d02d_0(unsigned char *__restrict__ w,
 
             const unsigned a_low = rl_wgmma_tile<16>(shared + A_TILE + warp / 4u % 2u * 8192);
             const unsigned b_low = rl_wgmma_tile<16>(shared + B_TILE);
-            float acc[IM][IN][64];
+            float acc[1][1][64];
             #pragma unroll
-            for (int i = 0; i < IM; i++) {
+            for (int i = 0; i < 1; i++) {
                 #pragma unroll
-                for (int j = 0; j < IN * 64; j++)
+                for (int j = 0; j < 64; j++) {
                     acc[i][j / 64][j % 64] = 0;
+                }
             }
             #pragma unroll
-            for (int i = 0; i < IM; i++) rl_wgmma_settle(acc[i][0]);
+            for (int i = 0; i < 1; i++) {
+                rl_wgmma_settle(acc[i][0]);
+            }
 
-            unsigned stage = from % STAGES, phase = from / STAGES & 1, last = 0;
+            unsigned stage = from % STAGES;
+            unsigned phase = from / STAGES & 1;
+            unsigned last = 0;
             int taken = 0;
             #pragma unroll 1
             do {
                 const unsigned a_at = rl_uniform(a_low + stage * (STAGE / 16));
                 const unsigned b_at = rl_uniform(b_low + stage * (STAGE / 16));
-                rl_barrier_wait(shared + BARRIERS + (0 * STAGES + stage) * 8, phase);
+                rl_barrier_wait(shared + BARRIERS + stage * 8, phase);
                 // compute: slices of 16 k
                 rl_wgmma_begin();
                 #pragma unroll
-                for (int kk = 0; kk < WK; kk += TK) {
+                for (int kk = 0; kk < WK; kk += 16) {
                     #pragma unroll
-                    for (int i = 0; i < IM; i++)
+                    for (int i = 0; i < 1; i++) {
                         rl_wgmma_m64n128k16_f16_f32<0, 0>(acc[i][0], a_at + kk / TK * 2, b_at + kk / TK * 2);
+                    }
                 }
                 rl_wgmma_commit();
                 rl_wgmma_wait<1>();
-                if (lane == 0 && taken > 0) rl_barrier_arrive(last);
-                last = shared + BARRIERS + (1 * STAGES + stage) * 8;
-                if (++stage == STAGES) stage = 0, phase ^= 1;
-            } while (++taken < steps);
+                if (lane == 0 && taken > 0) {
+                    rl_barrier_arrive(last);
+                }
+                last = shared + BARRIERS + (STAGES + stage) * 8;
+                stage += 1;
+                if (stage == STAGES) {
+                    stage = 0;
+                    phase ^= 1;
+                }
+                taken += 1;
+            } while (taken < steps);
             rl_wgmma_wait<0>();
-            if (lane == 0) rl_barrier_arrive(last);
+            if (lane == 0) {
+                rl_barrier_arrive(last);
+            }
             #pragma unroll
-            for (int i = 0; i < IM; i++) rl_wgmma_settle(acc[i][0]);
+            for (int i = 0; i < 1; i++) {
+                rl_wgmma_settle(acc[i][0]);
+            }
 
             if (steps < 4) {
                 // partial: sums of this segment to the workspace
@@ -382,7 +408,7 @@ rk_fe35c555ffc1d02d_0(unsigned char *__restrict__ w,
                                     #pragma unroll
                                     for (int g = 0; g < 32; g += 2) {
                                         const int n = n_at + (j * TN + g % 2 + g / 2 * 8);
-                                        rl_store_global<2>(part + ((long long)(i * TM + f * 8) * BN + (long long)(j * TN + g % 2 + g / 2 * 8)), &acc[i][j][g / 2 * 4 + f * 2 + g % 2 + 0]);
+                                        rl_store_global<2>(part + ((long long)(i * TM + f * 8) * BN + (long long)(j * TN + g % 2 + g / 2 * 8)), &acc[i][j][g / 2 * 4 + f * 2 + g % 2]);
                                     }
                                 }
                             }
@@ -393,20 +419,25 @@ rk_fe35c555ffc1d02d_0(unsigned char *__restrict__ w,
             if (steps == 4) {
                 // elements: 2 outputs of the thread at a time
                 {
-                    constexpr int OUTPUTS = 131072, BOX = 2048, BOXES = 4096;  // bytes: to boxes, of one, of those of a warp
-                    const int lane_at = lane_m * 128 + ((lane_m) * 16 ^ lane_n * 2);
+                    // bytes: to boxes, of one, of those of a warp
+                    constexpr int OUTPUTS = 131072;
+                    constexpr int BOX = 2048;
+                    constexpr int BOXES = 4096;
+                    const int lane_at = lane_m * 128 + (lane_m * 16 ^ lane_n * 2);
                     const int box_at = OUTPUTS + (int)warp * BOXES;
                     const int m_at = m0 + row + lane_m;
                     const int n_at = n0 + col + lane_n;
                     #pragma unroll
-                    for (int i = 0; i < IM; i++) {
+                    for (int i = 0; i < 1; i++) {
                         #pragma unroll
                         for (int c = 0; c < 2; c++) {
                             const int box = box_at + (i * 2 + c) % 2 * BOX;
-                            if (lane == 0) rl_bulk_wait<1>();
+                            if (lane == 0) {
+                                rl_bulk_wait<1>();
+                            }
                             __syncwarp();
                             #pragma unroll
-                            for (int f = 0; f < 2; f += 1) {
+                            for (int f = 0; f < 2; f++) {
                                 const int m = m_at + (i * TM + f * 8);
                                 if (m < M) {
                                     #pragma unroll
@@ -421,20 +452,26 @@ rk_fe35c555ffc1d02d_0(unsigned char *__restrict__ w,
                                         for (int v = 0; v < 2; v++) {
                                             o2[v] = acc[i][j][g / 2 * 4 + f * 2 + g % 2 + v];
                                         }
-                                        rl_store_f16<2>(reinterpret_cast<unsigned short *>(smem + box + (f * 8) * 128 + (lane_at ^ (h % 2 + h / 2 * 8) * 2)), o2);
+                                        rl_store_f16<2>(reinterpret_cast<unsigned short *>(smem + box + f * 8 * 128 + (lane_at ^ (h % 2 + h / 2 * 8) * 2)), o2);
                                     }
                                 }
                             }
                             rl_fence_proxy();
                             __syncwarp();
-                            if (lane == 0) rl_box_put_2(&map2, shared + box, n0 + col + c * 64, m0 + row + i * TM);
-                            if (lane == 0) rl_bulk_commit();
+                            if (lane == 0) {
+                                rl_box_put_2(&map2, shared + box, n0 + col + c * 64, m0 + row + i * TM);
+                            }
+                            if (lane == 0) {
+                                rl_bulk_commit();
+                            }
                         }
                     }
                 }
             }
         }
-        if (lane == 0) rl_bulk_wait<0>();
+        if (lane == 0) {
+            rl_bulk_wait<0>();
+        }
     }
 }
 

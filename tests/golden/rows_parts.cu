@@ -122,14 +122,16 @@ rk_4d0976bf9aedda5c_0(const float *__restrict__ t0,
     const int b_to = b_mn * B_ROW + b_k;
     const float *b_src = t1 + (long long)(n0 + b_mn) * 16 + (long long)(k_next + b_k);
 
-    float acc[TM][TN];
+    float acc[4][4];
     #pragma unroll
-    for (int i = 0; i < TM; i++) {
+    for (int i = 0; i < 4; i++) {
         #pragma unroll
-        for (int j = 0; j < TN; j++) acc[i][j] = 0.0f;
+        for (int j = 0; j < 4; j++) {
+            acc[i][j] = 0.0f;
+        }
     }
-    float a_frag[4][TM];
-    float b_frag[4][TN];
+    float a_frag[4][4];
+    float b_frag[4][4];
 
     // fill: the first step
     {
@@ -173,30 +175,34 @@ rk_4d0976bf9aedda5c_0(const float *__restrict__ t0,
         for (int kk = 0; kk < 8; kk++) {
             if (kk % 4 == 0) {
                 {
-                    const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + (row * A_ROW);
+                    const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + row * A_ROW;
                     #pragma unroll
-                    for (int i = 0; i < TM; i++) {
+                    for (int i = 0; i < 4; i++) {
                         const rl_vec<float, 4> x = rl_load<4>(from + (i * LM * A_ROW + kk));
                         #pragma unroll
-                        for (int f = 0; f < 4; f++) a_frag[f][i] = x.v[f];
+                        for (int f = 0; f < 4; f++) {
+                            a_frag[f][i] = x.v[f];
+                        }
                     }
                 }
             }
             if (kk % 4 == 0) {
                 {
-                    const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + (col * B_ROW);
+                    const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + col * B_ROW;
                     #pragma unroll
-                    for (int i = 0; i < TN; i++) {
+                    for (int i = 0; i < 4; i++) {
                         const rl_vec<float, 4> x = rl_load<4>(from + ((i / VN * (LN * VN) + i % VN) * B_ROW + kk));
                         #pragma unroll
-                        for (int f = 0; f < 4; f++) b_frag[f][i] = x.v[f];
+                        for (int f = 0; f < 4; f++) {
+                            b_frag[f][i] = x.v[f];
+                        }
                     }
                 }
             }
             #pragma unroll
-            for (int i = 0; i < TM; i++) {
+            for (int i = 0; i < 4; i++) {
                 #pragma unroll
-                for (int j = 0; j < TN; j++) {
+                for (int j = 0; j < 4; j++) {
                     acc[i][j] = fmaf(a_frag[kk % 4][i], b_frag[kk % 4][j], acc[i][j]);
                 }
             }
@@ -206,7 +212,8 @@ rk_4d0976bf9aedda5c_0(const float *__restrict__ t0,
         __syncthreads();
         put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
         take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
-    } while (++step < steps);
+        step += 1;
+    } while (step < steps);
     // rows: where their values lie
     float *const part4 = reinterpret_cast<float *>(smem + 0);
     float *const left4 = reinterpret_cast<float *>(w + 0ll);
@@ -222,11 +229,11 @@ rk_4d0976bf9aedda5c_0(const float *__restrict__ t0,
             const int m_at = m0 + row;
             const int n_at = n0 + col;
             #pragma unroll
-            for (int i = 0; i < TM; i++) {
+            for (int i = 0; i < 4; i++) {
                 const int m = m_at + (i / VM * (LM * VM) + i % VM);
                 if (m < M) {
                     #pragma unroll
-                    for (int j = 0; j < TN; j += 4) {
+                    for (int j = 0; j < 4; j += 4) {
                         const int n = n_at + (j / VN * (LN * VN) + j % VN);
                         if (n < N) {
                             const int i0 = m;
@@ -346,14 +353,16 @@ rk_4d0976bf9aedda5c_2(const float *__restrict__ t0,
     const int b_to = b_mn * B_ROW + b_k;
     const float *b_src = t1 + (long long)(n0 + b_mn) * 16 + (long long)(k_next + b_k);
 
-    float acc[TM][TN];
+    float acc[4][4];
     #pragma unroll
-    for (int i = 0; i < TM; i++) {
+    for (int i = 0; i < 4; i++) {
         #pragma unroll
-        for (int j = 0; j < TN; j++) acc[i][j] = 0.0f;
+        for (int j = 0; j < 4; j++) {
+            acc[i][j] = 0.0f;
+        }
     }
-    float a_frag[4][TM];
-    float b_frag[4][TN];
+    float a_frag[4][4];
+    float b_frag[4][4];
 
     // fill: the first step
     {
@@ -397,30 +406,34 @@ rk_4d0976bf9aedda5c_2(const float *__restrict__ t0,
         for (int kk = 0; kk < 8; kk++) {
             if (kk % 4 == 0) {
                 {
-                    const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + (row * A_ROW);
+                    const float *const from = reinterpret_cast<const float *>(smem + take + A_TILE) + row * A_ROW;
                     #pragma unroll
-                    for (int i = 0; i < TM; i++) {
+                    for (int i = 0; i < 4; i++) {
                         const rl_vec<float, 4> x = rl_load<4>(from + (i * LM * A_ROW + kk));
                         #pragma unroll
-                        for (int f = 0; f < 4; f++) a_frag[f][i] = x.v[f];
+                        for (int f = 0; f < 4; f++) {
+                            a_frag[f][i] = x.v[f];
+                        }
                     }
                 }
             }
             if (kk % 4 == 0) {
                 {
-                    const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + (col * B_ROW);
+                    const float *const from = reinterpret_cast<const float *>(smem + take + B_TILE) + col * B_ROW;
                     #pragma unroll
-                    for (int i = 0; i < TN; i++) {
+                    for (int i = 0; i < 4; i++) {
                         const rl_vec<float, 4> x = rl_load<4>(from + ((i / VN * (LN * VN) + i % VN) * B_ROW + kk));
                         #pragma unroll
-                        for (int f = 0; f < 4; f++) b_frag[f][i] = x.v[f];
+                        for (int f = 0; f < 4; f++) {
+                            b_frag[f][i] = x.v[f];
+                        }
                     }
                 }
             }
             #pragma unroll
-            for (int i = 0; i < TM; i++) {
+            for (int i = 0; i < 4; i++) {
                 #pragma unroll
-                for (int j = 0; j < TN; j++) {
+                for (int j = 0; j < 4; j++) {
                     acc[i][j] = fmaf(a_frag[kk % 4][i], b_frag[kk % 4][j], acc[i][j]);
                 }
             }
@@ -430,7 +443,8 @@ rk_4d0976bf9aedda5c_2(const float *__restrict__ t0,
         __syncthreads();
         put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
         take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
-    } while (++step < steps);
+        step += 1;
+    } while (step < steps);
     // rows: where their values lie
     float *const value4 = reinterpret_cast<float *>(w + 320ll);
 
@@ -440,12 +454,12 @@ rk_4d0976bf9aedda5c_2(const float *__restrict__ t0,
         const int n_at = n0 + col;
         float *const p2 = t2 + (m_at * 60 + n_at);
         #pragma unroll
-        for (int i = 0; i < TM; i++) {
+        for (int i = 0; i < 4; i++) {
             const int m = m_at + (i / VM * (LM * VM) + i % VM);
             if (m < M) {
                 const float r4 = value4[m];
                 #pragma unroll
-                for (int j = 0; j < TN; j += 4) {
+                for (int j = 0; j < 4; j += 4) {
                     const int n = n_at + (j / VN * (LN * VN) + j % VN);
                     if (n < N) {
                         const int i0 = m;

@@ -138,7 +138,8 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
     const int n0 = (int)tile_n * BN;
     const int tid = threadIdx.x, lane = tid % 32u;
     const unsigned warp = tid / 32u;
-    const int lane_m = lane / 4u, lane_n = lane % 4u * 2;
+    const int lane_m = lane / 4u;
+    const int lane_n = lane % 4u * 2;
     const int row = (int)(0) * WM;
     const int col = (int)(warp % 2u) * WN;
     int k_next = 0;
@@ -154,18 +155,23 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
     const int b_to = b_mn * B_ROW + (b_k ^ (b_mn >> 1 & 3) << 3);
     const unsigned short *b_src = t1 + (long long)(n0 + b_mn) * 32 + (long long)(k_next + b_k);
 
-    float acc[IM][IN][4];
+    float acc[2][4][4];
     #pragma unroll
-    for (int i = 0; i < IM; i++) {
+    for (int i = 0; i < 2; i++) {
         #pragma unroll
-        for (int j = 0; j < IN * 4; j++)
+        for (int j = 0; j < 16; j++) {
             acc[i][j / 4][j % 4] = 0;
+        }
     }
     unsigned a_frag[2][8];
-    const int a_r = row + lane / 8u % 2u * 8 + lane % 8u, a_e = (lane / 16u % 2u * 8) * 2;  // row of the lane, byte in it
+    // operand a: row of the lane, byte in it
+    const int a_r = row + lane / 8u % 2u * 8 + lane % 8u;
+    const int a_e = lane / 16u % 2u * 8 * 2;
     const int a_at = a_r * 64 + (a_e ^ (a_r >> 1 & 3) << 4);
     unsigned b_frag[2][8];
-    const int b_r = col + lane / 16u * 8 + lane % 8u, b_e = (lane / 8u % 2u * 8) * 2;  // row of the lane, byte in it
+    // operand b: row of the lane, byte in it
+    const int b_r = col + lane / 16u * 8 + lane % 8u;
+    const int b_e = lane / 8u % 2u * 8 * 2;
     const int b_at = b_r * 64 + (b_e ^ (b_r >> 1 & 3) << 4);
 
     // fill: the first step
@@ -189,11 +195,13 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
 
     // fragment: registers of the first slice
     #pragma unroll
-    for (int g = 0; g < 8; g += 4)
-        rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + (a_at ^ 0) + (g / 2 * 8) * 64);
+    for (int g = 0; g < 8; g += 4) {
+        rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + (a_at ^ 0) + g / 2 * 8 * 64);
+    }
     #pragma unroll
-    for (int g = 0; g < 8; g += 4)
-        rl_ldmatrix_x4(b_frag[0] + g, shared + take + B_TILE + (b_at ^ 0) + (g / 2 * 8) * 64);
+    for (int g = 0; g < 8; g += 4) {
+        rl_ldmatrix_x4(b_frag[0] + g, shared + take + B_TILE + (b_at ^ 0) + g / 2 * 8 * 64);
+    }
 
     int step = 0;
     #pragma unroll 1
@@ -202,18 +210,21 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
         const bool more = step + 1 < steps;
         // compute: slices of 16 k
         #pragma unroll
-        for (int kk = 0; kk < 16; kk += TK) {
+        for (int kk = 0; kk < 16; kk += 16) {
             #pragma unroll
-            for (int g = 0; g < 8; g += 4)
-                rl_ldmatrix_x4(a_frag[(kk / TK + 1) % 2] + g, shared + take + A_TILE + (a_at ^ ((kk + TK) * 2)) + (g / 2 * 8) * 64);
+            for (int g = 0; g < 8; g += 4) {
+                rl_ldmatrix_x4(a_frag[(kk / TK + 1) % 2] + g, shared + take + A_TILE + (a_at ^ (kk + TK) * 2) + g / 2 * 8 * 64);
+            }
             #pragma unroll
-            for (int g = 0; g < 8; g += 4)
-                rl_ldmatrix_x4(b_frag[(kk / TK + 1) % 2] + g, shared + take + B_TILE + (b_at ^ ((kk + TK) * 2)) + (g / 2 * 8) * 64);
+            for (int g = 0; g < 8; g += 4) {
+                rl_ldmatrix_x4(b_frag[(kk / TK + 1) % 2] + g, shared + take + B_TILE + (b_at ^ (kk + TK) * 2) + g / 2 * 8 * 64);
+            }
             #pragma unroll
-            for (int r = 0; r < IM; r++) {
+            for (int r = 0; r < 2; r++) {
                 #pragma unroll
-                for (int j = 0; j < IN; j++)
+                for (int j = 0; j < 4; j++) {
                     rl_mma_m16n8k16_f16_f32(acc[r][j], a_frag[kk / TK % 2] + r * 4, b_frag[kk / TK % 2] + j * 2);
+                }
                 #pragma unroll
                 for (int i = 0; i < 2; i++) {
                     if (i == r) {
@@ -241,18 +252,22 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
         if (next) take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
         // compute: the last slice, with fragments of the next stage under way
         #pragma unroll
-        for (int g = 0; g < 8; g += 4)
-            rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + (a_at ^ 0) + (g / 2 * 8) * 64);
-        #pragma unroll
-        for (int g = 0; g < 8; g += 4)
-            rl_ldmatrix_x4(b_frag[0] + g, shared + take + B_TILE + (b_at ^ 0) + (g / 2 * 8) * 64);
-        #pragma unroll
-        for (int r = 0; r < IM; r++) {
-            #pragma unroll
-            for (int j = 0; j < IN; j++)
-                rl_mma_m16n8k16_f16_f32(acc[r][j], a_frag[1] + r * 4, b_frag[1] + j * 2);
+        for (int g = 0; g < 8; g += 4) {
+            rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + (a_at ^ 0) + g / 2 * 8 * 64);
         }
-    } while (++step < steps);
+        #pragma unroll
+        for (int g = 0; g < 8; g += 4) {
+            rl_ldmatrix_x4(b_frag[0] + g, shared + take + B_TILE + (b_at ^ 0) + g / 2 * 8 * 64);
+        }
+        #pragma unroll
+        for (int r = 0; r < 2; r++) {
+            #pragma unroll
+            for (int j = 0; j < 4; j++) {
+                rl_mma_m16n8k16_f16_f32(acc[r][j], a_frag[1] + r * 4, b_frag[1] + j * 2);
+            }
+        }
+        step += 1;
+    } while (step < steps);
     // rows: where their values lie
     float *const part7 = reinterpret_cast<float *>(smem + 0);
     float *const value7 = reinterpret_cast<float *>(smem + 12288);
@@ -413,15 +428,18 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
         float *const p3 = t3 + (m_at * 56 + n_at);
         #pragma unroll 1
         for (int i = 0; i < 2; i++) {
-            if (i > 0) __syncwarp();
+            if (i > 0) {
+                __syncwarp();
+            }
             #pragma unroll
-            for (int r = 0; r < IM; r++) {
+            for (int r = 0; r < 2; r++) {
                 if (r == i) {
                     #pragma unroll
-                    for (int j = 0; j < IN; j++) {
+                    for (int j = 0; j < 4; j++) {
                         #pragma unroll
-                        for (int f = 0; f < 4; f += 2)
+                        for (int f = 0; f < 4; f += 2) {
                             rl_store_shared<2>(to, f * 160 + j * TN, acc[r][j] + f);
+                        }
                     }
                 }
             }
@@ -435,7 +453,9 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
                     if (n < N) {
                         rl_vec<float, 4> value[1];
                         #pragma unroll
-                        for (int p = 0; p < 1; p++) value[p] = rl_load<4>(from + s * 160 + p * 4);
+                        for (int p = 0; p < 1; p++) {
+                            value[p] = rl_load<4>(from + s * 160 + p * 4);
+                        }
                         const int i0 = m;
                         const int i1 = n;
                         float o3[4];
@@ -444,7 +464,7 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
                             const float e6 = value[v / 4].v[v % 4];
                             o3[v] = e6 - r7;
                         }
-                        rl_store<4>(p3 + ((i * TM + s * 4) * 56), o3);
+                        rl_store<4>(p3 + (i * TM + s * 4) * 56, o3);
                     }
                 }
             }

@@ -168,7 +168,8 @@ rk_60ed22231fbb6437_0(const unsigned short *__restrict__ t0,
     const int n0 = (int)tile_n * BN;
     const int tid = threadIdx.x, lane = tid % 32u;
     const unsigned warp = tid / 32u;
-    const int lane_m = lane / 4u, lane_n = lane % 4u * 2;
+    const int lane_m = lane / 4u;
+    const int lane_n = lane % 4u * 2;
     const int row = (int)(0) * WM;
     const int col = (int)(0) * WN;
     const int k_warp = (int)(warp) * WK;
@@ -185,19 +186,24 @@ rk_60ed22231fbb6437_0(const unsigned short *__restrict__ t0,
     const int b_to = b_mn * B_ROW + (b_k ^ (b_mn >> 0 & 7) << 3);
     const signed char *b_src = t1 + (long long)(n0 + b_mn) * 256 + (long long)(k_next + b_k);
 
-    float acc[IM][IN][4];
+    float acc[1][1][4];
     #pragma unroll
-    for (int i = 0; i < IM; i++) {
+    for (int i = 0; i < 1; i++) {
         #pragma unroll
-        for (int j = 0; j < IN * 4; j++)
+        for (int j = 0; j < 4; j++) {
             acc[i][j / 4][j % 4] = 0;
+        }
     }
     rl_vec<unsigned, 2> b_reg[1];
     unsigned a_frag[2][4];
-    const int a_r = row + lane / 8u % 2u * 8 + lane % 8u, a_e = (k_warp + lane / 16u % 2u * 8) * 2;  // row of the lane, byte in it
+    // operand a: row of the lane, byte in it
+    const int a_r = row + lane / 8u % 2u * 8 + lane % 8u;
+    const int a_e = (k_warp + lane / 16u % 2u * 8) * 2;
     const int a_at = a_r * 128 + (a_e ^ (a_r >> 0 & 7) << 4);
     unsigned b_frag[2][2];
-    const int b_r = col + lane / 16u * 8 + lane % 8u, b_e = (k_warp + lane / 8u % 2u * 8) * 2;  // row of the lane, byte in it
+    // operand b: row of the lane, byte in it
+    const int b_r = col + lane / 16u * 8 + lane % 8u;
+    const int b_e = (k_warp + lane / 8u % 2u * 8) * 2;
     const int b_at = b_r * 128 + (b_e ^ (b_r >> 0 & 7) << 4);
 
     // fill: the first step
@@ -228,8 +234,8 @@ rk_60ed22231fbb6437_0(const unsigned short *__restrict__ t0,
     __syncthreads();
 
     // fragment: registers of the first slice
-    rl_ldmatrix_x4(a_frag[0] + 0, shared + take + A_TILE + (a_at ^ 0) + (0 / 2 * 8) * 128);
-    rl_ldmatrix_x2(b_frag[0] + 0, shared + take + B_TILE + (b_at ^ 0) + (0 / 2 * 8) * 128);
+    rl_ldmatrix_x4(a_frag[0], shared + take + A_TILE + (a_at ^ 0));
+    rl_ldmatrix_x2(b_frag[0], shared + take + B_TILE + (b_at ^ 0));
 
     int step = 0;
     #pragma unroll 1
@@ -245,14 +251,15 @@ rk_60ed22231fbb6437_0(const unsigned short *__restrict__ t0,
         }
         // compute: slices of 16 k
         #pragma unroll
-        for (int kk = 0; kk < 16; kk += TK) {
-            rl_ldmatrix_x4(a_frag[(kk / TK + 1) % 2] + 0, shared + take + A_TILE + (a_at ^ ((kk + TK) * 2)) + (0 / 2 * 8) * 128);
-            rl_ldmatrix_x2(b_frag[(kk / TK + 1) % 2] + 0, shared + take + B_TILE + (b_at ^ ((kk + TK) * 2)) + (0 / 2 * 8) * 128);
+        for (int kk = 0; kk < 16; kk += 16) {
+            rl_ldmatrix_x4(a_frag[(kk / TK + 1) % 2], shared + take + A_TILE + (a_at ^ (kk + TK) * 2));
+            rl_ldmatrix_x2(b_frag[(kk / TK + 1) % 2], shared + take + B_TILE + (b_at ^ (kk + TK) * 2));
             #pragma unroll
-            for (int r = 0; r < IM; r++) {
+            for (int r = 0; r < 1; r++) {
                 #pragma unroll
-                for (int j = 0; j < IN; j++)
+                for (int j = 0; j < 1; j++) {
                     rl_mma_m16n8k16_bf16_f32(acc[r][j], a_frag[kk / TK % 2] + r * 4, b_frag[kk / TK % 2] + j * 2);
+                }
                 #pragma unroll
                 for (int i = 0; i < 2; i++) {
                     if (i * 1 / 2 == r) {
@@ -283,36 +290,39 @@ rk_60ed22231fbb6437_0(const unsigned short *__restrict__ t0,
         const bool next = step + 1 < steps;
         if (next) take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
         // compute: the last slice, with fragments of the next stage under way
-        rl_ldmatrix_x4(a_frag[0] + 0, shared + take + A_TILE + (a_at ^ 0) + (0 / 2 * 8) * 128);
-        rl_ldmatrix_x2(b_frag[0] + 0, shared + take + B_TILE + (b_at ^ 0) + (0 / 2 * 8) * 128);
+        rl_ldmatrix_x4(a_frag[0], shared + take + A_TILE + (a_at ^ 0));
+        rl_ldmatrix_x2(b_frag[0], shared + take + B_TILE + (b_at ^ 0));
         #pragma unroll
-        for (int r = 0; r < IM; r++) {
+        for (int r = 0; r < 1; r++) {
             #pragma unroll
-            for (int j = 0; j < IN; j++)
+            for (int j = 0; j < 1; j++) {
                 rl_mma_m16n8k16_bf16_f32(acc[r][j], a_frag[1] + r * 4, b_frag[1] + j * 2);
+            }
         }
-    } while (++step < steps);
+        step += 1;
+    } while (step < steps);
     // elements: 8 outputs of the thread at a time, through shared memory
     __syncthreads();
     {
         float *const piece = reinterpret_cast<float *>(smem + warp % 1 * 2304);
         float *const to = piece + (k_warp / WK * 576 + lane_m * 36 + lane_n / 4 * 16 + lane_n % 4);
-        const float *const from = piece + ((unsigned)(k_warp / WK * 32 + lane) / 1u * 36 + (unsigned)(k_warp / WK * 32 + lane) % 1u * 4);
+        const float *const from = piece + ((unsigned)(k_warp / WK * 32 + lane) * 36 + (unsigned)(k_warp / WK * 32 + lane) % 1u * 4);
         const int m_at = m0 + row + (int)((k_warp / WK * 32 + lane) / 1u);
         const int n_at = n0 + col + (int)((k_warp / WK * 32 + lane) % 1u * 8);
         unsigned short *const p3 = t3 + (m_at * 64 + n_at);
         #pragma unroll
         for (int i = 0; i < 1; i++) {
             #pragma unroll
-            for (int j = 0; j < IN; j++) {
+            for (int j = 0; j < 1; j++) {
                 #pragma unroll
-                for (int f = 0; f < 4; f += 2)
+                for (int f = 0; f < 4; f += 2) {
                     rl_store_shared<2>(to, f * 144 + j * TN / 2, acc[i][j] + f);
+                }
             }
             __syncthreads();
             #pragma unroll
             for (int s = 0; s < 1; s++) {
-                const unsigned u = (k_warp / WK * 32 + lane) + s * 64;
+                const unsigned u = k_warp / WK * 32 + lane + s * 64;
                 if (u < 16u) {
                     const int m = m_at + (i * TM + s * 64);
                     if (m < M) {
@@ -343,7 +353,7 @@ rk_60ed22231fbb6437_0(const unsigned short *__restrict__ t0,
                             const float e4 = value[v / 4].v[v % 4];
                             o3[v] = e4 * rl_bf16_to_f32(x0[v / 8].v[v % 8]);
                         }
-                        rl_store_bf16<8>(p3 + ((i * TM + s * 64) * 64), o3);
+                        rl_store_bf16<8>(p3 + (i * TM + s * 64) * 64, o3);
                     }
                 }
             }

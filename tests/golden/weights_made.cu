@@ -226,14 +226,19 @@ rk_517a6abaf5eab00a_0(const unsigned short *__restrict__ t2,
     const int n0 = (int)tile_n * BN;
     const int tid = threadIdx.x, lane = tid % 32u;
     const unsigned warp = tid / 32u;
-    const int lane_m = lane % 4u * 2, lane_n = lane / 4u;
+    const int lane_m = lane % 4u * 2;
+    const int lane_n = lane / 4u;
     const int row = (int)(0) * WM;
     const int col = (int)(warp / 4u % 2u) * WN + (int)(warp % 4u) * 16;
     int k_next = 0;
 
     // barriers: of each stage, for copies that are done and for reads that are
-    if (tid < STAGES) rl_barrier_init(shared + BARRIERS + (0 * STAGES + tid) * 8, 1);
-    if (tid < STAGES) rl_barrier_init(shared + BARRIERS + (1 * STAGES + tid) * 8, 8);
+    if (tid < STAGES) {
+        rl_barrier_init(shared + BARRIERS + tid * 8, 1);
+    }
+    if (tid < STAGES) {
+        rl_barrier_init(shared + BARRIERS + (STAGES + tid) * 8, 8);
+    }
     rl_fence_proxy();
     __syncthreads();
 
@@ -241,36 +246,45 @@ rk_517a6abaf5eab00a_0(const unsigned short *__restrict__ t2,
         if (warp == 8u && rl_elect()) {
             rl_map_fetch(&map0);
             rl_map_fetch(&map1);
-            unsigned stage = 0, phase = 0;
+            unsigned stage = 0;
+            unsigned phase = 0;
             int done = 0;
             #pragma unroll 1
             do {
-                rl_barrier_wait(shared + BARRIERS + (1 * STAGES + stage) * 8, phase ^ 1);
-                rl_barrier_expect(shared + BARRIERS + (0 * STAGES + stage) * 8, 13312);
-                rl_tile_2(shared + stage * STAGE + A_TILE, &map0,
-                          shared + BARRIERS + stage * 8, k_next, m0);
-                rl_tile_2(shared + stage * STAGE + B_TILE, &map1,
-                          shared + BARRIERS + stage * 8, k_next, n0);
+                rl_barrier_wait(shared + BARRIERS + (STAGES + stage) * 8, phase ^ 1);
+                rl_barrier_expect(shared + BARRIERS + stage * 8, 13312);
+                rl_tile_2(shared + stage * STAGE + A_TILE, &map0, shared + BARRIERS + stage * 8, k_next, m0);
+                rl_tile_2(shared + stage * STAGE + B_TILE, &map1, shared + BARRIERS + stage * 8, k_next, n0);
                 k_next += BK;
-                if (++stage == STAGES) stage = 0, phase ^= 1;
-            } while (++done < steps);
+                stage += 1;
+                if (stage == STAGES) {
+                    stage = 0;
+                    phase ^= 1;
+                }
+                done += 1;
+            } while (done < steps);
         }
     }
     if (warp < 8u) {
         const unsigned a_low = rl_wgmma_tile<16>(shared + A_TILE);
-        const int b_lane = (col + lane_n) * 64 + ((lane % 4u * 2) ^ ((lane_n >> 1) & 3) << 4);
-        unsigned b_made[WK / TK][1][4];
-        float acc[IM][IN][20];
+        const int b_lane = (col + lane_n) * 64 + (lane % 4u * 2 ^ (lane_n >> 1 & 3) << 4);
+        unsigned b_made[4][1][4];
+        float acc[1][1][20];
         #pragma unroll
-        for (int i = 0; i < IM; i++) {
+        for (int i = 0; i < 1; i++) {
             #pragma unroll
-            for (int j = 0; j < IN * 20; j++)
+            for (int j = 0; j < 20; j++) {
                 acc[i][j / 20][j % 20] = 0;
+            }
         }
         #pragma unroll
-        for (int i = 0; i < IM; i++) rl_wgmma_settle(acc[i][0]);
+        for (int i = 0; i < 1; i++) {
+            rl_wgmma_settle(acc[i][0]);
+        }
 
-        unsigned stage = 0, phase = 0, last = 0;
+        unsigned stage = 0;
+        unsigned phase = 0;
+        unsigned last = 0;
         int taken = 0;
         #pragma unroll 1
         do {
@@ -290,18 +304,20 @@ rk_517a6abaf5eab00a_0(const unsigned short *__restrict__ t2,
                 }
             }
             const unsigned a_at = rl_uniform(a_low + stage * (STAGE / 16));
-            rl_barrier_wait(shared + BARRIERS + (0 * STAGES + stage) * 8, phase);
+            rl_barrier_wait(shared + BARRIERS + stage * 8, phase);
             // read: what the operand is made of
             const unsigned char *const b_from = smem + stage * STAGE + B_TILE;
             rl_vec<signed char, 2> b_raw[4][1][4];
             #pragma unroll
-            for (int kk = 0; kk < 4; kk++)
+            for (int kk = 0; kk < 4; kk++) {
                 #pragma unroll
-                for (int i = 0; i < 1; i++)
+                for (int i = 0; i < 1; i++) {
                     #pragma unroll
-                    for (int f = 0; f < 4; f++)
-                        b_raw[kk][i][f] = rl_load<2>(reinterpret_cast<const signed char *>(
-                            b_from + (b_lane ^ (kk * TK + (f * 2) / 4 * 8) % 64 * 1) + (i * 64 + (f * 2) / 2 % 2 * 8) * 64));
+                    for (int f = 0; f < 4; f++) {
+                        b_raw[kk][i][f] = rl_load<2>(reinterpret_cast<const signed char *>(b_from + (b_lane ^ (kk * TK + f * 2 / 4 * 8) % 64) + (i * 64 + f * 2 / 2 % 2 * 8) * 64));
+                    }
+                }
+            }
             #pragma unroll
             for (int kk = 0; kk < WK; kk += 16) {
                 #pragma unroll
@@ -311,26 +327,36 @@ rk_517a6abaf5eab00a_0(const unsigned short *__restrict__ t2,
                         float x[2];
                         #pragma unroll
                         for (int v = 0; v < 2; v++) {
-                            x[v] = (rl_small_to_f32(((int)b_raw[kk / TK][i][f].v[v])) * b_o0[i][f % 2]);
+                            x[v] = rl_small_to_f32((int)b_raw[kk / TK][i][f].v[v]) * b_o0[i][f % 2];
                         }
                         b_made[kk / TK][i][f] = rl_f32x2_to_bf16(x[0], x[1]);
                     }
                 }
                 rl_wgmma_begin();
                 #pragma unroll
-                for (int i = 0; i < 1; i++)
+                for (int i = 0; i < 1; i++) {
                     rl_wgmma_m64n40k16_bf16_f32_made<0>(acc[0][i], b_made[kk / TK][i], a_at + kk / TK * 2);
+                }
                 rl_wgmma_commit();
                 rl_wgmma_wait<3>();
             }
             __syncwarp();
-            if (lane == 0 && taken > 0) rl_barrier_arrive(last);
-            last = shared + BARRIERS + (1 * STAGES + stage) * 8;
-            if (++stage == STAGES) stage = 0, phase ^= 1;
-        } while (++taken < steps);
+            if (lane == 0 && taken > 0) {
+                rl_barrier_arrive(last);
+            }
+            last = shared + BARRIERS + (STAGES + stage) * 8;
+            stage += 1;
+            if (stage == STAGES) {
+                stage = 0;
+                phase ^= 1;
+            }
+            taken += 1;
+        } while (taken < steps);
         rl_wgmma_wait<0>();
         #pragma unroll
-        for (int i = 0; i < IM; i++) rl_wgmma_settle(acc[i][0]);
+        for (int i = 0; i < 1; i++) {
+            rl_wgmma_settle(acc[i][0]);
+        }
 
         // elements: 8 outputs of the thread at a time, through shared memory
         rl_bar_sync<1, 256>();
@@ -344,10 +370,11 @@ rk_517a6abaf5eab00a_0(const unsigned short *__restrict__ t2,
             #pragma unroll
             for (int i = 0; i < 1; i++) {
                 #pragma unroll
-                for (int j = 0; j < IN; j++) {
+                for (int j = 0; j < 1; j++) {
                     #pragma unroll
-                    for (int f = 0; f < 20; f++)
+                    for (int f = 0; f < 20; f++) {
                         rl_store_shared<1>(to, f % 2 * 20 + f / 4 * 160 + j * TN + f / 2 % 2 * 8, &acc[i][j][f]);
+                    }
                 }
                 __syncwarp();
                 #pragma unroll
@@ -359,7 +386,9 @@ rk_517a6abaf5eab00a_0(const unsigned short *__restrict__ t2,
                         if (n < N) {
                             rl_vec<float, 4> value[2];
                             #pragma unroll
-                            for (int p = 0; p < 2; p++) value[p] = rl_load<4>(from + s * 320 + p * 4);
+                            for (int p = 0; p < 2; p++) {
+                                value[p] = rl_load<4>(from + s * 320 + p * 4);
+                            }
                             const int i0 = m;
                             const int i1 = n;
                             float o3[8];
@@ -367,7 +396,7 @@ rk_517a6abaf5eab00a_0(const unsigned short *__restrict__ t2,
                             for (int v = 0; v < 8; v++) {
                                 o3[v] = value[v / 4].v[v % 4];
                             }
-                            rl_store_bf16<8>(p3 + ((i * TM + s * 16) * 136), o3);
+                            rl_store_bf16<8>(p3 + (i * TM + s * 16) * 136, o3);
                         }
                     }
                 }

@@ -52,7 +52,7 @@ static const Spoiler spoilers[] = {
      false, NULL, NULL},
     {"matrix row elsewhere", "lane % 8u", "lane % 4u", false, NULL, NULL},
     {"slice of k read twice", "(kk + TK)", "kk", false, NULL, NULL},
-    {"product left out", "j < IN; j++", "j < IN - 1; j++", false, NULL, NULL},
+    {"product left out", "rl_mma_", "if (j > 0) rl_mma_", false, NULL, NULL},
     {"warp barrier removed", "__syncwarp();", ";", false, NULL, NULL},
     {"lane's row shifted", "+ lane_m", "+ lane_m + 1", false, NULL, NULL},
     {"row guard and clamp dropped", " < M", " < M + 4096", true, "min(m, M - 1)", "m"},

@@ -24,7 +24,7 @@ static const struct {
     const char *who, *before, *when;
 } slow[] = {
     {"nobody", NULL, NULL},
-    {"producers", "rl_barrier_wait(shared + BARRIERS + (1", "true"},
+    {"producers", "rl_barrier_wait(shared + BARRIERS + (S", "true"},
     {"consumers", "rl_wgmma_begin();", "true"},
     {"a warp", "rl_wgmma_begin();", "warp % 4 == 1 && taken % 3 == 0"},
 };
