@@ -39,6 +39,7 @@ static const char *resolve(Nvrtc *n) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!(*at[i] = dlsym(n->library, names[i])))
             return names[i];
+    *(void **)&n->SetFlowCallback = dlsym(n->library, "nvrtcSetFlowCallback");
     return NULL;
 }
 
@@ -111,7 +112,8 @@ static Nvrtc *load(Arena *a, const char *file, const char **why) {
         *why = arena_printf(a, "%s does not tell its version", file);
         return NULL;
     }
-    nvrtc_keep_signals(library);
+    nvrtc_bind_imports(library);
+    nvrtc_await_at_exit();
     if (!list_archs(n, a)) {
         *why = arena_printf(a, "%s does not tell its architectures", file);
         return NULL;

@@ -30,6 +30,8 @@ struct Nvrtc {
 #define X(name, type, parameters) type(*name) parameters;
     NVRTC_API(X)
 #undef X
+    /* Asks now and then whether to end the compilation: nonzero.  Older ones have none: NULL.  */
+    int (*SetFlowCallback)(NvrtcProgram *p, int (*asked)(void *user, void *unused), void *user);
 };
 
 bool nvrtc_targets(const Nvrtc *n, const char *arch);
@@ -52,13 +54,17 @@ void nvrtc_advise(Diag *d, const NvrtcOptions *o, const char *arch);
 const char *nvrtc_given(const NvrtcOptions *o);
 bool nvrtc_alone(const NvrtcOptions *o);                   /* without the environment */
 
-/* Keeps a loaded NVRTC from replacing the process's signal handlers.  */
-void nvrtc_keep_signals(void *library);
+/* Keeps a loaded NVRTC from replacing the process's signal handlers, and the end of the process
+ * from destroying under its threads what it made on the way.  */
+void nvrtc_bind_imports(void *library);
+/* From here on the end of the process waits for NVRTC's threads before it runs handlers that were
+ * registered before.  */
+void nvrtc_await_at_exit(void);
 
 enum { NVRTC_MAX_OPTIONS = 10, NVRTC_STOPPED = -1 };
 /* nvrtcCompileProgram with p's source, on a thread of its own in which all signals are blocked: the
  * caller's may take them meanwhile.  Returns its result, or, soon after the watch has ended it,
- * NVRTC_STOPPED: then the thread goes on alone, and destroys p when it is done.  */
+ * NVRTC_STOPPED: then the thread goes on alone, as shortly as NVRTC allows, and destroys p.  */
 int nvrtc_compile_apart(const Nvrtc *n, Arena *a, NvrtcProgram *p, int n_option,
                         const char *const *option, Watch *watch);
 

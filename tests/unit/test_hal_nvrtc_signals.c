@@ -1,6 +1,6 @@
 /* links: hal */
 /* Signals while NVRTC compiles: they are the process's own, and none comes to NVRTC's threads.  */
-#include "hal/nvrtc.h"
+#include "hal/nvrtc_library.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -9,7 +9,9 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -140,10 +142,78 @@ static void a_compilation_can_be_given_up(void **state) {
     assert_int_equal(o.n_kernel, 2);
 }
 
+/* ---- processes that end ---- */
+
+static bool at_zero(void *user) { return (*(int *)user)-- <= 0; }
+
+/* A process that gives up a compilation when it is asked for the n-th time, and ends.  */
+static int give_up_and_end(const Nvrtc *n, const char *text, int nth) {
+    enum { OWN = 7 };
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        Nvrtc own = *n;
+        NvrtcOutput o;
+        Watch watch;
+        NvrtcRequest request = both;
+        watch_init(&watch, &(WatchCalls){.cancel = at_zero, .user = &nth});
+        request.watch = &watch;
+        Status s = nvrtc_compile(&own, arena, &diag, text, "sm_90a", &request, &o);
+        exit(s == ST_CANCELLED || s == ST_OK ? OWN : 1);
+    }
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status) - OWN;
+}
+
+static void who_gives_up_may_end(void **state) {
+    (void)state;
+    Nvrtc old = *nvrtc;
+    old.SetFlowCallback = NULL;
+    char *one = arena_strdup(arena, source);
+    *strstr(one, "extern \"C\" __global__ void two") = '\0';
+    for (int nth = 0; nth < 8; nth++) {
+        assert_int_equal(give_up_and_end(nvrtc, source, nth), 0);
+        assert_int_equal(give_up_and_end(nvrtc, one, nth), 0);
+        assert_int_equal(give_up_and_end(&old, one, nth), 0);
+    }
+}
+
+/* A process may end while another of its threads compiles, too.  */
+static void *compile_on(void *user) {
+    Arena *own = arena_create(NULL);
+    Diag quiet = diag_new(own);
+    NvrtcOutput o;
+    (void)user;
+    while (nvrtc_compile(nvrtc, own, &quiet, source, "sm_90a", &both, &o) != ST_CANCELLED) {}
+    return NULL;
+}
+
+static void who_compiles_may_be_ended(void **state) {
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        int status = 0;
+        pid_t child = fork();
+        if (child == 0) {
+            pthread_t thread;
+            const struct timespec pause = {.tv_nsec = 20000000 * i};
+            pthread_create(&thread, NULL, compile_on, NULL);
+            nanosleep(&pause, NULL);
+            exit(9);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 9);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_host_keeps_its_handlers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_compilation_can_be_given_up, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_gives_up_may_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_compiles_may_be_ended, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

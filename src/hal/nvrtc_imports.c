@@ -1,6 +1,7 @@
 /* dlinfo and dladdr are no part of POSIX.  */
 #define _GNU_SOURCE
 
+/* What NVRTC imports that would reach into the process.  */
 #include "hal/nvrtc_library.h"
 
 #include <dlfcn.h>
@@ -24,6 +25,16 @@ static Handler *keep_signal(int number, Handler *handler) {
 static int keep_sigaction(int number, const struct sigaction *to, struct sigaction *was) {
     (void)to;
     return sigaction(number, NULL, was);
+}
+
+/* What it makes when it is first used, it has destroyed when the process ends, which must wait for
+ * its threads before that: handlers run newest first.  */
+int __cxa_atexit(void (*destroy)(void *), void *what, void *library);
+
+static int await_and_destroy(void (*destroy)(void *), void *what, void *library) {
+    int failed = __cxa_atexit(destroy, what, library);
+    if (!failed) nvrtc_await_at_exit();
+    return failed;
 }
 
 #if defined(__GLIBC__) || (defined(RTLD_DI_LINKMAP) && defined(RTLD_NODELETE))
@@ -55,23 +66,38 @@ static void bind(const struct link_map *map, ElfW(Addr) offset, void *to) {
         __atomic_store_n((void **)slot, to, __ATOMIC_RELEASE);
 }
 
+typedef struct {
+    const char *name;
+    void *to;
+} Import;
+enum { IMPORTS = 3 };
+
+static void list_imports(Import out[IMPORTS]) {
+    Handler *(*keep)(int, Handler *) = keep_signal;
+    int (*keep_action)(int, const struct sigaction *, struct sigaction *) = keep_sigaction;
+    int (*destroy)(void (*)(void *), void *, void *) = await_and_destroy;
+    out[0].name = "signal";
+    memcpy(&out[0].to, &keep, sizeof out[0].to);
+    out[1].name = "sigaction";
+    memcpy(&out[1].to, &keep_action, sizeof out[1].to);
+    out[2].name = "__cxa_atexit";
+    memcpy(&out[2].to, &destroy, sizeof out[2].to);
+}
+
 /* Binds what the relocations of a table that name a symbol have filled in.  */
 static void bind_table(const struct link_map *map, const char *table, size_t bytes,
                        const ElfW(Sym) *symbols, const char *names) {
-    Handler *(*keep)(int, Handler *) = keep_signal;
-    int (*keep_action)(int, const struct sigaction *, struct sigaction *) = keep_sigaction;
-    void *to[2];
-    memcpy(&to[0], &keep, sizeof to[0]);
-    memcpy(&to[1], &keep_action, sizeof to[1]);
+    Import import[IMPORTS];
+    list_imports(import);
     for (size_t i = 0; i < bytes / sizeof(ElfW(Rela)); i++) {
         const ElfW(Rela) *r = (const ElfW(Rela) *)table + i;
         const char *name = names + symbols[r->r_info >> (sizeof(ElfW(Addr)) == 8 ? 32 : 8)].st_name;
-        if (!strcmp(name, "signal")) bind(map, r->r_offset, to[0]);
-        if (!strcmp(name, "sigaction")) bind(map, r->r_offset, to[1]);
+        for (int k = 0; k < IMPORTS; k++)
+            if (!strcmp(name, import[k].name)) bind(map, r->r_offset, import[k].to);
     }
 }
 
-void nvrtc_keep_signals(void *library) {
+void nvrtc_bind_imports(void *library) {
     struct link_map *map;
     const char *names = NULL, *symbols = NULL, *calls = NULL, *data = NULL;
     size_t call_bytes = 0, data_bytes = 0, relative = 0;
@@ -97,9 +123,10 @@ void nvrtc_keep_signals(void *library) {
         bind_table(map, data + relative, data_bytes - relative, symbol, names);
 }
 #else
-void nvrtc_keep_signals(void *library) {
+void nvrtc_bind_imports(void *library) {
     (void)library;
     (void)keep_signal;
     (void)keep_sigaction;
+    (void)await_and_destroy;
 }
 #endif
