@@ -9,6 +9,9 @@ END
 ROLLER_SIM_PROFILE=a100
 export ROLLER_SIM_PROFILE
 
+# The folder in /proc of a process that runs; a zombie does not.
+alive() { grep -qs '^State:.[^ZX]' "/proc/$1/status" && echo "/proc/$1"; }
+
 # sent NAME N SEED OPTION...: N signals at moments drawn from the time that the whole run takes.
 sent() {
     name=$1
@@ -24,4 +27,26 @@ sent 'signals while it plans, compiles and writes' "$([ -z "${LONG-}" ] && echo 
 ROLLER_LIBCUDA=$BUILD/simdriver/libcuda.so.1
 [ -z "${LONG-}" ] || [ ! -e "$ROLLER_LIBCUDA" ] ||
     sent 'signals while it measures' 100 2 --emit cu,json --profile a100 --measure --top 2
+
+# --emit so: the compiler, which asks for the end itself, is gone with what it has
+# begun and its folder.
+cat >cc <<'END'
+#!/bin/sh
+sleep 1000 &
+{ pwd; echo $$; echo $!; } >"$SAID"
+kill -"$ASKED" "$PPID"
+wait
+END
+chmod +x cc
+SAID=$dir/said TMPDIR=$dir CC=$dir/cc
+export SAID TMPDIR CC ASKED
+for each in TERM:143 INT:130 HUP:129; do
+    ASKED=${each%:*}
+    # As a terminal's program has them: a shell ignores some in what it runs behind it.
+    ends ${each#*:} "SIG$ASKED while the C compiler works" \
+        env --default-signal "$BUILD/roller-gen" --profile a100 --emit so mm.te -o mm.so || continue
+    { read -r folder; read -r one; read -r two; } <"$SAID"
+    is "SIG$ASKED while the C compiler works: nothing is left" ! -e "$folder" -a ! -e mm.so -a \
+        ! -e "$(alive "$one")" -a ! -e "$(alive "$two")"
+done
 exit 0
