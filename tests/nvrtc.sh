@@ -35,6 +35,17 @@ for call in CreateProgram CompileProgram GetProgramLogSize GetProgramLog GetPTXS
 done
 fails 4 nvrtcCompileProgram 'refused the source' 6
 fails 3 nvrtcCreateProgram 'NVRTC_ERROR_OUT_OF_MEMORY' 1
+# ptxas without memory names no error; nor does another plan have more of it.
+export FAKE_NVRTC_LOG='ptxas fatal   : Ptx assembly aborted due to errors' ROLLER_REFUSED=
+fails 3 nvrtcCompileProgram 'NVRTC_ERROR_OUT_OF_MEMORY' 6 &&
+    if grep -q 'next plan' err; then bad 'no plan follows where there is no memory'
+    else ok 'no plan follows where there is no memory'; fi
+has err 'hint: free some memory' 'what to do about it is told'
+FAKE_NVRTC_LOG="ptxas kernel.ptx, line 7; error   : Unknown symbol 'x'
+$FAKE_NVRTC_LOG"
+fails 4 nvrtcCompileProgram "refused the source.*Unknown symbol 'x'" 6
+unset FAKE_NVRTC_LOG
+export ROLLER_REFUSED=fail
 fails 3 nvrtcVersion 'does not tell its version'
 fails 3 nvrtcGetNumSupportedArchs 'does not tell its architectures'
 fails 3 nvrtcGetSupportedArchs 'does not tell its architectures'

@@ -20,6 +20,8 @@ static Status failed(const Nvrtc *n, Diag *d, int result) {
     Status s = result == NVRTC_OUT_OF_MEMORY ? ST_NOMEM : ST_NVRTC;
     diag_error(d, s, "nvrtc", DIAG_NOWHERE, "NVRTC %d.%d failed: %s", n->major, n->minor,
                n->GetErrorString(result));
+    if (result == NVRTC_OUT_OF_MEMORY)
+        diag_hint(d, "free some memory or raise its limit (ulimit -v)");
     if (result == NVRTC_BUILTINS)
         diag_hint(d, "libnvrtc-builtins.so.%d.%d has to be beside it, with memory to load it",
                   n->major, n->minor);
@@ -104,6 +106,8 @@ static Status judge(Nvrtc *n, Arena *a, Diag *d, const char *arch, int result, c
         diag_code(d, DIAG_NVRTC, result, n->GetErrorString(result));
         return ST_COMPILE;
     }
+    if (result == NVRTC_COMPILATION && nvrtc_log_memory(log))
+        return failed(n, d, NVRTC_OUT_OF_MEMORY);
     if (result == NVRTC_COMPILATION) {
         diag_error(d, ST_COMPILE, "nvrtc", DIAG_NOWHERE,
                    "NVRTC %d.%d refused the source for %s: %s", n->major, n->minor, arch,

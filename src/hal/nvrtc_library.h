@@ -75,6 +75,8 @@ const char *nvrtc_log_unsound(Arena *a, const char *log);
 /* The kernel that declares most shared memory, more than `least` bytes, where the log names no
  * error: too much of it is refused without a word.  NULL: there is none.  */
 const KernelResources *nvrtc_log_declares(Arena *a, const char *log, int64_t least);
+/* Does the log of what was refused mean that there was no memory?  */
+bool nvrtc_log_memory(const char *log);
 /* The first lines with an error (else the first lines), in one.  */
 const char *nvrtc_log_errors(Arena *a, const char *log);
 /* The log without the times of ptxas, so that it depends on the source alone.  */

@@ -89,6 +89,19 @@ const char *nvrtc_log_unsound(Arena *a, const char *log) {
     return NULL;
 }
 
+/* ptxas writes to standard error that it finds no memory, and to the log only that there are
+ * errors, of which it names none.  */
+bool nvrtc_log_memory(const char *log) {
+    bool aborted = false, named = false;
+    for (Line line; next_line(&log, &line);) {
+        if (find(line, "out of memory") || find(line, "Memory allocation failure")) return true;
+        bool end = find(line, "ptxas fatal") && find(line, "aborted due to errors");
+        aborted |= end;
+        named |= !end && find(line, "error");
+    }
+    return aborted && !named;
+}
+
 const KernelResources *nvrtc_log_declares(Arena *a, const char *log, int64_t least) {
     KernelResources *kernel;
     int n = nvrtc_log_resources(a, log, &kernel), most = -1;

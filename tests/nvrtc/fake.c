@@ -1,4 +1,5 @@
-/* An NVRTC for tests: the one in $REAL_NVRTC, but FAKE_NVRTC="FUNCTION=CODE" makes a function fail.
+/* An NVRTC for tests: the one in $REAL_NVRTC, but FAKE_NVRTC="FUNCTION=CODE" makes a function fail,
+ * and FAKE_NVRTC_LOG is what programs have for a log.
  * Built by tests/nvrtc*.sh; -DWITHOUT_VERSION leaves a function out, -DMAJOR=12 -DMINOR=4
  * -DISA="8.4" makes it another version, which marks what it makes as the real one does: in PTX the
  * ISA, in cubins of version 12 and older the ABI's version 7 and the toolkit's.  */
@@ -81,8 +82,26 @@ FORWARD(nvrtcCreateProgram, (void **p, const char *source, const char *name, int
 FORWARD(nvrtcDestroyProgram, (void **p), (p))
 FORWARD(nvrtcGetPTXSize, (void *p, size_t *size), (p, size))
 FORWARD(nvrtcGetCUBINSize, (void *p, size_t *size), (p, size))
-FORWARD(nvrtcGetProgramLogSize, (void *p, size_t *size), (p, size))
-FORWARD(nvrtcGetProgramLog, (void *p, char *log), (p, log))
+
+EXPORT int nvrtcGetProgramLogSize(void *p, size_t *size) {
+    int (*next)(void *, size_t *);
+    const char *log = getenv("FAKE_NVRTC_LOG");
+    int failed = fails("nvrtcGetProgramLogSize");
+    *(void **)&next = real("nvrtcGetProgramLogSize");
+    if (failed || !log) return failed ? failed : next ? next(p, size) : 11;
+    *size = strlen(log) + 1;
+    return 0;
+}
+
+EXPORT int nvrtcGetProgramLog(void *p, char *text) {
+    int (*next)(void *, char *);
+    const char *log = getenv("FAKE_NVRTC_LOG");
+    int failed = fails("nvrtcGetProgramLog");
+    *(void **)&next = real("nvrtcGetProgramLog");
+    if (failed || !log) return failed ? failed : next ? next(p, text) : 11;
+    memcpy(text, log, strlen(log) + 1);
+    return 0;
+}
 
 EXPORT const char *nvrtcGetErrorString(int code) {
     const char *(*next)(int);
