@@ -478,3 +478,31 @@ head -c 900 "$root/profiles/h200.json" >cut.json
 run 1 'truncated profile' --profile ./cut.json mm.te && has err 'cut.json' 'names the profile'
 sed 's/"value": [0-9.e+]*/"value": NaN/' "$root/profiles/h200.json" >nan.json
 run 1 'NaN in a profile' --profile ./nan.json mm.te && has err 'nan.json' 'names the profile'
+
+# ---- outputs that are inputs ----
+mkdir apart && cd apart
+te='op f(X: f32[64]) -> Y: f32[64] { Y[i] = X[i] + 1; }'
+echo "$te" >k.te && cp k.te keep
+ln -s k.te link.cu && ln k.te hard.cu && cp k.te o.cu && cp "$root/profiles/a100.json" own.json
+cp own.json kept.json
+# apart NAME OPTION...: refused, and nothing is there that was not.
+apart() {
+    name=$1
+    shift
+    before=$(ls)
+    ends 2 "$name" "$BUILD/roller-gen" --profile a100 "$@" && {
+        if grep -q 'would replace the input' err && [ "$(ls | grep -v '^out$\|^err$')" = "$before" ] &&
+            cmp -s k.te keep && cmp -s own.json kept.json; then ok "$name is refused"
+        else bad "$name is refused"; fi
+    }
+    rm -f out err
+}
+apart 'the input as an output' --emit cu -o k.te k.te
+apart 'an output that is a link to the input' -o link.cu k.te
+apart 'an output that is the input by another name' -o hard.cu k.te
+apart 'a source of the default name' o.cu
+apart 'a description over a profile' --profile ./own.json --emit json -o own.json k.te
+apart 'a second artefact over a profile' --profile ./own.json --emit cu,json -o own.cu k.te
+cp keep k.d
+apart 'a rule of make over a plan' --plan k.d -MD -o k.ptx --emit ptx k.te
+cd ..

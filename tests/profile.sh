@@ -217,8 +217,14 @@ has err 'is as far from 1 as a factor may be' "names a factor at its bound"
 run 2 "such a file again" --calibrate --from times.csv "$root/profiles/a100.json" -o from.json
 has err 'from.json exists' "is not replaced"
 echo 'x.te,M=1,8x8x8,soon' >>times.csv
-run 2 "a file with a fault" --calibrate --from times.csv "$root/profiles/a100.json" -o no.json
+run 1 "a file with a fault" --calibrate --from times.csv "$root/profiles/a100.json" -o no.json
 has err "times.csv:5:16: error: 'soon' is no time" "is told with line and column"
+ln times.csv hard.csv
+run 2 "an output that is the input" --calibrate --from times.csv "$root/profiles/a100.json" -f -o hard.csv
+has err "'hard.csv' would replace the input 'times.csv'" "is refused, with -f, too"
+cp "$root/profiles/a100.json" own.json && ln -s own.json own.svg
+run 2 "a roofline over its profile" --show own.json
+is "the profile is as it was" "$(cmp own.json "$root/profiles/a100.json" && echo same)" = same
 run 2 "--from alone" --from times.csv
 has err '^roller-profile: hint: roller-profile --calibrate --from FILE PROFILE' "says how it goes"
 

@@ -180,3 +180,10 @@ if [ -s smooth.cu ] && [ -s command ]; then
 else
     bad "the manual has an example"
 fi
+
+# ---- outputs that are inputs ----
+ln -s x.npy same.npy && cp x.npy kept.npy
+run 2 'an output that is the input' add.ptx --block 4 --in x=x.npy --in s=1 --out x=same.npy
+has err "'same.npy' would replace the input 'x.npy'" 'says which'
+run 2 'an output that is the kernel' add.ptx --block 4 --in x=x.npy --in s=1 --out x=add.ptx
+is 'the input is as it was' "$(cmp x.npy kept.npy && echo same)" = same

@@ -102,7 +102,7 @@ typedef struct {
 } RollerCalibration;
 /* The profile with factors that are fitted to kernels, timed on the device that it was measured on
  * or in the file `from`, without a device.  Texts live until the context's next call.  ROLLER_CHECK
- * if too few kernels could be timed, ROLLER_USAGE if the file is wrong.  */
+ * if too few kernels could be timed, ROLLER_ARGS if the file is wrong.  */
 ROLLER_API RollerStatus roller_profile_calibrate(RollerCtx *ctx, const RollerProfile *p,
                                                  const RollerCalibrateOptions *o,
                                                  RollerCalibration *report, RollerProfile **out);

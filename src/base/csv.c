@@ -21,9 +21,9 @@ static Status quoted(Diag *d, CsvReader *r, size_t open, Buf *out) {
         if (now(r) != '"') return ST_OK;
         buf_putc(out, '"');
     }
-    diag_error(d, ST_USAGE, "csv", diag_place(r->text, open), "nothing closes this quote");
+    diag_error(d, ST_ARGS, "csv", diag_place(r->text, open), "nothing closes this quote");
     diag_hint(d, "a quote inside of quotes is written twice");
-    return ST_USAGE;
+    return ST_ARGS;
 }
 
 /* Up to the comma or the end of the line behind it.  */
@@ -37,7 +37,7 @@ static Status read_field(Arena *a, Diag *d, CsvReader *r, CsvField *out) {
         if (s) return s;
         skip_blanks(r);
         if (now(r) != ',' && now(r) != '\n')
-            return diag_error(d, ST_USAGE, "csv", diag_place(r->text, r->pos),
+            return diag_error(d, ST_ARGS, "csv", diag_place(r->text, r->pos),
                               "a comma is expected behind a field in quotes");
     } else {
         for (; now(r) != ',' && now(r) != '\n'; r->pos++) buf_putc(&text, now(r));

@@ -14,7 +14,7 @@ typedef struct {
     size_t pos;               /* 0 at first */
 } CsvReader;
 
-/* The next record: *n fields on `a`, 0 at the end of the text.  ST_USAGE with the place of a quote
+/* The next record: *n fields on `a`, 0 at the end of the text.  ST_ARGS with the place of a quote
  * that nothing closes, or of what stands behind one.  */
 Status csv_next(Arena *a, Diag *d, CsvReader *r, CsvField **field, int *n);
 #endif

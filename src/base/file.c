@@ -221,6 +221,20 @@ bool file_exists(const char *path) {
     return stat(path, &st) == 0;
 }
 
+Status file_apart(Diag *d, const char *out, const char *const *in, int n) {
+    struct stat to, from;
+    if (strcmp(out, "-") == 0 || stat(out, &to) || !S_ISREG(to.st_mode)) return ST_OK;
+    for (int i = 0; i < n; i++) {
+        bool none = strcmp(in[i], "-") == 0 || stat(in[i], &from);
+        if (none || from.st_dev != to.st_dev || from.st_ino != to.st_ino) continue;
+        diag_error(d, ST_USAGE, NULL, DIAG_NOWHERE, "the output '%s' would replace the input '%s'",
+                   out, in[i]);
+        diag_hint(d, "name another file; nothing was written");
+        return ST_USAGE;
+    }
+    return ST_OK;
+}
+
 Status file_make_folders(Diag *d, const char *path) {
     char *part = arena_strdup(d->arena, path);
     int error = 0;

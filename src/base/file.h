@@ -16,4 +16,6 @@ Status file_writable(Diag *d, const char *path);
 /* Makes a folder and those above it that are missing, for the user alone; ST_IO.  */
 Status file_make_folders(Diag *d, const char *path);
 bool file_exists(const char *path);
+/* Is the file `out` one of these, by whatever name or link?  Then ST_USAGE.  "-" is none.  */
+Status file_apart(Diag *d, const char *out, const char *const *in, int n);
 #endif

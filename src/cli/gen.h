@@ -74,6 +74,9 @@ RollerPlanOptions gen_plan_options(const Gen *g, const Result *r);
 void gen_estimate(Gen *g, const RollerPlan *plan, RollerEstimate *out);
 /* STEM from -o or from the input's name.  */
 const char *gen_stem(Gen *g, const char *op);
+const char *gen_result_stem(Gen *g, const char *op); /* named after the op if all are made */
+/* Profile and arch of target i of each op; else the exit code.  */
+int gen_load_target(Gen *g, int i, Result *r);
 /* Keeps the library's or the command line's error; returns its exit code.  */
 int gen_fail(Gen *g, RollerStatus s);
 int gen_fail_here(Gen *g);
@@ -96,6 +99,8 @@ int gen_check_emits(Gen *g, const Result *r);
 /* outputs.c: artefact names and files.  */
 /* Finds what cannot be written before there is anything to write.  */
 int gen_check_outputs(Gen *g);
+/* Refuses outputs, for any of n ops, that would replace an input.  */
+int gen_check_apart(Gen *g, const char *const *op, int n);
 int gen_write(Gen *g, Result *r);
 /* What holds all targets of one op: description and launchers.  */
 int gen_write_whole(Gen *g, Result *first, int n);

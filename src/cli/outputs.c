@@ -28,6 +28,55 @@ static const char *path_of(Gen *g, const Result *r, GenEmit kind) {
     return arena_printf(g->a, "%s.%s.%s", r->stem, r->arch, gen_emit_name[kind]);
 }
 
+/* ---- before there is anything to write ---- */
+typedef struct {
+    const char **path;
+    int n;
+} Inputs;
+
+static Inputs list_inputs(Gen *g) {
+    const GenOptions *o = &g->o;
+    Inputs in = {ARENA_ARRAY(g->a, const char *, o->n_in + 2), 0};
+    if (!o->einsum) in.path[in.n++] = o->input;
+    if (o->plan) in.path[in.n++] = o->plan;
+    for (int i = 0; i < o->n_in; i++) in.path[in.n++] = o->in[i].value;
+    return in;
+}
+
+/* Is a file for one op and target one of the inputs, or the target's own profile?  */
+static Status check_apart(Gen *g, const Result *r, const Inputs *in) {
+    static const char *const more[] = {"d", "report.txt"};
+    const char *profile = roller_profile_file(r->profile);
+    uint32_t emits = gen_emits(g, r->profile);
+    Status s = ST_OK;
+    for (int i = 0; i < EMIT_COUNT + 2 && !s; i++) {
+        if (i < EMIT_COUNT && !(emits & 1u << i)) continue;
+        if (i == EMIT_COUNT && !g->o.make_rule_too) continue;
+        if (gen_on_stdout(g) && i == (int)main_kind(g, r->profile)) continue;
+        const char *path = i < EMIT_COUNT
+                               ? path_of(g, r, (GenEmit)i)
+                               : arena_printf(g->a, "%s.%s", r->stem, more[i - EMIT_COUNT]);
+        s = file_apart(&g->diag, path, in->path, in->n);
+        if (!s && profile) s = file_apart(&g->diag, path, &profile, 1);
+    }
+    return s;
+}
+
+int gen_check_apart(Gen *g, const char *const *op, int n) {
+    Inputs in = list_inputs(g);
+    Status s = ST_OK;
+    for (int i = 0; i < g->o.n_out && !s; i++)
+        s = file_apart(&g->diag, g->o.out[i].value, in.path, in.n);
+    for (int i = 0; i < n * g->n_target && !s && !g->o.dry_run; i++) {
+        Result r = {.stem = gen_result_stem(g, op[i / g->n_target])};
+        int code = gen_load_target(g, i % g->n_target, &r);
+        if (!code) s = check_apart(g, &r, &in);
+        roller_profile_destroy(r.profile);
+        if (code) return code;
+    }
+    return s ? gen_fail_here(g) : 0;
+}
+
 int gen_check_outputs(Gen *g) {
     Status s = ST_OK;
     bool all_ops = g->o.op && strcmp(g->o.op, "all") == 0;

@@ -45,9 +45,10 @@ static int own_path(ProfileTool *t, const char *name, const char **path) {
     return profile_fail_here(t);
 }
 
-/* Before minutes of work, not after them.  */
+/* Before minutes of work, not after them.  With -f a profile may replace itself.  */
 static int can_write(ProfileTool *t, const char *path) {
     if (!strcmp(path, "-")) return 0;
+    if (t->o.from && file_apart(&t->diag, path, &t->o.from, 1)) return profile_fail_here(t);
     if (file_exists(path) && !t->o.force) return refuse(t, path);
     return file_writable(&t->diag, path) ? profile_fail_here(t) : 0;
 }

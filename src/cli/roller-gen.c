@@ -131,25 +131,11 @@ static int generate_one(Gen *g, Result *r) {
 }
 
 /* ---- ops and targets ---- */
-static int load_target(Gen *g, int i, Result *r) {
-    const GenOptions *o = &g->o;
-    r->arch = i < o->archs.n ? o->archs.item[i] : NULL;
-    const char *profile = o->profiles.n == 0 ? NULL
-                          : i < o->profiles.n ? o->profiles.item[i]
-                                              : o->profiles.item[o->profiles.n - 1];
-    RollerStatus s = !profile && r->arch
-                         ? roller_profile_for_arch(g->ctx, r->arch, &r->profile)
-                         : roller_profile_load(g->ctx, profile, &r->profile);
-    if (s) return gen_fail(g, s);
-    if (!r->arch) r->arch = roller_profile_arch(r->profile);
-    return gen_check_emits(g, r);
-}
-
 static int generate_op(Gen *g, const char *name) {
     int first = g->n_result, code = 0;
     for (int i = 0; i < g->n_target && !code; i++) {
         Result *r = &g->result[g->n_result++];
-        code = load_target(g, i, r);
+        code = gen_load_target(g, i, r);
         if (code) return code;
         RollerParseOptions o = {.struct_size = sizeof o,
                                 .op = name,
@@ -164,7 +150,7 @@ static int generate_op(Gen *g, const char *name) {
             diag_error(&g->diag, ST_TE, NULL, DIAG_NOWHERE, "warnings are errors (-Werror)");
             return gen_fail_here(g);
         }
-        r->stem = gen_stem(g, g->o.op && strcmp(g->o.op, "all") == 0 ? name : NULL);
+        r->stem = gen_result_stem(g, name);
         code = generate_one(g, r);
     }
     if (!code && !g->o.dry_run)
@@ -192,6 +178,7 @@ static int generate(Gen *g) {
     if (g->n_target == 0) g->n_target = 1;
     g->result = ARENA_ARRAY(g->a, Result, n_op * g->n_target);
     int code = front_only(o) ? 0 : gen_check_outputs(g);
+    if (!code && !front_only(o)) code = gen_check_apart(g, name, n_op);
     for (int i = 0; i < n_op && !code; i++) code = generate_op(g, name[i]);
     return code;
 }

@@ -35,6 +35,8 @@ static const char *beside(ProfileTool *t) {
 static int show_sheet(ProfileTool *t, const RollerProfile *p) {
     const char *text, *path = t->o.output ? t->o.output : beside(t);
     size_t len;
+    const char *file = roller_profile_file(p);
+    if (!t->o.dry_run && file && file_apart(&t->diag, path, &file, 1)) return profile_fail_here(t);
     RollerStatus s = roller_profile_sheet(t->ctx, p, &text, &len);
     if (s) return profile_fail(t, s);
     buf_add(&t->report, text, len);

@@ -53,6 +53,18 @@ static Status compile(Tool *t) {
     return s == ST_COMPILE ? ST_TE : s;      /* the user's source, not ours */
 }
 
+static Status check_apart(Tool *t) {
+    const char **in = ARENA_ARRAY(t->a, const char *, t->o.n_in + 2);
+    int n = 0;
+    Status s = ST_OK;
+    in[n++] = t->o.input;
+    if (t->o.profile) in[n++] = t->o.profile;
+    for (int i = 0; i < t->o.n_in; i++) in[n++] = t->o.in[i].value;
+    for (int i = 0; i < t->o.n_out && !s; i++)
+        s = file_apart(&t->diag, t->o.out[i].value, in, n);
+    return s;
+}
+
 static Status read_input(Tool *t) {
     char *text;
     size_t len;
@@ -272,7 +284,8 @@ static void report_json(Tool *t, int code) {
 /* ---- the flow ---- */
 
 static int act(Tool *t) {
-    Status s = read_input(t);
+    Status s = check_apart(t);
+    if (s == ST_OK) s = read_input(t);
     if (s == ST_OK && t->o.ptx) {
         buf_puts(&t->out, t->ptx);
         return 0;

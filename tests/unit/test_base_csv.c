@@ -29,7 +29,7 @@ static const char *records(const char *text) {
     }
     if (!s) return buf_str(&out);
     const DiagMessage *m = diag_first_error(&d);
-    assert_int_equal(s, ST_USAGE);
+    assert_int_equal(s, ST_ARGS);
     return arena_printf(arena, "%d:%d %s", m->line, m->column, m->message);
 }
 

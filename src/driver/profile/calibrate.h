@@ -41,7 +41,7 @@ typedef struct {
 /* Factors that `dev` has already are forgotten.  ST_CHECK if too few kernels could be timed.  */
 Status calibrate(Arena *a, Diag *d, const Device *dev, const CalibrateOptions *o,
                  Calibration *out);
-/* The same to the times of a file (docs/roller-profile.md), without a device.  ST_USAGE with the
+/* The same to the times of a file (docs/roller-profile.md), without a device.  ST_ARGS with the
  * place of what is wrong in it.  */
 Status calibrate_times(Arena *a, Diag *d, const Device *dev, const char *path, Calibration *out);
 

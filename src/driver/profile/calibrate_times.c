@@ -66,12 +66,12 @@ static Status read_head(Times *t, CsvReader *r) {
     }
     bool any = t->at[COLUMN_PLAN] >= 0 || t->at[COLUMN_TILE] >= 0;
     if (s || (t->at[COLUMN_OP] >= 0 && t->at[COLUMN_US] >= 0 && any)) return s;
-    diag_error(t->d, ST_USAGE, "csv", diag_place(t->text, n ? field[0].at : 0),
+    diag_error(t->d, ST_ARGS, "csv", diag_place(t->text, n ? field[0].at : 0),
                "no column '%s'", t->at[COLUMN_OP] < 0 ? "op" : t->at[COLUMN_US] < 0 ? "us"
                                                                                     : "plan");
     diag_hint(t->d, "the first line names the columns: op,sizes,plan,tile,us; of plan and tile "
                     "one will do, others are ignored");
-    return ST_USAGE;
+    return ST_ARGS;
 }
 
 /* The next record; *more: there is one.  */
@@ -88,16 +88,16 @@ static Status read_row(Times *t, CsvReader *r, bool *more) {
         if (t->at[c] > last) last = t->at[c];
     }
     if (last < n) return ST_OK;
-    return diag_error(t->d, ST_USAGE, "csv", diag_place(t->text, field[0].at),
+    return diag_error(t->d, ST_ARGS, "csv", diag_place(t->text, field[0].at),
                       "%d field%s, where the first line names more", n, n == 1 ? "" : "s");
 }
 
 static Status read_us(const Times *t, double *us) {
     const char *text = t->row[COLUMN_US].text;
     if (num_real(text, strlen(text), us) && *us > 0 && isfinite(*us)) return ST_OK;
-    diag_error(t->d, ST_USAGE, "csv", place(t, COLUMN_US), "'%s' is no time", text);
+    diag_error(t->d, ST_ARGS, "csv", place(t, COLUMN_US), "'%s' is no time", text);
     diag_hint(t->d, "a number above 0, in microseconds");
-    return ST_USAGE;
+    return ST_ARGS;
 }
 
 /* ---- the op ---- */
@@ -112,9 +112,9 @@ static Status read_sizes(const Times *t, TeDefines *out) {
         Diag quiet = diag_new(t->a);
         TeDefine *own = &item[out->n++];
         if (!te_define_parse(t->a, &quiet, text, own) && own->lo == own->hi) continue;
-        diag_error(t->d, ST_USAGE, "csv", place(t, COLUMN_SIZES), "'%s' is no size", text);
+        diag_error(t->d, ST_ARGS, "csv", place(t, COLUMN_SIZES), "'%s' is no size", text);
         diag_hint(t->d, "sizes are written M=4096;N=4096");
-        return ST_USAGE;
+        return ST_ARGS;
     }
     return ST_OK;
 }
@@ -148,10 +148,10 @@ static Status parse_op(Times *t) {
     }
     text.file = arena_printf(t->a, "%s%s", *op == '/' ? "" : t->folder, op);
     if (!file_exists(text.file)) {
-        diag_error(t->d, ST_USAGE, "csv", place(t, COLUMN_OP), "there is no file '%s'", text.file);
+        diag_error(t->d, ST_ARGS, "csv", place(t, COLUMN_OP), "there is no file '%s'", text.file);
         diag_hint(t->d, "an op is a text in quotes that begins with 'op', or a file beside this "
                         "one");
-        return ST_USAGE;
+        return ST_ARGS;
     }
     s = file_read(t->a, t->d, text.file, MAX_TE, &file, &text.len);
     text.text = file;
@@ -178,7 +178,7 @@ static Status read_op(Times *t) {
     if (!s) s = parse_op(t);
     if (s) return s;
     if (t->te->runtime)
-        return diag_error(t->d, ST_USAGE, "csv", place(t, COLUMN_OP),
+        return diag_error(t->d, ST_ARGS, "csv", place(t, COLUMN_OP),
                           "a time is of one size, and this op has run-time sizes");
     t->op = op;
     t->sizes = sizes;
@@ -198,10 +198,10 @@ static Status by_tile(Times *t, CalibrateSample *out) {
     const char *text = t->row[COLUMN_TILE].text;
     CalibrateTile tile = {.text = text, .sample = t->n};
     if (!calibrate_tile_read(text, &tile)) {
-        diag_error(t->d, ST_USAGE, "csv", place(t, COLUMN_TILE), "'%s' is no tile", text);
+        diag_error(t->d, ST_ARGS, "csv", place(t, COLUMN_TILE), "'%s' is no tile", text);
         diag_hint(t->d, "a block's m, n and k-step, and a warp's m and n if they are known: "
                         "128x128x32 or 128x128x32/64x64");
-        return ST_USAGE;
+        return ST_ARGS;
     }
     Status s = plan_op(t);
     if (s) return s;
@@ -223,9 +223,9 @@ static Status by_plan(Times *t, CalibrateSample *out) {
     size_t len;
     const char *file = arena_printf(t->a, "%s%s", *name == '/' ? "" : t->folder, name);
     if (!file_exists(file)) {
-        diag_error(t->d, ST_USAGE, "csv", place(t, COLUMN_PLAN), "there is no file '%s'", file);
+        diag_error(t->d, ST_ARGS, "csv", place(t, COLUMN_PLAN), "there is no file '%s'", file);
         diag_hint(t->d, "a plan is a file beside this one, as roller-gen --dump plan prints it");
-        return ST_USAGE;
+        return ST_ARGS;
     }
     Status s = file_read(t->a, t->d, file, MAX_TE, &text, &len);
     if (!s)
@@ -246,11 +246,11 @@ static Status read_sample(Times *t, CalibrateSample *out) {
     out->samples = 1;
     bool plan = *t->row[COLUMN_PLAN].text, tile = *t->row[COLUMN_TILE].text;
     if (plan != tile) return plan ? by_plan(t, out) : by_tile(t, out);
-    diag_error(t->d, ST_USAGE, "csv", place(t, plan ? COLUMN_TILE : COLUMN_PLAN),
+    diag_error(t->d, ST_ARGS, "csv", place(t, plan ? COLUMN_TILE : COLUMN_PLAN),
                plan ? "a plan and a tile: one of them is wanted" : "neither a plan nor a tile");
     diag_hint(t->d, "a time says something of a model only where it is known which kernel took "
                     "it");
-    return ST_USAGE;
+    return ST_ARGS;
 }
 
 static Status read_all(Times *t) {
