@@ -176,12 +176,12 @@ void wgmma_tiles(Kernel *k);              /* descriptors of the first stage */
 void wgmma_settle(Kernel *k);
 void wgmma_stage(Kernel *k);  /* the descriptors of the stage at hand */
 /* wgmma_operand.c: before the first product; sums of an instruction; the descriptor of an operand's
- * part at kk; the instruction, whose form is put down in `form`.  */
+ * part at kk; the instruction at kk, whose form is put down in `form`.  */
 enum { WGMMA_FORMS = 4 };
 void wgmma_begin(Kernel *k);
 Ir wgmma_sums(const Kernel *k, Ir i, Ir j);
 Ir wgmma_slice(const Kernel *k, const Side *s, Ir kk);
-IrUnit wgmma_unit(const Kernel *k, const Side *a, const Side *b,      /* a NULL: made */
+IrUnit wgmma_unit(const Kernel *k, const Side *a, const Side *b, Ir kk,   /* a NULL: made */
                   int form[WGMMA_FORMS]);
 /* compute_made.c: a first operand that is made in registers: where a lane begins in its tile; what
  * the expression reads beside, of all steps or of one; what the registers of a step are made of;

@@ -261,11 +261,12 @@ void made_products(Kernel *k) {
     Cg *cg = k->cg;
     const Side *a = side_of(k), *b = &k->c.side[!k->c.r->swapped];
     int form[WGMMA_FORMS];
-    IrUnit unit = wgmma_unit(k, NULL, b, form);
+    Ir kk = product_int(cg, "kk");
+    IrUnit unit = wgmma_unit(k, NULL, b, kk, form);
     wgmma_begin(k);
     Ir i = ir_count(cg, "i", tiles_of(k), IR_UNROLL_ALL), zero = ir_int(cg, 0);
     Ir sums = wgmma_sums(k, a->side ? zero : i, a->side ? i : zero);
     Ir made = ir_element(cg, ir_element(cg, k->made, slice_at(cg)), i);
-    ir_multiply(cg, &unit, sums, made, wgmma_slice(k, b, product_int(cg, "kk")));
+    ir_multiply(cg, &unit, sums, made, wgmma_slice(k, b, kk));
     ir_close(cg);
 }

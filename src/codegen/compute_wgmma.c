@@ -67,7 +67,7 @@ void compute_wgmma(Kernel *k) {
     Ir kk = ir_for(cg, "kk", ir_int(cg, 0), product_size(cg, 'W', AX_K), slice, IR_UNROLL_ALL);
     Ir i = ir_count(cg, "i", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
     int form[WGMMA_FORMS];
-    IrUnit unit = wgmma_unit(k, a, b, form);
+    IrUnit unit = wgmma_unit(k, a, b, kk, form);
     ir_multiply(cg, &unit, wgmma_sums(k, i, ir_int(cg, 0)), moved(k, a, kk, i),
                 moved(k, b, kk, i));
     ir_close(cg);

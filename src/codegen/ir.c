@@ -378,7 +378,8 @@ static void count(Cg *c, IrStmt *s, int n, const int *number) {
 }
 
 void ir_multiply(Cg *c, const IrUnit *unit, Ir to, Ir a, Ir b) {
-    IrStmt *s = act(c, IR_STMT_MULTIPLY, to, 2, (const Ir[]){a, b});
+    int n = unit->adds ? 3 : 2;
+    IrStmt *s = act(c, IR_STMT_MULTIPLY, to, n, (const Ir[]){a, b, unit->adds});
     s->text = unit->instruction;
     count(c, s, unit->forms, unit->form);
 }

@@ -253,6 +253,7 @@ typedef struct {
     const char *instruction;
     const int *form;          /* numbers in its name */
     int forms;
+    Ir adds;                  /* does it, or begin anew?  NULL: it cannot be told */
 } IrUnit;
 void ir_multiply(Cg *c, const IrUnit *unit, Ir to, Ir a, Ir b);
 void ir_matrices(Cg *c, int n, bool transposed, Ir to, Ir from);

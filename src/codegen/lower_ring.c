@@ -144,10 +144,7 @@ static void add_products(FormBuilder *b, const Lowered *l) {
     open_some(b, c);
     add_turn(b, l, SYNC_BOTH);
     open_steps(b, c, false);
-    if (promotes) {
-        form_add(b, NODE_VALUES, VALUES_PARTIAL);
-        form_add(b, NODE_VALUES, VALUES_SETTLE);
-    }
+    if (promotes) form_add(b, NODE_VALUES, VALUES_PARTIAL);
     int made = c->side[0].l->raw ? 0 : c->side[1].l->raw ? 1 : -1;
     if (made >= 0) form_add(b, NODE_VALUES, VALUES_BESIDE)->from = true;
     form_add(b, NODE_VALUES, VALUES_STAGE);

@@ -1,4 +1,5 @@
-/* Products of warpgroups, which read shared memory by descriptors: d += a * b.  */
+/* Products of warpgroups, which read shared memory by descriptors: d = a * b, + d where it adds;
+ * where it does not, d is not read.  */
 #include "codegen/prelude.h"
 #include <string.h>
 
@@ -36,10 +37,11 @@ bool prelude_make_wgmma(const char *name, size_t len, PreludeText *t) {
     if (orders) prelude_put(t, "%sint B_TURNED, ", made ? "" : "int A_TURNED, ");
     if (!made) prelude_put(t, "unsigned A_HIGH = 0x%x, ", prelude_high(USUAL));
     prelude_put(t, "unsigned B_HIGH = 0x%x>\n", prelude_high(USUAL));
-    prelude_put(t, FN "void %.*s(%s *d, %s, unsigned b) {\n", (int)len, name,
+    prelude_put(t, FN "void %.*s(%s *d, %s, unsigned b, bool adds) {\n", (int)len, name,
                 prelude_register(u.acc), made ? "const unsigned *a" : "unsigned a");
-    prelude_put(t, "    asm volatile(\"{ .reg .b64 a, b;\"\n                 \"");
-    int high = sums + more + 1;
+    prelude_put(t, "    asm volatile(\"{ .reg .b64 a, b; .reg .pred p;\"\n                 \"");
+    prelude_put(t, " setp.ne.b32 p, %%%d, 0;", sums + more + 1);
+    int high = sums + more + 2;
     if (!made) prelude_put(t, " mov.b64 a, {%%%d, %%%d};", sums, high++);
     prelude_put(t, " mov.b64 b, {%%%d, %%%d};\"\n", sums + more, high++);
     prelude_put(t, "                 \" wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s {\"\n", n,
@@ -52,7 +54,7 @@ bool prelude_make_wgmma(const char *name, size_t len, PreludeText *t) {
     prelude_put(t, "                 \"");
     for (int i = 0; i < more && made; i++)
         prelude_put(t, "%s%%%d%s", i ? ", " : "{", sums + i, i + 1 == more ? "}" : "");
-    prelude_put(t, "%s, b, 1%s", made ? "" : "a", whole ? "" : ", 1, 1");
+    prelude_put(t, "%s, b, p%s", made ? "" : "a", whole ? "" : ", 1, 1");
     if (orders && !made) prelude_put(t, ", %%%d", high++);
     if (orders) prelude_put(t, ", %%%d", high);
     for (int i = 0; i < sums; i++)
@@ -61,8 +63,8 @@ bool prelude_make_wgmma(const char *name, size_t len, PreludeText *t) {
     prelude_put(t, "\n                 : ");
     for (int i = 0; i < more && made; i++) prelude_put(t, "\"r\"(a[%d]), ", i);
     if (!made) prelude_put(t, "\"r\"(a), ");
-    prelude_put(t, "\"r\"(b)%s, \"n\"(B_HIGH)%s%s);\n}\n", made ? "" : ", \"n\"(A_HIGH)",
-                orders && !made ? ", \"n\"(A_TURNED)" : "", orders ? ", \"n\"(B_TURNED)" : "");
+    prelude_put(t, "\"r\"(b), \"r\"((int)adds)%s, \"n\"(B_HIGH)%s%s);\n}\n",
+                made ? "" : ", \"n\"(A_HIGH)", orders && !made ? ", \"n\"(A_TURNED)" : "", orders ? ", \"n\"(B_TURNED)" : "");
     return true;
 }
 

@@ -25,8 +25,15 @@ Ir wgmma_slice(const Kernel *k, const Side *s, Ir kk) {
     return ir_add(cg, ir_add(cg, at, box), ir_div(cg, ir_rem(cg, kk, around), chunk));
 }
 
+/* Sums of a step that join others begin with its first slice.  Products of zeros can make -0 of
+ * them where 0 + -0 were +0, which is the same to the sums they join: these begin with +0.  */
+static Ir adds(const Kernel *k, Ir kk) {
+    const Cg *cg = k->cg;
+    return k->c.matrix.promotes ? ir_lt(cg, ir_int(cg, 0), kk) : ir_bool(cg, true);
+}
+
 /* Its form: orders of operands of 16 bits, and how they lie where that is not the usual way.  */
-IrUnit wgmma_unit(const Kernel *k, const Side *a, const Side *b, int form[WGMMA_FORMS]) {
+IrUnit wgmma_unit(const Kernel *k, const Side *a, const Side *b, Ir kk, int form[WGMMA_FORMS]) {
     enum { USUAL = 128 };
     const ComputeUnit *u = k->c.matrix.unit;
     int n = 0;
@@ -38,5 +45,5 @@ IrUnit wgmma_unit(const Kernel *k, const Side *a, const Side *b, int form[WGMMA_
     const char *name = arena_printf(k->cg->arena, "rl_wgmma_m64n%dk%d_%s_%s%s", b->thread,
                                     u->k.from, prelude_operand(u), te_dtype_name(u->acc),
                                     a ? "" : PRELUDE_MADE);
-    return (IrUnit){name, form, n};
+    return (IrUnit){name, form, n, adds(k, kk)};
 }

@@ -20,7 +20,8 @@
  *   reads of a side beside bytes, per group: WM/8, of 8 bytes a lane, 2 wavefronts each
  *   also issued, per group: an operand that stays bytes in shared memory: WM * 16 / 32 elements, as
  *       many instructions each as in a chunk (step.c); 2 for each fragment register that is split
- *       in two (x = 3); 2 * accumulators / g where partial sums are added (f8)
+ *       in two (x = 3); accumulators / g where partial sums are added (f8; the first products of a
+ *       step have zero as an operand)
  *   tax: + wavefronts of a slice / v where fragments are not fetched ahead (step.c)
  *   EPILOGUE: + WM/TM * (wavefronts of all warps' pieces + 2 latencies) for stores through the
  *       epilogue staging buffer; warps that share the k-steps of a block add their sums there: each
@@ -82,7 +83,7 @@ double mp_matrix_extra(const Model *m, const RProg *r) {
         n += 2.0 * rprog_unit_registers(m->dev, r, side) * r->warp.extent[axis] /
              r->thread.extent[axis];
     }
-    if (rprog_promotes(m->p, m->dev, r)) n += 2 * mp_lane_sums(m, r) / slices;
+    if (rprog_promotes(m->p, m->dev, r)) n += mp_lane_sums(m, r) / slices;
     return n;
 }
 

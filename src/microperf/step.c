@@ -149,7 +149,8 @@ double mp_unit_clocks(const Model *m, const RProg *r, const Step *s, double resi
     double rate = unit_rate(m, u, resident * rprog_computing(m->dev, r) / WARP);
     bool matrix = rprog_matrix(m->dev, r);
     if (rprog_warpgroups(m->dev, r))
-        return greater(resident * mp_ring_clocks(m, r, rate),
+        return greater(greater(resident * mp_ring_clocks(m, r, rate),
+                               mp_joining_clocks(m, r, rate)),
                        greater(mp_made_clocks(m, r, s), mp_copying_clocks(r, s)));
     double flops = matrix ? mp_product_flops(r) : 2.0 * u->k.from * WARP;
     double per_clk = rate / (flops * m->schedulers);

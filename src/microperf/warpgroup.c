@@ -7,8 +7,11 @@
  * unit is busy for 2*BM*BN*BK / rate clocks, the rate being the sustained one of the profile (87.9
  * % of the peak, on random data). A step has no tax of its own where the ring has two stages or
  * more: its barrier is waited for while the products of the step before are under way.  Filling
- * waits for one stage only, since each has its own barrier.  What a copy by TMA takes beyond a load
- * is not in it: 105 clk on H800, in L2 (369 against 264) as from DRAM (750 against 645;
+ * waits for one stage only, since each has its own barrier.  Sums of a step that join others (8-bit
+ * floats) take one addition each: the step's first product reads no sums, so nothing is cleared.
+ * They wait for the products, the next products for them: COMPUTE, per step: at least 2*BM*BN*BK /
+ * rate / G + 4 * WM*WN/128 / issue, so that one warpgroup alone leaves the unit idle.  What a
+ * copy by TMA takes beyond a load is not in it: 105 clk on H800, in L2 (369 against 264) as from DRAM (750 against 645;
  * HPMLL/NVIDIA-Hopper-Benchmark, tma_lat_random/h800_tma.txt, h800_pcie.txt), 0.06 us of a kernel;
  * nor the first read of a tensor map, for which nothing is published.
  *
@@ -130,6 +133,13 @@ double mp_copying_clocks(const RProg *r, const Step *s) {
     return DEPENDENT * pixels_issue(r, s->counts);
 }
 
+/* A warpgroup's products of a step and then its sums of it, which join others.  */
+double mp_joining_clocks(const Model *m, const RProg *r, double rate) {
+    if (!rprog_promotes(m->p, m->dev, r)) return 0;
+    double adds = rprog_team(m->dev, r) * mp_lane_sums(m, r);
+    return mp_ring_clocks(m, r, rate) / warpgroups(m, r) + adds / m->issue;
+}
+
 Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c) {
     /* Instructions of a warp, counted in compiled kernels: to wait for a stage, free one and move
      * on; of a product; of the warp that copies.  */
@@ -149,6 +159,7 @@ Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c) {
         s.issue += (double)c->requests[side];
     }
     s.issue += pixels_issue(r, c);
+    if (rprog_promotes(m->p, m->dev, r)) s.issue += s.warps * mp_lane_sums(m, r);
     s.wavefronts += s.stored;
     s.bytes = s.sectors * SECTOR;
     return s;

@@ -204,15 +204,15 @@ __device__ __forceinline__ void rl_store_global(float *p, const float *x) {
 }
 
 template <int A_TURNED, int B_TURNED, unsigned A_HIGH = 0x40000040, unsigned B_HIGH = 0x40000040>
-__device__ __forceinline__ void rl_wgmma_m64n128k16_f16_f32(float *d, unsigned a, unsigned b) {
-    asm volatile("{ .reg .b64 a, b;"
-                 " mov.b64 a, {%64, %66}; mov.b64 b, {%65, %67};"
+__device__ __forceinline__ void rl_wgmma_m64n128k16_f16_f32(float *d, unsigned a, unsigned b, bool adds) {
+    asm volatile("{ .reg .b64 a, b; .reg .pred p;"
+                 " setp.ne.b32 p, %66, 0; mov.b64 a, {%64, %67}; mov.b64 b, {%65, %68};"
                  " wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {"
                  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
                  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
                  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
                  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
-                 "a, b, 1, 1, 1, %68, %69; }"
+                 "a, b, p, 1, 1, %69, %70; }"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
                    "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
                    "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
@@ -221,7 +221,7 @@ __device__ __forceinline__ void rl_wgmma_m64n128k16_f16_f32(float *d, unsigned a
                    "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
                    "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
                    "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
-                 : "r"(a), "r"(b), "n"(A_HIGH), "n"(B_HIGH), "n"(A_TURNED), "n"(B_TURNED));
+                 : "r"(a), "r"(b), "r"((int)adds), "n"(A_HIGH), "n"(B_HIGH), "n"(A_TURNED), "n"(B_TURNED));
 }
 
 extern "C" __global__ void __launch_bounds__(384, 1)
@@ -365,7 +365,7 @@ rk_fe35c555ffc1d02d_0(unsigned char *__restrict__ w,
                 for (int kk = 0; kk < WK; kk += 16) {
                     #pragma unroll
                     for (int i = 0; i < 1; i++) {
-                        rl_wgmma_m64n128k16_f16_f32<0, 0>(acc[i][0], a_at + kk / TK * 2, b_at + kk / TK * 2);
+                        rl_wgmma_m64n128k16_f16_f32<0, 0>(acc[i][0], a_at + kk / TK * 2, b_at + kk / TK * 2, true);
                     }
                 }
                 rl_wgmma_commit();

@@ -186,17 +186,17 @@ __device__ __forceinline__ void rl_store_shared(float *p, int at, const float *x
 }
 
 template <int B_TURNED, unsigned B_HIGH = 0x40000040>
-__device__ __forceinline__ void rl_wgmma_m64n40k16_bf16_f32_made(float *d, const unsigned *a, unsigned b) {
-    asm volatile("{ .reg .b64 a, b;"
-                 " mov.b64 b, {%24, %25};"
+__device__ __forceinline__ void rl_wgmma_m64n40k16_bf16_f32_made(float *d, const unsigned *a, unsigned b, bool adds) {
+    asm volatile("{ .reg .b64 a, b; .reg .pred p;"
+                 " setp.ne.b32 p, %25, 0; mov.b64 b, {%24, %26};"
                  " wgmma.mma_async.sync.aligned.m64n40k16.f32.bf16.bf16 {"
                  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
                  "%16, %17, %18, %19}, "
-                 "{%20, %21, %22, %23}, b, 1, 1, 1, %26; }"
+                 "{%20, %21, %22, %23}, b, p, 1, 1, %27; }"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
                    "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
                    "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "n"(B_HIGH), "n"(B_TURNED));
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)adds), "n"(B_HIGH), "n"(B_TURNED));
 }
 
 extern "C" __global__ void __launch_bounds__(384, 1)
@@ -335,7 +335,7 @@ rk_517a6abaf5eab00a_0(const unsigned short *__restrict__ t2,
                 rl_wgmma_begin();
                 #pragma unroll
                 for (int i = 0; i < 1; i++) {
-                    rl_wgmma_m64n40k16_bf16_f32_made<0>(acc[0][i], b_made[kk / TK][i], a_at + kk / TK * 2);
+                    rl_wgmma_m64n40k16_bf16_f32_made<0>(acc[0][i], b_made[kk / TK][i], a_at + kk / TK * 2, true);
                 }
                 rl_wgmma_commit();
                 rl_wgmma_wait<3>();

@@ -21,6 +21,8 @@
 /* Low 12 bits of instructions, as nvdisasm 13.0 names them: products by type, copies of boxes to
  * one block and (also of pixels) to several.  */
 enum { HGMMA = 0x9f0, IGMMA = 0x9f1, QGMMA = 0x9f3, UTMALDG = 0x5b4, UTMALDG_MORE = 0x3b4 };
+/* Zeros of a pair of registers; additions.  */
+enum { CS2R = 0x805, FADD = 0x221 };
 
 /* Others for each product of 256 columns.  With one of fewer columns, or several below each other,
  * a step is shared by others.  */
@@ -73,6 +75,16 @@ static int said(const KernelCase *c, const char *name) {
     return ran ? n : -1;
 }
 
+/* Sums of a step that join others are one addition each, and not cleared before.  */
+static const char *wrong_joins(KernelCase *c, const uint32_t *loop) {
+    const RProg *r = &c->plan.prog[0];
+    int lanes = 128, sums = r->warp.extent[AX_M] * r->warp.extent[AX_N] / lanes;
+    if (!rprog_promotes(&c->plan.problem[0], c->dev, r)) return NULL;
+    if (loop[FADD] != (uint32_t)sums)
+        return arena_printf(c->arena, "%u additions for %d sums", loop[FADD], sums);
+    return loop[CS2R] == 0 ? NULL : arena_printf(c->arena, "%u moves of zeros", loop[CS2R]);
+}
+
 static const char *wrong_code(KernelCase *c, int u) {
     static uint32_t loop[SASS_OPCODES], all[SASS_OPCODES];
     const RProg *r = &c->plan.prog[0];
@@ -91,7 +103,8 @@ static const char *wrong_code(KernelCase *c, int u) {
     bool promotes = rprog_promotes(&c->plan.problem[0], c->dev, r);       /* and adds up sums */
     if (r->thread.extent[AX_N] == 256 && !promotes && others > OTHERS * want)
         return arena_printf(c->arena, "%u other instructions for %u products", others, want);
-    if (!disassembler()) return NULL;
+    const char *wrong = wrong_joins(c, loop);
+    if (wrong || !disassembler()) return wrong;
     int n = said(c, unit[u].name);
     return n < 0                 ? "the disassembler does not run"
            : (uint32_t)n != all[op] ? "the disassembler finds another number of products"
