@@ -64,7 +64,8 @@ bool prelude_make_wgmma(const char *name, size_t len, PreludeText *t) {
     for (int i = 0; i < more && made; i++) prelude_put(t, "\"r\"(a[%d]), ", i);
     if (!made) prelude_put(t, "\"r\"(a), ");
     prelude_put(t, "\"r\"(b), \"r\"((int)adds)%s, \"n\"(B_HIGH)%s%s);\n}\n",
-                made ? "" : ", \"n\"(A_HIGH)", orders && !made ? ", \"n\"(A_TURNED)" : "", orders ? ", \"n\"(B_TURNED)" : "");
+                made ? "" : ", \"n\"(A_HIGH)", orders && !made ? ", \"n\"(A_TURNED)" : "",
+                orders ? ", \"n\"(B_TURNED)" : "");
     return true;
 }
 
