@@ -49,7 +49,7 @@ void place_k_now(Kernel *k);              /* first k of the step */
 /* `at` for a loop over parts in the workspace, by a name of its own.  The compiler must not know
  * that they are the same: it would take the pointers that the loop has moved for places that are
  * written behind it, and one (NVRTC 13.0) then forgets a part of the way.  */
-const char *place_taken(const Kernel *k, const char *type);
+Ir place_taken(Kernel *k, IrBase base, Ir at);
 /* What positions of a `contract` program need along an axis, also beyond its end in a tile.  */
 const char *place_along(const Kernel *k, AxisClass axis);
 
@@ -198,8 +198,8 @@ void mma_partial(Kernel *k);  /* sums of one step, which join the others at its 
 /* Behind the k-loop: accumulators as values acc[i][j][...] of Contraction.acc.  */
 void mma_finish(Kernel *k);
 
-/* reduce_slices.c, reduce_split.c.  Adds n neighbours of an array to what is `acc` at v.  */
-void contract_add(Kernel *k, const char *acc, int n, const char *array, const char *at);
+/* reduce_slices.c, reduce_split.c.  Adds n neighbours at a pointer to what is `acc` at v.  */
+void contract_add(Kernel *k, Ir acc, int n, Ir from);
 /* Sums of slices of warps: where they lie, those of a later slice, and what the first one makes of
  * all.  */
 void reduce_slices_place(Kernel *k);
@@ -331,6 +331,8 @@ void column_place(Kernel *k);
 void column_fold(Kernel *k);
 void column_groups_place(Kernel *k);
 void column_groups_halves(Kernel *k);
+Ir column_groups_give(const Kernel *k, bool half);        /* does the thread's group, or take? */
+Ir column_groups_take(const Kernel *k);
 void column_groups_put(Kernel *k, bool half);
 void column_groups_add(Kernel *k, bool half);
 void column_partial(Kernel *k);

@@ -9,6 +9,8 @@ static bool is_wide(const Kernel *k) {
     return place_wide(column_view(k)->out.extent, k->l->r->block.extent[AX_M]);
 }
 
+static IrBase base_of(const Kernel *k) { return place_base(is_wide(k)); }
+
 /* ---- the phases ---- */
 
 static void start_elements(Kernel *k, int vec) {
@@ -17,17 +19,26 @@ static void start_elements(Kernel *k, int vec) {
     at->vec = vec;
     at->domain = true;
     at->domain_wide = is_wide(k);
+    at->at = k->walk.at;
     at->n_order = 0;
     for (int i = out->n - 1; i >= 0; i--) {
         if (out->digit[i].extent != 1) at->order[at->n_order++] = out->index[i];
     }
-    place_domain(k, text_index(k->cg, "at", is_wide(k)), is_wide(k), at->index, at->wide);
+    place_domain(k, at->at, is_wide(k), at->index, at->wide);
+}
+
+/* An extent by a name.  */
+static Ir named(Kernel *k, const char *name, IrBase base, TeExtent e) {
+    return ir_constant(k->cg, name, ir_as(k->cg, base, cg_extent(k->cg, &e)));
 }
 
 static void total(Kernel *k) {
-    TeExtent all = index_total(k->cg->arena, &k->l->map);
-    cg_line(k->cg, "%s %s TOTAL = %s;", all.expr ? "const" : "constexpr", place_type(is_wide(k)),
-            text_number(k->cg, all));
+    k->walk.results = named(k, "TOTAL", base_of(k), index_total(k->cg->arena, &k->l->map));
+}
+
+static Ir block_first(const Kernel *k, int64_t columns) {
+    const Cg *cg = k->cg;
+    return ir_mul(cg, ir_as(cg, base_of(k), ir_block(cg, 0)), ir_int(cg, columns));
 }
 
 /* Rows of a column, and of a slice.  */
@@ -37,68 +48,116 @@ static TeExtent slice_of(const Kernel *k) {
     return index_slice(k->cg->arena, &k->l->map, 1, k->l->r->split);
 }
 
+/* The rows of the block's slice.  */
+static void place_slice(Kernel *k) {
+    Cg *cg = k->cg;
+    Walk *w = &k->walk;
+    w->first = ir_int(cg, 0);
+    w->end = w->length;
+    if (k->l->r->split <= 1) return;
+    TeExtent rows = slice_of(k);
+    Ir slice = cg_extent(cg, &rows);
+    w->first = ir_let_as(cg, IR_I32, "first", ir_mul(cg, ir_block(cg, 1), slice));
+    w->end = ir_let_as(cg, IR_I32, "rows", ir_call(cg, ir_type(IR_I32), "min", 2,
+                                                   ir_add(cg, w->first, slice), w->length));
+}
+
 void column_place(Kernel *k) {
     Cg *cg = k->cg;
+    Walk *w = &k->walk;
     const RProg *r = k->l->r;
-    const char *type = place_type(is_wide(k));
     int along = rprog_threads_along(r, AX_M), vec = r->thread.extent[AX_M];
-    cg_line(cg, "// place: %d x %d columns, %d row groups", along, vec, column_groups(k));
-    TeExtent all = rows_of(k);
+    ir_note(cg, "place: %d x %d columns, %d row groups", along, vec, column_groups(k));
     total(k);
-    cg_line(cg, "%s int K = %s;", all.expr ? "const" : "constexpr", text_number(cg, all));
-    cg_line(cg, "const unsigned tid = threadIdx.x;");
-    cg_line(cg, "const int col = tid %% %du * %d, row = tid / %du;", along, vec, along);
-    cg_line(cg, "const %s at = (%s)blockIdx.x * %d + col;", type, type,
-            (int)r->block.extent[AX_M]);
-    if (r->split > 1) {
-        const char *slice = text_number(cg, slice_of(k));
-        cg_line(cg, "const int first = blockIdx.y * %s;", slice);
-        cg_line(cg, "const int rows = min(first + %s, K);", slice);
-    } else {
-        cg_line(cg, "%s int first = 0, rows = K;", all.expr ? "const" : "constexpr");
-    }
+    w->length = named(k, "K", IR_I32, rows_of(k));
+    w->tid = ir_let(cg, "tid", ir_thread(cg));
+    Ir across = ir_number(cg, IR_U32, along);
+    w->col = ir_let_as(cg, IR_I32, "col", ir_mul_n(cg, ir_rem(cg, w->tid, across), vec));
+    w->row = ir_let_as(cg, IR_I32, "row", ir_div(cg, w->tid, across));
+    w->at = ir_let_as(cg, base_of(k), "at",
+                      ir_add(cg, block_first(k, r->block.extent[AX_M]), w->col));
+    place_slice(k);
     start_elements(k, vec);
 }
+
+/* ---- row groups ---- */
+
+static const ReduceArrays part = {"part", IR_SHARED};
 
 /* Row groups meet in shared memory: all give their results to the first one, or, where that has no
  * room for as many, the upper half of those that are left gives them to the lower one.  */
 void column_groups_place(Kernel *k) {
-    Partials p = column_partials(k, text_index(k->cg, "v", false));
-    cg_line(k->cg, "// reduce: the row groups");
-    kernel_smem(k, 128);
-    reduce_rooms(k->cg, &p, "part", k->l->layout);
+    Partials p = column_partials(k, column_any(k));
+    ir_note(k->cg, "reduce: the row groups");
+    reduce_rooms(k->cg, &p, part, k->l->layout, kernel_smem(k, 128));
 }
 
+/* The row group at hand of a loop over them.  */
+static Ir group_of(const Kernel *k) { return ir_name(k->cg, ir_type(IR_I32), "u"); }
+
 void column_groups_halves(Kernel *k) {
-    cg_line(k->cg, "#pragma unroll 1");
-    cg_open(k->cg, "for (int u = %d; u > 0; u /= 2)", column_groups(k) / 2);
+    Cg *cg = k->cg;
+    Ir u = group_of(k);
+    ir_loop(cg, u, ir_int(cg, column_groups(k) / 2), ir_binary(cg, IR_GT, u, ir_int(cg, 0)),
+            (IrNext){IR_DIV, ir_int(cg, 2)}, 1);
+}
+
+Ir column_groups_take(const Kernel *k) { return ir_lt(k->cg, k->walk.row, group_of(k)); }
+
+Ir column_groups_give(const Kernel *k, bool half) {
+    const Cg *cg = k->cg;
+    Ir row = k->walk.row, u = group_of(k);
+    if (!half) return ir_binary(cg, IR_GT, row, ir_int(cg, 0));
+    return ir_both(cg, ir_binary(cg, IR_GE, row, u),
+                   ir_lt(cg, row, ir_mul(cg, ir_int(cg, 2), u)));
+}
+
+/* The place of a group's results.  */
+static Ir group_place(const Kernel *k, Ir group) {
+    Ir first = ir_mul_n(k->cg, group, k->l->r->block.extent[AX_M]);
+    return ir_add(k->cg, first, k->walk.col);
 }
 
 void column_groups_put(Kernel *k, bool half) {
-    Partials p = column_partials(k, text_index(k->cg, "v", false));
-    reduce_put(k->cg, &p, k->l->r->thread.extent[AX_M], "", "part",
-               cg_text(k->cg, "(row - %s) * %d + col", half ? "u" : "1",
-                       (int)k->l->r->block.extent[AX_M]));
+    Cg *cg = k->cg;
+    Partials p = column_partials(k, column_any(k));
+    Ir less = half ? group_of(k) : ir_int(cg, 1);
+    reduce_put(cg, &p, k->l->r->thread.extent[AX_M], NULL, part,
+               group_place(k, ir_sub(cg, k->walk.row, less)));
+}
+
+/* Rows of the block, and `more`.  */
+static Ir rows_and(const Kernel *k, Ir more) {
+    const Cg *cg = k->cg;
+    Ir rows = ir_sub(cg, k->walk.end, k->walk.first);
+    return ir_add(cg, ir_call(cg, ir_type(IR_I32), "max", 2, rows, ir_int(cg, 0)), more);
+}
+
+static void add_half(Kernel *k, const Partials *p) {
+    Cg *cg = k->cg;
+    Ir u = group_of(k), row = k->walk.row;
+    Ir behind = ir_sub(cg, ir_add_n(cg, u, -1), row);
+    Ir rows = ir_div(cg, rows_and(k, behind), ir_mul(cg, ir_int(cg, 2), u));
+    reduce_partial(cg, p, k->l->r->thread.extent[AX_M],
+                   &(ReducePartial){part, rows, group_place(k, row)});
 }
 
 void column_groups_add(Kernel *k, bool half) {
     Cg *cg = k->cg;
-    int columns = k->l->r->block.extent[AX_M], vec = k->l->r->thread.extent[AX_M];
     int groups = column_groups(k);
-    Partials p = column_partials(k, text_index(k->cg, "v", false));
+    Partials p = column_partials(k, column_any(k));
     if (half) {
-        reduce_partial(cg, &p, vec, &(ReducePartial){
-            "part", "(max(rows - first, 0) + u - 1 - row) / (2 * u)",
-            cg_text(cg, "row * %d + col", columns)});
+        add_half(k, &p);
         return;
     }
-    cg_line(cg, "#pragma unroll 1");
-    cg_open(cg, "for (int u = 0; u < %d; u++)", groups - 1);
-    reduce_partial(cg, &p, vec, &(ReducePartial){
-        "part", cg_text(cg, "(max(rows - first, 0) + %d - u) / %d", groups - 2, groups),
-        cg_text(cg, "u * %d + col", columns)});
-    cg_close(cg);
+    Ir u = ir_count(cg, "u", groups - 1, 1);
+    Ir rows = ir_div(cg, rows_and(k, ir_sub(cg, ir_int(cg, groups - 2), u)), ir_int(cg, groups));
+    reduce_partial(cg, &p, k->l->r->thread.extent[AX_M],
+                   &(ReducePartial){part, rows, group_place(k, u)});
+    ir_close(cg);
 }
+
+/* ---- results ---- */
 
 Ir column_result(const Kernel *k, int stmt) {
     Partials p = column_partials(k, column_lane(k));
@@ -106,39 +165,50 @@ Ir column_result(const Kernel *k, int stmt) {
 }
 
 /* Rows of slice s.  */
-static const char *rows_of_slice(const Kernel *k) {
-    TeExtent all = rows_of(k);
-    const char *slice = all.expr ? "slice" : text_number(k->cg, slice_of(k));
-    return cg_text(k->cg, "max(min((s + 1) * %s, %s) - s * %s, 0)", slice,
-                   all.expr ? "K" : text_number(k->cg, all), slice);
+static Ir rows_of_slice(const Kernel *k) {
+    const Cg *cg = k->cg;
+    TeExtent rows = slice_of(k);
+    Ir slice = rows.expr ? ir_name(cg, ir_type(IR_I32), "slice") : cg_extent(cg, &rows);
+    Ir s = reduce_part(cg), first = ir_mul(cg, s, slice);
+    Ir end = ir_call(cg, ir_type(IR_I32), "min", 2, ir_mul(cg, ir_add_n(cg, s, 1), slice),
+                     k->walk.length);
+    return ir_call(cg, ir_type(IR_I32), "max", 2, ir_sub(cg, end, first), ir_int(cg, 0));
+}
+
+/* Slice s of the results, from `at` on.  */
+static Ir slice_place(const Kernel *k, Ir slice, Ir at) {
+    const Cg *cg = k->cg;
+    return ir_add(cg, ir_mul(cg, ir_cast(cg, IR_I64, slice), k->walk.results), at);
 }
 
 ThreadMap column_map(const Kernel *k) {
     const Cg *cg = k->cg;
     TeExtent rows = rows_of(k);
+    Ir all = cg_extent(cg, &rows);
     return (ThreadMap){.group = column_group(k),
                        .stem = "acc",
                        .items = k->at.vec,
-                       .lane = "v",
+                       .lane = column_any(k),
                        .count = IR_I32,
                        .threads = k->l->r->lanes,
                        .block = k->l->launch.block[0],
-                       .total = text_number(cg, rows),
-                       .live = rows.expr ? cg_text(cg, "%s > 0", text_number(cg, rows)) : NULL,
+                       .total = all,
+                       .live = rows.expr ? ir_binary(cg, IR_GT, all, ir_int(cg, 0)) : NULL,
                        .partials = k->l->r->split * column_view(k)->out.extent,
-                       .own = "(long long)blockIdx.y * TOTAL + at",
-                       .only = "",
-                       .n_partial = cg_text(cg, "%d", (int)k->l->r->split),
-                       .elements = rows_of_slice(k)};
+                       .n_partial = ir_int(cg, k->l->r->split),
+                       .rank = k->walk.lane};
 }
+
+static Ir is_result(const Kernel *k) { return ir_lt(k->cg, k->walk.at, k->walk.results); }
 
 void column_partial(Kernel *k) {
     ThreadMap m = column_map(k);
     Partials p = reduction_partials(k, &m, 0);
-    cg_line(k->cg, "// partial: results of this slice to the workspace");
-    cg_open(k->cg, "if (at < TOTAL)");
+    m.own = slice_place(k, ir_block(k->cg, 1), k->walk.at);
+    ir_note(k->cg, "partial: results of this slice to the workspace");
+    ir_if(k->cg, is_result(k));
     reduction_leave(k, &m, &p);
-    cg_close(k->cg);
+    ir_close(k->cg);
 }
 
 /* The outputs begin with the root's results.  */
@@ -148,8 +218,8 @@ static void take_results(Kernel *k) {
 }
 
 void column_elements(Kernel *k) {
-    cg_line(k->cg, "// elements: %d columns of the thread", k->at.vec);
-    cg_open(k->cg, "if (at < TOTAL)");
+    ir_note(k->cg, "elements: %d columns of the thread", k->at.vec);
+    ir_if(k->cg, is_result(k));
     k->at.open = 1;
     ThreadMap m = column_map(k);
     Partials p = reduction_partials(k, &m, 0);
@@ -159,41 +229,58 @@ void column_elements(Kernel *k) {
 
 /* ---- the adding kernel ---- */
 
+/* A loop over the vectors of the block's columns.  */
+static void open_columns(Kernel *k, int lanes, int threads) {
+    Cg *cg = k->cg;
+    Walk *w = &k->walk;
+    int64_t span = k->l->launch.span;
+    int vec = k->l->vec;
+    Ir u = group_of(k), first = ir_thread(cg);
+    if (lanes > 1) first = ir_div(cg, first, ir_int(cg, lanes));
+    ir_loop(cg, u, first, ir_lt(cg, u, ir_int(cg, span / vec)),
+            (IrNext){IR_ADD, ir_int(cg, threads / lanes)}, 1);
+    w->at = ir_let_as(cg, base_of(k), "at",
+                      ir_add(cg, block_first(k, span), ir_mul_n(cg, u, vec)));
+    ir_if(cg, ir_binary(cg, IR_GE, w->at, w->results));
+    ir_simple(cg, IR_STMT_BREAK);
+    ir_close(cg);
+    k->at.open = 1;
+}
+
 void column_sums_elements(Kernel *k) {
     Cg *cg = k->cg;
-    const char *type = place_type(is_wide(k));
-    cg_line(cg, "// elements: %d at a time", k->l->vec);
+    ir_note(cg, "elements: %d at a time", k->l->vec);
     ThreadMap m = column_map(k);
     Partials p = reduction_partials(k, &m, 0);
     total(k);
     reduction_left(k, &m, &p);
     int lanes = m.threads;
-    if (lanes > 1) cg_line(cg, "const int lane = threadIdx.x %% %du;", (unsigned)lanes);
-    cg_line(cg, "#pragma unroll 1");
-    cg_open(cg, "for (int u = threadIdx.x%s; u < %lld; u += %d)",
-            lanes > 1 ? cg_text(cg, " / %d", lanes) : "",
-            (long long)(k->l->launch.span / k->l->vec), m.block / lanes);
-    cg_line(cg, "const %s at = (%s)blockIdx.x * %lld + u * %d;", type, type,
-            (long long)k->l->launch.span, k->l->vec);
-    cg_line(cg, "if (at >= TOTAL) break;");
-    k->at.open = 1;
+    if (lanes > 1)
+        k->walk.lane = ir_let_as(cg, IR_I32, "lane",
+                                 ir_rem(cg, ir_thread(cg), ir_number(cg, IR_U32, lanes)));
+    open_columns(k, lanes, m.block);
     start_elements(k, k->l->vec);
 }
 
 /* Of lanes that share results the first one goes on.  */
 void column_sums_gather(Kernel *k) {
     Cg *cg = k->cg;
-    TeExtent rows = rows_of(k);
+    TeExtent rows = rows_of(k), slice = slice_of(k);
     ThreadMap m = column_map(k);
     Partials p = reduction_partials(k, &m, 0);
-    cg_line(cg, m.threads > 1 ? "// gather: the slices by the lanes of a warp"
-                              : "// gather: the slices in order");
-    if (rows.expr && monoid_counts(&p))
-        cg_line(cg, "const int K = %s, slice = %s;", m.total, text_number(cg, slice_of(k)));
-    m.at = cg_text(cg, "(long long)s * TOTAL + %s", place_taken(k, place_type(is_wide(k))));
+    ir_note(cg, m.threads > 1 ? "gather: the slices by the lanes of a warp"
+                              : "gather: the slices in order");
+    bool counts = monoid_counts(&p);
+    k->walk.length = m.total;
+    if (rows.expr && counts) {
+        k->walk.length = named(k, "K", IR_I32, rows);
+        named(k, "slice", IR_I32, slice);
+    }
+    if (counts) m.elements = rows_of_slice(k);
+    m.at = slice_place(k, reduce_part(cg), place_taken(k, base_of(k), k->walk.at));
     reduction_combine(k, &m, &p);
     if (m.threads > 1) {
-        cg_open(cg, "if (lane == 0)");
+        ir_if(cg, ir_binary(cg, IR_EQ, k->walk.lane, ir_int(cg, 0)));
         k->at.open++;
     }
     take_results(k);

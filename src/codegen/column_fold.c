@@ -5,28 +5,30 @@
  * reductions take of a step is kept until those have followed.  */
 
 /* The leader's element of the row at hand in a step of `deep`.  */
-static const char *taken(const Kernel *k, const Partial *leader, int deep, const char *lane) {
-    if (deep == 1) return cg_text(k->cg, "e%s[%s]", leader->name, lane);
-    return cg_text(k->cg, "e%s[u * %d + %s]", leader->name, k->at.vec, lane);
+static Ir taken(const Kernel *k, const Partial *leader, int deep, Ir lane) {
+    const Cg *cg = k->cg;
+    Ir all = ir_name(cg, ir_array_of(ir_compute(te_reduced_type(leader->e))),
+                     cg_text(cg, "e%s", leader->name));
+    Ir u = ir_name(cg, ir_type(IR_I32), "u");
+    if (deep > 1) lane = ir_add(cg, ir_mul_n(cg, u, k->at.vec), lane);
+    return ir_element(cg, all, lane);
 }
 
-static void open_rows(Kernel *k, int deep) {
-    if (deep == 1) return;
-    cg_line(k->cg, "#pragma unroll");
-    cg_open(k->cg, "for (int u = 0; u < %d; u++)", deep);
+static Ir open_rows(Kernel *k, int deep) {
+    return deep > 1 ? ir_count(k->cg, "u", deep, IR_UNROLL_ALL) : NULL;
 }
 
 static void close_rows(Kernel *k, int deep) {
-    if (deep > 1) cg_close(k->cg);
+    if (deep > 1) ir_close(k->cg);
 }
 
-/* One row of the thread's columns, at k_now; positions grow from call to call.  */
-static void fold_row(Kernel *k, int deep) {
+/* One row of the thread's columns, `now`; positions grow from call to call.  */
+static void fold_row(Kernel *k, int deep, Ir now) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
     Ir lane = column_lane(k);
     Partials p = column_partials(k, lane);
-    place_axis(k, 1, text_index(cg, "k_now", false), false, at->index, at->wide);
+    place_axis(k, 1, now, false, at->index, at->wide);
     for (int i = 0; i < p.n; i++)
         elements_load_vectors(k, column_group(k)->stmt[p.at[i].number], p.at[i].e->args[0]);
     elements_open_lanes(k);
@@ -34,20 +36,19 @@ static void fold_row(Kernel *k, int deep) {
         const Partial *x = &p.at[i];
         if (x->follow) continue;
         if (!monoid_is_leader(&p, i)) {
-            elements_fold(k, column_group(k), x, text_index(cg, "k_now", false), true);
+            elements_fold(k, column_group(k), x, now, true);
             continue;
         }
         CgPoint point = elements_point(k, column_group(k)->stmt[x->number], false);
-        cg_line(cg, "%s = %s;", taken(k, x, deep, text_of(cg, lane)),
-                text_expr(&point, x->e->args[0], x->e->type));
+        Ir value = cg_expr(&point, x->e->args[0], x->e->type);
+        ir_set(cg, taken(k, x, deep, lane), value);
     }
     elements_close_lanes(k);
     at->n_vector = 0;
 }
 
 static Ir taken_value(const Kernel *k, const Partial *x, int deep) {
-    return text_value(k->cg, te_reduced_type(x->e),
-                      taken(k, x, deep, text_of(k->cg, column_lane(k))));
+    return taken(k, x, deep, column_lane(k));
 }
 
 /* The term of an online sum: what the leader took of a row stands in it as it was.  */
@@ -77,27 +78,29 @@ static void follow(Kernel *k, int deep) {
     elements_open_lanes(k);
     reduction_step(k, &p, deep, fold_half, deep);
     elements_close_lanes(k);
-    if (monoid_counts(&p)) cg_line(k->cg, "seen += %d;", deep);
+    if (monoid_counts(&p))
+        ir_update(k->cg, IR_ADD, ir_name(k->cg, ir_type(p.count), "seen"), ir_int(k->cg, deep));
 }
 
-/* Steps of `deep` rows from kk on, while there are so many.  */
-static void fold_steps(Kernel *k, int deep) {
+/* Steps of `deep` rows from `kk` on, while there are so many.  */
+static void fold_steps(Kernel *k, int deep, Ir kk) {
     Cg *cg = k->cg;
     int groups = column_groups(k);
-    Partials p = column_partials(k, text_index(k->cg, "v", false));
-    const char *last = deep > 1 ? cg_text(cg, "kk + %d", (deep - 1) * groups) : "kk";
-    cg_line(cg, "#pragma unroll 1");
-    cg_open(cg, "for (; %s < rows; kk += %d)", last, deep * groups);
+    Partials p = column_partials(k, column_any(k));
+    Ir last = ir_add_n(cg, kk, (deep - 1) * groups);
+    ir_go_on(cg, kk, ir_lt(cg, last, k->walk.end),
+             (IrNext){IR_ADD, ir_int(cg, deep * groups)}, 1);
     for (int i = 0; i < p.n; i++) {
         if (monoid_is_leader(&p, i))
-            cg_line(cg, "%s e%s[%d];", cg_type(p.at[i].e->type), p.at[i].name, deep * k->at.vec);
+            ir_array(cg, ir_type(ir_compute(p.at[i].e->type)), cg_text(cg, "e%s", p.at[i].name),
+                     deep * k->at.vec, 0, 0);
     }
-    open_rows(k, deep);
-    cg_line(cg, "const int k_now = %s;", deep > 1 ? cg_text(cg, "kk + u * %d", groups) : "kk");
-    fold_row(k, deep);
+    Ir u = open_rows(k, deep);
+    Ir now = ir_let(cg, "k_now", u ? ir_add(cg, kk, ir_mul_n(cg, u, groups)) : kk);
+    fold_row(k, deep, now);
     close_rows(k, deep);
     follow(k, deep);
-    cg_close(cg);
+    ir_close(cg);
 }
 
 void column_fold(Kernel *k) {
@@ -105,12 +108,12 @@ void column_fold(Kernel *k) {
     const RProg *r = k->l->r;
     int deep = r->thread.extent[AX_K];
     bool ragged = index_ragged(&k->l->map, 0);
-    Partials p = column_partials(k, text_index(k->cg, "v", false));
-    cg_line(cg, "// fold: every %d. row, %d in flight", column_groups(k), deep);
+    Partials p = column_partials(k, column_any(k));
+    ir_note(cg, "fold: every %d. row, %d in flight", column_groups(k), deep);
     reduce_clear(cg, &p, r->thread.extent[AX_M]);
-    if (ragged) cg_open(cg, "if (at < TOTAL)");
-    cg_line(cg, "int kk = first + row;");
-    if (deep > 1) fold_steps(k, deep);
-    if (deep == 1 || index_ragged(&k->l->map, 1)) fold_steps(k, 1);
-    if (ragged) cg_close(cg);
+    if (ragged) ir_if(cg, ir_lt(cg, k->walk.at, k->walk.results));
+    Ir kk = ir_variable(cg, IR_I32, "kk", ir_add(cg, k->walk.first, k->walk.row));
+    if (deep > 1) fold_steps(k, deep, kk);
+    if (deep == 1 || index_ragged(&k->l->map, 1)) fold_steps(k, 1, kk);
+    if (ragged) ir_close(cg);
 }

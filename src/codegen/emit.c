@@ -55,14 +55,16 @@ static KernelText print_kernel(Cg *cg, Lowered *l, const KernelProgram *out) {
     cg->sums_at = rprog_partial_at(&strategy->workspace, choice->group);
     cg_open_params(cg, l->p->group);
     ir_begin(cg);
-    IrStmt *body = cg->open;
+    const IrStmt *body = cg->open, *legal = body;
     print_body(cg, l);
     cg->open = cg->wait;
     if (cg->wait) cg_behind(cg);
     buf_puts(&text.behind, "(");
     launch->param = cg_params(cg, launch->n_map, &text.behind, &launch->n_param);
     buf_puts(&text.behind, ") {\n");
-    cg->texts += ir_print(cg->arena, cg->language, body->child, 1, &text.behind);
+    if (cg->language != LANGUAGE_CUDA) legal = ir_legalize(cg, body, launch->block[0]);
+    if (legal) cg->texts += ir_print(cg->arena, cg->language, legal->child, 1, &text.behind);
+    else cg->texts++;
     buf_puts(&text.behind, "}\n");
     print_attributes(cg, l, &text.before);
     cg->te = all;

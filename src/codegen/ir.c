@@ -26,6 +26,15 @@ static bool is_scalar(IrType t) { return t.rank == 0 && t.lanes <= 1; }
 
 bool ir_is_integer(IrType t) { return is_scalar(t) && t.base >= IR_BOOL && t.base <= IR_U64; }
 
+int ir_bytes(IrBase base) {
+    static const int bytes[IR_BASE_COUNT] = {
+#define X(id, cuda, opencl, middle, size, sign) [IR_##id] = size,
+        IR_BASES(X)
+#undef X
+    };
+    return bytes[base];
+}
+
 static IrBase rank_of(IrBase b) { return b < IR_I32 ? IR_I32 : b; }
 
 /* C's usual conversions: a wide type before a narrow one, reals before integers, and of one width
@@ -294,11 +303,15 @@ static IrStmt *open(Cg *c, IrKind kind) {
 
 void ir_close(Cg *c) { c->open = c->open->parent; }
 
-static Ir define(Cg *c, IrKind kind, IrType type, const char *name, Ir value) {
+static IrStmt *definition(Cg *c, IrKind kind, IrType type, const char *name, Ir value) {
     IrStmt *s = add(c, kind);
     s->name = new_name(c, type, name);
     s->value = value;
-    return named(c, s->name);
+    return s;
+}
+
+static Ir define(Cg *c, IrKind kind, IrType type, const char *name, Ir value) {
+    return named(c, definition(c, kind, type, name, value)->name);
 }
 
 Ir ir_let(Cg *c, const char *name, Ir value) {
@@ -423,6 +436,10 @@ void ir_loop(Cg *c, Ir var, Ir from, Ir test, IrNext next, int unroll) {
     s->unroll = unroll;
 }
 
+void ir_go_on(Cg *c, Ir var, Ir test, IrNext next, int unroll) {
+    ir_loop(c, var, NULL, test, next, unroll);
+}
+
 Ir ir_for(Cg *c, const char *name, Ir from, Ir end, int64_t by, int unroll) {
     IrBase base = meet((IrBase)from->type.base, (IrBase)end->type.base);
     Ir var = ir_name(c, ir_type(base), name);
@@ -451,6 +468,13 @@ void ir_simple(Cg *c, IrKind kind) { add(c, kind); }
 
 void ir_sync(Cg *c, IrSync scope, const char *note) {
     ir_sync_of(c, &(IrSyncOf){.scope = (SyncScope)scope, .op = SYNC_BOTH, .note = note});
+}
+
+Ir ir_exchange(Cg *c, const char *name, Ir value, IrOther other) {
+    IrBase base = value->type.base == IR_BOOL ? IR_I32 : (IrBase)value->type.base;
+    IrStmt *s = definition(c, IR_STMT_EXCHANGE, ir_type(base), name, ir_as(c, base, value));
+    s->lane = other;
+    return named(c, s->name);
 }
 
 Ir ir_room(Cg *c, const char *name, int align, int64_t bytes) {

@@ -146,6 +146,7 @@ struct IrValue {
     X(NOTE,     "note")       /* a comment */                                                      \
     X(BLANK,    "blank")      /* an empty line */                                                  \
     X(WAIT,     "wait")       /* for the kernel before; `child`: pointers made anew behind it */   \
+    X(EXCHANGE, "exchange")   /* a name for what another lane of the warp has of a value */        \
     X(LINE,     "line")       /* a statement that a block still prints itself ... */               \
     X(OPEN,     "open")       /* ... or the head of one, and children */
 typedef enum {
@@ -158,6 +159,15 @@ typedef enum {
 /* Whose threads meet: what each has stored before is then seen by all of them.  */
 typedef enum { IR_SYNC_WARP = SYNC_WARP, IR_SYNC_BLOCK = SYNC_BLOCK } IrSync;
 
+/* Another lane, of a group of `lanes` neighbours (XOR: of the warp): the one whose number differs
+ * in the bits `by`, that is `by` below (its own where there is none), that has the number `by`.
+ * All lanes of the warp come to it.  */
+typedef struct {
+    enum { IR_LANE_XOR, IR_LANE_BELOW, IR_LANE_NUMBER } which;
+    Ir by;
+    int lanes;
+} IrOther;
+
 /* Copies of a loop's body: all, or so many; as the compiler likes.  */
 enum { IR_UNROLL_ALL = 0, IR_UNROLL_FREE = -1 };
 
@@ -165,11 +175,13 @@ typedef struct IrStmt IrStmt;
 struct IrStmt {
     IrKind kind;
     const IrName *name;       /* that is defined, or runs through a loop */
-    Ir to, value;             /* SET: place and value; FOR: first value in `value` */
+    Ir to, value;             /* SET: place and value; FOR: first value in `value`, NULL: the name
+                               * is a variable that has one */
     Ir test;                  /* FOR, UNTIL, IF */
     IrOp op;                  /* SET: IR_NUMBER: =; FOR: how the name goes on, ... */
     Ir by;                    /* ... with this */
     int unroll;               /* FOR, UNTIL; ROOM: how its bytes are aligned */
+    IrOther lane;             /* EXCHANGE */
     bool zero;                /* VARIABLE: an array of zeros */
     const Ir *arg;            /* of what instructions do */
     const int *number;
@@ -228,6 +240,7 @@ Ir ir_mul_n(const Cg *c, Ir x, int64_t n);
 bool ir_is_number(Ir x, int64_t *v);      /* an integer that is known */
 bool ir_is(Ir x, int64_t v);
 bool ir_is_integer(IrType t);
+int ir_bytes(IrBase base);
 
 Ir ir_thread(const Cg *c);                      /* number of the thread in its block: unsigned */
 Ir ir_block(const Cg *c, int dim);              /* number of the block */
@@ -290,6 +303,8 @@ typedef struct {
     Ir by;
 } IrNext;                     /* var op= by */
 void ir_loop(Cg *c, Ir var, Ir from, Ir test, IrNext next, int unroll);
+/* The same from where a variable is.  */
+void ir_go_on(Cg *c, Ir var, Ir test, IrNext next, int unroll);
 void ir_until_begin(Cg *c, int unroll);
 void ir_until_end(Cg *c, Ir go_on);
 void ir_if(Cg *c, Ir test);
@@ -300,7 +315,14 @@ void ir_simple(Cg *c, IrKind kind);       /* BREAK, CONTINUE, RETURN, BLANK */
 void ir_note(Cg *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void ir_wait(Cg *c);                      /* for the kernel before */
 void ir_sync(Cg *c, IrSync scope, const char *note);      /* note: what for, or NULL */
+Ir ir_exchange(Cg *c, const char *name, Ir value, IrOther other);        /* of a bool: an int */
 Ir ir_room(Cg *c, const char *name, int align, int64_t bytes);           /* < 0: by the launch */
+
+/* ---- legalize.c ---- */
+
+/* The body of a kernel of so many threads for a language that has no shuffles and no barriers of
+ * warps.  NULL: it has a meeting that not all threads come to.  */
+const IrStmt *ir_legalize(Cg *c, const IrStmt *body, int threads);
 
 /* ---- ir_print.c ---- */
 

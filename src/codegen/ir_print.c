@@ -329,6 +329,22 @@ static void put_set(Printer *p, Ir to, IrOp op, Ir value) {
     put(p, value, 0);
 }
 
+/* Languages without shuffles have none left (legalize.c).  */
+static void put_exchange(Printer *p, const IrStmt *s) {
+    static const char *const name[] = {[IR_LANE_XOR] = "__shfl_xor_sync",
+                                       [IR_LANE_BELOW] = "__shfl_up_sync",
+                                       [IR_LANE_NUMBER] = "__shfl_sync"};
+    indent(p);
+    buf_puts(p->out, "const ");
+    put_type(p, s->name->type);
+    buf_printf(p->out, " %s = %s(0xffffffffu, ", s->name->text, name[s->lane.which]);
+    put(p, s->value, 0);
+    buf_puts(p->out, ", ");
+    put(p, s->lane.by, 0);
+    if (s->lane.which != IR_LANE_XOR) buf_printf(p->out, ", %d", s->lane.lanes);
+    buf_puts(p->out, ");\n");
+}
+
 static void put_unroll(Printer *p, int unroll) {
     if (unroll == IR_UNROLL_FREE) return;
     indent(p);
@@ -341,9 +357,11 @@ static void put_for(Printer *p, const IrStmt *s) {
     put_unroll(p, s->unroll);
     indent(p);
     buf_puts(p->out, "for (");
-    put_type(p, s->name->type);
-    buf_printf(p->out, " %s = ", name);
-    put(p, s->value, 0);
+    if (s->value) {
+        put_type(p, s->name->type);
+        buf_printf(p->out, " %s = ", name);
+        put(p, s->value, 0);
+    }
     buf_puts(p->out, "; ");
     put(p, s->test, 0);
     if (s->op == IR_ADD && ir_is(s->by, 1)) buf_printf(p->out, "; %s++", name);
@@ -568,6 +586,7 @@ static void put_statement(Printer *p, const IrStmt *s) {
         put_text(p, "rl_previous_wait();", "\n");
         put_all(p, s->child);
         return;
+    case IR_STMT_EXCHANGE: put_exchange(p, s); return;
     case IR_STMT_LINE:
         put_text(p, s->text, "\n");
         p->texts++;

@@ -3,7 +3,9 @@
 /* The forms of kernels over views of tensors: columns, windows, changes of layout.  */
 
 static void store_groups(FormBuilder *b, const Lowered *l, const char *test, bool half) {
-    form_if(b, WHEN_SOME, 0)->name = test;
+    Node *some = form_if(b, WHEN_SOME, 0);
+    some->name = test;
+    some->from = half;
     Node *n = form_add(b, NODE_STORE, STORE_GROUPS);
     n->from = half;
     for (int online = 0; online < 2; online++)

@@ -147,8 +147,8 @@ static Ir condition(const Kernel *k, const Node *n) {
     case WHEN_UPPER: return compared(cg, "k_warp", IR_GT, zero);
     case WHEN_LATER: return compared(cg, "i", IR_GT, zero);
     case WHEN_ONE: return elected(cg, n->from);
-    case WHEN_SOME:
-    case WHEN_OTHERS: return ir_text(cg, ir_type(IR_BOOL), n->name);
+    case WHEN_SOME: return column_groups_give(k, n->from);
+    case WHEN_OTHERS: return column_groups_take(k);
     default: return NULL;
     }
 }

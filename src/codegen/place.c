@@ -1,8 +1,9 @@
 #include "codegen/address.h"
 
-const char *place_taken(const Kernel *k, const char *type) {
-    cg_line(k->cg, "const %s take = at + rl_hidden(0);", type);
-    return "take";
+Ir place_taken(Kernel *k, IrBase base, Ir at) {
+    Cg *cg = k->cg;
+    Ir none = ir_call(cg, ir_type(IR_I32), "rl_hidden", 1, ir_int(cg, 0));
+    return ir_let_as(cg, base, "take", ir_add(cg, at, none));
 }
 
 const char *place_along(const Kernel *k, AxisClass axis) {

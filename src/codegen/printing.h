@@ -29,7 +29,7 @@ typedef struct {
     int vec;
     Ir index[TE_MAX_INDICES]; /* of the root statement, at the first of them */
     Ir lane_index[TE_MAX_INDICES];        /* at element v */
-    Ir at, total;             /* of `stream`: number of the first element, how many there are */
+    Ir at, total;             /* number of the first element in the domain; of `stream`: how many */
     Ir v;                     /* runs through the elements: elements_lane */
     bool wide[TE_MAX_INDICES];            /* (of both) */
     bool domain, domain_wide; /* of views: `at` numbers the elements of the domain */
@@ -64,6 +64,18 @@ typedef struct {
     bool pairs;               /* the store rounds its elements */
 } Output;
 
+/* Where a thread of a kernel that reduces is, as names that the kernel has defined; each form's
+ * header says which there are.  */
+typedef struct {
+    Ir results, length;       /* how many results, elements of one */
+    Ir tid, lane;             /* the thread in its block, among those of its result */
+    Ir at, read;              /* its (first) result, the one that it reads as */
+    Ir row, col;              /* its group, its first result in the block */
+    Ir first, end;            /* where the block's slice begins and ends, in elements or steps */
+    Ir own, base, piece;      /* elements: the thread's first in a step, the step's, that at hand */
+    Ir step, skip, head, body;            /* of rows (row.h) */
+} Walk;
+
 typedef struct {
     Cg *cg;
     const Lowered *l;
@@ -76,6 +88,7 @@ typedef struct {
     Ir sum, part;             /* of a matrix unit, which products are added to; of one step */
     Ir frag[2], low[2];       /* operands in registers: buffers of them; what tf32 leaves of them */
     Ir raw, made;             /* (of warpgroups) made registers, and what of */
+    Walk walk;
     Elements at;
 } Kernel;
 

@@ -1,5 +1,4 @@
 #include "codegen/reduce.h"
-#include "codegen/texts.h"
 #include "rprogram/derived.h"
 
 enum { WARP = 32, ACCESS = RTILE_ACCESS };
@@ -18,70 +17,71 @@ void reduce_clear(Cg *cg, const Partials *p, int items) {
 
 /* ---- threads ---- */
 
-static void shuffle(Cg *cg, const Partial *p) {
-    TeDtype type = te_reduced_type(p->e);
-    const char *whole = type == TE_BOOL ? "(int)" : "";
-    if (p->where)
-        cg_line(cg, "const int at = __shfl_xor_sync(0xffffffffu, %s, f);", text_of(cg, p->where));
-    const char *value = cg_text(cg, "__shfl_xor_sync(0xffffffffu, %s%s, f)", whole,
-                                text_of(cg, p->value));
-    monoid_fold(cg, p, text_value(cg, type, value), text_index(cg, "at", false), false);
+/* What another lane has, as y and the position at.  */
+static void fold_other(Cg *cg, const Partial *to, const Partial *from, IrOther other, Ir test) {
+    Ir where = from->where ? ir_exchange(cg, "at", from->where, other) : NULL;
+    Ir value = ir_exchange(cg, "y", from->value, other);
+    if (test) ir_if(cg, test);
+    monoid_fold(cg, to, value, where, false);
+    if (test) ir_close(cg);
 }
 
 static void meet_lanes(Cg *cg, const Partials *p, int mask) {
     int top = 1;
     while (2 * top <= mask) top *= 2;
     for (int i = 0; i < p->n && mask > 0; i++) {
-        cg_line(cg, "#pragma unroll");
-        cg_open(cg, "for (int f = %d; f > 0; f /= 2)", top);
-        if (mask + 1 != 2 * top) cg_line(cg, "if (!(f & %d)) continue;", mask);
-        shuffle(cg, &p->at[i]);
-        cg_close(cg);
+        Ir f = ir_name(cg, ir_type(IR_I32), "f");
+        ir_loop(cg, f, ir_int(cg, top), ir_binary(cg, IR_GT, f, ir_int(cg, 0)),
+                (IrNext){IR_DIV, ir_int(cg, 2)}, IR_UNROLL_ALL);
+        bool some = mask + 1 != 2 * top;
+        if (some) ir_if(cg, ir_binary(cg, IR_NE, ir_binary(cg, IR_AND, f, ir_int(cg, mask)),
+                                      ir_int(cg, 0)));
+        fold_other(cg, &p->at[i], &p->at[i], (IrOther){IR_LANE_XOR, f, WARP}, NULL);
+        if (some) ir_close(cg);
+        ir_close(cg);
     }
 }
 
-void reduce_lane(Cg *cg, const Partial *to, const Partial *from, OtherLane other,
-                 const char *test) {
-    TeDtype type = te_reduced_type(from->e);
-    const char *how = other.which == LANE_BELOW ? "__shfl_up_sync" : "__shfl_sync";
-    cg_scope(cg);
-    cg_line(cg, "const %s y = %s(0xffffffffu, %s%s, %s, %d);", cg_type(type), how,
-            type == TE_BOOL ? "(int)" : "", text_of(cg, from->value), other.number, other.lanes);
-    if (from->where)
-        cg_line(cg, "const int at = %s(0xffffffffu, %s, %s, %d);", how, text_of(cg, from->where),
-                other.number, other.lanes);
-    if (test) cg_open(cg, "if (%s)", test);
-    monoid_fold(cg, to, text_value(cg, type, "y"), text_index(cg, "at", false), false);
-    if (test) cg_close(cg);
-    cg_close(cg);
+void reduce_lane(Cg *cg, const Partial *to, const Partial *from, IrOther other, Ir test) {
+    ir_scope(cg);
+    fold_other(cg, to, from, other, test);
+    ir_close(cg);
 }
 
-void reduce_scan(Cg *cg, const Partial *p, int lanes, int n, const char *number) {
+void reduce_scan(Cg *cg, const Partial *p, int lanes, int n, Ir number) {
     if (lanes == 1) return;
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int f = 1; f < %d; f *= 2)", lanes);
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int u = 0; u < %d; u++)", n);
-    reduce_lane(cg, p, p, (OtherLane){LANE_BELOW, "f", lanes}, cg_text(cg, "%s >= f", number));
-    cg_close(cg);
-    cg_close(cg);
+    Ir f = ir_name(cg, ir_type(IR_I32), "f");
+    ir_loop(cg, f, ir_int(cg, 1), ir_lt(cg, f, ir_int(cg, lanes)),
+            (IrNext){IR_MUL, ir_int(cg, 2)}, IR_UNROLL_ALL);
+    ir_count(cg, "u", n, IR_UNROLL_ALL);
+    reduce_lane(cg, p, p, (IrOther){IR_LANE_BELOW, f, lanes}, ir_binary(cg, IR_GE, number, f));
+    ir_close(cg);
+    ir_close(cg);
 }
+
+static Ir threads(const Cg *cg, int n) { return ir_number(cg, IR_U32, n); }
 
 /* A value of each warp, through shared memory.  */
 static void meet_warps(Cg *cg, const Partials *p, int warps, int block) {
-    const char *at = cg_text(cg, "tid / %du * %d + tid %% %du", warps * WARP, warps, warps);
+    ReduceArrays part = {"part", IR_SHARED};
+    Ir tid = ir_name(cg, ir_type(IR_I32), "tid");
+    Ir first = ir_mul_n(cg, ir_div(cg, tid, threads(cg, warps * WARP)), warps);
+    Ir at = ir_add(cg, first, ir_rem(cg, tid, threads(cg, warps)));
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
-        cg_line(cg, "__shared__ %s part%s[%d];", cg_type(te_reduced_type(x->e)), x->name,
-                block / WARP);
-        if (x->where) cg_line(cg, "__shared__ int part_at%s[%d];", x->name, block / WARP);
+        ir_shared_array(cg, ir_compute(te_reduced_type(x->e)), cg_text(cg, "part%s", x->name),
+                        block / WARP);
+        if (x->where)
+            ir_shared_array(cg, IR_I32, cg_text(cg, "part_at%s", x->name), block / WARP);
     }
-    reduce_put(cg, p, 0, "if (tid % 32u == 0) ", "part", "tid / 32u");
-    cg_line(cg, "__syncthreads();");
+    Ir only = ir_binary(cg, IR_EQ, ir_rem(cg, tid, threads(cg, WARP)), threads(cg, 0));
+    reduce_put(cg, p, 0, only, part, ir_div(cg, tid, threads(cg, WARP)));
+    ir_sync(cg, IR_SYNC_BLOCK, NULL);
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
-        cg_line(cg, "%s = part%s[%s];", text_of(cg, x->value), x->name, at);
-        if (x->where) cg_line(cg, "%s = part_at%s[%s];", text_of(cg, x->where), x->name, at);
+        ir_set(cg, x->value, ir_element(cg, reduce_array(cg, x, part, false), at));
+        if (x->where)
+            ir_set(cg, x->where, ir_element(cg, reduce_array(cg, x, part, true), at));
     }
     meet_lanes(cg, p, warps - 1);
 }
@@ -93,61 +93,72 @@ static void meet(Cg *cg, const Partials *all, bool online, int lanes, int warps,
     if (warps > 1) meet_warps(cg, &p, warps, block);
 }
 
-void reduce_threads(Cg *cg, const Partials *p, int lanes, int warps, int block,
-                    const char *total) {
+static Ir seen(const Cg *cg, const Partials *p) { return ir_name(cg, ir_type(p->count), "seen"); }
+
+void reduce_threads(Cg *cg, const Partials *p, int lanes, int warps, int block, Ir total) {
     for (int i = 0; i < p->n; i++) {
         const Partial *leader = &p->at[i];
         if (monoid_is_leader(p, i))
-            cg_line(cg, "const %s own%s = %s;", cg_type(leader->e->type), leader->name,
-                    text_of(cg, leader->value));
+            ir_let_as(cg, ir_compute(leader->e->type), cg_text(cg, "own%s", leader->name),
+                      leader->value);
     }
     meet(cg, p, false, lanes, warps, block);
     for (int i = 0; i < p->n; i++) {
         const Partial *online = &p->at[i], *leader = &p->at[online->leader];
         if (!online->follow) continue;
-        cg_scope(cg);
+        ir_scope(cg);
         Ir own = monoid_name(cg, ir_compute(leader->e->type), "own", leader);
-        Ir seen = ir_name(cg, ir_type(IR_I32), "seen");
-        ir_set(
-            cg, online->value,
-            monoid_fit(cg, online, online->value, (PartialLeader){own, seen},
-                       (PartialLeader){leader->value, text_index(cg, total ? total : "0", false)}));
-        cg_close(cg);
+        ir_set(cg, online->value,
+               monoid_fit(cg, online, online->value, (PartialLeader){own, seen(cg, p)},
+                          (PartialLeader){leader->value, total ? total : ir_int(cg, 0)}));
+        ir_close(cg);
     }
     meet(cg, p, true, lanes, warps, block);
 }
 
 /* ---- memory ---- */
 
-/* A pointer to the array that begins at byte `at` behind `base`.  */
-static void array(Cg *cg, const char *type, const char *name, const char *base, int64_t at,
-                  const char *first) {
-    if (at > 0) base = cg_text(cg, "%s + %lldll", base, (long long)at);
-    cg_line(cg, "%s *const %s = reinterpret_cast<%s *>(%s)%s%s;", type, name, type, base,
-            first ? " + " : "", first ? first : "");
+static IrBase base_of(const Partial *p, bool positions) {
+    return positions ? IR_I32 : ir_compute(te_reduced_type(p->e));
 }
 
-void reduce_arrays(Cg *cg, const Partials *p, const char *stem, const char *base, int64_t n,
-                   const char *first) {
+static const char *array_name(const Cg *cg, const Partial *p, ReduceArrays of, bool positions) {
+    return cg_text(cg, "%s%s%s", of.stem, positions ? "_at" : "", p->name);
+}
+
+Ir reduce_array(const Cg *cg, const Partial *p, ReduceArrays of, bool positions) {
+    return ir_name(cg, ir_pointer(base_of(p, positions), of.space, false),
+                   array_name(cg, p, of, positions));
+}
+
+/* Defines the pointer to an array of `base`, and then element `first` (NULL: 0) of it.  */
+static void place(Cg *cg, const Partial *p, ReduceArrays to, bool positions, Ir base, Ir first) {
+    Ir from = ir_view(cg, ir_pointer(base_of(p, positions), to.space, false), base);
+    ir_let(cg, array_name(cg, p, to, positions), first ? ir_add(cg, from, first) : from);
+}
+
+static Ir bytes_behind(const Cg *cg, Ir base, int64_t at) {
+    return ir_add(cg, base, ir_number(cg, IR_I64, at));
+}
+
+void reduce_arrays(Cg *cg, const Partials *p, ReduceArrays to, Ir base, int64_t n, Ir first) {
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
         int64_t at = rprog_partials(cg->te, p->group, x->number, n);
-        array(cg, cg_type(te_reduced_type(x->e)), cg_text(cg, "%s%s", stem, x->name), base, at,
-              first);
-        if (x->where)
-            array(cg, "int", cg_text(cg, "%s_at%s", stem, x->name), base,
-                  at + rprog_partial_values(x->e, n), first);
+        place(cg, x, to, false, bytes_behind(cg, base, at), first);
+        at += rprog_partial_values(x->e, n);
+        if (x->where) place(cg, x, to, true, bytes_behind(cg, base, at), first);
     }
 }
 
-void reduce_rooms(Cg *cg, const Partials *p, const char *stem, const Layout *layout) {
+void reduce_rooms(Cg *cg, const Partials *p, ReduceArrays to, const Layout *layout, Ir smem) {
+    static const RoomKind kind[] = {ROOM_PARTIALS, ROOM_POSITIONS};
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
-        array(cg, cg_type(te_reduced_type(x->e)), cg_text(cg, "%s%s", stem, x->name), "smem",
-              rprog_room_at(layout, ROOM_PARTIALS, x->number), NULL);
-        if (x->where)
-            array(cg, "int", cg_text(cg, "%s_at%s", stem, x->name), "smem",
-                  rprog_room_at(layout, ROOM_POSITIONS, x->number), NULL);
+        for (int positions = 0; positions <= (x->where != NULL); positions++) {
+            int64_t at = rprog_room_at(layout, kind[positions], x->number);
+            place(cg, x, to, positions, bytes_behind(cg, smem, at), NULL);
+        }
     }
 }
 
@@ -157,51 +168,46 @@ static int per_access(int vec, int bytes) {
     return vec;
 }
 
-/* Results of one type that a thread holds: an array of neighbours, or a value.  */
-typedef struct {
-    const char *array, *value;
-    TeDtype type;
-} Held;
-
-static void put(Cg *cg, const Held *held, int items, const char *only, const char *to,
-                const char *at) {
-    int n = per_access(items, te_dtype_bytes(held->type));
-    if (items == 0) {
-        cg_line(cg, "%s%s[%s] = %s;", only, to, at, held->value);
-        return;
-    }
-    cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int p = 0; p < %d; p++) rl_store<%d>(%s + (%s) + p * %d, %s + p * %d);",
-            items / n, n, to, at, n, held->array, n);
+static Ir array_at(const Cg *cg, const Partial *p, ReduceArrays of, bool positions, Ir at) {
+    return ir_element(cg, reduce_array(cg, p, of, positions), at);
 }
 
-void reduce_put(Cg *cg, const Partials *p, int items, const char *only, const char *stem,
-                const char *at) {
-    for (int i = 0; i < p->n; i++) {
-        const Partial *x = &p->at[i];
-        put(cg, &(Held){text_of(cg, x->array), text_of(cg, x->value), te_reduced_type(x->e)}, items,
-            only, cg_text(cg, "%s%s", stem, x->name), at);
-        if (x->where)
-            put(cg, &(Held){text_of(cg, x->positions), text_of(cg, x->where), TE_I32}, items, only,
-                cg_text(cg, "%s_at%s", stem, x->name), at);
+/* Neighbours, an access at a time.  */
+static void put_items(Cg *cg, Ir to, Ir array, int items) {
+    int n = per_access(items, (int)ir_bytes((IrBase)array->type.base));
+    Ir part = ir_count(cg, "p", items / n, IR_UNROLL_ALL), by = ir_mul_n(cg, part, n);
+    ir_store(cg, NULL, n, ir_add(cg, to, by), ir_add(cg, array, by));
+    ir_close(cg);
+}
+
+static void put(Cg *cg, const Partial *x, int items, Ir only, ReduceArrays to, Ir at) {
+    for (int positions = 0; positions <= (x->where != NULL); positions++) {
+        Ir pointer = ir_add(cg, reduce_array(cg, x, to, positions), at);
+        if (only) ir_if(cg, only);
+        if (items > 0) put_items(cg, pointer, positions ? x->positions : x->array, items);
+        else ir_set(cg, array_at(cg, x, to, positions, at), positions ? x->where : x->value);
+        if (only) ir_close(cg);
     }
 }
 
-/* Parts of every reduction at element `at`, as x and y: one of each, or (n > 0) n neighbours.  */
-static void read_partial(Cg *cg, const Partials *p, int n, const char *stem, const char *at) {
+void reduce_put(Cg *cg, const Partials *p, int items, Ir only, ReduceArrays to, Ir at) {
+    for (int i = 0; i < p->n; i++) put(cg, &p->at[i], items, only, to, at);
+}
+
+/* What is at a pointer, as NAME: a value, or (n > 1) n neighbours.  */
+static void read(Cg *cg, const char *name, Ir from, int n) {
+    ir_let(cg, name, n > 1 ? ir_load(cg, from, n) : ir_element(cg, from, ir_int(cg, 0)));
+}
+
+/* Parts of every reduction at element `at`, as x and y.  */
+static void read_partial(Cg *cg, const Partials *p, int n, ReduceArrays of, Ir at) {
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
-        const char *type = cg_type(te_reduced_type(x->e)), *name = x->name;
-        if (n > 0) {
-            cg_line(cg, "const rl_vec<%s, %d> x%s = rl_load<%d>(%s%s + %s);", type, n, name, n,
-                    stem, name, at);
-            if (x->where)
-                cg_line(cg, "const rl_vec<int, %d> y%s = rl_load<%d>(%s_at%s + %s);", n, name, n,
-                        stem, name, at);
-            continue;
+        for (int positions = 0; positions <= (x->where != NULL); positions++) {
+            const char *name = cg_text(cg, "%c%s", positions ? 'y' : 'x', x->name);
+            if (n > 1) read(cg, name, ir_add(cg, reduce_array(cg, x, of, positions), at), n);
+            else ir_let(cg, name, array_at(cg, x, of, positions, at));
         }
-        cg_line(cg, "const %s x%s = %s%s[%s];", type, name, stem, name, at);
-        if (x->where) cg_line(cg, "const int y%s = %s_at%s[%s];", name, stem, name, at);
     }
 }
 
@@ -211,36 +217,45 @@ static void merge(Cg *cg, const Partials *p, Ir lane) {
     }
 }
 
-void reduce_add(Cg *cg, const Partials *p, int n, const char *stem, const char *at) {
-    read_partial(cg, p, n, stem, at);
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int v = 0; v < %d; v++)", n);
-    merge(cg, p, text_index(cg, "v", false));
-    cg_close(cg);
+/* Merges the n neighbours that have been read.  */
+static void merge_items(Cg *cg, const Partials *p, int n) {
+    Ir v = ir_count(cg, "v", n, IR_UNROLL_ALL);
+    merge(cg, p, n > 1 ? v : NULL);
+    ir_close(cg);
+}
+
+void reduce_add(Cg *cg, const Partial *p, int n, Ir from) {
+    Partials one = {.at = {*p}, .n = 1};
+    read(cg, cg_text(cg, "x%s", p->name), from, n);
+    merge_items(cg, &one, n);
 }
 
 void reduce_partial(Cg *cg, const Partials *p, int items, const ReducePartial *partial) {
     int n = items;
+    Ir more = NULL;
     for (int i = 0; i < p->n; i++) n = per_access(n, te_dtype_bytes(te_reduced_type(p->at[i].e)));
-    if (monoid_counts(p))
-        cg_line(cg, "const %s more = %s;", text_base(p->count), partial->elements);
+    if (monoid_counts(p)) more = ir_let_as(cg, p->count, "more", partial->elements);
     if (items == 0) {
-        read_partial(cg, p, 0, partial->stem, partial->at);
+        read_partial(cg, p, 0, partial->of, partial->at);
         merge(cg, p, NULL);
     } else {
-        Partials x = at_lane(cg, p, text_index(cg, cg_text(cg, "p * %d + v", n), false));
-        cg_line(cg, "#pragma unroll");
-        cg_open(cg, "for (int p = 0; p < %d; p++)", items / n);
-        reduce_add(cg, &x, n, partial->stem, cg_text(cg, "(%s) + p * %d", partial->at, n));
-        cg_close(cg);
+        Ir part = ir_count(cg, "p", items / n, IR_UNROLL_ALL), by = ir_mul_n(cg, part, n);
+        Partials x = at_lane(cg, p, ir_add(cg, by, ir_name(cg, ir_type(IR_I32), "v")));
+        read_partial(cg, &x, n, partial->of, ir_add(cg, partial->at, by));
+        merge_items(cg, &x, n);
+        ir_close(cg);
     }
-    if (monoid_counts(p)) cg_line(cg, "seen += more;");
+    if (more) ir_update(cg, IR_ADD, seen(cg, p), more);
 }
+
+Ir reduce_part(const Cg *cg) { return ir_name(cg, ir_type(IR_I32), "s"); }
 
 void reduce_gather(Cg *cg, const Partials *p, int items, const ReducePartial *partial,
                    ReduceRange parts) {
-    cg_line(cg, "#pragma unroll %d", items > 0 ? RPROG_PARTIAL_VECTORS : RPROG_PARTIALS);
-    cg_open(cg, "for (int s = %s; s < %s; s += %d)", parts.first, parts.count, parts.step);
+    Ir s = reduce_part(cg);
+    ir_loop(cg, s, parts.first, ir_lt(cg, s, parts.count),
+            (IrNext){IR_ADD, ir_int(cg, parts.step)},
+            items > 0 ? RPROG_PARTIAL_VECTORS : RPROG_PARTIALS);
     reduce_partial(cg, p, items, partial);
-    cg_close(cg);
+    ir_close(cg);
 }

@@ -18,46 +18,46 @@ void reduce_clear(Cg *cg, const Partials *p, int items);
 
 /* Threads with elements of the same results, all of them: the lanes whose numbers differ in the
  * bits of `lanes`, then (warps > 1) so many neighbouring warps of a block of `block` threads.
- * `total`: elements that they have seen.  */
-void reduce_threads(Cg *cg, const Partials *p, int lanes, int warps, int block,
-                    const char *total);
+ * `total`: elements that they have seen (NULL: nothing asks).  */
+void reduce_threads(Cg *cg, const Partials *p, int lanes, int warps, int block, Ir total);
 
-/* Another lane, counted in groups of `lanes`: the one `number` below, or that of the number.  */
-typedef struct {
-    enum { LANE_BELOW, LANE_NUMBER } which;
-    const char *number;
-    int lanes;
-} OtherLane;
 /* Folds what another lane has of `from` into `to` where `test` holds (NULL: always).  */
-void reduce_lane(Cg *cg, const Partial *to, const Partial *from, OtherLane other,
-                 const char *test);
+void reduce_lane(Cg *cg, const Partial *to, const Partial *from, IrOther other, Ir test);
 /* Gives each of `lanes` lanes what all up to it have, in their order: n neighbours, held with u;
  * `number`: the lane's.  */
-void reduce_scan(Cg *cg, const Partial *p, int lanes, int n, const char *number);
+void reduce_scan(Cg *cg, const Partial *p, int lanes, int n, Ir number);
 
-/* Arrays of n partial results (rprog_partials), STEM NAME and STEM_at NAME, from the pointer `base`
- * on and then element `first` (NULL: 0) of them.  */
-void reduce_arrays(Cg *cg, const Partials *p, const char *stem, const char *base, int64_t n,
-                   const char *first);
-/* The same as the rooms of a block have them.  */
-void reduce_rooms(Cg *cg, const Partials *p, const char *stem, const Layout *layout);
-/* Leaves what is held there from element `at` on; `only` is printed in front.  */
-void reduce_put(Cg *cg, const Partials *p, int items, const char *only, const char *stem,
-                const char *at);
-/* Merges n neighbours at element `at` with what is held as element v.  */
-void reduce_add(Cg *cg, const Partials *p, int n, const char *stem, const char *at);
+/* Arrays of partial results, STEM NAME and STEM_at NAME.  */
+typedef struct {
+    const char *stem;
+    IrSpace space;
+} ReduceArrays;
+/* Where n of each (rprog_partials) lie from the pointer `base` on, and then element `first` (NULL:
+ * 0) of them.  */
+void reduce_arrays(Cg *cg, const Partials *p, ReduceArrays to, Ir base, int64_t n, Ir first);
+/* The same in the rooms of a block.  */
+void reduce_rooms(Cg *cg, const Partials *p, ReduceArrays to, const Layout *layout, Ir smem);
+/* The array of a reduction, and that of its positions.  */
+Ir reduce_array(const Cg *cg, const Partial *p, ReduceArrays of, bool positions);
+/* Leaves what is held there from element `at` on, where `only` holds (NULL: always).  */
+void reduce_put(Cg *cg, const Partials *p, int items, Ir only, ReduceArrays to, Ir at);
+/* Merges n neighbours at a pointer with what is held as element v of one reduction, whose name is
+ * "".  */
+void reduce_add(Cg *cg, const Partial *p, int n, Ir from);
 
 /* A part of the results: its elements (asked for where means move), where it begins.  */
 typedef struct {
-    const char *stem, *elements, *at;
+    ReduceArrays of;
+    Ir elements, at;
 } ReducePartial;
 /* Merges a part with what is held.  */
 void reduce_partial(Cg *cg, const Partials *p, int items, const ReducePartial *partial);
 /* Parts s < count, every `step`-th from `first` on.  */
 typedef struct {
-    const char *first, *count;
+    Ir first, count;
     int step;
 } ReduceRange;
+Ir reduce_part(const Cg *cg);             /* s */
 void reduce_gather(Cg *cg, const Partials *p, int items, const ReducePartial *partial,
                    ReduceRange parts);
 #endif

@@ -22,11 +22,9 @@ static int width_of(const Kernel *k) {
     return width;
 }
 
-void contract_add(Kernel *k, const char *acc, int n, const char *array, const char *at) {
+void contract_add(Kernel *k, Ir acc, int n, Ir from) {
     const TeExpr *e = k->cg->te->stmt[k->l->p->con.stmt].rhs;
-    Partials p = {.at = {{.e = e, .name = "", .value = text_value(k->cg, te_reduced_type(e), acc)}},
-                  .n = 1};
-    reduce_add(k->cg, &p, n, array, at);
+    reduce_add(k->cg, &(Partial){.e = e, .name = "", .value = acc}, n, from);
 }
 
 /* Adds what another slice has left.  */
@@ -35,7 +33,10 @@ static void add_slice(Kernel *k, const char *rows, const char *cols, const char 
     int width = width_of(k), n = k->c.matrix.accumulators;
     const char *acc = n ? cg_text(cg, "acc[i][j / %d][j %% %d + v]", n, n) : "acc[i][j + v]";
     open_all(k, rows, cols, width);
-    contract_add(k, acc, width, "copies", at);
+    IrBase base = ir_compute(k->l->p->con.acc);
+    Ir copies = ir_name(cg, ir_pointer(base, IR_SHARED, false), "copies");
+    contract_add(k, text_value(cg, k->l->p->con.acc, acc), width,
+                 ir_add(cg, copies, text_index(cg, at, false)));
     close_all(k);
 }
 

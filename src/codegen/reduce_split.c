@@ -58,7 +58,9 @@ void sums_gather(Kernel *k, const char *array, const char *first, const char *lo
     cg_line(cg, "#pragma unroll 4");
     cg_open(cg, "for (%s)", loop);
     if (advance) cg_line(cg, "%s", advance);
-    contract_add(k, "sum.v[v]", vec, array, next);
+    Ir sums = ir_name(cg, ir_pointer(ir_compute(type), IR_GLOBAL, false), array);
+    contract_add(k, text_value(cg, type, "sum.v[v]"), vec,
+                 ir_add(cg, sums, text_index(cg, next, true)));
     cg_close(cg);
     k->at.root = text_value(cg, type, vec > 1 ? "sum.v[v]" : "sum.v[0]");
     k->at.root_type = type;
@@ -100,7 +102,7 @@ void reduce_split_elements(Kernel *k) {
 
 void reduce_split_gather(Kernel *k) {
     cg_line(k->cg, "// gather: the slices in order");
-    const char *from = place_taken(k, "long long");
+    const char *from = text_of(k->cg, place_taken(k, IR_I64, text_index(k->cg, "at", true)));
     sums_gather(k, "sums", from, cg_text(k->cg, "int s = 1; s < %d; s++", (int)k->l->r->split),
                 NULL, cg_text(k->cg, "((long long)s * TOTAL + %s)", from));
 }

@@ -1,8 +1,7 @@
 #include "codegen/reduction.h"
 
 Partials reduction_partials(const Kernel *k, const ThreadMap *m, int pass) {
-    Partials p = monoid_pass(k->cg, m->group, pass, m->stem,
-                             m->lane ? text_index(k->cg, m->lane, false) : NULL);
+    Partials p = monoid_pass(k->cg, m->group, pass, m->stem, m->lane);
     p.count = m->count;
     return p;
 }
@@ -14,10 +13,14 @@ static void begin_step(Cg *cg, const Partials *p) {
     for (int i = 0; i < p->n; i++) {
         const Partial *leader = &p->at[i];
         if (!monoid_is_leader(p, i)) continue;
-        cg_line(cg, "const %s past%s = %s;", cg_type(leader->e->type), leader->name,
-                text_of(cg, leader->value));
+        ir_let_as(cg, ir_compute(leader->e->type), cg_text(cg, "past%s", leader->name),
+                  leader->value);
         if (monoid_restarts(leader)) ir_set(cg, leader->value, ir_int(cg, 0));
     }
+}
+
+static Ir past(const Cg *cg, const Partial *leader) {
+    return monoid_name(cg, ir_compute(leader->e->type), "past", leader);
 }
 
 /* Does anything follow?  Its terms are made with `base` then.  */
@@ -26,8 +29,7 @@ static bool follow(Kernel *k, const Partials *p, int deep) {
     for (int i = 0; i < p->n; i++) {
         const Partial *online = &p->at[i], *leader = &p->at[online->leader];
         if (!online->follow) continue;
-        Ir past = monoid_name(k->cg, ir_compute(leader->e->type), "past", leader);
-        monoid_follow(k->cg, online, past, leader->value, deep);
+        monoid_follow(k->cg, online, past(k->cg, leader), leader->value, deep);
         k->at.made[online->center] =
             monoid_name(k->cg, ir_compute(online->e->type), "base", online);
         any = true;
@@ -40,34 +42,33 @@ static void end_step(Kernel *k, const Partials *p) {
         const Partial *leader = &p->at[i];
         if (leader->follow) k->at.made[leader->center] = NULL;
         if (monoid_is_leader(p, i) && monoid_restarts(leader))
-            cg_line(k->cg, "%s += past%s;", text_of(k->cg, leader->value), leader->name);
+            ir_update(k->cg, IR_ADD, leader->value, past(k->cg, leader));
     }
 }
 
 void reduction_step(Kernel *k, const Partials *p, int deep, ReductionFold *fold, int of) {
+    Cg *cg = k->cg;
     bool counts = deep == 0 && monoid_counts(p);
-    if (counts) cg_line(k->cg, "int fresh = 0;");
-    begin_step(k->cg, p);
+    Ir fresh = counts ? ir_variable(cg, IR_I32, "fresh", ir_int(cg, 0)) : NULL;
+    begin_step(cg, p);
     fold(k, p, of, false);
     if (follow(k, p, deep)) fold(k, p, of, true);
     end_step(k, p);
-    if (counts) cg_line(k->cg, "seen += fresh;");
+    if (counts) ir_update(cg, IR_ADD, ir_name(cg, ir_type(p->count), "seen"), fresh);
 }
 
 /* ---- meetings ---- */
 
 /* Opens the loop over the results that a thread holds.  */
 static void open_items(Kernel *k, const ThreadMap *m) {
-    if (m->items == 0) return;
-    cg_line(k->cg, "#pragma unroll");
-    cg_open(k->cg, "for (int %s = 0; %s < %d; %s++)", m->lane, m->lane, m->items, m->lane);
+    if (m->items > 0) ir_count(k->cg, m->lane->name->text, m->items, IR_UNROLL_ALL);
 }
 
 static void close_items(Kernel *k, const ThreadMap *m) {
-    if (m->items > 0) cg_close(k->cg);
+    if (m->items > 0) ir_close(k->cg);
 }
 
-void reduction_meet(Kernel *k, const ThreadMap *m, const Partials *p, const char *elements) {
+void reduction_meet(Kernel *k, const ThreadMap *m, const Partials *p, Ir elements) {
     enum { WARP = 32 };
     int lanes = m->threads > 1 ? (m->threads < WARP ? m->threads : WARP) - 1 : m->lanes;
     if (lanes == 0) return;
@@ -79,34 +80,50 @@ void reduction_meet(Kernel *k, const ThreadMap *m, const Partials *p, const char
 void reduction_settle(Kernel *k, const ThreadMap *m, const Partials *p) {
     if (!monoid_scales(p)) return;
     open_items(k, m);
-    monoid_settle(k->cg, p, m->live ? text_value(k->cg, TE_BOOL, m->live) : NULL);
+    monoid_settle(k->cg, p, m->live);
     close_items(k, m);
 }
 
+static const ReduceArrays left = {"left", IR_GLOBAL};
+
 void reduction_left(Kernel *k, const ThreadMap *m, const Partials *p) {
-    reduce_arrays(k->cg, p, "left", text_partials(k->cg),
-                  m->partials, m->first);
+    reduce_arrays(k->cg, p, left, cg_partials(k->cg), m->partials, m->first);
 }
 
 void reduction_leave(Kernel *k, const ThreadMap *m, const Partials *p) {
     reduction_left(k, m, p);
-    reduce_put(k->cg, p, m->items, m->only, "left", m->own);
+    reduce_put(k->cg, p, m->items, m->only, left, m->own);
 }
 
 void reduction_combine(Kernel *k, const ThreadMap *m, const Partials *p) {
-    ReducePartial partial = {"left", m->elements, m->at};
+    ReducePartial partial = {left, m->elements, m->at};
+    Ir first = m->threads > 1 ? m->rank : ir_int(k->cg, 0);
     reduce_clear(k->cg, p, m->items);
-    reduce_gather(k->cg, p, m->items, &partial,
-                  (ReduceRange){m->threads > 1 ? "lane" : "0", m->n_partial, m->threads});
+    reduce_gather(k->cg, p, m->items, &partial, (ReduceRange){first, m->n_partial, m->threads});
     reduction_meet(k, m, p, m->total);
     reduction_settle(k, m, p);
 }
 
-void reduction_values(Kernel *k, const RowGroup *g, int pass, const char *live, const char *at,
+/* ---- values ---- */
+
+static void keep(Kernel *k, const ReductionKept *kept, int t) {
+    const Cg *cg = k->cg;
+    IrBase base = ir_compute(te_dtype_compute(cg->te->tensor[t].dtype));
+    Ir value = ir_name(cg, ir_pointer(base, kept->space, false), cg_name(cg, "value", t));
+    ir_set(k->cg, ir_element(cg, value, kept->at), k->at.made[t]);
+}
+
+static void store(Kernel *k, int t, const CgPoint *p) {
+    const Cg *cg = k->cg;
+    TeDtype dtype = cg->te->tensor[t].dtype;
+    ir_set(k->cg, ir_element(cg, cg_tensor(cg, t), cg_offset(cg, t, p->index)),
+           cg_encode(cg, dtype, te_dtype_compute(dtype), k->at.made[t]));
+}
+
+void reduction_values(Kernel *k, const RowGroup *g, int pass, Ir live, const ReductionKept *kept,
                       bool stores) {
     Cg *cg = k->cg;
     Partials now = monoid_pass(cg, g, pass, "acc", NULL);
-    const char *only = live ? cg_text(cg, "if (%s) ", live) : "";
     for (int i = 0; i < g->n; i++) {
         const TeStmt *s = &cg->te->stmt[g->stmt[i]];
         int t = s->tensor;
@@ -116,12 +133,11 @@ void reduction_values(Kernel *k, const RowGroup *g, int pass, const char *live, 
         elements_define(k, t, s->rhs->type,
                         reduced ? monoid_result(monoid_of(&now, s->rhs))
                                 : cg_expr(&p, s->rhs, s->rhs->type));
-        if (at) cg_line(cg, "%s%s[%s] = %s;", only, cg_name(cg, "value", t), at,
-                        text_of(cg, k->at.made[t]));
-        if (!stores || !elements_in_memory(k, t)) continue;
-        TeDtype dtype = cg->te->tensor[t].dtype;
-        cg_line(cg, "%s%s[%s] = %s;", only, text_tensor(cg, t),
-                text_of(cg, cg_offset(cg, t, p.index)),
-                text_of(cg, cg_encode(cg, dtype, te_dtype_compute(dtype), k->at.made[t])));
+        bool stored = stores && elements_in_memory(k, t);
+        if (!kept && !stored) continue;
+        if (live) ir_if(cg, live);
+        if (kept) keep(k, kept, t);
+        if (stored) store(k, t, &p);
+        if (live) ir_close(cg);
     }
 }

@@ -24,18 +24,18 @@ typedef struct {
     const RowGroup *group;
     const char *stem;         /* names what a thread holds, */
     int items;                /* of so many results, as arrays; 0: of one; */
-    const char *lane;         /* the one at hand */
+    Ir lane;                  /* the one at hand */
     IrBase count;             /* the type that counts elements of a result */
     int threads, block;       /* neighbours that meet, in a block of so many; */
     int lanes;                /* 1 thread: lanes that do, as bits of their numbers */
-    const char *total;        /* elements of a result, */
-    const char *live;         /* the test that there are some; NULL: there are */
+    Ir total;                 /* elements of a result, */
+    Ir live;                  /* the test that there are some; NULL: there are */
     /* Parts: so many in the workspace, those of the thread's results from element `first` (NULL: 0)
-     * on; the block's own, left where `only` says; part s < n_partial and its elements, of which
-     * thread `lane` combines every so many.  */
+     * on; the block's own, left where `only` (NULL: always) holds; part s (reduce_part) < n_partial
+     * and its elements, of which thread `rank` combines every so many.  */
     int64_t partials;
-    const char *first, *own, *only;
-    const char *n_partial, *at, *elements;
+    Ir first, own, only;
+    Ir n_partial, at, elements, rank;
 } ThreadMap;
 ThreadMap row_map(const Kernel *k);
 ThreadMap column_map(const Kernel *k);
@@ -48,16 +48,21 @@ Partials reduction_partials(const Kernel *k, const ThreadMap *m, int pass);
 typedef void ReductionFold(Kernel *k, const Partials *p, int of, bool online);
 void reduction_step(Kernel *k, const Partials *p, int deep, ReductionFold *fold, int of);
 /* Threads meet that have seen `elements` of a result together.  */
-void reduction_meet(Kernel *k, const ThreadMap *m, const Partials *p, const char *elements);
+void reduction_meet(Kernel *k, const ThreadMap *m, const Partials *p, Ir elements);
 void reduction_settle(Kernel *k, const ThreadMap *m, const Partials *p);
 /* Names the parts of the thread's results, as left; leaves the block's own.  */
 void reduction_left(Kernel *k, const ThreadMap *m, const Partials *p);
 void reduction_leave(Kernel *k, const ThreadMap *m, const Partials *p);
 /* All parts, as results.  */
 void reduction_combine(Kernel *k, const ThreadMap *m, const Partials *p);
+/* Where the values of results are kept, as value[at] in a space of memory.  */
+typedef struct {
+    IrSpace space;
+    Ir at;
+} ReductionKept;
 /* Defines what results are known by behind pass `pass` (-1: before all): its reductions, held as
- * acc, and what follows from them.  Threads where `live` (NULL: all) keep it as value[at] (NULL:
- * not), and store what is in memory.  */
-void reduction_values(Kernel *k, const RowGroup *g, int pass, const char *live, const char *at,
+ * acc, and what follows from them.  Threads where `live` (NULL: all) keep it (NULL: not), and store
+ * what is in memory.  */
+void reduction_values(Kernel *k, const RowGroup *g, int pass, Ir live, const ReductionKept *kept,
                       bool stores);
 #endif

@@ -119,8 +119,10 @@ void row_constants(Kernel *k) {
 
 void row_known(Kernel *k, int pass, bool stores) {
     reduction_values(k, facts(k)->group, pass,
-                     cg_text(k->cg, "lane == 0%s%s", row_ragged(k) ? " && m < M" : "",
-                             k->l->launch.grid[1] > 1 ? " && blockIdx.y == 0" : ""),
+                     text_index(k->cg,
+                                cg_text(k->cg, "lane == 0%s%s", row_ragged(k) ? " && m < M" : "",
+                                        k->l->launch.grid[1] > 1 ? " && blockIdx.y == 0" : ""),
+                                false),
                      NULL, stores);
 }
 

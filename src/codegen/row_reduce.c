@@ -23,6 +23,8 @@ bool row_makes(const Kernel *k, int tensor, int pass) {
 }
 
 /* Elements that the threads of a row have seen in this block.  */
+static Ir word(const Kernel *k, const char *text) { return text_index(k->cg, text, true); }
+
 static const char *count_of_block(const Kernel *k) {
     if (k->l->r->split == 1) return "N";
     if (row_ends(k))
@@ -49,22 +51,23 @@ ThreadMap row_map(const Kernel *k) {
                        .count = place_base(row_wide(k)),
                        .threads = rprog_row_threads(k->l->r),
                        .block = k->l->r->threads,
-                       .total = "N",
-                       .live = none ? "N > 0" : NULL,
+                       .total = word(k, "N"),
+                       .live = none ? word(k, "N > 0") : NULL,
                        .partials = facts(k)->rows * k->l->r->split,
-                       .first = cg_text(cg, "%s * %dll", row_ragged(k) ? "row" : "m",
-                                        (int)k->l->r->split),
-                       .own = "blockIdx.y",
-                       .only = row_ragged(k) ? "if (lane == 0 && m < M) " : "if (lane == 0) ",
-                       .n_partial = cg_text(cg, "%d", (int)k->l->r->split),
-                       .at = "s",
-                       .elements = count_of_slice(k)};
+                       .first = word(k, cg_text(cg, "%s * %dll", row_ragged(k) ? "row" : "m",
+                                        (int)k->l->r->split)),
+                       .own = word(k, "blockIdx.y"),
+                       .only = word(k, row_ragged(k) ? "lane == 0 && m < M" : "lane == 0"),
+                       .rank = word(k, "lane"),
+                       .n_partial = ir_int(cg, k->l->r->split),
+                       .at = word(k, "s"),
+                       .elements = word(k, count_of_slice(k))};
 }
 
 void row_meet(Kernel *k, int pass) {
     ThreadMap m = row_map(k);
     Partials p = reduction_partials(k, &m, pass);
-    reduction_meet(k, &m, &p, count_of_block(k));
+    reduction_meet(k, &m, &p, word(k, count_of_block(k)));
 }
 
 void row_finish(Kernel *k, int pass) {

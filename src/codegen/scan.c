@@ -71,8 +71,8 @@ void scan_place(Kernel *k) {
     if (!scan_carries(k->l->p, r)) cg_line(cg, "constexpr int base = 0;");
     if (k->l->kind == KERNEL_SCAN && rprog_scan_meets(k->l->p, r) > 1) {
         Partials p = monoid_pass(cg, k->l->p->group->columns, 0, "acc", NULL);
-        kernel_smem(k, 128);
-        reduce_rooms(cg, &p, "met", k->l->layout);
+        Ir smem = kernel_smem(k, 128);
+        reduce_rooms(cg, &p, (ReduceArrays){"met", IR_SHARED}, k->l->layout, smem);
     }
     Elements *at = &k->at;
     at->vec = r->store_vec;
@@ -182,6 +182,8 @@ void scan_elements(Kernel *k) {
 
 /* ---- slices ---- */
 
+static Ir word(const Kernel *k, const char *text) { return text_index(k->cg, text, true); }
+
 static ThreadMap scan_map(const Kernel *k, const char *stem) {
     const Cg *cg = k->cg;
     const RProg *r = k->l->r;
@@ -193,19 +195,20 @@ static ThreadMap scan_map(const Kernel *k, const char *stem) {
                    .block = r->threads, .partials = r->split * partials * v->out.extent};
     if (v->down) {
         m.items = vec;
-        m.lane = "v";
-        m.only = "";
-        m.own = cg_text(cg, "((long long)blockIdx.y * %d + row) * TOTAL + at", partials);
-        m.n_partial = cg_text(cg, "(int)blockIdx.y * %d", partials);
-        m.at = cg_text(cg, "(long long)s * TOTAL + %s",
-                       ragged ? cg_text(cg, "min(at, TOTAL - %d)", vec) : "at");
+        m.lane = ir_name(cg, ir_type(IR_I32), "v");
+        m.own = word(k, cg_text(cg, "((long long)blockIdx.y * %d + row) * TOTAL + at", partials));
+        m.n_partial = word(k, cg_text(cg, "(int)blockIdx.y * %d", partials));
+        m.at = word(k, cg_text(cg, "(long long)s * TOTAL + %s",
+                       ragged ? cg_text(cg, "min(at, TOTAL - %d)", vec) : "at"));
         return m;
     }
-    m.first = cg_text(cg, "%s * %dll", ragged ? "min(at, TOTAL - 1)" : "at", (int)r->split);
-    m.own = "blockIdx.y";
-    m.only = ragged ? "if (lane == 0 && at < TOTAL) " : "if (lane == 0) ";
-    m.n_partial = "(int)blockIdx.y";
-    m.at = "s";
+    m.first = word(k, cg_text(cg, "%s * %dll", ragged ? "min(at, TOTAL - 1)" : "at",
+                              (int)r->split));
+    m.own = word(k, "blockIdx.y");
+    m.only = word(k, ragged ? "lane == 0 && at < TOTAL" : "lane == 0");
+    m.rank = word(k, "lane");
+    m.n_partial = word(k, "(int)blockIdx.y");
+    m.at = word(k, "s");
     return m;
 }
 

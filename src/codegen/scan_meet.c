@@ -6,6 +6,9 @@
 
 enum { WARP = 32 };
 
+static Ir word(const Kernel *k, const char *text) { return text_index(k->cg, text, false); }
+static const ReduceArrays met = {"met", IR_SHARED};
+
 static void open_loop(Kernel *k, const char *var, int from, int to) {
     cg_line(k->cg, "#pragma unroll");
     cg_open(k->cg, "for (int %s = %d; %s < %d; %s++)", var, from, var, to, var);
@@ -37,12 +40,13 @@ static void meet_vectors(Kernel *k, int lanes) {
     open_loop(k, "u", 0, vectors);
     scan_copy(k, &sum, &end);
     cg_close(cg);
-    reduce_scan(cg, &sum, lanes, vectors, "number");
+    reduce_scan(cg, &sum, lanes, vectors, word(k, "number"));
     open_loop(k, "u", 0, vectors);
     scan_copy(k, &pre, &run);
     if (lanes > 1) {
-        reduce_lane(cg, &pre, &sum, (OtherLane){LANE_BELOW, "1", lanes}, "number > 0");
-        reduce_lane(cg, &run, &sum, (OtherLane){LANE_NUMBER, cg_text(cg, "%d", lanes - 1), lanes},
+        reduce_lane(cg, &pre, &sum, (IrOther){IR_LANE_BELOW, ir_int(cg, 1), lanes},
+                    word(k, "number > 0"));
+        reduce_lane(cg, &run, &sum, (IrOther){IR_LANE_NUMBER, ir_int(cg, lanes - 1), lanes},
                     NULL);
     } else {
         fold(k, &run, &sum);
@@ -57,18 +61,18 @@ static void meet_warps(Kernel *k, const Partial *base, const Partial *carry, int
     Partial all = scan_partial(k, "all", NULL);
     const char *from = cg_text(cg, "tid / %d * %d + number", warps * WARP, warps);
     cg_line(cg, "// the warps of a result");
-    reduce_put(cg, &run, 0, "if (number == 0) ", "met", "tid / 32");
+    reduce_put(cg, &run, 0, word(k, "number == 0"), met, word(k, "tid / 32"));
     cg_line(cg, "__syncthreads();");
     monoid_declare(cg, &all, 0);
     cg_open(cg, "if (number < %d)", warps);
     cg_line(cg, "%s = met%s[%s];", text_of(cg, all.value), all.name, from);
     if (all.where) cg_line(cg, "%s = met_at%s[%s];", text_of(cg, all.where), all.name, from);
     cg_close(cg);
-    reduce_scan(cg, &all, warps, 1, "number");
-    reduce_lane(cg, base, &all, (OtherLane){LANE_NUMBER, "max(lane / 32 - 1, 0)", WARP},
-                "lane >= 32");
+    reduce_scan(cg, &all, warps, 1, word(k, "number"));
+    reduce_lane(cg, base, &all, (IrOther){IR_LANE_NUMBER, word(k, "max(lane / 32 - 1, 0)"), WARP},
+                word(k, "lane >= 32"));
     if (carry)
-        reduce_lane(cg, carry, &all, (OtherLane){LANE_NUMBER, cg_text(cg, "%d", warps - 1), WARP},
+        reduce_lane(cg, carry, &all, (IrOther){IR_LANE_NUMBER, ir_int(cg, warps - 1), WARP},
                     NULL);
 }
 
@@ -133,14 +137,14 @@ static void meet_groups(Kernel *k, int groups, bool carries) {
     Partials last = monoid_pass(cg, g, 0, "acc", NULL);
     Partials base = monoid_pass(cg, g, 0, "base", text_index(cg, "v", false));
     Partials carry = monoid_pass(cg, g, 0, "carry", text_index(cg, "v", false));
-    ReducePartial part = {"met", NULL, cg_text(cg, "g * %d + col", wide)};
+    ReducePartial part = {met, NULL, word(k, cg_text(cg, "g * %d + col", wide))};
     if (end > 0) {
         Partial *x = &last.at[0];
         x->array = ir_add(cg, x->array, ir_int(cg, end));
         if (x->where) x->positions = ir_add(cg, x->positions, ir_int(cg, end));
     }
     cg_line(cg, "// the groups of the block");
-    reduce_put(cg, &last, vec, "", "met", cg_text(cg, "row * %d + col", wide));
+    reduce_put(cg, &last, vec, NULL, met, word(k, cg_text(cg, "row * %d + col", wide)));
     cg_line(cg, "__syncthreads();");
     cg_line(cg, "#pragma unroll 1");
     cg_open(cg, "for (int g = 0; g < row; g++)");

@@ -32,7 +32,7 @@ static const char words[] =
     " u v w x y c_mn c_k bits entry inside at at_own at_k to from part sum sums where value rest"
     " left part_at left_at base own now total wx wy skip head body live line piece in seen more"
     " fresh d number end id taken done stage phase whole team lane_at box box_at c h pos last"
-    " divides near ";
+    " divides near any ";
 
 /* Names with a number: t0 tensors, s sizes, i indices, e and v values, o x and y vectors, q digits
  * and outputs of rows, p h r other pointers of rows, g p d places along the axes of boxes; those of
@@ -45,7 +45,7 @@ static const char operand[] =
 static const char numbered[] =
     " acc map where part part_at left left_at past own now base inside f value kept end inverse"
     " wide narrow own_at base_at met met_at carry carry_at sum sum_at pre pre_at run run_at all"
-    " all_at ";
+    " all_at on go other more lanes ";
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

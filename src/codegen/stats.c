@@ -245,13 +245,16 @@ void stats_walk(Kernel *k, int pass, bool online) {
 
 /* ---- meetings ---- */
 
+static const ReduceArrays part = {"part", IR_SHARED};
+
 /* One lane of a row leaves what the warp has made.  */
 static void leave_warps(Kernel *k, const ThreadMap *m, const Partials *p) {
     Cg *cg = k->cg;
     cg_open(cg, "if ((lane & %d) == 0)", m->lanes);
     cg_line(cg, "#pragma unroll");
     cg_open(cg, "for (int x = 0; x < %d; x++)", m->items);
-    reduce_put(cg, p, 0, "", "part", cg_text(cg, "col / WN * BM + %s", block_row(k)));
+    const char *at = cg_text(cg, "col / WN * BM + %s", block_row(k));
+    reduce_put(cg, p, 0, NULL, part, text_index(cg, at, false));
     cg_close(cg);
     cg_close(cg);
 }
@@ -276,7 +279,8 @@ static void finish_rows(Kernel *k, int pass) {
     bool wide = place_wide(con->axis[AX_M].extent, 0);
     place_axis(k, AX_M, text_index(cg, "m", wide), wide,
                  at->index, at->wide);
-    reduction_values(k, g, pass, NULL, "at", true);
+    ReductionKept kept = {IR_SHARED, ir_name(cg, ir_type(IR_I32), "at")};
+    reduction_values(k, g, pass, NULL, &kept, true);
 }
 
 bool stats_followed(const Problem *p, const RProg *r, int pass, bool online) {
@@ -315,8 +319,8 @@ void stats_finish(Kernel *k, int pass, bool online) {
     if (index_ragged(&k->l->map, AX_M)) cg_line(cg, "if (m >= M) break;");
     Partials all = monoid_pass(cg, map.group, pass, "acc", NULL), acc = monoid_select(&all, online);
     reduce_clear(cg, &acc, 0);
-    reduce_gather(cg, &acc, 0, &(ReducePartial){"part", NULL, "s * BM + at"},
-                  (ReduceRange){"0", cg_text(cg, "%d", k->c.warps[AX_N]), 1});
+    reduce_gather(cg, &acc, 0, &(ReducePartial){part, NULL, text_index(cg, "s * BM + at", false)},
+                  (ReduceRange){ir_int(cg, 0), ir_int(cg, k->c.warps[AX_N]), 1});
     if (is_partial(k)) stats_leave(k, pass, online, row_number(k));
     else finish_rows(k, pass);
     cg_close(cg);

@@ -77,7 +77,8 @@ void stats_leave(Kernel *k, int pass, bool online, const char *row) {
     Cg *cg = k->cg;
     Partials p = monoid_pass(cg, facts(k)->group, pass, "acc", NULL);
     Partials mine = monoid_select(&p, online);
-    reduce_put(cg, &mine, 0, "", "left", cg_text(cg, "tile_n * %s + %s", rows_text(k), row));
+    reduce_put(cg, &mine, 0, NULL, (ReduceArrays){"left", IR_GLOBAL},
+               text_index(cg, cg_text(cg, "tile_n * %s + %s", rows_text(k), row), true));
     for (int i = 0; i < p.n && !online; i++) {
         const Partial *x = &p.at[i];
         bool second = false;
@@ -113,13 +114,17 @@ static void place_row(Kernel *k, int lanes, bool shifts) {
     place_axis(k, AX_M, text_index(cg, "m", wide), wide, k->at.index, k->at.wide);
 }
 
+static Ir word(const Kernel *k, const char *text) { return text_index(k->cg, text, true); }
+
 ThreadMap stats_map(const Kernel *k) {
     int wide = k->l->r->block.extent[AX_N];
+    TeExtent tiles = index_tiles(k->cg->arena, &k->l->map, AX_N);
+    const char *count = cg_text(k->cg, "min(%dll, (long long)N - s * %dll)", wide, wide);
     if (k->l->kind == KERNEL_CONTRACT)
         return (ThreadMap){.group = facts(k)->group,
                            .stem = "f",
                            .items = rprog_stats_rows(k->cg->dev, k->l->r),
-                           .lane = "x",
+                           .lane = ir_name(k->cg, ir_type(IR_I32), "x"),
                            .count = IR_I32,
                            .threads = 1,
                            .lanes = rprog_stats_lanes(k->cg->dev, k->l->r)};
@@ -128,11 +133,11 @@ ThreadMap stats_map(const Kernel *k) {
                        .count = IR_I32,
                        .threads = k->l->r->lanes,
                        .block = k->l->launch.block[0],
-                       .total = "N",
-                       .n_partial = text_number(k->cg, index_tiles(k->cg->arena, &k->l->map, AX_N)),
-                       .at = cg_text(k->cg, "s * %s + row", rows_text(k)),
-                       .elements = cg_text(k->cg, "min(%dll, (long long)N - s * %dll)", wide,
-                                           wide)};
+                       .total = word(k, "N"),
+                       .rank = word(k, "lane"),
+                       .n_partial = size_value(k->cg, tiles),
+                       .at = word(k, cg_text(k->cg, "s * %s + row", rows_text(k))),
+                       .elements = word(k, count)};
 }
 
 void stats_combine(Kernel *k, int pass) {
@@ -158,5 +163,6 @@ void stats_combine(Kernel *k, int pass) {
     cg_line(cg, "const int at = rl_hidden((int)row);");
     TeExtent rows = rows_of(k);
     const char *end = rows.expr ? "ROWS" : cg_text(cg, "%lld", (long long)rows.value);
-    reduction_values(k, g, pass, cg_text(cg, "lane == 0 && id < %s", end), "at", true);
+    reduction_values(k, g, pass, word(k, cg_text(cg, "lane == 0 && id < %s", end)),
+                     &(ReductionKept){IR_GLOBAL, ir_name(cg, ir_type(IR_I32), "at")}, true);
 }

@@ -236,8 +236,7 @@ static void add_slices(Kernel *k, Ir from, Ir p) {
     Cg *cg = k->cg;
     Ir w = ir_for(cg, "w", ir_int(cg, 1), ir_int(cg, sharing(k)), 1, IR_UNROLL_ALL);
     Ir at = ir_add(cg, times(cg, w, staging_distance(k)), times(cg, p, access_distance(k)));
-    contract_add(k, ir_string(cg, value_at(k, p, product_int(cg, "v"))), staging_width(k),
-                 ir_string_sum(cg, from), ir_string_sum(cg, at));
+    contract_add(k, value_at(k, p, product_int(cg, "v")), staging_width(k), ir_add(cg, from, at));
     ir_close(cg);
 }
 

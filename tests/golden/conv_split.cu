@@ -408,7 +408,7 @@ rk_5b4e66e9e9f7421c_0(const float *__restrict__ t0,
     for (int i = 0; i < TM; i++) {
         #pragma unroll
         for (int j = 0; j < TN; j += 4) {
-            const rl_vec<float, 4> x = rl_load<4>(copies + (i * TN + j) * SLICE);
+            const rl_vec<float, 4> x = rl_load<4>(copies + ((i * TN + j) * SLICE));
             #pragma unroll
             for (int v = 0; v < 4; v++) {
                 acc[i][j + v] = acc[i][j + v] + x.v[v];

@@ -110,15 +110,19 @@ rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
     // values of the rows
     #pragma unroll
     for (int f = 16; f > 0; f /= 2) {
-        acc5 = acc5 + __shfl_xor_sync(0xffffffffu, acc5, f);
+        const float y = __shfl_xor_sync(0xffffffffu, acc5, f);
+        acc5 = acc5 + y;
     }
     __shared__ float part5[4];
-    if (tid % 32u == 0) part5[tid / 32u] = acc5;
+    if (tid % 32u == 0u) {
+        part5[tid / 32u] = acc5;
+    }
     __syncthreads();
-    acc5 = part5[tid / 128u * 4 + tid % 4u];
+    acc5 = part5[tid / 128u * 4u + tid % 4u];
     #pragma unroll
     for (int f = 2; f > 0; f /= 2) {
-        acc5 = acc5 + __shfl_xor_sync(0xffffffffu, acc5, f);
+        const float y = __shfl_xor_sync(0xffffffffu, acc5, f);
+        acc5 = acc5 + y;
     }
     const float e5 = acc5;
     const float e6 = e5 / (float)4096;
@@ -143,15 +147,19 @@ rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
     // values of the rows
     #pragma unroll
     for (int f = 16; f > 0; f /= 2) {
-        acc7 = acc7 + __shfl_xor_sync(0xffffffffu, acc7, f);
+        const float y = __shfl_xor_sync(0xffffffffu, acc7, f);
+        acc7 = acc7 + y;
     }
     __shared__ float part7[4];
-    if (tid % 32u == 0) part7[tid / 32u] = acc7;
+    if (tid % 32u == 0u) {
+        part7[tid / 32u] = acc7;
+    }
     __syncthreads();
-    acc7 = part7[tid / 128u * 4 + tid % 4u];
+    acc7 = part7[tid / 128u * 4u + tid % 4u];
     #pragma unroll
     for (int f = 2; f > 0; f /= 2) {
-        acc7 = acc7 + __shfl_xor_sync(0xffffffffu, acc7, f);
+        const float y = __shfl_xor_sync(0xffffffffu, acc7, f);
+        acc7 = acc7 + y;
     }
     const float e7 = acc7;
     const float e8 = e7 / (float)4096;

@@ -253,8 +253,10 @@ rk_4d0976bf9aedda5c_0(const float *__restrict__ t0,
     for (int x = 0; x < 4; x++) {
         #pragma unroll
         for (int f = 4; f > 0; f /= 2) {
-            if (!(f & 5)) continue;
-            f4[x] = f4[x] + __shfl_xor_sync(0xffffffffu, f4[x], f);
+            if ((f & 5) != 0) {
+                const float y = __shfl_xor_sync(0xffffffffu, f4[x], f);
+                f4[x] = f4[x] + y;
+            }
         }
     }
     __syncthreads();  // stages become parts of rows
@@ -271,7 +273,7 @@ rk_4d0976bf9aedda5c_0(const float *__restrict__ t0,
         if (m >= M) break;
         float acc4 = 0.0f;
         #pragma unroll 4
-        for (int s = 0; s < 2; s += 1) {
+        for (int s = 0; s < 2; s++) {
             const float x4 = part4[s * BM + at];
             acc4 = acc4 + x4;
         }
@@ -301,11 +303,14 @@ rk_4d0976bf9aedda5c_1(unsigned char *__restrict__ w) {
     }
     #pragma unroll
     for (int f = 1; f > 0; f /= 2) {
-        acc4 = acc4 + __shfl_xor_sync(0xffffffffu, acc4, f);
+        const float y = __shfl_xor_sync(0xffffffffu, acc4, f);
+        acc4 = acc4 + y;
     }
     const int at = rl_hidden((int)row);
     const float e4 = acc4;
-    if (lane == 0 && id < 40) value4[at] = e4;
+    if (lane == 0 && id < 40) {
+        value4[at] = e4;
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(64, 1)

@@ -322,7 +322,8 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
     for (int x = 0; x < 4; x++) {
         #pragma unroll
         for (int f = 2; f > 0; f /= 2) {
-            f7[x] = rl_max_f32(f7[x], __shfl_xor_sync(0xffffffffu, f7[x], f));
+            const float y = __shfl_xor_sync(0xffffffffu, f7[x], f);
+            f7[x] = rl_max_f32(f7[x], y);
         }
     }
     __syncthreads();  // stages become parts of rows
@@ -339,7 +340,7 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
         if (m >= M) break;
         float acc7 = (-__int_as_float(0x7f800000));
         #pragma unroll 4
-        for (int s = 0; s < 2; s += 1) {
+        for (int s = 0; s < 2; s++) {
             const float x7 = part7[s * BM + at];
             acc7 = rl_max_f32(acc7, x7);
         }
@@ -390,7 +391,8 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
     for (int x = 0; x < 4; x++) {
         #pragma unroll
         for (int f = 2; f > 0; f /= 2) {
-            f4[x] = f4[x] + __shfl_xor_sync(0xffffffffu, f4[x], f);
+            const float y = __shfl_xor_sync(0xffffffffu, f4[x], f);
+            f4[x] = f4[x] + y;
         }
     }
     if ((lane & 3) == 0) {
@@ -406,7 +408,7 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
         if (m >= M) break;
         float acc4 = 0.0f;
         #pragma unroll 4
-        for (int s = 0; s < 2; s += 1) {
+        for (int s = 0; s < 2; s++) {
             const float x4 = part4[s * BM + at];
             acc4 = acc4 + x4;
         }

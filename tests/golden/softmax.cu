@@ -118,35 +118,47 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
     // values of the rows
     #pragma unroll
     for (int f = 16; f > 0; f /= 2) {
-        acc3 = rl_max_f32(acc3, __shfl_xor_sync(0xffffffffu, acc3, f));
+        const float y = __shfl_xor_sync(0xffffffffu, acc3, f);
+        acc3 = rl_max_f32(acc3, y);
     }
     #pragma unroll
     for (int f = 16; f > 0; f /= 2) {
         const int at = __shfl_xor_sync(0xffffffffu, where2, f);
-        rl_argmax(acc2, where2, __shfl_xor_sync(0xffffffffu, acc2, f), at);
+        const float y = __shfl_xor_sync(0xffffffffu, acc2, f);
+        rl_argmax(acc2, where2, y, at);
     }
     __shared__ float part3[4];
     __shared__ float part2[4];
     __shared__ int part_at2[4];
-    if (tid % 32u == 0) part3[tid / 32u] = acc3;
-    if (tid % 32u == 0) part2[tid / 32u] = acc2;
-    if (tid % 32u == 0) part_at2[tid / 32u] = where2;
+    if (tid % 32u == 0u) {
+        part3[tid / 32u] = acc3;
+    }
+    if (tid % 32u == 0u) {
+        part2[tid / 32u] = acc2;
+    }
+    if (tid % 32u == 0u) {
+        part_at2[tid / 32u] = where2;
+    }
     __syncthreads();
-    acc3 = part3[tid / 64u * 2 + tid % 2u];
-    acc2 = part2[tid / 64u * 2 + tid % 2u];
-    where2 = part_at2[tid / 64u * 2 + tid % 2u];
+    acc3 = part3[tid / 64u * 2u + tid % 2u];
+    acc2 = part2[tid / 64u * 2u + tid % 2u];
+    where2 = part_at2[tid / 64u * 2u + tid % 2u];
     #pragma unroll
     for (int f = 1; f > 0; f /= 2) {
-        acc3 = rl_max_f32(acc3, __shfl_xor_sync(0xffffffffu, acc3, f));
+        const float y = __shfl_xor_sync(0xffffffffu, acc3, f);
+        acc3 = rl_max_f32(acc3, y);
     }
     #pragma unroll
     for (int f = 1; f > 0; f /= 2) {
         const int at = __shfl_xor_sync(0xffffffffu, where2, f);
-        rl_argmax(acc2, where2, __shfl_xor_sync(0xffffffffu, acc2, f), at);
+        const float y = __shfl_xor_sync(0xffffffffu, acc2, f);
+        rl_argmax(acc2, where2, y, at);
     }
     const float e3 = acc3;
     const int e2 = where2;
-    if (lane == 0 && m < M) t2[i0] = e2;
+    if (lane == 0 && m < M) {
+        t2[i0] = e2;
+    }
 
     // pass 1
     float acc4 = 0.0f;
@@ -167,15 +179,19 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
     // values of the rows
     #pragma unroll
     for (int f = 16; f > 0; f /= 2) {
-        acc4 = acc4 + __shfl_xor_sync(0xffffffffu, acc4, f);
+        const float y = __shfl_xor_sync(0xffffffffu, acc4, f);
+        acc4 = acc4 + y;
     }
     __shared__ float part4[4];
-    if (tid % 32u == 0) part4[tid / 32u] = acc4;
+    if (tid % 32u == 0u) {
+        part4[tid / 32u] = acc4;
+    }
     __syncthreads();
-    acc4 = part4[tid / 64u * 2 + tid % 2u];
+    acc4 = part4[tid / 64u * 2u + tid % 2u];
     #pragma unroll
     for (int f = 1; f > 0; f /= 2) {
-        acc4 = acc4 + __shfl_xor_sync(0xffffffffu, acc4, f);
+        const float y = __shfl_xor_sync(0xffffffffu, acc4, f);
+        acc4 = acc4 + y;
     }
     const float e4 = acc4;
 

@@ -139,35 +139,47 @@ rk_af10689c5d91b793_0(const unsigned short *__restrict__ t0,
     const float own2 = acc2;
     #pragma unroll
     for (int f = 16; f > 0; f /= 2) {
-        acc2 = rl_max_f32(acc2, __shfl_xor_sync(0xffffffffu, acc2, f));
+        const float y = __shfl_xor_sync(0xffffffffu, acc2, f);
+        acc2 = rl_max_f32(acc2, y);
     }
     __shared__ float part2[4];
-    if (tid % 32u == 0) part2[tid / 32u] = acc2;
+    if (tid % 32u == 0u) {
+        part2[tid / 32u] = acc2;
+    }
     __syncthreads();
-    acc2 = part2[tid / 128u * 4 + tid % 4u];
+    acc2 = part2[tid / 128u * 4u + tid % 4u];
     #pragma unroll
     for (int f = 2; f > 0; f /= 2) {
-        acc2 = rl_max_f32(acc2, __shfl_xor_sync(0xffffffffu, acc2, f));
+        const float y = __shfl_xor_sync(0xffffffffu, acc2, f);
+        acc2 = rl_max_f32(acc2, y);
     }
     {
         acc3 = acc3 * (own2 == acc2 ? 1.0f : expf(own2 - acc2));
     }
     #pragma unroll
     for (int f = 16; f > 0; f /= 2) {
-        acc3 = acc3 + __shfl_xor_sync(0xffffffffu, acc3, f);
+        const float y = __shfl_xor_sync(0xffffffffu, acc3, f);
+        acc3 = acc3 + y;
     }
     __shared__ float part3[4];
-    if (tid % 32u == 0) part3[tid / 32u] = acc3;
+    if (tid % 32u == 0u) {
+        part3[tid / 32u] = acc3;
+    }
     __syncthreads();
-    acc3 = part3[tid / 128u * 4 + tid % 4u];
+    acc3 = part3[tid / 128u * 4u + tid % 4u];
     #pragma unroll
     for (int f = 2; f > 0; f /= 2) {
-        acc3 = acc3 + __shfl_xor_sync(0xffffffffu, acc3, f);
+        const float y = __shfl_xor_sync(0xffffffffu, acc3, f);
+        acc3 = acc3 + y;
     }
-    float *const left2 = reinterpret_cast<float *>(w) + m * 20ll;
-    float *const left3 = reinterpret_cast<float *>(w + 160ll) + m * 20ll;
-    if (lane == 0) left2[blockIdx.y] = acc2;
-    if (lane == 0) left3[blockIdx.y] = acc3;
+    float *const left2 = reinterpret_cast<float *>(w) + (m * 20ll);
+    float *const left3 = reinterpret_cast<float *>(w + 160ll) + (m * 20ll);
+    if (lane == 0) {
+        left2[blockIdx.y] = acc2;
+    }
+    if (lane == 0) {
+        left3[blockIdx.y] = acc3;
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(128, 1)
@@ -189,8 +201,8 @@ rk_af10689c5d91b793_1(const unsigned short *__restrict__ t0,
     const int first = (int)blockIdx.y * 3, steps = min(first + 3, (int)49);
 
     // combine: the slices of pass 0
-    float *const left2 = reinterpret_cast<float *>(w) + m * 20ll;
-    float *const left3 = reinterpret_cast<float *>(w + 160ll) + m * 20ll;
+    float *const left2 = reinterpret_cast<float *>(w) + (m * 20ll);
+    float *const left3 = reinterpret_cast<float *>(w + 160ll) + (m * 20ll);
     float acc2 = (-__int_as_float(0x7f800000));
     float acc3 = 0.0f;
     #pragma unroll 4
@@ -208,30 +220,38 @@ rk_af10689c5d91b793_1(const unsigned short *__restrict__ t0,
     const float own2 = acc2;
     #pragma unroll
     for (int f = 16; f > 0; f /= 2) {
-        acc2 = rl_max_f32(acc2, __shfl_xor_sync(0xffffffffu, acc2, f));
+        const float y = __shfl_xor_sync(0xffffffffu, acc2, f);
+        acc2 = rl_max_f32(acc2, y);
     }
     __shared__ float part2[4];
-    if (tid % 32u == 0) part2[tid / 32u] = acc2;
+    if (tid % 32u == 0u) {
+        part2[tid / 32u] = acc2;
+    }
     __syncthreads();
-    acc2 = part2[tid / 128u * 4 + tid % 4u];
+    acc2 = part2[tid / 128u * 4u + tid % 4u];
     #pragma unroll
     for (int f = 2; f > 0; f /= 2) {
-        acc2 = rl_max_f32(acc2, __shfl_xor_sync(0xffffffffu, acc2, f));
+        const float y = __shfl_xor_sync(0xffffffffu, acc2, f);
+        acc2 = rl_max_f32(acc2, y);
     }
     {
         acc3 = acc3 * (own2 == acc2 ? 1.0f : expf(own2 - acc2));
     }
     #pragma unroll
     for (int f = 16; f > 0; f /= 2) {
-        acc3 = acc3 + __shfl_xor_sync(0xffffffffu, acc3, f);
+        const float y = __shfl_xor_sync(0xffffffffu, acc3, f);
+        acc3 = acc3 + y;
     }
     __shared__ float part3[4];
-    if (tid % 32u == 0) part3[tid / 32u] = acc3;
+    if (tid % 32u == 0u) {
+        part3[tid / 32u] = acc3;
+    }
     __syncthreads();
-    acc3 = part3[tid / 128u * 4 + tid % 4u];
+    acc3 = part3[tid / 128u * 4u + tid % 4u];
     #pragma unroll
     for (int f = 2; f > 0; f /= 2) {
-        acc3 = acc3 + __shfl_xor_sync(0xffffffffu, acc3, f);
+        const float y = __shfl_xor_sync(0xffffffffu, acc3, f);
+        acc3 = acc3 + y;
     }
     if (acc2 == (-__int_as_float(0x7f800000))) {
         acc3 = (__int_as_float(0x7fc00000));

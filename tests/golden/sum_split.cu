@@ -67,18 +67,24 @@ rk_31cfface3f219a53_0(const float *__restrict__ t0,
     // values of the slice
     #pragma unroll
     for (int f = 16; f > 0; f /= 2) {
-        acc2 = acc2 + __shfl_xor_sync(0xffffffffu, acc2, f);
+        const float y = __shfl_xor_sync(0xffffffffu, acc2, f);
+        acc2 = acc2 + y;
     }
     __shared__ float part2[8];
-    if (tid % 32u == 0) part2[tid / 32u] = acc2;
+    if (tid % 32u == 0u) {
+        part2[tid / 32u] = acc2;
+    }
     __syncthreads();
-    acc2 = part2[tid / 256u * 8 + tid % 8u];
+    acc2 = part2[tid / 256u * 8u + tid % 8u];
     #pragma unroll
     for (int f = 4; f > 0; f /= 2) {
-        acc2 = acc2 + __shfl_xor_sync(0xffffffffu, acc2, f);
+        const float y = __shfl_xor_sync(0xffffffffu, acc2, f);
+        acc2 = acc2 + y;
     }
-    float *const left2 = reinterpret_cast<float *>(w) + m * 20ll;
-    if (lane == 0) left2[blockIdx.y] = acc2;
+    float *const left2 = reinterpret_cast<float *>(w) + (m * 20ll);
+    if (lane == 0) {
+        left2[blockIdx.y] = acc2;
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(256, 1)
@@ -97,7 +103,7 @@ rk_31cfface3f219a53_1(const float *__restrict__ t0,
     const int first = (int)blockIdx.y * 2, steps = min(first + 2, (int)25);
 
     // combine: the slices of pass 0
-    float *const left2 = reinterpret_cast<float *>(w) + m * 20ll;
+    float *const left2 = reinterpret_cast<float *>(w) + (m * 20ll);
     float acc2 = 0.0f;
     #pragma unroll 4
     for (int s = lane; s < 20; s += 256) {
@@ -106,18 +112,24 @@ rk_31cfface3f219a53_1(const float *__restrict__ t0,
     }
     #pragma unroll
     for (int f = 16; f > 0; f /= 2) {
-        acc2 = acc2 + __shfl_xor_sync(0xffffffffu, acc2, f);
+        const float y = __shfl_xor_sync(0xffffffffu, acc2, f);
+        acc2 = acc2 + y;
     }
     __shared__ float part2[8];
-    if (tid % 32u == 0) part2[tid / 32u] = acc2;
+    if (tid % 32u == 0u) {
+        part2[tid / 32u] = acc2;
+    }
     __syncthreads();
-    acc2 = part2[tid / 256u * 8 + tid % 8u];
+    acc2 = part2[tid / 256u * 8u + tid % 8u];
     #pragma unroll
     for (int f = 4; f > 0; f /= 2) {
-        acc2 = acc2 + __shfl_xor_sync(0xffffffffu, acc2, f);
+        const float y = __shfl_xor_sync(0xffffffffu, acc2, f);
+        acc2 = acc2 + y;
     }
     const float e2 = acc2;
     const float e1 = sqrtf(e2);
-    if (lane == 0) t1[i0] = e1;
+    if (lane == 0) {
+        t1[i0] = e1;
+    }
 
 }

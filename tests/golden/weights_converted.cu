@@ -333,7 +333,7 @@ rk_60ed22231fbb6437_0(const unsigned short *__restrict__ t0,
                             value[p] = rl_load<4>(from + s * 2304 + p * 16);
                             #pragma unroll
                             for (int w = 1; w < 2; w++) {
-                                const rl_vec<float, 4> x = rl_load<4>(from + s * 2304 + w * 576 + p * 16);
+                                const rl_vec<float, 4> x = rl_load<4>(from + s * 2304 + (w * 576 + p * 16));
                                 #pragma unroll
                                 for (int v = 0; v < 4; v++) {
                                     value[p].v[v] = value[p].v[v] + x.v[v];
