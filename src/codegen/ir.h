@@ -130,7 +130,8 @@ struct IrValue {
     X(SET,      "set")        /* place op= value */                                                \
     X(DO,       "do")         /* a call for its effect */                                          \
     X(MULTIPLY, "multiply")   /* to += arg 0 * arg 1, in registers or by descriptors, by the */    \
-                              /* instruction `text` of a unit's row, of forms `number` */          \
+                              /* instruction `text` of a unit's row, of forms `number`; to = it */ \
+                              /* where there is an arg 2 that is false */                          \
     X(MATRICES, "matrices")   /* `number` 0 of 8 rows each, transposed if `number` 1, from the */  \
                               /* shared memory at arg 0, the lane's row of one, to registers */    \
     X(SYNC,     "sync")       /* see IrSyncOf */                                                   \
