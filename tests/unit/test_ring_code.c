@@ -85,6 +85,16 @@ static const char *wrong_joins(KernelCase *c, const uint32_t *loop) {
     return loop[CS2R] == 0 ? NULL : arena_printf(c->arena, "%u moves of zeros", loop[CS2R]);
 }
 
+/* Registers that move are there: a kernel that began with fewer would wait for them for ever.  */
+static const char *wrong_registers(KernelCase *c) {
+    const RProg *r = &c->plan.prog[0];
+    int few, many, computing = rprog_computing(c->dev, r);
+    if (!rprog_ring_registers(&c->plan.problem[0], c->dev, r, &few, &many)) return NULL;
+    int held = c->code.kernel[0].registers * r->threads;
+    int wanted = few * (r->threads - computing) + many * computing;
+    return held >= wanted ? NULL : arena_printf(c->arena, "%d registers, %d move", held, wanted);
+}
+
 static const char *wrong_code(KernelCase *c, int u) {
     static uint32_t loop[SASS_OPCODES], all[SASS_OPCODES];
     const RProg *r = &c->plan.prog[0];
@@ -104,6 +114,7 @@ static const char *wrong_code(KernelCase *c, int u) {
     if (r->thread.extent[AX_N] == 256 && !promotes && others > OTHERS * want)
         return arena_printf(c->arena, "%u other instructions for %u products", others, want);
     const char *wrong = wrong_joins(c, loop);
+    if (!wrong) wrong = wrong_registers(c);
     if (wrong || !disassembler()) return wrong;
     int n = said(c, unit[u].name);
     return n < 0                 ? "the disassembler does not run"
