@@ -33,6 +33,8 @@ void text_digits(const Cg *cg, const char *number, const TeExtent *count, int n,
 /* smem.c: declares the kernel's shared memory, `smem`; elements that begin at a byte of it.  */
 Ir kernel_smem(Kernel *k, int align);
 Ir kernel_room(const Kernel *k, Ir smem, IrBase base, int64_t at);
+/* Its address, for instructions that take one: `shared`.  */
+void smem_address(Kernel *k);
 /* Offset of a stage, " + put" or " + take"; "" where there is one stage.  */
 const char *load_stage(const Kernel *k, const char *name);
 /* The prelude's function of an operand's mover: its name, with rl_ before it.  */

@@ -201,10 +201,10 @@ static void carry_lane(Kernel *k) {
         if (n + 1 < at->n_order) {
             Ir extent = cg_extent(cg, &kernel_root(k)->index[x].hi);
             carry =
-                ir_let_as(cg, IR_I32, cg_text(cg, "d%d", x), ir_binary(cg, IR_GE, next, extent));
+                ir_let_as(cg, IR_I32, arena_printf(cg->arena, "d%d", x), ir_binary(cg, IR_GE, next, extent));
             next = ir_sub(cg, next, ir_select(cg, carry, extent, ir_int(cg, 0)));
         }
-        at->lane_index[x] = ir_let_as(cg, place_base(at->wide[x]), cg_text(cg, "q%d", x), next);
+        at->lane_index[x] = ir_let_as(cg, place_base(at->wide[x]), arena_printf(cg->arena, "q%d", x), next);
     }
 }
 

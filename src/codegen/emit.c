@@ -36,8 +36,7 @@ static void print_body(Cg *cg, const Lowered *l) {
     if (l->kind == KERNEL_CONTRACT) {
         k.c = *l->contract;
         place_constants(&k);
-        const char *at = k.c.ring ? "rl_hidden(rl_shared(smem))" : "rl_shared(smem)";
-        if (k.c.async || k.c.matrix.used) cg_line(cg, "const unsigned shared = %s;", at);
+        if (k.c.async || k.c.matrix.used) smem_address(&k);
     }
     if (l->kind == KERNEL_ROW && !lower_empty(l->p)) row_constants(&k);
     form_emit(&k);

@@ -92,8 +92,6 @@ typedef struct {
     Elements at;
 } Kernel;
 
-/* For blocks that still print lines: "v" or "0".  */
-static inline const char *lane_text(const Kernel *k) { return k->at.vec > 1 ? "v" : "0"; }
 static inline const TeStmt *kernel_root(const Kernel *k) {
     return &k->cg->te->stmt[k->l->p->group->root];
 }

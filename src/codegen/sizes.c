@@ -35,9 +35,6 @@ Ir size_add_offset(const Cg *c, const Access *x, uint32_t without, Ir sum) {
 }
 
 const char *text_number(const Cg *c, TeExtent e) { return ir_string(c, size_value(c, e)); }
-const char *text_divisor(const Cg *c, TeExtent e, bool wide) {
-    return ir_string(c, size_divisor(c, e, wide));
-}
 const char *text_inside(const Cg *c, const char *at, TeExtent e, bool wide) {
     return ir_string(c, size_inside(c, text_index(c, at, wide), e, wide));
 }

@@ -17,7 +17,6 @@ Ir size_add_offset(const Cg *c, const Access *x, uint32_t without, Ir sum);
 
 /* The same as texts (texts.h).  */
 const char *text_number(const Cg *c, TeExtent e);
-const char *text_divisor(const Cg *c, TeExtent e, bool wide);
 const char *text_inside(const Cg *c, const char *at, TeExtent e, bool wide);
 const char *text_stride(const Cg *c, const Access *x, int index);
 const char *text_offset_of(const Cg *c, const Access *x, uint32_t without, const char *sum);

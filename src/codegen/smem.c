@@ -15,6 +15,14 @@ Ir kernel_room(const Kernel *k, Ir smem, IrBase base, int64_t at) {
 
 static Ir whole(const Cg *cg) { return ir_name(cg, ir_pointer(IR_U8, IR_SHARED, false), "smem"); }
 
+/* Of a ring it is hidden from the compiler, which would make it again in every step.  */
+void smem_address(Kernel *k) {
+    Cg *cg = k->cg;
+    Ir at = ir_call(cg, ir_type(IR_U32), "rl_shared", 1, whole(cg));
+    if (k->c.ring) at = ir_call(cg, ir_type(IR_U32), "rl_hidden", 1, at);
+    ir_let(cg, "shared", at);
+}
+
 Ir smem_at(const Cg *cg, IrBase base, bool constant, Ir byte) {
     return ir_view(cg, ir_pointer(base, IR_SHARED, constant), ir_add(cg, whole(cg), byte));
 }
@@ -29,8 +37,7 @@ const char *load_stage(const Kernel *k, const char *name) {
 }
 
 const char *load_function(const Kernel *k, const Side *s) {
-    char *name = arena_strdup(k->cg->arena, cg_text(k->cg, "rl_%s",
-                                                    k->cg->dev->mover[s->l->mover].name));
+    char *name = arena_printf(k->cg->arena, "rl_%s", k->cg->dev->mover[s->l->mover].name);
     for (char *at = name; (at = strchr(at, '.'));) *at = '_';
     return name;
 }

@@ -38,9 +38,6 @@ const char *text_store(const Cg *c, TeDtype storage, bool pairs, int width) {
 const char *text_convert(const Cg *c, TeDtype to, TeDtype from, const char *value) {
     return ir_string(c, cg_convert(c, to, from, text_value(c, from, value)));
 }
-const char *text_cast(const Cg *c, TeDtype storage, TeDtype from, const char *value) {
-    return ir_string(c, cg_cast(c, storage, from, text_value(c, from, value)));
-}
 const char *text_real(const Cg *c, TeDtype type, double v) {
     return ir_string(c, cg_real(c, type, v));
 }
@@ -52,7 +49,6 @@ const char *text_expr(const CgPoint *p, const TeExpr *e, TeDtype to) {
 }
 const char *text_extent(const Cg *c, const TeExtent *e) { return ir_string(c, cg_extent(c, e)); }
 const char *text_tensor(const Cg *c, int tensor) { return ir_string(c, cg_tensor(c, tensor)); }
-const char *text_run_size(const Cg *c, int size) { return ir_string(c, cg_size(c, size)); }
 const char *text_partials(const Cg *c) { return ir_string(c, cg_partials(c)); }
 const char *text_offset(const Cg *c, int tensor, const char *const *sub) {
     Ir x[TE_MAX_RANK] = {0};

@@ -17,14 +17,12 @@ const char *text_wait(const Cg *c, TeDtype storage, bool pairs, TeDtype from, co
 const char *text_waiting(TeDtype storage, bool pairs);
 const char *text_store(const Cg *c, TeDtype storage, bool pairs, int width);
 const char *text_convert(const Cg *c, TeDtype to, TeDtype from, const char *value);
-const char *text_cast(const Cg *c, TeDtype storage, TeDtype from, const char *value);
 const char *text_real(const Cg *c, TeDtype type, double v);
 const char *text_int(const Cg *c, TeDtype type, int64_t v);
 const char *text_fold(const Cg *c, TeRedop red, TeDtype type, const char *acc, Ir value);
 const char *text_expr(const CgPoint *p, const TeExpr *e, TeDtype to);
 const char *text_extent(const Cg *c, const TeExtent *e);
 const char *text_tensor(const Cg *c, int tensor);
-const char *text_run_size(const Cg *c, int size);
 const char *text_partials(const Cg *c);
 const char *text_offset(const Cg *c, int tensor, const char *const *sub);
 const char *text_tested(const CgPoint *p, const TeExpr *read, int d, int64_t *by);
