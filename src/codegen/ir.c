@@ -458,6 +458,11 @@ void ir_until_end(Cg *c, Ir go_on) {
     ir_close(c);
 }
 
+void ir_until_count(Cg *c, Ir var, Ir end) {
+    c->open->name = var->name;
+    ir_until_end(c, ir_lt(c, var, end));
+}
+
 void ir_if(Cg *c, Ir test) { open(c, IR_STMT_IF)->test = test; }
 
 void ir_else(Cg *c) { c->open->end = &c->open->other; }

@@ -308,6 +308,8 @@ void ir_loop(Cg *c, Ir var, Ir from, Ir test, IrNext next, int unroll);
 void ir_go_on(Cg *c, Ir var, Ir test, IrNext next, int unroll);
 void ir_until_begin(Cg *c, int unroll);
 void ir_until_end(Cg *c, Ir go_on);
+/* Goes on while ++var < end: compilers tell that from var += 1 before the test.  */
+void ir_until_count(Cg *c, Ir var, Ir end);
 void ir_if(Cg *c, Ir test);
 void ir_else(Cg *c);                      /* instead of ir_close of the if */
 void ir_scope(Cg *c);

@@ -378,7 +378,7 @@ static void put_until(Printer *p, const IrStmt *s) {
     put_unroll(p, s->unroll);
     put_text(p, "do {", "\n");
     put_children(p, s->child);
-    buf_puts(p->out, " while (");
+    buf_puts(p->out, s->name ? " while (++" : " while (");
     put(p, s->test, 0);
     buf_puts(p->out, ");\n");
 }

@@ -19,8 +19,7 @@ static void print_steps(Kernel *k, const Node *n) {
     ir_until_begin(cg, 1);
     print_nodes(k, n->child);
     if (ring) ring_next(k, uses);
-    ir_update(cg, IR_ADD, step, ir_int(cg, 1));
-    ir_until_end(cg, ir_lt(cg, step, product_int(cg, "steps")));
+    ir_until_count(cg, step, product_int(cg, "steps"));
 }
 
 static void print_counted(Kernel *k, const Node *n) {

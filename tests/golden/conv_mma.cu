@@ -372,8 +372,7 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
                 rl_mma_m16n8k16_f16_f32(acc[r][j], a_frag[1] + r * 4, b_frag[1] + j * 2);
             }
         }
-        step += 1;
-    } while (step < steps);
+    } while (++step < steps);
     // partial: sums of this slice to the workspace
     float *const sums = reinterpret_cast<float *>(w);
     {

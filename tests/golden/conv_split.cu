@@ -386,8 +386,7 @@ rk_5b4e66e9e9f7421c_0(const float *__restrict__ t0,
                 acc[i][j] = fmaf(a_frag[7 & 1][i], b_frag[7 & 1][j], acc[i][j]);
             }
         }
-        step += 1;
-    } while (step < steps);
+    } while (++step < steps);
     // reduce: 2 slices of warps
     constexpr int SLICE = 64;  // threads
     float *copies = reinterpret_cast<float *>(smem) + tid % SLICE * 4;

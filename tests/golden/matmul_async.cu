@@ -275,8 +275,7 @@ rk_ea7f950e2b7f5600_0(const float *__restrict__ t0,
                 acc[i][j] = fmaf(a_frag[15 & 1][i], b_frag[15 & 1][j], acc[i][j]);
             }
         }
-        step += 1;
-    } while (step < steps);
+    } while (++step < steps);
     // elements: 4 outputs of the thread at a time
     {
         const int m_at = m0 + row;

@@ -278,8 +278,7 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
                 }
             }
         }
-        step += 1;
-    } while (step < steps);
+    } while (++step < steps);
     // elements: 4 outputs of the thread at a time
     {
         const int m_at = m0 + row;

@@ -324,8 +324,7 @@ rk_7a2eebdaccc02f5d_0(const unsigned short *__restrict__ t0,
                     rl_mma_m16n8k16_f16_f32(acc[r][j], a_frag[1] + r * 4, b_frag[1] + j * 2);
                 }
             }
-            step += 1;
-        } while (step < steps);
+        } while (++step < steps);
         if (steps < 8) {
             // partial: sums of this segment to the workspace
             float *const sums = reinterpret_cast<float *>(w) + (u + (long long)number - 8) * 2048;

@@ -203,8 +203,7 @@ rk_2a730f928034dc44_0(const signed char *__restrict__ t0,
         __syncthreads();
         put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
         take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
-        step += 1;
-    } while (step < steps);
+    } while (++step < steps);
     // elements: 4 outputs of the thread at a time
     {
         const int m_at = m0 + row;

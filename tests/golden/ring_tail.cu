@@ -306,8 +306,7 @@ rk_fe35c555ffc1d02d_0(unsigned char *__restrict__ w,
                         stage = 0;
                         phase ^= 1;
                     }
-                    done += 1;
-                } while (done < steps);
+                } while (++done < steps);
             }
         }
     }
@@ -379,8 +378,7 @@ rk_fe35c555ffc1d02d_0(unsigned char *__restrict__ w,
                     stage = 0;
                     phase ^= 1;
                 }
-                taken += 1;
-            } while (taken < steps);
+            } while (++taken < steps);
             rl_wgmma_wait<0>();
             if (lane == 0) {
                 rl_barrier_arrive(last);

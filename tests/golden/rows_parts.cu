@@ -212,8 +212,7 @@ rk_4d0976bf9aedda5c_0(const float *__restrict__ t0,
         __syncthreads();
         put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
         take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
-        step += 1;
-    } while (step < steps);
+    } while (++step < steps);
     // rows: where their values lie
     float *const part4 = reinterpret_cast<float *>(smem + 0);
     float *const left4 = reinterpret_cast<float *>(w + 0ll);
@@ -448,8 +447,7 @@ rk_4d0976bf9aedda5c_2(const float *__restrict__ t0,
         __syncthreads();
         put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
         take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
-        step += 1;
-    } while (step < steps);
+    } while (++step < steps);
     // rows: where their values lie
     float *const value4 = reinterpret_cast<float *>(w + 320ll);
 

@@ -266,8 +266,7 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
                 rl_mma_m16n8k16_f16_f32(acc[r][j], a_frag[1] + r * 4, b_frag[1] + j * 2);
             }
         }
-        step += 1;
-    } while (step < steps);
+    } while (++step < steps);
     // rows: where their values lie
     float *const part7 = reinterpret_cast<float *>(smem + 0);
     float *const value7 = reinterpret_cast<float *>(smem + 12288);

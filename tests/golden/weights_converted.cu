@@ -299,8 +299,7 @@ rk_60ed22231fbb6437_0(const unsigned short *__restrict__ t0,
                 rl_mma_m16n8k16_bf16_f32(acc[r][j], a_frag[1] + r * 4, b_frag[1] + j * 2);
             }
         }
-        step += 1;
-    } while (step < steps);
+    } while (++step < steps);
     // elements: 8 outputs of the thread at a time, through shared memory
     __syncthreads();
     {

@@ -261,8 +261,7 @@ rk_517a6abaf5eab00a_0(const unsigned short *__restrict__ t2,
                     stage = 0;
                     phase ^= 1;
                 }
-                done += 1;
-            } while (done < steps);
+            } while (++done < steps);
         }
     }
     if (warp < 8u) {
@@ -350,8 +349,7 @@ rk_517a6abaf5eab00a_0(const unsigned short *__restrict__ t2,
                 stage = 0;
                 phase ^= 1;
             }
-            taken += 1;
-        } while (taken < steps);
+        } while (++taken < steps);
         rl_wgmma_wait<0>();
         #pragma unroll
         for (int i = 0; i < 1; i++) {
