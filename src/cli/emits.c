@@ -1,4 +1,5 @@
-/* Which artefacts are made: what --emit asks for, and what a profile's language has.  */
+/* Targets, and which artefacts are made for them: what --emit asks for, and what a profile's
+ * language has.  */
 #include "cli/gen.h"
 #include <string.h>
 
@@ -40,4 +41,18 @@ int gen_check_emits(Gen *g, const Result *r) {
                             ? "--emit cl,json writes the source and what a launch needs"
                             : "--profile names a device whose kernels are OpenCL C");
     return gen_fail_here(g);
+}
+
+int gen_load_target(Gen *g, int i, Result *r) {
+    const GenOptions *o = &g->o;
+    r->arch = i < o->archs.n ? o->archs.item[i] : NULL;
+    const char *profile = o->profiles.n == 0 ? NULL
+                          : i < o->profiles.n ? o->profiles.item[i]
+                                              : o->profiles.item[o->profiles.n - 1];
+    RollerStatus s = !profile && r->arch
+                         ? roller_profile_for_arch(g->ctx, r->arch, &r->profile)
+                         : roller_profile_load(g->ctx, profile, &r->profile);
+    if (s) return gen_fail(g, s);
+    if (!r->arch) r->arch = roller_profile_arch(r->profile);
+    return gen_check_emits(g, r);
 }

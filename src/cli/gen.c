@@ -76,17 +76,3 @@ const char *gen_stem(Gen *g, const char *op) {
 const char *gen_result_stem(Gen *g, const char *op) {
     return gen_stem(g, g->o.op && strcmp(g->o.op, "all") == 0 ? op : NULL);
 }
-
-int gen_load_target(Gen *g, int i, Result *r) {
-    const GenOptions *o = &g->o;
-    r->arch = i < o->archs.n ? o->archs.item[i] : NULL;
-    const char *profile = o->profiles.n == 0 ? NULL
-                          : i < o->profiles.n ? o->profiles.item[i]
-                                              : o->profiles.item[o->profiles.n - 1];
-    RollerStatus s = !profile && r->arch
-                         ? roller_profile_for_arch(g->ctx, r->arch, &r->profile)
-                         : roller_profile_load(g->ctx, profile, &r->profile);
-    if (s) return gen_fail(g, s);
-    if (!r->arch) r->arch = roller_profile_arch(r->profile);
-    return gen_check_emits(g, r);
-}

@@ -75,8 +75,6 @@ void gen_estimate(Gen *g, const RollerPlan *plan, RollerEstimate *out);
 /* STEM from -o or from the input's name.  */
 const char *gen_stem(Gen *g, const char *op);
 const char *gen_result_stem(Gen *g, const char *op); /* named after the op if all are made */
-/* Profile and arch of target i of each op; else the exit code.  */
-int gen_load_target(Gen *g, int i, Result *r);
 /* Keeps the library's or the command line's error; returns its exit code.  */
 int gen_fail(Gen *g, RollerStatus s);
 int gen_fail_here(Gen *g);
@@ -88,7 +86,9 @@ void gen_warnings(Gen *g);
 void gen_load_early(Gen *g);
 void gen_end_early(Gen *g);
 
-/* emits.c: which artefacts are made.  */
+/* emits.c: targets, and which artefacts are made for them.  */
+/* Profile and arch of target i of each op; else the exit code.  */
+int gen_load_target(Gen *g, int i, Result *r);
 /* The source of kernels for a profile; NULL: for that of the first target.  */
 GenEmit gen_source(Gen *g, const RollerProfile *p);
 const char *gen_source_path(Gen *g);      /* of the first target, where -o names none */
