@@ -54,26 +54,32 @@ static int64_t *sizes_at(Arena *a, const Te *te, int size, double part) {
     return value;
 }
 
-/* The decisions that are the fastest at these sizes; false: there is no plan.  */
+/* The decisions that are the fastest at these sizes, and nothing else of the search; false: there
+ * is no plan.  */
 static bool decide_at(const Search *like, const int64_t *size, TeDecisions *out) {
-    Arena *a = like->whole.plan.a;
+    Arena *a = like->whole.plan.a, *kept = like->whole.plan.kept;
+    ArenaMark was = arena_mark(a), kept_was = arena_mark(kept);
     Search *x = ARENA_NEW(a, Search);
     *x = (Search){.whole = {.plan = like->whole.plan}};
     x->whole.plan.size = size;
     x->whole.plan.known = ARENA_NEW(a, KnownKernels);
     Diag quiet = diag_new(a);
-    if (search_decisions(x, &quiet)) return false;
-    *out = *decisions_of(&x->whole.best);
-    return true;
+    bool any = search_decisions(x, &quiet) == ST_OK;
+    if (any) *out = *decisions_of(&x->whole.best);
+    arena_reset(kept, kept_was);
+    arena_reset(a, was);
+    return any;
 }
 
 /* Opens and prices what is decided; *known: has one of the n before the same kernels?  */
 static Status plan_strategy(Search *x, Diag *d, const TeDecisions *decisions, Parting *p, int n,
                             bool *known) {
     double us;
+    ArenaMark mark = arena_mark(x->whole.plan.a);
     Status s = parting_open(&x->whole.plan, d, decisions, &p[n]);
     *known = false;
     for (int k = 0; k < n && !*known && !s; k++) *known = same_kernels(&p[k], &p[n]);
+    if (*known) arena_reset(x->whole.plan.a, mark);
     return s || *known ? s : parting_price(&x->whole.plan, d, &p[n], NULL, INFINITY, &us);
 }
 

@@ -133,10 +133,13 @@ Status parting_price(Planner *x, Diag *d, const Parting *p, const Parting *other
         Kernel *k = p->kernel[g];
         if (k->us >= 0 || !own[g]) continue;
         Problem problem;
+        ArenaMark mark = arena_mark(x->a);
         s = watch_check(x->asked.o->watch, d);
         if (!s) s = problem_of(x, d, p, g, &problem);
         if (!s) s = plan_kernel(x, d, &problem, k);
-        if (!s) *us += (k->us - k->least_us) * k->matched;
+        if (s) break;
+        *us += (k->us - k->least_us) * k->matched;
+        arena_reset(x->a, mark);
     }
     for (int g = 0; g < p->set.n_group; g++) p->kernel[g]->matched = 0;
     return s;
