@@ -213,12 +213,13 @@ static Sync *add_bulk(FormBuilder *b, SyncOp op, int under_way) {
 }
 
 /* Box by box of a warp's instructions: its slot is free when the store before the last `slots` has
- * read it.  */
+ * read it.  Of an odd number the last one of a tile has the slot of the first of the next.  */
 Node *lower_open_boxes(FormBuilder *b, Lowered *l) {
     const Contract *c = l->contract;
+    int all = c->matrix.tiles[AX_M] * c->boxes;
     form_add(b, NODE_VALUES, VALUES_OUTPUTS);
-    form_open(b, NODE_LOOP, LOOP_ROWS)->loop =
-        (Loop){.count = c->matrix.tiles[AX_M] * c->boxes, .of = TURNS_ALL};
+    if (all % c->out_room->slots > 0) add_bulk(b, SYNC_WAIT, 0);
+    form_open(b, NODE_LOOP, LOOP_ROWS)->loop = (Loop){.count = all, .of = TURNS_ALL};
     add_bulk(b, SYNC_WAIT, c->out_room->slots - 1);
     form_sync(b, SYNC_WARP, SYNC_BOTH, 0);
     Node *n = form_open(b, NODE_LOOP, LOOP_VECTORS);      /* all of a box at once */

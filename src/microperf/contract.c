@@ -115,6 +115,10 @@ static EndClocks end_clocks(const Model *m, const RProg *r, const StepCounts *c,
         double warps = rprog_computing(m->dev, r) / WARP / rprog_in_turn(r);
         double all = warps * (double)(c->staging_stores + c->staging_loads);
         double wait = slices > 1 ? m->step_tax + m->smem_latency : 2 * m->smem_latency;
+        if (r->via == VIA_BOXES) {
+            int slots = rprog_box_slots(p, m->dev, r);
+            wait *= (rprog_box_count(p, r) + slots - 1) / slots;
+        }
         smem = rounds * all / m->smem_rate;
         through = smem + rounds * wait;
     } else if (slices > 1) {

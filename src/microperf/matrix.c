@@ -24,11 +24,12 @@
  *       step have zero as an operand)
  *   tax: + wavefronts of a slice / v where fragments are not fetched ahead (step.c)
  *   EPILOGUE: + WM/TM * (wavefronts of all warps' pieces + 2 latencies) for stores through the
- *       epilogue staging buffer; warps that share the k-steps of a block add their sums there: each
- *       writes a piece, each reads its share of the outputs from all of them, and a pipeline_step
- *       takes the place of one latency; bytes stored are whole sectors touched, of outputs with
- *       gaps between neighbours (phases of a transposed convolution) too: their rows are also
- *       collected, one element a store  */
+ *       epilogue staging buffer; of boxes 2 latencies for every `slots` of them, since the next one
+ *       waits until the copy has read its slot; warps that share the k-steps of a block add their
+ *       sums there: each writes a piece, each reads its share of the outputs from all of them, and
+ *       a pipeline_step takes the place of one latency; bytes stored are whole sectors touched, of
+ *       outputs with gaps between neighbours (phases of a transposed convolution) too: their rows
+ *       are also collected, one element a store  */
 #include "microperf/matrix.h"
 
 double mp_lane_sums(const Model *m, const RProg *r) {

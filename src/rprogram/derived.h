@@ -133,7 +133,7 @@ bool rprog_out_box(const Problem *p, RBox *out, Access *x);
 int rprog_box_mover(const Device *dev);
 int rprog_box_row(const Problem *p, const RProg *r);
 int rprog_box_count(const Problem *p, const RProg *r);
-int rprog_box_slots(const Problem *p, const RProg *r);
+int rprog_box_slots(const Problem *p, const Device *dev, const RProg *r);
 int64_t rprog_box_wavefronts(const Problem *p, const Device *dev, const RProg *r,
                              int64_t *loads);     /* of a warp's row of instructions */
 /* Why no matrix unit of the device takes the sums of products, and what would let one, as a clause;

@@ -94,12 +94,6 @@ int rprog_box_count(const Problem *p, const RProg *r) {
     return row > 0 ? row_bytes(p, r) / row : 0;
 }
 
-/* A tile begins with slot 0 again.  */
-int rprog_box_slots(const Problem *p, const RProg *r) {
-    int all = rprog_box_count(p, r) * count_along(&r->warp, &r->thread, AX_M);
-    return all % 2 == 0 ? 2 : 1;
-}
-
 int64_t rprog_box_bytes(const Problem *p, const Device *dev, const RProg *r) {
     if (!rprog_warpgroups(dev, r)) return 0;
     return rprog_box_row(p, r) * rprog_staging_rows(dev, r);

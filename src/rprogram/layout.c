@@ -11,7 +11,7 @@ BlockBytes rprog_block_bytes(const Problem *p, const Device *dev, const RProg *r
         b.region[side] = rprog_region_bytes(p, dev, r, side, &b.places[side]);
     }
     b.box = rprog_box_bytes(p, dev, r);
-    b.slots = b.box > 0 ? rprog_box_slots(p, r) : 0;  /* units of warpgroups alone */
+    b.boxes = b.box == 0 ? 0 : rprog_box_count(p, r) * (int)count_along(&r->warp, &r->thread, AX_M);
     return b;
 }
 
@@ -46,6 +46,22 @@ static void operands(RoomWalk *w, const BlockBytes *b) {
     }
 }
 
+/* Of an odd number of boxes the second slot is taken where it costs no block of the SM; `w` is
+ * behind the stages.  */
+static int box_slots(const RoomWalk *w, const BlockBytes *b) {
+    int64_t bytes = b->warps * b->box;
+    int64_t one = w->end + bytes + (int64_t)w->r->stages * RING_BARRIERS * RING_BARRIER;
+    if (b->boxes % 2 == 0 || b->boxes == 1) return 2 - b->boxes % 2;
+    int held = hal_blocks_per_sm(w->dev, w->r->threads, 0, one);
+    return hal_blocks_per_sm(w->dev, w->r->threads, 0, one + bytes) == held ? 2 : 1;
+}
+
+int rprog_box_slots(const Problem *p, const Device *dev, const RProg *r) {
+    BlockBytes b = rprog_block_bytes(p, dev, r);
+    RoomWalk w = {.dev = dev, .r = r, .end = r->stages * (b.tile[0] + b.tile[1])};
+    return box_slots(&w, &b);
+}
+
 /* Sums on their way out.  Those of blocks that stay lie behind the stages, which fill meanwhile.
  * False: there are more than can be counted.  */
 static bool results(RoomWalk *w, const BlockBytes *b) {
@@ -63,8 +79,8 @@ static bool results(RoomWalk *w, const BlockBytes *b) {
         x.shares = b->warps;
     } else if (r->via == VIA_BOXES) {
         x.bytes = x.apart = b->box;
-        x.slots = b->slots;
-        x.share = b->slots * b->box;
+        x.slots = box_slots(w, b);
+        x.share = x.slots * b->box;
         x.shares = b->warps;
     } else if (slices > 1) {
         x.kind = ROOM_COPIES;

@@ -226,8 +226,8 @@ static void test_kernels(void **state) {
 /* Kernels that are changed: of one tile to a block, of blocks that stay, of such in pingpong, of
  * columns of pixels, with a first operand that is made in registers, of
  * segments of tiles, of columns of few channels, the last of which lie beyond the end,
- * with registers that are made of nibbles.  */
-enum { ALONE, STAYS, TURNS, PIXELS, REGISTERS, SEGMENTS, NARROW, NIBBLES, CHANGED };
+ * with registers that are made of nibbles, with an odd number of boxes to a tile.  */
+enum { ALONE, STAYS, TURNS, PIXELS, REGISTERS, SEGMENTS, NARROW, NIBBLES, ODD, CHANGED };
 static const RingFamily changed[] = {
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false, false},
@@ -237,6 +237,7 @@ static const RingFamily changed[] = {
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false, true},
     {"mutant", 1, 64, {2, 1}, 2, 1, VIA_DIRECT, RASTER_ROW, 2, GRID_TILES, false, false},
     {"mutant", 1, 128, {1, 2}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, true, false},
+    {"mutant", 1, 96, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false, false},
 };
 
 /* A piece of the text of a kernel, and what takes its place.  */
@@ -246,7 +247,7 @@ static const struct {
 } mutant[] = {
     {ALONE, "rl_barrier_wait(shared + BARRIERS + st", "rl_barrier_over(shared + BARRIERS + st"},
     {ALONE, "rl_barrier_wait(shared + BARRIERS + (S", "rl_barrier_over(shared + BARRIERS + (S"},
-    {ALONE, "stage) * 8, phase)", "stage) * 8, phase ^ 1)"},
+    {ALONE, "stage * 8, phase)", "stage * 8, phase ^ 1)"},
     {ALONE, "phase ^ 1)", "phase)"},
     {ALONE, "rl_wgmma_begin();", ""},
     {ALONE, "rl_wgmma_wait<1>();", ""},
@@ -311,8 +312,10 @@ static const struct {
     {NARROW, "kk / 8 * 128", "kk / 8 * 64"},
     {NIBBLES, "k_next / 2,", "k_next,"},
     {NIBBLES, ") / 2 % 32", ") / 4 % 32"},
-    {NIBBLES, "(v % 2) == 0", "(v % 2) != 0"},
+    {NIBBLES, "v % 2 == 0", "v % 2 != 0"},
     {NIBBLES, "(lane_n >> 2 & 1", "(lane_n >> 1 & 1"},
+    {ODD, "rl_bulk_wait<0>();", ""},
+    {ODD, "rl_bulk_wait<1>();", "rl_bulk_wait<2>();"},
 };
 enum { MUTANTS = sizeof mutant / sizeof *mutant };
 
@@ -344,6 +347,8 @@ static bool is_caught(Run *run, int i) {
         " Y[n,p,q,f] += (X[n,p+2*r-1,2*q+s-1,c] else 0) * W[f,r,s,c]; }",
         "op f(A: bf16[128,512], B: u8[128,256]) -> C: bf16[128,128] { C[m,n] += A[m,k] *"
         " bf16(k % 2 == 0 ? B[n,k/2] % 16 : B[n,k/2] / 16); }",
+        "op f(A: bf16[512,192], B: bf16[192,192]) -> C: bf16[512,192] {"
+        " C[m,n] += A[m,k] * B[n,k]; }",
     };
     int of = i < 0 ? -1 - i : mutant[i].of;
     enum { SEEDS = 12 };
