@@ -216,6 +216,7 @@ Ir ir_element(const Cg *c, Ir array, Ir index) {
 }
 
 Ir ir_lane(const Cg *c, Ir vector, Ir lane) {
+    if (vector->type.lanes <= 1) return vector;
     IrType type = ir_type((IrBase)vector->type.base);
     return make(c, (IrValue){.op = IR_LANE, .type = type}, 2, (const Ir[]){vector, lane});
 }
@@ -256,6 +257,7 @@ Ir ir_call_in_place(const Cg *c, const char *function, int places, int n, ...) {
 }
 
 Ir ir_load(const Cg *c, Ir pointer, int width) {
+    if (width == 1) return ir_element(c, pointer, ir_int(c, 0));
     return ir_call_n(c, ir_vector((IrBase)pointer->type.base, width), "rl_load", width, 1, pointer);
 }
 

@@ -38,8 +38,8 @@ typedef enum {
 typedef enum { IR_REGISTERS, IR_GLOBAL, IR_SHARED } IrSpace;
 
 enum { IR_RANK = 3 };
-/* A scalar, a vector of `lanes` elements, or, with `rank` > 0, an array of these or a pointer to
- * them in a space of memory.  */
+/* A scalar (which a vector of one is, too), a vector of `lanes` elements, or, with `rank` > 0, an
+ * array of these or a pointer to them in a space of memory.  */
 typedef struct {
     uint8_t base, lanes, rank, space;
     bool constant;            /* pointer: the elements do not change */
@@ -220,7 +220,7 @@ Ir ir_call(const Cg *c, IrType type, const char *function, int n, ...);
 Ir ir_call_n(const Cg *c, IrType type, const char *function, int number, int n, ...);
 /* Changes its first `places` arguments.  */
 Ir ir_call_in_place(const Cg *c, const char *function, int places, int n, ...);
-Ir ir_load(const Cg *c, Ir pointer, int width); /* a vector of neighbours */
+Ir ir_load(const Cg *c, Ir pointer, int width); /* a vector of neighbours; of one: the element */
 
 static inline Ir ir_add(const Cg *c, Ir x, Ir y) { return ir_binary(c, IR_ADD, x, y); }
 static inline Ir ir_sub(const Cg *c, Ir x, Ir y) { return ir_binary(c, IR_SUB, x, y); }

@@ -106,10 +106,6 @@ Ir cg_fold(const Cg *c, TeRedop red, TeDtype type, Ir acc, Ir value) {
     return ir_call(c, ir_type(base), fn, 2, acc, ir_as(c, base, value));
 }
 
-const char *text_fold(const Cg *c, TeRedop red, TeDtype type, const char *acc, Ir value) {
-    return ir_string(c, cg_fold(c, red, type, text_value(c, type, acc), value));
-}
-
 static void declare(Cg *cg, Ir array, int n, Ir first) {
     IrBase base = (IrBase)array->type.base;
     const char *name = array->name->text;
@@ -254,10 +250,10 @@ static void scale(Cg *cg, const Partial *online, Ir own, Ir x, Ir other, Ir now)
     ir_close(cg);
 }
 
-/* What comes in, or its position: a value, or element `lane` of a vector.  */
+/* What comes in, or its position: a value, or element `lane` of a vector, however long.  */
 static Ir coming(const Cg *cg, const Partial *p, const char *stem, IrBase base, Ir lane) {
     Ir x = monoid_name(cg, base, stem, p);
-    return lane ? ir_lane(cg, x, lane) : x;
+    return lane ? ir_lane(cg, ir_name(cg, ir_vector(base, 2), x->name->text), lane) : x;
 }
 
 static void merge_online(Cg *cg, const Partial *leader, const Partial *online, Ir lane, Ir now) {

@@ -89,6 +89,7 @@ typedef struct {
     Ir frag[2], low[2];       /* operands in registers: buffers of them; what tf32 leaves of them */
     Ir raw, made;             /* (of warpgroups) made registers, and what of */
     Walk walk;
+    struct WindowAt *window;  /* KERNEL_WINDOW: what is defined for all of it */
     Elements at;
 } Kernel;
 

@@ -59,10 +59,6 @@ const char *text_offset(const Cg *c, int tensor, const char *const *sub) {
 const char *text_tested(const CgPoint *p, const TeExpr *read, int d, int64_t *by) {
     return ir_string(p->cg, cg_tested(p, read, d, by));
 }
-const char *text_element(const Cg *c, int tensor, const char *offset, const int64_t *by) {
-    return ir_string(c,
-                     cg_element(c, tensor, text_index(c, offset, cg_tensor_wide(c, tensor)), by));
-}
 const char *text_pointer(const Cg *c, int tensor, const char *offset, const int64_t *by) {
     return ir_string_sum(
         c, cg_pointer(c, tensor, text_index(c, offset, cg_tensor_wide(c, tensor)), by));

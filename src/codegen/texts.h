@@ -19,13 +19,11 @@ const char *text_store(const Cg *c, TeDtype storage, bool pairs, int width);
 const char *text_convert(const Cg *c, TeDtype to, TeDtype from, const char *value);
 const char *text_real(const Cg *c, TeDtype type, double v);
 const char *text_int(const Cg *c, TeDtype type, int64_t v);
-const char *text_fold(const Cg *c, TeRedop red, TeDtype type, const char *acc, Ir value);
 const char *text_expr(const CgPoint *p, const TeExpr *e, TeDtype to);
 const char *text_extent(const Cg *c, const TeExtent *e);
 const char *text_tensor(const Cg *c, int tensor);
 const char *text_partials(const Cg *c);
 const char *text_offset(const Cg *c, int tensor, const char *const *sub);
 const char *text_tested(const CgPoint *p, const TeExpr *read, int d, int64_t *by);
-const char *text_element(const Cg *c, int tensor, const char *offset, const int64_t *by);
 const char *text_pointer(const Cg *c, int tensor, const char *offset, const int64_t *by);
 #endif

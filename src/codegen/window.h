@@ -1,10 +1,18 @@
-/* Inside of window kernels: the thread's patch, and a row of the input as it lies in registers.
- *
- * Names in the text: row, col first output of the patch, i, j an output in it, y the input row, kk,
- * f row and column of the window, u the load of a row, v the lane, x0, y0, y1 values of rows.  */
+/* Inside of window kernels: the thread's patch, and a row of the input as it lies in registers.  */
 #ifndef ROLLER_CODEGEN_WINDOW_H
 #define ROLLER_CODEGEN_WINDOW_H
 #include "codegen/blocks.h"
+
+/* What is defined for all of a kernel.  */
+typedef struct WindowAt {
+    Ir row, col;              /* first output of the patch ... */
+    Ir i, j;                  /* ... and one in it: loops name these */
+    Ir y, kk, f;              /* input row; row and column of the window: likewise */
+    Ir source[WINDOW_SOURCES];   /* a map's inputs: values of rows */
+    Ir tid, row0, col0;       /* a block's tile: its first output, ... */
+    Ir first;                 /* ... its first point of the outer indices; the thread's is `at` */
+    Ir part, take, live;      /* shared memory, the patch in it, has the thread outputs (or NULL) */
+} WindowAt;
 
 static inline const WindowView *window_view(const Kernel *k) { return &k->l->p->window; }
 static inline const WindowSource *window_source(const Kernel *k, int n) {
@@ -32,21 +40,24 @@ static inline int window_row_shift(const Kernel *k, int n) {
     return rprog_window_shift(k->l->p, k->l->r, n);
 }
 /* The number of the row in the patch, or in the window where that is a loop.  */
-static inline const char *window_row_number(const Kernel *k) {
-    return window_rows(k) > 1 ? "y" : window_view(k)->p >= 0 ? "kk" : "0";
+static inline Ir window_row_number(const Kernel *k) {
+    return window_rows(k) > 1          ? k->window->y
+           : window_view(k)->p >= 0 ? k->window->kk
+                                       : ir_int(k->cg, 0);
 }
 
-/* window_row.c: is subscript d a long long; how far it is at a position along the dimension's axis
- * (sliding dimensions).  */
+/* window_index.c: is subscript d a long long; how far it is at a position along the dimension's
+ * axis (sliding dimensions).  */
 bool window_wide(const Kernel *k, const WindowSource *x, int d);
 bool window_widens(const Kernel *k, const WindowSource *x, int d);     /* or offsets with it */
-const char *window_steps(const Kernel *k, const WindowSource *x, int d, const char *at);
-/* A source's row as values in the array `to`; load u fills to[u * N ..].  */
-void window_row_load(Kernel *k, int n, const char *to);
+Ir window_steps(const Kernel *k, const WindowSource *x, int d, Ir at);
+/* Load u of a row: `width` elements of `dtype` at a pointer become values in the array `to`.  */
+void window_row_put(Kernel *k, Ir to, Ir u, int width, Ir from, TeDtype dtype);
+/* window_row.c: a source's row as values in the array `to`; load u fills to[u * N ..].  */
+void window_row_load(Kernel *k, int n, Ir to);
 
 /* window_tile.c: inputs in shared memory.  */
 void window_tile_place(Kernel *k);
 /* The array `to` from input row y, or kk of the window.  */
-void window_tile_row(Kernel *k, const char *to);
-bool window_tile_tested(const Kernel *k); /* are some threads without outputs: not `live`? */
+void window_tile_row(Kernel *k, Ir to);
 #endif

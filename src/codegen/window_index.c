@@ -1,6 +1,7 @@
 #include "codegen/window.h"
 
-/* Subscripts of what a window slides along, and their widths.  */
+/* What rows of windows share, in memory and in shared memory: subscripts of what a window slides
+ * along, their widths, and how a load becomes values.  */
 
 bool window_wide(const Kernel *k, const WindowSource *x, int d) {
     Access first = x->access, last = x->access;
@@ -18,7 +19,16 @@ bool window_widens(const Kernel *k, const WindowSource *x, int d) {
                                     !cg_tensor_wide(k->cg, x->access.tensor));
 }
 
-const char *window_steps(const Kernel *k, const WindowSource *x, int d, const char *at) {
-    return cg_text(k->cg, "%s%s * %lld", window_widens(k, x, d) ? "(long long)" : "", at,
-                   (long long)(d == x->dim_n ? x->step_n : x->step_m));
+Ir window_steps(const Kernel *k, const WindowSource *x, int d, Ir at) {
+    return ir_mul(k->cg, window_widens(k, x, d) ? ir_as(k->cg, IR_I64, at) : at,
+                  ir_int(k->cg, d == x->dim_n ? x->step_n : x->step_m));
+}
+
+void window_row_put(Kernel *k, Ir to, Ir u, int width, Ir from, TeDtype dtype) {
+    Cg *cg = k->cg;
+    Ir x = ir_let(cg, "x", ir_load(cg, from, width));
+    Ir p = ir_count(cg, "p", width, IR_UNROLL_ALL);
+    ir_set(cg, ir_element(cg, to, ir_add(cg, ir_mul_n(cg, u, width), p)),
+           cg_decode(cg, dtype, ir_lane(cg, x, p)));
+    ir_close(cg);
 }
