@@ -58,8 +58,7 @@ static void place_slice(Kernel *k) {
     TeExtent rows = slice_of(k);
     Ir slice = cg_extent(cg, &rows);
     w->first = ir_let_as(cg, IR_I32, "first", ir_mul(cg, ir_block(cg, 1), slice));
-    w->end = ir_let_as(cg, IR_I32, "rows", ir_call(cg, ir_type(IR_I32), "min", 2,
-                                                   ir_add(cg, w->first, slice), w->length));
+    w->end = ir_let_as(cg, IR_I32, "rows", ir_min(cg, ir_add(cg, w->first, slice), w->length));
 }
 
 void column_place(Kernel *k) {
@@ -130,7 +129,7 @@ void column_groups_put(Kernel *k, bool half) {
 static Ir rows_and(const Kernel *k, Ir more) {
     const Cg *cg = k->cg;
     Ir rows = ir_sub(cg, k->walk.end, k->walk.first);
-    return ir_add(cg, ir_call(cg, ir_type(IR_I32), "max", 2, rows, ir_int(cg, 0)), more);
+    return ir_add(cg, ir_max(cg, rows, ir_int(cg, 0)), more);
 }
 
 static void add_half(Kernel *k, const Partials *p) {
@@ -170,9 +169,8 @@ static Ir rows_of_slice(const Kernel *k) {
     TeExtent rows = slice_of(k);
     Ir slice = rows.expr ? ir_name(cg, ir_type(IR_I32), "slice") : cg_extent(cg, &rows);
     Ir s = reduce_part(cg), first = ir_mul(cg, s, slice);
-    Ir end = ir_call(cg, ir_type(IR_I32), "min", 2, ir_mul(cg, ir_add_n(cg, s, 1), slice),
-                     k->walk.length);
-    return ir_call(cg, ir_type(IR_I32), "max", 2, ir_sub(cg, end, first), ir_int(cg, 0));
+    Ir end = ir_min(cg, ir_mul(cg, ir_add_n(cg, s, 1), slice), k->walk.length);
+    return ir_max(cg, ir_sub(cg, end, first), ir_int(cg, 0));
 }
 
 /* Slice s of the results, from `at` on.  */

@@ -256,6 +256,14 @@ Ir ir_call_in_place(const Cg *c, const char *function, int places, int n, ...) {
     return x;
 }
 
+static Ir extreme(const Cg *c, const char *function, Ir x, Ir y) {
+    IrType type = ir_type(meet((IrBase)x->type.base, (IrBase)y->type.base));
+    return ir_call(c, type, function, 2, x, y);
+}
+
+Ir ir_min(const Cg *c, Ir x, Ir y) { return extreme(c, "min", x, y); }
+Ir ir_max(const Cg *c, Ir x, Ir y) { return extreme(c, "max", x, y); }
+
 Ir ir_load(const Cg *c, Ir pointer, int width) {
     if (width == 1) return ir_element(c, pointer, ir_int(c, 0));
     return ir_call_n(c, ir_vector((IrBase)pointer->type.base, width), "rl_load", width, 1, pointer);

@@ -238,6 +238,9 @@ Ir ir_add_parts(const Cg *c, Ir x, Ir y);
 Ir ir_add_n(const Cg *c, Ir x, int64_t n);
 Ir ir_mul_n(const Cg *c, Ir x, int64_t n);
 
+Ir ir_min(const Cg *c, Ir x, Ir y);       /* of integers */
+Ir ir_max(const Cg *c, Ir x, Ir y);
+
 bool ir_is_number(Ir x, int64_t *v);      /* an integer that is known */
 bool ir_is(Ir x, int64_t v);
 bool ir_is_integer(IrType t);

@@ -47,33 +47,33 @@ bool row_tests_dividends(const Kernel *k, int pass) {
     return any;
 }
 
-void row_test_dividends(Kernel *k, int pass) {
+void row_test_dividends(Kernel *k, int pass, Ir near) {
+    Cg *cg = k->cg;
     for (int i = 0; i < facts(k)->group->n; i++) {
         if (!is_tested(k, i, pass)) continue;
         CgPoint p = elements_point(k, facts(k)->group->stmt[i], false);
-        const char *x = text_expr(&p, division_of(k, i).e->args[0], TE_F32);
-        cg_line(k->cg, "near = near && rl_divides(%s);", x);
+        Ir x = cg_expr(&p, division_of(k, i).e->args[0], TE_F32);
+        ir_set(cg, near, ir_both(cg, near, ir_call(cg, ir_type(IR_BOOL), "rl_divides", 1, x)));
     }
 }
 
 /* Is y between these bounds?  */
-static const char *within(const Cg *cg, const char *y, double least, double most) {
-    return cg_text(cg, "%s >= %s && %s <= %s", y, text_real(cg, TE_F32, least), y,
-                   text_real(cg, TE_F32, most));
+static Ir within(const Cg *cg, Ir y, double least, double most) {
+    return ir_both(cg, ir_binary(cg, IR_GE, y, cg_real(cg, TE_F32, least)),
+                   ir_binary(cg, IR_LE, y, cg_real(cg, TE_F32, most)));
 }
 
-const char *row_invert(Kernel *k, int pass, Ir *inverse) {
+Ir row_invert(Kernel *k, int pass, Ir *inverse) {
     Cg *cg = k->cg;
-    const char *test = NULL;
+    Ir test = NULL;
     for (int i = 0; i < facts(k)->group->n; i++) {
         int t = divisor_of(k, i, pass);
         if (t < 0 || inverse[t]) continue;
-        const char *y = text_of(cg, k->at.made[t]);
+        Ir y = k->at.made[t];
         CgDivision d = division_of(k, i);
-        inverse[t] = ir_let(cg, cg_name(cg, "inverse", t),
-                            ir_div(cg, cg_real(cg, TE_F32, 1), k->at.made[t]));
-        test = both(cg, test, within(cg, y, 1 / d.most, d.most));
-        if (d.also) test = both(cg, test, cg_text(cg, "%s(%s)", d.also, y));
+        inverse[t] = ir_let(cg, cg_name(cg, "inverse", t), ir_div(cg, cg_real(cg, TE_F32, 1), y));
+        test = ir_both(cg, test, within(cg, y, 1 / d.most, d.most));
+        if (d.also) test = ir_both(cg, test, ir_call(cg, ir_type(IR_BOOL), d.also, 1, y));
     }
     return test;
 }

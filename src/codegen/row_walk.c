@@ -7,37 +7,76 @@ static const RowFacts *facts(const Kernel *k) { return rprog_row_facts(k->l->p, 
 
 static bool runs(const Kernel *k, int i, int pass) { return facts(k)->eval[i] >> pass & 1; }
 
-/* Opens the loop over a thread's vectors, or columns of a row's ends; `col` is the first column of
- * one.  Of a row in slices the first slice has the ends.  */
+/* The number of vector u (or end) of a thread, among those of the row or the step.  */
+static Ir number_of(const Kernel *k, Ir u) {
+    return ir_add(k->cg, ir_mul(k->cg, u, row_size(k, "LN")), k->walk.lane);
+}
+
+/* The first column of the step; NULL: 0.  */
+static Ir step_column(const Kernel *k) {
+    return row_loops(k) ? ir_mul(k->cg, k->walk.step, row_size(k, "BN")) : NULL;
+}
+
+/* The first column of vector u.  */
+static Ir first_column(const Kernel *k, Ir u) {
+    const Cg *cg = k->cg;
+    return ir_sum(cg, step_column(k), ir_mul(cg, number_of(k, u), row_size(k, "VN")));
+}
+
+/* The same in 64 bits: a thread's place, once, and a number of the instruction.  */
+static Ir place_and_number(const Kernel *k, Ir u) {
+    const Cg *cg = k->cg;
+    Ir vec = row_size(k, "VN");
+    Ir first = ir_sum(cg, step_column(k), ir_mul(cg, k->walk.lane, vec));
+    Ir all = ir_cast(cg, IR_I64, ir_mul(cg, row_size(k, "LN"), vec));
+    return ir_add(cg, first, ir_mul(cg, u, all));
+}
+
+static Ir test_of(const Kernel *k, Ir x, Ir end) { return ir_lt(k->cg, x, end); }
+
+/* A column of a row's ends; of a row in slices the first slice has them.  */
+static Ir place_end(Kernel *k, Ir u) {
+    Cg *cg = k->cg;
+    Walk *w = &k->walk;
+    Ir at = ir_let_as(cg, IR_I32, "at", number_of(k, u));
+    Ir col = ir_select(cg, ir_lt(cg, at, w->head), at, ir_add(cg, at, w->body));
+    w->piece = ir_let_as(cg, row_base(k), "col", col);
+    bool slices = k->l->r->split > 1;
+    Ir first = slices ? ir_binary(cg, IR_EQ, ir_block(cg, 1), ir_int(cg, 0)) : NULL;
+    return ir_both(cg, first, test_of(k, w->piece, w->length));
+}
+
+/* Defines the first column of vector u; the test that it is there, NULL: it is.  */
+static Ir place_vector(Kernel *k, Ir u) {
+    Cg *cg = k->cg;
+    Walk *w = &k->walk;
+    if (k->at.ends) return place_end(k, u);
+    if (row_ends(k)) {
+        Ir at = ir_let_as(cg, row_base(k), "at", first_column(k, u));
+        w->piece = ir_let_as(cg, row_base(k), "col", ir_add(cg, w->head, at));
+        return test_of(k, at, w->body);
+    }
+    /* A test would cost more in 64 bits.  */
+    if (!row_ends_within(k)) {
+        w->piece = ir_let_as(cg, IR_I64, "col", place_and_number(k, u));
+        return NULL;
+    }
+    w->piece = ir_let_as(cg, row_base(k), "col", first_column(k, u));
+    return test_of(k, w->piece, w->length);
+}
+
+/* Opens the loop over a thread's vectors, or columns of a row's ends.  */
 static void open_vectors(Kernel *k) {
     Cg *cg = k->cg;
-    const char *type = place_type(row_wide(k)), *test = row_ragged(k) ? "m < M" : NULL;
-    const char *step = row_loops(k) ? "step * BN + " : "";
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int u = 0; u < %d; u++)", row_vectors(k));
-    if (k->at.ends) {
-        cg_line(cg, "const int at = u * LN + lane;");
-        cg_line(cg, "const %s col = at < head ? at : at + body;", type);
-        test = both(cg, test, k->l->r->split > 1 ? "blockIdx.y == 0 && col < N" : "col < N");
-    } else if (row_ends(k)) {
-        cg_line(cg, "const %s at = %s(u * LN + lane) * VN, col = head + at;", type, step);
-        test = both(cg, test, "at < body");
-    } else {
-        /* In 64 bits it is a thread's place, once, and a number of the instruction; a test would
-         * cost more there.  */
-        if (row_ends_within(k)) cg_line(cg, "const %s col = %s(u * LN + lane) * VN;", type, step);
-        else cg_line(cg, "const long long col = %slane * VN + u * (long long)(LN * VN);", step);
-        if (row_ends_within(k)) test = both(cg, test, "col < N");
-    }
+    Ir u = ir_count(cg, "u", row_vectors(k), IR_UNROLL_ALL);
+    Ir inside = place_vector(k, u);
+    Ir row = row_ragged(k) ? test_of(k, k->walk.at, k->walk.results) : NULL;
+    Ir test = ir_both(cg, row, inside);
     k->at.open = test ? 2 : 1;
-    if (test) cg_open(cg, "if (%s)", test);
+    if (test) ir_if(cg, test);
 }
 
 /* ---- statements at an element ---- */
-
-static TeDtype stored_compute(const Kernel *k, int source) {
-    return te_dtype_compute(k->cg->te->tensor[facts(k)->source[source].tensor].dtype);
-}
 
 /* Gives statement i the elements of its sources.  */
 static void give_sources(Kernel *k, int i, int pass) {
@@ -48,16 +87,18 @@ static void give_sources(Kernel *k, int i, int pass) {
         int from = rtile_row_source(k->cg->te, f, i, reads.at[j]);
         if (from >= 0 && row_is_read(&f->source[from], pass) &&
             !elements_given(k, stmt, reads.at[j]))
-            elements_give(k, stmt, reads.at[j],
-                          text_value(k->cg, stored_compute(k, from), row_element(k, from)));
+            elements_give(k, stmt, reads.at[j], row_element(k, from));
     }
 }
 
 /* The place of value n at the element.  */
-static const char *value_at(const Kernel *k, int n) {
-    const char *v = k->at.vec > 1 ? "v" : "0";
-    return row_vectors(k) > 1 ? cg_text(k->cg, "%s[u * %d + %s]", row_value(k, n), k->at.vec, v)
-                              : cg_text(k->cg, "%s[%s]", row_value(k, n), v);
+static Ir value_at(const Kernel *k, int n) {
+    const Cg *cg = k->cg;
+    const RowValue *v = &facts(k)->value[n];
+    IrType type = ir_array_of(ir_compute(v->expr[v->maker]->type));
+    Ir u = ir_name(cg, ir_type(IR_I32), "u"), at = elements_lane(k);
+    if (row_vectors(k) > 1) at = ir_add(cg, ir_mul_n(cg, u, k->at.vec), at);
+    return ir_element(cg, ir_name(cg, type, row_value(k, n)), at);
 }
 
 /* Makes the values that begin with this pass, and gives what there is of them.  */
@@ -71,9 +112,10 @@ static void give_values(Kernel *k, int pass) {
         if (k->at.n_vector == MAX_VECTORS) return;
         if (pass == v->pass) {
             CgPoint p = elements_point(k, stmt, false);
-            cg_line(k->cg, "%s = %s;", value_at(k, n), text_expr(&p, e, e->type));
+            Ir value = cg_expr(&p, e, e->type);
+            ir_set(k->cg, value_at(k, n), value);
         }
-        elements_give(k, stmt, e, text_value(k->cg, e->type, value_at(k, n)));
+        elements_give(k, stmt, e, value_at(k, n));
     }
 }
 
@@ -119,41 +161,50 @@ static Output output_of(const Kernel *k, int i, int pass) {
 
 /* Opens the loop over the elements v of a vector.  */
 static void open_lanes(Kernel *k) {
-    const TeStmt *frame = &k->cg->te->stmt[facts(k)->group->frame];
-    bool lanes = k->at.vec > 1;
-    if (lanes) cg_line(k->cg, "#pragma unroll");
-    if (lanes) cg_open(k->cg, "for (int v = 0; v < VN; v++)");
-    else cg_scope(k->cg);
+    Cg *cg = k->cg;
+    const TeStmt *frame = &cg->te->stmt[facts(k)->group->frame];
+    if (k->at.vec > 1) ir_for(cg, "v", ir_int(cg, 0), row_size(k, "VN"), 1, IR_UNROLL_ALL);
+    else ir_scope(cg);
     for (int i = 0; i < frame->n_left; i++) k->at.lane_index[i] = k->at.index[i];
-    place_axis(k, 1, text_index(k->cg, lanes ? "(col + v)" : "col", row_wide(k)), row_wide(k),
-               k->at.lane_index, k->at.wide);
+    place_axis(k, 1, ir_add(cg, k->walk.piece, elements_lane(k)), row_wide(k), k->at.lane_index,
+               k->at.wide);
+}
+
+/* Each element by itself: where the write does not follow the columns, and where it does.  */
+static void store_lanes(Kernel *k, int i) {
+    Cg *cg = k->cg;
+    int stmt = facts(k)->group->stmt[i], t = cg->te->stmt[stmt].tensor;
+    open_lanes(k);
+    CgPoint p = elements_point(k, stmt, false);
+    ir_set(cg, ir_element(cg, cg_tensor(cg, t), cg_offset(cg, t, p.index)),
+           ir_element(cg, k->at.out[t], elements_lane(k)));
+    ir_close(cg);
+}
+
+static void store_columns(Kernel *k, int t, Ir to, int64_t step) {
+    Cg *cg = k->cg;
+    Ir p = ir_count(cg, "p", k->at.vec, IR_UNROLL_ALL), col = ir_add(cg, k->walk.piece, p);
+    if (row_wide(k)) col = ir_cast(cg, IR_I64, col);
+    ir_set(cg, ir_element(cg, to, ir_mul(cg, col, cg_int(cg, TE_I64, step))),
+           ir_element(cg, k->at.out[t], p));
+    ir_close(cg);
 }
 
 static void store(Kernel *k, int i, const Output *o) {
     Cg *cg = k->cg;
     int stmt = facts(k)->group->stmt[i], t = cg->te->stmt[stmt].tensor;
-    const char *out = cg_name(cg, "o", t), *to = cg_name(cg, "q", t);
     Access x;
     row_write(k, i, &x);
     int64_t step = rtile_row_step(&cg->te->stmt[facts(k)->group->frame], &x);
     if (step == 0) {
-        open_lanes(k);
-        CgPoint p = elements_point(k, stmt, false);
-        cg_line(cg, "%s[%s] = %s[%s];", text_tensor(cg, t),
-                text_of(cg, cg_offset(cg, t, p.index)), out,
-                k->at.vec > 1 ? "v" : "0");
-        cg_close(cg);
+        store_lanes(k, i);
         return;
     }
     TeDtype dtype = cg->te->tensor[t].dtype;
     const char *put = o->width > 1 ? cg_store(cg, dtype, o->pairs) : NULL;
-    Ir pointer = ir_name(cg, ir_pointer(ir_storage(dtype), IR_GLOBAL, false), to);
-    const char *times = step == 1 ? "" : cg_text(cg, " * %s", text_int(cg, TE_I64, step));
-    if (store_vector(k, stmt, o, put, pointer,
-                     text_index(cg, cg_text(cg, "col%s", times), row_wide(k)))) return;
-    cg_line(cg, "#pragma unroll");
-    cg_line(cg, "for (int p = 0; p < %d; p++)", k->at.vec);
-    cg_line(cg, "    %s[%s(col + p)%s] = %s[p];", to, row_wide(k) ? "(long long)" : "", times, out);
+    Ir to = ir_name(cg, ir_pointer(ir_storage(dtype), IR_GLOBAL, false), cg_name(cg, "q", t));
+    Ir at = ir_mul(cg, k->walk.piece, cg_int(cg, TE_I64, step));
+    if (!store_vector(k, stmt, o, put, to, at)) store_columns(k, t, to, step);
 }
 
 /* A map that stays becomes a source of later passes.  */
@@ -161,17 +212,18 @@ static void retain(Kernel *k, int n) {
     Cg *cg = k->cg;
     const RowSource *s = &facts(k)->source[n];
     int width = row_width(k, s), accesses = row_accesses(k, s);
-    const char *out = cg_name(cg, "o", s->tensor);
-    if (!row_in_registers(k, s) && !row_in_shared(k, s)) return;
-    cg_line(cg, "#pragma unroll");
+    Ir out = k->at.out[s->tensor];
     if (row_in_shared(k, s)) {
-        cg_line(cg, "for (int p = 0; p < %d; p++) rl_store<%d>(h%d + col + p * %d, %s + p * %d);",
-                accesses, width, n, width, out, width);
-        return;
+        Ir p = ir_count(cg, "p", accesses, IR_UNROLL_ALL), by = ir_mul_n(cg, p, width);
+        ir_store(cg, NULL, width, ir_add_parts(cg, row_held(k, n), ir_add(cg, k->walk.piece, by)),
+                 ir_add(cg, out, by));
+        ir_close(cg);
+    } else if (row_in_registers(k, s)) {
+        Ir all = k->at.ends ? ir_int(cg, 1) : row_size(k, "VN");
+        Ir v = ir_for(cg, "v", ir_int(cg, 0), all, 1, IR_UNROLL_ALL);
+        ir_set(cg, row_vector_lane(k, s, row_vector(k, n)), ir_element(cg, out, v));
+        ir_close(cg);
     }
-    const char *u = row_vectors(k) > 1 ? cg_text(cg, "u * %d + ", accesses) : "";
-    cg_line(cg, "for (int v = 0; v < %s; v++) %s[%sv / %d].v[v %% %d] = %s[v];",
-            k->at.ends ? "1" : "VN", row_array(k, n), u, width, width, out);
 }
 
 /* What is evaluated at the elements of a vector.  */
@@ -186,7 +238,7 @@ static void evaluate_lanes(Kernel *k, const Lanes *x) {
     open_lanes(k);
     give_values(k, x->pass);
     elements_statements(k, facts(k)->group, mask_of(k, x->pass, x->online), x->partials, x->out);
-    cg_close(k->cg);
+    ir_close(k->cg);
 }
 
 /* By reciprocals, where that is right for all elements of the vector.  */
@@ -194,21 +246,20 @@ static void tested_lanes(Kernel *k, const Lanes *x) {
     Cg *cg = k->cg;
     const Ir *inverse = k->at.inverse;
     int given = k->at.n_vector;
-    cg_line(cg, "bool near = divides;");
+    Ir near = ir_variable(cg, IR_BOOL, "near", ir_name(cg, ir_type(IR_BOOL), "divides"));
     open_lanes(k);
     give_values(k, x->pass);
-    row_test_dividends(k, x->pass);
-    cg_close(cg);
+    row_test_dividends(k, x->pass, near);
+    ir_close(cg);
     k->at.n_vector = given;
-    cg_open(cg, "if (near)");
+    ir_if(cg, near);
     evaluate_lanes(k, x);
-    cg_close(cg);
     k->at.n_vector = given;
-    cg_open(cg, "else");
+    ir_else(cg);
     k->at.inverse = NULL;
     evaluate_lanes(k, x);
     k->at.inverse = inverse;
-    cg_close(cg);
+    ir_close(cg);
 }
 
 static void compute(Kernel *k, const Partials *p, int pass, bool online) {
@@ -218,7 +269,8 @@ static void compute(Kernel *k, const Partials *p, int pass, bool online) {
     Output out[ROW_MAX_STMTS];
     open_vectors(k);
     k->at.vec = k->l->r->store_vec;
-    if (!online && monoid_counts(p)) cg_line(cg, "fresh += %d;", k->at.vec);
+    if (!online && monoid_counts(p))
+        ir_update(cg, IR_ADD, ir_name(cg, ir_type(IR_I32), "fresh"), ir_int(cg, k->at.vec));
     for (int n = 0; n < f->n_source; n++) {
         if (!row_is_read(&f->source[n], pass) || row_is_array(k, &f->source[n])) continue;
         row_declare(k, n);
@@ -251,8 +303,8 @@ static void declare_kept(Kernel *k, int pass) {
     for (int n = 0; n < f->n_value && rprog_row_keeps_values(k->l->r); n++) {
         const RowValue *v = &f->value[n];
         if (v->pass == pass)
-            cg_line(k->cg, "%s %s[%d];", cg_type(v->expr[v->maker]->type), row_value(k, n),
-                    k->l->r->thread.extent[AX_N]);
+            ir_array(k->cg, ir_type(ir_compute(v->expr[v->maker]->type)), row_value(k, n),
+                     k->l->r->thread.extent[AX_N], 0, 0);
     }
     for (int n = 0; n < f->n_source; n++) {
         const RowSource *s = &f->source[n];
@@ -290,36 +342,39 @@ static void evaluate(Kernel *k, int pass) {
         evaluate_step(k, pass);
         return;
     }
-    cg_scope(k->cg);
-    const char *test = row_invert(k, pass, inverse);
+    ir_scope(k->cg);
+    Ir test = row_invert(k, pass, inverse);
     bool tested = row_tests_dividends(k, pass);
-    if (tested) cg_line(k->cg, "const bool divides = %s;", test);
-    else cg_open(k->cg, "if (%s)", test);
+    if (tested) ir_let_as(k->cg, IR_BOOL, "divides", test);
+    else ir_if(k->cg, test);
     k->at.inverse = inverse;
     evaluate_step(k, pass);
     k->at.inverse = NULL;
-    cg_close(k->cg);
-    if (tested) return;
-    cg_open(k->cg, "else");
-    evaluate_step(k, pass);
-    cg_close(k->cg);
-    cg_close(k->cg);
+    if (!tested) {
+        ir_else(k->cg);
+        evaluate_step(k, pass);
+        ir_close(k->cg);
+    }
+    ir_close(k->cg);
 }
 
 /* Opens the loop over steps, or what stands for it; false: nothing.  */
 static bool open_steps(Kernel *k, int pass) {
     Cg *cg = k->cg;
+    Walk *w = &k->walk;
+    Ir one = ir_int(cg, 1);
     if (row_loops(k)) {
-        cg_line(cg, "#pragma unroll 1");
+        Ir step = w->step = ir_name(cg, ir_type(row_base(k)), "step");
         /* Every second pass goes back: what L2 has last is what it meets first.  */
-        const char *type = place_type(row_wide(k));
         if (pass % 2 && rprog_row_rereads(k->l->r))
-            cg_open(cg, "for (%s step = steps - 1; step >= first; step--)", type);
-        else cg_open(cg, "for (%s step = first; step < steps; step++)", type);
+            ir_loop(cg, step, ir_add_n(cg, w->end, -1), ir_binary(cg, IR_GE, step, w->first),
+                    (IrNext){IR_SUB, one}, 1);
+        else
+            ir_loop(cg, step, w->first, ir_lt(cg, step, w->end), (IrNext){IR_ADD, one}, 1);
         return true;
     }
     if (k->l->r->keep == KEEP_REGISTERS) return false;
-    cg_scope(cg);
+    ir_scope(cg);
     return true;
 }
 
@@ -327,7 +382,7 @@ static void walk_steps(Kernel *k, int pass) {
     bool open = open_steps(k, pass);
     fetch(k, pass);
     evaluate(k, pass);
-    if (open) cg_close(k->cg);
+    if (open) ir_close(k->cg);
 }
 
 /* The ends of rows are a step of a program of their own: columns one by one, which are never in
@@ -360,26 +415,26 @@ static void walk_with_ends(Kernel *k, int pass) {
     Ends e;
     begin_ends(k, &e);
     declare_kept(k, pass);
-    cg_scope(k->cg);
+    ir_scope(k->cg);
     fetch(k, pass);
     finish_ends(k, &e);
     walk_steps(k, pass);
     begin_ends(k, &e);
-    cg_line(k->cg, "// ends: before the first aligned column, and behind the last whole vector");
-    cg_scope(k->cg);
+    ir_note(k->cg, "ends: before the first aligned column, and behind the last whole vector");
+    ir_scope(k->cg);
     evaluate(k, pass);
-    cg_close(k->cg);
+    ir_close(k->cg);
     finish_ends(k, &e);
-    cg_close(k->cg);
+    ir_close(k->cg);
 }
 
 void row_walk(Kernel *k, int pass) {
     Partials p = row_partials(k, pass);
-    cg_line(k->cg, "// pass %d", pass);
+    ir_note(k->cg, "pass %d", pass);
     reduce_clear(k->cg, &p, 0);
     if (k->l->p->extent[AX_N] == 0) return;
     declare_kept(k, pass);
     if (row_ends(k)) walk_with_ends(k, pass);
     else walk_steps(k, pass);
-    cg_blank(k->cg);
+    ir_simple(k->cg, IR_STMT_BLANK);
 }

@@ -10,7 +10,6 @@ const char *cg_storage(TeDtype t) { return name[ir_storage(t)]; }
 const char *cg_type(TeDtype compute) { return name[ir_compute(compute)]; }
 
 const char *text_of(const Cg *c, Ir x) { return ir_string(c, x); }
-const char *text_base(IrBase base) { return name[base]; }
 
 Ir text_index(const Cg *c, const char *text, bool wide) {
     return ir_text(c, ir_type(wide ? IR_I64 : IR_I32), text);
@@ -37,9 +36,6 @@ const char *text_store(const Cg *c, TeDtype storage, bool pairs, int width) {
 }
 const char *text_convert(const Cg *c, TeDtype to, TeDtype from, const char *value) {
     return ir_string(c, cg_convert(c, to, from, text_value(c, from, value)));
-}
-const char *text_real(const Cg *c, TeDtype type, double v) {
-    return ir_string(c, cg_real(c, type, v));
 }
 const char *text_int(const Cg *c, TeDtype type, int64_t v) {
     return ir_string(c, cg_int(c, type, v));

@@ -68,21 +68,25 @@ rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
     unsigned short *__restrict__ t4) {
     constexpr int M = 8;
     constexpr int N = 4096;
-    constexpr int BM = 1, LN = 128;  // rows of a block, threads of a row
-    constexpr int BN = 1024, TN = 8, VN = 8;  // columns of a step, a thread, at once
+    constexpr int BM = 1;
+    constexpr int LN = 128;
+    constexpr int BN = 1024;
+    constexpr int TN = 8;
+    constexpr int VN = 8;
     extern __shared__ __align__(128) unsigned char smem[];
     // rows
-    const int tid = threadIdx.x, lane = tid % 128u;
+    const int tid = threadIdx.x;
+    const int lane = tid % 128u;
     const int m = (int)blockIdx.x * BM + tid / 128u;
     const int i0 = m;
     const unsigned short *const p0 = t0 + i0 * 4096ll;
     const float *const p1 = t1;
     const float *const p2 = t2;
     unsigned short *const q4 = t4 + i0 * 4096ll;
-    constexpr int first = 0, steps = 4;
+    constexpr int steps = 4;
 
     // hold: rows in shared memory, each thread its own columns
-    unsigned short *const h0 = reinterpret_cast<unsigned short *>(smem + 0) + tid / LN * 4096;
+    unsigned short *const h0 = reinterpret_cast<unsigned short *>(smem) + tid / LN * 4096;
     #pragma unroll 4
     for (int col = lane * VN; col < N; col += LN * VN) {
         rl_cp_async_16(rl_shared(h0 + col), p0 + col, true);
@@ -93,15 +97,15 @@ rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
     // pass 0
     float acc5 = 0.0f;
     #pragma unroll 1
-    for (int step = first; step < steps; step++) {
+    for (int step = 0; step < steps; step++) {
         #pragma unroll
         for (int u = 0; u < 1; u++) {
             const long long col = step * BN + lane * VN + u * (long long)(LN * VN);
             rl_vec<unsigned short, 8> x0[1];
-            x0[0] = rl_load<8>(h0 + (col));
+            x0[0] = rl_load<8>(h0 + col);
             #pragma unroll
             for (int v = 0; v < VN; v++) {
-                const int i1 = (col + v);
+                const int i1 = col + v;
                 acc5 = acc5 + rl_bf16_to_f32(x0[0].v[v]);
             }
         }
@@ -130,15 +134,15 @@ rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
     // pass 1
     float acc7 = 0.0f;
     #pragma unroll 1
-    for (int step = first; step < steps; step++) {
+    for (int step = 0; step < steps; step++) {
         #pragma unroll
         for (int u = 0; u < 1; u++) {
             const long long col = step * BN + lane * VN + u * (long long)(LN * VN);
             rl_vec<unsigned short, 8> x0[1];
-            x0[0] = rl_load<8>(h0 + (col));
+            x0[0] = rl_load<8>(h0 + col);
             #pragma unroll
             for (int v = 0; v < VN; v++) {
-                const int i1 = (col + v);
+                const int i1 = col + v;
                 acc7 = acc7 + (rl_bf16_to_f32(x0[0].v[v]) - e6) * (rl_bf16_to_f32(x0[0].v[v]) - e6);
             }
         }
@@ -166,22 +170,26 @@ rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
 
     // pass 2
     #pragma unroll 1
-    for (int step = first; step < steps; step++) {
+    for (int step = 0; step < steps; step++) {
         #pragma unroll
         for (int u = 0; u < 1; u++) {
             const long long col = step * BN + lane * VN + u * (long long)(LN * VN);
             rl_vec<unsigned short, 8> x0[1];
-            x0[0] = rl_load<8>(h0 + (col));
+            x0[0] = rl_load<8>(h0 + col);
             rl_vec<float, 4> x1[2];
             #pragma unroll
-            for (int p = 0; p < 2; p++) x1[p] = rl_load<4>(p1 + (col + p * 4));
+            for (int p = 0; p < 2; p++) {
+                x1[p] = rl_load<4>(p1 + (col + p * 4));
+            }
             rl_vec<float, 4> x2[2];
             #pragma unroll
-            for (int p = 0; p < 2; p++) x2[p] = rl_load<4>(p2 + (col + p * 4));
+            for (int p = 0; p < 2; p++) {
+                x2[p] = rl_load<4>(p2 + (col + p * 4));
+            }
             float o4[8];
             #pragma unroll
             for (int v = 0; v < VN; v++) {
-                const int i1 = (col + v);
+                const int i1 = col + v;
                 o4[v] = (rl_bf16_to_f32(x0[0].v[v]) - e6) * rsqrtf(e8 + t3) * x1[v / 4].v[v % 4] + x2[v / 4].v[v % 4];
             }
             rl_store_bf16<8>(q4 + col, o4);

@@ -76,12 +76,16 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
     int *__restrict__ t2) {
     constexpr int M = 63;
     constexpr int N = 520;
-    constexpr int BM = 2, LN = 64;  // rows of a block, threads of a row
-    constexpr int BN = 1024, TN = 16, VN = 8;  // columns of a step, a thread, at once
+    constexpr int BM = 2;
+    constexpr int LN = 64;
+    constexpr int BN = 1024;
+    constexpr int TN = 16;
+    constexpr int VN = 8;
     // rows
-    const int tid = threadIdx.x, lane = tid % 64u;
+    const int tid = threadIdx.x;
+    const int lane = tid % 64u;
     const int m = (int)blockIdx.x * BM + tid / 64u;
-    const int row = min(m, M - 1);
+    const int row = min(m, M + (-1));
     const int i0 = row;
     const unsigned short *const p0 = t0 + i0 * 520ll;
     unsigned short *const q1 = t1 + i0 * 520ll;
@@ -96,7 +100,7 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
     for (int u = 0; u < 2; u++) {
         const int col = (u * LN + lane) * VN;
         if (m < M && col < N) {
-            x0[u] = rl_load<8>(p0 + (col));
+            x0[u] = rl_load<8>(p0 + col);
         }
     }
     #pragma unroll
@@ -104,11 +108,12 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
         const int col = (u * LN + lane) * VN;
         if (m < M && col < N) {
             #pragma unroll
-            for (int v = 0; v < VN; v++)
-            wide0[u * 8 + v] = rl_f16_to_f32(x0[u].v[v]);
+            for (int v = 0; v < VN; v++) {
+                wide0[u * 8 + v] = rl_f16_to_f32(x0[u].v[v]);
+            }
             #pragma unroll
             for (int v = 0; v < VN; v++) {
-                const int i1 = (col + v);
+                const int i1 = col + v;
                 acc3 = rl_max_f32(acc3, wide0[u * 8 + v]);
                 rl_argmax(acc2, where2, wide0[u * 8 + v], i1);
             }
@@ -169,7 +174,7 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
         if (m < M && col < N) {
             #pragma unroll
             for (int v = 0; v < VN; v++) {
-                const int i1 = (col + v);
+                const int i1 = col + v;
                 kept0[u * 8 + v] = rl_exp_low(wide0[u * 8 + v] - e3);
                 acc4 = acc4 + kept0[u * 8 + v];
             }
@@ -206,14 +211,13 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
                     float o1[8];
                     #pragma unroll
                     for (int v = 0; v < VN; v++) {
-                        const int i1 = (col + v);
+                        const int i1 = col + v;
                         o1[v] = rl_div_by(kept0[u * 8 + v], e4, inverse4);
                     }
                     rl_store_f16<8>(q1 + col, o1);
                 }
             }
-        }
-        else {
+        } else {
             #pragma unroll
             for (int u = 0; u < 2; u++) {
                 const int col = (u * LN + lane) * VN;
@@ -221,7 +225,7 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
                     float o1[8];
                     #pragma unroll
                     for (int v = 0; v < VN; v++) {
-                        const int i1 = (col + v);
+                        const int i1 = col + v;
                         o1[v] = kept0[u * 8 + v] / e4;
                     }
                     rl_store_f16<8>(q1 + col, o1);

@@ -84,16 +84,21 @@ rk_af10689c5d91b793_0(const unsigned short *__restrict__ t0,
     unsigned char *__restrict__ w) {
     constexpr int M = 2;
     constexpr int N = 100000;
-    constexpr int BM = 1, LN = 128;  // rows of a block, threads of a row
-    constexpr int BN = 2048, TN = 16, VN = 8;  // columns of a step, a thread, at once
+    constexpr int BM = 1;
+    constexpr int LN = 128;
+    constexpr int BN = 2048;
+    constexpr int TN = 16;
+    constexpr int VN = 8;
     rl_next_may_begin();
     // rows
-    const int tid = threadIdx.x, lane = tid % 128u;
+    const int tid = threadIdx.x;
+    const int lane = tid % 128u;
     const int m = (int)blockIdx.x * BM + tid / 128u;
     const int i0 = m;
     const unsigned short *const p0 = t0 + i0 * 100000ll;
     unsigned short *const q1 = t1 + i0 * 100000ll;
-    const int first = (int)blockIdx.y * 3, steps = min(first + 3, (int)49);
+    const int first = (int)blockIdx.y * 3;
+    const int steps = min(first + 3, 49);
 
     // pass 0
     float acc2 = (-__int_as_float(0x7f800000));
@@ -105,7 +110,7 @@ rk_af10689c5d91b793_0(const unsigned short *__restrict__ t0,
         for (int u = 0; u < 2; u++) {
             const int col = step * BN + (u * LN + lane) * VN;
             if (col < N) {
-                x0[u] = rl_load<8>(p0 + (col));
+                x0[u] = rl_load<8>(p0 + col);
             }
         }
         const float past2 = acc2;
@@ -115,7 +120,7 @@ rk_af10689c5d91b793_0(const unsigned short *__restrict__ t0,
             if (col < N) {
                 #pragma unroll
                 for (int v = 0; v < VN; v++) {
-                    const int i1 = (col + v);
+                    const int i1 = col + v;
                     acc2 = rl_max_f32(acc2, rl_bf16_to_f32(x0[u].v[v]));
                 }
             }
@@ -128,7 +133,7 @@ rk_af10689c5d91b793_0(const unsigned short *__restrict__ t0,
             if (col < N) {
                 #pragma unroll
                 for (int v = 0; v < VN; v++) {
-                    const int i1 = (col + v);
+                    const int i1 = col + v;
                     acc3 = acc3 + rl_exp_term(rl_bf16_to_f32(x0[u].v[v]) - base3);
                 }
             }
@@ -172,8 +177,8 @@ rk_af10689c5d91b793_0(const unsigned short *__restrict__ t0,
         const float y = __shfl_xor_sync(0xffffffffu, acc3, f);
         acc3 = acc3 + y;
     }
-    float *const left2 = reinterpret_cast<float *>(w) + (m * 20ll);
-    float *const left3 = reinterpret_cast<float *>(w + 160ll) + (m * 20ll);
+    float *const left2 = reinterpret_cast<float *>(w) + m * 20ll;
+    float *const left3 = reinterpret_cast<float *>(w + 160ll) + m * 20ll;
     if (lane == 0) {
         left2[blockIdx.y] = acc2;
     }
@@ -188,21 +193,26 @@ rk_af10689c5d91b793_1(const unsigned short *__restrict__ t0,
     unsigned char *__restrict__ w) {
     constexpr int M = 2;
     constexpr int N = 100000;
-    constexpr int BM = 1, LN = 128;  // rows of a block, threads of a row
-    constexpr int BN = 2048, TN = 16, VN = 8;  // columns of a step, a thread, at once
+    constexpr int BM = 1;
+    constexpr int LN = 128;
+    constexpr int BN = 2048;
+    constexpr int TN = 16;
+    constexpr int VN = 8;
     rl_previous_wait();
     w = rl_behind(w);
     // rows
-    const int tid = threadIdx.x, lane = tid % 128u;
+    const int tid = threadIdx.x;
+    const int lane = tid % 128u;
     const int m = (int)blockIdx.x * BM + tid / 128u;
     const int i0 = m;
     const unsigned short *const p0 = t0 + i0 * 100000ll;
     unsigned short *const q1 = t1 + i0 * 100000ll;
-    const int first = (int)blockIdx.y * 3, steps = min(first + 3, (int)49);
+    const int first = (int)blockIdx.y * 3;
+    const int steps = min(first + 3, 49);
 
     // combine: the slices of pass 0
-    float *const left2 = reinterpret_cast<float *>(w) + (m * 20ll);
-    float *const left3 = reinterpret_cast<float *>(w + 160ll) + (m * 20ll);
+    float *const left2 = reinterpret_cast<float *>(w) + m * 20ll;
+    float *const left3 = reinterpret_cast<float *>(w + 160ll) + m * 20ll;
     float acc2 = (-__int_as_float(0x7f800000));
     float acc3 = 0.0f;
     #pragma unroll 4
@@ -261,13 +271,13 @@ rk_af10689c5d91b793_1(const unsigned short *__restrict__ t0,
 
     // pass 1
     #pragma unroll 1
-    for (int step = steps - 1; step >= first; step--) {
+    for (int step = steps + (-1); step >= first; step -= 1) {
         rl_vec<unsigned short, 8> x0[2];
         #pragma unroll
         for (int u = 0; u < 2; u++) {
             const int col = step * BN + (u * LN + lane) * VN;
             if (col < N) {
-                x0[u] = rl_load<8>(p0 + (col));
+                x0[u] = rl_load<8>(p0 + col);
             }
         }
         {
@@ -280,14 +290,13 @@ rk_af10689c5d91b793_1(const unsigned short *__restrict__ t0,
                         float o1[8];
                         #pragma unroll
                         for (int v = 0; v < VN; v++) {
-                            const int i1 = (col + v);
+                            const int i1 = col + v;
                             o1[v] = rl_div_low(rl_exp_term(rl_bf16_to_f32(x0[u].v[v]) - e2), e3, inverse3);
                         }
                         rl_store_bf16<8>(q1 + col, o1);
                     }
                 }
-            }
-            else {
+            } else {
                 #pragma unroll
                 for (int u = 0; u < 2; u++) {
                     const int col = step * BN + (u * LN + lane) * VN;
@@ -295,7 +304,7 @@ rk_af10689c5d91b793_1(const unsigned short *__restrict__ t0,
                         float o1[8];
                         #pragma unroll
                         for (int v = 0; v < VN; v++) {
-                            const int i1 = (col + v);
+                            const int i1 = col + v;
                             o1[v] = rl_exp_term(rl_bf16_to_f32(x0[u].v[v]) - e2) / e3;
                         }
                         rl_store_bf16<8>(q1 + col, o1);

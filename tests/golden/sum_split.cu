@@ -30,14 +30,19 @@ rk_31cfface3f219a53_0(const float *__restrict__ t0,
     unsigned char *__restrict__ w) {
     constexpr int M = 2;
     constexpr int N = 100000;
-    constexpr int BM = 1, LN = 256;  // rows of a block, threads of a row
-    constexpr int BN = 4096, TN = 16, VN = 4;  // columns of a step, a thread, at once
+    constexpr int BM = 1;
+    constexpr int LN = 256;
+    constexpr int BN = 4096;
+    constexpr int TN = 16;
+    constexpr int VN = 4;
     // rows
-    const int tid = threadIdx.x, lane = tid % 256u;
+    const int tid = threadIdx.x;
+    const int lane = tid % 256u;
     const int m = (int)blockIdx.x * BM + tid / 256u;
     const int i0 = m;
     const float *const p0 = t0 + i0 * 100000ll;
-    const int first = (int)blockIdx.y * 2, steps = min(first + 2, (int)25);
+    const int first = (int)blockIdx.y * 2;
+    const int steps = min(first + 2, 25);
 
     // pass 0
     float acc2 = 0.0f;
@@ -48,7 +53,7 @@ rk_31cfface3f219a53_0(const float *__restrict__ t0,
         for (int u = 0; u < 4; u++) {
             const int col = step * BN + (u * LN + lane) * VN;
             if (col < N) {
-                x0[u] = rl_load<4>(p0 + (col));
+                x0[u] = rl_load<4>(p0 + col);
             }
         }
         #pragma unroll
@@ -57,7 +62,7 @@ rk_31cfface3f219a53_0(const float *__restrict__ t0,
             if (col < N) {
                 #pragma unroll
                 for (int v = 0; v < VN; v++) {
-                    const int i1 = (col + v);
+                    const int i1 = col + v;
                     acc2 = acc2 + x0[u].v[v];
                 }
             }
@@ -81,7 +86,7 @@ rk_31cfface3f219a53_0(const float *__restrict__ t0,
         const float y = __shfl_xor_sync(0xffffffffu, acc2, f);
         acc2 = acc2 + y;
     }
-    float *const left2 = reinterpret_cast<float *>(w) + (m * 20ll);
+    float *const left2 = reinterpret_cast<float *>(w) + m * 20ll;
     if (lane == 0) {
         left2[blockIdx.y] = acc2;
     }
@@ -93,17 +98,22 @@ rk_31cfface3f219a53_1(const float *__restrict__ t0,
     unsigned char *__restrict__ w) {
     constexpr int M = 2;
     constexpr int N = 100000;
-    constexpr int BM = 1, LN = 256;  // rows of a block, threads of a row
-    constexpr int BN = 4096, TN = 16, VN = 4;  // columns of a step, a thread, at once
+    constexpr int BM = 1;
+    constexpr int LN = 256;
+    constexpr int BN = 4096;
+    constexpr int TN = 16;
+    constexpr int VN = 4;
     // rows
-    const int tid = threadIdx.x, lane = tid % 256u;
+    const int tid = threadIdx.x;
+    const int lane = tid % 256u;
     const int m = (int)blockIdx.x * BM + tid / 256u;
     const int i0 = m;
     const float *const p0 = t0 + i0 * 100000ll;
-    const int first = (int)blockIdx.y * 2, steps = min(first + 2, (int)25);
+    const int first = (int)blockIdx.y * 2;
+    const int steps = min(first + 2, 25);
 
     // combine: the slices of pass 0
-    float *const left2 = reinterpret_cast<float *>(w) + (m * 20ll);
+    float *const left2 = reinterpret_cast<float *>(w) + m * 20ll;
     float acc2 = 0.0f;
     #pragma unroll 4
     for (int s = lane; s < 20; s += 256) {
