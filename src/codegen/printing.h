@@ -89,7 +89,8 @@ typedef struct {
     Ir frag[2], low[2];       /* operands in registers: buffers of them; what tf32 leaves of them */
     Ir raw, made;             /* (of warpgroups) made registers, and what of */
     Walk walk;
-    struct WindowAt *window;  /* KERNEL_WINDOW: what is defined for all of it */
+    struct WindowAt *window;  /* KERNEL_WINDOW, KERNEL_PERMUTE: what is defined for all of it */
+    struct PermuteAt *permute;
     Elements at;
 } Kernel;
 

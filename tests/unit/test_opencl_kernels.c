@@ -25,8 +25,8 @@
 #include <cmocka.h>
 
 /* Forms that are printed in OpenCL C.  */
-static const unsigned printed =
-    1u << FORM_STREAM | 1u << FORM_ROW | 1u << FORM_COLUMN | 1u << FORM_WINDOW;
+static const unsigned printed = 1u << FORM_STREAM | 1u << FORM_ROW | 1u << FORM_COLUMN |
+                                1u << FORM_WINDOW | 1u << FORM_PERMUTE;
 
 static int setup(void **state) { return (*state = arena_create(NULL)) ? 0 : -1; }
 
