@@ -333,12 +333,15 @@ static void together(Pass *x, const IrStmt *s, Ir live) {
     x->go = outer;
 }
 
+/* Its turns are not copies: a compiler that runs threads one after the other between barriers makes
+ * code for each way from one barrier to another.  */
 static void loop(Pass *x, const IrStmt *s, Ir live) {
     if (head_varies(x, s) || leaves(x, s->child, live != NULL)) {
         together(x, s, live);
         return;
     }
     put_head(x->c, s);
+    x->c->open->unroll = 1;
     statements(x, s->child, live);
     ir_close(x->c);
 }

@@ -1,11 +1,11 @@
 /* Inside of scan kernels.
  *
- * Names in the text: N elements of the walk, TOTAL results beside it, at the thread's (first)
- * result, first and last where the block's slice begins and ends, base the first element of a step,
- * own the thread's first one in it, u a vector of it, pos the vector's (first) element in the order
- * of the walk.  acc what elements come to, vector by vector in that order; carry what the steps
- * before came to.  Along: lane the thread's number among those of its result.  Down: row its
- * group, col its first result in the block.  */
+ * Walk: N elements of length, TOTAL results beside it, at the thread's (first) result, first and end
+ * of the block's slice, base the first element of a step, own the thread's first one in it, piece
+ * that of the vector at hand (pos), in the order of the walk; u is the vector.  acc what elements
+ * come to, vector by vector in that order; carry what the steps before came to.  Along: lane the
+ * thread's number among those of its result.  Down: row its group, col its first result in the
+ * block.  */
 #ifndef ROLLER_CODEGEN_SCAN_H
 #define ROLLER_CODEGEN_SCAN_H
 #include "codegen/blocks.h"
@@ -19,6 +19,10 @@ static inline int scan_vectors(const Kernel *k) {
 /* Does what steps come to go on to the next ones?  */
 static inline bool scan_carries(const Problem *p, const RProg *r) {
     return r->split > 1 || p->scan.extent > r->block.extent[AX_N];
+}
+/* What loops run through.  */
+static inline Ir scan_name(const Kernel *k, const char *name) {
+    return ir_name(k->cg, ir_type(IR_I32), name);
 }
 /* The reduction, held as STEM.  */
 Partial scan_partial(const Kernel *k, const char *stem, Ir lane);

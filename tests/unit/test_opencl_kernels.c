@@ -26,7 +26,7 @@
 
 /* Forms that are printed in OpenCL C.  */
 static const unsigned printed = 1u << FORM_STREAM | 1u << FORM_ROW | 1u << FORM_COLUMN |
-                                1u << FORM_WINDOW | 1u << FORM_PERMUTE;
+                                1u << FORM_WINDOW | 1u << FORM_PERMUTE | 1u << FORM_SCAN;
 
 static int setup(void **state) { return (*state = arena_create(NULL)) ? 0 : -1; }
 
