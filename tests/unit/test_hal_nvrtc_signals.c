@@ -167,16 +167,24 @@ static int give_up_and_end(const Nvrtc *n, const char *text, int nth) {
     return WEXITSTATUS(status) - OWN;
 }
 
+/* nvrtcSetFlowCallback=5: the compilation goes on to its end, as without it.  */
+static int refuse_flow(NvrtcProgram *p, int (*asked)(void *, void *), void *user) {
+    (void)p, (void)asked, (void)user;
+    return 5;
+}
+
 static void who_gives_up_may_end(void **state) {
     (void)state;
-    Nvrtc old = *nvrtc;
+    Nvrtc old = *nvrtc, refusing = *nvrtc;
     old.SetFlowCallback = NULL;
+    refusing.SetFlowCallback = refuse_flow;
     char *one = arena_strdup(arena, source);
     *strstr(one, "extern \"C\" __global__ void two") = '\0';
     for (int nth = 0; nth < 8; nth++) {
         assert_int_equal(give_up_and_end(nvrtc, source, nth), 0);
         assert_int_equal(give_up_and_end(nvrtc, one, nth), 0);
         assert_int_equal(give_up_and_end(&old, one, nth), 0);
+        assert_int_equal(give_up_and_end(&refusing, one, nth), 0);
     }
 }
 
