@@ -1,11 +1,11 @@
 /* Inside of scan kernels.
  *
- * Walk: N elements of length, TOTAL results beside it, at the thread's (first) result, first and end
- * of the block's slice, base the first element of a step, own the thread's first one in it, piece
- * that of the vector at hand (pos), in the order of the walk; u is the vector.  acc what elements
- * come to, vector by vector in that order; carry what the steps before came to.  Along: lane the
- * thread's number among those of its result.  Down: row its group, col its first result in the
- * block.  */
+ * Walk: N elements of length, TOTAL results beside it, at the thread's (first) result, first
+ * and end of the block's slice, base the first element of a step, own the thread's first one
+ * in it, piece that of the vector at hand (pos), in the order of the walk; u is the vector.
+ * acc what elements come to, vector by vector in that order; carry what the steps before came
+ * to. Along: lane the thread's number among those of its result. Down: row its group, col its
+ * first result in the block.  */
 #ifndef ROLLER_CODEGEN_SCAN_H
 #define ROLLER_CODEGEN_SCAN_H
 #include "codegen/blocks.h"
