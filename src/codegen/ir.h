@@ -330,7 +330,7 @@ Ir ir_room(Cg *c, const char *name, int align, int64_t bytes);           /* < 0:
  * warps.  NULL: it has a meeting that not all threads come to.  */
 const IrStmt *ir_legalize(Cg *c, const IrStmt *body, int threads);
 
-/* ---- ir_print.c ---- */
+/* ---- ir_print*.c ---- */
 
 /* The statements at `first` and behind it, so many levels deep.  Returns how many statements and
  * values are texts of their blocks, which are CUDA C++ in every language.  */
