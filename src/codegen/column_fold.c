@@ -8,7 +8,7 @@
 static Ir taken(const Kernel *k, const Partial *leader, int deep, Ir lane) {
     const Cg *cg = k->cg;
     Ir all = ir_name(cg, ir_array_of(ir_compute(te_reduced_type(leader->e))),
-                     cg_text(cg, "e%s", leader->name));
+                     monoid_word(cg, "e", leader));
     Ir u = ir_name(cg, ir_type(IR_I32), "u");
     if (deep > 1) lane = ir_add(cg, ir_mul_n(cg, u, k->at.vec), lane);
     return ir_element(cg, all, lane);
@@ -92,7 +92,7 @@ static void fold_steps(Kernel *k, int deep, Ir kk) {
              (IrNext){IR_ADD, ir_int(cg, deep * groups)}, 1);
     for (int i = 0; i < p.n; i++) {
         if (monoid_is_leader(&p, i))
-            ir_array(cg, ir_type(ir_compute(p.at[i].e->type)), cg_text(cg, "e%s", p.at[i].name),
+            ir_array(cg, ir_type(ir_compute(p.at[i].e->type)), monoid_word(cg, "e", &p.at[i]),
                      deep * k->at.vec, 0, 0);
     }
     Ir u = open_rows(k, deep);

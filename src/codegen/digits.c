@@ -63,7 +63,7 @@ static void decode(const Kernel *k, Axes axes, Ir at, bool wide_at, Ir *index, b
         wide[x[i]] = count[i].value > INT32_MAX;
         index[x[i]] = digit[i];
         if (count[i].value != 1)
-            index[x[i]] = ir_let_as(k->cg, place_base(wide[x[i]]), cg_text(k->cg, "i%d", x[i]),
+            index[x[i]] = ir_let_as(k->cg, place_base(wide[x[i]]), ir_numbered(k->cg, "i", x[i]),
                                     digit[i]);
     }
 }

@@ -200,12 +200,12 @@ static void carry_lane(Kernel *k) {
         Ir next = ir_add(cg, at->index[x], carry);
         if (n + 1 < at->n_order) {
             Ir extent = cg_extent(cg, &kernel_root(k)->index[x].hi);
-            carry = ir_let_as(cg, IR_I32, arena_printf(cg->arena, "d%d", x),
+            carry = ir_let_as(cg, IR_I32, ir_numbered(cg, "d", x),
                               ir_binary(cg, IR_GE, next, extent));
             next = ir_sub(cg, next, ir_select(cg, carry, extent, ir_int(cg, 0)));
         }
         at->lane_index[x] = ir_let_as(cg, place_base(at->wide[x]),
-                                      arena_printf(cg->arena, "q%d", x), next);
+                                      ir_numbered(cg, "q", x), next);
     }
 }
 

@@ -11,7 +11,7 @@ typedef struct {
 static Vectors declare(Kernel *k, TeDtype dtype, int width, bool zero) {
     Cg *cg = k->cg;
     Vectors x = {.n = k->at.n_vector, .width = width, .count = k->at.vec / width};
-    const char *name = cg_text(cg, "x%d", x.n);
+    const char *name = ir_numbered(cg, "x", x.n);
     IrType type = ir_vector(ir_storage(dtype), width);
     x.array = zero ? ir_zeros(cg, type, name, x.count) : ir_array(cg, type, name, x.count, 0, 0);
     return x;
@@ -101,7 +101,7 @@ static void load_accesses(Kernel *k, int stmt, const Access *x, int width) {
     Ir at = cg_pointer(cg, x->tensor, stream_read(k, stmt, x, &first, by), by), inside = NULL;
     Vectors to = declare(k, dtype, width, true);
     if (other)
-        inside = ir_array(cg, ir_type(IR_BOOL), cg_text(cg, "inside%d", to.n), to.count, 0, 0);
+        inside = ir_array(cg, ir_type(IR_BOOL), ir_numbered(cg, "inside", to.n), to.count, 0, 0);
     Ir p = ir_count(cg, "p", to.count, IR_UNROLL_ALL);
     Ir test = access_test(k, stmt, x, p, width);
     if (other) {

@@ -220,7 +220,7 @@ static void name_values(Survey *s, int root) {
         s->force = !v->always;
         Ir x = value_of(s, i);
         s->force = false;
-        v->value = ir_let_as(s->cg, value_type(v), cg_text(s->cg, "v%d", s->cg->names++), x);
+        v->value = ir_let_as(s->cg, value_type(v), ir_numbered(s->cg, "v", s->cg->names++), x);
         v->height = 0;
     }
 }

@@ -89,8 +89,9 @@ static Ir binary(Survey *s, const Value *v) {
         IrOp op;
         const char *name;
     } row[] = {
-        [TE_ADD] = {IR_ADD, "add"}, [TE_SUB] = {IR_SUB, "sub"}, [TE_MUL] = {IR_MUL, "mul"},
-        [TE_DIV] = {IR_DIV, "div"}, [TE_MOD] = {IR_REM, "mod"},
+        [TE_ADD] = {IR_ADD, "rl_add_"}, [TE_SUB] = {IR_SUB, "rl_sub_"},
+        [TE_MUL] = {IR_MUL, "rl_mul_"}, [TE_DIV] = {IR_DIV, "rl_div_"},
+        [TE_MOD] = {IR_REM, "rl_mod_"},
     };
     TeKind kind = v->e->kind;
     Ir x = child_of(s, v, 0), y = child_of(s, v, 1);
@@ -103,7 +104,7 @@ static Ir binary(Survey *s, const Value *v) {
     bool floors = divides && (s->value[v->child[0]].lo < 0 || s->value[v->child[1]].lo < 1);
     if (integer && (v->wraps || floors))
         return ir_call(s->cg, ir_type(value_type(v)),
-                       cg_text(s->cg, "rl_%s_%s", row[kind].name, integer_name(v)), 2, x, y);
+                       ir_joined(s->cg, row[kind].name, integer_name(v)), 2, x, y);
     return ir_binary(s->cg, row[kind].op, widened(s, v, x), y);
 }
 
@@ -111,7 +112,7 @@ static Ir negated(Survey *s, const Value *v) {
     Ir x = child_of(s, v, 0);
     bool wide = v->e->type == TE_I64 && !v->narrow;
     if (v->wraps)
-        return ir_call(s->cg, ir_type(value_type(v)), cg_text(s->cg, "rl_sub_%s", integer_name(v)),
+        return ir_call(s->cg, ir_type(value_type(v)), ir_joined(s->cg, "rl_sub_", integer_name(v)),
                        2, ir_int(s->cg, 0), x);
     return ir_unary(s->cg, IR_NEG, wide ? ir_as(s->cg, IR_I64, x) : x);
 }
@@ -187,7 +188,7 @@ static Ir integer_call(Survey *s, const Value *v) {
     if (v->e->v.fn == TE_FN_PHILOX)
         return ir_call(s->cg, type, "rl_philox", 2, x, child_of(s, v, 1));
     if (v->e->v.fn == TE_FN_ABS)
-        return ir_call(s->cg, type, cg_text(s->cg, "rl_abs_%s", integer_name(v)), 1, x);
+        return ir_call(s->cg, type, ir_joined(s->cg, "rl_abs_", integer_name(v)), 1, x);
     return folded_call(s, v, v->e->v.fn == TE_FN_MAX ? "max" : "min", value_type(v), x);
 }
 

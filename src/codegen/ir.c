@@ -88,6 +88,14 @@ static IrName *new_name(const Cg *c, IrType type, const char *text) {
     return name;
 }
 
+const char *ir_numbered(const Cg *c, const char *stem, int number) {
+    return arena_printf(c->arena, "%s%d", stem, number);
+}
+
+const char *ir_joined(const Cg *c, const char *stem, const char *end) {
+    return arena_printf(c->arena, "%s%s", stem, end);
+}
+
 Ir ir_name(const Cg *c, IrType type, const char *text) {
     return named(c, new_name(c, type, text));
 }

@@ -204,6 +204,9 @@ Ir ir_int(const Cg *c, int64_t v);              /* int where it fits, else long 
 Ir ir_real(const Cg *c, IrBase base, double v);
 Ir ir_bool(const Cg *c, bool v);
 Ir ir_text(const Cg *c, IrType type, const char *text);
+/* Words of names: a stem and a number, "i3"; two in one.  */
+const char *ir_numbered(const Cg *c, const char *stem, int number);
+const char *ir_joined(const Cg *c, const char *stem, const char *end);
 /* A name that is defined elsewhere: by the language, the caller, or another block.  */
 Ir ir_name(const Cg *c, IrType type, const char *text);
 Ir ir_binary(const Cg *c, IrOp op, Ir x, Ir y);

@@ -203,7 +203,7 @@ static Ir new_room(Pass *x, IrBase base, const char *name, int n) {
 static Ir lanes_of(Pass *x, IrBase base) {
     int n = (x->threads + WARP - 1) / WARP * WARP;
     if (!x->lanes[base])
-        x->lanes[base] = new_room(x, base, cg_text(x->c, "lanes%d", (int)base), n);
+        x->lanes[base] = new_room(x, base, ir_numbered(x->c, "lanes", (int)base), n);
     return x->lanes[base];
 }
 
@@ -258,13 +258,13 @@ static void divided(Pass *x, const IrStmt *s, Ir live) {
     Cg *c = x->c;
     int number = x->names++;
     ir_scope(c);
-    Ir on = ir_let(c, cg_text(c, "on%d", number), ir_both(c, live, s->test));
+    Ir on = ir_let(c, ir_numbered(c, "on", number), ir_both(c, live, s->test));
     ir_scope(c);
     statements(x, s->child, on);
     ir_close(c);
     if (s->other) {
         Ir not_on = ir_unary(c, IR_NOT, on);
-        Ir other = ir_let(c, cg_text(c, "other%d", number), ir_both(c, live, not_on));
+        Ir other = ir_let(c, ir_numbered(c, "other", number), ir_both(c, live, not_on));
         statements(x, s->other, other);
     }
     ir_close(c);
@@ -319,8 +319,8 @@ static void together(Pass *x, const IrStmt *s, Ir live) {
     ir_scope(c);
     if (counts) var = first_value(c, s, live);
     Ir start = counts ? ir_both(c, live, s->test) : live ? live : ir_bool(c, true);
-    Ir go = x->go = ir_variable(c, IR_BOOL, cg_text(c, "go%d", number), start);
-    Ir any = ir_variable(c, IR_BOOL, cg_text(c, "more%d", number), NULL);
+    Ir go = x->go = ir_variable(c, IR_BOOL, ir_numbered(c, "go", number), start);
+    Ir any = ir_variable(c, IR_BOOL, ir_numbered(c, "more", number), NULL);
     ir_until_begin(c, 1);
     statements(x, s->child, go);
     ir_if(c, go);

@@ -1,12 +1,15 @@
 #include "codegen/monoid.h"
-#include "codegen/texts.h"
 #include <math.h>
 #include <string.h>
 
 static IrBase base_of(const Partial *p) { return ir_compute(te_reduced_type(p->e)); }
 
+const char *monoid_word(const Cg *cg, const char *stem, const Partial *p) {
+    return p->tensor < 0 ? stem : cg_name(cg, stem, p->tensor);
+}
+
 Ir monoid_name(const Cg *cg, IrBase base, const char *stem, const Partial *p) {
-    return ir_name(cg, ir_type(base), cg_text(cg, "%s%s", stem, p->name));
+    return ir_name(cg, ir_type(base), monoid_word(cg, stem, p));
 }
 
 void monoid_at(const Cg *cg, Partial *x, Ir lane) {
@@ -15,12 +18,12 @@ void monoid_at(const Cg *cg, Partial *x, Ir lane) {
 }
 
 static void name_variables(const Cg *cg, Partial *x, const char *stem, bool array) {
-    const char *where = strcmp(stem, "acc") == 0 ? "where" : cg_text(cg, "%s_at", stem);
+    const char *where = strcmp(stem, "acc") == 0 ? "where" : ir_joined(cg, stem, "_at");
     IrBase base = base_of(x);
     x->array = ir_name(cg, array ? ir_array_of(base) : ir_type(base),
-                       cg_text(cg, "%s%s", stem, x->name));
+                       monoid_word(cg, stem, x));
     x->positions = ir_name(cg, array ? ir_array_of(IR_I32) : ir_type(IR_I32),
-                           cg_text(cg, "%s%s", where, x->name));
+                           monoid_word(cg, where, x));
 }
 
 Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem, Ir lane) {
@@ -31,8 +34,7 @@ Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem
         if (g->role[i] != ROW_REDUCE || g->pass[i] != pass) continue;
         number[i] = p.n;
         Partial *x = &p.at[p.n++];
-        *x = (Partial){.e = s->rhs, .number = i};
-        x->name = cg_name(cg, "", s->tensor);
+        *x = (Partial){.e = s->rhs, .number = i, .tensor = s->tensor};
         name_variables(cg, x, stem, lane != NULL);
         monoid_at(cg, x, lane);
         if (g->follow[i] == FOLLOW_NONE) continue;
@@ -96,14 +98,16 @@ Ir cg_fold(const Cg *c, TeRedop red, TeDtype type, Ir acc, Ir value) {
     bool real = te_dtype_class(type) == TE_CLASS_REAL, sum = red == TE_RED_SUM;
     if (sum || red == TE_RED_PROD) {
         if (real) return ir_binary(c, sum ? IR_ADD : IR_MUL, acc, value);
-        return ir_call(c, ir_type(base), cg_text(c, "rl_%s_%s", sum ? "add" : "mul", name), 2, acc,
+        return ir_call(c, ir_type(base), ir_joined(c, sum ? "rl_add_" : "rl_mul_", name), 2, acc,
                        value);
     }
     if (red == TE_RED_ANY || red == TE_RED_ALL)
         return ir_cast(c, IR_BOOL, ir_binary(c, red == TE_RED_ANY ? IR_OR : IR_AND, acc, value));
-    const char *fn = red == TE_RED_MAX ? "max" : "min";
-    if (real) return ir_call(c, ir_type(base), cg_text(c, "rl_%s_%s", fn, name), 2, acc, value);
-    return ir_call(c, ir_type(base), fn, 2, acc, ir_as(c, base, value));
+    bool max = red == TE_RED_MAX;
+    if (real)
+        return ir_call(c, ir_type(base), ir_joined(c, max ? "rl_max_" : "rl_min_", name), 2, acc,
+                       value);
+    return ir_call(c, ir_type(base), max ? "max" : "min", 2, acc, ir_as(c, base, value));
 }
 
 static void declare(Cg *cg, Ir array, int n, Ir first) {
@@ -142,7 +146,7 @@ void monoid_fold(Cg *cg, const Partial *p, Ir value, Ir where, bool next) {
         return;
     }
     const char *pair = p->e->red == TE_RED_ARGMAX ? "rl_argmax" : "rl_argmin";
-    ir_do(cg, ir_call_in_place(cg, next ? cg_text(cg, "%s_next", pair) : pair, 2, 4, p->value,
+    ir_do(cg, ir_call_in_place(cg, next ? ir_joined(cg, pair, "_next") : pair, 2, 4, p->value,
                                p->where, type == TE_I64 ? ir_as(cg, IR_I64, value) : value, where));
 }
 
@@ -217,7 +221,7 @@ void monoid_follow(Cg *cg, const Partial *online, Ir past, Ir now, int deep) {
     Ir count = deep ? ir_int(cg, deep)
                     : ir_call(cg, ir_type(IR_I32), "max", 2, fresh(cg), ir_int(cg, 1));
     if (scales) ir_update(cg, IR_MUL, online->value, factor(cg, online->e, past, now));
-    Ir base = ir_let_as(cg, ir_compute(online->e->type), cg_text(cg, "base%s", online->name),
+    Ir base = ir_let_as(cg, ir_compute(online->e->type), monoid_word(cg, "base", online),
                         scales ? finite(cg, online->e, now)
                                : step_mean(cg, online, now, count, deep));
     if (scales) return;
@@ -278,7 +282,7 @@ void monoid_merge(Cg *cg, const Partials *p, int i, Ir lane) {
         monoid_fold(cg, own, x, coming(cg, own, "y", IR_I32, lane), false);
         return;
     }
-    Ir now = ir_let_as(cg, ir_compute(own->e->type), cg_text(cg, "now%s", own->name),
+    Ir now = ir_let_as(cg, ir_compute(own->e->type), monoid_word(cg, "now", own),
                        cg_fold(cg, (TeRedop)own->e->red, own->e->type, own->value, x));
     for (int t = 0; t < p->n; t++) {
         if (follows(p, t, i)) merge_online(cg, own, &p->at[t], lane, now);

@@ -10,7 +10,7 @@
  * computing sample variances (1979): for m and n elements with means a and b, Q = Q_a + Q_b + (a -
  * b)^2 m n / (m + n).  For that the elements behind what is held are counted, as `seen`.
  *
- * Names, each with Partial.name behind it: acc the value that is held, where its
+ * Names, each with the number of Partial.tensor behind it: acc the value that is held, where its
  * position (STEM_at with other stems), x and y another value and position, past what a leader was
  * before a step, now what it becomes, base the center that the terms of a step are made with.  */
 #ifndef ROLLER_CODEGEN_MONOID_H
@@ -21,7 +21,7 @@
 typedef struct {
     const TeExpr *e;          /* the reduction, and */
     int number;               /* its statement in the group */
-    const char *name;         /* ends the names that belong to it: "3" */
+    int tensor;               /* that names which belong to it are of (cg_name); -1: none */
     Ir array;                 /* the variable that holds the value, acc3, */
     Ir value;                 /* and the value in it, acc3[v] */
     Ir where;                 /* position, of argmax and argmin; NULL */
@@ -58,6 +58,7 @@ Ir monoid_declare_tile(Cg *cg, TeRedop red, TeDtype type, int rows, int columns)
 Ir monoid_result(const Partial *p);       /* of the reduction, as its type */
 /* Folds in an element or another value, of position `where`.  `next`: it is behind all others.  */
 void monoid_fold(Cg *cg, const Partial *p, Ir value, Ir where, bool next);
+const char *monoid_word(const Cg *cg, const char *stem, const Partial *p);
 Ir monoid_name(const Cg *cg, IrBase base, const char *stem, const Partial *p);
 /* The position of an element: row-major in the reduction's ranges.  */
 Ir monoid_position(const CgPoint *p);

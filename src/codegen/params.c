@@ -94,7 +94,7 @@ void cg_open_params(Cg *c, const KernelGroup *g) {
 /* ---- what the text names ---- */
 
 const char *cg_name(const Cg *c, const char *stem, int tensor) {
-    return cg_text(c, "%s%d", stem, c->params->number[tensor]);
+    return ir_numbered(c, stem, c->params->number[tensor]);
 }
 
 static Ir tensor_of(const Cg *c, int number) {
@@ -103,7 +103,7 @@ static Ir tensor_of(const Cg *c, int number) {
     IrType type = x->use[number] == USED_SCALAR
                       ? ir_type(base)
                       : ir_pointer(base, IR_GLOBAL, x->use[number] == USED_INPUT);
-    return ir_name(c, type, cg_text(c, "t%d", number));
+    return ir_name(c, type, ir_numbered(c, "t", number));
 }
 
 Ir cg_tensor(const Cg *c, int tensor) {
@@ -113,7 +113,7 @@ Ir cg_tensor(const Cg *c, int tensor) {
 }
 
 static Ir size_of(const Cg *c, int size) {
-    return ir_name(c, ir_type(IR_I32), cg_text(c, "s%d", size));
+    return ir_name(c, ir_type(IR_I32), ir_numbered(c, "s", size));
 }
 
 Ir cg_size(const Cg *c, int size) {

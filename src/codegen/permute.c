@@ -54,10 +54,10 @@ void permute_place(Kernel *k) {
     place_grid(k, ir_block(cg, 0), box);
     for (int a = view_of(k)->out.n_digit - 1; a >= 0; a--) {
         Ir first = ir_mul_n(cg, ir_as(cg, IR_I32, box[a]), tile_of(k, a));
-        at->first[a] = ir_constant(cg, cg_text(cg, "g%d", a), first);
+        at->first[a] = ir_constant(cg, ir_numbered(cg, "g", a), first);
     }
     for (int i = 0; i < view_of(k)->n_source; i++)
-        at->part[i] = ir_let(cg, cg_text(cg, "part%d", i),
+        at->part[i] = ir_let(cg, ir_numbered(cg, "part", i),
                              kernel_room(k, smem, ir_storage(dtype_of(k, i)),
                                          rprog_room_at(k->l->layout, ROOM_BOX, i)));
     ir_simple(cg, IR_STMT_BLANK);
@@ -101,7 +101,7 @@ static void decode_number(Kernel *k, const Walked *w, Ir number, Ir *d) {
         int a = w->axis[i];
         d[a] = NULL;
         if (tile_of(k, a) > 1)
-            d[a] = ir_let_as(k->cg, IR_U32, cg_text(k->cg, "d%d", a), digit[w->n - 1 - i]);
+            d[a] = ir_let_as(k->cg, IR_U32, ir_numbered(k->cg, "d", a), digit[w->n - 1 - i]);
     }
 }
 
@@ -251,7 +251,7 @@ static void find_indices(Kernel *k, const BoxVector *place) {
     Ir number = NULL;
     bool wide = place_wide(out->extent, 0);
     for (int a = 0; a < out->n_digit; a++) {
-        Ir p = ir_let_as(cg, IR_I32, cg_text(cg, "p%d", a), point_along(k, place, a));
+        Ir p = ir_let_as(cg, IR_I32, ir_numbered(cg, "p", a), point_along(k, place, a));
         place_axis(k, a, p, false, at->index, at->wide);
         number = number ? ir_add(cg, ir_mul(cg, number, extent_of(k, a)), p)
                         : ir_as(cg, place_base(wide), p);
@@ -267,7 +267,7 @@ static Ir take_up(Kernel *k, int source, const BoxVector *at) {
     Cg *cg = k->cg;
     int width = rprog_permute_width(k->l->p, k->l->r, source), accesses = k->at.vec / width;
     Ir y = ir_array(cg, ir_vector(ir_storage(dtype_of(k, source)), width),
-                    cg_text(cg, "y%d", source), accesses, 0, 0);
+                    ir_numbered(cg, "y", source), accesses, 0, 0);
     Ir p = ir_count(cg, "p", accesses, IR_UNROLL_ALL);
     Ir first = place_in_tile(k, source, at, -1, NULL);
     Ir from = ir_let_as(cg, IR_U32, "at",

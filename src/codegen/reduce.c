@@ -15,6 +15,10 @@ void reduce_clear(Cg *cg, const Partials *p, int items) {
     if (monoid_counts(p)) ir_variable(cg, p->count, "seen", ir_int(cg, 0));
 }
 
+static const char *array_name(const Cg *cg, const Partial *p, ReduceArrays of, bool positions) {
+    return monoid_word(cg, positions ? ir_joined(cg, of.stem, "_at") : of.stem, p);
+}
+
 /* ---- threads ---- */
 
 /* What another lane has, as y and the position at.  */
@@ -69,10 +73,10 @@ static void meet_warps(Cg *cg, const Partials *p, int warps, int block) {
     Ir at = ir_add(cg, first, ir_rem(cg, tid, threads(cg, warps)));
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
-        ir_shared_array(cg, ir_compute(te_reduced_type(x->e)), cg_text(cg, "part%s", x->name),
+        ir_shared_array(cg, ir_compute(te_reduced_type(x->e)), array_name(cg, x, part, false),
                         block / WARP);
         if (x->where)
-            ir_shared_array(cg, IR_I32, cg_text(cg, "part_at%s", x->name), block / WARP);
+            ir_shared_array(cg, IR_I32, array_name(cg, x, part, true), block / WARP);
     }
     Ir only = ir_binary(cg, IR_EQ, ir_rem(cg, tid, threads(cg, WARP)), threads(cg, 0));
     reduce_put(cg, p, 0, only, part, ir_div(cg, tid, threads(cg, WARP)));
@@ -99,7 +103,7 @@ void reduce_threads(Cg *cg, const Partials *p, int lanes, int warps, int block, 
     for (int i = 0; i < p->n; i++) {
         const Partial *leader = &p->at[i];
         if (monoid_is_leader(p, i))
-            ir_let_as(cg, ir_compute(leader->e->type), cg_text(cg, "own%s", leader->name),
+            ir_let_as(cg, ir_compute(leader->e->type), monoid_word(cg, "own", leader),
                       leader->value);
     }
     meet(cg, p, false, lanes, warps, block);
@@ -120,10 +124,6 @@ void reduce_threads(Cg *cg, const Partials *p, int lanes, int warps, int block, 
 
 static IrBase base_of(const Partial *p, bool positions) {
     return positions ? IR_I32 : ir_compute(te_reduced_type(p->e));
-}
-
-static const char *array_name(const Cg *cg, const Partial *p, ReduceArrays of, bool positions) {
-    return cg_text(cg, "%s%s%s", of.stem, positions ? "_at" : "", p->name);
 }
 
 Ir reduce_array(const Cg *cg, const Partial *p, ReduceArrays of, bool positions) {
@@ -204,7 +204,7 @@ static void read_partial(Cg *cg, const Partials *p, int n, ReduceArrays of, Ir a
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
         for (int positions = 0; positions <= (x->where != NULL); positions++) {
-            const char *name = cg_text(cg, "%c%s", positions ? 'y' : 'x', x->name);
+            const char *name = monoid_word(cg, positions ? "y" : "x", x);
             if (n > 1) read(cg, name, ir_add(cg, reduce_array(cg, x, of, positions), at), n);
             else ir_let(cg, name, array_at(cg, x, of, positions, at));
         }
@@ -226,7 +226,7 @@ static void merge_items(Cg *cg, const Partials *p, int n) {
 
 void reduce_add(Cg *cg, const Partial *p, int n, Ir from) {
     Partials one = {.at = {*p}, .n = 1};
-    read(cg, cg_text(cg, "x%s", p->name), from, n);
+    read(cg, monoid_word(cg, "x", p), from, n);
     merge_items(cg, &one, n);
 }
 

@@ -24,7 +24,7 @@ static int width_of(const Kernel *k) {
 
 void contract_add(Kernel *k, Ir acc, int n, Ir from) {
     const TeExpr *e = k->cg->te->stmt[k->l->p->con.stmt].rhs;
-    reduce_add(k->cg, &(Partial){.e = e, .name = "", .value = acc}, n, from);
+    reduce_add(k->cg, &(Partial){.e = e, .tensor = -1, .value = acc}, n, from);
 }
 
 /* Adds what another slice has left.  */

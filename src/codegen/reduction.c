@@ -13,7 +13,7 @@ static void begin_step(Cg *cg, const Partials *p) {
     for (int i = 0; i < p->n; i++) {
         const Partial *leader = &p->at[i];
         if (!monoid_is_leader(p, i)) continue;
-        ir_let_as(cg, ir_compute(leader->e->type), cg_text(cg, "past%s", leader->name),
+        ir_let_as(cg, ir_compute(leader->e->type), monoid_word(cg, "past", leader),
                   leader->value);
         if (monoid_restarts(leader)) ir_set(cg, leader->value, ir_int(cg, 0));
     }

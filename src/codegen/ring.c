@@ -148,7 +148,7 @@ void ring_next(Kernel *k, bool uses) {
 /* ---- copies ---- */
 
 Ir ring_map_at(const Cg *cg, int number) {
-    const char *name = arena_printf(cg->arena, "map%d", number);
+    const char *name = ir_numbered(cg, "map", number);
     return ir_unary(cg, IR_ADDRESS, ir_name(cg, ir_type(IR_VOID), name));
 }
 

@@ -70,7 +70,7 @@ static void pointers(Kernel *k) {
     for (int n = 0; n < f->n_source; n++) {
         const RowSource *s = &f->source[n];
         Ir at = row_offset(k, &s->access, cg_tensor(cg, s->tensor));
-        ir_let(cg, arena_printf(cg->arena, "p%d", n), ir_const(cg, at));
+        ir_let(cg, ir_numbered(cg, "p", n), ir_const(cg, at));
     }
     for (int i = 0; i < g->n; i++) {
         int t = cg->te->stmt[g->stmt[i]].tensor;
@@ -192,13 +192,13 @@ void row_place(Kernel *k, bool stores) {
 Ir row_held(const Kernel *k, int n) {
     const Cg *cg = k->cg;
     IrBase base = ir_storage(cg->te->tensor[facts(k)->source[n].tensor].dtype);
-    return ir_name(cg, ir_pointer(base, IR_SHARED, false), arena_printf(cg->arena, "h%d", n));
+    return ir_name(cg, ir_pointer(base, IR_SHARED, false), ir_numbered(cg, "h", n));
 }
 
 static Ir source(const Kernel *k, int n) {
     const Cg *cg = k->cg;
     IrBase base = ir_storage(cg->te->tensor[facts(k)->source[n].tensor].dtype);
-    return ir_name(cg, ir_pointer(base, IR_GLOBAL, true), arena_printf(cg->arena, "p%d", n));
+    return ir_name(cg, ir_pointer(base, IR_GLOBAL, true), ir_numbered(cg, "p", n));
 }
 
 /* Copies `width` elements at once.  */
@@ -206,7 +206,7 @@ static void copy(Kernel *k, Ir to, Ir from, int width, bool async) {
     Cg *cg = k->cg;
     int bytes = width * ir_bytes((IrBase)to->type.base);
     if (async) {
-        ir_do(cg, ir_call(cg, ir_type(IR_VOID), arena_printf(cg->arena, "rl_cp_async_%d", bytes), 3,
+        ir_do(cg, ir_call(cg, ir_type(IR_VOID), ir_numbered(cg, "rl_cp_async_", bytes), 3,
                           ir_call(cg, ir_type(IR_U32), "rl_shared", 1, to), from,
                           ir_bool(cg, true)));
     } else if (width == 1) {

@@ -32,7 +32,7 @@ int row_width(const Kernel *k, const RowSource *s) {
 }
 
 const char *row_value(const Kernel *k, int n) {
-    return arena_printf(k->cg->arena, "%s%d", k->at.ends ? "end" : "kept", n);
+    return ir_numbered(k->cg, k->at.ends ? "end" : "kept", n);
 }
 
 int row_accesses(const Kernel *k, const RowSource *s) {
@@ -50,12 +50,12 @@ static Ir array_of(const Kernel *k, int n) {
     const RowSource *s = &facts(k)->source[n];
     IrType type = ir_vector(ir_storage(k->cg->te->tensor[s->tensor].dtype), row_width(k, s));
     type.rank = 1;
-    return ir_name(k->cg, type, arena_printf(k->cg->arena, "%c%d", k->at.ends ? 'y' : 'x', n));
+    return ir_name(k->cg, type, ir_numbered(k->cg, k->at.ends ? "y" : "x", n));
 }
 
 static Ir wide_array(const Kernel *k, int n) {
     const char *stem = k->at.ends ? "narrow" : "wide";
-    return ir_name(k->cg, ir_array_of(IR_F32), arena_printf(k->cg->arena, "%s%d", stem, n));
+    return ir_name(k->cg, ir_array_of(IR_F32), ir_numbered(k->cg, stem, n));
 }
 
 static void declare(Kernel *k, Ir array, int n) {
@@ -94,7 +94,7 @@ static Ir pointer_of(const Kernel *k, int n) {
     const RowSource *s = &facts(k)->source[n];
     if (row_in_shared(k, s)) return row_held(k, n);
     IrBase base = ir_storage(cg->te->tensor[s->tensor].dtype);
-    return ir_name(cg, ir_pointer(base, IR_GLOBAL, true), arena_printf(cg->arena, "p%d", n));
+    return ir_name(cg, ir_pointer(base, IR_GLOBAL, true), ir_numbered(cg, "p", n));
 }
 
 void row_load(Kernel *k, int n) {

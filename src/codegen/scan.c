@@ -148,7 +148,7 @@ static int open_vectors(Kernel *k) {
     w->piece = ir_let(cg, "pos", ir_add(cg, own, ir_mul_n(cg, u, step)));
     Ir test = vector_test(k), back = ir_sub(cg, w->length, ir_int(cg, v->down ? 1 : vec));
     if (test) ir_if(cg, test);
-    k->at.index[along] = ir_let(cg, arena_printf(cg->arena, "i%d", along),
+    k->at.index[along] = ir_let(cg, ir_numbered(cg, "i", along),
                                 v->of.reversed ? ir_sub(cg, back, w->piece) : w->piece);
     k->at.wide[along] = false;
     k->at.n_vector = 0;

@@ -67,8 +67,9 @@ void stream_fold(Kernel *k) {
         int j = e->index[i];
         const TeExtent *n = &kernel_root(k)->index[j].hi;
         at->wide[j] = n->value > INT32_MAX;
-        at->index[j] = ir_for(cg, cg_text(cg, "i%d", j), ir_number(cg, place_base(at->wide[j]), 0),
-                              cg_extent(cg, n), 1, IR_UNROLL_FREE);
+        Ir first = ir_number(cg, place_base(at->wide[j]), 0);
+        at->index[j] = ir_for(cg, ir_numbered(cg, "i", j), first, cg_extent(cg, n), 1,
+                              IR_UNROLL_FREE);
     }
     elements_load_vectors(k, stmt, e->args[0]);
     elements_open_lanes(k);

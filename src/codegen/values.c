@@ -31,12 +31,17 @@ bool cg_range_of_storage(TeDtype t, int64_t *lo, int64_t *hi) {
     return false;
 }
 
-static Ir called(const Cg *c, IrBase base, const char *form, TeDtype t, Ir x) {
-    return ir_call(c, ir_type(base), cg_text(c, form, short_name(t)), 1, x);
+/* The function from one type to another.  */
+static const char *conversion(const Cg *c, const char *from, const char *to) {
+    return ir_joined(c, ir_joined(c, "rl_", from), ir_joined(c, "_to_", to));
+}
+
+static Ir called(const Cg *c, IrBase base, const char *from, const char *to, Ir x) {
+    return ir_call(c, ir_type(base), conversion(c, from, to), 1, x);
 }
 
 Ir cg_decode(const Cg *c, TeDtype storage, Ir element) {
-    if (is_narrow_real(storage)) return called(c, IR_F32, "rl_%s_to_f32", storage, element);
+    if (is_narrow_real(storage)) return called(c, IR_F32, short_name(storage), "f32", element);
     if (storage == TE_BOOL) return ir_binary(c, IR_NE, element, ir_int(c, 0));
     return te_dtype_bytes(storage) < 4 ? ir_as(c, IR_I32, element) : element;
 }
@@ -56,8 +61,8 @@ static Ir to_integer(const Cg *c, TeDtype storage, TeDtype from, Ir value) {
         if (storage != TE_I32) value = ir_as(c, ir_storage(storage), value);
         return ir_as(c, IR_I32, value);
     }
-    if (storage == TE_I64) return called(c, IR_I64, "rl_%s_to_i64", from, value);
-    Ir whole = called(c, IR_I32, "rl_%s_to_i32", from, value);
+    if (storage == TE_I64) return called(c, IR_I64, short_name(from), "i64", value);
+    Ir whole = called(c, IR_I32, short_name(from), "i32", value);
     int64_t lo, hi;
     if (storage == TE_I32 || !cg_range_of_storage(storage, &lo, &hi)) return whole;
     whole = ir_call(c, ir_type(IR_I32), "max", 2, whole, ir_int(c, lo));
@@ -72,7 +77,7 @@ Ir cg_convert(const Cg *c, TeDtype to, TeDtype from, Ir value) {
 
 Ir cg_encode(const Cg *c, TeDtype storage, TeDtype from, Ir value) {
     if (is_narrow_real(storage))
-        return called(c, ir_storage(storage), "rl_f32_to_%s", storage, single(c, from, value));
+        return called(c, ir_storage(storage), "f32", short_name(storage), single(c, from, value));
     if (storage == TE_BOOL) return ir_cast(c, IR_U8, cg_cast(c, TE_BOOL, from, value));
     TeDtype compute = te_dtype_compute(storage);
     if (te_dtype_class(storage) == TE_CLASS_INT && compute != storage)
@@ -89,12 +94,12 @@ Ir cg_wait(const Cg *c, TeDtype storage, bool pairs, TeDtype from, Ir value) {
 }
 
 const char *cg_store(const Cg *c, TeDtype storage, bool pairs) {
-    return pairs ? cg_text(c, "rl_store_%s", short_name(storage)) : "rl_store";
+    return pairs ? ir_joined(c, "rl_store_", short_name(storage)) : "rl_store";
 }
 
 const char *cg_widen(const Cg *c, TeDtype to, TeDtype from) {
     if (!rprog_widens(from, to)) return NULL;
-    return cg_text(c, "rl_%sx4_to_%sx4", short_name(from), short_name(to));
+    return conversion(c, ir_joined(c, short_name(from), "x4"), ir_joined(c, short_name(to), "x4"));
 }
 
 Ir cg_cast(const Cg *c, TeDtype storage, TeDtype from, Ir value) {

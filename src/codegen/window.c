@@ -164,7 +164,7 @@ int window_open_outer(Kernel *k) {
     for (int x = s->n_left; x < s->n_index; x++) {
         if (x == v->s || x == v->r) continue;
         at->wide[x] = s->index[x].hi.value > INT32_MAX;
-        at->index[x] = ir_for(cg, cg_text(cg, "i%d", x),
+        at->index[x] = ir_for(cg, ir_numbered(cg, "i", x),
                               ir_number(cg, place_base(at->wide[x]), 0),
                               cg_extent(cg, &s->index[x].hi), 1, 1);
         loops++;
@@ -200,7 +200,7 @@ static void load_sources(Kernel *k) {
     leave_idle(k);
     for (int n = 0; n < window_view(k)->n_source; n++) {
         Ir y = ir_array(cg, ir_type(ir_compute(window_source(k, n)->read->type)),
-                        cg_text(cg, "y%d", n), rprog_window_rows(k->l->p, k->l->r, n),
+                        ir_numbered(cg, "y", n), rprog_window_rows(k->l->p, k->l->r, n),
                         window_row_loads(k, n) * window_row_vec(k, n), 0);
         k->window->source[n] = y;
         open_rows(k, n);
