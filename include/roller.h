@@ -21,6 +21,7 @@
 #define ROLLER_H
 #define ROLLER_VERSION "0.1.0"
 #define ROLLER_VERSION_HEX 0x000100
+#include "roller/bind.h"
 #include "roller/check.h"
 #include "roller/context.h"
 #include "roller/device.h"

@@ -151,7 +151,7 @@ typedef struct {
     const void *cubin;
     size_t cubin_len;
     const char *ptx;          /* the text that the cubin was made from */
-    size_t ptx_len;
+    size_t ptx_len;           /* cubin and PTX both left out: good for roller_bind alone */
 } RollerKernelFiles;
 ROLLER_API RollerStatus roller_kernel_read(RollerCtx *ctx, const RollerKernelFiles *files,
                                            RollerKernel **out);

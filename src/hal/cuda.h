@@ -183,6 +183,17 @@ typedef struct {
 /* ST_DRIVER if the driver makes none.  */
 Status cuda_makes_maps(const Cuda *c, Diag *d);
 Status cuda_tensor_map(const Cuda *c, Diag *d, const TensorMap *m, CudaTensorMap *out);
-/* The same, of a driver that makes them, for callers without a Diag: its code, 0 for success.  */
-int cuda_tensor_map_code(const Cuda *c, const TensorMap *m, CudaTensorMap *out);
+/* The driver's functions that make them.  */
+typedef struct {
+    int (*tiled)(void *map, int type, uint32_t rank, void *address, const uint64_t *dims,
+                 const uint64_t *strides, const uint32_t *box, const uint32_t *element_strides,
+                 int interleave, int swizzle, int promotion, int fill);
+    int (*im2col)(void *map, int type, uint32_t rank, void *address, const uint64_t *dims,
+                  const uint64_t *strides, const int *lower, const int *upper, uint32_t channels,
+                  uint32_t pixels, const uint32_t *element_strides, int interleave, int swizzle,
+                  int promotion, int fill);
+} CudaEncoders;
+CudaEncoders cuda_encoders(const Cuda *c);
+/* The same as cuda_tensor_map, for callers without a Diag: the driver's code, 0 for success.  */
+int cuda_tensor_map_code(const CudaEncoders *by, const TensorMap *m, CudaTensorMap *out);
 #endif

@@ -215,16 +215,18 @@ Status cuda_makes_maps(const Cuda *c, Diag *d) {
              : cuda_need(c, d, c->cuTensorMapEncodeIm2col, "cuTensorMapEncodeIm2col", what);
 }
 
-int cuda_tensor_map_code(const Cuda *c, const TensorMap *m, CudaTensorMap *out) {
+CudaEncoders cuda_encoders(const Cuda *c) {
+    return (CudaEncoders){c->cuTensorMapEncodeTiled, c->cuTensorMapEncodeIm2col};
+}
+
+int cuda_tensor_map_code(const CudaEncoders *by, const TensorMap *m, CudaTensorMap *out) {
     void *address = (void *)(uintptr_t)m->address;
     if (m->im2col)
-        return c->cuTensorMapEncodeIm2col(out->bytes, (int)m->type, (uint32_t)m->rank, address,
-                                          m->dim, m->stride, m->lower, m->upper, m->channels,
-                                          m->pixels, m->element_stride, m->interleave, m->swizzle,
-                                          m->promotion, m->fill);
-    return c->cuTensorMapEncodeTiled(out->bytes, (int)m->type, (uint32_t)m->rank, address, m->dim,
-                                     m->stride, m->box, m->element_stride, m->interleave,
-                                     m->swizzle, m->promotion, m->fill);
+        return by->im2col(out->bytes, (int)m->type, (uint32_t)m->rank, address, m->dim, m->stride,
+                          m->lower, m->upper, m->channels, m->pixels, m->element_stride,
+                          m->interleave, m->swizzle, m->promotion, m->fill);
+    return by->tiled(out->bytes, (int)m->type, (uint32_t)m->rank, address, m->dim, m->stride,
+                     m->box, m->element_stride, m->interleave, m->swizzle, m->promotion, m->fill);
 }
 
 Status cuda_tensor_map(const Cuda *c, Diag *d, const TensorMap *m, CudaTensorMap *out) {
@@ -234,6 +236,7 @@ Status cuda_tensor_map(const Cuda *c, Diag *d, const TensorMap *m, CudaTensorMap
     if (why)
         return diag_error(d, ST_CUDA, "cuda", DIAG_NOWHERE, "no driver takes the tensor map: %s",
                           why);
-    return cuda_check(c, d, cuda_tensor_map_code(c, m, out),
+    const CudaEncoders by = cuda_encoders(c);
+    return cuda_check(c, d, cuda_tensor_map_code(&by, m, out),
                       m->im2col ? "cuTensorMapEncodeIm2col" : "cuTensorMapEncodeTiled");
 }

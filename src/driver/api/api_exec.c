@@ -1,13 +1,12 @@
 /* roller.h: kernels on a device.  */
 #include "driver/artefact/arguments.h"
 #include "driver/artefact/artefact.h"
+#include "driver/artefact/bound.h"
 #include "driver/handle/handle.h"
 #include "driver/check/run.h"
 
 #include <stdio.h>
 #include <string.h>
-
-enum { WORKSPACE_ALIGN = 256 };
 
 /* ---- loading ---- */
 /* What is made by one call without a context: a place, or an Exec.  */
@@ -191,87 +190,42 @@ RollerStatus roller_workspace(const RollerExec *e, const RollerTensor *in, int n
     return thread_keep(ST_OK, NULL, NULL, NULL);
 }
 
-typedef union {
-    void *pointer;
-    int32_t size;
-} Value;
-
 /* What the kernels of a launch are given.  */
 typedef struct {
     const RollerExec *exec;
-    Arguments args;
-    ArgumentReport fit;
-    void *workspace;
+    Bound bound;
 } LaunchCall;
 
-/* What one kernel is given.  */
+/* Room for what one kernel is given.  */
 typedef struct {
-    Value value[CG_MOST_PARAMS];
+    BoundValue value[CG_MOST_PARAMS];
     CudaTensorMap map[CG_MOST_MAPS];
     void *param[CG_MOST_PARAMS];
 } KernelCall;
 
-static Status check_workspace(int64_t need, const void *ws, size_t bytes, char *why, size_t size) {
-    if (need == 0 ||
-        (ws && bytes >= (size_t)need && (uintptr_t)ws % (uintptr_t)WORKSPACE_ALIGN == 0))
-        return ST_OK;
-    snprintf(why, size, "the workspace needs %lld bytes aligned to %d, not %zu at %p",
-             (long long)need, WORKSPACE_ALIGN, bytes, ws);
-    return ST_WORKSPACE;
-}
-
-/* The driver's code for a map.  */
-static int encode_map(const LaunchCall *c, const KernelMap *m, CudaTensorMap *out) {
-    TensorMap map;
-    void *base = m->tensor < 0 ? c->workspace : arguments_data(arguments_at(&c->args, m->tensor));
-    *out = (CudaTensorMap){{0}};
-    if (!kernel_map_at(c->args.te, m, (uint64_t)(uintptr_t)base, c->fit.size, &map)) return 0;
-    return cuda_tensor_map_code(c->exec->cuda, &map, out);
-}
-
-/* Where the values of a kernel's parameters lie: in the caller's scalars, else in `to`.  Gives the
- * driver's code.  */
-static int fill_params(const LaunchCall *c, const KernelLaunch *k, KernelCall *to) {
-    int code = 0;
-    for (int i = 0; i < k->n_param && !code; i++) {
-        const KernelParam *p = &k->param[i];
-        Value *value = &to->value[i];
-        to->param[i] = value;
-        switch (p->kind) {
-        case PARAM_INPUT:
-        case PARAM_OUTPUT:
-            value->pointer = arguments_data(arguments_at(&c->args, p->ref));
-            break;
-        case PARAM_SCALAR: to->param[i] = arguments_data(arguments_at(&c->args, p->ref)); break;
-        case PARAM_SIZE: value->size = (int32_t)c->fit.size[p->ref]; break;
-        case PARAM_WORKSPACE: value->pointer = (char *)c->workspace + p->offset; break;
-        case PARAM_MAP:
-            to->param[i] = &to->map[p->ref];
-            code = encode_map(c, &k->map[p->ref], &to->map[p->ref]);
-        }
-    }
-    return code;
-}
-
 static RollerStatus failed(LaunchCall *c, const KernelLaunch *k, const char *what, int code) {
     const DiagCode why = {DIAG_CUDA, code, cuda_code_name(c->exec->cuda, code)};
-    snprintf(c->fit.why, sizeof c->fit.why, "%s of %s failed: %s (%d)", what, k->symbol, why.name,
+    char *text = c->bound.fit.why;
+    snprintf(text, sizeof c->bound.fit.why, "%s of %s failed: %s (%d)", what, k->symbol, why.name,
              code);
-    return thread_keep(ST_CUDA, c->fit.why, NULL, &why);
+    return thread_keep(ST_CUDA, text, NULL, &why);
 }
 
 static RollerStatus launch_all(LaunchCall *c, CudaStream stream) {
     const KernelProgram *p = &c->exec->kernel->build.program;
-    KernelTaken taken = cg_taken(p, c->fit.size);
+    const Te *te = c->bound.args.te;
+    const int64_t *size = c->bound.fit.size;
+    KernelTaken taken = cg_taken(p, size);
     KernelCall call;
+    const BoundKernel to = {call.value, call.map, call.param};
     for (int i = 0; i < p->n_kernel; i++) {
         const KernelLaunch *k = &p->kernel[i];
         const DeviceKernel *loaded = &c->exec->launch[i];
         CudaLaunch l = device_shape(k);
-        l.grid[0] = cg_resident(c->args.te, p, k, taken, c->fit.size, loaded->resident);
+        l.grid[0] = cg_resident(te, p, k, taken, size, loaded->resident);
         if (l.grid[0] == 0) continue;
-        l.overlap = cg_overlaps(c->args.te, p, i, taken, c->fit.size);
-        int code = fill_params(c, k, &call);
+        l.overlap = cg_overlaps(te, p, i, taken, size);
+        int code = bound_kernel(&c->bound, k, &to);
         if (code) return failed(c, k, "a tensor map", code);
         code = cuda_launch_code(&loaded->cuda, &l, call.param, stream);
         if (code) return failed(c, k, "the launch", code);
@@ -286,13 +240,14 @@ RollerStatus roller_launch(const RollerExec *e, const RollerTensor *in, int nin,
         return thread_keep(ST_ARCH, "the current context is not one of the kernel's device", NULL,
                            NULL);
     LaunchCall c;
+    Bound *b = &c.bound;
     c.exec = e;
-    c.args = arguments_of(e, in, nin, out, nout);
-    c.workspace = ws;
-    ArgumentReport *fit = &c.fit;
-    Status s = arguments_check(&c.args, fit);
-    if (!s && !fit->empty)
-        s = check_workspace(workspace_of(e, fit), ws, ws_bytes, fit->why, sizeof fit->why);
+    b->args = arguments_of(e, in, nin, out, nout);
+    b->workspace = ws;
+    b->encoders = cuda_encoders(e->cuda);
+    ArgumentReport *fit = &b->fit;
+    Status s = arguments_check(&b->args, fit);
+    if (!s && !fit->empty) s = bound_workspace(b, workspace_of(e, fit), ws_bytes);
     if (s) return thread_keep(s, fit->why, *fit->hint ? fit->hint : NULL, NULL);
     if (fit->empty) return thread_keep(ST_OK, NULL, NULL, NULL);
     return launch_all(&c, stream);

@@ -59,9 +59,10 @@ static int align_of(const json_t *whole) {
 static Status read_texts(RollerCtx *ctx, void *user) {
     ReadCall *c = user;
     Diag *d = &ctx->diag;
-    if (!c->files.json || !c->files.cubin_len || !c->files.ptx_len)
+    if (!c->files.json || !c->files.cubin_len != !c->files.ptx_len)
         return diag_error(d, ST_USAGE, NULL, DIAG_NOWHERE,
-                          "a kernel is read from description, cubin and PTX");
+                          "a kernel is read from description, cubin and PTX, or bound from the "
+                          "description alone");
     Status s = json_read(c->arena, d, ST_PLAN_TEXT,
                          (DiagText){"STEM.json", c->files.json, c->files.json_len}, MOST_JSON,
                          &c->whole);
@@ -168,7 +169,7 @@ static Status make(RollerCtx *ctx, void *user) {
     k->plans = c->plans;
     k->plan = c->plans->plan[0];
     Build *b = &k->build;
-    *b = (Build){.arch = c->plans->arch, .compiled = true};
+    *b = (Build){.arch = c->plans->arch, .compiled = c->files.cubin_len > 0};
     kernel_compiler(ctx, a, b);
     const char *nvrtc = text_of(c->whole, "nvrtc"), *dot = nvrtc ? strchr(nvrtc, '.') : NULL;
     b->nvrtc_major = nvrtc ? (int)strtol(nvrtc, NULL, 10) : 0;
