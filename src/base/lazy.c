@@ -1,19 +1,18 @@
 #include "base/lazy.h"
+#include "base/sparse.h"
 #include <sched.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MISSING, MAKING };                  /* and LAZY_THERE */
 
 static size_t pages_of(size_t bytes) { return bytes / LAZY_PAGE + 1; }
 
-/* Large blocks of malloc and calloc take no memory before they are touched.  */
 bool lazy_open(Lazy *m, size_t bytes, LazyMake *make, void *user) {
     *m = (Lazy){.bytes = bytes, .make = make, .user = user};
     if (bytes > SIZE_MAX / 2) return false;
-    m->data = malloc(bytes + LAZY_BEHIND);
-    m->state = calloc(pages_of(bytes), sizeof *m->state);
+    m->data = sparse_new(bytes + LAZY_BEHIND);
+    m->state = sparse_new(pages_of(bytes) * sizeof *m->state);
     if (m->data) memset(m->data + bytes, 0xff, LAZY_BEHIND);
     if (m->data && m->state) return true;
     lazy_close(m);
@@ -21,14 +20,15 @@ bool lazy_open(Lazy *m, size_t bytes, LazyMake *make, void *user) {
 }
 
 bool lazy_over(Lazy *m, void *data, size_t bytes) {
-    *m = (Lazy){.data = data, .bytes = bytes, .state = malloc(pages_of(bytes))};
+    *m = (Lazy){.data = data, .bytes = bytes};
+    m->state = sparse_new(pages_of(bytes) * sizeof *m->state);
     for (size_t i = 0; m->state && i < pages_of(bytes); i++) atomic_init(&m->state[i], LAZY_THERE);
     return m->state != NULL;
 }
 
 void lazy_close(Lazy *m) {
-    if (m->make) free(m->data);
-    free(m->state);
+    if (m->make) sparse_free(m->data, m->bytes + LAZY_BEHIND);
+    sparse_free(m->state, pages_of(m->bytes) * sizeof *m->state);
     m->data = NULL;
     m->state = NULL;
 }

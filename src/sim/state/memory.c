@@ -1,29 +1,46 @@
+#include "base/sparse.h"
 #include "sim/state/memory_state.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void forget_notes(SimAlloc *x) {
-    free(x->loaded);
-    free(x->stored);
-    free(x->marked);
-    free(x->touched);
-    free(x->use);
+/* Of which it has a part at least; mapped memory may begin within one.  */
+static size_t lines_of(const SimGpu *g, const SimAlloc *x) {
+    return (size_t)(x->bytes / g->line + 2);
+}
+
+/* Bytes of a bit per sector, of a flag per piece of these, of a number per line, of a bit per
+ * byte.  */
+static size_t sectors_room(const SimAlloc *x) { return sim_sector_words(x) * sizeof *x->loaded; }
+static size_t marks_room(const SimAlloc *x) { return sim_sector_words(x) / SIM_MARKED + 1; }
+static size_t lines_room(const SimGpu *g, const SimAlloc *x) { return lines_of(g, x) * 8; }
+static size_t written_room(const SimAlloc *x) { return (size_t)(x->bytes / 64 + 1) * 8; }
+
+static void forget_notes(const SimGpu *g, SimAlloc *x) {
+    sparse_free(x->loaded, sectors_room(x));
+    sparse_free(x->stored, sectors_room(x));
+    sparse_free(x->marked, marks_room(x));
+    sparse_free(x->touched, lines_room(g, x));
+    sparse_free(x->use, lines_room(g, x));
     x->loaded = x->stored = x->touched = NULL;
     x->marked = NULL;
     x->use = NULL;
 }
 
+/* The data, and all that is noted of it.  */
+static void release(const SimGpu *g, SimAlloc *x) {
+    lazy_close(&x->memory);
+    forget_notes(g, x);
+    sim_overlap_forget(x);
+    sparse_free(x->owner, sim_owner_room(x));
+    sparse_free(x->written, written_room(x));
+    x->owner = NULL;
+    x->written = NULL;
+}
+
 static void release_all(void *p) {
     SimGpu *g = p;
-    for (size_t k = 0; k < g->n_alloc; k++) {
-        SimAlloc *x = &g->alloc[k];
-        lazy_close(&x->memory);
-        forget_notes(x);
-        for (int n = 0; n < SIM_PASTS; n++) free(x->past[n]);
-        free(x->written);
-        free(x->owner);
-    }
+    for (size_t k = 0; k < g->n_alloc; k++) release(g, &g->alloc[k]);
     free(g->alloc);
 }
 
@@ -85,21 +102,15 @@ static ptrdiff_t search(const SimGpu *g, uint64_t at) {
     return (ptrdiff_t)low - 1;
 }
 
-/* Of which it has a part at least; mapped memory may begin within one.  */
-static size_t lines_of(const SimGpu *g, const SimAlloc *x) {
-    return (size_t)(x->bytes / g->line + 2);
-}
-
 /* What is noted of an allocation; false without memory.  */
 static bool notes(const SimGpu *g, SimAlloc *x) {
-    size_t words = sim_sector_words(x), lines = lines_of(g, x);
-    x->loaded = calloc(words, sizeof *x->loaded);
-    x->stored = calloc(words, sizeof *x->stored);
-    x->marked = calloc(words / SIM_MARKED + 1, sizeof *x->marked);
-    x->touched = calloc(lines, sizeof *x->touched);
-    x->use = calloc(lines, sizeof *x->use);
+    x->loaded = sparse_new(sectors_room(x));
+    x->stored = sparse_new(sectors_room(x));
+    x->marked = sparse_new(marks_room(x));
+    x->touched = sparse_new(lines_room(g, x));
+    x->use = sparse_new(lines_room(g, x));
     if (x->loaded && x->stored && x->marked && x->touched && x->use) return true;
-    forget_notes(x);
+    forget_notes(g, x);
     return false;
 }
 
@@ -180,13 +191,7 @@ void sim_free(SimGpu *g, uint64_t at) {
     ptrdiff_t k = search(g, at);
     if (k < 0 || g->alloc[k].base != at) return;
     SimAlloc *x = &g->alloc[k];
-    lazy_close(&x->memory);
-    forget_notes(x);
-    free(x->written);
-    sim_overlap_forget(x);
-    free(x->owner);
-    x->owner = NULL;
-    x->written = NULL;
+    release(g, x);
     if (!x->mapped) return;
     g->n_alloc--;
     memmove(x, x + 1, (g->n_alloc - (size_t)k) * sizeof *x);
@@ -227,7 +232,7 @@ Status sim_watch(SimGpu *g, Diag *d, uint64_t at) {
     ptrdiff_t k = search(g, at);
     SimAlloc *x = k < 0 ? NULL : &g->alloc[k];
     if (!holds(x, at, 1)) return no_such_memory(d, at, 1);
-    if (!x->written) x->written = calloc((size_t)(x->bytes / 64 + 1), sizeof *x->written);
+    if (!x->written) x->written = sparse_new(written_room(x));
     g->watches = true;
     return x->written ? ST_OK : no_memory(d, (size_t)x->bytes);
 }

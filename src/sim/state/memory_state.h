@@ -13,6 +13,15 @@ typedef struct {
     _Atomic uint64_t when;
 } SimUse;
 
+/* Who wrote bytes of a word last.  A word whose bytes have several writers has a list of them, no
+ * byte in two.  */
+typedef struct {
+    uint32_t block;           /* + 1; 0: nobody in this launch */
+    uint32_t segment : 28, bytes : 4;
+    uint32_t inst;            /* index in the kernel's code */
+    uint32_t more;            /* number of the next one in SimBlockOrder.more, 0: none */
+} SimOwner;
+
 /* Addresses are given upwards and never reused, with a gap after every allocation: what is freed or
  * overrun is told for sure.  Mapped memory lies where the caller has it, and is forgotten when it
  * is freed.  */
@@ -26,7 +35,7 @@ typedef struct SimAlloc {
     _Atomic uint64_t *written;            /* one bit per byte, once that is watched; else NULL */
     uint64_t *touched;        /* l2.c: per line of L2, when it was touched last */
     SimUse *use;              /* l2.c: the same, when in the last timed launch */
-    struct SimOwner *owner;   /* order.c: one per word, while a launch needs them; else NULL */
+    SimOwner *owner;          /* order.c: one per word, while a launch needs them; else NULL */
 } SimAlloc;
 
 /* Of shared memory.  */
@@ -58,6 +67,10 @@ static inline size_t sim_sector_words(const SimAlloc *x) {
 }
 static inline bool sim_is_marked(const SimAlloc *x, size_t word) {
     return atomic_load_explicit(&x->marked[word / SIM_MARKED], memory_order_relaxed);
+}
+/* Bytes of `owner`.  */
+static inline size_t sim_owner_room(const SimAlloc *x) {
+    return (size_t)(x->bytes / 4 + 1) * sizeof *x->owner;
 }
 
 /* The allocation whose bytes at .. at + bytes - 1 are, or NULL.  */

@@ -1,7 +1,7 @@
 #include "sim/state/order.h"
+#include "base/sparse.h"
 #include "sim/state/memory_state.h"
 #include <inttypes.h>
-#include <stdlib.h>
 
 /* How far each block is known to have come: segments by block, in an open hash table.  */
 typedef struct {
@@ -18,14 +18,7 @@ typedef struct {
     uint32_t version;         /* counts releases */
 } SyncPlace;
 
-/* Who wrote bytes of a word last.  A word whose bytes have several writers has a list of them, no
- * byte in two.  */
-typedef struct SimOwner {
-    uint32_t block;           /* + 1; 0: nobody in this launch */
-    uint32_t segment : 28, bytes : 4;
-    uint32_t inst;            /* index in the kernel's code */
-    uint32_t more;            /* number of the next one in SimBlockOrder.more, 0: none */
-} Owner;
+typedef SimOwner Owner;
 
 struct SimOrderBlock {
     uint32_t segment;         /* releases so far, + 1 */
@@ -51,8 +44,9 @@ enum { MOST_ENTRIES = 1 << 22 };
 
 void sim_order_forget(SimGpu *g) {
     for (size_t k = 0; k < g->n_alloc; k++) {
-        free(g->alloc[k].owner);
-        g->alloc[k].owner = NULL;
+        SimAlloc *x = &g->alloc[k];
+        sparse_free(x->owner, sim_owner_room(x));
+        x->owner = NULL;
     }
 }
 
@@ -164,7 +158,7 @@ static Owner *owners(const SimBlockOrder *o, uint64_t at, uint64_t bytes) {
     const SimAlloc *found = sim_find(o->gpu, at, bytes);
     if (!found) return NULL;
     SimAlloc *x = &o->gpu->alloc[found - o->gpu->alloc];
-    if (!x->owner) x->owner = calloc((size_t)(x->bytes / 4 + 1), sizeof *x->owner);
+    if (!x->owner) x->owner = sparse_new(sim_owner_room(x));
     if (!x->owner) arena_fail(o->arena);
     return x->owner + (at - x->base) / 4;
 }

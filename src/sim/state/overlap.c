@@ -5,15 +5,17 @@
  * loaded or stored may not be written.  By sectors, which are noted of each launch.  A launch of
  * which some block has not waited may end before those before it; then the wait of the next one,
  * which is for that end, tells nothing of them.  */
+#include "base/sparse.h"
 #include "sim/state/clock.h"
 #include "sim/state/memory_state.h"
 #include <inttypes.h>
 #include <stdatomic.h>
-#include <stdlib.h>
+
+static size_t past_room(const SimAlloc *x) { return sim_sector_words(x) * sizeof *x->past[0]; }
 
 void sim_overlap_forget(SimAlloc *x) {
     for (int n = 0; n < SIM_PASTS; n++) {
-        free(x->past[n]);
+        sparse_free(x->past[n], past_room(x));
         x->past[n] = NULL;
     }
 }
@@ -23,7 +25,7 @@ static void pass_on(SimAlloc *x, bool waited) {
     const uint64_t *last[] = {x->loaded, x->stored};
     size_t n = sim_sector_words(x);
     for (int i = 0; i < SIM_PASTS; i++) {
-        if (!x->past[i]) x->past[i] = calloc(n, sizeof *x->past[i]);
+        if (!x->past[i]) x->past[i] = sparse_new(past_room(x));
         if (!x->past[i]) {
             sim_overlap_forget(x);
             return;
