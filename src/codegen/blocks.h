@@ -73,18 +73,18 @@ const char *address_chunk(const Kernel *k, const Side *s);
 void table_next(Kernel *k);
 
 /* load.c: the pipeline around the loads.  A copy node of an operand; those of a compute node behind
- * row `row` (a text) of the products, one of `rows`; whether there is a step to load; on to the
+ * row `row` of the products, one of `rows`; whether there is a step to load; on to the
  * next one (and the pointers of loads between products, too), to the next stage to put to, and to
  * take from: `stays` if that is the last one.  */
 void load_copy(Kernel *k, const Node *n);
-void load_row(Kernel *k, const Node *copies, const char *row, int rows);
+void load_row(Kernel *k, const Node *copies, Ir row, int rows);
 void load_more(Kernel *k);
 void load_next(Kernel *k, bool spread);
 void load_put(Kernel *k);
 void load_take(Kernel *k, bool stays);
 /* load_async.c, load_staged.c */
 void load_async(Kernel *k, const Side *s, bool first);
-void load_async_row(Kernel *k, const Side *s, const char *row, int rows);
+void load_async_row(Kernel *k, const Side *s, Ir row, int rows);
 void load_staged_declare(Kernel *k, const Side *s);
 void load_staged(Kernel *k, const Side *s);
 void load_staged_keep(Kernel *k, const Side *s);
@@ -109,9 +109,14 @@ void ring_begin(Kernel *k, bool uses);
 void ring_next(Kernel *k, bool uses);
 void ring_copy(Kernel *k, int side);
 Ir ring_batch(const Kernel *k, const RBoxDim *d);         /* its coordinate there */
-/* ring_pixels.c: the same of columns of pixels.  */
+/* ring_pixels.c: the same of columns of pixels.  Where a box begins: its first row and k, and
+ * whether it is the first one of the step.  */
+typedef struct {
+    Ir row, k;
+    bool first;
+} PixelsAt;
 KernelMap pixels_map(Arena *a, const Contract *c, const Side *s);
-void pixels_copy(Kernel *k, const Side *s);
+void pixels_box(const Kernel *k, const Side *s, const PixelsAt *at, IrBox *x);
 /* ring_store.c: the loop over a block's tiles, of all or `in_turn`; the map of the outputs; loops
  * over the boxes of a thread's outputs, over those in a box; where an output waits there, as a
  * pointer; and the store of a box.  */

@@ -97,7 +97,7 @@ typedef struct {
 
 static void issue_row(Kernel *k, const Between *x, Ir r) {
     if (x->copies)
-        load_row(k, x->copies, ir_string_sum(k->cg, ir_sum(k->cg, x->first, r)), x->rows);
+        load_row(k, x->copies, ir_sum(k->cg, x->first, r), x->rows);
 }
 
 /* Registers of instruction tile `tile` of an operand.  */

@@ -429,13 +429,19 @@ void ir_sync_of(Cg *c, const IrSyncOf *x) {
     count(c, s, 1, &x->number);
 }
 
+void ir_copy(Cg *c, const IrCopy *x) {
+    const Ir arg[] = {x->to, x->from, x->inside, x->wanted};
+    act(c, IR_STMT_COPY, NULL, x->wanted ? 4 : 3, arg)->text = x->mover;
+}
+
 void ir_box(Cg *c, const IrBox *x) {
-    Ir arg[IR_BOX + 3] = {x->map, x->shared};
+    Ir arg[2 * IR_BOX + 3] = {x->map, x->shared};
     int n = 2;
     for (int i = 0; i < x->rank; i++) arg[n++] = x->at[i];
+    for (int i = 0; i < x->offsets; i++) arg[n++] = x->offset[i];
     if (x->barrier) arg[n++] = x->barrier;
     IrStmt *s = act(c, IR_STMT_BOX, NULL, n, arg);
-    count(c, s, 3, (const int[]){x->rank, x->blocks, x->barrier != NULL});
+    count(c, s, 4, (const int[]){x->rank, x->offsets, x->blocks, x->barrier != NULL});
 }
 
 void ir_settle(Cg *c, Ir registers) { act(c, IR_STMT_SETTLE, registers, 0, NULL); }

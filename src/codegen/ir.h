@@ -135,6 +135,7 @@ struct IrValue {
     X(MATRICES, "matrices")   /* `number` 0 of 8 rows each, transposed if `number` 1, from the */  \
                               /* shared memory at arg 0, the lane's row of one, to registers */    \
     X(SYNC,     "sync")       /* see IrSyncOf */                                                   \
+    X(COPY,     "copy")       /* to shared memory without registers: see IrCopy */                 \
     X(BOX,      "box")        /* a copy of a box of a tensor map: see IrBox */                     \
     X(SETTLE,   "settle")     /* registers `to`, of instructions under way, have their values */   \
     X(REGISTERS, "registers") /* `number` 0 to a thread from here on, fewer if `number` 1 */       \
@@ -290,6 +291,14 @@ typedef struct {
     const char *note;         /* or NULL */
 } IrSyncOf;
 void ir_sync_of(Cg *c, const IrSyncOf *x);
+/* A copy to the address `to` in shared memory, by the prelude's function of a mover; zeros where it
+ * is not `inside`.  */
+typedef struct {
+    const char *mover;
+    Ir to, from, inside;
+    Ir wanted;                /* is there one?  NULL: there is */
+} IrCopy;
+void ir_copy(Cg *c, const IrCopy *x);
 enum { IR_BOX = 5 };
 typedef struct {
     Ir map, shared;           /* tensor map, and the address in shared memory */
@@ -297,6 +306,8 @@ typedef struct {
     int blocks;               /* of the cluster, bits, that all get a load; 0: this one */
     int rank;
     Ir at[IR_BOX];            /* coordinates */
+    int offsets;              /* > 0: a column of pixels (im2col), moved by so many offsets */
+    Ir offset[IR_BOX];
 } IrBox;
 void ir_box(Cg *c, const IrBox *x);
 void ir_settle(Cg *c, Ir registers);

@@ -105,19 +105,28 @@ static void put_sync(Printer *p, const IrStmt *s) {
     buf_puts(p->out, "\n");
 }
 
-/* The map and its coordinates, as the prelude's functions take them.  */
+static void put_copy(Printer *p, const IrStmt *s) {
+    bool some = s->n == 4;
+    Ir arg[4] = {s->arg[3 * some]};
+    for (int i = 0; i < 3; i++) arg[some + i] = s->arg[i];
+    put_act(p, arena_printf(p->arena, "%s%s", s->text, some ? "_if" : ""),
+            &(IrStmt){.arg = arg, .n = s->n});
+}
+
+/* The map, its coordinates and offsets, as the prelude's functions take them.  */
 static void put_box(Printer *p, const IrStmt *s) {
-    int rank = s->number[0], blocks = s->number[1], loads = s->number[2];
+    int rank = s->number[0], offsets = s->number[1], blocks = s->number[2], loads = s->number[3];
     Buf name = buf_new(p->arena);
-    Ir arg[IR_BOX + 4];
+    Ir arg[2 * IR_BOX + 4];
     int n = 0;
     arg[n++] = s->arg[loads ? 1 : 0];
     arg[n++] = s->arg[loads ? 0 : 1];
-    if (loads) arg[n++] = s->arg[2 + rank];
-    buf_printf(&name, "rl_%s_%d%s", loads ? "tile" : "box_put", rank, blocks ? "_all" : "");
+    if (loads) arg[n++] = s->arg[2 + rank + offsets];
+    buf_printf(&name, "rl_%s_%d%s", offsets ? "pixels" : loads ? "tile" : "box_put", rank,
+               blocks ? "_all" : "");
     IrValue mask = {.op = IR_NUMBER, .type = ir_type(IR_I32), .i = blocks};
     if (blocks) arg[n++] = &mask;
-    for (int i = 0; i < rank; i++) arg[n++] = s->arg[2 + i];
+    for (int i = 0; i < rank + offsets; i++) arg[n++] = s->arg[2 + i];
     put_act(p, buf_str(&name), &(IrStmt){.arg = arg, .n = n});
 }
 
@@ -137,6 +146,7 @@ void ir_put_act(Printer *p, const IrStmt *s) {
     case IR_STMT_MULTIPLY: put_multiply(p, s); return;
     case IR_STMT_MATRICES: put_matrices(p, s); return;
     case IR_STMT_SYNC: put_sync(p, s); return;
+    case IR_STMT_COPY: put_copy(p, s); return;
     case IR_STMT_BOX: put_box(p, s); return;
     case IR_STMT_SETTLE: put_act(p, "rl_wgmma_settle", s); return;
     case IR_STMT_REGISTERS: put_registers(p, s); return;

@@ -33,7 +33,7 @@ void load_more(Kernel *k) {
     }
 }
 
-void load_row(Kernel *k, const Node *copies, const char *row, int rows) {
+void load_row(Kernel *k, const Node *copies, Ir row, int rows) {
     for (const Node *n = copies; n; n = n->next)
         load_async_row(k, &k->c.side[n->of], row, rows);
 }

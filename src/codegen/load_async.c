@@ -1,46 +1,68 @@
 #include "codegen/blocks.h"
+#include "codegen/product.h"
 
 /* cp.async: global to shared memory without registers; what lies outside arrives as zeros.  */
 
-static void copy(Kernel *k, const Side *s, const char *source, const char *test,
-                 const char *wanted) {
-    Cg *cg = k->cg;
-    const char *to = address_chunk(k, s);
-    if (s->elem > 1) to = cg_text(cg, *to == '(' ? "%s * %d" : "(%s) * %d", to, s->elem);
-    cg_line(cg, "%s%s(%s%sshared%s + %c_TILE + %s, %s, %s);", load_function(k, s),
-            wanted ? "_if" : "", wanted ? wanted : "", wanted ? ", " : "", load_stage(k, "put"),
-            s->id - 32, to, source, test);
+/* Address's texts as values.  */
+static Ir test_of(const Kernel *k, const char *text) {
+    return text ? ir_text(k->cg, ir_type(IR_BOOL), text) : NULL;
+}
+static Ir live_of(const Kernel *k, const Side *s) { return test_of(k, address_live(k, s)); }
+static Ir inside_of(Kernel *k, const Side *s) { return test_of(k, address_test(k, s)); }
+static IrType source_type(const Side *s) {
+    return ir_pointer(ir_storage(s->o->storage), IR_GLOBAL, true);
+}
+static Ir source_of(Kernel *k, const Side *s) {
+    return ir_text(k->cg, source_type(s), address_source(k, s));
+}
+static Ir place_of(const Kernel *k, const Side *s) {
+    return text_index(k->cg, address_chunk(k, s), false);
 }
 
-/* Opens a loop over the chunks of a group, of those that are `wanted`.  */
-static void open_group(Kernel *k, const Side *s, int size, const char *wanted) {
+/* Chunk i's copy, from where to where it is there at all: inside, or NULL: it is.  */
+static void copy(Kernel *k, const Side *s, Ir from, Ir inside, Ir wanted) {
     Cg *cg = k->cg;
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int j = 0; j < %d; j++)", size);
-    cg_line(cg, "const int i = g + j;");
-    if (s->per_thread % size) cg_line(cg, "if (i >= %d) break;", s->per_thread);
-    if (wanted) cg_open(cg, "if (%s)", wanted);
+    Ir stage = smem_stage_at(k, "put");
+    Ir tile = ir_add(cg, stage, product_constant(cg, s, "TILE"));
+    ir_copy(cg, &(IrCopy){.mover = load_function(k, s),
+                          .to = ir_add(cg, tile, ir_mul_n(cg, place_of(k, s), s->elem)),
+                          .from = from,
+                          .inside = inside ? inside : ir_bool(cg, true),
+                          .wanted = wanted});
 }
 
-static void close_group(Kernel *k, const char *wanted) {
-    if (wanted) cg_close(k->cg);
-    cg_close(k->cg);
+/* Opens a loop over the chunks of a group, of those that are `wanted`; gives the number in it.  */
+static Ir open_group(Kernel *k, const Side *s, int size, Ir wanted) {
+    Cg *cg = k->cg;
+    Ir j = ir_count(cg, "j", size, IR_UNROLL_ALL);
+    Ir i = ir_let(cg, "i", ir_add(cg, product_int(cg, "g"), j));
+    if (s->per_thread % size) {
+        ir_if(cg, ir_binary(cg, IR_GE, i, ir_int(cg, s->per_thread)));
+        ir_simple(cg, IR_STMT_BREAK);
+        ir_close(cg);
+    }
+    if (wanted) ir_if(cg, wanted);
+    return j;
+}
+
+static void close_group(Kernel *k, Ir wanted) {
+    if (wanted) ir_close(k->cg);
+    ir_close(k->cg);
 }
 
 /* Chunks whose positions come from tables: a group of reads, then a group of copies, since the
- * hardware waits where one kind of access to shared memory follows the other.  More: an expression
- * that says whether there is anything to copy; NULL: there is.  */
-static void load_groups(Kernel *k, const Side *s, int size, const char *wanted, const char *more) {
+ * hardware waits where one kind of access to shared memory follows the other.  More: whether there
+ * is anything to copy; NULL: there is.  */
+static void load_groups(Kernel *k, const Side *s, int size, Ir wanted, Ir more) {
     Cg *cg = k->cg;
-    cg_line(cg, "const %s *from[%d];", cg_storage(s->o->storage), size);
-    cg_line(cg, "bool inside[%d];", size);
-    open_group(k, s, size, wanted);
-    const char *source = address_source(k, s);
-    cg_line(cg, "from[j] = %s;", source);
-    cg_line(cg, "inside[j] = %s;", address_test(k, s));
+    Ir from = ir_array(cg, source_type(s), "from", size, 0, 0);
+    Ir inside = ir_array(cg, ir_type(IR_BOOL), "inside", size, 0, 0);
+    Ir j = open_group(k, s, size, wanted);
+    ir_set(cg, ir_element(cg, from, j), source_of(k, s));
+    ir_set(cg, ir_element(cg, inside, j), inside_of(k, s));
     close_group(k, wanted);
-    open_group(k, s, size, wanted);
-    copy(k, s, "from[j]", "inside[j]", more);
+    j = open_group(k, s, size, wanted);
+    copy(k, s, ir_element(cg, from, j), ir_element(cg, inside, j), more);
     close_group(k, wanted);
 }
 
@@ -49,29 +71,31 @@ static int group_size(const Side *s) {
     return s->per_thread < GROUP ? s->per_thread : GROUP;
 }
 
-static void load_chunks(Kernel *k, const Side *s, const char *live) {
-    if (live) cg_open(k->cg, "if (%s)", live);
-    const char *source = address_source(k, s), *test = address_test(k, s);
-    copy(k, s, source, test ? test : "true", NULL);
-    if (live) cg_close(k->cg);
+static void open_groups(Kernel *k, const Side *s, int size, int unroll) {
+    ir_for(k->cg, "g", ir_int(k->cg, 0), ir_int(k->cg, s->per_thread), size, unroll);
+}
+
+static void load_chunks(Kernel *k, const Side *s, Ir live) {
+    if (live) ir_if(k->cg, live);
+    Ir source = source_of(k, s);
+    copy(k, s, source, inside_of(k, s), NULL);
+    if (live) ir_close(k->cg);
 }
 
 /* The first steps' copies are instructions that run once: where they are many, a loop of groups,
  * none of which waits for the data of another.  */
 void load_async(Kernel *k, const Side *s, bool first) {
     Cg *cg = k->cg;
-    const char *live = address_live(k, s);
+    Ir live = live_of(k, s);
     k->group = first ? address_group(k, s) : 0;
     if (!k->group && !s->table) {
-        cg_line(cg, "#pragma unroll");
-        cg_open(cg, "for (int i = 0; i < %d; i++)", s->per_thread);
+        ir_count(cg, "i", s->per_thread, IR_UNROLL_ALL);
         load_chunks(k, s, live);
-        cg_close(cg);
+        ir_close(cg);
         return;
     }
     int size = k->group ? k->group : group_size(s);
-    cg_line(cg, "#pragma unroll%s", k->group ? " 1" : "");
-    cg_open(cg, "for (int g = 0; g < %d; g += %d)", s->per_thread, size);
+    open_groups(k, s, size, k->group ? 1 : IR_UNROLL_ALL);
     if (s->table) {
         load_groups(k, s, size, live, NULL);
     } else {
@@ -79,47 +103,39 @@ void load_async(Kernel *k, const Side *s, bool first) {
         load_chunks(k, s, live);
         close_group(k, NULL);
     }
-    cg_close(cg);
+    ir_close(cg);
     k->group = 0;
 }
 
-/* The row behind which chunk i of n is copied.  */
-static const char *row_of(const Cg *cg, int rows, int n) {
-    if (rows == n) return "i";
-    return rows % n == 0 ? cg_text(cg, "i * %d", rows / n) : cg_text(cg, "i * %d / %d", rows, n);
+/* Is chunk i of n copied behind this one of the rows?  */
+static Ir behind(const Cg *cg, Ir row, int rows, int n) {
+    Ir own = ir_mul_n(cg, product_int(cg, "i"), rows % n ? rows : rows / n);
+    if (rows % n) own = ir_div(cg, own, ir_int(cg, n));
+    return ir_binary(cg, IR_EQ, own, row);
 }
 
-/* Opens a loop over the chunks behind a row.  */
-static void open_row(Kernel *k, const Side *s, const char *row, int rows) {
-    Cg *cg = k->cg;
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int i = 0; i < %d; i++)", s->per_thread);
-    cg_open(cg, "if (%s == %s)", row_of(cg, rows, s->per_thread), row);
-}
+static Ir any_more(const Cg *cg) { return ir_name(cg, ir_type(IR_BOOL), "more"); }
 
 /* Positions from tables: in groups as above, of which a row takes what it has.  */
-static void load_group_row(Kernel *k, const Side *s, const char *row, int rows) {
-    Cg *cg = k->cg;
-    const char *live = address_live(k, s);
-    const char *wanted = cg_text(cg, "%s == %s", row_of(cg, rows, s->per_thread), row);
+static void load_group_row(Kernel *k, const Side *s, Ir row, int rows) {
+    Ir wanted = ir_both(k->cg, behind(k->cg, row, rows, s->per_thread), live_of(k, s));
     int size = group_size(s);
-    if (live) wanted = cg_text(cg, "%s && %s", wanted, live);
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int g = 0; g < %d; g += %d)", s->per_thread, size);
-    load_groups(k, s, size, wanted, "more");
-    cg_close(cg);
+    open_groups(k, s, size, IR_UNROLL_ALL);
+    load_groups(k, s, size, wanted, any_more(k->cg));
+    ir_close(k->cg);
 }
 
-void load_async_row(Kernel *k, const Side *s, const char *row, int rows) {
+void load_async_row(Kernel *k, const Side *s, Ir row, int rows) {
     Cg *cg = k->cg;
     if (s->table) {
         load_group_row(k, s, row, rows);
         return;
     }
-    open_row(k, s, row, rows);
-    const char *live = address_live(k, s), *test = address_test(k, s);
-    const char *source = address_source(k, s);
-    copy(k, s, source, test ? test : "true", live ? cg_text(cg, "more && %s", live) : "more");
-    cg_close(cg);
-    cg_close(cg);
+    ir_count(cg, "i", s->per_thread, IR_UNROLL_ALL);
+    ir_if(cg, behind(cg, row, rows, s->per_thread));
+    Ir live = live_of(k, s), inside = inside_of(k, s);
+    Ir source = source_of(k, s);
+    copy(k, s, source, inside, ir_both(cg, any_more(cg), live));
+    ir_close(cg);
+    ir_close(cg);
 }

@@ -26,4 +26,5 @@ Ir ring_map_at(const Cg *cg, int number);
  * smem + (x + y): what the loops add comes last, apart from the rest.  */
 Ir smem_at(const Cg *cg, IrBase base, bool constant, Ir byte);
 Ir smem_stage(const Kernel *k, const char *turn);
+Ir smem_stage_at(const Kernel *k, const char *turn);       /* its address */
 #endif

@@ -170,6 +170,12 @@ static Ir part_of(const Cg *cg, int n) {
     return ir_mul(cg, product_int(cg, "part"), ir_int(cg, n));
 }
 
+/* The first row that the block copies.  */
+static Ir first_row(const Kernel *k, const Side *s) {
+    Ir at = product_first(k, s->own);
+    return s->multicast > 1 ? ir_add(k->cg, at, part_of(k->cg, s->extent / s->multicast)) : at;
+}
+
 /* Coordinate along dimension i of box number `box`.  */
 static Ir coordinate(const Kernel *k, const Side *s, int i, int box) {
     const Cg *cg = k->cg;
@@ -180,29 +186,37 @@ static Ir coordinate(const Kernel *k, const Side *s, int i, int box) {
         return ir_add_n(cg, at, along * s->span / s->elem);
     }
     if (d->axis == AX_B) return ring_batch(k, d);
-    Ir at = product_first(k, s->own);
-    if (s->multicast > 1) at = ir_add(cg, at, part_of(cg, s->extent / s->multicast));
-    return ir_add_n(cg, at, along * SPAN / s->elem);
+    return ir_add_n(cg, first_row(k, s), along * SPAN / s->elem);
+}
+
+/* Where a box is in the tensor.  */
+static void coordinates(const Kernel *k, const Side *s, int box, IrBox *x) {
+    const Cg *cg = k->cg;
+    x->rank = s->box.rank;
+    if (s->box.pixels > 0) {
+        Ir at_k = ir_add_n(cg, k_next(k), box * s->span / s->elem);
+        pixels_box(k, s, &(PixelsAt){first_row(k, s), at_k, box == 0}, x);
+        return;
+    }
+    for (int i = 0; i < s->box.rank; i++) x->at[i] = coordinate(k, s, i, box);
 }
 
 static void copy_box(Kernel *k, const Side *s, int box) {
     Cg *cg = k->cg;
     Ir stage = ir_mul(cg, counter(cg, "stage"), product_int(cg, "STAGE"));
     Ir to = shared_at(cg, stage, product_constant(cg, s, "TILE"));
-    IrBox x = {.map = ring_map_at(cg, s->side), .rank = s->box.rank};
+    IrBox x = {.map = ring_map_at(cg, s->side), .barrier = ring_barrier(k, RING_FULL)};
     if (s->multicast > 1) {
         int part = s->inner_k ? s->box_bytes / s->multicast : s->boxes * s->box_bytes;
         to = ir_add(cg, to, part_of(cg, part));
         x.blocks = (1 << s->multicast) - 1;
     }
     x.shared = ir_add_n(cg, to, box * s->box_bytes);
-    x.barrier = ring_barrier(k, RING_FULL);
-    for (int i = 0; i < s->box.rank; i++) x.at[i] = coordinate(k, s, i, box);
+    coordinates(k, s, box, &x);
     ir_box(cg, &x);
 }
 
 void ring_copy(Kernel *k, int side) {
     const Side *s = &k->c.side[side];
-    if (s->box.pixels > 0) pixels_copy(k, s);
-    else for (int box = 0; box < s->boxes; box++) copy_box(k, s, box);
+    for (int box = 0; box < s->boxes; box++) copy_box(k, s, box);
 }

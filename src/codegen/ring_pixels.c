@@ -1,6 +1,8 @@
-/* Operands of a ring that are copied as columns of pixels (im2col): their maps, and the copies, one
- * for each box of a step.  */
+/* Operands of a ring that are copied as columns of pixels (im2col): their maps, and where a box of
+ * a step is in them: the pixel of the tile's first row, and by how much the box's k move all rows.
+ */
 #include "codegen/blocks.h"
+#include "codegen/product.h"
 #include "codegen/sizes.h"
 
 static TeExtent stride_of(Arena *a, const TeTensor *t, int dim, TeExtent elem) {
@@ -36,81 +38,61 @@ KernelMap pixels_map(Arena *a, const Contract *c, const Side *s) {
 }
 
 /* What the indices of an axis are at a position, by their numbers in the root.  */
-static void decode(const Kernel *k, AxisClass axis, const char *at, const char **index) {
+static void decode(const Kernel *k, AxisClass axis, Ir at, Ir *index) {
     const FusedAxis *x = &k->c.p->con.axis[axis];
     TeExtent count[TE_MAX_INDICES] = {{0}};
-    const char *digit[TE_MAX_INDICES];
+    Ir digit[TE_MAX_INDICES];
     for (int i = 0; i < x->n; i++) count[i] = k->c.root->index[x->index[i]].hi;
-    text_digits(k->cg, at, count, x->n, false, digit);
-    for (int i = 0; i < x->n; i++) index[x->index[i]] = digit[i];
+    place_digits(k->cg, at, count, x->n, false, digit);
+    for (int i = 0; i < x->n; i++) index[x->index[i]] = ir_as(k->cg, IR_I32, digit[i]);
 }
 
-static const char *moved(const Cg *cg, const char *digit, int64_t by, int64_t from) {
-    const char *at = cg_text(cg, "(int)(%s)", digit);
-    if (by != 1) at = cg_text(cg, "%s * %lld", at, (long long)by);
-    return from == 0 ? at : cg_text(cg, "%s %c %lld", at, from < 0 ? '-' : '+',
-                                    (long long)(from < 0 ? -from : from));
+static Ir moved(const Cg *cg, Ir digit, int64_t by, int64_t from) {
+    return ir_add_n(cg, ir_mul_n(cg, digit, by), from);
 }
 
 /* The channel with which a box begins that has the k of `index`, in the batch at hand: beyond all
  * of them where its k are beyond the end.  */
-static const char *channel(const Kernel *k, const Side *s, int box, const char **index) {
+static Ir channel(const Kernel *k, const Side *s, const PixelsAt *at, const Ir *index) {
     const Cg *cg = k->cg;
     const Access *x = &s->o->access;
     const TeTensor *t = &k->c.te->tensor[x->tensor];
     const FusedAxis *axis = &k->c.p->con.axis[AX_K], *batch = &k->c.p->con.axis[AX_B];
-    const char *at = moved(cg, index[axis->index[axis->n - 1]], 1, x->sub[s->box.channel].c);
+    Ir first = ir_add_n(cg, index[axis->index[axis->n - 1]], x->sub[s->box.channel].c);
     for (int i = 0; i < batch->n; i++) {
         int64_t by = 0;
         for (int d = 0; d < t->rank; d++)
             by += x->sub[d].coef[batch->index[i]] * t->stride[d].value;
-        if (by) at = cg_text(cg, "%s + %s", at, moved(cg, index[batch->index[i]], by, 0));
+        if (by) first = ir_add(cg, first, ir_mul_n(cg, index[batch->index[i]], by));
     }
-    if (box == 0 || k->c.p->extent[AX_K] % k->c.r->block.extent[AX_K] == 0) return at;
-    return cg_text(cg, "k_next + %d < K ? %s : %lld", box * s->span / s->elem, at,
-                   (long long)s->box.channels);
+    if (at->first || k->c.p->extent[AX_K] % k->c.r->block.extent[AX_K] == 0) return first;
+    Ir inside = ir_lt(cg, at->k, product_int(cg, "K"));
+    return ir_select(cg, inside, first, ir_int(cg, s->box.channels));
 }
 
-/* Where the first row of the tile begins, and by how much the k of a box move all of them.  */
-static void copy_column(Kernel *k, const Side *s, int box, const char *row, const char **index) {
+/* The image that the tile's first row is of.  */
+static Ir image_of(const Kernel *k, const Side *s, const Ir *index) {
+    const FusedAxis *own = &k->c.p->con.axis[s->own];
+    for (int i = 0; i < own->n && s->box.image >= 0; i++) {
+        if (s->o->access.sub[s->box.image].coef[own->index[i]] != 0) return index[own->index[i]];
+    }
+    return ir_int(k->cg, 0);
+}
+
+void pixels_box(const Kernel *k, const Side *s, const PixelsAt *at, IrBox *x) {
     const Cg *cg = k->cg;
     const RBox *b = &s->box;
-    const char *place = "", *image = "0", *at = "k_next";
-    bool all = s->multicast > 1;
-    if (box > 0) {
-        at = cg_text(cg, "(k_next + %d)", box * s->span / s->elem);
-        place = cg_text(cg, " + %d", box * s->box_bytes);
-    }
-    if (all) place = cg_text(cg, " + part * %d%s", s->box_bytes / s->multicast, place);
-    decode(k, s->own, row, index);
-    decode(k, AX_K, at, index);
-    decode(k, AX_B, "b", index);
-    cg_line(k->cg, "rl_pixels_%d%s(shared + stage * STAGE + %c_TILE%s, &map%d,", b->rank,
-            all ? "_all" : "", s->id - 32, place, s->side);
-    cg_line(k->cg, "          shared + BARRIERS + stage * 8,%s",
-            all ? cg_text(cg, " %d,", (1 << s->multicast) - 1) : "");
-    cg_line(k->cg, "          %s,", channel(k, s, box, index));
+    Ir index[TE_MAX_INDICES];
+    decode(k, s->own, at->row, index);
+    decode(k, AX_K, at->k, index);
+    decode(k, AX_B, product_int(cg, "b"), index);
+    x->at[0] = channel(k, s, at, index);
+    x->at[b->rank - 1] = image_of(k, s, index);
+    x->offsets = b->pixels;
     for (int i = 0; i < b->pixels; i++) {
         const RPixelDim *d = &b->pixel[i];
-        const char *first = d->own < 0 ? "0" : index[d->own];
-        cg_line(k->cg, "          %s,", moved(cg, first, d->by, d->from));
+        Ir zero = ir_int(cg, 0);
+        x->at[i + 1] = moved(cg, d->own < 0 ? zero : index[d->own], d->by, d->from);
+        x->offset[i] = d->k < 0 ? zero : moved(cg, index[d->k], d->apart, 0);
     }
-    const FusedAxis *own = &k->c.p->con.axis[s->own];
-    for (int i = own->n - 1; i >= 0 && b->image >= 0; i--) {
-        if (s->o->access.sub[b->image].coef[own->index[i]] != 0)
-            image = moved(cg, index[own->index[i]], 1, 0);
-    }
-    cg_line(k->cg, "          %s,", image);
-    for (int i = 0; i < b->pixels; i++) {
-        const RPixelDim *d = &b->pixel[i];
-        cg_line(k->cg, "          %s%s", d->k < 0 ? "0" : moved(cg, index[d->k], d->apart, 0),
-                i + 1 < b->pixels ? "," : ");");
-    }
-}
-
-void pixels_copy(Kernel *k, const Side *s) {
-    const char *index[TE_MAX_INDICES], *row = s->own == AX_M ? "m0" : "n0";
-    if (s->multicast > 1)
-        row = cg_text(k->cg, "(%s + part * %d)", row, s->extent / s->multicast);
-    for (int box = 0; box < s->boxes; box++) copy_column(k, s, box, row, index);
 }

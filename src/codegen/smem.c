@@ -27,9 +27,14 @@ Ir smem_at(const Cg *cg, IrBase base, bool constant, Ir byte) {
     return ir_view(cg, ir_pointer(base, IR_SHARED, constant), ir_add(cg, whole(cg), byte));
 }
 
-Ir smem_stage(const Kernel *k, const char *turn) {
-    Ir smem = whole(k->cg);
-    return k->c.r->stages > 1 ? ir_add(k->cg, smem, product_int(k->cg, turn)) : smem;
+static Ir stage_of(const Kernel *k, Ir first, const char *turn) {
+    return k->c.r->stages > 1 ? ir_add(k->cg, first, product_int(k->cg, turn)) : first;
+}
+
+Ir smem_stage(const Kernel *k, const char *turn) { return stage_of(k, whole(k->cg), turn); }
+
+Ir smem_stage_at(const Kernel *k, const char *turn) {
+    return stage_of(k, ir_name(k->cg, ir_type(IR_U32), "shared"), turn);
 }
 
 const char *load_stage(const Kernel *k, const char *name) {

@@ -137,12 +137,12 @@ rk_4d0976bf9aedda5c_0(const float *__restrict__ t0,
     {
         #pragma unroll
         for (int i = 0; i < 1; i++) {
-            rl_cp_async_16(shared + put + A_TILE + (a_to) * 4, a_src, m0 + a_mn < M);
+            rl_cp_async_16(shared + put + A_TILE + a_to * 4, a_src, m0 + a_mn < M);
         }
         a_src += BK;
         #pragma unroll
         for (int i = 0; i < 1; i++) {
-            rl_cp_async_16(shared + put + B_TILE + (b_to) * 4, b_src, n0 + b_mn < N);
+            rl_cp_async_16(shared + put + B_TILE + b_to * 4, b_src, n0 + b_mn < N);
         }
         b_src += BK;
         k_next += BK;
@@ -159,12 +159,12 @@ rk_4d0976bf9aedda5c_0(const float *__restrict__ t0,
         if (step + 1 < steps) {
             #pragma unroll
             for (int i = 0; i < 1; i++) {
-                rl_cp_async_16(shared + put + A_TILE + (a_to) * 4, a_src, m0 + a_mn < M);
+                rl_cp_async_16(shared + put + A_TILE + a_to * 4, a_src, m0 + a_mn < M);
             }
             a_src += BK;
             #pragma unroll
             for (int i = 0; i < 1; i++) {
-                rl_cp_async_16(shared + put + B_TILE + (b_to) * 4, b_src, n0 + b_mn < N);
+                rl_cp_async_16(shared + put + B_TILE + b_to * 4, b_src, n0 + b_mn < N);
             }
             b_src += BK;
             k_next += BK;
@@ -372,12 +372,12 @@ rk_4d0976bf9aedda5c_2(const float *__restrict__ t0,
     {
         #pragma unroll
         for (int i = 0; i < 1; i++) {
-            rl_cp_async_16(shared + put + A_TILE + (a_to) * 4, a_src, m0 + a_mn < M);
+            rl_cp_async_16(shared + put + A_TILE + a_to * 4, a_src, m0 + a_mn < M);
         }
         a_src += BK;
         #pragma unroll
         for (int i = 0; i < 1; i++) {
-            rl_cp_async_16(shared + put + B_TILE + (b_to) * 4, b_src, n0 + b_mn < N);
+            rl_cp_async_16(shared + put + B_TILE + b_to * 4, b_src, n0 + b_mn < N);
         }
         b_src += BK;
         k_next += BK;
@@ -394,12 +394,12 @@ rk_4d0976bf9aedda5c_2(const float *__restrict__ t0,
         if (step + 1 < steps) {
             #pragma unroll
             for (int i = 0; i < 1; i++) {
-                rl_cp_async_16(shared + put + A_TILE + (a_to) * 4, a_src, m0 + a_mn < M);
+                rl_cp_async_16(shared + put + A_TILE + a_to * 4, a_src, m0 + a_mn < M);
             }
             a_src += BK;
             #pragma unroll
             for (int i = 0; i < 1; i++) {
-                rl_cp_async_16(shared + put + B_TILE + (b_to) * 4, b_src, n0 + b_mn < N);
+                rl_cp_async_16(shared + put + B_TILE + b_to * 4, b_src, n0 + b_mn < N);
             }
             b_src += BK;
             k_next += BK;

@@ -262,7 +262,7 @@ rk_60ed22231fbb6437_0(const unsigned short *__restrict__ t0,
                 }
                 #pragma unroll
                 for (int i = 0; i < 2; i++) {
-                    if (i * 1 / 2 == r) {
+                    if (i / 2 == r) {
                         rl_cp_async_16_if(more, shared + put + A_TILE + (a_to + i * 512) * 2, (a_src + i * 2048), m0 + (a_mn + i * 8) < M);
                     }
                 }
