@@ -399,17 +399,14 @@ if [ -e "$BUILD/simdriver/libcuda.so.1" ]; then
     run 5 'a kernel that hangs' --measure --top 1 --profile a100 --watchdog 1 mm.te &&
         has err 'hang: it did not end within 1 s' 'names the hang'
     rm -f mm.cu
-    "$gen" --measure --top 2 --profile a100 --watchdog 60 mm.te >out 2>err </dev/null &
-    sleep 2
-    kill -TERM $!
-    wait $!
-    got=$?
-    if [ $got -eq 143 ] && [ ! -e mm.cu ]; then ok 'a signal ends a measurement'
-    else echo "# exit $got"; bad 'a signal ends a measurement'; fi
+    ${CC:-cc} -std=c11 -O2 -fPIC -shared "$root/tests/signals.c" -o signal.so -ldl
+    # at MOMENT: the command as a terminal's program, which SIGTERM meets there.
+    at() { env --default-signal=TERM LD_PRELOAD="$dir/signal.so" SIGNAL_AT="$1:15" "$gen" $2 mm.te; }
+    ends 143 'a signal ends a measurement' at wait:40 \
+        '--measure --top 2 --profile a100 --watchdog 60' && is 'and leaves nothing' ! -e mm.cu
     # What hangs on a device does not outlive the process that watches it.
     "$gen" --measure --top 2 --profile a100 --watchdog 60 mm.te >out 2>err </dev/null &
     pid=$! child= turns=0
-    sleep 2
     while [ -z "$child" ] && kill -0 $pid 2>/dev/null; do
         child=$(cat /proc/$pid/task/$pid/children 2>/dev/null)
     done
@@ -424,36 +421,23 @@ if [ -e "$BUILD/simdriver/libcuda.so.1" ]; then
     is 'a child ends with a process that is killed' -n "$child" -a $turns -lt 300
     unset ROLLER_SIM_FAULTS
     # The third child measures the second plan: then the first one has its time.
-    "$gen" --measure --top 12 $a100 mm.te >out 2>err </dev/null &
-    pid=$! seen=
-    while kill -0 $pid 2>/dev/null; do
-        child=$(cat /proc/$pid/task/$pid/children 2>/dev/null)
-        case " $seen" in *" ${child:-none}"*) ;; *) [ -z "$child" ] || seen="$seen$child" ;; esac
-        set -- $seen
-        [ $# -lt 3 ] || break
-    done
-    kill -TERM $pid
-    wait $pid
-    got=$?
-    if [ $got -eq 143 ] && [ -s mm.cu ]; then ok 'after a signal the best so far is written'
-    else echo "# exit $got"; bad 'after a signal the best so far is written'; fi
+    ends 143 'a signal between two plans' at spawn:3 "--measure --top 12 $a100" &&
+        is 'the best so far is written' -s mm.cu
     has out 'taken' 'and the report says which'
     has out 'stopped' 'and which were not measured'
     unset ROLLER_SIM_PROFILE
     ROLLER_LIBCUDA=/nowhere/libcuda.so.1
 fi
 
-# ---- hostile input: a clear error in under 2 s and 512 MiB, nothing written ----
+# ---- hostile input: a clear error within 512 MiB, nothing written ----
 hostile() {
     rm -f hostile.cu
-    start=$(date +%s%N)
     (ulimit -v 524288; "$gen" hostile.te >out 2>err </dev/null)
     status=$?
-    ms=$((($(date +%s%N) - start) / 1000000))
     if [ $status -eq 1 ] && [ -s err ] && [ ! -e hostile.cu ] && [ "$(wc -c <err)" -lt 20000 ]; then
         ok "hostile: $1"
     else
-        echo "# exit $status after $ms ms"
+        echo "# exit $status"
         bad "hostile: $1"
     fi
 }

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Sends signals to roller-gen at random moments: signals.py ROLLER-GEN N SEED OPTION...
+"""Sends signals to roller-gen at moments of its run: signals.py ROLLER-GEN N SEED OPTION...
 
 Each run has a folder of its own below the current one and reads mm.te there.  It has to end by its
-signal, or to have ended well; what it leaves is complete."""
+signal, or to have ended well; what it leaves is complete.  The moments, of signal.so in the current
+folder, are spread over the whole run: over its allocations, the compiler's among them, over what it
+does with files, and over its waits for others, where it has some."""
 import json
 import os
 import random
 import signal
 import subprocess
 import sys
-import time
 
 HANG_S = 120
 
@@ -20,11 +21,20 @@ def normal():
         signal.signal(number, signal.SIG_DFL)
 
 
-def start(gen, options, folder):
+def start(gen, options, folder, **rules):
     os.mkdir(folder)
-    return subprocess.Popen([gen, *options, "-o", "k.cu", "../mm.te"], cwd=folder,
+    env = dict(os.environ, LD_PRELOAD=os.path.abspath("signal.so"), **rules)
+    return subprocess.Popen([gen, *options, "-o", "k.cu", "../mm.te"], cwd=folder, env=env,
                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                             stderr=subprocess.PIPE, preexec_fn=normal)
+
+
+def moments(draw, n, counts):
+    """n pairs of a kind and a number: one drawn from each of as many equal parts of the run."""
+    kinds = [kind for kind in ("alloc", "call", "wait") if counts[kind]]
+    for i in range(n):
+        kind, parts = kinds[i % len(kinds)], -(-n // len(kinds))
+        yield kind, 1 + int((i // len(kinds) + draw.random()) / parts * counts[kind])
 
 
 def files(folder):
@@ -46,38 +56,31 @@ def main():
     gen, n, seed, *options = sys.argv[1:]
     draw = random.Random(int(seed))
     measured = "--measure" in options
-    begun = time.monotonic()
-    whole_run = start(gen, options, f"whole{seed}")
+    whole_run = start(gen, options, f"whole{seed}", SIGNAL_COUNT="../count")
     whole_run.communicate()
-    seconds = time.monotonic() - begun
     whole = files(f"whole{seed}")
     if whole_run.returncode or not whole:
         sys.exit(f"the whole run ends with {whole_run.returncode}")
-    ended, wrong, longest = 0, 0, 0.0
-    for i in range(int(n)):
+    counts = {kind: int(n) for kind, n in map(str.split, open("count"))}
+    ended, wrong = 0, 0
+    for i, (kind, moment) in enumerate(moments(draw, int(n), counts)):
         number = draw.choice([signal.SIGINT, signal.SIGTERM])
-        moment = draw.uniform(0, seconds)
         folder = f"run{seed}-{i}"
-        run = start(gen, options, folder)
-        time.sleep(moment)
-        run.send_signal(number)
-        sent = time.monotonic()
+        run = start(gen, options, folder, SIGNAL_AT=f"{kind}:{moment}:{int(number)}")
         try:
             said = run.communicate(timeout=HANG_S)[1]
         except subprocess.TimeoutExpired:
             run.kill()
             said = run.communicate()[1] + b" (a hang)"
-        longest = max(longest, time.monotonic() - sent)
         left = files(folder)
         ended += run.returncode == -number
         good = run.returncode == -number or (run.returncode == 0 and left.keys() == whole.keys())
         broken = [name for name in left if incomplete(name, left[name], whole, measured)]
         if not good or broken:
             wrong += 1
-            print(f"signal {number} after {moment:.3f} s: exit {run.returncode}, files "
+            print(f"signal {number} at {kind} {moment}: exit {run.returncode}, files "
                   f"{sorted(left)}, not whole {broken}: {said.decode(errors='replace')}")
-    print(f"{n} signals, {ended} ended a run, {wrong} wrong; the longest end took "
-          f"{longest:.2f} s of a run of {seconds:.2f} s")
+    print(f"{n} signals at moments of {counts}, {ended} ended a run, {wrong} wrong")
     sys.exit(wrong > 0 or ended == 0)
 
 

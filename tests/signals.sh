@@ -9,10 +9,13 @@ END
 ROLLER_SIM_PROFILE=a100
 export ROLLER_SIM_PROFILE
 
+${CC:-cc} -std=c11 -O2 -fPIC -shared "$root/tests/signals.c" -o signal.so -ldl 2>err ||
+    bad 'the library builds'
+
 # The folder in /proc of a process that runs; a zombie does not.
 alive() { grep -qs '^State:.[^ZX]' "/proc/$1/status" && echo "/proc/$1"; }
 
-# sent NAME N SEED OPTION...: N signals at moments drawn from the time that the whole run takes.
+# sent NAME N SEED OPTION...: N signals at moments all over the run.
 sent() {
     name=$1
     shift

@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -203,10 +202,7 @@ static void large_square(Arena *a) {
     Device *dev = fixture_device(a, "h200");
     for (int i = 0; i < 4; i++) {
         Problem p = fixture_matmul(1, 4096, 4096, 4096, i & 1, i & 2, TE_F32);
-        struct timespec t0, t1;
-        clock_gettime(CLOCK_MONOTONIC, &t0);
         Plans x = plans_of(a, &p, dev, 10);
-        clock_gettime(CLOCK_MONOTONIC, &t1);
         const RProg *r = &x.best[0].prog;
         int64_t area = (int64_t)r->block.extent[AX_M] * r->block.extent[AX_N];
         int64_t outputs = (int64_t)r->thread.extent[AX_M] * r->thread.extent[AX_N];
@@ -220,9 +216,7 @@ static void large_square(Arena *a) {
         assert_int_equal(x.best[0].estimate.limiter, MP_COMPUTE);
         double peak = p.flops / (256.0 * 132 * hal_clock_hz(dev)) * 1e6;
         assert_true(x.best[0].estimate.us < 1.2 * peak);
-        print_message("4096^3: %d candidates, planned in %.2f ms\n", x.set.n,
-                      (double)(t1.tv_sec - t0.tv_sec) * 1e3 +
-                          (double)(t1.tv_nsec - t0.tv_nsec) * 1e-6);
+        print_message("4096^3: %d candidates\n", x.set.n);
     }
 }
 

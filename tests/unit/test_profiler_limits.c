@@ -1,13 +1,12 @@
 /* links: profiler */
 /* What takes too long costs its row, or what is left of the run: it is named with the reason and
  * stays as it was, and all else is measured.  The device is a simulated one whose kernels take more
- * of the host's time in one row than the limit; limits are many times what a run without them took,
- * so that no load of the machine makes them matter elsewhere.  */
+ * time in one row than the limit, by a clock that stands still elsewhere.  */
 #include "arena_fixture.h"
 #include "closed_loop.h"
-#include "base/clock.h"
 #include "profiler/profiler.h"
 #include "simulated.h"
+#include "still_clock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +22,7 @@ static const Device *base;
 static Cuda *cuda;
 static Nvrtc *nvrtc;
 static int (*control)(const char *rules);
-static double usual_s;                     /* a run without limits */
+static const double limit_s = 2;
 
 /* ---- a device that is slow in one row ---- */
 typedef struct {
@@ -37,22 +36,19 @@ static bool slow_down(void *user, const WatchStep *p) {
     return control(arena_printf(arena, "kernel=%dms", (int)(s->by_s * 1e3)));
 }
 
-static double measure(Slow slow, double row_s, double limit_s, Device **out) {
+static void measure(Slow slow, double row_s, double run_s, Device **out) {
     CudaContext *x;
     Watch watch;
     watch_init(&watch, &(WatchCalls){.progress = slow_down, .user = &slow});
     ProfilerOptions o = {.quick = true, .seed = 7, .only = "clock,launch,latency,smem",
                          .date = "2026-01-01", .tool = "test", .watch = &watch,
-                         .row_s = row_s, .limit_s = limit_s};
+                         .row_s = row_s, .limit_s = run_s};
     Arena *own = arena_create(NULL);
     must(cuda_context(cuda, own, &diag, 0, &x));
     must(cuda_enter(x, own, &diag));
-    double begun = clock_now_s();
     must(profiler_run(arena, &diag, &(ProfilerPlace){x, nvrtc, base}, &o, out));
-    double took = clock_now_s() - begun;
     arena_destroy(own);
     assert_int_equal(control(""), 0);
-    return took;
 }
 
 static int setup(void **state) {
@@ -68,7 +64,8 @@ static int setup(void **state) {
     must(profiler_base(arena, &diag, &info, "profiles", &base));
     control = simulated_control();
     if (!control) return -1;
-    usual_s = measure((Slow){0}, 0, 0, &all);
+    still_clock_start();
+    measure((Slow){0}, limit_s / 100, limit_s / 100, &all);       /* which no time passes in */
     return all->n_missed;
 }
 
@@ -109,12 +106,10 @@ static void latency_was_cut(const Device *got) {
     is_whole(got);
 }
 
-static double far_off(void) { return 0.3 + 6 * usual_s; }
-
 static void row_is_cut(void **state) {
     (void)state;
     Device *got;
-    measure((Slow){"load-to-use", far_off() + 0.1}, far_off(), 0, &got);
+    measure((Slow){"load-to-use", limit_s + 0.1}, limit_s, 0, &got);
     latency_was_cut(got);
     assert_int_equal(got->n_missed, 3);
     assert_true(measured(&got->memory[LEVEL_SMEM].per_sm_max));
@@ -125,7 +120,7 @@ static void row_is_cut(void **state) {
 static void run_is_cut(void **state) {
     (void)state;
     Device *got;
-    measure((Slow){"load-to-use", far_off() + 0.1}, 100 * far_off(), far_off(), &got);
+    measure((Slow){"load-to-use", limit_s + 0.1}, 100 * limit_s, limit_s, &got);
     latency_was_cut(got);
     assert_int_equal(got->n_missed, 4);
     assert_string_equal(why(got, "smem"), "the time for it was over");

@@ -96,6 +96,10 @@ static int fake(const char *how) {
         put("W", 1);
         wait_for_ever();
     }
+    if (!strcmp(how, "opens for ever")) {
+        put("O", 1);
+        wait_for_ever();
+    }
     if (!strcmp(how, "opens")) {
         put("O", 1);
         sleep_ms(400);
@@ -198,6 +202,7 @@ static WorkerResult run_fake(const char *how, const WorkerLimits *l) {
 
 static bool no_children(void) { return waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD; }
 
+/* Who is to be found out waits for ever.  */
 static void ends(void **state) {
     (void)state;
     WorkerLimits l = {.watchdog_s = 0.2};
@@ -218,7 +223,7 @@ static void ends(void **state) {
     r = run_fake("opens", &l);             /* longer, too, but opening has a time of its own */
     assert_true(r.end == WORKER_DONE && r.status == ST_OK);
     l.opening_s = 0.1;
-    r = run_fake("opens", &l);
+    r = run_fake("opens for ever", &l);
     assert_true(r.end == WORKER_HUNG && r.watchdog_s == l.opening_s);
     if (effort_long()) {                   /* what works is no hang, unless that is asked for */
         r = run_fake("simulates", &(WorkerLimits){0});
