@@ -22,6 +22,7 @@
 #   make learn           how few measurements find a fast plan, on published times of many tiles;
 #                        ARGS=...
 #   make gpu-kit         what benchmarks/gpu/run needs on a machine without a compiler
+#   make test-hosts      hosts that PyPI has (TVM-FFI, JAX, tinygrad), in a virtual environment
 #   make foreign         other projects' tests on the simulated driver; SUITE=... TINYGRAD=DIR
 #   make kernelbench     KernelBench's problems through PyTorch's graph: right, and how fast by
 #                        prediction; KERNELBENCH=DIR a checkout, ARGS=...
@@ -85,11 +86,12 @@ products := $(modules:%=$(BUILD)/lib%.a) $(if $(MODULES),,$(BUILD)/libroller.a \
             $(BUILD)/libroller.so.0 $(tools:%=$(BUILD)/%)) $(worker)
 simdriver := $(if $(filter 0,$(SIM)),,$(if $(filter sim,$(modules)),\
                $(BUILD)/simdriver/libcuda.so.1))
-products += $(simdriver)
+tvmffi := $(if $(MODULES),,$(BUILD)/libroller_tvm_ffi.so)
+products += $(simdriver) $(tvmffi)
 
 .PHONY: all run test test-long test-forms unit asan tsan fuzz fuzzers golden replay same-code \
         repriced bench \
-        learn measured sizes gpu-kit foreign kernelbench package python wheel wheel-test lint objects \
+        learn measured sizes gpu-kit foreign test-hosts kernelbench package python wheel wheel-test lint objects \
         wc setup nvrtc12 install static manuals deb gallery clean
 .DELETE_ON_ERROR:
 
@@ -125,14 +127,13 @@ $(BUILD)/prefix: .FORCE
 
 # The lines of a launcher's part that is the same for all kernels, as an array.
 lines = sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/    "&\\n",/' $1
-launchers := src/driver/artefact/launcher/launch.c src/driver/artefact/launcher/launch.py
+launchers := $(addprefix src/driver/artefact/launcher/,launch.c launch.py tvm_ffi.c tvm_ffi.h)
+as_lines = echo 'const char *const launcher_$1_lines[] = {'; $(call lines,$(word $2,$(launchers))); echo '    NULL};'
 $(BUILD)/launcher_lines.c: $(launchers) Makefile
 	@mkdir -p $(@D)
 	@{ echo '#include "driver/artefact/launcher.h"'; \
-	   echo 'const char *const launcher_c_lines[] = {'; \
-	   $(call lines,$(word 1,$(launchers))); echo '    NULL};'; \
-	   echo 'const char *const launcher_python_lines[] = {'; \
-	   $(call lines,$(word 2,$(launchers))); echo '    NULL};'; } >$@
+	   $(call as_lines,c,1); $(call as_lines,python,2); \
+	   $(call as_lines,tvm_ffi,3); $(call as_lines,tvm_ffi_abi,4); } >$@
 $(BUILD)/obj/driver/launcher_lines.o: $(BUILD)/launcher_lines.c
 	@mkdir -p $(@D)
 	$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
@@ -169,6 +170,11 @@ $(BUILD)/libroller.so.0: $(modules:%=$(BUILD)/lib%.a) packaging/roller.map
 	$(CC) -shared $(CFLAGS) $(LDFLAGS) -Wl,-soname,libroller.so.0 -Wl,-z,defs \
 	    -Wl,--version-script=packaging/roller.map -o $@ \
 	    -Wl,--whole-archive $(filter %.a,$^) -Wl,--no-whole-archive $(ldlibs)
+
+# roller for hosts of TVM-FFI: a library over libroller.so.0, which lies beside it.
+$(BUILD)/libroller_tvm_ffi.so: $(call objects,tvmffi) $(BUILD)/libroller.so.0 packaging/tvmffi.map
+	$(CC) -shared $(CFLAGS) $(LDFLAGS) -Wl,-z,defs -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' \
+	    -Wl,--version-script=packaging/tvmffi.map -o $@ $(filter %.o %.so.0,$^) -ldl
 
 # The simulated driver: a library of its own, by the name of the real one.
 $(BUILD)/simdriver/libcuda.so.1: packaging/simdriver-run
@@ -336,6 +342,10 @@ foreign: $(simdriver)
 	@MATCH='$(MATCH)' FROM='$(FROM)' EVERY='$(EVERY)' JOBS='$(JOBS)' LIMIT='$(LIMIT)' TINYGRAD='$(TINYGRAD)' \
 	    $(BUILD)/foreign/venv/bin/python tests/foreign/run.py $(BUILD) $(SUITE)
 
+# Hosts that PyPI has, on the simulated driver and in the simulator: tests/hosts.
+test-hosts: package $(simdriver)
+	@+BUILD=$(BUILD) MATCH='$(MATCH)' tests/hosts/run
+
 # docs/kernelbench.md: in the Python of `foreign`.
 kernelbench: package
 	@[ -d '$(KERNELBENCH)/KernelBench' ] || { \
@@ -397,12 +407,16 @@ wc:
 package := $(BUILD)/python/roller
 package_files := $(patsubst python/roller/%,$(package)/%,$(wildcard python/roller/*.py* \
                    python/roller/py.typed)) $(package)/_abi.py $(package)/lib/libroller.so.0 \
+                 $(package)/lib/libroller_tvm_ffi.so \
                  $(package)/libexec/roller-worker \
                  $(package)/share/roller/profiles
 $(package)/_abi.py: python/abi.py include/roller.h $(wildcard include/roller/*.h)
 	@mkdir -p $(@D)
 	python3 python/abi.py include/roller.h >$@
 $(package)/lib/libroller.so.0: $(BUILD)/libroller.so.0
+	@mkdir -p $(@D)
+	@cp $< $@
+$(package)/lib/libroller_tvm_ffi.so: $(BUILD)/libroller_tvm_ffi.so
 	@mkdir -p $(@D)
 	@cp $< $@
 $(package)/libexec/%: $(BUILD)/%

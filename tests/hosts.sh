@@ -16,3 +16,25 @@ sed -n '/^```c host.c/,/^```$/p' docs/host-c.md | sed '1d;$d' >"$dir/lines"
 try 'docs/host-c.md has its lines' python3 -c 'import sys
 page, host = (open(f).read() for f in sys.argv[1:])
 assert page.count("\n") > 9 and page in host' "$dir/lines" examples/host.c
+
+# TVM-FFI: docs/host-tvm-ffi.md.
+cat >"$dir/mm.te" <<'END'
+param M = 1..64;
+op mm(A: f32[M,32], B: f32[32,48], s: f32) -> C: f32[M,48] { t[m,n] += A[m,k] * B[k,n]; C[m,n] = t[m,n] * s; }
+END
+cat >"$dir/chain.te" <<'END'
+op chain(A: f32[12,32], B: f32[32,48], D: f32[48,48]) -> C: f32[12,48] { t[m,n] += A[m,k] * B[k,n]; C[m,n] += t[m,k] * D[k,n]; }
+END
+try 'the environment compiles' ${CC:-cc} -std=c11 -Wall -Wextra -Werror -Wno-unused-function -D_POSIX_C_SOURCE=200809L -Iinclude \
+    -Isrc -rdynamic -o "$dir/tvm_ffi" tests/hosts/tvm_ffi.c -lpthread -ldl
+for op in mm chain; do
+    try "$op: a module" "$BUILD/roller-gen" -q --profile a100 --emit tvmffi "$dir/$op.te" -o "$dir/$op.tvmffi.so"
+done
+env -u ROLLER_LIBCUDA LD_LIBRARY_PATH="$BUILD/simdriver" ROLLER_SIM_PROFILE=a100 "$dir/tvm_ffi" "$BUILD/libroller_tvm_ffi.so" \
+    "$dir/mm.tvmffi.so" "$dir/chain.tvmffi.so" >"$dir/said" 2>&1 || echo 'not ok - the environment ends well'
+cat "$dir/said"
+is 'every case was run' "$(grep -c '^ok' "$dir/said")" -ge 25
+for version in 0.0.9 0.2.0 1.0.0; do
+    try "version $version" env ENV_VERSION=$version "$dir/tvm_ffi" "$BUILD/libroller_tvm_ffi.so"
+    has "$dir/log" "^ImportError: this module was made for TVM-FFI 0.1, and this one is $version" 'is refused'
+done

@@ -136,7 +136,8 @@ ROLLER_API RollerStatus roller_cached(RollerCtx *ctx, const RollerOp *op, const 
 typedef enum {
     ROLLER_CU, ROLLER_PTX, ROLLER_CUBIN, ROLLER_JSON, ROLLER_PLAN_USED, ROLLER_LOG,
     ROLLER_C_HEADER, ROLLER_C_SOURCE, ROLLER_PYTHON,      /* launchers: see below */
-    ROLLER_CL                 /* the source, where the profile's language is OpenCL C */
+    ROLLER_CL,                /* the source, where the profile's language is OpenCL C */
+    ROLLER_TVM_FFI            /* a module of TVM-FFI, in C */
 } RollerArtefact;
 ROLLER_API RollerStatus roller_kernel_get(const RollerKernel *k, RollerArtefact what,
                                           const void **data, size_t *size);
@@ -174,6 +175,8 @@ typedef struct {
     int resident;             /* its blocks stay for several tiles: grid[0] is as many as the
                                * profile's device holds, launches have as many as theirs does */
 } RollerLaunchInfo;
+/* What it computes; lives as long as the kernel.  */
+ROLLER_API const RollerOp *roller_kernel_op(const RollerKernel *k);
 ROLLER_API int roller_kernel_launches(const RollerKernel *k);
 ROLLER_API RollerStatus roller_kernel_launch_info(const RollerKernel *k, int i,
                                                   RollerLaunchInfo *out);

@@ -14,6 +14,7 @@ from ._errors import (ArgumentError, CancelledError, CheckError, DeviceError, Er
                       ExpressionError, FileError, InternalError, NvrtcError, OutOfMemoryError,
                       PlanError, ProfileError, UsageError)
 from ._kernel import Argument, Bound, Check, Estimate, Kernel, Launch
+from ._library import tvm_ffi_library
 
 _default = Compiler()
 compile = _default.compile
@@ -28,5 +29,5 @@ __all__ = [
     "Argument", "ArgumentError", "Bound", "CancelledError", "Check", "CheckError", "Compiler",
     "DeviceError", "Error", "Estimate", "ExpressionError", "FileError", "InternalError", "Kernel",
     "Launch", "NvrtcError", "OutOfMemoryError", "PlanError", "ProfileError", "UsageError",
-    "archs", "compile", "einsum", "einsum_kernel", "einsum_te", "profiles", "read",
+    "archs", "compile", "einsum", "einsum_kernel", "einsum_te", "profiles", "read", "tvm_ffi_library",
 ]

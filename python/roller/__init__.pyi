@@ -15,7 +15,7 @@ class _CudaArray(Protocol):
 
 _Array = _DLPack | _CudaArray
 _Sizes = Mapping[str, int | str]
-_Text = Literal["cu", "ptx", "json", "h", "c", "py", "plan", "log"]
+_Text = Literal["cu", "ptx", "json", "h", "c", "py", "tvmffi", "plan", "log"]
 _Path = str | os.PathLike[str]
 
 class Argument(NamedTuple):
@@ -175,10 +175,12 @@ def einsum(spec: str, *arrays: Any, out: Any = None, profile: _Path | None = Non
 def read(json: str, cubin: bytes, ptx: str, *, arch: str | None = None) -> Kernel: ...
 def profiles() -> list[str]: ...
 def archs() -> list[str]: ...
+def tvm_ffi_library() -> str: ...
+def tvm_ffi_library() -> str: ...
 
 __all__ = [
     "Argument", "ArgumentError", "Bound", "CancelledError", "Check", "CheckError", "Compiler",
     "DeviceError", "Error", "Estimate", "ExpressionError", "FileError", "InternalError", "Kernel",
     "Launch", "NvrtcError", "OutOfMemoryError", "PlanError", "ProfileError", "UsageError",
-    "archs", "compile", "einsum", "einsum_kernel", "einsum_te", "profiles", "read",
+    "archs", "compile", "einsum", "einsum_kernel", "einsum_te", "profiles", "read", "tvm_ffi_library",
 ]

@@ -22,8 +22,9 @@ Check = namedtuple("Check", "ok text compared outputs undecided size_sets data_s
 _ARTEFACTS = {"h": _abi.ROLLER_C_HEADER, "c": _abi.ROLLER_C_SOURCE, "py": _abi.ROLLER_PYTHON,
               "cu": _abi.ROLLER_CU, "cl": _abi.ROLLER_CL, "ptx": _abi.ROLLER_PTX,
               "cubin": _abi.ROLLER_CUBIN, "json": _abi.ROLLER_JSON,
+              "tvmffi": _abi.ROLLER_TVM_FFI,
               "plan": _abi.ROLLER_PLAN_USED, "log": _abi.ROLLER_LOG}
-_LAUNCHERS = ("h", "c", "py")
+_LAUNCHERS = ("h", "c", "py", "tvmffi")
 
 
 def defines(sizes):
@@ -264,7 +265,7 @@ class Kernel:
     def artefact(self, kind):
         """A file that roller-gen --emit would write, as str (a cubin as bytes).
 
-        `kind` is one of cu cl ptx cubin json h c py plan log.
+        `kind` is one of cu cl ptx cubin json h c py tvmffi (in C) plan log.
         """
         if kind not in _ARTEFACTS:
             raise ValueError(f"{kind!r} is none of {' '.join(_ARTEFACTS)}")

@@ -34,6 +34,13 @@ def _open():
 lib = _open()
 
 
+def tvm_ffi_library():
+    """Path of the library for hosts of TVM-FFI: tvm_ffi.load_module(roller.tvm_ffi_library())."""
+    beside = os.path.join(_here, "lib", "libroller_tvm_ffi.so")
+    given = os.environ.get("ROLLER_LIBRARY")
+    return os.path.join(os.path.dirname(given), "libroller_tvm_ffi.so") if given else beside
+
+
 def _nvrtc_folders():
     """Where NVIDIA's wheels put NVRTC, in every folder that this Python imports from."""
     found = []

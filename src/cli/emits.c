@@ -4,7 +4,12 @@
 #include <string.h>
 
 const char *const gen_emit_name[] = {
-#define X(id, name) name,
+#define X(id, name, end) name,
+    GEN_EMITS(X)
+#undef X
+};
+const char *const gen_emit_end[] = {
+#define X(id, name, end) end,
     GEN_EMITS(X)
 #undef X
 };
@@ -20,7 +25,7 @@ GenEmit gen_source(Gen *g, const RollerProfile *p) {
 }
 
 const char *gen_source_path(Gen *g) {
-    return arena_printf(g->a, "%s.%s", gen_stem(g, NULL), gen_emit_name[gen_source(g, NULL)]);
+    return arena_printf(g->a, "%s.%s", gen_stem(g, NULL), gen_emit_end[gen_source(g, NULL)]);
 }
 
 uint32_t gen_emits(Gen *g, const RollerProfile *p) {

@@ -282,10 +282,16 @@ static Status consistent(Reader *r) {
 }
 
 int gen_kind_named(const char *path) {
-    const char *dot = path ? strrchr(path, '.') : NULL;
-    int i = 0;
-    while (i < EMIT_COUNT && !(dot && strcmp(dot + 1, gen_emit_name[i]) == 0)) i++;
-    return i;
+    size_t len = path ? strlen(path) : 0, longest = 0;
+    int kind = EMIT_COUNT;
+    for (int i = 0; i < EMIT_COUNT; i++) {
+        size_t n = strlen(gen_emit_end[i]);
+        if (n <= longest || len <= n || path[len - n - 1] != '.') continue;
+        if (strcmp(path + len - n, gen_emit_end[i]) != 0) continue;
+        longest = n;
+        kind = i;
+    }
+    return kind;
 }
 
 Status gen_options(Arena *a, Diag *d, int argc, char **argv, GenOptions *out) {

@@ -82,16 +82,18 @@ typedef enum {
         DUMP_COUNT
 } GenDump;
 
-/* Those before JSON are of one target, the others of all.  */
-#define GEN_EMITS(X) X(CU, "cu") X(CL, "cl") X(PTX, "ptx") X(CUBIN, "cubin") X(JSON, "json")      \
-    X(H, "h") X(C, "c") X(PY, "py") X(SO, "so")
+/* Those before JSON are of one target, the others of all: name, ending of the file.  */
+#define GEN_EMITS(X)                                                                               \
+    X(CU, "cu", "cu") X(CL, "cl", "cl") X(PTX, "ptx", "ptx") X(CUBIN, "cubin", "cubin")            \
+    X(JSON, "json", "json") X(H, "h", "h") X(C, "c", "c") X(PY, "py", "py") X(SO, "so", "so")      \
+    X(TVMFFI, "tvmffi", "tvmffi.so")
 typedef enum {
-#define X(id, name) EMIT_##id,
+#define X(id, name, end) EMIT_##id,
     GEN_EMITS(X)
 #undef X
         EMIT_COUNT
 } GenEmit;
-extern const char *const gen_emit_name[];
+extern const char *const gen_emit_name[], *const gen_emit_end[];
 
 typedef enum { ACT_GENERATE, ACT_SHEET, ACT_VERSION, ACT_LIST_ARCH, ACT_LIST_PROFILES, ACT_LIST_OPS,
                ACT_MAKE_RULE, ACT_CACHE_LIST, ACT_CACHE_CLEAR } GenAct;

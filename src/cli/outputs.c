@@ -5,7 +5,8 @@
 
 static const RollerArtefact artefact[] = {ROLLER_CU,   ROLLER_CL,       ROLLER_PTX,
                                           ROLLER_CUBIN, ROLLER_JSON,    ROLLER_C_HEADER,
-                                          ROLLER_C_SOURCE, ROLLER_PYTHON, ROLLER_C_SOURCE};
+                                          ROLLER_C_SOURCE, ROLLER_PYTHON, ROLLER_C_SOURCE,
+                                          ROLLER_TVM_FFI};
 _Static_assert(sizeof artefact / sizeof *artefact == EMIT_COUNT, "one artefact per kind");
 
 /* The artefact that -o names: by its ending, else the source if it is written, else the first kind
@@ -24,8 +25,8 @@ static const char *path_of(Gen *g, const Result *r, GenEmit kind) {
     bool named = g->o.output && !gen_on_stdout(g) && !all_ops && g->n_target == 1;
     if (named && kind == main_kind(g, r->profile)) return g->o.output;
     if (kind >= EMIT_JSON || (kind <= EMIT_CL && g->n_target == 1))
-        return arena_printf(g->a, "%s.%s", r->stem, gen_emit_name[kind]);
-    return arena_printf(g->a, "%s.%s.%s", r->stem, r->arch, gen_emit_name[kind]);
+        return arena_printf(g->a, "%s.%s", r->stem, gen_emit_end[kind]);
+    return arena_printf(g->a, "%s.%s.%s", r->stem, r->arch, gen_emit_end[kind]);
 }
 
 /* ---- before there is anything to write ---- */
@@ -126,7 +127,8 @@ static int write_whole(Gen *g, Result *first, const RollerKernel *const *k, int 
     size_t len;
     RollerStatus s = roller_artefact(g->ctx, k, n, artefact[kind], &data, &len);
     if (s) return gen_fail(g, s);
-    if (kind == EMIT_SO && gen_shared(g, data, len, &data, &len)) return gen_fail_here(g);
+    bool shared = kind == EMIT_SO || kind == EMIT_TVMFFI;
+    if (shared && gen_shared(g, data, len, &data, &len)) return gen_fail_here(g);
     return write_file(g, first, kind, data, len);
 }
 

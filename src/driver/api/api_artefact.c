@@ -28,6 +28,7 @@ static Status artefact(RollerCtx *ctx, void *user) {
     case ROLLER_JSON: artefact_json(c->kernel, c->n, &c->out); return ST_OK;
     case ROLLER_C_HEADER: launcher_header(c->kernel[0]->plans->op->te, &c->out); return ST_OK;
     case ROLLER_C_SOURCE: launcher_c(c->kernel, c->n, &c->out); return ST_OK;
+    case ROLLER_TVM_FFI: launcher_tvm_ffi(c->kernel, c->n, &c->out); return ST_OK;
     case ROLLER_PYTHON: launcher_python(c->kernel, c->n, &c->out); return ST_OK;
     default:
         return diag_error(d, ST_USAGE, NULL, DIAG_NOWHERE,

@@ -179,6 +179,8 @@ RollerStatus roller_kernel_get(const RollerKernel *k, RollerArtefact what, const
     return text ? ROLLER_OK : ROLLER_NVRTC;
 }
 
+const RollerOp *roller_kernel_op(const RollerKernel *k) { return k->plans->op; }
+
 int roller_kernel_launches(const RollerKernel *k) { return k->build.program.n_kernel; }
 
 RollerStatus roller_kernel_launch_info(const RollerKernel *k, int i, RollerLaunchInfo *out) {

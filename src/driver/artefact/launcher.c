@@ -96,15 +96,35 @@ void launcher_header(const Te *te, Buf *out) {
 }
 
 /* ---- C ---- */
-void launcher_c(const RollerKernel *const *k, int n, Buf *out) {
+static void put_launcher(const RollerKernel *const *k, int n, Buf *out) {
     const Te *te = k[0]->plans->op->te;
-    buf_printf(out, "/* Launches %s without roller: made by roller %s.  C11; needs libdl alone.  */"
-                    "\n", te->name, ROLLER_VERSION);
     declarations(te, out);
     buf_printf(out, "\n#include <dlfcn.h>\n#include <stdlib.h>\n#include <string.h>\n\n"
                     "#define NAME(x) roller_%s_##x\n", te->name);
     launcher_tables(k, n, out);
     put_lines(out, launcher_c_lines);
+}
+
+void launcher_c(const RollerKernel *const *k, int n, Buf *out) {
+    buf_printf(out, "/* Launches %s without roller: made by roller %s.  C11; needs libdl alone.  */"
+                    "\n", k[0]->plans->op->te->name, ROLLER_VERSION);
+    put_launcher(k, n, out);
+}
+
+/* ---- TVM-FFI ---- */
+void launcher_tvm_ffi(const RollerKernel *const *k, int n, Buf *out) {
+    const char *op = k[0]->plans->op->te->name;
+    buf_printf(out, "/* %s as a module of TVM-FFI: made by roller %s.  C11 for gcc and clang.\n *\n"
+                    " *   cc -std=c11 -shared -fPIC FILE.c -ldl  */\n", op, ROLLER_VERSION);
+    put_launcher(k, n, out);
+    buf_puts(out, "\n#include <stdarg.h>\n#include <stdatomic.h>\n#include <stdio.h>\n\n");
+    buf_printf(out, "#define FFI_OP \"%s\"\n\n", op);
+    put_lines(out, launcher_tvm_ffi_abi_lines);
+    put_lines(out, launcher_tvm_ffi_lines);
+    buf_printf(out, "\n__attribute__((visibility(\"default\")))\n"
+                    "int __tvm_ffi_%s(void *self, const FfiAny *a, int32_t n, FfiAny *result);\n"
+                    "int __tvm_ffi_%s(void *self, const FfiAny *a, int32_t n, FfiAny *result) {\n"
+                    "    return ffi_call(self, a, n, result);\n}\n", op, op);
 }
 
 /* ---- Python ---- */
