@@ -15,6 +15,7 @@
  * step; row groups and slices meet as parts of known length.  That costs 12 instructions for a step
  * and 10 for each column of it.  */
 #include "microperf/sectors.h"
+#include "microperf/story.h"
 #include "microperf/views.h"
 
 /* Instructions of an online reduction behind a step, and for each column of it.  */
@@ -28,7 +29,7 @@ static double sector_factor(double run_bytes, double bytes) {
 }
 
 /* The second kernel: it reads all slices, mostly from L2, and writes the outputs.  */
-double mp_column_split_us(const Model *m, const RProg *r) {
+static double split_us(const Model *m, const RProg *r) {
     const ColumnView *v = &m->p->column;
     if (r->split <= 1) return 0;
     double sums = (double)rprog_workspace(m->p, r), results = (double)v->out.extent;
@@ -40,7 +41,8 @@ double mp_column_split_us(const Model *m, const RProg *r) {
            mp_meeting_us(m, &x, r->lanes);
 }
 
-void mp_estimate_column(const Model *m, const RProg *r, Estimate *out) {
+static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {
+    (void)memo;
     const Problem *p = m->p;
     const ColumnView *v = &p->column;
     double vec = r->thread.extent[AX_M], deep = r->thread.extent[AX_K];
@@ -89,6 +91,50 @@ void mp_estimate_column(const Model *m, const RProg *r, Estimate *out) {
     w.flying = deep * vec * v->bytes * waits / w.chain;
     mp_view_terms(m, r, &w, out);
     out->padding_waste = blocks * r->block.extent[AX_M] / outputs - 1;
-    out->term[MP_SPLIT] = mp_column_split_us(m, r);
+    out->term[MP_SPLIT] = split_us(m, r);
     mp_finish(out);
 }
+
+/* ---- in words ---- */
+
+static void summary(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
+    (void)p, (void)dev;
+    int groups = rprog_threads_along(r, AX_K);
+    buf_printf(out, "column, %d threads x %d columns, %d row group%s of %d in flight",
+               rprog_threads_along(r, AX_M), (int)r->thread.extent[AX_M], groups, mp_plural(groups),
+               (int)r->thread.extent[AX_K]);
+    if (r->split > 1) buf_printf(out, ", rows split by %d", (int)r->split);
+}
+
+static void explain(const Story *s) {
+    const Problem *p = s->p;
+    const RProg *r = &s->best->prog;
+    Buf *out = s->out;
+    const ColumnView *v = &p->column;
+    int along = rprog_threads_along(r, AX_M), groups = rprog_threads_along(r, AX_K);
+    buf_printf(out, "  columns: %lld outputs in runs of %lld elements; a thread reads %d bytes at "
+               "once, %d threads side by side %d bytes\n", (long long)v->out.extent,
+               (long long)v->run, (int)r->thread.extent[AX_M] * v->bytes, along,
+               (int)r->block.extent[AX_M] * v->bytes);
+    buf_printf(out, "  rows: %lld, every %d. by the same group; %d row%s of a thread in flight",
+               (long long)v->red.extent, groups, (int)r->thread.extent[AX_K],
+               mp_plural(r->thread.extent[AX_K]));
+    if (groups > 1) buf_printf(out, "; groups meet in %d bytes of shared memory", (int)r->smem);
+    buf_putc(out, '\n');
+    if (v->n_sum > 1) {
+        buf_puts(out, "  one pass:");
+        mp_pass_words(p->te, p->group->columns, 0, out);
+        buf_putc(out, '\n');
+    }
+    if (r->split > 1) {
+        long long blocks = (long long)rprog_blocks(p, r);
+        buf_printf(out, "  grid: rows in %d slices, because %lld block%s would leave SMs idle; ",
+                   (int)r->split, blocks, mp_plural(blocks));
+        buf_printf(out, "%lld bytes of partial results\n", (long long)rprog_workspace(p, r));
+    }
+    mp_view_words(s);
+    mp_flight_words(s);
+}
+
+const ModelRow mp_column = {.estimate = estimate, .meeting_us = split_us, .summary = summary,
+                            .explain = explain};

@@ -127,39 +127,7 @@ static void tell_balance(const Model *m, const RProg *r, const StepCounts *c, Bu
     buf_puts(out, " with copies\n");
 }
 
-static void tell_stores(const Model *m, const RProg *r, Buf *out) {
-    const Problem *p = m->p;
-    if (r->swapped) {
-        buf_printf(out, "  %s: the unit's %d rows take N, its %d columns M\n",
-                   r->load[1].raw ? "registers are the unit's first operand" : "M is small",
-                   (int)r->thread.extent[AX_N], (int)r->thread.extent[AX_M]);
-    }
-    double share = r->split > 1 ? 0 : 1 - r->tail / (double)rprog_blocks(p, r);
-    double sums = r->tail > 0 ? (double)(rprog_tail_partials(p, r) * rprog_tail_slot(p, r))
-                              : (double)rprog_workspace(p, r);
-    double least = (sums + (double)p->out_bytes * share) / SECTOR;
-    buf_printf(out, "  stores: %d element%s at once, ", r->store_vec, r->store_vec > 1 ? "s" : "");
-    buf_puts(out, r->via == VIA_SHARED  ? "rows collected in shared memory"
-                  : r->via == VIA_BOXES ? "collected in boxes that TMA stores"
-                                        : "as the lanes hold them");
-    if (least > 0) {
-        buf_puts(out, ", ");
-        mp_fixed(out, mp_store_sectors(m, r, NULL) / least, 2);
-        buf_puts(out, " times the sectors they fill");
-    }
-    buf_putc(out, '\n');
-}
-
-void mp_matrix_explain(const Model *m, const RProg *r, Buf *out) {
-    StepCounts c;
-    mp_step_counts(m, r, NULL, &c);
-    if (rprog_warpgroups(m->dev, r)) {
-        mp_ring_explain(m, r, out);
-    } else {
-        const char *refusal = rprog_ring_refusal(out->arena, m->p, m->dev);
-        if (refusal) buf_printf(out, "  no unit of warpgroups: %s\n", refusal);
-        tell_fragments(m, r, &c, out);
-        tell_balance(m, r, &c, out);
-    }
-    tell_stores(m, r, out);
+void mp_fragments_explain(const Model *m, const RProg *r, const StepCounts *c, Buf *out) {
+    tell_fragments(m, r, c, out);
+    tell_balance(m, r, c, out);
 }

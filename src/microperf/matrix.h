@@ -25,7 +25,7 @@ double mp_made_clocks(const Model *m, const RProg *r, const Step *s);
 /* ... by the lane that copies columns of pixels.  */
 double mp_copying_clocks(const RProg *r, const Step *s);
 double mp_joining_clocks(const Model *m, const RProg *r, double rate);    /* 0: sums join none */
-void mp_ring_explain(const Model *m, const RProg *r, Buf *out);
+void mp_ring_explain(const Model *m, const RProg *r, const StepCounts *c, Buf *out);
 /* Why this warp tile.  */
-void mp_matrix_explain(const Model *m, const RProg *r, Buf *out);
+void mp_fragments_explain(const Model *m, const RProg *r, const StepCounts *c, Buf *out);
 #endif

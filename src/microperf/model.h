@@ -95,11 +95,10 @@ typedef struct {
 /* Clocks of a barrier of the program's block.  */
 double mp_barrier(const Model *m, const RProg *r);
 double mp_meeting_us(const Model *m, const Meeting *x, double lanes);
-/* What such a kernel of the program takes; gives the program the lanes with which it takes the
- * least.  */
-double mp_column_split_us(const Model *m, const RProg *r);
+/* What such a kernel of the program takes.  */
 double mp_stats_values_us(const Model *m, const RProg *r);
-void mp_choose_lanes(const Model *m, RProg *r);
+/* Chooses what depends on the model alone: the order of tiles, such lanes.  */
+void mp_choose(const Model *m, RProg *r);
 /* Gives the program the order of tiles that reads the fewest; of several that whose waves touch the
  * fewest bytes.  */
 void mp_choose_raster(const Model *m, RProg *r);
@@ -107,11 +106,7 @@ void mp_choose_raster(const Model *m, RProg *r);
 /* By the program's skeleton; memo: counts that programs share, or NULL.  */
 void mp_estimate_program(const Model *m, const RProg *r, CountMemo *memo, Estimate *out);
 void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estimate *out);
-void mp_estimate_column(const Model *m, const RProg *r, Estimate *out);
-void mp_estimate_scan(const Model *m, const RProg *r, Estimate *out);
 void mp_estimate_window(const Model *m, const RProg *r, Estimate *out);
-void mp_estimate_permute(const Model *m, const RProg *r, CountMemo *memo, Estimate *out);
-void mp_estimate_stream(const Model *m, const RProg *r, Estimate *out);
 void mp_estimate_row(const Model *m, const RProg *r, Estimate *out);
 /* Clocks of L2 for what one of `active` SMs gets from it, and for the sectors of its stores, in
  * bytes.  */

@@ -18,6 +18,7 @@
  *   bytes in flight: all reads of a thread, for the share of DRAM latency in the chain
  *   registers: 32 + the larger of what waits to be put down and the values of the outputs + V  */
 #include "microperf/sectors.h"
+#include "microperf/story.h"
 #include "microperf/views.h"
 
 #include <string.h>
@@ -77,7 +78,7 @@ static void add_source(const Problem *p, const RProg *r, int i, double blocks, V
     if (w->run == 0 || run < w->run) w->run = run;
 }
 
-void mp_estimate_permute(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {
+static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {
     const Problem *p = m->p;
     double blocks = (double)rprog_blocks(p, r), points = (double)rprog_permute_points(p, r);
     double outputs = (double)p->permute.out.extent, stores = 0, loads = 0;
@@ -124,7 +125,8 @@ static void print_box(const Problem *p, const RProg *r, Buf *out) {
         buf_printf(out, a ? "x%d" : "%d", (int)r->block.extent[a]);
 }
 
-void mp_permute_summary(const Problem *p, const RProg *r, Buf *out) {
+static void summary(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
+    (void)dev;
     buf_puts(out, "permute, boxes of ");
     print_box(p, r, out);
     buf_printf(out, ", %d threads, reads of %d", r->threads, r->load[0].vec);
@@ -151,7 +153,10 @@ static void explain_source(const Problem *p, const RProg *r, int i, Buf *out) {
     buf_printf(out, " for each read of %d bytes\n", rprog_permute_width(p, r, i) * x->bytes);
 }
 
-void mp_permute_explain(const Problem *p, const RProg *r, const Estimate *e, Buf *out) {
+static void explain(const Story *s) {
+    const Problem *p = s->p;
+    const RProg *r = &s->best->prog;
+    Buf *out = s->out;
     buf_puts(out, "  box: ");
     print_box(p, r, out);
     buf_puts(out, " of ");
@@ -161,5 +166,12 @@ void mp_permute_explain(const Problem *p, const RProg *r, const Estimate *e, Buf
     mp_fixed(out, run_bytes(p, r, -1), 0);
     buf_printf(out, " bytes; %d bytes of shared memory\n", (int)r->smem);
     for (int i = 0; i < p->permute.n_source; i++) explain_source(p, r, i, out);
-    mp_view_grid(r, e, out);
+    mp_view_words(s);
 }
+
+static bool alike(const RProg *a, const RProg *b) {
+    return memcmp(a->block.extent, b->block.extent, sizeof a->block.extent) == 0;
+}
+
+const ModelRow mp_permute = {.estimate = estimate, .compare = mp_wider_stores, .alike = alike,
+                             .summary = summary, .explain = explain};

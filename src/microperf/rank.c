@@ -1,5 +1,5 @@
 /* The best programs of a set.  */
-#include "microperf/model.h"
+#include "microperf/story.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,67 +17,53 @@ static int64_t ticks(const Estimate *e) {
     return t < 9e18 ? (int64_t)t : INT64_MAX;
 }
 
-static int compare_int(int64_t a, int64_t b) { return (a > b) - (a < b); }
-
 static int compare_tiles(const RProg *a, const RProg *b) {
     const RTile *x[] = {&a->block, &a->warp, &a->thread}, *y[] = {&b->block, &b->warp, &b->thread};
     int c = 0;
     for (int i = 0; i < 3 && !c; i++) {
         for (int axis = 0; axis < RT_AXES && !c; axis++) {
-            c = compare_int(x[i]->extent[axis], y[i]->extent[axis]);
+            c = mp_compare(x[i]->extent[axis], y[i]->extent[axis]);
         }
     }
     return c;
 }
 
 static int compare_loads(const RLoad *a, const RLoad *b) {
-    int c = compare_int(a->kind, b->kind);
-    if (!c) c = compare_int(a->region, b->region);
-    if (!c) c = compare_int(a->layout.inner, b->layout.inner);
-    if (!c) c = compare_int(a->along, b->along);
-    if (!c) c = compare_int(a->vec, b->vec);
-    if (!c) c = compare_int(a->layout.pad, b->layout.pad);
-    if (!c) c = compare_int(a->layout.bits, b->layout.bits);
-    if (!c) c = compare_int(a->layout.shift, b->layout.shift);
-    if (!c) c = compare_int(a->layout.base, b->layout.base);
-    if (!c) c = compare_int(a->bytes, b->bytes);
-    if (!c) c = compare_int(a->table, b->table);
+    int c = mp_compare(a->kind, b->kind);
+    if (!c) c = mp_compare(a->region, b->region);
+    if (!c) c = mp_compare(a->layout.inner, b->layout.inner);
+    if (!c) c = mp_compare(a->along, b->along);
+    if (!c) c = mp_compare(a->vec, b->vec);
+    if (!c) c = mp_compare(a->layout.pad, b->layout.pad);
+    if (!c) c = mp_compare(a->layout.bits, b->layout.bits);
+    if (!c) c = mp_compare(a->layout.shift, b->layout.shift);
+    if (!c) c = mp_compare(a->layout.base, b->layout.base);
+    if (!c) c = mp_compare(a->bytes, b->bytes);
+    if (!c) c = mp_compare(a->table, b->table);
     return c;
-}
-
-/* Wide accesses, then blocks of about 128 threads, then registers before shared memory.  */
-static int compare_rows(const RProg *a, const RProg *b) {
-    enum { USUAL = 128 };
-    int off_a = a->threads > USUAL ? a->threads / USUAL : USUAL / a->threads;
-    int off_b = b->threads > USUAL ? b->threads / USUAL : USUAL / b->threads;
-    int c = compare_int(b->store_vec, a->store_vec);
-    if (!c) c = compare_int(off_a, off_b);
-    return c ? c : compare_int(a->keep, b->keep);
 }
 
 /* Among equals: less shared memory, fewer registers, then field by field.  */
 static int compare_programs(const RProg *a, const RProg *b) {
-    int c = compare_int(a->skeleton, b->skeleton);
-    if (!c) c = compare_int(a->split, b->split);
-    if (!c) c = compare_int(a->tail, b->tail);
-    if (!c && a->skeleton == SK_STREAM) c = compare_int(b->threads == 256, a->threads == 256);
-    if (!c && a->skeleton == SK_ROW) c = compare_rows(a, b);
-    if (!c && (a->skeleton == SK_PERMUTE || a->skeleton == SK_SCAN))
-        c = compare_int(b->store_vec, a->store_vec);
-    if (!c) c = compare_int(a->smem, b->smem);
-    if (!c) c = compare_int(a->registers, b->registers);
-    if (!c) c = compare_int(a->threads, b->threads);
+    const ModelRow *own = mp_skeleton(a->skeleton);
+    int c = mp_compare(a->skeleton, b->skeleton);
+    if (!c) c = mp_compare(a->split, b->split);
+    if (!c) c = mp_compare(a->tail, b->tail);
+    if (!c && own->compare) c = own->compare(a, b);
+    if (!c) c = mp_compare(a->smem, b->smem);
+    if (!c) c = mp_compare(a->registers, b->registers);
+    if (!c) c = mp_compare(a->threads, b->threads);
     if (!c) c = compare_tiles(a, b);
-    if (!c) c = compare_int(a->stages, b->stages);
-    if (!c) c = compare_int(a->unit, b->unit);
+    if (!c) c = mp_compare(a->stages, b->stages);
+    if (!c) c = mp_compare(a->unit, b->unit);
     if (!c) c = compare_loads(&a->load[0], &b->load[0]);
     if (!c) c = compare_loads(&a->load[1], &b->load[1]);
-    if (!c) c = compare_int(a->vec_m, b->vec_m);
-    if (!c) c = compare_int(a->vec_n, b->vec_n);
-    if (!c) c = compare_int(a->late, b->late);
-    if (!c) c = compare_int(a->lanes, b->lanes);
-    if (!c) c = compare_int(a->raster, b->raster);
-    return c ? c : compare_int(a->group, b->group);
+    if (!c) c = mp_compare(a->vec_m, b->vec_m);
+    if (!c) c = mp_compare(a->vec_n, b->vec_n);
+    if (!c) c = mp_compare(a->late, b->late);
+    if (!c) c = mp_compare(a->lanes, b->lanes);
+    if (!c) c = mp_compare(a->raster, b->raster);
+    return c ? c : mp_compare(a->group, b->group);
 }
 
 static bool same_tile(const RTile *a, const RTile *b) {
@@ -89,23 +75,20 @@ static bool same_tile(const RTile *a, const RTile *b) {
 
 /* Near-duplicates differ in what hardly changes their speed: lanes, stages, raster.  */
 static bool alike(const RProg *a, const RProg *b) {
-    if (a->skeleton != b->skeleton) return false;
-    if (a->skeleton == SK_WINDOW && a->vec_n != b->vec_n) return false;
-    if (a->skeleton == SK_PERMUTE &&
-        memcmp(a->block.extent, b->block.extent, sizeof a->block.extent) != 0) return false;
+    const ModelRow *own = mp_skeleton(a->skeleton);
+    if (a->skeleton != b->skeleton || (own->alike && !own->alike(a, b))) return false;
     return same_tile(&a->block, &b->block) && same_tile(&a->thread, &b->thread) &&
            a->swapped == b->swapped &&
            a->block.extent[AX_K] == b->block.extent[AX_K] && a->split == b->split &&
            (a->tail > 0) == (b->tail > 0) &&
            a->unit == b->unit && a->threads == b->threads && a->keep == b->keep &&
-           ((a->skeleton != SK_ROW && a->skeleton != SK_SCAN) || a->store_vec == b->store_vec) &&
            a->load[0].region == b->load[0].region && a->load[1].region == b->load[1].region &&
            a->load[0].layout.inner == b->load[0].layout.inner &&
            a->load[1].layout.inner == b->load[1].layout.inner;
 }
 
 static bool better(const Ranked *a, const Ranked *b) {
-    int c = compare_int(ticks(&a->estimate), ticks(&b->estimate));
+    int c = mp_compare(ticks(&a->estimate), ticks(&b->estimate));
     return c ? c < 0 : compare_programs(&a->prog, &b->prog) < 0;
 }
 
@@ -135,8 +118,7 @@ int mp_rank(Arena *a, const Problem *p, const Device *dev, const RProgSet *set, 
     CountMemo *memo = mp_count_memo(a);
     for (int i = 0; i < set->n; i++) {
         Ranked x = {.prog = set->prog[i]};
-        mp_choose_raster(&m, &x.prog);
-        mp_choose_lanes(&m, &x.prog);
+        mp_choose(&m, &x.prog);
         mp_estimate_program(&m, &x.prog, memo, &x.estimate);
         if (n == k && ranked_us(&x.estimate) > ranked_us(&(*out)[k - 1].estimate) + 1e-3) continue;
         n = insert(*out, n, k, &x);

@@ -14,6 +14,7 @@
  * by the SMs that its blocks fill + its start + the latency of the partial results that a slice
  * reads, 4 at once.  What L2 holds of the reads then comes from there the second time.  */
 #include "microperf/sectors.h"
+#include "microperf/story.h"
 #include "microperf/views.h"
 
 /* Warp instructions: of a vector beside its accesses, of a level of shuffles, of a step.  */
@@ -63,7 +64,8 @@ static double slices_us(const Model *m, const RProg *r, double reads) {
            (m->block_start + m->dram_latency + trips * m->l2_latency) * 1e6 / m->clock;
 }
 
-void mp_estimate_scan(const Model *m, const RProg *r, Estimate *out) {
+static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {
+    (void)memo;
     const Problem *p = m->p;
     const ScanView *v = &p->scan;
     double vec = r->store_vec, items = (double)r->thread.extent[AX_M] * r->thread.extent[AX_N];
@@ -104,21 +106,23 @@ void mp_estimate_scan(const Model *m, const RProg *r, Estimate *out) {
 
 /* ---- words ---- */
 
-static const char *plural(int64_t n) { return n == 1 ? "" : "s"; }
-
-void mp_scan_summary(const Problem *p, const RProg *r, Buf *out) {
+static void summary(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
+    (void)dev;
     int along = rprog_threads_along(r, AX_N), across = rprog_threads_along(r, AX_M);
     if (p->scan.down)
         buf_printf(out, "scan, %d threads x %d columns, %d group%s of %d rows", across,
-                   r->store_vec, along, plural(along), (int)r->thread.extent[AX_N]);
+                   r->store_vec, along, mp_plural(along), (int)r->thread.extent[AX_N]);
     else
         buf_printf(out, "scan, %d thread%s per row, %d row%s per block, %d elements per thread, "
-                   "%d at once", along, plural(along), across, plural(across),
+                   "%d at once", along, mp_plural(along), across, mp_plural(across),
                    (int)r->thread.extent[AX_N], r->store_vec);
     if (r->split > 1) buf_printf(out, ", split by %d", (int)r->split);
 }
 
-void mp_scan_explain(const Problem *p, const RProg *r, const Estimate *e, Buf *out) {
+static void explain(const Story *s) {
+    const Problem *p = s->p;
+    const RProg *r = &s->best->prog;
+    Buf *out = s->out;
     const ScanView *v = &p->scan;
     int meets = rprog_scan_meets(p, r);
     long long steps = (long long)rprog_scan_steps(p, r);
@@ -128,7 +132,7 @@ void mp_scan_explain(const Problem *p, const RProg *r, const Estimate *e, Buf *o
                (long long)v->out.extent);
     buf_printf(out, "  steps: %lld of %d elements; a thread has %d of %d result%s in registers",
                steps, (int)r->block.extent[AX_N], (int)r->thread.extent[AX_N],
-               (int)r->thread.extent[AX_M], plural(r->thread.extent[AX_M]));
+               (int)r->thread.extent[AX_M], mp_plural(r->thread.extent[AX_M]));
     if (rprog_scan_lanes(p, r) > 1) buf_printf(out, "; %d lanes meet", rprog_scan_lanes(p, r));
     if (meets > 1)
         buf_printf(out, "; %d %s meet in %d bytes of shared memory", meets,
@@ -137,8 +141,12 @@ void mp_scan_explain(const Problem *p, const RProg *r, const Estimate *e, Buf *o
     if (r->split > 1) {
         long long blocks = (long long)rprog_blocks(p, r);
         buf_printf(out, "  grid: %d slices, because %lld block%s would leave SMs idle; a kernel "
-                   "before reduces them to %lld bytes\n", (int)r->split, blocks, plural(blocks),
+                   "before reduces them to %lld bytes\n", (int)r->split, blocks, mp_plural(blocks),
                    (long long)rprog_workspace(p, r));
     }
-    mp_view_grid(r, e, out);
+    mp_view_words(s);
+    mp_flight_words(s);
 }
+
+const ModelRow mp_scan = {.estimate = estimate, .compare = mp_wider_stores,
+                          .alike = mp_same_stores, .summary = summary, .explain = explain};

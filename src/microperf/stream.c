@@ -16,6 +16,7 @@
  * too.  Where a map reads beyond an edge, or one of several tensors (padding, concatenation, the
  * outer taps of a stencil), vectors that lie inside or outside as a whole are read whole, under one
  * test.  */
+#include "microperf/story.h"
 #include "microperf/views.h"
 
 /* Requests and wavefronts of the loads of 32 elements on one trip, and the bytes that L2 sends for
@@ -72,7 +73,8 @@ static Loads loads_of(const Model *m, const RProg *r) {
     return l;
 }
 
-void mp_estimate_stream(const Model *m, const RProg *r, Estimate *out) {
+static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {
+    (void)memo;
     const Problem *p = m->p;
     double outputs = greater((double)p->extent[AX_M], 1);
     double trips = greater((double)p->extent[AX_K], 1);
@@ -126,3 +128,45 @@ void mp_estimate_stream(const Model *m, const RProg *r, Estimate *out) {
     out->store_sectors = (int64_t)(writes / SECTOR);
     mp_finish(out);
 }
+
+/* ---- in words ---- */
+
+static void summary(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
+    (void)p, (void)dev;
+    buf_printf(out, "stream, %d threads, %d elements per thread, %d at once", r->threads,
+               (int)r->thread.extent[AX_M], r->store_vec);
+}
+
+static void explain(const Story *s) {
+    const Problem *p = s->p;
+    const RProg *r = &s->best->prog;
+    Buf *out = s->out;
+    const ROperand *op = &p->op[0];
+    buf_printf(out, "  elements: %lld; a thread makes %d, %d at once", (long long)p->extent[AX_M],
+               (int)r->thread.extent[AX_M], r->store_vec);
+    if (p->extent[AX_K] > 1)
+        buf_printf(out, ", each from a loop of %lld", (long long)p->extent[AX_K]);
+    if (rprog_stream_rest(p, r))
+        buf_printf(out, "; of the last ones less than %d are left, which come one by one",
+                   r->store_vec);
+    buf_putc(out, '\n');
+    if (op->present) {
+        buf_printf(out, "  widest read: %d bytes an element, ", op->bytes);
+        if (!op->affine) buf_puts(out, "gathered\n");
+        else if (op->stride_mn == 1)
+            buf_printf(out, "neighbours %d at once\n",
+                       op->vec_mn < r->store_vec ? op->vec_mn : r->store_vec);
+        else
+            buf_printf(out, "%lld elements from one to the next\n", (long long)op->stride_mn);
+    }
+    mp_flight_words(s);
+    mp_wave_words(s);
+}
+
+static int compare(const RProg *a, const RProg *b) {
+    enum { USUAL = 256 };
+    return mp_compare(b->threads == USUAL, a->threads == USUAL);
+}
+
+const ModelRow mp_stream = {.estimate = estimate, .compare = compare, .summary = summary,
+                            .explain = explain};

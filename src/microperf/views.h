@@ -23,22 +23,4 @@ void mp_view_terms(const Model *m, const RProg *r, const ViewWork *w, Estimate *
 double mp_view_passes(double width, double step, double run, double pitch);
 /* Requests per element of the reads of a map whose elements go by `vec`.  */
 double mp_map_requests(ReadWidths w, int vec);
-/* One line; the section "why this shape".  */
-void mp_view_summary(const Problem *p, const RProg *r, Buf *out);
-/* Blocks, waves and traffic: the last line of `column`, `window` and `permute`.  */
-void mp_view_grid(const RProg *r, const Estimate *e, Buf *out);
-void mp_view_explain(const Problem *p, const RProg *r, const Estimate *e, Buf *out);
-/* The same of `scan`, and of `permute`.  */
-void mp_scan_summary(const Problem *p, const RProg *r, Buf *out);
-void mp_scan_explain(const Problem *p, const RProg *r, const Estimate *e, Buf *out);
-void mp_permute_summary(const Problem *p, const RProg *r, Buf *out);
-void mp_permute_explain(const Problem *p, const RProg *r, const Estimate *e, Buf *out);
-/* What a pass of a group gives: reductions, outputs.  */
-void mp_pass_explain(const Te *te, const RowGroup *g, int pass, Buf *out);
-/* The section of `row` and of `stream` programs, and a line for all that are bound by memory.  */
-void mp_row_explain(const Problem *p, const Device *dev, const RProg *r, const Estimate *e,
-                    Buf *out);
-void mp_stream_explain(const Problem *p, const Device *dev, const RProg *r, const Estimate *e,
-                       Buf *out);
-void mp_flight_explain(const Device *dev, const Estimate *e, Buf *out);
 #endif

@@ -172,11 +172,9 @@ double mp_ring_clocks(const Model *m, const RProg *r, double rate) {
     return flops / rate;
 }
 
-void mp_ring_explain(const Model *m, const RProg *r, Buf *out) {
+void mp_ring_explain(const Model *m, const RProg *r, const StepCounts *c, Buf *out) {
     const ComputeUnit *u = &m->dev->unit[r->unit];
-    StepCounts c;
-    mp_step_counts(m, r, NULL, &c);
-    Step s = mp_ring_step(m, r, &c);
+    Step s = mp_ring_step(m, r, c);
     double rate = (hal_has(&u->sustained) ? u->sustained : u->rate).value;
     int teams = (int)warpgroups(m, r);
     buf_printf(out, "  %d warpgroup%s of %dx%d: %d accumulators per lane, about %d registers; a "
@@ -192,7 +190,7 @@ void mp_ring_explain(const Model *m, const RProg *r, Buf *out) {
                  "way\n");
     }
     buf_printf(out, "  one warp more copies boxes by tensor maps, %d to a k-step, into a ring of "
-               "%d stage%s\n", (int)(c.requests[0] + c.requests[1]), r->stages,
+               "%d stage%s\n", (int)(c->requests[0] + c->requests[1]), r->stages,
                r->stages > 1 ? "s" : "");
     if (rprog_persistent(r))
         buf_printf(out, "  %lld blocks stay for all tiles; stages of the next tile fill while "

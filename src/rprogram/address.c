@@ -1,7 +1,7 @@
 /* How the chunks of a load find their places in memory, and tables that keep them.  */
 #include "rprogram/extents.h"
-#include "rprogram/index_map.h"
 #include "rprogram/matrix.h"
+#include "rprogram/skeleton.h"
 #include "te/tree/arith.h"
 #include "te/tree/tree.h"
 
@@ -157,7 +157,7 @@ static void assign_bits(const Problem *p, const Access *x, RAddress *out) {
 
 void rprog_address(const Problem *p, const RProg *r, int side, RAddress *out) {
     const Access *x = &operand(p, side)->access;
-    *out = (RAddress){.wide = rprog_wide(p, r, x, -1)};
+    *out = (RAddress){.wide = rprog_wide_product(p, r, x, -1)};
     merge(p, x, &p->con.axis[own_axis(side)], &out->own_axis);
     merge(p, x, &p->con.axis[AX_K], &out->k_axis);
     const FusedAxis *k = &out->k_axis;

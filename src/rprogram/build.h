@@ -1,7 +1,7 @@
 /* Construction of `contract` programs: the state that scale-up and scale-out share.  */
 #ifndef ROLLER_RPROGRAM_BUILD_H
 #define ROLLER_RPROGRAM_BUILD_H
-#include "rprogram/internal.h"
+#include "rprogram/skeleton.h"
 
 enum { LAYOUT_MEMO = 4096, OPTIONS = 4, SPLITS = 2, DEPTHS = STAGES_MAX };
 enum { BESIDE = 4 };          /* variants of programs: as many as this part of the others may be */
@@ -15,6 +15,7 @@ typedef struct {
 } LayoutMemo;
 
 typedef struct {
+    const SkeletonRow *of;
     Arena *arena;
     const Problem *p;
     const Device *dev;

@@ -1,6 +1,6 @@
 /* The `column` skeleton: neighbouring columns per thread, row groups per block, slices of the
  * rows.  */
-#include "rprogram/internal.h"
+#include "rprogram/skeleton.h"
 
 enum { THREADS_MAX = 1024, ROWS_MAX = 256, IN_FLIGHT = 16 };
 
@@ -14,7 +14,7 @@ static int64_t partial_bytes(const Problem *p, int64_t results) {
     return rprog_partials(p->te, p->group->columns, p->group->columns->n, results);
 }
 
-int64_t rprog_column_workspace(const Problem *p, const RProg *r) {
+static int64_t workspace(const Problem *p, const RProg *r) {
     if (r->split <= 1) return 0;
     return partial_bytes(p, r->split * p->column.out.extent);
 }
@@ -25,13 +25,14 @@ int rprog_column_copies(const RProg *r) {
     return groups > FEW ? groups / 2 : groups - 1;
 }
 
-void rprog_column_rooms(RoomWalk *w) {
+static void rooms(RoomWalk *w) {
     int64_t copies = rprog_column_copies(w->r);
     if (copies > 0)
         layout_partials(w, w->p->group->columns, copies * w->r->block.extent[AX_M]);
 }
 
-int64_t rprog_column_registers(const Problem *p, const RProg *r) {
+static int64_t registers(const Problem *p, const Device *dev, const RProg *r) {
+    (void)dev;
     enum { FIXED = 26 };
     const ColumnView *v = &p->column;
     const RowGroup *g = p->group->columns;
@@ -47,7 +48,7 @@ int64_t rprog_column_registers(const Problem *p, const RProg *r) {
     return FIXED + (words + 1) * r->thread.extent[AX_M] + landing + v->red.n_digit + follow;
 }
 
-const char *rprog_column_check(const Problem *p, const Device *dev, const RProg *r) {
+static const char *check(const Problem *p, const Device *dev, const RProg *r) {
     const ColumnView *v = &p->column;
     int along = rprog_threads_along(r, AX_M), rows = rprog_threads_along(r, AX_K);
     if (!v->fits) return "the statement has no columns";
@@ -63,7 +64,33 @@ const char *rprog_column_check(const Problem *p, const Device *dev, const RProg 
     if (r->thread.extent[AX_K] > IN_FLIGHT) return "too many rows in flight";
     if (r->store_vec != r->thread.extent[AX_M]) return "store_vec is not the thread's columns";
     int64_t steps = ceil_div(v->red.extent, r->block.extent[AX_K]);
-    return rprog_grid_check(p, dev, r, steps);
+    return skeleton_grid_check(&rprog_column, p, dev, r, steps);
+}
+
+static const RowGroup *partials(const Problem *p) { return p->group->columns; }
+
+static RMeeting meeting(const Problem *p, const RProg *r) {
+    return (RMeeting){.parts = r->split, .vec = r->store_vec, .bytes = p->column.sum_bytes,
+                      .step = WARP};
+}
+
+static int64_t threads(const Device *dev, RProg *r) {
+    (void)dev;
+    r->warp = r->thread;
+    return (int64_t)rprog_threads_along(r, AX_M) * rprog_threads_along(r, AX_K);
+}
+
+static void map(const Problem *p, const RProg *r, int64_t span, IndexMap *m) {
+    const ColumnView *v = &p->column;
+    (void)span;
+    int out = index_add_dealt(m, (IndexAxis){v->out.index, v->out.n, v->out.extent, v->divisor,
+                                             r->block.extent[AX_M]});
+    int red = index_add(m, (IndexAxis){v->red.index, v->red.n, v->red.extent, v->red_divisor,
+                                       r->block.extent[AX_K]});
+    m->n_axis = red;
+    index_deal_thread(m, (IndexDigit){red, 1, count_along(&r->block, &r->thread, AX_K)});
+    index_deal_thread(m, (IndexDigit){out, r->thread.extent[AX_M],
+                                      count_along(&r->block, &r->thread, AX_M)});
 }
 
 /* ---- candidates ---- */
@@ -72,15 +99,9 @@ const char *rprog_column_check(const Problem *p, const Device *dev, const RProg 
 static void add_slices(Keeper *b, RProg r) {
     enum { FEW_STEPS = 2, FILLED = 8 };
     int64_t steps = ceil_div(b->p->column.red.extent, r.block.extent[AX_K]) / FEW_STEPS;
-    int32_t split[RPROG_FILLS];
     r.split = 1;
     rprog_keep(b, r);
-    int64_t blocks = rprog_blocks(b->p, &r);
-    if (blocks >= FILLED * (int64_t)b->dev->limits.sm_count.value) return;
-    for (int i = 0, n = rprog_splits(b->dev, blocks, steps, split); i < n; i++) {
-        r.split = split[i];
-        rprog_keep(b, r);
-    }
+    rprog_keep_slices(b, r, steps, FILLED);
 }
 
 static void add_blocks(Keeper *b, RProg r, int along) {
@@ -96,11 +117,10 @@ static void add_blocks(Keeper *b, RProg r, int along) {
     }
 }
 
-void rprog_column_candidates(Arena *a, const Problem *p, const Device *dev, const RPlanOptions *o,
-                             RProgSet *set) {
-    Keeper b = {a, p, dev, o->workspace_limit, set, (size_t)set->n};
+static void candidates(Keeper *b) {
+    const Problem *p = b->p;
     RProg r = rprog_base(SK_COLUMN);
-    if (!p->column.fits || rprog_units(p, dev, &r.unit, 1) < 1) return;
+    if (!p->column.fits || rprog_units(p, b->dev, &r.unit, 1) < 1) return;
     for (int vec = p->column.vec; vec >= 1; vec /= 2) {
         r.thread.extent[AX_M] = vec;
         r.store_vec = (uint8_t)vec;
@@ -108,7 +128,23 @@ void rprog_column_candidates(Arena *a, const Problem *p, const Device *dev, cons
             r.block.extent[AX_M] = along * vec;
             /* Not wider than twice the columns.  */
             if (along > 1 && (int64_t)along * vec >= 2 * p->column.out.extent) break;
-            add_blocks(&b, r, along);
+            add_blocks(b, r, along);
         }
     }
 }
+
+const SkeletonRow rprog_column = {
+    .keys = 1 << KEY_SKELETON | 1 << KEY_UNIT | 1 << KEY_BLOCK | 1 << KEY_THREAD | 1 << KEY_STORE |
+            1 << KEY_SPLIT | 1 << KEY_BLOCKS,
+    .slices_meet = true,
+    .takes = skeleton_takes_views,
+    .candidates = candidates,
+    .check = check,
+    .threads = threads,
+    .registers = registers,
+    .rooms = rooms,
+    .map = map,
+    .workspace = workspace,
+    .partials = partials,
+    .meeting = meeting,
+};

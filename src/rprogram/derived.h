@@ -291,9 +291,7 @@ int rprog_stats_rows(const Device *dev, const RProg *r);
 
 /* Are results made of partial ones in the workspace by a kernel in which `lanes` threads share one?
  * Its blocks' threads; how many threads that may be, and what plan texts meant that do not say.  */
-static inline bool rprog_meets(const RProg *r) {
-    return (r->skeleton == SK_COLUMN && r->split > 1) || r->stats == STATS_PARTIAL;
-}
+bool rprog_meets(const RProg *r);
 enum { RPROG_MEETING = 128, MEETING_LANES = 6 };
 int rprog_meeting_lanes(const Problem *p, const RProg *r, uint8_t lanes[MEETING_LANES]);
 uint8_t rprog_unsaid_lanes(const Problem *p, const RProg *r);
@@ -322,6 +320,7 @@ int rprog_partial_arrays(const Te *te, const RowGroup *g);
 
 /* Grid and workspace of a program.  */
 int64_t rprog_tiles(const Problem *p, const RProg *r, int axis);      /* ceil(extent / block) */
+int64_t rprog_outer_tiles(const Problem *p, const RProg *r);          /* of a product's outputs */
 int64_t rprog_blocks(const Problem *p, const RProg *r);               /* grid x, without split */
 /* Do they differ at most in what is chosen behind a block and its k-steps: stages, slices, a tail,
  * the order of tiles, the way to store?  */

@@ -34,6 +34,10 @@ int64_t rprog_tiles(const Problem *p, const RProg *r, int axis) {
     return n > 0 || axis == AX_K ? n : 1;
 }
 
+int64_t rprog_outer_tiles(const Problem *p, const RProg *r) {
+    return rprog_tiles(p, r, AX_B) * rprog_tiles(p, r, AX_M) * rprog_tiles(p, r, AX_N);
+}
+
 static bool may_be_ahead(const Device *dev, const RProg *r, int side) {
     if (rprog_warpgroups(dev, r)) return false;
     if (rprog_matrix(dev, r)) return count_along(&r->warp, &r->thread, AX_K) % 2 == 0;
@@ -42,7 +46,7 @@ static bool may_be_ahead(const Device *dev, const RProg *r, int side) {
 }
 
 bool rprog_may_fetch_ahead(const Device *dev, const RProg *r) {
-    return r->skeleton == SK_CONTRACT && (may_be_ahead(dev, r, 0) || may_be_ahead(dev, r, 1));
+    return may_be_ahead(dev, r, 0) || may_be_ahead(dev, r, 1);
 }
 
 bool rprog_fetched_ahead(const Device *dev, const RProg *r, int side) {

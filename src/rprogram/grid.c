@@ -4,6 +4,12 @@
 #include "rtile/fragment.h"
 #include "te/tree/arith.h"
 
+double rprog_cluster_sms(const Device *dev, const RProg *r) {
+    double sms = dev->limits.sm_count.value;
+    int c = rprog_cluster(r);
+    return c > 1 ? c * hal_curve(&dev->limits.clusters_resident, c) : sms;
+}
+
 /* Blocks of clusters are launched together.  */
 int64_t rprog_slots(const Device *dev, const RProg *r) {
     int64_t together = rprog_cluster(r);
@@ -13,16 +19,8 @@ int64_t rprog_slots(const Device *dev, const RProg *r) {
     return slots < together ? together : slots;
 }
 
-const char *rprog_grid_check(const Problem *p, const Device *dev, const RProg *r, int64_t steps) {
-    if (r->split < 1 || (r->split > 1 && r->split > steps) || r->split > GRID_Y_MAX)
-        return "split is not in 1..steps";
-    if ((double)rprog_blocks(p, r) > dev->limits.grid_max.value)
-        return "the grid is larger than the device allows";
-    return NULL;
-}
-
 int64_t rprog_wanted(const Problem *p, const RProg *r) {
-    int64_t whole = rprog_blocks(p, r) - r->tail;
+    int64_t whole = rprog_outer_tiles(p, r) - r->tail;
     if (!rprog_persistent(r)) return whole + r->tail_blocks;
     return whole > r->tail_blocks ? whole : r->tail_blocks;
 }
@@ -129,7 +127,7 @@ const char *grid_check(const Problem *p, const Device *dev, const RProg *r) {
         return "in pingpong each warpgroup has a tile of its own";
     }
     if (r->tail_blocks > rprog_slots(dev, r)) return "a tail has more blocks than stay";
-    double tiles = (double)rprog_blocks(p, r), steps = (double)rprog_tiles(p, r, AX_K);
+    double tiles = (double)rprog_outer_tiles(p, r), steps = (double)rprog_tiles(p, r, AX_K);
     if (tiles * steps > INT32_MAX / 2) return "a block has too many k-steps to count";
     if (!boxes) return NULL;
     if (rprog_box_mover(dev) < 0) return "no mover of the device stores boxes";

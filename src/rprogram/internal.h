@@ -30,36 +30,15 @@ static inline int count_along(const RTile *outer, const RTile *inner, int axis) 
     return i > 0 && o % i == 0 ? o / i : 0;
 }
 
-/* The lines of a kernel section of the text form.
- *    id       key        skeletons */
+/* The lines of a kernel section of the text form.  */
 #define RPROG_KEYS(X)                                                                              \
-    X(SKELETON, "skeleton", IN_ALL)                                                                \
-    X(UNIT,     "unit",     IN_ALL)                                                                \
-    X(BLOCK,    "block",    IN_TILED)                                                              \
-    X(WARP,     "warp",     IN_CONTRACT)                                                           \
-    X(THREAD,   "thread",   IN_TILED)                                                              \
-    X(VEC,      "vec",      IN_CONTRACT | IN_WINDOW)                                               \
-    X(UNROLL,   "unroll",   IN_CONTRACT)                                                           \
-    X(STAGES,   "stages",   IN_CONTRACT)                                                           \
-    X(LOAD_A,   "a",        IN_CONTRACT)                                                           \
-    X(LOAD_B,   "b",        IN_CONTRACT)                                                           \
-    X(BOX,      "box",      IN_PERMUTE)                                                            \
-    X(THREADS,  "threads",  IN_PERMUTE)                                                            \
-    X(READ_A,   "read",     IN_PERMUTE)                                                            \
-    X(READ_B,   "read2",    IN_PERMUTE)                                                            \
-    X(STORE,    "store",    IN_ALL)                                                                \
-    X(RASTER,   "raster",   IN_CONTRACT)                                                           \
-    X(SPLIT,    "split",    IN_CONTRACT | IN_ROW | IN_COLUMN | IN_SCAN)                            \
-    X(STATS,    "rows",     IN_CONTRACT)                                                           \
-    X(KEEP,     "keep",     IN_ROW | IN_WINDOW)                                                    \
-    X(BLOCKS,   "blocks_per_sm", IN_ALL)
-enum { IN_CONTRACT = 1 << SK_CONTRACT, IN_STREAM = 1 << SK_STREAM, IN_ROW = 1 << SK_ROW,
-       IN_COLUMN = 1 << SK_COLUMN, IN_WINDOW = 1 << SK_WINDOW,
-       IN_PERMUTE = 1 << SK_PERMUTE, IN_SCAN = 1 << SK_SCAN,
-       IN_TILED = IN_CONTRACT | IN_STREAM | IN_ROW | IN_COLUMN | IN_WINDOW | IN_SCAN,
-       IN_ALL = IN_TILED | IN_PERMUTE };
+    X(SKELETON, "skeleton") X(UNIT, "unit") X(BLOCK, "block") X(WARP, "warp") X(THREAD, "thread")  \
+    X(VEC, "vec") X(UNROLL, "unroll") X(STAGES, "stages") X(LOAD_A, "a") X(LOAD_B, "b")            \
+    X(BOX, "box") X(THREADS, "threads") X(READ_A, "read") X(READ_B, "read2") X(STORE, "store")     \
+    X(RASTER, "raster") X(SPLIT, "split") X(STATS, "rows") X(KEEP, "keep")                         \
+    X(BLOCKS, "blocks_per_sm")
 typedef enum {
-#define X(id, key, in) KEY_##id,
+#define X(id, key) KEY_##id,
     RPROG_KEYS(X)
 #undef X
         KEY_COUNT
@@ -84,9 +63,6 @@ bool rprog_may_fetch_ahead(const Device *dev, const RProg *r);
 /* Units that can compute the problem: exact types first, packed ones where the operands lie so,
  * else whatever ALU row is nearest.  Returns how many.  */
 int rprog_units(const Problem *p, const Device *dev, int16_t *out, int cap);
-/* Of skeletons but `contract`: does each slice have some of these steps, and the device such a
- * grid?  */
-const char *rprog_grid_check(const Problem *p, const Device *dev, const RProg *r, int64_t steps);
 const char *rprog_raster_check(const RProg *r);
 const char *rprog_meeting_check(const Problem *p, const RProg *r);
 /* The mover of the device for `bytes` per lane from global memory; -1 if there is none.  */
@@ -150,12 +126,7 @@ static inline void layout_room(RoomWalk *w, Room x) {
  * byte on; those of n warps that a kernel declares.  */
 void layout_partials(RoomWalk *w, const RowGroup *g, int64_t n);
 void layout_warps(RoomWalk *w, const RowGroup *g, int64_t n);
-/* The rooms of each skeleton; those of statements over rows, behind or over what has been met.  */
-void rprog_row_rooms(RoomWalk *w);
-void rprog_column_rooms(RoomWalk *w);
-void rprog_scan_rooms(RoomWalk *w);
-void rprog_window_rooms(RoomWalk *w);
-void rprog_permute_rooms(RoomWalk *w);
+/* Those of statements over rows, behind or over what has been met.  */
 void rprog_stats_rooms(RoomWalk *w);
 /* Sizes of a `contract` program that follow from its block, not from its stages, its tables and its
  * way to store.  The fields that change with these, and bytes of shared memory, given such sizes
@@ -170,8 +141,6 @@ typedef struct {
     bool ring;                /* stages have barriers */
 } BlockBytes;
 BlockBytes rprog_block_bytes(const Problem *p, const Device *dev, const RProg *r);
-int64_t rprog_shared(const Problem *p, const Device *dev, const RProg *r, const BlockBytes *b);
-void rprog_derive_smem(const Problem *p, const Device *dev, const BlockBytes *b, RProg *r);
 /* An operand's region: bytes with its zeros and its table, and where that begins; 0: it has none.
  * Bytes of a box of a warp, of its staging buffer (a multiple of 16).  */
 int64_t rprog_region_bytes(const Problem *p, const Device *dev, const RProg *r, int side,
@@ -189,54 +158,11 @@ bool rprog_keeps_places(const Problem *p, const Device *dev, const RProg *r, int
  * their places would fill registers.  `may`: which may have one (rprog_may_table).  */
 void rprog_choose_tables(const Problem *p, const Device *dev, const BlockBytes *b,
                          const bool may[2], RProg *r);
-/* Do a derived candidate's threads, shared memory, registers and workspace keep to what the device
- * has and the caller allows (workspace_limit below 0: any)?  Counts it as rejected if not.  */
-bool rprog_fits(const Problem *p, const Device *dev, const RProg *r, int64_t workspace_limit,
-                RProgSet *set);
 /* Slices of a reduction of so many steps with which a grid of `blocks` fills the device once, or
  * two, four, eight times; returns how many there are.  */
 enum { RPROG_FILLS = 4 };
 int rprog_splits(const Device *dev, int64_t blocks, int64_t steps, int32_t split[RPROG_FILLS]);
-/* Collects the candidates of `column`, `scan`, `window` or `permute` in `set`, which may hold
- * others.  */
-typedef struct {
-    Arena *arena;
-    const Problem *p;
-    const Device *dev;
-    int64_t workspace_limit;
-    RProgSet *set;
-    size_t cap;               /* of set->prog: at first as many as it holds */
-} Keeper;
-/* Derives a candidate and keeps it, or counts why not.  */
-void rprog_keep(Keeper *k, RProg r);
-/* The `row` skeleton: candidates, and the first broken rule.  Derives threads, warp tile, shared
- * memory and registers.  */
-void rprog_row_candidates(Arena *a, const Problem *p, const Device *dev, const RPlanOptions *o,
-                          RProgSet *set);
-const char *rprog_row_check(const Problem *p, const Device *dev, const RProg *r);
-int64_t rprog_row_registers(const Problem *p, const RProg *r);
-int64_t rprog_row_workspace(const Problem *p, const RProg *r);
 extern const char *const rprog_keep_name[KEEP_COUNT];
-/* The same for `column`, `scan`, `window` and `permute`, whose candidates are added to the
- * set's.  */
-const char *rprog_view_check(const Problem *p, const Device *dev, const RProg *r);
-void rprog_column_candidates(Arena *a, const Problem *p, const Device *dev, const RPlanOptions *o,
-                             RProgSet *set);
-const char *rprog_column_check(const Problem *p, const Device *dev, const RProg *r);
-int64_t rprog_column_registers(const Problem *p, const RProg *r);
-int64_t rprog_column_workspace(const Problem *p, const RProg *r);
-void rprog_window_candidates(Arena *a, const Problem *p, const Device *dev, RProgSet *set);
-const char *rprog_window_check(const Problem *p, const Device *dev, const RProg *r);
-int64_t rprog_window_threads(const RProg *r);
-int64_t rprog_window_registers(const Problem *p, const RProg *r);
-void rprog_scan_candidates(Arena *a, const Problem *p, const Device *dev, const RPlanOptions *o,
-                           RProgSet *set);
-const char *rprog_scan_check(const Problem *p, const Device *dev, const RProg *r);
-int64_t rprog_scan_registers(const Problem *p, const RProg *r);
-int64_t rprog_scan_workspace(const Problem *p, const RProg *r);
-void rprog_permute_candidates(Arena *a, const Problem *p, const Device *dev, RProgSet *set);
-const char *rprog_permute_check(const Problem *p, const Device *dev, const RProg *r);
-int64_t rprog_permute_registers(const Problem *p, const RProg *r);
 /* Wavefronts of a box's parts by layout and width of the accesses (as a power of two): of filling
  * them and of reading them; below 0: not counted yet.  */
 enum { BOX_LAYOUTS = 23, BOX_WIDTHS = 5 };
@@ -255,7 +181,4 @@ int64_t rprog_stats_workspace(const Problem *p, const RProg *r);
 int64_t rprog_stats_registers(const Problem *p, const Device *dev, const RProg *r);
 const char *rprog_stats_check(const Problem *p, const RProg *r);
 extern const char *const rprog_stats_name[STATS_COUNT];
-/* Candidates of the `stream` skeleton.  */
-void rprog_stream_candidates(const Problem *p, const Device *dev, RProgSet *set, RProg *room,
-                             int cap);
 #endif

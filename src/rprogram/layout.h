@@ -88,9 +88,6 @@ const char *rprog_room_name(RoomKind kind);
 RoomSpace rprog_room_space(RoomKind kind);
 RoomOf rprog_room_of(RoomKind kind);
 const Layout *rprog_layout(Arena *a, const Problem *p, const Device *dev, const RProg *r);
-/* Rooms of SPACE_SHARED and SPACE_DECLARED in all, which is what a block has to have: the same
- * walk, which only counts.  */
-int64_t rprog_block_smem(const Problem *p, const Device *dev, const RProg *r);
 /* A room of that kind; NULL: there is none.  */
 const Room *rprog_room(const Layout *l, RoomKind kind, int of);
 /* Where it begins, 0 where there is none.  */

@@ -1,6 +1,6 @@
 /* The `permute` skeleton: boxes of points whose inputs are read as they lie in memory, and whose
  * outputs are written as theirs do; shared memory turns one order into the other.  */
-#include "rprogram/internal.h"
+#include "rprogram/skeleton.h"
 
 enum { POINTS_MIN = 256, POINTS_MAX = 16384, THREADS_MAX = 1024, ROUNDS_MAX = 16,
        LOADED_MAX = 128 /* bytes of a source that a thread has under way */ };
@@ -18,42 +18,7 @@ static bool is_one(const Problem *p, int axis) {
     return !p->permute.varies[axis] && extent_of(p, axis) == 1;
 }
 
-int64_t rprog_permute_points(const Problem *p, const RProg *r) {
-    int64_t n = 1;
-    for (int a = 0; a < axes_of(p) && n < INT32_MAX; a++) n *= r->block.extent[a];
-    return n;
-}
-
-int64_t rprog_permute_elements(const Problem *p, const RProg *r, int source) {
-    const PermuteSource *x = &p->permute.source[source];
-    int64_t n = 1;
-    for (int a = 0; a < axes_of(p) && n < INT32_MAX; a++)
-        n *= x->stride[a] ? r->block.extent[a] : 1;
-    return n;
-}
-
-void rprog_permute_steps(const Problem *p, const RProg *r, int source,
-                         int32_t step[PERMUTE_AXES]) {
-    const PermuteSource *x = &p->permute.source[source];
-    int64_t n = 1;
-    for (int a = axes_of(p) - 1; a >= 0; a--) {
-        step[a] = x->stride[a] ? (int32_t)n : 0;
-        if (x->stride[a] && n < INT32_MAX) n *= r->block.extent[a];
-    }
-}
-
-/* What lies inside of the axis that is contiguous in memory, at least all banks' worth.  */
-int64_t rprog_permute_row(const Problem *p, const RProg *r, int source) {
-    enum { LINE = 128 };
-    const PermuteSource *x = &p->permute.source[source];
-    int32_t step[PERMUTE_AXES] = {0};
-    rprog_permute_steps(p, r, source, step);
-    int64_t row = step[x->order[0]], all = rprog_permute_elements(p, r, source);
-    while (row * x->bytes < LINE && all % (2 * row) == 0) row *= 2;
-    return row;
-}
-
-void rprog_permute_rooms(RoomWalk *w) {
+static void rooms(RoomWalk *w) {
     if (rprog_permute_points(w->p, w->r) > POINTS_MAX) w->end = INT32_MAX;
     for (int i = 0; i < w->p->permute.n_source && w->end < INT32_MAX; i++) {
         int64_t row = rprog_permute_row(w->p, w->r, i), bytes = w->p->permute.source[i].bytes;
@@ -139,11 +104,6 @@ static bool stores_fit(const Problem *p, const RProg *r) {
     return divides;
 }
 
-int rprog_permute_width(const Problem *p, const RProg *r, int source) {
-    int most = RTILE_ACCESS / p->permute.source[source].bytes;
-    return r->store_vec < most ? r->store_vec : most;
-}
-
 static bool layout_fits(const Problem *p, const RProg *r, int source) {
     const RLayout *l = &r->load[source].layout;
     int bytes = p->permute.source[source].bytes, width = rprog_permute_width(p, r, source);
@@ -153,7 +113,8 @@ static bool layout_fits(const Problem *p, const RProg *r, int source) {
     return !l->bits || (!l->pad && row % line == 0 && all % row == 0);
 }
 
-int64_t rprog_permute_registers(const Problem *p, const RProg *r) {
+static int64_t registers(const Problem *p, const Device *dev, const RProg *r) {
+    (void)dev;
     enum { FIXED = 32 };
     int64_t loaded = 0, out = 0;
     for (int i = 0; i < p->permute.n_source; i++) {
@@ -177,7 +138,7 @@ static const char *check_rounds(const Problem *p, const RProg *r) {
     return NULL;
 }
 
-const char *rprog_permute_check(const Problem *p, const Device *dev, const RProg *r) {
+static const char *check(const Problem *p, const Device *dev, const RProg *r) {
     const PermuteView *v = &p->permute;
     if (!v->fits) return "the statement changes no layout";
     if (r->threads < WARP || r->threads % WARP || r->threads > THREADS_MAX)
@@ -197,14 +158,29 @@ const char *rprog_permute_check(const Problem *p, const Device *dev, const RProg
             return "padding or swizzle break the alignment of reads of shared memory";
     }
     if (r->split != 1) return "a permute program has no split";
-    const char *why = rprog_grid_check(p, dev, r, 1);
+    const char *why = skeleton_grid_check(&rprog_permute, p, dev, r, 1);
     return why ? why : check_rounds(p, r);
+}
+
+static int64_t threads(const Device *dev, RProg *r) {
+    (void)dev;
+    return r->threads;
+}
+
+static void map(const Problem *p, const RProg *r, int64_t span, IndexMap *m) {
+    const PermuteView *v = &p->permute;
+    (void)span;
+    for (int a = 0; a < v->out.n_digit; a++) {
+        const AxisDigit *d = &v->out.digit[a];
+        index_add_dealt(m, (IndexAxis){v->out.index + d->first, d->n, d->extent, v->divisor[a],
+                                       r->block.extent[a]});
+    }
 }
 
 /* ---- candidates ---- */
 
 typedef struct {
-    Keeper kept;
+    Keeper *kept;
     RTile *seen;              /* boxes so far */
     int n_seen;
     size_t cap_seen;
@@ -277,17 +253,18 @@ static bool is_new(Boxes *b, const RTile *t) {
         for (int a = 0; a < RT_AXES; a++) same &= b->seen[i].extent[a] == t->extent[a];
         if (same) return false;
     }
-    b->seen = arena_grow(b->kept.arena, b->seen, &b->cap_seen, (size_t)b->n_seen + 1, sizeof *t);
+    b->seen = arena_grow(b->kept->arena, b->seen, &b->cap_seen, (size_t)b->n_seen + 1, sizeof *t);
     b->seen[b->n_seen++] = *t;
     return true;
 }
 
-void rprog_permute_candidates(Arena *a, const Problem *p, const Device *dev, RProgSet *set) {
+static void candidates(Keeper *k) {
     enum { LEAST = 16, MOST = 4096, FAR = 512 };
+    const Problem *p = k->p;
     const PermuteView *v = &p->permute;
-    Boxes b = {.kept = {a, p, dev, -1, set, (size_t)set->n}};
+    Boxes b = {.kept = k};
     RProg r = rprog_base(SK_PERMUTE);
-    if (!v->fits || v->out.extent < 1 || rprog_units(p, dev, &r.unit, 1) < 1) return;
+    if (!v->fits || v->out.extent < 1 || rprog_units(p, k->dev, &r.unit, 1) < 1) return;
     for (int64_t out = LEAST; out <= MOST; out *= 2) {
         for (int64_t in = LEAST; in <= FAR; in *= 2) {
             for (int even = 0; even < 2; even++) {
@@ -297,8 +274,21 @@ void rprog_permute_candidates(Arena *a, const Problem *p, const Device *dev, RPr
                 int64_t points = rprog_permute_points(p, &r);
                 bool whole = points == v->out.extent;
                 if (points > POINTS_MAX || (points < POINTS_MIN && !whole)) continue;
-                if (is_new(&b, &r.block)) with_vectors(&b.kept, r);
+                if (is_new(&b, &r.block)) with_vectors(k, r);
             }
         }
     }
 }
+
+const SkeletonRow rprog_permute = {
+    .keys = 1 << KEY_SKELETON | 1 << KEY_UNIT | 1 << KEY_BOX | 1 << KEY_THREADS | 1 << KEY_READ_A |
+            1 << KEY_READ_B | 1 << KEY_STORE | 1 << KEY_BLOCKS,
+    .box = true,
+    .takes = skeleton_takes_views,
+    .candidates = candidates,
+    .check = check,
+    .threads = threads,
+    .registers = registers,
+    .rooms = rooms,
+    .map = map,
+};

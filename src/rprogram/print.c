@@ -1,13 +1,13 @@
 /* The text form, written.  */
-#include "rprogram/internal.h"
+#include "rprogram/skeleton.h"
 
 const char *const rprog_key_name[KEY_COUNT] = {
-#define X(id, key, in) key,
+#define X(id, key) key,
     RPROG_KEYS(X)
 #undef X
 };
 const char *const rprog_skeleton_name[SK_COUNT] = {
-#define X(id, name) name,
+#define X(id, name) #name,
     RPROG_SKELETONS(X)
 #undef X
 };
@@ -32,16 +32,11 @@ const char *const rprog_grid_name[3] = {"tiles", "persistent", "pingpong"};
 const char *const rprog_axis_name[AX_CLASSES] = {"b", "m", "n", "k"};
 
 bool rprog_has_key(const Problem *p, Skeleton skeleton, PlanKey key) {
-    static const int in[KEY_COUNT] = {
-#define X(id, text, where) where,
-        RPROG_KEYS(X)
-#undef X
-    };
     if (key == KEY_LOAD_A && !p->op[0].present) return false;
     if (key == KEY_LOAD_B && !p->op[1].present) return false;
     if (key == KEY_STATS && !p->stats) return false;
     if (key == KEY_READ_B && p->permute.n_source < 2) return false;
-    return (in[key] >> skeleton) & 1;
+    return rprog_skeleton(skeleton)->keys >> key & 1;
 }
 
 static void print_tile(Buf *out, const RTile *t) {
@@ -113,7 +108,7 @@ static void print_value(Buf *out, PlanKey key, const Problem *p, const RProg *r,
     case KEY_SPLIT:
         buf_printf(out, "%d", (int)r->split);
         if (r->tail > 0) buf_printf(out, " tail %d blocks %d", (int)r->tail, (int)r->tail_blocks);
-        if (r->skeleton == SK_COLUMN && rprog_meets(r)) buf_printf(out, " lanes %d", r->lanes);
+        if (r->stats == STATS_NONE && rprog_meets(r)) buf_printf(out, " lanes %d", r->lanes);
         break;
     case KEY_STATS:
         buf_puts(out, rprog_stats_name[r->stats]);

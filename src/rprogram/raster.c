@@ -44,7 +44,7 @@ bool rprog_cluster_order(const Problem *p, RProg *r) {
 int rprog_rasters(const Problem *p, const RProg *r, int64_t rows[RASTERS]) {
     int64_t all = rprog_tiles(p, r, AX_M);
     int n = 0;
-    if (r->skeleton != SK_CONTRACT || rprog_tiles(p, r, AX_N) == 1) all = 1;
+    if (rprog_tiles(p, r, AX_N) == 1) all = 1;
     for (int64_t g = 1; n < RASTERS && g < 2 * all; g *= 2) {
         RProg x = *r;
         rprog_set_raster(p, g, &x);

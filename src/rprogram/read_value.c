@@ -145,16 +145,24 @@ static Status read_raster(Reader *r, RProg *x) {
     return s;
 }
 
+/* Is a contraction a stream of elements to such a program?  */
+static bool as_stream(const SkeletonRow *of, const Problem *given) {
+    Problem stream = *given;
+    stream.contraction = false;
+    return !of->products && of->takes(&stream) && !(of->takes(given) && rtile_reuses(given));
+}
+
 static Status read_skeleton(Reader *r, RProg *x) {
     int which;
     Status s = reader_name(r, rprog_skeleton_name, SK_COUNT, &which);
     Problem *p = &r->plan->problem[r->kernel], given = *p;
-    bool tiles = which == SK_CONTRACT || (which != SK_STREAM && rtile_reuses(&given));
-    if (!s && !tiles && given.contraction && !given.stats)
+    if (s) return s;
+    const SkeletonRow *of = rprog_skeleton((Skeleton)which);
+    if (given.contraction && !given.stats && as_stream(of, &given))
         rtile_as_stream(r->arena, &given, r->plan->align, p);
-    if (!s && which != SK_CONTRACT) *x = rprog_base((Skeleton)which);
-    if (!s) x->skeleton = (Skeleton)which;
-    return s;
+    if (!of->products) *x = rprog_base((Skeleton)which);
+    x->skeleton = (Skeleton)which;
+    return ST_OK;
 }
 
 static Status read_keep(Reader *r, RowKeep *out) {
@@ -189,7 +197,7 @@ static Status read_slices(Reader *r, RProg *x) {
     int which;
     int64_t v = 0, t = 0, u = 0;
     Status s = reader_int(r, 1, GRID_Y_MAX, &v);
-    if (!s && x->skeleton == SK_COLUMN) s = read_lanes(r, x);
+    if (!s && rprog_skeleton(x->skeleton)->slices_meet) s = read_lanes(r, x);
     if (!s && more_words(r) && !(s = reader_name(r, tail, 1, &which)) &&
         !(s = reader_int(r, 1, INT32_MAX, &t)) && !(s = reader_name(r, blocks, 1, &which)))
         s = reader_int(r, 1, INT32_MAX, &u);

@@ -2,7 +2,7 @@
  * first error is reported with its place.  Inside rprogram.  */
 #ifndef ROLLER_RPROGRAM_READER_H
 #define ROLLER_RPROGRAM_READER_H
-#include "rprogram/internal.h"
+#include "rprogram/skeleton.h"
 
 typedef struct {
     const char *text;

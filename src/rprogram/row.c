@@ -1,5 +1,5 @@
 /* The `row` skeleton: threads per row, vectors, where the row stays, slices of long rows.  */
-#include "rprogram/internal.h"
+#include "rprogram/skeleton.h"
 
 enum {
     ROW_THREADS_MAX = 1024,
@@ -53,7 +53,7 @@ static int64_t row_pitch(const Problem *p, const RProg *r, const RowSource *s) {
     return ceil_div(columns * s->bytes, RTILE_ACCESS) * RTILE_ACCESS;
 }
 
-void rprog_row_rooms(RoomWalk *w) {
+static void rooms(RoomWalk *w) {
     const RowFacts *f = rprog_row_facts(w->p, w->r);
     int64_t rows = w->r->block.extent[AX_M], threads = rprog_row_threads(w->r);
     for (int i = 0; i < f->n_source; i++) {
@@ -69,7 +69,8 @@ void rprog_row_rooms(RoomWalk *w) {
         layout_warps(w, f->group, ceil_div(threads * rows, WARP));
 }
 
-int64_t rprog_row_workspace(const Problem *p, const RProg *r) {
+static int64_t workspace(const Problem *p, const RProg *r) {
+    if (r->split <= 1) return 0;
     const RowGroup *g = p->row->group;
     return rprog_partials(p->te, g, g->n, p->row->rows * r->split);
 }
@@ -123,7 +124,8 @@ static double words_per_column(const Problem *p, const RProg *r) {
     return words + most;
 }
 
-int64_t rprog_row_registers(const Problem *p, const RProg *r) {
+static int64_t registers(const Problem *p, const Device *dev, const RProg *r) {
+    (void)dev;
     enum { FIXED = 30, VALUES = 2, ENDS = 8 };
     double words = words_per_column(p, r) *
                    (r->thread.extent[AX_N] + rprog_row_end_columns(p, r));
@@ -154,7 +156,7 @@ static bool whole_ranges(const Problem *p, const RProg *r) {
     return p->row->flat && rprog_row_threads(r) <= WARP;
 }
 
-const char *rprog_row_check(const Problem *p, const Device *dev, const RProg *r) {
+static const char *check(const Problem *p, const Device *dev, const RProg *r) {
     int threads = rprog_row_threads(r), rows = r->block.extent[AX_M];
     int64_t columns = p->extent[AX_N], steps = ceil_div(columns, r->block.extent[AX_N]);
     if (r->thread.extent[AX_M] != 1 || r->thread.extent[AX_K] != 1 || r->block.extent[AX_K] != 1)
@@ -177,59 +179,55 @@ const char *rprog_row_check(const Problem *p, const Device *dev, const RProg *r)
     if (r->keep == KEEP_FLAT && (rprog_row_ends(p, r) || !whole_ranges(p, r)))
         return "the rows of a block are no range of whole 16 bytes";
     if (r->split > 1 && !rprog_row_rereads(r)) return "split rows stay in memory";
-    return rprog_grid_check(p, dev, r, steps);
+    return skeleton_grid_check(&rprog_row, p, dev, r, steps);
+}
+
+static bool takes(const Problem *p) { return p->row; }
+
+static const RowGroup *partials(const Problem *p) { return p->row->group; }
+
+static int64_t threads(const Device *dev, RProg *r) {
+    (void)dev;
+    int n = rprog_row_threads(r), lanes = n < WARP ? n : WARP;
+    r->warp = r->thread;
+    r->warp.extent[AX_M] *= WARP / (lanes > 0 ? lanes : 1);
+    r->warp.extent[AX_N] *= lanes;
+    return (int64_t)n * r->block.extent[AX_M];
+}
+
+static void map(const Problem *p, const RProg *r, int64_t span, IndexMap *m) {
+    int left = m->root->n_left, n = m->root->n_index;
+    (void)span;
+    int rows = index_add_dealt(m, (IndexAxis){index_all, left, p->extent[AX_M],
+                                              p->multiple[AX_M], r->block.extent[AX_M]});
+    index_add(m, (IndexAxis){index_all + left, n - left, p->extent[AX_N], p->multiple[AX_N],
+                             r->block.extent[AX_N]});
+    index_deal_thread(m, (IndexDigit){rows, 1, r->block.extent[AX_M]});
 }
 
 /* ---- candidates ---- */
-
-typedef struct {
-    const Problem *p;
-    const Device *dev;
-    const RPlanOptions *o;
-    RProgSet *set;
-} Rows;
-
-static void keep(Rows *b, const RProg *start) {
-    RProg r = *start;
-    RProgSet *set = b->set;
-    set->enumerated++;
-    rprog_derive(b->p, b->dev, &r);
-    if (!rprog_fits(b->p, b->dev, &r, b->o->workspace_limit, set)) return;
-    if (rprog_row_check(b->p, b->dev, &r)) {
-        set->rejected[(double)rprog_tiles(b->p, &r, AX_M) > b->dev->limits.grid_max.value
-                          ? REJECT_GRID : REJECT_ALIGNMENT]++;
-    } else if (set->n < CANDIDATES) {
-        set->prog[set->n++] = r;
-    }
-}
 
 static void set_row(RProg *r, int threads, int vectors) {
     r->thread.extent[AX_N] = vectors * r->store_vec;
     r->block.extent[AX_N] = threads * vectors * r->store_vec;
 }
 
-static void add_slices(Rows *b, RProg *r) {
-    int64_t steps = ceil_div(b->p->extent[AX_N], r->block.extent[AX_N]);
-    int64_t blocks = rprog_tiles(b->p, r, AX_M);
-    int32_t split[RPROG_FILLS];
-    if (blocks >= 2 * (int64_t)b->dev->limits.sm_count.value) return;
-    for (int i = 0, n = rprog_splits(b->dev, blocks, steps, split); i < n; i++) {
-        r->split = split[i];
-        keep(b, r);
-    }
-    r->split = 1;
+static void add_slices(Keeper *b, const RProg *r) {
+    enum { FILLED = 2 };
+    rprog_keep_slices(b, *r, ceil_div(b->p->extent[AX_N], r->block.extent[AX_N]), FILLED);
 }
 
 /* Ways to hold a row for the threads and vectors of r.  */
-static void add_places(Rows *b, RProg *r, int threads) {
+static void add_places(Keeper *b, RProg *r, int threads) {
     const RowFacts *f = b->p->row;
     int64_t vectors = ceil_div(f->columns, (int64_t)threads * r->store_vec);
+    int64_t all;
     bool several = f->group->n_pass > 1;
     if (vectors < 1) vectors = 1;
     r->keep = KEEP_REGISTERS;
     if (vectors * r->store_vec <= KEPT_MAX) {
         set_row(r, threads, (int)vectors);
-        if (words_per_column(b->p, r) * r->thread.extent[AX_N] <= KEPT_MAX) keep(b, r);
+        if (words_per_column(b->p, r) * r->thread.extent[AX_N] <= KEPT_MAX) rprog_keep(b, *r);
         else b->set->enumerated++, b->set->rejected[REJECT_REGISTERS]++;
     }
     for (int n = 1; n <= STEP_VECTORS; n *= 2) {
@@ -238,29 +236,28 @@ static void add_places(Rows *b, RProg *r, int threads) {
         set_row(r, threads, n);
         for (int again = 0; again < (b->p->online ? 2 : 1); again++) {
             r->keep = again ? KEEP_ONLINE : KEEP_MEMORY;
-            if (n < vectors) keep(b, r);
+            if (n < vectors) rprog_keep(b, *r);
             if (r->block.extent[AX_M] == 1) add_slices(b, r);
         }
         r->keep = KEEP_SHARED;
-        if (several) keep(b, r);
+        if (several) rprog_keep(b, *r);
     }
     r->keep = KEEP_FLAT;
     if (rprog_row_ends(b->p, r)) return;
     set_row(r, threads, vectors * r->store_vec <= KEPT_MAX ? (int)vectors : STEP_VECTORS);
     if (!f->flat || !whole_ranges(b->p, r)) return;
-    if (rprog_shared(b->p, b->dev, r, NULL) <= FLAT_BYTES) keep(b, r);
+    if (skeleton_shared(&rprog_row, b->p, b->dev, r, &all) <= FLAT_BYTES) rprog_keep(b, *r);
 }
 
 static int widest(const Problem *p) {
     return p->row->vec > p->row->peel_vec ? p->row->vec : p->row->peel_vec;
 }
 
-void rprog_row_candidates(Arena *a, const Problem *p, const Device *dev, const RPlanOptions *o,
-                          RProgSet *set) {
-    Rows b = {.p = p, .dev = dev, .o = o, .set = set};
+static void candidates(Keeper *b) {
+    const Problem *p = b->p;
     RProg r = rprog_base(SK_ROW);
-    set->prog = ARENA_ARRAY(a, RProg, CANDIDATES);
-    if (rprog_units(p, dev, &r.unit, 1) < 1) return;
+    b->most = CANDIDATES;
+    if (rprog_units(p, b->dev, &r.unit, 1) < 1) return;
     for (int threads = 1; threads <= ROW_THREADS_MAX; threads *= 2) {
         for (int vec = widest(p); vec >= 1; vec /= 2) {
             bool idle = threads > 1 && (int64_t)threads / 2 * vec >= p->extent[AX_N];
@@ -273,14 +270,28 @@ void rprog_row_candidates(Arena *a, const Problem *p, const Device *dev, const R
                 if (all < threads || (all > threads && all > 512)) continue;
                 if (all > threads && p->extent[AX_M] <= all / threads / 2) continue;
                 r.block.extent[AX_M] = all / threads;
-                add_places(&b, &r, threads);
+                add_places(b, &r, threads);
             }
         }
     }
-    if (set->n > 0) return;
+    if (b->set->n > 0) return;
     r.store_vec = 1;
     r.block.extent[AX_M] = 1;
     set_row(&r, WARP, 1);
     r.keep = KEEP_MEMORY;
-    keep(&b, &r);
+    rprog_keep(b, r);
 }
+
+const SkeletonRow rprog_row = {
+    .keys = 1 << KEY_SKELETON | 1 << KEY_UNIT | 1 << KEY_BLOCK | 1 << KEY_THREAD | 1 << KEY_STORE |
+            1 << KEY_SPLIT | 1 << KEY_KEEP | 1 << KEY_BLOCKS,
+    .takes = takes,
+    .candidates = candidates,
+    .check = check,
+    .threads = threads,
+    .registers = registers,
+    .rooms = rooms,
+    .map = map,
+    .workspace = workspace,
+    .partials = partials,
+};

@@ -201,8 +201,8 @@
 #include "rtile/rtile.h"
 
 #define RPROG_SKELETONS(X)                                                                         \
-    X(CONTRACT, "contract") X(STREAM, "stream") X(ROW, "row") X(COLUMN, "column")                  \
-    X(WINDOW, "window") X(PERMUTE, "permute") X(SCAN, "scan")
+    X(CONTRACT, contract) X(STREAM, stream) X(ROW, row) X(COLUMN, column) X(WINDOW, window)        \
+    X(PERMUTE, permute) X(SCAN, scan)
 typedef enum {
 #define X(id, name) SK_##id,
     RPROG_SKELETONS(X)

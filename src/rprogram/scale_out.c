@@ -1,6 +1,7 @@
 /* From one block to the grid: slices of K, stages, and the device's limits.  The order of tiles is
  * chosen when programs are ranked.  */
 #include "rprogram/build.h"
+#include "rprogram/contract.h"
 #include "rprogram/matrix.h"
 
 static void keep(Builder *b, const RProg *r) {
@@ -53,7 +54,7 @@ static double wave_efficiency(const Builder *b, int64_t blocks) {
  * once, twice, and as far as blocks are resident, the ones that keep SMs busiest.  Slices keep at
  * least two k-steps and none is empty.  */
 static int choose_splits(const Builder *b, const RProg *r, int32_t out[SPLITS]) {
-    int64_t tiles = rprog_blocks(b->p, r), steps = rprog_tiles(b->p, r, AX_K);
+    int64_t tiles = rprog_outer_tiles(b->p, r), steps = rprog_tiles(b->p, r, AX_K);
     int64_t sms = (int64_t)b->sms, slots = sms * r->blocks_per_sm;
     const int64_t wanted[] = {sms / tiles, 2 * sms / tiles, slots / tiles, 2};
     double busy[SPLITS];
@@ -90,7 +91,8 @@ static uint8_t workspace_vec(const Problem *p, const Device *dev, const RProg *r
 static bool parts_fit(const Builder *b, const RProg *r) {
     int64_t limit = b->options->workspace_limit;
     if (r->stats != STATS_PARTIAL) return true;
-    return !rprog_stats_check(b->p, r) && (limit < 0 || rprog_workspace(b->p, r) <= limit);
+    if (rprog_stats_check(b->p, r)) return false;
+    return limit < 0 || skeleton_workspace(b->of, b->p, r) <= limit;
 }
 
 /* Names the limit that a program breaks; REJECT_COUNT: none.  */
@@ -99,7 +101,7 @@ static Reject broken_limit(const Builder *b, const RProg *r) {
     if (r->registers > limit->registers_per_thread.value) return REJECT_REGISTERS;
     if (r->smem > limit->smem_per_block_optin.value) return REJECT_SMEM;
     if (r->blocks_per_sm < 1) return REJECT_REGISTERS;
-    if ((double)rprog_blocks(b->p, r) > limit->grid_max.value) return REJECT_GRID;
+    if ((double)rprog_outer_tiles(b->p, r) > limit->grid_max.value) return REJECT_GRID;
     if (!parts_fit(b, r)) return REJECT_WORKSPACE;
     return REJECT_COUNT;
 }
@@ -107,8 +109,8 @@ static Reject broken_limit(const Builder *b, const RProg *r) {
 /* What follows from the way to store.  With units of warpgroups it takes registers: what waits for
  * stores of partial sums, and places of rows that are collected in shared memory.  */
 static void derive_store(const Builder *b, RProg *r) {
-    if (rprog_warpgroups(b->dev, r)) rprog_derive(b->p, b->dev, r);
-    else rprog_derive_smem(b->p, b->dev, &b->bytes, r);
+    if (rprog_warpgroups(b->dev, r)) skeleton_derive(b->of, b->p, b->dev, r);
+    else contract_derive_smem(b->p, b->dev, &b->bytes, r);
 }
 
 static void with_splits(Builder *b, const RProg *whole) {
@@ -120,7 +122,7 @@ static void with_splits(Builder *b, const RProg *whole) {
     for (int i = 0; i < n; i++) {
         r->split = splits[i];
         r->store_vec = workspace_vec(b->p, b->dev, r);
-        if (limit >= 0 && rprog_workspace(b->p, r) > limit) {
+        if (limit >= 0 && skeleton_workspace(b->of, b->p, r) > limit) {
             b->set->enumerated++;
             b->set->rejected[REJECT_WORKSPACE]++;
             continue;
@@ -156,7 +158,8 @@ static void with_stores(Builder *b, RProg *r) {
 static void with_clusters(Builder *b, RProg r) {
     enum { LARGEST = 4 };
     const MemoryLevel *l2 = &b->dev->memory[LEVEL_L2];
-    double ports = (double)rprog_blocks(b->p, &r) * l2->per_sm_max.value * hal_clock_hz(b->dev);
+    double ports = (double)rprog_outer_tiles(b->p, &r) * l2->per_sm_max.value *
+                   hal_clock_hz(b->dev);
     for (int c = 2; c <= LARGEST && c <= b->dev->limits.cluster_max.value; c *= 2) {
         r.cluster = (uint8_t)c;
         if (ports <= l2->read.value || !rprog_cluster_order(b->p, &r)) continue;
@@ -171,7 +174,7 @@ static int every_depth(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
     bool ring = rprog_warpgroups(b->dev, r);  /* a deeper one is no worse beside as many blocks */
     for (int depth = 2; depth <= STAGES_MAX && (n == 0 || depth <= steps + 1); depth++) {
         r->stages = (uint8_t)depth;
-        rprog_derive_smem(b->p, b->dev, &b->bytes, r);
+        contract_derive_smem(b->p, b->dev, &b->bytes, r);
         if (n > 0 && r->blocks_per_sm < 1) break;
         if (ring && n > 0 && r->blocks_per_sm == blocks) n--;
         blocks = r->blocks_per_sm;
@@ -198,12 +201,12 @@ static int choose_depths(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
     }
     if (rprog_matrix(b->dev, r)) return every_depth(b, r, out);
     r->stages = 2;
-    rprog_derive_smem(b->p, b->dev, &b->bytes, r);
+    contract_derive_smem(b->p, b->dev, &b->bytes, r);
     int64_t steps = rprog_tiles(b->p, r, AX_K), most = steps + 1 < DEEPEST ? steps + 1 : DEEPEST;
     int full = r->blocks_per_sm, n = 1, depth = 3;
     for (; depth <= most && full > 0; depth++) {
         r->stages = (uint8_t)depth;
-        rprog_derive_smem(b->p, b->dev, &b->bytes, r);
+        contract_derive_smem(b->p, b->dev, &b->bytes, r);
         if (r->blocks_per_sm < full) break;
     }
     if (depth > 3) out[n++] = (uint8_t)(depth - 1);
@@ -211,7 +214,7 @@ static int choose_depths(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
     for (; depth <= most && r->blocks_per_sm > 0 && 2 * r->blocks_per_sm >= full; depth++) {
         reached = depth;
         r->stages = (uint8_t)(depth + 1);
-        rprog_derive_smem(b->p, b->dev, &b->bytes, r);
+        contract_derive_smem(b->p, b->dev, &b->bytes, r);
     }
     if (reached > out[n - 1]) out[n++] = (uint8_t)reached;
     return n;
@@ -230,7 +233,7 @@ static void keep_staying(Builder *b, RProg r) {
     for (int c = 1; c <= LARGEST && c <= b->dev->limits.cluster_max.value; c *= 2) {
         r.cluster = (uint8_t)(c > 1 ? c : 0);
         if (c > 1 && !rprog_cluster_order(b->p, &r)) continue;
-        if (rprog_blocks(b->p, &r) > rprog_launched(b->p, b->dev, &r)) keep(b, &r);
+        if (rprog_outer_tiles(b->p, &r) > rprog_launched(b->p, b->dev, &r)) keep(b, &r);
     }
 }
 
@@ -241,12 +244,12 @@ static void with_grids(Builder *b, RProg r) {
     for (int grid = GRID_PERSISTENT; grid <= (alone ? GRID_PINGPONG : GRID_PERSISTENT); grid++) {
         r.grid = (Grid)grid;
         choose_store(b, &r);
-        rprog_derive(b->p, b->dev, &r);
+        skeleton_derive(b->of, b->p, b->dev, &r);
         take_block(b, &r);
         int n = choose_depths(b, &r, depth);
         for (int i = 0; i < n; i++) {
             r.stages = depth[i];
-            rprog_derive_smem(b->p, b->dev, &b->bytes, &r);
+            contract_derive_smem(b->p, b->dev, &b->bytes, &r);
             Reject why = broken_limit(b, &r);
             if (why != REJECT_COUNT) build_reject(b, why);
             else keep_staying(b, r);
@@ -257,18 +260,18 @@ static void with_grids(Builder *b, RProg r) {
 void build_scale_out(Builder *b, RProg *r) {
     uint8_t depth[DEPTHS];
     r->stats = rprog_stats_of(b->p, r);
-    rprog_derive(b->p, b->dev, r);
+    skeleton_derive(b->of, b->p, b->dev, r);
     bool full = r->registers > b->dev->limits.registers_per_thread.value;
     if (full && rprog_matrix(b->dev, r) && rprog_may_fetch_ahead(b->dev, r)) {
         r->late = true;
-        rprog_derive(b->p, b->dev, r);
+        skeleton_derive(b->of, b->p, b->dev, r);
     }
     take_block(b, r);
     int n = choose_depths(b, r, depth);
     bool staged = depth[n - 1] == 1;
     for (int i = 0; i < n; i++) {
         r->stages = depth[i];
-        rprog_derive_smem(b->p, b->dev, &b->bytes, r);
+        contract_derive_smem(b->p, b->dev, &b->bytes, r);
         Reject why = broken_limit(b, r);
         if (why != REJECT_COUNT) {
             build_reject(b, why);
@@ -290,7 +293,7 @@ static void with_tail(Builder *b, const RProg *r) {
     const double busy = 0.9;
     bool stays = rprog_persistent(r);
     int64_t sms = stays ? rprog_slots(b->dev, r) : (int64_t)b->sms;
-    int64_t tiles = rprog_blocks(b->p, r), tail = tiles % sms;
+    int64_t tiles = rprog_outer_tiles(b->p, r), tail = tiles % sms;
     int64_t steps = rprog_tiles(b->p, r, AX_K), all = tail * steps;
     int64_t blocks = all / LEAST_STEPS < sms ? all / LEAST_STEPS : sms;
     bool shared = r->block.extent[AX_K] != r->warp.extent[AX_K];
@@ -303,12 +306,12 @@ static void with_tail(Builder *b, const RProg *r) {
     x.tail_blocks = (int32_t)blocks;
     x.tail_blocks = (int32_t)ceil_div(all, rprog_tail_steps(b->p, &x));
     while (x.store_vec * b->p->acc_bytes > RTILE_ACCESS) x.store_vec /= 2;
-    rprog_derive(b->p, b->dev, &x);
+    skeleton_derive(b->of, b->p, b->dev, &x);
     Reject why = broken_limit(b, &x);
     int64_t limit = b->options->workspace_limit;
     /* The segment's registers may leave room for fewer blocks that stay.  */
     if (stays && why == REJECT_COUNT && x.tail_blocks > rprog_slots(b->dev, &x)) why = REJECT_GRID;
-    if (limit >= 0 && rprog_workspace(b->p, &x) > limit) why = REJECT_WORKSPACE;
+    if (limit >= 0 && skeleton_workspace(b->of, b->p, &x) > limit) why = REJECT_WORKSPACE;
     if (why != REJECT_COUNT) build_reject(b, why);
     else keep(b, &x);
 }
@@ -326,7 +329,7 @@ void build_late(Builder *b) {
             continue;
         RProg x = *r;
         x.late = true;
-        rprog_derive(b->p, b->dev, &x);
+        skeleton_derive(b->of, b->p, b->dev, &x);
         like = r;
         registers = x.registers;
         if (x.blocks_per_sm <= r->blocks_per_sm) continue;

@@ -153,7 +153,7 @@ static void with_step(Builder *b, RProg r, int32_t step, int slices) {
 static void with_block(Builder *b, const RProg *r) {
     enum { WARPS_WANTED = 8 };            /* per SM, two for each scheduler */
     int warps = count_along(&r->block, &r->warp, AX_M) * count_along(&r->block, &r->warp, AX_N);
-    double resident = (double)(rprog_blocks(b->p, r) * warps) / b->sms;
+    double resident = (double)(rprog_outer_tiles(b->p, r) * warps) / b->sms;
     for (int slices = 1; slices <= 8 && slices * warps <= WARPS_MAX; slices *= 2) {
         int32_t step[STEPS];
         if (slices > 1 && (b->p->stats || resident * slices / 2 >= WARPS_WANTED)) break;

@@ -1,5 +1,5 @@
 /* The `scan` skeleton: threads along the walk and beside it, elements of each, slices.  */
-#include "rprogram/internal.h"
+#include "rprogram/skeleton.h"
 
 enum { THREADS_MAX = 1024, ITEMS_MAX = 64, GROUPS_MAX = 32 };
 
@@ -25,18 +25,20 @@ static int64_t partial_bytes(const Problem *p, int64_t results) {
 }
 
 /* What slices before a block's come to, threads along the walk find together, too.  */
-void rprog_scan_rooms(RoomWalk *w) {
+static void rooms(RoomWalk *w) {
     const RowGroup *g = w->p->group->columns;
     int64_t meets = rprog_scan_meets(w->p, w->r), n = meets * w->r->block.extent[AX_M];
     if (meets > 1) layout_partials(w, g, n);
     if (meets > 1 && w->r->split > 1 && !w->p->scan.down) layout_warps(w, g, n);
 }
 
-int64_t rprog_scan_workspace(const Problem *p, const RProg *r) {
+static int64_t workspace(const Problem *p, const RProg *r) {
+    if (r->split <= 1) return 0;
     return partial_bytes(p, r->split * rprog_scan_partials(p, r) * p->scan.out.extent);
 }
 
-int64_t rprog_scan_registers(const Problem *p, const RProg *r) {
+static int64_t registers(const Problem *p, const Device *dev, const RProg *r) {
+    (void)dev;
     enum { FIXED = 28 };
     const TeExpr *e = p->te->stmt[p->group->root].rhs;
     int64_t words = (rprog_partial_bytes(e) + 3) / 4, vec = r->store_vec;
@@ -46,7 +48,7 @@ int64_t rprog_scan_registers(const Problem *p, const RProg *r) {
     return FIXED + words * (items + 2 * vectors + 2) + 2 * vec + p->scan.out.n_digit;
 }
 
-const char *rprog_scan_check(const Problem *p, const Device *dev, const RProg *r) {
+static const char *check(const Problem *p, const Device *dev, const RProg *r) {
     const ScanView *v = &p->scan;
     int across = rprog_threads_along(r, AX_M), along = rprog_threads_along(r, AX_N);
     int64_t steps = ceil_div(v->extent, r->block.extent[AX_N]);
@@ -65,7 +67,29 @@ const char *rprog_scan_check(const Problem *p, const Device *dev, const RProg *r
     if (r->thread.extent[AX_M] * r->thread.extent[AX_N] > ITEMS_MAX ||
         (v->down && along > GROUPS_MAX))
         return "the thread tile is too large, or there are more than 32 groups";
-    return rprog_grid_check(p, dev, r, steps);
+    return skeleton_grid_check(&rprog_scan, p, dev, r, steps);
+}
+
+static const RowGroup *partials(const Problem *p) { return p->group->columns; }
+
+static int64_t threads(const Device *dev, RProg *r) {
+    (void)dev;
+    r->warp = r->thread;
+    return (int64_t)rprog_threads_along(r, AX_M) * rprog_threads_along(r, AX_N);
+}
+
+static void map(const Problem *p, const RProg *r, int64_t span, IndexMap *m) {
+    const ScanView *v = &p->scan;
+    (void)span;
+    int out = index_add_dealt(m, (IndexAxis){v->out.index, v->out.n, v->out.extent,
+                                             v->out_divisor, r->block.extent[AX_M]});
+    int walk = index_add(m, (IndexAxis){&index_all[v->of.index], 1, v->extent, v->divisor,
+                                        r->block.extent[AX_N]});
+    if (v->down)
+        index_deal_thread(m, (IndexDigit){walk, r->thread.extent[AX_N],
+                                          count_along(&r->block, &r->thread, AX_N)});
+    index_deal_thread(m, (IndexDigit){out, r->thread.extent[AX_M],
+                                      count_along(&r->block, &r->thread, AX_M)});
 }
 
 /* ---- candidates ---- */
@@ -73,15 +97,9 @@ const char *rprog_scan_check(const Problem *p, const Device *dev, const RProg *r
 static void add_slices(Keeper *b, RProg r) {
     enum { FEW_STEPS = 2, FILLED = 2 };
     int64_t steps = ceil_div(b->p->scan.extent, r.block.extent[AX_N]) / FEW_STEPS;
-    int64_t blocks = rprog_blocks(b->p, &r);
-    int32_t split[RPROG_FILLS];
     r.split = 1;
     rprog_keep(b, r);
-    if (blocks >= FILLED * (int64_t)b->dev->limits.sm_count.value) return;
-    for (int i = 0, n = rprog_splits(b->dev, blocks, steps, split); i < n; i++) {
-        r.split = split[i];
-        rprog_keep(b, r);
-    }
+    rprog_keep_slices(b, r, steps, FILLED);
 }
 
 /* Whole rows where they are short, steps of long ones.  */
@@ -117,21 +135,33 @@ static void add_down(Keeper *b, RProg r, int across) {
     }
 }
 
-void rprog_scan_candidates(Arena *a, const Problem *p, const Device *dev, const RPlanOptions *o,
-                           RProgSet *set) {
-    Keeper b = {a, p, dev, o->workspace_limit, set, (size_t)set->n};
-    const ScanView *v = &p->scan;
+static void candidates(Keeper *b) {
+    const ScanView *v = &b->p->scan;
     RProg r = rprog_base(SK_SCAN);
-    if (!v->fits || rprog_units(p, dev, &r.unit, 1) < 1) return;
+    if (!v->fits || rprog_units(b->p, b->dev, &r.unit, 1) < 1) return;
     for (int vec = v->vec; vec >= 1; vec /= 2) {
         r.store_vec = (uint8_t)vec;
         for (int threads = 1; threads <= THREADS_MAX && !v->down; threads *= 2) {
             if (threads > 1 && (int64_t)threads * vec >= 2 * v->extent) break;
-            add_along(&b, r, threads);
+            add_along(b, r, threads);
         }
         for (int across = 1; across <= 256 && v->down; across *= 2) {
             if (across > 1 && (int64_t)across * vec >= 2 * v->out.extent) break;
-            add_down(&b, r, across);
+            add_down(b, r, across);
         }
     }
 }
+
+const SkeletonRow rprog_scan = {
+    .keys = 1 << KEY_SKELETON | 1 << KEY_UNIT | 1 << KEY_BLOCK | 1 << KEY_THREAD | 1 << KEY_STORE |
+            1 << KEY_SPLIT | 1 << KEY_BLOCKS,
+    .takes = skeleton_takes_views,
+    .candidates = candidates,
+    .check = check,
+    .threads = threads,
+    .registers = registers,
+    .rooms = rooms,
+    .map = map,
+    .workspace = workspace,
+    .partials = partials,
+};

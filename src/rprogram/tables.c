@@ -1,6 +1,5 @@
 /* Which operands get tables of addresses.  */
-#include "rprogram/internal.h"
-#include "te/tree/arith.h"
+#include "rprogram/contract.h"
 
 void rprog_choose_tables(const Problem *p, const Device *dev, const BlockBytes *b,
                          const bool may[2], RProg *r) {
@@ -9,9 +8,9 @@ void rprog_choose_tables(const Problem *p, const Device *dev, const BlockBytes *
         bool needed = rprog_keeps_places(p, dev, r, side);
         if (!may[side] || (r->late && !needed)) continue;
         r->load[side].table = true;
-        rprog_derive_smem(p, dev, b, r);
+        contract_derive_smem(p, dev, b, r);
         if (r->blocks_per_sm == blocks || (needed && r->blocks_per_sm > 0)) continue;
         r->load[side].table = false;
-        rprog_derive_smem(p, dev, b, r);
+        contract_derive_smem(p, dev, b, r);
     }
 }

@@ -1,7 +1,7 @@
 /* Programs of units of warpgroups, by the mapping in rprog.h.  */
 #include "rprogram/build.h"
-#include "rprogram/index_map.h"
 #include "rprogram/matrix.h"
+#include "rprogram/skeleton.h"
 #include <string.h>
 
 /* Registers of a step's products, what is read for them, and what else the expression reads of each
@@ -58,7 +58,7 @@ int64_t warpgroup_registers(const Problem *p, const Device *dev, const RProg *r)
 
 bool rprog_ring_registers(const Problem *p, const Device *dev, const RProg *r, int *copying,
                           int *computing) {
-    int64_t threads = (int64_t)r->threads * rprog_resident(p, dev, r);
+    int64_t threads = (int64_t)r->threads * derive_resident(dev, r, rprog_outer_tiles(p, r));
     int64_t each = (int64_t)dev->limits.registers_per_sm.value / threads / 8 * 8;
     int64_t teams = rprog_computing(dev, r) / (WARP * rprog_team(dev, r));
     int64_t left = ((teams + 1) * each - COPYING) / teams / 8 * 8;
@@ -135,12 +135,6 @@ static const char *check_tile(const Problem *p, const Device *dev, const RProg *
     int rows = r->block.extent[own.along == AX_K ? own_axis(side) : AX_K];
     if (rows > dev->mover[own.mover].box_max) return "a box has too many rows";
     return NULL;
-}
-
-double rprog_cluster_sms(const Device *dev, const RProg *r) {
-    double sms = dev->limits.sm_count.value;
-    int c = rprog_cluster(r);
-    return c > 1 ? c * hal_curve(&dev->limits.clusters_resident, c) : sms;
 }
 
 static const char *check_cluster(const Problem *p, const Device *dev, const RProg *r) {

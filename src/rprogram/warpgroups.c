@@ -10,7 +10,7 @@ static bool too_small(const Builder *b, const RProg *r) {
     double area = (double)r->block.extent[AX_M] * r->block.extent[AX_N];
     bool few = r->swapped && b->p->extent[AX_M] < COLUMNS;
     double most = ROWS * (few ? (double)b->p->extent[AX_M] : COLUMNS);
-    if (b->thorough || (double)rprog_blocks(b->p, r) <= b->sms) return false;
+    if (b->thorough || (double)rprog_outer_tiles(b->p, r) <= b->sms) return false;
     return area * LARGER <= most && area * LARGER * b->sms <= b->parallel;
 }
 

@@ -1,6 +1,6 @@
 /* Which subscripts and offsets of a program leave 32 bits, also beyond the ends of its tensors.  */
 #include "rprogram/extents.h"
-#include "rprogram/index_map.h"
+#include "rprogram/skeleton.h"
 #include "te/tree/arith.h"
 #include "te/tree/tree.h"
 
@@ -19,7 +19,7 @@ static void digits_beyond(const Problem *p, const RProg *r, AxisClass k, int64_t
 }
 
 /* The same of an axis of other programs, the digits of which are its indices.  */
-static void indices_beyond(const IndexMap *m, int axis, int64_t *beyond) {
+void index_beyond(const IndexMap *m, int axis, int64_t *beyond) {
     const IndexAxis *x = &m->axis[axis];
     int64_t inner = 1;
     for (int i = x->n - 1; i > 0; i--) {
@@ -29,16 +29,16 @@ static void indices_beyond(const IndexMap *m, int axis, int64_t *beyond) {
     if (x->n > 0) beyond[x->index[0]] = 1 + x->tile / inner;
 }
 
-bool rprog_wide(const Problem *p, const RProg *r, const Access *x, int d) {
+bool rprog_wide_beyond(const Problem *p, const Access *x, int d, int64_t *beyond) {
     const TeTensor *t = &p->te->tensor[x->tensor];
-    int64_t beyond[TE_MAX_INDICES] = {0}, whole = 1;
-    IndexMap m;
+    int64_t whole = 1;
     for (int i = 0; i < t->rank; i++) whole += (t->shape[i].value - 1) * t->stride[i].value;
     if ((d < 0 ? whole : t->shape[d].value) > INT32_MAX) return true;
-    for (int k = AX_M; k <= AX_K && p->contraction; k++) digits_beyond(p, r, (AxisClass)k, beyond);
-    if (!p->contraction) {
-        index_map(p, r, 0, &m);
-        for (int i = 0; i < m.n_axis; i++) indices_beyond(&m, i, beyond);
-    }
     return access_wide(&p->te->stmt[p->group->root], d < 0 ? &x->offset : &x->sub[d], beyond);
+}
+
+bool rprog_wide_product(const Problem *p, const RProg *r, const Access *x, int d) {
+    int64_t beyond[TE_MAX_INDICES] = {0};
+    for (int k = AX_M; k <= AX_K; k++) digits_beyond(p, r, (AxisClass)k, beyond);
+    return rprog_wide_beyond(p, x, d, beyond);
 }

@@ -1,7 +1,6 @@
 /* The `window` skeleton: a patch of outputs per thread, its inputs sliding through registers, read
  * directly or from a tile with its halo in shared memory.  */
-#include "rprogram/index_map.h"
-#include "rprogram/internal.h"
+#include "rprogram/skeleton.h"
 
 enum { THREADS_MAX = 1024, SIDE_MAX = 16, OUTPUTS_MAX = 64, LOADED_MAX = 128 };
 
@@ -57,7 +56,7 @@ WindowTile rprog_window_tile(const Problem *p, const RProg *r) {
     return t;
 }
 
-int64_t rprog_window_threads(const RProg *r) {
+static int64_t threads_of(const RProg *r) {
     int64_t patches = count_along(&r->block, &r->thread, AX_M);
     if (r->keep != KEEP_SHARED) return patches;
     patches *= count_along(&r->block, &r->thread, AX_N);
@@ -65,7 +64,7 @@ int64_t rprog_window_threads(const RProg *r) {
     return ceil_div(patches * r->block.extent[AX_K], WARP) * WARP;
 }
 
-void rprog_window_rooms(RoomWalk *w) {
+static void rooms(RoomWalk *w) {
     enum { MOST = 1 << 16 };
     if (w->r->keep != KEEP_SHARED) return;
     WindowTile t = rprog_window_tile(w->p, w->r);
@@ -175,7 +174,8 @@ static int64_t words_of_inputs(const Problem *p, const RProg *r) {
     return words;
 }
 
-int64_t rprog_window_registers(const Problem *p, const RProg *r) {
+static int64_t registers(const Problem *p, const Device *dev, const RProg *r) {
+    (void)dev;
     enum { FIXED = 22, TAPS = 32 };       /* fitted to what compiled kernels need */
     const WindowView *v = &p->window;
     const WindowSource *x = &v->source[0];
@@ -213,7 +213,7 @@ static const char *check_vector(const Problem *p, const RProg *r) {
 }
 
 static const char *check_block(const Problem *p, const RProg *r) {
-    int64_t threads = rprog_window_threads(r);
+    int64_t threads = threads_of(r);
     if (r->keep != KEEP_REGISTERS && r->keep != KEEP_SHARED) return "inputs are not kept there";
     if (threads < WARP || threads % WARP || threads > THREADS_MAX)
         return "threads are not whole warps";
@@ -231,12 +231,12 @@ static const char *check_block(const Problem *p, const RProg *r) {
 /* Do patches or tiles reach beyond the end of p or q, the map's axes behind the first?  */
 static bool has_ragged(const Problem *p, const RProg *r) {
     IndexMap m;
-    index_map(p, r, 0, &m);
+    skeleton_map(&rprog_window, p, r, 0, &m);
     bool down = p->window.p >= 0;
     return (down && index_ragged(&m, 1)) || index_ragged(&m, down ? 2 : 1);
 }
 
-const char *rprog_window_check(const Problem *p, const Device *dev, const RProg *r) {
+static const char *check(const Problem *p, const Device *dev, const RProg *r) {
     const WindowView *v = &p->window;
     const char *why;
     if (!v->fits) return "the statement has no window that slides";
@@ -253,7 +253,49 @@ const char *rprog_window_check(const Problem *p, const Device *dev, const RProg 
         return "too much of the input in registers";
     if (rprog_window_body(p, r) > UNROLL_MAX) return "the unrolled body is too long";
     if (r->split != 1) return "a window program has no split";
-    return rprog_grid_check(p, dev, r, 1);
+    return skeleton_grid_check(&rprog_window, p, dev, r, 1);
+}
+
+static int64_t threads(const Device *dev, RProg *r) {
+    (void)dev;
+    r->warp = r->thread;
+    return threads_of(r);
+}
+
+static int64_t divisor_of(const TeStmt *s, const uint8_t *index, int n) {
+    int64_t divisor = 1;
+    for (int i = 0; i < n; i++) divisor *= te_extent_divisor(&s->index[index[i]].hi);
+    return divisor;
+}
+
+/* Blocks are tiles of the window's indices and of planes, threads their patches; or patches are
+ * numbered through.  */
+static void map(const Problem *p, const RProg *r, int64_t span, IndexMap *m) {
+    const WindowView *v = &p->window;
+    bool shared = r->keep == KEEP_SHARED;
+    const RTile *tile = shared ? &r->block : &r->thread;
+    (void)span;
+    int down = -1, patches = count_along(&r->block, &r->thread, AX_M);
+    int planes = index_add_dealt(m, (IndexAxis){v->other, v->n_other, v->outer,
+                                                divisor_of(m->root, v->other, v->n_other),
+                                                shared ? r->block.extent[AX_K] : 1});
+    if (v->p >= 0)
+        down = index_add_dealt(m, (IndexAxis){&index_all[v->p], 1, v->extent_p, v->divisor_p,
+                                              tile->extent[AX_M]});
+    int across = index_add_dealt(m, (IndexAxis){&index_all[v->q], 1, v->extent_q, v->divisor_q,
+                                                tile->extent[AX_N]});
+    if (v->lane >= 0)
+        index_add_dealt(m, (IndexAxis){&index_all[v->lane], 1,
+                                       m->root->index[v->lane].hi.value,
+                                       te_extent_divisor(&m->root->index[v->lane].hi), r->vec_n});
+    if (!shared) {
+        m->each = patches > 0 ? patches : 1;
+        return;
+    }
+    index_deal_thread(m, (IndexDigit){planes, 1, r->block.extent[AX_K]});
+    if (down >= 0) index_deal_thread(m, (IndexDigit){down, r->thread.extent[AX_M], patches});
+    index_deal_thread(m, (IndexDigit){across, r->thread.extent[AX_N],
+                                      count_along(&r->block, &r->thread, AX_N)});
 }
 
 /* ---- candidates ---- */
@@ -322,13 +364,12 @@ static void with_vectors(Keeper *b, RProg r) {
     }
 }
 
-void rprog_window_candidates(Arena *a, const Problem *p, const Device *dev, RProgSet *set) {
+static void candidates(Keeper *b) {
     static const int side[] = {1, 2, 3, 4, 6, 7, 8, 12, 16};
     enum { SIDES = sizeof side / sizeof *side };
-    Keeper b = {a, p, dev, -1, set, (size_t)set->n};
-    const WindowView *v = &p->window;
+    const WindowView *v = &b->p->window;
     RProg r = rprog_base(SK_WINDOW);
-    if (!v->fits || rprog_units(p, dev, &r.unit, 1) < 1) return;
+    if (!v->fits || rprog_units(b->p, b->dev, &r.unit, 1) < 1) return;
     for (int i = 0; i < SIDES; i++) {
         if (i > 0 && (v->p < 0 || side[i - 1] >= v->extent_p)) break;
         for (int j = 0; j < SIDES; j++) {
@@ -336,7 +377,19 @@ void rprog_window_candidates(Arena *a, const Problem *p, const Device *dev, RPro
             if (side[i] * side[j] > OUTPUTS_MAX) break;
             r.thread.extent[AX_M] = side[i];
             r.thread.extent[AX_N] = side[j];
-            with_vectors(&b, r);
+            with_vectors(b, r);
         }
     }
 }
+
+const SkeletonRow rprog_window = {
+    .keys = 1 << KEY_SKELETON | 1 << KEY_UNIT | 1 << KEY_BLOCK | 1 << KEY_THREAD | 1 << KEY_VEC |
+            1 << KEY_STORE | 1 << KEY_KEEP | 1 << KEY_BLOCKS,
+    .takes = skeleton_takes_views,
+    .candidates = candidates,
+    .check = check,
+    .threads = threads,
+    .registers = registers,
+    .rooms = rooms,
+    .map = map,
+};

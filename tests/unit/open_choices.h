@@ -8,9 +8,10 @@ static inline void draw_choices(const Problem *p, uint64_t seed, RProg *r) {
     Rng rng = {seed};
     int64_t rows[RASTERS];
     uint8_t lanes[MEETING_LANES];
-    int n = rprog_rasters(p, r, rows);
-    if (r->skeleton == SK_CONTRACT)
+    if (r->skeleton == SK_CONTRACT) {
+        int n = rprog_rasters(p, r, rows);
         rprog_set_raster(p, rows[rng_below(&rng, (uint32_t)n)], r);
+    }
     if (!rprog_meets(r)) return;
     r->lanes = lanes[rng_below(&rng, (uint32_t)rprog_meeting_lanes(p, r, lanes))];
 }

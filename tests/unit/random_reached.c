@@ -3,7 +3,7 @@
 #include "rprogram/skeletons.h"
 
 static const char *const skeletons[SK_COUNT] = {
-#define X(id, name) name,
+#define X(id, name) #name,
     RPROG_SKELETONS(X)
 };
 #undef X

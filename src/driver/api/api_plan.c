@@ -121,7 +121,7 @@ static void report_estimate(const RollerPlan *p, const Estimate *e, RollerEstima
 #undef X
     };
     static const char *const skeleton[] = {
-#define X(id, name) name,
+#define X(id, name) #name,
         RPROG_SKELETONS(X)
 #undef X
     };

@@ -1,8 +1,6 @@
-/* The walk over the rooms of a program, in the order in which they lie.  */
+/* The `contract` skeleton: the walk over its rooms.  */
+#include "rprogram/contract.h"
 #include "rprogram/matrix.h"
-#include "te/tree/arith.h"
-
-/* ---- `contract` ---- */
 
 BlockBytes rprog_block_bytes(const Problem *p, const Device *dev, const RProg *r) {
     BlockBytes b = {.warps = rprog_computing(dev, r) / WARP, .ring = rprog_warpgroups(dev, r)};
@@ -138,7 +136,7 @@ static void registers(RoomWalk *w) {
     }
 }
 
-static void contract_rooms(RoomWalk *w, const BlockBytes *b) {
+static void rooms_of(RoomWalk *w, const BlockBytes *b) {
     layout_ring(w, TURN_STEPS, w->r->stages, b->tile[0] + b->tile[1]);
     if (w->out) w->out->ring[0].ahead = rprog_steps_ahead(w->p, w->r);
     operands(w, b);
@@ -149,42 +147,13 @@ static void contract_rooms(RoomWalk *w, const BlockBytes *b) {
     if (w->out) registers(w);
 }
 
-/* ---- all ---- */
-
-static void rooms(RoomWalk *w) {
-    BlockBytes b;
-    switch (w->r->skeleton) {
-    case SK_ROW: rprog_row_rooms(w); return;
-    case SK_COLUMN: rprog_column_rooms(w); return;
-    case SK_SCAN: rprog_scan_rooms(w); return;
-    case SK_WINDOW: rprog_window_rooms(w); return;
-    case SK_PERMUTE: rprog_permute_rooms(w); return;
-    case SK_CONTRACT:
-        b = rprog_block_bytes(w->p, w->dev, w->r);
-        contract_rooms(w, &b);
-        return;
-    default: return;
-    }
+void contract_rooms(RoomWalk *w) {
+    BlockBytes b = rprog_block_bytes(w->p, w->dev, w->r);
+    rooms_of(w, &b);
 }
 
-int64_t rprog_shared(const Problem *p, const Device *dev, const RProg *r, const BlockBytes *b) {
+void contract_derive_smem(const Problem *p, const Device *dev, const BlockBytes *b, RProg *r) {
     RoomWalk w = {.p = p, .dev = dev, .r = r};
-    if (b) contract_rooms(&w, b);
-    else rooms(&w);
-    return w.end;
-}
-
-int64_t rprog_block_smem(const Problem *p, const Device *dev, const RProg *r) {
-    RoomWalk w = {.p = p, .dev = dev, .r = r};
-    rooms(&w);
-    return w.end + w.declared;
-}
-
-const Layout *rprog_layout(Arena *a, const Problem *p, const Device *dev, const RProg *r) {
-    Layout *l = ARENA_NEW(a, Layout);
-    RoomWalk w = {.p = p, .dev = dev, .r = r, .arena = a, .out = l};
-    rooms(&w);
-    l->shared = w.end;
-    l->declared = w.declared;
-    return l;
+    rooms_of(&w, b);
+    derive_smem(dev, w.end, r);
 }

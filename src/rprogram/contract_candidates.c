@@ -1,7 +1,8 @@
-/* Every aligned program for a problem.  */
+/* The `contract` skeleton: every aligned program for a problem.  */
 #include "rprogram/build.h"
+#include "rprogram/contract.h"
 
-enum { UNITS = 8, STREAM_MAX = 256, CANDIDATES = 20000 };
+enum { UNITS = 8, CANDIDATES = 20000, SLICE = 512 };
 
 /* Where a unit multiplies matrices the others matter for small problems only: the likeliest
  * of their programs are enough.  */
@@ -97,7 +98,7 @@ static bool enough(int n, double epsilon) {
     return n >= (epsilon < 0.15 ? MANY : epsilon < 0.35 ? MANY / 4 : SOME);
 }
 
-static void build_contract(Builder *b) {
+static void build_all(Builder *b) {
     int16_t unit[UNITS];
     int n = rprog_units(b->p, b->dev, unit, UNITS);
     int kept = 0;
@@ -122,59 +123,15 @@ static void build_contract(Builder *b) {
     build_tails(b);
 }
 
-/* Does some statement store what is clipped?  Only stores of outputs one by one can leave some out:
- * those of `contract` and of maps.  */
-static bool clips_outputs(const Problem *p) {
-    const KernelGroup *g = p->group;
-    bool any = false;
-    for (int i = -1; g && i < g->n_fused; i++) {
-        const TeStmt *s = &p->te->stmt[i < 0 ? g->root : g->fused[i]];
-        any |= p->te->tensor[s->tensor].n_clip > 0;
-    }
-    return any;
-}
-
-static void build_others(Arena *a, const Problem *p, const Device *dev, const RPlanOptions *o,
-                         RProgSet *out) {
-    rprog_scan_candidates(a, p, dev, o, out);
-    rprog_column_candidates(a, p, dev, o, out);
-    rprog_window_candidates(a, p, dev, out);
-    rprog_permute_candidates(a, p, dev, out);
-}
-
-Status rprog_candidates(Arena *a, Diag *d, const Problem *p, const Device *dev,
-                        const RPlanOptions *o, RProgSet *out) {
-    static const RPlanOptions defaults = {.workspace_limit = -1};
-    *out = (RProgSet){0};
-    bool clips = clips_outputs(p);
-    if (clips && (p->row || p->stats)) {
-        out->n = 0;
-    } else if (p->row) {
-        rprog_row_candidates(a, p, dev, o ? o : &defaults, out);
-    } else if (!p->contraction) {
-        RProg *room = ARENA_ARRAY(a, RProg, STREAM_MAX);
-        out->prog = room;
-        rprog_stream_candidates(p, dev, out, room, STREAM_MAX);
-    } else {
-        Builder b = {.arena = a, .p = p, .dev = dev, .options = o ? o : &defaults, .set = out,
-                     .sms = dev->limits.sm_count.value,
-                     .memo = ARENA_ARRAY(a, LayoutMemo, LAYOUT_MEMO),
-                     .samples = ARENA_NEW(a, Samples)};
-        b.max = b.options->max_candidates > 0 ? b.options->max_candidates : CANDIDATES;
-        out->prog = ARENA_ROOM(a, RProg, b.max + 2 * (b.max / BESIDE));
-        enum { SLICE = 512 };
-        b.parallel = (double)p->extent[AX_B] * (double)p->extent[AX_M] * (double)p->extent[AX_N] *
-                     (p->extent[AX_K] > SLICE ? (double)p->extent[AX_K] / SLICE : 1);
-        build_contract(&b);
-    }
-    if (!clips) build_others(a, p, dev, o ? o : &defaults, out);
-    if (out->n > 0) return ST_OK;
-    Status s = diag_error(d, ST_NO_PLAN, "plan", DIAG_NOWHERE,
-                          "no program for kernel %d fits device %s", p->group ? p->group->root : 0,
-                          dev->name);
-    diag_hint(d, "of %lld programs, %lld found no mover, %lld broke the shared-memory limit, "
-              "%lld the register limit", (long long)out->enumerated,
-              (long long)out->rejected[REJECT_MOVER], (long long)out->rejected[REJECT_SMEM],
-              (long long)out->rejected[REJECT_REGISTERS]);
-    return s;
+void contract_candidates(Keeper *k) {
+    const Problem *p = k->p;
+    Builder b = {.of = k->of, .arena = k->arena, .p = p, .dev = k->dev, .options = k->options,
+                 .set = k->set, .sms = k->dev->limits.sm_count.value,
+                 .memo = ARENA_ARRAY(k->arena, LayoutMemo, LAYOUT_MEMO),
+                 .samples = ARENA_NEW(k->arena, Samples)};
+    b.max = b.options->max_candidates > 0 ? b.options->max_candidates : CANDIDATES;
+    b.set->prog = ARENA_ROOM(k->arena, RProg, b.max + 2 * (b.max / BESIDE));
+    b.parallel = (double)p->extent[AX_B] * (double)p->extent[AX_M] * (double)p->extent[AX_N] *
+                 (p->extent[AX_K] > SLICE ? (double)p->extent[AX_K] / SLICE : 1);
+    build_all(&b);
 }
