@@ -212,17 +212,14 @@ void contract_add(Kernel *k, Ir acc, int n, Ir from);
 void reduce_slices_place(Kernel *k);
 void reduce_slices_put(Kernel *k);
 void reduce_slices(Kernel *k);
-/* Partial sums of blocks: `sums`, the kernel's in the workspace from `offset` (a text) on.  */
-void sums_pointer(Kernel *k, const char *offset);
+/* Partial sums of blocks: those in the workspace from `offset` (NULL: 0) on, by a name.  */
+void sums_pointer(Kernel *k, const char *name, Ir offset);
 /* Pointers to the thread's; loops over them, and the store of an element.  */
 void sums_pointers(Kernel *k);
 void sums_open(Kernel *k);
 void sums_store(Kernel *k);
-void sums_elements(Kernel *k);            /* indices at b, m, n */
-/* Adds to what an array has at `first` what it has at `next` in a loop, in which each time the
- * statement `advance` (NULL: none) comes before.  */
-void sums_gather(Kernel *k, const char *array, const char *first, const char *loop,
-                 const char *advance, const char *next);
+/* The kernel that adds them: indices at b, m, n.  */
+void sums_elements(Kernel *k, const Ir at[AX_K]);
 void reduce_split_sums(Kernel *k);
 void reduce_split_elements(Kernel *k);
 void reduce_split_gather(Kernel *k);
@@ -330,7 +327,8 @@ bool stats_is_kept(const Kernel *k, int stmt);            /* is it in place of t
 void stats_count(Kernel *k);
 void stats_place_left(Kernel *k, const char *name, int i, bool partial);
 TeExtent stats_bytes(Arena *a, const Problem *p, const RProg *r);
-void stats_leave(Kernel *k, int pass, bool online, const char *row);
+/* `row`: its number over all batches; `at`: in the block.  */
+void stats_leave(Kernel *k, int pass, bool online, Ir row, Ir at);
 void stats_combine(Kernel *k, int pass);
 
 /* column.c, column_fold.c */

@@ -81,7 +81,7 @@ void column_place(Kernel *k) {
 
 /* ---- row groups ---- */
 
-static const ReduceArrays part = {"part", IR_SHARED};
+static const ReduceArrays part = {.stem = "part", .space = IR_SHARED};
 
 /* Row groups meet in shared memory: all give their results to the first one, or, where that has no
  * room for as many, the upper half of those that are left gives them to the lower one.  */
@@ -194,7 +194,8 @@ ThreadMap column_map(const Kernel *k) {
                        .live = rows.expr ? ir_binary(cg, IR_GT, all, ir_int(cg, 0)) : NULL,
                        .partials = k->l->r->split * column_view(k)->out.extent,
                        .n_partial = ir_int(cg, k->l->r->split),
-                       .rank = k->walk.lane};
+                       .rank = k->walk.lane,
+                       .under_way = RPROG_PARTIAL_VECTORS};
 }
 
 static Ir is_result(const Kernel *k) { return ir_lt(k->cg, k->walk.at, k->walk.results); }
@@ -227,24 +228,6 @@ void column_elements(Kernel *k) {
 
 /* ---- the adding kernel ---- */
 
-/* A loop over the vectors of the block's columns.  */
-static void open_columns(Kernel *k, int lanes, int threads) {
-    Cg *cg = k->cg;
-    Walk *w = &k->walk;
-    int64_t span = k->l->launch.span;
-    int vec = k->l->vec;
-    Ir u = group_of(k), first = ir_thread(cg);
-    if (lanes > 1) first = ir_div(cg, first, ir_int(cg, lanes));
-    ir_loop(cg, u, first, ir_lt(cg, u, ir_int(cg, span / vec)),
-            (IrNext){IR_ADD, ir_int(cg, threads / lanes)}, 1);
-    w->at = ir_let_as(cg, base_of(k), "at",
-                      ir_add(cg, block_first(k, span), ir_mul_n(cg, u, vec)));
-    ir_if(cg, ir_binary(cg, IR_GE, w->at, w->results));
-    ir_simple(cg, IR_STMT_BREAK);
-    ir_close(cg);
-    k->at.open = 1;
-}
-
 void column_sums_elements(Kernel *k) {
     Cg *cg = k->cg;
     ir_note(cg, "elements: %d at a time", k->l->vec);
@@ -256,7 +239,7 @@ void column_sums_elements(Kernel *k) {
     if (lanes > 1)
         k->walk.lane = ir_let_as(cg, IR_I32, "lane",
                                  ir_rem(cg, ir_thread(cg), ir_number(cg, IR_U32, lanes)));
-    open_columns(k, lanes, m.block);
+    reduction_open_results(k, &m, base_of(k));
     start_elements(k, k->l->vec);
 }
 

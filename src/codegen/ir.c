@@ -349,6 +349,10 @@ Ir ir_variable(Cg *c, IrBase base, const char *name, Ir value) {
     return define(c, IR_STMT_VARIABLE, ir_type(base), name, value);
 }
 
+Ir ir_variable_of(Cg *c, const char *name, Ir value) {
+    return define(c, IR_STMT_VARIABLE, value->type, name, value);
+}
+
 static IrStmt *declare(Cg *c, IrType type, const char *name, const int64_t n[IR_RANK]) {
     IrStmt *s = add(c, IR_STMT_VARIABLE);
     IrName *own = new_name(c, type, name);

@@ -259,6 +259,7 @@ Ir ir_let(Cg *c, const char *name, Ir value);
 Ir ir_let_as(Cg *c, IrBase base, const char *name, Ir value);
 Ir ir_constant(Cg *c, const char *name, Ir value);        /* let, if it is no number */
 Ir ir_variable(Cg *c, IrBase base, const char *name, Ir value);          /* NULL: none */
+Ir ir_variable_of(Cg *c, const char *name, Ir value);     /* of the value's type, a pointer maybe */
 /* An array in registers, of vectors if type.lanes > 1, of pointers; extent 0 ends the list.  The
  * same in shared memory; one of zeros.  */
 Ir ir_array(Cg *c, IrType type, const char *name, int64_t n0, int64_t n1, int64_t n2);

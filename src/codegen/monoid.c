@@ -45,6 +45,10 @@ Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem
     return p;
 }
 
+Partials monoid_alone(const TeExpr *e, Ir array) {
+    return (Partials){.count = IR_I32, .at = {{.e = e, .tensor = -1, .array = array}}, .n = 1};
+}
+
 Partials monoid_select(const Partials *p, bool online) {
     Partials x = {.group = p->group, .count = p->count};
     for (int i = 0; i < p->n; i++) {
@@ -121,6 +125,17 @@ static void declare(Cg *cg, Ir array, int n, Ir first) {
     Ir x = ir_count(cg, "x", n, IR_UNROLL_ALL);
     ir_set(cg, ir_element(cg, own, x), first);
     ir_close(cg);
+}
+
+static void room(Cg *cg, Ir array, int n) {
+    IrBase base = (IrBase)array->type.base;
+    if (n == 0) ir_variable(cg, base, array->name->text, NULL);
+    else ir_array(cg, ir_type(base), array->name->text, n, 0, 0);
+}
+
+void monoid_room(Cg *cg, const Partial *p, int n) {
+    room(cg, p->array, n);
+    if (p->where) room(cg, p->positions, n);
 }
 
 void monoid_declare(Cg *cg, const Partial *p, int n) {
@@ -288,6 +303,12 @@ void monoid_merge(Cg *cg, const Partials *p, int i, Ir lane) {
         if (follows(p, t, i)) merge_online(cg, own, &p->at[t], lane, now);
     }
     ir_set(cg, own->value, now);
+}
+
+void monoid_take(Cg *cg, const Partials *p, int i, Ir lane) {
+    const Partial *own = &p->at[i];
+    ir_set(cg, own->value, coming(cg, own, "x", base_of(own), lane));
+    if (own->where) ir_set(cg, own->where, coming(cg, own, "y", IR_I32, lane));
 }
 
 void monoid_settle(Cg *cg, const Partials *p, Ir live) {

@@ -42,6 +42,8 @@ typedef struct {
  * `lane` is at hand, or (NULL) values.  */
 Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem, Ir lane);
 void monoid_at(const Cg *cg, Partial *x, Ir lane);        /* another one is at hand */
+/* A reduction of no group, held in `array`.  */
+Partials monoid_alone(const TeExpr *e, Ir array);
 /* Those that follow, or all others, each on its own: so they are once leaders are known.  */
 Partials monoid_select(const Partials *p, bool online);
 const Partial *monoid_of(const Partials *p, const TeExpr *e);
@@ -51,7 +53,8 @@ bool monoid_scales(const Partials *p);
 bool monoid_counts(const Partials *p);
 
 /* -- plain operators and pairs -- */
-/* Declares what is held as the identity; an array has n elements.  */
+/* Declares what is held, an array of n elements; as the identity.  */
+void monoid_room(Cg *cg, const Partial *p, int n);
 void monoid_declare(Cg *cg, const Partial *p, int n);
 /* The same for acc[row][column].  */
 Ir monoid_declare_tile(Cg *cg, TeRedop red, TeDtype type, int rows, int columns);
@@ -80,6 +83,8 @@ Ir monoid_fit(Cg *cg, const Partial *online, Ir value, PartialLeader own, Partia
 /* Merges x (and y) of reduction i and of those that follow it, of `more` elements, with what is
  * held; they are vectors, of which element `lane` is at hand, or (NULL) values.  */
 void monoid_merge(Cg *cg, const Partials *p, int i, Ir lane);
+/* What comes in as x (and y) is what is held.  */
+void monoid_take(Cg *cg, const Partials *p, int i, Ir lane);
 /* Behind the last merge.  `live`: a test that there are elements; NULL: there are.  */
 void monoid_settle(Cg *cg, const Partials *p, Ir live);
 #endif

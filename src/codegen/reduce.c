@@ -67,7 +67,7 @@ static Ir threads(const Cg *cg, int n) { return ir_number(cg, IR_U32, n); }
 
 /* A value of each warp, through shared memory.  */
 static void meet_warps(Cg *cg, const Partials *p, int warps, int block) {
-    ReduceArrays part = {"part", IR_SHARED};
+    ReduceArrays part = reduce_named("part", IR_SHARED);
     Ir tid = ir_name(cg, ir_type(IR_I32), "tid");
     Ir first = ir_mul_n(cg, ir_div(cg, tid, threads(cg, warps * WARP)), warps);
     Ir at = ir_add(cg, first, ir_rem(cg, tid, threads(cg, warps)));
@@ -162,29 +162,39 @@ void reduce_rooms(Cg *cg, const Partials *p, ReduceArrays to, const Layout *layo
     }
 }
 
-/* Elements of one access to results of `bytes` each.  */
-static int per_access(int vec, int bytes) {
-    while (vec * bytes > ACCESS) vec /= 2;
-    return vec;
+/* Elements of one access to `items` neighbours of `bytes` each.  */
+static int per_access(int items, int bytes) {
+    int n = ACCESS / bytes;
+    while (items % n) n /= 2;
+    return n;
 }
 
 static Ir array_at(const Cg *cg, const Partial *p, ReduceArrays of, bool positions, Ir at) {
     return ir_element(cg, reduce_array(cg, p, of, positions), at);
 }
 
+/* Where neighbour `by` of those at a place is.  */
+static Ir behind(const Cg *cg, ReduceArrays of, Ir at, Ir by) {
+    return ir_add(cg, at, of.apart > 0 ? ir_mul_n(cg, by, of.apart) : by);
+}
+
 /* Neighbours, an access at a time.  */
-static void put_items(Cg *cg, Ir to, Ir array, int items) {
-    int n = per_access(items, (int)ir_bytes((IrBase)array->type.base));
+static void put_items(Cg *cg, const Partial *x, int items, ReduceArrays to, bool positions, Ir at) {
+    Ir array = positions ? x->positions : x->array, all = reduce_array(cg, x, to, positions);
+    int n = per_access(items, ir_bytes((IrBase)array->type.base));
     Ir part = ir_count(cg, "p", items / n, IR_UNROLL_ALL), by = ir_mul_n(cg, part, n);
-    ir_store(cg, NULL, n, ir_add(cg, to, by), ir_add(cg, array, by));
+    Ir from = ir_add(cg, array, by);
+    if (to.apart > 0)
+        ir_do(cg, ir_call_n(cg, ir_type(IR_VOID), "rl_store_shared", n, 3, all,
+                            behind(cg, to, at, by), from));
+    else ir_store(cg, NULL, n, behind(cg, to, ir_add(cg, all, at), by), from);
     ir_close(cg);
 }
 
 static void put(Cg *cg, const Partial *x, int items, Ir only, ReduceArrays to, Ir at) {
     for (int positions = 0; positions <= (x->where != NULL); positions++) {
-        Ir pointer = ir_add(cg, reduce_array(cg, x, to, positions), at);
         if (only) ir_if(cg, only);
-        if (items > 0) put_items(cg, pointer, positions ? x->positions : x->array, items);
+        if (items > 0) put_items(cg, x, items, to, positions, at);
         else ir_set(cg, array_at(cg, x, to, positions, at), positions ? x->where : x->value);
         if (only) ir_close(cg);
     }
@@ -211,41 +221,54 @@ static void read_partial(Cg *cg, const Partials *p, int n, ReduceArrays of, Ir a
     }
 }
 
-static void merge(Cg *cg, const Partials *p, Ir lane) {
+/* What is read is what is held, or (`begins` false) joins it.  */
+static void join(Cg *cg, const Partials *p, Ir lane, bool begins) {
     for (int i = 0; i < p->n; i++) {
-        if (!p->at[i].follow) monoid_merge(cg, p, i, lane);
+        if (begins) monoid_take(cg, p, i, lane);
+        else if (!p->at[i].follow) monoid_merge(cg, p, i, lane);
     }
 }
 
-/* Merges the n neighbours that have been read.  */
-static void merge_items(Cg *cg, const Partials *p, int n) {
+/* The same with the n neighbours that have been read.  */
+static void join_items(Cg *cg, const Partials *p, int n, bool begins) {
     Ir v = ir_count(cg, "v", n, IR_UNROLL_ALL);
-    merge(cg, p, n > 1 ? v : NULL);
+    join(cg, p, n > 1 ? v : NULL, begins);
     ir_close(cg);
 }
 
 void reduce_add(Cg *cg, const Partial *p, int n, Ir from) {
     Partials one = {.at = {*p}, .n = 1};
     read(cg, monoid_word(cg, "x", p), from, n);
-    merge_items(cg, &one, n);
+    join_items(cg, &one, n, false);
+}
+
+static void take_part(Cg *cg, const Partials *p, int items, const ReducePartial *partial,
+                      bool begins) {
+    int n = items;
+    if (items == 0) {
+        read_partial(cg, p, 0, partial->of, partial->at);
+        join(cg, p, NULL, begins);
+        return;
+    }
+    for (int i = 0; i < p->n; i++) n = per_access(n, te_dtype_bytes(te_reduced_type(p->at[i].e)));
+    Ir part = ir_count(cg, "p", items / n, IR_UNROLL_ALL), by = ir_mul_n(cg, part, n);
+    Partials x = at_lane(cg, p, ir_add(cg, by, ir_name(cg, ir_type(IR_I32), "v")));
+    read_partial(cg, &x, n, partial->of, behind(cg, partial->of, partial->at, by));
+    join_items(cg, &x, n, begins);
+    ir_close(cg);
 }
 
 void reduce_partial(Cg *cg, const Partials *p, int items, const ReducePartial *partial) {
-    int n = items;
     Ir more = NULL;
-    for (int i = 0; i < p->n; i++) n = per_access(n, te_dtype_bytes(te_reduced_type(p->at[i].e)));
     if (monoid_counts(p)) more = ir_let_as(cg, p->count, "more", partial->elements);
-    if (items == 0) {
-        read_partial(cg, p, 0, partial->of, partial->at);
-        merge(cg, p, NULL);
-    } else {
-        Ir part = ir_count(cg, "p", items / n, IR_UNROLL_ALL), by = ir_mul_n(cg, part, n);
-        Partials x = at_lane(cg, p, ir_add(cg, by, ir_name(cg, ir_type(IR_I32), "v")));
-        read_partial(cg, &x, n, partial->of, ir_add(cg, partial->at, by));
-        merge_items(cg, &x, n);
-        ir_close(cg);
-    }
+    take_part(cg, p, items, partial, false);
     if (more) ir_update(cg, IR_ADD, seen(cg, p), more);
+}
+
+void reduce_begin(Cg *cg, const Partials *p, int items, const ReducePartial *partial) {
+    for (int i = 0; i < p->n; i++) monoid_room(cg, &p->at[i], items);
+    take_part(cg, p, items, partial, true);
+    if (monoid_counts(p)) ir_variable(cg, p->count, "seen", partial->elements);
 }
 
 Ir reduce_part(const Cg *cg) { return ir_name(cg, ir_type(IR_I32), "s"); }
@@ -254,8 +277,9 @@ void reduce_gather(Cg *cg, const Partials *p, int items, const ReducePartial *pa
                    ReduceRange parts) {
     Ir s = reduce_part(cg);
     ir_loop(cg, s, parts.first, ir_lt(cg, s, parts.count),
-            (IrNext){IR_ADD, ir_int(cg, parts.step)},
-            items > 0 ? RPROG_PARTIAL_VECTORS : RPROG_PARTIALS);
+            (IrNext){IR_ADD, ir_int(cg, parts.step)}, parts.under_way);
+    for (int i = 0; i < p->n && parts.moves; i++)
+        ir_update(cg, IR_ADD, reduce_array(cg, &p->at[i], partial->of, false), parts.moves);
     reduce_partial(cg, p, items, partial);
     ir_close(cg);
 }

@@ -31,7 +31,11 @@ void reduce_scan(Cg *cg, const Partial *p, int lanes, int n, Ir number);
 typedef struct {
     const char *stem;
     IrSpace space;
+    int apart;                /* accesses of so many threads lie between two of one; 0: none do */
 } ReduceArrays;
+static inline ReduceArrays reduce_named(const char *stem, IrSpace space) {
+    return (ReduceArrays){.stem = stem, .space = space};
+}
 /* Where n of each (rprog_partials) lie from the pointer `base` on, and then element `first` (NULL:
  * 0) of them.  */
 void reduce_arrays(Cg *cg, const Partials *p, ReduceArrays to, Ir base, int64_t n, Ir first);
@@ -50,12 +54,15 @@ typedef struct {
     ReduceArrays of;
     Ir elements, at;
 } ReducePartial;
-/* Merges a part with what is held.  */
+/* Merges a part with what is held; declares that as a part.  */
 void reduce_partial(Cg *cg, const Partials *p, int items, const ReducePartial *partial);
-/* Parts s < count, every `step`-th from `first` on.  */
+void reduce_begin(Cg *cg, const Partials *p, int items, const ReducePartial *partial);
+/* Parts s < count, every `step`-th from `first` on, so many under way.  `moves`: the arrays are
+ * pointers that move by so much to each; NULL: they stay.  */
 typedef struct {
     Ir first, count;
-    int step;
+    int step, under_way;
+    Ir moves;
 } ReduceRange;
 Ir reduce_part(const Cg *cg);             /* s */
 void reduce_gather(Cg *cg, const Partials *p, int items, const ReducePartial *partial,

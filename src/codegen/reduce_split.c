@@ -1,14 +1,15 @@
 #include "codegen/sizes.h"
-#include "codegen/blocks.h"
+#include "codegen/reduction.h"
 #include "codegen/product.h"
 
 /* Sums of a product that several blocks have a part of: each stores its own in the workspace, a
  * second kernel adds them in a fixed order.  Of split reductions they lie as [split][B][M][N].  */
 
-void sums_pointer(Kernel *k, const char *offset) {
-    const char *type = cg_type(k->l->p->con.acc);
-    cg_line(k->cg, "%s *const sums = reinterpret_cast<%s *>(%s)%s;", type, type,
-            text_partials(k->cg), offset);
+void sums_pointer(Kernel *k, const char *name, Ir offset) {
+    Cg *cg = k->cg;
+    IrType type = ir_pointer(ir_compute(k->l->p->con.acc), IR_GLOBAL, false);
+    Ir from = ir_view(cg, type, cg_partials(cg));
+    ir_let(cg, name, offset ? ir_add(cg, from, offset) : from);
 }
 
 /* Pointers to the thread's sums, split or of a tail's segment.  */
@@ -39,70 +40,66 @@ void sums_store(Kernel *k) {
     ir_store(cg, "rl_store_global", k->l->vec, k->at.sums, ir_unary(cg, IR_ADDRESS, first));
 }
 
-/* The elements at b, m, n.  */
-void sums_elements(Kernel *k) {
-    static const char *const name[] = {[AX_B] = "b", [AX_M] = "m", [AX_N] = "n"};
+/* ---- the kernel that adds them ---- */
+
+void sums_elements(Kernel *k, const Ir at[AX_K]) {
     for (int x = AX_B; x <= AX_N; x++) {
         bool wide = place_wide(k->l->p->extent[x], 0);
-        place_axis(k, x, text_index(k->cg, name[x], wide), wide, k->at.index, k->at.wide);
+        place_axis(k, x, ir_name(k->cg, ir_type(place_base(wide)), at[x]->name->text), wide,
+                   k->at.index, k->at.wide);
     }
 }
 
-void sums_gather(Kernel *k, const char *array, const char *first, const char *loop,
-                 const char *advance, const char *next) {
-    Cg *cg = k->cg;
-    int vec = k->at.vec;
-    TeDtype type = k->l->p->con.acc;
-    cg_line(cg, "rl_vec<%s, %d> sum = rl_load<%d>(%s + %s);", cg_type(type), vec, vec, array,
-            first);
-    cg_line(cg, "#pragma unroll 4");
-    cg_open(cg, "for (%s)", loop);
-    if (advance) cg_line(cg, "%s", advance);
-    Ir sums = ir_name(cg, ir_pointer(ir_compute(type), IR_GLOBAL, false), array);
-    contract_add(k, text_value(cg, type, "sum.v[v]"), vec,
-                 ir_add(cg, sums, text_index(cg, next, true)));
-    cg_close(cg);
-    k->at.root = text_value(cg, type, vec > 1 ? "sum.v[v]" : "sum.v[0]");
-    k->at.root_type = type;
+ThreadMap sums_map(const Kernel *k) {
+    return (ThreadMap){.stem = "sum",
+                       .items = k->at.vec,
+                       .lane = elements_lane(k),
+                       .count = IR_I32,
+                       .threads = 1,
+                       .block = k->l->launch.block[0],
+                       .under_way = RPROG_PARTIALS};
+}
+
+void sums_combine(Kernel *k, const ThreadMap *m) {
+    Partials p = reduction_partials(k, m, 0);
+    reduction_combine(k, m, &p);
+    k->at.root = p.at[0].value;
+    k->at.root_type = k->l->p->con.acc;
 }
 
 void reduce_split_sums(Kernel *k) {
-    cg_line(k->cg, "// partial: sums of this slice to the workspace");
-    sums_pointer(k, "");
+    ir_note(k->cg, "partial: sums of this slice to the workspace");
+    sums_pointer(k, "sums", NULL);
 }
 
 void reduce_split_elements(Kernel *k) {
+    static const char *const name[] = {[AX_B] = "b", [AX_M] = "m", [AX_N] = "n"};
     Cg *cg = k->cg;
-    const Problem *p = k->l->p;
-    Elements *at = &k->at;
-    TeExtent size[AX_K], total;
-    const char *digit[AX_K];
+    TeExtent size[AX_K], total = index_total(cg->arena, &k->l->map);
+    Ir digit[AX_K];
     for (int x = AX_B; x <= AX_N; x++) size[x] = index_extent(cg->arena, &k->l->map, x);
-    total = index_total(cg->arena, &k->l->map);
     bool wide = place_wide(total.value, k->l->launch.span);
-    const char *type = place_type(wide);
     elements_order(k, k->l->vec);
-    cg_line(cg, "// elements: %d at a time, the domain is [B][M][N]", at->vec);
-    cg_line(cg, "%s %s TOTAL = %s;", total.expr ? "const" : "constexpr", type,
-            text_number(cg, total));
-    sums_pointer(k, "");
-    cg_line(cg, "#pragma unroll 1");
-    cg_open(cg, "for (int u = threadIdx.x; u < %lld; u += %d)",
-            (long long)(k->l->launch.span / at->vec), k->l->launch.block[0]);
-    cg_line(cg, "const %s at = (%s)blockIdx.x * %lld + u * %d;", type, type,
-            (long long)k->l->launch.span, at->vec);
-    cg_line(cg, "if (at >= TOTAL) break;");
-    at->open = 1;
-    text_digits(cg, "at", size, AX_K, wide, digit);
+    ir_note(cg, "elements: %d at a time, the domain is [B][M][N]", k->at.vec);
+    k->walk.results =
+        ir_constant(cg, "TOTAL", ir_as(cg, place_base(wide), size_value(cg, total)));
+    sums_pointer(k, "left", NULL);
+    ThreadMap m = sums_map(k);
+    reduction_open_results(k, &m, place_base(wide));
+    place_digits(cg, k->walk.at, size, AX_K, wide, digit);
     for (int x = AX_B; x <= AX_N; x++)
-        cg_line(cg, "const %s %c = %s;", place_type(place_wide(p->extent[x], 0)), "bmn"[x],
-                digit[x]);
-    sums_elements(k);
+        digit[x] = ir_let_as(cg, place_base(place_wide(k->l->p->extent[x], 0)), name[x], digit[x]);
+    sums_elements(k, digit);
 }
 
 void reduce_split_gather(Kernel *k) {
-    cg_line(k->cg, "// gather: the slices in order");
-    const char *from = text_of(k->cg, place_taken(k, IR_I64, text_index(k->cg, "at", true)));
-    sums_gather(k, "sums", from, cg_text(k->cg, "int s = 1; s < %d; s++", (int)k->l->r->split),
-                NULL, cg_text(k->cg, "((long long)s * TOTAL + %s)", from));
+    Cg *cg = k->cg;
+    ThreadMap m = sums_map(k);
+    ir_note(cg, "gather: the slices in order");
+    m.begin = place_taken(k, IR_I64, k->walk.at);
+    m.second = ir_int(cg, 1);
+    m.n_partial = ir_int(cg, k->l->r->split);
+    Ir slice = ir_cast(cg, IR_I64, reduce_part(cg));
+    m.at = ir_add(cg, ir_mul(cg, slice, k->walk.results), m.begin);
+    sums_combine(k, &m);
 }

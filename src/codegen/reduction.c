@@ -1,7 +1,15 @@
 #include "codegen/reduction.h"
 
 Partials reduction_partials(const Kernel *k, const ThreadMap *m, int pass) {
-    Partials p = monoid_pass(k->cg, m->group, pass, m->stem, m->lane);
+    const Cg *cg = k->cg;
+    if (!m->group) {
+        const TeExpr *e = kernel_root(k)->rhs;
+        IrBase base = ir_compute(te_reduced_type(e));
+        Partials one = monoid_alone(e, ir_name(cg, ir_array_of(base), m->stem));
+        monoid_at(cg, &one.at[0], m->lane);
+        return one;
+    }
+    Partials p = monoid_pass(cg, m->group, pass, m->stem, m->lane);
     p.count = m->count;
     return p;
 }
@@ -84,7 +92,7 @@ void reduction_settle(Kernel *k, const ThreadMap *m, const Partials *p) {
     close_items(k, m);
 }
 
-static const ReduceArrays left = {"left", IR_GLOBAL};
+static const ReduceArrays left = {.stem = "left", .space = IR_GLOBAL};
 
 void reduction_left(Kernel *k, const ThreadMap *m, const Partials *p) {
     reduce_arrays(k->cg, p, left, cg_partials(k->cg), m->partials, m->first);
@@ -95,11 +103,30 @@ void reduction_leave(Kernel *k, const ThreadMap *m, const Partials *p) {
     reduce_put(k->cg, p, m->items, m->only, left, m->own);
 }
 
+void reduction_open_results(Kernel *k, const ThreadMap *m, IrBase base) {
+    Cg *cg = k->cg;
+    Walk *w = &k->walk;
+    int64_t span = k->l->launch.span;
+    int vec = k->l->vec;
+    Ir u = ir_name(cg, ir_type(IR_I32), "u"), first = ir_thread(cg);
+    if (m->threads > 1) first = ir_div(cg, first, ir_int(cg, m->threads));
+    ir_loop(cg, u, first, ir_lt(cg, u, ir_int(cg, span / vec)),
+            (IrNext){IR_ADD, ir_int(cg, m->block / m->threads)}, 1);
+    Ir block = ir_mul(cg, ir_as(cg, base, ir_block(cg, 0)), ir_int(cg, span));
+    w->at = ir_let_as(cg, base, "at", ir_add(cg, block, ir_mul_n(cg, u, vec)));
+    ir_if(cg, ir_binary(cg, IR_GE, w->at, w->results));
+    ir_simple(cg, IR_STMT_BREAK);
+    ir_close(cg);
+    k->at.open = 1;
+}
+
 void reduction_combine(Kernel *k, const ThreadMap *m, const Partials *p) {
     ReducePartial partial = {left, m->elements, m->at};
-    Ir first = m->threads > 1 ? m->rank : ir_int(k->cg, 0);
-    reduce_clear(k->cg, p, m->items);
-    reduce_gather(k->cg, p, m->items, &partial, (ReduceRange){first, m->n_partial, m->threads});
+    Ir first = m->begin ? m->second : m->threads > 1 ? m->rank : ir_int(k->cg, 0);
+    if (m->begin) reduce_begin(k->cg, p, m->items, &(ReducePartial){left, NULL, m->begin});
+    else reduce_clear(k->cg, p, m->items);
+    reduce_gather(k->cg, p, m->items, &partial,
+                  (ReduceRange){first, m->n_partial, m->threads, m->under_way, m->moves});
     reduction_meet(k, m, p, m->total);
     reduction_settle(k, m, p);
 }

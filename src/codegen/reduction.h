@@ -21,7 +21,7 @@
 #include "codegen/blocks.h"
 
 typedef struct {
-    const RowGroup *group;
+    const RowGroup *group;    /* NULL: the one reduction is the kernel's root */
     const char *stem;         /* names what a thread holds, */
     int items;                /* of so many results, as arrays; 0: of one; */
     Ir lane;                  /* the one at hand */
@@ -36,9 +36,14 @@ typedef struct {
     int64_t partials;
     Ir first, own, only;
     Ir n_partial, at, elements, rank;
+    int under_way;            /* parts that are read before the first one is needed */
+    Ir begin, second;         /* what is held begins with the part there, and `second` is the next
+                               * one; NULL: with none */
+    Ir moves;                 /* ReduceRange.moves */
 } ThreadMap;
 ThreadMap row_map(const Kernel *k);
 ThreadMap column_map(const Kernel *k);
+ThreadMap sums_map(const Kernel *k);     /* of a product whose sums lie in the workspace */
 ThreadMap stats_map(const Kernel *k);    /* of a product, or of what makes values of its parts */
 
 /* What a thread holds of pass `pass`.  */
@@ -53,8 +58,13 @@ void reduction_settle(Kernel *k, const ThreadMap *m, const Partials *p);
 /* Names the parts of the thread's results, as left; leaves the block's own.  */
 void reduction_left(Kernel *k, const ThreadMap *m, const Partials *p);
 void reduction_leave(Kernel *k, const ThreadMap *m, const Partials *p);
+/* The vectors of the block's results: a loop, in which Walk.at is the first result of one, inside
+ * Walk.results.  */
+void reduction_open_results(Kernel *k, const ThreadMap *m, IrBase base);
 /* All parts, as results.  */
 void reduction_combine(Kernel *k, const ThreadMap *m, const Partials *p);
+/* The sums of a product from its parts, as results.  */
+void sums_combine(Kernel *k, const ThreadMap *m);
 /* Where the values of results are kept, as value[at] in a space of memory.  */
 typedef struct {
     IrSpace space;

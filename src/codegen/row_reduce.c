@@ -78,7 +78,8 @@ ThreadMap row_map(const Kernel *k) {
                        .rank = w->lane,
                        .n_partial = ir_int(cg, split),
                        .at = reduce_part(cg),
-                       .elements = split > 1 ? count_of_slice(k) : NULL};
+                       .elements = split > 1 ? count_of_slice(k) : NULL,
+                       .under_way = RPROG_PARTIALS};
 }
 
 void row_meet(Kernel *k, int pass) {

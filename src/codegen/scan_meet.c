@@ -7,7 +7,7 @@
 enum { WARP = 32 };
 
 
-static const ReduceArrays met = {"met", IR_SHARED};
+static const ReduceArrays met = {.stem = "met", .space = IR_SHARED};
 
 static Ir open_loop(Kernel *k, const char *var, int from, int to) {
     return ir_for(k->cg, var, ir_int(k->cg, from), ir_int(k->cg, to), 1, IR_UNROLL_ALL);

@@ -1,3 +1,4 @@
+#include "codegen/product.h"
 #include "codegen/reduction.h"
 
 /* Statements over rows of a contraction's results, made from the accumulators of a block that has
@@ -19,9 +20,21 @@ static int tensor_of(const Kernel *k, int i) { return statement(k, i)->tensor; }
 
 static bool is_partial(const Kernel *k) { return k->l->r->stats == STATS_PARTIAL; }
 
-static const char *value_type(const Kernel *k, int i) {
-    return cg_type(te_dtype_compute(k->cg->te->tensor[tensor_of(k, i)].dtype));
+static IrBase value_base(const Kernel *k, int t) {
+    return ir_compute(te_dtype_compute(k->cg->te->tensor[t].dtype));
 }
+
+static Ir number_name(const Kernel *k, IrBase base, const char *name) {
+    return ir_name(k->cg, ir_type(base), name);
+}
+
+/* The values of rows, or what stands for them, of a tensor.  */
+static Ir values_of(const Kernel *k, const char *name, IrSpace space, int t) {
+    const Cg *cg = k->cg;
+    return ir_name(cg, ir_pointer(value_base(k, t), space, false), cg_name(cg, name, t));
+}
+
+static int rows_of(const Kernel *k) { return k->l->r->block.extent[AX_M]; }
 
 /* The reductions of a turn of a pass, folded by a thread for its rows.  */
 static Partials partials(const Kernel *k, int pass, bool online) {
@@ -71,32 +84,31 @@ bool stats_stores(const Kernel *k, int stmt) {
 
 /* ---- places ---- */
 
-static void place_smem(Kernel *k, const char *type, const char *name, RoomKind room, int i) {
-    cg_line(k->cg, "%s *const %s = reinterpret_cast<%s *>(smem + %d);", type,
-            cg_name(k->cg, name, tensor_of(k, i)), type,
-            (int)rprog_room_at(k->l->layout, room, i));
+static void place_smem(Kernel *k, IrBase base, const char *name, RoomKind room, int i) {
+    Ir at = ir_int(k->cg, rprog_room_at(k->l->layout, room, i));
+    ir_let(k->cg, cg_name(k->cg, name, tensor_of(k, i)), smem_at(k->cg, base, false, at));
 }
 
 void stats_place(Kernel *k) {
     const RowGroup *g = facts(k)->group;
-    cg_line(k->cg, "// rows: where their values lie");
+    ir_note(k->cg, "rows: where their values lie");
     if (is_partial(k)) stats_count(k);
     for (int i = 0; i < g->n; i++) {
         int t = tensor_of(k, i);
         if (g->role[i] == ROW_MAP) continue;
         if (g->role[i] == ROW_REDUCE && (!is_partial(k) || g->pass[i] == k->l->pass)) {
-            place_smem(k, cg_type(statement(k, i)->rhs->type), "part", ROOM_PARTIALS, i);
+            place_smem(k, ir_compute(statement(k, i)->rhs->type), "part", ROOM_PARTIALS, i);
             if (is_partial(k)) stats_place_left(k, "left", i, true);
         }
         if (!is_partial(k)) {
-            place_smem(k, value_type(k, i), "value", ROOM_VALUES, i);
+            place_smem(k, value_base(k, t), "value", ROOM_VALUES, i);
         } else if (stats_known(k, i)) {
             stats_place_left(k, "value", i, false);
         } else if (online_of(k, t, k->l->pass) >= 0) {
-            place_smem(k, value_type(k, i), "base", ROOM_VALUES, i);
+            place_smem(k, value_base(k, t), "base", ROOM_VALUES, i);
         }
     }
-    cg_blank(k->cg);
+    ir_simple(k->cg, IR_STMT_BLANK);
 }
 
 bool stats_known(const Kernel *k, int i) {
@@ -106,9 +118,16 @@ bool stats_known(const Kernel *k, int i) {
                                     : g->role[i] == ROW_SCALAR && g->pass[i] <= known;
 }
 
-/* The row's number over all batches.  */
-static const char *row_number(const Kernel *k) {
-    return k->l->p->extent[AX_B] > 1 ? "((long long)b * M + m)" : "m";
+/* The row at hand, of its batch.  */
+static Ir row_at(const Kernel *k) { return number_name(k, place_along_base(k, AX_M), "m"); }
+
+/* Its number over all batches.  */
+static Ir row_number(const Kernel *k) {
+    const Cg *cg = k->cg;
+    Ir m = row_at(k), batch = number_name(k, IR_I32, "b");
+    if (k->l->p->extent[AX_B] <= 1) return m;
+    Ir rows = number_name(k, place_base(k->l->p->extent[AX_M] > INT32_MAX), "M");
+    return ir_add(cg, ir_mul(cg, ir_cast(cg, IR_I64, batch), rows), m);
 }
 
 static bool is_read(const Kernel *k, int t) {
@@ -127,11 +146,11 @@ void stats_rows(Kernel *k) {
         int t = tensor_of(k, i);
         bool base = k->at.online && online_of(k, t, k->l->pass) >= 0;
         if (g->role[i] == ROW_MAP || !(base || stats_known(k, i)) || !is_read(k, t)) continue;
-        k->at.made[t] =
-            text_value(cg, te_dtype_compute(cg->te->tensor[t].dtype), cg_name(cg, "r", t));
-        cg_line(cg, "const %s %s = %s[%s];", value_type(k, i), cg_name(cg, "r", t),
-                cg_name(cg, base ? "base" : "value", t),
-                base || !is_partial(k) ? "(int)(m - m0)" : row_number(k));
+        bool here = base || !is_partial(k);
+        Ir values = values_of(k, base ? "base" : "value", here ? IR_SHARED : IR_GLOBAL, t);
+        Ir own = ir_cast(cg, IR_I32, ir_sub(cg, row_at(k), product_first(k, AX_M)));
+        k->at.made[t] = ir_let(cg, cg_name(cg, "r", t),
+                               ir_element(cg, values, here ? own : row_number(k)));
     }
 }
 
@@ -140,17 +159,25 @@ void stats_rows(Kernel *k) {
 /* Rows of a thread in an instruction's tile.  */
 static int tile_rows(const Kernel *k) { return fragment_slots(&k->c.matrix.results, FRAG_ROW); }
 
-static const char *thread_row(const Kernel *k) {
-    return k->c.matrix.used ? cg_text(k->cg, "i * %d + f", tile_rows(k)) : "i";
+static Ir thread_row(const Kernel *k) {
+    Ir i = product_int(k->cg, "i");
+    if (!k->c.matrix.used) return i;
+    return ir_add(k->cg, ir_mul_n(k->cg, i, tile_rows(k)), product_int(k->cg, "f"));
 }
 
 /* The row of the block that row x of the thread is.  */
-static const char *block_row(const Kernel *k) {
-    if (!k->c.matrix.used) return "row + x / VM * (LM * VM) + x % VM";
-    int rows = tile_rows(k);
-    Ir x = ir_rem(k->cg, ir_name(k->cg, ir_type(IR_I32), "x"), ir_int(k->cg, rows));
-    Ir slot = fragment_slot_place(k->cg, &k->c.matrix.results, FRAG_ROW, x);
-    return cg_text(k->cg, "row + lane_m + x / %d * TM + %s", rows, ir_string_sum(k->cg, slot));
+static Ir block_row(const Kernel *k, Ir x) {
+    const Cg *cg = k->cg;
+    bool matrix = k->c.matrix.used;
+    int vec = matrix ? tile_rows(k) : k->l->r->vec_m;
+    int from = matrix ? k->l->r->thread.extent[AX_M] : k->c.lanes[AX_M] * vec;
+    Ir part = ir_mul_n(cg, ir_div(cg, x, ir_int(cg, vec)), from);
+    Ir within = ir_rem(cg, x, ir_int(cg, vec)), row = product_int(cg, "row");
+    if (matrix) {
+        row = ir_add(cg, row, product_int(cg, "lane_m"));
+        within = fragment_slot_place(cg, &k->c.matrix.results, FRAG_ROW, within);
+    }
+    return ir_add_parts(cg, ir_add(cg, row, part), within);
 }
 
 /* The statements that a turn of a walk evaluates, but for a map that is held.  */
@@ -171,8 +198,7 @@ static void fold_elements(Kernel *k, int pass, bool online) {
     const RowGroup *g = facts(k)->group;
     Partials all = partials(k, pass, online);
     uint64_t mask = mask_of(k, pass, online);
-    for (int i = 0; i < all.n; i++)
-        monoid_at(k->cg, &all.at[i], text_index(k->cg, thread_row(k), false));
+    for (int i = 0; i < all.n; i++) monoid_at(k->cg, &all.at[i], thread_row(k));
     int kept = facts(k)->kept, root = k->c.root->tensor;
     for (int i = 0; i < g->n; i++) {
         const TeExpr *e = statement(k, i)->rhs;
@@ -184,8 +210,8 @@ static void fold_elements(Kernel *k, int pass, bool online) {
     else elements_define(k, root, k->at.root_type, k->at.root);
     elements_statements(k, g, mask, &all, nowhere);
     if (kept >= 0 && (mask >> kept & 1))
-        ir_set(k->cg, k->at.root, text_value(k->cg, k->at.root_type,
-                                             cg_name(k->cg, "e", tensor_of(k, kept))));
+        ir_set(k->cg, k->at.root, number_name(k, ir_compute(k->at.root_type),
+                                              cg_name(k->cg, "e", tensor_of(k, kept))));
     k->at.made[root] = NULL;
     elements_close_lanes(k);
 }
@@ -196,25 +222,36 @@ bool stats_is_kept(const Kernel *k, int stmt) {
 
 /* What an array of n elements leaves of its last 16 bytes: the compiler joins reads of neighbours,
  * and then reads that, too.  */
-static void clear_rest(Kernel *k, const char *name, int t, int n, int bytes) {
+static void clear_rest(Kernel *k, Ir array, int n) {
     enum { WIDEST = RTILE_ACCESS };
+    Cg *cg = k->cg;
+    int bytes = ir_bytes((IrBase)array->type.base);
     int rest = (WIDEST - n * bytes % WIDEST) % WIDEST / bytes;
-    if (rest > 0) cg_line(k->cg, "if (tid < %d) %s[%d + tid] = 0;", rest,
-                          cg_name(k->cg, name, t), n);
+    Ir tid = product_int(cg, "tid");
+    if (rest == 0) return;
+    ir_if(cg, ir_lt(cg, tid, ir_int(cg, rest)));
+    ir_set(cg, ir_element(cg, array, ir_add(cg, ir_int(cg, n), tid)), ir_int(cg, 0));
+    ir_close(cg);
+}
+
+/* What the warps made of reduction i.  */
+static Ir parts_of(const Kernel *k, int i) {
+    IrBase base = ir_compute(statement(k, i)->rhs->type);
+    return ir_name(k->cg, ir_pointer(base, IR_SHARED, false),
+                   cg_name(k->cg, "part", tensor_of(k, i)));
 }
 
 static void clear_rests(Kernel *k) {
     const RowGroup *g = facts(k)->group;
-    int rows = k->l->r->block.extent[AX_M];
+    int rows = rows_of(k);
     for (int i = 0; i < g->n; i++) {
-        const TeStmt *s = statement(k, i);
-        int bytes = te_dtype_bytes(te_dtype_compute(k->cg->te->tensor[s->tensor].dtype));
-        bool base = is_partial(k) && online_of(k, s->tensor, k->l->pass) >= 0;
+        int t = tensor_of(k, i);
+        bool base = is_partial(k) && online_of(k, t, k->l->pass) >= 0;
         if (g->role[i] == ROW_MAP) continue;
         if (g->role[i] == ROW_REDUCE && (!is_partial(k) || g->pass[i] == k->l->pass))
-            clear_rest(k, "part", s->tensor, rows * k->c.warps[AX_N],
-                       te_dtype_bytes(s->rhs->type));
-        if (base || !is_partial(k)) clear_rest(k, base ? "base" : "value", s->tensor, rows, bytes);
+            clear_rest(k, parts_of(k, i), rows * k->c.warps[AX_N]);
+        if (base || !is_partial(k))
+            clear_rest(k, values_of(k, base ? "base" : "value", IR_SHARED, t), rows);
     }
 }
 
@@ -229,9 +266,9 @@ void stats_walk(Kernel *k, int pass, bool online) {
     Partials p = partials(k, pass, online);
     int rows = rprog_stats_rows(cg->dev, k->l->r), vec = k->l->r->vec_n;
     while (k->l->p->multiple[AX_N] % vec) vec /= 2;
-    cg_line(cg, "// pass %d over the rows%s", pass, online ? ", online reductions" : "");
+    ir_note(cg, "pass %d over the rows%s", pass, online ? ", online reductions" : "");
     reduce_clear(cg, &p, rows);
-    cg_scope(cg);
+    ir_scope(cg);
     k->at.walk = vec;
     k->at.online = online;
     elements_contract(k);
@@ -240,32 +277,28 @@ void stats_walk(Kernel *k, int pass, bool online) {
     k->at.walk = 0;
     k->at.online = false;
     k->at.kept |= holds(k, pass);
-    cg_close(cg);
+    ir_close(cg);
 }
 
 /* ---- meetings ---- */
 
-static const ReduceArrays part = {"part", IR_SHARED};
+static const ReduceArrays part = {.stem = "part", .space = IR_SHARED};
 
 /* One lane of a row leaves what the warp has made.  */
 static void leave_warps(Kernel *k, const ThreadMap *m, const Partials *p) {
     Cg *cg = k->cg;
-    cg_open(cg, "if ((lane & %d) == 0)", m->lanes);
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int x = 0; x < %d; x++)", m->items);
-    const char *at = cg_text(cg, "col / WN * BM + %s", block_row(k));
-    reduce_put(cg, p, 0, NULL, part, text_index(cg, at, false));
-    cg_close(cg);
-    cg_close(cg);
-}
-
-static Ir value_of(const Cg *cg, int t) {
-    return text_value(cg, te_dtype_compute(cg->te->tensor[t].dtype),
-                      cg_text(cg, "%s[at]", cg_name(cg, "value", t)));
+    Ir own = ir_binary(cg, IR_AND, product_int(cg, "lane"), ir_int(cg, m->lanes));
+    ir_if(cg, ir_binary(cg, IR_EQ, own, ir_int(cg, 0)));
+    Ir x = ir_count(cg, "x", m->items, IR_UNROLL_ALL);
+    Ir warp = ir_div(cg, product_int(cg, "col"), ir_int(cg, k->l->r->warp.extent[AX_N]));
+    Ir at = ir_add_parts(cg, ir_mul_n(cg, warp, rows_of(k)), block_row(k, x));
+    reduce_put(cg, p, 0, NULL, part, at);
+    ir_close(cg);
+    ir_close(cg);
 }
 
 /* Values of the rows of a block that has all of their columns.  */
-static void finish_rows(Kernel *k, int pass) {
+static void finish_rows(Kernel *k, int pass, Ir row) {
     Cg *cg = k->cg;
     const RowGroup *g = facts(k)->group;
     const Contraction *con = &k->l->p->con;
@@ -273,13 +306,14 @@ static void finish_rows(Kernel *k, int pass) {
     for (int i = 0; i < g->n; i++) {
         int t = tensor_of(k, i);
         if (g->role[i] != ROW_MAP)
-            at->made[t] = stats_known(k, i) ? value_of(cg, t) : NULL;
+            at->made[t] = stats_known(k, i)
+                              ? ir_element(cg, values_of(k, "value", IR_SHARED, t), row)
+                              : NULL;
     }
-    place_axis(k, AX_B, text_index(cg, "b", false), false, at->index, at->wide);
+    place_axis(k, AX_B, number_name(k, IR_I32, "b"), false, at->index, at->wide);
     bool wide = place_wide(con->axis[AX_M].extent, 0);
-    place_axis(k, AX_M, text_index(cg, "m", wide), wide,
-                 at->index, at->wide);
-    ReductionKept kept = {IR_SHARED, ir_name(cg, ir_type(IR_I32), "at")};
+    place_axis(k, AX_M, number_name(k, place_base(wide), "m"), wide, at->index, at->wide);
+    ReductionKept kept = {IR_SHARED, row};
     reduction_values(k, g, pass, NULL, &kept, true);
 }
 
@@ -303,26 +337,32 @@ void stats_put(Kernel *k, int pass, bool online) {
     leave_warps(k, &map, &mine);
 }
 
-/* Those that have results.  */
-static const char *all_computing(const Kernel *k) {
-    return k->c.ring ? cg_text(k->cg, "%d", rprog_computing(k->cg->dev, k->l->r)) : "THREADS";
+/* Threads that have results.  */
+static int all_computing(const Kernel *k) {
+    return k->c.ring ? rprog_computing(k->cg->dev, k->l->r) : k->l->r->threads;
 }
 
 void stats_finish(Kernel *k, int pass, bool online) {
     Cg *cg = k->cg;
     const Problem *p = k->l->p;
-    const char *type = place_type(place_wide(p->extent[AX_M], k->l->r->block.extent[AX_M]));
     ThreadMap map = stats_map(k);
-    cg_line(cg, "#pragma unroll 1");
-    cg_open(cg, "for (int at = tid; at < BM; at += %s)", all_computing(k));
-    cg_line(cg, "const %s m = m0 + at;", type);
-    if (index_ragged(&k->l->map, AX_M)) cg_line(cg, "if (m >= M) break;");
+    int rows = rows_of(k);
+    Ir at = ir_for(cg, "at", product_int(cg, "tid"), ir_int(cg, rows), all_computing(k), 1);
+    Ir m = ir_let_as(cg, place_along_base(k, AX_M), "m", ir_add(cg, product_first(k, AX_M), at));
+    if (index_ragged(&k->l->map, AX_M)) {
+        Ir end = number_name(k, place_base(p->extent[AX_M] > INT32_MAX), "M");
+        ir_if(cg, ir_binary(cg, IR_GE, m, end));
+        ir_simple(cg, IR_STMT_BREAK);
+        ir_close(cg);
+    }
     Partials all = monoid_pass(cg, map.group, pass, "acc", NULL), acc = monoid_select(&all, online);
     reduce_clear(cg, &acc, 0);
-    reduce_gather(cg, &acc, 0, &(ReducePartial){part, NULL, text_index(cg, "s * BM + at", false)},
-                  (ReduceRange){ir_int(cg, 0), ir_int(cg, k->c.warps[AX_N]), 1});
-    if (is_partial(k)) stats_leave(k, pass, online, row_number(k));
-    else finish_rows(k, pass);
-    cg_close(cg);
+    Ir place = ir_add(cg, ir_mul_n(cg, reduce_part(cg), rows), at);
+    reduce_gather(cg, &acc, 0, &(ReducePartial){part, NULL, place},
+                  (ReduceRange){ir_int(cg, 0), ir_int(cg, k->c.warps[AX_N]), 1,
+                                RPROG_PARTIALS, NULL});
+    if (is_partial(k)) stats_leave(k, pass, online, row_number(k), at);
+    else finish_rows(k, pass, at);
+    ir_close(cg);
     k->at.known = is_partial(k) ? pass : pass + 1;
 }

@@ -1,3 +1,4 @@
+#include "codegen/product.h"
 #include "codegen/reduction.h"
 #include "codegen/sizes.h"
 
@@ -19,9 +20,14 @@ static TeExtent count_rows(Arena *a, const IndexMap *m) {
 
 static TeExtent rows_of(const Kernel *k) { return count_rows(k->cg->arena, &k->l->map); }
 
-static const char *rows_text(const Kernel *k) {
+static Ir word(const Kernel *k, const char *name) {
+    return ir_name(k->cg, ir_type(IR_I64), name);
+}
+
+/* Those, by the name that they have where they are known at run time.  */
+static Ir all_rows(const Kernel *k) {
     TeExtent rows = rows_of(k);
-    return rows.expr ? "ROWS" : cg_text(k->cg, "%lldll", (long long)rows.value);
+    return rows.expr ? word(k, "ROWS") : ir_number(k->cg, IR_I64, rows.value);
 }
 
 /* ---- places ---- */
@@ -47,8 +53,8 @@ TeExtent stats_bytes(Arena *a, const Problem *p, const RProg *r) {
 
 void stats_count(Kernel *k) {
     TeExtent rows = rows_of(k), partials = partials_room(k->cg->arena, &k->l->map);
-    if (rows.expr) cg_line(k->cg, "const long long ROWS = %s;", text_number(k->cg, rows));
-    if (partials.expr) cg_line(k->cg, "const long long PARTS = %s;", text_number(k->cg, partials));
+    if (rows.expr) ir_let_as(k->cg, IR_I64, "ROWS", size_value(k->cg, rows));
+    if (partials.expr) ir_let_as(k->cg, IR_I64, "PARTS", size_value(k->cg, partials));
 }
 
 void stats_place_left(Kernel *k, const char *name, int i, bool partial) {
@@ -62,64 +68,80 @@ void stats_place_left(Kernel *k, const char *name, int i, bool partial) {
     rprog_stats_at(k->l->p, k->l->r, i, !partial, &partials, &values);
     if (!room.expr) at += partials * room.value;
     if (!row_room.expr) at += values * row_room.value;
-    const char *more = room.expr && partials > 0 ? cg_text(cg, " + PARTS * %lld",
-                                                           (long long)partials)
-                                              : "";
+    Ir from = ir_add(cg, cg_partials(cg), ir_number(cg, IR_I64, at));
+    if (room.expr && partials > 0)
+        from = ir_add(cg, from, ir_mul_n(cg, word(k, "PARTS"), partials));
     if (row_room.expr && values > 0)
-        more = cg_text(cg, "%s + %s * %lld", more, text_number(cg, row_room), (long long)values);
-    cg_line(cg, "%s *const %s = reinterpret_cast<%s *>(%s + %lldll%s);", cg_type(type),
-            cg_name(cg, name, t), cg_type(type), text_partials(cg), (long long)at, more);
+        from = ir_add(cg, from, ir_mul_n(cg, size_value(cg, row_room), values));
+    ir_let(cg, cg_name(cg, name, t),
+           ir_view(cg, ir_pointer(ir_compute(type), IR_GLOBAL, false), from));
 }
 
 /* ---- what a block leaves ---- */
 
-void stats_leave(Kernel *k, int pass, bool online, const char *row) {
+/* Columns of the block.  */
+static Ir own_columns(const Kernel *k) {
+    const Cg *cg = k->cg;
+    Ir columns = ir_name(cg, ir_type(place_base(k->l->p->extent[AX_N] > INT32_MAX)), "N");
+    Ir left = ir_sub(cg, ir_cast(cg, IR_I64, columns), product_first(k, AX_N));
+    return ir_min(cg, ir_number(cg, IR_I64, k->l->r->block.extent[AX_N]), left);
+}
+
+void stats_leave(Kernel *k, int pass, bool online, Ir row, Ir at) {
     Cg *cg = k->cg;
     Partials p = monoid_pass(cg, facts(k)->group, pass, "acc", NULL);
     Partials mine = monoid_select(&p, online);
-    reduce_put(cg, &mine, 0, NULL, (ReduceArrays){"left", IR_GLOBAL},
-               text_index(cg, cg_text(cg, "tile_n * %s + %s", rows_text(k), row), true));
+    Ir tile = ir_name(cg, ir_type(IR_U32), "tile_n");
+    reduce_put(cg, &mine, 0, NULL, reduce_named("left", IR_GLOBAL),
+               ir_add_parts(cg, ir_mul(cg, tile, all_rows(k)), row));
     for (int i = 0; i < p.n && !online; i++) {
         const Partial *x = &p.at[i];
         bool second = false;
         for (int j = 0; j < i; j++) second |= p.at[j].follow && p.at[j].center == x->center;
         if (!x->follow || second) continue;
-        cg_line(cg, "%s[at] = %s;", cg_name(cg, "base", x->center),
-                text_of(cg, monoid_center(cg, x, p.at[x->leader].value,
-                                          text_index(cg, "min((long long)BN, (long long)N - n0)",
-                                                     true))));
+        IrBase type = ir_compute(te_dtype_compute(cg->te->tensor[x->center].dtype));
+        Ir base = ir_name(cg, ir_pointer(type, IR_SHARED, false), cg_name(cg, "base", x->center));
+        ir_set(cg, ir_element(cg, base, at),
+               monoid_center(cg, x, p.at[x->leader].value, own_columns(k)));
     }
 }
 
 /* ---- the values of rows ---- */
 
-/* The row of the thread and its neighbours; those beyond the last one take that as theirs.  */
-static void place_row(Kernel *k, int lanes, bool shifts) {
-    Cg *cg = k->cg;
-    TeExtent rows = rows_of(k), m = index_extent(cg->arena, &k->l->map, AX_M);
-    TeExtent n = index_extent(cg->arena, &k->l->map, AX_N);
-    const char *type = place_type(place_wide(rows.value, k->l->launch.block[0]));
-    if (shifts)
-        cg_line(cg, "%s long long N = %s;", n.expr ? "const" : "constexpr", text_number(cg, n));
-    cg_line(cg, "const int lane = threadIdx.x %% %du;", (unsigned)lanes);
-    cg_line(cg, "const %s id = (%s)blockIdx.x * %d + threadIdx.x / %du;", type, type,
-            k->l->launch.block[0] / lanes, (unsigned)lanes);
-    cg_line(cg, "const %s row = min(id, (%s)%s);", type, type,
-            rows.expr ? "(ROWS - 1)" : cg_text(cg, "%lld", (long long)rows.value - 1));
-    if (m.expr) cg_line(cg, "const %s M = %s;", type, text_number(cg, m));
-    const char *by = m.expr ? "M" : cg_text(cg, "%lld", (long long)m.value);
-    cg_line(cg, "const %s b = row / %s, m = row %% %s;", type, by, by);
-    bool wide = place_wide(rows.value, 0);
-    place_axis(k, AX_B, text_index(cg, "b", wide), wide, k->at.index, k->at.wide);
-    place_axis(k, AX_M, text_index(cg, "m", wide), wide, k->at.index, k->at.wide);
+static IrBase row_base_of(const Kernel *k) {
+    return place_base(place_wide(rows_of(k).value, k->l->launch.block[0]));
 }
 
-static Ir word(const Kernel *k, const char *text) { return text_index(k->cg, text, true); }
+/* The row of the thread and its neighbours; those beyond the last one take that as theirs.  */
+static Ir place_row(Kernel *k, int lanes) {
+    Cg *cg = k->cg;
+    IrBase base = row_base_of(k);
+    Ir across = ir_number(cg, IR_U32, lanes), thread = ir_thread(cg);
+    k->walk.lane = ir_let_as(cg, IR_I32, "lane", ir_rem(cg, thread, across));
+    Ir first = ir_mul_n(cg, ir_cast(cg, base, ir_block(cg, 0)), k->l->launch.block[0] / lanes);
+    k->walk.at = ir_let_as(cg, base, "id", ir_add(cg, first, ir_div(cg, thread, across)));
+    Ir last = ir_cast(cg, base, ir_add_n(cg, all_rows(k), -1));
+    return ir_let_as(cg, base, "row", ir_min(cg, k->walk.at, last));
+}
+
+/* The indices of a row.  */
+static void place_indices(Kernel *k, Ir row) {
+    Cg *cg = k->cg;
+    TeExtent m = index_extent(cg->arena, &k->l->map, AX_M);
+    IrBase base = row_base_of(k);
+    Ir by = m.expr ? ir_let_as(cg, base, "M", size_value(cg, m)) : ir_int(cg, m.value);
+    Ir batch = ir_let_as(cg, base, "b", ir_div(cg, row, by));
+    Ir own = ir_let_as(cg, base, "m", ir_rem(cg, row, by));
+    bool wide = place_wide(rows_of(k).value, 0);
+    place_axis(k, AX_B, batch, wide, k->at.index, k->at.wide);
+    place_axis(k, AX_M, own, wide, k->at.index, k->at.wide);
+}
 
 ThreadMap stats_map(const Kernel *k) {
-    int wide = k->l->r->block.extent[AX_N];
-    TeExtent tiles = index_tiles(k->cg->arena, &k->l->map, AX_N);
-    const char *count = cg_text(k->cg, "min(%dll, (long long)N - s * %dll)", wide, wide);
+    const Cg *cg = k->cg;
+    TeExtent tiles = index_tiles(cg->arena, &k->l->map, AX_N);
+    Ir columns = word(k, "N"), wide = ir_number(cg, IR_I64, k->l->r->block.extent[AX_N]);
+    Ir part = reduce_part(cg);
     if (k->l->kind == KERNEL_CONTRACT)
         return (ThreadMap){.group = facts(k)->group,
                            .stem = "f",
@@ -133,36 +155,42 @@ ThreadMap stats_map(const Kernel *k) {
                        .count = IR_I32,
                        .threads = k->l->r->lanes,
                        .block = k->l->launch.block[0],
-                       .total = word(k, "N"),
-                       .rank = word(k, "lane"),
-                       .n_partial = size_value(k->cg, tiles),
-                       .at = word(k, cg_text(k->cg, "s * %s + row", rows_text(k))),
-                       .elements = word(k, count)};
+                       .total = columns,
+                       .n_partial = size_value(cg, tiles),
+                       .elements = ir_min(cg, wide, ir_sub(cg, columns, ir_mul(cg, part, wide))),
+                       .under_way = RPROG_PARTIALS};
 }
 
 void stats_combine(Kernel *k, int pass) {
     Cg *cg = k->cg;
     const RowGroup *g = facts(k)->group;
     ThreadMap map = stats_map(k);
-    cg_line(cg, "// combine: the parts of pass %d, %d threads to a row", pass, map.threads);
+    TeExtent columns = index_extent(cg->arena, &k->l->map, AX_N);
+    ir_note(cg, "combine: the parts of pass %d, %d threads to a row", pass, map.threads);
     Partials p = reduction_partials(k, &map, pass);
     stats_count(k);
-    place_row(k, map.threads, monoid_counts(&p));
+    if (monoid_counts(&p)) ir_constant(cg, "N", ir_as(cg, IR_I64, size_value(cg, columns)));
+    Ir row = place_row(k, map.threads);
+    place_indices(k, row);
+    map.rank = k->walk.lane;
+    map.at = ir_add(cg, ir_mul(cg, reduce_part(cg), all_rows(k)), row);
     for (int i = 0; i < g->n; i++) {
         if (g->role[i] == ROW_REDUCE && g->pass[i] == pass) stats_place_left(k, "left", i, true);
         if (g->role[i] == ROW_MAP || g->pass[i] > pass + (g->role[i] == ROW_SCALAR)) continue;
         stats_place_left(k, "value", i, false);
         int t = tensor_of(k, i);
-        if (stats_known(k, i))
-            k->at.made[t] = text_value(cg, te_dtype_compute(cg->te->tensor[t].dtype),
-                                       cg_text(cg, "%s[row]", cg_name(cg, "value", t)));
+        IrBase base = ir_compute(te_dtype_compute(cg->te->tensor[t].dtype));
+        Ir values = ir_name(cg, ir_pointer(base, IR_GLOBAL, false), cg_name(cg, "value", t));
+        if (stats_known(k, i)) k->at.made[t] = ir_element(cg, values, row);
     }
     reduction_combine(k, &map, &p);
     /* Hidden: a pointer that the loops have moved would stand for the places of the values, and one
      * compiler (NVRTC 13.0) takes it for moved less than it is.  */
-    cg_line(cg, "const int at = rl_hidden((int)row);");
+    Ir at = ir_let_as(cg, IR_I32, "at",
+                      ir_call(cg, ir_type(IR_I32), "rl_hidden", 1, ir_as(cg, IR_I32, row)));
     TeExtent rows = rows_of(k);
-    const char *end = rows.expr ? "ROWS" : cg_text(cg, "%lld", (long long)rows.value);
-    reduction_values(k, g, pass, word(k, cg_text(cg, "lane == 0 && id < %s", end)),
-                     &(ReductionKept){IR_GLOBAL, ir_name(cg, ir_type(IR_I32), "at")}, true);
+    Ir leads = ir_binary(cg, IR_EQ, k->walk.lane, ir_int(cg, 0));
+    Ir end = rows.expr ? all_rows(k) : ir_int(cg, rows.value);
+    reduction_values(k, g, pass, ir_both(cg, leads, ir_lt(cg, k->walk.at, end)),
+                     &(ReductionKept){IR_GLOBAL, at}, true);
 }

@@ -408,32 +408,43 @@ rk_9cf008b9b57b90dc_1(unsigned short *__restrict__ t2,
     w = rl_behind(w);
     // elements: 4 at a time, the domain is [B][M][N]
     constexpr int TOTAL = 5832;
-    float *const sums = reinterpret_cast<float *>(w);
+    float *const left = reinterpret_cast<float *>(w);
     #pragma unroll 1
     for (int u = threadIdx.x; u < 128; u += 128) {
         const int at = (int)blockIdx.x * 512 + u * 4;
         if (at >= TOTAL) break;
         const int b = 0;
-        const int m = (at / 72u);
-        const int n = (at % 72u);
+        const int m = at / 72u;
+        const int n = at % 72u;
         const int i1 = m % 9u;
         const int i0 = m / 9u;
         const int i2 = n;
         // gather: the slices in order
         const long long take = at + rl_hidden(0);
-        rl_vec<float, 4> sum = rl_load<4>(sums + take);
-        #pragma unroll 4
-        for (int s = 1; s < 2; s++) {
-            const rl_vec<float, 4> x = rl_load<4>(sums + ((long long)s * TOTAL + take));
+        float sum[4];
+        #pragma unroll
+        for (int p = 0; p < 1; p++) {
+            const rl_vec<float, 4> x = rl_load<4>(left + (take + p * 4));
             #pragma unroll
             for (int v = 0; v < 4; v++) {
-                sum.v[v] = sum.v[v] + x.v[v];
+                sum[p * 4 + v] = x.v[v];
+            }
+        }
+        #pragma unroll 4
+        for (int s = 1; s < 2; s++) {
+            #pragma unroll
+            for (int p = 0; p < 1; p++) {
+                const rl_vec<float, 4> x = rl_load<4>(left + ((long long)s * TOTAL + take + p * 4));
+                #pragma unroll
+                for (int v = 0; v < 4; v++) {
+                    sum[p * 4 + v] = sum[p * 4 + v] + x.v[v];
+                }
             }
         }
         float o2[4];
         #pragma unroll
         for (int v = 0; v < 4; v++) {
-            o2[v] = sum.v[v];
+            o2[v] = sum[v];
         }
         rl_store_f16<4>(t2 + (i0 * 648 + i1 * 72 + i2), o2);
     }

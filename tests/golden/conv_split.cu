@@ -388,29 +388,28 @@ rk_5b4e66e9e9f7421c_0(const float *__restrict__ t0,
         }
     } while (++step < steps);
     // reduce: 2 slices of warps
-    constexpr int SLICE = 64;  // threads
-    float *copies = reinterpret_cast<float *>(smem) + tid % SLICE * 4;
+    float *copies = reinterpret_cast<float *>(smem) + tid % 64 * 4;
     __syncthreads();
     if (k_warp > 0) {
-        copies += (k_warp / WK - 1) * (TM * TN * SLICE);
+        copies += (k_warp / 8 + (-1)) * 1024;
         #pragma unroll
-        for (int i = 0; i < TM; i++) {
+        for (int i = 0; i < 4; i++) {
             #pragma unroll
-            for (int j = 0; j < TN; j += 4) {
-                rl_store_shared<4>(copies, (i * TN + j) * SLICE, acc[i] + j);
+            for (int p = 0; p < 1; p++) {
+                rl_store_shared<4>(copies, i * 256 + p * 4 * 64, acc[i] + p * 4);
             }
         }
     }
     __syncthreads();
     if (k_warp > 0) return;
     #pragma unroll
-    for (int i = 0; i < TM; i++) {
+    for (int i = 0; i < 4; i++) {
         #pragma unroll
-        for (int j = 0; j < TN; j += 4) {
-            const rl_vec<float, 4> x = rl_load<4>(copies + ((i * TN + j) * SLICE));
+        for (int p = 0; p < 1; p++) {
+            const rl_vec<float, 4> x = rl_load<4>(copies + (i * 256 + p * 4 * 64));
             #pragma unroll
             for (int v = 0; v < 4; v++) {
-                acc[i][j + v] = acc[i][j + v] + x.v[v];
+                acc[i][p * 4 + v] = acc[i][p * 4 + v] + x.v[v];
             }
         }
     }
@@ -440,26 +439,37 @@ rk_5b4e66e9e9f7421c_1(float *__restrict__ t2,
     unsigned char *__restrict__ w) {
     // elements: 4 at a time, the domain is [B][M][N]
     constexpr int TOTAL = 6272;
-    float *const sums = reinterpret_cast<float *>(w);
+    float *const left = reinterpret_cast<float *>(w);
     #pragma unroll 1
     for (int u = threadIdx.x; u < 128; u += 128) {
         const int at = (int)blockIdx.x * 512 + u * 4;
         if (at >= TOTAL) break;
         const int b = 0;
-        const int m = (at / 196u);
-        const int n = (at % 196u);
+        const int m = at / 196u;
+        const int n = at % 196u;
         const int i0 = m;
         const int i2 = n % 14u;
         const int i1 = n / 14u;
         // gather: the slices in order
         const long long take = at + rl_hidden(0);
-        rl_vec<float, 4> sum = rl_load<4>(sums + take);
-        #pragma unroll 4
-        for (int s = 1; s < 3; s++) {
-            const rl_vec<float, 4> x = rl_load<4>(sums + ((long long)s * TOTAL + take));
+        float sum[4];
+        #pragma unroll
+        for (int p = 0; p < 1; p++) {
+            const rl_vec<float, 4> x = rl_load<4>(left + (take + p * 4));
             #pragma unroll
             for (int v = 0; v < 4; v++) {
-                sum.v[v] = sum.v[v] + x.v[v];
+                sum[p * 4 + v] = x.v[v];
+            }
+        }
+        #pragma unroll 4
+        for (int s = 1; s < 3; s++) {
+            #pragma unroll
+            for (int p = 0; p < 1; p++) {
+                const rl_vec<float, 4> x = rl_load<4>(left + ((long long)s * TOTAL + take + p * 4));
+                #pragma unroll
+                for (int v = 0; v < 4; v++) {
+                    sum[p * 4 + v] = sum[p * 4 + v] + x.v[v];
+                }
             }
         }
         float o2[4];
@@ -467,7 +477,7 @@ rk_5b4e66e9e9f7421c_1(float *__restrict__ t2,
         for (int v = 0; v < 4; v++) {
             const int i2 = (n + v) % 14u;
             const int i1 = (n + v) / 14u;
-            o2[v] = sum.v[v];
+            o2[v] = sum[v];
         }
         rl_store<4>(t2 + (i0 * 196 + i1 * 14 + i2), o2);
     }

@@ -178,8 +178,9 @@ rk_7a2eebdaccc02f5d_0(const unsigned short *__restrict__ t0,
     const int u = (int)blockIdx.x - 8;
     int at = u < 0 ? (int)blockIdx.x * 8 : 64 + u * 3;
     const int end = u < 0 ? at + 8 : min(at + 3, 96);
+    int steps = 0;
     #pragma unroll 1
-    for (int steps = 0; at < end; at += steps) {
+    for (; at < end; at += steps) {
         const unsigned number = at / 8u;
         const int first = at % 8u;
         steps = min(8 - first, end - at);
@@ -439,7 +440,8 @@ rk_7a2eebdaccc02f5d_1(const float *__restrict__ t2,
     unsigned short *__restrict__ t3,
     unsigned char *__restrict__ w) {
     // elements: 4 at a time, of tiles that several blocks have steps of
-    constexpr int BM = 32, BN = 64;
+    constexpr int BM = 32;
+    constexpr int BN = 64;
     float *const sums = reinterpret_cast<float *>(w);
     const int y = blockIdx.x / 4u;
     const unsigned number = y + 8;
@@ -450,22 +452,34 @@ rk_7a2eebdaccc02f5d_1(const float *__restrict__ t2,
     const int m0 = (int)tile_m * BM;
     const int n0 = (int)tile_n * BN;
     const int at = blockIdx.x % 4u * 512 + threadIdx.x * 4;
-    const int m = m0 + at / BN;
-    const int n = n0 + at % BN;
-    const int first = y * 8 / 3u, total = (y * 8 + 7) / 3u;
+    const int m = m0 + at / 64;
+    const int n = n0 + at % 64;
+    const int first = y * 8 / 3u;
+    const int total = (y * 8 + 7) / 3u;
     if (first < total && at < 2048 && m < 72 && n < 200) {
         const int i0 = m;
         const int i1 = n;
         // gather: the units in order
-        const float *from = sums + (y + first) * 2048ll + at;
-        rl_vec<float, 4> sum = rl_load<4>(from + 0);
-        #pragma unroll 4
-        for (int s = first; s < total; s++) {
-            from += 2048;
-            const rl_vec<float, 4> x = rl_load<4>(from + 0);
+        float *left = sums + (y + first) * 2048ll + at;
+        float sum[4];
+        #pragma unroll
+        for (int p = 0; p < 1; p++) {
+            const rl_vec<float, 4> x = rl_load<4>(left + p * 4);
             #pragma unroll
             for (int v = 0; v < 4; v++) {
-                sum.v[v] = sum.v[v] + x.v[v];
+                sum[p * 4 + v] = x.v[v];
+            }
+        }
+        #pragma unroll 4
+        for (int s = first; s < total; s++) {
+            left += 2048;
+            #pragma unroll
+            for (int p = 0; p < 1; p++) {
+                const rl_vec<float, 4> x = rl_load<4>(left + p * 4);
+                #pragma unroll
+                for (int v = 0; v < 4; v++) {
+                    sum[p * 4 + v] = sum[p * 4 + v] + x.v[v];
+                }
             }
         }
         rl_vec<float, 4> x0[1];
@@ -476,7 +490,7 @@ rk_7a2eebdaccc02f5d_1(const float *__restrict__ t2,
         float o3[4];
         #pragma unroll
         for (int v = 0; v < 4; v++) {
-            const float e4 = sum.v[v];
+            const float e4 = sum[v];
             o3[v] = rl_max_f32(e4 + x0[v / 4].v[v % 4], 0.0f);
         }
         rl_store_f16<4>(t3 + (i0 * 200 + i1), o3);

@@ -269,21 +269,28 @@ rk_fe35c555ffc1d02d_0(unsigned char *__restrict__ w,
             rl_map_fetch(&map1);
             rl_map_fetch(&map2);
             // segments: whole tiles, then k-steps of the last 28 of 160, 1 to a share
-            unsigned next = blockIdx.x, from = 0;
+            unsigned next = blockIdx.x;
+            unsigned from = 0;
             int own = (int)blockIdx.x;
-            int at = 528 + min(own, 112) * 1;
-            int end = min(528 + min(own + 1, 112) * 1, 640);
+            int at = 528 + min(own, 112);
+            int end = min(528 + min(own + 1, 112), 640);
+            int steps = 0;
             #pragma unroll 1
-            for (int steps = 0; next < 132u || at < end; from += steps) {
+            for (; next < 132u || at < end; from += steps) {
                 const bool whole = next < 132u;
                 const unsigned number = whole ? next : at / 4u;
-                const int u = own, first = whole ? 0 : at % 4u;
+                const int u = own;
+                const int first = whole ? 0 : at % 4u;
                 steps = whole ? 4 : min(4 - first, end - at);
-                if (whole) next += GRID;
-                else if ((at += steps) == end) {
-                    own += GRID;
-                    at = 528 + min(own, 112) * 1;
-                    end = min(528 + min(own + 1, 112) * 1, 640);
+                if (whole) {
+                    next += GRID;
+                } else {
+                    at += steps;
+                    if (at == end) {
+                        own += GRID;
+                        at = 528 + min(own, 112);
+                        end = min(528 + min(own + 1, 112), 640);
+                    }
                 }
                 const unsigned tile = number;
                 const unsigned tile_m = tile / 16u, tile_n = tile % 16u;
@@ -312,21 +319,28 @@ rk_fe35c555ffc1d02d_0(unsigned char *__restrict__ w,
     }
     if (warp < 8u) {
         // segments: whole tiles, then k-steps of the last 28 of 160, 1 to a share
-        unsigned next = blockIdx.x, from = 0;
+        unsigned next = blockIdx.x;
+        unsigned from = 0;
         int own = (int)blockIdx.x;
-        int at = 528 + min(own, 112) * 1;
-        int end = min(528 + min(own + 1, 112) * 1, 640);
+        int at = 528 + min(own, 112);
+        int end = min(528 + min(own + 1, 112), 640);
+        int steps = 0;
         #pragma unroll 1
-        for (int steps = 0; next < 132u || at < end; from += steps) {
+        for (; next < 132u || at < end; from += steps) {
             const bool whole = next < 132u;
             const unsigned number = whole ? next : at / 4u;
-            const int u = own, first = whole ? 0 : at % 4u;
+            const int u = own;
+            const int first = whole ? 0 : at % 4u;
             steps = whole ? 4 : min(4 - first, end - at);
-            if (whole) next += GRID;
-            else if ((at += steps) == end) {
-                own += GRID;
-                at = 528 + min(own, 112) * 1;
-                end = min(528 + min(own + 1, 112) * 1, 640);
+            if (whole) {
+                next += GRID;
+            } else {
+                at += steps;
+                if (at == end) {
+                    own += GRID;
+                    at = 528 + min(own, 112);
+                    end = min(528 + min(own + 1, 112), 640);
+                }
             }
             const unsigned tile = number;
             const unsigned tile_m = tile / 16u, tile_n = tile % 16u;
@@ -479,7 +493,8 @@ rk_fe35c555ffc1d02d_1(unsigned short *__restrict__ t2,
     rl_previous_wait();
     w = rl_behind(w);
     // elements: 4 at a time, of tiles that several blocks have steps of
-    constexpr int BM = 128, BN = 128;
+    constexpr int BM = 128;
+    constexpr int BN = 128;
     float *const sums = reinterpret_cast<float *>(w);
     const int y = blockIdx.x / 32u;
     const unsigned number = y + 132;
@@ -488,28 +503,40 @@ rk_fe35c555ffc1d02d_1(unsigned short *__restrict__ t2,
     const int m0 = (int)tile_m * BM;
     const int n0 = (int)tile_n * BN;
     const int at = blockIdx.x % 32u * 512 + threadIdx.x * 4;
-    const int m = m0 + at / BN;
-    const int n = n0 + at % BN;
-    const int first = y * 4 / 1u, total = (y * 4 + 3) / 1u;
+    const int m = m0 + at / 128;
+    const int n = n0 + at % 128;
+    const int first = y * 4 / 1u;
+    const int total = (y * 4 + 3) / 1u;
     if (first < total && at < 16384 && m < 1160 && n < 2048) {
         const int i0 = m;
         const int i1 = n;
         // gather: the units in order
-        const float *from = sums + (y + first) * 16384ll + at;
-        rl_vec<float, 4> sum = rl_load<4>(from + 0);
-        #pragma unroll 4
-        for (int s = first; s < total; s++) {
-            from += 16384;
-            const rl_vec<float, 4> x = rl_load<4>(from + 0);
+        float *left = sums + (y + first) * 16384ll + at;
+        float sum[4];
+        #pragma unroll
+        for (int p = 0; p < 1; p++) {
+            const rl_vec<float, 4> x = rl_load<4>(left + p * 4);
             #pragma unroll
             for (int v = 0; v < 4; v++) {
-                sum.v[v] = sum.v[v] + x.v[v];
+                sum[p * 4 + v] = x.v[v];
+            }
+        }
+        #pragma unroll 4
+        for (int s = first; s < total; s++) {
+            left += 16384;
+            #pragma unroll
+            for (int p = 0; p < 1; p++) {
+                const rl_vec<float, 4> x = rl_load<4>(left + p * 4);
+                #pragma unroll
+                for (int v = 0; v < 4; v++) {
+                    sum[p * 4 + v] = sum[p * 4 + v] + x.v[v];
+                }
             }
         }
         float o2[4];
         #pragma unroll
         for (int v = 0; v < 4; v++) {
-            o2[v] = sum.v[v];
+            o2[v] = sum[v];
         }
         rl_store_f16<4>(t2 + (i0 * 2048 + i1), o2);
     }

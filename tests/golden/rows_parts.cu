@@ -214,8 +214,8 @@ rk_4d0976bf9aedda5c_0(const float *__restrict__ t0,
         take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
     } while (++step < steps);
     // rows: where their values lie
-    float *const part4 = reinterpret_cast<float *>(smem + 0);
-    float *const left4 = reinterpret_cast<float *>(w + 0ll);
+    float *const part4 = reinterpret_cast<float *>(smem);
+    float *const left4 = reinterpret_cast<float *>(w);
 
     // pass 0 over the rows
     float f4[4];
@@ -262,18 +262,18 @@ rk_4d0976bf9aedda5c_0(const float *__restrict__ t0,
     if ((lane & 5) == 0) {
         #pragma unroll
         for (int x = 0; x < 4; x++) {
-            part4[col / WN * BM + row + x / VM * (LM * VM) + x % VM] = f4[x];
+            part4[col / 16 * 32 + row + x * 8 + x % 1] = f4[x];
         }
     }
     __syncthreads();
     #pragma unroll 1
-    for (int at = tid; at < BM; at += THREADS) {
+    for (int at = tid; at < 32; at += 64) {
         const int m = m0 + at;
         if (m >= M) break;
         float acc4 = 0.0f;
         #pragma unroll 4
         for (int s = 0; s < 2; s++) {
-            const float x4 = part4[s * BM + at];
+            const float x4 = part4[s * 32 + at];
             acc4 = acc4 + x4;
         }
         left4[tile_n * 40ll + m] = acc4;
@@ -289,10 +289,11 @@ rk_4d0976bf9aedda5c_1(unsigned char *__restrict__ w) {
     // combine: the parts of pass 0, 2 threads to a row
     const int lane = threadIdx.x % 2u;
     const int id = (int)blockIdx.x * 64 + threadIdx.x / 2u;
-    const int row = min(id, (int)39);
-    const int b = row / 40, m = row % 40;
+    const int row = min(id, 39);
+    const int b = row / 40;
+    const int m = row % 40;
     const int i0 = m;
-    float *const left4 = reinterpret_cast<float *>(w + 0ll);
+    float *const left4 = reinterpret_cast<float *>(w);
     float *const value4 = reinterpret_cast<float *>(w + 320ll);
     float acc4 = 0.0f;
     #pragma unroll 4
@@ -305,7 +306,7 @@ rk_4d0976bf9aedda5c_1(unsigned char *__restrict__ w) {
         const float y = __shfl_xor_sync(0xffffffffu, acc4, f);
         acc4 = acc4 + y;
     }
-    const int at = rl_hidden((int)row);
+    const int at = rl_hidden(row);
     const float e4 = acc4;
     if (lane == 0 && id < 40) {
         value4[at] = e4;

@@ -268,7 +268,7 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
         }
     } while (++step < steps);
     // rows: where their values lie
-    float *const part7 = reinterpret_cast<float *>(smem + 0);
+    float *const part7 = reinterpret_cast<float *>(smem);
     float *const value7 = reinterpret_cast<float *>(smem + 12288);
     float *const part4 = reinterpret_cast<float *>(smem + 256);
     float *const value4 = reinterpret_cast<float *>(smem + 12416);
@@ -329,18 +329,18 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
     if ((lane & 3) == 0) {
         #pragma unroll
         for (int x = 0; x < 4; x++) {
-            part7[col / WN * BM + row + lane_m + x / 2 * TM + x % 2 * 8] = f7[x];
+            part7[col / 32 * 32 + row + lane_m + x / 2 * 16 + x % 2 * 8] = f7[x];
         }
     }
     __syncthreads();
     #pragma unroll 1
-    for (int at = tid; at < BM; at += THREADS) {
+    for (int at = tid; at < 32; at += 64) {
         const int m = m0 + at;
         if (m >= M) break;
         float acc7 = (-__int_as_float(0x7f800000));
         #pragma unroll 4
         for (int s = 0; s < 2; s++) {
-            const float x7 = part7[s * BM + at];
+            const float x7 = part7[s * 32 + at];
             acc7 = rl_max_f32(acc7, x7);
         }
         const int i0 = m;
@@ -397,18 +397,18 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
     if ((lane & 3) == 0) {
         #pragma unroll
         for (int x = 0; x < 4; x++) {
-            part4[col / WN * BM + row + lane_m + x / 2 * TM + x % 2 * 8] = f4[x];
+            part4[col / 32 * 32 + row + lane_m + x / 2 * 16 + x % 2 * 8] = f4[x];
         }
     }
     __syncthreads();
     #pragma unroll 1
-    for (int at = tid; at < BM; at += THREADS) {
+    for (int at = tid; at < 32; at += 64) {
         const int m = m0 + at;
         if (m >= M) break;
         float acc4 = 0.0f;
         #pragma unroll 4
         for (int s = 0; s < 2; s++) {
-            const float x4 = part4[s * BM + at];
+            const float x4 = part4[s * 32 + at];
             acc4 = acc4 + x4;
         }
         const int i0 = m;
