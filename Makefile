@@ -36,6 +36,8 @@
 #   make deb             Debian packages of all this, into $(BUILD)/deb
 #   make static          $(BUILD)/static/roller-gen: one file, profiles inside, needs libc alone
 #
+# V=1 prints every command; else what is compiled (CC), put into an archive (AR) and linked (LD).
+#
 # SIM=0 builds without the simulator and the simulated driver, in build-nosim: nothing is proved
 # there but on a device, and its tests are those that run no kernel.
 #
@@ -56,6 +58,11 @@ VERSION      := $(shell sed -n 's/^.define ROLLER_VERSION "\(.*\)"/\1/p' include
 # What is tested and timed here is compiled here, and of the plans that are meant.
 export ROLLER_CACHE_DIR =
 export ROLLER_REFUSED = fail
+
+# What a command makes, in the place of the command.
+silent = $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
+quiet = $(if $(V),,@)
+does = $(if $(V),,@$(if $(silent),,echo '  $1  $@';))
 
 # A module includes only itself and modules to its left, te and hal not each other.
 all_modules := base te hal rtile rprogram microperf codegen sim profiler driver
@@ -100,7 +107,7 @@ all: $(products)
 # -- compilation ---------------------------------------------------------------------------------
 $(BUILD)/obj/%.o: src/%.c
 	@mkdir -p $(@D)
-	$(CC) $(flags) $(defines) $(CPPFLAGS) $(CFLAGS) $(optimise) -c -o $@ $<
+	$(call does,CC)$(CC) $(flags) $(defines) $(CPPFLAGS) $(CFLAGS) $(optimise) -c -o $@ $<
 $(BUILD)/obj/hal/installed.o: defines += -DROLLER_DATADIR='"$(PREFIX)/share/roller"' \
     -DROLLER_LIBEXECDIR='"$(PREFIX)/libexec"'
 $(BUILD)/obj/hal/installed.o: $(BUILD)/prefix
@@ -136,7 +143,7 @@ $(BUILD)/launcher_lines.c: $(launchers) Makefile
 	   $(call as_lines,tvm_ffi,3); $(call as_lines,tvm_ffi_abi,4); } >$@
 $(BUILD)/obj/driver/launcher_lines.o: $(BUILD)/launcher_lines.c
 	@mkdir -p $(@D)
-	$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(call does,CC)$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 $(BUILD)/libdriver.a: $(BUILD)/obj/driver/launcher_lines.o
 
 # A kernel as text.
@@ -147,7 +154,7 @@ $(BUILD)/flush_ptx.c: src/hal/flush.ptx Makefile
 	   sed -e 's/.*/    "&\\n"/' $<; echo '    "";'; } >$@
 $(BUILD)/obj/hal/flush_ptx.o: $(BUILD)/flush_ptx.c
 	@mkdir -p $(@D)
-	$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(call does,CC)$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 $(BUILD)/libhal.a: $(BUILD)/obj/hal/flush_ptx.o
 
 # The folder is a prerequisite so that a deleted source leaves the archive.
@@ -155,19 +162,19 @@ define module_rule
 $(BUILD)/lib$1.a: $(call objects,$1) $(wildcard src/$1 src/$1/*/)
 	@mkdir -p $$(@D)
 	@rm -f $$@
-	$$(AR) rcsD $$@ $$(filter %.o,$$^)
+	$$(call does,AR)$$(AR) rcsD $$@ $$(filter %.o,$$^)
 endef
 $(foreach m,$(modules),$(eval $(call module_rule,$m)))
 
 $(BUILD)/roller.o: $(modules:%=$(BUILD)/lib%.a)
-	$(LD) -r -o $@.tmp --whole-archive $^ --no-whole-archive
-	objcopy --localize-hidden $@.tmp $@
+	$(call does,LD)$(LD) -r -o $@.tmp --whole-archive $^ --no-whole-archive
+	$(quiet)objcopy --localize-hidden $@.tmp $@
 	@rm -f $@.tmp
 $(BUILD)/libroller.a: $(BUILD)/roller.o
 	@rm -f $@
-	$(AR) rcsD $@ $<
+	$(call does,AR)$(AR) rcsD $@ $<
 $(BUILD)/libroller.so.0: $(modules:%=$(BUILD)/lib%.a) packaging/roller.map
-	$(CC) -shared $(CFLAGS) $(LDFLAGS) -Wl,-soname,libroller.so.0 -Wl,-z,defs \
+	$(call does,LD)$(CC) -shared $(CFLAGS) $(LDFLAGS) -Wl,-soname,libroller.so.0 -Wl,-z,defs \
 	    -Wl,--version-script=packaging/roller.map -o $@ \
 	    -Wl,--whole-archive $(filter %.a,$^) -Wl,--no-whole-archive $(ldlibs)
 
@@ -180,7 +187,7 @@ $(BUILD)/libroller_tvm_ffi.so: $(call objects,tvmffi) $(BUILD)/libroller.so.0 pa
 $(BUILD)/simdriver/libcuda.so.1: packaging/simdriver-run
 $(BUILD)/simdriver/libcuda.so.1: $(call objects,simdriver) $(patsubst %,$(BUILD)/lib%.a,sim hal base)
 	@mkdir -p $(@D)
-	$(CC) -shared $(CFLAGS) $(LDFLAGS) -Wl,-soname,libcuda.so.1 -Wl,-z,defs -Wl,--exclude-libs,ALL \
+	$(call does,LD)$(CC) -shared $(CFLAGS) $(LDFLAGS) -Wl,-soname,libcuda.so.1 -Wl,-z,defs -Wl,--exclude-libs,ALL \
 	    -o $@ $(filter %.o %.a,$^) $(ldlibs)
 	@ln -sf libcuda.so.1 $(@D)/libcuda.so
 	@cp packaging/simdriver-run $(@D)/run
@@ -190,9 +197,9 @@ $(BUILD)/simdriver/libcuda.so.1: $(call objects,simdriver) $(patsubst %,$(BUILD)
 cli_shared := $(filter-out $(BUILD)/obj/cli/roller-%.o,$(call objects,cli))
 $(BUILD)/libcli.a: $(cli_shared)
 	@rm -f $@
-	$(AR) rcsD $@ $^
+	$(call does,AR)$(AR) rcsD $@ $^
 $(tools:%=$(BUILD)/%) $(worker): $(BUILD)/%: $(BUILD)/obj/cli/%.o $(BUILD)/libcli.a $(call libs_upto,driver)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ldlibs)
+	$(call does,LD)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ldlibs)
 
 # One file that needs nothing but libc (docs/packages.md says why that), with the profiles inside.
 jansson = $(shell $(CC) -print-file-name=libjansson.a 2>/dev/null)
@@ -210,10 +217,10 @@ $(BUILD)/builtin.c: $(profiles) Makefile
 	   echo '{NULL, NULL}};'; } >$@
 $(BUILD)/obj/builtin.o: $(BUILD)/builtin.c
 	@mkdir -p $(@D)
-	$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(call does,CC)$(CC) $(flags) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 $(BUILD)/static/%: $(BUILD)/obj/cli/%.o $(BUILD)/obj/builtin.o $(BUILD)/libcli.a $(call libs_upto,driver)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LDFLAGS) -s -static-libgcc -o $@ $^ $(jansson) -lm -lpthread -ldl
+	$(call does,LD)$(CC) $(CFLAGS) $(LDFLAGS) -s -static-libgcc -o $@ $^ $(jansson) -lm -lpthread -ldl
 static: $(BUILD)/static/roller-gen
 
 # -- benchmarks: a program for each of bench_*.c, construct.c, expressions.c; the rest is shared --
@@ -226,15 +233,15 @@ bench_shared := $(if $(MODULES),,$(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out \
                   $(wildcard benchmarks/*.c)))))
 $(BUILD)/obj/benchmarks/%.o: benchmarks/%.c
 	@mkdir -p $(@D)
-	$(CC) $(flags) -Ibenchmarks $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(call does,CC)$(CC) $(flags) -Ibenchmarks $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 $(BUILD)/libbenchmarks.a: $(bench_shared)
 	@mkdir -p $(@D)
 	@rm -f $@
-	$(AR) rcsD $@ $^
+	$(call does,AR)$(AR) rcsD $@ $^
 $(benchmarks): $(BUILD)/benchmarks/%: $(BUILD)/obj/benchmarks/%.o $(BUILD)/libbenchmarks.a \
                                       $(call libs_upto,driver)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ldlibs)
+	$(call does,LD)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ldlibs)
 
 # -- tests ---------------------------------------------------------------------------------------
 # NAME:MODULE for every file of a folder, MODULE being the rightmost one that it links.
@@ -251,15 +258,15 @@ helpers := $(basename $(subst :,.,$(filter-out test_%,$(units))))
 
 $(BUILD)/obj/tests/%.o: tests/%.c
 	@mkdir -p $(@D)
-	$(CC) $(flags) -Itests/unit -Ibenchmarks $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(call does,CC)$(CC) $(flags) -Itests/unit -Ibenchmarks $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 $(BUILD)/libtest.a: $(helpers:%=$(BUILD)/obj/tests/unit/%.o) tests/unit
 	@rm -f $@
-	$(AR) rcsD $@ $(filter %.o,$^)
+	$(call does,AR)$(AR) rcsD $@ $(filter %.o,$^)
 define test_rule
 $(BUILD)/tests/$1: $(BUILD)/obj/tests/unit/$1.o $(BUILD)/libtest.a \
                   $(if $(filter driver,$2),$(BUILD)/libbenchmarks.a) $(call libs_upto,$2)
 	@mkdir -p $$(@D)
-	$$(CC) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(ldlibs)
+	$$(call does,LD)$$(CC) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(ldlibs)
 endef
 $(foreach t,$(filter test_%,$(units)),$(eval $(call test_rule,$(firstword \
     $(subst :, ,$t)),$(lastword $(subst :, ,$t)))))
@@ -299,7 +306,7 @@ fuzz_targets := $(basename $(subst :,.,$(fuzz_links)))
 define fuzz_rule
 $(BUILD)/fuzz/$1: $(BUILD)/obj/tests/fuzz/$1.o $(call libs_upto,$2)
 	@mkdir -p $$(@D)
-	$$(CC) $$(CFLAGS) -fsanitize=fuzzer -o $$@ $$^ $$(ldlibs)
+	$$(call does,LD)$$(CC) $$(CFLAGS) -fsanitize=fuzzer -o $$@ $$^ $$(ldlibs)
 endef
 $(foreach t,$(fuzz_links),$(eval $(call fuzz_rule,$(firstword \
     $(subst :, ,$t)),$(lastword $(subst :, ,$t)))))
@@ -374,12 +381,12 @@ $(kit)/lib/simdriver/libcuda.so.1: $(call objects,simdriver) $(patsubst %,$(BUIL
 	    -Wl,-rpath,'$$ORIGIN/..' -o $@ $^ $(ldlibs)
 $(kit)/rows.jsonl: $(BUILD)/benchmarks/expressions $(wildcard benchmarks/workloads/*.csv)
 	@mkdir -p $(@D)
-	$< >$@
+	$(quiet)$< >$@
 $(kit)/lib/libjansson.so.4: $(jansson:.a=.so.4)
 	@mkdir -p $(@D) $(kit)/jansson
-	cp $(jansson) $(addprefix $(dir $(shell echo '#include <jansson.h>' | $(CC) -E - | \
+	$(quiet)cp $(jansson) $(addprefix $(dir $(shell echo '#include <jansson.h>' | $(CC) -E - | \
 	    sed -n 's|^. 1 "\(.*/jansson\)\.h".*|\1|p')),jansson.h jansson_config.h) $(kit)/jansson
-	cp $< $@
+	$(quiet)cp $< $@
 gpu-kit: $(kit_files)
 	@benchmarks/gpu/kit $(kit)
 
@@ -412,7 +419,7 @@ package_files := $(patsubst python/roller/%,$(package)/%,$(wildcard python/rolle
                  $(package)/share/roller/profiles
 $(package)/_abi.py: python/abi.py include/roller.h $(wildcard include/roller/*.h)
 	@mkdir -p $(@D)
-	python3 python/abi.py include/roller.h >$@
+	$(quiet)python3 python/abi.py include/roller.h >$@
 $(package)/lib/libroller.so.0: $(BUILD)/libroller.so.0
 	@mkdir -p $(@D)
 	@cp $< $@
@@ -453,7 +460,7 @@ manuals := $(foreach t,$(tools),$(addprefix $(BUILD)/manual/$t.,man bash zsh))
 define manual_rule
 $(BUILD)/manual/$1.%: $(BUILD)/$1
 	@mkdir -p $$(@D)
-	$$< --generate $$* >$$@
+	$$(quiet)$$< --generate $$* >$$@
 endef
 $(foreach t,$(tools),$(eval $(call manual_rule,$t)))
 
