@@ -316,6 +316,30 @@ static void prove(const char *text) {
     check_whole();
 }
 
+/* Programs of one group of which one has tiles and the other none: a sample is of the tiles of the
+ * one that is taken.  */
+static void test_tiles_for_some_sizes(void **state) {
+    static const char text[] =
+        "roller-plan 1\nupto take 1\nelse take 0\n"
+        "kernel 0\n skeleton column\n unit dfma\n block 1 64 1 16\n thread 1 1 1 4\n store 1\n"
+        " split 1\n blocks_per_sm 2\n"
+        "kernel 1 of 0\n skeleton contract\n unit mma.m8n8k4.f64.f64\n block 1 8 8 16\n"
+        " warp 1 8 8 16\n thread 1 8 8 4\n vec 1 2\n unroll 16 late\n stages 2\n"
+        " a async cp.async.8 vec 1 along k inner k swizzle 2 0 1\n"
+        " b async cp.async.8 vec 1 along k inner k swizzle 2 0 1\n"
+        " store 1\n raster row\n split 1\n blocks_per_sm 14\n";
+    CheckOptions o = {.threads = 1, .sampled = true};
+    CheckResult r;
+    (void)state;
+    plan("param S = 8..16 % 8; op f(X: f64[48,24,S], W: f64[48,24]) -> Y: f64[S,24]"
+         " { Y[i,j] = sum[k](X[k,j,i] * W[k,j]); }");
+    must(read_back(text, &set));
+    compile_choose(arena, &set, 0, &whole);
+    must(compile_build(arena, &diag, &whole, dev, &(BuildOptions){0}, &build));
+    assert_int_equal(build.program.n_choice, 2);
+    must(check_kernel(arena, &diag, &(BuiltPlan){&set, &whole, &build}, &o, &r));
+}
+
 static void test_every_program_is_right(void **state) {
     (void)state;
     prove("param M = 1..200; op f(A: f16[M,64], B: f16[64,96]) -> C: f16[M,96]"
@@ -578,6 +602,7 @@ int main(void) {
         cmocka_unit_test(test_one_program_where_it_is_near),
         cmocka_unit_test(test_equal_kernels_are_emitted_once),
         cmocka_unit_test(test_some_are_emitted),
+        cmocka_unit_test(test_tiles_for_some_sizes),
         cmocka_unit_test(test_every_program_is_right), cmocka_unit_test(test_layouts_are_right),
         cmocka_unit_test(test_offsets_of_rows), cmocka_unit_test(test_every_skeleton_at_odd_sizes),
         cmocka_unit_test(test_one_program_runs), cmocka_unit_test(test_workspace_follows_sizes),

@@ -105,18 +105,20 @@ static void size_strategy(Check *c, const PlanSet *set, const WholePlan *plan) {
     c->plan = plan;
 }
 
-/* The groups' problems.  */
+/* The groups' problems, each as its program has it: programs of a group differ in more than sizes
+ * where one computes tiles and another does not.  */
 static void size_problems(Check *c) {
     KernelTaken taken = cg_taken(&c->build->program, c->size);
     const Te *sized = te_sized(c->a, c->set->normal, c->size);
     c->problem = ARENA_ARRAY(c->a, Problem, c->set->n_group);
     c->program = ARENA_ARRAY(c->a, int, c->set->n_group);
     for (int g = 0; g < c->set->n_group; g++) {
-        const Problem *p = &c->set->plans[g].problem;
+        c->program[g] = cg_program(&c->build->program, taken, g);
+        int program = c->program[g] - c->build->program.strategy[taken.strategy].first;
+        const Problem *p = &c->plan->rplan.problem[program];
         if (c->set->te->runtime)
             rtile_resize(c->a, p, sized, c->set->options.align, &c->problem[g]);
         else c->problem[g] = *p;
-        c->program[g] = cg_program(&c->build->program, taken, g);
     }
 }
 

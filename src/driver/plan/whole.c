@@ -121,11 +121,12 @@ void compile_estimate_at(Arena *a, const PlanSet *set, const WholePlan *p, const
     }
     const Te *sized = te_sized(a, set->normal, size);
     for (int g = 0; g < set->n_group; g++) {
-        Problem at = set->plans[g].problem;
+        int program = taken ? taken->program[g] : g;
+        Problem at = p->rplan.problem[program];
         Estimate e;
         if (set->normal->runtime)
-            rtile_resize(a, &set->plans[g].problem, sized, set->options.align, &at);
-        mp_estimate(&at, &p->rplan.prog[taken ? taken->program[g] : g], set->dev, &e);
+            rtile_resize(a, &p->rplan.problem[program], sized, set->options.align, &at);
+        mp_estimate(&at, &p->rplan.prog[program], set->dev, &e);
         add_estimate(&e, &most, out);
     }
 }
