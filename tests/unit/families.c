@@ -3,7 +3,6 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
-#include "hal/device.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,6 +58,16 @@ const Family *families_draw(const Families *all, int least_cc, uint64_t seed) {
     Rng rng = {seed};
     int n = families_from(all, least_cc, some);
     return some[rng_below(&rng, (uint32_t)n)];
+}
+
+Family families_own(const Families *all, const Device *dev) {
+    int cc;
+    char suffix;
+    assert_true(hal_arch(dev->arch, &cc, &suffix));
+    for (int i = 0; i < all->n; i++)
+        if (all->family[i].cc == cc) return (Family){dev->arch, cc, all->family[i].nvrtc};
+    fail_msg("no compiler for %s", dev->arch);
+    return (Family){0};
 }
 
 /* ---- sources that NVRTC does not survive ---- */

@@ -2,8 +2,9 @@
 
 #include "base/hash.h"
 #include "driver/pipeline/compile.h"
-#include "plan_fixture.h"
 #include "open_choices.h"
+#include "plan_fixture.h"
+#include "rprogram/derived.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,14 +14,16 @@
 
 #include <cmocka.h>
 
-enum { ALIGN = 16 };
+enum { ALIGN = 16, FEW_SMS = 8 };
 
 void targets_open(Arena *a, Targets *out) {
-    static const char *const names[TARGETS] = {"h200", "a100", "rtx4090", "tiny", "v100"};
+    static const char *const names[TARGETS] = {"h200", "a100", "rtx4090", "tiny", "v100", "t4"};
     for (int i = 0; i < TARGETS; i++) {
         out->name[i] = names[i];
         out->dev[i] = fixture_device(a, names[i]);
     }
+    out->few = fixture_device(a, names[0]);
+    out->few->limits.sm_count.value = FEW_SMS;
     families_open(a, &out->families);
 }
 
@@ -36,7 +39,7 @@ const char *trip_plan_sized(Trip *t, const TeDefine *define, int n) {
     if (te_parse(t->arena, &t->diag, diag_text("trip.te", t->text), t->op, &(TeDefines){define, n},
                  &t->te))
         return said(t, "parse");
-    const Device *dev = t->targets->dev[t->target];
+    const Device *dev = t->few ? t->targets->few : t->targets->dev[t->target];
     return compile_plan(t->arena, &t->diag, &(PlanRequest){t->te, dev, &o}, &t->set)
                ? said(t, "plan")
                : NULL;
@@ -74,6 +77,10 @@ static bool any_program(Trip *t, const RPlan *p, int g, const int64_t *size, Rng
     p->prog[to] = all.prog[rng_below(rng, (uint32_t)all.n)];
     draw_choices(&p->problem[to], rng_next(rng), &p->prog[to]);
     return true;
+}
+
+static bool warpgroups(const Device *dev, const RProg *r) {
+    return r->skeleton == SK_CONTRACT && rprog_warpgroups(dev, r);
 }
 
 /* Any decisions; half of the time all rows of products join them.  */
@@ -192,6 +199,25 @@ const char *trip_choose_any(Trip *t, uint64_t seed) {
     return NULL;
 }
 
+const char *trip_choose_warpgroups(Trip *t, uint64_t seed) {
+    trip_choose(t, 0);
+    Rng rng = {seed};
+    for (int g = 0; g < t->set.n_group; g++) {
+        const Problem *p = &t->set.plans[g].problem;
+        RPlanOptions o = {.align = ALIGN, .workspace_limit = -1};
+        RProgSet all;
+        int n = 0;
+        if (rprog_candidates(t->arena, &t->diag, p, t->set.dev, &o, &all))
+            return said(t, "candidates");
+        for (int i = 0; i < all.n; i++)
+            if (warpgroups(t->set.dev, &all.prog[i])) all.prog[n++] = all.prog[i];
+        if (n == 0) continue;
+        t->whole.rplan.prog[g] = all.prog[rng_below(&rng, (uint32_t)n)];
+        draw_choices(p, rng_next(&rng), &t->whole.rplan.prog[g]);
+    }
+    return NULL;
+}
+
 const char *trip_choose_sized(Trip *t, uint64_t seed) {
     Rng rng = {seed};
     int64_t *most = ARENA_ARRAY(t->arena, int64_t, t->te->n_size + 1);
@@ -213,7 +239,7 @@ const char *trip_emit(Trip *t) {
     CgOptions cg = {.align = ALIGN};
     if (cg_emit(t->arena, &t->diag, &t->whole.rplan, t->set.dev, &cg, &b->program))
         return said(t, "emit");
-    if (t->reached) trip_reach(t->reached, &t->whole.rplan);
+    if (t->reached) trip_reach(t->reached, t->set.dev, &t->whole.rplan);
     return NULL;
 }
 
@@ -227,6 +253,14 @@ const char *trip_compile(Trip *t, const Family *f, bool *crashed) {
     return NULL;
 }
 
+/* Only the device's own architecture has units of warpgroups.  */
+static bool runs_elsewhere(const Trip *t) {
+    for (const RPlan *p = &t->whole.rplan; p; p = p->other)
+        for (int i = 0; i < p->n; i++)
+            if (warpgroups(t->set.dev, &p->prog[i])) return false;
+    return true;
+}
+
 const char *trip_build(Trip *t) {
     const char *wrong = trip_emit(t);
     if (wrong || t->build.program.n_kernel == 0) return wrong;
@@ -234,7 +268,9 @@ const char *trip_build(Trip *t) {
     bool crashed;
     do {
         int least = t->build.program.least_cc;
-        wrong = trip_compile(t, families_draw(&t->targets->families, least, seed++), &crashed);
+        Family f = *families_draw(&t->targets->families, least, seed++);
+        if (!runs_elsewhere(t)) f = families_own(&t->targets->families, t->set.dev);
+        wrong = trip_compile(t, &f, &crashed);
     } while (crashed);
     return wrong;
 }

@@ -9,22 +9,34 @@
 
 #include <stdatomic.h>
 
-enum { TARGETS = 5, TRIP_RANKS = 20 };
+enum { TARGETS = 6, TRIP_RANKS = 20 };
 
 typedef struct {
     const char *name[TARGETS];
     Device *dev[TARGETS];
+    Device *few;              /* the first one with few SMs: blocks that stay take several tiles */
     Families families;
 } Targets;
 
 /* Kinds of loads of a product's operands.  */
-#define TRIP_LOADS(X) X(STAGED, "staged") X(ASYNC, "async") X(REGION, "region")
+#define TRIP_LOADS(X) X(STAGED, "staged") X(ASYNC, "async") X(BOXES, "boxes") X(REGION, "region")
 typedef enum {
 #define X(id, name) TRIP_##id,
     TRIP_LOADS(X)
 #undef X
         TRIP_LOAD_COUNT
 } TripLoad;
+
+/* What multiplies in a product, and how its blocks go together.  */
+#define TRIP_UNITS(X)                                                                              \
+    X(THREADS, "threads") X(WARPS, "warps") X(WARPGROUPS, "warpgroups") X(CLUSTERS, "clusters")    \
+    X(STAYING, "staying blocks")
+typedef enum {
+#define X(id, name) TRIP_##id,
+    TRIP_UNITS(X)
+#undef X
+        TRIP_UNIT_COUNT
+} TripUnit;
 
 /* Elements that are no whole vector.  */
 #define TRIP_ENDS(X) X(MAP_REST, "of maps") X(ROW_ENDS, "of rows")
@@ -48,7 +60,7 @@ typedef enum {
 /* How many plans that were built have each of these.  */
 typedef struct {
     atomic_int skeleton[SK_COUNT], decision[TE_DECISION_COUNT], stats[STATS_COUNT];
-    atomic_int load[TRIP_LOAD_COUNT], end[TRIP_END_COUNT];
+    atomic_int load[TRIP_LOAD_COUNT], unit[TRIP_UNIT_COUNT], end[TRIP_END_COUNT];
     atomic_int sized[TRIP_SIZED_COUNT];   /* of those with run-time sizes */
 } Reached;
 
@@ -61,6 +73,7 @@ typedef struct {
     int target;
     const char *text, *op;    /* op: its name, NULL where there is but one */
     double budget_s;          /* of a check; 0: what is usual */
+    bool few;                 /* planned for that device */
     bool sampled;             /* checked as big problems are */
     Te *te;
     PlanSet set;
@@ -78,6 +91,8 @@ const char *trip_plan_sized(Trip *t, const TeDefine *define, int n);
  * goes through the text form.  */
 const char *trip_choose(Trip *t, int rank);
 const char *trip_choose_any(Trip *t, uint64_t seed);
+/* Any candidate of units of warpgroups in groups that have some, the model's choice in others.  */
+const char *trip_choose_warpgroups(Trip *t, uint64_t seed);
 /* For run-time sizes: any candidates, more of them for some sizes, perhaps another split for some,
  * all through the text form.  */
 const char *trip_choose_sized(Trip *t, uint64_t seed);
@@ -93,7 +108,7 @@ const char *trip_check_sizes(Trip *t, uint64_t seed, int n);
 /* Bytes of every output on these inputs; static sizes only.  */
 const char *trip_outputs(Trip *t, TeData *in, const void **out);
 /* Counts a plan.  */
-void trip_reach(Reached *x, const RPlan *p);
+void trip_reach(Reached *x, const Device *dev, const RPlan *p);
 /* One line; and the name of something never reached, or NULL.  */
 void trip_print_reached(const Reached *x, Buf *out);
 const char *trip_unreached(const Reached *x);

@@ -6,7 +6,7 @@
 /* Of statements; the first ones are any expression.  */
 enum {
     FOLLOWER = 3, STENCIL, WINDOW, SCAN, CONTRACTION, CONTRACTION_TOO, PRODUCT_ROWS, CONVOLUTION,
-    KEPT_ROWS, KINDS
+    KEPT_ROWS, MATMUL, KINDS
 };
 
 static void dimension(Gen *g, const Tensor *t, int d) {
@@ -95,7 +95,7 @@ static bool scan(Gen *g, const Tensor *t) {
     if (t->cls == BOOLEAN || !t->rank || g->n_input + 1 > MAX_INPUTS || g->n_axis == MAX_AXES)
         return false;
     int along = (int)below(g, (uint32_t)t->rank), size = t->dim[along];
-    if (g->high[size] % 2 == 0 || g->high[size] % 3 == 0 || g->work * g->high[size] > WORK)
+    if (g->high[size] % 2 == 0 || g->high[size] % 3 == 0 || g->work * g->high[size] > gen_work(g))
         return false;
     uint32_t type = below(g, DTYPES), op = t->cls == REAL ? below(g, 3) : 0, way = below(g, 4);
     Tensor x = {.role = INPUT, .cls = t->cls, .dtype = type, .rank = t->rank};
@@ -216,18 +216,23 @@ static void choose_shape(Gen *g, Tensor *t, int least) {
     int rank = (int)below(g, MAX_RANK);
     if (like && like->rank < least) like = NULL;
     if (rank < least) rank = least;
+    g->n_axis = 0;
     for (int d = 0; d < rank && (!like || d < like->rank); d++) {
-        int size = like ? like->dim[d] : (int)below(g, SIZES);
-        if (count * g->high[size] > ELEMENTS) break;
+        int size = like ? like->dim[d] : gen_size(g);
+        if (count * g->high[size] > gen_elements(g)) break;
         count *= g->high[size];
+        if (g->limits.products) gen_add_axis(g, size, false);
         t->dim[t->rank++] = size;
     }
 }
 
 static void statement(Gen *g, bool last) {
     Tensor t = {.role = last || chance(g, 2) ? OUTPUT : TEMPORARY};
-    uint32_t kind = below(g, KINDS);
-    t.cls = kind == PRODUCT_ROWS ? REAL : (Class)(below(g, 7) % 5 / 2);
+    static const uint32_t products[] = {MATMUL, MATMUL, MATMUL, PRODUCT_ROWS, CONVOLUTION, 0};
+    uint32_t kind = g->limits.products ? products[below(g, 6)] : below(g, KINDS);
+    if (kind == MATMUL) t.role = OUTPUT;
+    bool real = kind == PRODUCT_ROWS || (g->limits.products && !chance(g, 6));
+    t.cls = real ? REAL : (Class)(below(g, 7) % 5 / 2);
     t.dtype = below(g, DTYPES);
     if (t.role == TEMPORARY && !chance(g, 4)) t.dtype = 0;
     choose_shape(g, &t, kind == KEPT_ROWS ? 1 : kind >= PRODUCT_ROWS ? 2 : 0);
@@ -243,6 +248,7 @@ static void statement(Gen *g, bool last) {
     size_t lead = g->out.len;
     bool sums = (kind == CONTRACTION || kind == CONTRACTION_TOO) && contraction(g, &t);
     sums |= kind == CONVOLUTION && gen_convolution(g, &t);
+    sums |= kind == MATMUL && gen_matmul(g, &t);
     bool folds = sums || (kind == WINDOW && window(g, &t)) || (kind == STENCIL && stencil(g, &t)) ||
                  (kind == SCAN && scan(g, &t)) ||
                  (kind == FOLLOWER && gen_follower(g, &t, &lead)) ||
@@ -264,10 +270,14 @@ static void statement(Gen *g, bool last) {
 /* ---- the file ---- */
 
 static void choose_sizes(Gen *g) {
-    static const int value[] = {1, 2, 3, 4, 8, 5, 7, 12, 16, 11, 13, 17, 24, 31, 32, 33};
+    enum { VALUES = 16 };
+    static const int small[VALUES] = {1, 2, 3, 4, 8, 5, 7, 12, 16, 11, 13, 17, 24, 31, 32, 33};
+    static const int tiles[VALUES] = {64, 32, 128, 16, 96, 48, 112, 80, 64, 128, 32, 8, 160, 72, 24,
+                                      33};
+    const int *value = g->limits.products ? tiles : small;
     bool runs = chance(g, 4) || g->limits.sized;
     for (int i = 0; i < BASE_SIZES; i++) {
-        g->low[i] = g->high[i] = value[below(g, sizeof value / sizeof *value)];
+        g->low[i] = g->high[i] = value[below(g, VALUES)];
         if (chance(g, 8)) g->low[i] = g->high[i] = 1;
         bool some = g->limits.sized ? !chance(g, 3) : chance(g, 2);
         if (runs && some && !g->limits.fixed) g->low[i] = 1 + below(g, 3);
@@ -351,7 +361,7 @@ static void arguments(Gen *g, Role least, Role most) {
 const char *random_program(Arena *a, Choices *c, const RandomStyle *style, RandomLimits limits) {
     Gen gen = {.c = c, .out = buf_new(a), .style = *style, .limits = limits}, *g = &gen;
     choose_sizes(g);
-    int n = 1 + (int)below(g, MAX_STATEMENTS);
+    int n = 1 + (int)below(g, limits.products ? MAX_PRODUCTS : MAX_STATEMENTS);
     for (int i = 0; i < n; i++) statement(g, i == n - 1);
     show_sizes(g);
     const char *body = gen_cut(g, 0);

@@ -34,6 +34,7 @@ typedef struct {
     bool exact;               /* only what integer data keeps exact */
     bool fixed;               /* no run-time sizes */
     bool sized;               /* some of most sizes */
+    bool products;            /* most statements are products, of sizes for matrix units */
 } RandomLimits;
 
 /* A file with one op of 1 to 6 statements.  */

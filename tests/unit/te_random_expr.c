@@ -107,10 +107,18 @@ static void inside(Gen *g, int size) {
     gen_index_value(g, inner);
 }
 
+/* An index times so much that 32 bits may not hold it.  */
+static void far_away(Gen *g) {
+    static const char *const step[] = {"4294967296", "2147483648", "1073741824", "67108864",
+                                       "107374183"};
+    gen_index_value(g, g->scope[below(g, (uint32_t)g->n_scope)]);
+    buf_printf(&g->out, "*%s", step[below(g, sizeof step / sizeof *step)]);
+}
+
 /* One dimension's place; `guarded` ones may be anywhere.  */
 static const char *place(Gen *g, const Tensor *t, int d, bool guarded) {
     size_t from = g->out.len;
-    uint32_t how = guarded ? below(g, 6) : 0;
+    uint32_t how = guarded ? below(g, 7) : 0;
     if (how == 3) {
         gen_expr(g, INT, 1);
     } else if (how == 5) {                /* a condition chooses between places */
@@ -127,6 +135,7 @@ static const char *place(Gen *g, const Tensor *t, int d, bool guarded) {
     } else {
         inside(g, t->dim[d]);
         if (how == 1) buf_printf(&g->out, "-%d", (int)below(g, 3));
+        if (how == 6 && g->n_scope) put(g, chance(g, 3) ? "-" : "+"), far_away(g);
         if (how == 2 && g->n_scope) {
             put(g, "+");
             gen_index_value(g, g->scope[below(g, (uint32_t)g->n_scope)]);
@@ -211,8 +220,8 @@ bool gen_joined(Gen *g, Class cls, uint32_t type) {
     }
     Tensor y = x;
     x.dim[along] = size;
-    if (others * g->high[size] > ELEMENTS || others * g->high[y.dim[along]] > ELEMENTS)
-        return false;
+    int64_t most = gen_elements(g);
+    if (others * g->high[size] > most || others * g->high[y.dim[along]] > most) return false;
     g->wide |= type == 1;
     g->n_input += 2;
     g->tensor[g->n_tensor++] = x;
@@ -233,7 +242,7 @@ int gen_new_input(Gen *g, Class cls, uint32_t type, unsigned must) {
     int64_t count = 1;
     for (int i = 0; i < g->n_scope && t.rank < MAX_RANK; i++) {
         int size = g->axis[g->scope[i]].size;
-        if (!(must >> i & 1) && (chance(g, 3) || count * g->high[size] > ELEMENTS)) continue;
+        if (!(must >> i & 1) && (chance(g, 3) || count * g->high[size] > gen_elements(g))) continue;
         count *= g->high[size];
         int at = t.rank - (int)below(g, (uint32_t)t.rank + 1);
         memmove(t.dim + at + 1, t.dim + at, (size_t)(t.rank++ - at) * sizeof *t.dim);
@@ -313,10 +322,19 @@ static void call(Gen *g, const char *f, Class cls, int args, int depth) {
     put(g, ")");
 }
 
+int gen_size(Gen *g) {
+    if (!g->limits.products) return (int)below(g, SIZES);
+    unsigned taken = 0;
+    for (int k = 0; k < g->n_axis; k++) taken |= 1U << g->axis[k].size;
+    int size = (int)below(g, BASE_SIZES);
+    for (int i = 0; i < BASE_SIZES && taken >> size & 1; i++) size = (size + 1) % BASE_SIZES;
+    return size;
+}
+
 int gen_reduction_axis(Gen *g, bool whole) {
     if (g->n_axis == MAX_AXES) return -1;
-    int size = (int)below(g, SIZES);
-    if (g->work * g->high[size] > WORK) return -1;
+    int size = gen_size(g);
+    if (g->work * g->high[size] > gen_work(g)) return -1;
     int k = gen_add_axis(g, size, true);
     if (!whole && chance(g, 6)) g->axis[k].from = 1;
     g->work *= g->high[size];

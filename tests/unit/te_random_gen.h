@@ -10,11 +10,12 @@ enum {
     SIZES = 6,
     MAX_TENSORS = 64,
     MAX_INPUTS = 7,
-    MAX_STATEMENTS = 6,
+    MAX_STATEMENTS = 6, MAX_PRODUCTS = 3,
     MAX_AXES = 6,
     MAX_RANK = 4,
     ELEMENTS = 4096,          /* of a tensor that is assigned */
-    WORK = 20000              /* of the body of a statement */
+    WORK = 20000,             /* of the body of a statement */
+    ELEMENTS_PRODUCTS = 20000, WORK_PRODUCTS = 2000000
 };
 
 typedef enum { REAL, INT, BOOLEAN, CLASSES } Class;
@@ -52,6 +53,10 @@ typedef struct {
 
 static inline uint32_t below(Gen *g, uint32_t n) { return choices_below(g->c, n); }
 static inline bool chance(Gen *g, uint32_t n) { return below(g, n) == n - 1; }
+static inline int64_t gen_elements(const Gen *g) {
+    return g->limits.products ? ELEMENTS_PRODUCTS : ELEMENTS;
+}
+static inline int64_t gen_work(const Gen *g) { return g->limits.products ? WORK_PRODUCTS : WORK; }
 static inline void put(Gen *g, const char *s) { buf_puts(&g->out, s); }
 
 bool gen_noise(const Gen *g, uint64_t kind, uint64_t n);
@@ -69,6 +74,9 @@ void gen_index_value(Gen *g, int k);
 void gen_index_item(Gen *g, int k);
 /* Where the d-th dimension as chosen is written.  */
 int gen_order(const Gen *g, const Tensor *t, int d);
+/* Of a dimension or an axis; in products one that no axis has, so that each is read along its own.
+ */
+int gen_size(Gen *g);
 /* An axis to reduce over, or -1.  */
 int gen_reduction_axis(Gen *g, bool whole);
 void gen_leave_axis(Gen *g, int k);
@@ -90,4 +98,5 @@ bool gen_product_rows(Gen *g, const Tensor *t, size_t *body);
 bool gen_follower(Gen *g, const Tensor *t, size_t *body);
 bool gen_kept_rows(Gen *g, const Tensor *t, size_t *body);
 bool gen_convolution(Gen *g, const Tensor *t);
+bool gen_matmul(Gen *g, const Tensor *t);
 #endif

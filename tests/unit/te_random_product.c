@@ -57,6 +57,35 @@ static const char *product(Gen *g, const Tensor *t) {
     return p;
 }
 
+/* An operand as it is read, or made of what is read.  */
+static const char *made(Gen *g, const char *x, Class cls, uint32_t type) {
+    uint32_t how = below(g, 12);
+    if (cls != REAL || how < 9) return x;
+    if (how == 9) return arena_printf(g->out.arena, "max(%s,0)", x);
+    if (how == 10) return arena_printf(g->out.arena, "%s(%s)", gen_dtype(g, cls, type), x);
+    return arena_printf(g->out.arena, "%s(%s*2)", gen_dtype(g, cls, type), x);
+}
+
+/* A product alone, of types that matrix units have most of the time; axes before the rows as
+ * above.  */
+bool gen_matmul(Gen *g, const Tensor *t) {
+    static const uint32_t real[] = {2, 3, 2, 3, 4, 5, 0}, integer[] = {3, 4, 0};
+    if (t->cls == BOOLEAN || t->rank < 2 || g->n_input + 3 > MAX_INPUTS) return false;
+    int k = gen_reduction_axis(g, true);
+    if (k < 0) return false;
+    bool batch = t->rank > 2 && chance(g, 2);
+    uint32_t type = t->cls == REAL ? real[below(g, 7)] : integer[below(g, 3)], other = type;
+    if (chance(g, 6)) other = below(g, DTYPES);
+    unsigned rows = batch ? 1U << (t->rank - 2) : (1U << (t->rank - 1)) - 1;
+    const char *a = made(g, factor(g, t->cls, type, 1U << (t->rank - 1)), t->cls, type);
+    const char *b = made(g, factor(g, t->cls, other, rows), t->cls, type);
+    put(g, "sum[");
+    gen_index_item(g, k);
+    buf_printf(&g->out, "](%s*%s)", g->style.swapped ? b : a, g->style.swapped ? a : b);
+    gen_leave_axis(g, k);
+    return true;
+}
+
 /* A value of each row.  */
 static const char *row_value(Gen *g, const Tensor *t, const char *p, const char *earlier) {
     static const char *const redop[] = {"max", "sum", "min"};

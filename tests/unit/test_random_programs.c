@@ -21,7 +21,8 @@
 
 #include <cmocka.h>
 
-enum { PROGRAMS = 120, PROGRAMS_LONG = 20000, PER_PAIR = 5, PER_SIZED = 10, SHOWN = 5 };
+enum { PROGRAMS = 120, PROGRAMS_LONG = 20000, SHOWN = 5 };
+enum { PER_PAIR = 5, PER_SIZED = 10, PER_PRODUCTS = 5 };
 enum { SHRINK_TRIES = 200, SIZES = 4, SIZES_LONG = 12 };
 #define AGAIN "SEED=%llu COUNT=1 build/tests/test_random_programs"
 
@@ -52,6 +53,24 @@ static const char *to_reference(Trip *t, Choices *c) {
             t->sampled = k > 0;
             wrong = trip_check(t);
         }
+    }
+    return wrong;
+}
+
+/* ---- products of sizes for matrix units, mostly where these are of warpgroups ---- */
+
+static const char *to_products(Trip *t, Choices *c) {
+    enum { OTHERS = 4 };
+    t->few = t->seed % OTHERS > 0;
+    t->target = t->few ? 0 : (int)(t->seed / OTHERS % TARGETS);
+    t->text = random_program(t->arena, c, &(RandomStyle){0}, (RandomLimits){.products = true});
+    const char *wrong = trip_plan(t);
+    for (int plan = 0; plan < 3 && !wrong; plan++) {
+        wrong = plan == 0   ? trip_choose(t, 0)
+                : plan == 1 ? trip_choose_warpgroups(t, t->seed)
+                            : trip_choose_any(t, t->seed);
+        if (!wrong) wrong = trip_build(t);
+        if (!wrong) wrong = trip_check(t);
     }
     return wrong;
 }
@@ -271,6 +290,13 @@ static void test_reference(void **state) {
     if (missing) fail_msg("no program has %s", missing);
 }
 
+static void test_products(void **state) {
+    uint64_t count = programs() / PER_PRODUCTS;
+    Bench *b = *state;
+    travel(b, to_products, count ? count : 1);
+    if (count >= 100) assert_true((uint64_t)b->n_compared > count / 2);
+}
+
 static void test_sizes(void **state) {
     uint64_t count = programs() / PER_SIZED;
     Bench *b = *state;
@@ -289,6 +315,7 @@ int main(int argc, char **argv) {
     families_child(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_reference, open_bench, close_bench),
+        cmocka_unit_test_setup_teardown(test_products, open_bench, close_bench),
         cmocka_unit_test_setup_teardown(test_sizes, open_bench, close_bench),
         cmocka_unit_test_setup_teardown(test_pairs, open_bench, close_bench)};
     return cmocka_run_group_tests(tests, NULL, NULL);
