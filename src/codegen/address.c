@@ -1,5 +1,5 @@
 #include "codegen/address.h"
-#include <string.h>
+#include "codegen/product.h"
 
 /* Where the chunks of an operand come from in global memory.  */
 
@@ -8,37 +8,27 @@ const FusedAxis *address_axis(const Kernel *k, const Side *s, AxisClass axis) {
     return axis == AX_K ? &s->k_axis : axis == AX_B ? &k->c.p->con.axis[AX_B] : &s->own_axis;
 }
 
-static const char *times(const Cg *cg, const char *x, const char *stride) {
-    return strcmp(stride, "1") == 0 ? x : cg_text(cg, "%s * %s", x, stride);
-}
-
 /* Subscript d of an access, or its offset.  */
 static const Affine *value_of(const Access *x, int d) {
     return d == OFFSET ? &x->offset : &x->sub[d];
 }
 
-const char *address_stride(const Kernel *k, const Access *x, int d, const FusedAxis *axis,
-                           int digit) {
+Ir address_stride(const Kernel *k, const Access *x, int d, const FusedAxis *axis, int digit) {
     const AxisDigit *g = &axis->digit[digit];
     int index = axis->index[g->first + g->n - 1];
     int64_t stride = rprog_stride(value_of(x, d), axis, digit);
     if (stride == 0) return NULL;
-    return d == OFFSET ? text_stride(k->cg, x, index) : text_int(k->cg, TE_I64, stride);
+    return d == OFFSET ? size_of_stride(k->cg, x, index) : ir_int(k->cg, stride);
 }
 
-const char *address_plus(const Cg *cg, const char *sum, const char *x) {
-    return sum ? cg_text(cg, "%s + %s", sum, x) : x;
+Ir address_plus_number(const Cg *cg, Ir sum, int64_t x) {
+    if (x < 0 && sum) return ir_sub(cg, sum, ir_int(cg, -x));
+    return ir_sum(cg, sum, ir_int(cg, x));
 }
 
-const char *address_plus_number(const Cg *cg, const char *sum, int64_t x) {
-    if (x == 0 && sum) return sum;
-    if (x < 0 && sum) return cg_text(cg, "%s - %s", sum, text_int(cg, TE_I64, -x));
-    return address_plus(cg, sum, text_int(cg, TE_I64, x));
-}
-
-/* Digits of a position as texts; prints definitions where there are several.  */
-void address_digits(Kernel *k, const FusedAxis *axis, const char *prefix, const char *at, bool wide,
-                    const char **digit) {
+/* Digits of a position; defines them where there are several.  */
+void address_digits(Kernel *k, const FusedAxis *axis, const char *prefix, Ir at, bool wide,
+                    Ir *digit) {
     Cg *cg = k->cg;
     TeExtent count[TE_MAX_INDICES] = {{0}};
     if (axis->n_digit == 1) {
@@ -48,23 +38,19 @@ void address_digits(Kernel *k, const FusedAxis *axis, const char *prefix, const 
     for (int i = 0; i < axis->n_digit; i++)
         count[i] = size_product(cg->arena, k->c.root, axis->index + axis->digit[i].first,
                                 axis->digit[i].n);
-    text_digits(cg, at, count, axis->n_digit, wide, digit);
-    for (int i = axis->n_digit - 1; i >= 0; i--) {
-        const char *name = cg_text(cg, "%s%d", prefix, i);
-        cg_line(cg, "const %s %s = %s;", place_type(axis->digit[i].extent > INT32_MAX), name,
-                digit[i]);
-        digit[i] = name;
-    }
+    place_digits(cg, at, count, axis->n_digit, wide, digit);
+    for (int i = axis->n_digit - 1; i >= 0; i--)
+        digit[i] = ir_let_as(cg, place_base(axis->digit[i].extent > INT32_MAX),
+                             ir_numbered(cg, prefix, i), digit[i]);
 }
 
 /* Sum of digits times strides of an affine value, joined to `sum` (may be NULL).  */
-const char *address_combine(const Kernel *k, const Access *x, int d, AxisPlace at,
-                            const char *sum) {
+Ir address_combine(const Kernel *k, const Access *x, int d, AxisPlace at, Ir sum) {
     for (int i = 0; i < at.axis->n_digit; i++) {
-        const char *stride = address_stride(k, x, d, at.axis, i), *digit = at.digit[i];
-        if (!stride || strcmp(digit, "0") == 0) continue;
-        if (at.wide) digit = cg_text(k->cg, "(long long)%s", digit);
-        sum = address_plus(k->cg, sum, times(k->cg, digit, stride));
+        Ir stride = address_stride(k, x, d, at.axis, i), digit = at.digit[i];
+        if (!stride || ir_is(digit, 0)) continue;
+        if (at.wide) digit = ir_as(k->cg, IR_I64, digit);
+        sum = ir_sum(k->cg, sum, ir_mul(k->cg, digit, stride));
     }
     return sum;
 }
@@ -76,18 +62,19 @@ bool address_axis_wide(const Kernel *k, AxisClass axis) {
 /* Is the position of a point along the operand's own axis a long long?  */
 static bool own_wide(const Side *s) { return place_wide(s->whole, s->extent); }
 
-void address_point(const Kernel *k, const Side *s, const char *own, const char *kk) {
-    cg_line(k->cg, "const %s at_own = %s;", place_type(own_wide(s)), own);
-    cg_line(k->cg, "const %s at_k = %s;", place_type(address_axis_wide(k, AX_K)), kk);
+Ir address_point_own(Kernel *k, const Side *s, Ir at) {
+    return ir_let_as(k->cg, place_base(own_wide(s)), "at_own", at);
 }
 
-CgPoint address_indices(Kernel *k, const Side *s) {
+Ir address_point_k(Kernel *k, Ir at) {
+    return ir_let_as(k->cg, place_base(address_axis_wide(k, AX_K)), "at_k", at);
+}
+
+CgPoint address_indices(Kernel *k, const Side *s, Ir own, Ir kk) {
     CgPoint at = {.cg = k->cg, .stmt = k->c.root};
-    place_axis(k, AX_B, text_index(k->cg, "b", false), false, at.index, at.wide);
-    place_axis(k, (int)s->own, text_index(k->cg, "at_own", own_wide(s)), own_wide(s), at.index,
-               at.wide);
-    bool wide = address_axis_wide(k, AX_K);
-    place_axis(k, AX_K, text_index(k->cg, "at_k", wide), wide, at.index, at.wide);
+    place_axis(k, AX_B, product_int(k->cg, "b"), false, at.index, at.wide);
+    place_axis(k, (int)s->own, own, own_wide(s), at.index, at.wide);
+    place_axis(k, AX_K, kk, address_axis_wide(k, AX_K), at.index, at.wide);
     return at;
 }
 
@@ -100,41 +87,41 @@ bool address_wide(const Kernel *k, const Side *s, int d) {
 }
 
 /* What position kk within the tile adds, when the rest of k is added once a step.  */
-static const char *local_k(const Kernel *k, const Side *s, int d, const char *kk, bool wide,
-                           const char *sum) {
+static Ir local_k(const Kernel *k, const Side *s, int d, Ir kk, bool wide, Ir sum) {
     const FusedAxis *axis = address_axis(k, s, AX_K);
     if (s->k_mode == K_DECODED || axis->n_digit == 0) return sum;
-    const char *stride = address_stride(k, &s->o->access, d, axis, axis->n_digit - 1);
+    Ir stride = address_stride(k, &s->o->access, d, axis, axis->n_digit - 1);
     if (!stride) return sum;
-    return address_plus(k->cg, sum,
-                        times(k->cg, wide ? cg_text(k->cg, "(long long)%s", kk) : kk, stride));
+    return ir_sum(k->cg, sum, ir_mul(k->cg, wide ? ir_as(k->cg, IR_I64, kk) : kk, stride));
 }
 
-void address_batch(Kernel *k, const Side *s, const char *rest) {
+void address_batch(Kernel *k, const Side *s, Ir rest) {
     Cg *cg = k->cg;
     const Access *x = &s->o->access;
-    const char *digit[TE_MAX_INDICES], *sum = NULL;
     const FusedAxis *axis = address_axis(k, s, AX_B);
+    Ir *digit = ARENA_ARRAY(cg->arena, Ir, TE_MAX_INDICES), at = cg_tensor(cg, x->tensor);
+    Ir sum = NULL;
     if (axis->extent > 1) {
-        address_digits(k, axis, cg_text(cg, "%c_b", s->id), "b", false, digit);
+        address_digits(k, axis, product_name(cg, s, "b"), product_int(cg, "b"), false, digit);
+        k->chunks[s->side].batch = digit;
         sum = address_combine(k, x, OFFSET, (AxisPlace){axis, digit, true}, NULL);
     }
-    sum = rest ? address_plus(cg, sum, rest) : sum;
-    cg_line(cg, "const %s *%c_src = %s%s%s;", cg_storage(s->o->storage), s->id,
-            text_tensor(cg, x->tensor), sum ? " + " : "", sum ? sum : "");
+    if (sum) at = ir_add_parts(cg, at, sum);
+    if (rest) at = ir_add_parts(cg, at, rest);
+    k->chunks[s->side].src = ir_variable_of(cg, product_name(cg, s, "src"), ir_const(cg, at));
 }
 
 /* One pointer per operand, chunks at constant distances.  */
 static void pointer_source(Kernel *k, const Side *s) {
-    Cg *cg = k->cg;
+    const Cg *cg = k->cg;
     const Access *x = &s->o->access;
-    const char *mn = cg_text(cg, "(%c0 + %c_mn)", s->side ? 'n' : 'm', s->id);
-    const char *kk = cg_text(cg, "(k_next + %c_k)", s->id);
-    const char *sum =
+    const Chunks *own = &k->chunks[s->side];
+    Ir mn = ir_add(cg, product_first(k, s->own), own->mn);
+    Ir kk = ir_add(cg, product_k_next(k), own->k);
+    Ir sum =
         address_combine(k, x, OFFSET, (AxisPlace){address_axis(k, s, s->own), &mn, true}, NULL);
     sum = address_combine(k, x, OFFSET, (AxisPlace){address_axis(k, s, AX_K), &kk, true}, sum);
-    sum = text_offset_of(cg, x, 0, sum);
-    address_batch(k, s, sum);
+    address_batch(k, s, size_add_offset(cg, x, 0, sum));
 }
 
 /* For how many chunks offsets are kept: those of a period, or all where rows advance through
@@ -144,96 +131,96 @@ static int gather_count(const Kernel *k, const Side *s) {
     return moves && address_axis(k, s, s->own)->n_digit > 1 ? s->per_thread : s->period;
 }
 
-/* What `steps` steps of a digit add to an affine value, as text; NULL: nothing.  */
-static const char *steps_of(const Kernel *k, const Side *s, int d, const FusedAxis *axis, int digit,
-                            int steps) {
+/* What `steps` steps of a digit add to an affine value; NULL: nothing.  */
+static Ir steps_of(const Kernel *k, const Side *s, int d, const FusedAxis *axis, int digit,
+                   int steps) {
+    const Cg *cg = k->cg;
     const Access *x = &s->o->access;
     const AxisDigit *g = &axis->digit[digit];
     int64_t stride = rprog_stride(value_of(x, d), axis, digit);
     if (stride == 0 || steps == 0) return NULL;
     if (d == OFFSET && (x->varies >> axis->index[g->first + g->n - 1] & 1))
-        return cg_text(k->cg, "(%s * %d)", address_stride(k, x, d, axis, digit), steps);
+        return ir_mul(cg, address_stride(k, x, d, axis, digit), ir_int(cg, steps));
     bool wide = stride * s->per_thread > INT32_MAX / steps;
     bool wider = stride * s->per_thread < -INT32_MAX / steps;
-    const char *text = text_int(k->cg, TE_I64, stride * steps);
-    return wide || wider ? cg_text(k->cg, "(long long)%s", text) : text;
+    Ir all = ir_int(cg, stride * steps);
+    return wide || wider ? ir_as(cg, IR_I64, all) : all;
 }
 
 /* What an affine value grows by from period to period; NULL: it does not.  A step goes along one
  * axis.  */
-static const char *gather_step(const Kernel *k, const Side *s, int d) {
+static Ir gather_step(const Kernel *k, const Side *s, int d) {
     const FusedAxis *own = address_axis(k, s, s->own), *kx = address_axis(k, s, AX_K);
-    const char *step = own->n_digit == 1 ? steps_of(k, s, d, own, 0, s->step_mn) : NULL;
+    Ir step = own->n_digit == 1 ? steps_of(k, s, d, own, 0, s->step_mn) : NULL;
     if (step || s->k_mode == K_DECODED || kx->n_digit == 0) return step;
     return steps_of(k, s, d, kx, kx->n_digit - 1, s->step_k);
 }
 
-static const char *gathered(const Kernel *k, const Side *s, const char *name, int d) {
-    if (gather_count(k, s) > s->period) return cg_text(k->cg, "%c_%s[i]", s->id, name);
-    return chunk_periodic(k, s, name, gather_step(k, s, d));
+static Ir gathered(const Kernel *k, const Side *s, Ir known, int d) {
+    if (gather_count(k, s) > s->period) return ir_element(k->cg, known, product_int(k->cg, "i"));
+    return chunk_periodic(k, s, known, gather_step(k, s, d));
 }
 
 /* Where a chunk is: digits of its row and of the batch (NULL: it adds nothing), and its k.  */
 typedef struct {
-    const char *const *own, *const *batch, *kk;
+    const Ir *own, *batch;
+    Ir k;
 } ChunkPlace;
 
 /* Chunk i's part of an affine value: all but what changes from step to step.  */
-static const char *chunk_value(const Kernel *k, const Side *s, int d, const ChunkPlace *at,
-                               bool wide) {
+static Ir chunk_value(const Kernel *k, const Side *s, int d, const ChunkPlace *at) {
     const Access *x = &s->o->access;
-    const char *sum =
+    bool wide = address_wide(k, s, d);
+    Ir sum =
         address_combine(k, x, d, (AxisPlace){address_axis(k, s, s->own), at->own, wide}, NULL);
-    sum = local_k(k, s, d, at->kk, wide, sum);
+    sum = local_k(k, s, d, at->k, wide, sum);
     if (at->batch)
         sum = address_combine(k, x, d, (AxisPlace){address_axis(k, s, AX_B), at->batch, wide}, sum);
-    if (d == OFFSET && x->c_varies) return text_offset_of(k->cg, x, 0, sum);
+    if (d == OFFSET && x->c_varies) return size_add_offset(k->cg, x, 0, sum);
     return address_plus_number(k->cg, sum, value_of(x, d)->c);
 }
 
-const char *const *address_batch_digits(const Kernel *k, const Side *s) {
-    const FusedAxis *axis = address_axis(k, s, AX_B);
-    if (axis->extent <= 1) return NULL;
-    const char **digit = ARENA_ARRAY(k->cg->arena, const char *, axis->n_digit);
-    for (int i = 0; i < axis->n_digit; i++)
-        digit[i] = axis->n_digit == 1 ? "b" : cg_text(k->cg, "%c_b%d", s->id, i);
-    return digit;
+static const char *address_name(const Cg *cg, int d) {
+    return d == OFFSET ? "off" : ir_numbered(cg, "at", d);
 }
 
-/* One value of each chunk: a constant, or an entry of an array.  */
-static void set_value(Kernel *k, const Side *s, const char *name, bool wide, const char *value) {
-    if (gather_count(k, s) == 1)
-        cg_line(k->cg, "const %s %c_%s = %s;", place_type(wide), s->id, name, value);
-    else cg_line(k->cg, "%c_%s[i] = %s;", s->id, name, value);
+/* One value of each chunk: a constant, or an array that is to be filled.  */
+static Ir declare_value(Kernel *k, const Side *s, int d) {
+    IrBase base = place_base(address_wide(k, s, d));
+    return chunk_declare(k, s, base, address_name(k->cg, d), gather_count(k, s));
+}
+
+static Ir put_value(Kernel *k, const Side *s, int d, Ir all, const ChunkPlace *at) {
+    IrBase base = place_base(address_wide(k, s, d));
+    return chunk_put(k, s, base, all, address_name(k->cg, d), chunk_value(k, s, d, at));
+}
+
+/* Position i of those that are known of the chunks; of all, where they are gathered one by one.  */
+static Ir known_at(const Kernel *k, const Side *s, Ir known) {
+    return s->period == 1 ? known : ir_element(k->cg, known, product_int(k->cg, "i"));
 }
 
 /* Offsets and guarded subscripts of the chunks, without what changes from step to step.  */
 static void gather_source(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     const Access *x = &s->o->access;
-    const char *digit[TE_MAX_INDICES];
+    Chunks *to = &k->chunks[s->side];
+    Ir digit[TE_MAX_INDICES];
     int n = gather_count(k, s);
+    bool all = n > s->period;
     address_batch(k, s, NULL);
-    if (n > 1) cg_line(cg, "%s %c_off[%d];", place_type(s->wide), s->id, n);
-    for (int d = 0; d < address_rank(k, s) && n > 1; d++) {
-        if (x->guard[d])
-            cg_line(cg, "%s %c_at%d[%d];", place_type(address_wide(k, s, d)), s->id, d, n);
-    }
+    to->off = declare_value(k, s, OFFSET);
+    for (int d = 0; d < address_rank(k, s); d++)
+        if (x->guard[d]) to->at[d] = declare_value(k, s, d);
     chunk_open_period(k, n);
-    const char *each = n == 1 ? "" : "[i]", *mn = cg_text(cg, "%c_mn%s", s->id, each);
-    const char *kk = cg_text(cg, "%c_k%s", s->id, each);
-    if (n > s->period) mn = address_mn(k, s), kk = address_k(k, s);
-    const char *at = cg_text(cg, "(%c0 + %s)", s->side ? 'n' : 'm', mn);
-    address_digits(k, address_axis(k, s, s->own), cg_text(cg, "%c_mn", s->id), at,
-                   address_axis_wide(k, s->own), digit);
-    set_value(k, s, "off", s->wide,
-              chunk_value(k, s, OFFSET, &(ChunkPlace){digit, NULL, kk}, s->wide));
-    for (int d = 0; d < address_rank(k, s); d++) {
-        if (!x->guard[d]) continue;
-        bool wide = address_wide(k, s, d);
-        set_value(k, s, cg_text(cg, "at%d", d), wide,
-                  chunk_value(k, s, d, &(ChunkPlace){digit, address_batch_digits(k, s), kk}, wide));
-    }
+    Ir mn = all ? address_mn(k, s) : known_at(k, s, to->mn);
+    ChunkPlace at = {.own = digit, .k = all ? address_k(k, s) : known_at(k, s, to->k)};
+    address_digits(k, address_axis(k, s, s->own), product_name(cg, s, "mn"),
+                   ir_add(cg, product_first(k, s->own), mn), address_axis_wide(k, s->own), digit);
+    to->off = put_value(k, s, OFFSET, to->off, &at);
+    at.batch = to->batch;
+    for (int d = 0; d < address_rank(k, s); d++)
+        if (x->guard[d]) to->at[d] = put_value(k, s, d, to->at[d], &at);
     chunk_close_period(k, n);
 }
 
@@ -253,20 +240,22 @@ static bool ends_kept(const Kernel *k, const Side *s) {
     return own > 1 && own <= BITS && own + end_tests(k, !s->side) > PREDICATES;
 }
 
-static const char *inside_ends(Kernel *k, const Side *s) {
-    return cg_text(k->cg, "%c0 + %s < %c", s->side ? 'n' : 'm', address_mn(k, s),
-                   s->side ? 'N' : 'M');
+static Ir inside_ends(const Kernel *k, const Side *s) {
+    return ir_lt(k->cg, address_own(k, s), product_extent(k, s->own));
 }
 
 /* The bits, hidden, since the compiler would take them apart again.  */
 static void keep_ends(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    cg_line(cg, "int %c_in = 0;  // chunks that begin inside", s->id);
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int i = 0; i < %d; i++)", s->per_thread);
-    cg_line(cg, "if (%s) %c_in |= 1 << i;", inside_ends(k, s), s->id);
-    cg_close(cg);
-    cg_line(cg, "%c_in = rl_hidden(%c_in);", s->id, s->id);
+    Ir in = ir_variable(cg, IR_I32, product_name(cg, s, "in"), ir_int(cg, 0));
+    k->chunks[s->side].in = in;
+    ir_note(cg, "bits: chunks that begin inside");
+    Ir i = ir_count(cg, "i", s->per_thread, IR_UNROLL_ALL);
+    ir_if(cg, inside_ends(k, s));
+    ir_update(cg, IR_OR, in, ir_binary(cg, IR_SHL, ir_int(cg, 1), i));
+    ir_close(cg);
+    ir_close(cg);
+    ir_set(cg, in, ir_call(cg, ir_type(IR_I32), "rl_hidden", 1, in));
 }
 
 int address_group(const Kernel *k, const Side *s) {
@@ -276,11 +265,8 @@ int address_group(const Kernel *k, const Side *s) {
 
 void address_thread(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    cg_line(cg, "// address: operand %c, %d x %d elements per thread along %s", s->id,
-            s->per_thread, s->l->vec,
-            s->l->along == AX_K ? "k"
-            : s->side           ? "n"
-                                : "m");
+    ir_note(cg, "address: operand %c, %d x %d elements per thread along %s", s->id, s->per_thread,
+            s->l->vec, s->l->along == AX_K ? "k" : s->side ? "n" : "m");
     if (!s->direct) chunk_places(k, s);
     if (s->copies) {
         if (s->table) table_rows(k, s);
@@ -288,23 +274,24 @@ void address_thread(Kernel *k, const Side *s) {
         else gather_source(k, s);
     }
     if (ends_kept(k, s)) keep_ends(k, s);
-    cg_blank(cg);
+    ir_simple(cg, IR_STMT_BLANK);
 }
 
-/* The parts of k from its digits: offset and guarded subscripts, named PREFIX_koff, PREFIX_kat.  */
-static void k_values(Kernel *k, const Side *s, const char *at) {
+/* The parts of k from its digits: of the offset and of guarded subscripts.  */
+static void k_values(Kernel *k, const Side *s, Ir at) {
     Cg *cg = k->cg;
     const Access *x = &s->o->access;
     const FusedAxis *axis = address_axis(k, s, AX_K);
-    const char *digit[TE_MAX_INDICES];
-    address_digits(k, axis, cg_text(cg, "%c_k", s->id), at, address_axis_wide(k, AX_K), digit);
-    const char *sum = address_combine(k, x, OFFSET, (AxisPlace){axis, digit, s->wide}, NULL);
-    cg_line(cg, "const %s %c_koff = %s;", place_type(s->wide), s->id, sum ? sum : "0");
-    for (int d = 0; d < address_rank(k, s); d++) {
-        if (!x->guard[d]) continue;
+    Chunks *to = &k->chunks[s->side];
+    Ir digit[TE_MAX_INDICES];
+    address_digits(k, axis, product_name(cg, s, "k"), at, address_axis_wide(k, AX_K), digit);
+    for (int d = OFFSET; d < address_rank(k, s); d++) {
+        if (d != OFFSET && !x->guard[d]) continue;
         bool wide = address_wide(k, s, d);
-        sum = address_combine(k, x, d, (AxisPlace){axis, digit, wide}, NULL);
-        cg_line(cg, "const %s %c_kat%d = %s;", place_type(wide), s->id, d, sum ? sum : "0");
+        Ir sum = address_combine(k, x, d, (AxisPlace){axis, digit, wide}, NULL);
+        const char *name = product_name(cg, s, d == OFFSET ? "koff" : ir_numbered(cg, "kat", d));
+        sum = ir_let_as(cg, place_base(wide), name, sum ? sum : ir_int(cg, 0));
+        *(d == OFFSET ? &to->k_off : &to->k_at[d]) = sum;
     }
 }
 
@@ -312,35 +299,46 @@ static void k_values(Kernel *k, const Side *s, const char *at) {
 static bool one_k(const Side *s) { return s->period == 1 && s->step_k == 0; }
 
 void address_step(Kernel *k, const Side *s) {
+    const Chunks *x = &k->chunks[s->side];
     if (!s->copies || s->pointer) return;
     if (s->table) table_step(k, s);
-    else if (s->k_mode != K_DECODED) k_values(k, s, "k_next");
-    else if (one_k(s)) k_values(k, s, cg_text(k->cg, "(k_next + %c_k)", s->id));
+    else if (s->k_mode != K_DECODED) k_values(k, s, product_k_next(k));
+    else if (one_k(s)) k_values(k, s, ir_add(k->cg, product_k_next(k), x->k));
 }
 
-const char *address_source(Kernel *k, const Side *s) {
-    Cg *cg = k->cg;
+Ir address_source(Kernel *k, const Side *s) {
+    const Cg *cg = k->cg;
+    const Chunks *x = &k->chunks[s->side];
     if (s->table) return table_source(k, s);
-    if (s->pointer) return chunk_periodic(k, s, "src", gather_step(k, s, OFFSET));
+    if (s->pointer) return chunk_periodic(k, s, x->src, gather_step(k, s, OFFSET));
     if (s->k_mode == K_DECODED && !one_k(s))
-        k_values(k, s, cg_text(cg, "(k_next + %s)", address_k(k, s)));
-    return cg_text(cg, "%c_src + (%s + %c_koff)", s->id, gathered(k, s, "off", OFFSET), s->id);
+        k_values(k, s, ir_add(cg, product_k_next(k), address_k(k, s)));
+    return ir_add(cg, x->src, ir_add(cg, gathered(k, s, x->off, OFFSET), x->k_off));
 }
 
-const char *address_test(Kernel *k, const Side *s) {
-    Cg *cg = k->cg;
-    const char *test = NULL;
+/* Is the chunk's k one of the reduction?  */
+static Ir inside_k(const Kernel *k, const Side *s) {
+    return ir_lt(k->cg, ir_add(k->cg, product_k_next(k), address_k(k, s)),
+                 product_extent(k, AX_K));
+}
+
+Ir address_test(Kernel *k, const Side *s) {
+    const Cg *cg = k->cg;
+    const Chunks *x = &k->chunks[s->side];
+    Ir test = NULL;
     if (s->table) return table_test(k, s);
-    if (ends_kept(k, s)) test = cg_text(cg, "(%c_in >> i & 1) != 0", s->id);
-    else if (k->c.own_ragged[s->side]) test = inside_ends(k, s);
-    if (k->c.k_ragged) test = both(cg, test, cg_text(cg, "k_next + %s < K", address_k(k, s)));
+    if (ends_kept(k, s)) {
+        Ir bit = ir_binary(cg, IR_SHR, x->in, product_int(cg, "i"));
+        test = ir_binary(cg, IR_NE, ir_binary(cg, IR_AND, bit, ir_int(cg, 1)), ir_int(cg, 0));
+    } else if (k->c.own_ragged[s->side]) {
+        test = inside_ends(k, s);
+    }
+    if (k->c.k_ragged) test = ir_both(cg, test, inside_k(k, s));
     for (int d = 0; s->copies && d < address_rank(k, s); d++) {
         if (!s->o->access.guard[d]) continue;
         const TeTensor *t = &k->c.te->tensor[s->o->access.tensor];
-        bool wide = address_wide(k, s, d);
-        const char *at = gathered(k, s, cg_text(cg, "at%d", d), d);
-        test = both(cg, test, text_inside(cg, cg_text(cg, "%s + %c_kat%d", at, s->id, d),
-                                          t->shape[d], wide));
+        Ir at = ir_add(cg, gathered(k, s, x->at[d], d), x->k_at[d]);
+        test = ir_both(cg, test, size_inside(cg, at, t->shape[d], address_wide(k, s, d)));
     }
     return test;
 }

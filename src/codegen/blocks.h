@@ -23,27 +23,21 @@ void place_boxes(const Kernel *k, Ir at, bool wide_at, Ir *index, bool *wide);
 /* Do positions along an axis need 64 bits, with `slack` beyond its extent?  Their type.  */
 bool place_wide(int64_t extent, int64_t slack);
 IrBase place_base(bool wide);
-const char *place_type(bool wide);
 /* What positions of a `contract` program need along an axis, also beyond its end in a tile.  */
 IrBase place_along_base(const Kernel *k, AxisClass axis);
-/* The same with texts.  */
-void text_digits(const Cg *cg, const char *number, const TeExtent *count, int n, bool wide,
-                 const char **digit);
 
 /* smem.c: declares the kernel's shared memory, `smem`; elements that begin at a byte of it.  */
 Ir kernel_smem(Kernel *k, int align);
 Ir kernel_room(const Kernel *k, Ir smem, IrBase base, int64_t at);
 /* Its address, for instructions that take one: `shared`.  */
 void smem_address(Kernel *k);
-/* Offset of a stage, " + put" or " + take"; "" where there is one stage.  */
-const char *load_stage(const Kernel *k, const char *name);
 /* The prelude's function of an operand's mover: its name, with rl_ before it.  */
 const char *load_function(const Kernel *k, const Side *s);
 
 /* place.c */
 void place_constants(Kernel *k);
 void place_thread(Kernel *k);
-void place_tile(Kernel *k, const char *number);          /* m0, n0, b of that tile */
+void place_tile(Kernel *k, Ir number);    /* m0, n0, b of that tile */
 void place_next(Kernel *k);               /* the tile that a block has come to */
 Ir place_tiles(const Kernel *k);          /* of the grid */
 void clear_accumulators(Kernel *k);
@@ -52,22 +46,21 @@ void place_k_now(Kernel *k);              /* first k of the step */
  * that they are the same: it would take the pointers that the loop has moved for places that are
  * written behind it, and one (NVRTC 13.0) then forgets a part of the way.  */
 Ir place_taken(Kernel *k, IrBase base, Ir at);
-/* What positions of a `contract` program need along an axis, also beyond its end in a tile.  */
-const char *place_along(const Kernel *k, AxisClass axis);
 
-/* address.c: where the chunks of a load come from and go to; i is the chunk in the text.  */
+/* address.c: where the chunks of a load come from and go to; i is the number of the chunk.  */
 void address_thread(Kernel *k, const Side *s);
 void address_step(Kernel *k, const Side *s);              /* once a step, before the chunks */
-const char *address_source(Kernel *k, const Side *s);     /* pointer; prints what it needs */
-const char *address_live(const Kernel *k, const Side *s); /* is there a chunk i? NULL: always */
-const char *address_test(Kernel *k, const Side *s);       /* is it inside? NULL: always */
+Ir address_source(Kernel *k, const Side *s);              /* pointer; defines what it needs */
+Ir address_live(const Kernel *k, const Side *s);          /* is there a chunk i? NULL: always */
+Ir address_test(Kernel *k, const Side *s);                /* is it inside? NULL: always */
 int address_group(const Kernel *k, const Side *s);        /* chunks of a turn of a loop, or 0 */
-const char *address_mn(const Kernel *k, const Side *s);   /* position in the tile */
-const char *address_k(const Kernel *k, const Side *s);
+Ir address_mn(const Kernel *k, const Side *s);            /* position in the tile */
+Ir address_k(const Kernel *k, const Side *s);
+Ir address_own(const Kernel *k, const Side *s);           /* row or column of the whole */
 /* Index of element (mn, kk) in an operand's shared tile, in elements.  */
-const char *address_tile(const Kernel *k, const Side *s, const char *mn, const char *kk);
+Ir address_tile(const Kernel *k, const Side *s, Ir mn, Ir kk);
 /* The same for the thread's chunk i.  */
-const char *address_chunk(const Kernel *k, const Side *s);
+Ir address_chunk(const Kernel *k, const Side *s);
 
 /* table.c: entries of the load that begins at k_next.  */
 void table_next(Kernel *k);
@@ -93,7 +86,7 @@ void load_staged_keep(Kernel *k, const Side *s);
  * rounded in `pairs` by the store.  */
 void load_reads_declare(Kernel *k, const Side *s);
 void load_reads(Kernel *k, const Side *s);
-void load_reads_evaluate(Kernel *k, const Side *s, bool pairs);
+Ir load_reads_evaluate(Kernel *k, const Side *s, bool pairs);
 
 /* ring.c: a ring of stages, which some warps fill by boxes; what they copy, as tensor maps; the
  * copies of operand `side` in a step.  */
@@ -141,8 +134,7 @@ void lower_close_tiles(FormBuilder *b, const Lowered *l);
 void region_facts(const Contract *c, const Device *dev, Side *s);
 void region_constants(Kernel *k, const Side *s);
 void region_load(Kernel *k, const Side *s);
-/* To the next step's k; `only` is printed in front.  */
-void region_advance(Kernel *k, const Side *s, const char *only);
+void region_advance(Kernel *k, const Side *s);            /* to the next step's k */
 void region_fetch_mma(Kernel *k, const Side *s, const char *kk, const char *buffer);
 /* Row i of the thread at the place `from`.  */
 const char *region_element(const Kernel *k, const Side *s);

@@ -1,38 +1,40 @@
 #include "codegen/address.h"
+#include "codegen/product.h"
 #include "te/tree/arith.h"
 
 /* Which chunks of a tile a thread loads, and where in shared memory they go.  */
 
-/* What chunk i has of quantity `name`, which is known for `n` chunks and grows by `step` (NULL:
- * not) from one n to the next.  */
-static const char *known_for(const Kernel *k, const Side *s, const char *name, int n,
-                             const char *step) {
+/* What chunk i has of a quantity that is known for `n` chunks, as a value or an array, and grows by
+ * `step` (NULL: not) from one n to the next.  */
+static Ir known_for(const Kernel *k, const Side *s, Ir known, int n, Ir step) {
     const Cg *cg = k->cg;
-    const char *x = cg_text(cg, "%c_%s", s->id, name), *turn = "i";
+    Ir i = product_int(cg, "i"), j = product_int(cg, "j"), each = ir_int(cg, n), turn = i;
     if (n > 1 && k->group % n == 0 && k->group > 0) {
-        x = cg_text(cg, k->group > n ? "%s[j %% %d]" : "%s[j]", x, n);
-        turn = cg_text(cg, "(g / %d + j / %d)", n, n);
+        known = ir_element(cg, known, k->group > n ? ir_rem(cg, j, each) : j);
+        turn = ir_add(cg, ir_div(cg, product_int(cg, "g"), each), ir_div(cg, j, each));
     } else if (n > 1) {
-        x = cg_text(cg, s->per_thread > n ? "%s[i %% %d]" : "%s[i]", x, n);
-        turn = cg_text(cg, "i / %d", n);
+        known = ir_element(cg, known, s->per_thread > n ? ir_rem(cg, i, each) : i);
+        turn = ir_div(cg, i, each);
     }
-    return step && s->per_thread > n ? cg_text(cg, "(%s + %s * %s)", x, turn, step) : x;
+    return step && s->per_thread > n ? ir_add(cg, known, ir_mul(cg, turn, step)) : known;
 }
 
-const char *chunk_periodic(const Kernel *k, const Side *s, const char *name, const char *step) {
-    return known_for(k, s, name, s->period, step);
+Ir chunk_periodic(const Kernel *k, const Side *s, Ir known, Ir step) {
+    return known_for(k, s, known, s->period, step);
 }
 
-static const char *number_of(const Kernel *k, int64_t step) {
-    return step ? text_int(k->cg, TE_I64, step) : NULL;
+static Ir number_of(const Kernel *k, int64_t step) { return step ? ir_int(k->cg, step) : NULL; }
+
+Ir address_mn(const Kernel *k, const Side *s) {
+    return chunk_periodic(k, s, k->chunks[s->side].mn, number_of(k, s->step_mn));
 }
 
-const char *address_mn(const Kernel *k, const Side *s) {
-    return chunk_periodic(k, s, "mn", number_of(k, s->step_mn));
+Ir address_k(const Kernel *k, const Side *s) {
+    return chunk_periodic(k, s, k->chunks[s->side].k, number_of(k, s->step_k));
 }
 
-const char *address_k(const Kernel *k, const Side *s) {
-    return chunk_periodic(k, s, "k", number_of(k, s->step_k));
+Ir address_own(const Kernel *k, const Side *s) {
+    return ir_add(k->cg, product_first(k, s->own), address_mn(k, s));
 }
 
 /* ---- shared memory ---- */
@@ -43,13 +45,16 @@ static int lowest_flipped(const Side *s) {
     return s->l->layout.base + 4 - log_elem;
 }
 
-const char *address_tile(const Kernel *k, const Side *s, const char *mn, const char *kk) {
+Ir address_tile(const Kernel *k, const Side *s, Ir mn, Ir kk) {
     const Cg *cg = k->cg;
     const RLayout *l = &s->l->layout;
-    const char *r = s->inner_k ? mn : kk, *e = s->inner_k ? kk : mn;
-    if (l->bits == 0) return cg_text(cg, "%s * %c_ROW + %s", r, s->id - 32, e);
-    return cg_text(cg, "%s * %c_ROW + (%s ^ (%s >> %d & %d) << %d)", r, s->id - 32, e, r, l->shift,
-                   (1 << l->bits) - 1, lowest_flipped(s));
+    Ir r = s->inner_k ? mn : kk, e = s->inner_k ? kk : mn;
+    Ir down = ir_mul(cg, r, product_constant(cg, s, "ROW"));
+    if (l->bits == 0) return ir_add(cg, down, e);
+    Ir bits = ir_binary(cg, IR_AND, ir_binary(cg, IR_SHR, r, ir_int(cg, l->shift)),
+                        ir_int(cg, (1 << l->bits) - 1));
+    bits = ir_binary(cg, IR_SHL, bits, ir_int(cg, lowest_flipped(s)));
+    return ir_add(cg, down, ir_binary(cg, IR_XOR, e, bits));
 }
 
 /* What a period of chunks advances by, across the rows of the tile or along them.  */
@@ -75,53 +80,75 @@ int chunk_group(const Side *s, int known) {
     return s->per_thread >= TURNS * size && s->per_thread % size == 0 ? size : 0;
 }
 
-const char *address_chunk(const Kernel *k, const Side *s) {
+Ir address_chunk(const Kernel *k, const Side *s) {
     int n = target_count(s), step = step_across(s) * s->row + step_inside(s);
-    return known_for(k, s, "to", n, number_of(k, (int64_t)step * (n / s->period)));
+    return known_for(k, s, k->chunks[s->side].to, n,
+                     number_of(k, (int64_t)step * (n / s->period)));
 }
 
 /* ---- chunks of a thread ---- */
 
+Ir chunk_declare(Kernel *k, const Side *s, IrBase base, const char *name, int n) {
+    const char *own = product_name(k->cg, s, name);
+    return n == 1 ? NULL : ir_array(k->cg, ir_type(base), own, n, 0, 0);
+}
+
+Ir chunk_put(Kernel *k, const Side *s, IrBase base, Ir all, const char *name, Ir value) {
+    if (!all) return ir_let_as(k->cg, base, product_name(k->cg, s, name), value);
+    ir_set(k->cg, ir_element(k->cg, all, product_int(k->cg, "i")), value);
+    return all;
+}
+
 /* Opens a loop over the chunks of one period, if there are several.  */
 void chunk_open_period(Kernel *k, int n) {
-    if (n == 1) return;
-    cg_line(k->cg, "#pragma unroll");
-    cg_open(k->cg, "for (int i = 0; i < %d; i++)", n);
+    if (n > 1) ir_count(k->cg, "i", n, IR_UNROLL_ALL);
 }
 
 void chunk_close_period(Kernel *k, int n) {
-    if (n > 1) cg_close(k->cg);
+    if (n > 1) ir_close(k->cg);
 }
 
-static void positions(Kernel *k, const Side *s) {
-    Cg *cg = k->cg;
+/* The thread's chunk i, or its only one.  */
+static Ir chunk_number(const Kernel *k, const Side *s) {
+    const Cg *cg = k->cg;
+    Ir tid = product_int(cg, "tid");
+    if (s->period == 1) return tid;
+    return ir_add(cg, tid, ir_mul(cg, product_int(cg, "i"), product_int(cg, "THREADS")));
+}
+
+void chunk_split(const Kernel *k, const Side *s, Ir number, Ir *mn, Ir *kk) {
+    const Cg *cg = k->cg;
     bool along_k = s->l->along == AX_K;
-    const char *fast = along_k ? "k" : "mn", *slow = along_k ? "mn" : "k";
-    const char *vec = s->l->vec > 1 ? cg_text(cg, " * %d", s->l->vec) : "";
-    if (s->period == 1) {
-        cg_line(cg, "const int %c_%s = tid / %du, %c_%s = tid %% %du%s;", s->id, slow, s->line,
-                s->id, fast, s->line, vec);
-        return;
-    }
-    cg_line(cg, "int %c_mn[%d], %c_k[%d];", s->id, s->period, s->id, s->period);
+    Ir line = ir_number(cg, IR_U32, s->line);
+    *(along_k ? mn : kk) = ir_div(cg, number, line);
+    *(along_k ? kk : mn) = ir_mul_n(cg, ir_rem(cg, number, line), s->l->vec);
+}
+
+/* The slower one is put first: a compiler (NVRTC 12.9 for sm_70) tells the orders apart.  */
+static void positions(Kernel *k, const Side *s) {
+    Chunks *x = &k->chunks[s->side];
+    bool along_k = s->l->along == AX_K;
+    Ir at[2];
+    x->mn = chunk_declare(k, s, IR_I32, "mn", s->period);
+    x->k = chunk_declare(k, s, IR_I32, "k", s->period);
     chunk_open_period(k, s->period);
-    cg_line(cg, "%c_%s[i] = (tid + i * THREADS) / %du;", s->id, slow, s->line);
-    cg_line(cg, "%c_%s[i] = (tid + i * THREADS) %% %du%s;", s->id, fast, s->line, vec);
+    chunk_split(k, s, chunk_number(k, s), &at[0], &at[1]);
+    for (int i = 0; i < 2; i++) {
+        bool of_k = along_k == (i == 1);
+        Ir *to = of_k ? &x->k : &x->mn;
+        *to = chunk_put(k, s, IR_I32, *to, of_k ? "k" : "mn", at[of_k]);
+    }
     chunk_close_period(k, s->period);
 }
 
 static void targets(Kernel *k, const Side *s) {
-    Cg *cg = k->cg;
+    Chunks *x = &k->chunks[s->side];
     int n = target_count(s);
-    const char *mn = address_mn(k, s), *kk = address_k(k, s);
-    if (n == 1) {
-        cg_line(cg, "const int %c_to = %s;", s->id,
-                address_tile(k, s, cg_text(cg, "%c_mn", s->id), cg_text(cg, "%c_k", s->id)));
-        return;
-    }
-    cg_line(cg, "int %c_to[%d];", s->id, n);
+    x->to = chunk_declare(k, s, IR_I32, "to", n);
     chunk_open_period(k, n);
-    cg_line(cg, "%c_to[i] = %s;", s->id, address_tile(k, s, mn, kk));
+    Ir to = n == 1 ? address_tile(k, s, x->mn, x->k)
+                   : address_tile(k, s, address_mn(k, s), address_k(k, s));
+    x->to = chunk_put(k, s, IR_I32, x->to, "to", to);
     chunk_close_period(k, n);
 }
 
@@ -130,7 +157,10 @@ void chunk_places(Kernel *k, const Side *s) {
     targets(k, s);
 }
 
-const char *address_live(const Kernel *k, const Side *s) {
+Ir address_live(const Kernel *k, const Side *s) {
+    const Cg *cg = k->cg;
     if (s->chunks % k->c.r->threads == 0) return NULL;
-    return cg_text(k->cg, "tid + i * THREADS < %d", s->chunks);
+    Ir number = ir_add(cg, product_int(cg, "tid"),
+                       ir_mul(cg, product_int(cg, "i"), product_int(cg, "THREADS")));
+    return ir_lt(cg, number, ir_int(cg, s->chunks));
 }

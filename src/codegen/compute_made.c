@@ -159,7 +159,7 @@ static Ir raw_place(const Kernel *k, const Side *s, Ir from, const Ir at[3]) {
 /* The operand's tile in the stage.  */
 static Ir raw_tile(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    Ir smem = ir_name(cg, ir_pointer(IR_U8, IR_SHARED, false), "smem");
+    Ir smem = product_smem(cg);
     Ir stage = ir_mul(cg, ir_name(cg, ir_type(IR_U32), "stage"), product_int(cg, "STAGE"));
     Ir tile = ir_add(cg, ir_add(cg, smem, stage), product_constant(cg, s, "TILE"));
     return ir_let(cg, product_name(cg, s, "from"), ir_const(cg, tile));

@@ -10,7 +10,6 @@ IrBase place_base(bool wide) { return wide ? IR_I64 : IR_I32; }
 IrBase place_along_base(const Kernel *k, AxisClass axis) {
     return place_base(place_wide(k->l->p->extent[axis], k->l->r->block.extent[axis]));
 }
-const char *place_type(bool wide) { return wide ? "long long" : "int"; }
 
 Ir place_part(const Cg *cg, Ir number, int64_t n, bool wide) {
     return ir_div(cg, number, size_divisor(cg, size_number(n), wide));
@@ -29,13 +28,6 @@ void place_digits(const Cg *cg, Ir number, const TeExtent *count, int n, bool wi
         if (i > top) digit[i] = ir_rem(cg, digit[i], size_divisor(cg, count[i], wide));
         below = size_times(cg->arena, below, count[i]);
     }
-}
-
-void text_digits(const Cg *cg, const char *number, const TeExtent *count, int n, bool wide,
-                 const char **digit) {
-    Ir own[TE_MAX_INDICES];
-    place_digits(cg, text_index(cg, number, wide), count, n, wide, own);
-    for (int i = 0; i < n; i++) digit[i] = ir_string(cg, own[i]);
 }
 
 /* Neighbouring axes of the map, point by point or box by box.  */

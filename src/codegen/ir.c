@@ -64,6 +64,10 @@ Ir ir_number(const Cg *c, IrBase base, int64_t v) {
     return make(c, (IrValue){.op = IR_NUMBER, .type = ir_type(base), .i = v}, 0, NULL);
 }
 
+Ir ir_zero(const Cg *c, IrType type) {
+    return make(c, (IrValue){.op = IR_NUMBER, .type = type}, 0, NULL);
+}
+
 Ir ir_int(const Cg *c, int64_t v) {
     return ir_number(c, v < INT32_MIN || v > INT32_MAX ? IR_I64 : IR_I32, v);
 }
@@ -177,8 +181,8 @@ Ir ir_binary(const Cg *c, IrOp op, Ir x, Ir y) {
 
 Ir ir_add_parts(const Cg *c, Ir x, Ir y) {
     if (!x) return y;
-    if (y->op != IR_ADD) return ir_add(c, x, y);
-    return ir_add(c, ir_add_parts(c, x, y->arg[0]), y->arg[1]);
+    if (y->op != IR_ADD && y->op != IR_SUB) return ir_add(c, x, y);
+    return ir_binary(c, y->op, ir_add_parts(c, x, y->arg[0]), y->arg[1]);
 }
 
 Ir ir_unary(const Cg *c, IrOp op, Ir x) {

@@ -204,6 +204,7 @@ Ir ir_number(const Cg *c, IrBase base, int64_t v);
 Ir ir_int(const Cg *c, int64_t v);              /* int where it fits, else long long */
 Ir ir_real(const Cg *c, IrBase base, double v);
 Ir ir_bool(const Cg *c, bool v);
+Ir ir_zero(const Cg *c, IrType type);           /* a vector of zeros, too */
 Ir ir_text(const Cg *c, IrType type, const char *text);
 /* Words of names: a stem and a number, "i3"; two in one.  */
 const char *ir_numbered(const Cg *c, const char *stem, int number);

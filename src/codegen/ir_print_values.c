@@ -124,6 +124,17 @@ static void put_real(Printer *p, Ir x) {
     if (signbit(x->r)) buf_putc(p->out, ')');
 }
 
+/* A vector of zeros.  */
+static void put_zeros(Printer *p, Ir x) {
+    if (p->language == LANGUAGE_CUDA) {
+        buf_puts(p->out, "{}");
+        return;
+    }
+    buf_putc(p->out, '(');
+    ir_put_type(p, x->type);
+    buf_puts(p->out, "){0}");
+}
+
 /* min and max of OpenCL C take operands of one type.  */
 static bool must_convert(const Printer *p, Ir x, Ir arg) {
     bool meets = strcmp(x->text, "min") == 0 || strcmp(x->text, "max") == 0;
@@ -183,7 +194,8 @@ static void put_plain(Printer *p, Ir x) {
     int binds = op_row[x->op].binds;
     switch (x->op) {
     case IR_NUMBER:
-        if (x->type.base >= IR_F32) put_real(p, x);
+        if (x->type.lanes > 1) put_zeros(p, x);
+        else if (x->type.base >= IR_F32) put_real(p, x);
         else put_integer(p, x);
         return;
     case IR_NAME: buf_puts(p->out, ir_spelled(p, x->name->text)); return;

@@ -1,13 +1,13 @@
 #include "codegen/address.h"
-#include <string.h>
+#include "codegen/product.h"
 
 static void advance_pointer(Kernel *k, const Side *s) {
     const FusedAxis *axis = &s->k_axis;
     if (!s->copies || !s->pointer || axis->n_digit == 0) return;
-    const char *stride = address_stride(k, &s->o->access, OFFSET, axis, 0);
+    Ir stride = address_stride(k, &s->o->access, OFFSET, axis, 0);
     if (!stride) return;
-    if (strcmp(stride, "1") == 0) cg_line(k->cg, "%c_src += BK;", s->id);
-    else cg_line(k->cg, "%c_src += BK * %s;", s->id, stride);
+    ir_update(k->cg, IR_ADD, k->chunks[s->side].src,
+              ir_mul(k->cg, product_size(k->cg, 'B', AX_K), stride));
 }
 
 void load_copy(Kernel *k, const Node *n) {
@@ -22,12 +22,18 @@ void load_copy(Kernel *k, const Node *n) {
     advance_pointer(k, s);
 }
 
-static const char *following(const Kernel *k, const char *name) {
-    return cg_text(k->cg, "%s + STAGE < STAGES * STAGE ? %s + STAGE : 0", name, name);
+/* To the stage behind that at `turn`, a byte.  */
+static void next_stage(Kernel *k, Ir turn) {
+    Cg *cg = k->cg;
+    Ir stage = product_int(cg, "STAGE"), then = ir_add(cg, turn, stage);
+    Ir all = ir_mul(cg, product_int(cg, "STAGES"), stage);
+    ir_set(cg, turn, ir_select(cg, ir_lt(cg, then, all), then, ir_int(cg, 0)));
 }
 
 void load_more(Kernel *k) {
-    cg_line(k->cg, "const bool more = step + %d < steps;", k->l->layout->ring[0].ahead);
+    Cg *cg = k->cg;
+    Ir step = ir_add_n(cg, product_int(cg, "step"), k->l->layout->ring[0].ahead);
+    ir_let(cg, "more", ir_lt(cg, step, product_int(cg, "steps")));
     for (int i = 0; i < 2; i++) {
         if (k->c.side[i].spread) address_step(k, &k->c.side[i]);
     }
@@ -39,15 +45,16 @@ void load_row(Kernel *k, const Node *copies, Ir row, int rows) {
 }
 
 void load_next(Kernel *k, bool spread) {
+    Cg *cg = k->cg;
     for (int i = 0; i < 2 && spread; i++) {
         if (k->c.side[i].spread) advance_pointer(k, &k->c.side[i]);
     }
-    cg_line(k->cg, "k_next += BK;");
-    if (k->c.tables) cg_line(k->cg, "turn ^= 1;");
+    ir_update(cg, IR_ADD, product_k_next(k), product_size(cg, 'B', AX_K));
+    if (k->c.tables) ir_update(cg, IR_XOR, product_int(cg, "turn"), ir_int(cg, 1));
 }
 
 void load_put(Kernel *k) {
-    if (k->c.r->stages > 1) cg_line(k->cg, "put = %s;", following(k, "put"));
+    if (k->c.r->stages > 1) next_stage(k, product_int(k->cg, "put"));
 }
 
 /* To where the next step reads.  Matrix units fetch its first fragments in this one, without a
@@ -55,13 +62,14 @@ void load_put(Kernel *k) {
 void load_take(Kernel *k, bool stays) {
     Cg *cg = k->cg;
     if (stays) {
-        cg_line(cg, "// the last step stays where it is, and fetches once more for nobody");
-        cg_line(cg, "const bool next = step + 1 < steps;");
+        ir_note(cg, "the last step stays where it is, and fetches once more for nobody");
+        Ir step = ir_add_n(cg, product_int(cg, "step"), 1);
+        ir_if(cg, ir_let(cg, "next", ir_lt(cg, step, product_int(cg, "steps"))));
     }
-    const char *only = stays ? "if (next) " : "";
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];
-        if (s->present && s->l->region) region_advance(k, s, only);
+        if (s->present && s->l->region) region_advance(k, s);
     }
-    if (k->c.r->stages > 1) cg_line(cg, "%stake = %s;", only, following(k, "take"));
+    if (k->c.r->stages > 1) next_stage(k, product_int(cg, "take"));
+    if (stays) ir_close(cg);
 }

@@ -3,20 +3,8 @@
 
 /* cp.async: global to shared memory without registers; what lies outside arrives as zeros.  */
 
-/* Address's texts as values.  */
-static Ir test_of(const Kernel *k, const char *text) {
-    return text ? ir_text(k->cg, ir_type(IR_BOOL), text) : NULL;
-}
-static Ir live_of(const Kernel *k, const Side *s) { return test_of(k, address_live(k, s)); }
-static Ir inside_of(Kernel *k, const Side *s) { return test_of(k, address_test(k, s)); }
 static IrType source_type(const Side *s) {
     return ir_pointer(ir_storage(s->o->storage), IR_GLOBAL, true);
-}
-static Ir source_of(Kernel *k, const Side *s) {
-    return ir_text(k->cg, source_type(s), address_source(k, s));
-}
-static Ir place_of(const Kernel *k, const Side *s) {
-    return text_index(k->cg, address_chunk(k, s), false);
 }
 
 /* Chunk i's copy, from where to where it is there at all: inside, or NULL: it is.  */
@@ -25,7 +13,7 @@ static void copy(Kernel *k, const Side *s, Ir from, Ir inside, Ir wanted) {
     Ir stage = smem_stage_at(k, "put");
     Ir tile = ir_add(cg, stage, product_constant(cg, s, "TILE"));
     ir_copy(cg, &(IrCopy){.mover = load_function(k, s),
-                          .to = ir_add(cg, tile, ir_mul_n(cg, place_of(k, s), s->elem)),
+                          .to = ir_add(cg, tile, ir_mul_n(cg, address_chunk(k, s), s->elem)),
                           .from = from,
                           .inside = inside ? inside : ir_bool(cg, true),
                           .wanted = wanted});
@@ -58,8 +46,8 @@ static void load_groups(Kernel *k, const Side *s, int size, Ir wanted, Ir more) 
     Ir from = ir_array(cg, source_type(s), "from", size, 0, 0);
     Ir inside = ir_array(cg, ir_type(IR_BOOL), "inside", size, 0, 0);
     Ir j = open_group(k, s, size, wanted);
-    ir_set(cg, ir_element(cg, from, j), source_of(k, s));
-    ir_set(cg, ir_element(cg, inside, j), inside_of(k, s));
+    ir_set(cg, ir_element(cg, from, j), address_source(k, s));
+    ir_set(cg, ir_element(cg, inside, j), address_test(k, s));
     close_group(k, wanted);
     j = open_group(k, s, size, wanted);
     copy(k, s, ir_element(cg, from, j), ir_element(cg, inside, j), more);
@@ -77,8 +65,8 @@ static void open_groups(Kernel *k, const Side *s, int size, int unroll) {
 
 static void load_chunks(Kernel *k, const Side *s, Ir live) {
     if (live) ir_if(k->cg, live);
-    Ir source = source_of(k, s);
-    copy(k, s, source, inside_of(k, s), NULL);
+    Ir source = address_source(k, s);
+    copy(k, s, source, address_test(k, s), NULL);
     if (live) ir_close(k->cg);
 }
 
@@ -86,7 +74,7 @@ static void load_chunks(Kernel *k, const Side *s, Ir live) {
  * none of which waits for the data of another.  */
 void load_async(Kernel *k, const Side *s, bool first) {
     Cg *cg = k->cg;
-    Ir live = live_of(k, s);
+    Ir live = address_live(k, s);
     k->group = first ? address_group(k, s) : 0;
     if (!k->group && !s->table) {
         ir_count(cg, "i", s->per_thread, IR_UNROLL_ALL);
@@ -118,7 +106,7 @@ static Ir any_more(const Cg *cg) { return ir_name(cg, ir_type(IR_BOOL), "more");
 
 /* Positions from tables: in groups as above, of which a row takes what it has.  */
 static void load_group_row(Kernel *k, const Side *s, Ir row, int rows) {
-    Ir wanted = ir_both(k->cg, behind(k->cg, row, rows, s->per_thread), live_of(k, s));
+    Ir wanted = ir_both(k->cg, behind(k->cg, row, rows, s->per_thread), address_live(k, s));
     int size = group_size(s);
     open_groups(k, s, size, IR_UNROLL_ALL);
     load_groups(k, s, size, wanted, any_more(k->cg));
@@ -133,8 +121,8 @@ void load_async_row(Kernel *k, const Side *s, Ir row, int rows) {
     }
     ir_count(cg, "i", s->per_thread, IR_UNROLL_ALL);
     ir_if(cg, behind(cg, row, rows, s->per_thread));
-    Ir live = live_of(k, s), inside = inside_of(k, s);
-    Ir source = source_of(k, s);
+    Ir live = address_live(k, s), inside = address_test(k, s);
+    Ir source = address_source(k, s);
     copy(k, s, source, inside, ir_both(cg, any_more(cg), live));
     ir_close(cg);
     ir_close(cg);

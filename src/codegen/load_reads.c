@@ -29,13 +29,14 @@ void load_reads_declare(Kernel *k, const Side *s) {
 /* Is chunk i of the tile that begins at `first` there and inside?  NULL: always.  */
 static const char *test_chunk(const Kernel *k, const Side *s, const char *first) {
     const Cg *cg = k->cg;
-    const char *test = address_live(k, s), *own = NULL;
+    Ir live = address_live(k, s);
+    const char *test = live ? ir_string_sum(cg, live) : NULL, *own = NULL;
     if (k->c.own_ragged[s->side])
-        own = cg_text(cg, "%c0 + %s < %c", s->side ? 'n' : 'm', address_mn(k, s),
+        own = cg_text(cg, "%c0 + %s < %c", s->side ? 'n' : 'm', ir_string(cg, address_mn(k, s)),
                       s->side ? 'N' : 'M');
     if (own) test = both(cg, test, own);
-    return k->c.k_ragged ? both(cg, test, cg_text(cg, "%s + %s < K", first, address_k(k, s)))
-                         : test;
+    if (!k->c.k_ragged) return test;
+    return both(cg, test, cg_text(cg, "%s + %s < K", first, ir_string(cg, address_k(k, s))));
 }
 
 /* Where a chunk begins along its direction: at a multiple of its length, which the compiler cannot
@@ -47,10 +48,11 @@ static const char *begin(const Kernel *k, const Side *s, AxisClass axis, const c
 
 /* Indices of the chunk's first element; prints their definitions.  */
 static CgPoint first_point(Kernel *k, const Side *s, const char *first) {
-    const char *own = cg_text(k->cg, "%c0 + %s", s->side ? 'n' : 'm', address_mn(k, s));
-    const char *kk = cg_text(k->cg, "%s + %s", first, address_k(k, s));
-    address_point(k, s, begin(k, s, s->own, own), begin(k, s, AX_K, kk));
-    return address_indices(k, s);
+    const char *own = ir_string_sum(k->cg, address_own(k, s));
+    const char *kk = cg_text(k->cg, "%s + %s", first, ir_string(k->cg, address_k(k, s)));
+    Ir at = address_point_own(k, s, text_index(k->cg, begin(k, s, s->own, own), false));
+    return address_indices(
+        k, s, at, address_point_k(k, text_index(k->cg, begin(k, s, AX_K, kk), false)));
 }
 
 /* Read j of the chunk whose first point is `at`, if it is inside there.  */
@@ -111,7 +113,7 @@ static const char *tile_value(const CgPoint *at, const Side *s, bool pairs) {
     return text_wait(at->cg, s->tile, pairs, s->o->compute, text_expr(at, e, s->o->compute));
 }
 
-void load_reads_evaluate(Kernel *k, const Side *s, bool pairs) {
+Ir load_reads_evaluate(Kernel *k, const Side *s, bool pairs) {
     Cg *cg = k->cg;
     CgGiven given[RTILE_CHUNK_READS];
     const char *test = test_chunk(k, s, "k_next - BK");
@@ -131,4 +133,5 @@ void load_reads_evaluate(Kernel *k, const Side *s, bool pairs) {
     cg_line(cg, "x[v] = %s;", tile_value(&at, s, pairs));
     cg_close(cg);
     cg_close(cg);
+    return ir_name(cg, ir_array_of(cg_waiting(s->tile, pairs)), "x");
 }

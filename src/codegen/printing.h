@@ -76,6 +76,20 @@ typedef struct {
     Ir step, skip, head, body;            /* of rows (row.h) */
 } Walk;
 
+/* Where the chunks of an operand are that a thread loads: each value is one of all chunks, or an
+ * array.  */
+typedef struct {
+    Ir mn, k, to;             /* position in the tile; its index in shared memory */
+    Ir src;                   /* the operand's pointer, at the block's batch or at the chunk */
+    const Ir *batch;          /* digits of the batch; NULL: there is none */
+    Ir off, at[TE_MAX_RANK];  /* what the row adds to the offset, to guarded subscripts; ... */
+    Ir k_off, k_at[TE_MAX_RANK];          /* ... and what the step's k do */
+    Ir in;                    /* bits: which chunks are inside */
+    Ir reg;                   /* registers of staged chunks */
+    Ir rows;                  /* by tables: entries of rows that a thread keeps, ... */
+    Ir row_entry, k_entry;    /* ... and those of the chunk at hand */
+} Chunks;
+
 typedef struct {
     Cg *cg;
     const Lowered *l;
@@ -88,6 +102,7 @@ typedef struct {
     Ir sum, part;             /* of a matrix unit, which products are added to; of one step */
     Ir frag[2], low[2];       /* operands in registers: buffers of them; what tf32 leaves of them */
     Ir raw, made;             /* (of warpgroups) made registers, and what of */
+    Chunks chunks[2];         /* (of sides) */
     Walk walk;
     struct WindowAt *window;  /* KERNEL_WINDOW, KERNEL_PERMUTE: what is defined for all of it */
     struct PermuteAt *permute;

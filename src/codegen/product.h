@@ -9,11 +9,17 @@ Ir product_int(const Cg *cg, const char *name);
 const char *product_name(const Cg *cg, const Side *s, const char *name);
 Ir product_own(const Cg *cg, const Side *s, const char *name);
 Ir product_constant(const Cg *cg, const Side *s, const char *name);
+const char *product_constant_name(const Cg *cg, const Side *s, const char *name);
 Ir product_size(const Cg *cg, char letter, AxisClass axis);
+const char *product_size_name(const Cg *cg, char letter, AxisClass axis);
+Ir product_smem(const Cg *cg);            /* shared memory, bytes */
 /* Where the thread is along the operand's own axis in the block's tile: `row` or `col`.  */
 Ir product_place(const Cg *cg, const Side *s);
 /* The first row or column of the block's tile.  */
 Ir product_first(const Kernel *k, AxisClass axis);
+/* Points along an axis; the first k of the next load.  */
+Ir product_extent(const Kernel *k, AxisClass axis);
+Ir product_k_next(const Kernel *k);
 /* An accumulator of a thread.  */
 static inline Ir product_sum(const Kernel *k, Ir i, Ir j) {
     return ir_element(k->cg, ir_element(k->cg, k->acc, i), j);

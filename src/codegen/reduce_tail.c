@@ -130,8 +130,7 @@ static void place_vector(Kernel *k) {
     int columns = k->l->r->block.extent[AX_N];
     Ir block = ir_block(cg, 0), thread = ir_mul(cg, ir_thread(cg), number(k, k->at.vec));
     Ir y = ir_let_as(cg, IR_I32, "y", ir_div(cg, block, divisor(k, adders)));
-    ir_let_as(cg, IR_U32, "number", ir_add(cg, y, number(k, full_tiles(k))));
-    place_tile(k, "number");
+    place_tile(k, ir_let_as(cg, IR_U32, "number", ir_add(cg, y, number(k, full_tiles(k)))));
     Ir span = ir_mul(cg, ir_rem(cg, block, divisor(k, adders)), number(k, k->l->launch.span));
     k->walk.at = ir_let_as(cg, IR_I32, "at", ir_add(cg, span, thread));
     Ir row = ir_div(cg, k->walk.at, number(k, columns));

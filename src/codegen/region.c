@@ -1,4 +1,5 @@
 #include "codegen/address.h"
+#include "codegen/product.h"
 
 /* The region of an operand: copied to shared memory before the first step, gathered from there.
  * Places are in bytes.  <a or b>_row[]: of rows of the warp's tile, for the lane; the table: of
@@ -24,29 +25,30 @@ void region_constants(Kernel *k, const Side *s) {
 /* ---- before the first step ---- */
 
 /* Subscript d of the region's first element.  */
-static const char *first_of(Kernel *k, const Side *s, int d, const char *const *own) {
+static const char *first_of(Kernel *k, const Side *s, int d, const Ir *own) {
     const Access *x = &s->o->access;
-    const char *const *batch = address_batch_digits(k, s);
-    const char *sum =
-        address_combine(k, x, d, (AxisPlace){&k->c.p->con.axis[s->own], own, false}, NULL);
+    const Ir *batch = k->chunks[s->side].batch;
+    Ir sum = address_combine(k, x, d, (AxisPlace){&k->c.p->con.axis[s->own], own, false}, NULL);
     if (batch)
         sum = address_combine(k, x, d, (AxisPlace){&k->c.p->con.axis[AX_B], batch, false}, sum);
-    return address_plus_number(k->cg, sum, x->sub[d].c);
+    return ir_string_sum(k->cg, address_plus_number(k->cg, sum, x->sub[d].c));
 }
 
 /* Defines where the region begins: the pointer, and subscripts that may be outside.  */
-static void begin(Kernel *k, const Side *s, const char *const *own) {
+static void begin(Kernel *k, const Side *s, const Ir *own) {
     Cg *cg = k->cg;
     const Access *x = &s->o->access;
     const RRegion *g = &s->region;
-    const char *sum =
+    Ir sum =
         address_combine(k, x, OFFSET, (AxisPlace){&k->c.p->con.axis[s->own], own, true}, NULL);
     address_batch(k, s, address_plus_number(cg, sum, x->offset.c - g->shift));
     for (int d = 0; d <= g->line; d++) {
         if (!(g->tested >> d & 1)) continue;
         const char *at = first_of(k, s, d, own);
         if (d == g->line && g->stride > 1) at = cg_text(cg, "(%s) * %d", at, (int)g->stride);
-        if (d == g->line) at = address_plus_number(cg, at, -(int64_t)g->shift);
+        Ir whole = text_index(cg, at, false);
+        if (d == g->line) whole = address_plus_number(cg, whole, -(int64_t)g->shift);
+        at = ir_string_sum(cg, whole);
         cg_line(cg, "const int p%d = %s;", d, at);
     }
 }
@@ -120,15 +122,16 @@ static void fill_table(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     const RRegion *g = &s->region;
     const FusedAxis *axis = &k->c.p->con.axis[AX_K];
-    const char *digit[TE_MAX_INDICES], *sum = NULL;
+    Ir digit[TE_MAX_INDICES], sum = NULL;
     int entries = rprog_region_entries(k->c.p, k->c.r);
     cg_open(cg, "for (int i = tid; i < %d; i += THREADS)", entries);
-    address_digits(k, axis, cg_text(cg, "%c_k", s->id), "(unsigned)i", false, digit);
+    address_digits(k, axis, product_name(cg, s, "k"), ir_cast(cg, IR_U32, product_int(cg, "i")),
+                   false, digit);
     for (int i = 0; i < axis->n_digit; i++) {
-        const char *at = axis->n_digit == 1 ? "i" : digit[i];
-        if (g->step_k[i]) sum = address_plus(cg, sum, cg_text(cg, "%s * %d", at, g->step_k[i]));
+        Ir at = axis->n_digit == 1 ? product_int(cg, "i") : digit[i];
+        if (g->step_k[i]) sum = ir_sum(cg, sum, ir_mul(cg, at, ir_int(cg, g->step_k[i])));
     }
-    const char *place = address_plus_number(cg, sum, g->shift);
+    const char *place = ir_string_sum(cg, address_plus_number(cg, sum, g->shift));
     if (s->region_zeros)
         place = cg_text(cg, "i < K ? %s : %d", place, g->lines * g->row);
     cg_line(cg, "reinterpret_cast<int *>(smem + %c_PLACES)[i] = (%s) * %d;", upper(s), place,
@@ -178,16 +181,17 @@ void region_load(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     const RRegion *g = &s->region;
     const FusedAxis *own = &k->c.p->con.axis[s->own];
-    const char *digit[TE_MAX_INDICES] = {"0"}, *first = "0";
+    Ir digit[TE_MAX_INDICES] = {ir_int(cg, 0)};
+    const char *first = "0";
     cg_line(cg, "// region: operand %c, %d lines of %d elements, each once", s->id, (int)g->lines,
             (int)g->row);
     cg_line(cg, "int %c_row[%d], %c_places = %c_PLACES;", s->id, row_count(k, s), s->id, upper(s));
     cg_scope(cg);
-    const char *at = s->side ? "n0" : "m0";
-    address_digits(k, own, cg_text(cg, "%c_mn", s->id), at, address_axis_wide(k, s->own), digit);
+    address_digits(k, own, product_name(cg, s, "mn"), product_first(k, s->own),
+                   address_axis_wide(k, s->own), digit);
     if (g->whole) {
-        first = cg_text(cg, "(unsigned)%s", digit[own->n_digit - 1]);
-        digit[own->n_digit - 1] = "0";
+        first = cg_text(cg, "(unsigned)%s", ir_string(cg, digit[own->n_digit - 1]));
+        digit[own->n_digit - 1] = ir_int(cg, 0);
     }
     begin(k, s, digit);
     copy_chunks(k, s);
@@ -198,8 +202,10 @@ void region_load(Kernel *k, const Side *s) {
     cg_blank(cg);
 }
 
-void region_advance(Kernel *k, const Side *s, const char *only) {
-    cg_line(k->cg, "%s%c_places += BK * %d;", only, s->id, ENTRY);
+void region_advance(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    ir_update(cg, IR_ADD, product_own(cg, s, "places"),
+              ir_mul(cg, product_size(cg, 'B', AX_K), ir_int(cg, ENTRY)));
 }
 
 /* ---- fragments ---- */

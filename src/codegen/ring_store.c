@@ -145,7 +145,7 @@ Ir ring_box_place(const Kernel *k, IrBase base) {
     Ir down = ir_mul(cg, slot_of(k, FRAG_ROW), ir_int(cg, k->c.box_row));
     Ir along = ir_mul(cg, slot_of(k, FRAG_COL), ir_int(cg, elem_of(k)));
     Ir moved = ir_binary(cg, IR_XOR, product_int(cg, "lane_at"), along);
-    Ir smem = ir_name(cg, ir_pointer(IR_U8, IR_SHARED, false), "smem");
+    Ir smem = product_smem(cg);
     Ir row = ir_add(cg, ir_add(cg, smem, product_int(cg, "box")), down);
     return ir_view(cg, ir_pointer(base, IR_SHARED, false), ir_add(cg, row, moved));
 }

@@ -34,14 +34,6 @@ Ir size_add_offset(const Cg *c, const Access *x, uint32_t without, Ir sum) {
     return ir_sum(c, sum, cg_int(c, TE_I64, fixed));
 }
 
-const char *text_number(const Cg *c, TeExtent e) { return ir_string(c, size_value(c, e)); }
 const char *text_inside(const Cg *c, const char *at, TeExtent e, bool wide) {
     return ir_string(c, size_inside(c, text_index(c, at, wide), e, wide));
-}
-const char *text_stride(const Cg *c, const Access *x, int index) {
-    return ir_string(c, size_of_stride(c, x, index));
-}
-const char *text_offset_of(const Cg *c, const Access *x, uint32_t without, const char *sum) {
-    Ir own = size_add_offset(c, x, without, sum ? text_index(c, sum, false) : NULL);
-    return !own ? NULL : own->op == IR_TEXT ? own->text : ir_string_sum(c, own);
 }

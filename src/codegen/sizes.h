@@ -16,8 +16,5 @@ Ir size_of_stride(const Cg *c, const Access *x, int index);
 Ir size_add_offset(const Cg *c, const Access *x, uint32_t without, Ir sum);
 
 /* The same as texts (texts.h).  */
-const char *text_number(const Cg *c, TeExtent e);
 const char *text_inside(const Cg *c, const char *at, TeExtent e, bool wide);
-const char *text_stride(const Cg *c, const Access *x, int index);
-const char *text_offset_of(const Cg *c, const Access *x, uint32_t without, const char *sum);
 #endif

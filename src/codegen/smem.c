@@ -13,32 +13,26 @@ Ir kernel_room(const Kernel *k, Ir smem, IrBase base, int64_t at) {
     return ir_view(cg, ir_pointer(base, IR_SHARED, false), ir_add(cg, smem, ir_int(cg, at)));
 }
 
-static Ir whole(const Cg *cg) { return ir_name(cg, ir_pointer(IR_U8, IR_SHARED, false), "smem"); }
-
 /* Of a ring it is hidden from the compiler, which would make it again in every step.  */
 void smem_address(Kernel *k) {
     Cg *cg = k->cg;
-    Ir at = ir_call(cg, ir_type(IR_U32), "rl_shared", 1, whole(cg));
+    Ir at = ir_call(cg, ir_type(IR_U32), "rl_shared", 1, product_smem(cg));
     if (k->c.ring) at = ir_call(cg, ir_type(IR_U32), "rl_hidden", 1, at);
     ir_let(cg, "shared", at);
 }
 
 Ir smem_at(const Cg *cg, IrBase base, bool constant, Ir byte) {
-    return ir_view(cg, ir_pointer(base, IR_SHARED, constant), ir_add(cg, whole(cg), byte));
+    return ir_view(cg, ir_pointer(base, IR_SHARED, constant), ir_add(cg, product_smem(cg), byte));
 }
 
 static Ir stage_of(const Kernel *k, Ir first, const char *turn) {
     return k->c.r->stages > 1 ? ir_add(k->cg, first, product_int(k->cg, turn)) : first;
 }
 
-Ir smem_stage(const Kernel *k, const char *turn) { return stage_of(k, whole(k->cg), turn); }
+Ir smem_stage(const Kernel *k, const char *turn) { return stage_of(k, product_smem(k->cg), turn); }
 
 Ir smem_stage_at(const Kernel *k, const char *turn) {
     return stage_of(k, ir_name(k->cg, ir_type(IR_U32), "shared"), turn);
-}
-
-const char *load_stage(const Kernel *k, const char *name) {
-    return k->c.r->stages > 1 ? cg_text(k->cg, " + %s", name) : "";
 }
 
 const char *load_function(const Kernel *k, const Side *s) {

@@ -295,7 +295,7 @@ static void define_slices(Kernel *k) {
         warp = ir_rem(cg, warp, ir_int(cg, k->c.warps[AX_M] * k->c.warps[AX_N]));
         own = times(cg, share_of(cg), staging_distance(k));
     }
-    Ir smem = ir_name(cg, ir_pointer(IR_U8, IR_SHARED, false), "smem");
+    Ir smem = product_smem(cg);
     if (k->c.stays) smem = ir_add(cg, smem, ir_int(cg, k->c.out_room->at));
     Ir piece = ir_let(cg, "piece", ir_view(cg, ir_pointer(base, IR_SHARED, false),
                                            ir_add(cg, smem,

@@ -1,4 +1,5 @@
 #include "codegen/address.h"
+#include "codegen/product.h"
 
 /* Tables of positions, for operands whose indices would have to be decoded for many chunks in every
  * step: one entry for each row of the block's tile, made once, and one for each k of a step, made
@@ -9,145 +10,193 @@
 
 static const unsigned BEYOND_ROWS = 0x80000000u, BEYOND_K = 0x40000000u;
 
-static const char *entry_at(const Kernel *k, const char *table, const char *index) {
-    return cg_text(k->cg, "reinterpret_cast<int *>(smem + %s) + (%s) * 2", table, index);
+static Ir bits_of(const Kernel *k, unsigned bits) { return ir_number(k->cg, IR_U32, bits); }
+
+/* Entry `index` of the table that begins at a byte of shared memory.  */
+static Ir entry_at(const Kernel *k, Ir table, Ir index) {
+    const Cg *cg = k->cg;
+    return ir_add(cg, smem_at(cg, IR_I32, false, table), ir_mul(cg, index, ir_int(cg, 2)));
+}
+
+static void constant(Kernel *k, const Side *s, const char *name, int64_t n) {
+    ir_constant(k->cg, product_constant_name(k->cg, s, name), ir_int(k->cg, n));
 }
 
 void table_constants(Kernel *k, const Side *s) {
-    char id = (char)(s->id - 32);
     const Room *table = rprog_room(k->l->layout, ROOM_TABLE, s->side);
     const Room *rows = rprog_room(k->l->layout, ROOM_ROW_TABLE, s->side);
-    cg_line(k->cg, "constexpr int %c_KTABLE = %d, %c_KENTRIES = %d;", id, (int)table->at, id,
-            s->k_entries);
-    if (rows)
-        cg_line(k->cg, "constexpr int %c_RTABLE = %d, %c_RENTRIES = %d;", id, (int)rows->at, id,
-                s->row_entries);
+    constant(k, s, "KTABLE", table->at);
+    constant(k, s, "KENTRIES", s->k_entries);
+    if (!rows) return;
+    constant(k, s, "RTABLE", rows->at);
+    constant(k, s, "RENTRIES", s->row_entries);
 }
 
 /* ---- rows ---- */
 
-/* Marks, for every value of the digits of k in guarded subscript d, whether it lies outside.  */
-static void mark_outside(Kernel *k, const Side *s, int d, const char *const *digit) {
-    Cg *cg = k->cg;
-    const Access *x = &s->o->access;
-    const Affine *f = &x->sub[d];
-    const char *const *batch = address_batch_digits(k, s);
-    bool wide = address_wide(k, s, d);
-    const char *at =
-        address_combine(k, x, d, (AxisPlace){address_axis(k, s, s->own), digit, wide}, NULL);
-    if (batch)
-        at = address_combine(k, x, d, (AxisPlace){address_axis(k, s, AX_B), batch, wide}, at);
-    at = address_plus_number(cg, at, f->c);
-    const char *index = NULL;
-    int loops = 0;
-    for (int i = 0; i < s->k_axis.n_digit; i++) {
-        int64_t stride = rprog_stride(f, &s->k_axis, i), n = s->k_axis.digit[i].extent;
-        if (stride == 0) continue;
-        const char *q = cg_text(cg, "q%d", loops++);
-        cg_line(cg, "#pragma unroll");
-        cg_open(cg, "for (int %s = 0; %s < %d; %s++)", q, q, (int)n, q);
-        const char *by = cg_text(cg, "%s%s", wide ? "(long long)" : "", q);
-        if (stride != 1) by = cg_text(cg, "%s * %s", by, text_int(cg, TE_I64, stride));
-        at = address_plus(cg, at, by);
-        index = index ? cg_text(cg, "(%s * %d + %s)", index, (int)n, q) : q;
-    }
-    cg_line(cg, "if (!(%s)) bits |= 1u << (%d + %s);",
-            text_inside(cg, at, k->c.te->tensor[x->tensor].shape[d], wide), s->guard_bit[d],
-            index ? index : "0");
-    for (; loops > 0; loops--) cg_close(cg);
+/* The number of a value that digits of k give to a subscript: `index` of those before.  */
+static Ir joined(const Kernel *k, Ir index, int64_t n, Ir digit) {
+    const Cg *cg = k->cg;
+    return index ? ir_add(cg, ir_mul(cg, index, ir_int(cg, n)), digit) : digit;
 }
 
-/* The entry of the row or column at global position `at`, into the vector `to`.  */
-static void row_entry(Kernel *k, const Side *s, const char *at, const char *to) {
+static Ir bit_at(const Kernel *k, const Side *s, int d, Ir index) {
+    const Cg *cg = k->cg;
+    Ir first = ir_int(cg, s->guard_bit[d]);
+    return ir_binary(cg, IR_SHL, ir_number(cg, IR_U32, 1),
+                     index ? ir_add(cg, first, index) : first);
+}
+
+/* Subscript d at the row's digits, where those of k are 0.  */
+static Ir row_subscript(const Kernel *k, const Side *s, int d, const Ir *digit) {
+    const Access *x = &s->o->access;
+    const Ir *batch = k->chunks[s->side].batch;
+    bool wide = address_wide(k, s, d);
+    Ir at = address_combine(k, x, d, (AxisPlace){address_axis(k, s, s->own), digit, wide}, NULL);
+    if (batch)
+        at = address_combine(k, x, d, (AxisPlace){address_axis(k, s, AX_B), batch, wide}, at);
+    return address_plus_number(k->cg, at, x->sub[d].c);
+}
+
+/* Marks, for every value of the digits of k in guarded subscript d, whether it lies outside.  */
+static void mark_outside(Kernel *k, const Side *s, int d, const Ir *digit, Ir bits) {
     Cg *cg = k->cg;
     const Access *x = &s->o->access;
-    const char *digit[TE_MAX_INDICES];
-    const FusedAxis *own = address_axis(k, s, s->own);
-    cg_line(cg, "const %s at = %s;", place_type(address_axis_wide(k, s->own)), at);
-    address_digits(k, own, cg_text(cg, "%c_mn", s->id), "at", address_axis_wide(k, s->own), digit);
-    const char *off = address_combine(k, x, OFFSET, (AxisPlace){own, digit, false}, NULL);
-    off = x->c_varies ? text_offset_of(cg, x, 0, off) : address_plus_number(cg, off, x->offset.c);
-    cg_line(cg, "unsigned bits = %s0x%xu;",
-            k->c.own_ragged[s->side]
-                ? cg_text(cg, "(at < %c ? 0u : 0x%xu) | ", s->side ? 'N' : 'M', BEYOND_ROWS)
-                : "",
-            BEYOND_K);
-    for (int d = 0; d < address_rank(k, s); d++) {
-        if (x->guard[d]) mark_outside(k, s, d, digit);
+    bool wide = address_wide(k, s, d);
+    Ir at = row_subscript(k, s, d, digit), index = NULL;
+    int loops = 0;
+    for (int i = 0; i < s->k_axis.n_digit; i++) {
+        int64_t stride = rprog_stride(&x->sub[d], &s->k_axis, i), n = s->k_axis.digit[i].extent;
+        if (stride == 0) continue;
+        Ir q = ir_count(cg, ir_numbered(cg, "q", loops++), n, IR_UNROLL_ALL);
+        at = ir_add(cg, at, ir_mul(cg, wide ? ir_as(cg, IR_I64, q) : q, ir_int(cg, stride)));
+        index = joined(k, index, n, q);
     }
-    cg_line(cg, "%s.v[0] = %s;", to, off);
-    cg_line(cg, "%s.v[1] = (int)bits;", to);
+    Ir inside = size_inside(cg, at, k->c.te->tensor[x->tensor].shape[d], wide);
+    ir_if(cg, ir_unary(cg, IR_NOT, inside));
+    ir_update(cg, IR_OR, bits, bit_at(k, s, d, index));
+    ir_close(cg);
+    for (; loops > 0; loops--) ir_close(cg);
+}
+
+/* The entry of the row or column at global position `at`, put into two places.  */
+static void row_entry(Kernel *k, const Side *s, Ir at, const Ir to[2]) {
+    Cg *cg = k->cg;
+    const Access *x = &s->o->access;
+    Ir digit[TE_MAX_INDICES], marks = bits_of(k, BEYOND_K);
+    const FusedAxis *own = address_axis(k, s, s->own);
+    bool wide = address_axis_wide(k, s->own);
+    at = ir_let_as(cg, place_base(wide), "at", at);
+    address_digits(k, own, product_name(cg, s, "mn"), at, wide, digit);
+    Ir off = address_combine(k, x, OFFSET, (AxisPlace){own, digit, false}, NULL);
+    off = x->c_varies ? size_add_offset(cg, x, 0, off) : address_plus_number(cg, off, x->offset.c);
+    if (k->c.own_ragged[s->side]) {
+        Ir inside = ir_lt(cg, at, product_extent(k, s->own));
+        Ir beyond = ir_select(cg, inside, bits_of(k, 0), bits_of(k, BEYOND_ROWS));
+        marks = ir_binary(cg, IR_OR, beyond, marks);
+    }
+    Ir bits = ir_variable(cg, IR_U32, "bits", marks);
+    for (int d = 0; d < address_rank(k, s); d++) {
+        if (x->guard[d]) mark_outside(k, s, d, digit, bits);
+    }
+    ir_set(cg, to[0], off);
+    ir_set(cg, to[1], ir_cast(cg, IR_I32, bits));
+}
+
+/* An entry on its way to its table.  */
+static Ir declare_entry(Kernel *k, Ir to[2]) {
+    Cg *cg = k->cg;
+    Ir entry = ir_array(cg, ir_type(IR_I32), "entry", 2, 0, 0);
+    for (int i = 0; i < 2; i++) to[i] = ir_element(cg, entry, ir_int(cg, i));
+    return entry;
+}
+
+static Ir loop_of_threads(Kernel *k, Ir n) {
+    Cg *cg = k->cg;
+    Ir r = product_int(cg, "r");
+    IrNext next = {IR_ADD, product_int(cg, "THREADS")};
+    ir_loop(cg, r, product_int(cg, "tid"), ir_lt(cg, r, n), next, IR_UNROLL_FREE);
+    return r;
 }
 
 static void rows_to_memory(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    char id = (char)(s->id - 32);
-    int vec = s->extent / s->row_entries;
-    cg_open(cg, "for (int r = tid; r < %c_RENTRIES; r += THREADS)", id);
-    cg_line(cg, "rl_vec<int, 2> entry;");
-    row_entry(k, s, cg_text(cg, "%c0 + r * %d", s->side ? 'n' : 'm', vec), "entry");
-    cg_line(cg, "rl_store<2>(%s, entry.v);", entry_at(k, cg_text(cg, "%c_RTABLE", id), "r"));
-    cg_close(cg);
+    Ir to[2], r = loop_of_threads(k, product_constant(cg, s, "RENTRIES"));
+    Ir entry = declare_entry(k, to), at = ir_mul_n(cg, r, s->extent / s->row_entries);
+    row_entry(k, s, ir_add(cg, product_first(k, s->own), at), to);
+    ir_store(cg, NULL, 2, entry_at(k, product_constant(cg, s, "RTABLE"), r), entry);
+    ir_close(cg);
+}
+
+/* Entry `number` of the rows that a thread keeps.  */
+static Ir kept_row(const Kernel *k, const Side *s, Ir number) {
+    return ir_element(k->cg, k->chunks[s->side].rows, number);
 }
 
 void table_rows(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
+    Chunks *x = &k->chunks[s->side];
+    bool one = s->period == 1;
     address_batch(k, s, NULL);
     if (s->row_entries > 0) {
         rows_to_memory(k, s);
         return;
     }
-    cg_line(cg, "rl_vec<int, 2> %c_row[%d];", s->id, s->period);
-    if (s->period == 1) cg_scope(cg);
+    x->rows = ir_array(cg, ir_vector(IR_I32, 2), product_name(cg, s, "row"), s->period, 0, 0);
+    if (one) ir_scope(cg);
     chunk_open_period(k, s->period);
-    const char *mn = cg_text(cg, s->period == 1 ? "%c_mn" : "%c_mn[i]", s->id);
-    row_entry(k, s, cg_text(cg, "%c0 + %s", s->side ? 'n' : 'm', mn),
-              cg_text(cg, "%c_row[%s]", s->id, s->period == 1 ? "0" : "i"));
+    Ir i = one ? ir_int(cg, 0) : product_int(cg, "i");
+    Ir mn = one ? x->mn : ir_element(cg, x->mn, i), row = kept_row(k, s, i);
+    row_entry(k, s, ir_add(cg, product_first(k, s->own), mn),
+              (const Ir[]){ir_lane(cg, row, ir_int(cg, 0)), ir_lane(cg, row, ir_int(cg, 1))});
     chunk_close_period(k, s->period);
-    if (s->period == 1) cg_close(cg);
+    if (one) ir_close(cg);
 }
 
 /* ---- k ---- */
 
-/* Bits of the values that the digits of k give to guarded subscripts.  */
-static const char *k_bits(Kernel *k, const Side *s, const char *const *digit) {
-    Cg *cg = k->cg;
+/* Bits of the values that the digits of k at `at` give to guarded subscripts.  */
+static Ir k_bits(const Kernel *k, const Side *s, Ir at, const Ir *digit) {
+    const Cg *cg = k->cg;
     const Access *x = &s->o->access;
-    const char *bits = cg_text(cg, "0x%xu", BEYOND_ROWS);
+    Ir bits = bits_of(k, BEYOND_ROWS);
     for (int d = 0; d < address_rank(k, s); d++) {
         if (!x->guard[d]) continue;
-        const char *index = NULL;
+        Ir index = NULL;
         for (int i = 0; i < s->k_axis.n_digit; i++) {
             if (rprog_stride(&x->sub[d], &s->k_axis, i) == 0) continue;
-            int64_t n = s->k_axis.digit[i].extent;
-            index = index ? cg_text(cg, "(%s * %d + %s)", index, (int)n, digit[i]) : digit[i];
+            index = joined(k, index, s->k_axis.digit[i].extent, digit[i]);
         }
-        bits = cg_text(cg, "%s | 1u << (%d + %s)", bits, s->guard_bit[d], index ? index : "0");
+        bits = ir_binary(cg, IR_OR, bits, bit_at(k, s, d, index));
     }
-    if (k->c.k_ragged) bits = cg_text(cg, "at < K ? %s : 0x%xu", bits, BEYOND_K);
-    return bits;
+    if (!k->c.k_ragged) return bits;
+    return ir_select(cg, ir_lt(cg, at, product_extent(k, AX_K)), bits, bits_of(k, BEYOND_K));
+}
+
+/* Entry r of the table of k of the load at hand.  */
+static Ir k_entry_at(const Kernel *k, const Side *s, Ir r) {
+    const Cg *cg = k->cg;
+    Ir first = ir_mul(cg, product_int(cg, "turn"), product_constant(cg, s, "KENTRIES"));
+    return entry_at(k, product_constant(cg, s, "KTABLE"), ir_add(cg, first, r));
 }
 
 static void next_entries(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    const char *digit[TE_MAX_INDICES];
+    Ir digit[TE_MAX_INDICES], to[2], tid = product_int(cg, "tid"), r = tid;
     const FusedAxis *axis = address_axis(k, s, AX_K);
-    bool wide = address_axis_wide(k, AX_K);
-    char id = (char)(s->id - 32);
-    int vec = k->c.r->block.extent[AX_K] / s->k_entries;
-    if (s->k_entries > k->c.r->threads)
-        cg_open(cg, "for (int r = tid; r < %c_KENTRIES; r += THREADS)", id);
-    else cg_open(cg, "if (tid < %c_KENTRIES)", id);
-    const char *r = s->k_entries > k->c.r->threads ? "r" : "tid";
-    cg_line(cg, "const %s at = k_next + %s * %d;", place_type(wide), r, vec);
-    address_digits(k, axis, cg_text(cg, "%c_k", s->id), "at", wide, digit);
-    const char *off =
-        address_combine(k, &s->o->access, OFFSET, (AxisPlace){axis, digit, false}, NULL);
-    cg_line(cg, "const int entry[2] = {%s, (int)(%s)};", off ? off : "0", k_bits(k, s, digit));
-    cg_line(
-        cg, "rl_store<2>(%s, entry);",
-        entry_at(k, cg_text(cg, "%c_KTABLE", id), cg_text(cg, "turn * %c_KENTRIES + %s", id, r)));
-    cg_close(cg);
+    Ir n = product_constant(cg, s, "KENTRIES");
+    bool wide = address_axis_wide(k, AX_K), several = s->k_entries > k->c.r->threads;
+    if (several) r = loop_of_threads(k, n);
+    else ir_if(cg, ir_lt(cg, tid, n));
+    Ir each = ir_mul_n(cg, r, k->c.r->block.extent[AX_K] / s->k_entries);
+    Ir at = ir_let_as(cg, place_base(wide), "at", ir_add(cg, product_k_next(k), each));
+    address_digits(k, axis, product_name(cg, s, "k"), at, wide, digit);
+    Ir off = address_combine(k, &s->o->access, OFFSET, (AxisPlace){axis, digit, false}, NULL);
+    Ir entry = declare_entry(k, to);
+    ir_set(cg, to[0], off ? off : ir_int(cg, 0));
+    ir_set(cg, to[1], ir_cast(cg, IR_I32, k_bits(k, s, at, digit)));
+    ir_store(cg, NULL, 2, k_entry_at(k, s, r), entry);
+    ir_close(cg);
 }
 
 void table_next(Kernel *k) {
@@ -160,37 +209,45 @@ void table_next(Kernel *k) {
 
 static bool one_k(const Side *s) { return s->period == 1 && s->step_k == 0; }
 
+/* Position `at` in the tile as the number of an entry, of which there are n along `extent`.  */
+static Ir entry_of(const Kernel *k, Ir at, int extent, int n) {
+    return ir_div(k->cg, at, ir_int(k->cg, extent / n));
+}
+
 static void read_entry(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    char id = (char)(s->id - 32);
-    int vec = k->c.r->block.extent[AX_K] / s->k_entries;
-    const char *index = address_k(k, s);
-    if (vec > 1) index = cg_text(cg, "%s / %d", index, vec);
-    cg_line(cg, "const rl_vec<int, 2> %c_e = rl_load<2>(%s);", s->id,
-            entry_at(k, cg_text(cg, "%c_KTABLE", id),
-                     cg_text(cg, "turn * %c_KENTRIES + %s", id, index)));
+    Ir number = entry_of(k, address_k(k, s), k->c.r->block.extent[AX_K], s->k_entries);
+    k->chunks[s->side].k_entry = ir_let(cg, product_name(cg, s, "e"),
+                                        ir_load(cg, k_entry_at(k, s, number), 2));
 }
 
 void table_step(Kernel *k, const Side *s) {
     if (one_k(s)) read_entry(k, s);
 }
 
-const char *table_source(Kernel *k, const Side *s) {
-    Cg *cg = k->cg;
-    if (!one_k(s)) read_entry(k, s);
-    const char *row = s->period > 1 ? cg_text(cg, "%c_row[i %% %d]", s->id, s->period)
-                                    : cg_text(cg, "%c_row[0]", s->id);
-    if (s->row_entries > 0) {
-        int vec = s->extent / s->row_entries;
-        const char *index = address_mn(k, s);
-        if (vec > 1) index = cg_text(cg, "%s / %d", index, vec);
-        row = entry_at(k, cg_text(cg, "%c_RTABLE", s->id - 32), index);
-        row = cg_text(cg, "rl_load<2>(%s)", row);
-    }
-    cg_line(cg, "const rl_vec<int, 2> %c_r = %s;", s->id, row);
-    return cg_text(cg, "%c_src + (%c_r.v[0] + %c_e.v[0])", s->id, s->id, s->id);
+static Ir row_of(const Kernel *k, const Side *s) {
+    const Cg *cg = k->cg;
+    Ir i = product_int(cg, "i");
+    if (s->row_entries == 0)
+        return kept_row(k, s, s->period > 1 ? ir_rem(cg, i, ir_int(cg, s->period)) : ir_int(cg, 0));
+    Ir number = entry_of(k, address_mn(k, s), s->extent, s->row_entries);
+    return ir_load(cg, entry_at(k, product_constant(cg, s, "RTABLE"), number), 2);
 }
 
-const char *table_test(const Kernel *k, const Side *s) {
-    return cg_text(k->cg, "(%c_r.v[1] & %c_e.v[1]) == 0", s->id, s->id);
+Ir table_source(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    Chunks *x = &k->chunks[s->side];
+    Ir zero = ir_int(cg, 0);
+    if (!one_k(s)) read_entry(k, s);
+    x->row_entry = ir_let(cg, product_name(cg, s, "r"), row_of(k, s));
+    return ir_add(cg, x->src, ir_add(cg, ir_lane(cg, x->row_entry, zero),
+                                     ir_lane(cg, x->k_entry, zero)));
+}
+
+Ir table_test(const Kernel *k, const Side *s) {
+    const Cg *cg = k->cg;
+    const Chunks *x = &k->chunks[s->side];
+    Ir one = ir_int(cg, 1), zero = ir_int(cg, 0);
+    Ir meets = ir_binary(cg, IR_AND, ir_lane(cg, x->row_entry, one), ir_lane(cg, x->k_entry, one));
+    return ir_binary(cg, IR_EQ, meets, zero);
 }

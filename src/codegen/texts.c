@@ -7,9 +7,6 @@ static const char *const name[IR_BASE_COUNT] = {
 };
 
 const char *cg_storage(TeDtype t) { return name[ir_storage(t)]; }
-const char *cg_type(TeDtype compute) { return name[ir_compute(compute)]; }
-
-const char *text_of(const Cg *c, Ir x) { return ir_string(c, x); }
 
 Ir text_index(const Cg *c, const char *text, bool wide) {
     return ir_text(c, ir_type(wide ? IR_I64 : IR_I32), text);
@@ -24,19 +21,10 @@ static Ir stored(const Cg *c, TeDtype storage, const char *text) {
 const char *text_decode(const Cg *c, TeDtype storage, const char *element) {
     return ir_string(c, cg_decode(c, storage, stored(c, storage, element)));
 }
-const char *text_encode(const Cg *c, TeDtype storage, TeDtype from, const char *value) {
-    return ir_string(c, cg_encode(c, storage, from, text_value(c, from, value)));
-}
 const char *text_wait(const Cg *c, TeDtype storage, bool pairs, TeDtype from, const char *value) {
     return ir_string(c, cg_wait(c, storage, pairs, from, text_value(c, from, value)));
 }
 const char *text_waiting(TeDtype storage, bool pairs) { return name[cg_waiting(storage, pairs)]; }
-const char *text_store(const Cg *c, TeDtype storage, bool pairs, int width) {
-    return cg_text(c, "%s<%d>", cg_store(c, storage, pairs), width);
-}
-const char *text_convert(const Cg *c, TeDtype to, TeDtype from, const char *value) {
-    return ir_string(c, cg_convert(c, to, from, text_value(c, from, value)));
-}
 const char *text_int(const Cg *c, TeDtype type, int64_t v) {
     return ir_string(c, cg_int(c, type, v));
 }
@@ -44,8 +32,6 @@ const char *text_expr(const CgPoint *p, const TeExpr *e, TeDtype to) {
     return ir_string(p->cg, cg_expr(p, e, to));
 }
 const char *text_extent(const Cg *c, const TeExtent *e) { return ir_string(c, cg_extent(c, e)); }
-const char *text_tensor(const Cg *c, int tensor) { return ir_string(c, cg_tensor(c, tensor)); }
-const char *text_partials(const Cg *c) { return ir_string(c, cg_partials(c)); }
 const char *text_offset(const Cg *c, int tensor, const char *const *sub) {
     Ir x[TE_MAX_RANK] = {0};
     for (int d = 0; d < te_own_rank(&c->te->tensor[tensor]); d++)

@@ -5,22 +5,15 @@
 #include "codegen/cg.h"
 
 const char *cg_storage(TeDtype t);        /* type of an element in memory */
-const char *cg_type(TeDtype compute);     /* type of a value */
-/* A text as an int, as a long long; of no type that anybody asks for.  */
-const char *text_of(const Cg *c, Ir x);
+/* A text as an int, as a long long.  */
 Ir text_index(const Cg *c, const char *text, bool wide);
 Ir text_value(const Cg *c, TeDtype compute, const char *text);
 const char *text_decode(const Cg *c, TeDtype storage, const char *element);
-const char *text_encode(const Cg *c, TeDtype storage, TeDtype from, const char *value);
 const char *text_wait(const Cg *c, TeDtype storage, bool pairs, TeDtype from, const char *value);
 const char *text_waiting(TeDtype storage, bool pairs);
-const char *text_store(const Cg *c, TeDtype storage, bool pairs, int width);
-const char *text_convert(const Cg *c, TeDtype to, TeDtype from, const char *value);
 const char *text_int(const Cg *c, TeDtype type, int64_t v);
 const char *text_expr(const CgPoint *p, const TeExpr *e, TeDtype to);
 const char *text_extent(const Cg *c, const TeExtent *e);
-const char *text_tensor(const Cg *c, int tensor);
-const char *text_partials(const Cg *c);
 const char *text_offset(const Cg *c, int tensor, const char *const *sub);
 const char *text_tested(const CgPoint *p, const TeExpr *read, int d, int64_t *by);
 const char *text_pointer(const Cg *c, int tensor, const char *offset, const int64_t *by);

@@ -144,25 +144,40 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
     constexpr int M = 81;
     constexpr int N = 72;
     constexpr int K = 576;
-    constexpr int BM = 64, BN = 64, BK = 64;  // tile of a block in one k-step
-    constexpr int WM = 32, WN = 32, WK = 64;  // of a warp
-    constexpr int TM = 16, TN = 8, TK = 16;  // of an instruction
-    constexpr int IM = 2, IN = 4;  // instructions of a warp
-    constexpr int THREADS = 128, STAGES = 3, STAGE = 16384;  // STAGE in bytes
-    constexpr int A_TILE = 0, A_ROW = 64;  // place in a stage, row of its tile
-    constexpr int A_KTABLE = 49152, A_KENTRIES = 8;
-    constexpr int A_RTABLE = 49280, A_RENTRIES = 64;
-    constexpr int B_TILE = 8192, B_ROW = 64;  // place in a stage, row of its tile
+    constexpr int BM = 64;
+    constexpr int BN = 64;
+    constexpr int BK = 64;
+    constexpr int WM = 32;
+    constexpr int WN = 32;
+    constexpr int WK = 64;
+    constexpr int TM = 16;
+    constexpr int TN = 8;
+    constexpr int TK = 16;
+    constexpr int IM = 2;
+    constexpr int IN = 4;
+    constexpr int THREADS = 128;
+    constexpr int STAGES = 3;
+    constexpr int STAGE = 16384;
+    constexpr int A_TILE = 0;
+    constexpr int A_ROW = 64;
+    constexpr int A_KTABLE = 49152;
+    constexpr int A_KENTRIES = 8;
+    constexpr int A_RTABLE = 49280;
+    constexpr int A_RENTRIES = 64;
+    constexpr int B_TILE = 8192;
+    constexpr int B_ROW = 64;
     extern __shared__ __align__(128) unsigned char smem[];
 
     const unsigned shared = rl_shared(smem);
     rl_next_may_begin();
     // place: tiles of the grid with n fastest
     const unsigned tile = blockIdx.x;
-    const unsigned tile_m = tile / 2u, tile_n = tile % 2u;
+    const unsigned tile_m = tile / 2u;
+    const unsigned tile_n = tile % 2u;
     const int m0 = (int)tile_m * BM;
     const int n0 = (int)tile_n * BN;
-    const int tid = threadIdx.x, lane = tid % 32u;
+    const int tid = threadIdx.x;
+    const int lane = tid % 32u;
     const unsigned warp = tid / 32u;
     const int lane_m = lane / 4u;
     const int lane_n = lane % 4u * 2;
@@ -170,35 +185,42 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
     const int col = (int)(warp % 2u) * WN;
     const int first = blockIdx.y * 5;
     const int steps = min(9 - first, rl_hidden(5));
-    int k_next = (int)first * BK;
-    int put = 0, take = 0;
+    int k_next = first * BK;
+    int put = 0;
+    int take = 0;
     int turn = 0;
 
     // address: operand a, 4 x 8 elements per thread along k
-    const int a_mn = tid / 8u, a_k = tid % 8u * 8;
+    const int a_mn = tid / 8u;
+    const int a_k = tid % 8u * 8u;
     const int a_to = a_mn * A_ROW + (a_k ^ (a_mn >> 0 & 7) << 3);
     const unsigned short *a_src = t0;
     for (int r = tid; r < A_RENTRIES; r += THREADS) {
-        rl_vec<int, 2> entry;
-        const int at = m0 + r * 1;
-        const int a_mn1 = (at % 9u);
-        const int a_mn0 = (at / 9u);
-        unsigned bits = (at < M ? 0u : 0x80000000u) | 0x40000000u;
+        int entry[2];
+        const int at = m0 + r;
+        const int a_mn1 = at % 9u;
+        const int a_mn0 = at / 9u;
+        unsigned bits = (at < M ? 0u : 2147483648u) | 1073741824u;
         #pragma unroll
         for (int q0 = 0; q0 < 3; q0++) {
-            if (!(((unsigned)(a_mn0 - 1 + q0) < 9u))) bits |= 1u << (0 + q0);
+            if (!((unsigned)(a_mn0 - 1 + q0) < 9u)) {
+                bits |= 1u << q0;
+            }
         }
         #pragma unroll
         for (int q0 = 0; q0 < 3; q0++) {
-            if (!(((unsigned)(a_mn1 - 1 + q0) < 9u))) bits |= 1u << (3 + q0);
+            if (!((unsigned)(a_mn1 - 1 + q0) < 9u)) {
+                bits |= 1u << 3 + q0;
+            }
         }
-        entry.v[0] = a_mn0 * 576 + a_mn1 * 64 - 640;
-        entry.v[1] = (int)bits;
-        rl_store<2>(reinterpret_cast<int *>(smem + A_RTABLE) + (r) * 2, entry.v);
+        entry[0] = a_mn0 * 576 + a_mn1 * 64 - 640;
+        entry[1] = (int)bits;
+        rl_store<2>(reinterpret_cast<int *>(smem + A_RTABLE) + r * 2, entry);
     }
 
     // address: operand b, 4 x 8 elements per thread along k
-    const int b_mn = tid / 8u, b_k = tid % 8u * 8;
+    const int b_mn = tid / 8u;
+    const int b_k = tid % 8u * 8u;
     const int b_to = b_mn * B_ROW + (b_k ^ (b_mn >> 0 & 7) << 3);
     const unsigned short *b_src = t1 + (long long)(n0 + b_mn) * 576 + (long long)(k_next + b_k);
 
@@ -224,10 +246,12 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
     // fill: the first steps
     if (tid < A_KENTRIES) {
         const int at = k_next + tid * 8;
-        const int a_k2 = (at % 64u);
-        const int a_k1 = (at / 64u % 3u);
-        const int a_k0 = (at / 192u);
-        const int entry[2] = {a_k0 * 576 + a_k1 * 64 + a_k2, (int)(0x80000000u | 1u << (0 + a_k0) | 1u << (3 + a_k1))};
+        const int a_k2 = at % 64u;
+        const int a_k1 = at / 64u % 3u;
+        const int a_k0 = at / 192u;
+        int entry[2];
+        entry[0] = a_k0 * 576 + a_k1 * 64 + a_k2;
+        entry[1] = (int)(2147483648u | 1u << a_k0 | 1u << 3 + a_k1);
         rl_store<2>(reinterpret_cast<int *>(smem + A_KTABLE) + (turn * A_KENTRIES + tid) * 2, entry);
     }
     __syncthreads();
@@ -242,7 +266,7 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
                 #pragma unroll
                 for (int j = 0; j < 4; j++) {
                     const int i = g + j;
-                    const rl_vec<int, 2> a_r = rl_load<2>(reinterpret_cast<int *>(smem + A_RTABLE) + ((a_mn + i * 16)) * 2);
+                    const rl_vec<int, 2> a_r = rl_load<2>(reinterpret_cast<int *>(smem + A_RTABLE) + (a_mn + i * 16) * 2);
                     from[j] = a_src + (a_r.v[0] + a_e.v[0]);
                     inside[j] = (a_r.v[1] & a_e.v[1]) == 0;
                 }
@@ -254,17 +278,19 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
             }
             #pragma unroll
             for (int i = 0; i < 4; i++) {
-                rl_cp_async_16(shared + put + B_TILE + (b_to + i * 1024) * 2, (b_src + i * 9216), n0 + (b_mn + i * 16) < N);
+                rl_cp_async_16(shared + put + B_TILE + (b_to + i * 1024) * 2, b_src + i * 9216, n0 + (b_mn + i * 16) < N);
             }
             b_src += BK;
             k_next += BK;
             turn ^= 1;
             if (tid < A_KENTRIES) {
                 const int at = k_next + tid * 8;
-                const int a_k2 = (at % 64u);
-                const int a_k1 = (at / 64u % 3u);
-                const int a_k0 = (at / 192u);
-                const int entry[2] = {a_k0 * 576 + a_k1 * 64 + a_k2, (int)(0x80000000u | 1u << (0 + a_k0) | 1u << (3 + a_k1))};
+                const int a_k2 = at % 64u;
+                const int a_k1 = at / 64u % 3u;
+                const int a_k0 = at / 192u;
+                int entry[2];
+                entry[0] = a_k0 * 576 + a_k1 * 64 + a_k2;
+                entry[1] = (int)(2147483648u | 1u << a_k0 | 1u << 3 + a_k1);
                 rl_store<2>(reinterpret_cast<int *>(smem + A_KTABLE) + (turn * A_KENTRIES + tid) * 2, entry);
             }
         }
@@ -316,7 +342,7 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
                     for (int j = 0; j < 4; j++) {
                         const int i = g + j;
                         if (i * 6 / 4 == kk / TK * 2 + r) {
-                            const rl_vec<int, 2> a_r = rl_load<2>(reinterpret_cast<int *>(smem + A_RTABLE) + ((a_mn + i * 16)) * 2);
+                            const rl_vec<int, 2> a_r = rl_load<2>(reinterpret_cast<int *>(smem + A_RTABLE) + (a_mn + i * 16) * 2);
                             from[j] = a_src + (a_r.v[0] + a_e.v[0]);
                             inside[j] = (a_r.v[1] & a_e.v[1]) == 0;
                         }
@@ -332,7 +358,7 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
                 #pragma unroll
                 for (int i = 0; i < 4; i++) {
                     if (i * 6 / 4 == kk / TK * 2 + r) {
-                        rl_cp_async_16_if(more, shared + put + B_TILE + (b_to + i * 1024) * 2, (b_src + i * 9216), n0 + (b_mn + i * 16) < N);
+                        rl_cp_async_16_if(more, shared + put + B_TILE + (b_to + i * 1024) * 2, b_src + i * 9216, n0 + (b_mn + i * 16) < N);
                     }
                 }
             }
@@ -342,10 +368,12 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
         turn ^= 1;
         if (tid < A_KENTRIES) {
             const int at = k_next + tid * 8;
-            const int a_k2 = (at % 64u);
-            const int a_k1 = (at / 64u % 3u);
-            const int a_k0 = (at / 192u);
-            const int entry[2] = {a_k0 * 576 + a_k1 * 64 + a_k2, (int)(0x80000000u | 1u << (0 + a_k0) | 1u << (3 + a_k1))};
+            const int a_k2 = at % 64u;
+            const int a_k1 = at / 64u % 3u;
+            const int a_k0 = at / 192u;
+            int entry[2];
+            entry[0] = a_k0 * 576 + a_k1 * 64 + a_k2;
+            entry[1] = (int)(2147483648u | 1u << a_k0 | 1u << 3 + a_k1);
             rl_store<2>(reinterpret_cast<int *>(smem + A_KTABLE) + (turn * A_KENTRIES + tid) * 2, entry);
         }
         rl_cp_async_commit();
@@ -355,7 +383,9 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
         put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
         // the last step stays where it is, and fetches once more for nobody
         const bool next = step + 1 < steps;
-        if (next) take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
+        if (next) {
+            take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
+        }
         // compute: the last slice, with fragments of the next stage under way
         #pragma unroll
         for (int g = 0; g < 8; g += 4) {

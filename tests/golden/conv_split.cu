@@ -129,57 +129,80 @@ rk_5b4e66e9e9f7421c_0(const float *__restrict__ t0,
     constexpr int M = 32;
     constexpr int N = 196;
     constexpr int K = 144;
-    constexpr int BM = 32, BN = 32, BK = 16;  // tile of a block in one k-step
-    constexpr int WM = 16, WN = 32, WK = 8;  // of a warp
-    constexpr int TM = 4, TN = 4, TK = 1;  // of a thread
-    constexpr int LM = 4, LN = 8;  // lanes of a warp
-    constexpr int VM = 4, VN = 4;  // neighbouring rows and columns of a thread
-    constexpr int THREADS = 128, STAGES = 3, STAGE = 4352;  // STAGE in bytes
-    constexpr int A_TILE = 0, A_ROW = 36;  // place in a stage, row of its tile
-    constexpr int B_TILE = 2304, B_ROW = 32;  // place in a stage, row of its tile
-    constexpr int B_KTABLE = 13056, B_KENTRIES = 16;
+    constexpr int BM = 32;
+    constexpr int BN = 32;
+    constexpr int BK = 16;
+    constexpr int WM = 16;
+    constexpr int WN = 32;
+    constexpr int WK = 8;
+    constexpr int TM = 4;
+    constexpr int TN = 4;
+    constexpr int TK = 1;
+    constexpr int LM = 4;
+    constexpr int LN = 8;
+    constexpr int VM = 4;
+    constexpr int VN = 4;
+    constexpr int THREADS = 128;
+    constexpr int STAGES = 3;
+    constexpr int STAGE = 4352;
+    constexpr int A_TILE = 0;
+    constexpr int A_ROW = 36;
+    constexpr int B_TILE = 2304;
+    constexpr int B_ROW = 32;
+    constexpr int B_KTABLE = 13056;
+    constexpr int B_KENTRIES = 16;
     extern __shared__ __align__(128) unsigned char smem[];
 
     const unsigned shared = rl_shared(smem);
     // place: tiles of the grid with m fastest
     const unsigned tile = blockIdx.x;
-    const unsigned tile_m = tile / 7u, tile_n = tile % 7u;
+    const unsigned tile_m = tile / 7u;
+    const unsigned tile_n = tile % 7u;
     const int m0 = (int)tile_m * BM;
     const int n0 = (int)tile_n * BN;
-    const int tid = threadIdx.x, lane = tid % 32u;
+    const int tid = threadIdx.x;
+    const int lane = tid % 32u;
     const unsigned warp = tid / 32u;
-    const int lane_m = (lane >> 1 & 1) | (lane >> 2 & 2), lane_n = (lane & 1) | (lane >> 1 & 2) | (lane >> 2 & 4);
+    const int lane_m = lane >> 1 & 1 | lane >> 2 & 2;
+    const int lane_n = lane & 1 | lane >> 1 & 2 | lane >> 2 & 4;
     const int row = (int)(warp % 2u) * WM + lane_m * VM;
-    const int col = (int)(0) * WN + lane_n * VN;
+    const int col = lane_n * VN;
     const int k_warp = (int)(warp / 2u) * WK;
     const int first = blockIdx.y * 3;
     const int steps = min(9 - first, 3);
-    int k_next = (int)first * BK;
-    int put = 0, take = 0;
+    int k_next = first * BK;
+    int put = 0;
+    int take = 0;
     int turn = 0;
 
     // address: operand a, 4 x 1 elements per thread along k
-    const int a_mn = tid / 16u, a_k = tid % 16u;
+    const int a_mn = tid / 16u;
+    const int a_k = tid % 16u;
     const int a_to = a_k * A_ROW + a_mn;
     const float *a_src = t1 + (long long)(m0 + a_mn) * 144 + (long long)(k_next + a_k);
 
     // address: operand b, 4 x 1 elements per thread along n
-    const int b_k = tid / 32u, b_mn = tid % 32u;
+    const int b_k = tid / 32u;
+    const int b_mn = tid % 32u;
     const int b_to = b_k * B_ROW + b_mn;
     const float *b_src = t0;
     rl_vec<int, 2> b_row[1];
     {
         const int at = n0 + b_mn;
-        const int b_mn1 = (at % 14u);
-        const int b_mn0 = (at / 14u);
-        unsigned bits = (at < N ? 0u : 0x80000000u) | 0x40000000u;
+        const int b_mn1 = at % 14u;
+        const int b_mn0 = at / 14u;
+        unsigned bits = (at < N ? 0u : 2147483648u) | 1073741824u;
         #pragma unroll
         for (int q0 = 0; q0 < 3; q0++) {
-            if (!(((unsigned)(b_mn0 - 1 + q0) < 14u))) bits |= 1u << (0 + q0);
+            if (!((unsigned)(b_mn0 - 1 + q0) < 14u)) {
+                bits |= 1u << q0;
+            }
         }
         #pragma unroll
         for (int q0 = 0; q0 < 3; q0++) {
-            if (!(((unsigned)(b_mn1 - 1 + q0) < 14u))) bits |= 1u << (3 + q0);
+            if (!((unsigned)(b_mn1 - 1 + q0) < 14u)) {
+                bits |= 1u << 3 + q0;
+            }
         }
         b_row[0].v[0] = b_mn0 * 14 + b_mn1 - 15;
         b_row[0].v[1] = (int)bits;
@@ -198,11 +221,13 @@ rk_5b4e66e9e9f7421c_0(const float *__restrict__ t0,
 
     // fill: the first steps
     if (tid < B_KENTRIES) {
-        const int at = k_next + tid * 1;
-        const int b_k2 = (at % 3u);
-        const int b_k1 = (at / 3u % 3u);
-        const int b_k0 = (at / 9u);
-        const int entry[2] = {b_k0 * 196 + b_k1 * 14 + b_k2, (int)(0x80000000u | 1u << (0 + b_k1) | 1u << (3 + b_k2))};
+        const int at = k_next + tid;
+        const int b_k2 = at % 3u;
+        const int b_k1 = at / 3u % 3u;
+        const int b_k0 = at / 9u;
+        int entry[2];
+        entry[0] = b_k0 * 196 + b_k1 * 14 + b_k2;
+        entry[1] = (int)(2147483648u | 1u << b_k1 | 1u << 3 + b_k2);
         rl_store<2>(reinterpret_cast<int *>(smem + B_KTABLE) + (turn * B_KENTRIES + tid) * 2, entry);
     }
     __syncthreads();
@@ -211,7 +236,7 @@ rk_5b4e66e9e9f7421c_0(const float *__restrict__ t0,
         if (step < steps) {
             #pragma unroll
             for (int i = 0; i < 4; i++) {
-                rl_cp_async_4(shared + put + A_TILE + (a_to + i * 8) * 4, (a_src + i * 1152), true);
+                rl_cp_async_4(shared + put + A_TILE + (a_to + i * 8) * 4, a_src + i * 1152, true);
             }
             a_src += BK;
             #pragma unroll
@@ -235,11 +260,13 @@ rk_5b4e66e9e9f7421c_0(const float *__restrict__ t0,
             k_next += BK;
             turn ^= 1;
             if (tid < B_KENTRIES) {
-                const int at = k_next + tid * 1;
-                const int b_k2 = (at % 3u);
-                const int b_k1 = (at / 3u % 3u);
-                const int b_k0 = (at / 9u);
-                const int entry[2] = {b_k0 * 196 + b_k1 * 14 + b_k2, (int)(0x80000000u | 1u << (0 + b_k1) | 1u << (3 + b_k2))};
+                const int at = k_next + tid;
+                const int b_k2 = at % 3u;
+                const int b_k1 = at / 3u % 3u;
+                const int b_k0 = at / 9u;
+                int entry[2];
+                entry[0] = b_k0 * 196 + b_k1 * 14 + b_k2;
+                entry[1] = (int)(2147483648u | 1u << b_k1 | 1u << 3 + b_k2);
                 rl_store<2>(reinterpret_cast<int *>(smem + B_KTABLE) + (turn * B_KENTRIES + tid) * 2, entry);
             }
         }
@@ -281,7 +308,7 @@ rk_5b4e66e9e9f7421c_0(const float *__restrict__ t0,
         if (step + 2 < steps) {
             #pragma unroll
             for (int i = 0; i < 4; i++) {
-                rl_cp_async_4(shared + put + A_TILE + (a_to + i * 8) * 4, (a_src + i * 1152), true);
+                rl_cp_async_4(shared + put + A_TILE + (a_to + i * 8) * 4, a_src + i * 1152, true);
             }
             a_src += BK;
             #pragma unroll
@@ -305,11 +332,13 @@ rk_5b4e66e9e9f7421c_0(const float *__restrict__ t0,
             k_next += BK;
             turn ^= 1;
             if (tid < B_KENTRIES) {
-                const int at = k_next + tid * 1;
-                const int b_k2 = (at % 3u);
-                const int b_k1 = (at / 3u % 3u);
-                const int b_k0 = (at / 9u);
-                const int entry[2] = {b_k0 * 196 + b_k1 * 14 + b_k2, (int)(0x80000000u | 1u << (0 + b_k1) | 1u << (3 + b_k2))};
+                const int at = k_next + tid;
+                const int b_k2 = at % 3u;
+                const int b_k1 = at / 3u % 3u;
+                const int b_k0 = at / 9u;
+                int entry[2];
+                entry[0] = b_k0 * 196 + b_k1 * 14 + b_k2;
+                entry[1] = (int)(2147483648u | 1u << b_k1 | 1u << 3 + b_k2);
                 rl_store<2>(reinterpret_cast<int *>(smem + B_KTABLE) + (turn * B_KENTRIES + tid) * 2, entry);
             }
         }

@@ -95,38 +95,56 @@ rk_ea7f950e2b7f5600_0(const float *__restrict__ t0,
     constexpr int M = 1024;
     constexpr int N = 1024;
     constexpr int K = 512;
-    constexpr int BM = 128, BN = 128, BK = 16;  // tile of a block in one k-step
-    constexpr int WM = 64, WN = 32, WK = 16;  // of a warp
-    constexpr int TM = 8, TN = 8, TK = 1;  // of a thread
-    constexpr int LM = 8, LN = 4;  // lanes of a warp
-    constexpr int VM = 4, VN = 4;  // neighbouring rows and columns of a thread
-    constexpr int THREADS = 256, STAGES = 4, STAGE = 16640;  // STAGE in bytes
-    constexpr int A_TILE = 0, A_ROW = 132;  // place in a stage, row of its tile
-    constexpr int B_TILE = 8448, B_ROW = 128;  // place in a stage, row of its tile
+    constexpr int BM = 128;
+    constexpr int BN = 128;
+    constexpr int BK = 16;
+    constexpr int WM = 64;
+    constexpr int WN = 32;
+    constexpr int WK = 16;
+    constexpr int TM = 8;
+    constexpr int TN = 8;
+    constexpr int TK = 1;
+    constexpr int LM = 8;
+    constexpr int LN = 4;
+    constexpr int VM = 4;
+    constexpr int VN = 4;
+    constexpr int THREADS = 256;
+    constexpr int STAGES = 4;
+    constexpr int STAGE = 16640;
+    constexpr int A_TILE = 0;
+    constexpr int A_ROW = 132;
+    constexpr int B_TILE = 8448;
+    constexpr int B_ROW = 128;
     constexpr int steps = 32;
     extern __shared__ __align__(128) unsigned char smem[];
 
     const unsigned shared = rl_shared(smem);
     // place: tiles of the grid with groups of tile rows, m fastest
     const unsigned tile = blockIdx.x;
-    const unsigned tile_m = tile % 8u, tile_n = tile / 8u;
+    const unsigned tile_m = tile % 8u;
+    const unsigned tile_n = tile / 8u;
     const int m0 = (int)tile_m * BM;
     const int n0 = (int)tile_n * BN;
-    const int tid = threadIdx.x, lane = tid % 32u;
+    const int tid = threadIdx.x;
+    const int lane = tid % 32u;
     const unsigned warp = tid / 32u;
-    const int lane_m = (lane >> 1 & 1) | (lane >> 2 & 2) | (lane >> 2 & 4), lane_n = (lane & 1) | (lane >> 1 & 2);
+    const int lane_m = lane >> 1 & 1 | lane >> 2 & 2 | lane >> 2 & 4;
+    const int lane_n = lane & 1 | lane >> 1 & 2;
     const int row = (int)(warp / 4u % 2u) * WM + lane_m * VM;
     const int col = (int)(warp % 4u) * WN + lane_n * VN;
     int k_next = 0;
-    int put = 0, take = 0;
+    int put = 0;
+    int take = 0;
 
     // address: operand a, 8 x 1 elements per thread along k
-    const int a_mn = tid / 16u, a_k = tid % 16u;
+    const int a_mn = tid / 16u;
+    const int a_k = tid % 16u;
     const int a_to = a_k * A_ROW + a_mn;
     const float *a_src = t0 + (long long)(m0 + a_mn) * 512 + (long long)(k_next + a_k);
 
     // address: operand b, 2 x 4 elements per thread along n
-    const int b_k = tid / 32u, b_mn = tid % 32u * 4;
+    const int b_k = tid / 32u;
+    const int b_mn = tid % 32u * 4u;
     const int b_to = b_k * B_ROW + b_mn;
     const float *b_src = t1 + (long long)(n0 + b_mn) + (long long)(k_next + b_k) * 1024;
 
@@ -146,12 +164,12 @@ rk_ea7f950e2b7f5600_0(const float *__restrict__ t0,
     for (int step = 0; step < 3; step++) {
         #pragma unroll
         for (int i = 0; i < 8; i++) {
-            rl_cp_async_4(shared + put + A_TILE + (a_to + i * 16) * 4, (a_src + i * 8192), true);
+            rl_cp_async_4(shared + put + A_TILE + (a_to + i * 16) * 4, a_src + i * 8192, true);
         }
         a_src += BK;
         #pragma unroll
         for (int i = 0; i < 2; i++) {
-            rl_cp_async_16(shared + put + B_TILE + (b_to + i * 1024) * 4, (b_src + i * 8192), true);
+            rl_cp_async_16(shared + put + B_TILE + (b_to + i * 1024) * 4, b_src + i * 8192, true);
         }
         b_src += BK * 1024;
         k_next += BK;
@@ -192,12 +210,12 @@ rk_ea7f950e2b7f5600_0(const float *__restrict__ t0,
         if (step + 3 < steps) {
             #pragma unroll
             for (int i = 0; i < 8; i++) {
-                rl_cp_async_4(shared + put + A_TILE + (a_to + i * 16) * 4, (a_src + i * 8192), true);
+                rl_cp_async_4(shared + put + A_TILE + (a_to + i * 16) * 4, a_src + i * 8192, true);
             }
             a_src += BK;
             #pragma unroll
             for (int i = 0; i < 2; i++) {
-                rl_cp_async_16(shared + put + B_TILE + (b_to + i * 1024) * 4, (b_src + i * 8192), true);
+                rl_cp_async_16(shared + put + B_TILE + (b_to + i * 1024) * 4, b_src + i * 8192, true);
             }
             b_src += BK * 1024;
             k_next += BK;

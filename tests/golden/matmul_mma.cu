@@ -147,38 +147,54 @@ rk_7ac6670f00947cfd_0(const unsigned short *__restrict__ t0,
     constexpr int M = 200;
     constexpr int N = 256;
     constexpr int K = 160;
-    constexpr int BM = 128, BN = 256, BK = 32;  // tile of a block in one k-step
-    constexpr int WM = 64, WN = 64, WK = 32;  // of a warp
-    constexpr int TM = 16, TN = 8, TK = 16;  // of an instruction
-    constexpr int IM = 4, IN = 8;  // instructions of a warp
-    constexpr int THREADS = 256, STAGES = 4, STAGE = 24576;  // STAGE in bytes
-    constexpr int A_TILE = 0, A_ROW = 32;  // place in a stage, row of its tile
-    constexpr int B_TILE = 8192, B_ROW = 256;  // place in a stage, row of its tile
+    constexpr int BM = 128;
+    constexpr int BN = 256;
+    constexpr int BK = 32;
+    constexpr int WM = 64;
+    constexpr int WN = 64;
+    constexpr int WK = 32;
+    constexpr int TM = 16;
+    constexpr int TN = 8;
+    constexpr int TK = 16;
+    constexpr int IM = 4;
+    constexpr int IN = 8;
+    constexpr int THREADS = 256;
+    constexpr int STAGES = 4;
+    constexpr int STAGE = 24576;
+    constexpr int A_TILE = 0;
+    constexpr int A_ROW = 32;
+    constexpr int B_TILE = 8192;
+    constexpr int B_ROW = 256;
     const int steps = rl_hidden(5);
     extern __shared__ __align__(128) unsigned char smem[];
 
     const unsigned shared = rl_shared(smem);
     // place: tiles of the grid with groups of tile rows, m fastest
     const unsigned tile = blockIdx.x;
-    const unsigned tile_m = tile % 2u, tile_n = tile / 2u;
+    const unsigned tile_m = tile % 2u;
+    const unsigned tile_n = tile / 2u;
     const int m0 = (int)tile_m * BM;
     const int n0 = (int)tile_n * BN;
-    const int tid = threadIdx.x, lane = tid % 32u;
+    const int tid = threadIdx.x;
+    const int lane = tid % 32u;
     const unsigned warp = tid / 32u;
     const int lane_m = lane / 4u;
     const int lane_n = lane % 4u * 2;
     const int row = (int)(warp / 4u % 2u) * WM;
     const int col = (int)(warp % 4u) * WN;
     int k_next = 0;
-    int put = 0, take = 0;
+    int put = 0;
+    int take = 0;
 
     // address: operand a, 2 x 8 elements per thread along k
-    const int a_mn = tid / 4u, a_k = tid % 4u * 8;
+    const int a_mn = tid / 4u;
+    const int a_k = tid % 4u * 8u;
     const int a_to = a_mn * A_ROW + (a_k ^ (a_mn >> 1 & 3) << 3);
     const unsigned short *a_src = t0 + (long long)(m0 + a_mn) * 160 + (long long)(k_next + a_k);
 
     // address: operand b, 4 x 8 elements per thread along n
-    const int b_k = tid / 32u, b_mn = tid % 32u * 8;
+    const int b_k = tid / 32u;
+    const int b_mn = tid % 32u * 8u;
     const int b_to = b_k * B_ROW + (b_mn ^ (b_k >> 0 & 7) << 3);
     const unsigned short *b_src = t1 + (long long)(n0 + b_mn) + (long long)(k_next + b_k) * 256;
 
@@ -206,12 +222,12 @@ rk_7ac6670f00947cfd_0(const unsigned short *__restrict__ t0,
     for (int step = 0; step < 3; step++) {
         #pragma unroll
         for (int i = 0; i < 2; i++) {
-            rl_cp_async_16(shared + put + A_TILE + (a_to + i * 2048) * 2, (a_src + i * 10240), m0 + (a_mn + i * 64) < M);
+            rl_cp_async_16(shared + put + A_TILE + (a_to + i * 2048) * 2, a_src + i * 10240, m0 + (a_mn + i * 64) < M);
         }
         a_src += BK;
         #pragma unroll
         for (int i = 0; i < 4; i++) {
-            rl_cp_async_16(shared + put + B_TILE + (b_to + i * 2048) * 2, (b_src + i * 2048), true);
+            rl_cp_async_16(shared + put + B_TILE + (b_to + i * 2048) * 2, b_src + i * 2048, true);
         }
         b_src += BK * 256;
         k_next += BK;
@@ -256,13 +272,13 @@ rk_7ac6670f00947cfd_0(const unsigned short *__restrict__ t0,
                 #pragma unroll
                 for (int i = 0; i < 2; i++) {
                     if (i * 2 == r) {
-                        rl_cp_async_16_if(more, shared + put + A_TILE + (a_to + i * 2048) * 2, (a_src + i * 10240), m0 + (a_mn + i * 64) < M);
+                        rl_cp_async_16_if(more, shared + put + A_TILE + (a_to + i * 2048) * 2, a_src + i * 10240, m0 + (a_mn + i * 64) < M);
                     }
                 }
                 #pragma unroll
                 for (int i = 0; i < 4; i++) {
                     if (i == r) {
-                        rl_cp_async_16_if(more, shared + put + B_TILE + (b_to + i * 2048) * 2, (b_src + i * 2048), true);
+                        rl_cp_async_16_if(more, shared + put + B_TILE + (b_to + i * 2048) * 2, b_src + i * 2048, true);
                     }
                 }
             }
@@ -277,7 +293,9 @@ rk_7ac6670f00947cfd_0(const unsigned short *__restrict__ t0,
         put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
         // the last step stays where it is, and fetches once more for nobody
         const bool next = step + 1 < steps;
-        if (next) take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
+        if (next) {
+            take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
+        }
         // compute: the last slice, with fragments of the next stage under way
         #pragma unroll
         for (int g = 0; g < 16; g += 4) {

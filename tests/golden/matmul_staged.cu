@@ -66,37 +66,55 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
     constexpr int M = 500;
     constexpr int N = 512;
     constexpr int K = 256;
-    constexpr int BM = 64, BN = 64, BK = 16;  // tile of a block in one k-step
-    constexpr int WM = 16, WN = 64, WK = 16;  // of a warp
-    constexpr int TM = 4, TN = 8, TK = 1;  // of a thread
-    constexpr int LM = 4, LN = 8;  // lanes of a warp
-    constexpr int VM = 4, VN = 4;  // neighbouring rows and columns of a thread
-    constexpr int THREADS = 128, STAGES = 2, STAGE = 8704;  // STAGE in bytes
-    constexpr int A_TILE = 0, A_ROW = 68;  // place in a stage, row of its tile
-    constexpr int B_TILE = 4352, B_ROW = 68;  // place in a stage, row of its tile
+    constexpr int BM = 64;
+    constexpr int BN = 64;
+    constexpr int BK = 16;
+    constexpr int WM = 16;
+    constexpr int WN = 64;
+    constexpr int WK = 16;
+    constexpr int TM = 4;
+    constexpr int TN = 8;
+    constexpr int TK = 1;
+    constexpr int LM = 4;
+    constexpr int LN = 8;
+    constexpr int VM = 4;
+    constexpr int VN = 4;
+    constexpr int THREADS = 128;
+    constexpr int STAGES = 2;
+    constexpr int STAGE = 8704;
+    constexpr int A_TILE = 0;
+    constexpr int A_ROW = 68;
+    constexpr int B_TILE = 4352;
+    constexpr int B_ROW = 68;
     constexpr int steps = 16;
     extern __shared__ __align__(128) unsigned char smem[];
 
     // place: tiles of the grid with n fastest
     const unsigned tile = blockIdx.x;
-    const unsigned tile_m = tile / 8u, tile_n = tile % 8u;
+    const unsigned tile_m = tile / 8u;
+    const unsigned tile_n = tile % 8u;
     const int m0 = (int)tile_m * BM;
     const int n0 = (int)tile_n * BN;
-    const int tid = threadIdx.x, lane = tid % 32u;
+    const int tid = threadIdx.x;
+    const int lane = tid % 32u;
     const unsigned warp = tid / 32u;
-    const int lane_m = (lane >> 1 & 1) | (lane >> 2 & 2), lane_n = (lane & 1) | (lane >> 1 & 2) | (lane >> 2 & 4);
+    const int lane_m = lane >> 1 & 1 | lane >> 2 & 2;
+    const int lane_n = lane & 1 | lane >> 1 & 2 | lane >> 2 & 4;
     const int row = (int)(warp % 4u) * WM + lane_m * VM;
-    const int col = (int)(0) * WN + lane_n * VN;
+    const int col = lane_n * VN;
     int k_next = 0;
-    int put = 0, take = 0;
+    int put = 0;
+    int take = 0;
 
     // address: operand a, 1 x 8 elements per thread along k
-    const int a_mn = tid / 2u, a_k = tid % 2u * 8;
+    const int a_mn = tid / 2u;
+    const int a_k = tid % 2u * 8u;
     const int a_to = a_k * A_ROW + a_mn;
     const unsigned short *a_src = t0 + (long long)(m0 + a_mn) * 256 + (long long)(k_next + a_k);
 
     // address: operand b, 1 x 8 elements per thread along k
-    const int b_mn = tid / 2u, b_k = tid % 2u * 8;
+    const int b_mn = tid / 2u;
+    const int b_k = tid % 2u * 8u;
     const int b_to = b_k * B_ROW + b_mn;
     const unsigned short *b_src = t1 + (long long)(n0 + b_mn) * 256 + (long long)(k_next + b_k);
 
@@ -118,7 +136,9 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
         #pragma unroll
         for (int i = 0; i < 1; i++) {
             a_reg[i] = {};
-            if (m0 + a_mn < M) a_reg[i] = rl_load<4>(reinterpret_cast<const unsigned *>(a_src));
+            if (m0 + a_mn < M) {
+                a_reg[i] = rl_load<4>(reinterpret_cast<const unsigned *>(a_src));
+            }
         }
         a_src += BK;
         #pragma unroll
@@ -131,13 +151,17 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
         for (int i = 0; i < 1; i++) {
             float *const to = reinterpret_cast<float *>(smem + put + A_TILE);
             #pragma unroll
-            for (int v = 0; v < 8; v++) to[a_to + v * 68] = rl_f16_to_f32((unsigned short)(a_reg[i].v[v / 2] >> v % 2 * 16));
+            for (int v = 0; v < 8; v++) {
+                to[a_to + v * 68] = rl_f16_to_f32((unsigned short)(a_reg[i].v[v / 2] >> v % 2 * 16));
+            }
         }
         #pragma unroll
         for (int i = 0; i < 1; i++) {
             float *const to = reinterpret_cast<float *>(smem + put + B_TILE);
             #pragma unroll
-            for (int v = 0; v < 8; v++) to[b_to + v * 68] = rl_f16_to_f32((unsigned short)(b_reg[i].v[v / 2] >> v % 2 * 16));
+            for (int v = 0; v < 8; v++) {
+                to[b_to + v * 68] = rl_f16_to_f32((unsigned short)(b_reg[i].v[v / 2] >> v % 2 * 16));
+            }
         }
     }
     put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
@@ -175,7 +199,9 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
             #pragma unroll
             for (int i = 0; i < 1; i++) {
                 a_reg[i] = {};
-                if (m0 + a_mn < M) a_reg[i] = rl_load<4>(reinterpret_cast<const unsigned *>(a_src));
+                if (m0 + a_mn < M) {
+                    a_reg[i] = rl_load<4>(reinterpret_cast<const unsigned *>(a_src));
+                }
             }
             a_src += BK;
             #pragma unroll
@@ -229,13 +255,17 @@ rk_d65bda14f00425fa_0(const unsigned short *__restrict__ t0,
                     for (int i = 0; i < 1; i++) {
                         float *const to = reinterpret_cast<float *>(smem + put + A_TILE);
                         #pragma unroll
-                        for (int v = 0; v < 8; v++) to[a_to + v * 68] = rl_f16_to_f32((unsigned short)(a_reg[i].v[v / 2] >> v % 2 * 16));
+                        for (int v = 0; v < 8; v++) {
+                            to[a_to + v * 68] = rl_f16_to_f32((unsigned short)(a_reg[i].v[v / 2] >> v % 2 * 16));
+                        }
                     }
                     #pragma unroll
                     for (int i = 0; i < 1; i++) {
                         float *const to = reinterpret_cast<float *>(smem + put + B_TILE);
                         #pragma unroll
-                        for (int v = 0; v < 8; v++) to[b_to + v * 68] = rl_f16_to_f32((unsigned short)(b_reg[i].v[v / 2] >> v % 2 * 16));
+                        for (int v = 0; v < 8; v++) {
+                            to[b_to + v * 68] = rl_f16_to_f32((unsigned short)(b_reg[i].v[v / 2] >> v % 2 * 16));
+                        }
                     }
                 }
                 // wait: the next stage is complete

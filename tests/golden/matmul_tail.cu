@@ -164,13 +164,24 @@ rk_7a2eebdaccc02f5d_0(const unsigned short *__restrict__ t0,
     constexpr int M = 72;
     constexpr int N = 200;
     constexpr int K = 256;
-    constexpr int BM = 32, BN = 64, BK = 32;  // tile of a block in one k-step
-    constexpr int WM = 32, WN = 32, WK = 32;  // of a warp
-    constexpr int TM = 16, TN = 8, TK = 16;  // of an instruction
-    constexpr int IM = 2, IN = 4;  // instructions of a warp
-    constexpr int THREADS = 64, STAGES = 3, STAGE = 6144;  // STAGE in bytes
-    constexpr int A_TILE = 0, A_ROW = 32;  // place in a stage, row of its tile
-    constexpr int B_TILE = 2048, B_ROW = 32;  // place in a stage, row of its tile
+    constexpr int BM = 32;
+    constexpr int BN = 64;
+    constexpr int BK = 32;
+    constexpr int WM = 32;
+    constexpr int WN = 32;
+    constexpr int WK = 32;
+    constexpr int TM = 16;
+    constexpr int TN = 8;
+    constexpr int TK = 16;
+    constexpr int IM = 2;
+    constexpr int IN = 4;
+    constexpr int THREADS = 64;
+    constexpr int STAGES = 3;
+    constexpr int STAGE = 6144;
+    constexpr int A_TILE = 0;
+    constexpr int A_ROW = 32;
+    constexpr int B_TILE = 2048;
+    constexpr int B_ROW = 32;
     extern __shared__ __align__(128) unsigned char smem[];
 
     const unsigned shared = rl_shared(smem);
@@ -187,27 +198,33 @@ rk_7a2eebdaccc02f5d_0(const unsigned short *__restrict__ t0,
         __syncthreads();
         // place: tiles of the grid with groups of tile rows, m fastest
         const unsigned tile = number;
-        const unsigned top = tile / 8u * 2u, in_group = tile % 8u;
+        const unsigned top = tile / 8u * 2u;
+        const unsigned in_group = tile % 8u;
         const unsigned rows = min(3u - top, 2u);
-        const unsigned tile_m = top + in_group % rows, tile_n = in_group / rows;
+        const unsigned tile_m = top + in_group % rows;
+        const unsigned tile_n = in_group / rows;
         const int m0 = (int)tile_m * BM;
         const int n0 = (int)tile_n * BN;
-        const int tid = threadIdx.x, lane = tid % 32u;
+        const int tid = threadIdx.x;
+        const int lane = tid % 32u;
         const unsigned warp = tid / 32u;
         const int lane_m = lane / 4u;
         const int lane_n = lane % 4u * 2;
-        const int row = (int)(0) * WM;
+        const int row = 0;
         const int col = (int)(warp % 2u) * WN;
-        int k_next = (int)first * BK;
-        int put = 0, take = 0;
+        int k_next = first * BK;
+        int put = 0;
+        int take = 0;
 
         // address: operand a, 2 x 8 elements per thread along k
-        const int a_mn = tid / 4u, a_k = tid % 4u * 8;
+        const int a_mn = tid / 4u;
+        const int a_k = tid % 4u * 8u;
         const int a_to = a_mn * A_ROW + (a_k ^ (a_mn >> 1 & 3) << 3);
         const unsigned short *a_src = t0 + (long long)(m0 + a_mn) * 256 + (long long)(k_next + a_k);
 
         // address: operand b, 4 x 8 elements per thread along k
-        const int b_mn = tid / 4u, b_k = tid % 4u * 8;
+        const int b_mn = tid / 4u;
+        const int b_k = tid % 4u * 8u;
         const int b_to = b_mn * B_ROW + (b_k ^ (b_mn >> 1 & 3) << 3);
         const unsigned short *b_src = t1 + (long long)(n0 + b_mn) * 256 + (long long)(k_next + b_k);
 
@@ -236,12 +253,12 @@ rk_7a2eebdaccc02f5d_0(const unsigned short *__restrict__ t0,
             if (step < steps) {
                 #pragma unroll
                 for (int i = 0; i < 2; i++) {
-                    rl_cp_async_16(shared + put + A_TILE + (a_to + i * 512) * 2, (a_src + i * 4096), m0 + (a_mn + i * 16) < M);
+                    rl_cp_async_16(shared + put + A_TILE + (a_to + i * 512) * 2, a_src + i * 4096, m0 + (a_mn + i * 16) < M);
                 }
                 a_src += BK;
                 #pragma unroll
                 for (int i = 0; i < 4; i++) {
-                    rl_cp_async_16(shared + put + B_TILE + (b_to + i * 512) * 2, (b_src + i * 4096), n0 + (b_mn + i * 16) < N);
+                    rl_cp_async_16(shared + put + B_TILE + (b_to + i * 512) * 2, b_src + i * 4096, n0 + (b_mn + i * 16) < N);
                 }
                 b_src += BK;
                 k_next += BK;
@@ -287,13 +304,13 @@ rk_7a2eebdaccc02f5d_0(const unsigned short *__restrict__ t0,
                     #pragma unroll
                     for (int i = 0; i < 2; i++) {
                         if (i == r) {
-                            rl_cp_async_16_if(more, shared + put + A_TILE + (a_to + i * 512) * 2, (a_src + i * 4096), m0 + (a_mn + i * 16) < M);
+                            rl_cp_async_16_if(more, shared + put + A_TILE + (a_to + i * 512) * 2, a_src + i * 4096, m0 + (a_mn + i * 16) < M);
                         }
                     }
                     #pragma unroll
                     for (int i = 0; i < 4; i++) {
                         if (i * 2 / 4 == r) {
-                            rl_cp_async_16_if(more, shared + put + B_TILE + (b_to + i * 512) * 2, (b_src + i * 4096), n0 + (b_mn + i * 16) < N);
+                            rl_cp_async_16_if(more, shared + put + B_TILE + (b_to + i * 512) * 2, b_src + i * 4096, n0 + (b_mn + i * 16) < N);
                         }
                     }
                 }
@@ -308,7 +325,9 @@ rk_7a2eebdaccc02f5d_0(const unsigned short *__restrict__ t0,
             put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
             // the last step stays where it is, and fetches once more for nobody
             const bool next = step + 1 < steps;
-            if (next) take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
+            if (next) {
+                take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
+            }
             // compute: the last slice, with fragments of the next stage under way
             #pragma unroll
             for (int g = 0; g < 8; g += 4) {
@@ -446,9 +465,11 @@ rk_7a2eebdaccc02f5d_1(const float *__restrict__ t2,
     const int y = blockIdx.x / 4u;
     const unsigned number = y + 8;
     const unsigned tile = number;
-    const unsigned top = tile / 8u * 2u, in_group = tile % 8u;
+    const unsigned top = tile / 8u * 2u;
+    const unsigned in_group = tile % 8u;
     const unsigned rows = min(3u - top, 2u);
-    const unsigned tile_m = top + in_group % rows, tile_n = in_group / rows;
+    const unsigned tile_m = top + in_group % rows;
+    const unsigned tile_n = in_group / rows;
     const int m0 = (int)tile_m * BM;
     const int n0 = (int)tile_n * BN;
     const int at = blockIdx.x % 4u * 512 + threadIdx.x * 4;

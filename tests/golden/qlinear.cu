@@ -75,38 +75,56 @@ rk_2a730f928034dc44_0(const signed char *__restrict__ t0,
     constexpr int M = 256;
     constexpr int N = 256;
     constexpr int K = 512;
-    constexpr int BM = 64, BN = 64, BK = 64;  // tile of a block in one k-step
-    constexpr int WM = 32, WN = 32, WK = 64;  // of a warp
-    constexpr int TM = 4, TN = 8, TK = 16;  // of a thread
-    constexpr int LM = 8, LN = 4;  // lanes of a warp
-    constexpr int VM = 1, VN = 4;  // neighbouring rows and columns of a thread
-    constexpr int THREADS = 128, STAGES = 3, STAGE = 8192;  // STAGE in bytes
-    constexpr int A_TILE = 0, A_ROW = 64;  // place in a stage, row of its tile
-    constexpr int B_TILE = 4096, B_ROW = 64;  // place in a stage, row of its tile
+    constexpr int BM = 64;
+    constexpr int BN = 64;
+    constexpr int BK = 64;
+    constexpr int WM = 32;
+    constexpr int WN = 32;
+    constexpr int WK = 64;
+    constexpr int TM = 4;
+    constexpr int TN = 8;
+    constexpr int TK = 16;
+    constexpr int LM = 8;
+    constexpr int LN = 4;
+    constexpr int VM = 1;
+    constexpr int VN = 4;
+    constexpr int THREADS = 128;
+    constexpr int STAGES = 3;
+    constexpr int STAGE = 8192;
+    constexpr int A_TILE = 0;
+    constexpr int A_ROW = 64;
+    constexpr int B_TILE = 4096;
+    constexpr int B_ROW = 64;
     constexpr int steps = 8;
     extern __shared__ __align__(128) unsigned char smem[];
 
     const unsigned shared = rl_shared(smem);
     // place: tiles of the grid with n fastest
     const unsigned tile = blockIdx.x;
-    const unsigned tile_m = tile / 4u, tile_n = tile % 4u;
+    const unsigned tile_m = tile / 4u;
+    const unsigned tile_n = tile % 4u;
     const int m0 = (int)tile_m * BM;
     const int n0 = (int)tile_n * BN;
-    const int tid = threadIdx.x, lane = tid % 32u;
+    const int tid = threadIdx.x;
+    const int lane = tid % 32u;
     const unsigned warp = tid / 32u;
-    const int lane_m = (lane >> 1 & 1) | (lane >> 2 & 2) | (lane >> 2 & 4), lane_n = (lane & 1) | (lane >> 1 & 2);
+    const int lane_m = lane >> 1 & 1 | lane >> 2 & 2 | lane >> 2 & 4;
+    const int lane_n = lane & 1 | lane >> 1 & 2;
     const int row = (int)(warp / 2u % 2u) * WM + lane_m * VM;
     const int col = (int)(warp % 2u) * WN + lane_n * VN;
     int k_next = 0;
-    int put = 0, take = 0;
+    int put = 0;
+    int take = 0;
 
     // address: operand a, 2 x 16 elements per thread along k
-    const int a_mn = tid / 4u, a_k = tid % 4u * 16;
+    const int a_mn = tid / 4u;
+    const int a_k = tid % 4u * 16u;
     const int a_to = a_mn * A_ROW + (a_k ^ (a_mn >> 1 & 3) << 4);
     const signed char *a_src = t0 + (long long)(m0 + a_mn) * 512 + (long long)(k_next + a_k);
 
     // address: operand b, 2 x 16 elements per thread along k
-    const int b_mn = tid / 4u, b_k = tid % 4u * 16;
+    const int b_mn = tid / 4u;
+    const int b_k = tid % 4u * 16u;
     const int b_to = b_mn * B_ROW + (b_k ^ (b_mn >> 1 & 3) << 4);
     const signed char *b_src = t1 + (long long)(n0 + b_mn) * 512 + (long long)(k_next + b_k);
 
@@ -126,12 +144,12 @@ rk_2a730f928034dc44_0(const signed char *__restrict__ t0,
     for (int step = 0; step < 2; step++) {
         #pragma unroll
         for (int i = 0; i < 2; i++) {
-            rl_cp_async_16(shared + put + A_TILE + (a_to + i * 2048), (a_src + i * 16384), true);
+            rl_cp_async_16(shared + put + A_TILE + (a_to + i * 2048), a_src + i * 16384, true);
         }
         a_src += BK;
         #pragma unroll
         for (int i = 0; i < 2; i++) {
-            rl_cp_async_16(shared + put + B_TILE + (b_to + i * 2048), (b_src + i * 16384), true);
+            rl_cp_async_16(shared + put + B_TILE + (b_to + i * 2048), b_src + i * 16384, true);
         }
         b_src += BK;
         k_next += BK;
@@ -148,12 +166,12 @@ rk_2a730f928034dc44_0(const signed char *__restrict__ t0,
         if (step + 2 < steps) {
             #pragma unroll
             for (int i = 0; i < 2; i++) {
-                rl_cp_async_16(shared + put + A_TILE + (a_to + i * 2048), (a_src + i * 16384), true);
+                rl_cp_async_16(shared + put + A_TILE + (a_to + i * 2048), a_src + i * 16384, true);
             }
             a_src += BK;
             #pragma unroll
             for (int i = 0; i < 2; i++) {
-                rl_cp_async_16(shared + put + B_TILE + (b_to + i * 2048), (b_src + i * 16384), true);
+                rl_cp_async_16(shared + put + B_TILE + (b_to + i * 2048), b_src + i * 16384, true);
             }
             b_src += BK;
             k_next += BK;

@@ -232,26 +232,38 @@ rk_fe35c555ffc1d02d_0(unsigned char *__restrict__ w,
     constexpr int M = 1160;
     constexpr int N = 2048;
     constexpr int K = 256;
-    constexpr int BM = 128, BN = 128, BK = 64;  // tile of a block in one k-step
-    constexpr int WM = 64, WN = 128, WK = 64;  // of a warp
-    constexpr int TM = 64, TN = 128, TK = 16;  // of an instruction
-    constexpr int IM = 1, IN = 1;  // instructions of a warp
-    constexpr int THREADS = 384, STAGES = 4, STAGE = 32768;  // STAGE in bytes
-    constexpr int A_TILE = 0, A_ROW = 64;  // place in a stage, row of its tile
-    constexpr int B_TILE = 16384, B_ROW = 64;  // place in a stage, row of its tile
-    constexpr int BARRIERS = 163840;  // bytes to those of stages
-    const unsigned GRID = gridDim.x;  // blocks, each of which goes on by so many tiles
+    constexpr int BM = 128;
+    constexpr int BN = 128;
+    constexpr int BK = 64;
+    constexpr int WM = 64;
+    constexpr int WN = 128;
+    constexpr int WK = 64;
+    constexpr int TM = 64;
+    constexpr int TN = 128;
+    constexpr int TK = 16;
+    constexpr int IM = 1;
+    constexpr int IN = 1;
+    constexpr int THREADS = 384;
+    constexpr int STAGES = 4;
+    constexpr int STAGE = 32768;
+    constexpr int A_TILE = 0;
+    constexpr int A_ROW = 64;
+    constexpr int B_TILE = 16384;
+    constexpr int B_ROW = 64;
+    constexpr int BARRIERS = 163840;
+    const unsigned GRID = gridDim.x;
     extern __shared__ __align__(1024) unsigned char smem[];
 
     const unsigned shared = rl_hidden(rl_shared(smem));
     rl_next_may_begin();
     // place: tiles of the grid with n fastest
-    const int tid = threadIdx.x, lane = tid % 32u;
+    const int tid = threadIdx.x;
+    const int lane = tid % 32u;
     const unsigned warp = tid / 32u;
     const int lane_m = lane / 4u;
     const int lane_n = lane % 4u * 2;
     const int row = (int)(warp / 4u % 2u) * WM + (int)(warp % 4u) * 16;
-    const int col = (int)(0) * WN;
+    const int col = 0;
 
     // barriers: of each stage, for copies that are done and for reads that are
     if (tid < STAGES) {
@@ -293,10 +305,11 @@ rk_fe35c555ffc1d02d_0(unsigned char *__restrict__ w,
                     }
                 }
                 const unsigned tile = number;
-                const unsigned tile_m = tile / 16u, tile_n = tile % 16u;
+                const unsigned tile_m = tile / 16u;
+                const unsigned tile_n = tile % 16u;
                 const int m0 = (int)tile_m * BM;
                 const int n0 = (int)tile_n * BN;
-                int k_next = (int)first * BK;
+                int k_next = first * BK;
 
                 unsigned stage = from % STAGES;
                 unsigned phase = from / STAGES & 1;
@@ -343,10 +356,11 @@ rk_fe35c555ffc1d02d_0(unsigned char *__restrict__ w,
                 }
             }
             const unsigned tile = number;
-            const unsigned tile_m = tile / 16u, tile_n = tile % 16u;
+            const unsigned tile_m = tile / 16u;
+            const unsigned tile_n = tile % 16u;
             const int m0 = (int)tile_m * BM;
             const int n0 = (int)tile_n * BN;
-            int k_next = (int)first * BK;
+            int k_next = first * BK;
 
             const unsigned a_low = rl_wgmma_tile<16>(shared + A_TILE + warp / 4u % 2u * 8192);
             const unsigned b_low = rl_wgmma_tile<16>(shared + B_TILE);
@@ -499,7 +513,8 @@ rk_fe35c555ffc1d02d_1(unsigned short *__restrict__ t2,
     const int y = blockIdx.x / 32u;
     const unsigned number = y + 132;
     const unsigned tile = number;
-    const unsigned tile_m = tile / 16u, tile_n = tile % 16u;
+    const unsigned tile_m = tile / 16u;
+    const unsigned tile_n = tile % 16u;
     const int m0 = (int)tile_m * BM;
     const int n0 = (int)tile_n * BN;
     const int at = blockIdx.x % 32u * 512 + threadIdx.x * 4;

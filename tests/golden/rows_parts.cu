@@ -86,14 +86,26 @@ rk_4d0976bf9aedda5c_0(const float *__restrict__ t0,
     constexpr int M = 40;
     constexpr int N = 60;
     constexpr int K = 16;
-    constexpr int BM = 32, BN = 32, BK = 8;  // tile of a block in one k-step
-    constexpr int WM = 32, WN = 16, WK = 8;  // of a warp
-    constexpr int TM = 4, TN = 4, TK = 4;  // of a thread
-    constexpr int LM = 8, LN = 4;  // lanes of a warp
-    constexpr int VM = 1, VN = 4;  // neighbouring rows and columns of a thread
-    constexpr int THREADS = 64, STAGES = 2, STAGE = 2048;  // STAGE in bytes
-    constexpr int A_TILE = 0, A_ROW = 8;  // place in a stage, row of its tile
-    constexpr int B_TILE = 1024, B_ROW = 8;  // place in a stage, row of its tile
+    constexpr int BM = 32;
+    constexpr int BN = 32;
+    constexpr int BK = 8;
+    constexpr int WM = 32;
+    constexpr int WN = 16;
+    constexpr int WK = 8;
+    constexpr int TM = 4;
+    constexpr int TN = 4;
+    constexpr int TK = 4;
+    constexpr int LM = 8;
+    constexpr int LN = 4;
+    constexpr int VM = 1;
+    constexpr int VN = 4;
+    constexpr int THREADS = 64;
+    constexpr int STAGES = 2;
+    constexpr int STAGE = 2048;
+    constexpr int A_TILE = 0;
+    constexpr int A_ROW = 8;
+    constexpr int B_TILE = 1024;
+    constexpr int B_ROW = 8;
     constexpr int steps = 2;
     extern __shared__ __align__(128) unsigned char smem[];
 
@@ -101,24 +113,30 @@ rk_4d0976bf9aedda5c_0(const float *__restrict__ t0,
     rl_next_may_begin();
     // place: tiles of the grid with n fastest
     const unsigned tile = blockIdx.x;
-    const unsigned tile_m = tile / 2u, tile_n = tile % 2u;
+    const unsigned tile_m = tile / 2u;
+    const unsigned tile_n = tile % 2u;
     const int m0 = (int)tile_m * BM;
     const int n0 = (int)tile_n * BN;
-    const int tid = threadIdx.x, lane = tid % 32u;
+    const int tid = threadIdx.x;
+    const int lane = tid % 32u;
     const unsigned warp = tid / 32u;
-    const int lane_m = (lane >> 1 & 1) | (lane >> 2 & 2) | (lane >> 2 & 4), lane_n = (lane & 1) | (lane >> 1 & 2);
-    const int row = (int)(0) * WM + lane_m * VM;
+    const int lane_m = lane >> 1 & 1 | lane >> 2 & 2 | lane >> 2 & 4;
+    const int lane_n = lane & 1 | lane >> 1 & 2;
+    const int row = lane_m * VM;
     const int col = (int)(warp % 2u) * WN + lane_n * VN;
     int k_next = 0;
-    int put = 0, take = 0;
+    int put = 0;
+    int take = 0;
 
     // address: operand a, 1 x 4 elements per thread along k
-    const int a_mn = tid / 2u, a_k = tid % 2u * 4;
+    const int a_mn = tid / 2u;
+    const int a_k = tid % 2u * 4u;
     const int a_to = a_mn * A_ROW + a_k;
     const float *a_src = t0 + (long long)(m0 + a_mn) * 16 + (long long)(k_next + a_k);
 
     // address: operand b, 1 x 4 elements per thread along k
-    const int b_mn = tid / 2u, b_k = tid % 2u * 4;
+    const int b_mn = tid / 2u;
+    const int b_k = tid % 2u * 4u;
     const int b_to = b_mn * B_ROW + b_k;
     const float *b_src = t1 + (long long)(n0 + b_mn) * 16 + (long long)(k_next + b_k);
 
@@ -321,14 +339,26 @@ rk_4d0976bf9aedda5c_2(const float *__restrict__ t0,
     constexpr int M = 40;
     constexpr int N = 60;
     constexpr int K = 16;
-    constexpr int BM = 32, BN = 32, BK = 8;  // tile of a block in one k-step
-    constexpr int WM = 32, WN = 16, WK = 8;  // of a warp
-    constexpr int TM = 4, TN = 4, TK = 4;  // of a thread
-    constexpr int LM = 8, LN = 4;  // lanes of a warp
-    constexpr int VM = 1, VN = 4;  // neighbouring rows and columns of a thread
-    constexpr int THREADS = 64, STAGES = 2, STAGE = 2048;  // STAGE in bytes
-    constexpr int A_TILE = 0, A_ROW = 8;  // place in a stage, row of its tile
-    constexpr int B_TILE = 1024, B_ROW = 8;  // place in a stage, row of its tile
+    constexpr int BM = 32;
+    constexpr int BN = 32;
+    constexpr int BK = 8;
+    constexpr int WM = 32;
+    constexpr int WN = 16;
+    constexpr int WK = 8;
+    constexpr int TM = 4;
+    constexpr int TN = 4;
+    constexpr int TK = 4;
+    constexpr int LM = 8;
+    constexpr int LN = 4;
+    constexpr int VM = 1;
+    constexpr int VN = 4;
+    constexpr int THREADS = 64;
+    constexpr int STAGES = 2;
+    constexpr int STAGE = 2048;
+    constexpr int A_TILE = 0;
+    constexpr int A_ROW = 8;
+    constexpr int B_TILE = 1024;
+    constexpr int B_ROW = 8;
     constexpr int steps = 2;
     extern __shared__ __align__(128) unsigned char smem[];
 
@@ -337,24 +367,30 @@ rk_4d0976bf9aedda5c_2(const float *__restrict__ t0,
     w = rl_behind(w);
     // place: tiles of the grid with n fastest
     const unsigned tile = blockIdx.x;
-    const unsigned tile_m = tile / 2u, tile_n = tile % 2u;
+    const unsigned tile_m = tile / 2u;
+    const unsigned tile_n = tile % 2u;
     const int m0 = (int)tile_m * BM;
     const int n0 = (int)tile_n * BN;
-    const int tid = threadIdx.x, lane = tid % 32u;
+    const int tid = threadIdx.x;
+    const int lane = tid % 32u;
     const unsigned warp = tid / 32u;
-    const int lane_m = (lane >> 1 & 1) | (lane >> 2 & 2) | (lane >> 2 & 4), lane_n = (lane & 1) | (lane >> 1 & 2);
-    const int row = (int)(0) * WM + lane_m * VM;
+    const int lane_m = lane >> 1 & 1 | lane >> 2 & 2 | lane >> 2 & 4;
+    const int lane_n = lane & 1 | lane >> 1 & 2;
+    const int row = lane_m * VM;
     const int col = (int)(warp % 2u) * WN + lane_n * VN;
     int k_next = 0;
-    int put = 0, take = 0;
+    int put = 0;
+    int take = 0;
 
     // address: operand a, 1 x 4 elements per thread along k
-    const int a_mn = tid / 2u, a_k = tid % 2u * 4;
+    const int a_mn = tid / 2u;
+    const int a_k = tid % 2u * 4u;
     const int a_to = a_mn * A_ROW + a_k;
     const float *a_src = t0 + (long long)(m0 + a_mn) * 16 + (long long)(k_next + a_k);
 
     // address: operand b, 1 x 4 elements per thread along k
-    const int b_mn = tid / 2u, b_k = tid % 2u * 4;
+    const int b_mn = tid / 2u;
+    const int b_k = tid % 2u * 4u;
     const int b_to = b_mn * B_ROW + b_k;
     const float *b_src = t1 + (long long)(n0 + b_mn) * 16 + (long long)(k_next + b_k);
 

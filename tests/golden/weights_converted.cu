@@ -150,39 +150,55 @@ rk_60ed22231fbb6437_0(const unsigned short *__restrict__ t0,
     constexpr int M = 20;
     constexpr int N = 64;
     constexpr int K = 256;
-    constexpr int BM = 16, BN = 8, BK = 64;  // tile of a block in one k-step
-    constexpr int WM = 16, WN = 8, WK = 32;  // of a warp
-    constexpr int TM = 16, TN = 8, TK = 16;  // of an instruction
-    constexpr int IM = 1, IN = 1;  // instructions of a warp
-    constexpr int THREADS = 64, STAGES = 2, STAGE = 3072;  // STAGE in bytes
-    constexpr int A_TILE = 0, A_ROW = 64;  // place in a stage, row of its tile
-    constexpr int B_TILE = 2048, B_ROW = 64;  // place in a stage, row of its tile
+    constexpr int BM = 16;
+    constexpr int BN = 8;
+    constexpr int BK = 64;
+    constexpr int WM = 16;
+    constexpr int WN = 8;
+    constexpr int WK = 32;
+    constexpr int TM = 16;
+    constexpr int TN = 8;
+    constexpr int TK = 16;
+    constexpr int IM = 1;
+    constexpr int IN = 1;
+    constexpr int THREADS = 64;
+    constexpr int STAGES = 2;
+    constexpr int STAGE = 3072;
+    constexpr int A_TILE = 0;
+    constexpr int A_ROW = 64;
+    constexpr int B_TILE = 2048;
+    constexpr int B_ROW = 64;
     const int steps = rl_hidden(4);
     extern __shared__ __align__(128) unsigned char smem[];
 
     const unsigned shared = rl_shared(smem);
     // place: tiles of the grid with n fastest
     const unsigned tile = blockIdx.x;
-    const unsigned tile_m = tile / 8u, tile_n = tile % 8u;
+    const unsigned tile_m = tile / 8u;
+    const unsigned tile_n = tile % 8u;
     const int m0 = (int)tile_m * BM;
     const int n0 = (int)tile_n * BN;
-    const int tid = threadIdx.x, lane = tid % 32u;
+    const int tid = threadIdx.x;
+    const int lane = tid % 32u;
     const unsigned warp = tid / 32u;
     const int lane_m = lane / 4u;
     const int lane_n = lane % 4u * 2;
-    const int row = (int)(0) * WM;
-    const int col = (int)(0) * WN;
-    const int k_warp = (int)(warp) * WK;
+    const int row = 0;
+    const int col = 0;
+    const int k_warp = (int)warp * WK;
     int k_next = 0;
-    int put = 0, take = 0;
+    int put = 0;
+    int take = 0;
 
     // address: operand a, 2 x 8 elements per thread along k
-    const int a_mn = tid / 8u, a_k = tid % 8u * 8;
+    const int a_mn = tid / 8u;
+    const int a_k = tid % 8u * 8u;
     const int a_to = a_mn * A_ROW + (a_k ^ (a_mn >> 0 & 7) << 3);
     const unsigned short *a_src = t0 + (long long)(m0 + a_mn) * 256 + (long long)(k_next + a_k);
 
     // address: operand b, 1 x 8 elements per thread along k
-    const int b_mn = tid / 8u, b_k = tid % 8u * 8;
+    const int b_mn = tid / 8u;
+    const int b_k = tid % 8u * 8u;
     const int b_to = b_mn * B_ROW + (b_k ^ (b_mn >> 0 & 7) << 3);
     const signed char *b_src = t1 + (long long)(n0 + b_mn) * 256 + (long long)(k_next + b_k);
 
@@ -210,7 +226,7 @@ rk_60ed22231fbb6437_0(const unsigned short *__restrict__ t0,
     {
         #pragma unroll
         for (int i = 0; i < 2; i++) {
-            rl_cp_async_16(shared + put + A_TILE + (a_to + i * 512) * 2, (a_src + i * 2048), m0 + (a_mn + i * 8) < M);
+            rl_cp_async_16(shared + put + A_TILE + (a_to + i * 512) * 2, a_src + i * 2048, m0 + (a_mn + i * 8) < M);
         }
         a_src += BK;
         #pragma unroll
@@ -224,7 +240,9 @@ rk_60ed22231fbb6437_0(const unsigned short *__restrict__ t0,
             unsigned short *const to = reinterpret_cast<unsigned short *>(smem + put + B_TILE);
             unsigned x[4];
             #pragma unroll
-            for (int w = 0; w < 2; w++) rl_i8x4_to_bf16x4(x + 2 * w, b_reg[i].v[w]);
+            for (int w = 0; w < 2; w++) {
+                rl_i8x4_to_bf16x4(x + 2 * w, b_reg[i].v[w]);
+            }
             rl_store<4>(reinterpret_cast<unsigned *>(to + b_to), x);
         }
     }
@@ -263,7 +281,7 @@ rk_60ed22231fbb6437_0(const unsigned short *__restrict__ t0,
                 #pragma unroll
                 for (int i = 0; i < 2; i++) {
                     if (i / 2 == r) {
-                        rl_cp_async_16_if(more, shared + put + A_TILE + (a_to + i * 512) * 2, (a_src + i * 2048), m0 + (a_mn + i * 8) < M);
+                        rl_cp_async_16_if(more, shared + put + A_TILE + (a_to + i * 512) * 2, a_src + i * 2048, m0 + (a_mn + i * 8) < M);
                     }
                 }
             }
@@ -278,7 +296,9 @@ rk_60ed22231fbb6437_0(const unsigned short *__restrict__ t0,
                 unsigned short *const to = reinterpret_cast<unsigned short *>(smem + put + B_TILE);
                 unsigned x[4];
                 #pragma unroll
-                for (int w = 0; w < 2; w++) rl_i8x4_to_bf16x4(x + 2 * w, b_reg[i].v[w]);
+                for (int w = 0; w < 2; w++) {
+                    rl_i8x4_to_bf16x4(x + 2 * w, b_reg[i].v[w]);
+                }
                 rl_store<4>(reinterpret_cast<unsigned *>(to + b_to), x);
             }
         }
@@ -288,7 +308,9 @@ rk_60ed22231fbb6437_0(const unsigned short *__restrict__ t0,
         put = put + STAGE < STAGES * STAGE ? put + STAGE : 0;
         // the last step stays where it is, and fetches once more for nobody
         const bool next = step + 1 < steps;
-        if (next) take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
+        if (next) {
+            take = take + STAGE < STAGES * STAGE ? take + STAGE : 0;
+        }
         // compute: the last slice, with fragments of the next stage under way
         rl_ldmatrix_x4(a_frag[0], shared + take + A_TILE + (a_at ^ 0));
         rl_ldmatrix_x2(b_frag[0], shared + take + B_TILE + (b_at ^ 0));

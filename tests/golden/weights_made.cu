@@ -207,28 +207,41 @@ rk_517a6abaf5eab00a_0(const unsigned short *__restrict__ t2,
     constexpr int M = 40;
     constexpr int N = 136;
     constexpr int K = 128;
-    constexpr int BM = 40, BN = 128, BK = 64;  // tile of a block in one k-step
-    constexpr int WM = 40, WN = 64, WK = 64;  // of a warp
-    constexpr int TM = 40, TN = 64, TK = 16;  // of an instruction
-    constexpr int IM = 1, IN = 1;  // instructions of a warp
-    constexpr int THREADS = 384, STAGES = 3, STAGE = 13312;  // STAGE in bytes
-    constexpr int A_TILE = 0, A_ROW = 64;  // place in a stage, row of its tile
-    constexpr int B_TILE = 5120, B_ROW = 64;  // place in a stage, row of its tile
+    constexpr int BM = 40;
+    constexpr int BN = 128;
+    constexpr int BK = 64;
+    constexpr int WM = 40;
+    constexpr int WN = 64;
+    constexpr int WK = 64;
+    constexpr int TM = 40;
+    constexpr int TN = 64;
+    constexpr int TK = 16;
+    constexpr int IM = 1;
+    constexpr int IN = 1;
+    constexpr int THREADS = 384;
+    constexpr int STAGES = 3;
+    constexpr int STAGE = 13312;
+    constexpr int A_TILE = 0;
+    constexpr int A_ROW = 64;
+    constexpr int B_TILE = 5120;
+    constexpr int B_ROW = 64;
     const int steps = rl_hidden(2);
-    constexpr int BARRIERS = 39936;  // bytes to those of stages
+    constexpr int BARRIERS = 39936;
     extern __shared__ __align__(1024) unsigned char smem[];
 
     const unsigned shared = rl_hidden(rl_shared(smem));
     // place: tiles of the grid with n fastest
     const unsigned tile = blockIdx.x;
-    const unsigned tile_m = tile / 2u, tile_n = tile % 2u;
+    const unsigned tile_m = tile / 2u;
+    const unsigned tile_n = tile % 2u;
     const int m0 = (int)tile_m * BM;
     const int n0 = (int)tile_n * BN;
-    const int tid = threadIdx.x, lane = tid % 32u;
+    const int tid = threadIdx.x;
+    const int lane = tid % 32u;
     const unsigned warp = tid / 32u;
     const int lane_m = lane % 4u * 2;
     const int lane_n = lane / 4u;
-    const int row = (int)(0) * WM;
+    const int row = 0;
     const int col = (int)(warp / 4u % 2u) * WN + (int)(warp % 4u) * 16;
     int k_next = 0;
 
