@@ -298,7 +298,7 @@ static const struct {
     {REGISTERS, "f * 2 / 4 * 8", "f * 2 / 4 * 4"},
     {REGISTERS, "warp % 4u) * 16", "warp % 4u) * 8"},
     {SEGMENTS, "next += GRID;", "next += 1;"},
-    {SEGMENTS, "k_next = (int)first * BK", "k_next = 0"},
+    {SEGMENTS, "k_next = first * BK", "k_next = 0"},
     {SEGMENTS, "(u + (long long)number", "((long long)number"},
     {SEGMENTS, "from += steps)", "from += 0)"},
     {SEGMENTS, "taken > 0", "taken >= 0"},
