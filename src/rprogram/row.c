@@ -84,26 +84,34 @@ double rprog_row_ops(const Problem *p, const RProg *r, int pass) {
     return ops;
 }
 
-/* Does something that is there since pass `first` wait behind pass p for one of `passes`?  */
-static bool waits(int first, uint64_t passes, int p) {
-    return first <= p && passes >> p >> 1 != 0;
+/* Words that are there from pass `first` on, until the last of `passes` has them.  */
+static void wait_until(int first, uint64_t passes, double words, double *change) {
+    int last = 0;
+    while (passes >> last >> 1) last++;
+    if (last <= first) return;
+    change[first] += words;
+    change[last] -= words;
 }
 
-/* Words per column that a thread keeps behind pass `pass`.  */
-static double kept_words(const Problem *p, const RProg *r, int pass) {
+/* The most words per column that a thread keeps behind a pass.  */
+static double kept_words(const Problem *p, const RProg *r) {
     const RowFacts *f = rprog_row_facts(p, r);
     bool values = rprog_row_keeps_values(r);
-    double words = 0;
+    double change[64] = {0}, words = 0, most = 0;         /* by pass, as bits of passes are */
     for (int k = 0; k < f->n_source; k++) {
         const RowSource *s = &f->source[k];
         int first = 0;
         while (!s->made && !(s->passes >> first & 1)) first++;
-        if (s->kept && waits(first, values ? s->bare : s->passes, pass))
-            words += s->bytes > 4 ? 2 : 1;
+        if (s->kept)
+            wait_until(first, values ? s->bare : s->passes, s->bytes > 4 ? 2 : 1, change);
     }
     for (int k = 0; k < f->n_value && values; k++)
-        words += waits(f->value[k].pass, f->value[k].later, pass) ? p->acc_bytes / 4.0 : 0;
-    return words;
+        wait_until(f->value[k].pass, f->value[k].later, p->acc_bytes / 4.0, change);
+    for (int pass = 0; pass < f->group->n_pass; pass++) {
+        words += change[pass];
+        most = words > most ? words : most;
+    }
+    return most;
 }
 
 /* Words per column that a thread holds: what is kept as values, what waits for its pass as it
@@ -111,17 +119,13 @@ static double kept_words(const Problem *p, const RProg *r, int pass) {
 static double words_per_column(const Problem *p, const RProg *r) {
     const RowFacts *f = rprog_row_facts(p, r);
     bool keeps = r->keep == KEEP_REGISTERS;
-    double words = 0, most = 0;
+    double words = 0;
     for (int k = 0; k < f->n_source; k++) {
         const RowSource *s = &f->source[k];
         if (!(keeps && s->kept) && s->by_row && (s->passes & 1) && !rprog_row_holds(r, s))
             words += (double)s->bytes / 4;
     }
-    for (int pass = 0; keeps && pass < f->group->n_pass; pass++) {
-        double kept = kept_words(p, r, pass);
-        most = kept > most ? kept : most;
-    }
-    return words + most;
+    return words + (keeps ? kept_words(p, r) : 0);
 }
 
 static int64_t registers(const Problem *p, const Device *dev, const RProg *r) {

@@ -1,5 +1,4 @@
 #include "rtile/facts.h"
-#include "te/tree/tree.h"
 
 #include <string.h>
 
@@ -204,8 +203,8 @@ double expr_ops(const TeExpr *e, const TeExpr *stop_a, const TeExpr *stop_b) {
     return count_ops(&(Counted){.stop = {stop_a, stop_b}, .run = 1}, e);
 }
 
-double expr_ops_of(const Te *te, const TeExpr *e) {
-    return count_ops(&(Counted){.run = 1, .summed = te_exps_are_summed(te)}, e);
+double expr_ops_of(const TeExpr *e, bool summed) {
+    return count_ops(&(Counted){.run = 1, .summed = summed}, e);
 }
 
 double expr_ops_in_run(const TeExpr *e, int index, int run) {

@@ -105,8 +105,8 @@ uint64_t rows_bare(const RowFacts *f, int i, const TeExpr *read, uint64_t passes
 enum { EXPR_CALL = 8 };
 /* Arithmetic of an expression, in instructions; `stop` and what is below it is not counted.  */
 double expr_ops(const TeExpr *e, const TeExpr *stop_a, const TeExpr *stop_b);
-/* The same of a statement of te, whose e^x may be cheaper as terms of sums.  */
-double expr_ops_of(const Te *te, const TeExpr *e);
+/* The same in an op all of whose e^x are terms of sums (`summed`), which are cheaper, or not.  */
+double expr_ops_of(const TeExpr *e, bool summed);
 /* The same for each element of runs along an index that begin at multiples of `run`: of a selection
  * by the index modulo a divisor of that, the larger arm.  */
 double expr_ops_in_run(const TeExpr *e, int index, int run);

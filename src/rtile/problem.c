@@ -4,22 +4,29 @@
 
 enum { DEFAULT_ALIGN = 16 };
 
-/* Is the statement part of the group?  */
-static bool in_group(const KernelGroup *g, int stmt) {
-    if (stmt == g->root) return true;
-    for (int i = 0; i < g->n_fused; i++) {
-        if (g->fused[i] == stmt) return true;
+/* Statement i of a group, its root first.  */
+static int statement_of(const KernelGroup *g, int i) { return i == 0 ? g->root : g->fused[i - 1]; }
+
+/* Marks the tensors that statements outside of the group read.  */
+static void mark_outside(const Te *te, const KernelGroup *g, bool *read) {
+    bool own[TE_MAX_STMTS] = {false};
+    for (int i = 0; i <= g->n_fused; i++) own[statement_of(g, i)] = true;
+    for (int i = 0; i < te->n_stmt; i++) {
+        ReadList reads = access_reads(te->stmt[i].rhs);
+        for (int j = 0; j < reads.n && !own[i]; j++) read[reads.at[j]->v.ref] = true;
     }
-    return false;
 }
 
-bool rtile_stored(const Te *te, const KernelGroup *g, int stmt) {
-    int tensor = te->stmt[stmt].tensor;
-    if (!te_is_passing(&te->tensor[tensor])) return true;
-    for (int i = 0; i < te->n_stmt; i++) {
-        if (!in_group(g, i) && access_reads_tensor(te->stmt[i].rhs, tensor)) return true;
+/* stored[i]: does the group store the tensor of its statement i: an output, or a temporary that
+ * others read?  */
+static void find_stored(const Te *te, const KernelGroup *g, bool *stored) {
+    bool read[TE_MAX_TENSORS];
+    memset(read, false, (size_t)te->n_tensor * sizeof *read);
+    mark_outside(te, g, read);
+    for (int i = 0; i <= g->n_fused; i++) {
+        int stmt = statement_of(g, i), tensor = te->stmt[stmt].tensor;
+        stored[stmt] = !te_is_passing(&te->tensor[tensor]) || read[tensor];
     }
-    return false;
 }
 
 /* The write of the root (-1) or of a fused statement in terms of the root's indices.  */
@@ -51,7 +58,7 @@ static int64_t out_step(const Span *s, const FusedAxis *along) {
 }
 
 /* The axis along which stores run: N of a contraction, the flattened domain of a stream.  */
-static void describe_outputs(const FusedAxis *along, int align, Problem *p) {
+static void describe_outputs(const FusedAxis *along, int align, const bool *stored, Problem *p) {
     const Te *te = p->te;
     const KernelGroup *g = p->group;
     const TeStmt *root = &te->stmt[g->root];
@@ -61,7 +68,7 @@ static void describe_outputs(const FusedAxis *along, int align, Problem *p) {
     p->stored_alone = NOT_ALONE;
     for (int which = -1; which < g->n_fused; which++) {
         int stmt = which < 0 ? g->root : g->fused[which];
-        if (!rtile_stored(te, g, stmt)) continue;
+        if (!stored[stmt]) continue;
         bool points = te->stmt[stmt].n_left == root->n_left;
         p->stored_alone = found || !points ? NOT_ALONE : which;
         found = true;
@@ -124,7 +131,7 @@ static int new_reads(const Problem *p, int which) {
 }
 
 /* What statement `which` of a map's group (-1: the root) reads anew and stores for an element.  */
-static int64_t element_bytes(const Problem *p, int which) {
+static int64_t element_bytes(const Problem *p, int which, const bool *stored) {
     const TeStmt *s = view_statement(p, which);
     ReadList read = access_reads(s->rhs);
     int stmt = which < 0 ? p->group->root : p->group->fused[which];
@@ -134,14 +141,14 @@ static int64_t element_bytes(const Problem *p, int which) {
         if (!view_makes(p, tensor) && !read_before(p, which, tensor))
             bytes += te_dtype_bytes(p->te->tensor[tensor].dtype);
     }
-    if (rtile_stored(p->te, p->group, stmt))
-        bytes += te_dtype_bytes(p->te->tensor[s->tensor].dtype);
+    if (stored[stmt]) bytes += te_dtype_bytes(p->te->tensor[s->tensor].dtype);
     return bytes;
 }
 
-static void describe_epilogue(Problem *p) {
+static void describe_epilogue(const bool *stored, Problem *p) {
     bool map = p->te->stmt[p->group->root].rhs->kind != TE_REDUCE;
-    for (int i = -1; map && i < p->group->n_fused; i++) p->element_bytes += element_bytes(p, i);
+    for (int i = -1; map && i < p->group->n_fused; i++)
+        p->element_bytes += element_bytes(p, i, stored);
     for (int i = 0; i < p->group->n_fused; i++) {
         const TeStmt *s = &p->te->stmt[p->group->fused[i]];
         bool reduces = s->rhs->kind == TE_REDUCE && !p->group->stats;
@@ -171,7 +178,7 @@ static FusedAxis flat_axis(const TeStmt *s, bool reduction) {
     return f;
 }
 
-static void describe_stream(int align, Problem *p) {
+static void describe_stream(int align, const bool *stored, Problem *p) {
     const TeStmt *s = &p->te->stmt[p->group->root];
     FusedAxis domain = flat_axis(s, false), loop = flat_axis(s, true);
     ROperand *op = &p->op[0];
@@ -184,7 +191,7 @@ static void describe_stream(int align, Problem *p) {
     *op = (ROperand){.vec_mn = 1, .vec_k = 1, .run_mn = 1, .run_k = 1, .bytes = 1, .elem = 1};
     p->op[1] = *op;
     p->flops = (double)domain.extent * (double)loop.extent * p->body_ops;
-    describe_outputs(&domain, align, p);
+    describe_outputs(&domain, align, stored, p);
     bool any = operand_widest(p, s, s->rhs, &a, &bytes), map = s->rhs->kind != TE_REDUCE;
     if (map && domain.extent > 0) rtile_gaps(p, &domain, any ? &a : NULL);
     if (map) rtile_map_reads(p, &domain, align);
@@ -225,11 +232,11 @@ static void describe_contraction(int align, Problem *p) {
 }
 
 /* A row group: M rows, N columns.  */
-static void describe_rows(Arena *a, int align, Problem *p) {
+static void describe_rows(Arena *a, int align, const bool *stored_of, Problem *p) {
     const RowGroup *g = p->group->row;
     bool stored[ROW_MAX_STMTS];
     double ops = 0;
-    for (int i = 0; i < g->n; i++) stored[i] = rtile_stored(p->te, p->group, g->stmt[i]);
+    for (int i = 0; i < g->n; i++) stored[i] = stored_of[g->stmt[i]];
     RowFacts *f = rows_facts(a, p->te, g, align, stored);
     p->row = f;
     if (g->online) p->online = rows_facts(a, p->te, g->online, align, stored);
@@ -256,10 +263,10 @@ static void describe_rows(Arena *a, int align, Problem *p) {
 }
 
 /* Statements over rows of a contraction's results.  */
-static void describe_stats(Arena *a, Problem *p) {
+static void describe_stats(Arena *a, const bool *stored_of, Problem *p) {
     const RowGroup *g = p->group->stats;
-    bool stored[ROW_MAX_STMTS], root = rtile_stored(p->te, p->group, p->group->root);
-    for (int i = 0; i < g->n; i++) stored[i] = rtile_stored(p->te, p->group, g->stmt[i]);
+    bool stored[ROW_MAX_STMTS], root = stored_of[p->group->root];
+    for (int i = 0; i < g->n; i++) stored[i] = stored_of[g->stmt[i]];
     p->stats = p->stats_online = stats_facts(a, p->te, p->group, g, stored, root);
     if (g->online) p->stats_online = stats_facts(a, p->te, p->group, g->online, stored, root);
 }
@@ -281,25 +288,27 @@ static void describe_multiples(Problem *p) {
 /* All that follows from the group, and for a contraction from how it was recognised.  */
 static void describe(Arena *a, int align, Problem *p) {
     const TeStmt *root = &p->te->stmt[p->group->root];
+    bool stored[TE_MAX_STMTS];
+    find_stored(p->te, p->group, stored);
     p->type = root->rhs->type;
     p->align = align;
     for (int axis = 0; axis < AX_CLASSES; axis++) p->extent[axis] = 1;
     if (p->group->row) {
-        describe_rows(a, align, p);
+        describe_rows(a, align, stored, p);
         describe_multiples(p);
         return;
     }
     if (p->contraction) {
         describe_contraction(align, p);
-        describe_outputs(&p->con.axis[AX_N], align, p);
-        if (p->group->stats) describe_stats(a, p);
+        describe_outputs(&p->con.axis[AX_N], align, stored, p);
+        if (p->group->stats) describe_stats(a, stored, p);
     } else {
-        describe_stream(align, p);
+        describe_stream(align, stored, p);
     }
     if (!p->stats) rtile_views(p, align);
     p->read_bytes = unique_bytes(p, -1);
     p->n_reads = access_reads(root->rhs).n;
-    describe_epilogue(p);
+    describe_epilogue(stored, p);
     describe_multiples(p);
 }
 

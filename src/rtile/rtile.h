@@ -159,8 +159,6 @@ typedef struct {
 } Problem;
 
 enum { NOT_ALONE = -2 };
-/* Does the group store the statement's tensor: an output, or a temporary that others read?  */
-bool rtile_stored(const Te *te, const KernelGroup *g, int stmt);
 /* Facts about a group: extents, vectors, runs.  `align`: promised alignment of tensors, bytes.
  * With run-time sizes extents are the largest; vectors, runs and guards hold for all sizes.  */
 Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int align,

@@ -110,8 +110,9 @@ int groups_behind(const Te *te, const Groups *g, int k, int end) {
     for (;;) {
         int last = -1;
         for (int i = 0; i < te->n_stmt; i++) {
+            if (g->home[i] != k) continue;
             ReadList reads = access_reads(te->stmt[i].rhs);
-            int from = g->home[i] == k ? read_before(g, &reads, end, k) : -1;
+            int from = read_before(g, &reads, end, k);
             last = from > last ? from : last;
         }
         if (last < 0 || groups_meet(te, g, k, last))
@@ -181,6 +182,7 @@ void groups_find(const Te *te, Groups *g) {
 
 void groups_disorder(const Te *te, Groups *g, int k, int to) {
     for (int i = 0; i < te->n_stmt && g->ordered; i++) {
+        if (to < k && g->home[i] != k) continue;       /* who reads group k still comes later */
         ReadList reads = access_reads(te->stmt[i].rhs);
         for (int j = 0; j < reads.n; j++) {
             int from = source(g, reads.at[j]->v.ref), own = g->home[i];

@@ -173,7 +173,8 @@ static bool fits(Rows *r, int k, int joining, int i) {
         if ((from == k || from == joining) && !bind_read(r->te, s, read, r->axis[maker], axis))
             return false;
     }
-    for (int j = 0; j < reads.n; j++) bind_shared(r, k, s, reads.at[j], axis);
+    for (int j = 0; j < reads.n && memchr(axis, OPEN, (size_t)s->n_index); j++)
+        bind_shared(r, k, s, reads.at[j], axis);
     int left = r->role[i] == ROW_MAP ? frame->n_index : rows;
     IndexRange own_left = {0, s->n_left}, own_rest = {s->n_left, s->n_index};
     IndexRange to_left = {0, left}, to_rest = {rows, frame->n_index};
