@@ -48,8 +48,8 @@ static void open_case(Case *c, const char *text) {
     assert_int_equal(te_parse(c->a, &c->d, diag_text("t.te", text), NULL, NULL, &te), ST_OK);
     c->x = ARENA_NEW(c->a, Search);
     PlanRequest asked = {.te = te, .dev = fixture_device(c->a, "h200"), .o = &c->o};
-    Planner plan = {.a = c->a, .kept = arena_beside(c->a), .asked = asked,
-                     .known = ARENA_NEW(c->a, KnownKernels)};
+    Planner plan = {.a = c->a, .kept = arena_beside(c->a), .part = arena_beside(c->a),
+                    .asked = asked, .known = ARENA_NEW(c->a, KnownKernels)};
     *c->x = (Search){.whole = {.plan = plan}};
     assert_int_equal(te_canonical(c->a, &c->d, te, &c->x->whole.plan.op), ST_OK);
 }

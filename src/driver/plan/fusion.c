@@ -15,7 +15,8 @@ static const char *tell(Search *x) {
 
 static Status open_search(Arena *a, Diag *d, const PlanRequest *r, Search **out) {
     Search *x = *out = ARENA_NEW(a, Search);
-    *x = (Search){.whole = {.plan = {.a = a, .kept = arena_beside(a), .asked = *r,
+    *x = (Search){.whole = {.plan = {.a = a, .kept = arena_beside(a),
+                                     .part = arena_beside(a), .asked = *r,
                                      .known = ARENA_NEW(a, KnownKernels)}}};
     return te_canonical(a, d, r->te, &x->whole.plan.op);
 }
@@ -57,8 +58,8 @@ static int64_t *sizes_at(Arena *a, const Te *te, int size, double part) {
 /* The decisions that are the fastest at these sizes, and nothing else of the search; false: there
  * is no plan.  */
 static bool decide_at(const Search *like, const int64_t *size, TeDecisions *out) {
-    Arena *a = like->whole.plan.a, *kept = like->whole.plan.kept;
-    ArenaMark was = arena_mark(a), kept_was = arena_mark(kept);
+    Arena *a = like->whole.plan.a, *kept = like->whole.plan.kept, *part = like->whole.plan.part;
+    ArenaMark was = arena_mark(a), kept_was = arena_mark(kept), part_was = arena_mark(part);
     Search *x = ARENA_NEW(a, Search);
     *x = (Search){.whole = {.plan = like->whole.plan}};
     x->whole.plan.size = size;
@@ -66,6 +67,7 @@ static bool decide_at(const Search *like, const int64_t *size, TeDecisions *out)
     Diag quiet = diag_new(a);
     bool any = search_decisions(x, &quiet) == ST_OK;
     if (any) *out = *decisions_of(&x->whole.best);
+    arena_reset(part, part_was);
     arena_reset(kept, kept_was);
     arena_reset(a, was);
     return any;

@@ -5,6 +5,15 @@
 /* Candidates kept beyond those asked for: to be told of, and to replace plans that spill.  */
 enum { SPARE_CANDIDATES = 24 };
 
+TextKey text_key(const char *text) {
+    Sha256 sum;
+    TextKey key;
+    sha256_init(&sum);
+    sha256_add(&sum, text, strlen(text));
+    sha256_digest(&sum, key.digest);
+    return key;
+}
+
 /* The op's kernel groups by these decisions, without their problems and plans.  */
 static void open_groups(Arena *a, const TeCanonical *op, const TeDecisions *decisions,
                         PlanSet *set) {
@@ -78,9 +87,9 @@ static Status problem_of(Planner *x, Diag *d, const Parting *p, int g, Problem *
 
 /* Group g, whose text says all that decides about it.  */
 static Status kernel_of(Planner *x, Diag *d, int g, const char *text, Parting *out) {
-    uint64_t hash = hash64(text, strlen(text), 0);
-    Kernel **bucket = &x->known->bucket[hash % KNOWN_BUCKETS], *k = *bucket;
-    while (k && (k->hash != hash || strcmp(k->text, text) != 0)) k = k->next;
+    TextKey key = text_key(text);
+    Kernel **bucket = &x->known->bucket[key_bucket(&key, KNOWN_BUCKETS)], *k = *bucket;
+    while (k && !same_key(&k->key, &key)) k = k->next;
     out->kernel[g] = k;
     if (k) return ST_OK;
     Problem p;
@@ -90,8 +99,7 @@ static Status kernel_of(Planner *x, Diag *d, int g, const char *text, Parting *o
     double least_us = mp_least_us(&p, x->asked.dev);
     arena_reset(x->a, mark);
     k = ARENA_NEW(x->kept, Kernel);
-    *k = (Kernel){.text = arena_strdup(x->kept, text), .hash = hash, .us = -1,
-                  .least_us = least_us, .next = *bucket};
+    *k = (Kernel){.key = key, .us = -1, .least_us = least_us, .next = *bucket};
     out->kernel[g] = *bucket = k;
     return ST_OK;
 }

@@ -3,10 +3,15 @@
 #ifndef ROLLER_DRIVER_PLAN_PARTING_H
 #define ROLLER_DRIVER_PLAN_PARTING_H
 #include "driver/plan/fusion.h"
+#include <string.h>
+
+/* Of a text that would be long to keep: equal where the texts are.  */
+typedef struct {
+    uint8_t digest[32];       /* SHA-256 */
+} TextKey;
 
 typedef struct Kernel {
-    const char *text;         /* all that decides about it */
-    uint64_t hash;            /* of the text */
+    TextKey key;              /* of all that decides about it */
     int matched;              /* how often, inside of parting.c; 0 outside */
     int present;              /* how often in the best parting of the whole op */
     double least_us, us;      /* us: predicted, or < 0: not planned */
@@ -33,6 +38,7 @@ typedef struct {
 typedef struct {
     Arena *a;                 /* of what is tried, which is reset where it is no gain */
     Arena *kept;              /* beside it: kernels, answers */
+    Arena *part;              /* beside it: the part that is asked about */
     PlanRequest asked;
     TeCanonical op;           /* asked.te, or a part of it */
     const int64_t *size;      /* to plan at; NULL: the largest */
@@ -40,6 +46,14 @@ typedef struct {
     int planned;              /* kernels */
 } Planner;
 
+TextKey text_key(const char *text);
+static inline bool same_key(const TextKey *x, const TextKey *y) {
+    return memcmp(x->digest, y->digest, sizeof x->digest) == 0;
+}
+/* Where it goes in a table of so many buckets.  */
+static inline size_t key_bucket(const TextKey *x, size_t n) {
+    return (x->digest[0] | (size_t)x->digest[1] << 8) % n;
+}
 /* The op's kernel groups by these decisions; out->kernel is NULL if it fails.  */
 Status parting_open(Planner *x, Diag *d, const TeDecisions *decisions, Parting *out);
 /* Which of p's kernels `other` does not have (NULL: all): where groups are equal, as many as there

@@ -28,8 +28,9 @@ static void try_near(Search *x, int site) {
     near_find(&x->near, &site, 1, &p);
     for (int e = 0; e < TE_DECISION_COUNT; e++)
         if (possible >> e & 1) tell_step(x, site, e);
-    Answer *found = search_ask(x, &q, &p);
-    bool stands = found->accepted || !search_changed(x, &p);
+    bool changed = search_changed(x, &p);                 /* then it would be asked in vain */
+    Answer *found = search_ask(x, &q, &p, changed);
+    bool stands = found && (found->accepted || !changed);
     if (stands) x->answer[site] = found;
     for (int e = 0; e < TE_DECISION_COUNT && stands; e++)
         if (found->tried[e].gone)

@@ -24,8 +24,7 @@ typedef struct {
 
 /* What came of it in a part.  */
 typedef struct Answer {
-    const char *text;         /* of the part */
-    uint64_t hash;
+    TextKey key;              /* of the part */
     Question question;        /* in numbers of the part */
     uint8_t apart;            /* decisions that the part does not show as the whole does */
     Tried tried[TE_DECISION_COUNT];       /* those of the one site; tried[0] is that of two */
@@ -57,8 +56,16 @@ typedef struct Refused {
     struct Refused *next;
 } Refused;
 
+/* The part that was asked about last, in the arena of its own.  */
+typedef struct {
+    TextKey key;
+    Parting parting;          /* set.normal: NULL if there is none */
+    ArenaMark mark;           /* before it */
+} OpenPart;
+
 typedef struct {
     Decider whole;
+    OpenPart part;
     Near near;
     double total, usual_us;
     Answer *known[SEARCH_BUCKETS];

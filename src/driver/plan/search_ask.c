@@ -1,6 +1,5 @@
 /* Questions in parts of the op, and gains that become the best parting of the whole.  */
 #include "driver/plan/search_ask.h"
-#include "base/hash.h"
 #include <math.h>
 #include <string.h>
 
@@ -85,14 +84,29 @@ static bool answer_one(Decider *part, int e, Answer *out) {
     return false;
 }
 
+/* The part as it is decided so far.  It is asked many questions in a row, and opened for the first
+ * of them.  */
+static bool open_part(Search *x, const NearPart *p, const TeDecisions *taken, const TextKey *key) {
+    OpenPart *part = &x->part;
+    Arena *a = x->whole.plan.part;
+    if (part->parting.set.normal && same_key(&part->key, key)) return part->parting.kernel != NULL;
+    if (part->parting.set.normal) arena_reset(a, part->mark);
+    *part = (OpenPart){.key = *key, .mark = arena_mark(a)};
+    Planner plan = x->whole.plan;
+    Diag quiet = diag_new(plan.a);
+    plan.a = a;
+    plan.op = p->op;
+    return parting_open(&plan, &quiet, taken, &part->parting) == ST_OK;
+}
+
 static void answer(Search *x, const NearPart *p, const TeDecisions *taken, uint8_t possible,
                    Answer *out) {
     const Question *q = &out->question;
     Decider part = {.plan = x->whole.plan,
                     .tried = ARENA_ARRAY(x->whole.plan.a, Tried, p->n * TE_DECISION_COUNT)};
-    Diag quiet = diag_new(part.plan.a);
+    bool gain = !open_part(x, p, taken, &out->key);
     part.plan.op = p->op;
-    bool gain = parting_open(&part.plan, &quiet, taken, &part.best) != ST_OK;
+    part.best = x->part.parting;
     uint8_t here = gain ? 0 : decisions_of(&part.best)->possible[q->site[0]];
     Parting was = part.best;
     if (q->n == 1) {
@@ -107,7 +121,7 @@ static void answer(Search *x, const NearPart *p, const TeDecisions *taken, uint8
     x->whole.plan.planned = part.plan.planned;
 }
 
-Answer *search_ask(Search *x, const Question *q, NearPart *p) {
+Answer *search_ask(Search *x, const Question *q, NearPart *p, bool known_alone) {
     Arena *a = x->whole.plan.a, *kept = x->whole.plan.kept;
     const TeDecisions *from = search_decided(x);
     ArenaMark mark = arena_mark(a);
@@ -116,16 +130,14 @@ Answer *search_ask(Search *x, const Question *q, NearPart *p) {
     near_cut(&x->near, p);
     for (int i = 0; i < p->n; i++) taken.taken[i] = from->taken[p->stmt[i]];
     for (int i = 0; i < q->n; i++) now.question.site[i] = place_in(p, q->site[i]);
-    now.text = access_part_text(a, p->op.te, taken.taken);
-    now.hash = hash64(now.text, strlen(now.text), 0);
-    Answer **bucket = &x->known[now.hash % SEARCH_BUCKETS], *known = *bucket;
-    while (known && !(known->hash == now.hash && strcmp(known->text, now.text) == 0 &&
+    now.key = text_key(access_part_text(a, p->op.te, taken.taken));
+    Answer **bucket = &x->known[key_bucket(&now.key, SEARCH_BUCKETS)], *known = *bucket;
+    while (known && !(same_key(&known->key, &now.key) &&
                       same_question(&known->question, &now.question)))
         known = known->next;
-    if (!known) {
+    x->pairs += !known && q->n == 2;
+    if (!known && !known_alone) {
         answer(x, p, &taken, from->possible[q->site[0]], &now);
-        x->pairs += q->n == 2;
-        now.text = arena_strdup(kept, now.text);
         now.next = *bucket;
         known = *bucket = ARENA_NEW(kept, Answer);
         *known = now;

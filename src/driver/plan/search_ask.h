@@ -11,8 +11,9 @@ static inline const TeDecisions *search_decided(const Search *x) {
 void search_adopt(Search *x, const Parting *best);
 /* Is it known to be no gain?  */
 bool search_tried(const Tried *t);
-/* The answer in the part, which may be known from an equal one.  */
-Answer *search_ask(Search *x, const Question *q, NearPart *p);
+/* The answer in the part, which may be known from an equal one; NULL if it is not, and is to be
+ * `known_alone`.  */
+Answer *search_ask(Search *x, const Question *q, NearPart *p, bool known_alone);
 /* Does something that was accepted replace a kernel of the part?  */
 bool search_changed(const Search *x, const NearPart *p);
 /* A gain in a part, to be taken with others.  */
