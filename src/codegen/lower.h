@@ -43,6 +43,17 @@ typedef struct {
     Form *form;
 } Lowered;
 
+/* Skeletons as rows: the kernels of a program (NULL: one) and the tree of each, in launch order;
+ * does it wait for the kernel before it in a place of its own?  */
+typedef struct {
+    int (*kernels)(const Problem *p, const RProg *r);
+    void (*kernel)(FormBuilder *b, Lowered *l, int number);
+    bool (*waits_itself)(const Lowered *l, int number);   /* NULL: no */
+} LowerRow;
+#define X(id, name) extern const LowerRow lower_##name;
+RPROG_SKELETONS(X)
+#undef X
+
 Lowered *lower_plan(Arena *a, const RPlan *plan, const Device *dev, int *n);
 void lower_print(const Lowered *l, Buf *out);
 
@@ -177,15 +188,7 @@ void lower_blocks(Lowered *l, TeExtent blocks);
  * the grid that the program says.  */
 void lower_domain(Arena *a, Lowered *l, int threads, int64_t items);
 void lower_grid(FormBuilder *b, Lowered *l, KernelKind kind);
-/* lower_scan.c */
-void lower_scan(FormBuilder *b, Lowered *l);
-void lower_scan_sums(FormBuilder *b, Lowered *l);
-/* lower_contract.c: the tree of a `contract` kernel; lower_results.c: what becomes of its sums.  */
-void lower_contract(FormBuilder *b, Lowered *l);
+/* lower_contract.c: the tree of a product; lower_results.c: what becomes of its sums.  */
+void lower_steps(FormBuilder *b, Lowered *l);
 void lower_results(FormBuilder *b, Lowered *l);
-/* lower_views.c */
-void lower_column(FormBuilder *b, Lowered *l);
-void lower_column_sums(FormBuilder *b, Lowered *l);
-void lower_window(FormBuilder *b, Lowered *l);
-void lower_permute(FormBuilder *b, Lowered *l);
 #endif

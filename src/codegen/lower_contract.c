@@ -308,7 +308,7 @@ static void add_stages(const Make *m) {
     add_steps(m);
 }
 
-void lower_contract(FormBuilder *b, Lowered *l) {
+void lower_steps(FormBuilder *b, Lowered *l) {
     const Contract *c = l->contract;
     Make make = {b, l, c}, *m = &make;
     const RProg *r = l->r;

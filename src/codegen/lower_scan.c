@@ -20,7 +20,7 @@ static void add_step(FormBuilder *b, const Lowered *l) {
     if (meets && scan_carries(l->p, l->r)) form_block_sync(b);
 }
 
-void lower_scan(FormBuilder *b, Lowered *l) {
+static void lower_main(FormBuilder *b, Lowered *l) {
     const RProg *r = l->r;
     lower_grid(b, l, KERNEL_SCAN);
     form_add(b, NODE_VALUES, VALUES_PLACE);
@@ -41,7 +41,7 @@ void lower_scan(FormBuilder *b, Lowered *l) {
     form_close(b);
 }
 
-void lower_scan_sums(FormBuilder *b, Lowered *l) {
+static void lower_sums(FormBuilder *b, Lowered *l) {
     lower_grid(b, l, KERNEL_SCAN_SUMS);
     l->launch.dynamic_smem = 0;
     form_add(b, NODE_VALUES, VALUES_PLACE);
@@ -53,3 +53,15 @@ void lower_scan_sums(FormBuilder *b, Lowered *l) {
     }
     form_add(b, NODE_STORE, STORE_LEAVE);
 }
+
+static int kernels(const Problem *p, const RProg *r) {
+    (void)p;
+    return r->split > 1 ? 2 : 1;
+}
+
+static void kernel(FormBuilder *b, Lowered *l, int number) {
+    if (l->r->split > 1 && number == 0) lower_sums(b, l);
+    else lower_main(b, l);
+}
+
+const LowerRow lower_scan = {.kernels = kernels, .kernel = kernel};

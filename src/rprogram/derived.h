@@ -322,6 +322,8 @@ int rprog_partial_arrays(const Te *te, const RowGroup *g);
 int64_t rprog_tiles(const Problem *p, const RProg *r, int axis);      /* ceil(extent / block) */
 int64_t rprog_outer_tiles(const Problem *p, const RProg *r);          /* of a product's outputs */
 int64_t rprog_blocks(const Problem *p, const RProg *r);               /* grid x, without split */
+/* Of the body, for each output.  */
+int64_t rprog_evaluations(const Problem *p, const RProg *r);
 /* Do they differ at most in what is chosen behind a block and its k-steps: stages, slices, a tail,
  * the order of tiles, the way to store?  */
 bool rprog_same_block(const RProg *a, const RProg *b);

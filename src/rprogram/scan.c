@@ -70,6 +70,11 @@ static const char *check(const Problem *p, const Device *dev, const RProg *r) {
     return skeleton_grid_check(&rprog_scan, p, dev, r, steps);
 }
 
+static int64_t evaluations(const Problem *p, const RProg *r) {
+    (void)p;
+    return r->split > 1 ? 2 : 1;
+}
+
 static const RowGroup *partials(const Problem *p) { return p->group->columns; }
 
 static int64_t threads(const Device *dev, RProg *r) {
@@ -164,4 +169,5 @@ const SkeletonRow rprog_scan = {
     .map = map,
     .workspace = workspace,
     .partials = partials,
+    .evaluations = evaluations,
 };

@@ -46,6 +46,8 @@ typedef struct SkeletonRow {
     /* Of partial results, bytes (NULL: there are none), and of which reductions they are.  */
     int64_t (*workspace)(const Problem *p, const RProg *r);
     const RowGroup *(*partials)(const Problem *p);
+    /* Of the body, for each output; NULL: at each point of the reduction, once.  */
+    int64_t (*evaluations)(const Problem *p, const RProg *r);
     RMeeting (*meeting)(const Problem *p, const RProg *r);
 } SkeletonRow;
 

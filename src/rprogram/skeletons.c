@@ -35,6 +35,11 @@ bool rprog_workspace_fixed(const Problem *p, const RProg *r) {
     return s->partials && rprog_partial_arrays(p->te, s->partials(p)) > 1;
 }
 
+int64_t rprog_evaluations(const Problem *p, const RProg *r) {
+    const SkeletonRow *s = row_of(r);
+    return s->evaluations ? s->evaluations(p, r) : p->extent[AX_K];
+}
+
 const Layout *rprog_layout(Arena *a, const Problem *p, const Device *dev, const RProg *r) {
     const SkeletonRow *s = row_of(r);
     Layout *l = ARENA_NEW(a, Layout);

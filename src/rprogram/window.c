@@ -262,6 +262,11 @@ static int64_t threads(const Device *dev, RProg *r) {
     return threads_of(r);
 }
 
+static int64_t evaluations(const Problem *p, const RProg *r) {
+    (void)r;
+    return p->extent[AX_K] * (p->window.map ? p->window.n_tap : 1);
+}
+
 static int64_t divisor_of(const TeStmt *s, const uint8_t *index, int n) {
     int64_t divisor = 1;
     for (int i = 0; i < n; i++) divisor *= te_extent_divisor(&s->index[index[i]].hi);
@@ -392,4 +397,5 @@ const SkeletonRow rprog_window = {
     .registers = registers,
     .rooms = rooms,
     .map = map,
+    .evaluations = evaluations,
 };

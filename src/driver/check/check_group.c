@@ -55,7 +55,7 @@ static Status launch_sampled(Check *c, void *user) {
             count = sample_strips(c->a, s, values ? k->span : 0, &blocks);
         } else if (r->tail > 0) {
             count = sample_tail(c->a, p, r, s, k->span, &blocks);
-        } else if (first || r->skeleton == SK_ROW || r->skeleton == SK_SCAN) {
+        } else if (first || k->span == 0) {
             count = (int64_t)s->n_block * k->grid[1];
             blocks = ARENA_ARRAY(c->a, int64_t, count + 1);
             for (int64_t b = 0; b < count; b++)
@@ -158,9 +158,7 @@ static double block_outputs(const IndexMap *m) {
 }
 
 static double block_work(const Problem *p, const RProg *r, const IndexMap *m) {
-    double each = (double)p->extent[AX_K];
-    if (r->skeleton == SK_SCAN) each = r->split > 1 ? 2 : 1;
-    if (r->skeleton == SK_WINDOW && p->window.map) each *= p->window.n_tap;
+    double each = (double)rprog_evaluations(p, r);
     /* Where rows lie in several blocks, those of a row in all kernels.  */
     if (r->stats == STATS_PARTIAL)
         each *= (double)rprog_tiles(p, r, AX_N) * rprog_stats_facts(p, r)->group->n_pass;
@@ -219,8 +217,8 @@ static bool sample_size(Check *c, int g, const IndexMap *m, int *blocks, int *po
         return false;
     }
     *blocks = (int)fmin(fmax(share / work, least), MAX_SAMPLED_BLOCKS);
-    /* The reference makes each result of a scan from all its terms.  */
-    double point = r->skeleton == SK_SCAN ? (double)p->extent[AX_K] : work / fmax(1, outputs);
+    /* The reference makes each result from all its terms, also one of a scan.  */
+    double point = fmax((double)p->extent[AX_K], work / fmax(1, outputs));
     double fit = share / *blocks / fmax(1, point);
     *points = (int)fmin(fmax(fit, FEWEST_POINTS), SAMPLED_POINTS);
     return true;
@@ -235,7 +233,7 @@ static void take_sample(Check *c, int g, Sample *s) {
     for (int i = program->n_kernel - 1; i >= 0; i--)
         if (program->kernel[i].group == c->program[g]) first = &program->kernel[i];
     int want, points;
-    index_map(p, r, first && r->skeleton == SK_STREAM ? first->span : 0, &s->map);
+    index_map(p, r, first ? first->span : 0, &s->map);
     if (first && rprog_persistent(r))
         s->across = cg_blocks(c->normal, program, first, c->run.taken, c->size);
     if (!sample_size(c, g, &s->map, &want, &points)) return;
