@@ -299,8 +299,8 @@ static void map(const Problem *p, const RProg *r, int64_t span, IndexMap *m) {
     }
     index_deal_thread(m, (IndexDigit){planes, 1, r->block.extent[AX_K]});
     if (down >= 0) index_deal_thread(m, (IndexDigit){down, r->thread.extent[AX_M], patches});
-    index_deal_thread(m, (IndexDigit){across, r->thread.extent[AX_N],
-                                      count_along(&r->block, &r->thread, AX_N)});
+    int along = count_along(&r->block, &r->thread, AX_N);
+    index_deal_thread(m, (IndexDigit){across, r->thread.extent[AX_N], along});
 }
 
 /* ---- candidates ---- */
