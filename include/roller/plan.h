@@ -25,6 +25,18 @@ ROLLER_API RollerStatus roller_parse_names(RollerCtx *ctx, const char *te, size_
  * it does not say them; n 0: f32.  The text lives until the context's next call.  */
 ROLLER_API RollerStatus roller_einsum(RollerCtx *ctx, const char *spec, const char *const *types,
                                       int n, const char **te, size_t *len);
+/* The text of the derivative of an op (docs/te.md, "Derivatives"): its arguments are the inputs of
+ * the op that it needs, by their names, and "d_C" for each real output C, the derivative by that of
+ * what is derived; its outputs are "d_A" for each input A of wrt, n names in any order; n 0: of all
+ * that are real tensors.  The text lives until the context's next call.  */
+ROLLER_API RollerStatus roller_gradient(RollerCtx *ctx, const RollerOp *op,
+                                        const char *const *wrt, int n, const char **te,
+                                        size_t *len);
+/* The text of an op over arrays alone: scalars become tensors of rank 0.  Where extent is not
+ * negative input i, scalars counted, has a first dimension of that extent where batched[i] is not
+ * 0, and so have all outputs.  The text lives until the context's next call.  */
+ROLLER_API RollerStatus roller_batch(RollerCtx *ctx, const RollerOp *op, const int *batched,
+                                     int64_t extent, const char **te, size_t *len);
 typedef enum { ROLLER_OP_NAME, ROLLER_OP_TE, ROLLER_OP_ACCESS } RollerOpText;
 ROLLER_API RollerStatus roller_op_text(const RollerOp *op, RollerOpText what, const char **text,
                                        size_t *len);

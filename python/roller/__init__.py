@@ -21,6 +21,8 @@ compile = _default.compile
 einsum = _default.einsum
 einsum_kernel = _default.einsum_kernel
 einsum_te = _default.einsum_te
+gradient_te = _default.gradient_te
+batch_te = _default.batch_te
 read = _default.read
 profiles = _default.profiles
 archs = _default.archs
@@ -29,5 +31,6 @@ __all__ = [
     "Argument", "ArgumentError", "Bound", "CancelledError", "Check", "CheckError", "Compiler",
     "DeviceError", "Error", "Estimate", "ExpressionError", "FileError", "InternalError", "Kernel",
     "Launch", "NvrtcError", "OutOfMemoryError", "PlanError", "ProfileError", "UsageError",
-    "archs", "compile", "einsum", "einsum_kernel", "einsum_te", "profiles", "read", "tvm_ffi_library",
+    "archs", "batch_te", "compile", "einsum", "einsum_kernel", "einsum_te", "gradient_te", "profiles",
+    "read", "tvm_ffi_library",
 ]

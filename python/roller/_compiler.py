@@ -43,19 +43,9 @@ class Compiler:
         check    prove it before it is given out
         static_smem, plain_abi   kernels that declare their shared memory, that take no tensor maps
         """
-        if isinstance(te, os.PathLike):
-            file = file or os.fspath(te)
-            with open(te, "rb") as f:
-                te = f.read()
-        elif isinstance(te, str):
-            te = te.encode()
         context = self._contexts.get()
         handle = self._profile(context, profile, arch)
-        given, n = defines(sizes)
-        parse = struct(_abi.RollerParseOptions, op=None if op is None else op.encode(),
-                       defines=cast(given, c_void_p), n_defines=n)
-        parsed = context.make(lib.roller_parse, lib.roller_op_destroy, te, len(te),
-                              os.fsencode(file or "<expression>"), byref(parse))
+        parsed = self._parse(context, te, op, sizes, file)
         options = struct(_abi.RollerPlanOptions, align=align or 0, check=bool(check),
                          workspace_limit=workspace_limit or 0, fast_compile=bool(fast_compile),
                          static_smem=bool(static_smem), plain_abi=bool(plain_abi),
@@ -73,6 +63,20 @@ class Compiler:
             kernel.check()
         return kernel
 
+    @staticmethod
+    def _parse(context, te, op, sizes, file=None):
+        if isinstance(te, os.PathLike):
+            file = file or os.fspath(te)
+            with open(te, "rb") as f:
+                te = f.read()
+        elif isinstance(te, str):
+            te = te.encode()
+        given, n = defines(sizes)
+        options = struct(_abi.RollerParseOptions, op=None if op is None else op.encode(),
+                         defines=cast(given, c_void_p), n_defines=n)
+        return context.make(lib.roller_parse, lib.roller_op_destroy, te, len(te),
+                            os.fsencode(file or "<expression>"), byref(options))
+
     def _profile(self, context, name, arch):
         """Read once, and again when its file has changed."""
         place = (name, arch if name is None else None, os.getcwd(),
@@ -89,17 +93,43 @@ class Compiler:
         context.profiles[place] = handle, _state(lib.roller_profile_file(handle.at))
         return handle
 
+    # ---- derivatives, batches ----
+    def _text(self, function, context, *args):
+        te, size = c_void_p(), c_size_t()
+        context.call(function, *args, byref(te), byref(size))
+        return string_at(te.value, size.value).decode()
+
+    def gradient_te(self, te, wrt=None, *, op=None, sizes=None):
+        """The text of the derivative of an op (docs/te.md, "Derivatives").
+
+        Its arguments are those inputs that it needs, and d_C for each real output C; its outputs
+        are d_A for each input A of wrt, a list of names (all that are real tensors).
+        """
+        context = self._contexts.get()
+        names, n = strings(wrt or ())
+        parsed = self._parse(context, te, op, sizes)
+        return self._text(lib.roller_gradient, context, parsed.at, names, n)
+
+    def batch_te(self, te, batched=None, extent=-1, *, op=None, sizes=None):
+        """The text of an op over arrays alone: scalars become tensors of rank 0.
+
+        With extent each input whose place in `batched` is true has a first dimension of that
+        extent, and so have all outputs.
+        """
+        context = self._contexts.get()
+        parsed = self._parse(context, te, op, sizes)
+        given = [bool(x) for x in batched or ()] + [False] * lib.roller_op_args(parsed.at)
+        return self._text(lib.roller_batch, context, parsed.at,
+                          (c_int * len(given))(*given), extent)
+
     # ---- einsum ----
     def einsum_te(self, spec, types=None):
         """The text of an op for einsum notation; its sizes are the letters.
 
         types    of the operands ("f16", ...), where the notation does not say them (f32)
         """
-        context = self._contexts.get()
         given, n = strings(types or ())
-        te, size = c_void_p(), c_size_t()
-        context.call(lib.roller_einsum, spec.encode(), given, n, byref(te), byref(size))
-        return string_at(te.value, size.value).decode()
+        return self._text(lib.roller_einsum, self._contexts.get(), spec.encode(), given, n)
 
     def einsum_kernel(self, spec, sizes, *, types=None, **options):
         """A kernel for einsum notation: einsum_kernel("mk,kn->mn", {"m": "1..64", "k": 8, "n": 8}).

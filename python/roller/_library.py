@@ -103,6 +103,14 @@ class _Signals:
                 self.raised = e.with_traceback(None)
 
 
+def _outside():
+    """For the caller's warning: how far up the first frame is that is not the package's."""
+    level, frame = 2, sys._getframe(2)
+    while frame.f_back and os.path.dirname(os.path.abspath(frame.f_code.co_filename)) == _here:
+        level, frame = level + 1, frame.f_back
+    return level
+
+
 class Context:
     """A context of roller.h, for the thread that made it."""
 
@@ -126,7 +134,7 @@ class Context:
             raise self.error(status)
         said = lib.roller_warnings(self.at)
         if said:
-            warnings.warn(text(said).rstrip(), stacklevel=4)
+            warnings.warn(text(said).rstrip(), stacklevel=_outside())
 
     def error(self, status):
         if self._signals and self._signals.raised is not None:

@@ -67,11 +67,6 @@ int TVMFFIFunctionCall(void *function, FfiAny *args, int32_t n, FfiAny *out) {
     Function *f = function;
     return f->call(f->self, args, n, out);
 }
-int TVMFFIStringFromByteArray(const FfiBytes *text, FfiAny *out) {
-    (void)text;
-    out->type = FFI_NONE;
-    return 0;
-}
 void *TVMFFIEnvGetStream(int32_t type, int32_t id) { return type == 2 && id == 0 ? stream : NULL; }
 void *TVMFFIEnvGetDLPackManagedTensorAllocator(void) { return allocates ? &allocates : NULL; }
 /* Addresses that are good for 128 bytes alone, as some environments give.  */

@@ -227,6 +227,26 @@ class Package(unittest.TestCase):
         k = roller.einsum_kernel("mk:f16,nk:f16->mn", {"m": "1..9", "n": 4, "k": 8})
         np.testing.assert_array_equal(k(h, h).astype("f4"), h.astype("f4") @ h.T.astype("f4"))
 
+    def test_gradient(self):
+        """Of a product NumPy is the oracle; the text is one that can be derived again."""
+        mm = "op mm(A: f32[4,8], B: f32[8,6], s: f32) -> C: f32[4,6] { C[m,n] = s * sum[k](A[m,k] * B[k,n]); }"
+        text = roller.gradient_te(mm)
+        k = roller.compile(text, profile="h200")
+        self.assertEqual([a.name for a in k.args], ["A", "B", "s", "d_C", "d_A", "d_B"])
+        a, b, c = (rng.integers(-4, 5, s).astype("f4") for s in ((4, 8), (8, 6), (4, 6)))
+        da, db = k(a, b, 2, c)
+        np.testing.assert_array_equal(da, 2 * c @ b.T)
+        np.testing.assert_array_equal(db, 2 * a.T @ c)
+        self.assertIn("-> d_d_C: ", roller.gradient_te(text, ["d_C"]))
+        self.refuses(roller.ExpressionError, "TE", roller.gradient_te, mm, ["X"])
+
+    def test_batch(self):
+        mm = "param M = 1..9; op mm(A: f32[M,8], B: f32[8,6], s: f32) -> C: f32[M,6] { C[m,n] = s * sum[k](A[m,k] * B[k,n]); }"
+        k = roller.compile(roller.batch_te(mm, [True, False, False], 3), profile="h200")
+        a, b = rng.integers(-4, 5, (3, 4, 8)).astype("f4"), rng.integers(-4, 5, (8, 6)).astype("f4")
+        np.testing.assert_array_equal(k(a, b, np.array(2, "f4")), 2 * a @ b)
+        self.assertIn("s: f32[]", roller.batch_te(mm))
+
     def test_einsum_refusals(self):
         a = np.zeros((4, 8), "f4")
         e = self.refuses(roller.ExpressionError, "TE", roller.einsum, "m...,kn", a, a)

@@ -1,6 +1,8 @@
 /* roller.h: expressions.  */
 #include "driver/handle/handle.h"
 #include "te/front/einsum.h"
+#include "te/grad/batch.h"
+#include "te/grad/gradient.h"
 #include <string.h>
 
 typedef struct {
@@ -108,6 +110,61 @@ RollerStatus roller_einsum(RollerCtx *ctx, const char *spec, const char *const *
                            const char **te, size_t *len) {
     EinsumCall c = {.spec = spec, .types = types, .n = n};
     RollerStatus s = call_run(ctx, NULL, einsum, &c);
+    *te = s ? NULL : c.out;
+    *len = s ? 0 : c.len;
+    return s;
+}
+
+typedef struct {
+    const RollerOp *op;
+    const char *const *wrt;
+    int n;
+    const char *out;
+    size_t len;
+} GradientCall;
+
+static Status gradient(RollerCtx *ctx, void *user) {
+    GradientCall *c = user;
+    Buf out = buf_new(ctx->call);
+    Status s = te_gradient(ctx->call, &ctx->diag, c->op->te, c->wrt, c->n, &out);
+    c->len = out.len;
+    c->out = buf_str(&out);
+    return s;
+}
+
+RollerStatus roller_gradient(RollerCtx *ctx, const RollerOp *op, const char *const *wrt, int n,
+                             const char **te, size_t *len) {
+    GradientCall c = {.op = op, .wrt = wrt, .n = n};
+    RollerStatus s = call_run(ctx, NULL, gradient, &c);
+    *te = s ? NULL : c.out;
+    *len = s ? 0 : c.len;
+    return s;
+}
+
+typedef struct {
+    const RollerOp *op;
+    const int *batched;
+    int64_t extent;
+    const char *out;
+    size_t len;
+} BatchCall;
+
+static Status batch(RollerCtx *ctx, void *user) {
+    BatchCall *c = user;
+    const Te *te = c->op->te;
+    Buf out = buf_new(ctx->call);
+    bool *batched = ARENA_ARRAY(ctx->call, bool, te->n_in + 1);
+    for (int i = 0; i < te->n_in && c->extent >= 0; i++) batched[i] = c->batched[i] != 0;
+    Status s = te_batch(ctx->call, &ctx->diag, te, batched, c->extent, &out);
+    c->len = out.len;
+    c->out = buf_str(&out);
+    return s;
+}
+
+RollerStatus roller_batch(RollerCtx *ctx, const RollerOp *op, const int *batched, int64_t extent,
+                          const char **te, size_t *len) {
+    BatchCall c = {.op = op, .batched = batched, .extent = extent};
+    RollerStatus s = call_run(ctx, NULL, batch, &c);
     *te = s ? NULL : c.out;
     *len = s ? 0 : c.len;
     return s;

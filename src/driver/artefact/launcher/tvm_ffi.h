@@ -37,7 +37,6 @@ extern void TVMFFIGetVersion(FfiVersion *) FFI_WEAK;
 extern void TVMFFIErrorSetRaisedFromCStr(const char *kind, const char *message) FFI_WEAK;
 extern int TVMFFIObjectDecRef(void *) FFI_WEAK;
 extern int TVMFFIFunctionCreate(void *self, FfiCall, void (*deleter)(void *), void **) FFI_WEAK;
-extern int TVMFFIStringFromByteArray(const FfiBytes *text, FfiAny *) FFI_WEAK;
 extern int TVMFFIFunctionGetGlobal(const FfiBytes *name, void **) FFI_WEAK;
 extern int TVMFFIFunctionCall(void *function, FfiAny *args, int32_t n, FfiAny *) FFI_WEAK;
 extern void *TVMFFIEnvGetStream(int32_t type, int32_t id) FFI_WEAK;
