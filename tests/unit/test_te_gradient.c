@@ -66,8 +66,8 @@ static const char *const cases[] = {
        "z[i] += p[i,j]; O[i,d] = sum[j](p[i,j] * V[j,d]) / z[i];"),
     /* names that it would take, sizes that are known when it runs */
     OP("x0: f64[3,2]", "C: f64[2]", "C[x1] = sum[x2](x0[x2,x1] * x0[x2,x1]);"),
-    "param M = 1..4, N = 2; let H = M * N; op f(X: f64[M,N], Z: f64[H]) -> Y: f64[M] "
-    "{ Y[i] = sum[j](X[i,j] * Z[i*N+j]); }",
+    ("param M = 1..4, N = 2; let H = M * N; op f(X: f64[M,N], Z: f64[H]) -> Y: f64[M] "
+     "{ Y[i] = sum[j](X[i,j] * Z[i*N+j]); }"),
 };
 
 /* ---- data ---- */

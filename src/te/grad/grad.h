@@ -36,7 +36,7 @@ typedef struct {
     size_t n, room;
 } GradTerms;
 
-/* ---- tree.c: nodes ---- */
+/* ---- nodes.c ---- */
 TeExpr *grad_node(Grad *g, TeKind kind, TeExpr *x, TeExpr *y);     /* of two, or y NULL */
 TeExpr *grad_call(Grad *g, TeFn fn, TeExpr *x, TeExpr *y);
 TeExpr *grad_select(Grad *g, TeExpr *c, TeExpr *x, TeExpr *y);
@@ -49,7 +49,16 @@ TeExpr *grad_both(Grad *g, TeExpr *x, TeExpr *y);
 /* Index i of e becomes by[i]; NULL: it stays.  A copy; of NULL NULL.  */
 TeExpr *grad_put(Grad *g, const TeExpr *e, TeExpr *const *by);
 
-/* ---- hoist.c ---- */
+/* ---- made.c ---- */
+GradTensor *grad_add(Grad *g);
+/* A new temporary, named after another tensor.  */
+int grad_tensor(Grad *g, int like, TeDtype type, int rank, const TeExtent *shape);
+/* A statement that assigns the whole of a tensor, with an index for each of its dimensions; formed
+ * and annotated like another one (NULL: like none).  */
+TeStmt *grad_assign(Grad *g, int tensor, const TeStmt *like);
+/* The statement is done.  */
+void grad_push(Grad *g, TeStmt *s);
+/* ---- forward.c ---- */
 /* The statement as derivatives take it: a map, or one reduction as the whole right side, behind
  * those for reductions inside of it.  */
 void grad_forward(Grad *g, const TeStmt *from);
@@ -64,13 +73,4 @@ bool grad_depends(const Grad *g, const TeExpr *e);
 /* A statement that sums a term over all points of its statement, at each element of what it reads;
  * gives the tensor that it assigns.  ST_TE: there are too many indices.  */
 Status grad_collect(Grad *g, const GradTerm *t, int *made);
-
-/* ---- gradient.c ---- */
-/* A new temporary, named after another tensor.  */
-int grad_tensor(Grad *g, int like, TeDtype type, int rank, const TeExtent *shape);
-/* A statement that assigns the whole of a tensor, with an index for each of its dimensions; formed
- * and annotated like another one (NULL: like none).  */
-TeStmt *grad_assign(Grad *g, int tensor, const TeStmt *like);
-/* The statement is done.  */
-void grad_push(Grad *g, TeStmt *s);
 #endif

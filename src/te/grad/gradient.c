@@ -6,45 +6,8 @@
 
 #include <string.h>
 
-/* ---- the op that is made ---- */
+/* ---- the derivative by one tensor ---- */
 static bool is_real(TeDtype t) { return te_dtype_class(t) == TE_CLASS_REAL; }
-
-static GradTensor *add_tensor(Grad *g) {
-    g->tensor = arena_grow(g->a, g->tensor, &g->tensor_room, g->n_tensor + 1, sizeof *g->tensor);
-    g->tensor[g->n_tensor] = (GradTensor){0};
-    return &g->tensor[g->n_tensor++];
-}
-
-int grad_tensor(Grad *g, int like, TeDtype type, int rank, const TeExtent *shape) {
-    const char *base = g->tensor[like].t.name;
-    TeTensor *t = &add_tensor(g)->t;
-    *t = (TeTensor){.role = TE_TEMP, .dtype = type, .rank = rank};
-    do t->name = arena_printf(g->a, "%.40s_g%d", base, ++g->names);
-    while (normalize_taken(g->in, t->name));
-    if (rank) memcpy(t->shape, shape, sizeof *shape * (size_t)rank);
-    return (int)g->n_tensor - 1;
-}
-
-TeStmt *grad_assign(Grad *g, int tensor, const TeStmt *like) {
-    const TeTensor *t = &g->tensor[tensor].t;
-    TeStmt *s = ARENA_NEW(g->a, TeStmt);
-    if (like) *s = *like;
-    s->tensor = tensor;
-    s->n_left = s->n_index = t->rank;
-    s->accum = s->temp_type = TE_DTYPE_COUNT;
-    s->asg = TE_ASSIGN;
-    for (int d = 0; d < t->rank; d++)
-        s->index[d] = (TeIndex){.name = arena_printf(g->a, "%s%d", g->letter, d), .where = true,
-                                .lo = {.multiple = 1}, .hi = t->shape[d]};
-    return s;
-}
-
-void grad_push(Grad *g, TeStmt *s) {
-    GradTensor *t = &g->tensor[s->tensor];
-    g->stmt = arena_grow(g->a, g->stmt, &g->stmt_room, g->n_stmt + 1, sizeof *g->stmt);
-    g->stmt[g->n_stmt++] = s;
-    t->active = is_real(t->t.dtype) && grad_depends(g, s->rhs);
-}
 
 static void add_part(Grad *g, int tensor, int part) {
     GradTensor *t = &g->tensor[tensor];
@@ -52,7 +15,6 @@ static void add_part(Grad *g, int tensor, int part) {
     t->part[t->n_part++] = part;
 }
 
-/* ---- the derivative by one tensor ---- */
 static TeExpr *sum_of_parts(Grad *g, const GradTensor *t) {
     TeExpr *sum = NULL;
     for (size_t i = 0; i < t->n_part; i++) {
@@ -196,7 +158,7 @@ static Status ask_all(Grad *g, const char *const *wrt, int n) {
 /* An argument of the gradient: the derivative by tensor i, "d_NAME".  */
 static Status derived(Grad *g, int i, TeRole role, int *made) {
     const TeTensor *of = &g->in->tensor[i];
-    TeTensor *t = &add_tensor(g)->t;
+    TeTensor *t = &grad_add(g)->t;
     *t = (TeTensor){.name = arena_printf(g->a, "d_%s", of->name), .role = role,
                     .dtype = of->dtype, .rank = of->rank};
     memcpy(t->shape, of->shape, sizeof t->shape);
@@ -325,7 +287,7 @@ static const char *letter_of(Grad *g) {
 
 static void begin(Grad *g) {
     for (int i = 0; i < g->in->n_tensor; i++) {
-        add_tensor(g);
+        grad_add(g);
         g->tensor[i].t = g->in->tensor[i];
     }
     g->letter = letter_of(g);
