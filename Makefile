@@ -22,7 +22,7 @@
 #   make learn           how few measurements find a fast plan, on published times of many tiles;
 #                        ARGS=...
 #   make gpu-kit         what benchmarks/gpu/run needs on a machine without a compiler
-#   make test-hosts      hosts that PyPI has (TVM-FFI, JAX, tinygrad), in a virtual environment
+#   make test-hosts      hosts that PyPI has (TVM-FFI, JAX, tinygrad, ONNX), in a virtual environment
 #   make foreign         other projects' tests on the simulated driver; SUITE=... TINYGRAD=DIR
 #   make kernelbench     KernelBench's problems through PyTorch's graph: right, and how fast by
 #                        prediction; KERNELBENCH=DIR a checkout, ARGS=...
@@ -351,7 +351,7 @@ foreign: $(simdriver)
 
 # Hosts that PyPI has, on the simulated driver and in the simulator: tests/hosts.
 test-hosts: package $(simdriver)
-	@+BUILD=$(BUILD) MATCH='$(MATCH)' tests/hosts/run
+	@+BUILD=$(BUILD) MATCH='$(MATCH)' LONG='$(LONG)' tests/hosts/run
 
 # docs/kernelbench.md: in the Python of `foreign`.
 kernelbench: package
@@ -413,7 +413,7 @@ wc:
 # comes from the header.
 package := $(BUILD)/python/roller
 package_files := $(patsubst python/roller/%,$(package)/%,$(wildcard python/roller/*.py* \
-                   python/roller/py.typed)) $(package)/_abi.py $(package)/lib/libroller.so.0 \
+                   python/roller/*/*.py python/roller/py.typed)) $(package)/_abi.py $(package)/lib/libroller.so.0 \
                  $(package)/lib/libroller_tvm_ffi.so \
                  $(package)/libexec/roller-worker \
                  $(package)/share/roller/profiles

@@ -22,10 +22,14 @@ here = os.path.dirname(os.path.abspath(__file__))
 root = os.path.dirname(here)
 
 
+def project_table():
+    with open(os.path.join(here, "pyproject.toml"), "rb") as f:
+        return tomllib.load(f)["project"]
+
+
 def metadata():
     """Name, version and the text of METADATA."""
-    with open(os.path.join(here, "pyproject.toml"), "rb") as f:
-        project = tomllib.load(f)["project"]
+    project = project_table()
     with open(os.path.join(root, "include", "roller.h"), encoding="utf-8") as f:
         version = re.search(r'#define ROLLER_VERSION "(.*)"', f.read())[1]
     lines = ["Metadata-Version: 2.4", f"Name: {project['name']}", f"Version: {version}",
@@ -66,7 +70,9 @@ def assemble(package, platform, out, licences=()):
     for file in (os.path.join(root, "LICENSE"), *licences):
         with open(file, "rb") as f:
             members.append((f"{info}/licenses/{os.path.basename(file)}", f.read(), False))
-    members += [(f"{info}/METADATA", text.encode(), False), (f"{info}/WHEEL", wheel.encode(), False)]
+    scripts = "".join(f"{k} = {v}\n" for k, v in project_table()["scripts"].items())
+    members += [(f"{info}/METADATA", text.encode(), False), (f"{info}/WHEEL", wheel.encode(), False),
+                (f"{info}/entry_points.txt", f"[console_scripts]\n{scripts}".encode(), False)]
     record = ""
     for at, data, _ in members:
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()

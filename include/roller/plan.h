@@ -128,6 +128,18 @@ ROLLER_API RollerStatus roller_plan_estimate(const RollerPlan *p, RollerEstimate
 ROLLER_API RollerStatus roller_plan_estimate_at(RollerCtx *ctx, const RollerPlan *p,
                                                 const char *const *at, int n_at,
                                                 RollerEstimate *out);
+/* The kernel groups of a plan, in the order of their launches; a split group has two kernels.  */
+typedef struct {
+    size_t struct_size;
+    double us;                /* predicted, at the largest sizes */
+    const char *limiter, *skeleton;
+    const char *makes;        /* tensors of the op that it computes, in order, separated by blanks;
+                               * statements that became part of others are not told.  Lives until
+                               * the context's next call */
+} RollerGroup;
+ROLLER_API int roller_plan_groups(const RollerPlan *p);
+ROLLER_API RollerStatus roller_plan_group(RollerCtx *ctx, const RollerPlan *p, int i,
+                                          RollerGroup *out);
 
 /* ---- kernels ---- */
 /* Generates and compiles one plan (NVRTC, no GPU); arch NULL: the profile's.  When NVRTC cannot

@@ -15,9 +15,11 @@ from ._errors import (ArgumentError, CancelledError, CheckError, DeviceError, Er
                       PlanError, ProfileError, UsageError)
 from ._kernel import Argument, Bound, Check, Estimate, Kernel, Launch
 from ._library import tvm_ffi_library
+from ._plan import Group, Plan
 
 _default = Compiler()
 compile = _default.compile
+plan = _default.plan
 einsum = _default.einsum
 einsum_kernel = _default.einsum_kernel
 einsum_te = _default.einsum_te
@@ -29,8 +31,9 @@ archs = _default.archs
 
 __all__ = [
     "Argument", "ArgumentError", "Bound", "CancelledError", "Check", "CheckError", "Compiler",
-    "DeviceError", "Error", "Estimate", "ExpressionError", "FileError", "InternalError", "Kernel",
-    "Launch", "NvrtcError", "OutOfMemoryError", "PlanError", "ProfileError", "UsageError",
-    "archs", "batch_te", "compile", "einsum", "einsum_kernel", "einsum_te", "gradient_te", "profiles",
+    "DeviceError", "Error", "Estimate", "ExpressionError", "FileError", "Group", "InternalError",
+    "Kernel", "Launch", "NvrtcError", "OutOfMemoryError", "Plan", "PlanError", "ProfileError",
+    "UsageError", "archs", "batch_te", "compile", "einsum", "einsum_kernel", "einsum_te",
+    "gradient_te", "plan", "profiles",
     "read", "tvm_ffi_library",
 ]

@@ -35,6 +35,22 @@ class Estimate(NamedTuple):
     flops: float
     bytes: float
 
+class Group(NamedTuple):
+    us: float
+    limiter: str
+    skeleton: str
+    makes: list[str]
+
+class Plan:
+    def __init__(self, contexts: Any, handle: Any) -> None: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def predicted(self) -> Estimate: ...
+    @property
+    def groups(self) -> tuple[Group, ...]: ...
+    def explain(self) -> str: ...
+
 class Launch(NamedTuple):
     symbol: str
     grid: tuple[int, int, int]
@@ -153,6 +169,10 @@ class Compiler:
                 workspace_limit: int | None = None, check: bool = False,
                 fast_compile: bool = False, static_smem: bool = False, plain_abi: bool = False,
                 file: str | None = None) -> Kernel: ...
+    def plan(self, te: str | bytes | os.PathLike[str], *, op: str | None = None,
+             sizes: _Sizes | None = None, profile: _Path | None = None,
+             align: int | None = None, workspace_limit: int | None = None,
+             plain_abi: bool = False, file: str | None = None) -> Plan: ...
     def einsum_te(self, spec: str, types: Sequence[str] | None = None) -> str: ...
     def einsum_kernel(self, spec: str, sizes: _Sizes, *, types: Sequence[str] | None = None,
                       **options: Any) -> Kernel: ...
@@ -171,6 +191,10 @@ def compile(te: str | bytes | os.PathLike[str], *, op: str | None = None,
             plan: str | None = None, align: int | None = None,
             workspace_limit: int | None = None, check: bool = False, fast_compile: bool = False,
             static_smem: bool = False, plain_abi: bool = False, file: str | None = None) -> Kernel: ...
+def plan(te: str | bytes | os.PathLike[str], *, op: str | None = None,
+         sizes: _Sizes | None = None, profile: _Path | None = None, align: int | None = None,
+         workspace_limit: int | None = None, plain_abi: bool = False,
+         file: str | None = None) -> Plan: ...
 def einsum_te(spec: str, types: Sequence[str] | None = None) -> str: ...
 def einsum_kernel(spec: str, sizes: _Sizes, *, types: Sequence[str] | None = None,
                   **options: Any) -> Kernel: ...
@@ -187,8 +211,9 @@ def tvm_ffi_library() -> str: ...
 
 __all__ = [
     "Argument", "ArgumentError", "Bound", "CancelledError", "Check", "CheckError", "Compiler",
-    "DeviceError", "Error", "Estimate", "ExpressionError", "FileError", "InternalError", "Kernel",
-    "Launch", "NvrtcError", "OutOfMemoryError", "PlanError", "ProfileError", "UsageError",
-    "archs", "batch_te", "compile", "einsum", "einsum_kernel", "einsum_te", "gradient_te", "profiles",
+    "DeviceError", "Error", "Estimate", "ExpressionError", "FileError", "Group", "InternalError",
+    "Kernel", "Launch", "NvrtcError", "OutOfMemoryError", "Plan", "PlanError", "ProfileError",
+    "UsageError", "archs", "batch_te", "compile", "einsum", "einsum_kernel", "einsum_te",
+    "gradient_te", "plan", "profiles",
     "read", "tvm_ffi_library",
 ]

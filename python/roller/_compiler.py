@@ -8,6 +8,7 @@ from . import _abi
 from ._errors import ArgumentError, text
 from ._kernel import Kernel, defines
 from ._library import Contexts, lib, strings, struct
+from ._plan import Plan
 from ._tensors import dtype_of
 
 
@@ -62,6 +63,19 @@ class Compiler:
         if check:
             kernel.check()
         return kernel
+
+    def plan(self, te, *, op=None, sizes=None, profile=None, align=None, workspace_limit=None,
+             plain_abi=False, file=None):
+        """The plan that compile would take first, and what it is predicted to do: no code is made,
+        so neither NVRTC nor a GPU is needed.  Arguments are those of compile.
+        """
+        options = struct(_abi.RollerPlanOptions, align=align or 0, plain_abi=bool(plain_abi),
+                         workspace_limit=workspace_limit or 0)
+        context = self._contexts.get()
+        handle = self._profile(context, profile, None)
+        parsed = self._parse(context, te, op, sizes, file)
+        return Plan(self._contexts, context.make(lib.roller_plan, lib.roller_plans_destroy,
+                                                 parsed.at, handle.at, byref(options)))
 
     @staticmethod
     def _parse(context, te, op, sizes, file=None):

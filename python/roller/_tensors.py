@@ -95,7 +95,9 @@ def _from_numpy(x, want, output):
         raise ArgumentError(f"roller has no type for NumPy's {x.dtype}", status="DTYPE")
     if output and not x.flags.writeable:
         raise ArgumentError("an output is read-only", status="ARGS")
-    return _made(x.ctypes.data, (CPU, 0), dtype, x.shape, _strides(x, x.strides, x.itemsize))
+    # Strides of what has no elements mean nothing; NumPy gives it some.
+    strides = _strides(x, x.strides, x.itemsize) if x.size else None
+    return _made(x.ctypes.data, (CPU, 0), dtype, x.shape, strides)
 
 
 def _from_interface(x, want):

@@ -21,22 +21,10 @@ static void tell_head(const Story *s) {
         mp_fixed(s->out, p->flops / e->us * 1e-6, 2);
         buf_puts(s->out, " TFLOP/s");
     }
-    static const char *const text[] = {
-#define X(id, key, words) words,
-        MP_TERMS(X)
-#undef X
-    };
-    buf_printf(s->out, "; limited by: %s\n", text[e->limiter]);
+    buf_printf(s->out, "; limited by: %s\n", mp_term_text[e->limiter]);
 }
 
 static void tell_terms(const Story *s) {
-    static const struct {
-        const char *key, *text;
-    } term[] = {
-#define X(id, name, words) {name, words},
-        MP_TERMS(X)
-#undef X
-    };
     const Estimate *e = &s->best->estimate;
     MpTerm largest = MP_DRAM;
     for (MpTerm t = MP_DRAM; t <= MP_LATENCY; t++) {
@@ -44,10 +32,10 @@ static void tell_terms(const Story *s) {
     }
     buf_puts(s->out, "\nterms, us (the largest of dram .. latency, and all after it, add up)\n");
     for (MpTerm t = 0; t < MP_COUNT; t++) {
-        buf_printf(s->out, "  %-9s", term[t].key);
+        buf_printf(s->out, "  %-9s", mp_term_key[t]);
         Buf number = buf_new(s->out->arena);
         mp_fixed(&number, e->term[t], 2);
-        buf_printf(s->out, "%12s  %s", buf_str(&number), term[t].text);
+        buf_printf(s->out, "%12s  %s", buf_str(&number), mp_term_text[t]);
         if (t == e->limiter) buf_puts(s->out, "  <- limits");
         if (t == largest && t != e->limiter) {
             buf_puts(s->out, "  (");
@@ -97,11 +85,6 @@ static MpTerm worst_term(const Estimate *x, const Estimate *best) {
 }
 
 static void tell_others(const Story *s, int n) {
-    static const char *const text[] = {
-#define X(id, key, words) words,
-        MP_TERMS(X)
-#undef X
-    };
     if (n > 1) buf_puts(s->out, "\nrunners-up\n");
     for (int i = 1; i < n; i++) {
         const Estimate *e = &s->best[i].estimate, *best = &s->best->estimate;
@@ -116,7 +99,7 @@ static void tell_others(const Story *s, int n) {
         }
         buf_puts(s->out, " us, +");
         mp_percent(s->out, more);
-        buf_printf(s->out, ", loses by: %s\n", text[worst_term(e, best)]);
+        buf_printf(s->out, ", loses by: %s\n", mp_term_text[worst_term(e, best)]);
     }
 }
 

@@ -25,6 +25,7 @@ typedef enum {
 #undef X
         MP_COUNT
 } MpTerm;
+extern const char *const mp_term_key[MP_COUNT], *const mp_term_text[MP_COUNT];
 
 typedef struct {
     double us;                /* predicted time */

@@ -46,7 +46,6 @@ typedef enum {
 /* Is the line part of a section of this program?  Loads only of operands that are there.  */
 bool rprog_has_key(const Problem *p, Skeleton skeleton, PlanKey key);
 extern const char *const rprog_key_name[KEY_COUNT];
-extern const char *const rprog_skeleton_name[SK_COUNT];
 extern const char *const rprog_load_name[LOAD_COUNT];
 extern const char *const rprog_raster_name[3];
 extern const char *const rprog_via_name[3];

@@ -209,6 +209,7 @@ typedef enum {
 #undef X
         SK_COUNT
 } Skeleton;
+extern const char *const rprog_skeleton_name[SK_COUNT];
 
 typedef enum { RASTER_ROW, RASTER_COLUMN, RASTER_GROUPED } Raster;
 

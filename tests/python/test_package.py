@@ -186,6 +186,14 @@ class Package(unittest.TestCase):
         self.assertIn("h200", roller.profiles())
         self.assertIn("sm_90a", roller.archs())
 
+    def test_plan(self):
+        plan = roller.plan(MM, profile="a100")
+        kernel = roller.compile(MM, profile="a100", plan=plan.text)
+        self.assertEqual(kernel.predicted, plan.predicted)
+        self.assertEqual([g.makes for g in plan.groups], [["C"]])
+        self.assertAlmostEqual(sum(g.us for g in plan.groups), plan.predicted.us)
+        self.assertIn("runners-up", plan.explain())
+
     def test_sheet(self):
         lines = repr(self.rows).splitlines()
         self.assertEqual(lines[0], "rows(A: f32[M,8], s: f32) -> Y: f32[M,8]")

@@ -475,6 +475,38 @@ static void the_version_is_one(void **state) {
         assert_true(strlen(roller_status_name((RollerStatus)s)) > 1);
 }
 
+/* ---- kernel groups ---- */
+static void groups_of_a_plan(void **state) {
+    (void)state;
+    RollerCtx *ctx = context();
+    RollerOp *op = parse(ctx, "op f(A: f16[512,512], B: f16[512,512], x: f32[512,64]) -> "
+                              "(C: f16[512,512], m: f32[512], s: f32[512]) {"
+                              " t[i,j] += A[i,k] * B[k,j]; C[i,j] = max(t[i,j], 0);"
+                              " m[i] max= x[i,r]; s[i] = sum[r](exp(x[i,r] - m[i])); }");
+    RollerProfile *h200 = profile(ctx, "h200");
+    RollerPlans *plans;
+    assert_int_equal(roller_plan(ctx, op, h200, NULL, &plans), ROLLER_OK);
+    const RollerPlan *plan = roller_plans_get(plans, 0);
+    RollerEstimate all = {.struct_size = sizeof all};
+    RollerGroup g = {.struct_size = sizeof g};
+    assert_int_equal(roller_plan_estimate(plan, &all), ROLLER_OK);
+    assert_int_equal(roller_plan_groups(plan), 2);
+    double us = 0;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(roller_plan_group(ctx, plan, i, &g), ROLLER_OK);
+        bool product = strcmp(g.skeleton, "contract") == 0;
+        assert_string_equal(g.makes, product ? "t C" : "m s");
+        us += g.us;
+    }
+    assert_true(us > 0.999 * all.us && us < 1.001 * all.us);
+    assert_int_equal(roller_plan_group(ctx, plan, 2, &g), ROLLER_USAGE);
+    assert_int_equal(roller_plan_group(ctx, plan, -1, &g), ROLLER_USAGE);
+    roller_plans_destroy(plans);
+    roller_op_destroy(op);
+    roller_profile_destroy(h200);
+    roller_ctx_destroy(ctx);
+}
+
 /* ---- at given sizes ---- */
 static void given_sizes(void **state) {
     (void)state;
@@ -525,6 +557,7 @@ int main(void) {
         cmocka_unit_test(a_budget_bounds_what_is_read),
         cmocka_unit_test(a_budget_leaves_out_what_needs_too_much),
         cmocka_unit_test(simulates_the_callers_data),
+        cmocka_unit_test(groups_of_a_plan),
         cmocka_unit_test(given_sizes),
         cmocka_unit_test(contexts_are_independent),
         cmocka_unit_test(every_failed_allocation_is_reported),

@@ -115,24 +115,15 @@ RollerStatus roller_plan_text(const RollerPlan *p, RollerPlanText what, const ch
 
 /* What the caller sees of an estimate.  */
 static void report_estimate(const RollerPlan *p, const Estimate *e, RollerEstimate *out) {
-    static const char *const term[] = {
-#define X(id, key, text) key,
-        MP_TERMS(X)
-#undef X
-    };
-    static const char *const skeleton[] = {
-#define X(id, name) #name,
-        RPROG_SKELETONS(X)
-#undef X
-    };
     _Static_assert((int)MP_COUNT <= (int)ROLLER_MAX_TERMS, "RollerEstimate is too small");
-    RollerEstimate r = {.us = e->us, .limiter = term[e->limiter], .n_terms = MP_COUNT};
+    RollerEstimate r = {.us = e->us, .limiter = mp_term_key[e->limiter], .n_terms = MP_COUNT};
     for (int i = 0; i < MP_COUNT; i++) {
-        r.term[i] = term[i];
+        r.term[i] = mp_term_key[i];
         r.term_us[i] = e->term[i];
     }
     const RPlan *plan = &p->whole.rplan;
-    r.skeleton = plan->n ? skeleton[plan->prog[p->plans->set.dominant].skeleton] : "none";
+    int dominant = p->plans->set.dominant;
+    r.skeleton = plan->n ? rprog_skeleton_name[plan->prog[dominant].skeleton] : "none";
     r.workspace_bytes = p->workspace_bytes;
     Floor least;
     mp_floor(plan->te, plan->problem, rplan_groups(plan), p->plans->set.dev, &least);

@@ -190,18 +190,13 @@ static json_t *choices(Arena *a, const KernelProgram *p) {
 }
 
 static json_t *predicted(Arena *a, const RollerKernel *k) {
-    static const char *const term[] = {
-#define X(id, key, text) key,
-        MP_TERMS(X)
-#undef X
-    };
     Estimate e;
     compile_estimate(&k->plan.whole, &e);
     json_t *o = json_new(a, json_object());
     json_set(a, o, "us", json_real(e.us));
-    json_set(a, o, "limiter", json_text(term[e.limiter]));
+    json_set(a, o, "limiter", json_text(mp_term_key[e.limiter]));
     json_t *terms = json_set(a, o, "terms_us", json_object());
-    for (int i = 0; i < MP_COUNT; i++) json_set(a, terms, term[i], json_real(e.term[i]));
+    for (int i = 0; i < MP_COUNT; i++) json_set(a, terms, mp_term_key[i], json_real(e.term[i]));
     return o;
 }
 

@@ -1,0 +1,47 @@
+"""Plans: what is predicted of kernels before there is code."""
+from collections import namedtuple
+from ctypes import byref
+
+from . import _abi
+from ._errors import text
+from ._kernel import estimate_of
+from ._library import lib, read_text, struct
+
+Group = namedtuple("Group", "us limiter skeleton makes")
+
+
+def groups_of(contexts, plan):
+    """The kernel groups of a RollerPlan."""
+    context, found = contexts.get(), []
+    for i in range(lib.roller_plan_groups(plan)):
+        g = struct(_abi.RollerGroup)
+        context.call(lib.roller_plan_group, plan, i, byref(g))
+        found.append(Group(g.us, text(g.limiter), text(g.skeleton), text(g.makes).split()))
+    return found
+
+
+class Plan:
+    """text: for compile(plan=...); predicted: as of a Kernel; groups: its kernels in order, each
+    with its time in us, what limits it, its skeleton and the tensors that it makes."""
+
+    def __init__(self, contexts, handle):
+        self._contexts, self._handle = contexts, handle
+        self._plan = lib.roller_plans_get(handle.at, 0)
+
+    @property
+    def text(self):
+        return (read_text(lib.roller_plan_text, self._plan, _abi.ROLLER_PLAN) or b"").decode()
+
+    @property
+    def predicted(self):
+        e = struct(_abi.RollerEstimate)
+        lib.roller_plan_estimate(self._plan, byref(e))
+        return estimate_of(e)
+
+    @property
+    def groups(self):
+        return tuple(groups_of(self._contexts, self._plan))
+
+    def explain(self):
+        """Why this plan: rules, terms, what limits it, runners-up, what was rejected."""
+        return (read_text(lib.roller_plans_explain, self._handle.at) or b"").decode()
