@@ -332,8 +332,10 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     double reads = mp_dram_reads(m, r) + e->reads, writes = e->writes, stored = writes;
     double l2_bytes = tiles * all_steps * s.bytes;
     double miss = l2_bytes > 0 ? lesser(1, 4 * reads / l2_bytes) : 1;
-    /* Parts of sectors cost as much as whole ones.  */
+    /* Parts of sectors cost as much as whole ones, narrow rows of boxes more.  */
     stored = greater(stored, (double)out->store_sectors * SECTOR);
+    double own = m->out_bytes * direct_share(m, r);
+    stored += mp_boxes_asked(m, r, own) - own;
     Phases phases;
     mp_grid_phases(m, r, stored, &phases);
     Course t = course_of(m, r, &s, e, &phases, miss);

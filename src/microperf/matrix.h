@@ -18,6 +18,8 @@ double mp_matrix_extra(const Model *m, const RProg *r);
 /* Units of warpgroups: counts of an operand's copies, a k-step, the clocks for which the unit is
  * busy with one of a block at a rate in FLOP per clock, and the plan in words.  */
 void mp_ring_counts(const Model *m, const RProg *r, int side, StepCounts *out);
+/* Bytes that L2 could store in the time of so many outputs, which may leave by boxes.  */
+double mp_boxes_asked(const Model *m, const RProg *r, double bytes);
 Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c);
 double mp_ring_clocks(const Model *m, const RProg *r, double rate);
 /* The least that a step takes whose registers are made; 0: none are.  */

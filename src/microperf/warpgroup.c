@@ -19,7 +19,9 @@
  * A row of a box is asked of L2 for itself, as 64 bytes at least: 16 of them were measured to take
  * as long (Neroued/ninfer, pull request 160), which is what columns of pixels with few channels
  * pay.  Each of their boxes takes the copying lane 20 instructions (compiled kernels), one behind
- * the other, 4 clk each (Jia et al.); a step takes no less than that.
+ * the other, 4 clk each (Jia et al.); a step takes no less than that.  Rows of the boxes that
+ * outputs leave by have the same price: of 32 bytes, which tiles of 80, 112 or 176 16-bit columns
+ * have, that of twice their bytes.
  *
  * Blocks of a cluster share an operand: each reads its part from L2, and all get it, so that its L2
  * bytes are divided by their number; they meet twice (cluster_barrier), and waves have as many SMs
@@ -104,15 +106,22 @@ static double warpgroups(const Model *m, const RProg *r) {
 /* A row of a box is asked of L2 for itself: one of 16 bytes takes as long as one of 64 (measured by
  * github.com/Neroued/ninfer, pull request 160: 16.7 % more bytes, as such rows, took 73 % more
  * time, with 64-byte rows the others).  */
+static double asked_bytes(double bytes, int row) {
+    enum { LEAST = 64 };
+    return row < LEAST ? bytes / row * LEAST : bytes;
+}
+
+double mp_boxes_asked(const Model *m, const RProg *r, double bytes) {
+    return r->via == VIA_BOXES ? asked_bytes(bytes, rprog_box_row(m->p, r)) : bytes;
+}
+
 void mp_ring_counts(const Model *m, const RProg *r, int side, StepCounts *out) {
     int64_t bytes = rprog_tile_bytes(m->p, m->dev, r, side);
     int own = r->block.extent[mp_own_axis(side)], along = r->load[side].along;
     int lines = along == AX_K ? own : r->block.extent[AX_K];
-    enum { LEAST = 64 };
     int sharing = side == rprog_cluster_side(r) ? rprog_cluster(r) : 1;
     int span = RTILE_ACCESS << r->load[side].layout.bits;
-    double asked = span < LEAST ? (double)bytes / span * LEAST : (double)bytes;
-    out->sectors[side] = asked / SECTOR / sharing;
+    out->sectors[side] = asked_bytes((double)bytes, span) / SECTOR / sharing;
     out->store_wavefronts[side] = bytes / LINE;
     out->requests[side] = (int)(bytes / ((int64_t)lines * span));
 }
