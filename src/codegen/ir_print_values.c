@@ -135,10 +135,12 @@ static void put_zeros(Printer *p, Ir x) {
     buf_puts(p->out, "){0}");
 }
 
-/* min and max of OpenCL C take operands of one type.  */
+/* min and max of OpenCL C take operands of one type; those of CUDA C++ have no overload for 32 bits
+ * beside 64.  */
 static bool must_convert(const Printer *p, Ir x, Ir arg) {
     bool meets = strcmp(x->text, "min") == 0 || strcmp(x->text, "max") == 0;
-    return meets && p->language != LANGUAGE_CUDA && arg->type.base != x->type.base;
+    bool narrow = x->type.base == IR_I32 || x->type.base == IR_U32;
+    return meets && (p->language != LANGUAGE_CUDA || !narrow) && arg->type.base != x->type.base;
 }
 
 static void put_argument(Printer *p, Ir x, int i) {

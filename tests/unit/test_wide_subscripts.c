@@ -98,6 +98,52 @@ static void on_turing(void **state) {
     check_profile("t4");
 }
 
+/* Positions that need 64 bits themselves: what any program computes with them beside numbers of 32
+ * bits compiles.  */
+static const char *const far[] = {
+    "op f(X: i8[2147483647]) -> Y: i8[2147483647] { Y[i] = X[i]; }",
+    "op f(X: i8[2147483647,3]) -> Y: i8[2147483647,3]"
+    " { S[n] = max[c](i32(X[n,c])); Y[n,c] = i8(i32(X[n,c]) - S[n]); }",
+    "op f(X: f16[1610612741,8]) -> Y: f16[1610612741,8] { m[n] = max[c](X[n,c]);"
+    " z[n] = sum[c](exp(X[n,c] - m[n])); Y[n,c] = exp(X[n,c] - m[n]) / z[n]; }",
+    "op f(X: f32[3,2147483645]) -> Y: f32[3,2147483645]"
+    " { S[n] += X[n,c]; Y[n,c] = X[n,c] - S[n]; }",
+    "op f(X: f32[3,2147483647]) -> Y: f32[2147483647] { Y[c] += X[n,c]; }",
+    "op f(X: f32[2147483647,3]) -> Y: f32[3] { Y[c] += X[n,c]; }",
+    "op f(X: f16[2147483647,5]) -> Y: f16[5,2147483647] { Y[b,a] = X[a,b]; }",
+    "op f(X: f32[2147483647,5]) -> Y: f32[2147483647,5]"
+    " { Y[i,j] = sum[r](r <= j ? X[i,r] : 0) where r in 5; }",
+    "op f(X: f32[5,2147483647]) -> Y: f32[5,2147483647]"
+    " { Y[j,i] = sum[r](r <= j ? X[r,i] : 0) where r in 5; }",
+    "op f(X: f32[5,2147483647]) -> Y: f32[5,2147483647] { Y[h,w] max="
+    " X[h + r - 1, w + s - 1] else -inf where r in 3, s in 3; }",
+    "op f(A: f16[2147483647,8], B: f16[8,8]) -> C: f16[2147483647,8]"
+    " { C[m,n] += A[m,k] * B[k,n]; }",
+    "op f(A: f16[8,8], B: f16[8,2147483647]) -> C: f16[8,2147483647]"
+    " { C[m,n] += A[m,k] * B[k,n]; }",
+    "op f(A: f16[8,2147483640], B: f16[2147483640,8]) -> C: f16[8,8]"
+    " { C[m,n] += A[m,k] * B[k,n]; }",
+    "op f(A: f16[2147483647,2,8], B: f16[2147483647,8,2]) -> C: f16[2147483647,2,2]"
+    " { C[b,m,n] += A[b,m,k] * B[b,k,n]; }",
+};
+
+static void far_positions(void **state) {
+    (void)state;
+    KernelBench b = kernel_bench("h200");
+    for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
+        ArenaMark mark = arena_mark(b.arena);
+        for (int seed = 0; seed <= (effort_long() ? 40 : 2); seed++) {
+            KernelCase c;
+            kernel_good(&c, far[i], kernel_open(&c, b.arena, b.dev, far[i], NULL));
+            kernel_good(&c, far[i], kernel_pick(&c, (uint64_t)seed));
+            kernel_good(&c, far[i], kernel_emit(&c));
+            kernel_good(&c, far[i], kernel_compile(&c, b.nvrtc, false));
+            arena_reset(b.arena, mark);
+        }
+    }
+    arena_destroy(b.arena);
+}
+
 /* 32 bits are enough as long as every sum of terms fits, also behind the ends of indices.  */
 static void widths(void **state) {
     static const struct {
@@ -124,7 +170,7 @@ static void widths(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(widths), cmocka_unit_test(on_turing), cmocka_unit_test(on_ampere),
-        cmocka_unit_test(on_hopper),
+        cmocka_unit_test(on_hopper), cmocka_unit_test(far_positions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
