@@ -20,8 +20,9 @@
  * as long (Neroued/ninfer, pull request 160), which is what columns of pixels with few channels
  * pay.  Each of their boxes takes the copying lane 20 instructions (compiled kernels), one behind
  * the other, 4 clk each (Jia et al.); a step takes no less than that.  Rows of the boxes that
- * outputs leave by have the same price: of 32 bytes, which tiles of 80, 112 or 176 16-bit columns
- * have, that of twice their bytes.
+ * outputs leave by have the same price, which is inferred: only copies into shared memory were
+ * measured.  Rows of 32 bytes, which tiles of 80, 112 or 176 16-bit columns have, cost twice
+ * theirs.
  *
  * Blocks of a cluster share an operand: each reads its part from L2, and all get it, so that its L2
  * bytes are divided by their number; they meet twice (cluster_barrier), and waves have as many SMs

@@ -2,6 +2,7 @@
 /* Blocks that stay for several tiles, on devices that hold any number of them: one cluster does all
  * tiles, and so do many, whatever the plan expected; bit for bit as te_eval.  And what is planned
  * where one GPC is short.  */
+#include "microperf/matrix.h"
 #include "microperf/microperf.h"
 #include "plan_fixture.h"
 #include "ring_fixture.h"
@@ -97,6 +98,31 @@ static void grid_is_no_constant(void **state) {
     arena_destroy(s.a);
 }
 
+/* Rows of output boxes below 64 bytes are asked of L2 as 64.  */
+static void narrow_rows_cost_as_wide_ones(void **state) {
+    (void)state;
+    static const struct {
+        int columns, row, times;
+    } of[] = {{128, 128, 1}, {96, 64, 1}, {80, 32, 2}, {112, 32, 2}};
+    Setting s;
+    open_setting(&s);
+    const RingFamily *f = ring_family;
+    while (f->via != VIA_BOXES) f++;
+    for (unsigned i = 0; i < sizeof of / sizeof *of; i++) {
+        KernelCase c = {0};
+        const char *wrong = kernel_open(&c, s.a, s.dev, "op f(A: bf16[512,64], B: bf16[1680,64]) ->"
+                                        " C: bf16[512,1680] { C[m,n] += A[m,k] * B[n,k]; }", NULL);
+        if (!wrong) wrong = ring_plan(&c, ring_unit_of(s.dev, "wgmma.bf16.f32"), f, of[i].columns);
+        if (wrong) fail_msg("%s", wrong);
+        Model m = mp_model(c.plan.problem, s.dev);
+        assert_int_equal(rprog_box_row(c.plan.problem, c.plan.prog), of[i].row);
+        assert_true(mp_boxes_asked(&m, c.plan.prog, 4096) == 4096.0 * of[i].times);
+        c.plan.prog->via = VIA_DIRECT;
+        assert_true(mp_boxes_asked(&m, c.plan.prog, 4096) == 4096);
+    }
+    arena_destroy(s.a);
+}
+
 /* ---- what is planned ---- */
 
 /* M, N and K of common bf16 products.  */
@@ -152,7 +178,7 @@ static void a_short_gpc_costs_little(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_on_any_device),
-        cmocka_unit_test(grid_is_no_constant),
+        cmocka_unit_test(grid_is_no_constant), cmocka_unit_test(narrow_rows_cost_as_wide_ones),
         cmocka_unit_test(a_short_gpc_costs_little),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
