@@ -29,6 +29,7 @@ struct Cg {
     int depth;                /* levels by which a line that a block prints is indented besides */
     int texts;                /* what blocks print themselves, in all kernels so far */
     int names;                /* v0, v1, ... used in this kernel */
+    WordSet *defined;           /* names that the printer has defined; NULL: nobody asks */
 };
 
 /* -- text.c -- */

@@ -62,7 +62,7 @@ static KernelText print_kernel(Cg *cg, Lowered *l, const KernelProgram *out) {
     launch->param = cg_params(cg, launch->n_map, &text.behind, &launch->n_param);
     buf_puts(&text.behind, ") {\n");
     if (cg->language != LANGUAGE_CUDA) legal = ir_legalize(cg, body, launch->block[0]);
-    if (legal) cg->texts += ir_print(cg->arena, cg->language, legal->child, 1, &text.behind);
+    if (legal) cg->texts += ir_print(cg, legal->child, 1, &text.behind);
     else cg->texts++;
     buf_puts(&text.behind, "}\n");
     print_attributes(cg, l, &text.before);
@@ -203,6 +203,7 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
              .dev = dev,
              .align = o && o->align ? o->align : 16,
              .language = dev->language,
+             .defined = words_new(a),
              .static_smem = (o && o->static_smem) || dev->language == LANGUAGE_OPENCL};
     Buf plan_text = buf_new(a), head = buf_new(a), prelude = buf_new(a);
     rprog_print(plan, dev, &plan_text);
@@ -232,7 +233,7 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
     buf_puts(&head, body.len > 0 ? buf_str(&body) + 1 : "");
     out->source = buf_str(&head);
     out->source_len = head.len;
-    const char *bad = source_check(dev->language, out->source, out->source_len);
+    const char *bad = source_check(dev->language, cg.defined, out->source, out->source_len);
     if (bad) return diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE, "emitted text has '%.24s'", bad);
     return ST_OK;
 }

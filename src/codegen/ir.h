@@ -350,9 +350,9 @@ const IrStmt *ir_legalize(Cg *c, const IrStmt *body, int threads);
 
 /* The statements at `first` and behind it, so many levels deep.  Returns how many statements and
  * values are texts of their blocks, which are CUDA C++ in every language.  */
-int ir_print(Arena *a, HalLanguage language, const IrStmt *first, int depth, Buf *out);
+int ir_print(const Cg *c, const IrStmt *first, int depth, Buf *out);
 /* The declaration of a kernel's parameter.  */
-void ir_print_parameter(Arena *a, HalLanguage language, Ir name, Buf *out);
+void ir_print_parameter(const Cg *c, Ir name, Buf *out);
 /* A value as a text that may stand anywhere: in parentheses if it is not a single thing; as a part
  * of a sum.  */
 const char *ir_string(const Cg *c, Ir x);

@@ -32,7 +32,7 @@ static void put_definition(Printer *p, const IrStmt *s) {
     if (keeps && type.rank == 0) buf_puts(p->out, known ? "constexpr " : "const ");
     ir_put_type(p, type);
     buf_puts(p->out, type.rank ? keeps ? "const " : "" : " ");
-    buf_puts(p->out, n->text);
+    buf_puts(p->out, ir_defined(p, n));
     for (int i = 0; i < array; i++) buf_printf(p->out, "[%lld]", (long long)n->extent[i]);
     if (s->zero) buf_puts(p->out, p->language == LANGUAGE_CUDA ? " = {}" : " = {0}");
     if (s->value) {
@@ -44,16 +44,17 @@ static void put_definition(Printer *p, const IrStmt *s) {
 
 static void put_room(Printer *p, const IrStmt *s) {
     long long bytes = s->name->extent[0];
+    const char *name = ir_defined(p, s->name);
     ir_put_indent(p);
     if (p->language == LANGUAGE_OPENCL)
-        buf_printf(p->out, "__local uchar %s[%lld] __attribute__((aligned(%d)));\n", s->name->text,
-                   bytes, s->unroll);
+        buf_printf(p->out, "__local uchar %s[%lld] __attribute__((aligned(%d)));\n", name, bytes,
+                   s->unroll);
     else if (bytes < 0)
         buf_printf(p->out, "extern __shared__ __align__(%d) unsigned char %s[];\n", s->unroll,
-                   s->name->text);
+                   name);
     else
-        buf_printf(p->out, "__shared__ __align__(%d) unsigned char %s[%lld];\n", s->unroll,
-                   s->name->text, bytes);
+        buf_printf(p->out, "__shared__ __align__(%d) unsigned char %s[%lld];\n", s->unroll, name,
+                   bytes);
 }
 
 /* Languages without shuffles have none left (legalize.c).  */
@@ -64,7 +65,7 @@ static void put_exchange(Printer *p, const IrStmt *s) {
     ir_put_indent(p);
     buf_puts(p->out, "const ");
     ir_put_type(p, s->name->type);
-    buf_printf(p->out, " %s = %s(0xffffffffu, ", s->name->text, name[s->lane.which]);
+    buf_printf(p->out, " %s = %s(0xffffffffu, ", ir_defined(p, s->name), name[s->lane.which]);
     ir_put(p, s->value, 0);
     buf_puts(p->out, ", ");
     ir_put(p, s->lane.by, 0);
@@ -80,7 +81,7 @@ static void put_unroll(Printer *p, int unroll) {
 }
 
 static void put_for(Printer *p, const IrStmt *s) {
-    const char *name = s->name->text;
+    const char *name = s->value ? ir_defined(p, s->name) : s->name->text;
     put_unroll(p, s->unroll);
     ir_put_indent(p);
     buf_puts(p->out, "for (");
@@ -190,18 +191,26 @@ static void put_all(Printer *p, const IrStmt *first) {
     for (const IrStmt *s = first; s; s = s->next) put_statement(p, s);
 }
 
-void ir_print_parameter(Arena *a, HalLanguage language, Ir name, Buf *out) {
-    Printer p = {.arena = a, .language = language, .out = out};
+static Printer printer(const Cg *c, int depth, Buf *out) {
+    return (Printer){.arena = c->arena,
+                     .language = c->language,
+                     .out = out,
+                     .depth = depth,
+                     .defined = c->defined};
+}
+
+void ir_print_parameter(const Cg *c, Ir name, Buf *out) {
+    Printer p = printer(c, 0, out);
     if (name->type.rank == 0) buf_puts(out, "const ");
     ir_put_type(&p, name->type);
     if (name->type.rank)
-        buf_puts(out, language == LANGUAGE_CUDA ? "__restrict__ " : "restrict ");
+        buf_puts(out, c->language == LANGUAGE_CUDA ? "__restrict__ " : "restrict ");
     else buf_puts(out, " ");
-    buf_puts(out, name->name->text);
+    buf_puts(out, ir_defined(&p, name->name));
 }
 
-int ir_print(Arena *a, HalLanguage language, const IrStmt *first, int depth, Buf *out) {
-    Printer p = {.arena = a, .language = language, .out = out, .depth = depth};
+int ir_print(const Cg *c, const IrStmt *first, int depth, Buf *out) {
+    Printer p = printer(c, depth, out);
     put_all(&p, first);
     return p.texts;
 }

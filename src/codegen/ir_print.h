@@ -11,6 +11,7 @@ typedef struct {
     Buf *out;
     int depth;
     int texts;                /* statements and values that blocks print themselves */
+    WordSet *defined;           /* names that have been defined */
 } Printer;
 
 /* ---- ir_print_values.c ---- */
@@ -20,6 +21,8 @@ const char *ir_sign(IrOp op);
 void ir_put_indent(Printer *p);
 /* What the language calls a function or a variable that has this name in CUDA C++.  */
 const char *ir_spelled(const Printer *p, const char *name);
+/* What a name that is defined here is called from now on.  */
+const char *ir_defined(const Printer *p, const IrName *name);
 /* Writes `const float *`, with the blank or star that a name follows.  */
 void ir_put_type(Printer *p, IrType t);
 /* Writes x, in parentheses where it binds less than `binds`; 0: as it is.  */

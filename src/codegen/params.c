@@ -158,7 +158,7 @@ static KernelParam param_of(const Cg *c, int number) {
 /* Adds a parameter, and its declaration.  */
 static void take(const Cg *c, KernelParam *p, int *n, KernelParam own, Ir name, Buf *out) {
     if (*n) buf_puts(out, ",\n    ");
-    ir_print_parameter(c->arena, c->language, name, out);
+    ir_print_parameter(c, name, out);
     p[(*n)++] = own;
 }
 
@@ -180,7 +180,9 @@ const KernelParam *cg_params(const Cg *c, int n_map, Buf *out, int *n) {
     if (x->partials)
         take(c, p, n, (KernelParam){PARAM_WORKSPACE, -1, 8, c->sums_at}, partials_of(c), out);
     for (int i = 0; i < n_map; i++) {
-        buf_printf(out, "%sconst __grid_constant__ rl_map map%d", *n ? ",\n    " : "", i);
+        const char *name = ir_numbered(c, "map", i);
+        words_add(c->defined, name);
+        buf_printf(out, "%sconst __grid_constant__ rl_map %s", *n ? ",\n    " : "", name);
         p[(*n)++] = (KernelParam){PARAM_MAP, i, TM_BYTES, 0};
     }
     return p;

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The allow-list: what emitters print outside the prelude.  Everything else, above all the
- * preprocessor, strings, backslashes and asm, is refused, so that no text of a user can reach the
- * compiler as code.  */
+/* The allow-list: the language, the prelude, and the names that the printer has defined.  All else,
+ * above all the preprocessor, strings, backslashes and asm, is refused, so that no text of a user
+ * can reach the compiler as code.  */
 
 static const char words[] =
     /* the language */
@@ -19,33 +19,21 @@ static const char words[] =
     " __shfl_sync blockIdx threadIdx gridDim min max"
     /* mathematics */
     " exp expf exp2 exp2f log logf log2 log2f sqrt sqrtf rsqrt rsqrtf tanh tanhf erf erff sin sinf"
-    " cos cosf pow powf floor floorf ceil ceilf rint rintf fabs fabsf fma fmaf"
-    /* constants of the building blocks */
-    " B M N K BM BN BK WM WN WK TM TN TK IM IN LM LN VM VN THREADS STAGES STAGE SLICE TOTAL ROWS"
-    " PARTS BARRIERS GRID OUTPUTS BOX BOXES"
-    " A_TILE A_ROW A_KTABLE A_KENTRIES A_RTABLE A_RENTRIES B_TILE B_ROW B_KTABLE B_KENTRIES"
-    " B_RTABLE B_RENTRIES A_REGION A_PLACES A_LINE B_REGION B_PLACES B_LINE"
-    /* their variables */
-    " smem shared tile tile_m tile_n tiles_m tiles_n top in_group rows b m n m0 n0 tid lane lane_m"
-    " lane_n m_at n_at m_by n_by warp row all_steps all_tiles slice"
-    " col copies k_warp k_next k_now first steps step put take turn next kb kk acc e i j f g p r s"
-    " u v w x y c_mn c_k bits entry inside at at_own at_k to from part sum sums where value rest"
-    " left part_at left_at base own now total wx wy skip head body live line piece in seen more"
-    " fresh d number end id taken done stage phase whole team lane_at box box_at c h pos last"
-    " divides near any ";
+    " cos cosf pow powf floor floorf ceil ceilf rint rintf fabs fabsf fma fmaf ";
 
-/* Names with a number: t0 tensors, s sizes, i indices, e and v values, o x and y vectors, q digits
- * and outputs of rows, p h r other pointers of rows, g p d places along the axes of boxes; those of
- * the two operands; and what a row's threads share
- * or fold.  */
+/* Members of the language's structs and of the prelude's vectors.  */
+static const char members[] = " x y v ";
+
+/* Names in lines that blocks still print themselves: the printer knows its own.  */
+static const char in_lines[] =
+    " K BK THREADS A_REGION A_PLACES A_LINE B_REGION B_PLACES B_LINE smem shared n tid row col"
+    " k_warp k_next take i f g p s u v w x at from line in h ";
+
+/* The same with a number, and of an operand.  */
 static const char stems[] = "tsievoxyphqrgd";
 static const char operand[] =
     " mn k to src off koff at kat in reg frag low wide b e r row places lane from o raw made ";
-
-static const char numbered[] =
-    " acc map where part part_at left left_at past own now base inside f value kept end inverse"
-    " wide narrow own_at base_at met met_at carry carry_at sum sum_at pre pre_at run run_at all"
-    " all_at on go other more lanes ";
+static const char numbered[] = " f ";
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -100,12 +88,29 @@ static const char opencl_words[] =
     " __kernel __global __local __attribute__ reqd_work_group_size aligned restrict uchar ushort"
     " uint ulong get_local_id get_group_id get_num_groups INFINITY NAN exp2 rsqrt fabs rint ";
 
-static bool is_allowed_name(HalLanguage language, const char *s, size_t len) {
+/* Names of the text that are known to be allowed: most come often.  */
+enum { SEEN = 1024 };
+typedef struct {
+    const char *name;
+    size_t len;
+} Seen;
+
+typedef struct {
+    HalLanguage language;
+    const WordSet *defined;
+    Seen seen[SEEN];
+} Check;
+
+static bool is_in_lines(const char *s, size_t len) {
     if (len > 1 && strchr(stems, s[0]) && all_digits(s + 1, len - 1)) return true;
-    if (is_numbered(s, len)) return true;
-    if (language == LANGUAGE_OPENCL && is_listed(opencl_words, s, len)) return true;
-    return is_listed(words, s, len) || is_of_operand(s, len) || is_symbol(s, len) ||
-           prelude_has(language, s, len);
+    return is_numbered(s, len) || is_listed(in_lines, s, len) || is_of_operand(s, len);
+}
+
+static bool is_allowed_name(const Check *c, const char *s, size_t len) {
+    if (c->language == LANGUAGE_OPENCL && is_listed(opencl_words, s, len)) return true;
+    if (c->language == LANGUAGE_CUDA && is_in_lines(s, len)) return true;
+    return is_listed(words, s, len) || is_symbol(s, len) || words_has(c->defined, s, len) ||
+           prelude_has(c->language, s, len);
 }
 
 /* Fixed texts with bytes that are refused elsewhere; they begin with '#' or 'e'.  Returns how long
@@ -139,34 +144,35 @@ static size_t number(const char *s, size_t left) {
     return n;
 }
 
-/* Names of the text that are known to be allowed: most come often.  */
-enum { SEEN = 1024 };
-typedef struct {
-    const char *name;
-    size_t len;
-} Seen;
-
-static bool is_seen(HalLanguage language, Seen seen[SEEN], const char *s, size_t len) {
+static bool is_seen(Check *c, const char *s, size_t len) {
     unsigned at = (unsigned)len;
     for (size_t i = 0; i < len; i++) at = at * 31 + (unsigned char)s[i];
-    Seen *one = &seen[at % SEEN];
+    Seen *one = &c->seen[at % SEEN];
     if (one->len == len && memcmp(one->name, s, len) == 0) return true;
-    if (!is_allowed_name(language, s, len)) return false;
+    if (!is_allowed_name(c, s, len)) return false;
     *one = (Seen){s, len};
     return true;
 }
 
+/* Behind a '.' stands a member, which is no name of its own.  */
+static size_t member(const char *s, size_t left) {
+    size_t n = 1;
+    while (n < left && is_name(s[n])) n++;
+    return is_listed(members, s + 1, n - 1) ? n : 0;
+}
+
 /* Length of the token at s; 0 if it is not allowed.  */
-static size_t token(HalLanguage language, Seen seen[SEEN], const char *s, size_t left, bool line) {
+static size_t token(Check *c, const char *s, size_t left, bool line) {
     size_t n = *s == '#' || *s == 'e' ? fixed_text(s, left) : 0;
-    if (n == 0 && line && is_name(*s)) n = prelude_match(language, s, left);
+    if (n == 0 && line && is_name(*s)) n = prelude_match(c->language, s, left);
     if (n > 0) return n;
     if (left > 1 && s[0] == '/' && s[1] == '/') return comment(s, left);
     if (left > 1 && s[0] == '/' && s[1] == '*') return 0;
     if (is_digit(*s)) return number(s, left);
+    if (left > 1 && s[0] == '.' && is_name(s[1])) return member(s, left);
     if (is_name(*s)) {
         while (n < left && is_name(s[n])) n++;
-        return is_seen(language, seen, s, n) ? n : 0;
+        return is_seen(c, s, n) ? n : 0;
     }
     if (*s == ' ' || *s == '\n') return 1;
     /* digraphs and trigraphs are other spellings of what is refused */
@@ -175,11 +181,12 @@ static size_t token(HalLanguage language, Seen seen[SEEN], const char *s, size_t
     return strchr(" \n+-*/%&|^!=<>?:;,.()[]{}", *s) && *s ? 1 : 0;
 }
 
-const char *source_check(HalLanguage language, const char *source, size_t len) {
-    Seen seen[SEEN] = {{0}};
+const char *source_check(HalLanguage language, const WordSet *defined, const char *source,
+                         size_t len) {
+    Check c = {.language = language, .defined = defined};
     for (size_t at = 0; at < len;) {
         bool line = at == 0 || source[at - 1] == '\n';
-        size_t n = token(language, seen, source + at, len - at, line);
+        size_t n = token(&c, source + at, len - at, line);
         if (n == 0) return source + at;
         at += n;
     }
