@@ -3,7 +3,7 @@
 #   make                 libraries and tools, into $(BUILD)
 #   make run             set up this machine, build, make and prove the example kernel
 #   make test            set up this machine, build, run every test (test-long: the slow ones too)
-#   make unit            unit tests only;  TEST=test_base_* picks some
+#   make unit            unit tests only;  TEST=test_base_* picks some, DEBUG=1 with what gdb needs
 #   make test-forms      spellings of one computation: the same plans, and right (all of them)
 #   make asan            unit tests under AddressSanitizer and UBSan, in $(BUILD)-asan
 #   make tsan            what has threads under ThreadSanitizer, in $(BUILD)-tsan
@@ -58,6 +58,8 @@ VERSION      := $(shell sed -n 's/^.define ROLLER_VERSION "\(.*\)"/\1/p' include
 # What is tested and timed here is compiled here, and of the plans that are meant.
 export ROLLER_CACHE_DIR =
 export ROLLER_REFUSED = fail
+
+, := ,
 
 # What a command makes, in the place of the command.
 silent = $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
@@ -256,17 +258,27 @@ units := $(if $(filter 0,$(SIM)),$(filter $(addprefix %:,$(call upto,codegen,$(m
 tests := $(basename $(subst :,.,$(filter test_%,$(units))))
 helpers := $(basename $(subst :,.,$(filter-out test_%,$(units))))
 
+asks_nvrtc := $(sort $(wildcard src/hal/nvrtc*.[ch]))
+$(BUILD)/obj/tests/unit/kept.o: defines += -DNVRTC_SOURCES='"$(shell cat $(asks_nvrtc) | sha256sum)"'
+$(BUILD)/obj/tests/unit/kept.o: $(asks_nvrtc)
 $(BUILD)/obj/tests/%.o: tests/%.c
 	@mkdir -p $(@D)
-	$(call does,CC)$(CC) $(flags) -Itests/unit -Ibenchmarks $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(call does,CC)$(CC) $(flags) $(defines) -Itests/unit -Ibenchmarks $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 $(BUILD)/libtest.a: $(helpers:%=$(BUILD)/obj/tests/unit/%.o) tests/unit
 	@rm -f $@
 	$(call does,AR)$(AR) rcsD $@ $(filter %.o,$^)
+# What NVRTC makes is kept (tests/unit/kept.c), but where it is tested itself.
+compiles_anew := test_hal_nvrtc% test_watch test_threads
+kept = $(if $(filter $(compiles_anew),$1)$(filter base te,$2),,-Wl,--wrap=nvrtc_compile \
+         -Wl,-u,__wrap_nvrtc_compile)
+# Most of the time of a link is that of debug information, and there are hundreds of links; DEBUG=1
+# has it, and sanitizers do.
+unless_debug = $(if $(DEBUG)$(findstring sanitize,$(CFLAGS)),,-Wl,--strip-debug)
 define test_rule
 $(BUILD)/tests/$1: $(BUILD)/obj/tests/unit/$1.o $(BUILD)/libtest.a \
                   $(if $(filter driver,$2),$(BUILD)/libbenchmarks.a) $(call libs_upto,$2)
 	@mkdir -p $$(@D)
-	$$(call does,LD)$$(CC) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(ldlibs)
+	$$(call does,LD)$$(CC) $$(CFLAGS) $$(LDFLAGS) $$(unless_debug) $(call kept,$1,$2) -o $$@ $$^ -lcmocka $$(ldlibs)
 endef
 $(foreach t,$(filter test_%,$(units)),$(eval $(call test_rule,$(firstword \
     $(subst :, ,$t)),$(lastword $(subst :, ,$t)))))
@@ -282,8 +294,8 @@ unit: $(chosen:%=$(BUILD)/tests/%)
 	@BUILD=$(BUILD) tests/run -j $(JOBS) $(chosen:%=$(BUILD)/tests/%)
 
 submake = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
-everything = $(tests:%=$(BUILD)/tests/%) $(if $(filter 0,$(SIM)),tests/nosim.sh,$(sort \
-               $(wildcard tests/*.sh)))
+everything = $(if $(filter 0,$(SIM)),tests/nosim.sh,$(sort $(wildcard tests/*.sh))) \
+             $(tests:%=$(BUILD)/tests/%)
 test test-long: setup
 	@$(if $(filter test-long,$@),tools/setup --nvdisasm || true)
 	@+$(submake) all python $(tests:%=$(BUILD)/tests/%) $(filter %/expressions,$(benchmarks))
@@ -403,7 +415,7 @@ lint:
 	    if command -v $$cc >/dev/null; then echo "$$cc -fsyntax-only"; \
 	        { [ $$cc = $(warned) ] || printf '%s\n' $(wildcard src/*/*.c src/*/*/*.c); \
 	          printf '%s\n' $(wildcard tests/unit/*.c benchmarks/*.c); } | xargs -P $(JOBS) -n 64 \
-	            $$cc $(filter-out -MMD -MP,$(flags)) -DROLLER_SOURCES='""' -Itests/unit -Ibenchmarks \
+	            $$cc $(filter-out -MMD -MP,$(flags)) -DROLLER_SOURCES='""' -DNVRTC_SOURCES='""' -Itests/unit -Ibenchmarks \
 	            -fsyntax-only -Werror || exit 1; fi; done
 wc:
 	@tools/wc
@@ -453,7 +465,6 @@ run: setup
 	@+$(submake) all
 	@$(if $(filter roller-gen,$(tools)),mkdir -p $(BUILD)/out && $(BUILD)/roller-gen \
 	    examples/matmul.te --check -o $(BUILD)/out/matmul.cu --emit=cu$(,)ptx$(,)cubin$(,)json)
-, := ,
 
 # Made by the tools from their option tables.
 manuals := $(foreach t,$(tools),$(addprefix $(BUILD)/manual/$t.,man bash zsh))
