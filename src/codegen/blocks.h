@@ -90,7 +90,6 @@ Ir load_reads_evaluate(Kernel *k, const Side *s, bool pairs);
 
 /* ring.c: a ring of stages, which some warps fill by boxes; what they copy, as tensor maps; the
  * copies of operand `side` in a step.  */
-void ring_facts(const Contract *c, const Device *dev, Side *s);
 KernelMap ring_map(Arena *a, const Problem *p, const Access *x, const RBox *box);
 void ring_maps(Arena *a, const Contract *c, KernelLaunch *out);
 void ring_fetch(Kernel *k, const Node *n);                /* of the maps */
@@ -131,7 +130,6 @@ void lower_close_boxes(FormBuilder *b, const Lowered *l);
 void lower_close_tiles(FormBuilder *b, const Lowered *l);
 
 /* region.c: an operand that is loaded before the first step.  */
-void region_facts(const Contract *c, const Device *dev, Side *s);
 void region_constants(Kernel *k, const Side *s);
 void region_load(Kernel *k, const Side *s);
 void region_advance(Kernel *k, const Side *s);            /* to the next step's k */

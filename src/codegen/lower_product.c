@@ -30,9 +30,7 @@ static void lower_stats(FormBuilder *b, Lowered *l) {
 }
 
 static void lower_product(FormBuilder *b, Lowered *l) {
-    Contract *c = ARENA_NEW(b->arena, Contract);
-    contract_facts(l, c);
-    l->contract = c;
+    l->contract = l->layout->product;
     lower_grid(b, l, KERNEL_CONTRACT);
     if (!lower_empty(l->p)) lower_steps(b, l);
 }

@@ -9,13 +9,6 @@ enum { ENTRY = 4, AT_ONCE = 8 };
 
 static char upper(const Side *s) { return (char)(s->id - 32); }
 
-void region_facts(const Contract *c, const Device *dev, Side *s) {
-    const RRegion *x = &s->region;
-    s->region_zeros = rprog_region_zeros(c->p, c->r, x);
-    s->region_straight = rprog_region_straight(c->r, s->side, x);
-    s->region_group = c->matrix.used ? rprog_region_group(dev, c->r, s->side, x) : 1;
-}
-
 void region_constants(Kernel *k, const Side *s) {
     int places = (int)rprog_room_at(k->l->layout, ROOM_PLACES, s->side);
     cg_line(k->cg, "constexpr int %c_REGION = %d, %c_PLACES = %d, %c_LINE = %d;", upper(s),

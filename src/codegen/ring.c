@@ -5,37 +5,7 @@
 /* A ring of stages that is filled by boxes: how they lie there, the tensor maps that describe
  * them, and the copies.  */
 
-enum { SPAN = 128, UNIT = 16, LINES = 8 };   /* bytes of a step's row; of a chunk; of an atom */
-
-/* Boxes of an operand that registers are made of lie side by side along k.  */
-static void raw_facts(const Contract *c, const Device *dev, Side *s) {
-    int k = c->r->block.extent[AX_K];
-    rprog_raw(c->p, s->side, k, &s->raw);
-    s->box = s->raw.box;
-    s->span = rprog_raw_span(c->r, s->side);
-    s->boxes = k / s->raw.pack * s->elem / s->span;
-    s->box_bytes = s->span * s->extent;
-    s->fragment = rprog_raw_fragment(dev, c->r);
-}
-
-void ring_facts(const Contract *c, const Device *dev, Side *s) {
-    int own = s->extent, k = c->r->block.extent[AX_K], tile = c->r->thread.extent[s->own];
-    int each = SPAN / s->elem, slice = c->r->thread.extent[AX_K];
-    s->multicast = s->side == rprog_cluster_side(c->r) ? rprog_cluster(c->r) : 1;
-    if (s->l->raw) {
-        raw_facts(c, dev, s);
-        return;
-    }
-    rprog_box(c->p, s->side, &s->box);
-    s->span = s->box.span;
-    s->boxes = s->inner_k ? SPAN / s->span : own / each / s->multicast;
-    s->box_bytes = s->inner_k ? s->span * own : SPAN * k;
-    s->stride = LINES * s->span;
-    if (!s->inner_k) s->leading = s->box_bytes;
-    else s->leading = s->span == UNIT ? s->box_bytes : dev->unit[c->r->unit].alignment;
-    s->on = s->inner_k ? slice * s->elem : slice * SPAN;
-    s->down = s->inner_k ? tile * s->span : tile / each * s->box_bytes;
-}
+enum { SPAN = 128, UNIT = 16 };           /* bytes of a step's row; of a chunk */
 
 /* ---- tensor maps ---- */
 

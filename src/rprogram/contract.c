@@ -62,6 +62,7 @@ const SkeletonRow rprog_contract = {
     .threads = threads,
     .registers = contract_registers,
     .rooms = contract_rooms,
+    .product = contract_product,
     .map = map,
     .workspace = workspace,
     .meeting = meeting,

@@ -7,6 +7,8 @@ void contract_candidates(Keeper *k);
 const char *contract_check(const Problem *p, const Device *dev, const RProg *r);
 int64_t contract_registers(const Problem *p, const Device *dev, const RProg *r);
 void contract_rooms(RoomWalk *w);
+/* Adds the product to the layout of a program that is kept.  */
+void contract_product(Arena *a, const Problem *p, const Device *dev, const RProg *r, Layout *l);
 /* What shared memory decides, given the sizes of the program's block.  */
 void contract_derive_smem(const Problem *p, const Device *dev, const BlockBytes *b, RProg *r);
 #endif

@@ -115,9 +115,8 @@ typedef struct {
     int pack;                 /* k that share an element: nibbles of a byte */
 } RRaw;
 bool rprog_raw(const Problem *p, int side, int step, RRaw *out);
-/* Bytes of a box's row; what a warp has of an instruction's operand; wavefronts by which it reads
- * a register of that.  */
-int rprog_raw_span(const RProg *r, int side);
+/* What a warp has of an instruction's operand; wavefronts by which it reads a register of
+ * that.  */
 Fragment rprog_raw_fragment(const Device *dev, const RProg *r);
 int rprog_raw_wavefronts(const Device *dev, const RProg *r, int side, int pack);
 /* As numbers or expressions of the sizes; those of the digits of its axis within it.  */
@@ -192,10 +191,6 @@ int32_t rprog_tile_bytes(const Problem *p, const Device *dev, const RProg *r, in
 bool rprog_region(const Problem *p, const RProg *r, int side, RRegion *out);
 int32_t rprog_region_entries(const Problem *p, const RProg *r);
 int32_t rprog_region_zeros(const Problem *p, const RProg *r, const RRegion *x);
-/* Do the rows of a warp lie at constant distances in the region: none goes beyond the innermost
- * digit?  Of matrix units, how many blocks of eight do so.  */
-bool rprog_region_straight(const RProg *r, int side, const RRegion *x);
-int rprog_region_group(const Device *dev, const RProg *r, int side, const RRegion *x);
 /* Instructions beside reads that a warp needs for its fragments of a step: adding places, joining
  * narrow elements.  */
 int64_t rprog_region_extra(const Problem *p, const Device *dev, const RProg *r, int side);
@@ -231,13 +226,8 @@ typedef struct {
     int64_t thread, period;   /* of a thread; how many until places come again */
     int64_t step_mn, step_k;  /* what a period adds along the operand's own axis, along k */
 } RChunks;
-RChunks rprog_chunks(const RProg *r, int side);
 /* Steps whose loads are under way while one is computed.  */
 int rprog_steps_ahead(const Problem *p, const RProg *r);
-/* Are the copies of a later step issued between the products, not before them all?  */
-bool rprog_spread(const Problem *p, const Device *dev, const RProg *r, int side);
-/* Are elements evaluated right into shared memory, being too many to wait in registers?  */
-bool rprog_evaluates_direct(const Problem *p, const RProg *r, int side);
 
 /* How the position along k of a load's chunks becomes an address.  */
 typedef enum {
@@ -253,7 +243,6 @@ typedef struct {
     KMode k_mode;
     int guard_bit[TE_MAX_RANK], bits;     /* in tables: of guarded subscripts, the first; of all */
 } RAddress;
-void rprog_address(const Problem *p, const RProg *r, int side, RAddress *out);
 /* Do 32 bits not hold subscript d of an access of the root (d < 0: its offset), or some of its
  * terms alone, wherever a kernel computes it: at all positions of tiles, also of those that lie
  * beyond the end of an axis and are never accessed?  */
@@ -267,7 +256,6 @@ enum { RTABLE_BITS = 30 };    /* guard values in an entry, beside two bits for t
 typedef struct {
     int k_entries, row_entries;
 } RTable;
-RTable rprog_table(const RProg *r, int side);
 /* Is it a load that tables are made for?  */
 bool rprog_may_table(const Problem *p, const RProg *r, int side);
 int rprog_fragment_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side);

@@ -18,6 +18,21 @@ enum {
 bool rprog_static(const Problem *p);
 bool rprog_static_axis(const Problem *p, int axis);
 
+/* What a product says of its operands (product.h), one by one.  */
+/* Are the copies of a later step issued between the products, not before them all?  */
+bool rprog_spread(const Problem *p, const Device *dev, const RProg *r, int side);
+/* Are elements evaluated right into shared memory, being too many to wait in registers?  */
+bool rprog_evaluates_direct(const Problem *p, const RProg *r, int side);
+RChunks rprog_chunks(const RProg *r, int side);
+void rprog_address(const Problem *p, const RProg *r, int side, RAddress *out);
+RTable rprog_table(const RProg *r, int side);
+/* Do the rows of a warp lie at constant distances in the region: none goes beyond the innermost
+ * digit?  Of matrix units, how many blocks of eight do so.  */
+bool rprog_region_straight(const RProg *r, int side, const RRegion *x);
+int rprog_region_group(const Device *dev, const RProg *r, int side, const RRegion *x);
+/* Bytes of a box's row of a raw operand.  */
+int rprog_raw_span(const RProg *r, int side);
+
 /* The operand as columns of pixels; false: it is none.  */
 bool rprog_pixels(const Problem *p, int side, RBox *out);
 static inline int own_axis(int side) { return side ? AX_N : AX_M; }

@@ -82,6 +82,8 @@ typedef struct {
     Ring *ring;               /* the stages of a `contract` program are the first */
     int n_room, n_ring;
     int64_t shared, declared; /* bytes */
+    const struct Contract *product;       /* n_product of them (product.h) */
+    int n_product;
 } Layout;
 
 const char *rprog_room_name(RoomKind kind);

@@ -42,6 +42,7 @@ typedef struct SkeletonRow {
     int64_t (*threads)(const Device *dev, RProg *r);
     int64_t (*registers)(const Problem *p, const Device *dev, const RProg *r);
     void (*rooms)(RoomWalk *w);                           /* NULL: none */
+    void (*product)(Arena *a, const Problem *p, const Device *dev, const RProg *r, Layout *l);
     void (*map)(const Problem *p, const RProg *r, int64_t span, IndexMap *m);
     /* Of partial results, bytes (NULL: there are none), and of which reductions they are.  */
     int64_t (*workspace)(const Problem *p, const RProg *r);

@@ -47,6 +47,7 @@ const Layout *rprog_layout(Arena *a, const Problem *p, const Device *dev, const 
     if (s->rooms) s->rooms(&w);
     l->shared = w.end;
     l->declared = w.declared;
+    if (s->product && p->te) s->product(a, p, dev, r, l);
     return l;
 }
 

@@ -1,5 +1,7 @@
-#include "codegen/blocks.h"
-#include "te/tree/arith.h"
+/* The product of a `contract` program as one value.  */
+#include "rprogram/product.h"
+#include "rprogram/contract.h"
+#include "rprogram/matrix.h"
 
 #include <string.h>
 
@@ -71,6 +73,43 @@ static void read_facts(const Contract *c, Side *s) {
     }
 }
 
+/* Boxes of an operand that registers are made of lie side by side along k.  */
+static void raw_facts(const Contract *c, const Device *dev, Side *s) {
+    int k = c->r->block.extent[AX_K];
+    rprog_raw(c->p, s->side, k, &s->raw);
+    s->box = s->raw.box;
+    s->span = rprog_raw_span(c->r, s->side);
+    s->boxes = k / s->raw.pack * s->elem / s->span;
+    s->box_bytes = s->span * s->extent;
+    s->fragment = rprog_raw_fragment(dev, c->r);
+}
+
+static void ring_facts(const Contract *c, const Device *dev, Side *s) {
+    int own = s->extent, k = c->r->block.extent[AX_K], tile = c->r->thread.extent[s->own];
+    int each = BOX_SPAN / s->elem, slice = c->r->thread.extent[AX_K];
+    s->multicast = s->side == rprog_cluster_side(c->r) ? rprog_cluster(c->r) : 1;
+    if (s->l->raw) {
+        raw_facts(c, dev, s);
+        return;
+    }
+    rprog_box(c->p, s->side, &s->box);
+    s->span = s->box.span;
+    s->boxes = s->inner_k ? BOX_SPAN / s->span : own / each / s->multicast;
+    s->box_bytes = s->inner_k ? s->span * own : BOX_SPAN * k;
+    s->stride = BOX_LINES * s->span;
+    if (!s->inner_k) s->leading = s->box_bytes;
+    else s->leading = s->span == RTILE_ACCESS ? s->box_bytes : dev->unit[c->r->unit].alignment;
+    s->on = s->inner_k ? slice * s->elem : slice * BOX_SPAN;
+    s->down = s->inner_k ? tile * s->span : tile / each * s->box_bytes;
+}
+
+static void region_facts(const Contract *c, const Device *dev, Side *s) {
+    const RRegion *x = &s->region;
+    s->region_zeros = rprog_region_zeros(c->p, c->r, x);
+    s->region_straight = rprog_region_straight(c->r, s->side, x);
+    s->region_group = c->matrix.used ? rprog_region_group(dev, c->r, s->side, x) : 1;
+}
+
 static void side_facts(Contract *c, const Device *dev, int side) {
     Side *s = &c->side[side];
     const Operand *o = side ? &c->p->con.b : &c->p->con.a;
@@ -135,12 +174,25 @@ static void box_facts(Contract *c) {
     c->boxes = rprog_box_count(c->p, c->r);
 }
 
-void contract_facts(const Lowered *l, Contract *c) {
-    const Problem *p = l->p;
-    const RProg *r = l->r;
-    const Device *dev = l->dev;
-    *c = (Contract){.te = p->te, .p = p, .r = r, .root = &p->te->stmt[p->con.stmt],
-                    .layout = l->layout};
+static void sides_facts(Contract *c, const Device *dev) {
+    for (int side = 0; side < 2; side++) {
+        side_facts(c, dev, side);
+        const Side *s = &c->side[side];
+        c->own_ragged[side] = s->present && rprog_ragged(c->p, c->r, (int)s->own);
+        if (!s->present) continue;
+        c->async |= rprog_copies_chunks(s->l);
+        c->staged |= rprog_waits(s->l);
+        c->any_ahead |= s->ahead;
+        c->spread |= s->spread;
+        c->tables |= s->table;
+    }
+}
+
+void contract_product(Arena *a, const Problem *p, const Device *dev, const RProg *r, Layout *l) {
+    Contract *c = ARENA_NEW(a, Contract);
+    l->product = c;
+    l->n_product = 1;
+    *c = (Contract){.te = p->te, .p = p, .r = r, .root = &p->te->stmt[p->con.stmt], .layout = l};
     c->packed = rprog_packed(dev, r);
     c->ring = rprog_warpgroups(dev, r);
     matrix_facts(c, dev);
@@ -149,18 +201,8 @@ void contract_facts(const Lowered *l, Contract *c) {
         c->warps[k] = r->block.extent[k] / r->warp.extent[k];
     }
     step_facts(c);
-    for (int side = 0; side < 2; side++) {
-        side_facts(c, dev, side);
-        const Side *s = &c->side[side];
-        c->own_ragged[side] = s->present && rprog_ragged(p, r, (int)s->own);
-        if (!s->present) continue;
-        c->async |= rprog_copies_chunks(s->l);
-        c->staged |= rprog_waits(s->l);
-        c->any_ahead |= s->ahead;
-        c->spread |= s->spread;
-    }
+    sides_facts(c, dev);
     c->stays = rprog_persistent(r);
-    c->out_room = rprog_room(l->layout, c->stays ? ROOM_OUTPUTS : ROOM_STAGING, 0);
+    c->out_room = rprog_room(l, c->stays ? ROOM_OUTPUTS : ROOM_STAGING, 0);
     if (r->via == VIA_BOXES) box_facts(c);
-    c->tables = c->side[0].table || c->side[1].table;
 }

@@ -1,0 +1,110 @@
+/* Product: what a kernel's blocks agree on about a product of two operands: where chunks of each
+ * come from and where they lie, how its unit takes them, steps, and where results go.
+ *
+ * Made once for a program that is kept (rprog_layout); a pure function of problem, program and
+ * device.  */
+#ifndef ROLLER_RPROGRAM_PRODUCT_H
+#define ROLLER_RPROGRAM_PRODUCT_H
+#include "rprogram/derived.h"
+#include "rprogram/layout.h"
+
+/* A read of an operand's expression that is made for a whole chunk.  */
+typedef struct {
+    const TeExpr *read;
+    TeDtype storage;
+    int width;                /* elements; 1: one for all points of the chunk */
+} ChunkRead;
+
+typedef struct {
+    bool present;
+    int side;
+    char id;                  /* a or b */
+    const Operand *o;
+    const ROperand *f;
+    const RLoad *l;
+    AxisClass own;            /* AX_M or AX_N */
+    int extent, thread, vec, lanes;       /* along its own axis: block and thread tile, ... */
+    int64_t whole;            /* extent of its own axis */
+    TeDtype tile;             /* elements in shared memory */
+    int elem;                 /* their bytes */
+    bool inner_k;
+    const Room *room;         /* of its tile, or its region */
+    int row;                  /* elements from row to row of its tile, with padding */
+    bool copies;              /* loads elements of one tensor as they lie in memory */
+    bool direct;              /* evaluated into shared memory, without registers on the way */
+    int n_read;               /* else, if not 0: what the expression reads is kept in registers */
+    ChunkRead read[RTILE_CHUNK_READS];
+    FusedAxis own_axis, k_axis;           /* with the digits that this operand tells apart */
+    bool wide;                /* its offsets need 64 bits */
+    int line;                 /* chunks side by side along the direction of the accesses */
+    int chunks, per_thread;
+    int period;               /* chunk i lies at that of i % period + i / period * (step_mn, ... */
+    int step_mn, step_k;      /* ... step_k) */
+    bool pointer;             /* all chunks lie at constant distances from one pointer */
+    KMode k_mode;
+    bool spread;              /* copies are issued between the products, by predicate */
+    bool table;               /* positions are decoded once, into tables in shared memory */
+    int k_entries;            /* chunks along k: of the two tables of loads in turn */
+    int row_entries;          /* chunks along its own axis; 0: kept in registers */
+    int guard_bit[TE_MAX_RANK];           /* first bit of a guarded subscript in table entries */
+    int fragment_k;           /* k per fragment access */
+    bool ahead;               /* fragments are fetched one k early */
+    RRegion region;           /* l->region: all that the block reads, ... */
+    int region_zeros;         /* elements behind it */
+    bool region_straight;     /* rows of a warp lie at constant distances; else ... */
+    int region_group;         /* ... so many blocks of eight of matrix units */
+    bool ldmatrix;
+    int registers;            /* of an instruction's operand, per lane, ... */
+    Fragment fragment;        /* ... and where its elements lie, columns along k */
+    RBox box;                 /* of a ring: what a tensor map describes, ... */
+    int boxes, box_bytes;     /* ... copied by so many boxes to a stage, ... */
+    int multicast;            /* ... or by as many blocks of a cluster, each its share */
+    int leading, stride;      /* byte offsets of its order in descriptors, ... */
+    int down, on;             /* ... to the next instruction tile along its axis, and along k */
+    RRaw raw;                 /* l->raw: of what registers are made, read box by box: rows of ... */
+    int span;                 /* ... so many bytes */
+    bool bytes;               /* fetched as bytes, converted right before the products, ... */
+    bool fours;               /* ... or beside such: four k of a row at once */
+} Side;
+
+/* What the blocks of a kernel for a matrix unit agree on.  */
+typedef struct {
+    bool used;
+    const ComputeUnit *unit;
+    int accumulators;         /* of an instruction, per lane, ... */
+    Fragment results;         /* ... and where they lie, rows along M */
+    int products;
+    bool promotes;
+    int tiles[AX_CLASSES];    /* instructions of a warp; along k: slices of a step */
+} Matrix;
+
+typedef struct Contract {
+    const Te *te;
+    const Problem *p;
+    const RProg *r;
+    const TeStmt *root;
+    Side side[2];
+    bool packed;              /* dp4a */
+    Matrix matrix;
+    bool async, staged;       /* some load is */
+    bool ring;                /* a unit of warpgroups: some warps fill the stages by boxes */
+    bool stays;               /* blocks go on with other tiles */
+    const Room *out_room;     /* where accumulators pass through on their way out; NULL: nowhere */
+    int box_row, boxes;       /* by boxes: bytes of a row; boxes of a row of tiles */
+    RBox out;
+    int out_tensor;
+    bool spread;              /* some load is: see Side.spread */
+    bool tables;              /* some load has tables */
+    bool any_ahead;
+    int lanes[AX_CLASSES], warps[AX_CLASSES];
+    int64_t steps;            /* k-steps of the whole reduction */
+    int64_t slice;            /* k-steps of a slice of the grid */
+    bool varying_k;           /* both are known at run time; here at the largest sizes */
+    bool sliced;              /* blocks have a part of a tile's k-steps, from `first` on */
+    bool may_be_empty;        /* some slice has no step */
+    bool own_ragged[2], k_ragged;
+    bool masks_k;             /* elements beyond K must be left out of the reduction */
+    int bodies;               /* unrolled bodies in a step */
+    const Layout *layout;
+} Contract;
+#endif
