@@ -1,6 +1,7 @@
 /* Lowering: an RProg to kernels, each a tree of nodes (form.h).
  *
- * lower_plan decides which kernels a plan needs and makes their trees.  Nothing here prints code.  */
+ * lower_plan decides which kernels a plan needs and makes their trees.  Nothing here prints
+ * code.  */
 #ifndef ROLLER_CODEGEN_LOWER_H
 #define ROLLER_CODEGEN_LOWER_H
 #include "codegen/cg.h"
