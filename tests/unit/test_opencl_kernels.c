@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "driver/pipeline/compile.h"
+#include "microperf/microperf.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,6 +96,61 @@ static void operators_by_form(void **state) {
     print_message("%d programs of operators proved\n", proved);
     assert_int_equal(failed, 0);
     assert_true(proved > 0);
+}
+
+/* ---- sums of a product whose parts meet ---- */
+
+static bool is_split(const RProg *r) { return r->split > 1; }
+static bool is_dealt(const RProg *r) { return r->tail > 0; }
+static bool is_sliced(const RProg *r) { return r->block.extent[AX_K] > r->warp.extent[AX_K]; }
+static bool has_rows(const RProg *r) { return r->stats == STATS_WHOLE; }
+static bool has_parts_of_rows(const RProg *r) { return r->stats == STATS_PARTIAL; }
+
+#define PRODUCT                                                                                    \
+    "op f(A: f32[72,512], B: f32[512,80]) -> C: f32[72,80] { C[m,n] += A[m,k] * B[k,n]; }"
+#define SCORES                                                                                     \
+    "op f(A: f32[64,32], B: f32[48,32]) -> C: f32[64,48] { s[m,n] += A[m,k] * B[n,k];"             \
+    " t[m] max= s[m,n]; z[m] += exp(s[m,n] - t[m]); C[m,n] = exp(s[m,n] - t[m]) / z[m]; }"
+static const struct {
+    const char *name, *op;
+    bool (*is)(const RProg *r);
+} parts[] = {
+    {"slices of blocks", PRODUCT, is_split},
+    {"steps dealt out", PRODUCT, is_dealt},
+    {"slices of warps", PRODUCT, is_sliced},
+    {"whole rows", SCORES, has_rows},
+    {"parts of rows", SCORES, has_parts_of_rows},
+};
+
+/* Proves the best of the programs that meet so; false: one is wrong, or there is none.  */
+static bool prove_parts(Arena *a, const Device *dev, int i) {
+    KernelCase c;
+    Ranked *best;
+    const char *wrong = kernel_open_decided(&c, a, dev, parts[i].op, NULL, JOINED);
+    RProgSet all = c.set[0], some = {.prog = ARENA_ARRAY(a, RProg, all.n + 1)};
+    for (int n = 0; n < all.n; n++)
+        if (parts[i].is(&all.prog[n])) some.prog[some.n++] = all.prog[n];
+    if (!wrong && !(some.n > 0 && mp_rank(a, &c.plan.problem[0], dev, &some, 1, &best)))
+        wrong = "no program";
+    if (!wrong) {
+        c.plan.prog[0] = best[0].prog;
+        wrong = kernel_emit(&c);
+    }
+    if (!wrong) wrong = opencl_prove(a, &c.diag, c.te, &c.program, NULL, 1);
+    if (wrong) print_error("%s: %s\n", parts[i].name, wrong);
+    return !wrong;
+}
+
+static void sums_of_parts(void **state) {
+    const Device *dev = fixture_device(*state, "pocl");
+    int failed = 0;
+    need_platform(*state);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        ArenaMark before = arena_mark(*state);
+        failed += !prove_parts(*state, dev, (int)i);
+        arena_reset(*state, before);
+    }
+    assert_int_equal(failed, 0);
 }
 
 /* ---- whole ops, as they are planned ---- */
@@ -247,6 +303,7 @@ static void random_programs(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(operators_by_form, setup, teardown),
+        cmocka_unit_test_setup_teardown(sums_of_parts, setup, teardown),
         cmocka_unit_test_setup_teardown(the_examples, setup, teardown),
         cmocka_unit_test_setup_teardown(random_programs, setup, teardown),
     };
