@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { ALIGN = 16, FEW_SMS = 8 };
+enum { ALIGN = 16, FEW_SMS = 2 };
 
 void targets_open(Arena *a, Targets *out) {
     static const char *const names[TARGETS] = {"h200", "a100", "rtx4090", "tiny", "v100", "t4"};
@@ -199,6 +199,21 @@ const char *trip_choose_any(Trip *t, uint64_t seed) {
     return NULL;
 }
 
+/* Other blocks for the same tiles: clusters, and ones that stay, where they are right.  */
+static void draw_blocks(const Problem *p, const Device *dev, Rng *rng, RProg *r) {
+    static const StoreVia via[] = {VIA_DIRECT, VIA_SHARED, VIA_BOXES};
+    enum { TRIES = 12 };
+    for (int i = 0; i < TRIES; i++) {
+        RProg x = *r;
+        x.cluster = (uint8_t)(2u << rng_below(rng, 2));
+        x.grid = (Grid)rng_below(rng, 3);
+        x.via = via[rng_below(rng, 3)];
+        if (!rprog_cluster_order(p, &x) || rprog_check(p, dev, &x)) continue;
+        *r = x;
+        return;
+    }
+}
+
 const char *trip_choose_warpgroups(Trip *t, uint64_t seed) {
     trip_choose(t, 0);
     Rng rng = {seed};
@@ -214,6 +229,7 @@ const char *trip_choose_warpgroups(Trip *t, uint64_t seed) {
         if (n == 0) continue;
         t->whole.rplan.prog[g] = all.prog[rng_below(&rng, (uint32_t)n)];
         draw_choices(p, rng_next(&rng), &t->whole.rplan.prog[g]);
+        draw_blocks(p, t->set.dev, &rng, &t->whole.rplan.prog[g]);
     }
     return NULL;
 }

@@ -91,7 +91,8 @@ const char *trip_plan_sized(Trip *t, const TeDefine *define, int n);
  * goes through the text form.  */
 const char *trip_choose(Trip *t, int rank);
 const char *trip_choose_any(Trip *t, uint64_t seed);
-/* Any candidate of units of warpgroups in groups that have some, the model's choice in others.  */
+/* Any candidate of units of warpgroups in groups that have some, in clusters and with blocks that
+ * stay where these are right; the model's choice in others.  */
 const char *trip_choose_warpgroups(Trip *t, uint64_t seed);
 /* For run-time sizes: any candidates, more of them for some sizes, perhaps another split for some,
  * all through the text form.  */
