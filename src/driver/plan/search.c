@@ -28,14 +28,12 @@ static void try_near(Search *x, int site) {
     near_find(&x->near, &site, 1, &p);
     for (int e = 0; e < TE_DECISION_COUNT; e++)
         if (possible >> e & 1) tell_step(x, site, e);
-    bool changed = search_changed(x, &p);                 /* then it would be asked in vain */
-    Answer *found = search_ask(x, &q, &p, changed);
-    bool stands = found && (found->accepted || !changed);
-    if (stands) x->answer[site] = found;
-    for (int e = 0; e < TE_DECISION_COUNT && stands; e++)
+    Answer *found = search_ask(x, &q, &p);
+    if (found) x->answer[site] = found;
+    for (int e = 0; e < TE_DECISION_COUNT && found; e++)
         if (found->tried[e].gone)
             x->whole.tried[site * TE_DECISION_COUNT + e] = found->tried[e];
-    if (stands && found->n_flip > 0 && !search_refused(x, found, site))
+    if (found && found->n_flip > 0 && !search_refused(x, found, site))
         search_accept(x, &p, found, site);
     arena_reset(x->whole.plan.a, mark);
 }

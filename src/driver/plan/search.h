@@ -41,7 +41,7 @@ typedef struct Answer {
 typedef struct Accepted {
     Answer *answer;
     int site;                 /* that was asked about */
-    int *stmt;                /* of the part -> of the op */
+    int *stmt, n;             /* of the part -> of the op */
     struct Accepted *next;
 } Accepted;
 

@@ -121,7 +121,29 @@ static void answer(Search *x, const NearPart *p, const TeDecisions *taken, uint8
     x->whole.plan.planned = part.plan.planned;
 }
 
-Answer *search_ask(Search *x, const Question *q, NearPart *p, bool known_alone) {
+/* Does something that was accepted replace a kernel of the part?  */
+static bool is_changed(const Search *x, const NearPart *p) {
+    bool any = false;
+    for (int i = 0; i < p->n_group; i++) any |= x->changed[p->group[i]];
+    return any;
+}
+
+/* Could something that was accepted be the answer?  It is about as many statements, at the same
+ * places of them.  */
+static bool may_be_accepted(const Search *x, const Question *q, const NearPart *p) {
+    const Accepted *i = x->accepted;
+    for (; i; i = i->next) {
+        const Question *had = &i->answer->question;
+        bool same = i->n == p->n && had->n == q->n;
+        for (int k = 0; k < q->n && same; k++) same = had->site[k] == place_in(p, q->site[k]);
+        if (same) return true;
+    }
+    return false;
+}
+
+Answer *search_ask(Search *x, const Question *q, NearPart *p) {
+    bool changed = is_changed(x, p);
+    if (changed && !may_be_accepted(x, q, p)) return NULL;
     Arena *a = x->whole.plan.a, *kept = x->whole.plan.kept;
     const TeDecisions *from = search_decided(x);
     ArenaMark mark = arena_mark(a);
@@ -135,29 +157,23 @@ Answer *search_ask(Search *x, const Question *q, NearPart *p, bool known_alone) 
     while (known && !(same_key(&known->key, &now.key) &&
                       same_question(&known->question, &now.question)))
         known = known->next;
-    x->pairs += !known && q->n == 2;
-    if (!known && !known_alone) {
+    if (!known && !changed) {
         answer(x, p, &taken, from->possible[q->site[0]], &now);
+        x->pairs += q->n == 2;
         now.next = *bucket;
         known = *bucket = ARENA_NEW(kept, Answer);
         *known = now;
     }
     arena_reset(a, mark);
-    return known;
+    return known && (known->accepted || !changed) ? known : NULL;
 }
 
 /* ---- gains ---- */
 
-bool search_changed(const Search *x, const NearPart *p) {
-    bool any = false;
-    for (int i = 0; i < p->n_group; i++) any |= x->changed[p->group[i]];
-    return any;
-}
-
 void search_accept(Search *x, const NearPart *p, Answer *found, int site) {
     Accepted *now = ARENA_NEW(x->whole.plan.kept, Accepted);
     if (!x->accepted) x->from = site;
-    *now = (Accepted){found, site, ARENA_ARRAY(x->whole.plan.kept, int, p->n), x->accepted};
+    *now = (Accepted){found, site, ARENA_ARRAY(x->whole.plan.kept, int, p->n), p->n, x->accepted};
     memcpy(now->stmt, p->stmt, (size_t)p->n * sizeof *p->stmt);
     x->accepted = now;
     found->accepted = true;

@@ -11,11 +11,10 @@ static inline const TeDecisions *search_decided(const Search *x) {
 void search_adopt(Search *x, const Parting *best);
 /* Is it known to be no gain?  */
 bool search_tried(const Tried *t);
-/* The answer in the part, which may be known from an equal one; NULL if it is not, and is to be
- * `known_alone`.  */
-Answer *search_ask(Search *x, const Question *q, NearPart *p, bool known_alone);
-/* Does something that was accepted replace a kernel of the part?  */
-bool search_changed(const Search *x, const NearPart *p);
+/* The answer in the part, which may be known from an equal one.  Where something that was accepted
+ * replaces a kernel of the part, it is one that was accepted, too, or NULL: any other would be about
+ * what is no longer there.  */
+Answer *search_ask(Search *x, const Question *q, NearPart *p);
 /* A gain in a part, to be taken with others.  */
 void search_accept(Search *x, const NearPart *p, Answer *found, int site);
 /* Was the gain none in the whole?  */

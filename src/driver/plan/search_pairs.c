@@ -67,9 +67,8 @@ static void try_pair(Search *x, int one, int other) {
                   .decision = {one % TE_DECISION_COUNT, other % TE_DECISION_COUNT}};
     NearPart p;
     near_find(&x->near, q.site, q.n, &p);
-    bool changed = search_changed(x, &p);
-    Answer *found = search_ask(x, &q, &p, changed);
-    if (changed && !(found && found->accepted)) return;
+    Answer *found = search_ask(x, &q, &p);
+    if (!found) return;
     if (found->n_flip > 0 && !search_refused(x, found, q.site[0])) {
         search_accept(x, &p, found, q.site[0]);
         return;
