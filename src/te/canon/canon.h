@@ -9,6 +9,7 @@ void normalize_canon(Norm *n);
 /* Expressions: casts and signs that change nothing, powers that are products, subscripts that are
  * sums, reads and conditions that ranges decide.  */
 bool canon_spelling(Norm *n);
+bool canon_spell(Norm *n, int stmt);                       /* of one statement */
 /* The d > 1 of a quotient or remainder by d; 0: e is none.  */
 int64_t canon_divisor(const Te *te, const TeStmt *s, const TeExpr *e);
 /* Temporaries that show others in another order or shape are read through.  */

@@ -76,58 +76,76 @@ static int count_odd(const Te *te, const TeStmt *s, const TeExpr *e) {
     return n;
 }
 
-static int all_odd(const Te *te) {
-    int n = 0;
-    for (int k = 0; k < te->n_stmt; k++) n += count_odd(te, &te->stmt[k], te->stmt[k].rhs);
-    return n;
-}
-
-static int all_scans(const Te *te) {
-    Scan scan;
-    int n = 0;
-    for (int k = 0; k < te->n_stmt; k++) n += access_scan(&te->stmt[k], &scan);
-    return n;
-}
-
 /* ---- trying ---- */
 
+/* What a cut changes, as it was before.  */
 typedef struct {
-    TeTensor *tensor;
+    TeTensor *tensor;         /* those that are cut, one after the other */
+    int *which, n;            /* statements */
     TeStmt *stmt;
     bool *changed;
-} Saved;
+    int odd, scans;           /* of them */
+} Tried;
 
-static Saved save(Norm *n) {
+static void count_forms(const Te *te, Tried *x) {
+    Scan scan;
+    x->odd = x->scans = 0;
+    for (int i = 0; i < x->n; i++) {
+        const TeStmt *s = &te->stmt[x->which[i]];
+        x->odd += count_odd(te, s, s->rhs);
+        x->scans += access_scan(s, &scan);
+    }
+}
+
+static Tried save(Norm *n, const Cut *c) {
     const Te *te = n->te;
-    Saved x = {ARENA_ARRAY(n->a, TeTensor, te->n_tensor), ARENA_ARRAY(n->a, TeStmt, te->n_stmt),
-               ARENA_ARRAY(n->a, bool, te->n_stmt)};
-    memcpy(x.tensor, te->tensor, (size_t)te->n_tensor * sizeof *x.tensor);
-    memcpy(x.stmt, te->stmt, (size_t)te->n_stmt * sizeof *x.stmt);
-    memcpy(x.changed, n->changed, (size_t)te->n_stmt * sizeof *x.changed);
-    for (int k = 0; k < te->n_stmt; k++)
-        te->stmt[k].rhs = te_expr_copy(n->a, te->stmt[k].rhs);
+    Tried x = {.n = 0};
+    int tensors = 0;
+    for (int t = 0; t < te->n_tensor; t++) tensors += c->dims[t] != 0;
+    x.tensor = ARENA_ARRAY(n->a, TeTensor, tensors);
+    tensors = 0;
+    for (int t = 0; t < te->n_tensor; t++)
+        if (c->dims[t]) x.tensor[tensors++] = te->tensor[t];
+    for (int k = 0; k < te->n_stmt; k++) x.n += cut_changes(te, c, k);
+    x.which = ARENA_ARRAY(n->a, int, x.n);
+    x.stmt = ARENA_ARRAY(n->a, TeStmt, x.n);
+    x.changed = ARENA_ARRAY(n->a, bool, x.n);
+    x.n = 0;
+    for (int k = 0; k < te->n_stmt; k++) {
+        if (!cut_changes(te, c, k)) continue;
+        x.stmt[x.n] = te->stmt[k];
+        x.changed[x.n] = n->changed[k];
+        x.which[x.n++] = k;
+    }
+    count_forms(te, &x);
+    for (int i = 0; i < x.n; i++)
+        te->stmt[x.which[i]].rhs = te_expr_copy(n->a, x.stmt[i].rhs);
     return x;
 }
 
-static void restore(Norm *n, const Saved *x) {
+static void restore(Norm *n, const Cut *c, const Tried *x) {
     Te *te = n->te;
-    memcpy(te->tensor, x->tensor, (size_t)te->n_tensor * sizeof *x->tensor);
-    memcpy(te->stmt, x->stmt, (size_t)te->n_stmt * sizeof *x->stmt);
-    memcpy(n->changed, x->changed, (size_t)te->n_stmt * sizeof *x->changed);
+    const TeTensor *next = x->tensor;
+    for (int t = 0; t < te->n_tensor; t++)
+        if (c->dims[t]) te->tensor[t] = *next++;
+    for (int i = 0; i < x->n; i++) {
+        te->stmt[x->which[i]] = x->stmt[i];
+        n->changed[x->which[i]] = x->changed[i];
+    }
 }
 
 /* It is a form of the op only if what was divided is a plain index then, and all else still a sum,
  * or a scan along one index: whoever reads a tensor that is cut has to have its digits.  */
 static bool try_cut(Norm *n, int k, const Divided *x, bool inputs, Cut *c) {
-    int odd = all_odd(n->te), scans = all_scans(n->te);
     *c = (Cut){.n_digit = 1, .radix = {x->by}, .by = x->by};
     if (!cut_index(n->te, k, x->i, inputs, c)) return false;
     ArenaMark mark = arena_mark(n->a);
-    Saved before = save(n);
+    Tried before = save(n, c), now = before;
     cut_apply(n, c);
-    canon_spelling(n);
-    if (all_odd(n->te) < odd && all_scans(n->te) == scans) return true;
-    restore(n, &before);
+    for (int i = 0; i < now.n; i++) canon_spell(n, now.which[i]);
+    count_forms(n->te, &now);
+    if (now.odd < before.odd && now.scans == before.scans) return true;
+    restore(n, c, &before);
     arena_reset(n->a, mark);
     return false;
 }

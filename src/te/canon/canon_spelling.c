@@ -249,17 +249,19 @@ static bool drop_zeros(TeExpr **slot, bool open) {
     return any | (e->other && drop_zeros(&e->other, open));
 }
 
+bool canon_spell(Norm *n, int stmt) {
+    TeStmt *s = &n->te->stmt[stmt];
+    Spelling x = {n, s};
+    bool changed = normalize_note(n, TE_MADE_ZEROS, drop_zeros(&s->rhs, false));
+    changed |= respell(&x, &s->rhs);
+    changed |= normalize_fold(n, &s->rhs);
+    n->changed[stmt] |= changed;
+    if (changed) te_expr_list_reads(n->a, s->rhs);
+    return changed;
+}
+
 bool canon_spelling(Norm *n) {
     bool any = false;
-    for (int k = 0; k < n->te->n_stmt; k++) {
-        TeStmt *s = &n->te->stmt[k];
-        Spelling x = {n, s};
-        bool changed = normalize_note(n, TE_MADE_ZEROS, drop_zeros(&s->rhs, false));
-        changed |= respell(&x, &s->rhs);
-        changed |= normalize_fold(n, &s->rhs);
-        n->changed[k] |= changed;
-        any |= changed;
-        if (changed) te_expr_list_reads(n->a, s->rhs);
-    }
+    for (int k = 0; k < n->te->n_stmt; k++) any |= canon_spell(n, k);
     return any;
 }

@@ -352,9 +352,13 @@ static bool reads_cut(const TeExpr *e, const Cut *c) {
     return e->other && reads_cut(e->other, c);
 }
 
+bool cut_changes(const Te *te, const Cut *c, int stmt) {
+    return c->index[stmt] || reads_cut(te->stmt[stmt].rhs, c);
+}
+
 void cut_apply(Norm *n, const Cut *c) {
     for (int k = 0; k < n->te->n_stmt; k++) {
-        if (c->index[k] || reads_cut(n->te->stmt[k].rhs, c)) cut_statement(n, c, k);
+        if (cut_changes(n->te, c, k)) cut_statement(n, c, k);
     }
     for (int t = 0; t < n->te->n_tensor; t++) {
         if (c->dims[t]) cut_tensor(n, c, t);

@@ -32,6 +32,8 @@ bool cut_index(const Te *te, int stmt, int i, bool inputs, Cut *c);
 /* Marks it alone; whoever reads the tensor divides.  The tensor is a temporary, and is read without
  * conditions.  */
 bool cut_alone(const Te *te, int stmt, int dim, Cut *c);
+/* Would it change the statement?  */
+bool cut_changes(const Te *te, const Cut *c, int stmt);
 /* Cuts what is marked.  */
 void cut_apply(Norm *n, const Cut *c);
 /* A new temporary takes the place of what statement `stmt` assigns, and a statement behind it
