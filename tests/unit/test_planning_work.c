@@ -153,9 +153,9 @@ static void figures_are_set_in_place(void **state) {
 
 /* ---- what is tried ---- */
 
-/* Bytes of all arenas, now and at most.  */
+/* Bytes of all arenas, now and at most; how often one asked for some.  */
 typedef struct {
-    size_t live, most;
+    size_t live, most, asked;
 } Heap;
 
 static void *heap_alloc(size_t size, void *user) {
@@ -164,6 +164,7 @@ static void *heap_alloc(size_t size, void *user) {
     if (!p) return NULL;
     *p = size;
     h->live += size;
+    h->asked++;
     if (h->live > h->most) h->most = h->live;
     return (char *)p + sizeof(max_align_t);
 }
@@ -193,10 +194,10 @@ static const char *norms(int layers) {
     return buf_str(&out);
 }
 
-/* The most that planning takes beside what the op itself does.  */
-static double planning_takes(const char *text) {
+/* What planning takes: `exact` counts every object on its own.  */
+static Heap planned(const char *text, bool exact) {
     Heap heap = {0};
-    Arena *outer = arena, *own = arena_create(&(ArenaSource){heap_alloc, heap_free, &heap, false});
+    Arena *outer = arena, *own = arena_create(&(ArenaSource){heap_alloc, heap_free, &heap, exact});
     PlanRequest r = request(text);
     PlanSet set;
     arena = own;
@@ -206,8 +207,11 @@ static double planning_takes(const char *text) {
     arena = outer;
     diag = diag_new(arena);
     assert_int_equal(heap.live, 0);
-    return (double)heap.most;
+    return heap;
 }
+
+/* The most that planning takes beside what the op itself does.  */
+static double planning_takes(const char *text) { return (double)planned(text, false).most; }
 
 static void what_was_tried_is_given_back(void **state) {
     (void)state;
@@ -216,6 +220,64 @@ static void what_was_tried_is_given_back(void **state) {
     few = planning_takes(chain(2, 8));
     many = planning_takes(chain(8, 8));
     assert_true(many < 2 * few);
+}
+
+/* ---- n, 2 n and 4 n kernels ---- */
+
+/* The same sizes all known.  */
+static const char *sized(const char *text) {
+    static const char range[] = "M = 1..512";
+    assert_memory_equal(text + strlen("param "), range, strlen(range));
+    return arena_printf(arena, "param M = 512%s", text + strlen("param ") + strlen(range));
+}
+
+/* Layers of a product and norms over parts of its rows.  */
+static const char *layers(int n) {
+    Buf out = buf_new(arena);
+    buf_puts(&out, "param M = 1..512; op f(X: f16[M,64]");
+    for (int i = 0; i < n; i++) buf_printf(&out, ", W%d: f16[64,64], b%d: f32[64]", i, i);
+    buf_puts(&out, ") -> Y: f16[M,64] {\n");
+    for (int i = 0; i < n; i++) {
+        const char *from = i ? arena_printf(arena, "y%d", i - 1) : "X";
+        const char *to = i + 1 < n ? arena_printf(arena, "y%d", i) : "Y";
+        buf_printf(&out, "p%d[m,j] = sum[k](%s[m,k] * W%d[k,j]);\n", i, from, i);
+        buf_printf(&out, "s%d[m,h] = sum[d](p%d[m,h*8+d] * p%d[m,h*8+d]) where h in 8, d in 8;\n",
+                   i, i, i);
+        buf_printf(&out, "%s[m,j] = p%d[m,j] * rsqrt(s%d[m,j/8] + 1.0) + b%d[j]%s;\n", to, i, i, i,
+                   i + 1 < n ? " @type(f16)" : "");
+    }
+    buf_puts(&out, "}\n");
+    return buf_str(&out);
+}
+
+static const char *equal_products(int n) { return chain(n, 0); }
+static const char *other_products(int n) { return chain(n, 8); }
+static const char *equal_sized(int n) { return sized(chain(n, 0)); }
+static const char *other_sized(int n) { return sized(chain(n, 8)); }
+static const char *layers_sized(int n) { return sized(layers(n)); }
+
+/* Twice as many more kernels take about twice as much more.  */
+static void check_growth(size_t few, size_t some, size_t many, const char *what) {
+    double first = (double)some - (double)few, then = (double)many - (double)some;
+    if (then > 2.5 * first) fail_msg("%s: %zu, %zu, %zu", what, few, some, many);
+}
+
+/* Objects that are made, which is the work, and bytes that are there at once.  */
+static void work_and_bytes_grow_with_kernels(void **state) {
+    static const struct {
+        const char *(*of)(int);
+        int n;
+    } op[] = {
+        {equal_products, 8}, {other_products, 2}, {equal_sized, 8},
+        {other_sized, 4},    {layers, 4},         {layers_sized, 4},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof op / sizeof *op; i++) {
+        Heap few = planned(op[i].of(op[i].n), true), some = planned(op[i].of(2 * op[i].n), true),
+             many = planned(op[i].of(4 * op[i].n), true);
+        check_growth(few.asked, some.asked, many.asked, op[i].of(2));
+        check_growth(few.most, some.most, many.most, op[i].of(2));
+    }
 }
 
 /* ---- many of them ---- */
@@ -279,6 +341,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(sizes_are_told_apart, setup, tear_down),
         cmocka_unit_test_setup_teardown(figures_are_set_in_place, setup, tear_down),
         cmocka_unit_test_setup_teardown(what_was_tried_is_given_back, setup, tear_down),
+        cmocka_unit_test_setup_teardown(work_and_bytes_grow_with_kernels, setup, tear_down),
         cmocka_unit_test_setup_teardown(more_kernels_than_any_list, setup, tear_down),
         cmocka_unit_test_setup_teardown(more_sizes_than_any_list, setup, tear_down),
         cmocka_unit_test_setup_teardown(sums_of_one_element, setup, tear_down),
