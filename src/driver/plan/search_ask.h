@@ -12,8 +12,8 @@ void search_adopt(Search *x, const Parting *best);
 /* Is it known to be no gain?  */
 bool search_tried(const Tried *t);
 /* The answer in the part, which may be known from an equal one.  Where something that was accepted
- * replaces a kernel of the part, it is one that was accepted, too, or NULL: any other would be about
- * what is no longer there.  */
+ * replaces a kernel of the part, it is one that was accepted, too, or NULL: any other would be
+ * about what is no longer there.  */
 Answer *search_ask(Search *x, const Question *q, NearPart *p);
 /* A gain in a part, to be taken with others.  */
 void search_accept(Search *x, const NearPart *p, Answer *found, int site);
