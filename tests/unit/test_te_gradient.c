@@ -2,7 +2,9 @@
 /* Gradients against differences: of every element of every input, by the reference evaluator.  */
 #include "te/grad/batch.h"
 #include "te/grad/gradient.h"
+#include "effort.h"
 #include "te_fixture.h"
+#include "te_random.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -235,6 +237,8 @@ static void refusals(void **state) {
         {OP("A: f64[4], s: f64", "C: f64[4]", "C[i] = A[i] * s;"), "s", "is a scalar"},
         {OP("A: f64[4], I: i32[4]", "C: f64[4]", "C[i] = A[i] * I[i];"), "I", "is not real"},
         {OP("I: i32[4]", "C: i32[4]", "C[i] = I[i];"), NULL, "no real input"},
+        {"param N = 0..4; op f(A: f64[N]) -> C: f64 { C[] = max[i](A[i]); }", "A",
+         "the range of 'i' may be empty"},
         {OP("A: f64[4], d_A: f64[4]", "C: f64[4]", "C[i] = A[i] * d_A[i];"), "A",
          "is the name of a derivative"},
     };
@@ -247,6 +251,46 @@ static void refusals(void **state) {
         assert_non_null(strstr(diag_first_error(&d)->message, wrong[i].why));
         arena_destroy(a);
     }
+}
+
+/* ---- programs as they come ---- */
+/* Whatever the program, its gradient is one, or is refused; and that is derived again.  */
+static bool derives(Arena *a, const Te *te, int times) {
+    Diag d = diag_new(a);
+    Buf out = buf_new(a);
+    if (te_gradient(a, &d, te, NULL, 0, &out)) {
+        const DiagMessage *m = diag_first_error(&d);
+        if (strcmp(m->tag, "gradient") != 0) fail_msg("%s", m->message);
+        return false;
+    }
+    Te *grad = NULL;
+    const char *text = buf_str(&out);
+    if (te_parse(a, &d, diag_text("gradient.te", text), NULL, NULL, &grad)) {
+        const DiagMessage *m = diag_first_error(&d);
+        Buf whole = buf_new(a);
+        if (m->tag && strcmp(m->tag, "limit") == 0) return false;
+        te_print(te, &whole);
+        fail_msg("%s\n%s\n%s", m->message, buf_str(&whole), text);
+    }
+    return times > 1 ? derives(a, grad, times - 1) : true;
+}
+
+static void random_programs(void **state) {
+    (void)state;
+    static Choices c;
+    int n = effort_long() ? 20000 : 300, derived = 0;
+    for (int i = 0; i < n; i++) {
+        Arena *a = arena_create(NULL);
+        Diag d = diag_new(a);
+        Te *te = NULL;
+        choices_random(&c, effort_seed() * 100000 + (unsigned long long)i);
+        const char *text = random_program(a, &c, &(RandomStyle){0}, (RandomLimits){0});
+        assert_int_equal(te_parse(a, &d, diag_text("test.te", text), NULL, NULL, &te), ST_OK);
+        derived += derives(a, te, 1 + i % 2);
+        arena_destroy(a);
+    }
+    printf("# %d of %d programs, SEED=%llu\n", derived, n, effort_seed());
+    assert_true(derived > n / 4);
 }
 
 /* ---- batches ---- */
@@ -318,6 +362,7 @@ int main(void) {
         cmocka_unit_test(conventions),
         cmocka_unit_test(is_as_small_as_can_be),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(random_programs),
         cmocka_unit_test(batches),
         cmocka_unit_test(scalars),
         cmocka_unit_test(batches_too_deep),

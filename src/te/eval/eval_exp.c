@@ -17,13 +17,13 @@ ExpPart eval_exp_part(const TeEval *ev, const TeExpr *e, bool *direct) {
 
 /* Of what a statement makes: a share of a sum is read like the exponential in it.  */
 static ExpPart part_of(const TeEval *ev, const TeExpr *e) {
-    bool direct;
+    bool direct = true;
     if (e->kind != TE_DIV) return eval_exp_part(ev, e, &direct);
     return eval_exp_part(ev, e->args[0], &direct) != EXP_NONE ? EXP_FACTOR : EXP_NONE;
 }
 
 static bool sums_exps(const TeEval *ev, const TeExpr *e) {
-    bool direct;
+    bool direct = true;
     if (e->kind == TE_REDUCE && e->red == TE_RED_SUM &&
         eval_exp_part(ev, e->args[0], &direct) != EXP_NONE)
         return true;

@@ -44,7 +44,7 @@ static void guard(Grad *g, TeExpr *e) {
 
 /* The reduction *slot of s becomes a statement of its own, and *slot a read of it.  */
 static void move(Grad *g, const TeStmt *s, TeExpr **slot) {
-    TeExpr *e = *slot, *to[TE_MAX_INDICES] = {NULL}, *args[TE_MAX_INDICES];
+    TeExpr *e = *slot, *to[TE_MAX_INDICES] = {NULL}, *args[TE_MAX_RANK];
     bool is[TE_MAX_INDICES] = {false}, bound[TE_MAX_INDICES] = {false};
     TeExtent shape[TE_MAX_RANK];
     int rank = 0;
@@ -55,6 +55,12 @@ static void move(Grad *g, const TeStmt *s, TeExpr **slot) {
     made->n_index = 0;
     used(e->args[0], is);
     for (int i = 0; i < e->n_index; i++) bound[e->index[i]] = true;
+    for (int i = 0; i < s->n_index; i++) rank += is[i] && !bound[i];
+    if (rank > TE_MAX_RANK) {
+        grad_refuse(g, "a reduction inside of an expression", rank, TE_MAX_RANK);
+        return;
+    }
+    rank = 0;
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < s->n_index; i++) {
             if (pass ? !bound[i] : bound[i] || !is[i]) continue;

@@ -22,6 +22,7 @@ typedef struct {
     size_t n_stmt, stmt_room;
     const char *letter;       /* of new indices */
     int names;                /* given so far */
+    Status failed;            /* the first refusal; what is made from there on is not used */
 } Grad;
 
 /* A read, and what the statement's result changes with it: the derivative times that of the
@@ -50,6 +51,8 @@ TeExpr *grad_both(Grad *g, TeExpr *x, TeExpr *y);
 TeExpr *grad_put(Grad *g, const TeExpr *e, TeExpr *const *by);
 
 /* ---- made.c ---- */
+/* What has more dimensions than there may be.  */
+void grad_refuse(Grad *g, const char *what, int has, int most);
 GradTensor *grad_add(Grad *g);
 /* A new temporary, named after another tensor.  */
 int grad_tensor(Grad *g, int like, TeDtype type, int rank, const TeExtent *shape);
@@ -71,6 +74,6 @@ bool grad_depends(const Grad *g, const TeExpr *e);
 
 /* ---- solve.c ---- */
 /* A statement that sums a term over all points of its statement, at each element of what it reads;
- * gives the tensor that it assigns.  ST_TE: there are too many indices.  */
-Status grad_collect(Grad *g, const GradTerm *t, int *made);
+ * gives the tensor that it assigns, -1 where there are too many indices.  */
+int grad_collect(Grad *g, const GradTerm *t);
 #endif

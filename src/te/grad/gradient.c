@@ -42,6 +42,12 @@ static int derivative(Grad *g, int tensor) {
 static void of_extremum(Grad *g, const TeStmt *s, TeExpr *seed, GradTerms *out) {
     TeExpr *flat = NULL;
     TeStmt *where = ARENA_NEW(g->a, TeStmt);
+    for (int i = 0; i < s->rhs->n_index && !g->failed; i++)
+        if (s->index[s->rhs->index[i]].hi.min < 1)
+            g->failed = diag_error(g->d, ST_TE, "gradient", DIAG_NOWHERE,
+                                   "the range of '%s' may be empty: a max or min over it has no "
+                                   "derivative", s->index[s->rhs->index[i]].name);
+    if (g->failed) return;
     *where = *s;
     where->rhs = te_expr_copy(g->a, s->rhs);
     where->rhs->red = s->rhs->red == TE_RED_MAX ? TE_RED_ARGMAX : TE_RED_ARGMIN;
@@ -64,14 +70,15 @@ static void of_extremum(Grad *g, const TeStmt *s, TeExpr *seed, GradTerms *out) 
 }
 
 /* The product of all others, by a product in which one factor is 1: zeros are factors like any.  */
-static Status of_product(Grad *g, const TeStmt *s, TeExpr *seed, GradTerms *out) {
+static void of_product(Grad *g, const TeStmt *s, TeExpr *seed, GradTerms *out) {
     const TeExpr *e = s->rhs;
     TeExpr *by[TE_MAX_INDICES] = {NULL}, *own = NULL;
     TeExtent shape[TE_MAX_RANK];
     int rank = s->n_left + e->n_index;
-    if (rank > TE_MAX_RANK || rank + e->n_index > TE_MAX_INDICES)
-        return diag_error(g->d, ST_TE, "gradient", DIAG_NOWHERE,
-                          "the derivative of a product over these axes has too many of them");
+    if (rank > TE_MAX_RANK || rank + e->n_index > TE_MAX_INDICES) {
+        grad_refuse(g, "a product", rank, TE_MAX_RANK);
+        return;
+    }
     TeStmt *made = ARENA_NEW(g->a, TeStmt);
     *made = *s;
     for (int i = 0; i < rank; i++) shape[i] = s->index[i].hi;
@@ -93,36 +100,30 @@ static Status of_product(Grad *g, const TeStmt *s, TeExpr *seed, GradTerms *out)
     grad_push(g, made);
     grad_partial(g, s, e->args[0],
                  grad_node(g, TE_MUL, seed, grad_read(g, made->tensor, rank)), out);
-    return ST_OK;
 }
 
 /* ---- backwards ---- */
-static Status of_statement(Grad *g, const TeStmt *s, int by) {
+static void of_statement(Grad *g, const TeStmt *s, int by) {
     TeExpr *seed = grad_read(g, by, s->n_left);
     GradTerms terms = {0};
-    Status status = ST_OK;
     if (s->rhs->kind != TE_REDUCE) grad_partial(g, s, s->rhs, seed, &terms);
     else if (s->rhs->red == TE_RED_SUM) grad_partial(g, s, s->rhs->args[0], seed, &terms);
-    else if (s->rhs->red == TE_RED_PROD) status = of_product(g, s, seed, &terms);
+    else if (s->rhs->red == TE_RED_PROD) of_product(g, s, seed, &terms);
     else if (s->rhs->red == TE_RED_MAX || s->rhs->red == TE_RED_MIN)
         of_extremum(g, s, seed, &terms);
-    for (size_t i = 0; i < terms.n && !status; i++) {
-        int made;
-        status = grad_collect(g, &terms.term[i], &made);
-        if (!status) add_part(g, terms.term[i].read->v.ref, made);
+    for (size_t i = 0; i < terms.n && !g->failed; i++) {
+        int made = grad_collect(g, &terms.term[i]);
+        if (made >= 0) add_part(g, terms.term[i].read->v.ref, made);
     }
-    return status;
 }
 
-static Status backwards(Grad *g) {
-    Status s = ST_OK;
-    for (size_t i = g->n_stmt; i > 0 && !s; i--) {
+static void backwards(Grad *g) {
+    for (size_t i = g->n_stmt; i > 0 && !g->failed; i--) {
         const TeStmt *stmt = g->stmt[i - 1];
         if (!g->tensor[stmt->tensor].active) continue;
         int by = derivative(g, stmt->tensor);
-        if (by >= 0) s = of_statement(g, stmt, by);
+        if (by >= 0) of_statement(g, stmt, by);
     }
-    return s;
 }
 
 /* ---- arguments ---- */
@@ -197,30 +198,31 @@ static void retarget(const Made *m, TeExpr *e) {
     for (int i = 0; i < e->n_args; i++) retarget(m, e->args[i]);
 }
 
-/* Does an argument tell the size by an extent?  */
-static bool told(const Te *te, int first, int size) {
-    for (int i = first; i < te->n_tensor; i++)
-        for (int d = 0; d < te->tensor[i].rank; d++) {
-            const TeExpr *e = te->tensor[i].shape[d].expr;
-            if (e && e->kind == TE_SIZE && e->v.ref == size) return true;
-        }
+/* Does an extent of the tensor tell the size?  */
+static bool tells(const TeTensor *t, int size) {
+    for (int d = 0; d < t->rank; d++) {
+        const TeExpr *e = t->shape[d].expr;
+        if (e && e->kind == TE_SIZE && e->v.ref == size) return true;
+    }
     return false;
 }
 
-/* Inputs that only a size needs, which is read from them.  */
-static void need_sizes(Made *m, size_t first) {
+/* Inputs, of the op or d_, that only a size needs, which is read from them.  What the given op
+ * makes is no argument here.  */
+static void need_sizes(Made *m) {
     const Te *in = m->g->in;
     for (int k = 0; k < in->n_size; k++) {
-        bool has = in->size[k].kind != TE_SIZE_RUNTIME || !in->size[k].used;
-        for (size_t i = 0; i < m->g->n_tensor && !has; i++) {
+        bool told = in->size[k].kind != TE_SIZE_RUNTIME || !in->size[k].used;
+        for (size_t i = 0; i < m->g->n_tensor && !told; i++) {
             const TeTensor *t = &m->g->tensor[i].t;
-            Te one = {.tensor = (TeTensor *)(uintptr_t)t, .n_tensor = 1};
-            has = (m->needed[i] || i >= first) && t->role != TE_TEMP && told(&one, 0, k);
+            bool own = i >= (size_t)in->n_in && i < (size_t)in->n_tensor;
+            told = m->needed[i] && !own && t->role != TE_TEMP && tells(t, k);
         }
-        for (int i = 0; i < in->n_in && !has; i++) {
-            Te one = {.tensor = &in->tensor[i], .n_tensor = 1};
-            has = m->needed[i] = m->needed[i] || told(&one, 0, k);
-        }
+        for (int i = 0; i < in->n_in && !told; i++)
+            if (tells(&in->tensor[i], k)) told = m->needed[i] = true;
+        for (size_t i = (size_t)in->n_tensor; i < m->g->n_tensor && !told; i++)
+            if (m->g->tensor[i].t.role == TE_INPUT && tells(&m->g->tensor[i].t, k))
+                told = m->needed[i] = true;
     }
 }
 
@@ -265,7 +267,7 @@ static void print(Grad *g, const int *given, const int *made, Buf *out) {
         if (made[i] >= 0) m.needed[made[i]] = true;
     for (size_t i = g->n_stmt; i > 0; i--)
         if (m.needed[g->stmt[i - 1]->tensor]) need(&m, g->stmt[i - 1]->rhs);
-    need_sizes(&m, g->n_tensor);
+    need_sizes(&m);
     arguments(&m, given, made);
     for (size_t i = 0; i < g->n_stmt; i++)
         if (m.needed[g->stmt[i]->tensor]) keep(&m, g->stmt[i]);
@@ -316,9 +318,9 @@ Status te_gradient(Arena *a, Diag *d, const Te *te, const char *const *wrt, int 
         s = derived(&g, te->n_in + i, TE_INPUT, &given[i]);
         if (!s) add_part(&g, te->n_in + i, given[i]);
     }
-    for (int i = 0; i < te->n_stmt && !s; i++) grad_forward(&g, &te->stmt[i]);
-    if (!s) s = backwards(&g);
-    if (s) return s;
+    for (int i = 0; i < te->n_stmt && !s && !g.failed; i++) grad_forward(&g, &te->stmt[i]);
+    if (!s) backwards(&g);
+    if (s || g.failed) return s ? s : g.failed;
     for (int i = 0; i < te->n_in; i++)
         if (made[i] >= 0) finish(&g, i, made[i]);
     print(&g, given, made, out);

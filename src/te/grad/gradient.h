@@ -17,6 +17,7 @@
 
 /* Appends the text of the gradient to out, which te_parse takes.  wrt: names of inputs, n of them;
  * n 0: all that are real tensors.  ST_TE, tag "gradient": there is no such input, it has no
- * derivative, or a name that begins with d_ is taken.  */
+ * derivative, a name that begins with d_ is taken, a max or min may be over nothing, or there would
+ * be too many dimensions.  */
 Status te_gradient(Arena *a, Diag *d, const Te *te, const char *const *wrt, int n, Buf *out);
 #endif

@@ -6,6 +6,13 @@
 
 static bool is_real(TeDtype t) { return te_dtype_class(t) == TE_CLASS_REAL; }
 
+void grad_refuse(Grad *g, const char *what, int has, int most) {
+    if (g->failed) return;
+    g->failed = diag_error(g->d, ST_TE, "gradient", DIAG_NOWHERE,
+                           "the derivative of %s needs %d dimensions, and %d are the most", what,
+                           has, most);
+}
+
 GradTensor *grad_add(Grad *g) {
     g->tensor = arena_grow(g->a, g->tensor, &g->tensor_room, g->n_tensor + 1, sizeof *g->tensor);
     g->tensor[g->n_tensor] = (GradTensor){0};

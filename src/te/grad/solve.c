@@ -143,22 +143,22 @@ static int left(const Solve *x) {
     return n;
 }
 
-Status grad_collect(Grad *g, const GradTerm *t, int *made) {
+int grad_collect(Grad *g, const GradTerm *t) {
     Solve x = {.g = g, .s = t->of, .x = &g->tensor[t->read->v.ref].t, .rank = t->read->n_args,
                .n = t->read->n_args + t->of->n_index};
     TeExpr *renumbered[MOST] = {NULL}, *to[MOST] = {NULL};
     for (int i = 0; i < t->of->n_index; i++)
         renumbered[i] = te_expr_index(g->a, x.rank + i, 0);
     solve_all(&x, t->read, renumbered);
-    if (left(&x) > TE_MAX_INDICES)
-        return diag_error(g->d, ST_TE, "gradient", DIAG_NOWHERE,
-                          "the derivative of this read needs %d indices, and %d are the most",
-                          left(&x), TE_MAX_INDICES);
+    if (left(&x) > TE_MAX_INDICES) {
+        grad_refuse(g, "a read", left(&x), TE_MAX_INDICES);
+        return -1;
+    }
     TeExpr *weight = grad_put(g, grad_put(g, t->weight, renumbered), x.is);
     TeExpr *when = grad_put(g, grad_put(g, t->when, renumbered), x.is);
     when = grad_both(g, grad_both(g, x.range, when), x.equal);
-    *made = grad_tensor(g, t->read->v.ref, weight->type, x.rank, x.x->shape);
-    TeStmt *s = grad_assign(g, *made, t->of);
+    int made = grad_tensor(g, t->read->v.ref, weight->type, x.rank, x.x->shape);
+    TeStmt *s = grad_assign(g, made, t->of);
     number(&x, s, to);
     TeExpr *body = grad_put(g, weight, to);
     if (when)
@@ -170,5 +170,5 @@ Status grad_collect(Grad *g, const GradTerm *t, int *made) {
         for (int i = s->n_left; i < s->n_index; i++) s->rhs->index[s->rhs->n_index++] = (uint8_t)i;
     }
     grad_push(g, s);
-    return ST_OK;
+    return made;
 }
