@@ -195,6 +195,7 @@ typedef struct {
     const char *name[TE_MAX_STMTS];       /* of the tensor that the statement assigns */
     uint8_t possible[TE_MAX_STMTS];       /* and access_groups: would make a difference */
     uint8_t taken[TE_MAX_STMTS];          /* given; counts where it is possible */
+    bool chains;              /* given: there are kernels for chains, so JOINED is possible there */
 } TeDecisions;
 static inline unsigned te_taken(const TeDecisions *x, int site) {
     return x->taken[site] & x->possible[site];

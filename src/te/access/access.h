@@ -137,6 +137,10 @@ bool access_contraction(const Te *te, int stmt, Contraction *out, const char **w
 struct KernelGroup;
 bool access_group_contraction(const Te *te, const struct KernelGroup *g, Contraction *out,
                               const char **why);
+/* The second product of a group with a `chain`: operand a is made of the row, b is read.  Its axis K
+ * has the indices of the root's axis N in the same order and digits, M those of the root's M.  */
+bool access_chain_contraction(const Te *te, const struct KernelGroup *g, Contraction *out,
+                              const char **why);
 
 /* A reduction that runs to its own place, Y[i] = red[r](r <= i ? term : identity).  What Y[i] has
  * of the term at r does not depend on i: one walk along the index gives all of Y.  */
@@ -186,6 +190,57 @@ typedef struct RowGroup {
 /* The statement of the group that makes a tensor, as a position in stmt; -1: none.  */
 int row_group_maker(const Te *te, const RowGroup *g, int tensor);
 
+enum { CHAIN_MAX_BOUNDS = 4, CHAIN_OWN = TE_MAX_RANK };
+
+/* An end of the columns that have terms: e + add, e an expression of the left indices of statement
+ * `stmt`, the rows among them alone, and of sizes and elements read at them.  */
+typedef struct {
+    int stmt;
+    const TeExpr *e;
+    int64_t add;
+} ColumnBound;
+
+/* Which columns of a row have terms.  A column's number counts through the indices of the columns,
+ * the last one fastest.  Outside of max(from...) <= column < min(to...) every score is -inf, so
+ * that maxima do not see it, and every factor of the products 0, so that their other factors need
+ * not be read.  No bounds: all columns have terms.  */
+typedef struct {
+    int n_from, n_to;
+    ColumnBound from[CHAIN_MAX_BOUNDS], to[CHAIN_MAX_BOUNDS];
+    bool tested;              /* the bounds say all of the condition: columns within need no test */
+} ColumnBounds;
+
+/* What a statement of a chain runs over, and when: each column of the row (scores, and maps of
+ * them); a reduction over the columns; a value of the row, once it is complete; the second
+ * product; maps of its results.  */
+typedef enum {
+    CHAIN_SCORE, CHAIN_REDUCE, CHAIN_ROW, CHAIN_PRODUCT, CHAIN_RESULT
+} ChainPart;
+
+/* A product whose one factor is made, column by column, of another product's results:
+ *   S[r,n] = sum[k](A[r,k] * B[n,k])                  the group's root
+ *   x[r]   = reductions of the row over n, one pass   `rows`
+ *   O[r,e] = sum[n](P(S[r,n], x[r]) * V[n,e])         `second`
+ *   Y[r,e] = maps of O and of values of the row
+ * Batch indices are rows.  Where P has the maximum x of the row in it, as in exp(S - x), `follow`
+ * says how O is kept while x grows, as of a reduction of the row.  All statements but the root are
+ * `fused`, in order; index j of fused[i] runs with the root's spatial index perm[i][j], or, from
+ * CHAIN_OWN on, with an index e of `second` of its own: with CHAIN_OWN + k, e being its left index
+ * number own[k].  */
+typedef struct Chain {
+    const RowGroup *rows;     /* of the reductions and values of the row, online and in one pass;
+                               * NULL: there are none, two products back to back */
+    uint32_t columns;         /* bit i: the root's left index i is of the columns, else of rows */
+    uint8_t *part;            /* of fused[i]: a ChainPart */
+    int second;               /* statement */
+    RowFollow follow;         /* FOLLOW_NONE or FOLLOW_SCALE */
+    int leader, center;       /* as in RowGroup: a position in rows->stmt, the tensor of x */
+    const TeExpr *power;      /* FOLLOW_SCALE: the exp(E - x) or exp2(E - x) within the operand */
+    int n_own;
+    uint8_t own[TE_MAX_RANK];
+    ColumnBounds bounds;
+} Chain;
+
 enum { TE_MAX_SUMS = 4 };
 
 /* One kernel's worth of statements: a root (reduction or map) and the maps fused behind it, or a
@@ -199,6 +254,7 @@ typedef struct KernelGroup {
     const RowGroup *stats;                /* or NULL */
     /* of other reductions: the same statements with one pass, results being rows; else NULL */
     const RowGroup *columns;
+    const Chain *chain;                   /* or NULL; then there are neither stats nor columns */
     int root;                             /* statement */
     int n_fused;
     int *fused;               /* maps over the same domain, in order */
