@@ -6,7 +6,6 @@
 #ifndef ROLLER_CODEGEN_KERNEL_H
 #define ROLLER_CODEGEN_KERNEL_H
 #include "codegen/kernel_map.h"
-#include "codegen/words.h"
 #include "rprogram/plan.h"
 
 enum { CG_SYMBOL = 40 };
@@ -127,8 +126,4 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
                KernelProgram *out);
 /* The phases of a plan as text (--dump=lowered).  */
 Status cg_print_lowered(Arena *a, Diag *d, const RPlan *plan, const Device *dev, Buf *out);
-/* The place in `source` of the first token that is neither the language's nor the prelude's nor one
- * of the names that are defined; NULL: there is none.  */
-const char *source_check(HalLanguage language, const WordSet *defined, const char *source,
-                         size_t len);
 #endif

@@ -1,7 +1,7 @@
 /* Matrix units of warps: mma.sync, as kernels have it.
  *
  * Accumulator c of a warp takes fragments a[c % 2] and b[c / 2], as the tiles of a warp do.  */
-#include "codegen/prelude.h"
+#include "codegen/prelude/prelude.h"
 #include "profiler/unit.h"
 #include "rtile/fragment.h"
 

@@ -1,7 +1,7 @@
 /* links: codegen */
 #include "opencl_cases.h"
 #include "base/numeric.h"
-#include "codegen/prelude.h"
+#include "codegen/prelude/prelude.h"
 
 #include <math.h>
 #include <setjmp.h>

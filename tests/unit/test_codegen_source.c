@@ -5,6 +5,7 @@
 #include "kernel_fixture.h"
 
 #include "base/file.h"
+#include "codegen/print/source_check.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

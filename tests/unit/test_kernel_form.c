@@ -1,7 +1,7 @@
 /* links: sim */
 /* The check of a kernel's form: every kernel passes, and none without one of its nodes, or with one
  * at another place.  */
-#include "codegen/lower.h"
+#include "codegen/lower/lower.h"
 #include "golden_plans.h"
 #include "kernel_fixture.h"
 

@@ -1,7 +1,7 @@
 /* links: codegen */
 /* Meetings of lanes and warps where a language has none: as exchanges through local memory and
  * barriers that all threads of the block come to.  */
-#include "codegen/cg.h"
+#include "codegen/print/ir_print.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

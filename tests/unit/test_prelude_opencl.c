@@ -2,7 +2,7 @@
 /* What operators and functions mean in OpenCL C's prelude, on hostile values: what is exact bit for
  * bit, functions within the ulps of TE_INTRINSICS.  */
 #include "base/philox.h"
-#include "codegen/prelude.h"
+#include "codegen/prelude/prelude.h"
 #include "opencl_cases.h"
 #include "te/te.h"
 

@@ -3,7 +3,7 @@
  * them, on all codes of 16 and 8 bits and next to every place where these round; vectors of all
  * elements and widths in both kinds of memory.  */
 #include "base/numeric.h"
-#include "codegen/prelude.h"
+#include "codegen/prelude/prelude.h"
 #include "opencl_cases.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
  * where blocks stay, and in which copies can arrive.  None gets stuck, no product reads a stage
  * that is not there, no copy begins into a stage that a product may still read, no wait takes a
  * phase of a barrier for another.  */
-#include "codegen/lower.h"
+#include "codegen/lower/lower.h"
 #include "kernel_fixture.h"
 #include "plan_fixture.h"
 

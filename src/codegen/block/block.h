@@ -1,0 +1,40 @@
+/* What the building blocks share: digits of numbers, shared memory, places in fragments.  */
+#ifndef ROLLER_CODEGEN_BLOCK_BLOCK_H
+#define ROLLER_CODEGEN_BLOCK_BLOCK_H
+#include "codegen/block/building.h"
+
+/* digits.c: what a number says of its digits, outermost first; 0 where there is but one value.  Of
+ * blocks and of threads they are those of the map.  */
+/* Of which `n` elements is a number one?  */
+Ir place_part(const Cg *cg, Ir number, int64_t n, bool wide);
+void place_digits(const Cg *cg, Ir number, const TeExtent *count, int n, bool wide, Ir *digit);
+void place_grid(const Kernel *k, Ir number, Ir *digit);
+void place_thread_digits(const Kernel *k, Ir number, Ir *digit);
+/* Defines the root's indices from `at`, the position along an axis of the map, in the flattened
+ * domain, or a box's number in the grid (then by boxes).  `wide`: which are long long.  */
+void place_axis(const Kernel *k, int axis, Ir at, bool wide_at, Ir *index, bool *wide);
+void place_domain(const Kernel *k, Ir at, bool wide_at, Ir *index, bool *wide);
+void place_boxes(const Kernel *k, Ir at, bool wide_at, Ir *index, bool *wide);
+/* Do positions along an axis need 64 bits, with `slack` beyond its extent?  Their type.  */
+bool place_wide(int64_t extent, int64_t slack);
+IrBase place_base(bool wide);
+/* What positions of a `contract` program need along an axis, also beyond its end in a tile.  */
+IrBase place_along_base(const Kernel *k, AxisClass axis);
+
+/* smem.c: declares the kernel's shared memory, `smem`; elements that begin at a byte of it.  */
+Ir kernel_smem(Kernel *k, int align);
+Ir kernel_room(const Kernel *k, Ir smem, IrBase base, int64_t at);
+/* Its address, for instructions that take one: `shared`.  */
+void smem_address(Kernel *k);
+/* The prelude's function of an operand's mover: its name, with rl_ before it.  */
+const char *load_function(const Kernel *k, const Side *s);
+
+/* fragment_place.c: places in fragments.  What the lane adds along a side, times `scale`; what the
+ * x-th slot along it adds; the slot that is the row-th and col-th along the sides.  */
+Ir fragment_lane_place(const Cg *cg, const Fragment *f, FragDim dim, int scale);
+Ir fragment_slot_place(const Cg *cg, const Fragment *f, FragDim dim, Ir x);
+Ir fragment_slot_number(const Cg *cg, const Fragment *f, Ir row, Ir col);
+/* What slot `x` adds along a side, times `scale`, x being a multiple of `multiple`, the extent of
+ * the fastest digits; NULL: nothing.  */
+Ir fragment_place_of(const Cg *cg, const Fragment *f, FragDim dim, Ir x, int multiple, int scale);
+#endif

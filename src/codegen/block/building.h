@@ -1,0 +1,122 @@
+/* What is known while a kernel is built: the building blocks hand it on.  */
+#ifndef ROLLER_CODEGEN_BLOCK_BUILDING_H
+#define ROLLER_CODEGEN_BLOCK_BUILDING_H
+#include "codegen/expr/texts.h"
+#include "codegen/form/lowered.h"
+
+enum { MAX_VECTORS = WINDOW_TAPS + 32 };
+
+/* A loop over a thread's outputs whose part in their places is no number: there are pointers for
+ * each of its turns.  */
+typedef struct {
+    const char *var;          /* NULL: there is none */
+    int64_t end, by;          /* of the variable, */
+    int64_t count;            /* turns, */
+    Ir turn;                  /* and the number of the one that runs */
+    struct {
+        IrBase base;
+        const char *name;     /* or NULL */
+        Ir value;
+    } define[2];              /* what each begins with */
+    Ir part[2];               /* what it adds along M and N, or NULL */
+    Ir rest;                  /* what other loops add along M; along N they add nothing */
+    Ir from;                  /* what a turn puts into another array `from`, or NULL */
+    Ir filled, at[2];         /* its element; (where M has a part) the positions of a turn */
+} Turns;
+
+/* The elements that statements are evaluated at: `vec` neighbours, one after the other.  */
+typedef struct {
+    int vec;
+    Ir index[TE_MAX_INDICES]; /* of the root statement, at the first of them */
+    Ir lane_index[TE_MAX_INDICES];        /* at element v */
+    Ir at, total;             /* number of the first element in the domain; of `stream`: how many */
+    Ir v;                     /* runs through the elements: elements_lane */
+    bool wide[TE_MAX_INDICES];            /* (of both) */
+    bool domain, domain_wide; /* of views: `at` numbers the elements of the domain */
+    int order[TE_MAX_INDICES];            /* indices along which they lie, innermost first */
+    int n_order;
+    Ir root;                  /* value of the root's reduction at element v, NULL for a map */
+    TeDtype root_type;
+    Ir *made;                 /* per tensor: its value at element v; NULL before its statement */
+    Ir *out;                  /* per tensor: the vector of its values on their way to memory */
+    const Ir *inverse;        /* CgPoint.inverse */
+    CgGiven vector[MAX_VECTORS];          /* reads that were done for all of them at once ... */
+    int vector_of[MAX_VECTORS];           /* ... by the root (0) or statement fused[n - 1] */
+    int n_vector;
+    int walk;                 /* elements at a time in a walk over rows; 0: outputs are stored */
+    bool online;              /* the walk is that of online reductions */
+    bool kept;                /* accumulators are StatFacts.kept now */
+    bool met;                 /* values of rows have met in shared memory before */
+    int known;                /* values of rows are known for passes below this */
+    bool ends;                /* of rows: one by one, not the vectors between them */
+    bool in_lanes;            /* the loop over v is open */
+    Ir sums;                  /* place of an element of partial sums */
+    Ir own[2], step[2];       /* positions along M and N: of the thread, and what its loops add
+                               * (NULL: nothing); NULL: not of `contract` */
+    Turns turns;
+    int open;                 /* scopes to close at the end */
+} Elements;
+
+/* What becomes of a statement's values at a vector of elements.  */
+typedef struct {
+    bool stored, needed;      /* in memory, by later statements at the element */
+    int width;                /* elements of an access */
+    bool pairs;               /* the store rounds its elements */
+} Output;
+
+/* Where a thread of a kernel that reduces is, as names that the kernel has defined; each form's
+ * header says which there are.  */
+typedef struct {
+    Ir results, length;       /* how many results, elements of one */
+    Ir tid, lane;             /* the thread in its block, among those of its result */
+    Ir at, read;              /* its (first) result, the one that it reads as */
+    Ir row, col;              /* its group, its first result in the block */
+    Ir first, end;            /* where the block's slice begins and ends, in elements or steps */
+    Ir own, base, piece;      /* elements: the thread's first in a step, the step's, that at hand */
+    Ir step, skip, head, body;            /* of rows (row.h) */
+} Walk;
+
+/* Where the chunks of an operand are that a thread loads: each value is one of all chunks, or an
+ * array.  */
+typedef struct {
+    Ir mn, k, to;             /* position in the tile; its index in shared memory */
+    Ir src;                   /* the operand's pointer, at the block's batch or at the chunk */
+    const Ir *batch;          /* digits of the batch; NULL: there is none */
+    Ir off, at[TE_MAX_RANK];  /* what the row adds to the offset, to guarded subscripts; ... */
+    Ir k_off, k_at[TE_MAX_RANK];          /* ... and what the step's k do */
+    Ir in;                    /* bits: which chunks are inside */
+    Ir reg;                   /* registers of staged chunks */
+    Ir rows;                  /* by tables: entries of rows that a thread keeps, ... */
+    Ir row_entry, k_entry;    /* ... and those of the chunk at hand */
+} Chunks;
+
+typedef struct {
+    Cg *cg;
+    const Lowered *l;
+    Contract c;               /* of KERNEL_CONTRACT and KERNEL_SUMS */
+    int group;                /* chunk i is g + j, of so many in a turn of a loop over g; 0: it is
+                               * unrolled */
+    bool in_turn;             /* the role's warps take tiles in turn */
+    Ir acc;                   /* accumulators of `contract`: of rows and columns, or of instructions
+                               * by rows and columns, and of the lane's slots in one */
+    Ir sum, part;             /* of a matrix unit, which products are added to; of one step */
+    Ir frag[2], low[2];       /* operands in registers: buffers of them; what tf32 leaves of them */
+    Ir raw, made;             /* (of warpgroups) made registers, and what of */
+    Chunks chunks[2];         /* (of sides) */
+    Walk walk;
+    struct WindowAt *window;  /* KERNEL_WINDOW, KERNEL_PERMUTE: what is defined for all of it */
+    struct PermuteAt *permute;
+    Elements at;
+} Kernel;
+
+static inline const TeStmt *kernel_root(const Kernel *k) {
+    return &k->cg->te->stmt[k->l->p->group->root];
+}
+static inline bool kernel_scans(const Kernel *k) {
+    return k->l->kind == KERNEL_SCAN || k->l->kind == KERNEL_SCAN_SUMS;
+}
+/* Both tests, of which the first may be NULL.  */
+static inline const char *both(const Cg *cg, const char *x, const char *y) {
+    return x ? cg_text(cg, "%s && %s", x, y) : y;
+}
+#endif

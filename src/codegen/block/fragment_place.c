@@ -1,0 +1,84 @@
+/* Places in fragments (rtile/fragment.h), as values.  */
+#include "codegen/block/block.h"
+#include "codegen/block/product.h"
+
+static Ir times(const Cg *cg, Ir x, int n) { return ir_mul(cg, x, ir_int(cg, n)); }
+static Ir over(const Cg *cg, Ir x, int n) { return ir_div(cg, x, ir_int(cg, n)); }
+static Ir modulo(const Cg *cg, Ir x, int n) { return ir_rem(cg, x, ir_int(cg, n)); }
+
+Ir fragment_lane_place(const Cg *cg, const Fragment *f, FragDim dim, int scale) {
+    Ir sum = NULL, lane = product_int(cg, "lane");
+    int below = 1;
+    for (int i = 0; f->deal.digit[i].from == DEAL_LANE; i++) {
+        const DealDigit *d = &f->deal.digit[i];
+        bool last = d[1].from != DEAL_LANE;
+        Ir at = below > 1 ? ir_div(cg, lane, ir_number(cg, IR_U32, below)) : lane;
+        if (!last) at = ir_rem(cg, at, ir_number(cg, IR_U32, d->extent));
+        if (d->to == dim && d->step) sum = ir_sum(cg, sum, times(cg, at, d->step * scale));
+        below *= d->extent;
+    }
+    return sum ? sum : ir_int(cg, 0);
+}
+
+/* The first digit of a slot's number.  */
+static int first_slot(const Fragment *f) {
+    int i = 0;
+    while (f->deal.digit[i].from == DEAL_LANE) i++;
+    return i;
+}
+
+/* Is digit i of a slot's number the last one along its side?  */
+static bool is_last(const Fragment *f, int i) {
+    for (int k = i + 1; k < f->deal.n; k++) {
+        if (f->deal.digit[k].to == f->deal.digit[i].to) return false;
+    }
+    return true;
+}
+
+Ir fragment_slot_place(const Cg *cg, const Fragment *f, FragDim dim, Ir x) {
+    Ir sum = NULL;
+    for (int i = first_slot(f), below = 1; i < f->deal.n; i++) {
+        const DealDigit *d = &f->deal.digit[i];
+        if (d->to != dim) continue;
+        Ir at = over(cg, x, below);
+        if (!is_last(f, i)) at = modulo(cg, at, d->extent);
+        sum = ir_sum(cg, sum, times(cg, at, d->step));
+        below *= d->extent;
+    }
+    return sum ? sum : ir_int(cg, 0);
+}
+
+Ir fragment_slot_number(const Cg *cg, const Fragment *f, Ir row, Ir col) {
+    Ir sum = NULL;
+    int under[FRAG_DIMS] = {1, 1};            /* of the same side */
+    for (int i = first_slot(f), below = 1; i < f->deal.n; i++) {
+        const DealDigit *d = &f->deal.digit[i];
+        Ir x = over(cg, d->to == FRAG_ROW ? row : col, under[d->to]);
+        if (!is_last(f, i)) x = modulo(cg, x, d->extent);
+        x = times(cg, x, below);
+        sum = sum ? ir_add_parts(cg, x, sum) : x;
+        below *= d->extent;
+        under[d->to] *= d->extent;
+    }
+    return sum;
+}
+
+Ir fragment_place_of(const Cg *cg, const Fragment *f, FragDim dim, Ir x, int multiple,
+                     int scale) {
+    Ir sum = NULL;
+    for (int i = first_slot(f), below = 1; i < f->deal.n; i++) {
+        const DealDigit *d = &f->deal.digit[i];
+        bool last = i + 1 == f->deal.n;
+        int step = d->step * scale, under = below;
+        below *= d->extent;
+        if (d->to != dim || below <= multiple) continue;
+        if (last && under == multiple && step % under == 0) {
+            sum = ir_sum(cg, sum, times(cg, x, step / under));
+            continue;
+        }
+        Ir at = over(cg, x, under);
+        if (!last) at = modulo(cg, at, d->extent);
+        sum = ir_sum(cg, sum, times(cg, at, step));
+    }
+    return sum;
+}

@@ -1,0 +1,34 @@
+/* Names and places that the blocks of a product (`contract`) share, as values.  */
+#ifndef ROLLER_CODEGEN_BLOCK_PRODUCT_H
+#define ROLLER_CODEGEN_BLOCK_PRODUCT_H
+#include "codegen/block/building.h"
+
+/* Names that other blocks define: an int; one of an operand, a_NAME or b_NAME; its constant A_NAME
+ * or B_NAME; of a letter and the axis, as TM.  */
+Ir product_int(const Cg *cg, const char *name);
+const char *product_name(const Cg *cg, const Side *s, const char *name);
+Ir product_own(const Cg *cg, const Side *s, const char *name);
+Ir product_constant(const Cg *cg, const Side *s, const char *name);
+const char *product_constant_name(const Cg *cg, const Side *s, const char *name);
+Ir product_size(const Cg *cg, char letter, AxisClass axis);
+const char *product_size_name(const Cg *cg, char letter, AxisClass axis);
+Ir product_smem(const Cg *cg);            /* shared memory, bytes */
+/* Where the thread is along the operand's own axis in the block's tile: `row` or `col`.  */
+Ir product_place(const Cg *cg, const Side *s);
+/* The first row or column of the block's tile.  */
+Ir product_first(const Kernel *k, AxisClass axis);
+/* Points along an axis; the first k of the next load.  */
+Ir product_extent(const Kernel *k, AxisClass axis);
+Ir product_k_next(const Kernel *k);
+/* An accumulator of a thread.  */
+static inline Ir product_sum(const Kernel *k, Ir i, Ir j) {
+    return ir_element(k->cg, ir_element(k->cg, k->acc, i), j);
+}
+
+/* smem.c: the kernel's shared memory from a byte on, as elements; its stage that begins at `turn`,
+ * "put" or "take" (where there is but one, the memory itself).  Compilers tell (smem + x) + y from
+ * smem + (x + y): what the loops add comes last, apart from the rest.  */
+Ir smem_at(const Cg *cg, IrBase base, bool constant, Ir byte);
+Ir smem_stage(const Kernel *k, const char *turn);
+Ir smem_stage_at(const Kernel *k, const char *turn);       /* its address */
+#endif

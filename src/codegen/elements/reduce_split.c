@@ -1,0 +1,105 @@
+#include "codegen/expr/sizes.h"
+#include "codegen/elements/reduction.h"
+#include "codegen/block/product.h"
+
+/* Sums of a product that several blocks have a part of: each stores its own in the workspace, a
+ * second kernel adds them in a fixed order.  Of split reductions they lie as [split][B][M][N].  */
+
+void sums_pointer(Kernel *k, const char *name, Ir offset) {
+    Cg *cg = k->cg;
+    IrType type = ir_pointer(ir_compute(k->l->p->con.acc), IR_GLOBAL, false);
+    Ir from = ir_view(cg, type, cg_partials(cg));
+    ir_let(cg, name, offset ? ir_add(cg, from, offset) : from);
+}
+
+/* Pointers to the thread's sums, split or of a tail's segment.  */
+void sums_pointers(Kernel *k) {
+    Cg *cg = k->cg;
+    Ir slice = ir_cast(cg, IR_I64, ir_block(cg, 1));
+    if (k->l->r->tail > 0) {
+        store_sums(k, ir_unary(cg, IR_NEG, product_first(k, AX_M)),
+                   ir_unary(cg, IR_NEG, product_first(k, AX_N)), product_size(cg, 'B', AX_N));
+        return;
+    }
+    TeExtent batch = index_extent(cg->arena, &k->l->map, AX_B);
+    if (k->l->p->extent[AX_B] > 1)
+        slice = ir_add(cg, ir_mul(cg, slice, size_value(cg, batch)), product_int(cg, "b"));
+    store_sums(k, ir_mul(cg, slice, product_int(cg, "M")), NULL, product_int(cg, "N"));
+}
+
+void sums_open(Kernel *k) {
+    elements_place_outputs(k);
+    sums_pointers(k);
+    elements_open_outputs(k);
+}
+
+void sums_store(Kernel *k) {
+    Cg *cg = k->cg;
+    Ir first = k->c.matrix.used ? mma_element(k, ir_int(cg, 0))
+                                : product_sum(k, product_int(cg, "i"), product_int(cg, "j"));
+    ir_store(cg, "rl_store_global", k->l->vec, k->at.sums, ir_unary(cg, IR_ADDRESS, first));
+}
+
+/* ---- the kernel that adds them ---- */
+
+void sums_elements(Kernel *k, const Ir at[AX_K]) {
+    for (int x = AX_B; x <= AX_N; x++) {
+        bool wide = place_wide(k->l->p->extent[x], 0);
+        place_axis(k, x, ir_name(k->cg, ir_type(place_base(wide)), at[x]->name->text), wide,
+                   k->at.index, k->at.wide);
+    }
+}
+
+ThreadMap sums_map(const Kernel *k) {
+    return (ThreadMap){.stem = "sum",
+                       .items = k->at.vec,
+                       .lane = elements_lane(k),
+                       .count = IR_I32,
+                       .threads = 1,
+                       .block = k->l->launch.block[0],
+                       .under_way = RPROG_PARTIALS};
+}
+
+void sums_combine(Kernel *k, const ThreadMap *m) {
+    Partials p = reduction_partials(k, m, 0);
+    reduction_combine(k, m, &p);
+    k->at.root = p.at[0].value;
+    k->at.root_type = k->l->p->con.acc;
+}
+
+void reduce_split_sums(Kernel *k) {
+    ir_note(k->cg, "partial: sums of this slice to the workspace");
+    sums_pointer(k, "sums", NULL);
+}
+
+void reduce_split_elements(Kernel *k) {
+    static const char *const name[] = {[AX_B] = "b", [AX_M] = "m", [AX_N] = "n"};
+    Cg *cg = k->cg;
+    TeExtent size[AX_K], total = index_total(cg->arena, &k->l->map);
+    Ir digit[AX_K];
+    for (int x = AX_B; x <= AX_N; x++) size[x] = index_extent(cg->arena, &k->l->map, x);
+    bool wide = place_wide(total.value, k->l->launch.span);
+    elements_order(k, k->l->vec);
+    ir_note(cg, "elements: %d at a time, the domain is [B][M][N]", k->at.vec);
+    k->walk.results =
+        ir_constant(cg, "TOTAL", ir_as(cg, place_base(wide), size_value(cg, total)));
+    sums_pointer(k, "left", NULL);
+    ThreadMap m = sums_map(k);
+    reduction_open_results(k, &m, place_base(wide));
+    place_digits(cg, k->walk.at, size, AX_K, wide, digit);
+    for (int x = AX_B; x <= AX_N; x++)
+        digit[x] = ir_let_as(cg, place_base(place_wide(k->l->p->extent[x], 0)), name[x], digit[x]);
+    sums_elements(k, digit);
+}
+
+void reduce_split_gather(Kernel *k) {
+    Cg *cg = k->cg;
+    ThreadMap m = sums_map(k);
+    ir_note(cg, "gather: the slices in order");
+    m.begin = place_taken(k, IR_I64, k->walk.at);
+    m.second = ir_int(cg, 1);
+    m.n_partial = ir_int(cg, k->l->r->split);
+    Ir slice = ir_cast(cg, IR_I64, reduce_part(cg));
+    m.at = ir_add(cg, ir_mul(cg, slice, k->walk.results), m.begin);
+    sums_combine(k, &m);
+}

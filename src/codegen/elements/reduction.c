@@ -1,0 +1,175 @@
+#include "codegen/elements/reduction.h"
+
+Partials reduction_partials(const Kernel *k, const ThreadMap *m, int pass) {
+    const Cg *cg = k->cg;
+    if (!m->group) {
+        const TeExpr *e = kernel_root(k)->rhs;
+        IrBase base = ir_compute(te_reduced_type(e));
+        Partials one = monoid_alone(e, ir_name(cg, ir_array_of(base), m->stem));
+        monoid_at(cg, &one.at[0], m->lane);
+        return one;
+    }
+    Partials p = monoid_pass(cg, m->group, pass, m->stem, m->lane);
+    p.count = m->count;
+    return p;
+}
+
+/* ---- what follows another reduction of its pass (RowFollow) ---- */
+
+/* Leaders as they were are kept as past.  */
+static void begin_step(Cg *cg, const Partials *p) {
+    for (int i = 0; i < p->n; i++) {
+        const Partial *leader = &p->at[i];
+        if (!monoid_is_leader(p, i)) continue;
+        ir_let_as(cg, ir_compute(leader->e->type), monoid_word(cg, "past", leader),
+                  leader->value);
+        if (monoid_restarts(leader)) ir_set(cg, leader->value, ir_int(cg, 0));
+    }
+}
+
+static Ir past(const Cg *cg, const Partial *leader) {
+    return monoid_name(cg, ir_compute(leader->e->type), "past", leader);
+}
+
+/* Does anything follow?  Its terms are made with `base` then.  */
+static bool follow(Kernel *k, const Partials *p, int deep) {
+    bool any = false;
+    for (int i = 0; i < p->n; i++) {
+        const Partial *online = &p->at[i], *leader = &p->at[online->leader];
+        if (!online->follow) continue;
+        monoid_follow(k->cg, online, past(k->cg, leader), leader->value, deep);
+        k->at.made[online->center] =
+            monoid_name(k->cg, ir_compute(online->e->type), "base", online);
+        any = true;
+    }
+    return any;
+}
+
+static void end_step(Kernel *k, const Partials *p) {
+    for (int i = 0; i < p->n; i++) {
+        const Partial *leader = &p->at[i];
+        if (leader->follow) k->at.made[leader->center] = NULL;
+        if (monoid_is_leader(p, i) && monoid_restarts(leader))
+            ir_update(k->cg, IR_ADD, leader->value, past(k->cg, leader));
+    }
+}
+
+void reduction_step(Kernel *k, const Partials *p, int deep, ReductionFold *fold, int of) {
+    Cg *cg = k->cg;
+    bool counts = deep == 0 && monoid_counts(p);
+    Ir fresh = counts ? ir_variable(cg, IR_I32, "fresh", ir_int(cg, 0)) : NULL;
+    begin_step(cg, p);
+    fold(k, p, of, false);
+    if (follow(k, p, deep)) fold(k, p, of, true);
+    end_step(k, p);
+    if (counts) ir_update(cg, IR_ADD, ir_name(cg, ir_type(p->count), "seen"), fresh);
+}
+
+/* ---- meetings ---- */
+
+/* Opens the loop over the results that a thread holds.  */
+static void open_items(Kernel *k, const ThreadMap *m) {
+    if (m->items > 0) ir_count(k->cg, m->lane->name->text, m->items, IR_UNROLL_ALL);
+}
+
+static void close_items(Kernel *k, const ThreadMap *m) {
+    if (m->items > 0) ir_close(k->cg);
+}
+
+void reduction_meet(Kernel *k, const ThreadMap *m, const Partials *p, Ir elements) {
+    enum { WARP = 32 };
+    int lanes = m->threads > 1 ? (m->threads < WARP ? m->threads : WARP) - 1 : m->lanes;
+    if (lanes == 0) return;
+    open_items(k, m);
+    reduce_threads(k->cg, p, lanes, m->threads / WARP, m->block, elements);
+    close_items(k, m);
+}
+
+void reduction_settle(Kernel *k, const ThreadMap *m, const Partials *p) {
+    if (!monoid_scales(p)) return;
+    open_items(k, m);
+    monoid_settle(k->cg, p, m->live);
+    close_items(k, m);
+}
+
+static const ReduceArrays left = {.stem = "left", .space = IR_GLOBAL};
+
+void reduction_left(Kernel *k, const ThreadMap *m, const Partials *p) {
+    reduce_arrays(k->cg, p, left, cg_partials(k->cg), m->partials, m->first);
+}
+
+void reduction_leave(Kernel *k, const ThreadMap *m, const Partials *p) {
+    reduction_left(k, m, p);
+    reduce_put(k->cg, p, m->items, m->only, left, m->own);
+}
+
+void reduction_open_results(Kernel *k, const ThreadMap *m, IrBase base) {
+    Cg *cg = k->cg;
+    Walk *w = &k->walk;
+    int64_t span = k->l->launch.span;
+    int vec = k->l->vec;
+    Ir u = ir_name(cg, ir_type(IR_I32), "u"), first = ir_thread(cg);
+    if (m->threads > 1) first = ir_div(cg, first, ir_int(cg, m->threads));
+    ir_loop(cg, u, first, ir_lt(cg, u, ir_int(cg, span / vec)),
+            (IrNext){IR_ADD, ir_int(cg, m->block / m->threads)}, 1);
+    Ir block = ir_mul(cg, ir_as(cg, base, ir_block(cg, 0)), ir_int(cg, span));
+    w->at = ir_let_as(cg, base, "at", ir_add(cg, block, ir_mul_n(cg, u, vec)));
+    ir_if(cg, ir_binary(cg, IR_GE, w->at, w->results));
+    ir_simple(cg, IR_STMT_BREAK);
+    ir_close(cg);
+    k->at.open = 1;
+}
+
+void reduction_combine(Kernel *k, const ThreadMap *m, const Partials *p) {
+    ReducePartial partial = {left, m->elements, m->at};
+    Ir first = m->begin ? m->second : m->threads > 1 ? m->rank : ir_int(k->cg, 0);
+    if (m->begin) reduce_begin(k->cg, p, m->items, &(ReducePartial){left, NULL, m->begin});
+    else reduce_clear(k->cg, p, m->items);
+    reduce_gather(k->cg, p, m->items, &partial,
+                  (ReduceRange){first, m->n_partial, m->threads, m->under_way, m->moves});
+    reduction_meet(k, m, p, m->total);
+    reduction_settle(k, m, p);
+}
+
+/* ---- values ---- */
+
+static void keep(Kernel *k, const ReductionKept *kept, int t) {
+    const Cg *cg = k->cg;
+    IrBase base = ir_compute(te_dtype_compute(cg->te->tensor[t].dtype));
+    Ir value = ir_name(cg, ir_pointer(base, kept->space, false), cg_name(cg, "value", t));
+    ir_set(k->cg, ir_element(cg, value, kept->at), k->at.made[t]);
+}
+
+static void store(Kernel *k, int t, const CgPoint *p) {
+    const Cg *cg = k->cg;
+    TeDtype dtype = cg->te->tensor[t].dtype;
+    ir_set(k->cg, ir_element(cg, cg_tensor(cg, t), cg_offset(cg, t, p->index)),
+           cg_encode(cg, dtype, te_dtype_compute(dtype), k->at.made[t]));
+}
+
+void reduction_values(Kernel *k, const RowGroup *g, int pass, Ir live, const ReductionKept *kept,
+                      bool stores) {
+    Cg *cg = k->cg;
+    Partials now = monoid_pass(cg, g, pass, "acc", NULL);
+    for (int i = 0; i < g->n; i++) {
+        const TeStmt *s = &cg->te->stmt[g->stmt[i]];
+        int t = s->tensor;
+        bool reduced = g->role[i] == ROW_REDUCE && g->pass[i] == pass;
+        if (!reduced && !(g->role[i] == ROW_SCALAR && g->pass[i] == pass + 1)) continue;
+        CgPoint p = elements_point(k, g->stmt[i], true);
+        elements_define(k, t, s->rhs->type,
+                        reduced ? monoid_result(monoid_of(&now, s->rhs))
+                                : cg_expr(&p, s->rhs, s->rhs->type));
+        bool stored = stores && elements_in_memory(k, t);
+        if (!kept && !stored) continue;
+        if (live) ir_if(cg, live);
+        if (kept) keep(k, kept, t);
+        if (stored) store(k, t, &p);
+        if (live) ir_close(cg);
+    }
+}
+
+Ir reduction_column(const Kernel *k, int stmt) {
+    Partials p = monoid_pass(k->cg, k->l->p->group->columns, 0, "acc", elements_lane(k));
+    return monoid_result(monoid_of(&p, k->cg->te->stmt[stmt].rhs));
+}

@@ -1,0 +1,179 @@
+#include "codegen/elements/elements.h"
+#include "codegen/block/product.h"
+#include "te/tree/arith.h"
+
+/* Blocks that stay for several tiles, and outputs that leave them by boxes: each lane puts what it
+ * holds where the store's tensor map expects it, and one lane of the warp has the box stored.  */
+
+/* ---- tiles ---- */
+
+void ring_open_tiles(Kernel *k, bool in_turn) {
+    Cg *cg = k->cg;
+    Ir team = ir_name(cg, ir_type(IR_U32), "team"), grid = ir_name(cg, ir_type(IR_U32), "GRID");
+    Ir steps = product_int(cg, "steps"), two = ir_int(cg, 2), first = ir_block(cg, 0);
+    Ir number = ir_name(cg, ir_type(IR_U32), "number"), warp = ir_name(cg, ir_type(IR_U32), "warp");
+    Ir from = ir_int(cg, 0);
+    if (in_turn) {
+        int warps = rprog_team(cg->dev, k->c.r);
+        team = ir_let_as(cg, IR_U32, "team", ir_div(cg, warp, ir_number(cg, IR_U32, warps)));
+        from = ir_mul(cg, team, steps);
+        first = ir_add(cg, first, ir_mul(cg, team, grid));
+    }
+    ir_variable(cg, IR_U32, "from", from);
+    ir_loop(cg, number, first, ir_lt(cg, number, place_tiles(k)),
+            (IrNext){IR_ADD, in_turn ? ir_mul(cg, two, grid) : grid}, 1);
+}
+
+void ring_close_tiles(Kernel *k, bool in_turn) {
+    Cg *cg = k->cg;
+    Ir steps = product_int(cg, "steps"), from = ir_name(cg, ir_type(IR_U32), "from");
+    ir_update(cg, IR_ADD, from, in_turn ? ir_mul(cg, ir_int(cg, 2), steps) : steps);
+    ir_close(cg);
+}
+
+/* ---- boxes ---- */
+
+static int elem_of(const Kernel *k) {
+    return te_dtype_bytes(k->cg->te->tensor[k->c.out_tensor].dtype);
+}
+
+/* Columns of a box, and how many of them a lane holds.  */
+static int columns_of(const Kernel *k) { return k->c.box_row / elem_of(k); }
+
+static int slots_of(const Kernel *k) {
+    return fragment_slots(&k->c.matrix.results, FRAG_COL) / k->c.boxes;
+}
+
+static void store_map(Arena *a, const Contract *c, KernelMap *map) {
+    enum { SPAN = 16 };
+    int swizzle = TM_SWIZZLE_NONE;
+    RBox box;
+    Access x;
+    rprog_out_box(c->p, &box, &x);
+    for (int span = SPAN; span < c->box_row; span *= 2) swizzle++;
+    *map = ring_map(a, c->p, &x, &box);
+    map->fixed.swizzle = swizzle;
+    for (int i = 0; i < c->out.rank; i++) {
+        bool rows = c->out.dim[i].axis == AX_M;
+        map->fixed.box[i] = i == 0 ? (uint32_t)(c->box_row / tensor_map_element(&map->fixed))
+                            : rows ? (uint32_t)(c->out_room->bytes / c->box_row) : 1;
+    }
+}
+
+void ring_maps(Arena *a, const Contract *c, KernelLaunch *out) {
+    bool boxes = c->r->via == VIA_BOXES;
+    KernelMap *map = ARENA_ARRAY(a, KernelMap, 3);
+    out->cluster[0] = rprog_cluster(c->r);
+    for (int i = 0; i < 2; i++) map[i] = ring_operand_map(a, c, &c->side[i]);
+    if (boxes) store_map(a, c, &map[2]);
+    out->map = map;
+    out->n_map = boxes ? 3 : 2;
+}
+
+/* The lane's place in a box of its first row and column, with the chunks of 16 bytes moved as the
+ * swizzle does: by the row's number within 1024 bytes, of which rows of 64 bytes share one, ...  */
+static Ir lane_place(const Kernel *k) {
+    const Cg *cg = k->cg;
+    int row = k->c.box_row, down = row == 128 ? 0 : row == 64 ? 1 : 2;
+    Ir m = product_int(cg, "lane_m"), moved = m;
+    if (down) moved = ir_binary(cg, IR_SHR, moved, ir_int(cg, down));
+    if (row < 128) moved = ir_binary(cg, IR_AND, moved, ir_int(cg, row / 16 - 1));
+    Ir column = ir_mul(cg, product_int(cg, "lane_n"), ir_int(cg, elem_of(k)));
+    Ir byte = ir_binary(cg, IR_XOR, ir_mul(cg, moved, ir_int(cg, 16)), column);
+    return ir_add(cg, ir_mul(cg, m, ir_int(cg, row)), byte);
+}
+
+/* The warp's first row or column, and the lane's.  */
+static Ir warp_first(const Kernel *k, AxisClass axis) {
+    return ir_add(k->cg, product_first(k, axis), product_int(k->cg, axis == AX_M ? "row" : "col"));
+}
+static Ir lane_first(const Kernel *k, AxisClass axis) {
+    Ir lane = product_int(k->cg, axis == AX_M ? "lane_m" : "lane_n");
+    return ir_add(k->cg, warp_first(k, axis), lane);
+}
+
+/* What row i of instruction tiles, and box c of it, add.  */
+static Ir row_of(const Cg *cg) {
+    return ir_mul(cg, product_int(cg, "i"), product_size(cg, 'T', AX_M));
+}
+static Ir column_of(const Kernel *k) {
+    return ir_mul(k->cg, product_int(k->cg, "c"), ir_int(k->cg, columns_of(k)));
+}
+
+/* What slot f of the lane's rows, h of its columns in a box, add.  */
+static Ir slot_of(const Kernel *k, FragDim dim) {
+    Ir x = product_int(k->cg, dim == FRAG_ROW ? "f" : "h");
+    return fragment_slot_place(k->cg, &k->c.matrix.results, dim, x);
+}
+
+void ring_open_boxes(Kernel *k) {
+    Cg *cg = k->cg;
+    const Contract *c = &k->c;
+    ir_scope(cg);
+    ir_note(cg, "bytes: to boxes, of one, of those of a warp");
+    Ir first = ir_constant(cg, "OUTPUTS", ir_int(cg, c->out_room->at));
+    Ir size = ir_constant(cg, "BOX", ir_int(cg, c->out_room->bytes));
+    Ir all = ir_constant(cg, "BOXES", ir_int(cg, c->out_room->share));
+    ir_let_as(cg, IR_I32, "lane_at", lane_place(k));
+    Ir warp = ir_cast(cg, IR_I32, ir_name(cg, ir_type(IR_U32), "warp"));
+    Ir box_at = ir_let(cg, "box_at", ir_add(cg, first, ir_mul(cg, warp, all)));
+    Ir row = ir_add_parts(cg, row_of(cg), slot_of(k, FRAG_ROW));
+    Ir column = ir_add_parts(cg, column_of(k), slot_of(k, FRAG_COL));
+    store_position(k, AX_M, lane_first(k, AX_M), row);
+    store_position(k, AX_N, lane_first(k, AX_N), column);
+    Ir i = ir_count(cg, "i", c->matrix.tiles[AX_M], IR_UNROLL_ALL);
+    Ir each = ir_count(cg, "c", c->boxes, IR_UNROLL_ALL);
+    Ir number = ir_add(cg, ir_mul(cg, i, ir_int(cg, c->boxes)), each);
+    Ir slot = ir_rem(cg, number, ir_int(cg, c->out_room->slots));
+    ir_let(cg, "box", ir_add(cg, box_at, ir_mul(cg, slot, size)));
+}
+
+static Ir open_loop(Kernel *k, const char *name, int n, int by) {
+    k->at.open++;
+    return ir_for(k->cg, name, ir_int(k->cg, 0), ir_int(k->cg, n), by, IR_UNROLL_ALL);
+}
+
+/* What lies outside is not stored; it may not be evaluated either.  */
+static void open_inside(Kernel *k, AxisClass axis) {
+    store_open_inside(k, axis, k->c.p->multiple[axis] % k->c.r->block.extent[axis] != 0);
+}
+
+void ring_open_box(Kernel *k) {
+    Cg *cg = k->cg;
+    int slots = slots_of(k);
+    open_loop(k, "f", fragment_slots(&k->c.matrix.results, FRAG_ROW), 1);
+    open_inside(k, AX_M);
+    Ir h = open_loop(k, "h", slots, k->l->vec);
+    ir_constant(cg, "j", ir_int(cg, 0));
+    ir_let(cg, "g", ir_add(cg, ir_mul(cg, product_int(cg, "c"), ir_int(cg, slots)), h));
+    open_inside(k, AX_N);
+    elements_indices(k);
+}
+
+Ir ring_box_place(const Kernel *k, IrBase base) {
+    const Cg *cg = k->cg;
+    Ir down = ir_mul(cg, slot_of(k, FRAG_ROW), ir_int(cg, k->c.box_row));
+    Ir along = ir_mul(cg, slot_of(k, FRAG_COL), ir_int(cg, elem_of(k)));
+    Ir moved = ir_binary(cg, IR_XOR, product_int(cg, "lane_at"), along);
+    Ir smem = product_smem(cg);
+    Ir row = ir_add(cg, ir_add(cg, smem, product_int(cg, "box")), down);
+    return ir_view(cg, ir_pointer(base, IR_SHARED, false), ir_add(cg, row, moved));
+}
+
+/* One lane has the box stored, whose rows and columns outside the tensor are left out.  */
+void ring_put(Kernel *k) {
+    Cg *cg = k->cg;
+    Ir shared = ir_name(cg, ir_type(IR_U32), "shared");
+    IrBox x = {.map = ring_map_at(cg, 2),
+               .shared = ir_add(cg, shared, product_int(cg, "box")),
+               .rank = k->c.out.rank};
+    for (int i = 0; i < x.rank; i++) {
+        const RBoxDim *d = &k->c.out.dim[i];
+        x.at[i] = d->axis == AX_N   ? ir_add(cg, warp_first(k, AX_N), column_of(k))
+                  : d->axis == AX_M ? ir_add(cg, warp_first(k, AX_M), row_of(cg))
+                                    : ring_batch(k, d);
+    }
+    ir_if(cg, ir_binary(cg, IR_EQ, product_int(cg, "lane"), ir_int(cg, 0)));
+    ir_box(cg, &x);
+    ir_close(cg);
+}

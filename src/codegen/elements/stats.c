@@ -1,0 +1,368 @@
+#include "codegen/block/product.h"
+#include "codegen/elements/reduction.h"
+
+/* Statements over rows of a contraction's results, made from the accumulators of a block that has
+ * whole rows (their values stay in shared memory) or a part of their columns (parts of the values
+ * go to the workspace, stats_partial.c).
+ *
+ * Names in the text, by number of the tensor: f what a thread folds, one for each of its rows; part
+ * what the warps along N made of their columns, as [warp][row]; value the values of rows, base what
+ * the terms of an online reduction are made with in the block, left the parts of values that blocks
+ * leave in the workspace; r the value of the row at hand.  */
+
+static const StatFacts *facts(const Kernel *k) { return rprog_stats_facts(k->l->p, k->l->r); }
+
+static const TeStmt *statement(const Kernel *k, int i) {
+    return &k->cg->te->stmt[facts(k)->group->stmt[i]];
+}
+
+static int tensor_of(const Kernel *k, int i) { return statement(k, i)->tensor; }
+
+static bool is_partial(const Kernel *k) { return k->l->r->stats == STATS_PARTIAL; }
+
+static IrBase value_base(const Kernel *k, int t) {
+    return ir_compute(te_dtype_compute(k->cg->te->tensor[t].dtype));
+}
+
+static Ir number_name(const Kernel *k, IrBase base, const char *name) {
+    return ir_name(k->cg, ir_type(base), name);
+}
+
+/* The values of rows, or what stands for them, of a tensor.  */
+static Ir values_of(const Kernel *k, const char *name, IrSpace space, int t) {
+    const Cg *cg = k->cg;
+    return ir_name(cg, ir_pointer(value_base(k, t), space, false), cg_name(cg, name, t));
+}
+
+static int rows_of(const Kernel *k) { return k->l->r->block.extent[AX_M]; }
+
+/* The reductions of a turn of a pass, folded by a thread for its rows.  */
+static Partials partials(const Kernel *k, int pass, bool online) {
+    ThreadMap m = stats_map(k);
+    Partials all = reduction_partials(k, &m, pass);
+    return monoid_select(&all, online);
+}
+
+bool stats_meets(const Kernel *k, int i, int pass, bool online) {
+    const RowGroup *g = facts(k)->group;
+    return g->role[i] == ROW_REDUCE && g->pass[i] == pass &&
+        (g->follow[i] != FOLLOW_NONE) == online;
+}
+
+bool stats_any_online(const Problem *p, const RProg *r, int pass) {
+    const RowGroup *g = rprog_stats_facts(p, r)->group;
+    for (int i = 0; i < g->n; i++) {
+        if (g->follow[i] && g->pass[i] == pass) return true;
+    }
+    return false;
+}
+
+/* The online reduction of this pass that is made with tensor t; -1: none.  */
+static int online_of(const Kernel *k, int t, int pass) {
+    const RowGroup *g = facts(k)->group;
+    for (int i = 0; i < g->n; i++) {
+        if (g->follow[i] && g->pass[i] == pass && g->center[i] == t) return i;
+    }
+    return -1;
+}
+
+bool stats_emits(const Kernel *k, int stmt) {
+    if (!k->l->p->stats || stmt == k->l->p->group->root) return !k->at.kept;
+    int i = rtile_stat(facts(k), stmt);
+    if (k->at.kept && (facts(k)->under >> i & 1)) return false;
+    return facts(k)->emits[i] & (is_partial(k) ? (uint64_t)1 << k->l->pass : UINT64_MAX);
+}
+
+bool stats_stores(const Kernel *k, int stmt) {
+    int t = k->cg->te->stmt[stmt].tensor;
+    if (!elements_in_memory(k, t)) return false;
+    if (!k->l->p->stats) return true;
+    int i = stmt == k->l->p->group->root ? -1 : rtile_stat(facts(k), stmt);
+    if (i >= 0 && facts(k)->group->role[i] != ROW_MAP) return false;
+    return !is_partial(k) || k->l->pass == (i < 0 ? 0 : facts(k)->group->pass[i]);
+}
+
+/* ---- places ---- */
+
+static void place_smem(Kernel *k, IrBase base, const char *name, RoomKind room, int i) {
+    Ir at = ir_int(k->cg, rprog_room_at(k->l->layout, room, i));
+    ir_let(k->cg, cg_name(k->cg, name, tensor_of(k, i)), smem_at(k->cg, base, false, at));
+}
+
+void stats_place(Kernel *k) {
+    const RowGroup *g = facts(k)->group;
+    ir_note(k->cg, "rows: where their values lie");
+    if (is_partial(k)) stats_count(k);
+    for (int i = 0; i < g->n; i++) {
+        int t = tensor_of(k, i);
+        if (g->role[i] == ROW_MAP) continue;
+        if (g->role[i] == ROW_REDUCE && (!is_partial(k) || g->pass[i] == k->l->pass)) {
+            place_smem(k, ir_compute(statement(k, i)->rhs->type), "part", ROOM_PARTIALS, i);
+            if (is_partial(k)) stats_place_left(k, "left", i, true);
+        }
+        if (!is_partial(k)) {
+            place_smem(k, value_base(k, t), "value", ROOM_VALUES, i);
+        } else if (stats_known(k, i)) {
+            stats_place_left(k, "value", i, false);
+        } else if (online_of(k, t, k->l->pass) >= 0) {
+            place_smem(k, value_base(k, t), "base", ROOM_VALUES, i);
+        }
+    }
+    ir_simple(k->cg, IR_STMT_BLANK);
+}
+
+bool stats_known(const Kernel *k, int i) {
+    const RowGroup *g = facts(k)->group;
+    int known = is_partial(k) ? k->l->pass : k->at.known;
+    return g->role[i] == ROW_REDUCE ? g->pass[i] < known
+                                    : g->role[i] == ROW_SCALAR && g->pass[i] <= known;
+}
+
+/* The row at hand, of its batch.  */
+static Ir row_at(const Kernel *k) { return number_name(k, place_along_base(k, AX_M), "m"); }
+
+/* Its number over all batches.  */
+static Ir row_number(const Kernel *k) {
+    const Cg *cg = k->cg;
+    Ir m = row_at(k), batch = number_name(k, IR_I32, "b");
+    if (k->l->p->extent[AX_B] <= 1) return m;
+    Ir rows = number_name(k, place_base(k->l->p->extent[AX_M] > INT32_MAX), "M");
+    return ir_add(cg, ir_mul(cg, ir_cast(cg, IR_I64, batch), rows), m);
+}
+
+static bool is_read(const Kernel *k, int t) {
+    const RowGroup *g = facts(k)->group;
+    for (int i = 0; i < g->n; i++) {
+        if (g->role[i] != ROW_SCALAR && access_reads_tensor(statement(k, i)->rhs, t)) return true;
+    }
+    return false;
+}
+
+void stats_rows(Kernel *k) {
+    Cg *cg = k->cg;
+    if (!k->l->p->stats) return;
+    const RowGroup *g = facts(k)->group;
+    for (int i = 0; i < g->n; i++) {
+        int t = tensor_of(k, i);
+        bool base = k->at.online && online_of(k, t, k->l->pass) >= 0;
+        if (g->role[i] == ROW_MAP || !(base || stats_known(k, i)) || !is_read(k, t)) continue;
+        bool here = base || !is_partial(k);
+        Ir values = values_of(k, base ? "base" : "value", here ? IR_SHARED : IR_GLOBAL, t);
+        Ir own = ir_cast(cg, IR_I32, ir_sub(cg, row_at(k), product_first(k, AX_M)));
+        k->at.made[t] = ir_let(cg, cg_name(cg, "r", t),
+                               ir_element(cg, values, here ? own : row_number(k)));
+    }
+}
+
+/* ---- folds ---- */
+
+/* Rows of a thread in an instruction's tile.  */
+static int tile_rows(const Kernel *k) { return fragment_slots(&k->c.matrix.results, FRAG_ROW); }
+
+static Ir thread_row(const Kernel *k) {
+    Ir i = product_int(k->cg, "i");
+    if (!k->c.matrix.used) return i;
+    return ir_add(k->cg, ir_mul_n(k->cg, i, tile_rows(k)), product_int(k->cg, "f"));
+}
+
+/* The row of the block that row x of the thread is.  */
+static Ir block_row(const Kernel *k, Ir x) {
+    const Cg *cg = k->cg;
+    bool matrix = k->c.matrix.used;
+    int vec = matrix ? tile_rows(k) : k->l->r->vec_m;
+    int from = matrix ? k->l->r->thread.extent[AX_M] : k->c.lanes[AX_M] * vec;
+    Ir part = ir_mul_n(cg, ir_div(cg, x, ir_int(cg, vec)), from);
+    Ir within = ir_rem(cg, x, ir_int(cg, vec)), row = product_int(cg, "row");
+    if (matrix) {
+        row = ir_add(cg, row, product_int(cg, "lane_m"));
+        within = fragment_slot_place(cg, &k->c.matrix.results, FRAG_ROW, within);
+    }
+    return ir_add_parts(cg, ir_add(cg, row, part), within);
+}
+
+/* The statements that a turn of a walk evaluates, but for a map that is held.  */
+static uint64_t mask_of(const Kernel *k, int pass, bool online) {
+    const RowGroup *g = facts(k)->group;
+    uint64_t mask = 0;
+    for (int i = 0; i < g->n; i++) {
+        bool map = g->role[i] == ROW_MAP;
+        if (k->at.kept && (i == facts(k)->kept || (facts(k)->under >> i & 1))) continue;
+        if (map ? facts(k)->folds[i] >> pass & 1 : stats_meets(k, i, pass, online))
+            mask |= (uint64_t)1 << i;
+    }
+    return mask;
+}
+
+static void fold_elements(Kernel *k, int pass, bool online) {
+    static const Output nowhere[ROW_MAX_STMTS];
+    const RowGroup *g = facts(k)->group;
+    Partials all = partials(k, pass, online);
+    uint64_t mask = mask_of(k, pass, online);
+    for (int i = 0; i < all.n; i++) monoid_at(k->cg, &all.at[i], thread_row(k));
+    int kept = facts(k)->kept, root = k->c.root->tensor;
+    for (int i = 0; i < g->n; i++) {
+        const TeExpr *e = statement(k, i)->rhs;
+        if (mask >> i & 1)
+            elements_load_vectors(k, g->stmt[i], g->role[i] == ROW_MAP ? e : e->args[0]);
+    }
+    elements_open_lanes(k);
+    if (k->at.kept) k->at.made[tensor_of(k, kept)] = k->at.root;
+    else elements_define(k, root, k->at.root_type, k->at.root);
+    elements_statements(k, g, mask, &all, nowhere);
+    if (kept >= 0 && (mask >> kept & 1))
+        ir_set(k->cg, k->at.root, number_name(k, ir_compute(k->at.root_type),
+                                              cg_name(k->cg, "e", tensor_of(k, kept))));
+    k->at.made[root] = NULL;
+    elements_close_lanes(k);
+}
+
+bool stats_is_kept(const Kernel *k, int stmt) {
+    return k->at.kept && rtile_stat(facts(k), stmt) == facts(k)->kept;
+}
+
+/* What an array of n elements leaves of its last 16 bytes: the compiler joins reads of neighbours,
+ * and then reads that, too.  */
+static void clear_rest(Kernel *k, Ir array, int n) {
+    enum { WIDEST = RTILE_ACCESS };
+    Cg *cg = k->cg;
+    int bytes = ir_bytes((IrBase)array->type.base);
+    int rest = (WIDEST - n * bytes % WIDEST) % WIDEST / bytes;
+    Ir tid = product_int(cg, "tid");
+    if (rest == 0) return;
+    ir_if(cg, ir_lt(cg, tid, ir_int(cg, rest)));
+    ir_set(cg, ir_element(cg, array, ir_add(cg, ir_int(cg, n), tid)), ir_int(cg, 0));
+    ir_close(cg);
+}
+
+/* What the warps made of reduction i.  */
+static Ir parts_of(const Kernel *k, int i) {
+    IrBase base = ir_compute(statement(k, i)->rhs->type);
+    return ir_name(k->cg, ir_pointer(base, IR_SHARED, false),
+                   cg_name(k->cg, "part", tensor_of(k, i)));
+}
+
+static void clear_rests(Kernel *k) {
+    const RowGroup *g = facts(k)->group;
+    int rows = rows_of(k);
+    for (int i = 0; i < g->n; i++) {
+        int t = tensor_of(k, i);
+        bool base = is_partial(k) && online_of(k, t, k->l->pass) >= 0;
+        if (g->role[i] == ROW_MAP) continue;
+        if (g->role[i] == ROW_REDUCE && (!is_partial(k) || g->pass[i] == k->l->pass))
+            clear_rest(k, parts_of(k, i), rows * k->c.warps[AX_N]);
+        if (base || !is_partial(k))
+            clear_rest(k, values_of(k, base ? "base" : "value", IR_SHARED, t), rows);
+    }
+}
+
+/* Has the walk of this pass put the map that is held in place of the results?  */
+static bool holds(const Kernel *k, int pass) {
+    int i = facts(k)->kept;
+    return i >= 0 && (facts(k)->folds[i] >> pass & 1);
+}
+
+void stats_walk(Kernel *k, int pass, bool online) {
+    Cg *cg = k->cg;
+    Partials p = partials(k, pass, online);
+    int rows = rprog_stats_rows(cg->dev, k->l->r), vec = k->l->r->vec_n;
+    while (k->l->p->multiple[AX_N] % vec) vec /= 2;
+    ir_note(cg, "pass %d over the rows%s", pass, online ? ", online reductions" : "");
+    reduce_clear(cg, &p, rows);
+    ir_scope(cg);
+    k->at.walk = vec;
+    k->at.online = online;
+    elements_contract(k);
+    fold_elements(k, pass, online);
+    elements_end(k);
+    k->at.walk = 0;
+    k->at.online = false;
+    k->at.kept |= holds(k, pass);
+    ir_close(cg);
+}
+
+/* ---- meetings ---- */
+
+static const ReduceArrays part = {.stem = "part", .space = IR_SHARED};
+
+/* One lane of a row leaves what the warp has made.  */
+static void leave_warps(Kernel *k, const ThreadMap *m, const Partials *p) {
+    Cg *cg = k->cg;
+    Ir own = ir_binary(cg, IR_AND, product_int(cg, "lane"), ir_int(cg, m->lanes));
+    ir_if(cg, ir_binary(cg, IR_EQ, own, ir_int(cg, 0)));
+    Ir x = ir_count(cg, "x", m->items, IR_UNROLL_ALL);
+    Ir warp = ir_div(cg, product_int(cg, "col"), ir_int(cg, k->l->r->warp.extent[AX_N]));
+    Ir at = ir_add_parts(cg, ir_mul_n(cg, warp, rows_of(k)), block_row(k, x));
+    reduce_put(cg, p, 0, NULL, part, at);
+    ir_close(cg);
+    ir_close(cg);
+}
+
+/* Values of the rows of a block that has all of their columns.  */
+static void finish_rows(Kernel *k, int pass, Ir row) {
+    Cg *cg = k->cg;
+    const RowGroup *g = facts(k)->group;
+    const Contraction *con = &k->l->p->con;
+    Elements *at = &k->at;
+    for (int i = 0; i < g->n; i++) {
+        int t = tensor_of(k, i);
+        if (g->role[i] != ROW_MAP)
+            at->made[t] = stats_known(k, i)
+                              ? ir_element(cg, values_of(k, "value", IR_SHARED, t), row)
+                              : NULL;
+    }
+    place_axis(k, AX_B, number_name(k, IR_I32, "b"), false, at->index, at->wide);
+    bool wide = place_wide(con->axis[AX_M].extent, 0);
+    place_axis(k, AX_M, number_name(k, place_base(wide), "m"), wide, at->index, at->wide);
+    ReductionKept kept = {IR_SHARED, row};
+    reduction_values(k, g, pass, NULL, &kept, true);
+}
+
+bool stats_followed(const Problem *p, const RProg *r, int pass, bool online) {
+    const StatFacts *f = rprog_stats_facts(p, r);
+    if (r->stats == STATS_PARTIAL) return !online && stats_any_online(p, r, pass);
+    return pass + 1 < f->group->n_pass || f->any_stored;
+}
+
+void stats_lanes(Kernel *k, int pass, bool online) {
+    ThreadMap map = stats_map(k);
+    Partials mine = partials(k, pass, online);
+    reduction_meet(k, &map, &mine, NULL);
+}
+
+void stats_put(Kernel *k, int pass, bool online) {
+    ThreadMap map = stats_map(k);
+    Partials mine = partials(k, pass, online);
+    if (!k->at.met) clear_rests(k);
+    k->at.met = true;
+    leave_warps(k, &map, &mine);
+}
+
+/* Threads that have results.  */
+static int all_computing(const Kernel *k) {
+    return k->c.ring ? rprog_computing(k->cg->dev, k->l->r) : k->l->r->threads;
+}
+
+void stats_finish(Kernel *k, int pass, bool online) {
+    Cg *cg = k->cg;
+    const Problem *p = k->l->p;
+    ThreadMap map = stats_map(k);
+    int rows = rows_of(k);
+    Ir at = ir_for(cg, "at", product_int(cg, "tid"), ir_int(cg, rows), all_computing(k), 1);
+    Ir m = ir_let_as(cg, place_along_base(k, AX_M), "m", ir_add(cg, product_first(k, AX_M), at));
+    if (index_ragged(&k->l->map, AX_M)) {
+        Ir end = number_name(k, place_base(p->extent[AX_M] > INT32_MAX), "M");
+        ir_if(cg, ir_binary(cg, IR_GE, m, end));
+        ir_simple(cg, IR_STMT_BREAK);
+        ir_close(cg);
+    }
+    Partials all = monoid_pass(cg, map.group, pass, "acc", NULL), acc = monoid_select(&all, online);
+    reduce_clear(cg, &acc, 0);
+    Ir place = ir_add(cg, ir_mul_n(cg, reduce_part(cg), rows), at);
+    reduce_gather(cg, &acc, 0, &(ReducePartial){part, NULL, place},
+                  (ReduceRange){ir_int(cg, 0), ir_int(cg, k->c.warps[AX_N]), 1,
+                                RPROG_PARTIALS, NULL});
+    if (is_partial(k)) stats_leave(k, pass, online, row_number(k), at);
+    else finish_rows(k, pass, at);
+    ir_close(cg);
+    k->at.known = is_partial(k) ? pass : pass + 1;
+}

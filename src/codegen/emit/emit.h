@@ -1,0 +1,12 @@
+/* Inside of emission: nodes become statements by the building blocks.  */
+#ifndef ROLLER_CODEGEN_EMIT_EMIT_H
+#define ROLLER_CODEGEN_EMIT_EMIT_H
+#include "codegen/skeleton/row.h"
+#include "codegen/skeleton/skeleton.h"
+
+/* sync.c, nodes.c: a sync, and the kernel's tree.  */
+void sync_print(Kernel *k, const Node *n);
+void form_emit(Kernel *k);
+/* select.c: the programs of a plan and its other splits, and their workspaces.  */
+void cg_lay_out(Arena *a, const RPlan *plan, KernelProgram *out);
+#endif

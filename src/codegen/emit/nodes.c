@@ -1,0 +1,343 @@
+#include "codegen/block/product.h"
+#include "codegen/emit/emit.h"
+#include <string.h>
+
+/* The printers: one for each kind of node.  What an attribute says is printed here; for the rest
+ * the building block of what the node is about is asked.  */
+
+static void print_nodes(Kernel *k, const Node *first);
+
+/* ---- loops, conditions, roles ---- */
+
+/* Tested at its end: where a test stands at the beginning, too, the front end forgets that short
+ * loops are not to be unrolled.  */
+static void print_steps(Kernel *k, const Node *n) {
+    Cg *cg = k->cg;
+    bool ring = k->l->kind == KERNEL_CONTRACT && k->c.ring, uses = n->loop.moves == MOVES_USES;
+    if (ring) ring_begin(k, uses);
+    Ir step = ir_variable(cg, IR_I32, n->loop.var, ir_int(cg, 0));
+    ir_until_begin(cg, 1);
+    print_nodes(k, n->child);
+    if (ring) ring_next(k, uses);
+    ir_until_count(cg, step, product_int(cg, "steps"));
+}
+
+static void print_counted(Kernel *k, const Node *n) {
+    Cg *cg = k->cg;
+    const Loop *l = &n->loop;
+    Ir end = l->end ? product_int(cg, l->end) : ir_int(cg, l->count * l->by);
+    ir_for(cg, l->var, ir_int(cg, 0), end, l->by, l->unroll);
+    print_nodes(k, n->child);
+    ir_close(cg);
+}
+
+/* Loops over the elements that statements are evaluated at.  */
+static void open_outputs(Kernel *k, const Node *n) {
+    switch (k->l->kind) {
+    case KERNEL_CONTRACT:
+        if (n->from) sums_open(k);
+        else elements_contract(k);
+        break;
+    case KERNEL_SUMS:
+        (k->l->r->tail > 0 ? reduce_tail_elements : reduce_split_elements)(k);
+        break;
+    case KERNEL_COLUMN: column_elements(k); break;
+    case KERNEL_COLUMN_SUMS: column_sums_elements(k); break;
+    case KERNEL_WINDOW: window_elements(k); break;
+    case KERNEL_PERMUTE: permute_elements(k); break;
+    case KERNEL_SCAN: scan_elements(k); break;
+    default: stream_elements(k, n->rest); break;
+    }
+}
+
+static void print_rows(Kernel *k, const Node *n) {
+    int open = mma_open_rows(k, n->from);
+    print_nodes(k, n->child);
+    for (; open > 0; open--) ir_close(k->cg);
+}
+
+static void print_outer(Kernel *k, const Node *n) {
+    int loops = window_open_outer(k);
+    print_nodes(k, n->child);
+    for (; loops > 0; loops--) ir_close(k->cg);
+}
+
+static void print_fold(Kernel *k) {
+    if (k->l->kind == KERNEL_COLUMN) column_fold(k);
+    else if (k->l->kind == KERNEL_WINDOW) window_fold(k);
+    else if (kernel_scans(k)) scan_fold(k);
+    else stream_fold(k);
+}
+
+static void print_tiles(Kernel *k, const Node *n) {
+    bool in_turn = k->in_turn;
+    if (n->from) reduce_tail_stays(k);
+    else ring_open_tiles(k, in_turn);
+    print_nodes(k, n->child);
+    if (n->from) ir_close(k->cg);
+    else ring_close_tiles(k, in_turn);
+}
+
+static void print_loop(Kernel *k, const Node *n) {
+    switch ((LoopWhat)n->what) {
+    case LOOP_COUNTED: print_counted(k, n); return;
+    case LOOP_STEPS: print_steps(k, n); return;
+    case LOOP_ROWS: print_rows(k, n); return;
+    case LOOP_FOLD: print_fold(k); return;
+    case LOOP_OUTER: print_outer(k, n); return;
+    case LOOP_HALVES:
+        column_groups_halves(k);
+        print_nodes(k, n->child);
+        ir_close(k->cg);
+        return;
+    case LOOP_WALK:
+        if (k->l->r->stats) stats_walk(k, n->from, n->to);
+        else row_walk(k, n->from);
+        return;
+    case LOOP_TILES:
+        print_tiles(k, n);
+        return;
+    case LOOP_SCAN:
+        scan_open_steps(k);
+        print_nodes(k, n->child);
+        ir_close(k->cg);
+        return;
+    case LOOP_SEGMENTS:
+        reduce_tail_segments(k);
+        print_nodes(k, n->child);
+        ir_close(k->cg);
+        return;
+    case LOOP_OUTPUTS: open_outputs(k, n); break;
+    case LOOP_VECTORS: mma_open_vectors(k, n->from); break;
+    case LOOP_COUNT: return;
+    }
+    print_nodes(k, n->child);
+    elements_end(k);
+}
+
+/* The test that step + ahead of the block's steps is there.  */
+static Ir left(const Kernel *k, const Node *n) {
+    const Cg *cg = k->cg;
+    Ir at = n->name ? product_int(cg, n->name) : ir_int(cg, 0);
+    if (n->name && strcmp(n->name, "more") == 0) return ir_name(cg, ir_type(IR_BOOL), n->name);
+    return ir_lt(cg, ir_add_n(cg, at, n->ahead), product_int(cg, "steps"));
+}
+
+static Ir compared(const Cg *cg, const char *name, IrOp op, Ir to) {
+    return ir_binary(cg, op, product_int(cg, name), to);
+}
+
+/* One thread of a warp.  */
+static Ir elected(const Cg *cg, int warp) {
+    Ir own = ir_binary(cg, IR_EQ, ir_name(cg, ir_type(IR_U32), "warp"),
+                       ir_number(cg, IR_U32, warp));
+    return ir_both(cg, own, ir_call(cg, ir_type(IR_BOOL), "rl_elect", 0));
+}
+
+static Ir condition(const Kernel *k, const Node *n) {
+    const Cg *cg = k->cg;
+    Ir zero = ir_int(cg, 0);
+    switch (n->when) {
+    case WHEN_STEPS: return compared(cg, "steps", IR_GT, zero);
+    case WHEN_LEFT: return left(k, n);
+    case WHEN_LAST: return compared(cg, "next", IR_EQ, product_size(cg, 'W', AX_K));
+    case WHEN_WHOLE: return compared(cg, "steps", IR_EQ, ir_int(cg, k->c.steps));
+    case WHEN_PARTIAL: return compared(cg, "steps", IR_LT, ir_int(cg, k->c.steps));
+    case WHEN_UPPER: return compared(cg, "k_warp", IR_GT, zero);
+    case WHEN_LATER: return compared(cg, "i", IR_GT, zero);
+    case WHEN_ONE: return elected(cg, n->from);
+    case WHEN_SOME: return column_groups_give(k, n->from);
+    case WHEN_OTHERS: return column_groups_take(k);
+    default: return NULL;
+    }
+}
+
+static void print_if(Kernel *k, const Node *n) {
+    Cg *cg = k->cg;
+    Ir test = condition(k, n), next = NULL;
+    if (n->when == WHEN_LAST)
+        next = ir_variable(cg, IR_I32, "next", ir_add_n(cg, product_int(cg, "kb"),
+                                                        k->l->r->unroll));
+    if (test) ir_if(cg, test);
+    else ir_scope(cg);
+    if (n->leaves) ir_simple(cg, IR_STMT_RETURN);
+    if (next) ir_set(cg, next, ir_int(cg, 0));
+    print_nodes(k, n->child);
+    ir_close(cg);
+}
+
+static void print_role(Kernel *k, const Node *n) {
+    Cg *cg = k->cg;
+    const Role *r = &n->role;
+    Ir warp = ir_name(cg, ir_type(IR_U32), "warp");
+    Ir first = ir_number(cg, IR_U32, r->first), warps = ir_number(cg, IR_U32, r->warps);
+    bool last = r->first > 0 && r->first + r->warps == k->l->form->warps;
+    ir_if(cg, last ? ir_binary(cg, IR_GE, warp, first) : ir_lt(cg, ir_sub(cg, warp, first), warps));
+    if (r->registers) ir_registers(cg, r->registers, r->fewer);
+    k->in_turn = r->teams > 1;
+    print_nodes(k, n->child);
+    ir_close(cg);
+}
+
+/* ---- leaves ---- */
+
+static RoomKind room_written(const Node *n) {
+    for (int i = 0; i < n->n_use; i++) {
+        if (n->use[i].writes) return n->use[i].room->kind;
+    }
+    return ROOM_NONE;
+}
+
+static void print_copy(Kernel *k, const Node *n) {
+    switch (k->l->kind) {
+    case KERNEL_PERMUTE: permute_fill(k, n->of); return;
+    case KERNEL_ROW: row_hold(k, n); return;
+    case KERNEL_WINDOW: window_tile_fill(k); return;
+    default: break;
+    }
+    if (k->l->kind == KERNEL_CONTRACT && k->c.ring) {
+        if (n->of < 0) ring_put(k);
+        else if (room_written(n) == ROOM_STAGED) made_read(k);
+        else if (room_written(n) == ROOM_FRAGMENTS) made_make(k);
+        else ring_copy(k, n->of);
+        return;
+    }
+    switch (room_written(n)) {
+    case ROOM_REGION: region_load(k, &k->c.side[n->of]); break;
+    case ROOM_FRAGMENTS:
+        if (k->c.matrix.used) fragment_mma_fetch(k, ir_int(k->cg, 0), ir_int(k->cg, 0));
+        else fragment_first(k);
+        break;
+    default: load_copy(k, n);
+    }
+}
+
+static void print_compute(Kernel *k, const Node *n) {
+    if (k->c.ring && n->what == COMPUTE_SLICE) made_products(k);
+    else if (k->c.ring) compute_wgmma(k);
+    else if (k->c.matrix.used) compute_mma(k, n);
+    else if (k->c.packed) compute_dp4a(k, n);
+    else compute_simt(k, n);
+}
+
+static void print_reduce(Kernel *k, const Node *n) {
+    switch ((ReduceWhat)n->what) {
+    case REDUCE_SLICES: reduce_slices(k); break;
+    case REDUCE_GROUPS: column_groups_add(k, n->from); break;
+    case REDUCE_SCAN: scan_meet(k); break;
+    case REDUCE_THREADS:
+        if (kernel_scans(k)) scan_meet_slice(k);
+        else row_meet(k, n->from);
+        break;
+    case REDUCE_LANES: stats_lanes(k, n->from, n->to); break;
+    }
+}
+
+static void print_store(Kernel *k, const Node *n) {
+    switch ((StoreWhat)n->what) {
+    case STORE_OUTPUTS: store_direct(k); break;
+    case STORE_SLICES: reduce_slices_put(k); break;
+    case STORE_STAGING: mma_write_staging(k); break;
+    case STORE_GROUPS: column_groups_put(k, n->from); break;
+    case STORE_WARPS: stats_put(k, n->from, n->to); break;
+    case STORE_PARTIAL:
+        if (k->l->kind == KERNEL_COLUMN) column_partial(k);
+        else sums_store(k);
+        break;
+    case STORE_LEAVE:
+        if (kernel_scans(k)) scan_leave(k);
+        else row_leave(k, n->from);
+        break;
+    }
+}
+
+static void print_place(Kernel *k) {
+    switch (k->l->kind) {
+    case KERNEL_COLUMN: column_place(k); break;
+    case KERNEL_WINDOW: window_place(k); break;
+    case KERNEL_PERMUTE: permute_place(k); break;
+    case KERNEL_SCAN:
+    case KERNEL_SCAN_SUMS: scan_place(k); break;
+    default: place_thread(k); break;
+    }
+}
+
+static void print_gather(Kernel *k) {
+    if (k->l->kind == KERNEL_COLUMN_SUMS) column_sums_gather(k);
+    else (k->l->r->tail > 0 ? reduce_tail_gather : reduce_split_gather)(k);
+}
+
+static void print_row_values(Kernel *k, const Node *n) {
+    bool stats = k->l->r->stats;
+    if (n->what == VALUES_ROWS && stats) stats_place(k);
+    else if (n->what == VALUES_ROWS) row_place(k, n->to);
+    else if (n->what == VALUES_FINISH && stats) stats_finish(k, n->from, n->to);
+    else if (n->what == VALUES_FINISH) row_finish(k, n->from);
+    else if (stats) stats_combine(k, n->from);
+    else if (kernel_scans(k)) scan_combine(k);
+    else row_combine(k, n->from, n->to);
+}
+
+static void print_values(Kernel *k, const Node *n) {
+    switch ((ValuesWhat)n->what) {
+    case VALUES_PLACE: print_place(k); break;
+    case VALUES_TILE: place_next(k); break;
+    case VALUES_ADDRESS: address_thread(k, &k->c.side[n->of]); break;
+    case VALUES_TABLE: table_next(k); break;
+    case VALUES_CLEAR:
+        if (k->l->kind == KERNEL_WINDOW) window_clear(k);
+        else if (kernel_scans(k)) scan_clear(k);
+        else clear_accumulators(k);
+        break;
+    case VALUES_PARTIAL: mma_partial(k); break;
+    case VALUES_K_NOW: place_k_now(k); break;
+    case VALUES_BESIDE: made_beside(k, n->from); break;
+    case VALUES_MORE: load_more(k); break;
+    case VALUES_NEXT_K: load_next(k, n->from); break;
+    case VALUES_PUT: load_put(k); break;
+    case VALUES_TAKE: load_take(k, n->when == WHEN_FETCH); break;
+    case VALUES_MAPS: ring_fetch(k, n); break;
+    case VALUES_PROMOTE: mma_promote(k); break;
+    case VALUES_STAGE: wgmma_stage(k); break;
+    case VALUES_SETTLE: wgmma_settle(k); break;
+    case VALUES_SUMS: mma_finish(k); break;
+    case VALUES_SLICES: reduce_slices_place(k); break;
+    case VALUES_GROUPS: column_groups_place(k); break;
+    case VALUES_OUTPUTS:
+        if (n->from) (k->l->r->tail > 0 ? reduce_tail_sums : reduce_split_sums)(k);
+        else elements_begin(k);
+        break;
+    case VALUES_ROWS:
+    case VALUES_FINISH:
+    case VALUES_COMBINE: print_row_values(k, n); break;
+    case VALUES_GATHER: print_gather(k); break;
+    case VALUES_STATEMENT: store_statement(k, n->of); break;
+    case VALUES_COUNT: break;
+    }
+}
+
+/* ---- the tree ---- */
+
+static void print_node(Kernel *k, const Node *n) {
+    if (n->note && n->kind != NODE_SYNC) ir_note(k->cg, "%s", n->note);
+    switch (n->kind) {
+    case NODE_SEQUENCE: print_nodes(k, n->child); break;
+    case NODE_LOOP: print_loop(k, n); break;
+    case NODE_IF: print_if(k, n); break;
+    case NODE_ROLE: print_role(k, n); break;
+    case NODE_COPY: print_copy(k, n); break;
+    case NODE_COMPUTE: print_compute(k, n); break;
+    case NODE_REDUCE: print_reduce(k, n); break;
+    case NODE_SYNC: sync_print(k, n); break;
+    case NODE_STORE: print_store(k, n); break;
+    case NODE_VALUES: print_values(k, n); break;
+    case NODE_COUNT: break;
+    }
+    if (n->blank) ir_simple(k->cg, IR_STMT_BLANK);
+}
+
+static void print_nodes(Kernel *k, const Node *first) {
+    for (const Node *n = first; n; n = n->next) print_node(k, n);
+}
+
+void form_emit(Kernel *k) { print_nodes(k, k->l->form->root->child); }

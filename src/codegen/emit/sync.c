@@ -1,0 +1,92 @@
+#include "codegen/emit/emit.h"
+#include "codegen/block/product.h"
+
+/* Syncs: barriers of warps, blocks, roles, clusters, barriers in shared memory, and waits for
+ * groups of what is under way.  */
+
+/* The slot of a ring of barriers: of the step, or what frees the stage before.  */
+static Ir slot(const Kernel *k, const Sync *s) {
+    if (s->lag > 0) return ir_name(k->cg, ir_type(IR_U32), "last");
+    return ring_barrier(k, s->id);
+}
+
+/* The parity of the round that is waited for.  */
+static Ir parity(const Cg *cg, const Sync *s) {
+    Ir phase = ir_name(cg, ir_type(IR_U32), "phase");
+    return s->primed ? ir_binary(cg, IR_XOR, phase, ir_int(cg, 1)) : phase;
+}
+
+/* The number of the block's barriers that this one is; with teams each has one.  */
+static Ir named(const Cg *cg, const Sync *s) {
+    Ir team = ir_name(cg, ir_type(IR_U32), "team");
+    if (s->team == TEAM_OWN) return ir_add(cg, team, ir_int(cg, s->id));
+    if (s->team == TEAM_OTHER) return ir_sub(cg, ir_int(cg, s->id + 1), team);
+    return ir_int(cg, s->id);
+}
+
+/* Of each stage one thread makes the barrier.  */
+static Ir made(const Kernel *k, const Sync *s) {
+    const Cg *cg = k->cg;
+    Ir tid = product_int(cg, "tid");
+    ir_if(k->cg, ir_lt(cg, tid, product_int(cg, "STAGES")));
+    return ring_barrier_at(k, s->id, tid);
+}
+
+static IrSyncOf barrier_of(const Kernel *k, const Sync *s) {
+    const Cg *cg = k->cg;
+    if (s->op == SYNC_INIT) return (IrSyncOf){.number = s->count, .arg = {made(k, s)}};
+    if (s->op == SYNC_WAIT) return (IrSyncOf){.arg = {slot(k, s), parity(cg, s)}};
+    if (s->bytes) return (IrSyncOf){.number = (int)s->bytes, .arg = {slot(k, s)}};
+    return (IrSyncOf){.arg = {slot(k, s), s->blocks ? product_int(cg, "lane") : NULL}};
+}
+
+static IrSyncOf sync_of(const Kernel *k, const Sync *s) {
+    if (s->scope == SYNC_BARRIER) return barrier_of(k, s);
+    if (s->scope == SYNC_NAMED) return (IrSyncOf){.number = s->count, .arg = {named(k->cg, s)}};
+    return (IrSyncOf){.number = s->count};
+}
+
+/* The threads that arrive, commit or wait; NULL: all.  */
+static Ir who(const Kernel *k, const Sync *s) {
+    const Cg *cg = k->cg;
+    Ir lane = product_int(cg, "lane");
+    if (s->scope < SYNC_BARRIER || s->op == SYNC_INIT) return NULL;
+    if (s->scope == SYNC_BARRIER && s->op == SYNC_WAIT) return NULL;
+    if (s->blocks > 0) return ir_lt(cg, lane, ir_int(cg, s->blocks));
+    return s->by != BY_THREADS ? ir_binary(cg, IR_EQ, lane, ir_int(cg, 0)) : NULL;
+}
+
+static Ir when(const Kernel *k, const Node *n) {
+    const Cg *cg = k->cg;
+    Ir zero = ir_int(cg, 0), number = ir_name(cg, ir_type(IR_U32), "number");
+    bool barrier = n->sync.scope == SYNC_BARRIER;
+    switch (n->when) {
+    case WHEN_LATER:
+        if (barrier && n->sync.lag == 0) return NULL;
+        return ir_binary(cg, IR_GT, product_int(cg, barrier ? "taken" : "i"), zero);
+    case WHEN_AGAIN:
+        return ir_binary(cg, IR_GT, ir_name(cg, ir_type(IR_U32), "from"), zero);
+    case WHEN_FOLLOWED:
+        return ir_lt(cg, ir_add(cg, number, ir_name(cg, ir_type(IR_U32), "GRID")),
+                     place_tiles(k));
+    default: return NULL;
+    }
+}
+
+void sync_print(Kernel *k, const Node *n) {
+    Cg *cg = k->cg;
+    const Sync *s = &n->sync;
+    if (s->scope == SYNC_GRID && s->op == SYNC_WAIT) {
+        ir_wait(cg);
+        return;
+    }
+    Ir test = ir_both(cg, who(k, s), when(k, n));
+    if (test) ir_if(cg, test);
+    IrSyncOf x = sync_of(k, s);
+    x.scope = s->scope;
+    x.op = s->op;
+    x.note = n->note;
+    ir_sync_of(cg, &x);
+    if (s->scope == SYNC_BARRIER && s->op == SYNC_INIT) ir_close(cg);
+    if (test) ir_close(cg);
+}

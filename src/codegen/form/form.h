@@ -1,0 +1,275 @@
+/* The form of a kernel: a tree of few kinds of nodes, made by lowering, checked by kernel_check,
+ * and printed, each kind by one printer (nodes.c), which asks the building blocks for the text of
+ * what is special.
+ *
+ * What a node does to what threads share is in its uses: which room, which slot of a ring, which
+ * step's data, who else touches it, and whether it happens at once or only when a later node has
+ * waited.  Loops, conditions and roles are nodes with children; a compute node's children are what
+ * is issued between its products.  */
+#ifndef ROLLER_CODEGEN_FORM_FORM_H
+#define ROLLER_CODEGEN_FORM_FORM_H
+#include "codegen/ir/sync_kinds.h"
+#include "rprogram/layout.h"
+
+#define FORM_KINDS(X)                                                                              \
+    X(SEQUENCE, "sequence")   /* children, in order */                                             \
+    X(LOOP,    "loop")        /* children, again and again */                                      \
+    X(IF,      "if")          /* children, where a condition holds */                              \
+    X(ROLE,    "role")        /* children, by some warps of the block */                           \
+    X(COPY,    "copy")        /* elements from one level to another, by a mover */                 \
+    X(COMPUTE, "compute")     /* products of a unit; children: what is issued between them */      \
+    X(REDUCE,  "reduce")      /* partial results meet */                                           \
+    X(SYNC,    "sync")        /* threads wait for each other, or for what is under way */          \
+    X(STORE,   "store")       /* results to where others read them */                              \
+    X(VALUES,  "values")      /* names, places and values of a thread */
+typedef enum {
+#define X(id, name) NODE_##id,
+    FORM_KINDS(X)
+#undef X
+        NODE_COUNT
+} NodeKind;
+
+/* Which building block a node asks for its text, by its kind: lists of names beside those that
+ * their attributes say all about.  */
+#define FORM_LOOPS(X)                                                                              \
+    X(COUNTED,  "counted")    /* by its variable and bounds */                                     \
+    X(STEPS,    "steps")      /* the k-steps of the block */                                       \
+    X(SEGMENTS, "segments")   /* tiles that the block has k-steps of */                            \
+    X(TILES,    "tiles")      /* tiles of a block that stays; slots of rings go on with each; */   \
+                              /* from: 1: the last of them are segments of steps */               \
+    X(OUTPUTS,  "outputs")    /* outputs of the thread, in vectors */                              \
+    X(ROWS,     "rows")       /* accumulator rows that pass through shared memory together */      \
+    X(VECTORS,  "vectors")    /* vectors of them that a thread stores */                           \
+    X(WALK,     "walk")       /* columns of rows, in pass `from`; to: 1: online */                 \
+    X(OUTER,    "outer")      /* outer indices of a reduction over windows */                      \
+    X(SCAN,     "scan")       /* steps of a walk, what one comes to going on to the next */        \
+    X(HALVES,   "halves")     /* row groups, half of those that are left in each turn */           \
+    X(FOLD,     "fold")       /* elements of a reduction */
+typedef enum {
+#define X(id, name) LOOP_##id,
+    FORM_LOOPS(X)
+#undef X
+        LOOP_COUNT
+} LoopWhat;
+
+#define FORM_VALUES(X)                                                                             \
+    X(PLACE,    "place")      /* tile of the block, place of the thread in it */                   \
+    X(TILE,     "tile")       /* the tile at hand of a block that stays */                         \
+    X(ADDRESS,  "address")    /* what a thread loads of an operand, and where it puts it */        \
+    X(TABLE,    "table")      /* entries of the load of the next step */                           \
+    X(CLEAR,    "clear")      /* accumulators */                                                   \
+    X(PARTIAL,  "partial")    /* accumulators of one step */                                       \
+    X(BESIDE,   "beside")     /* what an operand's expression reads beside; from: in a step */     \
+    X(K_NOW,    "k")          /* first k of the step, where products are masked */                 \
+    X(MORE,     "more")       /* is there a step to load? */                                       \
+    X(NEXT_K,   "next k")     /* loads go on with the next step */                                 \
+    X(PUT,      "put")        /* ... and with the next stage */                                    \
+    X(TAKE,     "take")       /* products go on with the next stage */                             \
+    X(MAPS,     "maps")       /* fetched before they are used; from: 1: alone; to: 1: they are */  \
+    X(STAGE,    "stage")      /* where operands of the step are */                                 \
+    X(SETTLE,   "settle")     /* accumulators before their first product, behind the last */       \
+    X(PROMOTE,  "promote")    /* sums of one step join the others */                               \
+    X(SUMS,     "sums")       /* accumulators of a matrix unit as values */                        \
+    X(SLICES,   "slices")     /* where sums of slices of warps lie */                              \
+    X(GROUPS,   "groups")     /* where results of row groups lie */                                \
+    X(OUTPUTS,  "outputs")    /* of the thread; from: 1: partial sums of them */                   \
+    X(ROWS,     "rows")       /* rows of the block, where they lie */                              \
+    X(FINISH,   "finish")     /* values of the rows after pass `from` */                           \
+    X(COMBINE,  "combine")    /* the slices' values of pass `from`; to: 1 to store them */         \
+    X(GATHER,   "gather")     /* adds the partial sums of an element */                            \
+    X(STATEMENT, "statement") /* a statement at one element */
+typedef enum {
+#define X(id, name) VALUES_##id,
+    FORM_VALUES(X)
+#undef X
+        VALUES_COUNT
+} ValuesWhat;
+
+/* COMPUTE of warpgroups whose first operand is in registers: the products of one slice.  */
+enum { COMPUTE_STEP, COMPUTE_SLICE };
+
+typedef enum {
+    REDUCE_SLICES,            /* warps that had other k */
+    REDUCE_GROUPS,            /* row groups of a block; from: 1: those of the other half */
+    REDUCE_SCAN,              /* elements of a step, each with all before it; children likewise */
+    REDUCE_THREADS,           /* threads of a row, in pass `from`; children: of several warps */
+    REDUCE_LANES              /* lanes of a row of a product, in pass `from`; to: 1: online */
+} ReduceWhat;
+
+typedef enum {
+    STORE_OUTPUTS,            /* the outputs of a vector of elements */
+    STORE_SLICES,             /* sums of the slices of warps */
+    STORE_STAGING,            /* a row of the warp's accumulators to its staging buffer */
+    STORE_GROUPS,             /* results of row groups; from: 1: to the other half */
+    STORE_WARPS,              /* what warps made of rows in pass `from`; to: 1: online */
+    STORE_PARTIAL,            /* partial sums to the workspace */
+    STORE_LEAVE               /* values of a slice after pass `from` to the workspace */
+} StoreWhat;
+
+/* ---- what threads share ---- */
+
+/* Whose the elements are that a thread touches: its own, its warp's, those of all.  */
+typedef enum { SHARE_THREAD, SHARE_WARP, SHARE_BLOCK } Share;
+
+/* Of which step the data is: of any; what the next load brings, what it brought last; what the node
+ * reads beside; the step of the loop; the one that products have come to.  */
+typedef enum { OF_ANY, OF_NEXT, OF_LAST, OF_KEPT, OF_STEP, OF_TAKEN } DataOf;
+
+/* Its slot is that of the ring's turn: of steps, the one that fills have come to where it writes,
+ * and the one that uses have come to where it reads.  */
+typedef struct {
+    const Room *room;
+    DataOf data;
+    Share share;
+    bool writes;
+    bool late;                /* happens when a later node has waited for it, not before */
+} Use;
+
+/* ---- attributes ---- */
+
+enum { FORM_QUEUES = 3 };     /* groups of what is under way: DONE_COPIES..DONE_BULK */
+
+#define FORM_CONDITIONS(X)    /*  text; uniform in a block, in a warp */                           \
+    X(ALWAYS,  "",                     true,  true)                                                \
+    X(STEPS,   "there are steps",      true,  true)                                                \
+    X(LEFT,    "a step is left",       true,  true)       /* step + ahead < steps */               \
+    X(LAST,    "the last body",        true,  true)                                                \
+    X(FETCH,   "products follow",      true,  true)                                                \
+    X(LATER,   "not the first turn",   true,  true)       /* of the innermost loop */              \
+    X(WHOLE,   "all steps are here",   true,  true)                                                \
+    X(PARTIAL, "some steps are",       true,  true)                                                \
+    X(AGAIN,   "not the first tile",   false, true)       /* of the block that stays */            \
+    X(FOLLOWED, "a tile follows",      false, true)                                                \
+    X(UPPER,   "a warp of later k",    false, true)                                                \
+    X(LOWER,   "a warp of the first k", false, true)                                               \
+    X(ONE,     "one thread",           false, false)      /* of warp `from` */                     \
+    X(SOME,    "of some threads",      false, false)      /* see Node.name */                      \
+    X(OTHERS,  "of the others",        false, false)
+typedef enum {
+#define X(id, text, block, warp) WHEN_##id,
+    FORM_CONDITIONS(X)
+#undef X
+        WHEN_COUNT
+} When;
+
+/* Who arrives: every thread, one of each warp, one of the role.  */
+typedef enum { BY_THREADS, BY_WARPS, BY_ONE } SyncBy;
+
+/* NAMED: with teams each has a barrier, behind `id` by its number.  */
+typedef enum { TEAM_NONE, TEAM_OWN, TEAM_OTHER } SyncTeam;
+
+typedef struct {
+    SyncScope scope;
+    SyncOp op;
+    SyncTeam team;
+    /* BARRIER: who fills slots waits for the empty one and arrives at the full one, at the slot
+     * that fills have come to; who uses them does the other way, at that of uses.  */
+    int id;                   /* NAMED: the barrier; BARRIER: RING_FULL or RING_EMPTY ... */
+    int ring;                 /* ... of this one, ... */
+    int count;                /* groups that may be under way; NAMED: threads; INIT: arrivals */
+    SyncBy by;
+    int lag;                  /* ... so many slots before that (none: nothing) */
+    int64_t bytes;            /* BARRIER, ARRIVE: that copies will bring */
+    int blocks;               /* BARRIER, ARRIVE: of the cluster, at each; 0: this one */
+    bool primed;              /* BARRIER, WAIT: the first round of the ring is free */
+} Sync;
+
+typedef struct {
+    const char *var, *end;    /* of its text; end of COUNTED, NULL: the number */
+    /* Turns of it are turns of ring `ring`: a role's, which fills its slots or uses them.  */
+    enum { MOVES_NONE, MOVES_FILLS, MOVES_USES } moves;
+    int ring;
+    /* What its turns are, or that there are always as many.  */
+    enum { TURNS_ANY, TURNS_STEPS, TURNS_BODIES, TURNS_ALL } of;
+    int64_t count;            /* turns at most; < 0: not known here */
+    int64_t by;               /* what the variable grows by */
+    int unroll;               /* 0: whole, 1: not */
+} Loop;
+
+typedef struct {
+    const char *name;
+    int first, warps;         /* of the block */
+    int teams;                /* > 1: equal parts of these warps, which take tiles in turn */
+    int registers;            /* a thread's, set at its beginning; 0: as they are */
+    bool fewer;               /* than the launch gives */
+} Role;
+
+typedef struct Node Node;
+struct Node {
+    NodeKind kind;
+    int what;                 /* LoopWhat, ValuesWhat, ReduceWhat, StoreWhat, by the kind */
+    const char *name;         /* SEQUENCE; IF of WHEN_LEFT: its variable, NULL: before all steps; of
+                               * WHEN_SOME and WHEN_OTHERS: the test */
+    const char *note;         /* a comment before it; of SYNC: behind it, in its line */
+    bool blank;               /* an empty line behind it */
+    When when;                /* IF, and leaves that stand under a test of their own */
+    bool leaves;              /* IF: threads of the condition end here */
+    int ahead;                /* WHEN_LEFT: steps */
+    int of;                   /* operand, source, statement */
+    int from, to;             /* COMPUTE: k of a body; to: exclusive; see the lists above */
+    bool rest;                /* LOOP_OUTPUTS of a stream: those behind its whole vectors */
+    int mover;                /* COPY: index in Device.mover, -1: plain loads and stores */
+    SyncBy by;                /* threads that do it */
+    DoneBy done;
+    int ring;                 /* VALUES_PUT, VALUES_TAKE: which one goes on; DONE_BARRIER: whose
+                               * full barrier, at the slot of the late use, gets ... */
+    int64_t bytes;            /* ... so many */
+    Loop loop;
+    Role role;
+    Sync sync;
+    Use *use;
+    int n_use, room_use;
+    Node *child, *next;
+};
+
+typedef struct {
+    Node *root;               /* a SEQUENCE */
+    const Layout *layout;
+    int warps;                /* of the block */
+    int64_t least, steps;     /* k-steps of a tile, from..to; 0: no such loop */
+    int bodies;               /* of a step */
+    Node *wait;               /* for the kernel before; NULL: it does not begin before its end */
+} Form;
+
+/* -- form.c: building; what is added goes to the end of the node that is open -- */
+typedef struct {
+    Arena *arena;
+    const Layout *layout;
+    Node *open[16];
+    int depth;
+} FormBuilder;
+
+Form *form_begin(FormBuilder *b, Arena *a, const Layout *layout);
+Node *form_add(FormBuilder *b, NodeKind kind, int what);
+Node *form_open(FormBuilder *b, NodeKind kind, int what);
+void form_close(FormBuilder *b);
+/* A sequence with its name.  */
+Node *form_sequence(FormBuilder *b, const char *name);
+Node *form_if(FormBuilder *b, When when, int ahead);      /* opens it */
+Node *form_block_sync(FormBuilder *b);
+Node *form_sync(FormBuilder *b, SyncScope scope, SyncOp op, int count);
+/* The kernel waits for the one before it; the one behind it may begin as soon as all blocks have
+ * come here and wait for no other.  */
+void form_wait(FormBuilder *b, Form *f);
+void form_next(Arena *a, Form *f);
+/* Uses by all threads of a room of the layout.  */
+Use *form_reads(FormBuilder *b, Node *n, RoomKind kind, int of);
+Use *form_writes(FormBuilder *b, Node *n, RoomKind kind, int of);
+
+const char *form_kind_name(NodeKind kind);
+/* Is the condition the same for all threads of a block, of a warp?  */
+bool form_uniform(When when, bool block);
+const char *form_when_text(When when);
+
+/* kernel_check.c: what is wrong with the kernel, NULL: nothing.  Its form is run: every loop by one
+ * turn and by so many that its rings have gone round, every condition both ways, by two threads of
+ * two warps of each role, which know of each other what syncs told them.  Refused are
+ * - reads of shared memory that no sync has ordered behind what wrote it, or of other steps' data,
+ * - writes to what may still be read or written,
+ * - syncs of threads that do not all come there, or that wait for ever,
+ * - barriers in shared memory that get more or fewer arrivals or bytes than they wait for,
+ * - copies that nothing has waited for when the kernel ends,
+ * - what may touch memory of the device, or lets the next kernel begin, before the wait for the
+ *   kernel before.  */
+const char *kernel_check(Arena *a, const Form *f);
+#endif

@@ -1,0 +1,251 @@
+#include "codegen/form/form_run.h"
+#include <string.h>
+
+/* What the threads of a role come to, in order.  */
+
+typedef struct {
+    Arena *arena;
+    const Form *f;
+    const Strand *strand;
+    const Scenario *way;
+    EventList out;
+    unsigned alive;           /* threads that have not left */
+    int64_t steps, step, base;            /* of the tile; of the loop; those before it */
+    int64_t next;             /* steps loaded */
+    int64_t *put, *taken;     /* by ring: slots filled, slots used */
+    int body, turn, tile;
+} Walk;
+
+static void find_roles(const Node *first, Strand *out, int *n) {
+    for (const Node *x = first; x; x = x->next) {
+        if (x->kind != NODE_ROLE) {
+            find_roles(x->child, out, n);
+            continue;
+        }
+        int i = 0, teams = x->role.teams > 1 ? x->role.teams : 1, each = x->role.warps / teams;
+        while (i < *n && out[i].first != x->role.first) i++;
+        for (int t = 0; t < teams && i == *n && *n < RUN_STRANDS - 1; t++, i++)
+            out[(*n)++] = (Strand){x, x->role.first + t * each, each, t, teams};
+    }
+}
+
+int run_strands(const Form *f, Strand *out) {
+    int n = 0, warps = 0;
+    find_roles(f->root, out, &n);
+    for (int i = 0; i < n; i++) warps += out[i].warps;
+    if (warps == f->warps && n > 0) return n;
+    out[n] = (Strand){NULL, warps, f->warps - warps, 0, 1};
+    return n + 1;
+}
+
+unsigned run_all(const Strand *s) { return s->warps > 1 ? 0xfu : 0x3u; }
+
+/* ---- conditions ---- */
+
+static unsigned holding(const Walk *w, const Node *n, unsigned mask) {
+    unsigned last = mask & 0xcu;
+    switch (n->when) {
+    case WHEN_STEPS: return w->steps > 0 ? mask : 0;
+    case WHEN_LEFT: return (n->kind == NODE_IF && !n->name ? 0 : w->step) + n->ahead < w->steps
+                               ? mask : 0;
+    case WHEN_LAST: return w->body + 1 == w->f->bodies ? mask : 0;
+    case WHEN_FETCH: return w->body + 1 < w->f->bodies || w->step + 1 < w->steps ? mask : 0;
+    case WHEN_LATER: return w->turn > 0 ? mask : 0;
+    case WHEN_WHOLE: return w->tile % 2 == 0 ? mask : 0;
+    case WHEN_PARTIAL: return w->tile % 2 == 1 ? mask : 0;
+    case WHEN_AGAIN: return w->tile > 0 ? mask : 0;
+    case WHEN_FOLLOWED: return w->tile + 1 < w->way->tiles ? mask : 0;
+    case WHEN_UPPER: return last;
+    case WHEN_ONE: return n->from == w->strand->first ? mask & 1u : 0;
+    case WHEN_LOWER: return mask & ~last;
+    case WHEN_SOME: return mask & ~1u;
+    case WHEN_OTHERS: return mask & 1u;
+    default: return mask;
+    }
+}
+
+/* Those that do what is done by one thread, or by one of each warp.  */
+static unsigned doing(SyncBy by, unsigned mask) {
+    return by == BY_ONE ? mask & 1u : by == BY_WARPS ? mask & 5u : mask;
+}
+
+/* ---- events ---- */
+
+static int64_t data_of(const Walk *w, DataOf data) {
+    switch (data) {
+    case OF_NEXT: return w->next;
+    case OF_LAST: return w->next - 1;
+    case OF_STEP: return w->base + w->step;
+    case OF_TAKEN: return w->taken[0];
+    default: return -1;
+    }
+}
+
+static const Ring *ring_of(const Walk *w, int ring) { return &w->f->layout->ring[ring]; }
+
+/* How often turns have gone on to the next slot of a ring.  */
+static int64_t cursor(const Walk *w, int ring, bool fills) {
+    switch (ring_of(w, ring)->turn) {
+    case TURN_STEPS: return fills ? w->put[ring] : w->taken[ring];
+    case TURN_LOADS: return w->next;
+    case TURN_LOOP: return w->turn;
+    default: return w->body;
+    }
+}
+
+static int slot_of(const Walk *w, const Use *u) {
+    int ring = u->room->ring;
+    return ring < 0 ? 0 : (int)(cursor(w, ring, u->writes) % ring_of(w, ring)->slots);
+}
+
+static Event *new_event(Walk *w) {
+    EventList *e = &w->out;
+    if (e->n == e->room) {
+        int room = e->room ? 2 * e->room : 64;
+        Event *more = ARENA_ARRAY(w->arena, Event, room);
+        if (e->n > 0) memcpy(more, e->at, (size_t)e->n * sizeof *more);
+        e->at = more;
+        e->room = room;
+    }
+    return &e->at[e->n++];
+}
+
+/* The slot of the barrier of a ring, and how often turns have been there before.  Full ones are
+ * arrived at by who fills, empty ones waited for.  */
+static void find_slot(const Walk *w, const Sync *s, Event *e) {
+    if (s->scope != SYNC_BARRIER || s->op == SYNC_INIT) return;
+    bool fills = (s->id == RING_FULL) == (s->op == SYNC_ARRIVE);
+    int slots = ring_of(w, s->ring)->slots;
+    int64_t at = cursor(w, s->ring, fills) - s->lag;
+    e->at = at < 0 ? -1 : (int)(at % slots);
+    e->round = (int)(at / slots);
+}
+
+static void add_event(Walk *w, const Node *n, unsigned mask) {
+    if (mask == 0 || (n->kind != NODE_SYNC && n->n_use == 0)) return;
+    Event *e = new_event(w);
+    *e = (Event){.node = n, .mask = doing(n->by, mask)};
+    if (n->kind == NODE_SYNC) find_slot(w, &n->sync, e);
+    e->use = arena_alloc(w->arena, (size_t)n->n_use * sizeof *e->use);
+    for (int i = 0; i < n->n_use; i++) {
+        e->use[i].slot = slot_of(w, &n->use[i]);
+        e->use[i].data = data_of(w, n->use[i].data);
+    }
+}
+
+static void set_cursors(Walk *w, int64_t turns) {
+    for (int i = 0; i < w->f->layout->n_ring; i++) w->put[i] = w->taken[i] = turns;
+}
+
+/* Values move the cursors.  */
+static void move(Walk *w, const Node *n, unsigned mask) {
+    switch ((ValuesWhat)n->what) {
+    case VALUES_PLACE:
+        w->next = 0;
+        set_cursors(w, 0);
+        break;
+    case VALUES_NEXT_K: w->next++; break;
+    case VALUES_PUT: w->put[n->ring]++; break;
+    case VALUES_TAKE: w->taken[n->ring] += holding(w, n, mask) != 0; break;
+    default: break;
+    }
+}
+
+/* ---- the tree ---- */
+
+static void walk(Walk *w, const Node *first, unsigned mask);
+
+static int64_t turns_of(const Walk *w, const Node *n) {
+    int64_t count = n->loop.count;
+    if (n->what == LOOP_STEPS) return w->steps;
+    if (n->what == LOOP_SEGMENTS) return w->way->tiles;
+    if (n->loop.of != TURNS_ANY) return count;
+    return count > 0 && count < w->way->turns ? count : w->way->turns;
+}
+
+/* A tile of a block that goes through several: the next one has fewer steps.  */
+static void next_tile(Walk *w, int64_t tile) {
+    int64_t steps = w->way->steps;
+    w->tile = (int)tile;
+    w->steps = tile % 2 && steps > 1 ? steps - 1 : steps;
+}
+
+/* A loop whose variable is a cursor.  */
+static void move_ring(Walk *w, const Node *n) {
+    if (n->loop.moves == MOVES_USES) w->taken[n->loop.ring]++;
+    if (n->loop.moves == MOVES_FILLS) w->put[n->loop.ring]++;
+}
+
+/* Stages are counted over all tiles, those that other teams have, too.  */
+static void walk_tiles(Walk *w, const Node *n, unsigned mask) {
+    int64_t before = 0;
+    for (int i = 0; i < w->way->tiles; i++, before += w->steps) {
+        w->tile = i;
+        if (n->from) next_tile(w, i);
+        set_cursors(w, before);
+        if (i % w->strand->teams == w->strand->team) walk(w, n->child, mask);
+    }
+}
+
+static void walk_loop(Walk *w, const Node *n, unsigned mask) {
+    Walk before = *w;
+    int64_t turns = turns_of(w, n);
+    bool steps = n->what == LOOP_STEPS || n->loop.of == TURNS_STEPS;
+    if (n->what == LOOP_STEPS && w->f->layout->n_ring > 0)
+        w->base = cursor(w, n->loop.ring, n->loop.moves == MOVES_FILLS);
+    for (int64_t i = 0; i < turns; i++) {
+        if (n->what == LOOP_SEGMENTS) next_tile(w, i);
+        if (steps) w->step = i;
+        w->turn = before.turn;
+        add_event(w, n, mask & w->alive);
+        w->turn = (int)i;
+        if (n->loop.of == TURNS_BODIES) w->body = (int)i;
+        walk(w, n->child, mask);
+        move_ring(w, n);
+    }
+    w->turn = before.turn;
+    w->step = before.step;
+    w->body = before.body;
+}
+
+static bool has_role(const Walk *w, const Role *r) {
+    const Strand *s = w->strand;
+    return s->role && r->first == s->role->role.first;
+}
+
+static void walk(Walk *w, const Node *first, unsigned mask) {
+    for (const Node *n = first; n; n = n->next) {
+        unsigned now = holding(w, n, mask & w->alive);
+        switch (n->kind) {
+        case NODE_SEQUENCE: walk(w, n->child, mask); break;
+        case NODE_LOOP:
+            if (n->what == LOOP_TILES) walk_tiles(w, n, mask);
+            else walk_loop(w, n, mask);
+            break;
+        case NODE_IF:
+            if (n->leaves) w->alive &= ~now;
+            else if (now) walk(w, n->child, now);
+            break;
+        case NODE_ROLE:
+            if (has_role(w, &n->role)) walk(w, n->child, now);
+            break;
+        case NODE_VALUES:
+            add_event(w, n, mask & w->alive);
+            walk(w, n->child, mask);
+            move(w, n, mask & w->alive);
+            break;
+        default:
+            add_event(w, n, now);
+            walk(w, n->child, now);
+        }
+    }
+}
+
+EventList run_unroll(Arena *a, const Form *f, const Strand *s, const Scenario *way) {
+    Walk w = {.arena = a, .f = f, .strand = s, .way = way, .alive = run_all(s),
+              .steps = way->steps};
+    w.put = ARENA_ARRAY(a, int64_t, f->layout->n_ring);
+    w.taken = ARENA_ARRAY(a, int64_t, f->layout->n_ring);
+    walk(&w, f->root->child, w.alive);
+    return w.out;
+}

@@ -1,0 +1,51 @@
+/* Lowering: an RProg to kernels, each a tree of nodes (form.h).
+ *
+ * lower_plan decides which kernels a plan needs and makes their trees.  Nothing here prints
+ * code.  */
+#ifndef ROLLER_CODEGEN_LOWER_LOWER_H
+#define ROLLER_CODEGEN_LOWER_LOWER_H
+#include "codegen/elements/elements.h"
+#include "codegen/form/lowered.h"
+
+Lowered *lower_plan(Arena *a, const RPlan *plan, const Device *dev, int *n);
+
+/* -- inside of lowering -- */
+
+/* lower_parts.c: is there nothing to compute, so that the kernel that the grid needs does
+ * nothing?  */
+bool lower_empty(const Problem *p);
+/* A statement, or all of a group and their stores, at the elements of the loop that is open.  */
+void lower_statement(FormBuilder *b, int stmt);
+void lower_statements(FormBuilder *b, const KernelGroup *g);
+/* A loop over outputs and their statements.  */
+void lower_outputs(FormBuilder *b, const Lowered *l);
+/* The reductions of a pass over a group, those that follow another one or not.  */
+typedef struct {
+    const RowGroup *group;
+    int pass;
+    bool online;
+} Reductions;
+/* Reads or writes their rooms of a kind.  */
+void lower_reads(FormBuilder *b, Node *n, RoomKind kind, Reductions of);
+void lower_writes(FormBuilder *b, Node *n, RoomKind kind, Reductions of);
+/* Their partial results meet, of the block's warps: they are stored, synced and read.  */
+void lower_meet_warps(FormBuilder *b, RoomKind kind, Reductions of);
+/* A grid of that many blocks along x; a static one has at least one.  */
+void lower_blocks(Lowered *l, TeExtent blocks);
+/* Blocks of `span` elements over the flattened domain, where the grid is too small larger spans;
+ * the grid that the program says.  */
+void lower_domain(Arena *a, Lowered *l, int threads, int64_t items);
+void lower_grid(FormBuilder *b, Lowered *l, KernelKind kind);
+/* lower_contract.c: the tree of a product; lower_results.c: what becomes of its sums.  */
+void lower_steps(FormBuilder *b, Lowered *l);
+void lower_results(FormBuilder *b, Lowered *l);
+/* lower_ring.c: up to the sums; leaves the role open that has them.  */
+void lower_ring(FormBuilder *b, Lowered *l);
+/* All warps that compute have arrived.  */
+Node *lower_computing_sync(FormBuilder *b, const Lowered *l);
+/* Loops over the outputs of a thread in boxes; what stores a box, and ends the loops; the end of
+ * the loop over tiles.  */
+Node *lower_open_boxes(FormBuilder *b, Lowered *l);
+void lower_close_boxes(FormBuilder *b, const Lowered *l);
+void lower_close_tiles(FormBuilder *b, const Lowered *l);
+#endif

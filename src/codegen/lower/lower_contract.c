@@ -1,0 +1,331 @@
+#include "codegen/lower/lower.h"
+
+/* The form of `contract` kernels: a ring of stages that loads run ahead in, and products.  */
+
+typedef struct {
+    FormBuilder *b;
+    Lowered *l;
+    const Contract *c;
+} Make;
+
+static bool has_tile(const Side *s) { return s->present && !s->l->region; }
+
+/* ---- loads ---- */
+
+static void read_tables(const Make *m, Node *n, const Side *s) {
+    if (!s->table) return;
+    form_reads(m->b, n, ROOM_TABLE, s->side)->data = OF_NEXT;
+    if (s->row_entries > 0) form_reads(m->b, n, ROOM_ROW_TABLE, s->side);
+}
+
+static void write_stage(const Make *m, Node *n, const Side *s, DataOf data) {
+    Use *u = form_writes(m->b, n, ROOM_STAGE, s->side);
+    u->data = data;
+    u->late = n->done != DONE_AT_ONCE;
+}
+
+static void write_registers(const Make *m, Node *n, RoomKind room, const Side *s, DataOf data) {
+    Use *u = form_writes(m->b, n, room, s->side);
+    u->data = data;
+    u->share = SHARE_THREAD;
+}
+
+/* Chunks of the step that is loaded next, to the stage or to registers.  */
+static void add_load(const Make *m, const Side *s, bool first) {
+    if (s->direct && m->c->r->stages == 1) return;        /* made where others are kept */
+    Node *n = form_add(m->b, NODE_COPY, 0);
+    n->of = s->side;
+    n->from = first;
+    n->mover = s->l->mover;
+    read_tables(m, n, s);
+    n->done = s->room->filled;
+    if (rprog_copies_chunks(s->l) || s->direct) {
+        write_stage(m, n, s, OF_NEXT);
+    } else {
+        write_registers(m, n, ROOM_STAGED, s, OF_NEXT);
+    }
+}
+
+/* What has come to registers, to its stage.  */
+static void add_keeps(const Make *m) {
+    for (int i = 0; i < 2; i++) {
+        const Side *s = &m->c->side[i];
+        bool direct = s->direct, at_once = direct && m->c->r->stages > 1;
+        if (!s->present || !rprog_waits(s->l) || at_once) continue;
+        Node *n = form_add(m->b, NODE_COPY, 0);
+        n->of = i;
+        n->to = 1;
+        n->mover = s->l->mover;
+        if (!direct) {
+            Use *u = form_reads(m->b, n, ROOM_STAGED, i);
+            u->share = SHARE_THREAD;
+        }
+        write_stage(m, n, s, direct ? OF_LAST : OF_KEPT);
+    }
+}
+
+/* Does a load pass through registers on its way to the stage?  */
+static bool keeps(const Contract *c) {
+    for (int i = 0; i < 2; i++) {
+        const Side *s = &c->side[i];
+        bool at_once = s->direct && c->r->stages > 1;
+        if (s->present && rprog_waits(s->l) && !at_once) return true;
+    }
+    return false;
+}
+
+static void add_tables(const Make *m) {
+    if (!m->c->tables) return;
+    Node *n = form_add(m->b, NODE_VALUES, VALUES_TABLE);
+    for (int i = 0; i < 2; i++) {
+        if (!m->c->side[i].table) continue;
+        form_writes(m->b, n, ROOM_TABLE, i)->data = OF_NEXT;
+    }
+}
+
+/* To the step that is loaded next; `spread`: pointers of loads between the products, too.  */
+static void add_next(const Make *m, bool spread) {
+    form_add(m->b, NODE_VALUES, VALUES_NEXT_K)->from = spread;
+    add_tables(m);
+}
+
+static void add_commit(const Make *m) {
+    if (m->c->async) form_sync(m->b, SYNC_COPIES, SYNC_COMMIT, 0);
+}
+
+static void add_wait(const Make *m) {
+    if (m->c->async) form_sync(m->b, SYNC_COPIES, SYNC_WAIT, m->c->layout->ring[0].ahead - 1);
+    form_block_sync(m->b);
+}
+
+/* Are there all the steps that are loaded before the loop?  */
+static bool is_certain(const Contract *c) {
+    return !c->sliced && !c->varying_k && c->steps >= c->layout->ring[0].ahead;
+}
+
+static Node *counted(const Make *m, const char *var, int64_t count, int64_t by, int unroll) {
+    Node *n = form_open(m->b, NODE_LOOP, LOOP_COUNTED);
+    n->loop = (Loop){.var = var, .count = count, .by = by, .unroll = unroll};
+    return n;
+}
+
+static void add_fill(const Make *m) {
+    const Contract *c = m->c;
+    bool several = c->layout->ring[0].ahead > 1, certain = is_certain(c);
+    Node *node = form_sequence(m->b, "fill");
+    node->note = several ? "fill: the first steps" : "fill: the first step";
+    node->blank = true;
+    add_tables(m);
+    if (c->tables) form_block_sync(m->b);
+    if (several) counted(m, "step", c->layout->ring[0].ahead, 1, 1)->loop.of = TURNS_STEPS;
+    bool tested = !certain || !several;
+    if (tested) form_if(m->b, certain ? WHEN_ALWAYS : WHEN_LEFT, 0)->name = several ? "step" : NULL;
+    for (int i = 0; i < 2; i++) {
+        if (has_tile(&c->side[i])) add_load(m, &c->side[i], true);
+    }
+    add_next(m, false);
+    add_keeps(m);
+    if (tested) form_close(m->b);
+    add_commit(m);
+    form_add(m->b, NODE_VALUES, VALUES_PUT);
+    if (several && c->tables) form_block_sync(m->b);
+    if (several) form_close(m->b);
+    add_wait(m);
+    form_close(m->b);
+}
+
+/* The loads of a later step: all, or those that are not issued between the products.  */
+static void add_loads(const Make *m) {
+    const Contract *c = m->c;
+    Node *node = form_sequence(m->b, "load");
+    bool all = true;
+    node->note = arena_printf(m->b->arena, "load: step + %d%s", c->layout->ring[0].ahead,
+                              c->spread ? ", between the products" : "");
+    if (c->spread) form_add(m->b, NODE_VALUES, VALUES_MORE);
+    for (int i = 0; i < 2; i++) all &= !has_tile(&c->side[i]) || c->side[i].spread;
+    if (!c->spread || !all) {
+        form_if(m->b, WHEN_LEFT, c->layout->ring[0].ahead)->name = c->spread ? "more" : "step";
+        for (int i = 0; i < 2; i++) {
+            if (has_tile(&c->side[i]) && !c->side[i].spread) add_load(m, &c->side[i], false);
+        }
+        if (!c->spread) add_next(m, false);
+        form_close(m->b);
+    }
+    if (!c->spread) add_commit(m);
+    form_close(m->b);
+}
+
+/* ---- products ---- */
+
+/* Where an operand's elements of a step are read.  */
+static void read_operand(const Make *m, Node *n, const Side *s, DataOf data) {
+    if (s->l->region) {
+        form_reads(m->b, n, ROOM_REGION, s->side);
+        return;
+    }
+    form_reads(m->b, n, ROOM_STAGE, s->side)->data = data;
+}
+
+/* Fragments that are there before the products of their k.  */
+static Node *add_fetch(const Make *m) {
+    Node *n = form_add(m->b, NODE_COPY, 0);
+    for (int i = 0; i < 2; i++) {
+        const Side *s = &m->c->side[i];
+        if (!s->present || !s->ahead) continue;
+        read_operand(m, n, s, OF_TAKEN);
+        write_registers(m, n, ROOM_FRAGMENTS, s, OF_TAKEN);
+    }
+    return n;
+}
+
+static void add_first(const Make *m) {
+    const Contract *c = m->c;
+    bool certain = !c->may_be_empty && c->steps > 0;
+    Node *node = form_sequence(m->b, "fragment");
+    node->note = c->matrix.used ? "fragment: registers of the first slice"
+                                : "fragment: registers of the first k";
+    node->blank = true;
+    if (!certain) form_if(m->b, WHEN_LEFT, 0);
+    add_fetch(m);
+    if (!certain) form_close(m->b);
+    form_close(m->b);
+}
+
+/* Products of k from..to of a body; the last ones of those that are fetched ahead fetch the first
+ * fragments of the next.  */
+static void add_compute(const Make *m, int from, int to) {
+    const Contract *c = m->c;
+    Node *n = form_open(m->b, NODE_COMPUTE, 0);
+    n->from = from;
+    n->to = to;
+    if (from > 0) {
+        Node *fetch = add_fetch(m);
+        if (!c->matrix.used) fetch->when = WHEN_FETCH;
+    }
+    for (int i = 0; i < 2 && from == 0; i++) {
+        const Side *s = &c->side[i];
+        if (!s->present) continue;
+        read_operand(m, n, s, OF_STEP);
+        if (s->ahead) {
+            Use *u = form_reads(m->b, n, ROOM_FRAGMENTS, i);
+            u->data = OF_STEP;
+            u->share = SHARE_THREAD;
+        }
+        if (!s->spread) continue;
+        add_load(m, s, false);
+    }
+    for (Node *x = n->child; x && from == 0; x = x->next) {
+        x->when = WHEN_LEFT;
+        x->ahead = c->layout->ring[0].ahead;
+    }
+    form_close(m->b);
+}
+
+/* A stage's end: what was loaded meanwhile is complete, and the next one is read.  */
+static void add_turn(const Make *m) {
+    const Contract *c = m->c;
+    if (c->spread) {
+        add_next(m, true);
+        add_commit(m);
+    }
+    if (c->staged && keeps(c)) {
+        form_sequence(m->b, "keep")->note = "keep: what was loaded for the next step";
+        if (c->r->stages == 1) form_block_sync(m->b);
+        bool always = rprog_stores_always(c->p, m->l->dev, c->r);
+        if (!always) form_if(m->b, WHEN_LEFT, c->layout->ring[0].ahead)->name = "step";
+        add_keeps(m);
+        if (!always) form_close(m->b);
+        form_close(m->b);
+    }
+    form_sequence(m->b, "wait")->note = "wait: the next stage is complete";
+    add_wait(m);
+    form_close(m->b);
+    form_add(m->b, NODE_VALUES, VALUES_PUT);
+    form_add(m->b, NODE_VALUES, VALUES_TAKE)->when =
+        c->matrix.used && c->any_ahead ? WHEN_FETCH : WHEN_ALWAYS;
+}
+
+/* One k-step.  Where fragments are fetched ahead, the fetch for the last k crosses into the next
+ * stage, so that it hides behind the last multiply-adds.  */
+static void add_step(const Make *m) {
+    const Contract *c = m->c;
+    int unroll = c->r->unroll, last = c->matrix.used ? c->r->thread.extent[AX_K] : 1;
+    add_loads(m);
+    if (c->bodies > 1) {
+        Node *n = counted(m, "kb", c->bodies, unroll, 1);
+        n->loop.end = "WK";
+        n->loop.of = TURNS_BODIES;
+    }
+    add_compute(m, 0, c->any_ahead ? unroll - last : unroll);
+    if (c->bodies > 1 && c->any_ahead) form_if(m->b, WHEN_LAST, 0);
+    if (c->bodies > 1 && !c->any_ahead) form_close(m->b);
+    add_turn(m);
+    if (!c->any_ahead) return;
+    if (c->bodies > 1) form_close(m->b);
+    add_compute(m, unroll - last, unroll);
+    if (c->bodies > 1) form_close(m->b);
+}
+
+static void add_steps(const Make *m) {
+    const Contract *c = m->c;
+    if (c->may_be_empty) form_if(m->b, WHEN_STEPS, 0);
+    Node *n = form_open(m->b, NODE_LOOP, LOOP_STEPS);
+    n->loop = (Loop){.var = "step", .count = c->slice, .by = 1, .unroll = 1};
+    if (c->matrix.promotes) form_add(m->b, NODE_VALUES, VALUES_PARTIAL);
+    if (c->masks_k) form_add(m->b, NODE_VALUES, VALUES_K_NOW);
+    add_step(m);
+    form_close(m->b);
+    if (c->may_be_empty) form_close(m->b);
+}
+
+/* ---- the kernel ---- */
+
+static void add_operands(const Make *m) {
+    for (int side = 0; side < 2; side++) {
+        const Side *s = &m->c->side[side];
+        if (!s->present) continue;
+        if (!s->l->region) {
+            Node *n = form_add(m->b, NODE_VALUES, VALUES_ADDRESS);
+            n->of = side;
+            if (s->table && s->row_entries > 0) form_writes(m->b, n, ROOM_ROW_TABLE, side);
+            continue;
+        }
+        Node *n = form_add(m->b, NODE_COPY, 0);
+        n->of = side;
+        n->mover = s->l->mover;
+        Use *u = form_writes(m->b, n, ROOM_REGION, side);
+        n->done = s->room->filled;
+        u->late = n->done != DONE_AT_ONCE;
+    }
+}
+
+/* The first steps, and all of them.  */
+static void add_stages(const Make *m) {
+    add_operands(m);
+    form_add(m->b, NODE_VALUES, VALUES_CLEAR);
+    add_fill(m);
+    if (m->c->any_ahead) add_first(m);
+    add_steps(m);
+}
+
+void lower_steps(FormBuilder *b, Lowered *l) {
+    const Contract *c = l->contract;
+    Make make = {b, l, c}, *m = &make;
+    const RProg *r = l->r;
+    l->form->steps = c->slice;
+    l->form->least = c->may_be_empty ? 0 : c->sliced ? 1 : c->slice;
+    l->form->bodies = c->bodies;
+    if (r->tail > 0 && !c->ring) {
+        Node *n = form_open(b, NODE_LOOP, LOOP_SEGMENTS);
+        n->loop.count = -1;
+        form_block_sync(b);
+    }
+    form_add(b, NODE_VALUES, VALUES_PLACE);
+    if (c->ring) lower_ring(b, l);
+    else add_stages(m);
+    lower_results(b, l);
+    if (c->stays) lower_close_tiles(b, l);
+    if (r->tail > 0 || c->ring) form_close(b);
+    /* No block ends while others write to it, or arrive at its barriers.  */
+    if (r->cluster > 1) form_sync(b, SYNC_CLUSTER, SYNC_BOTH, 0);
+}

@@ -1,0 +1,86 @@
+/* What the trees of several skeletons have in common: statements, grids.  */
+#include "codegen/lower/lower.h"
+#include "codegen/expr/sizes.h"
+#include "te/tree/arith.h"
+
+bool lower_empty(const Problem *p) {
+    return p->extent[AX_M] == 0 ||
+           (p->contraction && (p->extent[AX_B] == 0 || p->extent[AX_N] == 0));
+}
+
+void lower_statement(FormBuilder *b, int stmt) {
+    form_add(b, NODE_VALUES, VALUES_STATEMENT)->of = stmt;
+}
+
+void lower_statements(FormBuilder *b, const KernelGroup *g) {
+    lower_statement(b, g->root);
+    for (int i = 0; i < g->n_fused; i++) lower_statement(b, g->fused[i]);
+    form_add(b, NODE_STORE, STORE_OUTPUTS);
+}
+
+void lower_outputs(FormBuilder *b, const Lowered *l) {
+    form_open(b, NODE_LOOP, LOOP_OUTPUTS);
+    lower_statements(b, l->p->group);
+    form_close(b);
+}
+
+static void add_uses(FormBuilder *b, Node *n, RoomKind kind, Reductions of,
+                     Use *(*use)(FormBuilder *, Node *, RoomKind, int)) {
+    const RowGroup *g = of.group;
+    for (int i = 0; i < g->n; i++) {
+        bool follows = g->follow[i] != FOLLOW_NONE;
+        if (g->role[i] != ROW_REDUCE || g->pass[i] != of.pass || follows != of.online) continue;
+        use(b, n, kind, i);
+        if (kind == ROOM_PARTIALS && rprog_room(b->layout, ROOM_POSITIONS, i))
+            use(b, n, ROOM_POSITIONS, i);
+    }
+}
+
+void lower_reads(FormBuilder *b, Node *n, RoomKind kind, Reductions of) {
+    add_uses(b, n, kind, of, form_reads);
+}
+
+void lower_writes(FormBuilder *b, Node *n, RoomKind kind, Reductions of) {
+    add_uses(b, n, kind, of, form_writes);
+}
+
+void lower_meet_warps(FormBuilder *b, RoomKind kind, Reductions of) {
+    Node *put = form_add(b, NODE_STORE, STORE_WARPS);
+    lower_writes(b, put, kind, of);
+    form_block_sync(b);
+    Node *add = form_add(b, NODE_REDUCE, REDUCE_LANES);
+    lower_reads(b, add, kind, of);
+    put->from = add->from = of.pass;
+    put->to = add->to = of.online;
+}
+
+void lower_blocks(Lowered *l, TeExtent blocks) {
+    l->launch.blocks = blocks.expr;
+    l->launch.grid[0] = blocks.value > 1 ? blocks.value : 1;
+}
+
+void lower_grid(FormBuilder *b, Lowered *l, KernelKind kind) {
+    const RProg *r = l->r;
+    TeExtent blocks = index_grid(b->arena, &l->map);
+    l->kind = kind;
+    l->vec = r->store_vec;
+    if (r->tail > 0) blocks = size_number(rprog_wanted(l->p, r));
+    l->launch.stays = kind == KERNEL_CONTRACT && rprog_persistent(r);
+    l->launch.wanted = blocks;
+    if (l->launch.stays)
+        blocks = size_min(b->arena, blocks, size_number(rprog_slots(l->dev, r)));
+    lower_blocks(l, blocks);
+    l->launch.grid[1] = r->split;
+    l->launch.block[0] = r->threads;
+    l->launch.dynamic_smem = l->layout->shared;
+}
+
+void lower_domain(Arena *a, Lowered *l, int threads, int64_t items) {
+    TeExtent total = index_total(a, &l->map);
+    int64_t most = (int64_t)l->dev->limits.grid_max.value, span = threads * items;
+    if (most > INT32_MAX) most = INT32_MAX;
+    int64_t loops = ceil_div(ceil_div(total.value, span), most);
+    l->launch.span = span * (loops > 1 ? loops : 1);
+    lower_blocks(l, size_ceil_div(a, total, l->launch.span));
+    l->launch.block[0] = threads;
+}

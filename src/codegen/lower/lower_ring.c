@@ -1,0 +1,251 @@
+#include "codegen/lower/lower.h"
+#include "te/tree/arith.h"
+
+/* The form of `contract` kernels whose stages some warps of their own fill.  A stage has two
+ * barriers in shared memory: FULL, which its copies complete, and EMPTY, at which every warp that
+ * computes arrives when its products of the stage are done.  */
+
+/* Named barriers: of the warps that compute; of those that take tiles in turn, the first one's.  */
+enum { COMPUTING = 1, TURN = 2 };
+
+static const Ring *stages(const Lowered *l) { return &l->layout->ring[0]; }
+
+static Sync *add_barrier(FormBuilder *b, SyncOp op, int id) {
+    Sync *s = &form_sync(b, SYNC_BARRIER, op, 0)->sync;
+    s->id = id;
+    return s;
+}
+
+Node *lower_computing_sync(FormBuilder *b, const Lowered *l) {
+    Node *n = form_sync(b, SYNC_NAMED, SYNC_BOTH, stages(l)->use.warps * 32);
+    n->sync.id = COMPUTING;
+    return n;
+}
+
+static void open_role(FormBuilder *b, const Role *role) {
+    form_open(b, NODE_ROLE, 0)->role = *role;
+}
+
+/* Tiles of a block that stays.  */
+static void open_tiles(FormBuilder *b, const Lowered *l) {
+    if (!l->contract->stays) return;
+    Node *n = form_open(b, NODE_LOOP, LOOP_TILES);
+    n->loop = (Loop){.count = ceil_div(rprog_blocks(l->p, l->r), l->launch.grid[0])};
+    n->from = l->r->tail > 0;
+    form_add(b, NODE_VALUES, VALUES_TILE);
+}
+
+/* What there is only where there are steps.  */
+static void open_some(FormBuilder *b, const Contract *c) {
+    if (c->may_be_empty) form_if(b, WHEN_STEPS, 0);
+}
+
+static void open_steps(FormBuilder *b, const Contract *c, bool fills) {
+    form_open(b, NODE_LOOP, LOOP_STEPS)->loop =
+        (Loop){.var = fills ? "done" : "taken", .moves = fills ? MOVES_FILLS : MOVES_USES,
+               .count = c->slice, .by = 1, .unroll = 1};
+}
+
+static void add_copies(FormBuilder *b, const Lowered *l) {
+    const Contract *c = l->contract;
+    form_if(b, WHEN_ONE, 0)->from = stages(l)->fill.first;
+    form_add(b, NODE_VALUES, VALUES_MAPS)->to = l->waits;
+    open_tiles(b, l);
+    open_some(b, c);
+    open_steps(b, c, true);
+    add_barrier(b, SYNC_WAIT, RING_EMPTY)->primed = true;
+    add_barrier(b, SYNC_ARRIVE, RING_FULL)->bytes = stages(l)->bytes;
+    for (int side = 0; side < 2; side++) {
+        Node *n = form_add(b, NODE_COPY, 0);
+        n->of = side;
+        n->mover = l->r->load[side].mover;
+        n->done = c->side[side].room->filled;
+        n->bytes = c->side[side].room->bytes;
+        Use *u = form_writes(b, n, ROOM_STAGE, side);
+        u->data = OF_STEP;
+        u->late = true;
+    }
+    form_add(b, NODE_VALUES, VALUES_NEXT_K);
+    form_close(b);
+    if (c->may_be_empty) form_close(b);
+    if (c->stays) form_close(b);
+    form_close(b);
+}
+
+/* The stage of the step before the last one, or of the last one, is free.  */
+static Node *add_free(FormBuilder *b, const Lowered *l, int lag) {
+    Node *n = form_sync(b, SYNC_BARRIER, SYNC_ARRIVE, 0);
+    n->sync.id = RING_EMPTY;
+    n->sync.by = BY_WARPS;
+    n->sync.lag = lag;
+    n->sync.blocks = l->r->cluster > 1 ? l->r->cluster : 0;
+    return n;
+}
+
+/* Warpgroups in turn: the products of a tile follow those of the one before, by the other's
+ * threads.  Without that a stage's parity could be that of the round before.  */
+static void add_turn(FormBuilder *b, const Lowered *l, SyncOp op) {
+    if (rprog_in_turn(l->r) == 1) return;
+    Node *n = form_sync(b, SYNC_NAMED, op, stages(l)->use.warps * 32);
+    n->sync.id = TURN;
+    n->sync.team = op == SYNC_BOTH ? TEAM_OWN : TEAM_OTHER;
+    n->when = op == SYNC_BOTH ? WHEN_AGAIN : WHEN_FOLLOWED;
+}
+
+static void read_stage(FormBuilder *b, Node *n, int side, bool late) {
+    Use *u = form_reads(b, n, ROOM_STAGE, side);
+    u->data = OF_STEP;
+    u->late = late;
+}
+
+static Use *own_registers(Use *u) {
+    u->data = OF_STEP;
+    u->share = SHARE_THREAD;
+    return u;
+}
+
+/* A step whose first operand is made in registers, slice by slice: those of a slice are made again
+ * when its products of the step before are done.  */
+static void add_slices(FormBuilder *b, const Lowered *l, int made) {
+    int tk = l->r->thread.extent[AX_K], slices = l->r->block.extent[AX_K] / tk;
+    Node *n = form_add(b, NODE_COPY, 0);
+    n->of = made;
+    n->mover = -1;
+    read_stage(b, n, made, false);
+    own_registers(form_writes(b, n, ROOM_STAGED, made));
+    n = form_open(b, NODE_LOOP, LOOP_COUNTED);
+    n->loop = (Loop){.var = "kk", .end = "WK", .of = TURNS_BODIES, .count = slices, .by = tk};
+    n = form_add(b, NODE_COPY, 0);
+    n->of = made;
+    n->mover = -1;
+    own_registers(form_reads(b, n, ROOM_STAGED, made));
+    own_registers(form_writes(b, n, ROOM_FRAGMENTS, made));
+    n = form_add(b, NODE_COMPUTE, COMPUTE_SLICE);
+    n->to = tk;
+    n->done = DONE_PRODUCTS;
+    own_registers(form_reads(b, n, ROOM_FRAGMENTS, made))->late = true;
+    read_stage(b, n, !made, true);
+    form_sync(b, SYNC_PRODUCTS, SYNC_COMMIT, 0);
+    form_sync(b, SYNC_PRODUCTS, SYNC_WAIT, slices - 1);
+    form_close(b);
+    l->form->bodies = slices;
+}
+
+/* Products of one step are under way while the next stage is waited for; then the stage of those
+ * is free.  With one stage it has to be before, and where the sums of a step join others.  */
+static void add_products(FormBuilder *b, const Lowered *l) {
+    const Contract *c = l->contract;
+    bool promotes = c->matrix.promotes;
+    int under_way = l->r->stages > 1 && !promotes;
+    open_tiles(b, l);
+    form_add(b, NODE_VALUES, VALUES_CLEAR);
+    if (c->side[0].l->raw || c->side[1].l->raw) form_add(b, NODE_VALUES, VALUES_BESIDE);
+    if (!promotes) form_add(b, NODE_VALUES, VALUES_SETTLE);
+    open_some(b, c);
+    add_turn(b, l, SYNC_BOTH);
+    open_steps(b, c, false);
+    if (promotes) form_add(b, NODE_VALUES, VALUES_PARTIAL);
+    int made = c->side[0].l->raw ? 0 : c->side[1].l->raw ? 1 : -1;
+    if (made >= 0) form_add(b, NODE_VALUES, VALUES_BESIDE)->from = true;
+    form_add(b, NODE_VALUES, VALUES_STAGE);
+    add_barrier(b, SYNC_WAIT, RING_FULL);
+    if (made >= 0) {
+        add_slices(b, l, made);
+        /* One lane tells of what all have read.  */
+        form_sync(b, SYNC_WARP, SYNC_BOTH, 0);
+        if (!under_way) form_sync(b, SYNC_PRODUCTS, SYNC_WAIT, 0);
+    } else {
+        Node *n = form_add(b, NODE_COMPUTE, COMPUTE_STEP);
+        n->to = l->r->unroll;
+        n->done = DONE_PRODUCTS;
+        for (int side = 0; side < 2; side++) read_stage(b, n, side, true);
+        form_sync(b, SYNC_PRODUCTS, SYNC_COMMIT, 0);
+        form_sync(b, SYNC_PRODUCTS, SYNC_WAIT, under_way);
+    }
+    Node *freed = add_free(b, l, under_way);
+    if (under_way) freed->when = WHEN_LATER;
+    if (promotes) {
+        form_add(b, NODE_VALUES, VALUES_SETTLE);
+        form_add(b, NODE_VALUES, VALUES_PROMOTE);
+    }
+    form_close(b);
+    add_turn(b, l, SYNC_ARRIVE);
+    if (under_way) form_sync(b, SYNC_PRODUCTS, SYNC_WAIT, 0);
+    if (under_way && c->stays) add_free(b, l, under_way);
+    if (c->may_be_empty) form_close(b);
+    if (!promotes) form_add(b, NODE_VALUES, VALUES_SETTLE);
+}
+
+void lower_ring(FormBuilder *b, Lowered *l) {
+    int few, many;
+    RingWarps fill = stages(l)->fill, use = stages(l)->use;
+    bool moved = rprog_ring_registers(l->p, l->dev, l->r, &few, &many);
+    ring_maps(b->arena, l->contract, &l->launch);
+    Node *node = form_sequence(b, "barriers");
+    node->note = "barriers: of each stage, for copies that are done and for reads that are";
+    node->blank = true;
+    for (int i = 0; i < RING_BARRIERS; i++)
+        add_barrier(b, SYNC_INIT, i)->count = stages(l)->arrivals[i];
+    form_sync(b, SYNC_PROXY, SYNC_BOTH, 0);
+    if (l->r->cluster > 1) form_sync(b, SYNC_CLUSTER, SYNC_BOTH, 0);
+    else form_block_sync(b);
+    form_close(b);
+    if (l->waits) {           /* what does not depend on the kernel before goes on meanwhile */
+        form_if(b, WHEN_ONE, 0)->from = fill.first;
+        form_add(b, NODE_VALUES, VALUES_MAPS)->from = 1;
+        form_close(b);
+        form_wait(b, l->form);
+    }
+    open_role(b, &(Role){"copies", fill.first, fill.warps, 1, moved ? few : 0, true});
+    add_copies(b, l);
+    form_close(b);
+    open_role(b, &(Role){"products", use.first, use.warps, rprog_in_turn(l->r), moved ? many : 0,
+                         false});
+    add_products(b, l);
+}
+
+/* ---- outputs that leave by boxes ---- */
+
+static Sync *add_bulk(FormBuilder *b, SyncOp op, int under_way) {
+    Node *n = form_sync(b, SYNC_BULK, op, under_way);
+    n->by = n->sync.by = BY_WARPS;
+    return &n->sync;
+}
+
+/* Box by box of a warp's instructions: its slot is free when the store before the last `slots` has
+ * read it.  Of an odd number the last one of a tile has the slot of the first of the next.  */
+Node *lower_open_boxes(FormBuilder *b, Lowered *l) {
+    const Contract *c = l->contract;
+    int all = c->matrix.tiles[AX_M] * c->boxes;
+    form_add(b, NODE_VALUES, VALUES_OUTPUTS);
+    if (all % c->out_room->slots > 0) add_bulk(b, SYNC_WAIT, 0);
+    form_open(b, NODE_LOOP, LOOP_ROWS)->loop = (Loop){.count = all, .of = TURNS_ALL};
+    add_bulk(b, SYNC_WAIT, c->out_room->slots - 1);
+    form_sync(b, SYNC_WARP, SYNC_BOTH, 0);
+    Node *n = form_open(b, NODE_LOOP, LOOP_VECTORS);      /* all of a box at once */
+    n->loop = (Loop){.count = 1, .of = TURNS_ALL};
+    Use *u = form_writes(b, n, ROOM_OUTPUTS, 0);
+    u->share = SHARE_WARP;
+    return n;
+}
+
+void lower_close_boxes(FormBuilder *b, const Lowered *l) {
+    form_sync(b, SYNC_PROXY, SYNC_BOTH, 0);
+    form_sync(b, SYNC_WARP, SYNC_BOTH, 0);
+    Node *n = form_add(b, NODE_COPY, 0);
+    n->of = -1;
+    n->by = BY_WARPS;
+    n->mover = rprog_box_mover(l->dev);
+    n->done = DONE_BULK;
+    Use *u = form_reads(b, n, ROOM_OUTPUTS, 0);
+    u->share = SHARE_WARP;
+    u->late = true;
+    add_bulk(b, SYNC_COMMIT, 0);
+    form_close(b);
+}
+
+/* Shared memory is read to the end before the block leaves it.  */
+void lower_close_tiles(FormBuilder *b, const Lowered *l) {
+    form_close(b);
+    if (l->r->via == VIA_BOXES) add_bulk(b, SYNC_WAIT, 0);
+}

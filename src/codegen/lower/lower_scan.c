@@ -1,0 +1,68 @@
+/* Lowering of `scan`: a walk in steps, each of which meets before its elements are stored, and in
+ * front of slices the kernel that reduces them.  */
+#include "codegen/lower/lower.h"
+#include "codegen/skeleton/scan.h"
+
+/* What the node does through shared memory; it prints these.  */
+static void add_meeting(FormBuilder *b, const Lowered *l, RoomKind kind) {
+    lower_meet_warps(b, kind, (Reductions){l->p->group->columns, 0, false});
+    form_close(b);
+}
+
+static void add_step(FormBuilder *b, const Lowered *l) {
+    bool meets = rprog_scan_meets(l->p, l->r) > 1;
+    form_add(b, NODE_LOOP, LOOP_FOLD)->of = l->p->group->root;
+    form_open(b, NODE_REDUCE, REDUCE_SCAN)->note = "scan: what the elements come to";
+    if (meets) add_meeting(b, l, ROOM_PARTIALS);
+    else form_close(b);
+    form_open(b, NODE_LOOP, LOOP_OUTPUTS);
+    lower_statements(b, l->p->group);
+    form_close(b);
+    if (meets && scan_carries(l->p, l->r)) form_block_sync(b);
+}
+
+static void lower_main(FormBuilder *b, Lowered *l) {
+    const RProg *r = l->r;
+    lower_grid(b, l, KERNEL_SCAN);
+    form_add(b, NODE_VALUES, VALUES_PLACE);
+    if (r->split > 1) {
+        form_open(b, NODE_VALUES, VALUES_COMBINE);
+        if (!l->p->scan.down && rprog_scan_meets(l->p, r) > 1)
+            add_meeting(b, l, ROOM_WARPS);
+        else form_close(b);
+    } else if (scan_carries(l->p, r)) {
+        form_add(b, NODE_VALUES, VALUES_CLEAR);
+    }
+    if (!scan_carries(l->p, r)) {
+        add_step(b, l);
+        return;
+    }
+    form_open(b, NODE_LOOP, LOOP_SCAN)->loop.count = -1;
+    add_step(b, l);
+    form_close(b);
+}
+
+static void lower_sums(FormBuilder *b, Lowered *l) {
+    lower_grid(b, l, KERNEL_SCAN_SUMS);
+    l->launch.dynamic_smem = 0;
+    form_add(b, NODE_VALUES, VALUES_PLACE);
+    form_add(b, NODE_LOOP, LOOP_FOLD)->of = l->p->group->root;
+    if (!l->p->scan.down) {
+        form_open(b, NODE_REDUCE, REDUCE_THREADS)->note = "value of the slice";
+        if (rprog_scan_meets(l->p, l->r) > 1) add_meeting(b, l, ROOM_WARPS);
+        else form_close(b);
+    }
+    form_add(b, NODE_STORE, STORE_LEAVE);
+}
+
+static int kernels(const Problem *p, const RProg *r) {
+    (void)p;
+    return r->split > 1 ? 2 : 1;
+}
+
+static void kernel(FormBuilder *b, Lowered *l, int number) {
+    if (l->r->split > 1 && number == 0) lower_sums(b, l);
+    else lower_main(b, l);
+}
+
+const LowerRow lower_scan = {.kernels = kernels, .kernel = kernel};

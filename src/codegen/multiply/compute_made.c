@@ -1,0 +1,272 @@
+#include "codegen/multiply/multiply.h"
+#include "codegen/prelude/prelude.h"
+#include "codegen/block/product.h"
+
+/* Products of warpgroups that take their first operand from registers, which are made of what lies
+ * in the stage as in memory: a lane reads all that it has of a step, and evaluates the operand's
+ * expression slice by slice, while products of the slices before are under way.
+ *
+ * Of side x, by its letter: x_lane, the byte in a tile where the lane begins; x_o<j>[i][h], what
+ * the expression reads beside at row h of the lane in instruction tile i; x_raw[slice][i][f], what
+ * register f is made of; x_made[slice][i][f], the register.  */
+
+static const Side *side_of(const Kernel *k) { return &k->c.side[k->c.r->swapped]; }
+
+static int tiles_of(const Kernel *k) { return k->c.matrix.tiles[side_of(k)->own]; }
+
+static int registers_of(const Side *s) {
+    return fragment_slots(&s->fragment, FRAG_DIMS) / s->fragment.per_register;
+}
+
+static int slices_of(const Kernel *k) {
+    return k->c.r->block.extent[AX_K] / k->c.r->thread.extent[AX_K];
+}
+
+/* What register f adds along a side.  */
+static Ir register_place(const Kernel *k, const Side *s, FragDim dim, Ir f) {
+    const Fragment *x = &s->fragment;
+    Ir slot = ir_mul(k->cg, f, ir_int(k->cg, x->per_register));
+    return fragment_place_of(k->cg, x, dim, slot, x->per_register, 1);
+}
+
+static Ir at(const Cg *cg, Ir all, Ir slice, Ir i, Ir f) {
+    return ir_element(cg, ir_element(cg, ir_element(cg, all, slice), i), f);
+}
+
+/* Of the slice at kk.  */
+static Ir slice_at(const Cg *cg) {
+    return ir_div(cg, product_int(cg, "kk"), product_size(cg, 'T', AX_K));
+}
+
+static Ir lane_of(const Cg *cg, const Side *s) {
+    return product_int(cg, s->side ? "lane_n" : "lane_m");
+}
+
+/* Rows of the tile where the warp's part of the first instruction, and the lane in it, begin.  */
+static Ir lane_row(const Cg *cg, const Side *s) {
+    return ir_add(cg, product_place(cg, s), lane_of(cg, s));
+}
+
+void made_tile(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    const RLayout *y = &s->l->layout;
+    Ir column = fragment_lane_place(cg, &s->fragment, FRAG_COL, s->elem), moved = lane_of(cg, s);
+    column = ir_div(cg, column, ir_int(cg, s->raw.pack));
+    if (y->shift) moved = ir_binary(cg, IR_SHR, moved, ir_int(cg, y->shift));
+    moved = ir_binary(cg, IR_AND, moved, ir_int(cg, (1 << y->bits) - 1));
+    moved = ir_binary(cg, IR_XOR, column, ir_binary(cg, IR_SHL, moved, ir_int(cg, 4)));
+    Ir row = ir_mul(cg, lane_row(cg, s), ir_int(cg, s->span));
+    ir_let_as(cg, IR_I32, product_name(cg, s, "lane"), ir_add(cg, row, moved));
+    k->made = ir_array(cg, ir_type(IR_U32), product_name(cg, s, "made"),
+                       k->c.r->warp.extent[AX_K] / k->c.r->thread.extent[AX_K], tiles_of(k),
+                       registers_of(s));
+}
+
+/* ---- what is read beside ---- */
+
+static bool moves(const Kernel *k, const TeExpr *read) {
+    const FusedAxis *x = &k->c.p->con.axis[AX_K];
+    uint32_t indices = 0;
+    for (int i = 0; i < x->n; i++) indices |= 1u << x->index[i];
+    return (access_uses(read) & indices) != 0;
+}
+
+/* The first k of the step.  */
+static Ir first_k(const Kernel *k) {
+    const Cg *cg = k->cg;
+    Ir step = product_int(cg, "taken");
+    if (k->c.sliced) step = ir_add(cg, product_int(cg, "first"), step);
+    return ir_mul(cg, step, product_size(cg, 'B', AX_K));
+}
+
+/* The array of what read j is.  */
+static const char *beside_name(const Cg *cg, const Side *s, int j) {
+    return arena_printf(cg->arena, "%c_o%d", s->id, j);
+}
+
+/* The value of a read at the lane's row `at_own`, at the first k of the step.  */
+static Ir beside_value(Kernel *k, const Side *s, const TeExpr *read, Ir at_own) {
+    Cg *cg = k->cg;
+    CgPoint p = {.cg = cg, .stmt = k->c.root};
+    bool wide = place_wide(s->whole, s->extent), wide_k = place_wide(k->c.p->extent[AX_K], 0);
+    place_axis(k, AX_B, product_int(cg, "b"), false, p.index, p.wide);
+    place_axis(k, (int)s->own, at_own, wide, p.index, p.wide);
+    if (moves(k, read)) {
+        Ir at_k = ir_let_as(cg, place_base(wide_k), "at_k", first_k(k));
+        place_axis(k, AX_K, at_k, wide_k, p.index, p.wide);
+    }
+    return cg_expr(&p, read, read->type);
+}
+
+static Ir beside_row(Kernel *k, const Side *s, Ir i, Ir h) {
+    Cg *cg = k->cg;
+    bool wide = place_wide(s->whole, s->extent);
+    Ir row = ir_add_parts(cg, product_first(k, s->own), lane_row(cg, s));
+    row = ir_add(cg, row, ir_mul(cg, i, ir_int(cg, s->thread)));
+    row = ir_add_parts(cg, row, fragment_slot_place(cg, &s->fragment, FRAG_ROW, h));
+    return ir_let_as(cg, place_base(wide), "at_own", row);
+}
+
+static void read_beside(Kernel *k, const Side *s, int j) {
+    Cg *cg = k->cg;
+    const TeExpr *read = s->raw.other[j];
+    int rows = fragment_slots(&s->fragment, FRAG_ROW);
+    bool tested = k->c.own_ragged[s->side], far = s->whole > INT32_MAX;
+    Ir all = ir_array(cg, ir_type(ir_compute(read->type)), beside_name(cg, s, j), tiles_of(k), rows,
+                      0);
+    Ir i = ir_count(cg, "i", tiles_of(k), IR_UNROLL_ALL);
+    Ir h = ir_count(cg, "h", rows, IR_UNROLL_ALL);
+    Ir to = ir_element(cg, ir_element(cg, all, i), h), at_own = beside_row(k, s, i, h);
+    if (tested) {
+        ir_set(cg, to, ir_int(cg, 0));
+        ir_if(cg, ir_lt(cg, at_own, ir_name(cg, ir_type(place_base(far)), s->side ? "N" : "M")));
+    }
+    ir_set(cg, to, beside_value(k, s, read, at_own));
+    if (tested) ir_close(cg);
+    ir_close(cg);
+    ir_close(cg);
+}
+
+void made_beside(Kernel *k, bool of_step) {
+    const Side *s = side_of(k);
+    for (int j = 0; j < s->raw.n && s->l->raw; j++)
+        if (moves(k, s->raw.other[j]) == of_step) read_beside(k, s, j);
+}
+
+/* ---- a step ---- */
+
+/* Bytes as they are become two registers at once, k and k of the other half.  */
+static bool widens(const Kernel *k, const Side *s) {
+    return s->o->read && cg_widen(k->cg, k->c.matrix.unit->a, s->raw.storage) != NULL;
+}
+
+/* Where the lane reads register f of slice kk, behind `from`.  */
+static Ir raw_place(const Kernel *k, const Side *s, Ir from, const Ir at[3]) {
+    const Cg *cg = k->cg;
+    Ir around = ir_int(cg, s->span / s->elem);
+    Ir along = ir_mul(cg, at[0], product_size(cg, 'T', AX_K));
+    along = ir_add_parts(cg, along, register_place(k, s, FRAG_COL, at[2]));
+    along = ir_div(cg, along, ir_int(cg, s->raw.pack));
+    Ir down = ir_mul(cg, at[1], ir_int(cg, s->thread));
+    down = ir_add_parts(cg, down, register_place(k, s, FRAG_ROW, at[2]));
+    Ir byte = ir_mul(cg, ir_rem(cg, along, around), ir_int(cg, s->elem));
+    Ir x = ir_add(cg, from, ir_binary(cg, IR_XOR, product_own(cg, s, "lane"), byte));
+    x = ir_add(cg, x, ir_mul(cg, down, ir_int(cg, s->span)));
+    if (s->boxes == 1) return x;
+    return ir_add(cg, x, ir_mul(cg, ir_div(cg, along, around), ir_int(cg, s->span * s->extent)));
+}
+
+/* The operand's tile in the stage.  */
+static Ir raw_tile(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    Ir smem = product_smem(cg);
+    Ir stage = ir_mul(cg, ir_name(cg, ir_type(IR_U32), "stage"), product_int(cg, "STAGE"));
+    Ir tile = ir_add(cg, ir_add(cg, smem, stage), product_constant(cg, s, "TILE"));
+    return ir_let(cg, product_name(cg, s, "from"), ir_const(cg, tile));
+}
+
+void made_read(Kernel *k) {
+    Cg *cg = k->cg;
+    const Side *s = side_of(k);
+    bool words = widens(k, s);
+    int per = words ? 1 : s->fragment.per_register / s->raw.pack;
+    IrBase base = words ? IR_U16 : ir_storage(s->raw.storage);
+    ir_note(cg, "read: what the operand is made of");
+    Ir from = raw_tile(k, s);
+    k->raw = ir_array(cg, ir_vector(base, per), product_name(cg, s, "raw"), slices_of(k),
+                      tiles_of(k), registers_of(s));
+    Ir kk = ir_count(cg, "kk", slices_of(k), IR_UNROLL_ALL);
+    Ir i = ir_count(cg, "i", tiles_of(k), IR_UNROLL_ALL);
+    Ir f = ir_count(cg, "f", registers_of(s), IR_UNROLL_ALL);
+    Ir x = raw_place(k, s, from, (const Ir[]){kk, i, f});
+    x = ir_view(cg, ir_pointer(base, IR_SHARED, true), x);
+    ir_set(cg, at(cg, k->raw, kk, i, f),
+           per > 1 ? ir_load(cg, x, per) : ir_element(cg, x, ir_int(cg, 0)));
+    for (int open = 0; open < 3; open++) ir_close(cg);
+}
+
+/* Four bytes, of two registers, become two registers.  */
+static void widen(Kernel *k, const Side *s, Ir i) {
+    Cg *cg = k->cg;
+    int half = registers_of(s) / 2;
+    Ir slice = slice_at(cg), f = ir_count(cg, "f", half, IR_UNROLL_ALL);
+    Ir x = ir_array(cg, ir_type(IR_U32), "x", 2, 0, 0), behind = ir_add(cg, f, ir_int(cg, half));
+    Ir high = ir_cast(cg, IR_U32, at(cg, k->raw, slice, i, behind));
+    Ir four = ir_binary(cg, IR_OR, at(cg, k->raw, slice, i, f),
+                        ir_binary(cg, IR_SHL, high, ir_int(cg, 16)));
+    ir_do(cg, ir_call_in_place(cg, cg_widen(cg, k->c.matrix.unit->a, s->raw.storage), 1, 2, x,
+                               four));
+    ir_set(cg, at(cg, k->made, slice, i, f), ir_element(cg, x, ir_int(cg, 0)));
+    ir_set(cg, at(cg, k->made, slice, i, behind), ir_element(cg, x, ir_int(cg, 1)));
+    ir_close(cg);
+}
+
+/* What register f of instruction tile i is made of, at its element v.  */
+static void give_reads(const Kernel *k, const Side *s, const Ir place[3], CgGiven *given) {
+    const Cg *cg = k->cg;
+    int rows = fragment_slots(&s->fragment, FRAG_ROW);
+    Ir x = at(cg, k->raw, slice_at(cg), place[0], place[1]);
+    if (x->type.lanes > 1) x = ir_lane(cg, x, ir_div(cg, place[2], ir_int(cg, s->raw.pack)));
+    given[0] = (CgGiven){s->raw.read, cg_decode(cg, s->raw.storage, x)};
+    for (int j = 0; j < s->raw.n; j++) {
+        IrType type = ir_type(ir_compute(s->raw.other[j]->type));
+        type.rank = 2;
+        Ir row = ir_element(cg, ir_name(cg, type, beside_name(cg, s, j)), place[0]);
+        given[j + 1] = (CgGiven){s->raw.other[j],
+                                 ir_element(cg, row, ir_rem(cg, place[1], ir_int(cg, rows)))};
+    }
+}
+
+/* The elements x of a register in one.  */
+static Ir joined(const Kernel *k, Ir x, int per) {
+    const Cg *cg = k->cg;
+    Ir first = ir_element(cg, x, ir_int(cg, 0));
+    const char *type = te_dtype_name(k->c.matrix.unit->a);
+    if (per == 2)
+        return ir_call(cg, ir_type(IR_U32), arena_printf(cg->arena, "rl_f32x2_to_%s", type), 2,
+                       first, ir_element(cg, x, ir_int(cg, 1)));
+    if (per == 4) return ir_call(cg, ir_type(IR_U32), "rl_bytes", 1, x);
+    return ir_call(cg, ir_type(IR_U32), "__float_as_uint", 1, first);
+}
+
+static void evaluate(Kernel *k, const Side *s, Ir i) {
+    Cg *cg = k->cg;
+    CgGiven given[RTILE_CHUNK_READS + 1];
+    CgPoint p = {.cg = cg, .stmt = k->c.root, .given = given, .n_given = s->raw.n + 1};
+    int per = s->fragment.per_register;
+    TeDtype type = k->c.matrix.unit->a;
+    const FusedAxis *along = &k->c.p->con.axis[AX_K];
+    const TeExpr *e = s->o->expr;
+    bool real = te_dtype_class(type) != TE_CLASS_INT, pairs = per == 2;
+    if (real && e->kind == TE_CAST && e->store == type) e = e->args[0];       /* rounded below */
+    Ir f = ir_count(cg, "f", registers_of(s), IR_UNROLL_ALL);
+    Ir x = ir_array(cg, ir_type(cg_waiting(type, pairs)), "x", per, 0, 0);
+    Ir v = ir_count(cg, "v", per, IR_UNROLL_ALL);
+    p.index[along->index[along->n - 1]] = v;  /* among those that share an element */
+    give_reads(k, s, (const Ir[]){i, f, v}, given);
+    ir_set(cg, ir_element(cg, x, v), cg_wait(cg, type, pairs, e->type, cg_expr(&p, e, e->type)));
+    ir_close(cg);
+    ir_set(cg, at(cg, k->made, slice_at(cg), i, f), joined(k, x, per));
+    ir_close(cg);
+}
+
+void made_make(Kernel *k) {
+    const Side *s = side_of(k);
+    Ir i = ir_count(k->cg, "i", tiles_of(k), IR_UNROLL_ALL);
+    (widens(k, s) ? widen : evaluate)(k, s, i);
+    ir_close(k->cg);
+}
+
+void made_products(Kernel *k) {
+    Cg *cg = k->cg;
+    const Side *a = side_of(k), *b = &k->c.side[!k->c.r->swapped];
+    int form[WGMMA_FORMS];
+    Ir kk = product_int(cg, "kk");
+    IrUnit unit = wgmma_unit(k, NULL, b, kk, form);
+    wgmma_begin(k);
+    Ir i = ir_count(cg, "i", tiles_of(k), IR_UNROLL_ALL), zero = ir_int(cg, 0);
+    Ir sums = wgmma_sums(k, a->side ? zero : i, a->side ? i : zero);
+    Ir made = ir_element(cg, ir_element(cg, k->made, slice_at(cg)), i);
+    ir_multiply(cg, &unit, sums, made, wgmma_slice(k, b, kk));
+    ir_close(cg);
+}

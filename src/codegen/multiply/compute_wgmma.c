@@ -1,0 +1,84 @@
+#include "codegen/multiply/multiply.h"
+#include "codegen/prelude/prelude.h"
+#include "codegen/block/product.h"
+
+/* Products of warpgroups, which read both operands from the stage at hand.  */
+
+static Ir descriptor(const Cg *cg, const Side *s, const char *name) {
+    return ir_name(cg, ir_type(IR_U32), product_name(cg, s, name));
+}
+
+/* Descriptor of the warpgroup's part of an operand in the first stage, the lower half; `on` and
+ * `down` are what it moves by, in units of 16 bytes.  */
+static void define_tile(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    int teams = k->c.warps[s->own], extent = k->c.r->warp.extent[s->own];
+    int tiles = extent / s->thread, below = rprog_team(cg->dev, k->c.r);
+    Ir warp = ir_name(cg, ir_type(IR_U32), "warp"), shared = ir_name(cg, ir_type(IR_U32), "shared");
+    Ir at = ir_add(cg, shared, product_constant(cg, s, "TILE"));
+    if (s->own == AX_M) below *= k->c.warps[AX_N];
+    if (teams > 1) {
+        Ir team = ir_rem(cg, ir_div(cg, warp, ir_number(cg, IR_U32, below)),
+                         ir_number(cg, IR_U32, teams));
+        at = ir_add(cg, at, ir_mul(cg, team, ir_int(cg, tiles * s->down)));
+    }
+    ir_let(cg, product_name(cg, s, "low"),
+           ir_call_n(cg, ir_type(IR_U32), "rl_wgmma_tile", s->leading, 1, at));
+}
+
+void wgmma_tiles(Kernel *k) {
+    for (int side = 0; side < 2; side++) {
+        const Side *s = &k->c.side[side];
+        if (s->l->raw) made_tile(k, s);
+        else define_tile(k, s);
+    }
+}
+
+/* Where the step's operands are, before they are waited for.  All lanes of a warp have the same
+ * descriptors; what the compiler knows to be so it adds to apart from the lanes' registers.  */
+void wgmma_stage(Kernel *k) {
+    enum { UNIT = 16 };
+    Cg *cg = k->cg;
+    Ir stage = ir_name(cg, ir_type(IR_U32), "stage");
+    Ir each = ir_div(cg, product_int(cg, "STAGE"), ir_int(cg, UNIT));
+    for (int side = 0; side < 2; side++) {
+        const Side *s = &k->c.side[side];
+        if (s->l->raw) continue;
+        Ir at = ir_add(cg, descriptor(cg, s, "low"), ir_mul(cg, stage, each));
+        ir_let(cg, product_name(cg, s, "at"),
+               ir_call(cg, ir_type(IR_U32), "rl_uniform", 1, at));
+    }
+}
+
+static Ir moved(const Kernel *k, const Side *s, Ir kk, Ir i) {
+    const Cg *cg = k->cg;
+    Ir at = wgmma_slice(k, s, kk);
+    if (k->c.matrix.tiles[s->own] == 1) return at;
+    return ir_add(cg, at, ir_mul(cg, i, ir_int(cg, s->down / 16)));
+}
+
+void compute_wgmma(Kernel *k) {
+    Cg *cg = k->cg;
+    bool swapped = k->c.r->swapped;
+    const Side *a = &k->c.side[swapped], *b = &k->c.side[!swapped];
+    int slice = k->c.r->thread.extent[AX_K];
+    ir_note(cg, "compute: slices of %d k", slice);
+    wgmma_begin(k);
+    Ir kk = ir_for(cg, "kk", ir_int(cg, 0), product_size(cg, 'W', AX_K), slice, IR_UNROLL_ALL);
+    Ir i = ir_count(cg, "i", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
+    int form[WGMMA_FORMS];
+    IrUnit unit = wgmma_unit(k, a, b, kk, form);
+    ir_multiply(cg, &unit, wgmma_sums(k, i, ir_int(cg, 0)), moved(k, a, kk, i),
+                moved(k, b, kk, i));
+    ir_close(cg);
+    ir_close(cg);
+}
+
+/* Zeros that are there before the first product begins, and sums behind the last.  */
+void wgmma_settle(Kernel *k) {
+    Cg *cg = k->cg;
+    Ir i = ir_count(cg, "i", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
+    ir_settle(cg, wgmma_sums(k, i, ir_int(cg, 0)));
+    ir_close(cg);
+    if (!k->c.matrix.promotes) ir_simple(cg, IR_STMT_BLANK);
+}

@@ -1,0 +1,77 @@
+/* Products of an operand's tiles: registers that a unit takes, the units' instructions, where a
+ * thread is, and what slices of warps add.  */
+#ifndef ROLLER_CODEGEN_MULTIPLY_MULTIPLY_H
+#define ROLLER_CODEGEN_MULTIPLY_MULTIPLY_H
+#include "codegen/operand/operand.h"
+#include "codegen/reduce/reduce.h"
+
+/* place.c */
+void place_constants(Kernel *k);
+void place_thread(Kernel *k);
+void place_tile(Kernel *k, Ir number);    /* m0, n0, b of that tile */
+void place_next(Kernel *k);               /* the tile that a block has come to */
+Ir place_tiles(const Kernel *k);          /* of the grid */
+void clear_accumulators(Kernel *k);
+void place_k_now(Kernel *k);              /* first k of the step */
+/* `at` for a loop over parts in the workspace, by a name of its own.  The compiler must not know
+ * that they are the same: it would take the pointers that the loop has moved for places that are
+ * written behind it, and one (NVRTC 13.0) then forgets a part of the way.  */
+Ir place_taken(Kernel *k, IrBase base, Ir at);
+
+/* fragment.c: shared memory to registers.  */
+void fragment_declare(Kernel *k);
+/* Fetches an operand's registers `buffer` for k = dynamic + fixed of the warp's part of the stage;
+ * `fixed` is known when the text is compiled, `dynamic` may be NULL.  */
+void fragment_fetch(Kernel *k, const Side *s, Ir dynamic, Ir fixed, Ir buffer);
+void fragment_first(Kernel *k);
+/* Does the product take the unit's multiply-add (else the body is evaluated as it stands)?  */
+bool fragment_multiplies(const Kernel *k);
+
+/* fragment_mma.c: fragments of matrix units, as register arrays a_frag[buffer], b_frag[buffer].  */
+void fragment_mma_declare(Kernel *k);
+/* Both operands' fragments of the slice at `kk` into `buffer`.  */
+void fragment_mma_fetch(Kernel *k, Ir kk, Ir buffer);
+/* Of an operand that is fetched as bytes: instruction tile `tile` of `buffer` as the unit takes it,
+ * in the registers `to`.  */
+void fragment_mma_widen(Kernel *k, const Side *s, Ir tile, Ir buffer, Ir to);
+
+/* compute_simt.c, compute_dp4a.c, compute_mma.c: k from..to of a body.  */
+void compute_simt(Kernel *k, const Node *n);
+void compute_dp4a(Kernel *k, const Node *n);
+void compute_mma(Kernel *k, const Node *n);
+/* compute_wgmma.c: the products of a step, and what they begin with and end in.  */
+void compute_wgmma(Kernel *k);
+void wgmma_tiles(Kernel *k);              /* descriptors of the first stage */
+void wgmma_settle(Kernel *k);
+void wgmma_stage(Kernel *k);  /* the descriptors of the stage at hand */
+/* wgmma_operand.c: before the first product; sums of an instruction; the descriptor of an operand's
+ * part at kk; the instruction at kk, whose form is put down in `form`.  */
+enum { WGMMA_FORMS = 4 };
+void wgmma_begin(Kernel *k);
+Ir wgmma_sums(const Kernel *k, Ir i, Ir j);
+Ir wgmma_slice(const Kernel *k, const Side *s, Ir kk);
+IrUnit wgmma_unit(const Kernel *k, const Side *a, const Side *b, Ir kk,   /* a NULL: made */
+                  int form[WGMMA_FORMS]);
+/* compute_made.c: a first operand that is made in registers: where a lane begins in its tile; what
+ * the expression reads beside, of all steps or of one; what the registers of a step are made of;
+ * those of the slice at kk, and its products.  */
+void made_tile(Kernel *k, const Side *s);
+void made_beside(Kernel *k, bool of_step);
+void made_read(Kernel *k);
+void made_make(Kernel *k);
+void made_products(Kernel *k);
+/* Sums of one step join the others.  */
+void mma_promote(Kernel *k);
+void mma_clear(Kernel *k);
+void mma_partial(Kernel *k);  /* sums of one step, which join the others at its end */
+/* Behind the k-loop: accumulators as values acc[i][j][...] of Contraction.acc.  */
+void mma_finish(Kernel *k);
+
+/* reduce_slices.c, reduce_split.c.  Adds n neighbours at a pointer to what is `acc` at v.  */
+void contract_add(Kernel *k, Ir acc, int n, Ir from);
+/* Sums of slices of warps: where they lie, those of a later slice, and what the first one makes of
+ * all.  */
+void reduce_slices_place(Kernel *k);
+void reduce_slices_put(Kernel *k);
+void reduce_slices(Kernel *k);
+#endif

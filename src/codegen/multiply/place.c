@@ -1,0 +1,352 @@
+#include "codegen/multiply/multiply.h"
+#include "codegen/operand/address.h"
+#include "codegen/block/product.h"
+
+Ir place_taken(Kernel *k, IrBase base, Ir at) {
+    Cg *cg = k->cg;
+    Ir none = ir_call(cg, ir_type(IR_I32), "rl_hidden", 1, ir_int(cg, 0));
+    return ir_let_as(cg, base, "take", ir_add(cg, at, none));
+}
+
+/* Short bodies of matrix units are unrolled as often as the compiler knows they run at most, told
+ * not to or not.  */
+static bool hides_steps(const Contract *c, int64_t most) { return c->matrix.used && most > 1; }
+
+static void constant(Kernel *k, const char *name, int64_t n) {
+    ir_constant(k->cg, name, ir_int(k->cg, n));
+}
+
+/* Points along the axes.  */
+static void extents(Kernel *k) {
+    static const char *const name[] = {[AX_B] = "B", [AX_M] = "M", [AX_N] = "N", [AX_K] = "K"};
+    Cg *cg = k->cg;
+    for (int axis = AX_M; axis <= AX_K; axis++) {
+        TeExtent e = index_extent(cg->arena, &k->l->map, axis);
+        IrBase base = place_base(k->c.p->extent[axis] > INT32_MAX);
+        ir_constant(cg, name[axis], ir_as(cg, base, size_value(cg, e)));
+    }
+}
+
+static void tile_constants(Kernel *k, char letter, const RTile *t) {
+    for (int axis = AX_M; axis <= AX_K; axis++)
+        constant(k, product_size_name(k->cg, letter, (AxisClass)axis), t->extent[axis]);
+}
+
+static void constants_along(Kernel *k, char letter, int64_t m, int64_t n) {
+    constant(k, product_size_name(k->cg, letter, AX_M), m);
+    constant(k, product_size_name(k->cg, letter, AX_N), n);
+}
+
+/* Tiles of a block in one k-step, of a warp, of an instruction or a thread; instructions, or lanes,
+ * of a warp; neighbouring rows and columns of a thread.  */
+static void tiles_of_levels(Kernel *k) {
+    const Contract *c = &k->c;
+    const RProg *r = c->r;
+    tile_constants(k, 'B', &r->block);
+    tile_constants(k, 'W', &r->warp);
+    tile_constants(k, 'T', &r->thread);
+    if (c->matrix.used) {
+        constants_along(k, 'I', c->matrix.tiles[AX_M], c->matrix.tiles[AX_N]);
+        return;
+    }
+    constants_along(k, 'L', c->lanes[AX_M], c->lanes[AX_N]);
+    constants_along(k, 'V', r->vec_m, r->vec_n);
+}
+
+static void side_constants(Kernel *k, const Side *s) {
+    if (!s->present) return;
+    if (s->l->region) {
+        region_constants(k, s);
+        return;
+    }
+    constant(k, product_constant_name(k->cg, s, "TILE"), s->room->at);
+    constant(k, product_constant_name(k->cg, s, "ROW"), s->row);
+    if (s->table) table_constants(k, s);
+}
+
+/* Of the whole reduction, a number or a name.  */
+static Ir all_steps(const Kernel *k) {
+    const Cg *cg = k->cg;
+    Ir kk = product_extent(k, AX_K), tile = product_size(cg, 'B', AX_K);
+    if (!k->c.varying_k) return ir_int(cg, k->c.steps);
+    return ir_div(cg, ir_sub(cg, ir_add(cg, kk, tile), ir_int(cg, 1)), tile);
+}
+
+static void steps_constant(Kernel *k) {
+    const Contract *c = &k->c;
+    Cg *cg = k->cg;
+    Ir all = all_steps(k);
+    if (c->sliced) return;
+    if (!c->varying_k && hides_steps(c, c->steps))
+        all = ir_call(cg, ir_type(IR_I32), "rl_hidden", 1, all);
+    ir_constant(cg, "steps", ir_as(cg, IR_I32, all));
+}
+
+/* Of blocks that stay: how many there are, each of which goes on by so many tiles.  */
+static void grid_constants(Kernel *k) {
+    Cg *cg = k->cg;
+    TeExtent all = index_grid(cg->arena, &k->l->map);
+    ir_let_as(cg, IR_U32, "GRID", ir_name(cg, ir_type(IR_U32), "gridDim.x"));
+    if (all.expr) ir_let_as(cg, IR_U32, "all_tiles", size_value(cg, all));
+}
+
+void place_constants(Kernel *k) {
+    const Contract *c = &k->c;
+    extents(k);
+    tiles_of_levels(k);
+    constant(k, "THREADS", c->r->threads);
+    constant(k, "STAGES", c->r->stages);
+    constant(k, "STAGE", c->layout->ring[0].bytes);
+    for (int i = 0; i < 2; i++) side_constants(k, &c->side[i]);
+    steps_constant(k);
+    if (c->ring) constant(k, "BARRIERS", c->layout->ring[0].at[RING_FULL]);
+    if (c->stays) grid_constants(k);
+    kernel_smem(k, c->ring ? 1024 : 128);
+    ir_simple(k->cg, IR_STMT_BLANK);
+}
+
+static Ir unsigned_number(const Kernel *k, int64_t n) { return ir_number(k->cg, IR_U32, n); }
+
+/* A count of tiles: a number, or a name for what is known at run time.  */
+static Ir count_of(Kernel *k, const char *name, TeExtent n) {
+    if (!n.expr) return unsigned_number(k, n.value);
+    return ir_let_as(k->cg, IR_U32, name, size_value(k->cg, n));
+}
+
+/* Tiles along M and N, by their number or as values.  */
+typedef struct {
+    TeExtent count[2];
+    Ir n[2];
+} Tiles;
+
+/* The tile of number `number` in its plane; defines the batch.  */
+static Ir tile_in_plane(Kernel *k, Ir number, const Tiles *x) {
+    Cg *cg = k->cg;
+    TeExtent batch = index_tiles(cg->arena, &k->l->map, AX_B);
+    if (!batch.expr && batch.value == 1) return ir_let_as(cg, IR_U32, "tile", number);
+    Ir plane = ir_mul(cg, x->n[0], x->n[1]);
+    Ir tile = ir_let_as(cg, IR_U32, "tile", ir_rem(cg, number, plane));
+    ir_let_as(cg, IR_I32, "b", ir_div(cg, number, plane));
+    return tile;
+}
+
+/* Groups of `group` tile rows, of which the last may have fewer.  */
+static void tile_in_group(Kernel *k, Ir tile, int64_t group, const Tiles *x, Ir at[2]) {
+    Cg *cg = k->cg;
+    Ir size = unsigned_number(k, group), all = ir_mul(cg, size, x->n[1]);
+    bool whole = !x->count[0].expr && x->count[0].value % group == 0;
+    Ir top = ir_let(cg, "top", ir_mul(cg, ir_div(cg, tile, all), size));
+    Ir in_group = ir_let(cg, "in_group", ir_rem(cg, tile, all));
+    Ir rows = whole ? size : ir_min(cg, ir_sub(cg, x->n[0], top), size);
+    rows = ir_constant(cg, "rows", rows);
+    at[0] = ir_add(cg, top, ir_rem(cg, in_group, rows));
+    at[1] = ir_div(cg, in_group, rows);
+}
+
+static void first_of_tile(Kernel *k, AxisClass axis, Ir tile) {
+    Cg *cg = k->cg;
+    IrBase base = place_along_base(k, axis);
+    ir_let_as(cg, base, axis == AX_N ? "n0" : "m0",
+              ir_mul(cg, ir_cast(cg, base, tile), product_size(cg, 'B', axis)));
+}
+
+void place_tile(Kernel *k, Ir number) {
+    const IndexMap *map = &k->l->map;
+    Cg *cg = k->cg;
+    const IndexDigit *last = &map->grid[map->n_grid - 1];
+    Tiles x = {.count = {index_tiles(cg->arena, map, AX_M), index_tiles(cg->arena, map, AX_N)}};
+    Ir at[2];
+    x.n[0] = count_of(k, "tiles_m", x.count[0]);
+    x.n[1] = count_of(k, "tiles_n", x.count[1]);
+    Ir tile = tile_in_plane(k, number, &x);
+    if (map->n_grid > AX_K) {
+        tile_in_group(k, tile, last->count, &x, at);
+    } else {
+        int fast = last->axis == AX_N;
+        at[!fast] = ir_div(cg, tile, x.n[fast]);
+        at[fast] = ir_rem(cg, tile, x.n[fast]);
+    }
+    for (int i = 0; i < 2; i++) at[i] = ir_let_as(cg, IR_U32, i ? "tile_n" : "tile_m", at[i]);
+    for (int i = 0; i < 2; i++) first_of_tile(k, i ? AX_N : AX_M, at[i]);
+}
+
+/* The bits of a lane id that make its position along one side.  */
+static Ir lane_bits(const Kernel *k, FragDim side) {
+    enum { LANE_BITS = 5 };
+    const Cg *cg = k->cg;
+    Ir sum = NULL, lane = product_int(cg, "lane");
+    Fragment f = rprog_results(cg->dev, k->c.r);
+    for (int bit = 0, out = 0; bit < LANE_BITS; bit++) {
+        if (!(fragment_lane_bits(&f, side) >> bit & 1)) continue;
+        Ir moved = bit > out ? ir_binary(cg, IR_SHR, lane, ir_int(cg, bit - out)) : lane;
+        Ir term = ir_binary(cg, IR_AND, moved, ir_int(cg, 1 << out));
+        sum = sum ? ir_binary(cg, IR_OR, sum, term) : term;
+        out++;
+    }
+    return sum ? sum : ir_int(cg, 0);
+}
+
+/* The warp's place along an axis among those of the block, as an int.  */
+static Ir warp_at(const Kernel *k, int axis) {
+    const Cg *cg = k->cg;
+    const int *w = k->c.warps;
+    int below = axis == AX_N ? 1 : axis == AX_M ? w[AX_N] : w[AX_N] * w[AX_M];
+    Ir warp = ir_name(cg, ir_type(IR_U32), "warp");
+    below *= rprog_team(cg->dev, k->c.r);
+    if (w[axis] == 1) return ir_int(cg, 0);
+    Ir x = ir_div(cg, warp, unsigned_number(k, below));
+    return ir_cast(cg, IR_I32, axis == AX_K ? x : ir_rem(cg, x, unsigned_number(k, w[axis])));
+}
+
+/* Where the warp is along an axis.  */
+static Ir warp_place(const Kernel *k, AxisClass axis) {
+    return ir_mul(k->cg, warp_at(k, (int)axis), product_size(k->cg, 'W', axis));
+}
+
+/* Rows (or columns, where operands are swapped) of a warp of a ring among its warpgroup's.  */
+static Ir share_place(const Kernel *k) {
+    enum { WARPS = 4 };
+    const Cg *cg = k->cg;
+    int part = k->c.r->swapped ? rprog_staging_columns(cg->dev, k->c.r)
+                               : rprog_staging_rows(cg->dev, k->c.r);
+    Ir warp = ir_name(cg, ir_type(IR_U32), "warp");
+    Ir at = ir_cast(cg, IR_I32, ir_rem(cg, warp, unsigned_number(k, WARPS)));
+    return ir_mul(cg, at, ir_int(cg, part));
+}
+
+static void thread_place(Kernel *k) {
+    enum { WARP = 32 };
+    Cg *cg = k->cg;
+    bool matrix = k->c.matrix.used;
+    Ir tid = ir_let_as(cg, IR_I32, "tid", ir_thread(cg)), lane[2];
+    ir_let_as(cg, IR_I32, "lane", ir_rem(cg, tid, unsigned_number(k, WARP)));
+    ir_let_as(cg, IR_U32, "warp", ir_div(cg, tid, unsigned_number(k, WARP)));
+    for (int i = 0; i < 2; i++) {
+        FragDim dim = i ? FRAG_COL : FRAG_ROW;
+        Ir at = matrix ? fragment_lane_place(cg, &k->c.matrix.results, dim, 1) : lane_bits(k, dim);
+        lane[i] = ir_let_as(cg, IR_I32, i ? "lane_n" : "lane_m", at);
+    }
+    for (int i = 0; i < 2; i++) {
+        AxisClass axis = i ? AX_N : AX_M;
+        Ir at = warp_place(k, axis);
+        if (!matrix) at = ir_add(cg, at, ir_mul(cg, lane[i], product_size(cg, 'V', axis)));
+        if (k->c.ring && i == k->c.r->swapped) at = ir_add(cg, at, share_place(k));
+        ir_let_as(cg, IR_I32, i ? "col" : "row", at);
+    }
+    if (k->c.warps[AX_K] > 1) ir_let_as(cg, IR_I32, "k_warp", warp_place(k, AX_K));
+}
+
+/* Of a slice of the grid: its first step, and how many it has.  */
+static Ir slice_steps(Kernel *k) {
+    const Contract *c = &k->c;
+    Cg *cg = k->cg;
+    Ir steps = all_steps(k), slice = ir_int(cg, c->slice), split = ir_int(cg, c->r->split);
+    if (c->varying_k) {
+        steps = ir_let_as(cg, IR_I32, "all_steps", steps);
+        Ir above = ir_add(cg, steps, ir_int(cg, c->r->split - 1));
+        slice = ir_let(cg, "slice", ir_div(cg, above, split));
+    }
+    Ir first = ir_let_as(cg, IR_I32, "first", ir_mul(cg, ir_block(cg, 1), slice));
+    if (hides_steps(c, c->slice)) slice = ir_call(cg, ir_type(IR_I32), "rl_hidden", 1, slice);
+    Ir own = ir_min(cg, ir_sub(cg, steps, first), slice);
+    ir_let_as(cg, IR_I32, "steps", c->may_be_empty ? ir_max(cg, own, ir_int(cg, 0)) : own);
+    return first;
+}
+
+static void slice_place(Kernel *k) {
+    Cg *cg = k->cg;
+    IrBase base = (IrBase)product_k_next(k)->type.base;
+    Ir first = NULL;
+    if (k->c.sliced && k->c.r->tail == 0) first = slice_steps(k);
+    else if (k->c.sliced) first = product_int(cg, "first");   /* the segment's */
+    Ir at = ir_int(cg, 0);
+    if (first) at = ir_mul(cg, ir_as(cg, base, first), product_size(cg, 'B', AX_K));
+    ir_variable(cg, base, "k_next", at);
+}
+
+/* The tile of a block that stays, or has a segment of tiles, is the one of this number.  */
+static Ir tile_number(const Kernel *k) { return ir_name(k->cg, ir_type(IR_U32), "number"); }
+
+void place_thread(Kernel *k) {
+    Cg *cg = k->cg;
+    static const char *const raster[] = {"n fastest", "m fastest",
+                                         "groups of tile rows, m fastest"};
+    ir_note(cg, "place: tiles of the grid with %s", raster[k->c.r->raster]);
+    if (!k->c.stays) place_tile(k, k->c.r->tail > 0 ? tile_number(k) : ir_block(cg, 0));
+    thread_place(k);
+    if (!k->c.stays) slice_place(k);
+    if (k->c.r->stages > 1 && !k->c.ring) {
+        ir_variable(cg, IR_I32, "put", ir_int(cg, 0));
+        ir_variable(cg, IR_I32, "take", ir_int(cg, 0));
+    }
+    if (k->c.tables) ir_variable(cg, IR_I32, "turn", ir_int(cg, 0));
+    ir_simple(cg, IR_STMT_BLANK);
+}
+
+void place_next(Kernel *k) {
+    place_tile(k, tile_number(k));
+    slice_place(k);
+    ir_simple(k->cg, IR_STMT_BLANK);
+}
+
+Ir place_tiles(const Kernel *k) {
+    const Cg *cg = k->cg;
+    TeExtent all = index_grid(cg->arena, &k->l->map);
+    if (all.expr) return ir_name(cg, ir_type(IR_U32), "all_tiles");
+    return ir_number(cg, IR_U32, all.value);
+}
+
+void place_k_now(Kernel *k) {
+    Cg *cg = k->cg;
+    bool wide = place_wide(k->c.p->extent[AX_K], k->c.r->block.extent[AX_K]);
+    Ir step = product_int(cg, "step");
+    if (k->c.sliced) step = ir_add(cg, product_int(cg, "first"), step);
+    ir_let_as(cg, place_base(wide), "k_now",
+              ir_mul(cg, ir_as(cg, place_base(wide), step), product_size(cg, 'B', AX_K)));
+}
+
+/* Bytes between the end of a tile and the next one, which no load writes.  The compiler joins reads
+ * of narrow neighbours, and then reads these too.  */
+static void clear_padding(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
+    const RTile *t = &k->c.r->block;
+    int64_t rows = s->inner_k ? s->extent : t->extent[AX_K], bytes = rows * s->room->row;
+    int rest = (int)(-bytes & 15);
+    if (rest == 0 || s->elem >= 4) return;
+    Ir stage = ir_for(cg, "s", ir_int(cg, 0), product_int(cg, "STAGES"), 1, IR_UNROLL_ALL);
+    Ir tid = product_int(cg, "tid");
+    Ir at = ir_add(cg, ir_mul(cg, stage, product_int(cg, "STAGE")),
+                   product_constant(cg, s, "TILE"));
+    ir_if(cg, ir_lt(cg, tid, ir_int(cg, rest)));
+    ir_set(cg, ir_element(cg, product_smem(cg), ir_add(cg, ir_add(cg, at, ir_int(cg, bytes)), tid)),
+           ir_int(cg, 0));
+    ir_close(cg);
+    ir_close(cg);
+}
+
+void clear_accumulators(Kernel *k) {
+    Cg *cg = k->cg;
+    const Contraction *con = &k->c.p->con;
+    if (k->c.ring) {
+        wgmma_tiles(k);
+        mma_clear(k);
+        return;
+    }
+    if (k->c.matrix.used) {
+        mma_clear(k);
+    } else {
+        k->acc = monoid_declare_tile(cg, con->red, con->acc, k->c.r->thread.extent[AX_M],
+                                     k->c.r->thread.extent[AX_N]);
+    }
+    for (int i = 0; i < 2; i++) {
+        const Side *s = &k->c.side[i];
+        if (s->present && rprog_waits(s->l)) load_staged_declare(k, s);
+    }
+    for (int i = 0; i < 2; i++) {
+        const Side *s = &k->c.side[i];
+        if (s->present && !s->l->region) clear_padding(k, s);
+    }
+    if (k->c.matrix.used) fragment_mma_declare(k);
+    else fragment_declare(k);
+    ir_simple(cg, IR_STMT_BLANK);
+}

@@ -1,0 +1,166 @@
+#include "codegen/operand/address.h"
+#include "codegen/block/product.h"
+#include "te/tree/arith.h"
+
+/* Which chunks of a tile a thread loads, and where in shared memory they go.  */
+
+/* What chunk i has of a quantity that is known for `n` chunks, as a value or an array, and grows by
+ * `step` (NULL: not) from one n to the next.  */
+static Ir known_for(const Kernel *k, const Side *s, Ir known, int n, Ir step) {
+    const Cg *cg = k->cg;
+    Ir i = product_int(cg, "i"), j = product_int(cg, "j"), each = ir_int(cg, n), turn = i;
+    if (n > 1 && k->group % n == 0 && k->group > 0) {
+        known = ir_element(cg, known, k->group > n ? ir_rem(cg, j, each) : j);
+        turn = ir_add(cg, ir_div(cg, product_int(cg, "g"), each), ir_div(cg, j, each));
+    } else if (n > 1) {
+        known = ir_element(cg, known, s->per_thread > n ? ir_rem(cg, i, each) : i);
+        turn = ir_div(cg, i, each);
+    }
+    return step && s->per_thread > n ? ir_add(cg, known, ir_mul(cg, turn, step)) : known;
+}
+
+Ir chunk_periodic(const Kernel *k, const Side *s, Ir known, Ir step) {
+    return known_for(k, s, known, s->period, step);
+}
+
+static Ir number_of(const Kernel *k, int64_t step) { return step ? ir_int(k->cg, step) : NULL; }
+
+Ir address_mn(const Kernel *k, const Side *s) {
+    return chunk_periodic(k, s, k->chunks[s->side].mn, number_of(k, s->step_mn));
+}
+
+Ir address_k(const Kernel *k, const Side *s) {
+    return chunk_periodic(k, s, k->chunks[s->side].k, number_of(k, s->step_k));
+}
+
+Ir address_own(const Kernel *k, const Side *s) {
+    return ir_add(k->cg, product_first(k, s->own), address_mn(k, s));
+}
+
+/* ---- shared memory ---- */
+
+/* The lowest bit that a swizzle may flip, of a position in a row.  */
+static int lowest_flipped(const Side *s) {
+    int log_elem = s->elem == 1 ? 0 : s->elem == 2 ? 1 : s->elem == 4 ? 2 : 3;
+    return s->l->layout.base + 4 - log_elem;
+}
+
+Ir address_tile(const Kernel *k, const Side *s, Ir mn, Ir kk) {
+    const Cg *cg = k->cg;
+    const RLayout *l = &s->l->layout;
+    Ir r = s->inner_k ? mn : kk, e = s->inner_k ? kk : mn;
+    Ir down = ir_mul(cg, r, product_constant(cg, s, "ROW"));
+    if (l->bits == 0) return ir_add(cg, down, e);
+    Ir bits = ir_binary(cg, IR_AND, ir_binary(cg, IR_SHR, r, ir_int(cg, l->shift)),
+                        ir_int(cg, (1 << l->bits) - 1));
+    bits = ir_binary(cg, IR_SHL, bits, ir_int(cg, lowest_flipped(s)));
+    return ir_add(cg, down, ir_binary(cg, IR_XOR, e, bits));
+}
+
+/* What a period of chunks advances by, across the rows of the tile or along them.  */
+static int step_across(const Side *s) { return s->inner_k ? s->step_mn : s->step_k; }
+static int step_inside(const Side *s) { return s->inner_k ? s->step_k : s->step_mn; }
+
+/* For how many chunks targets are known: those of the periods after which a swizzle flips the same
+ * bits in the same way again.  */
+static int target_count(const Side *s) {
+    const RLayout *l = &s->l->layout;
+    if (l->bits == 0 || s->per_thread == s->period) return s->period;
+    bool across = step_across(s) != 0;
+    int64_t again = (int64_t)1 << l->bits << (across ? l->shift : lowest_flipped(s));
+    int64_t n = s->period * (again / gcd64(across ? step_across(s) : step_inside(s), again));
+    return n < s->per_thread ? (int)n : s->per_thread;
+}
+
+int chunk_group(const Side *s, int known) {
+    enum { LEAST = 8, TURNS = 3 };
+    int n = target_count(s), size;
+    n = n / (int)gcd64(n, known) * known;
+    for (size = n; size < LEAST;) size += n;
+    return s->per_thread >= TURNS * size && s->per_thread % size == 0 ? size : 0;
+}
+
+Ir address_chunk(const Kernel *k, const Side *s) {
+    int n = target_count(s), step = step_across(s) * s->row + step_inside(s);
+    return known_for(k, s, k->chunks[s->side].to, n,
+                     number_of(k, (int64_t)step * (n / s->period)));
+}
+
+/* ---- chunks of a thread ---- */
+
+Ir chunk_declare(Kernel *k, const Side *s, IrBase base, const char *name, int n) {
+    const char *own = product_name(k->cg, s, name);
+    return n == 1 ? NULL : ir_array(k->cg, ir_type(base), own, n, 0, 0);
+}
+
+Ir chunk_put(Kernel *k, const Side *s, IrBase base, Ir all, const char *name, Ir value) {
+    if (!all) return ir_let_as(k->cg, base, product_name(k->cg, s, name), value);
+    ir_set(k->cg, ir_element(k->cg, all, product_int(k->cg, "i")), value);
+    return all;
+}
+
+/* Opens a loop over the chunks of one period, if there are several.  */
+void chunk_open_period(Kernel *k, int n) {
+    if (n > 1) ir_count(k->cg, "i", n, IR_UNROLL_ALL);
+}
+
+void chunk_close_period(Kernel *k, int n) {
+    if (n > 1) ir_close(k->cg);
+}
+
+/* The thread's chunk i, or its only one.  */
+static Ir chunk_number(const Kernel *k, const Side *s) {
+    const Cg *cg = k->cg;
+    Ir tid = product_int(cg, "tid");
+    if (s->period == 1) return tid;
+    return ir_add(cg, tid, ir_mul(cg, product_int(cg, "i"), product_int(cg, "THREADS")));
+}
+
+void chunk_split(const Kernel *k, const Side *s, Ir number, Ir *mn, Ir *kk) {
+    const Cg *cg = k->cg;
+    bool along_k = s->l->along == AX_K;
+    Ir line = ir_number(cg, IR_U32, s->line);
+    *(along_k ? mn : kk) = ir_div(cg, number, line);
+    *(along_k ? kk : mn) = ir_mul_n(cg, ir_rem(cg, number, line), s->l->vec);
+}
+
+/* The slower one is put first: a compiler (NVRTC 12.9 for sm_70) tells the orders apart.  */
+static void positions(Kernel *k, const Side *s) {
+    Chunks *x = &k->chunks[s->side];
+    bool along_k = s->l->along == AX_K;
+    Ir at[2];
+    x->mn = chunk_declare(k, s, IR_I32, "mn", s->period);
+    x->k = chunk_declare(k, s, IR_I32, "k", s->period);
+    chunk_open_period(k, s->period);
+    chunk_split(k, s, chunk_number(k, s), &at[0], &at[1]);
+    for (int i = 0; i < 2; i++) {
+        bool of_k = along_k == (i == 1);
+        Ir *to = of_k ? &x->k : &x->mn;
+        *to = chunk_put(k, s, IR_I32, *to, of_k ? "k" : "mn", at[of_k]);
+    }
+    chunk_close_period(k, s->period);
+}
+
+static void targets(Kernel *k, const Side *s) {
+    Chunks *x = &k->chunks[s->side];
+    int n = target_count(s);
+    x->to = chunk_declare(k, s, IR_I32, "to", n);
+    chunk_open_period(k, n);
+    Ir to = n == 1 ? address_tile(k, s, x->mn, x->k)
+                   : address_tile(k, s, address_mn(k, s), address_k(k, s));
+    x->to = chunk_put(k, s, IR_I32, x->to, "to", to);
+    chunk_close_period(k, n);
+}
+
+void chunk_places(Kernel *k, const Side *s) {
+    positions(k, s);
+    targets(k, s);
+}
+
+Ir address_live(const Kernel *k, const Side *s) {
+    const Cg *cg = k->cg;
+    if (s->chunks % k->c.r->threads == 0) return NULL;
+    Ir number = ir_add(cg, product_int(cg, "tid"),
+                       ir_mul(cg, product_int(cg, "i"), product_int(cg, "THREADS")));
+    return ir_lt(cg, number, ir_int(cg, s->chunks));
+}

@@ -1,0 +1,75 @@
+#include "codegen/operand/address.h"
+#include "codegen/block/product.h"
+
+static void advance_pointer(Kernel *k, const Side *s) {
+    const FusedAxis *axis = &s->k_axis;
+    if (!s->copies || !s->pointer || axis->n_digit == 0) return;
+    Ir stride = address_stride(k, &s->o->access, OFFSET, axis, 0);
+    if (!stride) return;
+    ir_update(k->cg, IR_ADD, k->chunks[s->side].src,
+              ir_mul(k->cg, product_size(k->cg, 'B', AX_K), stride));
+}
+
+void load_copy(Kernel *k, const Node *n) {
+    const Side *s = &k->c.side[n->of];
+    if (n->to) {
+        load_staged_keep(k, s);
+        return;
+    }
+    address_step(k, s);
+    if (rprog_copies_chunks(s->l)) load_async(k, s, n->from);
+    else load_staged(k, s);
+    advance_pointer(k, s);
+}
+
+/* To the stage behind that at `turn`, a byte.  */
+static void next_stage(Kernel *k, Ir turn) {
+    Cg *cg = k->cg;
+    Ir stage = product_int(cg, "STAGE"), then = ir_add(cg, turn, stage);
+    Ir all = ir_mul(cg, product_int(cg, "STAGES"), stage);
+    ir_set(cg, turn, ir_select(cg, ir_lt(cg, then, all), then, ir_int(cg, 0)));
+}
+
+void load_more(Kernel *k) {
+    Cg *cg = k->cg;
+    Ir step = ir_add_n(cg, product_int(cg, "step"), k->l->layout->ring[0].ahead);
+    ir_let(cg, "more", ir_lt(cg, step, product_int(cg, "steps")));
+    for (int i = 0; i < 2; i++) {
+        if (k->c.side[i].spread) address_step(k, &k->c.side[i]);
+    }
+}
+
+void load_row(Kernel *k, const Node *copies, Ir row, int rows) {
+    for (const Node *n = copies; n; n = n->next)
+        load_async_row(k, &k->c.side[n->of], row, rows);
+}
+
+void load_next(Kernel *k, bool spread) {
+    Cg *cg = k->cg;
+    for (int i = 0; i < 2 && spread; i++) {
+        if (k->c.side[i].spread) advance_pointer(k, &k->c.side[i]);
+    }
+    ir_update(cg, IR_ADD, product_k_next(k), product_size(cg, 'B', AX_K));
+    if (k->c.tables) ir_update(cg, IR_XOR, product_int(cg, "turn"), ir_int(cg, 1));
+}
+
+void load_put(Kernel *k) {
+    if (k->c.r->stages > 1) next_stage(k, product_int(k->cg, "put"));
+}
+
+/* To where the next step reads.  Matrix units fetch its first fragments in this one, without a
+ * branch: the last step stays where it is and fetches its own once more, for nobody.  */
+void load_take(Kernel *k, bool stays) {
+    Cg *cg = k->cg;
+    if (stays) {
+        ir_note(cg, "the last step stays where it is, and fetches once more for nobody");
+        Ir step = ir_add_n(cg, product_int(cg, "step"), 1);
+        ir_if(cg, ir_let(cg, "next", ir_lt(cg, step, product_int(cg, "steps"))));
+    }
+    for (int i = 0; i < 2; i++) {
+        const Side *s = &k->c.side[i];
+        if (s->present && s->l->region) region_advance(k, s);
+    }
+    if (k->c.r->stages > 1) next_stage(k, product_int(cg, "take"));
+    if (stays) ir_close(cg);
+}

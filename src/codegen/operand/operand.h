@@ -1,0 +1,83 @@
+/* Operands of a product: where their chunks come from, how they are loaded, the ring of stages that
+ * boxes fill, regions that are loaded before the first step.
+ *
+ * Names in the text of a `contract` kernel: m0 n0 first row and column of the block's tile, row col
+ * those of the thread in it, first steps the slice's k-steps, k_next first k of the next load, put
+ * take byte offsets of the stage written and read; a_ and b_ begin what belongs to an operand.  */
+#ifndef ROLLER_CODEGEN_OPERAND_OPERAND_H
+#define ROLLER_CODEGEN_OPERAND_OPERAND_H
+#include "codegen/block/block.h"
+#include "codegen/block/product.h"
+
+/* address.c: where the chunks of a load come from and go to; i is the number of the chunk.  */
+void address_thread(Kernel *k, const Side *s);
+void address_step(Kernel *k, const Side *s);              /* once a step, before the chunks */
+Ir address_source(Kernel *k, const Side *s);              /* pointer; defines what it needs */
+Ir address_live(const Kernel *k, const Side *s);          /* is there a chunk i? NULL: always */
+Ir address_test(Kernel *k, const Side *s);                /* is it inside? NULL: always */
+int address_group(const Kernel *k, const Side *s);        /* chunks of a turn of a loop, or 0 */
+Ir address_mn(const Kernel *k, const Side *s);            /* position in the tile */
+Ir address_k(const Kernel *k, const Side *s);
+Ir address_own(const Kernel *k, const Side *s);           /* row or column of the whole */
+/* Index of element (mn, kk) in an operand's shared tile, in elements.  */
+Ir address_tile(const Kernel *k, const Side *s, Ir mn, Ir kk);
+/* The same for the thread's chunk i.  */
+Ir address_chunk(const Kernel *k, const Side *s);
+
+/* table.c: entries of the load that begins at k_next.  */
+void table_next(Kernel *k);
+
+/* load.c: the pipeline around the loads.  A copy node of an operand; those of a compute node behind
+ * row `row` of the products, one of `rows`; whether there is a step to load; on to the
+ * next one (and the pointers of loads between products, too), to the next stage to put to, and to
+ * take from: `stays` if that is the last one.  */
+void load_copy(Kernel *k, const Node *n);
+void load_row(Kernel *k, const Node *copies, Ir row, int rows);
+void load_more(Kernel *k);
+void load_next(Kernel *k, bool spread);
+void load_put(Kernel *k);
+void load_take(Kernel *k, bool stays);
+/* load_async.c, load_staged.c */
+void load_async(Kernel *k, const Side *s, bool first);
+void load_async_row(Kernel *k, const Side *s, Ir row, int rows);
+void load_staged_declare(Kernel *k, const Side *s);
+void load_staged(Kernel *k, const Side *s);
+void load_staged_keep(Kernel *k, const Side *s);
+/* load_reads.c: staged chunks of an expression whose reads are made for a whole chunk at once:
+ * registers, loads of chunk i, and its elements as an array x: as they are stored, or to be
+ * rounded in `pairs` by the store.  */
+void load_reads_declare(Kernel *k, const Side *s);
+void load_reads(Kernel *k, const Side *s);
+Ir load_reads_evaluate(Kernel *k, const Side *s, bool pairs);
+
+/* ring.c: a ring of stages, which some warps fill by boxes; maps of tensors, of operands; the
+ * copies of operand `side` in a step.  */
+KernelMap ring_map(Arena *a, const Problem *p, const Access *x, const RBox *box);
+KernelMap ring_operand_map(Arena *a, const Contract *c, const Side *s);
+void ring_fetch(Kernel *k, const Node *n);                /* of the maps */
+Ir ring_map_at(const Cg *cg, int number);                   /* its address */
+/* Around the k-steps of a role, and at the end of each: the stage at hand, the parity of its round
+ * and, where stages are used, the barrier that says the stage before is free.  */
+Ir ring_barrier(const Kernel *k, int id);
+Ir ring_barrier_at(const Kernel *k, int id, Ir stage);
+void ring_begin(Kernel *k, bool uses);
+void ring_next(Kernel *k, bool uses);
+void ring_copy(Kernel *k, int side);
+Ir ring_batch(const Kernel *k, const RBoxDim *d);         /* its coordinate there */
+/* ring_pixels.c: the same of columns of pixels.  Where a box begins: its first row and k, and
+ * whether it is the first one of the step.  */
+typedef struct {
+    Ir row, k;
+    bool first;
+} PixelsAt;
+KernelMap pixels_map(Arena *a, const Contract *c, const Side *s);
+void pixels_box(const Kernel *k, const Side *s, const PixelsAt *at, IrBox *x);
+
+/* region.c: an operand that is loaded before the first step.  */
+void region_constants(Kernel *k, const Side *s);
+void region_load(Kernel *k, const Side *s);
+void region_advance(Kernel *k, const Side *s);            /* to the next step's k */
+void region_fetch_mma(Kernel *k, const Side *s, const char *kk, const char *buffer);
+/* Row i of the thread at the place `from`.  */
+const char *region_element(const Kernel *k, const Side *s);
+#endif

@@ -1,0 +1,104 @@
+/* The prelude of OpenCL C 1.2: from one type to another.  Reals of 16 and 8 bits are integers in
+ * memory and in variables; names and meanings are those of CUDA's (prelude_convert.c).  */
+#include "codegen/prelude/prelude.h"
+
+#define FN "static inline "
+
+/* f32 to an 8-bit real: nearest, ties to even, saturating.  `least` is the first normal number,
+ * `scale` makes a subnormal a whole number of steps; `cut` is the bits that go, and `bias` what the
+ * exponents differ by, in steps.  */
+#define SMALL(type, most, least, scale, half, cut, bias)                                           \
+    {                                                                                              \
+        "rl_f32_to_" type, 0,                                                                      \
+            FN "uchar rl_f32_to_" type "(float x) {\n"                                             \
+               "    const uint sign = as_uint(x) >> 24 & 0x80u;\n"                                 \
+               "    const float y = fmin(fabs(x), " most ");\n"                                    \
+               "    const uint u = as_uint(y);\n"                                                  \
+               "    const uint code = y < " least " ? (uint)convert_int_rte(y * " scale ")\n"      \
+               "                      : ((u + " half " + (u >> " cut " & 1u)) >> " cut ") - " bias \
+               ";\n"                                                                               \
+               "    return (uchar)(x != x ? 0x7fu : sign | code);\n"                               \
+               "}\n"                                                                               \
+    }
+
+/* Reals to integers: toward zero, saturating, NaN to 0.  */
+#define WHOLE(name, type, from)                                                                    \
+    {                                                                                              \
+        name, 0,                                                                                   \
+            FN type " " name "(" from " x) {\n"                                                    \
+               "    return x != x ? 0 : convert_" type "_sat_rtz(x);\n"                            \
+               "}\n"                                                                               \
+    }
+
+/* Two values as one word, the first in the low half.  */
+#define PAIR(type)                                                                                 \
+    {                                                                                              \
+        "rl_f32x2_to_" type, 0,                                                                    \
+            FN "uint rl_f32x2_to_" type "(float x, float y) {\n"                                   \
+               "    return rl_f32_to_" type "(x) | (uint)rl_f32_to_" type "(y) << 16;\n"           \
+               "}\n"                                                                               \
+    }
+
+const PreludeRow prelude_opencl_convert[] = {
+    /* Narrow reals to f32: exact.  */
+    {"rl_f16_to_f32", 0,
+     FN "float rl_f16_to_f32(ushort x) {\n"
+        "    return vload_half(0, (const half *)&x);\n"
+        "}\n"},
+    {"rl_bf16_to_f32", 0,
+     FN "float rl_bf16_to_f32(ushort x) {\n"
+        "    return as_float((uint)x << 16);\n"
+        "}\n"},
+    {"rl_e4m3_to_f32", 0,
+     FN "float rl_e4m3_to_f32(uchar x) {\n"
+        "    const uint magnitude = x & 0x7fu;\n"
+        "    const float y = rl_f16_to_f32((ushort)((x & 0x80u) << 8 | magnitude << 7));\n"
+        "    return magnitude == 0x7fu ? as_float(0x7fc00000u) : y * 256.0f;\n"
+        "}\n"},
+    {"rl_e5m2_to_f32", 0,
+     FN "float rl_e5m2_to_f32(uchar x) {\n"
+        "    return rl_f16_to_f32((ushort)(x << 8));\n"
+        "}\n"},
+    /* Integers below 2^22, exactly.  */
+    {"rl_small_to_f32", 0,
+     FN "float rl_small_to_f32(int x) {\n"
+        "    return (float)x;\n"
+        "}\n"},
+
+    /* To f32 by rounding to odd: the next rounding, to a narrower real, is then as from the exact
+     * value.  */
+    {"rl_f64_to_odd", 0,
+     FN "float rl_f64_to_odd(double x) {\n"
+        "    const float y = convert_float_rtz(x);\n"
+        "    return x == x && (double)y != x ? as_float(as_uint(y) | 1u) : y;\n"
+        "}\n"},
+    {"rl_i64_to_odd", 0,
+     FN "float rl_i64_to_odd(long x) {\n"
+        "    const float y = convert_float_rtz(x);\n"
+        "    return convert_long_sat_rtz(y) != x ? as_float(as_uint(y) | 1u) : y;\n"
+        "}\n"},
+
+    /* f32 to narrow reals: nearest, ties to even.  */
+    {"rl_f32_to_f16", 0,
+     FN "ushort rl_f32_to_f16(float x) {\n"
+        "    ushort y;\n"
+        "    vstore_half_rte(x, 0, (half *)&y);\n"
+        "    return y;\n"
+        "}\n"},
+    {"rl_f32_to_bf16", 0,
+     FN "ushort rl_f32_to_bf16(float x) {\n"
+        "    const uint u = as_uint(x);\n"
+        "    return x != x ? 0x7fff : (ushort)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);\n"
+        "}\n"},
+    SMALL("e4m3", "448.0f", "0.015625f", "512.0f", "0x7ffffu", "20", "960u"),
+    SMALL("e5m2", "57344.0f", "0.00006103515625f", "65536.0f", "0xfffffu", "21", "448u"),
+    PAIR("f16"),
+    PAIR("bf16"),
+
+    WHOLE("rl_f32_to_i32", "int", "float"),
+    WHOLE("rl_f32_to_i64", "long", "float"),
+    WHOLE("rl_f64_to_i32", "int", "double"),
+    WHOLE("rl_f64_to_i64", "long", "double"),
+};
+const int prelude_opencl_convert_rows = sizeof prelude_opencl_convert /
+                                        sizeof *prelude_opencl_convert;

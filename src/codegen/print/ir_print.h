@@ -1,0 +1,52 @@
+/* The printer of statements and values, and inside of it: what the printers of values, of
+ * statements and of a machine's acts share.  */
+#ifndef ROLLER_CODEGEN_PRINT_IR_PRINT_H
+#define ROLLER_CODEGEN_PRINT_IR_PRINT_H
+
+#include "codegen/ir/cg.h"
+
+/* ---- ir_print.c, ir_print_values.c ---- */
+
+/* The statements at `first` and behind it, so many levels deep.  Returns how many statements and
+ * values are texts of their blocks, which are CUDA C++ in every language.  */
+int ir_print(const Cg *c, const IrStmt *first, int depth, Buf *out);
+/* The declaration of a kernel's parameter.  */
+void ir_print_parameter(const Cg *c, Ir name, Buf *out);
+/* A value as a text that may stand anywhere: in parentheses if it is not a single thing; as a part
+ * of a sum.  */
+const char *ir_string(const Cg *c, Ir x);
+const char *ir_string_sum(const Cg *c, Ir x);
+
+/* ---- inside ---- */
+
+typedef struct {
+    Arena *arena;
+    HalLanguage language;
+    Buf *out;
+    int depth;
+    int texts;                /* statements and values that blocks print themselves */
+    WordSet *defined;           /* names that have been defined */
+} Printer;
+
+/* ---- ir_print_values.c ---- */
+
+/* `+`, as in `a + b` and `a += b`.  */
+const char *ir_sign(IrOp op);
+void ir_put_indent(Printer *p);
+/* What the language calls a function or a variable that has this name in CUDA C++.  */
+const char *ir_spelled(const Printer *p, const char *name);
+/* What a name that is defined here is called from now on.  */
+const char *ir_defined(const Printer *p, const IrName *name);
+/* Writes `const float *`, with the blank or star that a name follows.  */
+void ir_put_type(Printer *p, IrType t);
+/* Writes x, in parentheses where it binds less than `binds`; 0: as it is.  */
+void ir_put(Printer *p, Ir x, int binds);
+/* Writes `to op= value`.  */
+void ir_put_set(Printer *p, Ir to, IrOp op, Ir value);
+
+/* ---- ir_print_acts.c ---- */
+
+/* Writes a statement that hardware has an instruction for.  */
+void ir_put_act(Printer *p, const IrStmt *s);
+
+#endif

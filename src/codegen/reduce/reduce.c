@@ -1,0 +1,285 @@
+#include "codegen/reduce/reduce.h"
+#include "rprogram/derived.h"
+
+enum { WARP = 32, ACCESS = RTILE_ACCESS };
+
+/* The same with another element of the arrays at hand.  */
+static Partials at_lane(const Cg *cg, const Partials *p, Ir lane) {
+    Partials x = *p;
+    for (int i = 0; i < x.n; i++) monoid_at(cg, &x.at[i], lane);
+    return x;
+}
+
+void reduce_clear(Cg *cg, const Partials *p, int items) {
+    for (int i = 0; i < p->n; i++) monoid_declare(cg, &p->at[i], items);
+    if (monoid_counts(p)) ir_variable(cg, p->count, "seen", ir_int(cg, 0));
+}
+
+static const char *array_name(const Cg *cg, const Partial *p, ReduceArrays of, bool positions) {
+    return monoid_word(cg, positions ? ir_joined(cg, of.stem, "_at") : of.stem, p);
+}
+
+/* ---- threads ---- */
+
+/* What another lane has, as y and the position at.  */
+static void fold_other(Cg *cg, const Partial *to, const Partial *from, IrOther other, Ir test) {
+    Ir where = from->where ? ir_exchange(cg, "at", from->where, other) : NULL;
+    Ir value = ir_exchange(cg, "y", from->value, other);
+    if (test) ir_if(cg, test);
+    monoid_fold(cg, to, value, where, false);
+    if (test) ir_close(cg);
+}
+
+static void meet_lanes(Cg *cg, const Partials *p, int mask) {
+    int top = 1;
+    while (2 * top <= mask) top *= 2;
+    for (int i = 0; i < p->n && mask > 0; i++) {
+        Ir f = ir_name(cg, ir_type(IR_I32), "f");
+        ir_loop(cg, f, ir_int(cg, top), ir_binary(cg, IR_GT, f, ir_int(cg, 0)),
+                (IrNext){IR_DIV, ir_int(cg, 2)}, IR_UNROLL_ALL);
+        bool some = mask + 1 != 2 * top;
+        if (some) ir_if(cg, ir_binary(cg, IR_NE, ir_binary(cg, IR_AND, f, ir_int(cg, mask)),
+                                      ir_int(cg, 0)));
+        fold_other(cg, &p->at[i], &p->at[i], (IrOther){IR_LANE_XOR, f, WARP}, NULL);
+        if (some) ir_close(cg);
+        ir_close(cg);
+    }
+}
+
+void reduce_lane(Cg *cg, const Partial *to, const Partial *from, IrOther other, Ir test) {
+    ir_scope(cg);
+    fold_other(cg, to, from, other, test);
+    ir_close(cg);
+}
+
+void reduce_scan(Cg *cg, const Partial *p, int lanes, int n, Ir number) {
+    if (lanes == 1) return;
+    Ir f = ir_name(cg, ir_type(IR_I32), "f");
+    ir_loop(cg, f, ir_int(cg, 1), ir_lt(cg, f, ir_int(cg, lanes)),
+            (IrNext){IR_MUL, ir_int(cg, 2)}, IR_UNROLL_ALL);
+    ir_count(cg, "u", n, IR_UNROLL_ALL);
+    reduce_lane(cg, p, p, (IrOther){IR_LANE_BELOW, f, lanes}, ir_binary(cg, IR_GE, number, f));
+    ir_close(cg);
+    ir_close(cg);
+}
+
+static Ir threads(const Cg *cg, int n) { return ir_number(cg, IR_U32, n); }
+
+/* A value of each warp, through shared memory.  */
+static void meet_warps(Cg *cg, const Partials *p, int warps, int block) {
+    ReduceArrays part = reduce_named("part", IR_SHARED);
+    Ir tid = ir_name(cg, ir_type(IR_I32), "tid");
+    Ir first = ir_mul_n(cg, ir_div(cg, tid, threads(cg, warps * WARP)), warps);
+    Ir at = ir_add(cg, first, ir_rem(cg, tid, threads(cg, warps)));
+    for (int i = 0; i < p->n; i++) {
+        const Partial *x = &p->at[i];
+        ir_shared_array(cg, ir_compute(te_reduced_type(x->e)), array_name(cg, x, part, false),
+                        block / WARP);
+        if (x->where)
+            ir_shared_array(cg, IR_I32, array_name(cg, x, part, true), block / WARP);
+    }
+    Ir only = ir_binary(cg, IR_EQ, ir_rem(cg, tid, threads(cg, WARP)), threads(cg, 0));
+    reduce_put(cg, p, 0, only, part, ir_div(cg, tid, threads(cg, WARP)));
+    ir_sync(cg, IR_SYNC_BLOCK, NULL);
+    for (int i = 0; i < p->n; i++) {
+        const Partial *x = &p->at[i];
+        ir_set(cg, x->value, ir_element(cg, reduce_array(cg, x, part, false), at));
+        if (x->where)
+            ir_set(cg, x->where, ir_element(cg, reduce_array(cg, x, part, true), at));
+    }
+    meet_lanes(cg, p, warps - 1);
+}
+
+static void meet(Cg *cg, const Partials *all, bool online, int lanes, int warps, int block) {
+    Partials p = monoid_select(all, online);
+    if (p.n == 0) return;
+    meet_lanes(cg, &p, lanes);
+    if (warps > 1) meet_warps(cg, &p, warps, block);
+}
+
+static Ir seen(const Cg *cg, const Partials *p) { return ir_name(cg, ir_type(p->count), "seen"); }
+
+void reduce_threads(Cg *cg, const Partials *p, int lanes, int warps, int block, Ir total) {
+    for (int i = 0; i < p->n; i++) {
+        const Partial *leader = &p->at[i];
+        if (monoid_is_leader(p, i))
+            ir_let_as(cg, ir_compute(leader->e->type), monoid_word(cg, "own", leader),
+                      leader->value);
+    }
+    meet(cg, p, false, lanes, warps, block);
+    for (int i = 0; i < p->n; i++) {
+        const Partial *online = &p->at[i], *leader = &p->at[online->leader];
+        if (!online->follow) continue;
+        ir_scope(cg);
+        Ir own = monoid_name(cg, ir_compute(leader->e->type), "own", leader);
+        ir_set(cg, online->value,
+               monoid_fit(cg, online, online->value, (PartialLeader){own, seen(cg, p)},
+                          (PartialLeader){leader->value, total ? total : ir_int(cg, 0)}));
+        ir_close(cg);
+    }
+    meet(cg, p, true, lanes, warps, block);
+}
+
+/* ---- memory ---- */
+
+static IrBase base_of(const Partial *p, bool positions) {
+    return positions ? IR_I32 : ir_compute(te_reduced_type(p->e));
+}
+
+Ir reduce_array(const Cg *cg, const Partial *p, ReduceArrays of, bool positions) {
+    return ir_name(cg, ir_pointer(base_of(p, positions), of.space, false),
+                   array_name(cg, p, of, positions));
+}
+
+/* Defines the pointer to an array of `base`, and then element `first` (NULL: 0) of it.  */
+static void place(Cg *cg, const Partial *p, ReduceArrays to, bool positions, Ir base, Ir first) {
+    Ir from = ir_view(cg, ir_pointer(base_of(p, positions), to.space, false), base);
+    ir_let(cg, array_name(cg, p, to, positions), first ? ir_add(cg, from, first) : from);
+}
+
+static Ir bytes_behind(const Cg *cg, Ir base, int64_t at) {
+    return ir_add(cg, base, ir_number(cg, IR_I64, at));
+}
+
+void reduce_arrays(Cg *cg, const Partials *p, ReduceArrays to, Ir base, int64_t n, Ir first) {
+    for (int i = 0; i < p->n; i++) {
+        const Partial *x = &p->at[i];
+        int64_t at = rprog_partials(cg->te, p->group, x->number, n);
+        place(cg, x, to, false, bytes_behind(cg, base, at), first);
+        at += rprog_partial_values(x->e, n);
+        if (x->where) place(cg, x, to, true, bytes_behind(cg, base, at), first);
+    }
+}
+
+void reduce_rooms(Cg *cg, const Partials *p, ReduceArrays to, const Layout *layout, Ir smem) {
+    static const RoomKind kind[] = {ROOM_PARTIALS, ROOM_POSITIONS};
+    for (int i = 0; i < p->n; i++) {
+        const Partial *x = &p->at[i];
+        for (int positions = 0; positions <= (x->where != NULL); positions++) {
+            int64_t at = rprog_room_at(layout, kind[positions], x->number);
+            place(cg, x, to, positions, bytes_behind(cg, smem, at), NULL);
+        }
+    }
+}
+
+/* Elements of one access to `items` neighbours of `bytes` each.  */
+static int per_access(int items, int bytes) {
+    int n = ACCESS / bytes;
+    while (items % n) n /= 2;
+    return n;
+}
+
+static Ir array_at(const Cg *cg, const Partial *p, ReduceArrays of, bool positions, Ir at) {
+    return ir_element(cg, reduce_array(cg, p, of, positions), at);
+}
+
+/* Where neighbour `by` of those at a place is.  */
+static Ir behind(const Cg *cg, ReduceArrays of, Ir at, Ir by) {
+    return ir_add(cg, at, of.apart > 0 ? ir_mul_n(cg, by, of.apart) : by);
+}
+
+/* Neighbours, an access at a time.  */
+static void put_items(Cg *cg, const Partial *x, int items, ReduceArrays to, bool positions, Ir at) {
+    Ir array = positions ? x->positions : x->array, all = reduce_array(cg, x, to, positions);
+    int n = per_access(items, ir_bytes((IrBase)array->type.base));
+    Ir part = ir_count(cg, "p", items / n, IR_UNROLL_ALL), by = ir_mul_n(cg, part, n);
+    Ir from = ir_add(cg, array, by);
+    if (to.apart > 0)
+        ir_do(cg, ir_call_n(cg, ir_type(IR_VOID), "rl_store_shared", n, 3, all,
+                            behind(cg, to, at, by), from));
+    else ir_store(cg, NULL, n, behind(cg, to, ir_add(cg, all, at), by), from);
+    ir_close(cg);
+}
+
+static void put(Cg *cg, const Partial *x, int items, Ir only, ReduceArrays to, Ir at) {
+    for (int positions = 0; positions <= (x->where != NULL); positions++) {
+        if (only) ir_if(cg, only);
+        if (items > 0) put_items(cg, x, items, to, positions, at);
+        else ir_set(cg, array_at(cg, x, to, positions, at), positions ? x->where : x->value);
+        if (only) ir_close(cg);
+    }
+}
+
+void reduce_put(Cg *cg, const Partials *p, int items, Ir only, ReduceArrays to, Ir at) {
+    for (int i = 0; i < p->n; i++) put(cg, &p->at[i], items, only, to, at);
+}
+
+/* What is at a pointer, as NAME: a value, or (n > 1) n neighbours.  */
+static void read(Cg *cg, const char *name, Ir from, int n) {
+    ir_let(cg, name, n > 1 ? ir_load(cg, from, n) : ir_element(cg, from, ir_int(cg, 0)));
+}
+
+/* Parts of every reduction at element `at`, as x and y.  */
+static void read_partial(Cg *cg, const Partials *p, int n, ReduceArrays of, Ir at) {
+    for (int i = 0; i < p->n; i++) {
+        const Partial *x = &p->at[i];
+        for (int positions = 0; positions <= (x->where != NULL); positions++) {
+            const char *name = monoid_word(cg, positions ? "y" : "x", x);
+            if (n > 1) read(cg, name, ir_add(cg, reduce_array(cg, x, of, positions), at), n);
+            else ir_let(cg, name, array_at(cg, x, of, positions, at));
+        }
+    }
+}
+
+/* What is read is what is held, or (`begins` false) joins it.  */
+static void join(Cg *cg, const Partials *p, Ir lane, bool begins) {
+    for (int i = 0; i < p->n; i++) {
+        if (begins) monoid_take(cg, p, i, lane);
+        else if (!p->at[i].follow) monoid_merge(cg, p, i, lane);
+    }
+}
+
+/* The same with the n neighbours that have been read.  */
+static void join_items(Cg *cg, const Partials *p, int n, bool begins) {
+    Ir v = ir_count(cg, "v", n, IR_UNROLL_ALL);
+    join(cg, p, n > 1 ? v : NULL, begins);
+    ir_close(cg);
+}
+
+void reduce_add(Cg *cg, const Partial *p, int n, Ir from) {
+    Partials one = {.at = {*p}, .n = 1};
+    read(cg, monoid_word(cg, "x", p), from, n);
+    join_items(cg, &one, n, false);
+}
+
+static void take_part(Cg *cg, const Partials *p, int items, const ReducePartial *partial,
+                      bool begins) {
+    int n = items;
+    if (items == 0) {
+        read_partial(cg, p, 0, partial->of, partial->at);
+        join(cg, p, NULL, begins);
+        return;
+    }
+    for (int i = 0; i < p->n; i++) n = per_access(n, te_dtype_bytes(te_reduced_type(p->at[i].e)));
+    Ir part = ir_count(cg, "p", items / n, IR_UNROLL_ALL), by = ir_mul_n(cg, part, n);
+    Partials x = at_lane(cg, p, ir_add(cg, by, ir_name(cg, ir_type(IR_I32), "v")));
+    read_partial(cg, &x, n, partial->of, behind(cg, partial->of, partial->at, by));
+    join_items(cg, &x, n, begins);
+    ir_close(cg);
+}
+
+void reduce_partial(Cg *cg, const Partials *p, int items, const ReducePartial *partial) {
+    Ir more = NULL;
+    if (monoid_counts(p)) more = ir_let_as(cg, p->count, "more", partial->elements);
+    take_part(cg, p, items, partial, false);
+    if (more) ir_update(cg, IR_ADD, seen(cg, p), more);
+}
+
+void reduce_begin(Cg *cg, const Partials *p, int items, const ReducePartial *partial) {
+    for (int i = 0; i < p->n; i++) monoid_room(cg, &p->at[i], items);
+    take_part(cg, p, items, partial, true);
+    if (monoid_counts(p)) ir_variable(cg, p->count, "seen", partial->elements);
+}
+
+Ir reduce_part(const Cg *cg) { return ir_name(cg, ir_type(IR_I32), "s"); }
+
+void reduce_gather(Cg *cg, const Partials *p, int items, const ReducePartial *partial,
+                   ReduceRange parts) {
+    Ir s = reduce_part(cg);
+    ir_loop(cg, s, parts.first, ir_lt(cg, s, parts.count),
+            (IrNext){IR_ADD, ir_int(cg, parts.step)}, parts.under_way);
+    for (int i = 0; i < p->n && parts.moves; i++)
+        ir_update(cg, IR_ADD, reduce_array(cg, &p->at[i], partial->of, false), parts.moves);
+    reduce_partial(cg, p, items, partial);
+    ir_close(cg);
+}

@@ -1,0 +1,69 @@
+/* The building blocks of kernels over rows.
+ *
+ * Walk: M results (rows) of N elements (columns); at the thread's row (m), read the one it is read
+ * as (row), lane its number among the row's threads; steps first to end; step the one at hand,
+ * piece the first column of the vector at hand (col).  Where rows have ends, their vectors are the
+ * `body` columns from column head on, which is the first that is aligned, skip elements before the
+ * row another would be.  Other names: u the vector of a step, p sources, q outputs and h kept rows
+ * as pointers, by number.  */
+#ifndef ROLLER_CODEGEN_SKELETON_ROW_H
+#define ROLLER_CODEGEN_SKELETON_ROW_H
+#include "codegen/skeleton/skeleton.h"
+
+/* row.c: rows of the block and what is kept of them.  */
+void row_constants(Kernel *k);
+void row_place(Kernel *k, bool stores);
+void row_hold(Kernel *k, const Node *n);
+bool row_ragged(const Kernel *k);         /* some block has fewer rows than its threads */
+bool row_ends_within(const Kernel *k);    /* a row ends within a step, at some size */
+TeExtent row_columns(const Kernel *k);
+bool row_loops(const Kernel *k);          /* over steps */
+bool row_wide(const Kernel *k);           /* columns need 64 bits */
+IrBase row_base(const Kernel *k);         /* the type that counts them */
+/* Constants: BM rows of a block, LN threads of a row; BN columns of a step, TN of them a thread's,
+ * VN at once.  */
+static inline Ir row_size(const Kernel *k, const char *name) {
+    return ir_name(k->cg, ir_type(IR_I32), name);
+}
+bool row_ends(const Kernel *k);           /* vectors begin at the first aligned column */
+/* The write of statement i of the group over the frame's indices.  */
+void row_write(const Kernel *k, int i, Access *x);
+/* row_load.c: sources in a step; does pass `pass` read one, is it fetched before what uses it?  */
+bool row_is_read(const RowSource *s, int pass);
+bool row_is_fetched(const Kernel *k, const RowSource *s, int pass);
+bool row_in_registers(const Kernel *k, const RowSource *s);
+bool row_in_shared(const Kernel *k, const RowSource *s);
+bool row_is_array(const Kernel *k, const RowSource *s);   /* of all the thread's vectors */
+int row_vectors(const Kernel *k);         /* of a thread in a step */
+int row_width(const Kernel *k, const RowSource *s);       /* elements of an access, ... */
+int row_accesses(const Kernel *k, const RowSource *s);    /* ... so many of them a vector */
+/* The vector with element v of a source, in the registers that have it; an element of it.  */
+Ir row_vector(const Kernel *k, int n);
+Ir row_vector_lane(const Kernel *k, const RowSource *s, Ir vector);
+/* The name of the array of value n (RowFacts.value), or that of the ends.  */
+const char *row_value(const Kernel *k, int n);
+void row_declare(Kernel *k, int n);       /* registers of source n, */
+void row_load(Kernel *k, int n);          /* loads into them for vector u, and element v of it */
+Ir row_element(const Kernel *k, int n);
+Ir row_held(const Kernel *k, int n);      /* where shared memory has the row of source n */
+void row_widen(Kernel *k, int n, int pass);              /* what it is kept as, at its first pass */
+/* row_divide.c: does a pass divide by values of the row, that is, multiply by their reciprocals;
+ * does that depend on what is divided?  */
+bool row_divides(const Kernel *k, int pass);
+bool row_tests_dividends(const Kernel *k, int pass);
+void row_test_dividends(Kernel *k, int pass, Ir near);   /* at an element */
+/* Defines the reciprocals, by tensor, and gives the test of the row that they may be used.  */
+Ir row_invert(Kernel *k, int pass, Ir *inverse);
+/* row_walk.c */
+void row_walk(Kernel *k, int pass);
+/* row_reduce.c: values per row.  */
+Partials row_partials(const Kernel *k, int pass);
+bool row_makes(const Kernel *k, int tensor, int pass);
+Ir row_leads(const Kernel *k);            /* the thread that leaves what its row comes to */
+/* What rows are known by behind pass `pass` (-1: before all).  */
+void row_known(Kernel *k, int pass, bool stores);
+void row_meet(Kernel *k, int pass);       /* the threads of a row */
+void row_finish(Kernel *k, int pass);
+void row_leave(Kernel *k, int pass);      /* values of a slice to the workspace */
+void row_combine(Kernel *k, int pass, bool stores);
+#endif

@@ -1,0 +1,282 @@
+#include "codegen/skeleton/scan.h"
+#include "codegen/elements/reduction.h"
+#include "codegen/expr/sizes.h"
+
+/* Reductions that run to their own place: where a block's elements lie, their terms, and the
+ * statements behind them.  */
+
+static bool is_wide(const Kernel *k) {
+    return place_wide(scan_view(k)->out.extent, k->l->r->block.extent[AX_M]);
+}
+
+static TeExtent walk_of(const Kernel *k) { return index_extent(k->cg->arena, &k->l->map, 1); }
+
+Partial scan_partial(const Kernel *k, const char *stem, Ir lane) {
+    return monoid_pass(k->cg, k->l->p->group->columns, 0, stem, lane).at[0];
+}
+
+void scan_copy(Kernel *k, const Partial *to, const Partial *from) {
+    ir_set(k->cg, to->value, from->value);
+    if (to->where) ir_set(k->cg, to->where, from->where);
+}
+
+/* ---- place ---- */
+
+static IrBase base_of(const Kernel *k) { return place_base(is_wide(k)); }
+
+/* The thread's result, or the first of them: `own` behind the first of the block.  */
+static void place_result(Kernel *k, Ir own) {
+    Cg *cg = k->cg;
+    Ir columns = ir_int(cg, k->l->r->block.extent[AX_M]);
+    Ir first = ir_mul(cg, ir_as(cg, base_of(k), ir_block(cg, 0)), columns);
+    k->walk.at = ir_let_as(cg, base_of(k), "at", ir_add(cg, first, own));
+}
+
+static void place_along_walk(Kernel *k) {
+    Cg *cg = k->cg;
+    Walk *w = &k->walk;
+    const RProg *r = k->l->r;
+    int threads = rprog_threads_along(r, AX_N), lanes = rprog_scan_lanes(k->l->p, r);
+    int vec = r->store_vec, each = lanes * (int)r->thread.extent[AX_N];
+    ir_note(cg, "place: %d threads of a result, %d pieces of %d elements", threads,
+            scan_vectors(k), vec);
+    Ir all = ir_number(cg, IR_U32, threads), some = ir_int(cg, lanes);
+    w->tid = ir_let_as(cg, IR_I32, "tid", ir_thread(cg));
+    w->lane = ir_let_as(cg, IR_I32, "lane", ir_rem(cg, w->tid, all));
+    place_result(k, ir_div(cg, w->tid, all));
+    Ir group = ir_mul_n(cg, ir_div(cg, w->lane, some), each);
+    w->own = ir_let(cg, "own", ir_add(cg, group, ir_mul_n(cg, ir_rem(cg, w->lane, some), vec)));
+}
+
+static void place_down(Kernel *k) {
+    Cg *cg = k->cg;
+    Walk *w = &k->walk;
+    const RProg *r = k->l->r;
+    int across = rprog_threads_along(r, AX_M), vec = r->store_vec;
+    ir_note(cg, "place: %d x %d results, %d groups of %d elements", across, vec,
+            rprog_threads_along(r, AX_N), (int)r->thread.extent[AX_N]);
+    Ir all = ir_number(cg, IR_U32, across);
+    w->tid = ir_let_as(cg, IR_I32, "tid", ir_thread(cg));
+    w->col = ir_let_as(cg, IR_I32, "col", ir_mul_n(cg, ir_rem(cg, w->tid, all), vec));
+    w->row = ir_let_as(cg, IR_I32, "row", ir_div(cg, w->tid, all));
+    place_result(k, w->col);
+    w->own = ir_let(cg, "own", ir_mul_n(cg, w->row, r->thread.extent[AX_N]));
+}
+
+static void place_slice(Kernel *k) {
+    Cg *cg = k->cg;
+    Walk *w = &k->walk;
+    const RProg *r = k->l->r;
+    w->first = ir_int(cg, 0);
+    w->end = w->length;
+    if (r->split <= 1) return;
+    Ir slice = size_value(cg, index_slice(cg->arena, &k->l->map, 1, r->split));
+    Ir first = ir_min(cg, ir_mul(cg, ir_cast(cg, IR_I64, ir_block(cg, 1)), slice),
+                      ir_cast(cg, IR_I64, w->length));
+    w->first = ir_let(cg, "first", ir_cast(cg, IR_I32, first));
+    w->end = ir_let(cg, "last", ir_min(cg, ir_add(cg, w->first, slice), w->length));
+}
+
+/* An extent by a name.  */
+static Ir named(Kernel *k, const char *name, IrBase base, TeExtent e) {
+    return ir_constant(k->cg, name, ir_as(k->cg, base, size_value(k->cg, e)));
+}
+
+static void start_elements(Kernel *k) {
+    const ScanView *v = scan_view(k);
+    Elements *at = &k->at;
+    at->vec = k->l->r->store_vec;
+    at->n_order = at->n_vector = 0;
+    at->domain = v->down;
+    at->domain_wide = is_wide(k);
+    place_axis(k, 0, k->walk.at, is_wide(k), at->index, at->wide);
+    if (!v->down) at->order[at->n_order++] = v->of.index;
+    for (int i = v->out.n - 1; i >= 0 && v->down; i--) {
+        if (v->out.digit[i].extent != 1) at->order[at->n_order++] = v->out.index[i];
+    }
+}
+
+void scan_place(Kernel *k) {
+    Cg *cg = k->cg;
+    Walk *w = &k->walk;
+    const RProg *r = k->l->r;
+    w->length = named(k, "N", IR_I32, walk_of(k));
+    w->results = named(k, "TOTAL", base_of(k), index_extent(cg->arena, &k->l->map, 0));
+    (scan_view(k)->down ? place_down : place_along_walk)(k);
+    place_slice(k);
+    if (scan_carries(k->l->p, r)) w->base = scan_name(k, "base");
+    else w->base = ir_constant(cg, "base", ir_int(cg, 0));
+    if (k->l->kind == KERNEL_SCAN && rprog_scan_meets(k->l->p, r) > 1) {
+        Partials p = monoid_pass(cg, k->l->p->group->columns, 0, "acc", NULL);
+        reduce_rooms(cg, &p, reduce_named("met", IR_SHARED), k->l->layout, kernel_smem(k, 128));
+    }
+    start_elements(k);
+    ir_simple(cg, IR_STMT_BLANK);
+}
+
+/* ---- vectors of a step ---- */
+
+void scan_open_steps(Kernel *k) {
+    const Walk *w = &k->walk;
+    Cg *cg = k->cg;
+    ir_loop(cg, w->base, w->first, ir_lt(cg, w->base, w->end),
+            (IrNext){IR_ADD, ir_int(cg, k->l->r->block.extent[AX_N])}, 1);
+}
+
+static Ir is_result(const Kernel *k) { return ir_lt(k->cg, k->walk.at, k->walk.results); }
+
+/* The test that a vector has elements; NULL: it always has.  */
+static Ir vector_test(const Kernel *k) {
+    const Cg *cg = k->cg;
+    /* A walk that may have no elements at run time has no loop to say so.  */
+    bool ends = index_ragged(&k->l->map, 1) ||
+                (!scan_carries(k->l->p, k->l->r) && walk_of(k).min == 0);
+    return ir_both(cg, ends ? ir_lt(cg, k->walk.piece, k->walk.length) : NULL,
+                   index_ragged(&k->l->map, 0) ? is_result(k) : NULL);
+}
+
+/* A loop over vectors, in which those have their indices that have elements; returns how many
+ * scopes are open.  */
+static int open_vectors(Kernel *k) {
+    Cg *cg = k->cg;
+    Walk *w = &k->walk;
+    const ScanView *v = scan_view(k);
+    int vec = k->l->r->store_vec, along = v->of.index;
+    int step = v->down ? 1 : rprog_scan_lanes(k->l->p, k->l->r) * vec;
+    Ir u = ir_count(cg, "u", scan_vectors(k), IR_UNROLL_ALL);
+    Ir own = ir_add(cg, w->base, w->own);
+    w->piece = ir_let(cg, "pos", ir_add(cg, own, ir_mul_n(cg, u, step)));
+    Ir test = vector_test(k), back = ir_sub(cg, w->length, ir_int(cg, v->down ? 1 : vec));
+    if (test) ir_if(cg, test);
+    k->at.index[along] = ir_let(cg, ir_numbered(cg, "i", along),
+                                v->of.reversed ? ir_sub(cg, back, w->piece) : w->piece);
+    k->at.wide[along] = false;
+    k->at.n_vector = 0;
+    return 1 + (test != NULL);
+}
+
+/* Where element v of vector u is.  */
+static Ir place_of(const Kernel *k) {
+    const Cg *cg = k->cg;
+    int vec = k->l->r->store_vec;
+    Ir u = scan_name(k, "u"), v = scan_name(k, "v");
+    if (vec == 1) return u;
+    if (scan_view(k)->of.reversed && !scan_view(k)->down) v = ir_sub(cg, ir_int(cg, vec - 1), v);
+    return ir_add(cg, ir_mul_n(cg, u, vec), v);
+}
+
+/* The terms of a vector: each is held apart (`each`), or folded into its result.  */
+static void fold_vectors(Kernel *k, bool each) {
+    Cg *cg = k->cg;
+    const TeExpr *term = scan_view(k)->of.term;
+    Ir lane = scan_items(k) == 0 ? NULL : elements_lane(k);
+    Partial x = scan_partial(k, "acc", each ? place_of(k) : lane);
+    int stmt = k->l->p->group->root, open = open_vectors(k);
+    elements_load_vectors(k, stmt, term);
+    elements_open_lanes(k);
+    CgPoint p = elements_point(k, stmt, false);
+    Ir value = cg_expr(&p, term, te_reduced_type(x.e));
+    Ir where = x.where ? ir_as(cg, IR_I32, p.index[scan_view(k)->of.over]) : NULL;
+    if (each) {
+        ir_set(cg, x.value, value);
+        if (where) ir_set(cg, x.where, where);
+    } else {
+        monoid_fold(cg, &x, value, where, false);
+    }
+    elements_close_lanes(k);
+    for (; open > 0; open--) ir_close(cg);
+    k->at.n_vector = 0;
+}
+
+void scan_fold(Kernel *k) {
+    Cg *cg = k->cg;
+    bool each = k->l->kind == KERNEL_SCAN;
+    Partials p = monoid_pass(cg, k->l->p->group->columns, 0, "acc",
+                             scan_items(k) || each ? scan_name(k, "u") : NULL);
+    ir_note(cg, each ? "terms: one for each element" : "fold: the elements of the slice");
+    reduce_clear(cg, &p, each ? scan_vectors(k) * k->l->r->store_vec : scan_items(k));
+    if (!each) scan_open_steps(k);
+    fold_vectors(k, each);
+    if (!each) ir_close(cg);
+    ir_simple(cg, IR_STMT_BLANK);
+}
+
+void scan_elements(Kernel *k) {
+    ir_note(k->cg, "elements: %d at a time", k->at.vec);
+    Partial x = scan_partial(k, "acc", place_of(k));
+    k->at.open = open_vectors(k);
+    k->at.root = monoid_result(&x);
+    k->at.root_type = kernel_root(k)->rhs->type;
+}
+
+/* ---- slices ---- */
+
+/* The slices of results beside each other lie behind each other, by group.  */
+static void map_down(const Kernel *k, ThreadMap *m) {
+    const Cg *cg = k->cg;
+    const Walk *w = &k->walk;
+    int groups = rprog_scan_partials(k->l->p, k->l->r), vec = k->l->r->store_vec;
+    Ir slice = ir_add(cg, ir_mul(cg, ir_cast(cg, IR_I64, ir_block(cg, 1)), ir_int(cg, groups)),
+                      w->row);
+    Ir last = ir_sub(cg, w->results, ir_int(cg, vec));
+    Ir at = index_ragged(&k->l->map, 0) ? ir_min(cg, w->at, last) : w->at;
+    m->items = vec;
+    m->lane = scan_name(k, "v");
+    m->own = ir_add(cg, ir_mul(cg, slice, w->results), w->at);
+    m->n_partial = ir_mul(cg, ir_cast(cg, IR_I32, ir_block(cg, 1)), ir_int(cg, groups));
+    m->at = ir_add(cg, ir_mul(cg, ir_cast(cg, IR_I64, reduce_part(cg)), w->results), at);
+}
+
+static void map_along(const Kernel *k, ThreadMap *m) {
+    const Cg *cg = k->cg;
+    const Walk *w = &k->walk;
+    bool ragged = index_ragged(&k->l->map, 0);
+    Ir last = ir_sub(cg, w->results, ir_int(cg, 1));
+    Ir first = ir_binary(cg, IR_EQ, w->lane, ir_int(cg, 0));
+    m->first = ir_mul(cg, ragged ? ir_min(cg, w->at, last) : w->at,
+                      ir_number(cg, IR_I64, k->l->r->split));
+    m->own = ir_block(cg, 1);
+    m->only = ir_both(cg, first, ragged ? is_result(k) : NULL);
+    m->n_partial = ir_cast(cg, IR_I32, ir_block(cg, 1));
+    m->at = reduce_part(cg);
+    m->rank = w->lane;
+}
+
+static ThreadMap scan_map(const Kernel *k, const char *stem) {
+    const RProg *r = k->l->r;
+    const ScanView *v = scan_view(k);
+    int partials = rprog_scan_partials(k->l->p, r);
+    ThreadMap m = {.group = k->l->p->group->columns, .stem = stem, .count = IR_I32,
+                   .threads = v->down ? 1 : rprog_threads_along(r, AX_N),
+                   .block = r->threads, .partials = r->split * partials * v->out.extent};
+    (v->down ? map_down : map_along)(k, &m);
+    return m;
+}
+
+void scan_meet_slice(Kernel *k) {
+    ThreadMap m = scan_map(k, "acc");
+    Partials p = reduction_partials(k, &m, 0);
+    reduction_meet(k, &m, &p, NULL);
+}
+
+void scan_leave(Kernel *k) {
+    ThreadMap m = scan_map(k, "acc");
+    Partials p = reduction_partials(k, &m, 0);
+    if (m.items) ir_if(k->cg, is_result(k));
+    reduction_leave(k, &m, &p);
+    if (m.items) ir_close(k->cg);
+}
+
+void scan_combine(Kernel *k) {
+    ThreadMap m = scan_map(k, "carry");
+    Partials p = reduction_partials(k, &m, 0);
+    ir_note(k->cg, "combine: the slices before this one");
+    reduction_left(k, &m, &p);
+    reduction_combine(k, &m, &p);
+    ir_simple(k->cg, IR_STMT_BLANK);
+}
+
+void scan_clear(Kernel *k) {
+    Partials p = monoid_pass(k->cg, k->l->p->group->columns, 0, "carry", NULL);
+    reduce_clear(k->cg, &p, scan_items(k));
+}

@@ -1,0 +1,34 @@
+/* Inside of scan kernels.
+ *
+ * Walk: N elements of length, TOTAL results beside it, at the thread's (first) result, first
+ * and end of the block's slice, base the first element of a step, own the thread's first one
+ * in it, piece that of the vector at hand (pos), in the order of the walk; u is the vector.
+ * acc what elements come to, vector by vector in that order; carry what the steps before came
+ * to. Along: lane the thread's number among those of its result. Down: row its group, col its
+ * first result in the block.  */
+#ifndef ROLLER_CODEGEN_SKELETON_SCAN_H
+#define ROLLER_CODEGEN_SKELETON_SCAN_H
+#include "codegen/skeleton/skeleton.h"
+
+static inline const ScanView *scan_view(const Kernel *k) { return &k->l->p->scan; }
+/* Vectors of a thread in a step.  */
+static inline int scan_vectors(const Kernel *k) {
+    const RProg *r = k->l->r;
+    return r->thread.extent[AX_N] / (scan_view(k)->down ? 1 : r->store_vec);
+}
+/* Does what steps come to go on to the next ones?  */
+static inline bool scan_carries(const Problem *p, const RProg *r) {
+    return r->split > 1 || p->scan.extent > r->block.extent[AX_N];
+}
+/* What loops run through.  */
+static inline Ir scan_name(const Kernel *k, const char *name) {
+    return ir_name(k->cg, ir_type(IR_I32), name);
+}
+/* The reduction, held as STEM.  */
+Partial scan_partial(const Kernel *k, const char *stem, Ir lane);
+void scan_copy(Kernel *k, const Partial *to, const Partial *from);
+/* Results that a thread has beside each other, as arrays; 0: one.  */
+static inline int scan_items(const Kernel *k) {
+    return scan_view(k)->down ? k->l->r->store_vec : 0;
+}
+#endif

@@ -1,0 +1,207 @@
+#include "codegen/elements/reduction.h"
+#include "codegen/skeleton/scan.h"
+
+/* What the elements of a step come to: in a thread, across the threads of a result, and with the
+ * steps before.  Partial results are folded in the order of the walk, always the same one.  */
+
+enum { WARP = 32 };
+
+
+static const ReduceArrays met = {.stem = "met", .space = IR_SHARED};
+
+static Ir open_loop(Kernel *k, const char *var, int from, int to) {
+    return ir_for(k->cg, var, ir_int(k->cg, from), ir_int(k->cg, to), 1, IR_UNROLL_ALL);
+}
+
+static void fold(Kernel *k, const Partial *to, const Partial *from) {
+    monoid_fold(k->cg, to, from->value, from->where, false);
+}
+
+/* ---- along ---- */
+
+static Partial held(const Kernel *k, const char *stem, Ir lane) {
+    return scan_partial(k, stem, lane);
+}
+
+/* Element x of vector u, of n each.  */
+static Ir element(const Kernel *k, int n, Ir x) {
+    return ir_add(k->cg, ir_mul_n(k->cg, scan_name(k, "u"), n), x);
+}
+
+/* Pieces one behind the other: sum their values by lane, pre what comes before a lane's, run all.
+ *  */
+static void meet_vectors(Kernel *k, int lanes) {
+    Cg *cg = k->cg;
+    int vec = k->l->r->store_vec, vectors = scan_vectors(k);
+    Ir u = scan_name(k, "u"), number = scan_name(k, "number");
+    Partial sum = held(k, "sum", u), pre = held(k, "pre", u);
+    Partial run = scan_partial(k, "run", NULL);
+    Partial end = held(k, "acc", element(k, vec, ir_int(cg, vec - 1)));
+    monoid_declare(cg, &sum, vectors);
+    monoid_declare(cg, &pre, vectors);
+    monoid_declare(cg, &run, 0);
+    if (lanes > 1)
+        ir_let_as(cg, IR_I32, "number",
+                  ir_rem(cg, k->walk.tid, ir_number(cg, IR_U32, lanes)));
+    open_loop(k, "u", 0, vectors);
+    scan_copy(k, &sum, &end);
+    ir_close(cg);
+    reduce_scan(cg, &sum, lanes, vectors, number);
+    open_loop(k, "u", 0, vectors);
+    scan_copy(k, &pre, &run);
+    if (lanes > 1) {
+        reduce_lane(cg, &pre, &sum, (IrOther){IR_LANE_BELOW, ir_int(cg, 1), lanes},
+                    ir_binary(cg, IR_GT, number, ir_int(cg, 0)));
+        reduce_lane(cg, &run, &sum, (IrOther){IR_LANE_NUMBER, ir_int(cg, lanes - 1), lanes},
+                    NULL);
+    } else {
+        fold(k, &run, &sum);
+    }
+    ir_close(cg);
+}
+
+/* The warps of a result through shared memory: base what comes before a warp's.  */
+static void meet_warps(Kernel *k, const Partial *base, const Partial *carry, int warps) {
+    Cg *cg = k->cg;
+    Partials run = monoid_pass(cg, k->l->p->group->columns, 0, "run", NULL);
+    Partial all = scan_partial(k, "all", NULL);
+    Ir number = scan_name(k, "number"), tid = k->walk.tid, lane = k->walk.lane;
+    Ir warp = ir_div(cg, tid, ir_int(cg, WARP));
+    Ir first = ir_mul_n(cg, ir_div(cg, tid, ir_int(cg, warps * WARP)), warps);
+    Ir from = ir_add(cg, first, number);
+    ir_note(cg, "the warps of a result");
+    reduce_put(cg, &run, 0, ir_binary(cg, IR_EQ, number, ir_int(cg, 0)), met, warp);
+    ir_sync(cg, IR_SYNC_BLOCK, NULL);
+    monoid_declare(cg, &all, 0);
+    ir_if(cg, ir_lt(cg, number, ir_int(cg, warps)));
+    ir_set(cg, all.value, ir_element(cg, reduce_array(cg, &all, met, false), from));
+    if (all.where) ir_set(cg, all.where, ir_element(cg, reduce_array(cg, &all, met, true), from));
+    ir_close(cg);
+    reduce_scan(cg, &all, warps, 1, number);
+    Ir before = ir_add_n(cg, ir_div(cg, lane, ir_int(cg, WARP)), -1);
+    before = ir_max(cg, before, ir_int(cg, 0));
+    reduce_lane(cg, base, &all, (IrOther){IR_LANE_NUMBER, before, WARP},
+                ir_binary(cg, IR_GE, lane, ir_int(cg, WARP)));
+    if (carry)
+        reduce_lane(cg, carry, &all, (IrOther){IR_LANE_NUMBER, ir_int(cg, warps - 1), WARP},
+                    NULL);
+}
+
+/* acc[first + s * step] for s in 0..n-1, and what comes before them all.  */
+static void apply(Kernel *k, const Partial *before, Ir first, int step, int n) {
+    Cg *cg = k->cg;
+    Ir s = scan_name(k, "s"), less = ir_add_n(cg, s, -1);
+    Partial x = held(k, "acc", ir_add(cg, first, ir_mul_n(cg, s, step)));
+    Partial last = held(k, "acc", ir_add(cg, first, ir_mul_n(cg, less, step)));
+    Partial start = held(k, "acc", first);
+    if (!scan_view(k)->of.exclusive) {
+        open_loop(k, "s", 0, n);
+        fold(k, &x, before);
+        ir_close(cg);
+        return;
+    }
+    if (n > 1) {
+        ir_loop(cg, s, ir_int(cg, n - 1), ir_binary(cg, IR_GT, s, ir_int(cg, 0)),
+                (IrNext){IR_SUB, ir_int(cg, 1)}, IR_UNROLL_ALL);
+        scan_copy(k, &x, &last);
+        fold(k, &x, before);
+        ir_close(cg);
+    }
+    scan_copy(k, &start, before);
+}
+
+static void meet_along(Kernel *k, const Partial *carry) {
+    Cg *cg = k->cg;
+    int vec = k->l->r->store_vec, lanes = rprog_scan_lanes(k->l->p, k->l->r);
+    int warps = rprog_scan_meets(k->l->p, k->l->r);
+    Partial base = scan_partial(k, "base", NULL), own = scan_partial(k, "own", NULL);
+    Ir u = scan_name(k, "u"), s = scan_name(k, "s");
+    Partial run = scan_partial(k, "run", NULL), pre = held(k, "pre", u);
+    if (vec > 1) {
+        Partial x = held(k, "acc", element(k, vec, s));
+        Partial last = held(k, "acc", element(k, vec, ir_add_n(cg, s, -1)));
+        open_loop(k, "u", 0, scan_vectors(k));
+        open_loop(k, "s", 1, vec);
+        fold(k, &x, &last);
+        ir_close(cg);
+        ir_close(cg);
+    }
+    meet_vectors(k, lanes);
+    monoid_declare(cg, &base, 0);
+    if (carry) scan_copy(k, &base, carry);
+    if (warps > 1) meet_warps(k, &base, carry, warps);
+    else if (carry) fold(k, carry, &run);
+    open_loop(k, "u", 0, scan_vectors(k));
+    monoid_declare(cg, &own, 0);
+    scan_copy(k, &own, &base);
+    fold(k, &own, &pre);
+    apply(k, &own, ir_mul_n(cg, u, vec), 1, vec);
+    ir_close(cg);
+}
+
+/* ---- down ---- */
+
+/* The groups of a block through shared memory.  */
+static void meet_groups(Kernel *k, int groups, bool carries) {
+    Cg *cg = k->cg;
+    const RowGroup *g = k->l->p->group->columns;
+    int vec = k->l->r->store_vec, wide = k->l->r->block.extent[AX_M];
+    int end = (scan_vectors(k) - 1) * vec;
+    Partials last = monoid_pass(cg, g, 0, "acc", NULL);
+    Partials base = monoid_pass(cg, g, 0, "base", scan_name(k, "v"));
+    Partials carry = monoid_pass(cg, g, 0, "carry", scan_name(k, "v"));
+    Ir group = scan_name(k, "g"), row = k->walk.row, col = k->walk.col;
+    ReducePartial part = {met, NULL, ir_add(cg, ir_mul_n(cg, group, wide), col)};
+    if (end > 0) {
+        Partial *x = &last.at[0];
+        x->array = ir_add(cg, x->array, ir_int(cg, end));
+        if (x->where) x->positions = ir_add(cg, x->positions, ir_int(cg, end));
+    }
+    ir_note(cg, "the groups of the block");
+    reduce_put(cg, &last, vec, NULL, met, ir_add(cg, ir_mul_n(cg, row, wide), col));
+    ir_sync(cg, IR_SYNC_BLOCK, NULL);
+    ir_for(cg, "g", ir_int(cg, 0), row, 1, 1);
+    reduce_partial(cg, &base, vec, &part);
+    ir_close(cg);
+    if (!carries) return;
+    ir_count(cg, "g", groups, 1);
+    reduce_partial(cg, &carry, vec, &part);
+    ir_close(cg);
+}
+
+static void meet_down(Kernel *k, bool carries) {
+    Cg *cg = k->cg;
+    int vec = k->l->r->store_vec, deep = scan_vectors(k);
+    int groups = rprog_threads_along(k->l->r, AX_N);
+    Ir v = scan_name(k, "v"), less = ir_add_n(cg, scan_name(k, "u"), -1);
+    Partial base = held(k, "base", v), carry = held(k, "carry", v);
+    Partial x = held(k, "acc", element(k, vec, v));
+    Partial before = held(k, "acc", ir_add(cg, ir_mul_n(cg, less, vec), v));
+    Partial end = held(k, "acc", ir_add(cg, ir_int(cg, (deep - 1) * vec), v));
+    if (deep > 1) {
+        open_loop(k, "u", 1, deep);
+        open_loop(k, "v", 0, vec);
+        fold(k, &x, &before);
+        ir_close(cg);
+        ir_close(cg);
+    }
+    monoid_declare(cg, &base, vec);
+    if (carries) {
+        open_loop(k, "v", 0, vec);
+        scan_copy(k, &base, &carry);
+        if (groups == 1) fold(k, &carry, &end);
+        ir_close(cg);
+    }
+    if (groups > 1) meet_groups(k, groups, carries);
+    open_loop(k, "v", 0, vec);
+    apply(k, &base, v, vec, deep);
+    ir_close(cg);
+}
+
+void scan_meet(Kernel *k) {
+    bool carries = scan_carries(k->l->p, k->l->r);
+    Partial carry = scan_partial(k, "carry", NULL);
+    if (scan_view(k)->down) meet_down(k, carries);
+    else meet_along(k, carries ? &carry : NULL);
+    ir_simple(k->cg, IR_STMT_BLANK);
+}

@@ -1,0 +1,82 @@
+#include "codegen/expr/sizes.h"
+#include "codegen/skeleton/skeleton.h"
+
+/* Maps, and reductions as loops: any program, extents known at run time included.  */
+
+/* Vectors of the block's elements; where the domain may end in one, those that are whole.  */
+static void open_vectors(Kernel *k, TeExtent all, IrBase base) {
+    Cg *cg = k->cg;
+    Elements *at = &k->at;
+    int threads = k->l->launch.block[0];
+    int64_t span = k->l->launch.span, rounds = span / threads / at->vec;
+    bool folds = kernel_root(k)->rhs->kind == TE_REDUCE, rest = rprog_stream_rest(k->l->p, k->l->r);
+    ir_note(cg, "elements: %d at a time", at->vec);
+    at->total = ir_let_as(cg, base, "total", size_value(cg, all));
+    Ir u = ir_count(cg, "u", rounds, folds || rounds > 8 ? 1 : IR_UNROLL_ALL);
+    Ir vector = ir_add(cg, ir_mul_n(cg, u, threads), ir_as(cg, IR_I32, ir_thread(cg)));
+    Ir first = ir_mul(cg, ir_as(cg, base, ir_block(cg, 0)), ir_int(cg, span));
+    at->at = ir_let_as(cg, base, "at", ir_add(cg, first, ir_mul_n(cg, vector, at->vec)));
+    at->open = 1;
+    if (!index_ragged(&k->l->map, 0)) return;
+    if (rest) ir_if(cg, ir_binary(cg, IR_LE, at->at, ir_add_n(cg, at->total, -at->vec)));
+    else ir_if(cg, ir_lt(cg, at->at, at->total));
+    at->open++;
+}
+
+/* Fewer elements than a vector has: a thread for each, of the block whose vector they would be.  */
+static void open_rest(Kernel *k, bool wide, IrBase base) {
+    Cg *cg = k->cg;
+    Elements *at = &k->at;
+    ir_note(cg, "rest: less than %d elements", k->l->vec);
+    ir_scope(cg);
+    Ir whole = ir_binary(cg, IR_AND, at->total, ir_int(cg, -k->l->vec));
+    at->at = ir_let_as(cg, base, "at", ir_add(cg, whole, ir_as(cg, IR_I32, ir_thread(cg))));
+    Ir block = place_part(cg, at->at, k->l->launch.span, wide);
+    ir_if(cg, ir_both(cg, ir_lt(cg, at->at, at->total),
+                      ir_binary(cg, IR_EQ, block, ir_block(cg, 0))));
+    at->open = 2;
+}
+
+void stream_elements(Kernel *k, bool rest) {
+    Elements *at = &k->at;
+    const TeStmt *s = kernel_root(k);
+    TeExtent all = index_total(k->cg->arena, &k->l->map);
+    bool wide = place_wide(all.value, k->l->launch.span);
+    at->vec = rest ? 1 : k->l->vec;
+    at->n_order = at->n_vector = 0;
+    for (int i = s->n_left - 1; i >= 0; i--) {
+        if (s->index[i].hi.value != 1) at->order[at->n_order++] = i;
+    }
+    if (rest) open_rest(k, wide, place_base(wide));
+    else open_vectors(k, all, place_base(wide));
+    place_domain(k, at->at, wide, at->index, at->wide);
+}
+
+/* ---- reductions ---- */
+
+void stream_fold(Kernel *k) {
+    Cg *cg = k->cg;
+    Elements *at = &k->at;
+    int stmt = k->l->p->group->root;
+    const TeExpr *e = kernel_root(k)->rhs;
+    const RowGroup *g = k->l->p->group->columns;
+    Partials p = monoid_pass(cg, g, 0, "acc", elements_lane(k));
+    ir_note(cg, "fold: the reduction");
+    reduce_clear(cg, &p, at->vec);
+    for (int i = 0; i < e->n_index; i++) {
+        int j = e->index[i];
+        const TeExtent *n = &kernel_root(k)->index[j].hi;
+        at->wide[j] = n->value > INT32_MAX;
+        Ir first = ir_number(cg, place_base(at->wide[j]), 0);
+        at->index[j] = ir_for(cg, ir_numbered(cg, "i", j), first, cg_extent(cg, n), 1,
+                              IR_UNROLL_FREE);
+    }
+    elements_load_vectors(k, stmt, e->args[0]);
+    elements_open_lanes(k);
+    elements_fold(k, g, &p.at[0], NULL, true);
+    elements_close_lanes(k);
+    at->n_vector = 0;
+    for (int i = 0; i < e->n_index; i++) ir_close(cg);
+    at->root = monoid_result(&p.at[0]);
+    at->root_type = e->type;
+}
