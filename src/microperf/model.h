@@ -8,8 +8,7 @@
  *   WM, WN, WK: warp tile; WK < BK: warps share a step (warp)
  *   TM, TN, TK: register tile; TK: k read at once from tiles with k inner (thread)
  *   S: stages of the ring in shared memory (stages)
- *   U: k in the unrolled body; fragments are fetched one k (slice) ahead, or late (unroll, unroll U
- *       late)
+ *   U: k in the unrolled body; fragments are fetched one k (slice) ahead (unroll)
  *   split: slices of K, each its own block (split)
  *   tail, its blocks: tiles whose k-steps are dealt out, and to how many blocks (contract.c) (split
  *       1 tail T blocks B)

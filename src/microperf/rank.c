@@ -60,7 +60,6 @@ static int compare_programs(const RProg *a, const RProg *b) {
     if (!c) c = compare_loads(&a->load[1], &b->load[1]);
     if (!c) c = mp_compare(a->vec_m, b->vec_m);
     if (!c) c = mp_compare(a->vec_n, b->vec_n);
-    if (!c) c = mp_compare(a->late, b->late);
     if (!c) c = mp_compare(a->lanes, b->lanes);
     if (!c) c = mp_compare(a->raster, b->raster);
     return c ? c : mp_compare(a->group, b->group);

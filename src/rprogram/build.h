@@ -4,7 +4,7 @@
 #include "rprogram/skeleton.h"
 
 enum { LAYOUT_MEMO = 4096, OPTIONS = 4, SPLITS = 2, DEPTHS = STAGES_MAX };
-enum { BESIDE = 4 };          /* variants of programs: as many as this part of the others may be */
+enum { BESIDE = 4 };          /* programs with a tail: as many as this part of the others may be */
 
 /* A layout that was decided before: everything the decision depends on, and the outcome.  */
 typedef struct {
@@ -27,8 +27,7 @@ typedef struct {
     bool strict;              /* too many fitted: leave out what is merely unlikely */
     bool matrix;              /* some unit that fits multiplies matrices */
     int families;             /* ways to load the operands that are still to come */
-    int limit;                /* programs up to which this one may add, beside ... */
-    int late;                 /* ... those that are `late` for want of registers: kept so far */
+    int limit;                /* programs up to which this one may add */
     bool full;                /* the limit is reached */
     double sms;
     double parallel;          /* outputs, B * M * N, times slices of K long enough to split */
@@ -37,9 +36,6 @@ typedef struct {
     LayoutMemo *memo;
     Samples *samples;
 } Builder;
-
-/* Programs that are not `late`: what says whether there is enough to choose from.  */
-static inline int build_usual(const Builder *b) { return b->set->n - b->late; }
 
 /* Counts a program that was met and dropped.  */
 static inline void build_reject(const Builder *b, Reject why) {
@@ -69,7 +65,6 @@ void build_warpgroups(Builder *b, const RProg *start);
 /* Scale-out of one block program: split, limits; keeps what is legal.  */
 void build_scale_out(Builder *b, RProg *r);
 /* Beside what there is, the same with fragments that are not fetched ahead, likewise.  */
-void build_late(Builder *b);
 /* Stream-K: beside what there is, the same with a tail, a quarter of the limit at most.  */
 void build_tails(Builder *b);
 #endif

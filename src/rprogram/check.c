@@ -46,8 +46,7 @@ static const char *check_products(const Case *c) {
         if (r->grid != GRID_TILES) return "only units of warpgroups stay for several tiles";
     }
     if (c->s->products) return NULL;
-    if (r->tail || r->tail_blocks) return "only `contract` has a tail";
-    return r->late ? "no fragments could be read sooner" : NULL;
+    return r->tail || r->tail_blocks ? "only `contract` has a tail" : NULL;
 }
 
 static const char *check_derived(const Case *c) {

@@ -60,6 +60,7 @@ const SkeletonRow rprog_contract = {
     .candidates = contract_candidates,
     .check = contract_check,
     .threads = threads,
+    .derive = contract_derive_late,
     .registers = contract_registers,
     .rooms = contract_rooms,
     .product = contract_product,

@@ -9,7 +9,7 @@ enum { UNITS = 8, CANDIDATES = 20000, SLICE = 512 };
 static void build_beside(Builder *b, const RProg *start) {
     enum { FEW = 250 };
     bool strict = b->strict, full = b->full;
-    if (b->limit > build_usual(b) + FEW) b->limit = build_usual(b) + FEW;
+    if (b->limit > b->set->n + FEW) b->limit = b->set->n + FEW;
     b->strict = true;
     build_scale_up(b, start);
     b->strict = strict;
@@ -33,8 +33,8 @@ static void build_unit(Builder *b, int16_t unit) {
     for (int i = 0; i < n[0]; i++) {
         for (int j = 0; j < n[1]; j++) {
             if (!build_loads_agree(&load[0][i], &load[1][j])) continue;
-            int left = b->max - build_usual(b);
-            b->limit = build_usual(b) + (b->strict ? left / b->families-- : left);
+            int left = b->max - b->set->n;
+            b->limit = b->set->n + (b->strict ? left / b->families-- : left);
             r.load[0] = load[0][i];
             r.load[1] = load[1][j];
             if (rprog_warpgroups(b->dev, &r)) build_warpgroups(b, &r);
@@ -77,7 +77,6 @@ static void build_units(Builder *b, const int16_t *given, int n) {
     for (int pass = 0; pass < 2; pass++) {
         const int16_t *unit = pass == 0 ? given : sorted;
         *b->set = (RProgSet){.prog = b->set->prog, .epsilon = b->epsilon};
-        b->late = 0;
         b->strict = pass == 1;
         b->families = count_families(b, unit, n);
         bool full = false;
@@ -117,9 +116,8 @@ static void build_all(Builder *b) {
             build_units(b, unit, n);
             b->thorough = true;
         }
-        if (enough(build_usual(b), b->epsilon)) break;
+        if (enough(b->set->n, b->epsilon)) break;
     }
-    build_late(b);
     build_tails(b);
 }
 
@@ -130,7 +128,7 @@ void contract_candidates(Keeper *k) {
                  .memo = ARENA_ARRAY(k->arena, LayoutMemo, LAYOUT_MEMO),
                  .samples = ARENA_NEW(k->arena, Samples)};
     b.max = b.options->max_candidates > 0 ? b.options->max_candidates : CANDIDATES;
-    b.set->prog = ARENA_ROOM(k->arena, RProg, b.max + 2 * (b.max / BESIDE));
+    b.set->prog = ARENA_ROOM(k->arena, RProg, b.max + b.max / BESIDE);
     b.parallel = (double)p->extent[AX_B] * (double)p->extent[AX_M] * (double)p->extent[AX_N] *
                  (p->extent[AX_K] > SLICE ? (double)p->extent[AX_K] / SLICE : 1);
     build_all(&b);

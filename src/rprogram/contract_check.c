@@ -206,7 +206,6 @@ const char *contract_check(const Problem *p, const Device *dev, const RProg *r) 
     Case c = {p, dev, r};
     const char *why;
     bool matrix = rprog_matrix(dev, r), groups = rprog_warpgroups(dev, r);
-    if (r->late && !rprog_may_fetch_ahead(dev, r)) return "no fragments could be read sooner";
     if ((why = check_warps(&c)) || (why = groups   ? warpgroup_check(p, dev, r)
                                           : matrix ? matrix_check(p, dev, r)
                                                    : check_lanes(&c))) {

@@ -13,7 +13,7 @@ static int64_t fragment_words(const Problem *p, const Device *dev, const RProg *
         if (!p->op[side].present) continue;
         int64_t n = r->thread.extent[own_axis(side)];
         k_inner[side] = r->load[side].layout.inner == AX_K;
-        int64_t bytes = n * rprog_elem(p, dev, r, side) * (k_inner[side] ? tk : r->late ? 1 : 2);
+        int64_t bytes = n * rprog_elem(p, dev, r, side) * (k_inner[side] ? tk : 2);
         words[side] = (bytes + 3) / 4;
     }
     if (k_inner[0] && k_inner[1]) {
@@ -113,4 +113,10 @@ int64_t contract_registers(const Problem *p, const Device *dev, const RProg *r) 
     int64_t words = (p->acc_bytes + 3) / 4;
     return FIXED + words * r->thread.extent[AX_M] * r->thread.extent[AX_N] +
            fragment_words(p, dev, r) + loads;
+}
+
+void contract_derive_late(const Problem *p, const Device *dev, RProg *r) {
+    r->late = false;
+    if (!rprog_matrix(dev, r) || !rprog_may_be_ahead(dev, r, 0)) return;
+    r->late = contract_registers(p, dev, r) > dev->limits.registers_per_thread.value;
 }

@@ -48,6 +48,7 @@ bool rprog_same_block(const RProg *a, const RProg *b) {
     x.group = b->group;
     x.via = b->via;
     x.store_vec = b->store_vec;
+    x.late = b->late;
     x.registers = b->registers;
     x.smem = b->smem;
     x.blocks_per_sm = b->blocks_per_sm;
@@ -76,6 +77,7 @@ void derive_smem(const Device *dev, int64_t bytes, RProg *r) {
 void skeleton_derive(const SkeletonRow *s, const Problem *p, const Device *dev, RProg *r) {
     int64_t threads = s->threads(dev, r), all;
     r->threads = (int16_t)(threads < INT16_MAX ? threads : INT16_MAX);
+    if (s->derive) s->derive(p, dev, r);
     r->registers = whole_registers(r->threads > 0 ? s->registers(p, dev, r) : 0,
                                    (int64_t)dev->limits.registers_per_thread.value);
     derive_smem(dev, skeleton_shared(s, p, dev, r, &all), r);

@@ -38,19 +38,15 @@ int64_t rprog_outer_tiles(const Problem *p, const RProg *r) {
     return rprog_tiles(p, r, AX_B) * rprog_tiles(p, r, AX_M) * rprog_tiles(p, r, AX_N);
 }
 
-static bool may_be_ahead(const Device *dev, const RProg *r, int side) {
+bool rprog_may_be_ahead(const Device *dev, const RProg *r, int side) {
     if (rprog_warpgroups(dev, r)) return false;
     if (rprog_matrix(dev, r)) return count_along(&r->warp, &r->thread, AX_K) % 2 == 0;
     bool one_k = r->load[side].layout.inner != AX_K || r->thread.extent[AX_K] == 1;
     return one_k && !rprog_packed(dev, r) && r->unroll % 2 == 0;
 }
 
-bool rprog_may_fetch_ahead(const Device *dev, const RProg *r) {
-    return may_be_ahead(dev, r, 0) || may_be_ahead(dev, r, 1);
-}
-
 bool rprog_fetched_ahead(const Device *dev, const RProg *r, int side) {
-    return !r->late && may_be_ahead(dev, r, side);
+    return !r->late && rprog_may_be_ahead(dev, r, side);
 }
 
 TeDtype matrix_unit_type(const Device *dev, const RProg *r, int side) {

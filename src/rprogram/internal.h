@@ -72,8 +72,8 @@ const char *rprog_check_skeleton(const Problem *p, const RProg *r);
 /* What programs of all skeletons but `contract` have in the fields that they do not use.  */
 RProg rprog_base(Skeleton skeleton);
 
-/* Could fragments of some operand be fetched ahead?  */
-bool rprog_may_fetch_ahead(const Device *dev, const RProg *r);
+/* Could fragments of an operand be fetched ahead, if there are registers for them?  */
+bool rprog_may_be_ahead(const Device *dev, const RProg *r, int side);
 /* Units that can compute the problem: exact types first, packed ones where the operands lie so,
  * else whatever ALU row is nearest.  Returns how many.  */
 int rprog_units(const Problem *p, const Device *dev, int16_t *out, int cap);

@@ -82,7 +82,7 @@ static void print_value(Buf *out, PlanKey key, const Problem *p, const RProg *r,
     case KEY_WARP: print_tile(out, &r->warp); break;
     case KEY_THREAD: print_tile(out, &r->thread); break;
     case KEY_VEC: buf_printf(out, "%d %d", r->vec_m, r->vec_n); break;
-    case KEY_UNROLL: buf_printf(out, "%d%s", r->unroll, r->late ? " late" : ""); break;
+    case KEY_UNROLL: buf_printf(out, "%d", r->unroll); break;
     case KEY_STAGES: buf_printf(out, "%d", r->stages); break;
     case KEY_LOAD_A: print_load(out, &r->load[0], dev); break;
     case KEY_LOAD_B: print_load(out, &r->load[1], dev); break;

@@ -17,14 +17,12 @@ static bool more_words(const Reader *r) {
     return reader_word(&at).len > 0;
 }
 
-/* Is `word` what is left of the line?  */
-static Status read_last(Reader *r, const char *word, bool *out) {
+/* The word that may stand behind a unit.  */
+static Status read_swapped(Reader *r, bool *out) {
+    static const char *const word = "swapped";
     int which;
-    *out = false;
-    if (!more_words(r)) return ST_OK;
-    Status s = reader_name(r, &word, 1, &which);
-    *out = !s;
-    return s;
+    *out = more_words(r);
+    return *out ? reader_name(r, &word, 1, &which) : ST_OK;
 }
 
 static Status read_unit(Reader *r, RProg *x) {
@@ -32,7 +30,7 @@ static Status read_unit(Reader *r, RProg *x) {
     for (int i = 0; i < r->dev->n_unit; i++) {
         if (!reader_is(w, r->dev->unit[i].name)) continue;
         x->unit = (int16_t)i;
-        return read_last(r, "swapped", &x->swapped);
+        return read_swapped(r, &x->swapped);
     }
     return reader_fail(r, w.pos, "the device has no unit '%.*s'", w);
 }
@@ -227,7 +225,7 @@ Status reader_value(Reader *r, PlanKey key, RProg *x) {
     case KEY_UNROLL:
         s = reader_int(r, 1, 4096, &v);
         x->unroll = (int16_t)v;
-        return s ? s : read_last(r, "late", &x->late);
+        return s;
     case KEY_STAGES:
         s = reader_int(r, 1, STAGES_MAX, &v);
         x->stages = (uint8_t)v;

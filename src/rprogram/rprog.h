@@ -106,9 +106,9 @@
  * - Fragments, else (f64; f32 with inner == own axis; sm_70): a lane reads what it holds, as many
  *   neighbours at once as lie side by side, from where rprog_fragment has it.
  * - Fragments of slice s + 1 are read before the products of slice s if the slices of a step are
- *   even in number, so that buffers have constant indices, and the program is not `late`: the first
- *   ones of the next step behind its wait and barrier, before the products of the last slice.
- *   Else each slice reads its fragments first (rprog_fetched_ahead).  There is one barrier per
+ *   even in number, so that buffers have constant indices, and registers hold both (else the
+ *   program is `late`): the first ones of the next step behind its wait and barrier, before the
+ *   products of the last slice.  Else each slice reads its fragments first (rprog_fetched_ahead).  There is one barrier per
  *   k-step either way (two with stages == 1).
  * - A load with `bytes` copies elements of one byte unchanged for a unit of 16-bit ones: the shared
  *   tile has the type in memory, along and inner are AX_K, thread.k == 16, and a lane converts a
@@ -269,7 +269,6 @@ typedef struct {
     uint8_t vec_m, vec_n;     /* consecutive rows, columns per thread */
     uint8_t stages;
     int16_t unroll;           /* k unrolled in the inner loop; divides warp.k */
-    bool late;                /* fragments are read right before their products */
     RLoad load[2];            /* a, b */
     uint8_t store_vec;        /* elements per store along n */
     bool swapped;             /* matrix units: the unit's rows are our N */
@@ -286,6 +285,7 @@ typedef struct {
     RowKeep keep;             /* of `row` */
     int16_t threads;
     int16_t blocks_per_sm;    /* promised to the compiler as far as the grid has them */
+    bool late;                /* derived: no registers to fetch fragments ahead of their products */
     int16_t registers;        /* expected per thread */
     int32_t smem;             /* dynamic shared memory, bytes */
 } RProg;
@@ -320,8 +320,7 @@ typedef struct {
 typedef struct {
     int align;                /* promised alignment of tensors, bytes; 0: 16 */
     int64_t workspace_limit;  /* bytes; < 0: none */
-    int max_candidates;       /* 0: 20000; of `contract`, and a quarter more with a tail,
-                               * a quarter `late` */
+    int max_candidates;       /* 0: 20000; of `contract`, and a quarter more with a tail */
     bool no_matrix;           /* leave matrix units out */
 } RPlanOptions;
 

@@ -7,13 +7,11 @@
 static void keep(Builder *b, const RProg *r) {
     RProgSet *set = b->set;
     set->enumerated++;
-    bool fits = r->late ? b->late < b->max / BESIDE : build_usual(b) < b->limit;
-    if (!fits) {
+    if (set->n >= b->limit) {
         set->rejected[REJECT_DOMINATED]++;
-        b->full |= !r->late;
+        b->full = true;
         return;
     }
-    b->late += r->late;
     RProg *kept = &set->prog[set->n++];
     *kept = *r;
     if (r->tail == 0) rprog_choose_tables(b->p, b->dev, &b->bytes, b->may_table, kept);
@@ -261,11 +259,6 @@ void build_scale_out(Builder *b, RProg *r) {
     uint8_t depth[DEPTHS];
     r->stats = rprog_stats_of(b->p, r);
     skeleton_derive(b->of, b->p, b->dev, r);
-    bool full = r->registers > b->dev->limits.registers_per_thread.value;
-    if (full && rprog_matrix(b->dev, r) && rprog_may_fetch_ahead(b->dev, r)) {
-        r->late = true;
-        skeleton_derive(b->of, b->p, b->dev, r);
-    }
     take_block(b, r);
     int n = choose_depths(b, r, depth);
     bool staged = depth[n - 1] == 1;
@@ -316,31 +309,9 @@ static void with_tail(Builder *b, const RProg *r) {
     else keep(b, &x);
 }
 
-/* Fragments that are not fetched ahead leave registers: worth a try where these make room for
- * another block.  Programs that have too few otherwise are there already.  */
-void build_late(Builder *b) {
-    int n = b->set->n, registers = 0;
-    const RProg *like = NULL;             /* who needs so many, late */
-    for (int i = 0; i < n; i++) {
-        const RProg *r = &b->set->prog[i];
-        if (r->late || !rprog_matrix(b->dev, r) || !rprog_may_fetch_ahead(b->dev, r)) continue;
-        bool known = like && rprog_same_block(like, r);
-        if (known && hal_blocks_per_sm(b->dev, r->threads, registers, r->smem) <= r->blocks_per_sm)
-            continue;
-        RProg x = *r;
-        x.late = true;
-        skeleton_derive(b->of, b->p, b->dev, &x);
-        like = r;
-        registers = x.registers;
-        if (x.blocks_per_sm <= r->blocks_per_sm) continue;
-        take_block(b, &x);
-        keep(b, &x);
-    }
-}
-
 void build_tails(Builder *b) {
     int n = b->set->n;
     if (!rprog_static(b->p) || b->p->stats) return;
-    b->limit = build_usual(b) + b->max / BESIDE;
+    b->limit = b->set->n + b->max / BESIDE;
     for (int i = 0; i < n; i++) with_tail(b, &b->set->prog[i]);
 }

@@ -40,6 +40,7 @@ typedef struct SkeletonRow {
     const char *(*check)(const Problem *p, const Device *dev, const RProg *r);
     /* Threads of a block; sets tiles that follow from others.  */
     int64_t (*threads)(const Device *dev, RProg *r);
+    void (*derive)(const Problem *p, const Device *dev, RProg *r);    /* what else follows; NULL */
     int64_t (*registers)(const Problem *p, const Device *dev, const RProg *r);
     void (*rooms)(RoomWalk *w);                           /* NULL: none */
     void (*product)(Arena *a, const Problem *p, const Device *dev, const RProg *r, Layout *l);

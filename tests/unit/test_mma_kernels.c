@@ -22,22 +22,21 @@ typedef struct {
     int stages, split;
     bool swapped;
     StoreVia via;
-    bool late;                /* where fragments could be fetched ahead */
 } Family;
 static const Family family[] = {
-    {"1x1", {1, 1, 1}, {1, 1, 1}, 2, 1, false, VIA_DIRECT, false},
-    {"2x4", {2, 4, 2}, {2, 1, 1}, 3, 1, false, VIA_DIRECT, false},
-    {"2x4 shared", {2, 4, 2}, {1, 2, 1}, 4, 1, false, VIA_SHARED, true},
-    {"1x3", {1, 3, 3}, {1, 2, 1}, 3, 1, false, VIA_SHARED, false},
-    {"swapped", {2, 1, 2}, {1, 2, 1}, 3, 1, true, VIA_DIRECT, false},
-    {"swapped shared", {3, 2, 4}, {1, 1, 1}, 2, 1, true, VIA_SHARED, true},
-    {"slices", {1, 2, 1}, {1, 1, 3}, 3, 1, false, VIA_DIRECT, false},
-    {"slices shared", {1, 4, 2}, {1, 1, 2}, 3, 1, false, VIA_SHARED, false},
-    {"split", {2, 2, 2}, {1, 1, 1}, 3, 2, false, VIA_DIRECT, true},
-    {"split shared", {1, 2, 2}, {1, 2, 1}, 2, 3, false, VIA_SHARED, false},
-    {"split swapped", {1, 1, 2}, {1, 1, 2}, 2, 2, true, VIA_SHARED, false},
-    {"one stage", {2, 2, 2}, {1, 1, 1}, 1, 1, false, VIA_DIRECT, false},
-    {"slices of parts of chunks", {1, 1, 7}, {1, 1, 8}, 2, 1, false, VIA_DIRECT, false},
+    {"1x1", {1, 1, 1}, {1, 1, 1}, 2, 1, false, VIA_DIRECT},
+    {"2x4", {2, 4, 2}, {2, 1, 1}, 3, 1, false, VIA_DIRECT},
+    {"2x4 shared", {2, 4, 2}, {1, 2, 1}, 4, 1, false, VIA_SHARED},
+    {"1x3", {1, 3, 3}, {1, 2, 1}, 3, 1, false, VIA_SHARED},
+    {"swapped", {2, 1, 2}, {1, 2, 1}, 3, 1, true, VIA_DIRECT},
+    {"swapped shared", {3, 2, 4}, {1, 1, 1}, 2, 1, true, VIA_SHARED},
+    {"slices", {1, 2, 1}, {1, 1, 3}, 3, 1, false, VIA_DIRECT},
+    {"slices shared", {1, 4, 2}, {1, 1, 2}, 3, 1, false, VIA_SHARED},
+    {"split", {2, 2, 2}, {1, 1, 1}, 3, 2, false, VIA_DIRECT},
+    {"split shared", {1, 2, 2}, {1, 2, 1}, 2, 3, false, VIA_SHARED},
+    {"split swapped", {1, 1, 2}, {1, 1, 2}, 2, 2, true, VIA_SHARED},
+    {"one stage", {2, 2, 2}, {1, 1, 1}, 1, 1, false, VIA_DIRECT},
+    {"slices of parts of chunks", {1, 1, 7}, {1, 1, 8}, 2, 1, false, VIA_DIRECT},
 };
 enum { FAMILIES = sizeof family / sizeof *family };
 
@@ -222,8 +221,7 @@ static const char *build(Arena *a, KernelCase *c, const ComputeUnit *x, const Fa
     RProg *r = &c->plan.prog[0];
     int16_t which = (int16_t)(x - c->dev->unit);
     *r = (RProg){.skeleton = SK_CONTRACT, .unit = which, .swapped = f->swapped, .via = f->via,
-                 .stages = (uint8_t)f->stages, .split = f->split,
-                 .late = f->late && f->tiles[2] % 2 == 0};
+                 .stages = (uint8_t)f->stages, .split = f->split};
     for (int i = 0; i < RT_AXES; i++)
         r->thread.extent[i] = r->warp.extent[i] = r->block.extent[i] = 1;
     const FragShape s = fragment_shape(x);

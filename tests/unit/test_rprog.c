@@ -131,10 +131,6 @@ static void text_round_trip(Arena *a) {
                 ArenaMark inner = arena_mark(a);
                 RProg given = set.prog[j];
                 draw_choices(&p[i], (uint64_t)j, &given);
-                bool ahead = rprog_fetched_ahead(dev, &given, 0) ||
-                             rprog_fetched_ahead(dev, &given, 1);
-                if (given.skeleton == SK_CONTRACT && ahead && j % 2) given.late = true;
-                if (given.late) rprog_derive(&p[i], dev, &given);
                 RPlan plan = plan_of(&p[i], &given), back = plan_of(&p[i], NULL);
                 Buf text = buf_new(a), again = buf_new(a);
                 Diag own = diag_new(a);
@@ -264,7 +260,6 @@ static RProg good(Arena *a, Problem *p, Device *dev) {
     X(r.split = 0, "split")                                                                        \
     X(r.split = 33, "split")                                                                       \
     X(r.lanes = 8, "lanes")                                                                        \
-    X(r.late = true; r.load[1].layout.inner = AX_K, "sooner")                                      \
     X(r.threads = 128, "derived")                                                                  \
     X(r.smem -= 16, "derived")                                                                     \
     X(r.registers += 8, "derived")                                                                 \
