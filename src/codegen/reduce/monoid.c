@@ -188,9 +188,17 @@ static Ir if_equal(const Cg *cg, Ir a, Ir b, Ir x, Ir y) {
 
 /* The factor from terms made with maximum `from` to those made with `to`.  */
 static Ir factor(const Cg *cg, const TeExpr *e, Ir from, Ir to) {
-    bool two = e->args[0]->v.fn == TE_FN_EXP2, wide = e->type == TE_F64;
+    const TeExpr *power = rows_power(e->args[0]), *scaled = power->args[0];
+    bool two = power->v.fn == TE_FN_EXP2, wide = e->type == TE_F64;
     const char *name = wide ? (two ? "exp2" : "exp") : two ? "exp2f" : "expf";
-    Ir ratio = ir_call(cg, ir_type(ir_compute(e->type)), name, 1, ir_sub(cg, from, to));
+    Ir grown = ir_sub(cg, from, to);
+    if (scaled->kind == TE_MUL) {
+        const TeExpr *k = scaled->args[scaled->args[0] == rows_difference(power)];
+        while (k->kind == TE_CAST) k = k->args[0];
+        double by = k->kind == TE_REAL ? k->v.r : (double)k->v.i;
+        grown = ir_mul(cg, grown, cg_real(cg, e->type, by));
+    }
+    Ir ratio = ir_call(cg, ir_type(ir_compute(e->type)), name, 1, grown);
     return if_equal(cg, from, to, one(cg, e), ratio);
 }
 

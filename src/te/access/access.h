@@ -164,7 +164,7 @@ typedef enum { ROW_REDUCE, ROW_MAP, ROW_SCALAR } RowRole;
  * columns likewise.  */
 typedef enum {
     FOLLOW_NONE,
-    FOLLOW_SCALE,                         /* of exp(E - x) or exp2(E - x), x the maximum of E */
+    FOLLOW_SCALE,                         /* of a factor exp(E - x) (rows_power), x the maximum of E */
     FOLLOW_SHIFT                          /* of (E - x) * (E - x), x the mean of E */
 } RowFollow;
 
@@ -187,6 +187,12 @@ typedef struct RowGroup {
     const struct RowGroup *online;        /* online, and in fewer passes; NULL if nothing can be */
 } RowGroup;
 
+/* The exponential by which a term of a sum follows a maximum x: exp((E - x) * k) or exp2, k a
+ * positive number or left out, as a factor of the term, maybe rounded, or chosen instead of a 0;
+ * NULL: there is none.  */
+const TeExpr *rows_power(const TeExpr *term);
+/* Its E - x.  */
+const TeExpr *rows_difference(const TeExpr *power);
 /* The statement of the group that makes a tensor, as a position in stmt; -1: none.  */
 int row_group_maker(const Te *te, const RowGroup *g, int tensor);
 

@@ -64,20 +64,25 @@ static void print_operand(const Te *te, const TeStmt *s, const char *name, const
     buf_printf(out, " (%s%s)\n", te_dtype_name(o->storage), o->read ? "" : ", computed");
 }
 
-static void print_contraction(const Te *te, const KernelGroup *g, Buf *out) {
-    const TeStmt *s = &te->stmt[g->root];
-    Contraction c;
-    const char *why = NULL;
-    bool separates = g->stats ? access_group_contraction(te, g, &c, &why)
-                              : access_contraction(te, g->root, &c, &why);
-    buf_printf(out, "  contraction in %s%s\n", te_dtype_name(c.acc),
-               c.product ? ", of a product" : "");
-    if (!separates)
+/* `why`: it does not separate; NULL: it does.  */
+static void print_product(const Te *te, const Contraction *c, const char *why, Buf *out) {
+    const TeStmt *s = &te->stmt[c->stmt];
+    buf_printf(out, "  contraction in %s%s\n", te_dtype_name(c->acc),
+               c->product ? ", of a product" : "");
+    if (why)
         buf_printf(out, "  one operand only: %s\n", why);
     for (int k = 0; k < AX_CLASSES; k++)
-        print_axis(s, (AxisClass)k, &c.axis[k], out);
-    print_operand(te, s, "a", &c.a, out);
-    print_operand(te, s, "b", &c.b, out);
+        print_axis(s, (AxisClass)k, &c->axis[k], out);
+    print_operand(te, s, "a", &c->a, out);
+    print_operand(te, s, "b", &c->b, out);
+}
+
+static void print_contraction(const Te *te, const KernelGroup *g, Buf *out) {
+    Contraction c;
+    const char *why = NULL;
+    bool separates = g->stats || g->chain ? access_group_contraction(te, g, &c, &why)
+                                          : access_contraction(te, g->root, &c, &why);
+    print_product(te, &c, separates ? NULL : why, out);
 }
 
 static void print_statement(const Te *te, int stmt, Buf *out) {
@@ -120,6 +125,38 @@ static int leader_of(const KernelGroup *g, int s) {
     return -1;
 }
 
+static void print_bounds(const Te *te, const ColumnBound *b, int n, const char *what, Buf *out) {
+    for (int i = 0; i < n; i++) {
+        buf_printf(out, "  columns %s ", what);
+        te_print_expr(te, &te->stmt[b[i].stmt], b[i].e, out);
+        if (b[i].add)
+            buf_printf(out, " %c %" PRId64, b[i].add < 0 ? '-' : '+',
+                       b[i].add < 0 ? -b[i].add : b[i].add);
+        buf_putc(out, '\n');
+    }
+}
+
+static void print_chain(const Te *te, const KernelGroup *g, Buf *out) {
+    static const char *const part[] = {"score", "reduce over the row", "per row",
+                                       "second product", "result"};
+    const Chain *c = g->chain;
+    Contraction second;
+    const char *why = NULL;
+    print_bounds(te, c->bounds.from, c->bounds.n_from, "from", out);
+    print_bounds(te, c->bounds.to, c->bounds.n_to, "before", out);
+    if (!c->bounds.tested) buf_puts(out, "  columns within are tested\n");
+    for (int i = 0; i < g->n_fused; i++) {
+        int s = g->fused[i];
+        buf_printf(out, "  %s", part[c->part[i]]);
+        if (s == c->second && c->follow == FOLLOW_SCALE)
+            buf_printf(out, ", following %s", te->tensor[c->center].name);
+        buf_putc(out, '\n');
+        print_statement(te, s, out);
+    }
+    bool separates = access_chain_contraction(te, g, &second, &why);
+    print_product(te, &second, separates ? NULL : why, out);
+}
+
 void access_print(const Te *te, const KernelGroup *groups, int n, Buf *out) {
     for (int k = 0; k < n; k++) {
         const KernelGroup *g = &groups[k];
@@ -129,12 +166,16 @@ void access_print(const Te *te, const KernelGroup *groups, int n, Buf *out) {
             print_rows(te, g->row, out);
             continue;
         }
-        buf_printf(out, "group %d: %s of %s\n", k, s->rhs->kind == TE_REDUCE ? "reduction" : "map",
-                   te->tensor[s->tensor].name);
+        const char *kind = g->chain ? "chain" : s->rhs->kind == TE_REDUCE ? "reduction" : "map";
+        buf_printf(out, "group %d: %s of %s\n", k, kind, te->tensor[s->tensor].name);
         if (s->rhs->kind == TE_REDUCE)
             print_contraction(te, g, out);
         buf_puts(out, "  root\n");
         print_statement(te, g->root, out);
+        if (g->chain) {
+            print_chain(te, g, out);
+            continue;
+        }
         if (g->stats) {
             print_rows(te, g->stats, out);
             continue;

@@ -135,7 +135,10 @@ void access_group_texts(Arena *a, const Te *te, const KernelGroup *groups, int n
         const KernelGroup *g = &groups[k];
         Buf out = buf_new(a);
         name_group(&x, g, true);
-        buf_puts(&out, g->row ? "row\n" : g->stats ? "stats\n" : "\n");
+        buf_puts(&out, g->row     ? "row\n"
+                       : g->stats ? "stats\n"
+                       : g->chain ? "chain\n"
+                                  : "\n");
         print_stmt(&x, g->root, stored[g->root], &out);
         for (int i = 0; i < g->n_fused; i++) {
             for (int j = 0; j < TE_MAX_RANK; j++) print_number(g->perm[i][j], &out);

@@ -24,23 +24,31 @@ static bool has_iterations(const TeStmt *s) {
     return true;
 }
 
-int access_groups(Arena *a, const Te *te, KernelGroup **out) {
-    Groups g;
-    groups_find(te, &g);
-    const RowGroup **row = rows_find(a, te, &g);
-    for (int k = 0; k < g.n; k++) {
+const RowGroup **groups_by_kinds(Arena *a, const Te *te, Groups *g) {
+    groups_find(te, g);
+    const RowGroup **row = rows_find(a, te, g);
+    for (int k = 0; k < g->n; k++) {
         if (row[k] && could_be_tiled(te, row[k]) &&
             te_takes(te, &te->stmt[row[k]->frame], TE_TILED))
             row[k] = NULL;
     }
-    columns_join(a, te, &g, row);
-    siblings_join(te, &g, row);
+    columns_join(a, te, g, row);
+    siblings_join(te, g, row);
+    return row;
+}
+
+int access_groups(Arena *a, const Te *te, KernelGroup **out) {
+    Groups g;
+    const RowGroup **row = groups_by_kinds(a, te, &g);
+    const Chain **chain = chain_join(a, te, &g, row);
     const RowGroup **stats = stats_join(a, te, &g, row);
     KernelGroup *group = ARENA_ARRAY(a, KernelGroup, g.n);
     for (int k = 0; k < g.n; k++) {
         group[k].row = row[k];
         group[k].stats = stats[k];
-        group[k].columns = row[k] || stats[k] ? NULL : columns_group(a, te, &g, k);
+        group[k].chain = chain[g.root[k]];
+        group[k].columns = row[k] || stats[k] || group[k].chain ? NULL
+                                                                : columns_group(a, te, &g, k);
     }
     for (int i = 0; i < te->n_stmt; i++)
         group[g.home[i]].n_fused += g.root[g.home[i]] != i;

@@ -35,6 +35,10 @@ void rows_passes(const Te *te, RowGroup *g);
 bool rows_online(const Te *te, RowGroup *g);
 /* The group with every reduction online that can be; NULL where that saves no pass.  */
 const RowGroup *rows_with_online(Arena *a, const Te *te, const RowGroup *g);
+/* Is reduction `leader` of the group, a position in stmt, the maximum over the row of what e is in
+ * statement x, whose index j runs with the frame's index axis[j]?  */
+bool rows_is_maximum(const Te *te, const RowGroup *g, int leader, const TeStmt *x,
+                     const uint8_t *axis, const TeExpr *e);
 /* Does a read's subscripts name left indices of s so that s runs with the root the way the read
  * tensor's own statement does?  Fills or compares perm (0xff: still open).  */
 bool groups_own_point(const Te *te, const Groups *g, const TeStmt *s, const TeExpr *read,
@@ -59,9 +63,44 @@ void columns_join(Arena *a, const Te *te, Groups *g, const RowGroup **row);
 const RowGroup *columns_group(Arena *a, const Te *te, const Groups *g, int k);
 /* Joins maps over one domain that read the same elements and do not need each other.  */
 void siblings_join(const Te *te, Groups *g, const RowGroup **row);
+/* A row group over the rows of a contraction's results.  */
+typedef struct {
+    const Te *te;
+    const Groups *g;
+    const RowGroup *row;                  /* of group k */
+    int k, to;                            /* group `to` is the contraction */
+    uint8_t root[TE_MAX_INDICES];         /* index of the frame -> of the contraction */
+    uint8_t frame[TE_MAX_INDICES];        /* and back */
+} RowsJoin;
+/* The contraction that row group j->k can join; -1: none.  `joined`: with the two as one.  */
+int stats_find(RowsJoin *j, const RowGroup *const *row, const RowGroup *const *stats,
+               Groups *joined);
+/* The row group with the maps that the contraction has already.  */
+const RowGroup *stats_joined(Arena *a, const RowsJoin *j);
+/* Does the group reduce once, in its root, and neither to positions nor up to its own place?  */
+bool stats_is_one_sum(const Te *te, const Groups *g, int k);
 /* Joins row groups with the contraction whose rows they run over.  Returns the `stats` of each
  * group that is left.  */
 const RowGroup **stats_join(Arena *a, const Te *te, Groups *g, const RowGroup **row);
+/* The chain that group k's root is the second product of, where `joined` has all of it in group *to,
+ * `row` the row groups that are left; NULL: *why says in words why there is none.  */
+typedef struct {
+    Groups *joined;
+    const RowGroup **row;
+    int to;
+    const char *why;
+} ChainFound;
+const Chain *chain_find(Arena *a, const Te *te, const Groups *g, const RowGroup *const *row, int k,
+                        ChainFound *out);
+/* Joins the products of chains, where it is decided so.  Returns the chain of each root statement,
+ * NULL for the others.  */
+const Chain **chain_join(Arena *a, const Te *te, Groups *g, const RowGroup **row);
+/* Why statement `stmt` is no second product of a chain; NULL: it is one.  */
+const char *chain_refusal(Arena *a, const Te *te, int stmt);
+/* Fills c->bounds.  `g`: the groups that have the chain in one.  */
+void chain_bounds(Arena *a, const Te *te, const Groups *g, Chain *c);
+/* Groups by kinds, before any joins a contraction: its row groups.  */
+const RowGroup **groups_by_kinds(Arena *a, const Te *te, Groups *g);
 /* access_contraction with these groups.  */
 bool groups_contraction(const Te *te, const Groups *g, int stmt, Contraction *out,
                         const char **why);

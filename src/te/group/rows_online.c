@@ -2,7 +2,10 @@
  * found so far, and are put right when it finds more.
  *
  * Holds for sums of f32 and f64 whose leader is of the same type, and so stored: what they are put
- * right by is as exact as they are.  Both compute their common terms by the same rules.  */
+ * right by is as exact as they are.  Both compute their common terms by the same rules.  A factor
+ * exp((E - x) * k) needs a k of which it is known that it is positive: else it grows with x.  A
+ * rounding of it to 16 bits may be made before it is put right, one to 8 bits may not: that
+ * saturates.  */
 #include "te/group/groups.h"
 #include "te/access/mean.h"
 #include "te/tree/tree.h"
@@ -51,12 +54,19 @@ static bool is_reduction(const Te *te, const RowGroup *g, int i, TeRedop red) {
     return g->role[i] == ROW_REDUCE && e->red == red && e->type == e->args[0]->type;
 }
 
-/* Is the body of reduction j the expression `e` of statement i?  */
-static bool reduces(const Te *te, const RowGroup *g, int j, int i, const TeExpr *e) {
+/* Is the body of reduction j what e is in statement x?  */
+static bool reduces(const Te *te, const RowGroup *g, int j, const TeStmt *x, const uint8_t *axis,
+                    const TeExpr *e) {
     const TeStmt *y = &te->stmt[g->stmt[j]];
-    const TeStmt *x = &te->stmt[g->stmt[i]];
-    Pair p = {te, x, y, g->axis[i], g->axis[j]};
+    Pair p = {te, x, y, axis, g->axis[j]};
     return same(&p, e, y->rhs->args[0]) && te_same_rules(x, y);
+}
+
+bool rows_is_maximum(const Te *te, const RowGroup *g, int leader, const TeStmt *x,
+                     const uint8_t *axis, const TeExpr *e) {
+    return leader >= 0 && is_reduction(te, g, leader, TE_RED_MAX) &&
+           is_exact(te, te->stmt[g->stmt[leader]].tensor, e->type) &&
+           reduces(te, g, leader, x, axis, e);
 }
 
 /* The statement whose sum over the row, divided by the row's length, statement i is; -1: none.  */
@@ -66,17 +76,53 @@ static int sum_of_mean(const Te *te, const RowGroup *g, int i) {
     return sum < 0 ? -1 : row_group_maker(te, g, sum);
 }
 
-/* sum of exp(E - x): x is the maximum of E.  */
+/* ---- exponentials ---- */
+
+static bool is_positive(const TeExpr *e) {
+    while (e->kind == TE_CAST) e = e->args[0];
+    return e->kind == TE_REAL ? e->v.r > 0 && e->v.r < 0x1p100 : e->kind == TE_INT && e->v.i > 0;
+}
+
+const TeExpr *rows_difference(const TeExpr *power) {
+    const TeExpr *e = power->args[0];
+    if (e->kind == TE_MUL && is_positive(e->args[0])) e = e->args[1];
+    else if (e->kind == TE_MUL && is_positive(e->args[1])) e = e->args[0];
+    return e->kind == TE_SUB && e->args[1]->kind == TE_READ ? e : NULL;
+}
+
+const TeExpr *rows_power(const TeExpr *e) {
+    const TeExpr *found;
+    switch (e->kind) {
+    case TE_CALL:
+        return (e->v.fn == TE_FN_EXP || e->v.fn == TE_FN_EXP2) && rows_difference(e) ? e : NULL;
+    case TE_NEG: return rows_power(e->args[0]);
+    case TE_CAST: return te_dtype_bytes(e->store) > 1 ? rows_power(e->args[0]) : NULL;
+    case TE_MUL:
+        found = rows_power(e->args[0]);
+        return found ? found : rows_power(e->args[1]);
+    case TE_SELECT:
+        if (te_is_zero(e->args[2])) return rows_power(e->args[1]);
+        return te_is_zero(e->args[1]) ? rows_power(e->args[2]) : NULL;
+    default: return NULL;
+    }
+}
+
+static int reads_of(const TeExpr *e, int tensor) {
+    ReadList reads = access_reads(e);
+    int n = 0;
+    for (int i = 0; i < reads.n; i++) n += reads.at[i]->v.ref == tensor;
+    return n;
+}
+
+/* sum of terms with a factor exp(E - x): x is the maximum of E.  */
 static void follow_scale(const Te *te, RowGroup *g, int i) {
-    const TeExpr *s = te->stmt[g->stmt[i]].rhs, *call = s->args[0], *diff;
-    if (call->kind != TE_CALL || (call->v.fn != TE_FN_EXP && call->v.fn != TE_FN_EXP2))
-        return;
-    diff = call->args[0];
-    if (diff->kind != TE_SUB || diff->args[1]->kind != TE_READ)
-        return;
+    const TeStmt *s = &te->stmt[g->stmt[i]];
+    const TeExpr *term = s->rhs->args[0], *power = rows_power(term);
+    const TeExpr *diff = power ? rows_difference(power) : NULL;
+    if (!diff || diff->type != s->rhs->type) return;
     int center = diff->args[1]->v.ref, j = row_group_maker(te, g, center);
-    if (j < 0 || !is_reduction(te, g, j, TE_RED_MAX) || !is_exact(te, center, s->type) ||
-        !reduces(te, g, j, i, diff->args[0]))
+    if (reads_of(term, center) != 1 ||
+        !rows_is_maximum(te, g, j, s, g->axis[i], diff->args[0]))
         return;
     g->follow[i] = FOLLOW_SCALE;
     g->leader[i] = j;
@@ -96,7 +142,7 @@ static void follow_shift(const Te *te, RowGroup *g, int i) {
     int j = mean < 0 ? -1 : sum_of_mean(te, g, mean);
     if (j < 0 || !is_reduction(te, g, j, TE_RED_SUM) || !is_exact(te, center, s->type) ||
         !is_exact(te, te->stmt[g->stmt[j]].tensor, s->type) ||
-        !reduces(te, g, j, i, diff->args[0]))
+        !reduces(te, g, j, &te->stmt[g->stmt[i]], g->axis[i], diff->args[0]))
         return;
     g->follow[i] = FOLLOW_SHIFT;
     g->leader[i] = j;

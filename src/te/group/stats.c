@@ -6,14 +6,7 @@
 
 enum { OPEN = 0xff };
 
-typedef struct {
-    const Te *te;
-    Groups *g;
-    const RowGroup *row;                  /* of group k */
-    int k, to;                            /* group `to` is the contraction */
-    uint8_t root[TE_MAX_INDICES];         /* index of the frame -> of the contraction */
-    uint8_t frame[TE_MAX_INDICES];        /* and back */
-} Join;
+typedef RowsJoin Join;
 
 static const TeStmt *frame_of(const Join *j) { return &j->te->stmt[j->row->frame]; }
 static const TeStmt *root_of(const Join *j) { return &j->te->stmt[j->g->root[j->to]]; }
@@ -80,8 +73,7 @@ static bool can_meet(const Join *j) {
     return true;
 }
 
-/* The row group with the maps that the contraction has already.  */
-static const RowGroup *with_epilogue(Arena *a, const Join *j) {
+const RowGroup *stats_joined(Arena *a, const RowsJoin *j) {
     RowGroup *x = ARENA_NEW(a, RowGroup);
     *x = (RowGroup){.frame = j->row->frame};
     for (int i = 0, own = 0; i < j->te->n_stmt; i++) {
@@ -132,8 +124,7 @@ static int statements(const Te *te, const Groups *g, int k) {
     return n;
 }
 
-/* Does the group reduce once, in its root, and neither to positions nor up to its own place?  */
-static bool is_one_sum(const Te *te, const Groups *g, int k) {
+bool stats_is_one_sum(const Te *te, const Groups *g, int k) {
     const TeStmt *root = &te->stmt[g->root[k]];
     Scan scan;
     int n = 0;
@@ -143,13 +134,12 @@ static bool is_one_sum(const Te *te, const Groups *g, int k) {
            !access_scan(root, &scan);
 }
 
-/* The contraction that row group k can join; -1: none.  */
-static int find_contraction(Join *j, const RowGroup *const *row, const RowGroup *const *stats,
-                            Groups *joined) {
+int stats_find(RowsJoin *j, const RowGroup *const *row, const RowGroup *const *stats,
+               Groups *joined) {
     const Te *te = j->te;
     int own = statements(te, j->g, j->k);
     for (j->to = j->k; (j->to = groups_behind(te, j->g, j->k, j->to)) >= 0;) {
-        if (!row[j->to] && !stats[j->to] && is_one_sum(te, j->g, j->to) &&
+        if (!row[j->to] && !(stats && stats[j->to]) && stats_is_one_sum(te, j->g, j->to) &&
             own + statements(te, j->g, j->to) <= ROW_MAX_STMTS && can_meet(j) && bind_all(j) &&
             is_along_n(j, joined))
             break;
@@ -162,10 +152,10 @@ const RowGroup **stats_join(Arena *a, const Te *te, Groups *g, const RowGroup **
     Groups *joined = ARENA_NEW(a, Groups);
     for (int k = 1; k < g->n; k++) {
         Join j = {.te = te, .g = g, .row = row[k], .k = k};
-        if (!row[k] || find_contraction(&j, row, stats, joined) < 0 ||
+        if (!row[k] || stats_find(&j, row, stats, joined) < 0 ||
             !te_takes(te, frame_of(&j), TE_JOINED))
             continue;
-        stats[j.to] = with_epilogue(a, &j);
+        stats[j.to] = stats_joined(a, &j);
         memcpy(g->perm, joined->perm, sizeof g->perm);
         groups_merge(te, g, row, k--, j.to);
     }
