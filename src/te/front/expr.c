@@ -91,6 +91,8 @@ static int tensor_of(Op *op, const Ast *a) {
         complain(f, "rank", a->pos, "'%s' is a scalar and has no elements", text);
     } else if (kind == NAME_TENSOR || (kind == NAME_FREE && later)) {
         complain(f, "assign", a->pos, "'%s' is read before it is assigned", text);
+        if (a->sym == op->made)
+            hint(f, "no statement reads what it makes; a running sum is sum[r](r <= i ? X[r] : 0)");
     } else if (kind != NAME_FREE) {
         complain(f, "name", a->pos, "'%s' is %s, not a tensor", text, kind_text(kind));
     } else {

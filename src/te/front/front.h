@@ -202,6 +202,10 @@ NameList *parse_names(Parser *p, const char *what, int most, const char *of);
 Ast *parse_expr(Parser *p);
 Ast *parse_exprs(Parser *p, int most, const char *of);     /* EXPR {, EXPR} */
 
+/* idiom.c: how to say here what other languages call `name`; false if that is not known.  */
+bool hint_idiom(Front *f, const char *name);
+void unknown_reduction(Parser *p, const Symbol *sym, uint32_t pos);
+
 /* -- the op at hand ---------------------------------------------------------------------------- */
 typedef struct {
     const TeExpr *read;
@@ -239,6 +243,7 @@ typedef struct {
     StmtInfo *stmt;
     TeStmt *cur;              /* statement being checked */
     StmtInfo *info;
+    const Symbol *made;       /* its left side */
     bool accumulates;         /* `op=` */
     bool sums;                /* a sum or prod was met: @accum has a meaning */
     int n_atom;               /* atoms of the sizes: those of a statement come behind */

@@ -144,6 +144,7 @@ static Ast *read(Parser *p, Symbol *sym, uint32_t pos) {
     advance(p);
     if (p->tok.kind != TOK_RBRACKET) a->args = parse_exprs(p, TE_MAX_RANK, "subscripts");
     expect(p, TOK_RBRACKET);
+    if (p->tok.kind == TOK_LPAREN) unknown_reduction(p, sym, pos);
     adopt(p, a, a->args);
     if (word(p, "else")) {
         advance(p);
@@ -195,7 +196,7 @@ static void unknown_function(Parser *p, const Symbol *sym, uint32_t pos) {
     Nearest near = {.name = sym->name};
     for (int i = 0; i < TE_FN_COUNT; i++) nearest_offer(&near, intrinsics[i].name);
     parse_error(p, "name", pos, "unknown function '%s'", sym->name);
-    if (near.best) hint(p->f, "did you mean '%s'?", near.best);
+    if (!hint_idiom(p->f, sym->name) && near.best) hint(p->f, "did you mean '%s'?", near.best);
 }
 
 /* "(" expr {"," expr} ")", after the name: an intrinsic, or a cast */
@@ -276,12 +277,21 @@ static Ast *unary(Parser *p) {
     return node1(p, kind, pos, x);
 }
 
+/* The operand behind a `*`; two of them are the power of other languages.  */
+static Ast *factor(Parser *p, uint32_t pos) {
+    if (p->tok.kind == TOK_STAR && p->tok.pos == pos + 1) {
+        parse_error(p, "syntax", pos, "'**' has no meaning here");
+        hint(p->f, "write pow(x, y), or x * x");
+    }
+    return unary(p);
+}
+
 static Ast *mul(Parser *p) {
     Ast *a = unary(p);
     for (;;) {
         uint32_t pos = p->tok.pos;
         if (accept(p, TOK_STAR))
-            a = node2(p, TE_MUL, pos, a, unary(p));
+            a = node2(p, TE_MUL, pos, a, factor(p, pos));
         else if (accept(p, TOK_SLASH))
             a = node2(p, TE_DIV, pos, a, unary(p));
         else if (accept(p, TOK_PERCENT))

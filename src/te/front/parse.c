@@ -8,6 +8,10 @@ static bool word(const Parser *p, const char *text) {
 
 static int64_t integer(Parser *p) {
     int64_t v = p->tok.i;
+    if (p->tok.kind == TOK_REAL) {
+        parse_error(p, "syntax", p->tok.pos, "a param is a size, an integer");
+        hint(p->f, "a real number is written where it is used, or is an argument of the op, eps: f32");
+    }
     if (p->tok.kind != TOK_INT) expected(p, "an integer");
     advance(p);
     return v;
@@ -70,6 +74,10 @@ static AstArg *arg(Parser *p, bool *bad) {
     AstArg *a = ARENA_NEW(p->f->arena, AstArg);
     a->sym = name->sym;
     a->pos = name->pos;
+    if (p->tok.kind == TOK_ASSIGN) {
+        parse_error(p, "syntax", p->tok.pos, "an argument has a type and no value");
+        hint(p->f, "a scalar is an argument like others: %s: f32", a->sym->name);
+    }
     expect(p, TOK_COLON);
     dtype(p, a, bad);
     if (!accept(p, TOK_LBRACKET)) return a;
@@ -188,6 +196,10 @@ static AstStmt *stmt(Parser *p) {
     s->sym = name->sym;
     s->pos = name->pos;
     expect(p, TOK_LBRACKET);
+    if (p->tok.kind == TOK_INT) {
+        parse_error(p, "syntax", p->tok.pos, "what is assigned has an index for each dimension");
+        hint(p->f, "an element of its own is a condition on the right: i == 0 ? ... : ...");
+    }
     if (p->tok.kind != TOK_RBRACKET)
         s->left = parse_names(p, "an index", TE_MAX_RANK, "dimensions");
     expect(p, TOK_RBRACKET);

@@ -1,6 +1,7 @@
 /* Ranges of indices: the six rules of docs/te-reference.md, "Ranges".  */
 #include "te/front/front.h"
 #include <inttypes.h>
+#include <string.h>
 
 static TeIndex *index_at(Op *op, int stmt, int i) { return &op->te->stmt[stmt].index[i]; }
 
@@ -41,6 +42,32 @@ typedef struct {
     const char *tensor;
 } Said;
 
+/* The read without padding that gave dimension d of temporary t its extent; NULL: none did.  */
+static const Subscript *window_of(Op *op, int t, int d) {
+    int s = 0;
+    while (s < op->te->n_stmt && op->te->stmt[s].tensor != t) s++;
+    if (s == op->te->n_stmt || op->stmt[s].by[d] != BY_WINDOW) return NULL;
+    for (int k = 0; k < op->stmt[s].n_sub; k++) {
+        const Subscript *u = &op->stmt[s].sub[k];
+        if (u->plain < 0 && !u->guarded && (u->uses >> d & 1) &&
+            strcmp(tensor_name(op, u), op->stmt[s].from[d]) == 0)
+            return u;
+    }
+    return NULL;
+}
+
+/* An output asks for more of a temporary than there is without padding.  */
+static bool padding_is_missing(Op *op, const Subscript *of, const Subscript *u, Said out) {
+    Front *f = op->f;
+    const char *name = tensor_name(op, of);
+    complain(f, "extent", of->sub->pos,
+             "'%s' is read inside alone, so dimension %d of '%s' has extent %s, and '%s' has %s",
+             name, u->dim, tensor_name(op, u), extent_text(f, extent_at(op, u)), out.tensor,
+             extent_text(f, out.extent));
+    hint(f, "write (%s[...] else 0) if padding is meant", name);
+    return false;
+}
+
 /* "index 'k' has extent K = 64 in 'A' and L = 60 in 'B'": b is the subscript's.  */
 static bool two_extents(Op *op, int stmt, int i, Said first, const TeExtent *b,
                         const Subscript *u) {
@@ -51,6 +78,9 @@ static bool two_extents(Op *op, int stmt, int i, Said first, const TeExtent *b,
     bool a_less = poly_le(&f->polys, extent_poly(op, a), extent_poly(op, b));
     bool fixed = op->stmt[stmt].by[i] == BY_OUTPUT;
     const TeExtent *less = b_less ? b : a;
+    const Subscript *of = fixed && b_less ? window_of(op, u->read->v.ref, u->dim) : NULL;
+    op->stmt[stmt].bad = true;
+    if (of) return padding_is_missing(op, of, u, first);
     complain(f, "extent", u->sub->pos, "index '%s' has extent %s in '%s' and %s in '%s'", name,
              extent_text(f, a), first.tensor, extent_text(f, b), in_b);
     if (fixed && b_less)
@@ -59,7 +89,6 @@ static bool two_extents(Op *op, int stmt, int i, Said first, const TeExtent *b,
         hint(f, "to use a part, say so: where %s in 0:%" PRId64, name, less->value);
     else if (a_less || b_less)
         hint(f, "to use a part, say so: where %s in 0:%s", name, expr_text(f, NULL, less->expr));
-    op->stmt[stmt].bad = true;
     return false;
 }
 

@@ -191,6 +191,7 @@ static TeExpr *right(Op *op, const AstStmt *ast, int t) {
 void stmt_check(Op *op, const AstStmt *ast, int i) {
     TeStmt *s = op->cur = &op->te->stmt[i];
     op->info = &op->stmt[i];
+    op->made = ast->sym;
     op->f->stmt++;
     s->accum = s->temp_type = TE_DTYPE_COUNT;
     s->asg = ast->red >= 0 ? TE_ACCUMULATE : TE_ASSIGN;

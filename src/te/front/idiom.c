@@ -1,0 +1,66 @@
+/* What other languages write and this one has in another form: how it is said here.  */
+#include "te/front/front.h"
+#include <string.h>
+
+typedef struct {
+    const char *name, *form;
+} Idiom;
+
+/* Functions of one element.  */
+static const Idiom function_idioms[] = {
+    {"relu", "max(x, 0)"},
+    {"sigmoid", "1 / (1 + exp(-x))"},
+    {"silu", "x / (1 + exp(-x))"},
+    {"swish", "x / (1 + exp(-x))"},
+    {"gelu", "0.5 * x * (1 + erf(x * 0.70710678))"},
+    {"softplus", "max(x, 0) + log(1 + exp(-abs(x)))"},
+    {"sinh", "(exp(x) - exp(-x)) / 2"},
+    {"cosh", "(exp(x) + exp(-x)) / 2"},
+    {"tan", "sin(x) / cos(x)"},
+    {"log10", "log2(x) * 0.30103"},
+    {"reciprocal", "1 / x"},
+    {"square", "x * x"},
+    {"fabs", "abs(x)"},
+    {"where", "x > 0 ? x : y"},
+    {"clamp", "min(max(x, low), high)"},
+    {"clip", "min(max(x, low), high)"},
+};
+
+/* What goes over an axis; index names are examples.  */
+static const Idiom axis_idioms[] = {
+    {"mean", "sum[j](X[i,j]) / N, N being the extent of j"},
+    {"avg", "sum[j](X[i,j]) / N, N being the extent of j"},
+    {"softmax", "three statements: m[i] = max[j](X[i,j]); z[i] = sum[j](exp(X[i,j] - m[i])); "
+                "Y[i,j] = exp(X[i,j] - m[i]) / z[i];"},
+    {"var", "two statements: a[i] = sum[j](X[i,j]) / N; "
+            "v[i] = sum[j]((X[i,j] - a[i]) * (X[i,j] - a[i])) / N;"},
+    {"norm", "sqrt(sum[j](X[i,j] * X[i,j]))"},
+    {"cumsum", "sum[r](r <= j ? X[i,r] : 0) where r in N"},
+};
+
+static const char *find(const Idiom *row, size_t n, const char *name) {
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(row[i].name, name) == 0) return row[i].form;
+    }
+    return NULL;
+}
+
+static const char *axis_form(const char *name) {
+    return find(axis_idioms, sizeof axis_idioms / sizeof axis_idioms[0], name);
+}
+
+bool hint_idiom(Front *f, const char *name) {
+    const char *form =
+        find(function_idioms, sizeof function_idioms / sizeof function_idioms[0], name);
+    if (!form) form = axis_form(name);
+    if (form) hint(f, "write %s", form);
+    return form;
+}
+
+/* NAME[index](...), where NAME is no reduction.  */
+void unknown_reduction(Parser *p, const Symbol *sym, uint32_t pos) {
+    if (p->failed) return;
+    parse_error(p, "name", pos, "unknown reduction '%s'", sym->name);
+    if (!hint_idiom(p->f, sym->name))
+        hint(p->f, "reductions are sum prod max min any all argmax argmin");
+}
