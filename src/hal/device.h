@@ -11,6 +11,10 @@
 #include "base/dtype.h"
 #include <stdint.h>
 
+/* Of every GPU of NVIDIA's: lanes of a warp (profiles that say otherwise are refused); bytes of a
+ * sector, the least that L1 and L2 move (CUDA C++ Best Practices Guide, coalesced access).  */
+enum { WARP = 32, SECTOR = 32 };
+
 typedef enum {
 #define X(id, name) ORIGIN_##id,
     HAL_ORIGINS(X)

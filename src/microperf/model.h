@@ -24,7 +24,7 @@
 #include "rprogram/derived.h"
 #include "rprogram/skeletons.h"
 
-enum { WARP = 32, SECTOR = 32, SHUFFLE = 24 };            /* lanes; bytes; clk */
+enum { SHUFFLE = 24 };      /* clk */
 /* Conversions of a clock and SM: CUDA C++ Programming Guide, "Throughput of Native Arithmetic
  * Instructions", all other type conversions.  */
 enum { CONVERSIONS = 16 };

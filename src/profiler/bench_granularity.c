@@ -149,7 +149,7 @@ static Status curve(const Scatter *m, MemoryLevel *dram, const char *of) {
 /* Blocks whose accesses, a sector each, are twice the bytes that DRAM has under way (Little's law).
  */
 static int64_t busy_blocks(const Bench *b, const MemoryLevel *dram) {
-    enum { SECTOR = 32, AT_LEAST = 8 };
+    enum { AT_LEAST = 8 };
     double under_way = dram->read.value * dram->latency.value / bench_hz(b);
     double blocks = ceil(2 * under_way / (THREADS * UNROLL * SECTOR));
     int64_t least = AT_LEAST * bench_sms(b);

@@ -48,7 +48,7 @@ static const Mix mix[] = {
     {"MIX(c) ADD(c) SHIFT(c) HALF(c)", 3},
 };
 static const Mix counting = {"MIX(c) COUNT(c)", 1};
-enum { MIXES = (int)(sizeof mix / sizeof *mix), STEPS = 96, MOST_THREADS = 1024, WARP = 32 };
+enum { MIXES = (int)(sizeof mix / sizeof *mix), STEPS = 96, MOST_THREADS = 1024 };
 
 typedef struct {
     Bench *b;

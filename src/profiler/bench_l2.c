@@ -138,7 +138,7 @@ static const char line_source[] =
 
 static int common_divisor(int a, int b) { return b ? common_divisor(b, a % b) : a; }
 
-enum { SECTOR = 32, LARGEST_LINE = 1024 };
+enum { LARGEST_LINE = 1024 };
 
 /* Words in memory, read by a kernel of the above.  What the launch points to lies in it: it stays
  * where it is.  */

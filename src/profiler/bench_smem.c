@@ -47,7 +47,7 @@ static const char source[] =
     "    for (int u = 0; u < UNROLL; u++) acc ^= x[u] ^ y[u] ^ z[u] ^ w[u];\n"
     "    if (acc == never) *out = acc;\n"
     "}\n";
-enum { UNROLL = 8, LANES = 32, WORD = 4, MOST_POINTS = 8 };
+enum { UNROLL = 8, LANES = WARP, WORD = 4, MOST_POINTS = 8 };
 
 typedef struct {
     Bench *b;

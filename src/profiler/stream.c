@@ -131,7 +131,6 @@ Status stream_rate(Bench *b, Stream *s, Sample *rate) {
 enum { MOST_THREADS = 1024 };
 
 StreamShape stream_shape(const Bench *b, double bytes) {
-    enum { WARP = 32 };
     StreamShape s = {.blocks = bench_sms(b), .threads = WARP, .unroll = 1};
     int most = bench_threads(b, MOST_THREADS);
     while (s.threads < most && s.threads * 1.5 * STREAM_VECTOR < bytes) s.threads *= 2;

@@ -2,7 +2,7 @@
  * rows.  */
 #include "rprogram/skeleton.h"
 
-enum { THREADS_MAX = 1024, ROWS_MAX = 256, IN_FLIGHT = 16 };
+enum { ROWS_MAX = 256, IN_FLIGHT = 16 };
 
 int64_t rprog_column_slice(const Problem *p, const RProg *r) {
     int64_t steps = ceil_div(p->column.red.extent, r->block.extent[AX_K]);
@@ -56,8 +56,7 @@ static const char *check(const Problem *p, const Device *dev, const RProg *r) {
         return "a column program tiles columns and rows only";
     if (!along || !rows || !power_of_two(along) || !power_of_two(rows) || rows > ROWS_MAX)
         return "threads along columns and rows are not powers of two, 256 row groups at most";
-    if ((int64_t)along * rows < WARP || (int64_t)along * rows > THREADS_MAX)
-        return "threads are not whole warps or more than 1024";
+    if (!rprog_whole_warps(dev, (int64_t)along * rows)) return rprog_no_whole_warps;
     if (!power_of_two(r->thread.extent[AX_M]) || r->thread.extent[AX_M] > RTILE_ACCESS ||
         v->divisor % r->thread.extent[AX_M])
         return "a thread's columns are not a power of two that divides the columns";
@@ -105,7 +104,7 @@ static void add_slices(Keeper *b, RProg r) {
 }
 
 static void add_blocks(Keeper *b, RProg r, int along) {
-    for (int rows = 1; rows <= ROWS_MAX && along * rows <= THREADS_MAX; rows *= 2) {
+    for (int rows = 1; rows <= ROWS_MAX && along * rows <= rprog_most_threads(b->dev); rows *= 2) {
         if (along * rows < WARP * 2) continue;
         for (int deep = 1; deep <= IN_FLIGHT / 2; deep *= 2) {
             r.thread.extent[AX_K] = deep;

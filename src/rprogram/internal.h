@@ -8,12 +8,19 @@
 #include "te/tree/arith.h"
 
 enum {
-    WARP = 32,
     UNROLL_MAX = 1024,        /* multiply-adds in an unrolled body */
     STAGES_MAX = 8,
     GRID_Y_MAX = 65535
 };
 
+/* Threads of the largest block that the device has; are so many whole warps of one block?  */
+static inline int rprog_most_threads(const Device *dev) {
+    return (int)dev->limits.threads_per_block.value;
+}
+static inline bool rprog_whole_warps(const Device *dev, int64_t threads) {
+    return threads >= WARP && threads % WARP == 0 && threads <= rprog_most_threads(dev);
+}
+extern const char *const rprog_no_whole_warps;
 /* Does no extent of the contraction depend on run-time sizes?  */
 bool rprog_static(const Problem *p);
 bool rprog_static_axis(const Problem *p, int axis);

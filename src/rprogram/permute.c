@@ -2,7 +2,7 @@
  * outputs are written as theirs do; shared memory turns one order into the other.  */
 #include "rprogram/skeleton.h"
 
-enum { POINTS_MIN = 256, POINTS_MAX = 16384, THREADS_MAX = 1024, ROUNDS_MAX = 16,
+enum { POINTS_MIN = 256, POINTS_MAX = 16384, ROUNDS_MAX = 16,
        LOADED_MAX = 128 /* bytes of a source that a thread has under way */ };
 
 static int axes_of(const Problem *p) { return p->permute.out.n_digit; }
@@ -141,8 +141,7 @@ static const char *check_rounds(const Problem *p, const RProg *r) {
 static const char *check(const Problem *p, const Device *dev, const RProg *r) {
     const PermuteView *v = &p->permute;
     if (!v->fits) return "the statement changes no layout";
-    if (r->threads < WARP || r->threads % WARP || r->threads > THREADS_MAX)
-        return "threads are not whole warps";
+    if (!rprog_whole_warps(dev, r->threads)) return rprog_no_whole_warps;
     for (int a = 0; a < RT_AXES; a++) {
         if (r->block.extent[a] > (a < axes_of(p) ? extent_of(p, a) : 1))
             return "the box is larger than the domain";

@@ -232,7 +232,7 @@ Status reader_value(Reader *r, PlanKey key, RProg *x) {
         return s;
     case KEY_BOX: return read_tile(r, r->plan->problem[r->kernel].permute.out.n_digit, &x->block);
     case KEY_THREADS:
-        s = reader_int(r, 1, 1024, &v);
+        s = reader_int(r, 1, rprog_most_threads(r->dev), &v);
         x->threads = (int16_t)v;
         return s;
     case KEY_READ_A: return read_source(r, &x->load[0]);

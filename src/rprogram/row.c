@@ -2,7 +2,6 @@
 #include "rprogram/skeleton.h"
 
 enum {
-    ROW_THREADS_MAX = 1024,
     KEPT_MAX = 48,            /* words of a row in the registers of a thread */
     STEP_VECTORS = 8,         /* vectors of a thread in flight */
     FLAT_BYTES = 24 << 10,    /* of a block's rows: other blocks load while one computes */
@@ -165,9 +164,8 @@ static const char *check(const Problem *p, const Device *dev, const RProg *r) {
     int64_t columns = p->extent[AX_N], steps = ceil_div(columns, r->block.extent[AX_N]);
     if (r->thread.extent[AX_M] != 1 || r->thread.extent[AX_K] != 1 || r->block.extent[AX_K] != 1)
         return "a row program's threads work on one row";
-    if (!power_of_two(threads) || threads > ROW_THREADS_MAX)
-        return "the threads of a row are not a power of two up to 1024";
-    if ((int64_t)threads * rows % WARP) return "threads are not whole warps";
+    if (!power_of_two(threads)) return "the threads of a row are not a power of two";
+    if (!rprog_whole_warps(dev, (int64_t)threads * rows)) return rprog_no_whole_warps;
     if (!power_of_two(r->store_vec) || r->thread.extent[AX_N] % r->store_vec)
         return "store_vec is not a power of two that divides the thread's columns";
     if (r->store_vec > p->row->vec && r->store_vec > p->row->peel_vec)
@@ -262,7 +260,7 @@ static void candidates(Keeper *b) {
     RProg r = rprog_base(SK_ROW);
     b->most = CANDIDATES;
     if (rprog_units(p, b->dev, &r.unit, 1) < 1) return;
-    for (int threads = 1; threads <= ROW_THREADS_MAX; threads *= 2) {
+    for (int threads = 1; threads <= rprog_most_threads(b->dev); threads *= 2) {
         for (int vec = widest(p); vec >= 1; vec /= 2) {
             bool idle = threads > 1 && (int64_t)threads / 2 * vec >= p->extent[AX_N];
             bool ends = vec > p->row->vec;
@@ -270,7 +268,7 @@ static void candidates(Keeper *b) {
             if ((idle && threads > WARP) || vec * 8 < p->row->vec) break;
             if (idle) continue;
             r.store_vec = (uint8_t)vec;
-            for (int all = 64; all <= ROW_THREADS_MAX; all *= 2) {
+            for (int all = 64; all <= rprog_most_threads(b->dev); all *= 2) {
                 if (all < threads || (all > threads && all > 512)) continue;
                 if (all > threads && p->extent[AX_M] <= all / threads / 2) continue;
                 r.block.extent[AX_M] = all / threads;

@@ -108,8 +108,8 @@
  * - Fragments of slice s + 1 are read before the products of slice s if the slices of a step are
  *   even in number, so that buffers have constant indices, and registers hold both (else the
  *   program is `late`): the first ones of the next step behind its wait and barrier, before the
- *   products of the last slice.  Else each slice reads its fragments first (rprog_fetched_ahead).  There is one barrier per
- *   k-step either way (two with stages == 1).
+ *   products of the last slice.  Else each slice reads its fragments first (rprog_fetched_ahead).
+ *   There is one barrier per k-step either way (two with stages == 1).
  * - A load with `bytes` copies elements of one byte unchanged for a unit of 16-bit ones: the shared
  *   tile has the type in memory, along and inner are AX_K, thread.k == 16, and a lane converts a
  *   slice's elements right before its products (types: rprog_widens).  A matrix, 8 rows of 16

@@ -136,7 +136,7 @@ static void with_splits(Builder *b, const RProg *whole) {
  * through shared memory, where that makes wider stores, or single elements of more lanes lie side
  * by side; always so if eight columns are less than a sector.  */
 static void with_stores(Builder *b, RProg *r) {
-    enum { SIDE_BY_SIDE = 8, SECTOR = 32 };
+    enum { SIDE_BY_SIDE = 8 };
     const Problem *p = b->p;
     RProg shared = *r;
     bool wider = false;

@@ -1,7 +1,7 @@
 /* The `scan` skeleton: threads along the walk and beside it, elements of each, slices.  */
 #include "rprogram/skeleton.h"
 
-enum { THREADS_MAX = 1024, ITEMS_MAX = 64, GROUPS_MAX = 32 };
+enum { ITEMS_MAX = 64, GROUPS_MAX = 32 };
 
 int rprog_scan_lanes(const Problem *p, const RProg *r) {
     int threads = rprog_threads_along(r, AX_N);
@@ -57,8 +57,7 @@ static const char *check(const Problem *p, const Device *dev, const RProg *r) {
         return "a scan program tiles its results and the walk only";
     if (!power_of_two(across) || !power_of_two(along))
         return "threads along an axis are not a power of two";
-    if ((int64_t)across * along < WARP || (int64_t)across * along > THREADS_MAX)
-        return "threads are not whole warps or more than 1024";
+    if (!rprog_whole_warps(dev, (int64_t)across * along)) return rprog_no_whole_warps;
     if (!power_of_two(r->store_vec) || v->vec % r->store_vec)
         return "store_vec does not fit the outputs";
     if (r->thread.extent[AX_M] != (v->down ? r->store_vec : 1) ||
@@ -129,7 +128,8 @@ static void add_down(Keeper *b, RProg r, int across) {
     int64_t n = b->p->scan.extent;
     r.block.extent[AX_M] = across * r.store_vec;
     r.thread.extent[AX_M] = r.store_vec;
-    for (int groups = 1; groups <= GROUPS_MAX && groups * across <= THREADS_MAX; groups *= 2) {
+    int most = rprog_most_threads(b->dev);
+    for (int groups = 1; groups <= GROUPS_MAX && groups * across <= most; groups *= 2) {
         if (groups * across < WARP || (groups > 1 && groups >= 2 * n)) continue;
         for (int deep = 1; deep <= DEEP && deep * r.store_vec <= ITEMS; deep *= 2) {
             if (deep > 1 && (int64_t)groups * deep >= 2 * n) break;
@@ -146,7 +146,7 @@ static void candidates(Keeper *b) {
     if (!v->fits || rprog_units(b->p, b->dev, &r.unit, 1) < 1) return;
     for (int vec = v->vec; vec >= 1; vec /= 2) {
         r.store_vec = (uint8_t)vec;
-        for (int threads = 1; threads <= THREADS_MAX && !v->down; threads *= 2) {
+        for (int threads = 1; threads <= rprog_most_threads(b->dev) && !v->down; threads *= 2) {
             if (threads > 1 && (int64_t)threads * vec >= 2 * v->extent) break;
             add_along(b, r, threads);
         }

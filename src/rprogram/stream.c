@@ -21,10 +21,9 @@ static int64_t registers(const Problem *p, const Device *dev, const RProg *r) {
 }
 
 static const char *check(const Problem *p, const Device *dev, const RProg *r) {
-    (void)dev;
     int threads = count_along(&r->block, &r->thread, AX_M);
     if (p->column.n_sum > 1) return "a stream program has one reduction";
-    if (threads < WARP || threads % WARP) return "threads are not whole warps";
+    if (!rprog_whole_warps(dev, threads)) return rprog_no_whole_warps;
     for (int axis = AX_N; axis <= AX_K; axis++) {
         if (r->block.extent[axis] != 1 || r->thread.extent[axis] != 1) {
             return "a stream program tiles its domain only";
@@ -52,18 +51,18 @@ static void map(const Problem *p, const RProg *r, int64_t span, IndexMap *m) {
 }
 
 static void candidates(Keeper *k) {
-    static const int sizes[] = {32, 64, 128, 256, 512, 1024};
-    enum { SIZES = sizeof sizes / sizeof *sizes, SMALL = 2, VECTORS = 4, ITEMS = 32 };
+    enum { MANY = 128, VECTORS = 4, ITEMS = 32 };
     const Problem *p = k->p;
     const DeviceLimits *limit = &k->dev->limits;
     RProg r = rprog_base(SK_STREAM);
     if (p->column.n_sum > 1 || rprog_units(p, k->dev, &r.unit, 1) < 1) return;
     bool many = (double)p->extent[AX_M] >= limit->sm_count.value * limit->threads_per_sm.value;
-    for (int t = many ? SMALL : 0; t < SIZES; t++) {
+    int most = rprog_most_threads(k->dev);
+    for (int threads = many ? MANY : WARP; threads <= most; threads *= 2) {
         for (int vec = p->flat_vec; vec >= 1; vec /= 2) {
             for (int items = vec; items <= vec * VECTORS && items <= ITEMS; items *= 2) {
                 r.thread.extent[AX_M] = items;
-                r.block.extent[AX_M] = items * sizes[t];
+                r.block.extent[AX_M] = items * threads;
                 r.store_vec = (uint8_t)vec;
                 rprog_keep(k, r);
             }

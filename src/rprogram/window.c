@@ -2,7 +2,7 @@
  * directly or from a tile with its halo in shared memory.  */
 #include "rprogram/skeleton.h"
 
-enum { THREADS_MAX = 1024, SIDE_MAX = 16, OUTPUTS_MAX = 64, LOADED_MAX = 128 };
+enum { SIDE_MAX = 16, OUTPUTS_MAX = 64, LOADED_MAX = 128 };
 
 static int64_t lanes_of(const Problem *p) {
     const WindowView *v = &p->window;
@@ -212,11 +212,10 @@ static const char *check_vector(const Problem *p, const RProg *r) {
     return NULL;
 }
 
-static const char *check_block(const Problem *p, const RProg *r) {
+static const char *check_block(const Problem *p, const Device *dev, const RProg *r) {
     int64_t threads = threads_of(r);
     if (r->keep != KEEP_REGISTERS && r->keep != KEEP_SHARED) return "inputs are not kept there";
-    if (threads < WARP || threads % WARP || threads > THREADS_MAX)
-        return "threads are not whole warps";
+    if (!rprog_whole_warps(dev, threads)) return rprog_no_whole_warps;
     if (r->thread.extent[AX_K] != 1) return "a window program tiles outputs only";
     if (r->keep == KEEP_SHARED) {
         if (r->block.extent[AX_K] > 1 && p->window.outer_step < 0)
@@ -240,7 +239,7 @@ static const char *check(const Problem *p, const Device *dev, const RProg *r) {
     const WindowView *v = &p->window;
     const char *why;
     if (!v->fits) return "the statement has no window that slides";
-    if ((why = check_block(p, r))) return why;
+    if ((why = check_block(p, dev, r))) return why;
     if (r->thread.extent[AX_M] > SIDE_MAX || r->thread.extent[AX_N] > SIDE_MAX ||
         r->thread.extent[AX_M] * r->thread.extent[AX_N] * (v->lane < 0 ? 1 : r->vec_n) >
             OUTPUTS_MAX)

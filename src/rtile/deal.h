@@ -11,12 +11,13 @@
  * to give is undefined.  */
 #ifndef ROLLER_RTILE_DEAL_H
 #define ROLLER_RTILE_DEAL_H
+#include "hal/device.h"
 #include <stdbool.h>
 #include <stdint.h>
 
 /* Spaces of what holds elements; spaces of places are numbered by who uses them.  */
 typedef enum { DEAL_LANE, DEAL_REGISTER, DEAL_WARP, DEAL_BLOCK, DEAL_SPACES } DealSpace;
-enum { DEAL_DIGITS = 12, DEAL_ANY = -1, DEAL_LANES = 32 };
+enum { DEAL_DIGITS = 12, DEAL_ANY = -1, DEAL_LANES = WARP };
 typedef struct {
     uint8_t from, to;         /* spaces */
     int32_t extent, step;

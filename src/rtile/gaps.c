@@ -1,7 +1,6 @@
 /* Sectors that a map moves beside the bytes it needs.  */
 #include "rtile/facts.h"
 
-enum { SECTOR_BYTES = 32 };
 
 /* A span of a statement of the group in terms of the root's indices.  */
 static Span by_root(const Problem *p, int which, Span own) {
@@ -17,7 +16,7 @@ static Span by_root(const Problem *p, int which, Span own) {
 
 /* Bytes beside `bytes` where neighbours of the domain lie apart.  */
 static double gaps(const Span *s, const FusedAxis *domain, double bytes) {
-    int64_t stride = span_stride(s, domain), most = SECTOR_BYTES / s->bytes;
+    int64_t stride = span_stride(s, domain), most = SECTOR / s->bytes;
     if (stride < 0) stride = -stride;
     if (stride > most) stride = most;
     return stride > 1 ? bytes * (double)(stride - 1) : 0;

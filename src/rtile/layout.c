@@ -1,6 +1,6 @@
 #include "rtile/rtile.h"
 
-enum { WARP = 32, BANK_SHIFT = 2, BANK_ROW_SHIFT = 7 };
+enum { BANK_SHIFT = 2, BANK_ROW_SHIFT = 7 };
 
 int rtile_pad(int banks, int bank_width, int elem, int row, int tile) {
     int cycle = banks * bank_width;

@@ -52,7 +52,6 @@ static int64_t points_of(const TeStmt *s) {
 
 /* From neighbour to neighbour along the axis, if they may share a sector; else 1.  */
 static int64_t out_step(const Span *s, const FusedAxis *along) {
-    enum { SECTOR = 32 };
     int64_t step = span_stride(s, along);
     return step > 0 && step * s->bytes < SECTOR ? step : 1;
 }

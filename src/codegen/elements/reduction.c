@@ -77,7 +77,6 @@ static void close_items(Kernel *k, const ThreadMap *m) {
 }
 
 void reduction_meet(Kernel *k, const ThreadMap *m, const Partials *p, Ir elements) {
-    enum { WARP = 32 };
     int lanes = m->threads > 1 ? (m->threads < WARP ? m->threads : WARP) - 1 : m->lanes;
     if (lanes == 0) return;
     open_items(k, m);

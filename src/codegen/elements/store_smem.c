@@ -4,7 +4,6 @@
 /* Outputs of a matrix unit's accumulators: as the lanes hold them, or passed through shared memory
  * so that a warp stores rows of whole lines.  */
 
-enum { WARP = 32 };
 enum { LONG_BODY = 8 };       /* instructions per element that need no unrolling beside */
 
 static Ir times(const Cg *cg, Ir x, int n) { return ir_mul(cg, x, ir_int(cg, n)); }

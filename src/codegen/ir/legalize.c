@@ -35,7 +35,6 @@
 #include "codegen/ir/cg.h"
 #include <string.h>
 
-enum { WARP = 32 };
 
 typedef struct Varying {
     const char *name;

@@ -215,7 +215,6 @@ static Ir share_place(const Kernel *k) {
 }
 
 static void thread_place(Kernel *k) {
-    enum { WARP = 32 };
     Cg *cg = k->cg;
     bool matrix = k->c.matrix.used;
     Ir tid = ir_let_as(cg, IR_I32, "tid", ir_thread(cg)), lane[2];

@@ -1,7 +1,7 @@
 #include "codegen/reduce/reduce.h"
 #include "rprogram/derived.h"
 
-enum { WARP = 32, ACCESS = RTILE_ACCESS };
+enum { ACCESS = RTILE_ACCESS };
 
 /* The same with another element of the arrays at hand.  */
 static Partials at_lane(const Cg *cg, const Partials *p, Ir lane) {

@@ -4,7 +4,6 @@
 /* What the elements of a step come to: in a thread, across the threads of a result, and with the
  * steps before.  Partial results are folded in the order of the walk, always the same one.  */
 
-enum { WARP = 32 };
 
 
 static const ReduceArrays met = {.stem = "met", .space = IR_SHARED};

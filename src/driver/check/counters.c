@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-enum { SECTOR = 32, LANES = 32 };
 
 /* The compute unit of the plan: the simulator's pipe, and the device's counter of it.  */
 typedef struct {
@@ -13,13 +12,13 @@ typedef struct {
 } PipeCount;
 
 static PipeCount pipe_count(const PlanSet *set, const WholePlan *plan) {
-    if (set->n_group == 0) return (PipeCount){SIM_PIPE_FFMA, CUPTI_COUNTER_COUNT, 1.0 / LANES};
+    if (set->n_group == 0) return (PipeCount){SIM_PIPE_FFMA, CUPTI_COUNTER_COUNT, 1.0 / WARP};
     const RProg *r = &plan->rplan.prog[set->dominant];
     const ComputeUnit *u = &set->dev->unit[r->unit];
     if (u->scope != SCOPE_THREAD) return (PipeCount){SIM_PIPE_TENSOR, CUPTI_TENSOR, 1};
-    if (u->acc == TE_F64) return (PipeCount){SIM_PIPE_DFMA, CUPTI_DFMA, 1.0 / LANES};
+    if (u->acc == TE_F64) return (PipeCount){SIM_PIPE_DFMA, CUPTI_DFMA, 1.0 / WARP};
     CuptiCounter ffma = u->a == TE_F32 ? CUPTI_FFMA : CUPTI_COUNTER_COUNT;
-    return (PipeCount){SIM_PIPE_FFMA, ffma, 1.0 / LANES};
+    return (PipeCount){SIM_PIPE_FFMA, ffma, 1.0 / WARP};
 }
 
 /* In order of the lines.  */
