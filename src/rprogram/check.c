@@ -1,4 +1,5 @@
 /* The referee: names the first rule that a program breaks.  */
+#include "rprogram/chain.h"
 #include "rprogram/matrix.h"
 #include "rprogram/skeleton.h"
 
@@ -17,6 +18,7 @@ static const char *check_extents(const Case *c) {
             int32_t n = tiles[i]->extent[axis];
             if (n < 1 || n > 1 << 20) return "a tile extent is not in 1..2^20";
             if (i == 0 && c->s->box) continue;
+            if (axis == AX_E && c->s->chains) continue;
             if (axis >= AX_CLASSES && n != 1) return "a tile extends along an unused axis";
         }
         if (i == 0 && c->s->box) continue;
@@ -28,6 +30,9 @@ static const char *check_extents(const Case *c) {
 static const char *check_unit(const Case *c) {
     int16_t units[8];
     int n = rprog_units(c->p, c->dev, units, 8);
+    if (c->s->chains)
+        return chain_fits(c->p, &c->dev->unit[c->r->unit]) ? NULL
+                                                           : "the unit does not compute a chain";
     if (rprog_matrix(c->dev, c->r)) {
         if (!c->s->products) return "only `contract` programs have matrix units";
         if (matrix_fits(c->p, &c->dev->unit[c->r->unit])) return NULL;
@@ -77,8 +82,7 @@ static const char *check_derived(const Case *c) {
 }
 
 const char *rprog_check_skeleton(const Problem *p, const RProg *r) {
-    return rprog_skeleton(r->skeleton)->takes(p) ? NULL
-                                                 : "the skeleton does not fit the statement";
+    return skeleton_takes(rprog_skeleton(r->skeleton), p) ? NULL : "the skeleton does not fit the statement";
 }
 
 const char *rprog_check(const Problem *p, const Device *dev, const RProg *r) {

@@ -81,7 +81,6 @@ static const char *check_copy(const Case *c, int side) {
     if (!zero_is_neutral && rprog_ragged(p, c->r, AX_K)) {
         return "an async load fills with zero, which this reduction does not ignore";
     }
-    if (c->r->stages < 2) return "async loads need two stages";
     return NULL;
 }
 
@@ -213,10 +212,21 @@ const char *contract_check(const Problem *p, const Device *dev, const RProg *r) 
     }
     if (r->stages < 1 || r->stages > STAGES_MAX) return "stages are not in 1..8";
     for (int side = 0; side < 2 && !groups; side++) {
+        const RLoad *l = &r->load[side];
         if ((why = check_load(&c, side))) return why;
+        bool copies = p->op[side].present && !l->region && rprog_copies_chunks(l);
+        if (copies && r->stages < 2) return "async loads need two stages";
     }
     if (!matrix && (why = check_thread(&c))) return why;
     if ((why = rprog_stats_check(p, r))) return why;
     if ((why = check_store(&c)) || (why = check_grid(&c))) return why;
     return check_tail(&c);
+}
+
+const char *contract_check_load(const Problem *p, const Device *dev, const RProg *r, int side) {
+    return check_load(&(Case){p, dev, r}, side);
+}
+
+const char *contract_check_store(const Problem *p, const Device *dev, const RProg *r) {
+    return check_store(&(Case){p, dev, r});
 }

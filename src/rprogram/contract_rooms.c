@@ -14,13 +14,13 @@ BlockBytes rprog_block_bytes(const Problem *p, const Device *dev, const RProg *r
 }
 
 /* Rows of its tile lie along the inner axis.  */
-static int64_t tile_row(const RoomWalk *w, int side) {
+int64_t contract_tile_row(const RoomWalk *w, int side) {
     const RLayout *y = &w->r->load[side].layout;
     int64_t extent = w->r->block.extent[y->inner == AX_K ? AX_K : own_axis(side)];
     return (extent + y->pad) * rprog_elem(w->p, w->dev, w->r, side);
 }
 
-static DoneBy filled_by(const RLoad *l) {
+DoneBy contract_filled_by(const RLoad *l) {
     if (!rprog_load_facts(l->kind).chunks) return DONE_BARRIER;
     return rprog_copies_chunks(l) ? DONE_COPIES : DONE_AT_ONCE;
 }
@@ -31,14 +31,14 @@ static void operands(RoomWalk *w, const BlockBytes *b) {
         x.slots = w->r->stages;
         x.apart = b->tile[0] + b->tile[1];
         x.ring = 0;
-        if (w->out) x.row = tile_row(w, side);
-        if (w->out) x.filled = filled_by(&w->r->load[side]);
+        if (w->out) x.row = contract_tile_row(w, side);
+        if (w->out) x.filled = contract_filled_by(&w->r->load[side]);
         if (x.bytes > 0) layout_room(w, x);
     }
     for (int side = 0; side < 2; side++) {
         Room x = layout_one(ROOM_REGION, side, w->end, b->places[side]);
         if (b->region[side] == 0) continue;
-        x.filled = filled_by(&w->r->load[side]);
+        x.filled = contract_filled_by(&w->r->load[side]);
         layout_room(w, x);
         layout_room(w, layout_one(ROOM_PLACES, side, w->end, b->region[side] - x.bytes));
     }
@@ -62,7 +62,7 @@ int rprog_box_slots(const Problem *p, const Device *dev, const RProg *r) {
 
 /* Sums on their way out.  Those of blocks that stay lie behind the stages, which fill meanwhile.
  * False: there are more than can be counted.  */
-static bool results(RoomWalk *w, const BlockBytes *b) {
+bool contract_results(RoomWalk *w, const BlockBytes *b) {
     const RProg *r = w->r;
     int64_t slices = count_along(&r->block, &r->warp, AX_K);
     int64_t tile = (int64_t)r->block.extent[AX_M] * r->block.extent[AX_N];
@@ -140,7 +140,7 @@ static void rooms_of(RoomWalk *w, const BlockBytes *b) {
     layout_ring(w, TURN_STEPS, w->r->stages, b->tile[0] + b->tile[1]);
     if (w->out) w->out->ring[0].ahead = rprog_steps_ahead(w->p, w->r);
     operands(w, b);
-    if (!results(w, b)) w->end = INT32_MAX;
+    if (!contract_results(w, b)) w->end = INT32_MAX;
     else if (w->r->stats) rprog_stats_rooms(w);
     barriers(w, b);
     tables(w);

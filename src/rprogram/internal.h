@@ -56,6 +56,7 @@ static inline int count_along(const RTile *outer, const RTile *inner, int axis) 
 #define RPROG_KEYS(X)                                                                              \
     X(SKELETON, "skeleton") X(UNIT, "unit") X(BLOCK, "block") X(WARP, "warp") X(THREAD, "thread")  \
     X(VEC, "vec") X(UNROLL, "unroll") X(STAGES, "stages") X(LOAD_A, "a") X(LOAD_B, "b")            \
+    X(LOAD_V, "v")                                                                                 \
     X(BOX, "box") X(THREADS, "threads") X(READ_A, "read") X(READ_B, "read2") X(STORE, "store")     \
     X(RASTER, "raster") X(SPLIT, "split") X(STATS, "rows") X(KEEP, "keep")                         \
     X(BLOCKS, "blocks_per_sm")
@@ -65,6 +66,10 @@ typedef enum {
 #undef X
         KEY_COUNT
 } PlanKey;
+/* Axes that the tiles of a program have extents along.  */
+static inline int rprog_axes(const RProg *r) {
+    return r->skeleton == SK_CHAIN ? AX_E + 1 : AX_CLASSES;
+}
 /* Is the line part of a section of this program?  Loads only of operands that are there.  */
 bool rprog_has_key(const Problem *p, Skeleton skeleton, PlanKey key);
 extern const char *const rprog_key_name[KEY_COUNT];

@@ -39,8 +39,8 @@ bool rprog_has_key(const Problem *p, Skeleton skeleton, PlanKey key) {
     return rprog_skeleton(skeleton)->keys >> key & 1;
 }
 
-static void print_tile(Buf *out, const RTile *t) {
-    for (int axis = 0; axis < AX_CLASSES; axis++) {
+static void print_tile(Buf *out, const RTile *t, int axes) {
+    for (int axis = 0; axis < axes; axis++) {
         buf_printf(out, axis ? " %d" : "%d", (int)t->extent[axis]);
     }
 }
@@ -78,14 +78,15 @@ static void print_value(Buf *out, PlanKey key, const Problem *p, const RProg *r,
         buf_puts(out, dev->unit[r->unit].name);
         if (r->swapped) buf_puts(out, " swapped");
         break;
-    case KEY_BLOCK: print_tile(out, &r->block); break;
-    case KEY_WARP: print_tile(out, &r->warp); break;
-    case KEY_THREAD: print_tile(out, &r->thread); break;
+    case KEY_BLOCK: print_tile(out, &r->block, rprog_axes(r)); break;
+    case KEY_WARP: print_tile(out, &r->warp, rprog_axes(r)); break;
+    case KEY_THREAD: print_tile(out, &r->thread, rprog_axes(r)); break;
     case KEY_VEC: buf_printf(out, "%d %d", r->vec_m, r->vec_n); break;
     case KEY_UNROLL: buf_printf(out, "%d", r->unroll); break;
     case KEY_STAGES: buf_printf(out, "%d", r->stages); break;
-    case KEY_LOAD_A: print_load(out, &r->load[0], dev); break;
-    case KEY_LOAD_B: print_load(out, &r->load[1], dev); break;
+    case KEY_LOAD_A: print_load(out, &r->load[LOAD_A], dev); break;
+    case KEY_LOAD_B: print_load(out, &r->load[LOAD_B], dev); break;
+    case KEY_LOAD_V: print_load(out, &r->load[LOAD_V], dev); break;
     case KEY_BOX: print_box(out, p, &r->block); break;
     case KEY_THREADS: buf_printf(out, "%d", r->threads); break;
     case KEY_READ_A:

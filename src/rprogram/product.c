@@ -112,9 +112,14 @@ static void region_facts(const Contract *c, const Device *dev, Side *s) {
 
 static void side_facts(Contract *c, const Device *dev, int side) {
     Side *s = &c->side[side];
+    int number = (int)(c - c->layout->product) * 2 + side;
     const Operand *o = side ? &c->p->con.b : &c->p->con.a;
     *s = (Side){.present = c->p->op[side].present,
                 .side = side,
+                .number = number,
+                .made = c->p->op[side].made,
+                .ring = -1,
+                .moves = number == 1 && c->layout->n_product > 1 ? AX_N : AX_K,
                 .id = side ? 'b' : 'a',
                 .o = o,
                 .f = &c->p->op[side],
@@ -134,7 +139,12 @@ static void side_facts(Contract *c, const Device *dev, int side) {
                              : o->compute;
     s->elem = te_dtype_bytes(s->tile);
     s->inner_k = s->l->layout.inner == AX_K;
-    s->room = rprog_room(c->layout, s->l->region ? ROOM_REGION : ROOM_STAGE, side);
+    if (s->made) {
+        fragment_facts(c, dev, s);
+        return;
+    }
+    s->room = rprog_room(c->layout, s->l->region ? ROOM_REGION : ROOM_STAGE, number);
+    s->ring = s->room->ring;
     s->row = (int)(s->room->row / s->elem);
     if (!rprog_load_facts(s->l->kind).chunks) {
         ring_facts(c, dev, s);
@@ -179,7 +189,7 @@ static void sides_facts(Contract *c, const Device *dev) {
         side_facts(c, dev, side);
         const Side *s = &c->side[side];
         c->own_ragged[side] = s->present && rprog_ragged(c->p, c->r, (int)s->own);
-        if (!s->present) continue;
+        if (!s->present || s->made) continue;
         c->async |= rprog_copies_chunks(s->l);
         c->staged |= rprog_waits(s->l);
         c->any_ahead |= s->ahead;
@@ -188,10 +198,8 @@ static void sides_facts(Contract *c, const Device *dev) {
     }
 }
 
-void contract_product(Arena *a, const Problem *p, const Device *dev, const RProg *r, Layout *l) {
-    Contract *c = ARENA_NEW(a, Contract);
-    l->product = c;
-    l->n_product = 1;
+void product_facts(const Problem *p, const Device *dev, const RProg *r, const Layout *l,
+                   Contract *c) {
     *c = (Contract){.te = p->te, .p = p, .r = r, .root = &p->te->stmt[p->con.stmt], .layout = l};
     c->packed = rprog_packed(dev, r);
     c->ring = rprog_warpgroups(dev, r);
@@ -205,4 +213,11 @@ void contract_product(Arena *a, const Problem *p, const Device *dev, const RProg
     c->stays = rprog_persistent(r);
     c->out_room = rprog_room(l, c->stays ? ROOM_OUTPUTS : ROOM_STAGING, 0);
     if (r->via == VIA_BOXES) box_facts(c);
+}
+
+void contract_product(Arena *a, const Problem *p, const Device *dev, const RProg *r, Layout *l) {
+    Contract *c = ARENA_NEW(a, Contract);
+    l->product = c;
+    l->n_product = 1;
+    product_facts(p, dev, r, l, c);
 }

@@ -18,6 +18,10 @@ typedef struct {
 typedef struct {
     bool present;
     int side;
+    int number;               /* product * 2 + side: of its rooms */
+    bool made;                /* results of the product before: no room, no load */
+    int ring;                 /* of its room's slots; -1: filled once, or made */
+    AxisClass moves;          /* along which its tile goes from turn to turn */
     char id;                  /* a or b */
     const Operand *o;
     const ROperand *f;

@@ -211,11 +211,12 @@ Status reader_value(Reader *r, PlanKey key, RProg *x) {
     switch (key) {
     case KEY_SKELETON: return read_skeleton(r, x);
     case KEY_UNIT: return read_unit(r, x);
-    case KEY_BLOCK: return read_tile(r, AX_CLASSES, &x->block);
-    case KEY_WARP: return read_tile(r, AX_CLASSES, &x->warp);
-    case KEY_THREAD: return read_tile(r, AX_CLASSES, &x->thread);
-    case KEY_LOAD_A: return read_load(r, 0, &x->load[0]);
-    case KEY_LOAD_B: return read_load(r, 1, &x->load[1]);
+    case KEY_BLOCK: return read_tile(r, rprog_axes(x), &x->block);
+    case KEY_WARP: return read_tile(r, rprog_axes(x), &x->warp);
+    case KEY_THREAD: return read_tile(r, rprog_axes(x), &x->thread);
+    case KEY_LOAD_A: return read_load(r, 0, &x->load[LOAD_A]);
+    case KEY_LOAD_B: return read_load(r, 1, &x->load[LOAD_B]);
+    case KEY_LOAD_V: return read_load(r, 1, &x->load[LOAD_V]);
     case KEY_RASTER: return read_raster(r, x);
     case KEY_VEC:
         if (!(s = reader_int(r, 1, 64, &v))) s = reader_int(r, 1, 64, &w);

@@ -202,7 +202,7 @@
 
 #define RPROG_SKELETONS(X)                                                                         \
     X(CONTRACT, contract) X(STREAM, stream) X(ROW, row) X(COLUMN, column) X(WINDOW, window)        \
-    X(PERMUTE, permute) X(SCAN, scan)
+    X(PERMUTE, permute) X(SCAN, scan) X(CHAIN, chain)
 typedef enum {
 #define X(id, name) SK_##id,
     RPROG_SKELETONS(X)
@@ -262,6 +262,11 @@ typedef struct {
     RLayout layout;
 } RLoad;
 
+/* Operands that are loaded, a and b of the first product, b of the second; of tiles, the columns of
+ * the second product.  */
+enum { LOAD_A, LOAD_B, LOAD_V, RPROG_LOADED };
+enum { AX_E = AX_CLASSES };
+
 typedef struct {
     Skeleton skeleton;
     int16_t unit;             /* index in Device.unit */
@@ -269,7 +274,7 @@ typedef struct {
     uint8_t vec_m, vec_n;     /* consecutive rows, columns per thread */
     uint8_t stages;
     int16_t unroll;           /* k unrolled in the inner loop; divides warp.k */
-    RLoad load[2];            /* a, b */
+    RLoad load[RPROG_LOADED];
     uint8_t store_vec;        /* elements per store along n */
     bool swapped;             /* matrix units: the unit's rows are our N */
     StoreVia via;             /* of `contract`; VIA_SHARED: matrix units, VIA_BOXES: `grid` */
@@ -282,7 +287,7 @@ typedef struct {
     uint8_t lanes;            /* rprog_meets: neighbouring threads that make one result of parts */
     int32_t tail;             /* of `contract`: tiles whose k-steps are dealt out ... */
     int32_t tail_blocks;      /* ... to so many */
-    RowKeep keep;             /* of `row` */
+    RowKeep keep;             /* of `row`; of `chain`: where operand a stays */
     int16_t threads;
     int16_t blocks_per_sm;    /* promised to the compiler as far as the grid has them */
     bool late;                /* derived: no registers to fetch fragments ahead of their products */

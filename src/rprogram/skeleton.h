@@ -30,6 +30,7 @@ typedef struct {
 typedef struct SkeletonRow {
     uint32_t keys;            /* lines of its section of the text form, as bits of PlanKey */
     bool products;            /* has k-steps of a product, and all that belongs to them */
+    bool chains;              /* of problems with a next one, and of no others */
     bool box;                 /* `block` has an extent for each axis of a view */
     bool clips;               /* stores outputs one by one, so that some may be left out */
     bool slices_meet;         /* slices of `split` meet by `lanes` threads for each result */
@@ -58,6 +59,10 @@ RPROG_SKELETONS(X)
 #undef X
 /* skeletons.c */
 const SkeletonRow *rprog_skeleton(Skeleton skeleton);
+
+static inline bool skeleton_takes(const SkeletonRow *s, const Problem *p) {
+    return s->chains == (p->next != NULL) && s->takes(p);
+}
 
 /* ---- for a program of a row ---- */
 

@@ -93,7 +93,7 @@ Status rprog_candidates(Arena *a, Diag *d, const Problem *p, const Device *dev,
         const SkeletonRow *s = rprog_skeleton(i);
         Keeper k = {.of = s, .arena = a, .p = p, .dev = dev, .options = o ? o : &defaults,
                     .set = out, .cap = (size_t)out->n};
-        if (s->takes(p) && !(clips && (p->stats || !s->clips))) s->candidates(&k);
+        if (skeleton_takes(s, p) && !(clips && (p->stats || !s->clips))) s->candidates(&k);
     }
     return out->n > 0 ? ST_OK : none_fits(d, p, dev, out);
 }

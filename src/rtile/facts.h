@@ -44,6 +44,13 @@ bool operand_widest(const Problem *p, const TeStmt *s, const TeExpr *e, Access *
                     double *bytes);
 /* Fills Problem.op[side] of a contraction.  */
 void operand_describe(const Operand *o, int side, int align, Problem *p);
+/* The same of op[0] where it is made of the results of the product before.  */
+void operand_made(const Operand *o, Problem *p);
+/* problem.c: all that follows from te, group, con and `contraction`.  */
+void problem_describe(Arena *a, int align, Problem *p);
+/* chain.c: the rest of the first problem of a chain whose operands are there, and its next one
+ * (before: the one at other sizes, or NULL).  */
+void chain_describe(Arena *a, int align, const bool *stored, Problem *p);
 /* The facts of a row group; does the group store statement i's tensor?  */
 RowFacts *rows_facts(Arena *a, const Te *te, const RowGroup *g, int align, const bool *stored);
 /* Which passes evaluate statement i, as bits: a reduction its own, for what it folds, a map that is

@@ -137,3 +137,10 @@ void operand_describe(const Operand *o, int side, int align, Problem *p) {
         op->vec_k = span_vector(&span, k, align);
     }
 }
+
+void operand_made(const Operand *o, Problem *p) {
+    p->op[0] = (ROperand){.present = true, .made = true, .value = value_type(o->expr),
+                          .elem = te_dtype_bytes(o->compute), .bytes = te_dtype_bytes(o->compute),
+                          .vec_mn = 1, .vec_k = 1, .run_mn = 1, .run_k = 1,
+                          .digits_mn = 1, .digits_k = 1};
+}

@@ -225,7 +225,8 @@ static void describe_contraction(int align, Problem *p) {
         p->extent[axis] = c->axis[axis].extent;
         p->flops *= (double)c->axis[axis].extent;
     }
-    operand_describe(&c->a, 0, align, p);
+    if (p->op[0].made) operand_made(&c->a, p);
+    else operand_describe(&c->a, 0, align, p);
     operand_describe(&c->b, 1, align, p);
     p->body_ops = c->product ? 0 : expr_ops(c->body, c->a.expr, c->b.expr);
 }
@@ -284,8 +285,8 @@ static void describe_multiples(Problem *p) {
     }
 }
 
-/* All that follows from the group, and for a contraction from how it was recognised.  */
-static void describe(Arena *a, int align, Problem *p) {
+/* From the group, and for a contraction from how it was recognised.  */
+void problem_describe(Arena *a, int align, Problem *p) {
     const TeStmt *root = &p->te->stmt[p->group->root];
     bool stored[TE_MAX_STMTS];
     find_stored(p->te, p->group, stored);
@@ -294,6 +295,12 @@ static void describe(Arena *a, int align, Problem *p) {
     for (int axis = 0; axis < AX_CLASSES; axis++) p->extent[axis] = 1;
     if (p->group->row) {
         describe_rows(a, align, stored, p);
+        describe_multiples(p);
+        return;
+    }
+    if (p->group->chain) {
+        describe_contraction(align, p);
+        chain_describe(a, align, stored, p);
         describe_multiples(p);
         return;
     }
@@ -321,14 +328,14 @@ Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int 
     Scan scan;
     if (!g->row && rhs->kind == TE_REDUCE && !te_positional(rhs) &&
         !access_scan(&te->stmt[g->root], &scan)) {
-        if (g->stats) access_group_contraction(te, g, &out->con, &why);
+        if (g->stats || g->chain) access_group_contraction(te, g, &out->con, &why);
         else access_contraction(te, g->root, &out->con, &why);
         describe_contraction(align, out);
-        out->contraction = g->stats || !reduces_more(te, g);
+        out->contraction = g->stats || g->chain || !reduces_more(te, g);
     }
     Problem fresh = {.te = te, .group = g, .con = out->con, .contraction = out->contraction};
     *out = fresh;
-    describe(a, align, out);
+    problem_describe(a, align, out);
     return ST_OK;
 }
 
@@ -340,13 +347,13 @@ bool rtile_reuses(const Problem *p) {
 void rtile_as_stream(Arena *a, const Problem *p, int align, Problem *out) {
     if (align <= 0) align = DEFAULT_ALIGN;
     *out = (Problem){.te = p->te, .group = p->group, .con = p->con};
-    describe(a, align, out);
+    problem_describe(a, align, out);
 }
 
 void rtile_resize(Arena *a, const Problem *p, const Te *sized, int align, Problem *out) {
     if (align <= 0) align = DEFAULT_ALIGN;
     *out = (Problem){.te = sized, .group = p->group, .con = p->con,
-                     .contraction = p->contraction, .permute = p->permute};
+                     .contraction = p->contraction, .permute = p->permute, .next = p->next};
     if (p->con.body) access_resize(sized, &out->con);
-    describe(a, align, out);
+    problem_describe(a, align, out);
 }

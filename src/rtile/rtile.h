@@ -30,6 +30,7 @@ typedef struct {
 /* How one operand lies in memory.  `mn` is the operand's own axis: M for a, N for b.  */
 typedef struct {
     bool present;
+    bool made;                /* of the results of the product before it: nothing is read */
     bool copyable;            /* elements have the same type in memory and in the tile */
     bool affine;              /* a single affine read (else the operand is an expression) */
     bool guarded;             /* some subscript needs a run-time test */
@@ -117,9 +118,25 @@ typedef struct {
     double kept_ops;
 } StatFacts;
 
+/* What a chain of products (KernelGroup.chain) does between the first and the second, for each
+ * score, that is, result of the first.  */
 typedef struct {
+    const Chain *chain;
+    double ops;               /* instructions of maps and reductions, exponentials left out */
+    double powers;            /* exponentials */
+    int values;               /* reductions of the row, which a thread carries for each of its rows */
+    double map_bytes;         /* read by maps, unique, bytes */
+} ChainFacts;
+
+typedef struct Problem {
     const Te *te;             /* normalized */
     const KernelGroup *group;
+    /* The products of a kernel are a list: the next one's operand a is made of this one's results,
+     * by what `chain` says; rows M are the same, its K runs with this one's N.  Its group has its
+     * statement as the root, and the maps of its results.  NULL: this is the last product, or none;
+     * NULL.  */
+    const struct Problem *next;
+    const ChainFacts *chain;
     int align;                /* promised of tensors that are given, bytes */
     const StatFacts *stats;   /* of a contraction with statements over its rows; else NULL */
     const StatFacts *stats_online;   /* the same with online reductions where there are any */
@@ -155,7 +172,7 @@ typedef struct {
     MapReads map;
     double epilogue_ops;      /* arithmetic per output element behind the reduction */
     double body_ops;          /* operations of the body beyond one multiply-add (0 for A * B) */
-    double flops;             /* 2 per multiply-add */
+    double flops;             /* 2 per multiply-add; of all products */
 } Problem;
 
 enum { NOT_ALONE = -2 };

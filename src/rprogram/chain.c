@@ -1,0 +1,177 @@
+/* The `chain` skeleton: its products as programs, threads, registers, rooms, its row.  */
+#include "rprogram/chain.h"
+#include "rprogram/contract.h"
+#include "rprogram/matrix.h"
+#include "rprogram/product.h"
+
+static bool takes(const Problem *p) { return p->next != NULL; }
+
+bool chain_fits(const Problem *p, const ComputeUnit *u) {
+    int order[FRAG_MOST_K];
+    if (!matrix_usable(u) || u->scope != SCOPE_WARP || !matrix_takes(p, u) ||
+        !matrix_takes(p->next, u))
+        return false;
+    Fragment results = fragment_of(u, FRAG_RESULT, FRAG_COL);
+    Fragment operand = fragment_of(u, FRAG_A, FRAG_COL);
+    int n = fragment_passes(&results, &operand, order);
+    for (int k = 0; k < n; k++) {
+        if (order[k] != k) return false;
+    }
+    return n > 0;
+}
+
+RProg rprog_chain_product(const RProg *r, int number) {
+    RProg x = *r;
+    RTile *const tiles[] = {&x.block, &x.warp};
+    x.skeleton = SK_CONTRACT;
+    for (int i = 0; i < 2; i++) {
+        int32_t *extent = tiles[i]->extent, n = extent[AX_N], e = extent[AX_E];
+        if (number) extent[AX_N] = e;
+        if (number) extent[AX_K] = n;
+        extent[AX_E] = 1;
+    }
+    x.unroll = (int16_t)x.warp.extent[AX_K];
+    if (!number) return x;
+    x.load[LOAD_A] = (RLoad){.kind = LOAD_ASYNC, .vec = 1, .along = AX_K,
+                             .layout = {.inner = AX_K}};
+    x.load[LOAD_B] = r->load[LOAD_V];
+    return x;
+}
+
+int64_t rprog_chain_turns(const Problem *p, const RProg *r) { return rprog_tiles(p, r, AX_N); }
+
+static int64_t threads(const Device *dev, RProg *r) {
+    (void)dev;
+    return (int64_t)WARP * count_along(&r->block, &r->warp, AX_M);
+}
+
+/* Registers of the fragments of a slice of k, of one side.  */
+static int64_t slice_words(const Device *dev, const RProg *r, int side) {
+    return (int64_t)count_along(&r->warp, &r->thread, own_axis(side)) *
+           rprog_unit_registers(dev, r, side);
+}
+
+static int64_t sum_words(const Device *dev, const RProg *r) {
+    return (int64_t)count_along(&r->warp, &r->thread, AX_M) *
+           count_along(&r->warp, &r->thread, AX_N) * rprog_unit_accumulators(dev, r);
+}
+
+/* Registers: 22 + results of the second product + the larger of: results of the first, fragments
+ * of b of a slice of k, and of a likewise or (kept) of all slices; the same results as operand,
+ * fragments of V of a slice + for each row of a thread its reductions and a factor + 3 for each
+ * load.  Fragments of slices count twice where they are fetched ahead.  The constants are those of
+ * `contract` (contract_registers).  */
+static int64_t words(const Device *dev, const RProg *r, const ChainFacts *f, bool ahead) {
+    enum { FIXED = 22, POINTER = 3 };
+    RProg first = rprog_chain_product(r, 0), second = rprog_chain_product(r, 1);
+    Fragment results = rprog_results(dev, r);
+    int64_t slices = count_along(&first.warp, &first.thread, AX_K), times = ahead ? 2 : 1;
+    int64_t a = slice_words(dev, &first, 0), sums = sum_words(dev, &first);
+    int64_t rows = (int64_t)count_along(&r->warp, &r->thread, AX_M) *
+                   (fragment_slots(&results, FRAG_ROW));
+    int64_t kept = r->keep == KEEP_REGISTERS ? slices * a : 0;
+    int64_t scores = sums + times * (slice_words(dev, &first, 1) + (kept ? 0 : a));
+    int64_t operand = slice_words(dev, &second, 0) *
+                      count_along(&second.warp, &second.thread, AX_K);
+    int64_t values = operand + times * slice_words(dev, &second, 1);
+    return FIXED + sum_words(dev, &second) + (scores > values ? scores : values) + kept +
+           rows * (f->values + 1) + RPROG_LOADED * POINTER;
+}
+
+int64_t chain_registers(const Problem *p, const Device *dev, const RProg *r) {
+    return words(dev, r, p->chain, !r->late);
+}
+
+static void derive(const Problem *p, const Device *dev, RProg *r) {
+    r->late = words(dev, r, p->chain, true) > dev->limits.registers_per_thread.value;
+}
+
+/* ---- rooms ---- */
+
+/* One operand's tile, a slot for each turn that may be under way; behind what there is.  */
+static void operand(RoomWalk *w, int number, int side, int slots, int ring) {
+    RProg r = rprog_chain_product(w->r, number);
+    RoomWalk of = {.p = chain_problem(w->p, number), .dev = w->dev, .r = &r};
+    Room x = layout_one(ROOM_STAGE, number * 2 + side, w->end,
+                        rprog_tile_bytes(of.p, w->dev, &r, side));
+    x.slots = slots;
+    x.apart = x.bytes;
+    x.ring = ring;
+    x.row = contract_tile_row(&of, side);
+    x.filled = contract_filled_by(&r.load[side]);
+    if (ring >= 0) w->out->ring[ring].bytes = x.bytes;
+    layout_room(w, x);
+    if (w->out && rprog_waits(&r.load[side])) layout_add(w, layout_one(ROOM_STAGED, x.of, 0, 0));
+}
+
+void chain_rooms(RoomWalk *w) {
+    int slots = w->r->stages;
+    int b = layout_ring(w, TURN_STEPS, slots, 0), v = layout_ring(w, TURN_STEPS, slots, 0);
+    if (w->out) {
+        w->out->ring[b].ahead = slots;
+        w->out->ring[v].ahead = slots - 1;
+    }
+    operand(w, 0, 0, 1, -1);
+    operand(w, 0, 1, slots, b);
+    operand(w, 1, 1, slots, v);
+    RProg second = rprog_chain_product(w->r, 1);
+    RoomWalk of = *w;
+    of.p = w->p->next;
+    of.r = &second;
+    BlockBytes bytes = {.warps = w->r->threads / WARP};
+    if (!contract_results(&of, &bytes)) of.end = INT32_MAX;
+    of.p = w->p;
+    of.r = w->r;
+    *w = of;
+}
+
+/* ---- products ---- */
+
+static void product(Arena *a, const Problem *p, const Device *dev, const RProg *r, Layout *l) {
+    Contract *c = ARENA_ARRAY(a, Contract, CHAIN_PRODUCTS);
+    l->product = c;
+    l->n_product = CHAIN_PRODUCTS;
+    for (int i = 0; i < CHAIN_PRODUCTS; i++) {
+        RProg *own = ARENA_NEW(a, RProg);
+        *own = rprog_chain_product(r, i);
+        product_facts(chain_problem(p, i), dev, own, l, &c[i]);
+    }
+}
+
+/* ---- the grid ---- */
+
+static int add_class(IndexMap *m, const Problem *p, const RProg *r, AxisClass c) {
+    const FusedAxis *f = &p->con.axis[c];
+    return index_add(m, (IndexAxis){f->index, f->n, p->extent[c], p->multiple[c],
+                                    r->block.extent[c]});
+}
+
+/* Points of the second product.  */
+static void map(const Problem *p, const RProg *r, int64_t span, IndexMap *m) {
+    RProg second = rprog_chain_product(r, 1);
+    (void)span;
+    for (int c = AX_B; c <= AX_K; c++) add_class(m, p->next, &second, (AxisClass)c);
+    m->n_axis = AX_K;
+    index_deal_grid(m, (IndexDigit){AX_B, m->axis[AX_B].tile, 0});
+    index_deal_grid(m, (IndexDigit){AX_M, m->axis[AX_M].tile, 0});
+}
+
+enum {
+    KEYS = 1 << KEY_SKELETON | 1 << KEY_UNIT | 1 << KEY_BLOCK | 1 << KEY_WARP | 1 << KEY_THREAD |
+           1 << KEY_VEC | 1 << KEY_STAGES | 1 << KEY_LOAD_A | 1 << KEY_LOAD_B | 1 << KEY_LOAD_V |
+           1 << KEY_STORE | 1 << KEY_SPLIT | 1 << KEY_KEEP | 1 << KEY_BLOCKS
+};
+
+const SkeletonRow rprog_chain = {
+    .keys = KEYS,
+    .chains = true,
+    .takes = takes,
+    .candidates = chain_candidates,
+    .check = chain_check,
+    .threads = threads,
+    .derive = derive,
+    .registers = chain_registers,
+    .rooms = chain_rooms,
+    .product = product,
+    .map = map,
+};

@@ -1,0 +1,18 @@
+/* The `chain` skeleton: what its row is made of.  */
+#ifndef ROLLER_RPROGRAM_CHAIN_H
+#define ROLLER_RPROGRAM_CHAIN_H
+#include "rprogram/skeleton.h"
+
+enum { CHAIN_PRODUCTS = 2 };
+/* The problem of product `number`.  */
+static inline const Problem *chain_problem(const Problem *p, int number) {
+    return number ? p->next : p;
+}
+/* May a unit compute both products, results of the one being operands of the other as registers
+ * have them?  */
+bool chain_fits(const Problem *p, const ComputeUnit *u);
+void chain_candidates(Keeper *k);
+const char *chain_check(const Problem *p, const Device *dev, const RProg *r);
+int64_t chain_registers(const Problem *p, const Device *dev, const RProg *r);
+void chain_rooms(RoomWalk *w);
+#endif

@@ -1,0 +1,145 @@
+/* The `chain` skeleton: every aligned program.
+ *
+ * The unit's tile grows along the rows of a warp and along the columns of a turn until registers
+ * are full, warps along the rows until threads or shared memory are, slots of the rings until
+ * shared memory is.  K and the columns of the second product are whole, so nothing else is free but
+ * how operands are loaded, where a stays, and how results leave.  */
+#include "rprogram/build.h"
+#include "rprogram/chain.h"
+#include "rprogram/matrix.h"
+
+enum { SLOTS_MAX = 3, WARPS_MAX = 16, BODY_ROWS = 8 };
+
+typedef struct {
+    Keeper *k;
+    Builder of[CHAIN_PRODUCTS];           /* for loads and layouts of each product */
+} Chains;
+
+static Builder builder_of(const Keeper *k, const Problem *p) {
+    return (Builder){.of = k->of, .arena = k->arena, .p = p, .dev = k->dev,
+                     .options = k->options, .set = k->set,
+                     .memo = ARENA_ARRAY(k->arena, LayoutMemo, LAYOUT_MEMO),
+                     .samples = ARENA_NEW(k->arena, Samples)};
+}
+
+/* A load of whole tiles as they lie; how many there are.  */
+static int options_of(const Builder *b, int16_t unit, int side, RLoad out[OPTIONS]) {
+    RLoad all[OPTIONS];
+    int n = 0;
+    for (int i = 0, of = build_load_options(b, unit, side, all); i < of; i++) {
+        if (!all[i].region && !all[i].bytes && !all[i].raw) out[n++] = all[i];
+    }
+    return n;
+}
+
+/* Layouts of all tiles; false: some load does not fit.  */
+static bool fit_loads(Chains *x, RProg *r) {
+    static const int side[RPROG_LOADED] = {0, 1, 1}, number[RPROG_LOADED] = {0, 0, 1};
+    r->threads = (int16_t)x->k->of->threads(x->k->dev, r);
+    for (int i = 0; i < RPROG_LOADED; i++) {
+        RProg of = rprog_chain_product(r, number[i]);
+        if (!build_fit_load(&x->of[number[i]], &of, side[i])) return false;
+        r->load[i] = of.load[side[i]];
+    }
+    return true;
+}
+
+/* As lanes hold results, or through shared memory, where that makes wider stores.  */
+static void with_stores(Chains *x, RProg r) {
+    const Problem *last = x->k->p->next;
+    r.via = VIA_DIRECT;
+    r.store_vec = (uint8_t)(r.vec_n < last->out_vec ? r.vec_n : last->out_vec);
+    rprog_keep(x->k, r);
+    if (last->out_vec <= r.vec_n) return;
+    RProg second = rprog_chain_product(&r, 1);
+    int columns = lowest_bit(rprog_staging_columns(x->k->dev, &second));
+    r.via = VIA_SHARED;
+    r.store_vec = (uint8_t)(columns < last->out_vec ? columns : last->out_vec);
+    rprog_keep(x->k, r);
+}
+
+/* Slots of the rings, while a deeper one fits.  */
+static void with_slots(Chains *x, RProg r) {
+    const double most = x->k->dev->limits.smem_per_block_optin.value;
+    bool staged = false;
+    if (!fit_loads(x, &r)) return;
+    for (int i = 0; i < RPROG_LOADED; i++) staged |= rprog_waits(&r.load[i]);
+    for (int slots = 1; slots <= (staged ? 1 : SLOTS_MAX); slots++) {
+        int64_t all;
+        r.stages = (uint8_t)slots;
+        if ((double)skeleton_shared(x->k->of, x->k->p, x->k->dev, &r, &all) > most) break;
+        with_stores(x, r);
+    }
+}
+
+/* Registers decide how many rows a warp and columns a turn may have; false: too many.  */
+static bool with_columns(Chains *x, RProg r, int32_t columns) {
+    const Device *dev = x->k->dev;
+    bool any = false;
+    r.block.extent[AX_N] = r.warp.extent[AX_N] = columns;
+    for (int keep = 0; keep < 2; keep++) {
+        r.keep = keep ? KEEP_SHARED : KEEP_REGISTERS;
+        r.late = true;
+        if (chain_registers(x->k->p, dev, &r) > dev->limits.registers_per_thread.value) continue;
+        any = true;
+        for (int warps = 1; warps <= WARPS_MAX; warps++) {
+            r.block.extent[AX_M] = warps * r.warp.extent[AX_M];
+            if (rtile_broken(ceil_div(x->k->p->extent[AX_M], r.thread.extent[AX_M]) *
+                                 r.thread.extent[AX_M],
+                             r.block.extent[AX_M], r.warp.extent[AX_M], 1,
+                             x->k->set->epsilon) == RTILE_RULE_COUNT)
+                with_slots(x, r);
+        }
+    }
+    return any;
+}
+
+static void with_unit(Chains *x, RProg r) {
+    const Problem *p = x->k->p;
+    const int32_t *thread = r.thread.extent;
+    int32_t step = thread[AX_N] > thread[AX_K] ? thread[AX_N] : thread[AX_K];
+    int64_t most = ceil_div(p->extent[AX_N], step) * step;
+    for (int rows = 1; rows <= BODY_ROWS; rows++) {
+        r.warp.extent[AX_M] = rows * thread[AX_M];
+        int32_t columns = step;
+        while (columns <= most && with_columns(x, r, columns)) columns += step;
+        if (columns == step) break;
+    }
+}
+
+static void with_loads(Chains *x, int16_t unit) {
+    const Problem *p = x->k->p;
+    RLoad load[RPROG_LOADED][OPTIONS];
+    int n[RPROG_LOADED];
+    RProg r = rprog_base(SK_CHAIN);
+    r.unit = unit;
+    r.thread = matrix_tile(&x->k->dev->unit[unit], false);
+    Fragment f = rprog_results(x->k->dev, &r);
+    r.vec_m = (uint8_t)fragment_run(&f, FRAG_ROW);
+    r.vec_n = (uint8_t)fragment_run(&f, FRAG_COL);
+    int32_t k = r.thread.extent[AX_K], e = r.thread.extent[AX_N];
+    r.block.extent[AX_K] = r.warp.extent[AX_K] = (int32_t)ceil_div(p->extent[AX_K], k) * k;
+    r.block.extent[AX_E] = r.warp.extent[AX_E] = (int32_t)ceil_div(p->next->extent[AX_N], e) * e;
+    for (int i = 0; i < RPROG_LOADED; i++)
+        n[i] = options_of(&x->of[i / LOAD_V], unit, i > 0, load[i]);
+    for (int i = 0; i < n[0] * n[1] * n[2]; i++) {
+        r.load[LOAD_A] = load[LOAD_A][i % n[0]];
+        r.load[LOAD_B] = load[LOAD_B][i / n[0] % n[1]];
+        r.load[LOAD_V] = load[LOAD_V][i / n[0] / n[1]];
+        with_unit(x, r);
+    }
+}
+
+void chain_candidates(Keeper *k) {
+    enum { LEAST = 16 };
+    const Problem *p = k->p;
+    Chains x = {k, {builder_of(k, p), builder_of(k, p->next)}};
+    if (k->options->no_matrix) return;
+    for (double e = 0.1; e < 64 && k->set->n < LEAST; e = e < 0.5 ? e + 0.1 : 2 * e) {
+        k->set->epsilon = e;
+        k->set->n = 0;
+        for (int16_t u = 0; u < k->dev->n_unit; u++) {
+            if (chain_fits(p, &k->dev->unit[u])) with_loads(&x, u);
+        }
+    }
+}

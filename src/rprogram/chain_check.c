@@ -1,0 +1,51 @@
+/* The `chain` skeleton: rules of its programs.  */
+#include "rprogram/chain.h"
+#include "rprogram/contract.h"
+#include "rprogram/matrix.h"
+
+static int64_t whole_tiles(int64_t n, int32_t unit) {
+    return n > 0 ? ceil_div(n, unit) * unit : unit;
+}
+
+static const char *check_tiles(const Problem *p, const RProg *r) {
+    const int32_t *block = r->block.extent, *warp = r->warp.extent, *thread = r->thread.extent;
+    if (warp[AX_N] != block[AX_N] || warp[AX_K] != block[AX_K] || warp[AX_E] != block[AX_E])
+        return "a warp of a chain has whole rows";
+    if (block[AX_N] % thread[AX_K]) return "columns of a turn are no slices of the second product";
+    if (block[AX_K] != whole_tiles(p->extent[AX_K], thread[AX_K]))
+        return "block.k is not K in whole instructions";
+    if (block[AX_E] != whole_tiles(p->next->extent[AX_N], thread[AX_N]) || thread[AX_E] != 1)
+        return "block.e is not the columns of the second product in whole instructions";
+    return NULL;
+}
+
+static const char *check_product(const Problem *p, const Device *dev, const RProg *r) {
+    const char *why = matrix_check(p, dev, r);
+    for (int side = 0; side < 2 && !why; side++) {
+        const RLoad *l = &r->load[side];
+        if (p->op[side].made) continue;
+        if (l->region || l->bytes || l->raw) return "operands of a chain lie in tiles as they are";
+        why = contract_check_load(p, dev, r, side);
+    }
+    return why;
+}
+
+const char *chain_check(const Problem *p, const Device *dev, const RProg *r) {
+    const char *why;
+    if (!rprog_static(p) || !rprog_static(p->next)) return "a chain needs static sizes";
+    if (!count_along(&r->block, &r->warp, AX_M)) return "the block tile is no multiple of the warp's";
+    if (r->swapped) return "units of chains are not swapped";
+    if (r->stages < 1 || r->stages > STAGES_MAX) return "stages are not in 1..8";
+    if (r->keep != KEEP_REGISTERS && r->keep != KEEP_SHARED)
+        return "operand a of a chain stays in registers or in shared memory";
+    if (r->raster != RASTER_ROW || r->tail || r->split != 1 || r->stats || r->lanes != 1)
+        return "a chain has neither slices nor another order of tiles";
+    for (int i = 0; i < CHAIN_PRODUCTS; i++) {
+        RProg x = rprog_chain_product(r, i);
+        if ((why = check_product(chain_problem(p, i), dev, &x))) return why;
+    }
+    if ((why = check_tiles(p, r))) return why;
+    RProg last = rprog_chain_product(r, 1);
+    if ((why = contract_check_store(p->next, dev, &last))) return why;
+    return skeleton_grid_check(&rprog_chain, p, dev, r, 1);
+}

@@ -1,0 +1,104 @@
+/* Chains: a problem for each product of a kernel, and what is made between them.
+ *
+ * The second product is a contraction like any other, of a group of its own: its statement and the
+ * maps of its results.  Its operand a alone has no place in memory.  */
+#include "rtile/facts.h"
+
+/* The left index of the second product that runs with a root's index, or with one of its own.  */
+static uint8_t index_of_second(const KernelGroup *g, int second, uint8_t runs) {
+    const Chain *c = g->chain;
+    if (runs >= CHAIN_OWN) return c->own[runs - CHAIN_OWN];
+    uint8_t j = 0;
+    while (j < TE_MAX_RANK - 1 && g->perm[second][j] != runs) j++;
+    return j;
+}
+
+/* The second product and the maps behind it as a group of their own.  */
+static KernelGroup *second_group(Arena *a, const Te *te, const KernelGroup *g) {
+    const Chain *c = g->chain;
+    KernelGroup *out = ARENA_NEW(a, KernelGroup);
+    int second = 0;
+    while (g->fused[second] != c->second) second++;
+    *out = (KernelGroup){.root = c->second, .fused = ARENA_ARRAY(a, int, g->n_fused)};
+    out->perm = arena_calloc(a, (size_t)g->n_fused, sizeof *out->perm);
+    for (int i = 0; i < g->n_fused; i++) {
+        if (c->part[i] != CHAIN_RESULT) continue;
+        const TeStmt *s = &te->stmt[g->fused[i]];
+        for (int j = 0; j < s->n_left; j++)
+            out->perm[out->n_fused][j] = index_of_second(g, second, g->perm[i][j]);
+        out->fused[out->n_fused++] = g->fused[i];
+    }
+    return out;
+}
+
+/* Has the expression one like `wanted` in it?  Numbers of indices differ between statements.  */
+static bool has_power(const TeExpr *e, const TeExpr *wanted) {
+    bool any = e->kind == TE_CALL && e->v.fn == wanted->v.fn;
+    for (int i = 0; i < e->n_args && !any; i++) any = has_power(e->args[i], wanted);
+    return any;
+}
+
+/* Instructions for each score: maps, folds of reductions, and the operand.  The exponential that
+ * the operand and the sum of the row share is counted once, and apart: `stop`.  */
+static void count_scores(const Te *te, const KernelGroup *g, const TeExpr *operand,
+                         ChainFacts *f) {
+    const TeExpr *power = g->chain->power;
+    for (int i = 0; i < g->n_fused; i++) {
+        const TeExpr *e = te->stmt[g->fused[i]].rhs;
+        if (g->chain->part[i] == CHAIN_SCORE) f->ops += expr_ops(e, NULL, NULL);
+        if (g->chain->part[i] != CHAIN_REDUCE) continue;
+        f->values++;
+        f->ops += 1;
+        if (!power || !has_power(e->args[0], power)) f->ops += expr_ops(e->args[0], NULL, NULL);
+    }
+    f->ops += expr_ops(operand, power, NULL);
+    if (!power) return;
+    f->powers = 1;
+    f->ops += expr_ops(power->args[0], NULL, NULL);
+}
+
+static const Problem *chain_second(Arena *a, const Problem *p, const Contraction *con, int align) {
+    Problem *out = ARENA_NEW(a, Problem);
+    *out = (Problem){.te = p->te, .group = second_group(a, p->te, p->group), .con = *con,
+                     .contraction = true};
+    out->op[0].made = true;
+    problem_describe(a, align, out);
+    out->read_bytes = out->op[1].unique * out->op[1].bytes;
+    out->n_reads = 1;
+    return out;
+}
+
+/* Values of rows that are stored.  */
+static int64_t value_bytes(const Te *te, const KernelGroup *g, const bool *stored) {
+    int64_t bytes = 0;
+    for (int i = 0; i < g->n_fused; i++) {
+        const TeStmt *s = &te->stmt[g->fused[i]];
+        int64_t points = te_dtype_bytes(te->tensor[s->tensor].dtype);
+        bool row = g->chain->part[i] == CHAIN_REDUCE || g->chain->part[i] == CHAIN_ROW;
+        for (int j = 0; j < s->n_left; j++) points *= te_index_extent(&s->index[j]);
+        if (row && stored[g->fused[i]]) bytes += points;
+    }
+    return bytes;
+}
+
+void chain_describe(Arena *a, int align, const bool *stored, Problem *p) {
+    ChainFacts *f = ARENA_NEW(a, ChainFacts);
+    Contraction second;
+    const char *why;
+    if (p->next) {
+        second = p->next->con;
+        access_resize(p->te, &second);
+    }
+    if (!p->next) access_chain_contraction(p->te, p->group, &second, &why);
+    *f = (ChainFacts){.chain = p->group->chain};
+    count_scores(p->te, p->group, second.a.expr, f);
+    p->chain = f;
+    p->next = chain_second(a, p, &second, align);
+    p->out_vec = p->next->out_vec;
+    p->out_run = p->next->out_run;
+    p->out_step = p->next->out_step;
+    p->flat_vec = 1;
+    p->stored_alone = NOT_ALONE;
+    p->out_bytes = p->next->out_bytes + value_bytes(p->te, p->group, stored);
+    p->flops += p->next->flops;
+}
