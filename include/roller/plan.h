@@ -136,6 +136,8 @@ typedef struct {
     const char *makes;        /* tensors of the op that it computes, in order, separated by blanks;
                                * statements that became part of others are not told.  Lives until
                                * the context's next call */
+    const char *refusal;      /* of a product that is not made by a matrix unit of the device: why,
+                               * and what would let one; NULL: nothing.  Lives likewise */
 } RollerGroup;
 ROLLER_API int roller_plan_groups(const RollerPlan *p);
 ROLLER_API RollerStatus roller_plan_group(RollerCtx *ctx, const RollerPlan *p, int i,

@@ -126,6 +126,7 @@ void gen_report_measured(Gen *g, const Result *r);
 
 /* report.c and report_json.c.  */
 void gen_report(Gen *g, const Result *r);
+void gen_report_files(Gen *g, const Result *r, int first);   /* written, from `first` on */
 const char *gen_dump_name(GenDump what);
 const char *gen_dump_text(Gen *g, const Result *r, GenDump what);
 void gen_report_json(Gen *g, int exit_code);

@@ -97,9 +97,20 @@ static const char *sizes(Gen *g, const Result *r) {
     return b.len ? buf_str(&b) : varies(r) ? " at the largest sizes" : "";
 }
 
+/* Where issue is the larger term and nearly all of it the unit's own, the limiter is the unit.  */
+static const char *limit(const RollerEstimate *e) {
+    double compute = 0, issue = 0;
+    for (int i = 0; i < e->n_terms; i++) {
+        if (strcmp(e->term[i], "compute") == 0) compute = e->term_us[i];
+        if (strcmp(e->term[i], "issue") == 0) issue = e->term_us[i];
+    }
+    bool issued = strcmp(e->limiter, "compute") == 0 && issue > compute;
+    return issued ? "the issue of compute" : e->limiter;
+}
+
 static void terms(Gen *g, const RollerEstimate *e) {
     const char *comma = "";
-    buf_printf(&g->report, ", limited by %s (", e->limiter);
+    buf_printf(&g->report, ", limited by %s (", limit(e));
     for (int i = 0; i < e->n_terms; i++) {
         if (e->term_us[i] < 0.05) continue;
         buf_printf(&g->report, "%s%s ", comma, e->term[i]);
@@ -184,6 +195,27 @@ static void verbose(Gen *g, const Result *r) {
                    roller_kernel_rank(r->kernel));
 }
 
+/* The files from `first` on.  */
+static void files(Gen *g, const Result *r, int first) {
+    for (int i = first; i < r->n_written; i++)
+        buf_printf(&g->report, "  %-10s %s (%zu bytes)\n", i > first ? "" : "wrote",
+                   r->written[i].path, r->written[i].bytes);
+}
+
+void gen_report_files(Gen *g, const Result *r, int first) {
+    if (!g->o.dump) files(g, r, first);
+}
+
+/* Products that a matrix unit could make if they were written otherwise.  */
+static void refusals(Gen *g, const RollerPlan *plan) {
+    for (int i = 0; i < roller_plan_groups(plan); i++) {
+        RollerGroup k = {.struct_size = sizeof k};
+        if (roller_plan_group(g->ctx, plan, i, &k) || !k.refusal) continue;
+        buf_printf(&g->report, "  %-10s %.*s takes no matrix unit: %s\n", "note",
+                   (int)strcspn(k.makes, " "), k.makes, k.refusal);
+    }
+}
+
 static void summary(Gen *g, const Result *r) {
     const char *name;
     size_t len;
@@ -200,13 +232,12 @@ static void summary(Gen *g, const Result *r) {
     } else {
         plan_lines(g, "plan", plan);
         prediction(g, r, plan);
+        refusals(g, plan);
     }
     if (r->trial) gen_report_measured(g, r);
     if (r->kernel) kernels(g, r);
     if (g->o.verbosity > 0) verbose(g, r);
-    for (int i = 0; i < r->n_written; i++)
-        buf_printf(&g->report, "  %-10s %s (%zu bytes)\n", i ? "" : "wrote", r->written[i].path,
-                   r->written[i].bytes);
+    files(g, r, 0);
 }
 
 void gen_report(Gen *g, const Result *r) {

@@ -153,8 +153,12 @@ static int generate_op(Gen *g, const char *name) {
         r->stem = gen_result_stem(g, name);
         code = generate_one(g, r);
     }
-    if (!code && !g->o.dry_run)
-        code = gen_write_whole(g, &g->result[first], g->n_result - first);
+    if (!code && !g->o.dry_run) {
+        Result *r = &g->result[first];
+        int own = r->n_written;
+        code = gen_write_whole(g, r, g->n_result - first);
+        gen_report_files(g, r, own);
+    }
     return code;
 }
 

@@ -496,11 +496,31 @@ static void groups_of_a_plan(void **state) {
         assert_int_equal(roller_plan_group(ctx, plan, i, &g), ROLLER_OK);
         bool product = strcmp(g.skeleton, "contract") == 0;
         assert_string_equal(g.makes, product ? "t C" : "m s");
+        assert_null(g.refusal);
         us += g.us;
     }
     assert_true(us > 0.999 * all.us && us < 1.001 * all.us);
     assert_int_equal(roller_plan_group(ctx, plan, 2, &g), ROLLER_USAGE);
     assert_int_equal(roller_plan_group(ctx, plan, -1, &g), ROLLER_USAGE);
+    roller_plans_destroy(plans);
+    roller_op_destroy(op);
+    roller_profile_destroy(h200);
+    roller_ctx_destroy(ctx);
+}
+
+/* A product that is computed in f32 is told what a matrix unit would take.  */
+static void products_without_matrix_units(void **state) {
+    (void)state;
+    RollerCtx *ctx = context();
+    RollerOp *op = parse(ctx, "op f(A: f16[512,512], B: f16[512,512]) -> C: f16[512,512] {"
+                              " C[i,j] += (A[i,k] * 2) * B[k,j]; }");
+    RollerProfile *h200 = profile(ctx, "h200");
+    RollerPlans *plans;
+    RollerGroup g = {.struct_size = sizeof g};
+    assert_int_equal(roller_plan(ctx, op, h200, NULL, &plans), ROLLER_OK);
+    assert_int_equal(roller_plan_group(ctx, roller_plans_get(plans, 0), 0, &g), ROLLER_OK);
+    assert_non_null(g.refusal);
+    assert_non_null(strstr(g.refusal, "f16(...)"));
     roller_plans_destroy(plans);
     roller_op_destroy(op);
     roller_profile_destroy(h200);
@@ -562,6 +582,7 @@ int main(void) {
         cmocka_unit_test(contexts_are_independent),
         cmocka_unit_test(every_failed_allocation_is_reported),
         cmocka_unit_test(the_version_is_one),
+        cmocka_unit_test(products_without_matrix_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* roller.h: the kernel groups of a plan.  */
 #include "driver/handle/handle.h"
+#include "rprogram/derived.h"
 
 typedef struct {
     const RollerPlan *plan;
@@ -32,9 +33,12 @@ static Status tell_group(RollerCtx *ctx, void *user) {
     const WholePlan *whole = &c->plan->whole;
     const RPlan *plan = &whole->rplan;
     const Estimate *e = &whole->estimate[c->group];
+    bool product = plan->prog[c->group].skeleton == SK_CONTRACT;
     RollerGroup r = {.us = e->us, .limiter = mp_term_key[e->limiter],
                      .skeleton = rprog_skeleton_name[plan->prog[c->group].skeleton],
                      .makes = made_by(ctx->call, plan->te, &plan->group[c->group])};
+    if (product)
+        r.refusal = rprog_refusal(ctx->call, &plan->problem[c->group], c->plan->plans->profile->dev);
     api_report(c->out, &r, sizeof r);
     return ST_OK;
 }
