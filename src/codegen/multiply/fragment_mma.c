@@ -328,8 +328,7 @@ void fragment_mma_fetch(Kernel *k, Ir kk, Ir buffer) {
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];
         Fetch x = {s, kk, ir_element(k->cg, k->frag[i], buffer)};
-        if (s->l->region)
-            region_fetch_mma(k, s, ir_string(k->cg, kk), ir_string(k->cg, buffer));
+        if (s->l->region) region_fetch_mma(k, s, kk, x.to);
         else if (s->fours) fetch_fours(k, &x);
         else if (s->ldmatrix) fetch_matrices(k, &x);
         else fetch_elements(k, &x);
