@@ -408,6 +408,7 @@ warned = $(if $(findstring clang,$(shell $(CC) --version)),clang,gcc)
 lint:
 	@tools/lint
 	@tools/functions
+	@tools/texts
 	@+$(submake) -s BUILD=$(BUILD)/lint CFLAGS='-O0 -Werror' objects
 	@tools/circles $(BUILD)/lint
 	@for cc in gcc clang; do \

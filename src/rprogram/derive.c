@@ -5,7 +5,7 @@
 void skeleton_map(const SkeletonRow *s, const Problem *p, const RProg *r, int64_t span,
                   IndexMap *out) {
     const Problem *last = p;
-    while (last->next) last = last->next;
+    while (s->chains && last->next) last = last->next;
     out->root = p->te ? &p->te->stmt[last->group->root] : NULL;
     out->n_axis = out->n_grid = out->n_thread = 0;
     out->each = 1;

@@ -120,7 +120,7 @@ static void side_facts(Contract *c, const Device *dev, int side) {
                 .made = c->p->op[side].made,
                 .ring = -1,
                 .moves = number == 1 && c->layout->n_product > 1 ? AX_N : AX_K,
-                .id = side ? 'b' : 'a',
+                .id = (char)('a' + number),
                 .o = o,
                 .f = &c->p->op[side],
                 .l = &c->r->load[side],

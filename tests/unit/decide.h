@@ -10,11 +10,13 @@ enum {
 #define X(id, name) id = 1 << TE_##id,
     TE_DECISIONS(X)
 #undef X
-    RELAID = PHASED | PACKED
+    RELAID = PHASED | PACKED,
+    CHAINS = 1 << 16          /* no decision: products of chains may be joined */
 };
 
 static inline TeDecisions *decide(Arena *a, unsigned taken) {
     TeDecisions *x = ARENA_NEW(a, TeDecisions);
+    x->chains = (taken & CHAINS) != 0;
     memset(x->taken, (int)taken, sizeof x->taken);
     return x;
 }

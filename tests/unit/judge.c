@@ -29,9 +29,9 @@ const char *judge_row(Arena *a, const Te *te, int tensor, const int64_t *at, con
         TeValue v = te_load(x->dtype, e);
         Buf where = buf_new(a);
         for (int d = 0; d < x->rank; d++) buf_printf(&where, " %lld", (long long)p[d]);
-        return arena_printf(a, "output %d at%s: got %.9g (%lld), expected %.9g (%lld)",
+        return arena_printf(a, "output %d at%s: got %.9g (%lld), expected %.9g (%lld), bound %g",
                             tensor - te->n_in, buf_str(&where), v.v, (long long)v.i, want[i].v,
-                            (long long)want[i].i);
+                            (long long)want[i].i, want[i].bound);
     }
     return NULL;
 }

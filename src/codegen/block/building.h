@@ -1,7 +1,7 @@
 /* What is known while a kernel is built: the building blocks hand it on.  */
 #ifndef ROLLER_CODEGEN_BLOCK_BUILDING_H
 #define ROLLER_CODEGEN_BLOCK_BUILDING_H
-#include "codegen/expr/expr.h"
+#include "codegen/expr/texts.h"
 #include "codegen/form/lowered.h"
 
 enum { MAX_VECTORS = WINDOW_TAPS + 32 };
@@ -90,9 +90,19 @@ typedef struct {
     Ir row_entry, k_entry;    /* ... and those of the chunk at hand */
 } Chunks;
 
+/* What there is of a product (see Kernel) while another one of the kernel is at hand.  */
+typedef struct {
+    const Lowered *l;
+    Contract c;
+    Ir acc, sum, part, frag[2], low[2];
+    Chunks chunks[2];
+} OfProduct;
+
 typedef struct {
     Cg *cg;
     const Lowered *l;
+    int product;              /* number of the one at hand, and the other one; NULL: there is none */
+    OfProduct *other;
     Contract c;               /* of KERNEL_CONTRACT and KERNEL_SUMS */
     int group;                /* chunk i is g + j, of so many in a turn of a loop over g; 0: it is
                                * unrolled */
@@ -101,6 +111,7 @@ typedef struct {
                                * by rows and columns, and of the lane's slots in one */
     Ir sum, part;             /* of a matrix unit, which products are added to; of one step */
     Ir frag[2], low[2];       /* operands in registers: buffers of them; what tf32 leaves of them */
+    Ir score;                 /* of a chain: the scores of the turn, then its terms */
     Ir raw, made;             /* (of warpgroups) made registers, and what of */
     Chunks chunks[2];         /* (of sides) */
     Walk walk;
@@ -114,5 +125,9 @@ static inline const TeStmt *kernel_root(const Kernel *k) {
 }
 static inline bool kernel_scans(const Kernel *k) {
     return k->l->kind == KERNEL_SCAN || k->l->kind == KERNEL_SCAN_SUMS;
+}
+/* Both tests, of which the first may be NULL.  */
+static inline const char *both(const Cg *cg, const char *x, const char *y) {
+    return x ? cg_text(cg, "%s && %s", x, y) : y;
 }
 #endif

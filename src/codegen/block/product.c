@@ -12,19 +12,55 @@ Ir product_own(const Cg *cg, const Side *s, const char *name) {
 }
 
 const char *product_constant_name(const Cg *cg, const Side *s, const char *name) {
-    return arena_printf(cg->arena, "%c_%s", "AB"[s->side], name);
+    return arena_printf(cg->arena, "%c_%s", s->id - 'a' + 'A', name);
 }
 
 Ir product_constant(const Cg *cg, const Side *s, const char *name) {
     return product_int(cg, product_constant_name(cg, s, name));
 }
 
-const char *product_size_name(const Cg *cg, char letter, AxisClass axis) {
-    return arena_printf(cg->arena, "%c%c", letter, "BMNK"[axis]);
+/* Names of a second product end with its number.  */
+const char *product_word(const Kernel *k, const char *name) {
+    return k->product ? ir_numbered(k->cg, name, k->product + 1) : name;
 }
 
-Ir product_size(const Cg *cg, char letter, AxisClass axis) {
-    return product_int(cg, product_size_name(cg, letter, axis));
+Ir product_of(const Kernel *k, const char *name) {
+    return product_int(k->cg, product_word(k, name));
+}
+
+const char *product_size_name(const Kernel *k, char letter, AxisClass axis) {
+    return product_word(k, arena_printf(k->cg->arena, "%c%c", letter, "BMNK"[axis]));
+}
+
+Ir product_size(const Kernel *k, char letter, AxisClass axis) {
+    return product_int(k->cg, product_size_name(k, letter, axis));
+}
+
+const Ring *product_ring(const Kernel *k) { return &k->c.layout->ring[k->product]; }
+
+bool product_resident(const Side *s) { return s->room->ring < 0; }
+
+/* What is at hand of a product, and what another one has, change places.  */
+static void exchange(Kernel *k, OfProduct *x) {
+    OfProduct own = {k->l, k->c, k->acc, k->sum, k->part, {k->frag[0], k->frag[1]},
+                     {k->low[0], k->low[1]}, {k->chunks[0], k->chunks[1]}};
+    k->l = x->l;
+    k->c = x->c;
+    k->acc = x->acc;
+    k->sum = x->sum;
+    k->part = x->part;
+    for (int i = 0; i < 2; i++) {
+        k->frag[i] = x->frag[i];
+        k->low[i] = x->low[i];
+        k->chunks[i] = x->chunks[i];
+    }
+    *x = own;
+}
+
+void product_select(Kernel *k, int number) {
+    if (number == k->product) return;
+    exchange(k, k->other);
+    k->product = number;
 }
 
 Ir product_smem(const Cg *cg) { return ir_name(cg, ir_pointer(IR_U8, IR_SHARED, false), "smem"); }
@@ -32,15 +68,21 @@ Ir product_smem(const Cg *cg) { return ir_name(cg, ir_pointer(IR_U8, IR_SHARED, 
 Ir product_place(const Cg *cg, const Side *s) { return product_int(cg, s->side ? "col" : "row"); }
 
 Ir product_first(const Kernel *k, AxisClass axis) {
-    return ir_name(k->cg, ir_type(place_along_base(k, axis)), axis == AX_M ? "m0" : "n0");
+    return ir_name(k->cg, ir_type(place_along_base(k, axis)),
+                   axis == AX_M ? "m0" : product_word(k, "n0"));
+}
+
+Ir product_loads_from(const Kernel *k, const Side *s) {
+    return s->moves == s->own ? product_of(k, "n_next") : product_first(k, s->own);
 }
 
 Ir product_extent(const Kernel *k, AxisClass axis) {
     static const char *const name[] = {[AX_B] = "B", [AX_M] = "M", [AX_N] = "N", [AX_K] = "K"};
-    return ir_name(k->cg, ir_type(place_base(k->l->p->extent[axis] > INT32_MAX)), name[axis]);
+    return ir_name(k->cg, ir_type(place_base(k->l->p->extent[axis] > INT32_MAX)),
+                   product_word(k, name[axis]));
 }
 
 Ir product_k_next(const Kernel *k) {
     bool wide = place_wide(k->l->p->extent[AX_K], 2 * (int64_t)k->l->r->block.extent[AX_K]);
-    return ir_name(k->cg, ir_type(place_base(wide)), "k_next");
+    return ir_name(k->cg, ir_type(place_base(wide)), product_word(k, "k_next"));
 }

@@ -10,8 +10,8 @@ const char *product_name(const Cg *cg, const Side *s, const char *name);
 Ir product_own(const Cg *cg, const Side *s, const char *name);
 Ir product_constant(const Cg *cg, const Side *s, const char *name);
 const char *product_constant_name(const Cg *cg, const Side *s, const char *name);
-Ir product_size(const Cg *cg, char letter, AxisClass axis);
-const char *product_size_name(const Cg *cg, char letter, AxisClass axis);
+Ir product_size(const Kernel *k, char letter, AxisClass axis);
+const char *product_size_name(const Kernel *k, char letter, AxisClass axis);
 Ir product_smem(const Cg *cg);            /* shared memory, bytes */
 /* Where the thread is along the operand's own axis in the block's tile: `row` or `col`.  */
 Ir product_place(const Cg *cg, const Side *s);
@@ -20,6 +20,17 @@ Ir product_first(const Kernel *k, AxisClass axis);
 /* Points along an axis; the first k of the next load.  */
 Ir product_extent(const Kernel *k, AxisClass axis);
 Ir product_k_next(const Kernel *k);
+/* Of several products the one of that number is at hand from here on.  What it has for itself: a
+ * name, an int of that name, its ring.  */
+void product_select(Kernel *k, int number);
+const char *product_word(const Kernel *k, const char *name);
+Ir product_of(const Kernel *k, const char *name);
+const Ring *product_ring(const Kernel *k);
+/* The axis along which its turns go.  Is the operand loaded once, and stays?  The first row or column
+ * of its next load.  */
+static inline AxisClass product_moves(const Kernel *k) { return k->c.side[1].moves; }
+bool product_resident(const Side *s);
+Ir product_loads_from(const Kernel *k, const Side *s);
 /* An accumulator of a thread.  */
 static inline Ir product_sum(const Kernel *k, Ir i, Ir j) {
     return ir_element(k->cg, ir_element(k->cg, k->acc, i), j);
@@ -29,6 +40,6 @@ static inline Ir product_sum(const Kernel *k, Ir i, Ir j) {
  * "put" or "take" (where there is but one, the memory itself).  Compilers tell (smem + x) + y from
  * smem + (x + y): what the loops add comes last, apart from the rest.  */
 Ir smem_at(const Cg *cg, IrBase base, bool constant, Ir byte);
-Ir smem_stage(const Kernel *k, const char *turn);
-Ir smem_stage_at(const Kernel *k, const char *turn);       /* its address */
+Ir smem_stage(const Kernel *k, const Side *s, const char *turn);
+Ir smem_stage_at(const Kernel *k, const Side *s, const char *turn);        /* its address */
 #endif

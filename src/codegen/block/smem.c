@@ -25,14 +25,17 @@ Ir smem_at(const Cg *cg, IrBase base, bool constant, Ir byte) {
     return ir_view(cg, ir_pointer(base, IR_SHARED, constant), ir_add(cg, product_smem(cg), byte));
 }
 
-static Ir stage_of(const Kernel *k, Ir first, const char *turn) {
-    return k->c.r->stages > 1 ? ir_add(k->cg, first, product_int(k->cg, turn)) : first;
+static Ir stage_of(const Kernel *k, const Side *s, Ir first, const char *turn) {
+    bool moves = k->c.r->stages > 1 && !product_resident(s);
+    return moves ? ir_add(k->cg, first, product_of(k, turn)) : first;
 }
 
-Ir smem_stage(const Kernel *k, const char *turn) { return stage_of(k, product_smem(k->cg), turn); }
+Ir smem_stage(const Kernel *k, const Side *s, const char *turn) {
+    return stage_of(k, s, product_smem(k->cg), turn);
+}
 
-Ir smem_stage_at(const Kernel *k, const char *turn) {
-    return stage_of(k, ir_name(k->cg, ir_type(IR_U32), "shared"), turn);
+Ir smem_stage_at(const Kernel *k, const Side *s, const char *turn) {
+    return stage_of(k, s, ir_name(k->cg, ir_type(IR_U32), "shared"), turn);
 }
 
 const char *load_function(const Kernel *k, const Side *s) {

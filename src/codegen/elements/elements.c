@@ -10,7 +10,7 @@ int elements_root_index(const Kernel *k, int stmt, int j) {
         if (g->row->stmt[i] == stmt) return g->row->axis[i][j];
     }
     for (int i = 0; i < g->n_fused && stmt != g->root; i++) {
-        bool own = j < k->cg->te->stmt[stmt].n_left || g->stats;  /* others are the root's */
+        bool own = j < k->cg->te->stmt[stmt].n_left || g->stats || g->chain;  /* others are the root's */
         if (g->fused[i] == stmt) return own ? g->perm[i][j] : j;
     }
     return j;
@@ -30,7 +30,7 @@ static bool same_indices(const Kernel *k, int stmt, int place) {
     const KernelGroup *g = k->l->p->group;
     int other = place ? g->fused[place - 1] : g->root;
     const Te *te = k->cg->te;
-    int n = g->stats || g->row ? te->stmt[stmt].n_index : te->stmt[stmt].n_left;
+    int n = g->stats || g->row || g->chain ? te->stmt[stmt].n_index : te->stmt[stmt].n_left;
     for (int j = 0; j < n && stmt != other; j++) {
         if (elements_root_index(k, stmt, j) != elements_root_index(k, other, j)) return false;
     }
@@ -91,8 +91,9 @@ int elements_width(const Kernel *k, int stmt, const Access *x) {
 /* ---- the elements of a thread of `contract` ---- */
 
 /* What output i of the thread, by its vectors, adds along an axis.  */
-static Ir step_of(const Cg *cg, AxisClass axis, Ir i) {
-    Ir vec = product_size(cg, 'V', axis), lanes = product_size(cg, 'L', axis);
+static Ir step_of(const Kernel *k, AxisClass axis, Ir i) {
+    const Cg *cg = k->cg;
+    Ir vec = product_size(k, 'V', axis), lanes = product_size(k, 'L', axis);
     return ir_add(cg, ir_mul(cg, ir_div(cg, i, vec), ir_mul(cg, lanes, vec)), ir_rem(cg, i, vec));
 }
 
@@ -105,8 +106,8 @@ void elements_place_outputs(Kernel *k) {
         mma_place_outputs(k);
         return;
     }
-    Ir j = product_int(cg, "j"), row = step_of(cg, AX_M, product_int(cg, "i"));
-    Ir column = step_of(cg, AX_N, j);
+    Ir j = product_int(cg, "j"), row = step_of(k, AX_M, product_int(cg, "i"));
+    Ir column = step_of(k, AX_N, j);
     ir_scope(cg);
     k->at.open = 1;
     store_position(k, AX_M, ir_add(cg, product_first(k, AX_M), product_int(cg, "row")), row);

@@ -114,6 +114,14 @@ bool stats_any_online(const Problem *p, const RProg *r, int pass);
 bool stats_emits(const Kernel *k, int stmt);
 bool stats_stores(const Kernel *k, int stmt);
 bool stats_is_kept(const Kernel *k, int stmt);            /* is it in place of the results? */
+/* chain.c, chain_values.c: rows of scores of a chain.  What a thread holds of each; the scores of a
+ * turn, folded; the second product's operand from what they become; values of the rows behind all
+ * turns; those of the row at hand of the second product's results, by name.  */
+void chain_clear(Kernel *k);
+void chain_fold(Kernel *k);
+void chain_operand(Kernel *k);
+void chain_finish(Kernel *k);
+void chain_rows(Kernel *k);
 /* stats_partial.c: parts of rows.  ROWS of all batches and room for PARTS, where known at run time;
  * a pointer to the parts, or values, of statement i in the workspace; their bytes in all.  */
 void stats_count(Kernel *k);

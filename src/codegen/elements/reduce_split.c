@@ -18,7 +18,7 @@ void sums_pointers(Kernel *k) {
     Ir slice = ir_cast(cg, IR_I64, ir_block(cg, 1));
     if (k->l->r->tail > 0) {
         store_sums(k, ir_unary(cg, IR_NEG, product_first(k, AX_M)),
-                   ir_unary(cg, IR_NEG, product_first(k, AX_N)), product_size(cg, 'B', AX_N));
+                   ir_unary(cg, IR_NEG, product_first(k, AX_N)), product_size(k, 'B', AX_N));
         return;
     }
     TeExtent batch = index_extent(cg->arena, &k->l->map, AX_B);

@@ -93,8 +93,8 @@ static Ir lane_first(const Kernel *k, AxisClass axis) {
 }
 
 /* What row i of instruction tiles, and box c of it, add.  */
-static Ir row_of(const Cg *cg) {
-    return ir_mul(cg, product_int(cg, "i"), product_size(cg, 'T', AX_M));
+static Ir row_of(const Kernel *k) {
+    return ir_mul(k->cg, product_int(k->cg, "i"), product_size(k, 'T', AX_M));
 }
 static Ir column_of(const Kernel *k) {
     return ir_mul(k->cg, product_int(k->cg, "c"), ir_int(k->cg, columns_of(k)));
@@ -117,7 +117,7 @@ void ring_open_boxes(Kernel *k) {
     ir_let_as(cg, IR_I32, "lane_at", lane_place(k));
     Ir warp = ir_cast(cg, IR_I32, ir_name(cg, ir_type(IR_U32), "warp"));
     Ir box_at = ir_let(cg, "box_at", ir_add(cg, first, ir_mul(cg, warp, all)));
-    Ir row = ir_add_parts(cg, row_of(cg), slot_of(k, FRAG_ROW));
+    Ir row = ir_add_parts(cg, row_of(k), slot_of(k, FRAG_ROW));
     Ir column = ir_add_parts(cg, column_of(k), slot_of(k, FRAG_COL));
     store_position(k, AX_M, lane_first(k, AX_M), row);
     store_position(k, AX_N, lane_first(k, AX_N), column);
@@ -170,7 +170,7 @@ void ring_put(Kernel *k) {
     for (int i = 0; i < x.rank; i++) {
         const RBoxDim *d = &k->c.out.dim[i];
         x.at[i] = d->axis == AX_N   ? ir_add(cg, warp_first(k, AX_N), column_of(k))
-                  : d->axis == AX_M ? ir_add(cg, warp_first(k, AX_M), row_of(cg))
+                  : d->axis == AX_M ? ir_add(cg, warp_first(k, AX_M), row_of(k))
                                     : ring_batch(k, d);
     }
     ir_if(cg, ir_binary(cg, IR_EQ, product_int(cg, "lane"), ir_int(cg, 0)));

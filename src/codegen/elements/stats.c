@@ -140,6 +140,7 @@ static bool is_read(const Kernel *k, int t) {
 
 void stats_rows(Kernel *k) {
     Cg *cg = k->cg;
+    if (k->other) chain_rows(k);
     if (!k->l->p->stats) return;
     const RowGroup *g = facts(k)->group;
     for (int i = 0; i < g->n; i++) {

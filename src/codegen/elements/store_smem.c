@@ -22,7 +22,7 @@ static void open_position(Kernel *k, AxisClass axis) {
 
 /* What instruction tile `x` (a name) of the warp adds along an axis.  */
 static Ir tile_at(const Kernel *k, AxisClass axis, const char *x) {
-    return ir_mul(k->cg, product_int(k->cg, x), product_size(k->cg, 'T', axis));
+    return ir_mul(k->cg, product_int(k->cg, x), product_size(k, 'T', axis));
 }
 
 static Ir warp_place(const Kernel *k, AxisClass axis) {
@@ -110,7 +110,7 @@ static Ir staged_at(const Kernel *k, Ir j, Ir f, int run) {
     Ir sum = double_buffered(k) ? turn_of(cg) : NULL, two = ir_int(cg, 2);
     Ir down = fragment_place_of(cg, x, FRAG_ROW, f, run, row_of(k));
     Ir along = fragment_place_of(cg, x, FRAG_COL, f, run, 1);
-    Ir column = ir_mul(cg, j, product_size(cg, 'T', AX_N));
+    Ir column = ir_mul(cg, j, product_size(k, 'T', AX_N));
     if (half_of(k)) column = ir_div(cg, column, two);
     if (half_of(k) && along) along = ir_div(cg, along, two);
     if (down) sum = ir_add_parts(cg, sum, down);
@@ -166,15 +166,15 @@ static int line_of(const Kernel *k) {
 static int readers_of(const Kernel *k) { return WARP * sharing(k); }
 
 /* The number of a warp among those that share outputs.  */
-static Ir share_of(const Cg *cg) {
-    return ir_div(cg, product_int(cg, "k_warp"), product_size(cg, 'W', AX_K));
+static Ir share_of(const Kernel *k) {
+    return ir_div(k->cg, product_int(k->cg, "k_warp"), product_size(k, 'W', AX_K));
 }
 
 /* The thread's number among these.  */
 static Ir reader(const Kernel *k) {
     const Cg *cg = k->cg;
     Ir lane = product_int(cg, "lane");
-    return sharing(k) > 1 ? ir_add(cg, times(cg, share_of(cg), WARP), lane) : lane;
+    return sharing(k) > 1 ? ir_add(cg, times(cg, share_of(k), WARP), lane) : lane;
 }
 
 /* Does each thread stay in its columns?  */
@@ -292,7 +292,7 @@ static void define_slices(Kernel *k) {
     Ir warp = ir_name(cg, ir_type(IR_U32), "warp"), own = NULL;
     if (sharing(k) > 1) {
         warp = ir_rem(cg, warp, ir_int(cg, k->c.warps[AX_M] * k->c.warps[AX_N]));
-        own = times(cg, share_of(cg), staging_distance(k));
+        own = times(cg, share_of(k), staging_distance(k));
     }
     Ir smem = product_smem(cg);
     if (k->c.stays) smem = ir_add(cg, smem, ir_int(cg, k->c.out_room->at));

@@ -140,7 +140,7 @@ static Ir condition(const Kernel *k, const Node *n) {
     switch (n->when) {
     case WHEN_STEPS: return compared(cg, "steps", IR_GT, zero);
     case WHEN_LEFT: return left(k, n);
-    case WHEN_LAST: return compared(cg, "next", IR_EQ, product_size(cg, 'W', AX_K));
+    case WHEN_LAST: return compared(cg, "next", IR_EQ, product_size(k, 'W', AX_K));
     case WHEN_WHOLE: return compared(cg, "steps", IR_EQ, ir_int(cg, k->c.steps));
     case WHEN_PARTIAL: return compared(cg, "steps", IR_LT, ir_int(cg, k->c.steps));
     case WHEN_UPPER: return compared(cg, "k_warp", IR_GT, zero);
@@ -229,6 +229,7 @@ static void print_reduce(Kernel *k, const Node *n) {
         if (kernel_scans(k)) scan_meet_slice(k);
         else row_meet(k, n->from);
         break;
+    case REDUCE_SCORES: chain_fold(k); break;
     case REDUCE_LANES: stats_lanes(k, n->from, n->to); break;
     }
 }
@@ -269,7 +270,9 @@ static void print_gather(Kernel *k) {
 
 static void print_row_values(Kernel *k, const Node *n) {
     bool stats = k->l->r->stats;
-    if (n->what == VALUES_ROWS && stats) stats_place(k);
+    if (k->other && n->what == VALUES_ROWS) chain_clear(k);
+    else if (k->other) chain_finish(k);
+    else if (n->what == VALUES_ROWS && stats) stats_place(k);
     else if (n->what == VALUES_ROWS) row_place(k, n->to);
     else if (n->what == VALUES_FINISH && stats) stats_finish(k, n->from, n->to);
     else if (n->what == VALUES_FINISH) row_finish(k, n->from);
@@ -287,7 +290,7 @@ static void print_values(Kernel *k, const Node *n) {
     case VALUES_CLEAR:
         if (k->l->kind == KERNEL_WINDOW) window_clear(k);
         else if (kernel_scans(k)) scan_clear(k);
-        else clear_accumulators(k);
+        else clear_accumulators(k, n->from);
         break;
     case VALUES_PARTIAL: mma_partial(k); break;
     case VALUES_K_NOW: place_k_now(k); break;
@@ -319,6 +322,7 @@ static void print_values(Kernel *k, const Node *n) {
 /* ---- the tree ---- */
 
 static void print_node(Kernel *k, const Node *n) {
+    if (k->other) product_select(k, n->product);
     if (n->note && n->kind != NODE_SYNC) ir_note(k->cg, "%s", n->note);
     switch (n->kind) {
     case NODE_SEQUENCE: print_nodes(k, n->child); break;

@@ -15,7 +15,7 @@ Form *form_begin(FormBuilder *b, Arena *a, const Layout *layout) {
 
 Node *form_add(FormBuilder *b, NodeKind kind, int what) {
     Node *n = ARENA_NEW(b->arena, Node), **to = &b->open[b->depth - 1]->child;
-    *n = (Node){.kind = kind, .what = what, .of = -1, .mover = -1};
+    *n = (Node){.kind = kind, .what = what, .product = b->product, .of = -1, .mover = -1};
     while (*to) to = &(*to)->next;
     *to = n;
     return n;

@@ -57,7 +57,7 @@ typedef enum {
     X(TILE,     "tile")       /* the tile at hand of a block that stays */                         \
     X(ADDRESS,  "address")    /* what a thread loads of an operand, and where it puts it */        \
     X(TABLE,    "table")      /* entries of the load of the next step */                           \
-    X(CLEAR,    "clear")      /* accumulators */                                                   \
+    X(CLEAR,    "clear")      /* accumulators and registers of operands; from: a part of these */  \
     X(PARTIAL,  "partial")    /* accumulators of one step */                                       \
     X(BESIDE,   "beside")     /* what an operand's expression reads beside; from: in a step */     \
     X(K_NOW,    "k")          /* first k of the step, where products are masked */                 \
@@ -85,6 +85,9 @@ typedef enum {
         VALUES_COUNT
 } ValuesWhat;
 
+/* CLEAR: of the registers of a product.  */
+enum { CLEAR_ALL, CLEAR_OPERANDS, CLEAR_SUMS };
+
 /* COMPUTE of warpgroups whose first operand is in registers: the products of one slice.  */
 enum { COMPUTE_STEP, COMPUTE_SLICE };
 
@@ -93,7 +96,8 @@ typedef enum {
     REDUCE_GROUPS,            /* row groups of a block; from: 1: those of the other half */
     REDUCE_SCAN,              /* elements of a step, each with all before it; children likewise */
     REDUCE_THREADS,           /* threads of a row, in pass `from`; children: of several warps */
-    REDUCE_LANES              /* lanes of a row of a product, in pass `from`; to: 1: online */
+    REDUCE_LANES,             /* lanes of a row of a product, in pass `from`; to: 1: online */
+    REDUCE_SCORES             /* scores of a turn join their rows, and are the next operand */
 } ReduceWhat;
 
 typedef enum {
@@ -205,13 +209,14 @@ struct Node {
     When when;                /* IF, and leaves that stand under a test of their own */
     bool leaves;              /* IF: threads of the condition end here */
     int ahead;                /* WHEN_LEFT: steps */
+    int product;              /* of several: which one it is about */
     int of;                   /* operand, source, statement */
     int from, to;             /* COMPUTE: k of a body; to: exclusive; see the lists above */
     bool rest;                /* LOOP_OUTPUTS of a stream: those behind its whole vectors */
     int mover;                /* COPY: index in Device.mover, -1: plain loads and stores */
     SyncBy by;                /* threads that do it */
     DoneBy done;
-    int ring;                 /* VALUES_PUT, VALUES_TAKE: which one goes on; DONE_BARRIER: whose
+    int ring;                 /* VALUES_PUT, VALUES_TAKE, VALUES_NEXT_K: which one goes on; DONE_BARRIER: whose
                                * full barrier, at the slot of the late use, gets ... */
     int64_t bytes;            /* ... so many */
     Loop loop;
@@ -237,6 +242,7 @@ typedef struct {
     const Layout *layout;
     Node *open[16];
     int depth;
+    int product;              /* that nodes are about from here on */
 } FormBuilder;
 
 Form *form_begin(FormBuilder *b, Arena *a, const Layout *layout);

@@ -11,8 +11,8 @@ typedef struct {
     EventList out;
     unsigned alive;           /* threads that have not left */
     int64_t steps, step, base;            /* of the tile; of the loop; those before it */
-    int64_t next;             /* steps loaded */
-    int64_t *put, *taken;     /* by ring: slots filled, slots used */
+    int64_t *next;            /* by ring: steps loaded, ... */
+    int64_t *put, *taken;     /* ... slots filled, slots used */
     int body, turn, tile;
 } Walk;
 
@@ -71,23 +71,29 @@ static unsigned doing(SyncBy by, unsigned mask) {
 
 /* ---- events ---- */
 
-static int64_t data_of(const Walk *w, DataOf data) {
-    switch (data) {
-    case OF_NEXT: return w->next;
-    case OF_LAST: return w->next - 1;
+static const Ring *ring_of(const Walk *w, int ring) { return &w->f->layout->ring[ring]; }
+
+/* The ring of steps that a room's data goes by: its own, or the first one.  */
+static int steps_ring(const Walk *w, const Room *x) {
+    return x->ring >= 0 && ring_of(w, x->ring)->turn == TURN_STEPS ? x->ring : 0;
+}
+
+static int64_t data_of(const Walk *w, const Use *u) {
+    int ring = steps_ring(w, u->room);
+    switch (u->data) {
+    case OF_NEXT: return w->next[ring];
+    case OF_LAST: return w->next[ring] - 1;
     case OF_STEP: return w->base + w->step;
-    case OF_TAKEN: return w->taken[0];
+    case OF_TAKEN: return w->taken[ring];
     default: return -1;
     }
 }
-
-static const Ring *ring_of(const Walk *w, int ring) { return &w->f->layout->ring[ring]; }
 
 /* How often turns have gone on to the next slot of a ring.  */
 static int64_t cursor(const Walk *w, int ring, bool fills) {
     switch (ring_of(w, ring)->turn) {
     case TURN_STEPS: return fills ? w->put[ring] : w->taken[ring];
-    case TURN_LOADS: return w->next;
+    case TURN_LOADS: return w->next[0];
     case TURN_LOOP: return w->turn;
     default: return w->body;
     }
@@ -129,7 +135,7 @@ static void add_event(Walk *w, const Node *n, unsigned mask) {
     e->use = arena_alloc(w->arena, (size_t)n->n_use * sizeof *e->use);
     for (int i = 0; i < n->n_use; i++) {
         e->use[i].slot = slot_of(w, &n->use[i]);
-        e->use[i].data = data_of(w, n->use[i].data);
+        e->use[i].data = data_of(w, &n->use[i]);
     }
 }
 
@@ -141,10 +147,10 @@ static void set_cursors(Walk *w, int64_t turns) {
 static void move(Walk *w, const Node *n, unsigned mask) {
     switch ((ValuesWhat)n->what) {
     case VALUES_PLACE:
-        w->next = 0;
+        for (int i = 0; i < w->f->layout->n_ring; i++) w->next[i] = 0;
         set_cursors(w, 0);
         break;
-    case VALUES_NEXT_K: w->next++; break;
+    case VALUES_NEXT_K: w->next[n->ring]++; break;
     case VALUES_PUT: w->put[n->ring]++; break;
     case VALUES_TAKE: w->taken[n->ring] += holding(w, n, mask) != 0; break;
     default: break;
@@ -244,6 +250,7 @@ static void walk(Walk *w, const Node *first, unsigned mask) {
 EventList run_unroll(Arena *a, const Form *f, const Strand *s, const Scenario *way) {
     Walk w = {.arena = a, .f = f, .strand = s, .way = way, .alive = run_all(s),
               .steps = way->steps};
+    w.next = ARENA_ARRAY(a, int64_t, f->layout->n_ring);
     w.put = ARENA_ARRAY(a, int64_t, f->layout->n_ring);
     w.taken = ARENA_ARRAY(a, int64_t, f->layout->n_ring);
     walk(&w, f->root->child, w.alive);

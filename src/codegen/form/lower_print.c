@@ -176,6 +176,7 @@ static void print_reduce(const Lowered *l, const Node *n, Buf *out) {
         if (l->kind == KERNEL_SCAN_SUMS) break;
         buf_printf(out, " %d threads of a row, pass %d", rprog_row_threads(l->r), n->from);
         break;
+    case REDUCE_SCORES: buf_puts(out, " scores of the turn"); break;
     case REDUCE_LANES:
         buf_printf(out, " lanes, pass %d%s", n->from, n->to ? ", online" : "");
         break;

@@ -22,7 +22,7 @@ typedef enum {
     KERNEL_SCAN_SUMS          /* reduces the slices of a split scan */
 } KernelKind;
 
-typedef struct {
+typedef struct Lowered {
     KernelKind kind;
     int group;
     const Problem *p;
@@ -30,7 +30,8 @@ typedef struct {
     const Device *dev;
     const Layout *layout;     /* of the program; all its kernels have it, ... */
     IndexMap map;             /* ... and this */
-    const Contract *contract; /* KERNEL_CONTRACT: its product */
+    const Contract *contract; /* KERNEL_CONTRACT: its product, the first of several; */
+    const struct Lowered *product;        /* ... each of these as a kernel of its own; or NULL */
     int vec;                  /* elements of a store */
     int pass;                 /* over rows of a contraction's results, in parts */
     bool waits;               /* others of the program are launched before */

@@ -1,10 +1,174 @@
-/* The kernel of a `chain` program.  */
+/* The kernel of a `chain` program.
+ *
+ * A turn has a tile of B's rows, the columns of the scores, and the same columns of V:
+ *     wait for B, sync; copies of a later V begin
+ *     scores = A B
+ *     wait for V, sync; copies of a later B begin
+ *     fold the scores into their rows; what they become is the second product's operand
+ *     results += operand V
+ * Behind the first sync all have read the V of the turn before, behind the second one B: there the
+ * slots are free.  Each copy is a group of its own, an empty one too, so that the number of groups
+ * behind the one that is waited for is the same in every turn.  */
 #include "codegen/lower/lower.h"
+#include "te/tree/arith.h"
+
+enum { SCORES, RESULTS };                 /* the products */
+
+typedef struct {
+    FormBuilder *b;
+    const Lowered *l;
+    const Contract *c[2];
+} Make;
+
+static const Ring *ring_of(const Make *m, int product) { return &m->l->layout->ring[product]; }
+
+/* Nodes from here on are about that product.  */
+static void about(const Make *m, int product) { m->b->product = product; }
+
+/* ---- loads ---- */
+
+static void add_load(const Make *m, const Side *s) {
+    Node *n = form_add(m->b, NODE_COPY, 0);
+    n->of = s->side;
+    n->mover = s->l->mover;
+    n->done = s->room->filled;
+    Use *u = form_writes(m->b, n, ROOM_STAGE, s->room->of);
+    u->data = s->room->ring < 0 ? OF_ANY : OF_NEXT;
+    u->late = n->done != DONE_AT_ONCE;
+}
+
+static void add_commit(const Make *m) { form_sync(m->b, SYNC_COPIES, SYNC_COMMIT, 0); }
+
+/* Rows of B or of V that many turns ahead, if there are such, as a group.  */
+static void add_rows(const Make *m, int product, const char *turn, int ahead) {
+    about(m, product);
+    bool sure = !turn && ahead < m->c[RESULTS]->steps;
+    if (!sure) form_if(m->b, WHEN_LEFT, ahead)->name = turn;
+    add_load(m, &m->c[product]->side[1]);
+    form_add(m->b, NODE_VALUES, VALUES_NEXT_K)->ring = product;
+    if (!sure) form_close(m->b);
+    add_commit(m);
+    form_add(m->b, NODE_VALUES, VALUES_PUT)->ring = product;
+}
+
+/* What the turns before the first one would have begun.  */
+static void add_fill(const Make *m) {
+    int scores = ring_of(m, SCORES)->ahead, results = ring_of(m, RESULTS)->ahead;
+    Node *node = form_sequence(m->b, "fill");
+    node->note = "fill: the first turns";
+    node->blank = true;
+    about(m, SCORES);
+    add_load(m, &m->c[SCORES]->side[0]);
+    for (int i = 0; i < scores; i++) {
+        int turn = i - scores + results;
+        if (turn >= 0) add_rows(m, RESULTS, NULL, turn);
+        else add_commit(m);
+        add_rows(m, SCORES, NULL, i);
+    }
+    form_close(m->b);
+}
+
+/* Copies of the turn are there, and all have read what those may write that begin now.  */
+static void add_wait(const Make *m, int groups, const char *note) {
+    form_sequence(m->b, "wait")->note = note;
+    form_sync(m->b, SYNC_COPIES, SYNC_WAIT, groups);
+    form_block_sync(m->b);
+    form_close(m->b);
+}
+
+/* ---- a turn ---- */
+
+static void add_products(const Make *m, int product) {
+    const Contract *c = m->c[product];
+    about(m, product);
+    Node *n = form_add(m->b, NODE_COMPUTE, 0);
+    n->to = c->r->unroll;
+    for (int i = 0; i < 2; i++) {
+        const Side *s = &c->side[i];
+        if (s->made) continue;
+        form_reads(m->b, n, ROOM_STAGE, s->room->of)->data = s->room->ring < 0 ? OF_ANY : OF_STEP;
+    }
+}
+
+static void add_take(const Make *m, int product) {
+    about(m, product);
+    form_add(m->b, NODE_VALUES, VALUES_TAKE)->ring = product;
+}
+
+static void add_turn(const Make *m) {
+    int scores = ring_of(m, SCORES)->slots, results = ring_of(m, RESULTS)->slots;
+    add_wait(m, 2 * (scores - 1), "wait: rows of the turn");
+    add_rows(m, RESULTS, "step", ring_of(m, RESULTS)->ahead);
+    about(m, SCORES);
+    form_add(m->b, NODE_VALUES, VALUES_CLEAR)->from = CLEAR_SUMS;
+    add_products(m, SCORES);
+    add_take(m, SCORES);
+    add_wait(m, 2 * (results - 1), "wait: rows of the second product");
+    add_rows(m, SCORES, "step", ring_of(m, SCORES)->ahead);
+    about(m, SCORES);
+    form_add(m->b, NODE_REDUCE, REDUCE_SCORES);
+    add_products(m, RESULTS);
+    add_take(m, RESULTS);
+}
+
+static void add_turns(const Make *m) {
+    Node *n = form_open(m->b, NODE_LOOP, LOOP_STEPS);
+    n->loop = (Loop){.var = "step", .count = m->c[RESULTS]->steps, .by = 1, .unroll = 1};
+    add_turn(m);
+    form_close(m->b);
+}
+
+static void add_address(const Make *m, int product, int side) {
+    about(m, product);
+    form_add(m->b, NODE_VALUES, VALUES_ADDRESS)->of = side;
+}
+
+static void add_begin(const Make *m) {
+    for (int i = RESULTS; i >= SCORES; i--) {
+        about(m, i);
+        form_add(m->b, NODE_VALUES, VALUES_PLACE);
+    }
+    add_address(m, SCORES, 0);
+    add_address(m, SCORES, 1);
+    add_address(m, RESULTS, 1);
+    form_add(m->b, NODE_VALUES, VALUES_CLEAR);
+    about(m, SCORES);
+    form_add(m->b, NODE_VALUES, VALUES_CLEAR)->from = CLEAR_OPERANDS;
+    form_add(m->b, NODE_VALUES, VALUES_ROWS);
+}
+
+/* ---- the kernel ---- */
+
+/* Each product as a kernel of its own.  */
+static Lowered *lower_products(FormBuilder *b, Lowered *l) {
+    Lowered *of = ARENA_ARRAY(b->arena, Lowered, 2);
+    for (int i = 0; i < 2; i++) {
+        of[i] = *l;
+        of[i].contract = &l->layout->product[i];
+        of[i].p = of[i].contract->p;
+        of[i].r = of[i].contract->r;
+        of[i].vec = of[i].r->store_vec;
+        index_map(of[i].p, of[i].r, 0, &of[i].map);
+    }
+    l->product = of;
+    return of;
+}
 
 static void kernel(FormBuilder *b, Lowered *l, int number) {
     (void)number;
     l->contract = l->layout->product;
     lower_grid(b, l, KERNEL_CONTRACT);
+    if (lower_empty(l->p)) return;
+    Lowered *of = lower_products(b, l);
+    Make make = {b, l, {&l->layout->product[SCORES], &l->layout->product[RESULTS]}}, *m = &make;
+    l->form->steps = l->form->least = m->c[RESULTS]->steps;
+    add_begin(m);
+    add_fill(m);
+    add_turns(m);
+    about(m, SCORES);
+    form_add(b, NODE_VALUES, VALUES_FINISH);
+    about(m, RESULTS);
+    lower_results(b, &of[RESULTS]);
 }
 
 const LowerRow lower_chain = {.kernel = kernel};

@@ -34,8 +34,8 @@ static Ir at(const Cg *cg, Ir all, Ir slice, Ir i, Ir f) {
 }
 
 /* Of the slice at kk.  */
-static Ir slice_at(const Cg *cg) {
-    return ir_div(cg, product_int(cg, "kk"), product_size(cg, 'T', AX_K));
+static Ir slice_at(const Kernel *k) {
+    return ir_div(k->cg, product_int(k->cg, "kk"), product_size(k, 'T', AX_K));
 }
 
 static Ir lane_of(const Cg *cg, const Side *s) {
@@ -76,7 +76,7 @@ static Ir first_k(const Kernel *k) {
     const Cg *cg = k->cg;
     Ir step = product_int(cg, "taken");
     if (k->c.sliced) step = ir_add(cg, product_int(cg, "first"), step);
-    return ir_mul(cg, step, product_size(cg, 'B', AX_K));
+    return ir_mul(cg, step, product_size(k, 'B', AX_K));
 }
 
 /* The array of what read j is.  */
@@ -144,7 +144,7 @@ static bool widens(const Kernel *k, const Side *s) {
 static Ir raw_place(const Kernel *k, const Side *s, Ir from, const Ir at[3]) {
     const Cg *cg = k->cg;
     Ir around = ir_int(cg, s->span / s->elem);
-    Ir along = ir_mul(cg, at[0], product_size(cg, 'T', AX_K));
+    Ir along = ir_mul(cg, at[0], product_size(k, 'T', AX_K));
     along = ir_add_parts(cg, along, register_place(k, s, FRAG_COL, at[2]));
     along = ir_div(cg, along, ir_int(cg, s->raw.pack));
     Ir down = ir_mul(cg, at[1], ir_int(cg, s->thread));
@@ -189,7 +189,7 @@ void made_read(Kernel *k) {
 static void widen(Kernel *k, const Side *s, Ir i) {
     Cg *cg = k->cg;
     int half = registers_of(s) / 2;
-    Ir slice = slice_at(cg), f = ir_count(cg, "f", half, IR_UNROLL_ALL);
+    Ir slice = slice_at(k), f = ir_count(cg, "f", half, IR_UNROLL_ALL);
     Ir x = ir_array(cg, ir_type(IR_U32), "x", 2, 0, 0), behind = ir_add(cg, f, ir_int(cg, half));
     Ir high = ir_cast(cg, IR_U32, at(cg, k->raw, slice, i, behind));
     Ir four = ir_binary(cg, IR_OR, at(cg, k->raw, slice, i, f),
@@ -205,7 +205,7 @@ static void widen(Kernel *k, const Side *s, Ir i) {
 static void give_reads(const Kernel *k, const Side *s, const Ir place[3], CgGiven *given) {
     const Cg *cg = k->cg;
     int rows = fragment_slots(&s->fragment, FRAG_ROW);
-    Ir x = at(cg, k->raw, slice_at(cg), place[0], place[1]);
+    Ir x = at(cg, k->raw, slice_at(k), place[0], place[1]);
     if (x->type.lanes > 1) x = ir_lane(cg, x, ir_div(cg, place[2], ir_int(cg, s->raw.pack)));
     given[0] = (CgGiven){s->raw.read, cg_decode(cg, s->raw.storage, x)};
     for (int j = 0; j < s->raw.n; j++) {
@@ -246,7 +246,7 @@ static void evaluate(Kernel *k, const Side *s, Ir i) {
     give_reads(k, s, (const Ir[]){i, f, v}, given);
     ir_set(cg, ir_element(cg, x, v), cg_wait(cg, type, pairs, e->type, cg_expr(&p, e, e->type)));
     ir_close(cg);
-    ir_set(cg, at(cg, k->made, slice_at(cg), i, f), joined(k, x, per));
+    ir_set(cg, at(cg, k->made, slice_at(k), i, f), joined(k, x, per));
     ir_close(cg);
 }
 
@@ -266,7 +266,7 @@ void made_products(Kernel *k) {
     wgmma_begin(k);
     Ir i = ir_count(cg, "i", tiles_of(k), IR_UNROLL_ALL), zero = ir_int(cg, 0);
     Ir sums = wgmma_sums(k, a->side ? zero : i, a->side ? i : zero);
-    Ir made = ir_element(cg, ir_element(cg, k->made, slice_at(cg)), i);
+    Ir made = ir_element(cg, ir_element(cg, k->made, slice_at(k)), i);
     ir_multiply(cg, &unit, sums, made, wgmma_slice(k, b, kk));
     ir_close(cg);
 }

@@ -40,7 +40,7 @@ static void close_registers(Kernel *k) {
 
 static Ir declare(Kernel *k, IrBase base, const char *name, int n) {
     const Matrix *x = &k->c.matrix;
-    return ir_array(k->cg, ir_type(base), name, x->tiles[AX_M], x->tiles[AX_N], n);
+    return ir_array(k->cg, ir_type(base), product_word(k, name), x->tiles[AX_M], x->tiles[AX_N], n);
 }
 
 static Ir cleared(Kernel *k, const char *name) {
@@ -162,10 +162,12 @@ static void split(Kernel *k, Ir buffer) {
     }
 }
 
-static void products(Kernel *k, Ir buffer, const Between *x) {
+/* Products of what is in the buffer; of registers that are made, those of slice `number`.  */
+static void products(Kernel *k, Ir buffer, Ir number, const Between *x) {
     static const Between nothing = {0};
     const Cg *cg = k->cg;
-    Ir a = ir_element(cg, k->frag[0], buffer), b = ir_element(cg, k->frag[1], buffer);
+    Ir a = ir_element(cg, k->frag[0], k->c.side[0].made ? number : buffer);
+    Ir b = ir_element(cg, k->frag[1], buffer);
     if (k->c.side[0].bytes || k->c.side[1].bytes) {
         multiply_widened(k, buffer, x);
         return;
@@ -189,23 +191,29 @@ void mma_promote(Kernel *k) {
     close_registers(k);
 }
 
-/* The slices of a body but for the last, whose fragments are there already if any are ahead.  */
+/* The slices of a body.  Where any fragments are ahead they are without the last one, and the first
+ * one's are there already, or all, and the first one's are fetched.  */
 static void slices(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     int slice = k->c.r->thread.extent[AX_K], count = (int)(n->to / slice);
     int rows = k->c.matrix.tiles[AX_M];
-    Ir tk = product_size(cg, 'T', AX_K), two = ir_int(cg, 2), buffer = ir_int(cg, 0);
+    Ir tk = product_size(k, 'T', AX_K), two = ir_int(cg, 2), buffer = ir_int(cg, 0);
     ir_note(cg, "compute: slices of %d k", slice);
+    bool ahead = k->c.any_ahead, whole = ahead && n->to == k->c.r->unroll;
+    if (whole) fragment_mma_fetch(k, ir_int(cg, 0), ir_int(cg, 0));
     Ir kk = ir_for(cg, "kk", ir_int(cg, 0), ir_int(cg, n->to), slice, IR_UNROLL_ALL);
     Ir number = ir_div(cg, kk, tk);
-    if (k->c.any_ahead) {
+    if (ahead) {
+        Ir next = ir_add(cg, kk, tk);
+        if (whole) ir_if(cg, ir_lt(cg, next, ir_int(cg, n->to)));
         buffer = ir_rem(cg, number, two);
-        fragment_mma_fetch(k, ir_add(cg, kk, tk), ir_rem(cg, ir_add_n(cg, number, 1), two));
+        fragment_mma_fetch(k, next, ir_rem(cg, ir_add_n(cg, number, 1), two));
+        if (whole) ir_close(cg);
     } else {
         fragment_mma_fetch(k, kk, buffer);
     }
     Ir first = count > 1 ? ir_mul(cg, number, ir_int(cg, rows)) : NULL;
-    products(k, buffer, &(Between){n->child, first, count * rows});
+    products(k, buffer, number, &(Between){n->child, first, count * rows});
     ir_close(cg);
 }
 
@@ -214,7 +222,7 @@ void compute_mma(Kernel *k, const Node *n) {
     if (n->from > 0) {
         ir_note(cg, "compute: the last slice, with fragments of the next stage under way");
         fragment_mma_fetch(k, ir_int(cg, 0), ir_int(cg, 0));
-        products(k, ir_int(cg, 1), &(Between){0});
+        products(k, ir_int(cg, 1), NULL, &(Between){0});
     } else if (n->to > 0) {
         slices(k, n);
     }

@@ -64,7 +64,7 @@ void compute_wgmma(Kernel *k) {
     int slice = k->c.r->thread.extent[AX_K];
     ir_note(cg, "compute: slices of %d k", slice);
     wgmma_begin(k);
-    Ir kk = ir_for(cg, "kk", ir_int(cg, 0), product_size(cg, 'W', AX_K), slice, IR_UNROLL_ALL);
+    Ir kk = ir_for(cg, "kk", ir_int(cg, 0), product_size(k, 'W', AX_K), slice, IR_UNROLL_ALL);
     Ir i = ir_count(cg, "i", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
     int form[WGMMA_FORMS];
     IrUnit unit = wgmma_unit(k, a, b, kk, form);

@@ -38,7 +38,7 @@ static void put(Kernel *k, const Side *s, Ir buffer, Ir i, Ir element) {
 /* Distance of register i from the thread's first row or column.  */
 static Ir register_at(const Kernel *k, const Side *s, Ir i) {
     const Cg *cg = k->cg;
-    Ir lanes = product_size(cg, 'L', s->own), vec = product_size(cg, 'V', s->own);
+    Ir lanes = product_size(k, 'L', s->own), vec = product_size(k, 'V', s->own);
     if (s->vec == 1 || !s->inner_k) return ir_mul(cg, i, lanes);
     return ir_add(cg, ir_mul(cg, ir_div(cg, i, vec), ir_mul(cg, lanes, vec)), ir_rem(cg, i, vec));
 }
@@ -172,9 +172,9 @@ static void fetch_region(Kernel *k, const Fetch *f) {
     Cg *cg = k->cg;
     const Side *s = f->s;
     Ir places = smem_at(cg, IR_I32, true, product_own(cg, s, "places"));
-    Ir from = ir_let(cg, "from", ir_element(cg, places, fetched_k(cg, f)));
+    ir_let(cg, "from", ir_element(cg, places, fetched_k(cg, f)));
     Ir i = ir_count(cg, "i", s->thread, IR_UNROLL_ALL);
-    put(k, s, f->buffer, i, region_element(k, s, from, i));
+    put(k, s, f->buffer, i, ir_text(cg, ir_type(ir_storage(s->tile)), region_element(k, s)));
     ir_close(cg);
 }
 
@@ -190,7 +190,7 @@ void fragment_fetch(Kernel *k, const Side *s, Ir dynamic, Ir fixed, Ir buffer) {
         fetch_region(k, &f);
     } else {
         Ir tile = ir_view(cg, ir_pointer(ir_storage(s->tile), IR_SHARED, true),
-                          ir_add(cg, smem_stage(k, "take"), product_constant(cg, s, "TILE")));
+                          ir_add(cg, smem_stage(k, s, "take"), product_constant(cg, s, "TILE")));
         Ir begin = s->inner_k ? begin_along_k(k, &f) : begin_across(k, &f);
         Ir from = ir_let(cg, "from", begin ? ir_add(cg, tile, begin) : tile);
         (s->inner_k ? fetch_along_k : fetch_across)(k, &f, from);

@@ -146,13 +146,13 @@ static void declare_at(Kernel *k, const Side *s) {
 
 static void declare(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    int n = fragment_words(k, s);
+    int n = fragment_words(k, s), buffers = s->made ? k->c.matrix.tiles[AX_K] : s->ahead ? 2 : 1;
     Ir own, kk;
     k->frag[s->side] = ir_array(cg, ir_type(s->elem > 4 ? IR_F64 : IR_U32),
-                                product_name(cg, s, "frag"), s->ahead ? 2 : 1, n, 0);
+                                product_name(cg, s, "frag"), buffers, n, 0);
     if (k->c.matrix.products > 1)
         k->low[s->side] = ir_array(cg, ir_type(IR_U32), product_name(cg, s, "low"), n, 0, 0);
-    if (s->l->region) return;
+    if (s->made || s->l->region) return;
     lane_values(k, s, &own, &kk);
     ir_note(cg, "operand %c: row of the lane, byte in it", s->id);
     ir_let_as(cg, IR_I32, product_name(cg, s, "r"), s->inner_k ? own : kk);
@@ -212,14 +212,11 @@ static Ir address_of(const Kernel *k, const Side *s, Address x) {
 
 /* The operand's tile in the stage at hand, by address or as a pointer.  */
 static Ir tile_address(const Kernel *k, const Side *s) {
-    const Cg *cg = k->cg;
-    Ir at = ir_name(cg, ir_type(IR_U32), "shared");
-    if (k->c.r->stages > 1) at = ir_add(cg, at, product_int(cg, "take"));
-    return ir_add(cg, at, product_constant(cg, s, "TILE"));
+    return ir_add(k->cg, smem_stage_at(k, s, "take"), product_constant(k->cg, s, "TILE"));
 }
 
 static Ir tile_pointer(const Kernel *k, const Side *s) {
-    return ir_add(k->cg, smem_stage(k, "take"), product_constant(k->cg, s, "TILE"));
+    return ir_add(k->cg, smem_stage(k, s, "take"), product_constant(k->cg, s, "TILE"));
 }
 
 /* ---- fetches ---- */
@@ -328,7 +325,9 @@ void fragment_mma_fetch(Kernel *k, Ir kk, Ir buffer) {
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];
         Fetch x = {s, kk, ir_element(k->cg, k->frag[i], buffer)};
-        if (s->l->region) region_fetch_mma(k, s, kk, x.to);
+        if (s->made) continue;
+        if (s->l->region)
+            region_fetch_mma(k, s, ir_string(k->cg, kk), ir_string(k->cg, buffer));
         else if (s->fours) fetch_fours(k, &x);
         else if (s->ldmatrix) fetch_matrices(k, &x);
         else fetch_elements(k, &x);

@@ -11,7 +11,7 @@ void place_thread(Kernel *k);
 void place_tile(Kernel *k, Ir number);    /* m0, n0, b of that tile */
 void place_next(Kernel *k);               /* the tile that a block has come to */
 Ir place_tiles(const Kernel *k);          /* of the grid */
-void clear_accumulators(Kernel *k);
+void clear_accumulators(Kernel *k, int part);       /* CLEAR_ALL, ... (form.h) */
 void place_k_now(Kernel *k);              /* first k of the step */
 /* `at` for a loop over parts in the workspace, by a name of its own.  The compiler must not know
  * that they are the same: it would take the pointers that the loop has moved for places that are

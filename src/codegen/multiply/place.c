@@ -23,18 +23,18 @@ static void extents(Kernel *k) {
     for (int axis = AX_M; axis <= AX_K; axis++) {
         TeExtent e = index_extent(cg->arena, &k->l->map, axis);
         IrBase base = place_base(k->c.p->extent[axis] > INT32_MAX);
-        ir_constant(cg, name[axis], ir_as(cg, base, size_value(cg, e)));
+        ir_constant(cg, product_word(k, name[axis]), ir_as(cg, base, size_value(cg, e)));
     }
 }
 
 static void tile_constants(Kernel *k, char letter, const RTile *t) {
     for (int axis = AX_M; axis <= AX_K; axis++)
-        constant(k, product_size_name(k->cg, letter, (AxisClass)axis), t->extent[axis]);
+        constant(k, product_size_name(k, letter, (AxisClass)axis), t->extent[axis]);
 }
 
 static void constants_along(Kernel *k, char letter, int64_t m, int64_t n) {
-    constant(k, product_size_name(k->cg, letter, AX_M), m);
-    constant(k, product_size_name(k->cg, letter, AX_N), n);
+    constant(k, product_size_name(k, letter, AX_M), m);
+    constant(k, product_size_name(k, letter, AX_N), n);
 }
 
 /* Tiles of a block in one k-step, of a warp, of an instruction or a thread; instructions, or lanes,
@@ -54,7 +54,7 @@ static void tiles_of_levels(Kernel *k) {
 }
 
 static void side_constants(Kernel *k, const Side *s) {
-    if (!s->present) return;
+    if (!s->present || s->made) return;
     if (s->l->region) {
         region_constants(k, s);
         return;
@@ -67,7 +67,7 @@ static void side_constants(Kernel *k, const Side *s) {
 /* Of the whole reduction, a number or a name.  */
 static Ir all_steps(const Kernel *k) {
     const Cg *cg = k->cg;
-    Ir kk = product_extent(k, AX_K), tile = product_size(cg, 'B', AX_K);
+    Ir kk = product_extent(k, AX_K), tile = product_size(k, 'B', AX_K);
     if (!k->c.varying_k) return ir_int(cg, k->c.steps);
     return ir_div(cg, ir_sub(cg, ir_add(cg, kk, tile), ir_int(cg, 1)), tile);
 }
@@ -76,7 +76,7 @@ static void steps_constant(Kernel *k) {
     const Contract *c = &k->c;
     Cg *cg = k->cg;
     Ir all = all_steps(k);
-    if (c->sliced) return;
+    if (c->sliced || product_moves(k) != AX_K) return;
     if (!c->varying_k && hides_steps(c, c->steps))
         all = ir_call(cg, ir_type(IR_I32), "rl_hidden", 1, all);
     ir_constant(cg, "steps", ir_as(cg, IR_I32, all));
@@ -90,15 +90,23 @@ static void grid_constants(Kernel *k) {
     if (all.expr) ir_let_as(cg, IR_U32, "all_tiles", size_value(cg, all));
 }
 
-void place_constants(Kernel *k) {
-    const Contract *c = &k->c;
+/* Those of the product at hand.  */
+static void product_constants(Kernel *k) {
     extents(k);
     tiles_of_levels(k);
-    constant(k, "THREADS", c->r->threads);
-    constant(k, "STAGES", c->r->stages);
-    constant(k, "STAGE", c->layout->ring[0].bytes);
-    for (int i = 0; i < 2; i++) side_constants(k, &c->side[i]);
+    if (k->product == 0) constant(k, "THREADS", k->c.r->threads);
+    constant(k, product_word(k, "STAGES"), k->c.r->stages);
+    constant(k, product_word(k, "STAGE"), product_ring(k)->bytes);
+    for (int i = 0; i < 2; i++) side_constants(k, &k->c.side[i]);
     steps_constant(k);
+}
+
+void place_constants(Kernel *k) {
+    const Contract *c = &k->c;
+    for (int i = k->other != NULL; i >= 0; i--) {
+        product_select(k, i);
+        product_constants(k);
+    }
     if (c->ring) constant(k, "BARRIERS", c->layout->ring[0].at[RING_FULL]);
     if (c->stays) grid_constants(k);
     kernel_smem(k, c->ring ? 1024 : 128);
@@ -146,8 +154,8 @@ static void tile_in_group(Kernel *k, Ir tile, int64_t group, const Tiles *x, Ir 
 static void first_of_tile(Kernel *k, AxisClass axis, Ir tile) {
     Cg *cg = k->cg;
     IrBase base = place_along_base(k, axis);
-    ir_let_as(cg, base, axis == AX_N ? "n0" : "m0",
-              ir_mul(cg, ir_cast(cg, base, tile), product_size(cg, 'B', axis)));
+    ir_let_as(cg, base, axis == AX_N ? product_word(k, "n0") : "m0",
+              ir_mul(cg, ir_cast(cg, base, tile), product_size(k, 'B', axis)));
 }
 
 void place_tile(Kernel *k, Ir number) {
@@ -200,7 +208,7 @@ static Ir warp_at(const Kernel *k, int axis) {
 
 /* Where the warp is along an axis.  */
 static Ir warp_place(const Kernel *k, AxisClass axis) {
-    return ir_mul(k->cg, warp_at(k, (int)axis), product_size(k->cg, 'W', axis));
+    return ir_mul(k->cg, warp_at(k, (int)axis), product_size(k, 'W', axis));
 }
 
 /* Rows (or columns, where operands are swapped) of a warp of a ring among its warpgroup's.  */
@@ -228,7 +236,7 @@ static void thread_place(Kernel *k) {
     for (int i = 0; i < 2; i++) {
         AxisClass axis = i ? AX_N : AX_M;
         Ir at = warp_place(k, axis);
-        if (!matrix) at = ir_add(cg, at, ir_mul(cg, lane[i], product_size(cg, 'V', axis)));
+        if (!matrix) at = ir_add(cg, at, ir_mul(cg, lane[i], product_size(k, 'V', axis)));
         if (k->c.ring && i == k->c.r->swapped) at = ir_add(cg, at, share_place(k));
         ir_let_as(cg, IR_I32, i ? "col" : "row", at);
     }
@@ -259,25 +267,39 @@ static void slice_place(Kernel *k) {
     if (k->c.sliced && k->c.r->tail == 0) first = slice_steps(k);
     else if (k->c.sliced) first = product_int(cg, "first");   /* the segment's */
     Ir at = ir_int(cg, 0);
-    if (first) at = ir_mul(cg, ir_as(cg, base, first), product_size(cg, 'B', AX_K));
-    ir_variable(cg, base, "k_next", at);
+    if (first) at = ir_mul(cg, ir_as(cg, base, first), product_size(k, 'B', AX_K));
+    ir_variable(cg, base, product_word(k, "k_next"), at);
 }
 
 /* The tile of a block that stays, or has a segment of tiles, is the one of this number.  */
 static Ir tile_number(const Kernel *k) { return ir_name(k->cg, ir_type(IR_U32), "number"); }
 
+/* Of a product whose turns go along N.  */
+static void turns_place(Kernel *k) {
+    ir_variable(k->cg, place_along_base(k, AX_N), "n_next", ir_int(k->cg, 0));
+    slice_place(k);
+}
+
+static void stages_place(Kernel *k) {
+    if (k->c.r->stages == 1 || k->c.ring) return;
+    ir_variable(k->cg, IR_I32, product_word(k, "put"), ir_int(k->cg, 0));
+    ir_variable(k->cg, IR_I32, product_word(k, "take"), ir_int(k->cg, 0));
+}
+
 void place_thread(Kernel *k) {
     Cg *cg = k->cg;
+    if (product_moves(k) != AX_K) {
+        turns_place(k);
+        stages_place(k);
+        return;
+    }
     static const char *const raster[] = {"n fastest", "m fastest",
                                          "groups of tile rows, m fastest"};
     ir_note(cg, "place: tiles of the grid with %s", raster[k->c.r->raster]);
     if (!k->c.stays) place_tile(k, k->c.r->tail > 0 ? tile_number(k) : ir_block(cg, 0));
     thread_place(k);
     if (!k->c.stays) slice_place(k);
-    if (k->c.r->stages > 1 && !k->c.ring) {
-        ir_variable(cg, IR_I32, "put", ir_int(cg, 0));
-        ir_variable(cg, IR_I32, "take", ir_int(cg, 0));
-    }
+    stages_place(k);
     if (k->c.tables) ir_variable(cg, IR_I32, "turn", ir_int(cg, 0));
     ir_simple(cg, IR_STMT_BLANK);
 }
@@ -301,7 +323,7 @@ void place_k_now(Kernel *k) {
     Ir step = product_int(cg, "step");
     if (k->c.sliced) step = ir_add(cg, product_int(cg, "first"), step);
     ir_let_as(cg, place_base(wide), "k_now",
-              ir_mul(cg, ir_as(cg, place_base(wide), step), product_size(cg, 'B', AX_K)));
+              ir_mul(cg, ir_as(cg, place_base(wide), step), product_size(k, 'B', AX_K)));
 }
 
 /* Bytes between the end of a tile and the next one, which no load writes.  The compiler joins reads
@@ -312,9 +334,10 @@ static void clear_padding(Kernel *k, const Side *s) {
     int64_t rows = s->inner_k ? s->extent : t->extent[AX_K], bytes = rows * s->room->row;
     int rest = (int)(-bytes & 15);
     if (rest == 0 || s->elem >= 4) return;
-    Ir stage = ir_for(cg, "s", ir_int(cg, 0), product_int(cg, "STAGES"), 1, IR_UNROLL_ALL);
+    Ir stages = product_resident(s) ? ir_int(cg, 1) : product_of(k, "STAGES");
+    Ir stage = ir_for(cg, "s", ir_int(cg, 0), stages, 1, IR_UNROLL_ALL);
     Ir tid = product_int(cg, "tid");
-    Ir at = ir_add(cg, ir_mul(cg, stage, product_int(cg, "STAGE")),
+    Ir at = ir_add(cg, ir_mul(cg, stage, product_of(k, "STAGE")),
                    product_constant(cg, s, "TILE"));
     ir_if(cg, ir_lt(cg, tid, ir_int(cg, rest)));
     ir_set(cg, ir_element(cg, product_smem(cg), ir_add(cg, ir_add(cg, at, ir_int(cg, bytes)), tid)),
@@ -323,29 +346,34 @@ static void clear_padding(Kernel *k, const Side *s) {
     ir_close(cg);
 }
 
-void clear_accumulators(Kernel *k) {
-    Cg *cg = k->cg;
+static void clear_sums(Kernel *k) {
     const Contraction *con = &k->c.p->con;
+    const RTile *own = &k->c.r->thread;
+    if (k->c.matrix.used) mma_clear(k);
+    else k->acc = monoid_declare_tile(k->cg, con->red, con->acc, own->extent[AX_M],
+                                      own->extent[AX_N]);
+}
+
+static void clear_operands(Kernel *k) {
+    for (int i = 0; i < 2; i++) {
+        const Side *s = &k->c.side[i];
+        if (s->present && !s->made && rprog_waits(s->l)) load_staged_declare(k, s);
+    }
+    for (int i = 0; i < 2; i++) {
+        const Side *s = &k->c.side[i];
+        if (s->present && !s->made && !s->l->region) clear_padding(k, s);
+    }
+    if (k->c.matrix.used) fragment_mma_declare(k);
+    else fragment_declare(k);
+    ir_simple(k->cg, IR_STMT_BLANK);
+}
+
+void clear_accumulators(Kernel *k, int part) {
     if (k->c.ring) {
         wgmma_tiles(k);
         mma_clear(k);
         return;
     }
-    if (k->c.matrix.used) {
-        mma_clear(k);
-    } else {
-        k->acc = monoid_declare_tile(cg, con->red, con->acc, k->c.r->thread.extent[AX_M],
-                                     k->c.r->thread.extent[AX_N]);
-    }
-    for (int i = 0; i < 2; i++) {
-        const Side *s = &k->c.side[i];
-        if (s->present && rprog_waits(s->l)) load_staged_declare(k, s);
-    }
-    for (int i = 0; i < 2; i++) {
-        const Side *s = &k->c.side[i];
-        if (s->present && !s->l->region) clear_padding(k, s);
-    }
-    if (k->c.matrix.used) fragment_mma_declare(k);
-    else fragment_declare(k);
-    ir_simple(cg, IR_STMT_BLANK);
+    if (part != CLEAR_OPERANDS) clear_sums(k);
+    if (part != CLEAR_SUMS) clear_operands(k);
 }

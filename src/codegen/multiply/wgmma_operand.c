@@ -17,7 +17,7 @@ Ir wgmma_slice(const Kernel *k, const Side *s, Ir kk) {
     enum { UNIT = 16 };
     const Cg *cg = k->cg;
     Ir at = ir_name(cg, ir_type(IR_U32), product_name(cg, s, "at"));
-    Ir slice = ir_div(cg, kk, product_size(cg, 'T', AX_K));
+    Ir slice = ir_div(cg, kk, product_size(k, 'T', AX_K));
     if (!s->inner_k || s->boxes == 1)
         return ir_add(cg, at, ir_mul(cg, slice, ir_int(cg, s->on / UNIT)));
     Ir around = ir_int(cg, s->span / s->elem), chunk = ir_int(cg, UNIT / s->elem);

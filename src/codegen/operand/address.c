@@ -116,7 +116,7 @@ static void pointer_source(Kernel *k, const Side *s) {
     const Cg *cg = k->cg;
     const Access *x = &s->o->access;
     const Chunks *own = &k->chunks[s->side];
-    Ir mn = ir_add(cg, product_first(k, s->own), own->mn);
+    Ir mn = ir_add(cg, product_loads_from(k, s), own->mn);
     Ir kk = ir_add(cg, product_k_next(k), own->k);
     Ir sum =
         address_combine(k, x, OFFSET, (AxisPlace){address_axis(k, s, s->own), &mn, true}, NULL);
@@ -216,7 +216,7 @@ static void gather_source(Kernel *k, const Side *s) {
     Ir mn = all ? address_mn(k, s) : known_at(k, s, to->mn);
     ChunkPlace at = {.own = digit, .k = all ? address_k(k, s) : known_at(k, s, to->k)};
     address_digits(k, address_axis(k, s, s->own), product_name(cg, s, "mn"),
-                   ir_add(cg, product_first(k, s->own), mn), address_axis_wide(k, s->own), digit);
+                   ir_add(cg, product_loads_from(k, s), mn), address_axis_wide(k, s->own), digit);
     to->off = put_value(k, s, OFFSET, to->off, &at);
     at.batch = to->batch;
     for (int d = 0; d < address_rank(k, s); d++)

@@ -34,7 +34,7 @@ Ir address_k(const Kernel *k, const Side *s) {
 }
 
 Ir address_own(const Kernel *k, const Side *s) {
-    return ir_add(k->cg, product_first(k, s->own), address_mn(k, s));
+    return ir_add(k->cg, product_loads_from(k, s), address_mn(k, s));
 }
 
 /* ---- shared memory ---- */

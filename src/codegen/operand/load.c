@@ -1,13 +1,15 @@
 #include "codegen/operand/address.h"
 #include "codegen/block/product.h"
 
+/* Pointers go on along K, or with the rows of the operand.  */
 static void advance_pointer(Kernel *k, const Side *s) {
-    const FusedAxis *axis = &s->k_axis;
-    if (!s->copies || !s->pointer || axis->n_digit == 0) return;
+    bool rows = s->moves != AX_K;
+    const FusedAxis *axis = rows ? &s->own_axis : &s->k_axis;
+    if (!s->copies || product_resident(s) || !(s->pointer || rows) || axis->n_digit == 0) return;
     Ir stride = address_stride(k, &s->o->access, OFFSET, axis, 0);
     if (!stride) return;
     ir_update(k->cg, IR_ADD, k->chunks[s->side].src,
-              ir_mul(k->cg, product_size(k->cg, 'B', AX_K), stride));
+              ir_mul(k->cg, product_size(k, 'B', s->moves), stride));
 }
 
 void load_copy(Kernel *k, const Node *n) {
@@ -25,8 +27,8 @@ void load_copy(Kernel *k, const Node *n) {
 /* To the stage behind that at `turn`, a byte.  */
 static void next_stage(Kernel *k, Ir turn) {
     Cg *cg = k->cg;
-    Ir stage = product_int(cg, "STAGE"), then = ir_add(cg, turn, stage);
-    Ir all = ir_mul(cg, product_int(cg, "STAGES"), stage);
+    Ir stage = product_of(k, "STAGE"), then = ir_add(cg, turn, stage);
+    Ir all = ir_mul(cg, product_of(k, "STAGES"), stage);
     ir_set(cg, turn, ir_select(cg, ir_lt(cg, then, all), then, ir_int(cg, 0)));
 }
 
@@ -49,12 +51,14 @@ void load_next(Kernel *k, bool spread) {
     for (int i = 0; i < 2 && spread; i++) {
         if (k->c.side[i].spread) advance_pointer(k, &k->c.side[i]);
     }
-    ir_update(cg, IR_ADD, product_k_next(k), product_size(cg, 'B', AX_K));
+    AxisClass moves = product_moves(k);
+    Ir next = moves == AX_K ? product_k_next(k) : product_of(k, "n_next");
+    ir_update(cg, IR_ADD, next, product_size(k, 'B', moves));
     if (k->c.tables) ir_update(cg, IR_XOR, product_int(cg, "turn"), ir_int(cg, 1));
 }
 
 void load_put(Kernel *k) {
-    if (k->c.r->stages > 1) next_stage(k, product_int(k->cg, "put"));
+    if (k->c.r->stages > 1) next_stage(k, product_of(k, "put"));
 }
 
 /* To where the next step reads.  Matrix units fetch its first fragments in this one, without a
@@ -70,6 +74,6 @@ void load_take(Kernel *k, bool stays) {
         const Side *s = &k->c.side[i];
         if (s->present && s->l->region) region_advance(k, s);
     }
-    if (k->c.r->stages > 1) next_stage(k, product_int(cg, "take"));
+    if (k->c.r->stages > 1) next_stage(k, product_of(k, "take"));
     if (stays) ir_close(cg);
 }

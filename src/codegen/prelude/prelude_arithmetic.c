@@ -170,6 +170,20 @@ const PreludeRow prelude_arithmetic[] = {
         "    return z;\n"
         "}\n"},
 
+    /* 2^x where results below 2^-126 are terms of sums, and may be 0.  */
+    {"rl_exp2_term", 0,
+     FN "float rl_exp2_term(float x) {\n"
+        "    float z;\n"
+        "    asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(z) : \"f\"(x));\n"
+        "    return z;\n"
+        "}\n"},
+
+    /* A product that no compiler joins to a sum.  */
+    {"rl_mul_alone", 0,
+     FN "float rl_mul_alone(float x, float y) {\n"
+        "    return __fmul_rn(x, y);\n"
+        "}\n"},
+
     /* x / y, correctly rounded, by r, the reciprocal of y as it is rounded; docs/numerics.md says
      * where.  */
     {"rl_div_by", 0,

@@ -1,0 +1,308 @@
+#include "codegen/block/product.h"
+#include "codegen/elements/reduction.h"
+#include <math.h>
+
+/* A chain (access.h): what becomes of the scores of a turn, rows of the first product's results by
+ * the columns that the turn has.  A thread has them as the unit deals results, the lanes of a row
+ * are neighbours of a warp, and warps have whole rows.
+ *
+ * Names in the text: score the scores, then what they are raised to; x a row of the thread, f what
+ * it holds of a reduction for each, r a row's value, past the leader before the turn; base what
+ * powers of two are made relative to, scale what moves sums from one base to the next.  */
+
+static const Lowered *first_of(const Kernel *k) { return k->product ? k->other->l : k->l; }
+
+static const Chain *chain_of(const Kernel *k) { return first_of(k)->p->group->chain; }
+
+static const TeStmt *row_statement(const Kernel *k, int i) {
+    return &k->cg->te->stmt[chain_of(k)->rows->stmt[i]];
+}
+
+/* ---- rows and columns of a thread ---- */
+
+static int tile_rows(const Kernel *k) { return fragment_slots(&k->c.matrix.results, FRAG_ROW); }
+
+static int rows_of(const Kernel *k) { return k->c.matrix.tiles[AX_M] * tile_rows(k); }
+
+static Ir row_number(const Kernel *k) { return product_int(k->cg, "x"); }
+
+/* Row f of instruction tile i.  */
+static Ir thread_row(const Kernel *k) {
+    const Cg *cg = k->cg;
+    return ir_add(cg, ir_mul_n(cg, product_int(cg, "i"), tile_rows(k)), product_int(cg, "f"));
+}
+
+static void open_rows(Kernel *k) {
+    Cg *cg = k->cg;
+    ir_count(cg, "i", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
+    ir_count(cg, "f", tile_rows(k), IR_UNROLL_ALL);
+    ir_let_as(cg, IR_I32, "x", thread_row(k));
+}
+
+static void open_columns(Kernel *k) {
+    ir_count(k->cg, "j", k->c.matrix.tiles[AX_N], IR_UNROLL_ALL);
+    ir_count(k->cg, "g", fragment_slots(&k->c.matrix.results, FRAG_COL), IR_UNROLL_ALL);
+}
+
+static void close_loops(Kernel *k, int n) {
+    for (int i = 0; i < n; i++) ir_close(k->cg);
+}
+
+enum { ROW_LOOPS = 2, COLUMN_LOOPS = 2 };
+
+/* The element of an array of the product's results at row f and column g of tile (i, j).  */
+static Ir result_in(const Kernel *k, Ir all) {
+    const Cg *cg = k->cg;
+    Ir f = product_int(cg, "f"), g = product_int(cg, "g");
+    Ir tile = ir_element(cg, ir_element(cg, all, product_int(cg, "i")), product_int(cg, "j"));
+    return ir_element(cg, tile, fragment_slot_number(cg, &k->c.matrix.results, f, g));
+}
+
+/* An f32 of each row.  */
+static Ir of_rows(const Kernel *k, const char *name) {
+    return ir_name(k->cg, ir_array_of(IR_F32), name);
+}
+
+static Ir of_row(const Kernel *k, const char *name) {
+    return ir_element(k->cg, of_rows(k, name), row_number(k));
+}
+
+/* Defines where an element is along an axis, and the indices of the root there.  */
+static void define_place(Kernel *k, AxisClass axis, const char *tile, const char *slot) {
+    Cg *cg = k->cg;
+    bool m = axis == AX_M;
+    FragDim side = m ? FRAG_ROW : FRAG_COL;
+    Ir at = ir_add(cg, product_first(k, axis), product_int(cg, m ? "row" : "col"));
+    at = ir_add(cg, at, product_int(cg, m ? "lane_m" : "lane_n"));
+    Ir within = ir_mul(cg, product_int(cg, tile), product_size(k, 'T', axis));
+    within = ir_add_parts(cg, within, fragment_slot_place(cg, &k->c.matrix.results, side,
+                                                          product_int(cg, slot)));
+    IrBase base = place_along_base(k, axis);
+    at = ir_let_as(cg, base, m ? "m" : "n", ir_add_parts(cg, at, within));
+    place_axis(k, (int)axis, at, base == IR_I64, k->at.index, k->at.wide);
+}
+
+/* ---- what a thread holds ---- */
+
+static Partials held(const Kernel *k) {
+    return monoid_pass(k->cg, chain_of(k)->rows, 0, "f", row_number(k));
+}
+
+/* The reduction that the second product follows.  */
+static const Partial *leader_of(const Kernel *k, const Partials *p) {
+    return monoid_of(p, row_statement(k, chain_of(k)->leader)->rhs);
+}
+
+void chain_clear(Kernel *k) {
+    Partials p = held(k);
+    ir_note(k->cg, "rows: what is held of each");
+    reduce_clear(k->cg, &p, rows_of(k));
+}
+
+/* ---- scores ---- */
+
+/* The maps of a score at the element at hand.  */
+static void define_maps(Kernel *k) {
+    const KernelGroup *g = k->l->p->group;
+    elements_define(k, k->c.root->tensor, k->c.p->con.acc, result_in(k, k->acc));
+    for (int i = 0; i < g->n_fused; i++) {
+        const TeStmt *s = &k->cg->te->stmt[g->fused[i]];
+        if (g->chain->part[i] != CHAIN_SCORE) continue;
+        CgPoint p = elements_point(k, g->fused[i], false);
+        elements_define(k, s->tensor, s->rhs->type, cg_expr(&p, s->rhs, s->rhs->type));
+    }
+}
+
+static void forget_maps(Kernel *k) {
+    const KernelGroup *g = k->l->p->group;
+    k->at.made[k->c.root->tensor] = NULL;
+    for (int i = 0; i < g->n_fused; i++)
+        if (g->chain->part[i] == CHAIN_SCORE)
+            k->at.made[k->cg->te->stmt[g->fused[i]].tensor] = NULL;
+}
+
+/* Opens the loops over all elements, with their places and maps.  */
+static void open_elements(Kernel *k) {
+    open_rows(k);
+    define_place(k, AX_M, "i", "f");
+    open_columns(k);
+    define_place(k, AX_N, "j", "g");
+    elements_open_lanes(k);
+    define_maps(k);
+}
+
+static void close_elements(Kernel *k) {
+    forget_maps(k);
+    elements_close_lanes(k);
+    close_loops(k, ROW_LOOPS + COLUMN_LOOPS);
+}
+
+/* The scores as their leader reduces them.  */
+static void make_scores(Kernel *k) {
+    Cg *cg = k->cg;
+    int stmt = chain_of(k)->rows->stmt[chain_of(k)->leader];
+    const Matrix *x = &k->c.matrix;
+    k->score = ir_array(cg, ir_type(IR_F32), "score", x->tiles[AX_M], x->tiles[AX_N],
+                        x->accumulators);
+    open_elements(k);
+    CgPoint p = elements_point(k, stmt, false);
+    ir_set(cg, result_in(k, k->score), cg_expr(&p, cg->te->stmt[stmt].rhs->args[0], TE_F32));
+    close_elements(k);
+}
+
+/* Columns behind the last one of a row: no score.  */
+static void cut_scores(Kernel *k) {
+    Cg *cg = k->cg;
+    if (k->c.p->extent[AX_N] % k->c.r->block.extent[AX_N] == 0) return;
+    Ir end = product_extent(k, AX_N), first = product_first(k, AX_N);
+    ir_note(cg, "the last columns: some are none");
+    ir_if(cg, ir_binary(cg, IR_GT, ir_add(cg, first, product_size(k, 'B', AX_N)), end));
+    open_columns(k);
+    define_place(k, AX_N, "j", "g");
+    ir_if(cg, ir_binary(cg, IR_GE, product_int(cg, "n"), end));
+    open_rows(k);
+    ir_set(cg, result_in(k, k->score), cg_real(cg, TE_F32, -(double)INFINITY));
+    close_loops(k, ROW_LOOPS);
+    ir_close(cg);
+    close_loops(k, COLUMN_LOOPS);
+    ir_close(cg);
+}
+
+/* ---- the leader ---- */
+
+static void keep_past(Kernel *k, const Partial *leader) {
+    Cg *cg = k->cg;
+    ir_array(cg, ir_type(IR_F32), "past", rows_of(k), 0, 0);
+    Ir x = ir_count(cg, "x", rows_of(k), IR_UNROLL_ALL);
+    (void)x;
+    ir_set(cg, of_row(k, "past"), leader->value);
+    ir_close(cg);
+}
+
+static void fold_leader(Kernel *k, const Partial *leader) {
+    open_rows(k);
+    open_columns(k);
+    monoid_fold(k->cg, leader, result_in(k, k->score), NULL, false);
+    close_loops(k, ROW_LOOPS + COLUMN_LOOPS);
+}
+
+/* Lanes of a row meet.  */
+static void meet_lanes(Kernel *k, const Partials *p) {
+    int lanes = fragment_lane_bits(&k->c.matrix.results, FRAG_COL);
+    ir_count(k->cg, "x", rows_of(k), IR_UNROLL_ALL);
+    reduce_threads(k->cg, p, lanes, 1, k->c.r->threads, NULL);
+    ir_close(k->cg);
+}
+
+/* ---- powers ---- */
+
+/* Powers are of two: what exponents are multiplied by for that.  */
+static double multiplier(const TeExpr *power) {
+    const double log2_e = 1.4426950408889634;
+    const TeExpr *e = power->args[0];
+    double by = power->v.fn == TE_FN_EXP2 ? 1 : log2_e;
+    return e->kind == TE_MUL ? by * e->args[e->args[0]->kind == TE_REAL ? 0 : 1]->v.r : by;
+}
+
+static Ir power_of_two(const Cg *cg, Ir x) {
+    return ir_call(cg, ir_type(IR_F32), "rl_exp2_term", 1, x);
+}
+
+/* Rounded before it is subtracted from: the power of a row's maximum is 1.  */
+static Ir alone(const Cg *cg, Ir x, Ir y) {
+    return ir_call(cg, ir_type(IR_F32), "rl_mul_alone", 2, x, y);
+}
+
+/* The leader as exponents have it; rows without a score are relative to 0, so that their powers
+ * are 0, and what has been held without one is nothing.  */
+static void make_bases(Kernel *k, const Partial *leader) {
+    Cg *cg = k->cg;
+    Ir by = cg_real(cg, TE_F32, multiplier(chain_of(k)->power));
+    Ir none = cg_real(cg, TE_F32, -(double)INFINITY), zero = cg_real(cg, TE_F32, 0);
+    ir_array(cg, ir_type(IR_F32), "base", rows_of(k), 0, 0);
+    ir_array(cg, ir_type(IR_F32), "scale", rows_of(k), 0, 0);
+    ir_count(cg, "x", rows_of(k), IR_UNROLL_ALL);
+    Ir top = ir_let_as(cg, IR_F32, "top", alone(cg, leader->value, by));
+    ir_set(cg, of_row(k, "base"), ir_select(cg, ir_binary(cg, IR_EQ, top, none), zero, top));
+    Ir was = alone(cg, of_row(k, "past"), by);
+    ir_set(cg, of_row(k, "scale"), power_of_two(cg, ir_sub(cg, was, of_row(k, "base"))));
+    ir_close(cg);
+}
+
+/* Sums so far, and results of the second product, become relative to the new base.  */
+static void rescale(Kernel *k, const Partials *p) {
+    Cg *cg = k->cg;
+    ir_count(cg, "x", rows_of(k), IR_UNROLL_ALL);
+    for (int i = 0; i < p->n; i++)
+        if (p->at[i].follow) ir_update(cg, IR_MUL, p->at[i].value, of_row(k, "scale"));
+    ir_close(cg);
+    product_select(k, 1);
+    open_rows(k);
+    open_columns(k);
+    ir_update(cg, IR_MUL, result_in(k, k->acc), of_row(k, "scale"));
+    close_loops(k, ROW_LOOPS + COLUMN_LOOPS);
+    product_select(k, 0);
+}
+
+/* A point of a statement at which this power is known.  */
+static CgPoint point_with(const Kernel *k, int stmt, const TeExpr *power, Ir value) {
+    CgPoint p = elements_point(k, stmt, false);
+    CgGiven *given = ARENA_ARRAY(k->cg->arena, CgGiven, p.n_given + 1);
+    for (int i = 0; i < p.n_given; i++) given[i] = p.given[i];
+    given[p.n_given++] = (CgGiven){power, value};
+    p.given = given;
+    return p;
+}
+
+/* What the second product's operand is rounded from.  */
+static const TeExpr *operand_of(const Kernel *k) {
+    const TeExpr *e = k->other->c.p->con.a.expr;
+    return e->kind == TE_CAST && e->store == k->other->c.matrix.unit->a ? e->args[0] : e;
+}
+
+/* The terms of sums, and the second product's operand in place of the score.  */
+static void make_terms(Kernel *k, const Partials *p) {
+    Cg *cg = k->cg;
+    const Chain *c = chain_of(k);
+    Ir by = cg_real(cg, TE_F32, multiplier(c->power));
+    open_elements(k);
+    Ir at = ir_sub(cg, alone(cg, result_in(k, k->score), by), of_row(k, "base"));
+    Ir power = ir_let_as(cg, IR_F32, "power", power_of_two(cg, at));
+    for (int i = 0; i < p->n; i++) {
+        const Partial *x = &p->at[i];
+        const TeExpr *term = x->e->args[0];
+        if (!x->follow) continue;
+        CgPoint own = point_with(k, c->rows->stmt[x->number], rows_power(term), power);
+        monoid_fold(cg, x, cg_expr(&own, term, te_reduced_type(x->e)), NULL, false);
+    }
+    CgPoint own = point_with(k, c->second, c->power, power);
+    ir_set(cg, result_in(k, k->score), cg_expr(&own, operand_of(k), TE_F32));
+    close_elements(k);
+}
+
+/* ---- a turn ---- */
+
+void chain_fold(Kernel *k) {
+    Cg *cg = k->cg;
+    Partials p = held(k), leaders = monoid_select(&p, false);
+    const Partial *leader = leader_of(k, &p);
+    k->at.vec = 1;
+    k->at.n_vector = 0;
+    ir_scope(cg);
+    ir_let_as(cg, place_along_base(k, AX_N), "n0",
+              ir_mul(cg, product_int(cg, "step"), product_size(k, 'B', AX_N)));
+    place_axis(k, AX_B, product_int(cg, "b"), false, k->at.index, k->at.wide);
+    ir_note(cg, "scores of the turn");
+    make_scores(k);
+    cut_scores(k);
+    ir_note(cg, "fold: the leader of each row");
+    keep_past(k, leader);
+    fold_leader(k, leader);
+    meet_lanes(k, &leaders);
+    make_bases(k, leader);
+    rescale(k, &p);
+    ir_note(cg, "terms: powers relative to it");
+    make_terms(k, &p);
+    chain_operand(k);
+    ir_close(cg);
+}

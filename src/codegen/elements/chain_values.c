@@ -1,0 +1,184 @@
+#include "codegen/block/product.h"
+#include "codegen/elements/reduction.h"
+#include <math.h>
+
+/* A chain behind its last turn: values of its rows, for the maps of the second product's results
+ * and for memory; and in a turn the second product's operand, made of registers that the lane
+ * has.  */
+
+static const Lowered *first_of(const Kernel *k) { return k->product ? k->other->l : k->l; }
+
+static const RowGroup *rows_group(const Kernel *k) { return first_of(k)->p->group->chain->rows; }
+
+static const TeStmt *row_statement(const Kernel *k, int i) {
+    return &k->cg->te->stmt[rows_group(k)->stmt[i]];
+}
+
+/* ---- the operand ---- */
+
+/* The slot of a lane's results that is at a place of its tile.  */
+static int slot_at(const Fragment *results, int row, int col) {
+    int slots = fragment_slots(results, FRAG_DIMS), at[FRAG_DIMS];
+    for (int slot = 0; slot < slots; slot++) {
+        fragment_at(results, 0, slot, at);
+        if (at[FRAG_ROW] == row && at[FRAG_COL] == col) return slot;
+    }
+    return 0;
+}
+
+/* What is in slot `slot` of the operand's tile i of slice q.  */
+static Ir passed(const Kernel *k, Ir i, Ir q, int slot) {
+    const Cg *cg = k->cg;
+    const Side *s = &k->other->c.side[0];
+    int wide = k->c.r->thread.extent[AX_N], each = k->other->c.r->thread.extent[AX_K] / wide, at[FRAG_DIMS];
+    fragment_at(&s->fragment, 0, slot, at);
+    Ir j = ir_add_n(cg, ir_mul_n(cg, q, each), at[FRAG_COL] / wide);
+    Ir tile = ir_element(cg, ir_element(cg, k->score, i), j);
+    int from = slot_at(&k->c.matrix.results, at[FRAG_ROW], at[FRAG_COL] % wide);
+    return ir_element(cg, tile, ir_int(cg, from));
+}
+
+void chain_operand(Kernel *k) {
+    Cg *cg = k->cg;
+    const Contract *to = &k->other->c;
+    const Side *s = &to->side[0];
+    const char *pair = ir_joined(cg, "rl_f32x2_to_", te_dtype_name(to->matrix.unit->a));
+    ir_note(cg, "operand %c: registers of the terms", s->id);
+    Ir q = ir_count(cg, "q", to->matrix.tiles[AX_K], IR_UNROLL_ALL);
+    Ir i = ir_count(cg, "i", to->matrix.tiles[AX_M], IR_UNROLL_ALL);
+    for (int r = 0; r < s->registers; r++) {
+        Ir at = ir_add_n(cg, ir_mul_n(cg, i, s->registers), r);
+        ir_set(cg, ir_element(cg, ir_element(cg, k->other->frag[0], q), at),
+               ir_call(cg, ir_type(IR_U32), pair, 2, passed(k, i, q, 2 * r),
+                       passed(k, i, q, 2 * r + 1)));
+    }
+    ir_close(cg);
+    ir_close(cg);
+}
+
+/* ---- values of rows ---- */
+
+static int tile_rows(const Kernel *k) { return fragment_slots(&k->c.matrix.results, FRAG_ROW); }
+
+static int rows_of(const Kernel *k) { return k->c.matrix.tiles[AX_M] * tile_rows(k); }
+
+static Ir thread_row(const Kernel *k) {
+    const Cg *cg = k->cg;
+    return ir_add(cg, ir_mul_n(cg, product_int(cg, "i"), tile_rows(k)), product_int(cg, "f"));
+}
+
+static IrBase base_of(const Kernel *k, int t) {
+    return ir_compute(te_dtype_compute(k->cg->te->tensor[t].dtype));
+}
+
+static Ir values_of(const Kernel *k, int t) {
+    return ir_name(k->cg, ir_array_of(base_of(k, t)), cg_name(k->cg, "r", t));
+}
+
+/* Rows without a score: each term is exp(-inf + inf).  */
+static void settle(Kernel *k, const Partials *p) {
+    Cg *cg = k->cg;
+    int leader = first_of(k)->p->group->chain->leader;
+    Ir none = cg_real(cg, TE_F32, -(double)INFINITY);
+    monoid_settle(cg, p, NULL);
+    Ir top = monoid_of(p, row_statement(k, leader)->rhs)->value;
+    product_select(k, 1);
+    ir_if(cg, ir_binary(cg, IR_EQ, top, none));
+    ir_count(cg, "j", k->c.matrix.tiles[AX_N], IR_UNROLL_ALL);
+    Ir g = ir_count(cg, "g", fragment_slots(&k->c.matrix.results, FRAG_COL), IR_UNROLL_ALL);
+    Ir slot = fragment_slot_number(cg, &k->c.matrix.results, product_int(cg, "f"), g);
+    Ir tile = product_sum(k, product_int(cg, "i"), product_int(cg, "j"));
+    ir_set(cg, ir_element(cg, tile, slot), cg_real(cg, TE_F32, (double)NAN));
+    for (int i = 0; i < 3; i++) ir_close(cg);
+    product_select(k, 0);
+}
+
+/* One lane of those that share a row, and only of rows that there are.  */
+static void store(Kernel *k, int t, const CgPoint *p) {
+    Cg *cg = k->cg;
+    TeDtype dtype = cg->te->tensor[t].dtype;
+    Ir first = ir_binary(cg, IR_EQ, product_int(cg, "lane_n"), ir_int(cg, 0));
+    Ir m = ir_name(cg, ir_type(place_along_base(k, AX_M)), "m");
+    bool ragged = index_ragged(&k->other->l->map, AX_M);
+    ir_if(cg, ir_both(cg, first, ragged ? ir_lt(cg, m, product_extent(k, AX_M)) : NULL));
+    ir_set(cg, ir_element(cg, cg_tensor(cg, t), cg_offset(cg, t, p->index)),
+           cg_encode(cg, dtype, te_dtype_compute(dtype), k->at.made[t]));
+    ir_close(cg);
+}
+
+static void define_values(Kernel *k, const Partials *p) {
+    Cg *cg = k->cg;
+    const RowGroup *g = rows_group(k);
+    for (int i = 0; i < g->n; i++) {
+        const TeStmt *s = row_statement(k, i);
+        bool reduced = g->role[i] == ROW_REDUCE;
+        if (g->role[i] == ROW_MAP) continue;
+        CgPoint at = elements_point(k, g->stmt[i], true);
+        elements_define(k, s->tensor, s->rhs->type,
+                        reduced ? monoid_result(monoid_of(p, s->rhs))
+                                : cg_expr(&at, s->rhs, s->rhs->type));
+        ir_set(cg, ir_element(cg, values_of(k, s->tensor), product_int(cg, "x")),
+               k->at.made[s->tensor]);
+        if (elements_in_memory(k, s->tensor)) store(k, s->tensor, &at);
+    }
+}
+
+static void declare_values(Kernel *k) {
+    const RowGroup *g = rows_group(k);
+    for (int i = 0; i < g->n; i++) {
+        int t = row_statement(k, i)->tensor;
+        if (g->role[i] != ROW_MAP)
+            ir_array(k->cg, ir_type(base_of(k, t)), cg_name(k->cg, "r", t), rows_of(k), 0, 0);
+    }
+}
+
+static void forget_values(Kernel *k) {
+    const RowGroup *g = rows_group(k);
+    for (int i = 0; i < g->n; i++) k->at.made[row_statement(k, i)->tensor] = NULL;
+}
+
+/* Where row f of tile i is, m, and the indices of the root there.  */
+static void define_row(Kernel *k) {
+    Cg *cg = k->cg;
+    Ir at = ir_add(cg, product_first(k, AX_M), product_int(cg, "row"));
+    Ir within = ir_mul(cg, product_int(cg, "i"), product_size(k, 'T', AX_M));
+    within = ir_add_parts(cg, within, fragment_slot_place(cg, &k->c.matrix.results, FRAG_ROW,
+                                                          product_int(cg, "f")));
+    IrBase base = place_along_base(k, AX_M);
+    at = ir_add(cg, at, product_int(cg, "lane_m"));
+    at = ir_let_as(cg, base, "m", ir_add_parts(cg, at, within));
+    place_axis(k, AX_M, at, base == IR_I64, k->at.index, k->at.wide);
+}
+
+void chain_finish(Kernel *k) {
+    Cg *cg = k->cg;
+    Ir x = product_int(cg, "x");
+    Partials p = monoid_pass(cg, rows_group(k), 0, "f", x), online = monoid_select(&p, true);
+    ir_note(cg, "rows: their values");
+    ir_count(cg, "x", rows_of(k), IR_UNROLL_ALL);
+    reduce_threads(cg, &online, fragment_lane_bits(&k->c.matrix.results, FRAG_COL), 1,
+                   k->c.r->threads, NULL);
+    ir_close(cg);
+    declare_values(k);
+    ir_scope(cg);
+    place_axis(k, AX_B, product_int(cg, "b"), false, k->at.index, k->at.wide);
+    ir_count(cg, "i", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
+    ir_count(cg, "f", tile_rows(k), IR_UNROLL_ALL);
+    ir_let_as(cg, IR_I32, "x", thread_row(k));
+    define_row(k);
+    settle(k, &p);
+    define_values(k, &p);
+    for (int i = 0; i < 3; i++) ir_close(cg);
+    forget_values(k);
+}
+
+void chain_rows(Kernel *k) {
+    Cg *cg = k->cg;
+    const RowGroup *g = rows_group(k);
+    for (int i = 0; g && i < g->n; i++) {
+        int t = row_statement(k, i)->tensor;
+        if (g->role[i] == ROW_MAP) continue;
+        k->at.made[t] = ir_let(cg, cg_name(cg, "e", t),
+                               ir_element(cg, values_of(k, t), thread_row(k)));
+    }
+}

@@ -1,0 +1,72 @@
+/* links: sim */
+/* Chains of two products on the simulator against te_eval.  CHAIN_CASE=TEXT: those whose name has
+ * it; CHAIN_SHOW=1 prints sources.  */
+#include "effort.h"
+#include "kernel_fixture.h"
+#include "plan_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    const char *name, *profile, *text;
+} Case;
+
+/* Attention as it is written most often.  */
+#define ATTENTION(b, l, n, d, e, type)                                                                  \
+    "param B = " #b ", L = " #l ", N = " #n ", D = " #d ", E = " #e ";\n"                          \
+    "op fa(Q: " type "[B,L,D], K: " type "[B,N,D], V: " type "[B,N,E]) -> O: " type "[B,L,E] {\n"  \
+    "  t[b,i,j] = sum[d](Q[b,i,d] * K[b,j,d]) * 0.125;\n"                                          \
+    "  m[b,i] = max[j](t[b,i,j]);\n"                                                               \
+    "  z[b,i] = sum[j](exp(t[b,i,j] - m[b,i]));\n"                                                 \
+    "  O[b,i,e] = sum[j](" type "(exp(t[b,i,j] - m[b,i])) * V[b,j,e]) / z[b,i];\n"                 \
+    "}\n"
+
+static const Case cases[] = {
+    {"one turn", "a100", ATTENTION(2, 64, 16, 64, 64, "f16")},
+    {"one odd turn", "a100", ATTENTION(2, 77, 13, 40, 24, "bf16")},
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+static const char *try(Arena *a, Nvrtc *nvrtc, const Case *x) {
+    KernelCase c;
+    const Device *dev = fixture_device(a, x->profile);
+    const char *bad = kernel_open_decided(&c, a, dev, x->text, NULL, JOINED | CHAINS);
+    if (!bad && c.plan.n != 1) bad = "it is not one kernel";
+    if (!bad) bad = kernel_pick(&c, 0);
+    if (!bad) bad = kernel_emit(&c);
+    if (getenv("CHAIN_SHOW") && c.program.source) puts(c.program.source);
+    if (!bad) bad = kernel_compile(&c, nvrtc, true);
+    if (!bad) bad = kernel_prove(&c, 1);
+    return bad ? kernel_report(&c, x->name, bad) : NULL;
+}
+
+static void chains_are_right(void **state) {
+    const char *only = getenv("CHAIN_CASE");
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    Nvrtc *nvrtc;
+    (void)state;
+    int failed = 0;
+    if (nvrtc_open(a, &d, NULL, NULL, &nvrtc)) skip();
+    for (int i = 0; i < CASES; i++) {
+        if (only && !strstr(cases[i].name, only)) continue;
+        const char *bad = try(a, nvrtc, &cases[i]);
+        if (bad) printf("%s\n", bad);
+        failed += bad != NULL;
+    }
+    assert_int_equal(failed, 0);
+    arena_destroy(a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(chains_are_right)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
