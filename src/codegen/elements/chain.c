@@ -204,8 +204,10 @@ static double multiplier(const TeExpr *power) {
     return e->kind == TE_MUL ? by * e->args[e->args[0]->kind == TE_REAL ? 0 : 1]->v.r : by;
 }
 
-static Ir power_of_two(const Cg *cg, Ir x) {
-    return ir_call(cg, ir_type(IR_F32), "rl_exp2_term", 1, x);
+/* An f16 operand has no power below 2^-25, and sums of powers are no less than 1.  */
+static Ir power_of_two(const Kernel *k, Ir x) {
+    bool any = k->other->c.matrix.unit->a != TE_F16;
+    return ir_call(k->cg, ir_type(IR_F32), any ? "rl_exp2_approx" : "rl_exp2_term", 1, x);
 }
 
 /* Rounded before it is subtracted from: the power of a row's maximum is 1.  */
@@ -225,7 +227,7 @@ static void make_bases(Kernel *k, const Partial *leader) {
     Ir top = ir_let_as(cg, IR_F32, "top", alone(cg, leader->value, by));
     ir_set(cg, of_row(k, "base"), ir_select(cg, ir_binary(cg, IR_EQ, top, none), zero, top));
     Ir was = alone(cg, of_row(k, "past"), by);
-    ir_set(cg, of_row(k, "scale"), power_of_two(cg, ir_sub(cg, was, of_row(k, "base"))));
+    ir_set(cg, of_row(k, "scale"), power_of_two(k, ir_sub(cg, was, of_row(k, "base"))));
     ir_close(cg);
 }
 
@@ -267,7 +269,7 @@ static void make_terms(Kernel *k, const Partials *p) {
     Ir by = cg_real(cg, TE_F32, multiplier(c->power));
     open_elements(k);
     Ir at = ir_sub(cg, alone(cg, result_in(k, k->score), by), of_row(k, "base"));
-    Ir power = ir_let_as(cg, IR_F32, "power", power_of_two(cg, at));
+    Ir power = ir_let_as(cg, IR_F32, "power", power_of_two(k, at));
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
         const TeExpr *term = x->e->args[0];

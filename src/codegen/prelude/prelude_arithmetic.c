@@ -170,7 +170,13 @@ const PreludeRow prelude_arithmetic[] = {
         "    return z;\n"
         "}\n"},
 
-    /* 2^x where results below 2^-126 are terms of sums, and may be 0.  */
+    /* 2^x; the same where results below 2^-126 may be 0.  */
+    {"rl_exp2_approx", 0,
+     FN "float rl_exp2_approx(float x) {\n"
+        "    float z;\n"
+        "    asm(\"ex2.approx.f32 %0, %1;\" : \"=f\"(z) : \"f\"(x));\n"
+        "    return z;\n"
+        "}\n"},
     {"rl_exp2_term", 0,
      FN "float rl_exp2_term(float x) {\n"
         "    float z;\n"
