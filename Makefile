@@ -8,6 +8,7 @@
 #   make asan            unit tests under AddressSanitizer and UBSan, in $(BUILD)-asan
 #   make tsan            what has threads under ThreadSanitizer, in $(BUILD)-tsan
 #   make fuzz            libFuzzer targets, FUZZ_SECONDS each, in $(BUILD)-fuzz (needs clang)
+#   make fuzz-onnx       models of strangers for roller-onnx, in the environment of test-hosts
 #   make golden          compare plans and sources of tests/cases (UPDATE=1 rewrites them)
 #   make replay BASE=REV compare plans and sources of all cases with those of another commit;
 #                        PROFILES=... others than one of each family of fragments, ALL=1 every case
@@ -100,7 +101,7 @@ products += $(simdriver) $(tvmffi)
 
 .PHONY: all run test test-long test-forms unit asan tsan fuzz fuzzers golden replay same-code \
         repriced bench \
-        learn measured sizes gpu-kit foreign test-hosts kernelbench package python wheel wheel-test lint objects \
+        learn measured sizes gpu-kit foreign test-hosts fuzz-onnx kernelbench package python wheel wheel-test lint objects \
         wc setup nvrtc12 install static manuals deb gallery clean
 .DELETE_ON_ERROR:
 
@@ -364,6 +365,8 @@ foreign: $(simdriver)
 # Hosts that PyPI has, on the simulated driver and in the simulator: tests/hosts.
 test-hosts: package $(simdriver)
 	@+BUILD=$(BUILD) MATCH='$(MATCH)' LONG='$(LONG)' tests/hosts/run
+fuzz-onnx: package $(simdriver)
+	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/hosts/run fuzz
 
 # docs/kernelbench.md: in the Python of `foreign`.
 kernelbench: package

@@ -90,8 +90,13 @@ def resnet18(batch=1, side=224, width=64, classes=1000):
                    [("logits", [batch, classes])])
 
 
+def kept(batch):
+    """A batch in the shape of a Reshape: one that has a name is what it was."""
+    return batch if isinstance(batch, int) else 0
+
+
 def heads(b, x, batch, length, count, size):
-    y = b.node("Reshape", x, np.array([batch, length, count, size], np.int64))
+    y = b.node("Reshape", x, np.array([kept(batch), length, count, size], np.int64))
     return b.node("Transpose", y, perm=[0, 2, 1, 3])
 
 
@@ -117,7 +122,7 @@ def bert(batch=1, length=128, hidden=768, count=12, layers=1, vocabulary=30522):
         q, k, v = (heads(b, linear(b, x, hidden, hidden), batch, length, count, size)
                    for _ in range(3))
         y = b.node("Transpose", attention(b, q, k, v, size, mask), perm=[0, 2, 1, 3])
-        y = linear(b, b.node("Reshape", y, np.array([batch, length, hidden], np.int64)), hidden,
+        y = linear(b, b.node("Reshape", y, np.array([kept(batch), length, hidden], np.int64)), hidden,
                    hidden)
         x = b.node("LayerNormalization", b.node("Add", x, y), b.weight(hidden, scale=1.0),
                    b.weight(hidden, scale=0.1), axis=-1, epsilon=1e-12)
@@ -155,8 +160,8 @@ def llama(batch=1, length=128, hidden=2048, count=32, shared=8, inner=5632):
 
     def repeated(x):
         y = b.node("Expand", b.node("Unsqueeze", x, np.array([2], np.int64)),
-                   np.array([batch, shared, count // shared, length, size], np.int64))
-        return b.node("Reshape", y, np.array([batch, count, length, size], np.int64))
+                   np.array([kept(batch) or 1, shared, count // shared, length, size], np.int64))
+        return b.node("Reshape", y, np.array([kept(batch), count, length, size], np.int64))
     n = norm("x")
     q = heads(b, linear(b, n, hidden, hidden, False), batch, length, count, size)
     k, v = (heads(b, linear(b, n, hidden, shared * size, False), batch, length, shared, size)
@@ -164,7 +169,7 @@ def llama(batch=1, length=128, hidden=2048, count=32, shared=8, inner=5632):
     mask = np.triu(np.full((length, length), -np.inf, np.float32), 1)
     y = attention(b, rotary(q), repeated(rotary(k)), repeated(v), size, b.constant(mask))
     y = b.node("Reshape", b.node("Transpose", y, perm=[0, 2, 1, 3]),
-               np.array([batch, length, hidden], np.int64))
+               np.array([kept(batch), length, hidden], np.int64))
     x = b.node("Add", "x", linear(b, y, hidden, hidden, False))
     n = norm(x)
     gate = linear(b, n, hidden, inner, False)

@@ -5,11 +5,13 @@ driver of BUILD.  Prints TAP.
 """
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 
 import numpy as np
+import onnx
 import onnxruntime
 
 import models
@@ -31,6 +33,11 @@ def cases():
     yield "mnist, N = 1..16", models.mnist(), {"image": real(3, 1, 28, 28)}, {"N": "1..16"}
     yield "resnet18", models.resnet18(1, 32, 8, 10), {"image": real(1, 3, 32, 32)}, {}
     yield "bert", models.bert(2, 16, 32, 4, 2, 99), bert, {}
+    yield "bert, N = 1..8", models.bert("N", 16, 32, 4, 1, 99), bert, {"N": "1..8"}
+    yield "resnet18, N = 1..4", models.resnet18("N", 32, 4, 10), {"image": real(3, 3, 32, 32)}, \
+        {"N": "1..4"}
+    yield "llama, N = 1..4", models.llama("N", 8, 32, 4, 2, 48), {"x": real(2, 8, 32)}, \
+        {"N": "1..4"}
     yield "llama", models.llama(1, 16, 64, 8, 2, 96), {"x": real(1, 16, 64)}, {}
 
 
@@ -65,6 +72,28 @@ def in_c(build, proto, image):
         return apart(np.fromfile(result, np.float32).reshape(theirs.shape), theirs)
 
 
+def estimated(folder, profiles):
+    """What roller-onnx prints of ResNet-18 for several devices: None, or what is wrong."""
+    path = os.path.join(folder, "resnet18.onnx")
+    proto = models.resnet18()
+    onnx.save(proto, path)
+    text = subprocess.run([sys.executable, "-m", "roller.onnx", path, "--estimate", "--profile",
+                           ",".join(profiles)], check=True, stdout=subprocess.PIPE, text=True).stdout
+    names = {n.name for n in proto.graph.node if n.op_type != "Flatten"}   # which computes nothing
+    parts = re.split(r"^(\S+): ([0-9.]+) us predicted, (\d+) kernels$", text, flags=re.M)[1:]
+    if parts[::4] != profiles:
+        return f"profiles {parts[::4]}"
+    for profile, total, count, lines in zip(*[iter(parts)] * 4):
+        rows = [r.split() for r in lines.splitlines() if r.startswith("  ")]
+        sum_us = sum(float(r[0]) for r in rows)
+        if len(rows) != int(count) or abs(sum_us - float(total)) > 0.06 * len(rows):   # of rounding
+            return f"{profile}: {len(rows)} kernels do not make up {total} us"
+        missing = names - {word for r in rows for word in r[4:]}
+        if missing:
+            return f"{profile}: no kernel computes {missing}"
+    return None
+
+
 def main():
     failed = 0
 
@@ -82,6 +111,9 @@ def main():
         lives = live(ours)
         tell(ours.kernel.workspace_bytes <= 1.05 * lives,
              f"{name}: a workspace of {ours.kernel.workspace_bytes} bytes, {lives} live at a time")
+    with tempfile.TemporaryDirectory() as folder:
+        wrong = estimated(folder, ["h100", "a100", "l4"])
+    tell(not wrong, f"resnet18 at full size, node by node on three devices {wrong or ''}".strip())
     worst = in_c(sys.argv[1], models.mnist(), real(3, 1, 28, 28))
     tell(worst <= 1, f"mnist in C, N = 3 of 1..16: {worst:.3f} of the tolerance")
     return failed > 0

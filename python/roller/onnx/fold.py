@@ -13,6 +13,10 @@ from .dtypes import CODES
 
 RANDOM = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli",
           "Multinomial", "Dropout"}
+# What takes time that no size of a constant bounds: windows and steps of any number.  Their
+# constants are weights like others.
+LONG = {"AveragePool", "Conv", "ConvInteger", "ConvTranspose", "DeformConv", "GRU", "LSTM", "LpPool",
+        "MaxPool", "QLinearConv", "RNN", "RoiAlign", "STFT"}
 
 
 def evaluate(node, arrays):
@@ -42,7 +46,7 @@ def evaluate(node, arrays):
 def folded(node, inputs, most):
     """The outputs of a node all of whose inputs are known; None: it is none."""
     present = [x for x in inputs if x is not None]
-    if node.op in RANDOM or not present or any(x.data is None for x in present):
+    if node.op in RANDOM | LONG or not present or any(x.data is None for x in present):
         if node.op == "Shape" and inputs[0] is not None:
             sizes = _shape(node, inputs[0])
             return None if any(not is_known(n) for n in sizes) else [np.array(sizes, np.int64)]

@@ -99,7 +99,8 @@ def run(g, graph, values, opset, operators):
             if str(error).startswith("node "):
                 raise
             raise type(error)(f"node {g.node!r} ({proto.op_type}): {error}") from None
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, LookupError, StopIteration, TypeError,
+                ValueError) as error:
             raise Malformed(f"node {g.node!r} ({proto.op_type}) is malformed: "
                             f"{type(error).__name__}: {error}") from error
         for name, result in zip(proto.output, results):
