@@ -107,12 +107,15 @@ static void inside(Gen *g, int size) {
     gen_index_value(g, inner);
 }
 
-/* An index times so much that 32 bits may not hold it.  */
+/* Steps of an index so wide that 32 bits may not hold them, from 0 or from one of them.  */
 static void far_away(Gen *g) {
-    static const char *const step[] = {"4294967296", "2147483648", "1073741824", "67108864",
-                                       "107374183"};
+    static const int64_t step[] = {4294967296, 2147483648, 1073741824, 67108864, 107374183};
+    bool back = chance(g, 3), from = chance(g, 2);
+    int64_t by = step[below(g, sizeof step / sizeof *step)];
+    put(g, back ? "-" : "+");
     gen_index_value(g, g->scope[below(g, (uint32_t)g->n_scope)]);
-    buf_printf(&g->out, "*%s", step[below(g, sizeof step / sizeof *step)]);
+    buf_printf(&g->out, "*%lld", (long long)by);
+    if (from) buf_printf(&g->out, "%+lld", (long long)((back ? by : -by) * (int)below(g, 4)));
 }
 
 /* One dimension's place; `guarded` ones may be anywhere.  */
@@ -135,7 +138,7 @@ static const char *place(Gen *g, const Tensor *t, int d, bool guarded) {
     } else {
         inside(g, t->dim[d]);
         if (how == 1) buf_printf(&g->out, "-%d", (int)below(g, 3));
-        if (how == 6 && g->n_scope) put(g, chance(g, 3) ? "-" : "+"), far_away(g);
+        if (how == 6 && g->n_scope) far_away(g);
         if (how == 2 && g->n_scope) {
             put(g, "+");
             gen_index_value(g, g->scope[below(g, (uint32_t)g->n_scope)]);

@@ -73,6 +73,29 @@ static const struct {
      " Y[i,j] = (X[i*107374183, j] else 2) / S[i]; }", SK_COUNT},
     {"op f(X: i32[40,64]) -> Y: i32[80,64]"
      " { Y[i,j] = sum[r](r <= j ? (X[i*107374183, r] else 3) : 0) where r in 64; }", SK_COUNT},
+    /* a constant takes them far below 0, and what is left without it far above */
+    {"op f(X: f32[40,32]) -> Y: f32[40,32] { Y[i,j] = X[i*1000000007 - 5000000035, j] else 7; }",
+     SK_STREAM},
+    {"op f(X: f32[40,32]) -> Y: f32[32,40] { Y[j,i] = X[i*1000000007 - 5000000035, j] else 7; }",
+     SK_COUNT},
+    {"op f(X: f32[40,64]) -> Y: f32[40,64] { Y[i,j] = X[i*50331648 - 1509949440, j] else 7; }",
+     SK_STREAM},
+    {"op f(X: f32[40]) -> Y: f32[40,32] { Y[i,j] = X[j - i*67108864 + 2013265920] else 7; }",
+     SK_COUNT},
+    {"op f(X: f32[40,32], I: i32[40]) -> Y: f32[40,32]"
+     " { Y[i,j] = X[(I[i] + i)*50331648 - 1509949440, j] else 7; }", SK_COUNT},
+    {"op f(X: f16[40,32], I: i32[40], K: f16[32,24]) -> Y: f16[40,24]"
+     " { Y[i,n] += (X[(I[i] + i)*50331648 - 1509949440, j] else 0) * K[j,n]; }", SK_CONTRACT},
+    {"op f(X: f32[40,32]) -> Y: f32[40,32] {"
+     " Y[i,j] = sum[r](X[i + r*2147483648 - 4294967296, j] else 0) where r in 9; }", SK_COUNT},
+    {"op f(X: f32[3,12,40]) -> Y: f32[3,12,40]"
+     " { Y[n,h,w] max= X[n, h + 4294967296*n + r - 4294967297, w + s - 1] else -inf"
+     " where r in 3, s in 3; }", SK_WINDOW},
+    {"op f(X: f32[40,64]) -> Y: f32[40,64] {"
+     " S[i] = sum[r](X[i, r*67108864 - 2684354560] else 2) where r in 64;"
+     " Y[i,j] = (X[i, j*67108864 - 2684354560] else 3) - S[i]; }", SK_COUNT},
+    {"op f(X: i32[40,64]) -> Y: i32[40,64] { Y[i,j] = sum[r](r <= j ?"
+     " (X[i, r*67108864 - 2684354560] else 3) : 0) where r in 64; }", SK_COUNT},
 };
 
 static void check_profile(const char *profile) {

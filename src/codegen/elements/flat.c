@@ -63,12 +63,11 @@ static Ir number_of(const Cg *cg, int64_t v, bool wraps) {
     return wraps ? ir_number(cg, IR_U32, (uint32_t)v) : cg_int(cg, TE_I64, v);
 }
 
-static Ir offset_of(const Kernel *k, const Access *x, const int64_t *factor) {
+static Ir offset_of(const Kernel *k, const Access *x, const int64_t *factor, bool narrow) {
     const Cg *cg = k->cg;
     const TeStmt *root = kernel_root(k);
     TeExtent total = index_total(cg->arena, &k->l->map);
     bool wide = place_wide(total.value, k->l->launch.span);
-    bool narrow = !cg_tensor_wide(cg, x->tensor);
     bool wraps = narrow && leaves_int(root, total.value, x->offset.c, factor);
     IrBase base = !narrow ? IR_I64 : wraps ? IR_U32 : IR_I32;
     Ir sum = x->offset.c ? number_of(cg, x->offset.c, wraps) : NULL;
@@ -98,7 +97,8 @@ bool stream_is_flat(const Kernel *k, int stmt, const Access *x) {
 
 Ir stream_offset(const Kernel *k, int stmt, const Access *x, const Ir *sub) {
     int64_t factor[TE_MAX_INDICES] = {0};
-    if (quotients(k, stmt, x, factor)) return offset_of(k, x, factor);
+    bool narrow = !cg_tensor_wide(k->cg, x->tensor);
+    if (quotients(k, stmt, x, factor)) return offset_of(k, x, factor, narrow);
     if (stream_is_flat(k, stmt, x)) return size_add_offset(k->cg, x, 0, k->at.at);
     return cg_offset(k->cg, x->tensor, sub);
 }
@@ -119,14 +119,16 @@ static Access without_constants(const Cg *cg, const Access *x, int64_t *by) {
 Ir stream_read(const Kernel *k, int stmt, const Access *x, const CgPoint *at, int64_t *by) {
     int64_t factor[TE_MAX_INDICES] = {0};
     Ir sub[TE_MAX_RANK];
-    if (quotients(k, stmt, x, factor) || stream_is_flat(k, stmt, x)) {
+    bool apart = quotients(k, stmt, x, factor), flat = stream_is_flat(k, stmt, x);
+    if (apart || flat) {
         Access own = without_constants(k->cg, x, by);
-        return stream_offset(k, stmt, &own, NULL);
+        if (apart) return offset_of(k, &own, factor, !cg_apart_wide(k->cg, x->tensor, by));
+        return size_add_offset(k->cg, &own, 0, k->at.at);
     }
     for (int d = 0; d < k->cg->te->tensor[x->tensor].rank; d++)
         sub[d] = x->guard[d] ? cg_tested(at, x->read, d, &by[d])
                              : cg_expr(at, x->read->args[d], TE_I64);
-    return cg_offset(k->cg, x->tensor, sub);
+    return cg_offset_apart(k->cg, x->tensor, sub, by);
 }
 
 void stream_give(Kernel *k, int stmt, const Access *x) {
@@ -137,7 +139,7 @@ void stream_give(Kernel *k, int stmt, const Access *x) {
     if (access_guarded(k->cg->te, x) || at->n_order == 0) return;
     if (te_extent_divisor(&root->index[at->order[0]].hi) % at->vec != 0) return;
     if (!quotients(k, stmt, x, factor) || !coefficients(k, stmt, x, coef)) return;
-    Ir offset = offset_of(k, x, factor);
+    Ir offset = offset_of(k, x, factor, !cg_tensor_wide(cg, x->tensor));
     if (at->vec > 1 && coef[at->order[0]] != 0)
         offset = ir_add(cg, offset, ir_mul(cg, at->v, cg_int(cg, TE_I64, coef[at->order[0]])));
     Ir element = ir_element(cg, cg_tensor(cg, x->tensor), offset);

@@ -86,6 +86,8 @@ Ir cg_offset(const Cg *c, int tensor, const Ir *sub);
  * negative is no part of it: constants `by` of the subscripts go to the pointer.  */
 /* Subscript d of a read at a point without the constant that it adds to *by.  */
 Ir cg_tested(const CgPoint *p, const TeExpr *read, int d, int64_t *by);
+Ir cg_offset_apart(const Cg *c, int tensor, const Ir *sub, const int64_t *by);
+bool cg_apart_wide(const Cg *c, int tensor, const int64_t *by);    /* it needs 64 bits */
 Ir cg_element(const Cg *c, int tensor, Ir offset, const int64_t *by);
 Ir cg_pointer(const Cg *c, int tensor, Ir offset, const int64_t *by);
 #endif

@@ -237,12 +237,14 @@ static Ir element(Survey *s, const Value *v, bool tested) {
     Ir sub[TE_MAX_RANK];
     int64_t by[TE_MAX_RANK] = {0};
     for (int k = 0; k < v->e->n_args; k++) {
-        bool narrows = !is_int(&s->value[v->child[k]]) && !cg_tensor_wide(s->cg, t);
         int id = v->child[k];
         sub[k] = tested ? survey_subscript(s, id, &by[k]) : value_of(s, id);
-        if (narrows) sub[k] = ir_as(s->cg, IR_I32, sub[k]);
     }
-    Ir at = cg_element(s->cg, t, cg_offset(s->cg, t, sub), by);
+    bool narrows = !cg_apart_wide(s->cg, t, by);
+    for (int k = 0; k < v->e->n_args && narrows; k++) {
+        if (!is_int(&s->value[v->child[k]])) sub[k] = ir_as(s->cg, IR_I32, sub[k]);
+    }
+    Ir at = cg_element(s->cg, t, cg_offset_apart(s->cg, t, sub, by), by);
     return cg_decode(s->cg, s->cg->te->tensor[t].dtype, at);
 }
 

@@ -1,4 +1,5 @@
 #include "codegen/expr/expr.h"
+#include "te/tree/arith.h"
 
 /* Elements from the first to the last, at the largest sizes.  */
 static int64_t span(const TeTensor *t) {
@@ -9,10 +10,21 @@ static int64_t span(const TeTensor *t) {
 
 bool cg_tensor_wide(const Cg *c, int tensor) { return span(&c->te->tensor[tensor]) > INT32_MAX; }
 
-/* The sum of subscripts times strides; a subscript that is NULL adds nothing.  NULL: all are.  */
-static Ir weighted(const Cg *c, int tensor, const Ir *sub) {
+/* What is left of an offset inside the tensor lies as far outside as the constants reach.  */
+bool cg_apart_wide(const Cg *c, int tensor, const int64_t *by) {
     const TeTensor *t = &c->te->tensor[tensor];
-    bool wide = cg_tensor_wide(c, tensor);
+    int64_t reach = span(t), part;
+    for (int d = 0; d < te_own_rank(t); d++) {
+        if (!mul_fits(by[d], t->stride[d].value, &part) || part == INT64_MIN ||
+            !add_fits(reach, part < 0 ? -part : part, &reach))
+            return true;
+    }
+    return reach > INT32_MAX;
+}
+
+/* The sum of subscripts times strides; a subscript that is NULL adds nothing.  NULL: all are.  */
+static Ir weighted(const Cg *c, int tensor, const Ir *sub, bool wide) {
+    const TeTensor *t = &c->te->tensor[tensor];
     Ir sum = NULL;
     for (int d = 0; d < te_own_rank(t); d++) {
         if (!sub[d] || (!t->shape[d].expr && t->shape[d].value == 1)) continue;
@@ -27,9 +39,14 @@ static Ir weighted(const Cg *c, int tensor, const Ir *sub) {
     return sum;
 }
 
-Ir cg_offset(const Cg *c, int tensor, const Ir *sub) {
-    Ir sum = weighted(c, tensor, sub);
+Ir cg_offset_apart(const Cg *c, int tensor, const Ir *sub, const int64_t *by) {
+    Ir sum = weighted(c, tensor, sub, cg_apart_wide(c, tensor, by));
     return sum ? sum : ir_int(c, 0);
+}
+
+Ir cg_offset(const Cg *c, int tensor, const Ir *sub) {
+    static const int64_t none[TE_MAX_RANK];
+    return cg_offset_apart(c, tensor, sub, none);
 }
 
 /* What constants of subscripts add to an offset; NULL: nothing.  */
@@ -43,7 +60,7 @@ static Ir shift_of(const Cg *c, int tensor, const int64_t *by) {
         sub[d] = by[d] && varies ? cg_int(c, TE_I64, by[d]) : NULL;
         if (!varies && !single) known += by[d] * t->stride[d].value;
     }
-    Ir sum = weighted(c, tensor, sub);
+    Ir sum = weighted(c, tensor, sub, cg_apart_wide(c, tensor, by));
     return known ? ir_sum(c, sum, cg_int(c, TE_I64, known)) : sum;
 }
 

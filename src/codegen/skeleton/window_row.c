@@ -44,7 +44,7 @@ static void define_from(Kernel *k, int n, Ir wy, Ir wx, RowPlace *out) {
         if (!slides && window_widens(k, x, d)) sub[d] = ir_as(cg, IR_I64, sub[d]);
     }
     out->from = ir_let_as(cg, place_base(rprog_wide(k->l->p, k->l->r, &x->access, -1)), "from",
-                          cg_offset(cg, x->access.tensor, sub));
+                          cg_offset_apart(cg, x->access.tensor, sub, out->by));
     if (out->inside) out->inside = ir_let(cg, "inside", out->inside);
 }
 
