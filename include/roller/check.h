@@ -54,6 +54,19 @@ ROLLER_API RollerStatus roller_run(RollerCtx *ctx, const RollerKernel *k, const 
  * the inputs lie does not matter.  Its errors: roller_error(NULL).  */
 ROLLER_API RollerStatus roller_infer(const RollerKernel *k, const RollerTensor *in, int nin,
                                      RollerTensor *out, int nout);
+/* The op on tensors in host memory by its definition (docs/te-reference.md, "Values"): outputs are
+ * the reference's values, rounded once.  Slow; needs no kernel.  */
+ROLLER_API RollerStatus roller_evaluate(RollerCtx *ctx, const RollerOp *op, const RollerTensor *in,
+                                        int nin, const RollerTensor *out, int nout);
+typedef struct {
+    size_t struct_size;
+    int64_t compared, undecided, wrong;   /* elements of the outputs */
+    double excess;            /* of the worst wrong one: its distance over what is allowed */
+} RollerJudgement;
+/* Are these outputs right for these inputs, whoever made them?  */
+ROLLER_API RollerStatus roller_judge(RollerCtx *ctx, const RollerOp *op, const RollerTensor *in,
+                                     int nin, const RollerTensor *out, int nout,
+                                     RollerJudgement *report);
 /* The same as a run, always in the simulator.  */
 ROLLER_API RollerStatus roller_simulate(RollerCtx *ctx, const RollerKernel *k,
                                         const RollerTensor *in, int nin,

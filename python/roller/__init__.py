@@ -15,6 +15,7 @@ from ._errors import (ArgumentError, CancelledError, CheckError, DeviceError, Er
                       PlanError, ProfileError, UsageError)
 from ._kernel import Argument, Bound, Check, Estimate, Kernel, Launch
 from ._library import tvm_ffi_library
+from ._op import Judgement
 from ._plan import Group, Plan
 
 _default = Compiler()
@@ -25,6 +26,8 @@ einsum_kernel = _default.einsum_kernel
 einsum_te = _default.einsum_te
 gradient_te = _default.gradient_te
 batch_te = _default.batch_te
+evaluate = _default.evaluate
+judge = _default.judge
 read = _default.read
 profiles = _default.profiles
 archs = _default.archs
@@ -32,8 +35,8 @@ archs = _default.archs
 __all__ = [
     "Argument", "ArgumentError", "Bound", "CancelledError", "Check", "CheckError", "Compiler",
     "DeviceError", "Error", "Estimate", "ExpressionError", "FileError", "Group", "InternalError",
-    "Kernel", "Launch", "NvrtcError", "OutOfMemoryError", "Plan", "PlanError", "ProfileError",
-    "UsageError", "archs", "batch_te", "compile", "einsum", "einsum_kernel", "einsum_te",
-    "gradient_te", "plan", "profiles",
-    "read", "tvm_ffi_library",
+    "Judgement", "Kernel", "Launch", "NvrtcError", "OutOfMemoryError", "Plan", "PlanError",
+    "ProfileError", "UsageError", "archs", "batch_te", "compile", "einsum", "einsum_kernel",
+    "einsum_te", "evaluate", "gradient_te", "judge", "plan", "profiles", "read",
+    "tvm_ffi_library",
 ]

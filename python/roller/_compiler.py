@@ -8,6 +8,7 @@ from . import _abi
 from ._errors import ArgumentError, text
 from ._kernel import Kernel, defines
 from ._library import Contexts, lib, strings, struct
+from ._op import Op
 from ._plan import Plan
 from ._tensors import dtype_of
 
@@ -106,6 +107,23 @@ class Compiler:
                                   None if name is None else os.fsencode(name))
         context.profiles[place] = handle, _state(lib.roller_profile_file(handle.at))
         return handle
+
+    # ---- values by definition ----
+    def evaluate(self, te, *inputs, out=None, op=None, sizes=None):
+        """What an op gives by its definition, without plan or code: evaluate(te, a, b, out=c).
+
+        Slow and exact: reals are computed in f64 and rounded once.  Arrays lie in host memory.
+        """
+        if out is not None and not isinstance(out, (tuple, list)):
+            out = (out,)
+        results = Op(self, te, op=op, sizes=sizes).evaluate(inputs, out)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def judge(self, te, inputs, outputs, *, op=None, sizes=None):
+        """Whether outputs, whoever made them, are right for these inputs (docs/te-reference.md,
+        "Values"): how many elements were compared, undecided and wrong, and the worst excess.
+        """
+        return Op(self, te, op=op, sizes=sizes).judge(tuple(inputs), tuple(outputs))
 
     # ---- derivatives, batches ----
     def _text(self, function, context, *args):

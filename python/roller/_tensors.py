@@ -113,10 +113,23 @@ def _from_interface(x, want):
                  None if strides is None else _strides(x, strides, width))
 
 
+def _plain(x, output):
+    """A tensor of PyTorch without its history; one whose bits are not its values is written out."""
+    if type(x).__module__.partition(".")[0] != "torch":
+        return x
+    x = x.detach()
+    if not x.is_neg() and not x.is_conj():
+        return x
+    if output:
+        raise ArgumentError("an output is a negated or conjugate view", status="ARGS")
+    return x.resolve_conj().resolve_neg()
+
+
 def describe(x, want, output):
     """x, an argument of type `want`, as a tensor; and what that depends on besides x."""
     if isinstance(x, np.ndarray):
         return _from_numpy(x, want, output)
+    x = _plain(x, output)
     try:
         # The stream that a launch is given orders the work, not the exporter (-1).
         on_host = x.__dlpack_device__()[0] == CPU
@@ -126,7 +139,7 @@ def describe(x, want, output):
             return _from_interface(x, want)
         raise TypeError(f"{type(x).__module__}.{type(x).__qualname__} is no array: it has neither "
                         "__dlpack__ nor __cuda_array_interface__") from None
-    return _bytes_at(_get_pointer(capsule, b"dltensor"), SIZE), capsule
+    return _bytes_at(_get_pointer(capsule, b"dltensor"), SIZE), (capsule, x)
 
 
 def describe_scalar(x, dtype):

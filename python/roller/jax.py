@@ -11,7 +11,6 @@ jax-tvm-ffi, too, or without it by jax.pure_callback.
 """
 import functools
 import threading
-from ctypes import byref
 
 import jax
 import jax.extend.core
@@ -19,9 +18,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.interpreters import batching, mlir
 
-from . import _abi, _default
-from ._errors import ArgumentError, text
-from ._library import lib, struct, tvm_ffi_library
+from . import _default
+from ._errors import ArgumentError
+from ._library import tvm_ffi_library
+from ._op import Op as Signature
 
 try:
     import jax_tvm_ffi
@@ -35,57 +35,8 @@ _TYPES = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat1
           "i16": "int16", "i8": "int8", "u8": "uint8", "bool": "bool"}
 
 
-class _Argument:
-    def __init__(self, a):
-        self.name, self.role = text(a.name), a.role
-        self.type = jnp.dtype(_TYPES[text(a.dtype)])
-        self.size = list(a.size[:a.rank])
-        self.shape = list(a.shape[:a.rank])
-
-
-class _Signature:
-    """What an expression takes and gives; sizes known at run time follow from shapes."""
-
-    def __init__(self, te):
-        context = _default._contexts.get()
-        self.parsed = _default._parse(context, te, None, None)
-        self.args = []
-        for i in range(lib.roller_op_args(self.parsed.at)):
-            a = struct(_abi.RollerArg)
-            lib.roller_op_arg(self.parsed.at, i, byref(a))
-            self.args.append(_Argument(a))
-        self.ins = [a for a in self.args if a.role != _abi.ROLLER_OUTPUT]
-        self.outs = self.args[len(self.ins):]
-        self.largest = []
-        for i in range(lib.roller_op_sizes(self.parsed.at)):
-            s = struct(_abi.RollerSize)
-            lib.roller_op_size(self.parsed.at, i, byref(s))
-            self.largest.append(s)
-
-    def _shape(self, i, values):
-        a = struct(_abi.RollerArg)
-        lib.roller_op_arg_at(self.parsed.at, i, values, byref(a))
-        return tuple(a.shape[:a.rank])
-
-    def infer(self, name, shapes):
-        """Shapes of the outputs for those of the inputs."""
-        values = (_abi.c_int64 * max(len(self.largest), 1))(*[s.value for s in self.largest])
-        for a, shape in zip(self.ins, shapes):
-            if len(shape) != len(a.shape):
-                raise ArgumentError(f"argument '{a.name}' of {name} has rank {len(shape)}, not "
-                                    f"{len(a.shape)}", status="RANK")
-            for size, extent in zip(a.size, shape):
-                if size >= 0:
-                    values[size] = extent
-        for v, s in zip(values, self.largest):
-            if s.runtime and not (s.min <= v <= s.value and v % s.multiple == 0):
-                raise ArgumentError(f"{text(s.name)} = {v} of {name} is not in {s.min}..{s.value}"
-                                    + (f" % {s.multiple}" if s.multiple > 1 else ""), status="SIZE")
-        for i, (a, shape) in enumerate(zip(self.ins, shapes)):
-            if tuple(shape) != self._shape(i, values):
-                raise ArgumentError(f"argument '{a.name}' of {name} has shape {tuple(shape)}, not "
-                                    f"{self._shape(i, values)}", status="SIZE")
-        return [self._shape(len(self.ins) + i, values) for i in range(len(self.outs))]
+def _type(a):
+    return jnp.dtype(_TYPES[a.dtype])
 
 
 # ---- one expression ----
@@ -97,7 +48,7 @@ class Op:
 
     def __init__(self, te, profile, name):
         self.te, self.profile, self.name = te, profile, name
-        self._signature = _Signature(te)
+        self._signature = Signature(_default, te)
         self._lock, self._known = threading.Lock(), {}
         self._call = jax.custom_vjp(self._bind)
         self._call.defvjp(self._forward, self._backward, symbolic_zeros=True)
@@ -132,7 +83,7 @@ class Op:
     def _forward(self, *primals):
         ins = self._signature.ins
         wrt = tuple(a.name for a, p in zip(ins, primals)
-                    if p.perturbed and jnp.issubdtype(a.type, jnp.floating))
+                    if p.perturbed and jnp.issubdtype(_type(a), jnp.floating))
         values = [p.value for p in primals]
         return self._call(*values), (values, _Static(wrt))
 
@@ -141,7 +92,7 @@ class Op:
         given = {a.name: v for a, v in zip(s.ins, values)}
         for a, ct in zip(s.outs, cotangents):
             zero = isinstance(ct, jax.custom_derivatives.SymbolicZero)
-            given[f"d_{a.name}"] = jnp.zeros(ct.shape, a.type) if zero else ct
+            given[f"d_{a.name}"] = jnp.zeros(ct.shape, _type(a)) if zero else ct
         made = {}
         if wrt.value:
             op = self.gradient(wrt.value)
@@ -168,8 +119,8 @@ class Op:
 
 
 def _no_derivative(a, value):
-    if jnp.issubdtype(a.type, jnp.floating):
-        return jnp.zeros(jnp.shape(value), a.type)
+    if jnp.issubdtype(_type(a), jnp.floating):
+        return jnp.zeros(jnp.shape(value), _type(a))
     return np.zeros(jnp.shape(value), jax.dtypes.float0)
 
 
@@ -190,10 +141,10 @@ class _Static:
 def _array(x, a, name):
     """What JAX has as an array stays what it is; numbers take the type that is declared."""
     if isinstance(x, (bool, int, float)):
-        return jnp.asarray(x, a.type)
+        return jnp.asarray(x, _type(a))
     x = jnp.asarray(x)
-    if x.dtype != a.type:
-        raise ArgumentError(f"argument '{a.name}' of {name} is {x.dtype}, not {a.type}",
+    if x.dtype != _type(a):
+        raise ArgumentError(f"argument '{a.name}' of {name} is {x.dtype}, not {_type(a)}",
                             status="DTYPE")
     return x
 
@@ -223,7 +174,7 @@ _primitive.multiple_results = True
 def _abstract(*avals, op):
     s = op._signature
     shapes = s.infer(op.name, [a.shape for a in avals])
-    return [jax.core.ShapedArray(shape, a.type) for shape, a in zip(shapes, s.outs)]
+    return [jax.core.ShapedArray(shape, _type(a)) for shape, a in zip(shapes, s.outs)]
 
 
 @_primitive.def_impl
@@ -250,7 +201,7 @@ batching.primitive_batchers[_primitive] = _batch
 # ---- where it runs ----
 def _results(op, arrays):
     shapes = op._signature.infer(op.name, [x.shape for x in arrays])
-    return [jax.ShapeDtypeStruct(shape, a.type) for shape, a in zip(shapes, op._signature.outs)]
+    return [jax.ShapeDtypeStruct(shape, _type(a)) for shape, a in zip(shapes, op._signature.outs)]
 
 
 @functools.lru_cache(None)

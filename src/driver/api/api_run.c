@@ -1,5 +1,4 @@
 /* roller.h: a kernel run on the caller's data, in the simulator or on a device.  */
-#include "driver/artefact/arguments.h"
 #include "driver/handle/handle.h"
 #include "driver/device/measure.h"
 
@@ -41,40 +40,43 @@ static Status run_simulated(RollerCtx *ctx, const RunCall *c, const DeviceRun *x
     return s;
 }
 
+Status call_data(Arena *a, Diag *d, const Arguments *given, GivenData *x) {
+    const Te *te = given->te;
+    Status s = arguments_check(given, &x->fit);
+    if (s) diag_error(d, s, NULL, DIAG_NOWHERE, "%s", x->fit.why);
+    if (s && *x->fit.hint) diag_hint(d, "%s", x->fit.hint);
+    if (!s) s = te_specialize(a, d, te, x->fit.size, &x->te);
+    if (s) return s;
+    x->in = ARENA_ARRAY(a, TeData, te->n_in + 1);
+    x->out = ARENA_ARRAY(a, TeData, te->n_out + 1);
+    for (int i = 0; i < te->n_in; i++)
+        x->in[i] = (TeData){arguments_data(&given->in[i]), te_tensor_bytes(&x->te->tensor[i])};
+    for (int i = 0; i < te->n_out; i++)
+        x->out[i] = (TeData){arguments_data(&given->out[i]),
+                             te_tensor_bytes(&x->te->tensor[te->n_in + i])};
+    return ST_OK;
+}
+
 static Status run_call(RollerCtx *ctx, void *user) {
     RunCall *c = user;
     Arena *a = c->scratch;
     Diag *d = &ctx->diag;
     const RollerKernel *k = c->k;
-    const Te *te = k->plans->op->te;
-    Arguments arguments = {.te = te, .in = c->in, .out = c->out, .n_in = c->nin, .n_out = c->nout,
-                           .device = ARGUMENTS_ON_HOST};
-    ArgumentReport fit;
+    Arguments arguments = {.te = k->plans->op->te, .in = c->in, .out = c->out, .n_in = c->nin,
+                           .n_out = c->nout, .device = ARGUMENTS_ON_HOST};
+    GivenData given;
     Status s = kernel_need_ptx(d, k);
+    if (!s) s = call_data(a, d, &arguments, &given);
     if (s) return s;
-    s = arguments_check(&arguments, &fit);
-    if (s) diag_error(d, s, NULL, DIAG_NOWHERE, "%s", fit.why);
-    if (s && *fit.hint) diag_hint(d, "%s", fit.hint);
-    if (s) return s;
-    DeviceRun x = {.kernel = kernel_built(k),
-                   .size = fit.size,
-                   .in = ARENA_ARRAY(a, TeData, te->n_in + 1),
-                   .out = ARENA_ARRAY(a, TeData, te->n_out + 1)};
-    const Te *fixed;
-    s = te_specialize(a, d, te, fit.size, &fixed);
-    if (s) return s;
-    for (int i = 0; i < te->n_in; i++)
-        x.in[i] = (TeData){arguments_data(&c->in[i]), te_tensor_bytes(&fixed->tensor[i])};
-    for (int i = 0; i < te->n_out; i++)
-        x.out[i] = (TeData){arguments_data(&c->out[i]),
-                            te_tensor_bytes(&fixed->tensor[te->n_in + i])};
+    DeviceRun x = {.kernel = kernel_built(k), .size = given.fit.size, .in = given.in,
+                   .out = given.out};
     MeasureOptions m = ctx_measure(ctx);
     m.watchdog_s = c->o->watchdog_s;
     const MeasurePlace *place;
     s = kernel_place(ctx, a, k, c->o->device, &m, &place);
     if (s) return s;
     c->where = place ? arena_strdup(ctx->call, place->info.name) : "simulator";
-    return place ? measure_run(a, d, &x, &m) : run_simulated(ctx, c, &x, fixed);
+    return place ? measure_run(a, d, &x, &m) : run_simulated(ctx, c, &x, given.te);
 }
 
 RollerStatus roller_run(RollerCtx *ctx, const RollerKernel *k, const RollerTensor *in, int nin,

@@ -5,6 +5,7 @@
  * diagnostics of its last call on an arena that the next call resets.  */
 #ifndef ROLLER_DRIVER_HANDLE_HANDLE_H
 #define ROLLER_DRIVER_HANDLE_HANDLE_H
+#include "driver/artefact/arguments.h"
 #include "driver/device/measure.h"
 #include "roller.h"
 #include <stdatomic.h>
@@ -150,6 +151,14 @@ Status kernel_build(Arena *a, Diag *d, const RollerPlans *plans, int rank, const
 void kernel_compiler(const RollerCtx *ctx, Arena *a, Build *b);
 /* Which plan it came from: the last candidate that a group has.  */
 int kernel_rank(const RollerKernel *k);
+
+/* A call's data: the op at their sizes, and where the elements lie.  Refuses what does not fit.  */
+typedef struct {
+    const Te *te;
+    ArgumentReport fit;
+    TeData *in, *out;
+} GivenData;
+Status call_data(Arena *a, Diag *d, const Arguments *given, GivenData *x);
 
 /* ST_NVRTC if it was not compiled, so that there is nothing to run.  */
 Status kernel_need_ptx(Diag *d, const RollerKernel *k);

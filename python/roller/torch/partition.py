@@ -1,0 +1,224 @@
+"""A graph as few fused programs, with what has no expression between them.
+
+Nodes are views, which are free, nodes with an expression, and the others, which PyTorch runs one by
+one.  A node's level is how often expressions and others alternate before it.  The expressions of
+one level make one program: none of them can depend on another level and come back to its own.
+"""
+import dataclasses
+import operator
+
+import torch
+
+from .._errors import Error
+from .lower import is_view, lower_node, name_of
+from .program import dense, program, why
+from .values import TYPES, Graph, Unsupported, Value
+
+MOST_NODES = 600            # of a program: its statements stay below roller's limit
+
+
+@dataclasses.dataclass
+class Fallback:
+    """An operator that PyTorch runs, and why."""
+    operator: str
+    reason: str
+    node: object = None
+
+
+@dataclasses.dataclass
+class Region:
+    """Nodes that become one program."""
+    nodes: list
+    inputs: list = dataclasses.field(default_factory=list)
+    outputs: list = dataclasses.field(default_factory=list)
+    program: object = None
+
+    @property
+    def operators(self):
+        return [name_of(n) for n in self.nodes if n.target is not operator.getitem]
+
+
+def of_tensor(value):
+    return isinstance(value, torch.Tensor)
+
+
+def results(node):
+    """What a node gives, as a list."""
+    value = node.meta.get("val")
+    return list(value) if isinstance(value, (tuple, list)) else [value]
+
+
+def is_free(node):
+    return is_view(node) or (node.target is operator.getitem)
+
+
+def check_alone(node, graph_options):
+    """Raises if a node has no expression by itself."""
+    if any(v is not None and not of_tensor(v) for v in results(node)):
+        raise Unsupported("a result that is no tensor")
+    g, values = Graph(**graph_options), {}
+    for n in node.all_input_nodes:
+        vals = [g.argument(v) if of_tensor(v) and static(v) else None for v in results(n)]
+        if None in vals and not (isinstance(n.meta.get("val"), (tuple, list))):
+            raise Unsupported("a size that is known at run time" if not of_tensor(
+                n.meta.get("val")) or not static(n.meta["val"]) else "no tensor")
+        values[n] = tuple(vals) if isinstance(n.meta["val"], (tuple, list)) else vals[0]
+    if not all(static(v) for v in results(node) if of_tensor(v)):
+        raise Unsupported("a size that is known at run time")
+    made = lower_node(g, node, values)
+    write(g, [(m, v) for m, v in zip(made if isinstance(made, (tuple, list)) else [made],
+                                     results(node)) if m is not None])
+
+
+def in_order(node):
+    tags = getattr(node.target, "tags", ())
+    return torch.Tag.nondeterministic_seeded in tags or node.is_impure()
+
+
+def static(tensor):
+    return all(isinstance(n, int) for n in tensor.shape)
+
+
+def write(g, made, strides=False):
+    """The text and the names of its inputs; made: [(value, what it is like)]."""
+    outputs = {}
+    for k, (value, like) in enumerate(made):
+        name = f"y{k}"
+        if tuple(value.shape) != tuple(like.shape) or value.dtype != like.dtype:
+            raise Unsupported(f"{TYPES.get(value.dtype)}{list(value.shape)} was made where "
+                              f"{like.dtype}{list(like.shape)} is wanted")
+        outputs[name] = like
+        g.strides[name] = dense(like) if strides else None
+        g.store(like, value.at, name=name)
+    te, inputs = g.text(outputs)
+    program(te, None)                           # refused here if it is wrong
+    return te, inputs
+
+
+class Partition:
+    """The regions of a graph and its fallbacks."""
+
+    def __init__(self, graph, options):
+        self.graph, self.options = graph, options
+        self.graph_options = tf32_of(graph, options)
+        self.fallbacks, self.regions, self.kind = [], [], {}
+        for node in graph.nodes:
+            if node.op == "call_function":
+                self.classify(node)
+        self.kind.update(self.getitems())
+        self.fuse()
+
+    def classify(self, node):
+        if node.target is operator.getitem:
+            return
+        try:
+            check_alone(node, self.graph_options)
+            self.kind[node] = "view" if is_view(node) else "fused"
+        except (Unsupported, Error) as error:
+            self.fall_back(node, why(error) if isinstance(error, Error) else str(error))
+
+    def fall_back(self, node, reason):
+        self.kind[node] = "other"
+        self.fallbacks.append(Fallback(name_of(node), reason, node))
+
+    def getitems(self):
+        """They go with what they are taken of."""
+        return {n: self.kind[n.args[0]] for n in self.graph.nodes
+                if n.op == "call_function" and n.target is operator.getitem}
+
+    def levels(self):
+        level, last = {}, 0           # of what draws random numbers, whose order is PyTorch's
+        for node in self.graph.nodes:
+            if node.op != "call_function":
+                level[node] = -1
+                continue
+            mine = self.kind[node]
+            below = 0 if mine != "other" else 1
+            for n in node.all_input_nodes:
+                if level[n] < 0:
+                    continue
+                other = (level[n] % 2 == 1)
+                below = max(below, level[n] + (mine != "view" and other != (mine == "other")))
+            if mine == "other" and in_order(node):
+                below = last = max(below, last)
+            level[node] = below
+        return level
+
+    def fuse(self):
+        level, regions = self.levels(), {}
+        self.place = {n: (level[n], k) for k, n in enumerate(self.graph.nodes)}
+        for node in self.graph.nodes:
+            if self.kind.get(node) == "fused":
+                region = regions.setdefault(level[node], [[]])
+                if len(region[-1]) >= MOST_NODES and node.target is not operator.getitem:
+                    region.append([])
+                region[-1].append(node)
+        pending = [nodes for _, parts in sorted(regions.items()) for nodes in parts]
+        while pending:
+            pending = self.build(pending.pop(0)) + pending
+
+    def build(self, nodes):
+        """Adds a region; gives the halves of one that has no program."""
+        region = Region(nodes)
+        try:
+            self.lower(region)
+        except (Unsupported, Error) as error:
+            calls = [n for n in nodes if n.target is not operator.getitem]
+            if len(calls) == 1:
+                for n in nodes:
+                    self.kind[n] = "other"
+                self.fallbacks.append(Fallback(name_of(calls[0]), why(error) if isinstance(
+                    error, Error) else str(error), calls[0]))
+                return []
+            cut = nodes.index(calls[len(calls) // 2])
+            return [nodes[:cut], nodes[cut:]]
+        if region.outputs:
+            self.regions.append(region)
+        return []
+
+    # ---- a region's program ----
+    def lower(self, region):
+        g, values, inside = Graph(**self.graph_options), {}, set(region.nodes)
+        taken = {}
+
+        def value(n):
+            if n not in values:
+                if is_view(n) and self.kind[n] == "view":
+                    for m in n.all_input_nodes:
+                        value(m)
+                    values[n] = lower_node(g, n, values)
+                else:
+                    made = g.argument(n.meta["val"], dense(n.meta["val"]))
+                    taken[f"a{len(g.arguments) - 1}"], values[n] = n, made
+            return values[n]
+        for node in region.nodes:
+            for n in node.all_input_nodes:
+                if n not in inside:
+                    value(n)
+            for n in node.all_input_nodes:
+                value(n)
+            values[node] = lower_node(g, node, values)
+        region.outputs = [n for n in region.nodes if self.is_wanted(n, inside)
+                          and of_tensor(n.meta["val"])]
+        if not region.outputs:
+            return
+        te, names = write(g, [(values[n], n.meta["val"]) for n in region.outputs], True)
+        region.inputs = [taken[name] for name in names]
+        region.program = program(te, self.options.profile)
+        if self.options.host == "simulate":
+            region.program.plan()
+
+    def is_wanted(self, node, inside):
+        """Does anything outside read it, through views too?"""
+        return any(self.is_wanted(user, inside) if self.kind.get(user) == "view"
+                   else user not in inside for user in node.users)
+
+
+def tf32_of(graph, options):
+    """PyTorch's own switches hold for tensors on a GPU; on the CPU f32 is f32."""
+    if options.tf32 is not None:
+        return {"tf32_products": options.tf32, "tf32_convolutions": options.tf32}
+    on_gpu = any(of_tensor(v) and v.device.type == "cuda" for n in graph.nodes
+                 if n.op == "placeholder" for v in results(n))
+    return {"tf32_products": on_gpu and torch.backends.cuda.matmul.allow_tf32,
+            "tf32_convolutions": on_gpu and torch.backends.cudnn.allow_tf32}

@@ -1,0 +1,79 @@
+"""A fused program: the text of one op, and what runs it where its tensors lie."""
+import functools
+import warnings
+
+from .. import _default
+from .._errors import Error
+from .._op import Op
+
+HOSTS = ("simulate", "evaluate")
+
+
+class Options:
+    """profile: the GPU that is planned for (that of the tensors, or the default one).  host: what
+    tensors in host memory are for: `simulate` runs the compiled code in the simulator, `evaluate`
+    the definition of the expression, which needs no NVRTC and is faster."""
+
+    def __init__(self, *, profile=None, host="simulate", tf32=None):
+        if host not in HOSTS:
+            raise ValueError(f"host is {host!r}, which is none of {' '.join(HOSTS)}")
+        self.profile, self.host, self.tf32 = profile, host, tf32
+
+    def key(self):
+        return self.profile, self.host
+
+
+class Program:
+    """te: its text; inputs: one node's value for each of its arguments."""
+
+    def __init__(self, te, profile):
+        self.te, self.profile = te, profile
+        self.op = Op(_default, te, file="graph.te")
+
+    @functools.cached_property
+    def kernel(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _default.compile(self.te, profile=self.profile, file="graph.te")
+
+    def plan(self, profile=None):
+        """The plan, for this profile or another one; no code is made."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _default.plan(self.te, profile=profile or self.profile, file="graph.te")
+
+    def run(self, inputs, outputs, host):
+        if outputs[0].device.type == "cpu" and host == "evaluate":
+            self.op.evaluate(inputs, outputs)
+        else:
+            self.kernel(*inputs, out=tuple(outputs))
+
+
+@functools.lru_cache(4096)
+def _program(te, profile):
+    return Program(te, profile)
+
+
+def program(te, profile):
+    """Equal programs are one: planned, compiled and loaded once."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _program(te, profile)
+
+
+def why(error):
+    """An exception as a reason in a list."""
+    text = getattr(error, "message", None) if isinstance(error, Error) else None
+    return (text or f"{type(error).__name__}: {error}").split("\n")[0]
+
+
+def dense(tensor):
+    """The strides of a tensor that fills its memory, but not row by row; else None."""
+    if tensor.is_contiguous():
+        return None
+    below = 1
+    for stride, extent in sorted(zip(tensor.stride(), tensor.shape)):
+        if extent != 1 and stride != below:
+            return None
+        below *= extent
+    return tuple(tensor.stride())

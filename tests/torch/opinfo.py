@@ -1,0 +1,188 @@
+"""PyTorch's own samples of its operators through the backend, forward and backward.
+
+    opinfo.py [--samples N] [--every K] [--from N] [--match PATTERN] [--host HOST] [--dtypes f32,i64]
+              [--rows FILE] [--table FILE]
+
+The oracle is eager PyTorch; where a result is farther from it than a tolerance, eager in f64
+decides: ours may be no farther from that than twice eager's own, and the tolerance.
+"""
+import argparse
+import collections
+import contextlib
+import fnmatch
+import json
+import sys
+import warnings
+
+import torch
+from functorch.compile import aot_function
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.utils import _pytree as pytree
+
+import roller.torch
+from roller.torch.backend import compiler
+from roller.torch.decompositions import table
+from roller.torch.program import Options
+
+DTYPES = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.bfloat16, "f16": torch.float16,
+          "i64": torch.int64, "i32": torch.int32, "i8": torch.int8, "u8": torch.uint8,
+          "bool": torch.bool}
+TOLERANCE = {torch.float64: 1e-7, torch.float32: 2e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
+
+
+def reals(values):
+    return [v for v in pytree.tree_leaves(values) if isinstance(v, torch.Tensor)]
+
+
+def wide(tree):
+    return pytree.tree_map(lambda x: x.detach().double().requires_grad_(x.requires_grad)
+                           if isinstance(x, torch.Tensor) and x.is_floating_point() else x, tree)
+
+
+class Case:
+    """An operator on a sample, as a function of the sample's tensors."""
+
+    def __init__(self, op, sample):
+        leaves, self.spec = pytree.tree_flatten(((sample.input, *sample.args), sample.kwargs))
+        self.op, self.leaves, self.sample = op, leaves, sample
+        self.places = [k for k, v in enumerate(leaves) if isinstance(v, torch.Tensor)]
+        self.tensors = [leaves[k] for k in self.places]
+
+    def function(self, op=None):
+        def call(*tensors):
+            leaves = list(self.leaves)
+            for k, t in zip(self.places, tensors):
+                leaves[k] = t
+            args, kwargs = pytree.tree_unflatten(leaves, self.spec)
+            made = self.op.op(*args, **kwargs)
+            return self.sample.output_process_fn_grad(made) if isinstance(
+                made, torch.Tensor) else made
+        return call
+
+
+def run(function, tensors):
+    """Outputs, and gradients of their sum with weights by the inputs that want one."""
+    torch.manual_seed(0)
+    given = [t.detach().clone().requires_grad_(t.requires_grad) for t in tensors]
+    made = reals(function(*given))
+    wanted = [t for t in given if t.requires_grad]
+    real = [m for m in made if m.requires_grad]
+    grads = []
+    if wanted and real:
+        weights = [torch.linspace(0.5, 1.5, m.numel(), dtype=torch.float64).reshape(m.shape).to(
+            m.dtype) for m in real]
+        grads = torch.autograd.grad(real, wanted, weights, allow_unused=True)
+    return [m.detach() for m in made], list(grads)
+
+
+def apart(got, want, exact):
+    """Nothing, or how two results differ; exact() gives the same in f64."""
+    if (got is None) != (want is None):
+        present = want if got is None else got
+        return None if not present.any() else "a gradient is missing"
+    if got is None:
+        return None
+    if got.shape != want.shape or got.dtype != want.dtype:
+        return f"{got.dtype}{list(got.shape)} for {want.dtype}{list(want.shape)}"
+    if not want.dtype.is_floating_point:
+        return None if torch.equal(got, want) else "other values"
+    tolerance = TOLERANCE[want.dtype]
+    if torch.allclose(got, want, tolerance, tolerance, equal_nan=True):
+        return None
+    with contextlib.suppress(RuntimeError, NotImplementedError, TypeError):
+        true = exact()
+        ours, theirs = ((x.double() - true).abs().nan_to_num(0, 0, 0) for x in (got, want))
+        same = torch.equal(got.isfinite(), want.isfinite())
+        if same and (ours <= 2 * theirs.max() + tolerance * (1 + true.abs())).all():
+            return None
+    both = got.isfinite() & want.isfinite()
+    return f"differs by {(got - want)[both].abs().max().item() if both.any() else 'its NaN'}"
+
+
+def check(case, options):
+    """(what is wrong or "", fallbacks) of one sample."""
+    seen = []
+    want, wgrads = run(case.function(), case.tensors)
+    compile_graph = compiler(options, seen.append)
+    ours = aot_function(case.function(), fw_compiler=compile_graph, bw_compiler=compile_graph,
+                        decompositions=table())
+    got, ggrads = run(ours, case.tensors)
+    fallbacks = [(f.operator, f.reason) for p in seen for f in p.fallbacks]
+    fused = sum(len(p.regions) for p in seen)
+
+    def exact(k):
+        outs, grads = run(case.function(), wide(case.tensors))
+        return (outs + grads)[k]
+    for k, (g, w) in enumerate(zip(got + ggrads, want + wgrads, strict=True)):
+        said = apart(g, w, lambda k=k: exact(k))
+        if said:
+            return f"{'output' if k < len(got) else 'gradient'} {k}: {said}", fallbacks, fused
+    return "", fallbacks, fused
+
+
+def samples(op, dtype, most):
+    grad = dtype.is_floating_point and op.supports_autograd
+    for k, sample in enumerate(op.sample_inputs("cpu", dtype, requires_grad=grad)):
+        if k >= most:
+            return
+        yield sample
+
+
+def row(op, name, options, most):
+    made = collections.Counter()
+    wrong, fallbacks, errors = [], {}, []
+    for sample in samples(op, DTYPES[name], most):
+        try:
+            case = Case(op, sample)
+            run(case.function(), case.tensors)
+        except Exception:                       # PyTorch itself refuses it
+            made["refused"] += 1
+            continue
+        made["tried"] += 1
+        try:
+            said, fell, fused = check(case, options)
+        except Exception as error:
+            errors.append(f"{type(error).__name__}: {str(error)[:160]}")
+            continue
+        made["right"] += not said
+        made["whole"] += not fell
+        made["fused"] += bool(fused)
+        fallbacks.update(dict(fell))
+        if said:
+            wrong.append(said)
+    return {"op": op.name + (f".{op.variant_test_name}" if op.variant_test_name else ""),
+            "dtype": name, **made, "wrong": wrong, "fallbacks": fallbacks, "errors": errors}
+
+
+def rows(given):
+    options = Options(profile="a100", host=given.host)
+    chosen = [op for op in op_db if fnmatch.fnmatch(op.name, given.match)]
+    for op in chosen[given.first::given.every]:
+        for name in given.dtypes.split(","):
+            if DTYPES[name] in op.supported_dtypes("cpu"):
+                yield row(op, name, options, given.samples)
+
+
+def parser():
+    made = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    for option, kind, value in (("samples", int, 3), ("every", int, 1), ("match", str, "*"),
+                                ("host", str, "evaluate"), ("dtypes", str, "f32"),
+                                ("rows", str, None)):
+        made.add_argument(f"--{option}", type=kind, default=value)
+    made.add_argument("--from", type=int, default=0, dest="first")
+    return made
+
+
+def main():
+    given = parser().parse_args()
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    with open(given.rows or "/dev/null", "w", encoding="utf-8") as file:
+        for made in rows(given):
+            print(json.dumps(made), file=file, flush=True)
+            if made["wrong"] or made["errors"] or not given.rows:
+                print(json.dumps(made), flush=True)
+
+
+if __name__ == "__main__":
+    main()
