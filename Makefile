@@ -24,6 +24,7 @@
 #                        ARGS=...
 #   make gpu-kit         what benchmarks/gpu/run needs on a machine without a compiler
 #   make test-hosts      hosts that PyPI has (TVM-FFI, JAX, tinygrad, ONNX), in a virtual environment
+#   make test-torch      PyTorch, in a virtual environment of its own (LONG=1: all of its samples)
 #   make foreign         other projects' tests on the simulated driver; SUITE=... TINYGRAD=DIR
 #   make kernelbench     KernelBench's problems through PyTorch's graph: right, and how fast by
 #                        prediction; KERNELBENCH=DIR a checkout, ARGS=...
@@ -101,7 +102,7 @@ products += $(simdriver) $(tvmffi)
 
 .PHONY: all run test test-long test-forms unit asan tsan fuzz fuzzers golden replay same-code \
         repriced bench \
-        learn measured sizes gpu-kit foreign test-hosts fuzz-onnx kernelbench package python wheel wheel-test lint objects \
+        learn measured sizes gpu-kit foreign test-hosts test-torch fuzz-onnx kernelbench package python wheel wheel-test lint objects \
         wc setup nvrtc12 install static manuals deb gallery clean
 .DELETE_ON_ERROR:
 
@@ -367,6 +368,10 @@ test-hosts: package $(simdriver)
 	@+BUILD=$(BUILD) MATCH='$(MATCH)' LONG='$(LONG)' tests/hosts/run
 fuzz-onnx: package $(simdriver)
 	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/hosts/run fuzz
+
+# PyTorch, without a GPU and without NVIDIA's libraries: tests/torch.
+test-torch: package
+	@+BUILD=$(BUILD) MATCH='$(MATCH)' LONG='$(LONG)' tests/torch/run
 
 # docs/kernelbench.md: in the Python of `foreign`.
 kernelbench: package

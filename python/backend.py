@@ -70,9 +70,12 @@ def assemble(package, platform, out, licences=()):
     for file in (os.path.join(root, "LICENSE"), *licences):
         with open(file, "rb") as f:
             members.append((f"{info}/licenses/{os.path.basename(file)}", f.read(), False))
-    scripts = "".join(f"{k} = {v}\n" for k, v in project_table()["scripts"].items())
+    project = project_table()
+    points = {"console_scripts": project["scripts"], **project["entry-points"]}
+    entry_points = "\n".join(f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in of.items())
+                             for group, of in points.items())
     members += [(f"{info}/METADATA", text.encode(), False), (f"{info}/WHEEL", wheel.encode(), False),
-                (f"{info}/entry_points.txt", f"[console_scripts]\n{scripts}".encode(), False)]
+                (f"{info}/entry_points.txt", entry_points.encode(), False)]
     record = ""
     for at, data, _ in members:
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()

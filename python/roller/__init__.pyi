@@ -75,6 +75,12 @@ class Check(NamedTuple):
     where: str
     counters: str | None
 
+class Judgement(NamedTuple):
+    compared: int
+    undecided: int
+    wrong: int
+    excess: float
+
 class Error(Exception):
     status: str
     message: str
@@ -178,6 +184,11 @@ class Compiler:
                       **options: Any) -> Kernel: ...
     def einsum(self, spec: str, *arrays: Any, out: Any = None, profile: _Path | None = None,
                stream: Any = None, workspace: _Array | None = None) -> Any: ...
+    def evaluate(self, te: str | bytes | os.PathLike[str], *inputs: Any, out: Any = None,
+                 op: str | None = None, sizes: _Sizes | None = None) -> Any: ...
+    def judge(self, te: str | bytes | os.PathLike[str], inputs: Sequence[Any],
+              outputs: Sequence[Any], *, op: str | None = None,
+              sizes: _Sizes | None = None) -> Judgement: ...
     def gradient_te(self, te: str | bytes | os.PathLike[str], wrt: Sequence[str] | None = None, *,
                     op: str | None = None, sizes: _Sizes | None = None) -> str: ...
     def batch_te(self, te: str | bytes | os.PathLike[str], batched: Sequence[bool] | None = None,
@@ -200,6 +211,10 @@ def einsum_kernel(spec: str, sizes: _Sizes, *, types: Sequence[str] | None = Non
                   **options: Any) -> Kernel: ...
 def einsum(spec: str, *arrays: Any, out: Any = None, profile: _Path | None = None,
            stream: Any = None, workspace: _Array | None = None) -> Any: ...
+def evaluate(te: str | bytes | os.PathLike[str], *inputs: Any, out: Any = None,
+             op: str | None = None, sizes: _Sizes | None = None) -> Any: ...
+def judge(te: str | bytes | os.PathLike[str], inputs: Sequence[Any], outputs: Sequence[Any], *,
+          op: str | None = None, sizes: _Sizes | None = None) -> Judgement: ...
 def gradient_te(te: str | bytes | os.PathLike[str], wrt: Sequence[str] | None = None, *,
             op: str | None = None, sizes: _Sizes | None = None) -> str: ...
 def batch_te(te: str | bytes | os.PathLike[str], batched: Sequence[bool] | None = None,

@@ -409,6 +409,12 @@ class Kernel:
         """
         return Bound(_Call(self, args, out), stream, workspace)
 
+    def torch_op(self, name):
+        """The kernel as an operator of PyTorch: kernel.torch_op("mine::softmax"); with derivative,
+        batches and run-time sizes (docs/torch-op.md)."""
+        from .torch.op import torch_op
+        return torch_op(name, self.te, self.profile, self)
+
     # ---- how it looks ----
     def _heading(self):
         declared = {"input": "{}: {}[{}]", "scalar": "{}: {}", "output": "{}: {}[{}]"}

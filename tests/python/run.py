@@ -1,4 +1,4 @@
-"""Runs the tests of this folder and prints TAP: run.py [MODULE...]"""
+"""Runs tests and prints TAP: run.py [MODULE...]; those of this folder if none is named."""
 import os
 import sys
 import unittest
@@ -29,7 +29,8 @@ def name(test):
 
 
 here = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, here)
+own = not sys.argv[1:] or os.path.exists(os.path.join(here, sys.argv[1] + ".py"))
+sys.path = [here] * own + [p for p in sys.path if p != here]
 modules = sys.argv[1:] or sorted(f[:-3] for f in os.listdir(here) if f.startswith("test_"))
 result = Tap()
 unittest.defaultTestLoader.loadTestsFromNames(modules).run(result)

@@ -7,8 +7,9 @@
 import torch._dynamo
 
 from .backend import backend
+from .op import TorchOp, op
 
-__all__ = ["backend"]
+__all__ = ["TorchOp", "backend", "op"]
 
 if "roller" not in torch._dynamo.list_backends(exclude_tags=()):
     torch._dynamo.register_backend(backend, "roller")
