@@ -417,6 +417,7 @@ lint:
 	@tools/lint
 	@tools/functions
 	@tools/texts
+	@tools/numbers
 	@+$(submake) -s BUILD=$(BUILD)/lint CFLAGS='-O0 -Werror' objects
 	@tools/circles $(BUILD)/lint
 	@for cc in gcc clang; do \

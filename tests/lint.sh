@@ -13,6 +13,13 @@ else
     echo "$out"
     echo "not ok - functions of a screen and of few parameters"
 fi
+# What planning decides by is said.
+if out=$(tools/numbers); then
+    echo "ok - numbers of planning"
+else
+    echo "$out"
+    echo "not ok - numbers of planning"
+fi
 # Files of a module call down.
 if out=$(tools/circles "${BUILD:-build}"); then
     echo "ok - circles of source files"

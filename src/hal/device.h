@@ -14,6 +14,8 @@
 /* Of every GPU of NVIDIA's: lanes of a warp (profiles that say otherwise are refused); bytes of a
  * sector, the least that L1 and L2 move (CUDA C++ Best Practices Guide, coalesced access).  */
 enum { WARP = 32, SECTOR = 32 };
+/* Registers, of 4 bytes each, that so many bytes take.  */
+static inline int hal_words(int64_t bytes) { return (int)((bytes + 3) / 4); }
 
 typedef enum {
 #define X(id, name) ORIGIN_##id,

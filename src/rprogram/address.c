@@ -180,7 +180,7 @@ static bool moves_rows(const RProg *r, int side) {
 
 /* Decoding pays where it would be done for several chunks in every step.  */
 bool rprog_may_table(const Problem *p, const RProg *r, int side) {
-    enum { FEW = 3 };
+    enum { FEW = 3 };         /* chunks: of fewer, a table saves little */
     const ROperand *op = &p->op[side];
     RAddress x;
     bool chunks = rprog_load_facts(r->load[side].kind).chunks && !r->load[side].region;
@@ -195,7 +195,7 @@ bool rprog_may_table(const Problem *p, const RProg *r, int side) {
 }
 
 RTable rprog_table(const RProg *r, int side) {
-    enum { IN_REGISTERS = 2 };
+    enum { IN_REGISTERS = 2 };            /* rows of a thread */
     const RLoad *l = &r->load[side];
     bool along_k = l->along == AX_K;
     int64_t period = rprog_chunks(r, side).period;

@@ -30,7 +30,7 @@ bool rprog_spread(const Problem *p, const Device *dev, const RProg *r, int side)
 }
 
 bool rprog_evaluates_direct(const Problem *p, const RProg *r, int side) {
-    enum { IN_REGISTERS = 16 };
+    enum { IN_REGISTERS = 16 };           /* elements that a thread keeps on their way */
     const Operand *o = side ? &p->con.b : &p->con.a;
     const RLoad *l = &r->load[side];
     if ((o->read && p->op[side].affine) || rprog_chunks(r, side).thread * l->vec <= IN_REGISTERS)

@@ -2,7 +2,7 @@
  * rows.  */
 #include "rprogram/skeleton.h"
 
-enum { ROWS_MAX = 256, IN_FLIGHT = 16 };
+enum { ROWS_MAX = 256, IN_FLIGHT = 16 };       /* row groups; loads of a thread at once */
 
 int64_t rprog_column_slice(const Problem *p, const RProg *r) {
     int64_t steps = ceil_div(p->column.red.extent, r->block.extent[AX_K]);
@@ -20,7 +20,7 @@ static int64_t workspace(const Problem *p, const RProg *r) {
 }
 
 int rprog_column_copies(const RProg *r) {
-    enum { FEW = 8 };
+    enum { FEW = 8 };         /* groups that one thread adds up as fast as halves of them meet */
     int groups = rprog_threads_along(r, AX_K);
     return groups > FEW ? groups / 2 : groups - 1;
 }
@@ -33,18 +33,18 @@ static void rooms(RoomWalk *w) {
 
 static int64_t registers(const Problem *p, const Device *dev, const RProg *r) {
     (void)dev;
-    enum { FIXED = 26 };
+    enum { FIXED = 26 };      /* fitted as those of contract_registers */
     const ColumnView *v = &p->column;
     const RowGroup *g = p->group->columns;
     int64_t words = 0;
     for (int i = 0; i < g->n; i++) {
         if (g->role[i] == ROW_REDUCE)
-            words += (rprog_partial_bytes(p->te->stmt[g->stmt[i]].rhs) + 3) / 4;
+            words += hal_words(rprog_partial_bytes(p->te->stmt[g->stmt[i]].rhs));
     }
     /* What a step has read, as it came, or for reductions with followers as values.  */
     int64_t bytes = v->followers && v->sum_bytes > v->bytes ? v->sum_bytes : v->bytes;
-    int64_t landing = (bytes * r->thread.extent[AX_M] + 3) / 4 * r->thread.extent[AX_K];
-    int64_t follow = v->followers ? 8 : 0;
+    int64_t landing = (int64_t)hal_words(bytes * r->thread.extent[AX_M]) * r->thread.extent[AX_K];
+    int64_t follow = v->followers ? 8 : 0;            /* the leader's value, the factor */
     return FIXED + (words + 1) * r->thread.extent[AX_M] + landing + v->red.n_digit + follow;
 }
 
@@ -96,7 +96,7 @@ static void map(const Problem *p, const RProg *r, int64_t span, IndexMap *m) {
 
 /* Whole rows, and slices of a few steps at least.  */
 static void add_slices(Keeper *b, RProg r) {
-    enum { FEW_STEPS = 2, FILLED = 8 };
+    enum { FEW_STEPS = 2, FILLED = 8 };   /* steps of a slice; warps of an SM: latency is hidden */
     int64_t steps = ceil_div(b->p->column.red.extent, r.block.extent[AX_K]) / FEW_STEPS;
     r.split = 1;
     rprog_keep(b, r);
@@ -123,7 +123,7 @@ static void candidates(Keeper *b) {
     for (int vec = p->column.vec; vec >= 1; vec /= 2) {
         r.thread.extent[AX_M] = vec;
         r.store_vec = (uint8_t)vec;
-        for (int along = 1; along <= 256; along *= 2) {
+        for (int along = 1; along <= ROWS_MAX; along *= 2) {
             r.block.extent[AX_M] = along * vec;
             /* Not wider than twice the columns.  */
             if (along > 1 && (int64_t)along * vec >= 2 * p->column.out.extent) break;

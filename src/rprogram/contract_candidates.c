@@ -2,12 +2,14 @@
 #include "rprogram/build.h"
 #include "rprogram/contract.h"
 
+/* Rows of a profile for one problem; programs, some 0.2 s of ranking; k of a slice worth a block.
+ */
 enum { UNITS = 8, CANDIDATES = 20000, SLICE = 512 };
 
 /* Where a unit multiplies matrices the others matter for small problems only: the likeliest
  * of their programs are enough.  */
 static void build_beside(Builder *b, const RProg *start) {
-    enum { FEW = 250 };
+    enum { FEW = 250 };       /* an 80th of all programs */
     bool strict = b->strict, full = b->full;
     if (b->limit > b->set->n + FEW) b->limit = b->set->n + FEW;
     b->strict = true;
@@ -93,8 +95,10 @@ static void build_units(Builder *b, const int16_t *given, int n) {
  * while there is too little to choose from.  Wasteful tiles are
  * only accepted until there is any choice at all: a small tensor has no tile that fits.  */
 static bool enough(int n, double epsilon) {
-    enum { MANY = 2000, SOME = 16 };
-    return n >= (epsilon < 0.15 ? MANY : epsilon < 0.35 ? MANY / 4 : SOME);
+    /* A tenth of the programs that may be kept; a choice at all; shares of padding.  */
+    enum { MANY = CANDIDATES / 10, SOME = 16 };
+    const double little = 0.15, much = 0.35;          /* between the steps of build_all */
+    return n >= (epsilon < little ? MANY : epsilon < much ? MANY / 4 : SOME);
 }
 
 static void build_all(Builder *b) {
@@ -110,7 +114,7 @@ static void build_all(Builder *b) {
     n = kept;
     double step;                          /* grows with what is wasted already */
     for (b->epsilon = b->matrix ? 0.1 : 0; b->epsilon <= 64; b->epsilon += step) {
-        step = b->epsilon < 0.35 ? 0.1 : b->epsilon;
+        step = b->epsilon < 0.35 ? 0.1 : b->epsilon;  /* 0, 0.1, .. 0.4, then twice as much each */
         b->thorough = false;
         for (int pass = 0; pass < 2 && (pass == 0 || b->set->n == 0); pass++) {
             build_units(b, unit, n);

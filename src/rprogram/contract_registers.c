@@ -14,7 +14,7 @@ static int64_t fragment_words(const Problem *p, const Device *dev, const RProg *
         int64_t n = r->thread.extent[own_axis(side)];
         k_inner[side] = r->load[side].layout.inner == AX_K;
         int64_t bytes = n * rprog_elem(p, dev, r, side) * (k_inner[side] ? tk : 2);
-        words[side] = (bytes + 3) / 4;
+        words[side] = hal_words(bytes);
     }
     if (k_inner[0] && k_inner[1]) {
         int larger = words[1] > words[0];
@@ -66,7 +66,7 @@ static int64_t load_words(const Problem *p, const Device *dev, const RProg *r, i
     if (l->region) return region_words(p, dev, r, side);
     RChunks x = rprog_chunks(r, side);
     int64_t chunks = x.thread, words = 3;
-    if (rprog_through_registers(l)) words += chunks * ((l->vec * op->bytes + 3) / 4);
+    if (rprog_through_registers(l)) words += chunks * hal_words(l->vec * op->bytes);
     if (op->digits_mn > 1 || op->guarded) {
         bool kept = !rprog_matrix(dev, r) || (rprog_keeps_places(p, dev, r, side) &&
                                               !rprog_may_table(p, r, side));
@@ -110,7 +110,7 @@ int64_t contract_registers(const Problem *p, const Device *dev, const RProg *r) 
         int64_t n = matrix_registers(p, dev, r) + loads;
         return n + SLACK > limit ? n + SLACK : n;
     }
-    int64_t words = (p->acc_bytes + 3) / 4;
+    int64_t words = hal_words(p->acc_bytes);
     return FIXED + words * r->thread.extent[AX_M] * r->thread.extent[AX_N] +
            fragment_words(p, dev, r) + loads;
 }

@@ -5,7 +5,7 @@
 #include "rprogram/build.h"
 #include "rprogram/matrix.h"
 
-enum { SIZES = 12 };
+enum { SIZES = 12 };          /* counts of instructions, below */
 
 #define WARP_BAND 1.3         /* traffic from shared memory, relative to a tile no larger */
 
@@ -54,7 +54,7 @@ static int warp_tiles(const Builder *b, const RProg *start, WarpTile out[SIZES *
 /* Does a tile no larger read much less for each product, or is there a much larger one that still
  * gives every SM enough warps?  */
 static bool dominated(const Builder *b, const WarpTile *all, int n, const WarpTile *t) {
-    enum { WARPS_PER_SM = 8, LARGER = 4, LARGER_STRICT = 2 };
+    enum { WARPS_PER_SM = 8, LARGER = 4, LARGER_STRICT = 2 };         /* two a scheduler; areas */
     double area = (double)t->m * t->n, larger = area * (b->strict ? LARGER_STRICT : LARGER);
     for (int i = 0; i < n; i++) {
         const WarpTile *x = &all[i];
@@ -80,7 +80,7 @@ static void build_tiles(Builder *b, const RProg *start) {
 }
 
 bool build_worth_swapping(const Builder *b, int16_t unit) {
-    enum { FEW = 64 };
+    enum { FEW = 64 };        /* rows: of more, the unit's other side pads little as well */
     int64_t m = b->p->extent[AX_M];
     FragShape s = fragment_shape(&b->dev->unit[unit]);
     return m <= FEW && rtile_waste(m, s.n) < rtile_waste(m, s.m);

@@ -29,7 +29,7 @@ const char *rprog_meeting_check(const Problem *p, const RProg *r) {
 
 /* Chosen by rule before plan texts said it.  */
 uint8_t rprog_unsaid_lanes(const Problem *p, const RProg *r) {
-    enum { ENOUGH = 1 << 15 };
+    enum { ENOUGH = 1 << 15 };            /* threads: those texts were made by this figure */
     int64_t rows = p->extent[AX_B] * p->extent[AX_M];
     int n = 1;
     if (!rprog_meets(r)) return 1;

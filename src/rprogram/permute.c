@@ -115,7 +115,7 @@ static bool layout_fits(const Problem *p, const RProg *r, int source) {
 
 static int64_t registers(const Problem *p, const Device *dev, const RProg *r) {
     (void)dev;
-    enum { FIXED = 32 };
+    enum { FIXED = 32 };      /* fitted as those of contract_registers */
     int64_t loaded = 0, out = 0;
     for (int i = 0; i < p->permute.n_source; i++) {
         const PermuteSource *x = &p->permute.source[i];
@@ -187,9 +187,10 @@ typedef struct {
 
 static void with_threads(Keeper *b, RProg r) {
     int64_t vectors = rprog_permute_points(b->p, &r) / r.store_vec;
-    for (int threads = 64; threads <= 512; threads *= 2) {
+    enum { LEAST = 2 * WARP, MOST = 512 };            /* as in window.c */
+    for (int threads = LEAST; threads <= MOST; threads *= 2) {
         r.threads = (int16_t)threads;
-        if (threads > 64 && vectors < threads) break;
+        if (threads > LEAST && vectors < threads) break;
         if (vectors > (int64_t)ROUNDS_MAX * threads) continue;
         rprog_keep(b, r);
     }
@@ -198,7 +199,7 @@ static void with_threads(Keeper *b, RProg r) {
 /* The widest accesses that fit, and up to two halvings of them: narrow ones may have fewer
  * conflicts.  */
 static void with_vectors(Keeper *b, RProg r) {
-    enum { HALVINGS = 3 };
+    enum { HALVINGS = 3, LEAST = 4 };     /* widths of stores; part of the widest load */
     const PermuteView *v = &b->p->permute;
     BoxTried tried;
     int stores = 0;
@@ -207,7 +208,7 @@ static void with_vectors(Keeper *b, RProg r) {
         r.store_vec = (uint8_t)store;
         if (!stores_fit(b->p, &r)) continue;
         stores++;
-        for (int halved = 1, widest = 1; halved <= 4 && widest; halved *= 2) {
+        for (int halved = 1, widest = 1; halved <= LEAST && widest; halved *= 2) {
             widest = 0;
             for (int i = 0; i < v->n_source; i++) {
                 int vec = v->source[i].vec;
@@ -226,7 +227,7 @@ static void with_vectors(Keeper *b, RProg r) {
 }
 
 static int32_t grown(int64_t extent, int64_t wanted, bool even) {
-    enum { STEP = 4 };
+    enum { STEP = 4 };        /* elements: vectors of even parts are aligned */
     if (wanted >= extent) return (int32_t)extent;
     if (!even) return (int32_t)wanted;
     int64_t parts = ceil_div(extent, wanted), size = ceil_div(extent, parts);
@@ -258,7 +259,7 @@ static bool is_new(Boxes *b, const RTile *t) {
 }
 
 static void candidates(Keeper *k) {
-    enum { LEAST = 16, MOST = 4096, FAR = 512 };
+    enum { LEAST = 16, MOST = 4096, FAR = 512 };      /* elements of a run in outputs, in sources */
     const Problem *p = k->p;
     const PermuteView *v = &p->permute;
     Boxes b = {.kept = k};

@@ -198,8 +198,9 @@ static int power_of(int vec) {
 }
 
 void rprog_permute_layout(const Problem *p, RProg *r, int source, BoxTried *tried) {
+    /* Bytes: one bank to five chunks of 16; row bits that a swizzle may begin at.  */
     enum { PADS = 7, SHIFTS = 5 };
-    static const int pad[PADS] = {4, 8, 16, 32, 48, 64, 80};
+    static const int pad[PADS] = {4, 8, 16, 32, 48, 64, 80};  /* bytes */
     Search s;
     s.tile = tile_of(p, r, source);
     s.fill.kind = kind_of(&s.tile, true, FEW);
@@ -209,8 +210,9 @@ void rprog_permute_layout(const Problem *p, RProg *r, int source, BoxTried *trie
     s.fill.n = s.read.n = 0;
     s.best = (RLayout){0};
     s.least = INFINITY;
+    enum { LINE = 128 };      /* bytes of a wavefront */
     int bytes = s.tile.bytes, which = 0;
-    int64_t stores = ceil_div(s.tile.elements, WARP), loads = s.tile.points * bytes / 128;
+    int64_t stores = ceil_div(s.tile.elements, WARP), loads = s.tile.points * bytes / LINE;
     double ideal = (double)(stores * (bytes > 4 ? bytes / 4 : 1) + loads);
     try(&s, (RLayout){0}, which++);
     for (int bits = 1; bits <= 3; bits++) {

@@ -129,10 +129,10 @@ static double words_per_column(const Problem *p, const RProg *r) {
 
 static int64_t registers(const Problem *p, const Device *dev, const RProg *r) {
     (void)dev;
-    enum { FIXED = 30, VALUES = 2, ENDS = 8 };
+    enum { FIXED = 30, VALUES = 2, ENDS = 8 };        /* fitted as those of contract_registers */
     double words = words_per_column(p, r) *
                    (r->thread.extent[AX_N] + rprog_row_end_columns(p, r));
-    int wide = te_dtype_bytes(p->type) > 4 ? 2 : 1;
+    int wide = hal_words(te_dtype_bytes(p->type));
     if (r->keep == KEEP_ONLINE) words += 4 * wide * p->online->followers;
     if (rprog_row_ends(p, r)) words += ENDS;              /* before and behind the whole vectors */
     /* Single elements are no vectors that come and go one by one.  */
@@ -259,17 +259,19 @@ static void candidates(Keeper *b) {
     const Problem *p = b->p;
     RProg r = rprog_base(SK_ROW);
     b->most = CANDIDATES;
+    /* Part of the widest access; threads of several rows: larger blocks part an SM coarsely.  */
+    enum { NARROW = 8, BLOCK = 512 };
     if (rprog_units(p, b->dev, &r.unit, 1) < 1) return;
     for (int threads = 1; threads <= rprog_most_threads(b->dev); threads *= 2) {
         for (int vec = widest(p); vec >= 1; vec /= 2) {
             bool idle = threads > 1 && (int64_t)threads / 2 * vec >= p->extent[AX_N];
             bool ends = vec > p->row->vec;
             if (ends && (idle || vec * 2 < p->row->peel_vec)) continue;
-            if ((idle && threads > WARP) || vec * 8 < p->row->vec) break;
+            if ((idle && threads > WARP) || vec * NARROW < p->row->vec) break;
             if (idle) continue;
             r.store_vec = (uint8_t)vec;
-            for (int all = 64; all <= rprog_most_threads(b->dev); all *= 2) {
-                if (all < threads || (all > threads && all > 512)) continue;
+            for (int all = 2 * WARP; all <= rprog_most_threads(b->dev); all *= 2) {
+                if (all < threads || (all > threads && all > BLOCK)) continue;
                 if (all > threads && p->extent[AX_M] <= all / threads / 2) continue;
                 r.block.extent[AX_M] = all / threads;
                 add_places(b, &r, threads);

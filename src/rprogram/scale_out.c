@@ -55,12 +55,13 @@ static int choose_splits(const Builder *b, const RProg *r, int32_t out[SPLITS]) 
     int64_t tiles = rprog_outer_tiles(b->p, r), steps = rprog_tiles(b->p, r, AX_K);
     int64_t sms = (int64_t)b->sms, slots = sms * r->blocks_per_sm;
     const int64_t wanted[] = {sms / tiles, 2 * sms / tiles, slots / tiles, 2};
+    enum { MOST = 128 };      /* slices, which the second kernel adds one after the other */
     double busy[SPLITS];
     int n = 0;
-    if (tiles >= 2 * slots || tiles >= 4 * sms) return 0;
-    for (int i = 0; i < 4; i++) {
+    if (tiles >= 2 * slots || tiles >= 4 * sms) return 0;      /* at most a fifth idle */
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         int64_t split = wanted[i] < steps / 2 ? wanted[i] : steps / 2;
-        if (split > 128) split = 128;
+        if (split > MOST) split = MOST;
         if (split < 2) continue;
         split = ceil_div(steps, ceil_div(steps, split));
         double busier = wave_efficiency(b, tiles * split);
@@ -136,7 +137,7 @@ static void with_splits(Builder *b, const RProg *whole) {
  * through shared memory, where that makes wider stores, or single elements of more lanes lie side
  * by side; always so if eight columns are less than a sector.  */
 static void with_stores(Builder *b, RProg *r) {
-    enum { SIDE_BY_SIDE = 8 };
+    enum { SIDE_BY_SIDE = 8 };            /* columns of an instruction's results */
     const Problem *p = b->p;
     RProg shared = *r;
     bool wider = false;
@@ -154,7 +155,7 @@ static void with_stores(Builder *b, RProg *r) {
 
 /* Neighbours that share copies, where L2 gives so many blocks less than their ports take.  */
 static void with_clusters(Builder *b, RProg r) {
-    enum { LARGEST = 4 };
+    enum { LARGEST = 4 };     /* blocks: larger ones leave SMs of a GPC without a cluster */
     const MemoryLevel *l2 = &b->dev->memory[LEVEL_L2];
     double ports = (double)rprog_outer_tiles(b->p, &r) * l2->per_sm_max.value *
                    hal_clock_hz(b->dev);
@@ -185,7 +186,7 @@ static int every_depth(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
  * resident blocks the deepest pipeline; then as deep as half as many blocks allow.  Stages are
  * lowered before a tile is given up: two are always tried.  */
 static int choose_depths(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
-    enum { DEEPEST = 6 };
+    enum { DEEPEST = 6 };     /* stages: beyond, latency is covered even of half an SM's blocks */
     bool staged = false, async = false;
     for (int side = 0; side < 2; side++) {
         if (!b->p->op[side].present || r->load[side].region) continue;
@@ -227,7 +228,7 @@ static void choose_store(const Builder *b, RProg *r) {
 
 /* Blocks that stay, where some get several tiles.  */
 static void keep_staying(Builder *b, RProg r) {
-    enum { LARGEST = 4 };
+    enum { LARGEST = 4 };     /* as in with_clusters */
     for (int c = 1; c <= LARGEST && c <= b->dev->limits.cluster_max.value; c *= 2) {
         r.cluster = (uint8_t)(c > 1 ? c : 0);
         if (c > 1 && !rprog_cluster_order(b->p, &r)) continue;
@@ -282,8 +283,8 @@ void build_scale_out(Builder *b, RProg *r) {
  * Worth a try where tiles leave SMs idle and blocks get some steps each; where tiles are few,
  * slices of K do as well.  */
 static void with_tail(Builder *b, const RProg *r) {
-    enum { LEAST_STEPS = 4, FEW = 4 };
-    const double busy = 0.9;
+    enum { LEAST_STEPS = 4, FEW = 4 };    /* of a block; tiles to an SM */
+    const double busy = 0.9;              /* of the SMs: above, a tail saves less than a tenth */
     bool stays = rprog_persistent(r);
     int64_t sms = stays ? rprog_slots(b->dev, r) : (int64_t)b->sms;
     int64_t tiles = rprog_outer_tiles(b->p, r), tail = tiles % sms;

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { COUNTS = 12, WARPS_MAX = 16, STEPS = 8 };
+enum { COUNTS = 12, WARPS_MAX = 16, STEPS = 8 };         /* as many as the lists below have */
 
 #define BAND 0.25             /* share of the best S that is still followed */
 #define LANE_BAND 1.4         /* traffic of a lane grid, relative to the best */
@@ -112,7 +112,7 @@ static int choose_steps(const Builder *b, const RProg *r, int slices, int32_t ou
 /* The largest unrolled body of moderate length.  */
 static int16_t choose_unroll(const Builder *b, const RProg *r) {
     if (rprog_matrix(b->dev, r)) return (int16_t)r->warp.extent[AX_K];
-    enum { BODY = 512, DEEP = 16 };
+    enum { BODY = 512, DEEP = 16 };       /* multiply-adds: some 8 KB of the instruction cache; k */
     int k = r->warp.extent[AX_K], tk = r->thread.extent[AX_K], best = tk;
     int area = r->thread.extent[AX_M] * r->thread.extent[AX_N];
     int deep = DEEP;
@@ -194,16 +194,17 @@ void build_blocks(Builder *b, const RProg *start) {
 
 /* Shapes of the lane grid: the ones whose warps read little from shared memory.  */
 static void lane_level(Builder *b, const RProg *start) {
-    double traffic[6], best = INFINITY;
+    enum { BITS = 5, SHAPES = BITS + 1 }; /* of a lane's number, dealt to m and n */
+    double traffic[SHAPES], best = INFINITY;
     double worse = b->strict ? LANE_BAND_NARROW : LANE_BAND;
-    for (int i = 0; i < 6; i++) {
-        int32_t m = start->thread.extent[AX_M] << i, n = start->thread.extent[AX_N] << (5 - i);
+    for (int i = 0; i < SHAPES; i++) {
+        int32_t m = start->thread.extent[AX_M] << i, n = start->thread.extent[AX_N] << (BITS - i);
         bool fits = build_fits_axis(b, start, AX_M, m) && build_fits_axis(b, start, AX_N, n);
         traffic[i] = fits ? 1.0 / m + 1.0 / n : INFINITY;
         if (!fits) build_reject(b, REJECT_ALIGNMENT);
         if (traffic[i] < best) best = traffic[i];
     }
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < SHAPES; i++) {
         if (isinf(traffic[i])) continue;
         if (traffic[i] > best * worse) {
             build_reject(b, REJECT_DOMINATED);
@@ -211,7 +212,7 @@ static void lane_level(Builder *b, const RProg *start) {
         }
         RProg r = *start;
         r.warp.extent[AX_M] = start->thread.extent[AX_M] << i;
-        r.warp.extent[AX_N] = start->thread.extent[AX_N] << (5 - i);
+        r.warp.extent[AX_N] = start->thread.extent[AX_N] << (BITS - i);
         build_blocks(b, &r);
     }
 }
@@ -227,9 +228,9 @@ static uint8_t fragment_vec(const Problem *p, const Device *dev, const RProg *r,
 /* Outputs of a register tile too few to matter: much larger ones (eight times; less where there are
  * too many programs) exist and still give every SM work.  */
 static bool too_small(const Builder *b, const Walk *w, int64_t area) {
-    enum { THREADS_PER_SM = 512, LARGER = 8, LARGER_STRICT = 2 };
+    enum { THREADS_PER_SM = 512, LARGER = 8, LARGER_STRICT = 2 };    /* four warps a scheduler */
     int64_t larger = area * (b->strict ? LARGER_STRICT : LARGER);
-    int words = (b->p->acc_bytes + 3) / 4;
+    int words = hal_words(b->p->acc_bytes);
     int64_t hold = (int64_t)b->dev->limits.registers_per_thread.value / (2 * words);
     int64_t most = (int64_t)w->size[0][w->n[0] - 1] * w->size[1][w->n[1] - 1];
     if (b->thorough || larger > (most < hold ? most : hold)) return false;
@@ -248,8 +249,9 @@ static void thread_level(Builder *b, const RProg *start) {
         if (e > elem) elem = e;
     }
     int most = k_inner ? RTILE_ACCESS / elem : 1, least = packed ? 4 : 1;
+    enum { WORDS = 4, HALF = 96 };        /* of a fragment; what two blocks leave each */
     int64_t tm = start->thread.extent[AX_M], tn = start->thread.extent[AX_N];
-    bool tight = tm * tn * ((b->p->acc_bytes + 3) / 4) + (tm + tn) * 4 > 96;
+    bool tight = tm * tn * hal_words(b->p->acc_bytes) + (tm + tn) * WORDS > HALF;
     for (int tk = most; tk >= least && tk >= (b->thorough ? 1 : tight || packed ? most / 2 : most);
          tk /= 2) {
         RProg r = *start;
@@ -293,9 +295,9 @@ static RProg at_point(const Walk *w, int point, const RProg *start) {
  * smallest.  */
 void build_scale_up(Builder *b, const RProg *start) {
     static const int32_t one[2] = {1, 1};
-    enum { TRANSPOSED_LEAST = 32, OTHERS = 24 };
+    enum { TRANSPOSED_LEAST = 32, OTHERS = 24 };          /* outputs; registers beside the sums */
     Walk w = {0};
-    int words = (b->p->acc_bytes + 3) / 4;
+    int words = hal_words(b->p->acc_bytes);
     int limit = (int)b->dev->limits.registers_per_thread.value - OTHERS;
     bool skip[COUNTS * COUNTS] = {false};
     for (int side = 0; side < 2; side++) w.n[side] = thread_sizes(b, start, side, w.size[side]);

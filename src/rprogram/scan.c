@@ -1,7 +1,7 @@
 /* The `scan` skeleton: threads along the walk and beside it, elements of each, slices.  */
 #include "rprogram/skeleton.h"
 
-enum { ITEMS_MAX = 64, GROUPS_MAX = 32 };
+enum { ITEMS_MAX = 64, GROUPS_MAX = 32 };     /* of a thread in registers; that a warp adds up */
 
 int rprog_scan_lanes(const Problem *p, const RProg *r) {
     int threads = rprog_threads_along(r, AX_N);
@@ -39,9 +39,9 @@ static int64_t workspace(const Problem *p, const RProg *r) {
 
 static int64_t registers(const Problem *p, const Device *dev, const RProg *r) {
     (void)dev;
-    enum { FIXED = 28 };
+    enum { FIXED = 28 };      /* fitted as those of contract_registers */
     const TeExpr *e = p->te->stmt[p->group->root].rhs;
-    int64_t words = (rprog_partial_bytes(e) + 3) / 4, vec = r->store_vec;
+    int64_t words = hal_words(rprog_partial_bytes(e)), vec = r->store_vec;
     int64_t items = (int64_t)r->thread.extent[AX_M] * r->thread.extent[AX_N];
     /* Of each vector its sum and what comes before; or of each result.  */
     int64_t vectors = p->scan.down ? r->thread.extent[AX_M] : items / vec;
@@ -108,7 +108,7 @@ static void add_slices(Keeper *b, RProg r) {
 
 /* Whole rows where they are short, steps of long ones.  */
 static void add_along(Keeper *b, RProg r, int threads) {
-    enum { VECTORS = 16, ITEMS = 32, BLOCK = 512 };
+    enum { VECTORS = 16, ITEMS = 32, BLOCK = 512 };       /* of a thread; threads of several rows */
     int64_t n = b->p->scan.extent, most = b->p->scan.out.extent;
     for (int vectors = 1; vectors <= VECTORS && vectors * r.store_vec <= ITEMS; vectors *= 2) {
         int64_t step = (int64_t)threads * vectors * r.store_vec;
@@ -124,7 +124,7 @@ static void add_along(Keeper *b, RProg r, int threads) {
 }
 
 static void add_down(Keeper *b, RProg r, int across) {
-    enum { DEEP = 16, ITEMS = 32 };
+    enum { DEEP = 16, ITEMS = 32 };       /* neighbours of a thread along the walk; elements */
     int64_t n = b->p->scan.extent;
     r.block.extent[AX_M] = across * r.store_vec;
     r.thread.extent[AX_M] = r.store_vec;

@@ -1,7 +1,7 @@
 /* Statements over rows of a contraction's results: where parts and values of them lie.  */
 #include "rprogram/matrix.h"
 
-enum { VALUE_ALIGN = 16 };
+enum { VALUE_ALIGN = 16 };   /* bytes: of the widest access */
 
 const StatFacts *rprog_stats_facts(const Problem *p, const RProg *r) {
     return r->stats == STATS_PARTIAL ? p->stats_online : p->stats;
@@ -101,12 +101,12 @@ int rprog_stats_rows(const Device *dev, const RProg *r) {
 
 /* What a thread folds into, and the values of its rows while maps are made.  */
 int64_t rprog_stats_registers(const Problem *p, const Device *dev, const RProg *r) {
-    enum { ADDRESSES = 6 };
+    enum { ADDRESSES = 6 };   /* where values lie: fitted as those of contract_registers */
     const StatFacts *f = rprog_stats_facts(p, r);
     int most = 1;
     for (int pass = 0; pass < f->group->n_pass; pass++)
         most = f->reduces[pass] > most ? f->reduces[pass] : most;
-    return ADDRESSES + (int64_t)most * rprog_stats_rows(dev, r) * ((p->acc_bytes + 3) / 4);
+    return ADDRESSES + (int64_t)most * rprog_stats_rows(dev, r) * hal_words(p->acc_bytes);
 }
 
 const char *rprog_stats_check(const Problem *p, const RProg *r) {

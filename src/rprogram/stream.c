@@ -9,13 +9,13 @@ static bool takes(const Problem *p) { return !p->row && !p->contraction; }
 /* Values of the thread's elements, or a map's vectors that it has read and has yet to store; single
  * elements come and go one after the other.  */
 static int64_t words_of(const Problem *p, const RProg *r) {
-    int64_t values = (int64_t)r->thread.extent[AX_M] * (te_dtype_bytes(p->type) > 4 ? 4 : 2);
-    int64_t vectors = (p->element_bytes * r->store_vec + 3) / 4;
+    int64_t values = (int64_t)r->thread.extent[AX_M] * 2 * hal_words(te_dtype_bytes(p->type));
+    int64_t vectors = hal_words((int64_t)(p->element_bytes * r->store_vec));
     return values > vectors || r->store_vec == 1 ? values : vectors;
 }
 
 static int64_t registers(const Problem *p, const Device *dev, const RProg *r) {
-    enum { FIXED = 22 };
+    enum { FIXED = 22 };      /* fitted as those of contract_registers */
     (void)dev;
     return FIXED + words_of(p, r);
 }
@@ -51,7 +51,7 @@ static void map(const Problem *p, const RProg *r, int64_t span, IndexMap *m) {
 }
 
 static void candidates(Keeper *k) {
-    enum { MANY = 128, VECTORS = 4, ITEMS = 32 };
+    enum { MANY = 128, VECTORS = 4, ITEMS = 32 };  /* threads of a block; at once, of one */
     const Problem *p = k->p;
     const DeviceLimits *limit = &k->dev->limits;
     RProg r = rprog_base(SK_STREAM);

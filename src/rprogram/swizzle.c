@@ -45,6 +45,7 @@ static void try_layout(Choice *c, RLayout layout) {
     c->best = layout;
 }
 
+/* A row of 128 bytes, all banks once, has 8 chunks of 16: 3 bits.  */
 static void try_swizzles(Choice *c, uint8_t inner) {
     for (uint8_t bits = 1; bits <= 3; bits++) {
         for (uint8_t shift = 0; shift <= 3; shift++) {
@@ -76,7 +77,8 @@ bool rprog_choose_layout(const Problem *p, const Device *dev, RProg *r, int side
     bool matrix = rprog_matrix(dev, r);
     int read = fragment_read_bytes(p, dev, r, side);
     int tile = matrix ? RTILE_ACCESS / elem : read / elem;
-    if (l.along == l.layout.inner && l.vec > tile) tile = l.vec * elem > 16 ? 16 / elem : l.vec;
+    if (l.along == l.layout.inner && l.vec > tile)
+        tile = l.vec * elem > RTILE_ACCESS ? RTILE_ACCESS / elem : l.vec;
     Choice c = {.p = p, .dev = dev, .r = r, .memo = memo, .side = side,
                 .least_reads = (matrix ? read == 8 : read > 8) ? 2 : 1};
     try_layout(&c, (RLayout){.inner = l.layout.inner});

@@ -23,7 +23,7 @@ static int64_t raw_registers(const Problem *p, const Device *dev, const RProg *r
  * column, the compiler keeps what it found of every pair of columns for the next row; where rows
  * are collected in shared memory, places of the instructions beyond the first.  */
 static int64_t needed_registers(const Problem *p, const Device *dev, const RProg *r) {
-    enum { OTHERS = 40, COLUMNS = 4, SEGMENT = 8, PLACES = 8 };
+    enum { OTHERS = 40, COLUMNS = 4, SEGMENT = 8, PLACES = 8 };   /* of compiled kernels */
     int64_t tiles = (int64_t)count_along(&r->warp, &r->thread, AX_M) *
                     count_along(&r->warp, &r->thread, AX_N);
     int bytes = te_dtype_bytes(dev->unit[r->unit].acc);

@@ -6,7 +6,7 @@
  * need be?  Such slices cost a second kernel: blocks that are one wave without them are not too
  * small.  Those that are swapped have all rows at most.  */
 static bool too_small(const Builder *b, const RProg *r) {
-    enum { LARGER = 4, ROWS = 128, COLUMNS = 256 };
+    enum { LARGER = 4, ROWS = 128, COLUMNS = 256 };   /* the largest block of two warpgroups */
     double area = (double)r->block.extent[AX_M] * r->block.extent[AX_N];
     bool few = r->swapped && b->p->extent[AX_M] < COLUMNS;
     double most = ROWS * (few ? (double)b->p->extent[AX_M] : COLUMNS);
@@ -49,7 +49,7 @@ static void with_tile(Builder *b, RProg r, int32_t n, int tiles, const int32_t w
 
 /* Sizes of the unit along n: every one of few, beyond those every second.  */
 static void build_sizes(Builder *b, RProg r) {
-    enum { FEW = 64 };
+    enum { FEW = 64 };        /* columns: beyond, neighbours in size differ by a tenth at most */
     static const int32_t blocks[][2] = {{1, 1}, {2, 1}, {1, 2}};
     const ComputeUnit *u = &b->dev->unit[r.unit];
     r.thread.extent[own_axis(r.swapped)] = u->m.from;

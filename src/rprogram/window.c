@@ -2,7 +2,8 @@
  * directly or from a tile with its halo in shared memory.  */
 #include "rprogram/skeleton.h"
 
-enum { SIDE_MAX = 16, OUTPUTS_MAX = 64, LOADED_MAX = 128 };
+enum { SIDE_MAX = 16, OUTPUTS_MAX = 64, LOADED_MAX = 128 };       /* of a thread, in registers */
+enum { BLOCK = 512 };         /* threads: four of such fill an SM, larger ones part it coarsely */
 
 static int64_t lanes_of(const Problem *p) {
     const WindowView *v = &p->window;
@@ -65,7 +66,7 @@ static int64_t threads_of(const RProg *r) {
 }
 
 static void rooms(RoomWalk *w) {
-    enum { MOST = 1 << 16 };
+    enum { MOST = 1 << 16 };  /* rows: far beyond what shared memory holds; products stay small */
     if (w->r->keep != KEEP_SHARED) return;
     WindowTile t = rprog_window_tile(w->p, w->r);
     Room x = layout_one(ROOM_BOX, 0, 0, INT32_MAX);
@@ -129,7 +130,7 @@ static int64_t element_of(const Problem *p, const RProg *r, const WindowTap *tap
 }
 
 int64_t rprog_window_used(const Problem *p, const RProg *r, int source, bool loads) {
-    enum { WORDS = 128, BITS = 64 };
+    enum { WORDS = 128, BITS = 64 };      /* a bit for each element that a thread may load */
     const WindowView *v = &p->window;
     int width = v->along ? rprog_window_width(p, r, source) : 1;
     int64_t row_size = rprog_window_loads(p, r, source) * width;
@@ -151,7 +152,7 @@ int64_t rprog_window_used(const Problem *p, const RProg *r, int source, bool loa
 }
 
 bool rprog_window_unrolls(const Problem *p, const RProg *r) {
-    enum { SHORT_BODY = 256 };
+    enum { SHORT_BODY = 256 };            /* operations: a few KB of the instruction cache */
     return p->window.map || r->thread.extent[AX_M] > 1 ||
            rprog_window_body(p, r) * p->window.source[0].extent_r <= SHORT_BODY;
 }
@@ -170,7 +171,7 @@ static int64_t words_of_inputs(const Problem *p, const RProg *r) {
     int64_t words = 0;
     for (int k = 0; k < p->window.n_source; k++)
         words += rprog_window_used(p, r, k, false) * (p->window.lane < 0 ? 1 : r->vec_n) *
-                 ((p->window.source[k].value_bytes + 3) / 4);
+                 hal_words(p->window.source[k].value_bytes);
     return words;
 }
 
@@ -179,7 +180,7 @@ static int64_t registers(const Problem *p, const Device *dev, const RProg *r) {
     enum { FIXED = 22, TAPS = 32 };       /* fitted to what compiled kernels need */
     const WindowView *v = &p->window;
     const WindowSource *x = &v->source[0];
-    int64_t vec = v->lane < 0 ? 1 : r->vec_n, words = (v->sum_bytes + 3) / 4;
+    int64_t vec = v->lane < 0 ? 1 : r->vec_n, words = hal_words(v->sum_bytes);
     /* The compiler loads late, or folds early, a part of what all outputs need.  */
     if (v->map) return FIXED + words_of_inputs(p, r) * 3 / 4 + words * 2 * r->store_vec;
     int64_t outputs = (int64_t)r->thread.extent[AX_M] * r->thread.extent[AX_N] * vec;
@@ -337,11 +338,11 @@ static void with_tiles(Keeper *b, RProg r) {
     while (vec < widest && r.thread.extent[AX_N] * v->source[0].step_n % (2 * vec) == 0) vec *= 2;
     r.keep = KEEP_SHARED;
     r.vec_n = (uint8_t)vec;
-    for (int64_t wanted = 32; wanted <= 512; wanted *= 2) add_tile(b, r, wanted);
+    for (int64_t wanted = WARP; wanted <= BLOCK; wanted *= 2) add_tile(b, r, wanted);
 }
 
 static void with_threads(Keeper *b, RProg r) {
-    for (int threads = 64; threads <= 512; threads *= 2) {
+    for (int threads = 2 * WARP; threads <= BLOCK; threads *= 2) {
         r.block.extent[AX_M] = threads * r.thread.extent[AX_M];
         r.block.extent[AX_N] = r.thread.extent[AX_N];
         keep(b, r);

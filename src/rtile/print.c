@@ -1,6 +1,6 @@
 #include "rtile/rtile.h"
 
-enum { MAX_TILE = 256, MAX_SIZES = 64 };
+enum { MAX_TILE = 256, MAX_SIZES = 64 }; /* to be shown: tiles of blocks are no larger */
 
 static void print_operand(const ROperand *o, const char *name, const char *axis, Buf *out) {
     if (!o->present) return;
@@ -16,7 +16,7 @@ static void print_operand(const ROperand *o, const char *name, const char *axis,
 
 /* The sizes that waste nothing or little of the axis.  */
 static void print_sizes(const char *axis, int64_t extent, int unit, Buf *out) {
-    static const double epsilon[] = {0, 0.1};
+    static const double epsilon[] = {0, 0.1};            /* what construction allows first */
     int32_t size[MAX_SIZES];
     for (int i = 0; i < 2; i++) {
         int n = rtile_sizes(extent, unit, MAX_TILE, epsilon[i], size, MAX_SIZES);

@@ -2,7 +2,7 @@
 #include "rtile/rtile.h"
 #include "te/tree/arith.h"
 
-enum { ELEMENTS_MAX = 1 << 18 };
+enum { ELEMENTS_MAX = 1 << 18 };         /* more than shared memory holds, even of bytes */
 
 /* The operand, seen from the digits of its axes.  */
 typedef struct {

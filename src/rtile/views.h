@@ -28,7 +28,7 @@ typedef struct {
     int followers;            /* those of them that follow another one */
 } ColumnView;
 
-enum { READ_WIDTHS = 5 };
+enum { READ_WIDTHS = 5 };     /* 1 to 16 elements */
 
 /* Reads of a map by the widest access that neighbours allow: of[i] of 1 << i elements.  Reads of
  * the same element for all neighbours count as the widest ones.  */

@@ -170,7 +170,7 @@ static int sliding(const Te *te, const TeStmt *s, const Access *a, int dim[2]) {
 }
 
 void rtile_window(Problem *p, int align) {
-    enum { FEW = 8 };
+    enum { FEW = 8 };         /* of both sides, so that tiles in shared memory reuse something */
     const TeStmt *s = view_root(p);
     const Te *te = p->te;
     WindowView *v = &p->window;
