@@ -29,7 +29,18 @@ typedef struct {
     "  O[b,i,e] = sum[j](" type "(exp(t[b,i,j] - m[b,i])) * V[b,j,e]) / z[b,i];\n"                 \
     "}\n"
 
+#define CAUSAL(l, n, d, type)                                                                      \
+    "param L = " #l ", N = " #n ", D = " #d ";\n"                                                  \
+    "op fa(Q: " type "[L,D], K: " type "[N,D], V: " type "[N,D]) -> O: " type "[L,D] {\n"          \
+    "  s[i,j] = sum[d](Q[i,d] * K[j,d]);\n"                                                        \
+    "  t[i,j] = j <= i ? s[i,j] * 0.125 : -inf;\n"                                                 \
+    "  m[i] = max[j](t[i,j]);\n"                                                                   \
+    "  z[i] = sum[j](exp(t[i,j] - m[i]));\n"                                                       \
+    "  O[i,e] = sum[j](" type "(exp(t[i,j] - m[i])) * V[j,e]) / z[i];\n"                           \
+    "}\n"
+
 static const Case cases[] = {
+    {"causal", "a100", CAUSAL(48, 48, 32, "f16")},
     {"one turn", "a100", ATTENTION(2, 64, 16, 64, 64, "f16")},
     {"one odd turn", "a100", ATTENTION(2, 77, 13, 40, 24, "bf16")},
 };

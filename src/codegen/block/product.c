@@ -40,6 +40,21 @@ const Ring *product_ring(const Kernel *k) { return &k->c.layout->ring[k->product
 
 bool product_resident(const Side *s) { return s->room->ring < 0; }
 
+bool product_bounded(const Kernel *k) {
+    if (!k->other) return false;
+    const Lowered *first = k->product ? k->other->l : k->l;
+    const ColumnBounds *b = &first->p->group->chain->bounds;
+    return b->n_from > 0 || b->n_to > 0;
+}
+
+Ir product_inside(const Kernel *k, const Side *s, AxisClass axis, Ir at) {
+    const Cg *cg = k->cg;
+    bool columns = product_bounded(k) && s->moves == axis && !product_resident(s);
+    if (!columns) return ir_lt(cg, at, product_extent(k, axis));
+    return ir_both(cg, ir_lt(cg, at, product_int(cg, "n_end")),
+                   ir_binary(cg, IR_GE, at, product_int(cg, "n_begin")));
+}
+
 /* What is at hand of a product, and what another one has, change places.  */
 static void exchange(Kernel *k, OfProduct *x) {
     OfProduct own = {k->l, k->c, k->acc, k->sum, k->part, {k->frag[0], k->frag[1]},

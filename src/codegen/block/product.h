@@ -30,6 +30,10 @@ const Ring *product_ring(const Kernel *k);
  * of its next load.  */
 static inline AxisClass product_moves(const Kernel *k) { return k->c.side[1].moves; }
 bool product_resident(const Side *s);
+/* Of a chain: does a mask decide on the columns that a block visits?  The test that a position of a
+ * load of an operand is one of those that the block has along an axis.  */
+bool product_bounded(const Kernel *k);
+Ir product_inside(const Kernel *k, const Side *s, AxisClass axis, Ir at);
 Ir product_loads_from(const Kernel *k, const Side *s);
 /* An accumulator of a thread.  */
 static inline Ir product_sum(const Kernel *k, Ir i, Ir j) {

@@ -150,21 +150,22 @@ static void make_scores(Kernel *k) {
     close_elements(k);
 }
 
-/* Columns behind the last one of a row: no score.  */
+/* Columns that are none of a row: no score.  */
 static void cut_scores(Kernel *k) {
     Cg *cg = k->cg;
-    if (k->c.p->extent[AX_N] % k->c.r->block.extent[AX_N] == 0) return;
-    Ir end = product_extent(k, AX_N), first = product_first(k, AX_N);
-    ir_note(cg, "the last columns: some are none");
-    ir_if(cg, ir_binary(cg, IR_GT, ir_add(cg, first, product_size(k, 'B', AX_N)), end));
+    Ir cut = chain_cut(k);
+    if (!cut) return;
+    ir_note(cg, "columns that are none of their row");
+    ir_if(cg, cut);
+    open_rows(k);
+    define_place(k, AX_M, "i", "f");
+    chain_row_ends(k);
     open_columns(k);
     define_place(k, AX_N, "j", "g");
-    ir_if(cg, ir_binary(cg, IR_GE, product_int(cg, "n"), end));
-    open_rows(k);
+    ir_if(cg, chain_outside(k));
     ir_set(cg, result_in(k, k->score), cg_real(cg, TE_F32, -(double)INFINITY));
-    close_loops(k, ROW_LOOPS);
     ir_close(cg);
-    close_loops(k, COLUMN_LOOPS);
+    close_loops(k, ROW_LOOPS + COLUMN_LOOPS);
     ir_close(cg);
 }
 
@@ -291,8 +292,9 @@ void chain_fold(Kernel *k) {
     k->at.vec = 1;
     k->at.n_vector = 0;
     ir_scope(cg);
-    ir_let_as(cg, place_along_base(k, AX_N), "n0",
-              ir_mul(cg, product_int(cg, "step"), product_size(k, 'B', AX_N)));
+    Ir turn = product_int(cg, "step");
+    if (product_bounded(k)) turn = ir_add(cg, product_int(cg, "turn_first"), turn);
+    ir_let_as(cg, place_along_base(k, AX_N), "n0", ir_mul(cg, turn, product_size(k, 'B', AX_N)));
     place_axis(k, AX_B, product_int(cg, "b"), false, k->at.index, k->at.wide);
     ir_note(cg, "scores of the turn");
     make_scores(k);

@@ -122,6 +122,13 @@ void chain_fold(Kernel *k);
 void chain_operand(Kernel *k);
 void chain_finish(Kernel *k);
 void chain_rows(Kernel *k);
+/* chain_columns.c: the columns of a block, where a mask decides on them; the test that some of a
+ * turn are none of some row (NULL: never); ends of the row at hand, and the test that the column at
+ * hand is outside of them.  */
+void chain_columns(Kernel *k);
+Ir chain_cut(const Kernel *k);
+void chain_row_ends(Kernel *k);
+Ir chain_outside(const Kernel *k);
 /* stats_partial.c: parts of rows.  ROWS of all batches and room for PARTS, where known at run time;
  * a pointer to the parts, or values, of statement i in the workspace; their bytes in all.  */
 void stats_count(Kernel *k);

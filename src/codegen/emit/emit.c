@@ -42,6 +42,7 @@ static void print_body(Cg *cg, const Lowered *l) {
             k.l = &l->product[0];
             k.other = ARENA_NEW(cg->arena, OfProduct);
             *k.other = (OfProduct){.l = &l->product[1], .c = *l->product[1].contract};
+            k.c = *l->product[0].contract;
         }
         place_constants(&k);
         if (k.c.async || k.c.matrix.used) smem_address(&k);

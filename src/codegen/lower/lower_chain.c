@@ -18,6 +18,7 @@ typedef struct {
     FormBuilder *b;
     const Lowered *l;
     const Contract *c[2];
+    bool bounded;             /* a mask decides on the turns of a block: at least one */
 } Make;
 
 static const Ring *ring_of(const Make *m, int product) { return &m->l->layout->ring[product]; }
@@ -42,7 +43,7 @@ static void add_commit(const Make *m) { form_sync(m->b, SYNC_COPIES, SYNC_COMMIT
 /* Rows of B or of V that many turns ahead, if there are such, as a group.  */
 static void add_rows(const Make *m, int product, const char *turn, int ahead) {
     about(m, product);
-    bool sure = !turn && ahead < m->c[RESULTS]->steps;
+    bool sure = !turn && ahead < (m->bounded ? 1 : m->c[RESULTS]->steps);
     if (!sure) form_if(m->b, WHEN_LEFT, ahead)->name = turn;
     add_load(m, &m->c[product]->side[1]);
     form_add(m->b, NODE_VALUES, VALUES_NEXT_K)->ring = product;
@@ -124,10 +125,11 @@ static void add_address(const Make *m, int product, int side) {
 }
 
 static void add_begin(const Make *m) {
-    for (int i = RESULTS; i >= SCORES; i--) {
-        about(m, i);
-        form_add(m->b, NODE_VALUES, VALUES_PLACE);
-    }
+    about(m, RESULTS);
+    form_add(m->b, NODE_VALUES, VALUES_PLACE);
+    about(m, SCORES);
+    if (m->bounded) form_add(m->b, NODE_VALUES, VALUES_COLUMNS);
+    form_add(m->b, NODE_VALUES, VALUES_PLACE);
     add_address(m, SCORES, 0);
     add_address(m, SCORES, 1);
     add_address(m, RESULTS, 1);
@@ -139,12 +141,16 @@ static void add_begin(const Make *m) {
 
 /* ---- the kernel ---- */
 
-/* Each product as a kernel of its own.  */
-static Lowered *lower_products(FormBuilder *b, Lowered *l) {
+/* Each product as a kernel of its own.  Loads test the columns that a mask lets through.  */
+static Lowered *lower_products(FormBuilder *b, Lowered *l, bool bounded) {
     Lowered *of = ARENA_ARRAY(b->arena, Lowered, 2);
+    Contract *c = ARENA_ARRAY(b->arena, Contract, 2);
     for (int i = 0; i < 2; i++) {
+        c[i] = l->layout->product[i];
+        c[i].own_ragged[1] |= bounded && i == SCORES;
+        c[i].k_ragged |= bounded && i == RESULTS;
         of[i] = *l;
-        of[i].contract = &l->layout->product[i];
+        of[i].contract = &c[i];
         of[i].p = of[i].contract->p;
         of[i].r = of[i].contract->r;
         of[i].vec = of[i].r->store_vec;
@@ -159,9 +165,12 @@ static void kernel(FormBuilder *b, Lowered *l, int number) {
     l->contract = l->layout->product;
     lower_grid(b, l, KERNEL_CONTRACT);
     if (lower_empty(l->p)) return;
-    Lowered *of = lower_products(b, l);
-    Make make = {b, l, {&l->layout->product[SCORES], &l->layout->product[RESULTS]}}, *m = &make;
-    l->form->steps = l->form->least = m->c[RESULTS]->steps;
+    const ColumnBounds *x = &l->p->group->chain->bounds;
+    bool bounded = x->n_from > 0 || x->n_to > 0;
+    Lowered *of = lower_products(b, l, bounded);
+    Make make = {b, l, {of[SCORES].contract, of[RESULTS].contract}, bounded}, *m = &make;
+    l->form->steps = m->c[RESULTS]->steps;
+    l->form->least = bounded ? 1 : m->c[RESULTS]->steps;
     add_begin(m);
     add_fill(m);
     add_turns(m);

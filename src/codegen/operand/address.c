@@ -228,6 +228,7 @@ static void gather_source(Kernel *k, const Side *s) {
 static int end_tests(const Kernel *k, int side) {
     const Side *s = &k->c.side[side];
     if (!s->present || !s->copies || s->table || !rprog_copies_chunks(s->l)) return 0;
+    if (s->moves == s->own) return 0;
     bool differ = s->period > 1 || s->step_mn != 0;
     return k->c.own_ragged[side] && differ ? s->per_thread : 0;
 }
@@ -241,7 +242,7 @@ static bool ends_kept(const Kernel *k, const Side *s) {
 }
 
 static Ir inside_ends(const Kernel *k, const Side *s) {
-    return ir_lt(k->cg, address_own(k, s), product_extent(k, s->own));
+    return product_inside(k, s, s->own, address_own(k, s));
 }
 
 /* The bits, hidden, since the compiler would take them apart again.  */
@@ -318,8 +319,7 @@ Ir address_source(Kernel *k, const Side *s) {
 
 /* Is the chunk's k one of the reduction?  */
 static Ir inside_k(const Kernel *k, const Side *s) {
-    return ir_lt(k->cg, ir_add(k->cg, product_k_next(k), address_k(k, s)),
-                 product_extent(k, AX_K));
+    return product_inside(k, s, AX_K, ir_add(k->cg, product_k_next(k), address_k(k, s)));
 }
 
 Ir address_test(Kernel *k, const Side *s) {

@@ -72,8 +72,8 @@ typedef struct {
 static Ir inside(const Kernel *k, const Side *s, Ir own, Ir kk) {
     const Cg *cg = k->cg;
     Ir test = NULL;
-    if (k->c.own_ragged[s->side]) test = ir_lt(cg, own, product_extent(k, s->own));
-    return k->c.k_ragged ? ir_both(cg, test, ir_lt(cg, kk, product_extent(k, AX_K))) : test;
+    if (k->c.own_ragged[s->side]) test = product_inside(k, s, s->own, own);
+    return k->c.k_ragged ? ir_both(cg, test, product_inside(k, s, AX_K, kk)) : test;
 }
 
 /* The operand's expression there, assigned to `to`.  */

@@ -1,0 +1,151 @@
+#include "codegen/block/product.h"
+#include "codegen/elements/elements.h"
+
+/* The columns of a chain that a block's rows have terms in, where a mask decides on that
+ * (ColumnBounds): turns begin and end with them, and only tiles that the mask cuts test it.
+ *
+ * Names in the text: n_begin n_end the columns that the block visits, turn_first its first turn,
+ * n_from n_to those that all of its rows have.  */
+
+static const ColumnBounds *bounds_of(const Kernel *k) {
+    return &k->l->p->group->chain->bounds;
+}
+
+/* ---- an end at a row ---- */
+
+/* Defines the indices of the root at row m.  */
+static void define_row(Kernel *k, Ir m) {
+    IrBase base = place_along_base(k, AX_M);
+    place_axis(k, AX_B, product_int(k->cg, "b"), false, k->at.index, k->at.wide);
+    place_axis(k, AX_M, ir_let_as(k->cg, base, "m", m), base == IR_I64, k->at.index, k->at.wide);
+}
+
+static Ir end_at(Kernel *k, const ColumnBound *x) {
+    CgPoint p = elements_point(k, x->stmt, true);
+    Ir e = ir_as(k->cg, IR_I64, cg_expr(&p, x->e, TE_I64));
+    return x->add ? ir_add(k->cg, e, ir_number(k->cg, IR_I64, x->add)) : e;
+}
+
+static void narrow(Kernel *k, const char *name, Ir value, bool from) {
+    Cg *cg = k->cg;
+    Ir to = ir_name(cg, ir_type(IR_I64), name);
+    ir_set(cg, to, ir_call(cg, ir_type(IR_I64), from ? "max" : "min", 2, to, value));
+}
+
+/* ---- ends of a block ---- */
+
+/* Do rows decide on it?  As a number that grows or falls with them, so that the first and the last
+ * row have the ends of all?  */
+static bool of_rows(const Kernel *k, const ColumnBound *x) {
+    const FusedAxis *axis = &k->c.p->con.axis[AX_M];
+    const TeStmt *s = &k->cg->te->stmt[x->stmt];
+    uint32_t uses = access_uses(x->e);
+    bool any = false;
+    for (int j = 0; j < s->n_index; j++)
+        for (int i = 0; i < axis->n && (uses >> j & 1); i++)
+            any |= elements_root_index(k, x->stmt, j) == axis->index[i];
+    return any;
+}
+
+static bool is_monotonic(const Kernel *k, const ColumnBound *x) {
+    Affine f;
+    return k->c.p->con.axis[AX_M].n_digit <= 1 &&
+           access_affine(k->cg->te, &k->cg->te->stmt[x->stmt], x->e, &f);
+}
+
+/* The end that a bound gives the block (`all`: each of its rows), at two rows.  */
+static void narrow_block(Kernel *k, const ColumnBound *x, bool from, bool all) {
+    Cg *cg = k->cg;
+    const char *name = from ? (all ? "from" : "begin") : all ? "to" : "end";
+    ir_scope(cg);
+    Ir first = product_first(k, AX_M), last = NULL;
+    Ir rows = product_extent(k, AX_M);
+    Ir end = ir_min(cg, ir_add(cg, first, product_size(k, 'B', AX_M)), rows);
+    Ir one = ir_variable(cg, IR_I64, "one", NULL), other = ir_variable(cg, IR_I64, "other", NULL);
+    for (int i = 0; i < 2; i++) {
+        ir_scope(cg);
+        define_row(k, i ? ir_sub(cg, end, ir_int(cg, 1)) : first);
+        ir_set(cg, i ? other : one, end_at(k, x));
+        ir_close(cg);
+    }
+    last = ir_call(cg, ir_type(IR_I64), from == all ? "max" : "min", 2, one, other);
+    narrow(k, name, last, from);
+    ir_close(cg);
+}
+
+static void narrow_all(Kernel *k, const ColumnBound *x, int n, bool from) {
+    for (int i = 0; i < n; i++) {
+        bool known = !of_rows(k, &x[i]) || is_monotonic(k, &x[i]);
+        if (known) narrow_block(k, &x[i], from, false);
+        if (known) narrow_block(k, &x[i], from, true);
+        else narrow(k, from ? "from" : "to", ir_number(k->cg, IR_I64, from ? INT32_MAX : 0), from);
+    }
+}
+
+static void define_int(Kernel *k, const char *name, const char *of) {
+    Cg *cg = k->cg;
+    Ir zero = ir_number(cg, IR_I64, 0), x = ir_name(cg, ir_type(IR_I64), of);
+    ir_let_as(cg, IR_I32, name, ir_cast(cg, IR_I32, ir_call(cg, ir_type(IR_I64), "max", 2, x,
+                                                            zero)));
+}
+
+void chain_columns(Kernel *k) {
+    Cg *cg = k->cg;
+    const ColumnBounds *b = bounds_of(k);
+    Ir all = ir_as(cg, IR_I64, product_extent(k, AX_N)), one = ir_int(cg, 1);
+    Ir tile = product_size(k, 'B', AX_N);
+    ir_note(cg, "columns: those that rows of the block have terms in");
+    ir_variable(cg, IR_I64, "begin", ir_number(cg, IR_I64, 0));
+    ir_variable(cg, IR_I64, "from", ir_number(cg, IR_I64, 0));
+    ir_variable(cg, IR_I64, "end", all);
+    ir_variable(cg, IR_I64, "to", all);
+    narrow_all(k, b->from, b->n_from, true);
+    narrow_all(k, b->to, b->n_to, false);
+    narrow(k, "begin", ir_sub(cg, all, ir_number(cg, IR_I64, 1)), false);
+    narrow(k, "from", ir_number(cg, IR_I64, INT32_MAX), false);
+    define_int(k, "n_begin", "begin");
+    define_int(k, "n_from", "from");
+    define_int(k, "n_end", "end");
+    define_int(k, "n_to", "to");
+    Ir first = ir_let_as(cg, IR_I32, "turn_first", ir_div(cg, product_int(cg, "n_begin"), tile));
+    Ir last = ir_div(cg, ir_sub(cg, ir_add(cg, product_int(cg, "n_end"), tile), one), tile);
+    ir_let_as(cg, IR_I32, "steps", ir_max(cg, ir_sub(cg, last, first), one));
+    product_select(k, 1);
+    ir_set(cg, product_k_next(k), ir_mul(cg, first, tile));
+    product_select(k, 0);
+    ir_simple(cg, IR_STMT_BLANK);
+}
+
+/* ---- ends of a row ---- */
+
+Ir chain_cut(const Kernel *k) {
+    const Cg *cg = k->cg;
+    const ColumnBounds *b = bounds_of(k);
+    Ir first = product_first(k, AX_N), end = ir_add(cg, first, product_size(k, 'B', AX_N)), test;
+    if (!product_bounded(k)) {
+        if (!index_ragged(&k->l->map, AX_N)) return NULL;
+        return ir_binary(cg, IR_GT, end, product_extent(k, AX_N));
+    }
+    test = ir_binary(cg, IR_GT, end, product_int(cg, "n_to"));
+    if (b->n_from == 0) return test;
+    return ir_binary(cg, IR_EITHER, test, ir_lt(cg, first, product_int(cg, "n_from")));
+}
+
+void chain_row_ends(Kernel *k) {
+    Cg *cg = k->cg;
+    const ColumnBounds *b = bounds_of(k);
+    ir_variable(cg, IR_I64, "to", ir_as(cg, IR_I64, product_extent(k, AX_N)));
+    ir_variable(cg, IR_I64, "from", ir_number(cg, IR_I64, 0));
+    for (int i = 0; i < b->n_from; i++) narrow(k, "from", end_at(k, &b->from[i]), true);
+    for (int i = 0; i < b->n_to; i++) narrow(k, "to", end_at(k, &b->to[i]), false);
+    define_int(k, "row_from", "from");
+    define_int(k, "row_to", "to");
+}
+
+Ir chain_outside(const Kernel *k) {
+    const Cg *cg = k->cg;
+    Ir n = ir_name(cg, ir_type(place_along_base(k, AX_N)), "n");
+    Ir behind = ir_binary(cg, IR_GE, n, product_int(cg, "row_to"));
+    if (bounds_of(k)->n_from == 0) return behind;
+    return ir_binary(cg, IR_EITHER, behind, ir_lt(cg, n, product_int(cg, "row_from")));
+}
