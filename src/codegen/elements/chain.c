@@ -141,17 +141,14 @@ static void close_elements(Kernel *k) {
 static void make_scores(Kernel *k) {
     Cg *cg = k->cg;
     int stmt = chain_of(k)->rows->stmt[chain_of(k)->leader];
-    const Matrix *x = &k->c.matrix;
-    k->score = ir_array(cg, ir_type(IR_F32), "score", x->tiles[AX_M], x->tiles[AX_N],
-                        x->accumulators);
     open_elements(k);
     CgPoint p = elements_point(k, stmt, false);
     ir_set(cg, result_in(k, k->score), cg_expr(&p, cg->te->stmt[stmt].rhs->args[0], TE_F32));
     close_elements(k);
 }
 
-/* Columns that are none of a row: no score.  */
-static void cut_scores(Kernel *k) {
+/* Columns that are none of a row are given `none`: no score, or no term.  */
+static void cut_scores(Kernel *k, double none) {
     Cg *cg = k->cg;
     Ir cut = chain_cut(k);
     if (!cut) return;
@@ -163,7 +160,7 @@ static void cut_scores(Kernel *k) {
     open_columns(k);
     define_place(k, AX_N, "j", "g");
     ir_if(cg, chain_outside(k));
-    ir_set(cg, result_in(k, k->score), cg_real(cg, TE_F32, -(double)INFINITY));
+    ir_set(cg, result_in(k, k->score), cg_real(cg, TE_F32, none));
     ir_close(cg);
     close_loops(k, ROW_LOOPS + COLUMN_LOOPS);
     ir_close(cg);
@@ -285,20 +282,21 @@ static void make_terms(Kernel *k, const Partials *p) {
 
 /* ---- a turn ---- */
 
-void chain_fold(Kernel *k) {
+/* Two products back to back: the operand is made of each result by itself.  */
+static void map_scores(Kernel *k) {
+    open_elements(k);
+    CgPoint p = elements_point(k, chain_of(k)->second, false);
+    ir_set(k->cg, result_in(k, k->score), cg_expr(&p, operand_of(k), TE_F32));
+    close_elements(k);
+    cut_scores(k, 0);
+}
+
+static void fold_scores(Kernel *k) {
     Cg *cg = k->cg;
     Partials p = held(k), leaders = monoid_select(&p, false);
     const Partial *leader = leader_of(k, &p);
-    k->at.vec = 1;
-    k->at.n_vector = 0;
-    ir_scope(cg);
-    Ir turn = product_int(cg, "step");
-    if (product_bounded(k)) turn = ir_add(cg, product_int(cg, "turn_first"), turn);
-    ir_let_as(cg, place_along_base(k, AX_N), "n0", ir_mul(cg, turn, product_size(k, 'B', AX_N)));
-    place_axis(k, AX_B, product_int(cg, "b"), false, k->at.index, k->at.wide);
-    ir_note(cg, "scores of the turn");
     make_scores(k);
-    cut_scores(k);
+    cut_scores(k, -(double)INFINITY);
     ir_note(cg, "fold: the leader of each row");
     keep_past(k, leader);
     fold_leader(k, leader);
@@ -307,6 +305,23 @@ void chain_fold(Kernel *k) {
     rescale(k, &p);
     ir_note(cg, "terms: powers relative to it");
     make_terms(k, &p);
+}
+
+void chain_fold(Kernel *k) {
+    Cg *cg = k->cg;
+    const Matrix *x = &k->c.matrix;
+    k->at.vec = 1;
+    k->at.n_vector = 0;
+    ir_scope(cg);
+    Ir turn = product_int(cg, "step");
+    if (product_bounded(k)) turn = ir_add(cg, product_int(cg, "turn_first"), turn);
+    ir_let_as(cg, place_along_base(k, AX_N), "n0", ir_mul(cg, turn, product_size(k, 'B', AX_N)));
+    place_axis(k, AX_B, product_int(cg, "b"), false, k->at.index, k->at.wide);
+    ir_note(cg, "scores of the turn");
+    k->score = ir_array(cg, ir_type(IR_F32), "score", x->tiles[AX_M], x->tiles[AX_N],
+                        x->accumulators);
+    if (chain_of(k)->rows) fold_scores(k);
+    else map_scores(k);
     chain_operand(k);
     ir_close(cg);
 }

@@ -150,9 +150,62 @@ static void define_row(Kernel *k) {
     place_axis(k, AX_M, at, base == IR_I64, k->at.index, k->at.wide);
 }
 
+/* ---- results in place ---- */
+
+/* The map of the second product's results that takes their place before they pass through shared
+ * memory, since other lanes have the values of its rows behind that; -1: none reads these.  */
+static int map_in_place(const Kernel *k) {
+    const KernelGroup *g = k->other->l->p->group;
+    if (k->other->c.r->via != VIA_SHARED || g->n_fused != 1) return -1;
+    const RowGroup *rows = rows_group(k);
+    for (int i = 0; i < rows->n; i++)
+        if (access_reads_tensor(k->cg->te->stmt[g->fused[0]].rhs, row_statement(k, i)->tensor))
+            return g->fused[0];
+    return -1;
+}
+
+static void define_column(Kernel *k) {
+    Cg *cg = k->cg;
+    Ir at = ir_add(cg, product_first(k, AX_N), product_int(cg, "col"));
+    Ir within = ir_mul(cg, product_int(cg, "j"), product_size(k, 'T', AX_N));
+    within = ir_add_parts(cg, within, fragment_slot_place(cg, &k->c.matrix.results, FRAG_COL,
+                                                          product_int(cg, "g")));
+    IrBase base = place_along_base(k, AX_N);
+    at = ir_add(cg, at, product_int(cg, "lane_n"));
+    at = ir_let_as(cg, base, "n", ir_add_parts(cg, at, within));
+    place_axis(k, AX_N, at, base == IR_I64, k->at.index, k->at.wide);
+}
+
+/* At row f of tile i, whose values are defined.  */
+static void put_in_place(Kernel *k, int stmt) {
+    Cg *cg = k->cg;
+    const TeStmt *s = &cg->te->stmt[stmt];
+    product_select(k, 1);
+    const Matrix *x = &k->c.matrix;
+    k->at.vec = 1;
+    k->at.n_vector = 0;
+    ir_count(cg, "j", x->tiles[AX_N], IR_UNROLL_ALL);
+    Ir g = ir_count(cg, "g", fragment_slots(&x->results, FRAG_COL), IR_UNROLL_ALL);
+    place_axis(k, AX_B, product_int(cg, "b"), false, k->at.index, k->at.wide);
+    define_row(k);
+    define_column(k);
+    Ir slot = fragment_slot_number(cg, &x->results, product_int(cg, "f"), g);
+    Ir to = ir_element(cg, product_sum(k, product_int(cg, "i"), product_int(cg, "j")), slot);
+    elements_open_lanes(k);
+    elements_define(k, k->c.root->tensor, k->c.p->con.acc, to);
+    CgPoint p = elements_point(k, stmt, false);
+    ir_set(cg, to, cg_expr(&p, s->rhs, s->rhs->type));
+    elements_close_lanes(k);
+    k->at.made[k->c.root->tensor] = NULL;
+    ir_close(cg);
+    ir_close(cg);
+    product_select(k, 0);
+}
+
 void chain_finish(Kernel *k) {
     Cg *cg = k->cg;
     Ir x = product_int(cg, "x");
+    int map = map_in_place(k);
     Partials p = monoid_pass(cg, rows_group(k), 0, "f", x), online = monoid_select(&p, true);
     ir_note(cg, "rows: their values");
     ir_count(cg, "x", rows_of(k), IR_UNROLL_ALL);
@@ -168,14 +221,16 @@ void chain_finish(Kernel *k) {
     define_row(k);
     settle(k, &p);
     define_values(k, &p);
+    if (map >= 0) put_in_place(k, map);
     for (int i = 0; i < 3; i++) ir_close(cg);
     forget_values(k);
+    k->at.kept = map >= 0;
 }
 
 void chain_rows(Kernel *k) {
     Cg *cg = k->cg;
     const RowGroup *g = rows_group(k);
-    for (int i = 0; g && i < g->n; i++) {
+    for (int i = 0; g && !k->at.kept && i < g->n; i++) {
         int t = row_statement(k, i)->tensor;
         if (g->role[i] == ROW_MAP) continue;
         k->at.made[t] = ir_let(cg, cg_name(cg, "e", t),

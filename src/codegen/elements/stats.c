@@ -67,6 +67,7 @@ static int online_of(const Kernel *k, int t, int pass) {
 }
 
 bool stats_emits(const Kernel *k, int stmt) {
+    if (k->other) return !k->at.kept || stmt != k->l->p->group->root;
     if (!k->l->p->stats || stmt == k->l->p->group->root) return !k->at.kept;
     int i = rtile_stat(facts(k), stmt);
     if (k->at.kept && (facts(k)->under >> i & 1)) return false;
@@ -218,7 +219,8 @@ static void fold_elements(Kernel *k, int pass, bool online) {
 }
 
 bool stats_is_kept(const Kernel *k, int stmt) {
-    return k->at.kept && rtile_stat(facts(k), stmt) == facts(k)->kept;
+    if (!k->at.kept) return false;
+    return k->other ? stmt != k->l->p->group->root : rtile_stat(facts(k), stmt) == facts(k)->kept;
 }
 
 /* What an array of n elements leaves of its last 16 bytes: the compiler joins reads of neighbours,

@@ -310,6 +310,7 @@ static void print_values(Kernel *k, const Node *n) {
         if (n->from) (k->l->r->tail > 0 ? reduce_tail_sums : reduce_split_sums)(k);
         else elements_begin(k);
         break;
+    case VALUES_KEEP: fragment_mma_keep(k); break;
     case VALUES_COLUMNS: chain_columns(k); break;
     case VALUES_ROWS:
     case VALUES_FINISH:

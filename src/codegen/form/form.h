@@ -73,6 +73,7 @@ typedef enum {
     X(SLICES,   "slices")     /* where sums of slices of warps lie */                              \
     X(GROUPS,   "groups")     /* where results of row groups lie */                                \
     X(OUTPUTS,  "outputs")    /* of the thread; from: 1: partial sums of them */                   \
+    X(KEEP,     "keep")       /* registers of an operand that stays */                             \
     X(COLUMNS,  "columns")    /* that rows of the block have terms in, where a mask says so */     \
     X(ROWS,     "rows")       /* rows of the block, where they lie */                              \
     X(FINISH,   "finish")     /* values of the rows after pass `from` */                           \

@@ -73,13 +73,13 @@ static unsigned doing(SyncBy by, unsigned mask) {
 
 static const Ring *ring_of(const Walk *w, int ring) { return &w->f->layout->ring[ring]; }
 
-/* The ring of steps that a room's data goes by: its own, or the first one.  */
-static int steps_ring(const Walk *w, const Room *x) {
-    return x->ring >= 0 && ring_of(w, x->ring)->turn == TURN_STEPS ? x->ring : 0;
+/* The ring of steps that a room's data goes by: its own, or that of the node's product.  */
+static int steps_ring(const Walk *w, const Node *n, const Room *x) {
+    return x->ring >= 0 && ring_of(w, x->ring)->turn == TURN_STEPS ? x->ring : n->product;
 }
 
-static int64_t data_of(const Walk *w, const Use *u) {
-    int ring = steps_ring(w, u->room);
+static int64_t data_of(const Walk *w, const Node *n, const Use *u) {
+    int ring = steps_ring(w, n, u->room);
     switch (u->data) {
     case OF_NEXT: return w->next[ring];
     case OF_LAST: return w->next[ring] - 1;
@@ -135,7 +135,7 @@ static void add_event(Walk *w, const Node *n, unsigned mask) {
     e->use = arena_alloc(w->arena, (size_t)n->n_use * sizeof *e->use);
     for (int i = 0; i < n->n_use; i++) {
         e->use[i].slot = slot_of(w, &n->use[i]);
-        e->use[i].data = data_of(w, &n->use[i]);
+        e->use[i].data = data_of(w, n, &n->use[i]);
     }
 }
 

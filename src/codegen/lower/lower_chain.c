@@ -19,6 +19,7 @@ typedef struct {
     const Lowered *l;
     const Contract *c[2];
     bool bounded;             /* a mask decides on the turns of a block: at least one */
+    bool rows;                /* reductions of the scores' rows stand between the products */
 } Make;
 
 static const Ring *ring_of(const Make *m, int product) { return &m->l->layout->ring[product]; }
@@ -28,28 +29,79 @@ static void about(const Make *m, int product) { m->b->product = product; }
 
 /* ---- loads ---- */
 
+static bool is_staged(const Side *s) { return !rprog_copies_chunks(s->l); }
+
+/* A tile to its slot, or to registers that wait for it.  */
 static void add_load(const Make *m, const Side *s) {
     Node *n = form_add(m->b, NODE_COPY, 0);
     n->of = s->side;
     n->mover = s->l->mover;
     n->done = s->room->filled;
-    Use *u = form_writes(m->b, n, ROOM_STAGE, s->room->of);
-    u->data = s->room->ring < 0 ? OF_ANY : OF_NEXT;
+    bool stays = s->room->ring < 0;
+    Use *u = form_writes(m->b, n, is_staged(s) ? ROOM_STAGED : ROOM_STAGE, s->room->of);
+    u->data = stays ? OF_ANY : OF_NEXT;
     u->late = n->done != DONE_AT_ONCE;
+    if (is_staged(s)) u->share = SHARE_THREAD;
+}
+
+/* What waits in registers, to its slot.  */
+static void add_keep(const Make *m, const Side *s) {
+    Node *n = form_add(m->b, NODE_COPY, 0);
+    n->of = s->side;
+    n->to = 1;
+    n->mover = s->l->mover;
+    form_reads(m->b, n, ROOM_STAGED, s->room->of)->share = SHARE_THREAD;
+    form_writes(m->b, n, ROOM_STAGE, s->room->of)->data = OF_KEPT;
 }
 
 static void add_commit(const Make *m) { form_sync(m->b, SYNC_COPIES, SYNC_COMMIT, 0); }
 
-/* Rows of B or of V that many turns ahead, if there are such, as a group.  */
-static void add_rows(const Make *m, int product, const char *turn, int ahead) {
-    about(m, product);
-    bool sure = !turn && ahead < (m->bounded ? 1 : m->c[RESULTS]->steps);
-    if (!sure) form_if(m->b, WHEN_LEFT, ahead)->name = turn;
-    add_load(m, &m->c[product]->side[1]);
-    form_add(m->b, NODE_VALUES, VALUES_NEXT_K)->ring = product;
-    if (!sure) form_close(m->b);
+/* Rows of B or of V some turns ahead of `turn` (NULL: the first), if there are such.  */
+typedef struct {
+    int product;
+    const char *turn;
+    int ahead;
+} Rows;
+
+static const Side *side_of(const Make *m, const Rows *x) { return &m->c[x->product]->side[1]; }
+
+static bool is_sure(const Make *m, const Rows *x) {
+    return !x->turn && x->ahead < (m->bounded ? 1 : m->c[RESULTS]->steps);
+}
+
+static void open_rows(const Make *m, const Rows *x) {
+    about(m, x->product);
+    if (!is_sure(m, x)) form_if(m->b, WHEN_LEFT, x->ahead)->name = x->turn;
+}
+
+static void close_rows(const Make *m, const Rows *x) {
+    if (!is_sure(m, x)) form_close(m->b);
+}
+
+/* Begins to copy them, as a group.  */
+static void begin_rows(const Make *m, const Rows *x) {
+    open_rows(m, x);
+    add_load(m, side_of(m, x));
+    form_add(m->b, NODE_VALUES, VALUES_NEXT_K)->ring = x->product;
+    close_rows(m, x);
     add_commit(m);
-    form_add(m->b, NODE_VALUES, VALUES_PUT)->ring = product;
+}
+
+/* Those that wait in registers come to their slot; the next ones have the next.  */
+static void end_rows(const Make *m, const Rows *x) {
+    if (is_staged(side_of(m, x))) {
+        open_rows(m, x);
+        add_keep(m, side_of(m, x));
+        close_rows(m, x);
+    }
+    about(m, x->product);
+    form_add(m->b, NODE_VALUES, VALUES_PUT)->ring = x->product;
+}
+
+static void add_rows(const Make *m, int product, int ahead) {
+    Rows x = {product, NULL, ahead};
+    begin_rows(m, &x);
+    end_rows(m, &x);
 }
 
 /* What the turns before the first one would have begun.  */
@@ -60,11 +112,12 @@ static void add_fill(const Make *m) {
     node->blank = true;
     about(m, SCORES);
     add_load(m, &m->c[SCORES]->side[0]);
+    if (is_staged(&m->c[SCORES]->side[0])) add_keep(m, &m->c[SCORES]->side[0]);
     for (int i = 0; i < scores; i++) {
         int turn = i - scores + results;
-        if (turn >= 0) add_rows(m, RESULTS, NULL, turn);
+        if (turn >= 0) add_rows(m, RESULTS, turn);
         else add_commit(m);
-        add_rows(m, SCORES, NULL, i);
+        add_rows(m, SCORES, i);
     }
     form_close(m->b);
 }
@@ -86,7 +139,8 @@ static void add_products(const Make *m, int product) {
     n->to = c->r->unroll;
     for (int i = 0; i < 2; i++) {
         const Side *s = &c->side[i];
-        if (s->made) continue;
+        bool kept = s->room && s->room->ring < 0 && c->r->keep == KEEP_REGISTERS;
+        if (s->made || kept) continue;
         form_reads(m->b, n, ROOM_STAGE, s->room->of)->data = s->room->ring < 0 ? OF_ANY : OF_STEP;
     }
 }
@@ -98,18 +152,31 @@ static void add_take(const Make *m, int product) {
 
 static void add_turn(const Make *m) {
     int scores = ring_of(m, SCORES)->slots, results = ring_of(m, RESULTS)->slots;
+    Rows v = {RESULTS, "step", ring_of(m, RESULTS)->ahead};
+    Rows b = {SCORES, "step", ring_of(m, SCORES)->ahead};
     add_wait(m, 2 * (scores - 1), "wait: rows of the turn");
-    add_rows(m, RESULTS, "step", ring_of(m, RESULTS)->ahead);
+    begin_rows(m, &v);
     about(m, SCORES);
     form_add(m->b, NODE_VALUES, VALUES_CLEAR)->from = CLEAR_SUMS;
     add_products(m, SCORES);
     add_take(m, SCORES);
+    end_rows(m, &v);
     add_wait(m, 2 * (results - 1), "wait: rows of the second product");
-    add_rows(m, SCORES, "step", ring_of(m, SCORES)->ahead);
+    begin_rows(m, &b);
     about(m, SCORES);
     form_add(m->b, NODE_REDUCE, REDUCE_SCORES);
     add_products(m, RESULTS);
     add_take(m, RESULTS);
+    end_rows(m, &b);
+}
+
+/* Fragments of A are read once.  */
+static void add_kept(const Make *m) {
+    if (m->c[SCORES]->r->keep != KEEP_REGISTERS) return;
+    add_wait(m, 2 * ring_of(m, SCORES)->ahead - 1, "wait: the operand that stays");
+    about(m, SCORES);
+    Node *n = form_add(m->b, NODE_VALUES, VALUES_KEEP);
+    form_reads(m->b, n, ROOM_STAGE, 0);
 }
 
 static void add_turns(const Make *m) {
@@ -136,7 +203,7 @@ static void add_begin(const Make *m) {
     form_add(m->b, NODE_VALUES, VALUES_CLEAR);
     about(m, SCORES);
     form_add(m->b, NODE_VALUES, VALUES_CLEAR)->from = CLEAR_OPERANDS;
-    form_add(m->b, NODE_VALUES, VALUES_ROWS);
+    if (m->rows) form_add(m->b, NODE_VALUES, VALUES_ROWS);
 }
 
 /* ---- the kernel ---- */
@@ -168,14 +235,16 @@ static void kernel(FormBuilder *b, Lowered *l, int number) {
     const ColumnBounds *x = &l->p->group->chain->bounds;
     bool bounded = x->n_from > 0 || x->n_to > 0;
     Lowered *of = lower_products(b, l, bounded);
-    Make make = {b, l, {of[SCORES].contract, of[RESULTS].contract}, bounded}, *m = &make;
+    Make make = {b, l, {of[SCORES].contract, of[RESULTS].contract}, bounded,
+                 l->p->group->chain->rows != NULL}, *m = &make;
     l->form->steps = m->c[RESULTS]->steps;
     l->form->least = bounded ? 1 : m->c[RESULTS]->steps;
     add_begin(m);
     add_fill(m);
+    add_kept(m);
     add_turns(m);
     about(m, SCORES);
-    form_add(b, NODE_VALUES, VALUES_FINISH);
+    if (m->rows) form_add(b, NODE_VALUES, VALUES_FINISH);
     about(m, RESULTS);
     lower_results(b, &of[RESULTS]);
 }

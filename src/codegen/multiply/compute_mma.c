@@ -162,11 +162,11 @@ static void split(Kernel *k, Ir buffer) {
     }
 }
 
-/* Products of what is in the buffer; of registers that are made, those of slice `number`.  */
+/* Products of what is in the buffer; of registers that stay, those of slice `number`.  */
 static void products(Kernel *k, Ir buffer, Ir number, const Between *x) {
     static const Between nothing = {0};
     const Cg *cg = k->cg;
-    Ir a = ir_element(cg, k->frag[0], k->c.side[0].made ? number : buffer);
+    Ir a = ir_element(cg, k->frag[0], fragment_mma_stays(k, &k->c.side[0]) ? number : buffer);
     Ir b = ir_element(cg, k->frag[1], buffer);
     if (k->c.side[0].bytes || k->c.side[1].bytes) {
         multiply_widened(k, buffer, x);

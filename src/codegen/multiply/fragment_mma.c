@@ -146,7 +146,8 @@ static void declare_at(Kernel *k, const Side *s) {
 
 static void declare(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    int n = fragment_words(k, s), buffers = s->made ? k->c.matrix.tiles[AX_K] : s->ahead ? 2 : 1;
+    bool stays = fragment_mma_stays(k, s);
+    int n = fragment_words(k, s), buffers = stays ? k->c.matrix.tiles[AX_K] : s->ahead ? 2 : 1;
     Ir own, kk;
     k->frag[s->side] = ir_array(cg, ir_type(s->elem > 4 ? IR_F64 : IR_U32),
                                 product_name(cg, s, "frag"), buffers, n, 0);
@@ -321,15 +322,30 @@ void fragment_mma_widen(Kernel *k, const Side *s, Ir tile, Ir buffer, Ir to) {
     ir_close(cg);
 }
 
+bool fragment_mma_stays(const Kernel *k, const Side *s) {
+    return s->made || (k->other && product_resident(s) && k->c.r->keep == KEEP_REGISTERS);
+}
+
+static void fetch(Kernel *k, const Side *s, Ir kk, Ir buffer) {
+    Fetch x = {s, kk, ir_element(k->cg, k->frag[s->side], buffer)};
+    if (s->l->region) region_fetch_mma(k, s, ir_string(k->cg, kk), ir_string(k->cg, buffer));
+    else if (s->fours) fetch_fours(k, &x);
+    else if (s->ldmatrix) fetch_matrices(k, &x);
+    else fetch_elements(k, &x);
+}
+
 void fragment_mma_fetch(Kernel *k, Ir kk, Ir buffer) {
+    for (int i = 0; i < 2; i++)
+        if (!fragment_mma_stays(k, &k->c.side[i])) fetch(k, &k->c.side[i], kk, buffer);
+}
+
+void fragment_mma_keep(Kernel *k) {
+    Cg *cg = k->cg;
+    Ir q = ir_count(cg, "q", k->c.matrix.tiles[AX_K], IR_UNROLL_ALL);
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];
-        Fetch x = {s, kk, ir_element(k->cg, k->frag[i], buffer)};
-        if (s->made) continue;
-        if (s->l->region)
-            region_fetch_mma(k, s, ir_string(k->cg, kk), ir_string(k->cg, buffer));
-        else if (s->fours) fetch_fours(k, &x);
-        else if (s->ldmatrix) fetch_matrices(k, &x);
-        else fetch_elements(k, &x);
+        if (!s->made && fragment_mma_stays(k, s))
+            fetch(k, s, ir_mul(cg, q, product_size(k, 'T', AX_K)), q);
     }
+    ir_close(cg);
 }

@@ -29,6 +29,10 @@ bool fragment_multiplies(const Kernel *k);
 
 /* fragment_mma.c: fragments of matrix units, as register arrays a_frag[buffer], b_frag[buffer].  */
 void fragment_mma_declare(Kernel *k);
+/* Is the operand in registers for all slices, by their number: made there, or kept?  Fetches those
+ * of one that is kept.  */
+bool fragment_mma_stays(const Kernel *k, const Side *s);
+void fragment_mma_keep(Kernel *k);
 /* Both operands' fragments of the slice at `kk` into `buffer`.  */
 void fragment_mma_fetch(Kernel *k, Ir kk, Ir buffer);
 /* Of an operand that is fetched as bytes: instruction tile `tile` of `buffer` as the unit takes it,

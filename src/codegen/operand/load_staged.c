@@ -79,7 +79,7 @@ static Ir inside(const Kernel *k, const Side *s, Ir own, Ir kk) {
 /* The operand's expression there, assigned to `to`.  */
 static void evaluate(Kernel *k, const Side *s, TilePoint x, Ir live, Ir to) {
     Cg *cg = k->cg;
-    Ir own = address_point_own(k, s, ir_add(cg, product_first(k, s->own), x.mn));
+    Ir own = address_point_own(k, s, ir_add(cg, product_loads_from(k, s), x.mn));
     Ir kk = address_point_k(k, ir_add(cg, x.first, x.k)), within = inside(k, s, own, kk);
     Ir test = within ? ir_both(cg, live, within) : live;
     if (test) {
