@@ -19,7 +19,7 @@ static const struct {
 } bases[] = {
     {"u8", "uchar", 1}, {"i8", "char", 1},  {"u16", "ushort", 2}, {"i16", "short", 2},
     {"i32", "int", 4},  {"u32", "uint", 4}, {"i64", "long", 8},   {"u64", "ulong", 8},
-    {"f32", "float", 4}, {"f64", "double", 8},
+    {"f32", "float", 4}, {"f64", "double", 8}, {"b", "bool", 1},
 };
 /* What a store may do beside it.  */
 static const struct {
