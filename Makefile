@@ -416,7 +416,6 @@ warned = $(if $(findstring clang,$(shell $(CC) --version)),clang,gcc)
 lint:
 	@tools/lint
 	@tools/functions
-	@tools/texts
 	@tools/numbers
 	@+$(submake) -s BUILD=$(BUILD)/lint CFLAGS='-O0 -Werror' objects
 	@tools/circles $(BUILD)/lint

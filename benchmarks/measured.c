@@ -3,7 +3,8 @@
  *     measured [--boards FILE] [--sample N] [--seed N] [--gpu TEXT] [--op TEXT] FILE.csv...
  *
  * Prints a JSON object for each row: the measured time; `library`, the estimate of the library's
- * own tile; `top`, of the plan that comes first; `floor`, what no plan beats.  Times are in us,
+ * own tile; `top`, of the plan that comes first; `floor`, what no plan beats, and `warm_floor`, of
+ * calls that follow each other.  Times are in us,
  * null where there is no estimate; `terms`, `blocks` and
  * `blocks_per_sm` are of `library`.  --sample takes about N rows,
  * chosen by seed; sizes of which several tiles were timed are taken whole.  --gpu takes boards
@@ -30,7 +31,8 @@ typedef struct {
 } Options;
 
 typedef struct {
-    double library, top, floor;           /* us; NAN: none */
+    double library, top;      /* us; NAN: none */
+    double floor, warm;       /* warm: where L2 holds what it can from call to call */
     bool has_tile;            /* the kernel's name tells the library's tile */
     const char *plan, *why;   /* why: an estimate is missing */
     Estimate tile;            /* the library's */
@@ -45,7 +47,7 @@ static bool predict(Arena *a, const Device *dev, const MeasuredRow *r, Predictio
     PlanSet set;
     MeasuredTile tile;
     CompileOptions o = {.top = 1, .align = 16, .workspace_limit = -1};
-    *out = (Prediction){.library = NAN, .top = NAN, .floor = NAN};
+    *out = (Prediction){.library = NAN, .top = NAN, .floor = NAN, .warm = NAN};
     if (!measured_te(r, &text)) {
         out->why = "no expression for this operator";
         return false;
@@ -72,6 +74,7 @@ static bool predict(Arena *a, const Device *dev, const MeasuredRow *r, Predictio
     Floor floor;
     mp_floor(set.normal, problem, set.n_group, dev, &floor);
     out->floor = floor.us;
+    out->warm = floor.warm_us;
     out->plan = buf_str(&summary);
     out->has_tile = measured_tile(r, &tile);
     if (!out->has_tile) return true;
@@ -110,6 +113,7 @@ static void print_row(Arena *a, const MeasuredRow *r, const Prediction *p) {
     put_us(o, "library", p->library);
     put_us(o, "top", p->top);
     put_us(o, "floor", p->floor);
+    put_us(o, "warm_floor", p->warm);
     json_object_set_new(o, "flop", json_real(measured_flop(r)));
     json_object_set_new(o, "tile", json_boolean(p->has_tile));
     if (p->plan) json_object_set_new(o, "plan", json_string(p->plan));
@@ -203,7 +207,8 @@ int main(int argc, char **argv) {
             if (!chosen(&o, r, all)) continue;
             const Device *dev = find_device(&o, known, &n_known, r->gpu);
             ArenaMark mark = arena_mark(scratch);
-            Prediction p = {.library = NAN, .top = NAN, .floor = NAN, .why = "no profile"};
+            Prediction p = {.library = NAN, .top = NAN, .floor = NAN, .warm = NAN,
+                            .why = "no profile"};
             if (dev) predict(scratch, dev, r, &p);
             print_row(scratch, r, &p);
             arena_reset(scratch, mark);

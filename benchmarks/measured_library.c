@@ -7,6 +7,7 @@
 /* ---- the device ---- */
 
 static void scale(MemoryLevel *m, double by) {
+    m->peak.value *= by;
     m->read.value *= by;
     m->write.value *= by;
     m->copy.value *= by;
@@ -45,7 +46,7 @@ Device *measured_device(Arena *a, Diag *d, const json_t *boards, const char *gpu
     if (hal_profile_find(a, d, name, hal_profile_path(a, false), NULL, &dev)) return NULL;
     if (clock > 0) {          /* that of L2 follows it */
         scale(&dev->memory[LEVEL_L2], clock / dev->limits.clock_sm_sustained.value);
-        dev->limits.clock_sm_sustained.value = clock;
+        dev->limits.clock_sm.value = dev->limits.clock_sm_sustained.value = clock;
     }
     set_clocks(a, json_object_get(board, "unit_clock_mhz"), dev);
     dev->calls = json_number_value(json_object_get(board, "calls"));

@@ -117,8 +117,8 @@ typedef struct {
     const char *term[ROLLER_MAX_TERMS];
     double term_us[ROLLER_MAX_TERMS];
     int64_t workspace_bytes;
-    /* What no plan beats: the largest of the bytes of inputs and outputs at the rate of DRAM, the
-     * arithmetic on the fastest unit that may do it, and a launch.  */
+    /* What no plan beats, at the boost clock: the largest of the bytes of inputs and outputs at the
+     * rate of DRAM's bus, the arithmetic on the pipe that has the most to do, and a launch.  */
     double floor_us;
     double floor_dram_us, floor_compute_us, floor_launch_us;
     double flops, bytes;      /* arithmetic, 2 per multiply-add; of all inputs and outputs */

@@ -48,6 +48,7 @@ typedef enum {
     X(effective_capacity, "B",       1024, 1e15,  0, "size up to which the full rate holds")       \
     X(line,               "B",       4,    4096,  0, "line")                                       \
     X(transaction,        "B",       4,    4096,  0, "smallest transfer (sector)")                 \
+    X(peak,               "B/s",     1e6,  1e16,  0, "rate of the bus, of reads and writes")       \
     X(read,               "B/s",     1e6,  1e16,  0, "read rate of the whole device")              \
     X(write,              "B/s",     1e6,  1e16,  0, "write rate of the whole device")             \
     X(copy,               "B/s",     1e6,  1e16,  0, "read + write rate of a copy")                \

@@ -1,10 +1,22 @@
 /* What no program for the problem can beat.
  *
- * No plan beats the largest of three times : the bytes of all inputs that are read and of all
- * outputs, each element once, at the profile's DRAM rates (temporaries are free: a better fusion
- * could avoid them); the arithmetic on the fastest unit that may do it, or as warp instructions
- * where it is no product; one launch.  */
+ * No plan beats the longest of what its pipes are busy for, which all work side by side, each at
+ * the rate that is stated for it at the boost clock:
+ *
+ *   DRAM: bytes of all inputs that are read and of all outputs, each element once (temporaries are
+ *       free: a better fusion could avoid them), at the rate of the bus
+ *   matrix units, FMA: multiply-adds of products on the fastest unit that may do them
+ *   FMA, MUFU, issue: other arithmetic (rtile/work.c); two operations an instruction on FMA
+ *   launch
+ *
+ * Of calls that follow each other L2 may hold what the next one reads, and keep what it writes:
+ * `warm_us` is without as many bytes as L2 has.
+ * What may be faster than a unit of the profile, it does not know.  */
 #include "microperf/model.h"
+
+#include <string.h>
+
+/* ---- of a plan ---- */
 
 /* Statements over rows of results.  */
 static double rows_ops(const Problem *p) {
@@ -19,12 +31,12 @@ static double rows_ops(const Problem *p) {
     return ops > 0 ? ops * points : 0;
 }
 
-/* Multiply-adds on the fastest unit; other work as instructions of 32 lanes.  */
+/* Multiply-adds on the fastest unit; beside them other work as instructions of 32 lanes.  */
 static double compute_us(const Problem *p, const Model *m) {
-    double rate = p->con.body ? rprog_peak(p, m->dev) : 0, lanes = m->issue * WARP * m->sms;
-    if (rate <= 0) rate = lanes * m->clock;
-    double rows = p->stats ? rows_ops(p) / (lanes * m->clock) : 0;
-    return (p->flops / rate + rows) * 1e6;
+    double lanes = m->issue * WARP * m->sms * m->clock;
+    double rate = rprog_rate(p, m->dev) * m->sms * m->clock;
+    double rows = p->stats ? rows_ops(p) / lanes : 0;
+    return greater(p->flops / (rate > 0 ? rate : lanes), rows) * 1e6;
 }
 
 double mp_least_us(const Problem *p, const Device *dev) {
@@ -37,15 +49,45 @@ double mp_least_us(const Problem *p, const Device *dev) {
     return m.launch_us + greater(greater(moved, compute), first);
 }
 
+/* ---- of an op ---- */
+
+static double bus_rate(const Device *dev) {
+    const MemoryLevel *d = &dev->memory[LEVEL_DRAM];
+    if (hal_has(&d->peak)) return d->peak.value;
+    return greater(d->copy.value, greater(d->read.value, d->write.value));
+}
+
+/* What a unit does in a clock on an SM; 0: there is none of the name.  */
+static double rate_of(const Device *dev, const char *name) {
+    for (int i = 0; i < dev->n_unit; i++)
+        if (strcmp(dev->unit[i].name, name) == 0) return dev->unit[i].rate.value;
+    return 0;
+}
+
+static double clocks_at(double work, double rate) { return rate > 0 ? work / rate : 0; }
+
 void mp_floor(const Te *te, const Problem *problem, int n, const Device *dev, Floor *out) {
-    *out = (Floor){0};
-    rtile_op_bytes(te, &out->reads, &out->writes);
+    const DeviceLimits *l = &dev->limits;
+    double matrix = 0, fma = 0, sm_us = 1 / (l->sm_count.value * l->clock_sm.value);
+    double kept = dev->memory[LEVEL_L2].capacity.value, bus = bus_rate(dev);
+    RWork w;
+    rtile_op_work(te, &w);
+    *out = (Floor){.reads = w.reads, .writes = w.writes};
     for (int i = 0; i < n; i++) {
-        Model m = mp_model(&problem[i], dev);
-        out->compute_us += compute_us(&problem[i], &m);
+        int16_t unit = -1;
         out->flops += problem[i].flops;
-        out->dram_us = (out->reads / m.dram_read + out->writes / m.dram_write) * 1e6;
-        out->launch_us = m.floor_us;
+        if (!problem[i].contraction) continue;
+        double rate = rprog_peak(&problem[i], dev, &unit);
+        double clocks = clocks_at(problem[i].flops * w.share[problem[i].group->root], rate);
+        *(unit >= 0 && dev->unit[unit].scope != SCOPE_THREAD ? &matrix : &fma) += clocks;
     }
+    double mufu = clocks_at(w.functions, rate_of(dev, "mufu.ex2"));
+    double issue = (w.flops / 2 + w.functions) / (l->issue_per_clk.value * WARP);
+    fma += clocks_at(w.flops, rate_of(dev, "ffma"));
+    out->compute_us = greater(greater(matrix, fma), greater(mufu, issue)) * sm_us;
+    out->dram_us = (w.reads + w.writes) / bus * 1e6;
+    out->launch_us = n > 0 ? dev->overheads.kernel_floor.value * 1e-3 : 0;
     out->us = greater(greater(out->dram_us, out->compute_us), out->launch_us);
+    out->warm_us = greater(greater(out->dram_us - kept / bus * 1e6, out->compute_us),
+                           out->launch_us);
 }

@@ -56,10 +56,11 @@ CountMemo *mp_count_memo(Arena *a);
 void mp_estimate_again(const Problem *p, const RProg *r, const Device *dev, CountMemo *memo,
                        Estimate *out);
 
-/* Bounds of an op's time whatever its plan: its bytes at the rate of DRAM, each once; its
- * arithmetic on the fastest unit that may do it; one launch.  */
+/* Bounds of an op's time whatever its plan: its bytes at the rate of DRAM's bus, each once; its
+ * arithmetic on the pipe that has the most to do; one launch.  */
 typedef struct {
     double us;                /* the largest of the three */
+    double warm_us;           /* the same where L2 holds what it can from call to call */
     double dram_us, compute_us, launch_us;
     double reads, writes;     /* bytes of inputs and outputs */
     double flops;             /* of all kernels, 2 per multiply-add */

@@ -88,6 +88,10 @@ static void take_limits(const CudaDeviceInfo *info, Device *dev) {
     m[LEVEL_DRAM].capacity.value = (double)info->memory_bytes;
     m[LEVEL_SMEM].capacity.value = l->smem_per_sm.value;
     m[LEVEL_REG].capacity.value = 4 * l->registers_per_sm.value;
+    double edges = 2e3 * info->attribute[CUDA_ATTR_MEMORY_CLOCK_KHZ];
+    double bus = edges * info->attribute[CUDA_ATTR_MEMORY_BUS_BITS] / 8;
+    if (bus > 0)
+        m[LEVEL_DRAM].peak = (Figure){.value = bus, .origin = ORIGIN_DRIVER, .unit = "B/s"};
     if (info->attribute[CUDA_ATTR_L2_BYTES] <= 0) return;
     m[LEVEL_L2].capacity = capacity;
     m[LEVEL_L2].capacity.value = info->attribute[CUDA_ATTR_L2_BYTES];

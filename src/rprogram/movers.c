@@ -71,18 +71,37 @@ int rprog_units(const Problem *p, const Device *dev, int16_t *out, int cap) {
     return n;
 }
 
-double rprog_peak(const Problem *p, const Device *dev) {
+static double product_rate(const Problem *p, const Device *dev, int16_t which, bool stated) {
+    const ComputeUnit *u = &dev->unit[which];
+    double factor = dev->n_factor ? hal_factor(dev, u->name) : 1;
+    double rate = stated ? u->rate.value * (factor > 1 ? factor : 1) : unit_rate(u) * factor;
+    return rate / rprog_products(p, dev, &(RProg){.unit = which});
+}
+
+double rprog_rate(const Problem *p, const Device *dev) {
     enum { UNITS = 16 };
     int16_t unit[UNITS];
     int n = rprog_units(p, dev, unit, UNITS);
     double most = 0;
     for (int i = 0; i < n; i++) {
-        const ComputeUnit *u = &dev->unit[unit[i]];
-        double rate = unit_rate(u) / rprog_products(p, dev, &(RProg){.unit = unit[i]});
-        if (dev->n_factor) rate *= hal_factor(dev, u->name);
+        double rate = product_rate(p, dev, unit[i], false);
         if (rate > most) most = rate;
     }
-    return most * dev->limits.sm_count.value * hal_clock_hz(dev);
+    return most;
+}
+
+double rprog_peak(const Problem *p, const Device *dev, int16_t *which) {
+    *which = scalar_unit(dev, p->con.acc);
+    double most = *which < 0 ? 0 : product_rate(p, dev, *which, true);
+    for (int16_t i = 0; i < dev->n_unit; i++) {
+        const ComputeUnit *u = &dev->unit[i];
+        bool packed = u->scope == SCOPE_THREAD && u->b != HAL_NO_DTYPE && fits_packed(p, u);
+        double rate = packed || matrix_takes(p, u) ? product_rate(p, dev, i, true) : 0;
+        if (rate <= most) continue;
+        most = rate;
+        *which = i;
+    }
+    return most;
 }
 
 /* Is the mover named so, and by its bytes?  */

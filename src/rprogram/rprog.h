@@ -333,8 +333,11 @@ typedef struct {
  * minimal tile, or `stream`).  */
 Status rprog_candidates(Arena *a, Diag *d, const Problem *p, const Device *dev,
                         const RPlanOptions *o, RProgSet *out);
-/* FLOP/s of the fastest unit that may compute the problem; 0 if there is none.  */
-double rprog_peak(const Problem *p, const Device *dev);
+/* FLOP per clock and SM of the fastest unit that may compute the problem, under load; 0: none.  */
+double rprog_rate(const Problem *p, const Device *dev);
+/* The same as it is stated of the unit (at a factor above 1, by that), of those that may compute
+ * it however its operands lie.  */
+double rprog_peak(const Problem *p, const Device *dev, int16_t *which);
 /* Names the first broken rule, NULL if it is a legal program for the problem on the device.  */
 const char *rprog_check(const Problem *p, const Device *dev, const RProg *r);
 /* Fills the derived fields: threads, smem, blocks_per_sm, registers.  */

@@ -194,9 +194,14 @@ void rtile_as_stream(Arena *a, const Problem *p, int align, Problem *out);
  * them.  */
 void rtile_resize(Arena *a, const Problem *p, const Te *sized, int align, Problem *out);
 
-/* Bytes that the kernels of an op (normalized) must move at the least: each element of the inputs
- * that is read, and each of the outputs, once.  */
-void rtile_op_bytes(const Te *te, double *reads, double *writes);
+/* What the kernels of an op (normalized) cannot do without (work.c).  */
+typedef struct {
+    double reads, writes;     /* bytes of inputs and outputs */
+    double share[TE_MAX_STMTS];           /* of a statement's points: where no mask is */
+    double flops;             /* of f32, of the statement with the most; no products */
+    double functions;         /* exp, exp2, sqrt, rsqrt of f32, likewise */
+} RWork;
+void rtile_op_work(const Te *te, RWork *out);
 
 /* The source that a read of statement i is in pass `pass`; -1 if it is none.  */
 int rtile_row_source(const Te *te, const RowFacts *f, int i, const TeExpr *read);

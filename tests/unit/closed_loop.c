@@ -289,6 +289,8 @@ void loop_open(Arena *a, Diag *d, Device *const *gpu, int n, Cuda **out) {
     X("dram.read over total_bytes",  "dram",  "")                                                  \
     X("dram.read over bytes_in_flight_per_sm", "dram", "")                                         \
     X("dram.read over active_sms",   "dram",  "")                                                  \
+    X("dram.peak",                   BASE,    "a simulated driver has no bus of some width")       \
+    X("*.peak",                      NOWHERE, "")                                                  \
     X("dram.read",                   "dram",  "")                                                  \
     X("dram.write",                  "dram",  "")                                                  \
     X("dram.copy",                   "dram",  "")                                                  \

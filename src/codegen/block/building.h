@@ -1,7 +1,7 @@
 /* What is known while a kernel is built: the building blocks hand it on.  */
 #ifndef ROLLER_CODEGEN_BLOCK_BUILDING_H
 #define ROLLER_CODEGEN_BLOCK_BUILDING_H
-#include "codegen/expr/texts.h"
+#include "codegen/expr/expr.h"
 #include "codegen/form/lowered.h"
 
 enum { MAX_VECTORS = WINDOW_TAPS + 32 };
@@ -125,9 +125,5 @@ static inline const TeStmt *kernel_root(const Kernel *k) {
 }
 static inline bool kernel_scans(const Kernel *k) {
     return k->l->kind == KERNEL_SCAN || k->l->kind == KERNEL_SCAN_SUMS;
-}
-/* Both tests, of which the first may be NULL.  */
-static inline const char *both(const Cg *cg, const char *x, const char *y) {
-    return x ? cg_text(cg, "%s && %s", x, y) : y;
 }
 #endif

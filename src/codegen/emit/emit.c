@@ -51,8 +51,9 @@ static void print_body(Cg *cg, const Lowered *l) {
     form_emit(&k);
 }
 
-/* The body is printed first: it says what the kernel takes.  */
-static KernelText print_kernel(Cg *cg, Lowered *l, const KernelProgram *out) {
+/* The body is printed first: it says what the kernel takes.  *printed: false where the language
+ * does not have what is in it.  */
+static KernelText print_kernel(Cg *cg, Lowered *l, const KernelProgram *out, bool *printed) {
     const Te *all = cg->te;
     const KernelChoice *choice = &out->choice[l->group];
     const KernelStrategy *strategy = &out->strategy[choice->strategy];
@@ -68,11 +69,14 @@ static KernelText print_kernel(Cg *cg, Lowered *l, const KernelProgram *out) {
     cg->open = cg->wait;
     if (cg->wait) cg_behind(cg);
     buf_puts(&text.behind, "(");
-    launch->param = cg_params(cg, launch->n_map, &text.behind, &launch->n_param);
+    CgTaken taken = cg_params(cg, launch->n_map);
+    launch->param = taken.param;
+    launch->n_param = taken.n;
+    ir_print_parameters(cg, taken.param, taken.name, taken.n, &text.behind);
     buf_puts(&text.behind, ") {\n");
     if (cg->language != LANGUAGE_CUDA) legal = ir_legalize(cg, body, launch->block[0]);
-    if (legal) cg->texts += ir_print(cg, legal->child, 1, &text.behind);
-    else cg->texts++;
+    if (legal) ir_print(cg, legal->child, 1, &text.behind);
+    else *printed = false;
     buf_puts(&text.behind, "}\n");
     print_attributes(cg, l, &text.before);
     cg->te = all;
@@ -88,7 +92,7 @@ static bool same_text(const Buf *x, const Buf *y) {
 
 /* Prints every kernel once: programs for different sizes have some in common, and so have equal
  * groups.  */
-static Buf print_kernels(Cg *cg, Lowered *l, const bool *only, KernelProgram *out) {
+static Buf print_kernels(Cg *cg, Lowered *l, const bool *only, KernelProgram *out, bool *printed) {
     Buf all = buf_new(cg->arena);
     KernelText *text = ARENA_ARRAY(cg->arena, KernelText, out->n_kernel);
     int n = 0;
@@ -96,7 +100,7 @@ static Buf print_kernels(Cg *cg, Lowered *l, const bool *only, KernelProgram *ou
     for (int i = 0; i < out->n_kernel; i++) {
         KernelLaunch *launch = &l[i].launch;
         if (!only || only[l[i].group]) {
-            KernelText x = print_kernel(cg, &l[i], out);
+            KernelText x = print_kernel(cg, &l[i], out, printed);
             int k = 0;
             while (k < n && !(same_text(&x.before, &text[k].before) &&
                               same_text(&x.behind, &text[k].behind))) k++;
@@ -177,6 +181,22 @@ static void print_map(const KernelMap *m, int number, Buf *out) {
     buf_printf(out, "  swizzle %d\n", x->swizzle ? 16 << x->swizzle : 0);
 }
 
+/* The lines of `text` as comments; bytes that no comment may hold become '?'.  */
+static void put_comment(Buf *out, const char *text) {
+    static const char allowed[] = " ._-+*/%,:;=<>()[]{}|@";
+    for (const char *s = text; *s;) {
+        size_t n = strcspn(s, "\n");
+        buf_puts(out, n > 0 ? "// " : "//");
+        for (size_t i = 0; i < n; i++) {
+            bool plain = (s[i] >= 'a' && s[i] <= 'z') || (s[i] >= 'A' && s[i] <= 'Z') ||
+                         (s[i] >= '0' && s[i] <= '9') || strchr(allowed, s[i]);
+            buf_putc(out, plain ? s[i] : '?');
+        }
+        buf_putc(out, '\n');
+        s += n + (s[n] == '\n');
+    }
+}
+
 /* Plan and launches, for a reader.  */
 static void print_head(Cg *cg, const char *plan_text, const Lowered *l, int n,
                        const KernelProgram *out, Buf *head) {
@@ -190,7 +210,7 @@ static void print_head(Cg *cg, const char *plan_text, const Lowered *l, int n,
         const KernelLaunch *x = &l[i].launch;
         TeExtent blocks = {.value = x->grid[0], .expr = x->blocks};
         buf_printf(&b, "  %s  grid %s,%lld  block %d  dynamic shared memory %lld\n", x->symbol,
-                   text_extent(cg, &blocks), (long long)x->grid[1], x->block[0],
+                   ir_string(cg, cg_extent(cg, &blocks)), (long long)x->grid[1], x->block[0],
                    (long long)x->dynamic_smem);
         for (int k = 0; k < x->n_param; k++) {
             buf_puts(&b, k ? ", " : "    takes ");
@@ -199,7 +219,7 @@ static void print_head(Cg *cg, const char *plan_text, const Lowered *l, int n,
         buf_puts(&b, x->n_param ? "\n" : "");
         for (int m = 0; m < x->n_map; m++) print_map(&x->map[m], m, &b);
     }
-    cg_comment(head, buf_str(&b));
+    put_comment(head, buf_str(&b));
 }
 
 Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const CgOptions *o,
@@ -226,10 +246,11 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
         int strategy = out->choice[l[i].group].strategy;
         cg_place_maps(a, out->strategy[strategy].temp_offset, &l[i].launch);
     }
-    Buf body = print_kernels(&cg, l, o ? o->only : NULL, out);
-    if (cg.texts > 0 && dev->language != LANGUAGE_CUDA)
+    bool printed = true;
+    Buf body = print_kernels(&cg, l, o ? o->only : NULL, out, &printed);
+    if (!printed)
         return diag_error(d, ST_NO_PLAN, NULL, DIAG_NOWHERE,
-                          "a kernel of this plan is not printed in %s yet",
+                          "%s does not have what a kernel of this plan takes",
                           hal_language_name(dev->language));
     Status taken = cg_check_params(d, out, cg.align);
     if (taken) return taken;

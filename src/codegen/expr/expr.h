@@ -73,8 +73,13 @@ Ir cg_partials(const Cg *c);
 /* Behind the wait: pointers to what kernels before have written are made anew, so that no read of
  * it is moved before or takes it for constant (ld.global.nc).  */
 void cg_behind(Cg *c);
-/* Declares what has been named, and the maps, in `out`.  */
-const KernelParam *cg_params(const Cg *c, int n_map, Buf *out, int *n);
+/* What has been named, and the maps: parameters with their names.  */
+typedef struct {
+    KernelParam *param;
+    Ir *name;
+    int n;
+} CgTaken;
+CgTaken cg_params(const Cg *c, int n_map);
 
 /* -- tensors -- */
 bool cg_tensor_wide(const Cg *c, int tensor);              /* offsets need 64 bits */

@@ -4,7 +4,6 @@
  * a kernel takes what its text names.  So groups that do the same to other tensors have the same
  * text, and one kernel.  */
 #include "codegen/expr/expr.h"
-#include "codegen/print/ir_print.h"
 
 /* INSIDE: of values that are in no memory.  */
 typedef enum { USED_INPUT, USED_READ, USED_SCALAR, USED_OUTPUT, USED_MADE, USED_INSIDE } Use;
@@ -156,35 +155,30 @@ static KernelParam param_of(const Cg *c, int number) {
     return (KernelParam){x->use[number] == USED_INPUT ? PARAM_INPUT : PARAM_OUTPUT, t, 8, 0};
 }
 
-/* Adds a parameter, and its declaration.  */
-static void take(const Cg *c, KernelParam *p, int *n, KernelParam own, Ir name, Buf *out) {
-    if (*n) buf_puts(out, ",\n    ");
-    ir_print_parameter(c, name, out);
-    p[(*n)++] = own;
+static void take(CgTaken *all, KernelParam own, Ir name) {
+    all->name[all->n] = name;
+    all->param[all->n++] = own;
 }
 
-const KernelParam *cg_params(const Cg *c, int n_map, Buf *out, int *n) {
+CgTaken cg_params(const Cg *c, int n_map) {
     const CgParams *x = c->params;
-    KernelParam *p = ARENA_ARRAY(c->arena, KernelParam, x->n + x->n_size + 1 + n_map);
-    *n = 0;
+    int most = x->n + x->n_size + 1 + n_map;
+    CgTaken all = {ARENA_ARRAY(c->arena, KernelParam, most), ARENA_ARRAY(c->arena, Ir, most), 0};
     for (int i = 0, size = 0; i < x->n || size < x->n_size;) {
         bool sizes = i == x->n || x->use[i] >= USED_SCALAR;
         if (sizes && size < x->n_size) {
             if (x->size[size])
-                take(c, p, n, (KernelParam){PARAM_SIZE, size, 4, 0}, size_of(c, size), out);
+                take(&all, (KernelParam){PARAM_SIZE, size, 4, 0}, size_of(c, size));
             size++;
         } else {
-            if (x->taken[i]) take(c, p, n, param_of(c, i), tensor_of(c, i), out);
+            if (x->taken[i]) take(&all, param_of(c, i), tensor_of(c, i));
             i++;
         }
     }
     if (x->partials)
-        take(c, p, n, (KernelParam){PARAM_WORKSPACE, -1, 8, c->sums_at}, partials_of(c), out);
-    for (int i = 0; i < n_map; i++) {
-        const char *name = ir_numbered(c, "map", i);
-        words_add(c->defined, name);
-        buf_printf(out, "%sconst __grid_constant__ rl_map %s", *n ? ",\n    " : "", name);
-        p[(*n)++] = (KernelParam){PARAM_MAP, i, TM_BYTES, 0};
-    }
-    return p;
+        take(&all, (KernelParam){PARAM_WORKSPACE, -1, 8, c->sums_at}, partials_of(c));
+    for (int i = 0; i < n_map; i++)
+        take(&all, (KernelParam){PARAM_MAP, i, TM_BYTES, 0},
+             ir_name(c, ir_type(IR_VOID), ir_numbered(c, "map", i)));
+    return all;
 }

@@ -1,6 +1,5 @@
 /* Numbers that may be known at run time only, as values of the kernel's size arguments.  */
 #include "codegen/expr/sizes.h"
-#include "codegen/expr/texts.h"
 
 Ir size_value(const Cg *c, TeExtent e) { return cg_extent(c, &e); }
 
@@ -32,8 +31,4 @@ Ir size_add_offset(const Cg *c, const Access *x, uint32_t without, Ir sum) {
     if (fixed == 0) return sum;
     if (sum && fixed < 0) return ir_sub(c, sum, cg_int(c, TE_I64, -fixed));
     return ir_sum(c, sum, cg_int(c, TE_I64, fixed));
-}
-
-const char *text_inside(const Cg *c, const char *at, TeExtent e, bool wide) {
-    return ir_string(c, size_inside(c, text_index(c, at, wide), e, wide));
 }

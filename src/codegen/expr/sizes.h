@@ -14,7 +14,4 @@ Ir size_of_stride(const Cg *c, const Access *x, int index);
 /* What no index moves of an access's offset, added to `sum` (NULL: to nothing); bit d of `without`:
  * the part of dimension d is left out.  NULL: nothing at all.  */
 Ir size_add_offset(const Cg *c, const Access *x, uint32_t without, Ir sum);
-
-/* The same as texts (texts.h).  */
-const char *text_inside(const Cg *c, const char *at, TeExtent e, bool wide);
 #endif

@@ -1,15 +1,14 @@
 /* Inside of code generation: what the emitters share.
  *
  * A Cg is the state of one emission: the statements so far (ir.h) and where things lie in memory.
- * Blocks that are not made of values yet print theirs with cg_line, cg_open and cg_close.  Names in
- * the emitted text: t tensors and scalars, s run-time sizes, w partial results, i indices of a
- * statement, e values of a group's tensors at one element, v shared subexpressions, rl_ prelude
- * functions.  A name that belongs to a tensor is cg_name's.  */
+ * Names in the emitted text: t tensors and scalars, s run-time sizes, w partial results, i indices
+ * of a statement, e values of a group's tensors at one element, v shared subexpressions, rl_
+ * functions of the prelude.  A name that belongs to a tensor is cg_name's.  */
 #ifndef ROLLER_CODEGEN_IR_CG_H
 #define ROLLER_CODEGEN_IR_CG_H
 #include "codegen/ir/ir.h"
-#include "codegen/kernel.h"
 #include "codegen/ir/words.h"
+#include "codegen/kernel.h"
 
 typedef struct CgParams CgParams;
 struct Cg {
@@ -27,19 +26,7 @@ struct Cg {
     int64_t sums_at;          /* the kernel's partial results in the workspace, bytes */
     IrStmt *open;             /* where the next statement goes */
     IrStmt *wait;             /* for the kernel before; NULL: there is none */
-    int depth;                /* levels by which a line that a block prints is indented besides */
-    int texts;                /* what blocks print themselves, in all kernels so far */
     int names;                /* v0, v1, ... used in this kernel */
     WordSet *defined;           /* names that the printer has defined; NULL: nobody asks */
 };
-
-/* -- text.c -- */
-const char *cg_text(const Cg *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void cg_line(Cg *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void cg_open(Cg *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));   /* adds " {" */
-void cg_scope(Cg *c);                      /* a block of its own */
-void cg_close(Cg *c);
-void cg_blank(Cg *c);
-/* The lines of `text` as comments; bytes that no comment may hold become '?'.  */
-void cg_comment(Buf *out, const char *text);
 #endif

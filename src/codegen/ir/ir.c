@@ -78,10 +78,6 @@ Ir ir_real(const Cg *c, IrBase base, double v) {
 
 Ir ir_bool(const Cg *c, bool v) { return ir_number(c, IR_BOOL, v); }
 
-Ir ir_text(const Cg *c, IrType type, const char *text) {
-    return make(c, (IrValue){.op = IR_TEXT, .type = type, .text = text}, 0, NULL);
-}
-
 static Ir named(const Cg *c, const IrName *name) {
     return make(c, (IrValue){.op = IR_NAME, .type = name->type, .name = name}, 0, NULL);
 }
@@ -528,30 +524,9 @@ void ir_wait(Cg *c) {
     c->wait->end = &c->wait->child;
 }
 
-/* ---- what blocks print themselves ---- */
-
-static const char *formatted(const Cg *c, const char *fmt, va_list ap) {
-    const char *line = arena_vprintf(c->arena, fmt, ap);
-    return c->depth ? arena_printf(c->arena, "%*s%s", 4 * c->depth, "", line) : line;
-}
-
 void ir_note(Cg *c, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    add(c, IR_STMT_NOTE)->text = formatted(c, fmt, ap);
-    va_end(ap);
-}
-
-void cg_line(Cg *c, const char *fmt, ...) {
-    va_list ap;
-    va_start(ap, fmt);
-    add(c, IR_STMT_LINE)->text = formatted(c, fmt, ap);
-    va_end(ap);
-}
-
-void cg_open(Cg *c, const char *fmt, ...) {
-    va_list ap;
-    va_start(ap, fmt);
-    open(c, IR_STMT_OPEN)->text = formatted(c, fmt, ap);
+    add(c, IR_STMT_NOTE)->text = arena_vprintf(c->arena, fmt, ap);
     va_end(ap);
 }

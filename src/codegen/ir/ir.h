@@ -62,7 +62,6 @@ IrBase ir_compute(TeDtype t);
 #define IR_OPS(X)             /*  sign in C; binds tighter the larger the number */                \
     X(NUMBER,  "",   16)      /* `i`, or `r` of a real type */                                     \
     X(NAME,    "",   16)                                                                           \
-    X(TEXT,    "",   16)      /* an expression that a block still prints itself */                 \
     X(CALL,    "",   16)      /* function<number, ...>(values) */                                  \
     X(ELEMENT, "",   15)      /* array[index] */                                                   \
     X(LANE,    "",   15)      /* element of a vector */                                            \
@@ -114,7 +113,7 @@ struct IrValue {
     int64_t i;
     double r;
     const IrName *name;
-    const char *text;         /* TEXT; CALL: the function */
+    const char *text;         /* CALL: the function */
     const int *number;        /* CALL: numbers in its name, ... */
     int n_number, places;     /* ... and its first arguments, which it changes */
 };
@@ -148,9 +147,7 @@ struct IrValue {
     X(NOTE,     "note")       /* a comment */                                                      \
     X(BLANK,    "blank")      /* an empty line */                                                  \
     X(WAIT,     "wait")       /* for the kernel before; `child`: pointers made anew behind it */   \
-    X(EXCHANGE, "exchange")   /* a name for what another lane of the warp has of a value */        \
-    X(LINE,     "line")       /* a statement that a block still prints itself ... */               \
-    X(OPEN,     "open")       /* ... or the head of one, and children */
+    X(EXCHANGE, "exchange")   /* a name for what another lane of the warp has of a value */
 typedef enum {
 #define X(id, name) IR_STMT_##id,
     IR_STATEMENTS(X)
@@ -190,7 +187,7 @@ struct IrStmt {
     int n, n_number;
     SyncScope scope;          /* SYNC */
     SyncOp sync;
-    const char *text;         /* LINE, OPEN; NOTE; SYNC: a comment behind it, or NULL */
+    const char *text;         /* NOTE; SYNC: a comment behind it, or NULL */
     IrStmt *child, *other, *next, *parent;
     IrStmt **end;             /* while it is built: where the next statement in it goes */
 };
@@ -205,7 +202,6 @@ Ir ir_int(const Cg *c, int64_t v);              /* int where it fits, else long 
 Ir ir_real(const Cg *c, IrBase base, double v);
 Ir ir_bool(const Cg *c, bool v);
 Ir ir_zero(const Cg *c, IrType type);           /* a vector of zeros, too */
-Ir ir_text(const Cg *c, IrType type, const char *text);
 /* Words of names: a stem and a number, "i3"; two in one.  */
 const char *ir_numbered(const Cg *c, const char *stem, int number);
 const char *ir_joined(const Cg *c, const char *stem, const char *end);

@@ -29,9 +29,9 @@
  * Under `on` a name that is defined there has a value for the threads inside alone, so it differs.
  *
  * Refused are kernels in which threads may return before a meeting, go on with the next turn of a
- * loop (`continue`) that has one for others, or leave it from the middle of a list; in which blocks
- * print statements themselves, or other things than warps and the block meet; and two rooms of one
- * name.  Rooms lie at the head of the kernel, as OpenCL C demands.  */
+ * loop (`continue`) that has one for others, or leave it from the middle of a list; what the
+ * language has nothing for; and two rooms of one name.  Rooms lie at the head of the kernel, as
+ * OpenCL C demands.  */
 #include "codegen/ir/cg.h"
 #include <string.h>
 
@@ -61,7 +61,6 @@ static bool is_varying(const Pass *x, const char *name) {
 
 static bool varies(const Pass *x, Ir e) {
     if (!e) return false;
-    if (e->op == IR_TEXT) return true;
     if (e->op == IR_NAME)
         return strcmp(e->name->text, "threadIdx.x") == 0 || is_varying(x, e->name->text);
     bool array = e->op == IR_ELEMENT && e->arg[0]->type.space == IR_REGISTERS;
@@ -92,8 +91,19 @@ static bool meets(const IrStmt *s) {
     return is_meeting(s) || has(s->child, is_meeting) || has(s->other, is_meeting);
 }
 
-static bool is_text(const IrStmt *s) {
-    return s->kind == IR_STMT_LINE || s->kind == IR_STMT_OPEN;
+/* What such a language has nothing for: matrix units, copies without registers, roles.  */
+static bool is_foreign(const IrStmt *s) {
+    switch (s->kind) {
+    case IR_STMT_MULTIPLY:
+    case IR_STMT_MATRICES:
+    case IR_STMT_COPY:
+    case IR_STMT_BOX:
+    case IR_STMT_SETTLE:
+    case IR_STMT_REGISTERS:
+    case IR_STMT_WAIT: return true;
+    case IR_STMT_SYNC: return s->scope != SYNC_WARP && s->scope != SYNC_BLOCK;
+    default: return false;
+    }
 }
 
 static bool is_return(const IrStmt *s) { return s->kind == IR_STMT_RETURN; }
@@ -430,7 +440,7 @@ static void statements(Pass *x, const IrStmt *first, Ir live) {
 const IrStmt *ir_legalize(Cg *c, const IrStmt *body, int threads) {
     Pass x = {.c = c, .threads = threads};
     IrStmt *own = ARENA_NEW(c->arena, IrStmt);
-    if (has(body->child, is_text)) return body;
+    if (has(body->child, is_foreign)) return NULL;
     *own = (IrStmt){.kind = IR_STMT_BLOCK};
     x.rooms = *own;
     x.rooms.end = &x.rooms.child;

@@ -172,9 +172,9 @@ static void fetch_region(Kernel *k, const Fetch *f) {
     Cg *cg = k->cg;
     const Side *s = f->s;
     Ir places = smem_at(cg, IR_I32, true, product_own(cg, s, "places"));
-    ir_let(cg, "from", ir_element(cg, places, fetched_k(cg, f)));
+    Ir from = ir_let(cg, "from", ir_element(cg, places, fetched_k(cg, f)));
     Ir i = ir_count(cg, "i", s->thread, IR_UNROLL_ALL);
-    put(k, s, f->buffer, i, ir_text(cg, ir_type(ir_storage(s->tile)), region_element(k, s)));
+    put(k, s, f->buffer, i, region_element(k, s, from, i));
     ir_close(cg);
 }
 

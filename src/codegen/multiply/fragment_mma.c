@@ -328,7 +328,7 @@ bool fragment_mma_stays(const Kernel *k, const Side *s) {
 
 static void fetch(Kernel *k, const Side *s, Ir kk, Ir buffer) {
     Fetch x = {s, kk, ir_element(k->cg, k->frag[s->side], buffer)};
-    if (s->l->region) region_fetch_mma(k, s, ir_string(k->cg, kk), ir_string(k->cg, buffer));
+    if (s->l->region) region_fetch_mma(k, s, kk, x.to);
     else if (s->fours) fetch_fours(k, &x);
     else if (s->ldmatrix) fetch_matrices(k, &x);
     else fetch_elements(k, &x);

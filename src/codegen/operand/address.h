@@ -57,6 +57,13 @@ bool address_wide(const Kernel *k, const Side *s, int d);
 void address_batch(Kernel *k, const Side *s, Ir rest);
 int address_rank(const Kernel *k, const Side *s);
 
+/* load_reads.c: `n` neighbours of a type as they travel in registers: those below four bytes in
+ * whole words, so that they take no register each.  The type of all, their load, element v.  */
+bool travel_in_words(TeDtype storage, int n);
+IrType travel_type(TeDtype storage, int n);
+Ir travel_load(const Cg *cg, TeDtype storage, int n, Ir from);
+Ir travel_element(const Cg *cg, TeDtype storage, int n, Ir registers, Ir v);
+
 /* Positions by tables.  */
 void table_constants(Kernel *k, const Side *s);
 void table_rows(Kernel *k, const Side *s);

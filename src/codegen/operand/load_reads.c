@@ -5,133 +5,156 @@
  * registers as it lies in memory, in accesses for a whole chunk, and is evaluated on the way to
  * shared memory.  Registers of read j of chunk i are <a or b>_r<j>[i].  */
 
-/* Elements below four bytes travel in whole words, so that they take no register each.  */
-static bool in_words(const ChunkRead *r) {
-    int bytes = te_dtype_bytes(r->storage);
-    return bytes < 4 && bytes * r->width >= 4;
+/* ---- elements on their way ---- */
+
+bool travel_in_words(TeDtype storage, int n) {
+    int bytes = te_dtype_bytes(storage);
+    return bytes < 4 && bytes * n >= 4;
 }
 
-static int per_word(const ChunkRead *r) { return 4 / te_dtype_bytes(r->storage); }
+IrType travel_type(TeDtype storage, int n) {
+    if (!travel_in_words(storage, n)) return ir_vector(ir_storage(storage), n);
+    return ir_vector(IR_U32, n * te_dtype_bytes(storage) / 4);
+}
 
-static int registers(const ChunkRead *r) {
-    return in_words(r) ? r->width / per_word(r) : r->width;
+Ir travel_load(const Cg *cg, TeDtype storage, int n, Ir from) {
+    IrType type = travel_type(storage, n);
+    if (travel_in_words(storage, n))
+        from = ir_view(cg, ir_pointer(IR_U32, IR_GLOBAL, true), from);
+    return ir_load(cg, from, type.lanes);
+}
+
+Ir travel_element(const Cg *cg, TeDtype storage, int n, Ir registers, Ir v) {
+    int per = 4 / te_dtype_bytes(storage);
+    if (!travel_in_words(storage, n)) return ir_lane(cg, registers, v);
+    Ir word = ir_lane(cg, registers, ir_div(cg, v, ir_int(cg, per)));
+    Ir bits = ir_mul(cg, ir_rem(cg, v, ir_int(cg, per)), ir_int(cg, 32 / per));
+    return ir_cast(cg, ir_storage(storage), ir_binary(cg, IR_SHR, word, bits));
+}
+
+/* ---- reads of a chunk ---- */
+
+static IrType type_of(const ChunkRead *r) { return travel_type(r->storage, r->width); }
+
+static const char *name_of(const Kernel *k, const Side *s, int j) {
+    return product_name(k->cg, s, ir_numbered(k->cg, "r", j));
 }
 
 void load_reads_declare(Kernel *k, const Side *s) {
-    for (int j = 0; j < s->n_read; j++) {
-        const ChunkRead *r = &s->read[j];
-        cg_line(k->cg, "rl_vec<%s, %d> %c_r%d[%d];",
-                in_words(r) ? "unsigned" : cg_storage(r->storage), registers(r), s->id, j,
-                s->per_thread);
-    }
+    for (int j = 0; j < s->n_read; j++)
+        ir_array(k->cg, type_of(&s->read[j]), name_of(k, s, j), s->per_thread, 0, 0);
+}
+
+/* Registers of read j of chunk i.  */
+static Ir registers(const Kernel *k, const Side *s, int j) {
+    const Cg *cg = k->cg;
+    IrType all = type_of(&s->read[j]);
+    all.rank++;
+    return ir_element(cg, ir_name(cg, all, name_of(k, s, j)), product_int(cg, "i"));
 }
 
 /* Is chunk i of the tile that begins at `first` there and inside?  NULL: always.  */
-static const char *test_chunk(const Kernel *k, const Side *s, const char *first) {
+static Ir test_chunk(const Kernel *k, const Side *s, Ir first) {
     const Cg *cg = k->cg;
-    Ir live = address_live(k, s);
-    const char *test = live ? ir_string_sum(cg, live) : NULL, *own = NULL;
+    Ir test = address_live(k, s);
     if (k->c.own_ragged[s->side])
-        own = cg_text(cg, "%c0 + %s < %c", s->side ? 'n' : 'm', ir_string(cg, address_mn(k, s)),
-                      s->side ? 'N' : 'M');
-    if (own) test = both(cg, test, own);
+        test = ir_both(cg, test, ir_lt(cg, address_own(k, s), product_extent(k, s->own)));
     if (!k->c.k_ragged) return test;
-    return both(cg, test, cg_text(cg, "%s + %s < K", first, ir_string(cg, address_k(k, s))));
+    return ir_both(cg, test, ir_lt(cg, ir_add(cg, first, address_k(k, s)),
+                                   product_extent(k, AX_K)));
 }
 
 /* Where a chunk begins along its direction: at a multiple of its length, which the compiler cannot
  * see, and by which it knows what is chosen by an index modulo 2.  */
-static const char *begin(const Kernel *k, const Side *s, AxisClass axis, const char *at) {
+static Ir begin(const Kernel *k, const Side *s, AxisClass axis, Ir at) {
     bool along = (s->l->along == AX_K) == (axis == AX_K);
-    return along && s->l->vec > 1 ? cg_text(k->cg, "(%s) & -%d", at, s->l->vec) : at;
+    if (!along || s->l->vec == 1) return at;
+    return ir_binary(k->cg, IR_AND, at, ir_int(k->cg, -s->l->vec));
 }
 
-/* Indices of the chunk's first element; prints their definitions.  */
-static CgPoint first_point(Kernel *k, const Side *s, const char *first) {
-    const char *own = ir_string_sum(k->cg, address_own(k, s));
-    const char *kk = cg_text(k->cg, "%s + %s", first, ir_string(k->cg, address_k(k, s)));
-    Ir at = address_point_own(k, s, text_index(k->cg, begin(k, s, s->own, own), false));
-    return address_indices(
-        k, s, at, address_point_k(k, text_index(k->cg, begin(k, s, AX_K, kk), false)));
+/* Indices of the chunk's first element; defines them.  */
+static CgPoint first_point(Kernel *k, const Side *s, Ir first) {
+    Ir kk = ir_add(k->cg, first, address_k(k, s));
+    Ir own = address_point_own(k, s, begin(k, s, s->own, address_own(k, s)));
+    return address_indices(k, s, own, address_point_k(k, begin(k, s, AX_K, kk)));
 }
 
 /* Read j of the chunk whose first point is `at`, if it is inside there.  */
 static void load_read(Kernel *k, const Side *s, const CgPoint *at, int j) {
     Cg *cg = k->cg;
     const ChunkRead *r = &s->read[j];
-    const TeTensor *t = &cg->te->tensor[r->read->v.ref];
-    const char *sub[TE_MAX_RANK], *inside = NULL;
+    int tensor = r->read->v.ref;
+    const TeTensor *t = &cg->te->tensor[tensor];
+    Ir sub[TE_MAX_RANK] = {0}, inside = NULL;
     int64_t by[TE_MAX_RANK] = {0};
     Access x;
     access_read(cg->te, at->stmt, r->read, &x);
     for (int d = 0; d < t->rank; d++) {
-        sub[d] = text_expr(at, r->read->args[d], TE_I64);
+        sub[d] = cg_expr(at, r->read->args[d], TE_I64);
         if (!x.guard[d]) continue;
-        inside = both(cg, inside, cg_text(cg, "%s >= 0 && %s < %s", sub[d], sub[d],
-                                          text_extent(cg, &t->shape[d])));
-        sub[d] = text_tested(at, r->read, d, &by[d]);
+        inside = ir_both(cg, inside, ir_binary(cg, IR_GE, sub[d], ir_int(cg, 0)));
+        inside = ir_both(cg, inside, ir_lt(cg, sub[d], cg_extent(cg, &t->shape[d])));
+        sub[d] = cg_tested(at, r->read, d, &by[d]);
     }
-    const char *from = text_pointer(cg, r->read->v.ref, text_offset(cg, r->read->v.ref, sub), by);
-    if (in_words(r)) from = cg_text(cg, "reinterpret_cast<const unsigned *>(%s)", from);
-    cg_line(cg, "%s%s%s%c_r%d[i] = rl_load<%d>(%s);", inside ? "if (" : "", inside ? inside : "",
-            inside ? ") " : "", s->id, j, registers(r), from);
+    Ir from = cg_pointer(cg, tensor, cg_offset(cg, tensor, sub), by);
+    if (inside) ir_if(cg, inside);
+    ir_set(cg, registers(k, s, j), travel_load(cg, r->storage, r->width, from));
+    if (inside) ir_close(cg);
 }
 
 void load_reads(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    const char *test = test_chunk(k, s, "k_next");
+    Ir first = product_k_next(k), test = test_chunk(k, s, first);
     for (int j = 0; j < s->n_read; j++) {
-        if (test || !te_always_inside(s->read[j].read)) cg_line(cg, "%c_r%d[i] = {};", s->id, j);
+        if (test || !te_always_inside(s->read[j].read))
+            ir_set(cg, registers(k, s, j), ir_zero(cg, type_of(&s->read[j])));
     }
-    if (test) cg_open(cg, "if (%s)", test);
-    CgPoint at = first_point(k, s, "k_next");
+    if (test) ir_if(cg, test);
+    CgPoint at = first_point(k, s, first);
     for (int j = 0; j < s->n_read; j++) load_read(k, s, &at, j);
-    if (test) cg_close(cg);
+    if (test) ir_close(cg);
 }
 
-/* Element v of read j as a value.  */
-static const char *element(const Kernel *k, const Side *s, int j) {
+/* Element v of the chunk of read j, as a value.  */
+static Ir element(const Kernel *k, const Side *s, int j, Ir v) {
     const Cg *cg = k->cg;
     const ChunkRead *r = &s->read[j];
-    int shared = s->l->vec / r->width;
-    const char *v = r->width == 1 ? "0" : shared > 1 ? cg_text(cg, "(v / %d)", shared) : "v";
-    if (!in_words(r))
-        return text_decode(cg, r->storage, cg_text(cg, "%c_r%d[i].v[%s]", s->id, j, v));
-    int per = per_word(r);
-    return text_decode(cg, r->storage,
-                     cg_text(cg, "(%s)(%c_r%d[i].v[%s / %d] >> %s %% %d * %d)",
-                             cg_storage(r->storage), s->id, j, v, per, v, per, 32 / per));
+    Ir at = r->width == 1 ? ir_int(cg, 0) : ir_div(cg, v, ir_int(cg, s->l->vec / r->width));
+    return cg_decode(cg, r->storage,
+                     travel_element(cg, r->storage, r->width, registers(k, s, j), at));
 }
 
 /* The expression's value at `at` in the form it has in the tile; a last rounding to the tile's type
  * is made once.  */
-static const char *tile_value(const CgPoint *at, const Side *s, bool pairs) {
+static Ir tile_value(const CgPoint *at, const Side *s, bool pairs) {
     const TeExpr *e = s->o->expr;
-    if (e->kind == TE_CAST && e->store == s->tile)
-        return text_wait(at->cg, s->tile, pairs, e->args[0]->type,
-                       text_expr(at, e->args[0], e->args[0]->type));
-    return text_wait(at->cg, s->tile, pairs, s->o->compute, text_expr(at, e, s->o->compute));
+    TeDtype type = s->o->compute;
+    if (e->kind == TE_CAST && e->store == s->tile) {
+        e = e->args[0];
+        type = e->type;
+    }
+    return cg_wait(at->cg, s->tile, pairs, type, cg_expr(at, e, type));
 }
 
 Ir load_reads_evaluate(Kernel *k, const Side *s, bool pairs) {
     Cg *cg = k->cg;
     CgGiven given[RTILE_CHUNK_READS];
-    const char *test = test_chunk(k, s, "k_next - BK");
-    cg_line(cg, "%s x[%d]%s;", text_waiting(s->tile, pairs), s->l->vec, test ? " = {}" : "");
-    if (test) cg_open(cg, "if (%s)", test);
-    else cg_scope(cg);
-    CgPoint at = first_point(k, s, "k_next - BK");
+    Ir first = ir_sub(cg, product_k_next(k), product_size(k, 'B', AX_K));
+    Ir test = test_chunk(k, s, first), v = product_int(cg, "v");
+    IrType type = ir_type(cg_waiting(s->tile, pairs));
+    Ir x = test ? ir_zeros(cg, type, "x", s->l->vec) : ir_array(cg, type, "x", s->l->vec, 0, 0);
+    if (test) ir_if(cg, test);
+    else ir_scope(cg);
+    CgPoint at = first_point(k, s, first);
     int moves = rtile_chunk_index(at.stmt, &k->c.p->con.axis[s->l->along]);
-    at.index[moves] = ir_add(cg, at.index[moves], text_index(cg, "v", false));
+    at.index[moves] = ir_add(cg, at.index[moves], v);
     for (int j = 0; j < s->n_read; j++)
-        given[j] = (CgGiven){s->read[j].read, text_value(cg, te_dtype_compute(s->read[j].storage),
-                                                         element(k, s, j))};
+        given[j] = (CgGiven){s->read[j].read, element(k, s, j, v)};
     at.given = given;
     at.n_given = s->n_read;
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int v = 0; v < %d; v++)", s->l->vec);
-    cg_line(cg, "x[v] = %s;", tile_value(&at, s, pairs));
-    cg_close(cg);
-    cg_close(cg);
-    return ir_name(cg, ir_array_of(cg_waiting(s->tile, pairs)), "x");
+    ir_count(cg, "v", s->l->vec, IR_UNROLL_ALL);
+    ir_set(cg, ir_element(cg, x, v), tile_value(&at, s, pairs));
+    ir_close(cg);
+    ir_close(cg);
+    return x;
 }

@@ -7,20 +7,15 @@
  * to shared memory: before the multiply-adds into the other stage, or after them into the only
  * one.  */
 
-/* Elements below four bytes travel in whole words, so that they take no register each.  */
 static bool in_words(const Side *s) {
-    int bytes = te_dtype_bytes(s->o->storage);
-    return s->copies && bytes < 4 && bytes * s->l->vec >= 4;
+    return s->copies && travel_in_words(s->o->storage, s->l->vec);
 }
 
-static int words(const Side *s) { return s->l->vec * te_dtype_bytes(s->o->storage) / 4; }
-
-static int register_count(const Side *s) { return in_words(s) ? words(s) : s->l->vec; }
+static int words(const Side *s) { return travel_type(s->o->storage, s->l->vec).lanes; }
 
 static IrType register_type(const Side *s) {
-    IrBase base = in_words(s) ? IR_U32 : s->copies ? ir_storage(s->o->storage)
-                                                   : ir_compute(s->o->compute);
-    return ir_vector(base, register_count(s));
+    return s->copies ? travel_type(s->o->storage, s->l->vec)
+                     : ir_vector(ir_compute(s->o->compute), s->l->vec);
 }
 
 /* The registers of chunk i.  */
@@ -30,12 +25,8 @@ static Ir registers(const Kernel *k, const Side *s) {
 
 /* Element v of chunk i.  */
 static Ir register_element(const Kernel *k, const Side *s, Ir v) {
-    const Cg *cg = k->cg;
-    int per = 4 / te_dtype_bytes(s->o->storage);
-    if (!in_words(s)) return ir_lane(cg, registers(k, s), v);
-    Ir word = ir_lane(cg, registers(k, s), ir_div(cg, v, ir_int(cg, per)));
-    Ir bits = ir_mul(cg, ir_rem(cg, v, ir_int(cg, per)), ir_int(cg, 32 / per));
-    return ir_cast(cg, ir_storage(s->o->storage), ir_binary(cg, IR_SHR, word, bits));
+    if (!in_words(s)) return ir_lane(k->cg, registers(k, s), v);
+    return travel_element(k->cg, s->o->storage, s->l->vec, registers(k, s), v);
 }
 
 void load_staged_declare(Kernel *k, const Side *s) {
@@ -56,9 +47,8 @@ static void load_copies(Kernel *k, const Side *s) {
     if (live) ir_if(cg, live);
     Ir source = address_source(k, s), test = address_test(k, s);
     if (test && !live) ir_set(cg, to, zero);
-    if (in_words(s)) source = ir_view(cg, ir_pointer(IR_U32, IR_GLOBAL, true), source);
     if (test) ir_if(cg, test);
-    ir_set(cg, to, ir_load(cg, source, register_count(s)));
+    ir_set(cg, to, travel_load(cg, s->o->storage, s->l->vec, source));
     if (test) ir_close(cg);
     if (live) ir_close(cg);
 }

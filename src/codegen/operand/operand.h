@@ -77,7 +77,8 @@ void pixels_box(const Kernel *k, const Side *s, const PixelsAt *at, IrBox *x);
 void region_constants(Kernel *k, const Side *s);
 void region_load(Kernel *k, const Side *s);
 void region_advance(Kernel *k, const Side *s);            /* to the next step's k */
-void region_fetch_mma(Kernel *k, const Side *s, const char *kk, const char *buffer);
+/* The slice at kk, to the registers `to`.  */
+void region_fetch_mma(Kernel *k, const Side *s, Ir kk, Ir to);
 /* Row i of the thread at the place `from`.  */
-const char *region_element(const Kernel *k, const Side *s);
+Ir region_element(const Kernel *k, const Side *s, Ir from, Ir i);
 #endif

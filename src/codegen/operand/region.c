@@ -2,29 +2,44 @@
 #include "codegen/block/product.h"
 
 /* The region of an operand: copied to shared memory before the first step, gathered from there.
- * Places are in bytes.  <a or b>_row[]: of rows of the warp's tile, for the lane; the table: of
- * k.  */
+ * Places are in bytes.  Chunks.rows: of rows of the warp's tile, for the lane; the table: of k.  */
 
 enum { ENTRY = 4, AT_ONCE = 8 };
 
-static char upper(const Side *s) { return (char)(s->id - 32); }
-
 void region_constants(Kernel *k, const Side *s) {
+    Cg *cg = k->cg;
     int places = (int)rprog_room_at(k->l->layout, ROOM_PLACES, s->side);
-    cg_line(k->cg, "constexpr int %c_REGION = %d, %c_PLACES = %d, %c_LINE = %d;", upper(s),
-            (int)s->room->at, upper(s), places, upper(s), s->region.row);
+    ir_constant(cg, product_constant_name(cg, s, "REGION"), ir_int(cg, s->room->at));
+    ir_constant(cg, product_constant_name(cg, s, "PLACES"), ir_int(cg, places));
+    ir_constant(cg, product_constant_name(cg, s, "LINE"), ir_int(cg, s->region.row));
+}
+
+/* A loop over n things, of which each thread takes every THREADS-th.  */
+static Ir open_shares(Kernel *k, int n, int unroll) {
+    Cg *cg = k->cg;
+    Ir i = product_int(cg, "i");
+    ir_loop(cg, i, product_int(cg, "tid"), ir_lt(cg, i, ir_int(cg, n)),
+            (IrNext){IR_ADD, product_int(cg, "THREADS")}, unroll);
+    return i;
+}
+
+/* Shared memory from a constant of the operand on, as elements.  */
+static Ir elements_at(const Kernel *k, const Side *s, IrBase base, const char *constant) {
+    return smem_at(k->cg, base, false, product_constant(k->cg, s, constant));
 }
 
 /* ---- before the first step ---- */
 
+static Ir subscript(const Cg *cg, int d) { return product_int(cg, ir_numbered(cg, "p", d)); }
+
 /* Subscript d of the region's first element.  */
-static const char *first_of(Kernel *k, const Side *s, int d, const Ir *own) {
+static Ir first_of(Kernel *k, const Side *s, int d, const Ir *own) {
     const Access *x = &s->o->access;
     const Ir *batch = k->chunks[s->side].batch;
     Ir sum = address_combine(k, x, d, (AxisPlace){&k->c.p->con.axis[s->own], own, false}, NULL);
     if (batch)
         sum = address_combine(k, x, d, (AxisPlace){&k->c.p->con.axis[AX_B], batch, false}, sum);
-    return ir_string_sum(k->cg, address_plus_number(k->cg, sum, x->sub[d].c));
+    return address_plus_number(k->cg, sum, x->sub[d].c);
 }
 
 /* Defines where the region begins: the pointer, and subscripts that may be outside.  */
@@ -37,78 +52,95 @@ static void begin(Kernel *k, const Side *s, const Ir *own) {
     address_batch(k, s, address_plus_number(cg, sum, x->offset.c - g->shift));
     for (int d = 0; d <= g->line; d++) {
         if (!(g->tested >> d & 1)) continue;
-        const char *at = first_of(k, s, d, own);
-        if (d == g->line && g->stride > 1) at = cg_text(cg, "(%s) * %d", at, (int)g->stride);
-        Ir whole = text_index(cg, at, false);
-        if (d == g->line) whole = address_plus_number(cg, whole, -(int64_t)g->shift);
-        at = ir_string_sum(cg, whole);
-        cg_line(cg, "const int p%d = %s;", d, at);
+        Ir at = first_of(k, s, d, own);
+        if (d == g->line)
+            at = address_plus_number(cg, ir_mul_n(cg, at, g->stride), -(int64_t)g->shift);
+        ir_let_as(cg, IR_I32, ir_numbered(cg, "p", d), at);
     }
 }
 
-/* The chunk's place in the tensor, as an offset from the first element; prints digits of the
+/* Where a chunk is: `line`, and element x of it.  */
+typedef struct {
+    Ir line, x;
+} Chunk;
+
+/* The chunk's place in the tensor, as an offset from the first element; defines digits of the
  * line.  */
-static const char *chunk_offset(Kernel *k, const Side *s, const char **test) {
+static Ir chunk_offset(Kernel *k, const Side *s, Chunk c, Ir *test) {
     Cg *cg = k->cg;
     const RRegion *g = &s->region;
     const TeTensor *t = &k->c.te->tensor[s->o->access.tensor];
-    const char *sum = "x";
+    Ir sum = c.x;
     int below = 1;
     *test = NULL;
     for (int d = g->line; d >= 0; d--) {
         bool last = d == g->line;
-        const char *at = "x";
-        if (!last) {
-            at = g->extent[d] > 1 ? cg_text(cg, "g%d", d) : "0";
-            if (g->extent[d] > 1) {
-                const char *x = below > 1 ? cg_text(cg, "line / %du", below) : "line";
-                bool top = below * g->extent[d] == g->lines;
-                cg_line(cg, "const int g%d = %s%s;", d, x,
-                        top ? "" : cg_text(cg, " %% %du", (int)g->extent[d]));
-                sum =
-                    cg_text(cg, "%s + g%d * %s", sum, d, text_int(cg, TE_I64, t->stride[d].value));
-            }
-            below *= g->extent[d];
+        Ir at = last ? c.x : ir_int(cg, 0);
+        if (!last && g->extent[d] > 1) {
+            at = ir_div(cg, c.line, ir_number(cg, IR_U32, below));
+            if (below * g->extent[d] != g->lines)
+                at = ir_rem(cg, at, ir_number(cg, IR_U32, g->extent[d]));
+            at = ir_let_as(cg, IR_I32, ir_numbered(cg, "g", d), at);
+            sum = ir_add(cg, sum, ir_mul(cg, at, cg_int(cg, TE_I64, t->stride[d].value)));
         }
+        if (!last) below *= g->extent[d];
         if (!(g->tested >> d & 1)) continue;
         TeExtent bound = last ? size_number(g->bound) : t->shape[d];
-        *test = both(cg, *test, text_inside(cg, cg_text(cg, "p%d + %s", d, at), bound, false));
+        Ir inside = size_inside(cg, ir_add(cg, subscript(cg, d), at), bound, false);
+        *test = ir_both(cg, *test, inside);
     }
     return sum;
+}
+
+/* Through registers.  */
+static void move_chunk(Kernel *k, const Side *s, Ir from, Ir test, Ir to) {
+    Cg *cg = k->cg;
+    int vec = s->region.vec;
+    IrBase base = ir_storage(s->o->storage);
+    Ir v, x = ir_load(cg, from, vec);
+    if (test) {
+        v = ir_variable_of(cg, "v", ir_zero(cg, ir_vector(base, vec)));
+        ir_if(cg, test);
+        ir_set(cg, v, x);
+        ir_close(cg);
+    } else {
+        v = ir_let(cg, "v", x);
+    }
+    Ir first = ir_unary(cg, IR_ADDRESS, ir_lane(cg, v, ir_int(cg, 0)));
+    ir_store(cg, NULL, vec, ir_view(cg, ir_pointer(base, IR_SHARED, false), to), first);
 }
 
 static void copy_chunks(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     const RRegion *g = &s->region;
-    const char *test, *type = cg_storage(s->o->storage);
-    int per = g->row / g->vec, vec = g->vec;
-    cg_line(cg, "#pragma unroll %d", AT_ONCE);
-    cg_open(cg, "for (int i = tid; i < %d; i += THREADS)", per * g->lines);
-    cg_line(cg, "const unsigned line = i / %du;", per);
-    cg_line(cg, "const int x = i %% %du%s;", per, vec > 1 ? cg_text(cg, " * %d", vec) : "");
-    const char *from = cg_text(cg, "%c_src + (%s)", s->id, chunk_offset(k, s, &test));
-    const char *to = cg_text(cg, "(line * %c_LINE + x) * %d", upper(s), s->elem);
+    Ir test, per = ir_number(cg, IR_U32, g->row / g->vec);
+    Ir i = open_shares(k, g->row / g->vec * g->lines, AT_ONCE);
+    Chunk c = {.line = ir_let_as(cg, IR_U32, "line", ir_div(cg, i, per))};
+    c.x = ir_let_as(cg, IR_I32, "x", ir_mul_n(cg, ir_rem(cg, i, per), g->vec));
+    Ir from = ir_add(cg, k->chunks[s->side].src, chunk_offset(k, s, c, &test));
+    Ir to = ir_add(cg, ir_mul(cg, c.line, product_constant(cg, s, "LINE")), c.x);
+    to = ir_mul(cg, to, ir_int(cg, s->elem));
+    Ir region = product_constant(cg, s, "REGION");
     if (rprog_copies_chunks(s->l)) {
-        cg_line(cg, "%s(shared + %c_REGION + %s, %s, %s);", load_function(k, s), upper(s),
-                to, from, test ? test : "true");
+        Ir shared = ir_name(cg, ir_type(IR_U32), "shared");
+        ir_copy(cg, &(IrCopy){.mover = load_function(k, s),
+                              .to = ir_add(cg, ir_add(cg, shared, region), to),
+                              .from = from,
+                              .inside = test ? test : ir_bool(cg, true)});
     } else {
-        cg_line(cg, "rl_vec<%s, %d> v%s;", type, vec, test ? " = {}" : "");
-        cg_line(cg, "%s%s%sv = rl_load<%d>(%s);", test ? "if (" : "", test ? test : "",
-                test ? ") " : "", vec, from);
-        cg_line(cg, "rl_store<%d>(reinterpret_cast<%s *>(smem + %c_REGION + %s), v.v);", vec, type,
-                upper(s), to);
+        move_chunk(k, s, from, test, ir_add(cg, ir_add(cg, product_smem(cg), region), to));
     }
-    cg_close(cg);
+    ir_close(cg);
 }
 
 static void fill_zeros(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    const char *type = cg_storage(s->o->storage);
     if (s->region_zeros == 0) return;
-    cg_open(cg, "for (int i = tid; i < %d; i += THREADS)", s->region_zeros);
-    cg_line(cg, "reinterpret_cast<%s *>(smem + %c_REGION)[%d + i] = 0;", type, upper(s),
-            s->region.lines * s->region.row);
-    cg_close(cg);
+    Ir i = open_shares(k, s->region_zeros, IR_UNROLL_FREE);
+    Ir at = ir_add(cg, ir_int(cg, s->region.lines * s->region.row), i);
+    ir_set(cg, ir_element(cg, elements_at(k, s, ir_storage(s->o->storage), "REGION"), at),
+           ir_int(cg, 0));
+    ir_close(cg);
 }
 
 static void fill_table(Kernel *k, const Side *s) {
@@ -116,20 +148,19 @@ static void fill_table(Kernel *k, const Side *s) {
     const RRegion *g = &s->region;
     const FusedAxis *axis = &k->c.p->con.axis[AX_K];
     Ir digit[TE_MAX_INDICES], sum = NULL;
-    int entries = rprog_region_entries(k->c.p, k->c.r);
-    cg_open(cg, "for (int i = tid; i < %d; i += THREADS)", entries);
-    address_digits(k, axis, product_name(cg, s, "k"), ir_cast(cg, IR_U32, product_int(cg, "i")),
-                   false, digit);
-    for (int i = 0; i < axis->n_digit; i++) {
-        Ir at = axis->n_digit == 1 ? product_int(cg, "i") : digit[i];
-        if (g->step_k[i]) sum = ir_sum(cg, sum, ir_mul(cg, at, ir_int(cg, g->step_k[i])));
+    Ir i = open_shares(k, rprog_region_entries(k->c.p, k->c.r), IR_UNROLL_FREE);
+    address_digits(k, axis, product_name(cg, s, "k"), ir_cast(cg, IR_U32, i), false, digit);
+    for (int n = 0; n < axis->n_digit; n++) {
+        Ir at = axis->n_digit == 1 ? i : digit[n];
+        if (g->step_k[n]) sum = ir_sum(cg, sum, ir_mul(cg, at, ir_int(cg, g->step_k[n])));
     }
-    const char *place = ir_string_sum(cg, address_plus_number(cg, sum, g->shift));
+    Ir place = address_plus_number(cg, sum, g->shift);
     if (s->region_zeros)
-        place = cg_text(cg, "i < K ? %s : %d", place, g->lines * g->row);
-    cg_line(cg, "reinterpret_cast<int *>(smem + %c_PLACES)[i] = (%s) * %d;", upper(s), place,
-            s->elem);
-    cg_close(cg);
+        place = ir_select(cg, ir_lt(cg, i, product_extent(k, AX_K)), place,
+                          ir_int(cg, g->lines * g->row));
+    ir_set(cg, ir_element(cg, elements_at(k, s, IR_I32, "PLACES"), i),
+           ir_mul(cg, place, ir_int(cg, s->elem)));
+    ir_close(cg);
 }
 
 /* Rows of a block: those along which lanes lie.  */
@@ -142,48 +173,54 @@ static int row_count(const Kernel *k, const Side *s) {
     return s->region_straight ? 1 : s->thread;
 }
 
-/* Row i of those in the block's tile.  */
-static const char *row_at(const Kernel *k, const Side *s) {
+/* What the thread's row i adds to its first.  */
+static Ir row_step(const Kernel *k, const Side *s, Ir i) {
     const Cg *cg = k->cg;
-    const char *pos = s->side ? "col" : "row", axis = s->side ? 'N' : 'M';
-    if (k->c.matrix.used)
-        return cg_text(cg, "%s + (int)(%s) + i * %d", pos,
-                       ir_string(cg, fragment_lane_place(cg, &s->fragment, FRAG_ROW, 1)),
-                       s->region_group * block_rows(s));
-    if (s->vec == 1) return cg_text(cg, "%s + i * L%c", pos, axis);
-    return cg_text(cg, "%s + i / V%c * (L%c * V%c) + i %% V%c", pos, axis, axis, axis, axis);
+    Ir lanes = product_size(k, 'L', s->own), vec = product_size(k, 'V', s->own);
+    if (s->vec == 1) return ir_mul(cg, i, lanes);
+    return ir_add(cg, ir_mul(cg, ir_div(cg, i, vec), ir_mul(cg, lanes, vec)), ir_rem(cg, i, vec));
 }
 
-static void row_places(Kernel *k, const Side *s, const char *first) {
+/* Row i of those in the block's tile, behind `first` (NULL: 0).  */
+static Ir row_at(const Kernel *k, const Side *s, Ir first, Ir i) {
+    const Cg *cg = k->cg;
+    Ir at = ir_sum(cg, first, product_place(cg, s));
+    if (!k->c.matrix.used) return ir_add_parts(cg, at, row_step(k, s, i));
+    at = ir_add(cg, at, ir_as(cg, IR_I32, fragment_lane_place(cg, &s->fragment, FRAG_ROW, 1)));
+    return ir_add(cg, at, ir_mul(cg, i, ir_int(cg, s->region_group * block_rows(s))));
+}
+
+static void row_places(Kernel *k, const Side *s, Ir first) {
     Cg *cg = k->cg;
     const RRegion *g = &s->region;
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int i = 0; i < %d; i++)", row_count(k, s));
-    cg_line(cg, "const unsigned at = %s%s%s;", g->whole ? first : "", g->whole ? " + " : "",
-            row_at(k, s));
-    if (!g->whole) {
-        cg_line(cg, "%c_row[i] = %c_REGION + (int)at * %d;", s->id, upper(s), g->step_in * s->elem);
-    } else {
-        cg_line(cg, "%c_row[i] = %c_REGION + (int)(at %% %du) * %d + (int)(at / %du) * %d;", s->id,
-                upper(s), g->count_in, g->step_in * s->elem, g->count_in, g->step_out * s->elem);
-    }
-    cg_close(cg);
+    Ir count = ir_number(cg, IR_U32, g->whole ? g->count_in : 1);
+    Ir i = ir_count(cg, "i", row_count(k, s), IR_UNROLL_ALL);
+    Ir at = ir_let_as(cg, IR_U32, "at", row_at(k, s, first, i)), in = at, place;
+    if (g->whole) in = ir_rem(cg, at, count);
+    place = ir_add(cg, product_constant(cg, s, "REGION"),
+                   ir_mul(cg, ir_cast(cg, IR_I32, in), ir_int(cg, g->step_in * s->elem)));
+    if (g->whole)
+        place = ir_add(cg, place, ir_mul(cg, ir_cast(cg, IR_I32, ir_div(cg, at, count)),
+                                         ir_int(cg, g->step_out * s->elem)));
+    ir_set(cg, ir_element(cg, k->chunks[s->side].rows, i), place);
+    ir_close(cg);
 }
 
 void region_load(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     const RRegion *g = &s->region;
     const FusedAxis *own = &k->c.p->con.axis[s->own];
-    Ir digit[TE_MAX_INDICES] = {ir_int(cg, 0)};
-    const char *first = "0";
-    cg_line(cg, "// region: operand %c, %d lines of %d elements, each once", s->id, (int)g->lines,
+    Ir digit[TE_MAX_INDICES] = {ir_int(cg, 0)}, first = NULL;
+    ir_note(cg, "region: operand %c, %d lines of %d elements, each once", s->id, (int)g->lines,
             (int)g->row);
-    cg_line(cg, "int %c_row[%d], %c_places = %c_PLACES;", s->id, row_count(k, s), s->id, upper(s));
-    cg_scope(cg);
+    k->chunks[s->side].rows = ir_array(cg, ir_type(IR_I32), product_name(cg, s, "row"),
+                                       row_count(k, s), 0, 0);
+    ir_variable(cg, IR_I32, product_name(cg, s, "places"), product_constant(cg, s, "PLACES"));
+    ir_scope(cg);
     address_digits(k, own, product_name(cg, s, "mn"), product_first(k, s->own),
                    address_axis_wide(k, s->own), digit);
     if (g->whole) {
-        first = cg_text(cg, "(unsigned)%s", ir_string(cg, digit[own->n_digit - 1]));
+        first = ir_cast(cg, IR_U32, digit[own->n_digit - 1]);
         digit[own->n_digit - 1] = ir_int(cg, 0);
     }
     begin(k, s, digit);
@@ -191,8 +228,8 @@ void region_load(Kernel *k, const Side *s) {
     fill_zeros(k, s);
     fill_table(k, s);
     row_places(k, s, first);
-    cg_close(cg);
-    cg_blank(cg);
+    ir_close(cg);
+    ir_simple(cg, IR_STMT_BLANK);
 }
 
 void region_advance(Kernel *k, const Side *s) {
@@ -203,58 +240,68 @@ void region_advance(Kernel *k, const Side *s) {
 
 /* ---- fragments ---- */
 
+/* What lies `bytes` beside each other is read as one.  */
+static IrBase joined_base(int bytes) {
+    return bytes == 8 ? IR_F64 : bytes == 4 ? IR_U32 : bytes == 2 ? IR_U16 : IR_U8;
+}
+
 /* A register of `per` elements: they are read `pair` at a time from row + the places at `from`.  */
-static const char *joined(const Kernel *k, const Side *s, const char *row, int per) {
+static Ir joined(const Kernel *k, const Side *s, Ir row, Ir from, int per) {
     const Cg *cg = k->cg;
     int pair = s->region.pair, bytes = pair * s->elem;
-    const char *type = bytes == 8 ? "double" : bytes == 4 ? "unsigned"
-                     : bytes == 2 ? "unsigned short" : "unsigned char";
-    const char *sum = NULL;
+    IrType type = ir_pointer(joined_base(bytes), IR_SHARED, true);
+    Ir at = ir_add_parts(cg, product_smem(cg), row), all = NULL;
     for (int i = 0; i < per / pair; i++) {
-        const char *x = cg_text(cg, "*reinterpret_cast<const %s *>(smem + %s + from.v[%d])", type,
-                                row, i * pair);
-        if (per > pair) x = cg_text(cg, "(unsigned)%s", x);
-        if (i > 0) x = cg_text(cg, "%s << %d", x, i * bytes * 8);
-        sum = sum ? cg_text(cg, "%s | %s", sum, x) : x;
+        Ir place = ir_add(cg, at, ir_lane(cg, from, ir_int(cg, i * pair)));
+        Ir x = ir_element(cg, ir_view(cg, type, place), ir_int(cg, 0));
+        if (per > pair) x = ir_cast(cg, IR_U32, x);
+        if (i > 0) x = ir_binary(cg, IR_SHL, x, ir_int(cg, i * bytes * 8));
+        all = all ? ir_binary(cg, IR_OR, all, x) : x;
     }
-    return sum;
+    return all;
 }
 
-void region_fetch_mma(Kernel *k, const Side *s, const char *kk, const char *buffer) {
+/* Places of the elements of register g in the slice at kk.  */
+static Ir places_of(Kernel *k, const Side *s, Ir kk, Ir g) {
     Cg *cg = k->cg;
     const Fragment *x = &s->fragment;
-    int rows = fragment_slots(x, FRAG_ROW), per = x->per_register;
-    int registers = fragment_slots(x, FRAG_COL) / per, entries = per > s->region.pair ? per : 1;
-    int blocks = k->c.r->warp.extent[s->own] / block_rows(s);
-    const char *own = k->c.warps[AX_K] > 1 ? "k_warp + " : "";
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int g = 0; g < %d; g++)", registers);
-    cg_line(cg, "const rl_vec<int, %d> from = rl_load<%d>(reinterpret_cast<const int *>(smem + "
-            "%c_places) + %s%s + g * %d + %s);", entries, entries, s->id, own, kk,
-            fragment_lanes(x, FRAG_COL) * per,
-            ir_string_sum(cg, fragment_lane_place(cg, x, FRAG_COL, 1)));
-    cg_line(cg, "#pragma unroll");
-    cg_open(cg, "for (int f = 0; f < %d; f++)", blocks);
-    const char *row = cg_text(cg, "%c_row[f / %d]", s->id, s->region_group);
-    if (s->region_group > 1)
-        row = cg_text(cg, "%s + f %% %d * %d", row, s->region_group,
-                      block_rows(s) * s->region.step_in * s->elem);
-    cg_line(cg, "%c_frag[%s][f / %d * %d + g * %d + f %% %d] = %s;", s->id, buffer, rows,
-            s->registers, rows, rows, joined(k, s, row, per));
-    cg_close(cg);
-    cg_close(cg);
+    int per = x->per_register;
+    Ir at = smem_at(cg, IR_I32, true, product_own(cg, s, "places"));
+    if (k->c.warps[AX_K] > 1) at = ir_add(cg, at, product_int(cg, "k_warp"));
+    at = ir_add_parts(cg, at, kk);
+    at = ir_add(cg, at, ir_mul(cg, g, ir_int(cg, fragment_lanes(x, FRAG_COL) * per)));
+    at = ir_add_parts(cg, at, fragment_lane_place(cg, x, FRAG_COL, 1));
+    return ir_let(cg, "from", ir_load(cg, at, per > s->region.pair ? per : 1));
 }
 
-const char *region_element(const Kernel *k, const Side *s) {
+void region_fetch_mma(Kernel *k, const Side *s, Ir kk, Ir to) {
+    Cg *cg = k->cg;
+    const Fragment *x = &s->fragment;
+    int per = x->per_register, blocks = k->c.r->warp.extent[s->own] / block_rows(s);
+    Ir rows = ir_int(cg, fragment_slots(x, FRAG_ROW)), group = ir_int(cg, s->region_group);
+    Ir g = ir_count(cg, "g", fragment_slots(x, FRAG_COL) / per, IR_UNROLL_ALL);
+    Ir from = places_of(k, s, kk, g);
+    Ir f = ir_count(cg, "f", blocks, IR_UNROLL_ALL);
+    Ir row = ir_element(cg, k->chunks[s->side].rows, ir_div(cg, f, group));
+    if (s->region_group > 1)
+        row = ir_add(cg, row,
+                     ir_mul(cg, ir_rem(cg, f, group),
+                            ir_int(cg, block_rows(s) * s->region.step_in * s->elem)));
+    Ir at = ir_mul(cg, ir_div(cg, f, rows), ir_int(cg, s->registers));
+    at = ir_add(cg, ir_add(cg, at, ir_mul(cg, g, rows)), ir_rem(cg, f, rows));
+    ir_set(cg, ir_element(cg, to, at), joined(k, s, row, from, per));
+    ir_close(cg);
+    ir_close(cg);
+}
+
+Ir region_element(const Kernel *k, const Side *s, Ir from, Ir i) {
     const Cg *cg = k->cg;
-    const char *row = cg_text(cg, "%c_row[i]", s->id);
-    if (s->region_straight) {
-        char axis = s->side ? 'N' : 'M';
-        const char *i = s->vec == 1
-                            ? cg_text(cg, "i * L%c", axis)
-                            : cg_text(cg, "(i / V%c * (L%c * V%c) + i %% V%c)", axis, axis, axis,
-                                      axis);
-        row = cg_text(cg, "%c_row[0] + %s * %d", s->id, i, s->region.step_in * s->elem);
-    }
-    return cg_text(cg, "*reinterpret_cast<const %s *>(smem + %s + from)", cg_storage(s->tile), row);
+    bool straight = s->region_straight;
+    Ir row = ir_element(cg, k->chunks[s->side].rows, straight ? ir_int(cg, 0) : i);
+    if (straight)
+        row = ir_add(cg, row, ir_mul(cg, row_step(k, s, i),
+                                     ir_int(cg, s->region.step_in * s->elem)));
+    Ir at = ir_add(cg, ir_add_parts(cg, product_smem(cg), row), from);
+    return ir_element(cg, ir_view(cg, ir_pointer(ir_storage(s->tile), IR_SHARED, true), at),
+                      ir_int(cg, 0));
 }

@@ -173,16 +173,6 @@ static void put_statement(Printer *p, const IrStmt *s) {
         put_all(p, s->child);
         return;
     case IR_STMT_EXCHANGE: put_exchange(p, s); return;
-    case IR_STMT_LINE:
-        put_text(p, s->text, "\n");
-        p->texts++;
-        return;
-    case IR_STMT_OPEN:
-        p->texts++;
-        put_text(p, s->text, *s->text ? " {\n" : "{\n");
-        put_children(p, s->child);
-        buf_puts(p->out, "\n");
-        return;
     default: ir_put_act(p, s);
     }
 }
@@ -199,18 +189,24 @@ static Printer printer(const Cg *c, int depth, Buf *out) {
                      .defined = c->defined};
 }
 
-void ir_print_parameter(const Cg *c, Ir name, Buf *out) {
-    Printer p = printer(c, 0, out);
-    if (name->type.rank == 0) buf_puts(out, "const ");
-    ir_put_type(&p, name->type);
-    if (name->type.rank)
-        buf_puts(out, c->language == LANGUAGE_CUDA ? "__restrict__ " : "restrict ");
-    else buf_puts(out, " ");
-    buf_puts(out, ir_defined(&p, name->name));
+static void put_parameter(Printer *p, ParamKind kind, const IrName *name) {
+    bool pointer = name->type.rank > 0;
+    if (!pointer) buf_puts(p->out, "const ");
+    if (kind == PARAM_MAP) buf_puts(p->out, "__grid_constant__ rl_map");
+    else ir_put_type(p, name->type);
+    if (pointer) buf_puts(p->out, p->language == LANGUAGE_CUDA ? "__restrict__" : "restrict");
+    buf_printf(p->out, " %s", ir_defined(p, name));
 }
 
-int ir_print(const Cg *c, const IrStmt *first, int depth, Buf *out) {
+void ir_print_parameters(const Cg *c, const KernelParam *p, const Ir *name, int n, Buf *out) {
+    Printer to = printer(c, 0, out);
+    for (int i = 0; i < n; i++) {
+        if (i) buf_puts(out, ",\n    ");
+        put_parameter(&to, p[i].kind, name[i]->name);
+    }
+}
+
+void ir_print(const Cg *c, const IrStmt *first, int depth, Buf *out) {
     Printer p = printer(c, depth, out);
     put_all(&p, first);
-    return p.texts;
 }

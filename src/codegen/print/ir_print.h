@@ -7,15 +7,12 @@
 
 /* ---- ir_print.c, ir_print_values.c ---- */
 
-/* The statements at `first` and behind it, so many levels deep.  Returns how many statements and
- * values are texts of their blocks, which are CUDA C++ in every language.  */
-int ir_print(const Cg *c, const IrStmt *first, int depth, Buf *out);
-/* The declaration of a kernel's parameter.  */
-void ir_print_parameter(const Cg *c, Ir name, Buf *out);
-/* A value as a text that may stand anywhere: in parentheses if it is not a single thing; as a part
- * of a sum.  */
+/* The statements at `first` and behind it, so many levels deep.  */
+void ir_print(const Cg *c, const IrStmt *first, int depth, Buf *out);
+/* The declarations of a kernel's parameters.  */
+void ir_print_parameters(const Cg *c, const KernelParam *p, const Ir *name, int n, Buf *out);
+/* A value as a text that may stand anywhere: in parentheses if it is not a single thing.  */
 const char *ir_string(const Cg *c, Ir x);
-const char *ir_string_sum(const Cg *c, Ir x);
 
 /* ---- inside ---- */
 
@@ -24,7 +21,6 @@ typedef struct {
     HalLanguage language;
     Buf *out;
     int depth;
-    int texts;                /* statements and values that blocks print themselves */
     WordSet *defined;           /* names that have been defined */
 } Printer;
 

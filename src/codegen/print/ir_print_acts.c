@@ -3,7 +3,7 @@
 /* The printers of what hardware has an instruction for: products of matrices, what they read,
  * syncs, boxes, registers of a role.  */
 
-/* function(to, arguments);  What only CUDA C++ has is no statement of another language.  */
+/* function(to, arguments);  Only CUDA C++ has them (legalize.c).  */
 static void put_act(Printer *p, const char *function, const IrStmt *s) {
     const char *before = "(";
     buf_puts(p->out, function);
@@ -18,7 +18,6 @@ static void put_act(Printer *p, const char *function, const IrStmt *s) {
         before = ", ";
     }
     buf_puts(p->out, s->n || s->to ? ");\n" : "();\n");
-    p->texts += p->language != LANGUAGE_CUDA;
 }
 
 static void put_multiply(Printer *p, const IrStmt *s) {
@@ -61,7 +60,6 @@ static void put_barrier(Printer *p, const IrStmt *s) {
     }
     if (s->sync == SYNC_INIT || s->number[0] > 0) buf_printf(p->out, ", %d", s->number[0]);
     buf_puts(p->out, ");");
-    p->texts += p->language != LANGUAGE_CUDA;
 }
 
 static void put_named(Printer *p, const IrStmt *s) {
@@ -74,7 +72,6 @@ static void put_named(Printer *p, const IrStmt *s) {
         ir_put(p, s->arg[0], 0);
         buf_puts(p->out, ");");
     }
-    p->texts += p->language != LANGUAGE_CUDA;
 }
 
 /* Groups of what is under way.  */
@@ -82,7 +79,6 @@ static void put_group(Printer *p, const char *name, const IrStmt *s) {
     buf_puts(p->out, name);
     if (s->sync == SYNC_WAIT) buf_printf(p->out, "_wait<%d>();", s->number[0]);
     else buf_puts(p->out, s->sync == SYNC_COMMIT ? "_commit();" : "_begin();");
-    p->texts += p->language != LANGUAGE_CUDA;
 }
 
 static void put_sync(Printer *p, const IrStmt *s) {
@@ -91,10 +87,8 @@ static void put_sync(Printer *p, const IrStmt *s) {
                                                    [SYNC_BULK] = "rl_bulk"};
     const char *plain = plain_sync(s);
     if (plain) {
-        bool known = s->scope <= SYNC_BLOCK || p->language == LANGUAGE_CUDA;
         buf_printf(p->out, "%s();", ir_spelled(p, plain));
-        p->texts += !known;
-    } else if (s->scope == SYNC_BARRIER) {
+        } else if (s->scope == SYNC_BARRIER) {
         put_barrier(p, s);
     } else if (s->scope == SYNC_NAMED) {
         put_named(p, s);
@@ -132,7 +126,6 @@ static void put_box(Printer *p, const IrStmt *s) {
 
 static void put_registers(Printer *p, const IrStmt *s) {
     buf_printf(p->out, "rl_registers_%s<%d>();\n", s->number[1] ? "leave" : "take", s->number[0]);
-    p->texts += p->language != LANGUAGE_CUDA;
 }
 
 static void put_matrices(Printer *p, const IrStmt *s) {

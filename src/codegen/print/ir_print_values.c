@@ -1,5 +1,4 @@
 #include "codegen/print/ir_print.h"
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -206,10 +205,6 @@ static void put_plain(Printer *p, Ir x) {
         else put_integer(p, x);
         return;
     case IR_NAME: buf_puts(p->out, ir_spelled(p, x->name->text)); return;
-    case IR_TEXT:
-        buf_puts(p->out, x->text);
-        p->texts++;
-        return;
     case IR_CALL: put_call(p, x); return;
     case IR_CAST: put_cast(p, x); return;
     case IR_ELEMENT:
@@ -245,20 +240,9 @@ static void put_plain(Printer *p, Ir x) {
     }
 }
 
-/* A text may be anything: only what is one thing for sure stands without parentheses.  */
-static bool is_one(const char *s) {
-    int depth = 0;
-    for (; *s; s++) {
-        bool word = isalnum((unsigned char)*s) || *s == '_' || *s == '.';
-        depth += (*s == '(' || *s == '[') - (*s == ')' || *s == ']');
-        if (depth == 0 && !word && *s != ')' && *s != ']') return false;
-    }
-    return true;
-}
-
 void ir_put(Printer *p, Ir x, int binds) {
     bool view = x->op == IR_CAST && x->type.rank > 0 && p->language == LANGUAGE_CUDA;
-    int own = x->op == IR_TEXT && !is_one(x->text) ? 0 : op_row[view ? IR_CALL : x->op].binds;
+    int own = op_row[view ? IR_CALL : x->op].binds;
     bool bracket = own < binds;
     if (bracket) buf_putc(p->out, '(');
     put_plain(p, x);
@@ -271,12 +255,9 @@ void ir_put_set(Printer *p, Ir to, IrOp op, Ir value) {
     ir_put(p, value, 0);
 }
 
-static const char *string(const Cg *c, Ir x, int binds) {
+const char *ir_string(const Cg *c, Ir x) {
     Buf b = buf_new(c->arena);
-    Printer p = {.arena = c->arena, .language = LANGUAGE_CUDA, .out = &b};
-    ir_put(&p, x, binds);
+    Printer p = {.arena = c->arena, .language = c->language, .out = &b};
+    ir_put(&p, x, op_row[IR_ELEMENT].binds);
     return buf_str(&b);
 }
-
-const char *ir_string(const Cg *c, Ir x) { return string(c, x, op_row[IR_ELEMENT].binds); }
-const char *ir_string_sum(const Cg *c, Ir x) { return string(c, x, op_row[IR_ADD].binds); }

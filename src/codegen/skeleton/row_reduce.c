@@ -93,7 +93,7 @@ void row_finish(Kernel *k, int pass) {
     Partials p = reduction_partials(k, &m, pass);
     reduction_settle(k, &m, &p);
     row_known(k, pass, true);
-    cg_blank(k->cg);
+    ir_simple(k->cg, IR_STMT_BLANK);
 }
 
 void row_leave(Kernel *k, int pass) {
@@ -109,5 +109,5 @@ void row_combine(Kernel *k, int pass, bool stores) {
     reduction_left(k, &m, &p);
     reduction_combine(k, &m, &p);
     row_known(k, pass, stores);
-    cg_blank(k->cg);
+    ir_simple(k->cg, IR_STMT_BLANK);
 }
