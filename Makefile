@@ -34,6 +34,7 @@
 #   make lint wc         rules of the house; sizes of the modules
 #   make nvrtc12         NVRTC 12.9 beside the newest one, for sm_70
 #   make install         PREFIX= DESTDIR= LIBDIR=
+#   make docs            runs the commands that README and docs show, and writes what they print
 #   make gallery         $(BUILD)/gallery.html: expressions with plan, kernel and roofline
 #   make deb             Debian packages of all this, into $(BUILD)/deb
 #   make static          $(BUILD)/static/roller-gen: one file, profiles inside, needs libc alone
@@ -102,8 +103,8 @@ products += $(simdriver) $(tvmffi)
 
 .PHONY: all run test test-long test-forms unit asan tsan fuzz fuzzers golden replay same-code \
         repriced bench \
-        learn measured sizes gpu-kit foreign test-hosts test-torch fuzz-onnx kernelbench package python wheel wheel-test lint objects \
-        wc setup nvrtc12 install static manuals deb gallery clean
+        learn measured sizes gpu-kit foreign test-hosts test-torch fuzz-onnx kernelbench package python \
+        wheel wheel-test lint objects wc setup nvrtc12 install static manuals deb docs gallery clean
 .DELETE_ON_ERROR:
 
 all: $(products)
@@ -362,6 +363,9 @@ foreign: $(simdriver)
 	@tests/foreign/setup $(BUILD)/foreign
 	@MATCH='$(MATCH)' FROM='$(FROM)' EVERY='$(EVERY)' JOBS='$(JOBS)' LIMIT='$(LIMIT)' TINYGRAD='$(TINYGRAD)' \
 	    $(BUILD)/foreign/venv/bin/python tests/foreign/run.py $(BUILD) $(SUITE)
+
+docs: all python $(simdriver)
+	@python3 -c 'import numpy' 2>/dev/null || PATH=/usr/bin:$$PATH; tools/docs $(BUILD)
 
 # Hosts that PyPI has, on the simulated driver and in the simulator: tests/hosts.
 test-hosts: package $(simdriver)

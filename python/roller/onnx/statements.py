@@ -126,7 +126,7 @@ class Graph:
         name = name or f"t{len(self.statements)}"
         indices = [f"d{d}" for d in range(len(shape))]
         if any(is_known(n) and n == 0 for n in shape):    # there is nothing to compute, or to read
-            value, reduced = "false" if dtype == "bool" else "0", {}
+            value, reduced = "false" if dtype == "bool" else "0.0" if "f" in dtype else "0", {}
         else:
             value = text(indices)
         if dtype in NARROW:               # arithmetic is that of i32

@@ -1,0 +1,15 @@
+#!/bin/sh
+# What pages show of commands is what they print; only times may differ.  About 15 s of a core.
+. tests/tap
+python3 -c 'import numpy' 2>/dev/null || PATH=/usr/bin:$PATH
+export PATH
+tools/docs --check "$BUILD"
+is 'README.md and docs have commands' "$(cat README.md docs/*.md | grep -c '^```console')" -ge 15
+
+# The check can fail: a figure that is no time is found, a time is not.
+printf '```console\n$ echo took 3.5 us in 4 blocks\ntook 9.9 us in 4 blocks\n```\n' >"$dir/time.md"
+printf '```console\n$ echo took 3.5 us in 4 blocks\ntook 3.5 us in 5 blocks\n```\n' >"$dir/figure.md"
+try 'another time passes' tools/docs --check "$BUILD" "$dir/time.md"
+is 'another figure does not' "$(tools/docs --check "$BUILD" "$dir/figure.md" | grep -c '^not ok')" -eq 1
+tools/docs "$BUILD" "$dir/figure.md" >"$dir/log"
+has "$dir/figure.md" 'in 4 blocks' 'make docs mends it'
