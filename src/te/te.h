@@ -179,6 +179,7 @@ extern const char *const te_decision_name[TE_DECISION_COUNT];
     X(STEPS)      /* reductions in two steps */                                                    \
     X(PARTS)      /* deviations from the means of parts */                                         \
     X(INLINED)    /* expressions of temporaries that they make */                                  \
+    X(CHAINED)    /* a divisor of a whole sum of what divided its exponentials */                  \
     X(PHASES)     /* shorter sums, phase by phase */                                               \
     X(SPREAD)     /* sums of every s-th result, between zeros */                                   \
     X(RELAID)     /* reads of copies in another order */
@@ -247,6 +248,8 @@ typedef struct {
                                * become a statement of its own */
     bool tf32, fp32x3, fast;
     uint32_t pos;
+    const char *unchained;    /* normalized: why this product of rows of another product is not made
+                               * in its kernel, in words; NULL: it could be, or is no such */
 } TeStmt;
 
 typedef struct {

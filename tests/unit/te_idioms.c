@@ -18,6 +18,13 @@ static const struct {
     {'p', "{~ @tf32~ @fast~ @accum(f64)~ @accum(f16)}"},
     {'n', "{15~15.0~f32(15)~14~f16(15)}"},
     {'e', "{0~7~6~1}"},
+    {'h', "{f32~bf16~f16~f64}"},
+    {'b', "{~ @type(bf16)~ @type(f16)~ @type(f8e4m3)~ @type(f32)}"},
+    {'f', "{exp~exp2~exp}"},
+    {'g', "{log~log2~log}"},
+    {'y', "{s[b,i,j]~j <= i ? s[b,i,j] : -inf~j < N[b] && j >= i - 1 ? s[b,i,j] : -inf~"
+          "j > i ? -inf : s[b,i,j] * 0.5~s[b,i,j] + W[b,i] * (j - i)~tanh(s[b,i,j])~"
+          "s[b,i,j] + (j <= i ? 0 : -1e9)~N[j%2] > 0 ? s[b,i,j] : -inf}"},
     {'x', "{X[n,c,d]~X[n,c,d]~X[n,c,d] * X[n,c,d]~abs(X[n,c,d])~X[n,c,d] / 3~i64(X[n,c,d])}"},
 };
 static const struct {
@@ -55,6 +62,15 @@ static const struct {
           "($Q ? (K[r] > 0 ? $X : 0) : 0) * K[r]~f16($Q ? 1 : 0) * K[r]}"},
     {'G', "{i < 1 ? $Z : t[i-1]~t[i-1] else $Z~i == 0 ? $Z : t[i-1]~i == 4 ? $Z : t[i+1]~"
           "t[i+1] else $Z~t[4-i]~t[i]}"},
+    {'E', "{O[b,i,e] = sum[j]($f(t[b,i,j] - m[b,i]) * V[b,j,e])$p / z[b,i];~"
+          "p[b,i,j] = {$f(t[b,i,j] - m[b,i])~(j < N[b] ? $f(t[b,i,j] - m[b,i]) : 0)} / {z[b,i]~"
+          "y[b,i]}$b; O[b,i,e] = sum[j](p[b,i,j] * V[b,j,e]);~"
+          "p[b,i,j] = $f(t[b,i,j] - l[b,i])$b; O[b,i,e] = sum[j](V[b,j,e] * p[b,i,j]);~"
+          "O[b,i,e] = sum[j](f16($f(t[b,i,j] - m[b,i] - $g(z[b,i]))) * V[b,j,e]);~"
+          "p[b,i,j] = $f(t[b,i,j] - m[b,i])$b; O[b,i,e] = sum[j](p[b,i,j] * V[b,j,e]) / z[b,i];~"
+          "p[b,i,j] = $f(t[b,i,j] - m[b,i]) {* r[b,i]~* (1 / z[b,i])~* W[b,i]~/ W[b,i]}$b;"
+          " O[b,i,e] = sum[j](p[b,i,j] * V[b,j,e]);~"
+          "O[b,i,e] = sum[j]((N[b] > j ? $f(t[b,i,j] - m[b,i]) / z[b,i] : 0) * V[b,j,e]);}"},
     {'A', "{r <= i ? X[r] : $Z~r >= i ? X[r] : $Z~(r <= i ? 1 : 0) * X[r]~r <= i ? X[4-r] : 0}"},
 };
 
@@ -123,6 +139,18 @@ static const char *const sentence[][3] = {
     {"X: {f64~f32~f16}[9]", "Y: {f16~bf16~f8e4m3~f8e5m2~f32}[9]",
      "t[i] = {X[i]~-X[i]~X[i] * 2} {@type(f32)~@type(f16)~@type(bf16)~@type(f8e5m2)~};"
      " Y[i] = t[{i~8-i}];"},
+    /* softmax between products */
+    {"Q: $h[2,3,4], K: $h[2,5,4], V: $h[2,5,3], N: i32[2], W: {f32~f32~f64}[2,3]",
+     "(O: $o[2,3,3], L: f32[2,3])",
+     "s[b,i,j] = sum[d](Q[b,i,d] * K[b,j,d]){~ * 0.125~ * W[b,i]}; t[b,i,j] = $y;"
+     " m[b,i] = max[j](t[b,i,j]); z[b,i] = sum[j]($f(t[b,i,j] - m[b,i]));"
+     " l[b,i] = m[b,i] + $g(z[b,i]); r[b,i] = 1 / z[b,i];"
+     " y[b,i] = {z[b,i] + 0.5~z[b,i] + N[b]~max(z[b,i], 1e-9)~W[b,i]};"
+     " L[b,i] = {l~z~y}[b,i] + r[b,i] * y[b,i] * 0; $E"},
+    {"Q: $h[2,3,4], K: $h[2,5,4], V: $h[2,5,3], N: i32[2], W: f32[2,3]", "O: {f32~f16~bf16}[2,3,3]",
+     "s[b,i,j] = sum[d](Q[b,i,d] * K[b,j,d]){~ * 0.125}; t[b,i,j] = $y;"
+     " m[b,i] = max[j](t[b,i,j]); z[b,i] = sum[j]($f(t[b,i,j] - m[b,i]));"
+     " l[b,i] = m[b,i] + $g(z[b,i]); r[b,i] = 1 / z[b,i]; y[b,i] = z[b,i] + 0.5; $E"},
     /* products */
     {"A: $t[8,6], B: $t[8,10]", "Y: $o[6,10]", "Y[m,n] = sum[k](A[k,m] * B[k,n])$p;"},
     {"A: $t[6,7], B: $t[7,10]", "Y: $o[6,10]",

@@ -49,6 +49,7 @@ static bool open_both(Arena *a, Choices *c, uint64_t seed, Rng *rng, Te **te, Te
     Diag d = diag_new(a);
     if (te_parse(a, &d, diag_text("x.te", program(a, c, seed)), NULL, NULL, te)) return false;
     (*te)->decisions = decide(a, any_decisions(rng));
+    (*te)->decisions->chains = true;
     return te_normalize(a, &d, *te, normal) == ST_OK;
 }
 

@@ -167,7 +167,9 @@ static void catch_up(TeEval *ev) {
     }
 }
 
-void eval_fetch(TeEval *ev, int tensor, const int64_t *pos, const bool *inside, int n, Lanes *out) {
+void eval_fetch(TeEval *ev, const Node *x, const int64_t *pos, const bool *inside, int n,
+                Lanes *out) {
+    int tensor = x->e->v.ref;
     Prog *p = &ev->prog[ev->maker[tensor]];
     TeDtype stored = ev->te->tensor[tensor].dtype;
     bool exact = true, plain = true;
@@ -194,7 +196,7 @@ void eval_fetch(TeEval *ev, int tensor, const int64_t *pos, const bool *inside, 
     out->plain = plain;
     TeDtype computed = te_dtype_class(stored) == TE_CLASS_REAL ? TE_F64 : p->root->type;
     if (stored != p->root->type)
-        lanes_cast(out, computed, stored, n);
+        (x->moved ? lanes_cast_moved : lanes_cast)(out, computed, stored, n);
 }
 
 /* ---- The interface ---- */

@@ -124,9 +124,11 @@ static void finish_sum(const Acc *a, const Node *x, Lanes *out, int n) {
     for (int j = 0; j < n; j++) {
         bool exact = (a->whole[j] && a->mag[j] <= x->acc_exact) ||
                      (a->fine[j] && a->mag[j] <= x->acc_exact / 4096);
+        double share = acc_roundoff(x, a->n[j]) + x->acc_moved;
         out->v[j] = a->v[j];
-        out->b[j] =
-            exact ? 0 : a->b[j] + acc_roundoff(x, a->n[j]) * a->mag[j] + x->acc_tiny * a->n[j];
+        out->b[j] = exact && x->acc_moved == 0
+                        ? 0
+                        : a->b[j] + share * a->mag[j] + x->acc_tiny * a->n[j];
         out->f[j] = a->f[j] | (a->v[j] == 0 ? LANE_ANY_ZERO : 0);
         if (!(a->mag[j] <= x->acc_limit))
             out->f[j] |= LANE_UNDECIDED;

@@ -177,8 +177,17 @@ static void drop_signs(Lanes *x, int n) {
     }
 }
 
+/* A share of a padding 0 is one; what a condition masks stays so while it is -inf.  */
+static void drop_masks(TeKind kind, Lanes *x, int n) {
+    for (int j = 0; j < n && !x->plain; j++) {
+        if (kind == TE_DIV && x->v[j] != 0) x->f[j] &= (uint8_t)~LANE_PADDING;
+        if (x->v[j] != -INFINITY) x->f[j] &= (uint8_t)~LANE_MASKED;
+    }
+}
+
 void lanes_arith(const Node *node, Lanes *x, Lanes *y, int n) {
-    uint8_t keep = LANE_UNDECIDED | LANE_ANY_ZERO | (node->kind == TE_MUL ? LANE_PADDING : 0);
+    bool factor = node->kind == TE_MUL || node->kind == TE_DIV;
+    uint8_t keep = LANE_UNDECIDED | LANE_ANY_ZERO | LANE_MASKED | (factor ? LANE_PADDING : 0);
     TeDtype t = node->type;
     if (te_dtype_class(t) == TE_CLASS_REAL) {
         if (node->kind == TE_MUL)
@@ -193,6 +202,7 @@ void lanes_arith(const Node *node, Lanes *x, Lanes *y, int n) {
     }
     lanes_join_flags(x, y, keep, n);
     drop_signs(x, n);
+    drop_masks(node->kind, x, n);
 }
 
 void lanes_negate(TeDtype t, Lanes *x, int n) {

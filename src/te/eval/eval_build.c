@@ -78,6 +78,16 @@ static void build_steps(const TeEval *ev, Node *x, const TeStmt *s, const TeExpr
     else x->acc_step = (s->fp32x3 ? 3 : 1) * 0x1p-23;
 }
 
+/* Dividing a sum of exponentials as a whole, not each term: a few roundings more; where z was
+ * divided by in the exponent, as log(z), what that is rounded by in it and in e^x, log(z) being
+ * 23 at most.  The sum is z times as large, no more than there are terms.  */
+static void allow_division(const TeEval *ev, Node *x, const TeExpr *body) {
+    bool direct = true;
+    if (eval_exp_part(ev, body, &direct) == EXP_NONE || !eval_exp_divided(ev, body)) return;
+    x->acc_moved = 128 * lanes_roundoff(x->acc);
+    x->acc_limit /= 2 * (double)x->count + 2;
+}
+
 static void build_reduce(const TeEval *ev, Node *x, const TeStmt *s, const TeExpr *e) {
     TeDtype body = e->args[0]->type;
     bool sums = e->red == TE_RED_SUM || e->red == TE_RED_PROD;
@@ -117,6 +127,17 @@ static void build_reduce(const TeEval *ev, Node *x, const TeStmt *s, const TeExp
         x->acc_exact = 0x1p24;
         x->acc_tiny = 0x1p-149;
     }
+    if (e->red == TE_RED_SUM) allow_division(ev, x, e->args[0]);
+}
+
+/* Is what is rounded an exponential, or a share of it, in a term of a sum?  */
+static bool is_moved(const TeEval *ev, const TeExpr *e) {
+    TeDtype to = e->kind == TE_READ ? ev->te->tensor[e->v.ref].dtype : e->store;
+    const TeExpr *rounded = e->kind == TE_READ ? e : e->args[0];
+    bool direct = true;
+    return ev->in_sum && (to == TE_F16 || to == TE_BF16) &&
+           (e->kind != TE_READ || ev->maker[e->v.ref] >= 0) &&
+           eval_exp_part(ev, rounded, &direct) != EXP_NONE;
 }
 
 /* Marks the multiplications that make up the terms of a sum.  */
@@ -158,6 +179,8 @@ Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e) {
     x->fast = s->fast;
     x->rescaled = ev->sums_exps && e->kind == TE_CALL &&
                   (e->v.fn == TE_FN_EXP || e->v.fn == TE_FN_EXP2);
+    bool was = ev->in_sum;
+    ev->in_sum = was || (e->kind == TE_REDUCE && e->red == TE_RED_SUM);
     for (int i = 0; i < e->n_args; i++) {
         x->args[i] = eval_build(ev, s, e->args[i]);
         x->uses |= x->args[i]->uses;
@@ -166,6 +189,8 @@ Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e) {
         x->other = eval_build(ev, s, e->other);
         x->uses |= x->other->uses;
     }
+    ev->in_sum = was;
+    if (e->kind == TE_READ || e->kind == TE_CAST) x->moved = is_moved(ev, e);
     if (e->kind >= TE_EQ && e->kind <= TE_GE)
         x->meet = te_meet(e->args[0]->type, e->args[1]->type);
     switch (e->kind) {

@@ -53,10 +53,19 @@ static bool has_pole(TeFn fn) {
     return fn == TE_FN_LOG || fn == TE_FN_LOG2 || fn == TE_FN_SQRT || fn == TE_FN_RSQRT;
 }
 
+/* e^-inf is a padding 0 where a condition made the exponent -inf.  */
+static void unmask(TeFn fn, Lanes *x, int n, int j) {
+    bool exp = fn == TE_FN_EXP || fn == TE_FN_EXP2;
+    if (x->plain || !(x->f[j] & LANE_MASKED)) return;
+    x->f[j] &= (uint8_t)~LANE_MASKED;
+    if (exp && x->v[j] == -INFINITY) lanes_flag(x, n, j, LANE_PADDING);
+}
+
 /* One lane of a function of one real: monotonic on its domain, or of slope at most 1.  */
 static void call_lane(const Node *node, Lanes *x, int n, int j) {
     TeFn fn = node->e->v.fn;
     double a = x->v[j], b = x->b[j], v = apply(fn, a), lo = v, hi = v;
+    unmask(fn, x, n, j);
     bool any_zero = a == 0 && !x->plain && (x->f[j] & LANE_ANY_ZERO);
     if (b > 0) {
         if (fn == TE_FN_SIN || fn == TE_FN_COS || fn == TE_FN_ABS) {
@@ -135,7 +144,7 @@ void lanes_call(const Node *node, Lanes *x, Lanes *y, int n) {
         return;
     }
     if (!x->plain)
-        lanes_join_flags(x, x, LANE_UNDECIDED | LANE_ANY_ZERO, n);
+        lanes_join_flags(x, x, LANE_UNDECIDED | LANE_ANY_ZERO | LANE_MASKED, n);
     bool keeps_exact = x->exact && (fn == TE_FN_ABS || is_jump(fn));
     lanes_show_bounds(x, n);
     if (fn == TE_FN_POW) {

@@ -16,7 +16,8 @@ enum {
     LANE_UNDECIDED = 1,       /* any value is right */
     LANE_PADDING = 2,         /* a 0 that pads (te_pads), or a product with it */
     LANE_ANY_ZERO = 4,        /* if zero: of either sign */
-    LANE_FADED = 8            /* an exponential that is nothing beside one of the same sum */
+    LANE_FADED = 8,           /* an exponential that is nothing beside one of the same sum */
+    LANE_MASKED = 16          /* a -inf instead of what a condition does not let through */
 };
 
 /* What a sum's terms have of exponentials: such a sum may be kept relative to a running maximum,
@@ -53,6 +54,8 @@ struct Node {
     Affine *sub;
     int64_t stride[TE_MAX_RANK];
     bool pads;                /* READ, SELECT: its 0 pads */
+    bool moved;               /* READ, CAST: its rounding to 16 bits is one of an exponential in a sum,
+                               * which may be made before or after that is divided or rescaled */
     /* REDUCE */
     int sweep;                /* its longest index */
     int64_t count;            /* number of terms */
@@ -60,6 +63,7 @@ struct Node {
     double acc_step;          /* sum: how far an addition is off, as a share of the magnitudes; */
     double acc_each, acc_most;            /* ... how many count for a term, for one of all */
     bool acc_rounds, acc_all, acc_coarse; /* ... what else counts: see acc_roundoff */
+    double acc_moved;         /* sum: what dividing it as a whole may be off by, as a share */
     double acc_limit;         /* sum: magnitudes beyond leave the accumulator's range */
     double acc_exact;         /* sum: integers up to this are exact in it */
     double acc_tiny;          /* sum: absolute loss of a term */
@@ -110,6 +114,7 @@ struct TeEval {
     Prog *prog;               /* per statement */
     uint8_t *exps;            /* per tensor: ExpPart of its elements */
     bool sums_exps;
+    bool in_sum;              /* the terms of a sum are being built */
     Watch *watch;
     int levels;               /* of calls that are under way */
     bool put_off;             /* what is evaluated now depends on elements that were put off */
@@ -155,13 +160,16 @@ void acc_finish(const Acc *a, const Node *x, Lanes *out, int n);
 /* eval_exp.c: finds exponentials, and sums of them.  *direct: none is a temporary.  */
 void eval_find_exps(TeEval *ev);
 ExpPart eval_exp_part(const TeEval *ev, const TeExpr *term, bool *direct);
+/* Are exponentials of the term divided, by themselves or in their exponents?  */
+bool eval_exp_divided(const TeEval *ev, const TeExpr *term);
 
 /* eval_build.c */
 Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e);
 int eval_slots(const Node *x);
 
-/* eval.c: the values of a computed tensor at dense positions pos[j] where inside[j].  */
-void eval_fetch(TeEval *ev, int tensor, const int64_t *pos, const bool *inside, int n, Lanes *out);
+/* eval.c: the values of the computed tensor that x reads, at dense positions pos[j] where inside[j].  */
+void eval_fetch(TeEval *ev, const Node *x, const int64_t *pos, const bool *inside, int n,
+                Lanes *out);
 /* Elements of a tensor in memory.  */
 void eval_gather(const TeEval *ev, int tensor, const int64_t *offset, const bool *inside, int n,
                  Lanes *out);
@@ -182,6 +190,8 @@ void lanes_copy(Lanes *to, int i, const Lanes *from, int j, int n);
 void lanes_settle(Lanes *x, TeDtype t, int n);             /* infinities, the type's range */
 void lanes_convert(Lanes *x, TeDtype from, TeDtype to, int n);
 void lanes_cast(Lanes *x, TeDtype from, TeDtype to, int n);
+/* The same where the rounding, to 16 bits, may have been made of a multiple instead.  */
+void lanes_cast_moved(Lanes *x, TeDtype from, TeDtype to, int n);
 /* What one rounding may be off by: `share` of the largest power of two (f64: of the value) that is
  * not above the magnitude.  f64 is computed here with the same unit as in a kernel, so that both
  * errors count.  */

@@ -1,5 +1,6 @@
 #include "te/eval/eval_impl.h"
 #include "te/tree/tree.h"
+#include <math.h>
 #include <string.h>
 
 /* All lanes take the value of lane 0.  */
@@ -101,7 +102,7 @@ static void eval_read(Prog *p, const Node *x, int k, int n) {
     if (ev->data[x->e->v.ref])
         eval_gather(ev, x->e->v.ref, at.offset, at.inside, n, out);
     else
-        eval_fetch(ev, x->e->v.ref, at.offset, at.inside, n, out);
+        eval_fetch(ev, x, at.offset, at.inside, n, out);
     lanes_convert(out, te_dtype_compute(t->dtype), x->type, n);
     for (int j = 0; j < n && any_open; j++) {
         if (open[j])
@@ -144,9 +145,10 @@ static void eval_select(Prog *p, const Node *x, int k, int n) {
         lanes_convert(&p->slot[k + i], x->args[i]->type, x->type, n);
     }
     lanes_select(x->type, &p->slot[k], &p->slot[k + 1], &p->slot[k + 2], n);
-    for (int j = 0; j < n && x->pads; j++) {
-        if (te_is_zero(x->e->args[taken[j] ? 1 : 2]))
-            lanes_flag(&p->slot[k], n, j, LANE_PADDING);
+    for (int j = 0; j < n; j++) {
+        const TeExpr *e = x->e->args[taken[j] ? 1 : 2];
+        if (x->pads && te_is_zero(e)) lanes_flag(&p->slot[k], n, j, LANE_PADDING);
+        if (e->kind == TE_REAL && e->v.r == -INFINITY) lanes_flag(&p->slot[k], n, j, LANE_MASKED);
     }
 }
 
@@ -211,7 +213,7 @@ static void eval_kind(Prog *p, const Node *x, int k, int n) {
         return;
     case TE_CAST:
         eval_node(p, x->args[0], k, n);
-        lanes_cast(out, x->args[0]->type, x->e->store, n);
+        (x->moved ? lanes_cast_moved : lanes_cast)(out, x->args[0]->type, x->e->store, n);
         return;
     case TE_REDUCE:
         eval_reduce(p, x, k, n);

@@ -177,3 +177,16 @@ void lanes_cast(Lanes *x, TeDtype from, TeDtype to, int n) {
             x->i[j] = eval_wrap(to, (uint64_t)x->i[j]);
     }
 }
+
+/* Both roundings are half a unit off at most; near 0 f16 has fewer bits for the smaller one, which
+ * is this: what it is divided by is at least 1.  */
+void lanes_cast_moved(Lanes *x, TeDtype from, TeDtype to, int n) {
+    double share = to == TE_F16 ? 0x1p-10 : 0x1p-7, tiny = to == TE_F16 ? 0x1p-24 : 0x1p-133;
+    bool some[STRIP];
+    lanes_show_bounds(x, n);
+    for (int j = 0; j < n; j++) some[j] = x->v[j] != 0 || x->b[j] > 0;
+    lanes_cast(x, from, to, n);
+    lanes_show_bounds(x, n);
+    for (int j = 0; j < n; j++)
+        if (some[j] && isfinite(x->v[j])) x->b[j] += share * (fabs(x->v[j]) + x->b[j]) + tiny;
+}

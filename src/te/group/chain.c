@@ -136,9 +136,8 @@ static bool own_indices(Finder *f, const TeStmt *s, uint8_t *perm) {
         columns |= j >= s->n_left ? 1u << perm[j] : 0;
     }
     const TeStmt *root = root_of(f);
-    for (int i = 0; i < root->n_left; i++)
-        if (!(seen >> i & 1) && root->index[i].hi.value != 1)
-            return refuse(f, "it does not keep all rows apart");
+    if ((seen & ((1u << root->n_left) - 1)) != (1u << root->n_left) - 1)
+        return refuse(f, "it does not keep all rows apart");
     for (int j = s->n_left; j < s->n_index; j++)
         if (s->index[j].hi.min < 1) return refuse(f, "rows may have no columns");
     f->columns = columns;
@@ -270,19 +269,25 @@ static bool factors(Finder *f) {
 
 /* ---- axes ---- */
 
+static uint32_t indices_of(const FusedAxis *x, const uint8_t *to_root) {
+    uint32_t out = 0;
+    for (int i = 0; i < x->n; i++) out |= 1u << (to_root ? to_root[x->index[i]] : x->index[i]);
+    return out;
+}
+
 static bool axes_agree(Finder *f) {
     Contraction c, d;
     const char *why;
-    int root = f->joined->root[f->to];
-    uint32_t n = 0;
-    if (!groups_contraction(f->te, f->joined, root, &c, &why) || !c.b.expr || !c.product)
+    const uint8_t *perm = f->joined->perm[f->chain->second];
+    if (!groups_contraction(f->te, f->joined, f->joined->root[f->to], &c, &why) || !c.b.expr ||
+        !c.product)
         return refuse(f, "the first product is no sum of products of two operands");
-    for (int i = 0; i < c.axis[AX_N].n; i++) n |= 1u << c.axis[AX_N].index[i];
-    for (int i = 0; i < root_of(f)->n_left; i++)
-        if (((n ^ f->columns) >> i & 1) && root_of(f)->index[i].hi.value != 1)
-            return refuse(f, "its columns are not one side of the first product");
+    if (indices_of(&c.axis[AX_N], NULL) != f->columns)
+        return refuse(f, "its columns are not one side of the first product");
     if (!groups_contraction(f->te, f->g, f->chain->second, &d, &why) || !d.b.expr || !d.product)
         return refuse(f, "it is no sum of products of two operands");
+    if (indices_of(&c.axis[AX_B], NULL) != indices_of(&d.axis[AX_B], perm))
+        return refuse(f, "the two products have other batches");
     return true;
 }
 

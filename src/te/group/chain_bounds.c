@@ -124,36 +124,25 @@ static bool add_bound(const Mask *m, bool from, TeExpr *row, int64_t add, uint32
     return true;
 }
 
-static TeExpr *negated(const Mask *m, TeExpr *row) {
-    if (!row) return NULL;
-    TeExpr *minus = te_expr_node(m->a, TE_NEG, TE_I64, 1, row->pos);
-    minus->args[0] = row;
-    return minus;
-}
-
-/* A comparison that holds, or does not: a bound, where column number c is alone in x - y, which is
- * c + row + number or -c + row + number.  */
+/* A comparison that holds, or does not: a bound, where the column's number stands in it once.  */
 static bool add_comparison(const Mask *m, const TeExpr *e, bool holds) {
     static const TeKind other[] = {[TE_LT] = TE_GE, [TE_GE] = TE_LT, [TE_LE] = TE_GT,
                                    [TE_GT] = TE_LE};
+    static const TeKind turned[] = {[TE_LT] = TE_GT, [TE_GT] = TE_LT, [TE_LE] = TE_GE,
+                                    [TE_GE] = TE_LE, [TE_EQ] = TE_EQ};
     TeKind kind = e->kind;
-    Sum x = {.row = NULL};
-    if (kind != TE_EQ && (kind < TE_LT || kind > TE_GE)) return false;
-    if (kind == TE_EQ && !holds) return false;
+    Sum x = {.row = NULL}, rest = {.row = NULL};
+    if ((kind != TE_EQ || !holds) && (kind < TE_LT || kind > TE_GE)) return false;
     if (!add_terms(m, &x, e->args[0], false) || !add_terms(m, &x, e->args[1], true)) return false;
-    if (!holds) kind = other[kind];
-    int sign = column_sign(m, &x);
+    int sign = column_sign(m, &x);        /* x - y is the column, or its negative, and a rest */
     if (sign == 0) return false;
-    TeExpr *row = sign > 0 ? negated(m, x.row) : x.row;      /* c op row + number */
-    int64_t number = sign > 0 ? -x.number : x.number;
-    if (sign < 0 && kind != TE_EQ)
-        kind = kind == TE_LT ? TE_GT : kind == TE_LE ? TE_GE : kind == TE_GT ? TE_LT : TE_LE;
-    bool ok = true;
-    if (kind == TE_GT || kind == TE_GE || kind == TE_EQ)
-        ok = add_bound(m, true, row, number + (kind == TE_GT), e->pos);
-    if (kind == TE_LT || kind == TE_LE || kind == TE_EQ)
-        ok = ok && add_bound(m, false, row, number + (kind != TE_LT), e->pos);
-    return ok;
+    add_terms(m, &rest, e->args[0], sign > 0);
+    add_terms(m, &rest, e->args[1], sign < 0);
+    if (!holds) kind = other[kind];
+    if (sign < 0) kind = turned[kind];
+    bool below = kind == TE_LT || kind == TE_LE, above = kind == TE_GT || kind == TE_GE;
+    return (below || add_bound(m, true, rest.row, rest.number + (kind == TE_GT), e->pos)) &&
+           (above || add_bound(m, false, rest.row, rest.number + (kind != TE_LT), e->pos));
 }
 
 static void add_condition(Mask *m, const TeExpr *e, bool holds) {

@@ -304,58 +304,6 @@ bool access_group_contraction(const Te *te, const KernelGroup *group, Contractio
     return groups_contraction(te, &g, group->root, out, why);
 }
 
-/* Which index of the second product runs with the root's `index`; what it has none for gets a
- * number behind its own.  */
-static uint8_t to_second(const uint8_t *second, int n, int index) {
-    for (int j = 0; j < n; j++) {
-        if (second[j] == index) return (uint8_t)j;
-    }
-    return (uint8_t)(n + index);
-}
-
-/* With the axes of the operands as they are: a is what is made of the row.  */
-static void made_first(const Te *te, const Groups *g, const KernelGroup *group, Contraction *c) {
-    const TeStmt *s = &te->stmt[group->chain->second];
-    uint8_t class[TE_MAX_INDICES];
-    if (!c->a.read || c->b.read) return;
-    Operand t = c->a;
-    c->a = c->b;
-    c->b = t;
-    memset(c->axis, 0, sizeof c->axis);
-    classify(s, c, class);
-    axes_build(te, g, group->chain->second, class, c);
-}
-
-bool access_chain_contraction(const Te *te, const KernelGroup *group, Contraction *out,
-                              const char **why) {
-    Groups g = {.n = 2, .root = {group->chain->second, -1}};
-    const TeStmt *root = &te->stmt[group->root];
-    const TeStmt *s = &te->stmt[group->chain->second];
-    const uint8_t *second = NULL;
-    for (int t = 0; t < te->n_tensor; t++) {
-        g.maker[t] = -1;
-        g.last[t] = te->n_stmt - 1;
-    }
-    for (int i = 0; i < te->n_stmt; i++) {
-        g.home[i] = 1;
-        g.maker[te->stmt[i].tensor] = i;
-    }
-    for (int i = 0; i < group->n_fused; i++)
-        if (group->fused[i] == group->chain->second) second = group->perm[i];
-    g.home[group->root] = 0;
-    for (int j = 0; j < root->n_index; j++)
-        g.perm[group->root][j] = to_second(second, s->n_index, j);
-    for (int i = 0; i < group->n_fused; i++) {
-        int stmt = group->fused[i];
-        g.home[stmt] = 0;
-        for (int j = 0; j < te->stmt[stmt].n_index; j++)
-            g.perm[stmt][j] = to_second(second, s->n_index, group->perm[i][j]);
-    }
-    bool separates = groups_contraction(te, &g, group->chain->second, out, why);
-    made_first(te, &g, group, out);
-    return separates;
-}
-
 bool access_same(const TeExpr *x, const TeExpr *y) {
     return te_expr_same(x, y);
 }

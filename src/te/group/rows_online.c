@@ -90,13 +90,19 @@ const TeExpr *rows_difference(const TeExpr *power) {
     return e->kind == TE_SUB && e->args[1]->kind == TE_READ ? e : NULL;
 }
 
+bool rows_cast_moves(const TeExpr *e) {
+    TeDtype from = e->args[0]->type;
+    bool real = te_dtype_class(e->store) == TE_CLASS_REAL && te_dtype_class(from) == TE_CLASS_REAL;
+    return e->store == TE_F16 || e->store == TE_BF16 || (real && te_meet(e->store, from) == e->store);
+}
+
 const TeExpr *rows_power(const TeExpr *e) {
     const TeExpr *found;
     switch (e->kind) {
     case TE_CALL:
         return (e->v.fn == TE_FN_EXP || e->v.fn == TE_FN_EXP2) && rows_difference(e) ? e : NULL;
     case TE_NEG: return rows_power(e->args[0]);
-    case TE_CAST: return te_dtype_bytes(e->store) > 1 ? rows_power(e->args[0]) : NULL;
+    case TE_CAST: return rows_cast_moves(e) ? rows_power(e->args[0]) : NULL;
     case TE_MUL:
         found = rows_power(e->args[0]);
         return found ? found : rows_power(e->args[1]);

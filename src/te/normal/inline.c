@@ -139,29 +139,31 @@ static TeExpr *instance(Arena *a, const TeExpr *body, TeExpr *const *subscript) 
     return e;
 }
 
+TeExpr *normalize_instance(Norm *n, const TeStmt *m, const TeExpr *read) {
+    TeDtype stored = n->te->tensor[m->tensor].dtype;
+    TeExpr *body = instance(n->a, m->rhs, read->args);
+    bool keeps = body->kind == TE_READ && n->te->tensor[body->v.ref].dtype == stored &&
+                 (!body->other || te_is_zero(body->other));
+    if (body->kind == TE_READ && !te_always_inside(read)) {
+        body->other = read->other;
+        body->inside = read->inside;
+        body->type = read->type;
+    } else if (!keeps && (stored != body->type || !normalize_own_type(body))) {
+        TeExpr *cast = te_expr_node(n->a, TE_CAST, te_dtype_compute(stored), 1, read->pos);
+        cast->store = stored;
+        cast->args[0] = body;
+        body = cast;
+    }
+    return body;
+}
+
 static void substitute(Norm *n, const TeStmt *m, TeExpr **slot) {
     TeExpr *e = *slot;
     for (int i = 0; i < e->n_args; i++)
         substitute(n, m, &e->args[i]);
     if (e->other)
         substitute(n, m, &e->other);
-    if (e->kind != TE_READ || e->v.ref != m->tensor)
-        return;
-    TeDtype stored = n->te->tensor[m->tensor].dtype;
-    TeExpr *body = instance(n->a, m->rhs, e->args);
-    bool keeps = body->kind == TE_READ && n->te->tensor[body->v.ref].dtype == stored &&
-                 (!body->other || te_is_zero(body->other));
-    if (body->kind == TE_READ && !te_always_inside(e)) {
-        body->other = e->other;
-        body->inside = e->inside;
-        body->type = e->type;
-    } else if (!keeps && (stored != body->type || !normalize_own_type(body))) {
-        TeExpr *cast = te_expr_node(n->a, TE_CAST, te_dtype_compute(stored), 1, e->pos);
-        cast->store = stored;
-        cast->args[0] = body;
-        body = cast;
-    }
-    *slot = body;
+    if (e->kind == TE_READ && e->v.ref == m->tensor) *slot = normalize_instance(n, m, e);
 }
 
 static bool inline_statement(Norm *n, Groups *g, int made) {

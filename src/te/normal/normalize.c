@@ -144,6 +144,7 @@ Te *te_decided(Arena *a, const TeCanonical *c, const TeDecisions *decisions) {
     normalize_share(n);
     normalize_inline(n);
     normalize_canon(n);
+    normalize_chain(n);
     normalize_phase(n);
     normalize_dead(n);
     normalize_relaid(n);

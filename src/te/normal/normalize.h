@@ -12,6 +12,11 @@ void normalize_relaid(Norm *n);
 /* Where it is decided so: sums most of whose terms have a 0 as a factor, by a condition of
  * divisibility, become sums over the other terms.  */
 void normalize_phase(Norm *n);
+/* Where it is decided so: sums of products with softmax or the like become second products of a
+ * chain.  */
+void normalize_chain(Norm *n);
+/* What a read of the tensor that statement m makes, a map, stands for.  */
+TeExpr *normalize_instance(Norm *n, const TeStmt *m, const TeExpr *read);
 /* Substitutes element-wise temporaries that are computed again rather than stored.  */
 void normalize_inline(Norm *n);
 #endif
