@@ -247,6 +247,7 @@ typedef struct {
     int site;                 /* normalized: the statement it was made from, when each reduction had
                                * become a statement of its own */
     bool tf32, fp32x3, fast;
+    bool written;             /* of a reduction: as it is written (sums of exponentials) */
     uint32_t pos;
     const char *unchained;    /* normalized: why this product of rows of another product is not made
                                * in its kernel, in words; NULL: it could be, or is no such */

@@ -120,7 +120,7 @@ static bool drop_indices(Degenerate *u, int k) {
     s->n_left = left;
     if (s->rhs->kind != TE_REDUCE) {
         s->accum = TE_DTYPE_COUNT;
-        s->tf32 = s->fp32x3 = false;
+        s->tf32 = s->fp32x3 = s->written = false;
     }
     u->n->changed[k] = true;
     return true;

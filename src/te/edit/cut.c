@@ -385,7 +385,7 @@ bool cut_copy(Norm *n, int stmt) {
     copy->n_index = copy->n_left;
     copy->asg = TE_ASSIGN;
     copy->accum = TE_DTYPE_COUNT;
-    copy->tf32 = copy->fp32x3 = copy->fast = false;
+    copy->tf32 = copy->fp32x3 = copy->fast = copy->written = false;
     s->tensor = te->n_tensor++;
     s->temp_type = to->dtype == type ? TE_DTYPE_COUNT : to->dtype;
     n->changed[stmt + 1] = true;

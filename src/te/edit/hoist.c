@@ -150,6 +150,7 @@ static TeStmt statement_of(Norm *n, const TeStmt *s, int tensor, TeExpr *reduce,
         h.accum = s->accum;
     h.tf32 = s->tf32 && sum;
     h.fp32x3 = s->fp32x3 && sum;
+    h.written = s->written && sum;
     te_expr_renumber(reduce, to);
     h.rhs = reduce;
     return h;
@@ -172,6 +173,7 @@ static int same_temporary(const Te *te, const TeStmt *h, int end) {
         bool same = te->tensor[s->tensor].role == TE_TEMP && s->temp_type == TE_DTYPE_COUNT &&
                     s->n_left == h->n_left && s->n_index == h->n_index && s->accum == h->accum &&
                     s->tf32 == h->tf32 && s->fp32x3 == h->fp32x3 && s->fast == h->fast &&
+                    s->written == h->written &&
                     te_expr_same(s->rhs, h->rhs);
         for (int i = 0; i < h->n_index && same; i++)
             same = te_extent_same(&s->index[i].hi, &h->index[i].hi);
@@ -289,7 +291,7 @@ Status normalize_append(Norm *n, const Te *in, int stmt) {
     normalize_indices(&s);
     if (s.rhs->kind != TE_REDUCE) {
         s.accum = TE_DTYPE_COUNT;
-        s.tf32 = s.fp32x3 = false;
+        s.tf32 = s.fp32x3 = s.written = false;
     }
     normalize_insert(n, n->te->n_stmt, stmt, &s);
     n->changed[n->te->n_stmt - 1] = changed;

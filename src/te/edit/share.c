@@ -17,6 +17,7 @@ static bool same_statement(const Te *te, const TeStmt *x, const TeStmt *y) {
     bool same = whole && s->dtype == t->dtype && x->n_left == y->n_left &&
                 x->n_index == y->n_index && x->accum == y->accum &&
                 x->tf32 == y->tf32 && x->fp32x3 == y->fp32x3 && x->fast == y->fast &&
+                x->written == y->written &&
                 te_expr_same(x->rhs, y->rhs);
     for (int i = 0; i < x->n_index && same; i++)
         same = te_extent_same(&x->index[i].hi, &y->index[i].hi);
@@ -45,7 +46,7 @@ static void copy_of(Norm *n, int k, int made) {
     s->n_index = s->n_left;
     s->asg = TE_ASSIGN;
     s->accum = TE_DTYPE_COUNT;
-    s->tf32 = s->fp32x3 = false;
+    s->tf32 = s->fp32x3 = s->written = false;
     n->changed[k] = true;
 }
 

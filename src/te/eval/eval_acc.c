@@ -13,6 +13,7 @@ void acc_start(Acc *a, const Node *x, int n) {
     TeDtype t = x->args[0]->type;
     int64_t most = t == TE_I64 ? INT64_MAX : INT32_MAX;
     memset(a->f, 0, sizeof a->f);
+    a->open = LANE_PADDING | (x->written ? 0 : LANE_LEFT_OUT);
     for (int j = 0; j < n; j++) {
         bool extreme = red == TE_RED_MIN || red == TE_RED_MAX || acc_is_arg(red);
         double r = red == TE_RED_PROD ? 1 : extreme ? (low ? -INFINITY : INFINITY) : 0;
@@ -52,7 +53,7 @@ static void sum_one(Acc *a, const Lanes *x, int to, int from) {
     a->fine[to] = a->fine[to] && b == 0 && is_whole(v * 4096);
     if (!x->plain) {
         a->f[to] |= x->f[from] & LANE_UNDECIDED;
-        if ((x->f[from] & LANE_PADDING) && !isfinite(v))
+        if ((x->f[from] & a->open) && !isfinite(v))
             a->f[to] |= LANE_UNDECIDED;
     }
 }

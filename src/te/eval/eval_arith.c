@@ -177,17 +177,18 @@ static void drop_signs(Lanes *x, int n) {
     }
 }
 
-/* A share of a padding 0 is one; what a condition masks stays so while it is -inf.  */
+/* A share of what may be left out may be, too; what a condition masks stays so while it is -inf.  */
 static void drop_masks(TeKind kind, Lanes *x, int n) {
     for (int j = 0; j < n && !x->plain; j++) {
-        if (kind == TE_DIV && x->v[j] != 0) x->f[j] &= (uint8_t)~LANE_PADDING;
+        if (kind == TE_DIV && x->v[j] != 0) x->f[j] &= (uint8_t)~LANE_LEFT_OUT;
         if (x->v[j] != -INFINITY) x->f[j] &= (uint8_t)~LANE_MASKED;
     }
 }
 
 void lanes_arith(const Node *node, Lanes *x, Lanes *y, int n) {
-    bool factor = node->kind == TE_MUL || node->kind == TE_DIV;
-    uint8_t keep = LANE_UNDECIDED | LANE_ANY_ZERO | LANE_MASKED | (factor ? LANE_PADDING : 0);
+    uint8_t keep = LANE_UNDECIDED | LANE_ANY_ZERO | LANE_MASKED;
+    if (node->kind == TE_MUL) keep |= LANE_PADDING | LANE_LEFT_OUT;
+    if (node->kind == TE_DIV) keep |= LANE_LEFT_OUT;
     TeDtype t = node->type;
     if (te_dtype_class(t) == TE_CLASS_REAL) {
         if (node->kind == TE_MUL)

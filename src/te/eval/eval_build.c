@@ -65,7 +65,8 @@ static const Node *mean_of(const TeEval *ev, const Node *sum) {
  * grows to another one; but not where they have other factors, which may be 0.  */
 static void build_steps(const TeEval *ev, Node *x, const TeStmt *s, const TeExpr *body) {
     bool kept = s->accum == TE_DTYPE_COUNT, wide = x->acc == TE_F64, direct = true;
-    ExpPart part = eval_exp_part(ev, body, &direct);
+    ExpPart part = s->written ? EXP_NONE : eval_exp_part(ev, body, &direct);
+    x->written = s->written;
     x->acc_all = part == EXP_FACTOR;
     x->acc_most = part != EXP_NONE && direct ? 2 : 1;
     x->acc_each = part == EXP_TERM ? 3 : x->acc_most;
@@ -127,7 +128,7 @@ static void build_reduce(const TeEval *ev, Node *x, const TeStmt *s, const TeExp
         x->acc_exact = 0x1p24;
         x->acc_tiny = 0x1p-149;
     }
-    if (e->red == TE_RED_SUM) allow_division(ev, x, e->args[0]);
+    if (e->red == TE_RED_SUM && !s->written) allow_division(ev, x, e->args[0]);
 }
 
 /* Is what is rounded an exponential, or a share of it, in a term of a sum?  */
@@ -180,7 +181,7 @@ Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e) {
     x->rescaled = ev->sums_exps && e->kind == TE_CALL &&
                   (e->v.fn == TE_FN_EXP || e->v.fn == TE_FN_EXP2);
     bool was = ev->in_sum;
-    ev->in_sum = was || (e->kind == TE_REDUCE && e->red == TE_RED_SUM);
+    ev->in_sum = was || (e->kind == TE_REDUCE && e->red == TE_RED_SUM && !s->written);
     for (int i = 0; i < e->n_args; i++) {
         x->args[i] = eval_build(ev, s, e->args[i]);
         x->uses |= x->args[i]->uses;

@@ -53,12 +53,12 @@ static bool has_pole(TeFn fn) {
     return fn == TE_FN_LOG || fn == TE_FN_LOG2 || fn == TE_FN_SQRT || fn == TE_FN_RSQRT;
 }
 
-/* e^-inf is a padding 0 where a condition made the exponent -inf.  */
+/* e^-inf may be left out where a condition made the exponent -inf.  */
 static void unmask(TeFn fn, Lanes *x, int n, int j) {
     bool exp = fn == TE_FN_EXP || fn == TE_FN_EXP2;
     if (x->plain || !(x->f[j] & LANE_MASKED)) return;
     x->f[j] &= (uint8_t)~LANE_MASKED;
-    if (exp && x->v[j] == -INFINITY) lanes_flag(x, n, j, LANE_PADDING);
+    if (exp && x->v[j] == -INFINITY) lanes_flag(x, n, j, LANE_LEFT_OUT);
 }
 
 /* One lane of a function of one real: monotonic on its domain, or of slope at most 1.  */

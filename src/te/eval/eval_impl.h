@@ -17,7 +17,8 @@ enum {
     LANE_PADDING = 2,         /* a 0 that pads (te_pads), or a product with it */
     LANE_ANY_ZERO = 4,        /* if zero: of either sign */
     LANE_FADED = 8,           /* an exponential that is nothing beside one of the same sum */
-    LANE_MASKED = 16          /* a -inf instead of what a condition does not let through */
+    LANE_MASKED = 16,         /* a -inf instead of what a condition does not let through */
+    LANE_LEFT_OUT = 32        /* e^ of that, or a product with it: like a padding 0 */
 };
 
 /* What a sum's terms have of exponentials: such a sum may be kept relative to a running maximum,
@@ -63,6 +64,7 @@ struct Node {
     double acc_step;          /* sum: how far an addition is off, as a share of the magnitudes; */
     double acc_each, acc_most;            /* ... how many count for a term, for one of all */
     bool acc_rounds, acc_all, acc_coarse; /* ... what else counts: see acc_roundoff */
+    bool written;             /* sum: as it is written */
     double acc_moved;         /* sum: what dividing it as a whole may be off by, as a share */
     double acc_limit;         /* sum: magnitudes beyond leave the accumulator's range */
     double acc_exact;         /* sum: integers up to this are exact in it */
@@ -136,6 +138,7 @@ typedef struct {
     double n[STRIP];
     int64_t i[STRIP], pos[STRIP];
     uint8_t f[STRIP];
+    uint8_t open;              /* sum: flags of terms that may be left out */
     bool some[STRIP];          /* a term was seen */
     bool whole[STRIP];         /* all terms are integers without bound */
     bool fine[STRIP];          /* all terms are multiples of 2^-12 without bound */

@@ -35,12 +35,13 @@ static bool annotation(Op *op, const AstAnnot *a, bool temporary) {
     if (strcmp(name, "tf32") == 0) return flag(op, a, &s->tf32);
     if (strcmp(name, "fp32x3") == 0) return flag(op, a, &s->fp32x3);
     if (strcmp(name, "fast") == 0) return flag(op, a, &s->fast);
+    if (strcmp(name, "written") == 0) return flag(op, a, &s->written);
     if (strcmp(name, "type") == 0) {
         if (!temporary) return complain(op->f, "annot", a->pos, "'@type' is for temporaries");
         return type_argument(op, a, &s->temp_type);
     }
     complain(op->f, "annot", a->pos, "unknown annotation '@%s'", name);
-    hint(op->f, "annotations are @accum(T) @type(T) @tf32 @fp32x3 @fast");
+    hint(op->f, "annotations are @accum(T) @type(T) @tf32 @fp32x3 @fast @written");
     return false;
 }
 

@@ -232,6 +232,7 @@ static bool follows(Finder *f, const TeExpr *made) {
     Chain *c = f->chain;
     int values = count_values(f, made);
     if (values == 0) return true;
+    if (f->te->stmt[c->second].written) return refuse(f, "it is to be made as it is written");
     c->power = rows_power(made);
     const TeExpr *d = c->power ? rows_difference(c->power) : NULL;
     if (!d || values != 1 || !reads_value(f, d->args[1]))

@@ -125,7 +125,7 @@ static void follow_scale(const Te *te, RowGroup *g, int i) {
     const TeStmt *s = &te->stmt[g->stmt[i]];
     const TeExpr *term = s->rhs->args[0], *power = rows_power(term);
     const TeExpr *diff = power ? rows_difference(power) : NULL;
-    if (!diff || diff->type != s->rhs->type) return;
+    if (s->written || !diff || diff->type != s->rhs->type) return;
     int center = diff->args[1]->v.ref, j = row_group_maker(te, g, center);
     if (reads_of(term, center) != 1 ||
         !rows_is_maximum(te, g, j, s, g->axis[i], diff->args[0]))

@@ -233,7 +233,7 @@ static bool replace(Rewrite *r, int k, TeExpr *terms) {
     normalize_indices(&s);
     s.asg = TE_ASSIGN;
     s.accum = TE_DTYPE_COUNT;
-    s.tf32 = s.fp32x3 = false;
+    s.tf32 = s.fp32x3 = s.written = false;
     n->te->stmt[n->te->n_stmt > k + 1 && n->te->stmt[k].tensor != s.tensor ? k + 1 : k] = s;
     return true;
 }
@@ -296,7 +296,7 @@ static int sum_of(const Te *te, int site) {
 
 static bool is_candidate(const TeStmt *s) {
     return s->rhs->kind == TE_REDUCE && s->rhs->red == TE_RED_SUM &&
-           s->rhs->args[0]->kind == TE_MUL &&
+           s->rhs->args[0]->kind == TE_MUL && !s->written &&
            te_dtype_class(s->rhs->type) == TE_CLASS_REAL;
 }
 

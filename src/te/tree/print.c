@@ -265,6 +265,7 @@ static void annotations(const Printer *p) {
     if (s->tf32) buf_puts(p->out, " @tf32");
     if (s->temp_type != TE_DTYPE_COUNT)
         buf_printf(p->out, " @type(%s)", te_dtype_name(s->temp_type));
+    if (s->written) buf_puts(p->out, " @written");
 }
 
 static const char *assignment(const TeStmt *s) {
