@@ -40,6 +40,11 @@ RProg rprog_chain_product(const RProg *r, int number) {
 
 int64_t rprog_chain_turns(const Problem *p, const RProg *r) { return rprog_tiles(p, r, AX_N); }
 
+int64_t rprog_chain_visited(const Problem *p, const RProg *r, int64_t tile) {
+    (void)tile;
+    return rprog_chain_turns(p, r);
+}
+
 static int64_t threads(const Device *dev, RProg *r) {
     (void)dev;
     return (int64_t)WARP * count_along(&r->block, &r->warp, AX_M);
@@ -56,13 +61,13 @@ static int64_t sum_words(const Device *dev, const RProg *r) {
            count_along(&r->warp, &r->thread, AX_N) * rprog_unit_accumulators(dev, r);
 }
 
-/* Registers: 22 + results of the second product + the larger of: results of the first, fragments
+/* Registers: 18 + results of the second product + the larger of: results of the first, fragments
  * of b of a slice of k, and of a likewise or (kept) of all slices; the same results as operand,
  * fragments of V of a slice + for each row of a thread its reductions and a factor + 3 for each
  * load.  Fragments of slices count twice where they are fetched ahead.  The constants are those of
- * `contract` (contract_registers).  */
+ * matrix units in `contract` (matrix_registers).  */
 static int64_t words(const Device *dev, const RProg *r, const ChainFacts *f, bool ahead) {
-    enum { FIXED = 22, POINTER = 3 };
+    enum { FIXED = 18, POINTER = 3 };
     RProg first = rprog_chain_product(r, 0), second = rprog_chain_product(r, 1);
     Fragment results = rprog_results(dev, r);
     int64_t slices = count_along(&first.warp, &first.thread, AX_K), times = ahead ? 2 : 1;

@@ -193,6 +193,8 @@ bool rprog_window_unrolls(const Problem *p, const RProg *r);
  * threads as they are; turns of a block, at most.  */
 RProg rprog_chain_product(const RProg *r, int number);
 int64_t rprog_chain_turns(const Problem *p, const RProg *r);
+/* Turns that the blocks of row tile `tile` visit, as far as bounds are known (Chain.bounds).  */
+int64_t rprog_chain_visited(const Problem *p, const RProg *r, int64_t tile);
 
 /* `permute`: points of a box; of source i: elements of its part of the box, elements of a row in
  * shared memory without padding; elements that lie together in memory: of source i, of the outputs

@@ -48,13 +48,14 @@ static void count_scores(const Te *te, const KernelGroup *g, const TeExpr *opera
         if (g->chain->part[i] == CHAIN_SCORE) f->ops += expr_ops(e, NULL, NULL);
         if (g->chain->part[i] != CHAIN_REDUCE) continue;
         f->values++;
-        f->ops += 1;
-        if (!power || !has_power(e->args[0], power)) f->ops += expr_ops(e->args[0], NULL, NULL);
+        if (power && has_power(e->args[0], power)) f->power_ops += 1;
+        else f->ops += 1 + expr_ops(e->args[0], NULL, NULL);
     }
-    f->ops += expr_ops(operand, power, NULL);
+    double rest = expr_ops(operand, power, NULL) - (operand->kind == TE_CAST);
+    if (!power) f->ops += rest;
     if (!power) return;
     f->powers = 1;
-    f->ops += expr_ops(power->args[0], NULL, NULL);
+    f->power_ops += rest + expr_ops(power->args[0], NULL, NULL);
 }
 
 static const Problem *chain_second(Arena *a, const Problem *p, const Contraction *con, int align) {

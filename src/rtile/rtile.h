@@ -122,8 +122,9 @@ typedef struct {
  * score, that is, result of the first.  */
 typedef struct {
     const Chain *chain;
-    double ops;               /* instructions of maps and reductions, exponentials left out */
-    double powers;            /* exponentials */
+    double ops;               /* instructions before the row's leader is known: maps, its fold */
+    double powers;            /* exponentials, with what is made for each of them: its argument, ... */
+    double power_ops;         /* ... folds of what follows, the rest of the operand */
     int values;               /* reductions of the row, which a thread carries for each of its rows */
     double map_bytes;         /* read by maps, unique, bytes */
 } ChainFacts;

@@ -1,0 +1,223 @@
+/* links: microperf */
+/* Chains of two products: what is constructed for them, that plan texts and rooms say it, and that
+ * known problems get the tiles that the best known kernels have, for what the formulas ask.  */
+#include "microperf/microperf.h"
+#include "rprogram/product.h"
+#include "arena_fixture.h"
+#include "plan_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "decide.h"
+
+typedef struct {
+    Te *normal;
+    KernelGroup *group;
+    Problem p;
+    Device *dev;
+    RProgSet set;
+} Case;
+
+/* Softmax attention of 32 heads; $h: what a head has.  */
+static const char *attention(Arena *a, int64_t keys, int64_t head, const char *score) {
+    return arena_printf(a, "op f(Q: bf16[32,%lld,%lld], T: bf16[32,%lld,%lld],"
+                        " V: bf16[32,%lld,%lld]) -> O: bf16[32,%lld,%lld] {"
+                        " s[b,i,j] = sum[d](Q[b,i,d] * T[b,j,d]) * 0.08838835; t[b,i,j] = %s;"
+                        " m[b,i] = max[j](t[b,i,j]); z[b,i] = sum[j](exp(t[b,i,j] - m[b,i]));"
+                        " O[b,i,e] = sum[j](bf16(exp(t[b,i,j] - m[b,i])) * V[b,j,e]) / z[b,i]; }",
+                        (long long)keys, (long long)head, (long long)keys, (long long)head,
+                        (long long)keys, (long long)head, (long long)keys, (long long)head, score);
+}
+
+static Case open_case(Arena *a, const char *device, const char *text) {
+    Case c = {.dev = fixture_device(a, device)};
+    Diag d = diag_new(a);
+    Te *te;
+    must(te_parse(a, &d, diag_text("x", text), NULL, NULL, &te));
+    te->decisions = decide(a, JOINED);
+    te->decisions->chains = true;
+    must(te_normalize(a, &d, te, &c.normal));
+    assert_int_equal(access_groups(a, c.normal, &c.group), 1);
+    must(rtile_problem(a, &d, c.normal, &c.group[0], 16, &c.p));
+    assert_non_null(c.p.next);
+    must(rprog_candidates(a, &d, &c.p, c.dev, NULL, &c.set));
+    return c;
+}
+
+/* The best time of all, or of those with such a tile (0: any).  */
+static double best_us(Arena *a, const Case *c, int rows, int columns, int threads) {
+    Ranked *r;
+    RProgSet some = {.prog = ARENA_ARRAY(a, RProg, c->set.n)};
+    for (int i = 0; i < c->set.n; i++) {
+        const RProg *x = &c->set.prog[i];
+        if (rows && x->block.extent[AX_M] != rows) continue;
+        if (columns && x->block.extent[AX_N] != columns) continue;
+        if (!threads || x->threads == threads) some.prog[some.n++] = *x;
+    }
+    return mp_rank(a, &c->p, c->dev, &some, 1, &r) ? r[0].estimate.us : -1;
+}
+
+/* ---- candidates ---- */
+
+static void all_are_legal(Arena *a) {
+    static const char *const devices[] = {"a100", "h200", "rtx4090", "a10"};
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+        Case c = open_case(a, devices[i], attention(a, 1000, 72, "s[b,i,j]"));
+        assert_true(c.set.n > 16);
+        for (int k = 0; k < c.set.n; k++) {
+            const RProg *r = &c.set.prog[k];
+            const char *why = rprog_check(&c.p, c.dev, r);
+            if (why) fail_msg("%s: %s", devices[i], why);
+            assert_int_equal(r->skeleton, SK_CHAIN);
+            assert_true(r->block.extent[AX_K] == 80 && r->block.extent[AX_E] == 72);
+            assert_int_equal(rprog_blocks(&c.p, r),
+                             32 * ((1000 + r->block.extent[AX_M] - 1) / r->block.extent[AX_M]));
+        }
+    }
+}
+
+/* Each breaks one rule.  */
+static void broken_ones_are_refused(Arena *a) {
+    Case c = open_case(a, "a100", attention(a, 1024, 128, "s[b,i,j]"));
+    RProg r = c.set.prog[c.set.n / 2];
+    assert_null(rprog_check(&c.p, c.dev, &r));
+    RProg x = r;
+    x.block.extent[AX_N] += 8;
+    assert_non_null(rprog_check(&c.p, c.dev, &x));
+    x = r;
+    x.block.extent[AX_E] += 8;
+    assert_non_null(rprog_check(&c.p, c.dev, &x));
+    x = r;
+    x.split = 2;
+    assert_non_null(rprog_check(&c.p, c.dev, &x));
+    x = r;
+    x.keep = KEEP_MEMORY;
+    assert_non_null(rprog_check(&c.p, c.dev, &x));
+    x = r;
+    x.load[LOAD_V].layout.pad = 3;
+    assert_non_null(rprog_check(&c.p, c.dev, &x));
+    x = r;
+    x.skeleton = SK_CONTRACT;
+    assert_non_null(rprog_check(&c.p, c.dev, &x));
+}
+
+static void texts_come_back(Arena *a) {
+    enum { EVERY = 13 };
+    Case c = open_case(a, "a100", attention(a, 1000, 72, "s[b,i,j]"));
+    for (int k = 0; k < c.set.n; k += EVERY) {
+        RProg prog = c.set.prog[k];
+        RPlan plan = {.te = c.normal, .group = c.group, .problem = &c.p, .prog = &prog, .n = 1,
+                      .align = 16};
+        RPlan back = plan;
+        Buf text = buf_new(a), again = buf_new(a);
+        Diag d = diag_new(a);
+        rprog_print(&plan, c.dev, &text);
+        if (rprog_read(a, &d, diag_text("x", buf_str(&text)), c.dev, &back))
+            fail_msg("%s\n%s; %s", buf_str(&text), d.messages[0].message, d.messages[0].hint);
+        rprog_print(&back, c.dev, &again);
+        assert_string_equal(buf_str(&text), buf_str(&again));
+        RProg *x = &back.prog[0];
+        assert_true(x->keep == prog.keep && x->late == prog.late && x->smem == prog.smem);
+        assert_memory_equal(&x->load[LOAD_V].layout, &prog.load[LOAD_V].layout, sizeof(RLayout));
+    }
+}
+
+/* ---- the layout ---- */
+
+static bool apart(const Room *x, const Room *y) {
+    return rprog_room_end(x) <= y->at || rprog_room_end(y) <= x->at;
+}
+
+static void rooms_lie_apart(Arena *a) {
+    enum { EVERY = 7 };
+    Case c = open_case(a, "a100", attention(a, 1000, 72, "s[b,i,j]"));
+    for (int k = 0; k < c.set.n; k += EVERY) {
+        const RProg *r = &c.set.prog[k];
+        const Layout *l = rprog_layout(a, &c.p, c.dev, r);
+        const Room *room[] = {rprog_room(l, ROOM_STAGE, 0), rprog_room(l, ROOM_STAGE, 1),
+                              rprog_room(l, ROOM_STAGE, 3)};
+        assert_int_equal(l->shared, r->smem);
+        assert_true(l->n_ring >= 2 && l->n_product == 2);
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(room[i]->slots, i ? r->stages : 1);
+            assert_int_equal(room[i]->ring, i - 1);
+            assert_true(apart(room[i], room[(i + 1) % 3]));
+            assert_true(rprog_room_end(room[i]) <= l->shared);
+        }
+        /* Rows of 72 of 16 bits, or columns of a turn by these.  */
+        assert_true(room[0]->bytes >= r->block.extent[AX_M] * 80 * 2);
+        assert_true(room[1]->bytes >= r->block.extent[AX_N] * 80 * 2);
+        assert_true(room[2]->bytes >= r->block.extent[AX_N] * 72 * 2);
+        const Contract *second = &l->product[1];
+        assert_true(second->side[0].made && !second->side[0].room && second->side[1].number == 3);
+        assert_int_equal(second->side[1].ring, 1);
+        assert_int_equal(second->steps, rprog_chain_turns(&c.p, r));
+        assert_int_equal(l->product[0].steps, 1);
+    }
+}
+
+/* ---- prices ---- */
+
+/* Of heads of 128 the tile of FlashAttention-2 on sm_80 (csrc/flash_attn/src,
+ * flash_fwd_launch_template.h); of heads of 64 the widest below its 128 x 128 that leaves a step of
+ * registers.  */
+static void known_tiles_are_among_the_best(Arena *a) {
+    static const struct {
+        int head, rows, columns, threads;
+    } known[] = {{128, 128, 64, 128}, {64, 128, 112, 128}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        Case c = open_case(a, "a100", attention(a, 2048, known[i].head, "s[b,i,j]"));
+        double best = best_us(a, &c, 0, 0, 0);
+        double us = best_us(a, &c, known[i].rows, known[i].columns, known[i].threads);
+        if (us < 0 || us > 1.03 * best)
+            fail_msg("head %d: %g us, the best has %g", known[i].head, us, best);
+    }
+}
+
+/* The matrix unit and exponentials one after the other are the least, and most of the time: e
+ * scores, 2 (K + E) FLOP and one power each.  */
+static void prices_follow_the_formulas(Arena *a) {
+    static const struct {
+        const char *device;
+        int64_t keys, head;
+    } rows[] = {{"a100", 2048, 128}, {"a100", 4096, 64}, {"h200", 4096, 128}, {"rtx4090", 2048, 64}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Case c = open_case(a, rows[i].device,
+                           attention(a, rows[i].keys, rows[i].head, "s[b,i,j]"));
+        Ranked *r;
+        assert_int_equal(mp_rank(a, &c.p, c.dev, &c.set, 1, &r), 1);
+        double e = 32.0 * (double)(rows[i].keys * rows[i].keys), f = r->estimate.clock * 1e-6;
+        double sms = c.dev->limits.sm_count.value;
+        const ComputeUnit *u = &c.dev->unit[r->prog.unit];
+        double mma = 4 * e * (double)rows[i].head / (u->rate.value * sms * f);
+        double least = mma + e / (16 * sms * f);
+        if (r->estimate.us < least || r->estimate.us > 1.6 * least)
+            fail_msg("%s: %g us for %g", rows[i].device, r->estimate.us, least);
+    }
+}
+
+#define TEST(name) static void test_##name(void **state) { run(state, name); }
+TEST(all_are_legal)
+TEST(broken_ones_are_refused)
+TEST(texts_come_back)
+TEST(rooms_lie_apart)
+TEST(known_tiles_are_among_the_best)
+TEST(prices_follow_the_formulas)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_all_are_legal, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_broken_ones_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_texts_come_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_rooms_lie_apart, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_known_tiles_are_among_the_best, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_prices_follow_the_formulas, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
