@@ -97,9 +97,64 @@ void chain_clear(Kernel *k) {
     Partials p = held(k);
     ir_note(k->cg, "rows: what is held of each");
     reduce_clear(k->cg, &p, rows_of(k));
+    ir_array(k->cg, ir_type(IR_F32), "top", rows_of(k), 0, 0);
+    ir_array(k->cg, ir_type(IR_F32), "base", rows_of(k), 0, 0);
+    ir_count(k->cg, "x", rows_of(k), IR_UNROLL_ALL);
+    ir_set(k->cg, of_row(k, "base"), cg_real(k->cg, TE_F32, -(double)INFINITY));
+    ir_close(k->cg);
 }
 
 /* ---- scores ---- */
+
+static bool is_none(const TeExpr *e) {
+    return (e->kind == TE_REAL && e->v.r == -(double)INFINITY) ||
+           (e->kind == TE_NEG && e->args[0]->kind == TE_REAL && e->args[0]->v.r == INFINITY);
+}
+
+/* The statement of the group that maps scores to a tensor of f32; NULL: there is none.  */
+static const TeExpr *map_of(const Kernel *k, int tensor) {
+    const KernelGroup *g = k->l->p->group;
+    for (int i = 0; i < g->n_fused; i++) {
+        const TeStmt *s = &k->cg->te->stmt[g->fused[i]];
+        if (g->chain->part[i] == CHAIN_SCORE && s->tensor == tensor &&
+            k->cg->te->tensor[tensor].dtype == TE_F32)
+            return s->rhs;
+    }
+    return NULL;
+}
+
+/* Is e a positive multiple of the first product's result, wherever it is a score at all, *by of it?
+ * Conditions that the bounds of columns say all of are tested where they cut a tile.  */
+static bool is_multiple(const Kernel *k, const TeExpr *e, double *by) {
+    const TeExpr *map;
+    switch (e->kind) {
+    case TE_READ:
+        if (e->v.ref == k->c.root->tensor) return k->cg->te->tensor[e->v.ref].dtype == TE_F32;
+        map = map_of(k, e->v.ref);
+        return map && is_multiple(k, map, by);
+    case TE_MUL:
+        for (int i = 0; i < 2; i++) {
+            const TeExpr *x = e->args[i];
+            if (x->kind != TE_REAL || !(x->v.r > 0)) continue;
+            *by *= x->v.r;
+            return is_multiple(k, e->args[!i], by);
+        }
+        return false;
+    case TE_SELECT:
+        if (!k->l->p->group->chain->bounds.tested) return false;
+        if (is_none(e->args[2])) return is_multiple(k, e->args[1], by);
+        return is_none(e->args[1]) && is_multiple(k, e->args[2], by);
+    default: return false;
+    }
+}
+
+bool chain_multiple(const Kernel *k, double *by) {
+    const Chain *c = k->l->p->group->chain;
+    double x = 1;
+    bool is = is_multiple(k, row_statement(k, c->leader)->rhs->args[0], &x);
+    if (is) *by = x;
+    return is;
+}
 
 /* The maps of a score at the element at hand.  */
 static void define_maps(Kernel *k) {
@@ -137,9 +192,23 @@ static void close_elements(Kernel *k) {
     close_loops(k, ROW_LOOPS + COLUMN_LOOPS);
 }
 
-/* The scores as their leader reduces them.  */
+static Ir declare_results(Kernel *k, const char *name) {
+    const Matrix *x = &k->c.matrix;
+    return ir_array(k->cg, ir_type(IR_F32), name, x->tiles[AX_M], x->tiles[AX_N], x->accumulators);
+}
+
+static Ir declare_scores(Kernel *k) { return declare_results(k, "score"); }
+static Ir declare_terms(Kernel *k) { return declare_results(k, "term"); }
+
+/* The scores as their leader reduces them; of multiples of results, these.  */
 static void make_scores(Kernel *k) {
     Cg *cg = k->cg;
+    double by;
+    if (chain_multiple(k, &by)) {
+        k->score = k->acc;
+        return;
+    }
+    k->score = declare_scores(k);
     int stmt = chain_of(k)->rows->stmt[chain_of(k)->leader];
     open_elements(k);
     CgPoint p = elements_point(k, stmt, false);
@@ -168,15 +237,6 @@ static void cut_scores(Kernel *k, double none) {
 
 /* ---- the leader ---- */
 
-static void keep_past(Kernel *k, const Partial *leader) {
-    Cg *cg = k->cg;
-    ir_array(cg, ir_type(IR_F32), "past", rows_of(k), 0, 0);
-    Ir x = ir_count(cg, "x", rows_of(k), IR_UNROLL_ALL);
-    (void)x;
-    ir_set(cg, of_row(k, "past"), leader->value);
-    ir_close(cg);
-}
-
 static void fold_leader(Kernel *k, const Partial *leader) {
     open_rows(k);
     open_columns(k);
@@ -194,12 +254,15 @@ static void meet_lanes(Kernel *k, const Partials *p) {
 
 /* ---- powers ---- */
 
-/* Powers are of two: what exponents are multiplied by for that.  */
-static double multiplier(const TeExpr *power) {
+/* Powers are of two: what scores are multiplied by to be exponents.  */
+static Ir multiplier(const Kernel *k) {
     const double log2_e = 1.4426950408889634;
-    const TeExpr *e = power->args[0];
-    double by = power->v.fn == TE_FN_EXP2 ? 1 : log2_e;
-    return e->kind == TE_MUL ? by * e->args[e->args[0]->kind == TE_REAL ? 0 : 1]->v.r : by;
+    const TeExpr *power = chain_of(k)->power, *e = power->args[0];
+    double by = 1;
+    chain_multiple(k, &by);
+    if (power->v.fn == TE_FN_EXP) by *= log2_e;
+    if (e->kind == TE_MUL) by *= e->args[e->args[0]->kind == TE_REAL ? 0 : 1]->v.r;
+    return cg_real(k->cg, TE_F32, by);
 }
 
 /* An f16 operand has no power below 2^-25, and sums of powers are no less than 1.  */
@@ -213,26 +276,50 @@ static Ir alone(const Cg *cg, Ir x, Ir y) {
     return ir_call(cg, ir_type(IR_F32), "rl_mul_alone", 2, x, y);
 }
 
-/* The leader as exponents have it; rows without a score are relative to 0, so that their powers
- * are 0, and what has been held without one is nothing.  */
-static void make_bases(Kernel *k, const Partial *leader) {
+Ir chain_top(const Kernel *k, const Partial *leader) {
+    return alone(k->cg, leader->value, multiplier(k));
+}
+
+/* The leader as exponents have it, and what powers are relative to, the base, follow each other: the
+ * base moves where it is left behind by a factor of more than 2^8, in some row of the warp.  A row
+ * without a score has the base -inf, and powers relative to 0, so that they are 0.  */
+static void move_bases(Kernel *k, const Partials *p, const Partial *leader) {
+    enum { BEHIND = 8 };
     Cg *cg = k->cg;
-    Ir by = cg_real(cg, TE_F32, multiplier(chain_of(k)->power));
-    Ir none = cg_real(cg, TE_F32, -(double)INFINITY), zero = cg_real(cg, TE_F32, 0);
-    ir_array(cg, ir_type(IR_F32), "base", rows_of(k), 0, 0);
-    ir_array(cg, ir_type(IR_F32), "scale", rows_of(k), 0, 0);
+    Ir far = ir_variable(cg, IR_BOOL, "far", ir_bool(cg, false));
     ir_count(cg, "x", rows_of(k), IR_UNROLL_ALL);
-    Ir top = ir_let_as(cg, IR_F32, "top", alone(cg, leader->value, by));
-    ir_set(cg, of_row(k, "base"), ir_select(cg, ir_binary(cg, IR_EQ, top, none), zero, top));
-    Ir was = alone(cg, of_row(k, "past"), by);
-    ir_set(cg, of_row(k, "scale"), power_of_two(k, ir_sub(cg, was, of_row(k, "base"))));
+    ir_set(cg, of_row(k, "top"), chain_top(k, leader));
+    Ir left = ir_sub(cg, of_row(k, "top"), of_row(k, "base"));
+    ir_update(cg, IR_OR, far, ir_unary(cg, IR_NOT, ir_binary(cg, IR_LE, left,
+                                                             cg_real(cg, TE_F32, BEHIND))));
+    ir_close(cg);
+    ir_if(cg, ir_call(cg, ir_type(IR_BOOL), "rl_any", 1, far));
+    chain_rescale(k, p);
     ir_close(cg);
 }
 
-/* Sums so far, and results of the second product, become relative to the new base.  */
-static void rescale(Kernel *k, const Partials *p) {
+/* What powers of a row are relative to.  */
+static void declare_zeros(Kernel *k) {
     Cg *cg = k->cg;
+    Ir none = cg_real(cg, TE_F32, -(double)INFINITY);
+    ir_array(cg, ir_type(IR_F32), "zero", rows_of(k), 0, 0);
     ir_count(cg, "x", rows_of(k), IR_UNROLL_ALL);
+    Ir base = of_row(k, "base");
+    ir_set(cg, of_row(k, "zero"), ir_select(cg, ir_binary(cg, IR_EQ, base, none),
+                                            cg_real(cg, TE_F32, 0), base));
+    ir_close(cg);
+}
+
+/* Sums so far, and results of the second product, become relative to the tops of their rows.  */
+void chain_rescale(Kernel *k, const Partials *p) {
+    Cg *cg = k->cg;
+    Ir none = cg_real(cg, TE_F32, -(double)INFINITY);
+    ir_array(cg, ir_type(IR_F32), "scale", rows_of(k), 0, 0);
+    ir_count(cg, "x", rows_of(k), IR_UNROLL_ALL);
+    Ir top = of_row(k, "top"), power = power_of_two(k, ir_sub(cg, of_row(k, "base"), top));
+    ir_set(cg, of_row(k, "scale"), ir_select(cg, ir_binary(cg, IR_EQ, top, none),
+                                             cg_real(cg, TE_F32, 1), power));
+    ir_set(cg, of_row(k, "base"), top);
     for (int i = 0; i < p->n; i++)
         if (p->at[i].follow) ir_update(cg, IR_MUL, p->at[i].value, of_row(k, "scale"));
     ir_close(cg);
@@ -264,9 +351,11 @@ static const TeExpr *operand_of(const Kernel *k) {
 static void make_terms(Kernel *k, const Partials *p) {
     Cg *cg = k->cg;
     const Chain *c = chain_of(k);
-    Ir by = cg_real(cg, TE_F32, multiplier(c->power));
+    Ir scores = k->score;
+    k->score = declare_terms(k);
     open_elements(k);
-    Ir at = ir_sub(cg, alone(cg, result_in(k, k->score), by), of_row(k, "base"));
+    Ir at = alone(cg, result_in(k, scores), multiplier(k));
+    at = ir_sub(cg, at, of_row(k, "zero"));
     Ir power = ir_let_as(cg, IR_F32, "power", power_of_two(k, at));
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
@@ -284,6 +373,7 @@ static void make_terms(Kernel *k, const Partials *p) {
 
 /* Two products back to back: the operand is made of each result by itself.  */
 static void map_scores(Kernel *k) {
+    k->score = declare_terms(k);
     open_elements(k);
     CgPoint p = elements_point(k, chain_of(k)->second, false);
     ir_set(k->cg, result_in(k, k->score), cg_expr(&p, operand_of(k), TE_F32));
@@ -298,18 +388,17 @@ static void fold_scores(Kernel *k) {
     make_scores(k);
     cut_scores(k, -(double)INFINITY);
     ir_note(cg, "fold: the leader of each row");
-    keep_past(k, leader);
     fold_leader(k, leader);
     meet_lanes(k, &leaders);
-    make_bases(k, leader);
-    rescale(k, &p);
+    ir_note(cg, "bases: what powers are relative to");
+    move_bases(k, &p, leader);
+    declare_zeros(k);
     ir_note(cg, "terms: powers relative to it");
     make_terms(k, &p);
 }
 
 void chain_fold(Kernel *k) {
     Cg *cg = k->cg;
-    const Matrix *x = &k->c.matrix;
     k->at.vec = 1;
     k->at.n_vector = 0;
     ir_scope(cg);
@@ -318,8 +407,6 @@ void chain_fold(Kernel *k) {
     ir_let_as(cg, place_along_base(k, AX_N), "n0", ir_mul(cg, turn, product_size(k, 'B', AX_N)));
     place_axis(k, AX_B, product_int(cg, "b"), false, k->at.index, k->at.wide);
     ir_note(cg, "scores of the turn");
-    k->score = ir_array(cg, ir_type(IR_F32), "score", x->tiles[AX_M], x->tiles[AX_N],
-                        x->accumulators);
     if (chain_of(k)->rows) fold_scores(k);
     else map_scores(k);
     chain_operand(k);

@@ -202,6 +202,17 @@ static void put_in_place(Kernel *k, int stmt) {
     product_select(k, 0);
 }
 
+/* Where the leaders are now, and what they are as scores.  */
+static void top_values(Kernel *k, const Partials *p) {
+    Cg *cg = k->cg;
+    double by = 1;
+    const Partial *leader = monoid_of(p, row_statement(k, first_of(k)->p->group->chain->leader)->rhs);
+    Ir x = ir_count(cg, "x", rows_of(k), IR_UNROLL_ALL);
+    ir_set(cg, ir_element(cg, ir_name(cg, ir_array_of(IR_F32), "top"), x), chain_top(k, leader));
+    if (chain_multiple(k, &by)) ir_update(cg, IR_MUL, leader->value, cg_real(cg, TE_F32, by));
+    ir_close(cg);
+}
+
 void chain_finish(Kernel *k) {
     Cg *cg = k->cg;
     Ir x = product_int(cg, "x");
@@ -212,6 +223,8 @@ void chain_finish(Kernel *k) {
     reduce_threads(cg, &online, fragment_lane_bits(&k->c.matrix.results, FRAG_COL), 1,
                    k->c.r->threads, NULL);
     ir_close(cg);
+    top_values(k, &p);
+    chain_rescale(k, &p);
     declare_values(k);
     ir_scope(cg);
     place_axis(k, AX_B, product_int(cg, "b"), false, k->at.index, k->at.wide);

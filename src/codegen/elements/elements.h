@@ -118,6 +118,11 @@ bool stats_is_kept(const Kernel *k, int stmt);            /* is it in place of t
  * turn, folded; the second product's operand from what they become; values of the rows behind all
  * turns; those of the row at hand of the second product's results, by name.  */
 void chain_clear(Kernel *k);
+/* Are scores a positive multiple of the first product's results (these stand for them then), *by of
+ * them?  What is held becomes relative to the tops of the rows.  */
+bool chain_multiple(const Kernel *k, double *by);
+void chain_rescale(Kernel *k, const Partials *p);
+Ir chain_top(const Kernel *k, const Partial *leader);     /* the leader, as exponents have it */
 void chain_fold(Kernel *k);
 void chain_operand(Kernel *k);
 void chain_finish(Kernel *k);

@@ -184,6 +184,12 @@ const PreludeRow prelude_arithmetic[] = {
         "    return z;\n"
         "}\n"},
 
+    /* Is it so in any lane of the warp?  */
+    {"rl_any", 0,
+     FN "bool rl_any(bool x) {\n"
+        "    return __any_sync(0xffffffffu, x);\n"
+        "}\n"},
+
     /* A product that no compiler joins to a sum.  */
     {"rl_mul_alone", 0,
      FN "float rl_mul_alone(float x, float y) {\n"
