@@ -15,12 +15,12 @@
     X(ARCH, "arch", 0, "sm_90a[,...]", "compile targets (the profile's own)")                      \
     X(OUTPUT, "output", 'o', "FILE",                                                               \
       "main artefact, - for standard output; its stem names all others (STEM.cu)")                 \
-    X(EMIT, "emit", 0, "LIST", "artefacts: cu cl ptx cubin json h c py so (cu, or cl)")            \
+    X(EMIT, "emit", 0, "LIST", "artefacts: cu cl ptx cubin json h c py so tvmffi (cu, or cl)")     \
     X(TOP, "top", 0, "K", "rank and print K plans (1; 10 with --measure)")                         \
     X(MEASURE, "measure", 0, NULL,                                                                 \
       "time the top K on a device and take the fastest right one")                                 \
     X(TRIALS, "trials", 0, "N",                                                                    \
-      "time N of the top K, the likeliest to be the fastest by what was timed (all)")              \
+      "time N of the top K, the most promising first (all)")                                       \
     X(TIME_LIMIT, "time-limit", 0, "S", "end the measurement with the best so far (none)")         \
     X(WATCHDOG, "watchdog", 0, "S", "longest wait for a kernel on a device (20)")                  \
     X(PLAN, "plan", 0, "FILE", "use this plan text instead of planning")                           \

@@ -314,7 +314,7 @@ static void test_division(void **state) {
     arena_destroy(target.arena);
 }
 
-/* The argument of docs/numerics.md, on every pair of significands of a short format: p bits, the
+/* The argument of row_divide.c, on every pair of significands of a short format: p bits, the
  * quotient by the reciprocal is the quotient as it is rounded.  All steps are exact in f64.  */
 static double rounded(double v, int p) {
     int e;

@@ -196,7 +196,7 @@ const PreludeRow prelude_arithmetic[] = {
         "    return __fmul_rn(x, y);\n"
         "}\n"},
 
-    /* x / y, correctly rounded, by r, the reciprocal of y as it is rounded; docs/numerics.md says
+    /* x / y, correctly rounded, by r, the reciprocal of y as it is rounded; row_divide.c says
      * where.  */
     {"rl_div_by", 0,
      FN "float rl_div_by(float x, float y, float r) {\n"

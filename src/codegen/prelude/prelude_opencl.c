@@ -166,7 +166,7 @@ const PreludeRow prelude_opencl[] = {
         "    return exp2(x * 1.442695041f);\n"
         "}\n"},
 
-    /* x / y, correctly rounded, by r, the reciprocal of y as it is rounded; docs/numerics.md says
+    /* x / y, correctly rounded, by r, the reciprocal of y as it is rounded; row_divide.c says
      * where, and prelude_arithmetic.c how.  */
     {"rl_div_by", 0,
      FN "float rl_div_by(float x, float y, float r) {\n"
