@@ -36,6 +36,12 @@ Ir product_size(const Kernel *k, char letter, AxisClass axis) {
     return product_int(k->cg, product_size_name(k, letter, axis));
 }
 
+Ir product_spread(const Kernel *k, AxisClass axis, Ir i) {
+    const Cg *cg = k->cg;
+    Ir lanes = product_size(k, 'L', axis), vec = product_size(k, 'V', axis);
+    return ir_add(cg, ir_mul(cg, ir_div(cg, i, vec), ir_mul(cg, lanes, vec)), ir_rem(cg, i, vec));
+}
+
 const Ring *product_ring(const Kernel *k) { return &k->c.layout->ring[k->product]; }
 
 bool product_resident(const Side *s) { return s->room->ring < 0; }

@@ -12,6 +12,8 @@ Ir product_constant(const Cg *cg, const Side *s, const char *name);
 const char *product_constant_name(const Cg *cg, const Side *s, const char *name);
 Ir product_size(const Kernel *k, char letter, AxisClass axis);
 const char *product_size_name(const Kernel *k, char letter, AxisClass axis);
+/* What row or column i of a thread adds to its first: all lanes have vectors by turns.  */
+Ir product_spread(const Kernel *k, AxisClass axis, Ir i);
 Ir product_smem(const Cg *cg);            /* shared memory, bytes */
 /* Where the thread is along the operand's own axis in the block's tile: `row` or `col`.  */
 Ir product_place(const Cg *cg, const Side *s);

@@ -24,16 +24,16 @@ void reduce_tail_gather(Kernel *k);
 
 /* elements.c: what is done for `vec` neighbouring elements.  */
 void elements_order(Kernel *k, int vec);  /* `vec` neighbours along N */
-/* The elements of `contract`: what the loops over the thread's vectors need, all of it with these
- * loops, the indices in them.  */
+/* outputs.c: the elements of `contract`: what the loops over the thread's vectors need, all of it
+ * with these loops, the indices in them.  */
 void elements_begin(Kernel *k);
 void elements_contract(Kernel *k);
-void elements_indices(Kernel *k);
+void elements_indices(Kernel *k);         /* (elements.c) */
 /* Where a thread's outputs begin; loops over their rows and columns: m, n inside the tensor.  */
 void elements_place_outputs(Kernel *k);
 void elements_open_outputs(Kernel *k);
 void elements_end(Kernel *k);
-/* The loop over the elements of a vector; the indices at element v.  */
+/* elements.c: the loop over the elements of a vector; the indices at element v.  */
 Ir elements_lane(const Kernel *k);        /* v; 0 where there is but one element */
 void elements_open_lanes(Kernel *k);
 void elements_close_lanes(Kernel *k);
@@ -43,7 +43,7 @@ CgPoint elements_point(const Kernel *k, int stmt, bool first);
 void elements_give(Kernel *k, int stmt, const TeExpr *read, Ir value);
 /* Has statement `stmt` been given a read like this one?  */
 bool elements_given(const Kernel *k, int stmt, const TeExpr *read);
-/* Widest access to tensor t at neighbouring elements, by statement `stmt`'s subscripts.  */
+/* flat.c: widest access to tensor t at neighbouring elements, by statement `stmt`'s subscripts.  */
 int elements_width(const Kernel *k, int stmt, const Access *x);
 /* The root's index with which left index j of statement `stmt` runs.  */
 int elements_root_index(const Kernel *k, int stmt, int j);
@@ -56,8 +56,8 @@ bool elements_in_memory(const Kernel *k, int tensor);
 /* Folds the element at hand into a reduction of the group; `where` (NULL: to be computed) is its
  * position, and `next` whether it is behind all others.  */
 void elements_fold(Kernel *k, const RowGroup *g, const Partial *x, Ir where, bool next);
-/* The statements of the group in `mask` (bits) at the element: maps, whose values go where `out`
- * says and are forgotten behind, and reductions, held as in `all`.  */
+/* outputs.c: the statements of the group in `mask` (bits) at the element: maps, whose values go
+ * where `out` says and are forgotten behind, and reductions, held as in `all`.  */
 void elements_statements(Kernel *k, const RowGroup *g, uint64_t mask, const Partials *all,
                          const Output *out);
 /* elements_load.c: vector loads for those reads of e, of statement `stmt`, that allow it.  */

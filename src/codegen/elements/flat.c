@@ -145,3 +145,15 @@ void stream_give(Kernel *k, int stmt, const Access *x) {
     Ir element = ir_element(cg, cg_tensor(cg, x->tensor), offset);
     elements_give(k, stmt, x->read, cg_decode(cg, cg->te->tensor[x->tensor].dtype, element));
 }
+
+int elements_width(const Kernel *k, int stmt, const Access *x) {
+    uint8_t to_root[TE_MAX_INDICES] = {0};
+    int n = k->cg->te->stmt[stmt].n_index;
+    Access own = *x;
+    if (!x->affine) return 1;
+    for (int j = 0; j < n; j++) to_root[j] = (uint8_t)elements_root_index(k, stmt, j);
+    rtile_row_access(to_root, n, &own);
+    Neighbours near = {kernel_root(k), k->at.order, k->at.n_order, k->at.vec,
+                       stream_is_flat(k, stmt, x)};
+    return rtile_neighbour_width(k->cg->te, &near, &own, k->cg->align);
+}

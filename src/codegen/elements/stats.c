@@ -1,5 +1,4 @@
-#include "codegen/block/product.h"
-#include "codegen/elements/reduction.h"
+#include "codegen/elements/stats.h"
 
 /* Statements over rows of a contraction's results, made from the accumulators of a block that has
  * whole rows (their values stay in shared memory) or a part of their columns (parts of the values
@@ -9,32 +8,6 @@
  * what the warps along N made of their columns, as [warp][row]; value the values of rows, base what
  * the terms of an online reduction are made with in the block, left the parts of values that blocks
  * leave in the workspace; r the value of the row at hand.  */
-
-static const StatFacts *facts(const Kernel *k) { return rprog_stats_facts(k->l->p, k->l->r); }
-
-static const TeStmt *statement(const Kernel *k, int i) {
-    return &k->cg->te->stmt[facts(k)->group->stmt[i]];
-}
-
-static int tensor_of(const Kernel *k, int i) { return statement(k, i)->tensor; }
-
-static bool is_partial(const Kernel *k) { return k->l->r->stats == STATS_PARTIAL; }
-
-static IrBase value_base(const Kernel *k, int t) {
-    return ir_compute(te_dtype_compute(k->cg->te->tensor[t].dtype));
-}
-
-static Ir number_name(const Kernel *k, IrBase base, const char *name) {
-    return ir_name(k->cg, ir_type(base), name);
-}
-
-/* The values of rows, or what stands for them, of a tensor.  */
-static Ir values_of(const Kernel *k, const char *name, IrSpace space, int t) {
-    const Cg *cg = k->cg;
-    return ir_name(cg, ir_pointer(value_base(k, t), space, false), cg_name(cg, name, t));
-}
-
-static int rows_of(const Kernel *k) { return k->l->r->block.extent[AX_M]; }
 
 /* The reductions of a turn of a pass, folded by a thread for its rows.  */
 static Partials partials(const Kernel *k, int pass, bool online) {
@@ -55,32 +28,6 @@ bool stats_any_online(const Problem *p, const RProg *r, int pass) {
         if (g->follow[i] && g->pass[i] == pass) return true;
     }
     return false;
-}
-
-/* The online reduction of this pass that is made with tensor t; -1: none.  */
-static int online_of(const Kernel *k, int t, int pass) {
-    const RowGroup *g = facts(k)->group;
-    for (int i = 0; i < g->n; i++) {
-        if (g->follow[i] && g->pass[i] == pass && g->center[i] == t) return i;
-    }
-    return -1;
-}
-
-bool stats_emits(const Kernel *k, int stmt) {
-    if (k->other) return !k->at.kept || stmt != k->l->p->group->root;
-    if (!k->l->p->stats || stmt == k->l->p->group->root) return !k->at.kept;
-    int i = rtile_stat(facts(k), stmt);
-    if (k->at.kept && (facts(k)->under >> i & 1)) return false;
-    return facts(k)->emits[i] & (is_partial(k) ? (uint64_t)1 << k->l->pass : UINT64_MAX);
-}
-
-bool stats_stores(const Kernel *k, int stmt) {
-    int t = k->cg->te->stmt[stmt].tensor;
-    if (!elements_in_memory(k, t)) return false;
-    if (!k->l->p->stats) return true;
-    int i = stmt == k->l->p->group->root ? -1 : rtile_stat(facts(k), stmt);
-    if (i >= 0 && facts(k)->group->role[i] != ROW_MAP) return false;
-    return !is_partial(k) || k->l->pass == (i < 0 ? 0 : facts(k)->group->pass[i]);
 }
 
 /* ---- places ---- */
@@ -105,55 +52,11 @@ void stats_place(Kernel *k) {
             place_smem(k, value_base(k, t), "value", ROOM_VALUES, i);
         } else if (stats_known(k, i)) {
             stats_place_left(k, "value", i, false);
-        } else if (online_of(k, t, k->l->pass) >= 0) {
+        } else if (stats_online(k, t, k->l->pass) >= 0) {
             place_smem(k, value_base(k, t), "base", ROOM_VALUES, i);
         }
     }
     ir_simple(k->cg, IR_STMT_BLANK);
-}
-
-bool stats_known(const Kernel *k, int i) {
-    const RowGroup *g = facts(k)->group;
-    int known = is_partial(k) ? k->l->pass : k->at.known;
-    return g->role[i] == ROW_REDUCE ? g->pass[i] < known
-                                    : g->role[i] == ROW_SCALAR && g->pass[i] <= known;
-}
-
-/* The row at hand, of its batch.  */
-static Ir row_at(const Kernel *k) { return number_name(k, place_along_base(k, AX_M), "m"); }
-
-/* Its number over all batches.  */
-static Ir row_number(const Kernel *k) {
-    const Cg *cg = k->cg;
-    Ir m = row_at(k), batch = number_name(k, IR_I32, "b");
-    if (k->l->p->extent[AX_B] <= 1) return m;
-    Ir rows = number_name(k, place_base(k->l->p->extent[AX_M] > INT32_MAX), "M");
-    return ir_add(cg, ir_mul(cg, ir_cast(cg, IR_I64, batch), rows), m);
-}
-
-static bool is_read(const Kernel *k, int t) {
-    const RowGroup *g = facts(k)->group;
-    for (int i = 0; i < g->n; i++) {
-        if (g->role[i] != ROW_SCALAR && access_reads_tensor(statement(k, i)->rhs, t)) return true;
-    }
-    return false;
-}
-
-void stats_rows(Kernel *k) {
-    Cg *cg = k->cg;
-    if (k->other) chain_rows(k);
-    if (!k->l->p->stats) return;
-    const RowGroup *g = facts(k)->group;
-    for (int i = 0; i < g->n; i++) {
-        int t = tensor_of(k, i);
-        bool base = k->at.online && online_of(k, t, k->l->pass) >= 0;
-        if (g->role[i] == ROW_MAP || !(base || stats_known(k, i)) || !is_read(k, t)) continue;
-        bool here = base || !is_partial(k);
-        Ir values = values_of(k, base ? "base" : "value", here ? IR_SHARED : IR_GLOBAL, t);
-        Ir own = ir_cast(cg, IR_I32, ir_sub(cg, row_at(k), product_first(k, AX_M)));
-        k->at.made[t] = ir_let(cg, cg_name(cg, "r", t),
-                               ir_element(cg, values, here ? own : row_number(k)));
-    }
 }
 
 /* ---- folds ---- */
@@ -218,11 +121,6 @@ static void fold_elements(Kernel *k, int pass, bool online) {
     elements_close_lanes(k);
 }
 
-bool stats_is_kept(const Kernel *k, int stmt) {
-    if (!k->at.kept) return false;
-    return k->other ? stmt != k->l->p->group->root : rtile_stat(facts(k), stmt) == facts(k)->kept;
-}
-
 /* What an array of n elements leaves of its last 16 bytes: the compiler joins reads of neighbours,
  * and then reads that, too.  */
 static void clear_rest(Kernel *k, Ir array, int n) {
@@ -249,7 +147,7 @@ static void clear_rests(Kernel *k) {
     int rows = rows_of(k);
     for (int i = 0; i < g->n; i++) {
         int t = tensor_of(k, i);
-        bool base = is_partial(k) && online_of(k, t, k->l->pass) >= 0;
+        bool base = is_partial(k) && stats_online(k, t, k->l->pass) >= 0;
         if (g->role[i] == ROW_MAP) continue;
         if (g->role[i] == ROW_REDUCE && (!is_partial(k) || g->pass[i] == k->l->pass))
             clear_rest(k, parts_of(k, i), rows * k->c.warps[AX_N]);
@@ -364,7 +262,7 @@ void stats_finish(Kernel *k, int pass, bool online) {
     reduce_gather(cg, &acc, 0, &(ReducePartial){part, NULL, place},
                   (ReduceRange){ir_int(cg, 0), ir_int(cg, k->c.warps[AX_N]), 1,
                                 RPROG_PARTIALS, NULL});
-    if (is_partial(k)) stats_leave(k, pass, online, row_number(k), at);
+    if (is_partial(k)) stats_leave(k, pass, online, stats_row(k), at);
     else finish_rows(k, pass, at);
     ir_close(cg);
     k->at.known = is_partial(k) ? pass : pass + 1;

@@ -1,24 +1,15 @@
-#include "codegen/block/product.h"
-#include "codegen/elements/reduction.h"
+#include "codegen/elements/stats.h"
 #include "codegen/expr/sizes.h"
 
 /* Rows whose columns lie in several blocks: what a block leaves of them, and the kernel that makes
  * their values of it.  Parts meet as slices of a row do.  */
-
-static const StatFacts *facts(const Kernel *k) { return rprog_stats_facts(k->l->p, k->l->r); }
-
-static const TeStmt *statement(const Kernel *k, int i) {
-    return &k->cg->te->stmt[facts(k)->group->stmt[i]];
-}
-
-static int tensor_of(const Kernel *k, int i) { return statement(k, i)->tensor; }
 
 /* Rows over all batches.  */
 static TeExtent count_rows(Arena *a, const IndexMap *m) {
     return size_times(a, index_extent(a, m, AX_B), index_extent(a, m, AX_M));
 }
 
-static TeExtent rows_of(const Kernel *k) { return count_rows(k->cg->arena, &k->l->map); }
+static TeExtent all_rows_of(const Kernel *k) { return count_rows(k->cg->arena, &k->l->map); }
 
 static Ir word(const Kernel *k, const char *name) {
     return ir_name(k->cg, ir_type(IR_I64), name);
@@ -26,7 +17,7 @@ static Ir word(const Kernel *k, const char *name) {
 
 /* Those, by the name that they have where they are known at run time.  */
 static Ir all_rows(const Kernel *k) {
-    TeExtent rows = rows_of(k);
+    TeExtent rows = all_rows_of(k);
     return rows.expr ? word(k, "ROWS") : ir_number(k->cg, IR_I64, rows.value);
 }
 
@@ -52,7 +43,7 @@ TeExtent stats_bytes(Arena *a, const Problem *p, const RProg *r) {
 }
 
 void stats_count(Kernel *k) {
-    TeExtent rows = rows_of(k), partials = partials_room(k->cg->arena, &k->l->map);
+    TeExtent rows = all_rows_of(k), partials = partials_room(k->cg->arena, &k->l->map);
     if (rows.expr) ir_let_as(k->cg, IR_I64, "ROWS", size_value(k->cg, rows));
     if (partials.expr) ir_let_as(k->cg, IR_I64, "PARTS", size_value(k->cg, partials));
 }
@@ -60,7 +51,7 @@ void stats_count(Kernel *k) {
 void stats_place_left(Kernel *k, const char *name, int i, bool partial) {
     Cg *cg = k->cg;
     TeExtent room = partials_room(cg->arena, &k->l->map);
-    TeExtent row_room = room_for(cg->arena, rows_of(k));
+    TeExtent row_room = room_for(cg->arena, all_rows_of(k));
     int64_t partials, values, at = 0;
     int t = tensor_of(k, i);
     TeDtype type = partial ? statement(k, i)->rhs->type
@@ -109,7 +100,7 @@ void stats_leave(Kernel *k, int pass, bool online, Ir row, Ir at) {
 /* ---- the values of rows ---- */
 
 static IrBase row_base_of(const Kernel *k) {
-    return place_base(place_wide(rows_of(k).value, k->l->launch.block[0]));
+    return place_base(place_wide(all_rows_of(k).value, k->l->launch.block[0]));
 }
 
 /* The row of the thread and its neighbours; those beyond the last one take that as theirs.  */
@@ -132,7 +123,7 @@ static void place_indices(Kernel *k, Ir row) {
     Ir by = m.expr ? ir_let_as(cg, base, "M", size_value(cg, m)) : ir_int(cg, m.value);
     Ir batch = ir_let_as(cg, base, "b", ir_div(cg, row, by));
     Ir own = ir_let_as(cg, base, "m", ir_rem(cg, row, by));
-    bool wide = place_wide(rows_of(k).value, 0);
+    bool wide = place_wide(all_rows_of(k).value, 0);
     place_axis(k, AX_B, batch, wide, k->at.index, k->at.wide);
     place_axis(k, AX_M, own, wide, k->at.index, k->at.wide);
 }
@@ -188,7 +179,7 @@ void stats_combine(Kernel *k, int pass) {
      * compiler (NVRTC 13.0) takes it for moved less than it is.  */
     Ir at = ir_let_as(cg, IR_I32, "at",
                       ir_call(cg, ir_type(IR_I32), "rl_hidden", 1, ir_as(cg, IR_I32, row)));
-    TeExtent rows = rows_of(k);
+    TeExtent rows = all_rows_of(k);
     Ir leads = ir_binary(cg, IR_EQ, k->walk.lane, ir_int(cg, 0));
     Ir end = rows.expr ? all_rows(k) : ir_int(cg, rows.value);
     reduction_values(k, g, pass, ir_both(cg, leads, ir_lt(cg, k->walk.at, end)),

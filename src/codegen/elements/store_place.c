@@ -271,3 +271,18 @@ void store_sums(Kernel *k, Ir row, Ir column, Ir stride) {
     }
     k->at.sums = sum ? ir_add(cg, part, sum) : part;
 }
+
+/* Pointers to the thread's sums, split or of a tail's segment.  */
+void sums_pointers(Kernel *k) {
+    Cg *cg = k->cg;
+    Ir slice = ir_cast(cg, IR_I64, ir_block(cg, 1));
+    if (k->l->r->tail > 0) {
+        store_sums(k, ir_unary(cg, IR_NEG, product_first(k, AX_M)),
+                   ir_unary(cg, IR_NEG, product_first(k, AX_N)), product_size(k, 'B', AX_N));
+        return;
+    }
+    TeExtent batch = index_extent(cg->arena, &k->l->map, AX_B);
+    if (k->l->p->extent[AX_B] > 1)
+        slice = ir_add(cg, ir_mul(cg, slice, size_value(cg, batch)), product_int(cg, "b"));
+    store_sums(k, ir_mul(cg, slice, product_int(cg, "M")), NULL, product_int(cg, "N"));
+}

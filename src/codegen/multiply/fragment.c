@@ -37,10 +37,8 @@ static void put(Kernel *k, const Side *s, Ir buffer, Ir i, Ir element) {
 
 /* Distance of register i from the thread's first row or column.  */
 static Ir register_at(const Kernel *k, const Side *s, Ir i) {
-    const Cg *cg = k->cg;
-    Ir lanes = product_size(k, 'L', s->own), vec = product_size(k, 'V', s->own);
-    if (s->vec == 1 || !s->inner_k) return ir_mul(cg, i, lanes);
-    return ir_add(cg, ir_mul(cg, ir_div(cg, i, vec), ir_mul(cg, lanes, vec)), ir_rem(cg, i, vec));
+    if (s->vec > 1 && s->inner_k) return product_spread(k, s->own, i);
+    return ir_mul(k->cg, i, product_size(k, 'L', s->own));
 }
 
 /* Elements after which a swizzle repeats along a row, rows after which it repeats.  */

@@ -175,10 +175,8 @@ static int row_count(const Kernel *k, const Side *s) {
 
 /* What the thread's row i adds to its first.  */
 static Ir row_step(const Kernel *k, const Side *s, Ir i) {
-    const Cg *cg = k->cg;
-    Ir lanes = product_size(k, 'L', s->own), vec = product_size(k, 'V', s->own);
-    if (s->vec == 1) return ir_mul(cg, i, lanes);
-    return ir_add(cg, ir_mul(cg, ir_div(cg, i, vec), ir_mul(cg, lanes, vec)), ir_rem(cg, i, vec));
+    if (s->vec == 1) return ir_mul(k->cg, i, product_size(k, 'L', s->own));
+    return product_spread(k, s->own, i);
 }
 
 /* Row i of those in the block's tile, behind `first` (NULL: 0).  */

@@ -1,0 +1,95 @@
+#include "codegen/block/product.h"
+#include "codegen/elements/elements.h"
+
+/* The outputs of a thread of `contract`: the loops over them, and statements there.  */
+
+void elements_place_outputs(Kernel *k) {
+    Cg *cg = k->cg;
+    int vec = k->l->vec, columns = k->l->r->thread.extent[AX_N];
+    k->at.open = 0;
+    k->at.turns = (Turns){0};
+    if (k->c.matrix.used) {
+        mma_place_outputs(k);
+        return;
+    }
+    Ir j = product_int(cg, "j"), row = product_spread(k, AX_M, product_int(cg, "i"));
+    Ir column = product_spread(k, AX_N, j);
+    ir_scope(cg);
+    k->at.open = 1;
+    store_position(k, AX_M, ir_add(cg, product_first(k, AX_M), product_int(cg, "row")), row);
+    store_position(k, AX_N, ir_add(cg, product_first(k, AX_N), product_int(cg, "col")), column);
+    store_turns(k, &(Turns){.var = "j",
+                            .end = columns,
+                            .by = vec,
+                            .count = columns / vec,
+                            .turn = ir_div(cg, j, ir_int(cg, vec)),
+                            .part = {NULL, column},
+                            .rest = row});
+}
+
+void elements_open_outputs(Kernel *k) {
+    Cg *cg = k->cg;
+    const int32_t *own = k->l->r->thread.extent;
+    if (k->c.matrix.used) {
+        mma_open_outputs(k);
+        return;
+    }
+    ir_count(cg, "i", own[AX_M], IR_UNROLL_ALL);
+    store_open_inside(k, AX_M, index_ragged(&k->l->map, AX_M));
+    stats_rows(k);
+    ir_for(cg, "j", ir_int(cg, 0), ir_int(cg, own[AX_N]), k->at.walk ? k->at.walk : k->l->vec,
+           IR_UNROLL_ALL);
+    k->at.open += 2;
+    store_open_inside(k, AX_N, index_ragged(&k->l->map, AX_N));
+}
+
+/* The result at element v.  */
+static Ir result_of(const Kernel *k) {
+    const Cg *cg = k->cg;
+    Ir lane = elements_lane(k);
+    if (k->c.matrix.used) return mma_element(k, lane);
+    return product_sum(k, product_int(cg, "i"), ir_add(cg, product_int(cg, "j"), lane));
+}
+
+void elements_begin(Kernel *k) {
+    Elements *at = &k->at;
+    elements_order(k, at->walk ? at->walk : k->l->vec);
+    at->root = result_of(k);
+    at->root_type = k->l->p->con.acc;
+    if (!at->walk)
+        ir_note(k->cg, "elements: %d outputs of the thread at a time%s", at->vec,
+                k->c.r->via == VIA_SHARED ? ", through shared memory" : "");
+    place_axis(k, AX_B, product_int(k->cg, "b"), false, at->index, at->wide);
+}
+
+void elements_contract(Kernel *k) {
+    elements_begin(k);
+    elements_place_outputs(k);
+    if (!k->at.walk) store_pointers(k);
+    elements_open_outputs(k);
+    elements_indices(k);
+}
+
+void elements_end(Kernel *k) {
+    for (; k->at.open > 0; k->at.open--) ir_close(k->cg);
+    k->at.own[0] = k->at.own[1] = NULL;
+}
+
+/* ---- the statements of a pass ---- */
+
+void elements_statements(Kernel *k, const RowGroup *g, uint64_t mask, const Partials *all,
+                         const Output *out) {
+    for (int i = 0; i < g->n; i++) {
+        const TeExpr *e = k->cg->te->stmt[g->stmt[i]].rhs;
+        if (!(mask >> i & 1)) continue;
+        if (g->role[i] == ROW_MAP) {
+            CgPoint p = elements_point(k, g->stmt[i], false);
+            store_define(k, g->stmt[i], e->type, cg_expr(&p, e, e->type), &out[i]);
+        } else {
+            elements_fold(k, g, monoid_of(all, e), NULL, false);
+        }
+    }
+    for (int i = 0; i < g->n; i++) {
+        if (g->role[i] == ROW_MAP) k->at.made[k->cg->te->stmt[g->stmt[i]].tensor] = NULL;
+    }
+}

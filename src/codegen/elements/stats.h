@@ -1,0 +1,31 @@
+/* Inside of statements over rows of a product's results.  */
+#ifndef ROLLER_CODEGEN_ELEMENTS_STATS_H
+#define ROLLER_CODEGEN_ELEMENTS_STATS_H
+#include "codegen/block/product.h"
+#include "codegen/elements/reduction.h"
+
+static inline const StatFacts *facts(const Kernel *k) {
+    return rprog_stats_facts(k->l->p, k->l->r);
+}
+static inline const TeStmt *statement(const Kernel *k, int i) {
+    return &k->cg->te->stmt[facts(k)->group->stmt[i]];
+}
+static inline int tensor_of(const Kernel *k, int i) { return statement(k, i)->tensor; }
+static inline bool is_partial(const Kernel *k) { return k->l->r->stats == STATS_PARTIAL; }
+static inline int rows_of(const Kernel *k) { return k->l->r->block.extent[AX_M]; }
+static inline IrBase value_base(const Kernel *k, int t) {
+    return ir_compute(te_dtype_compute(k->cg->te->tensor[t].dtype));
+}
+static inline Ir number_name(const Kernel *k, IrBase base, const char *name) {
+    return ir_name(k->cg, ir_type(base), name);
+}
+/* The values of rows, or what stands for them, of a tensor.  */
+static inline Ir values_of(const Kernel *k, const char *name, IrSpace space, int t) {
+    return ir_name(k->cg, ir_pointer(value_base(k, t), space, false), cg_name(k->cg, name, t));
+}
+
+/* stats_rows.c: the online reduction of this pass that is made with tensor t; -1: none.  The number
+ * of the row at hand over all batches.  */
+int stats_online(const Kernel *k, int t, int pass);
+Ir stats_row(const Kernel *k);
+#endif

@@ -1,0 +1,78 @@
+#include "codegen/elements/stats.h"
+
+/* Which statements over rows a kernel evaluates and stores; their values at the row at hand.  */
+
+int stats_online(const Kernel *k, int t, int pass) {
+    const RowGroup *g = facts(k)->group;
+    for (int i = 0; i < g->n; i++) {
+        if (g->follow[i] && g->pass[i] == pass && g->center[i] == t) return i;
+    }
+    return -1;
+}
+
+bool stats_emits(const Kernel *k, int stmt) {
+    if (k->other) return !k->at.kept || stmt != k->l->p->group->root;
+    if (!k->l->p->stats || stmt == k->l->p->group->root) return !k->at.kept;
+    int i = rtile_stat(facts(k), stmt);
+    if (k->at.kept && (facts(k)->under >> i & 1)) return false;
+    return facts(k)->emits[i] & (is_partial(k) ? (uint64_t)1 << k->l->pass : UINT64_MAX);
+}
+
+bool stats_stores(const Kernel *k, int stmt) {
+    int t = k->cg->te->stmt[stmt].tensor;
+    if (!elements_in_memory(k, t)) return false;
+    if (!k->l->p->stats) return true;
+    int i = stmt == k->l->p->group->root ? -1 : rtile_stat(facts(k), stmt);
+    if (i >= 0 && facts(k)->group->role[i] != ROW_MAP) return false;
+    return !is_partial(k) || k->l->pass == (i < 0 ? 0 : facts(k)->group->pass[i]);
+}
+
+bool stats_is_kept(const Kernel *k, int stmt) {
+    if (!k->at.kept) return false;
+    return k->other ? stmt != k->l->p->group->root : rtile_stat(facts(k), stmt) == facts(k)->kept;
+}
+
+bool stats_known(const Kernel *k, int i) {
+    const RowGroup *g = facts(k)->group;
+    int known = is_partial(k) ? k->l->pass : k->at.known;
+    return g->role[i] == ROW_REDUCE ? g->pass[i] < known
+                                    : g->role[i] == ROW_SCALAR && g->pass[i] <= known;
+}
+
+/* ---- values ---- */
+
+/* The row at hand, of its batch.  */
+static Ir row_at(const Kernel *k) { return number_name(k, place_along_base(k, AX_M), "m"); }
+
+Ir stats_row(const Kernel *k) {
+    const Cg *cg = k->cg;
+    Ir m = row_at(k), batch = number_name(k, IR_I32, "b");
+    if (k->l->p->extent[AX_B] <= 1) return m;
+    Ir rows = number_name(k, place_base(k->l->p->extent[AX_M] > INT32_MAX), "M");
+    return ir_add(cg, ir_mul(cg, ir_cast(cg, IR_I64, batch), rows), m);
+}
+
+static bool is_read(const Kernel *k, int t) {
+    const RowGroup *g = facts(k)->group;
+    for (int i = 0; i < g->n; i++) {
+        if (g->role[i] != ROW_SCALAR && access_reads_tensor(statement(k, i)->rhs, t)) return true;
+    }
+    return false;
+}
+
+void stats_rows(Kernel *k) {
+    Cg *cg = k->cg;
+    if (k->other) chain_rows(k);
+    if (!k->l->p->stats) return;
+    const RowGroup *g = facts(k)->group;
+    for (int i = 0; i < g->n; i++) {
+        int t = tensor_of(k, i);
+        bool base = k->at.online && stats_online(k, t, k->l->pass) >= 0;
+        if (g->role[i] == ROW_MAP || !(base || stats_known(k, i)) || !is_read(k, t)) continue;
+        bool here = base || !is_partial(k);
+        Ir values = values_of(k, base ? "base" : "value", here ? IR_SHARED : IR_GLOBAL, t);
+        Ir own = ir_cast(cg, IR_I32, ir_sub(cg, row_at(k), product_first(k, AX_M)));
+        k->at.made[t] = ir_let(cg, cg_name(cg, "r", t),
+                               ir_element(cg, values, here ? own : stats_row(k)));
+    }
+}
