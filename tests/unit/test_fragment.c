@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-enum { WARP = 32, MAX = 512 };
+enum { MAX = 512 };
 
 /* Row and column of a0, a1, ... (b0, ...; c0, ...) as the ISA writes them.  */
 static void of_isa(const ComputeUnit *u, FragRole role, int lane, int i, int at[FRAG_DIMS]) {

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-enum { SECTOR = 32, SHORT = 8192 };       /* rows with more programs than are ranked */
+enum { SHORT = 8192 };       /* rows with more programs than are ranked */
 
 static const char softmax[] =
     "op f(X: $T[R,C]) -> Y: $T[R,C] { m[n] = max[c](X[n,c]); z[n] = sum[c](exp(X[n,c] - m[n]));"
