@@ -62,7 +62,7 @@ static const struct {
     {{"put", "some_wait", "get"}, 0, true}, {{"put", "nothing", "get"}, 1, false},
     {{"put", "nothing", "get"}, 2, false}, {{"put", "wait", "get_early"}, 0, false},
 };
-enum { CHAINS = sizeof chain / sizeof *chain };
+enum { KERNELS = sizeof chain / sizeof *chain };
 
 static void run_chain(Arena *a, const Device *dev, int c, uint64_t seed) {
     enum { THREADS = 64, BYTES = 2 * THREADS * 32 };
@@ -97,7 +97,7 @@ static void test_chains(void **state) {
     (void)state;
     Arena *a = arena_create(NULL);
     const Device *dev = fixture_device(a, "h200");
-    for (int c = 0; c < CHAINS; c++) {
+    for (int c = 0; c < KERNELS; c++) {
         for (uint64_t seed = 0; seed < 4; seed++) {
             ArenaMark mark = arena_mark(a);
             run_chain(a, dev, c, seed);

@@ -161,10 +161,10 @@ typedef struct {
     Buf body;
     int n;                    /* statements so far: v0, v1, ... */
     bool per_row[8];
-} Chain;
+} RowText;
 
 /* A value at row n and column c.  */
-static void element(Chain *c, int depth) {
+static void element(RowText *c, int depth) {
     static const char *const op[] = {" + ", " - ", " * "};
     uint32_t pick = rng_below(&c->rng, depth > 0 ? 6 : 3);
     if (pick < 2 || c->n == 0) {
@@ -183,7 +183,7 @@ static void element(Chain *c, int depth) {
     buf_puts(&c->body, ")");
 }
 
-static void statement(Chain *c, bool output) {
+static void statement(RowText *c, bool output) {
     static const char *const red[] = {"sum", "max", "min"};
     uint32_t kind = rng_below(&c->rng, 2);
     c->per_row[c->n] = kind == 0;
@@ -202,7 +202,7 @@ static void statement(Chain *c, bool output) {
 static const char *chain(Arena *a, uint64_t seed) {
     static const int sizes[] = {1, 3, 8, 33, 64, 100, 256, 520};
     static const char *const type[] = {"f32", "f16", "bf16"};
-    Chain c = {.rng = {seed}, .body = buf_new(a)};
+    RowText c = {.rng = {seed}, .body = buf_new(a)};
     Buf out = buf_new(a);
     int statements = 2 + (int)rng_below(&c.rng, 4);
     buf_printf(&out, "param R = %d, C = %d; op f(", 1 + (int)rng_below(&c.rng, 9),
