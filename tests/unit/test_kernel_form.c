@@ -4,6 +4,7 @@
 #include "codegen/lower/lower.h"
 #include "golden_plans.h"
 #include "kernel_fixture.h"
+#include "plan_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -118,6 +119,62 @@ static void go_round(Form *f) {
     if (f->least == f->steps) f->least = steps;
     f->steps = steps;
 }
+
+/* ---- chains: two rings ---- */
+
+static const char attention[] =
+    "op fa(Q: f16[2,64,64], K: f16[2,160,64], V: f16[2,160,64]) -> O: f16[2,64,64] {"
+    " t[b,i,j] = sum[d](Q[b,i,d] * K[b,j,d]) * 0.125;"
+    " m[b,i] = max[j](t[b,i,j]);"
+    " z[b,i] = sum[j](exp(t[b,i,j] - m[b,i]));"
+    " O[b,i,e] = sum[j](f16(exp(t[b,i,j] - m[b,i])) * V[b,j,e]) / z[b,i]; }";
+
+/* Results that pass through shared memory begin with a barrier.  Nobody misses it where they lie
+ * over operands of the first product alone, which all have read behind the last turn's barrier.  */
+static int chain_expected(const Layout *l) {
+    const Room *out = rprog_room(l, ROOM_STAGING, 0), *v = rprog_room(l, ROOM_STAGE, 3);
+    return out && !rprog_over(out, v);
+}
+
+static int chain_mutants(Arena *a, const Device *dev, KernelCase *c, int i) {
+    int n;
+    RPlan *p = ARENA_NEW(a, RPlan);
+    c->plan.prog[0] = c->set[0].prog[i];
+    *p = c->plan;
+    Lowered *l = lower_plan(a, p, dev, &n);
+    go_round(l->form);
+    const char *wrong = kernel_check(a, l->form);
+    if (wrong) fail_msg("chain: %s", wrong);
+    Mutants m = {.arena = a, .name = "chain", .form = l->form};
+    mutate(&m, &l->form->root->child);
+    assert_true(m.removed > 0 && m.moved > 0);
+    return m.survived - chain_expected(l->layout);
+}
+
+/* One program of each way to keep the first operand, number of stages and way to store.  */
+static void test_chains(void **state) {
+    (void)state;
+    enum { KEPT = 2, STAGES = 3, VIAS = 2 };
+    bool seen[KEPT * (STAGES + 1) * VIAS] = {false};
+    Arena *a = arena_create(NULL);
+    KernelCase c;
+    const Device *dev = fixture_device(a, "a100");
+    const char *wrong = kernel_open_decided(&c, a, dev, attention, NULL, JOINED | CHAINS);
+    if (wrong) fail_msg("%s", wrong);
+    int forms = 0;
+    for (int i = 0; i < c.set[0].n; i++) {
+        const RProg *r = &c.set[0].prog[i];
+        int form = ((int)r->keep * (STAGES + 1) + r->stages) * VIAS + (r->via == VIA_SHARED);
+        if ((int)r->keep >= KEPT || r->stages > STAGES || seen[form]) continue;
+        seen[form] = true;
+        forms++;
+        assert_int_equal(chain_mutants(a, dev, &c, i), 0);
+    }
+    assert_true(forms >= KEPT * 2);
+    arena_destroy(a);
+}
+
+/* ---- golden plans ---- */
 
 static void test_golden(void **state) {
     (void)state;
@@ -363,7 +420,9 @@ static void test_places(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden), cmocka_unit_test(test_roles),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_chains),
+                                       cmocka_unit_test(test_golden),
+                                       cmocka_unit_test(test_roles),
                                        cmocka_unit_test(test_two_rings),
                                        cmocka_unit_test(test_arrivals),
                                        cmocka_unit_test(test_places)};

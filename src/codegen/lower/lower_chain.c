@@ -95,7 +95,8 @@ static void end_rows(const Make *m, const Rows *x) {
         close_rows(m, x);
     }
     about(m, x->product);
-    form_add(m->b, NODE_VALUES, VALUES_PUT)->ring = x->product;
+    if (ring_of(m, x->product)->slots > 1)
+        form_add(m->b, NODE_VALUES, VALUES_PUT)->ring = x->product;
 }
 
 static void add_rows(const Make *m, int product, int ahead) {
@@ -116,7 +117,6 @@ static void add_fill(const Make *m) {
     for (int i = 0; i < scores; i++) {
         int turn = i - scores + results;
         if (turn >= 0) add_rows(m, RESULTS, turn);
-        else add_commit(m);
         add_rows(m, SCORES, i);
     }
     form_close(m->b);
@@ -147,7 +147,8 @@ static void add_products(const Make *m, int product) {
 
 static void add_take(const Make *m, int product) {
     about(m, product);
-    form_add(m->b, NODE_VALUES, VALUES_TAKE)->ring = product;
+    if (ring_of(m, product)->slots > 1)
+        form_add(m->b, NODE_VALUES, VALUES_TAKE)->ring = product;
 }
 
 static void add_turn(const Make *m) {
@@ -173,7 +174,8 @@ static void add_turn(const Make *m) {
 /* Fragments of A are read once.  */
 static void add_kept(const Make *m) {
     if (m->c[SCORES]->r->keep != KEEP_REGISTERS) return;
-    add_wait(m, 2 * ring_of(m, SCORES)->ahead - 1, "wait: the operand that stays");
+    int groups = ring_of(m, SCORES)->ahead + ring_of(m, RESULTS)->ahead;
+    add_wait(m, groups - 1, "wait: the operand that stays");
     about(m, SCORES);
     Node *n = form_add(m->b, NODE_VALUES, VALUES_KEEP);
     form_reads(m->b, n, ROOM_STAGE, 0);
