@@ -21,6 +21,23 @@ static void add_real(TeDtype t, Lanes *x, const Lanes *y, double sign, int n) {
     x->exact = exact;
 }
 
+/* An exponent E - m may be E c - m c, fused, with c = log2(e) times what E is multiplied by: c and
+ * m c are rounded.  */
+static void allow_products(Lanes *x, const double *e, const double *m, int n) {
+    lanes_show_bounds(x, n);
+    for (int j = 0; j < n; j++) {
+        double loss = 0x1.1p-24 * (fabs(e[j]) + fabs(m[j]));
+        if (isfinite(loss)) x->b[j] += loss;
+    }
+}
+
+static void subtract_center(Lanes *x, const Lanes *y, int n) {
+    double e[STRIP];
+    memcpy(e, x->v, sizeof e);
+    add_real(TE_F32, x, y, -1, n);
+    allow_products(x, e, y->v, n);
+}
+
 /* p = a * c in f64: is that all of it, and a value of type t?  */
 static bool is_exact_product(TeDtype t, double a, double c, double p) {
     if (t == TE_F32)
@@ -106,7 +123,7 @@ static void mul_real(const Node *node, Lanes *x, Lanes *y, int n) {
         /* 0 times inf is NaN, nearly 0 times inf is not; what is left of inf beside its first
          * tf32 part may be NaN.  */
         bool split = node->product_loss > 0 && (isinf(a) || isinf(c));
-        if (split || (!isfinite(p) && ((ba > 0 && fabs(a) <= ba) || (bc > 0 && fabs(c) <= bc))))
+        if (split || (!isfinite(p) && !isnan(a) && !isnan(c) && ((ba > 0 && fabs(a) <= ba) || (bc > 0 && fabs(c) <= bc))))
             lanes_flag(x, n, j, LANE_UNDECIDED);
     }
 }
@@ -195,6 +212,8 @@ void lanes_arith(const Node *node, Lanes *x, Lanes *y, int n) {
             mul_real(node, x, y, n);
         else if (node->kind == TE_DIV)
             div_real(node, x, y, n);
+        else if (node->centered)
+            subtract_center(x, y, n);
         else
             add_real(t, x, y, node->kind == TE_SUB ? -1 : 1, n);
         lanes_settle(x, t, n);

@@ -171,6 +171,11 @@ static const TeExpr *joined(TeEval *ev, const TeExpr *e) {
     return e;
 }
 
+static bool is_centered(const TeEval *ev, const Node *exponent) {
+    const TeExpr *e = exponent->e, *m = e->kind == TE_SUB ? e->args[1] : NULL;
+    return m && e->type == TE_F32 && m->kind == TE_READ && ev->maker[m->v.ref] >= 0;
+}
+
 Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e) {
     Node *x = ARENA_NEW(ev->arena, Node);
     if (e->kind == TE_REDUCE)
@@ -186,6 +191,7 @@ Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e) {
         x->args[i] = eval_build(ev, s, e->args[i]);
         x->uses |= x->args[i]->uses;
     }
+    if (x->rescaled) x->args[0]->centered = is_centered(ev, x->args[0]);
     if (e->other) {
         x->other = eval_build(ev, s, e->other);
         x->uses |= x->other->uses;

@@ -91,8 +91,11 @@ static void call_lane(const Node *node, Lanes *x, int n, int j) {
                       (node->type == TE_F64 ? fma(v, v, -a) == 0 : (double)(float)v == v);
     if (!exact_root)
         x->b[j] += own_error(node, a, fmax(fabs(lo), fabs(hi)));
-    if (node->rescaled && v + x->b[j] < (node->type == TE_F64 ? DBL_MIN : (double)FLT_MIN))
+    if (!node->rescaled) return;
+    if (v + x->b[j] < (node->type == TE_F64 ? DBL_MIN : (double)FLT_MIN))
         lanes_flag(x, n, j, LANE_FADED);
+    if (node->type == TE_F32 && v - x->b[j] < (double)FLT_MIN)     /* it may be 0 */
+        x->b[j] += fmin(v, (double)FLT_MIN);
 }
 
 /* x^y for x > 0 is monotonic in each operand; elsewhere only an exact y means anything.  */

@@ -48,6 +48,7 @@ struct Node {
     int64_t i;
     bool fast;                /* @fast */
     bool rescaled;            /* CALL: of an exponential, some of which are summed */
+    bool centered;            /* SUB: an exponent E - m of such a one */
     double factor_loss;       /* @tf32: relative, per factor of a summed product */
     double product_loss;      /* @fp32x3: relative, of a summed product */
     /* READ */

@@ -242,6 +242,7 @@ static bool rewrite(Rewrite *r, int k) {
     const TeStmt *s = r->s;
     TeExpr *body = te_expr_copy(r->n->a, s->rhs->args[0]);
     const TeExpr *was = s->rhs->args[0];
+    if (s->written) return refuse(r, "it is to be made as it is written");
     for (int i = s->n_left; i < s->n_index; i++) r->summed |= 1u << i;
     body = open_maps(r, body);
     if (te_expr_nodes(body) > NODES || te_expr_depth(body) > DEPTH) return false;
@@ -296,7 +297,7 @@ static int sum_of(const Te *te, int site) {
 
 static bool is_candidate(const TeStmt *s) {
     return s->rhs->kind == TE_REDUCE && s->rhs->red == TE_RED_SUM &&
-           s->rhs->args[0]->kind == TE_MUL && !s->written &&
+           s->rhs->args[0]->kind == TE_MUL &&
            te_dtype_class(s->rhs->type) == TE_CLASS_REAL;
 }
 
