@@ -84,8 +84,11 @@ def lower_same_type(g, out, name, *values, **_):
 
 @lowers(*ROUNDING)
 def lower_rounding(g, out, name, a, decimals=0, **options):
-    if decimals or options.get("decimals"):
-        raise Unsupported("round to decimals")
+    decimals = options.get("decimals", decimals)
+    if decimals and out.dtype.is_floating_point:
+        power = 10.0 ** abs(decimals)
+        form = "round({0} * {1}) / {1}" if decimals > 0 else "round({0} / {1}) * {1}"
+        return g.map(out, form, a, power)
     return g.map(out, ROUNDING[name] if out.dtype.is_floating_point else "{0}", a)
 
 
@@ -240,7 +243,7 @@ def lower_copy(g, out, name, a, *other, **_):
 
 @lowers("full", "full_like", "scalar_tensor", "zeros", "zeros_like", "ones", "ones_like",
         "new_zeros", "new_ones", "new_full", "empty", "empty_like", "new_empty", "empty_strided",
-        "new_empty_strided")
+        "new_empty_strided", "empty_permuted")
 def lower_constant(g, out, name, *args, **_):
     value = 1 if "ones" in name else args[0] if name == "scalar_tensor" else (
         args[-1] if "full" in name else 0)

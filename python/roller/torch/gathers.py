@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from .values import Like, Unsupported, Value, axis, converted, literal_in, lowers
+from .values import (WRAPPING, Like, Unsupported, Value, axis, converted, literal_in, lowers)
 from .views import view_reshape
 
 
@@ -109,8 +109,8 @@ def lower_index_put(g, out, _, a, indices, values, accumulate=False):
     value = (lambda places, s: converted(g.read(values, shape, where.join(places, dict(enumerate(s)))),
                                        values.dtype, out.dtype))
     if accumulate:
-        if not out.dtype.is_floating_point:
-            raise Unsupported("sums of integers at places that data tell")
+        if out.dtype in (*WRAPPING, torch.bool):
+            raise Unsupported("sums of narrow integers at places that data tell")
         return g.store(out, lambda s: f"{a.at(s)} + sum[{','.join(reduced)}]({here(s)} ? "
                        f"{value(list(reduced), s)} : 0)", reduced)
     return put_last(g, out, a, reduced, here, value)
@@ -148,15 +148,22 @@ def scattered(a, dim, index, src):
     return d, guard, at
 
 
+def line(g, v):
+    """A number as a tensor of one element."""
+    return view_reshape(g, Like((1,), v.dtype), "", v) if isinstance(v, Value) and not v.shape else v
+
+
 @lowers("scatter", "scatter_add")
 def lower_scatter(g, out, name, a, dim, index, src, reduce=None):
     if reduce is not None:
         raise Unsupported(f"scatter with reduce='{reduce}'")
-    if not a.shape or not index.shape:
-        raise Unsupported("scatter of a number")
+    if not a.shape:
+        made = lower_scatter(g, Like((1,), out.dtype), name, line(g, a), 0, line(g, index),
+                             line(g, src) if isinstance(src, Value) else src)
+        return view_reshape(g, out, name, made)
     if not index.numel:
         return g.store(out, a.at)
-    index, src = g.whole(index), g.whole(src) if isinstance(src, Value) else src
+    index, src = g.whole(line(g, index)), g.whole(src) if isinstance(src, Value) else src
     d, guard, at = scattered(a, dim, index, src)
     none = literal_in(0, out.dtype)
 
@@ -169,8 +176,8 @@ def lower_scatter(g, out, name, a, dim, index, src, reduce=None):
         return " && ".join([*guard(s), f"({at(index, s, 'r')} else -1) == {s[d]}"])
     reduced = {"r": index.shape[d]}
     if name == "scatter_add":
-        if not out.dtype.is_floating_point:
-            raise Unsupported("sums of integers at places that data tell")
+        if out.dtype in (*WRAPPING, torch.bool):
+            raise Unsupported("sums of narrow integers at places that data tell")
         return g.store(out, lambda s: f"{a.at(s)} + sum[r]({match(s)} ? {source(s, 'r')} : 0)",
                        reduced)
     return put_last(g, out, a, reduced, match, lambda places, s: source(
@@ -179,10 +186,53 @@ def lower_scatter(g, out, name, a, dim, index, src, reduce=None):
 
 @lowers("index_add")
 def lower_index_add(g, out, _, a, dim, index, src, alpha=1):
-    d = axis(dim, a)
-    if not a.shape or not index.shape or not out.dtype.is_floating_point:
-        raise Unsupported("index_add of numbers, or of integers")
+    if not a.shape:
+        made = lower_index_add(g, Like((1,), out.dtype), _, line(g, a), 0, line(g, index),
+                               line(g, src), alpha)
+        return view_reshape(g, out, _, made)
+    d, index = axis(dim, a), line(g, index)
+    if out.dtype in (*WRAPPING, torch.bool):
+        raise Unsupported("sums of narrow integers at places that data tell")
     return g.store(out, lambda s: f"{a.at(s)} + {literal_in(alpha, out.dtype)} * sum[r]("
                    f"{index.at(['r'])} == {s[d]} ? "
                    f"{src.at(['r' if k == d else i for k, i in enumerate(s)])} : 0)",
                    {"r": index.shape[0]})
+
+
+# Orders.  An element's place is the number of those before it, so n^2 comparisons in a row of n.
+MOST_SORTED = 128
+
+
+def places(g, a, d, descending):
+    """For each element how many of its row come before it; NaN is above all numbers."""
+    a, mark = g.whole(a), ">" if descending else "<"
+
+    def text(s):
+        x, y = a.at([*s[:d], "r", *s[d + 1:]]), a.at(s)
+        before, same = f"{x} {mark} {y}", f"{x} == {y}"
+        if a.dtype == torch.bool:
+            before = f"{x} && !{y}" if descending else f"!{x} && {y}"
+        elif a.dtype.is_floating_point:
+            first, second = (x, y) if descending else (y, x)
+            before = f"({before} || {first} != {first} && {second} == {second})"
+            same = f"({same} || {x} != {x} && {y} != {y})"
+        return f"sum[r](({before}) || {same} && r < {s[d]} ? 1 : 0)"
+    return g.store(Like(a.shape, torch.int32), text, {"r": a.shape[d]})
+
+
+@lowers("sort", "topk")
+def lower_sort(g, outs, name, a, *args, **options):
+    if name == "topk":
+        dim, descending = ([*args[1:], -1][0], args[2] if len(args) > 2 else True)
+    else:
+        given = list(args[1:] if args and isinstance(args[0], bool) and len(args) > 1 else args)
+        dim = options.get("dim", given[0] if given else -1)
+        descending = options.get("descending", given[1] if len(given) > 1 else False)
+    d = axis(dim, a)
+    if not a.shape or not a.numel or a.shape[d] > MOST_SORTED:
+        raise Unsupported(f"orders of more than {MOST_SORTED} elements, or of none")
+    place, a = places(g, a, d, descending), g.whole(a)
+    index = g.store(outs[1], lambda s: "sum[r]({} == {} ? i64(r) : 0)".format(
+        place.at([*s[:d], "r", *s[d + 1:]]), s[d]), {"r": a.shape[d]})
+    return g.store(outs[0], lambda s: a.at([*s[:d], index.at(s), *s[d + 1:]])
+                   + f" else {literal_in(0, a.dtype)}"), index

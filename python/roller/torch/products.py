@@ -53,6 +53,17 @@ def lower_addmm(g, out, _, c, a, b, beta=1, alpha=1):
     return g.map(out, "{1} * {0} + {3} * {2}", made, alpha, c, beta)
 
 
+@lowers("addbmm")
+def lower_addbmm(g, out, _, c, a, b, beta=1, alpha=1):
+    if not out.dtype.is_floating_point:
+        raise Unsupported("sums of products of integers")
+    made = g.store(out, lambda s: f"sum[q,r]({a.at(['q', s[0], 'r'])} * {b.at(['q', 'r', s[1]])})",
+                   {"q": a.shape[0], "r": a.shape[2]}, g.product_note if out.dtype == torch.float32
+                   else "")
+    return g.map(out, "{1} * {0} + {3} * {2}", made, alpha, c, beta) if beta else g.map(
+        out, "{1} * {0}", made, alpha)
+
+
 @lowers("addmv")
 def lower_addmv(g, out, _, c, a, b, beta=1, alpha=1):
     made = lower_mv(g, out, _, a, b)

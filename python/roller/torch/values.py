@@ -11,6 +11,7 @@ TYPES = {torch.float64: "f64", torch.float32: "f32", torch.float16: "f16", torch
          torch.uint8: "u8", torch.bool: "bool"}
 NARROW = (torch.float16, torch.bfloat16)         # rounded wherever PyTorch stores them
 WRAPPING = (torch.int8, torch.int16, torch.uint8)            # narrower than .te computes in
+STORED = (*NARROW, *WRAPPING, torch.int32, torch.int64)      # temporaries say so
 MAX_RANK = 8
 
 
@@ -105,7 +106,7 @@ class Graph:
             raise Unsupported(f"tensors have {MAX_RANK} dimensions at most in .te")
         type_of(like.dtype)
         indices = [f"d{d}" for d in range(len(like.shape))]
-        if own and like.dtype in NARROW:
+        if own and like.dtype in STORED:
             note += f" @type({TYPES[like.dtype]})"
         self.statements.append(Statement(name, dict(zip(indices, like.shape)), text(indices),
                                          reduced or {}, note))

@@ -3,12 +3,16 @@ import math
 
 import torch
 
-from .values import (Unsupported, Value, axes, axis, converted, linear, literal_in, lowers,
+from .values import (TYPES, Unsupported, Value, axes, axis, converted, linear, literal_in, lowers,
                      subscript, views)
 
 
 def view(out, a, at):
     return Value(tuple(out.shape), a.dtype, at)
+
+
+def zero_of(dtype):
+    return "false" if dtype == torch.bool else f"{TYPES[dtype]}({literal_in(0, dtype)})"
 
 
 @views("alias", "detach")
@@ -118,7 +122,7 @@ def cut(position, extents):
 def view_reshape(g, out, _, a, *__):
     old, new = a.shape, tuple(out.shape)
     if 0 in old:
-        return view(out, a, lambda s: a.at(["0"] * len(old)))
+        return view(out, a, lambda s: zero_of(a.dtype))
 
     def at(s):
         subscripts = [None] * len(old)

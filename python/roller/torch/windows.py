@@ -163,3 +163,42 @@ def lower_adaptive_backward(g, out, name, dy, x):
         return (f"sum[{','.join(taps)}]({' && '.join(met)} ? {dy.at([*s[:-n], *taps])} / "
                 f"{real('*'.join(by), out)} : 0)")
     return g.store(out, text, dict(zip(taps, results)))
+
+
+@lowers("adaptive_max_pool2d", "adaptive_max_pool3d")
+def lower_adaptive_max(g, outs, name, x, size):
+    n = int(name[-2])
+    extents, results = x.shape[-n:], tuple(outs[0].shape)[-n:]
+    if 0 in (*extents, *results):
+        raise Unsupported("adaptive pools of nothing")
+    x, taps = g.whole(x), [f"r{d}" for d in range(n)]
+    long = [longest(e, o) for e, o in zip(extents, results)]
+
+    def text(s):
+        at = [f"{begin(i, e, o)}+{r}" for i, r, e, o in zip(s[-n:], taps, extents, results)]
+        met = " && ".join(f"{r} < {length(i, e, o)}" for i, r, e, o in
+                          zip(s[-n:], taps, extents, results))
+        return f"[{','.join(taps)}]({guarded(x.at([*s[:-n], *at]), met, lowest(x.dtype))})"
+    values = g.store(outs[0], lambda s: "max" + text(s), dict(zip(taps, long)))
+    tap = g.store(Like(values.shape, torch.int64), lambda s: "argmax" + text(s),
+                  dict(zip(taps, long)))
+
+    def position(s):
+        terms = []
+        for d, (i, e, o) in enumerate(zip(s[-n:], extents, results)):
+            found = f"({tap.at(s)})/{math.prod(long[d + 1:])}%{long[d]}"
+            terms.append(f"({begin(i, e, o)}+{found})*{math.prod(extents[d + 1:])}")
+        return "+".join(terms)
+    return values, g.store(outs[1], position)
+
+
+@lowers("adaptive_max_pool2d_backward", "adaptive_max_pool3d_backward")
+def lower_adaptive_max_backward(g, out, name, dy, x, indices):
+    n = int(name.split("_")[2][4])
+    taps, extents = [f"r{d}" for d in range(n)], tuple(out.shape)[-n:]
+
+    def text(s):
+        here = "+".join(f"({i})*{math.prod(extents[d + 1:])}" for d, i in enumerate(s[-n:]))
+        return (f"sum[{','.join(taps)}]({indices.at([*s[:-n], *taps])} == {here} ? "
+                f"{dy.at([*s[:-n], *taps])} : 0)")
+    return g.store(out, text, dict(zip(taps, dy.shape[-n:])))
