@@ -377,13 +377,13 @@ fuzz-onnx: package $(simdriver)
 test-torch: package
 	@+BUILD=$(BUILD) MATCH='$(MATCH)' LONG='$(LONG)' tests/torch/run
 
-# docs/kernelbench.md: in the Python of `foreign`.
+# docs/kernelbench.md: in the Python of `test-torch`.
 kernelbench: package
 	@[ -d '$(KERNELBENCH)/KernelBench' ] || { \
 	    echo "please name a checkout of github.com/ScalingIntelligence/KernelBench: KERNELBENCH=DIR" >&2; exit 2; }
-	@tests/foreign/setup $(BUILD)/foreign
-	@PYTHONPATH=$(BUILD)/python ROLLER_CACHE_DIR=$(BUILD)/kernelbench/cache $(BUILD)/foreign/venv/bin/python \
-	    benchmarks/kernelbench/run.py '$(KERNELBENCH)' $(BUILD) $(ARGS)
+	@tests/torch/setup $(BUILD)/torch
+	@PYTHONPATH=$(BUILD)/python LD_LIBRARY_PATH=$(BUILD)/torch/stubs ROLLER_CACHE_DIR=$(BUILD)/kernelbench/cache \
+	    $(BUILD)/torch/venv/bin/python benchmarks/kernelbench/run.py '$(KERNELBENCH)' $(BUILD) $(ARGS)
 
 # What runs on a machine that has neither jansson nor a compiler: tools with jansson inside,
 # libraries that find theirs beside them; and what is needed to build all of it there.

@@ -12,18 +12,15 @@ import re
 import warnings
 
 import torch
-from torch._decomp import core_aten_decompositions, get_decompositions
+from torch._decomp import get_decompositions
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from roller.torch.decompositions import table
+
 aten = torch.ops.aten
-DECOMPOSITIONS = {**core_aten_decompositions(), **get_decompositions([
-    aten._softmax, aten._log_softmax, aten._native_batch_norm_legit_functional,
-    aten._native_batch_norm_legit, aten._native_batch_norm_legit_no_training,
-    aten.native_batch_norm, aten.native_layer_norm, aten.native_group_norm, aten.nll_loss_forward,
-    aten.linalg_vector_norm, aten.tril, aten.triu, aten.hardswish, aten.hardsigmoid, aten.mish,
-    aten.softplus, aten.silu, aten.selu, aten.huber_loss, aten.smooth_l1_loss, aten.mse_loss,
-    aten.xlogy, aten.logsumexp, aten.stack, aten.dropout, aten.native_dropout])}
+# Those of torch.compile's backend, and dropout by numbers that a program draws itself.
+DECOMPOSITIONS = {**table(), **get_decompositions([aten.dropout, aten.native_dropout])}
 FACTORS = (0.5, 0.6, 0.7, 0.8)      # how much of a size stays, tried in this order
 
 
