@@ -7,9 +7,10 @@
 import torch._dynamo
 
 from .backend import backend
+from .explain import Explanation, explain
 from .op import TorchOp, op
 
-__all__ = ["TorchOp", "backend", "op"]
+__all__ = ["Explanation", "TorchOp", "backend", "explain", "op"]
 
 if "roller" not in torch._dynamo.list_backends(exclude_tags=()):
     torch._dynamo.register_backend(backend, "roller")

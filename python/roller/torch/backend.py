@@ -2,8 +2,11 @@
 import torch
 from functorch.compile import make_boxed_func
 from torch._dynamo.backends.common import aot_autograd
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 
 from .decompositions import table
+from .lower import is_number
 from .partition import Partition
 from .program import Options, dense
 
@@ -62,6 +65,8 @@ class Emitter:
 
     def get(self, node):
         """What stands for a node; a view is made where it is asked for."""
+        if is_number(node):
+            return node.meta["val"]
         if node not in self.made:
             assert self.partition.kind[node] == "view", node
             self.made[node] = self.graph.node_copy(node, self.get)
@@ -76,8 +81,46 @@ class Emitter:
             self.made[node] = self.graph.call_function(lambda made, k: made[k], (call, k))
 
 
+class Sizes:
+    """A graph whose sizes are known at run time: a program for each set of them."""
+
+    def __init__(self, gm, options, seen):
+        self.gm, self.options, self.seen, self.known = gm, options, seen, {}
+
+    def __call__(self, inputs):
+        given = list(inputs)
+        inputs.clear()
+        key = tuple((tuple(x.shape), x.stride()) if isinstance(x, torch.Tensor) else x
+                    for x in given)
+        if key not in self.known:
+            self.known[key] = fixed(self.fix(given), self.options, self.seen)
+        return self.known[key](given)
+
+    def fix(self, given):
+        """The graph with the sizes of these inputs."""
+        graph = torch.fx.Graph()
+        graph.output(graph.graph_copy(self.gm.graph, {}))
+        gm = torch.fx.GraphModule(self.gm, graph)
+        with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+            fakes = [mode.from_tensor(x) if isinstance(x, torch.Tensor) else x for x in given]
+            FakeTensorProp(gm, mode).propagate_dont_convert_inputs(*fakes)
+        return gm
+
+
 def compiled(gm, options, seen=None):
     """A graph of PyTorch's operators, as a function of a list of its inputs."""
+    values = [n.meta.get("val") for n in gm.graph.nodes if n.op == "placeholder"]
+    symbols = any(isinstance(n, torch.SymInt) for v in values
+                  for n in (v.shape if isinstance(v, torch.Tensor) else [v]))
+    if not symbols:
+        return fixed(gm, options, seen)
+    made = Sizes(gm, options, seen)
+    made._boxed_call = True
+    return made
+
+
+def fixed(gm, options, seen):
+    """The same where all sizes are known."""
     partition = Partition(gm.graph, options)
     if seen is not None:
         seen(partition)

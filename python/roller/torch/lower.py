@@ -19,11 +19,16 @@ def is_view(node):
         getattr(node.target, "namespace", "") in ("aten", "prims"))
 
 
+def is_number(node):
+    """Is it a size?  Sizes are known when a graph is lowered."""
+    return isinstance(node.meta.get("val"), (int, float, bool))
+
+
 def lower_node(g, node, values, like=None):
     """values: of the nodes before; node's own is given back.  like: what the node gives."""
     def of(x):
         if isinstance(x, torch.fx.Node):
-            return values[x]
+            return x.meta["val"] if is_number(x) else values[x]
         return [of(y) for y in x] if isinstance(x, (list, tuple)) else x
     args, keywords = of(node.args), {k: of(v) for k, v in node.kwargs.items()}
     if node.target is operator.getitem:

@@ -10,9 +10,9 @@ import operator
 import torch
 
 from .._errors import Error
-from .lower import is_view, lower_node, name_of
+from .lower import is_number, is_view, lower_node, name_of
 from .program import dense, program, why
-from .values import TYPES, Graph, Unsupported, Value
+from .values import LOWERINGS, TYPES, Graph, Unsupported, Value
 
 MOST_NODES = 600            # of a program: its statements stay below roller's limit
 
@@ -54,29 +54,25 @@ def is_free(node):
 
 def check_alone(node, graph_options):
     """Raises if a node has no expression by itself."""
+    if draws(node) and name_of(node) not in LOWERINGS:
+        raise Unsupported("its random numbers are PyTorch's own")
     if any(v is not None and not of_tensor(v) for v in results(node)):
         raise Unsupported("a result that is no tensor")
     g, values = Graph(**graph_options), {}
     for n in node.all_input_nodes:
-        vals = [g.argument(v) if of_tensor(v) and static(v) else None for v in results(n)]
-        if None in vals and not (isinstance(n.meta.get("val"), (tuple, list))):
-            raise Unsupported("a size that is known at run time" if not of_tensor(
-                n.meta.get("val")) or not static(n.meta["val"]) else "no tensor")
-        values[n] = tuple(vals) if isinstance(n.meta["val"], (tuple, list)) else vals[0]
-    if not all(static(v) for v in results(node) if of_tensor(v)):
-        raise Unsupported("a size that is known at run time")
+        made = tuple(g.argument(v) if of_tensor(v) else None for v in results(n))
+        values[n] = made if isinstance(n.meta["val"], (tuple, list)) else made[0]
     made = lower_node(g, node, values)
     write(g, [(m, v) for m, v in zip(made if isinstance(made, (tuple, list)) else [made],
                                      results(node)) if m is not None])
 
 
+def draws(node):
+    return torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+
+
 def in_order(node):
-    tags = getattr(node.target, "tags", ())
-    return torch.Tag.nondeterministic_seeded in tags or node.is_impure()
-
-
-def static(tensor):
-    return all(isinstance(n, int) for n in tensor.shape)
+    return draws(node) or node.is_impure()
 
 
 def write(g, made, strides=False):
@@ -109,7 +105,7 @@ class Partition:
         self.fuse()
 
     def classify(self, node):
-        if node.target is operator.getitem:
+        if node.target is operator.getitem or is_number(node):
             return
         try:
             check_alone(node, self.graph_options)
@@ -123,13 +119,13 @@ class Partition:
 
     def getitems(self):
         """They go with what they are taken of."""
-        return {n: self.kind[n.args[0]] for n in self.graph.nodes
+        return {n: self.kind.get(n.args[0], "number") for n in self.graph.nodes
                 if n.op == "call_function" and n.target is operator.getitem}
 
     def levels(self):
         level, last = {}, 0           # of what draws random numbers, whose order is PyTorch's
         for node in self.graph.nodes:
-            if node.op != "call_function":
+            if node.op != "call_function" or node not in self.kind:
                 level[node] = -1
                 continue
             mine = self.kind[node]
@@ -185,7 +181,8 @@ class Partition:
             if n not in values:
                 if is_view(n) and self.kind[n] == "view":
                     for m in n.all_input_nodes:
-                        value(m)
+                        if not is_number(m):
+                            value(m)
                     values[n] = lower_node(g, n, values)
                 else:
                     made = g.argument(n.meta["val"], dense(n.meta["val"]))
@@ -193,10 +190,8 @@ class Partition:
             return values[n]
         for node in region.nodes:
             for n in node.all_input_nodes:
-                if n not in inside:
+                if not is_number(n):
                     value(n)
-            for n in node.all_input_nodes:
-                value(n)
             values[node] = lower_node(g, node, values)
         region.outputs = [n for n in region.nodes if self.is_wanted(n, inside)
                           and of_tensor(n.meta["val"])]

@@ -1,0 +1,138 @@
+"""torch.compile(backend="roller"): what it does with sizes, views, mutation, types and fallbacks."""
+import unittest
+
+import torch
+import torch._dynamo
+
+import models
+import roller.torch
+from roller.torch.backend import backend
+from roller.torch.decompositions import UNPAIRED, packet_name, table
+from roller.torch.program import Options
+
+
+class Backend(unittest.TestCase):
+    def setUp(self):
+        torch._dynamo.reset()
+        torch.manual_seed(0)
+
+    def compiled(self, function, host="evaluate", **more):
+        self.seen = []
+        options = Options(profile="a100", host=host)
+        return torch.compile(function, backend=lambda gm, given: backend(
+            gm, given, options=options, seen=self.seen.append), **more)
+
+    def alike(self, function, *args, host="evaluate", fallbacks=(), programs=None):
+        got, want = self.compiled(function, host)(*args), function(*args)
+        torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-5)
+        fell = {f.operator for p in self.seen for f in p.fallbacks}
+        self.assertEqual(fell, set(fallbacks))
+        if programs is not None:
+            self.assertEqual(sum(len(p.regions) for p in self.seen), programs)
+
+    def test_one_program(self):
+        """Attention, norms and a loss are one program."""
+        q = torch.randn(2, 2, 4, 8)
+        self.alike(lambda q: torch.nn.functional.scaled_dot_product_attention(
+            q, q + 1, q * 2, is_causal=True).sum(), q, programs=1)
+        self.alike(lambda x, y: torch.nn.functional.cross_entropy(
+            torch.nn.functional.layer_norm(x, (8,)), y), torch.randn(3, 8),
+            torch.tensor([1, 7, 0]), programs=1)
+
+    def test_around_what_falls_back(self):
+        """An operator without an expression parts the graph in two programs."""
+        self.alike(lambda x: torch.linalg.inv_ex(x.exp() + 9 * torch.eye(4))[0] * 2 + x,
+                   torch.randn(4, 4), fallbacks=("linalg_inv_ex",), programs=2)
+
+    def test_views_and_strides(self):
+        x = torch.randn(4, 6)
+        self.alike(lambda x: (x.T + 1, x.T.reshape(3, 8)[:, ::2], x.view(2, 2, 6).permute(2, 0, 1)
+                              * 2), x, host="simulate")
+        self.alike(lambda x: x.T.contiguous() + x.T, x.T, host="simulate")
+        got = self.compiled(lambda x: x + 1)(torch.randn(1, 3, 4, 4).to(
+            memory_format=torch.channels_last))
+        self.assertTrue(got.is_contiguous(memory_format=torch.channels_last))
+        self.alike(lambda x: x.expand(3, 4, 6) + x[0], x)
+
+    def test_mutation(self):
+        """What is written in place is written in the caller's tensor."""
+        def step(x, y):
+            x.add_(y)
+            x[1:] *= 2
+            return x.sum()
+        a, b = torch.randn(3, 4), torch.randn(4)
+        c = a.clone()
+        torch.testing.assert_close(self.compiled(step)(a, b), step(c, b))
+        torch.testing.assert_close(a, c)
+
+    def test_sizes(self):
+        """A graph with a size known at run time has a program for each that it meets."""
+        layer = torch.nn.Linear(8, 4)
+        call = self.compiled(lambda x: layer(x).relu().sum(0), dynamic=True)
+        for n in (3, 5, 3, 2):
+            x = torch.randn(n, 8, requires_grad=True)
+            got, want = call(x), layer(x).relu().sum(0)
+            torch.testing.assert_close(got, want)
+            grads = (torch.autograd.grad(y.sum(), (x, layer.weight)) for y in (got, want))
+            torch.testing.assert_close(*grads)
+        self.assertTrue(self.seen)
+        self.assertEqual([f.reason for p in self.seen for f in p.fallbacks], [])
+
+    def test_types(self):
+        """Integers as PyTorch divides and wraps them; narrow reals rounded where it rounds them."""
+        i = torch.tensor([-7, 7, 5], dtype=torch.int32)
+        self.alike(lambda i: (i // 2, torch.div(i, 2, rounding_mode="trunc"), i % 3, i / 2,
+                              (i * 40).to(torch.int8), i.to(torch.uint8) * 90, i > 0), i,
+                   host="simulate")
+        h = torch.randn(8, 8).bfloat16()
+        got = self.compiled(lambda h: (h * 3.1 + 0.3) @ h)(h)
+        self.assertEqual(got.dtype, torch.bfloat16)
+        torch.testing.assert_close(got, (h * 3.1 + 0.3) @ h, rtol=2e-2, atol=2e-2)
+        self.alike(lambda z: z.real * 2 + (z * z).abs(), torch.randn(3, dtype=torch.complex64),
+                   fallbacks=("mul", "view_as_real", "abs"))
+
+    def test_random(self):
+        """Masks are PyTorch's: the same as eager's after the same seed."""
+        model = models.MLP()
+        x, call = torch.randn(8, 16), self.compiled(model)
+        call(x)
+        results = []
+        for f in (call, model):
+            torch.manual_seed(3)
+            results.append(f(x))
+        torch.testing.assert_close(*results)
+
+    def test_pairs(self):
+        """No operator of UNPAIRED is taken apart, and attention's gradients are right."""
+        self.assertFalse({packet_name(op) for op in table()} & set(UNPAIRED))
+        q, k, v = (torch.randn(2, 2, 6, 8, requires_grad=True) for _ in range(3))
+        attend = torch.nn.functional.scaled_dot_product_attention
+        grads = [torch.autograd.grad(f(q, k, v).pow(2).sum(), (q, k, v)) for f in (
+            self.compiled(lambda q, k, v: attend(q, k, v, is_causal=True)),
+            lambda q, k, v: attend(q, k, v, is_causal=True))]
+        torch.testing.assert_close(*grads, rtol=1e-4, atol=1e-5)
+
+    def test_equal_programs(self):
+        """Equal layers are one program: planned and compiled once."""
+        layers = torch.nn.ModuleList(torch.nn.Linear(8, 8) for _ in range(3))
+
+        def call(x):
+            for layer in layers:
+                x = torch.linalg.inv(layer(x).tanh() + 9 * torch.eye(8))
+            return x
+        self.compiled(call)(torch.randn(8, 8))
+        programs = [r.program for p in self.seen for r in p.regions]
+        self.assertGreater(len(programs), len(set(map(id, programs))))
+
+    def test_explain(self):
+        said = roller.torch.explain(models.MLP(), (torch.randn(4, 16),), profiles=["h100", "l4"])
+        self.assertEqual([f.operator for f in said.fallbacks], ["native_dropout"])
+        self.assertIn("random numbers are PyTorch's own", str(said))
+        self.assertTrue(0 < said.total("h100") and said.total("h100") != said.total("l4"))
+        self.assertIn("<table", said.html)
+        self.assertEqual({p.graph for p in said.programs}, {"forward", "backward"})
+        self.assertEqual(said.graph_breaks, 0)
+
+    def test_options(self):
+        with self.assertRaisesRegex(Exception, "none of simulate evaluate"):
+            torch.compile(lambda x: x + 1, backend="roller", options={"host": "cpu"})(torch.ones(2))
