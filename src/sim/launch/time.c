@@ -1,16 +1,16 @@
 /* A time from what a launch did and a profile; docs/simulator.md, "Timing", has the ideas.
  *
  * Blocks run in waves of sm_count x blocks per SM, or clusters_resident x blocks of a cluster x
- * blocks per SM; the rest that fills no wave has ceil(rest / SMs) on an SM.  From the second wave on
- * each takes at least block_start + the time along dependences.
+ * blocks per SM; the rest that fills no wave has ceil(rest / SMs) on an SM.  From the second wave
+ * on each takes at least block_start + the time along dependences.
  * L2: the largest of loaded bytes / rate, and loaded / read + stored / write, of what L1 does not
  * serve.  The rate is that of the curve over the footprint at what is touched between two uses of a
  * line.  Uses are told apart by 64ths of a block's time: blocks that run together ask for a line at
  * about the same time and find it in L2; a line that comes again later is there as far as what all
  * resident blocks touched meanwhile leaves it.  With fewer SMs at work the curve over active_sms is
  * a limit.
- * DRAM reads the sectors that L2 did not hold before the launch, whole ones; of those that lie alone
- * the bytes asked for.  The rate is `read`, at most the curves over active_sms and over
+ * DRAM reads the sectors that L2 did not hold before the launch, whole ones; of those that lie
+ * alone the bytes asked for.  The rate is `read`, at most the curves over active_sms and over
  * bytes_in_flight_per_sm, times the share that the curve over run_length gives to the mean run.  No
  * launch is faster than the curve over total_bytes, between whose points time is linear.  Stored
  * sectors that L2 did not hold take bytes / (write x share of the run length).  Reading and writing
