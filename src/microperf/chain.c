@@ -50,7 +50,8 @@ typedef struct {
     double warps;
     double folds, powers, power_issue;    /* warp instructions; exponentials; instructions */
     double wavefronts, bytes;             /* of shared memory; from L2 */
-    double a_bytes;           /* of operand a, before the first turn */
+    double a_bytes, a_reads, a_stores;    /* of operand a before the first turn: from L2; wavefronts,
+                                           * reads of fragments that registers keep */
 } Turn;
 
 /* What side `side` of a product does not do in a turn.  */
@@ -87,7 +88,12 @@ static Turn turn_of(const Model *m, const RProg *r) {
         t.prog[i] = rprog_chain_product(r, i);
         t.of[i] = i ? mp_model(m->p->next, m->dev) : *m;
         mp_step_counts(&t.of[i], &t.prog[i], NULL, c);
-        if (i == 0) t.a_bytes = c->sectors[0] * SECTOR;
+        if (i == 0) {
+            t.a_bytes = c->sectors[0] * SECTOR;
+            t.a_stores = (double)c->store_wavefronts[0];
+            if (r->keep == KEEP_REGISTERS)
+                t.a_reads = t.warps * (double)c->fragment_wavefronts[0];
+        }
         leave_out(c, 0, i > 0 || r->keep == KEEP_REGISTERS, true);
         t.step[i] = mp_step(&t.of[i], &t.prog[i], c);
         t.wavefronts += t.step[i].wavefronts + t.step[i].passes;
@@ -180,9 +186,7 @@ static void time_course(const RProg *r, const double clocks[MP_COUNT],
     mp_finish_turns(out, greater(out->blocks_per_sm * r->threads / WARP, 1));
 }
 
-static void fill_counts(const Model *m, const Turn *t, double blocks, double turns,
-                        Estimate *out) {
-    (void)m;
+static void fill_counts(const Turn *t, double blocks, double turns, Estimate *out) {
     double stores = 0, reads = 0;
     for (int i = 0; i < PRODUCTS; i++) {
         stores += t->step[i].stored;
@@ -190,8 +194,8 @@ static void fill_counts(const Model *m, const Turn *t, double blocks, double tur
         out->fma += (int64_t)(blocks * turns * t->step[i].fma);
     }
     out->load_sectors = (int64_t)(blocks * (turns * t->bytes + t->a_bytes) / SECTOR);
-    out->smem_load_wavefronts = (int64_t)(blocks * turns * reads);
-    out->smem_store_wavefronts = (int64_t)(blocks * turns * stores);
+    out->smem_load_wavefronts = (int64_t)(blocks * (turns * reads + t->a_reads));
+    out->smem_store_wavefronts = (int64_t)(blocks * (turns * stores + t->a_stores));
 }
 
 static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {
@@ -215,7 +219,7 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
         clocks[MP_FILL] += exposed * fill_clocks(m, &t, ph);
         clocks[MP_EPILOGUE] += exposed * end_clocks(m, r, &t, ph);
     }
-    fill_counts(m, &t, blocks, turns, out);
+    fill_counts(&t, blocks, turns, out);
     double reads = dram_reads(m, r);
     out->dram_bytes = reads + m->out_bytes;
     out->term[MP_DRAM] = (reads / m->dram_read + m->out_bytes / m->dram_write) * 1e6;

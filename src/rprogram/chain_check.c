@@ -24,10 +24,22 @@ static const char *check_product(const Problem *p, const Device *dev, const RPro
     for (int side = 0; side < 2 && !why; side++) {
         const RLoad *l = &r->load[side];
         if (p->op[side].made) continue;
-        if (l->region || l->bytes || l->raw) return "operands of a chain lie in tiles as they are";
+        if (l->region || l->bytes || l->raw || l->table ||
+            (!p->op[side].affine && rprog_evaluates_direct(p, r, side)))
+            return "operands of a chain lie in tiles as they are, loaded step by step";
         why = contract_check_load(p, dev, r, side);
     }
     return why;
+}
+
+/* Turns go on by one stride.  A value of the row is known to lanes alone, not to those that read
+ * results back from shared memory.  */
+static const char *check_ways(const Problem *p, const RProg *r) {
+    if (p->op[1].digits_mn > 1 || p->next->op[1].digits_k > 1)
+        return "columns of a chain are one digit of its operands";
+    if (r->via == VIA_SHARED && p->next->group->n_fused > 1)
+        return "results of a chain pass through shared memory with one map behind them at most";
+    return NULL;
 }
 
 const char *chain_check(const Problem *p, const Device *dev, const RProg *r) {
@@ -44,7 +56,7 @@ const char *chain_check(const Problem *p, const Device *dev, const RProg *r) {
         RProg x = rprog_chain_product(r, i);
         if ((why = check_product(chain_problem(p, i), dev, &x))) return why;
     }
-    if ((why = check_tiles(p, r))) return why;
+    if ((why = check_tiles(p, r)) || (why = check_ways(p, r))) return why;
     RProg last = rprog_chain_product(r, 1);
     if ((why = contract_check_store(p->next, dev, &last))) return why;
     return skeleton_grid_check(&rprog_chain, p, dev, r, 1);

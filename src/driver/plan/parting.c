@@ -17,7 +17,10 @@ TextKey text_key(const char *text) {
 /* The op's kernel groups by these decisions, without their problems and plans.  */
 static void open_groups(Arena *a, const TeCanonical *op, const TeDecisions *decisions,
                         PlanSet *set) {
-    Te *normal = te_decided(a, op, decisions);
+    TeDecisions *given = ARENA_NEW(a, TeDecisions);
+    *given = *decisions;
+    given->chains = true;
+    Te *normal = te_decided(a, op, given);
     set->normal = normal;
     set->n_group = access_groups(a, normal, &set->group);
     set->n_program = set->n_group;
