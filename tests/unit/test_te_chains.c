@@ -230,7 +230,7 @@ static void masks_bound_the_columns(void **state) {
     check_bounds("j <= i && M[b,h,i,j] > 0 ? " S " : -inf", "| i+1 | ?");
     check_bounds("j % 3 == 0 ? " S " : -inf", "| | ?");
     check_bounds("j <= i || j < n[b] ? " S " : -inf", "| | ?");
-    /* the number that stands for -inf counts; NaN + -inf is NaN; a negative scale makes inf of it */
+    /* a number that stands for -inf counts; NaN + -inf is NaN; a negative scale makes it inf */
     check_bounds("j <= i ? " S " : -1e9", "| |");
     check_bounds(S " + (j <= i ? 0 : -inf)", "| |");
     check_bounds("(j <= i ? " S " : -inf) * -1.0", "| |");

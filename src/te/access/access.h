@@ -137,9 +137,9 @@ bool access_contraction(const Te *te, int stmt, Contraction *out, const char **w
 struct KernelGroup;
 bool access_group_contraction(const Te *te, const struct KernelGroup *g, Contraction *out,
                               const char **why);
-/* The second product of a group with a `chain`: operand a is made of the row, or the read of a score
- * of the chain; b is none of these.  Its axis K has the indices and digits of the root's axis N, B
- * and M those of the root's B and M, N what is its own.  */
+/* The second product of a group with a `chain`: operand a is made of the row, or the read of a
+ * score of the chain; b is none of these.  Its axis K has the indices and digits of the root's axis
+ * N, B and M those of the root's B and M, N what is its own.  */
 bool access_chain_contraction(const Te *te, const struct KernelGroup *g, Contraction *out,
                               const char **why);
 
@@ -165,7 +165,7 @@ typedef enum { ROW_REDUCE, ROW_MAP, ROW_SCALAR } RowRole;
  * columns likewise.  */
 typedef enum {
     FOLLOW_NONE,
-    FOLLOW_SCALE,                         /* of a factor exp(E - x) (rows_power), x the maximum of E */
+    FOLLOW_SCALE,                         /* of a factor exp(E - x) (rows_power), x the maximum */
     FOLLOW_SHIFT                          /* of (E - x) * (E - x), x the mean of E */
 } RowFollow;
 
@@ -194,8 +194,8 @@ typedef struct RowGroup {
 const TeExpr *rows_power(const TeExpr *term);
 /* Its E - x.  */
 const TeExpr *rows_difference(const TeExpr *power);
-/* Is it the same whether this cast is made before a term is divided or rescaled, or after that?  One
- * that rounds nothing, or one to f16 or bf16, which the language leaves open.  */
+/* Is it the same whether this cast is made before a term is divided or rescaled, or after that?
+ * One that rounds nothing, or one to f16 or bf16, which the language leaves open.  */
 bool rows_cast_moves(const TeExpr *cast);
 /* The statement of the group that makes a tensor, as a position in stmt; -1: none.  */
 int row_group_maker(const Te *te, const RowGroup *g, int tensor);

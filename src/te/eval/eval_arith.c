@@ -123,7 +123,8 @@ static void mul_real(const Node *node, Lanes *x, Lanes *y, int n) {
         /* 0 times inf is NaN, nearly 0 times inf is not; what is left of inf beside its first
          * tf32 part may be NaN.  */
         bool split = node->product_loss > 0 && (isinf(a) || isinf(c));
-        if (split || (!isfinite(p) && !isnan(a) && !isnan(c) && ((ba > 0 && fabs(a) <= ba) || (bc > 0 && fabs(c) <= bc))))
+        bool near = (ba > 0 && fabs(a) <= ba) || (bc > 0 && fabs(c) <= bc);
+        if (split || (near && !isfinite(p) && !isnan(a) && !isnan(c)))
             lanes_flag(x, n, j, LANE_UNDECIDED);
     }
 }
@@ -194,7 +195,7 @@ static void drop_signs(Lanes *x, int n) {
     }
 }
 
-/* A share of what may be left out may be, too; what a condition masks stays so while it is -inf.  */
+/* A share of what may be left out may be, too; what a condition masks is so while it is -inf.  */
 static void drop_masks(TeKind kind, Lanes *x, int n) {
     for (int j = 0; j < n && !x->plain; j++) {
         if (kind == TE_DIV && x->v[j] != 0) x->f[j] &= (uint8_t)~LANE_LEFT_OUT;

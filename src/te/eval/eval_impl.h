@@ -56,8 +56,8 @@ struct Node {
     Affine *sub;
     int64_t stride[TE_MAX_RANK];
     bool pads;                /* READ, SELECT: its 0 pads */
-    bool moved;               /* READ, CAST: its rounding to 16 bits is one of an exponential in a sum,
-                               * which may be made before or after that is divided or rescaled */
+    bool moved;               /* READ, CAST: its rounding to 16 bits, of an exponential in a sum,
+                               * may be made before or after that is divided or rescaled */
     /* REDUCE */
     int sweep;                /* its longest index */
     int64_t count;            /* number of terms */
@@ -171,7 +171,8 @@ bool eval_exp_divided(const TeEval *ev, const TeExpr *term);
 Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e);
 int eval_slots(const Node *x);
 
-/* eval.c: the values of the computed tensor that x reads, at dense positions pos[j] where inside[j].  */
+/* eval.c: the values of the computed tensor that x reads, at dense positions pos[j] where
+ * inside[j].  */
 void eval_fetch(TeEval *ev, const Node *x, const int64_t *pos, const bool *inside, int n,
                 Lanes *out);
 /* Elements of a tensor in memory.  */

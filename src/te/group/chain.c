@@ -330,11 +330,3 @@ const Chain **chain_join(Arena *a, const Te *te, Groups *g, const RowGroup **row
     }
     return chain;
 }
-
-const char *chain_refusal(Arena *a, const Te *te, int stmt) {
-    Groups *g = ARENA_NEW(a, Groups);
-    ChainFound x;
-    const RowGroup **row = groups_by_kinds(a, te, g);
-    if (g->root[g->home[stmt]] != stmt) return "it shares a kernel with others";
-    return chain_find(a, te, g, row, g->home[stmt], &x) ? NULL : x.why;
-}

@@ -164,7 +164,9 @@ static bool is_minus_infinity(const TeExpr *e) {
     return e->kind == TE_REAL && e->v.r == -INFINITY;
 }
 
-static bool scales(const TeExpr *e) { return e->kind == TE_REAL && e->v.r > 0 && e->v.r < INFINITY; }
+static bool scales(const TeExpr *e) {
+    return e->kind == TE_REAL && e->v.r > 0 && e->v.r < INFINITY;
+}
 
 /* `nothing`: is it what a column without terms has?  */
 static void look(Mask *m, const TeExpr *e, bool (*nothing)(const TeExpr *e)) {

@@ -75,6 +75,14 @@ int access_groups(Arena *a, const Te *te, KernelGroup **out) {
     return kept;
 }
 
+const char *chain_refusal(Arena *a, const Te *te, int stmt) {
+    Groups *g = ARENA_NEW(a, Groups);
+    ChainFound x;
+    const RowGroup **row = groups_by_kinds(a, te, g);
+    if (g->root[g->home[stmt]] != stmt) return "it shares a kernel with others";
+    return chain_find(a, te, g, row, g->home[stmt], &x) ? NULL : x.why;
+}
+
 bool access_materialized(const Te *te, const KernelGroup *groups, int n, int t) {
     Groups g = {.n = n};
     g.last[t] = te->n_stmt - 1;

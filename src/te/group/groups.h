@@ -82,8 +82,8 @@ bool stats_is_one_sum(const Te *te, const Groups *g, int k);
 /* Joins row groups with the contraction whose rows they run over.  Returns the `stats` of each
  * group that is left.  */
 const RowGroup **stats_join(Arena *a, const Te *te, Groups *g, const RowGroup **row);
-/* The chain that group k's root is the second product of, where `joined` has all of it in group *to,
- * `row` the row groups that are left; NULL: *why says in words why there is none.  */
+/* The chain that group k's root is the second product of, where `joined` has all of it in group
+ * `to`, `row` the row groups that are left; NULL: `why` says in words why there is none.  */
 typedef struct {
     Groups *joined;
     const RowGroup **row;

@@ -93,7 +93,8 @@ const TeExpr *rows_difference(const TeExpr *power) {
 bool rows_cast_moves(const TeExpr *e) {
     TeDtype from = e->args[0]->type;
     bool real = te_dtype_class(e->store) == TE_CLASS_REAL && te_dtype_class(from) == TE_CLASS_REAL;
-    return e->store == TE_F16 || e->store == TE_BF16 || (real && te_meet(e->store, from) == e->store);
+    bool narrow = e->store == TE_F16 || e->store == TE_BF16;
+    return real && (narrow || te_meet(e->store, from) == e->store);
 }
 
 const TeExpr *rows_power(const TeExpr *e) {
