@@ -49,9 +49,14 @@ typedef struct {
 static const Case cases[] = {
     {"pair", "a100", PAIR(64, 32, 48, 64, "f16")},
     {"odd pair", "a100", PAIR(67, 40, 43, 24, "bf16")},
+    {"pair on turing", "t4", PAIR(67, 40, 43, 24, "f16")},
+    {"pair on ada", "rtx4090", PAIR(96, 64, 80, 32, "f16")},
+    {"pair on hopper", "h200", PAIR(96, 64, 80, 32, "bf16")},
     {"causal", "a100", CAUSAL(16, 16, 32, "f16")},
     {"one turn", "a100", ATTENTION(2, 64, 16, 64, 64, "f16")},
     {"one odd turn", "a100", ATTENTION(2, 77, 13, 40, 24, "bf16")},
+    {"one turn on turing", "t4", ATTENTION(1, 40, 16, 32, 64, "f16")},
+    {"one turn on hopper", "h200", ATTENTION(1, 80, 16, 64, 128, "bf16")},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 

@@ -54,7 +54,11 @@ static void add_keep(const Make *m, const Side *s) {
     form_writes(m->b, n, ROOM_STAGE, s->room->of)->data = OF_KEPT;
 }
 
-static void add_commit(const Make *m) { form_sync(m->b, SYNC_COPIES, SYNC_COMMIT, 0); }
+static bool is_async(const Make *m) { return m->c[SCORES]->async || m->c[RESULTS]->async; }
+
+static void add_commit(const Make *m) {
+    if (is_async(m)) form_sync(m->b, SYNC_COPIES, SYNC_COMMIT, 0);
+}
 
 /* Rows of B or of V some turns ahead of `turn` (NULL: the first), if there are such.  */
 typedef struct {
@@ -125,7 +129,7 @@ static void add_fill(const Make *m) {
 /* Copies of the turn are there, and all have read what those may write that begin now.  */
 static void add_wait(const Make *m, int groups, const char *note) {
     form_sequence(m->b, "wait")->note = note;
-    form_sync(m->b, SYNC_COPIES, SYNC_WAIT, groups);
+    if (is_async(m)) form_sync(m->b, SYNC_COPIES, SYNC_WAIT, groups);
     form_block_sync(m->b);
     form_close(m->b);
 }
