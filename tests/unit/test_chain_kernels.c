@@ -52,11 +52,13 @@ static const Case cases[] = {
     {"pair on turing", "t4", PAIR(67, 40, 43, 24, "f16")},
     {"pair on ada", "rtx4090", PAIR(96, 64, 80, 32, "f16")},
     {"pair on hopper", "h200", PAIR(96, 64, 80, 32, "bf16")},
-    {"causal", "a100", CAUSAL(16, 16, 32, "f16")},
+    {"causal", "a100", CAUSAL(80, 80, 32, "f16")},
+    {"causal odd", "a100", CAUSAL(77, 83, 40, "bf16")},
     {"one turn", "a100", ATTENTION(2, 64, 16, 64, 64, "f16")},
-    {"one odd turn", "a100", ATTENTION(2, 77, 13, 40, 24, "bf16")},
-    {"one turn on turing", "t4", ATTENTION(1, 40, 16, 32, 64, "f16")},
-    {"one turn on hopper", "h200", ATTENTION(1, 80, 16, 64, 128, "bf16")},
+    {"attention", "a100", ATTENTION(2, 64, 128, 64, 64, "f16")},
+    {"odd", "a100", ATTENTION(2, 77, 83, 40, 24, "bf16")},
+    {"turing", "t4", ATTENTION(1, 40, 80, 32, 64, "f16")},
+    {"hopper", "h200", ATTENTION(1, 80, 160, 64, 128, "bf16")},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 

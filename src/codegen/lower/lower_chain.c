@@ -75,11 +75,7 @@ static bool is_sure(const Make *m, const Rows *x) {
 
 static void open_rows(const Make *m, const Rows *x) {
     about(m, x->product);
-    if (!is_sure(m, x)) form_if(m->b, WHEN_LEFT, x->ahead)->name = x->turn;
-}
-
-static void close_rows(const Make *m, const Rows *x) {
-    if (!is_sure(m, x)) form_close(m->b);
+    form_if(m->b, is_sure(m, x) ? WHEN_ALWAYS : WHEN_LEFT, x->ahead)->name = x->turn;
 }
 
 /* Begins to copy them, as a group.  */
@@ -87,7 +83,7 @@ static void begin_rows(const Make *m, const Rows *x) {
     open_rows(m, x);
     add_load(m, side_of(m, x));
     form_add(m->b, NODE_VALUES, VALUES_NEXT_K)->ring = x->product;
-    close_rows(m, x);
+    form_close(m->b);
     add_commit(m);
 }
 
@@ -96,7 +92,7 @@ static void end_rows(const Make *m, const Rows *x) {
     if (is_staged(side_of(m, x))) {
         open_rows(m, x);
         add_keep(m, side_of(m, x));
-        close_rows(m, x);
+        form_close(m->b);
     }
     about(m, x->product);
     if (ring_of(m, x->product)->slots > 1)
