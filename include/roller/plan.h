@@ -105,7 +105,8 @@ ROLLER_API RollerStatus roller_plan_read(RollerCtx *ctx, const RollerOp *op, con
                                          const char *text, size_t len, const char *file,
                                          const RollerPlanOptions *o, RollerPlans **out);
 typedef enum {
-    ROLLER_PLAN, ROLLER_PLAN_SUMMARY, ROLLER_PLAN_TILES, ROLLER_PLAN_LOWERED
+    ROLLER_PLAN, ROLLER_PLAN_SUMMARY, ROLLER_PLAN_TILES, ROLLER_PLAN_LOWERED,
+    ROLLER_PLAN_PICTURE       /* the tiles of the first product, SVG; "" if there is none */
 } RollerPlanText;
 ROLLER_API RollerStatus roller_plan_text(const RollerPlan *p, RollerPlanText what,
                                          const char **text, size_t *len);

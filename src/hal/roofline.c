@@ -1,6 +1,7 @@
 /* The roofline of a device as SVG: what a kernel of a given intensity can reach at most.  Both
  * axes are logarithmic.  After Williams, Waterman, Patterson: Roofline (CACM 2009).  */
 #include "hal/roofline.h"
+#include "base/svg.h"
 #include <math.h>
 #include <string.h>
 
@@ -52,13 +53,7 @@ static double at_y(const Plot *p, double flops) {
 }
 
 static void words(const Plot *p, double x, double y, const char *attributes, const char *s) {
-    buf_printf(p->out, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
-    for (; *s; s++) {
-        if (*s == '<') buf_puts(p->out, "&lt;");
-        else if (*s == '&') buf_puts(p->out, "&amp;");
-        else buf_putc(p->out, *s);
-    }
-    buf_puts(p->out, "</text>\n");
+    svg_text(p->out, x, y, attributes, s);
 }
 
 static void text(const Plot *p, double x, double y, const char *anchor, const char *s) {
@@ -66,8 +61,7 @@ static void text(const Plot *p, double x, double y, const char *anchor, const ch
 }
 
 static void stroke(const Plot *p, double x0, double y0, double x1, double y1, const char *style) {
-    buf_printf(p->out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s/>\n", x0, y0, x1,
-               y1, style);
+    svg_line(p->out, x0, y0, x1, y1, style);
 }
 
 /* The fastest unit of each pair of types and precision, so that no two roofs tell the same.  */
@@ -209,24 +203,10 @@ static const char *const dark[] = {
     ".level{stroke:#6db1f2}", ".unit{stroke:#f0965e}", "circle{fill:#ddd}",
     "circle.work{fill:#4fd07a}", "line.work{stroke:#4fd07a}"};
 
-/* The style of a picture inside a page is the page's.  */
-static void style(Buf *out) {
-    buf_puts(out, "<style>\n");
-    for (size_t i = 0; i < sizeof light / sizeof *light; i++)
-        buf_printf(out, ".roofline %s\n", light[i]);
-    buf_puts(out, "@media(prefers-color-scheme:dark){\n");
-    for (size_t i = 0; i < sizeof dark / sizeof *dark; i++)
-        buf_printf(out, ".roofline %s\n", dark[i]);
-    buf_puts(out, "}\n</style>\n");
-}
-
 void hal_roofline(const Device *dev, const HalWork *work, int n, Buf *out) {
     Plot p = {.dev = dev, .out = out, .work = work, .n_work = n};
-    buf_printf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" role=\"img\" "
-                    "class=\"roofline\" font-family=\"sans-serif\" font-size=\"13\">\n",
-               WIDTH, HEIGHT);
-    style(out);
-    buf_puts(out, "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n");
+    svg_begin(out, "roofline", WIDTH, HEIGHT, light, sizeof light / sizeof *light, dark,
+              sizeof dark / sizeof *dark);
     text(&p, LEFT, 20, "start",
          arena_printf(out->arena, "%s, %s profile of %s", dev->gpu,
                       hal_profile_origin(dev), dev->date));
@@ -240,5 +220,5 @@ void hal_roofline(const Device *dev, const HalWork *work, int n, Buf *out) {
         roofs(&p);
         works(&p);
     }
-    buf_puts(out, "</svg>\n");
+    svg_end(out);
 }

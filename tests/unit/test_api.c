@@ -500,6 +500,12 @@ static void groups_of_a_plan(void **state) {
         us += g.us;
     }
     assert_true(us > 0.999 * all.us && us < 1.001 * all.us);
+    const char *svg;
+    size_t len;
+    assert_int_equal(roller_plan_text(plan, ROLLER_PLAN_PICTURE, &svg, &len), ROLLER_OK);
+    assert_true(len > 1000 && strncmp(svg, "<svg", 4) == 0);
+    assert_non_null(strstr(svg, ">512 x 512</text>"));
+    assert_string_equal(svg + len - 7, "</svg>\n");
     assert_int_equal(roller_plan_group(ctx, plan, 2, &g), ROLLER_USAGE);
     assert_int_equal(roller_plan_group(ctx, plan, -1, &g), ROLLER_USAGE);
     roller_plans_destroy(plans);

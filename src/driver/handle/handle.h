@@ -73,7 +73,7 @@ struct RollerPlan {
     RollerPlans *plans;
     int rank;
     WholePlan whole;
-    const char *text, *summary, *tiles, *lowered;
+    const char *text, *summary, *tiles, *lowered, *picture;
     int64_t workspace_bytes;
 };
 

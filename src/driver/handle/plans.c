@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "driver/pipeline/compile.h"
 #include "driver/handle/handle.h"
+#include "rprogram/picture.h"
 #include <string.h>
 
 /* The texts of one rank.  */
@@ -29,6 +30,13 @@ static void print_programs(const RPlan *plan, const RPlan *r, const Device *dev,
     }
 }
 
+static const char *picture_of(Arena *a, const RPlan *r, const Device *dev) {
+    Buf out = buf_new(a);
+    for (int g = 0; g < r->n && !out.len; g++)
+        rprog_picture(&r->problem[g], dev, &r->prog[g], &out);
+    return buf_str(&out);
+}
+
 Status plan_texts(Arena *a, Diag *d, RollerPlan *plan) {
     const Device *dev = plan->plans->set.dev;
     const RPlan *r = &plan->whole.rplan;
@@ -47,6 +55,7 @@ Status plan_texts(Arena *a, Diag *d, RollerPlan *plan) {
     plan->summary = buf_str(&summary);
     plan->tiles = buf_str(&tiles);
     plan->lowered = buf_str(&lowered);
+    plan->picture = picture_of(a, r, dev);
     return s;
 }
 

@@ -1,0 +1,148 @@
+#include "rprogram/picture.h"
+#include "rprogram/derived.h"
+#include <inttypes.h>
+
+enum { WIDTH = 1010, HEIGHT = 470, SIDE = 210, TOP = 80, FLIGHT = 350, MOST_LINES = 64, SHOWN = 16 };
+
+typedef struct {
+    const Problem *p;
+    const Device *dev;
+    const RProg *r;
+    Buf *out;
+} Picture;
+
+static const char *const light[] = {
+    "text{fill:#222}", ".soft{fill:#666}", ".paper{fill:#fff}", ".all{fill:#f2f4f7;stroke:#888}",
+    ".one{fill:#bcd7f0;stroke:#1660a8}", ".a{fill:#f6d9b8;stroke:#b04a16}",
+    ".b{fill:#cfe8c9;stroke:#3a7d2c}", ".cut{stroke:#888;stroke-width:.5}"};
+static const char *const dark[] = {
+    "text{fill:#ddd}", ".soft{fill:#999}", ".paper{fill:#16181c}", ".all{fill:#22252b;stroke:#777}",
+    ".one{fill:#1d4568;stroke:#6db1f2}", ".a{fill:#5a3a20;stroke:#f0965e}",
+    ".b{fill:#27472a;stroke:#7fc76f}", ".cut{stroke:#777}"};
+
+static double least(double a, double b) { return a < b ? a : b; }
+
+static void title(const Picture *c, double x, const char *what, const char *size) {
+    svg_text(c->out, x, TOP - 42, "font-weight=\"600\"", what);
+    svg_text(c->out, x, TOP - 25, "class=\"soft\"", size);
+}
+
+/* What `whole` m x n has of tiles m x n, at x; the first one marked.  Returns the scale.  */
+static double tiled(const Picture *c, double x, double y, int64_t m, int64_t n, int tm, int tn) {
+    double scale = SIDE / (double)(m > n ? m : n), w = (double)n * scale, h = (double)m * scale;
+    svg_rect(c->out, x, y, w, h, "class=\"all\"");
+    svg_rect(c->out, x, y, least(w, tn * scale), least(h, tm * scale), "class=\"one\"");
+    for (int64_t i = 1; i * tn < n && n / tn <= MOST_LINES; i++)
+        svg_line(c->out, x + (double)i * tn * scale, y, x + (double)i * tn * scale, y + h,
+                 "class=\"cut\"");
+    for (int64_t i = 1; i * tm < m && m / tm <= MOST_LINES; i++)
+        svg_line(c->out, x, y + (double)i * tm * scale, x + w, y + (double)i * tm * scale,
+                 "class=\"cut\"");
+    return scale;
+}
+
+static const char *sizes(const Picture *c, int64_t m, int64_t n, const char *of) {
+    return arena_printf(c->out->arena, "%" PRId64 " x %" PRId64 "%s", m, n, of);
+}
+
+static void result(const Picture *c, double x) {
+    const int64_t *e = c->p->extent;
+    const RTile *b = &c->r->block;
+    title(c, x, "The result, a tile for each block", sizes(c, e[AX_M], e[AX_N], ""));
+    tiled(c, x, TOP, e[AX_M], e[AX_N], b->extent[AX_M], b->extent[AX_N]);
+}
+
+/* A block: what a step brings of a to the left, of b above.  */
+static void block(const Picture *c, double x) {
+    const RTile *b = &c->r->block, *w = &c->r->warp;
+    int m = b->extent[AX_M], n = b->extent[AX_N], k = b->extent[AX_K];
+    bool team = rprog_warpgroups(c->dev, c->r);
+    title(c, x, team ? "A block and its warpgroups" : "A block and its warps",
+          arena_printf(c->out->arena, "%d x %d, steps of %d", m, n, k));
+    double strip = 26, scale = tiled(c, x + strip + 4, TOP + strip + 4, m, n, w->extent[AX_M],
+                                     w->extent[AX_N]);
+    svg_rect(c->out, x, TOP + strip + 4, strip, m * scale, "class=\"a\"");
+    svg_rect(c->out, x + strip + 4, TOP, n * scale, strip, "class=\"b\"");
+    svg_text(c->out, x + 7, TOP + strip + 22, "", "a");
+    svg_text(c->out, x + strip + 12, TOP + 18, "", "b");
+}
+
+/* A warp: the lanes' elements, or the instructions.  */
+static void warp(const Picture *c, double x) {
+    const RTile *w = &c->r->warp, *t = &c->r->thread;
+    bool matrix = rprog_matrix(c->dev, c->r);
+    title(c, x, arena_printf(c->out->arena, "%s, by %s",
+                             rprog_warpgroups(c->dev, c->r) ? "A warpgroup" : "A warp",
+                             matrix ? "instructions" : "lanes"),
+          arena_printf(c->out->arena, "%d x %d, each %d x %d", w->extent[AX_M], w->extent[AX_N],
+                       t->extent[AX_M], t->extent[AX_N]));
+    if (matrix) {
+        tiled(c, x, TOP, w->extent[AX_M], w->extent[AX_N], t->extent[AX_M], t->extent[AX_N]);
+        return;
+    }
+    int m = w->extent[AX_M], n = w->extent[AX_N], vm = c->r->vec_m, vn = c->r->vec_n;
+    double scale = tiled(c, x, TOP, m, n, vm, vn);
+    for (int i = 0; i < t->extent[AX_M]; i += vm)
+        for (int j = 0; j < t->extent[AX_N]; j += vn)
+            svg_rect(c->out, x + j * (n / t->extent[AX_N]) * scale,
+                     TOP + i * (m / t->extent[AX_M]) * scale, vn * scale, vm * scale,
+                     "class=\"one\"");
+}
+
+/* The first rows of operand a's shared tile: which chunk of its row lies in each place.  */
+static void stage(const Picture *c, double x) {
+    const RLoad *l = &c->r->load[LOAD_A];
+    if (l->region) return;
+    int elem = te_dtype_bytes(rprog_tile_type(c->p, c->dev, c->r, LOAD_A));
+    int row = c->r->block.extent[l->layout.inner], chunks = row * elem / 16;
+    if (chunks > 8) chunks = 8;
+    title(c, x, "Rows of a in a stage", l->layout.bits ? "chunks of 16 bytes, swizzled"
+                : l->layout.pad ? "chunks of 16 bytes, rows padded" : "chunks of 16 bytes, plain");
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < chunks; j++) {
+            int mask = (1 << l->layout.bits) - 1;
+            int at = j ^ (((i >> l->layout.shift) & mask) << l->layout.base);
+            double cx = x + j * 25.0, cy = TOP + i * 25.0;
+            svg_rect(c->out, cx, cy, 25, 25, at == 0 ? "class=\"a\"" : "class=\"all\"");
+            svg_text(c->out, cx + 12, cy + 17, "text-anchor=\"middle\" font-size=\"11\"",
+                     arena_printf(c->out->arena, "%d", at));
+        }
+}
+
+/* Steps over time: copies run ahead of products by the stages but one.  */
+static void flight(const Picture *c) {
+    const RProg *r = c->r;
+    int ahead = r->stages > 1 ? r->stages - 1 : 0;
+    const RLoad *l = &r->load[LOAD_A];
+    const char *mover = c->dev->mover[l->mover].name;
+    svg_text(c->out, 20, FLIGHT - 18, "font-weight=\"600\"",
+             arena_printf(c->out->arena, "Steps in flight: %d stages, %d steps ahead", r->stages,
+                          ahead));
+    svg_text(c->out, 20, FLIGHT + 24, "", mover);
+    svg_text(c->out, 20, FLIGHT + 64, "", c->dev->unit[r->unit].name);
+    double left = 250, width = 46;
+    for (int i = 0; i < SHOWN; i++) {
+        const char *number = arena_printf(c->out->arena, "%d", i);
+        svg_rect(c->out, left + i * width, FLIGHT, width - 3, 34, "class=\"a\"");
+        svg_text(c->out, left + (i + 0.5) * width, FLIGHT + 22, "text-anchor=\"middle\"", number);
+        if (i + ahead >= SHOWN) continue;
+        svg_rect(c->out, left + (i + ahead) * width, FLIGHT + 40, width - 3, 34, "class=\"one\"");
+        svg_text(c->out, left + (i + ahead + 0.5) * width, FLIGHT + 62, "text-anchor=\"middle\"",
+                 number);
+    }
+    svg_text(c->out, left, FLIGHT + 96, "class=\"soft\"",
+             "time, in steps; a number is a step along k. Lengths are not to scale");
+}
+
+void rprog_picture(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
+    if (r->skeleton != SK_CONTRACT) return;
+    Picture c = {.p = p, .dev = dev, .r = r, .out = out};
+    svg_begin(out, "tiles", WIDTH, HEIGHT, light, sizeof light / sizeof *light, dark,
+              sizeof dark / sizeof *dark);
+    result(&c, 20);
+    block(&c, 270);
+    warp(&c, 550);
+    stage(&c, 790);
+    flight(&c);
+    svg_end(out);
+}
