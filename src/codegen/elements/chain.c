@@ -265,19 +265,12 @@ static Ir multiplier(const Kernel *k) {
     return cg_real(k->cg, TE_F32, by);
 }
 
-/* An f16 operand has no power below 2^-25, and sums of powers are no less than 1.  */
 static Ir power_of_two(const Kernel *k, Ir x) {
-    bool any = k->other->c.matrix.unit->a != TE_F16;
-    return ir_call(k->cg, ir_type(IR_F32), any ? "rl_exp2_approx" : "rl_exp2_term", 1, x);
-}
-
-/* Rounded before it is subtracted from: the power of a row's maximum is 1.  */
-static Ir alone(const Cg *cg, Ir x, Ir y) {
-    return ir_call(cg, ir_type(IR_F32), "rl_mul_alone", 2, x, y);
+    return ir_call(k->cg, ir_type(IR_F32), "rl_exp2_term", 1, x);
 }
 
 Ir chain_top(const Kernel *k, const Partial *leader) {
-    return alone(k->cg, leader->value, multiplier(k));
+    return ir_mul(k->cg, leader->value, multiplier(k));
 }
 
 /* The leader as exponents have it, and what powers are relative to, the base, follow each other: the
@@ -354,8 +347,8 @@ static void make_terms(Kernel *k, const Partials *p) {
     Ir scores = k->score;
     k->score = declare_terms(k);
     open_elements(k);
-    Ir at = alone(cg, result_in(k, scores), multiplier(k));
-    at = ir_sub(cg, at, of_row(k, "zero"));
+    Ir at = ir_call(cg, ir_type(IR_F32), "fmaf", 3, result_in(k, scores), multiplier(k),
+                    ir_unary(cg, IR_NEG, of_row(k, "zero")));
     Ir power = ir_let_as(cg, IR_F32, "power", power_of_two(k, at));
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];

@@ -170,13 +170,7 @@ const PreludeRow prelude_arithmetic[] = {
         "    return z;\n"
         "}\n"},
 
-    /* 2^x; the same where results below 2^-126 may be 0.  */
-    {"rl_exp2_approx", 0,
-     FN "float rl_exp2_approx(float x) {\n"
-        "    float z;\n"
-        "    asm(\"ex2.approx.f32 %0, %1;\" : \"=f\"(z) : \"f\"(x));\n"
-        "    return z;\n"
-        "}\n"},
+    /* 2^x, where results below 2^-126 may be 0.  */
     {"rl_exp2_term", 0,
      FN "float rl_exp2_term(float x) {\n"
         "    float z;\n"
@@ -188,12 +182,6 @@ const PreludeRow prelude_arithmetic[] = {
     {"rl_any", 0,
      FN "bool rl_any(bool x) {\n"
         "    return __any_sync(0xffffffffu, x);\n"
-        "}\n"},
-
-    /* A product that no compiler joins to a sum.  */
-    {"rl_mul_alone", 0,
-     FN "float rl_mul_alone(float x, float y) {\n"
-        "    return __fmul_rn(x, y);\n"
         "}\n"},
 
     /* x / y, correctly rounded, by r, the reciprocal of y as it is rounded; row_divide.c says
