@@ -110,11 +110,28 @@ static void test_refusals(void **state) {
         explains(*state, row[i].te, (const char *const[]){row[i].says, NULL});
 }
 
+#define ATTENTION(p) "op f(Q: bf16[4,256,64], K: bf16[4,256,64], V: bf16[4,256,64]) -> " \
+    "O: bf16[4,256,64] { t[b,i,j] = sum[d](Q[b,i,d] * K[b,j,d]); m[b,i] = max[j](t[b,i,j]); " \
+    "z[b,i] = sum[j](exp(t[b,i,j] - m[b,i])); p[b,i,j] = " p "; " \
+    "O[b,i,e] = sum[j](p[b,i,j] * V[b,j,e]); }"
+
+/* Why a second product has a kernel of its own.  */
+static void test_apart(void **state) {
+    explains(*state, ATTENTION("exp(t[b,i,j] - m[b,i]) / z[b,i] @type(f8e4m3)"),
+             (const char *const[]){"not in the kernel of the product whose rows it reads: it depends "
+                                   "on values of the row by more than exponentials and divisors",
+                                   NULL});
+    explains(*state, ATTENTION("exp(t[b,i,j]) / z[b,i] @type(bf16)"),
+             (const char *const[]){"not in the kernel of the product whose rows it reads: what "
+                                   "divides it is no sum of the exponentials of its row", NULL});
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),       cmocka_unit_test(test_split_rows),
         cmocka_unit_test(test_short_rows), cmocka_unit_test(test_stream),
         cmocka_unit_test(test_columns),    cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_apart),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -152,8 +152,7 @@ static const struct {
 
 static const char *refusal(const Parted *p) {
     for (int k = 0; k < p->te->n_stmt; k++) {
-        const char *why = p->te->stmt[k].unchained;
-        if (why && strcmp(why, "it reads no other product's results") != 0) return why;
+        if (p->te->stmt[k].unchained) return p->te->stmt[k].unchained;
     }
     return "none is said";
 }

@@ -24,6 +24,8 @@ typedef struct {
     const char *why;
 } Finder;
 
+const char *const chain_alone = "it reads no other product's results";
+
 static bool refuse(Finder *f, const char *why) {
     if (!f->why) f->why = why;
     return false;
@@ -71,7 +73,7 @@ static bool join_rows(Finder *f, const RowGroup *const *row) {
     f->to = f->rows.row ? stats_find(&f->rows, row, NULL, f->joined) : find_first(f, row);
     if (f->to < 0)
         return refuse(f, f->rows.row ? "its rows are not those of a product's results"
-                                     : "it reads no other product's results");
+                                     : chain_alone);
     if (f->rows.row) {
         Groups *both = f->joined, *own = ARENA_NEW(f->a, Groups);
         *own = *f->g;

@@ -95,7 +95,9 @@ const Chain *chain_find(Arena *a, const Te *te, const Groups *g, const RowGroup 
 /* Joins the products of chains, where it is decided so.  Returns the chain of each root statement,
  * NULL for the others.  */
 const Chain **chain_join(Arena *a, const Te *te, Groups *g, const RowGroup **row);
-/* Why statement `stmt` is no second product of a chain; NULL: it is one.  */
+/* Why statement `stmt` is no second product of a chain; NULL: it is one.
+ * chain_alone: it reads no other product's results.  */
+extern const char *const chain_alone;
 const char *chain_refusal(Arena *a, const Te *te, int stmt);
 /* Fills c->bounds.  `g`: the groups that have the chain in one.  */
 void chain_bounds(Arena *a, const Te *te, const Groups *g, Chain *c);

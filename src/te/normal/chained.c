@@ -339,6 +339,6 @@ void normalize_chain(Norm *n) {
         }
         restore(n, &was);
         arena_reset(n->a, mark);
-        te->stmt[k].unchained = why;
+        te->stmt[k].unchained = why == chain_alone ? NULL : why;
     }
 }
