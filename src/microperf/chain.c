@@ -132,6 +132,20 @@ static double mean_turns(const Model *m, const RProg *r) {
     return tiles > 0 ? (double)all / (double)tiles : 0;
 }
 
+/* Blocks that differ in length, longest first, fill the SMs evenly: at the least for as long as the
+ * longest one.  */
+static void phases_of(const Model *m, const RProg *r, double stored, double turns, Phases *out) {
+    double all = (double)rprog_chain_turns(m->p, r);
+    mp_grid_phases(m, r, stored, out);
+    for (int i = 0; i < out->n; i++) out->at[i].steps = turns;
+    if (turns >= all || turns <= 0) return;
+    double blocks = (double)rprog_blocks(m->p, r), slots = m->sms * r->blocks_per_sm;
+    out->n = 1;
+    out->at[0].active = lesser(blocks, m->sms);
+    out->at[0].resident = lesser(whole(blocks / m->sms), r->blocks_per_sm);
+    out->at[0].times = greater(blocks / slots, all / turns);
+}
+
 static void add_phase(const Model *m, const RProg *r, const Turn *t, const Phase *ph,
                       double clocks[MP_COUNT]) {
     double n = ph->times * ph->steps, blocks = ph->resident;
@@ -174,7 +188,7 @@ static double dram_reads(const Model *m, const RProg *r) {
     double shared = m->unique[1] + (double)v->unique * v->bytes;
     double at_once = lesser(whole(m->sms * r->blocks_per_sm / tiles), batches);
     double times = shared / batches * at_once > m->l2_capacity ? tiles : 1;
-    return m->unique[0] + p->chain->map_bytes + (double)p->next->epilogue_bytes + shared * times;
+    return m->unique[0] + (double)p->next->epilogue_bytes + shared * times;
 }
 
 static void time_course(const RProg *r, const double clocks[MP_COUNT],
@@ -209,12 +223,11 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
     Phases phases;
     *out = (Estimate){.blocks = (int64_t)blocks, .blocks_per_sm = r->blocks_per_sm};
     out->store_sectors = (int64_t)(sectors + 0.5);
-    mp_grid_phases(m, r, greater(sectors * SECTOR, m->out_bytes), &phases);
+    phases_of(m, r, greater(sectors * SECTOR, m->out_bytes), turns, &phases);
     for (int i = 0; i < phases.n; i++) {
         Phase *ph = &phases.at[i];
         bool last = i == phases.n - 1;
         double exposed = last ? (ph->times - 1) / ph->resident + 1 : ph->times / ph->resident;
-        ph->steps = turns;
         add_phase(m, r, &t, ph, clocks);
         clocks[MP_FILL] += exposed * fill_clocks(m, &t, ph);
         clocks[MP_EPILOGUE] += exposed * end_clocks(m, r, &t, ph);

@@ -41,8 +41,22 @@ RProg rprog_chain_product(const RProg *r, int number) {
 int64_t rprog_chain_turns(const Problem *p, const RProg *r) { return rprog_tiles(p, r, AX_N); }
 
 int64_t rprog_chain_visited(const Problem *p, const RProg *r, int64_t tile) {
-    (void)tile;
-    return rprog_chain_turns(p, r);
+    int64_t rows = r->block.extent[AX_M], columns = r->block.extent[AX_N], from, to;
+    int64_t first = tile * rows, end = first + rows;
+    if (end > p->extent[AX_M]) end = p->extent[AX_M];
+    rtile_chain_columns(p, first, end, &from, &to);
+    int64_t n = ceil_div(to, columns) - from / columns;
+    return n > 1 ? n : 1;
+}
+
+bool rprog_chain_grows(const Problem *p) {
+    const ColumnBounds *b = &p->chain->chain->bounds;
+    bool grows = false;
+    for (int i = 0; i < b->n_to; i++) {
+        const ChainEnd *e = &p->chain->to[i];
+        for (int j = 0; j < TE_MAX_INDICES; j++) grows |= e->known && e->coef[j] > 0;
+    }
+    return grows;
 }
 
 static int64_t threads(const Device *dev, RProg *r) {
@@ -158,6 +172,7 @@ static void map(const Problem *p, const RProg *r, int64_t span, IndexMap *m) {
     for (int c = AX_B; c <= AX_K; c++) add_class(m, p->next, &second, (AxisClass)c);
     m->n_axis = AX_K;
     index_deal_grid(m, (IndexDigit){AX_B, m->axis[AX_B].tile, 0});
+    if (rprog_chain_grows(p)) m->down = 1u << m->n_grid;
     index_deal_grid(m, (IndexDigit){AX_M, m->axis[AX_M].tile, 0});
 }
 

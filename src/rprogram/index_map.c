@@ -118,11 +118,17 @@ static int64_t numbers_below(const IndexMap *m, int d, const int64_t *lo) {
     return below;
 }
 
+/* A value of digit d in the order of the grid, and back.  */
+static int64_t in_order(const IndexMap *m, int d, int64_t value) {
+    const IndexAxis *x = &m->axis[m->grid[d].axis];
+    return m->down >> d & 1 ? at_least_one(ceil_div(x->extent, x->tile)) - 1 - value : value;
+}
+
 void index_box(const IndexMap *m, int64_t number, IndexBox *out) {
     for (int i = 0; i < m->n_axis; i++) out->lo[i] = 0;
     for (int i = 0; i < m->n_grid; i++) {
         int64_t below = numbers_below(m, i, out->lo);
-        out->lo[m->grid[i].axis] += number / below * m->grid[i].stride;
+        out->lo[m->grid[i].axis] += in_order(m, i, number / below) * m->grid[i].stride;
         number %= below;
     }
     for (int i = 0; i < m->n_axis; i++) {
@@ -137,7 +143,7 @@ int64_t index_number(const IndexMap *m, const int64_t *at) {
     for (int i = 0; i < m->n_grid; i++) {
         const IndexDigit *d = &m->grid[i];
         int64_t digit = (at[d->axis] - lo[d->axis]) / d->stride;
-        number += digit * numbers_below(m, i, lo);
+        number += in_order(m, i, digit) * numbers_below(m, i, lo);
         lo[d->axis] += digit * d->stride;
     }
     return number;

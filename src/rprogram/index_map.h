@@ -37,6 +37,8 @@ typedef struct {
     int n_axis;
     IndexDigit grid[INDEX_DIGITS], thread[INDEX_DIGITS];
     int n_grid, n_thread;
+    uint32_t down;            /* bit i: digit i of the grid, of all of an axis, goes from its last
+                               * value to the first */
     int64_t each;             /* of the grid's numbers a block has; 1, or its threads */
 } IndexMap;
 

@@ -195,6 +195,8 @@ RProg rprog_chain_product(const RProg *r, int number);
 int64_t rprog_chain_turns(const Problem *p, const RProg *r);
 /* Turns that the blocks of row tile `tile` visit, as far as bounds are known (Chain.bounds).  */
 int64_t rprog_chain_visited(const Problem *p, const RProg *r, int64_t tile);
+/* Do later rows have more columns, so that the grid begins with them?  */
+bool rprog_chain_grows(const Problem *p);
 
 /* `permute`: points of a box; of source i: elements of its part of the box, elements of a row in
  * shared memory without padding; elements that lie together in memory: of source i, of the outputs

@@ -69,6 +69,71 @@ static const Problem *chain_second(Arena *a, const Problem *p, const Contraction
     return out;
 }
 
+/* ---- columns ---- */
+
+/* The root's index that runs with left index j of a statement; -1: one that the rows do not have. */
+static int row_index(const KernelGroup *g, int stmt, int j) {
+    const uint8_t *perm = NULL;
+    for (int i = 0; i < g->n_fused; i++)
+        if (g->fused[i] == stmt) perm = g->perm[i];
+    int index = perm ? perm[j] : j;
+    return index < CHAIN_OWN && !(g->chain->columns >> index & 1) ? index : -1;
+}
+
+/* Ends of blocks are those of their first and last rows: rows are one digit, and what is added for
+ * each is known.  */
+static ChainEnd end_of(const Problem *p, const ColumnBound *b) {
+    const TeStmt *s = &p->te->stmt[b->stmt];
+    const FusedAxis *rows = &p->con.axis[AX_M];
+    ChainEnd end = {.known = false};
+    Affine f;
+    if (rows->n_digit > 1 || !access_affine(p->te, s, b->e, &f)) return end;
+    end.c = f.c + b->add;
+    for (int j = 0; j < s->n_index; j++) {
+        if (f.coef[j] == 0) continue;
+        int index = j < s->n_left ? row_index(p->group, b->stmt, j) : -1;
+        if (index < 0) return end;
+        end.coef[index] = f.coef[j];
+    }
+    for (int i = 0; i < p->con.axis[AX_B].n; i++)
+        if (end.coef[p->con.axis[AX_B].index[i]] != 0) return end;
+    end.known = true;
+    return end;
+}
+
+static int64_t end_at(const Problem *p, const ChainEnd *e, int64_t row) {
+    const FusedAxis *rows = &p->con.axis[AX_M];
+    int64_t value = e->c;
+    for (int i = rows->n - 1; i >= 0; i--) {
+        int64_t n = te_index_extent(&p->te->stmt[p->group->root].index[rows->index[i]]);
+        value += e->coef[rows->index[i]] * (row % n);
+        row /= n;
+    }
+    return value;
+}
+
+void rtile_chain_columns(const Problem *p, int64_t first, int64_t end, int64_t *from,
+                         int64_t *to) {
+    const ColumnBounds *b = &p->chain->chain->bounds;
+    *from = 0;
+    *to = p->extent[AX_N];
+    for (int i = 0; i < b->n_from; i++) {
+        const ChainEnd *e = &p->chain->from[i];
+        if (!e->known) continue;
+        int64_t one = end_at(p, e, first), other = end_at(p, e, end - 1);
+        int64_t least = one < other ? one : other;
+        if (least > *from) *from = least;
+    }
+    for (int i = 0; i < b->n_to; i++) {
+        const ChainEnd *e = &p->chain->to[i];
+        if (!e->known) continue;
+        int64_t one = end_at(p, e, first), other = end_at(p, e, end - 1);
+        int64_t most = one > other ? one : other;
+        if (most < *to) *to = most;
+    }
+    if (*to < *from) *to = *from;
+}
+
 /* Values of rows that are stored.  */
 static int64_t value_bytes(const Te *te, const KernelGroup *g, const bool *stored) {
     int64_t bytes = 0;
@@ -93,6 +158,10 @@ void chain_describe(Arena *a, int align, const bool *stored, Problem *p) {
     if (!p->next) access_chain_contraction(p->te, p->group, &second, &why);
     *f = (ChainFacts){.chain = p->group->chain};
     count_scores(p->te, p->group, second.a.expr, f);
+    for (int i = 0; i < f->chain->bounds.n_from; i++)
+        f->from[i] = end_of(p, &f->chain->bounds.from[i]);
+    for (int i = 0; i < f->chain->bounds.n_to; i++)
+        f->to[i] = end_of(p, &f->chain->bounds.to[i]);
     p->chain = f;
     p->next = chain_second(a, p, &second, align);
     p->out_vec = p->next->out_vec;

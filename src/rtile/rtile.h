@@ -118,6 +118,13 @@ typedef struct {
     double kept_ops;
 } StatFacts;
 
+/* An end of the columns that a row has terms in, over the root's indices of rows; where it is not
+ * `known` before the kernel runs, or not by a block's first and last row, it counts as none.  */
+typedef struct {
+    bool known;
+    int64_t c, coef[TE_MAX_INDICES];
+} ChainEnd;
+
 /* What a chain of products (KernelGroup.chain) does between the first and the second, for each
  * score, that is, result of the first.  */
 typedef struct {
@@ -126,8 +133,13 @@ typedef struct {
     double powers;            /* exponentials, with what is made for each of them: its argument, ... */
     double power_ops;         /* ... folds of what follows, the rest of the operand */
     int values;               /* reductions of the row, which a thread carries for each of its rows */
-    double map_bytes;         /* read by maps, unique, bytes */
+    ChainEnd from[CHAIN_MAX_BOUNDS], to[CHAIN_MAX_BOUNDS];        /* as in Chain.bounds */
 } ChainFacts;
+/* The columns that some row of first..end - 1 of a batch has terms in, as far as is known: from
+ * *from to before *to, none of them where these meet.  */
+struct Problem;
+void rtile_chain_columns(const struct Problem *p, int64_t first, int64_t end, int64_t *from,
+                         int64_t *to);
 
 typedef struct Problem {
     const Te *te;             /* normalized */

@@ -2,6 +2,7 @@
 /* Chains of two products: what is constructed for them, that plan texts and rooms say it, and that
  * known problems get the tiles that the best known kernels have, for what the formulas ask.  */
 #include "microperf/microperf.h"
+#include "rprogram/index_map.h"
 #include "rprogram/product.h"
 #include "arena_fixture.h"
 #include "plan_fixture.h"
@@ -202,6 +203,67 @@ static void prices_follow_the_formulas(Arena *a) {
     }
 }
 
+/* ---- masks ---- */
+
+/* Turns with a column that some row of the tile sees, one by one.  */
+static int64_t turns_by_hand(const RProg *r, int64_t keys, int64_t tile, int64_t back) {
+    int64_t rows = r->block.extent[AX_M], columns = r->block.extent[AX_N], n = 0;
+    for (int64_t first = 0; first < keys; first += columns) {
+        bool any = false;
+        for (int64_t i = tile * rows; i < (tile + 1) * rows && i < keys; i++) {
+            for (int64_t j = first; j < first + columns && j < keys; j++)
+                any |= j <= i && j > i - back;
+        }
+        n += any;
+    }
+    return n;
+}
+
+static void turns_are_those_of_the_mask(Arena *a) {
+    enum { KEYS = 700, BACK = 200, EVERY = 41 };
+    Case c[] = {open_case(a, "a100", attention(a, KEYS, 64, "j <= i ? s[b,i,j] : -inf")),
+                open_case(a, "a100", attention(a, KEYS, 64,
+                                               "j <= i && j > i - 200 ? s[b,i,j] : -inf"))};
+    for (int i = 0; i < 2; i++) {
+        for (int k = 0; k < c[i].set.n; k += EVERY) {
+            const RProg *r = &c[i].set.prog[k];
+            for (int64_t tile = 0; tile < rprog_tiles(&c[i].p, r, AX_M); tile++)
+                assert_int_equal(rprog_chain_visited(&c[i].p, r, tile),
+                                 turns_by_hand(r, KEYS, tile, i ? BACK : KEYS));
+        }
+    }
+}
+
+/* Tiles with the most turns come first; numbers and tiles are each other's inverse.  */
+static void the_longest_come_first(Arena *a) {
+    Case c = open_case(a, "a100", attention(a, 700, 64, "j <= i ? s[b,i,j] : -inf"));
+    const RProg *r = &c.set.prog[0];
+    IndexMap m;
+    IndexBox box;
+    index_map(&c.p, r, 0, &m);
+    index_box(&m, 0, &box);
+    assert_int_equal(box.lo[AX_M] / r->block.extent[AX_M], rprog_tiles(&c.p, r, AX_M) - 1);
+    for (int64_t i = 0; i < index_blocks(&m); i++) {
+        index_box(&m, i, &box);
+        assert_int_equal(index_number(&m, box.lo), i);
+    }
+}
+
+/* Half of the scores and those of the tiles that the diagonal cuts.  */
+static void causal_is_half(Arena *a) {
+    static const struct {
+        const char *device;
+        int64_t keys;
+    } rows[] = {{"a100", 2048}, {"a100", 8192}, {"h200", 2048}, {"h200", 8192}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Case all = open_case(a, rows[i].device, attention(a, rows[i].keys, 128, "s[b,i,j]"));
+        Case half = open_case(a, rows[i].device,
+                              attention(a, rows[i].keys, 128, "j <= i ? s[b,i,j] : -inf"));
+        double ratio = best_us(a, &half, 0, 0, 0) / best_us(a, &all, 0, 0, 0);
+        if (ratio < 0.5 || ratio > 0.62) fail_msg("%s: %g", rows[i].device, ratio);
+    }
+}
+
 #define TEST(name) static void test_##name(void **state) { run(state, name); }
 TEST(all_are_legal)
 TEST(broken_ones_are_refused)
@@ -209,6 +271,9 @@ TEST(texts_come_back)
 TEST(rooms_lie_apart)
 TEST(known_tiles_are_among_the_best)
 TEST(prices_follow_the_formulas)
+TEST(turns_are_those_of_the_mask)
+TEST(the_longest_come_first)
+TEST(causal_is_half)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -218,6 +283,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_rooms_lie_apart, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_known_tiles_are_among_the_best, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_prices_follow_the_formulas, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_turns_are_those_of_the_mask, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_longest_come_first, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_causal_is_half, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

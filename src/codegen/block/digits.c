@@ -77,6 +77,11 @@ void place_grid(const Kernel *k, Ir number, Ir *digit) {
     TeExtent count[INDEX_DIGITS];
     for (int i = 0; i < m->n_grid; i++) count[i] = index_count(k->cg->arena, m, &m->grid[i]);
     place_digits(k->cg, number, count, m->n_grid, false, digit);
+    for (int i = 0; i < m->n_grid; i++) {
+        if (!(m->down >> i & 1) || count[i].value == 1) continue;
+        Ir last = ir_sub(k->cg, size_divisor(k->cg, count[i], false), ir_int(k->cg, 1));
+        digit[i] = ir_sub(k->cg, last, digit[i]);
+    }
 }
 
 void place_thread_digits(const Kernel *k, Ir number, Ir *digit) {
