@@ -51,7 +51,7 @@ run 0 'json' --json --emit=cu,json --check mm.te && {
 run 0 'check' --check --dry-run mm.te &&
     has out 'check: ok (integer, real, extreme and sparse data, 12288 of 12288 outputs, simulator)' 'the check counts'
 run 0 'kernels one by one, given a maximum with what it is of' --check --dry-run --profile a100 -D B=1 -D H=2 \
-    "$root/examples/attention.te" && has out 'check: ok (real, extreme and sparse data' 'agree with the reference'
+    "$root/tests/cases/attention.te" && has out 'check: ok (real, extreme and sparse data' 'agree with the reference'
 run 0 'counters' --counters --dry-run mm.te && {
     has out 'shared load wavefronts' 'counters are shown'
     has out 'model *least block *mean *most block$' 'with those of a block'

@@ -81,12 +81,16 @@ static void build_steps(const TeEval *ev, Node *x, const TeStmt *s, const TeExpr
 
 /* Dividing a sum of exponentials as a whole, not each term: a few roundings more; where z was
  * divided by in the exponent, as log(z), what that is rounded by in it and in e^x, log(z) being
- * 23 at most.  The sum is z times as large, no more than there are terms.  */
-static void allow_division(const TeEval *ev, Node *x, const TeExpr *body) {
+ * 89 at most, 710 in f64.  */
+static void allow_division(TeEval *ev, Node *x, const TeStmt *s, const TeExpr *body) {
     bool direct = true;
-    if (eval_exp_part(ev, body, &direct) == EXP_NONE || !eval_exp_divided(ev, body)) return;
-    x->acc_moved = 128 * lanes_roundoff(x->acc);
-    x->acc_limit /= 2 * (double)x->count + 2;
+    const TeExpr *z = eval_exp_part(ev, body, &direct) == EXP_NONE ? NULL
+                                                                   : eval_exp_divisor(ev, body);
+    uint32_t summed = 0;
+    for (int i = 0; i < x->e->n_index; i++) summed |= 1u << x->e->index[i];
+    if (!z || (access_uses(z) & summed)) return;
+    x->acc_moved = (x->acc == TE_F64 ? 3072 : 384) * lanes_roundoff(x->acc);
+    x->divisor = eval_build(ev, s, z);
 }
 
 static void build_reduce(const TeEval *ev, Node *x, const TeStmt *s, const TeExpr *e) {
@@ -128,7 +132,6 @@ static void build_reduce(const TeEval *ev, Node *x, const TeStmt *s, const TeExp
         x->acc_exact = 0x1p24;
         x->acc_tiny = 0x1p-149;
     }
-    if (e->red == TE_RED_SUM && !s->written) allow_division(ev, x, e->args[0]);
 }
 
 /* Is what is rounded an exponential, or a share of it, in a term of a sum?  */
@@ -223,6 +226,8 @@ Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e) {
         if (e->red == TE_RED_SUM) {
             mark_products(x->args[0], s);
             x->mean = mean_of(ev, x);
+            if (!s->written && te_dtype_class(x->acc) == TE_CLASS_REAL)
+                allow_division(ev, x, s, e->args[0]);
         }
         break;
     default:
@@ -240,6 +245,10 @@ int eval_slots(const Node *x) {
     }
     if (x->other) {
         int n = eval_slots(x->other) + 2;
+        most = n > most ? n : most;
+    }
+    if (x->divisor) {
+        int n = eval_slots(x->divisor) + 1;
         most = n > most ? n : most;
     }
     return most;

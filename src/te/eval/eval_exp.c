@@ -1,5 +1,6 @@
 /* Sums of exponentials.  */
 #include "te/eval/eval_impl.h"
+#include "te/tree/tree.h"
 
 ExpPart eval_exp_part(const TeEval *ev, const TeExpr *e, bool *direct) {
     switch (e->kind) {
@@ -30,32 +31,56 @@ static const TeExpr *made_by(const TeEval *ev, const TeExpr *read) {
 
 enum { MAPS_DEEP = 8 };                   /* temporaries of temporaries that are looked through */
 
-static bool has_log(const TeEval *ev, const TeExpr *e, int deep) {
-    if (e->kind == TE_CALL && (e->v.fn == TE_FN_LOG || e->v.fn == TE_FN_LOG2)) return true;
-    const TeExpr *made = e->kind == TE_READ && deep < MAPS_DEEP ? made_by(ev, e) : NULL;
-    if (made) return has_log(ev, made, deep + 1);
-    for (int i = 0; i < e->n_args && e->kind != TE_READ; i++)
-        if (has_log(ev, e->args[i], deep)) return true;
-    return false;
+/* e with the subscripts of a read in place of its indices.  */
+static TeExpr *at_read(const TeEval *ev, const TeExpr *e, const TeExpr *read) {
+    if (e->kind == TE_INDEX) return te_expr_copy(ev->arena, read->args[e->v.ref]);
+    TeExpr *x = ARENA_NEW(ev->arena, TeExpr);
+    *x = *e;
+    x->args = ARENA_ARRAY(ev->arena, TeExpr *, e->n_args);
+    for (int i = 0; i < e->n_args; i++) x->args[i] = at_read(ev, e->args[i], read);
+    x->other = e->other ? at_read(ev, e->other, read) : NULL;
+    return x;
 }
 
-static bool is_divided(const TeEval *ev, const TeExpr *e, int deep) {
-    const TeExpr *made;
+typedef const TeExpr *Find(const TeEval *ev, const TeExpr *e, int deep);
+
+/* What is found in the map that is read, where it is read.  */
+static const TeExpr *find_made(const TeEval *ev, const TeExpr *read, int deep, Find *find) {
+    const TeExpr *made = deep < MAPS_DEEP ? made_by(ev, read) : NULL;
+    const TeExpr *found = made ? find(ev, made, deep + 1) : NULL;
+    return found ? at_read(ev, found, read) : NULL;
+}
+
+/* The z of a log(z) in an exponent.  */
+static const TeExpr *find_log(const TeEval *ev, const TeExpr *e, int deep) {
+    const TeExpr *found = NULL;
+    if (e->kind == TE_CALL && (e->v.fn == TE_FN_LOG || e->v.fn == TE_FN_LOG2)) return e->args[0];
+    if (e->kind == TE_READ) return find_made(ev, e, deep, find_log);
+    for (int i = 0; i < e->n_args && !found; i++) found = find_log(ev, e->args[i], deep);
+    return found;
+}
+
+static const TeExpr *find_divisor(const TeEval *ev, const TeExpr *e, int deep) {
+    const TeExpr *found;
     switch (e->kind) {
-    case TE_DIV: return true;
-    case TE_CALL: return e->n_args > 0 && has_log(ev, e->args[0], deep);
-    case TE_READ:
-        made = deep < MAPS_DEEP ? made_by(ev, e) : NULL;
-        return made && is_divided(ev, made, deep + 1);
+    case TE_DIV: return e->args[1];
+    case TE_CALL: return e->n_args > 0 ? find_log(ev, e->args[0], deep) : NULL;
+    case TE_READ: return find_made(ev, e, deep, find_divisor);
     case TE_CAST:
-    case TE_NEG: return is_divided(ev, e->args[0], deep);
-    case TE_MUL: return is_divided(ev, e->args[0], deep) || is_divided(ev, e->args[1], deep);
-    case TE_SELECT: return is_divided(ev, e->args[1], deep) || is_divided(ev, e->args[2], deep);
-    default: return false;
+    case TE_NEG: return find_divisor(ev, e->args[0], deep);
+    case TE_MUL:
+        found = find_divisor(ev, e->args[0], deep);
+        return found ? found : find_divisor(ev, e->args[1], deep);
+    case TE_SELECT:
+        found = find_divisor(ev, e->args[1], deep);
+        return found ? found : find_divisor(ev, e->args[2], deep);
+    default: return NULL;
     }
 }
 
-bool eval_exp_divided(const TeEval *ev, const TeExpr *term) { return is_divided(ev, term, 0); }
+const TeExpr *eval_exp_divisor(const TeEval *ev, const TeExpr *term) {
+    return find_divisor(ev, term, 0);
+}
 
 static bool sums_exps(const TeEval *ev, const TeExpr *e) {
     bool direct = true;

@@ -70,6 +70,7 @@ struct Node {
     double acc_limit;         /* sum: magnitudes beyond leave the accumulator's range */
     double acc_exact;         /* sum: integers up to this are exact in it */
     double acc_tiny;          /* sum: absolute loss of a term */
+    const Node *divisor;      /* sum of exponentials that are divided by it; else NULL */
     const Node *mean;         /* sum of squared deviations from it; else NULL */
 };
 
@@ -164,8 +165,9 @@ void acc_finish(const Acc *a, const Node *x, Lanes *out, int n);
 /* eval_exp.c: finds exponentials, and sums of them.  *direct: none is a temporary.  */
 void eval_find_exps(TeEval *ev);
 ExpPart eval_exp_part(const TeEval *ev, const TeExpr *term, bool *direct);
-/* Are exponentials of the term divided, by themselves or in their exponents?  */
-bool eval_exp_divided(const TeEval *ev, const TeExpr *term);
+/* What exponentials of the term are divided by, themselves or in their exponents, as log(z); NULL:
+ * nothing.  */
+const TeExpr *eval_exp_divisor(const TeEval *ev, const TeExpr *term);
 
 /* eval_build.c */
 Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e);

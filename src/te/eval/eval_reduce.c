@@ -105,6 +105,17 @@ static void allow_partials(Prog *p, const Node *x, int k, int n) {
     out->exact = false;
 }
 
+/* The sum before it is divided is z times as large, and may leave the range of numbers.  */
+static void allow_division(Prog *p, const Node *x, int k, int n) {
+    Lanes *out = &p->slot[k], *z = &p->slot[k + 1];
+    eval_node(p, x->divisor, k + 1, n);
+    for (int j = 0; j < n; j++) {
+        double magnitudes = out->exact ? 0 : out->b[j] / x->acc_moved;     /* or more */
+        if (isfinite(z->v[j]) && !(fabs(z->v[j]) * magnitudes <= x->acc_limit))
+            lanes_flag(out, n, j, LANE_UNDECIDED);
+    }
+}
+
 static void reduce(Prog *p, const Node *x, int k, int n) {
     Acc a;
     acc_start(&a, x, n);
@@ -124,4 +135,6 @@ void eval_reduce(Prog *p, const Node *x, int k, int n) {
         reduce(p, x, k, n);
     if (x->mean)
         allow_partials(p, x, k, n);
+    if (x->divisor)
+        allow_division(p, x, k, n);
 }
