@@ -74,10 +74,12 @@ def slow(rows, times, reasons):
     for row in rows:
         key = f"{row['level']}/{row['problem']}"
         why = row.get("predict") or row.get("prove")
-        if not why and not row.get("right"):
+        if not why and not row.get("right", "error" not in row):
             why = f"differs by {row.get('error', math.inf):.3g} times the tolerance"
         if why:
             text += line(key, "", "", "", why)
+            continue
+        if "predicted_us" not in row:
             continue
         eager, compiled = times[row["level"], row["problem"]]
         ratio = 1000 * min(eager, compiled) / row["predicted_us"]

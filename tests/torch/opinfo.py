@@ -1,7 +1,8 @@
 """PyTorch's own samples of its operators through the backend, forward and backward.
 
     opinfo.py [--samples N] [--every K] [--from N] [--match PATTERN] [--host HOST] [--dtypes f32,i64]
-              [--rows FILE] [--table FILE]
+              [--rows FILE]
+    opinfo.py --table ROWS...         the page docs/torch-operators.md of rows of such runs
 
 The oracle is eager PyTorch; where a result is farther from it than a tolerance, eager in f64
 decides: ours may be no farther from that than twice eager's own, and the tolerance.
@@ -176,6 +177,75 @@ def rows(given):
                 yield row(op, name, options, given.samples)
 
 
+PAGE = """# PyTorch's operators in the backend
+
+Made by `LONG=1 make test-torch`: the samples that PyTorch has for its own operators (OpInfo), run through
+[the backend](torch.md) forward and backward. Samples run by the [definition](te-reference.md#values) of the
+expressions; where rounding decides a jump, by the compiled code in the simulator (`by code`).
+
+- **whole**: of all samples tried nothing fell back to PyTorch; **in part**: something did, and the list says what and why.
+- **views**: views alone, which PyTorch makes.
+- **wrong**: farther from eager PyTorch than {tolerances}, and farther from eager in f64 than twice eager's own distance.
+- **untraced**: shapes or branches depend on data, which breaks the graph in every backend.
+
+{summary}
+
+"""
+
+
+def kind(row):
+    if not row.get("fused") and not row["fallbacks"] and not row["errors"]:
+        return "views"
+    if not row.get("fused"):
+        return "untraced" if row.get("untraced") else "errors" if row["errors"] else "in PyTorch"
+    return "whole" if row["whole"] == row["tried"] - row.get("untraced", 0) else "in part"
+
+
+def line(*cells):
+    return f"| {' | '.join(str(c).replace('|', chr(92) + '|') for c in cells)} |\n"
+
+
+def summary(made):
+    text = line("type", "operators", "whole", "in part", "views", "in PyTorch", "untraced",
+                "samples", "by code",
+                "wrong") + line(*["---"] * 10)
+    for name in DTYPES:
+        mine = [r for r in made if r["dtype"] == name and r.get("tried")]
+        kinds = collections.Counter(map(kind, mine))
+        if mine:
+            text += line(name, len(mine), kinds["whole"], kinds["in part"], kinds["views"], kinds["in PyTorch"],
+                         kinds["untraced"] + kinds["errors"], sum(r["tried"] for r in mine),
+                         sum(r.get("by code", 0) for r in mine), sum(len(r["wrong"]) for r in mine))
+    return text
+
+
+def page(made):
+    tolerances = ", ".join(f"{v:g} of {str(k).removeprefix('torch.')}" for k, v in TOLERANCE.items())
+    by_op = collections.defaultdict(dict)
+    for r in made:
+        if r.get("tried"):
+            by_op[r["op"]][r["dtype"]] = r
+    text = PAGE.format(tolerances=tolerances, summary=summary(made).rstrip())
+    text += line("operator", "whole", "in part", "views", "samples", "wrong", "in PyTorch, and why")
+    text += line(*["---"] * 7)
+    for op, of in sorted(by_op.items()):
+        why = {f"{k.removeprefix('aten.').removesuffix('.default')}: {v}" for r in of.values()
+               for k, v in r["fallbacks"].items()}
+        why |= {e.split("\n")[0][:60] for r in of.values() for e in r["errors"]}
+        text += line(op, *(" ".join(n for n, r in of.items() if kind(r) == k)
+                           for k in ("whole", "in part", "views")), sum(r["tried"] for r in of.values()),
+                     sum(len(r["wrong"]) for r in of.values()), "; ".join(sorted(why)[:3]))
+    return text
+
+
+def write_table(files):
+    made = []
+    for name in files:
+        with open(name, encoding="utf-8") as file:
+            made += map(json.loads, file)
+    print(page(made), end="")
+
+
 def parser():
     made = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     for option, kind, value in (("samples", int, 3), ("every", int, 1), ("match", str, "*"),
@@ -187,6 +257,8 @@ def parser():
 
 
 def main():
+    if sys.argv[1:2] == ["--table"]:
+        return write_table(sys.argv[2:])
     given = parser().parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
