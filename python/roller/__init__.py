@@ -20,7 +20,9 @@ from ._plan import Group, Plan
 
 _default = Compiler()
 compile = _default.compile
+compile_many = _default.compile_many
 plan = _default.plan
+plans = _default.plans
 einsum = _default.einsum
 einsum_kernel = _default.einsum_kernel
 einsum_te = _default.einsum_te
@@ -36,7 +38,7 @@ __all__ = [
     "Argument", "ArgumentError", "Bound", "CancelledError", "Check", "CheckError", "Compiler",
     "DeviceError", "Error", "Estimate", "ExpressionError", "FileError", "Group", "InternalError",
     "Judgement", "Kernel", "Launch", "NvrtcError", "OutOfMemoryError", "Plan", "PlanError",
-    "ProfileError", "UsageError", "archs", "batch_te", "compile", "einsum", "einsum_kernel",
-    "einsum_te", "evaluate", "gradient_te", "judge", "plan", "profiles", "read",
+    "ProfileError", "UsageError", "archs", "batch_te", "compile", "compile_many", "einsum", "einsum_kernel",
+    "einsum_te", "evaluate", "gradient_te", "judge", "plan", "plans", "profiles", "read",
     "tvm_ffi_library",
 ]

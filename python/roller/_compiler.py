@@ -1,6 +1,9 @@
 """From expressions to kernels."""
+import concurrent.futures
+import contextlib
 import os
 import re
+import string
 from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p, cast, string_at
 from functools import lru_cache
 
@@ -28,9 +31,10 @@ class Compiler:
 
     def __init__(self, *, cache=True, cache_dir=None, cache_key_file=None, profile_path=None,
                  nvrtc=None, threads=0, line_info=False):
-        self._contexts = Contexts(dict(
+        self._options = dict(
             cache=cache, cache_dir=cache_dir, cache_key_file=cache_key_file,
-            profile_path=profile_path, nvrtc=nvrtc, threads=threads, line_info=line_info))
+            profile_path=profile_path, nvrtc=nvrtc, threads=threads, line_info=line_info)
+        self._contexts = Contexts(self._options)
         self._einsum = lru_cache(256)(self._einsum_for)
 
     def compile(self, te, *, op=None, sizes=None, profile=None, arch=None, plan=None, align=None,
@@ -65,18 +69,44 @@ class Compiler:
             kernel.check()
         return kernel
 
-    def plan(self, te, *, op=None, sizes=None, profile=None, align=None, workspace_limit=None,
-             plain_abi=False, file=None):
+    def plan(self, te, **options):
         """The plan that compile would take first, and what it is predicted to do: no code is made,
-        so neither NVRTC nor a GPU is needed.  Arguments are those of compile.
+        so neither NVRTC nor a GPU is needed.  Arguments are those of plans.
+        """
+        return self.plans(te, top=1, **options)[0]
+
+    def plans(self, te, *, top=8, op=None, sizes=None, profile=None, align=None,
+              workspace_limit=None, plain_abi=False, file=None):
+        """The best plans, at most `top` of them, the best first; other arguments are those of
+        compile, which takes the text of one as plan=.
         """
         options = struct(_abi.RollerPlanOptions, align=align or 0, plain_abi=bool(plain_abi),
-                         workspace_limit=workspace_limit or 0)
+                         workspace_limit=workspace_limit or 0, top=top)
         context = self._contexts.get()
         handle = self._profile(context, profile, None)
         parsed = self._parse(context, te, op, sizes, file)
-        return Plan(self._contexts, context.make(lib.roller_plan, lib.roller_plans_destroy,
-                                                 parsed.at, handle.at, byref(options)))
+        made = context.make(lib.roller_plan, lib.roller_plans_destroy, parsed.at, handle.at,
+                            byref(options))
+        return [Plan(self._contexts, made, k) for k in range(lib.roller_plans_count(made.at))]
+
+    def compile_many(self, programs, *, executor=None, **options):
+        """Kernels of many programs: texts, or dicts of what compile takes.
+
+        executor  anything with submit() of concurrent.futures: processes, Dask's, Ray's and MPI's
+                  clusters (threads of this process, if there is none)
+        Equal programs are compiled once; other options are those of compile.
+        """
+        wanted = [{**options, **(p if isinstance(p, dict) else {"te": p})} for p in programs]
+        keys = [repr(sorted(w.items(), key=lambda item: item[0])) for w in wanted]
+        distinct = dict(zip(keys, wanted))
+        with contextlib.ExitStack() as stack:
+            if executor is None:
+                executor = stack.enter_context(concurrent.futures.ThreadPoolExecutor(
+                    os.cpu_count()))
+            futures = {k: executor.submit(_compile, self._options, w)
+                       for k, w in distinct.items()}
+            made = {k: f.result() for k, f in futures.items()}
+        return [made[k] for k in keys]
 
     @staticmethod
     def _parse(context, te, op, sizes, file=None):
@@ -173,7 +203,8 @@ class Compiler:
     def einsum(self, spec, *arrays, out=None, profile=None, stream=None, workspace=None):
         """The sum of products that `spec` says, as numpy.einsum: einsum("bmk,bkn->bmn", a, b).
 
-        spec = operand {"," operand} [ "->" operand ]; operand = { LETTER } [ ":" type ].
+        spec = operand {"," operand} [ "->" operand ]; operand = { LETTER } [ ":" type ].  "..."
+        stands for the axes that an array has beside its letters.
         The kernel for these shapes and types is compiled once.  Arrays are as for a kernel's call.
         """
         types = tuple(dtype_of(x) for x in arrays)
@@ -182,7 +213,7 @@ class Compiler:
             raise TypeError(f"{type(x).__module__}.{type(x).__qualname__} is no array of a type "
                             "that roller has")
         shapes = tuple(tuple(x.shape) for x in arrays)
-        return self._einsum(spec, types, shapes, profile)(*arrays, out=out, stream=stream,
+        return self._einsum(_spelled(spec, shapes), types, shapes, profile)(*arrays, out=out, stream=stream,
                                                           workspace=workspace)
 
     def _einsum_for(self, spec, types, shapes, profile):
@@ -231,6 +262,36 @@ class Compiler:
         names, n = c_void_p(), c_int()
         self._contexts.get().call(function, byref(names), byref(n))
         return [text(s) for s in (c_char_p * n.value).from_address(names.value)] if n.value else []
+
+
+def _compile(options, wanted):
+    """One program of compile_many, wherever it runs."""
+    return Compiler(**options).compile(**wanted)
+
+
+def _spelled(spec, shapes):
+    """einsum's notation with letters in the place of "...", which stands for the axes that the
+    others leave."""
+    operands, arrow, result = spec.replace(" ", "").partition("->")
+    operands = operands.split(",")
+    if "..." not in spec or len(operands) != len(shapes):
+        return spec
+    pool = [c for c in string.ascii_letters if c not in spec]
+    most = max((len(shape) - len(o.replace("...", "")) for o, shape in zip(operands, shapes)
+                if "..." in o), default=0)
+    letters = "".join(pool[:max(most, 0)])
+    if most > len(pool) or any("..." in o and len(shape) < len(o.replace("...", ""))
+                               for o, shape in zip(operands, shapes)):
+        return spec
+    spelled = [o.replace("...", letters[len(letters) - max(len(shape) - len(
+        o.replace("...", "")), 0):]) for o, shape in zip(operands, shapes)]
+    if not arrow:
+        once = "".join(operands).replace(".", "")
+        result = "..." + "".join(sorted(c for c in set(once) if once.count(c) == 1))
+    if letters and "..." not in result:
+        raise ArgumentError(f"the result of '{spec}' has no '...'", status="RANK",
+                            hint="write a letter for each axis that is summed")
+    return ",".join(spelled) + "->" + result.replace("...", letters)
 
 
 def _state(file):

@@ -67,6 +67,22 @@ class _Signature:
         self.outs = [a for a in args if a.role == "output"]
         self.how = [(a.role == "scalar", a.dtype) for a in self.ins]
 
+    def order(self, args, named):
+        """All inputs in their order."""
+        names = [a.name for a in self.ins]
+        given = dict(zip(names, args))
+        for name in named:
+            if name not in names or name in given:
+                raise ArgumentError(f"'{name}' is given twice" if name in given else
+                                    f"there is no input '{name}'", status="ARGS",
+                                    hint=f"the inputs are {', '.join(names)}")
+        given.update(named)
+        missing = [name for name in names if name not in given]
+        if missing or len(args) > len(names):
+            raise ArgumentError(f"the inputs are {', '.join(names)}; "
+                                f"not given: {', '.join(missing) or 'none'}", status="ARGS")
+        return tuple(given[name] for name in names)
+
 
 class _Call:
     """The arguments of one call as the library takes them."""
@@ -196,6 +212,10 @@ class Kernel:
         self._lock, self._loads, self._found = threading.Lock(), {}, {}
         self._workspace_bytes = lib.roller_kernel_workspace(handle.at)
 
+    def __reduce__(self):
+        """As its files: what takes it apart needs neither NVRTC nor the expression's text."""
+        return _unpickle, (self.json, self.cubin, self.ptx)
+
     # ---- what it is ----
     def _once(self, key, make):
         """Made when it is first asked for; made twice by two threads, it is the same."""
@@ -284,6 +304,7 @@ class Kernel:
 
         Of a kernel in OpenCL C these are STEM.cl and STEM.json.
         """
+        os.makedirs(folder, exist_ok=True)
         stem = os.path.join(os.fspath(folder), stem or self.name)
         for end, data in (("cu", self.cu), ("cl", self.cl), (f"{self.arch}.ptx", self.ptx),
                           (f"{self.arch}.cubin", self.cubin), ("json", self.json)):
@@ -380,8 +401,10 @@ class Kernel:
                     found = self._loads[device] = Handle(out.value, lib.roller_exec_destroy)
         return found
 
-    def __call__(self, *args, out=None, stream=None, workspace=None, device=None):
+    def __call__(self, *args, out=None, stream=None, workspace=None, device=None, **named):
         """Runs it: inputs and scalars as declared, outputs in `out`; gives the outputs.
+
+        Those behind the first may be given by their names: k(a, B=b).
 
         Arrays in host memory (NumPy, or any with DLPack) run in the simulator, or, with `device`
         ("0", a UUID, "auto"), are copied to that device and back.  Arrays on a CUDA device are
@@ -390,7 +413,7 @@ class Kernel:
         are made where the library of the first array is NumPy, PyTorch or CuPy, and so is the
         workspace; `workspace` lends one.
         """
-        call = _Call(self, args, out)
+        call = _Call(self, self._signature.order(args, named) if named else args, out)
         if call.device_type == CPU:
             call.simulate(device)
             return call.result()
@@ -453,3 +476,8 @@ class Kernel:
 
     def _repr_html_(self):
         return sheet(self)
+
+
+def _unpickle(json, cubin, ptx):
+    from . import read
+    return read(json, cubin, ptx)

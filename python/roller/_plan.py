@@ -24,9 +24,9 @@ class Plan:
     """text: for compile(plan=...); predicted: as of a Kernel; groups: its kernels in order, each
     with its time in us, what limits it, its skeleton and the tensors that it makes."""
 
-    def __init__(self, contexts, handle):
+    def __init__(self, contexts, handle, rank=0):
         self._contexts, self._handle = contexts, handle
-        self._plan = lib.roller_plans_get(handle.at, 0)
+        self._plan = lib.roller_plans_get(handle.at, rank)
 
     @property
     def text(self):

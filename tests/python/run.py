@@ -28,10 +28,15 @@ def name(test):
     return test.id().replace("_", " ")
 
 
-here = os.path.dirname(os.path.abspath(__file__))
-own = not sys.argv[1:] or os.path.exists(os.path.join(here, sys.argv[1] + ".py"))
-sys.path = [here] * own + [p for p in sys.path if p != here]
-modules = sys.argv[1:] or sorted(f[:-3] for f in os.listdir(here) if f.startswith("test_"))
-result = Tap()
-unittest.defaultTestLoader.loadTestsFromNames(modules).run(result)
-sys.exit(not result.wasSuccessful())
+def main():
+    here = os.path.dirname(os.path.abspath(__file__))
+    own = not sys.argv[1:] or os.path.exists(os.path.join(here, sys.argv[1] + ".py"))
+    sys.path = [here] * own + [p for p in sys.path if p != here]
+    modules = sys.argv[1:] or sorted(f[:-3] for f in os.listdir(here) if f.startswith("test_"))
+    result = Tap()
+    unittest.defaultTestLoader.loadTestsFromNames(modules).run(result)
+    sys.exit(not result.wasSuccessful())
+
+
+if __name__ == "__main__":                  # processes that tests make import this file
+    main()

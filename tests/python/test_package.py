@@ -1,9 +1,12 @@
 """The package in the simulator: no GPU and no driver."""
 import ast
+import concurrent.futures
+import copy
 import ctypes
 import gc
 import importlib.util
 import json
+import multiprocessing
 import os
 import pathlib
 import pickle
@@ -235,6 +238,72 @@ class Package(unittest.TestCase):
         k = roller.einsum_kernel("mk:f16,nk:f16->mn", {"m": "1..9", "n": 4, "k": 8})
         np.testing.assert_array_equal(k(h, h).astype("f4"), h.astype("f4") @ h.T.astype("f4"))
 
+    def test_einsum_ellipsis(self):
+        a, b = rng.integers(-4, 5, (2, 3, 4)).astype("f4"), rng.integers(-4, 5, (2, 4, 5)).astype("f4")
+        for spec in ("...mk,...kn->...mn", "...mk,...kn", "...k,...k->...", "b...,b...->b..."):
+            x, y = (a, b) if "n" in spec else (a, a)
+            np.testing.assert_array_equal(roller.einsum(spec, x, y, profile="h200"),
+                                          np.einsum(spec, x, y), spec)
+        self.refuses(roller.ArgumentError, "RANK", roller.einsum, "b...,b...->b", a, a)
+
+    def test_evaluate_and_judge(self):
+        """NumPy is the oracle of values by definition; a wrong result is told from a right one."""
+        a, b = rng.standard_normal((5, 8)).astype("f4"), rng.standard_normal((8, 3)).astype("f4")
+        te = "op f(A: f32[5,8], B: f32[8,3], s: f32) -> (C: f32[5,3], n: i64[]) { C[i,j] = s * sum[k](A[i,k] * B[k,j]); n[] = sum[i,k](A[i,k] > 0 ? 1 : 0); }"
+        c, n = roller.evaluate(te, a, b, 2)
+        np.testing.assert_array_equal(c, (2 * a.astype("f8") @ b).astype("f4"))
+        self.assertEqual(int(n), (a > 0).sum())
+        self.assertEqual(roller.judge(te, (a, b, 2), (2 * a @ b, n)).wrong, 0)
+        bad = c.copy()
+        bad[2, 1] *= 1.001
+        said = roller.judge(te, (a, b, 2), (bad, n))
+        self.assertEqual((said.compared, said.wrong), (16, 1))
+        self.assertGreater(said.excess, 1)
+        out = np.empty((5, 3), "f4"), np.empty((), "i8")
+        roller.evaluate(te, a, b, 2, out=out)
+        np.testing.assert_array_equal(out[0], c)
+        self.refuses(roller.ArgumentError, "SIZE", roller.evaluate, te, b, b, 2)
+
+    def test_names_of_arguments(self):
+        a, b = rng.random((16, 12), "f4"), rng.random((12, 8), "f4")
+        np.testing.assert_array_equal(self.mm(a, B=b), self.mm(a, b))
+        np.testing.assert_array_equal(self.mm(B=b, A=a), self.mm(a, b))
+        for named in ({"A": a}, {"X": b}, {}):
+            self.refuses(roller.ArgumentError, "ARGS", self.mm, a, **named)
+
+    def test_copies(self):
+        """A pickled kernel has all that it needs; nothing is compiled again."""
+        a, b = rng.random((16, 12), "f4"), rng.random((12, 8), "f4")
+        for k in (pickle.loads(pickle.dumps(self.mm)), copy.deepcopy(self.mm)):
+            self.assertEqual(k.cubin, self.mm.cubin)
+            np.testing.assert_array_equal(k(a, b), self.mm(a, b))
+
+    def test_many(self):
+        """In processes and in threads; equal programs are one kernel."""
+        texts = [f"op f(X: f32[{n}]) -> Y: f32[{n}] {{ Y[i] = X[i] + {n}; }}" for n in (3, 4, 3)]
+        x = np.ones(3, "f4")
+        processes = concurrent.futures.ProcessPoolExecutor(
+            1, mp_context=multiprocessing.get_context("spawn"))
+        self.addCleanup(processes.shutdown)
+        for executor in (None, processes):
+            made = roller.compile_many([*texts, {"te": MM, "profile": "a100"}], executor=executor,
+                                       profile="h200")
+            self.assertIs(made[0], made[2])
+            np.testing.assert_array_equal(made[0](x), x + 3)
+            self.assertEqual([k.profile for k in made], ["h200"] * 3 + ["a100"])
+        with self.assertRaises(roller.ExpressionError):
+            roller.compile_many(["op f("], executor=processes)
+
+    def test_plans(self):
+        plans = roller.plans(MM, profile="h200", top=4)
+        self.assertEqual(len(plans), 4)
+        times = [p.predicted.us for p in plans]
+        self.assertEqual(times[0], roller.plan(MM, profile="h200").predicted.us)
+        self.assertEqual(len({p.text for p in plans}), 4)
+        a, b = rng.random((16, 12), "f4"), rng.random((12, 8), "f4")
+        k = roller.compile(MM, profile="h200", plan=plans[3].text)
+        np.testing.assert_allclose(k(a, b), a @ b, 1e-5)
+
     def test_gradient(self):
         """Of a product NumPy is the oracle; the text is one that can be derived again."""
         mm = "op mm(A: f32[4,8], B: f32[8,6], s: f32) -> C: f32[4,6] { C[m,n] = s * sum[k](A[m,k] * B[k,n]); }"
@@ -257,7 +326,7 @@ class Package(unittest.TestCase):
 
     def test_einsum_refusals(self):
         a = np.zeros((4, 8), "f4")
-        e = self.refuses(roller.ExpressionError, "TE", roller.einsum, "m...,kn", a, a)
+        e = self.refuses(roller.ExpressionError, "TE", roller.einsum_te, "m...,kn")
         self.assertEqual((e.file, e.line, e.column), ("<einsum>", 1, 2))
         self.assertIn("m...,kn\n   ^", str(e))
         self.assertIn("'n' of 'mn,kn' is 8, and 4 in operand 1", str(self.refuses(

@@ -350,6 +350,26 @@ static RollerTensor tensor(float *data, int64_t *shape) {
     return t;
 }
 
+/* Integers: the definition's values are those of the kernel; one that is off is told.  */
+static void judges_given_outputs(RollerCtx *ctx, const RollerTensor *in, const RollerTensor *out) {
+    RollerOp *op;
+    float *made = calloc(64 * 48, 4), *c = out->data;
+    RollerTensor own = *out;
+    RollerJudgement report = {.struct_size = sizeof report};
+    own.data = made;
+    assert_int_equal(roller_parse(ctx, matmul, strlen(matmul), NULL, NULL, &op), ROLLER_OK);
+    assert_int_equal(roller_evaluate(ctx, op, in, 2, &own, 1), ROLLER_OK);
+    assert_memory_equal(made, c, 64 * 48 * 4);
+    made[77] += 1;
+    assert_int_equal(roller_judge(ctx, op, in, 2, &own, 1, &report), ROLLER_OK);
+    assert_int_equal(report.compared, 64 * 48);
+    assert_int_equal(report.wrong, 1);
+    assert_true(report.excess > 1);
+    assert_int_equal(roller_evaluate(ctx, op, in, 1, &own, 1), ROLLER_ARGS);
+    roller_op_destroy(op);
+    free(made);
+}
+
 static void simulates_the_callers_data(void **state) {
     (void)state;
     RollerCtx *ctx = context();
@@ -366,6 +386,7 @@ static void simulates_the_callers_data(void **state) {
             for (int x = 0; x < 32; x++) want += a[m * 32 + x] * b[x * 48 + n];
             assert_true(c[m * 48 + n] == want);
         }
+    judges_given_outputs(ctx, in, &out);
     assert_int_equal(roller_simulate(ctx, k, in, 1, &out, 1), ROLLER_ARGS);
     in[1].dtype.bits = 16;
     assert_int_equal(roller_simulate(ctx, k, in, 2, &out, 1), ROLLER_DTYPE);
