@@ -15,6 +15,8 @@ static const double plan_sd = 0.06, sizes_sd = 0.06, rest_sd = 0.05;
 static const double term_sd = 0.05, stated_sd = 0.1;
 /* A constant that ranks programs and says nothing of a device.  */
 static const double ranking_sd = 1;
+/* What times of the same kernel differ by: a gain has to be more (docs/measuring.md, "Samples").  */
+static const double noise_sd = 0.002;
 /* So many measurements are needed to doubt the numbers above as much as to believe them.  */
 static const double trust = 4;
 
@@ -28,7 +30,9 @@ struct Learn {
     const LearnPlan *plan;
     int n, n_weight;
     double *x;                /* n x n_weight */
-    Belief now, first;
+    Belief now, first, *part;             /* part: what some of the lessons say */
+    int *told, n_told;        /* the lessons: plans, and their times */
+    double *us;
 };
 
 static double doubt(const Figure *f) {
@@ -95,17 +99,66 @@ Learn *learn_new(Arena *a, const Device *dev, const LearnPlan *plan, int n) {
     }
     l->first = belief_new(a, l->n_weight, sd, rest_sd, trust);
     l->now = belief_new(a, l->n_weight, sd, rest_sd, trust);
+    l->part = ARENA_NEW(a, Belief);
+    *l->part = belief_new(a, l->n_weight, sd, rest_sd, trust);
+    l->told = ARENA_ARRAY(a, int, n + 1);
+    l->us = ARENA_ARRAY(a, double, n + 1);
     return l;
 }
 
-void learn_reset(Learn *l) { belief_copy(&l->now, &l->first); }
-
-void learn_tell(Learn *l, int i, double us) {
-    belief_learn(&l->now, row(l, i), log(us / l->plan[i].us));
+void learn_reset(Learn *l) {
+    belief_copy(&l->now, &l->first);
+    l->n_told = 0;
 }
 
-static double log_us(const Learn *l, int i) {
-    return log(l->plan[i].us) + belief_mean(&l->now, row(l, i));
+static void learn_one(const Learn *l, Belief *b, int i, double us) {
+    belief_learn(b, row(l, i), log(us / l->plan[i].us));
+}
+
+void learn_tell(Learn *l, int i, double us) {
+    learn_one(l, &l->now, i, us);
+    if (l->n_told == l->n) return;
+    l->told[l->n_told] = i;
+    l->us[l->n_told++] = us;
+}
+
+static double log_of(const Learn *l, const Belief *b, int i) {
+    return log(l->plan[i].us) + belief_mean(b, row(l, i));
+}
+
+static double log_us(const Learn *l, int i) { return log_of(l, &l->now, i); }
+
+/* ---- sizes that nobody measured ---- */
+
+/* Of the lessons of these sizes, the logarithm of the time of the one that comes first.  */
+static double first_of(const Learn *l, const Belief *b, uint64_t sizes) {
+    double least = INFINITY, us = 0;
+    for (int k = 0; k < l->n_told; k++) {
+        double expected = log_of(l, b, l->told[k]);
+        if (l->plan[l->told[k]].sizes != sizes || expected >= least) continue;
+        least = expected;
+        us = l->us[k];
+    }
+    return log(us);
+}
+
+/* Would what the other sizes tell have been a better guide to the first plan than the model alone?
+ * Each of the sizes is held out in turn.  */
+static bool guides(const Learn *l) {
+    double gain = 0;
+    int n = 0;
+    for (int k = 0; k < l->n_told; k++) {
+        uint64_t sizes = l->plan[l->told[k]].sizes;
+        bool counted = false;
+        for (int j = 0; j < k && !counted; j++) counted = l->plan[l->told[j]].sizes == sizes;
+        if (counted) continue;
+        belief_copy(l->part, &l->first);
+        for (int j = 0; j < l->n_told; j++)
+            if (l->plan[l->told[j]].sizes != sizes) learn_one(l, l->part, l->told[j], l->us[j]);
+        gain += first_of(l, &l->first, sizes) - first_of(l, l->part, sizes);
+        n++;
+    }
+    return n > 1 && gain > noise_sd;
 }
 
 double learn_us(const Learn *l, int i) { return exp(log_us(l, i)); }
@@ -118,9 +171,10 @@ double learn_spread(const Learn *l, int i) {
 int learn_next(const Learn *l, const bool *out, double best_us, double *gain) {
     int best = -1;
     double most = -INFINITY;
+    const Belief *b = best_us > 0 || guides(l) ? &l->now : &l->first;
     for (int i = 0; i < l->n; i++) {
         if (out[i]) continue;
-        double us = log_us(l, i), value = -us;
+        double us = log_of(l, b, i), value = -us;
         if (best_us > 0) value = belief_improvement(us, learn_spread(l, i), log(best_us));
         if (value <= most) continue;
         most = value;
