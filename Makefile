@@ -20,6 +20,7 @@
 #   make sizes           programs for run-time sizes against static plans; ARGS=...
 #   make measured        the model against published kernel times; ALL=1 all of them, not a sample,
 #                        DATA=DIR other files, JSON=FILE every figure, GPU=NAME and OP=NAME those
+#   make clocks          clocks that power leaves units, and products that last, beside published rates
 #   make learn           how few measurements find a fast plan, on published times of many tiles;
 #                        ARGS=...
 #   make gpu-kit         what benchmarks/gpu/run needs on a machine without a compiler
@@ -103,7 +104,7 @@ products += $(simdriver) $(tvmffi)
 
 .PHONY: all run test test-long test-forms unit asan tsan fuzz fuzzers golden replay same-code \
         repriced bench \
-        learn measured sizes gpu-kit foreign test-hosts test-torch fuzz-onnx kernelbench package python \
+        learn measured clocks sizes gpu-kit foreign test-hosts test-torch fuzz-onnx kernelbench package python \
         wheel wheel-test lint objects wc setup nvrtc12 install static manuals deb docs gallery clean
 .DELETE_ON_ERROR:
 
@@ -354,6 +355,11 @@ measured: $(BUILD)/benchmarks/measured
 	@benchmarks/measured/report $(if $(JSON),--json $(JSON)) --svg $(BUILD)/measured.svg \
 	    $(BUILD)/measured.jsonl
 
+# Clocks that power leaves units, and products that last, beside published rates.
+clocks: $(BUILD)/benchmarks/measured
+	@$< --boards benchmarks/measured/sustained/boards.json benchmarks/measured/sustained/products.csv \
+	    >$(BUILD)/sustained.jsonl
+	@benchmarks/measured/clocks --predictions $(BUILD)/sustained.jsonl
 learn: $(BUILD)/benchmarks/learn
 	@$< $(ARGS) benchmarks/measured/data/cutlass_tiles.csv
 

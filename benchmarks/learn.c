@@ -81,7 +81,8 @@ static bool read_size(Replay *r, Arena *scratch, const MeasuredRows *rows, int a
         const char *why;
         if (!same_size(first, row)) continue;
         out->best = fmin(out->best, row->us);
-        if (!measured_tile(row, &t) || !measured_library(scratch, out->dev, &set, &t, &e, &why))
+        if (!measured_tile(row, &t) ||
+            !measured_library(scratch, out->dev, &set, &t, &e, NULL, &why))
             continue;
         out->us[out->n] = row->us;
         out->plan[out->n++] = plan_of(row, &t, &e);

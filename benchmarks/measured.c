@@ -34,6 +34,7 @@ typedef struct {
     double library, top;      /* us; NAN: none */
     double floor, warm;       /* warm: where L2 holds what it can from call to call */
     bool has_tile;            /* the kernel's name tells the library's tile */
+    double worst;             /* of the library's tile by the worst of the arrangements */
     const char *plan, *why;   /* why: an estimate is missing */
     Estimate tile;            /* the library's */
 } Prediction;
@@ -82,7 +83,7 @@ static bool predict(Arena *a, const Device *dev, const MeasuredRow *r, Predictio
     TeDecisions none = {0};
     PlanRequest asked = {te, dev, &o};
     if (set.n_group > 1 && fusion_open(a, &d, &asked, &none, &set)) return true;
-    if (measured_library(a, dev, &set, &tile, &out->tile, &out->why))
+    if (measured_library(a, dev, &set, &tile, &out->tile, &out->worst, &out->why))
         out->library = out->tile.us;
     return true;
 }
@@ -111,6 +112,7 @@ static void print_row(Arena *a, const MeasuredRow *r, const Prediction *p) {
     for (int i = 0; i < 6; i++) json_object_set_new(o, key[i], json_string(word[i]));
     put_us(o, "us", r->us);
     put_us(o, "library", p->library);
+    put_us(o, "library_worst", p->worst > 0 ? p->worst : NAN);
     put_us(o, "top", p->top);
     put_us(o, "floor", p->floor);
     put_us(o, "warm_floor", p->warm);

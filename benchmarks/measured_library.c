@@ -150,7 +150,7 @@ static const char *plan_text(Arena *a, const Problem *p, const Shape *s, const c
 }
 
 bool measured_library(Arena *a, const Device *dev, const PlanSet *set, const MeasuredTile *t,
-                      Estimate *out, const char **why) {
+                      Estimate *out, double *worst, const char **why) {
     const Problem *p = &set->plans[0].problem;
     const char *unit = t->matrix ? "mma.m16n8k8.f16.f32" : "ffma", *refused = NULL;
     Shape shape;
@@ -182,6 +182,7 @@ bool measured_library(Arena *a, const Device *dev, const PlanSet *set, const Mea
             mark = arena_mark(a);
         }
         if (e.us > 0 && (!any || e.us < out->us)) *out = e;
+        if (worst && (!any || e.us > *worst)) *worst = e.us;
         any |= e.us > 0;
         arena_reset(a, mark);
     }

@@ -29,7 +29,8 @@ static void check_limits(Reader *r, const Node *root, const DeviceLimits *l) {
     AT_MOST(register_granule, registers_per_sm);
     AT_MOST(smem_per_block, smem_per_block_optin);
     AT_MOST(smem_granule, smem_per_sm);
-    AT_MOST(clock_sm_sustained, clock_sm);
+    if (hal_has(&l->clock_sm_max)) AT_MOST(clock_sm_sustained, clock_sm_max);
+    else AT_MOST(clock_sm_sustained, clock_sm);
 #undef AT_MOST
     if (hal_has(&l->smem_per_block_optin) && hal_has(&l->smem_reserved) &&
         hal_has(&l->smem_per_sm) &&

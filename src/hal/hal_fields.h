@@ -31,6 +31,7 @@
     X(issue_per_clk,       "1",          1,    16,      1,                                         \
       "warp instructions issued per SM and clock")                                                 \
     X(clock_sm,            "MHz",        100,  10000,   1, "boost clock of the SMs")               \
+    X(clock_sm_max,        "MHz",        100,  10000,   0, "clock that boards reach, if above")    \
     X(clock_sm_sustained,  "MHz",        100,  10000,   1, "clock of the SMs under load")
 
 /* Memory levels, outermost first.  */

@@ -1,7 +1,7 @@
 /* What no program for the problem can beat.
  *
  * No plan beats the longest of what its pipes are busy for, which all work side by side, each at
- * the rate that is stated for it at the boost clock:
+ * the rate that is stated for it at the boost clock, or the highest that boards reach:
  *
  *   DRAM: bytes of all inputs that are read and of all outputs, each element once (temporaries are
  *       free: a better fusion could avoid them), at the rate of the bus
@@ -68,7 +68,8 @@ static double clocks_at(double work, double rate) { return rate > 0 ? work / rat
 
 void mp_floor(const Te *te, const Problem *problem, int n, const Device *dev, Floor *out) {
     const DeviceLimits *l = &dev->limits;
-    double matrix = 0, fma = 0, sm_us = 1 / (l->sm_count.value * l->clock_sm.value);
+    double clock = greater(l->clock_sm.value, l->clock_sm_max.value);
+    double matrix = 0, fma = 0, sm_us = 1 / (l->sm_count.value * clock);
     double kept = dev->memory[LEVEL_L2].capacity.value, bus = bus_rate(dev);
     RWork w;
     rtile_op_work(te, &w);

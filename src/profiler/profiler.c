@@ -72,6 +72,7 @@ static void take_limits(const CudaDeviceInfo *info, Device *dev) {
         l->smem_reserved = (Figure){.value = info->attribute[CUDA_ATTR_SMEM_RESERVED],
                                     .origin = ORIGIN_DRIVER, .unit = "B"};
     }
+    l->clock_sm_max = (Figure){0};        /* the driver tells the highest */
     if (l->clock_sm_sustained.value > l->clock_sm.value) {
         /* A GPU may boost above what is stated, and then has done so.  */
         bool seen = hal_timed(l->clock_sm_sustained.origin);

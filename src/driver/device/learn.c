@@ -15,7 +15,7 @@ static const double plan_sd = 0.06, sizes_sd = 0.06, rest_sd = 0.05;
 static const double term_sd = 0.05, stated_sd = 0.1;
 /* A constant that ranks programs and says nothing of a device.  */
 static const double ranking_sd = 1;
-/* What times of the same kernel differ by: a gain has to be more (docs/measuring.md, "Samples").  */
+/* What times of the same kernel differ by (docs/measuring.md, "Samples"): a gain is more.  */
 static const double noise_sd = 0.002;
 /* So many measurements are needed to doubt the numbers above as much as to believe them.  */
 static const double trust = 4;

@@ -30,8 +30,8 @@ void learn_tell(Learn *l, int i, double us);
 double learn_us(const Learn *l, int i);
 double learn_spread(const Learn *l, int i);
 /* Of the plans that are not `out`, the one that is expected to improve most on best_us, and by
- * which share of it; with best_us 0, the one that is expected to be the fastest: by what other sizes
- * tell only if that would have chosen better than the model for each of them, from the rest of them.
+ * which share of it; with best_us 0, the one that is expected to be the fastest: by what other
+ * sizes tell only if that would have chosen better than the model for them, each held out in turn.
  * -1: all are out.  */
 int learn_next(const Learn *l, const bool *out, double best_us, double *gain);
 /* The one whose measurement would tell most of all plans.  */
