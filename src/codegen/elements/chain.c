@@ -67,8 +67,21 @@ static Ir of_row(const Kernel *k, const char *name) {
     return ir_element(k->cg, of_rows(k, name), row_number(k));
 }
 
-/* Defines where an element is along an axis, and the indices of the root there.  */
-static void define_place(Kernel *k, AxisClass axis, const char *tile, const char *slot) {
+/* Does the kernel read memory at scores?  */
+static bool reads_at_scores(const Kernel *k) {
+    const KernelGroup *g = k->l->p->group;
+    for (int i = 0; i < g->n_fused; i++) {
+        ReadList reads = access_reads(k->cg->te->stmt[g->fused[i]].rhs);
+        bool scores = g->chain->part[i] == CHAIN_SCORE || g->chain->part[i] == CHAIN_REDUCE;
+        for (int j = 0; j < reads.n && scores; j++)
+            if (!elements_makes(k, reads.at[j]->v.ref)) return true;
+    }
+    return false;
+}
+
+/* Defines where an element is along an axis, and the indices of the root there; of `reads` that are
+ * made at all elements, those behind the end are made at the last one.  */
+static void define_place(Kernel *k, AxisClass axis, const char *tile, const char *slot, bool reads) {
     Cg *cg = k->cg;
     bool m = axis == AX_M;
     FragDim side = m ? FRAG_ROW : FRAG_COL;
@@ -78,7 +91,10 @@ static void define_place(Kernel *k, AxisClass axis, const char *tile, const char
     within = ir_add_parts(cg, within, fragment_slot_place(cg, &k->c.matrix.results, side,
                                                           product_int(cg, slot)));
     IrBase base = place_along_base(k, axis);
-    at = ir_let_as(cg, base, m ? "m" : "n", ir_add_parts(cg, at, within));
+    at = ir_add_parts(cg, at, within);
+    Ir last = ir_sub(cg, product_extent(k, axis), ir_int(cg, 1));
+    if (reads && index_ragged(&k->l->map, (int)axis)) at = ir_min(cg, at, ir_as(cg, base, last));
+    at = ir_let_as(cg, base, m ? "m" : "n", at);
     place_axis(k, (int)axis, at, base == IR_I64, k->at.index, k->at.wide);
 }
 
@@ -178,10 +194,11 @@ static void forget_maps(Kernel *k) {
 
 /* Opens the loops over all elements, with their places and maps.  */
 static void open_elements(Kernel *k) {
+    bool reads = reads_at_scores(k);
     open_rows(k);
-    define_place(k, AX_M, "i", "f");
+    define_place(k, AX_M, "i", "f", reads);
     open_columns(k);
-    define_place(k, AX_N, "j", "g");
+    define_place(k, AX_N, "j", "g", reads);
     elements_open_lanes(k);
     define_maps(k);
 }
@@ -224,10 +241,10 @@ static void cut_scores(Kernel *k, double none) {
     ir_note(cg, "columns that are none of their row");
     ir_if(cg, cut);
     open_rows(k);
-    define_place(k, AX_M, "i", "f");
+    define_place(k, AX_M, "i", "f", true);
     chain_row_ends(k);
     open_columns(k);
-    define_place(k, AX_N, "j", "g");
+    define_place(k, AX_N, "j", "g", false);
     ir_if(cg, chain_outside(k));
     ir_set(cg, result_in(k, k->score), cg_real(cg, TE_F32, none));
     ir_close(cg);
