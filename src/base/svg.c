@@ -1,17 +1,16 @@
 #include "base/svg.h"
 
-static void rules(Buf *out, const char *name, const char *const *rule, int n) {
-    for (int i = 0; i < n; i++) buf_printf(out, ".%s %s\n", name, rule[i]);
+static void rules(Buf *out, const char *name, const char *const *rule, size_t n) {
+    for (size_t i = 0; i < n; i++) buf_printf(out, ".%s %s\n", name, rule[i]);
 }
 
-void svg_begin(Buf *out, const char *name, int width, int height, const char *const *light,
-               int n_light, const char *const *dark, int n_dark) {
+void svg_begin(Buf *out, SvgFrame f, SvgStyle s) {
     buf_printf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" role=\"img\" "
                     "class=\"%s\" font-family=\"sans-serif\" font-size=\"13\">\n<style>\n",
-               width, height, name);
-    rules(out, name, light, n_light);
+               f.width, f.height, f.name);
+    rules(out, f.name, s.light, s.n_light);
     buf_puts(out, "@media(prefers-color-scheme:dark){\n");
-    rules(out, name, dark, n_dark);
+    rules(out, f.name, s.dark, s.n_dark);
     buf_puts(out, "}\n</style>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n");
 }
 

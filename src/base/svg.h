@@ -3,10 +3,21 @@
 #define ROLLER_BASE_SVG_H
 #include "base/buf.h"
 
-/* <svg class="NAME"> with a style for light and dark pages, and paper below; ends with </svg>.
- * Rules of the style are "selector{...}"; those of a picture inside a page hold for it alone.  */
-void svg_begin(Buf *out, const char *name, int width, int height, const char *const *light,
-               int n_light, const char *const *dark, int n_dark);
+typedef struct {
+    const char *name;         /* class of the picture, which its rules are for */
+    int width, height;
+} SvgFrame;
+
+/* Rules "selector{...}" for light pages, and what is otherwise on dark ones.  */
+typedef struct {
+    const char *const *light;
+    size_t n_light;
+    const char *const *dark;
+    size_t n_dark;
+} SvgStyle;
+
+/* Begins a picture with paper below it.  */
+void svg_begin(Buf *out, SvgFrame frame, SvgStyle style);
 void svg_end(Buf *out);
 /* A text with `<` and `&` told apart from markup.  */
 void svg_text(Buf *out, double x, double y, const char *attributes, const char *text);

@@ -205,8 +205,8 @@ static const char *const dark[] = {
 
 void hal_roofline(const Device *dev, const HalWork *work, int n, Buf *out) {
     Plot p = {.dev = dev, .out = out, .work = work, .n_work = n};
-    svg_begin(out, "roofline", WIDTH, HEIGHT, light, sizeof light / sizeof *light, dark,
-              sizeof dark / sizeof *dark);
+    svg_begin(out, (SvgFrame){"roofline", WIDTH, HEIGHT},
+              (SvgStyle){light, sizeof light / sizeof *light, dark, sizeof dark / sizeof *dark});
     text(&p, LEFT, 20, "start",
          arena_printf(out->arena, "%s, %s profile of %s", dev->gpu,
                       hal_profile_origin(dev), dev->date));

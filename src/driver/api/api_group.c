@@ -38,7 +38,8 @@ static Status tell_group(RollerCtx *ctx, void *user) {
                      .skeleton = rprog_skeleton_name[plan->prog[c->group].skeleton],
                      .makes = made_by(ctx->call, plan->te, &plan->group[c->group])};
     if (product)
-        r.refusal = rprog_refusal(ctx->call, &plan->problem[c->group], c->plan->plans->profile->dev);
+        r.refusal =
+            rprog_refusal(ctx->call, &plan->problem[c->group], c->plan->plans->profile->dev);
     api_report(c->out, &r, sizeof r);
     return ST_OK;
 }

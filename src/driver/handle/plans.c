@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "driver/pipeline/compile.h"
 #include "driver/handle/handle.h"
-#include "rprogram/picture.h"
+#include "driver/handle/picture.h"
 #include <string.h>
 
 /* The texts of one rank.  */
@@ -33,7 +33,7 @@ static void print_programs(const RPlan *plan, const RPlan *r, const Device *dev,
 static const char *picture_of(Arena *a, const RPlan *r, const Device *dev) {
     Buf out = buf_new(a);
     for (int g = 0; g < r->n && !out.len; g++)
-        rprog_picture(&r->problem[g], dev, &r->prog[g], &out);
+        plan_picture(&r->problem[g], dev, &r->prog[g], &out);
     return buf_str(&out);
 }
 

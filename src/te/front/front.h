@@ -204,7 +204,6 @@ Ast *parse_exprs(Parser *p, int most, const char *of);     /* EXPR {, EXPR} */
 
 /* idiom.c: how to say here what other languages call `name`; false if that is not known.  */
 bool hint_idiom(Front *f, const char *name);
-void unknown_reduction(Parser *p, const Symbol *sym, uint32_t pos);
 
 /* -- the op at hand ---------------------------------------------------------------------------- */
 typedef struct {

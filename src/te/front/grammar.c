@@ -137,6 +137,14 @@ static Ast *reduction(Parser *p, TeRedop red, uint32_t pos) {
     return a;
 }
 
+/* NAME[index](...), where NAME is no reduction.  */
+static void unknown_reduction(Parser *p, const Symbol *sym, uint32_t pos) {
+    if (p->failed) return;
+    parse_error(p, "name", pos, "unknown reduction '%s'", sym->name);
+    if (!hint_idiom(p->f, sym->name))
+        hint(p->f, "reductions are sum prod max min any all argmax argmin");
+}
+
 /* "[" [ expr {"," expr} ] "]" [ "else" unary ], after the name */
 static Ast *read(Parser *p, Symbol *sym, uint32_t pos) {
     Ast *a = node(p, TE_READ, pos);

@@ -56,11 +56,3 @@ bool hint_idiom(Front *f, const char *name) {
     if (form) hint(f, "write %s", form);
     return form;
 }
-
-/* NAME[index](...), where NAME is no reduction.  */
-void unknown_reduction(Parser *p, const Symbol *sym, uint32_t pos) {
-    if (p->failed) return;
-    parse_error(p, "name", pos, "unknown reduction '%s'", sym->name);
-    if (!hint_idiom(p->f, sym->name))
-        hint(p->f, "reductions are sum prod max min any all argmax argmin");
-}

@@ -10,7 +10,8 @@ static int64_t integer(Parser *p) {
     int64_t v = p->tok.i;
     if (p->tok.kind == TOK_REAL) {
         parse_error(p, "syntax", p->tok.pos, "a param is a size, an integer");
-        hint(p->f, "a real number is written where it is used, or is an argument of the op, eps: f32");
+        hint(p->f, "a real number is written where it is used, or is an argument of the op, "
+                   "eps: f32");
     }
     if (p->tok.kind != TOK_INT) expected(p, "an integer");
     advance(p);

@@ -1,8 +1,9 @@
-#include "rprogram/picture.h"
+#include "driver/handle/picture.h"
 #include "rprogram/derived.h"
 #include <inttypes.h>
 
-enum { WIDTH = 1010, HEIGHT = 470, SIDE = 210, TOP = 80, FLIGHT = 350, MOST_LINES = 64, SHOWN = 16 };
+enum { WIDTH = 1010, HEIGHT = 470, SIDE = 210, TOP = 80, FLIGHT = 350, MOST_LINES = 64,
+       SHOWN = 16 };
 
 typedef struct {
     const Problem *p;
@@ -27,8 +28,15 @@ static void title(const Picture *c, double x, const char *what, const char *size
     svg_text(c->out, x, TOP - 25, "class=\"soft\"", size);
 }
 
-/* What `whole` m x n has of tiles m x n, at x; the first one marked.  Returns the scale.  */
-static double tiled(const Picture *c, double x, double y, int64_t m, int64_t n, int tm, int tn) {
+typedef struct {
+    int64_t m, n;
+    int tm, tn;               /* of a tile in it */
+} Area;
+
+/* The area and its tiles at x, y, the first one marked.  Returns the scale.  */
+static double tiled(const Picture *c, double x, double y, Area of) {
+    int64_t m = of.m, n = of.n;
+    int tm = of.tm, tn = of.tn;
     double scale = SIDE / (double)(m > n ? m : n), w = (double)n * scale, h = (double)m * scale;
     svg_rect(c->out, x, y, w, h, "class=\"all\"");
     svg_rect(c->out, x, y, least(w, tn * scale), least(h, tm * scale), "class=\"one\"");
@@ -49,7 +57,7 @@ static void result(const Picture *c, double x) {
     const int64_t *e = c->p->extent;
     const RTile *b = &c->r->block;
     title(c, x, "The result, a tile for each block", sizes(c, e[AX_M], e[AX_N], ""));
-    tiled(c, x, TOP, e[AX_M], e[AX_N], b->extent[AX_M], b->extent[AX_N]);
+    tiled(c, x, TOP, (Area){e[AX_M], e[AX_N], b->extent[AX_M], b->extent[AX_N]});
 }
 
 /* A block: what a step brings of a to the left, of b above.  */
@@ -59,8 +67,8 @@ static void block(const Picture *c, double x) {
     bool team = rprog_warpgroups(c->dev, c->r);
     title(c, x, team ? "A block and its warpgroups" : "A block and its warps",
           arena_printf(c->out->arena, "%d x %d, steps of %d", m, n, k));
-    double strip = 26, scale = tiled(c, x + strip + 4, TOP + strip + 4, m, n, w->extent[AX_M],
-                                     w->extent[AX_N]);
+    Area of = {m, n, w->extent[AX_M], w->extent[AX_N]};
+    double strip = 26, scale = tiled(c, x + strip + 4, TOP + strip + 4, of);
     svg_rect(c->out, x, TOP + strip + 4, strip, m * scale, "class=\"a\"");
     svg_rect(c->out, x + strip + 4, TOP, n * scale, strip, "class=\"b\"");
     svg_text(c->out, x + 7, TOP + strip + 22, "", "a");
@@ -77,11 +85,12 @@ static void warp(const Picture *c, double x) {
           arena_printf(c->out->arena, "%d x %d, each %d x %d", w->extent[AX_M], w->extent[AX_N],
                        t->extent[AX_M], t->extent[AX_N]));
     if (matrix) {
-        tiled(c, x, TOP, w->extent[AX_M], w->extent[AX_N], t->extent[AX_M], t->extent[AX_N]);
+        tiled(c, x, TOP,
+              (Area){w->extent[AX_M], w->extent[AX_N], t->extent[AX_M], t->extent[AX_N]});
         return;
     }
     int m = w->extent[AX_M], n = w->extent[AX_N], vm = c->r->vec_m, vn = c->r->vec_n;
-    double scale = tiled(c, x, TOP, m, n, vm, vn);
+    double scale = tiled(c, x, TOP, (Area){m, n, vm, vn});
     for (int i = 0; i < t->extent[AX_M]; i += vm)
         for (int j = 0; j < t->extent[AX_N]; j += vn)
             svg_rect(c->out, x + j * (n / t->extent[AX_N]) * scale,
@@ -134,11 +143,11 @@ static void flight(const Picture *c) {
              "time, in steps; a number is a step along k. Lengths are not to scale");
 }
 
-void rprog_picture(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
+void plan_picture(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
     if (r->skeleton != SK_CONTRACT) return;
     Picture c = {.p = p, .dev = dev, .r = r, .out = out};
-    svg_begin(out, "tiles", WIDTH, HEIGHT, light, sizeof light / sizeof *light, dark,
-              sizeof dark / sizeof *dark);
+    svg_begin(out, (SvgFrame){"tiles", WIDTH, HEIGHT},
+              (SvgStyle){light, sizeof light / sizeof *light, dark, sizeof dark / sizeof *dark});
     result(&c, 20);
     block(&c, 270);
     warp(&c, 550);
