@@ -224,6 +224,8 @@ static Lowered *lower_products(FormBuilder *b, Lowered *l, bool bounded) {
         of[i].r = of[i].contract->r;
         of[i].vec = of[i].r->store_vec;
         index_map(of[i].p, of[i].r, 0, &of[i].map);
+        for (int d = 0; d < of[i].map.n_grid && l->map.down; d++)
+            if (of[i].map.grid[d].axis == AX_M) of[i].map.down = 1u << d;
     }
     l->product = of;
     return of;

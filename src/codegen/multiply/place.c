@@ -173,9 +173,10 @@ void place_tile(Kernel *k, Ir number) {
         int fast = last->axis == AX_N;
         at[!fast] = ir_div(cg, tile, x.n[fast]);
         at[fast] = ir_rem(cg, tile, x.n[fast]);
-        if (map->down >> (map->n_grid - 1) & 1)
-            at[fast] = ir_sub(cg, ir_sub(cg, x.n[fast], unsigned_number(k, 1)), at[fast]);
     }
+    for (int i = 0; i < map->n_grid; i++)
+        if ((map->down >> i & 1) && map->grid[i].axis == AX_M)
+            at[0] = ir_sub(cg, ir_sub(cg, x.n[0], unsigned_number(k, 1)), at[0]);
     for (int i = 0; i < 2; i++) at[i] = ir_let_as(cg, IR_U32, i ? "tile_n" : "tile_m", at[i]);
     for (int i = 0; i < 2; i++) first_of_tile(k, i ? AX_N : AX_M, at[i]);
 }
