@@ -1,5 +1,5 @@
 /* roller.h: an op on the caller's data by its definition, which needs neither a plan nor code.  */
-#include "driver/check/compare.h"
+#include "driver/check/check.h"
 #include "driver/handle/handle.h"
 #include "te/access/access.h"
 
@@ -65,18 +65,13 @@ static Status write_outputs(RollerCtx *ctx, const EvaluateCall *c, const GivenDa
 }
 
 static Status judge_outputs(RollerCtx *ctx, const EvaluateCall *c, const GivenData *x) {
-    Reference reference = {.te = x->te, .data = x->in, .threads = ctx->threads,
-                           .watch = &ctx->watch};
-    for (int i = 0; i < c->nout; i++) {
-        Stored stored = {.tensor = x->te->n_in + i, .data = x->out[i].data};
-        CompareResult r = {0};
-        Status s = compare_all(c->scratch, &ctx->diag, &reference, &stored, &r);
-        if (s) return s;
-        c->judged->compared += r.compared;
-        c->judged->undecided += r.undecided;
-        c->judged->wrong += r.wrong;
-        if (r.wrong && c->judged->excess < r.excess) c->judged->excess = r.excess;
-    }
+    OutputsResult r;
+    CheckOutputs given = {.te = x->te, .in = x->in, .out = x->out, .threads = ctx->threads,
+                          .watch = &ctx->watch};
+    Status s = check_outputs(c->scratch, &ctx->diag, &given, &r);
+    if (s) return s;
+    *c->judged = (RollerJudgement){.compared = r.compared, .undecided = r.undecided,
+                                   .wrong = r.wrong, .excess = r.excess};
     return ST_OK;
 }
 

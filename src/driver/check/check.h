@@ -76,6 +76,20 @@ const char *check_data(const CheckResult *r);
 /* ST_CHECK if the kernel is wrong (the
  * result is filled); other errors if it could not be judged.  */
 Status check_kernel(Arena *a, Diag *d, const BuiltPlan *b, const CheckOptions *o, CheckResult *out);
+
+/* Outputs that somebody made: are they right for these inputs?  Sizes are static.  */
+typedef struct {
+    const Te *te;
+    const TeData *in, *out;
+    int threads;
+    Watch *watch;             /* NULL: nobody's */
+} CheckOutputs;
+typedef struct {
+    int64_t compared, undecided, wrong;   /* elements */
+    double excess;            /* of the worst wrong one: its distance over what is allowed */
+} OutputsResult;
+Status check_outputs(Arena *a, Diag *d, const CheckOutputs *x, OutputsResult *out);
+
 void check_counters(Arena *a, const PlanSet *set, const WholePlan *plan, const Run *run,
                     CounterTable *out);
 /* As a table: the simulator's counters beside the model's terms for the blocks that ran; with those
