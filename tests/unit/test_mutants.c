@@ -7,6 +7,7 @@
  * its reason.  */
 #include "victims.h"
 #include "effort.h"
+#include "text_pattern.h"
 #include "workers.h"
 
 #include "base/hash.h"
@@ -94,15 +95,16 @@ static const Spoiler spoilers[] = {
      NULL},
 };
 
-/* Spoilings that change nothing: in which skeleton, what follows the occurrence, and why.  */
+/* Spoilings that change nothing: in which skeleton, what follows the occurrence (text_pattern.h),
+ * and why.  */
 static const struct {
     const char *spoiler;
     Skeleton skeleton;
     const char *context, *reason;
 } harmless[] = {
-    {"barrier removed", SK_CONTRACT, "if (k_warp > 0) {",
+    {"barrier removed", SK_CONTRACT, "if (~1 > 0) {",
      "only fetches ahead that nobody uses can still be reading, and not where sums are stored"},
-    {"barrier removed", SK_CONTRACT, "{\n        float *const piece",
+    {"barrier removed", SK_CONTRACT, "{\n        float *const ~1 =",
      "only fetches ahead that nobody uses can still be reading"},
     {"barrier removed", SK_CONTRACT, "// stages become parts",
      "only fetches ahead that nobody uses can still be reading"},
@@ -126,7 +128,7 @@ static bool is_harmless(const Mutant *m, const char *behind) {
     for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
         if (strcmp(s->name, harmless[i].spoiler) == 0 &&
             m->victim->skeleton == harmless[i].skeleton &&
-            strncmp(behind, harmless[i].context, strlen(harmless[i].context)) == 0)
+            pattern_begins(behind, harmless[i].context))
             return true;
     return false;
 }

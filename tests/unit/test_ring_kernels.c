@@ -6,6 +6,7 @@
 #include "effort.h"
 #include "plan_fixture.h"
 #include "ring_fixture.h"
+#include "text_pattern.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -240,34 +241,34 @@ static const RingFamily changed[] = {
     {"mutant", 1, 96, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false, false},
 };
 
-/* A piece of the text of a kernel, and what takes its place.  */
+/* A piece of the text of a kernel, and what takes its place (text_pattern.h).  */
 static const struct {
     int of;
     const char *piece, *other;
 } mutant[] = {
-    {ALONE, "rl_barrier_wait(shared + BARRIERS + st", "rl_barrier_over(shared + BARRIERS + st"},
-    {ALONE, "rl_barrier_wait(shared + BARRIERS + (S", "rl_barrier_over(shared + BARRIERS + (S"},
-    {ALONE, "stage * 8, phase)", "stage * 8, phase ^ 1)"},
-    {ALONE, "phase ^ 1)", "phase)"},
+    {ALONE, "rl_barrier_wait(~1 + ~2 + ~3 * 8", "rl_barrier_over(~1 + ~2 + ~3 * 8"},
+    {ALONE, "rl_barrier_wait(~1 + ~2 + (~3 +", "rl_barrier_over(~1 + ~2 + (~3 +"},
+    {ALONE, "~1 * 8, ~2)", "~1 * 8, ~2 ^ 1)"},
+    {ALONE, "~1 ^ 1)", "~1)"},
     {ALONE, "rl_wgmma_begin();", ""},
     {ALONE, "rl_wgmma_wait<1>();", ""},
     {ALONE, "        rl_wgmma_wait<0>();", ""},
-    {ALONE, "taken > 0", "taken >= 0"},
-    {ALONE, "phase ^= 1;", ""},
-    {ALONE, "if (stage == STAGES)", "if (stage == STAGES - 1)"},
-    {ALONE, "last = shared", "last = 8 + shared"},
-    {STAYS, "from / STAGES & 1", "0"},
-    {STAYS, "from % STAGES", "0"},
+    {ALONE, "~1 > 0", "~1 >= 0"},
+    {ALONE, "~1 ^= 1;", ""},
+    {ALONE, "if (~1 == ~2)", "if (~1 == ~2 - 1)"},
+    {ALONE, "~1 = ~2 + ~3 + (", "~1 = 8 + ~2 + ~3 + ("},
+    {STAYS, "~1 / ~2 & 1", "0"},
+    {STAYS, "~1 % ~2", "0"},
     {ALONE, "rl_fence_proxy();", ""},
     {ALONE, "rl_bar_sync<1, 256>();", ""},
-    {ALONE, "A_HIGH = 0x40000040", "A_HIGH = 0x40000020"},
+    {ALONE, "~1 = 0x40000040", "~1 = 0x40000020"},
     {ALONE, ", 32768);", ", 32752);"},
     {ALONE, ", 32768);", ", 32784);"},
-    {ALONE, "k_next += BK;", ""},
-    {ALONE, "warp % 4u) * 16", "warp % 4u) * 8"},
-    {STAYS, "taken > 0", "taken >= 0"},
-    {STAYS, "            if (lane == 0) {\n                rl_barrier_arrive",
-     "if (lane > 32) {\n rl_barrier_arrive"},
+    {ALONE, "~1 += ~2;", ""},
+    {ALONE, "~1 % 4u) * 16", "~1 % 4u) * 8"},
+    {STAYS, "~1 > 0", "~1 >= 0"},
+    {STAYS, "            if (~1 == 0) {\n                rl_barrier_arrive",
+     "if (~1 > 32) {\n rl_barrier_arrive"},
     {STAYS, "rl_bulk_wait<1>();", "rl_bulk_wait<2>();"},
     {STAYS, "rl_bulk_wait<0>();", ""},
     {STAYS, "}\n                        __syncwarp();", "}"},
@@ -275,57 +276,49 @@ static const struct {
     {NIBBLES, "__syncwarp();", ""},
     {STAYS, "                        rl_fence_proxy();", ""},
     {STAYS, "rl_bulk_commit();", ""},
-    {STAYS, "(lane_m * 16 ^", "((lane_m & 3) * 16 ^"},
-    {STAYS, "box, n0 + col + c * 64", "box, n0 + col + c * 32"},
-    {STAYS, "from += steps;", ""},
-    {TURNS, "rl_bar_sync_at<256>(team + 2);", ""},
-    {TURNS, "rl_bar_arrive_at<256>(3 - team);", ""},
-    {TURNS, "team * steps", "0"},
-    {TURNS, "from += 2 * steps", "from += steps"},
+    {STAYS, "(~1 * 16 ^", "((~1 & 3) * 16 ^"},
+    {STAYS, "~1, ~2 + ~3 + ~4 * 64", "~1, ~2 + ~3 + ~4 * 32"},
+    {STAYS, "< ~1);\n                ~2 += ~1;", "< ~1);"},
+    {TURNS, "rl_bar_sync_at<256>(~1 + 2);", ""},
+    {TURNS, "rl_bar_arrive_at<256>(3 - ~1);", ""},
+    {TURNS, "~1 = ~2 * ~3;\n        #pragma", "~1 = 0;\n        #pragma"},
+    {TURNS, "~1 += 2 * ~2;\n        }\n        if", "~1 += ~2;\n        }\n        if"},
     {PIXELS, "% 9u) * 2 + (-1),", "% 9u) * 2,"},
     {PIXELS, "/ 9u % 10u) + (-1),", "/ 9u % 9u) + (-1),"},
     {PIXELS, "/ 90u)", "/ 60u)"},
-    {PIXELS, "k_next / 64u % 3u", "k_next / 64u % 2u"},
-    {PIXELS, "k_next / 192u) * 2", "k_next / 192u)"},
-    {PIXELS, "part * 64) %", "part * 32) %"},
-    {PIXELS, "part * 8192", "0"},
+    {PIXELS, "~1 / 64u % 3u", "~1 / 64u % 2u"},
+    {PIXELS, "~1 / 192u) * 2", "~1 / 192u)"},
+    {PIXELS, "~1 * 64) %", "~1 * 32) %"},
+    {PIXELS, "~1 * 8192", "0"},
     {REGISTERS, "rl_wgmma_wait<3>();", ""},
     {REGISTERS, "rl_wgmma_wait<3>();", "rl_wgmma_wait<4>();"},
     {REGISTERS, "rl_wgmma_begin();", ""},
-    {REGISTERS, "b_lane ^ (", "b_lane + ("},
-    {REGISTERS, "(lane_n >> 1 & 3", "(lane_n >> 1 & 1"},
-    {REGISTERS, "b_o0[i][f % 2]", "b_o0[i][f / 2]"},
-    {REGISTERS, "f * 2 / 4 * 8", "f * 2 / 4 * 4"},
-    {REGISTERS, "warp % 4u) * 16", "warp % 4u) * 8"},
-    {SEGMENTS, "next += GRID;", "next += 1;"},
-    {SEGMENTS, "k_next = first * BK", "k_next = 0"},
-    {SEGMENTS, "(u + (long long)number", "((long long)number"},
-    {SEGMENTS, "from += steps)", "from += 0)"},
-    {SEGMENTS, "taken > 0", "taken >= 0"},
-    {NARROW, "k_next + 40 < K", "k_next + 40 < K + BK"},
-    {NARROW, "(k_next + 8) / 40u", "k_next / 48u"},
-    {NARROW, "(k_next + 16) % 40u", "(k_next + 8) % 40u"},
-    {NARROW, "part * 1024 + 2048", "part * 2048 + 2048"},
+    {REGISTERS, "~1 ^ (", "~1 + ("},
+    {REGISTERS, "(~1 >> 1 & 3", "(~1 >> 1 & 1"},
+    {REGISTERS, "~1[~2][~3 % 2]", "~1[~2][~3 / 2]"},
+    {REGISTERS, "~1 * 2 / 4 * 8", "~1 * 2 / 4 * 4"},
+    {REGISTERS, "~1 % 4u) * 16", "~1 % 4u) * 8"},
+    {SEGMENTS, "~1 += ~2;", "~1 += 1;"},
+    {SEGMENTS, "~1 = ~2 * ~3", "~1 = 0"},
+    {SEGMENTS, "(~1 + (long long)~2", "((long long)~2"},
+    {SEGMENTS, "~1 += ~2)", "~1 += 0)"},
+    {SEGMENTS, "~1 > 0", "~1 >= 0"},
+    {NARROW, "~1 + 40 < ~2", "~1 + 40 < ~2 + 64"},
+    {NARROW, "(~1 + 8) / 40u", "~1 / 48u"},
+    {NARROW, "(~1 + 16) % 40u", "(~1 + 8) % 40u"},
+    {NARROW, "~1 * 1024 + 2048", "~1 * 2048 + 2048"},
     {NARROW, "0, 0, 0x8,", "0, 0, 0x10,"},
     {NARROW, "0, 0, 0x8,", "0, 0, 0xc0000008,"},
     {NARROW, "rl_wgmma_tile<2048>", "rl_wgmma_tile<1024>"},
-    {NARROW, "kk / 8 * 128", "kk / 8 * 64"},
-    {NIBBLES, "k_next / 2,", "k_next,"},
+    {NARROW, "~1 / 8 * 128", "~1 / 8 * 64"},
+    {NIBBLES, "~1 / 2,", "~1,"},
     {NIBBLES, ") / 2 % 32", ") / 4 % 32"},
-    {NIBBLES, "v % 2 == 0", "v % 2 != 0"},
-    {NIBBLES, "(lane_n >> 2 & 1", "(lane_n >> 1 & 1"},
+    {NIBBLES, "~1 % 2 == 0", "~1 % 2 != 0"},
+    {NIBBLES, "(~1 >> 2 & 1", "(~1 >> 1 & 1"},
     {ODD, "rl_bulk_wait<0>();", ""},
     {ODD, "rl_bulk_wait<1>();", "rl_bulk_wait<2>();"},
 };
 enum { MUTANTS = sizeof mutant / sizeof *mutant };
-
-/* The text with the piece replaced, once; NULL: it is not there.  */
-static char *mutated(Arena *a, const char *text, int i) {
-    const char *at = strstr(text, mutant[i].piece);
-    if (!at) return NULL;
-    return arena_printf(a, "%.*s%s%s", (int)(at - text), text, mutant[i].other,
-                        at + strlen(mutant[i].piece));
-}
 
 /* Does any of some orders of events tell the mutant from what is right?  Those without a change:
  * i < 0, of kernel -1 - i.  */
@@ -358,7 +351,8 @@ static bool is_caught(Run *run, int i) {
     assert_null(ring_plan(&c, ring_unit_of(run->dev, "wgmma.bf16.f32"), &changed[of], 256));
     assert_null(kernel_emit(&c));
     if (i >= 0) {
-        c.program.source = mutated(run->a, c.program.source, i);
+        c.program.source = pattern_replaced(run->a, c.program.source, mutant[i].piece,
+                                            mutant[i].other);
         if (!c.program.source) fail_msg("no '%s' to change", mutant[i].piece);
         c.program.source_len = strlen(c.program.source);
     }

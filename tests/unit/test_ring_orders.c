@@ -5,6 +5,7 @@
 #include "effort.h"
 #include "plan_fixture.h"
 #include "ring_fixture.h"
+#include "text_pattern.h"
 #include "workers.h"
 
 #include <setjmp.h>
@@ -19,14 +20,15 @@
 enum { COLUMNS = 32, SPAN = 128 };        /* of an instruction at most; bytes of k in a step */
 
 /* Who is slow: nobody; those that copy, where they wait for a stage; those that compute, where they
- * have one; one warp of these, which the others meet at every barrier.  */
+ * have one; one warp of these, which the others meet at every barrier, in every other round of the
+ * ring.  (Pieces are as in text_pattern.h.)  */
 static const struct {
     const char *who, *before, *when;
 } slow[] = {
     {"nobody", NULL, NULL},
-    {"producers", "rl_barrier_wait(shared + BARRIERS + (S", "true"},
+    {"producers", "rl_barrier_wait(~1 + ~2 + (~3 +", "true"},
     {"consumers", "rl_wgmma_begin();", "true"},
-    {"a warp", "rl_wgmma_begin();", "warp % 4 == 1 && taken % 3 == 0"},
+    {"a warp", "rl_barrier_wait(~1 + ~2 + ~3 * 8, ~4)", "threadIdx.x / 32 % 4 == 1 && ~4 != 0"},
 };
 enum { SLOW = sizeof slow / sizeof *slow };
 
@@ -57,12 +59,10 @@ static const char *op_text(Arena *a, const RingFamily *f, const RingUnit *u) {
 /* The text with a delay for those who are slow.  */
 static const char *slowed(Arena *a, const char *text, int which) {
     if (!slow[which].before) return text;
-    const char *at = strstr(text, slow[which].before);
-    if (!at) return NULL;
-    return arena_printf(a,
-                        "%.*sif (%s)\n"
-                        "for (int s = 99; s > 0; s--) asm volatile(\"\" : \"+r\"(s));\n%s",
-                        (int)(at - text), text, slow[which].when, at);
+    const char *slower =
+        arena_printf(a, "if (%s)\nfor (int s = 99; s > 0; s--) asm volatile(\"\" : \"+r\"(s));\n%s",
+                     slow[which].when, slow[which].before);
+    return pattern_replaced(a, text, slow[which].before, slower);
 }
 
 typedef struct {
@@ -136,9 +136,9 @@ static void test_watchdog(void **state) {
     assert_null(kernel_open(&c, a, dev, op_text(a, &alone, &ring_unit[1]), NULL));
     assert_null(ring_plan(&c, ring_unit_of(dev, ring_unit[1].unit), &alone, COLUMNS));
     assert_null(kernel_emit(&c));
-    const char *text = c.program.source, *at = strstr(text, "rl_barrier_arrive(last");
-    assert_non_null(at);
-    c.program.source = arena_printf(a, "%.*sif (taken < 1) %s", (int)(at - text), text, at);
+#define ARRIVES " 0) {\n                rl_barrier_arrive("
+    c.program.source = pattern_replaced(a, c.program.source, "~1 >" ARRIVES, "~1 <" ARRIVES);
+    assert_non_null(c.program.source);
     c.program.source_len = strlen(c.program.source);
     assert_null(kernel_compile(&c, nvrtc, false));
     const char *wrong = kernel_run(&c, TE_FILL_INTEGERS, 1, true);
