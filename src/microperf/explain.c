@@ -127,6 +127,7 @@ static void tell_apart(const Story *s) {
     const TeDecisions *x = te->decisions;
     bool could = x && root->rhs->kind == TE_REDUCE && root->rhs->args[0]->kind == TE_MUL &&
                  (x->possible[root->site] & ~x->taken[root->site]) >> TE_JOINED & 1;
+    if (!s->p->contraction) return;
     if (root->unchained)
         buf_printf(s->out, "  not in the kernel of the product whose rows it reads: %s\n",
                    root->unchained);
