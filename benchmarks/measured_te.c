@@ -112,11 +112,26 @@ static bool rows(const MeasuredRow *r, const Types *t, Buf *out) {
     return false;
 }
 
+/* Softmax of scores, and values by it; B is a batch of heads.  */
+static bool attention(const MeasuredRow *r, const Types *t, Buf *out) {
+    bool causal = strcmp(r->op, "attention_causal") == 0;
+    if (!causal && strcmp(r->op, "attention") != 0) return false;
+    buf_printf(out, "op f(Q: %s[B,L,D], K: %s[B,L,D], V: %s[B,L,D]) -> O: %s[B,L,D] {\n", t->in,
+               t->in, t->in, t->out);
+    buf_puts(out, "  s[b,i,j] = sum[d](Q[b,i,d] * K[b,j,d]) * rsqrt(f32(D));\n");
+    buf_printf(out, "  t[b,i,j] = %s;\n", causal ? "j <= i ? s[b,i,j] : -inf" : "s[b,i,j]");
+    buf_puts(out, "  m[b,i] = max[j](t[b,i,j]);\n  z[b,i] = sum[j](exp(t[b,i,j] - m[b,i]));\n");
+    buf_printf(out, "  O[b,i,e] = sum[j](%s(exp(t[b,i,j] - m[b,i])) * V[b,j,e]) / z[b,i];\n}\n",
+               t->in);
+    return true;
+}
+
 bool measured_te(const MeasuredRow *r, Buf *out) {
     Types t;
     if (!types_of(r, &t)) return false;
     params(r, out);
-    return product(r, &t, out) || convolution(r, &t, out) || rows(r, &t, out);
+    return product(r, &t, out) || convolution(r, &t, out) || attention(r, &t, out) ||
+           rows(r, &t, out);
 }
 
 double measured_flop(const MeasuredRow *r) {

@@ -10,10 +10,9 @@
  *   powers: the larger of r * w * s * powers / rate(mufu.ex2) and their issue: the power's argument,
  *       the power, folds that follow, a conversion for two
  *   COMPUTE: unit + folds + powers + waits.  They are a sum, not the larger one: warps of a
- *       scheduler that run the same program side by side do not fill each other's gaps.
- *       (FlashAttention-2 reaches 308 TFLOP/s on H100 SXM for heads of 64 and 2048 keys,
- *       github.com/Dao-AILab/flash-attention/pull/2688; the sum says 313, the larger of both
- *       ways 500.)
+ *       scheduler that run the same program side by side do not fill each other's gaps: of
+ *       FlashAttention-2 on H100 SXM5, heads of 64 and 2048 keys, 318 TFLOP/s were published (arXiv
+ *       2407.08608, figure of head dimension 64), the sum says 293, the unit alone would allow 642
  *   waits: two barriers a turn, each pipeline_step, of every resident block (step.c)
  *   ISSUE: all instructions / issue
  *   SMEM: r * wavefronts of fragments of b and V by all warps, of a unless registers keep it, and of

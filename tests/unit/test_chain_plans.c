@@ -1,6 +1,8 @@
 /* links: microperf */
 /* Chains of two products: what is constructed for them, that plan texts and rooms say it, and that
  * known problems get the tiles that the best known kernels have, for what the formulas ask.  */
+#include "base/csv.h"
+#include "base/file.h"
 #include "microperf/microperf.h"
 #include "rprogram/index_map.h"
 #include "rprogram/product.h"
@@ -11,6 +13,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -25,15 +29,19 @@ typedef struct {
     RProgSet set;
 } Case;
 
-/* Softmax attention of 32 heads; $h: what a head has.  */
-static const char *attention(Arena *a, int64_t keys, int64_t head, const char *score) {
-    return arena_printf(a, "op f(Q: bf16[32,%lld,%lld], T: bf16[32,%lld,%lld],"
-                        " V: bf16[32,%lld,%lld]) -> O: bf16[32,%lld,%lld] {"
+/* Softmax attention, of `heads` in all.  */
+static const char *attention_of(Arena *a, int64_t heads, int64_t keys, int64_t head,
+                                const char *score) {
+    return arena_printf(a, "param B = %lld, L = %lld, D = %lld; op f(Q: bf16[B,L,D],"
+                        " T: bf16[B,L,D], V: bf16[B,L,D]) -> O: bf16[B,L,D] {"
                         " s[b,i,j] = sum[d](Q[b,i,d] * T[b,j,d]) * 0.08838835; t[b,i,j] = %s;"
                         " m[b,i] = max[j](t[b,i,j]); z[b,i] = sum[j](exp(t[b,i,j] - m[b,i]));"
                         " O[b,i,e] = sum[j](bf16(exp(t[b,i,j] - m[b,i])) * V[b,j,e]) / z[b,i]; }",
-                        (long long)keys, (long long)head, (long long)keys, (long long)head,
-                        (long long)keys, (long long)head, (long long)keys, (long long)head, score);
+                        (long long)heads, (long long)keys, (long long)head, score);
+}
+
+static const char *attention(Arena *a, int64_t keys, int64_t head, const char *score) {
+    return attention_of(a, 32, keys, head, score);
 }
 
 static Case open_case(Arena *a, const char *device, const char *text) {
@@ -264,6 +272,44 @@ static void causal_is_half(Arena *a) {
     }
 }
 
+/* ---- published times ---- */
+
+static int by_size(const void *x, const void *y) {
+    double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+/* Rows of FlashAttention-2, which multiplies by the same unit, predicted over published.  */
+static void published_times_are_met(Arena *a) {
+    enum { GPU = 1, OP = 2, SIZES = 4, KERNEL = 5, US = 7, FIELDS = 8, MOST = 64 };
+    char *text;
+    size_t len;
+    double ratio[MOST];
+    int n = 0, fields;
+    CsvField *f;
+    must(file_read(a, &diag, "benchmarks/measured/data/flash_attention.csv", 1 << 20, &text,
+                   &len));
+    CsvReader r = {.text = {"flash_attention.csv", text, len}};
+    for (must(csv_next(a, &diag, &r, &f, &fields)); fields > 0;
+         must(csv_next(a, &diag, &r, &f, &fields))) {
+        long long heads, keys, head;
+        if (fields != FIELDS || strncmp(f[KERNEL].text, "fa2", 3) != 0) continue;
+        assert_int_equal(sscanf(f[SIZES].text, "B=%lld;L=%lld;D=%lld", &heads, &keys, &head), 3);
+        bool causal = strcmp(f[OP].text, "attention_causal") == 0;
+        Case c = open_case(a, f[GPU].text[0] == 'B' ? "b200" : "h100",
+                           attention_of(a, heads, keys, head,
+                                        causal ? "j <= i ? s[b,i,j] : -inf" : "s[b,i,j]"));
+        c.dev->calls = 30;
+        double us = best_us(a, &c, 0, 0, 0);
+        assert_true(us > 0 && n < MOST);
+        ratio[n++] = us / strtod(f[US].text, NULL);
+    }
+    assert_true(n >= 12);
+    qsort(ratio, (size_t)n, sizeof *ratio, by_size);
+    if (ratio[n / 2] < 0.85 || ratio[n / 2] > 1.15) fail_msg("median %g", ratio[n / 2]);
+    if (ratio[0] < 0.7 || ratio[n - 1] > 1.4) fail_msg("%g to %g", ratio[0], ratio[n - 1]);
+}
+
 #define TEST(name) static void test_##name(void **state) { run(state, name); }
 TEST(all_are_legal)
 TEST(broken_ones_are_refused)
@@ -274,6 +320,7 @@ TEST(prices_follow_the_formulas)
 TEST(turns_are_those_of_the_mask)
 TEST(the_longest_come_first)
 TEST(causal_is_half)
+TEST(published_times_are_met)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -286,6 +333,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_turns_are_those_of_the_mask, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_longest_come_first, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_causal_is_half, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_published_times_are_met, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
