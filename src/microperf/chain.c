@@ -19,7 +19,8 @@
  *       the copies
  *   L2: sectors of b's and V's tiles
  *   LATENCY: (latency of L2 + r * bytes / share) / (slots - 1/2): a fill begins so many turns before
- *       its use
+ *       its use; at least DRAM bytes / rate(bytes in flight), the profile's curve over bytes that an
+ *       SM has under way: r * tiles of b and V * (slots - 1/2), by the share of SMs at work
  *   DRAM: a, b, V and the outputs once.  b and V of a batch are read by all of its blocks, which
  *       run side by side; where those of the batches that run at the same time exceed L2, once by
  *       each block
@@ -190,12 +191,21 @@ static double dram_reads(const Model *m, const RProg *r) {
     return m->unique[0] + (double)p->next->epilogue_bytes + shared * times;
 }
 
+/* Least time for so many bytes of DRAM with what the blocks have under way, in us.  */
+static double in_flight_us(const Model *m, const RProg *r, const Turn *t, double reads,
+                           double blocks) {
+    double resident = lesser(r->blocks_per_sm, whole(blocks / m->sms));
+    double under_way = resident * t->bytes * (r->stages - 0.5) * lesser(blocks / m->sms, 1);
+    return m->in_flight ? reads / hal_curve(m->in_flight, under_way) * 1e6 : 0;
+}
+
 static void time_course(const RProg *r, const double clocks[MP_COUNT],
-                        double hz, Estimate *out) {
+                        double in_flight, double hz, Estimate *out) {
     out->clock = hz;
     for (MpTerm i = MP_L2; i < MP_COUNT; i++)
         if (i != MP_LAUNCH && i != MP_SPLIT && i != MP_OVERLAP)
             out->term[i] = clocks[i] * 1e6 / hz;
+    out->term[MP_LATENCY] = greater(out->term[MP_LATENCY], in_flight);
     mp_finish_turns(out, greater(out->blocks_per_sm * r->threads / WARP, 1));
 }
 
@@ -234,11 +244,13 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
     fill_counts(&t, blocks, turns, out);
     double reads = dram_reads(m, r);
     out->dram_bytes = reads + m->out_bytes;
-    out->term[MP_DRAM] = (reads / m->dram_read + m->out_bytes / m->dram_write) * 1e6;
+    double in_flight = in_flight_us(m, r, &t, reads, blocks);
+    double read_rate = lesser(m->dram_read, lesser(blocks, m->sms) * m->dram_port);
+    out->term[MP_DRAM] = (reads / read_rate + m->out_bytes / m->dram_write) * 1e6;
     out->term[MP_LAUNCH] = m->launch_us;
-    time_course(r, clocks, m->clock, out);
+    time_course(r, clocks, in_flight, m->clock, out);
     for (int i = 0; i < CLOCK_ITERATIONS && u->clock.n > 0; i++)
-        time_course(r, clocks, mp_allowed_clock(m, u, out), out);
+        time_course(r, clocks, in_flight, mp_allowed_clock(m, u, out), out);
     out->waves = blocks / (m->sms * r->blocks_per_sm);
     out->wave_efficiency = out->waves > 0 ? out->waves / whole(out->waves) : 0;
 }

@@ -3,14 +3,40 @@
 #include <math.h>
 #include <string.h>
 
+/* Is the statement a product of what rows of another one come to, which could share its kernel, but
+ * does not?  */
+static bool is_left_apart(const Te *te, const TeStmt *s) {
+    const TeExpr *e = s->rhs;
+    bool product = e->kind == TE_REDUCE && e->red == TE_RED_SUM && e->args[0]->kind == TE_MUL;
+    const TeDecisions *x = te->decisions;
+    return product && (x->possible[s->site] & ~x->taken[s->site]) >> TE_JOINED & 1;
+}
+
+/* What such products would take in one kernel.  */
+static void tell_apart(const Search *x, Buf *out) {
+    const Te *te = x->whole.best.set.normal;
+    for (int i = 0; i < te->n_stmt; i++) {
+        const TeStmt *s = &te->stmt[i];
+        if (!is_left_apart(te, s)) continue;
+        double lost = x->whole.tried[s->site * TE_DECISION_COUNT + TE_JOINED].lost;
+        buf_printf(out, "product %s apart: in one kernel with the product before it ",
+                   te->decisions->name[s->site]);
+        if (isfinite(lost) && lost > 0) buf_printf(out, "%.2f us more\n\n", lost);
+        else buf_puts(out, isfinite(lost) ? "hardly less\n\n" : "there is no program\n\n");
+    }
+}
+
 static const char *tell(Search *x) {
     Arena *a = x->whole.plan.a;
     const PlanSet *set = &x->whole.best.set;
     const char *text = te_decisions_text(a, set->normal);
-    if (strcmp(text, "usual") == 0) return NULL;
-    return arena_printf(a, "decisions: %s\n  %d kernel%s in %.2f us; the usual ones take"
-                        " %.2f us\n\n", text, set->n_group, set->n_group == 1 ? "" : "s",
-                        parting_total(&x->whole.best), x->usual_us);
+    Buf out = buf_new(a);
+    if (strcmp(text, "usual") != 0)
+        buf_printf(&out, "decisions: %s\n  %d kernel%s in %.2f us; the usual ones take"
+                   " %.2f us\n\n", text, set->n_group, set->n_group == 1 ? "" : "s",
+                   parting_total(&x->whole.best), x->usual_us);
+    tell_apart(x, &out);
+    return out.len ? buf_str(&out) : NULL;
 }
 
 static Status open_search(Arena *a, Diag *d, const PlanRequest *r, Search **out) {
