@@ -4,13 +4,12 @@ The rows are those of roller.torch.  Convolutions are @tf32 and products are not
 PyTorch does with f32 by default (torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul).
 """
 import dataclasses
-import math
 import operator
 
 import torch
 
 from roller.torch.lower import lower_node, name_of
-from roller.torch.values import Graph, Unsupported, Value, linear, literal_in, lowers
+from roller.torch.values import Graph, Unsupported, Value, literal_in
 
 
 @dataclasses.dataclass
@@ -19,14 +18,6 @@ class Lowered:
     inputs: list            # names of the graph's placeholders that the op takes, in order
     draws: bool             # a scalar, the seed of its random numbers, follows them
     operators: list         # names of the graph's operators
-
-
-@lowers("rand_like", "rand")
-def lower_random(g, out, _, *__, **___):
-    """Uniform in [0, 1), 24 bits each: numbers of the scalar `seed`, in the graph's order."""
-    first, g.drawn = g.drawn, g.drawn + math.prod(out.shape)
-    return g.store(out, lambda s: f"f32(philox(seed, {linear(s, out.shape)}+{first}) / 256)"
-                   f" * {2.0 ** -24}")
 
 
 def constant(program, node):
@@ -38,7 +29,7 @@ def constant(program, node):
 
 def lower(program):
     """The .te of an ExportedProgram.  Its outputs are those of the op, in order."""
-    g, values, names, outputs, operators = Graph(tf32_convolutions=True), {}, {}, {}, []
+    g, values, names, outputs, operators = Graph(tf32_convolutions=True, own_random=True), {}, {}, {}, []
     for node in program.graph.nodes:
         like = node.meta.get("val")
         if node.op == "placeholder" and isinstance(like, torch.Tensor):

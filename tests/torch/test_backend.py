@@ -16,9 +16,9 @@ class Backend(unittest.TestCase):
         torch._dynamo.reset()
         torch.manual_seed(0)
 
-    def compiled(self, function, host="evaluate", **more):
+    def compiled(self, function, host="evaluate", random="torch", **more):
         self.seen = []
-        options = Options(profile="a100", host=host)
+        options = Options(profile="a100", host=host, random=random)
         return torch.compile(function, backend=lambda gm, given: backend(
             gm, given, options=options, seen=self.seen.append), **more)
 
@@ -101,6 +101,23 @@ class Backend(unittest.TestCase):
             torch.manual_seed(3)
             results.append(f(x))
         torch.testing.assert_close(*results)
+
+    def test_own_random(self):
+        """Dropout in the program: as many as it says, others each time, the same by a seed, and a
+        gradient by the mask of its forward pass."""
+        for host in ("evaluate", "simulate"):
+            call = self.compiled(lambda x: torch.nn.functional.dropout(x * 2, 0.25), host, "program")
+            x = torch.ones(64, 64, requires_grad=True)
+            torch.manual_seed(5)
+            y, z = call(x), call(x)
+            self.assertEqual([f for p in self.seen for f in p.fallbacks], [])
+            self.assertEqual(len(self.seen[0].regions), 1)
+            self.assertTrue((y == 0).logical_or((y - 2 / 0.75).abs() < 1e-6).all())
+            self.assertLess(abs((y == 0).double().mean() - 0.25), 0.04)     # six deviations
+            self.assertFalse(torch.equal(y, z))
+            torch.testing.assert_close(torch.autograd.grad(y.sum(), x)[0], y.detach())
+            torch.manual_seed(5)
+            torch.testing.assert_close(call(x), y)
 
     def test_pairs(self):
         """No operator of UNPAIRED is taken apart, and attention's gradients are right."""

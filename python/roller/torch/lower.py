@@ -3,7 +3,7 @@ import operator
 
 import torch
 
-from . import elements, gathers, products, reductions, windows  # noqa: F401: their rows
+from . import elements, gathers, products, random, reductions, windows  # noqa: F401: their rows
 from .values import LOWERINGS, VIEWS, Unsupported
 
 

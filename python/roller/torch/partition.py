@@ -96,7 +96,7 @@ class Partition:
 
     def __init__(self, graph, options):
         self.graph, self.options = graph, options
-        self.graph_options = tf32_of(graph, options)
+        self.graph_options = {**tf32_of(graph, options), "own_random": options.random == "program"}
         self.fallbacks, self.regions, self.kind = [], [], {}
         for node in graph.nodes:
             if node.op == "call_function":

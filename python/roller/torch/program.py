@@ -2,25 +2,29 @@
 import functools
 import warnings
 
+import torch
+
 from .. import _default
 from .._errors import Error
 from .._op import Op
 
-HOSTS = ("simulate", "evaluate")
+HOSTS, RANDOM = ("simulate", "evaluate"), ("torch", "program")
 
 
 class Options:
     """profile: the GPU that is planned for (that of the tensors, or the default one).  host: what
     tensors in host memory are for: `simulate` runs the compiled code in the simulator, `evaluate`
-    the definition of the expression, which needs no NVRTC and is faster."""
+    the definition of the expression, which needs no NVRTC and is faster.  tf32: of f32 products;
+    None: as PyTorch's switches say.  random: `torch` leaves random numbers to PyTorch, `program`
+    draws them where they are used, by seeds of PyTorch's generator."""
 
-    def __init__(self, *, profile=None, host="simulate", tf32=None):
+    def __init__(self, *, profile=None, host="simulate", tf32=None, random="torch"):
+        if random not in RANDOM:
+            raise ValueError(f"random is {random!r}, which is none of {' '.join(RANDOM)}")
+        self.random = random
         if host not in HOSTS:
             raise ValueError(f"host is {host!r}, which is none of {' '.join(HOSTS)}")
         self.profile, self.host, self.tf32 = profile, host, tf32
-
-    def key(self):
-        return self.profile, self.host
 
 
 class Program:
@@ -29,6 +33,7 @@ class Program:
     def __init__(self, te, profile):
         self.te, self.profile = te, profile
         self.op = Op(_default, te, file="graph.te")
+        self.draws = any(a.role == "scalar" for a in self.op.ins)
 
     @functools.cached_property
     def kernel(self):
@@ -43,6 +48,8 @@ class Program:
             return _default.plan(self.te, profile=profile or self.profile, file="graph.te")
 
     def run(self, inputs, outputs, host):
+        if self.draws:
+            inputs = [*inputs, int(torch.randint(2 ** 62, ()))]
         if outputs[0].device.type == "cpu" and host == "evaluate":
             self.op.evaluate(inputs, outputs)
         else:

@@ -94,7 +94,8 @@ def result_type(*values):
 
 
 class Graph:
-    def __init__(self, *, tf32_products=False, tf32_convolutions=False):
+    def __init__(self, *, tf32_products=False, tf32_convolutions=False, own_random=False):
+        self.own_random = own_random
         self.statements, self.arguments, self.strides, self.drawn = [], {}, {}, 0
         self.product_note = " @tf32" if tf32_products else ""
         self.convolution_note = " @tf32" if tf32_convolutions else ""
