@@ -63,4 +63,16 @@ says 'a tile that cannot be made is ranked last' 'round(of("tiles")[0]["spearman
 says 'and of those that can be made the order is right' 'of("tiles")[0]["spearman_made"]' 1.0
 says 'the regret is to the best of all' '[round(of("tiles")[0]["regret_%d" % n][0], 3) for n in (1, 4)]' \
     '[1.25, 1.0]'
+
+# The clocks of profiles are those that the published rates give, and each constant of the model is where
+# the table says.
+cp -r "$root/profiles" profiles
+ends 0 clocks "$root/benchmarks/measured/clocks" --write profiles && try 'clocks of profiles' diff -r profiles "$root/profiles"
+has out '^| 1 | L4 | tf32 from f16 | 26.2 | 26.9 | 1.03 |' 'a unit by the others of its board'
+missing=$(cd "$root" && python3 -c "
+import json
+for c in json.load(open('benchmarks/measured/constants.json')):
+    n = open('src/' + c['file']).read().count(c['is'])
+    if n != 1: print(c['name'], n)")
+is "the model's constants${missing:+: $missing}" -z "$missing"
 exit 0
