@@ -20,7 +20,7 @@ typedef struct {
 } Case;
 
 /* Attention as it is written most often.  */
-#define ATTENTION(b, l, n, d, e, type)                                                                  \
+#define ATTENTION(b, l, n, d, e, type)                                                             \
     "param B = " #b ", L = " #l ", N = " #n ", D = " #d ", E = " #e ";\n"                          \
     "op fa(Q: " type "[B,L,D], K: " type "[B,N,D], V: " type "[B,N,E]) -> O: " type "[B,L,E] {\n"  \
     "  t[b,i,j] = sum[d](Q[b,i,d] * K[b,j,d]) * 0.125;\n"                                          \
@@ -46,6 +46,37 @@ typedef struct {
     "  Y[i,e] = sum[j](" type "(max(s[i,j], 0)) * B[e,j]);\n"                                      \
     "}\n"
 
+/* The log of the sum of exponentials beside, and a map of results.  */
+#define LOG_SUM(l, n, d)                                                                           \
+    "param L = " #l ", N = " #n ", D = " #d ";\n"                                                  \
+    "op fa(Q: f16[L,D], K: f16[N,D], V: f16[N,D], w: f32[L]) -> (O: f16[L,D], l: f32[L]) {\n"      \
+    "  t[i,j] = sum[d](Q[i,d] * K[j,d]) * 0.125;\n"                                                \
+    "  m[i] = max[j](t[i,j]);\n"                                                                   \
+    "  z[i] = sum[j](exp2(t[i,j] - m[i]));\n"                                                      \
+    "  l[i] = m[i] + log2(z[i]) + w[i];\n"                                                         \
+    "  O[i,e] = sum[j](f16(exp2(t[i,j] - m[i])) * V[j,e]) / z[i] * w[i];\n"                        \
+    "}\n"
+/* Lengths of a batch, and a number for each score.  */
+#define LENGTHS(b, l, n, d)                                                                        \
+    "param B = " #b ", L = " #l ", N = " #n ", D = " #d ";\n"                                      \
+    "op fa(Q: f16[B,L,D], K: f16[B,N,D], V: f16[B,N,D], len: i32[B], W: f32[L,N])"                 \
+    " -> O: f16[B,L,D] {\n"                                                                        \
+    "  s[b,i,j] = sum[d](Q[b,i,d] * K[b,j,d]);\n"                                                  \
+    "  t[b,i,j] = j < len[b] ? s[b,i,j] * 0.125 + W[i,j] : -inf;\n"                                \
+    "  m[b,i] = max[j](t[b,i,j]);\n"                                                               \
+    "  z[b,i] = sum[j](exp(t[b,i,j] - m[b,i]));\n"                                                 \
+    "  O[b,i,e] = sum[j](f16(exp(t[b,i,j] - m[b,i])) * V[b,j,e]) / z[b,i];\n"                      \
+    "}\n"
+#define WINDOW(l, n, d, w)                                                                         \
+    "param L = " #l ", N = " #n ", D = " #d ";\n"                                                  \
+    "op fa(Q: bf16[L,D], K: bf16[N,D], V: bf16[N,D]) -> O: bf16[L,D] {\n"                          \
+    "  s[i,j] = sum[d](Q[i,d] * K[j,d]);\n"                                                        \
+    "  t[i,j] = j <= i && j > i - " #w " ? s[i,j] * 0.125 : -inf;\n"                               \
+    "  m[i] = max[j](t[i,j]);\n"                                                                   \
+    "  z[i] = sum[j](exp(t[i,j] - m[i]));\n"                                                       \
+    "  O[i,e] = sum[j](bf16(exp(t[i,j] - m[i])) * V[j,e]) / z[i];\n"                               \
+    "}\n"
+
 static const Case cases[] = {
     {"pair", "a100", PAIR(64, 32, 48, 64, "f16")},
     {"odd pair", "a100", PAIR(67, 40, 43, 24, "bf16")},
@@ -54,6 +85,10 @@ static const Case cases[] = {
     {"pair on hopper", "h200", PAIR(96, 64, 80, 32, "bf16")},
     {"causal", "a100", CAUSAL(80, 80, 32, "f16")},
     {"causal odd", "a100", CAUSAL(77, 83, 40, "bf16")},
+    {"log sum", "a100", LOG_SUM(70, 90, 32)},
+    {"lengths", "rtx4090", LENGTHS(3, 50, 70, 32)},
+    {"window", "a10", WINDOW(150, 150, 32, 20)},
+    {"blackwell", "rtx5090", ATTENTION(1, 40, 100, 96, 32, "bf16")},
     {"one turn", "a100", ATTENTION(2, 64, 16, 64, 64, "f16")},
     {"attention", "a100", ATTENTION(2, 64, 128, 64, 64, "f16")},
     {"odd", "a100", ATTENTION(2, 77, 83, 40, 24, "bf16")},

@@ -101,8 +101,8 @@ typedef struct {
 typedef struct {
     Cg *cg;
     const Lowered *l;
-    int product;              /* number of the one at hand, and the other one; NULL: there is none */
-    OfProduct *other;
+    int product;              /* number of the one at hand, ... */
+    OfProduct *other;         /* ... and the other one; NULL: there is none */
     Contract c;               /* of KERNEL_CONTRACT and KERNEL_SUMS */
     int group;                /* chunk i is g + j, of so many in a turn of a loop over g; 0: it is
                                * unrolled */

@@ -28,8 +28,8 @@ void product_select(Kernel *k, int number);
 const char *product_word(const Kernel *k, const char *name);
 Ir product_of(const Kernel *k, const char *name);
 const Ring *product_ring(const Kernel *k);
-/* The axis along which its turns go.  Is the operand loaded once, and stays?  The first row or column
- * of its next load.  */
+/* The axis along which its turns go.  Is the operand loaded once, and stays?  The first row or
+ * column of its next load.  */
 static inline AxisClass product_moves(const Kernel *k) { return k->c.side[1].moves; }
 bool product_resident(const Side *s);
 /* Of a chain: does a mask decide on the columns that a block visits?  The test that a position of a

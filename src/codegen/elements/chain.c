@@ -1,5 +1,4 @@
-#include "codegen/block/product.h"
-#include "codegen/elements/reduction.h"
+#include "codegen/elements/chain.h"
 #include <math.h>
 
 /* A chain (access.h): what becomes of the scores of a turn, rows of the first product's results by
@@ -10,53 +9,7 @@
  * it holds of a reduction for each, r a row's value, past the leader before the turn; base what
  * powers of two are made relative to, scale what moves sums from one base to the next.  */
 
-static const Lowered *first_of(const Kernel *k) { return k->product ? k->other->l : k->l; }
-
-static const Chain *chain_of(const Kernel *k) { return first_of(k)->p->group->chain; }
-
-static const TeStmt *row_statement(const Kernel *k, int i) {
-    return &k->cg->te->stmt[chain_of(k)->rows->stmt[i]];
-}
-
-/* ---- rows and columns of a thread ---- */
-
-static int tile_rows(const Kernel *k) { return fragment_slots(&k->c.matrix.results, FRAG_ROW); }
-
-static int rows_of(const Kernel *k) { return k->c.matrix.tiles[AX_M] * tile_rows(k); }
-
 static Ir row_number(const Kernel *k) { return product_int(k->cg, "x"); }
-
-/* Row f of instruction tile i.  */
-static Ir thread_row(const Kernel *k) {
-    const Cg *cg = k->cg;
-    return ir_add(cg, ir_mul_n(cg, product_int(cg, "i"), tile_rows(k)), product_int(cg, "f"));
-}
-
-static void open_rows(Kernel *k) {
-    Cg *cg = k->cg;
-    ir_count(cg, "i", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
-    ir_count(cg, "f", tile_rows(k), IR_UNROLL_ALL);
-    ir_let_as(cg, IR_I32, "x", thread_row(k));
-}
-
-static void open_columns(Kernel *k) {
-    ir_count(k->cg, "j", k->c.matrix.tiles[AX_N], IR_UNROLL_ALL);
-    ir_count(k->cg, "g", fragment_slots(&k->c.matrix.results, FRAG_COL), IR_UNROLL_ALL);
-}
-
-static void close_loops(Kernel *k, int n) {
-    for (int i = 0; i < n; i++) ir_close(k->cg);
-}
-
-enum { ROW_LOOPS = 2, COLUMN_LOOPS = 2 };
-
-/* The element of an array of the product's results at row f and column g of tile (i, j).  */
-static Ir result_in(const Kernel *k, Ir all) {
-    const Cg *cg = k->cg;
-    Ir f = product_int(cg, "f"), g = product_int(cg, "g");
-    Ir tile = ir_element(cg, ir_element(cg, all, product_int(cg, "i")), product_int(cg, "j"));
-    return ir_element(cg, tile, fragment_slot_number(cg, &k->c.matrix.results, f, g));
-}
 
 /* An f32 of each row.  */
 static Ir of_rows(const Kernel *k, const char *name) {
@@ -79,25 +32,6 @@ static bool reads_at_scores(const Kernel *k) {
     return false;
 }
 
-/* Defines where an element is along an axis, and the indices of the root there; of `reads` that are
- * made at all elements, those behind the end are made at the last one.  */
-static void define_place(Kernel *k, AxisClass axis, const char *tile, const char *slot, bool reads) {
-    Cg *cg = k->cg;
-    bool m = axis == AX_M;
-    FragDim side = m ? FRAG_ROW : FRAG_COL;
-    Ir at = ir_add(cg, product_first(k, axis), product_int(cg, m ? "row" : "col"));
-    at = ir_add(cg, at, product_int(cg, m ? "lane_m" : "lane_n"));
-    Ir within = ir_mul(cg, product_int(cg, tile), product_size(k, 'T', axis));
-    within = ir_add_parts(cg, within, fragment_slot_place(cg, &k->c.matrix.results, side,
-                                                          product_int(cg, slot)));
-    IrBase base = place_along_base(k, axis);
-    at = ir_add_parts(cg, at, within);
-    Ir last = ir_sub(cg, product_extent(k, axis), ir_int(cg, 1));
-    if (reads && index_ragged(&k->l->map, (int)axis)) at = ir_min(cg, at, ir_as(cg, base, last));
-    at = ir_let_as(cg, base, m ? "m" : "n", at);
-    place_axis(k, (int)axis, at, base == IR_I64, k->at.index, k->at.wide);
-}
-
 /* ---- what a thread holds ---- */
 
 static Partials held(const Kernel *k) {
@@ -106,16 +40,16 @@ static Partials held(const Kernel *k) {
 
 /* The reduction that the second product follows.  */
 static const Partial *leader_of(const Kernel *k, const Partials *p) {
-    return monoid_of(p, row_statement(k, chain_of(k)->leader)->rhs);
+    return monoid_of(p, chain_statement(k, chain_of(k)->leader)->rhs);
 }
 
 void chain_clear(Kernel *k) {
     Partials p = held(k);
     ir_note(k->cg, "rows: what is held of each");
-    reduce_clear(k->cg, &p, rows_of(k));
-    ir_array(k->cg, ir_type(IR_F32), "top", rows_of(k), 0, 0);
-    ir_array(k->cg, ir_type(IR_F32), "base", rows_of(k), 0, 0);
-    ir_count(k->cg, "x", rows_of(k), IR_UNROLL_ALL);
+    reduce_clear(k->cg, &p, chain_thread_rows(k));
+    ir_array(k->cg, ir_type(IR_F32), "top", chain_thread_rows(k), 0, 0);
+    ir_array(k->cg, ir_type(IR_F32), "base", chain_thread_rows(k), 0, 0);
+    ir_count(k->cg, "x", chain_thread_rows(k), IR_UNROLL_ALL);
     ir_set(k->cg, of_row(k, "base"), cg_real(k->cg, TE_F32, -(double)INFINITY));
     ir_close(k->cg);
 }
@@ -167,7 +101,7 @@ static bool is_multiple(const Kernel *k, const TeExpr *e, double *by) {
 bool chain_multiple(const Kernel *k, double *by) {
     const Chain *c = k->l->p->group->chain;
     double x = 1;
-    bool is = is_multiple(k, row_statement(k, c->leader)->rhs->args[0], &x);
+    bool is = is_multiple(k, chain_statement(k, c->leader)->rhs->args[0], &x);
     if (is) *by = x;
     return is;
 }
@@ -175,7 +109,7 @@ bool chain_multiple(const Kernel *k, double *by) {
 /* The maps of a score at the element at hand.  */
 static void define_maps(Kernel *k) {
     const KernelGroup *g = k->l->p->group;
-    elements_define(k, k->c.root->tensor, k->c.p->con.acc, result_in(k, k->acc));
+    elements_define(k, k->c.root->tensor, k->c.p->con.acc, chain_result(k, k->acc));
     for (int i = 0; i < g->n_fused; i++) {
         const TeStmt *s = &k->cg->te->stmt[g->fused[i]];
         if (g->chain->part[i] != CHAIN_SCORE) continue;
@@ -195,10 +129,10 @@ static void forget_maps(Kernel *k) {
 /* Opens the loops over all elements, with their places and maps.  */
 static void open_elements(Kernel *k) {
     bool reads = reads_at_scores(k);
-    open_rows(k);
-    define_place(k, AX_M, "i", "f", reads);
-    open_columns(k);
-    define_place(k, AX_N, "j", "g", reads);
+    chain_open_rows(k);
+    chain_place(k, AX_M, reads);
+    chain_open_columns(k);
+    chain_place(k, AX_N, reads);
     elements_open_lanes(k);
     define_maps(k);
 }
@@ -206,7 +140,7 @@ static void open_elements(Kernel *k) {
 static void close_elements(Kernel *k) {
     forget_maps(k);
     elements_close_lanes(k);
-    close_loops(k, ROW_LOOPS + COLUMN_LOOPS);
+    chain_close(k, ROW_LOOPS + COLUMN_LOOPS);
 }
 
 static Ir declare_results(Kernel *k, const char *name) {
@@ -229,7 +163,7 @@ static void make_scores(Kernel *k) {
     int stmt = chain_of(k)->rows->stmt[chain_of(k)->leader];
     open_elements(k);
     CgPoint p = elements_point(k, stmt, false);
-    ir_set(cg, result_in(k, k->score), cg_expr(&p, cg->te->stmt[stmt].rhs->args[0], TE_F32));
+    ir_set(cg, chain_result(k, k->score), cg_expr(&p, cg->te->stmt[stmt].rhs->args[0], TE_F32));
     close_elements(k);
 }
 
@@ -240,31 +174,31 @@ static void cut_scores(Kernel *k, double none) {
     if (!cut) return;
     ir_note(cg, "columns that are none of their row");
     ir_if(cg, cut);
-    open_rows(k);
-    define_place(k, AX_M, "i", "f", true);
+    chain_open_rows(k);
+    chain_place(k, AX_M, true);
     chain_row_ends(k);
-    open_columns(k);
-    define_place(k, AX_N, "j", "g", false);
+    chain_open_columns(k);
+    chain_place(k, AX_N, false);
     ir_if(cg, chain_outside(k));
-    ir_set(cg, result_in(k, k->score), cg_real(cg, TE_F32, none));
+    ir_set(cg, chain_result(k, k->score), cg_real(cg, TE_F32, none));
     ir_close(cg);
-    close_loops(k, ROW_LOOPS + COLUMN_LOOPS);
+    chain_close(k, ROW_LOOPS + COLUMN_LOOPS);
     ir_close(cg);
 }
 
 /* ---- the leader ---- */
 
 static void fold_leader(Kernel *k, const Partial *leader) {
-    open_rows(k);
-    open_columns(k);
-    monoid_fold(k->cg, leader, result_in(k, k->score), NULL, false);
-    close_loops(k, ROW_LOOPS + COLUMN_LOOPS);
+    chain_open_rows(k);
+    chain_open_columns(k);
+    monoid_fold(k->cg, leader, chain_result(k, k->score), NULL, false);
+    chain_close(k, ROW_LOOPS + COLUMN_LOOPS);
 }
 
 /* Lanes of a row meet.  */
 static void meet_lanes(Kernel *k, const Partials *p) {
     int lanes = fragment_lane_bits(&k->c.matrix.results, FRAG_COL);
-    ir_count(k->cg, "x", rows_of(k), IR_UNROLL_ALL);
+    ir_count(k->cg, "x", chain_thread_rows(k), IR_UNROLL_ALL);
     reduce_threads(k->cg, p, lanes, 1, k->c.r->threads, NULL);
     ir_close(k->cg);
 }
@@ -290,14 +224,14 @@ Ir chain_top(const Kernel *k, const Partial *leader) {
     return ir_mul(k->cg, leader->value, multiplier(k));
 }
 
-/* The leader as exponents have it, and what powers are relative to, the base, follow each other: the
- * base moves where it is left behind by a factor of more than 2^8, in some row of the warp.  A row
- * without a score has the base -inf, and powers relative to 0, so that they are 0.  */
+/* The leader as exponents have it is the top of its row; powers are relative to a base, which moves
+ * to the top where it is behind by a factor of more than 2^8, in some row of the warp.  A row without
+ * a score has the base -inf, and powers relative to 0, so that they are 0.  */
 static void move_bases(Kernel *k, const Partials *p, const Partial *leader) {
     enum { BEHIND = 8 };
     Cg *cg = k->cg;
     Ir far = ir_variable(cg, IR_BOOL, "far", ir_bool(cg, false));
-    ir_count(cg, "x", rows_of(k), IR_UNROLL_ALL);
+    ir_count(cg, "x", chain_thread_rows(k), IR_UNROLL_ALL);
     ir_set(cg, of_row(k, "top"), chain_top(k, leader));
     Ir left = ir_sub(cg, of_row(k, "top"), of_row(k, "base"));
     ir_update(cg, IR_OR, far, ir_unary(cg, IR_NOT, ir_binary(cg, IR_LE, left,
@@ -312,8 +246,8 @@ static void move_bases(Kernel *k, const Partials *p, const Partial *leader) {
 static void declare_zeros(Kernel *k) {
     Cg *cg = k->cg;
     Ir none = cg_real(cg, TE_F32, -(double)INFINITY);
-    ir_array(cg, ir_type(IR_F32), "zero", rows_of(k), 0, 0);
-    ir_count(cg, "x", rows_of(k), IR_UNROLL_ALL);
+    ir_array(cg, ir_type(IR_F32), "zero", chain_thread_rows(k), 0, 0);
+    ir_count(cg, "x", chain_thread_rows(k), IR_UNROLL_ALL);
     Ir base = of_row(k, "base");
     ir_set(cg, of_row(k, "zero"), ir_select(cg, ir_binary(cg, IR_EQ, base, none),
                                             cg_real(cg, TE_F32, 0), base));
@@ -324,8 +258,8 @@ static void declare_zeros(Kernel *k) {
 void chain_rescale(Kernel *k, const Partials *p) {
     Cg *cg = k->cg;
     Ir none = cg_real(cg, TE_F32, -(double)INFINITY);
-    ir_array(cg, ir_type(IR_F32), "scale", rows_of(k), 0, 0);
-    ir_count(cg, "x", rows_of(k), IR_UNROLL_ALL);
+    ir_array(cg, ir_type(IR_F32), "scale", chain_thread_rows(k), 0, 0);
+    ir_count(cg, "x", chain_thread_rows(k), IR_UNROLL_ALL);
     Ir top = of_row(k, "top"), power = power_of_two(k, ir_sub(cg, of_row(k, "base"), top));
     ir_set(cg, of_row(k, "scale"), ir_select(cg, ir_binary(cg, IR_EQ, top, none),
                                              cg_real(cg, TE_F32, 1), power));
@@ -334,10 +268,10 @@ void chain_rescale(Kernel *k, const Partials *p) {
         if (p->at[i].follow) ir_update(cg, IR_MUL, p->at[i].value, of_row(k, "scale"));
     ir_close(cg);
     product_select(k, 1);
-    open_rows(k);
-    open_columns(k);
-    ir_update(cg, IR_MUL, result_in(k, k->acc), of_row(k, "scale"));
-    close_loops(k, ROW_LOOPS + COLUMN_LOOPS);
+    chain_open_rows(k);
+    chain_open_columns(k);
+    ir_update(cg, IR_MUL, chain_result(k, k->acc), of_row(k, "scale"));
+    chain_close(k, ROW_LOOPS + COLUMN_LOOPS);
     product_select(k, 0);
 }
 
@@ -364,7 +298,7 @@ static void make_terms(Kernel *k, const Partials *p) {
     Ir scores = k->score;
     k->score = declare_terms(k);
     open_elements(k);
-    Ir at = ir_call(cg, ir_type(IR_F32), "fmaf", 3, result_in(k, scores), multiplier(k),
+    Ir at = ir_call(cg, ir_type(IR_F32), "fmaf", 3, chain_result(k, scores), multiplier(k),
                     ir_unary(cg, IR_NEG, of_row(k, "zero")));
     Ir power = ir_let_as(cg, IR_F32, "power", power_of_two(k, at));
     for (int i = 0; i < p->n; i++) {
@@ -375,7 +309,7 @@ static void make_terms(Kernel *k, const Partials *p) {
         monoid_fold(cg, x, cg_expr(&own, term, te_reduced_type(x->e)), NULL, false);
     }
     CgPoint own = point_with(k, c->second, c->power, power);
-    ir_set(cg, result_in(k, k->score), cg_expr(&own, operand_of(k), TE_F32));
+    ir_set(cg, chain_result(k, k->score), cg_expr(&own, operand_of(k), TE_F32));
     close_elements(k);
 }
 
@@ -386,7 +320,7 @@ static void map_scores(Kernel *k) {
     k->score = declare_terms(k);
     open_elements(k);
     CgPoint p = elements_point(k, chain_of(k)->second, false);
-    ir_set(k->cg, result_in(k, k->score), cg_expr(&p, operand_of(k), TE_F32));
+    ir_set(k->cg, chain_result(k, k->score), cg_expr(&p, operand_of(k), TE_F32));
     close_elements(k);
     cut_scores(k, 0);
 }

@@ -1,5 +1,4 @@
-#include "codegen/block/product.h"
-#include "codegen/elements/elements.h"
+#include "codegen/elements/chain.h"
 
 /* The columns of a chain that a block's rows have terms in, where a mask decides on that
  * (ColumnBounds): turns begin and end with them, and only tiles that the mask cuts test it.

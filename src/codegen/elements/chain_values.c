@@ -1,18 +1,9 @@
-#include "codegen/block/product.h"
-#include "codegen/elements/reduction.h"
+#include "codegen/elements/chain.h"
 #include <math.h>
 
 /* A chain behind its last turn: values of its rows, for the maps of the second product's results
  * and for memory; and in a turn the second product's operand, made of registers that the lane
  * has.  */
-
-static const Lowered *first_of(const Kernel *k) { return k->product ? k->other->l : k->l; }
-
-static const RowGroup *rows_group(const Kernel *k) { return first_of(k)->p->group->chain->rows; }
-
-static const TeStmt *row_statement(const Kernel *k, int i) {
-    return &k->cg->te->stmt[rows_group(k)->stmt[i]];
-}
 
 /* ---- the operand ---- */
 
@@ -30,7 +21,8 @@ static int slot_at(const Fragment *results, int row, int col) {
 static Ir passed(const Kernel *k, Ir i, Ir q, int slot) {
     const Cg *cg = k->cg;
     const Side *s = &k->other->c.side[0];
-    int wide = k->c.r->thread.extent[AX_N], each = k->other->c.r->thread.extent[AX_K] / wide, at[FRAG_DIMS];
+    int wide = k->c.r->thread.extent[AX_N], at[FRAG_DIMS];
+    int each = k->other->c.r->thread.extent[AX_K] / wide;
     fragment_at(&s->fragment, 0, slot, at);
     Ir j = ir_add_n(cg, ir_mul_n(cg, q, each), at[FRAG_COL] / wide);
     Ir tile = ir_element(cg, ir_element(cg, k->score, i), j);
@@ -58,15 +50,6 @@ void chain_operand(Kernel *k) {
 
 /* ---- values of rows ---- */
 
-static int tile_rows(const Kernel *k) { return fragment_slots(&k->c.matrix.results, FRAG_ROW); }
-
-static int rows_of(const Kernel *k) { return k->c.matrix.tiles[AX_M] * tile_rows(k); }
-
-static Ir thread_row(const Kernel *k) {
-    const Cg *cg = k->cg;
-    return ir_add(cg, ir_mul_n(cg, product_int(cg, "i"), tile_rows(k)), product_int(cg, "f"));
-}
-
 static IrBase base_of(const Kernel *k, int t) {
     return ir_compute(te_dtype_compute(k->cg->te->tensor[t].dtype));
 }
@@ -78,29 +61,23 @@ static Ir values_of(const Kernel *k, int t) {
 /* Rows without a score: each term is exp(-inf + inf).  */
 static void settle(Kernel *k, const Partials *p) {
     Cg *cg = k->cg;
-    int leader = first_of(k)->p->group->chain->leader;
     Ir none = cg_real(cg, TE_F32, -(double)INFINITY);
     monoid_settle(cg, p, NULL);
-    Ir top = monoid_of(p, row_statement(k, leader)->rhs)->value;
+    Ir top = monoid_of(p, chain_statement(k, chain_of(k)->leader)->rhs)->value;
     product_select(k, 1);
     ir_if(cg, ir_binary(cg, IR_EQ, top, none));
-    ir_count(cg, "j", k->c.matrix.tiles[AX_N], IR_UNROLL_ALL);
-    Ir g = ir_count(cg, "g", fragment_slots(&k->c.matrix.results, FRAG_COL), IR_UNROLL_ALL);
-    Ir slot = fragment_slot_number(cg, &k->c.matrix.results, product_int(cg, "f"), g);
-    Ir tile = product_sum(k, product_int(cg, "i"), product_int(cg, "j"));
-    ir_set(cg, ir_element(cg, tile, slot), cg_real(cg, TE_F32, (double)NAN));
-    for (int i = 0; i < 3; i++) ir_close(cg);
+    chain_open_columns(k);
+    ir_set(cg, chain_result(k, k->acc), cg_real(cg, TE_F32, (double)NAN));
+    chain_close(k, COLUMN_LOOPS);
+    ir_close(cg);
     product_select(k, 0);
 }
 
-/* One lane of those that share a row, and only of rows that there are.  */
+/* By one lane of those that share the row.  */
 static void store(Kernel *k, int t, const CgPoint *p) {
     Cg *cg = k->cg;
     TeDtype dtype = cg->te->tensor[t].dtype;
-    Ir first = ir_binary(cg, IR_EQ, product_int(cg, "lane_n"), ir_int(cg, 0));
-    Ir m = ir_name(cg, ir_type(place_along_base(k, AX_M)), "m");
-    bool ragged = index_ragged(&k->other->l->map, AX_M);
-    ir_if(cg, ir_both(cg, first, ragged ? ir_lt(cg, m, product_extent(k, AX_M)) : NULL));
+    ir_if(cg, ir_binary(cg, IR_EQ, product_int(cg, "lane_n"), ir_int(cg, 0)));
     ir_set(cg, ir_element(cg, cg_tensor(cg, t), cg_offset(cg, t, p->index)),
            cg_encode(cg, dtype, te_dtype_compute(dtype), k->at.made[t]));
     ir_close(cg);
@@ -108,9 +85,9 @@ static void store(Kernel *k, int t, const CgPoint *p) {
 
 static void define_values(Kernel *k, const Partials *p) {
     Cg *cg = k->cg;
-    const RowGroup *g = rows_group(k);
+    const RowGroup *g = chain_of(k)->rows;
     for (int i = 0; i < g->n; i++) {
-        const TeStmt *s = row_statement(k, i);
+        const TeStmt *s = chain_statement(k, i);
         bool reduced = g->role[i] == ROW_REDUCE;
         if (g->role[i] == ROW_MAP) continue;
         CgPoint at = elements_point(k, g->stmt[i], true);
@@ -124,30 +101,18 @@ static void define_values(Kernel *k, const Partials *p) {
 }
 
 static void declare_values(Kernel *k) {
-    const RowGroup *g = rows_group(k);
+    const RowGroup *g = chain_of(k)->rows;
+    int rows = chain_thread_rows(k);
     for (int i = 0; i < g->n; i++) {
-        int t = row_statement(k, i)->tensor;
+        int t = chain_statement(k, i)->tensor;
         if (g->role[i] != ROW_MAP)
-            ir_array(k->cg, ir_type(base_of(k, t)), cg_name(k->cg, "r", t), rows_of(k), 0, 0);
+            ir_array(k->cg, ir_type(base_of(k, t)), cg_name(k->cg, "r", t), rows, 0, 0);
     }
 }
 
 static void forget_values(Kernel *k) {
-    const RowGroup *g = rows_group(k);
-    for (int i = 0; i < g->n; i++) k->at.made[row_statement(k, i)->tensor] = NULL;
-}
-
-/* Where row f of tile i is, m, and the indices of the root there.  */
-static void define_row(Kernel *k) {
-    Cg *cg = k->cg;
-    Ir at = ir_add(cg, product_first(k, AX_M), product_int(cg, "row"));
-    Ir within = ir_mul(cg, product_int(cg, "i"), product_size(k, 'T', AX_M));
-    within = ir_add_parts(cg, within, fragment_slot_place(cg, &k->c.matrix.results, FRAG_ROW,
-                                                          product_int(cg, "f")));
-    IrBase base = place_along_base(k, AX_M);
-    at = ir_add(cg, at, product_int(cg, "lane_m"));
-    at = ir_let_as(cg, base, "m", ir_add_parts(cg, at, within));
-    place_axis(k, AX_M, at, base == IR_I64, k->at.index, k->at.wide);
+    const RowGroup *g = chain_of(k)->rows;
+    for (int i = 0; i < g->n; i++) k->at.made[chain_statement(k, i)->tensor] = NULL;
 }
 
 /* ---- results in place ---- */
@@ -157,23 +122,20 @@ static void define_row(Kernel *k) {
 static int map_in_place(const Kernel *k) {
     const KernelGroup *g = k->other->l->p->group;
     if (k->other->c.r->via != VIA_SHARED || g->n_fused != 1) return -1;
-    const RowGroup *rows = rows_group(k);
+    const RowGroup *rows = chain_of(k)->rows;
     for (int i = 0; i < rows->n; i++)
-        if (access_reads_tensor(k->cg->te->stmt[g->fused[0]].rhs, row_statement(k, i)->tensor))
+        if (access_reads_tensor(k->cg->te->stmt[g->fused[0]].rhs, chain_statement(k, i)->tensor))
             return g->fused[0];
     return -1;
 }
 
-static void define_column(Kernel *k) {
+/* Opens a test that the position at hand is inside; true: some are not.  */
+static bool open_inside(Kernel *k, AxisClass axis) {
     Cg *cg = k->cg;
-    Ir at = ir_add(cg, product_first(k, AX_N), product_int(cg, "col"));
-    Ir within = ir_mul(cg, product_int(cg, "j"), product_size(k, 'T', AX_N));
-    within = ir_add_parts(cg, within, fragment_slot_place(cg, &k->c.matrix.results, FRAG_COL,
-                                                          product_int(cg, "g")));
-    IrBase base = place_along_base(k, AX_N);
-    at = ir_add(cg, at, product_int(cg, "lane_n"));
-    at = ir_let_as(cg, base, "n", ir_add_parts(cg, at, within));
-    place_axis(k, AX_N, at, base == IR_I64, k->at.index, k->at.wide);
+    if (!index_ragged(&k->l->map, (int)axis)) return false;
+    Ir at = ir_name(cg, ir_type(place_along_base(k, axis)), axis == AX_M ? "m" : "n");
+    ir_if(cg, ir_lt(cg, at, product_extent(k, axis)));
+    return true;
 }
 
 /* At row f of tile i, whose values are defined.  */
@@ -181,24 +143,21 @@ static void put_in_place(Kernel *k, int stmt) {
     Cg *cg = k->cg;
     const TeStmt *s = &cg->te->stmt[stmt];
     product_select(k, 1);
-    const Matrix *x = &k->c.matrix;
     k->at.vec = 1;
     k->at.n_vector = 0;
-    ir_count(cg, "j", x->tiles[AX_N], IR_UNROLL_ALL);
-    Ir g = ir_count(cg, "g", fragment_slots(&x->results, FRAG_COL), IR_UNROLL_ALL);
+    chain_open_columns(k);
     place_axis(k, AX_B, product_int(cg, "b"), false, k->at.index, k->at.wide);
-    define_row(k);
-    define_column(k);
-    Ir slot = fragment_slot_number(cg, &x->results, product_int(cg, "f"), g);
-    Ir to = ir_element(cg, product_sum(k, product_int(cg, "i"), product_int(cg, "j")), slot);
+    chain_place(k, AX_M, false);
+    chain_place(k, AX_N, false);
+    bool tested = open_inside(k, AX_N);
+    Ir to = chain_result(k, k->acc);
     elements_open_lanes(k);
     elements_define(k, k->c.root->tensor, k->c.p->con.acc, to);
     CgPoint p = elements_point(k, stmt, false);
     ir_set(cg, to, cg_expr(&p, s->rhs, s->rhs->type));
     elements_close_lanes(k);
     k->at.made[k->c.root->tensor] = NULL;
-    ir_close(cg);
-    ir_close(cg);
+    chain_close(k, tested + COLUMN_LOOPS);
     product_select(k, 0);
 }
 
@@ -206,8 +165,8 @@ static void put_in_place(Kernel *k, int stmt) {
 static void top_values(Kernel *k, const Partials *p) {
     Cg *cg = k->cg;
     double by = 1;
-    const Partial *leader = monoid_of(p, row_statement(k, first_of(k)->p->group->chain->leader)->rhs);
-    Ir x = ir_count(cg, "x", rows_of(k), IR_UNROLL_ALL);
+    const Partial *leader = monoid_of(p, chain_statement(k, chain_of(k)->leader)->rhs);
+    Ir x = ir_count(cg, "x", chain_thread_rows(k), IR_UNROLL_ALL);
     ir_set(cg, ir_element(cg, ir_name(cg, ir_array_of(IR_F32), "top"), x), chain_top(k, leader));
     if (chain_multiple(k, &by)) ir_update(cg, IR_MUL, leader->value, cg_real(cg, TE_F32, by));
     ir_close(cg);
@@ -215,11 +174,11 @@ static void top_values(Kernel *k, const Partials *p) {
 
 void chain_finish(Kernel *k) {
     Cg *cg = k->cg;
-    Ir x = product_int(cg, "x");
     int map = map_in_place(k);
-    Partials p = monoid_pass(cg, rows_group(k), 0, "f", x), online = monoid_select(&p, true);
+    Partials p = monoid_pass(cg, chain_of(k)->rows, 0, "f", product_int(cg, "x"));
+    Partials online = monoid_select(&p, true);
     ir_note(cg, "rows: their values");
-    ir_count(cg, "x", rows_of(k), IR_UNROLL_ALL);
+    ir_count(cg, "x", chain_thread_rows(k), IR_UNROLL_ALL);
     reduce_threads(cg, &online, fragment_lane_bits(&k->c.matrix.results, FRAG_COL), 1,
                    k->c.r->threads, NULL);
     ir_close(cg);
@@ -228,25 +187,25 @@ void chain_finish(Kernel *k) {
     declare_values(k);
     ir_scope(cg);
     place_axis(k, AX_B, product_int(cg, "b"), false, k->at.index, k->at.wide);
-    ir_count(cg, "i", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
-    ir_count(cg, "f", tile_rows(k), IR_UNROLL_ALL);
-    ir_let_as(cg, IR_I32, "x", thread_row(k));
-    define_row(k);
+    chain_open_rows(k);
+    chain_place(k, AX_M, false);
     settle(k, &p);
+    bool tested = open_inside(k, AX_M);
     define_values(k, &p);
     if (map >= 0) put_in_place(k, map);
-    for (int i = 0; i < 3; i++) ir_close(cg);
+    chain_close(k, tested + ROW_LOOPS);
+    ir_close(cg);
     forget_values(k);
     k->at.kept = map >= 0;
 }
 
 void chain_rows(Kernel *k) {
     Cg *cg = k->cg;
-    const RowGroup *g = rows_group(k);
+    const RowGroup *g = chain_of(k)->rows;
     for (int i = 0; g && !k->at.kept && i < g->n; i++) {
-        int t = row_statement(k, i)->tensor;
+        int t = chain_statement(k, i)->tensor;
         if (g->role[i] == ROW_MAP) continue;
         k->at.made[t] = ir_let(cg, cg_name(cg, "e", t),
-                               ir_element(cg, values_of(k, t), thread_row(k)));
+                               ir_element(cg, values_of(k, t), chain_thread_row(k)));
     }
 }

@@ -10,7 +10,8 @@ int elements_root_index(const Kernel *k, int stmt, int j) {
         if (g->row->stmt[i] == stmt) return g->row->axis[i][j];
     }
     for (int i = 0; i < g->n_fused && stmt != g->root; i++) {
-        bool own = j < k->cg->te->stmt[stmt].n_left || g->stats || g->chain;  /* others are the root's */
+        /* Others are the root's.  */
+        bool own = j < k->cg->te->stmt[stmt].n_left || g->stats || g->chain;
         if (g->fused[i] == stmt) return own ? g->perm[i][j] : j;
     }
     return j;

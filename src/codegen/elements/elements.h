@@ -114,26 +114,14 @@ bool stats_any_online(const Problem *p, const RProg *r, int pass);
 bool stats_emits(const Kernel *k, int stmt);
 bool stats_stores(const Kernel *k, int stmt);
 bool stats_is_kept(const Kernel *k, int stmt);            /* is it in place of the results? */
-/* chain.c, chain_values.c: rows of scores of a chain.  What a thread holds of each; the scores of a
- * turn, folded; the second product's operand from what they become; values of the rows behind all
- * turns; those of the row at hand of the second product's results, by name.  */
+/* chain*.c: rows of scores of a chain.  What a thread holds of each; the scores of a turn, folded,
+ * which become the second product's operand; values of the rows behind all turns; those of the row at
+ * hand of the second product's results, by name; the columns of a block, where a mask decides.  */
 void chain_clear(Kernel *k);
-/* Are scores a positive multiple of the first product's results (these stand for them then), *by of
- * them?  What is held becomes relative to the tops of the rows.  */
-bool chain_multiple(const Kernel *k, double *by);
-void chain_rescale(Kernel *k, const Partials *p);
-Ir chain_top(const Kernel *k, const Partial *leader);     /* the leader, as exponents have it */
 void chain_fold(Kernel *k);
-void chain_operand(Kernel *k);
 void chain_finish(Kernel *k);
 void chain_rows(Kernel *k);
-/* chain_columns.c: the columns of a block, where a mask decides on them; the test that some of a
- * turn are none of some row (NULL: never); ends of the row at hand, and the test that the column at
- * hand is outside of them.  */
 void chain_columns(Kernel *k);
-Ir chain_cut(const Kernel *k);
-void chain_row_ends(Kernel *k);
-Ir chain_outside(const Kernel *k);
 /* stats_partial.c: parts of rows.  ROWS of all batches and room for PARTS, where known at run time;
  * a pointer to the parts, or values, of statement i in the workspace; their bytes in all.  */
 void stats_count(Kernel *k);

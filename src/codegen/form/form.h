@@ -218,7 +218,7 @@ struct Node {
     int mover;                /* COPY: index in Device.mover, -1: plain loads and stores */
     SyncBy by;                /* threads that do it */
     DoneBy done;
-    int ring;                 /* VALUES_PUT, VALUES_TAKE, VALUES_NEXT_K: which one goes on; DONE_BARRIER: whose
+    int ring;                 /* PUT, TAKE, NEXT_K: which one goes on; DONE_BARRIER: whose
                                * full barrier, at the slot of the late use, gets ... */
     int64_t bytes;            /* ... so many */
     Loop loop;

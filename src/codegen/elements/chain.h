@@ -1,0 +1,44 @@
+/* Inside of the blocks of a chain: chain.c folds scores, chain_values.c makes of them the second
+ * product's operand and, behind all turns, values of rows, chain_columns.c says which columns there
+ * are, chain_places.c where a thread has rows and columns.  */
+#ifndef ROLLER_CODEGEN_ELEMENTS_CHAIN_H
+#define ROLLER_CODEGEN_ELEMENTS_CHAIN_H
+#include "codegen/block/product.h"
+#include "codegen/elements/reduction.h"
+
+const Chain *chain_of(const Kernel *k);
+const TeStmt *chain_statement(const Kernel *k, int i);    /* statement i of its rows */
+
+/* -- chain_places.c -- */
+/* Rows of a thread; f of the product's tile i is row x of them.  Loops over all, over the columns g
+ * of tiles j; so many loops to close.  */
+int chain_thread_rows(const Kernel *k);
+Ir chain_thread_row(const Kernel *k);
+enum { ROW_LOOPS = 2, COLUMN_LOOPS = 2 };
+void chain_open_rows(Kernel *k);
+void chain_open_columns(Kernel *k);
+void chain_close(Kernel *k, int loops);
+/* The element of an array of the product's results at row f and column g of tile (i, j).  */
+Ir chain_result(const Kernel *k, Ir all);
+/* Defines where it is along an axis, m or n, and the indices of the root there; `inside`: those
+ * behind the end are the last one.  */
+void chain_place(Kernel *k, AxisClass axis, bool inside);
+
+/* -- chain.c -- */
+/* Are scores a positive multiple of the first product's results (these stand for them then), *by of
+ * them?  What is held becomes relative to the tops of the rows.  The leader as exponents have
+ * it.  */
+bool chain_multiple(const Kernel *k, double *by);
+void chain_rescale(Kernel *k, const Partials *p);
+Ir chain_top(const Kernel *k, const Partial *leader);
+
+/* -- chain_values.c -- */
+void chain_operand(Kernel *k);
+
+/* -- chain_columns.c -- */
+/* The test that some columns of a turn are none of some row (NULL: never); ends of the row at hand,
+ * and the test that the column at hand is outside of them.  */
+Ir chain_cut(const Kernel *k);
+void chain_row_ends(Kernel *k);
+Ir chain_outside(const Kernel *k);
+#endif

@@ -1,0 +1,60 @@
+#include "codegen/elements/chain.h"
+
+/* Where a thread has rows and columns of a product of a chain: as the unit deals its results.  */
+
+const Chain *chain_of(const Kernel *k) {
+    return (k->product ? k->other->l : k->l)->p->group->chain;
+}
+
+const TeStmt *chain_statement(const Kernel *k, int i) {
+    return &k->cg->te->stmt[chain_of(k)->rows->stmt[i]];
+}
+
+static int tile_rows(const Kernel *k) { return fragment_slots(&k->c.matrix.results, FRAG_ROW); }
+
+int chain_thread_rows(const Kernel *k) { return k->c.matrix.tiles[AX_M] * tile_rows(k); }
+
+Ir chain_thread_row(const Kernel *k) {
+    const Cg *cg = k->cg;
+    return ir_add(cg, ir_mul_n(cg, product_int(cg, "i"), tile_rows(k)), product_int(cg, "f"));
+}
+
+void chain_open_rows(Kernel *k) {
+    Cg *cg = k->cg;
+    ir_count(cg, "i", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
+    ir_count(cg, "f", tile_rows(k), IR_UNROLL_ALL);
+    ir_let_as(cg, IR_I32, "x", chain_thread_row(k));
+}
+
+void chain_open_columns(Kernel *k) {
+    ir_count(k->cg, "j", k->c.matrix.tiles[AX_N], IR_UNROLL_ALL);
+    ir_count(k->cg, "g", fragment_slots(&k->c.matrix.results, FRAG_COL), IR_UNROLL_ALL);
+}
+
+void chain_close(Kernel *k, int loops) {
+    for (int i = 0; i < loops; i++) ir_close(k->cg);
+}
+
+Ir chain_result(const Kernel *k, Ir all) {
+    const Cg *cg = k->cg;
+    Ir f = product_int(cg, "f"), g = product_int(cg, "g");
+    Ir tile = ir_element(cg, ir_element(cg, all, product_int(cg, "i")), product_int(cg, "j"));
+    return ir_element(cg, tile, fragment_slot_number(cg, &k->c.matrix.results, f, g));
+}
+
+void chain_place(Kernel *k, AxisClass axis, bool inside) {
+    Cg *cg = k->cg;
+    bool m = axis == AX_M;
+    FragDim side = m ? FRAG_ROW : FRAG_COL;
+    Ir at = ir_add(cg, product_first(k, axis), product_int(cg, m ? "row" : "col"));
+    at = ir_add(cg, at, product_int(cg, m ? "lane_m" : "lane_n"));
+    Ir within = ir_mul(cg, product_int(cg, m ? "i" : "j"), product_size(k, 'T', axis));
+    within = ir_add_parts(cg, within, fragment_slot_place(cg, &k->c.matrix.results, side,
+                                                          product_int(cg, m ? "f" : "g")));
+    IrBase base = place_along_base(k, axis);
+    at = ir_add_parts(cg, at, within);
+    Ir last = ir_sub(cg, product_extent(k, axis), ir_int(cg, 1));
+    if (inside && index_ragged(&k->l->map, (int)axis)) at = ir_min(cg, at, ir_as(cg, base, last));
+    at = ir_let_as(cg, base, m ? "m" : "n", at);
+    place_axis(k, (int)axis, at, base == IR_I64, k->at.index, k->at.wide);
+}
