@@ -437,7 +437,6 @@ rk_bca9058358e3c2b9_0(const unsigned short *__restrict__ t0,
     __syncthreads();
 
     // elements: 4 outputs of the thread at a time, through shared memory
-    __syncthreads();
     {
         float *const piece = reinterpret_cast<float *>(smem + warp * 2560);
         float *const to = piece + (lane_m * 40 + lane_n);

@@ -27,6 +27,13 @@ static Node *sync_results(FormBuilder *b, const Lowered *l) {
     return l->contract->ring ? lower_computing_sync(b, l) : form_block_sync(b);
 }
 
+/* Is the node that was added last such a sync?  */
+static bool is_synced(const FormBuilder *b) {
+    const Node *n = b->open[b->depth - 1]->child;
+    while (n && n->next) n = n->next;
+    return n && n->kind == NODE_SYNC && (n->sync.scope == SYNC_BLOCK || n->sync.scope == SYNC_NAMED);
+}
+
 /* Opens the loops over a thread's outputs, or over those of partial sums.  Matrices may pass
  * through shared memory on their way, row by row of the warp's instructions.  */
 static Node *open_outputs(FormBuilder *b, Lowered *l, bool sums) {
@@ -42,10 +49,11 @@ static Node *open_outputs(FormBuilder *b, Lowered *l, bool sums) {
     }
     Share share = c->warps[AX_K] > 1 ? SHARE_BLOCK : SHARE_WARP;
     SyncScope scope = c->warps[AX_K] > 1 ? SYNC_BLOCK : SYNC_WARP;
+    bool synced = is_synced(b);           /* by the last of the rows' values */
     form_add(b, NODE_VALUES, VALUES_OUTPUTS)->from = sums;
     const Room *room = c->out_room;
     if (c->stays) form_sync(b, SYNC_WARP, SYNC_BOTH, 0);
-    else sync_results(b, l);
+    else if (!synced) sync_results(b, l);
     Node *rows = form_open(b, NODE_LOOP, LOOP_ROWS);
     rows->from = sums;
     rows->loop = (Loop){.count = c->matrix.tiles[AX_M]};
