@@ -36,14 +36,13 @@ static Lowered *lowered(Arena *a, int i, int *n) {
 
 /* Mutants of kernels that have a barrier more than they need: behind the last reads of stages, when
  * that of the last step has come behind these already (fragments that are not fetched early, or
- * only if there is a k to fetch them for); and where values of rows are followed by outputs through
- * shared memory, which begin with one.  Of rings it does not know the fence between threads and
+ * only if there is a k to fetch them for).  Of rings it does not know the fence between threads and
  * copies by themselves, which the simulator does, nor that a step's boxes lie behind the last; and
  * a stage whose reads the warp has met behind may be given free wherever in the step after.  */
 static const struct {
     const char *name;
     int mutants;
-} needless[] = {{"conv_split", 1}, {"rows_whole", 2}, {"rows_parts", 2}, {"weights_made", 4},
+} needless[] = {{"conv_split", 1}, {"rows_parts", 2}, {"weights_made", 4},
                 {"ring_tail", 5}};
 
 static int expected(const char *name) {
