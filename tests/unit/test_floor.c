@@ -141,6 +141,34 @@ static void test_gather(void **state) {
     assert_near(e.floor_dram_us, (64 * 4 + 4096 * 4 + 4096 * 64 * 4.0) / BUS * 1e6);
 }
 
+/* No plan of any shipped GPU is predicted to beat it.  */
+static void test_predictions(void **state) {
+    static const char *const gpu[] = {"v100", "t4", "rtx2080ti", "a100", "a10", "l4", "rtx4090",
+                                      "h100", "h200", "b200", "rtx5090", "gb10", "tiny"};
+    static const char *const op[] = {
+        "op g(A: f32[512,640], B: f32[640,384]) -> C: f32[512,384] {\n"
+        "  C[i,j] += A[i,k] * B[k,j];\n}\n",
+        "op h(A: f16[2048,1024], B: f16[1024,2048]) -> C: f16[2048,2048] {\n"
+        "  C[i,j] += A[i,k] * B[k,j];\n}\n",
+        "op v(A: f16[8192,4096], x: f16[4096]) -> y: f16[8192] {\n  y[i] += A[i,k] * x[k];\n}\n",
+        "op c(X: f32[8,58,58,64], K: f32[64,3,3,64]) -> Y: f32[8,58,58,64] {\n"
+        "  Y[n,p,q,f] = sum[r,s,c]((X[n,p+r-1,q+s-1,c] else 0) * K[f,r,s,c]);\n}\n",
+        "op e(A: f32[999,777]) -> B: f32[999,777] {\n  B[i,j] = exp(A[i,j]) + 1;\n}\n",
+        "op s(A: f32[777,1025]) -> S: f32[777,1025] {\n  m[i] = max[j](A[i,j]);\n"
+        "  z[i] = sum[j](exp(A[i,j] - m[i]));\n  S[i,j] = exp(A[i,j] - m[i]) / z[i];\n}\n",
+        "op t(A: f16[1023,2049]) -> B: f16[2049,1023] {\n  B[j,i] = A[i,j];\n}\n"};
+    Fixture f = *(Fixture *)*state;
+    for (size_t g = 0; g < sizeof gpu / sizeof *gpu; g++) {
+        assert_int_equal(roller_profile_load(f.ctx, gpu[g], &f.profile), ROLLER_OK);
+        for (size_t i = 0; i < sizeof op / sizeof *op; i++) {
+            RollerEstimate e = estimate_of(&f, op[i]);
+            if (!(e.us >= e.floor_us) || !(e.floor_us > 0))
+                fail_msg("%s on %s: %g us, floor %g", op[i], gpu[g], e.us, e.floor_us);
+        }
+        roller_profile_destroy(f.profile);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes_once),
@@ -150,6 +178,7 @@ int main(void) {
         cmocka_unit_test(test_attention),
         cmocka_unit_test(test_padding),
         cmocka_unit_test(test_gather),
+        cmocka_unit_test(test_predictions),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
