@@ -107,6 +107,7 @@ typedef struct {
     int group;                /* chunk i is g + j, of so many in a turn of a loop over g; 0: it is
                                * unrolled */
     bool in_turn;             /* the role's warps take tiles in turn */
+    Ir more;                  /* is there a step to load? */
     Ir acc;                   /* accumulators of `contract`: of rows and columns, or of instructions
                                * by rows and columns, and of the lane's slots in one */
     Ir sum, part;             /* of a matrix unit, which products are added to; of one step */

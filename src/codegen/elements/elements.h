@@ -100,7 +100,7 @@ Ir mma_element(const Kernel *k, Ir v);
 
 /* stats.c: statements over rows of a contraction's results.  */
 void stats_place(Kernel *k);
-void stats_rows(Kernel *k);               /* values of row m, by name; prints them */
+void stats_rows(Kernel *k);               /* values of row m, by name; defines them */
 void stats_walk(Kernel *k, int pass, bool online);
 void stats_lanes(Kernel *k, int pass, bool online);
 void stats_put(Kernel *k, int pass, bool online);         /* what warps made of their columns */

@@ -134,7 +134,7 @@ static void write_row(Kernel *k, Ir of) {
 }
 
 /* Row i of the warp's instruction tiles to its buffer.  The loop over i is none of copies, so that
- * what is made of the outputs is printed once; accumulators are registers, whose numbers are
+ * what is made of the outputs stands once; accumulators are registers, whose numbers are
  * constants: each row has its own stores, and one branch leads to them.  */
 void mma_write_staging(Kernel *k) {
     Cg *cg = k->cg;

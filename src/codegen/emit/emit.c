@@ -30,7 +30,7 @@ typedef struct {
     Buf before, behind;
 } KernelText;
 
-static void print_body(Cg *cg, const Lowered *l) {
+static void make_body(Cg *cg, const Lowered *l) {
     Kernel k = {.cg = cg, .l = l};
     k.at.made = ARENA_ARRAY(cg->arena, Ir, cg->te->n_tensor);
     k.at.out = ARENA_ARRAY(cg->arena, Ir, cg->te->n_tensor);
@@ -65,7 +65,7 @@ static KernelText print_kernel(Cg *cg, Lowered *l, const KernelProgram *out, boo
     cg_open_params(cg, l->p->group);
     ir_begin(cg);
     const IrStmt *body = cg->open, *legal = body;
-    print_body(cg, l);
+    make_body(cg, l);
     cg->open = cg->wait;
     if (cg->wait) cg_behind(cg);
     buf_puts(&text.behind, "(");

@@ -5,7 +5,7 @@
 #include "codegen/skeleton/skeleton.h"
 
 /* sync.c, nodes.c: a sync, and the kernel's tree.  */
-void sync_print(Kernel *k, const Node *n);
+void sync_make(Kernel *k, const Node *n);
 void form_emit(Kernel *k);
 /* select.c: the programs of a plan and its other splits, and their workspaces.  */
 void cg_lay_out(Arena *a, const RPlan *plan, KernelProgram *out);

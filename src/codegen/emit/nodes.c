@@ -1,33 +1,32 @@
 #include "codegen/block/product.h"
 #include "codegen/emit/emit.h"
-#include <string.h>
 
-/* The printers: one for each kind of node.  What an attribute says is printed here; for the rest
- * the building block of what the node is about is asked.  */
+/* Nodes become statements, each kind in one place.  What an attribute says is made here; for the
+ * rest the building block of what the node is about is asked.  */
 
-static void print_nodes(Kernel *k, const Node *first);
+static void make_nodes(Kernel *k, const Node *first);
 
 /* ---- loops, conditions, roles ---- */
 
 /* Tested at its end: where a test stands at the beginning, too, the front end forgets that short
  * loops are not to be unrolled.  */
-static void print_steps(Kernel *k, const Node *n) {
+static void make_steps(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     bool ring = k->l->kind == KERNEL_CONTRACT && k->c.ring, uses = n->loop.moves == MOVES_USES;
     if (ring) ring_begin(k, uses);
     Ir step = ir_variable(cg, IR_I32, n->loop.var, ir_int(cg, 0));
     ir_until_begin(cg, 1);
-    print_nodes(k, n->child);
+    make_nodes(k, n->child);
     if (ring) ring_next(k, uses);
     ir_until_count(cg, step, product_int(cg, "steps"));
 }
 
-static void print_counted(Kernel *k, const Node *n) {
+static void make_counted(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     const Loop *l = &n->loop;
     Ir end = l->end ? product_int(cg, l->end) : ir_int(cg, l->count * l->by);
     ir_for(cg, l->var, ir_int(cg, 0), end, l->by, l->unroll);
-    print_nodes(k, n->child);
+    make_nodes(k, n->child);
     ir_close(cg);
 }
 
@@ -50,44 +49,44 @@ static void open_outputs(Kernel *k, const Node *n) {
     }
 }
 
-static void print_rows(Kernel *k, const Node *n) {
+static void make_rows(Kernel *k, const Node *n) {
     int open = mma_open_rows(k, n->from);
-    print_nodes(k, n->child);
+    make_nodes(k, n->child);
     for (; open > 0; open--) ir_close(k->cg);
 }
 
-static void print_outer(Kernel *k, const Node *n) {
+static void make_outer(Kernel *k, const Node *n) {
     int loops = window_open_outer(k);
-    print_nodes(k, n->child);
+    make_nodes(k, n->child);
     for (; loops > 0; loops--) ir_close(k->cg);
 }
 
-static void print_fold(Kernel *k) {
+static void make_fold(Kernel *k) {
     if (k->l->kind == KERNEL_COLUMN) column_fold(k);
     else if (k->l->kind == KERNEL_WINDOW) window_fold(k);
     else if (kernel_scans(k)) scan_fold(k);
     else stream_fold(k);
 }
 
-static void print_tiles(Kernel *k, const Node *n) {
+static void make_tiles(Kernel *k, const Node *n) {
     bool in_turn = k->in_turn;
     if (n->from) reduce_tail_stays(k);
     else ring_open_tiles(k, in_turn);
-    print_nodes(k, n->child);
+    make_nodes(k, n->child);
     if (n->from) ir_close(k->cg);
     else ring_close_tiles(k, in_turn);
 }
 
-static void print_loop(Kernel *k, const Node *n) {
+static void make_loop(Kernel *k, const Node *n) {
     switch ((LoopWhat)n->what) {
-    case LOOP_COUNTED: print_counted(k, n); return;
-    case LOOP_STEPS: print_steps(k, n); return;
-    case LOOP_ROWS: print_rows(k, n); return;
-    case LOOP_FOLD: print_fold(k); return;
-    case LOOP_OUTER: print_outer(k, n); return;
+    case LOOP_COUNTED: make_counted(k, n); return;
+    case LOOP_STEPS: make_steps(k, n); return;
+    case LOOP_ROWS: make_rows(k, n); return;
+    case LOOP_FOLD: make_fold(k); return;
+    case LOOP_OUTER: make_outer(k, n); return;
     case LOOP_HALVES:
         column_groups_halves(k);
-        print_nodes(k, n->child);
+        make_nodes(k, n->child);
         ir_close(k->cg);
         return;
     case LOOP_WALK:
@@ -95,23 +94,23 @@ static void print_loop(Kernel *k, const Node *n) {
         else row_walk(k, n->from);
         return;
     case LOOP_TILES:
-        print_tiles(k, n);
+        make_tiles(k, n);
         return;
     case LOOP_SCAN:
         scan_open_steps(k);
-        print_nodes(k, n->child);
+        make_nodes(k, n->child);
         ir_close(k->cg);
         return;
     case LOOP_SEGMENTS:
         reduce_tail_segments(k);
-        print_nodes(k, n->child);
+        make_nodes(k, n->child);
         ir_close(k->cg);
         return;
     case LOOP_OUTPUTS: open_outputs(k, n); break;
     case LOOP_VECTORS: mma_open_vectors(k, n->from); break;
     case LOOP_COUNT: return;
     }
-    print_nodes(k, n->child);
+    make_nodes(k, n->child);
     elements_end(k);
 }
 
@@ -119,7 +118,6 @@ static void print_loop(Kernel *k, const Node *n) {
 static Ir left(const Kernel *k, const Node *n) {
     const Cg *cg = k->cg;
     Ir at = n->name ? product_int(cg, n->name) : ir_int(cg, 0);
-    if (n->name && strcmp(n->name, "more") == 0) return ir_name(cg, ir_type(IR_BOOL), n->name);
     return ir_lt(cg, ir_add_n(cg, at, n->ahead), product_int(cg, "steps"));
 }
 
@@ -140,6 +138,7 @@ static Ir condition(const Kernel *k, const Node *n) {
     switch (n->when) {
     case WHEN_STEPS: return compared(cg, "steps", IR_GT, zero);
     case WHEN_LEFT: return left(k, n);
+    case WHEN_MORE: return k->more;
     case WHEN_LAST: return compared(cg, "next", IR_EQ, product_size(k, 'W', AX_K));
     case WHEN_WHOLE: return compared(cg, "steps", IR_EQ, ir_int(cg, k->c.steps));
     case WHEN_PARTIAL: return compared(cg, "steps", IR_LT, ir_int(cg, k->c.steps));
@@ -152,7 +151,7 @@ static Ir condition(const Kernel *k, const Node *n) {
     }
 }
 
-static void print_if(Kernel *k, const Node *n) {
+static void make_if(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     Ir test = condition(k, n), next = NULL;
     if (n->when == WHEN_LAST)
@@ -162,11 +161,11 @@ static void print_if(Kernel *k, const Node *n) {
     else ir_scope(cg);
     if (n->leaves) ir_simple(cg, IR_STMT_RETURN);
     if (next) ir_set(cg, next, ir_int(cg, 0));
-    print_nodes(k, n->child);
+    make_nodes(k, n->child);
     ir_close(cg);
 }
 
-static void print_role(Kernel *k, const Node *n) {
+static void make_role(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     const Role *r = &n->role;
     Ir warp = ir_name(cg, ir_type(IR_U32), "warp");
@@ -175,7 +174,7 @@ static void print_role(Kernel *k, const Node *n) {
     ir_if(cg, last ? ir_binary(cg, IR_GE, warp, first) : ir_lt(cg, ir_sub(cg, warp, first), warps));
     if (r->registers) ir_registers(cg, r->registers, r->fewer);
     k->in_turn = r->teams > 1;
-    print_nodes(k, n->child);
+    make_nodes(k, n->child);
     ir_close(cg);
 }
 
@@ -188,7 +187,7 @@ static RoomKind room_written(const Node *n) {
     return ROOM_NONE;
 }
 
-static void print_copy(Kernel *k, const Node *n) {
+static void make_copy(Kernel *k, const Node *n) {
     switch (k->l->kind) {
     case KERNEL_PERMUTE: permute_fill(k, n->of); return;
     case KERNEL_ROW: row_hold(k, n); return;
@@ -212,7 +211,7 @@ static void print_copy(Kernel *k, const Node *n) {
     }
 }
 
-static void print_compute(Kernel *k, const Node *n) {
+static void make_compute(Kernel *k, const Node *n) {
     if (k->c.ring && n->what == COMPUTE_SLICE) made_products(k);
     else if (k->c.ring) compute_wgmma(k);
     else if (k->c.matrix.used) compute_mma(k, n);
@@ -220,7 +219,7 @@ static void print_compute(Kernel *k, const Node *n) {
     else compute_simt(k, n);
 }
 
-static void print_reduce(Kernel *k, const Node *n) {
+static void make_reduce(Kernel *k, const Node *n) {
     switch ((ReduceWhat)n->what) {
     case REDUCE_SLICES: reduce_slices(k); break;
     case REDUCE_GROUPS: column_groups_add(k, n->from); break;
@@ -234,7 +233,7 @@ static void print_reduce(Kernel *k, const Node *n) {
     }
 }
 
-static void print_store(Kernel *k, const Node *n) {
+static void make_store(Kernel *k, const Node *n) {
     switch ((StoreWhat)n->what) {
     case STORE_OUTPUTS: store_direct(k); break;
     case STORE_SLICES: reduce_slices_put(k); break;
@@ -252,7 +251,7 @@ static void print_store(Kernel *k, const Node *n) {
     }
 }
 
-static void print_place(Kernel *k) {
+static void make_place(Kernel *k) {
     switch (k->l->kind) {
     case KERNEL_COLUMN: column_place(k); break;
     case KERNEL_WINDOW: window_place(k); break;
@@ -263,12 +262,12 @@ static void print_place(Kernel *k) {
     }
 }
 
-static void print_gather(Kernel *k) {
+static void make_gather(Kernel *k) {
     if (k->l->kind == KERNEL_COLUMN_SUMS) column_sums_gather(k);
     else (k->l->r->tail > 0 ? reduce_tail_gather : reduce_split_gather)(k);
 }
 
-static void print_row_values(Kernel *k, const Node *n) {
+static void make_row_values(Kernel *k, const Node *n) {
     bool stats = k->l->r->stats;
     if (k->other && n->what == VALUES_ROWS) chain_clear(k);
     else if (k->other) chain_finish(k);
@@ -281,9 +280,9 @@ static void print_row_values(Kernel *k, const Node *n) {
     else row_combine(k, n->from, n->to);
 }
 
-static void print_values(Kernel *k, const Node *n) {
+static void make_values(Kernel *k, const Node *n) {
     switch ((ValuesWhat)n->what) {
-    case VALUES_PLACE: print_place(k); break;
+    case VALUES_PLACE: make_place(k); break;
     case VALUES_TILE: place_next(k); break;
     case VALUES_ADDRESS: address_thread(k, &k->c.side[n->of]); break;
     case VALUES_TABLE: table_next(k); break;
@@ -314,8 +313,8 @@ static void print_values(Kernel *k, const Node *n) {
     case VALUES_COLUMNS: chain_columns(k); break;
     case VALUES_ROWS:
     case VALUES_FINISH:
-    case VALUES_COMBINE: print_row_values(k, n); break;
-    case VALUES_GATHER: print_gather(k); break;
+    case VALUES_COMBINE: make_row_values(k, n); break;
+    case VALUES_GATHER: make_gather(k); break;
     case VALUES_STATEMENT: store_statement(k, n->of); break;
     case VALUES_COUNT: break;
     }
@@ -323,27 +322,27 @@ static void print_values(Kernel *k, const Node *n) {
 
 /* ---- the tree ---- */
 
-static void print_node(Kernel *k, const Node *n) {
+static void make_node(Kernel *k, const Node *n) {
     if (k->other) product_select(k, n->product);
     if (n->note && n->kind != NODE_SYNC) ir_note(k->cg, "%s", n->note);
     switch (n->kind) {
-    case NODE_SEQUENCE: print_nodes(k, n->child); break;
-    case NODE_LOOP: print_loop(k, n); break;
-    case NODE_IF: print_if(k, n); break;
-    case NODE_ROLE: print_role(k, n); break;
-    case NODE_COPY: print_copy(k, n); break;
-    case NODE_COMPUTE: print_compute(k, n); break;
-    case NODE_REDUCE: print_reduce(k, n); break;
-    case NODE_SYNC: sync_print(k, n); break;
-    case NODE_STORE: print_store(k, n); break;
-    case NODE_VALUES: print_values(k, n); break;
+    case NODE_SEQUENCE: make_nodes(k, n->child); break;
+    case NODE_LOOP: make_loop(k, n); break;
+    case NODE_IF: make_if(k, n); break;
+    case NODE_ROLE: make_role(k, n); break;
+    case NODE_COPY: make_copy(k, n); break;
+    case NODE_COMPUTE: make_compute(k, n); break;
+    case NODE_REDUCE: make_reduce(k, n); break;
+    case NODE_SYNC: sync_make(k, n); break;
+    case NODE_STORE: make_store(k, n); break;
+    case NODE_VALUES: make_values(k, n); break;
     case NODE_COUNT: break;
     }
     if (n->blank) ir_simple(k->cg, IR_STMT_BLANK);
 }
 
-static void print_nodes(Kernel *k, const Node *first) {
-    for (const Node *n = first; n; n = n->next) print_node(k, n);
+static void make_nodes(Kernel *k, const Node *first) {
+    for (const Node *n = first; n; n = n->next) make_node(k, n);
 }
 
-void form_emit(Kernel *k) { print_nodes(k, k->l->form->root->child); }
+void form_emit(Kernel *k) { make_nodes(k, k->l->form->root->child); }

@@ -73,7 +73,7 @@ static Ir when(const Kernel *k, const Node *n) {
     }
 }
 
-void sync_print(Kernel *k, const Node *n) {
+void sync_make(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     const Sync *s = &n->sync;
     if (s->scope == SYNC_GRID && s->op == SYNC_WAIT) {

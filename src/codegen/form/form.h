@@ -1,6 +1,6 @@
 /* The form of a kernel: a tree of few kinds of nodes, made by lowering, checked by kernel_check,
- * and printed, each kind by one printer (nodes.c), which asks the building blocks for the text of
- * what is special.
+ * and made statements of, each kind in one place (nodes.c), which asks the building blocks for what
+ * is special.
  *
  * What a node does to what threads share is in its uses: which room, which slot of a ring, which
  * step's data, who else touches it, and whether it happens at once or only when a later node has
@@ -29,7 +29,7 @@ typedef enum {
         NODE_COUNT
 } NodeKind;
 
-/* Which building block a node asks for its text, by its kind: lists of names beside those that
+/* Which building block a node asks, by its kind: lists of names beside those that
  * their attributes say all about.  */
 #define FORM_LOOPS(X)                                                                              \
     X(COUNTED,  "counted")    /* by its variable and bounds */                                     \
@@ -139,6 +139,7 @@ enum { FORM_QUEUES = 3 };     /* groups of what is under way: DONE_COPIES..DONE_
     X(ALWAYS,  "",                     true,  true)                                                \
     X(STEPS,   "there are steps",      true,  true)                                                \
     X(LEFT,    "a step is left",       true,  true)       /* step + ahead < steps */               \
+    X(MORE,    "a step is left",       true,  true)       /* as VALUES_MORE has found */           \
     X(LAST,    "the last body",        true,  true)                                                \
     X(FETCH,   "products follow",      true,  true)                                                \
     X(LATER,   "not the first turn",   true,  true)       /* of the innermost loop */              \

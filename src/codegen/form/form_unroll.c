@@ -46,6 +46,7 @@ static unsigned holding(const Walk *w, const Node *n, unsigned mask) {
     unsigned last = mask & 0xcu;
     switch (n->when) {
     case WHEN_STEPS: return w->steps > 0 ? mask : 0;
+    case WHEN_MORE: return w->step + n->ahead < w->steps ? mask : 0;
     case WHEN_LEFT: return (n->kind == NODE_IF && !n->name ? 0 : w->step) + n->ahead < w->steps
                                ? mask : 0;
     case WHEN_LAST: return w->body + 1 == w->f->bodies ? mask : 0;

@@ -144,7 +144,7 @@ static void add_loads(const Make *m) {
     if (c->spread) form_add(m->b, NODE_VALUES, VALUES_MORE);
     for (int i = 0; i < 2; i++) all &= !has_tile(&c->side[i]) || c->side[i].spread;
     if (!c->spread || !all) {
-        form_if(m->b, WHEN_LEFT, c->layout->ring[0].ahead)->name = c->spread ? "more" : "step";
+        form_if(m->b, c->spread ? WHEN_MORE : WHEN_LEFT, c->layout->ring[0].ahead)->name = "step";
         for (int i = 0; i < 2; i++) {
             if (has_tile(&c->side[i]) && !c->side[i].spread) add_load(m, &c->side[i], false);
         }

@@ -49,7 +49,7 @@ static void add_walk(FormBuilder *b, const Lowered *l, int pass) {
 }
 
 /* The threads of a row meet; NULL: the pass reduces nothing.  Several warps do through shared
- * memory, leaders before those that follow them; the block prints these nodes.  */
+ * memory, leaders before those that follow them; the block makes these nodes.  */
 static Node *add_threads(FormBuilder *b, const Lowered *l, int pass, NodeKind kind, int what,
                          const char *note) {
     const RowGroup *g = rprog_row_facts(l->p, l->r)->group;

@@ -3,7 +3,7 @@
 #include "codegen/lower/lower.h"
 #include "codegen/skeleton/scan.h"
 
-/* What the node does through shared memory; it prints these.  */
+/* What the node does through shared memory; it makes these.  */
 static void add_meeting(FormBuilder *b, const Lowered *l, RoomKind kind) {
     lower_meet_warps(b, kind, (Reductions){l->p->group->columns, 0, false});
     form_close(b);

@@ -35,7 +35,7 @@ static void next_stage(Kernel *k, Ir turn) {
 void load_more(Kernel *k) {
     Cg *cg = k->cg;
     Ir step = ir_add_n(cg, product_int(cg, "step"), k->l->layout->ring[0].ahead);
-    ir_let(cg, "more", ir_lt(cg, step, product_int(cg, "steps")));
+    k->more = ir_let(cg, "more", ir_lt(cg, step, product_int(cg, "steps")));
     for (int i = 0; i < 2; i++) {
         if (k->c.side[i].spread) address_step(k, &k->c.side[i]);
     }

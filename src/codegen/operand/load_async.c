@@ -102,14 +102,12 @@ static Ir behind(const Cg *cg, Ir row, int rows, int n) {
     return ir_binary(cg, IR_EQ, own, row);
 }
 
-static Ir any_more(const Cg *cg) { return ir_name(cg, ir_type(IR_BOOL), "more"); }
-
 /* Positions from tables: in groups as above, of which a row takes what it has.  */
 static void load_group_row(Kernel *k, const Side *s, Ir row, int rows) {
     Ir wanted = ir_both(k->cg, behind(k->cg, row, rows, s->per_thread), address_live(k, s));
     int size = group_size(s);
     open_groups(k, s, size, IR_UNROLL_ALL);
-    load_groups(k, s, size, wanted, any_more(k->cg));
+    load_groups(k, s, size, wanted, k->more);
     ir_close(k->cg);
 }
 
@@ -123,7 +121,7 @@ void load_async_row(Kernel *k, const Side *s, Ir row, int rows) {
     ir_if(cg, behind(cg, row, rows, s->per_thread));
     Ir live = address_live(k, s), inside = address_test(k, s);
     Ir source = address_source(k, s);
-    copy(k, s, source, inside, ir_both(cg, any_more(cg), live));
+    copy(k, s, source, inside, ir_both(cg, k->more, live));
     ir_close(cg);
     ir_close(cg);
 }
