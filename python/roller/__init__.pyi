@@ -40,6 +40,7 @@ class Group(NamedTuple):
     limiter: str
     skeleton: str
     makes: list[str]
+    refusal: str | None
 
 class Plan:
     def __init__(self, contexts: Any, handle: Any, rank: int = 0) -> None: ...
@@ -49,6 +50,8 @@ class Plan:
     def predicted(self) -> Estimate: ...
     @property
     def groups(self) -> tuple[Group, ...]: ...
+    @property
+    def picture(self) -> str: ...
     def explain(self) -> str: ...
 
 class Launch(NamedTuple):

@@ -7,7 +7,7 @@ from ._errors import text
 from ._kernel import estimate_of
 from ._library import lib, read_text, struct
 
-Group = namedtuple("Group", "us limiter skeleton makes")
+Group = namedtuple("Group", "us limiter skeleton makes refusal")
 
 
 def groups_of(contexts, plan):
@@ -16,13 +16,15 @@ def groups_of(contexts, plan):
     for i in range(lib.roller_plan_groups(plan)):
         g = struct(_abi.RollerGroup)
         context.call(lib.roller_plan_group, plan, i, byref(g))
-        found.append(Group(g.us, text(g.limiter), text(g.skeleton), text(g.makes).split()))
+        found.append(Group(g.us, text(g.limiter), text(g.skeleton), text(g.makes).split(),
+                           text(g.refusal)))
     return found
 
 
 class Plan:
     """text: for compile(plan=...); predicted: as of a Kernel; groups: its kernels in order, each
-    with its time in us, what limits it, its skeleton and the tensors that it makes."""
+    with its time in us, what limits it, its skeleton, the tensors that it makes, and, of a product that takes no
+    matrix unit, why."""
 
     def __init__(self, contexts, handle, rank=0):
         self._contexts, self._handle = contexts, handle
@@ -41,6 +43,11 @@ class Plan:
     @property
     def groups(self):
         return tuple(groups_of(self._contexts, self._plan))
+
+    @property
+    def picture(self):
+        """The tiles of the first product, as SVG; "" if there is none."""
+        return (read_text(lib.roller_plan_text, self._plan, _abi.ROLLER_PLAN_PICTURE) or b"").decode()
 
     def explain(self):
         """Why this plan: rules, terms, what limits it, runners-up, what was rejected."""

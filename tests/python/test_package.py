@@ -196,6 +196,8 @@ class Package(unittest.TestCase):
         self.assertEqual([g.makes for g in plan.groups], [["C"]])
         self.assertAlmostEqual(sum(g.us for g in plan.groups), plan.predicted.us)
         self.assertIn("runners-up", plan.explain())
+        self.assertIn("`@tf32`", plan.groups[0].refusal)
+        self.assertTrue(plan.picture.startswith("<svg"))
 
     def test_sheet(self):
         lines = repr(self.rows).splitlines()
