@@ -1,6 +1,7 @@
 """roller under the TVM-FFI that PyPI has."""
 import os
 import subprocess
+import sys
 import tempfile
 import threading
 import unittest
@@ -9,8 +10,10 @@ import ml_dtypes
 import numpy as np
 import tvm_ffi
 
-import cuda
 import roller
+
+sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python"))
+import cuda  # noqa: E402
 
 BUILD = os.path.dirname(os.path.dirname(os.path.dirname(roller.__file__)))
 MM = ("param M = 1..64; op mm(A: f32[M,32], B: f32[32,48], s: f32) -> C: f32[M,48] "
