@@ -2,25 +2,26 @@
  *
  * In a turn a warp multiplies BM x BN scores, makes powers of them, and multiplies those: three
  * things one after the other, each of which needs all of the one before.  With BM, BN, K, E the
- * block tile, w its warps, WM = BM / w, r the resident blocks of an SM, and clocks per turn and SM:
+ * block tile, w its warps, WM = BM / w, s = WM * BN scores of a warp, r the resident blocks of an
+ * SM, clocks per turn and SM (1e6 us a second):
  *
  *   unit: the k-step of either product, as of a contract program (step.c): fragments, latency, rate
- *   folds: r * w * (s / 32 * (maps + 1 for the leader) + WM * E / 32 to correct results, + 2 * rows
- *       of a lane * log2(lanes of a row) shuffles and steps) / issue; s = WM * BN scores of a warp
- *   powers: the larger of r * w * s * powers / rate(mufu.ex2) and their issue: the power's argument,
- *       the power, folds that follow, a conversion for two
+ *   folds: r * w * (s / 32 * (maps + 1 for the leader) + WM * E / 32 to correct results + 2 * rows
+ *       of a lane * log2(lanes of a row) for shuffles and steps) / issue
+ *   powers: the larger of r * w * s * powers / rate(mufu.ex2) and their issue: the power's
+ *       argument, the power, folds that follow, 0.5 for a conversion of two
  *   COMPUTE: unit + folds + powers + waits.  They are a sum, not the larger one: warps of a
  *       scheduler that run the same program side by side do not fill each other's gaps: of
  *       FlashAttention-2 on H100 SXM5, heads of 64 and 2048 keys, 318 TFLOP/s were published (arXiv
  *       2407.08608, figure of head dimension 64), the sum says 293, the unit alone would allow 642
  *   waits: two barriers a turn, each pipeline_step, of every resident block (step.c)
  *   ISSUE: all instructions / issue
- *   SMEM: r * wavefronts of fragments of b and V by all warps, of a unless registers keep it, and of
- *       the copies
+ *   SMEM: r * wavefronts of fragments of b and V by all warps, of a unless registers keep it, and
+ *       of the copies
  *   L2: sectors of b's and V's tiles
- *   LATENCY: (latency of L2 + r * bytes / share) / (slots - 1/2): a fill begins so many turns before
- *       its use; at least DRAM bytes / rate(bytes in flight), the profile's curve over bytes that an
- *       SM has under way: r * tiles of b and V * (slots - 1/2), by the share of SMs at work
+ *   LATENCY: (latency of L2 + r * bytes / share) / (slots - 0.5): a fill begins so many turns
+ *       before its use; at least DRAM bytes / rate(bytes in flight), the profile's curve over bytes
+ *       that an SM has under way: r * tiles of b and V * (slots - 0.5), by the share of SMs at work
  *   DRAM: a, b, V and the outputs once.  b and V of a batch are read by all of its blocks, which
  *       run side by side; where those of the batches that run at the same time exceed L2, once by
  *       each block
@@ -30,8 +31,8 @@
  * Blocks run in waves (phases.c); blocks that visit fewer turns (ColumnBounds) fill each other's
  * gaps, longest first, so that all take their mean.
  *
- * With T turns of N / BN this is T_mma = 2 e (K + E) / rate and T_exp = e * powers / mufu rate for e
- * = B M N scores, and what they wait for.  */
+ * With T turns of N / BN this is T_mma = 2 e (K + E) / rate and T_exp = e * powers / mufu rate for
+ * e = B M N scores, and what they wait for.  */
 #include "microperf/matrix.h"
 #include "microperf/phases.h"
 #include "microperf/sectors.h"
@@ -50,8 +51,8 @@ typedef struct {
     double warps;
     double folds, powers, power_issue;    /* warp instructions; exponentials; instructions */
     double wavefronts, bytes;             /* of shared memory; from L2 */
-    double a_bytes, a_reads, a_stores;    /* of operand a before the first turn: from L2; wavefronts,
-                                           * reads of fragments that registers keep */
+    double a_bytes;           /* of operand a before the first turn: from L2; wavefronts, ... */
+    double a_reads, a_stores; /* ... reads of fragments that registers keep */
 } Turn;
 
 /* What side `side` of a product does not do in a turn.  */
@@ -258,8 +259,8 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
 /* ---- words ---- */
 
 static void summary(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
-    buf_printf(out, "chain, %d rows x %d columns a turn, %d to %d, %d rows per warp, %d threads, %d "
-               "slot%s", (int)r->block.extent[AX_M], (int)r->block.extent[AX_N],
+    buf_printf(out, "chain, %d rows x %d columns a turn, %d to %d, %d rows per warp, %d threads,"
+               " %d slot%s", (int)r->block.extent[AX_M], (int)r->block.extent[AX_N],
                (int)p->extent[AX_K], (int)p->next->extent[AX_N], (int)r->warp.extent[AX_M],
                r->threads, r->stages, mp_plural(r->stages));
     buf_printf(out, ", %s, %s", dev->mover[r->load[LOAD_B].mover].name, dev->unit[r->unit].name);

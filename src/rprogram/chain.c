@@ -32,7 +32,7 @@ RProg rprog_chain_product(const RProg *r, int number) {
     }
     x.unroll = (int16_t)x.warp.extent[AX_K];
     if (!number) return x;
-    x.load[LOAD_A] = (RLoad){.kind = LOAD_ASYNC, .vec = 1, .along = AX_K,
+    x.load[LOAD_A] = (RLoad){.kind = r->load[LOAD_V].kind, .vec = 1, .along = AX_K,
                              .layout = {.inner = AX_K}};
     x.load[LOAD_B] = r->load[LOAD_V];
     return x;

@@ -3,7 +3,12 @@
  * The unit's tile grows along the rows of a warp and along the columns of a turn until registers
  * are full, warps along the rows until threads or shared memory are, slots of the rings until
  * shared memory is.  K and the columns of the second product are whole, so nothing else is free but
- * how operands are loaded, where a stays, and how results leave.  */
+ * how operands are loaded, where a stays, and how results leave.
+ *
+ * Bounds of the search, where none of these ends it before: 3 slots (one turn takes longer than a
+ * load), 16 warps (as of `contract`), 8 instructions of rows a warp (their results alone fill the
+ * registers).  Padding of rows is that of `contract`: 0.1, more by 0.1, doubled from 0.5 to 64,
+ * until there are 16 programs.  */
 #include "rprogram/build.h"
 #include "rprogram/chain.h"
 #include "rprogram/matrix.h"

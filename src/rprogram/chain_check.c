@@ -45,12 +45,13 @@ static const char *check_ways(const Problem *p, const RProg *r) {
 const char *chain_check(const Problem *p, const Device *dev, const RProg *r) {
     const char *why;
     if (!rprog_static(p) || !rprog_static(p->next)) return "a chain needs static sizes";
-    if (!count_along(&r->block, &r->warp, AX_M)) return "the block tile is no multiple of the warp's";
+    if (!count_along(&r->block, &r->warp, AX_M))
+        return "the block tile is no multiple of the warp's";
     if (r->swapped) return "units of chains are not swapped";
     if (r->stages < 1 || r->stages > STAGES_MAX) return "stages are not in 1..8";
     if (r->keep != KEEP_REGISTERS && r->keep != KEEP_SHARED)
         return "operand a of a chain stays in registers or in shared memory";
-    if (r->raster != RASTER_ROW || r->tail || r->split != 1 || r->stats || r->lanes != 1)
+    if (r->group || r->tail || r->split != 1 || r->stats || r->lanes != 1)
         return "a chain has neither slices nor another order of tiles";
     for (int i = 0; i < CHAIN_PRODUCTS; i++) {
         RProg x = rprog_chain_product(r, i);

@@ -82,7 +82,9 @@ static const char *check_derived(const Case *c) {
 }
 
 const char *rprog_check_skeleton(const Problem *p, const RProg *r) {
-    return skeleton_takes(rprog_skeleton(r->skeleton), p) ? NULL : "the skeleton does not fit the statement";
+    return skeleton_takes(rprog_skeleton(r->skeleton), p) ? NULL
+                                                               : "the skeleton does not fit the"
+                                                                 " statement";
 }
 
 const char *rprog_check(const Problem *p, const Device *dev, const RProg *r) {

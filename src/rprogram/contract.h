@@ -9,8 +9,8 @@ int64_t contract_registers(const Problem *p, const Device *dev, const RProg *r);
 /* `late`, of units of matrices: two sets of fragments do not fit beside all else.  */
 void contract_derive_late(const Problem *p, const Device *dev, RProg *r);
 void contract_rooms(RoomWalk *w);
-/* Of an operand's tile, bytes from row to row; how it is filled.  Adds the room of sums on their way
- * out; false: there are more than can be counted.  */
+/* Of an operand's tile, bytes from row to row; how it is filled.  Adds the room of sums on their
+ * way out; false: there are more than can be counted.  */
 int64_t contract_tile_row(const RoomWalk *w, int side);
 DoneBy contract_filled_by(const RLoad *l);
 bool contract_results(RoomWalk *w, const BlockBytes *b);

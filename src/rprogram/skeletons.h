@@ -78,13 +78,14 @@
  * - split > 1: a kernel before it reduces the slices: each leaves its value (down: each group of
  *   it) in the workspace, and the slices behind it begin with those of all before them.
  *
- * The `chain` skeleton (Problem.next: S[m,n] = sum[k](A[m,k] * B[n,k]), O[m,e] = sum[n](P(S[m,n], row
- * m) * V[n,e]) behind it): a block has block.m rows of one batch and all columns e, and goes in turns
- * along n, block.n columns each; K is whole in each of them.  Axis AX_E of a tile is e.
- * - block.k >= K and block.e >= E are multiples of the unit's, block.n one of its n and of its k
- *   (the second product's K).  Warps divide the rows alone: warp.n, .k, .e are the block's, so that a
- *   warp has whole rows, their reductions meet by shuffles, and its results of the first product
- *   are its operand of the second in the registers that have them (fragment_passes).
+ * The `chain` skeleton (Problem.next: S[m,n] = sum[k](A[m,k] * B[n,k]) and behind it O[m,e] =
+ * sum[n](P(S[m,n], row m) * V[n,e])): a block has block.m rows of one batch and all columns e, and
+ * goes in turns along n, block.n columns each; K is whole in each of them.  Axis AX_E of a tile is
+ * e.
+ * - block.k >= K and block.e >= E are the least multiples of the unit's, block.n one of its n and
+ *   of its k (the second product's K).  Warps divide the rows alone: warp.n, .k, .e are the block's,
+ *   so that a warp has whole rows, their reductions meet by shuffles, and its results of the first
+ *   product are its operand of the second in the registers that have them (fragment_passes).
  * - As products (rprog_chain_product): the first is a program of M x N x K, the second one of M x E
  *   x N, of `contract` form with one k-step each; b of the first is LOAD_B, b of the second LOAD_V,
  *   whose axes are the second product's (along n: of e; along k: of the columns n).
@@ -94,11 +95,10 @@
  *   A turn: wait for b; barrier; begin V of turn j + stages - 1; S; wait for V; barrier; begin b of
  *   turn j + stages; maps and reductions of the row; P; O.
  * - Rows' reductions follow RowGroup.online: a turn folds the leader, corrects what follows it, and
- *   O like them, by the factor of ChainPart.  Columns outside of Chain.bounds are not visited in
- *   turns that have none within; turns are all of a block's from the first that has one.
- * - The grid's x has the tiles of M of a batch, where bounds grow with the row from the last to
- *   the first (the most turns first), then batches.  split > 1 (grid y): slices of the turns, which
- *   leave O and the row's reductions in the workspace; a second kernel merges them in order.
+ *   O likewise.  A block's turns are those from the first to the last that has a column within
+ *   Chain.bounds for some of its rows.
+ * - The grid's x has the tiles of M of a batch, from the last to the first where later rows have
+ *   more columns (rprog_chain_grows), then batches.  split == 1.
  * - VIA_DIRECT, VIA_SHARED: results leave as those of `contract` do, of the second product.  */
 #ifndef ROLLER_RPROGRAM_SKELETONS_H
 #define ROLLER_RPROGRAM_SKELETONS_H
@@ -189,8 +189,8 @@ static inline bool rprog_window_tiled(const RProg *r, int source) {
 int64_t rprog_window_body(const Problem *p, const RProg *r);
 bool rprog_window_unrolls(const Problem *p, const RProg *r);
 
-/* `chain`: product `number` (0, 1) of the program as a program of its own of that product's problem,
- * threads as they are; turns of a block, at most.  */
+/* `chain`: product `number` (0, 1) of the program as a program of its own of that product's
+ * problem, threads as they are; turns of a block, at most.  */
 RProg rprog_chain_product(const RProg *r, int number);
 int64_t rprog_chain_turns(const Problem *p, const RProg *r);
 /* Turns that the blocks of row tile `tile` visit, as far as bounds are known (Chain.bounds).  */

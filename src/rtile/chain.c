@@ -71,7 +71,7 @@ static const Problem *chain_second(Arena *a, const Problem *p, const Contraction
 
 /* ---- columns ---- */
 
-/* The root's index that runs with left index j of a statement; -1: one that the rows do not have. */
+/* The root's index that runs with left index j of a statement; -1: the rows do not have it.  */
 static int row_index(const KernelGroup *g, int stmt, int j) {
     const uint8_t *perm = NULL;
     for (int i = 0; i < g->n_fused; i++)

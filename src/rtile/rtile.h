@@ -130,9 +130,9 @@ typedef struct {
 typedef struct {
     const Chain *chain;
     double ops;               /* instructions before the row's leader is known: maps, its fold */
-    double powers;            /* exponentials, with what is made for each of them: its argument, ... */
+    double powers;            /* exponentials; what is made for each of them: its argument, ... */
     double power_ops;         /* ... folds of what follows, the rest of the operand */
-    int values;               /* reductions of the row, which a thread carries for each of its rows */
+    int values;               /* reductions, which a thread carries for each of its rows */
     ChainEnd from[CHAIN_MAX_BOUNDS], to[CHAIN_MAX_BOUNDS];        /* as in Chain.bounds */
 } ChainFacts;
 /* The columns that some row of first..end - 1 of a batch has terms in, as far as is known: from

@@ -195,7 +195,8 @@ static void prices_follow_the_formulas(Arena *a) {
     static const struct {
         const char *device;
         int64_t keys, head;
-    } rows[] = {{"a100", 2048, 128}, {"a100", 4096, 64}, {"h200", 4096, 128}, {"rtx4090", 2048, 64}};
+    } rows[] = {{"a100", 2048, 128}, {"a100", 4096, 64}, {"h200", 4096, 128},
+                {"rtx4090", 2048, 64}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         Case c = open_case(a, rows[i].device,
                            attention(a, rows[i].keys, rows[i].head, "s[b,i,j]"));
