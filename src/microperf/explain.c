@@ -132,8 +132,8 @@ static void tell_apart(const Story *s) {
         buf_printf(s->out, "  not in the kernel of the product whose rows it reads: %s\n",
                    root->unchained);
     else if (could)
-        buf_puts(s->out, "  not in the kernel of the product whose rows it reads: none fits, or two "
-                         "are predicted to be as fast\n");
+        buf_puts(s->out, "  not in the kernel of the product whose rows it reads: none fits, or "
+                         "two are predicted to be as fast\n");
 }
 
 void mp_explain(const Problem *p, const Device *dev, const RProgSet *set, const Ranked *r, int n,

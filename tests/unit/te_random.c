@@ -6,7 +6,7 @@
 /* Of statements; the first ones are any expression.  */
 enum {
     FOLLOWER = 3, STENCIL, WINDOW, SCAN, CONTRACTION, CONTRACTION_TOO, PRODUCT_ROWS, CONVOLUTION,
-    KEPT_ROWS, MATMUL, KINDS
+    KEPT_ROWS, MATMUL, KINDS, CHAIN
 };
 
 static void dimension(Gen *g, const Tensor *t, int d) {
@@ -228,10 +228,11 @@ static void choose_shape(Gen *g, Tensor *t, int least) {
 
 static void statement(Gen *g, bool last) {
     Tensor t = {.role = last || chance(g, 2) ? OUTPUT : TEMPORARY};
-    static const uint32_t products[] = {MATMUL, MATMUL, MATMUL, PRODUCT_ROWS, CONVOLUTION, 0};
-    uint32_t kind = g->limits.products ? products[below(g, 6)] : below(g, KINDS);
+    static const uint32_t products[] = {MATMUL, MATMUL, MATMUL, PRODUCT_ROWS, CONVOLUTION, 0,
+                                        CHAIN};
+    uint32_t kind = g->limits.products ? products[below(g, 7)] : below(g, KINDS);
     if (kind == MATMUL) t.role = OUTPUT;
-    bool real = kind == PRODUCT_ROWS || (g->limits.products && !chance(g, 6));
+    bool real = kind == PRODUCT_ROWS || kind == CHAIN || (g->limits.products && !chance(g, 6));
     t.cls = real ? REAL : (Class)(below(g, 7) % 5 / 2);
     t.dtype = below(g, DTYPES);
     if (t.role == TEMPORARY && !chance(g, 4)) t.dtype = 0;
@@ -253,7 +254,8 @@ static void statement(Gen *g, bool last) {
                  (kind == SCAN && scan(g, &t)) ||
                  (kind == FOLLOWER && gen_follower(g, &t, &lead)) ||
                  (kind == KEPT_ROWS && gen_kept_rows(g, &t, &lead)) ||
-                 (kind == PRODUCT_ROWS && gen_product_rows(g, &t, &lead));
+                 (kind == PRODUCT_ROWS && gen_product_rows(g, &t, &lead)) ||
+                 (kind == CHAIN && gen_chain(g, &t, &lead));
     if (!folds) gen_expr(g, t.cls, 1 + (int)below(g, 3));
     const char *body = gen_cut(g, lead);
     gen_own_point(g, &t, g->n_tensor);

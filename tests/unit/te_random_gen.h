@@ -1,6 +1,7 @@
 /* What the parts of the generator of random programs share: te_random_expr.c writes indices, reads
- * and expressions, te_random_product.c products with what follows them, te_random_rows.c statistics
- * and rows that are read again, te_random.c statements and the file.  */
+ * and expressions, te_random_product.c products with what follows them, te_random_chain.c softmax
+ * between products, te_random_rows.c statistics and rows that are read again, te_random.c
+ * statements and the file.  */
 #ifndef TESTS_TE_RANDOM_GEN_H
 #define TESTS_TE_RANDOM_GEN_H
 #include "te_random.h"
@@ -92,8 +93,18 @@ void gen_expr(Gen *g, Class cls, int depth);
 void gen_own_point(Gen *g, const Tensor *t, int tensor);
 /* The ranges of the statement's axes that need telling.  */
 void gen_where(Gen *g);
+/* A read of a new input over all axes in scope but those of `without`, a mask over the axes.  */
+const char *gen_factor(Gen *g, Class cls, uint32_t type, unsigned without);
+/* A temporary over the first `rank` axes; what assigns it is written up to here, from here on its
+ * right side is due, and then its end.  Returns a read of it.  */
+const char *gen_begin(Gen *g, const Tensor *like, int rank, bool f64);
+void gen_end(Gen *g);
+/* A temporary that is a product over rows and columns, the last axis of t.  Axes before the rows
+ * are of both factors or of the first alone.  NULL: no room.  */
+const char *gen_product(Gen *g, const Tensor *t);
 /* The right side of a statement for t; statements before it end at *body.  False if there is no
  * room.  */
+bool gen_chain(Gen *g, const Tensor *t, size_t *body);
 bool gen_product_rows(Gen *g, const Tensor *t, size_t *body);
 bool gen_follower(Gen *g, const Tensor *t, size_t *body);
 bool gen_kept_rows(Gen *g, const Tensor *t, size_t *body);

@@ -5,8 +5,7 @@
 
 /* ---- rows of a product ---- */
 
-/* A read of a new input over all axes in scope but those of `without`, a mask over the axes.  */
-static const char *factor(Gen *g, Class cls, uint32_t type, unsigned without) {
+const char *gen_factor(Gen *g, Class cls, uint32_t type, unsigned without) {
     int scope[MAX_AXES], n = g->n_scope;
     memcpy(scope, g->scope, sizeof scope);
     g->n_scope = 0;
@@ -19,9 +18,7 @@ static const char *factor(Gen *g, Class cls, uint32_t type, unsigned without) {
     return gen_cut(g, from);
 }
 
-/* A temporary over the first `rank` axes; what assigns it is written up to here, from here on its
- * right side is due.  Returns a read of it.  */
-static const char *begin(Gen *g, const Tensor *like, int rank, bool f64) {
+const char *gen_begin(Gen *g, const Tensor *like, int rank, bool f64) {
     Tensor t = {.role = TEMPORARY, .cls = REAL, .dtype = f64, .rank = rank};
     memcpy(t.dim, like->dim, sizeof t.dim);
     size_t from = g->out.len;
@@ -32,26 +29,24 @@ static const char *begin(Gen *g, const Tensor *like, int rank, bool f64) {
     return point;
 }
 
-static void end(Gen *g) {
+void gen_end(Gen *g) {
     gen_where(g);
     put(g, ";");
 }
 
-/* The product over rows and columns, the last axis of t.  Axes before the rows are of both factors
- * or of the first alone.  */
-static const char *product(Gen *g, const Tensor *t) {
+const char *gen_product(Gen *g, const Tensor *t) {
     int k = gen_reduction_axis(g, true);
     if (k < 0) return NULL;
     bool batch = chance(g, 2);
     uint32_t type = below(g, 4), other = chance(g, 6) ? below(g, DTYPES) : type;
     unsigned rows = batch ? 1U << (t->rank - 2) : (1U << (t->rank - 1)) - 1;
-    const char *a = factor(g, REAL, type, 1U << (t->rank - 1));
-    const char *b = factor(g, REAL, other, rows);
-    const char *p = begin(g, t, t->rank, type == 1 || other == 1);
+    const char *a = gen_factor(g, REAL, type, 1U << (t->rank - 1));
+    const char *b = gen_factor(g, REAL, other, rows);
+    const char *p = gen_begin(g, t, t->rank, type == 1 || other == 1);
     put(g, "sum[");
     gen_index_item(g, k);
     buf_printf(&g->out, "](%s*%s)", g->style.swapped ? b : a, g->style.swapped ? a : b);
-    end(g);
+    gen_end(g);
     gen_leave_axis(g, k);
     g->n_axis--;
     return p;
@@ -77,8 +72,8 @@ bool gen_matmul(Gen *g, const Tensor *t) {
     uint32_t type = t->cls == REAL ? real[below(g, 7)] : integer[below(g, 3)], other = type;
     if (chance(g, 6)) other = below(g, DTYPES);
     unsigned rows = batch ? 1U << (t->rank - 2) : (1U << (t->rank - 1)) - 1;
-    const char *a = made(g, factor(g, t->cls, type, 1U << (t->rank - 1)), t->cls, type);
-    const char *b = made(g, factor(g, t->cls, other, rows), t->cls, type);
+    const char *a = made(g, gen_factor(g, t->cls, type, 1U << (t->rank - 1)), t->cls, type);
+    const char *b = made(g, gen_factor(g, t->cls, other, rows), t->cls, type);
     put(g, "sum[");
     gen_index_item(g, k);
     buf_printf(&g->out, "](%s*%s)", g->style.swapped ? b : a, g->style.swapped ? a : b);
@@ -91,13 +86,13 @@ static const char *row_value(Gen *g, const Tensor *t, const char *p, const char 
     static const char *const redop[] = {"max", "sum", "min"};
     bool exact = g->limits.exact, wide = g->tensor[g->n_tensor - 1].dtype == 1;
     uint32_t how = below(g, exact ? 3 : earlier ? 5 : 4);
-    const char *v = begin(g, t, t->rank - 1, wide);
+    const char *v = gen_begin(g, t, t->rank - 1, wide);
     buf_printf(&g->out, "%s[", how < 3 ? redop[how] : "sum");
     gen_index_item(g, t->rank - 1);
     if (how < 3) buf_printf(&g->out, "](%s)", p);
     else if (how == 3) buf_printf(&g->out, "](%s*%s)", p, p);
     else buf_printf(&g->out, "](exp(%s-%s))", p, earlier);
-    end(g);
+    gen_end(g);
     return v;
 }
 
@@ -105,13 +100,13 @@ bool gen_product_rows(Gen *g, const Tensor *t, size_t *body) {
     if (t->cls != REAL || t->rank < 2 || g->n_input + 2 > MAX_INPUTS) return false;
     bool open = t->role == TEMPORARY, two = chance(g, 2), mapped = chance(g, 3);
     for (int d = 0; d < t->rank; d++) g->axis[d].where = true;
-    const char *p = product(g, t);
+    const char *p = gen_product(g, t);
     if (p && mapped) {
         const char *was = p;
-        p = begin(g, t, t->rank, g->tensor[g->n_tensor - 1].dtype == 1);
+        p = gen_begin(g, t, t->rank, g->tensor[g->n_tensor - 1].dtype == 1);
         if (chance(g, 2)) buf_printf(&g->out, "%s*2", was);
         else buf_printf(&g->out, "max(%s,1)", was);
-        end(g);
+        gen_end(g);
     }
     const char *x = p ? row_value(g, t, p, NULL) : NULL;
     const char *y = p && two ? row_value(g, t, p, x) : x;
@@ -174,7 +169,7 @@ bool gen_convolution(Gen *g, const Tensor *t) {
     }
     uint32_t type = below(g, DTYPES);
     unsigned places = ((1U << t->rank) - 1) & ~(1U << filter);
-    const char *weight = factor(g, t->cls, type, places);
+    const char *weight = gen_factor(g, t->cls, type, places);
     Tensor x = {.role = INPUT, .cls = t->cls, .dtype = type};
     put(g, "sum[");
     for (int i = 0; i < n; i++) {

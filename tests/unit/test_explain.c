@@ -118,9 +118,9 @@ static void test_refusals(void **state) {
 /* Why a second product has a kernel of its own.  */
 static void test_apart(void **state) {
     explains(*state, ATTENTION("exp(t[b,i,j] - m[b,i]) / z[b,i] @type(f8e4m3)"),
-             (const char *const[]){"not in the kernel of the product whose rows it reads: it depends "
-                                   "on values of the row by more than exponentials and divisors",
-                                   NULL});
+             (const char *const[]){"not in the kernel of the product whose rows it reads: it "
+                                   "depends on values of the row by more than exponentials and "
+                                   "divisors", NULL});
     explains(*state, ATTENTION("exp(t[b,i,j]) / z[b,i] @type(bf16)"),
              (const char *const[]){"not in the kernel of the product whose rows it reads: what "
                                    "divides it is no sum of the exponentials of its row", NULL});

@@ -72,8 +72,7 @@ static bool join_rows(Finder *f, const RowGroup *const *row) {
     *f->joined = *f->g;
     f->to = f->rows.row ? stats_find(&f->rows, row, NULL, f->joined) : find_first(f, row);
     if (f->to < 0)
-        return refuse(f, f->rows.row ? "its rows are not those of a product's results"
-                                     : chain_alone);
+        return refuse(f, chain_alone);
     if (f->rows.row) {
         Groups *both = f->joined, *own = ARENA_NEW(f->a, Groups);
         *own = *f->g;
@@ -310,7 +309,7 @@ const Chain *chain_find(Arena *a, const Te *te, const Groups *g, const RowGroup 
                  bind_results(&f, maps, n) && parts(&f) && axes_agree(&f);
     c->columns = f.columns;
     if (found) chain_bounds(a, te, f.joined, c);
-    *out = (ChainFound){f.joined, f.row, f.to, found || f.why ? f.why : "it is no product"};
+    *out = (ChainFound){f.joined, f.row, f.to, found || f.why ? f.why : chain_alone};
     return found ? c : NULL;
 }
 

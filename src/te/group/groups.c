@@ -79,7 +79,7 @@ const char *chain_refusal(Arena *a, const Te *te, int stmt) {
     Groups *g = ARENA_NEW(a, Groups);
     ChainFound x;
     const RowGroup **row = groups_by_kinds(a, te, g);
-    if (g->root[g->home[stmt]] != stmt) return "it shares a kernel with others";
+    if (g->root[g->home[stmt]] != stmt) return chain_alone;
     return chain_find(a, te, g, row, g->home[stmt], &x) ? NULL : x.why;
 }
 

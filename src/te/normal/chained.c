@@ -301,24 +301,32 @@ static bool is_candidate(const TeStmt *s) {
            te_dtype_class(s->rhs->type) == TE_CLASS_REAL;
 }
 
+/* Why statement k is no second product; no decision is noted.  */
+static const char *refusal(Norm *n, int k) {
+    TeDecisions *given = n->te->decisions;
+    n->te->decisions = ARENA_NEW(n->a, TeDecisions);
+    *n->te->decisions = *given;
+    const char *why = chain_refusal(n->a, n->te, k);
+    n->te->decisions = given;
+    return why;
+}
+
 /* Why the sum of site `site`, statement k, is no second product, after rewriting it.  */
 static const char *try(Norm *n, int k, int site, bool *rewrote) {
     Rewrite *r = ARENA_NEW(n->a, Rewrite);
-    TeDecisions *given = n->te->decisions;
     TeStmt own = n->te->stmt[k];
     *r = (Rewrite){.n = n, .s = &own, .center = -1};
     memset(r->maker, -1, sizeof r->maker);
     for (int i = 0; i < n->te->n_stmt; i++) r->maker[n->te->stmt[i].tensor] = i;
     uint32_t made = n->te->rewritten;
-    if (!rewrite(r, k)) return r->why ? r->why : "its expressions are too long";
+    if (!rewrite(r, k)) {
+        const char *why = r->why ? r->why : "its expressions are too long";
+        return refusal(n, k) == chain_alone ? chain_alone : why;
+    }
     *rewrote = n->te->rewritten != made || !te_expr_same(own.rhs, n->te->stmt[k].rhs);
     normalize_dead(n);
     normalize_list_reads(n);
-    n->te->decisions = ARENA_NEW(n->a, TeDecisions);       /* none is noted */
-    *n->te->decisions = *given;
-    const char *why = chain_refusal(n->a, n->te, sum_of(n->te, site));
-    n->te->decisions = given;
-    return why;
+    return refusal(n, sum_of(n->te, site));
 }
 
 void normalize_chain(Norm *n) {

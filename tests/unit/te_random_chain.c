@@ -1,0 +1,118 @@
+/* links: base */
+/* Softmax between two products. */
+#include "te_random_gen.h"
+
+#include <string.h>
+
+/* The last axis runs over another size from now on.  */
+static void resize(Gen *g, int last, int size) {
+    g->work = g->work / g->high[g->axis[last].size] * g->high[size];
+    g->axis[last].size = size;
+}
+
+static bool has_room(const Gen *g, const Tensor *t, int columns) {
+    int64_t count = g->high[columns];
+    for (int d = 0; d + 1 < t->rank; d++) count *= g->high[t->dim[d]];
+    int64_t work = g->work / g->high[t->dim[t->rank - 1]] * g->high[columns];
+    return count <= gen_elements(g) && work <= gen_work(g) &&
+           g->work * g->high[columns] <= gen_work(g) && g->n_axis < MAX_AXES;
+}
+
+/* The scores as they are, masked, or scaled; a read of them.  */
+static const char *mapped(Gen *g, const Tensor *s, const char *p, bool wide) {
+    uint32_t how = below(g, 4);
+    if (how == 0) return p;
+    const char *m = gen_begin(g, s, s->rank, wide);
+    if (how == 1) {
+        buf_printf(&g->out, "%s*0.125", p);
+    } else {
+        gen_index_value(g, s->rank - 1);
+        put(g, how == 2 ? "<=" : "+3>");
+        gen_index_value(g, s->rank - 2);
+        buf_printf(&g->out, "?%s:-inf", p);
+    }
+    gen_end(g);
+    return m;
+}
+
+/* Element of tensor `tensor` at the axes of its rows and at axis `column`.  */
+static const char *at_column(Gen *g, int tensor, int column) {
+    const Tensor *t = &g->tensor[tensor];
+    size_t from = g->out.len;
+    gen_name(g, 'T', tensor, "[");
+    for (int d = 0; d < t->rank; d++) {
+        int axis = gen_order(g, t, d);
+        if (d) put(g, ",");
+        gen_index_item(g, axis == t->rank - 1 ? column : axis);
+    }
+    put(g, "]");
+    return gen_cut(g, from);
+}
+
+static const char *row_value(Gen *g, const Tensor *s, const char *e, bool wide, const char *max) {
+    const char *v = gen_begin(g, s, s->rank - 1, wide);
+    put(g, max ? "sum[" : "max[");
+    gen_index_item(g, s->rank - 1);
+    if (max) buf_printf(&g->out, "](exp(%s-%s))", e, max);
+    else buf_printf(&g->out, "](%s)", e);
+    gen_end(g);
+    return v;
+}
+
+/* Divided before the sum, behind it, or not at all.  */
+static void write_second(Gen *g, int k, const char *power, const char *z, const char *v,
+                         const char *to) {
+    uint32_t how = below(g, 3);
+    put(g, "sum[");
+    gen_index_item(g, k);
+    buf_printf(&g->out, "](%s(%s%s%s)*%s)", to, power, how == 1 ? "/" : "", how == 1 ? z : "", v);
+    if (how == 2) buf_printf(&g->out, "/%s", z);
+}
+
+/* The statements of a row's scores, maximum and sum; false if there is no room.  */
+typedef struct {
+    int scores;               /* tensor */
+    const char *max, *sum;
+} Row;
+
+static bool write_row(Gen *g, const Tensor *s, Row *row) {
+    const char *e = gen_product(g, s);
+    if (!e) return false;
+    bool wide = g->tensor[g->n_tensor - 1].dtype == 1;
+    e = mapped(g, s, e, wide);
+    row->scores = g->n_tensor - 1;
+    row->max = row_value(g, s, e, wide, NULL);
+    row->sum = row_value(g, s, e, wide, row->max);
+    return true;
+}
+
+bool gen_chain(Gen *g, const Tensor *t, size_t *body) {
+    if (t->cls != REAL || t->rank < 2 || g->limits.exact || g->n_input + 3 > MAX_INPUTS ||
+        g->n_tensor + 8 > MAX_TENSORS)
+        return false;
+    int last = t->rank - 1, columns = gen_size(g);
+    if (!has_room(g, t, columns)) return false;
+    Tensor s = *t;
+    Row row;
+    s.dim[last] = columns;
+    resize(g, last, columns);
+    for (int d = 0; d < t->rank; d++) g->axis[d].where = true;
+    bool room = write_row(g, &s, &row);
+    resize(g, last, t->dim[last]);
+    for (int d = 0; d < t->rank; d++) g->axis[d].where = t->role == TEMPORARY;
+    *body = g->out.len;
+    if (!room) return false;
+    int k = gen_add_axis(g, columns, true);
+    g->work *= g->high[columns];
+    g->scope[g->n_scope++] = k;
+    static const uint32_t types[] = {2, 3, 2, 3, 0};
+    uint32_t type = types[below(g, 5)], other = chance(g, 6) ? below(g, 4) : type;
+    unsigned rows = chance(g, 2) ? 1U << (last - 1) : (1U << last) - 1;
+    const char *v = gen_factor(g, REAL, other, rows), *to = gen_dtype(g, REAL, type);
+    const char *x = at_column(g, row.scores, k);
+    *body = g->out.len;
+    write_second(g, k, arena_printf(g->out.arena, "exp(%s-%s)", x, row.max), row.sum, v,
+                 to);
+    gen_leave_axis(g, k);
+    return true;
+}
