@@ -134,7 +134,41 @@ static void chains_are_right(void **state) {
     arena_destroy(a);
 }
 
+/* Within two in a hundred.  */
+static void is_near(const char *what, double got, double want) {
+    if (got < 0.98 * want || got > 1.02 * want) fail_msg("%s: %g, not %g", what, got, want);
+}
+
+/* Instructions of the matrix unit are those of both products, powers one for each score and one for
+ * the division of each result; inputs and outputs move once.  */
+static void counts_are_those_of_the_formulas(void **state) {
+    enum { L = 64, N = 1024, D = 64, INSTRUCTION = 2 * 16 * 8 * 16 };
+    const char *text = ATTENTION(1, 64, 1024, 64, 64, "f16");
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    Nvrtc *nvrtc;
+    KernelCase c;
+    const Device *dev = fixture_device(a, "a100");
+    (void)state;
+    if (nvrtc_open(a, &d, NULL, dev->arch, &nvrtc)) skip();
+    const char *bad = kernel_open_decided(&c, a, dev, text, NULL, JOINED | CHAINS);
+    if (!bad) bad = kernel_pick(&c, 0);
+    if (!bad) bad = kernel_emit(&c);
+    if (!bad) bad = kernel_compile(&c, nvrtc, true);
+    if (!bad) bad = kernel_run(&c, TE_FILL_REALS, 1, false);
+    if (bad) fail_msg("%s", kernel_report(&c, "counts", bad));
+    const SimCounters *x = &c.counted;
+    is_near("products", (double)x->pipe[SIM_PIPE_TENSOR], 2.0 * L * N * (D + D) / INSTRUCTION);
+    is_near("powers", (double)x->pipe[SIM_PIPE_MUFU], (double)(L * N + L * D) / WARP);
+    is_near("read", (double)x->unique_load_sectors, 2.0 * (L * D + 2 * N * D) / SECTOR);
+    is_near("written", (double)x->unique_store_sectors, 2.0 * L * D / SECTOR);
+    assert_int_equal(c.code.kernel[0].spill_stores, 0);
+    assert_int_equal(c.program.workspace_bytes, 0);
+    arena_destroy(a);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(chains_are_right)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(chains_are_right),
+                                       cmocka_unit_test(counts_are_those_of_the_formulas)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
