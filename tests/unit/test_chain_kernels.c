@@ -1,6 +1,8 @@
 /* links: sim */
 /* Chains of two products on the simulator against te_eval.  CHAIN_CASE=TEXT: those whose name has
  * it; CHAIN_SHOW=1 prints sources.  */
+#include "base/hash.h"
+#include "base/numeric.h"
 #include "effort.h"
 #include "kernel_fixture.h"
 #include "plan_fixture.h"
@@ -134,6 +136,44 @@ static void chains_are_right(void **state) {
     arena_destroy(a);
 }
 
+static uint16_t half(double x) { return num_f16_encode(x, ROUND_NEAREST_EVEN, false); }
+
+static double whole(Rng *rng) { return (int)rng_below(rng, 81) - 40; }
+
+/* Scores of some thousands, and beyond each length NaN in keys and values; a length is 0.  */
+static void what_a_mask_hides_is_not_read(void **state) {
+    enum { B = 3, L = 50, N = 70, D = 32 };
+    static const int32_t length[B] = {41, 0, 70};
+    static uint16_t q[B * L * D], k[B * N * D], v[B * N * D];
+    static float w[L * N];
+    const TeData in[] = {{q, sizeof q}, {k, sizeof k}, {v, sizeof v},
+                         {(void *)(uintptr_t)length, sizeof length}, {w, sizeof w}};
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    Rng rng = {1};
+    Nvrtc *nvrtc;
+    KernelCase c;
+    const Device *dev = fixture_device(a, "a100");
+    (void)state;
+    for (int i = 0; i < B * L * D; i++) q[i] = half(whole(&rng));
+    for (int i = 0; i < B * N * D; i++) {
+        bool there = i / D % N < length[i / (N * D)];
+        k[i] = there ? half(whole(&rng)) : 0x7e00;
+        v[i] = there ? half(rng_below(&rng, 100) / 100.0) : 0x7e00;
+    }
+    if (nvrtc_open(a, &d, NULL, dev->arch, &nvrtc)) skip();
+    const char *bad = kernel_open_decided(&c, a, dev, LENGTHS(3, 50, 70, 32), NULL, JOINED | CHAINS);
+    c.in = in;
+    for (uint64_t seed = 0; seed < 4 && !bad; seed++) {
+        bad = kernel_pick(&c, seed);
+        if (!bad) bad = kernel_emit(&c);
+        if (!bad) bad = kernel_compile(&c, nvrtc, true);
+        if (!bad) bad = kernel_run(&c, TE_FILL_REALS, 1, false);
+    }
+    if (bad) fail_msg("%s", kernel_report(&c, "hidden", bad));
+    arena_destroy(a);
+}
+
 /* Within two in a hundred.  */
 static void is_near(const char *what, double got, double want) {
     if (got < 0.98 * want || got > 1.02 * want) fail_msg("%s: %g, not %g", what, got, want);
@@ -169,6 +209,7 @@ static void counts_are_those_of_the_formulas(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(chains_are_right),
+                                       cmocka_unit_test(what_a_mask_hides_is_not_read),
                                        cmocka_unit_test(counts_are_those_of_the_formulas)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
