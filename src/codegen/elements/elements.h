@@ -76,14 +76,10 @@ bool store_vector(Kernel *k, int stmt, const Output *o, const char *put, Ir to, 
 /* Says where the thread is along M or N, and what its loops will add to that.  */
 void store_position(Kernel *k, AxisClass axis, Ir own, Ir step);
 void store_turns(Kernel *k, const Turns *turns);
-Ir store_at(const Kernel *k, AxisClass axis);             /* both, in the loops */
 /* Defines it as m or n, and opens a test that it is inside, if some are not.  */
 void store_open_inside(Kernel *k, AxisClass axis, bool ragged);
 /* Before the loops: pointers to the thread's elements of each tensor that is stored.  */
 void store_pointers(Kernel *k);
-/* The same for partial sums, in rows of `stride`: (m, n) lies at row `row` + m, column `column` + n
- * (NULL: n).  Elements.sums is the place of an element in the loops.  */
-void store_sums(Kernel *k, Ir row, Ir column, Ir stride);
 /* Where statement `stmt` writes: a pointer, and the offset in elements.  */
 Ir store_place(const Kernel *k, int stmt, const Access *x, Ir *offset);
 
@@ -106,7 +102,6 @@ void stats_lanes(Kernel *k, int pass, bool online);
 void stats_put(Kernel *k, int pass, bool online);         /* what warps made of their columns */
 void stats_finish(Kernel *k, int pass, bool online);
 bool stats_followed(const Problem *p, const RProg *r, int pass, bool online);
-bool stats_meets(const Kernel *k, int i, int pass, bool online);
 bool stats_known(const Kernel *k, int i); /* is statement i's value of a row? */
 bool stats_any_online(const Problem *p, const RProg *r, int pass);
 /* Is a statement of the group evaluated, is its tensor stored where outputs are (also where there
@@ -142,9 +137,7 @@ void ring_open_box(Kernel *k);
 Ir ring_box_place(const Kernel *k, IrBase base);
 void ring_put(Kernel *k);
 
-/* flat.c: does an access of a map lie as the domain does?  */
-bool stream_is_flat(const Kernel *k, int stmt, const Access *x);
-/* The offset of an access whose subscripts are `sub`, by fewer divisions where it can.  */
+/* flat.c: the offset of an access whose subscripts are `sub`, by fewer divisions where it can.  */
 Ir stream_offset(const Kernel *k, int stmt, const Access *x, const Ir *sub);
 /* The same of a read at a point; constants of tested subscripts go to `by` (cg_tested).  */
 Ir stream_read(const Kernel *k, int stmt, const Access *x, const CgPoint *at, int64_t *by);

@@ -85,7 +85,8 @@ static Ir offset_of(const Kernel *k, const Access *x, const int64_t *factor, boo
     return wraps ? ir_as(cg, IR_I32, sum) : sum;
 }
 
-bool stream_is_flat(const Kernel *k, int stmt, const Access *x) {
+/* Does an access of a map lie as the domain does?  */
+static bool stream_is_flat(const Kernel *k, int stmt, const Access *x) {
     const TeStmt *root = kernel_root(k), *s = &k->cg->te->stmt[stmt];
     uint8_t to_root[TE_MAX_INDICES] = {0};
     Access own = *x;

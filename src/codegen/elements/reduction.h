@@ -41,8 +41,6 @@ typedef struct {
                                * one; NULL: with none */
     Ir moves;                 /* ReduceRange.moves */
 } ThreadMap;
-ThreadMap row_map(const Kernel *k);
-ThreadMap column_map(const Kernel *k);
 ThreadMap sums_map(const Kernel *k);     /* of a product whose sums lie in the workspace */
 ThreadMap stats_map(const Kernel *k);    /* of a product, or of what makes values of its parts */
 

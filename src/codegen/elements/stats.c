@@ -16,7 +16,7 @@ static Partials partials(const Kernel *k, int pass, bool online) {
     return monoid_select(&all, online);
 }
 
-bool stats_meets(const Kernel *k, int i, int pass, bool online) {
+static bool stats_meets(const Kernel *k, int i, int pass, bool online) {
     const RowGroup *g = facts(k)->group;
     return g->role[i] == ROW_REDUCE && g->pass[i] == pass &&
         (g->follow[i] != FOLLOW_NONE) == online;

@@ -120,7 +120,8 @@ void store_turns(Kernel *k, const Turns *turns) {
     }
 }
 
-Ir store_at(const Kernel *k, AxisClass axis) {
+/* A position: of the thread, and what its loops add.  */
+static Ir store_at(const Kernel *k, AxisClass axis) {
     Ir step = k->at.step[axis == AX_N], own = k->at.own[axis == AX_N];
     const Turns *t = &k->at.turns;
     if (t->part[0]) return axis == AX_N ? t->at[1] : ir_add(k->cg, t->at[0], t->rest);
@@ -251,7 +252,9 @@ Ir store_place(const Kernel *k, int stmt, const Access *x, Ir *offset) {
 
 /* ---- pointers to partial sums ---- */
 
-void store_sums(Kernel *k, Ir row, Ir column, Ir stride) {
+/* In rows of `stride`: (m, n) lies at row `row` + m, column `column` + n (NULL: n).  Elements.sums is
+ * the place of an element in the loops.  */
+static void store_sums(Kernel *k, Ir row, Ir column, Ir stride) {
     Cg *cg = k->cg;
     const Turns *turns = &k->at.turns;
     IrType type = ir_pointer(ir_compute(k->l->p->con.acc), IR_GLOBAL, false);

@@ -24,7 +24,9 @@ IrBase ir_compute(TeDtype t) {
 
 static bool is_scalar(IrType t) { return t.rank == 0 && t.lanes <= 1; }
 
-bool ir_is_integer(IrType t) { return is_scalar(t) && t.base >= IR_BOOL && t.base <= IR_U64; }
+static bool is_integer(IrType t) {
+    return is_scalar(t) && t.base >= IR_BOOL && t.base <= IR_U64;
+}
 
 int ir_bytes(IrBase base) {
     static const int bytes[IR_BASE_COUNT] = {
@@ -101,7 +103,7 @@ Ir ir_name(const Cg *c, IrType type, const char *text) {
 }
 
 bool ir_is_number(Ir x, int64_t *v) {
-    if (x->op != IR_NUMBER || !ir_is_integer(x->type)) return false;
+    if (x->op != IR_NUMBER || !is_integer(x->type)) return false;
     *v = x->i;
     return true;
 }

@@ -244,7 +244,6 @@ Ir ir_max(const Cg *c, Ir x, Ir y);
 
 bool ir_is_number(Ir x, int64_t *v);      /* an integer that is known */
 bool ir_is(Ir x, int64_t v);
-bool ir_is_integer(IrType t);
 int ir_bytes(IrBase base);
 
 Ir ir_thread(const Cg *c);                      /* number of the thread in its block: unsigned */

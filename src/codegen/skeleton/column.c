@@ -174,7 +174,7 @@ static Ir slice_place(const Kernel *k, Ir slice, Ir at) {
     return ir_add(cg, ir_mul(cg, ir_cast(cg, IR_I64, slice), k->walk.results), at);
 }
 
-ThreadMap column_map(const Kernel *k) {
+static ThreadMap column_map(const Kernel *k) {
     const Cg *cg = k->cg;
     TeExtent rows = rows_of(k);
     Ir all = cg_extent(cg, &rows);

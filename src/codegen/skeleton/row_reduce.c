@@ -59,7 +59,7 @@ static Ir count_of_slice(const Kernel *k) {
     return and_ends(k, own, s);
 }
 
-ThreadMap row_map(const Kernel *k) {
+static ThreadMap row_map(const Kernel *k) {
     const Cg *cg = k->cg;
     const Walk *w = &k->walk;
     int64_t split = k->l->r->split;
