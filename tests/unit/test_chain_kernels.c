@@ -162,7 +162,8 @@ static void what_a_mask_hides_is_not_read(void **state) {
         v[i] = there ? half(rng_below(&rng, 100) / 100.0) : 0x7e00;
     }
     if (nvrtc_open(a, &d, NULL, dev->arch, &nvrtc)) skip();
-    const char *bad = kernel_open_decided(&c, a, dev, LENGTHS(3, 50, 70, 32), NULL, JOINED | CHAINS);
+    const char *text = LENGTHS(3, 50, 70, 32);
+    const char *bad = kernel_open_decided(&c, a, dev, text, NULL, JOINED | CHAINS);
     c.in = in;
     for (uint64_t seed = 0; seed < 4 && !bad; seed++) {
         bad = kernel_pick(&c, seed);

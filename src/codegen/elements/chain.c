@@ -225,8 +225,8 @@ Ir chain_top(const Kernel *k, const Partial *leader) {
 }
 
 /* The leader as exponents have it is the top of its row; powers are relative to a base, which moves
- * to the top where it is behind by a factor of more than 2^8, in some row of the warp.  A row without
- * a score has the base -inf, and powers relative to 0, so that they are 0.  */
+ * to the top where it is behind by a factor of more than 2^8, in some row of the warp.  A row
+ * without a score has the base -inf, and powers relative to 0, so that they are 0.  */
 static void move_bases(Kernel *k, const Partials *p, const Partial *leader) {
     enum { BEHIND = 8 };
     Cg *cg = k->cg;

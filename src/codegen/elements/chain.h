@@ -1,6 +1,6 @@
-/* Inside of the blocks of a chain: chain.c folds scores, chain_values.c makes of them the second
- * product's operand and, behind all turns, values of rows, chain_columns.c says which columns there
- * are, chain_places.c where a thread has rows and columns.  */
+/* Inside of the blocks of a chain: chain_places.c says where a thread has rows and columns,
+ * chain_columns.c which columns there are, chain.c folds scores, of which chain_operand.c makes the
+ * second product's operand, and chain_values.c makes values of rows behind all turns.  */
 #ifndef ROLLER_CODEGEN_ELEMENTS_CHAIN_H
 #define ROLLER_CODEGEN_ELEMENTS_CHAIN_H
 #include "codegen/block/product.h"
@@ -32,7 +32,7 @@ bool chain_multiple(const Kernel *k, double *by);
 void chain_rescale(Kernel *k, const Partials *p);
 Ir chain_top(const Kernel *k, const Partial *leader);
 
-/* -- chain_values.c -- */
+/* -- chain_operand.c -- */
 void chain_operand(Kernel *k);
 
 /* -- chain_columns.c -- */

@@ -110,8 +110,8 @@ bool stats_emits(const Kernel *k, int stmt);
 bool stats_stores(const Kernel *k, int stmt);
 bool stats_is_kept(const Kernel *k, int stmt);            /* is it in place of the results? */
 /* chain*.c: rows of scores of a chain.  What a thread holds of each; the scores of a turn, folded,
- * which become the second product's operand; values of the rows behind all turns; those of the row at
- * hand of the second product's results, by name; the columns of a block, where a mask decides.  */
+ * which become the second product's operand; values of the rows behind all turns; those of the row
+ * at hand of the second product's results, by name; columns of a block, where a mask decides.  */
 void chain_clear(Kernel *k);
 void chain_fold(Kernel *k);
 void chain_finish(Kernel *k);
