@@ -120,20 +120,14 @@ static void tell_rejects(const Story *s) {
     }
 }
 
-/* Why a product of rows of another one has a kernel of its own.  */
+/* Why a product of rows of another one has a kernel of its own.  What it would take in one with
+ * that one is told with the decisions.  */
 static void tell_apart(const Story *s) {
-    const Te *te = s->p->te;
-    const TeStmt *root = &te->stmt[s->p->group->root];
-    const TeDecisions *x = te->decisions;
-    bool could = x && root->rhs->kind == TE_REDUCE && root->rhs->args[0]->kind == TE_MUL &&
-                 (x->possible[root->site] & ~x->taken[root->site]) >> TE_JOINED & 1;
-    if (!s->p->contraction) return;
+    if (!s->p->te || !s->p->contraction) return;
+    const TeStmt *root = &s->p->te->stmt[s->p->group->root];
     if (root->unchained)
         buf_printf(s->out, "  not in the kernel of the product whose rows it reads: %s\n",
                    root->unchained);
-    else if (could)
-        buf_puts(s->out, "  not in the kernel of the product whose rows it reads: none fits, or "
-                         "two are predicted to be as fast\n");
 }
 
 void mp_explain(const Problem *p, const Device *dev, const RProgSet *set, const Ranked *r, int n,

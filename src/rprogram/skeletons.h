@@ -83,8 +83,8 @@
  * goes in turns along n, block.n columns each; K is whole in each of them.  Axis AX_E of a tile is
  * e.
  * - block.k >= K and block.e >= E are the least multiples of the unit's, block.n one of its n and
- *   of its k (the second product's K).  Warps divide the rows alone: warp.n, .k, .e are the block's,
- *   so that a warp has whole rows, their reductions meet by shuffles, and its results of the first
+ *   of its k (the second product's K).  Warps divide the rows alone: warp.n, .k, .e are those of
+ *   the block, so that a warp has whole rows, their reductions meet by shuffles, and its results of the first
  *   product are its operand of the second in the registers that have them (fragment_passes).
  * - As products (rprog_chain_product): the first is a program of M x N x K, the second one of M x E
  *   x N, of `contract` form with one k-step each; b of the first is LOAD_B, b of the second LOAD_V,
