@@ -324,7 +324,7 @@ static void test_tiles_for_some_sizes(void **state) {
         "kernel 0\n skeleton column\n unit dfma\n block 1 64 1 16\n thread 1 1 1 4\n store 1\n"
         " split 1\n blocks_per_sm 2\n"
         "kernel 1 of 0\n skeleton contract\n unit mma.m8n8k4.f64.f64\n block 1 8 8 16\n"
-        " warp 1 8 8 16\n thread 1 8 8 4\n vec 1 2\n unroll 16 late\n stages 2\n"
+        " warp 1 8 8 16\n thread 1 8 8 4\n vec 1 2\n unroll 16\n stages 2\n"
         " a async cp.async.8 vec 1 along k inner k swizzle 2 0 1\n"
         " b async cp.async.8 vec 1 along k inner k swizzle 2 0 1\n"
         " store 1\n raster row\n split 1\n blocks_per_sm 14\n";
