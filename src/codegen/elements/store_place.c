@@ -252,8 +252,8 @@ Ir store_place(const Kernel *k, int stmt, const Access *x, Ir *offset) {
 
 /* ---- pointers to partial sums ---- */
 
-/* In rows of `stride`: (m, n) lies at row `row` + m, column `column` + n (NULL: n).  Elements.sums is
- * the place of an element in the loops.  */
+/* In rows of `stride`: (m, n) lies at row `row` + m, column `column` + n (NULL: n).  Elements.sums
+ * is the place of an element in the loops.  */
 static void store_sums(Kernel *k, Ir row, Ir column, Ir stride) {
     Cg *cg = k->cg;
     const Turns *turns = &k->at.turns;
