@@ -40,7 +40,7 @@ def lower(program):
                 continue
             names[f"a{len(g.arguments)}"] = node.name
             values[node] = g.argument(like)
-        elif node.op == "call_function":
+        elif node.op == "call_function" and like is not None:
             values[node] = lower_node(g, node, values)
             if node.target is not operator.getitem:
                 turned = name_of(node) == "convolution" and node.args[6]
