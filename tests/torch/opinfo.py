@@ -2,7 +2,7 @@
 
     opinfo.py [--samples N] [--every K] [--from N] [--match PATTERN] [--host HOST] [--dtypes f32,i64]
               [--rows FILE]
-    opinfo.py --table ROWS...         the page docs/torch-operators.md of rows of such runs
+    opinfo.py --table CSV ROWS...     the page docs/torch-operators.md of rows of such runs, and CSV
 
 The oracle is eager PyTorch; where a result is farther from it than a tolerance, eager in f64
 decides: ours may be no farther from that than twice eager's own, and the tolerance.
@@ -10,6 +10,7 @@ decides: ours may be no farther from that than twice eager's own, and the tolera
 import argparse
 import collections
 import contextlib
+import csv
 import fnmatch
 import json
 import sys
@@ -192,19 +193,21 @@ def rows(given):
 
 PAGE = """# PyTorch's operators in the backend
 
-Made by `tests/torch/opinfo.py --table` of its rows: samples that PyTorch has for its own operators (OpInfo), run through
-[the backend](torch.md) forward and backward (`make test-torch` runs a share of them, with `LONG=1` all). Samples run by the [definition](te-reference.md#values) of the
-expressions; where rounding decides a jump, by the compiled code in the simulator (`by code`).
-
-- **whole**: of all samples tried nothing fell back to PyTorch; **in part**: something did, and the list says what and why.
-- **views**: views alone, which PyTorch makes.
-- **wrong**: farther from eager PyTorch than {tolerances}, and farther from eager in f64 than twice eager's own distance.
-- Samples of `topk` have no equal elements, of which PyTorch does not say which are taken; operators that give what is not specified, as `empty`, are left out.
-- **untraced**: shapes or branches depend on data, which breaks the graph in every backend.
+[The backend](torch.md) was run forward and backward on PyTorch's own samples of its operators (OpInfo) and compared with eager PyTorch. `LONG=1 make test-torch` runs all
+samples and makes this page (`make test-torch` runs a share of them); [operators.csv](../tests/torch/operators.csv) has each operator's types and samples, and three reasons
+at most.
 
 {summary}
 
+- **whole**: nothing fell back to PyTorch. **in part**: something did. **in PyTorch**: all did. **views**: views alone, which PyTorch makes.
+- **untraced**: a shape or a branch depends on data, which breaks the graph in every backend.
+- **wrong**: farther from eager PyTorch than {tolerances}, and farther from eager in f64 than twice eager's own distance.
+- Samples run by the [definition](te-reference.md#values) of the expressions; where rounding decides a jump, by the compiled code in the simulator (**by code**).
+- Operators whose result is not specified, as `empty`, are left out. Samples of `topk` have no equal elements, since PyTorch does not say which of them it takes.
 """
+HEAD = "operator", "whole", "in part", "views", "samples", "wrong", "why"
+NO_ROW, COMPLEX = ": no row for ", ": complex"
+UNTRACED = ": its result's shape or a branch depends on data"
 
 
 def kind(row):
@@ -233,31 +236,79 @@ def summary(made):
     return text
 
 
-def page(made):
-    tolerances = ", ".join(f"{v:g} of {str(k).removeprefix('torch.')}" for k, v in TOLERANCE.items())
+def operators(made):
+    """One row of the CSV for each operator: its types, samples, and why something fell back."""
     by_op = collections.defaultdict(dict)
     for r in made:
         if r.get("tried"):
             by_op[r["op"]][r["dtype"]] = r
-    text = PAGE.format(tolerances=tolerances, summary=summary(made).rstrip())
-    text += line("operator", "whole", "in part", "views", "samples", "wrong", "in PyTorch, and why")
-    text += line(*["---"] * 7)
     for op, of in sorted(by_op.items()):
         why = {f"{k.removeprefix('aten.').removesuffix('.default')}: {v}" for r in of.values()
                for k, v in r["fallbacks"].items()}
         why |= {e.split("\n")[0][:60] for r in of.values() for e in r["errors"]}
-        text += line(op, *(" ".join(n for n, r in of.items() if kind(r) == k)
-                           for k in ("whole", "in part", "views")), sum(r["tried"] for r in of.values()),
-                     sum(len(r["wrong"]) for r in of.values()), "; ".join(sorted(why)[:3]))
-    return text
+        yield dict(zip(HEAD, (op, *(" ".join(n for n in DTYPES if n in of and kind(of[n]) == k)
+                                    for k in ("whole", "in part", "views")),
+                              sum(r["tried"] for r in of.values()),
+                              sum(len(r["wrong"]) for r in of.values()), "; ".join(sorted(why)[:3]))))
 
 
-def write_table(files):
+def group(row):
+    """The section of the page that an operator is in."""
+    why = row["why"].split("; ") if row["why"] else []
+    if int(row["wrong"]):
+        return "restricted"
+    if not why:
+        return "whole" if row["whole"] else "views"
+    if all(UNTRACED in w for w in why):
+        return "untraced"
+    if any(COMPLEX in w for w in why):
+        return "complex"
+    if all(NO_ROW in w for w in why):
+        return "no row in part" if row["whole"] or row["in part"] else "no row"
+    return "restricted"
+
+
+def missing(row):
+    """The operator, with what it lacks where that has another name."""
+    names = [w.split(": ")[0] for w in row["why"].split("; ")]
+    return f"`{row['operator']}`" + (f" ({', '.join(names)})" if names != [row["operator"]] else "")
+
+
+def page(made, summary_text):
+    of = collections.defaultdict(list)
+    for row in made:
+        of[group(row)].append(row)
+    names = {k: ", ".join(f"`{r['operator']}`" for r in v) for k, v in of.items()}
+    tolerances = ", ".join(f"{v:g} of {str(k).removeprefix('torch.')}" for k, v in TOLERANCE.items())
+    text = PAGE.format(tolerances=tolerances, summary=summary_text.rstrip())
+    for title, said in (
+            ("Whole, in every type tried", names.get("whole")), ("Views", names.get("views")),
+            ("Untraced", names.get("untraced")),
+            ("Of complex numbers, which .te does not have, at least within", names.get("complex")),
+            ("In PyTorch: no formula yet", ", ".join(map(missing, of["no row"]))),
+            ("In part: no formula yet for what is in brackets, else for the operator itself",
+             ", ".join(map(missing, of["no row in part"])))):
+        text += f"\n## {title}\n\n{said}\n" if said else ""
+    text += "\n## Restricted\n\n" + line("operator", "whole", "in part", "in PyTorch, and why")
+    text += line(*["---"] * 4)
+    alike = collections.defaultdict(list)
+    for row in of["restricted"]:
+        wrong = f"{row['wrong']} samples wrong; " if int(row["wrong"]) else ""
+        alike[row["whole"], row["in part"], wrong + row["why"]].append(f"`{row['operator']}`")
+    return text + "".join(line(", ".join(some), *cells) for cells, some in alike.items())
+
+
+def write_table(csv_name, files):
     made = []
     for name in files:
         with open(name, encoding="utf-8") as file:
             made += map(json.loads, file)
-    print(page(made), end="")
+    rows_made = list(operators(made))
+    with open(csv_name, "w", encoding="utf-8", newline="") as file:
+        out = csv.DictWriter(file, HEAD, lineterminator="\n")
+        out.writeheader()
+        out.writerows(rows_made)
+    print(page(rows_made, summary(made)), end="")
 
 
 def parser():
@@ -272,7 +323,7 @@ def parser():
 
 def main():
     if sys.argv[1:2] == ["--table"]:
-        return write_table(sys.argv[2:])
+        return write_table(sys.argv[2], sys.argv[3:])
     given = parser().parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
