@@ -21,21 +21,15 @@ static void add_real(TeDtype t, Lanes *x, const Lanes *y, double sign, int n) {
     x->exact = exact;
 }
 
-/* An exponent E - m may be E c - m c, fused, with c = log2(e) times what E is multiplied by: c and
- * m c are rounded.  */
-static void allow_products(Lanes *x, const double *e, const double *m, int n) {
+/* An exponent x = E - m may be E c - m c, fused, with c = log2(e) times what E is multiplied by: c
+ * and m c are rounded, |E| being |m| + |x| at most.  */
+static void subtract_center(Lanes *x, const Lanes *m, int n) {
+    add_real(TE_F32, x, m, -1, n);
     lanes_show_bounds(x, n);
     for (int j = 0; j < n; j++) {
-        double loss = 0x1.1p-24 * (fabs(e[j]) + fabs(m[j]));
+        double loss = 0x1.1p-24 * (2 * fabs(m->v[j]) + fabs(x->v[j]));
         if (isfinite(loss)) x->b[j] += loss;
     }
-}
-
-static void subtract_center(Lanes *x, const Lanes *y, int n) {
-    double e[STRIP];
-    memcpy(e, x->v, sizeof e);
-    add_real(TE_F32, x, y, -1, n);
-    allow_products(x, e, y->v, n);
 }
 
 /* p = a * c in f64: is that all of it, and a value of type t?  */

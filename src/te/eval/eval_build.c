@@ -176,7 +176,8 @@ static const TeExpr *joined(TeEval *ev, const TeExpr *e) {
 
 static bool is_centered(const TeEval *ev, const Node *exponent) {
     const TeExpr *e = exponent->e, *m = e->kind == TE_SUB ? e->args[1] : NULL;
-    return m && e->type == TE_F32 && m->kind == TE_READ && ev->maker[m->v.ref] >= 0;
+    return m && e->type == TE_F32 &&
+           (m->kind == TE_REDUCE || (m->kind == TE_READ && ev->maker[m->v.ref] >= 0));
 }
 
 Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e) {
