@@ -84,8 +84,9 @@
  * e.
  * - block.k >= K and block.e >= E are the least multiples of the unit's, block.n one of its n and
  *   of its k (the second product's K).  Warps divide the rows alone: warp.n, .k, .e are those of
- *   the block, so that a warp has whole rows, their reductions meet by shuffles, and its results of the first
- *   product are its operand of the second in the registers that have them (fragment_passes).
+ *   the block, so that a warp has whole rows, their reductions meet by shuffles, and its results of
+ *   the first product are its operand of the second in the registers that have them
+ *   (fragment_passes).
  * - As products (rprog_chain_product): the first is a program of M x N x K, the second one of M x E
  *   x N, of `contract` form with one k-step each; b of the first is LOAD_B, b of the second LOAD_V,
  *   whose axes are the second product's (along n: of e; along k: of the columns n).
