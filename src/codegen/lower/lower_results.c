@@ -31,7 +31,8 @@ static Node *sync_results(FormBuilder *b, const Lowered *l) {
 static bool is_synced(const FormBuilder *b) {
     const Node *n = b->open[b->depth - 1]->child;
     while (n && n->next) n = n->next;
-    return n && n->kind == NODE_SYNC && (n->sync.scope == SYNC_BLOCK || n->sync.scope == SYNC_NAMED);
+    if (!n || n->kind != NODE_SYNC) return false;
+    return n->sync.scope == SYNC_BLOCK || n->sync.scope == SYNC_NAMED;
 }
 
 /* Opens the loops over a thread's outputs, or over those of partial sums.  Matrices may pass

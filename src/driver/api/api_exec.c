@@ -1,5 +1,5 @@
 /* roller.h: kernels on a device.  */
-#include "driver/artefact/arguments.h"
+#include "driver/handle/arguments.h"
 #include "driver/artefact/artefact.h"
 #include "driver/artefact/bound.h"
 #include "driver/handle/handle.h"

@@ -1,5 +1,5 @@
 /* roller.h: what an op says of itself: its texts, arguments and sizes.  */
-#include "driver/artefact/arguments.h"
+#include "driver/handle/arguments.h"
 #include "driver/handle/handle.h"
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* roller.h: the op as given tensors lie.  */
-#include "driver/artefact/arguments.h"
+#include "driver/handle/arguments.h"
 #include "driver/handle/handle.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef ROLLER_DRIVER_ARTEFACT_BOUND_H
 #define ROLLER_DRIVER_ARTEFACT_BOUND_H
 #include "codegen/kernel.h"
-#include "driver/artefact/arguments.h"
+#include "driver/handle/arguments.h"
 #include "hal/cuda.h"
 
 enum { WORKSPACE_ALIGN = 256 };

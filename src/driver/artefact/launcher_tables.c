@@ -1,6 +1,6 @@
 /* Launchers in C: the description as tables.  */
 #include "driver/artefact/launcher_tables.h"
-#include "driver/artefact/arguments.h"
+#include "driver/handle/arguments.h"
 #include "driver/artefact/artefact.h"
 
 #include <inttypes.h>

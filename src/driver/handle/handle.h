@@ -5,7 +5,7 @@
  * diagnostics of its last call on an arena that the next call resets.  */
 #ifndef ROLLER_DRIVER_HANDLE_HANDLE_H
 #define ROLLER_DRIVER_HANDLE_HANDLE_H
-#include "driver/artefact/arguments.h"
+#include "driver/handle/arguments.h"
 #include "driver/device/measure.h"
 #include "roller.h"
 #include <stdatomic.h>

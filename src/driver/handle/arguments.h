@@ -2,8 +2,8 @@
  *
  * The checks of a launch, in the order of its statuses: number and place, dtype, rank, sizes
  * (agreement, bounds, multiple), strides, alignment, null pointers.  They take no memory.  */
-#ifndef ROLLER_DRIVER_ARTEFACT_ARGUMENTS_H
-#define ROLLER_DRIVER_ARTEFACT_ARGUMENTS_H
+#ifndef ROLLER_DRIVER_HANDLE_ARGUMENTS_H
+#define ROLLER_DRIVER_HANDLE_ARGUMENTS_H
 #include "roller.h"
 #include "te/te.h"
 

@@ -1,4 +1,4 @@
-#include "driver/artefact/arguments.h"
+#include "driver/handle/arguments.h"
 
 #include <inttypes.h>
 #include <stdio.h>
