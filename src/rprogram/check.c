@@ -54,8 +54,6 @@ static const char *check_products(const Case *c) {
     return r->tail || r->tail_blocks ? "only `contract` has a tail" : NULL;
 }
 
-const char *const rprog_no_whole_warps = "threads are no whole warps, or more than a block has";
-
 static const char *check_derived(const Case *c) {
     const RProg *r = c->r;
     RProg d = *r;

@@ -29,6 +29,8 @@ int32_t rprog_tile_bytes(const Problem *p, const Device *dev, const RProg *r, in
     return bytes < INT32_MAX ? (int32_t)bytes : INT32_MAX;
 }
 
+const char *const rprog_no_whole_warps = "threads are no whole warps, or more than a block has";
+
 int64_t rprog_tiles(const Problem *p, const RProg *r, int axis) {
     int64_t n = ceil_div(p->extent[axis], r->block.extent[axis]);
     return n > 0 || axis == AX_K ? n : 1;
