@@ -213,8 +213,8 @@ class Compiler:
             raise TypeError(f"{type(x).__module__}.{type(x).__qualname__} is no array of a type "
                             "that roller has")
         shapes = tuple(tuple(x.shape) for x in arrays)
-        return self._einsum(_spelled(spec, shapes), types, shapes, profile)(*arrays, out=out, stream=stream,
-                                                          workspace=workspace)
+        kernel = self._einsum(_spelled(spec, shapes), types, shapes, profile)
+        return kernel(*arrays, out=out, stream=stream, workspace=workspace)
 
     def _einsum_for(self, spec, types, shapes, profile):
         te, sizes = self.einsum_te(spec, types), {}

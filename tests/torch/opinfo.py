@@ -24,7 +24,6 @@ from torch.utils import _pytree as pytree
 from torch._subclasses.fake_tensor import (DataDependentOutputException,
                                            DynamicOutputShapeException)
 
-import roller.torch
 from roller.torch.backend import compiler
 from roller.torch.decompositions import table
 from roller.torch.program import Options

@@ -8,10 +8,9 @@ import torch._dynamo
 from torch._dynamo.utils import counters
 
 import models
-import roller.torch
 from roller.torch.program import Program
 
-STEPS, HOST = 10, os.environ.get('HOST','simulate')
+STEPS, HOST = 10, os.environ.get("HOST", "simulate")
 
 
 def steps(name, dtype, compiled=None, training=True):

@@ -37,8 +37,8 @@ SAME = {
     "fmin": "({0} != {0} ? {1} : ({1} != {1} ? {0} : min({0}, {1})))",
 }
 # Of reals alone: integers stay what they are.
-ROUNDING = {"floor": "floor({0})", "ceil": "ceil({0})", "trunc": "({0} < 0 ? ceil({0}) : floor({0}))",
-            "round": "round({0})", "frac": "{0} - ({0} < 0 ? ceil({0}) : floor({0}))"}
+ROUNDING = {"floor": "floor({0})", "ceil": "ceil({0})",
+            "trunc": "({0} < 0 ? ceil({0}) : floor({0}))", "round": "round({0})", "frac": "{0} - ({0} < 0 ? ceil({0}) : floor({0}))"}
 # Comparisons, in the type in which PyTorch compares.
 COMPARE = {"eq": "{0} == {1}", "ne": "{0} != {1}", "lt": "{0} < {1}", "le": "{0} <= {1}",
            "gt": "{0} > {1}", "ge": "{0} >= {1}", "isnan": "{0} != {0}",

@@ -75,8 +75,8 @@ class Explanation:
         cells = "".join(f"<th>{html.escape(c)}</th>" for c in head)
         text = "".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in r) + "</tr>"
                        for r in body)
-        fallen = "".join(f"<li>{html.escape(f'{f.graph} {f.operator} ({f.count}): {f.reason}')}</li>"
-                         for f in self.fallbacks)
+        said = [f"{f.graph} {f.operator} ({f.count}): {f.reason}" for f in self.fallbacks]
+        fallen = "".join(f"<li>{html.escape(line)}</li>" for line in said)
         return (f'{HEAD}<table class="roller"><tr>{cells}</tr>{text}</table>'
                 f"<p>Predicted; what PyTorch runs is not in it. Graph breaks: {self.graph_breaks}"
                 f"</p>" + (f"<p>In PyTorch:</p><ul>{fallen}</ul>" if fallen else ""))

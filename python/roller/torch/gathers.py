@@ -106,8 +106,10 @@ def lower_index_put(g, out, _, a, indices, values, accumulate=False):
     shape = where.join(where.shape, dict(enumerate(a.shape)))
     here = (lambda s: " && ".join(f"{where.read(g, d, list(reduced))} == {s[d]}"
                                   for d in where.by))
-    value = (lambda places, s: converted(g.read(values, shape, where.join(places, dict(enumerate(s)))),
-                                       values.dtype, out.dtype))
+
+    def value(places, s):
+        at = where.join(places, dict(enumerate(s)))
+        return converted(g.read(values, shape, at), values.dtype, out.dtype)
     if accumulate:
         if out.dtype in (*WRAPPING, torch.bool):
             raise Unsupported("sums of narrow integers at places that data tell")
@@ -150,7 +152,8 @@ def scattered(a, dim, index, src):
 
 def line(g, v):
     """A number as a tensor of one element."""
-    return view_reshape(g, Like((1,), v.dtype), "", v) if isinstance(v, Value) and not v.shape else v
+    number = isinstance(v, Value) and not v.shape
+    return view_reshape(g, Like((1,), v.dtype), "", v) if number else v
 
 
 @lowers("scatter", "scatter_add")

@@ -12,7 +12,7 @@ import torch
 from .._errors import Error
 from .lower import is_number, is_view, lower_node, name_of
 from .program import dense, program, why
-from .values import LOWERINGS, TYPES, Graph, Unsupported, Value
+from .values import LOWERINGS, TYPES, Graph, Unsupported
 
 MOST_NODES = 600            # of a program: its statements stay below roller's limit
 

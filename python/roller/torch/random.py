@@ -43,5 +43,5 @@ def lower_dropout(g, outs, _, a, p, train):
         return g.map(outs[0], "{0}" if not train or p == 0 else "{0} * 0", a), kept
     bits = numbers(g, outs[0])
     kept = g.store(outs[1], lambda s: f"!({is_below(bits, s, p)})")
-    return g.store(outs[0], lambda s: f"{kept.at(s)} ? {a.at(s)} * {literal_in(1 / (1 - p), outs[0].dtype)}"
-                   f" : {literal_in(0, outs[0].dtype)}"), kept
+    scale, none = (literal_in(x, outs[0].dtype) for x in (1 / (1 - p), 0))
+    return g.store(outs[0], lambda s: f"{kept.at(s)} ? {a.at(s)} * {scale} : {none}"), kept

@@ -3,7 +3,7 @@ import math
 
 import torch
 
-from .values import Like, Unsupported, Value, axes, axis, converted, literal, literal_in, lowers
+from .values import Like, axes, axis, converted, literal, literal_in, lowers
 from .views import view_reshape
 
 TERMS = {"sum": "sum", "prod": "prod", "amax": "max", "amin": "min"}

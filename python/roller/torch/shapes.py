@@ -58,8 +58,8 @@ class Shapes:
             sizes[name] = self.value(text, sizes)
         for name, shape in shapes.items():
             for text, extent in zip(self.arguments[name], shape):
-                torch._check(extent == self.value(text, sizes), lambda: f"argument '{name}' of {op} "
-                             f"has an extent of {extent}, not {text}")
+                torch._check(extent == self.value(text, sizes), lambda: f"argument '{name}' of "
+                             f"{op} has an extent of {extent}, not {text}")
         return sizes
 
     def of(self, name, sizes):

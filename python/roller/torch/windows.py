@@ -4,7 +4,7 @@ import math
 import torch
 
 from .products import Window, each, guarded
-from .values import TYPES, Like, Unsupported, lowers
+from .values import Like, Unsupported, lowers
 
 
 def lowest(dtype):
