@@ -1,4 +1,4 @@
-/* The `chain` skeleton: its products as programs, threads, registers, rooms, its row.  */
+/* The `chain` skeleton: rooms, products and the grid of its programs, its row.  */
 #include "rprogram/chain.h"
 #include "rprogram/contract.h"
 #include "rprogram/matrix.h"
@@ -6,103 +6,9 @@
 
 static bool takes(const Problem *p) { return p->next != NULL; }
 
-bool chain_fits(const Problem *p, const ComputeUnit *u) {
-    int order[FRAG_MOST_K];
-    if (!matrix_usable(u) || u->scope != SCOPE_WARP || !matrix_takes(p, u) ||
-        !matrix_takes(p->next, u))
-        return false;
-    Fragment results = fragment_of(u, FRAG_RESULT, FRAG_COL);
-    Fragment operand = fragment_of(u, FRAG_A, FRAG_COL);
-    int n = fragment_passes(&results, &operand, order);
-    for (int k = 0; k < n; k++) {
-        if (order[k] != k) return false;
-    }
-    return n > 0;
-}
-
-RProg rprog_chain_product(const RProg *r, int number) {
-    RProg x = *r;
-    RTile *const tiles[] = {&x.block, &x.warp};
-    x.skeleton = SK_CONTRACT;
-    for (int i = 0; i < 2; i++) {
-        int32_t *extent = tiles[i]->extent, n = extent[AX_N], e = extent[AX_E];
-        if (number) extent[AX_N] = e;
-        if (number) extent[AX_K] = n;
-        extent[AX_E] = 1;
-    }
-    x.unroll = (int16_t)x.warp.extent[AX_K];
-    if (!number) return x;
-    x.load[LOAD_A] = (RLoad){.kind = r->load[LOAD_V].kind, .vec = 1, .along = AX_K,
-                             .layout = {.inner = AX_K}};
-    x.load[LOAD_B] = r->load[LOAD_V];
-    return x;
-}
-
-int64_t rprog_chain_turns(const Problem *p, const RProg *r) { return rprog_tiles(p, r, AX_N); }
-
-int64_t rprog_chain_visited(const Problem *p, const RProg *r, int64_t tile) {
-    int64_t rows = r->block.extent[AX_M], columns = r->block.extent[AX_N], from, to;
-    int64_t first = tile * rows, end = first + rows;
-    if (end > p->extent[AX_M]) end = p->extent[AX_M];
-    rtile_chain_columns(p, first, end, &from, &to);
-    int64_t n = ceil_div(to, columns) - from / columns;
-    return n > 1 ? n : 1;
-}
-
-bool rprog_chain_grows(const Problem *p) {
-    const ColumnBounds *b = &p->chain->chain->bounds;
-    bool grows = false;
-    for (int i = 0; i < b->n_to; i++) {
-        const ChainEnd *e = &p->chain->to[i];
-        for (int j = 0; j < TE_MAX_INDICES; j++) grows |= e->known && e->coef[j] > 0;
-    }
-    return grows;
-}
-
 static int64_t threads(const Device *dev, RProg *r) {
     (void)dev;
     return (int64_t)WARP * count_along(&r->block, &r->warp, AX_M);
-}
-
-/* Registers of the fragments of a slice of k, of one side.  */
-static int64_t slice_words(const Device *dev, const RProg *r, int side) {
-    return (int64_t)count_along(&r->warp, &r->thread, own_axis(side)) *
-           rprog_unit_registers(dev, r, side);
-}
-
-static int64_t sum_words(const Device *dev, const RProg *r) {
-    return (int64_t)count_along(&r->warp, &r->thread, AX_M) *
-           count_along(&r->warp, &r->thread, AX_N) * rprog_unit_accumulators(dev, r);
-}
-
-/* Registers: 18 + results of the second product + the larger of: results of the first, fragments
- * of b of a slice of k, and of a likewise or (kept) of all slices; the same results as operand,
- * fragments of V of a slice + for each row of a thread its reductions and a factor + 3 for each
- * load.  Fragments of slices count twice where they are fetched ahead.  The constants are those of
- * matrix units in `contract` (matrix_registers).  */
-static int64_t words(const Device *dev, const RProg *r, const ChainFacts *f, bool ahead) {
-    enum { FIXED = 18, POINTER = 3 };
-    RProg first = rprog_chain_product(r, 0), second = rprog_chain_product(r, 1);
-    Fragment results = rprog_results(dev, r);
-    int64_t slices = count_along(&first.warp, &first.thread, AX_K), times = ahead ? 2 : 1;
-    int64_t a = slice_words(dev, &first, 0), sums = sum_words(dev, &first);
-    int64_t rows = (int64_t)count_along(&r->warp, &r->thread, AX_M) *
-                   (fragment_slots(&results, FRAG_ROW));
-    int64_t kept = r->keep == KEEP_REGISTERS ? slices * a : 0;
-    int64_t scores = sums + times * (slice_words(dev, &first, 1) + (kept ? 0 : a));
-    int64_t operand = slice_words(dev, &second, 0) *
-                      count_along(&second.warp, &second.thread, AX_K);
-    int64_t values = operand + times * slice_words(dev, &second, 1);
-    return FIXED + sum_words(dev, &second) + (scores > values ? scores : values) + kept +
-           rows * (f->values + 1) + RPROG_LOADED * POINTER;
-}
-
-int64_t chain_registers(const Problem *p, const Device *dev, const RProg *r) {
-    return words(dev, r, p->chain, !r->late);
-}
-
-static void derive(const Problem *p, const Device *dev, RProg *r) {
-    r->late = words(dev, r, p->chain, true) > dev->limits.registers_per_thread.value;
 }
 
 /* ---- rooms ---- */
@@ -182,14 +88,19 @@ enum {
            1 << KEY_STORE | 1 << KEY_SPLIT | 1 << KEY_KEEP | 1 << KEY_BLOCKS
 };
 
+static const char *check(const Problem *p, const Device *dev, const RProg *r) {
+    const char *why = chain_check(p, dev, r);
+    return why ? why : skeleton_grid_check(&rprog_chain, p, dev, r, 1);
+}
+
 const SkeletonRow rprog_chain = {
     .keys = KEYS,
     .chains = true,
     .takes = takes,
     .candidates = chain_candidates,
-    .check = chain_check,
+    .check = check,
     .threads = threads,
-    .derive = derive,
+    .derive = chain_derive_late,
     .registers = chain_registers,
     .rooms = chain_rooms,
     .product = product,

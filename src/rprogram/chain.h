@@ -12,7 +12,10 @@ static inline const Problem *chain_problem(const Problem *p, int number) {
  * have them?  */
 bool chain_fits(const Problem *p, const ComputeUnit *u);
 void chain_candidates(Keeper *k);
+/* All rules but those of the grid.  */
 const char *chain_check(const Problem *p, const Device *dev, const RProg *r);
 int64_t chain_registers(const Problem *p, const Device *dev, const RProg *r);
+/* `late`: fragments of two slices do not fit beside all else.  */
+void chain_derive_late(const Problem *p, const Device *dev, RProg *r);
 void chain_rooms(RoomWalk *w);
 #endif

@@ -2,7 +2,7 @@
  *
  * A score is -inf where a condition fails, by `condition ? score : -inf`, times positive numbers at
  * most: then no maximum sees it, and exponentials relative to the maximum are 0.  Of two products
- * back to back the made factor is 0 there.  Where a finite number stands for -inf, or a number is
+ * back to back the made factor is a 0 that pads there (te_pads).  Where a finite number stands for -inf, or a number is
  * added to a score, what the score is counts (NaN, the same number everywhere in a row): such
  * columns have terms.  */
 #include "te/group/groups.h"
@@ -182,7 +182,8 @@ static void look(Mask *m, const TeExpr *e, bool (*nothing)(const TeExpr *e)) {
         look(m, m->te->stmt[maker].rhs, nothing);
         m->stmt = own;
         return;
-    case TE_SELECT:
+    case TE_SELECT:                       /* a 0 that data decide on is a factor as any other */
+        if (!scores && !te_pads(e)) return;
         if (nothing(e->args[2])) {
             add_condition(m, e->args[0], true);
             look(m, e->args[1], nothing);
