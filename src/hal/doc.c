@@ -3,45 +3,41 @@
 static const char intro[] =
     "# Device profiles\n"
     "\n"
-    "Generated from `src/hal/hal_fields.h` (`UPDATE=1 make unit "
-    "TEST=test_hal_profile`); do not edit.\n"
+    "Generated from `src/hal/hal_fields.h` (`UPDATE=1 make unit TEST=test_hal_profile`); "
+    "do not edit.\n"
     "\n"
-    "A profile is one JSON file for one GPU and the only source "
-    "of facts about it. Reading is strict:\n"
-    "a key that is unknown, missing, doubled or out of bounds is "
-    "an error, and all errors are reported\n"
-    "at once with line and column. [adding-a-device.md](adding-a-device.md) makes one.\n"
+    "A profile is one JSON file for one GPU and the only source of facts about it. Reading is "
+    "strict: every\n"
+    "key that is unknown, missing, doubled or out of bounds is an error with line and column.\n"
+    "[adding-a-device.md](adding-a-device.md) makes a profile.\n"
     "\n"
-    "- **Figure**: `value`, `unit`, `source`. A source of "
-    "`measured` needs `spread` (relative) and\n"
-    "  `samples`, and `\"noisy\": true` exactly when the spread is "
-    "above 0.05; so does `simulated`,\n"
-    "  which the simulated driver's clock told in the place of a GPU's; one such figure, or "
-    "a `gpu` whose\n"
-    "  name ends in `(simulated)`, makes the whole profile a simulated one; `driver` is an "
-    "attribute\n"
-    "  the driver reports; `datasheet` needs `ref`, a public "
-    "document; `derived` needs `formula`.\n"
-    "  `date` is given where it differs from the one in `made`. "
-    "Units `1` and `B` count: their values\n"
-    "  are whole numbers.\n"
-    "- **Curve**: `of`, `x`, `x_unit`, `unit`, `source` and what "
-    "it needs, `points` as `[[x, y], ...]`\n"
-    "  with x ascending, at least two. Linear in log2 x between points, constant outside.\n"
+    "- **Figure**: `value`, `unit`, `source` and what the source needs; `date` where it differs "
+    "from that of\n"
+    "  `made`. Units `1` and `B` count: their values are whole numbers.\n"
+    "  - `datasheet` needs `ref`, a public document; `derived` needs `formula`; `driver` is an "
+    "attribute that\n"
+    "    the driver reports.\n"
+    "  - `measured` needs `spread` (relative) and `samples`, and `\"noisy\": true` exactly when "
+    "the spread is\n"
+    "    above 0.05. `simulated`, by the simulated driver's clock, needs the same; one such "
+    "figure, or a `gpu`\n"
+    "    whose name ends in `(simulated)`, makes the whole profile a simulated one.\n"
+    "- **Curve**: `of`, `x`, `x_unit`, `unit`, `source` and what it needs, `points` as "
+    "`[[x, y], ...]` with x\n"
+    "  ascending, at least two. Linear in log2 x between points, constant outside.\n"
     "- A unit or mover that is not in the file does not exist for planning.\n"
     "\n"
-    "The file has `schema` (`\"roller-profile\"`), "
-    "`schema_version` (1), `name` (lower case, as the\n"
-    "file), `gpu` (`name` as the driver says it, `arch` like `sm_90a`, `compute_capability` like\n"
-    "`9.0`) and the sections below. In the tables *req* tells what must be there.\n"
+    "The file has `schema` (`\"roller-profile\"`), `schema_version` (1), `name` (lower case, as "
+    "the file), `gpu`\n"
+    "(`name` as the driver says it, `arch` like `sm_90a`, `compute_capability` like `9.0`) and the "
+    "sections\n"
+    "below. What is not marked *optional* must be there.\n"
     "\n"
-    "Kernels are written in CUDA C++. A `gpu` with the `language` `opencl c 1.2` takes OpenCL C; "
-    "it has\n"
-    "neither `arch` nor `compute_capability`, and only the units and movers that OpenCL C can "
-    "name: no\n"
-    "matrix units, no asynchronous copies, no clusters. Its figures are those of the device that "
-    "runs the\n"
-    "kernels: an SM is a compute unit, a block a work-group, shared memory local memory.\n";
+    "A `gpu` with the `language` `opencl c 1.2` takes OpenCL C in the place of CUDA C++. It has "
+    "neither `arch`\n"
+    "nor `compute_capability`, and no matrix units, asynchronous copies or clusters. An SM is a "
+    "compute unit,\n"
+    "a block a work-group, shared memory local memory.\n";
 
 static const char *kind_text(FieldKind k) {
     static const char *const names[] = {
@@ -52,22 +48,30 @@ static const char *kind_text(FieldKind k) {
     return names[k];
 }
 
+static void bounds(const Field *f, Buf *out) {
+    if (f->max <= 0 || f->kind == FIELD_DTYPE) return;
+    buf_puts(out, ", ");
+    hal_number(f->min, out);
+    if (f->max > f->min) {
+        buf_puts(out, "..");
+        hal_number(f->max, out);
+    }
+    buf_puts(out, f->kind == FIELD_TEXT ? " bytes" : "");
+}
+
+static const char *optional(bool required) {
+    return required ? "" : "*optional*: ";
+}
+
 static void table(const FieldTable *t, Buf *out) {
-    buf_puts(out, "\n| field | kind | unit | bounds | req | |\n|---|---|---|---|---|---|\n");
+    buf_puts(out, "\n| field | kind, unit, bounds | |\n|---|---|---|\n");
     for (int i = 0; i < t->n; i++) {
         const Field *f = &t->field[i];
-        buf_printf(out, "| `%s` | %s | ", f->name, kind_text(f->kind));
+        buf_printf(out, "| `%s` | %s%s", f->name, kind_text(f->kind), *f->unit ? ", " : "");
         for (const char *c = f->unit; *c; c++)
             buf_puts(out, *c == '|' ? " or " : (char[2]){*c, 0});
-        buf_puts(out, " | ");
-        if (f->max > 0 && f->kind != FIELD_DTYPE) {
-            hal_number(f->min, out);
-            buf_puts(out, f->max > f->min ? " .. " : "");
-            if (f->max > f->min)
-                hal_number(f->max, out);
-            buf_puts(out, f->kind == FIELD_TEXT ? " bytes" : "");
-        }
-        buf_printf(out, " | %s | %s |\n", f->required ? "yes" : "", f->text);
+        bounds(f, out);
+        buf_printf(out, " | %s%s |\n", optional(f->required), f->text);
     }
 }
 
@@ -107,13 +111,12 @@ static void memory(Buf *out) {
         }
         buf_puts(out, *gap == ',' ? "\n" : "");
     }
-    buf_puts(out, "\n| level | curve of | over | unit | req | |\n|---|---|---|---|---|---|\n");
+    buf_puts(out, "\n| curve | over | |\n|---|---|---|\n");
     for (int i = 0; i < hal_n_curve_kinds; i++) {
         const CurveKind *c = &hal_curve_kinds[i];
         if (c->level < LEVEL_COUNT)
-            buf_printf(out, "| `%s` | `%s` | `%s` (%s) | %s | %s | %s |\n",
-                       hal_level_names[c->level], c->of, c->x, c->x_unit, c->unit,
-                       c->required ? "yes" : "", c->text);
+            buf_printf(out, "| `%s.%s`, %s | `%s`, %s | %s%s |\n", hal_level_names[c->level], c->of,
+                       c->unit, c->x, c->x_unit, optional(c->required), c->text);
     }
 }
 
