@@ -100,7 +100,8 @@ HEAD = """# ONNX operators that run
 
 Made by `LONG=1 MATCH=onnx make test-hosts`: ONNX's own cases of its operators, run in the simulator for
 a100 and compared with what ONNX expects ([onnx.md](onnx.md)). Of its {all} operators {right} have a case that runs:
-{whole} run in all {cases} of their cases, {part} in some, {none} in none; {without} have no case.
+{whole} run in all {cases} of their cases, {part} in some, {none} in none; {without} have no case. Below, 5/8 is
+5 of 8 cases, followed by what is refused of the others (how many of them), and why.
 """
 # Operators of which ONNX has no case, and why they are refused.
 ML = "classical machine learning, which has its own libraries"
@@ -119,19 +120,23 @@ WITHOUT = {
 }
 
 
+def refused(found):
+    """What is refused of an operator's cases, and why."""
+    why = collections.Counter(re.sub(r"^\([A-Za-z0-9]+\): ", "", w).split("\n")[0]
+                              for r, w in found if r == "refused")
+    kinds = [w.removeprefix("elements of type ") for w in why if w.startswith("elements of")]
+    reasons = [f"{w} ({n})" for w, n in why.most_common() if not w.startswith("elements of")]
+    return "; ".join(reasons + [f"elements of {', '.join(kinds)}"] * bool(kinds))
+
+
 def rows_of(title, operators, by):
-    """A table of operators with what is refused of them."""
-    text = [f"\n## {title}\n", "| operator | cases | right | refused, and why |", "|---|---|---|---|"]
+    """A list of what is refused, with the operators and how many of their cases are right."""
+    alike = collections.defaultdict(list)
     for operator in operators:
         found = by[operator]
-        why = collections.Counter(re.sub(r"^\([A-Za-z0-9]+\): ", "", w).split("\n")[0]
-                                  for r, w in found if r == "refused")
-        kinds = [w.removeprefix("elements of type ") for w in why if w.startswith("elements of")]
-        reasons = [f"{w} ({n})" for w, n in why.most_common() if not w.startswith("elements of")]
-        reasons += [f"elements of {', '.join(kinds)}"] * bool(kinds)
         count = sum(r == "right" for r, _ in found)
-        text.append(f"| {operator} | {len(found)} | {count} | {'; '.join(reasons)} |")
-    return text
+        alike[refused(found)].append(f"{operator} {count}/{len(found)}")
+    return [f"\n## {title}\n"] + [f"- {', '.join(some)}: {why}." for why, some in alike.items()]
 
 
 def table(rows):
