@@ -62,6 +62,8 @@ static void all_spellings_of_attention_are_one(void **state) {
         SUM "l[b,i] = m[b,i] + log(z[b,i]); p[b,i,j] = exp(t[b,i,j] - l[b,i]) @type(bf16);"
             "O[b,i,e] = sum[j](p[b,i,j] * V[b,j,e]);",
         SUM "O[b,i,e] = sum[j](bf16(exp(t[b,i,j] - m[b,i] - log(z[b,i]))) * V[b,j,e]);",
+        "l[b,i] = m[b,i] + log(sum[j](" POWER "));"
+            "O[b,i,e] = sum[j](bf16(exp(t[b,i,j] - l[b,i])) * V[b,j,e]);",
         "u[b,i,j] = " POWER "; z[b,i] = sum[j](u[b,i,j]); p[b,i,j] = u[b,i,j] / z[b,i];"
         "O[b,i,e] = sum[j](bf16(p[b,i,j]) * V[b,j,e]);",
         SUM "p[b,i,j] = " POWER " @type(bf16); o[b,i,e] = sum[j](p[b,i,j] * V[b,j,e]);"

@@ -192,6 +192,20 @@ static void reductions_of_reductions(void **state) {
     arena_destroy(arena);
 }
 
+/* What divides a sum of exponentials may lie, with its own sum, in a map that is read.  */
+static void divisors_with_sums_of_their_own(void **state) {
+    static const float x[4] = {1, 2, 3, 4}, v[4] = {5, 5, 5, 5};
+    const void *in[] = {x, v};
+    Arena *arena = arena_create(NULL);
+    (void)state;
+    TeValue got = *fixture_run(arena,
+                               "op f(x: f32[4], v: f32[4]) -> Y: f32 { m[] = max[j](x[j]); "
+                               "l[] = m[] + log(sum[j](exp(x[j] - m[]))); "
+                               "Y[] = sum[j](f16(exp(x[j] - l[])) * v[j]); }", in);
+    assert_true(fabs(got.v - 5) < 0.01);
+    arena_destroy(arena);
+}
+
 static void integer_sums_wrap(void **state) {
     (void)state;
     static const int32_t k[3] = {INT32_MAX, 1, 1};
@@ -369,6 +383,7 @@ int main(void) {
         cmocka_unit_test(products_of_open_signs),
         cmocka_unit_test(powers_beside_infinities),
         cmocka_unit_test(reductions_of_reductions),
+        cmocka_unit_test(divisors_with_sums_of_their_own),
         cmocka_unit_test(integer_sums_wrap),
         cmocka_unit_test(guards_and_checks),
         cmocka_unit_test(statements_read_what_was_stored),
