@@ -2,9 +2,9 @@
  *
  * A score is -inf where a condition fails, by `condition ? score : -inf`, times positive numbers at
  * most: then no maximum sees it, and exponentials relative to the maximum are 0.  Of two products
- * back to back the made factor is a 0 that pads there (te_pads).  Where a finite number stands for -inf, or a number is
- * added to a score, what the score is counts (NaN, the same number everywhere in a row): such
- * columns have terms.  */
+ * back to back the made factor is a 0 that pads there (te_pads).  Where a finite number stands for
+ * -inf, or a number is added to a score, what the score is counts (NaN, the same number everywhere
+ * in a row): such columns have terms.  */
 #include "te/group/groups.h"
 #include "te/tree/tree.h"
 #include <math.h>
