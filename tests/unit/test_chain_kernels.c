@@ -79,6 +79,16 @@ typedef struct {
     "  O[i,e] = sum[j](bf16(exp(t[i,j] - m[i])) * V[j,e]) / z[i];\n"                               \
     "}\n"
 
+/* Columns in chunks, of which the first that a row has is any; rows are not divided.  */
+#define TURNED(m, n, d, w)                                                                         \
+    "param M = " #m ", N = " #n ", D = " #d ";\n"                                                  \
+    "op fa(Q: f16[D,M], K: f16[D,N], V: f16[D,N]) -> O: f32[M,D] {\n"                              \
+    "  s[i,j] = sum[d](Q[d,i] * K[d,j]);\n"                                                        \
+    "  t[i,j] = j + " #w " > i ? s[i,j] : -inf;\n"                                                 \
+    "  m[i] = max[j](t[i,j]);\n"                                                                   \
+    "  O[i,e] = sum[j](f16(exp(t[i,j] - m[i])) * V[e,j]);\n"                                       \
+    "}\n"
+
 static const Case cases[] = {
     {"pair", "a100", PAIR(64, 32, 48, 64, "f16")},
     {"odd pair", "a100", PAIR(67, 40, 43, 24, "bf16")},
@@ -90,6 +100,8 @@ static const Case cases[] = {
     {"log sum", "a100", LOG_SUM(70, 90, 32)},
     {"lengths", "rtx4090", LENGTHS(3, 50, 70, 32)},
     {"window", "a10", WINDOW(150, 150, 32, 20)},
+    {"columns in chunks", "a100", TURNED(64, 64, 64, 3)},
+    {"far columns in chunks", "h200", TURNED(80, 136, 32, 11)},
     {"blackwell", "rtx5090", ATTENTION(1, 40, 100, 96, 32, "bf16")},
     {"one turn", "a100", ATTENTION(2, 64, 16, 64, 64, "f16")},
     {"attention", "a100", ATTENTION(2, 64, 128, 64, 64, "f16")},

@@ -57,8 +57,10 @@ Ir product_inside(const Kernel *k, const Side *s, AxisClass axis, Ir at) {
     const Cg *cg = k->cg;
     bool columns = product_bounded(k) && s->moves == axis && !product_resident(s);
     if (!columns) return ir_lt(cg, at, product_extent(k, axis));
+    /* A chunk may begin before the first column that it is needed for.  */
+    Ir last = ir_add(cg, at, ir_int(cg, s->l->along == axis ? s->l->vec - 1 : 0));
     return ir_both(cg, ir_lt(cg, at, product_int(cg, "n_end")),
-                   ir_binary(cg, IR_GE, at, product_int(cg, "n_begin")));
+                   ir_binary(cg, IR_GE, last, product_int(cg, "n_begin")));
 }
 
 /* What is at hand of a product, and what another one has, change places.  */
