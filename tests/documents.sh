@@ -31,6 +31,7 @@ done
 ok 'links and file names in documents'
 
 try 'no kernel adds by atomic operations' sh -c '! grep -nE "atomic[A-Z]|[^a-z]atom\.|[^a-z]red\.(global|async|shared)" tests/golden/*.cu'
+try 'the page of messages is that of the cases' sh -c 'tools/messages | cmp - docs/messages.md'
 try 'ChangeLog begins with this version' grep -q "^roller $(sed -n \
     's/^.define ROLLER_VERSION "\(.*\)"/\1/p' include/roller.h) (20[0-9-]*)$" ChangeLog
 
