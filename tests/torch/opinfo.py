@@ -285,7 +285,8 @@ def page(made, summary_text):
             ("Untraced", names.get("untraced")),
             ("Of complex numbers, which .te does not have, at least within", names.get("complex")),
             ("In PyTorch: no formula yet", ", ".join(map(missing, of["no row"]))),
-            ("In part: no formula yet for what is in brackets, else for the operator itself",
+            ("In part, or of some types alone: no formula yet for what is in brackets, or for the "
+             "operator itself",
              ", ".join(map(missing, of["no row in part"])))):
         text += f"\n## {title}\n\n{said}\n" if said else ""
     text += "\n## Restricted\n\n" + line("operator", "whole", "in part", "in PyTorch, and why")
