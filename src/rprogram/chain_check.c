@@ -44,7 +44,8 @@ static const char *check_ways(const Problem *p, const RProg *r) {
 
 const char *chain_check(const Problem *p, const Device *dev, const RProg *r) {
     const char *why;
-    if (!rprog_static(p) || !rprog_static(p->next)) return "a chain needs static sizes";
+    if (!rprog_static_axis(p, AX_K) || !rprog_static_axis(p->next, AX_N))
+        return "what a chain sums for a score, and its results of a row, have static sizes";
     if (!count_along(&r->block, &r->warp, AX_M))
         return "the block tile is no multiple of the warp's";
     if (r->swapped) return "units of chains are not swapped";

@@ -87,7 +87,7 @@ static ChainEnd end_of(const Problem *p, const ColumnBound *b) {
     const FusedAxis *rows = &p->con.axis[AX_M];
     ChainEnd end = {.known = false};
     Affine f;
-    if (rows->n_digit > 1 || !access_affine(p->te, s, b->e, &f)) return end;
+    if (rows->n_digit > 1 || !access_affine_figures(p->te, s, b->e, &f)) return end;
     end.c = f.c + b->add;
     for (int j = 0; j < s->n_index; j++) {
         if (f.coef[j] == 0) continue;

@@ -33,12 +33,11 @@ static void narrow(Kernel *k, const char *name, Ir value, bool from) {
 
 /* ---- ends of a block ---- */
 
-/* Do rows decide on it?  As a number that grows or falls with them, so that the first and the last
- * row have the ends of all?  */
-static bool of_rows(const Kernel *k, const ColumnBound *x) {
+/* Do rows decide on a part of the bound?  */
+static bool of_rows(const Kernel *k, const ColumnBound *x, const TeExpr *e) {
     const FusedAxis *axis = &k->c.p->con.axis[AX_M];
     const TeStmt *s = &k->cg->te->stmt[x->stmt];
-    uint32_t uses = access_uses(x->e);
+    uint32_t uses = access_uses(e);
     bool any = false;
     for (int j = 0; j < s->n_index; j++)
         for (int i = 0; i < axis->n && (uses >> j & 1); i++)
@@ -46,10 +45,20 @@ static bool of_rows(const Kernel *k, const ColumnBound *x) {
     return any;
 }
 
-static bool is_monotonic(const Kernel *k, const ColumnBound *x) {
+/* Is it a sum of multiples of the rows' indices and of what rows do not decide on?  */
+static bool is_linear(const Kernel *k, const ColumnBound *x, const TeExpr *e) {
     Affine f;
-    return k->c.p->con.axis[AX_M].n_digit <= 1 &&
-           access_affine(k->cg->te, &k->cg->te->stmt[x->stmt], x->e, &f);
+    const TeStmt *s = &k->cg->te->stmt[x->stmt];
+    if (!of_rows(k, x, e) || access_affine(k->cg->te, s, e, &f)) return true;
+    return e->type == TE_I64 && (e->kind == TE_ADD || e->kind == TE_SUB) &&
+           is_linear(k, x, e->args[0]) && is_linear(k, x, e->args[1]);
+}
+
+/* Is it one for all rows, or a number that grows or falls with them, so that the first and the last
+ * row have the ends of all?  */
+static bool is_monotonic(const Kernel *k, const ColumnBound *x) {
+    return !of_rows(k, x, x->e) ||
+           (k->c.p->con.axis[AX_M].n_digit <= 1 && is_linear(k, x, x->e));
 }
 
 /* The end that a bound gives the block (`all`: each of its rows), at two rows.  */
@@ -74,7 +83,7 @@ static void narrow_block(Kernel *k, const ColumnBound *x, bool from, bool all) {
 
 static void narrow_all(Kernel *k, const ColumnBound *x, int n, bool from) {
     for (int i = 0; i < n; i++) {
-        bool known = !of_rows(k, &x[i]) || is_monotonic(k, &x[i]);
+        bool known = is_monotonic(k, &x[i]);
         if (known) narrow_block(k, &x[i], from, false);
         if (known) narrow_block(k, &x[i], from, true);
         else narrow(k, from ? "from" : "to", ir_number(k->cg, IR_I64, from ? INT32_MAX : 0), from);

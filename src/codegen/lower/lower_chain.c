@@ -19,6 +19,7 @@ typedef struct {
     const Lowered *l;
     const Contract *c[2];
     bool bounded;             /* a mask decides on the turns of a block: at least one */
+    int64_t least;            /* turns that every block has */
     bool rows;                /* reductions of the scores' rows stand between the products */
 } Make;
 
@@ -70,7 +71,7 @@ typedef struct {
 static const Side *side_of(const Make *m, const Rows *x) { return &m->c[x->product]->side[1]; }
 
 static bool is_sure(const Make *m, const Rows *x) {
-    return !x->turn && x->ahead < (m->bounded ? 1 : m->c[RESULTS]->steps);
+    return !x->turn && x->ahead < m->least;
 }
 
 static void open_rows(const Make *m, const Rows *x) {
@@ -239,10 +240,12 @@ static void kernel(FormBuilder *b, Lowered *l, int number) {
     const ColumnBounds *x = &l->p->group->chain->bounds;
     bool bounded = x->n_from > 0 || x->n_to > 0;
     Lowered *of = lower_products(b, l, bounded);
-    Make make = {b, l, {of[SCORES].contract, of[RESULTS].contract}, bounded,
+    const Contract *last = of[RESULTS].contract;
+    int64_t least = bounded || last->varying_k ? 1 : last->steps;
+    Make make = {b, l, {of[SCORES].contract, last}, bounded, least,
                  l->p->group->chain->rows != NULL}, *m = &make;
-    l->form->steps = m->c[RESULTS]->steps;
-    l->form->least = bounded ? 1 : m->c[RESULTS]->steps;
+    l->form->steps = last->steps;
+    l->form->least = least;
     add_begin(m);
     add_fill(m);
     add_kept(m);

@@ -62,10 +62,14 @@ static bool divide(const TeStmt *s, const Affine *f, int64_t d, bool remainder, 
     return add_scaled(&whole, &quotient, 1, out);
 }
 
-static bool affine_binary(const Te *te, const TeStmt *s, const TeExpr *e, Affine *out) {
+/* `figures`: sizes have the values at hand.  */
+static bool affine(const Te *te, const TeStmt *s, const TeExpr *e, bool figures, Affine *out);
+
+static bool affine_binary(const Te *te, const TeStmt *s, const TeExpr *e, bool figures,
+                          Affine *out) {
     static const Affine zero = {0};
     Affine x, y;
-    if (!access_affine(te, s, e->args[0], &x) || !access_affine(te, s, e->args[1], &y))
+    if (!affine(te, s, e->args[0], figures, &x) || !affine(te, s, e->args[1], figures, &y))
         return false;
     switch (e->kind) {
     case TE_ADD:
@@ -81,7 +85,7 @@ static bool affine_binary(const Te *te, const TeStmt *s, const TeExpr *e, Affine
     }
 }
 
-bool access_affine(const Te *te, const TeStmt *s, const TeExpr *e, Affine *out) {
+static bool affine(const Te *te, const TeStmt *s, const TeExpr *e, bool figures, Affine *out) {
     *out = (Affine){0};
     switch (e->kind) {
     case TE_INT:
@@ -89,27 +93,35 @@ bool access_affine(const Te *te, const TeStmt *s, const TeExpr *e, Affine *out) 
         return out->c > -COEF_LIMIT && out->c < COEF_LIMIT;
     case TE_SIZE:
         out->c = te->size[e->v.ref].extent.value;
-        return !te->size[e->v.ref].extent.expr;
+        return figures || !te->size[e->v.ref].extent.expr;
     case TE_INDEX:
         out->coef[e->v.ref] = 1;
         return true;
     case TE_NEG: {
         Affine x, zero = {0};
-        return access_affine(te, s, e->args[0], &x) && add_scaled(&zero, &x, -1, out);
+        return affine(te, s, e->args[0], figures, &x) && add_scaled(&zero, &x, -1, out);
     }
     case TE_CAST:
         return e->store == TE_I64 && te_dtype_class(e->args[0]->type) == TE_CLASS_INT &&
-               access_affine(te, s, e->args[0], out);
+               affine(te, s, e->args[0], figures, out);
     case TE_ADD:
     case TE_SUB:
     case TE_MUL:
     case TE_DIV:
     case TE_MOD:
-        return te_dtype_class(e->type) == TE_CLASS_INT && affine_binary(te, s, e, out) &&
+        return te_dtype_class(e->type) == TE_CLASS_INT && affine_binary(te, s, e, figures, out) &&
                (e->type == TE_I64 || fits_i32(out));
     default:
         return false;
     }
+}
+
+bool access_affine(const Te *te, const TeStmt *s, const TeExpr *e, Affine *out) {
+    return affine(te, s, e, false, out);
+}
+
+bool access_affine_figures(const Te *te, const TeStmt *s, const TeExpr *e, Affine *out) {
+    return affine(te, s, e, true, out);
 }
 
 /* Ranges saturate at the limit, so that a bound is never reported tighter than it is.  */

@@ -35,6 +35,8 @@ typedef struct {
 
 /* Is e affine in the indices of s?  Static sizes are constants, others are not affine.  */
 bool access_affine(const Te *te, const TeStmt *s, const TeExpr *e, Affine *out);
+/* Is it so at the sizes at hand, the largest or those of te_sized?  For figures only.  */
+bool access_affine_figures(const Te *te, const TeStmt *s, const TeExpr *e, Affine *out);
 /* Are they e / c and e % c, for an affine e that is nowhere negative?  */
 bool access_digits(const Te *te, const TeStmt *s, const TeExpr *high, const TeExpr *low,
                    int64_t *c, Affine *e);
