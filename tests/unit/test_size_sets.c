@@ -359,6 +359,19 @@ static void test_every_program_is_right(void **state) {
           " Y: f16[N,H,10,24] { Y[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * K[f,r,s,c]; }");
 }
 
+/* Both lengths of attention: each launch of a chain is one kernel.  */
+static void test_every_chain_is_right(void **state) {
+    (void)state;
+    prove("param H = 1..2, M = 1..130, N = 1..130; op f(Q: f16[H,M,32], K: f16[H,N,32],"
+          " V: f16[H,N,32]) -> O: f16[H,M,32] { s[h,i,j] = sum[d](Q[h,i,d] * K[h,j,d]) / 8;"
+          " t[h,i,j] = j <= i + N - M ? s[h,i,j] : -inf; m[h,i] = max[j](t[h,i,j]);"
+          " z[h,i] = sum[j](exp(t[h,i,j] - m[h,i]));"
+          " O[h,i,e] = sum[j](f16(exp(t[h,i,j] - m[h,i])) * V[h,j,e]) / z[h,i]; }");
+    assert_int_equal(whole.rplan.n_group, 1);
+    for (int i = 0; i < whole.rplan.n; i++)
+        assert_int_equal(whole.rplan.prog[i].skeleton, SK_CHAIN);
+}
+
 /* Offsets that are a constant number of rows, whose length is known at run time only, keep nobody
  * from the skeletons of static sizes.  */
 static void test_offsets_of_rows(void **state) {
@@ -603,7 +616,8 @@ int main(void) {
         cmocka_unit_test(test_equal_kernels_are_emitted_once),
         cmocka_unit_test(test_some_are_emitted),
         cmocka_unit_test(test_tiles_for_some_sizes),
-        cmocka_unit_test(test_every_program_is_right), cmocka_unit_test(test_layouts_are_right),
+        cmocka_unit_test(test_every_program_is_right), cmocka_unit_test(test_every_chain_is_right),
+        cmocka_unit_test(test_layouts_are_right),
         cmocka_unit_test(test_offsets_of_rows), cmocka_unit_test(test_every_skeleton_at_odd_sizes),
         cmocka_unit_test(test_one_program_runs), cmocka_unit_test(test_workspace_follows_sizes),
         cmocka_unit_test(test_texts), cmocka_unit_test(test_last_resort),
