@@ -195,7 +195,7 @@ Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e) {
         x->args[i] = eval_build(ev, s, e->args[i]);
         x->uses |= x->args[i]->uses;
     }
-    if (x->rescaled) x->args[0]->centered = is_centered(ev, x->args[0]);
+    if (x->rescaled && ev->multiplies_exps) x->args[0]->centered = is_centered(ev, x->args[0]);
     if (e->other) {
         x->other = eval_build(ev, s, e->other);
         x->uses |= x->other->uses;

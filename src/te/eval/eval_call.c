@@ -94,7 +94,8 @@ static void call_lane(const Node *node, Lanes *x, int n, int j) {
     if (!node->rescaled) return;
     if (v + x->b[j] < (node->type == TE_F64 ? DBL_MIN : (double)FLT_MIN))
         lanes_flag(x, n, j, LANE_FADED);
-    if (node->type == TE_F32 && v - x->b[j] < (double)FLT_MIN)     /* it may be 0 */
+    bool faint = node->type == TE_F32 && v - x->b[j] < (double)FLT_MIN;
+    if (faint && node->args[0]->centered)                           /* it may be 0 */
         x->b[j] += fmin(v, (double)FLT_MIN);
 }
 

@@ -89,6 +89,21 @@ const TeExpr *eval_exp_divisor(const TeEval *ev, const TeExpr *term) {
     return find_divisor(ev, term, 0);
 }
 
+/* Is e a sum of exponentials times what has left indices that they do not have: the second product
+ * of a chain, whose exponents may have another base?  */
+static bool multiplies_exps(const TeEval *ev, const TeStmt *s, const TeExpr *e) {
+    const TeExpr *body = e->kind == TE_REDUCE && e->red == TE_RED_SUM ? e->args[0] : e;
+    uint32_t left = (1u << s->n_left) - 1;
+    bool direct = true;
+    for (int i = 0; i < 2 && body != e && body->kind == TE_MUL; i++)
+        if (eval_exp_part(ev, body->args[i], &direct) != EXP_NONE &&
+            (access_uses(body->args[!i]) & ~access_uses(body->args[i]) & left))
+            return true;
+    for (int i = 0; i < e->n_args; i++)
+        if (multiplies_exps(ev, s, e->args[i])) return true;
+    return e->other && multiplies_exps(ev, s, e->other);
+}
+
 static bool sums_exps(const TeEval *ev, const TeExpr *e) {
     bool direct = true;
     if (e->kind == TE_REDUCE && e->red == TE_RED_SUM &&
@@ -106,5 +121,6 @@ void eval_find_exps(TeEval *ev) {
         bool direct = true;
         ev->exps[s->tensor] = (uint8_t)eval_exp_part(ev, s->rhs, &direct);
         ev->sums_exps = ev->sums_exps || sums_exps(ev, s->rhs);
+        ev->multiplies_exps = ev->multiplies_exps || multiplies_exps(ev, s, s->rhs);
     }
 }

@@ -117,7 +117,7 @@ struct TeEval {
     int *maker;               /* per tensor: statement or -1 */
     Prog *prog;               /* per statement */
     uint8_t *exps;            /* per tensor: ExpPart of its elements */
-    bool sums_exps;
+    bool sums_exps, multiplies_exps;      /* some statement does; ... as a chain's second product */
     bool in_sum;              /* the terms of a sum are being built */
     Watch *watch;
     int levels;               /* of calls that are under way */
