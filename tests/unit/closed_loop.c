@@ -272,7 +272,7 @@ void loop_open(Arena *a, Diag *d, Device *const *gpu, int n, Cuda **out) {
     X("register_granule",            BASE,    "of the architecture")                               \
     X("smem_granule",                BASE,    "of the architecture")                               \
     X("cluster_max",                 BASE,    "the portable size: of the architecture")            \
-    X("clock_sm_max",                NOWHERE, "")                                                  \
+    X("clock_sm_max",                UNUSED,  "the driver tells the highest as clock_sm")          \
     X("clock_sm_sustained",          "clock", "")                                                  \
     X("clusters_resident",           "clusters", "")                                               \
     X("dsmem.capacity",              BASE,    "what a cluster's blocks add up to")                 \
