@@ -75,10 +75,9 @@ int access_groups(Arena *a, const Te *te, KernelGroup **out) {
     return kept;
 }
 
-const char *chain_refusal(Arena *a, const Te *te, int stmt) {
-    Groups *g = ARENA_NEW(a, Groups);
+const char *chain_refusal(Arena *a, const Te *te, const Groups *g, const RowGroup *const *row,
+                          int stmt) {
     ChainFound x;
-    const RowGroup **row = groups_by_kinds(a, te, g);
     if (g->root[g->home[stmt]] != stmt) return chain_alone;
     return chain_find(a, te, g, row, g->home[stmt], &x) ? NULL : x.why;
 }

@@ -95,10 +95,11 @@ const Chain *chain_find(Arena *a, const Te *te, const Groups *g, const RowGroup 
 /* Joins the products of chains, where it is decided so.  Returns the chain of each root statement,
  * NULL for the others.  */
 const Chain **chain_join(Arena *a, const Te *te, Groups *g, const RowGroup **row);
-/* Why statement `stmt` is no second product of a chain; NULL: it is one.
+/* Why statement `stmt` is no second product of a chain, of groups_by_kinds; NULL: it is one.
  * chain_alone: it reads no other product's results.  */
 extern const char *const chain_alone;
-const char *chain_refusal(Arena *a, const Te *te, int stmt);
+const char *chain_refusal(Arena *a, const Te *te, const Groups *g, const RowGroup *const *row,
+                          int stmt);
 /* Fills c->bounds.  `g`: the groups that have the chain in one.  */
 void chain_bounds(Arena *a, const Te *te, const Groups *g, Chain *c);
 /* Groups by kinds, before any joins a contraction: its row groups.  */

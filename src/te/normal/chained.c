@@ -238,16 +238,17 @@ static bool replace(Rewrite *r, int k, TeExpr *terms) {
     return true;
 }
 
-static bool rewrite(Rewrite *r, int k) {
+/* The terms of the sum as a chain has them.  */
+static bool read_terms(Rewrite *r, TeExpr **out) {
     const TeStmt *s = r->s;
     TeExpr *body = te_expr_copy(r->n->a, s->rhs->args[0]);
-    const TeExpr *was = s->rhs->args[0];
     if (s->written) return refuse(r, "it is to be made as it is written");
     for (int i = s->n_left; i < s->n_index; i++) r->summed |= 1u << i;
     body = open_maps(r, body);
     if (te_expr_nodes(body) > NODES || te_expr_depth(body) > DEPTH) return false;
     if (!strip(r, &body, false) || !divisors_fit(r)) return false;
-    return te_expr_same(was, body) || replace(r, k, body);
+    *out = body;
+    return true;
 }
 
 /* ---- all of it, and back ---- */
@@ -301,51 +302,77 @@ static bool is_candidate(const TeStmt *s) {
            te_dtype_class(s->rhs->type) == TE_CLASS_REAL;
 }
 
-/* Why statement k is no second product; no decision is noted.  */
-static const char *refusal(Norm *n, int k) {
+/* The groups of the op as it is, found when somebody asks; no decision is noted.  */
+typedef struct {
+    Groups *g;                /* NULL: they are not known */
+    const RowGroup **row;
+} Kinds;
+
+static Kinds kinds_of(Norm *n) {
+    Kinds x = {ARENA_NEW(n->a, Groups), NULL};
     TeDecisions *given = n->te->decisions;
     n->te->decisions = ARENA_NEW(n->a, TeDecisions);
     *n->te->decisions = *given;
-    const char *why = chain_refusal(n->a, n->te, k);
+    x.row = groups_by_kinds(n->a, n->te, x.g);
     n->te->decisions = given;
-    return why;
+    return x;
 }
 
-/* Why the sum of site `site`, statement k, is no second product, after rewriting it.  */
-static const char *try(Norm *n, int k, int site, bool *rewrote) {
+static const char *refusal(Norm *n, const Kinds *x, int k) {
+    return chain_refusal(n->a, n->te, x->g, x->row, k);
+}
+
+static Rewrite *begin(Norm *n, const TeStmt *s) {
     Rewrite *r = ARENA_NEW(n->a, Rewrite);
-    TeStmt own = n->te->stmt[k];
-    *r = (Rewrite){.n = n, .s = &own, .center = -1};
+    *r = (Rewrite){.n = n, .s = s, .center = -1};
     memset(r->maker, -1, sizeof r->maker);
     for (int i = 0; i < n->te->n_stmt; i++) r->maker[n->te->stmt[i].tensor] = i;
-    uint32_t made = n->te->rewritten;
-    if (!rewrite(r, k)) {
-        const char *why = r->why ? r->why : "its expressions are too long";
-        return refusal(n, k) == chain_alone ? chain_alone : why;
-    }
-    *rewrote = n->te->rewritten != made || !te_expr_same(own.rhs, n->te->stmt[k].rhs);
-    normalize_dead(n);
-    normalize_list_reads(n);
-    return refusal(n, sum_of(n->te, site));
+    return r;
 }
 
+/* Makes statement k, of site `site`, with other terms: why it is no second product then.  */
+static const char *with_terms(Rewrite *r, int k, int site, TeExpr *terms) {
+    Norm *n = r->n;
+    if (!replace(r, k, terms)) return "its expressions are too long";
+    normalize_dead(n);
+    normalize_list_reads(n);
+    Kinds kinds = kinds_of(n);
+    return refusal(n, &kinds, sum_of(n->te, site));
+}
+
+/* Why statement k is no second product as it is, of which the terms could not be read, or are.  */
+static const char *as_it_is(Rewrite *r, const Kinds *kinds, int k, bool readable) {
+    const char *why = refusal(r->n, kinds, k);
+    if (readable || why == chain_alone) return why;
+    return r->why ? r->why : "its expressions are too long";
+}
+
+/* Only a sum that is made otherwise changes the op, so that its groups are found anew.  */
 void normalize_chain(Norm *n) {
     Te *te = n->te;
+    Kinds kinds = {NULL, NULL};
     if (!te->decisions || !te->decisions->chains) return;
     normalize_list_reads(n);
     for (int k = 0; k < te->n_stmt; k++) {
-        int site = te->stmt[k].site;
-        bool rewrote = false;
         if (!is_candidate(&te->stmt[k])) continue;
+        if (!kinds.g) kinds = kinds_of(n);
         ArenaMark mark = arena_mark(n->a);
-        Saved was = save(n);
-        const char *why = try(n, k, site, &rewrote);
+        TeStmt own = te->stmt[k];
+        Rewrite *r = begin(n, &own);
+        TeExpr *terms = NULL;
+        bool readable = read_terms(r, &terms);
+        bool rewrites = readable && !te_expr_same(own.rhs->args[0], terms);
+        Saved was = {.n_stmt = 0};
+        if (rewrites) was = save(n);
+        const char *why = rewrites ? with_terms(r, k, own.site, terms)
+                                   : as_it_is(r, &kinds, k, readable);
         if (!why && te_takes(te, &te->stmt[k], TE_JOINED)) {
-            normalize_note(n, TE_MADE_CHAINED, rewrote);
-            k = sum_of(te, site);
+            normalize_note(n, TE_MADE_CHAINED, rewrites);
+            k = sum_of(te, own.site);
+            if (rewrites) kinds.g = NULL;
             continue;
         }
-        restore(n, &was);
+        if (rewrites) restore(n, &was);
         arena_reset(n->a, mark);
         te->stmt[k].unchained = why == chain_alone ? NULL : why;
     }
