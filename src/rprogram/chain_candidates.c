@@ -80,12 +80,13 @@ static void with_slots(Chains *x, RProg r) {
 /* Registers decide how many rows a warp and columns a turn may have; false: too many.  */
 static bool with_columns(Chains *x, RProg r, int32_t columns) {
     const Device *dev = x->k->dev;
+    int64_t limit = (int64_t)dev->limits.registers_per_thread.value;
     bool any = false;
     r.block.extent[AX_N] = r.warp.extent[AX_N] = columns;
     for (int keep = 0; keep < 2; keep++) {
         r.keep = keep ? KEEP_SHARED : KEEP_REGISTERS;
         r.late = true;
-        if (chain_registers(x->k->p, dev, &r) > dev->limits.registers_per_thread.value) continue;
+        if (chain_registers(x->k->p, dev, &r) > limit) continue;
         any = true;
         for (int warps = 1; warps <= WARPS_MAX; warps++) {
             r.block.extent[AX_M] = warps * r.warp.extent[AX_M];

@@ -94,5 +94,5 @@ int64_t chain_registers(const Problem *p, const Device *dev, const RProg *r) {
 }
 
 void chain_derive_late(const Problem *p, const Device *dev, RProg *r) {
-    r->late = words(dev, r, p->chain, true) > dev->limits.registers_per_thread.value;
+    r->late = words(dev, r, p->chain, true) > (int64_t)dev->limits.registers_per_thread.value;
 }

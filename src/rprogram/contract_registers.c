@@ -118,5 +118,6 @@ int64_t contract_registers(const Problem *p, const Device *dev, const RProg *r) 
 void contract_derive_late(const Problem *p, const Device *dev, RProg *r) {
     r->late = false;
     if (!rprog_matrix(dev, r) || !rprog_may_be_ahead(dev, r, 0)) return;
-    r->late = contract_registers(p, dev, r) > dev->limits.registers_per_thread.value;
+    int64_t limit = (int64_t)dev->limits.registers_per_thread.value;
+    r->late = contract_registers(p, dev, r) > limit;
 }

@@ -222,14 +222,14 @@ static const char *chain(Arena *a, uint64_t seed) {
 
 static void test_chains(void **state) {
     (void)state;
-    enum { CHAINS = 60, LONG_CHAINS = 2000 };
+    enum { TEXTS = 60, LONG_TEXTS = 2000 };
     Arena *a = arena_create(NULL);
     Diag d = diag_new(a);
     Device *dev = fixture_device(a, "a100");
     Nvrtc *nvrtc;
     int rows = 0, wrongs = 0;
     assert_int_equal(nvrtc_open(a, &d, NULL, dev->arch, &nvrtc), ST_OK);
-    for (uint64_t seed = 1; seed <= (effort_long() ? LONG_CHAINS : CHAINS); seed++) {
+    for (uint64_t seed = 1; seed <= (effort_long() ? LONG_TEXTS : TEXTS); seed++) {
         ArenaMark mark = arena_mark(a);
         KernelCase c;
         const char *text = chain(a, seed), *wrong = kernel_open(&c, a, dev, text, NULL);
@@ -241,7 +241,7 @@ static void test_chains(void **state) {
         arena_reset(a, mark);
     }
     assert_int_equal(wrongs, 0);
-    assert_true(rows > CHAINS / 2);
+    assert_true(rows > TEXTS / 2);
     arena_destroy(a);
 }
 
