@@ -18,6 +18,7 @@
 #   make repriced BASE=REV  its plans for the workload sets and ours, both priced by our model; ARGS=...
 #   make bench           construction figures over benchmarks/workloads; ARGS=...
 #   make sizes           programs for run-time sizes against static plans; ARGS=...
+#   make limits          how far predicted times are from what physics allows; ARGS=...
 #   make measured        the model against published kernel times; ALL=1 all of them, not a sample,
 #                        DATA=DIR other files, JSON=FILE every figure, GPU=NAME and OP=NAME those
 #   make clocks          clocks that power leaves units, and products that last, beside published rates
@@ -104,7 +105,7 @@ products += $(simdriver) $(tvmffi)
 
 .PHONY: all run test test-long test-forms unit asan tsan fuzz fuzzers golden replay same-code \
         repriced bench \
-        learn measured clocks sizes gpu-kit foreign test-hosts test-torch fuzz-onnx kernelbench package python \
+        learn limits measured clocks sizes gpu-kit foreign test-hosts test-torch fuzz-onnx kernelbench package python \
         wheel wheel-test lint objects wc setup nvrtc12 install static manuals deb docs gallery clean
 .DELETE_ON_ERROR:
 
@@ -232,10 +233,10 @@ static: $(BUILD)/static/roller-gen
 # -- benchmarks: a program for each of bench_*.c, construct.c, expressions.c; the rest is shared --
 benchmarks := $(if $(MODULES),,$(patsubst benchmarks/%.c,$(BUILD)/benchmarks/%,$(wildcard \
                 benchmarks/construct.c benchmarks/expressions.c benchmarks/learn.c \
-                benchmarks/measured.c benchmarks/sizes.c benchmarks/bench_*.c)))
+                benchmarks/limits.c benchmarks/measured.c benchmarks/sizes.c benchmarks/bench_*.c)))
 bench_shared := $(if $(MODULES),,$(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out \
                   benchmarks/construct.c benchmarks/expressions.c benchmarks/learn.c \
-                  benchmarks/measured.c benchmarks/sizes.c benchmarks/bench_%.c,$(sort \
+                  benchmarks/limits.c benchmarks/measured.c benchmarks/sizes.c benchmarks/bench_%.c,$(sort \
                   $(wildcard benchmarks/*.c)))))
 $(BUILD)/obj/benchmarks/%.o: benchmarks/%.c
 	@mkdir -p $(@D)
@@ -344,7 +345,9 @@ repriced: all $(BUILD)/benchmarks/expressions
 	@BUILD=$(BUILD) tools/repriced $(ARGS) $(BASE)
 sizes: $(BUILD)/benchmarks/sizes
 	@$< $(ARGS)
-bench: $(filter-out %/bench_planning %/expressions %/learn %/measured %/sizes,$(benchmarks))
+limits: $(BUILD)/benchmarks/limits
+	@$< $(ARGS)
+bench: $(filter-out %/bench_planning %/expressions %/learn %/limits %/measured %/sizes,$(benchmarks))
 	@for b in $^; do $$b $(ARGS) || exit 1; done
 
 DATA         ?= benchmarks/measured/data

@@ -18,15 +18,13 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/pool.h"
+#include "gap.h"
 #include "process.h"
-#include "roller.h"
 #include "workload.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define ROW_IS_FAR 1.3                    /* times the floor */
 
 enum { MAX_WORKERS = 16, MAX_NAMES = 16, MAX_ROWS = 16384 };
 
@@ -39,7 +37,7 @@ typedef struct {
     int64_t candidates, spills;
     int registers, kernels, tried;
     RollerEstimate e;
-    char plan[200], message[200], reason[160];
+    char plan[200], message[200], reason[GAP_TEXT];
 } Line;
 
 typedef struct {
@@ -68,33 +66,6 @@ static bool fail(Line *l, RollerCtx *ctx) {
     return true;
 }
 
-/* What the time beyond the floor consists of, the largest parts first: the limiter counts with
- * what it is longer than the floor, the terms behind it (from `overlap` on) in full.  */
-static void explain_gap(Line *l) {
-    enum { PARTS = 3 };
-    const RollerEstimate *e = &l->e;
-    double part[ROLLER_MAX_TERMS] = {0}, steady = e->us, gap = e->us - e->floor_us;
-    int limiter = 0, behind = 0;
-    size_t at = 0;
-    if (e->us <= ROW_IS_FAR * e->floor_us) return;
-    while (strcmp(e->term[behind], "overlap") != 0) behind++;
-    while (strcmp(e->term[limiter], e->limiter) != 0) limiter++;
-    for (int t = behind; t < e->n_terms; t++) steady -= part[t] = e->term_us[t];
-    bool tiny = e->floor_us <= e->floor_launch_us;
-    part[tiny ? e->n_terms - 1 : limiter] -= e->floor_us;
-    part[limiter] += steady;
-    for (int n = 0; n < PARTS; n++) {
-        int most = 0;
-        for (int t = 1; t < e->n_terms; t++) {
-            if (part[t] > part[most]) most = t;
-        }
-        if (part[most] < 0.1 * gap) break;
-        at += (size_t)snprintf(l->reason + at, sizeof l->reason - at, "%s%s +%.1f us",
-                               n ? ", " : "", e->term[most], part[most]);
-        part[most] = 0;
-    }
-}
-
 static void describe(Line *l, const RollerPlans *plans, const RollerPlan *plan) {
     RollerPlanStats stats = {.struct_size = sizeof stats};
     const char *text;
@@ -104,7 +75,7 @@ static void describe(Line *l, const RollerPlans *plans, const RollerPlan *plan) 
     roller_plan_estimate(plan, &l->e);
     roller_plan_text(plan, ROLLER_PLAN_SUMMARY, &text, &len);
     l->candidates = stats.legal;
-    explain_gap(l);
+    gap_text(&l->e, l->reason);
     snprintf(l->plan, sizeof l->plan, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
@@ -232,14 +203,14 @@ static void print_sums(Bench *b, const char *profile) {
         n++;
         failed += l->failure != NULL;
         spilled += l->spills > 0;
-        far += !l->failure && l->e.us > ROW_IS_FAR * l->e.floor_us;
+        far += !l->failure && l->e.us > GAP_IS_FAR * l->e.floor_us;
         stated += l->reason[0] != 0;
         plan += l->plan_ms;
         nvrtc += l->nvrtc_ms;
         total += l->total_ms;
     }
     printf("\n%s: %d rows, %d failed, %d spill, %d above %.1f x the floor (%d with a reason); plan "
-           "%.0f ms, nvrtc %.0f ms, total %.0f ms\n", profile, n, failed, spilled, far, ROW_IS_FAR,
+           "%.0f ms, nvrtc %.0f ms, total %.0f ms\n", profile, n, failed, spilled, far, GAP_IS_FAR,
            stated, plan, nvrtc, total);
     print_times(b, profile);
 }

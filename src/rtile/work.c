@@ -215,6 +215,13 @@ static double points_of(const TeStmt *s, uint32_t indices) {
     return n;
 }
 
+/* The indices of the points at which a term is added: a walk meets each term once.  */
+static uint32_t folded(const TeStmt *s, const TeExpr *reduce) {
+    Scan scan;
+    bool walk = reduce == s->rhs && access_scan(s, &scan);
+    return walk ? ~((uint32_t)1 << scan.over) : UINT32_MAX;
+}
+
 static void count(Arithmetic *x, const TeExpr *e, bool product, double share) {
     bool sum = e->type == TE_F32 && (e->kind == TE_ADD || e->kind == TE_SUB || e->kind == TE_MUL);
     sum &= !product;
@@ -232,7 +239,7 @@ static void count(Arithmetic *x, const TeExpr *e, bool product, double share) {
         *(sum ? &x->flops : &x->functions) += share * points_of(x->s, access_uses(e));
     }
     if (e->kind == TE_REDUCE && e->type == TE_F32 && !product)
-        x->flops += share * points_of(x->s, UINT32_MAX);
+        x->flops += share * points_of(x->s, folded(x->s, e));
     for (int i = 0; i < e->n_args; i++) count(x, e->args[i], product, share);
 }
 
