@@ -237,7 +237,7 @@ static void open_role(FormBuilder *b, int first, int warps, bool fills, int tile
     form_open(b, NODE_ROLE, 0)->role = (Role){.name = var, .first = first, .warps = warps};
     if (tiles) form_open(b, NODE_LOOP, LOOP_SEGMENTS)->loop.count = -1;
     form_open(b, NODE_LOOP, LOOP_STEPS)->loop =
-        (Loop){.var = var, .moves = fills ? MOVES_FILLS : MOVES_USES, .count = 100, .by = 1};
+        (Loop){.var = var, .count = 100, .by = 1};
 }
 
 static void add_producer(FormBuilder *b, const Rings *x) {
@@ -253,11 +253,11 @@ static void add_producer(FormBuilder *b, const Rings *x) {
         n->ring = side % x->rings;
         n->bytes = BYTES;
         Use *u = form_writes(b, n, ROOM_STAGE, side);
-        u->data = OF_STEP;
+        u->data = OF_PUT;
         u->late = true;
     }
     form_close(b);
-    if (x->rings > 1) form_add(b, NODE_VALUES, VALUES_PUT)->ring = 1;
+    for (int i = 0; i < x->rings; i++) form_add(b, NODE_VALUES, VALUES_PUT)->ring = i;
     form_close(b);
     if (x->tiles) form_close(b);
     form_close(b);
@@ -277,7 +277,7 @@ static void add_consumers(FormBuilder *b, const Rings *x) {
     n->done = DONE_PRODUCTS;
     for (int side = 0; side < 2; side++) {
         Use *u = form_reads(b, n, ROOM_STAGE, side);
-        u->data = OF_STEP;
+        u->data = OF_TAKEN;
         u->late = true;
     }
     form_sync(b, SYNC_PRODUCTS, SYNC_COMMIT, 0);
@@ -287,7 +287,7 @@ static void add_consumers(FormBuilder *b, const Rings *x) {
         s->by = BY_WARPS;
         s->lag = x->under_way;
     }
-    if (x->rings > 1) form_add(b, NODE_VALUES, VALUES_TAKE)->ring = 1;
+    for (int i = 0; i < x->rings; i++) form_add(b, NODE_VALUES, VALUES_TAKE)->ring = i;
     form_close(b);
     if (x->under_way) form_sync(b, SYNC_PRODUCTS, SYNC_WAIT, 0);
     add_outputs(b, x->tiles);

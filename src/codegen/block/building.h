@@ -98,9 +98,16 @@ typedef struct {
     Chunks chunks[2];
 } OfProduct;
 
+/* A ring as a role goes round it: the slot at hand, the parity of its round, and the barrier that
+ * says that the slot before is free (NULL: none is freed behind).  */
+typedef struct {
+    Ir slot, phase, last;
+} RingAt;
+
 typedef struct {
     Cg *cg;
     const Lowered *l;
+    RingAt *ring;             /* (of the layout) */
     int product;              /* number of the one at hand, ... */
     OfProduct *other;         /* ... and the other one; NULL: there is none */
     Contract c;               /* of KERNEL_CONTRACT and KERNEL_SUMS */

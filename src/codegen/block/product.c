@@ -44,6 +44,14 @@ Ir product_spread(const Kernel *k, AxisClass axis, Ir i) {
 
 const Ring *product_ring(const Kernel *k) { return &k->c.layout->ring[k->product]; }
 
+const char *product_ring_word(const Kernel *k, int ring, const char *name) {
+    return ring ? ir_numbered(k->cg, name, ring + 1) : name;
+}
+
+Ir product_ring_int(const Kernel *k, int ring, const char *name) {
+    return product_int(k->cg, product_ring_word(k, ring, name));
+}
+
 bool product_resident(const Side *s) { return s->room->ring < 0; }
 
 bool product_bounded(const Kernel *k) {

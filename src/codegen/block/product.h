@@ -28,6 +28,9 @@ void product_select(Kernel *k, int number);
 const char *product_word(const Kernel *k, const char *name);
 Ir product_of(const Kernel *k, const char *name);
 const Ring *product_ring(const Kernel *k);
+/* Names of a ring but the first end with its number.  */
+const char *product_ring_word(const Kernel *k, int ring, const char *name);
+Ir product_ring_int(const Kernel *k, int ring, const char *name);
 /* The axis along which its turns go.  Is the operand loaded once, and stays?  The first row or
  * column of its next load.  */
 static inline AxisClass product_moves(const Kernel *k) { return k->c.side[1].moves; }

@@ -38,6 +38,7 @@ static void make_body(Cg *cg, const Lowered *l) {
     cg->names = 0;
     if (l->kind == KERNEL_CONTRACT) {
         k.c = *l->contract;
+        k.ring = ARENA_ARRAY(cg->arena, RingAt, l->layout->n_ring);
         if (l->product) {
             k.l = &l->product[0];
             k.other = ARENA_NEW(cg->arena, OfProduct);

@@ -12,12 +12,9 @@ static void make_nodes(Kernel *k, const Node *first);
  * loops are not to be unrolled.  */
 static void make_steps(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
-    bool ring = k->l->kind == KERNEL_CONTRACT && k->c.ring, uses = n->loop.moves == MOVES_USES;
-    if (ring) ring_begin(k, uses);
     Ir step = ir_variable(cg, IR_I32, n->loop.var, ir_int(cg, 0));
     ir_until_begin(cg, 1);
     make_nodes(k, n->child);
-    if (ring) ring_next(k, uses);
     ir_until_count(cg, step, product_int(cg, "steps"));
 }
 
@@ -198,7 +195,7 @@ static void make_copy(Kernel *k, const Node *n) {
         if (n->of < 0) ring_put(k);
         else if (room_written(n) == ROOM_STAGED) made_read(k);
         else if (room_written(n) == ROOM_FRAGMENTS) made_make(k);
-        else ring_copy(k, n->of);
+        else ring_copy(k, n);
         return;
     }
     switch (room_written(n)) {
@@ -280,6 +277,13 @@ static void make_row_values(Kernel *k, const Node *n) {
     else row_combine(k, n->from, n->to);
 }
 
+/* The next slot.  */
+static void make_next(Kernel *k, const Node *n) {
+    if (k->c.ring) ring_next(k, n->ring);
+    else if (n->what == VALUES_PUT) load_put(k);
+    else load_take(k, n->when == WHEN_FETCH);
+}
+
 static void make_values(Kernel *k, const Node *n) {
     switch ((ValuesWhat)n->what) {
     case VALUES_PLACE: make_place(k); break;
@@ -296,8 +300,9 @@ static void make_values(Kernel *k, const Node *n) {
     case VALUES_BESIDE: made_beside(k, n->from); break;
     case VALUES_MORE: load_more(k); break;
     case VALUES_NEXT_K: load_next(k, n->from); break;
-    case VALUES_PUT: load_put(k); break;
-    case VALUES_TAKE: load_take(k, n->when == WHEN_FETCH); break;
+    case VALUES_RING: ring_begin(k, n); break;
+    case VALUES_PUT:
+    case VALUES_TAKE: make_next(k, n); break;
     case VALUES_MAPS: ring_fetch(k, n); break;
     case VALUES_PROMOTE: mma_promote(k); break;
     case VALUES_STAGE: wgmma_stage(k); break;

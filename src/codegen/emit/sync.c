@@ -6,14 +6,13 @@
 
 /* The slot of a ring of barriers: of the step, or what frees the stage before.  */
 static Ir slot(const Kernel *k, const Sync *s) {
-    if (s->lag > 0) return ir_name(k->cg, ir_type(IR_U32), "last");
-    return ring_barrier(k, s->id);
+    return s->lag > 0 ? k->ring[s->ring].last : ring_barrier(k, s->ring, s->id);
 }
 
 /* The parity of the round that is waited for.  */
-static Ir parity(const Cg *cg, const Sync *s) {
-    Ir phase = ir_name(cg, ir_type(IR_U32), "phase");
-    return s->primed ? ir_binary(cg, IR_XOR, phase, ir_int(cg, 1)) : phase;
+static Ir parity(const Kernel *k, const Sync *s) {
+    Ir phase = k->ring[s->ring].phase;
+    return s->primed ? ir_binary(k->cg, IR_XOR, phase, ir_int(k->cg, 1)) : phase;
 }
 
 /* The number of the block's barriers that this one is; with teams each has one.  */
@@ -28,14 +27,14 @@ static Ir named(const Cg *cg, const Sync *s) {
 static Ir made(const Kernel *k, const Sync *s) {
     const Cg *cg = k->cg;
     Ir tid = product_int(cg, "tid");
-    ir_if(k->cg, ir_lt(cg, tid, product_int(cg, "STAGES")));
-    return ring_barrier_at(k, s->id, tid);
+    ir_if(k->cg, ir_lt(cg, tid, product_ring_int(k, s->ring, "STAGES")));
+    return ring_barrier_at(k, s->ring, s->id, tid);
 }
 
 static IrSyncOf barrier_of(const Kernel *k, const Sync *s) {
     const Cg *cg = k->cg;
     if (s->op == SYNC_INIT) return (IrSyncOf){.number = s->count, .arg = {made(k, s)}};
-    if (s->op == SYNC_WAIT) return (IrSyncOf){.arg = {slot(k, s), parity(cg, s)}};
+    if (s->op == SYNC_WAIT) return (IrSyncOf){.arg = {slot(k, s), parity(k, s)}};
     if (s->bytes) return (IrSyncOf){.number = (int)s->bytes, .arg = {slot(k, s)}};
     return (IrSyncOf){.arg = {slot(k, s), s->blocks ? product_int(cg, "lane") : NULL}};
 }

@@ -63,8 +63,10 @@ typedef enum {
     X(K_NOW,    "k")          /* first k of the step, where products are masked */                 \
     X(MORE,     "more")       /* is there a step to load? */                                       \
     X(NEXT_K,   "next k")     /* loads go on with the next step */                                 \
-    X(PUT,      "put")        /* ... and with the next stage */                                    \
-    X(TAKE,     "take")       /* products go on with the next stage */                             \
+    X(RING,     "ring")       /* slots of `ring` that a role fills; from: 1: that it uses, */      \
+                              /* to: which are freed so many turns behind */                       \
+    X(PUT,      "put")        /* loads go on with the next slot of `ring` */                       \
+    X(TAKE,     "take")       /* products go on with the next slot of `ring` */                    \
     X(MAPS,     "maps")       /* fetched before they are used; from: 1: alone; to: 1: they are */  \
     X(STAGE,    "stage")      /* where operands of the step are */                                 \
     X(SETTLE,   "settle")     /* accumulators before their first product, behind the last */       \
@@ -118,8 +120,8 @@ typedef enum {
 typedef enum { SHARE_THREAD, SHARE_WARP, SHARE_BLOCK } Share;
 
 /* Of which step the data is: of any; what the next load brings, what it brought last; what the node
- * reads beside; the step of the loop; the one that products have come to.  */
-typedef enum { OF_ANY, OF_NEXT, OF_LAST, OF_KEPT, OF_STEP, OF_TAKEN } DataOf;
+ * reads beside; the step of the loop; the one that fills, that uses of the ring have come to.  */
+typedef enum { OF_ANY, OF_NEXT, OF_LAST, OF_KEPT, OF_STEP, OF_PUT, OF_TAKEN } DataOf;
 
 /* Its slot is that of the ring's turn: of steps, the one that fills have come to where it writes,
  * and the one that uses have come to where it reads.  */
@@ -183,9 +185,6 @@ typedef struct {
 
 typedef struct {
     const char *var, *end;    /* of its text; end of COUNTED, NULL: the number */
-    /* Turns of it are turns of ring `ring`: a role's, which fills its slots or uses them.  */
-    enum { MOVES_NONE, MOVES_FILLS, MOVES_USES } moves;
-    int ring;
     /* What its turns are, or that there are always as many.  */
     enum { TURNS_ANY, TURNS_STEPS, TURNS_BODIES, TURNS_ALL } of;
     int64_t count;            /* turns at most; < 0: not known here */
@@ -219,7 +218,7 @@ struct Node {
     int mover;                /* COPY: index in Device.mover, -1: plain loads and stores */
     SyncBy by;                /* threads that do it */
     DoneBy done;
-    int ring;                 /* PUT, TAKE, NEXT_K: which one goes on; DONE_BARRIER: whose
+    int ring;                 /* RING, PUT, TAKE, NEXT_K: which one; DONE_BARRIER: whose
                                * full barrier, at the slot of the late use, gets ... */
     int64_t bytes;            /* ... so many */
     Loop loop;

@@ -85,6 +85,7 @@ static int64_t data_of(const Walk *w, const Node *n, const Use *u) {
     case OF_NEXT: return w->next[ring];
     case OF_LAST: return w->next[ring] - 1;
     case OF_STEP: return w->base + w->step;
+    case OF_PUT: return w->put[ring];
     case OF_TAKEN: return w->taken[ring];
     default: return -1;
     }
@@ -177,12 +178,6 @@ static void next_tile(Walk *w, int64_t tile) {
     w->steps = tile % 2 && steps > 1 ? steps - 1 : steps;
 }
 
-/* A loop whose variable is a cursor.  */
-static void move_ring(Walk *w, const Node *n) {
-    if (n->loop.moves == MOVES_USES) w->taken[n->loop.ring]++;
-    if (n->loop.moves == MOVES_FILLS) w->put[n->loop.ring]++;
-}
-
 /* Stages are counted over all tiles, those that other teams have, too.  */
 static void walk_tiles(Walk *w, const Node *n, unsigned mask) {
     int64_t before = 0;
@@ -198,8 +193,7 @@ static void walk_loop(Walk *w, const Node *n, unsigned mask) {
     Walk before = *w;
     int64_t turns = turns_of(w, n);
     bool steps = n->what == LOOP_STEPS || n->loop.of == TURNS_STEPS;
-    if (n->what == LOOP_STEPS && w->f->layout->n_ring > 0)
-        w->base = cursor(w, n->loop.ring, n->loop.moves == MOVES_FILLS);
+    if (n->what == LOOP_STEPS && w->f->layout->n_ring > 0) w->base = cursor(w, 0, false);
     for (int64_t i = 0; i < turns; i++) {
         if (n->what == LOOP_SEGMENTS) next_tile(w, i);
         if (steps) w->step = i;
@@ -208,7 +202,6 @@ static void walk_loop(Walk *w, const Node *n, unsigned mask) {
         w->turn = (int)i;
         if (n->loop.of == TURNS_BODIES) w->body = (int)i;
         walk(w, n->child, mask);
-        move_ring(w, n);
     }
     w->turn = before.turn;
     w->step = before.step;

@@ -203,7 +203,7 @@ static void print_uses(const Lowered *l, const Node *n, Buf *out) {
         buf_printf(out, "%s%s", *any ? ", " : u->writes ? " -> " : " <- ",
                    rprog_room_name(u->room->kind));
         RoomOf of = rprog_room_of(u->room->kind);
-        if (of == OF_OPERAND) buf_printf(out, " %c", "ab"[u->room->of]);
+        if (of == OF_OPERAND) buf_printf(out, " %c", 'a' + u->room->of);
         else if (of != OF_NOTHING) buf_printf(out, " %d", u->room->of);
         buf_puts(out, slot_text(l, u));
         if (u->late) buf_puts(out, " later");

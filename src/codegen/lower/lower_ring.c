@@ -40,10 +40,13 @@ static void open_some(FormBuilder *b, const Contract *c) {
     if (c->may_be_empty) form_if(b, WHEN_STEPS, 0);
 }
 
-static void open_steps(FormBuilder *b, const Contract *c, bool fills) {
+/* Stages that are used are freed `lag` steps behind.  */
+static void open_steps(FormBuilder *b, const Contract *c, bool fills, int lag) {
+    Node *n = form_add(b, NODE_VALUES, VALUES_RING);
+    n->from = !fills;
+    n->to = lag;
     form_open(b, NODE_LOOP, LOOP_STEPS)->loop =
-        (Loop){.var = fills ? "done" : "taken", .moves = fills ? MOVES_FILLS : MOVES_USES,
-               .count = c->slice, .by = 1, .unroll = 1};
+        (Loop){.var = fills ? "done" : "taken", .count = c->slice, .by = 1, .unroll = 1};
 }
 
 static void add_copies(FormBuilder *b, const Lowered *l) {
@@ -52,7 +55,7 @@ static void add_copies(FormBuilder *b, const Lowered *l) {
     form_add(b, NODE_VALUES, VALUES_MAPS)->to = l->waits;
     open_tiles(b, l);
     open_some(b, c);
-    open_steps(b, c, true);
+    open_steps(b, c, true, 0);
     add_barrier(b, SYNC_WAIT, RING_EMPTY)->primed = true;
     add_barrier(b, SYNC_ARRIVE, RING_FULL)->bytes = stages(l)->bytes;
     for (int side = 0; side < 2; side++) {
@@ -62,10 +65,11 @@ static void add_copies(FormBuilder *b, const Lowered *l) {
         n->done = c->side[side].room->filled;
         n->bytes = c->side[side].room->bytes;
         Use *u = form_writes(b, n, ROOM_STAGE, side);
-        u->data = OF_STEP;
+        u->data = OF_PUT;
         u->late = true;
     }
     form_add(b, NODE_VALUES, VALUES_NEXT_K);
+    form_add(b, NODE_VALUES, VALUES_PUT);
     form_close(b);
     if (c->may_be_empty) form_close(b);
     if (c->stays) form_close(b);
@@ -94,12 +98,12 @@ static void add_turn(FormBuilder *b, const Lowered *l, SyncOp op) {
 
 static void read_stage(FormBuilder *b, Node *n, int side, bool late) {
     Use *u = form_reads(b, n, ROOM_STAGE, side);
-    u->data = OF_STEP;
+    u->data = OF_TAKEN;
     u->late = late;
 }
 
 static Use *own_registers(Use *u) {
-    u->data = OF_STEP;
+    u->data = OF_TAKEN;
     u->share = SHARE_THREAD;
     return u;
 }
@@ -143,7 +147,7 @@ static void add_products(FormBuilder *b, const Lowered *l) {
     if (!promotes) form_add(b, NODE_VALUES, VALUES_SETTLE);
     open_some(b, c);
     add_turn(b, l, SYNC_BOTH);
-    open_steps(b, c, false);
+    open_steps(b, c, false, under_way);
     if (promotes) form_add(b, NODE_VALUES, VALUES_PARTIAL);
     int made = c->side[0].l->raw ? 0 : c->side[1].l->raw ? 1 : -1;
     if (made >= 0) form_add(b, NODE_VALUES, VALUES_BESIDE)->from = true;
@@ -168,6 +172,7 @@ static void add_products(FormBuilder *b, const Lowered *l) {
         form_add(b, NODE_VALUES, VALUES_SETTLE);
         form_add(b, NODE_VALUES, VALUES_PROMOTE);
     }
+    form_add(b, NODE_VALUES, VALUES_TAKE);
     form_close(b);
     add_turn(b, l, SYNC_ARRIVE);
     if (under_way) form_sync(b, SYNC_PRODUCTS, SYNC_WAIT, 0);

@@ -160,7 +160,7 @@ static Ir raw_place(const Kernel *k, const Side *s, Ir from, const Ir at[3]) {
 static Ir raw_tile(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     Ir smem = product_smem(cg);
-    Ir stage = ir_mul(cg, ir_name(cg, ir_type(IR_U32), "stage"), product_int(cg, "STAGE"));
+    Ir stage = ir_mul(cg, k->ring[k->product].slot, product_of(k, "STAGE"));
     Ir tile = ir_add(cg, ir_add(cg, smem, stage), product_constant(cg, s, "TILE"));
     return ir_let(cg, product_name(cg, s, "from"), ir_const(cg, tile));
 }

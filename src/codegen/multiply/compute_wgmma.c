@@ -39,12 +39,12 @@ void wgmma_tiles(Kernel *k) {
 void wgmma_stage(Kernel *k) {
     enum { UNIT = 16 };
     Cg *cg = k->cg;
-    Ir stage = ir_name(cg, ir_type(IR_U32), "stage");
-    Ir each = ir_div(cg, product_int(cg, "STAGE"), ir_int(cg, UNIT));
+    Ir slot = k->ring[k->product].slot;
+    Ir each = ir_div(cg, product_of(k, "STAGE"), ir_int(cg, UNIT));
     for (int side = 0; side < 2; side++) {
         const Side *s = &k->c.side[side];
         if (s->l->raw) continue;
-        Ir at = ir_add(cg, descriptor(cg, s, "low"), ir_mul(cg, stage, each));
+        Ir at = ir_add(cg, descriptor(cg, s, "low"), ir_mul(cg, slot, each));
         ir_let(cg, product_name(cg, s, "at"),
                ir_call(cg, ir_type(IR_U32), "rl_uniform", 1, at));
     }

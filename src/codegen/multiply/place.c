@@ -101,13 +101,24 @@ static void product_constants(Kernel *k) {
     steps_constant(k);
 }
 
+/* Of rings that a role fills; slots of those that are no product's.  */
+static void barrier_constants(Kernel *k) {
+    const Layout *l = k->c.layout;
+    for (int i = 0; i < l->n_ring; i++) {
+        const Ring *x = &l->ring[i];
+        if (x->arrivals[RING_FULL] == 0) continue;
+        if (i >= l->n_product) constant(k, product_ring_word(k, i, "STAGES"), x->slots);
+        constant(k, product_ring_word(k, i, "BARRIERS"), x->at[RING_FULL]);
+    }
+}
+
 void place_constants(Kernel *k) {
     const Contract *c = &k->c;
     for (int i = k->other != NULL; i >= 0; i--) {
         product_select(k, i);
         product_constants(k);
     }
-    if (c->ring) constant(k, "BARRIERS", c->layout->ring[0].at[RING_FULL]);
+    if (c->ring) barrier_constants(k);
     if (c->stays) grid_constants(k);
     kernel_smem(k, c->ring ? 1024 : 128);
     ir_simple(k->cg, IR_STMT_BLANK);

@@ -56,13 +56,12 @@ KernelMap ring_map(Arena *a, const Problem *p, const Access *x, const RBox *box)
 KernelMap ring_operand_map(Arena *a, const Contract *c, const Side *s);
 void ring_fetch(Kernel *k, const Node *n);                /* of the maps */
 Ir ring_map_at(const Cg *cg, int number);                   /* its address */
-/* Around the k-steps of a role, and at the end of each: the stage at hand, the parity of its round
- * and, where stages are used, the barrier that says the stage before is free.  */
-Ir ring_barrier(const Kernel *k, int id);
-Ir ring_barrier_at(const Kernel *k, int id, Ir stage);
-void ring_begin(Kernel *k, bool uses);
-void ring_next(Kernel *k, bool uses);
-void ring_copy(Kernel *k, int side);
+/* A ring as values (RingAt): its first slot, and the next one; its barriers.  */
+Ir ring_barrier(const Kernel *k, int ring, int id);       /* of the slot at hand */
+Ir ring_barrier_at(const Kernel *k, int ring, int id, Ir slot);
+void ring_begin(Kernel *k, const Node *n);
+void ring_next(Kernel *k, int ring);
+void ring_copy(Kernel *k, const Node *n);
 Ir ring_batch(const Kernel *k, const RBoxDim *d);         /* its coordinate there */
 /* ring_pixels.c: the same of columns of pixels.  Where a box begins: its first row and k, and
  * whether it is the first one of the step.  */

@@ -61,17 +61,21 @@ void ring_fetch(Kernel *k, const Node *n) {
 
 /* ---- stages ---- */
 
-static Ir counter(const Cg *cg, const char *name) { return ir_name(cg, ir_type(IR_U32), name); }
-
 /* Counted, not divided out of the number of the step: that would be done in every one.  */
-void ring_begin(Kernel *k, bool uses) {
+void ring_begin(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
-    Ir from = counter(cg, "from"), stages = product_int(cg, "STAGES"), zero = ir_int(cg, 0);
-    Ir round = ir_binary(cg, IR_AND, ir_div(cg, from, stages), ir_int(cg, 1));
+    Ir from = ir_name(cg, ir_type(IR_U32), "from"), zero = ir_int(cg, 0);
+    Ir slots = product_ring_int(k, n->ring, "STAGES");
+    Ir round = ir_binary(cg, IR_AND, ir_div(cg, from, slots), ir_int(cg, 1));
     bool stays = k->c.stays;
-    ir_variable(cg, IR_U32, "stage", stays ? ir_rem(cg, from, stages) : zero);
-    ir_variable(cg, IR_U32, "phase", stays ? round : zero);
-    if (uses) ir_variable(cg, IR_U32, "last", zero);
+    RingAt *x = &k->ring[n->ring];
+    x->slot = ir_variable(cg, IR_U32, product_ring_word(k, n->ring, "stage"),
+                          stays ? ir_rem(cg, from, slots) : zero);
+    x->phase = ir_variable(cg, IR_U32, product_ring_word(k, n->ring, "phase"),
+                           stays ? round : zero);
+    x->last = NULL;
+    if (n->to > 0)
+        x->last = ir_variable(cg, IR_U32, product_ring_word(k, n->ring, "last"), zero);
 }
 
 /* A barrier or a tile in shared memory, by address.  */
@@ -79,27 +83,27 @@ static Ir shared_at(const Cg *cg, Ir x, Ir y) {
     return ir_add(cg, ir_add(cg, ir_name(cg, ir_type(IR_U32), "shared"), x), y);
 }
 
-Ir ring_barrier_at(const Kernel *k, int id, Ir stage) {
-    enum { BARRIER_BYTES = 8 };
+Ir ring_barrier_at(const Kernel *k, int ring, int id, Ir slot) {
     const Cg *cg = k->cg;
-    Ir before = ir_mul(cg, ir_int(cg, id), product_int(cg, "STAGES"));
-    Ir number = id ? ir_add(cg, before, stage) : stage;
-    Ir place = ir_mul(cg, number, ir_int(cg, BARRIER_BYTES));
-    return shared_at(cg, product_int(cg, "BARRIERS"), place);
+    Ir before = ir_mul(cg, ir_int(cg, id), product_ring_int(k, ring, "STAGES"));
+    Ir number = id ? ir_add(cg, before, slot) : slot;
+    Ir place = ir_mul(cg, number, ir_int(cg, RING_BARRIER));
+    return shared_at(cg, product_ring_int(k, ring, "BARRIERS"), place);
 }
 
-Ir ring_barrier(const Kernel *k, int id) {
-    return ring_barrier_at(k, id, counter(k->cg, "stage"));
+Ir ring_barrier(const Kernel *k, int ring, int id) {
+    return ring_barrier_at(k, ring, id, k->ring[ring].slot);
 }
 
-void ring_next(Kernel *k, bool uses) {
+void ring_next(Kernel *k, int ring) {
     Cg *cg = k->cg;
-    Ir stage = counter(cg, "stage"), one = ir_int(cg, 1);
-    if (uses) ir_set(cg, counter(cg, "last"), ring_barrier(k, RING_EMPTY));
-    ir_update(cg, IR_ADD, stage, one);
-    ir_if(cg, ir_binary(cg, IR_EQ, stage, product_int(cg, "STAGES")));
-    ir_set(cg, stage, ir_int(cg, 0));
-    ir_update(cg, IR_XOR, counter(cg, "phase"), one);
+    const RingAt *x = &k->ring[ring];
+    Ir one = ir_int(cg, 1);
+    if (x->last) ir_set(cg, x->last, ring_barrier(k, ring, RING_EMPTY));
+    ir_update(cg, IR_ADD, x->slot, one);
+    ir_if(cg, ir_binary(cg, IR_EQ, x->slot, product_ring_int(k, ring, "STAGES")));
+    ir_set(cg, x->slot, ir_int(cg, 0));
+    ir_update(cg, IR_XOR, x->phase, one);
     ir_close(cg);
 }
 
@@ -118,11 +122,6 @@ Ir ring_batch(const Kernel *k, const RBoxDim *d) {
     return ir_rem(cg, b, size_value(cg, rprog_box_extent(cg->arena, k->c.p, d)));
 }
 
-static Ir k_next(const Kernel *k) {
-    bool wide = place_wide(k->c.p->extent[AX_K], 2 * (int64_t)k->c.r->block.extent[AX_K]);
-    return ir_name(k->cg, ir_type(place_base(wide)), "k_next");
-}
-
 /* The block's number in its cluster, times n.  */
 static Ir part_of(const Cg *cg, int n) {
     return ir_mul(cg, product_int(cg, "part"), ir_int(cg, n));
@@ -130,7 +129,7 @@ static Ir part_of(const Cg *cg, int n) {
 
 /* The first row that the block copies.  */
 static Ir first_row(const Kernel *k, const Side *s) {
-    Ir at = product_first(k, s->own);
+    Ir at = product_loads_from(k, s);
     return s->multicast > 1 ? ir_add(k->cg, at, part_of(k->cg, s->extent / s->multicast)) : at;
 }
 
@@ -140,7 +139,7 @@ static Ir coordinate(const Kernel *k, const Side *s, int i, int box) {
     const RBoxDim *d = &s->box.dim[i];
     int along = i == 0 ? box : 0;
     if (d->axis == AX_K) {
-        Ir at = ir_div(cg, k_next(k), ir_int(cg, packed(s)));
+        Ir at = ir_div(cg, product_k_next(k), ir_int(cg, packed(s)));
         return ir_add_n(cg, at, along * s->span / s->elem);
     }
     if (d->axis == AX_B) return ring_batch(k, d);
@@ -152,18 +151,21 @@ static void coordinates(const Kernel *k, const Side *s, int box, IrBox *x) {
     const Cg *cg = k->cg;
     x->rank = s->box.rank;
     if (s->box.pixels > 0) {
-        Ir at_k = ir_add_n(cg, k_next(k), box * s->span / s->elem);
+        Ir at_k = ir_add_n(cg, product_k_next(k), box * s->span / s->elem);
         pixels_box(k, s, &(PixelsAt){first_row(k, s), at_k, box == 0}, x);
         return;
     }
     for (int i = 0; i < s->box.rank; i++) x->at[i] = coordinate(k, s, i, box);
 }
 
-static void copy_box(Kernel *k, const Side *s, int box) {
+/* The number of its tensor map.  */
+static int map_of(const Side *s) { return s->number / 2 + s->side; }
+
+static void copy_box(Kernel *k, const Side *s, int ring, int box) {
     Cg *cg = k->cg;
-    Ir stage = ir_mul(cg, counter(cg, "stage"), product_int(cg, "STAGE"));
-    Ir to = shared_at(cg, stage, product_constant(cg, s, "TILE"));
-    IrBox x = {.map = ring_map_at(cg, s->side), .barrier = ring_barrier(k, RING_FULL)};
+    Ir slot = ir_mul(cg, k->ring[ring].slot, product_ring_int(k, ring, "STAGE"));
+    Ir to = shared_at(cg, slot, product_constant(cg, s, "TILE"));
+    IrBox x = {.map = ring_map_at(cg, map_of(s)), .barrier = ring_barrier(k, ring, RING_FULL)};
     if (s->multicast > 1) {
         int part = s->inner_k ? s->box_bytes / s->multicast : s->boxes * s->box_bytes;
         to = ir_add(cg, to, part_of(cg, part));
@@ -174,7 +176,7 @@ static void copy_box(Kernel *k, const Side *s, int box) {
     ir_box(cg, &x);
 }
 
-void ring_copy(Kernel *k, int side) {
-    const Side *s = &k->c.side[side];
-    for (int box = 0; box < s->boxes; box++) copy_box(k, s, box);
+void ring_copy(Kernel *k, const Node *n) {
+    const Side *s = &k->c.side[n->of];
+    for (int box = 0; box < s->boxes; box++) copy_box(k, s, n->ring, box);
 }
