@@ -6,9 +6,10 @@
 
 static bool takes(const Problem *p) { return p->next != NULL; }
 
+/* Beside the warpgroups that compute there is one that copies.  */
 static int64_t threads(const Device *dev, RProg *r) {
-    (void)dev;
-    return (int64_t)WARP * count_along(&r->block, &r->warp, AX_M);
+    int64_t teams = count_along(&r->block, &r->warp, AX_M) + rprog_warpgroups(dev, r);
+    return WARP * rprog_team(dev, r) * teams;
 }
 
 /* ---- rooms ---- */
@@ -22,32 +23,49 @@ static void operand(RoomWalk *w, int number, int side, int slots, int ring) {
     x.slots = slots;
     x.apart = x.bytes;
     x.ring = ring;
-    x.row = contract_tile_row(&of, side);
+    x.row = rprog_load_facts(r.load[side].kind).chunks ? contract_tile_row(&of, side) : BOX_SPAN;
     x.filled = contract_filled_by(&r.load[side]);
     if (ring >= 0) w->out->ring[ring].bytes = x.bytes;
     layout_room(w, x);
     if (w->out && rprog_waits(&r.load[side])) layout_add(w, layout_one(ROOM_STAGED, x.of, 0, 0));
 }
 
-void chain_rooms(RoomWalk *w) {
-    int slots = w->r->stages;
-    int b = layout_ring(w, TURN_STEPS, slots, 0), v = layout_ring(w, TURN_STEPS, slots, 0);
-    if (w->out) {
-        w->out->ring[b].ahead = slots;
-        w->out->ring[v].ahead = slots - 1;
-    }
-    operand(w, 0, 0, 1, -1);
-    operand(w, 0, 1, slots, b);
-    operand(w, 1, 1, slots, v);
+static void results(RoomWalk *w) {
     RProg second = rprog_chain_product(w->r, 1);
     RoomWalk of = *w;
     of.p = w->p->next;
     of.r = &second;
-    BlockBytes bytes = {.warps = w->r->threads / WARP};
+    BlockBytes bytes = {.warps = rprog_computing(w->dev, w->r) / WARP};
     if (!contract_results(&of, &bytes)) of.end = INT32_MAX;
     of.p = w->p;
     of.r = w->r;
     *w = of;
+}
+
+/* Of both rings, and of operand a, which is filled once: behind all else.  */
+static void barriers(RoomWalk *w) {
+    int warps = rprog_computing(w->dev, w->r) / WARP;
+    if (!rprog_warpgroups(w->dev, w->r)) return;
+    for (int i = 0; i < CHAIN_PRODUCTS; i++)
+        layout_barriers(w, i, w->r->stages, warps, warps);
+    layout_barriers(w, CHAIN_RING_A, 1, warps, 0);
+}
+
+void chain_rooms(RoomWalk *w) {
+    int slots = w->r->stages;
+    bool groups = rprog_warpgroups(w->dev, w->r);
+    int b = layout_ring(w, TURN_STEPS, slots, 0), v = layout_ring(w, TURN_STEPS, slots, 0);
+    if (w->out) {
+        w->out->ring[b].ahead = slots;
+        w->out->ring[v].ahead = slots - !groups;
+    }
+    if (groups) layout_ring(w, TURN_STEPS, 1, 0);
+    operand(w, 0, 0, 1, -1);
+    if (groups && w->out) w->out->ring[CHAIN_RING_A].bytes = w->end;
+    operand(w, 0, 1, slots, b);
+    operand(w, 1, 1, slots, v);
+    results(w);
+    barriers(w);
 }
 
 /* ---- products ---- */
@@ -102,6 +120,7 @@ const SkeletonRow rprog_chain = {
     .threads = threads,
     .derive = chain_derive_late,
     .registers = chain_registers,
+    .computing = chain_computing,
     .rooms = chain_rooms,
     .product = product,
     .map = map,

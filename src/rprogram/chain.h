@@ -3,7 +3,7 @@
 #define ROLLER_RPROGRAM_CHAIN_H
 #include "rprogram/skeleton.h"
 
-enum { CHAIN_PRODUCTS = 2 };
+enum { CHAIN_PRODUCTS = 2, CHAIN_RING_A = CHAIN_PRODUCTS };
 /* The problem of product `number`.  */
 static inline const Problem *chain_problem(const Problem *p, int number) {
     return number ? p->next : p;
@@ -14,6 +14,11 @@ bool chain_fits(const Problem *p, const ComputeUnit *u);
 void chain_candidates(Keeper *k);
 /* All rules but those of the grid.  */
 const char *chain_check(const Problem *p, const Device *dev, const RProg *r);
+/* chain_groups.c, of units of warpgroups: is it one, and may it compute both products; the first
+ * broken rule; registers of a thread that computes.  */
+bool chain_groups_fit(const Problem *p, const ComputeUnit *u);
+const char *chain_groups_check(const Problem *p, const Device *dev, const RProg *r);
+int64_t chain_computing(const Problem *p, const Device *dev, const RProg *r);
 int64_t chain_registers(const Problem *p, const Device *dev, const RProg *r);
 /* `late`: fragments of two slices do not fit beside all else.  */
 void chain_derive_late(const Problem *p, const Device *dev, RProg *r);

@@ -145,7 +145,8 @@ void chain_candidates(Keeper *k) {
         k->set->epsilon = e;
         k->set->n = 0;
         for (int16_t u = 0; u < k->dev->n_unit; u++) {
-            if (chain_fits(p, &k->dev->unit[u])) with_loads(&x, u);
+            const ComputeUnit *unit = &k->dev->unit[u];
+            if (!warpgroup_usable(unit) && chain_fits(p, unit)) with_loads(&x, u);
         }
     }
 }

@@ -7,14 +7,20 @@ static int64_t whole_tiles(int64_t n, int32_t unit) {
     return n > 0 ? ceil_div(n, unit) * unit : unit;
 }
 
-static const char *check_tiles(const Problem *p, const RProg *r) {
+/* Columns of the second product go on by so many.  */
+static int32_t columns_step(const Device *dev, const RProg *r) {
+    return rprog_warpgroups(dev, r) ? dev->unit[r->unit].n.step : r->thread.extent[AX_N];
+}
+
+static const char *check_tiles(const Problem *p, const Device *dev, const RProg *r) {
+    int32_t e_step = columns_step(dev, r);
     const int32_t *block = r->block.extent, *warp = r->warp.extent, *thread = r->thread.extent;
     if (warp[AX_N] != block[AX_N] || warp[AX_K] != block[AX_K] || warp[AX_E] != block[AX_E])
         return "a warp of a chain has whole rows";
     if (block[AX_N] % thread[AX_K]) return "columns of a turn are no slices of the second product";
     if (block[AX_K] != whole_tiles(p->extent[AX_K], thread[AX_K]))
         return "block.k is not K in whole instructions";
-    if (block[AX_E] != whole_tiles(p->next->extent[AX_N], thread[AX_N]) || thread[AX_E] != 1)
+    if (block[AX_E] != whole_tiles(p->next->extent[AX_N], e_step))
         return "block.e is not the columns of the second product in whole instructions";
     return NULL;
 }
@@ -28,6 +34,17 @@ static const char *check_product(const Problem *p, const Device *dev, const RPro
             (!p->op[side].affine && rprog_evaluates_direct(p, r, side)))
             return "operands of a chain lie in tiles as they are, loaded step by step";
         why = contract_check_load(p, dev, r, side);
+    }
+    return why;
+}
+
+static const char *check_products(const Problem *p, const Device *dev, const RProg *r) {
+    const char *why = NULL;
+    if (r->thread.extent[AX_E] != 1) return "thread.e is 1";
+    if (r->overlap) return "only warpgroups overlap products and exponentials";
+    for (int i = 0; i < CHAIN_PRODUCTS && !why; i++) {
+        RProg x = rprog_chain_product(r, i);
+        why = check_product(chain_problem(p, i), dev, &x);
     }
     return why;
 }
@@ -54,11 +71,10 @@ const char *chain_check(const Problem *p, const Device *dev, const RProg *r) {
         return "operand a of a chain stays in registers or in shared memory";
     if (r->group || r->tail || r->split != 1 || r->stats || r->lanes != 1)
         return "a chain has neither slices nor another order of tiles";
-    for (int i = 0; i < CHAIN_PRODUCTS; i++) {
-        RProg x = rprog_chain_product(r, i);
-        if ((why = check_product(chain_problem(p, i), dev, &x))) return why;
-    }
-    if ((why = check_tiles(p, r)) || (why = check_ways(p, r))) return why;
+    if ((why = rprog_warpgroups(dev, r) ? chain_groups_check(p, dev, r)
+                                        : check_products(p, dev, r)))
+        return why;
+    if ((why = check_tiles(p, dev, r)) || (why = check_ways(p, r))) return why;
     RProg last = rprog_chain_product(r, 1);
     return contract_check_store(p->next, dev, &last);
 }

@@ -5,11 +5,13 @@
 
 bool chain_fits(const Problem *p, const ComputeUnit *u) {
     int order[FRAG_MOST_K];
-    if (!matrix_usable(u) || u->scope != SCOPE_WARP || !matrix_takes(p, u) ||
-        !matrix_takes(p->next, u))
+    bool groups = warpgroup_usable(u);
+    if (!matrix_usable(u) || !matrix_takes(p, u) || !matrix_takes(p->next, u) ||
+        (groups && !chain_groups_fit(p, u)))
         return false;
-    Fragment results = fragment_of(u, FRAG_RESULT, FRAG_COL);
-    Fragment operand = fragment_of(u, FRAG_A, FRAG_COL);
+    Fragment results = groups ? fragment_of_share(u, u->k.from)
+                              : fragment_of(u, FRAG_RESULT, FRAG_COL);
+    Fragment operand = groups ? fragment_of_operand_share(u) : fragment_of(u, FRAG_A, FRAG_COL);
     int n = fragment_passes(&results, &operand, order);
     for (int k = 0; k < n; k++) {
         if (order[k] != k) return false;
@@ -27,6 +29,8 @@ RProg rprog_chain_product(const RProg *r, int number) {
         if (number) extent[AX_K] = n;
         extent[AX_E] = 1;
     }
+    if (number && r->thread.extent[AX_E] > 1) x.thread.extent[AX_N] = r->thread.extent[AX_E];
+    x.thread.extent[AX_E] = 1;
     x.unroll = (int16_t)x.warp.extent[AX_K];
     if (!number) return x;
     x.load[LOAD_A] = (RLoad){.kind = r->load[LOAD_V].kind, .vec = 1, .along = AX_K,
@@ -90,9 +94,10 @@ static int64_t words(const Device *dev, const RProg *r, const ChainFacts *f, boo
 }
 
 int64_t chain_registers(const Problem *p, const Device *dev, const RProg *r) {
+    if (rprog_warpgroups(dev, r)) return warpgroup_launched(dev, r, chain_computing(p, dev, r));
     return words(dev, r, p->chain, !r->late);
 }
 
 void chain_derive_late(const Problem *p, const Device *dev, RProg *r) {
-    r->late = words(dev, r, p->chain, true) > (int64_t)dev->limits.registers_per_thread.value;
+    r->late = !rprog_warpgroups(dev, r) && words(dev, r, p->chain, true) > (int64_t)dev->limits.registers_per_thread.value;
 }

@@ -1,5 +1,6 @@
 /* The `contract` skeleton: what it deals to blocks and threads, its workspace, its row.  */
 #include "rprogram/contract.h"
+#include "rprogram/matrix.h"
 
 static bool takes(const Problem *p) { return !p->row && p->contraction; }
 
@@ -62,6 +63,7 @@ const SkeletonRow rprog_contract = {
     .threads = threads,
     .derive = contract_derive_late,
     .registers = contract_registers,
+    .computing = warpgroup_computing,
     .rooms = contract_rooms,
     .product = contract_product,
     .map = map,

@@ -92,17 +92,8 @@ bool contract_results(RoomWalk *w, const BlockBytes *b) {
 
 /* Barriers of the stages, which some warps of their own fill.  */
 static void barriers(RoomWalk *w, const BlockBytes *b) {
-    int64_t all = (int64_t)w->r->stages * RING_BARRIER;
-    if (w->out && b->ring) {
-        Ring *x = &w->out->ring[0];
-        x->at[RING_FULL] = w->end;
-        x->at[RING_EMPTY] = w->end + all;
-        x->arrivals[RING_FULL] = 1;
-        x->arrivals[RING_EMPTY] = b->warps / rprog_in_turn(w->r) * rprog_cluster(w->r);
-        x->fill = (RingWarps){b->warps, w->r->threads / WARP - b->warps};
-        x->use = (RingWarps){0, b->warps};
-    }
-    if (b->ring) w->end += RING_BARRIERS * all;
+    int arrivals = b->warps / rprog_in_turn(w->r) * rprog_cluster(w->r);
+    if (b->ring) layout_barriers(w, 0, w->r->stages, b->warps, arrivals);
 }
 
 /* Of both operands: two for the k of a step, in turn, then one for the rows.  */

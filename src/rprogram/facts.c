@@ -22,8 +22,10 @@ int32_t rprog_tile_bytes(const Problem *p, const Device *dev, const RProg *r, in
     const RLayout *l = &r->load[side].layout;
     int64_t mn = r->block.extent[own_axis(side)], k = r->block.extent[AX_K];
     int64_t rows = l->inner == AX_K ? mn : k, row = l->inner == AX_K ? k : mn;
-    int64_t bytes = rows * (row + l->pad) * rprog_elem(p, dev, r, side);
+    int elem = rprog_elem(p, dev, r, side), span = (RTILE_ACCESS << l->bits) / elem;
     RRaw raw;
+    if (!rprog_load_facts(r->load[side].kind).chunks) row = ceil_div(row, span) * span;
+    int64_t bytes = rows * (row + l->pad) * elem;
     if (r->load[side].raw && rprog_raw(p, side, (int)k, &raw)) bytes /= raw.pack;
     bytes = (bytes + RTILE_ACCESS - 1) / RTILE_ACCESS * RTILE_ACCESS;
     return bytes < INT32_MAX ? (int32_t)bytes : INT32_MAX;

@@ -138,6 +138,9 @@ typedef struct {
 void layout_add(RoomWalk *w, Room x);
 /* A ring whose slots have so many bytes; its number, -1 where nothing is listed.  */
 int layout_ring(RoomWalk *w, RingTurn turn, int slots, int64_t bytes);
+/* Barriers of a ring whose slots the warps behind `users` fill: at those of empty slots so many of
+ * the users arrive; 0: slots are filled once.  */
+void layout_barriers(RoomWalk *w, int ring, int slots, int users, int arrivals);
 static inline Room layout_one(RoomKind kind, int of, int64_t at, int64_t bytes) {
     return (Room){.kind = kind, .of = of, .at = at, .bytes = bytes, .slots = 1, .shares = 1,
                   .ring = -1};
@@ -207,4 +210,5 @@ int64_t rprog_stats_workspace(const Problem *p, const RProg *r);
 int64_t rprog_stats_registers(const Problem *p, const Device *dev, const RProg *r);
 const char *rprog_stats_check(const Problem *p, const RProg *r);
 extern const char *const rprog_stats_name[STATS_COUNT];
+extern const char *const rprog_overlap_name[OVERLAP_COUNT];
 #endif

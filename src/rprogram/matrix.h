@@ -56,7 +56,14 @@ bool warpgroup_copies(const Problem *p, const ComputeUnit *u, int side);
 bool warpgroup_fits(const Problem *p, const ComputeUnit *u);
 /* Does a unit that fits take an operand from registers, of which that is made?  */
 bool warpgroup_converts(const Problem *p, const ComputeUnit *u);
-int64_t warpgroup_registers(const Problem *p, const Device *dev, const RProg *r);
+/* Registers of a thread that computes, where the copying warps may leave theirs to it, and as the
+ * launch gives them to all (more than there are: too many are needed).  Where they move, in so many
+ * resident blocks, what both have then; false: all have enough.  */
+enum { WARPGROUP_OTHERS = 40 };           /* beside sums and operands, of compiled kernels */
+int64_t warpgroup_computing(const Problem *p, const Device *dev, const RProg *r);
+int64_t warpgroup_launched(const Device *dev, const RProg *r, int64_t need);
+bool warpgroup_moves(const Device *dev, const RProg *r, int64_t need, int64_t blocks,
+                     int *copying, int *computing);
 /* The copies of an operand; false: there are none.  */
 bool warpgroup_load(const Problem *p, const Device *dev, const RProg *r, int side, RLoad *out);
 /* Can the blocks of a cluster copy equal parts of an operand's shared tile?  */

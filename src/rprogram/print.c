@@ -21,6 +21,11 @@ const char *const rprog_stats_name[STATS_COUNT] = {
     RPROG_STATS(X)
 #undef X
 };
+const char *const rprog_overlap_name[OVERLAP_COUNT] = {
+#define X(id, name) name,
+    RPROG_OVERLAPS(X)
+#undef X
+};
 const char *const rprog_load_name[LOAD_COUNT] = {
 #define X(id, text, ...) text,
     RPROG_LOADS(X)
@@ -83,7 +88,10 @@ static void print_value(Buf *out, PlanKey key, const Problem *p, const RProg *r,
     case KEY_THREAD: print_tile(out, &r->thread, rprog_axes(r)); break;
     case KEY_VEC: buf_printf(out, "%d %d", r->vec_m, r->vec_n); break;
     case KEY_UNROLL: buf_printf(out, "%d", r->unroll); break;
-    case KEY_STAGES: buf_printf(out, "%d", r->stages); break;
+    case KEY_STAGES:
+        buf_printf(out, "%d", r->stages);
+        if (r->overlap) buf_printf(out, " overlap %s", rprog_overlap_name[r->overlap]);
+        break;
     case KEY_LOAD_A: print_load(out, &r->load[LOAD_A], dev); break;
     case KEY_LOAD_B: print_load(out, &r->load[LOAD_B], dev); break;
     case KEY_LOAD_V: print_load(out, &r->load[LOAD_V], dev); break;

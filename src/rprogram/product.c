@@ -94,7 +94,8 @@ static void ring_facts(const Contract *c, const Device *dev, Side *s) {
     }
     rprog_box(c->p, s->side, &s->box);
     s->span = s->box.span;
-    s->boxes = s->inner_k ? BOX_SPAN / s->span : own / each / s->multicast;
+    s->boxes = (int)(s->inner_k ? ceil_div(k, s->span / s->elem) : ceil_div(own, each));
+    if (!s->inner_k) s->boxes /= s->multicast;
     s->box_bytes = s->inner_k ? s->span * own : BOX_SPAN * k;
     s->stride = BOX_LINES * s->span;
     if (!s->inner_k) s->leading = s->box_bytes;
@@ -108,6 +109,16 @@ static void region_facts(const Contract *c, const Device *dev, Side *s) {
     s->region_zeros = rprog_region_zeros(c->p, c->r, x);
     s->region_straight = rprog_region_straight(c->r, s->side, x);
     s->region_group = c->matrix.used ? rprog_region_group(dev, c->r, s->side, x) : 1;
+}
+
+/* An operand that registers have.  */
+static void made_facts(const Contract *c, const Device *dev, Side *s) {
+    if (!c->ring) {
+        fragment_facts(c, dev, s);
+        return;
+    }
+    s->fragment = rprog_raw_fragment(dev, c->r);
+    s->registers = fragment_slots(&s->fragment, FRAG_DIMS) / s->fragment.per_register;
 }
 
 static void side_facts(Contract *c, const Device *dev, int side) {
@@ -140,7 +151,7 @@ static void side_facts(Contract *c, const Device *dev, int side) {
     s->elem = te_dtype_bytes(s->tile);
     s->inner_k = s->l->layout.inner == AX_K;
     if (s->made) {
-        fragment_facts(c, dev, s);
+        made_facts(c, dev, s);
         return;
     }
     s->room = rprog_room(c->layout, s->l->region ? ROOM_REGION : ROOM_STAGE, number);

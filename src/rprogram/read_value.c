@@ -189,6 +189,20 @@ static Status read_stats(Reader *r, RProg *x) {
     return s ? s : read_lanes(r, x);
 }
 
+/* N [overlap HOW]  */
+static Status read_stages(Reader *r, RProg *x) {
+    static const char *const overlap[] = {"overlap"};
+    int which = 0;
+    int64_t v;
+    Status s = reader_int(r, 1, STAGES_MAX, &v);
+    if (!s) x->stages = (uint8_t)v;
+    if (s || !more_words(r)) return s;
+    s = reader_name(r, overlap, 1, &which);
+    if (!s) s = reader_name(r, rprog_overlap_name, OVERLAP_COUNT, &which);
+    x->overlap = (Overlap)which;
+    return s;
+}
+
 /* N [tail TILES blocks BLOCKS] or, of columns, N [lanes N]  */
 static Status read_slices(Reader *r, RProg *x) {
     static const char *const tail[] = {"tail"}, *const blocks[] = {"blocks"};
@@ -227,10 +241,7 @@ Status reader_value(Reader *r, PlanKey key, RProg *x) {
         s = reader_int(r, 1, 4096, &v);
         x->unroll = (int16_t)v;
         return s;
-    case KEY_STAGES:
-        s = reader_int(r, 1, STAGES_MAX, &v);
-        x->stages = (uint8_t)v;
-        return s;
+    case KEY_STAGES: return read_stages(r, x);
     case KEY_BOX: return read_tile(r, r->plan->problem[r->kernel].permute.out.n_digit, &x->block);
     case KEY_THREADS:
         s = reader_int(r, 1, rprog_most_threads(r->dev), &v);

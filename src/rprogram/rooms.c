@@ -15,6 +15,20 @@ int layout_ring(RoomWalk *w, RingTurn turn, int slots, int64_t bytes) {
     return l->n_ring++;
 }
 
+void layout_barriers(RoomWalk *w, int ring, int slots, int users, int arrivals) {
+    int64_t all = (int64_t)slots * RING_BARRIER;
+    if (w->out) {
+        Ring *x = &w->out->ring[ring];
+        x->at[RING_FULL] = w->end;
+        x->arrivals[RING_FULL] = 1;
+        if (arrivals > 0) x->at[RING_EMPTY] = w->end + all;
+        x->arrivals[RING_EMPTY] = arrivals;
+        x->fill = (RingWarps){users, w->r->threads / WARP - users};
+        x->use = (RingWarps){0, users};
+    }
+    w->end += arrivals > 0 ? RING_BARRIERS * all : all;
+}
+
 void layout_partials(RoomWalk *w, const RowGroup *g, int64_t n) {
     int64_t at = 0;
     for (int i = 0; i < g->n; i++) {

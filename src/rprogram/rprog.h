@@ -242,6 +242,18 @@ typedef enum { VIA_DIRECT, VIA_SHARED, VIA_BOXES } StoreVia;
 /* A block for each tile; blocks that stay and go on with the next tile, together or in turn.  */
 typedef enum { GRID_TILES, GRID_PERSISTENT, GRID_PINGPONG } Grid;
 
+/* What runs beside the exponentials of a warpgroup: nothing; its own products, since the scores of
+ * the next turn are begun before the results of this one; those of another warpgroup, which
+ * multiply in turn; both.  */
+#define RPROG_OVERLAPS(X)                                                                          \
+    X(NONE, "none") X(WITHIN, "within") X(BETWEEN, "between") X(BOTH, "both")
+typedef enum {
+#define X(id, name) OVERLAP_##id,
+    RPROG_OVERLAPS(X)
+#undef X
+        OVERLAP_COUNT
+} Overlap;
+
 #define RPROG_STATS(X) X(NONE, "none") X(WHOLE, "whole") X(PARTIAL, "partial")
 typedef enum {
 #define X(id, name) STATS_##id,
@@ -288,6 +300,7 @@ typedef struct {
     int32_t tail;             /* of `contract`: tiles whose k-steps are dealt out ... */
     int32_t tail_blocks;      /* ... to so many */
     RowKeep keep;             /* of `row`; of `chain`: where operand a stays */
+    Overlap overlap;          /* of `chain` on units of warpgroups; else none */
     int16_t threads;
     int16_t blocks_per_sm;    /* promised to the compiler as far as the grid has them */
     bool late;                /* derived: no registers to fetch fragments ahead of their products */

@@ -43,6 +43,8 @@ typedef struct SkeletonRow {
     int64_t (*threads)(const Device *dev, RProg *r);
     void (*derive)(const Problem *p, const Device *dev, RProg *r);    /* what else follows; NULL */
     int64_t (*registers)(const Problem *p, const Device *dev, const RProg *r);
+    /* Of units of warpgroups: registers of a thread that computes.  */
+    int64_t (*computing)(const Problem *p, const Device *dev, const RProg *r);
     void (*rooms)(RoomWalk *w);                           /* NULL: none */
     void (*product)(Arena *a, const Problem *p, const Device *dev, const RProg *r, Layout *l);
     void (*map)(const Problem *p, const RProg *r, int64_t span, IndexMap *m);

@@ -1,4 +1,5 @@
 /* The table of skeletons, and what is asked of a program of any of them.  */
+#include "rprogram/matrix.h"
 #include "rprogram/skeleton.h"
 
 const SkeletonRow *rprog_skeleton(Skeleton skeleton) {
@@ -24,6 +25,12 @@ int rprog_resident(const Problem *p, const Device *dev, const RProg *r) {
 
 void rprog_derive(const Problem *p, const Device *dev, RProg *r) {
     skeleton_derive(row_of(r), p, dev, r);
+}
+
+bool rprog_ring_registers(const Problem *p, const Device *dev, const RProg *r, int *copying,
+                          int *computing) {
+    int64_t need = row_of(r)->computing(p, dev, r);
+    return warpgroup_moves(dev, r, need, rprog_resident(p, dev, r), copying, computing);
 }
 
 int64_t rprog_workspace(const Problem *p, const RProg *r) {

@@ -100,7 +100,23 @@
  *   Chain.bounds for some of its rows.
  * - The grid's x has the tiles of M of a batch, from the last to the first where later rows have
  *   more columns (rprog_chain_grows), then batches.  split == 1.
- * - VIA_DIRECT, VIA_SHARED: results leave as those of `contract` do, of the second product.  */
+ * - VIA_DIRECT, VIA_SHARED: results leave as those of `contract` do, of the second product.
+ *
+ * Units of warpgroups in the `chain` skeleton; what is not said here is as above, and as of units
+ * of warpgroups in `contract`:
+ * - A warpgroup has rows of one instruction.  The first product's has block.n columns, the second
+ *   one's block.e: thread.n == block.n, thread.e == block.e.  Operand a of the second is in
+ *   registers, each warp's rows its own (fragment_of_operand_share); K and E need not fill boxes,
+ *   whose rest is zeros.
+ * - Four more warps, the last, copy: a once, then tiles of b and V, turn by turn, the b of a turn
+ *   before its V.  Each ring has barriers of its slots, full ones and empty ones (Ring), where each
+ *   warp that computes arrives when its products have read the slot.  Operand a has a full one
+ *   alone (ring 2).  keep: SHARED.
+ * - overlap WITHIN: a warpgroup begins the scores of turn j + 1, then the results of turn j, and
+ *   makes exponentials of those scores while that is under way.  A turn before the first makes the
+ *   first operand, none is begun behind the last.  NONE: it waits for each product.
+ * - overlap BETWEEN: the warpgroups of a block begin their products of a turn in turn, each behind
+ *   the one before it.  BOTH: as it says.  */
 #ifndef ROLLER_RPROGRAM_SKELETONS_H
 #define ROLLER_RPROGRAM_SKELETONS_H
 #include "rprogram/rprog.h"
@@ -198,6 +214,14 @@ int64_t rprog_chain_turns(const Problem *p, const RProg *r);
 int64_t rprog_chain_visited(const Problem *p, const RProg *r, int64_t tile);
 /* Do later rows have more columns, so that the grid begins with them?  */
 bool rprog_chain_grows(const Problem *p);
+
+/* `chain` on units of warpgroups: what overlaps.  */
+static inline bool rprog_overlaps_within(const RProg *r) {
+    return r->overlap == OVERLAP_WITHIN || r->overlap == OVERLAP_BOTH;
+}
+static inline bool rprog_overlaps_between(const RProg *r) {
+    return r->overlap == OVERLAP_BETWEEN || r->overlap == OVERLAP_BOTH;
+}
 
 /* `permute`: points of a box; of source i: elements of its part of the box, elements of a row in
  * shared memory without padding; elements that lie together in memory: of source i, of the outputs

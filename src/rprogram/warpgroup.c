@@ -22,8 +22,8 @@ static int64_t raw_registers(const Problem *p, const Device *dev, const RProg *r
  * Where partial sums, or results whose columns are several indices, are stored beyond the last
  * column, the compiler keeps what it found of every pair of columns for the next row; where rows
  * are collected in shared memory, places of the instructions beyond the first.  */
-static int64_t needed_registers(const Problem *p, const Device *dev, const RProg *r) {
-    enum { OTHERS = 40, COLUMNS = 4, SEGMENT = 8, PLACES = 8 };   /* of compiled kernels */
+int64_t warpgroup_computing(const Problem *p, const Device *dev, const RProg *r) {
+    enum { OTHERS = WARPGROUP_OTHERS, COLUMNS = 4, SEGMENT = 8, PLACES = 8 };   /* of compiled kernels */
     int64_t tiles = (int64_t)count_along(&r->warp, &r->thread, AX_M) *
                     count_along(&r->warp, &r->thread, AX_N);
     int bytes = te_dtype_bytes(dev->unit[r->unit].acc);
@@ -46,9 +46,8 @@ static int64_t needed_registers(const Problem *p, const Device *dev, const RProg
 /* Those that copy need few, and leave the rest to those that compute.  */
 enum { COPYING = 24, TAKEN_MOST = 240 };
 
-int64_t warpgroup_registers(const Problem *p, const Device *dev, const RProg *r) {
+int64_t warpgroup_launched(const Device *dev, const RProg *r, int64_t need) {
     int64_t teams = rprog_computing(dev, r) / (WARP * rprog_team(dev, r));
-    int64_t need = needed_registers(p, dev, r);
     int64_t most = (int64_t)dev->limits.registers_per_thread.value;
     if (need > TAKEN_MOST) return most + 1;
     /* Registers move where one block has too few: ptxas refuses it where several are promised.  */
@@ -56,15 +55,15 @@ int64_t warpgroup_registers(const Problem *p, const Device *dev, const RProg *r)
     return ceil_div(COPYING + teams * need, teams + 1);
 }
 
-bool rprog_ring_registers(const Problem *p, const Device *dev, const RProg *r, int *copying,
-                          int *computing) {
-    int64_t threads = (int64_t)r->threads * derive_resident(dev, r, rprog_outer_tiles(p, r));
+bool warpgroup_moves(const Device *dev, const RProg *r, int64_t need, int64_t blocks,
+                     int *copying, int *computing) {
+    int64_t threads = r->threads * blocks;
     int64_t each = (int64_t)dev->limits.registers_per_sm.value / threads / 8 * 8;
     int64_t teams = rprog_computing(dev, r) / (WARP * rprog_team(dev, r));
     int64_t left = ((teams + 1) * each - COPYING) / teams / 8 * 8;
     *copying = COPYING;
     *computing = (int)(left < TAKEN_MOST ? left : TAKEN_MOST);
-    return each < needed_registers(p, dev, r);
+    return each < need;
 }
 
 /* With swizzles of 16 << bits bytes.  */

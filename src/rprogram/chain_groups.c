@@ -1,0 +1,82 @@
+/* The `chain` skeleton: units of warpgroups.  */
+#include "rprogram/chain.h"
+#include "rprogram/contract.h"
+#include "rprogram/matrix.h"
+
+/* Boxes are tiles: columns of pixels come in other widths.  */
+static bool copies(const Problem *p, const ComputeUnit *u, int side) {
+    RBox box;
+    return warpgroup_copies(p, u, side) && rprog_box(p, side, &box) && box.pixels == 0;
+}
+
+/* Results are an operand where lanes have them: of 16-bit types (fragment_passes).  */
+bool chain_groups_fit(const Problem *p, const ComputeUnit *u) {
+    return u->a_reg && copies(p, u, 0) && copies(p, u, 1) && copies(p->next, u, 1);
+}
+
+/* Registers of a thread that computes: results of the second product, then the larger of: results
+ * of the first; these as an operand, and WITHIN those of the next turn beside it + for each of two
+ * rows its reductions and a factor + what all kernels of such units need.  */
+int64_t chain_computing(const Problem *p, const Device *dev, const RProg *r) {
+    enum { ROWS = 2 };
+    RProg first = rprog_chain_product(r, 0), second = rprog_chain_product(r, 1);
+    int64_t scores = rprog_unit_accumulators(dev, &first);
+    Fragment operand = rprog_raw_fragment(dev, &second);
+    int64_t made = fragment_slots(&operand, FRAG_DIMS) / operand.per_register *
+                   count_along(&second.warp, &second.thread, AX_K);
+    int64_t between = rprog_overlaps_within(r) ? scores + made : scores > made ? scores : made;
+    int64_t all = rprog_unit_accumulators(dev, &second) + between +
+                  ROWS * (p->chain->values + 1) + WARPGROUP_OTHERS;
+    return (all + 7) / 8 * 8;
+}
+
+static bool same_load(const RLoad *a, const RLoad *b) {
+    return a->kind == b->kind && a->mover == b->mover && a->vec == b->vec &&
+           a->along == b->along && a->layout.inner == b->layout.inner &&
+           a->layout.bits == b->layout.bits && a->layout.shift == b->layout.shift &&
+           !a->layout.base && !a->layout.pad && !a->raw && !a->region && !a->bytes && !a->table;
+}
+
+static const char *check_load(const Problem *p, const Device *dev, const RProg *r, int side) {
+    RLoad own;
+    if (!warpgroup_load(p, dev, r, side, &own) || own.kind != LOAD_TILE || own.raw)
+        return "the operand cannot be copied by boxes";
+    if (!same_load(&r->load[side], &own))
+        return "a unit of warpgroups reads boxes as the operand lies in memory";
+    int rows = r->block.extent[own.along == AX_K ? own_axis(side) : AX_K];
+    return rows > dev->mover[own.mover].box_max ? "a box has too many rows" : NULL;
+}
+
+static const char *check_product(const Problem *p, const Device *dev, const RProg *r) {
+    const ComputeUnit *u = &dev->unit[r->unit];
+    const int32_t *t = r->thread.extent;
+    int n = t[AX_N];
+    if (t[AX_M] != u->m.from || t[AX_K] != u->k.from || n < u->n.from || n > u->n.to ||
+        (n - u->n.from) % u->n.step)
+        return "thread is not a tile of the unit";
+    if (r->warp.extent[AX_M] != t[AX_M] || r->warp.extent[AX_N] != n)
+        return "a warpgroup of a chain has one instruction along m and n";
+    Fragment f = rprog_results(dev, r);
+    if (r->vec_m != fragment_run(&f, FRAG_ROW) || r->vec_n != fragment_run(&f, FRAG_COL))
+        return "vec is not what a lane of the unit holds";
+    for (int side = 0; side < 2; side++) {
+        const char *why = p->op[side].made ? NULL : check_load(p, dev, r, side);
+        if (why) return why;
+    }
+    return NULL;
+}
+
+const char *chain_groups_check(const Problem *p, const Device *dev, const RProg *r) {
+    const char *why = NULL;
+    if (!chain_groups_fit(p, &dev->unit[r->unit]))
+        return "operands of a chain of warpgroups are 16-bit boxes of memory";
+    if (r->keep != KEEP_SHARED) return "operand a of a chain of warpgroups stays in shared memory";
+    if ((int)r->overlap < 0 || r->overlap >= OVERLAP_COUNT) return "unknown overlap";
+    if (rprog_overlaps_between(r) && count_along(&r->block, &r->warp, AX_M) < 2)
+        return "one warpgroup has none to multiply meanwhile";
+    for (int i = 0; i < CHAIN_PRODUCTS && !why; i++) {
+        RProg x = rprog_chain_product(r, i);
+        why = check_product(chain_problem(p, i), dev, &x);
+    }
+    return why;
+}
