@@ -258,7 +258,7 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
     #pragma unroll 1
     for (int step = 0; step < 2; step++) {
         if (step < steps) {
-            const rl_vec<int, 2> a_e = rl_load<2>(reinterpret_cast<int *>(smem + A_KTABLE) + (turn * A_KENTRIES + a_k / 8) * 2);
+            const rl_vec<int, 2> a_e_2 = rl_load<2>(reinterpret_cast<int *>(smem + A_KTABLE) + (turn * A_KENTRIES + a_k / 8) * 2);
             #pragma unroll
             for (int g = 0; g < 4; g += 4) {
                 const unsigned short *from[4];
@@ -266,9 +266,9 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
                 #pragma unroll
                 for (int j = 0; j < 4; j++) {
                     const int i = g + j;
-                    const rl_vec<int, 2> a_r = rl_load<2>(reinterpret_cast<int *>(smem + A_RTABLE) + (a_mn + i * 16) * 2);
-                    from[j] = a_src + (a_r.v[0] + a_e.v[0]);
-                    inside[j] = (a_r.v[1] & a_e.v[1]) == 0;
+                    const rl_vec<int, 2> a_r_2 = rl_load<2>(reinterpret_cast<int *>(smem + A_RTABLE) + (a_mn + i * 16) * 2);
+                    from[j] = a_src + (a_r_2.v[0] + a_e_2.v[0]);
+                    inside[j] = (a_r_2.v[1] & a_e_2.v[1]) == 0;
                 }
                 #pragma unroll
                 for (int j = 0; j < 4; j++) {
@@ -316,7 +316,7 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
     do {
         // load: step + 2, between the products
         const bool more = step + 2 < steps;
-        const rl_vec<int, 2> a_e = rl_load<2>(reinterpret_cast<int *>(smem + A_KTABLE) + (turn * A_KENTRIES + a_k / 8) * 2);
+        const rl_vec<int, 2> a_e_2 = rl_load<2>(reinterpret_cast<int *>(smem + A_KTABLE) + (turn * A_KENTRIES + a_k / 8) * 2);
         // compute: slices of 16 k
         #pragma unroll
         for (int kk = 0; kk < 48; kk += 16) {
@@ -342,9 +342,9 @@ rk_9cf008b9b57b90dc_0(const unsigned short *__restrict__ t0,
                     for (int j = 0; j < 4; j++) {
                         const int i = g + j;
                         if (i * 6 / 4 == kk / TK * 2 + r) {
-                            const rl_vec<int, 2> a_r = rl_load<2>(reinterpret_cast<int *>(smem + A_RTABLE) + (a_mn + i * 16) * 2);
-                            from[j] = a_src + (a_r.v[0] + a_e.v[0]);
-                            inside[j] = (a_r.v[1] & a_e.v[1]) == 0;
+                            const rl_vec<int, 2> a_r_2 = rl_load<2>(reinterpret_cast<int *>(smem + A_RTABLE) + (a_mn + i * 16) * 2);
+                            from[j] = a_src + (a_r_2.v[0] + a_e_2.v[0]);
+                            inside[j] = (a_r_2.v[1] & a_e_2.v[1]) == 0;
                         }
                     }
                     #pragma unroll

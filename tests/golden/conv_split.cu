@@ -504,8 +504,8 @@ rk_5b4e66e9e9f7421c_1(float *__restrict__ t2,
         float o2[4];
         #pragma unroll
         for (int v = 0; v < 4; v++) {
-            const int i2 = (n + v) % 14u;
-            const int i1 = (n + v) / 14u;
+            const int i2_2 = (n + v) % 14u;
+            const int i1_2 = (n + v) / 14u;
             o2[v] = sum[v];
         }
         rl_store<4>(t2 + (i0 * 196 + i1 * 14 + i2), o2);

@@ -30,7 +30,7 @@ void sums_store(Kernel *k) {
 void sums_elements(Kernel *k, const Ir at[AX_K]) {
     for (int x = AX_B; x <= AX_N; x++) {
         bool wide = place_wide(k->l->p->extent[x], 0);
-        place_axis(k, x, ir_name(k->cg, ir_type(place_base(wide)), at[x]->name->text), wide,
+        place_axis(k, x, ir_name(k->cg, ir_type(place_base(wide)), at[x]->name->word), wide,
                    k->at.index, k->at.wide);
     }
 }

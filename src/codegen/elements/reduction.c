@@ -69,7 +69,7 @@ void reduction_step(Kernel *k, const Partials *p, int deep, ReductionFold *fold,
 
 /* Opens the loop over the results that a thread holds.  */
 static void open_items(Kernel *k, const ThreadMap *m) {
-    if (m->items > 0) ir_count(k->cg, m->lane->name->text, m->items, IR_UNROLL_ALL);
+    if (m->items > 0) ir_count(k->cg, m->lane->name->word, m->items, IR_UNROLL_ALL);
 }
 
 static void close_items(Kernel *k, const ThreadMap *m) {

@@ -164,7 +164,7 @@ Ir ring_box_place(const Kernel *k, IrBase base) {
 void ring_put(Kernel *k) {
     Cg *cg = k->cg;
     Ir shared = ir_name(cg, ir_type(IR_U32), "shared");
-    IrBox x = {.map = ring_map_at(cg, 2),
+    IrBox x = {.map = cg_map(cg, 2),
                .shared = ir_add(cg, shared, product_int(cg, "box")),
                .rank = k->c.out.rank};
     for (int i = 0; i < x.rank; i++) {

@@ -52,6 +52,11 @@ static void make_body(Cg *cg, const Lowered *l) {
     form_emit(&k);
 }
 
+static void name_all(Cg *cg, const CgTaken *taken, const IrStmt *body) {
+    const char *unseen = ir_make_names(cg, taken->name, taken->n, body->child);
+    if (unseen) cg->unseen = unseen;
+}
+
 /* The body is printed first: it says what the kernel takes.  *printed: false where the language
  * does not have what is in it.  */
 static KernelText print_kernel(Cg *cg, Lowered *l, const KernelProgram *out, bool *printed) {
@@ -73,9 +78,13 @@ static KernelText print_kernel(Cg *cg, Lowered *l, const KernelProgram *out, boo
     CgTaken taken = cg_params(cg, launch->n_map);
     launch->param = taken.param;
     launch->n_param = taken.n;
+    name_all(cg, &taken, body);
+    if (cg->language != LANGUAGE_CUDA) {
+        legal = ir_legalize(cg, body, launch->block[0]);
+        if (legal) name_all(cg, &taken, legal);
+    }
     ir_print_parameters(cg, taken.param, taken.name, taken.n, &text.behind);
     buf_puts(&text.behind, ") {\n");
-    if (cg->language != LANGUAGE_CUDA) legal = ir_legalize(cg, body, launch->block[0]);
     if (legal) ir_print(cg, legal->child, 1, &text.behind);
     else *printed = false;
     buf_puts(&text.behind, "}\n");
@@ -253,6 +262,9 @@ Status cg_emit(Arena *a, Diag *d, const RPlan *plan, const Device *dev, const Cg
         return diag_error(d, ST_NO_PLAN, NULL, DIAG_NOWHERE,
                           "%s does not have what a kernel of this plan takes",
                           hal_language_name(dev->language));
+    if (cg.unseen)
+        return diag_error(d, ST_INTERNAL, NULL, DIAG_NOWHERE,
+                          "a kernel uses '%s' where it is not defined", cg.unseen);
     Status taken = cg_check_params(d, out, cg.align);
     if (taken) return taken;
     print_head(&cg, buf_str(&plan_text), l, out->n_kernel, out, &head);

@@ -70,6 +70,7 @@ const char *cg_name(const Cg *c, const char *stem, int tensor);
 Ir cg_tensor(const Cg *c, int tensor);
 Ir cg_size(const Cg *c, int size);
 Ir cg_partials(const Cg *c);
+Ir cg_map(const Cg *c, int number);       /* the address of a tensor map: "map0" */
 /* Behind the wait: pointers to what kernels before have written are made anew, so that no read of
  * it is moved before or takes it for constant (ld.global.nc).  */
 void cg_behind(Cg *c);

@@ -14,6 +14,9 @@ struct CgParams {
     bool *read, *taken;       /* per number: by the group's statements; named by the text */
     bool *size;               /* per size: named by the text */
     bool partials;
+    Ir *name, *size_name;     /* per number, per size */
+    Ir w;                     /* the group's partial results */
+    Ir map[CG_MOST_MAPS];
     int n, n_size;
 };
 
@@ -75,6 +78,25 @@ static CgParams new_params(Arena *a, const Te *te) {
     return x;
 }
 
+static Ir tensor_of(const Cg *c, const CgParams *x, int number) {
+    IrBase base = ir_storage(c->te->tensor[x->tensor[number]].dtype);
+    IrType type = x->use[number] == USED_SCALAR
+                      ? ir_type(base)
+                      : ir_pointer(base, IR_GLOBAL, x->use[number] == USED_INPUT);
+    return ir_name(c, type, ir_numbered(c, "t", number));
+}
+
+static void make_names(const Cg *c, CgParams *x) {
+    x->name = ARENA_ARRAY(c->arena, Ir, x->n);
+    x->size_name = ARENA_ARRAY(c->arena, Ir, x->n_size);
+    for (int i = 0; i < x->n; i++) x->name[i] = tensor_of(c, x, i);
+    for (int i = 0; i < x->n_size; i++)
+        x->size_name[i] = ir_name(c, ir_type(IR_I32), ir_numbered(c, "s", i));
+    x->w = ir_name(c, ir_pointer(IR_U8, IR_GLOBAL, false), "w");
+    for (int i = 0; i < CG_MOST_MAPS; i++)
+        x->map[i] = ir_name(c, ir_type(IR_VOID), ir_numbered(c, "map", i));
+}
+
 void cg_open_params(Cg *c, const KernelGroup *g) {
     CgParams seen = new_params(c->arena, c->te), *x = ARENA_NEW(c->arena, CgParams);
     find(c, g, &seen);
@@ -88,6 +110,7 @@ void cg_open_params(Cg *c, const KernelGroup *g) {
         x->use[to] = seen.use[i];
         x->read[to] = seen.read[i];
     }
+    make_names(c, x);
     c->params = x;
 }
 
@@ -97,38 +120,25 @@ const char *cg_name(const Cg *c, const char *stem, int tensor) {
     return ir_numbered(c, stem, c->params->number[tensor]);
 }
 
-static Ir tensor_of(const Cg *c, int number) {
-    const CgParams *x = c->params;
-    IrBase base = ir_storage(c->te->tensor[x->tensor[number]].dtype);
-    IrType type = x->use[number] == USED_SCALAR
-                      ? ir_type(base)
-                      : ir_pointer(base, IR_GLOBAL, x->use[number] == USED_INPUT);
-    return ir_name(c, type, ir_numbered(c, "t", number));
-}
-
 Ir cg_tensor(const Cg *c, int tensor) {
     int number = c->params->number[tensor];
     c->params->taken[number] = true;
-    return tensor_of(c, number);
+    return c->params->name[number];
 }
 
-static Ir size_of(const Cg *c, int size) {
-    return ir_name(c, ir_type(IR_I32), ir_numbered(c, "s", size));
-}
-
+/* Where no kernel is at hand the text is one for people.  */
 Ir cg_size(const Cg *c, int size) {
-    if (c->params) c->params->size[size] = true;
-    return size_of(c, size);
-}
-
-static Ir partials_of(const Cg *c) {
-    return ir_name(c, ir_pointer(IR_U8, IR_GLOBAL, false), "w");
+    if (!c->params) return ir_given(c, ir_type(IR_I32), ir_numbered(c, "s", size));
+    c->params->size[size] = true;
+    return c->params->size_name[size];
 }
 
 Ir cg_partials(const Cg *c) {
     c->params->partials = true;
-    return partials_of(c);
+    return c->params->w;
 }
+
+Ir cg_map(const Cg *c, int number) { return ir_unary(c, IR_ADDRESS, c->params->map[number]); }
 
 static void anew(Cg *c, Ir pointer) {
     ir_set(c, pointer, ir_call(c, pointer->type, "rl_behind", 1, pointer));
@@ -136,10 +146,10 @@ static void anew(Cg *c, Ir pointer) {
 
 void cg_behind(Cg *c) {
     const CgParams *x = c->params;
-    if (x->partials) anew(c, partials_of(c));
+    if (x->partials) anew(c, x->w);
     for (int i = 0; i < x->n; i++) {
         bool made = x->use[i] != USED_INPUT && x->use[i] != USED_SCALAR;
-        if (made && x->taken[i] && x->read[i]) anew(c, tensor_of(c, i));
+        if (made && x->taken[i] && x->read[i]) anew(c, x->name[i]);
     }
 }
 
@@ -168,17 +178,16 @@ CgTaken cg_params(const Cg *c, int n_map) {
         bool sizes = i == x->n || x->use[i] >= USED_SCALAR;
         if (sizes && size < x->n_size) {
             if (x->size[size])
-                take(&all, (KernelParam){PARAM_SIZE, size, 4, 0}, size_of(c, size));
+                take(&all, (KernelParam){PARAM_SIZE, size, 4, 0}, x->size_name[size]);
             size++;
         } else {
-            if (x->taken[i]) take(&all, param_of(c, i), tensor_of(c, i));
+            if (x->taken[i]) take(&all, param_of(c, i), x->name[i]);
             i++;
         }
     }
     if (x->partials)
-        take(&all, (KernelParam){PARAM_WORKSPACE, -1, 8, c->sums_at}, partials_of(c));
+        take(&all, (KernelParam){PARAM_WORKSPACE, -1, 8, c->sums_at}, x->w);
     for (int i = 0; i < n_map; i++)
-        take(&all, (KernelParam){PARAM_MAP, i, TM_BYTES, 0},
-             ir_name(c, ir_type(IR_VOID), ir_numbered(c, "map", i)));
+        take(&all, (KernelParam){PARAM_MAP, i, TM_BYTES, 0}, x->map[i]);
     return all;
 }

@@ -27,6 +27,7 @@ struct Cg {
     IrStmt *open;             /* where the next statement goes */
     IrStmt *wait;             /* for the kernel before; NULL: there is none */
     int names;                /* v0, v1, ... used in this kernel */
-    WordSet *defined;           /* names that the printer has defined; NULL: nobody asks */
+    WordSet *defined;         /* names that the printer has made; NULL: nobody asks */
+    const char *unseen;       /* a word that is used where its name cannot be seen, or NULL */
 };
 #endif

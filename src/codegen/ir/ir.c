@@ -80,13 +80,13 @@ Ir ir_real(const Cg *c, IrBase base, double v) {
 
 Ir ir_bool(const Cg *c, bool v) { return ir_number(c, IR_BOOL, v); }
 
-static Ir named(const Cg *c, const IrName *name) {
+Ir ir_named(const Cg *c, IrName *name) {
     return make(c, (IrValue){.op = IR_NAME, .type = name->type, .name = name}, 0, NULL);
 }
 
-static IrName *new_name(const Cg *c, IrType type, const char *text) {
+static IrName *new_name(const Cg *c, IrType type, const char *word) {
     IrName *name = ARENA_NEW(c->arena, IrName);
-    *name = (IrName){.text = text, .type = type};
+    *name = (IrName){.word = word, .type = type};
     return name;
 }
 
@@ -98,8 +98,15 @@ const char *ir_joined(const Cg *c, const char *stem, const char *end) {
     return arena_printf(c->arena, "%s%s", stem, end);
 }
 
-Ir ir_name(const Cg *c, IrType type, const char *text) {
-    return named(c, new_name(c, type, text));
+Ir ir_name(const Cg *c, IrType type, const char *word) {
+    return ir_named(c, new_name(c, type, word));
+}
+
+Ir ir_given(const Cg *c, IrType type, const char *text) {
+    IrName *name = new_name(c, type, text);
+    name->text = text;
+    name->given = true;
+    return ir_named(c, name);
 }
 
 bool ir_is_number(Ir x, int64_t *v) {
@@ -291,10 +298,10 @@ static Ir number_beside(const Cg *c, Ir x, int64_t n) {
 Ir ir_add_n(const Cg *c, Ir x, int64_t n) { return ir_add(c, x, number_beside(c, x, n)); }
 Ir ir_mul_n(const Cg *c, Ir x, int64_t n) { return ir_mul(c, x, number_beside(c, x, n)); }
 
-Ir ir_thread(const Cg *c) { return ir_name(c, ir_type(IR_U32), "threadIdx.x"); }
+Ir ir_thread(const Cg *c) { return ir_given(c, ir_type(IR_U32), "threadIdx.x"); }
 
 Ir ir_block(const Cg *c, int dim) {
-    return ir_name(c, ir_type(IR_U32), dim ? "blockIdx.y" : "blockIdx.x");
+    return ir_given(c, ir_type(IR_U32), dim ? "blockIdx.y" : "blockIdx.x");
 }
 
 /* ---- statements ---- */
@@ -331,7 +338,7 @@ static IrStmt *definition(Cg *c, IrKind kind, IrType type, const char *name, Ir 
 }
 
 static Ir define(Cg *c, IrKind kind, IrType type, const char *name, Ir value) {
-    return named(c, definition(c, kind, type, name, value)->name);
+    return ir_named(c, definition(c, kind, type, name, value)->name);
 }
 
 Ir ir_let(Cg *c, const char *name, Ir value) {
@@ -364,7 +371,7 @@ static IrStmt *declare(Cg *c, IrType type, const char *name, const int64_t n[IR_
 }
 
 Ir ir_array(Cg *c, IrType type, const char *name, int64_t n0, int64_t n1, int64_t n2) {
-    return named(c, declare(c, type, name, (const int64_t[]){n0, n1, n2})->name);
+    return ir_named(c, declare(c, type, name, (const int64_t[]){n0, n1, n2})->name);
 }
 
 Ir ir_shared_array(Cg *c, IrBase base, const char *name, int64_t n) {
@@ -372,13 +379,13 @@ Ir ir_shared_array(Cg *c, IrBase base, const char *name, int64_t n) {
     IrName *own = new_name(c, ir_pointer(base, IR_SHARED, false), name);
     own->extent[0] = n;
     s->name = own;
-    return named(c, own);
+    return ir_named(c, own);
 }
 
 Ir ir_zeros(Cg *c, IrType type, const char *name, int64_t n) {
     IrStmt *s = declare(c, type, name, (const int64_t[]){n, 0, 0});
     s->zero = true;
-    return named(c, s->name);
+    return ir_named(c, s->name);
 }
 
 void ir_set(Cg *c, Ir place, Ir value) { ir_update(c, IR_NUMBER, place, value); }
@@ -509,7 +516,7 @@ Ir ir_exchange(Cg *c, const char *name, Ir value, IrOther other) {
     IrBase base = value->type.base == IR_BOOL ? IR_I32 : (IrBase)value->type.base;
     IrStmt *s = definition(c, IR_STMT_EXCHANGE, ir_type(base), name, ir_as(c, base, value));
     s->lane = other;
-    return named(c, s->name);
+    return ir_named(c, s->name);
 }
 
 Ir ir_room(Cg *c, const char *name, int align, int64_t bytes) {
@@ -518,7 +525,7 @@ Ir ir_room(Cg *c, const char *name, int align, int64_t bytes) {
     own->extent[0] = bytes;
     s->name = own;
     s->unroll = align;
-    return named(c, own);
+    return ir_named(c, own);
 }
 
 void ir_wait(Cg *c) {

@@ -95,11 +95,16 @@ typedef enum {
         IR_OP_COUNT
 } IrOp;
 
-/* What a name stands for.  In a kernel names with one text are one.  */
-typedef struct {
-    const char *text;         /* as its block calls it */
+/* What a name stands for: the definition that has it.  The printer makes its text of the word
+ * (names.c), which tells readers what it is, and need not be the only one.  */
+typedef struct IrName {
+    const char *word;
     IrType type;
     int64_t extent[IR_RANK];  /* of an array */
+    bool given;               /* by the language: the word is the text */
+    const char *text;         /* made by the printer */
+    bool open;                /* (of the printer) it has been defined, in a scope that is open */
+    struct IrName *is;        /* (of the printer) of a name that stands for one of its word */
 } IrName;
 
 typedef struct IrValue IrValue;
@@ -112,7 +117,7 @@ struct IrValue {
     const Ir *arg;
     int64_t i;
     double r;
-    const IrName *name;
+    IrName *name;
     const char *text;         /* CALL: the function */
     const int *number;        /* CALL: numbers in its name, ... */
     int n_number, places;     /* ... and its first arguments, which it changes */
@@ -173,7 +178,7 @@ enum { IR_UNROLL_ALL = 0, IR_UNROLL_FREE = -1 };
 typedef struct IrStmt IrStmt;
 struct IrStmt {
     IrKind kind;
-    const IrName *name;       /* that is defined, or runs through a loop */
+    IrName *name;             /* that is defined, or runs through a loop */
     Ir to, value;             /* SET: place and value; FOR: first value in `value`, NULL: the name
                                * is a variable that has one */
     Ir test;                  /* FOR, UNTIL, IF */
@@ -205,8 +210,10 @@ Ir ir_zero(const Cg *c, IrType type);           /* a vector of zeros, too */
 /* Words of names: a stem and a number, "i3"; two in one.  */
 const char *ir_numbered(const Cg *c, const char *stem, int number);
 const char *ir_joined(const Cg *c, const char *stem, const char *end);
-/* A name that is defined elsewhere: by the language, the caller, or another block.  */
-Ir ir_name(const Cg *c, IrType type, const char *text);
+/* A name that is defined later, or elsewhere: then it is the innermost one of its word.  */
+Ir ir_name(const Cg *c, IrType type, const char *word);
+Ir ir_named(const Cg *c, IrName *name);
+Ir ir_given(const Cg *c, IrType type, const char *text);  /* by the language */
 Ir ir_binary(const Cg *c, IrOp op, Ir x, Ir y);
 Ir ir_unary(const Cg *c, IrOp op, Ir x);        /* NEG, NOT, ADDRESS */
 Ir ir_cast(const Cg *c, IrBase base, Ir x);

@@ -29,15 +29,15 @@
  * Under `on` a name that is defined there has a value for the threads inside alone, so it differs.
  *
  * Refused are kernels in which threads may return before a meeting, go on with the next turn of a
- * loop (`continue`) that has one for others, or leave it from the middle of a list; what the
- * language has nothing for; and two rooms of one name.  Rooms lie at the head of the kernel, as
+ * loop (`continue`) that has one for others, or leave it from the middle of a list; and what
+ * the language has nothing for.  Rooms lie at the head of the kernel, as
  * OpenCL C demands.  */
 #include "codegen/ir/cg.h"
 #include <string.h>
 
 
 typedef struct Varying {
-    const char *name;
+    const IrName *name;
     const struct Varying *next;
 } Varying;
 
@@ -53,16 +53,19 @@ typedef struct {
 
 /* ---- what is the same for all threads ---- */
 
-static bool is_varying(const Pass *x, const char *name) {
+static const IrName *meant(const IrName *n) { return n->is ? n->is : n; }
+
+static bool is_varying(const Pass *x, const IrName *name) {
     const Varying *v = x->varying;
-    while (v && strcmp(v->name, name) != 0) v = v->next;
+    while (v && v->name != meant(name)) v = v->next;
     return v != NULL;
 }
 
 static bool varies(const Pass *x, Ir e) {
     if (!e) return false;
     if (e->op == IR_NAME)
-        return strcmp(e->name->text, "threadIdx.x") == 0 || is_varying(x, e->name->text);
+        return (e->name->given && strcmp(e->name->text, "threadIdx.x") == 0) ||
+               is_varying(x, e->name);
     bool array = e->op == IR_ELEMENT && e->arg[0]->type.space == IR_REGISTERS;
     if (e->op == IR_ELEMENT && !array) return true;
     for (int i = 0; i < e->n; i++) {
@@ -126,10 +129,10 @@ static bool head_varies(const Pass *x, const IrStmt *s) {
 
 /* ---- names that vary ---- */
 
-static bool add(Pass *x, const char *name) {
+static bool add(Pass *x, const IrName *name) {
     if (is_varying(x, name)) return false;
     Varying *v = ARENA_NEW(x->c->arena, Varying);
-    *v = (Varying){name, x->varying};
+    *v = (Varying){meant(name), x->varying};
     x->varying = v;
     return true;
 }
@@ -137,7 +140,7 @@ static bool add(Pass *x, const char *name) {
 /* The name behind a place.  */
 static bool add_place(Pass *x, Ir place) {
     while (place->op != IR_NAME && place->n > 0) place = place->arg[0];
-    return place->op == IR_NAME && add(x, place->name->text);
+    return place->op == IR_NAME && add(x, place->name);
 }
 
 static bool add_call(Pass *x, Ir call, bool some) {
@@ -158,8 +161,8 @@ static bool find_varying(Pass *x, const IrStmt *first, bool some) {
         if (set && (some || varies(x, s->value) || varies(x, s->to))) more |= add_place(x, s->to);
         else if (s->kind == IR_STMT_DO) more |= add_call(x, s->value, some);
         else if (counts ? head_varies(x, s) : s->name && (some || varies(x, s->value)))
-            more |= add(x, s->name->text);
-        if (s->kind == IR_STMT_EXCHANGE) more |= add(x, s->name->text);
+            more |= add(x, s->name);
+        if (s->kind == IR_STMT_EXCHANGE) more |= add(x, s->name);
         more |= find_varying(x, s->child, under);
         more |= find_varying(x, s->other, under);
     }
@@ -193,8 +196,6 @@ static void put_head(Cg *c, const IrStmt *s) {
 
 static void move_room(Pass *x, const IrStmt *s) {
     IrStmt *at = x->c->open;
-    for (const IrStmt *r = x->rooms.child; r; r = r->next)
-        x->wrong |= strcmp(r->name->text, s->name->text) == 0;
     x->c->open = &x->rooms;
     put(x->c, s);
     x->c->open = at;
@@ -245,7 +246,7 @@ static Ir declare(Cg *c, const IrStmt *s) {
     IrStmt *own = put(c, s);
     own->kind = IR_STMT_VARIABLE;
     own->value = NULL;
-    return ir_name(c, s->name->type, s->name->text);
+    return ir_named(c, s->name);
 }
 
 static void exchange(Pass *x, const IrStmt *s, Ir live) {
@@ -312,7 +313,7 @@ static void vote(Pass *x, Ir go, Ir any) {
 
 /* The name that runs through a loop, at its first value.  */
 static Ir first_value(Cg *c, const IrStmt *s, Ir live) {
-    if (!s->value) return ir_name(c, s->name->type, s->name->text);
+    if (!s->value) return ir_named(c, s->name);
     Ir var = declare(c, &(IrStmt){.name = s->name});
     begin(c, live);
     ir_set(c, var, s->value);

@@ -86,7 +86,7 @@ static void steps_constant(Kernel *k) {
 static void grid_constants(Kernel *k) {
     Cg *cg = k->cg;
     TeExtent all = index_grid(cg->arena, &k->l->map);
-    ir_let_as(cg, IR_U32, "GRID", ir_name(cg, ir_type(IR_U32), "gridDim.x"));
+    ir_let_as(cg, IR_U32, "GRID", ir_given(cg, ir_type(IR_U32), "gridDim.x"));
     if (all.expr) ir_let_as(cg, IR_U32, "all_tiles", size_value(cg, all));
 }
 

@@ -55,7 +55,6 @@ Ir load_reads_evaluate(Kernel *k, const Side *s, bool pairs);
 KernelMap ring_map(Arena *a, const Problem *p, const Access *x, const RBox *box);
 KernelMap ring_operand_map(Arena *a, const Contract *c, const Side *s);
 void ring_fetch(Kernel *k, const Node *n);                /* of the maps */
-Ir ring_map_at(const Cg *cg, int number);                   /* its address */
 /* A ring as values (RingAt): its first slot, and the next one; its barriers.  */
 Ir ring_barrier(const Kernel *k, int ring, int id);       /* of the slot at hand */
 Ir ring_barrier_at(const Kernel *k, int ring, int id, Ir slot);

@@ -54,7 +54,7 @@ void ring_fetch(Kernel *k, const Node *n) {
     for (int i = 0; i < k->l->launch.n_map && !n->to; i++) {
         bool some = k->c.varying_k && i < 2;                  /* else it is none */
         if (some) ir_if(cg, ir_binary(cg, IR_GT, product_int(cg, "steps"), ir_int(cg, 0)));
-        ir_do(cg, ir_call(cg, ir_type(IR_VOID), "rl_map_fetch", 1, ring_map_at(cg, i)));
+        ir_do(cg, ir_call(cg, ir_type(IR_VOID), "rl_map_fetch", 1, cg_map(cg, i)));
         if (some) ir_close(cg);
     }
 }
@@ -109,11 +109,6 @@ void ring_next(Kernel *k, int ring) {
 
 /* ---- copies ---- */
 
-Ir ring_map_at(const Cg *cg, int number) {
-    const char *name = ir_numbered(cg, "map", number);
-    return ir_unary(cg, IR_ADDRESS, ir_name(cg, ir_type(IR_VOID), name));
-}
-
 Ir ring_batch(const Kernel *k, const RBoxDim *d) {
     const Cg *cg = k->cg;
     if (d->axis != AX_B) return ir_int(cg, 0);
@@ -165,7 +160,7 @@ static void copy_box(Kernel *k, const Side *s, int ring, int box) {
     Cg *cg = k->cg;
     Ir slot = ir_mul(cg, k->ring[ring].slot, product_ring_int(k, ring, "STAGE"));
     Ir to = shared_at(cg, slot, product_constant(cg, s, "TILE"));
-    IrBox x = {.map = ring_map_at(cg, map_of(s)), .barrier = ring_barrier(k, ring, RING_FULL)};
+    IrBox x = {.map = cg_map(cg, map_of(s)), .barrier = ring_barrier(k, ring, RING_FULL)};
     if (s->multicast > 1) {
         int part = s->inner_k ? s->box_bytes / s->multicast : s->boxes * s->box_bytes;
         to = ir_add(cg, to, part_of(cg, part));

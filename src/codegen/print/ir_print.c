@@ -32,7 +32,7 @@ static void put_definition(Printer *p, const IrStmt *s) {
     if (keeps && type.rank == 0) buf_puts(p->out, known ? "constexpr " : "const ");
     ir_put_type(p, type);
     buf_puts(p->out, type.rank ? keeps ? "const " : "" : " ");
-    buf_puts(p->out, ir_defined(p, n));
+    buf_puts(p->out, n->text);
     for (int i = 0; i < array; i++) buf_printf(p->out, "[%lld]", (long long)n->extent[i]);
     if (s->zero) buf_puts(p->out, p->language == LANGUAGE_CUDA ? " = {}" : " = {0}");
     if (s->value) {
@@ -44,7 +44,7 @@ static void put_definition(Printer *p, const IrStmt *s) {
 
 static void put_room(Printer *p, const IrStmt *s) {
     long long bytes = s->name->extent[0];
-    const char *name = ir_defined(p, s->name);
+    const char *name = s->name->text;
     ir_put_indent(p);
     if (p->language == LANGUAGE_OPENCL)
         buf_printf(p->out, "__local uchar %s[%lld] __attribute__((aligned(%d)));\n", name, bytes,
@@ -65,7 +65,7 @@ static void put_exchange(Printer *p, const IrStmt *s) {
     ir_put_indent(p);
     buf_puts(p->out, "const ");
     ir_put_type(p, s->name->type);
-    buf_printf(p->out, " %s = %s(0xffffffffu, ", ir_defined(p, s->name), name[s->lane.which]);
+    buf_printf(p->out, " %s = %s(0xffffffffu, ", s->name->text, name[s->lane.which]);
     ir_put(p, s->value, 0);
     buf_puts(p->out, ", ");
     ir_put(p, s->lane.by, 0);
@@ -81,7 +81,7 @@ static void put_unroll(Printer *p, int unroll) {
 }
 
 static void put_for(Printer *p, const IrStmt *s) {
-    const char *name = s->value ? ir_defined(p, s->name) : s->name->text;
+    const char *name = s->name->text;
     put_unroll(p, s->unroll);
     ir_put_indent(p);
     buf_puts(p->out, "for (");
@@ -185,8 +185,7 @@ static Printer printer(const Cg *c, int depth, Buf *out) {
     return (Printer){.arena = c->arena,
                      .language = c->language,
                      .out = out,
-                     .depth = depth,
-                     .defined = c->defined};
+                     .depth = depth};
 }
 
 static void put_parameter(Printer *p, ParamKind kind, const IrName *name) {
@@ -195,7 +194,7 @@ static void put_parameter(Printer *p, ParamKind kind, const IrName *name) {
     if (kind == PARAM_MAP) buf_puts(p->out, "__grid_constant__ rl_map");
     else ir_put_type(p, name->type);
     if (pointer) buf_puts(p->out, p->language == LANGUAGE_CUDA ? "__restrict__" : "restrict");
-    buf_printf(p->out, " %s", ir_defined(p, name));
+    buf_printf(p->out, " %s", name->text);
 }
 
 void ir_print_parameters(const Cg *c, const KernelParam *p, const Ir *name, int n, Buf *out) {

@@ -5,6 +5,12 @@
 
 #include "codegen/ir/cg.h"
 
+/* ---- names.c ---- */
+
+/* Makes the texts of a kernel's names: of its parameters, and of what its body defines.  NULL, or
+ * the word of one that is used where it is not defined.  */
+const char *ir_make_names(const Cg *c, const Ir *parameter, int n, const IrStmt *first);
+
 /* ---- ir_print.c, ir_print_values.c ---- */
 
 /* The statements at `first` and behind it, so many levels deep.  */
@@ -21,7 +27,6 @@ typedef struct {
     HalLanguage language;
     Buf *out;
     int depth;
-    WordSet *defined;           /* names that have been defined */
 } Printer;
 
 /* ---- ir_print_values.c ---- */
@@ -31,8 +36,6 @@ const char *ir_sign(IrOp op);
 void ir_put_indent(Printer *p);
 /* What the language calls a function or a variable that has this name in CUDA C++.  */
 const char *ir_spelled(const Printer *p, const char *name);
-/* What a name that is defined here is called from now on.  */
-const char *ir_defined(const Printer *p, const IrName *name);
 /* Writes `const float *`, with the blank or star that a name follows.  */
 void ir_put_type(Printer *p, IrType t);
 /* Writes x, in parentheses where it binds less than `binds`; 0: as it is.  */

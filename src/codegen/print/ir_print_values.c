@@ -55,11 +55,6 @@ void ir_put_indent(Printer *p) {
     for (int i = 0; i < p->depth; i++) buf_puts(p->out, "    ");
 }
 
-const char *ir_defined(const Printer *p, const IrName *name) {
-    if (p->defined) words_add(p->defined, name->text);
-    return name->text;
-}
-
 const char *ir_spelled(const Printer *p, const char *name) {
     for (size_t i = 0; i < sizeof spelling / sizeof *spelling; i++) {
         if (p->language != LANGUAGE_CUDA && strcmp(spelling[i][0], name) == 0)

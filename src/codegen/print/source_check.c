@@ -106,10 +106,14 @@ static bool is_in_lines(const char *s, size_t len) {
     return is_numbered(s, len) || is_listed(in_lines, s, len) || is_of_operand(s, len);
 }
 
+bool source_word(HalLanguage language, const char *s, size_t len) {
+    return is_listed(words, s, len) ||
+           (language == LANGUAGE_OPENCL && is_listed(opencl_words, s, len));
+}
+
 static bool is_allowed_name(const Check *c, const char *s, size_t len) {
-    if (c->language == LANGUAGE_OPENCL && is_listed(opencl_words, s, len)) return true;
     if (c->language == LANGUAGE_CUDA && is_in_lines(s, len)) return true;
-    return is_listed(words, s, len) || is_symbol(s, len) || words_has(c->defined, s, len) ||
+    return source_word(c->language, s, len) || is_symbol(s, len) || words_has(c->defined, s, len) ||
            prelude_has(c->language, s, len);
 }
 

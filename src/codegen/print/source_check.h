@@ -8,4 +8,6 @@
  * of the names that are defined; NULL: there is none.  */
 const char *source_check(HalLanguage language, const WordSet *defined, const char *source,
                          size_t len);
+/* Is it a word that the language has, and so no name's text?  */
+bool source_word(HalLanguage language, const char *s, size_t len);
 #endif

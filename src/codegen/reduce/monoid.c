@@ -116,7 +116,7 @@ Ir cg_fold(const Cg *c, TeRedop red, TeDtype type, Ir acc, Ir value) {
 
 static void declare(Cg *cg, Ir array, int n, Ir first) {
     IrBase base = (IrBase)array->type.base;
-    const char *name = array->name->text;
+    const char *name = array->name->word;
     if (n == 0) {
         ir_variable(cg, base, name, first);
         return;
@@ -129,8 +129,8 @@ static void declare(Cg *cg, Ir array, int n, Ir first) {
 
 static void room(Cg *cg, Ir array, int n) {
     IrBase base = (IrBase)array->type.base;
-    if (n == 0) ir_variable(cg, base, array->name->text, NULL);
-    else ir_array(cg, ir_type(base), array->name->text, n, 0, 0);
+    if (n == 0) ir_variable(cg, base, array->name->word, NULL);
+    else ir_array(cg, ir_type(base), array->name->word, n, 0, 0);
 }
 
 void monoid_room(Cg *cg, const Partial *p, int n) {
@@ -280,7 +280,7 @@ static void scale(Cg *cg, const Partial *online, Ir own, Ir x, Ir other, Ir now)
 /* What comes in, or its position: a value, or element `lane` of a vector, however long.  */
 static Ir coming(const Cg *cg, const Partial *p, const char *stem, IrBase base, Ir lane) {
     Ir x = monoid_name(cg, base, stem, p);
-    return lane ? ir_lane(cg, ir_name(cg, ir_vector(base, 2), x->name->text), lane) : x;
+    return lane ? ir_lane(cg, ir_name(cg, ir_vector(base, 2), x->name->word), lane) : x;
 }
 
 static void merge_online(Cg *cg, const Partial *leader, const Partial *online, Ir lane, Ir now) {

@@ -231,7 +231,7 @@ void permute_fill(Kernel *k, int source) {
                 .elements = rprog_permute_elements(k->l->p, k->l->r, source)};
     for (int i = 0; i < w.n; i++) w.axis[i] = x->order[i];
     ir_note(cg, "fill: %s in its own order, %d at a time",
-            cg_tensor(cg, x->access.tensor)->name->text, w.vec);
+            cg_tensor(cg, x->access.tensor)->name->word, w.vec);
     ir_scope(cg);
     Ir in = fetch(k, source, &w);
     BoxVector at = open_vectors(k, &w);

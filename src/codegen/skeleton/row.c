@@ -296,7 +296,7 @@ void row_hold(Kernel *k, const Node *x) {
     Ir held = row_held(k, x->of);
     Ir at = smem_at(cg, (IrBase)held->type.base, false, ir_int(cg, room->at));
     at = ir_add(cg, at, ir_mul_n(cg, row, room->row / s->bytes));
-    ir_let(cg, held->name->text, row_ends(k) ? ir_add(cg, at, k->walk.skip) : at);
+    ir_let(cg, held->name->word, row_ends(k) ? ir_add(cg, at, k->walk.skip) : at);
     if (s->made) return;
     if (flat) copy_range(k, x->of, x->mover >= 0);
     else copy_row(k, x->of, rprog_row_copy_width(k->l->p, k->l->r, x->of), x->mover >= 0);

@@ -61,7 +61,7 @@ static Ir wide_array(const Kernel *k, int n) {
 static void declare(Kernel *k, Ir array, int n) {
     IrType type = array->type;
     type.rank = 0;
-    ir_array(k->cg, type, array->name->text, n, 0, 0);
+    ir_array(k->cg, type, array->name->word, n, 0, 0);
 }
 
 void row_declare(Kernel *k, int n) {

@@ -133,7 +133,7 @@ static void open_rows(Kernel *k, int n) {
     bool unrolled = rprog_window_unrolls(k->l->p, k->l->r);
     if (window_view(k)->p < 0) ir_scope(k->cg);
     else
-        ir_count(k->cg, window_row_number(k)->name->text, rprog_window_rows(k->l->p, k->l->r, n),
+        ir_count(k->cg, window_row_number(k)->name->word, rprog_window_rows(k->l->p, k->l->r, n),
                  unrolled ? IR_UNROLL_ALL : 1);
 }
 
