@@ -89,6 +89,7 @@ double mp_made_clocks(const Model *m, const RProg *r, const Step *s) {
 static double operand_reads(const Model *m, const RProg *r, int side) {
     double tiles = (double)r->warp.extent[AX_M] / r->thread.extent[AX_M];
     double bytes = (double)r->warp.extent[AX_K] * rprog_elem(m->p, m->dev, r, side);
+    if (m->p->op[side].made) return 0;
     if (r->load[side].raw) {  /* of the lanes of its warps */
         double slices = (double)r->warp.extent[AX_K] / r->thread.extent[AX_K];
         RRaw x;

@@ -5,6 +5,8 @@
  * shared memory is.  K and the columns of the second product are whole, so nothing else is free but
  * how operands are loaded, where a stays, and how results leave.
  *
+ * Of units of warpgroups the instruction grows along the columns instead, and what overlaps is free.
+ *
  * Bounds of the search, where none of these ends it before: 3 slots (one turn takes longer than a
  * load), 16 warps (as of `contract`), 8 instructions of rows a warp (their results alone fill the
  * registers).  Padding of rows is that of `contract`: 0.1, more by 0.1, doubled from 0.5 to 64,
@@ -13,7 +15,7 @@
 #include "rprogram/chain.h"
 #include "rprogram/matrix.h"
 
-enum { SLOTS_MAX = 3, WARPS_MAX = 16, BODY_ROWS = 8 };
+enum { SLOTS_MAX = 3, WARPS_MAX = 16, BODY_ROWS = 8, GROUPS_MAX = 4 };
 
 typedef struct {
     Keeper *k;
@@ -37,12 +39,13 @@ static int options_of(const Builder *b, int16_t unit, int side, RLoad out[OPTION
     return n;
 }
 
-/* Layouts of all tiles; false: some load does not fit.  */
+/* Layouts of all tiles, boxes having but one; false: some load does not fit.  */
 static bool fit_loads(Chains *x, RProg *r) {
     static const int side[RPROG_LOADED] = {0, 1, 1}, number[RPROG_LOADED] = {0, 0, 1};
     r->threads = (int16_t)x->k->of->threads(x->k->dev, r);
     for (int i = 0; i < RPROG_LOADED; i++) {
         RProg of = rprog_chain_product(r, number[i]);
+        if (!rprog_load_facts(r->load[i].kind).chunks) continue;
         if (!build_fit_load(&x->of[number[i]], &of, side[i])) return false;
         r->load[i] = of.load[side[i]];
     }
@@ -77,6 +80,13 @@ static void with_slots(Chains *x, RProg r) {
     }
 }
 
+static bool fits_rows(const Chains *x, const RProg *r) {
+    int64_t rows = ceil_div(x->k->p->extent[AX_M], r->thread.extent[AX_M]) *
+                   r->thread.extent[AX_M];
+    return rtile_broken(rows, r->block.extent[AX_M], r->warp.extent[AX_M], 1,
+                        x->k->set->epsilon) == RTILE_RULE_COUNT;
+}
+
 /* Registers decide how many rows a warp and columns a turn may have; false: too many.  */
 static bool with_columns(Chains *x, RProg r, int32_t columns) {
     const Device *dev = x->k->dev;
@@ -90,11 +100,7 @@ static bool with_columns(Chains *x, RProg r, int32_t columns) {
         any = true;
         for (int warps = 1; warps <= WARPS_MAX; warps++) {
             r.block.extent[AX_M] = warps * r.warp.extent[AX_M];
-            if (rtile_broken(ceil_div(x->k->p->extent[AX_M], r.thread.extent[AX_M]) *
-                                 r.thread.extent[AX_M],
-                             r.block.extent[AX_M], r.warp.extent[AX_M], 1,
-                             x->k->set->epsilon) == RTILE_RULE_COUNT)
-                with_slots(x, r);
+            if (fits_rows(x, &r)) with_slots(x, r);
         }
     }
     return any;
@@ -113,26 +119,56 @@ static void with_unit(Chains *x, RProg r) {
     }
 }
 
+/* Columns of a turn are those of an instruction, and slices of the second product.  */
+static void with_groups(Chains *x, RProg r) {
+    const Problem *p = x->k->p;
+    const ComputeUnit *u = &x->k->dev->unit[r.unit];
+    int32_t step = r.thread.extent[AX_K];
+    int64_t most = ceil_div(p->extent[AX_N], step) * step;
+    r.keep = KEEP_SHARED;
+    for (int32_t n = step; n <= most && n <= u->n.to; n += step) {
+        r.block.extent[AX_N] = r.warp.extent[AX_N] = r.thread.extent[AX_N] = n;
+        for (int i = 0; i < GROUPS_MAX * OVERLAP_COUNT; i++) {
+            int groups = i / OVERLAP_COUNT + 1;
+            r.block.extent[AX_M] = groups * r.warp.extent[AX_M];
+            r.overlap = (Overlap)(i % OVERLAP_COUNT);
+            if ((groups > 1 || !rprog_overlaps_between(&r)) && fits_rows(x, &r)) with_slots(x, r);
+        }
+    }
+    r.overlap = OVERLAP_NONE;
+}
+
+/* K and E in whole instructions.  */
+static void set_ends(const Problem *p, const ComputeUnit *u, RProg *r) {
+    bool groups = warpgroup_usable(u);
+    int32_t k = r->thread.extent[AX_K], e = groups ? u->n.step : r->thread.extent[AX_N];
+    r->block.extent[AX_K] = r->warp.extent[AX_K] = (int32_t)ceil_div(p->extent[AX_K], k) * k;
+    e *= (int32_t)ceil_div(p->next->extent[AX_N], e);
+    r->block.extent[AX_E] = r->warp.extent[AX_E] = e;
+    if (groups) r->thread.extent[AX_E] = e;
+    r->warp.extent[AX_M] = r->thread.extent[AX_M];
+}
+
 static void with_loads(Chains *x, int16_t unit) {
     const Problem *p = x->k->p;
+    const ComputeUnit *u = &x->k->dev->unit[unit];
     RLoad load[RPROG_LOADED][OPTIONS];
     int n[RPROG_LOADED];
     RProg r = rprog_base(SK_CHAIN);
     r.unit = unit;
-    r.thread = matrix_tile(&x->k->dev->unit[unit], false);
+    r.thread = matrix_tile(u, false);
     Fragment f = rprog_results(x->k->dev, &r);
     r.vec_m = (uint8_t)fragment_run(&f, FRAG_ROW);
     r.vec_n = (uint8_t)fragment_run(&f, FRAG_COL);
-    int32_t k = r.thread.extent[AX_K], e = r.thread.extent[AX_N];
-    r.block.extent[AX_K] = r.warp.extent[AX_K] = (int32_t)ceil_div(p->extent[AX_K], k) * k;
-    r.block.extent[AX_E] = r.warp.extent[AX_E] = (int32_t)ceil_div(p->next->extent[AX_N], e) * e;
+    set_ends(p, u, &r);
     for (int i = 0; i < RPROG_LOADED; i++)
         n[i] = options_of(&x->of[i / LOAD_V], unit, i > 0, load[i]);
     for (int i = 0; i < n[0] * n[1] * n[2]; i++) {
         r.load[LOAD_A] = load[LOAD_A][i % n[0]];
         r.load[LOAD_B] = load[LOAD_B][i / n[0] % n[1]];
         r.load[LOAD_V] = load[LOAD_V][i / n[0] / n[1]];
-        with_unit(x, r);
+        if (warpgroup_usable(u)) with_groups(x, r);
+        else with_unit(x, r);
     }
 }
 
@@ -146,6 +182,7 @@ void chain_candidates(Keeper *k) {
         k->set->n = 0;
         for (int16_t u = 0; u < k->dev->n_unit; u++) {
             const ComputeUnit *unit = &k->dev->unit[u];
+            /* Those of warpgroups are not lowered yet.  */
             if (!warpgroup_usable(unit) && chain_fits(p, unit)) with_loads(&x, u);
         }
     }

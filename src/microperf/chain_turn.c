@@ -1,0 +1,146 @@
+/* A turn of a chain program: its work, and how long an SM takes for it.
+ *
+ * In a turn a warp (a warpgroup) multiplies BM x BN scores, makes powers of them, and multiplies
+ * those: three things one after the other, each of which needs all of the one before.  With BM, BN,
+ * K, E the block tile, w its warps (warpgroups), WM = BM / w, s = WM * BN scores of one, r the
+ * resident blocks of an SM, clocks per turn and SM:
+ *
+ *   unit: the k-step of either product, as of a contract program (step.c): fragments, latency, rate
+ *   folds: r * w * (s / 32 * (maps + 1 for the leader) + WM * E / 32 to correct results + 2 * rows
+ *       of a lane * log2(lanes of a row) for shuffles and steps) / issue
+ *   powers: the larger of r * w * s * powers / rate(mufu.ex2) and their issue: the power's
+ *       argument, the power, folds that follow, 0.5 for a conversion of two
+ *
+ * Units of warps: unit + folds + powers + waits.  They are a sum, not the larger one: warps of a
+ * scheduler that run the same program side by side do not fill each other's gaps: of
+ * FlashAttention-2 on H100 SXM5, heads of 64 and 2048 keys, 318 TFLOP/s were published (arXiv
+ * 2407.08608, figure of head dimension 64), the sum says 293, the unit alone would allow 642.
+ * waits: two barriers a turn, each pipeline_step, of every resident block (step.c).
+ *
+ * Units of warpgroups: with x = folds + powers, which follow each other, and for each warpgroup 24
+ * clk (shuffle) * 2 for each step of the row's leader from lane to lane,
+ *
+ *   overlap none: unit + x, as of warps, and 2 * pipeline_step, the waits for two products: the
+ *       unit shares itself between warpgroups whose tiles come at the same time, so that all of
+ *       them make powers at the same time, too
+ *   within: unit of the scores + max(unit of the results, x) + pipeline_step; results are made
+ *       while powers are
+ *   between: a warpgroup is at the unit or at its powers, and N = r * w go to and fro: larger * (1
+ *       + q^N / (1 + q + .. + q^(N-1))) of unit and x, q the smaller over the larger one: a closed
+ *       queueing network of two stations (Buzen, CACM 16(9), 1973), the sum where N is 1
+ *   both: likewise with N = 2 * r * w, since two turns of each are under way; at least one
+ *       warpgroup's turn as within
+ *
+ * A block's first products have no powers beside them and its last ones none: ends = the smaller of
+ * a warpgroup's unit and x, where these overlap.
+ *
+ * With T turns of N / BN this is T_mma = 2 e (K + E) / rate and T_exp = e * powers / mufu rate for
+ * e = B M N scores, and what they wait for.  */
+#include "microperf/chain.h"
+
+#include <string.h>
+
+/* What side `side` of a product does not do in a turn.  */
+static void leave_out(StepCounts *c, int side, bool reads, bool loads) {
+    if (reads) c->reads[side] = c->fragment_wavefronts[side] = 0;
+    if (loads) c->store_wavefronts[side] = c->requests[side] = c->passes[side] = 0;
+    if (loads) c->sectors[side] = 0;
+}
+
+static int log2_of(int n) {
+    int bits = 0;
+    while (n > 1 << bits) bits++;
+    return bits;
+}
+
+/* Instructions of all warps between the products.  */
+static void count_scores(const Model *m, const RProg *r, ChainTurn *t) {
+    const ChainFacts *f = m->p->chain;
+    double rows = r->block.extent[AX_M], scores = rows * r->block.extent[AX_N] / WARP;
+    Fragment results = rprog_results(m->dev, r);
+    int lanes = fragment_lanes(&results, FRAG_COL);
+    double shuffles = 2 * rows * lanes / WARP * log2_of(lanes);
+    bool follows = f->chain->follow != FOLLOW_NONE;
+    double corrected = follows ? rows * r->block.extent[AX_E] / WARP : 0;
+    t->powers = scores * WARP * f->powers;
+    t->power_issue = scores * (f->powers * (1 + f->power_ops) + 0.5);
+    t->folds = scores * f->ops + corrected + (follows ? shuffles : 0);
+    t->meet = follows ? 2 * SHUFFLE * log2_of(lanes) : 0;
+}
+
+ChainTurn mp_chain_turn(const Model *m, const RProg *r) {
+    ChainTurn t = {.warps = (double)rprog_computing(m->dev, r) / WARP};
+    t.teams = t.warps / rprog_team(m->dev, r);
+    bool kept = r->keep == KEEP_REGISTERS;
+    for (int i = 0; i < MP_PRODUCTS; i++) {
+        StepCounts *c = &t.counts[i];
+        t.prog[i] = rprog_chain_product(r, i);
+        t.of[i] = i ? mp_model(m->p->next, m->dev) : *m;
+        mp_step_counts(&t.of[i], &t.prog[i], NULL, c);
+        if (i == 0) {
+            t.a_bytes = c->sectors[0] * SECTOR;
+            t.a_stores = (double)c->store_wavefronts[0];
+            if (kept) t.a_reads = t.warps * (double)c->fragment_wavefronts[0];
+        }
+        leave_out(c, 0, i > 0 || kept, true);
+        t.step[i] = mp_step(&t.of[i], &t.prog[i], c);
+        t.wavefronts += t.step[i].wavefronts + t.step[i].passes;
+        t.bytes += t.step[i].bytes;
+    }
+    count_scores(m, r, &t);
+    return t;
+}
+
+static double power_rate(const Device *dev) {
+    for (int i = 0; i < dev->n_unit; i++) {
+        if (!strcmp(dev->unit[i].name, "mufu.ex2")) return dev->unit[i].rate.value;
+    }
+    return 0;
+}
+
+/* Two stations that so many customers go to and fro between.  */
+static double to_and_fro(double a, double b, double customers) {
+    double larger = greater(a, b), q = larger > 0 ? lesser(a, b) / larger : 0, power = 1, sum = 0;
+    for (int i = 0; i < customers; i++) {
+        sum += power;
+        power *= q;
+    }
+    return larger * (1 + power / sum);
+}
+
+/* What warpgroups take for products and powers as they overlap.  */
+static void overlap(const Model *m, const RProg *r, double groups, ChainClocks *c) {
+    double unit = c->unit[0] + c->unit[1], powers = c->folds + c->powers;
+    double within = c->unit[0] + greater(c->unit[1], powers) + m->step_tax;
+    switch (r->overlap) {
+    case OVERLAP_WITHIN: c->all = within; break;
+    case OVERLAP_BETWEEN: c->all = to_and_fro(unit, powers, groups); break;
+    case OVERLAP_BOTH:
+        c->all = greater(to_and_fro(unit, powers, 2 * groups), within / groups);
+        break;
+    default: c->all = unit + powers + 2 * m->step_tax; return;
+    }
+    c->ends = lesser(unit, powers) / groups;
+}
+
+ChainClocks mp_chain_clocks(const Model *m, const RProg *r, const ChainTurn *t, double resident) {
+    ChainClocks c = {.folds = resident * t->folds / m->issue};
+    double rate = power_rate(m->dev), unit = 0;
+    for (int i = 0; i < MP_PRODUCTS; i++) {
+        c.unit[i] = mp_unit_clocks(&t->of[i], &t->prog[i], &t->step[i], resident);
+        unit += c.unit[i];
+    }
+    c.powers = resident * t->power_issue / m->issue;
+    if (rate > 0) c.powers = greater(c.powers, resident * t->powers / rate);
+    c.all = unit + c.folds + c.powers + 2 * resident * m->step_tax;
+    if (!rprog_warpgroups(m->dev, r)) return c;
+    c.folds += resident * t->teams * t->meet;
+    overlap(m, r, resident * t->teams, &c);
+    return c;
+}
+
+double mp_chain_turns(const Model *m, const RProg *r) {
+    int64_t tiles = rprog_tiles(m->p, r, AX_M), all = 0;
+    for (int64_t i = 0; i < tiles; i++) all += rprog_chain_visited(m->p, r, i);
+    return tiles > 0 ? (double)all / (double)tiles : 0;
+}
