@@ -71,12 +71,17 @@ typedef enum {
     TE_READ,                              /* v.ref: tensor; args: subscripts; other: else value */
     TE_NEG, TE_NOT,                       /* args[0] */
     TE_ADD, TE_SUB, TE_MUL, TE_DIV, TE_MOD,
+    TE_SHL, TE_SHR, TE_BITAND, TE_BITXOR, TE_BITOR,       /* of integers: te_is_bitwise */
     TE_EQ, TE_NE, TE_LT, TE_LE, TE_GT, TE_GE, TE_AND, TE_OR,
     TE_SELECT,                            /* args: condition, then, else */
     TE_CALL,                              /* v.fn; args */
     TE_CAST,                              /* store: the type cast to; args[0] */
     TE_REDUCE                             /* red, index[0..n_index-1]; args[0]: body */
 } TeKind;
+
+/* Operands of one type, which is the value's.  A shift takes its count modulo the type's width, so
+ * x << n is x * 2^n, which wraps, and x >> n floor(x / 2^n).  ~x is x ^ -1.  */
+static inline bool te_is_bitwise(TeKind kind) { return kind >= TE_SHL && kind <= TE_BITOR; }
 
 /* Where a read is inside its tensor, as te_parse proved it.  */
 typedef enum {
@@ -163,6 +168,7 @@ extern const char *const te_decision_name[TE_DECISION_COUNT];
     X(SIGNS)      /* fewer signs */                                                                \
     X(CASTS)      /* no cast to the type that there is */                                          \
     X(POWERS)     /* products of powers */                                                         \
+    X(BITS)       /* arithmetic of bits */                                                         \
     X(QUOTIENTS)  /* quotients by less */                                                          \
     X(SUBSCRIPTS) /* sums of indices in one order */                                               \
     X(READS)      /* no guard of what is inside */                                                 \

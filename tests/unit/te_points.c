@@ -29,6 +29,11 @@ int64_t points_direct(const Te *te, const TeExpr *e, const int64_t *at) {
     case TE_MUL: return x * y;
     case TE_DIV: return floor_quotient(x, y);
     case TE_MOD: return x - y * floor_quotient(x, y);
+    case TE_SHL: return x * (INT64_C(1) << (y & 31));
+    case TE_SHR: return floor_quotient(x, INT64_C(1) << (y & 31));
+    case TE_BITAND: return x & y;
+    case TE_BITXOR: return x ^ y;
+    case TE_BITOR: return x | y;
     default: fail_msg("a subscript of kind %d", e->kind); return 0;
     }
 }

@@ -398,6 +398,18 @@ static void select(Gen *g, Class cls, int depth) {
     put(g, ")");
 }
 
+static void bitwise(Gen *g, int depth) {
+    static const char *const ops[] = {"&", "|", "^", "<<", ">>"};
+    if (chance(g, 6)) {
+        put(g, "~");
+        gen_expr(g, INT, depth - 1);
+    } else {
+        /* What is shifted up leaves the range in which sums of integers are exact.  */
+        int n = g->limits.exact ? 3 : 5;
+        binary(g, INT, ops[below(g, (uint32_t)n)], depth);
+    }
+}
+
 static void number(Gen *g, Class cls, uint32_t what, int depth) {
     static const char *const arithmetic[] = {"+", "*", "-", "/"};
     static const char *const functions[] = {"abs",  "floor", "ceil", "round", "exp",
@@ -421,6 +433,8 @@ static void number(Gen *g, Class cls, uint32_t what, int depth) {
         call(g, "pow", REAL, 2, depth);
     } else if (cls == INT && chance(g, 6)) {
         binary(g, cls, "%", depth);
+    } else if (cls == INT && chance(g, 4)) {
+        bitwise(g, depth);
     } else {
         uint32_t most = cls == REAL && g->limits.exact ? 3 : 4;
         binary(g, cls, arithmetic[below(g, most)], depth);

@@ -22,9 +22,12 @@ typedef OpenclGiven Given;
 
 static bool low_bits(u64 r, u64 want) { return (u32)r == (u32)want; }
 
+/* The count of a shift.  */
+#define BY(type) (y & (type)(8 * sizeof(type) - 1))
 #define INTEGERS(X, type)                                                                          \
     X(add, type, (u64)x + (u64)y) X(sub, type, (u64)x - (u64)y) X(mul, type, (u64)x * (u64)y)      \
     X(mad, type, (u64)x * (u64)y + (u64)z) X(abs, type, x < 0 ? 0 - (u64)x : (u64)x)               \
+    X(shl, type, (u64)x << BY(type)) X(shr, type, (u64)(x < 0 ? ~(~x >> BY(type)) : x >> BY(type))) \
     X(div, type, y == 0 ? 0 : y == -1 ? 0 - (u64)x : (u64)(x / y - (x % y != 0 && (x ^ y) < 0)))   \
     X(mod, type, y == 0 || y == -1 ? 0 : (u64)(x % y + (x % y != 0 && (x ^ y) < 0 ? y : 0)))
 #define X(name, type, value)                                                                       \
@@ -137,6 +140,7 @@ static bool same(const Case *c, const Given *g, u64 r) {
     INTEGER(type, suffix, c, add, "x, y"), INTEGER(type, suffix, c, sub, "x, y"),                  \
         INTEGER(type, suffix, c, mul, "x, y"), INTEGER(type, suffix, c, mad, "x, y, z"),           \
         INTEGER(type, suffix, c, abs, "x"), INTEGER(type, suffix, c, div, "x, y"),                 \
+        INTEGER(type, suffix, c, shl, "x, y"), INTEGER(type, suffix, c, shr, "x, y"),              \
         INTEGER(type, suffix, c, mod, "x, y")
 #define PLACE_BY(call, suffix, type, cut, other)                                                   \
     {"int", type, "r = (p & 7) == 7 ? 2147483647 : p & 7; " type " best = x" cut "; "              \

@@ -41,6 +41,11 @@ static int64_t value(const TeExpr *e, const World *w) {
     case TE_MUL: return x * y;
     case TE_DIV: return floor_quotient(x, y);
     case TE_MOD: return y == 0 ? 0 : x - y * floor_quotient(x, y);
+    case TE_SHL: return x * (INT64_C(1) << (y & 31));
+    case TE_SHR: return floor_quotient(x, INT64_C(1) << (y & 31));
+    case TE_BITAND: return x & y;
+    case TE_BITXOR: return x ^ y;
+    case TE_BITOR: return x | y;
     case TE_EQ: return x == y;
     case TE_NE: return x != y;
     case TE_LT: return x < y;

@@ -198,36 +198,28 @@ def lower_is_inf(g, node, x):
     return g.map("bool", " || ".join(either) or "false && {0} == 0", x)
 
 
-WIDTH = {"u8": 8, "i8": 8, "i16": 16, "i32": 32}
-
-
-def _bit(x, k):
-    return f"i64({x}) / {1 << k} % 2"
+WIDTH = {"u8": 8, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
 
 
 @lowers("BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot")
 def lower_bitwise(g, node, *inputs):
-    """Bits are quotients and remainders, which round down as two's complement does."""
     x = inputs[0]
-    if node.op == "BitwiseNot":
-        return g.map(x.dtype, "-1 - {0}", x)
     if x.dtype not in WIDTH:
         raise Unsupported(f"{node.op} of {x.dtype}")
-    form = {"BitwiseAnd": "{a} * ({b})", "BitwiseOr": "max({a}, {b})",
-            "BitwiseXor": "abs({a} - {b})"}[node.op]
-    bits = (form.format(a=_bit("{0}", k), b=_bit("{1}", k)) for k in range(WIDTH[x.dtype]))
-    total = " + ".join(f"{bit} * {1 << k}" for k, bit in enumerate(bits))
-    return g.map(x.dtype, f"{x.dtype}({total})", *inputs)
+    form = {"BitwiseAnd": "{0} & {1}", "BitwiseOr": "{0} | {1}", "BitwiseXor": "{0} ^ {1}",
+            "BitwiseNot": "~{0}"}[node.op]
+    return g.map(x.dtype, f"{x.dtype}({form})", *inputs)
 
 
 @lowers("BitShift")
 def lower_shift(g, node, x, by):
     if x.dtype not in WIDTH:
         raise Unsupported(f"BitShift of {x.dtype}")
-    sign = "*" if node["direction"] == "LEFT" else "/"
-    none = "0" if sign == "*" else "({0} < 0 ? -1 : 0)"
-    shifted = f"i64({{0}}) {sign} i64(exp2(f64({{1}})))"
-    return g.map(x.dtype, f"{x.dtype}({{1}} >= 0 && {{1}} < {WIDTH[x.dtype]} ? {shifted} : i64({none}))", x, by)
+    """By the width or more nothing is left, where the language takes the count modulo the width."""
+    mark = "<<" if node["direction"] == "LEFT" else ">>"
+    none = "0" if mark == "<<" else "({0} < 0 ? -1 : 0)"
+    return g.map(x.dtype, f"{x.dtype}({{1}} >= 0 && {{1}} < {WIDTH[x.dtype]} ? {{0}} {mark} {{1}} : {none})",
+                 x, by)
 
 
 @lowers("Asin", "Acos", "Atan")

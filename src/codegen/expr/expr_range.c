@@ -1,4 +1,5 @@
 #include "codegen/expr/survey.h"
+#include "te/tree/arith.h"
 
 /* What an integer expression can be.  Bounds that leave the type make the whole type possible.  */
 typedef struct {
@@ -6,38 +7,16 @@ typedef struct {
     bool exact; /* the arithmetic stayed inside 64 bits */
 } Range;
 
-static bool add_ok(int64_t x, int64_t y, int64_t *out) {
-    if ((y > 0 && x > INT64_MAX - y) || (y < 0 && x < INT64_MIN - y)) return false;
-    *out = x + y;
-    return true;
-}
-
-static bool mul_ok(int64_t x, int64_t y, int64_t *out) {
-    const int64_t safe = (int64_t)1 << 31;
-    bool small = x >= -safe && x <= safe && y >= -safe && y <= safe;
-    if (!small && x != 0 && y != 0) {
-        if (x == INT64_MIN || y == INT64_MIN) return false;
-        int64_t ax = x < 0 ? -x : x, ay = y < 0 ? -y : y;
-        if (ax > INT64_MAX / ay) return false;
-    }
-    *out = x * y;
-    return true;
-}
-
-static int64_t floor_div(int64_t x, int64_t d) {
-    return x / d - (x % d != 0 && (x < 0) != (d < 0));
-}
-
 static Range add(const Value *x, const Value *y) {
     Range r = {0, 0, true};
-    r.exact = add_ok(x->lo, y->lo, &r.lo) && add_ok(x->hi, y->hi, &r.hi);
+    r.exact = add_fits(x->lo, y->lo, &r.lo) && add_fits(x->hi, y->hi, &r.hi);
     return r;
 }
 
 static Range sub(const Value *x, const Value *y) {
     Range r = {0, 0, true};
-    r.exact = y->hi > INT64_MIN && y->lo > INT64_MIN && add_ok(x->lo, -y->hi, &r.lo) &&
-              add_ok(x->hi, -y->lo, &r.hi);
+    r.exact = y->hi > INT64_MIN && y->lo > INT64_MIN && add_fits(x->lo, -y->hi, &r.lo) &&
+              add_fits(x->hi, -y->lo, &r.hi);
     return r;
 }
 
@@ -45,7 +24,7 @@ static Range mul(const Value *x, const Value *y) {
     Range r = {INT64_MAX, INT64_MIN, true};
     for (int i = 0; i < 4 && r.exact; i++) {
         int64_t p;
-        r.exact = mul_ok(i & 1 ? x->hi : x->lo, i & 2 ? y->hi : y->lo, &p);
+        r.exact = mul_fits(i & 1 ? x->hi : x->lo, i & 2 ? y->hi : y->lo, &p);
         if (!r.exact) break;
         if (p < r.lo) r.lo = p;
         if (p > r.hi) r.hi = p;
@@ -68,6 +47,20 @@ static Range divide(const Value *x, const Value *y) {
 static Range modulo(const Value *x, const Value *y) {
     if (x->lo >= 0 && y->lo > x->hi) return (Range){x->lo, x->hi, true};
     return (Range){y->lo < 0 ? y->lo + 1 : 0, y->hi > 0 ? y->hi - 1 : 0, true};
+}
+
+/* Shifts by what is known, within the type's width less the sign.  */
+static Range bitwise(const Value *v, const Value *x, const Value *y) {
+    Interval a = {x->lo, x->hi}, b = {y->lo, y->hi}, r = {INT64_MIN, INT64_MAX};
+    int width = v->e->type == TE_I32 ? 31 : 63;
+    bool known = y->lo == y->hi && y->lo >= 0 && y->lo < width;
+    if (v->e->kind == TE_SHL && known)
+        r = interval_mul(a, (Interval){INT64_C(1) << y->lo, INT64_C(1) << y->lo});
+    else if (v->e->kind == TE_SHR)
+        r = known ? interval_shr(a, (int)y->lo) : interval_union(a, (Interval){-1, 0});
+    else if (v->e->kind != TE_SHL)
+        r = interval_bits(a, b, v->e->kind == TE_BITAND);
+    return (Range){r.lo, r.hi, r.lo != INT64_MIN && r.hi != INT64_MAX};
 }
 
 static Range both(Range x, const Value *y) {
@@ -136,6 +129,11 @@ static Range range_of(const Survey *s, const Value *v) {
     case TE_MUL: return mul(x, y);
     case TE_DIV: return divide(x, y);
     case TE_MOD: return modulo(x, y);
+    case TE_SHL:
+    case TE_SHR:
+    case TE_BITAND:
+    case TE_BITXOR:
+    case TE_BITOR: return bitwise(v, x, y);
     case TE_SELECT: return both((Range){y->lo, y->hi, true}, &s->value[v->child[2]]);
     case TE_CALL: return call(s, v);
     case TE_CAST: return cast(s, v);

@@ -84,6 +84,19 @@ static Ir by_inverse(const Survey *s, const Value *v, Ir x, Ir y) {
     return ir_call(s->cg, ir_type(IR_F32), d.by, 3, x, y, inverse);
 }
 
+/* A quotient or remainder of what may be negative by a power of two, which the bits are: they
+ * floor.  NULL: it is none.  */
+static Ir by_power(const Survey *s, const Value *v, Ir x) {
+    const Value *y = &s->value[v->child[1]];
+    int64_t by = y->e->kind == TE_INT ? y->e->v.i : 0;
+    int n = 0;
+    if (by < 1 || (by & (by - 1))) return NULL;
+    while (INT64_C(1) << n < by) n++;
+    bool down = v->e->kind == TE_DIV;
+    return ir_binary(s->cg, down ? IR_SHR : IR_AND, widened(s, v, x),
+                     ir_int(s->cg, down ? n : by - 1));
+}
+
 static Ir binary(Survey *s, const Value *v) {
     static const struct {
         IrOp op;
@@ -102,6 +115,8 @@ static Ir binary(Survey *s, const Value *v) {
     if (quotient) return quotient;
     bool divides = kind == TE_DIV || kind == TE_MOD;
     bool floors = divides && (s->value[v->child[0]].lo < 0 || s->value[v->child[1]].lo < 1);
+    Ir bits = integer && floors && !v->wraps ? by_power(s, v, x) : NULL;
+    if (bits) return bits;
     if (integer && (v->wraps || floors))
         return ir_call(s->cg, ir_type(value_type(v)),
                        ir_joined(s->cg, row[kind].name, integer_name(v)), 2, x, y);
@@ -125,6 +140,21 @@ static Ir comparison(Survey *s, const Value *v) {
     TeDtype a = s->value[v->child[0]].e->type, b = s->value[v->child[1]].e->type;
     TeDtype to = a == TE_BOOL || b == TE_BOOL ? TE_BOOL : te_meet(a, b);
     return ir_binary(s->cg, op[v->e->kind], child_as(s, v, 0, to), child_as(s, v, 1, to));
+}
+
+/* ---- bits ---- */
+
+static Ir bitwise(Survey *s, const Value *v) {
+    static const IrOp op[] = {
+        [TE_BITAND] = IR_AND, [TE_BITXOR] = IR_XOR, [TE_BITOR] = IR_OR,
+    };
+    TeKind kind = v->e->kind;
+    Ir x = child_of(s, v, 0), y = child_of(s, v, 1);
+    if (kind == TE_SHL || kind == TE_SHR)
+        return ir_call(s->cg, ir_type(value_type(v)),
+                       ir_joined(s->cg, kind == TE_SHL ? "rl_shl_" : "rl_shr_", integer_name(v)),
+                       2, x, y);
+    return ir_binary(s->cg, op[kind], widened(s, v, x), y);
 }
 
 /* ---- intrinsics ---- */
@@ -294,6 +324,11 @@ Ir value_of(Survey *s, int id) {
     case TE_MUL:
     case TE_DIV:
     case TE_MOD: return binary(s, v);
+    case TE_SHL:
+    case TE_SHR:
+    case TE_BITAND:
+    case TE_BITXOR:
+    case TE_BITOR: return bitwise(s, v);
     case TE_AND:
     case TE_OR:
         return ir_binary(cg, e->kind == TE_AND ? IR_BOTH : IR_EITHER, value_of(s, v->child[0]),

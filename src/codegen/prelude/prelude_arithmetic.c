@@ -17,6 +17,23 @@ const PreludeRow prelude_arithmetic[] = {
      FN "int rl_mul_i32(int x, int y) {\n"
         "    return (int)((unsigned)x * (unsigned)y);\n"
         "}\n"},
+    /* Counts of shifts are taken modulo the width.  */
+    {"rl_shl_i32", 0,
+     FN "int rl_shl_i32(int x, int n) {\n"
+        "    return (int)((unsigned)x << (n & 31));\n"
+        "}\n"},
+    {"rl_shr_i32", 0,
+     FN "int rl_shr_i32(int x, int n) {\n"
+        "    return x >> (n & 31);\n"
+        "}\n"},
+    {"rl_shl_i64", 0,
+     FN "long long rl_shl_i64(long long x, long long n) {\n"
+        "    return (long long)((unsigned long long)x << (n & 63));\n"
+        "}\n"},
+    {"rl_shr_i64", 0,
+     FN "long long rl_shr_i64(long long x, long long n) {\n"
+        "    return x >> (n & 63);\n"
+        "}\n"},
     {"rl_mad_i32", 0,
      FN "int rl_mad_i32(int x, int y, int z) {\n"
         "    return (int)((unsigned)x * (unsigned)y + (unsigned)z);\n"

@@ -6,7 +6,7 @@
 
 #define FN "static inline "
 
-/* Integers wrap; division floors, and gives 0 for the divisor 0.  */
+/* Integers wrap; shifts take their counts modulo the width (6.3.j); division floors, and gives 0 for the divisor 0.  */
 #define WRAP(name, type, wide, op)                                                                 \
     {                                                                                              \
         name, 0,                                                                                   \
@@ -17,6 +17,14 @@
 #define INTEGERS(suffix, type, wide)                                                               \
     WRAP("rl_add_" suffix, type, wide, "+"), WRAP("rl_sub_" suffix, type, wide, "-"),              \
         WRAP("rl_mul_" suffix, type, wide, "*"),                                                   \
+        {"rl_shl_" suffix, 0,                                                                      \
+         FN type " rl_shl_" suffix "(" type " x, " type " n) {\n"                                  \
+            "    return (" type ")((" wide ")x << (" wide ")n);\n"                                 \
+            "}\n"},                                                                                \
+        {"rl_shr_" suffix, 0,                                                                      \
+         FN type " rl_shr_" suffix "(" type " x, " type " n) {\n"                                  \
+            "    return x >> (" wide ")n;\n"                                                       \
+            "}\n"},                                                                                \
         {"rl_mad_" suffix, 0,                                                                      \
          FN type " rl_mad_" suffix "(" type " x, " type " y, " type " z) {\n"                      \
             "    return (" type ")((" wide ")x * (" wide ")y + (" wide ")z);\n"                    \

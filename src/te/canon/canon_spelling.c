@@ -3,7 +3,8 @@
  *
  * All hold for every value, NaN, infinities and zeros of both signs: a - b for a + -b, x for - -x
  * and -x for -1 * x to the bit, but integers of the types that they wrap in alone; x * x for
- * pow(x, 2) and 2^x for pow(2, x), which are right more closely.  x + 0.0 is x where nobody sees
+ * pow(x, 2) and 2^x for pow(2, x), which are right more closely; x * 2^n, x / 2^n and x % 2^n for
+ * integers x << n, x >> n and x & (2^n - 1), since / and % floor.  x + 0.0 is x where nobody sees
  * the sign of a zero.  */
 #include "te/access/access.h"
 #include "te/tree/arith.h"
@@ -78,6 +79,18 @@ static TeExpr *powers(const Spelling *x, TeExpr *e) {
     call->v.fn = TE_FN_EXP2;
     call->args[0] = exponent;
     return call;
+}
+
+/* Arithmetic, of which all else knows more.  */
+static TeExpr *bits(const Spelling *x, TeExpr *e) {
+    int64_t by;
+    if (!te_is_bitwise(e->kind) || e->args[0]->type != e->type ||
+        !normalize_own_type(e->args[0]))
+        return NULL;
+    TeKind kind = te_bits_arithmetic(e, &by);
+    return kind == e->kind ? NULL
+                           : binary(x, kind, e, e->args[0],
+                                    te_expr_int(x->n->a, by, e->type, e->pos));
 }
 
 /* Inside of its tensor without a condition around it, or the value that it would have outside.  */
@@ -192,9 +205,9 @@ static bool respell(const Spelling *x, TeExpr **slot) {
         SpellingRule apply;
         TeRewrite made;
     } rule[] = {{signs, TE_MADE_SIGNS},           {casts, TE_MADE_CASTS},
-                {powers, TE_MADE_POWERS},         {quotient, TE_MADE_QUOTIENTS},
-                {subscripts, TE_MADE_SUBSCRIPTS}, {reads, TE_MADE_READS},
-                {conditions, TE_MADE_CONDITIONS}};
+                {powers, TE_MADE_POWERS},         {bits, TE_MADE_BITS},
+                {quotient, TE_MADE_QUOTIENTS},    {subscripts, TE_MADE_SUBSCRIPTS},
+                {reads, TE_MADE_READS},           {conditions, TE_MADE_CONDITIONS}};
     bool any = false;
     for (int i = 0; i < (*slot)->n_args; i++) any |= respell(x, &(*slot)->args[i]);
     if ((*slot)->other) any |= respell(x, &(*slot)->other);

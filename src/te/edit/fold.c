@@ -22,6 +22,9 @@ bool normalize_own_type(const TeExpr *e) {
     case TE_MUL:
     case TE_DIV:
     case TE_MOD:
+    case TE_BITAND:
+    case TE_BITXOR:
+    case TE_BITOR:
     case TE_CALL:
         if (e->kind == TE_CALL && te_takes_operands(e->v.fn) == TE_TAKES_INTEGERS)
             return true;
@@ -63,6 +66,28 @@ static bool integer_op(TeKind kind, int64_t x, int64_t y, int64_t *out) {
     }
 }
 
+/* x op y of integers of the type; 64 bits are left to who computes.  */
+static bool bits_op(TeKind kind, TeDtype t, int64_t x, int64_t y, int64_t *out) {
+    int n = (int)(y & 31);
+    switch (kind) {
+    case TE_SHL:
+        *out = (int32_t)((uint32_t)x << n);
+        return t == TE_I32;
+    case TE_SHR:
+        *out = floor_div(x, INT64_C(1) << n);
+        return t == TE_I32;
+    case TE_BITAND:
+        *out = x & y;
+        return true;
+    case TE_BITXOR:
+        *out = x ^ y;
+        return true;
+    default:
+        *out = x | y;
+        return true;
+    }
+}
+
 /* The value of an integer expression of literals and static sizes.  */
 static bool integer(const Te *te, const TeExpr *e, int64_t *out) {
     int64_t x, y;
@@ -85,6 +110,13 @@ static bool integer(const Te *te, const TeExpr *e, int64_t *out) {
     case TE_MOD:
         return integer(te, e->args[0], &x) && integer(te, e->args[1], &y) &&
                integer_op(e->kind, x, y, out) && in_type(e->type, *out);
+    case TE_SHL:
+    case TE_SHR:
+    case TE_BITAND:
+    case TE_BITXOR:
+    case TE_BITOR:
+        return integer(te, e->args[0], &x) && integer(te, e->args[1], &y) &&
+               bits_op(e->kind, e->type, x, y, out);
     default:
         return false;
     }
@@ -218,7 +250,7 @@ static TeExpr *arithmetic(Norm *n, TeExpr *e) {
         literal->v.r = r;
         return literal;
     }
-    return e->kind == TE_MOD ? NULL : neutral(e);
+    return e->kind >= TE_ADD && e->kind <= TE_DIV ? neutral(e) : NULL;
 }
 
 /* The branch that a known condition chooses, in the type in which the branches meet.  */
@@ -256,6 +288,11 @@ static bool fold(Norm *n, TeExpr **slot) {
     case TE_MUL:
     case TE_DIV:
     case TE_MOD:
+    case TE_SHL:
+    case TE_SHR:
+    case TE_BITAND:
+    case TE_BITXOR:
+    case TE_BITOR:
         folded = arithmetic(n, e);
         break;
     case TE_SELECT:

@@ -161,6 +161,14 @@ static int64_t int_divide(TeDtype t, int64_t x, int64_t y, bool remainder) {
     return remainder ? r : q;
 }
 
+/* The count of a shift modulo the width; down, the sign moves in.  */
+static int64_t int_shift(TeDtype t, int64_t x, int64_t count, bool down) {
+    int n = (int)(count & (t == TE_I32 ? 31 : 63));
+    if (!down)
+        return eval_wrap(t, (uint64_t)x << n);
+    return x >= 0 ? x >> n : ~(~x >> n);
+}
+
 static void arith_int(TeKind kind, TeDtype t, Lanes *x, const Lanes *y, int n) {
     for (int j = 0; j < n; j++) {
         uint64_t a = (uint64_t)x->i[j], b = (uint64_t)y->i[j];
@@ -173,6 +181,19 @@ static void arith_int(TeKind kind, TeDtype t, Lanes *x, const Lanes *y, int n) {
             break;
         case TE_MUL:
             x->i[j] = eval_wrap(t, a * b);
+            break;
+        case TE_SHL:
+        case TE_SHR:
+            x->i[j] = int_shift(t, x->i[j], y->i[j], kind == TE_SHR);
+            break;
+        case TE_BITAND:
+            x->i[j] &= y->i[j];
+            break;
+        case TE_BITXOR:
+            x->i[j] ^= y->i[j];
+            break;
+        case TE_BITOR:
+            x->i[j] |= y->i[j];
             break;
         default:
             x->i[j] = int_divide(t, x->i[j], y->i[j], kind == TE_MOD);

@@ -124,6 +124,11 @@ static void eval_binary(Prog *p, const Node *x, int k, int n) {
     case TE_MUL:
     case TE_DIV:
     case TE_MOD:
+    case TE_SHL:
+    case TE_SHR:
+    case TE_BITAND:
+    case TE_BITXOR:
+    case TE_BITOR:
         lanes_arith(x, out, right, n);
         return;
     case TE_AND:
@@ -195,6 +200,11 @@ static void eval_kind(Prog *p, const Node *x, int k, int n) {
     case TE_MUL:
     case TE_DIV:
     case TE_MOD:
+    case TE_SHL:
+    case TE_SHR:
+    case TE_BITAND:
+    case TE_BITXOR:
+    case TE_BITOR:
     case TE_EQ:
     case TE_NE:
     case TE_LT:

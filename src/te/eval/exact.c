@@ -175,6 +175,14 @@ static Reach operation(Survey *v, const TeStmt *s, const TeExpr *e) {
     return z;
 }
 
+/* Below the next power of two of both, in magnitude; what is shifted up may be any number.  */
+static Reach bits_reach(Survey *v, const TeStmt *s, const TeExpr *e) {
+    Reach x = reach_of(v, s, e->args[0]), y = reach_of(v, s, e->args[1]), z = larger(x, y);
+    z.worst = e->kind == TE_SHL ? ldexp(1, e->type == TE_I32 ? 31 : 63) : 2 * z.worst;
+    if (e->kind == TE_SHR) z = (Reach){x.worst, x.typical, 0, x.exact && y.exact};
+    return z;
+}
+
 static Reach read_reach(Survey *v, const TeStmt *s, const TeExpr *e) {
     Reach x = v->tensor[e->v.ref];
     for (int i = 0; i < e->n_args; i++)
@@ -214,6 +222,12 @@ static Reach reach_of(Survey *v, const TeStmt *s, const TeExpr *e) {
     case TE_DIV:
     case TE_MOD:
         return operation(v, s, e);
+    case TE_SHL:
+    case TE_SHR:
+    case TE_BITAND:
+    case TE_BITXOR:
+    case TE_BITOR:
+        return bits_reach(v, s, e);
     case TE_SELECT: {
         Reach c = reach_of(v, s, e->args[0]);
         Reach x = larger(reach_of(v, s, e->args[1]), reach_of(v, s, e->args[2]));

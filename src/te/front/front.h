@@ -46,7 +46,8 @@ Symbol *symbol(Symbols *s, const char *name, size_t len);
 /* Marks, longest first.  */
 #define TOKEN_MARKS(X)                                                                      \
     X(ARROW, "->") X(DOTS, "..") X(PLUS_ASSIGN, "+=") X(STAR_ASSIGN, "*=") X(EQ, "==")      \
-    X(NE, "!=") X(LE, "<=") X(GE, ">=") X(AND, "&&") X(OR, "||") X(PLUS, "+")               \
+    X(NE, "!=") X(LE, "<=") X(GE, ">=") X(AND, "&&") X(OR, "||") X(SHL, "<<")               \
+    X(SHR, ">>") X(BITAND, "&") X(BITOR, "|") X(BITXOR, "^") X(TILDE, "~") X(PLUS, "+")     \
     X(MINUS, "-") X(STAR, "*") X(SLASH, "/") X(PERCENT, "%") X(LT, "<") X(GT, ">")          \
     X(ASSIGN, "=") X(NOT, "!") X(QUESTION, "?") X(COLON, ":") X(SEMICOLON, ";")             \
     X(COMMA, ",") X(LPAREN, "(") X(RPAREN, ")") X(LBRACKET, "[") X(RBRACKET, "]")           \
@@ -202,7 +203,9 @@ NameList *parse_names(Parser *p, const char *what, int most, const char *of);
 Ast *parse_expr(Parser *p);
 Ast *parse_exprs(Parser *p, int most, const char *of);     /* EXPR {, EXPR} */
 
-/* idiom.c: how to say here what other languages call `name`; false if that is not known.  */
+/* idiom.c: how to say here what other languages call `name`; false, or NULL, if that is not
+ * known.  */
+const char *idiom_operator(const char *name);
 bool hint_idiom(Front *f, const char *name);
 
 /* -- the op at hand ---------------------------------------------------------------------------- */

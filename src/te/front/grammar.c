@@ -32,9 +32,13 @@ void expected(Parser *p, const char *what) {
     const Token *t = &p->tok;
     if (t->kind == TOK_END)
         parse_error(p, "syntax", t->pos, "expected %s before the end of the file", what);
-    else
+    else {
+        const char *form = t->kind == TOK_ID ? idiom_operator(t->sym->name) : NULL;
+        bool first = !p->failed;
         parse_error(p, "syntax", t->pos, "expected %s before '%.*s'", what, (int)t->len,
                     p->f->text + t->pos);
+        if (first && form) hint(p->f, "write %s", form);
+    }
 }
 
 void expect(Parser *p, TokenKind k) {
@@ -203,6 +207,12 @@ static void unknown_function(Parser *p, const Symbol *sym, uint32_t pos) {
     if (p->failed) return;
     Nearest near = {.name = sym->name};
     for (int i = 0; i < TE_FN_COUNT; i++) nearest_offer(&near, intrinsics[i].name);
+    TeRedop red;
+    if (find_redop(sym, &red)) {
+        parse_error(p, "name", pos, "'%s' is a reduction and names its indices", sym->name);
+        hint(p->f, "write %s[i](X[i])", sym->name);
+        return;
+    }
     parse_error(p, "name", pos, "unknown function '%s'", sym->name);
     if (!hint_idiom(p->f, sym->name) && near.best) hint(p->f, "did you mean '%s'?", near.best);
 }
@@ -275,14 +285,22 @@ static Ast *prim(Parser *p) {
     }
 }
 
+/* ~x is x ^ -1.  */
+static Ast *complement(Parser *p, uint32_t pos, Ast *x) {
+    Ast *one = node(p, TE_INT, pos);
+    one->i = 1;
+    return node2(p, TE_BITXOR, pos, x, node1(p, TE_NEG, pos, one));
+}
+
 static Ast *unary(Parser *p) {
     uint32_t pos = p->tok.pos;
-    TeKind kind = p->tok.kind == TOK_NOT ? TE_NOT : TE_NEG;
-    if (p->tok.kind != TOK_NOT && p->tok.kind != TOK_MINUS) return prim(p);
+    TokenKind mark = p->tok.kind;
+    if (mark != TOK_NOT && mark != TOK_MINUS && mark != TOK_TILDE) return prim(p);
     advance(p);
     Ast *x = enter(p) ? unary(p) : node(p, TE_INT, pos);
     p->depth--;
-    return node1(p, kind, pos, x);
+    if (mark == TOK_TILDE) return complement(p, pos, x);
+    return node1(p, mark == TOK_NOT ? TE_NOT : TE_NEG, pos, x);
 }
 
 /* The operand behind a `*`; two of them are the power of other languages.  */
@@ -322,6 +340,46 @@ static Ast *add(Parser *p) {
     }
 }
 
+static Ast *shift(Parser *p) {
+    Ast *a = add(p);
+    for (;;) {
+        uint32_t pos = p->tok.pos;
+        if (accept(p, TOK_SHL))
+            a = node2(p, TE_SHL, pos, a, add(p));
+        else if (accept(p, TOK_SHR))
+            a = node2(p, TE_SHR, pos, a, add(p));
+        else
+            return a;
+    }
+}
+
+static Ast *bitand(Parser *p) {
+    Ast *a = shift(p);
+    for (;;) {
+        uint32_t pos = p->tok.pos;
+        if (!accept(p, TOK_BITAND)) return a;
+        a = node2(p, TE_BITAND, pos, a, shift(p));
+    }
+}
+
+static Ast *bitxor(Parser *p) {
+    Ast *a = bitand(p);
+    for (;;) {
+        uint32_t pos = p->tok.pos;
+        if (!accept(p, TOK_BITXOR)) return a;
+        a = node2(p, TE_BITXOR, pos, a, bitand(p));
+    }
+}
+
+static Ast *bitor(Parser *p) {
+    Ast *a = bitxor(p);
+    for (;;) {
+        uint32_t pos = p->tok.pos;
+        if (!accept(p, TOK_BITOR)) return a;
+        a = node2(p, TE_BITOR, pos, a, bitxor(p));
+    }
+}
+
 static bool comparison(TokenKind t, TeKind *out) {
     switch (t) {
     case TOK_EQ: *out = TE_EQ; return true;
@@ -335,12 +393,12 @@ static bool comparison(TokenKind t, TeKind *out) {
 }
 
 static Ast *cmp(Parser *p) {
-    Ast *a = add(p);
+    Ast *a = bitor(p);
     TeKind kind, again;
     uint32_t pos = p->tok.pos;
     if (!comparison(p->tok.kind, &kind)) return a;
     advance(p);
-    a = node2(p, kind, pos, a, add(p));
+    a = node2(p, kind, pos, a, bitor(p));
     if (comparison(p->tok.kind, &again)) {
         parse_error(p, "syntax", p->tok.pos, "comparisons do not chain");
         hint(p->f, "join two with &&");

@@ -18,6 +18,8 @@ static const Idiom function_idioms[] = {
     {"cosh", "(exp(x) + exp(-x)) / 2"},
     {"tan", "sin(x) / cos(x)"},
     {"log10", "log2(x) * 0.30103"},
+    {"log1p", "log(1 + x)"},
+    {"expm1", "exp(x) - 1"},
     {"reciprocal", "1 / x"},
     {"square", "x * x"},
     {"fabs", "abs(x)"},
@@ -38,6 +40,8 @@ static const Idiom axis_idioms[] = {
     {"cumsum", "sum[r](r <= j ? X[i,r] : 0) where r in N"},
 };
 
+static const Idiom operator_idioms[] = {{"and", "&&"}, {"or", "||"}};
+
 static const char *find(const Idiom *row, size_t n, const char *name) {
     for (size_t i = 0; i < n; i++) {
         if (strcmp(row[i].name, name) == 0) return row[i].form;
@@ -47,6 +51,10 @@ static const char *find(const Idiom *row, size_t n, const char *name) {
 
 static const char *axis_form(const char *name) {
     return find(axis_idioms, sizeof axis_idioms / sizeof axis_idioms[0], name);
+}
+
+const char *idiom_operator(const char *name) {
+    return find(operator_idioms, sizeof operator_idioms / sizeof operator_idioms[0], name);
 }
 
 bool hint_idiom(Front *f, const char *name) {

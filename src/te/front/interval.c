@@ -57,6 +57,20 @@ static Interval binary(Op *op, const TeExpr *e) {
     }
 }
 
+/* Of shifts: by a literal, within the type's width less the sign.  */
+static Interval bitwise(Op *op, const TeExpr *e) {
+    Interval x = expr_range(op, e->args[0]), y = expr_range(op, e->args[1]);
+    int width = e->type == TE_I32 ? 31 : 63;
+    bool known = y.lo == y.hi && y.lo >= 0 && y.lo < width;
+    switch (e->kind) {
+    case TE_SHL:
+        return known ? interval_mul(x, (Interval){INT64_C(1) << y.lo, INT64_C(1) << y.lo})
+                     : INTERVAL_ALL;
+    case TE_SHR: return known ? interval_shr(x, (int)y.lo) : interval_union(x, (Interval){-1, 0});
+    default: return interval_bits(x, y, e->kind == TE_BITAND);
+    }
+}
+
 static Interval read(Op *op, const TeExpr *e) {
     Interval r = type_range(op->te->tensor[e->v.ref].dtype);
     return e->other ? interval_union(r, expr_range(op, e->other)) : r;
@@ -81,6 +95,11 @@ Interval expr_range(Op *op, const TeExpr *e) {
     case TE_MUL:
     case TE_DIV:
     case TE_MOD: return exact(e, binary(op, e));
+    case TE_SHL:
+    case TE_SHR:
+    case TE_BITAND:
+    case TE_BITXOR:
+    case TE_BITOR: return exact(e, bitwise(op, e));
     case TE_CALL:
         if (e->v.fn == TE_FN_PHILOX) return (Interval){0, TE_PHILOX_MAX};
         return e->v.fn == TE_FN_ABS ? magnitude(e, expr_range(op, e->args[0])) : extreme(op, e);

@@ -108,11 +108,8 @@ static bool lex_mark(Front *f, Token *t) {
     }
     if (*s == '.' && digit(s[1]))
         return complain(f, "lex", t->pos, "digits are needed before the point");
-    if (*s > ' ' && *s <= '~') {
-        complain(f, "lex", t->pos, "'%c' has no meaning here", *s);
-        if (*s == '^') hint(f, "write pow(x, y), or x * x");
-        return false;
-    }
+    if (*s > ' ' && *s <= '~')
+        return complain(f, "lex", t->pos, "'%c' has no meaning here", *s);
     return complain(f, "lex", t->pos, "byte 0x%02x is not allowed", (unsigned)(unsigned char)*s);
 }
 

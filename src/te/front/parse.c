@@ -133,6 +133,9 @@ static void assignment(Parser *p, AstStmt *s) {
         s->red = TE_RED_SUM;
     } else if (accept(p, TOK_STAR_ASSIGN)) {
         s->red = TE_RED_PROD;
+    } else if (p->tok.kind == TOK_MINUS && p->f->text[end] == '=') {
+        parse_error(p, "syntax", p->tok.pos, "'-=' has no meaning here");
+        hint(p->f, "write += -(...)");
     } else {
         expected(p, "an assignment");
     }
@@ -203,6 +206,11 @@ static AstStmt *stmt(Parser *p) {
     }
     if (p->tok.kind != TOK_RBRACKET)
         s->left = parse_names(p, "an index", TE_MAX_RANK, "dimensions");
+    if (p->tok.kind == TOK_LBRACKET) {
+        parse_error(p, "syntax", p->tok.pos, "what is assigned has plain indices");
+        hint(p->f, "no statement scatters: sum what belongs to each element, "
+                   "V[j] = sum[i](I[i] == j ? X[i] : 0)");
+    }
     expect(p, TOK_RBRACKET);
     assignment(p, s);
     s->rhs = parse_expr(p);

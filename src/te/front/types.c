@@ -20,6 +20,7 @@ static const char *op_text(const TeExpr *e) {
     static const char *const marks[] = {
         [TE_NEG] = "-", [TE_NOT] = "!", [TE_ADD] = "+", [TE_SUB] = "-", [TE_MUL] = "*",
         [TE_DIV] = "/", [TE_MOD] = "%", [TE_EQ] = "==", [TE_NE] = "!=", [TE_LT] = "<",
+        [TE_SHL] = "<<", [TE_SHR] = ">>", [TE_BITAND] = "&", [TE_BITXOR] = "^", [TE_BITOR] = "|",
         [TE_LE] = "<=", [TE_GT] = ">", [TE_GE] = ">=", [TE_AND] = "&&", [TE_OR] = "||",
     };
     static const char *const functions[] = {
@@ -144,7 +145,12 @@ static bool meet(Op *op, TeExpr *e, int first) {
 
 static bool numbers(Op *op, const TeExpr *e) {
     for (int i = 0; i < e->n_args; i++) {
-        if (is_bool(e->args[i])) return wants(op, e, "numbers", e->args[i]);
+        if (!is_bool(e->args[i])) continue;
+        wants(op, e, "numbers", e->args[i]);
+        if (e->kind == TE_MUL) hint(op->f, "write condition ? x : 0, or cast: f32(condition)");
+        if (e->kind == TE_REDUCE && e->red == TE_RED_SUM)
+            hint(op->f, "to count, write sum[...](i32(...))");
+        return false;
     }
     return true;
 }
@@ -157,13 +163,36 @@ static bool bools(Op *op, TeExpr *e) {
     return true;
 }
 
+static bool integers(Op *op, const TeExpr *e) {
+    for (int i = 0; i < e->n_args; i++) {
+        const TeExpr *x = e->args[i];
+        if (!is_bool(x) && !real(x)) continue;
+        wants(op, e, "integers", x);
+        if (is_bool(x) && e->kind == TE_BITAND) hint(op->f, "bools are joined by &&");
+        if (is_bool(x) && e->kind == TE_BITOR) hint(op->f, "bools are joined by ||");
+        if (is_bool(x) && e->kind == TE_BITXOR) hint(op->f, "bools are compared by !=");
+        if (real(x) && e->kind == TE_BITXOR) hint(op->f, "a power is pow(x, y), or x * x");
+        return false;
+    }
+    return true;
+}
+
 /* Integers whatever is around it, so `7 % 2` is an i32 beside reals too.  */
 static bool type_mod(Op *op, TeExpr *e) {
-    if (!numbers(op, e)) return false;
-    for (int i = 0; i < 2; i++) {
-        if (real(e->args[i])) return wants(op, e, "integers", e->args[i]);
-    }
-    return meet(op, e, 0) && settle_alone(op, e);
+    return integers(op, e) && meet(op, e, 0) && settle_alone(op, e);
+}
+
+/* A shift has the type of what is shifted, into which its count is cast: only its lowest bits
+ * count.  */
+static bool type_shift(Op *op, TeExpr *e) {
+    TeExpr *count = e->args[1];
+    if (!integers(op, e) || !settle_alone(op, e->args[0])) return false;
+    e->type = e->store = e->args[0]->type;
+    if (!settle(op, count, e->type) || count->type == e->type) return true;
+    e->args[1] = new_expr(op, TE_CAST, count->pos, 1);
+    e->args[1]->args[0] = count;
+    e->args[1]->type = e->args[1]->store = e->type;
+    return true;
 }
 
 static bool type_comparison(Op *op, TeExpr *e) {
@@ -277,7 +306,13 @@ bool type_node(Op *op, TeExpr *e) {
     case TE_DIV:
         return numbers(op, e) && meet(op, e, 0);
     case TE_MOD:
+    case TE_BITAND:
+    case TE_BITXOR:
+    case TE_BITOR:
         return type_mod(op, e);
+    case TE_SHL:
+    case TE_SHR:
+        return type_shift(op, e);
     case TE_SELECT:
         return type_select(op, e);
     case TE_CALL:

@@ -2,6 +2,7 @@
  * exact (arithmetic that may wrap, data, division by something that may be 0) is opaque: an unknown
  * of its own, the same for the same expression, with the range of its type.  */
 #include "te/front/front.h"
+#include "te/tree/tree.h"
 
 static bool is_int(const TeExpr *e) { return te_dtype_class(e->type) == TE_CLASS_INT; }
 
@@ -55,6 +56,20 @@ static const Poly *binary(Op *op, const TeExpr *e) {
     }
 }
 
+/* Bits of literals, as arithmetic (te_bits_arithmetic).  */
+static const Poly *bitwise(Op *op, const TeExpr *e) {
+    Polys *ps = &op->f->polys;
+    int64_t by;
+    TeKind kind = te_bits_arithmetic(e, &by);
+    const Poly *x = expr_poly(op, e->args[0]), *y = poly_const(ps, by);
+    switch (kind) {
+    case TE_MUL: return exact(op, e, poly_mul(ps, x, y));
+    case TE_DIV: return exact(op, e, poly_quotient(ps, x, y));
+    case TE_MOD: return poly_modulo(ps, x, y);
+    default: return opaque(op, e);
+    }
+}
+
 static const Poly *call(Op *op, const TeExpr *e) {
     Polys *ps = &op->f->polys;
     if (e->v.fn == TE_FN_PHILOX) return opaque(op, e);
@@ -87,6 +102,9 @@ const Poly *expr_poly(Op *op, const TeExpr *e) {
     case TE_MUL:
     case TE_DIV:
     case TE_MOD: return binary(op, e);
+    case TE_SHL:
+    case TE_SHR:
+    case TE_BITAND: return bitwise(op, e);
     case TE_CALL: return call(op, e);
     case TE_CAST: return cast(op, e);
     default: return opaque(op, e);

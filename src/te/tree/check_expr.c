@@ -147,6 +147,7 @@ static const char *arithmetic(const TeExpr *e) {
         return is_int(type) && e->type == TE_I64 ? NULL : "an intrinsic of integers has others";
     if (type == TE_BOOL || type != e->type) return "arithmetic has another type than its operands";
     if (e->kind == TE_MOD && !is_int(type)) return "'%' of reals";
+    if (te_is_bitwise(e->kind) && !is_int(type)) return "bits of what is no integer";
     return takes == TE_TAKES_NUMBERS || is_real(type) ? NULL : "an intrinsic of integers";
 }
 
@@ -227,6 +228,11 @@ static const char *node(Checker *c, const TeExpr *e) {
     case TE_MUL:
     case TE_DIV:
     case TE_MOD:
+    case TE_SHL:
+    case TE_SHR:
+    case TE_BITAND:
+    case TE_BITXOR:
+    case TE_BITOR:
     case TE_CALL: return arithmetic(e);
     default: return logic(e);
     }

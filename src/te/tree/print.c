@@ -24,12 +24,16 @@ static const char *const intrinsics[] = {
 };
 static const char *const marks[] = {
     [TE_ADD] = "+", [TE_SUB] = "-", [TE_MUL] = "*", [TE_DIV] = "/", [TE_MOD] = "%",
+    [TE_SHL] = "<<", [TE_SHR] = ">>", [TE_BITAND] = "&", [TE_BITXOR] = "^", [TE_BITOR] = "|",
     [TE_EQ] = "==", [TE_NE] = "!=", [TE_LT] = "<",  [TE_LE] = "<=", [TE_GT] = ">",
     [TE_GE] = ">=", [TE_AND] = "&&", [TE_OR] = "||",
 };
 
 /* How tightly an operator binds; an operand that binds less needs parentheses.  */
-enum { P_SELECT = 1, P_OR, P_AND, P_CMP, P_ADD, P_MUL, P_UNARY, P_PRIM };
+enum {
+    P_SELECT = 1, P_OR, P_AND, P_CMP, P_BITOR, P_BITXOR, P_BITAND, P_SHIFT, P_ADD, P_MUL, P_UNARY,
+    P_PRIM
+};
 
 static bool negative(const TeExpr *e) {
     return e->kind == TE_INT ? e->v.i < 0 : e->kind == TE_REAL && signbit(e->v.r);
@@ -46,6 +50,11 @@ static int precedence(const TeExpr *e) {
     case TE_MUL:
     case TE_DIV:
     case TE_MOD: return P_MUL;
+    case TE_SHL:
+    case TE_SHR: return P_SHIFT;
+    case TE_BITAND: return P_BITAND;
+    case TE_BITXOR: return P_BITXOR;
+    case TE_BITOR: return P_BITOR;
     case TE_AND: return P_AND;
     case TE_OR: return P_OR;
     case TE_SELECT: return P_SELECT;

@@ -172,3 +172,20 @@ TeExpr *te_expr_index(Arena *a, int index, uint32_t pos) {
     e->v.ref = index;
     return e;
 }
+
+TeKind te_bits_arithmetic(const TeExpr *e, int64_t *by) {
+    const TeExpr *y = e->args[1];
+    int width = e->type == TE_I32 ? 31 : 63;
+    *by = 0;
+    if (y->kind != TE_INT) return e->kind;
+    int64_t n = y->v.i & width;
+    if (e->kind == TE_BITAND) {
+        if (y->v.i < 0 || y->v.i >= INT64_C(1) << (width - 1) || (y->v.i & (y->v.i + 1)))
+            return e->kind;
+        *by = y->v.i + 1;
+        return TE_MOD;
+    }
+    if ((e->kind != TE_SHL && e->kind != TE_SHR) || n == width) return e->kind;
+    *by = INT64_C(1) << n;
+    return e->kind == TE_SHL ? TE_MUL : TE_DIV;
+}
