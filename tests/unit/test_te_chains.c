@@ -139,6 +139,17 @@ static const struct {
     {"as written", "O: f16[2,8,20,12]",
      SCORE MAX Z "o[b,h,i,e] = sum[j](" P " * V[b,h,j,e]) @written;"
      "O[b,h,i,e] = o[b,h,i,e] / z[b,h,i];", "it is to be made as it is written"},
+    {"another reduction of the row", "(O: f16[2,8,20,12], R: f32[2,8,20])",
+     SCORE MAX Z OUT "R[b,h,i] = min[j](t[b,h,i,j]);",
+     "its rows have reductions that do not follow their maximum"},
+    {"deviation of the row", "(O: f16[2,8,20,12], R: f32[2,8,20])",
+     SCORE MAX Z OUT "u[b,h,i] = sum[j](t[b,h,i,j]) / 24;"
+     "R[b,h,i] = sum[j]((t[b,h,i,j] - u[b,h,i]) * (t[b,h,i,j] - u[b,h,i]));",
+     "its rows have reductions that do not follow their maximum"},
+    {"a row's value behind products back to back", "O: f16[2,8,20,12]",
+     SCORE MAX "u[b,h,i,j] = max(t[b,h,i,j], 0) @type(f16);"
+     "O[b,h,i,e] = sum[j](u[b,h,i,j] * V[b,h,j,e]) + m[b,h,i];",
+     "its rows have reductions that do not follow their maximum"},
     {"stored probabilities", "(O: f16[2,8,20,12], R: f16[2,8,20,24])",
      SCORE MAX Z "R[b,h,i,j] = exp(t[b,h,i,j] - m[b,h,i]) / z[b,h,i];" OUT,
      "what it reads of its rows takes several walks over them"},

@@ -269,6 +269,19 @@ static bool factors(Finder *f) {
     return follows(f, made);
 }
 
+/* All reductions of the row are the maximum that the second product follows, or follow it, too: a
+ * walk folds no others.  */
+static bool one_leader(Finder *f) {
+    const Chain *c = f->chain;
+    for (int i = 0; c->rows && i < c->rows->n; i++) {
+        if (c->rows->role[i] != ROW_REDUCE) continue;
+        bool follows = c->rows->follow[i] == FOLLOW_SCALE && c->rows->leader[i] == c->leader;
+        if (c->follow == FOLLOW_NONE || (i != c->leader && !follows))
+            return refuse(f, "its rows have reductions that do not follow their maximum");
+    }
+    return true;
+}
+
 /* ---- axes ---- */
 
 static uint32_t indices_of(const FusedAxis *x, const uint8_t *to_root) {
@@ -305,8 +318,8 @@ const Chain *chain_find(Arena *a, const Te *te, const Groups *g, const RowGroup 
     const TeExpr *rhs = te->stmt[c->second].rhs;
     bool found = !row[k] && rhs->kind == TE_REDUCE && rhs->red == TE_RED_SUM &&
                  stats_is_one_sum(te, g, k) && find_rows(&f, row) && join_rows(&f, row) &&
-                 bind_second(&f) && one_walk(&f) && factors(&f) && join_second(&f) &&
-                 bind_results(&f, maps, n) && parts(&f) && axes_agree(&f);
+                 bind_second(&f) && one_walk(&f) && factors(&f) && one_leader(&f) &&
+                 join_second(&f) && bind_results(&f, maps, n) && parts(&f) && axes_agree(&f);
     c->columns = f.columns;
     if (found) chain_bounds(a, te, f.joined, c);
     *out = (ChainFound){f.joined, f.row, f.to, found || f.why ? f.why : chain_alone};

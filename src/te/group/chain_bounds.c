@@ -206,19 +206,10 @@ static void look(Mask *m, const TeExpr *e, bool (*nothing)(const TeExpr *e)) {
     }
 }
 
-/* Are all reductions of the row the maximum that leads, or follow it?  */
-static bool all_follow(const Chain *c) {
-    for (int i = 0; i < c->rows->n; i++)
-        if (c->rows->role[i] == ROW_REDUCE && i != c->leader &&
-            (c->rows->follow[i] != FOLLOW_SCALE || c->rows->leader[i] != c->leader))
-            return false;
-    return true;
-}
-
 void chain_bounds(Arena *a, const Te *te, const Groups *g, Chain *c) {
     Mask m = {.a = a, .te = te, .g = g, .chain = c, .stmt = c->second, .all = true};
     const TeExpr *body = te->stmt[c->second].rhs->args[0];
-    if (c->follow == FOLLOW_SCALE && all_follow(c))
+    if (c->follow == FOLLOW_SCALE)
         look(&m, rows_difference(c->power)->args[0], is_minus_infinity);
     else if (!c->rows)
         look(&m, body, te_is_zero);
