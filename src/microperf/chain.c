@@ -14,6 +14,8 @@
  *       each block
  *   FILL: block_start + DRAM latency + a's and b's first tiles, and what overlaps with nothing
  *       there
+ *   SPLIT: slices of the turns are blocks of their own, and store results and values of rows to the
+ *       workspace; a second kernel merges them (contract.c)
  *   EPILOGUE: r * (outputs * (operations + 4) / issue + sectors / share) + l2.latency
  *   OVERLAP: of units of warps, of shared memory and the rest (model.c); of warpgroups, of the
  *       rings' slots, as of a contract program's
@@ -25,14 +27,18 @@
 #include "microperf/sectors.h"
 #include "microperf/story.h"
 
+static double blocks_of(const Model *m, const RProg *r) {
+    return (double)rprog_blocks(m->p, r) * r->split;
+}
+
 /* Blocks that differ in length, longest first, fill the SMs evenly: at the least for as long as the
  * longest one.  */
 static void phases_of(const Model *m, const RProg *r, double stored, double turns, Phases *out) {
     double all = (double)rprog_chain_turns(m->p, r);
     mp_grid_phases(m, r, stored, out);
-    for (int i = 0; i < out->n; i++) out->at[i].steps = turns;
+    for (int i = 0; i < out->n; i++) out->at[i].steps = whole(turns / r->split);
     if (turns >= all || turns <= 0) return;
-    double blocks = (double)rprog_blocks(m->p, r), slots = m->sms * r->blocks_per_sm;
+    double blocks = blocks_of(m, r), slots = m->sms * r->blocks_per_sm;
     out->n = 1;
     out->at[0].active = lesser(blocks, m->sms);
     out->at[0].resident = lesser(whole(blocks / m->sms), r->blocks_per_sm);
@@ -70,7 +76,8 @@ static double end_clocks(const Model *m, const RProg *r, const ChainTurn *t, con
         double all = t->warps * (double)(c->staging_stores + c->staging_loads);
         through = rounds * (all / m->smem_rate + 2 * m->smem_latency);
     }
-    double work = outputs * (m->p->next->epilogue_ops + 4) / (m->issue * WARP) + through;
+    double ops = r->split > 1 ? 4 : m->p->next->epilogue_ops + 4;
+    double work = outputs * ops / (m->issue * WARP) + through;
     return ph->resident * (work + ph->bytes / port) + m->l2_latency;
 }
 
@@ -121,13 +128,14 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
     (void)memo;
     const ComputeUnit *u = &m->dev->unit[r->unit];
     ChainTurn t = mp_chain_turn(m, r);
-    double clocks[MP_COUNT] = {0}, blocks = (double)rprog_blocks(m->p, r);
-    double turns = mp_chain_turns(m, r);
+    double clocks[MP_COUNT] = {0}, blocks = blocks_of(m, r);
+    double turns = mp_chain_turns(m, r), sums = mp_sum_bytes(m->p, r);
+    double written = r->split > 1 ? sums : m->out_bytes;
     double sectors = mp_store_sectors(&t.of[1], &t.prog[1], NULL);
     Phases phases;
     *out = (Estimate){.blocks = (int64_t)blocks, .blocks_per_sm = r->blocks_per_sm};
     out->store_sectors = (int64_t)(sectors + 0.5);
-    phases_of(m, r, greater(sectors * SECTOR, m->out_bytes), turns, &phases);
+    phases_of(m, r, greater(sectors * SECTOR, written), turns, &phases);
     for (int i = 0; i < phases.n; i++) {
         Phase *ph = &phases.at[i];
         bool last = i == phases.n - 1;
@@ -136,12 +144,13 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
         clocks[MP_FILL] += exposed * fill_clocks(m, r, &t, ph);
         clocks[MP_EPILOGUE] += exposed * end_clocks(m, r, &t, ph);
     }
-    fill_counts(&t, blocks, turns, out);
+    fill_counts(&t, blocks, turns / r->split, out);
     double reads = dram_reads(m, r);
-    out->dram_bytes = reads + m->out_bytes;
+    out->dram_bytes = reads + written;
     double in_flight = in_flight_us(m, r, &t, reads, blocks);
     double read_rate = lesser(m->dram_read, lesser(blocks, m->sms) * m->dram_port);
-    out->term[MP_DRAM] = (reads / read_rate + m->out_bytes / m->dram_write) * 1e6;
+    out->term[MP_DRAM] = (reads / read_rate + written / m->dram_write) * 1e6;
+    out->term[MP_SPLIT] = mp_split_us(m, r, m->out_bytes);
     out->term[MP_LAUNCH] = m->launch_us;
     time_course(m, r, clocks, in_flight, m->clock, out);
     for (int i = 0; i < CLOCK_ITERATIONS && u->clock.n > 0; i++)

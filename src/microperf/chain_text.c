@@ -8,6 +8,7 @@ void mp_chain_summary(const Problem *p, const Device *dev, const RProg *r, Buf *
                r->threads, r->stages, mp_plural(r->stages));
     buf_printf(out, ", %s, %s", dev->mover[r->load[LOAD_B].mover].name, dev->unit[r->unit].name);
     buf_puts(out, r->keep == KEEP_REGISTERS ? ", a in registers" : "");
+    if (r->split > 1) buf_printf(out, ", turns in %d slices", (int)r->split);
 }
 
 static void tell_clocks(Buf *out, const char *what, double clocks, const char *end) {

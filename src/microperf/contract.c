@@ -136,12 +136,10 @@ static double direct_share(const Model *m, const RProg *r) {
     return 1 - (double)r->tail / greater((double)rprog_blocks(m->p, r), 1);
 }
 
-/* The second kernel of a split reduction: reads all slices, writes the outputs.  */
-static double split_us(const Model *m, const RProg *r) {
+double mp_split_us(const Model *m, const RProg *r, double stored) {
     if (r->split <= 1 && r->tail == 0) return 0;
     double bytes = mp_sum_bytes(m->p, r);
     double rate = bytes <= m->l2_capacity ? m->l2_rate : m->dram_read;
-    double stored = m->out_bytes * (1 - direct_share(m, r));
     return m->floor_us + (m->dram_latency + m->l2_latency) / m->clock * 1e6 +
            (bytes / rate + stored / m->dram_write) * 1e6;
 }
@@ -344,7 +342,7 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     const ComputeUnit *u = &m->dev->unit[r->unit];
     out->dram_bytes = reads + writes;
     out->term[MP_DRAM] = (reads / read_rate + writes / m->dram_write) * 1e6;
-    out->term[MP_SPLIT] = split_us(m, r);
+    out->term[MP_SPLIT] = mp_split_us(m, r, m->out_bytes * (1 - direct_share(m, r)));
     out->term[MP_LAUNCH] = m->launch_us;
     time_course(m, r, e, &t, m->clock, out);
     for (int i = 0; i < CLOCK_ITERATIONS && u->clock.n > 0; i++)

@@ -84,6 +84,9 @@ double mp_region_sectors(const Problem *p, const RProg *r, int side, const RRegi
 double mp_store_sectors(const Model *m, const RProg *r, CountMemo *memo);
 /* Bytes read from DRAM behind L2 in the order of the grid.  */
 double mp_dram_reads(const Model *m, const RProg *r);
+/* The second kernel of a split reduction, which reads all slices and writes `stored` bytes of
+ * outputs.  */
+double mp_split_us(const Model *m, const RProg *r, double stored);
 /* A kernel that makes results of partial ones in the workspace, `lanes` threads each.  */
 typedef struct {
     double results, partials; /* how many, and of how many parts each */

@@ -68,6 +68,22 @@ void chain_rooms(RoomWalk *w) {
     barriers(w);
 }
 
+/* ---- the workspace ---- */
+
+int64_t rprog_chain_left(const Problem *p, const RProg *r, int i) {
+    const Problem *last = p->next;
+    int64_t rows = r->split * p->extent[AX_B] * p->extent[AX_M];
+    int64_t results = rows * last->extent[AX_N] * last->acc_bytes;
+    return ceil_div(results, RTILE_ACCESS) * RTILE_ACCESS +
+           rprog_partials(p->te, p->chain->slices, i, rows);
+}
+
+static int64_t workspace(const Problem *p, const RProg *r) {
+    return r->split > 1 ? rprog_chain_left(p, r, p->chain->slices->n - 1) : 0;
+}
+
+static const RowGroup *partials(const Problem *p) { return p->chain->slices; }
+
 /* ---- products ---- */
 
 static void product(Arena *a, const Problem *p, const Device *dev, const RProg *r, Layout *l) {
@@ -78,6 +94,7 @@ static void product(Arena *a, const Problem *p, const Device *dev, const RProg *
         RProg *own = ARENA_NEW(a, RProg);
         *own = rprog_chain_product(r, i);
         product_facts(chain_problem(p, i), dev, own, l, &c[i]);
+        c[i].sliced = false;              /* of turns: they begin where a mask lets them */
     }
 }
 
@@ -108,7 +125,7 @@ enum {
 
 static const char *check(const Problem *p, const Device *dev, const RProg *r) {
     const char *why = chain_check(p, dev, r);
-    return why ? why : skeleton_grid_check(&rprog_chain, p, dev, r, 1);
+    return why ? why : skeleton_grid_check(&rprog_chain, p, dev, r, rprog_chain_turns(p, r));
 }
 
 const SkeletonRow rprog_chain = {
@@ -124,4 +141,6 @@ const SkeletonRow rprog_chain = {
     .rooms = chain_rooms,
     .product = product,
     .map = map,
+    .workspace = workspace,
+    .partials = partials,
 };

@@ -9,13 +9,13 @@
  *
  * Bounds of the search, where none of these ends it before: 3 slots (one turn takes longer than a
  * load), 16 warps (as of `contract`), 8 instructions of rows a warp (their results alone fill the
- * registers).  Padding of rows is that of `contract`: 0.1, more by 0.1, doubled from 0.5 to 64,
- * until there are 16 programs.  */
+ * registers), 128 slices (as of `contract`), of two turns at least.  Padding of rows is that of
+ * `contract`: 0.1, more by 0.1, doubled from 0.5 to 64, until there are 16 programs.  */
 #include "rprogram/build.h"
 #include "rprogram/chain.h"
 #include "rprogram/matrix.h"
 
-enum { SLOTS_MAX = 3, WARPS_MAX = 16, BODY_ROWS = 8, GROUPS_MAX = 4 };
+enum { SLOTS_MAX = 3, WARPS_MAX = 16, BODY_ROWS = 8, GROUPS_MAX = 4, SLICES_MAX = 128 };
 
 typedef struct {
     Keeper *k;
@@ -52,6 +52,29 @@ static bool fit_loads(Chains *x, RProg *r) {
     return true;
 }
 
+/* Slices of the turns, as many as let each SM have one block, two, ... all that fit.  */
+static void with_slices(Chains *x, RProg r) {
+    const Keeper *k = x->k;
+    const Problem *last = k->p->next;
+    int64_t turns = rprog_chain_turns(k->p, &r), sms = (int64_t)k->dev->limits.sm_count.value;
+    if (rprog_warpgroups(k->dev, &r)) return;
+    r.via = VIA_DIRECT;
+    r.store_vec = r.vec_n;
+    while (last->multiple[AX_N] % r.store_vec) r.store_vec /= 2;
+    skeleton_derive(k->of, k->p, k->dev, &r);
+    int64_t tiles = skeleton_blocks(k->of, k->p, &r);
+    for (int blocks = 1, before = 1; blocks <= r.blocks_per_sm && tiles > 0; blocks++) {
+        int64_t split = blocks * sms / tiles;
+        if (split > turns / 2) split = turns / 2;
+        if (split > SLICES_MAX) split = SLICES_MAX;
+        if (split < 2) continue;
+        split = ceil_div(turns, ceil_div(turns, split));
+        if (split <= before) continue;
+        r.split = before = (int32_t)split;
+        rprog_keep(x->k, r);
+    }
+}
+
 /* As lanes hold results, or through shared memory, where that makes wider stores.  */
 static void with_stores(Chains *x, RProg r) {
     const Problem *last = x->k->p->next;
@@ -77,6 +100,7 @@ static void with_slots(Chains *x, RProg r) {
         r.stages = (uint8_t)slots;
         if ((double)skeleton_shared(x->k->of, x->k->p, x->k->dev, &r, &all) > most) break;
         with_stores(x, r);
+        with_slices(x, r);
     }
 }
 

@@ -69,8 +69,9 @@ const char *chain_check(const Problem *p, const Device *dev, const RProg *r) {
     if (r->stages < 1 || r->stages > STAGES_MAX) return "stages are not in 1..8";
     if (r->keep != KEEP_REGISTERS && r->keep != KEEP_SHARED)
         return "operand a of a chain stays in registers or in shared memory";
-    if (r->group || r->tail || r->split != 1 || r->stats || r->lanes != 1)
-        return "a chain has neither slices nor another order of tiles";
+    if (r->group || r->tail || r->stats || r->lanes != 1)
+        return "a chain has neither a tail nor another order of tiles";
+    if (r->split > 1 && rprog_warpgroups(dev, r)) return "slices of turns are of units of warps";
     if ((why = rprog_warpgroups(dev, r) ? chain_groups_check(p, dev, r)
                                         : check_products(p, dev, r)))
         return why;

@@ -39,7 +39,7 @@ int64_t rprog_workspace(const Problem *p, const RProg *r) {
 
 bool rprog_workspace_fixed(const Problem *p, const RProg *r) {
     const SkeletonRow *s = row_of(r);
-    return s->partials && rprog_partial_arrays(p->te, s->partials(p)) > 1;
+    return s->chains || (s->partials && rprog_partial_arrays(p->te, s->partials(p)) > 1);
 }
 
 int64_t rprog_evaluations(const Problem *p, const RProg *r) {

@@ -99,7 +99,12 @@
  *   O likewise.  A block's turns are those from the first to the last that has a column within
  *   Chain.bounds for some of its rows.
  * - The grid's x has the tiles of M of a batch, from the last to the first where later rows have
- *   more columns (rprog_chain_grows), then batches.  split == 1.
+ *   more columns (rprog_chain_grows), then batches.
+ * - split > 1 (grid y): slice s of a block's turns has ceil(turns / split) from the s-th such on,
+ *   one without columns where there are none left.  It leaves its results of the second product in
+ *   the workspace as a split `contract` program does, [slice][B][M][E], and behind them what it
+ *   holds of its rows (ChainFacts.slices), [slice][row] each (rprog_chain_left).  A second kernel
+ *   merges these in order: first leaders, then what follows them, made to fit.
  * - VIA_DIRECT, VIA_SHARED: results leave as those of `contract` do, of the second product.
  *
  * Units of warpgroups in the `chain` skeleton; what is not said here is as above, and as of units
@@ -212,6 +217,9 @@ RProg rprog_chain_product(const RProg *r, int number);
 int64_t rprog_chain_turns(const Problem *p, const RProg *r);
 /* Turns that the blocks of row tile `tile` visit, as far as bounds are known (Chain.bounds).  */
 int64_t rprog_chain_visited(const Problem *p, const RProg *r, int64_t tile);
+/* Bytes of the workspace before what slices leave of reduction i of ChainFacts.slices (the last is
+ * the second product: all).  */
+int64_t rprog_chain_left(const Problem *p, const RProg *r, int i);
 /* Do later rows have more columns, so that the grid begins with them?  */
 bool rprog_chain_grows(const Problem *p);
 

@@ -4,11 +4,12 @@
  * maps of its results.  Its operand a alone has no place in memory.  */
 #include "rtile/facts.h"
 
-/* The left index of the second product that runs with a root's index, or with one of its own.  */
-static uint8_t index_of_second(const KernelGroup *g, int second, uint8_t runs) {
+uint8_t rtile_chain_index(const KernelGroup *g, uint8_t runs) {
     const Chain *c = g->chain;
-    if (runs >= CHAIN_OWN) return c->own[runs - CHAIN_OWN];
+    int second = 0;
     uint8_t j = 0;
+    if (runs >= CHAIN_OWN) return c->own[runs - CHAIN_OWN];
+    while (g->fused[second] != c->second) second++;
     while (j < TE_MAX_RANK - 1 && g->perm[second][j] != runs) j++;
     return j;
 }
@@ -17,15 +18,13 @@ static uint8_t index_of_second(const KernelGroup *g, int second, uint8_t runs) {
 static KernelGroup *second_group(Arena *a, const Te *te, const KernelGroup *g) {
     const Chain *c = g->chain;
     KernelGroup *out = ARENA_NEW(a, KernelGroup);
-    int second = 0;
-    while (g->fused[second] != c->second) second++;
     *out = (KernelGroup){.root = c->second, .fused = ARENA_ARRAY(a, int, g->n_fused)};
     out->perm = arena_calloc(a, (size_t)g->n_fused, sizeof *out->perm);
     for (int i = 0; i < g->n_fused; i++) {
         if (c->part[i] != CHAIN_RESULT) continue;
         const TeStmt *s = &te->stmt[g->fused[i]];
         for (int j = 0; j < s->n_left; j++)
-            out->perm[out->n_fused][j] = index_of_second(g, second, g->perm[i][j]);
+            out->perm[out->n_fused][j] = rtile_chain_index(g, g->perm[i][j]);
         out->fused[out->n_fused++] = g->fused[i];
     }
     return out;
@@ -147,6 +146,20 @@ static int64_t value_bytes(const Te *te, const KernelGroup *g, const bool *store
     return bytes;
 }
 
+/* The reductions of the row and the second product.  */
+static const RowGroup *slices_of(Arena *a, const Chain *c) {
+    RowGroup *g = ARENA_NEW(a, RowGroup);
+    *g = c->rows ? *c->rows : (RowGroup){.frame = -1};
+    int i = g->n++;
+    g->stmt[i] = c->second;
+    g->role[i] = ROW_REDUCE;
+    g->pass[i] = 0;
+    g->follow[i] = c->follow;
+    g->leader[i] = c->leader;
+    g->center[i] = c->center;
+    return g;
+}
+
 void chain_describe(Arena *a, int align, const bool *stored, Problem *p) {
     ChainFacts *f = ARENA_NEW(a, ChainFacts);
     Contraction second;
@@ -156,7 +169,7 @@ void chain_describe(Arena *a, int align, const bool *stored, Problem *p) {
         access_resize(p->te, &second);
     }
     if (!p->next) access_chain_contraction(p->te, p->group, &second, &why);
-    *f = (ChainFacts){.chain = p->group->chain};
+    *f = (ChainFacts){.chain = p->group->chain, .slices = slices_of(a, p->group->chain)};
     count_scores(p->te, p->group, second.a.expr, f);
     for (int i = 0; i < f->chain->bounds.n_from; i++)
         f->from[i] = end_of(p, &f->chain->bounds.from[i]);

@@ -133,8 +133,13 @@ typedef struct {
     double powers;            /* exponentials; what is made for each of them: its argument, ... */
     double power_ops;         /* ... folds of what follows, the rest of the operand */
     int values;               /* reductions, which a thread carries for each of its rows */
+    /* What a slice of the columns leaves of a row: its reductions, behind which the second product
+     * is one more, which follows as they do.  */
+    const RowGroup *slices;
     ChainEnd from[CHAIN_MAX_BOUNDS], to[CHAIN_MAX_BOUNDS];        /* as in Chain.bounds */
 } ChainFacts;
+/* The left index of the second product that runs with a root's index, or with one of its own.  */
+uint8_t rtile_chain_index(const KernelGroup *g, uint8_t runs);
 /* The columns that some row of first..end - 1 of a batch has terms in, as far as is known: from
  * *from to before *to, none of them where these meet.  */
 struct Problem;

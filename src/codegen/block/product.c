@@ -61,6 +61,10 @@ bool product_bounded(const Kernel *k) {
     return b->n_from > 0 || b->n_to > 0;
 }
 
+bool product_parted(const Kernel *k) {
+    return k->other && (product_bounded(k) || k->c.r->split > 1);
+}
+
 Ir product_inside(const Kernel *k, const Side *s, AxisClass axis, Ir at) {
     const Cg *cg = k->cg;
     bool columns = product_bounded(k) && s->moves == axis && !product_resident(s);

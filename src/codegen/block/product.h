@@ -38,6 +38,8 @@ bool product_resident(const Side *s);
 /* Of a chain: does a mask decide on the columns that a block visits?  The test that a position of a
  * load of an operand is one of those that the block has along an axis.  */
 bool product_bounded(const Kernel *k);
+/* Has a block of it, by a mask or as a slice, a part of the turns?  */
+bool product_parted(const Kernel *k);
 Ir product_inside(const Kernel *k, const Side *s, AxisClass axis, Ir at);
 Ir product_loads_from(const Kernel *k, const Side *s);
 /* An accumulator of a thread.  */

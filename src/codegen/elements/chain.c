@@ -347,7 +347,7 @@ void chain_fold(Kernel *k) {
     k->at.n_vector = 0;
     ir_scope(cg);
     Ir turn = product_int(cg, "step");
-    if (product_bounded(k)) turn = ir_add(cg, product_int(cg, "turn_first"), turn);
+    if (product_parted(k)) turn = ir_add(cg, product_int(cg, "turn_first"), turn);
     ir_let_as(cg, place_along_base(k, AX_N), "n0", ir_mul(cg, turn, product_size(k, 'B', AX_N)));
     place_axis(k, AX_B, product_int(cg, "b"), false, k->at.index, k->at.wide);
     ir_note(cg, "scores of the turn");

@@ -1,6 +1,7 @@
 /* Inside of the blocks of a chain: chain_places.c says where a thread has rows and columns,
  * chain_columns.c which columns there are, chain.c folds scores, of which chain_operand.c makes the
- * second product's operand, and chain_values.c makes values of rows behind all turns.  */
+ * second product's operand, and chain_values.c makes values of rows behind all turns; chain_slices.c
+ * merges those of slices.  */
 #ifndef ROLLER_CODEGEN_ELEMENTS_CHAIN_H
 #define ROLLER_CODEGEN_ELEMENTS_CHAIN_H
 #include "codegen/block/product.h"
@@ -23,6 +24,10 @@ Ir chain_result(const Kernel *k, Ir all);
 /* Defines where it is along an axis, m or n, and the indices of the root there; `inside`: those
  * behind the end are the last one.  */
 void chain_place(Kernel *k, AxisClass axis, bool inside);
+/* Opens a test that the position at hand is inside; true: some are not.  Is it the one lane of
+ * those that share the row?  */
+bool chain_open_inside(Kernel *k, AxisClass axis);
+Ir chain_row_leads(const Kernel *k);
 
 /* -- chain.c -- */
 /* Are scores a positive multiple of the first product's results (these stand for them then), *by of
@@ -34,6 +39,14 @@ Ir chain_top(const Kernel *k, const Partial *leader);
 
 /* -- chain_operand.c -- */
 void chain_operand(Kernel *k);
+
+/* -- chain_values.c -- */
+/* Values of the row at hand, of its reductions; one thread, where `only` holds, stores them.  */
+void chain_define(Kernel *k, const Partials *p, Ir only);
+
+/* -- chain_slices.c -- */
+/* Leaves what a slice holds of its rows.  */
+void chain_leave(Kernel *k, const Partials *p);
 
 /* -- chain_columns.c -- */
 /* The test that some columns of a turn are none of some row (NULL: never); ends of the row at hand,

@@ -3,8 +3,9 @@
 /* The columns of a chain that a block's rows have terms in, where a mask decides on that
  * (ColumnBounds): turns begin and end with them, and only tiles that the mask cuts test it.
  *
- * Names in the text: n_begin n_end the columns that the block visits, turn_first its first turn,
- * n_from n_to those that all of its rows have.  */
+ * Names in the text: n_begin n_end the columns that the block visits, mask_first the turn of the
+ * first of them, turn_first its first turn, n_from n_to those that all of its rows have; turns those
+ * that slices share, slice those of each, slice_first where the block's begins behind mask_first.  */
 
 static const ColumnBounds *bounds_of(const Kernel *k) {
     return &k->l->p->group->chain->bounds;
@@ -97,7 +98,8 @@ static void define_int(Kernel *k, const char *name, const char *of) {
                                                             zero)));
 }
 
-void chain_columns(Kernel *k) {
+/* Columns of the block's rows; their turns, from the first on.  */
+static Ir mask_turns(Kernel *k, Ir *first) {
     Cg *cg = k->cg;
     const ColumnBounds *b = bounds_of(k);
     Ir all = ir_as(cg, IR_I64, product_extent(k, AX_N)), one = ir_int(cg, 1);
@@ -115,11 +117,41 @@ void chain_columns(Kernel *k) {
     define_int(k, "n_from", "from");
     define_int(k, "n_end", "end");
     define_int(k, "n_to", "to");
-    Ir first = ir_let_as(cg, IR_I32, "turn_first", ir_div(cg, product_int(cg, "n_begin"), tile));
+    *first = ir_let_as(cg, IR_I32, "mask_first", ir_div(cg, product_int(cg, "n_begin"), tile));
     Ir last = ir_div(cg, ir_sub(cg, ir_add(cg, product_int(cg, "n_end"), tile), one), tile);
-    ir_let_as(cg, IR_I32, "steps", ir_max(cg, ir_sub(cg, last, first), one));
+    return ir_max(cg, ir_sub(cg, last, *first), one);
+}
+
+/* Those of all columns.  */
+static Ir all_turns(const Kernel *k) {
+    const Cg *cg = k->cg;
+    const Contract *last = &k->other->c;
+    Ir tile = product_size(k, 'B', AX_N), columns = product_extent(k, AX_N);
+    if (!last->varying_k) return ir_int(cg, last->steps);
+    return ir_div(cg, ir_sub(cg, ir_add(cg, columns, tile), ir_int(cg, 1)), tile);
+}
+
+/* Those of the block's slice, of which one may be left without any: it has one, of no columns.  */
+static Ir slice_turns(Kernel *k, Ir turns, Ir *first) {
+    Cg *cg = k->cg;
+    Ir split = ir_int(cg, k->c.r->split), one = ir_int(cg, 1);
+    Ir all = ir_let_as(cg, IR_I32, "turns", turns);
+    Ir each = ir_let_as(cg, IR_I32, "slice",
+                        ir_div(cg, ir_sub(cg, ir_add(cg, all, split), one), split));
+    Ir own = ir_let_as(cg, IR_I32, "slice_first", ir_mul(cg, ir_block(cg, 1), each));
+    *first = ir_add(cg, *first, own);
+    return ir_max(cg, ir_min(cg, ir_sub(cg, all, own), each), one);
+}
+
+void chain_columns(Kernel *k) {
+    Cg *cg = k->cg;
+    Ir first = ir_int(cg, 0);
+    Ir turns = product_bounded(k) ? mask_turns(k, &first) : all_turns(k);
+    if (k->c.r->split > 1) turns = slice_turns(k, turns, &first);
+    first = ir_let_as(cg, IR_I32, "turn_first", first);
+    ir_let_as(cg, IR_I32, "steps", turns);
     product_select(k, 1);
-    ir_set(cg, product_k_next(k), ir_mul(cg, first, tile));
+    ir_set(cg, product_k_next(k), ir_mul(cg, first, product_size(k, 'B', AX_K)));
     product_select(k, 0);
     ir_simple(cg, IR_STMT_BLANK);
 }
@@ -131,7 +163,7 @@ Ir chain_cut(const Kernel *k) {
     const ColumnBounds *b = bounds_of(k);
     Ir first = product_first(k, AX_N), end = ir_add(cg, first, product_size(k, 'B', AX_N)), test;
     if (!product_bounded(k)) {
-        if (!index_ragged(&k->l->map, AX_N)) return NULL;
+        if (!k->c.own_ragged[1]) return NULL;
         return ir_binary(cg, IR_GT, end, product_extent(k, AX_N));
     }
     test = ir_binary(cg, IR_GT, end, product_int(cg, "n_to"));

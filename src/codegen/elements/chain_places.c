@@ -3,6 +3,7 @@
 /* Where a thread has rows and columns of a product of a chain: as the unit deals its results.  */
 
 const Chain *chain_of(const Kernel *k) {
+    if (k->l->chain) return k->l->chain->group->chain;
     return (k->product ? k->other->l : k->l)->p->group->chain;
 }
 
@@ -57,4 +58,16 @@ void chain_place(Kernel *k, AxisClass axis, bool inside) {
     if (inside && index_ragged(&k->l->map, (int)axis)) at = ir_min(cg, at, ir_as(cg, base, last));
     at = ir_let_as(cg, base, m ? "m" : "n", at);
     place_axis(k, (int)axis, at, base == IR_I64, k->at.index, k->at.wide);
+}
+
+bool chain_open_inside(Kernel *k, AxisClass axis) {
+    Cg *cg = k->cg;
+    if (!index_ragged(&k->l->map, (int)axis)) return false;
+    Ir at = ir_name(cg, ir_type(place_along_base(k, axis)), axis == AX_M ? "m" : "n");
+    ir_if(cg, ir_lt(cg, at, product_extent(k, axis)));
+    return true;
+}
+
+Ir chain_row_leads(const Kernel *k) {
+    return ir_binary(k->cg, IR_EQ, product_int(k->cg, "lane_n"), ir_int(k->cg, 0));
 }

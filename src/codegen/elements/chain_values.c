@@ -27,20 +27,18 @@ static void settle(Kernel *k, const Partials *p) {
     product_select(k, 0);
 }
 
-/* By one lane of those that share the row.  */
-static void store(Kernel *k, int t, const CgPoint *p) {
+static void store(Kernel *k, int t, const CgPoint *p, Ir only) {
     Cg *cg = k->cg;
     TeDtype dtype = cg->te->tensor[t].dtype;
-    ir_if(cg, ir_binary(cg, IR_EQ, product_int(cg, "lane_n"), ir_int(cg, 0)));
+    ir_if(cg, only);
     ir_set(cg, ir_element(cg, cg_tensor(cg, t), cg_offset(cg, t, p->index)),
            cg_encode(cg, dtype, te_dtype_compute(dtype), k->at.made[t]));
     ir_close(cg);
 }
 
-static void define_values(Kernel *k, const Partials *p) {
-    Cg *cg = k->cg;
+void chain_define(Kernel *k, const Partials *p, Ir only) {
     const RowGroup *g = chain_of(k)->rows;
-    for (int i = 0; i < g->n; i++) {
+    for (int i = 0; g && i < g->n; i++) {
         const TeStmt *s = chain_statement(k, i);
         bool reduced = g->role[i] == ROW_REDUCE;
         if (g->role[i] == ROW_MAP) continue;
@@ -48,9 +46,18 @@ static void define_values(Kernel *k, const Partials *p) {
         elements_define(k, s->tensor, s->rhs->type,
                         reduced ? monoid_result(monoid_of(p, s->rhs))
                                 : cg_expr(&at, s->rhs, s->rhs->type));
-        ir_set(cg, ir_element(cg, values_of(k, s->tensor), product_int(cg, "x")),
-               k->at.made[s->tensor]);
-        if (elements_in_memory(k, s->tensor)) store(k, s->tensor, &at);
+        if (elements_in_memory(k, s->tensor)) store(k, s->tensor, &at, only);
+    }
+}
+
+/* For the maps of the second product's results.  */
+static void keep_values(Kernel *k) {
+    Cg *cg = k->cg;
+    const RowGroup *g = chain_of(k)->rows;
+    for (int i = 0; i < g->n; i++) {
+        int t = chain_statement(k, i)->tensor;
+        if (g->role[i] != ROW_MAP)
+            ir_set(cg, ir_element(cg, values_of(k, t), product_int(cg, "x")), k->at.made[t]);
     }
 }
 
@@ -83,15 +90,6 @@ static int map_in_place(const Kernel *k) {
     return -1;
 }
 
-/* Opens a test that the position at hand is inside; true: some are not.  */
-static bool open_inside(Kernel *k, AxisClass axis) {
-    Cg *cg = k->cg;
-    if (!index_ragged(&k->l->map, (int)axis)) return false;
-    Ir at = ir_name(cg, ir_type(place_along_base(k, axis)), axis == AX_M ? "m" : "n");
-    ir_if(cg, ir_lt(cg, at, product_extent(k, axis)));
-    return true;
-}
-
 /* At row f of tile i, whose values are defined.  */
 static void put_in_place(Kernel *k, int stmt) {
     Cg *cg = k->cg;
@@ -103,7 +101,7 @@ static void put_in_place(Kernel *k, int stmt) {
     place_axis(k, AX_B, product_int(cg, "b"), false, k->at.index, k->at.wide);
     chain_place(k, AX_M, false);
     chain_place(k, AX_N, false);
-    bool tested = open_inside(k, AX_N);
+    bool tested = chain_open_inside(k, AX_N);
     Ir to = chain_result(k, k->acc);
     elements_open_lanes(k);
     elements_define(k, k->c.root->tensor, k->c.p->con.acc, to);
@@ -138,14 +136,19 @@ void chain_finish(Kernel *k) {
     ir_close(cg);
     top_values(k, &p);
     chain_rescale(k, &p);
+    if (k->c.r->split > 1) {
+        chain_leave(k, &p);
+        return;
+    }
     declare_values(k);
     ir_scope(cg);
     place_axis(k, AX_B, product_int(cg, "b"), false, k->at.index, k->at.wide);
     chain_open_rows(k);
     chain_place(k, AX_M, false);
     settle(k, &p);
-    bool tested = open_inside(k, AX_M);
-    define_values(k, &p);
+    bool tested = chain_open_inside(k, AX_M);
+    chain_define(k, &p, chain_row_leads(k));
+    keep_values(k);
     if (map >= 0) put_in_place(k, map);
     chain_close(k, tested + ROW_LOOPS);
     ir_close(cg);
@@ -156,7 +159,8 @@ void chain_finish(Kernel *k) {
 void chain_rows(Kernel *k) {
     Cg *cg = k->cg;
     const RowGroup *g = chain_of(k)->rows;
-    for (int i = 0; g && !k->at.kept && i < g->n; i++) {
+    bool known = g && !k->at.kept && k->c.r->split == 1;
+    for (int i = 0; known && i < g->n; i++) {
         int t = chain_statement(k, i)->tensor;
         if (g->role[i] == ROW_MAP) continue;
         k->at.made[t] = ir_let(cg, cg_name(cg, "e", t),

@@ -3,6 +3,9 @@
 
 int elements_root_index(const Kernel *k, int stmt, int j) {
     const KernelGroup *g = k->l->p->group;
+    const KernelGroup *chain = k->l->chain ? k->l->chain->group : NULL;
+    for (int i = 0; chain && i < chain->n_fused && stmt != g->root; i++)
+        if (chain->fused[i] == stmt) return rtile_chain_index(chain, chain->perm[i][j]);
     /* The terms of a scan are made at their own place.  */
     const Scan *scan = &k->l->p->scan.of;
     if (kernel_scans(k) && stmt == g->root && j == scan->over) return scan->index;

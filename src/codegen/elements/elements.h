@@ -117,6 +117,7 @@ void chain_fold(Kernel *k);
 void chain_finish(Kernel *k);
 void chain_rows(Kernel *k);
 void chain_columns(Kernel *k);
+void chain_gather(Kernel *k);             /* what slices of it have left, merged */
 /* stats_partial.c: parts of rows.  ROWS of all batches and room for PARTS, where known at run time;
  * a pointer to the parts, or values, of statement i in the workspace; their bytes in all.  */
 void stats_count(Kernel *k);

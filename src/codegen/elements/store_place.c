@@ -130,10 +130,9 @@ static Ir store_at(const Kernel *k, AxisClass axis) {
 
 void store_open_inside(Kernel *k, AxisClass axis, bool ragged) {
     Cg *cg = k->cg;
-    bool wide = k->l->p->extent[axis] > INT32_MAX;
     Ir at = ir_let_as(cg, place_along_base(k, axis), axis == AX_M ? "m" : "n", store_at(k, axis));
     if (!ragged) return;
-    ir_if(cg, ir_lt(cg, at, ir_name(cg, ir_type(place_base(wide)), axis == AX_M ? "M" : "N")));
+    ir_if(cg, ir_lt(cg, at, product_extent(k, axis)));
     k->at.open++;
 }
 
@@ -287,5 +286,6 @@ void sums_pointers(Kernel *k) {
     TeExtent batch = index_extent(cg->arena, &k->l->map, AX_B);
     if (k->l->p->extent[AX_B] > 1)
         slice = ir_add(cg, ir_mul(cg, slice, size_value(cg, batch)), product_int(cg, "b"));
-    store_sums(k, ir_mul(cg, slice, product_int(cg, "M")), NULL, product_int(cg, "N"));
+    store_sums(k, ir_mul(cg, slice, product_extent(k, AX_M)), NULL,
+               product_extent(k, AX_N));
 }

@@ -68,7 +68,7 @@ static KernelText print_kernel(Cg *cg, Lowered *l, const KernelProgram *out, boo
     cg->te = l->p->te;
     cg->temp_at = strategy->temp_offset;
     cg->sums_at = rprog_partial_at(&strategy->workspace, choice->group);
-    cg_open_params(cg, l->p->group);
+    cg_open_params(cg, (l->chain ? l->chain : l->p)->group);
     ir_begin(cg);
     const IrStmt *body = cg->open, *legal = body;
     make_body(cg, l);

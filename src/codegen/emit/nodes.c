@@ -261,6 +261,7 @@ static void make_place(Kernel *k) {
 
 static void make_gather(Kernel *k) {
     if (k->l->kind == KERNEL_COLUMN_SUMS) column_sums_gather(k);
+    else if (k->l->chain) chain_gather(k);
     else (k->l->r->tail > 0 ? reduce_tail_gather : reduce_split_gather)(k);
 }
 

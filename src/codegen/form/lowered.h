@@ -32,6 +32,7 @@ typedef struct Lowered {
     IndexMap map;             /* ... and this */
     const Contract *contract; /* KERNEL_CONTRACT: its product, the first of several; */
     const struct Lowered *product;        /* ... each of these as a kernel of its own; or NULL */
+    const Problem *chain;     /* KERNEL_SUMS of a chain's slices: that of all; p is its last one */
     int vec;                  /* elements of a store */
     int pass;                 /* over rows of a contraction's results, in parts */
     bool waits;               /* others of the program are launched before */

@@ -36,6 +36,8 @@ void lower_blocks(Lowered *l, TeExtent blocks);
  * the grid that the program says.  */
 void lower_domain(Arena *a, Lowered *l, int threads, int64_t items);
 void lower_grid(FormBuilder *b, Lowered *l, KernelKind kind);
+/* lower_product.c: the kernel that adds what slices, or blocks of a tail, have left.  */
+void lower_sums(FormBuilder *b, Lowered *l);
 /* lower_contract.c: the tree of a product; lower_results.c: what becomes of its sums.  */
 void lower_steps(FormBuilder *b, Lowered *l);
 void lower_results(FormBuilder *b, Lowered *l);

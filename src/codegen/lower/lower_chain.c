@@ -18,7 +18,7 @@ typedef struct {
     FormBuilder *b;
     const Lowered *l;
     const Contract *c[2];
-    bool bounded;             /* a mask decides on the turns of a block: at least one */
+    bool parted;              /* a mask or slices decide on the turns of a block: at least one */
     int64_t least;            /* turns that every block has */
     bool rows;                /* reductions of the scores' rows stand between the products */
 } Make;
@@ -184,7 +184,7 @@ static void add_kept(const Make *m) {
 
 static void add_turns(const Make *m) {
     Node *n = form_open(m->b, NODE_LOOP, LOOP_STEPS);
-    n->loop = (Loop){.var = "step", .count = m->c[RESULTS]->steps, .by = 1, .unroll = 1};
+    n->loop = (Loop){.var = "step", .count = m->c[RESULTS]->slice, .by = 1, .unroll = 1};
     add_turn(m);
     form_close(m->b);
 }
@@ -198,7 +198,7 @@ static void add_begin(const Make *m) {
     about(m, RESULTS);
     form_add(m->b, NODE_VALUES, VALUES_PLACE);
     about(m, SCORES);
-    if (m->bounded) form_add(m->b, NODE_VALUES, VALUES_COLUMNS);
+    if (m->parted) form_add(m->b, NODE_VALUES, VALUES_COLUMNS);
     form_add(m->b, NODE_VALUES, VALUES_PLACE);
     add_address(m, SCORES, 0);
     add_address(m, SCORES, 1);
@@ -211,14 +211,16 @@ static void add_begin(const Make *m) {
 
 /* ---- the kernel ---- */
 
-/* Each product as a kernel of its own.  Loads test the columns that a mask lets through.  */
+/* Each product as a kernel of its own.  Loads test the columns that a mask lets through, and that
+ * slices have any.  */
 static Lowered *lower_products(FormBuilder *b, Lowered *l, bool bounded) {
     Lowered *of = ARENA_ARRAY(b->arena, Lowered, 2);
     Contract *c = ARENA_ARRAY(b->arena, Contract, 2);
+    bool spare = l->r->split > 1 && l->layout->product[RESULTS].may_be_empty;
     for (int i = 0; i < 2; i++) {
         c[i] = l->layout->product[i];
-        c[i].own_ragged[1] |= bounded && i == SCORES;
-        c[i].k_ragged |= bounded && i == RESULTS;
+        c[i].own_ragged[1] |= (bounded || spare) && i == SCORES;
+        c[i].k_ragged |= (bounded || spare) && i == RESULTS;
         of[i] = *l;
         of[i].contract = &c[i];
         of[i].p = of[i].contract->p;
@@ -232,8 +234,7 @@ static Lowered *lower_products(FormBuilder *b, Lowered *l, bool bounded) {
     return of;
 }
 
-static void kernel(FormBuilder *b, Lowered *l, int number) {
-    (void)number;
+static void lower_turns(FormBuilder *b, Lowered *l) {
     l->contract = l->layout->product;
     lower_grid(b, l, KERNEL_CONTRACT);
     if (lower_empty(l->p)) return;
@@ -241,10 +242,11 @@ static void kernel(FormBuilder *b, Lowered *l, int number) {
     bool bounded = x->n_from > 0 || x->n_to > 0;
     Lowered *of = lower_products(b, l, bounded);
     const Contract *last = of[RESULTS].contract;
-    int64_t least = bounded || last->varying_k ? 1 : last->steps;
-    Make make = {b, l, {of[SCORES].contract, last}, bounded, least,
+    bool parted = bounded || l->r->split > 1;
+    int64_t least = parted || last->varying_k ? 1 : last->steps;
+    Make make = {b, l, {of[SCORES].contract, last}, parted, least,
                  l->p->group->chain->rows != NULL}, *m = &make;
-    l->form->steps = last->steps;
+    l->form->steps = last->slice;
     l->form->least = least;
     add_begin(m);
     add_fill(m);
@@ -256,4 +258,24 @@ static void kernel(FormBuilder *b, Lowered *l, int number) {
     lower_results(b, &of[RESULTS]);
 }
 
-const LowerRow lower_chain = {.kernel = kernel};
+/* Slices meet at the second product's results.  */
+static void lower_slices(FormBuilder *b, Lowered *l) {
+    const Contract *last = &l->layout->product[RESULTS];
+    l->chain = l->p;
+    l->p = last->p;
+    l->r = last->r;
+    index_map(l->p, l->r, 0, &l->map);
+    lower_sums(b, l);
+}
+
+static int kernels(const Problem *p, const RProg *r) {
+    (void)p;
+    return r->split > 1 ? 2 : 1;
+}
+
+static void kernel(FormBuilder *b, Lowered *l, int number) {
+    if (number == 0) lower_turns(b, l);
+    else lower_slices(b, l);
+}
+
+const LowerRow lower_chain = {.kernels = kernels, .kernel = kernel};

@@ -52,7 +52,7 @@ static void lower_main(FormBuilder *b, Lowered *l) {
     else lower_outputs(b, l);
 }
 
-static void lower_sums(FormBuilder *b, Lowered *l) {
+static void add_sums(FormBuilder *b, Lowered *l) {
     l->kind = KERNEL_COLUMN_SUMS;
     l->vec = rprog_meeting_vec(l->p, l->r);
     lower_domain(b->arena, l, RPROG_MEETING / l->r->lanes, l->vec);
@@ -70,7 +70,7 @@ static int kernels(const Problem *p, const RProg *r) {
 
 static void kernel(FormBuilder *b, Lowered *l, int number) {
     if (number == 0) lower_main(b, l);
-    else lower_sums(b, l);
+    else add_sums(b, l);
 }
 
 const LowerRow lower_column = {.kernels = kernels, .kernel = kernel};

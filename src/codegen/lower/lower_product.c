@@ -3,7 +3,7 @@
 #include "codegen/expr/sizes.h"
 #include "te/tree/arith.h"
 
-static void lower_sums(FormBuilder *b, Lowered *l) {
+void lower_sums(FormBuilder *b, Lowered *l) {
     l->kind = KERNEL_SUMS;
     l->vec = rprog_meeting_vec(l->p, l->r);
     if (l->r->tail > 0) {

@@ -42,7 +42,7 @@ static void lower_main(FormBuilder *b, Lowered *l) {
     form_close(b);
 }
 
-static void lower_sums(FormBuilder *b, Lowered *l) {
+static void add_sums(FormBuilder *b, Lowered *l) {
     lower_grid(b, l, KERNEL_SCAN_SUMS);
     l->launch.dynamic_smem = 0;
     form_add(b, NODE_VALUES, VALUES_PLACE);
@@ -61,7 +61,7 @@ static int kernels(const Problem *p, const RProg *r) {
 }
 
 static void kernel(FormBuilder *b, Lowered *l, int number) {
-    if (l->r->split > 1 && number == 0) lower_sums(b, l);
+    if (l->r->split > 1 && number == 0) add_sums(b, l);
     else lower_main(b, l);
 }
 

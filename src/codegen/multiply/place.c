@@ -76,7 +76,7 @@ static void steps_constant(Kernel *k) {
     const Contract *c = &k->c;
     Cg *cg = k->cg;
     Ir all = all_steps(k);
-    if (c->sliced || product_moves(k) != AX_K || product_bounded(k)) return;
+    if (c->sliced || product_moves(k) != AX_K || product_parted(k)) return;
     if (!c->varying_k && hides_steps(c, c->steps))
         all = ir_call(cg, ir_type(IR_I32), "rl_hidden", 1, all);
     ir_constant(cg, "steps", ir_as(cg, IR_I32, all));
@@ -291,7 +291,7 @@ static Ir tile_number(const Kernel *k) { return ir_name(k->cg, ir_type(IR_U32), 
 /* Of a product whose turns go along N.  */
 static void turns_place(Kernel *k) {
     Ir from = ir_int(k->cg, 0);
-    if (product_bounded(k))
+    if (product_parted(k))
         from = ir_mul(k->cg, product_int(k->cg, "turn_first"), product_size(k, 'B', AX_N));
     ir_variable(k->cg, place_along_base(k, AX_N), "n_next", from);
     slice_place(k);

@@ -1,0 +1,137 @@
+#include "codegen/elements/chain.h"
+#include "codegen/expr/sizes.h"
+
+/* Slices of a chain's turns: what each leaves of its rows in the workspace (rprog_chain_left), and
+ * the elements of the kernel that merges it.  All that have a row see what its leader is in the
+ * whole, so what follows it is made to fit that, and added in order of the slices.
+ *
+ * Names in the text: left what slices have left, own the leader of one of them, ROWS rows of all
+ * batches.  */
+
+static const ReduceArrays left = {.stem = "left", .space = IR_GLOBAL};
+
+static Ir wide(const Cg *cg, Ir x) { return ir_cast(cg, IR_I64, x); }
+
+static Ir extent(const Kernel *k, AxisClass axis) {
+    TeExtent n = index_extent(k->cg->arena, &k->l->map, axis);
+    return n.expr ? wide(k->cg, size_value(k->cg, n)) : ir_number(k->cg, IR_I64, n.value);
+}
+
+static Ir all_rows(const Kernel *k) {
+    return ir_mul(k->cg, extent(k, AX_B), extent(k, AX_M));
+}
+
+/* The row's number over all batches.  */
+static Ir row_number(const Kernel *k, Ir b, Ir m) {
+    const Cg *cg = k->cg;
+    return ir_add(cg, ir_mul(cg, wide(cg, b), extent(k, AX_M)), wide(cg, m));
+}
+
+static int64_t parts_of(const Problem *p, const RProg *r) {
+    return r->split * p->extent[AX_B] * p->extent[AX_M];
+}
+
+void chain_leave(Kernel *k, const Partials *p) {
+    Cg *cg = k->cg;
+    const Problem *of = k->l->p;
+    ir_note(cg, "rows: what the slice leaves of them");
+    Ir base = ir_add(cg, cg_partials(cg),
+                     ir_number(cg, IR_I64, rprog_chain_left(of, k->c.r, 0)));
+    ir_scope(cg);
+    reduce_arrays(cg, p, left, base, parts_of(of, k->c.r), NULL);
+    place_axis(k, AX_B, product_int(cg, "b"), false, k->at.index, k->at.wide);
+    chain_open_rows(k);
+    chain_place(k, AX_M, false);
+    bool tested = chain_open_inside(k, AX_M);
+    Ir b = of->extent[AX_B] > 1 ? product_int(cg, "b") : ir_int(cg, 0);
+    Ir m = ir_name(cg, ir_type(place_along_base(k, AX_M)), "m");
+    Ir at = ir_add(cg, ir_mul(cg, wide(cg, ir_block(cg, 1)), all_rows(k)), row_number(k, b, m));
+    reduce_put(cg, p, 0, chain_row_leads(k), left, at);
+    chain_close(k, tested + ROW_LOOPS);
+    ir_close(cg);
+}
+
+/* ---- the merge ---- */
+
+/* What is held of the row, and neighbouring results of the second product.  */
+static Partials held(const Kernel *k) {
+    const RowGroup *g = k->l->chain->chain->slices;
+    Partials p = monoid_pass(k->cg, g, 0, "acc", NULL);
+    Partials results = monoid_pass(k->cg, g, 0, "acc", elements_lane(k));
+    p.at[p.n - 1] = results.at[p.n - 1];
+    return p;
+}
+
+static Ir left_of(const Kernel *k, const Partial *x) {
+    const Cg *cg = k->cg;
+    return ir_element(cg, reduce_array(cg, x, left, false),
+                      ir_mul(cg, wide(cg, reduce_part(cg)), ir_name(cg, ir_type(IR_I64), "ROWS")));
+}
+
+static void fold(Kernel *k, const Partials *p, int i, Ir value) {
+    Cg *cg = k->cg;
+    const Partial *x = &p->at[i], *leader = &p->at[x->leader];
+    if (x->follow) {
+        Ir own = monoid_name(cg, ir_compute(leader->e->type), "own", leader);
+        value = monoid_fit(cg, x, value, (PartialLeader){own, NULL},
+                           (PartialLeader){leader->value, NULL});
+    }
+    monoid_fold(cg, x, value, NULL, false);
+}
+
+/* The neighbours of the slice.  */
+static void fold_results(Kernel *k, const Partials *p) {
+    Cg *cg = k->cg;
+    const Partial *x = &p->at[p->n - 1];
+    Ir s = wide(cg, reduce_part(cg)), total = k->walk.results;
+    Ir from = ir_add(cg, ir_name(cg, ir_pointer(ir_compute(x->e->type), IR_GLOBAL, false), "left"),
+                     ir_add(cg, ir_mul(cg, s, wide(cg, total)), wide(cg, k->walk.at)));
+    int n = k->at.vec;
+    Ir all = ir_let(cg, "sums", n > 1 ? ir_load(cg, from, n)
+                                      : ir_element(cg, from, ir_int(cg, 0)));
+    Ir v = ir_count(cg, "v", n, IR_UNROLL_ALL);
+    fold(k, p, p->n - 1, n > 1 ? ir_lane(cg, all, v) : all);
+    ir_close(cg);
+}
+
+/* All slices of what leads, or of what follows.  */
+static void merge(Kernel *k, const Partials *p, bool online) {
+    Cg *cg = k->cg;
+    Ir s = reduce_part(cg);
+    int last = p->n - 1;
+    for (int i = 0; i < p->n; i++)
+        if ((p->at[i].follow != FOLLOW_NONE) == online)
+            monoid_declare(cg, &p->at[i], i == last ? k->at.vec : 0);
+    ir_loop(cg, s, ir_int(cg, 0), ir_lt(cg, s, ir_int(cg, k->l->r->split)),
+            (IrNext){IR_ADD, ir_int(cg, 1)}, RPROG_PARTIALS);
+    for (int i = 0; i < p->n && online; i++)
+        if (monoid_is_leader(p, i))
+            ir_let(cg, monoid_word(cg, "own", &p->at[i]), left_of(k, &p->at[i]));
+    for (int i = 0; i < p->n; i++) {
+        if ((p->at[i].follow != FOLLOW_NONE) != online) continue;
+        if (i == last) fold_results(k, p);
+        else fold(k, p, i, left_of(k, &p->at[i]));
+    }
+    ir_close(cg);
+}
+
+void chain_gather(Kernel *k) {
+    Cg *cg = k->cg;
+    const Problem *of = k->l->chain;
+    Partials p = held(k), rows = p;
+    Ir b = product_int(cg, "b"), m = product_int(cg, "m"), n = product_int(cg, "n");
+    ir_note(cg, "gather: the slices in order, leaders first");
+    rows.n--;
+    Ir base = ir_add(cg, cg_partials(cg), ir_number(cg, IR_I64, rprog_chain_left(of, k->l->r, 0)));
+    Ir row = ir_let_as(cg, IR_I64, "row_at", row_number(k, b, m));
+    ir_let_as(cg, IR_I64, "ROWS", all_rows(k));
+    reduce_arrays(cg, &rows, left, base, parts_of(of, k->l->r), row);
+    if (p.at[p.n - 1].follow) merge(k, &p, false);
+    merge(k, &p, p.at[p.n - 1].follow != FOLLOW_NONE);
+    ir_count(cg, "v", k->at.vec, IR_UNROLL_ALL);
+    monoid_settle(cg, &p, NULL);
+    ir_close(cg);
+    chain_define(k, &rows, ir_binary(cg, IR_EQ, n, ir_int(cg, 0)));
+    k->at.root = p.at[p.n - 1].value;
+    k->at.root_type = k->l->p->con.acc;
+}
