@@ -51,7 +51,7 @@ static void broken_ones_are_refused(Arena *a) {
     x.block.extent[AX_E] += 8;
     assert_non_null(rprog_check(&c.p, c.dev, &x));
     x = r;
-    x.split = 2;
+    x.split = (int32_t)rprog_chain_turns(&c.p, &r) + 1;
     assert_non_null(rprog_check(&c.p, c.dev, &x));
     x = r;
     x.keep = KEEP_MEMORY;
