@@ -51,6 +51,13 @@ static void barriers(RoomWalk *w) {
     layout_barriers(w, CHAIN_RING_A, 1, warps, 0);
 }
 
+/* What products that are under way read and write of a thread's.  */
+static void registers(RoomWalk *w) {
+    if (!w->out || !rprog_warpgroups(w->dev, w->r)) return;
+    layout_add(w, layout_one(ROOM_FRAGMENTS, CHAIN_PRODUCTS, 0, 0));
+    for (int i = 0; i < CHAIN_PRODUCTS; i++) layout_add(w, layout_one(ROOM_SUMS, i, 0, 0));
+}
+
 void chain_rooms(RoomWalk *w) {
     int slots = w->r->stages;
     bool groups = rprog_warpgroups(w->dev, w->r);
@@ -66,6 +73,7 @@ void chain_rooms(RoomWalk *w) {
     operand(w, 1, 1, slots, v);
     results(w);
     barriers(w);
+    registers(w);
 }
 
 /* ---- the workspace ---- */

@@ -30,7 +30,8 @@
     X(ROWS,      "rows",      SHARED,    SOURCE)      /* that are kept */                          \
     X(BOX,       "box",       SHARED,    SOURCE)      /* or its tile with the halo */              \
     X(STAGED,    "staged",    REGISTERS, OPERAND)     /* a load on its way to its stage */         \
-    X(FRAGMENTS, "fragments", REGISTERS, OPERAND)     /* for the next products */
+    X(FRAGMENTS, "fragments", REGISTERS, OPERAND)     /* for the next products */                  \
+    X(SUMS,      "sums",      REGISTERS, NOTHING)     /* of product `of`, which are under way */
 typedef enum { SPACE_SHARED, SPACE_DECLARED, SPACE_REGISTERS } RoomSpace;
 typedef enum { OF_NOTHING, OF_OPERAND, OF_STATEMENT, OF_SOURCE } RoomOf;
 typedef enum {

@@ -94,7 +94,7 @@ typedef struct {
 typedef struct {
     const Lowered *l;
     Contract c;
-    Ir acc, sum, part, frag[2], low[2];
+    Ir acc, sum, part, frag[2], low[2], made, tile[2];
     Chunks chunks[2];
 } OfProduct;
 
@@ -119,8 +119,10 @@ typedef struct {
                                * by rows and columns, and of the lane's slots in one */
     Ir sum, part;             /* of a matrix unit, which products are added to; of one step */
     Ir frag[2], low[2];       /* operands in registers: buffers of them; what tf32 leaves of them */
-    Ir score;                 /* of a chain: the scores of the turn, then its terms */
+    Ir score, moved;          /* of a chain: the scores of the turn, then its terms; have bases of
+                               * its rows moved? */
     Ir raw, made;             /* (of warpgroups) made registers, and what of */
+    Ir tile[2];               /* descriptors of the operands' tiles at hand */
     Chunks chunks[2];         /* (of sides) */
     Walk walk;
     struct WindowAt *window;  /* KERNEL_WINDOW, KERNEL_PERMUTE: what is defined for all of it */

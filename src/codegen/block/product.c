@@ -78,15 +78,18 @@ Ir product_inside(const Kernel *k, const Side *s, AxisClass axis, Ir at) {
 /* What is at hand of a product, and what another one has, change places.  */
 static void exchange(Kernel *k, OfProduct *x) {
     OfProduct own = {k->l, k->c, k->acc, k->sum, k->part, {k->frag[0], k->frag[1]},
-                     {k->low[0], k->low[1]}, {k->chunks[0], k->chunks[1]}};
+                     {k->low[0], k->low[1]}, k->made, {k->tile[0], k->tile[1]},
+                     {k->chunks[0], k->chunks[1]}};
     k->l = x->l;
     k->c = x->c;
     k->acc = x->acc;
     k->sum = x->sum;
     k->part = x->part;
+    k->made = x->made;
     for (int i = 0; i < 2; i++) {
         k->frag[i] = x->frag[i];
         k->low[i] = x->low[i];
+        k->tile[i] = x->tile[i];
         k->chunks[i] = x->chunks[i];
     }
     *x = own;

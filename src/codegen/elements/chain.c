@@ -61,13 +61,18 @@ static bool is_none(const TeExpr *e) {
            (e->kind == TE_NEG && e->args[0]->kind == TE_REAL && e->args[0]->v.r == INFINITY);
 }
 
+/* What scores are made of.  */
+typedef struct {
+    const Te *te;
+    const KernelGroup *g;
+} Scores;
+
 /* The statement of the group that maps scores to a tensor of f32; NULL: there is none.  */
-static const TeExpr *map_of(const Kernel *k, int tensor) {
-    const KernelGroup *g = k->l->p->group;
-    for (int i = 0; i < g->n_fused; i++) {
-        const TeStmt *s = &k->cg->te->stmt[g->fused[i]];
-        if (g->chain->part[i] == CHAIN_SCORE && s->tensor == tensor &&
-            k->cg->te->tensor[tensor].dtype == TE_F32)
+static const TeExpr *map_of(const Scores *x, int tensor) {
+    for (int i = 0; i < x->g->n_fused; i++) {
+        const TeStmt *s = &x->te->stmt[x->g->fused[i]];
+        if (x->g->chain->part[i] == CHAIN_SCORE && s->tensor == tensor &&
+            x->te->tensor[tensor].dtype == TE_F32)
             return s->rhs;
     }
     return NULL;
@@ -75,35 +80,42 @@ static const TeExpr *map_of(const Kernel *k, int tensor) {
 
 /* Is e a positive multiple of the first product's result, wherever it is a score at all, *by of it?
  * Conditions that the bounds of columns say all of are tested where they cut a tile.  */
-static bool is_multiple(const Kernel *k, const TeExpr *e, double *by) {
+static bool is_multiple(const Scores *x, const TeExpr *e, double *by) {
     const TeExpr *map;
     switch (e->kind) {
     case TE_READ:
-        if (e->v.ref == k->c.root->tensor) return k->cg->te->tensor[e->v.ref].dtype == TE_F32;
-        map = map_of(k, e->v.ref);
-        return map && is_multiple(k, map, by);
+        if (e->v.ref == x->te->stmt[x->g->root].tensor)
+            return x->te->tensor[e->v.ref].dtype == TE_F32;
+        map = map_of(x, e->v.ref);
+        return map && is_multiple(x, map, by);
     case TE_MUL:
         for (int i = 0; i < 2; i++) {
-            const TeExpr *x = e->args[i];
-            if (x->kind != TE_REAL || !(x->v.r > 0)) continue;
-            *by *= x->v.r;
-            return is_multiple(k, e->args[!i], by);
+            const TeExpr *factor = e->args[i];
+            if (factor->kind != TE_REAL || !(factor->v.r > 0)) continue;
+            *by *= factor->v.r;
+            return is_multiple(x, e->args[!i], by);
         }
         return false;
     case TE_SELECT:
-        if (!k->l->p->group->chain->bounds.tested) return false;
-        if (is_none(e->args[2])) return is_multiple(k, e->args[1], by);
-        return is_none(e->args[1]) && is_multiple(k, e->args[2], by);
+        if (!x->g->chain->bounds.tested) return false;
+        if (is_none(e->args[2])) return is_multiple(x, e->args[1], by);
+        return is_none(e->args[1]) && is_multiple(x, e->args[2], by);
     default: return false;
     }
 }
 
-bool chain_multiple(const Kernel *k, double *by) {
-    const Chain *c = k->l->p->group->chain;
+bool chain_scales(const Te *te, const KernelGroup *g, double *by) {
+    const Chain *c = g->chain;
     double x = 1;
-    bool is = is_multiple(k, chain_statement(k, c->leader)->rhs->args[0], &x);
+    if (!c->rows) return false;
+    const TeExpr *leader = te->stmt[c->rows->stmt[c->leader]].rhs;
+    bool is = is_multiple(&(Scores){te, g}, leader->args[0], &x);
     if (is) *by = x;
     return is;
+}
+
+bool chain_multiple(const Kernel *k, double *by) {
+    return chain_scales(k->cg->te, k->l->p->group, by);
 }
 
 /* The maps of a score at the element at hand.  */
@@ -224,10 +236,51 @@ Ir chain_top(const Kernel *k, const Partial *leader) {
     return ir_mul(k->cg, leader->value, multiplier(k));
 }
 
+static void declare_scales(Kernel *k) {
+    ir_array(k->cg, ir_type(IR_F32), "scale", chain_thread_rows(k), 0, 0);
+}
+
+/* Sums so far become relative to the tops of their rows.  */
+static void rescale_rows(Kernel *k, const Partials *p) {
+    Cg *cg = k->cg;
+    Ir none = cg_real(cg, TE_F32, -(double)INFINITY);
+    ir_count(cg, "x", chain_thread_rows(k), IR_UNROLL_ALL);
+    Ir top = of_row(k, "top"), power = power_of_two(k, ir_sub(cg, of_row(k, "base"), top));
+    ir_set(cg, of_row(k, "scale"), ir_select(cg, ir_binary(cg, IR_EQ, top, none),
+                                             cg_real(cg, TE_F32, 1), power));
+    ir_set(cg, of_row(k, "base"), top);
+    for (int i = 0; i < p->n; i++)
+        if (p->at[i].follow) ir_update(cg, IR_MUL, p->at[i].value, of_row(k, "scale"));
+    ir_close(cg);
+}
+
+/* Results of the second product do.  */
+static void rescale_results(Kernel *k) {
+    product_select(k, 1);
+    chain_open_rows(k);
+    chain_open_columns(k);
+    ir_update(k->cg, IR_MUL, chain_result(k, k->acc), of_row(k, "scale"));
+    chain_close(k, ROW_LOOPS + COLUMN_LOOPS);
+    product_select(k, 0);
+}
+
+void chain_rescale(Kernel *k, const Partials *p) {
+    declare_scales(k);
+    rescale_rows(k, p);
+    rescale_results(k);
+}
+
+void chain_move(Kernel *k) {
+    ir_if(k->cg, k->moved);
+    rescale_results(k);
+    ir_close(k->cg);
+}
+
 /* The leader as exponents have it is the top of its row; powers are relative to a base, which moves
  * to the top where it is behind by a factor of more than 2^8, in some row of the warp.  A row
- * without a score has the base -inf, and powers relative to 0, so that they are 0.  */
-static void move_bases(Kernel *k, const Partials *p, const Partial *leader) {
+ * without a score has the base -inf, and powers relative to 0, so that they are 0.  Results move
+ * with their bases, or (`later`) when their products are done.  */
+static void move_bases(Kernel *k, const Partials *p, const Partial *leader, bool later) {
     enum { BEHIND = 8 };
     Cg *cg = k->cg;
     Ir far = ir_variable(cg, IR_BOOL, "far", ir_bool(cg, false));
@@ -237,8 +290,12 @@ static void move_bases(Kernel *k, const Partials *p, const Partial *leader) {
     ir_update(cg, IR_OR, far, ir_unary(cg, IR_NOT, ir_binary(cg, IR_LE, left,
                                                              cg_real(cg, TE_F32, BEHIND))));
     ir_close(cg);
-    ir_if(cg, ir_call(cg, ir_type(IR_BOOL), "rl_any", 1, far));
-    chain_rescale(k, p);
+    Ir any = ir_call(cg, ir_type(IR_BOOL), "rl_any", 1, far);
+    if (later) any = k->moved = ir_let_as(cg, IR_BOOL, "moved", any);
+    if (later) declare_scales(k);
+    ir_if(cg, any);
+    if (later) rescale_rows(k, p);
+    else chain_rescale(k, p);
     ir_close(cg);
 }
 
@@ -252,27 +309,6 @@ static void declare_zeros(Kernel *k) {
     ir_set(cg, of_row(k, "zero"), ir_select(cg, ir_binary(cg, IR_EQ, base, none),
                                             cg_real(cg, TE_F32, 0), base));
     ir_close(cg);
-}
-
-/* Sums so far, and results of the second product, become relative to the tops of their rows.  */
-void chain_rescale(Kernel *k, const Partials *p) {
-    Cg *cg = k->cg;
-    Ir none = cg_real(cg, TE_F32, -(double)INFINITY);
-    ir_array(cg, ir_type(IR_F32), "scale", chain_thread_rows(k), 0, 0);
-    ir_count(cg, "x", chain_thread_rows(k), IR_UNROLL_ALL);
-    Ir top = of_row(k, "top"), power = power_of_two(k, ir_sub(cg, of_row(k, "base"), top));
-    ir_set(cg, of_row(k, "scale"), ir_select(cg, ir_binary(cg, IR_EQ, top, none),
-                                             cg_real(cg, TE_F32, 1), power));
-    ir_set(cg, of_row(k, "base"), top);
-    for (int i = 0; i < p->n; i++)
-        if (p->at[i].follow) ir_update(cg, IR_MUL, p->at[i].value, of_row(k, "scale"));
-    ir_close(cg);
-    product_select(k, 1);
-    chain_open_rows(k);
-    chain_open_columns(k);
-    ir_update(cg, IR_MUL, chain_result(k, k->acc), of_row(k, "scale"));
-    chain_close(k, ROW_LOOPS + COLUMN_LOOPS);
-    product_select(k, 0);
 }
 
 /* A point of a statement at which this power is known.  */
@@ -325,7 +361,17 @@ static void map_scores(Kernel *k) {
     cut_scores(k, 0);
 }
 
-static void fold_scores(Kernel *k) {
+/* Terms are made here, not behind the wait for products that are under way meanwhile.  */
+static void settle_terms(Kernel *k) {
+    Cg *cg = k->cg;
+    Ir i = ir_count(cg, "i", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
+    Ir j = ir_count(cg, "j", k->c.matrix.tiles[AX_N], IR_UNROLL_ALL);
+    ir_settle(cg, ir_element(cg, ir_element(cg, k->score, i), j));
+    ir_close(cg);
+    ir_close(cg);
+}
+
+static void fold_scores(Kernel *k, bool later) {
     Cg *cg = k->cg;
     Partials p = held(k), leaders = monoid_select(&p, false);
     const Partial *leader = leader_of(k, &p);
@@ -335,24 +381,22 @@ static void fold_scores(Kernel *k) {
     fold_leader(k, leader);
     meet_lanes(k, &leaders);
     ir_note(cg, "bases: what powers are relative to");
-    move_bases(k, &p, leader);
+    move_bases(k, &p, leader, later);
     declare_zeros(k);
     ir_note(cg, "terms: powers relative to it");
     make_terms(k, &p);
 }
 
-void chain_fold(Kernel *k) {
+void chain_fold(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     k->at.vec = 1;
     k->at.n_vector = 0;
-    ir_scope(cg);
-    Ir turn = product_int(cg, "step");
+    Ir turn = ir_add_n(cg, n->name ? product_int(cg, n->name) : ir_int(cg, 0), n->ahead);
     if (product_parted(k)) turn = ir_add(cg, product_int(cg, "turn_first"), turn);
     ir_let_as(cg, place_along_base(k, AX_N), "n0", ir_mul(cg, turn, product_size(k, 'B', AX_N)));
     place_axis(k, AX_B, product_int(cg, "b"), false, k->at.index, k->at.wide);
     ir_note(cg, "scores of the turn");
-    if (chain_of(k)->rows) fold_scores(k);
+    if (chain_of(k)->rows) fold_scores(k, n->to);
     else map_scores(k);
-    chain_operand(k);
-    ir_close(cg);
+    if (n->to) settle_terms(k);
 }

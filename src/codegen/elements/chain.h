@@ -30,15 +30,11 @@ bool chain_open_inside(Kernel *k, AxisClass axis);
 Ir chain_row_leads(const Kernel *k);
 
 /* -- chain.c -- */
-/* Are scores a positive multiple of the first product's results (these stand for them then), *by of
- * them?  What is held becomes relative to the tops of the rows.  The leader as exponents have
- * it.  */
+/* As chain_scales.  What is held becomes relative to the tops of the rows.  The leader as exponents
+ * have it.  */
 bool chain_multiple(const Kernel *k, double *by);
 void chain_rescale(Kernel *k, const Partials *p);
 Ir chain_top(const Kernel *k, const Partial *leader);
-
-/* -- chain_operand.c -- */
-void chain_operand(Kernel *k);
 
 /* -- chain_values.c -- */
 /* Values of the row at hand, of its reductions; one thread, where `only` holds, stores them.  */

@@ -2,27 +2,44 @@
 
 /* The second product's operand of a turn of a chain: made of registers that the lane has.  */
 
-/* The slot of a lane's results that is at a place of its tile.  */
-static int slot_at(const Fragment *results, int row, int col) {
-    int slots = fragment_slots(results, FRAG_DIMS), at[FRAG_DIMS];
-    for (int slot = 0; slot < slots; slot++) {
-        fragment_at(results, 0, slot, at);
-        if (at[FRAG_ROW] == row && at[FRAG_COL] == col) return slot;
-    }
-    return 0;
+/* What is at row `row`, column `col` of the lane's in the operand's tile i of slice q: its columns
+ * follow each other as the lane's results do (fragment_passes).  */
+static Ir passed(const Kernel *k, Ir i, Ir q, int row, int col) {
+    const Cg *cg = k->cg;
+    const Fragment *results = &k->c.matrix.results;
+    int each = fragment_slots(&k->other->c.side[0].fragment, FRAG_COL);
+    Ir wide = ir_int(cg, fragment_slots(results, FRAG_COL));
+    Ir at = ir_add_n(cg, ir_mul_n(cg, q, each), col);
+    Ir tile = ir_element(cg, ir_element(cg, k->score, i), ir_div(cg, at, wide));
+    return ir_element(cg, tile, fragment_slot_number(cg, results, ir_int(cg, row),
+                                                     ir_rem(cg, at, wide)));
 }
 
-/* What is in slot `slot` of the operand's tile i of slice q.  */
-static Ir passed(const Kernel *k, Ir i, Ir q, int slot) {
+/* Row or column of the lane's, of those that it has along a side, in a slot.  */
+static int slot_along(const Fragment *f, FragDim dim, int slot) {
+    int at[FRAG_DIMS], other[FRAG_DIMS], n = 0;
+    fragment_at(f, 0, slot, at);
+    for (int i = 0; i < fragment_slots(f, FRAG_DIMS); i++) {
+        fragment_at(f, 0, i, other);
+        n += other[!dim] == at[!dim] && other[dim] < at[dim];
+    }
+    return n;
+}
+
+static Ir passed_slot(const Kernel *k, Ir i, Ir q, int slot) {
+    const Fragment *f = &k->other->c.side[0].fragment;
+    return passed(k, i, q, slot_along(f, FRAG_ROW, slot), slot_along(f, FRAG_COL, slot));
+}
+
+/* Register r of the operand's tile i of slice q.  */
+static Ir register_of(const Kernel *k, Ir i, Ir q, int r) {
     const Cg *cg = k->cg;
     const Side *s = &k->other->c.side[0];
-    int wide = k->c.r->thread.extent[AX_N], at[FRAG_DIMS];
-    int each = k->other->c.r->thread.extent[AX_K] / wide;
-    fragment_at(&s->fragment, 0, slot, at);
-    Ir j = ir_add_n(cg, ir_mul_n(cg, q, each), at[FRAG_COL] / wide);
-    Ir tile = ir_element(cg, ir_element(cg, k->score, i), j);
-    int from = slot_at(&k->c.matrix.results, at[FRAG_ROW], at[FRAG_COL] % wide);
-    return ir_element(cg, tile, ir_int(cg, from));
+    if (k->other->made)
+        return ir_element(cg, ir_element(cg, ir_element(cg, k->other->made, q), i),
+                          ir_int(cg, r));
+    return ir_element(cg, ir_element(cg, k->other->frag[0], q),
+                      ir_add_n(cg, ir_mul_n(cg, i, s->registers), r));
 }
 
 void chain_operand(Kernel *k) {
@@ -33,12 +50,10 @@ void chain_operand(Kernel *k) {
     ir_note(cg, "operand %c: registers of the terms", s->id);
     Ir q = ir_count(cg, "q", to->matrix.tiles[AX_K], IR_UNROLL_ALL);
     Ir i = ir_count(cg, "i", to->matrix.tiles[AX_M], IR_UNROLL_ALL);
-    for (int r = 0; r < s->registers; r++) {
-        Ir at = ir_add_n(cg, ir_mul_n(cg, i, s->registers), r);
-        ir_set(cg, ir_element(cg, ir_element(cg, k->other->frag[0], q), at),
-               ir_call(cg, ir_type(IR_U32), pair, 2, passed(k, i, q, 2 * r),
-                       passed(k, i, q, 2 * r + 1)));
-    }
+    for (int r = 0; r < s->registers; r++)
+        ir_set(cg, register_of(k, i, q, r),
+               ir_call(cg, ir_type(IR_U32), pair, 2, passed_slot(k, i, q, 2 * r),
+                       passed_slot(k, i, q, 2 * r + 1)));
     ir_close(cg);
     ir_close(cg);
 }

@@ -109,11 +109,16 @@ bool stats_any_online(const Problem *p, const RProg *r, int pass);
 bool stats_emits(const Kernel *k, int stmt);
 bool stats_stores(const Kernel *k, int stmt);
 bool stats_is_kept(const Kernel *k, int stmt);            /* is it in place of the results? */
-/* chain*.c: rows of scores of a chain.  What a thread holds of each; the scores of a turn, folded,
- * which become the second product's operand; values of the rows behind all turns; those of the row
- * at hand of the second product's results, by name; columns of a block, where a mask decides.  */
+/* chain*.c: rows of scores of a chain.  Are scores a positive multiple of the first product's
+ * results (these stand for them then), *by of them?  What a thread holds of each row; the scores of
+ * a turn, folded, and the results so far moved to their bases, if these are not; the second
+ * product's operand of what they become; values of the rows behind all turns; those of the row at
+ * hand of the second product's results, by name; columns of a block, where a mask decides.  */
+bool chain_scales(const Te *te, const KernelGroup *g, double *by);
 void chain_clear(Kernel *k);
-void chain_fold(Kernel *k);
+void chain_fold(Kernel *k, const Node *n);
+void chain_move(Kernel *k);
+void chain_operand(Kernel *k);
 void chain_finish(Kernel *k);
 void chain_rows(Kernel *k);
 void chain_columns(Kernel *k);
@@ -132,7 +137,7 @@ void stats_combine(Kernel *k, int pass);
  * pointer; and the store of a box.  */
 void ring_open_tiles(Kernel *k, bool in_turn);
 void ring_close_tiles(Kernel *k, bool in_turn);
-void ring_maps(Arena *a, const Contract *c, KernelLaunch *out);
+void ring_maps(Arena *a, const Lowered *l, KernelLaunch *out);
 void ring_open_boxes(Kernel *k);
 void ring_open_box(Kernel *k);
 Ir ring_box_place(const Kernel *k, IrBase base);

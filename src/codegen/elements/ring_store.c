@@ -60,14 +60,19 @@ static void store_map(Arena *a, const Contract *c, KernelMap *map) {
     }
 }
 
-void ring_maps(Arena *a, const Contract *c, KernelLaunch *out) {
-    bool boxes = c->r->via == VIA_BOXES;
-    KernelMap *map = ARENA_ARRAY(a, KernelMap, 3);
-    out->cluster[0] = rprog_cluster(c->r);
-    for (int i = 0; i < 2; i++) map[i] = ring_operand_map(a, c, &c->side[i]);
-    if (boxes) store_map(a, c, &map[2]);
+void ring_maps(Arena *a, const Lowered *l, KernelLaunch *out) {
+    const Layout *x = l->layout;
+    const Contract *last = &x->product[x->n_product - 1];
+    KernelMap *map = ARENA_ARRAY(a, KernelMap, 2 * x->n_product + 1);
+    int n = 0;
+    out->cluster[0] = rprog_cluster(l->r);
+    for (int i = 0; i < 2 * x->n_product; i++) {
+        const Contract *c = &x->product[i / 2];
+        if (!c->side[i % 2].made) map[n++] = ring_operand_map(a, c, &c->side[i % 2]);
+    }
+    if (last->r->via == VIA_BOXES) store_map(a, last, &map[n++]);
     out->map = map;
-    out->n_map = boxes ? 3 : 2;
+    out->n_map = n;
 }
 
 /* The lane's place in a box of its first row and column, with the chunks of 16 bytes moved as the
@@ -164,7 +169,7 @@ Ir ring_box_place(const Kernel *k, IrBase base) {
 void ring_put(Kernel *k) {
     Cg *cg = k->cg;
     Ir shared = ir_name(cg, ir_type(IR_U32), "shared");
-    IrBox x = {.map = cg_map(cg, 2),
+    IrBox x = {.map = cg_map(cg, k->l->launch.n_map - 1),
                .shared = ir_add(cg, shared, product_int(cg, "box")),
                .rank = k->c.out.rank};
     for (int i = 0; i < x.rank; i++) {

@@ -15,7 +15,7 @@ static void make_steps(Kernel *k, const Node *n) {
     Ir step = ir_variable(cg, IR_I32, n->loop.var, ir_int(cg, 0));
     ir_until_begin(cg, 1);
     make_nodes(k, n->child);
-    ir_until_count(cg, step, product_int(cg, "steps"));
+    ir_until_count(cg, step, ir_add_n(cg, product_int(cg, "steps"), -n->loop.less));
 }
 
 static void make_counted(Kernel *k, const Node *n) {
@@ -210,7 +210,7 @@ static void make_copy(Kernel *k, const Node *n) {
 
 static void make_compute(Kernel *k, const Node *n) {
     if (k->c.ring && n->what == COMPUTE_SLICE) made_products(k);
-    else if (k->c.ring) compute_wgmma(k);
+    else if (k->c.ring) compute_wgmma(k, n);
     else if (k->c.matrix.used) compute_mma(k, n);
     else if (k->c.packed) compute_dp4a(k, n);
     else compute_simt(k, n);
@@ -225,7 +225,7 @@ static void make_reduce(Kernel *k, const Node *n) {
         if (kernel_scans(k)) scan_meet_slice(k);
         else row_meet(k, n->from);
         break;
-    case REDUCE_SCORES: chain_fold(k); break;
+    case REDUCE_SCORES: chain_fold(k, n); break;
     case REDUCE_LANES: stats_lanes(k, n->from, n->to); break;
     }
 }
@@ -294,7 +294,7 @@ static void make_values(Kernel *k, const Node *n) {
     case VALUES_CLEAR:
         if (k->l->kind == KERNEL_WINDOW) window_clear(k);
         else if (kernel_scans(k)) scan_clear(k);
-        else clear_accumulators(k, n->from);
+        else clear_accumulators(k, n);
         break;
     case VALUES_PARTIAL: mma_partial(k); break;
     case VALUES_K_NOW: place_k_now(k); break;
@@ -306,8 +306,8 @@ static void make_values(Kernel *k, const Node *n) {
     case VALUES_TAKE: make_next(k, n); break;
     case VALUES_MAPS: ring_fetch(k, n); break;
     case VALUES_PROMOTE: mma_promote(k); break;
-    case VALUES_STAGE: wgmma_stage(k); break;
-    case VALUES_SETTLE: wgmma_settle(k); break;
+    case VALUES_STAGE: wgmma_stage(k, n->from); break;
+    case VALUES_SETTLE: wgmma_settle(k, n->from); break;
     case VALUES_SUMS: mma_finish(k); break;
     case VALUES_SLICES: reduce_slices_place(k); break;
     case VALUES_GROUPS: column_groups_place(k); break;
@@ -316,6 +316,8 @@ static void make_values(Kernel *k, const Node *n) {
         else elements_begin(k);
         break;
     case VALUES_KEEP: fragment_mma_keep(k); break;
+    case VALUES_MOVE: chain_move(k); break;
+    case VALUES_OPERAND: chain_operand(k); break;
     case VALUES_COLUMNS: chain_columns(k); break;
     case VALUES_ROWS:
     case VALUES_FINISH:

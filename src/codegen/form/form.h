@@ -68,14 +68,17 @@ typedef enum {
     X(PUT,      "put")        /* loads go on with the next slot of `ring` */                       \
     X(TAKE,     "take")       /* products go on with the next slot of `ring` */                    \
     X(MAPS,     "maps")       /* fetched before they are used; from: 1: alone; to: 1: they are */  \
-    X(STAGE,    "stage")      /* where operands of the step are */                                 \
-    X(SETTLE,   "settle")     /* accumulators before their first product, behind the last */       \
+    X(STAGE,    "stage")      /* where operands of the step are; from: 1: those that stay */       \
+    X(SETTLE,   "settle")     /* accumulators before their first product, behind the last; */      \
+                              /* from: 1: before, and an operand in registers, too */              \
     X(PROMOTE,  "promote")    /* sums of one step join the others */                               \
     X(SUMS,     "sums")       /* accumulators of a matrix unit as values */                        \
     X(SLICES,   "slices")     /* where sums of slices of warps lie */                              \
     X(GROUPS,   "groups")     /* where results of row groups lie */                                \
     X(OUTPUTS,  "outputs")    /* of the thread; from: 1: partial sums of them */                   \
     X(KEEP,     "keep")       /* registers of an operand that stays */                             \
+    X(MOVE,     "move")       /* results of a chain to the bases of their rows, if these moved */  \
+    X(OPERAND,  "operand")    /* of a chain's second product: registers of the terms */            \
     X(COLUMNS,  "columns")    /* that rows of the block have terms in, where a mask says so */     \
     X(ROWS,     "rows")       /* rows of the block, where they lie */                              \
     X(FINISH,   "finish")     /* values of the rows after pass `from` */                           \
@@ -101,7 +104,8 @@ typedef enum {
     REDUCE_SCAN,              /* elements of a step, each with all before it; children likewise */
     REDUCE_THREADS,           /* threads of a row, in pass `from`; children: of several warps */
     REDUCE_LANES,             /* lanes of a row of a product, in pass `from`; to: 1: online */
-    REDUCE_SCORES             /* scores of a turn join their rows, and are the next operand */
+    REDUCE_SCORES             /* scores of a turn, `name` + ahead, join their rows; to: 1: results
+                               * that have the old bases are moved later */
 } ReduceWhat;
 
 typedef enum {
@@ -189,6 +193,7 @@ typedef struct {
     enum { TURNS_ANY, TURNS_STEPS, TURNS_BODIES, TURNS_ALL } of;
     int64_t count;            /* turns at most; < 0: not known here */
     int64_t by;               /* what the variable grows by */
+    int less;                 /* STEPS: turns that there are fewer */
     int unroll;               /* 0: whole, 1: not */
 } Loop;
 
@@ -204,13 +209,14 @@ typedef struct Node Node;
 struct Node {
     NodeKind kind;
     int what;                 /* LoopWhat, ValuesWhat, ReduceWhat, StoreWhat, by the kind */
-    const char *name;         /* SEQUENCE; IF of WHEN_LEFT: its variable, NULL: before all steps; of
+    const char *name;         /* SEQUENCE; IF of WHEN_LEFT, SCORES: a variable, NULL: before all; of
                                * WHEN_SOME and WHEN_OTHERS: the test */
     const char *note;         /* a comment before it; of SYNC: behind it, in its line */
     bool blank;               /* an empty line behind it */
+    bool begins;              /* COMPUTE, and CLEAR before it: its first products begin the sums */
     When when;                /* IF, and leaves that stand under a test of their own */
     bool leaves;              /* IF: threads of the condition end here */
-    int ahead;                /* WHEN_LEFT: steps */
+    int ahead;                /* WHEN_LEFT, REDUCE_SCORES: steps */
     int product;              /* of several: which one it is about */
     int of;                   /* operand, source, statement */
     int from, to;             /* COMPUTE: k of a body; to: exclusive; see the lists above */

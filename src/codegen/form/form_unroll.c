@@ -165,7 +165,7 @@ static void walk(Walk *w, const Node *first, unsigned mask);
 
 static int64_t turns_of(const Walk *w, const Node *n) {
     int64_t count = n->loop.count;
-    if (n->what == LOOP_STEPS) return w->steps;
+    if (n->what == LOOP_STEPS) return w->steps - n->loop.less;
     if (n->what == LOOP_SEGMENTS) return w->way->tiles;
     if (n->loop.of != TURNS_ANY) return count;
     return count > 0 && count < w->way->turns ? count : w->way->turns;

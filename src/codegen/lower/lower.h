@@ -41,8 +41,20 @@ void lower_sums(FormBuilder *b, Lowered *l);
 /* lower_contract.c: the tree of a product; lower_results.c: what becomes of its sums.  */
 void lower_steps(FormBuilder *b, Lowered *l);
 void lower_results(FormBuilder *b, Lowered *l);
+/* lower_roles.c: warps that fill rings and warps that use them.  A sync at a barrier of a ring; all
+ * barriers, before roles begin; the role that fills, or (it has the rest of the kernel) uses them,
+ * as `teams`.  */
+Sync *lower_barrier(FormBuilder *b, SyncOp op, int ring, int id);
+void lower_barriers(FormBuilder *b, const Lowered *l);
+void lower_open_filling(FormBuilder *b, const Lowered *l);
+void lower_open_using(FormBuilder *b, const Lowered *l, int teams);
+/* Two teams take turns: the wait for the other one's, the end of the own one.  */
+void lower_turn(FormBuilder *b, const Lowered *l, SyncOp op);
 /* lower_ring.c: up to the sums; leaves the role open that has them.  */
 void lower_ring(FormBuilder *b, Lowered *l);
+/* lower_chain_roles.c: likewise, of a chain whose second product is `last`; begins: scores begin
+ * with their first products.  */
+void lower_chain_roles(FormBuilder *b, Lowered *l, const Contract *last, bool begins);
 /* All warps that compute have arrived.  */
 Node *lower_computing_sync(FormBuilder *b, const Lowered *l);
 /* Loops over the outputs of a thread in boxes; what stores a box, and ends the loops; the end of

@@ -166,7 +166,8 @@ static void add_turn(const Make *m) {
     add_wait(m, 2 * (results - 1), "wait: rows of the second product");
     begin_rows(m, &b);
     about(m, SCORES);
-    form_add(m->b, NODE_REDUCE, REDUCE_SCORES);
+    form_add(m->b, NODE_REDUCE, REDUCE_SCORES)->name = "step";
+    form_add(m->b, NODE_VALUES, VALUES_OPERAND);
     add_products(m, RESULTS);
     add_take(m, RESULTS);
     end_rows(m, &b);
@@ -194,12 +195,15 @@ static void add_address(const Make *m, int product, int side) {
     form_add(m->b, NODE_VALUES, VALUES_ADDRESS)->of = side;
 }
 
-static void add_begin(const Make *m) {
+static void add_place(const Make *m) {
     about(m, RESULTS);
     form_add(m->b, NODE_VALUES, VALUES_PLACE);
     about(m, SCORES);
     if (m->parted) form_add(m->b, NODE_VALUES, VALUES_COLUMNS);
     form_add(m->b, NODE_VALUES, VALUES_PLACE);
+}
+
+static void add_begin(const Make *m) {
     add_address(m, SCORES, 0);
     add_address(m, SCORES, 1);
     add_address(m, RESULTS, 1);
@@ -248,14 +252,22 @@ static void lower_turns(FormBuilder *b, Lowered *l) {
                  l->p->group->chain->rows != NULL}, *m = &make;
     l->form->steps = last->slice;
     l->form->least = least;
-    add_begin(m);
-    add_fill(m);
-    add_kept(m);
-    add_turns(m);
+    bool roles = last->ring;
+    add_place(m);
+    if (roles) {
+        double by;
+        lower_chain_roles(b, l, last, chain_scales(l->p->te, l->p->group, &by));
+    } else {
+        add_begin(m);
+        add_fill(m);
+        add_kept(m);
+        add_turns(m);
+    }
     about(m, SCORES);
     if (m->rows) form_add(b, NODE_VALUES, VALUES_FINISH);
     about(m, RESULTS);
     lower_results(b, &of[RESULTS]);
+    if (roles) form_close(b);
 }
 
 /* Slices meet at the second product's results.  */

@@ -5,26 +5,7 @@
  * barriers in shared memory: FULL, which its copies complete, and EMPTY, at which every warp that
  * computes arrives when its products of the stage are done.  */
 
-/* Named barriers: of the warps that compute; of those that take tiles in turn, the first one's.  */
-enum { COMPUTING = 1, TURN = 2 };
-
 static const Ring *stages(const Lowered *l) { return &l->layout->ring[0]; }
-
-static Sync *add_barrier(FormBuilder *b, SyncOp op, int id) {
-    Sync *s = &form_sync(b, SYNC_BARRIER, op, 0)->sync;
-    s->id = id;
-    return s;
-}
-
-Node *lower_computing_sync(FormBuilder *b, const Lowered *l) {
-    Node *n = form_sync(b, SYNC_NAMED, SYNC_BOTH, stages(l)->use.warps * 32);
-    n->sync.id = COMPUTING;
-    return n;
-}
-
-static void open_role(FormBuilder *b, const Role *role) {
-    form_open(b, NODE_ROLE, 0)->role = *role;
-}
 
 /* Tiles of a block that stays.  */
 static void open_tiles(FormBuilder *b, const Lowered *l) {
@@ -56,8 +37,8 @@ static void add_copies(FormBuilder *b, const Lowered *l) {
     open_tiles(b, l);
     open_some(b, c);
     open_steps(b, c, true, 0);
-    add_barrier(b, SYNC_WAIT, RING_EMPTY)->primed = true;
-    add_barrier(b, SYNC_ARRIVE, RING_FULL)->bytes = stages(l)->bytes;
+    lower_barrier(b, SYNC_WAIT, 0, RING_EMPTY)->primed = true;
+    lower_barrier(b, SYNC_ARRIVE, 0, RING_FULL)->bytes = stages(l)->bytes;
     for (int side = 0; side < 2; side++) {
         Node *n = form_add(b, NODE_COPY, 0);
         n->of = side;
@@ -89,11 +70,7 @@ static Node *add_free(FormBuilder *b, const Lowered *l, int lag) {
 /* Warpgroups in turn: the products of a tile follow those of the one before, by the other's
  * threads.  Without that a stage's parity could be that of the round before.  */
 static void add_turn(FormBuilder *b, const Lowered *l, SyncOp op) {
-    if (rprog_in_turn(l->r) == 1) return;
-    Node *n = form_sync(b, SYNC_NAMED, op, stages(l)->use.warps * 32);
-    n->sync.id = TURN;
-    n->sync.team = op == SYNC_BOTH ? TEAM_OWN : TEAM_OTHER;
-    n->when = op == SYNC_BOTH ? WHEN_AGAIN : WHEN_FOLLOWED;
+    if (rprog_in_turn(l->r) > 1) lower_turn(b, l, op);
 }
 
 static void read_stage(FormBuilder *b, Node *n, int side, bool late) {
@@ -152,7 +129,7 @@ static void add_products(FormBuilder *b, const Lowered *l) {
     int made = c->side[0].l->raw ? 0 : c->side[1].l->raw ? 1 : -1;
     if (made >= 0) form_add(b, NODE_VALUES, VALUES_BESIDE)->from = true;
     form_add(b, NODE_VALUES, VALUES_STAGE);
-    add_barrier(b, SYNC_WAIT, RING_FULL);
+    lower_barrier(b, SYNC_WAIT, 0, RING_FULL);
     if (made >= 0) {
         add_slices(b, l, made);
         /* One lane tells of what all have read.  */
@@ -182,30 +159,18 @@ static void add_products(FormBuilder *b, const Lowered *l) {
 }
 
 void lower_ring(FormBuilder *b, Lowered *l) {
-    int few, many;
-    RingWarps fill = stages(l)->fill, use = stages(l)->use;
-    bool moved = rprog_ring_registers(l->p, l->dev, l->r, &few, &many);
-    ring_maps(b->arena, l->contract, &l->launch);
-    Node *node = form_sequence(b, "barriers");
-    node->note = "barriers: of each stage, for copies that are done and for reads that are";
-    node->blank = true;
-    for (int i = 0; i < RING_BARRIERS; i++)
-        add_barrier(b, SYNC_INIT, i)->count = stages(l)->arrivals[i];
-    form_sync(b, SYNC_PROXY, SYNC_BOTH, 0);
-    if (l->r->cluster > 1) form_sync(b, SYNC_CLUSTER, SYNC_BOTH, 0);
-    else form_block_sync(b);
-    form_close(b);
+    ring_maps(b->arena, l, &l->launch);
+    lower_barriers(b, l);
     if (l->waits) {           /* what does not depend on the kernel before goes on meanwhile */
-        form_if(b, WHEN_ONE, 0)->from = fill.first;
+        form_if(b, WHEN_ONE, 0)->from = stages(l)->fill.first;
         form_add(b, NODE_VALUES, VALUES_MAPS)->from = 1;
         form_close(b);
         form_wait(b, l->form);
     }
-    open_role(b, &(Role){"copies", fill.first, fill.warps, 1, moved ? few : 0, true});
+    lower_open_filling(b, l);
     add_copies(b, l);
     form_close(b);
-    open_role(b, &(Role){"products", use.first, use.warps, rprog_in_turn(l->r), moved ? many : 0,
-                         false});
+    lower_open_using(b, l, rprog_in_turn(l->r));
     add_products(b, l);
 }
 

@@ -57,9 +57,16 @@ void made_tile(Kernel *k, const Side *s) {
     moved = ir_binary(cg, IR_XOR, column, ir_binary(cg, IR_SHL, moved, ir_int(cg, 4)));
     Ir row = ir_mul(cg, lane_row(cg, s), ir_int(cg, s->span));
     ir_let_as(cg, IR_I32, product_name(cg, s, "lane"), ir_add(cg, row, moved));
-    k->made = ir_array(cg, ir_type(IR_U32), product_name(cg, s, "made"),
-                       k->c.r->warp.extent[AX_K] / k->c.r->thread.extent[AX_K], tiles_of(k),
-                       registers_of(s));
+}
+
+void made_declare(Kernel *k, const Side *s) {
+    k->made = ir_array(k->cg, ir_type(IR_U32), product_name(k->cg, s, "made"), slices_of(k),
+                       tiles_of(k), registers_of(s));
+}
+
+Ir made_registers(const Kernel *k, Ir kk, Ir i) {
+    Ir slice = ir_div(k->cg, kk, product_size(k, 'T', AX_K));
+    return ir_element(k->cg, ir_element(k->cg, k->made, slice), i);
 }
 
 /* ---- what is read beside ---- */
@@ -258,15 +265,6 @@ void made_make(Kernel *k) {
 }
 
 void made_products(Kernel *k) {
-    Cg *cg = k->cg;
-    const Side *a = side_of(k), *b = &k->c.side[!k->c.r->swapped];
-    int form[WGMMA_FORMS];
-    Ir kk = product_int(cg, "kk");
-    IrUnit unit = wgmma_unit(k, NULL, b, kk, form);
     wgmma_begin(k);
-    Ir i = ir_count(cg, "i", tiles_of(k), IR_UNROLL_ALL), zero = ir_int(cg, 0);
-    Ir sums = wgmma_sums(k, a->side ? zero : i, a->side ? i : zero);
-    Ir made = ir_element(cg, ir_element(cg, k->made, slice_at(k)), i);
-    ir_multiply(cg, &unit, sums, made, wgmma_slice(k, b, kk));
-    ir_close(cg);
+    wgmma_multiply(k, product_int(k->cg, "kk"), k->c.matrix.promotes);
 }

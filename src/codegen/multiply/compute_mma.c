@@ -43,10 +43,11 @@ static Ir declare(Kernel *k, IrBase base, const char *name, int n) {
     return ir_array(k->cg, ir_type(base), product_word(k, name), x->tiles[AX_M], x->tiles[AX_N], n);
 }
 
-static Ir cleared(Kernel *k, const char *name) {
+static Ir cleared(Kernel *k, const char *name, bool begun) {
     Cg *cg = k->cg;
     int n = accumulator_registers(&k->c.matrix);
     Ir all = declare(k, accumulator_base(k), name, n);
+    if (begun) return all;
     Register at = open_registers(k, n);
     ir_set(cg, register_at(cg, all, at.i, at.j, n), ir_int(cg, 0));
     close_registers(k);
@@ -54,13 +55,13 @@ static Ir cleared(Kernel *k, const char *name) {
 }
 
 /* Accumulators that are no values yet have a name of their own.  */
-void mma_clear(Kernel *k) {
+void mma_clear(Kernel *k, bool begun) {
     bool values = k->c.matrix.unit->acc == k->c.p->con.acc;
-    k->sum = cleared(k, values ? "acc" : "sum");
+    k->sum = cleared(k, values ? "acc" : "sum", begun);
     if (values) k->acc = k->sum;
 }
 
-void mma_partial(Kernel *k) { k->part = cleared(k, "part"); }
+void mma_partial(Kernel *k) { k->part = cleared(k, "part", false); }
 
 /* How the unit's operand that side i is lies in memory, where the instruction has a form for each
  * order.  */

@@ -30,53 +30,76 @@ void wgmma_tiles(Kernel *k) {
     for (int side = 0; side < 2; side++) {
         const Side *s = &k->c.side[side];
         if (s->l->raw) made_tile(k, s);
+        if (wgmma_has_registers(s)) made_declare(k, s);
         else define_tile(k, s);
     }
 }
 
-/* Where the step's operands are, before they are waited for.  All lanes of a warp have the same
- * descriptors; what the compiler knows to be so it adds to apart from the lanes' registers.  */
-void wgmma_stage(Kernel *k) {
+static bool is_resident(const Side *s) { return !s->made && product_resident(s); }
+
+/* Where the step's operands are, before they are waited for: those that go round a ring, or that
+ * stay.  All lanes of a warp have the same descriptors; what the compiler knows to be so it adds to
+ * apart from the lanes' registers.  */
+void wgmma_stage(Kernel *k, bool stay) {
     enum { UNIT = 16 };
     Cg *cg = k->cg;
-    Ir slot = k->ring[k->product].slot;
-    Ir each = ir_div(cg, product_of(k, "STAGE"), ir_int(cg, UNIT));
     for (int side = 0; side < 2; side++) {
         const Side *s = &k->c.side[side];
-        if (s->l->raw) continue;
-        Ir at = ir_add(cg, descriptor(cg, s, "low"), ir_mul(cg, slot, each));
-        ir_let(cg, product_name(cg, s, "at"),
-               ir_call(cg, ir_type(IR_U32), "rl_uniform", 1, at));
+        if (wgmma_has_registers(s) || is_resident(s) != stay) continue;
+        Ir at = descriptor(cg, s, "low");
+        Ir each = ir_div(cg, product_of(k, "STAGE"), ir_int(cg, UNIT));
+        if (!stay) at = ir_add(cg, at, ir_mul(cg, k->ring[k->product].slot, each));
+        k->tile[side] = ir_let(cg, product_name(cg, s, "at"),
+                               ir_call(cg, ir_type(IR_U32), "rl_uniform", 1, at));
     }
 }
 
-static Ir moved(const Kernel *k, const Side *s, Ir kk, Ir i) {
+/* Registers of the slice at kk, or its descriptor, of instruction i.  */
+static Ir operand(const Kernel *k, const Side *s, Ir kk, Ir i) {
     const Cg *cg = k->cg;
+    if (wgmma_has_registers(s)) return made_registers(k, kk, i);
     Ir at = wgmma_slice(k, s, kk);
     if (k->c.matrix.tiles[s->own] == 1) return at;
     return ir_add(cg, at, ir_mul(cg, i, ir_int(cg, s->down / 16)));
 }
 
-void compute_wgmma(Kernel *k) {
+void wgmma_multiply(Kernel *k, Ir kk, bool begins) {
     Cg *cg = k->cg;
     bool swapped = k->c.r->swapped;
     const Side *a = &k->c.side[swapped], *b = &k->c.side[!swapped];
+    int form[WGMMA_FORMS];
+    IrUnit unit = wgmma_unit(k, a, b, form);
+    if (begins) unit.adds = ir_lt(cg, ir_int(cg, 0), kk);
+    Ir i = ir_count(cg, "i", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
+    ir_multiply(cg, &unit, wgmma_sums(k, i, ir_int(cg, 0)), operand(k, a, kk, i),
+                operand(k, b, kk, i));
+    ir_close(cg);
+}
+
+void compute_wgmma(Kernel *k, const Node *n) {
+    Cg *cg = k->cg;
     int slice = k->c.r->thread.extent[AX_K];
     ir_note(cg, "compute: slices of %d k", slice);
     wgmma_begin(k);
     Ir kk = ir_for(cg, "kk", ir_int(cg, 0), product_size(k, 'W', AX_K), slice, IR_UNROLL_ALL);
-    Ir i = ir_count(cg, "i", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
-    int form[WGMMA_FORMS];
-    IrUnit unit = wgmma_unit(k, a, b, kk, form);
-    ir_multiply(cg, &unit, wgmma_sums(k, i, ir_int(cg, 0)), moved(k, a, kk, i),
-                moved(k, b, kk, i));
-    ir_close(cg);
+    wgmma_multiply(k, kk, n->begins || k->c.matrix.promotes);
     ir_close(cg);
 }
 
 /* Zeros that are there before the first product begins, and sums behind the last.  */
-void wgmma_settle(Kernel *k) {
+static void settle_operand(Kernel *k) {
     Cg *cg = k->cg;
+    Ir kk = ir_for(cg, "kk", ir_int(cg, 0), product_size(k, 'W', AX_K),
+                   k->c.r->thread.extent[AX_K], IR_UNROLL_ALL);
+    Ir i = ir_count(cg, "i", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
+    ir_settle(cg, made_registers(k, kk, i));
+    ir_close(cg);
+    ir_close(cg);
+}
+
+void wgmma_settle(Kernel *k, bool operand) {
+    Cg *cg = k->cg;
+    if (operand && k->made) settle_operand(k);
     Ir i = ir_count(cg, "i", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
     ir_settle(cg, wgmma_sums(k, i, ir_int(cg, 0)));
     ir_close(cg);

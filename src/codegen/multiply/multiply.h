@@ -11,7 +11,7 @@ void place_thread(Kernel *k);
 void place_tile(Kernel *k, Ir number);    /* m0, n0, b of that tile */
 void place_next(Kernel *k);               /* the tile that a block has come to */
 Ir place_tiles(const Kernel *k);          /* of the grid */
-void clear_accumulators(Kernel *k, int part);       /* CLEAR_ALL, ... (form.h) */
+void clear_accumulators(Kernel *k, const Node *n);
 void place_k_now(Kernel *k);              /* first k of the step */
 /* `at` for a loop over parts in the workspace, by a name of its own.  The compiler must not know
  * that they are the same: it would take the pointers that the loop has moved for places that are
@@ -44,21 +44,27 @@ void compute_simt(Kernel *k, const Node *n);
 void compute_dp4a(Kernel *k, const Node *n);
 void compute_mma(Kernel *k, const Node *n);
 /* compute_wgmma.c: the products of a step, and what they begin with and end in.  */
-void compute_wgmma(Kernel *k);
+void compute_wgmma(Kernel *k, const Node *n);
 void wgmma_tiles(Kernel *k);              /* descriptors of the first stage */
-void wgmma_settle(Kernel *k);
-void wgmma_stage(Kernel *k);  /* the descriptors of the stage at hand */
-/* wgmma_operand.c: before the first product; sums of an instruction; the descriptor of an operand's
- * part at kk; the instruction at kk, whose form is put down in `form`.  */
+void wgmma_settle(Kernel *k, bool operand);
+void wgmma_stage(Kernel *k, bool stay);   /* descriptors of the stage at hand, or of what stays */
+/* Of the slice at kk.  Sums that begin with it begin with its first slice.  Products of zeros can
+ * make -0 of them where 0 + -0 were +0, which must be the same to what they join or become.  */
+void wgmma_multiply(Kernel *k, Ir kk, bool begins);
+/* wgmma_operand.c: does the operand come from registers?  Before the first product; sums of an
+ * instruction; the descriptor of an operand's part at kk; the instruction, whose form is put down
+ * in `form`.  */
 enum { WGMMA_FORMS = 4 };
+bool wgmma_has_registers(const Side *s);
 void wgmma_begin(Kernel *k);
 Ir wgmma_sums(const Kernel *k, Ir i, Ir j);
 Ir wgmma_slice(const Kernel *k, const Side *s, Ir kk);
-IrUnit wgmma_unit(const Kernel *k, const Side *a, const Side *b, Ir kk,   /* a NULL: made */
-                  int form[WGMMA_FORMS]);
-/* compute_made.c: a first operand that is made in registers: where a lane begins in its tile; what
- * the expression reads beside, of all steps or of one; what the registers of a step are made of;
- * those of the slice at kk, and its products.  */
+IrUnit wgmma_unit(const Kernel *k, const Side *a, const Side *b, int form[WGMMA_FORMS]);
+/* compute_made.c: a first operand that is made in registers, those of slice and instruction; where
+ * a lane begins in its tile; what the expression reads beside, of all steps or of one; what the
+ * registers of a step are made of; those of the slice at kk, and its products.  */
+void made_declare(Kernel *k, const Side *s);
+Ir made_registers(const Kernel *k, Ir kk, Ir i);
 void made_tile(Kernel *k, const Side *s);
 void made_beside(Kernel *k, bool of_step);
 void made_read(Kernel *k);
@@ -66,7 +72,7 @@ void made_make(Kernel *k);
 void made_products(Kernel *k);
 /* Sums of one step join the others.  */
 void mma_promote(Kernel *k);
-void mma_clear(Kernel *k);
+void mma_clear(Kernel *k, bool begun);    /* begun: the first products begin them */
 void mma_partial(Kernel *k);  /* sums of one step, which join the others at its end */
 /* Behind the k-loop: accumulators as values acc[i][j][...] of Contraction.acc.  */
 void mma_finish(Kernel *k);

@@ -366,7 +366,7 @@ static void clear_padding(Kernel *k, const Side *s) {
 static void clear_sums(Kernel *k) {
     const Contraction *con = &k->c.p->con;
     const RTile *own = &k->c.r->thread;
-    if (k->c.matrix.used) mma_clear(k);
+    if (k->c.matrix.used) mma_clear(k, false);
     else k->acc = monoid_declare_tile(k->cg, con->red, con->acc, own->extent[AX_M],
                                       own->extent[AX_N]);
 }
@@ -385,12 +385,12 @@ static void clear_operands(Kernel *k) {
     ir_simple(k->cg, IR_STMT_BLANK);
 }
 
-void clear_accumulators(Kernel *k, int part) {
+void clear_accumulators(Kernel *k, const Node *n) {
     if (k->c.ring) {
-        wgmma_tiles(k);
-        mma_clear(k);
+        if (n->from != CLEAR_SUMS) wgmma_tiles(k);
+        if (n->from != CLEAR_OPERANDS) mma_clear(k, n->begins);
         return;
     }
-    if (part != CLEAR_OPERANDS) clear_sums(k);
-    if (part != CLEAR_SUMS) clear_operands(k);
+    if (n->from != CLEAR_OPERANDS) clear_sums(k);
+    if (n->from != CLEAR_SUMS) clear_operands(k);
 }

@@ -3,6 +3,8 @@
 #include "codegen/prelude/prelude.h"
 #include "codegen/block/product.h"
 
+bool wgmma_has_registers(const Side *s) { return s->made || s->l->raw; }
+
 void wgmma_begin(Kernel *k) {
     ir_sync_of(k->cg, &(IrSyncOf){.scope = SYNC_PRODUCTS, .op = SYNC_INIT});
 }
@@ -16,7 +18,7 @@ Ir wgmma_sums(const Kernel *k, Ir i, Ir j) {
 Ir wgmma_slice(const Kernel *k, const Side *s, Ir kk) {
     enum { UNIT = 16 };
     const Cg *cg = k->cg;
-    Ir at = ir_name(cg, ir_type(IR_U32), product_name(cg, s, "at"));
+    Ir at = k->tile[s->side];
     Ir slice = ir_div(cg, kk, product_size(k, 'T', AX_K));
     if (!s->inner_k || s->boxes == 1)
         return ir_add(cg, at, ir_mul(cg, slice, ir_int(cg, s->on / UNIT)));
@@ -25,25 +27,19 @@ Ir wgmma_slice(const Kernel *k, const Side *s, Ir kk) {
     return ir_add(cg, ir_add(cg, at, box), ir_div(cg, ir_rem(cg, kk, around), chunk));
 }
 
-/* Sums of a step that join others begin with its first slice.  Products of zeros can make -0 of
- * them where 0 + -0 were +0, which is the same to the sums they join: these begin with +0.  */
-static Ir adds(const Kernel *k, Ir kk) {
-    const Cg *cg = k->cg;
-    return k->c.matrix.promotes ? ir_lt(cg, ir_int(cg, 0), kk) : ir_bool(cg, true);
-}
-
 /* Its form: orders of operands of 16 bits, and how they lie where that is not the usual way.  */
-IrUnit wgmma_unit(const Kernel *k, const Side *a, const Side *b, Ir kk, int form[WGMMA_FORMS]) {
+IrUnit wgmma_unit(const Kernel *k, const Side *a, const Side *b, int form[WGMMA_FORMS]) {
     enum { USUAL = 128 };
     const ComputeUnit *u = k->c.matrix.unit;
     int n = 0;
-    bool two = te_dtype_bytes(u->a) == 2, usual = (!a || a->span == USUAL) && b->span == USUAL;
-    if (two && a) form[n++] = !a->inner_k;
+    bool made = wgmma_has_registers(a), two = te_dtype_bytes(u->a) == 2;
+    bool usual = (made || a->span == USUAL) && b->span == USUAL;
+    if (two && !made) form[n++] = !a->inner_k;
     if (two) form[n++] = !b->inner_k;
-    if (!usual && a) form[n++] = (int)prelude_high(a->span);
+    if (!usual && !made) form[n++] = (int)prelude_high(a->span);
     if (!usual) form[n++] = (int)prelude_high(b->span);
     const char *name = arena_printf(k->cg->arena, "rl_wgmma_m64n%dk%d_%s_%s%s", b->thread,
                                     u->k.from, prelude_operand(u), te_dtype_name(u->acc),
-                                    a ? "" : PRELUDE_MADE);
-    return (IrUnit){name, form, n, adds(k, kk)};
+                                    made ? PRELUDE_MADE : "");
+    return (IrUnit){name, form, n, ir_bool(k->cg, true)};
 }

@@ -79,9 +79,9 @@ void ring_begin(Kernel *k, const Node *n) {
 }
 
 /* A barrier or a tile in shared memory, by address.  */
-static Ir shared_at(const Cg *cg, Ir x, Ir y) {
-    return ir_add(cg, ir_add(cg, ir_name(cg, ir_type(IR_U32), "shared"), x), y);
-}
+static Ir shared(const Cg *cg) { return ir_name(cg, ir_type(IR_U32), "shared"); }
+
+static Ir shared_at(const Cg *cg, Ir x, Ir y) { return ir_add(cg, ir_add(cg, shared(cg), x), y); }
 
 Ir ring_barrier_at(const Kernel *k, int ring, int id, Ir slot) {
     const Cg *cg = k->cg;
@@ -158,8 +158,10 @@ static int map_of(const Side *s) { return s->number / 2 + s->side; }
 
 static void copy_box(Kernel *k, const Side *s, int ring, int box) {
     Cg *cg = k->cg;
-    Ir slot = ir_mul(cg, k->ring[ring].slot, product_ring_int(k, ring, "STAGE"));
-    Ir to = shared_at(cg, slot, product_constant(cg, s, "TILE"));
+    Ir slot = NULL, tile = product_constant(cg, s, "TILE"), to;
+    if (!product_resident(s))
+        slot = ir_mul(cg, k->ring[ring].slot, product_ring_int(k, ring, "STAGE"));
+    to = slot ? shared_at(cg, slot, tile) : ir_add(cg, shared(cg), tile);
     IrBox x = {.map = cg_map(cg, map_of(s)), .barrier = ring_barrier(k, ring, RING_FULL)};
     if (s->multicast > 1) {
         int part = s->inner_k ? s->box_bytes / s->multicast : s->boxes * s->box_bytes;

@@ -1,0 +1,221 @@
+#include "codegen/lower/lower.h"
+
+/* Chains on units of warpgroups: some warps copy by boxes, the tile that stays once, those of B and
+ * of V to rings of their own, and each warpgroup of the others has rows of its own:
+ *     scores = A B; fold; operand
+ *     turns: begin the next scores; begin results += operand V
+ *            wait for the scores, whose B is free; fold beside the products of V
+ *            wait for these, whose V is free; results move to the bases of their rows; operand
+ *     results += operand V
+ * or, where scores do not run ahead,
+ *     turns: scores = A B; fold; results move; operand; results += operand V
+ * Where warpgroups take turns, one begins its products behind the other's, so that one multiplies
+ * while the other folds.  */
+
+enum { SCORES, RESULTS };                 /* the products */
+
+typedef struct {
+    FormBuilder *b;
+    const Lowered *l;
+    const Contract *c[2];
+    bool begins;              /* scores begin with their first products */
+    bool rows;                /* reductions of the scores' rows stand between the products */
+} Make;
+
+/* The ring of the operand that stays is behind those of the products.  */
+static int resident_ring(const Make *m) { return m->l->layout->n_product; }
+
+static void about(const Make *m, int product) { m->b->product = product; }
+
+/* ---- copies ---- */
+
+static void add_copy(const Make *m, int product, int side, int ring) {
+    const Side *s = &m->c[product]->side[side];
+    about(m, product);
+    lower_barrier(m->b, SYNC_ARRIVE, ring, RING_FULL)->bytes = s->room->bytes;
+    Node *n = form_add(m->b, NODE_COPY, 0);
+    n->of = side;
+    n->mover = s->l->mover;
+    n->done = s->room->filled;
+    n->ring = ring;
+    n->bytes = s->room->bytes;
+    Use *u = form_writes(m->b, n, ROOM_STAGE, s->room->of);
+    u->data = s->room->ring < 0 ? OF_ANY : OF_PUT;
+    u->late = true;
+}
+
+/* The next rows of B, of V.  */
+static void add_rows(const Make *m, int product) {
+    about(m, product);
+    lower_barrier(m->b, SYNC_WAIT, product, RING_EMPTY)->primed = true;
+    add_copy(m, product, 1, product);
+    form_add(m->b, NODE_VALUES, VALUES_NEXT_K)->ring = product;
+    form_add(m->b, NODE_VALUES, VALUES_PUT)->ring = product;
+}
+
+static void add_rings(const Make *m, bool uses) {
+    for (int i = 0; i <= resident_ring(m); i++) {
+        Node *n = form_add(m->b, NODE_VALUES, VALUES_RING);
+        n->ring = i;
+        n->from = uses;
+    }
+}
+
+static void open_turns(const Make *m, const char *var, int less) {
+    Node *n = form_open(m->b, NODE_LOOP, LOOP_STEPS);
+    n->loop = (Loop){.var = var, .count = m->c[RESULTS]->steps - less, .by = 1, .unroll = 1,
+                     .less = less};
+}
+
+/* In the order in which they are used: scores may run ahead by one turn.  */
+static void add_copies(const Make *m) {
+    bool ahead = rprog_overlaps_within(m->l->r);
+    form_if(m->b, WHEN_ONE, 0)->from = m->l->layout->ring[0].fill.first;
+    form_add(m->b, NODE_VALUES, VALUES_MAPS);
+    add_rings(m, false);
+    add_copy(m, SCORES, 0, resident_ring(m));
+    if (ahead) add_rows(m, SCORES);
+    open_turns(m, "done", 0);
+    if (ahead) form_if(m->b, WHEN_LEFT, 1)->name = "done";
+    add_rows(m, SCORES);
+    if (ahead) form_close(m->b);
+    add_rows(m, RESULTS);
+    form_close(m->b);
+    form_close(m->b);
+}
+
+/* ---- products ---- */
+
+static Use *own(Use *u) {
+    u->share = SHARE_THREAD;
+    return u;
+}
+
+/* Begins those of the turn that the ring of the product has come to.  */
+static void begin_products(const Make *m, int product) {
+    about(m, product);
+    if (product == SCORES) {
+        Node *n = form_add(m->b, NODE_VALUES, VALUES_CLEAR);
+        n->from = CLEAR_SUMS;
+        n->begins = m->begins;
+    }
+    if (product == RESULTS || !m->begins) form_add(m->b, NODE_VALUES, VALUES_SETTLE)->from = true;
+    form_add(m->b, NODE_VALUES, VALUES_STAGE);
+    lower_barrier(m->b, SYNC_WAIT, product, RING_FULL);
+    Node *n = form_add(m->b, NODE_COMPUTE, COMPUTE_STEP);
+    n->to = m->c[product]->r->unroll;
+    n->done = DONE_PRODUCTS;
+    n->begins = product == SCORES && m->begins;
+    if (product == SCORES) form_reads(m->b, n, ROOM_STAGE, 0)->late = true;
+    else own(form_reads(m->b, n, ROOM_FRAGMENTS, m->c[RESULTS]->side[0].number))->late = true;
+    Use *u = form_reads(m->b, n, ROOM_STAGE, m->c[product]->side[1].number);
+    u->data = OF_TAKEN;
+    u->late = true;
+    own(form_writes(m->b, n, ROOM_SUMS, product))->late = true;
+    form_sync(m->b, SYNC_PRODUCTS, SYNC_COMMIT, 0);
+}
+
+/* They are done, but for so many groups begun behind them: rows of B or V are free.  */
+static void end_products(const Make *m, int product, int behind) {
+    about(m, product);
+    form_sync(m->b, SYNC_PRODUCTS, SYNC_WAIT, behind);
+    form_add(m->b, NODE_VALUES, VALUES_SETTLE);
+    lower_barrier(m->b, SYNC_ARRIVE, product, RING_EMPTY)->by = BY_WARPS;
+    form_add(m->b, NODE_VALUES, VALUES_TAKE)->ring = product;
+}
+
+/* Scores of the turn `turn` + ahead join their rows.  */
+static void add_fold(const Make *m, const char *turn, int ahead) {
+    about(m, SCORES);
+    Node *n = form_add(m->b, NODE_REDUCE, REDUCE_SCORES);
+    n->name = turn;
+    n->ahead = ahead;
+    n->to = m->rows;
+    own(form_reads(m->b, n, ROOM_SUMS, SCORES));
+}
+
+static void add_move(const Make *m) {
+    if (!m->rows) return;
+    about(m, SCORES);
+    Node *n = form_add(m->b, NODE_VALUES, VALUES_MOVE);
+    own(form_writes(m->b, n, ROOM_SUMS, RESULTS));
+}
+
+static void add_operand(const Make *m) {
+    about(m, SCORES);
+    Node *n = form_add(m->b, NODE_VALUES, VALUES_OPERAND);
+    own(form_writes(m->b, n, ROOM_FRAGMENTS, m->c[RESULTS]->side[0].number));
+}
+
+/* Warpgroups begin the products of a turn one behind the other.  */
+static void add_turn(const Make *m, SyncOp op) {
+    if (rprog_overlaps_between(m->l->r)) lower_turn(m->b, m->l, op);
+}
+
+static void add_turns_alone(const Make *m) {
+    open_turns(m, "step", 0);
+    add_turn(m, SYNC_BOTH);
+    begin_products(m, SCORES);
+    end_products(m, SCORES, 0);
+    add_turn(m, SYNC_ARRIVE);
+    add_fold(m, "step", 0);
+    add_move(m);
+    add_operand(m);
+    begin_products(m, RESULTS);
+    end_products(m, RESULTS, 0);
+    form_close(m->b);
+}
+
+static void add_turns_ahead(const Make *m) {
+    form_if(m->b, WHEN_ALWAYS, 0);
+    begin_products(m, SCORES);
+    end_products(m, SCORES, 0);
+    add_fold(m, NULL, 0);
+    add_operand(m);
+    form_close(m->b);
+    form_if(m->b, WHEN_LEFT, 1);
+    open_turns(m, "step", 1);
+    add_turn(m, SYNC_BOTH);
+    begin_products(m, SCORES);
+    begin_products(m, RESULTS);
+    add_turn(m, SYNC_ARRIVE);
+    end_products(m, SCORES, 1);
+    add_fold(m, "step", 1);
+    end_products(m, RESULTS, 0);
+    add_move(m);
+    add_operand(m);
+    form_close(m->b);
+    form_close(m->b);
+    form_if(m->b, WHEN_ALWAYS, 0);
+    begin_products(m, RESULTS);
+    end_products(m, RESULTS, 0);
+    form_close(m->b);
+}
+
+/* What there is of a thread before all turns.  */
+static void add_begin(const Make *m) {
+    add_rings(m, true);
+    about(m, SCORES);
+    Node *n = form_add(m->b, NODE_VALUES, VALUES_CLEAR);
+    n->from = CLEAR_OPERANDS;
+    form_add(m->b, NODE_VALUES, VALUES_STAGE)->from = true;
+    about(m, RESULTS);
+    form_add(m->b, NODE_VALUES, VALUES_CLEAR);
+    about(m, SCORES);
+    if (m->rows) form_add(m->b, NODE_VALUES, VALUES_ROWS);
+    lower_barrier(m->b, SYNC_WAIT, resident_ring(m), RING_FULL);
+}
+
+void lower_chain_roles(FormBuilder *b, Lowered *l, const Contract *last, bool begins) {
+    bool rows = l->p->group->chain->rows != NULL, between = rprog_overlaps_between(l->r);
+    Make make = {b, l, {l->contract, last}, begins, rows}, *m = &make;
+    ring_maps(b->arena, l, &l->launch);
+    lower_barriers(b, l);
+    lower_open_filling(b, l);
+    add_copies(m);
+    form_close(b);
+    lower_open_using(b, l, between ? last->warps[AX_M] : 1);
+    add_begin(m);
+    if (rprog_overlaps_within(l->r)) add_turns_ahead(m);
+    else add_turns_alone(m);
+}

@@ -1,0 +1,65 @@
+#include "codegen/lower/lower.h"
+
+/* Kernels in which some warps fill rings by boxes, and the others use what is in them.  A slot has
+ * two barriers in shared memory: FULL, which its copies complete, and EMPTY, at which every warp
+ * that computes arrives when its products of the slot are done.  */
+
+/* Named barriers: of the warps that compute; of those that take turns, the first one's.  */
+enum { COMPUTING = 1, TURN = 2 };
+
+static RingWarps using(const Lowered *l) { return l->layout->ring[0].use; }
+
+Sync *lower_barrier(FormBuilder *b, SyncOp op, int ring, int id) {
+    Sync *s = &form_sync(b, SYNC_BARRIER, op, 0)->sync;
+    s->ring = ring;
+    s->id = id;
+    return s;
+}
+
+Node *lower_computing_sync(FormBuilder *b, const Lowered *l) {
+    Node *n = form_sync(b, SYNC_NAMED, SYNC_BOTH, using(l).warps * 32);
+    n->sync.id = COMPUTING;
+    return n;
+}
+
+void lower_barriers(FormBuilder *b, const Lowered *l) {
+    Node *node = form_sequence(b, "barriers");
+    node->note = "barriers: of each slot, for copies that are done and for reads that are";
+    node->blank = true;
+    for (int r = 0; r < l->layout->n_ring; r++) {
+        const Ring *x = &l->layout->ring[r];
+        for (int i = 0; i < RING_BARRIERS; i++)
+            if (x->arrivals[i] > 0) lower_barrier(b, SYNC_INIT, r, i)->count = x->arrivals[i];
+    }
+    form_sync(b, SYNC_PROXY, SYNC_BOTH, 0);
+    if (l->r->cluster > 1) form_sync(b, SYNC_CLUSTER, SYNC_BOTH, 0);
+    else form_block_sync(b);
+    form_close(b);
+}
+
+/* Registers go from warps that fill to those that use, where these have too few.  */
+static void open_role(FormBuilder *b, const Lowered *l, Role role) {
+    int few, many;
+    bool moved = rprog_ring_registers(l->p, l->dev, l->r, &few, &many);
+    if (moved) role.registers = role.fewer ? few : many;
+    form_open(b, NODE_ROLE, 0)->role = role;
+}
+
+void lower_open_filling(FormBuilder *b, const Lowered *l) {
+    RingWarps fill = l->layout->ring[0].fill;
+    open_role(b, l, (Role){.name = "copies", .first = fill.first, .warps = fill.warps, .teams = 1,
+                           .fewer = true});
+}
+
+void lower_open_using(FormBuilder *b, const Lowered *l, int teams) {
+    RingWarps use = using(l);
+    open_role(b, l, (Role){.name = "products", .first = use.first, .warps = use.warps,
+                           .teams = teams});
+}
+
+void lower_turn(FormBuilder *b, const Lowered *l, SyncOp op) {
+    Node *n = form_sync(b, SYNC_NAMED, op, using(l).warps * 32);
+    n->sync.id = TURN;
+    n->sync.team = op == SYNC_BOTH ? TEAM_OWN : TEAM_OTHER;
+    n->when = op == SYNC_BOTH ? WHEN_AGAIN : WHEN_FOLLOWED;
+}
