@@ -115,12 +115,13 @@ typedef struct {
                                * unrolled */
     bool in_turn;             /* the role's warps take tiles in turn */
     Ir more;                  /* is there a step to load? */
+    Ir step;                  /* of the loop over steps */
     Ir acc;                   /* accumulators of `contract`: of rows and columns, or of instructions
                                * by rows and columns, and of the lane's slots in one */
     Ir sum, part;             /* of a matrix unit, which products are added to; of one step */
     Ir frag[2], low[2];       /* operands in registers: buffers of them; what tf32 leaves of them */
-    Ir score, moved;          /* of a chain: the scores of the turn, then its terms; have bases of
-                               * its rows moved? */
+    Ir score, term, moved;    /* of a chain: the scores of the turn, then its terms; where these are
+                               * used in a later turn, and have bases of rows moved (else NULL) */
     Ir raw, made;             /* (of warpgroups) made registers, and what of */
     Ir tile[2];               /* descriptors of the operands' tiles at hand */
     Chunks chunks[2];         /* (of sides) */

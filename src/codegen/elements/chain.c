@@ -162,6 +162,7 @@ static Ir declare_results(Kernel *k, const char *name) {
 
 static Ir declare_scores(Kernel *k) { return declare_results(k, "score"); }
 static Ir declare_terms(Kernel *k) { return declare_results(k, "term"); }
+static Ir terms_of(Kernel *k) { return k->term ? k->term : declare_terms(k); }
 
 /* The scores as their leader reduces them; of multiples of results, these.  */
 static void make_scores(Kernel *k) {
@@ -270,6 +271,13 @@ void chain_rescale(Kernel *k, const Partials *p) {
     rescale_results(k);
 }
 
+void chain_declare(Kernel *k) {
+    k->term = declare_terms(k);
+    if (!chain_of(k)->rows) return;
+    declare_scales(k);
+    k->moved = ir_variable(k->cg, IR_BOOL, "moved", ir_bool(k->cg, false));
+}
+
 void chain_move(Kernel *k) {
     ir_if(k->cg, k->moved);
     rescale_results(k);
@@ -291,9 +299,8 @@ static void move_bases(Kernel *k, const Partials *p, const Partial *leader, bool
                                                              cg_real(cg, TE_F32, BEHIND))));
     ir_close(cg);
     Ir any = ir_call(cg, ir_type(IR_BOOL), "rl_any", 1, far);
-    if (later) any = k->moved = ir_let_as(cg, IR_BOOL, "moved", any);
-    if (later) declare_scales(k);
-    ir_if(cg, any);
+    if (later) ir_set(cg, k->moved, any);
+    ir_if(cg, later ? k->moved : any);
     if (later) rescale_rows(k, p);
     else chain_rescale(k, p);
     ir_close(cg);
@@ -332,7 +339,7 @@ static void make_terms(Kernel *k, const Partials *p) {
     Cg *cg = k->cg;
     const Chain *c = chain_of(k);
     Ir scores = k->score;
-    k->score = declare_terms(k);
+    k->score = terms_of(k);
     open_elements(k);
     Ir at = ir_call(cg, ir_type(IR_F32), "fmaf", 3, chain_result(k, scores), multiplier(k),
                     ir_unary(cg, IR_NEG, of_row(k, "zero")));
@@ -353,22 +360,12 @@ static void make_terms(Kernel *k, const Partials *p) {
 
 /* Two products back to back: the operand is made of each result by itself.  */
 static void map_scores(Kernel *k) {
-    k->score = declare_terms(k);
+    k->score = terms_of(k);
     open_elements(k);
     CgPoint p = elements_point(k, chain_of(k)->second, false);
     ir_set(k->cg, chain_result(k, k->score), cg_expr(&p, operand_of(k), TE_F32));
     close_elements(k);
     cut_scores(k, 0);
-}
-
-/* Terms are made here, not behind the wait for products that are under way meanwhile.  */
-static void settle_terms(Kernel *k) {
-    Cg *cg = k->cg;
-    Ir i = ir_count(cg, "i", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
-    Ir j = ir_count(cg, "j", k->c.matrix.tiles[AX_N], IR_UNROLL_ALL);
-    ir_settle(cg, ir_element(cg, ir_element(cg, k->score, i), j));
-    ir_close(cg);
-    ir_close(cg);
 }
 
 static void fold_scores(Kernel *k, bool later) {
@@ -396,7 +393,6 @@ void chain_fold(Kernel *k, const Node *n) {
     ir_let_as(cg, place_along_base(k, AX_N), "n0", ir_mul(cg, turn, product_size(k, 'B', AX_N)));
     place_axis(k, AX_B, product_int(cg, "b"), false, k->at.index, k->at.wide);
     ir_note(cg, "scores of the turn");
-    if (chain_of(k)->rows) fold_scores(k, n->to);
+    if (chain_of(k)->rows) fold_scores(k, k->term != NULL);
     else map_scores(k);
-    if (n->to) settle_terms(k);
 }

@@ -12,7 +12,7 @@ static void make_nodes(Kernel *k, const Node *first);
  * loops are not to be unrolled.  */
 static void make_steps(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
-    Ir step = ir_variable(cg, IR_I32, n->loop.var, ir_int(cg, 0));
+    Ir step = k->step = ir_variable(cg, IR_I32, n->loop.var, ir_int(cg, 0));
     ir_until_begin(cg, 1);
     make_nodes(k, n->child);
     ir_until_count(cg, step, ir_add_n(cg, product_int(cg, "steps"), -n->loop.less));
@@ -317,6 +317,7 @@ static void make_values(Kernel *k, const Node *n) {
         break;
     case VALUES_KEEP: fragment_mma_keep(k); break;
     case VALUES_MOVE: chain_move(k); break;
+    case VALUES_TERMS: chain_declare(k); break;
     case VALUES_OPERAND: chain_operand(k); break;
     case VALUES_COLUMNS: chain_columns(k); break;
     case VALUES_ROWS:

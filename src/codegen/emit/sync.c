@@ -62,7 +62,7 @@ static Ir when(const Kernel *k, const Node *n) {
     switch (n->when) {
     case WHEN_LATER:
         if (barrier && n->sync.lag == 0) return NULL;
-        return ir_binary(cg, IR_GT, product_int(cg, barrier ? "taken" : "i"), zero);
+        return ir_binary(cg, IR_GT, barrier ? k->step : product_int(cg, "i"), zero);
     case WHEN_AGAIN:
         return ir_binary(cg, IR_GT, ir_name(cg, ir_type(IR_U32), "from"), zero);
     case WHEN_FOLLOWED:

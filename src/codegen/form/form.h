@@ -78,6 +78,8 @@ typedef enum {
     X(OUTPUTS,  "outputs")    /* of the thread; from: 1: partial sums of them */                   \
     X(KEEP,     "keep")       /* registers of an operand that stays */                             \
     X(MOVE,     "move")       /* results of a chain to the bases of their rows, if these moved */  \
+    X(TERMS,    "terms")      /* of a chain, which are used in a later turn; its results have */   \
+                              /* the bases of the turn before until they are moved */              \
     X(OPERAND,  "operand")    /* of a chain's second product: registers of the terms */            \
     X(COLUMNS,  "columns")    /* that rows of the block have terms in, where a mask says so */     \
     X(ROWS,     "rows")       /* rows of the block, where they lie */                              \
@@ -104,8 +106,7 @@ typedef enum {
     REDUCE_SCAN,              /* elements of a step, each with all before it; children likewise */
     REDUCE_THREADS,           /* threads of a row, in pass `from`; children: of several warps */
     REDUCE_LANES,             /* lanes of a row of a product, in pass `from`; to: 1: online */
-    REDUCE_SCORES             /* scores of a turn, `name` + ahead, join their rows; to: 1: results
-                               * that have the old bases are moved later */
+    REDUCE_SCORES             /* scores of a turn, `name` + ahead, join their rows */
 } ReduceWhat;
 
 typedef enum {

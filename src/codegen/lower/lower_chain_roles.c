@@ -2,12 +2,14 @@
 
 /* Chains on units of warpgroups: some warps copy by boxes, the tile that stays once, those of B and
  * of V to rings of their own, and each warpgroup of the others has rows of its own:
- *     scores = A B; fold; operand
- *     turns: begin the next scores; begin results += operand V
- *            wait for the scores, whose B is free; fold beside the products of V
- *            wait for these, whose V is free; results move to the bases of their rows; operand
- *     results += operand V
- * or, where scores do not run ahead,
+ *     scores = A B; fold
+ *     turns: wait for the results of the turn before, whose V is free
+ *            results move to the bases of their rows; operand
+ *            begin the next scores; begin results += operand V
+ *            wait for the scores, whose B is free; fold, beside the products of V
+ *     the same without other scores
+ * A turn ends where the fold does: waits that stand behind it are made before its powers by ptxas,
+ * which knows of no order between them.  Or, where scores do not run ahead,
  *     turns: scores = A B; fold; results move; operand; results += operand V
  * Where warpgroups take turns, one begins its products behind the other's, so that one multiplies
  * while the other folds.  */
@@ -58,6 +60,7 @@ static void add_rings(const Make *m, bool uses) {
         Node *n = form_add(m->b, NODE_VALUES, VALUES_RING);
         n->ring = i;
         n->from = uses;
+        n->to = uses && i == RESULTS && rprog_overlaps_within(m->l->r);
     }
 }
 
@@ -115,13 +118,29 @@ static void begin_products(const Make *m, int product) {
     form_sync(m->b, SYNC_PRODUCTS, SYNC_COMMIT, 0);
 }
 
-/* They are done, but for so many groups begun behind them: rows of B or V are free.  */
-static void end_products(const Make *m, int product, int behind) {
+/* They are done, but for so many groups begun behind them.  */
+static void wait_products(const Make *m, int product, int behind) {
     about(m, product);
     form_sync(m->b, SYNC_PRODUCTS, SYNC_WAIT, behind);
     form_add(m->b, NODE_VALUES, VALUES_SETTLE);
-    lower_barrier(m->b, SYNC_ARRIVE, product, RING_EMPTY)->by = BY_WARPS;
+}
+
+/* Rows of B or V that they have read are free.  */
+static Node *free_rows(const Make *m, int product, int lag) {
+    Node *n = form_sync(m->b, SYNC_BARRIER, SYNC_ARRIVE, 0);
+    n->sync = (Sync){.scope = SYNC_BARRIER, .op = SYNC_ARRIVE, .ring = product, .id = RING_EMPTY,
+                     .by = BY_WARPS, .lag = lag};
+    return n;
+}
+
+static void take_rows(const Make *m, int product) {
     form_add(m->b, NODE_VALUES, VALUES_TAKE)->ring = product;
+}
+
+static void end_products(const Make *m, int product, int behind) {
+    wait_products(m, product, behind);
+    free_rows(m, product, 0);
+    take_rows(m, product);
 }
 
 /* Scores of the turn `turn` + ahead join their rows.  */
@@ -130,7 +149,6 @@ static void add_fold(const Make *m, const char *turn, int ahead) {
     Node *n = form_add(m->b, NODE_REDUCE, REDUCE_SCORES);
     n->name = turn;
     n->ahead = ahead;
-    n->to = m->rows;
     own(form_reads(m->b, n, ROOM_SUMS, SCORES));
 }
 
@@ -159,36 +177,46 @@ static void add_turns_alone(const Make *m) {
     end_products(m, SCORES, 0);
     add_turn(m, SYNC_ARRIVE);
     add_fold(m, "step", 0);
-    add_move(m);
     add_operand(m);
     begin_products(m, RESULTS);
     end_products(m, RESULTS, 0);
     form_close(m->b);
 }
 
+/* Results of the turn before are there, and terms become the operand.  */
+static void add_behind(const Make *m) {
+    wait_products(m, RESULTS, 0);
+    add_move(m);
+    add_operand(m);
+}
+
 static void add_turns_ahead(const Make *m) {
+    form_add(m->b, NODE_VALUES, VALUES_TERMS);
     form_if(m->b, WHEN_ALWAYS, 0);
     begin_products(m, SCORES);
     end_products(m, SCORES, 0);
     add_fold(m, NULL, 0);
-    add_operand(m);
     form_close(m->b);
     form_if(m->b, WHEN_LEFT, 1);
     open_turns(m, "step", 1);
+    add_behind(m);
+    free_rows(m, RESULTS, 1)->when = WHEN_LATER;
     add_turn(m, SYNC_BOTH);
     begin_products(m, SCORES);
     begin_products(m, RESULTS);
+    take_rows(m, RESULTS);
     add_turn(m, SYNC_ARRIVE);
     end_products(m, SCORES, 1);
     add_fold(m, "step", 1);
-    end_products(m, RESULTS, 0);
-    add_move(m);
-    add_operand(m);
     form_close(m->b);
+    wait_products(m, RESULTS, 0);
+    free_rows(m, RESULTS, 1);
     form_close(m->b);
     form_if(m->b, WHEN_ALWAYS, 0);
+    add_move(m);
+    add_operand(m);
     begin_products(m, RESULTS);
-    end_products(m, RESULTS, 0);
+    wait_products(m, RESULTS, 0);
     form_close(m->b);
 }
 

@@ -81,7 +81,7 @@ static bool moves(const Kernel *k, const TeExpr *read) {
 /* The first k of the step.  */
 static Ir first_k(const Kernel *k) {
     const Cg *cg = k->cg;
-    Ir step = product_int(cg, "taken");
+    Ir step = k->step;
     if (k->c.sliced) step = ir_add(cg, product_int(cg, "first"), step);
     return ir_mul(cg, step, product_size(k, 'B', AX_K));
 }
