@@ -374,7 +374,7 @@ foreign: $(simdriver)
 	    $(BUILD)/foreign/venv/bin/python tests/foreign/run.py $(BUILD) $(SUITE)
 
 docs: all python $(simdriver)
-	@tools/messages >docs/messages.md
+	@python3 tools/reference $(BUILD)
 	@python3 -c 'import numpy' 2>/dev/null || PATH=/usr/bin:$$PATH; tools/docs $(BUILD)
 
 # Hosts that PyPI has, on the simulated driver and in the simulator: tests/hosts.

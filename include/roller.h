@@ -1,6 +1,6 @@
 /* roller: kernels for tensor expressions by construction.
  *
- * An expression (docs/te.md) and a device profile (docs/profile.md) go in; ranked plans, CUDA C++,
+ * An expression (docs/te.md) and a device profile (docs/reference/profile.md) go in; ranked plans, CUDA C++,
  * PTX, a cubin with its launch description, and a proof that it computes the right numbers come
  * out. Nothing needs a CUDA header; only what names a device needs the driver and a GPU.
  *

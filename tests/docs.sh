@@ -1,8 +1,10 @@
 #!/bin/sh
-# What pages show of commands is what they print; only times may differ.  About 15 s of a core.
+# Pages of reference are what their sources say; what pages show of commands is what these print,
+# and only times may differ.  About 15 s of a core.
 . tests/tap
 python3 -c 'import numpy' 2>/dev/null || PATH=/usr/bin:$PATH
 export PATH
+python3 tools/reference --check "$BUILD"
 tools/docs --check "$BUILD"
 is 'README.md and docs have commands' "$(cat README.md docs/*.md | grep -c '^```console')" -ge 15
 

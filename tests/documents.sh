@@ -15,23 +15,11 @@ ends 0 'it runs' "$program" && {
 }
 cd "$root" || exit 1
 
-# Links and named files, of every document.
-documents=$(ls ./*.md docs/*.md benchmarks/*.md benchmarks/*/*.md 2>/dev/null)
-for document in $documents; do
-    folder=$(dirname "$document")
-    for link in $(sed '/^```/,/^```/d; s/`[^`]*`//g' "$document" | grep -o '](\([^)# ]*\)[^) ]*)' |
-            sed 's/](//; s/[#)].*//' | grep -v ':'); do
-        [ -e "$folder/$link" ] || bad "$document: no $link"
-    done
-    for file in $(sed '/^```/,/^```/d' "$document" |
-            grep -oE '`(src|tests|tools|benchmarks|docs|packaging|schemas|examples)/[a-z0-9_./-]*[a-z0-9]`' | tr -d '`'); do
-        [ -e "$file" ] || bad "$document: no file $file"
-    done
-done
-ok 'links and file names in documents'
+try 'links lead somewhere, files that are named exist, pictures are whole' tools/links
+printf '# A\n\n[b](#b) [c](c.md) `src/none.c`\n' >"$dir/dead.md"
+is 'a dead link, a dead anchor and a missing file are found' "$(tools/links "$dir/dead.md" | wc -l)" -eq 4
 
 try 'no kernel adds by atomic operations' sh -c '! grep -nE "atomic[A-Z]|[^a-z]atom\.|[^a-z]red\.(global|async|shared)" tests/golden/*.cu'
-try 'the page of messages is that of the cases' sh -c 'tools/messages | cmp - docs/messages.md'
 try 'ChangeLog begins with this version' grep -q "^roller $(sed -n \
     's/^.define ROLLER_VERSION "\(.*\)"/\1/p' include/roller.h) (20[0-9-]*)$" ChangeLog
 

@@ -1,4 +1,4 @@
-/* Device profiles: the facts of a GPU that plans are made from (docs/profile.md).  */
+/* Device profiles: the facts of a GPU that plans are made from (docs/reference/profile.md).  */
 #ifndef ROLLER_PROFILE_H
 #define ROLLER_PROFILE_H
 #include "roller/context.h"

@@ -181,7 +181,7 @@ const char *hal_installed_program(Arena *a, const char *name);
  * if that is the same or not told.  */
 extern const char *const hal_datadir;
 const char *hal_moved_datadir(Arena *a);
-/* Reference of every field, as Markdown (docs/profile.md).  */
+/* Reference of every field, as Markdown (docs/reference/profile.md).  */
 void hal_fields_doc(Buf *out);
 
 /* Value at x, clamped to the ends.  */

@@ -9,7 +9,7 @@ static const char intro[] =
     "A profile is one JSON file for one GPU and the only source of facts about it. Reading is "
     "strict: every\n"
     "key that is unknown, missing, doubled or out of bounds is an error with line and column.\n"
-    "[adding-a-device.md](adding-a-device.md) makes a profile.\n"
+    "[adding-a-device.md](../adding-a-device.md) makes a profile.\n"
     "\n"
     "- **Figure**: `value`, `unit`, `source` and what the source needs; `date` where it differs "
     "from that of\n"

@@ -1,5 +1,5 @@
 /* The fields of a device profile: tables from which the structs of hal/device.h, the JSON reader
- * and writer, the bounds and docs/profile.md are made.  A new fact is a new row here.  */
+ * and writer, the bounds and docs/reference/profile.md are made.  A new fact is a new row here.  */
 #ifndef ROLLER_HAL_HAL_FIELDS_H
 #define ROLLER_HAL_HAL_FIELDS_H
 

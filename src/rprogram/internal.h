@@ -52,14 +52,29 @@ static inline int count_along(const RTile *outer, const RTile *inner, int axis) 
     return i > 0 && o % i == 0 ? o / i : 0;
 }
 
-/* The lines of a kernel section of the text form.  */
+/* The lines of a kernel section of the text form, each with what stands behind it.  */
 #define RPROG_KEYS(X)                                                                              \
-    X(SKELETON, "skeleton") X(UNIT, "unit") X(BLOCK, "block") X(WARP, "warp") X(THREAD, "thread")  \
-    X(VEC, "vec") X(UNROLL, "unroll") X(STAGES, "stages") X(LOAD_A, "a") X(LOAD_B, "b")            \
-    X(LOAD_V, "v")                                                                                 \
-    X(BOX, "box") X(THREADS, "threads") X(READ_A, "read") X(READ_B, "read2") X(STORE, "store")     \
-    X(RASTER, "raster") X(SPLIT, "split") X(STATS, "rows") X(KEEP, "keep")                         \
-    X(BLOCKS, "blocks_per_sm")
+    X(SKELETON, "skeleton") /* NAME: the way to arrange the kernel; the first line */              \
+    X(UNIT, "unit") /* NAME [swapped]: what multiplies; swapped: its rows are our columns */       \
+    X(BLOCK, "block") /* B M N K [E]: the tile of a block; E: columns of a chain */                \
+    X(WARP, "warp") /* B M N K [E]: that of a warp, or of a warpgroup */                           \
+    X(THREAD, "thread") /* B M N K [E]: that of a thread, or of a matrix instruction */            \
+    X(VEC, "vec") /* M N: neighbouring rows and columns of a thread */                             \
+    X(UNROLL, "unroll") /* N: elements of a step of k that are straight code */                    \
+    X(STAGES, "stages") /* N: k-steps that shared memory holds */                                  \
+    X(LOAD_A, "a") /* KIND MOVER vec N ...: how the first operand is loaded and laid out */        \
+    X(LOAD_B, "b") /* KIND MOVER vec N ...: the second operand */                                  \
+    X(LOAD_V, "v") /* KIND MOVER vec N ...: that of a chain's second product */                    \
+    X(BOX, "box") /* N ...: points of a block along each axis of the outputs */                    \
+    X(THREADS, "threads") /* N: threads of a block */                                              \
+    X(READ_A, "read") /* N [pad N] [swizzle B S M]: elements of a read, layout of the box */       \
+    X(READ_B, "read2") /* N [pad N] [swizzle B S M]: the same of a second source */                \
+    X(STORE, "store") /* N [shared|boxes]: elements of a store, and its way */                     \
+    X(RASTER, "raster") /* row|column|grouped N [cluster N] [GRID]: order of tiles */              \
+    X(SPLIT, "split") /* N [tail N blocks N] [lanes N]: slices of k; tiles dealt by steps */       \
+    X(STATS, "rows") /* none|whole|partial [lanes N]: what a block has of rows */                  \
+    X(KEEP, "keep") /* registers|shared|...: where a row is between passes */                      \
+    X(BLOCKS, "blocks_per_sm") /* N: residency that the compiler is promised */
 typedef enum {
 #define X(id, key) KEY_##id,
     RPROG_KEYS(X)

@@ -201,8 +201,14 @@
 #include "rtile/rtile.h"
 
 #define RPROG_SKELETONS(X)                                                                         \
-    X(CONTRACT, contract) X(STREAM, stream) X(ROW, row) X(COLUMN, column) X(WINDOW, window)        \
-    X(PERMUTE, permute) X(SCAN, scan) X(CHAIN, chain)
+    X(CONTRACT, contract) /* matrix products, convolutions, and what follows from their rows */    \
+    X(STREAM, stream) /* elements dealt to threads: everything else */                             \
+    X(ROW, row) /* statements over the same contiguous rows: softmax, norms */                     \
+    X(COLUMN, column) /* reductions over an axis that is not contiguous */                         \
+    X(WINDOW, window) /* overlapping windows, maps of neighbours */                                \
+    X(PERMUTE, permute) /* maps that read along another axis than they write */                    \
+    X(SCAN, scan) /* cumulative sums, products, maxima */                                          \
+    X(CHAIN, chain) /* a product of rows of another product's results: attention */
 typedef enum {
 #define X(id, name) SK_##id,
     RPROG_SKELETONS(X)
@@ -217,10 +223,12 @@ typedef enum { RASTER_ROW, RASTER_COLUMN, RASTER_GROUPED } Raster;
  * through those of the threads, where they may be converted and wait for their stage; else they are
  * copied as they are, which a later wait completes.  `chunks`: by all threads, chunk by chunk, with
  * movers that are named by their bytes behind `movers`; else by one of them, a box at once, with
- * the mover of that name.  */
-#define RPROG_LOADS(X)        /* text, registers, chunks, movers */                                \
-    X(STAGED, "staged", true, true, NULL) X(ASYNC, "async", false, true, "cp.async.")              \
-    X(TILE, "tile", false, false, "tma.tile") X(PIXELS, "pixels", false, false, "tma.im2col")
+ * the mover of that name.  Columns: id, text, registers, chunks, movers.  */
+#define RPROG_LOADS(X)                                                                             \
+    X(STAGED, "staged", true, true, NULL) /* through registers, converted there */                 \
+    X(ASYNC, "async", false, true, "cp.async.") /* copied unchanged, chunk by chunk */             \
+    X(TILE, "tile", false, false, "tma.tile") /* a box at a time, by a tensor map */               \
+    X(PIXELS, "pixels", false, false, "tma.im2col") /* the same of places in an image */
 typedef enum {
 #define X(id, ...) LOAD_##id,
     RPROG_LOADS(X)
@@ -229,8 +237,11 @@ typedef enum {
 } LoadKind;
 
 #define RPROG_KEEPS(X)                                                                             \
-    X(REGISTERS, "registers") X(SHARED, "shared") X(MEMORY, "memory") X(ONLINE, "online")          \
-    X(FLAT, "flat")
+    X(REGISTERS, "registers") /* in those of its threads */                                        \
+    X(SHARED, "shared") /* in shared memory */                                                     \
+    X(MEMORY, "memory") /* nowhere: each pass reads it again */                                    \
+    X(ONLINE, "online") /* nowhere; a sum below a maximum shares its pass */                       \
+    X(FLAT, "flat") /* in shared memory, read as one run */
 typedef enum {
 #define X(id, name) KEEP_##id,
     RPROG_KEEPS(X)
@@ -254,7 +265,10 @@ typedef enum {
         OVERLAP_COUNT
 } Overlap;
 
-#define RPROG_STATS(X) X(NONE, "none") X(WHOLE, "whole") X(PARTIAL, "partial")
+#define RPROG_STATS(X)                                                                             \
+    X(NONE, "none") /* nothing: rows are another kernel's */                                       \
+    X(WHOLE, "whole") /* all columns of a row */                                                   \
+    X(PARTIAL, "partial") /* some; a second kernel makes the row's values of theirs */
 typedef enum {
 #define X(id, name) STATS_##id,
     RPROG_STATS(X)

@@ -99,7 +99,7 @@ def work(name):
 HEAD = """# ONNX operators that run
 
 Made by `LONG=1 MATCH=onnx make test-hosts`: ONNX's own cases of its operators, run in the simulator for
-a100 and compared with what ONNX expects ([onnx.md](onnx.md)). Of its {all} operators {right} have a case that runs:
+a100 and compared with what ONNX expects ([onnx.md](../onnx.md)). Of its {all} operators {right} have a case that runs:
 {whole} run in all {cases} of their cases, {part} in some, {none} in none; {without} have no case. Below, 5/8 is
 5 of 8 cases, followed by what is refused of the others (how many of them), and why.
 """

@@ -2,7 +2,7 @@
 
     opinfo.py [--samples N] [--every K] [--from N] [--match PATTERN] [--host HOST] [--dtypes f32,i64]
               [--rows FILE]
-    opinfo.py --table CSV ROWS...     the page docs/torch-operators.md of rows of such runs, and CSV
+    opinfo.py --table CSV ROWS...     the page docs/reference/torch-operators.md of rows of such runs, and CSV
 
 The oracle is eager PyTorch; where a result is farther from it than a tolerance, eager in f64
 decides: ours may be no farther from that than twice eager's own, and the tolerance.
@@ -192,8 +192,8 @@ def rows(given):
 
 PAGE = """# PyTorch's operators in the backend
 
-[The backend](torch.md) was run forward and backward on PyTorch's own samples of its operators (OpInfo) and compared with eager PyTorch. `LONG=1 make test-torch` runs all
-samples and makes this page (`make test-torch` runs a share of them); [operators.csv](../tests/torch/operators.csv) has each operator's types and samples, and three reasons
+[The backend](../torch.md) was run forward and backward on PyTorch's own samples of its operators (OpInfo) and compared with eager PyTorch. `LONG=1 make test-torch` runs all
+samples and makes this page (`make test-torch` runs a share of them); [operators.csv](../../tests/torch/operators.csv) has each operator's types and samples, and three reasons
 at most.
 
 {summary}
@@ -201,7 +201,7 @@ at most.
 - **whole**: nothing fell back to PyTorch. **in part**: something did. **in PyTorch**: all did. **views**: views alone, which PyTorch makes.
 - **untraced**: a shape or a branch depends on data, which breaks the graph in every backend.
 - **wrong**: farther from eager PyTorch than {tolerances}, and farther from eager in f64 than twice eager's own distance.
-- Samples run by the [definition](te-reference.md#values) of the expressions; where rounding decides a jump, by the compiled code in the simulator (**by code**).
+- Samples run by the [definition](../te-reference.md#values) of the expressions; where rounding decides a jump, by the compiled code in the simulator (**by code**).
 - Operators whose result is not specified, as `empty`, are left out. Samples of `topk` have no equal elements, since PyTorch does not say which of them it takes.
 """
 HEAD = "operator", "whole", "in part", "views", "samples", "wrong", "why"

@@ -269,9 +269,9 @@ static void test_documentation_is_current(void **state) {
     Buf b = buf_new(arena);
     hal_fields_doc(&b);
     if (getenv("UPDATE"))
-        assert_int_equal(file_write(&diag, "docs/profile.md", b.text, b.len), ST_OK);
+        assert_int_equal(file_write(&diag, "docs/reference/profile.md", b.text, b.len), ST_OK);
     size_t len;
-    char *text = load("docs/profile.md", &len);
+    char *text = load("docs/reference/profile.md", &len);
     assert_string_equal(text, buf_str(&b));
 }
 

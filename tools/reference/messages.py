@@ -1,19 +1,17 @@
-#!/usr/bin/env python3
-"""The page of messages, of the cases of tests/errors:  tools/messages >docs/messages.md
+"""The page of messages, of the cases of tests/errors.
 
 Each case is an expression that is refused, and what is said of it.  Messages that differ in names
 and numbers alone are told once, by the shortest cause.
 """
 import collections
 import glob
-import os
 import re
 
 HEAD = """# Messages
 
-What is said of an expression that is refused, something that causes it, and the hint that follows. The
-kind stands in brackets behind a message ([te.md](te.md#errors)); names and numbers are those of the cause.
-Made by `tools/messages` of the cases in `tests/errors`.
+Made by `make docs` of the cases in `tests/errors`; do not edit. Each line has what is said of an expression that is refused,
+something that causes it, and the hint that follows. The kind stands in brackets behind a message
+([te.md](../te.md#errors)). Names and numbers are those of the cause.
 """
 ABOUT = dict(lex="characters and numbers", syntax="grammar", name="names",
              type="types, literals, stores", rank="number of subscripts",
@@ -43,21 +41,17 @@ def cases():
             yield kind, message, cause(line, int(column) - 1), hint
 
 
-def main():
-    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+def page():
     kinds = collections.defaultdict(dict)
     for kind, message, why, hint in cases():
         shape = re.sub(r"'[^']*'|-?\d+|\b[fiu]\d+\b", "#", message)
         known = kinds[kind].get(shape)
         if not known or len(why) < len(known[1]):
             kinds[kind][shape] = message, why, hint
-    print(HEAD, end="")
+    text = HEAD
     for kind, about in ABOUT.items():
-        print(f"\n## {kind}: {about}\n")
+        text += f"\n## {kind}: {about}\n\n"
         for message, why, hint in sorted(kinds.pop(kind).values()):
-            print(f"- `{message}`: `{why}`" + (f"; hint: `{hint}`" if hint else ""))
+            text += f"- `{message}`: `{why}`" + (f"; hint: `{hint}`" if hint else "") + "\n"
     assert not kinds, f"kinds without a title: {sorted(kinds)}"
-
-
-if __name__ == "__main__":
-    main()
+    return text
