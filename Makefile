@@ -20,7 +20,8 @@
 #   make sizes           programs for run-time sizes against static plans; ARGS=...
 #   make limits          how far predicted times are from what physics allows; ARGS=...
 #   make measured        the model against published kernel times; ALL=1 all of them, not a sample,
-#                        DATA=DIR other files, JSON=FILE every figure, GPU=NAME and OP=NAME those
+#                        DATA=DIR other files, JSON=FILE every figure, GPU=NAME and OP=NAME those,
+#                        RESULTS=1 with ALL=1 writes benchmarks/measured/RESULTS.md
 #   make clocks          clocks that power leaves units, and products that last, beside published rates
 #   make learn           how few measurements find a fast plan, on published times of many tiles;
 #                        ARGS=...
@@ -357,6 +358,9 @@ measured: $(BUILD)/benchmarks/measured
 	    $(sort $(wildcard $(DATA)/*.csv)) >$(BUILD)/measured.jsonl
 	@benchmarks/measured/report $(if $(JSON),--json $(JSON)) --svg $(BUILD)/measured.svg \
 	    $(BUILD)/measured.jsonl
+	@$(if $(RESULTS),$< --boards benchmarks/measured/sustained/boards.json \
+	    benchmarks/measured/sustained/products.csv >$(BUILD)/sustained.jsonl && \
+	    benchmarks/measured/results --predictions $(BUILD)/measured.jsonl --clocks $(BUILD)/sustained.jsonl)
 
 # Clocks that power leaves units, and products that last, beside published rates.
 clocks: $(BUILD)/benchmarks/measured

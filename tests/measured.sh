@@ -69,6 +69,7 @@ says 'the regret is to the best of all' '[round(of("tiles")[0]["regret_%d" % n][
 cp -r "$root/profiles" profiles
 ends 0 clocks "$root/benchmarks/measured/clocks" --write profiles && try 'clocks of profiles' diff -r profiles "$root/profiles"
 has out '^| 1 | L4 | tf32 from f16 | 26.2 | 26.9 | 1.03 |' 'a unit by the others of its board'
+try 'tables and summary are what results.json makes' "$root/benchmarks/measured/results" --check
 missing=$(cd "$root" && python3 -c "
 import json
 for c in json.load(open('benchmarks/measured/constants.json')):

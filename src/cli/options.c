@@ -317,12 +317,11 @@ const Sheet gen_sheet = {
     .text = (const char *const[]){
         "Plans and writes a CUDA kernel for a tensor expression (- reads standard input); no GPU "
         "is needed.",
-        "The expression is planned for a device profile: tiles are built level by level so that "
-        "they fit the units in which the device moves data and computes, each program's time is "
-        "calculated, and the best is written as CUDA C++. NVRTC compiles it; --check proves it on "
-        "a device or in a simulator.",
-        "Without options the plan is for the default profile, STEM.cu goes into the current "
-        "folder, and the plan, its predicted time and what limits it are printed.",
+        "Tiles are built level by level so that they fit the units in which the device moves data "
+        "and computes. The time of every program is calculated, and the best is written as CUDA "
+        "C++. NVRTC compiles it; --check proves it on a device or in a simulator.",
+        "Without options roller-gen plans for the default profile, writes STEM.cu into the current "
+        "folder, and prints the plan, its predicted time and what limits it.",
         NULL},
     .operand = "te",
     .row = rows,
@@ -339,9 +338,9 @@ const Sheet gen_sheet = {
     .exits = (const SheetLine[]){
         {"0", "done"},
         {"1", "the input is wrong"},
-        {"2", "usage"},
-        {"3", "environment"},
-        {"4", "our fault"},
+        {"2", "wrong options"},
+        {"3", "a file, profile, device, driver or NVRTC is missing"},
+        {"4", "a fault of roller"},
         {"5", "a check failed"},
         {"128+n", "ended by signal n"},
         SHEET_END},

@@ -7,9 +7,9 @@
 #define GEN_OPTIONS(X)                                                                             \
     X(DEFINE, "define", 'D', "NAME=N|NAME=LO..HI[%Q]",                                             \
       "set a static size, or make it a run-time size; repeatable")                                 \
-    X(OP, "op", 0, "NAME|all", "which op of the file; needed when it has several")                 \
+    X(OP, "op", 0, "NAME|all", "the op to take; needed when the file has several")                 \
     X(EINSUM, "einsum", 0, "SPEC",                                                                 \
-      "instead of a file: bmk,bkn->bmn, or mk:f16,kn:f16->mn:f32; -D gives the letters")           \
+      "in place of a file: bmk,bkn->bmn, or mk:f16,kn:f16->mn:f32; -D sets the letters")           \
     X(PROFILE, "profile", 0, "NAME|FILE[,...]",                                                    \
       "target GPUs ($ROLLER_PROFILE, else the default set, else h200)")                            \
     X(ARCH, "arch", 0, "sm_90a[,...]", "compile targets (the profile's own)")                      \
@@ -18,23 +18,23 @@
     X(EMIT, "emit", 0, "LIST", "artefacts: cu cl ptx cubin json h c py so tvmffi (cu, or cl)")     \
     X(TOP, "top", 0, "K", "rank and print K plans (1; 10 with --measure)")                         \
     X(MEASURE, "measure", 0, NULL,                                                                 \
-      "time the top K on a device and take the fastest right one")                                 \
+      "time the top K on a device and take the fastest that is right")                             \
     X(TRIALS, "trials", 0, "N",                                                                    \
       "time N of the top K, the most promising first (all)")                                       \
-    X(TIME_LIMIT, "time-limit", 0, "S", "end the measurement with the best so far (none)")         \
+    X(TIME_LIMIT, "time-limit", 0, "S", "stop measuring then and take the best so far (none)")     \
     X(WATCHDOG, "watchdog", 0, "S", "longest wait for a kernel on a device (20)")                  \
     X(PLAN, "plan", 0, "FILE", "use this plan text instead of planning")                           \
     X(ABI, "abi", 0, "any|plain", "plain: parameters are pointers and scalars only (any)")         \
     X(ALIGN, "align", 0, "N", "promised alignment of every tensor, bytes (16)")                    \
     X(FAST_COMPILE, "fast-compile", 0, NULL,                                                       \
-      "level 2 of ptxas, not 3: compiled sooner, loops may be slower")                             \
+      "level 2 of ptxas, not 3: compiles sooner, loops may be slower")                             \
     X(STATIC_SMEM, "static-smem", 0, NULL,                                                         \
-      "declare shared memory, 48 KB at most: launches give none")                                  \
+      "declare shared memory in the kernel, at most 48 KB: launches give none")                    \
     X(WORKSPACE, "workspace-limit", 0, "BYTES", "reject plans that need more (none)")              \
     X(CHECK, "check", 0, NULL,                                                                     \
       "prove the kernel: run it and compare with the reference")                                   \
     X(AT, "at", 0, "NAME=N",                                                                       \
-      "a run-time size's value for --check, --measure, prediction; repeatable")                    \
+      "value of a run-time size for --check, --measure and prediction; repeatable")                \
     X(IN, "in", 0, "NAME=FILE.npy|N", "run on real data; repeatable")                              \
     X(OUT, "out", 0, "NAME=FILE.npy", "write an output of the run; repeatable")                    \
     X(DEVICE, "device", 0, "N|UUID|sim",                                                           \
@@ -46,19 +46,19 @@
     X(EXPLAIN, "explain", 0, NULL,                                                                 \
       "why this plan: rules, terms, limiter, runners-up, rejects")                                 \
     X(DUMP, "dump", 0, "LIST",                                                                     \
-      "of: te access tiles plan lowered source ptx resources roofline picture")                    \
+      "print some of: te access tiles plan lowered source ptx resources roofline picture")         \
     X(JSON, "json", 0, NULL, "one JSON object on standard output instead of text")                 \
     X(DRY_RUN, "dry-run", 0, NULL, "plan and report, write nothing")                               \
     X(MAKE_RULE, "M", 0, NULL, "print a make rule and stop")                                       \
     X(MAKE_RULE_TOO, "MD", 0, NULL, "write a make rule to STEM.d as well")                         \
-    X(LIST_ARCH, "list-arch", 0, NULL, "what NVRTC can target")                                    \
-    X(LIST_PROFILES, "list-profiles", 0, NULL, "profiles found, with origin and date")             \
-    X(LIST_OPS, "list-ops", 0, NULL, "ops of the file with shapes")                                \
+    X(LIST_ARCH, "list-arch", 0, NULL, "list what NVRTC can target")                               \
+    X(LIST_PROFILES, "list-profiles", 0, NULL, "list the profiles found, with origin and date")    \
+    X(LIST_OPS, "list-ops", 0, NULL, "list the ops of the file, with shapes")                      \
     X(CACHE_DIR, "cache-dir", 0, "DIR", "folder of the kernel cache ($ROLLER_CACHE_DIR)")          \
     X(CACHE_KEY_FILE, "cache-key-file", 0, "FILE",                                                 \
-      "a secret of those who share the cache; entries without its tag are not used")               \
-    X(NO_CACHE, "no-cache", 0, NULL, "neither take kernels from the cache nor keep them there")    \
-    X(CACHE_LIST, "cache-list", 0, NULL, "kernels in the cache, the one used last first")          \
+      "a secret shared by the cache's users; entries without its tag are ignored")                 \
+    X(NO_CACHE, "no-cache", 0, NULL, "do not use the cache")                                       \
+    X(CACHE_LIST, "cache-list", 0, NULL, "list kernels in the cache, most recently used first")    \
     X(CACHE_CLEAR, "cache-clear", 0, NULL, "remove all kernels from the cache")                    \
     X(LINE_INFO, "line-info", 'g', NULL, "line information in PTX and cubin")                      \
     SHEET_PROGRESS_OPTIONS(X)                                                                      \
@@ -72,8 +72,8 @@ typedef enum {
 } GenOptionId;
 
 /* What can be dumped, in the order it is printed.  */
-#define GEN_DUMPS(X) X(TE, "te") X(ACCESS, "access") X(TILES, "tiles") X(PLAN, "plan") \
-    X(LOWERED, "lowered") X(SOURCE, "source") X(PTX, "ptx") X(RESOURCES, "resources") \
+#define GEN_DUMPS(X) X(TE, "te") X(ACCESS, "access") X(TILES, "tiles") X(PLAN, "plan")             \
+    X(LOWERED, "lowered") X(SOURCE, "source") X(PTX, "ptx") X(RESOURCES, "resources")              \
     X(ROOFLINE, "roofline") X(PICTURE, "picture")
 typedef enum {
 #define X(id, name) DUMP_##id,

@@ -113,9 +113,9 @@ const Sheet profile_tool_sheet = {
                                    "--calibrate --from TIMES.csv [PROFILE]", NULL},
     .text = (const char *const[]){
         "Measures a GPU by micro-benchmarks and writes its profile, which roller-gen plans with.",
-        "The profile goes to NAME.json among the user's own, NAME being the GPU's name in lower "
-        "case without the words of its brand. Needed are the driver and NVRTC, no counters and no "
-        "privileges. Other programs that use the GPU meanwhile show up as noise.",
+        "The profile goes to NAME.json among the user's own. NAME is the GPU's name in lower case "
+        "without the words of its brand. This needs the driver and NVRTC, but neither counters "
+        "nor privileges. Other programs that use the GPU meanwhile show up as noise.",
         NULL},
     .operand = "json",
     .row = rows,
@@ -130,9 +130,9 @@ const Sheet profile_tool_sheet = {
     .exits = (const SheetLine[]){
         {"0", "done"},
         {"1", "a profile is wrong"},
-        {"2", "usage"},
-        {"3", "environment"},
-        {"4", "our fault"},
+        {"2", "wrong options"},
+        {"3", "a file, profile, device, driver or NVRTC is missing"},
+        {"4", "a fault of roller"},
         {"5", "written, but some figures could not be measured"},
         {"128+n", "ended by signal n"},
         SHEET_END},

@@ -11,23 +11,23 @@
     X(FORCE, "force", 'f', NULL, "replace an existing file")                                       \
     X(QUICK, "quick", 0, NULL, "about 10 s: few points of each curve")                             \
     X(FULL, "full", 0, NULL, "up to 90 s: all curves (this is the default)")                       \
-    X(ONLY, "only", 0, "LIST", "some measurements, as --dry-run names them; all else stays")       \
+    X(ONLY, "only", 0, "LIST", "only these measurements, as --dry-run names them; the rest stays") \
     X(LIMIT, "limit", 0, "S",                                                                      \
-      "what is not measured after S seconds stays as it was (60 quick, 150 full)")                 \
-    X(SEED, "seed", 0, "N", "of the data that is read (1)")                                        \
+      "stop after S seconds; the rest stays as it was (60 quick, 150 full)")                       \
+    X(SEED, "seed", 0, "N", "seed of the data that is read (1)")                                   \
     X(CALIBRATE, "calibrate", 0, NULL,                                                             \
       "also time a few kernels and fit the model's efficiency factors to them")                    \
     X(FROM, "from", 0, "FILE",                                                                     \
-      "calibrate to the times in a CSV file instead; measures nothing, needs no GPU")              \
+      "calibrate to the times in a CSV file; measures nothing, needs no GPU")                      \
     X(SET_DEFAULT, "set-default", 0, NULL,                                                         \
-      "make it what roller-gen plans for, in every folder")                                        \
+      "make it the default of roller-gen, in every folder")                                        \
     X(DRY_RUN, "dry-run", 'n', NULL, "say what would be measured and how long it takes")           \
-    X(LIST, "list", 'l', NULL, "devices seen, with architecture and the profile that fits")        \
+    X(LIST, "list", 'l', NULL, "list devices, with architecture and the profile that fits")        \
     X(COMPARE, "compare", 0, "OLD.json",                                                           \
-      "measure, or read the profile named besides, and tell the differences")                      \
+      "measure, or read a second profile, and print the differences")                              \
     X(VALIDATE, "validate", 0, "NAME|FILE", "report all faults of a profile at once")              \
     X(SHOW, "show", 0, "NAME|FILE",                                                                \
-      "a readable sheet; writes a roofline as SVG, beside a file or here for a name")              \
+      "print a sheet, and write a roofline (SVG) beside the file, or here for a name")             \
     X(JSON, "json", 0, NULL, "one JSON object on standard output instead of text")                 \
     SHEET_PROGRESS_OPTIONS(X)                                                                      \
     SHEET_OPTIONS(X)

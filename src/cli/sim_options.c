@@ -104,13 +104,13 @@ Status simtool_options(Arena *a, Diag *d, int argc, char **argv, SimToolOptions 
 /* ---- what the reader is told ---- */
 const Sheet sim_sheet = {
     .tool = "roller-sim",
-    .purpose = "run a CUDA kernel without a GPU and tell its faults",
+    .purpose = "run a CUDA kernel without a GPU and find its faults",
     .usage = (const char *const[]){"[options] KERNEL.cu | KERNEL.ptx", NULL},
     .text = (const char *const[]){
         "Runs a kernel on the CPU, checks every access and counts.",
         "Races, missing waits, accesses out of bounds and reads of what was never written are "
-        "faults that name PTX line, block and thread. Asynchronous copies land as late as the "
-        "kernel's waits allow.",
+        "faults, each with its PTX line, block and thread. Asynchronous copies land as late as "
+        "the kernel's waits allow.",
         NULL},
     .operand = "cu ptx",
     .row = rows,
@@ -123,9 +123,9 @@ const Sheet sim_sheet = {
     .exits = (const SheetLine[]){
         {"0", "done"},
         {"1", "the input is wrong"},
-        {"2", "usage"},
-        {"3", "environment"},
-        {"4", "our fault"},
+        {"2", "wrong options"},
+        {"3", "a file, profile, device, driver or NVRTC is missing"},
+        {"4", "a fault of roller"},
         {"5", "the kernel has a fault"},
         SHEET_END},
     .environment = (const SheetLine[]){
