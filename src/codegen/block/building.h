@@ -104,6 +104,13 @@ typedef struct {
     Ir slot, phase, last;
 } RingAt;
 
+/* Teams of a role that take turns: the own one's number, and whether a turn of another one came
+ * before that at hand, comes behind.  */
+typedef struct {
+    int n;
+    Ir own, again, follows;
+} Teams;
+
 typedef struct {
     Cg *cg;
     const Lowered *l;
@@ -113,7 +120,7 @@ typedef struct {
     Contract c;               /* of KERNEL_CONTRACT and KERNEL_SUMS */
     int group;                /* chunk i is g + j, of so many in a turn of a loop over g; 0: it is
                                * unrolled */
-    bool in_turn;             /* the role's warps take tiles in turn */
+    Teams teams;
     Ir more;                  /* is there a step to load? */
     Ir step;                  /* of the loop over steps */
     Ir acc;                   /* accumulators of `contract`: of rows and columns, or of instructions

@@ -7,27 +7,28 @@
 
 /* ---- tiles ---- */
 
-void ring_open_tiles(Kernel *k, bool in_turn) {
+void ring_open_tiles(Kernel *k) {
     Cg *cg = k->cg;
-    Ir team = ir_name(cg, ir_type(IR_U32), "team"), grid = ir_name(cg, ir_type(IR_U32), "GRID");
-    Ir steps = product_int(cg, "steps"), two = ir_int(cg, 2), first = ir_block(cg, 0);
-    Ir number = ir_name(cg, ir_type(IR_U32), "number"), warp = ir_name(cg, ir_type(IR_U32), "warp");
+    Teams *t = &k->teams;
+    Ir grid = ir_name(cg, ir_type(IR_U32), "GRID"), first = ir_block(cg, 0);
+    Ir steps = product_int(cg, "steps"), number = ir_name(cg, ir_type(IR_U32), "number");
     Ir from = ir_int(cg, 0);
-    if (in_turn) {
-        int warps = rprog_team(cg->dev, k->c.r);
-        team = ir_let_as(cg, IR_U32, "team", ir_div(cg, warp, ir_number(cg, IR_U32, warps)));
-        from = ir_mul(cg, team, steps);
-        first = ir_add(cg, first, ir_mul(cg, team, grid));
+    if (t->own) {
+        from = ir_mul(cg, t->own, steps);
+        first = ir_add(cg, first, ir_mul(cg, t->own, grid));
     }
-    ir_variable(cg, IR_U32, "from", from);
+    from = ir_variable(cg, IR_U32, "from", from);
     ir_loop(cg, number, first, ir_lt(cg, number, place_tiles(k)),
-            (IrNext){IR_ADD, in_turn ? ir_mul(cg, two, grid) : grid}, 1);
+            (IrNext){IR_ADD, t->own ? ir_mul(cg, ir_int(cg, t->n), grid) : grid}, 1);
+    t->again = ir_binary(cg, IR_GT, from, ir_int(cg, 0));
+    t->follows = ir_lt(cg, ir_add(cg, number, grid), place_tiles(k));
 }
 
-void ring_close_tiles(Kernel *k, bool in_turn) {
+void ring_close_tiles(Kernel *k) {
     Cg *cg = k->cg;
+    const Teams *t = &k->teams;
     Ir steps = product_int(cg, "steps"), from = ir_name(cg, ir_type(IR_U32), "from");
-    ir_update(cg, IR_ADD, from, in_turn ? ir_mul(cg, ir_int(cg, 2), steps) : steps);
+    ir_update(cg, IR_ADD, from, t->own ? ir_mul(cg, ir_int(cg, t->n), steps) : steps);
     ir_close(cg);
 }
 

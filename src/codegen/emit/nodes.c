@@ -8,14 +8,28 @@ static void make_nodes(Kernel *k, const Node *first);
 
 /* ---- loops, conditions, roles ---- */
 
+/* Each team has a turn in each step.  */
+static void take_turns(Kernel *k, Ir step, Ir steps) {
+    Cg *cg = k->cg;
+    Teams *t = &k->teams;
+    Ir last = ir_number(cg, IR_U32, t->n - 1);
+    t->again = ir_binary(cg, IR_EITHER, ir_binary(cg, IR_GT, step, ir_int(cg, 0)),
+                         ir_binary(cg, IR_GT, t->own, ir_number(cg, IR_U32, 0)));
+    t->follows = ir_binary(cg, IR_EITHER, ir_lt(cg, ir_add_n(cg, step, 1), steps),
+                           ir_lt(cg, t->own, last));
+}
+
 /* Tested at its end: where a test stands at the beginning, too, the front end forgets that short
  * loops are not to be unrolled.  */
 static void make_steps(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     Ir step = k->step = ir_variable(cg, IR_I32, n->loop.var, ir_int(cg, 0));
+    Ir steps = product_int(cg, "steps");
+    if (n->loop.less) steps = ir_sub(cg, steps, ir_int(cg, n->loop.less));
     ir_until_begin(cg, 1);
+    if (n->loop.in_turn) take_turns(k, step, steps);
     make_nodes(k, n->child);
-    ir_until_count(cg, step, ir_add_n(cg, product_int(cg, "steps"), -n->loop.less));
+    ir_until_count(cg, step, steps);
 }
 
 static void make_counted(Kernel *k, const Node *n) {
@@ -66,12 +80,11 @@ static void make_fold(Kernel *k) {
 }
 
 static void make_tiles(Kernel *k, const Node *n) {
-    bool in_turn = k->in_turn;
     if (n->from) reduce_tail_stays(k);
-    else ring_open_tiles(k, in_turn);
+    else ring_open_tiles(k);
     make_nodes(k, n->child);
     if (n->from) ir_close(k->cg);
-    else ring_close_tiles(k, in_turn);
+    else ring_close_tiles(k);
 }
 
 static void make_loop(Kernel *k, const Node *n) {
@@ -170,7 +183,10 @@ static void make_role(Kernel *k, const Node *n) {
     bool last = r->first > 0 && r->first + r->warps == k->l->form->warps;
     ir_if(cg, last ? ir_binary(cg, IR_GE, warp, first) : ir_lt(cg, ir_sub(cg, warp, first), warps));
     if (r->registers) ir_registers(cg, r->registers, r->fewer);
-    k->in_turn = r->teams > 1;
+    k->teams = (Teams){.n = r->teams};
+    if (r->teams > 1)
+        k->teams.own = ir_let_as(cg, IR_U32, "team",
+                                 ir_div(cg, warp, ir_number(cg, IR_U32, r->warps / r->teams)));
     make_nodes(k, n->child);
     ir_close(cg);
 }

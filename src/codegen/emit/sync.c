@@ -16,11 +16,14 @@ static Ir parity(const Kernel *k, const Sync *s) {
 }
 
 /* The number of the block's barriers that this one is; with teams each has one.  */
-static Ir named(const Cg *cg, const Sync *s) {
-    Ir team = ir_name(cg, ir_type(IR_U32), "team");
-    if (s->team == TEAM_OWN) return ir_add(cg, team, ir_int(cg, s->id));
-    if (s->team == TEAM_OTHER) return ir_sub(cg, ir_int(cg, s->id + 1), team);
-    return ir_int(cg, s->id);
+static Ir named(const Kernel *k, const Sync *s) {
+    const Cg *cg = k->cg;
+    Ir team = k->teams.own, id = ir_int(cg, s->id);
+    if (s->team == TEAM_NONE) return id;
+    if (s->team == TEAM_OTHER && k->teams.n == 2) return ir_sub(cg, ir_add_n(cg, id, 1), team);
+    if (s->team == TEAM_OTHER)
+        team = ir_rem(cg, ir_add_n(cg, team, 1), ir_number(cg, IR_U32, k->teams.n));
+    return ir_add(cg, team, id);
 }
 
 /* Of each stage one thread makes the barrier.  */
@@ -41,7 +44,7 @@ static IrSyncOf barrier_of(const Kernel *k, const Sync *s) {
 
 static IrSyncOf sync_of(const Kernel *k, const Sync *s) {
     if (s->scope == SYNC_BARRIER) return barrier_of(k, s);
-    if (s->scope == SYNC_NAMED) return (IrSyncOf){.number = s->count, .arg = {named(k->cg, s)}};
+    if (s->scope == SYNC_NAMED) return (IrSyncOf){.number = s->count, .arg = {named(k, s)}};
     return (IrSyncOf){.number = s->count};
 }
 
@@ -57,17 +60,14 @@ static Ir who(const Kernel *k, const Sync *s) {
 
 static Ir when(const Kernel *k, const Node *n) {
     const Cg *cg = k->cg;
-    Ir zero = ir_int(cg, 0), number = ir_name(cg, ir_type(IR_U32), "number");
+    Ir zero = ir_int(cg, 0);
     bool barrier = n->sync.scope == SYNC_BARRIER;
     switch (n->when) {
     case WHEN_LATER:
         if (barrier && n->sync.lag == 0) return NULL;
         return ir_binary(cg, IR_GT, barrier ? k->step : product_int(cg, "i"), zero);
-    case WHEN_AGAIN:
-        return ir_binary(cg, IR_GT, ir_name(cg, ir_type(IR_U32), "from"), zero);
-    case WHEN_FOLLOWED:
-        return ir_lt(cg, ir_add(cg, number, ir_name(cg, ir_type(IR_U32), "GRID")),
-                     place_tiles(k));
+    case WHEN_AGAIN: return k->teams.again;
+    case WHEN_FOLLOWED: return k->teams.follows;
     default: return NULL;
     }
 }

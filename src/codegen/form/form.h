@@ -152,8 +152,8 @@ enum { FORM_QUEUES = 3 };     /* groups of what is under way: DONE_COPIES..DONE_
     X(LATER,   "not the first turn",   true,  true)       /* of the innermost loop */              \
     X(WHOLE,   "all steps are here",   true,  true)                                                \
     X(PARTIAL, "some steps are",       true,  true)                                                \
-    X(AGAIN,   "not the first tile",   false, true)       /* of the block that stays */            \
-    X(FOLLOWED, "a tile follows",      false, true)                                                \
+    X(AGAIN,   "not the first turn of a team", false, true)   /* of the role's teams */            \
+    X(FOLLOWED, "a team's turn follows", false, true)                                              \
     X(UPPER,   "a warp of later k",    false, true)                                                \
     X(LOWER,   "a warp of the first k", false, true)                                               \
     X(ONE,     "one thread",           false, false)      /* of warp `from` */                     \
@@ -169,7 +169,7 @@ typedef enum {
 /* Who arrives: every thread, one of each warp, one of the role.  */
 typedef enum { BY_THREADS, BY_WARPS, BY_ONE } SyncBy;
 
-/* NAMED: with teams each has a barrier, behind `id` by its number.  */
+/* NAMED: with teams each has a barrier, behind `id` by its number; OTHER: that of the next one.  */
 typedef enum { TEAM_NONE, TEAM_OWN, TEAM_OTHER } SyncTeam;
 
 typedef struct {
@@ -195,13 +195,14 @@ typedef struct {
     int64_t count;            /* turns at most; < 0: not known here */
     int64_t by;               /* what the variable grows by */
     int less;                 /* STEPS: turns that there are fewer */
+    bool in_turn;             /* STEPS: in each of them, teams have their turns */
     int unroll;               /* 0: whole, 1: not */
 } Loop;
 
 typedef struct {
     const char *name;
     int first, warps;         /* of the block */
-    int teams;                /* > 1: equal parts of these warps, which take tiles in turn */
+    int teams;                /* > 1: equal parts of these warps, which take turns */
     int registers;            /* a thread's, set at its beginning; 0: as they are */
     bool fewer;               /* than the launch gives */
 } Role;

@@ -14,6 +14,7 @@ typedef struct {
     int64_t *next;            /* by ring: steps loaded, ... */
     int64_t *put, *taken;     /* ... slots filled, slots used */
     int body, turn, tile;
+    int64_t before, behind;   /* turns of teams before that at hand, behind it */
 } Walk;
 
 static void find_roles(const Node *first, Strand *out, int *n) {
@@ -54,8 +55,8 @@ static unsigned holding(const Walk *w, const Node *n, unsigned mask) {
     case WHEN_LATER: return w->turn > 0 ? mask : 0;
     case WHEN_WHOLE: return w->tile % 2 == 0 ? mask : 0;
     case WHEN_PARTIAL: return w->tile % 2 == 1 ? mask : 0;
-    case WHEN_AGAIN: return w->tile > 0 ? mask : 0;
-    case WHEN_FOLLOWED: return w->tile + 1 < w->way->tiles ? mask : 0;
+    case WHEN_AGAIN: return w->before > 0 ? mask : 0;
+    case WHEN_FOLLOWED: return w->behind > 0 ? mask : 0;
     case WHEN_UPPER: return last;
     case WHEN_ONE: return n->from == w->strand->first ? mask & 1u : 0;
     case WHEN_LOWER: return mask & ~last;
@@ -185,6 +186,8 @@ static void walk_tiles(Walk *w, const Node *n, unsigned mask) {
         w->tile = i;
         if (n->from) next_tile(w, i);
         set_cursors(w, before);
+        w->before = i;
+        w->behind = w->way->tiles - 1 - i;
         if (i % w->strand->teams == w->strand->team) walk(w, n->child, mask);
     }
 }
@@ -200,6 +203,10 @@ static void walk_loop(Walk *w, const Node *n, unsigned mask) {
         w->turn = before.turn;
         add_event(w, n, mask & w->alive);
         w->turn = (int)i;
+        if (n->loop.in_turn) {
+            w->before = i * w->strand->teams + w->strand->team;
+            w->behind = turns * w->strand->teams - 1 - w->before;
+        }
         if (n->loop.of == TURNS_BODIES) w->body = (int)i;
         walk(w, n->child, mask);
     }

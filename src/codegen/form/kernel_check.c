@@ -143,8 +143,9 @@ static bool sync_barrier(Run *r, int strand, const Event *e) {
 }
 
 static int named_of(const Run *r, int strand, const Sync *s) {
-    int team = r->strand[strand].team;
-    return (s->id + (s->team == TEAM_OWN ? team : s->team == TEAM_OTHER ? !team : 0)) % NAMED;
+    const Strand *x = &r->strand[strand];
+    int next = (x->team + 1) % x->teams;
+    return (s->id + (s->team == TEAM_OWN ? x->team : s->team == TEAM_OTHER ? next : 0)) % NAMED;
 }
 
 /* True: the strand goes on.  */

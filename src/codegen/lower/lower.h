@@ -48,7 +48,7 @@ Sync *lower_barrier(FormBuilder *b, SyncOp op, int ring, int id);
 void lower_barriers(FormBuilder *b, const Lowered *l);
 void lower_open_filling(FormBuilder *b, const Lowered *l);
 void lower_open_using(FormBuilder *b, const Lowered *l, int teams);
-/* Two teams take turns: the wait for the other one's, the end of the own one.  */
+/* Teams take turns: the wait for that of the one before, the end of the own one.  */
 void lower_turn(FormBuilder *b, const Lowered *l, SyncOp op);
 /* lower_ring.c: up to the sums; leaves the role open that has them.  */
 void lower_ring(FormBuilder *b, Lowered *l);

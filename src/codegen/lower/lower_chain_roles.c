@@ -64,10 +64,10 @@ static void add_rings(const Make *m, bool uses) {
     }
 }
 
-static void open_turns(const Make *m, const char *var, int less) {
+static void open_turns(const Make *m, const char *var, int less, bool teams) {
     Node *n = form_open(m->b, NODE_LOOP, LOOP_STEPS);
     n->loop = (Loop){.var = var, .count = m->c[RESULTS]->steps - less, .by = 1, .unroll = 1,
-                     .less = less};
+                     .less = less, .in_turn = teams};
 }
 
 /* In the order in which they are used: scores may run ahead by one turn.  */
@@ -78,7 +78,7 @@ static void add_copies(const Make *m) {
     add_rings(m, false);
     add_copy(m, SCORES, 0, resident_ring(m));
     if (ahead) add_rows(m, SCORES);
-    open_turns(m, "done", 0);
+    open_turns(m, "done", 0, false);
     if (ahead) form_if(m->b, WHEN_LEFT, 1)->name = "done";
     add_rows(m, SCORES);
     if (ahead) form_close(m->b);
@@ -101,8 +101,8 @@ static void begin_products(const Make *m, int product) {
         Node *n = form_add(m->b, NODE_VALUES, VALUES_CLEAR);
         n->from = CLEAR_SUMS;
         n->begins = m->begins;
+        if (!m->begins) form_add(m->b, NODE_VALUES, VALUES_SETTLE);
     }
-    if (product == RESULTS || !m->begins) form_add(m->b, NODE_VALUES, VALUES_SETTLE)->from = true;
     form_add(m->b, NODE_VALUES, VALUES_STAGE);
     lower_barrier(m->b, SYNC_WAIT, product, RING_FULL);
     Node *n = form_add(m->b, NODE_COMPUTE, COMPUTE_STEP);
@@ -163,6 +163,8 @@ static void add_operand(const Make *m) {
     about(m, SCORES);
     Node *n = form_add(m->b, NODE_VALUES, VALUES_OPERAND);
     own(form_writes(m->b, n, ROOM_FRAGMENTS, m->c[RESULTS]->side[0].number));
+    about(m, RESULTS);
+    form_add(m->b, NODE_VALUES, VALUES_SETTLE)->from = true;
 }
 
 /* Warpgroups begin the products of a turn one behind the other.  */
@@ -171,11 +173,11 @@ static void add_turn(const Make *m, SyncOp op) {
 }
 
 static void add_turns_alone(const Make *m) {
-    open_turns(m, "step", 0);
+    open_turns(m, "step", 0, rprog_overlaps_between(m->l->r));
     add_turn(m, SYNC_BOTH);
     begin_products(m, SCORES);
-    end_products(m, SCORES, 0);
     add_turn(m, SYNC_ARRIVE);
+    end_products(m, SCORES, 0);
     add_fold(m, "step", 0);
     add_operand(m);
     begin_products(m, RESULTS);
@@ -198,7 +200,7 @@ static void add_turns_ahead(const Make *m) {
     add_fold(m, NULL, 0);
     form_close(m->b);
     form_if(m->b, WHEN_LEFT, 1);
-    open_turns(m, "step", 1);
+    open_turns(m, "step", 1, rprog_overlaps_between(m->l->r));
     add_behind(m);
     free_rows(m, RESULTS, 1)->when = WHEN_LATER;
     add_turn(m, SYNC_BOTH);

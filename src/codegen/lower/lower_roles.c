@@ -58,7 +58,8 @@ void lower_open_using(FormBuilder *b, const Lowered *l, int teams) {
 }
 
 void lower_turn(FormBuilder *b, const Lowered *l, SyncOp op) {
-    Node *n = form_sync(b, SYNC_NAMED, op, using(l).warps * 32);
+    int two = 2 * rprog_team(l->dev, l->r) * WARP;        /* who waits, and the one before */
+    Node *n = form_sync(b, SYNC_NAMED, op, two);
     n->sync.id = TURN;
     n->sync.team = op == SYNC_BOTH ? TEAM_OWN : TEAM_OTHER;
     n->when = op == SYNC_BOTH ? WHEN_AGAIN : WHEN_FOLLOWED;
