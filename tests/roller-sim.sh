@@ -1,6 +1,5 @@
 #!/bin/sh
-# roller-sim as a user sees it: a kernel of one's own, faults, errors, streams, exit codes; and the
-# example of docs/simulator.md.
+# roller-sim as a user sees it: a kernel of one's own, faults, errors, streams, exit codes.
 . tests/tap
 cd "$dir" || exit 1
 
@@ -165,21 +164,6 @@ printf '\015\000\000\000\016\000\000\000\017\000\000\000\020\000\000\000' >want 
 if cmp -s got want; then ok "the tile is right"; else bad "the tile is right"; fi
 sed 's/version 8.0/version 12.3/' add.ptx >newer.ptx
 run 0 "a newer PTX than is known" newer.ptx --block 4 --in x=x.npy --in s=0.5 --alloc 'y=f32[4]'
-
-# The example of the manual, where NVRTC is there.
-awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' "$root/docs/simulator.md" >smooth.cu
-sed -n 's/^\$ roller-sim //p' "$root/docs/simulator.md" | head -n 1 >command
-if [ -s smooth.cu ] && [ -s command ]; then
-    eval "set -- $(cat command)"
-    "$BUILD/roller-sim" "$@" >out 2>err
-    case $? in
-    5) has out 'race on shared memory' "the manual's example shows its race" ;;
-    3) ok "the manual's example # skip: no NVRTC" ;;
-    *) bad "the manual's example shows its race" ;;
-    esac
-else
-    bad "the manual has an example"
-fi
 
 # ---- outputs that are inputs ----
 ln -s x.npy same.npy && cp x.npy kept.npy
