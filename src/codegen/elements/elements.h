@@ -123,6 +123,10 @@ void chain_operand(Kernel *k);
 void chain_finish(Kernel *k);
 void chain_rows(Kernel *k);
 void chain_columns(Kernel *k);
+/* chain_cut.c: are some columns of turn `name` + ahead none of the block's?  Zeros in their rows of
+ * V.  */
+Ir chain_turn_cut(const Kernel *k, const Node *n);
+void chain_clear_cut(Kernel *k, const Node *n);
 void chain_gather(Kernel *k);             /* what slices of it have left, merged */
 /* stats_partial.c: parts of rows.  ROWS of all batches and room for PARTS, where known at run time;
  * a pointer to the parts, or values, of statement i in the workspace; their bytes in all.  */

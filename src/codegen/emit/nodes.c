@@ -150,6 +150,7 @@ static Ir condition(const Kernel *k, const Node *n) {
     case WHEN_LEFT: return left(k, n);
     case WHEN_MORE: return k->more;
     case WHEN_LAST: return compared(cg, "next", IR_EQ, product_size(k, 'W', AX_K));
+    case WHEN_CUT: return chain_turn_cut(k, n);
     case WHEN_WHOLE: return compared(cg, "steps", IR_EQ, ir_int(cg, k->c.steps));
     case WHEN_PARTIAL: return compared(cg, "steps", IR_LT, ir_int(cg, k->c.steps));
     case WHEN_UPPER: return compared(cg, "k_warp", IR_GT, zero);
@@ -336,6 +337,7 @@ static void make_values(Kernel *k, const Node *n) {
     case VALUES_TERMS: chain_declare(k); break;
     case VALUES_OPERAND: chain_operand(k); break;
     case VALUES_COLUMNS: chain_columns(k); break;
+    case VALUES_CUT: chain_clear_cut(k, n); break;
     case VALUES_ROWS:
     case VALUES_FINISH:
     case VALUES_COMBINE: make_row_values(k, n); break;

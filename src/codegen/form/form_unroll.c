@@ -53,6 +53,7 @@ static unsigned holding(const Walk *w, const Node *n, unsigned mask) {
     case WHEN_LAST: return w->body + 1 == w->f->bodies ? mask : 0;
     case WHEN_FETCH: return w->body + 1 < w->f->bodies || w->step + 1 < w->steps ? mask : 0;
     case WHEN_LATER: return w->turn > 0 ? mask : 0;
+    case WHEN_CUT: return w->taken[n->product] % 2 == 0 ? mask : 0;
     case WHEN_WHOLE: return w->tile % 2 == 0 ? mask : 0;
     case WHEN_PARTIAL: return w->tile % 2 == 1 ? mask : 0;
     case WHEN_AGAIN: return w->before > 0 ? mask : 0;
@@ -104,7 +105,8 @@ static int64_t cursor(const Walk *w, int ring, bool fills) {
 
 static int slot_of(const Walk *w, const Use *u) {
     int ring = u->room->ring;
-    return ring < 0 ? 0 : (int)(cursor(w, ring, u->writes) % ring_of(w, ring)->slots);
+    bool fills = u->writes && u->data != OF_TAKEN;
+    return ring < 0 ? 0 : (int)(cursor(w, ring, fills) % ring_of(w, ring)->slots);
 }
 
 static Event *new_event(Walk *w) {

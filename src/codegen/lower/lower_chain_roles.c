@@ -167,6 +167,27 @@ static void add_operand(const Make *m) {
     form_add(m->b, NODE_VALUES, VALUES_SETTLE)->from = true;
 }
 
+/* Rows of V of the turn `turn` + ahead that are none of the block's columns become zeros.  All warps
+ * that compute meet, so no turn of a team is under way.  */
+static void add_cut(const Make *m, const char *turn, int ahead) {
+    const ColumnBounds *x = &m->l->p->group->chain->bounds;
+    if (x->n_from + x->n_to == 0) return;
+    about(m, RESULTS);
+    Node *n = form_if(m->b, WHEN_CUT, 0);
+    n->name = turn;
+    n->ahead = ahead;
+    lower_barrier(m->b, SYNC_WAIT, RESULTS, RING_FULL);
+    n = form_add(m->b, NODE_VALUES, VALUES_CUT);
+    n->name = turn;
+    n->ahead = ahead;
+    form_reads(m->b, n, ROOM_STAGE, m->c[RESULTS]->side[1].number)->data = OF_TAKEN;
+    Use *u = own(form_writes(m->b, n, ROOM_STAGE, m->c[RESULTS]->side[1].number));
+    u->data = OF_TAKEN;
+    form_sync(m->b, SYNC_PROXY, SYNC_BOTH, 0);
+    lower_computing_sync(m->b, m->l);
+    form_close(m->b);
+}
+
 /* Warpgroups begin the products of a turn one behind the other.  */
 static void add_turn(const Make *m, SyncOp op) {
     if (rprog_overlaps_between(m->l->r)) lower_turn(m->b, m->l, op);
@@ -180,6 +201,7 @@ static void add_turns_alone(const Make *m) {
     end_products(m, SCORES, 0);
     add_fold(m, "step", 0);
     add_operand(m);
+    add_cut(m, "step", 0);
     begin_products(m, RESULTS);
     end_products(m, RESULTS, 0);
     form_close(m->b);
@@ -203,6 +225,7 @@ static void add_turns_ahead(const Make *m) {
     open_turns(m, "step", 1, rprog_overlaps_between(m->l->r));
     add_behind(m);
     free_rows(m, RESULTS, 1)->when = WHEN_LATER;
+    add_cut(m, "step", 0);
     add_turn(m, SYNC_BOTH);
     begin_products(m, SCORES);
     begin_products(m, RESULTS);
@@ -217,6 +240,7 @@ static void add_turns_ahead(const Make *m) {
     form_if(m->b, WHEN_ALWAYS, 0);
     add_move(m);
     add_operand(m);
+    add_cut(m, "steps", -1);
     begin_products(m, RESULTS);
     wait_products(m, RESULTS, 0);
     form_close(m->b);
