@@ -49,7 +49,7 @@ def lower(program):
             for k, result in enumerate(node.args[0]):
                 outputs[f"y{k}"] = result.meta["val"]
                 g.store(outputs[f"y{k}"], values[result].at, name=f"y{k}")
-    te, inputs = g.text(outputs)
+    te, inputs, _ = g.text(outputs)
     return Lowered(te, [names[i] for i in inputs], g.drawn > 0, operators)
 
 

@@ -15,12 +15,15 @@ from ._errors import (ArgumentError, CancelledError, CheckError, DeviceError, Er
                       PlanError, ProfileError, UsageError)
 from ._kernel import Argument, Bound, Check, Estimate, Kernel, Launch
 from ._library import tvm_ffi_library
+from ._measure import Bench, Trial, bench
 from ._op import Judgement
 from ._plan import Group, Plan
 
 _default = Compiler()
 compile = _default.compile
 compile_many = _default.compile_many
+fastest = _default.fastest
+measure_many = _default.measure_many
 plan = _default.plan
 plans = _default.plans
 einsum = _default.einsum
@@ -35,10 +38,10 @@ profiles = _default.profiles
 archs = _default.archs
 
 __all__ = [
-    "Argument", "ArgumentError", "Bound", "CancelledError", "Check", "CheckError", "Compiler",
+    "Argument", "ArgumentError", "Bench", "Bound", "CancelledError", "Check", "CheckError", "Compiler",
     "DeviceError", "Error", "Estimate", "ExpressionError", "FileError", "Group", "InternalError",
     "Judgement", "Kernel", "Launch", "NvrtcError", "OutOfMemoryError", "Plan", "PlanError",
-    "ProfileError", "UsageError", "archs", "batch_te", "compile", "compile_many", "einsum", "einsum_kernel",
-    "einsum_te", "evaluate", "gradient_te", "judge", "plan", "plans", "profiles", "read",
-    "tvm_ffi_library",
+    "ProfileError", "Trial", "UsageError", "archs", "batch_te", "bench", "compile", "compile_many",
+    "einsum", "einsum_kernel", "einsum_te", "evaluate", "fastest", "gradient_te", "judge",
+    "measure_many", "plan", "plans", "profiles", "read", "tvm_ffi_library",
 ]

@@ -48,11 +48,42 @@ class Plan:
     def text(self) -> str: ...
     @property
     def predicted(self) -> Estimate: ...
+    def predicted_at(self, **sizes: int) -> Estimate: ...
     @property
     def groups(self) -> tuple[Group, ...]: ...
     @property
     def picture(self) -> str: ...
     def explain(self) -> str: ...
+
+class Trial(NamedTuple):
+    us: float
+    warm_us: float
+    spread: float
+    clock_mhz: float
+    samples: int
+    by_events: bool
+    rejected: str | None
+    reason: str | None
+    where: str
+
+class Bench:
+    kernel: str
+    us: float
+    cold_us: float
+    predicted_us: float
+    floor_us: float
+    flops: float
+    bytes: float
+    where: str
+    others: dict[str, float]
+    on_device: bool
+    where_others: str
+    @property
+    def gbs(self) -> float: ...
+    @property
+    def tflops(self) -> float: ...
+    @property
+    def of_floor(self) -> float: ...
 
 class Launch(NamedTuple):
     symbol: str
@@ -155,6 +186,10 @@ class Kernel:
     @property
     def predicted(self) -> Estimate: ...
     def predicted_at(self, **sizes: int) -> Estimate: ...
+    trials: tuple[Trial, ...]
+    def plans(self, top: int = 8) -> list[Plan]: ...
+    def measure(self, *, device: str | int | None = None,
+                sizes: Mapping[str, int] | None = None, seed: int | None = None) -> Trial: ...
     def roofline(self) -> str: ...
     def explain(self) -> str: ...
     def check(self, *, device: str | int | None = None, seed: int | None = None,
@@ -187,6 +222,16 @@ class Compiler:
              sizes: _Sizes | None = None, profile: _Path | None = None,
              align: int | None = None, workspace_limit: int | None = None,
              plain_abi: bool = False, file: str | None = None) -> list[Plan]: ...
+    def fastest(self, te: str | bytes | os.PathLike[str], *, top: int = 10,
+                trials: int | None = None, time_limit: float | None = None,
+                device: str | int | None = None, at: Mapping[str, int] | None = None,
+                seed: int | None = None, op: str | None = None, sizes: _Sizes | None = None,
+                profile: _Path | None = None, align: int | None = None,
+                workspace_limit: int | None = None, plain_abi: bool = False,
+                file: str | None = None) -> Kernel: ...
+    def measure_many(self, programs: Iterable[str | bytes | os.PathLike[str] | dict[str, Any]], *,
+                     devices: Iterable[str | int] = ("0",), executor: Any = None,
+                     **options: Any) -> list[Kernel]: ...
     def einsum_te(self, spec: str, types: Sequence[str] | None = None) -> str: ...
     def einsum_kernel(self, spec: str, sizes: _Sizes, *, types: Sequence[str] | None = None,
                       **options: Any) -> Kernel: ...
@@ -212,6 +257,17 @@ def compile(te: str | bytes | os.PathLike[str], *, op: str | None = None,
             static_smem: bool = False, plain_abi: bool = False, file: str | None = None) -> Kernel: ...
 def compile_many(programs: Iterable[str | bytes | os.PathLike[str] | dict[str, Any]], *,
                  executor: Any = None, **options: Any) -> list[Kernel]: ...
+def bench(kernel: Kernel, *args: Any, beside: Mapping[str, Any] | None = None,
+          device: str | int | None = None, seed: int | None = None) -> Bench: ...
+def fastest(te: str | bytes | os.PathLike[str], *, top: int = 10, trials: int | None = None,
+            time_limit: float | None = None, device: str | int | None = None,
+            at: Mapping[str, int] | None = None, seed: int | None = None, op: str | None = None,
+            sizes: _Sizes | None = None, profile: _Path | None = None, align: int | None = None,
+            workspace_limit: int | None = None, plain_abi: bool = False,
+            file: str | None = None) -> Kernel: ...
+def measure_many(programs: Iterable[str | bytes | os.PathLike[str] | dict[str, Any]], *,
+                 devices: Iterable[str | int] = ("0",), executor: Any = None,
+                 **options: Any) -> list[Kernel]: ...
 def plan(te: str | bytes | os.PathLike[str], **options: Any) -> Plan: ...
 def plans(te: str | bytes | os.PathLike[str], *, top: int = 8, op: str | None = None,
          sizes: _Sizes | None = None, profile: _Path | None = None, align: int | None = None,
@@ -236,10 +292,10 @@ def archs() -> list[str]: ...
 def tvm_ffi_library() -> str: ...
 
 __all__ = [
-    "Argument", "ArgumentError", "Bound", "CancelledError", "Check", "CheckError", "Compiler",
+    "Argument", "ArgumentError", "Bench", "Bound", "CancelledError", "Check", "CheckError", "Compiler",
     "DeviceError", "Error", "Estimate", "ExpressionError", "FileError", "Group", "InternalError",
-    "Kernel", "Launch", "NvrtcError", "OutOfMemoryError", "Plan", "PlanError", "ProfileError",
-    "UsageError", "archs", "batch_te", "compile", "einsum", "einsum_kernel", "einsum_te",
-    "gradient_te", "plan", "profiles",
-    "read", "tvm_ffi_library",
+    "Judgement", "Kernel", "Launch", "NvrtcError", "OutOfMemoryError", "Plan", "PlanError",
+    "ProfileError", "Trial", "UsageError", "archs", "batch_te", "bench", "compile", "compile_many",
+    "einsum", "einsum_kernel", "einsum_te", "evaluate", "fastest", "gradient_te", "judge",
+    "measure_many", "plan", "plans", "profiles", "read", "tvm_ffi_library",
 ]

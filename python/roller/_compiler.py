@@ -11,8 +11,9 @@ from . import _abi
 from ._errors import ArgumentError, text
 from ._kernel import Kernel, defines
 from ._library import Contexts, lib, strings, struct
+from ._measure import over_devices, race
 from ._op import Op
-from ._plan import Plan
+from ._plan import plans_of
 from ._tensors import dtype_of
 
 
@@ -85,9 +86,43 @@ class Compiler:
         context = self._contexts.get()
         handle = self._profile(context, profile, None)
         parsed = self._parse(context, te, op, sizes, file)
-        made = context.make(lib.roller_plan, lib.roller_plans_destroy, parsed.at, handle.at,
-                            byref(options))
-        return [Plan(self._contexts, made, k) for k in range(lib.roller_plans_count(made.at))]
+        return plans_of(self._contexts, parsed, handle, options)
+
+    def fastest(self, te, *, top=10, trials=None, time_limit=None, device=None, at=None, seed=None,
+                op=None, sizes=None, profile=None, align=None, workspace_limit=None,
+                plain_abi=False, file=None):
+        """The fastest right kernel of the `top` best plans, each proved and timed on a device.
+
+        trials      how many are timed, those most worth it (all); time_limit: seconds, for all
+        device, at  a number or UUID (the first), and values of run-time sizes (the largest)
+        The kernel's `trials` has what was found of each plan.  Times are kept in the cache.
+        """
+        options = struct(_abi.RollerPlanOptions, align=align or 0, plain_abi=bool(plain_abi),
+                         workspace_limit=workspace_limit or 0, top=top)
+        context = self._contexts.get()
+        handle = self._profile(context, profile, None)
+        parsed = self._parse(context, te, op, sizes, file)
+        plans = context.make(lib.roller_plan, lib.roller_plans_destroy, parsed.at, handle.at,
+                             byref(options))
+        best, found = race(context, plans, defines, device=device, at=at, trials=trials,
+                           time_limit=time_limit, seed=seed)
+        kernel = Kernel(self._contexts, best, parsed, handle, options)
+        kernel.trials = tuple(found)
+        return kernel
+
+    def measure_many(self, programs, *, devices=("0",), executor=None, **options):
+        """The fastest kernels of many programs, as `fastest` finds them: each device times one
+        program at a time and takes the next when it is done.
+
+        devices   numbers or UUIDs; executor: as of compile_many, each of whose workers sees them
+        """
+        jobs = [{**options, **(p if isinstance(p, dict) else {"te": p})} for p in programs]
+
+        def run(device, job):
+            if executor is None:
+                return self.fastest(device=device, **job)
+            return executor.submit(_fastest, self._options, {**job, "device": device}).result()
+        return over_devices(list(devices), jobs, run)
 
     def compile_many(self, programs, *, executor=None, **options):
         """Kernels of many programs: texts, or dicts of what compile takes.
@@ -267,6 +302,10 @@ class Compiler:
 def _compile(options, wanted):
     """One program of compile_many, wherever it runs."""
     return Compiler(**options).compile(**wanted)
+
+
+def _fastest(options, wanted):
+    return Compiler(**options).fastest(**wanted)
 
 
 def _spelled(spec, shapes):

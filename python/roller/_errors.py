@@ -1,4 +1,6 @@
 """A Python exception for each kind of status of roller.h."""
+import re
+
 from ._abi import STATUS
 
 
@@ -79,6 +81,23 @@ for _kind in (Error, *_KINDS):
 KIND_OF = {status: kind for kind, names in _KINDS.items() for status in names.split()}
 
 
+# The tools' options in hints, as Python's.
+_SPOKEN = [(re.compile(pattern), said) for pattern, said in (
+    (r"-D (\w+)=(\d+\.\.\d+(?:%\d+)?|LO\.\.HI(?:\[%Q\])?)", r'sizes={"\1": "\2"}'),
+    (r"-D (\w+)=(\w+)", r'sizes={"\1": \2}'), (r"with -D\b", "with sizes="),
+    (r"\s-D\b", " sizes="), (r"^-D\b", "sizes="),
+    (r"--list-profiles", "roller.profiles()"), (r"--check-budget (\d+)", r"check(budget=\1)"),
+    (r"(?<!roller-gen )--device (\w+)", r'device="\1"'), (r"--emit (\w+)", r'k.artefact("\1")'),
+    (r"--(profile|arch|plan)\b", r"\1="))]
+
+
+def spoken(hint):
+    """A hint with the names that a Python program has."""
+    for pattern, said in _SPOKEN:
+        hint = pattern.sub(said, hint)
+    return hint
+
+
 def text(b):
     return None if b is None else b.decode("utf-8", "replace")
 
@@ -89,6 +108,9 @@ def error_of(status, e):
     kind = KIND_OF.get(name, InternalError)
     if e is None:
         return kind(name, status=name)
-    return kind((text(e.rendered) or text(e.message) or name).rstrip(), status=name,
-                message=text(e.message), hint=text(e.hint), tag=text(e.tag) or None,
-                file=text(e.file), line=e.line or None, column=e.column or None)
+    rendered, hint = (text(e.rendered) or text(e.message) or name).rstrip(), text(e.hint)
+    if hint:
+        rendered = rendered.replace(hint, spoken(hint))
+    return kind(rendered, status=name, message=text(e.message), hint=hint and spoken(hint),
+                tag=text(e.tag) or None, file=text(e.file), line=e.line or None,
+                column=e.column or None)

@@ -11,6 +11,7 @@ from ._abi import RollerTensor
 from ._errors import ArgumentError, text
 from ._html import sheet
 from ._library import Handle, lib, read_text, strings, struct, thread_error
+from ._measure import race
 from ._tensors import (CPU, current_stream, describe, describe_scalar, device_of, empty_like,
                        stream_address, workspace_of)
 
@@ -210,11 +211,12 @@ class Kernel:
         self._contexts, self._handle = contexts, handle
         self._op, self._profile, self._options = op, profile, options
         self._lock, self._loads, self._found = threading.Lock(), {}, {}
+        self.trials = ()                # what `fastest` timed
         self._workspace_bytes = lib.roller_kernel_workspace(handle.at)
 
     def __reduce__(self):
         """As its files: what takes it apart needs neither NVRTC nor the expression's text."""
-        return _unpickle, (self.json, self.cubin, self.ptx)
+        return _unpickle, (self.json, self.cubin, self.ptx), {"trials": self.trials}
 
     # ---- what it is ----
     def _once(self, key, make):
@@ -361,6 +363,33 @@ class Kernel:
         plans = context.make(lib.roller_plan, lib.roller_plans_destroy, op.at, profile.at,
                              byref(options))
         return (read_text(lib.roller_plans_explain, plans.at) or b"").decode()
+
+    def plans(self, top=8):
+        """The best plans for its expression and profile, as roller.plans gives them: other ways to
+        compute the same, of which compile(plan=) takes the text.  Nothing is compiled."""
+        from ._plan import plans_of
+        op, profile = self._sources(self._contexts.get())
+        return plans_of(self._contexts, op, profile, self._with(top=top))
+
+    def _with(self, **fields):
+        """The options that it was planned with, and these."""
+        options = struct(_abi.RollerPlanOptions)
+        if self._options is not None:
+            ctypes.memmove(byref(options), byref(self._options), ctypes.sizeof(options))
+        for name, value in fields.items():
+            setattr(options, name, value)
+        return options
+
+    def measure(self, *, device=None, sizes=None, seed=None):
+        """Its time on a device (a number or UUID; the first), taken in a process of its own with
+        data of its own (docs/measuring.md); sizes: values of run-time sizes (the largest).  It is
+        proved there before; CheckError if it is wrong."""
+        context = self._contexts.get()
+        op, profile = self._sources(context)
+        plan, options = self.plan.encode(), self._with()
+        plans = context.make(lib.roller_plan_read, lib.roller_plans_destroy, op.at, profile.at,
+                             plan, len(plan), b"<plan>", byref(options))
+        return race(context, plans, defines, device=device, at=sizes, seed=seed)[1][0]
 
     def check(self, *, device=None, seed=None, budget=None, counters=False, sizes=None):
         """Runs it on integer, real, extreme and sparse data and compares with a plain evaluation of the

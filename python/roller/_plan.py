@@ -4,7 +4,7 @@ from ctypes import byref
 
 from . import _abi
 from ._errors import text
-from ._kernel import estimate_of
+from ._kernel import defines, estimate_of
 from ._library import lib, read_text, struct
 
 Group = namedtuple("Group", "us limiter skeleton makes refusal")
@@ -19,6 +19,13 @@ def groups_of(contexts, plan):
         found.append(Group(g.us, text(g.limiter), text(g.skeleton), text(g.makes).split(),
                            text(g.refusal)))
     return found
+
+
+def plans_of(contexts, op, profile, options):
+    """The plans of a parsed expression; options.top is how many at most."""
+    made = contexts.get().make(lib.roller_plan, lib.roller_plans_destroy, op.at, profile.at,
+                               byref(options))
+    return [Plan(contexts, made, k) for k in range(lib.roller_plans_count(made.at))]
 
 
 class Plan:
@@ -38,6 +45,12 @@ class Plan:
     def predicted(self):
         e = struct(_abi.RollerEstimate)
         lib.roller_plan_estimate(self._plan, byref(e))
+        return estimate_of(e)
+
+    def predicted_at(self, **sizes):
+        """The same at values of run-time sizes: p.predicted_at(M=64)."""
+        e, (at, n) = struct(_abi.RollerEstimate), defines(sizes)
+        self._contexts.get().call(lib.roller_plan_estimate_at, self._plan, at, n, byref(e))
         return estimate_of(e)
 
     @property

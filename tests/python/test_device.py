@@ -1,4 +1,8 @@
 """CUDA arrays, on whatever driver is there: the simulated one in the tests."""
+import concurrent.futures
+import copy
+import multiprocessing
+import pickle
 import unittest
 
 import numpy as np
@@ -72,6 +76,39 @@ class Device(unittest.TestCase):
             for got, right in zip(k(x, w[0], w[1], 2, *w[2:], device=where), want):
                 np.testing.assert_array_equal(got, right)
         self.assertTrue(k.check(sizes={"M": 24}))
+
+    def test_measure(self):
+        """A kernel's time, at sizes of its own, also of a copy; slower where there is more to do."""
+        few, many = (self.rows.measure(sizes={"M": m}) for m in (1, 40))
+        self.assertTrue(0 < few.warm_us <= many.warm_us and few.samples)
+        self.assertIn("simulated", few.where)
+        self.assertEqual(copy.copy(self.rows).measure(sizes={"M": 1}).us, few.us)
+
+    def test_fastest(self):
+        k = roller.fastest(ROWS, top=3, at={"M": 40}, profile="h200")
+        right = [t.us for t in k.trials if not t.rejected]
+        self.assertTrue(right and len(k.trials) <= 3)
+        self.assertEqual(k.measure(sizes={"M": 40}).us, min(right))
+        self.assertEqual(pickle.loads(pickle.dumps(k)).trials, k.trials)
+
+    def test_measure_many(self):
+        """Here and in processes: programs in their order."""
+        texts = [f"op g{n}(X: f32[{n}]) -> Y: f32[{n}] {{ Y[i] = X[i] + 1; }}" for n in (8, 16, 24)]
+        processes = concurrent.futures.ProcessPoolExecutor(
+            1, mp_context=multiprocessing.get_context("spawn"))
+        self.addCleanup(processes.shutdown)
+        for executor in (None, processes):
+            made = roller.measure_many(texts, executor=executor, profile="h200", top=1)
+            self.assertEqual([k.name for k in made], ["g8", "g16", "g24"])
+            self.assertTrue(all(k.trials[0].samples for k in made))
+
+    def test_bench(self):
+        x = np.ones((40, 8), "f4")
+        said = roller.bench(self.rows, x, 2.0, beside={"numpy": np.multiply})
+        self.assertEqual(said.us, self.rows.measure(sizes={"M": 40}).warm_us)
+        self.assertAlmostEqual(said.gbs, 2 * 40 * 8 * 4 / said.us / 1e3)
+        self.assertTrue(0 < said.of_floor <= 1 and said.others["numpy"] > 0)
+        self.assertRegex(str(said), r"(?s)rows, warm L2 .*%.*numpy +\d+\.\d\d us\n.*simulated")
 
     def test_nothing_to_do(self):
         a, y = (cuda.Array(np.zeros((0, 8), "f4")) for _ in range(2))

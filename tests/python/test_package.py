@@ -280,6 +280,27 @@ class Package(unittest.TestCase):
             self.assertEqual(k.cubin, self.mm.cubin)
             np.testing.assert_array_equal(k(a, b), self.mm(a, b))
 
+    def test_other_plans(self):
+        """Of a kernel, and of its copy, which has its files alone."""
+        for k in (self.mm, copy.copy(self.mm)):
+            first, *others = k.plans(3)
+            self.assertTrue(others)
+            self.assertEqual(first.predicted.us, k.predicted.us)
+            other = roller.compile(k.te, profile=k.profile, plan=others[0].text)
+            self.assertEqual(other.predicted.us, others[0].predicted.us)
+
+    def test_hints(self):
+        """They name what a Python program has."""
+        op = " op f(A: f32[M]) -> C: f32[M] { C[i] = A[i]; }"
+        for hint, call in (
+                ('give one: sizes={"M": N}', lambda: roller.compile("param M;" + op)),
+                ('sizes= stays within', lambda: roller.compile("param M = 1..8;" + op,
+                                                                 sizes={"M": "3..9"}))):
+            with self.assertRaises(roller.ExpressionError) as caught:
+                call()
+            self.assertIn(hint, caught.exception.hint)
+            self.assertIn(hint, str(caught.exception))
+
     def test_many(self):
         """In processes and in threads; equal programs are one kernel."""
         texts = [f"op f(X: f32[{n}]) -> Y: f32[{n}] {{ Y[i] = X[i] + {n}; }}" for n in (3, 4, 3)]

@@ -65,18 +65,68 @@ class Backend(unittest.TestCase):
         torch.testing.assert_close(self.compiled(step)(a, b), step(c, b))
         torch.testing.assert_close(a, c)
 
-    def test_sizes(self):
-        """A graph with a size known at run time has a program for each that it meets."""
-        layer = torch.nn.Linear(8, 4)
-        call = self.compiled(lambda x: layer(x).relu().sum(0), dynamic=True)
-        for n in (3, 5, 3, 2):
-            x = torch.randn(n, 8, requires_grad=True)
-            got, want = call(x), layer(x).relu().sum(0)
-            torch.testing.assert_close(got, want)
-            grads = (torch.autograd.grad(y.sum(), (x, layer.weight)) for y in (got, want))
-            torch.testing.assert_close(*grads)
-        self.assertTrue(self.seen)
+    def lengths(self, function, give, sizes, mark=None, compiled=None, **more):
+        """Values and derivatives at sizes that follow each other."""
+        call = compiled or self.compiled(function, **more)
+        for n in sizes:
+            x = give(n)
+            if mark:
+                mark(x)
+            got, want = call(x), function(x)
+            torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-5)
+            by = [x] * x.requires_grad + list(getattr(function, "parameters", list)())
+            if by:
+                grads = (torch.autograd.grad(y.sum(), by, allow_unused=True) for y in (got, want))
+                torch.testing.assert_close(*grads, rtol=1e-3, atol=1e-4)
         self.assertEqual([f.reason for p in self.seen for f in p.fallbacks], [])
+        return call
+
+    def test_sizes(self):
+        """One program forward and one backward serve all sizes of the range that is marked."""
+        layer = torch.nn.Linear(8, 4)
+        for host in ("evaluate", "simulate"):
+            torch._dynamo.reset()
+            self.lengths(lambda x: layer(x).relu().mean(1),
+                         lambda n: torch.randn(3, n, 8, requires_grad=True), (6, 9, 2, 64),
+                         lambda x: torch._dynamo.mark_dynamic(x, 1, min=2, max=64), host=host)
+            self.assertEqual(len(self.seen), 2)
+            for p in self.seen:
+                self.assertIn("param n0 = 2..64;", p.regions[0].program.te)
+
+    def test_sizes_of_models(self):
+        """Batches of blocks with attention, norms and convolutions, without a range."""
+        for name, programs in (("llama", 2), ("vit", 2), ("resnet", 2)):
+            torch._dynamo.reset()
+            make, give, _ = models.MODELS[name]
+            x = torch.cat([give()] * 4)
+            self.lengths(make(), lambda n: x[:n], (5, 6, 7, 2), dynamic=True)
+            self.assertEqual(len(self.seen), programs, name)
+
+    def test_sizes_beyond(self):
+        """Beyond a program's range is another one, with room for more."""
+        self.lengths(lambda x: x.softmax(0) * 2, torch.randn, (3, 16, 17, 60), dynamic=True)
+        ends = [p.sizes.ranges[p.sizes.order[0]].upper for p in self.seen]
+        self.assertEqual(ends, [16, 128])
+
+    def test_sizes_that_are_numbers(self):
+        """What needs a number has a program for it alone; a guess that fails has another program."""
+        self.lengths(lambda x: torch.stack(x.unbind(0)).sum(0), lambda n: torch.randn(n, 4), (3, 3, 2),
+                     lambda x: torch._dynamo.maybe_mark_dynamic(x, 0))
+        torch._dynamo.reset()
+        self.lengths(lambda x: x.flip(0) + x.shape[0] / 2, torch.randn, (3, 5, 7), dynamic=True)
+
+    def test_told_sizes(self):
+        """A size that no tensor of a program has by itself."""
+        for host in ("evaluate", "simulate"):
+            torch._dynamo.reset()
+            call = self.compiled(lambda x: torch.linalg.inv_ex(torch.cat([x, x]))[0] * x.shape[0],
+                                 host, dynamic=True)
+            for n in (3, 5, 7):
+                x = torch.randn(n, 2, 2) + 4 * torch.eye(2)
+                want = torch.cat([x, x]).inverse() * n
+                torch.testing.assert_close(call(x), want, rtol=1e-4, atol=1e-5)
+            self.assertEqual(len(self.seen), 1)
+            self.assertIn("of_n0: bool[n0] strides(0)", self.seen[0].regions[-1].program.te)
 
     def test_types(self):
         """Integers as PyTorch divides and wraps them; narrow reals rounded where it rounds them."""

@@ -127,7 +127,7 @@ def lower_add(g, out, name, a, b, alpha=1):
     return g.map(out, f"{{0}} {sign} {{2}} * {{1}}", a, b, alpha)
 
 
-@lowers("div")
+@lowers("div", "true_divide")
 def lower_div(g, out, _, a, b, rounding_mode=None):
     if rounding_mode is None:
         return g.map(out, "{0} / {1}", a, b)

@@ -85,17 +85,19 @@ class Explanation:
 
 
 def report(graph, partition, profiles):
-    """The programs of one graph; equal ones are planned once."""
-    known = {}
+    """The programs of one graph, at the sizes that are met; equal ones are planned once."""
+    known, met = {}, partition.sizes.values()
     for region in partition.regions:
         te = region.program.te
         if te in known:
             known[te].count += 1
             continue
         plans = {name: region.program.plan(name) for name in profiles}
+        sizes = {n: v for n, v in met.items() if f"param {n} =" in te}
+        said = {n: p.predicted_at(**sizes) for n, p in plans.items()}
         known[te] = ProgramReport(
-            graph, region.operators, te, {n: p.predicted.us for n, p in plans.items()},
-            {n: p.predicted.limiter for n, p in plans.items()},
+            graph, region.operators, te, {n: e.us for n, e in said.items()},
+            {n: e.limiter for n, e in said.items()},
             {n: len(p.groups) for n, p in plans.items()})
     return list(known.values())
 

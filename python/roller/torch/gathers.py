@@ -4,7 +4,8 @@ import math
 
 import torch
 
-from .values import (WRAPPING, Like, Unsupported, Value, axis, converted, literal_in, lowers)
+from .values import (WRAPPING, Like, Unsupported, Value, axis, broadcast, converted, literal_in,
+                     lowers)
 from .views import view_reshape
 
 
@@ -67,7 +68,7 @@ class Places:
         if any(i.dtype in (torch.bool, torch.uint8) for i in self.by.values()):
             raise Unsupported("indices by truths, whose count depends on data")
         self.extents = a.shape
-        self.shape = tuple(torch.broadcast_shapes(*(i.shape for i in self.by.values())))
+        self.shape = broadcast([i.shape for i in self.by.values()])
         axes = list(self.by)
         together = axes == list(range(axes[0], axes[0] + len(axes)))
         self.first = axes[0] if together else 0

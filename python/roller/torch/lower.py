@@ -4,6 +4,7 @@ import operator
 import torch
 
 from . import elements, gathers, products, random, reductions, windows  # noqa: F401: their rows
+from .sizes import Real, Size
 from .values import LOWERINGS, VIEWS, Unsupported
 
 
@@ -20,8 +21,8 @@ def is_view(node):
 
 
 def is_number(node):
-    """Is it a size?  Sizes are known when a graph is lowered."""
-    return isinstance(node.meta.get("val"), (int, float, bool))
+    """Is it a size, or made of sizes?"""
+    return isinstance(node.meta.get("val"), (int, float, bool, Size, Real))
 
 
 def lower_node(g, node, values, like=None):

@@ -11,7 +11,8 @@ import torch
 
 from .._errors import Error
 from .lower import is_number, is_view, lower_node, name_of
-from .program import dense, program, why
+from .program import program, why
+from .sizes import Sized
 from .values import LOWERINGS, TYPES, Graph, Unsupported
 
 MOST_NODES = 600            # of a program: its statements stay below roller's limit
@@ -32,6 +33,7 @@ class Region:
     inputs: list = dataclasses.field(default_factory=list)
     outputs: list = dataclasses.field(default_factory=list)
     program: object = None
+    told: list = dataclasses.field(default_factory=list)       # sizes that no tensor tells
 
     @property
     def operators(self):
@@ -39,7 +41,7 @@ class Region:
 
 
 def of_tensor(value):
-    return isinstance(value, torch.Tensor)
+    return isinstance(value, Sized)
 
 
 def results(node):
@@ -76,7 +78,7 @@ def in_order(node):
 
 
 def write(g, made, strides=False):
-    """The text and the names of its inputs; made: [(value, what it is like)]."""
+    """The text, and what it takes (Graph.op); made: [(value, what it is like)]."""
     outputs = {}
     for k, (value, like) in enumerate(made):
         name = f"y{k}"
@@ -84,19 +86,21 @@ def write(g, made, strides=False):
             raise Unsupported(f"{TYPES.get(value.dtype)}{list(value.shape)} was made where "
                               f"{like.dtype}{list(like.shape)} is wanted")
         outputs[name] = like
-        g.strides[name] = dense(like) if strides else None
+        g.strides[name] = like.dense() if strides else None
         g.store(like, value.at, name=name)
-    te, inputs = g.text(outputs)
+    te, inputs, told = g.text(outputs)
     program(te, None)                           # refused here if it is wrong
-    return te, inputs
+    return te, inputs, told
 
 
 class Partition:
-    """The regions of a graph and its fallbacks."""
+    """The regions of a graph and its fallbacks, with these sizes."""
 
-    def __init__(self, graph, options):
-        self.graph, self.options = graph, options
-        self.graph_options = {**tf32_of(graph, options), "own_random": options.random == "program"}
+    def __init__(self, gm, options, sizes):
+        self.graph, self.options, self.sizes = sizes.graph(gm), options, sizes
+        graph = self.graph
+        self.graph_options = {**tf32_of(graph, options), "own_random": options.random == "program",
+                              "sizes": sizes}
         self.fallbacks, self.regions, self.kind = [], [], {}
         for node in graph.nodes:
             if node.op == "call_function":
@@ -185,7 +189,7 @@ class Partition:
                             value(m)
                     values[n] = lower_node(g, n, values)
                 else:
-                    made = g.argument(n.meta["val"], dense(n.meta["val"]))
+                    made = g.argument(n.meta["val"], n.meta["val"].dense())
                     taken[f"a{len(g.arguments) - 1}"], values[n] = n, made
             return values[n]
         for node in region.nodes:
@@ -197,7 +201,8 @@ class Partition:
                           and of_tensor(n.meta["val"])]
         if not region.outputs:
             return
-        te, names = write(g, [(values[n], n.meta["val"]) for n in region.outputs], True)
+        te, names, region.told = write(g, [(values[n], n.meta["val"]) for n in region.outputs],
+                                       True)
         region.inputs = [taken[name] for name in names]
         region.program = program(te, self.options.profile)
         if self.options.host == "simulate":

@@ -73,14 +73,3 @@ def why(error):
     text = getattr(error, "message", None) if isinstance(error, Error) else None
     return (text or f"{type(error).__name__}: {error}").split("\n")[0]
 
-
-def dense(tensor):
-    """The strides of a tensor that fills its memory, but not row by row; else None."""
-    if tensor.is_contiguous():
-        return None
-    below = 1
-    for stride, extent in sorted(zip(tensor.stride(), tensor.shape)):
-        if extent != 1 and stride != below:
-            return None
-        below *= extent
-    return tuple(tensor.stride())

@@ -3,7 +3,8 @@ import math
 
 import torch
 
-from .values import Like, axes, axis, converted, literal, literal_in, lowers
+from .values import (Like, axes, axis, converted, is_varying, literal, literal_in, lowers,
+                     real_kind)
 from .views import view_reshape
 
 TERMS = {"sum": "sum", "prod": "prod", "amax": "max", "amin": "min"}
@@ -55,10 +56,17 @@ def numeric(a):
     return torch.int32 if a.dtype == torch.bool else a.dtype
 
 
+def count(n, dtype):
+    """A number of elements as a real, not rounded to a narrow type."""
+    if is_varying(n):
+        return f"{real_kind(dtype)}({n})"
+    return literal(float(n))
+
+
 @lowers("mean")
 def lower_mean(g, out, _, a, dims=None, keepdim=False, **__):
     n = math.prod(a.shape[d] for d in axes(dims, a))
-    return g.reduce(out, "sum", a, dims, f"{{}} / {literal(float(n))}",
+    return g.reduce(out, "sum", a, dims, f"{{}} / {count(n, out.dtype)}",
                     keep=keeps(out, a, keepdim))
 
 
@@ -82,7 +90,7 @@ def variance(g, out, a, dims, correction, keepdim):
     n = math.prod(a.shape[d] for d in axes(dims, a))
     mean = lower_mean(g, kept, "mean", a, dims, True)
     square = g.map(Like(a.shape, out.dtype), "({0} - {1}) * ({0} - {1})", a, mean)
-    return g.reduce(out, "sum", square, dims, f"{{}} / {literal(float(max(n - correction, 0)))}",
+    return g.reduce(out, "sum", square, dims, f"{{}} / {count(max(n - correction, 0), out.dtype)}",
                     keep=keeps(out, a, keepdim)), mean
 
 

@@ -66,6 +66,8 @@ def literal(x):
         return "inf" if x > 0 else "(-inf)"
     if isinstance(x, int) and x == -2**63:
         return "(-9223372036854775807 - 1)"
+    if is_varying(x):
+        return str(x)
     text = repr(abs(x))
     if "e" in text and "." not in text:
         text = text.replace("e", ".0e")
@@ -87,6 +89,8 @@ def linear(subscripts, shape):
 def result_type(*values):
     """PyTorch's type for an operation on values and numbers."""
     def stand_in(v):
+        if is_varying(v) and not isinstance(v, Value):
+            return 1.0 if hasattr(v, "text") else 1
         return torch.empty(v.shape and (1,), dtype=v.dtype, device="meta") if isinstance(
             v, Value) else v
     kinds = [stand_in(v) for v in values]
@@ -94,8 +98,11 @@ def result_type(*values):
 
 
 class Graph:
-    def __init__(self, *, tf32_products=False, tf32_convolutions=False, own_random=False):
-        self.own_random = own_random
+    """sizes: those that are known at run time, where there are any."""
+
+    def __init__(self, *, tf32_products=False, tf32_convolutions=False, own_random=False,
+                 sizes=None):
+        self.own_random, self.sizes = own_random, sizes
         self.statements, self.arguments, self.strides, self.drawn = [], {}, {}, 0
         self.product_note = " @tf32" if tf32_products else ""
         self.convolution_note = " @tf32" if tf32_convolutions else ""
@@ -178,19 +185,42 @@ class Graph:
                         + (f" where {ranges}" if ranges else "") + s.note + ";\n")
         inputs = [name for name in self.arguments if name in needed]
 
+        return self.op(inputs, outputs, "".join(reversed(body)))
+
+    def op(self, inputs, outputs, body):
+        """The text, its tensors, and the sizes that no tensor has by itself: they are extents of
+        arguments that nothing reads."""
         def declare(name, like):
             strides = self.strides.get(name)
             return (f"{name}: {TYPES[like.dtype]}[{','.join(map(str, like.shape))}]"
                     + (f" strides({','.join(map(str, strides))})" if strides else ""))
-        left = ", ".join([declare(n, self.arguments[n]) for n in inputs]
-                         + ["seed: i64"] * (self.drawn > 0))
+        left = [declare(n, self.arguments[n]) for n in inputs]
         right = ", ".join(declare(n, like) for n, like in outputs.items())
-        return f"op graph({left}) -> ({right}) {{\n{''.join(reversed(body))}}}\n", inputs
+        names, params = self.sizes.declared(" ".join([*left, right, body])) if self.sizes else (
+            [], "")
+        seen = {str(x) for like in [*map(self.arguments.get, inputs), *outputs.values()]
+                for x in like.shape}
+        told = [n for n in names if n not in seen]
+        left += [f"of_{n}: bool[{n}] strides(0)" for n in told] + ["seed: i64"] * (self.drawn > 0)
+        return f"{params}op graph({', '.join(left)}) -> ({right}) {{\n{body}}}\n", inputs, told
+
+
+def is_varying(x):
+    """Is it a size that is known at run time?  (sizes.Size)"""
+    return hasattr(x, "sizes")
+
+
+def real_kind(dtype):
+    """The type in which a real number is computed beside this one."""
+    return "f64" if dtype == torch.float64 else "f32"
 
 
 def literal_in(x, dtype):
     if dtype == torch.bool:
         return literal(bool(x))
+    if is_varying(x):
+        kind = type_of(dtype)
+        return x.text(real_kind(dtype)) if hasattr(x, "text") else f"{kind}({x})"
     return literal(float(x) if dtype.is_floating_point and not isinstance(x, float) else
                    int(x) if not dtype.is_floating_point and not isinstance(x, complex) else x)
 
@@ -202,6 +232,13 @@ def converted(text, has, wants):
     if wants == torch.bool:
         return f"({text}) != 0"
     return f"{type_of(wants)}({f'({text}) ? 1 : 0' if has == torch.bool else text})"
+
+
+def broadcast(shapes):
+    """The shape to which these broadcast."""
+    rank = max(map(len, shapes))
+    return tuple(next((n for n in each if n != 1), 1) for each in zip(
+        *((1,) * (rank - len(s)) + tuple(s) for s in shapes)))
 
 
 def axes(dims, v):

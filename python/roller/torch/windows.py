@@ -4,7 +4,7 @@ import math
 import torch
 
 from .products import Window, each, guarded
-from .values import Like, Unsupported, lowers
+from .values import Like, Unsupported, lowers, real_kind
 
 
 def lowest(dtype):
@@ -94,8 +94,7 @@ def lower_avg_pool(g, out, name, x, size, stride=None, pad=0, ceil=False, with_p
 def real(text, out):
     if not out.dtype.is_floating_point:
         raise Unsupported("means of integers")
-    kind = "f64" if out.dtype == torch.float64 else "f32"
-    return f"{kind}({text})" if not text.isdigit() else f"{text}.0"
+    return f"{real_kind(out.dtype)}({text})" if not text.isdigit() else f"{text}.0"
 
 
 @lowers("avg_pool2d_backward", "avg_pool3d_backward")
