@@ -75,6 +75,23 @@ typedef struct {
     const char *max, *sum;
 } Row;
 
+enum { SINK = 2 };
+
+/* The maximum, or a number; the sum with that.  */
+static const char *raised(Gen *g, const Tensor *s, const char *max, bool wide) {
+    const char *v = gen_begin(g, s, s->rank - 1, wide);
+    buf_printf(&g->out, "max(%s,%d)", max, SINK);
+    gen_end(g);
+    return v;
+}
+
+static const char *with_sink(Gen *g, const Tensor *s, const Row *row, bool wide) {
+    const char *v = gen_begin(g, s, s->rank - 1, wide);
+    buf_printf(&g->out, "%s+exp(%d-%s)", row->sum, SINK, row->max);
+    gen_end(g);
+    return v;
+}
+
 static bool write_row(Gen *g, const Tensor *s, Row *row) {
     const char *e = gen_product(g, s);
     if (!e) return false;
@@ -82,13 +99,16 @@ static bool write_row(Gen *g, const Tensor *s, Row *row) {
     e = mapped(g, s, e, wide);
     row->scores = g->n_tensor - 1;
     row->max = row_value(g, s, e, wide, NULL);
+    bool sink = chance(g, 4);
+    if (sink) row->max = raised(g, s, row->max, wide);
     row->sum = row_value(g, s, e, wide, row->max);
+    if (sink && chance(g, 2)) row->sum = with_sink(g, s, row, wide);
     return true;
 }
 
 bool gen_chain(Gen *g, const Tensor *t, size_t *body) {
     if (t->cls != REAL || t->rank < 2 || g->limits.exact || g->n_input + 3 > MAX_INPUTS ||
-        g->n_tensor + 8 > MAX_TENSORS)
+        g->n_tensor + 10 > MAX_TENSORS)
         return false;
     int last = t->rank - 1, columns = gen_size(g);
     if (!has_room(g, t, columns)) return false;

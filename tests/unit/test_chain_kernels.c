@@ -89,7 +89,21 @@ typedef struct {
     "  O[i,e] = sum[j](f16(exp(t[i,j] - m[i])) * V[e,j]);\n"                                       \
     "}\n"
 
+/* A sink for each row, which keeps rows without a score apart from NaN; lengths.  */
+#define SINK(l, n, d)                                                                              \
+    "param L = " #l ", N = " #n ", D = " #d ";\n"                                                  \
+    "op fa(Q: f16[2,L,D], K: f16[2,N,D], V: f16[2,N,D], len: i32[2], s: f32[L])"                   \
+    " -> (O: f16[2,L,D], l: f32[2,L]) {\n"                                                         \
+    "  t[b,i,j] = j < len[b] ? sum[d](Q[b,i,d] * K[b,j,d]) * 0.125 : -inf;\n"                      \
+    "  m[b,i] = max(max[j](t[b,i,j]), s[i]);\n"                                                    \
+    "  z[b,i] = sum[j](exp(t[b,i,j] - m[b,i])) + exp(s[i] - m[b,i]);\n"                            \
+    "  l[b,i] = m[b,i] + log(z[b,i]);\n"                                                           \
+    "  O[b,i,e] = sum[j](f16(exp(t[b,i,j] - m[b,i])) * V[b,j,e]) / z[b,i];\n"                      \
+    "}\n"
+
 static const Case cases[] = {
+    {"sink", "a100", SINK(50, 70, 32)},
+    {"sink on hopper", "h200", SINK(37, 90, 16)},
     {"pair", "a100", PAIR(64, 32, 48, 64, "f16")},
     {"odd pair", "a100", PAIR(67, 40, 43, 24, "bf16")},
     {"few results", "a100", ATTENTION(1, 20, 40, 16, 10, "f16")},

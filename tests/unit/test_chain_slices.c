@@ -28,6 +28,14 @@
 #define O_ALONE(h, d) "O: f16[B," h "," d "]"
 #define LENGTHS DECODE("3", "4", "4", "300", "32", ", len: i32[B]",                                \
                        "j < len[b] ? s[b,h,j] : -inf", O_ALONE("4", "32"), "")
+/* What sums of rows have besides, so that a row without a score is 0.  */
+#define SINK                                                                                       \
+    "op f(Q: f16[2,5,32], K: f16[2,300,32], V: f16[2,300,32], len: i32[2], s: f32[5]) ->"          \
+    " (O: f16[2,5,32], l: f32[2,5]) {"                                                             \
+    " t[b,i,j] = j < len[b] ? sum[d](Q[b,i,d] * K[b,j,d]) : -inf;"                                 \
+    " m[b,i] = max(max[j](t[b,i,j]), s[i]);"                                                       \
+    " z[b,i] = sum[j](exp(t[b,i,j] - m[b,i])) + exp(s[i] - m[b,i]); l[b,i] = m[b,i] + log(z[b,i]);"\
+    " O[b,i,e] = sum[j](f16(exp(t[b,i,j] - m[b,i])) * V[b,j,e]) / z[b,i]; }"
 /* M of the last rows of N.  */
 #define ROWS(m, n, d, e, type, mask)                                                               \
     "param M = " m ", N = " n "; op f(Q: " type "[M," d "], K: " type "[N," d "],"                 \
@@ -51,6 +59,7 @@ static const struct {
                            "j <= i + 260 && j > i + 60 ? s[i,j] : -inf")},
     {"odd results", "a100", ROWS("19", "200", "16", "10", "f16", "s[i,j]")},
     {"staged", "t4", ROWS("3", "250", "32", "16", "f16", "s[i,j]")},
+    {"sink", "a100", SINK},
     {"pair", "a100",
      "op f(X: bf16[9,32], A: bf16[330,32], B: bf16[330,40]) -> Y: bf16[9,40] {"
      " s[i,j] = sum[d](X[i,d] * A[j,d]); Y[i,e] = sum[j](bf16(max(s[i,j], 0)) * B[j,e]); }"},
@@ -146,6 +155,17 @@ static void slices_are_right(void **state) {
 
 static uint16_t half(double x) { return num_f16_encode(x, ROUND_NEAREST_EVEN, false); }
 
+static const char *run_some(KernelCase *c, Nvrtc *nvrtc) {
+    const char *bad = NULL;
+    for (uint64_t seed = 0; seed < 4 && !bad; seed++) {
+        bad = kernel_pick(c, seed);
+        if (!bad) bad = kernel_emit(c);
+        if (!bad) bad = kernel_compile(c, nvrtc, true);
+        if (!bad) bad = kernel_run(c, TE_FILL_REALS, 1, false);
+    }
+    return bad;
+}
+
 /* Scores of +-10^4 that grow from slice to slice or fall; a length of 0, one that leaves slices
  * without columns, and NaN behind each in keys and values; a row of nothing but -inf.  */
 static void slices_bear_hostile_data(void **state) {
@@ -176,13 +196,42 @@ static void slices_bear_hostile_data(void **state) {
         v[i] = there ? half(rng_below(&rng, 100) / 100.0) : 0x7e00;
     }
     c.in = in;
-    for (uint64_t seed = 0; seed < 4 && !bad; seed++) {
-        bad = kernel_pick(&c, seed);
-        if (!bad) bad = kernel_emit(&c);
-        if (!bad) bad = kernel_compile(&c, nvrtc, true);
-        if (!bad) bad = kernel_run(&c, TE_FILL_REALS, 1, false);
-    }
+    if (!bad) bad = run_some(&c, nvrtc);
     if (bad) fail_msg("%s", kernel_report(&c, "hostile", bad));
+    arena_destroy(a);
+}
+
+/* Sinks far above the scores and far below, beside rows without a score and with some of 10^4; keys
+ * behind a length are NaN.  In slices, and not.  */
+static void sinks_bear_hostile_data(void **state) {
+    enum { B = 2, M = 5, N = 300, D = 32 };
+    static const int32_t length[B] = {0, 290};
+    static const float sink[M] = {0, 3e4F, -3e4F, -INFINITY, 0.5F};
+    static uint16_t q[B * M * D], k[B * N * D], v[B * N * D];
+    const TeData in[] = {{q, sizeof q}, {k, sizeof k}, {v, sizeof v},
+                         {(void *)(uintptr_t)length, sizeof length},
+                         {(void *)(uintptr_t)sink, sizeof sink}};
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    Rng rng = {3};
+    Nvrtc *nvrtc;
+    KernelCase c;
+    (void)state;
+    if (nvrtc_open(a, &d, NULL, NULL, &nvrtc)) skip();
+    for (int i = 0; i < B * M * D; i++) q[i] = half(i % D ? 0 : i / D % M == 4 ? 0.01 : 100);
+    for (int i = 0; i < B * N * D; i++) {
+        int j = i / D % N;
+        k[i] = j < length[i / (N * D)] ? half((double)rng_below(&rng, 200) - 100) : 0x7e00;
+        v[i] = half(rng_below(&rng, 100) / 100.0);
+    }
+    for (int whole = 0; whole < 2; whole++) {
+        const char *bad = whole ? kernel_open_decided(&c, a, fixture_device(a, "a100"), SINK, NULL,
+                                                      JOINED | CHAINS)
+                                : open_slices(&c, a, "a100", SINK);
+        c.in = in;
+        if (!bad) bad = run_some(&c, nvrtc);
+        if (bad) fail_msg("%s", kernel_report(&c, "sinks", bad));
+    }
     arena_destroy(a);
 }
 
@@ -206,6 +255,7 @@ static void the_workspace_is_that_of_the_rows(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(slices_are_right),
                                        cmocka_unit_test(slices_bear_hostile_data),
+                                       cmocka_unit_test(sinks_bear_hostile_data),
                                        cmocka_unit_test(the_workspace_is_that_of_the_rows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

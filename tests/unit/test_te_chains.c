@@ -110,6 +110,15 @@ static const struct {
      SCORE MAX Z "y[b,h,i] = max(z[b,h,i] + 0.5, 1e-9);"
      "p[b,h,i,j] = exp(t[b,h,i,j] - m[b,h,i]) / y[b,h,i] @type(f16);"
      "O[b,h,i,e] = sum[j](p[b,h,i,j] * V[b,h,j,e]) + W[b,h,i];", NULL},
+    {"a sink", "O: f16[2,8,20,12]",
+     SCORE MAX "w[b,h,i] = max(m[b,h,i], x); "
+     "z[b,h,i] = sum[j](exp(t[b,h,i,j] - w[b,h,i])) + exp(x - w[b,h,i]);"
+     "O[b,h,i,e] = sum[j](f16(exp(t[b,h,i,j] - w[b,h,i])) * V[b,h,j,e]) / z[b,h,i];", NULL},
+    {"a sink, divided first", "O: f16[2,8,20,12]",
+     SCORE "w[b,h,i] = max(W[b,h,i], max[j](t[b,h,i,j]));"
+     "z[b,h,i] = exp(W[b,h,i] - w[b,h,i]) + sum[j](exp(t[b,h,i,j] - w[b,h,i]));"
+     "p[b,h,i,j] = exp(t[b,h,i,j] - w[b,h,i]) / z[b,h,i] @type(f16);"
+     "O[b,h,i,e] = sum[j](p[b,h,i,j] * V[b,h,j,e]);", NULL},
     {"back to back", "O: f16[2,8,20,12]",
      SCORE "u[b,h,i,j] = max(t[b,h,i,j], 0) @type(f16);"
      "O[b,h,i,e] = max(sum[j](u[b,h,i,j] * V[b,h,j,e]), 0);", NULL},
@@ -122,6 +131,14 @@ static const struct {
      SCORE "z[b,h,i] = sum[j](exp(t[b,h,i,j]));"
      "O[b,h,i,e] = sum[j](f16(exp(t[b,h,i,j]) / z[b,h,i]) * V[b,h,j,e]);",
      "what divides it is no sum of the exponentials of its row"},
+    {"a sink that is not in the sum", "O: f16[2,8,20,12]",
+     SCORE MAX "w[b,h,i] = max(m[b,h,i], x); z[b,h,i] = sum[j](exp(t[b,h,i,j] - w[b,h,i]));"
+     "O[b,h,i,e] = sum[j](f16(exp(t[b,h,i,j] - w[b,h,i]) / z[b,h,i]) * V[b,h,j,e]);",
+     "what divides it is no sum of the exponentials of its row"},
+    {"a sink that a row's values decide", "O: f16[2,8,20,12]",
+     SCORE MAX "w[b,h,i] = max(m[b,h,i], m[b,h,i] * 0.5);"
+     "O[b,h,i,e] = sum[j](f16(exp(t[b,h,i,j] - w[b,h,i])) * V[b,h,j,e]);",
+     "its exponents are not relative to a maximum of the row"},
     {"another divisor", "O: f16[2,8,20,12]",
      SCORE MAX "O[b,h,i,e] = sum[j](f16(exp(t[b,h,i,j] - m[b,h,i]) / m[b,h,i]) * V[b,h,j,e]);",
      "what divides it is no sum of the exponentials of its row"},

@@ -218,15 +218,20 @@ static void meet_lanes(Kernel *k, const Partials *p) {
 
 /* ---- powers ---- */
 
-/* Powers are of two: what scores are multiplied by to be exponents.  */
-static Ir multiplier(const Kernel *k) {
+/* Powers are of two: what a score `by` times as large is multiplied by to be an exponent.  */
+static Ir multiplier_of(const Kernel *k, double by) {
     const double log2_e = 1.4426950408889634;
     const TeExpr *power = chain_of(k)->power, *e = power->args[0];
-    double by = 1;
-    chain_multiple(k, &by);
     if (power->v.fn == TE_FN_EXP) by *= log2_e;
     if (e->kind == TE_MUL) by *= e->args[e->args[0]->kind == TE_REAL ? 0 : 1]->v.r;
     return cg_real(k->cg, TE_F32, by);
+}
+
+/* The same of scores as they are held.  */
+static Ir multiplier(const Kernel *k) {
+    double by = 1;
+    chain_multiple(k, &by);
+    return multiplier_of(k, by);
 }
 
 static Ir power_of_two(const Kernel *k, Ir x) {
@@ -282,6 +287,10 @@ void chain_move(Kernel *k) {
     ir_if(k->cg, k->moved);
     rescale_results(k);
     ir_close(k->cg);
+}
+
+Ir chain_exponent(const Kernel *k, Ir score) {
+    return ir_mul(k->cg, score, multiplier_of(k, 1));
 }
 
 /* The leader as exponents have it is the top of its row; powers are relative to a base, which moves

@@ -30,13 +30,17 @@ bool chain_open_inside(Kernel *k, AxisClass axis);
 Ir chain_row_leads(const Kernel *k);
 
 /* -- chain.c -- */
-/* As chain_scales.  What is held becomes relative to the tops of the rows.  The leader as exponents
- * have it.  */
+/* As chain_scales.  What is held becomes relative to the tops of the rows.  The leader, as scores are
+ * held, and a score as exponents have them.  */
 bool chain_multiple(const Kernel *k, double *by);
 void chain_rescale(Kernel *k, const Partials *p);
 Ir chain_top(const Kernel *k, const Partial *leader);
+Ir chain_exponent(const Kernel *k, Ir score);
 
 /* -- chain_values.c -- */
+/* What the terms of the row at hand are relative to in the end: the leader, or what it is raised
+ * to.  */
+Ir chain_center(Kernel *k, const Partials *p);
 /* Values of the row at hand, of its reductions; one thread, where `only` holds, stores them.  */
 void chain_define(Kernel *k, const Partials *p, Ir only);
 

@@ -119,6 +119,8 @@ void chain_gather(Kernel *k) {
     Cg *cg = k->cg;
     const Problem *of = k->l->chain;
     Partials p = held(k), rows = p;
+    int leader = of->chain->chain->leader;
+    bool online = p.at[p.n - 1].follow != FOLLOW_NONE;
     Ir b = product_int(cg, "b"), m = product_int(cg, "m"), n = product_int(cg, "n");
     ir_note(cg, "gather: the slices in order, leaders first");
     rows.n--;
@@ -126,8 +128,10 @@ void chain_gather(Kernel *k) {
     Ir row = ir_let_as(cg, IR_I64, "row_at", row_number(k, b, m));
     ir_let_as(cg, IR_I64, "ROWS", all_rows(k));
     reduce_arrays(cg, &rows, left, base, parts_of(of, k->l->r), row);
-    if (p.at[p.n - 1].follow) merge(k, &p, false);
-    merge(k, &p, p.at[p.n - 1].follow != FOLLOW_NONE);
+    if (online) merge(k, &p, false);
+    for (int i = 0; i < p.n && online; i++)
+        if (p.at[i].number == leader) p.at[i].value = chain_center(k, &rows);
+    merge(k, &p, online);
     ir_count(cg, "v", k->at.vec, IR_UNROLL_ALL);
     monoid_settle(cg, &p, NULL);
     ir_close(cg);

@@ -12,19 +12,42 @@ static Ir values_of(const Kernel *k, int t) {
     return ir_name(k->cg, ir_array_of(base_of(k, t)), cg_name(k->cg, "r", t));
 }
 
+static Ir top_of_row(const Kernel *k) {
+    return ir_element(k->cg, ir_name(k->cg, ir_array_of(IR_F32), "top"), product_int(k->cg, "x"));
+}
+
 /* Rows without a score: each term is exp(-inf + inf).  */
 static void settle(Kernel *k, const Partials *p) {
     Cg *cg = k->cg;
-    Ir none = cg_real(cg, TE_F32, -(double)INFINITY);
-    monoid_settle(cg, p, NULL);
-    Ir top = monoid_of(p, chain_statement(k, chain_of(k)->leader)->rhs)->value;
+    ir_if(cg, ir_binary(cg, IR_EQ, top_of_row(k), cg_real(cg, TE_F32, -(double)INFINITY)));
+    for (int i = 0; i < p->n; i++)
+        if (p->at[i].follow) ir_set(cg, p->at[i].value, cg_real(cg, p->at[i].e->type, (double)NAN));
     product_select(k, 1);
-    ir_if(cg, ir_binary(cg, IR_EQ, top, none));
     chain_open_columns(k);
     ir_set(cg, chain_result(k, k->acc), cg_real(cg, TE_F32, (double)NAN));
     chain_close(k, COLUMN_LOOPS);
-    ir_close(cg);
     product_select(k, 0);
+    ir_close(cg);
+}
+
+/* Is the leader raised behind the walk?  */
+static bool is_raised(const Kernel *k) {
+    return chain_statement(k, chain_of(k)->leader)->tensor != chain_of(k)->center;
+}
+
+Ir chain_center(Kernel *k, const Partials *p) {
+    Cg *cg = k->cg;
+    const RowGroup *g = chain_of(k)->rows;
+    const TeStmt *own = chain_statement(k, chain_of(k)->leader);
+    Ir leader = monoid_of(p, own->rhs)->value;
+    if (!is_raised(k)) return leader;
+    int stmt = g->stmt[row_group_maker(cg->te, g, chain_of(k)->center)];
+    const TeExpr *e = cg->te->stmt[stmt].rhs;
+    CgPoint at = elements_point(k, stmt, true);
+    k->at.made[own->tensor] = leader;
+    Ir center = ir_let_as(cg, IR_F32, "center", cg_expr(&at, e, e->type));
+    k->at.made[own->tensor] = NULL;
+    return center;
 }
 
 static void store(Kernel *k, int t, const CgPoint *p, Ir only) {
@@ -118,9 +141,25 @@ static void top_values(Kernel *k, const Partials *p) {
     Cg *cg = k->cg;
     double by = 1;
     const Partial *leader = monoid_of(p, chain_statement(k, chain_of(k)->leader)->rhs);
-    Ir x = ir_count(cg, "x", chain_thread_rows(k), IR_UNROLL_ALL);
-    ir_set(cg, ir_element(cg, ir_name(cg, ir_array_of(IR_F32), "top"), x), chain_top(k, leader));
+    ir_count(cg, "x", chain_thread_rows(k), IR_UNROLL_ALL);
+    ir_set(cg, top_of_row(k), chain_top(k, leader));
     if (chain_multiple(k, &by)) ir_update(cg, IR_MUL, leader->value, cg_real(cg, TE_F32, by));
+    ir_close(cg);
+}
+
+/* Tops of rows whose leaders are raised.  */
+static void raise_tops(Kernel *k, const Partials *p) {
+    Cg *cg = k->cg;
+    const Partial *leader = monoid_of(p, chain_statement(k, chain_of(k)->leader)->rhs);
+    if (!is_raised(k)) return;
+    ir_scope(cg);
+    place_axis(k, AX_B, product_int(cg, "b"), false, k->at.index, k->at.wide);
+    chain_open_rows(k);
+    chain_place(k, AX_M, true);
+    Ir center = chain_center(k, p);
+    ir_if(cg, ir_binary(cg, IR_NE, center, leader->value));
+    ir_set(cg, top_of_row(k), chain_exponent(k, center));
+    chain_close(k, 1 + ROW_LOOPS);
     ir_close(cg);
 }
 
@@ -135,6 +174,7 @@ void chain_finish(Kernel *k) {
                    k->c.r->threads, NULL);
     ir_close(cg);
     top_values(k, &p);
+    if (k->c.r->split == 1) raise_tops(k, &p);
     chain_rescale(k, &p);
     if (k->c.r->split > 1) {
         chain_leave(k, &p);

@@ -167,7 +167,8 @@ typedef enum { ROW_REDUCE, ROW_MAP, ROW_SCALAR } RowRole;
  * columns likewise.  */
 typedef enum {
     FOLLOW_NONE,
-    FOLLOW_SCALE,                         /* of a factor exp(E - x) (rows_power), x the maximum */
+    FOLLOW_SCALE,                         /* of a factor exp(E - x) (rows_power), x the maximum; of
+                                           * chains also what that is raised to, max(m, c) */
     FOLLOW_SHIFT                          /* of (E - x) * (E - x), x the mean of E */
 } RowFollow;
 

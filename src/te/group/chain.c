@@ -191,7 +191,7 @@ static ChainPart part_of(const Finder *f, int stmt) {
 static bool one_walk(Finder *f) {
     if (!f->rows.row) return true;
     const RowGroup *rows = stats_joined(f->a, &f->rows);
-    if (rows->n_pass > 1) rows = rows->online;
+    if (rows->n_pass > 1) rows = rows_with_online(f->a, f->te, rows, true);
     f->chain->rows = rows;
     return (rows && rows->n_pass == 1) ||
            refuse(f, "what it reads of its rows takes several walks over them");
@@ -245,7 +245,7 @@ static bool follows(Finder *f, const TeExpr *made) {
         axis[j] = at < CHAIN_OWN ? f->rows.frame[at] : OPEN;
     }
     c->center = d->args[1]->v.ref;
-    c->leader = row_group_maker(f->te, c->rows, c->center);
+    c->leader = rows_leader(f->te, c->rows, c->center, true);
     if (!rows_is_maximum(f->te, c->rows, c->leader, s, axis, d->args[0]))
         return refuse(f, "its exponentials are not relative to the maximum of their exponents");
     c->follow = FOLLOW_SCALE;
@@ -275,7 +275,7 @@ static bool one_leader(Finder *f) {
     const Chain *c = f->chain;
     for (int i = 0; c->rows && i < c->rows->n; i++) {
         if (c->rows->role[i] != ROW_REDUCE) continue;
-        bool follows = c->rows->follow[i] == FOLLOW_SCALE && c->rows->leader[i] == c->leader;
+        bool follows = c->rows->follow[i] == FOLLOW_SCALE && c->rows->center[i] == c->center;
         if (c->follow == FOLLOW_NONE || (i != c->leader && !follows))
             return refuse(f, "its rows have reductions that do not follow their maximum");
     }

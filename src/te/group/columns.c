@@ -104,14 +104,14 @@ const RowGroup *columns_group(Arena *a, const Te *te, const Groups *g, int k) {
     if (te->stmt[g->root[k]].rhs->kind != TE_REDUCE)
         return NULL;
     RowGroup *x = as_rows(a, te, g, k, k);
-    rows_online(te, x);
+    rows_online(te, x, false);
     return x;
 }
 
 /* What the root of group b may read of group a, which is made in the same pass; -1: nothing.  */
 static int center_of(const Columns *c, int a, int b) {
     RowGroup *x = as_rows(c->arena, c->te, c->g, a, b);
-    rows_online(c->te, x);
+    rows_online(c->te, x, false);
     for (int i = 0; i < x->n; i++) {
         if (x->stmt[i] == c->g->root[b] && x->follow[i])
             return x->center[i];

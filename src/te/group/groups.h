@@ -31,10 +31,14 @@ void groups_withdraw(Groups *g, int first);
 const RowGroup **rows_find(Arena *a, const Te *te, Groups *g);
 /* Fills pass and n_pass; drops those that do not save their reduction a pass.  */
 void rows_passes(const Te *te, RowGroup *g);
-/* Ties every reduction that can be, whatever its pass.  False: none can.  */
-bool rows_online(const Te *te, RowGroup *g);
+/* Ties every reduction that can be, whatever its pass.  False: none can.  `raised`: the maximum
+ * that terms are relative to may be raised behind the walk, as max(m, c).  */
+bool rows_online(const Te *te, RowGroup *g, bool raised);
 /* The group with every reduction online that can be; NULL where that saves no pass.  */
-const RowGroup *rows_with_online(Arena *a, const Te *te, const RowGroup *g);
+const RowGroup *rows_with_online(Arena *a, const Te *te, const RowGroup *g, bool raised);
+/* The reduction (a position in stmt) that tensor `center` is, or is at least, as max(m, c); -1: it
+ * is no value of the row, or another one.  */
+int rows_leader(const Te *te, const RowGroup *g, int center, bool raised);
 /* Is reduction `leader` of the group, a position in stmt, the maximum over the row of what e is in
  * statement x, whose index j runs with the frame's index axis[j]?  */
 bool rows_is_maximum(const Te *te, const RowGroup *g, int leader, const TeStmt *x,

@@ -372,7 +372,7 @@ static const RowGroup *row_group(Arena *a, const Rows *r, int k) {
         memcpy(r->g->perm[i], r->axis[i], sizeof r->g->perm[i]);
     }
     rows_passes(r->te, x);
-    x->online = rows_with_online(a, r->te, x);
+    x->online = rows_with_online(a, r->te, x, false);
     return x;
 }
 

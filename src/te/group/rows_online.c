@@ -121,13 +121,37 @@ static int reads_of(const TeExpr *e, int tensor) {
     return n;
 }
 
-/* sum of terms with a factor exp(E - x): x is the maximum of E.  */
-static void follow_scale(const Te *te, RowGroup *g, int i) {
+/* The one reduction of the group that max(...) is at least, beside what reads nothing of the group;
+ * -1: there is none.  */
+static int maximum_in(const Te *te, const RowGroup *g, const TeExpr *e) {
+    int found = -1;
+    if (e->kind != TE_CALL || e->v.fn != TE_FN_MAX) return -1;
+    for (int a = 0; a < e->n_args; a++) {
+        ReadList reads = access_reads(e->args[a]);
+        for (int j = 0; j < reads.n; j++) {
+            int i = row_group_maker(te, g, reads.at[j]->v.ref);
+            if (i < 0) continue;
+            if (found >= 0 || reads.at[j] != e->args[a] || g->role[i] != ROW_REDUCE) return -1;
+            found = i;
+        }
+    }
+    return found;
+}
+
+int rows_leader(const Te *te, const RowGroup *g, int center, bool raised) {
+    int i = row_group_maker(te, g, center);
+    if (i < 0 || g->role[i] != ROW_SCALAR) return i;
+    const TeExpr *e = te->stmt[g->stmt[i]].rhs;
+    return raised && is_exact(te, center, e->type) ? maximum_in(te, g, e) : -1;
+}
+
+/* sum of terms with a factor exp(E - x): x is the maximum of E, or (raised) larger.  */
+static void follow_scale(const Te *te, RowGroup *g, int i, bool raised) {
     const TeStmt *s = &te->stmt[g->stmt[i]];
     const TeExpr *term = s->rhs->args[0], *power = rows_power(term);
     const TeExpr *diff = power ? rows_difference(power) : NULL;
     if (s->written || !diff || diff->type != s->rhs->type) return;
-    int center = diff->args[1]->v.ref, j = row_group_maker(te, g, center);
+    int center = diff->args[1]->v.ref, j = rows_leader(te, g, center, raised);
     if (reads_of(term, center) != 1 ||
         !rows_is_maximum(te, g, j, s, g->axis[i], diff->args[0]))
         return;
@@ -163,22 +187,22 @@ int row_group_maker(const Te *te, const RowGroup *g, int tensor) {
     return -1;
 }
 
-bool rows_online(const Te *te, RowGroup *g) {
+bool rows_online(const Te *te, RowGroup *g, bool raised) {
     bool any = false;
     for (int i = 0; i < g->n; i++) {
         if (!is_reduction(te, g, i, TE_RED_SUM))
             continue;
-        follow_scale(te, g, i);
+        follow_scale(te, g, i, raised);
         follow_shift(te, g, i);
         any |= g->follow[i] != FOLLOW_NONE;
     }
     return any;
 }
 
-const RowGroup *rows_with_online(Arena *a, const Te *te, const RowGroup *g) {
+const RowGroup *rows_with_online(Arena *a, const Te *te, const RowGroup *g, bool raised) {
     RowGroup *x = ARENA_NEW(a, RowGroup);
     *x = *g;
-    rows_online(te, x);
+    rows_online(te, x, raised);
     rows_passes(te, x);
     return x->n_pass < g->n_pass ? x : NULL;
 }

@@ -90,7 +90,7 @@ const RowGroup *stats_joined(Arena *a, const RowsJoin *j) {
         x->stmt[x->n++] = i;
     }
     rows_passes(j->te, x);
-    x->online = rows_with_online(a, j->te, x);
+    x->online = rows_with_online(a, j->te, x, false);
     return x;
 }
 

@@ -6,7 +6,8 @@
  *   sum[j](f16(exp(E - m) / z) * V)       ->  sum[j](f16(exp(E - m)) * V) / z, bf16 likewise
  *
  * Holds where m is the maximum of E over the row and z the sum of its exp(E - m), to which nothing
- * negative is added: then z is at least 1, or NaN as all terms are.  (Where another divisor is 0,
+ * negative is added: then z is at least 1, or NaN as all terms are.  m may be raised, to max(m, c) of
+ * a value c that the row does not decide on, where exp(c - m) is added.  (Where another divisor is 0,
  * or infinite, terms that are 0 would tell.)  The language leaves it open: roundings differ, and
  * the sum, as large as z times what it was, may leave the range of numbers (docs/te-reference.md,
  * "Sums of exponentials").  A rounding to 8 bits saturates and stays where it is; so does a divisor
@@ -28,6 +29,7 @@ typedef struct {
     TeExpr *divisor[MAX_DIVISORS];
     int n_divisor;
     int center;                           /* tensor of the maximum; -1: not found yet */
+    const TeExpr *raise;                  /* what else that is at least; NULL: nothing */
     const char *why;
 } Rewrite;
 
@@ -92,22 +94,55 @@ static bool is_not_negative(const Rewrite *r, const TeExpr *e) {
     return te_real_range(r->n->te, r->s, e).lo >= 0;
 }
 
-/* The sum of all exponentials relative to the maximum, or more.  */
-static bool is_partition(const Rewrite *r, const TeExpr *e) {
+/* The maximum of the row, or what that is raised to: max(m, *raise).  */
+static bool is_center(const Rewrite *r, const TeExpr *e, const TeExpr **raise) {
+    const TeExpr *open = opened(r, e);
+    *raise = NULL;
+    if (!open) return reduction_of(r, e, TE_RED_MAX) != NULL;
+    if (open->kind != TE_CALL || open->v.fn != TE_FN_MAX || open->n_args != 2) return false;
+    int own = reduction_of(r, open->args[0], TE_RED_MAX) ? 0 : 1;
+    *raise = open->args[!own];
+    return reduction_of(r, open->args[own], TE_RED_MAX) && !has_value(r, *raise);
+}
+
+static bool set_center(Rewrite *r, const TeExpr *e) {
+    if (!is_center(r, e, &r->raise)) return false;
+    r->center = e->v.ref;
+    return true;
+}
+
+/* What has been found in a divisor.  */
+typedef struct {
+    bool sum, raise;          /* all exponentials relative to the center; that of what raises it */
+} Partition;
+
+/* Of a power: what it is relative to the center.  */
+static const TeExpr *exponent_of(const Rewrite *r, const TeExpr *power) {
+    const TeExpr *d = rows_power(power) == power ? rows_difference(power) : NULL;
+    return d && d->args[1]->v.ref == r->center ? d->args[0] : NULL;
+}
+
+/* Terms of a sum, none of which is negative.  */
+static bool add_terms(const Rewrite *r, const TeExpr *e, Partition *found) {
     const TeStmt *sum = reduction_of(r, e, TE_RED_SUM);
-    TeExpr *open = opened(r, e);
-    if (sum) {
-        const TeExpr *power = through_casts(sum->rhs->args[0]);
-        const TeExpr *d = rows_power(power) == power ? rows_difference(power) : NULL;
-        return d && d->args[1]->v.ref == r->center;
+    const TeExpr *open = opened(r, e), *exponent = exponent_of(r, e);
+    if (sum && exponent_of(r, through_casts(sum->rhs->args[0]))) {
+        found->sum = true;
+        return true;
     }
-    if (open) return is_partition(r, open);
-    if (e->kind == TE_CALL && e->v.fn == TE_FN_MAX && e->n_args == 2)
-        return (e->args[1]->kind == TE_REAL && is_partition(r, e->args[0])) ||
-               (e->args[0]->kind == TE_REAL && is_partition(r, e->args[1]));
-    if (e->kind != TE_ADD) return false;
-    return (is_partition(r, e->args[0]) && is_not_negative(r, e->args[1])) ||
-           (is_partition(r, e->args[1]) && is_not_negative(r, e->args[0]));
+    if (open) return add_terms(r, open, found);
+    if (e->kind == TE_ADD)
+        return add_terms(r, e->args[0], found) && add_terms(r, e->args[1], found);
+    for (int i = 0; i < 2 && e->kind == TE_CALL && e->v.fn == TE_FN_MAX && e->n_args == 2; i++)
+        if (e->args[i]->kind == TE_REAL) return add_terms(r, e->args[!i], found);
+    found->raise |= exponent && r->raise && te_expr_same(exponent, r->raise);
+    return is_not_negative(r, e);
+}
+
+/* The sum of all exponentials relative to the center, or more.  */
+static bool is_partition(const Rewrite *r, const TeExpr *e) {
+    Partition found = {.sum = false};
+    return add_terms(r, e, &found) && found.sum && (found.raise || !r->raise);
 }
 
 static bool add_divisor(Rewrite *r, TeExpr *e) {
@@ -121,12 +156,14 @@ static bool add_divisor(Rewrite *r, TeExpr *e) {
 /* A term of an exponent that the row decides, taken off: the maximum, or the logarithm of a
  * divisor.  */
 static bool take_off(Rewrite *r, TeFn log, TeExpr *e, TeExpr **maximum) {
-    TeExpr *open = opened(r, e);
+    const TeExpr *raise;
+    bool center = is_center(r, e, &raise);
+    TeExpr *open = center ? NULL : opened(r, e);
     if (open) return take_off(r, log, open, maximum);
     if (e->kind == TE_ADD)
         return take_off(r, log, e->args[0], maximum) && take_off(r, log, e->args[1], maximum);
     if (e->kind == TE_CALL && e->v.fn == log) return add_divisor(r, e->args[0]);
-    if (*maximum || !reduction_of(r, e, TE_RED_MAX))
+    if (*maximum || !center)
         return refuse(r, "its exponents are not relative to a maximum of the row");
     *maximum = e;
     return true;
@@ -137,10 +174,7 @@ static bool strip_power(Rewrite *r, TeExpr *e) {
     const TeExpr *difference = rows_difference(e);
     TeExpr *at = e->args[0], *maximum = NULL;
     TeFn log = e->v.fn == TE_FN_EXP ? TE_FN_LOG : TE_FN_LOG2;
-    if (difference && reduction_of(r, difference->args[1], TE_RED_MAX)) {
-        r->center = difference->args[1]->v.ref;
-        return true;
-    }
+    if (difference && set_center(r, difference->args[1])) return true;
     while (at->kind == TE_SUB && !is_summed(r, at->args[1])) {
         if (!take_off(r, log, at->args[1], &maximum)) return false;
         at = at->args[0];
@@ -150,8 +184,7 @@ static bool strip_power(Rewrite *r, TeExpr *e) {
     sub->args[0] = at;
     sub->args[1] = maximum;
     e->args[0] = sub;
-    r->center = maximum->v.ref;
-    return true;
+    return set_center(r, maximum);
 }
 
 /* ---- factors ---- */
