@@ -244,6 +244,7 @@ static void lower_turns(FormBuilder *b, Lowered *l) {
     if (lower_empty(l->p)) return;
     const ColumnBounds *x = &l->p->group->chain->bounds;
     bool bounded = x->n_from > 0 || x->n_to > 0;
+    if (l->contract->ring) ring_maps(b->arena, l, &l->launch);
     Lowered *of = lower_products(b, l, bounded);
     const Contract *last = of[RESULTS].contract;
     bool parted = bounded || l->r->split > 1;

@@ -180,9 +180,9 @@ static void add_cut(const Make *m, const char *turn, int ahead) {
     n = form_add(m->b, NODE_VALUES, VALUES_CUT);
     n->name = turn;
     n->ahead = ahead;
-    form_reads(m->b, n, ROOM_STAGE, m->c[RESULTS]->side[1].number)->data = OF_TAKEN;
-    Use *u = own(form_writes(m->b, n, ROOM_STAGE, m->c[RESULTS]->side[1].number));
-    u->data = OF_TAKEN;
+    int v = m->c[RESULTS]->side[1].number;
+    own(form_reads(m->b, n, ROOM_STAGE, v))->data = OF_TAKEN;
+    own(form_writes(m->b, n, ROOM_STAGE, v))->data = OF_TAKEN;
     form_sync(m->b, SYNC_PROXY, SYNC_BOTH, 0);
     lower_computing_sync(m->b, m->l);
     form_close(m->b);
@@ -263,7 +263,6 @@ static void add_begin(const Make *m) {
 void lower_chain_roles(FormBuilder *b, Lowered *l, const Contract *last, bool begins) {
     bool rows = l->p->group->chain->rows != NULL, between = rprog_overlaps_between(l->r);
     Make make = {b, l, {l->contract, last}, begins, rows}, *m = &make;
-    ring_maps(b->arena, l, &l->launch);
     lower_barriers(b, l);
     lower_open_filling(b, l);
     add_copies(m);
