@@ -118,11 +118,34 @@ static void far_away(Gen *g) {
     if (from) buf_printf(&g->out, "%+lld", (long long)((back ? by : -by) * (int)below(g, 4)));
 }
 
+/* A place that is inside because of the choice it makes, or as a number between bounds.  */
+static void chosen(Gen *g, int size) {
+    size_t from = g->out.len;
+    inside(g, size);
+    const char *at = gen_cut(g, from);
+    switch (below(g, 4)) {
+    case 0: buf_printf(&g->out, "((%s)==0?0:(%s)-1)", at, at); break;
+    case 1: buf_printf(&g->out, "((%s)<1?%s:(%s)-1)", at, at, at); break;
+    case 2:
+        buf_printf(&g->out, "abs(");
+        gen_name(g, 'S', size, "");
+        buf_printf(&g->out, "-1-(%s))", at);
+        break;
+    default:
+        put(g, gen_fixed(g, size) ? "i32(min(max(" : "i32(max(min(");
+        gen_expr(g, REAL, 0);
+        if (gen_fixed(g, size)) buf_printf(&g->out, ",0.0),%d.0))", (int)g->high[size] - 1);
+        else put(g, ",0.0),0.0))");
+    }
+}
+
 /* One dimension's place; `guarded` ones may be anywhere.  */
 static const char *place(Gen *g, const Tensor *t, int d, bool guarded) {
     size_t from = g->out.len;
     uint32_t how = guarded ? below(g, 7) : 0;
-    if (how == 3) {
+    if (!guarded && chance(g, 16)) {
+        chosen(g, t->dim[d]);
+    } else if (how == 3) {
         gen_expr(g, INT, 1);
     } else if (how == 5) {                /* a condition chooses between places */
         put(g, "(");

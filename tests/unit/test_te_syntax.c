@@ -227,10 +227,27 @@ static void test_tensors(void **state) {
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 
+/* What is wrong with one op is no matter of another that is asked for by name.  */
+static void test_one_of_them(void **state) {
+    static const char text[] = "op bad(X: f32[4]) -> Y: f32[5] { Y[i] = X[i+1]; }\n"
+                               "op good(X: f32[4]) -> Y: f32[4] { Y[i] = X[i]; }\n";
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    Te *te, **all;
+    int n;
+    (void)state;
+    assert_int_equal(te_parse(a, &d, diag_text("t", text), "good", NULL, &te), ST_OK);
+    assert_string_equal(te->name, "good");
+    assert_int_equal(te_parse(a, &d, diag_text("t", text), "bad", NULL, &te), ST_TE);
+    assert_int_equal(te_parse(a, &d, diag_text("t", text), "none", NULL, &te), ST_TE);
+    assert_int_equal(te_parse_all(a, &d, diag_text("t", text), NULL, &all, &n), ST_TE);
+    arena_destroy(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_files), TEST(test_statements), TEST(test_precedence), TEST(test_accumulation),
-        TEST(test_tensors),
+        TEST(test_tensors),   TEST(test_one_of_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

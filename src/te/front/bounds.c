@@ -3,7 +3,7 @@
 #include "te/front/front.h"
 #include <inttypes.h>
 
-enum { FACTS = 32, FACT_DEPTH = 2 };
+enum { FACTS = 32, FACT_DEPTH = 2, CASES = 6 };
 static const int64_t iteration_limit = (int64_t)1 << 62, position_limit = (int64_t)1 << 31;
 
 /* The conditions around a place, innermost first.  */
@@ -123,14 +123,50 @@ static Side side(Op *op, const TeExpr *sub, const TeExtent *dim, const Facts *f)
     return ABOVE;
 }
 
+/* Is one of them false, so that they never hold together?  */
+static bool contradict(const Polys *ps, const Facts *f) {
+    for (int i = 0; i < f->n; i++) {
+        if (poly_range(ps, f->poly[i]).hi < 0) return true;
+    }
+    return false;
+}
+
+static Side by_cases(Op *op, const TeExpr *sub, const TeExtent *dim, const Facts *f, int depth);
+
+/* Where a choice of the subscript's own takes one of its sides.  */
+static Side one_case(Op *op, const TeExpr *sub, const TeExtent *dim, const Facts *f, bool truth,
+                     int depth) {
+    Polys *ps = &op->f->polys;
+    const TeExpr *choice = case_find(sub);
+    int n_atom = ps->n_atom;
+    Interval *range = ARENA_ARRAY(ps->arena, Interval, n_atom);
+    Facts more = *f;
+    for (int i = 0; i < n_atom; i++) range[i] = ps->atom[i].range;
+    add_facts(op, &more, case_condition(ps->arena, choice), truth);
+    narrow(ps, &more);
+    Side s = INSIDE;
+    if (!contradict(ps, &more))
+        s = by_cases(op, case_take(ps->arena, sub, choice, truth), dim, &more, depth);
+    ps->n_atom = n_atom;
+    for (int i = 0; i < n_atom; i++) ps->atom[i].range = range[i];
+    return s;
+}
+
+static Side by_cases(Op *op, const TeExpr *sub, const TeExtent *dim, const Facts *f, int depth) {
+    Side s = side(op, sub, dim, f);
+    if (s == INSIDE || depth == 0 || !case_find(sub)) return s;
+    s = one_case(op, sub, dim, f, true, depth - 1);
+    return s == INSIDE ? one_case(op, sub, dim, f, false, depth - 1) : s;
+}
+
 /* As it stands, then with what the conditions say.  */
 static Side side_at_all(Op *op, const TeExpr *sub, const TeExtent *dim, const Cond *conds) {
     Facts facts = {.n = 0};
-    Side s = side(op, sub, dim, &facts);
+    Side s = by_cases(op, sub, dim, &facts, CASES);
     if (s == INSIDE || !conds) return s;
     for (const Cond *c = conds; c; c = c->outer) add_facts(op, &facts, c->e, c->truth);
     narrow(&op->f->polys, &facts);
-    s = side(op, sub, dim, &facts);
+    s = by_cases(op, sub, dim, &facts, CASES);
     return s == INSIDE ? GIVEN : s;
 }
 
@@ -262,6 +298,30 @@ static int64_t iterations(const TeStmt *s, const TeExpr *e) {
     return most;
 }
 
+/* A bound in sizes of the file, which the next statement knows, too.  */
+static const Poly *lasting(const Op *op, const Poly *p) {
+    for (int i = 0; p && i < p->n; i++) {
+        for (int k = 0; k < p->term[i].degree; k++) {
+            if (p->term[i].atom[k] >= op->n_atom) return NULL;
+        }
+    }
+    return p;
+}
+
+/* What the elements of a temporary can be, for those who read it as a subscript.  */
+static void note_range(Op *op) {
+    const TeStmt *s = op->cur;
+    TensorInfo *t = &op->tensor[s->tensor];
+    const TeTensor *made = &op->te->tensor[s->tensor];
+    if (made->role != TE_TEMP || te_dtype_class(s->rhs->type) != TE_CLASS_INT) return;
+    t->range = expr_range(op, s->rhs);
+    t->ranged = interval_within(t->range, type_range(made->dtype));
+    if (!t->ranged || (t->range.lo == INT64_MIN && t->range.hi == INT64_MAX)) return;
+    value_bounds(op, s->rhs, &t->least, &t->most);
+    t->least = lasting(op, t->least);
+    t->most = lasting(op, t->most);
+}
+
 bool bounds_check(Op *op, int stmt) {
     polys_enter(op, stmt);
     TeStmt *s = op->cur;
@@ -272,5 +332,6 @@ bool bounds_check(Op *op, int stmt) {
         op->info->bad = true;
     }
     check(op, s->rhs, NULL);
+    if (!op->info->bad) note_range(op);
     return !op->info->bad;
 }

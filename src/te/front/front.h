@@ -236,6 +236,10 @@ typedef struct {
     bool bad;
     bool assigned, read;
     bool known[TE_MAX_RANK];              /* shape[d] is */
+    /* A temporary of integers whose statement was checked: what its elements can be.  */
+    bool ranged;
+    Interval range;
+    const Poly *least, *most; /* in sizes; NULL: no more than the range */
 } TensorInfo;
 
 typedef struct {
@@ -302,6 +306,12 @@ const Poly *expr_poly(Op *op, const TeExpr *e);            /* of an integer expr
 const Poly *extent_poly(Op *op, const TeExtent *e);
 Interval expr_range(Op *op, const TeExpr *e);              /* interval.c: of its values */
 Interval type_range(TeDtype t);
+void value_bounds(Op *op, const TeExpr *e, const Poly **least, const Poly **most);
 bool bounds_check(Op *op, int stmt);                       /* bounds.c */
+/* cases.c: the choices that a subscript makes.  The first one of e, NULL: there is none; and e where
+ * its condition holds or not.  */
+const TeExpr *case_find(const TeExpr *e);
+TeExpr *case_take(Arena *a, const TeExpr *e, const TeExpr *choice, bool truth);
+const TeExpr *case_condition(Arena *a, const TeExpr *choice);
 uint32_t indices_in(const TeExpr *e);                      /* a bit each */
 #endif

@@ -1,5 +1,7 @@
 /* Integer expressions by interval arithmetic, node by node.  */
 #include "te/front/front.h"
+#include "te/tree/tree.h"
+#include <math.h>
 
 Interval type_range(TeDtype t) {
     switch (t) {
@@ -72,14 +74,39 @@ static Interval bitwise(Op *op, const TeExpr *e) {
 }
 
 static Interval read(Op *op, const TeExpr *e) {
-    Interval r = type_range(op->te->tensor[e->v.ref].dtype);
+    const TensorInfo *t = &op->tensor[e->v.ref];
+    Interval r = t->ranged ? t->range : type_range(op->te->tensor[e->v.ref].dtype);
     return e->other ? interval_union(r, expr_range(op, e->other)) : r;
+}
+
+/* Toward zero, what is beyond the type at its ends, NaN as 0.  */
+static Interval truncated(TeRealRange x, Interval to) {
+    Interval r = to;
+    if (x.lo > (double)to.lo) r.lo = (int64_t)fmin(x.lo, 0x1p62);
+    if (x.hi < (double)to.hi) r.hi = (int64_t)fmax(x.hi, -0x1p62);
+    return x.nan ? interval_union(r, (Interval){0, 0}) : r;
 }
 
 static Interval cast(Op *op, const TeExpr *e) {
     Interval to = type_range(e->store), r = INTERVAL_ALL;
     if (is_int(e->args[0])) r = expr_range(op, e->args[0]);
+    if (te_dtype_class(e->args[0]->type) == TE_CLASS_REAL && op->cur)
+        return truncated(te_real_range(op->te, op->cur, e->args[0]), to);
     return interval_within(r, to) ? r : e->args[0]->type == TE_BOOL ? (Interval){0, 1} : to;
+}
+
+/* Positions count from 0; a maximum of some terms is one of them.  */
+static Interval reduction(Op *op, const TeExpr *e) {
+    int64_t n = 1;
+    bool some = true;
+    for (int i = 0; i < e->n_index; i++) {
+        const TeIndex *x = &op->cur->index[e->index[i]];
+        n = end_mul(n, x->hi.value);
+        some &= x->hi.min > x->lo.value;
+    }
+    if (te_positional(e)) return (Interval){0, some ? n - 1 : INT32_MAX};
+    bool extreme = e->red == TE_RED_MAX || e->red == TE_RED_MIN;
+    return some && extreme ? expr_range(op, e->args[0]) : type_range(e->type);
 }
 
 Interval expr_range(Op *op, const TeExpr *e) {
@@ -105,6 +132,7 @@ Interval expr_range(Op *op, const TeExpr *e) {
         return e->v.fn == TE_FN_ABS ? magnitude(e, expr_range(op, e->args[0])) : extreme(op, e);
     case TE_READ: return read(op, e);
     case TE_CAST: return cast(op, e);
+    case TE_REDUCE: return exact(e, reduction(op, e));
     case TE_SELECT: return interval_union(expr_range(op, e->args[1]), expr_range(op, e->args[2]));
     default: return type_range(e->type);
     }

@@ -161,6 +161,13 @@ bool op_check(Front *f, const AstItem *item, Te **out) {
     return ok;
 }
 
+/* Its name alone, so that a fault in it is no fault of another.  */
+static Te *unchecked(Front *f, const AstItem *item) {
+    Te *te = ARENA_NEW(f->arena, Te);
+    te->name = item->sym->name;
+    return te;
+}
+
 static bool is_param(const AstItem *items, const char *name, ItemKind *kind) {
     for (; items; items = items->next) {
         if (items->kind == ITEM_OP || strcmp(items->sym->name, name) != 0) continue;
@@ -182,7 +189,8 @@ static void defines_check(Front *f, const AstItem *items) {
     }
 }
 
-static bool check_items(Front *f, const AstItem *items, Te **te) {
+/* `only`: the op that is checked; NULL: all are.  */
+static bool check_items(Front *f, const AstItem *items, const char *only, Te **te) {
     int n = 0;
     bool sizes = true, ok = true;
     defines_check(f, items);
@@ -191,6 +199,8 @@ static bool check_items(Front *f, const AstItem *items, Te **te) {
             sizes = size_param(f, i) && sizes;
         else if (i->kind == ITEM_LET)
             sizes = size_let(f, i->sym, i->pos, i->expr, -1) && sizes;
+        else if (only && strcmp(i->sym->name, only) != 0)
+            te[n++] = unchecked(f, i);
         else if (sizes)
             ok = op_check(f, i, &te[n++]) && ok;
     }
@@ -219,8 +229,8 @@ static Front *front_new(Arena *a, Diag *d, DiagText text) {
     return f;
 }
 
-Status te_parse_all(Arena *a, Diag *d, DiagText text, const TeDefines *defines, Te ***out,
-                    int *n_out) {
+static Status parse_ops(Arena *a, Diag *d, DiagText text, const TeDefines *defines,
+                        const char *only, Te ***out, int *n_out) {
     if (text.len > FILE_LIMIT)
         return diag_error(d, ST_TE, "limit", (DiagPlace){.file = text.file, .text = ""},
                           "file of %zu bytes, the limit is 1 MiB", text.len);
@@ -230,7 +240,12 @@ Status te_parse_all(Arena *a, Diag *d, DiagText text, const TeDefines *defines, 
     if (!items) return ST_TE;
     *n_out = count_ops(items);
     *out = ARENA_ARRAY(a, Te *, *n_out);
-    return check_items(f, items, *out) ? ST_OK : ST_TE;
+    return check_items(f, items, only, *out) ? ST_OK : ST_TE;
+}
+
+Status te_parse_all(Arena *a, Diag *d, DiagText text, const TeDefines *defines, Te ***out,
+                    int *n_out) {
+    return parse_ops(a, d, text, defines, NULL, out, n_out);
 }
 
 static Status several(Diag *d, const char *file, Te *const *te, int n) {
@@ -253,7 +268,7 @@ Status te_parse(Arena *a, Diag *d, DiagText text, const char *op, const TeDefine
                 Te **out) {
     Te **te;
     int n;
-    Status s = te_parse_all(a, d, text, defines, &te, &n);
+    Status s = parse_ops(a, d, text, defines, op, &te, &n);
     if (s != ST_OK) return s;
     if (!op && n > 1) return several(d, text.file, te, n);
     for (int i = 0; i < n; i++) {

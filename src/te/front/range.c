@@ -1,5 +1,6 @@
 /* Ranges of indices: the six rules of docs/te-reference.md, "Ranges".  */
 #include "te/front/front.h"
+#include "te/tree/tree.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -68,6 +69,14 @@ static bool padding_is_missing(Op *op, const Subscript *of, const Subscript *u, 
     return false;
 }
 
+/* The read with 0 for the subscript.  */
+static const char *read_at_zero(Op *op, int stmt, const Subscript *u) {
+    TeExpr *read = te_expr_copy(op->f->arena, u->read);
+    read->other = NULL;
+    read->args[u->dim] = te_expr_int(op->f->arena, 0, TE_I64, u->sub->pos);
+    return expr_text(op->f, &op->te->stmt[stmt], read);
+}
+
 /* "index 'k' has extent K = 64 in 'A' and L = 60 in 'B'": b is the subscript's.  */
 static bool two_extents(Op *op, int stmt, int i, Said first, const TeExtent *b,
                         const Subscript *u) {
@@ -83,7 +92,10 @@ static bool two_extents(Op *op, int stmt, int i, Said first, const TeExtent *b,
     if (of) return padding_is_missing(op, of, u, first);
     complain(f, "extent", u->sub->pos, "index '%s' has extent %s in '%s' and %s in '%s'", name,
              extent_text(f, a), first.tensor, extent_text(f, b), in_b);
-    if (fixed && b_less)
+    bool one = b_less && !b->expr && b->value == 1;
+    if (one)
+        hint(f, "an extent of 1 is not spread by itself: write %s", read_at_zero(op, stmt, u));
+    else if (fixed && b_less)
         hint(f, "write (%s[...] else 0) if padding is meant", in_b);
     else if ((a_less || b_less) && !less->expr)
         hint(f, "to use a part, say so: where %s in 0:%" PRId64, name, less->value);

@@ -6,9 +6,35 @@
 
 static bool is_int(const TeExpr *e) { return te_dtype_class(e->type) == TE_CLASS_INT; }
 
+static bool never_empty(const Op *op, const TeExpr *reduce) {
+    for (int i = 0; i < reduce->n_index; i++) {
+        const TeIndex *x = &op->cur->index[reduce->index[i]];
+        if (x->hi.min <= x->lo.value) return false;
+    }
+    return true;
+}
+
+/* Positions count from 0; a maximum is one of its terms.  */
+static void reduction_bounds(Op *op, const TeExpr *e, const Poly **least, const Poly **most) {
+    Polys *ps = &op->f->polys;
+    const Poly *one = poly_const(ps, 1), *n = one;
+    if (!never_empty(op, e)) return;
+    if (e->red == TE_RED_MAX || e->red == TE_RED_MIN) value_bounds(op, e->args[0], least, most);
+    if (!te_positional(e)) return;
+    for (int i = 0; i < e->n_index; i++)
+        n = poly_mul(ps, n, extent_poly(op, &op->cur->index[e->index[i]].hi));
+    *least = poly_const(ps, 0);
+    *most = poly_add(ps, n, one, -1);
+}
+
 static const Poly *opaque(Op *op, const TeExpr *e) {
     Polys *ps = &op->f->polys;
     Atom a = {.kind = ATOM_OPAQUE, .expr = e, .range = expr_range(op, e), .open = true};
+    if (e->kind == TE_READ && !e->other) {
+        a.a = op->tensor[e->v.ref].least;
+        a.b = op->tensor[e->v.ref].most;
+    }
+    if (e->kind == TE_REDUCE) reduction_bounds(op, e, &a.a, &a.b);
     return poly_atom(ps, polys_atom(ps, &a), 1);
 }
 
@@ -113,6 +139,12 @@ const Poly *expr_poly(Op *op, const TeExpr *e) {
 
 const Poly *extent_poly(Op *op, const TeExtent *e) {
     return e->expr ? expr_poly(op, e->expr) : poly_const(&op->f->polys, e->value);
+}
+
+void value_bounds(Op *op, const TeExpr *e, const Poly **least, const Poly **most) {
+    const Poly *p = expr_poly(op, e);
+    *least = poly_bound(&op->f->polys, p, false);
+    *most = poly_bound(&op->f->polys, p, true);
 }
 
 /* An index of unknown range is any number from 0 on.  */

@@ -37,7 +37,8 @@ typedef struct {
     AtomKind kind;
     int ref;                  /* SIZE: the size; INDEX: the index */
     int64_t divisor;          /* SIZE: the size is unit * atom */
-    const Poly *a, *b;        /* QUOTIENT, MODULO: of a by b >= 1; MIN, MAX; INDEX: first, last */
+    const Poly *a, *b;        /* QUOTIENT, MODULO: of a by b >= 1; MIN, MAX; INDEX: first, last;
+                               * OPAQUE: bounds in sizes, NULL where there is none but its range */
     const TeExpr *expr;       /* OPAQUE */
     Interval range;
     bool open;                /* an index or an opaque expression is in it */

@@ -25,7 +25,9 @@ static const Poly *atom_end(Polys *ps, int x, bool greatest, int depth) {
     Atom a = ps->atom[x];
     if (a.kind == ATOM_INDEX) return greatest ? a.b : a.a;
     if (a.kind == ATOM_OPAQUE) {
+        const Poly *known = greatest ? a.b : a.a;
         int64_t end = greatest ? a.range.hi : a.range.lo;
+        if (known) return known;
         return end == INT64_MIN || end == INT64_MAX ? NULL : poly_const(ps, end);
     }
     if (a.kind == ATOM_QUOTIENT && poly_newest(ps, a.b, true) >= 0) return NULL;

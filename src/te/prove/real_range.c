@@ -201,6 +201,19 @@ static TeRealRange magnitude(TeRealRange x) {
                          false, has_zero(x), x.nan};
 }
 
+static TeRealRange whole(TeRealRange x, double lo, double hi) {
+    bool zero = lo <= 0 && hi >= 0;
+    return (TeRealRange){lo, hi, zero, zero, x.nan};
+}
+
+/* Integers that indices and literals make, as reals.  */
+static TeRealRange whole_number(const TeStmt *s, const TeExpr *e) {
+    if (e->kind == TE_INT) return rounded((double)e->v.i, (double)e->v.i, false, e->v.i == 0);
+    if (e->kind != TE_INDEX) return ANY;
+    const TeIndex *x = &s->index[e->v.ref];
+    return rounded((double)x->lo.min, (double)(x->hi.value - 1), false, true);
+}
+
 /* Of two: a zero within the bounds is that of either.  */
 static TeRealRange extreme(bool max, TeRealRange x, TeRealRange y) {
     TeRealRange r = join(x, y);
@@ -219,6 +232,9 @@ static TeRealRange call(const Te *te, const TeStmt *s, const TeExpr *e) {
     case TE_FN_SQRT: return root(x);
     case TE_FN_RSQRT: return inverse_root(x);
     case TE_FN_ABS: return magnitude(x);
+    case TE_FN_FLOOR: return whole(x, floor(x.lo), floor(x.hi));
+    case TE_FN_CEIL: return whole(x, ceil(x.lo), ceil(x.hi));
+    case TE_FN_ROUND: return whole(x, floor(x.lo), ceil(x.hi));
     case TE_FN_TANH: case TE_FN_ERF: case TE_FN_SIN: case TE_FN_COS:
         return (TeRealRange){-SLACK, SLACK, true, true, true};
     case TE_FN_MAX: case TE_FN_MIN:
@@ -231,13 +247,17 @@ static TeRealRange call(const Te *te, const TeStmt *s, const TeExpr *e) {
 
 static TeRealRange literal(double v) {
     if (isnan(v)) return ANY;
+    bool exact = (double)(float)v == v;
     TeRealRange r = rounded(v, v, signbit(v), !signbit(v));
-    return v == 0 ? (TeRealRange){0, 0, signbit(v), !signbit(v), false} : r;
+    if (exact) r = (TeRealRange){v, v, v == 0 && signbit(v), v == 0 && !signbit(v), false};
+    return r;
 }
 
 TeRealRange te_real_range(const Te *te, const TeStmt *s, const TeExpr *e) {
     TeRealRange x, y;
+    if (te_dtype_class(e->type) == TE_CLASS_INT) return whole_number(s, e);
     if (te_dtype_class(e->type) != TE_CLASS_REAL) return ANY;
+    if (e->kind == TE_CAST && e->store == e->type) return te_real_range(te, s, e->args[0]);
     if (e->kind == TE_REAL) return literal(e->v.r);
     if (e->kind == TE_CALL) return call(te, s, e);
     if (e->kind == TE_SELECT)
