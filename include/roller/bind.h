@@ -41,14 +41,13 @@ typedef struct {
 ROLLER_API RollerStatus roller_bind_workspace(const RollerKernel *k, const RollerTensor *in,
                                               int nin, const RollerTensor *out, int nout,
                                               size_t *bytes);
-/* The launches of a kernel with these arguments, which are checked as those of roller_launch are.
- * Addresses, sizes and the values of scalars are taken now: the tensors' descriptions need not
- * live, their memory must.  The kernel need not have been compiled.  Errors:
- * roller_error(NULL).  */
+/* The launches of a kernel with these arguments, which are checked as in roller_launch.  Addresses,
+ * sizes and the values of scalars are taken now.  The tensors' memory must live on, their
+ * descriptions need not.  The kernel need not have been compiled.  Errors: roller_error(NULL).  */
 ROLLER_API RollerStatus roller_bind(const RollerKernel *k, const RollerTensor *in, int nin,
                                     const RollerTensor *out, int nout, const RollerBindOptions *o,
                                     RollerBinding **made);
-/* In the order in which a stream is given them; none where no output has an element.  */
+/* How many launches there are, in the order for a stream; 0 if no output has an element.  */
 ROLLER_API int roller_binding_launches(const RollerBinding *b);
 /* What it points to lives as long as the binding, and never changes.  */
 ROLLER_API RollerStatus roller_binding_launch(const RollerBinding *b, int i, RollerLaunch *out);

@@ -1,6 +1,6 @@
-/* Proof: does a kernel compute what its expression says?  And a kernel run on the caller's data.
+/* Proof that a kernel computes what its expression says; kernels run on the caller's data.
  *
- * In the simulator, or on a device: then a worker does it, which is a process of its own
+ * Both happen in the simulator, or on a device by a worker, which is a process of its own
  * (docs/worker.md).  */
 #ifndef ROLLER_CHECK_H
 #define ROLLER_CHECK_H
@@ -54,8 +54,8 @@ ROLLER_API RollerStatus roller_run(RollerCtx *ctx, const RollerKernel *k, const 
  * the inputs lie does not matter.  Its errors: roller_error(NULL).  */
 ROLLER_API RollerStatus roller_infer(const RollerKernel *k, const RollerTensor *in, int nin,
                                      RollerTensor *out, int nout);
-/* The op on tensors in host memory by its definition (docs/te-reference.md, "Values"): outputs are
- * the reference's values, rounded once.  Slow; needs no kernel.  */
+/* Evaluates the op by its definition (docs/te-reference.md, "Values") on tensors in host memory:
+ * outputs are the reference's values, rounded once.  Slow; needs no kernel.  */
 ROLLER_API RollerStatus roller_evaluate(RollerCtx *ctx, const RollerOp *op, const RollerTensor *in,
                                         int nin, const RollerTensor *out, int nout);
 typedef struct {
@@ -67,7 +67,7 @@ typedef struct {
 ROLLER_API RollerStatus roller_judge(RollerCtx *ctx, const RollerOp *op, const RollerTensor *in,
                                      int nin, const RollerTensor *out, int nout,
                                      RollerJudgement *report);
-/* The same as a run, always in the simulator.  */
+/* As roller_run, always in the simulator.  */
 ROLLER_API RollerStatus roller_simulate(RollerCtx *ctx, const RollerKernel *k,
                                         const RollerTensor *in, int nin,
                                         const RollerTensor *out, int nout);

@@ -77,8 +77,8 @@ typedef struct {
     double left_s;            /* until its end; < 0: nobody knows */
 } RollerProgress;
 /* Each may be NULL.  Callbacks come one at a time while a call of the context runs, from its thread
- * or one of the library's, and must not use the context.  What is ended returns ROLLER_CANCELLED
- * soon, and leaves nothing behind.  */
+ * or one of the library's, and must not use the context.  A call that is ended returns
+ * ROLLER_CANCELLED soon, and leaves nothing behind.  */
 typedef struct {
     size_t struct_size;
     void (*log)(void *user, RollerSay what, const char *text);
@@ -113,17 +113,18 @@ typedef struct {
 } RollerCtxOptions;
 ROLLER_API RollerStatus roller_ctx_create(const RollerCtxOptions *o, RollerCtx **out);
 ROLLER_API void roller_ctx_destroy(RollerCtx *ctx);
-/* Who watches from the next call on; NULL: nobody.  *w is copied.  */
+/* Sets who watches from the next call on; NULL: nobody.  *w is copied.  */
 ROLLER_API void roller_ctx_watch(RollerCtx *ctx, const RollerWatch *w);
-/* The error of the last call, NULL if none; ctx NULL: of the thread's last without a context.  */
+/* The error of the last call, or NULL.  ctx NULL: that of the thread's last call without a
+ * context.  */
 ROLLER_API const RollerError *roller_error(const RollerCtx *ctx);
 /* Warnings of the last call as rendered text, "" if none.  */
 ROLLER_API const char *roller_warnings(const RollerCtx *ctx);
 ROLLER_API const char *roller_status_name(RollerStatus s);
 ROLLER_API int roller_status_exit(RollerStatus s);        /* exit code of the command line tools */
 ROLLER_API uint32_t roller_version(void);
-/* The first line of main() in a program that shall be its own `worker`: where the arguments are a
- * worker's, does that work and ends the process; else does nothing.  */
+/* The first line of main() in a program that is its own `worker`.  If the arguments are a worker's,
+ * it does that work and ends the process; otherwise it does nothing.  */
 ROLLER_API void roller_worker(int argc, char *const *argv);
 
 #ifdef __cplusplus

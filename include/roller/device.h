@@ -37,24 +37,26 @@ typedef struct {
     const char *rejected, *reason;        /* "wrong", "fault", "hang" ..., NULL; one sentence */
     int by_events;            /* 0: times are those of CUPTI, without what a launch costs */
 } RollerTrial;
-/* Builds every plan, proves and times each in a worker (docs/worker.md), and gives the fastest
- * right one.  trial: one per plan, each as large as the first's struct_size says; texts live until
- * the context's next call.  ROLLER_CHECK if none is right.  */
+/* Builds every plan, proves and times each in a worker (docs/worker.md), and gives the fastest that
+ * is right.  trial has one entry per plan, each as large as the first's struct_size says.  Texts
+ * live until the context's next call.  ROLLER_CHECK if none is right.  */
 ROLLER_API RollerStatus roller_fastest(RollerCtx *ctx, const RollerPlans *plans,
                                        const RollerTrialOptions *o, RollerTrial *trial,
                                        const char **where, RollerKernel **out);
 
 /* ---- loading and launching ---- */
-/* Loads all of a kernel, so that launches only launch.  Their errors: roller_error(NULL).  */
+/* Loads a kernel, so that launches only launch.  Errors of loads and launches:
+ * roller_error(NULL).  */
 ROLLER_API RollerStatus roller_load(const RollerKernel *k, int device, RollerExec **out);
-/* The same of n kernels, all or none; the driver and a context of the device are opened once.  */
+/* Loads n kernels, all or none; the driver and a context of the device are opened once.  */
 ROLLER_API RollerStatus roller_load_many(const RollerKernel *const *k, size_t n, int device,
                                          RollerExec **out);
-/* What a launch with these shapes needs; roller_kernel_workspace is enough for all.  */
+/* Bytes that a launch with these shapes needs; roller_kernel_workspace is enough for all.  */
 ROLLER_API RollerStatus roller_workspace(const RollerExec *e, const RollerTensor *in, int nin,
                                          const RollerTensor *out, int nout, size_t *bytes);
-/* in, out on the device but for scalars.  Asynchronous in `stream` (a CUstream), also in capture;
- * takes no lock and no memory.  A context of the device is current; ws is aligned to 256 bytes.  */
+/* Launches, asynchronously, in `stream` (a CUstream), also in capture.  in and out lie on the
+ * device, except scalars.  Takes no lock and no memory.  A context of the device is current; ws is
+ * aligned to 256 bytes.  */
 ROLLER_API RollerStatus roller_launch(const RollerExec *e, const RollerTensor *in, int nin,
                                       const RollerTensor *out, int nout, void *ws, size_t ws_bytes,
                                       void *stream);

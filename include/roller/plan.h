@@ -20,21 +20,21 @@ ROLLER_API RollerStatus roller_parse(RollerCtx *ctx, const char *te, size_t len,
 ROLLER_API RollerStatus roller_parse_names(RollerCtx *ctx, const char *te, size_t len,
                                            const char *file, const RollerParseOptions *o,
                                            const char *const **names, int *n);
-/* The text of an op for einsum notation, "bmk,bkn->bmn" or "mk:f16,kn:f16->mn:f32": every letter is
- * a size of its name, to be given by defines (docs/te.md).  types: of its n operands, "f16", where
- * it does not say them; n 0: f32.  The text lives until the context's next call.  */
+/* The text of an op for einsum notation, "bmk,bkn->bmn" or "mk:f16,kn:f16->mn:f32" (docs/te.md).
+ * Every letter is a size that defines give.  types are those of its n operands ("f16"), where the
+ * notation does not say them; n 0: f32.  The text lives until the context's next call.  */
 ROLLER_API RollerStatus roller_einsum(RollerCtx *ctx, const char *spec, const char *const *types,
                                       int n, const char **te, size_t *len);
-/* The text of the derivative of an op (docs/te.md, "Derivatives"): its arguments are the inputs of
- * the op that it needs, by their names, and "d_C" for each real output C, the derivative by that of
- * what is derived; its outputs are "d_A" for each input A of wrt, n names in any order; n 0: of all
- * that are real tensors.  The text lives until the context's next call.  */
+/* The text of the derivative of an op (docs/te.md, "Derivatives").  Its arguments are the inputs
+ * that it needs, by their names, and "d_C" for each real output C.  Its outputs are "d_A" for each
+ * input A of wrt, n names in any order; n 0: for all real tensors.  The text lives until the
+ * context's next call.  */
 ROLLER_API RollerStatus roller_gradient(RollerCtx *ctx, const RollerOp *op,
                                         const char *const *wrt, int n, const char **te,
                                         size_t *len);
-/* The text of an op over arrays alone: scalars become tensors of rank 0.  Where extent is not
- * negative input i, scalars counted, has a first dimension of that extent where batched[i] is not
- * 0, and so have all outputs.  The text lives until the context's next call.  */
+/* The text of an op over arrays alone: scalars become tensors of rank 0.  If extent is not
+ * negative, each input i (scalars count) with batched[i] gets a first dimension of that extent, and
+ * so do all outputs.  The text lives until the context's next call.  */
 ROLLER_API RollerStatus roller_batch(RollerCtx *ctx, const RollerOp *op, const int *batched,
                                      int64_t extent, const char **te, size_t *len);
 typedef enum { ROLLER_OP_NAME, ROLLER_OP_TE, ROLLER_OP_ACCESS } RollerOpText;
@@ -60,11 +60,11 @@ typedef struct {
 } RollerSize;
 ROLLER_API int roller_op_sizes(const RollerOp *op);       /* the params that the op uses */
 ROLLER_API RollerStatus roller_op_size(const RollerOp *op, int i, RollerSize *out);
-/* An argument where the sizes have these values, one per roller_op_size; none is checked.  */
+/* An argument at these values of the sizes, one per roller_op_size; none is checked.  */
 ROLLER_API RollerStatus roller_op_arg_at(const RollerOp *op, int i, const int64_t *value,
                                          RollerArg *out);
-/* The op for tensors that lie like these: their strides are declared, so a kernel of it takes them.
- * *align (may be NULL) is what their addresses allow, 16 at most, for RollerPlanOptions.  */
+/* The same op with the strides of these tensors declared, so that its kernels take them.  *align
+ * (may be NULL) is what their addresses allow, at most 16, for RollerPlanOptions.  */
 ROLLER_API RollerStatus roller_op_for(RollerCtx *ctx, const RollerOp *op, const RollerTensor *in,
                                       int nin, const RollerTensor *out, int nout, RollerOp **made,
                                       int *align);
@@ -100,7 +100,7 @@ typedef struct {
 } RollerPlanStats;
 ROLLER_API RollerStatus roller_plans_stats(const RollerPlans *p, RollerPlanStats *out);
 ROLLER_API void roller_plans_destroy(RollerPlans *p);
-/* Reads and checks plan text instead of planning.  */
+/* Reads and checks a plan's text instead of planning.  */
 ROLLER_API RollerStatus roller_plan_read(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
                                          const char *text, size_t len, const char *file,
                                          const RollerPlanOptions *o, RollerPlans **out);
@@ -145,19 +145,19 @@ ROLLER_API RollerStatus roller_plan_group(RollerCtx *ctx, const RollerPlan *p, i
                                           RollerGroup *out);
 
 /* ---- kernels ---- */
-/* Generates and compiles one plan (NVRTC, no GPU); arch NULL: the profile's.  When NVRTC cannot
+/* Generates and compiles one plan (NVRTC, no GPU); arch NULL: the profile's.  If NVRTC cannot
  * target the arch (ROLLER_NVRTC) or refuses the source (ROLLER_COMPILE), *out still holds the
- * source.  For a profile whose language is not CUDA the source is all there is: it is not compiled,
- * and what runs a kernel refuses it (ROLLER_USAGE).  */
+ * source.  For a profile whose language is not CUDA only the source is made, and calls that run a
+ * kernel refuse it (ROLLER_USAGE).  */
 ROLLER_API RollerStatus roller_build(RollerCtx *ctx, const RollerPlan *plan, const char *arch,
                                      RollerKernel **out);
 /* Builds the first plan; one that spills registers is replaced by the next.  */
 ROLLER_API RollerStatus roller_build_best(RollerCtx *ctx, const RollerPlans *plans,
                                           const char *arch, RollerKernel **out);
-/* plan, build, and check if asked.  */
+/* Plans, builds, and checks if asked.  */
 ROLLER_API RollerStatus roller_compile(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
                                        const RollerPlanOptions *o, RollerKernel **out);
-/* The kernel that roller_compile would make, as the cache has it; OK and NULL: it does not.  */
+/* The kernel that roller_compile would make, from the cache.  OK and NULL: it is not there.  */
 ROLLER_API RollerStatus roller_cached(RollerCtx *ctx, const RollerOp *op, const RollerProfile *p,
                                       const RollerPlanOptions *o, RollerKernel **out);
 typedef enum {
@@ -169,8 +169,8 @@ typedef enum {
 ROLLER_API RollerStatus roller_kernel_get(const RollerKernel *k, RollerArtefact what,
                                           const void **data, size_t *size);
 /* A kernel from its files, without NVRTC.  The profile that it was planned for must be on the
- * search path.  Description and plan are checked against each other; the code is not: who can write
- * it can run code (docs/artefacts.md).  */
+ * search path.  Description and plan are checked against each other.  The code is not checked: who
+ * can write it can run code (docs/artefacts.md).  */
 typedef struct {
     size_t struct_size;
     const char *json;         /* STEM.json */
@@ -226,13 +226,13 @@ typedef struct {
     const char *op, *arch, *sizes;        /* as they were when it was made */
     int64_t used, bytes;      /* when last, seconds since 1970 */
 } RollerCacheEntry;
-/* Each kernel in the cache, the one that was used last first, until `entry` returns nonzero.  */
+/* Gives `entry` each kernel in the cache, most recently used first, until it returns nonzero.  */
 ROLLER_API RollerStatus roller_cache_list(RollerCtx *ctx, int (*entry)(void *user,
                                           const RollerCacheEntry *e), void *user);
 /* Removes roller's own files from the cache.  */
 ROLLER_API RollerStatus roller_cache_clear(RollerCtx *ctx, int64_t *files, int64_t *bytes);
-/* The roofline of a device as SVG, with a point for each of n kernels that were planned for it (n
- * may be 0): what it is predicted to reach.  Lives until the context's next call.  */
+/* The roofline of a device as SVG, with a point for each of n kernels planned for it (n may be 0).
+ * Lives until the context's next call.  */
 ROLLER_API RollerStatus roller_roofline(RollerCtx *ctx, const RollerProfile *p,
                                         const RollerKernel *const *k, int n, const char **svg,
                                         size_t *len);

@@ -13,31 +13,31 @@ ROLLER_API RollerStatus roller_profile_load(RollerCtx *ctx, const char *name_or_
 /* The first profile along the search path whose arch is `arch` ("sm_80").  */
 ROLLER_API RollerStatus roller_profile_for_arch(RollerCtx *ctx, const char *arch,
                                                 RollerProfile **out);
-/* The first that is of this very GPU ("NVIDIA H200").  ROLLER_PROFILE if none is.  */
+/* The first profile of this very GPU ("NVIDIA H200").  ROLLER_PROFILE if there is none.  */
 ROLLER_API RollerStatus roller_profile_for_gpu(RollerCtx *ctx, const char *gpu,
                                                RollerProfile **out);
-/* The folder of the user's own profiles, where every search finds them; until the context's next
- * call.  NULL: neither XDG_DATA_HOME nor HOME says where that is.  */
+/* The folder of the user's own profiles, where every search finds them.  Lives until the context's
+ * next call.  NULL: neither XDG_DATA_HOME nor HOME says where that is.  */
 ROLLER_API const char *roller_profile_home(RollerCtx *ctx);
 /* Names of the profiles found; they live until the context's next call.  */
 ROLLER_API RollerStatus roller_profile_names(RollerCtx *ctx, const char *const **names, int *n);
-/* Architectures that the newest NVRTC can target, NULL-terminated; live as the names do.  */
+/* Architectures that the newest NVRTC can target, NULL-terminated.  They live as long as names.  */
 ROLLER_API RollerStatus roller_archs(RollerCtx *ctx, const char *const **archs,
                                      const char **nvrtc_version);
 ROLLER_API RollerStatus roller_profile_text(const RollerProfile *p, const char **json, size_t *len);
 ROLLER_API const char *roller_profile_name(const RollerProfile *p);
 ROLLER_API const char *roller_profile_arch(const RollerProfile *p);
-/* That kernels for it are written in: "cuda", or "opencl c 1.2", whose arch is "cl1.2".  */
+/* The language of its kernels: "cuda", or "opencl c 1.2", whose arch is "cl1.2".  */
 ROLLER_API const char *roller_profile_language(const RollerProfile *p);
 ROLLER_API const char *roller_profile_sha256(const RollerProfile *p);
 ROLLER_API const char *roller_profile_origin(const RollerProfile *p);     /* "measured" ... */
 /* Does it have factors that were fitted to timed kernels?  */
 ROLLER_API int roller_profile_calibrated(const RollerProfile *p);
-/* NULL: it is part of the program.  */
+/* The file it was read from.  NULL: it is part of the program.  */
 ROLLER_API const char *roller_profile_file(const RollerProfile *p);
 ROLLER_API const char *roller_profile_gpu(const RollerProfile *p);        /* "NVIDIA H200" */
 ROLLER_API const char *roller_profile_date(const RollerProfile *p);
-/* What came of measuring.  Texts and lists live until the context's next call.  */
+/* The outcome of a measurement.  Texts and lists live until the context's next call.  */
 typedef struct {
     size_t struct_size;
     const char *mode;         /* "full", "quick" */
@@ -51,8 +51,8 @@ typedef struct {
 } RollerProfileReport;
 ROLLER_API RollerStatus roller_profile_report(RollerCtx *ctx, const RollerProfile *p,
                                               RollerProfileReport *out);
-/* As people read it: every figure with unit and origin; the figures of two that differ, as a table
- * or as a JSON array.  Texts live until the context's next call.  */
+/* A sheet for people: every figure with unit and origin.  Then the figures in which two profiles
+ * differ, as a table or as a JSON array.  Texts live until the context's next call.  */
 ROLLER_API RollerStatus roller_profile_sheet(RollerCtx *ctx, const RollerProfile *p,
                                              const char **text, size_t *len);
 ROLLER_API RollerStatus roller_profile_differences(RollerCtx *ctx, const RollerProfile *old,
@@ -61,7 +61,7 @@ ROLLER_API RollerStatus roller_profile_differences(RollerCtx *ctx, const RollerP
 ROLLER_API void roller_profile_destroy(RollerProfile *p);
 
 /* ---- measuring ---- */
-/* Measurement i of those there are, in order of execution; ROLLER_USAGE behind the last.  */
+/* Describes measurement i, in order of execution; ROLLER_USAGE behind the last.  */
 typedef struct {
     size_t struct_size;
     const char *name, *text;
@@ -78,9 +78,9 @@ typedef struct {
     const char *base;         /* JSON of a profile of this GPU to start from; NULL: the nearest one
                                * along the search path */
 } RollerMeasureOptions;
-/* Measures a device by micro-benchmarks, starting from a profile.
- * What cannot be measured stays as there, and is named under "not_measured" in the profile; the
- * call fails only if nothing could be.  ROLLER_CANCELLED if it was ended.  */
+/* Measures a device by micro-benchmarks, starting from a profile.  A figure that cannot be measured
+ * stays as it was, and is named under "not_measured".  The call fails only if nothing could be
+ * measured.  ROLLER_CANCELLED if it was ended.  */
 ROLLER_API RollerStatus roller_profile_measure(RollerCtx *ctx, int device,
                                                const RollerMeasureOptions *o,
                                                RollerProfile **out);
@@ -100,9 +100,9 @@ typedef struct {
     double left_out_before, left_out_after;   /* the same of kernels left out of the fit: root mean
                                                * square; equal where no factor is kept */
 } RollerCalibration;
-/* The profile with factors that are fitted to kernels, timed on the device that it was measured on
- * or in the file `from`, without a device.  Texts live until the context's next call.  ROLLER_CHECK
- * if too few kernels could be timed, ROLLER_ARGS if the file is wrong.  */
+/* Fits the profile's factors to kernels that are timed on its device, or to the times in the file
+ * `from`, which needs no device.  Texts live until the context's next call.  ROLLER_CHECK if too
+ * few kernels could be timed, ROLLER_ARGS if the file is wrong.  */
 ROLLER_API RollerStatus roller_profile_calibrate(RollerCtx *ctx, const RollerProfile *p,
                                                  const RollerCalibrateOptions *o,
                                                  RollerCalibration *report, RollerProfile **out);

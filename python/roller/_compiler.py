@@ -71,15 +71,15 @@ class Compiler:
         return kernel
 
     def plan(self, te, **options):
-        """The plan that compile would take first, and what it is predicted to do: no code is made,
-        so neither NVRTC nor a GPU is needed.  Arguments are those of plans.
+        """The plan that compile would take first, with its prediction.  No code is made, so it
+        needs neither NVRTC nor a GPU.  Arguments are those of plans.
         """
         return self.plans(te, top=1, **options)[0]
 
     def plans(self, te, *, top=8, op=None, sizes=None, profile=None, align=None,
               workspace_limit=None, plain_abi=False, file=None):
-        """The best plans, at most `top` of them, the best first; other arguments are those of
-        compile, which takes the text of one as plan=.
+        """The best plans, at most `top` of them, the best first.  Other arguments are those of
+        compile, which takes the text of a plan as plan=.
         """
         options = struct(_abi.RollerPlanOptions, align=align or 0, plain_abi=bool(plain_abi),
                          workspace_limit=workspace_limit or 0, top=top)
@@ -175,7 +175,7 @@ class Compiler:
 
     # ---- values by definition ----
     def evaluate(self, te, *inputs, out=None, op=None, sizes=None):
-        """What an op gives by its definition, without plan or code: evaluate(te, a, b, out=c).
+        """The values of an op by its definition, without plan or code: evaluate(te, a, b, out=c).
 
         Slow and exact: reals are computed in f64 and rounded once.  Arrays lie in host memory.
         """

@@ -273,7 +273,7 @@ class Kernel:
     cu = property(lambda self: self._text("cu"), doc="CUDA C++, without any #include.")
     cl = property(lambda self: self._text("cl"),
                   doc="OpenCL C, where the profile's language is that; then there is no other code.")
-    ptx = property(lambda self: self._text("ptx"))
+    ptx = property(lambda self: self._text("ptx"), doc="PTX, as NVRTC made it.")
     json = property(lambda self: self._text("json"),
                     doc="Everything that a launch without roller needs.")
     plan = property(lambda self: self._text("plan"), doc="The plan's text; compile takes it again.")
@@ -414,7 +414,7 @@ class Kernel:
 
     # ---- calls ----
     def load(self, device=0):
-        """Loads it on a device, which a first call there does else; opens the driver."""
+        """Loads it on a device before its first call there would; opens the driver."""
         self._loaded(device)
 
     def _loaded(self, device):

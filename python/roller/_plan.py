@@ -29,9 +29,7 @@ def plans_of(contexts, op, profile, options):
 
 
 class Plan:
-    """text: for compile(plan=...); predicted: as of a Kernel; groups: its kernels in order, each
-    with its time in us, what limits it, its skeleton, the tensors that it makes, and, of a product that takes no
-    matrix unit, why."""
+    """A way to compute an op, made by plan and plans."""
 
     def __init__(self, contexts, handle, rank=0):
         self._contexts, self._handle = contexts, handle
@@ -39,10 +37,12 @@ class Plan:
 
     @property
     def text(self):
+        """Its text form, for compile(plan=...)."""
         return (read_text(lib.roller_plan_text, self._plan, _abi.ROLLER_PLAN) or b"").decode()
 
     @property
     def predicted(self):
+        """As of a Kernel."""
         e = struct(_abi.RollerEstimate)
         lib.roller_plan_estimate(self._plan, byref(e))
         return estimate_of(e)
@@ -55,6 +55,8 @@ class Plan:
 
     @property
     def groups(self):
+        """Its kernels in order: time in us, what limits it, skeleton, the tensors that it makes,
+        and why a product takes no matrix unit."""
         return tuple(groups_of(self._contexts, self._plan))
 
     @property

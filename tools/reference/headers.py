@@ -4,7 +4,10 @@ import re
 HEAD = """# The C interface
 
 Made by `make docs` of the headers' comments; do not edit. [library.md](../library.md) shows how the calls go
-together. Every call that can fail returns a `RollerStatus`.
+together. Every call that can fail returns a `RollerStatus`:
+
+| status | exit code of the tools | |
+|---|--:|---|
 """
 ORDER = ("context", "profile", "plan", "check", "device", "bind")
 SECTION = re.compile(r"/\* ---- (.*) ---- \*/")
@@ -53,5 +56,11 @@ def header(name):
     yield from (text for _, text in marks)
 
 
+def statuses():
+    with open("src/base/status.h", encoding="utf-8") as f:
+        for name, code, meaning in re.findall(r"X\((\w+), +(\d+), \"([^\"]*)\"\)", f.read()):
+            yield f"| `ROLLER_{name}` | {code} | {meaning} |\n"
+
+
 def page():
-    return HEAD + "\n" + "\n".join(part for name in ORDER for part in header(name))
+    return HEAD + "".join(statuses()) + "\n" + "\n".join(part for name in ORDER for part in header(name))

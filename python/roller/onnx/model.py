@@ -35,9 +35,7 @@ class Priced:
 
 
 class Model:
-    """inputs, outputs: names in the model's order.  te: the op that it became.  kernel: roller's,
-    whose arguments are the model's inputs and weights; compiled when it is first asked for, None
-    where all outputs are constants."""
+    """A model as one program.  `inputs` and `outputs` are names in the model's order."""
 
     def __init__(self, proto, sizes, given, tf32, options):
         self.lowered = lower(proto, sizes, given, tf32)
@@ -49,12 +47,15 @@ class Model:
 
     @cached_property
     def kernel(self):
+        """The compiled kernel, whose arguments are the model's inputs and weights; None where all
+        outputs are constants."""
         if not self.te:
             return None
         return roller.compile(self.te, file=f"{self.lowered.name}.te", **self._options)
 
     @property
     def te(self):
+        """The op that the model became."""
         return self.lowered.te
 
     def arguments(self, *arrays, **named):
