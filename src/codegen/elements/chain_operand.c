@@ -44,6 +44,7 @@ static Ir register_of(const Kernel *k, Ir i, Ir q, int r) {
 
 void chain_operand(Kernel *k) {
     Cg *cg = k->cg;
+    product_select(k, 0);
     const Contract *to = &k->other->c;
     const Side *s = &to->side[0];
     const char *pair = ir_joined(cg, "rl_f32x2_to_", te_dtype_name(to->matrix.unit->a));

@@ -126,8 +126,9 @@ typedef enum {
 typedef enum { SHARE_THREAD, SHARE_WARP, SHARE_BLOCK } Share;
 
 /* Of which step the data is: of any; what the next load brings, what it brought last; what the node
- * reads beside; the step of the loop; the one that fills, that uses of the ring have come to.  */
-typedef enum { OF_ANY, OF_NEXT, OF_LAST, OF_KEPT, OF_STEP, OF_PUT, OF_TAKEN } DataOf;
+ * reads beside; the step of the loop; the one that fills, that uses of the ring have come to; the
+ * one before that (none before the first).  */
+typedef enum { OF_ANY, OF_NEXT, OF_LAST, OF_KEPT, OF_STEP, OF_PUT, OF_TAKEN, OF_BEFORE } DataOf;
 
 /* Its slot is that of the ring's turn: of steps, the one that fills have come to where it writes,
  * and the one that uses have come to where it reads, or changes what they have come to.  */

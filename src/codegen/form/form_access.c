@@ -57,8 +57,9 @@ static bool is_ordered(const Run *r, const int *clock, const int *by, int agent,
     const int *knows = r->agent[agent].clock;
     for (int i = 0; i < r->clocks; i++) {
         bool before = clock[i] <= knows[i] || by[i] == r->serial;
-        bool own = i == run_clock(r, agent);
-        if (!before && !own && may_meet(share, agent, i / (1 + r->queues))) return false;
+        bool own = i == run_clock(r, agent), boxes = i % (1 + r->queues) > FORM_QUEUES;
+        bool met = boxes || may_meet(share, agent, i / (1 + r->queues));   /* boxes are of all */
+        if (!before && !own && met) return false;
     }
     return true;
 }

@@ -89,6 +89,7 @@ static int64_t data_of(const Walk *w, const Node *n, const Use *u) {
     case OF_STEP: return w->base + w->step;
     case OF_PUT: return w->put[ring];
     case OF_TAKEN: return w->taken[ring];
+    case OF_BEFORE: return w->taken[ring] - 1;
     default: return -1;
     }
 }

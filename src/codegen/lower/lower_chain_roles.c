@@ -42,14 +42,14 @@ static void add_copy(const Make *m, int product, int side, int ring) {
     n->ring = ring;
     n->bytes = s->room->bytes;
     Use *u = form_writes(m->b, n, ROOM_STAGE, s->room->of);
-    u->data = s->room->ring < 0 ? OF_ANY : OF_PUT;
+    u->data = s->room->ring < 0 ? OF_ANY : OF_NEXT;
     u->late = true;
 }
 
-/* The next rows of B, of V.  */
-static void add_rows(const Make *m, int product) {
+/* The next rows of B, of V.  The slot of the first ones is free.  */
+static void add_rows(const Make *m, int product, bool first) {
     about(m, product);
-    lower_barrier(m->b, SYNC_WAIT, product, RING_EMPTY)->primed = true;
+    if (!first) lower_barrier(m->b, SYNC_WAIT, product, RING_EMPTY)->primed = true;
     add_copy(m, product, 1, product);
     form_add(m->b, NODE_VALUES, VALUES_NEXT_K)->ring = product;
     form_add(m->b, NODE_VALUES, VALUES_PUT)->ring = product;
@@ -77,12 +77,12 @@ static void add_copies(const Make *m) {
     form_add(m->b, NODE_VALUES, VALUES_MAPS);
     add_rings(m, false);
     add_copy(m, SCORES, 0, resident_ring(m));
-    if (ahead) add_rows(m, SCORES);
+    if (ahead) add_rows(m, SCORES, true);
     open_turns(m, "done", 0, false);
     if (ahead) form_if(m->b, WHEN_LEFT, 1)->name = "done";
-    add_rows(m, SCORES);
+    add_rows(m, SCORES, false);
     if (ahead) form_close(m->b);
-    add_rows(m, RESULTS);
+    add_rows(m, RESULTS, false);
     form_close(m->b);
     form_close(m->b);
 }
@@ -92,6 +92,11 @@ static void add_copies(const Make *m) {
 static Use *own(Use *u) {
     u->share = SHARE_THREAD;
     return u;
+}
+
+static void late(Use *u, DataOf data) {
+    u->data = data;
+    u->late = true;
 }
 
 /* Begins those of the turn that the ring of the product has come to.  */
@@ -109,20 +114,24 @@ static void begin_products(const Make *m, int product) {
     n->to = m->c[product]->r->unroll;
     n->done = DONE_PRODUCTS;
     n->begins = product == SCORES && m->begins;
-    if (product == SCORES) form_reads(m->b, n, ROOM_STAGE, 0)->late = true;
-    else own(form_reads(m->b, n, ROOM_FRAGMENTS, m->c[RESULTS]->side[0].number))->late = true;
-    Use *u = form_reads(m->b, n, ROOM_STAGE, m->c[product]->side[1].number);
-    u->data = OF_TAKEN;
-    u->late = true;
-    own(form_writes(m->b, n, ROOM_SUMS, product))->late = true;
+    if (product == SCORES) {
+        form_reads(m->b, n, ROOM_STAGE, 0)->late = true;
+    } else {
+        late(own(form_reads(m->b, n, ROOM_FRAGMENTS, m->c[RESULTS]->side[0].number)), OF_TAKEN);
+        late(own(form_reads(m->b, n, ROOM_SUMS, RESULTS)), OF_BEFORE);
+    }
+    late(form_reads(m->b, n, ROOM_STAGE, m->c[product]->side[1].number), OF_TAKEN);
+    late(own(form_writes(m->b, n, ROOM_SUMS, product)), OF_TAKEN);
     form_sync(m->b, SYNC_PRODUCTS, SYNC_COMMIT, 0);
 }
 
-/* They are done, but for so many groups begun behind them.  */
-static void wait_products(const Make *m, int product, int behind) {
+/* They are done, but for so many groups begun behind them: those of the turn that uses have come to,
+ * or of the one before.  */
+static void wait_products(const Make *m, int product, int behind, DataOf turn) {
     about(m, product);
     form_sync(m->b, SYNC_PRODUCTS, SYNC_WAIT, behind);
-    form_add(m->b, NODE_VALUES, VALUES_SETTLE);
+    Node *n = form_add(m->b, NODE_VALUES, VALUES_SETTLE);
+    own(form_reads(m->b, n, ROOM_SUMS, product))->data = turn;
 }
 
 /* Rows of B or V that they have read are free.  */
@@ -138,9 +147,8 @@ static void take_rows(const Make *m, int product) {
 }
 
 static void end_products(const Make *m, int product, int behind) {
-    wait_products(m, product, behind);
+    wait_products(m, product, behind, OF_TAKEN);
     free_rows(m, product, 0);
-    take_rows(m, product);
 }
 
 /* Scores of the turn `turn` + ahead join their rows.  */
@@ -149,21 +157,22 @@ static void add_fold(const Make *m, const char *turn, int ahead) {
     Node *n = form_add(m->b, NODE_REDUCE, REDUCE_SCORES);
     n->name = turn;
     n->ahead = ahead;
-    own(form_reads(m->b, n, ROOM_SUMS, SCORES));
+    own(form_reads(m->b, n, ROOM_SUMS, SCORES))->data = OF_TAKEN;
+    take_rows(m, SCORES);
 }
 
 static void add_move(const Make *m) {
     if (!m->rows) return;
-    about(m, SCORES);
+    about(m, RESULTS);
     Node *n = form_add(m->b, NODE_VALUES, VALUES_MOVE);
-    own(form_writes(m->b, n, ROOM_SUMS, RESULTS));
+    own(form_reads(m->b, n, ROOM_SUMS, RESULTS))->data = OF_BEFORE;
+    own(form_writes(m->b, n, ROOM_SUMS, RESULTS))->data = OF_KEPT;
 }
 
 static void add_operand(const Make *m) {
-    about(m, SCORES);
-    Node *n = form_add(m->b, NODE_VALUES, VALUES_OPERAND);
-    own(form_writes(m->b, n, ROOM_FRAGMENTS, m->c[RESULTS]->side[0].number));
     about(m, RESULTS);
+    Node *n = form_add(m->b, NODE_VALUES, VALUES_OPERAND);
+    own(form_writes(m->b, n, ROOM_FRAGMENTS, m->c[RESULTS]->side[0].number))->data = OF_TAKEN;
     form_add(m->b, NODE_VALUES, VALUES_SETTLE)->from = true;
 }
 
@@ -204,12 +213,13 @@ static void add_turns_alone(const Make *m) {
     add_cut(m, "step", 0);
     begin_products(m, RESULTS);
     end_products(m, RESULTS, 0);
+    take_rows(m, RESULTS);
     form_close(m->b);
 }
 
 /* Results of the turn before are there, and terms become the operand.  */
 static void add_behind(const Make *m) {
-    wait_products(m, RESULTS, 0);
+    wait_products(m, RESULTS, 0, OF_BEFORE);
     add_move(m);
     add_operand(m);
 }
@@ -234,15 +244,15 @@ static void add_turns_ahead(const Make *m) {
     end_products(m, SCORES, 1);
     add_fold(m, "step", 1);
     form_close(m->b);
-    wait_products(m, RESULTS, 0);
-    free_rows(m, RESULTS, 1);
+    wait_products(m, RESULTS, 0, OF_BEFORE);
+    if (m->l->r->stages == 1) free_rows(m, RESULTS, 1);     /* for the last ones */
     form_close(m->b);
     form_if(m->b, WHEN_ALWAYS, 0);
     add_move(m);
     add_operand(m);
     add_cut(m, "steps", -1);
     begin_products(m, RESULTS);
-    wait_products(m, RESULTS, 0);
+    wait_products(m, RESULTS, 0, OF_TAKEN);
     form_close(m->b);
 }
 
@@ -254,7 +264,7 @@ static void add_begin(const Make *m) {
     n->from = CLEAR_OPERANDS;
     form_add(m->b, NODE_VALUES, VALUES_STAGE)->from = true;
     about(m, RESULTS);
-    form_add(m->b, NODE_VALUES, VALUES_CLEAR);
+    own(form_writes(m->b, form_add(m->b, NODE_VALUES, VALUES_CLEAR), ROOM_SUMS, RESULTS));
     about(m, SCORES);
     if (m->rows) form_add(m->b, NODE_VALUES, VALUES_ROWS);
     lower_barrier(m->b, SYNC_WAIT, resident_ring(m), RING_FULL);
