@@ -1,8 +1,9 @@
 /* roller: kernels for tensor expressions by construction.
  *
- * An expression (docs/te.md) and a device profile (docs/reference/profile.md) go in; ranked plans, CUDA C++,
- * PTX, a cubin with its launch description, and a proof that it computes the right numbers come
- * out. Nothing needs a CUDA header; only what names a device needs the driver and a GPU.
+ * An expression (docs/te.md) and a device profile (docs/reference/profile.md) go in.  Ranked plans,
+ * CUDA C++, PTX, a cubin with its launch description, and a proof that it computes the right
+ * numbers come out.  Nothing needs a CUDA header; only what names a device needs the driver and a
+ * GPU.
  *
  *     RollerCtx *ctx;  RollerProfile *gpu;  RollerOp *op;  RollerKernel *k;
  *     roller_ctx_create(NULL, &ctx);
