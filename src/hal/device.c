@@ -46,6 +46,16 @@ double hal_curve(const Curve *c, double x) {
     return c->py[lo] + t * (c->py[hi] - c->py[lo]);
 }
 
+double hal_curve_seconds(const Curve *c, double amount) {
+    int k = 0;
+    if (amount <= c->px[0])
+        return amount / c->py[0];
+    while (k < c->n - 2 && amount > c->px[k + 1])
+        k++;
+    double x0 = c->px[k], x1 = c->px[k + 1], t0 = x0 / c->py[k], t1 = x1 / c->py[k + 1];
+    return t0 + (amount - x0) * (t1 - t0) / (x1 - x0);
+}
+
 const Curve *hal_level_curve(const MemoryLevel *m, const char *of, const char *x) {
     for (int i = 0; i < m->n_curve; i++)
         if (!strcmp(m->curve[i].of, of) && !strcmp(m->curve[i].x, x))

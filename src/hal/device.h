@@ -186,6 +186,8 @@ void hal_fields_doc(Buf *out);
 
 /* Value at x, clamped to the ends.  */
 double hal_curve(const Curve *c, double x);
+/* Seconds for an amount, by a curve of rates over amounts: linear between its points.  */
+double hal_curve_seconds(const Curve *c, double amount);
 /* The curve `of` over `x` of a level, or NULL.  */
 const Curve *hal_level_curve(const MemoryLevel *m, const char *of, const char *x);
 /* A figure the profile does not hold has the value 0.  */

@@ -12,8 +12,8 @@
  *   DRAM: a, b, V and the outputs once.  b and V of a batch are read by all of its blocks, which
  *       run side by side; where those of the batches that run at the same time exceed L2, once by
  *       each block
- *   FILL: block_start + DRAM latency + a's and b's first tiles, and what overlaps with nothing
- *       there
+ *   FILL: block_start + DRAM latency + a's and b's first tiles, the ramp of DRAM, and
+ *       what overlaps with nothing there
  *   SPLIT: slices of the turns are blocks of their own, and store results and values of rows to the
  *       workspace; a second kernel merges them (contract.c)
  *   EPILOGUE: r * (outputs * (operations + 4) / issue + sectors / share) + l2.latency
@@ -144,12 +144,13 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
         clocks[MP_FILL] += exposed * fill_clocks(m, r, &t, ph);
         clocks[MP_EPILOGUE] += exposed * end_clocks(m, r, &t, ph);
     }
+    clocks[MP_FILL] += m->ramp_us * m->clock / 1e6;
     fill_counts(&t, blocks, turns / r->split, out);
     double reads = dram_reads(m, r);
     out->dram_bytes = reads + written;
     double in_flight = in_flight_us(m, r, &t, reads, blocks);
     double read_rate = lesser(m->dram_read, lesser(blocks, m->sms) * m->dram_port);
-    out->term[MP_DRAM] = (reads / read_rate + written / m->dram_write) * 1e6;
+    out->term[MP_DRAM] = mp_dram_us(m, reads, read_rate, written, m->dram_write);
     out->term[MP_SPLIT] = mp_split_us(m, r, m->out_bytes);
     out->term[MP_LAUNCH] = m->launch_us;
     time_course(m, r, clocks, in_flight, m->clock, out);

@@ -309,7 +309,7 @@ static void time_course(const Model *m, const RProg *r, const Ending *e, const C
     out->clock = clock;
     for (MpTerm i = MP_L2; i <= MP_LATENCY; i++) out->term[i] = t->term[i] * to_us;
     out->term[MP_LATENCY] = greater(out->term[MP_LATENCY], t->in_flight_us);
-    out->term[MP_FILL] = t->fill * to_us;
+    out->term[MP_FILL] = t->fill * to_us + m->ramp_us;
     out->term[MP_EPILOGUE] = epilogue_us(e, t, out, to_us);
     if (rprog_warpgroups(m->dev, r)) mp_finish_ring(out, rprog_steps_ahead(m->p, r));
     else mp_finish_turns(out, turns_of(m, r, out));
@@ -341,7 +341,7 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     t.in_flight_us = in_flight_us(m, r, &s, reads, blocks, phases.at[0].steps);
     const ComputeUnit *u = &m->dev->unit[r->unit];
     out->dram_bytes = reads + writes;
-    out->term[MP_DRAM] = (reads / read_rate + writes / m->dram_write) * 1e6;
+    out->term[MP_DRAM] = mp_dram_us(m, reads, read_rate, writes, m->dram_write);
     out->term[MP_SPLIT] = mp_split_us(m, r, m->out_bytes * (1 - direct_share(m, r)));
     out->term[MP_LAUNCH] = m->launch_us;
     time_course(m, r, e, &t, m->clock, out);

@@ -16,6 +16,18 @@
  * 0.1 / (S - 1) u^2 of it (OVERLAP). The form is that of the latency of a step in XLA's GPU cost
  * model, which a pipeline of S stages divides by S - 1.
  *
+ * DRAM is bytes / rate, and more by what its bus turns round between reads and writes: with x of
+ * the time for reads 1 + (2 / copy / (1 / read + 1 / write) - 1) 4 x (1 - x) times as much, so that
+ * a copy has the profile's rate.  V100 reads at 866 GB/s, writes at 895, copies at 802; a triad,
+ * which reads twice what it writes, has 814 (github.com/te42kyfo/gpu-benches gpu-stream/v100.txt)
+ * where this says 806.
+ *
+ * FILL has the ramp, for which a kernel that reads does not have DRAM at its rate, while its blocks
+ * start and while its last ones wait: n/2 / read by the profile's curve over the bytes of a kernel,
+ * n/2 being the amount at which that is half of the full rate (Hockney, Parallel Computing 10(2),
+ * 1989), less the start of a block and one access, which FILL has anyway.  Here are seconds, in
+ * terms 1e6 of each.
+ *
  * Of all skeletons but contract L2 = max((loaded + stored) / port, (loaded / read rate + stored /
  * write rate) * SMs at work), of the SM with the most blocks.  Stored are the sectors.c of every
  * store: of lanes side by side those of their run, half a sector more on average where it begins
@@ -34,6 +46,22 @@ static double gap_factor(const ROperand *op) {
     if (op->stride_k > 0 && (op->stride_k < step || step <= 0)) step = op->stride_k;
     if (!op->affine || step <= 1) return 1;
     return (double)(step < most ? step : most);
+}
+
+/* What a copy takes longer than its reads and its writes.  */
+static double turn_of(const MemoryLevel *dram) {
+    double apart = 1 / dram->read.value + 1 / dram->write.value;
+    return dram->copy.value > 0 ? greater(2 / dram->copy.value / apart - 1, 0) : 0;
+}
+
+/* Seconds for which a kernel that reads so many bytes does not have DRAM at its full rate.  */
+static double ramp_of(const MemoryLevel *dram, double bytes) {
+    const Curve *c = hal_level_curve(dram, "read", "total_bytes");
+    int half = 0;
+    if (!c || bytes <= 0) return 0;
+    while (half < c->n - 1 && c->py[half] < dram->read.value / 2) half++;
+    double amount = lesser(bytes, c->px[half]);
+    return hal_curve_seconds(c, amount) - amount / dram->read.value;
 }
 
 Model mp_model(const Problem *p, const Device *dev) {
@@ -72,7 +100,17 @@ Model mp_model(const Problem *p, const Device *dev) {
         m.total_unique = (double)p->read_bytes + gaps;
     }
     m.out_bytes = (double)p->out_bytes;
+    m.turn = turn_of(dram);
+    double first = (m.block_start + m.dram_latency) / m.clock;
+    m.ramp_us = greater(ramp_of(dram, m.total_unique) - first, 0) * 1e6;
     return m;
+}
+
+double mp_dram_us(const Model *m, double reads, double read_rate, double writes,
+                  double write_rate) {
+    double r = reads / m->dram_read, w = writes / m->dram_write, both = r + w;
+    double bus = both > 0 ? both + m->turn * 4 * r * w / both : 0;
+    return greater(bus, reads / read_rate + writes / write_rate) * 1e6;
 }
 
 double mp_l2_clocks(const Model *m, double active, double loaded, double stored) {

@@ -46,6 +46,8 @@ typedef struct {
     double floor_us, launch_us;           /* of a kernel; without the start of its first block,
                                            * which is part of FILL */
     const Curve *in_flight;   /* DRAM rate over bytes in flight per SM, or NULL */
+    double turn;              /* what a copy takes longer, of the time of its reads and writes */
+    double ramp_us;           /* without DRAM at its rate, beyond the first access */
     double unique[2];         /* bytes read from DRAM at least once, per operand */
     double total_unique, out_bytes;
 } Model;
@@ -105,6 +107,8 @@ void mp_choose(const Model *m, RProg *r);
  * fewest bytes.  */
 void mp_choose_raster(const Model *m, RProg *r);
 
+/* Microseconds of DRAM for what a kernel reads and writes, at such rates at most.  */
+double mp_dram_us(const Model *m, double reads, double read_rate, double writes, double write_rate);
 /* By the program's skeleton; memo: counts that programs share, or NULL.  */
 void mp_estimate_program(const Model *m, const RProg *r, CountMemo *memo, Estimate *out);
 void mp_estimate_contract(const Model *m, const RProg *r, CountMemo *memo, Estimate *out);

@@ -319,14 +319,14 @@ void mp_estimate_row(const Model *m, const RProg *r, Estimate *out) {
     double share = x.per_sm / x.blocks;
     double sm_rate = m->dram_port * busy;
     double rate = lesser(m->dram_read, sm_rate), write = lesser(m->dram_write, sm_rate);
-    out->term[MP_DRAM] = (reads / rate + m->out_bytes / write) * 1e6;
+    out->term[MP_DRAM] = mp_dram_us(m, reads, rate, m->out_bytes, write);
     out->term[MP_L2] = mp_l2_clocks(m, busy, l2 * share, sent * share) * to_us;
     out->term[MP_SMEM] = warps_of_elements * t.wavefronts * share / m->smem_rate * to_us;
     out->term[MP_COMPUTE] = greater(compute / m->issue, pipe) * share * to_us;
     out->term[MP_ISSUE] = ops * share / m->issue * to_us;
     latency_terms(&x, reads, ops, to_us, out);
     out->term[MP_SPLIT] = combine_slices(&x, out->waves, to_us);
-    out->term[MP_FILL] = x.kernels * (m->block_start + m->dram_latency) * to_us;
+    out->term[MP_FILL] = x.kernels * (m->block_start + m->dram_latency) * to_us + m->ramp_us;
     out->term[MP_LAUNCH] = x.kernels * m->launch_us;
     out->load_sectors = (int64_t)(l2 / SECTOR);
     out->store_sectors = (int64_t)(sent / SECTOR);

@@ -104,8 +104,8 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
               stores * (p->epilogue_ops + (3 + 4.0 * p->map.divisions) / r->store_vec) +
               per_sm * r->threads / WARP * 20;
     double port = m->dram_port * busy;
-    out->term[MP_DRAM] = (reads / lesser(m->dram_read, port) +
-                          writes / lesser(m->dram_write, port)) * 1e6;
+    out->term[MP_DRAM] = mp_dram_us(m, reads, lesser(m->dram_read, port), writes,
+                                    lesser(m->dram_write, port));
     out->term[MP_L2] = mp_l2_clocks(m, busy, l2_bytes / busy, writes / busy) * to_us;
     out->term[MP_SMEM] = (steps * l.wavefronts + stores) / m->smem_rate * to_us;
     out->term[MP_COMPUTE] = steps * (1 + p->body_ops) / m->issue * to_us;
@@ -122,7 +122,7 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
         double us = reads / hal_curve(m->in_flight, in_flight) * 1e6;
         out->term[MP_LATENCY] = greater(out->term[MP_LATENCY], us);
     }
-    out->term[MP_FILL] = (m->block_start + m->dram_latency) * to_us;
+    out->term[MP_FILL] = (m->block_start + m->dram_latency) * to_us + m->ramp_us;
     out->term[MP_LAUNCH] = m->launch_us;
     out->load_sectors = (int64_t)(outputs * trips * l.bytes / SECTOR);
     out->store_sectors = (int64_t)(writes / SECTOR);

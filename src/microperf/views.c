@@ -55,7 +55,7 @@ double mp_map_requests(ReadWidths w, int vec) {
  * the most blocks, and come through its own port.  */
 static double dram_us(const Model *m, const ViewWork *w, double read, double share) {
     double port = m->dram_port / share;
-    return (w->reads / lesser(read, port) + w->writes / lesser(m->dram_write, port)) * 1e6;
+    return mp_dram_us(m, w->reads, lesser(read, port), w->writes, lesser(m->dram_write, port));
 }
 
 void mp_view_terms(const Model *m, const RProg *r, const ViewWork *w, Estimate *out) {
@@ -82,7 +82,7 @@ void mp_view_terms(const Model *m, const RProg *r, const ViewWork *w, Estimate *
         if (us < out->term[MP_DRAM] * (1 + 1e-9)) us = lesser(us, out->term[MP_DRAM]);
         out->term[MP_LATENCY] = greater(out->term[MP_LATENCY], us);
     }
-    out->term[MP_FILL] = (m->block_start + m->dram_latency) * to_us;
+    out->term[MP_FILL] = (m->block_start + m->dram_latency) * to_us + m->ramp_us;
     double longest = 0;
     for (MpTerm t = MP_DRAM; t < MP_LATENCY; t++) longest = greater(longest, out->term[t]);
     double all = greater(longest, out->term[MP_LATENCY]);

@@ -12,9 +12,10 @@
  * DRAM reads the sectors that L2 did not hold before the launch, whole ones; of those that lie
  * alone the bytes asked for.  The rate is `read`, at most the curves over active_sms and over
  * bytes_in_flight_per_sm, times the share that the curve over run_length gives to the mean run.  No
- * launch is faster than the curve over total_bytes, between whose points time is linear.  Stored
- * sectors that L2 did not hold take bytes / (write x share of the run length).  Reading and writing
- * for as long as each other runs at `copy`; x of the time reading, the difference counts 4x(1 - x).
+ * launch is faster than the curve over total_bytes, between whose points time is linear, and all
+ * have the time for which it leaves DRAM idle.  Stored sectors that L2 did not hold take bytes /
+ * (write x share of the run length).  Reading and writing for as long as each other runs at `copy`;
+ * x of the time reading, the difference counts 4x(1 - x).
  * The launch itself is kernel_floor, which includes the start of the first blocks.  */
 #include "sim/state/memory_state.h"
 #include "sim/timing/timing.h"
@@ -150,19 +151,15 @@ static double grid_clocks(const Launch *l, double memory_clocks) {
 
 /* ---- the device ---- */
 
-/* Seconds to read `bytes` by a curve of rates over the amount, linear between its points.  */
-static double ramp(const Curve *c, double bytes) {
-    int k = 0;
-    if (bytes <= c->px[0]) return bytes / c->py[0];
-    while (k < c->n - 2 && bytes > c->px[k + 1]) k++;
-    double x0 = c->px[k], x1 = c->px[k + 1], t0 = x0 / c->py[k], t1 = x1 / c->py[k + 1];
-    return t0 + (bytes - x0) * (t1 - t0) / (x1 - x0);
-}
-
-/* No kernel reads this much from DRAM in less.  */
-static double dram_ramp(const Launch *l) {
-    const Curve *c = hal_level_curve(&l->dev->memory[LEVEL_DRAM], "read", "total_bytes");
-    return c ? ramp(c, 32 * l->f->cold_loads) : 0;
+/* No kernel reads this much from DRAM in less.  `idle`: what that is longer than DRAM's own time,
+ * the start of a block and its first access, which are in a block's own time.  */
+static double dram_ramp(const Launch *l, double hz, double *idle) {
+    const MemoryLevel *m = &l->dev->memory[LEVEL_DRAM];
+    const Curve *c = hal_level_curve(m, "read", "total_bytes");
+    double bytes = 32 * l->f->cold_loads, start = figure(&l->dev->overheads.block_start, 0);
+    double whole = c ? hal_curve_seconds(c, bytes) : 0;
+    *idle = most(whole - l->dram - (start + figure(&m->latency, 0)) / hz, 0);
+    return whole;
 }
 
 /* The share of its full rate that a level has for runs of this length.  */
@@ -256,8 +253,8 @@ static double slots(const Launch *l) {
 }
 
 static double seconds_at(const Launch *l, double hz) {
-    double memory = most(l->dram, l->l2);
-    return most(most(memory, grid_clocks(l, memory * hz) / hz), dram_ramp(l));
+    double memory = most(l->dram, l->l2), idle, ramp = dram_ramp(l, hz, &idle);
+    return most(most(memory, grid_clocks(l, memory * hz) / hz) + idle, ramp);
 }
 
 /* The clock that the board's power allows a launch that took so many seconds at `hz`: power goes
