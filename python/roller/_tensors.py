@@ -34,18 +34,22 @@ _TYPES = [
     ("i8",     0,  8,  "i1",  None),
     ("u8",     1,  8,  "u1",  None),
     ("bool",   6,  8,  "b1",  None),
+    ("f8ue4m3", 10, 8, None,  "u1"),      # e4m3's codes with sign 0
     ("f8e4m3", 10, 8,  None,  "u1"),
     ("f8e5m2", 12, 8,  None,  "u1"),
+    ("f8ue8m0", 14, 8, None,  "u1"),
 ]
 CODES = {name: (code, bits) for name, code, bits, _, _ in _TYPES}
 NAME_OF_CODE = {(code, bits): name for name, code, bits, _, _ in _TYPES}
 _OF_NUMPY = {letter: name for name, _, _, letter, _ in _TYPES if letter}
 _RAW = {name: raw for name, _, _, _, raw in _TYPES if raw}
 # What packages of more types for NumPy (ml_dtypes) call them.
-_OTHER_NAMES = {"bfloat16": "bf16", "float8_e4m3fn": "f8e4m3", "float8_e5m2": "f8e5m2"}
+_OTHER_NAMES = {"bfloat16": "bf16", "float8_e4m3fn": "f8e4m3", "float8_e5m2": "f8e5m2",
+                "float8_e8m0fnu": "f8ue8m0"}
 _TORCH = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "i64": "int64",
           "i32": "int32", "i16": "int16", "i8": "int8", "u8": "uint8", "bool": "bool",
-          "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
+          "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2", "f8ue4m3": "float8_e4m3fn",
+          "f8ue8m0": "float8_e8m0fnu"}
 _SCALARS = {"f32": ctypes.c_float, "f64": ctypes.c_double, "i32": ctypes.c_int32,
             "i64": ctypes.c_int64}
 

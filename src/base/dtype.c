@@ -19,6 +19,7 @@ static const struct {
     {"double", TE_F64},      {"float64", TE_F64},  {"float", TE_F32},   {"float32", TE_F32},
     {"half", TE_F16},        {"float16", TE_F16},  {"bfloat16", TE_BF16},
     {"float8_e4m3fn", TE_F8E4M3},                  {"float8_e5m2", TE_F8E5M2},
+    {"float8_e8m0fnu", TE_F8UE8M0},
     {"int64", TE_I64},       {"int32", TE_I32},    {"int16", TE_I16},   {"int8", TE_I8},
     {"uint8", TE_U8},
 };
@@ -27,6 +28,7 @@ const char *te_dtype_name(TeDtype t) { return dtypes[t].name; }
 int te_dtype_bytes(TeDtype t) { return dtypes[t].bytes; }
 TeDtype te_dtype_compute(TeDtype t) { return dtypes[t].compute; }
 TeClass te_dtype_class(TeDtype t) { return dtypes[t].cls; }
+bool te_dtype_zero(TeDtype t) { return t != TE_F8UE8M0; }
 
 static bool is(const char *name, const char *s, size_t len) {
     return strlen(name) == len && memcmp(name, s, len) == 0;

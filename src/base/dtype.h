@@ -14,6 +14,8 @@
     X(BF16,   "bf16",    2, F32,  REAL)    \
     X(F8E4M3, "f8e4m3",  1, F32,  REAL)    \
     X(F8E5M2, "f8e5m2",  1, F32,  REAL)    \
+    X(F8UE4M3, "f8ue4m3", 1, F32, REAL)    \
+    X(F8UE8M0, "f8ue8m0", 1, F32, REAL)    \
     X(I64,    "i64",     8, I64,  INT)     \
     X(I32,    "i32",     4, I32,  INT)     \
     X(I16,    "i16",     2, I32,  INT)     \
@@ -34,6 +36,8 @@ const char *te_dtype_name(TeDtype t);
 int te_dtype_bytes(TeDtype t);
 TeDtype te_dtype_compute(TeDtype t);
 TeClass te_dtype_class(TeDtype t);
+/* Is a value of bytes 0 the number 0?  f8ue8m0 has none: its byte 0 is 2^-127.  */
+bool te_dtype_zero(TeDtype t);
 /* Accepts names and aliases ("half").  Returns false if it is no type.  */
 bool te_dtype_parse(const char *s, size_t len, TeDtype *out);
 #endif

@@ -72,6 +72,20 @@ uint8_t num_e5m2_encode(double v, Round r, bool sat) {
     return (uint8_t)encode(v, e5m2, 8, r, sat);
 }
 
+uint8_t num_ue4m3_encode(double v) {
+    return num_e4m3_encode(v < 0 ? 0 : v, ROUND_NEAREST_EVEN) & 0x7f;
+}
+
+uint8_t num_ue8m0_encode(double v) {
+    int e;
+    if (isnan(v)) return 255;
+    if (v <= 0x1p-127) return 0;
+    if (v >= 0x1p127) return 254;
+    double half = frexp(v, &e);           /* v = half * 2^e, 0.5 <= half < 1 */
+    int code = e - 1 + 127;
+    return (uint8_t)(code + (half > 0.75 || (half == 0.75 && code % 2 == 1)));
+}
+
 float num_f32_encode(double v, Round r) {
     /* The processor's own conversion, in the rounding mode every C program starts with.  */
     if (r == ROUND_NEAREST_EVEN && v == v) return (float)v;

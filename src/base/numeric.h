@@ -40,11 +40,26 @@ static inline double num_e4m3_decode(uint8_t bits) {
     return num_f16_decode((uint16_t)((bits & 0x80) << 8 | (bits & 0x7f) << 7 | nan)) * 256;
 }
 
+/* Scales of blocks (OCP Microscaling Formats, 2023): e4m3 without a sign, and an exponent alone,
+ * 2^(bits - 127), whose 255 is NaN.  */
+static inline double num_ue4m3_decode(uint8_t bits) { return num_e4m3_decode(bits & 0x7f); }
+
+static inline double num_ue8m0_decode(uint8_t bits) {
+    uint32_t word = bits == 0 ? 0x400000 : bits == 255 ? 0x7fffffff : (uint32_t)bits << 23;
+    float f;
+    memcpy(&f, &word, sizeof f);
+    return (double)f;
+}
+
 /* From f64 (exact for every f32 and every i32), one rounding.  */
 uint16_t num_f16_encode(double v, Round r, bool sat);
 uint16_t num_bf16_encode(double v, Round r, bool sat);
 uint8_t num_e4m3_encode(double v, Round r);                /* saturates to 448; NaN is 0x7f */
 uint8_t num_e5m2_encode(double v, Round r, bool sat);
+/* Saturate at both ends: what is less than the smallest value of the type, 0 of ue4m3 and 2^-127 of
+ * ue8m0, becomes that.  To nearest, ties to even codes.  */
+uint8_t num_ue4m3_encode(double v);
+uint8_t num_ue8m0_encode(double v);
 float num_f32_encode(double v, Round r);
 uint32_t num_tf32(float v, Round r);                       /* f32 bits with 13 low bits cleared */
 /* The unit in the last place of |v| in a format with `mant` stored fraction bits and minimal normal

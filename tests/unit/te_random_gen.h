@@ -20,7 +20,7 @@ enum {
 };
 
 typedef enum { REAL, INT, BOOLEAN, CLASSES } Class;
-enum { DTYPES = 6 };
+enum { DTYPES = 8 };
 typedef enum { INPUT, SCALAR, TEMPORARY, OUTPUT } Role;
 
 typedef struct {

@@ -150,6 +150,43 @@ static void check_format(Table *t) {
 
 static void every_f16(void **state) { (void)state, check_format(&f16); }
 static void every_bf16(void **state) { (void)state, check_format(&bf16); }
+/* The nearest of all values, the even code of two as near; the least and the largest for what lies
+ * beyond them.  */
+static int nearest_code(double v, int codes, double (*value)(uint8_t)) {
+    int best = 0;
+    for (int code = 1; code < codes; code++) {
+        double now = fabs(value((uint8_t)code) - v), before = fabs(value((uint8_t)best) - v);
+        if (now < before || (now == before && code % 2 == 0)) best = code;
+    }
+    return best;
+}
+
+static void scales(void **state) {
+    (void)state;
+    for (int code = 0; code < 255; code++) {
+        double v = num_ue8m0_decode((uint8_t)code);
+        assert_true(v == ldexp(1, code - 127));
+        for (int eighth = 0; eighth < 16; eighth++) {
+            double beside[] = {v * (1 + eighth / 16.0), nextafter(v * (1 + eighth / 16.0), 0),
+                               nextafter(v * (1 + eighth / 16.0), INFINITY)};
+            for (int i = 0; i < 3; i++)
+                assert_int_equal(num_ue8m0_encode(beside[i]),
+                                 nearest_code(beside[i], 255, num_ue8m0_decode));
+        }
+    }
+    assert_true(isnan(num_ue8m0_decode(255)));
+    assert_int_equal(num_ue8m0_encode(NAN), 255);
+    assert_int_equal(num_ue8m0_encode(0), 0);
+    assert_int_equal(num_ue8m0_encode(-INFINITY), 0);
+    assert_int_equal(num_ue8m0_encode(INFINITY), 254);
+    for (double v = -1; v < 600; v += 1.0 / 64)
+        assert_int_equal(num_ue4m3_encode(v), nearest_code(v, 127, num_ue4m3_decode));
+    assert_int_equal(num_ue4m3_encode(-0.0), 0);
+    assert_int_equal(num_ue4m3_encode(-NAN), 0x7f);
+    for (int code = 0; code < 128; code++)
+        assert_true(same(num_ue4m3_decode((uint8_t)(code + 128)), num_e4m3_decode((uint8_t)code)));
+}
+
 static void every_e4m3(void **state) { (void)state, check_format(&e4m3); }
 static void every_e5m2(void **state) { (void)state, check_format(&e5m2); }
 
@@ -278,6 +315,7 @@ int main(void) {
         cmocka_unit_test(every_f16),
         cmocka_unit_test(every_bf16),
         cmocka_unit_test(every_e4m3),
+        cmocka_unit_test(scales),
         cmocka_unit_test(every_e5m2),
         cmocka_unit_test(f16_agrees_with_the_compiler),
         cmocka_unit_test(f32_agrees_with_the_processor),

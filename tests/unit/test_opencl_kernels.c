@@ -212,6 +212,8 @@ static const struct {
     {"softmax", NULL, "N=19 C=200"},
     {"transpose", "nhwc_to_nchw", "N=2 H=20 W=18"},
     {"transpose", "split_heads", "N=2 H=20 W=18"},
+    {"mxfp8", "quantize", "M=19 K=96"},
+    {"mxfp8", "product", "M=33 N=40 K=96"},
     {"weights_i8", NULL, "M=9 N=40 K=64"},
 };
 enum { EXAMPLES = sizeof examples / sizeof *examples };

@@ -49,6 +49,8 @@ NARROW(f16, uint16_t, num_f16_encode(v, ROUND_NEAREST_EVEN, false))
 NARROW(bf16, uint16_t, num_bf16_encode(v, ROUND_NEAREST_EVEN, false))
 NARROW(e4m3, uint8_t, num_e4m3_encode(v, ROUND_NEAREST_EVEN))
 NARROW(e5m2, uint8_t, num_e5m2_encode(v, ROUND_NEAREST_EVEN, true))
+NARROW(ue4m3, uint8_t, num_ue4m3_encode(v))
+NARROW(ue8m0, uint8_t, num_ue8m0_encode(v))
 
 #define PAIR(type)                                                                                 \
     static bool two_##type(const Case *c, const Given *g, u64 r) {                                 \
@@ -97,11 +99,15 @@ static const Case conversions[] = {
     CASE("float", "ushort", "rl_bf16_to_f32(x)", from_bf16),
     CASE("float", "ushort", "rl_e4m3_to_f32((uchar)x)", from_e4m3),
     CASE("float", "ushort", "rl_e5m2_to_f32((uchar)x)", from_e5m2),
+    CASE("float", "ushort", "rl_ue4m3_to_f32((uchar)x)", from_ue4m3),
+    CASE("float", "ushort", "rl_ue8m0_to_f32((uchar)x)", from_ue8m0),
     CASE("float", "int", "rl_small_to_f32(x)", small),
     CASE("ushort", "float", "rl_f32_to_f16(x)", to_f16),
     CASE("ushort", "float", "rl_f32_to_bf16(x)", to_bf16),
     CASE("ushort", "float", "rl_f32_to_e4m3(x)", to_e4m3),
     CASE("ushort", "float", "rl_f32_to_e5m2(x)", to_e5m2),
+    CASE("ushort", "float", "rl_f32_to_ue4m3(x)", to_ue4m3),
+    CASE("ushort", "float", "rl_f32_to_ue8m0(x)", to_ue8m0),
     CASE("ushort", "double", "rl_f32_to_f16(rl_f64_to_odd(x))", by_odd_f64),
     CASE("ushort", "long", "rl_f32_to_bf16(rl_i64_to_odd(x))", by_odd_i64),
     CASE("uint", "float", "rl_f32x2_to_f16(x, y)", two_f16),
@@ -125,21 +131,24 @@ static void hostile_values(void **state) {
 
 /* ---- all codes, and all places where f32 are rounded to them ---- */
 
-enum { CODES = 1 << 16, TYPES = 4, BESIDE = 6 };
-static const char *const narrow[TYPES] = {"f16", "bf16", "e4m3", "e5m2"};
+enum { CODES = 1 << 16, TYPES = 6, BESIDE = 6 };
+static const char *const narrow[TYPES] = {"f16", "bf16", "e4m3", "e5m2", "ue4m3", "ue8m0"};
 
 static double value_of(int type, unsigned code) {
     switch (type) {
     case 0: return num_f16_decode((uint16_t)code);
     case 1: return num_bf16_decode((uint16_t)code);
     case 2: return num_e4m3_decode((uint8_t)code);
-    default: return num_e5m2_decode((uint8_t)code);
+    case 3: return num_e5m2_decode((uint8_t)code);
+    case 4: return num_ue4m3_decode((uint8_t)code);
+    default: return num_ue8m0_decode((uint8_t)code);
     }
 }
 
 static bool is_code(int type, u64 r, double v) {
-    return type == 0 ? is_f16(r, v) : type == 1 ? is_bf16(r, v) : type == 2 ? is_e4m3(r, v)
-                                                                             : is_e5m2(r, v);
+    static bool (*const is[TYPES])(u64, double) = {is_f16,  is_bf16,  is_e4m3,
+                                                   is_e5m2, is_ue4m3, is_ue8m0};
+    return is[type](r, v);
 }
 
 /* A code's value, the middle to the next one, and what lies beside both.  */

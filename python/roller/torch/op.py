@@ -13,7 +13,8 @@ from .values import TYPES
 
 __all__ = ["TorchOp", "torch_op"]
 _DTYPES = {name: dtype for dtype, name in TYPES.items()} | {
-    "f8e4m3": torch.float8_e4m3fn, "f8e5m2": torch.float8_e5m2}
+    "f8e4m3": torch.float8_e4m3fn, "f8e5m2": torch.float8_e5m2,
+    "f8ue4m3": torch.float8_e4m3fn, "f8ue8m0": torch.float8_e8m0fnu}
 _SCALARS = {"f32": "float", "f64": "float", "i32": "int", "i64": "int"}
 _ops, _lock = {}, threading.RLock()
 

@@ -2,14 +2,17 @@
 #include "codegen/expr/expr.h"
 #include "rprogram/derived.h"
 #include <math.h>
+#include <string.h>
 
 /* The middle of prelude names: rl_f32_to_e4m3.  */
 static const char *short_name(TeDtype t) {
-    return t == TE_F8E4M3 ? "e4m3" : t == TE_F8E5M2 ? "e5m2" : te_dtype_name(t);
+    const char *name = te_dtype_name(t);
+    bool small = te_dtype_class(t) == TE_CLASS_REAL && te_dtype_bytes(t) == 1;
+    return small ? name + strlen("f8") : name;
 }
 
 static bool is_narrow_real(TeDtype t) {
-    return t == TE_F16 || t == TE_BF16 || t == TE_F8E4M3 || t == TE_F8E5M2;
+    return te_dtype_class(t) == TE_CLASS_REAL && te_dtype_bytes(t) < te_dtype_bytes(TE_F32);
 }
 
 bool cg_range_of_storage(TeDtype t, int64_t *lo, int64_t *hi) {

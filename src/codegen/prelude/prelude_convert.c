@@ -39,6 +39,15 @@ const PreludeRow prelude_convert[] = {
      FN "float rl_e5m2_to_f32(unsigned char x) {\n"
         "    return rl_f16_to_f32((unsigned short)(x << 8));\n"
         "}\n"},
+    {"rl_ue4m3_to_f32", 0,
+     FN "float rl_ue4m3_to_f32(unsigned char x) {\n"
+        "    return rl_e4m3_to_f32((unsigned char)(x & 0x7fu));\n"
+        "}\n"},
+    {"rl_ue8m0_to_f32", 0,
+     FN "float rl_ue8m0_to_f32(unsigned char x) {\n"
+        "    const unsigned u = x == 0xffu ? 0x7fc00000u : (unsigned)x << 23;\n"
+        "    return __uint_as_float(x == 0 ? 0x400000u : u);\n"
+        "}\n"},
 
     /* Integers below 2^22 to f32 through the mantissa of 1.5 * 2^23: exact, and two instructions
      * of the usual rate where a conversion has a quarter of it or less.  */
@@ -111,6 +120,18 @@ const PreludeRow prelude_convert[] = {
         "    asm(\"cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;\" : \"=h\"(pair) : \"f\"(0.0f), "
         "\"f\"(x));\n"
         "    return (unsigned char)pair;\n"
+        "}\n"},
+    {"rl_f32_to_ue4m3", 0,
+     FN "unsigned char rl_f32_to_ue4m3(float x) {\n"
+        "    return rl_f32_to_e4m3(x < 0.0f ? 0.0f : fabsf(x));\n"
+        "}\n"},
+    /* Below 2^-126 the next code is no power of two times the last one: 2^-127 is code 0.  */
+    {"rl_f32_to_ue8m0", 0,
+     FN "unsigned char rl_f32_to_ue8m0(float x) {\n"
+        "    const unsigned u = __float_as_uint(fmaxf(x, 0.0f));\n"
+        "    const unsigned low = u > 0x600000u, code = (u + 0x3fffffu + (u >> 23 & 1u)) >> 23;\n"
+        "    const unsigned y = u < 0x800000u ? low : code < 254u ? code : 254u;\n"
+        "    return (unsigned char)(x != x ? 0xffu : y);\n"
         "}\n"},
 
     /* Reals to integers: toward zero, saturating, NaN to 0.  */

@@ -59,6 +59,15 @@ const PreludeRow prelude_opencl_convert[] = {
      FN "float rl_e5m2_to_f32(uchar x) {\n"
         "    return rl_f16_to_f32((ushort)(x << 8));\n"
         "}\n"},
+    {"rl_ue4m3_to_f32", 0,
+     FN "float rl_ue4m3_to_f32(uchar x) {\n"
+        "    return rl_e4m3_to_f32((uchar)(x & 0x7fu));\n"
+        "}\n"},
+    {"rl_ue8m0_to_f32", 0,
+     FN "float rl_ue8m0_to_f32(uchar x) {\n"
+        "    const uint u = x == 0xffu ? 0x7fc00000u : (uint)x << 23;\n"
+        "    return as_float(x == 0 ? 0x400000u : u);\n"
+        "}\n"},
     /* Integers below 2^22, exactly.  */
     {"rl_small_to_f32", 0,
      FN "float rl_small_to_f32(int x) {\n"
@@ -92,6 +101,18 @@ const PreludeRow prelude_opencl_convert[] = {
         "}\n"},
     SMALL("e4m3", "448.0f", "0.015625f", "512.0f", "0x7ffffu", "20", "960u"),
     SMALL("e5m2", "57344.0f", "0.00006103515625f", "65536.0f", "0xfffffu", "21", "448u"),
+    {"rl_f32_to_ue4m3", 0,
+     FN "uchar rl_f32_to_ue4m3(float x) {\n"
+        "    return rl_f32_to_e4m3(x < 0.0f ? 0.0f : fabs(x));\n"
+        "}\n"},
+    /* Below 2^-126 the next code is no power of two times the last one: 2^-127 is code 0.  */
+    {"rl_f32_to_ue8m0", 0,
+     FN "uchar rl_f32_to_ue8m0(float x) {\n"
+        "    const uint u = as_uint(fmax(x, 0.0f));\n"
+        "    const uint low = u > 0x600000u, code = (u + 0x3fffffu + (u >> 23 & 1u)) >> 23;\n"
+        "    const uint y = u < 0x800000u ? low : code < 254u ? code : 254u;\n"
+        "    return (uchar)(x != x ? 0xffu : y);\n"
+        "}\n"},
     PAIR("f16"),
     PAIR("bf16"),
 

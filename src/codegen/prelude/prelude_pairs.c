@@ -124,5 +124,7 @@ const PreludeRow prelude_pairs[] = {
     STORE("e4m3", 89, "unsigned char", "unsigned short"),
     STORE_EACH("e5m2", "unsigned char"),
     STORE("e5m2", 89, "unsigned char", "unsigned short"),
+    STORE_EACH("ue4m3", "unsigned char"),
+    STORE_EACH("ue8m0", "unsigned char"),
 };
 const int prelude_pairs_rows = sizeof prelude_pairs / sizeof *prelude_pairs;

@@ -9,8 +9,9 @@ uint8_t arguments_code(TeDtype t) {
     switch (t) {
     case TE_BF16: return 4;
     case TE_BOOL: return 6;
-    case TE_F8E4M3: return 10;
+    case TE_F8E4M3: case TE_F8UE4M3: return 10;   /* the codes are the same where the sign is 0 */
     case TE_F8E5M2: return 12;
+    case TE_F8UE8M0: return 14;
     case TE_U8: return 1;
     case TE_I64: case TE_I32: case TE_I16: case TE_I8: return 0;
     default: return 2;

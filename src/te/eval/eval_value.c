@@ -82,6 +82,10 @@ double eval_round(TeDtype t, double v) {
         return num_e4m3_decode(num_e4m3_encode(v, ROUND_NEAREST_EVEN));
     case TE_F8E5M2:
         return num_e5m2_decode(num_e5m2_encode(v, ROUND_NEAREST_EVEN, true));
+    case TE_F8UE4M3:
+        return num_ue4m3_decode(num_ue4m3_encode(v));
+    case TE_F8UE8M0:
+        return num_ue8m0_decode(num_ue8m0_encode(v));
     default:
         return v;
     }
@@ -141,6 +145,8 @@ TeValue te_load(TeDtype t, const void *p) {
     case TE_BF16: out.v = num_bf16_decode(x.u16); break;
     case TE_F8E4M3: out.v = num_e4m3_decode(x.u8); break;
     case TE_F8E5M2: out.v = num_e5m2_decode(x.u8); break;
+    case TE_F8UE4M3: out.v = num_ue4m3_decode(x.u8); break;
+    case TE_F8UE8M0: out.v = num_ue8m0_decode(x.u8); break;
     case TE_I64: out.i = x.i64; break;
     case TE_I32: out.i = x.i32; break;
     case TE_I16: out.i = x.i16; break;
@@ -160,6 +166,8 @@ void te_store(TeDtype t, const TeValue *v, void *p) {
     case TE_BF16: x.u16 = num_bf16_encode(v->v, ROUND_NEAREST_EVEN, false); break;
     case TE_F8E4M3: x.u8 = num_e4m3_encode(v->v, ROUND_NEAREST_EVEN); break;
     case TE_F8E5M2: x.u8 = num_e5m2_encode(v->v, ROUND_NEAREST_EVEN, true); break;
+    case TE_F8UE4M3: x.u8 = num_ue4m3_encode(v->v); break;
+    case TE_F8UE8M0: x.u8 = num_ue8m0_encode(v->v); break;
     case TE_I64: x.i64 = v->i; break;
     case TE_I32: x.i32 = (int32_t)eval_wrap(t, (uint64_t)v->i); break;
     case TE_I16: x.i16 = (int16_t)eval_wrap(t, (uint64_t)v->i); break;

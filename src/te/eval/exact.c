@@ -34,8 +34,10 @@ int te_significand(TeDtype t) {
     case TE_F32: return 24;
     case TE_F16: return 11;
     case TE_BF16: return 8;
-    case TE_F8E4M3: return 4;
+    case TE_F8E4M3:
+    case TE_F8UE4M3: return 4;
     case TE_F8E5M2: return 3;
+    case TE_F8UE8M0: return 1;
     default: return 63;
     }
 }

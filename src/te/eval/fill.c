@@ -191,7 +191,8 @@ static int lowest_exponent(TeDtype t) {
     case TE_F64: return -1023;
     case TE_F16:
     case TE_F8E5M2: return -15;
-    case TE_F8E4M3: return -7;
+    case TE_F8E4M3:
+    case TE_F8UE4M3: return -7;
     default: return -127;
     }
 }
@@ -259,6 +260,14 @@ static TeValue next_value(Draw *d) {
     return v;
 }
 
+/* What a type without a sign, or of powers of two alone, has in place of v.  */
+static double unsigned_value(const TeSource *s, double v) {
+    if (s->type == TE_F8UE4M3) return fabs(v);
+    if (s->type != TE_F8UE8M0 || isnan(v) || isinf(v)) return v;
+    if (s->kind == TE_FILL_INTEGERS) return v < 0 ? 2 : 1;
+    return v == 0 ? 1 : fabs(v);
+}
+
 /* Of a line: some lie far below zero or above it, so that where nothing is read 0 is no more the
  * maximum than -1e30 is.  Each has one peak that exceeds all else by so much that the exponentials
  * of the rest vanish beside its own; often near an end, where vectors and masks end, too.  */
@@ -323,6 +332,7 @@ static void fill_run(Draw *d, Place x, int64_t n, char *to) {
         if (line.shift != 0) v.v += line.shift;
         if (x.at + i == line.peak) v = line.top;
         if (at >= special.first && at < special.end) v = special.value;
+        v.v = unsigned_value(s, v.v);
         te_store(s->type, &v, to + (size_t)i * size);
     }
 }

@@ -26,6 +26,8 @@ static double rounded(TeDtype to, double v) {
     case TE_BF16: return num_bf16_decode(num_bf16_encode(v, r, false));
     case TE_F8E4M3: return num_e4m3_decode(num_e4m3_encode(v, r));
     case TE_F8E5M2: return num_e5m2_decode(num_e5m2_encode(v, r, false));
+    case TE_F8UE4M3: return num_ue4m3_decode(num_ue4m3_encode(v));
+    case TE_F8UE8M0: return num_ue8m0_decode(num_ue8m0_encode(v));
     case TE_F32: return (double)(float)v;
     default: return v;
     }
@@ -97,7 +99,9 @@ void keep_storage(TeExpr *e) {
 
 static bool literal_check(Op *op, const TeExpr *e, uint32_t pos, TeDtype to) {
     Buf b = buf_new(op->f->arena);
-    bool saturates = to == TE_F8E4M3 && fabs(e->v.r) > 464;
+    bool saturates = (to == TE_F8E4M3 && fabs(e->v.r) > 464) ||
+                     (to == TE_F8UE4M3 && (e->v.r < 0 || e->v.r > 464)) ||
+                     (to == TE_F8UE8M0 && !(e->v.r >= 0x1p-127 && e->v.r < 0x1.8p127));
     if (isinf(e->v.r) || (isfinite(rounded(to, e->v.r)) && !saturates)) return true;
     if (e->whole)
         buf_printf(&b, "%.0f", e->v.r);
