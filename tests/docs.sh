@@ -15,3 +15,10 @@ try 'another time passes' tools/docs --check "$BUILD" "$dir/time.md"
 is 'another figure does not' "$(tools/docs --check "$BUILD" "$dir/figure.md" | grep -c '^not ok')" -eq 1
 tools/docs "$BUILD" "$dir/figure.md" >"$dir/log"
 has "$dir/figure.md" 'in 4 blocks' 'make docs mends it'
+
+# A page of reference that is not what its sources say is found and mended.
+cp -r docs/reference "$dir/reference"
+echo stale >>"$dir/reference/plan.md"
+is 'a stale page of reference is found' "$(python3 tools/reference --check "$BUILD" "$dir/reference" | grep -c '^not ok')" -eq 1
+python3 tools/reference "$BUILD" "$dir/reference" >"$dir/log"
+try 'and made anew' cmp docs/reference/plan.md "$dir/reference/plan.md"

@@ -1,11 +1,12 @@
-"""Makes docs/reference, of what the sources say:  python3 tools/reference [--check] BUILD    (make docs)
+"""Makes docs/reference, of what the sources say:  python3 tools/reference [--check] BUILD [FOLDER]    (make docs)
 
 Each page has a file here that reads one kind of source.  --check changes nothing, and fails where a
-page is not what would be made; prints TAP.
+page is not what would be made, or where a page for people repeats a fact wrongly; prints TAP.
 """
 import os
 import sys
 
+import guide
 import headers
 import manuals
 import messages
@@ -23,11 +24,11 @@ PAGES = {"c-api.md": lambda build: headers.page(), "messages.md": lambda build: 
 
 def main():
     check = "--check" in sys.argv
-    build, = (os.path.abspath(a) for a in sys.argv[1:] if a != "--check")
+    build, *folder = (os.path.abspath(a) for a in sys.argv[1:] if a != "--check")
     os.chdir(ROOT)
     failed = False
     for name, made in PAGES.items():
-        path, text = f"docs/reference/{name}", made(build).rstrip() + "\n"
+        path, text = f"{(folder or ['docs/reference'])[0]}/{name}", made(build).rstrip() + "\n"
         same = os.path.exists(path) and open(path, encoding="utf-8").read() == text
         if check:
             print(f"{'ok' if same else 'not ok'} - {path} is what its sources say"
@@ -37,6 +38,11 @@ def main():
                 f.write(text)
             print(f"{path}: written anew")
         failed |= not same
+    if check:
+        wrong = list(guide.faults())
+        print("".join(f"# {w}\n" for w in wrong) + f"{'not ok' if wrong else 'ok'} - "
+              f"{guide.PAGE} has the types, errors and limits of the sources")
+        failed |= bool(wrong)
     return check and failed
 
 
