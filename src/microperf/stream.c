@@ -1,7 +1,8 @@
 /* The estimate of the stream skeleton: bytes, latency and issue.
  *
  * Elements of the domain are spread over threads, items per thread, vec at once.  DRAM is bytes /
- * rate, with whole sectors of accesses whose neighbours lie apart; L2 = min(sector, stride *
+ * rate, with whole sectors of accesses whose neighbours lie apart, and of each row of what is
+ * gathered by rows; L2 = min(sector, stride *
  * element) bytes per element and trip, at most twice the unique bytes in a loop whose windows
  * overlap, and of a map that reads at several shifts again min(1, shift / elements of a block) of
  * them for each shift; ISSUE of a map has what it computes, 1.5 instructions per request of each
@@ -16,6 +17,7 @@
  * too.  Where a map reads beyond an edge, or one of several tensors (padding, concatenation, the
  * outer taps of a stencil), vectors that lie inside or outside as a whole are read whole, under one
  * test.  */
+#include "microperf/sectors.h"
 #include "microperf/story.h"
 #include "microperf/views.h"
 
@@ -37,7 +39,7 @@ static int reads_of(const ReadWidths *w) {
 static Loads map_loads(const Problem *p, const RProg *r, double step) {
     enum { NARROW = 2 };
     const ROperand *op = &p->op[0];
-    double vec = r->store_vec, width = lesser(op->affine ? op->vec_mn : 1, vec);
+    double vec = r->store_vec, width = lesser(op->vec_mn, vec);
     double lines = lesser(greater(vec * op->bytes * WARP / 128, 1), WARP);
     double spread = lesser(greater(step * vec * op->bytes * WARP / 128, 1), WARP);
     Loads l = {.requests = mp_map_requests(p->map.widths, r->store_vec),
@@ -63,13 +65,23 @@ static Loads trip_loads(const Problem *p, const RProg *r, double step) {
     return l;
 }
 
+/* Bytes that L2 sends for an element of the widest read: of what is gathered whole sectors of each
+ * run.  */
+static double widest_bytes(const ROperand *op, double step) {
+    if (op->affine || op->run_mn <= 1)
+        return lesser(greater(step, op->affine ? 0 : SECTOR) * op->bytes, SECTOR);
+    double sectors = mp_mean_sectors(op->run_mn, op->bytes, op->bytes,
+                                     mp_grain(op->vec_mn * op->bytes));
+    return sectors * SECTOR / (double)op->run_mn;
+}
+
 static Loads loads_of(const Model *m, const RProg *r) {
     const Problem *p = m->p;
     const ROperand *op = &p->op[0];
     bool map = reads_of(&p->map.widths) > 0;
     double step = op->stride_mn < 0 ? (double)-op->stride_mn : (double)op->stride_mn;
     Loads l = map ? map_loads(p, r, step) : trip_loads(p, r, step);
-    l.bytes += lesser(greater(step, op->affine ? 0 : SECTOR) * op->bytes, SECTOR);
+    l.bytes += widest_bytes(op, step);
     return l;
 }
 
@@ -137,6 +149,10 @@ static void summary(const Problem *p, const Device *dev, const RProg *r, Buf *ou
                (int)r->thread.extent[AX_M], r->store_vec);
 }
 
+static int lesser_width(const ROperand *op, const RProg *r) {
+    return op->vec_mn < r->store_vec ? op->vec_mn : r->store_vec;
+}
+
 static void explain(const Story *s) {
     const Problem *p = s->p;
     const RProg *r = &s->best->prog;
@@ -152,10 +168,12 @@ static void explain(const Story *s) {
     buf_putc(out, '\n');
     if (op->present) {
         buf_printf(out, "  widest read: %d bytes an element, ", op->bytes);
-        if (!op->affine) buf_puts(out, "gathered\n");
+        if (!op->affine && op->run_mn > 1)
+            buf_printf(out, "gathered in rows of %lld, neighbours %d at once\n",
+                       (long long)op->run_mn, lesser_width(op, r));
+        else if (!op->affine) buf_puts(out, "gathered\n");
         else if (op->stride_mn == 1)
-            buf_printf(out, "neighbours %d at once\n",
-                       op->vec_mn < r->store_vec ? op->vec_mn : r->store_vec);
+            buf_printf(out, "neighbours %d at once\n", lesser_width(op, r));
         else
             buf_printf(out, "%lld elements from one to the next\n", (long long)op->stride_mn);
     }

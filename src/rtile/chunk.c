@@ -1,18 +1,16 @@
 /* Reads of an expression at neighbouring points: what one access can fetch for all of them.  */
 #include "rtile/facts.h"
 
-/* What a subscript is at points x0 + v, v = 0 .. vec - 1, where x0 is a multiple of vec: a multiple
- * of `width` for v = 0, plus v * width / vec.  width 1: the same at all of them; 0: neither.  */
-static int subscript_width(const TeExpr *e, int index, int vec) {
+int rtile_subscript_width(const TeExpr *e, int index, int vec) {
     if (!(access_uses(e) >> index & 1)) return 1;
     if (e->kind == TE_INDEX) return vec;
     if (e->kind == TE_CAST) {
         bool exact = e->store == TE_I64 && te_dtype_class(e->args[0]->type) == TE_CLASS_INT;
-        return exact ? subscript_width(e->args[0], index, vec) : 0;
+        return exact ? rtile_subscript_width(e->args[0], index, vec) : 0;
     }
     if (e->n_args != 2 || e->type != TE_I64 || e->args[1]->kind != TE_INT) return 0;
     int64_t by = e->args[1]->v.i;
-    int width = subscript_width(e->args[0], index, vec);
+    int width = rtile_subscript_width(e->args[0], index, vec);
     if (width == 0) return 0;
     switch (e->kind) {
     case TE_ADD:
@@ -35,7 +33,7 @@ static int read_width(const Te *te, const TeStmt *s, const TeExpr *read, int ind
     if (read->other) return 0;
     access_read(te, s, read, &x);
     for (int d = 0; d < t->rank; d++) {
-        int w = subscript_width(read->args[d], index, vec);
+        int w = rtile_subscript_width(read->args[d], index, vec);
         if (w > 1 && x.guard[d] && t->shape[d].value % w) return 0;
         if (w == 0 || (w > 1 && (run >= 0 || t->stride[d].value != 1))) return 0;
         if (w == 1) continue;
@@ -70,7 +68,7 @@ bool rtile_same_along(const TeStmt *s, const TeExpr *read, const FusedAxis *axis
     if (!(access_uses(read) & indices)) return true;
     if (index < 0 || s->index[index].hi.expr || s->index[index].hi.value % vec) return false;
     for (int d = 0; d < read->n_args; d++)
-        if (subscript_width(read->args[d], index, vec) != 1) return false;
+        if (rtile_subscript_width(read->args[d], index, vec) != 1) return false;
     return true;
 }
 

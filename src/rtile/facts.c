@@ -129,7 +129,7 @@ int64_t access_unique(const Te *te, const TeStmt *s, const Access *a) {
         all *= t->shape[i].value;
         if (a->affine) used *= distinct(s, &a->sub[i], access_extent(te, a, i));
     }
-    return a->affine ? used : all;
+    return a->affine ? used : gathered_unique(te, s, a, all);
 }
 
 /* Is it an integer's division by a power of two?  */

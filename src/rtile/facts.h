@@ -37,6 +37,7 @@ int64_t span_stride(const Span *s, const FusedAxis *axis);
 /* The longest chunk along the axis whose reads rtile_chunk_reads finds; 1: none.  */
 int chunk_vector(const Te *te, const TeStmt *s, const TeExpr *e, const FusedAxis *axis, int align);
 /* Distinct elements that an access touches.  */
+int64_t gathered_unique(const Te *te, const TeStmt *s, const Access *a, int64_t all);
 int64_t access_unique(const Te *te, const TeStmt *s, const Access *a);
 /* The read of an expression that moves the most data, which stands for it, and the bytes of all;
  * false: it reads nothing.  */

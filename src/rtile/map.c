@@ -17,6 +17,14 @@ static bool is_repeated(const Problem *p, int which, const ReadList *read, int n
     return false;
 }
 
+/* The index of statement `which` along which its outputs are neighbours; -1: there is none.  */
+static int view_along(const Problem *p, int which, const FusedAxis *axis) {
+    int index = rtile_chunk_index(view_root(p), axis);
+    for (int j = 0; which >= 0 && index >= 0 && j < view_statement(p, which)->n_left; j++)
+        if (p->group->perm[which][j] == index) return j;
+    return which < 0 ? index : -1;
+}
+
 static bool is_domain(const TeStmt *root, const FusedAxis *axis) {
     for (int i = 0; i < axis->n; i++) {
         if (axis->index[i] != i) return false;
@@ -45,6 +53,16 @@ static int width_of(const Problem *p, int which, const FusedAxis *axis, int alig
     return log < READ_WIDTHS ? log : READ_WIDTHS - 1;
 }
 
+/* log2 of the access to vectors of the outputs, where it can be wide.  */
+static int gathered_width(const Problem *p, int which, const FusedAxis *axis, int align,
+                          const Access *a) {
+    int log = 0, index = view_along(p, which, axis);
+    if (index < 0 || p->flat_vec < 2 || !is_domain(view_root(p), axis)) return 0;
+    int width = rtile_gathered_width(p->te, view_statement(p, which), a, index, p->flat_vec, align);
+    for (; width > 1; width /= 2) log++;
+    return log < READ_WIDTHS ? log : READ_WIDTHS - 1;
+}
+
 ReadWidths rtile_widths(const Problem *p, const FusedAxis *axis, int align,
                         bool (*skip)(const Problem *, const TeExpr *), double *bytes) {
     ReadWidths out = {{0}};
@@ -58,7 +76,7 @@ ReadWidths rtile_widths(const Problem *p, const FusedAxis *axis, int align,
                 continue;
             access_read(p->te, view_statement(p, which), read.at[i], &a);
             if (a.affine) out.of[width_of(p, which, axis, align, &a, bytes)]++;
-            else out.of[0]++;
+            else out.of[gathered_width(p, which, axis, align, &a)]++;
         }
     }
     return out;

@@ -177,6 +177,18 @@ static FusedAxis flat_axis(const TeStmt *s, bool reduction) {
     return f;
 }
 
+/* A read of rows that data choose, or that wrap.  */
+static void describe_gathered(Problem *p, const FusedAxis *domain, const Access *a, int align) {
+    const TeStmt *s = &p->te->stmt[p->group->root];
+    ROperand *op = &p->op[0];
+    int index = rtile_chunk_index(s, domain);
+    if (index < 0) return;
+    op->run_mn = rtile_gathered_run(p->te, s, a->read, index);
+    op->stride_mn = op->run_mn > 1;
+    if (p->flat_vec > 1)
+        op->vec_mn = rtile_gathered_width(p->te, s, a, index, p->flat_vec, align);
+}
+
 static void describe_stream(int align, const bool *stored, Problem *p) {
     const TeStmt *s = &p->te->stmt[p->group->root];
     FusedAxis domain = flat_axis(s, false), loop = flat_axis(s, true);
@@ -201,7 +213,10 @@ static void describe_stream(int align, const bool *stored, Problem *p) {
     op->affine = a.affine;
     op->digits_mn = domain.n_digit;
     op->digits_k = loop.n_digit;
-    if (!a.affine) return;
+    if (!a.affine) {
+        describe_gathered(p, &domain, &a, align);
+        return;
+    }
     Span span = span_of_read(p->te, s, &a);
     op->guarded = span.n_guard > 0;
     op->stride_mn = span_stride(&span, &domain);

@@ -300,6 +300,15 @@ typedef struct {
 /* Elements of an access, over the root's indices, to neighbours; they need count / that many.  */
 int rtile_neighbour_width(const Te *te, const Neighbours *n, const Access *x, int align);
 
+/* What a subscript is at points x0 + v, v = 0 .. vec - 1, where x0 is a multiple of vec: a multiple
+ * of the width for v = 0, plus v * width / vec.  1: the same at all of them; 0: neither.  */
+int rtile_subscript_width(const TeExpr *e, int index, int vec);
+/* Of a read that is not affine (gather.c): the elements that lie side by side where the index runs,
+ * and the widest access to `vec` neighbours along it, from multiples of that on.  */
+int64_t rtile_gathered_run(const Te *te, const TeStmt *s, const TeExpr *read, int index);
+int rtile_gathered_width(const Te *te, const TeStmt *s, const Access *x, int index, int vec,
+                         int align);
+
 /* Distance of neighbouring columns under an access over the frame's indices, 0 if it is not
  * constant, and the widest access at multiples of it along the columns that is aligned in
  * every row.  */

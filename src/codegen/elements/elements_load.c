@@ -56,6 +56,17 @@ static int along(const Kernel *k, int stmt) {
     return -1;
 }
 
+static bool moves(const Access *x, int d, int index) {
+    return x->affine ? x->sub[d].coef[index] != 0 : access_uses(x->read->args[d]) >> index & 1;
+}
+
+/* The widest access to rows that data choose.  */
+static int gathered_width(const Kernel *k, int stmt, const Access *x) {
+    int j = along(k, stmt);
+    if (k->l->kind != KERNEL_STREAM || kernel_root(k)->rhs->kind == TE_REDUCE || j < 0) return 1;
+    return rtile_gathered_width(k->cg->te, &k->cg->te->stmt[stmt], x, j, k->at.vec, k->cg->align);
+}
+
 /* Is each access of `width` elements of a map inside of the tensor or outside, as a whole?  */
 static bool whole_accesses(const Kernel *k, int stmt, const Access *x, int width) {
     const TeStmt *s = &k->cg->te->stmt[stmt];
@@ -67,7 +78,8 @@ static bool whole_accesses(const Kernel *k, int stmt, const Access *x, int width
     if (other && other->kind != TE_INT && other->kind != TE_REAL && other->kind != TE_BOOLEAN)
         return false;
     for (int d = 0; d < t->rank; d++) {
-        if (x->guard[d] &&
+        if (!x->guard[d] || !moves(x, d, j)) continue;
+        if (!x->affine ||
             !rtile_tested_as_one(s, &x->sub[d], j, te_extent_divisor(&t->shape[d]), width))
             return false;
     }
@@ -84,7 +96,7 @@ static Ir access_test(Kernel *k, int stmt, const Access *x, Ir p, int width) {
     for (int d = 0; d < t->rank; d++) {
         if (!x->guard[d]) continue;
         Ir sub = cg_expr(&first, x->read->args[d], TE_I64);
-        if (x->sub[d].coef[j]) sub = ir_add(cg, sub, ir_mul_n(cg, p, width));
+        if (moves(x, d, j)) sub = ir_add(cg, sub, ir_mul_n(cg, p, width));
         test = ir_both(cg, test, ir_binary(cg, IR_GE, sub, ir_int(cg, 0)));
         test = ir_both(cg, test, ir_lt(cg, sub, cg_extent(cg, &t->shape[d])));
     }
@@ -127,14 +139,14 @@ void elements_load_vectors(Kernel *k, int stmt, const TeExpr *e) {
         bool have = elements_makes(k, reads.at[i]->v.ref) || elements_given(k, stmt, reads.at[i]);
         Access x;
         access_read(k->cg->te, s, reads.at[i], &x);
-        if (have || !x.affine) continue;
-        int width = elements_width(k, stmt, &x);
+        if (have) continue;
+        int width = x.affine ? elements_width(k, stmt, &x) : gathered_width(k, stmt, &x);
         if (width > 1 && !access_guarded(k->cg->te, &x)) {
             load_vector(k, stmt, &x, width);
             continue;
         }
         while (width > 1 && !whole_accesses(k, stmt, &x, width)) width /= 2;
         if (width > 1) load_accesses(k, stmt, &x, width);
-        else stream_give(k, stmt, &x);
+        else if (x.affine) stream_give(k, stmt, &x);
     }
 }
