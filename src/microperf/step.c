@@ -44,6 +44,8 @@
 enum { STEP_ISSUE = 40, BODY_ISSUE = 14 };
 /* Instructions of one access to a region, and of one entry of its table of places.  */
 enum { REGION_ISSUE = 16, ENTRY_ISSUE = 24 };
+/* Instructions to test and combine the subscripts of a chunk that is gathered.  */
+enum { GATHER_ISSUE = 12 };
 /* Clocks from a product of matrices to the next one with the same accumulators, where the profile
  * does not say.  */
 enum { MMA_LATENCY = 33 };
@@ -70,6 +72,7 @@ static double chunk_instructions(const Model *m, const RProg *r, int side) {
     if (op->digits_k > 1) n += 5.0 * (op->digits_k - 1);
     if (op->digits_mn > 1) n += 1;
     if (op->guarded) n += 4;
+    if (op->gathered) n += GATHER_ISSUE + op->ops;
     if (rprog_through_registers(l)) {
         bool transposed = l->along != l->layout.inner;
         n += transposed ? l->vec : (l->vec * rprog_elem(p, m->dev, r, side) + 15) / 16;

@@ -52,7 +52,8 @@ static const char *check_products(const Problem *p, const Device *dev, const RPr
 /* Turns go on by one stride.  A value of the row is known to lanes alone, not to those that read
  * results back from shared memory.  */
 static const char *check_ways(const Problem *p, const RProg *r) {
-    if (p->op[1].digits_mn > 1 || p->next->op[1].digits_k > 1)
+    const ROperand *b = &p->op[1], *v = &p->next->op[1];
+    if ((b->digits_mn > 1 && !b->gathered) || (v->digits_k > 1 && !v->gathered))
         return "columns of a chain are one digit of its operands";
     if (r->via == VIA_SHARED && p->next->group->n_fused > 1)
         return "results of a chain pass through shared memory with one map behind them at most";

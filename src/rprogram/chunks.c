@@ -33,6 +33,7 @@ bool rprog_evaluates_direct(const Problem *p, const RProg *r, int side) {
     enum { IN_REGISTERS = 16 };           /* elements that a thread keeps on their way */
     const Operand *o = side ? &p->con.b : &p->con.a;
     const RLoad *l = &r->load[side];
+    if (p->op[side].gathered && rprog_copies_chunks(l)) return false;
     if ((o->read && p->op[side].affine) || rprog_chunks(r, side).thread * l->vec <= IN_REGISTERS)
         return false;
     return l->vec == 1 ||

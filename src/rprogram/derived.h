@@ -12,6 +12,8 @@
 int rprog_elem(const Problem *p, const Device *dev, const RProg *r, int side);
 /* Can operand `side` be copied unchanged into the program's shared tile?  */
 bool rprog_copyable(const Problem *p, const Device *dev, const RProg *r, int side);
+/* The type of an operand's elements in memory, also of a read that is gathered.  */
+TeDtype rprog_storage(const Problem *p, const Operand *o);
 /* What a kind of load says (RPROG_LOADS).  */
 typedef struct {
     bool registers, chunks;

@@ -8,11 +8,17 @@ int rprog_elem(const Problem *p, const Device *dev, const RProg *r, int side) {
     return p->op[side].elem;
 }
 
+TeDtype rprog_storage(const Problem *p, const Operand *o) {
+    bool read = o->expr->kind == TE_READ && p->te;
+    return read ? p->te->tensor[o->expr->v.ref].dtype : o->storage;
+}
+
 bool rprog_copyable(const Problem *p, const Device *dev, const RProg *r, int side) {
     const ROperand *op = &p->op[side];
     if (rprog_matrix(dev, r)) {
         const Operand *o = side ? &p->con.b : &p->con.a;
-        return op->affine && o->storage == rprog_tile_type(p, dev, r, side);
+        return (op->affine || op->gathered) &&
+               rprog_storage(p, o) == rprog_tile_type(p, dev, r, side);
     }
     return op->copyable || (op->affine && rprog_packed(dev, r));
 }

@@ -98,6 +98,7 @@ static int add_region(const Builder *b, const RProg *r, int side, RLoad *out) {
     double shared = (double)p->extent[AX_B] * (double)p->extent[own_axis(side)] *
                     (double)p->extent[AX_K] / (op->unique > 0 ? (double)op->unique : 1);
     if (p->extent[AX_K] > INT16_MAX / 2) return 0;
+    if (op->gathered) return 0;
     if (wide * op->bytes >= RTILE_ACCESS || shared < REGION_SHARED || !sums ||
         rprog_packed(b->dev, r) || !rprog_copyable(p, b->dev, r, side) || !rprog_static(p))
         return 0;

@@ -144,6 +144,7 @@ static void side_facts(Contract *c, const Device *dev, int side) {
     s->lanes = c->lanes[s->own];
     s->whole = c->p->extent[s->own];
     s->copies = o->read && s->f->affine;
+    s->gathers = s->f->gathered && rprog_copies_chunks(s->l);
     bool unchanged = s->copies && rprog_copyable(c->p, dev, c->r, side);
     s->tile = c->matrix.used ? rprog_tile_type(c->p, dev, c->r, side)
               : unchanged    ? o->storage

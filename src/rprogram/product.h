@@ -35,6 +35,7 @@ typedef struct {
     const Room *room;         /* of its tile, or its region */
     int row;                  /* elements from row to row of its tile, with padding */
     bool copies;              /* loads elements of one tensor as they lie in memory */
+    bool gathers;             /* (ROperand.gathered) copies chunks of it from where they are */
     bool direct;              /* evaluated into shared memory, without registers on the way */
     int n_read;               /* else, if not 0: what the expression reads is kept in registers */
     ChunkRead read[RTILE_CHUNK_READS];

@@ -26,11 +26,10 @@ int rtile_subscript_width(const TeExpr *e, int index, int vec) {
 
 /* Elements that one access fetches for `vec` points from a multiple of vec on; 0: it cannot.  Where
  * a condition keeps it inside, all of them are, or none.  */
-static int read_width(const Te *te, const TeStmt *s, const TeExpr *read, int index, int vec) {
+static int run_width(const Te *te, const TeStmt *s, const TeExpr *read, int index, int vec) {
     Access x;
     const TeTensor *t = &te->tensor[read->v.ref];
     int width = 1, run = -1;
-    if (read->other) return 0;
     access_read(te, s, read, &x);
     for (int d = 0; d < t->rank; d++) {
         int w = rtile_subscript_width(read->args[d], index, vec);
@@ -44,6 +43,22 @@ static int read_width(const Te *te, const TeStmt *s, const TeExpr *read, int ind
         if (d != run && t->shape[d].value > 1 && t->stride[d].value % width) return 0;
     }
     return width;
+}
+
+static int read_width(const Te *te, const TeStmt *s, const TeExpr *read, int index, int vec) {
+    return read->other ? 0 : run_width(te, s, read, index, vec);
+}
+
+int chunk_gathered(const Te *te, const TeStmt *s, const TeExpr *read, const FusedAxis *axis,
+                   int align) {
+    int index = rtile_chunk_index(s, axis);
+    if (index < 0 || s->index[index].hi.expr) return 1;
+    for (int vec = RTILE_ACCESS; vec > 1; vec /= 2) {
+        if (s->index[index].hi.value % vec || vec > rtile_widest(&te->tensor[read->v.ref], align))
+            continue;
+        if (run_width(te, s, read, index, vec) == vec) return vec;
+    }
+    return 1;
 }
 
 int rtile_shared_along(const Te *te, const TeStmt *s, const TeExpr *read, const FusedAxis *axis,

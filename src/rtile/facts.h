@@ -36,6 +36,10 @@ int flat_vector(const Te *te, const TeStmt *root, const Access *x, int align);
 int64_t span_stride(const Span *s, const FusedAxis *axis);
 /* The longest chunk along the axis whose reads rtile_chunk_reads finds; 1: none.  */
 int chunk_vector(const Te *te, const TeStmt *s, const TeExpr *e, const FusedAxis *axis, int align);
+/* The longest run of a gathered read along the axis, whatever its other subscripts are and whether
+ * it has an `else`; 1: none.  */
+int chunk_gathered(const Te *te, const TeStmt *s, const TeExpr *read, const FusedAxis *axis,
+                   int align);
 /* Distinct elements that an access touches.  */
 int64_t gathered_unique(const Te *te, const TeStmt *s, const Access *a, int64_t all);
 int64_t access_unique(const Te *te, const TeStmt *s, const Access *a);

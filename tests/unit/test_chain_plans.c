@@ -221,6 +221,26 @@ static void causal_is_half(Arena *a) {
     }
 }
 
+/* One query of 32 heads on 8 key heads takes little more than its keys and values take from
+ * memory, in pages too.  */
+static void decoding_takes_as_long_as_memory(Arena *a) {
+    static const char *const key[] = {"%c[b,h/4,j,d]", "(%c[table[b,j/16],j%%16,h/4,d] else 0)"};
+    static const char *const device[] = {"a100", "h200"};
+    for (int i = 0; i < 4; i++) {
+        const char *shape = i / 2 ? "[4096,16,8,128]" : "[8,8,8192,128]";
+        const char *k = arena_printf(a, key[i / 2], 'K'), *v = arena_printf(a, key[i / 2], 'V');
+        Case c = open_case(a, device[i % 2], arena_printf(a,
+            "op f(Q: f16[8,32,128], K: f16%s, V: f16%s, table: i32[8,512]) -> O: f16[8,32,128] {"
+            " s[b,h,j] = sum[d](Q[b,h,d] * %s) * 0.0883 where j in 0:8192;"
+            " m[b,h] = max[j](s[b,h,j]); z[b,h] = sum[j](exp(s[b,h,j] - m[b,h]));"
+            " O[b,h,d] = sum[j](f16(exp(s[b,h,j] - m[b,h])) * %s) / z[b,h]; }", shape, shape, k, v));
+        Ranked *r;
+        assert_true(mp_rank(a, &c.p, c.dev, &c.set, 1, &r) > 0);
+        double ratio = r[0].estimate.us / r[0].estimate.term[MP_DRAM];
+        if (ratio > 1.08) fail_msg("%s, %s: %g", device[i % 2], k, ratio);
+    }
+}
+
 /* ---- published times ---- */
 
 static int by_size(const void *x, const void *y) {
@@ -269,6 +289,7 @@ TEST(prices_follow_the_formulas)
 TEST(turns_are_those_of_the_mask)
 TEST(the_longest_come_first)
 TEST(causal_is_half)
+TEST(decoding_takes_as_long_as_memory)
 TEST(published_times_are_met)
 
 int main(void) {
@@ -282,6 +303,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_turns_are_those_of_the_mask, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_longest_come_first, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_causal_is_half, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_decoding_takes_as_long_as_memory, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_published_times_are_met, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,8 +4,9 @@
  * (ColumnBounds): turns begin and end with them, and only tiles that the mask cuts test it.
  *
  * Names in the text: n_begin n_end the columns that the block visits, mask_first the turn of the
- * first of them, turn_first its first turn, n_from n_to those that all of its rows have; turns those
- * that slices share, slice those of each, slice_first where the block's begins behind mask_first.  */
+ * first of them, turn_first its first turn, n_from n_to those that all of its rows have; turns
+ * those that slices share, slice those of each, slice_first where the block's begins behind
+ * mask_first.  */
 
 static const ColumnBounds *bounds_of(const Kernel *k) {
     return &k->l->p->group->chain->bounds;

@@ -3,8 +3,8 @@
 
 /* cp.async: global to shared memory without registers; what lies outside arrives as zeros.  */
 
-static IrType source_type(const Side *s) {
-    return ir_pointer(ir_storage(s->o->storage), IR_GLOBAL, true);
+static IrType source_type(const Kernel *k, const Side *s) {
+    return ir_pointer(ir_storage(rprog_storage(k->c.p, s->o)), IR_GLOBAL, true);
 }
 
 /* Chunk i's copy, from where to where it is there at all: inside, or NULL: it is.  */
@@ -38,16 +38,26 @@ static void close_group(Kernel *k, Ir wanted) {
     ir_close(k->cg);
 }
 
+/* Where chunk i comes from, and whether it is there.  */
+static void place(Kernel *k, const Side *s, Ir from, Ir inside) {
+    if (s->gathers) {
+        load_gathered(k, s, from, inside);
+        return;
+    }
+    ir_set(k->cg, from, address_source(k, s));
+    ir_set(k->cg, inside, address_test(k, s));
+}
+
 /* Chunks whose positions come from tables: a group of reads, then a group of copies, since the
- * hardware waits where one kind of access to shared memory follows the other.  More: whether there
+ * hardware waits where one kind of access to shared memory follows the other, and for what is read
+ * from memory before each copy.  More: whether there
  * is anything to copy; NULL: there is.  */
 static void load_groups(Kernel *k, const Side *s, int size, Ir wanted, Ir more) {
     Cg *cg = k->cg;
-    Ir from = ir_array(cg, source_type(s), "from", size, 0, 0);
+    Ir from = ir_array(cg, source_type(k, s), "from", size, 0, 0);
     Ir inside = ir_array(cg, ir_type(IR_BOOL), "inside", size, 0, 0);
     Ir j = open_group(k, s, size, wanted);
-    ir_set(cg, ir_element(cg, from, j), address_source(k, s));
-    ir_set(cg, ir_element(cg, inside, j), address_test(k, s));
+    place(k, s, ir_element(cg, from, j), ir_element(cg, inside, j));
     close_group(k, wanted);
     j = open_group(k, s, size, wanted);
     copy(k, s, ir_element(cg, from, j), ir_element(cg, inside, j), more);
@@ -76,7 +86,8 @@ void load_async(Kernel *k, const Side *s, bool first) {
     Cg *cg = k->cg;
     Ir live = address_live(k, s);
     k->group = first ? address_group(k, s) : 0;
-    if (!k->group && !s->table) {
+    bool places = s->table || s->gathers;
+    if (!k->group && !places) {
         ir_count(cg, "i", s->per_thread, IR_UNROLL_ALL);
         load_chunks(k, s, live);
         ir_close(cg);
@@ -84,7 +95,7 @@ void load_async(Kernel *k, const Side *s, bool first) {
     }
     int size = k->group ? k->group : group_size(s);
     open_groups(k, s, size, k->group ? 1 : IR_UNROLL_ALL);
-    if (s->table) {
+    if (places) {
         load_groups(k, s, size, live, NULL);
     } else {
         open_group(k, s, size, NULL);

@@ -73,30 +73,37 @@ static Ir begin(const Kernel *k, const Side *s, AxisClass axis, Ir at) {
 }
 
 /* Indices of the chunk's first element; defines them.  */
-static CgPoint first_point(Kernel *k, const Side *s, Ir first) {
+static CgPoint point(Kernel *k, const Side *s, Ir first) {
     Ir kk = ir_add(k->cg, first, address_k(k, s));
     Ir own = address_point_own(k, s, begin(k, s, s->own, address_own(k, s)));
     return address_indices(k, s, own, address_point_k(k, begin(k, s, AX_K, kk)));
+}
+
+/* Where a read is at a point, and the test that it is inside there (NULL: it always is).  */
+static Ir place_of(const CgPoint *at, const TeExpr *read, Ir *inside) {
+    const Cg *cg = at->cg;
+    int tensor = read->v.ref;
+    const TeTensor *t = &cg->te->tensor[tensor];
+    Ir sub[TE_MAX_RANK] = {0};
+    int64_t by[TE_MAX_RANK] = {0};
+    Access x;
+    *inside = NULL;
+    access_read(cg->te, at->stmt, read, &x);
+    for (int d = 0; d < t->rank; d++) {
+        sub[d] = cg_expr(at, read->args[d], TE_I64);
+        if (!x.guard[d]) continue;
+        *inside = ir_both(cg, *inside, ir_binary(cg, IR_GE, sub[d], ir_int(cg, 0)));
+        *inside = ir_both(cg, *inside, ir_lt(cg, sub[d], cg_extent(cg, &t->shape[d])));
+        sub[d] = cg_tested(at, read, d, &by[d]);
+    }
+    return cg_pointer(cg, tensor, cg_offset(cg, tensor, sub), by);
 }
 
 /* Read j of the chunk whose first point is `at`, if it is inside there.  */
 static void load_read(Kernel *k, const Side *s, const CgPoint *at, int j) {
     Cg *cg = k->cg;
     const ChunkRead *r = &s->read[j];
-    int tensor = r->read->v.ref;
-    const TeTensor *t = &cg->te->tensor[tensor];
-    Ir sub[TE_MAX_RANK] = {0}, inside = NULL;
-    int64_t by[TE_MAX_RANK] = {0};
-    Access x;
-    access_read(cg->te, at->stmt, r->read, &x);
-    for (int d = 0; d < t->rank; d++) {
-        sub[d] = cg_expr(at, r->read->args[d], TE_I64);
-        if (!x.guard[d]) continue;
-        inside = ir_both(cg, inside, ir_binary(cg, IR_GE, sub[d], ir_int(cg, 0)));
-        inside = ir_both(cg, inside, ir_lt(cg, sub[d], cg_extent(cg, &t->shape[d])));
-        sub[d] = cg_tested(at, r->read, d, &by[d]);
-    }
-    Ir from = cg_pointer(cg, tensor, cg_offset(cg, tensor, sub), by);
+    Ir inside, from = place_of(at, r->read, &inside);
     if (inside) ir_if(cg, inside);
     ir_set(cg, registers(k, s, j), travel_load(cg, r->storage, r->width, from));
     if (inside) ir_close(cg);
@@ -110,9 +117,54 @@ void load_reads(Kernel *k, const Side *s) {
             ir_set(cg, registers(k, s, j), ir_zero(cg, type_of(&s->read[j])));
     }
     if (test) ir_if(cg, test);
-    CgPoint at = first_point(k, s, first);
+    CgPoint at = point(k, s, first);
     for (int j = 0; j < s->n_read; j++) load_read(k, s, &at, j);
     if (test) ir_close(cg);
+}
+
+/* ---- chunks that are gathered ---- */
+
+/* A position, or the last one that the block needs if it is behind that: no table is read at
+ * others, and none in a branch, so that reads of several chunks are under way at once.  */
+static Ir needed(const Kernel *k, const Side *s, AxisClass axis, bool ragged, Ir at) {
+    const Cg *cg = k->cg;
+    bool columns = product_bounded(k) && s->moves == axis && !product_resident(s);
+    Ir end = columns ? product_int(cg, "n_end") : product_extent(k, axis);
+    if (!ragged && !columns) return at;
+    at = ir_min(cg, at, ir_as(cg, (IrBase)at->type.base, ir_sub(cg, end, ir_int(cg, 1))));
+    return columns ? ir_max(cg, at, product_int(cg, "n_begin")) : at;
+}
+
+/* Where a read is at a point, or some other element of its tensor where it is outside; whether it
+ * is not, joined to *inside.  Subscripts have names, so that a test reads nothing again.  */
+static Ir place_inside(Cg *cg, const CgPoint *at, const TeExpr *read, Ir *inside) {
+    const TeTensor *t = &cg->te->tensor[read->v.ref];
+    Ir sub[TE_MAX_RANK] = {0}, zero = ir_int(cg, 0);
+    Access x;
+    access_read(cg->te, at->stmt, read, &x);
+    for (int d = 0; d < t->rank; d++) {
+        sub[d] = cg_expr(at, read->args[d], TE_I64);
+        if (!x.guard[d]) continue;
+        sub[d] = ir_let(cg, "page", sub[d]);
+        Ir there = ir_let_as(cg, IR_BOOL, "there",
+                             ir_both(cg, ir_binary(cg, IR_GE, sub[d], zero),
+                                     ir_lt(cg, sub[d], cg_extent(cg, &t->shape[d]))));
+        sub[d] = ir_select(cg, there, sub[d], ir_as(cg, (IrBase)sub[d]->type.base, zero));
+        *inside = ir_both(cg, *inside, there);
+    }
+    return ir_add(cg, cg_tensor(cg, read->v.ref), cg_offset(cg, read->v.ref, sub));
+}
+
+void load_gathered(Kernel *k, const Side *s, Ir from, Ir inside) {
+    Cg *cg = k->cg;
+    Ir test = address_test(k, s);
+    Ir kk = ir_add(cg, product_k_next(k), address_k(k, s));
+    Ir own = needed(k, s, s->own, k->c.own_ragged[s->side], address_own(k, s));
+    kk = needed(k, s, AX_K, k->c.k_ragged, kk);
+    own = address_point_own(k, s, begin(k, s, s->own, own));
+    CgPoint at = address_indices(k, s, own, address_point_k(k, begin(k, s, AX_K, kk)));
+    ir_set(cg, from, place_inside(cg, &at, s->o->expr, &test));
+    ir_set(cg, inside, test ? test : ir_bool(cg, true));
 }
 
 /* Element v of the chunk of read j, as a value.  */
@@ -145,7 +197,7 @@ Ir load_reads_evaluate(Kernel *k, const Side *s, bool pairs) {
     Ir x = test ? ir_zeros(cg, type, "x", s->l->vec) : ir_array(cg, type, "x", s->l->vec, 0, 0);
     if (test) ir_if(cg, test);
     else ir_scope(cg);
-    CgPoint at = first_point(k, s, first);
+    CgPoint at = point(k, s, first);
     int moves = rtile_chunk_index(at.stmt, &k->c.p->con.axis[s->l->along]);
     at.index[moves] = ir_add(cg, at.index[moves], v);
     for (int j = 0; j < s->n_read; j++)

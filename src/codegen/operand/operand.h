@@ -49,6 +49,8 @@ void load_staged_keep(Kernel *k, const Side *s);
 void load_reads_declare(Kernel *k, const Side *s);
 void load_reads(Kernel *k, const Side *s);
 Ir load_reads_evaluate(Kernel *k, const Side *s, bool pairs);
+/* Sets where chunk i of an operand that is gathered lies, and whether it is there.  */
+void load_gathered(Kernel *k, const Side *s, Ir from, Ir inside);
 
 /* ring.c: a ring of stages, which some warps fill by boxes; maps of tensors, of operands; the
  * copies of operand `side` in a step.  */

@@ -6,11 +6,11 @@
  *   sum[j](f16(exp(E - m) / z) * V)       ->  sum[j](f16(exp(E - m)) * V) / z, bf16 likewise
  *
  * Holds where m is the maximum of E over the row and z the sum of its exp(E - m), to which nothing
- * negative is added: then z is at least 1, or NaN as all terms are.  m may be raised, to max(m, c) of
- * a value c that the row does not decide on, where exp(c - m) is added.  (Where another divisor is 0,
- * or infinite, terms that are 0 would tell.)  The language leaves it open: roundings differ, and
- * the sum, as large as z times what it was, may leave the range of numbers (docs/te-reference.md,
- * "Sums of exponentials").  A rounding to 8 bits saturates and stays where it is; so does a divisor
+ * negative is added: then z is at least 1, or NaN as all terms are.  m may be raised, to max(m, c)
+ * of a value c that the row does not decide on, where exp(c - m) is added.  (Where another divisor
+ * is 0, or infinite, terms that are 0 would tell.)  The language leaves it open: roundings differ,
+ * and the sum, as large as z times what it was, may leave the range of numbers
+ * (docs/te-reference.md, "Sums of exponentials").  A rounding to 8 bits saturates and stays where it is; so does a divisor
  * within a choice, where all terms of a row may be 0 and z NaN.  */
 #include "te/access/access.h"
 #include "te/group/groups.h"
