@@ -284,7 +284,10 @@ static const char *apart(Arena *a, const OpenclJob *job) {
     return waited ? ending(a, status, r.said) : "no process for it";
 }
 
-const char *opencl_absent(Arena *a) { return *ready()->said ? arena_strdup(a, ready()->said) : NULL; }
+const char *opencl_absent(Arena *a) {
+    const char *said = ready()->said;
+    return *said ? arena_strdup(a, said) : NULL;
+}
 
 const char *opencl_run(Arena *a, const OpenclJob *job) {
     OpenclJob own = *job;
