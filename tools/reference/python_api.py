@@ -11,7 +11,7 @@ MODULES = (
     ("roller", ("_compiler", "_kernel", "_plan", "_measure", "_op", "_errors", "_library")),
     ("roller.torch", ("torch/op", "torch/explain", "torch/backend")),
     ("roller.jax", ("jax",)), ("roller.tinygrad", ("tinygrad",)),
-    ("roller.onnx", ("onnx/model", "onnx/statements")))
+    ("roller.onnx", ("onnx/model", "onnx/lower", "onnx/reader", "onnx/statements")))
 
 
 def tree_of(path):
@@ -118,4 +118,8 @@ def module(name, files):
 
 
 def page():
-    return HEAD + "".join(part for name, files in MODULES for part in module(name, files))
+    text = HEAD + "".join(part for name, files in MODULES for part in module(name, files))
+    absent = [f"{name}.{n}" for name, _ in MODULES for n in public(name)
+              if f"{name}.{n}" not in text and f"`compiler.{n}(" not in text]
+    assert not absent, f"MODULES has no file that defines {absent}"
+    return text
