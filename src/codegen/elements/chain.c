@@ -34,7 +34,7 @@ static bool reads_at_scores(const Kernel *k) {
 
 /* ---- what a thread holds ---- */
 
-static Partials held(const Kernel *k) {
+Partials chain_held(const Kernel *k) {
     return monoid_pass(k->cg, chain_of(k)->rows, 0, "f", row_number(k));
 }
 
@@ -44,7 +44,7 @@ static const Partial *leader_of(const Kernel *k, const Partials *p) {
 }
 
 void chain_clear(Kernel *k) {
-    Partials p = held(k);
+    Partials p = chain_held(k);
     ir_note(k->cg, "rows: what is held of each");
     reduce_clear(k->cg, &p, chain_thread_rows(k));
     ir_array(k->cg, ir_type(IR_F32), "top", chain_thread_rows(k), 0, 0);
@@ -379,7 +379,7 @@ static void map_scores(Kernel *k) {
 
 static void fold_scores(Kernel *k, bool later) {
     Cg *cg = k->cg;
-    Partials p = held(k), leaders = monoid_select(&p, false);
+    Partials p = chain_held(k), leaders = monoid_select(&p, false);
     const Partial *leader = leader_of(k, &p);
     make_scores(k);
     cut_scores(k, -(double)INFINITY);

@@ -1,7 +1,7 @@
 /* Inside of the blocks of a chain: chain_places.c says where a thread has rows and columns,
  * chain_columns.c which columns there are, chain.c folds scores, of which chain_operand.c makes the
- * second product's operand, and chain_values.c makes values of rows behind all turns; chain_slices.c
- * merges those of slices.  */
+ * second product's operand, and chain_values.c makes values of rows behind all turns;
+ * chain_slices.c merges those of slices.  */
 #ifndef ROLLER_CODEGEN_ELEMENTS_CHAIN_H
 #define ROLLER_CODEGEN_ELEMENTS_CHAIN_H
 #include "codegen/block/product.h"
@@ -30,8 +30,10 @@ bool chain_open_inside(Kernel *k, AxisClass axis);
 Ir chain_row_leads(const Kernel *k);
 
 /* -- chain.c -- */
-/* As chain_scales.  What is held becomes relative to the tops of the rows.  The leader, as scores are
- * held, and a score as exponents have them.  */
+/* What a thread holds of the reductions of its rows, at row x.  */
+Partials chain_held(const Kernel *k);
+/* As chain_scales.  What is held becomes relative to the tops of the rows.  The leader, as scores
+ * are held, and a score as exponents have them.  */
 bool chain_multiple(const Kernel *k, double *by);
 void chain_rescale(Kernel *k, const Partials *p);
 Ir chain_top(const Kernel *k, const Partial *leader);
@@ -43,10 +45,6 @@ Ir chain_exponent(const Kernel *k, Ir score);
 Ir chain_center(Kernel *k, const Partials *p);
 /* Values of the row at hand, of its reductions; one thread, where `only` holds, stores them.  */
 void chain_define(Kernel *k, const Partials *p, Ir only);
-
-/* -- chain_slices.c -- */
-/* Leaves what a slice holds of its rows.  */
-void chain_leave(Kernel *k, const Partials *p);
 
 /* -- chain_columns.c -- */
 /* The test that some columns of a turn are none of some row (NULL: never); ends of the row at hand,

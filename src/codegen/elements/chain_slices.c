@@ -31,14 +31,15 @@ static int64_t parts_of(const Problem *p, const RProg *r) {
     return r->split * p->extent[AX_B] * p->extent[AX_M];
 }
 
-void chain_leave(Kernel *k, const Partials *p) {
+void chain_leave(Kernel *k) {
     Cg *cg = k->cg;
     const Problem *of = k->l->p;
+    Partials p = chain_held(k);
     ir_note(cg, "rows: what the slice leaves of them");
     Ir base = ir_add(cg, cg_partials(cg),
                      ir_number(cg, IR_I64, rprog_chain_left(of, k->c.r, 0)));
     ir_scope(cg);
-    reduce_arrays(cg, p, left, base, parts_of(of, k->c.r), NULL);
+    reduce_arrays(cg, &p, left, base, parts_of(of, k->c.r), NULL);
     place_axis(k, AX_B, product_int(cg, "b"), false, k->at.index, k->at.wide);
     chain_open_rows(k);
     chain_place(k, AX_M, false);
@@ -46,7 +47,7 @@ void chain_leave(Kernel *k, const Partials *p) {
     Ir b = of->extent[AX_B] > 1 ? product_int(cg, "b") : ir_int(cg, 0);
     Ir m = ir_name(cg, ir_type(place_along_base(k, AX_M)), "m");
     Ir at = ir_add(cg, ir_mul(cg, wide(cg, ir_block(cg, 1)), all_rows(k)), row_number(k, b, m));
-    reduce_put(cg, p, 0, chain_row_leads(k), left, at);
+    reduce_put(cg, &p, 0, chain_row_leads(k), left, at);
     chain_close(k, tested + ROW_LOOPS);
     ir_close(cg);
 }
@@ -54,7 +55,7 @@ void chain_leave(Kernel *k, const Partials *p) {
 /* ---- the merge ---- */
 
 /* What is held of the row, and neighbouring results of the second product.  */
-static Partials held(const Kernel *k) {
+static Partials parts(const Kernel *k) {
     const RowGroup *g = k->l->chain->chain->slices;
     Partials p = monoid_pass(k->cg, g, 0, "acc", NULL);
     Partials results = monoid_pass(k->cg, g, 0, "acc", elements_lane(k));
@@ -118,7 +119,7 @@ static void merge(Kernel *k, const Partials *p, bool online) {
 void chain_gather(Kernel *k) {
     Cg *cg = k->cg;
     const Problem *of = k->l->chain;
-    Partials p = held(k), rows = p;
+    Partials p = parts(k), rows = p;
     int leader = of->chain->chain->leader;
     bool online = p.at[p.n - 1].follow != FOLLOW_NONE;
     Ir b = product_int(cg, "b"), m = product_int(cg, "m"), n = product_int(cg, "n");

@@ -166,7 +166,7 @@ static void raise_tops(Kernel *k, const Partials *p) {
 void chain_finish(Kernel *k) {
     Cg *cg = k->cg;
     int map = map_in_place(k);
-    Partials p = monoid_pass(cg, chain_of(k)->rows, 0, "f", product_int(cg, "x"));
+    Partials p = chain_held(k);
     Partials online = monoid_select(&p, true);
     ir_note(cg, "rows: their values");
     ir_count(cg, "x", chain_thread_rows(k), IR_UNROLL_ALL);
@@ -176,10 +176,7 @@ void chain_finish(Kernel *k) {
     top_values(k, &p);
     if (k->c.r->split == 1) raise_tops(k, &p);
     chain_rescale(k, &p);
-    if (k->c.r->split > 1) {
-        chain_leave(k, &p);
-        return;
-    }
+    if (k->c.r->split > 1) return;        /* chain_leave */
     declare_values(k);
     ir_scope(cg);
     place_axis(k, AX_B, product_int(cg, "b"), false, k->at.index, k->at.wide);

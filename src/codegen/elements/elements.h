@@ -127,6 +127,7 @@ void chain_columns(Kernel *k);
  * V.  */
 Ir chain_turn_cut(const Kernel *k, const Node *n);
 void chain_clear_cut(Kernel *k, const Node *n);
+void chain_leave(Kernel *k);              /* what a slice holds of its rows */
 void chain_gather(Kernel *k);             /* what slices of it have left, merged */
 /* stats_partial.c: parts of rows.  ROWS of all batches and room for PARTS, where known at run time;
  * a pointer to the parts, or values, of statement i in the workspace; their bytes in all.  */

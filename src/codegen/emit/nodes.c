@@ -259,7 +259,8 @@ static void make_store(Kernel *k, const Node *n) {
         else sums_store(k);
         break;
     case STORE_LEAVE:
-        if (kernel_scans(k)) scan_leave(k);
+        if (k->other) chain_leave(k);
+        else if (kernel_scans(k)) scan_leave(k);
         else row_leave(k, n->from);
         break;
     }

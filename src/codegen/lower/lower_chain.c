@@ -266,6 +266,7 @@ static void lower_turns(FormBuilder *b, Lowered *l) {
     }
     about(m, SCORES);
     if (m->rows) form_add(b, NODE_VALUES, VALUES_FINISH);
+    if (m->rows && l->r->split > 1) form_add(b, NODE_STORE, STORE_LEAVE);
     about(m, RESULTS);
     lower_results(b, &of[RESULTS]);
     if (roles) form_close(b);

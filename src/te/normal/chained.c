@@ -10,8 +10,8 @@
  * of a value c that the row does not decide on, where exp(c - m) is added.  (Where another divisor
  * is 0, or infinite, terms that are 0 would tell.)  The language leaves it open: roundings differ,
  * and the sum, as large as z times what it was, may leave the range of numbers
- * (docs/te-reference.md, "Sums of exponentials").  A rounding to 8 bits saturates and stays where it is; so does a divisor
- * within a choice, where all terms of a row may be 0 and z NaN.  */
+ * (docs/te-reference.md, "Sums of exponentials").  A rounding to 8 bits saturates and stays where
+ * it is; so does a divisor within a choice, where all terms of a row may be 0 and z NaN.  */
 #include "te/access/access.h"
 #include "te/group/groups.h"
 #include "te/normal/normalize.h"
