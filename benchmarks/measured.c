@@ -179,6 +179,18 @@ static const Device *find_device(const Options *o, Known *known, int *n, const c
     return known[(*n)++].dev;
 }
 
+/* FlashAttention-2 multiplies by units of warps alone.  */
+static const Device *with_units_of(Arena *a, const Device *dev, const MeasuredRow *r) {
+    Device *out = ARENA_NEW(a, Device);
+    if (strncmp(r->kernel, "fa2@", 4) != 0) return dev;
+    *out = *dev;
+    out->unit = ARENA_ARRAY(a, ComputeUnit, dev->n_unit);
+    out->n_unit = 0;
+    for (int i = 0; i < dev->n_unit; i++)
+        if (dev->unit[i].scope != SCOPE_WARPGROUP) out->unit[out->n_unit++] = dev->unit[i];
+    return out;
+}
+
 int main(int argc, char **argv) {
     enum { BOARDS = 64 };
     Arena *a = arena_create(NULL);
@@ -211,7 +223,7 @@ int main(int argc, char **argv) {
             ArenaMark mark = arena_mark(scratch);
             Prediction p = {.library = NAN, .top = NAN, .floor = NAN, .warm = NAN,
                             .why = "no profile"};
-            if (dev) predict(scratch, dev, r, &p);
+            if (dev) predict(scratch, with_units_of(scratch, dev, r), r, &p);
             print_row(scratch, r, &p);
             arena_reset(scratch, mark);
         }

@@ -35,8 +35,9 @@ static double blocks_of(const Model *m, const RProg *r) {
  * longest one.  */
 static void phases_of(const Model *m, const RProg *r, double stored, double turns, Phases *out) {
     double all = (double)rprog_chain_turns(m->p, r);
+    double each = r->split > 1 ? whole(turns / r->split) : turns;
     mp_grid_phases(m, r, stored, out);
-    for (int i = 0; i < out->n; i++) out->at[i].steps = whole(turns / r->split);
+    for (int i = 0; i < out->n; i++) out->at[i].steps = each;
     if (turns >= all || turns <= 0) return;
     double blocks = blocks_of(m, r), slots = m->sms * r->blocks_per_sm;
     out->n = 1;
@@ -107,7 +108,7 @@ static void time_course(const Model *m, const RProg *r, const double clocks[MP_C
         if (i != MP_LAUNCH && i != MP_SPLIT && i != MP_OVERLAP)
             out->term[i] = clocks[i] * 1e6 / hz;
     out->term[MP_LATENCY] = greater(out->term[MP_LATENCY], in_flight);
-    if (rprog_warpgroups(m->dev, r)) mp_finish_ring(out, greater(r->stages - 1, 1));
+    if (rprog_warpgroups(m->dev, r)) mp_finish_ring(out, r->stages - 0.5);
     else mp_finish_turns(out, greater(out->blocks_per_sm * r->threads / WARP, 1));
 }
 

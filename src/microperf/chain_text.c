@@ -1,14 +1,24 @@
 /* Chain programs in words.  */
 #include "microperf/chain.h"
 
+/* What goes on beside a warpgroup's exponentials.  */
+static const char *const beside[OVERLAP_COUNT] = {
+    [OVERLAP_NONE] = "one after the other",
+    [OVERLAP_WITHIN] = "powers beside results of the same warpgroup",
+    [OVERLAP_BETWEEN] = "powers beside products of another warpgroup",
+    [OVERLAP_BOTH] = "powers beside products of both",
+};
+
 void mp_chain_summary(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
-    buf_printf(out, "chain, %d rows x %d columns a turn, %d to %d, %d rows per warp, %d threads,"
+    bool groups = rprog_warpgroups(dev, r);
+    buf_printf(out, "chain, %d rows x %d columns a turn, %d to %d, %d rows per warp%s, %d threads,"
                " %d slot%s", (int)r->block.extent[AX_M], (int)r->block.extent[AX_N],
                (int)p->extent[AX_K], (int)p->next->extent[AX_N], (int)r->warp.extent[AX_M],
-               r->threads, r->stages, mp_plural(r->stages));
+               groups ? "group" : "", r->threads, r->stages, mp_plural(r->stages));
     buf_printf(out, ", %s, %s", dev->mover[r->load[LOAD_B].mover].name, dev->unit[r->unit].name);
     buf_puts(out, r->keep == KEEP_REGISTERS ? ", a in registers" : "");
     if (r->split > 1) buf_printf(out, ", turns in %d slices", (int)r->split);
+    if (groups) buf_printf(out, ", %s", beside[r->overlap]);
 }
 
 static void tell_clocks(Buf *out, const char *what, double clocks, const char *end) {
@@ -17,25 +27,65 @@ static void tell_clocks(Buf *out, const char *what, double clocks, const char *e
     buf_puts(out, end);
 }
 
-void mp_chain_explain(const Story *s) {
-    const RProg *r = &s->best->prog;
-    const Model *m = &s->m;
-    ChainTurn t = mp_chain_turn(m, r);
-    ChainClocks c = mp_chain_clocks(m, r, &t, 1);
+static void tell_turns(const Story *s, const RProg *r) {
     int64_t turns = rprog_chain_turns(s->p, r);
+    double visited = mp_chain_turns(&s->m, r);
     buf_printf(s->out, "  chain: scores stay in registers, where they become an operand of the "
                "second product; %lld turn%s of %d columns", (long long)turns, mp_plural(turns),
                (int)r->block.extent[AX_N]);
-    double visited = mp_chain_turns(m, r);
     if (visited < (double)turns) {
         buf_puts(s->out, ", of which blocks visit ");
         mp_fixed(s->out, visited, 1);
         buf_puts(s->out, " in the mean");
     }
+}
+
+static void tell_turn(const Story *s, const RProg *r) {
+    ChainTurn t = mp_chain_turn(&s->m, r);
+    ChainClocks c = mp_chain_clocks(&s->m, r, &t, 1);
     tell_clocks(s->out, "\n  a turn of one block: ", c.unit[0] + c.unit[1], " clk for the unit, ");
     tell_clocks(s->out, "", c.folds, " to fold rows and correct results, ");
-    tell_clocks(s->out, "", c.powers, " for powers, one after the other\n");
-    buf_printf(s->out, "  %d of %d registers; %d bytes of shared memory, %d block%s per SM\n",
-               r->registers, (int)m->dev->limits.registers_per_thread.value, (int)r->smem,
+    tell_clocks(s->out, "", c.powers, " for powers, ");
+    buf_puts(s->out, beside[r->overlap]);
+    if (r->overlap) tell_clocks(s->out, ": ", c.all, "");
+    buf_putc(s->out, '\n');
+}
+
+static void tell_room(const Story *s, const RProg *r) {
+    int copying, computing;
+    if (rprog_warpgroups(s->dev, r) &&
+        rprog_ring_registers(s->p, s->dev, r, &copying, &computing))
+        buf_printf(s->out, "  registers: %d of a thread that computes, %d of one that copies",
+                   computing, copying);
+    else
+        buf_printf(s->out, "  %d of %d registers", r->registers,
+                   (int)s->dev->limits.registers_per_thread.value);
+    buf_printf(s->out, "; %d bytes of shared memory, %d block%s per SM\n", (int)r->smem,
                r->blocks_per_sm, mp_plural(r->blocks_per_sm));
+}
+
+/* The same with something else beside its powers.  */
+static void tell_choices(const Story *s, const RProg *r) {
+    bool any = false;
+    for (Overlap i = OVERLAP_NONE; i < OVERLAP_COUNT && rprog_warpgroups(s->dev, r); i++) {
+        Estimate e;
+        RProg x = *r;
+        x.overlap = i;
+        rprog_derive(s->p, s->dev, &x);
+        if (i == r->overlap || rprog_check(s->p, s->dev, &x)) continue;
+        mp_estimate_program(&s->m, &x, NULL, &e);
+        buf_puts(s->out, any ? "; " : "  the same, us: ");
+        buf_printf(s->out, "%s ", beside[i]);
+        mp_fixed(s->out, e.us, 2);
+        any = true;
+    }
+    if (any) buf_putc(s->out, '\n');
+}
+
+void mp_chain_explain(const Story *s) {
+    const RProg *r = &s->best->prog;
+    tell_turns(s, r);
+    tell_turn(s, r);
+    tell_choices(s, r);
+    tell_room(s, r);
 }

@@ -156,7 +156,8 @@ static void with_groups(Chains *x, RProg r) {
             int groups = i / OVERLAP_COUNT + 1;
             r.block.extent[AX_M] = groups * r.warp.extent[AX_M];
             r.overlap = (Overlap)(i % OVERLAP_COUNT);
-            if ((groups > 1 || !rprog_overlaps_between(&r)) && fits_rows(x, &r)) with_slots(x, r);
+            bool between = rprog_overlaps_between(&r);
+            if ((groups > 1 || !between) && fits_rows(x, &r)) with_slots(x, r);
         }
     }
     r.overlap = OVERLAP_NONE;
@@ -206,8 +207,7 @@ void chain_candidates(Keeper *k) {
         k->set->n = 0;
         for (int16_t u = 0; u < k->dev->n_unit; u++) {
             const ComputeUnit *unit = &k->dev->unit[u];
-            /* Those of warpgroups are not lowered yet.  */
-            if (!warpgroup_usable(unit) && chain_fits(p, unit)) with_loads(&x, u);
+            if (chain_fits(p, unit)) with_loads(&x, u);
         }
     }
 }

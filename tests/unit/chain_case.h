@@ -43,6 +43,17 @@ static inline Case open_case(Arena *a, const char *device, const char *text) {
     return c;
 }
 
+/* With programs of units of that scope alone.  */
+static inline Case only(Arena *a, Case c, UnitScope scope) {
+    RProgSet some = {.prog = ARENA_ARRAY(a, RProg, c.set.n)};
+    for (int i = 0; i < c.set.n; i++) {
+        const RProg *x = &c.set.prog[i];
+        if (c.dev->unit[x->unit].scope == scope) some.prog[some.n++] = *x;
+    }
+    c.set = some;
+    return c;
+}
+
 /* The best time of all, or of those with such a tile (0: any).  */
 static inline double best_us(Arena *a, const Case *c, int rows, int columns, int threads) {
     Ranked *r;
