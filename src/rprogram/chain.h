@@ -4,6 +4,7 @@
 #include "rprogram/skeleton.h"
 
 enum { CHAIN_PRODUCTS = 2, CHAIN_RING_A = CHAIN_PRODUCTS };
+enum { CHAIN_TURNS = 3 };     /* warpgroups that take turns (BETWEEN), at most */
 /* The problem of product `number`.  */
 static inline const Problem *chain_problem(const Problem *p, int number) {
     return number ? p->next : p;

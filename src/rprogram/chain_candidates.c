@@ -157,7 +157,8 @@ static void with_groups(Chains *x, RProg r) {
             r.block.extent[AX_M] = groups * r.warp.extent[AX_M];
             r.overlap = (Overlap)(i % OVERLAP_COUNT);
             bool between = rprog_overlaps_between(&r);
-            if ((groups > 1 || !between) && fits_rows(x, &r)) with_slots(x, r);
+            if (between && (groups == 1 || groups > CHAIN_TURNS)) continue;
+            if (fits_rows(x, &r)) with_slots(x, r);
         }
     }
     r.overlap = OVERLAP_NONE;

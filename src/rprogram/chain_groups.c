@@ -72,8 +72,9 @@ const char *chain_groups_check(const Problem *p, const Device *dev, const RProg 
         return "operands of a chain of warpgroups are 16-bit boxes of memory";
     if (r->keep != KEEP_SHARED) return "operand a of a chain of warpgroups stays in shared memory";
     if ((int)r->overlap < 0 || r->overlap >= OVERLAP_COUNT) return "unknown overlap";
-    if (rprog_overlaps_between(r) && count_along(&r->block, &r->warp, AX_M) < 2)
-        return "one warpgroup has none to multiply meanwhile";
+    int groups = count_along(&r->block, &r->warp, AX_M);
+    if (rprog_overlaps_between(r) && (groups < 2 || groups > CHAIN_TURNS))
+        return "two or three warpgroups take turns";
     for (int i = 0; i < CHAIN_PRODUCTS && !why; i++) {
         RProg x = rprog_chain_product(r, i);
         why = check_product(chain_problem(p, i), dev, &x);
