@@ -265,7 +265,7 @@ rk_fe35c555ffc1d02d_0(unsigned char *__restrict__ w,
     const int row = (int)(warp / 4u % 2u) * WM + (int)(warp % 4u) * 16;
     const int col = 0;
 
-    // barriers: of each stage, for copies that are done and for reads that are
+    // barriers: of each slot, for copies that are done and for reads that are
     if (tid < STAGES) {
         rl_barrier_init(shared + BARRIERS + tid * 8, 1);
     }
@@ -468,7 +468,7 @@ rk_fe35c555ffc1d02d_0(unsigned char *__restrict__ w,
                                 if (m < M) {
                                     #pragma unroll
                                     for (int h = 0; h < 16; h += 2) {
-                                        constexpr int j = 0;
+                                        const int j = 0;
                                         const int g = c * 16 + h;
                                         const int n = n_at + (c * 64 + h % 2 + h / 2 * 8);
                                         const int i0 = m;

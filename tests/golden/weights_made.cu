@@ -245,7 +245,7 @@ rk_517a6abaf5eab00a_0(const unsigned short *__restrict__ t2,
     const int col = (int)(warp / 4u % 2u) * WN + (int)(warp % 4u) * 16;
     int k_next = 0;
 
-    // barriers: of each stage, for copies that are done and for reads that are
+    // barriers: of each slot, for copies that are done and for reads that are
     if (tid < STAGES) {
         rl_barrier_init(shared + BARRIERS + tid * 8, 1);
     }
@@ -347,7 +347,7 @@ rk_517a6abaf5eab00a_0(const unsigned short *__restrict__ t2,
                 rl_wgmma_begin();
                 #pragma unroll
                 for (int i = 0; i < 1; i++) {
-                    rl_wgmma_m64n40k16_bf16_f32_made<0>(acc[0][i], b_made[kk / TK][i], a_at + kk / TK * 2, true);
+                    rl_wgmma_m64n40k16_bf16_f32_made<0>(acc[i][0], b_made[kk / TK][i], a_at + kk / TK * 2, true);
                 }
                 rl_wgmma_commit();
                 rl_wgmma_wait<3>();

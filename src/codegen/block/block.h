@@ -21,7 +21,8 @@ IrBase place_base(bool wide);
 /* What positions of a `contract` program need along an axis, also beyond its end in a tile.  */
 IrBase place_along_base(const Kernel *k, AxisClass axis);
 
-/* smem.c: declares the kernel's shared memory, `smem`; elements that begin at a byte of it.  */
+/* smem.c: makes the names that are made at once; declares the kernel's shared memory, `smem`; elements that begin at a byte of it.  */
+void kernel_names(Kernel *k);
 Ir kernel_smem(Kernel *k, int align);
 Ir kernel_room(const Kernel *k, Ir smem, IrBase base, int64_t at);
 /* Its address, for instructions that take one: `shared`.  */
@@ -31,7 +32,7 @@ const char *load_function(const Kernel *k, const Side *s);
 
 /* fragment_place.c: places in fragments.  What the lane adds along a side, times `scale`; what the
  * x-th slot along it adds; the slot that is the row-th and col-th along the sides.  */
-Ir fragment_lane_place(const Cg *cg, const Fragment *f, FragDim dim, int scale);
+Ir fragment_lane_place(const Kernel *k, const Fragment *f, FragDim dim, int scale);
 Ir fragment_slot_place(const Cg *cg, const Fragment *f, FragDim dim, Ir x);
 Ir fragment_slot_number(const Cg *cg, const Fragment *f, Ir row, Ir col);
 /* What slot `x` adds along a side, times `scale`, x being a multiple of `multiple`, the extent of

@@ -9,14 +9,12 @@ enum { MAX_VECTORS = WINDOW_TAPS + 32 };
 /* A loop over a thread's outputs whose part in their places is no number: there are pointers for
  * each of its turns.  */
 typedef struct {
-    const char *var;          /* NULL: there is none */
+    Ir var;                   /* NULL: there is none */
     int64_t end, by;          /* of the variable, */
     int64_t count;            /* turns, */
     Ir turn;                  /* and the number of the one that runs */
     struct {
-        IrBase base;
-        const char *name;     /* or NULL */
-        Ir value;
+        Ir name, value;       /* or NULL */
     } define[2];              /* what each begins with */
     Ir part[2];               /* what it adds along M and N, or NULL */
     Ir rest;                  /* what other loops add along M; along N they add nothing */
@@ -38,6 +36,8 @@ typedef struct {
     Ir root;                  /* value of the root's reduction at element v, NULL for a map */
     TeDtype root_type;
     Ir *made;                 /* per tensor: its value at element v; NULL before its statement */
+    Ir *rows;                 /* per tensor: an array of its values of a thread's rows */
+    Ir *pointer;              /* per tensor: where the thread's outputs begin, one or of turns */
     Ir *out;                  /* per tensor: the vector of its values on their way to memory */
     const Ir *inverse;        /* CgPoint.inverse */
     CgGiven vector[MAX_VECTORS];          /* reads that were done for all of them at once ... */
@@ -74,6 +74,8 @@ typedef struct {
     Ir first, end;            /* where the block's slice begins and ends, in elements or steps */
     Ir own, base, piece;      /* elements: the thread's first in a step, the step's, that at hand */
     Ir step, skip, head, body;            /* of rows (row.h) */
+    Ir u, number;             /* the vector or row group at hand; the lane among those that meet */
+    Ir divides;               /* can elements be divided by reciprocals? */
 } Walk;
 
 /* Where the chunks of an operand are that a thread loads: each value is one of all chunks, or an
@@ -88,7 +90,24 @@ typedef struct {
     Ir reg;                   /* registers of staged chunks */
     Ir rows;                  /* by tables: entries of rows that a thread keeps, ... */
     Ir row_entry, k_entry;    /* ... and those of the chunk at hand */
+    Ir read[RTILE_CHUNK_READS];           /* of expressions: what they read, in registers */
+    Ir lane_row, lane_byte;   /* of a matrix unit: the lane's row, its byte in that; ... */
+    Ir lane, low, slot;       /* ... of warpgroups: the lane's byte, descriptors: of the first */
+                              /* slot, of that at hand (else what addresses begin with) */
+    Ir tile, row;             /* constants: its tile in a stage, elements of a row of it; ... */
+    Ir k_table, k_entries, row_table, row_entries;        /* ... of tables; ... */
+    Ir region, line, table;   /* ... of a region, bytes of its lines, of the table of k; ... */
+    Ir places;                /* ... and the part of that table that is of the step */
 } Chunks;
+
+enum { PRODUCT_LEVELS = 6 };  /* B, W, T, I, L, V: see place.c */
+
+/* Variables that each product of a kernel has for itself.  */
+typedef struct {
+    Ir extent[AX_K + 1], size[PRODUCT_LEVELS][AX_K + 1];
+    Ir n0;                    /* the first column of the block's tile */
+    Ir k_next, n_next;        /* where the next load begins */
+} ProductAt;
 
 /* What there is of a product (see Kernel) while another one of the kernel is at hand.  */
 typedef struct {
@@ -96,11 +115,16 @@ typedef struct {
     Contract c;
     Ir acc, sum, part, frag[2], low[2], made, tile[2];
     Chunks chunks[2];
+    ProductAt at;
 } OfProduct;
 
-/* A ring as a role goes round it: the slot at hand, the parity of its round, and the barrier that
- * says that the slot before is free (NULL: none is freed behind).  */
+/* A ring: constants, how many slots it has, the bytes of one, where its barriers are; without roles
+ * the bytes at which the slot begins that is filled and that is used next.  As a role goes round
+ * it: the slot at hand, the parity of its round, and the barrier that says that the slot before is
+ * free (NULL: none is freed behind).  */
 typedef struct {
+    Ir slots, bytes, barriers;
+    Ir put, take;
     Ir slot, phase, last;
 } RingAt;
 
@@ -111,10 +135,50 @@ typedef struct {
     Ir own, again, follows;
 } Teams;
 
+/* f32 of each row of a thread, of a chain (chain.c).  */
+typedef struct {
+    Ir top, base, zero, scale;
+} ChainRows;
+
+/* Variables that one block defines and others read, each in the scope where it is defined: of the
+ * kernel or of a loop.  */
+typedef struct {
+    Ir smem, shared;          /* shared memory of the block; its address, for instructions */
+    Ir threads;               /* of the block, a constant */
+    Ir tid, lane, warp;       /* the thread in its block and in its warp, and that one's number */
+    Ir b, m0, tile_n;         /* the tile: its batch, its first row, its number along N */
+    Ir row, col, k_warp;      /* in the tile: where the thread's, or its warp's, part begins */
+    Ir lane_m, lane_n;        /* what the lane adds to these */
+    Ir grid, tiles, number;   /* of blocks that stay: how many, of how many tiles, that at hand, */
+    Ir from, share;           /* the number of its first step; the share of a tail */
+    Ir m, n;                  /* the place of outputs or rows at hand */
+    Ir rows, parts;           /* over all batches; what blocks leave of them */
+    Ir sums;                  /* partial sums in the workspace */
+    Ir staged, taken, piece;  /* a buffer that outputs pass through: where the lane writes and */
+    Ir value, id;             /* reads, the first; what a turn has read; the reader's number */
+    Ir box, lane_at;          /* one of them that leaves as a box, the lane's place there */
+    Ir part;                  /* the block's number in its cluster */
+    Ir first, steps, step;    /* of a slice of k: its first step, how many, the one at hand */
+    Ir body, next, k_now;     /* k: of the body, of the next one, of the step */
+    Ir turn_first;            /* of a chain: its first turn; columns that the block visits, ... */
+    Ir n_begin, n_end, n_from, n_to;      /* ... those that all of its rows have, ... */
+    Ir row_from, row_to;      /* ... those that the row at hand has */
+    Ir turn;                  /* which half of tables is that of the next load, or of a buffer */
+    /* Names that are made at once, since what they say is asked before their loops: */
+    Ir i, j, f, g;            /* accumulators: instructions, or rows and columns; in one of them: */
+                              /* slots along rows and columns.  Of chunks: i = g + j */
+    Ir c, h;                  /* boxes of an instruction's columns; slots of one's columns */
+    Ir s, u;                  /* turns of a thread over a buffer; vectors in it */
+    Ir x;                     /* rows of a thread, from instruction to instruction */
+} Variables;
+
 typedef struct {
     Cg *cg;
     const Lowered *l;
     RingAt *ring;             /* (of the layout) */
+    Variables var;
+    ChainRows rows;
+    ProductAt own;
     int product;              /* number of the one at hand, ... */
     OfProduct *other;         /* ... and the other one; NULL: there is none */
     Contract c;               /* of KERNEL_CONTRACT and KERNEL_SUMS */
@@ -122,7 +186,6 @@ typedef struct {
                                * unrolled */
     Teams teams;
     Ir more;                  /* is there a step to load? */
-    Ir step;                  /* of the loop over steps */
     Ir acc;                   /* accumulators of `contract`: of rows and columns, or of instructions
                                * by rows and columns, and of the lane's slots in one */
     Ir sum, part;             /* of a matrix unit, which products are added to; of one step */
@@ -133,6 +196,7 @@ typedef struct {
     Ir tile[2];               /* descriptors of the operands' tiles at hand */
     Chunks chunks[2];         /* (of sides) */
     Walk walk;
+    struct RowAt *row;        /* KERNEL_ROW: what is of its sources */
     struct WindowAt *window;  /* KERNEL_WINDOW, KERNEL_PERMUTE: what is defined for all of it */
     struct PermuteAt *permute;
     Elements at;

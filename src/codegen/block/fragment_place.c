@@ -6,8 +6,9 @@ static Ir times(const Cg *cg, Ir x, int n) { return ir_mul(cg, x, ir_int(cg, n))
 static Ir over(const Cg *cg, Ir x, int n) { return ir_div(cg, x, ir_int(cg, n)); }
 static Ir modulo(const Cg *cg, Ir x, int n) { return ir_rem(cg, x, ir_int(cg, n)); }
 
-Ir fragment_lane_place(const Cg *cg, const Fragment *f, FragDim dim, int scale) {
-    Ir sum = NULL, lane = product_int(cg, "lane");
+Ir fragment_lane_place(const Kernel *k, const Fragment *f, FragDim dim, int scale) {
+    const Cg *cg = k->cg;
+    Ir sum = NULL, lane = k->var.lane;
     int below = 1;
     for (int i = 0; f->deal.digit[i].from == DEAL_LANE; i++) {
         const DealDigit *d = &f->deal.digit[i];

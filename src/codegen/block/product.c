@@ -1,22 +1,13 @@
 #include "codegen/block/block.h"
 #include "codegen/block/product.h"
-
-Ir product_int(const Cg *cg, const char *name) { return ir_name(cg, ir_type(IR_I32), name); }
+#include <string.h>
 
 const char *product_name(const Cg *cg, const Side *s, const char *name) {
     return arena_printf(cg->arena, "%c_%s", s->id, name);
 }
 
-Ir product_own(const Cg *cg, const Side *s, const char *name) {
-    return product_int(cg, product_name(cg, s, name));
-}
-
 const char *product_constant_name(const Cg *cg, const Side *s, const char *name) {
     return arena_printf(cg->arena, "%c_%s", s->id - 'a' + 'A', name);
-}
-
-Ir product_constant(const Cg *cg, const Side *s, const char *name) {
-    return product_int(cg, product_constant_name(cg, s, name));
 }
 
 /* Names of a second product end with its number.  */
@@ -24,16 +15,18 @@ const char *product_word(const Kernel *k, const char *name) {
     return k->product ? ir_numbered(k->cg, name, k->product + 1) : name;
 }
 
-Ir product_of(const Kernel *k, const char *name) {
-    return product_int(k->cg, product_word(k, name));
-}
+static const char levels[PRODUCT_LEVELS + 1] = "BWTILV";
 
-const char *product_size_name(const Kernel *k, char letter, AxisClass axis) {
-    return product_word(k, arena_printf(k->cg->arena, "%c%c", letter, "BMNK"[axis]));
+static int level_of(char letter) { return (int)(strchr(levels, letter) - levels); }
+
+void product_put_size(Kernel *k, char letter, AxisClass axis, int64_t n) {
+    const char *word = arena_printf(k->cg->arena, "%c%c", letter, "BMNK"[axis]);
+    k->own.size[level_of(letter)][axis] =
+        ir_constant(k->cg, product_word(k, word), ir_int(k->cg, n));
 }
 
 Ir product_size(const Kernel *k, char letter, AxisClass axis) {
-    return product_int(k->cg, product_size_name(k, letter, axis));
+    return k->own.size[level_of(letter)][axis];
 }
 
 Ir product_spread(const Kernel *k, AxisClass axis, Ir i) {
@@ -46,10 +39,6 @@ const Ring *product_ring(const Kernel *k) { return &k->c.layout->ring[k->product
 
 const char *product_ring_word(const Kernel *k, int ring, const char *name) {
     return ring ? ir_numbered(k->cg, name, ring + 1) : name;
-}
-
-Ir product_ring_int(const Kernel *k, int ring, const char *name) {
-    return product_int(k->cg, product_ring_word(k, ring, name));
 }
 
 bool product_resident(const Side *s) { return s->room->ring < 0; }
@@ -71,21 +60,22 @@ Ir product_inside(const Kernel *k, const Side *s, AxisClass axis, Ir at) {
     if (!columns) return ir_lt(cg, at, product_extent(k, axis));
     /* A chunk may begin before the first column that it is needed for.  */
     Ir last = ir_add(cg, at, ir_int(cg, s->l->along == axis ? s->l->vec - 1 : 0));
-    return ir_both(cg, ir_lt(cg, at, product_int(cg, "n_end")),
-                   ir_binary(cg, IR_GE, last, product_int(cg, "n_begin")));
+    return ir_both(cg, ir_lt(cg, at, k->var.n_end),
+                   ir_binary(cg, IR_GE, last, k->var.n_begin));
 }
 
 /* What is at hand of a product, and what another one has, change places.  */
 static void exchange(Kernel *k, OfProduct *x) {
     OfProduct own = {k->l, k->c, k->acc, k->sum, k->part, {k->frag[0], k->frag[1]},
                      {k->low[0], k->low[1]}, k->made, {k->tile[0], k->tile[1]},
-                     {k->chunks[0], k->chunks[1]}};
+                     {k->chunks[0], k->chunks[1]}, k->own};
     k->l = x->l;
     k->c = x->c;
     k->acc = x->acc;
     k->sum = x->sum;
     k->part = x->part;
     k->made = x->made;
+    k->own = x->at;
     for (int i = 0; i < 2; i++) {
         k->frag[i] = x->frag[i];
         k->low[i] = x->low[i];
@@ -101,26 +91,12 @@ void product_select(Kernel *k, int number) {
     k->product = number;
 }
 
-Ir product_smem(const Cg *cg) { return ir_name(cg, ir_pointer(IR_U8, IR_SHARED, false), "smem"); }
+Ir product_place(const Kernel *k, const Side *s) { return s->side ? k->var.col : k->var.row; }
 
-Ir product_place(const Cg *cg, const Side *s) { return product_int(cg, s->side ? "col" : "row"); }
-
-Ir product_first(const Kernel *k, AxisClass axis) {
-    return ir_name(k->cg, ir_type(place_along_base(k, axis)),
-                   axis == AX_M ? "m0" : product_word(k, "n0"));
-}
+Ir product_first(const Kernel *k, AxisClass axis) { return axis == AX_M ? k->var.m0 : k->own.n0; }
 
 Ir product_loads_from(const Kernel *k, const Side *s) {
-    return s->moves == s->own ? product_of(k, "n_next") : product_first(k, s->own);
+    return s->moves == s->own ? k->own.n_next : product_first(k, s->own);
 }
 
-Ir product_extent(const Kernel *k, AxisClass axis) {
-    static const char *const name[] = {[AX_B] = "B", [AX_M] = "M", [AX_N] = "N", [AX_K] = "K"};
-    return ir_name(k->cg, ir_type(place_base(k->l->p->extent[axis] > INT32_MAX)),
-                   product_word(k, name[axis]));
-}
-
-Ir product_k_next(const Kernel *k) {
-    bool wide = place_wide(k->l->p->extent[AX_K], 2 * (int64_t)k->l->r->block.extent[AX_K]);
-    return ir_name(k->cg, ir_type(place_base(wide)), product_word(k, "k_next"));
-}
+Ir product_extent(const Kernel *k, AxisClass axis) { return k->own.extent[axis]; }

@@ -3,34 +3,29 @@
 #define ROLLER_CODEGEN_BLOCK_PRODUCT_H
 #include "codegen/block/building.h"
 
-/* Names that other blocks define: an int; one of an operand, a_NAME or b_NAME; its constant A_NAME
- * or B_NAME; of a letter and the axis, as TM.  */
-Ir product_int(const Cg *cg, const char *name);
+/* Words of an operand's variables, a_NAME or b_NAME, and constants, A_NAME or B_NAME.  */
 const char *product_name(const Cg *cg, const Side *s, const char *name);
-Ir product_own(const Cg *cg, const Side *s, const char *name);
-Ir product_constant(const Cg *cg, const Side *s, const char *name);
 const char *product_constant_name(const Cg *cg, const Side *s, const char *name);
+/* A number of a level and an axis, TM: of a tile of the block in one k-step (B), of a warp (W), of
+ * an instruction or a thread (T); instructions (I), or lanes (L), of a warp; neighbours of a thread
+ * (V).  */
+void product_put_size(Kernel *k, char letter, AxisClass axis, int64_t n);
 Ir product_size(const Kernel *k, char letter, AxisClass axis);
-const char *product_size_name(const Kernel *k, char letter, AxisClass axis);
 /* What row or column i of a thread adds to its first: all lanes have vectors by turns.  */
 Ir product_spread(const Kernel *k, AxisClass axis, Ir i);
-Ir product_smem(const Cg *cg);            /* shared memory, bytes */
 /* Where the thread is along the operand's own axis in the block's tile: `row` or `col`.  */
-Ir product_place(const Cg *cg, const Side *s);
+Ir product_place(const Kernel *k, const Side *s);
 /* The first row or column of the block's tile.  */
 Ir product_first(const Kernel *k, AxisClass axis);
-/* Points along an axis; the first k of the next load.  */
-Ir product_extent(const Kernel *k, AxisClass axis);
-Ir product_k_next(const Kernel *k);
+Ir product_extent(const Kernel *k, AxisClass axis);         /* points along an axis */
 /* Of several products the one of that number is at hand from here on.  What it has for itself: a
- * name, an int of that name, its ring.  */
+ * word of its variables, its ring.  */
 void product_select(Kernel *k, int number);
 const char *product_word(const Kernel *k, const char *name);
-Ir product_of(const Kernel *k, const char *name);
 const Ring *product_ring(const Kernel *k);
+static inline RingAt *product_ring_at(const Kernel *k) { return &k->ring[k->product]; }
 /* Names of a ring but the first end with its number.  */
 const char *product_ring_word(const Kernel *k, int ring, const char *name);
-Ir product_ring_int(const Kernel *k, int ring, const char *name);
 /* The axis along which its turns go.  Is the operand loaded once, and stays?  The first row or
  * column of its next load.  */
 static inline AxisClass product_moves(const Kernel *k) { return k->c.side[1].moves; }
@@ -47,10 +42,10 @@ static inline Ir product_sum(const Kernel *k, Ir i, Ir j) {
     return ir_element(k->cg, ir_element(k->cg, k->acc, i), j);
 }
 
-/* smem.c: the kernel's shared memory from a byte on, as elements; its stage that begins at `turn`,
- * "put" or "take" (where there is but one, the memory itself).  Compilers tell (smem + x) + y from
- * smem + (x + y): what the loops add comes last, apart from the rest.  */
-Ir smem_at(const Cg *cg, IrBase base, bool constant, Ir byte);
-Ir smem_stage(const Kernel *k, const Side *s, const char *turn);
-Ir smem_stage_at(const Kernel *k, const Side *s, const char *turn);        /* its address */
+/* smem.c: the kernel's shared memory from a byte on, as elements; its stage that begins at the
+ * byte `turn` (where there is but one, the memory itself).  Compilers tell (smem + x) + y from smem +
+ * (x + y): what the loops add comes last, apart from the rest.  */
+Ir smem_at(const Kernel *k, IrBase base, bool constant, Ir byte);
+Ir smem_stage(const Kernel *k, const Side *s, Ir turn);
+Ir smem_stage_at(const Kernel *k, const Side *s, Ir turn);        /* its address */
 #endif

@@ -9,16 +9,14 @@
  * it holds of a reduction for each, r a row's value, past the leader before the turn; base what
  * powers of two are made relative to, scale what moves sums from one base to the next.  */
 
-static Ir row_number(const Kernel *k) { return product_int(k->cg, "x"); }
+static Ir row_number(const Kernel *k) { return k->var.x; }
 
-/* An f32 of each row.  */
-static Ir of_rows(const Kernel *k, const char *name) {
-    return ir_name(k->cg, ir_array_of(IR_F32), name);
+/* An f32 of each row; that of the row at hand.  */
+static Ir declare_rows(Kernel *k, const char *word) {
+    return ir_array(k->cg, ir_type(IR_F32), word, chain_thread_rows(k), 0, 0);
 }
 
-static Ir of_row(const Kernel *k, const char *name) {
-    return ir_element(k->cg, of_rows(k, name), row_number(k));
-}
+static Ir of_row(const Kernel *k, Ir rows) { return ir_element(k->cg, rows, row_number(k)); }
 
 /* Does the kernel read memory at scores?  */
 static bool reads_at_scores(const Kernel *k) {
@@ -35,7 +33,7 @@ static bool reads_at_scores(const Kernel *k) {
 /* ---- what a thread holds ---- */
 
 Partials chain_held(const Kernel *k) {
-    return monoid_pass(k->cg, chain_of(k)->rows, 0, "f", row_number(k));
+    return monoid_pass(k->cg, chain_of(k)->rows, 0, MONOID_ROWS, row_number(k));
 }
 
 /* The reduction that the second product follows.  */
@@ -47,10 +45,10 @@ void chain_clear(Kernel *k) {
     Partials p = chain_held(k);
     ir_note(k->cg, "rows: what is held of each");
     reduce_clear(k->cg, &p, chain_thread_rows(k));
-    ir_array(k->cg, ir_type(IR_F32), "top", chain_thread_rows(k), 0, 0);
-    ir_array(k->cg, ir_type(IR_F32), "base", chain_thread_rows(k), 0, 0);
-    ir_count(k->cg, "x", chain_thread_rows(k), IR_UNROLL_ALL);
-    ir_set(k->cg, of_row(k, "base"), cg_real(k->cg, TE_F32, -(double)INFINITY));
+    k->rows.top = declare_rows(k, "top");
+    k->rows.base = declare_rows(k, "base");
+    ir_count_of(k->cg, k->var.x, chain_thread_rows(k), IR_UNROLL_ALL);
+    ir_set(k->cg, of_row(k, k->rows.base), cg_real(k->cg, TE_F32, -(double)INFINITY));
     ir_close(k->cg);
 }
 
@@ -211,7 +209,7 @@ static void fold_leader(Kernel *k, const Partial *leader) {
 /* Lanes of a row meet.  */
 static void meet_lanes(Kernel *k, const Partials *p) {
     int lanes = fragment_lane_bits(&k->c.matrix.results, FRAG_COL);
-    ir_count(k->cg, "x", chain_thread_rows(k), IR_UNROLL_ALL);
+    ir_count_of(k->cg, k->var.x, chain_thread_rows(k), IR_UNROLL_ALL);
     reduce_threads(k->cg, p, lanes, 1, k->c.r->threads, NULL);
     ir_close(k->cg);
 }
@@ -243,20 +241,20 @@ Ir chain_top(const Kernel *k, const Partial *leader) {
 }
 
 static void declare_scales(Kernel *k) {
-    ir_array(k->cg, ir_type(IR_F32), "scale", chain_thread_rows(k), 0, 0);
+    k->rows.scale = declare_rows(k, "scale");
 }
 
 /* Sums so far become relative to the tops of their rows.  */
 static void rescale_rows(Kernel *k, const Partials *p) {
     Cg *cg = k->cg;
     Ir none = cg_real(cg, TE_F32, -(double)INFINITY);
-    ir_count(cg, "x", chain_thread_rows(k), IR_UNROLL_ALL);
-    Ir top = of_row(k, "top"), power = power_of_two(k, ir_sub(cg, of_row(k, "base"), top));
-    ir_set(cg, of_row(k, "scale"), ir_select(cg, ir_binary(cg, IR_EQ, top, none),
+    ir_count_of(cg, k->var.x, chain_thread_rows(k), IR_UNROLL_ALL);
+    Ir top = of_row(k, k->rows.top), power = power_of_two(k, ir_sub(cg, of_row(k, k->rows.base), top));
+    ir_set(cg, of_row(k, k->rows.scale), ir_select(cg, ir_binary(cg, IR_EQ, top, none),
                                              cg_real(cg, TE_F32, 1), power));
-    ir_set(cg, of_row(k, "base"), top);
+    ir_set(cg, of_row(k, k->rows.base), top);
     for (int i = 0; i < p->n; i++)
-        if (p->at[i].follow) ir_update(cg, IR_MUL, p->at[i].value, of_row(k, "scale"));
+        if (p->at[i].follow) ir_update(cg, IR_MUL, p->at[i].value, of_row(k, k->rows.scale));
     ir_close(cg);
 }
 
@@ -265,7 +263,7 @@ static void rescale_results(Kernel *k) {
     product_select(k, 1);
     chain_open_rows(k);
     chain_open_columns(k);
-    ir_update(k->cg, IR_MUL, chain_result(k, k->acc), of_row(k, "scale"));
+    ir_update(k->cg, IR_MUL, chain_result(k, k->acc), of_row(k, k->rows.scale));
     chain_close(k, ROW_LOOPS + COLUMN_LOOPS);
     product_select(k, 0);
 }
@@ -301,9 +299,9 @@ static void move_bases(Kernel *k, const Partials *p, const Partial *leader, bool
     enum { BEHIND = 8 };
     Cg *cg = k->cg;
     Ir far = ir_variable(cg, IR_BOOL, "far", ir_bool(cg, false));
-    ir_count(cg, "x", chain_thread_rows(k), IR_UNROLL_ALL);
-    ir_set(cg, of_row(k, "top"), chain_top(k, leader));
-    Ir left = ir_sub(cg, of_row(k, "top"), of_row(k, "base"));
+    ir_count_of(cg, k->var.x, chain_thread_rows(k), IR_UNROLL_ALL);
+    ir_set(cg, of_row(k, k->rows.top), chain_top(k, leader));
+    Ir left = ir_sub(cg, of_row(k, k->rows.top), of_row(k, k->rows.base));
     ir_update(cg, IR_OR, far, ir_unary(cg, IR_NOT, ir_binary(cg, IR_LE, left,
                                                              cg_real(cg, TE_F32, BEHIND))));
     ir_close(cg);
@@ -319,10 +317,10 @@ static void move_bases(Kernel *k, const Partials *p, const Partial *leader, bool
 static void declare_zeros(Kernel *k) {
     Cg *cg = k->cg;
     Ir none = cg_real(cg, TE_F32, -(double)INFINITY);
-    ir_array(cg, ir_type(IR_F32), "zero", chain_thread_rows(k), 0, 0);
-    ir_count(cg, "x", chain_thread_rows(k), IR_UNROLL_ALL);
-    Ir base = of_row(k, "base");
-    ir_set(cg, of_row(k, "zero"), ir_select(cg, ir_binary(cg, IR_EQ, base, none),
+    k->rows.zero = declare_rows(k, "zero");
+    ir_count_of(cg, k->var.x, chain_thread_rows(k), IR_UNROLL_ALL);
+    Ir base = of_row(k, k->rows.base);
+    ir_set(cg, of_row(k, k->rows.zero), ir_select(cg, ir_binary(cg, IR_EQ, base, none),
                                             cg_real(cg, TE_F32, 0), base));
     ir_close(cg);
 }
@@ -351,7 +349,7 @@ static void make_terms(Kernel *k, const Partials *p) {
     k->score = terms_of(k);
     open_elements(k);
     Ir at = ir_call(cg, ir_type(IR_F32), "fmaf", 3, chain_result(k, scores), multiplier(k),
-                    ir_unary(cg, IR_NEG, of_row(k, "zero")));
+                    ir_unary(cg, IR_NEG, of_row(k, k->rows.zero)));
     Ir power = ir_let_as(cg, IR_F32, "power", power_of_two(k, at));
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
@@ -397,10 +395,11 @@ void chain_fold(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     k->at.vec = 1;
     k->at.n_vector = 0;
-    Ir turn = ir_add_n(cg, n->name ? product_int(cg, n->name) : ir_int(cg, 0), n->ahead);
-    if (product_parted(k)) turn = ir_add(cg, product_int(cg, "turn_first"), turn);
-    ir_let_as(cg, place_along_base(k, AX_N), "n0", ir_mul(cg, turn, product_size(k, 'B', AX_N)));
-    place_axis(k, AX_B, product_int(cg, "b"), false, k->at.index, k->at.wide);
+    Ir turn = ir_add_n(cg, n->name ? k->var.step : ir_int(cg, 0), n->ahead);
+    if (product_parted(k)) turn = ir_add(cg, k->var.turn_first, turn);
+    k->own.n0 = ir_let_as(cg, place_along_base(k, AX_N), "n0",
+                          ir_mul(cg, turn, product_size(k, 'B', AX_N)));
+    place_axis(k, AX_B, k->var.b, false, k->at.index, k->at.wide);
     ir_note(cg, "scores of the turn");
     if (chain_of(k)->rows) fold_scores(k, k->term != NULL);
     else map_scores(k);

@@ -1,23 +1,23 @@
 #include "codegen/elements/chain.h"
 
 /* The columns of a chain that a block's rows have terms in, where a mask decides on that
- * (ColumnBounds): turns begin and end with them, and only tiles that the mask cuts test it.
- *
- * Names in the text: n_begin n_end the columns that the block visits, mask_first the turn of the
- * first of them, turn_first its first turn, n_from n_to those that all of its rows have; turns
- * those that slices share, slice those of each, slice_first where the block's begins behind
- * mask_first.  */
+ * (ColumnBounds): turns begin and end with them, and only tiles that the mask cuts test it.  */
 
 static const ColumnBounds *bounds_of(const Kernel *k) {
     return &k->l->p->group->chain->bounds;
 }
+
+/* Ends as they become narrower: of columns of any row of the block, and of those of each.  */
+typedef struct {
+    Ir begin, end, from, to;
+} Ends;
 
 /* ---- an end at a row ---- */
 
 /* Defines the indices of the root at row m.  */
 static void define_row(Kernel *k, Ir m) {
     IrBase base = place_along_base(k, AX_M);
-    place_axis(k, AX_B, product_int(k->cg, "b"), false, k->at.index, k->at.wide);
+    place_axis(k, AX_B, k->var.b, false, k->at.index, k->at.wide);
     place_axis(k, AX_M, ir_let_as(k->cg, base, "m", m), base == IR_I64, k->at.index, k->at.wide);
 }
 
@@ -27,9 +27,8 @@ static Ir end_at(Kernel *k, const ColumnBound *x) {
     return x->add ? ir_add(k->cg, e, ir_number(k->cg, IR_I64, x->add)) : e;
 }
 
-static void narrow(Kernel *k, const char *name, Ir value, bool from) {
+static void narrow(Kernel *k, Ir to, Ir value, bool from) {
     Cg *cg = k->cg;
-    Ir to = ir_name(cg, ir_type(IR_I64), name);
     ir_set(cg, to, ir_call(cg, ir_type(IR_I64), from ? "max" : "min", 2, to, value));
 }
 
@@ -64,9 +63,8 @@ static bool is_monotonic(const Kernel *k, const ColumnBound *x) {
 }
 
 /* The end that a bound gives the block (`all`: each of its rows), at two rows.  */
-static void narrow_block(Kernel *k, const ColumnBound *x, bool from, bool all) {
+static void narrow_block(Kernel *k, const ColumnBound *x, Ir to, bool from, bool all) {
     Cg *cg = k->cg;
-    const char *name = from ? (all ? "from" : "begin") : all ? "to" : "end";
     ir_scope(cg);
     Ir first = product_first(k, AX_M), last = NULL;
     Ir rows = product_extent(k, AX_M);
@@ -79,24 +77,25 @@ static void narrow_block(Kernel *k, const ColumnBound *x, bool from, bool all) {
         ir_close(cg);
     }
     last = ir_call(cg, ir_type(IR_I64), from == all ? "max" : "min", 2, one, other);
-    narrow(k, name, last, from);
+    narrow(k, to, last, from);
     ir_close(cg);
 }
 
-static void narrow_all(Kernel *k, const ColumnBound *x, int n, bool from) {
+static void narrow_all(Kernel *k, const Ends *e, const ColumnBound *x, int n, bool from) {
     for (int i = 0; i < n; i++) {
+        Ir any = from ? e->begin : e->end, each = from ? e->from : e->to;
         bool known = is_monotonic(k, &x[i]);
-        if (known) narrow_block(k, &x[i], from, false);
-        if (known) narrow_block(k, &x[i], from, true);
-        else narrow(k, from ? "from" : "to", ir_number(k->cg, IR_I64, from ? INT32_MAX : 0), from);
+        if (known) narrow_block(k, &x[i], any, from, false);
+        if (known) narrow_block(k, &x[i], each, from, true);
+        else narrow(k, each, ir_number(k->cg, IR_I64, from ? INT32_MAX : 0), from);
     }
 }
 
-static void define_int(Kernel *k, const char *name, const char *of) {
+static Ir define_int(Kernel *k, const char *word, Ir x) {
     Cg *cg = k->cg;
-    Ir zero = ir_number(cg, IR_I64, 0), x = ir_name(cg, ir_type(IR_I64), of);
-    ir_let_as(cg, IR_I32, name, ir_cast(cg, IR_I32, ir_call(cg, ir_type(IR_I64), "max", 2, x,
-                                                            zero)));
+    Ir zero = ir_number(cg, IR_I64, 0);
+    x = ir_call(cg, ir_type(IR_I64), "max", 2, x, zero);
+    return ir_let_as(cg, IR_I32, word, ir_cast(cg, IR_I32, x));
 }
 
 /* Columns of the block's rows; their turns, from the first on.  */
@@ -106,20 +105,22 @@ static Ir mask_turns(Kernel *k, Ir *first) {
     Ir all = ir_as(cg, IR_I64, product_extent(k, AX_N)), one = ir_int(cg, 1);
     Ir tile = product_size(k, 'B', AX_N);
     ir_note(cg, "columns: those that rows of the block have terms in");
-    ir_variable(cg, IR_I64, "begin", ir_number(cg, IR_I64, 0));
-    ir_variable(cg, IR_I64, "from", ir_number(cg, IR_I64, 0));
-    ir_variable(cg, IR_I64, "end", all);
-    ir_variable(cg, IR_I64, "to", all);
-    narrow_all(k, b->from, b->n_from, true);
-    narrow_all(k, b->to, b->n_to, false);
-    narrow(k, "begin", ir_sub(cg, all, ir_number(cg, IR_I64, 1)), false);
-    narrow(k, "from", ir_number(cg, IR_I64, INT32_MAX), false);
-    define_int(k, "n_begin", "begin");
-    define_int(k, "n_from", "from");
-    define_int(k, "n_end", "end");
-    define_int(k, "n_to", "to");
-    *first = ir_let_as(cg, IR_I32, "mask_first", ir_div(cg, product_int(cg, "n_begin"), tile));
-    Ir last = ir_div(cg, ir_sub(cg, ir_add(cg, product_int(cg, "n_end"), tile), one), tile);
+    Variables *v = &k->var;
+    Ends e;
+    e.begin = ir_variable(cg, IR_I64, "begin", ir_number(cg, IR_I64, 0));
+    e.from = ir_variable(cg, IR_I64, "from", ir_number(cg, IR_I64, 0));
+    e.end = ir_variable(cg, IR_I64, "end", all);
+    e.to = ir_variable(cg, IR_I64, "to", all);
+    narrow_all(k, &e, b->from, b->n_from, true);
+    narrow_all(k, &e, b->to, b->n_to, false);
+    narrow(k, e.begin, ir_sub(cg, all, ir_number(cg, IR_I64, 1)), false);
+    narrow(k, e.from, ir_number(cg, IR_I64, INT32_MAX), false);
+    v->n_begin = define_int(k, "n_begin", e.begin);
+    v->n_from = define_int(k, "n_from", e.from);
+    v->n_end = define_int(k, "n_end", e.end);
+    v->n_to = define_int(k, "n_to", e.to);
+    *first = ir_let_as(cg, IR_I32, "mask_first", ir_div(cg, v->n_begin, tile));
+    Ir last = ir_div(cg, ir_sub(cg, ir_add(cg, v->n_end, tile), one), tile);
     return ir_max(cg, ir_sub(cg, last, *first), one);
 }
 
@@ -149,10 +150,10 @@ void chain_columns(Kernel *k) {
     Ir first = ir_int(cg, 0);
     Ir turns = product_bounded(k) ? mask_turns(k, &first) : all_turns(k);
     if (k->c.r->split > 1) turns = slice_turns(k, turns, &first);
-    first = ir_let_as(cg, IR_I32, "turn_first", first);
-    ir_let_as(cg, IR_I32, "steps", turns);
+    first = k->var.turn_first = ir_let_as(cg, IR_I32, "turn_first", first);
+    k->var.steps = ir_let_as(cg, IR_I32, "steps", turns);
     product_select(k, 1);
-    ir_set(cg, product_k_next(k), ir_mul(cg, first, product_size(k, 'B', AX_K)));
+    ir_set(cg, k->own.k_next, ir_mul(cg, first, product_size(k, 'B', AX_K)));
     product_select(k, 0);
     ir_simple(cg, IR_STMT_BLANK);
 }
@@ -167,26 +168,26 @@ Ir chain_cut(const Kernel *k) {
         if (!k->c.own_ragged[1]) return NULL;
         return ir_binary(cg, IR_GT, end, product_extent(k, AX_N));
     }
-    test = ir_binary(cg, IR_GT, end, product_int(cg, "n_to"));
+    test = ir_binary(cg, IR_GT, end, k->var.n_to);
     if (b->n_from == 0) return test;
-    return ir_binary(cg, IR_EITHER, test, ir_lt(cg, first, product_int(cg, "n_from")));
+    return ir_binary(cg, IR_EITHER, test, ir_lt(cg, first, k->var.n_from));
 }
 
 void chain_row_ends(Kernel *k) {
     Cg *cg = k->cg;
     const ColumnBounds *b = bounds_of(k);
-    ir_variable(cg, IR_I64, "to", ir_as(cg, IR_I64, product_extent(k, AX_N)));
-    ir_variable(cg, IR_I64, "from", ir_number(cg, IR_I64, 0));
-    for (int i = 0; i < b->n_from; i++) narrow(k, "from", end_at(k, &b->from[i]), true);
-    for (int i = 0; i < b->n_to; i++) narrow(k, "to", end_at(k, &b->to[i]), false);
-    define_int(k, "row_from", "from");
-    define_int(k, "row_to", "to");
+    Ir to = ir_variable(cg, IR_I64, "to", ir_as(cg, IR_I64, product_extent(k, AX_N)));
+    Ir from = ir_variable(cg, IR_I64, "from", ir_number(cg, IR_I64, 0));
+    for (int i = 0; i < b->n_from; i++) narrow(k, from, end_at(k, &b->from[i]), true);
+    for (int i = 0; i < b->n_to; i++) narrow(k, to, end_at(k, &b->to[i]), false);
+    k->var.row_from = define_int(k, "row_from", from);
+    k->var.row_to = define_int(k, "row_to", to);
 }
 
 Ir chain_outside(const Kernel *k) {
     const Cg *cg = k->cg;
-    Ir n = ir_name(cg, ir_type(place_along_base(k, AX_N)), "n");
-    Ir behind = ir_binary(cg, IR_GE, n, product_int(cg, "row_to"));
+    Ir n = k->var.n;
+    Ir behind = ir_binary(cg, IR_GE, n, k->var.row_to);
     if (bounds_of(k)->n_from == 0) return behind;
-    return ir_binary(cg, IR_EITHER, behind, ir_lt(cg, n, product_int(cg, "row_from")));
+    return ir_binary(cg, IR_EITHER, behind, ir_lt(cg, n, k->var.row_from));
 }

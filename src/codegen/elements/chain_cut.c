@@ -7,15 +7,15 @@
 /* The first column of the turn.  */
 static Ir first_column(const Kernel *k, const Node *n) {
     const Cg *cg = k->cg;
-    Ir turn = ir_add_n(cg, n->name ? product_int(cg, n->name) : ir_int(cg, 0), n->ahead);
-    return ir_mul(cg, ir_add(cg, product_int(cg, "turn_first"), turn), product_size(k, 'B', AX_K));
+    Ir turn = ir_add_n(cg, n->name ? k->var.step : ir_int(cg, 0), n->ahead);
+    return ir_mul(cg, ir_add(cg, k->var.turn_first, turn), product_size(k, 'B', AX_K));
 }
 
 Ir chain_turn_cut(const Kernel *k, const Node *n) {
     const Cg *cg = k->cg;
     Ir first = first_column(k, n), end = ir_add(cg, first, product_size(k, 'B', AX_K));
-    return ir_binary(cg, IR_EITHER, ir_binary(cg, IR_GT, end, product_int(cg, "n_end")),
-                     ir_lt(cg, first, product_int(cg, "n_begin")));
+    return ir_binary(cg, IR_EITHER, ir_binary(cg, IR_GT, end, k->var.n_end),
+                     ir_lt(cg, first, k->var.n_begin));
 }
 
 /* The row of V, in the tile, that byte `at` of the tile belongs to: boxes lie one behind the other,
@@ -41,15 +41,15 @@ void chain_clear_cut(Kernel *k, const Node *n) {
     IrBase base = s->inner_k ? IR_U16 : IR_U64;           /* what lies in one row of V */
     int each = s->inner_k ? s->elem : 8, count = (int)(s->room->bytes / each);
     Ir first = ir_let(cg, "cut_first", first_column(k, n)), x = ir_name(cg, ir_type(IR_I32), "x");
-    Ir to = ir_mul(cg, k->ring[k->product].slot, product_of(k, "STAGE"));
-    to = ir_add(cg, ir_add(cg, product_smem(cg), to), product_constant(cg, s, "TILE"));
+    Ir to = ir_mul(cg, k->ring[k->product].slot, product_ring_at(k)->bytes);
+    to = ir_add(cg, ir_add(cg, k->var.smem, to), k->chunks[s->side].tile);
     to = ir_let(cg, "cut_rows", ir_view(cg, ir_pointer(base, IR_SHARED, false), to));
-    ir_loop(cg, x, product_int(cg, "tid"), ir_lt(cg, x, ir_int(cg, count)),
+    ir_loop(cg, x, k->var.tid, ir_lt(cg, x, ir_int(cg, count)),
             (IrNext){IR_ADD, ir_int(cg, rprog_computing(cg->dev, k->c.r))}, 1);
     Ir at = ir_add(cg, first, column_of(k, s, ir_mul(cg, x, ir_int(cg, each))));
     at = ir_let_as(cg, IR_I32, "n", at);
-    ir_if(cg, ir_binary(cg, IR_EITHER, ir_binary(cg, IR_GE, at, product_int(cg, "n_end")),
-                        ir_lt(cg, at, product_int(cg, "n_begin"))));
+    ir_if(cg, ir_binary(cg, IR_EITHER, ir_binary(cg, IR_GE, at, k->var.n_end),
+                        ir_lt(cg, at, k->var.n_begin)));
     ir_set(cg, ir_element(cg, to, x), ir_int(cg, 0));
     ir_close(cg);
     ir_close(cg);

@@ -50,7 +50,7 @@ void chain_operand(Kernel *k) {
     const char *pair = ir_joined(cg, "rl_f32x2_to_", te_dtype_name(to->matrix.unit->a));
     ir_note(cg, "operand %c: registers of the terms", s->id);
     Ir q = ir_count(cg, "q", to->matrix.tiles[AX_K], IR_UNROLL_ALL);
-    Ir i = ir_count(cg, "i", to->matrix.tiles[AX_M], IR_UNROLL_ALL);
+    Ir i = ir_count_of(cg, k->var.i, to->matrix.tiles[AX_M], IR_UNROLL_ALL);
     for (int r = 0; r < s->registers; r++)
         ir_set(cg, register_of(k, i, q, r),
                ir_call(cg, ir_type(IR_U32), pair, 2, passed_slot(k, i, q, 2 * r),

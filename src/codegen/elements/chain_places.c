@@ -17,19 +17,19 @@ int chain_thread_rows(const Kernel *k) { return k->c.matrix.tiles[AX_M] * tile_r
 
 Ir chain_thread_row(const Kernel *k) {
     const Cg *cg = k->cg;
-    return ir_add(cg, ir_mul_n(cg, product_int(cg, "i"), tile_rows(k)), product_int(cg, "f"));
+    return ir_add(cg, ir_mul_n(cg, k->var.i, tile_rows(k)), k->var.f);
 }
 
 void chain_open_rows(Kernel *k) {
     Cg *cg = k->cg;
-    ir_count(cg, "i", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
-    ir_count(cg, "f", tile_rows(k), IR_UNROLL_ALL);
-    ir_let_as(cg, IR_I32, "x", chain_thread_row(k));
+    ir_count_of(cg, k->var.i, k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
+    ir_count_of(cg, k->var.f, tile_rows(k), IR_UNROLL_ALL);
+    ir_define(cg, k->var.x, chain_thread_row(k));
 }
 
 void chain_open_columns(Kernel *k) {
-    ir_count(k->cg, "j", k->c.matrix.tiles[AX_N], IR_UNROLL_ALL);
-    ir_count(k->cg, "g", fragment_slots(&k->c.matrix.results, FRAG_COL), IR_UNROLL_ALL);
+    ir_count_of(k->cg, k->var.j, k->c.matrix.tiles[AX_N], IR_UNROLL_ALL);
+    ir_count_of(k->cg, k->var.g, fragment_slots(&k->c.matrix.results, FRAG_COL), IR_UNROLL_ALL);
 }
 
 void chain_close(Kernel *k, int loops) {
@@ -38,8 +38,8 @@ void chain_close(Kernel *k, int loops) {
 
 Ir chain_result(const Kernel *k, Ir all) {
     const Cg *cg = k->cg;
-    Ir f = product_int(cg, "f"), g = product_int(cg, "g");
-    Ir tile = ir_element(cg, ir_element(cg, all, product_int(cg, "i")), product_int(cg, "j"));
+    Ir f = k->var.f, g = k->var.g;
+    Ir tile = ir_element(cg, ir_element(cg, all, k->var.i), k->var.j);
     return ir_element(cg, tile, fragment_slot_number(cg, &k->c.matrix.results, f, g));
 }
 
@@ -47,27 +47,28 @@ void chain_place(Kernel *k, AxisClass axis, bool inside) {
     Cg *cg = k->cg;
     bool m = axis == AX_M;
     FragDim side = m ? FRAG_ROW : FRAG_COL;
-    Ir at = ir_add(cg, product_first(k, axis), product_int(cg, m ? "row" : "col"));
-    at = ir_add(cg, at, product_int(cg, m ? "lane_m" : "lane_n"));
-    Ir within = ir_mul(cg, product_int(cg, m ? "i" : "j"), product_size(k, 'T', axis));
+    Ir at = ir_add(cg, product_first(k, axis), m ? k->var.row : k->var.col);
+    at = ir_add(cg, at, m ? k->var.lane_m : k->var.lane_n);
+    Ir within = ir_mul(cg, m ? k->var.i : k->var.j, product_size(k, 'T', axis));
     within = ir_add_parts(cg, within, fragment_slot_place(cg, &k->c.matrix.results, side,
-                                                          product_int(cg, m ? "f" : "g")));
+                                                          m ? k->var.f : k->var.g));
     IrBase base = place_along_base(k, axis);
     at = ir_add_parts(cg, at, within);
     Ir last = ir_sub(cg, product_extent(k, axis), ir_int(cg, 1));
     if (inside && index_ragged(&k->l->map, (int)axis)) at = ir_min(cg, at, ir_as(cg, base, last));
     at = ir_let_as(cg, base, m ? "m" : "n", at);
+    *(m ? &k->var.m : &k->var.n) = at;
     place_axis(k, (int)axis, at, base == IR_I64, k->at.index, k->at.wide);
 }
 
 bool chain_open_inside(Kernel *k, AxisClass axis) {
     Cg *cg = k->cg;
     if (!index_ragged(&k->l->map, (int)axis)) return false;
-    Ir at = ir_name(cg, ir_type(place_along_base(k, axis)), axis == AX_M ? "m" : "n");
+    Ir at = axis == AX_M ? k->var.m : k->var.n;
     ir_if(cg, ir_lt(cg, at, product_extent(k, axis)));
     return true;
 }
 
 Ir chain_row_leads(const Kernel *k) {
-    return ir_binary(k->cg, IR_EQ, product_int(k->cg, "lane_n"), ir_int(k->cg, 0));
+    return ir_binary(k->cg, IR_EQ, k->var.lane_n, ir_int(k->cg, 0));
 }

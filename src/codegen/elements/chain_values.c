@@ -8,12 +8,8 @@ static IrBase base_of(const Kernel *k, int t) {
     return ir_compute(te_dtype_compute(k->cg->te->tensor[t].dtype));
 }
 
-static Ir values_of(const Kernel *k, int t) {
-    return ir_name(k->cg, ir_array_of(base_of(k, t)), cg_name(k->cg, "r", t));
-}
-
 static Ir top_of_row(const Kernel *k) {
-    return ir_element(k->cg, ir_name(k->cg, ir_array_of(IR_F32), "top"), product_int(k->cg, "x"));
+    return ir_element(k->cg, k->rows.top, k->var.x);
 }
 
 /* Rows without a score: each term is exp(-inf + inf).  */
@@ -80,7 +76,7 @@ static void keep_values(Kernel *k) {
     for (int i = 0; i < g->n; i++) {
         int t = chain_statement(k, i)->tensor;
         if (g->role[i] != ROW_MAP)
-            ir_set(cg, ir_element(cg, values_of(k, t), product_int(cg, "x")), k->at.made[t]);
+            ir_set(cg, ir_element(cg, k->at.rows[t], k->var.x), k->at.made[t]);
     }
 }
 
@@ -90,7 +86,8 @@ static void declare_values(Kernel *k) {
     for (int i = 0; i < g->n; i++) {
         int t = chain_statement(k, i)->tensor;
         if (g->role[i] != ROW_MAP)
-            ir_array(k->cg, ir_type(base_of(k, t)), cg_name(k->cg, "r", t), rows, 0, 0);
+            k->at.rows[t] = ir_array(k->cg, ir_type(base_of(k, t)), cg_name(k->cg, "r", t), rows,
+                                     0, 0);
     }
 }
 
@@ -121,7 +118,7 @@ static void put_in_place(Kernel *k, int stmt) {
     k->at.vec = 1;
     k->at.n_vector = 0;
     chain_open_columns(k);
-    place_axis(k, AX_B, product_int(cg, "b"), false, k->at.index, k->at.wide);
+    place_axis(k, AX_B, k->var.b, false, k->at.index, k->at.wide);
     chain_place(k, AX_M, false);
     chain_place(k, AX_N, false);
     bool tested = chain_open_inside(k, AX_N);
@@ -141,7 +138,7 @@ static void top_values(Kernel *k, const Partials *p) {
     Cg *cg = k->cg;
     double by = 1;
     const Partial *leader = monoid_of(p, chain_statement(k, chain_of(k)->leader)->rhs);
-    ir_count(cg, "x", chain_thread_rows(k), IR_UNROLL_ALL);
+    ir_count_of(cg, k->var.x, chain_thread_rows(k), IR_UNROLL_ALL);
     ir_set(cg, top_of_row(k), chain_top(k, leader));
     if (chain_multiple(k, &by)) ir_update(cg, IR_MUL, leader->value, cg_real(cg, TE_F32, by));
     ir_close(cg);
@@ -153,7 +150,7 @@ static void raise_tops(Kernel *k, const Partials *p) {
     const Partial *leader = monoid_of(p, chain_statement(k, chain_of(k)->leader)->rhs);
     if (!is_raised(k)) return;
     ir_scope(cg);
-    place_axis(k, AX_B, product_int(cg, "b"), false, k->at.index, k->at.wide);
+    place_axis(k, AX_B, k->var.b, false, k->at.index, k->at.wide);
     chain_open_rows(k);
     chain_place(k, AX_M, true);
     Ir center = chain_center(k, p);
@@ -169,7 +166,7 @@ void chain_finish(Kernel *k) {
     Partials p = chain_held(k);
     Partials online = monoid_select(&p, true);
     ir_note(cg, "rows: their values");
-    ir_count(cg, "x", chain_thread_rows(k), IR_UNROLL_ALL);
+    ir_count_of(cg, k->var.x, chain_thread_rows(k), IR_UNROLL_ALL);
     reduce_threads(cg, &online, fragment_lane_bits(&k->c.matrix.results, FRAG_COL), 1,
                    k->c.r->threads, NULL);
     ir_close(cg);
@@ -179,7 +176,7 @@ void chain_finish(Kernel *k) {
     if (k->c.r->split > 1) return;        /* chain_leave */
     declare_values(k);
     ir_scope(cg);
-    place_axis(k, AX_B, product_int(cg, "b"), false, k->at.index, k->at.wide);
+    place_axis(k, AX_B, k->var.b, false, k->at.index, k->at.wide);
     chain_open_rows(k);
     chain_place(k, AX_M, false);
     settle(k, &p);
@@ -201,6 +198,6 @@ void chain_rows(Kernel *k) {
         int t = chain_statement(k, i)->tensor;
         if (g->role[i] == ROW_MAP) continue;
         k->at.made[t] = ir_let(cg, cg_name(cg, "e", t),
-                               ir_element(cg, values_of(k, t), chain_thread_row(k)));
+                               ir_element(cg, k->at.rows[t], chain_thread_row(k)));
     }
 }

@@ -92,8 +92,7 @@ void elements_order(Kernel *k, int vec) {
 void elements_indices(Kernel *k) {
     for (int axis = AX_M; axis <= AX_N; axis++) {
         bool wide = place_wide(k->l->p->con.axis[axis].extent, 0);
-        Ir at = ir_name(k->cg, ir_type(place_base(wide)), axis == AX_M ? "m" : "n");
-        place_axis(k, axis, at, wide, k->at.index, k->at.wide);
+        place_axis(k, axis, axis == AX_M ? k->var.m : k->var.n, wide, k->at.index, k->at.wide);
     }
 }
 
@@ -127,14 +126,13 @@ static void decode_lane(Kernel *k) {
     Elements *at = &k->at;
     const Problem *p = k->l->p;
     if (at->domain) {
-        Ir first = ir_name(cg, ir_type(place_base(at->domain_wide)), "at");
-        Ir next = ir_add(cg, first, elements_lane(k));
+        Ir next = ir_add(cg, at->at, elements_lane(k));
         if (kernel_scans(k))              /* beside the walk */
             place_axis(k, 0, next, at->domain_wide, at->lane_index, at->wide);
         else place_domain(k, next, at->domain_wide, at->lane_index, at->wide);
     } else if (k->l->kind != KERNEL_STREAM) {
         bool wide = place_wide(p->extent[AX_N], 0);
-        Ir next = ir_add(cg, ir_name(cg, ir_type(place_base(wide)), "n"), elements_lane(k));
+        Ir next = ir_add(cg, k->var.n, elements_lane(k));
         place_axis(k, AX_N, next, wide, at->lane_index, at->wide);
     } else if (kernel_root(k)->index[at->order[0]].hi.min >= at->vec) {
         carry_lane(k);

@@ -5,7 +5,7 @@
 #include "codegen/multiply/multiply.h"
 
 /* Partial sums of blocks: those in the workspace from `offset` (NULL: 0) on, by a name.  */
-void sums_pointer(Kernel *k, const char *name, Ir offset);
+void sums_pointer(Kernel *k, Ir name, Ir offset);
 /* Pointers to the thread's; loops over them, and the store of an element.  */
 void sums_pointers(Kernel *k);
 void sums_open(Kernel *k);
@@ -58,6 +58,8 @@ bool elements_in_memory(const Kernel *k, int tensor);
 void elements_fold(Kernel *k, const RowGroup *g, const Partial *x, Ir where, bool next);
 /* outputs.c: the statements of the group in `mask` (bits) at the element: maps, whose values go
  * where `out` says and are forgotten behind, and reductions, held as in `all`.  */
+/* Values of maps are forgotten by elements_forget.  */
+void elements_forget(Kernel *k, const RowGroup *g);
 void elements_statements(Kernel *k, const RowGroup *g, uint64_t mask, const Partials *all,
                          const Output *out);
 /* elements_load.c: vector loads for those reads of e, of statement `stmt`, that allow it.  */
@@ -132,7 +134,7 @@ void chain_gather(Kernel *k);             /* what slices of it have left, merged
 /* stats_partial.c: parts of rows.  ROWS of all batches and room for PARTS, where known at run time;
  * a pointer to the parts, or values, of statement i in the workspace; their bytes in all.  */
 void stats_count(Kernel *k);
-void stats_place_left(Kernel *k, const char *name, int i, bool partial);
+void stats_place_left(Kernel *k, MonoidVariable what, int i, bool partial);
 TeExtent stats_bytes(Arena *a, const Problem *p, const RProg *r);
 /* `row`: its number over all batches; `at`: in the block.  */
 void stats_leave(Kernel *k, int pass, bool online, Ir row, Ir at);

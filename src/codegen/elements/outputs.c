@@ -12,13 +12,13 @@ void elements_place_outputs(Kernel *k) {
         mma_place_outputs(k);
         return;
     }
-    Ir j = product_int(cg, "j"), row = product_spread(k, AX_M, product_int(cg, "i"));
+    Ir j = k->var.j, row = product_spread(k, AX_M, k->var.i);
     Ir column = product_spread(k, AX_N, j);
     ir_scope(cg);
     k->at.open = 1;
-    store_position(k, AX_M, ir_add(cg, product_first(k, AX_M), product_int(cg, "row")), row);
-    store_position(k, AX_N, ir_add(cg, product_first(k, AX_N), product_int(cg, "col")), column);
-    store_turns(k, &(Turns){.var = "j",
+    store_position(k, AX_M, ir_add(cg, product_first(k, AX_M), k->var.row), row);
+    store_position(k, AX_N, ir_add(cg, product_first(k, AX_N), k->var.col), column);
+    store_turns(k, &(Turns){.var = k->var.j,
                             .end = columns,
                             .by = vec,
                             .count = columns / vec,
@@ -34,21 +34,22 @@ void elements_open_outputs(Kernel *k) {
         mma_open_outputs(k);
         return;
     }
-    ir_count(cg, "i", own[AX_M], IR_UNROLL_ALL);
+    ir_count_of(cg, k->var.i, own[AX_M], IR_UNROLL_ALL);
     store_open_inside(k, AX_M, index_ragged(&k->l->map, AX_M));
     stats_rows(k);
-    ir_for(cg, "j", ir_int(cg, 0), ir_int(cg, own[AX_N]), k->at.walk ? k->at.walk : k->l->vec,
+    ir_for_of(cg, k->var.j, ir_int(cg, 0), ir_int(cg, own[AX_N]), k->at.walk ? k->at.walk : k->l->vec,
            IR_UNROLL_ALL);
     k->at.open += 2;
     store_open_inside(k, AX_N, index_ragged(&k->l->map, AX_N));
 }
 
-/* The result at element v.  */
+/* The result at element v; of those that pass through shared memory it is what a turn reads.  */
 static Ir result_of(const Kernel *k) {
     const Cg *cg = k->cg;
     Ir lane = elements_lane(k);
-    if (k->c.matrix.used) return mma_element(k, lane);
-    return product_sum(k, product_int(cg, "i"), ir_add(cg, product_int(cg, "j"), lane));
+    bool passes = k->c.r->via == VIA_SHARED && !k->at.walk;
+    if (k->c.matrix.used) return passes ? NULL : mma_element(k, lane);
+    return product_sum(k, k->var.i, ir_add(cg, k->var.j, lane));
 }
 
 void elements_begin(Kernel *k) {
@@ -59,7 +60,7 @@ void elements_begin(Kernel *k) {
     if (!at->walk)
         ir_note(k->cg, "elements: %d outputs of the thread at a time%s", at->vec,
                 k->c.r->via == VIA_SHARED ? ", through shared memory" : "");
-    place_axis(k, AX_B, product_int(k->cg, "b"), false, at->index, at->wide);
+    place_axis(k, AX_B, k->var.b, false, at->index, at->wide);
 }
 
 void elements_contract(Kernel *k) {
@@ -89,6 +90,9 @@ void elements_statements(Kernel *k, const RowGroup *g, uint64_t mask, const Part
             elements_fold(k, g, monoid_of(all, e), NULL, false);
         }
     }
+}
+
+void elements_forget(Kernel *k, const RowGroup *g) {
     for (int i = 0; i < g->n; i++) {
         if (g->role[i] == ROW_MAP) k->at.made[k->cg->te->stmt[g->stmt[i]].tensor] = NULL;
     }

@@ -5,11 +5,13 @@
 /* Sums of a product that several blocks have a part of: each stores its own in the workspace, a
  * second kernel adds them in a fixed order.  Of split reductions they lie as [split][B][M][N].  */
 
-void sums_pointer(Kernel *k, const char *name, Ir offset) {
+void sums_pointer(Kernel *k, Ir name, Ir offset) {
     Cg *cg = k->cg;
     IrType type = ir_pointer(ir_compute(k->l->p->con.acc), IR_GLOBAL, false);
     Ir from = ir_view(cg, type, cg_partials(cg));
-    ir_let(cg, name, offset ? ir_add(cg, from, offset) : from);
+    if (offset) from = ir_add(cg, from, offset);
+    if (name) ir_define(cg, name, from);
+    else k->var.sums = ir_let(cg, "sums", from);
 }
 
 void sums_open(Kernel *k) {
@@ -21,7 +23,7 @@ void sums_open(Kernel *k) {
 void sums_store(Kernel *k) {
     Cg *cg = k->cg;
     Ir first = k->c.matrix.used ? mma_element(k, ir_int(cg, 0))
-                                : product_sum(k, product_int(cg, "i"), product_int(cg, "j"));
+                                : product_sum(k, k->var.i, k->var.j);
     ir_store(cg, "rl_store_global", k->l->vec, k->at.sums, ir_unary(cg, IR_ADDRESS, first));
 }
 
@@ -30,13 +32,17 @@ void sums_store(Kernel *k) {
 void sums_elements(Kernel *k, const Ir at[AX_K]) {
     for (int x = AX_B; x <= AX_N; x++) {
         bool wide = place_wide(k->l->p->extent[x], 0);
-        place_axis(k, x, ir_name(k->cg, ir_type(place_base(wide)), at[x]->name->word), wide,
-                   k->at.index, k->at.wide);
+        place_axis(k, x, at[x], wide, k->at.index, k->at.wide);
     }
 }
 
+Ir sums_left(const Kernel *k) {
+    IrType type = ir_pointer(ir_compute(k->l->p->con.acc), IR_GLOBAL, false);
+    return monoid_variable(k->cg, MONOID_LEFT, false, -1, type);
+}
+
 ThreadMap sums_map(const Kernel *k) {
-    return (ThreadMap){.stem = "sum",
+    return (ThreadMap){.held = MONOID_SUMS,
                        .items = k->at.vec,
                        .lane = elements_lane(k),
                        .count = IR_I32,
@@ -54,11 +60,12 @@ void sums_combine(Kernel *k, const ThreadMap *m) {
 
 void reduce_split_sums(Kernel *k) {
     ir_note(k->cg, "partial: sums of this slice to the workspace");
-    sums_pointer(k, "sums", NULL);
+    sums_pointer(k, NULL, NULL);
 }
 
 void reduce_split_elements(Kernel *k) {
     static const char *const name[] = {[AX_B] = "b", [AX_M] = "m", [AX_N] = "n"};
+    Ir *const at[] = {[AX_B] = &k->var.b, [AX_M] = &k->var.m, [AX_N] = &k->var.n};
     Cg *cg = k->cg;
     TeExtent size[AX_K], total = index_total(cg->arena, &k->l->map);
     Ir digit[AX_K];
@@ -68,12 +75,13 @@ void reduce_split_elements(Kernel *k) {
     ir_note(cg, "elements: %d at a time, the domain is [B][M][N]", k->at.vec);
     k->walk.results =
         ir_constant(cg, "TOTAL", ir_as(cg, place_base(wide), size_value(cg, total)));
-    sums_pointer(k, "left", NULL);
+    sums_pointer(k, sums_left(k), NULL);
     ThreadMap m = sums_map(k);
     reduction_open_results(k, &m, place_base(wide));
     place_digits(cg, k->walk.at, size, AX_K, wide, digit);
     for (int x = AX_B; x <= AX_N; x++)
-        digit[x] = ir_let_as(cg, place_base(place_wide(k->l->p->extent[x], 0)), name[x], digit[x]);
+        *at[x] = digit[x] =
+            ir_let_as(cg, place_base(place_wide(k->l->p->extent[x], 0)), name[x], digit[x]);
     sums_elements(k, digit);
 }
 
@@ -84,7 +92,7 @@ void reduce_split_gather(Kernel *k) {
     m.begin = place_taken(k, IR_I64, k->walk.at);
     m.second = ir_int(cg, 1);
     m.n_partial = ir_int(cg, k->l->r->split);
-    Ir slice = ir_cast(cg, IR_I64, reduce_part(cg));
+    Ir slice = ir_cast(cg, IR_I64, k->var.s);
     m.at = ir_add(cg, ir_mul(cg, slice, k->walk.results), m.begin);
     sums_combine(k, &m);
 }

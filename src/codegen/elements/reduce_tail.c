@@ -30,7 +30,7 @@ void reduce_tail_segments(Kernel *k) {
     int64_t each = rprog_tail_steps(k->l->p, r);
     ir_note(cg, "segments: k-steps of the last %d of %lld tiles, %lld to a block", (int)r->tail,
             (long long)all, (long long)each);
-    Ir u = ir_let(cg, "u", ir_sub(cg, block_at(k), number(k, full)));
+    Ir u = k->var.share = ir_let(cg, "u", ir_sub(cg, block_at(k), number(k, full)));
     Ir whole = ir_lt(cg, u, number(k, 0));
     Ir behind = ir_add(cg, number(k, full * steps), steps_at(k, u, each));
     Ir at = ir_variable(cg, IR_I32, "at",
@@ -38,10 +38,10 @@ void reduce_tail_segments(Kernel *k) {
     Ir last = ir_min(cg, ir_add(cg, at, number(k, each)), number(k, all * steps));
     Ir end = ir_let_as(cg, IR_I32, "end",
                        ir_select(cg, whole, ir_add(cg, at, number(k, steps)), last));
-    Ir own = ir_variable(cg, IR_I32, "steps", number(k, 0));
+    Ir own = k->var.steps = ir_variable(cg, IR_I32, "steps", number(k, 0));
     ir_go_on(cg, at, ir_lt(cg, at, end), (IrNext){IR_ADD, own}, 1);
-    ir_let_as(cg, IR_U32, "number", ir_div(cg, at, divisor(k, steps)));
-    Ir first = ir_let_as(cg, IR_I32, "first", ir_rem(cg, at, divisor(k, steps)));
+    k->var.number = ir_let_as(cg, IR_U32, "number", ir_div(cg, at, divisor(k, steps)));
+    Ir first = k->var.first = ir_let_as(cg, IR_I32, "first", ir_rem(cg, at, divisor(k, steps)));
     ir_set(cg, own, ir_min(cg, ir_sub(cg, number(k, steps), first), ir_sub(cg, end, at)));
 }
 
@@ -63,7 +63,7 @@ static Ir share_end(const Kernel *k, Ir own) {
 /* On to the next whole tile, or in the share, or to the next one.  */
 static void go_on(Kernel *k, Ir whole, Ir next, Ir own, Ir at, Ir end) {
     Cg *cg = k->cg;
-    Ir grid = ir_name(cg, ir_type(IR_U32), "GRID"), steps = product_int(cg, "steps");
+    Ir grid = k->var.grid, steps = k->var.steps;
     ir_if(cg, whole);
     ir_update(cg, IR_ADD, next, grid);
     ir_else(cg);
@@ -85,18 +85,19 @@ void reduce_tail_stays(Kernel *k) {
     ir_note(cg, "segments: whole tiles, then k-steps of the last %d of %lld, %lld to a share",
             (int)r->tail, (long long)(full + r->tail), (long long)rprog_tail_steps(k->l->p, r));
     Ir next = ir_variable(cg, IR_U32, "next", ir_block(cg, 0));
-    Ir from = ir_variable(cg, IR_U32, "from", number(k, 0));
+    Ir from = k->var.from = ir_variable(cg, IR_U32, "from", number(k, 0));
     Ir own = ir_variable(cg, IR_I32, "own", block_at(k));
     Ir at = ir_variable(cg, IR_I32, "at", share_at(k, own));
     Ir end = ir_variable(cg, IR_I32, "end", share_end(k, own));
-    Ir length = ir_variable(cg, IR_I32, "steps", number(k, 0));
+    Ir length = k->var.steps = ir_variable(cg, IR_I32, "steps", number(k, 0));
     Ir more = ir_lt(cg, next, divisor(k, full));
     ir_go_on(cg, from, ir_binary(cg, IR_EITHER, more, ir_lt(cg, at, end)),
              (IrNext){IR_ADD, length}, 1);
     Ir whole = ir_let(cg, "whole", more);
-    ir_let_as(cg, IR_U32, "number", ir_select(cg, whole, next, ir_div(cg, at, divisor(k, steps))));
-    ir_let(cg, "u", own);
-    Ir first = ir_let_as(cg, IR_I32, "first", ir_select(cg, whole, number(k, 0),
+    k->var.number = ir_let_as(cg, IR_U32, "number",
+                              ir_select(cg, whole, next, ir_div(cg, at, divisor(k, steps))));
+    k->var.share = ir_let(cg, "u", own);
+    Ir first = k->var.first = ir_let_as(cg, IR_I32, "first", ir_select(cg, whole, number(k, 0),
                                                         ir_rem(cg, at, divisor(k, steps))));
     Ir rest = ir_min(cg, ir_sub(cg, number(k, steps), first), ir_sub(cg, end, at));
     ir_set(cg, length, ir_select(cg, whole, number(k, steps), rest));
@@ -105,10 +106,10 @@ void reduce_tail_stays(Kernel *k) {
 
 void reduce_tail_sums(Kernel *k) {
     Cg *cg = k->cg;
-    Ir tile = ir_cast(cg, IR_I64, ir_name(cg, ir_type(IR_U32), "number"));
-    Ir part = ir_sub(cg, ir_add(cg, product_int(cg, "u"), tile), number(k, full_tiles(k)));
+    Ir tile = ir_cast(cg, IR_I64, k->var.number);
+    Ir part = ir_sub(cg, ir_add(cg, k->var.share, tile), number(k, full_tiles(k)));
     ir_note(cg, "partial: sums of this segment to the workspace");
-    sums_pointer(k, "sums", ir_mul(cg, part, number(k, tile_size(k))));
+    sums_pointer(k, NULL, ir_mul(cg, part, number(k, tile_size(k))));
 }
 
 /* ---- the kernel that adds them ---- */
@@ -119,8 +120,8 @@ static void units(Kernel *k, Ir y) {
     const Problem *p = k->l->p;
     int64_t steps = rprog_tiles(p, k->l->r, AX_K);
     Ir each = divisor(k, rprog_tail_steps(p, k->l->r)), all = ir_mul(cg, y, number(k, steps));
-    ir_let_as(cg, IR_I32, "first", ir_div(cg, all, each));
-    ir_let_as(cg, IR_I32, "total", ir_div(cg, ir_add(cg, all, number(k, steps - 1)), each));
+    k->walk.first = ir_let_as(cg, IR_I32, "first", ir_div(cg, all, each));
+    k->walk.end = ir_let_as(cg, IR_I32, "total", ir_div(cg, ir_add(cg, all, number(k, steps - 1)), each));
 }
 
 /* The tile of the thread, and its elements in it.  */
@@ -129,19 +130,15 @@ static void place_vector(Kernel *k) {
     int64_t adders = rprog_tail_adders(k->l->r, k->l->launch.span);
     int columns = k->l->r->block.extent[AX_N];
     Ir block = ir_block(cg, 0), thread = ir_mul(cg, ir_thread(cg), number(k, k->at.vec));
-    Ir y = ir_let_as(cg, IR_I32, "y", ir_div(cg, block, divisor(k, adders)));
+    Ir y = k->walk.row = ir_let_as(cg, IR_I32, "y", ir_div(cg, block, divisor(k, adders)));
     place_tile(k, ir_let_as(cg, IR_U32, "number", ir_add(cg, y, number(k, full_tiles(k)))));
     Ir span = ir_mul(cg, ir_rem(cg, block, divisor(k, adders)), number(k, k->l->launch.span));
     k->walk.at = ir_let_as(cg, IR_I32, "at", ir_add(cg, span, thread));
     Ir row = ir_div(cg, k->walk.at, number(k, columns));
     Ir column = ir_rem(cg, k->walk.at, number(k, columns));
-    ir_let_as(cg, place_along_base(k, AX_M), "m", ir_add(cg, product_first(k, AX_M), row));
-    ir_let_as(cg, place_along_base(k, AX_N), "n", ir_add(cg, product_first(k, AX_N), column));
+    k->var.m = ir_let_as(cg, place_along_base(k, AX_M), "m", ir_add(cg, product_first(k, AX_M), row));
+    k->var.n = ir_let_as(cg, place_along_base(k, AX_N), "n", ir_add(cg, product_first(k, AX_N), column));
     units(k, y);
-}
-
-static Ir along(const Kernel *k, AxisClass axis) {
-    return ir_name(k->cg, ir_type(place_along_base(k, axis)), axis == AX_M ? "m" : "n");
 }
 
 void reduce_tail_elements(Kernel *k) {
@@ -149,30 +146,28 @@ void reduce_tail_elements(Kernel *k) {
     const Problem *p = k->l->p;
     elements_order(k, k->l->vec);
     ir_note(cg, "elements: %d at a time, of tiles that several blocks have steps of", k->at.vec);
-    ir_constant(cg, "BM", number(k, k->l->r->block.extent[AX_M]));
-    ir_constant(cg, "BN", number(k, k->l->r->block.extent[AX_N]));
-    sums_pointer(k, "sums", NULL);
+    product_put_size(k, 'B', AX_M, k->l->r->block.extent[AX_M]);
+    product_put_size(k, 'B', AX_N, k->l->r->block.extent[AX_N]);
+    sums_pointer(k, NULL, NULL);
     place_vector(k);
-    Ir m = along(k, AX_M), n = along(k, AX_N);
-    Ir test = ir_lt(cg, product_int(cg, "first"), product_int(cg, "total"));
+    Ir m = k->var.m, n = k->var.n;
+    Ir test = ir_lt(cg, k->walk.first, k->walk.end);
     test = ir_both(cg, test, ir_lt(cg, k->walk.at, number(k, tile_size(k))));
     test = ir_both(cg, test, ir_lt(cg, m, number(k, p->extent[AX_M])));
     ir_if(cg, ir_both(cg, test, ir_lt(cg, n, number(k, p->extent[AX_N]))));
     k->at.open = 1;
-    sums_elements(k, (const Ir[AX_K]){[AX_B] = product_int(cg, "b"), [AX_M] = m, [AX_N] = n});
+    sums_elements(k, (const Ir[AX_K]){[AX_B] = k->var.b, [AX_M] = m, [AX_N] = n});
 }
 
 void reduce_tail_gather(Kernel *k) {
     Cg *cg = k->cg;
     ThreadMap m = sums_map(k);
-    IrType type = ir_pointer(ir_compute(k->l->p->con.acc), IR_GLOBAL, false);
-    Ir sums = ir_name(cg, type, "sums"), y = product_int(cg, "y");
     ir_note(cg, "gather: the units in order");
-    m.second = product_int(cg, "first");
-    m.n_partial = product_int(cg, "total");
+    m.second = k->walk.first;
+    m.n_partial = k->walk.end;
     m.begin = m.at = number(k, 0);
     m.moves = number(k, tile_size(k));
-    Ir unit = ir_mul(cg, ir_add(cg, y, m.second), ir_number(cg, IR_I64, tile_size(k)));
-    ir_variable_of(cg, "left", ir_add(cg, ir_add(cg, sums, unit), k->walk.at));
+    Ir unit = ir_mul(cg, ir_add(cg, k->walk.row, m.second), ir_number(cg, IR_I64, tile_size(k)));
+    ir_declare(cg, sums_left(k), ir_add(cg, ir_add(cg, k->var.sums, unit), k->walk.at));
     sums_combine(k, &m);
 }

@@ -5,30 +5,30 @@ Partials reduction_partials(const Kernel *k, const ThreadMap *m, int pass) {
     if (!m->group) {
         const TeExpr *e = kernel_root(k)->rhs;
         IrBase base = ir_compute(te_reduced_type(e));
-        Partials one = monoid_alone(e, ir_name(cg, ir_array_of(base), m->stem));
+        Partials one =
+            monoid_alone(e, monoid_variable(cg, m->held, false, -1, ir_array_of(base)));
         monoid_at(cg, &one.at[0], m->lane);
         return one;
     }
-    Partials p = monoid_pass(cg, m->group, pass, m->stem, m->lane);
+    Partials p = monoid_pass(cg, m->group, pass, m->held, m->lane);
     p.count = m->count;
     return p;
 }
 
 /* ---- what follows another reduction of its pass (RowFollow) ---- */
 
+static Ir past(const Cg *cg, const Partial *leader) {
+    return monoid_value(cg, MONOID_PAST, leader);
+}
+
 /* Leaders as they were are kept as past.  */
 static void begin_step(Cg *cg, const Partials *p) {
     for (int i = 0; i < p->n; i++) {
         const Partial *leader = &p->at[i];
         if (!monoid_is_leader(p, i)) continue;
-        ir_let_as(cg, ir_compute(leader->e->type), monoid_word(cg, "past", leader),
-                  leader->value);
+        ir_define(cg, past(cg, leader), leader->value);
         if (monoid_restarts(leader)) ir_set(cg, leader->value, ir_int(cg, 0));
     }
-}
-
-static Ir past(const Cg *cg, const Partial *leader) {
-    return monoid_name(cg, ir_compute(leader->e->type), "past", leader);
 }
 
 /* Does anything follow?  Its terms are made with `base` then.  */
@@ -39,7 +39,7 @@ static bool follow(Kernel *k, const Partials *p, int deep) {
         if (!online->follow) continue;
         monoid_follow(k->cg, online, past(k->cg, leader), leader->value, deep);
         k->at.made[online->center] =
-            monoid_name(k->cg, ir_compute(online->e->type), "base", online);
+            monoid_value(k->cg, MONOID_CENTER, online);
         any = true;
     }
     return any;
@@ -57,19 +57,20 @@ static void end_step(Kernel *k, const Partials *p) {
 void reduction_step(Kernel *k, const Partials *p, int deep, ReductionFold *fold, int of) {
     Cg *cg = k->cg;
     bool counts = deep == 0 && monoid_counts(p);
-    Ir fresh = counts ? ir_variable(cg, IR_I32, "fresh", ir_int(cg, 0)) : NULL;
+    Ir fresh = counts ? monoid_counted(cg, MONOID_FRESH, IR_I32) : NULL;
+    if (counts) ir_declare(cg, fresh, ir_int(cg, 0));
     begin_step(cg, p);
     fold(k, p, of, false);
     if (follow(k, p, deep)) fold(k, p, of, true);
     end_step(k, p);
-    if (counts) ir_update(cg, IR_ADD, ir_name(cg, ir_type(p->count), "seen"), fresh);
+    if (counts) ir_update(cg, IR_ADD, monoid_counted(cg, MONOID_SEEN, p->count), fresh);
 }
 
 /* ---- meetings ---- */
 
 /* Opens the loop over the results that a thread holds.  */
 static void open_items(Kernel *k, const ThreadMap *m) {
-    if (m->items > 0) ir_count(k->cg, m->lane->name->word, m->items, IR_UNROLL_ALL);
+    if (m->items > 0) ir_count_of(k->cg, m->lane, m->items, IR_UNROLL_ALL);
 }
 
 static void close_items(Kernel *k, const ThreadMap *m) {
@@ -91,7 +92,7 @@ void reduction_settle(Kernel *k, const ThreadMap *m, const Partials *p) {
     close_items(k, m);
 }
 
-static const ReduceArrays left = {.stem = "left", .space = IR_GLOBAL};
+static const ReduceArrays left = {.what = MONOID_LEFT, .space = IR_GLOBAL};
 
 void reduction_left(Kernel *k, const ThreadMap *m, const Partials *p) {
     reduce_arrays(k->cg, p, left, cg_partials(k->cg), m->partials, m->first);
@@ -107,7 +108,7 @@ void reduction_open_results(Kernel *k, const ThreadMap *m, IrBase base) {
     Walk *w = &k->walk;
     int64_t span = k->l->launch.span;
     int vec = k->l->vec;
-    Ir u = ir_name(cg, ir_type(IR_I32), "u"), first = ir_thread(cg);
+    Ir u = k->walk.u, first = ir_thread(cg);
     if (m->threads > 1) first = ir_div(cg, first, ir_int(cg, m->threads));
     ir_loop(cg, u, first, ir_lt(cg, u, ir_int(cg, span / vec)),
             (IrNext){IR_ADD, ir_int(cg, m->block / m->threads)}, 1);
@@ -125,7 +126,7 @@ void reduction_combine(Kernel *k, const ThreadMap *m, const Partials *p) {
     if (m->begin) reduce_begin(k->cg, p, m->items, &(ReducePartial){left, NULL, m->begin});
     else reduce_clear(k->cg, p, m->items);
     reduce_gather(k->cg, p, m->items, &partial,
-                  (ReduceRange){first, m->n_partial, m->threads, m->under_way, m->moves});
+                  (ReduceRange){k->var.s, first, m->n_partial, m->threads, m->under_way, m->moves});
     reduction_meet(k, m, p, m->total);
     reduction_settle(k, m, p);
 }
@@ -135,7 +136,7 @@ void reduction_combine(Kernel *k, const ThreadMap *m, const Partials *p) {
 static void keep(Kernel *k, const ReductionKept *kept, int t) {
     const Cg *cg = k->cg;
     IrBase base = ir_compute(te_dtype_compute(cg->te->tensor[t].dtype));
-    Ir value = ir_name(cg, ir_pointer(base, kept->space, false), cg_name(cg, "value", t));
+    Ir value = monoid_variable(cg, MONOID_VALUES, false, t, ir_pointer(base, kept->space, false));
     ir_set(k->cg, ir_element(cg, value, kept->at), k->at.made[t]);
 }
 
@@ -149,7 +150,7 @@ static void store(Kernel *k, int t, const CgPoint *p) {
 void reduction_values(Kernel *k, const RowGroup *g, int pass, Ir live, const ReductionKept *kept,
                       bool stores) {
     Cg *cg = k->cg;
-    Partials now = monoid_pass(cg, g, pass, "acc", NULL);
+    Partials now = monoid_pass(cg, g, pass, MONOID_HELD, NULL);
     for (int i = 0; i < g->n; i++) {
         const TeStmt *s = &cg->te->stmt[g->stmt[i]];
         int t = s->tensor;
@@ -169,6 +170,6 @@ void reduction_values(Kernel *k, const RowGroup *g, int pass, Ir live, const Red
 }
 
 Ir reduction_column(const Kernel *k, int stmt) {
-    Partials p = monoid_pass(k->cg, k->l->p->group->columns, 0, "acc", elements_lane(k));
+    Partials p = monoid_pass(k->cg, k->l->p->group->columns, 0, MONOID_HELD, elements_lane(k));
     return monoid_result(monoid_of(&p, k->cg->te->stmt[stmt].rhs));
 }

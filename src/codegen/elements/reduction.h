@@ -22,7 +22,7 @@
 
 typedef struct {
     const RowGroup *group;    /* NULL: the one reduction is the kernel's root */
-    const char *stem;         /* names what a thread holds, */
+    MonoidVariable held;      /* what a thread holds, */
     int items;                /* of so many results, as arrays; 0: of one; */
     Ir lane;                  /* the one at hand */
     IrBase count;             /* the type that counts elements of a result */
@@ -31,7 +31,7 @@ typedef struct {
     Ir total;                 /* elements of a result, */
     Ir live;                  /* the test that there are some; NULL: there are */
     /* Parts: so many in the workspace, those of the thread's results from element `first` (NULL: 0)
-     * on; the block's own, left where `only` (NULL: always) holds; part s (reduce_part) < n_partial
+     * on; the block's own, left where `only` (NULL: always) holds; part s < n_partial
      * and its elements, of which thread `rank` combines every so many.  */
     int64_t partials;
     Ir first, own, only;
@@ -41,6 +41,7 @@ typedef struct {
                                * one; NULL: with none */
     Ir moves;                 /* ReduceRange.moves */
 } ThreadMap;
+Ir sums_left(const Kernel *k);           /* where these lie */
 ThreadMap sums_map(const Kernel *k);     /* of a product whose sums lie in the workspace */
 ThreadMap stats_map(const Kernel *k);    /* of a product, or of what makes values of its parts */
 

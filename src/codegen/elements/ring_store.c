@@ -10,25 +10,25 @@
 void ring_open_tiles(Kernel *k) {
     Cg *cg = k->cg;
     Teams *t = &k->teams;
-    Ir grid = ir_name(cg, ir_type(IR_U32), "GRID"), first = ir_block(cg, 0);
-    Ir steps = product_int(cg, "steps"), number = ir_name(cg, ir_type(IR_U32), "number");
+    Ir grid = k->var.grid, first = ir_block(cg, 0), steps = k->var.steps, number = ir_name(cg, ir_type(IR_U32), "number");
     Ir from = ir_int(cg, 0);
     if (t->own) {
         from = ir_mul(cg, t->own, steps);
         first = ir_add(cg, first, ir_mul(cg, t->own, grid));
     }
-    from = ir_variable(cg, IR_U32, "from", from);
-    ir_loop(cg, number, first, ir_lt(cg, number, place_tiles(k)),
+    from = k->var.from = ir_variable(cg, IR_U32, "from", from);
+    k->var.number = number;
+    ir_loop(cg, number, first, ir_lt(cg, number, k->var.tiles),
             (IrNext){IR_ADD, t->own ? ir_mul(cg, ir_int(cg, t->n), grid) : grid}, 1);
     t->again = ir_binary(cg, IR_GT, from, ir_int(cg, 0));
-    t->follows = ir_lt(cg, ir_add(cg, number, grid), place_tiles(k));
+    t->follows = ir_lt(cg, ir_add(cg, number, grid), k->var.tiles);
 }
 
 void ring_close_tiles(Kernel *k) {
     Cg *cg = k->cg;
     const Teams *t = &k->teams;
-    Ir steps = product_int(cg, "steps"), from = ir_name(cg, ir_type(IR_U32), "from");
-    ir_update(cg, IR_ADD, from, t->own ? ir_mul(cg, ir_int(cg, t->n), steps) : steps);
+    Ir steps = k->var.steps;
+    ir_update(cg, IR_ADD, k->var.from, t->own ? ir_mul(cg, ir_int(cg, t->n), steps) : steps);
     ir_close(cg);
 }
 
@@ -81,34 +81,34 @@ void ring_maps(Arena *a, const Lowered *l, KernelLaunch *out) {
 static Ir lane_place(const Kernel *k) {
     const Cg *cg = k->cg;
     int row = k->c.box_row, down = row == 128 ? 0 : row == 64 ? 1 : 2;
-    Ir m = product_int(cg, "lane_m"), moved = m;
+    Ir m = k->var.lane_m, moved = m;
     if (down) moved = ir_binary(cg, IR_SHR, moved, ir_int(cg, down));
     if (row < 128) moved = ir_binary(cg, IR_AND, moved, ir_int(cg, row / 16 - 1));
-    Ir column = ir_mul(cg, product_int(cg, "lane_n"), ir_int(cg, elem_of(k)));
+    Ir column = ir_mul(cg, k->var.lane_n, ir_int(cg, elem_of(k)));
     Ir byte = ir_binary(cg, IR_XOR, ir_mul(cg, moved, ir_int(cg, 16)), column);
     return ir_add(cg, ir_mul(cg, m, ir_int(cg, row)), byte);
 }
 
 /* The warp's first row or column, and the lane's.  */
 static Ir warp_first(const Kernel *k, AxisClass axis) {
-    return ir_add(k->cg, product_first(k, axis), product_int(k->cg, axis == AX_M ? "row" : "col"));
+    return ir_add(k->cg, product_first(k, axis), axis == AX_M ? k->var.row : k->var.col);
 }
 static Ir lane_first(const Kernel *k, AxisClass axis) {
-    Ir lane = product_int(k->cg, axis == AX_M ? "lane_m" : "lane_n");
+    Ir lane = axis == AX_M ? k->var.lane_m : k->var.lane_n;
     return ir_add(k->cg, warp_first(k, axis), lane);
 }
 
 /* What row i of instruction tiles, and box c of it, add.  */
 static Ir row_of(const Kernel *k) {
-    return ir_mul(k->cg, product_int(k->cg, "i"), product_size(k, 'T', AX_M));
+    return ir_mul(k->cg, k->var.i, product_size(k, 'T', AX_M));
 }
 static Ir column_of(const Kernel *k) {
-    return ir_mul(k->cg, product_int(k->cg, "c"), ir_int(k->cg, columns_of(k)));
+    return ir_mul(k->cg, k->var.c, ir_int(k->cg, columns_of(k)));
 }
 
 /* What slot f of the lane's rows, h of its columns in a box, add.  */
 static Ir slot_of(const Kernel *k, FragDim dim) {
-    Ir x = product_int(k->cg, dim == FRAG_ROW ? "f" : "h");
+    Ir x = dim == FRAG_ROW ? k->var.f : k->var.h;
     return fragment_slot_place(k->cg, &k->c.matrix.results, dim, x);
 }
 
@@ -120,23 +120,23 @@ void ring_open_boxes(Kernel *k) {
     Ir first = ir_constant(cg, "OUTPUTS", ir_int(cg, c->out_room->at));
     Ir size = ir_constant(cg, "BOX", ir_int(cg, c->out_room->bytes));
     Ir all = ir_constant(cg, "BOXES", ir_int(cg, c->out_room->share));
-    ir_let_as(cg, IR_I32, "lane_at", lane_place(k));
-    Ir warp = ir_cast(cg, IR_I32, ir_name(cg, ir_type(IR_U32), "warp"));
+    k->var.lane_at = ir_let_as(cg, IR_I32, "lane_at", lane_place(k));
+    Ir warp = ir_cast(cg, IR_I32, k->var.warp);
     Ir box_at = ir_let(cg, "box_at", ir_add(cg, first, ir_mul(cg, warp, all)));
     Ir row = ir_add_parts(cg, row_of(k), slot_of(k, FRAG_ROW));
     Ir column = ir_add_parts(cg, column_of(k), slot_of(k, FRAG_COL));
     store_position(k, AX_M, lane_first(k, AX_M), row);
     store_position(k, AX_N, lane_first(k, AX_N), column);
-    Ir i = ir_count(cg, "i", c->matrix.tiles[AX_M], IR_UNROLL_ALL);
-    Ir each = ir_count(cg, "c", c->boxes, IR_UNROLL_ALL);
+    Ir i = ir_count_of(cg, k->var.i, c->matrix.tiles[AX_M], IR_UNROLL_ALL);
+    Ir each = ir_count_of(cg, k->var.c, c->boxes, IR_UNROLL_ALL);
     Ir number = ir_add(cg, ir_mul(cg, i, ir_int(cg, c->boxes)), each);
     Ir slot = ir_rem(cg, number, ir_int(cg, c->out_room->slots));
-    ir_let(cg, "box", ir_add(cg, box_at, ir_mul(cg, slot, size)));
+    k->var.box = ir_let(cg, "box", ir_add(cg, box_at, ir_mul(cg, slot, size)));
 }
 
-static Ir open_loop(Kernel *k, const char *name, int n, int by) {
+static Ir open_loop(Kernel *k, Ir var, int n, int by) {
     k->at.open++;
-    return ir_for(k->cg, name, ir_int(k->cg, 0), ir_int(k->cg, n), by, IR_UNROLL_ALL);
+    return ir_for_of(k->cg, var, ir_int(k->cg, 0), ir_int(k->cg, n), by, IR_UNROLL_ALL);
 }
 
 /* What lies outside is not stored; it may not be evaluated either.  */
@@ -147,11 +147,11 @@ static void open_inside(Kernel *k, AxisClass axis) {
 void ring_open_box(Kernel *k) {
     Cg *cg = k->cg;
     int slots = slots_of(k);
-    open_loop(k, "f", fragment_slots(&k->c.matrix.results, FRAG_ROW), 1);
+    open_loop(k, k->var.f, fragment_slots(&k->c.matrix.results, FRAG_ROW), 1);
     open_inside(k, AX_M);
-    Ir h = open_loop(k, "h", slots, k->l->vec);
-    ir_constant(cg, "j", ir_int(cg, 0));
-    ir_let(cg, "g", ir_add(cg, ir_mul(cg, product_int(cg, "c"), ir_int(cg, slots)), h));
+    Ir h = open_loop(k, k->var.h, slots, k->l->vec);
+    ir_define(cg, k->var.j, ir_int(cg, 0));
+    ir_define(cg, k->var.g, ir_add(cg, ir_mul(cg, k->var.c, ir_int(cg, slots)), h));
     open_inside(k, AX_N);
     elements_indices(k);
 }
@@ -160,18 +160,17 @@ Ir ring_box_place(const Kernel *k, IrBase base) {
     const Cg *cg = k->cg;
     Ir down = ir_mul(cg, slot_of(k, FRAG_ROW), ir_int(cg, k->c.box_row));
     Ir along = ir_mul(cg, slot_of(k, FRAG_COL), ir_int(cg, elem_of(k)));
-    Ir moved = ir_binary(cg, IR_XOR, product_int(cg, "lane_at"), along);
-    Ir smem = product_smem(cg);
-    Ir row = ir_add(cg, ir_add(cg, smem, product_int(cg, "box")), down);
+    Ir moved = ir_binary(cg, IR_XOR, k->var.lane_at, along);
+    Ir smem = k->var.smem;
+    Ir row = ir_add(cg, ir_add(cg, smem, k->var.box), down);
     return ir_view(cg, ir_pointer(base, IR_SHARED, false), ir_add(cg, row, moved));
 }
 
 /* One lane has the box stored, whose rows and columns outside the tensor are left out.  */
 void ring_put(Kernel *k) {
     Cg *cg = k->cg;
-    Ir shared = ir_name(cg, ir_type(IR_U32), "shared");
     IrBox x = {.map = cg_map(cg, k->l->launch.n_map - 1),
-               .shared = ir_add(cg, shared, product_int(cg, "box")),
+               .shared = ir_add(cg, k->var.shared, k->var.box),
                .rank = k->c.out.rank};
     for (int i = 0; i < x.rank; i++) {
         const RBoxDim *d = &k->c.out.dim[i];
@@ -179,7 +178,7 @@ void ring_put(Kernel *k) {
                   : d->axis == AX_M ? ir_add(cg, warp_first(k, AX_M), row_of(k))
                                     : ring_batch(k, d);
     }
-    ir_if(cg, ir_binary(cg, IR_EQ, product_int(cg, "lane"), ir_int(cg, 0)));
+    ir_if(cg, ir_binary(cg, IR_EQ, k->var.lane, ir_int(cg, 0)));
     ir_box(cg, &x);
     ir_close(cg);
 }

@@ -32,9 +32,11 @@ bool stats_any_online(const Problem *p, const RProg *r, int pass) {
 
 /* ---- places ---- */
 
-static void place_smem(Kernel *k, IrBase base, const char *name, RoomKind room, int i) {
+static void place_smem(Kernel *k, IrBase base, MonoidVariable what, RoomKind room, int i) {
     Ir at = ir_int(k->cg, rprog_room_at(k->l->layout, room, i));
-    ir_let(k->cg, cg_name(k->cg, name, tensor_of(k, i)), smem_at(k->cg, base, false, at));
+    Ir to = monoid_variable(k->cg, what, false, tensor_of(k, i),
+                            ir_pointer(base, IR_SHARED, false));
+    ir_define(k->cg, to, smem_at(k, base, false, at));
 }
 
 void stats_place(Kernel *k) {
@@ -45,15 +47,15 @@ void stats_place(Kernel *k) {
         int t = tensor_of(k, i);
         if (g->role[i] == ROW_MAP) continue;
         if (g->role[i] == ROW_REDUCE && (!is_partial(k) || g->pass[i] == k->l->pass)) {
-            place_smem(k, ir_compute(statement(k, i)->rhs->type), "part", ROOM_PARTIALS, i);
-            if (is_partial(k)) stats_place_left(k, "left", i, true);
+            place_smem(k, ir_compute(statement(k, i)->rhs->type), MONOID_PART, ROOM_PARTIALS, i);
+            if (is_partial(k)) stats_place_left(k, MONOID_LEFT, i, true);
         }
         if (!is_partial(k)) {
-            place_smem(k, value_base(k, t), "value", ROOM_VALUES, i);
+            place_smem(k, value_base(k, t), MONOID_VALUES, ROOM_VALUES, i);
         } else if (stats_known(k, i)) {
-            stats_place_left(k, "value", i, false);
+            stats_place_left(k, MONOID_VALUES, i, false);
         } else if (stats_online(k, t, k->l->pass) >= 0) {
-            place_smem(k, value_base(k, t), "base", ROOM_VALUES, i);
+            place_smem(k, value_base(k, t), MONOID_CENTERS, ROOM_VALUES, i);
         }
     }
     ir_simple(k->cg, IR_STMT_BLANK);
@@ -65,9 +67,9 @@ void stats_place(Kernel *k) {
 static int tile_rows(const Kernel *k) { return fragment_slots(&k->c.matrix.results, FRAG_ROW); }
 
 static Ir thread_row(const Kernel *k) {
-    Ir i = product_int(k->cg, "i");
+    Ir i = k->var.i;
     if (!k->c.matrix.used) return i;
-    return ir_add(k->cg, ir_mul_n(k->cg, i, tile_rows(k)), product_int(k->cg, "f"));
+    return ir_add(k->cg, ir_mul_n(k->cg, i, tile_rows(k)), k->var.f);
 }
 
 /* The row of the block that row x of the thread is.  */
@@ -77,9 +79,9 @@ static Ir block_row(const Kernel *k, Ir x) {
     int vec = matrix ? tile_rows(k) : k->l->r->vec_m;
     int from = matrix ? k->l->r->thread.extent[AX_M] : k->c.lanes[AX_M] * vec;
     Ir part = ir_mul_n(cg, ir_div(cg, x, ir_int(cg, vec)), from);
-    Ir within = ir_rem(cg, x, ir_int(cg, vec)), row = product_int(cg, "row");
+    Ir within = ir_rem(cg, x, ir_int(cg, vec)), row = k->var.row;
     if (matrix) {
-        row = ir_add(cg, row, product_int(cg, "lane_m"));
+        row = ir_add(cg, row, k->var.lane_m);
         within = fragment_slot_place(cg, &k->c.matrix.results, FRAG_ROW, within);
     }
     return ir_add_parts(cg, ir_add(cg, row, part), within);
@@ -115,8 +117,8 @@ static void fold_elements(Kernel *k, int pass, bool online) {
     else elements_define(k, root, k->at.root_type, k->at.root);
     elements_statements(k, g, mask, &all, nowhere);
     if (kept >= 0 && (mask >> kept & 1))
-        ir_set(k->cg, k->at.root, number_name(k, ir_compute(k->at.root_type),
-                                              cg_name(k->cg, "e", tensor_of(k, kept))));
+        ir_set(k->cg, k->at.root, k->at.made[tensor_of(k, kept)]);
+    elements_forget(k, g);
     k->at.made[root] = NULL;
     elements_close_lanes(k);
 }
@@ -128,7 +130,7 @@ static void clear_rest(Kernel *k, Ir array, int n) {
     Cg *cg = k->cg;
     int bytes = ir_bytes((IrBase)array->type.base);
     int rest = (WIDEST - n * bytes % WIDEST) % WIDEST / bytes;
-    Ir tid = product_int(cg, "tid");
+    Ir tid = k->var.tid;
     if (rest == 0) return;
     ir_if(cg, ir_lt(cg, tid, ir_int(cg, rest)));
     ir_set(cg, ir_element(cg, array, ir_add(cg, ir_int(cg, n), tid)), ir_int(cg, 0));
@@ -138,8 +140,8 @@ static void clear_rest(Kernel *k, Ir array, int n) {
 /* What the warps made of reduction i.  */
 static Ir parts_of(const Kernel *k, int i) {
     IrBase base = ir_compute(statement(k, i)->rhs->type);
-    return ir_name(k->cg, ir_pointer(base, IR_SHARED, false),
-                   cg_name(k->cg, "part", tensor_of(k, i)));
+    return monoid_variable(k->cg, MONOID_PART, false, tensor_of(k, i),
+                           ir_pointer(base, IR_SHARED, false));
 }
 
 static void clear_rests(Kernel *k) {
@@ -152,7 +154,7 @@ static void clear_rests(Kernel *k) {
         if (g->role[i] == ROW_REDUCE && (!is_partial(k) || g->pass[i] == k->l->pass))
             clear_rest(k, parts_of(k, i), rows * k->c.warps[AX_N]);
         if (base || !is_partial(k))
-            clear_rest(k, values_of(k, base ? "base" : "value", IR_SHARED, t), rows);
+            clear_rest(k, values_of(k, base ? MONOID_CENTERS : MONOID_VALUES, IR_SHARED, t), rows);
     }
 }
 
@@ -183,15 +185,15 @@ void stats_walk(Kernel *k, int pass, bool online) {
 
 /* ---- meetings ---- */
 
-static const ReduceArrays part = {.stem = "part", .space = IR_SHARED};
+static const ReduceArrays part = {.what = MONOID_PART, .space = IR_SHARED};
 
 /* One lane of a row leaves what the warp has made.  */
 static void leave_warps(Kernel *k, const ThreadMap *m, const Partials *p) {
     Cg *cg = k->cg;
-    Ir own = ir_binary(cg, IR_AND, product_int(cg, "lane"), ir_int(cg, m->lanes));
+    Ir own = ir_binary(cg, IR_AND, k->var.lane, ir_int(cg, m->lanes));
     ir_if(cg, ir_binary(cg, IR_EQ, own, ir_int(cg, 0)));
-    Ir x = ir_count(cg, "x", m->items, IR_UNROLL_ALL);
-    Ir warp = ir_div(cg, product_int(cg, "col"), ir_int(cg, k->l->r->warp.extent[AX_N]));
+    Ir x = ir_count_of(cg, k->var.x, m->items, IR_UNROLL_ALL);
+    Ir warp = ir_div(cg, k->var.col, ir_int(cg, k->l->r->warp.extent[AX_N]));
     Ir at = ir_add_parts(cg, ir_mul_n(cg, warp, rows_of(k)), block_row(k, x));
     reduce_put(cg, p, 0, NULL, part, at);
     ir_close(cg);
@@ -208,12 +210,12 @@ static void finish_rows(Kernel *k, int pass, Ir row) {
         int t = tensor_of(k, i);
         if (g->role[i] != ROW_MAP)
             at->made[t] = stats_known(k, i)
-                              ? ir_element(cg, values_of(k, "value", IR_SHARED, t), row)
+                              ? ir_element(cg, values_of(k, MONOID_VALUES, IR_SHARED, t), row)
                               : NULL;
     }
-    place_axis(k, AX_B, number_name(k, IR_I32, "b"), false, at->index, at->wide);
+    place_axis(k, AX_B, k->var.b, false, at->index, at->wide);
     bool wide = place_wide(con->axis[AX_M].extent, 0);
-    place_axis(k, AX_M, number_name(k, place_base(wide), "m"), wide, at->index, at->wide);
+    place_axis(k, AX_M, k->var.m, wide, at->index, at->wide);
     ReductionKept kept = {IR_SHARED, row};
     reduction_values(k, g, pass, NULL, &kept, true);
 }
@@ -245,22 +247,21 @@ static int all_computing(const Kernel *k) {
 
 void stats_finish(Kernel *k, int pass, bool online) {
     Cg *cg = k->cg;
-    const Problem *p = k->l->p;
     ThreadMap map = stats_map(k);
     int rows = rows_of(k);
-    Ir at = ir_for(cg, "at", product_int(cg, "tid"), ir_int(cg, rows), all_computing(k), 1);
-    Ir m = ir_let_as(cg, place_along_base(k, AX_M), "m", ir_add(cg, product_first(k, AX_M), at));
+    Ir at = ir_for(cg, "at", k->var.tid, ir_int(cg, rows), all_computing(k), 1);
+    Ir m = k->var.m =
+        ir_let_as(cg, place_along_base(k, AX_M), "m", ir_add(cg, product_first(k, AX_M), at));
     if (index_ragged(&k->l->map, AX_M)) {
-        Ir end = number_name(k, place_base(p->extent[AX_M] > INT32_MAX), "M");
-        ir_if(cg, ir_binary(cg, IR_GE, m, end));
+        ir_if(cg, ir_binary(cg, IR_GE, m, product_extent(k, AX_M)));
         ir_simple(cg, IR_STMT_BREAK);
         ir_close(cg);
     }
-    Partials all = monoid_pass(cg, map.group, pass, "acc", NULL), acc = monoid_select(&all, online);
+    Partials all = monoid_pass(cg, map.group, pass, MONOID_HELD, NULL), acc = monoid_select(&all, online);
     reduce_clear(cg, &acc, 0);
-    Ir place = ir_add(cg, ir_mul_n(cg, reduce_part(cg), rows), at);
+    Ir place = ir_add(cg, ir_mul_n(cg, k->var.s, rows), at);
     reduce_gather(cg, &acc, 0, &(ReducePartial){part, NULL, place},
-                  (ReduceRange){ir_int(cg, 0), ir_int(cg, k->c.warps[AX_N]), 1,
+                  (ReduceRange){k->var.s, ir_int(cg, 0), ir_int(cg, k->c.warps[AX_N]), 1,
                                 RPROG_PARTIALS, NULL});
     if (is_partial(k)) stats_leave(k, pass, online, stats_row(k), at);
     else finish_rows(k, pass, at);

@@ -16,12 +16,9 @@ static inline int rows_of(const Kernel *k) { return k->l->r->block.extent[AX_M];
 static inline IrBase value_base(const Kernel *k, int t) {
     return ir_compute(te_dtype_compute(k->cg->te->tensor[t].dtype));
 }
-static inline Ir number_name(const Kernel *k, IrBase base, const char *name) {
-    return ir_name(k->cg, ir_type(base), name);
-}
 /* The values of rows, or what stands for them, of a tensor.  */
-static inline Ir values_of(const Kernel *k, const char *name, IrSpace space, int t) {
-    return ir_name(k->cg, ir_pointer(value_base(k, t), space, false), cg_name(k->cg, name, t));
+static inline Ir values_of(const Kernel *k, MonoidVariable what, IrSpace space, int t) {
+    return monoid_variable(k->cg, what, false, t, ir_pointer(value_base(k, t), space, false));
 }
 
 /* stats_rows.c: the online reduction of this pass that is made with tensor t; -1: none.  The number

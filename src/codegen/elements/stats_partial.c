@@ -11,15 +11,7 @@ static TeExtent count_rows(Arena *a, const IndexMap *m) {
 
 static TeExtent all_rows_of(const Kernel *k) { return count_rows(k->cg->arena, &k->l->map); }
 
-static Ir word(const Kernel *k, const char *name) {
-    return ir_name(k->cg, ir_type(IR_I64), name);
-}
-
-/* Those, by the name that they have where they are known at run time.  */
-static Ir all_rows(const Kernel *k) {
-    TeExtent rows = all_rows_of(k);
-    return rows.expr ? word(k, "ROWS") : ir_number(k->cg, IR_I64, rows.value);
-}
+static Ir all_rows(const Kernel *k) { return k->var.rows; }
 
 /* ---- places ---- */
 
@@ -44,11 +36,14 @@ TeExtent stats_bytes(Arena *a, const Problem *p, const RProg *r) {
 
 void stats_count(Kernel *k) {
     TeExtent rows = all_rows_of(k), partials = partials_room(k->cg->arena, &k->l->map);
-    if (rows.expr) ir_let_as(k->cg, IR_I64, "ROWS", size_value(k->cg, rows));
-    if (partials.expr) ir_let_as(k->cg, IR_I64, "PARTS", size_value(k->cg, partials));
+    Variables *x = &k->var;
+    x->rows = ir_number(k->cg, IR_I64, rows.value);
+    if (rows.expr) x->rows = ir_let_as(k->cg, IR_I64, "ROWS", size_value(k->cg, rows));
+    if (partials.expr)
+        x->parts = ir_let_as(k->cg, IR_I64, "PARTS", size_value(k->cg, partials));
 }
 
-void stats_place_left(Kernel *k, const char *name, int i, bool partial) {
+void stats_place_left(Kernel *k, MonoidVariable what, int i, bool partial) {
     Cg *cg = k->cg;
     TeExtent room = partials_room(cg->arena, &k->l->map);
     TeExtent row_room = room_for(cg->arena, all_rows_of(k));
@@ -61,11 +56,11 @@ void stats_place_left(Kernel *k, const char *name, int i, bool partial) {
     if (!row_room.expr) at += values * row_room.value;
     Ir from = ir_add(cg, cg_partials(cg), ir_number(cg, IR_I64, at));
     if (room.expr && partials > 0)
-        from = ir_add(cg, from, ir_mul_n(cg, word(k, "PARTS"), partials));
+        from = ir_add(cg, from, ir_mul_n(cg, k->var.parts, partials));
     if (row_room.expr && values > 0)
         from = ir_add(cg, from, ir_mul_n(cg, size_value(cg, row_room), values));
-    ir_let(cg, cg_name(cg, name, t),
-           ir_view(cg, ir_pointer(ir_compute(type), IR_GLOBAL, false), from));
+    IrType pointer = ir_pointer(ir_compute(type), IR_GLOBAL, false);
+    ir_define(cg, monoid_variable(cg, what, false, t, pointer), ir_view(cg, pointer, from));
 }
 
 /* ---- what a block leaves ---- */
@@ -73,17 +68,16 @@ void stats_place_left(Kernel *k, const char *name, int i, bool partial) {
 /* Columns of the block.  */
 static Ir own_columns(const Kernel *k) {
     const Cg *cg = k->cg;
-    Ir columns = ir_name(cg, ir_type(place_base(k->l->p->extent[AX_N] > INT32_MAX)), "N");
-    Ir left = ir_sub(cg, ir_cast(cg, IR_I64, columns), product_first(k, AX_N));
+    Ir left = ir_sub(cg, ir_cast(cg, IR_I64, product_extent(k, AX_N)), product_first(k, AX_N));
     return ir_min(cg, ir_number(cg, IR_I64, k->l->r->block.extent[AX_N]), left);
 }
 
 void stats_leave(Kernel *k, int pass, bool online, Ir row, Ir at) {
     Cg *cg = k->cg;
-    Partials p = monoid_pass(cg, facts(k)->group, pass, "acc", NULL);
+    Partials p = monoid_pass(cg, facts(k)->group, pass, MONOID_HELD, NULL);
     Partials mine = monoid_select(&p, online);
-    Ir tile = ir_name(cg, ir_type(IR_U32), "tile_n");
-    reduce_put(cg, &mine, 0, NULL, reduce_named("left", IR_GLOBAL),
+    Ir tile = k->var.tile_n;
+    reduce_put(cg, &mine, 0, NULL, (ReduceArrays){.what = MONOID_LEFT, .space = IR_GLOBAL},
                ir_add_parts(cg, ir_mul(cg, tile, all_rows(k)), row));
     for (int i = 0; i < p.n && !online; i++) {
         const Partial *x = &p.at[i];
@@ -91,7 +85,8 @@ void stats_leave(Kernel *k, int pass, bool online, Ir row, Ir at) {
         for (int j = 0; j < i; j++) second |= p.at[j].follow && p.at[j].center == x->center;
         if (!x->follow || second) continue;
         IrBase type = ir_compute(te_dtype_compute(cg->te->tensor[x->center].dtype));
-        Ir base = ir_name(cg, ir_pointer(type, IR_SHARED, false), cg_name(cg, "base", x->center));
+        Ir base = monoid_variable(cg, MONOID_CENTERS, false, x->center,
+                                  ir_pointer(type, IR_SHARED, false));
         ir_set(cg, ir_element(cg, base, at),
                monoid_center(cg, x, p.at[x->leader].value, own_columns(k)));
     }
@@ -131,18 +126,18 @@ static void place_indices(Kernel *k, Ir row) {
 ThreadMap stats_map(const Kernel *k) {
     const Cg *cg = k->cg;
     TeExtent tiles = index_tiles(cg->arena, &k->l->map, AX_N);
-    Ir columns = word(k, "N"), wide = ir_number(cg, IR_I64, k->l->r->block.extent[AX_N]);
-    Ir part = reduce_part(cg);
+    Ir columns = product_extent(k, AX_N), wide = ir_number(cg, IR_I64, k->l->r->block.extent[AX_N]);
+    Ir part = k->var.s;
     if (k->l->kind == KERNEL_CONTRACT)
         return (ThreadMap){.group = facts(k)->group,
-                           .stem = "f",
+                           .held = MONOID_ROWS,
                            .items = rprog_stats_rows(k->cg->dev, k->l->r),
-                           .lane = ir_name(k->cg, ir_type(IR_I32), "x"),
+                           .lane = k->var.x,
                            .count = IR_I32,
                            .threads = 1,
                            .lanes = rprog_stats_lanes(k->cg->dev, k->l->r)};
     return (ThreadMap){.group = facts(k)->group,
-                       .stem = "acc",
+                       .held = MONOID_HELD,
                        .count = IR_I32,
                        .threads = k->l->r->lanes,
                        .block = k->l->launch.block[0],
@@ -155,23 +150,26 @@ ThreadMap stats_map(const Kernel *k) {
 void stats_combine(Kernel *k, int pass) {
     Cg *cg = k->cg;
     const RowGroup *g = facts(k)->group;
-    ThreadMap map = stats_map(k);
     TeExtent columns = index_extent(cg->arena, &k->l->map, AX_N);
-    ir_note(cg, "combine: the parts of pass %d, %d threads to a row", pass, map.threads);
-    Partials p = reduction_partials(k, &map, pass);
+    ir_note(cg, "combine: the parts of pass %d, %d threads to a row", pass, k->l->r->lanes);
     stats_count(k);
-    if (monoid_counts(&p)) ir_constant(cg, "N", ir_as(cg, IR_I64, size_value(cg, columns)));
+    Partials p = monoid_pass(cg, g, pass, MONOID_HELD, NULL);
+    k->own.extent[AX_N] = ir_as(cg, IR_I64, size_value(cg, columns));
+    if (monoid_counts(&p)) k->own.extent[AX_N] = ir_constant(cg, "N", k->own.extent[AX_N]);
+    ThreadMap map = stats_map(k);
+    p = reduction_partials(k, &map, pass);
     Ir row = place_row(k, map.threads);
     place_indices(k, row);
     map.rank = k->walk.lane;
-    map.at = ir_add(cg, ir_mul(cg, reduce_part(cg), all_rows(k)), row);
+    map.at = ir_add(cg, ir_mul(cg, k->var.s, all_rows(k)), row);
     for (int i = 0; i < g->n; i++) {
-        if (g->role[i] == ROW_REDUCE && g->pass[i] == pass) stats_place_left(k, "left", i, true);
+        if (g->role[i] == ROW_REDUCE && g->pass[i] == pass) stats_place_left(k, MONOID_LEFT, i, true);
         if (g->role[i] == ROW_MAP || g->pass[i] > pass + (g->role[i] == ROW_SCALAR)) continue;
-        stats_place_left(k, "value", i, false);
+        stats_place_left(k, MONOID_VALUES, i, false);
         int t = tensor_of(k, i);
         IrBase base = ir_compute(te_dtype_compute(cg->te->tensor[t].dtype));
-        Ir values = ir_name(cg, ir_pointer(base, IR_GLOBAL, false), cg_name(cg, "value", t));
+        Ir values = monoid_variable(cg, MONOID_VALUES, false, t,
+                                    ir_pointer(base, IR_GLOBAL, false));
         if (stats_known(k, i)) k->at.made[t] = ir_element(cg, values, row);
     }
     reduction_combine(k, &map, &p);

@@ -41,15 +41,11 @@ bool stats_known(const Kernel *k, int i) {
 
 /* ---- values ---- */
 
-/* The row at hand, of its batch.  */
-static Ir row_at(const Kernel *k) { return number_name(k, place_along_base(k, AX_M), "m"); }
-
 Ir stats_row(const Kernel *k) {
     const Cg *cg = k->cg;
-    Ir m = row_at(k), batch = number_name(k, IR_I32, "b");
-    if (k->l->p->extent[AX_B] <= 1) return m;
-    Ir rows = number_name(k, place_base(k->l->p->extent[AX_M] > INT32_MAX), "M");
-    return ir_add(cg, ir_mul(cg, ir_cast(cg, IR_I64, batch), rows), m);
+    if (k->l->p->extent[AX_B] <= 1) return k->var.m;
+    Ir before = ir_mul(cg, ir_cast(cg, IR_I64, k->var.b), product_extent(k, AX_M));
+    return ir_add(cg, before, k->var.m);
 }
 
 static bool is_read(const Kernel *k, int t) {
@@ -70,8 +66,8 @@ void stats_rows(Kernel *k) {
         bool base = k->at.online && stats_online(k, t, k->l->pass) >= 0;
         if (g->role[i] == ROW_MAP || !(base || stats_known(k, i)) || !is_read(k, t)) continue;
         bool here = base || !is_partial(k);
-        Ir values = values_of(k, base ? "base" : "value", here ? IR_SHARED : IR_GLOBAL, t);
-        Ir own = ir_cast(cg, IR_I32, ir_sub(cg, row_at(k), product_first(k, AX_M)));
+        Ir values = values_of(k, base ? MONOID_CENTERS : MONOID_VALUES, here ? IR_SHARED : IR_GLOBAL, t);
+        Ir own = ir_cast(cg, IR_I32, ir_sub(cg, k->var.m, product_first(k, AX_M)));
         k->at.made[t] = ir_let(cg, cg_name(cg, "r", t),
                                ir_element(cg, values, here ? own : stats_row(k)));
     }

@@ -130,9 +130,10 @@ static Ir store_at(const Kernel *k, AxisClass axis) {
 
 void store_open_inside(Kernel *k, AxisClass axis, bool ragged) {
     Cg *cg = k->cg;
-    Ir at = ir_let_as(cg, place_along_base(k, axis), axis == AX_M ? "m" : "n", store_at(k, axis));
+    Ir *at = axis == AX_M ? &k->var.m : &k->var.n;
+    *at = ir_let_as(cg, place_along_base(k, axis), axis == AX_M ? "m" : "n", store_at(k, axis));
     if (!ragged) return;
-    ir_if(cg, ir_lt(cg, at, product_extent(k, axis)));
+    ir_if(cg, ir_lt(cg, *at, product_extent(k, axis)));
     k->at.open++;
 }
 
@@ -140,20 +141,21 @@ void store_open_inside(Kernel *k, AxisClass axis, bool ragged) {
 static Ir turn_at(const Kernel *k, AxisClass axis) {
     int i = axis == AX_N;
     if (!k->at.turns.part[i]) return k->at.own[i];
-    return ir_name(k->cg, ir_type(place_along_base(k, axis)), i ? "n" : "m");
+    return i ? k->var.n : k->var.m;
 }
 
 /* Opens the loop that fills arrays of pointers.  */
 static void open_turns(Kernel *k) {
     Cg *cg = k->cg;
     const Turns *t = &k->at.turns;
-    ir_for(cg, t->var, ir_int(cg, 0), ir_int(cg, t->end), t->by, IR_UNROLL_ALL);
+    ir_for_of(cg, t->var, ir_int(cg, 0), ir_int(cg, t->end), t->by, IR_UNROLL_ALL);
     for (int i = 0; i < 2 && t->define[i].name; i++)
-        ir_let_as(cg, t->define[i].base, t->define[i].name, t->define[i].value);
+        ir_define(cg, t->define[i].name, t->define[i].value);
     for (int i = 0; i < 2; i++) {
         if (!t->part[i]) continue;
-        ir_let_as(cg, place_along_base(k, i ? AX_N : AX_M), i ? "n" : "m",
-                  ir_add(cg, k->at.own[i], t->part[i]));
+        *(i ? &k->var.n : &k->var.m) =
+            ir_let_as(cg, place_along_base(k, i ? AX_N : AX_M), i ? "n" : "m",
+                      ir_add(cg, k->at.own[i], t->part[i]));
     }
     if (t->from) ir_set(cg, t->filled, t->from);
     for (int i = 0; i < 2 && t->part[0]; i++)
@@ -190,13 +192,6 @@ static Ir first_of(const Kernel *k, int stmt, const Access *x, bool many) {
     return sum ? ir_add(k->cg, from, sum) : from;
 }
 
-/* The array of a tensor's pointers.  */
-static Ir pointers_of(const Kernel *k, int tensor) {
-    IrType type = pointer_to(k, tensor);
-    type.rank++;
-    return ir_name(k->cg, type, cg_name(k->cg, "p", tensor));
-}
-
 /* Makes the tensors' pointers: single ones, arrays, or what a turn puts into these.  Returns how
  * many there are of the kind.  */
 static int make_pointers(Kernel *k, PointerKind what) {
@@ -211,11 +206,13 @@ static int make_pointers(Kernel *k, PointerKind what) {
         access_write(cg->te, &cg->te->stmt[stmt], &x);
         if (!has_pointers(k, stmt, &x, &many) || many != (what != POINTER_SINGLE)) continue;
         const char *name = cg_name(cg, "p", t);
-        Ir first = first_of(k, stmt, &x, many);
-        if (what == POINTER_SINGLE) ir_let(cg, name, first);
-        else if (what == POINTER_ARRAY)
-            ir_array(cg, pointer_to(k, t), name, k->at.turns.count, 0, 0);
-        else ir_set(cg, ir_element(cg, pointers_of(k, t), k->at.turns.turn), first);
+        if (what == POINTER_ARRAY) {
+            k->at.pointer[t] = ir_array(cg, pointer_to(k, t), name, k->at.turns.count, 0, 0);
+        } else {
+            Ir first = first_of(k, stmt, &x, many);
+            if (what == POINTER_SINGLE) k->at.pointer[t] = ir_let(cg, name, first);
+            else ir_set(cg, ir_element(cg, k->at.pointer[t], k->at.turns.turn), first);
+        }
         n++;
     }
     return n;
@@ -245,8 +242,8 @@ Ir store_place(const Kernel *k, int stmt, const Access *x, Ir *offset) {
     is_linear(k, stmt, x, AX_N, &stride);
     if (!many) sum = add(cg, sum, wide, k->at.step[1], stride);
     *offset = sum ? sum : ir_int(cg, 0);
-    if (many) return ir_element(cg, pointers_of(k, t), k->at.turns.turn);
-    return ir_name(cg, pointer_to(k, t), cg_name(cg, "p", t));
+    if (many) return ir_element(cg, k->at.pointer[t], k->at.turns.turn);
+    return k->at.pointer[t];
 }
 
 /* ---- pointers to partial sums ---- */
@@ -260,7 +257,7 @@ static void store_sums(Kernel *k, Ir row, Ir column, Ir stride) {
     bool many = turns->var && turns->part[0];
     Ir m = many ? turn_at(k, AX_M) : k->at.own[0], n = many ? turn_at(k, AX_N) : k->at.own[1];
     Ir at = ir_add(cg, ir_mul(cg, ir_add(cg, row, m), stride), ir_sum(cg, column, n));
-    Ir from = ir_add(cg, ir_name(cg, type, "sums"), at);
+    Ir from = ir_add(cg, k->var.sums, at);
     Ir sum = add(cg, NULL, true, many ? turns->rest : k->at.step[0], stride), part;
     if (many) {
         part = ir_element(cg, ir_array(cg, type, "part", turns->count, 0, 0), turns->turn);
@@ -285,7 +282,6 @@ void sums_pointers(Kernel *k) {
     }
     TeExtent batch = index_extent(cg->arena, &k->l->map, AX_B);
     if (k->l->p->extent[AX_B] > 1)
-        slice = ir_add(cg, ir_mul(cg, slice, size_value(cg, batch)), product_int(cg, "b"));
-    store_sums(k, ir_mul(cg, slice, product_extent(k, AX_M)), NULL,
-               product_extent(k, AX_N));
+        slice = ir_add(cg, ir_mul(cg, slice, size_value(cg, batch)), k->var.b);
+    store_sums(k, ir_mul(cg, slice, product_extent(k, AX_M)), NULL, product_extent(k, AX_N));
 }

@@ -8,9 +8,9 @@ enum { LONG_BODY = 8 };       /* instructions per element that need no unrolling
 
 static Ir times(const Cg *cg, Ir x, int n) { return ir_mul(cg, x, ir_int(cg, n)); }
 
-static Ir open_loop(Kernel *k, const char *name, int n, int step, bool unroll) {
+static Ir open_loop(Kernel *k, Ir var, int n, int step, bool unroll) {
     k->at.open++;
-    return ir_for(k->cg, name, ir_int(k->cg, 0), ir_int(k->cg, n), step,
+    return ir_for_of(k->cg, var, ir_int(k->cg, 0), ir_int(k->cg, n), step,
                   unroll ? IR_UNROLL_ALL : 1);
 }
 
@@ -20,13 +20,13 @@ static void open_position(Kernel *k, AxisClass axis) {
     if (axis == AX_M) stats_rows(k);
 }
 
-/* What instruction tile `x` (a name) of the warp adds along an axis.  */
-static Ir tile_at(const Kernel *k, AxisClass axis, const char *x) {
-    return ir_mul(k->cg, product_int(k->cg, x), product_size(k, 'T', axis));
+/* What instruction tile `x` of the warp adds along an axis.  */
+static Ir tile_at(const Kernel *k, AxisClass axis, Ir x) {
+    return ir_mul(k->cg, x, product_size(k, 'T', axis));
 }
 
 static Ir warp_place(const Kernel *k, AxisClass axis) {
-    return ir_add(k->cg, product_first(k, axis), product_int(k->cg, axis == AX_M ? "row" : "col"));
+    return ir_add(k->cg, product_first(k, axis), axis == AX_M ? k->var.row : k->var.col);
 }
 
 static int vector_of(const Kernel *k) { return k->at.walk ? k->at.walk : k->l->vec; }
@@ -35,21 +35,21 @@ static void place_direct(Kernel *k) {
     const Cg *cg = k->cg;
     const Fragment *f = &k->c.matrix.results;
     int vec = vector_of(k), columns = fragment_slots(f, FRAG_COL) / vec;
-    Ir s = product_int(cg, "s"), g = product_int(cg, "g");
-    Ir column = ir_add_parts(cg, tile_at(k, AX_N, "j"), fragment_slot_place(cg, f, FRAG_COL, g));
-    Ir row = fragment_slot_place(cg, f, FRAG_ROW, product_int(cg, "f"));
-    store_position(k, AX_M, ir_add(cg, warp_place(k, AX_M), product_int(cg, "lane_m")),
-                   ir_add_parts(cg, tile_at(k, AX_M, "i"), row));
-    store_position(k, AX_N, ir_add(cg, warp_place(k, AX_N), product_int(cg, "lane_n")), column);
+    Ir s = k->var.s, g = k->var.g;
+    Ir column = ir_add_parts(cg, tile_at(k, AX_N, k->var.j), fragment_slot_place(cg, f, FRAG_COL, g));
+    Ir row = fragment_slot_place(cg, f, FRAG_ROW, k->var.f);
+    store_position(k, AX_M, ir_add(cg, warp_place(k, AX_M), k->var.lane_m),
+                   ir_add_parts(cg, tile_at(k, AX_M, k->var.i), row));
+    store_position(k, AX_N, ir_add(cg, warp_place(k, AX_N), k->var.lane_n), column);
     store_turns(k, &(Turns){
-        .var = "s",
+        .var = k->var.s,
         .end = k->c.matrix.tiles[AX_N] * columns,
         .by = 1,
         .count = k->c.matrix.tiles[AX_N] * columns,
-        .turn = ir_add(cg, times(cg, product_int(cg, "j"), columns),
+        .turn = ir_add(cg, times(cg, k->var.j, columns),
                        ir_div(cg, g, ir_int(cg, vec))),
-        .define = {{IR_I32, "j", ir_div(cg, s, ir_int(cg, columns))},
-                   {IR_I32, "g", times(cg, ir_rem(cg, s, ir_int(cg, columns)), vec)}},
+        .define = {{k->var.j, ir_div(cg, s, ir_int(cg, columns))},
+                   {k->var.g, times(cg, ir_rem(cg, s, ir_int(cg, columns)), vec)}},
         .part = {NULL, column},
         .rest = k->at.step[0]});
 }
@@ -57,11 +57,11 @@ static void place_direct(Kernel *k) {
 /* Row f and column g of the lane in an instruction's tile.  */
 void mma_open_outputs(Kernel *k) {
     const Fragment *f = &k->c.matrix.results;
-    open_loop(k, "i", k->c.matrix.tiles[AX_M], 1, true);
-    open_loop(k, "f", fragment_slots(f, FRAG_ROW), 1, true);
+    open_loop(k, k->var.i, k->c.matrix.tiles[AX_M], 1, true);
+    open_loop(k, k->var.f, fragment_slots(f, FRAG_ROW), 1, true);
     open_position(k, AX_M);
-    open_loop(k, "j", k->c.matrix.tiles[AX_N], 1, true);
-    open_loop(k, "g", fragment_slots(f, FRAG_COL), vector_of(k), true);
+    open_loop(k, k->var.j, k->c.matrix.tiles[AX_N], 1, true);
+    open_loop(k, k->var.g, fragment_slots(f, FRAG_COL), vector_of(k), true);
     open_position(k, AX_N);
 }
 
@@ -96,18 +96,11 @@ static Ir add_row(const Kernel *k, Ir sum, Ir row) {
 
 static bool double_buffered(const Kernel *k) { return k->c.out_room->slots > 1; }
 
-static Ir turn_of(const Cg *cg) { return product_int(cg, "turn"); }
-
-static Ir accumulators(const Kernel *k, bool constant) {
-    return ir_name(k->cg, ir_pointer(ir_compute(k->c.p->con.acc), IR_SHARED, constant),
-                   constant ? "from" : "to");
-}
-
 /* Where accumulator f of instruction tile j goes in the warp's buffer, but for the lane's part.  */
 static Ir staged_at(const Kernel *k, Ir j, Ir f, int run) {
     const Cg *cg = k->cg;
     const Fragment *x = &k->c.matrix.results;
-    Ir sum = double_buffered(k) ? turn_of(cg) : NULL, two = ir_int(cg, 2);
+    Ir sum = double_buffered(k) ? k->var.turn : NULL, two = ir_int(cg, 2);
     Ir down = fragment_place_of(cg, x, FRAG_ROW, f, run, row_of(k));
     Ir along = fragment_place_of(cg, x, FRAG_COL, f, run, 1);
     Ir column = ir_mul(cg, j, product_size(k, 'T', AX_N));
@@ -122,12 +115,12 @@ static Ir staged_at(const Kernel *k, Ir j, Ir f, int run) {
 static void write_row(Kernel *k, Ir of) {
     Cg *cg = k->cg;
     int run = rprog_staging_run(k->c.p, &k->c.matrix.results);
-    Ir j = ir_count(cg, "j", k->c.matrix.tiles[AX_N], IR_UNROLL_ALL);
-    Ir f = ir_for(cg, "f", ir_int(cg, 0), ir_int(cg, k->c.matrix.accumulators), run,
+    Ir j = ir_count_of(cg, k->var.j, k->c.matrix.tiles[AX_N], IR_UNROLL_ALL);
+    Ir f = ir_for_of(cg, k->var.f, ir_int(cg, 0), ir_int(cg, k->c.matrix.accumulators), run,
                   IR_UNROLL_ALL);
     Ir slots = product_sum(k, of, j);
     Ir from = run > 1 ? ir_add(cg, slots, f) : ir_unary(cg, IR_ADDRESS, ir_element(cg, slots, f));
-    ir_do(cg, ir_call_n(cg, ir_type(IR_VOID), "rl_store_shared", run, 3, accumulators(k, false),
+    ir_do(cg, ir_call_n(cg, ir_type(IR_VOID), "rl_store_shared", run, 3, k->var.staged,
                         staged_at(k, j, f, run), from));
     ir_close(cg);
     ir_close(cg);
@@ -138,7 +131,7 @@ static void write_row(Kernel *k, Ir of) {
  * constants: each row has its own stores, and one branch leads to them.  */
 void mma_write_staging(Kernel *k) {
     Cg *cg = k->cg;
-    Ir i = product_int(cg, "i");
+    Ir i = k->var.i;
     if (k->c.matrix.tiles[AX_M] == 1) {
         write_row(k, i);
         return;
@@ -167,13 +160,13 @@ static int readers_of(const Kernel *k) { return WARP * sharing(k); }
 
 /* The number of a warp among those that share outputs.  */
 static Ir share_of(const Kernel *k) {
-    return ir_div(k->cg, product_int(k->cg, "k_warp"), product_size(k, 'W', AX_K));
+    return ir_div(k->cg, k->var.k_warp, product_size(k, 'W', AX_K));
 }
 
 /* The thread's number among these.  */
 static Ir reader(const Kernel *k) {
     const Cg *cg = k->cg;
-    Ir lane = product_int(cg, "lane");
+    Ir lane = k->var.lane;
     return sharing(k) > 1 ? ir_add(cg, times(cg, share_of(k), WARP), lane) : lane;
 }
 
@@ -188,11 +181,9 @@ static bool hides_reader(const Kernel *k) { return k->c.r->tail > 0 && !keeps_co
 /* The number of a vector that a thread reads in turn s: `u`.  */
 static Ir turn_number(const Kernel *k) {
     const Cg *cg = k->cg;
-    return ir_add(cg, hides_reader(k) ? product_int(cg, "id") : reader(k),
-                  times(cg, product_int(cg, "s"), readers_of(k)));
+    return ir_add(cg, hides_reader(k) ? k->var.id : reader(k),
+                  times(cg, k->var.s, readers_of(k)));
 }
-
-static Ir vector_number(const Cg *cg) { return ir_name(cg, ir_type(IR_U32), "u"); }
 
 /* Row and column, in vectors, of vector `u` of a buffer.  */
 static Ir row_number(const Kernel *k, Ir u) {
@@ -205,9 +196,8 @@ static Ir column_number(const Kernel *k, Ir u) {
 /* The first vector that a thread reads, from its number `u`.  */
 static Ir staging_start(const Kernel *k, Ir u) {
     const Cg *cg = k->cg;
-    Ir piece = ir_name(cg, ir_pointer(ir_compute(k->c.p->con.acc), IR_SHARED, false), "piece");
     Ir column = times(cg, column_number(k, u), half_of(k) ? k->l->vec / 2 : k->l->vec);
-    return ir_add(cg, piece, ir_add(cg, add_row(k, NULL, row_number(k, u)), column));
+    return ir_add(cg, k->var.piece, ir_add(cg, add_row(k, NULL, row_number(k, u)), column));
 }
 
 /* Elements from one access of a vector to its next.  */
@@ -224,10 +214,8 @@ static IrType values_type(const Kernel *k) {
 
 static Ir value_at(const Kernel *k, Ir p, Ir v) {
     const Cg *cg = k->cg;
-    IrType type = values_type(k);
-    type.rank = 1;
-    Ir x = ir_element(cg, ir_name(cg, type, "value"), p);
-    return type.lanes > 1 && v ? ir_lane(cg, x, v) : x;
+    Ir x = ir_element(cg, k->var.value, p);
+    return x->type.lanes > 1 && v ? ir_lane(cg, x, v) : x;
 }
 
 /* Adds what the other buffers have to value[p].  */
@@ -235,7 +223,7 @@ static void add_slices(Kernel *k, Ir from, Ir p) {
     Cg *cg = k->cg;
     Ir w = ir_for(cg, "w", ir_int(cg, 1), ir_int(cg, sharing(k)), 1, IR_UNROLL_ALL);
     Ir at = ir_add(cg, times(cg, w, staging_distance(k)), times(cg, p, access_distance(k)));
-    contract_add(k, value_at(k, p, product_int(cg, "v")), staging_width(k), ir_add(cg, from, at));
+    contract_add(k, value_at(k, p, k->at.v), staging_width(k), ir_add(cg, from, at));
     ir_close(cg);
 }
 
@@ -243,19 +231,19 @@ static void add_slices(Kernel *k, Ir from, Ir p) {
 static Ir read_from(const Kernel *k) {
     const Cg *cg = k->cg;
     const Turns *turns = &k->at.turns;
-    Ir from = accumulators(k, true);
+    Ir from = k->var.taken;
     int step = readers_of(k) / line_of(k) * row_of(k);
     if (turns->var) from = turns->filled;
-    else if (keeps_columns(k)) from = ir_add(cg, from, times(cg, product_int(cg, "s"), step));
-    else from = staging_start(k, vector_number(cg));
-    return double_buffered(k) ? ir_add(cg, from, turn_of(cg)) : from;
+    else if (keeps_columns(k)) from = ir_add(cg, from, times(cg, k->var.s, step));
+    else from = staging_start(k, k->var.u);
+    return double_buffered(k) ? ir_add(cg, from, k->var.turn) : from;
 }
 
 static void read_staging(Kernel *k) {
     Cg *cg = k->cg;
     int width = staging_width(k), n = k->l->vec / width;
     Ir from = read_from(k);
-    ir_array(cg, values_type(k), "value", n, 0, 0);
+    k->var.value = ir_array(cg, values_type(k), "value", n, 0, 0);
     Ir p = ir_count(cg, "p", n, IR_UNROLL_ALL);
     Ir at = ir_add(cg, from, times(cg, p, access_distance(k)));
     ir_set(cg, value_at(k, p, NULL),
@@ -278,7 +266,7 @@ static bool unrolls_turns(const Kernel *k) {
 /* sum + what the lane's column adds, in the half that it is in.  */
 static Ir add_column(const Kernel *k, Ir sum) {
     const Cg *cg = k->cg;
-    Ir lane = product_int(cg, "lane_n"), chunk = ir_int(cg, RTILE_ACCESS / k->c.p->acc_bytes);
+    Ir lane = k->var.lane_n, chunk = ir_int(cg, RTILE_ACCESS / k->c.p->acc_bytes);
     if (!half_of(k)) return ir_add(cg, sum, lane);
     sum = ir_add(cg, sum, times(cg, ir_div(cg, lane, chunk), half_of(k)));
     return ir_add(cg, sum, ir_rem(cg, lane, chunk));
@@ -289,28 +277,28 @@ static Ir add_column(const Kernel *k, Ir sum) {
 static void define_slices(Kernel *k) {
     Cg *cg = k->cg;
     IrBase base = ir_compute(k->c.p->con.acc);
-    Ir warp = ir_name(cg, ir_type(IR_U32), "warp"), own = NULL;
+    Ir warp = k->var.warp, own = NULL;
     if (sharing(k) > 1) {
         warp = ir_rem(cg, warp, ir_int(cg, k->c.warps[AX_M] * k->c.warps[AX_N]));
         own = times(cg, share_of(k), staging_distance(k));
     }
-    Ir smem = product_smem(cg);
+    Ir smem = k->var.smem;
     if (k->c.stays) smem = ir_add(cg, smem, ir_int(cg, k->c.out_room->at));
-    Ir piece = ir_let(cg, "piece", ir_view(cg, ir_pointer(base, IR_SHARED, false),
+    Ir piece = k->var.piece = ir_let(cg, "piece", ir_view(cg, ir_pointer(base, IR_SHARED, false),
                                            ir_add(cg, smem,
                                                   times(cg, warp, (int)k->c.out_room->share))));
-    ir_let(cg, "to", ir_add(cg, piece, add_column(k, add_row(k, own, product_int(cg, "lane_m")))));
+    k->var.staged = ir_let(cg, "to", ir_add(cg, piece, add_column(k, add_row(k, own, k->var.lane_m))));
 }
 
 /* Each thread reads columns of its own: where it begins.  */
 static void place_columns(Kernel *k) {
     Cg *cg = k->cg;
-    Ir at = reader(k), s = product_int(cg, "s");
+    Ir at = reader(k), s = k->var.s;
     Ir start = staging_start(k, ir_cast(cg, IR_U32, at));
-    ir_let(cg, "from", ir_const(cg, start));
+    k->var.taken = ir_let(cg, "from", ir_const(cg, start));
     store_position(k, AX_M,
                    ir_add(cg, warp_place(k, AX_M), ir_cast(cg, IR_I32, row_number(k, at))),
-                   ir_add(cg, tile_at(k, AX_M, "i"), times(cg, s, readers_of(k) / line_of(k))));
+                   ir_add(cg, tile_at(k, AX_M, k->var.i), times(cg, s, readers_of(k) / line_of(k))));
     Ir column = ir_cast(cg, IR_I32, times(cg, column_number(k, at), k->l->vec));
     store_position(k, AX_N, ir_add(cg, warp_place(k, AX_N), column), NULL);
 }
@@ -320,24 +308,24 @@ static void place_staging(Kernel *k) {
     Cg *cg = k->cg;
     define_slices(k);
     if (hides_reader(k))
-        ir_let_as(cg, IR_I32, "id", ir_call(cg, ir_type(IR_I32), "rl_hidden", 1, reader(k)));
+        k->var.id = ir_let_as(cg, IR_I32, "id", ir_call(cg, ir_type(IR_I32), "rl_hidden", 1, reader(k)));
     if (keeps_columns(k)) {
         place_columns(k);
         return;
     }
-    Ir u = vector_number(cg), down = ir_cast(cg, IR_I32, row_number(k, u));
+    Ir u = k->var.u, down = ir_cast(cg, IR_I32, row_number(k, u));
     Ir along = ir_cast(cg, IR_I32, times(cg, column_number(k, u), k->l->vec));
-    store_position(k, AX_M, warp_place(k, AX_M), ir_add(cg, tile_at(k, AX_M, "i"), down));
+    store_position(k, AX_M, warp_place(k, AX_M), ir_add(cg, tile_at(k, AX_M, k->var.i), down));
     store_position(k, AX_N, warp_place(k, AX_N), along);
     if (!unrolls_turns(k)) return;
-    store_turns(k, &(Turns){.var = "s",
+    store_turns(k, &(Turns){.var = k->var.s,
                             .end = turns_of(k),
                             .by = 1,
                             .count = turns_of(k),
-                            .turn = product_int(cg, "s"),
-                            .define = {{IR_U32, "u", turn_number(k)}},
+                            .turn = k->var.s,
+                            .define = {{k->var.u, turn_number(k)}},
                             .part = {down, along},
-                            .rest = tile_at(k, AX_M, "i"),
+                            .rest = tile_at(k, AX_M, k->var.i),
                             .from = ir_const(cg, staging_start(k, u))});
 }
 
@@ -354,9 +342,10 @@ int mma_open_rows(Kernel *k, bool sums) {
     mma_place_outputs(k);
     if (sums) sums_pointers(k);
     else store_pointers(k);
-    Ir i = open_loop(k, "i", rows, 1, rows == 1), two = ir_int(cg, 2);
+    Ir i = open_loop(k, k->var.i, rows, 1, rows == 1), two = ir_int(cg, 2);
     if (rows > 1 && double_buffered(k))   /* who writes to a buffer has read the one in between */
-        ir_let(cg, "turn", times(cg, ir_rem(cg, i, two), elements(k, k->c.out_room->apart)));
+        k->var.turn = ir_let(cg, "turn", times(cg, ir_rem(cg, i, two),
+                                               elements(k, k->c.out_room->apart)));
     int open = k->at.open;
     k->at.open = 0;
     return open;
@@ -369,17 +358,19 @@ void mma_open_vectors(Kernel *k, bool sums) {
         return;
     }
     int count = staging_rows(k) * line_of(k);
-    open_loop(k, "s", turns_of(k), 1, unrolls_turns(k));
+    open_loop(k, k->var.s, turns_of(k), 1, unrolls_turns(k));
     bool counted = !keeps_columns(k) && !k->at.turns.var, ragged = count % readers_of(k) != 0;
-    if (ragged || counted) ir_let_as(cg, IR_U32, "u", turn_number(k));
+    if (ragged || counted) ir_define(cg, k->var.u, turn_number(k));
     if (ragged) {
-        ir_if(cg, ir_lt(cg, vector_number(cg), ir_number(cg, IR_U32, count)));
+        ir_if(cg, ir_lt(cg, k->var.u, ir_number(cg, IR_U32, count)));
         k->at.open++;
     }
     open_position(k, AX_M);
     open_position(k, AX_N);
     read_staging(k);
-    if (!sums) elements_indices(k);
+    if (sums) return;
+    k->at.root = mma_element(k, elements_lane(k));
+    elements_indices(k);
 }
 
 void mma_place_outputs(Kernel *k) {
@@ -396,7 +387,7 @@ Ir mma_element(const Kernel *k, Ir v) {
         return value_at(k, ir_div(cg, v, width), ir_rem(cg, v, width));
     }
     const Fragment *f = &k->c.matrix.results;
-    Ir slot = fragment_slot_number(cg, f, product_int(cg, "f"), product_int(cg, "g"));
+    Ir slot = fragment_slot_number(cg, f, k->var.f, k->var.g);
     if (fragment_run(f, FRAG_COL) > 1) slot = ir_add(cg, slot, v);
-    return ir_element(cg, product_sum(k, product_int(cg, "i"), product_int(cg, "j")), slot);
+    return ir_element(cg, product_sum(k, k->var.i, k->var.j), slot);
 }

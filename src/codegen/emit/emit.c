@@ -33,8 +33,10 @@ typedef struct {
 static void make_body(Cg *cg, const Lowered *l) {
     Kernel k = {.cg = cg, .l = l};
     k.at.made = ARENA_ARRAY(cg->arena, Ir, cg->te->n_tensor);
+    k.at.pointer = ARENA_ARRAY(cg->arena, Ir, cg->te->n_tensor);
+    k.at.rows = ARENA_ARRAY(cg->arena, Ir, cg->te->n_tensor);
     k.at.out = ARENA_ARRAY(cg->arena, Ir, cg->te->n_tensor);
-    k.at.v = ir_name(cg, ir_type(IR_I32), "v");
+    kernel_names(&k);
     cg->names = 0;
     if (l->kind == KERNEL_CONTRACT) {
         k.c = *l->contract;
@@ -78,15 +80,12 @@ static KernelText print_kernel(Cg *cg, Lowered *l, const KernelProgram *out, boo
     CgTaken taken = cg_params(cg, launch->n_map);
     launch->param = taken.param;
     launch->n_param = taken.n;
-    name_all(cg, &taken, body);
-    if (cg->language != LANGUAGE_CUDA) {
-        legal = ir_legalize(cg, body, launch->block[0]);
-        if (legal) name_all(cg, &taken, legal);
-    }
+    if (cg->language != LANGUAGE_CUDA) legal = ir_legalize(cg, body, launch->block[0]);
+    if (legal) name_all(cg, &taken, legal);
     ir_print_parameters(cg, taken.param, taken.name, taken.n, &text.behind);
     buf_puts(&text.behind, ") {\n");
-    if (legal) ir_print(cg, legal->child, 1, &text.behind);
-    else *printed = false;
+    if (!legal) *printed = false;
+    else if (!cg->unseen) ir_print(cg, legal->child, 1, &text.behind);
     buf_puts(&text.behind, "}\n");
     print_attributes(cg, l, &text.before);
     cg->te = all;

@@ -23,8 +23,8 @@ static void take_turns(Kernel *k, Ir step, Ir steps) {
  * loops are not to be unrolled.  */
 static void make_steps(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
-    Ir step = k->step = ir_variable(cg, IR_I32, n->loop.var, ir_int(cg, 0));
-    Ir steps = product_int(cg, "steps");
+    Ir step = k->var.step = ir_variable(cg, IR_I32, n->loop.var, ir_int(cg, 0));
+    Ir steps = k->var.steps;
     if (n->loop.less) steps = ir_sub(cg, steps, ir_int(cg, n->loop.less));
     ir_until_begin(cg, 1);
     if (n->loop.in_turn) take_turns(k, step, steps);
@@ -35,8 +35,9 @@ static void make_steps(Kernel *k, const Node *n) {
 static void make_counted(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     const Loop *l = &n->loop;
-    Ir end = l->end ? product_int(cg, l->end) : ir_int(cg, l->count * l->by);
-    ir_for(cg, l->var, ir_int(cg, 0), end, l->by, l->unroll);
+    Ir end = l->warp_k ? product_size(k, 'W', AX_K) : ir_int(cg, l->count * l->by);
+    Ir var = ir_for(cg, l->var, ir_int(cg, 0), end, l->by, l->unroll);
+    *(l->of == TURNS_STEPS ? &k->var.step : &k->var.body) = var;
     make_nodes(k, n->child);
     ir_close(cg);
 }
@@ -127,17 +128,14 @@ static void make_loop(Kernel *k, const Node *n) {
 /* The test that step + ahead of the block's steps is there.  */
 static Ir left(const Kernel *k, const Node *n) {
     const Cg *cg = k->cg;
-    Ir at = n->name ? product_int(cg, n->name) : ir_int(cg, 0);
-    return ir_lt(cg, ir_add_n(cg, at, n->ahead), product_int(cg, "steps"));
-}
-
-static Ir compared(const Cg *cg, const char *name, IrOp op, Ir to) {
-    return ir_binary(cg, op, product_int(cg, name), to);
+    Ir at = n->name ? k->var.step : ir_int(cg, 0);
+    return ir_lt(cg, ir_add_n(cg, at, n->ahead), k->var.steps);
 }
 
 /* One thread of a warp.  */
-static Ir elected(const Cg *cg, int warp) {
-    Ir own = ir_binary(cg, IR_EQ, ir_name(cg, ir_type(IR_U32), "warp"),
+static Ir elected(const Kernel *k, int warp) {
+    const Cg *cg = k->cg;
+    Ir own = ir_binary(cg, IR_EQ, k->var.warp,
                        ir_number(cg, IR_U32, warp));
     return ir_both(cg, own, ir_call(cg, ir_type(IR_BOOL), "rl_elect", 0));
 }
@@ -146,16 +144,16 @@ static Ir condition(const Kernel *k, const Node *n) {
     const Cg *cg = k->cg;
     Ir zero = ir_int(cg, 0);
     switch (n->when) {
-    case WHEN_STEPS: return compared(cg, "steps", IR_GT, zero);
+    case WHEN_STEPS: return ir_binary(cg, IR_GT, k->var.steps, zero);
     case WHEN_LEFT: return left(k, n);
     case WHEN_MORE: return k->more;
-    case WHEN_LAST: return compared(cg, "next", IR_EQ, product_size(k, 'W', AX_K));
+    case WHEN_LAST: return ir_binary(cg, IR_EQ, k->var.next, product_size(k, 'W', AX_K));
     case WHEN_CUT: return chain_turn_cut(k, n);
-    case WHEN_WHOLE: return compared(cg, "steps", IR_EQ, ir_int(cg, k->c.steps));
-    case WHEN_PARTIAL: return compared(cg, "steps", IR_LT, ir_int(cg, k->c.steps));
-    case WHEN_UPPER: return compared(cg, "k_warp", IR_GT, zero);
-    case WHEN_LATER: return compared(cg, "i", IR_GT, zero);
-    case WHEN_ONE: return elected(cg, n->from);
+    case WHEN_WHOLE: return ir_binary(cg, IR_EQ, k->var.steps, ir_int(cg, k->c.steps));
+    case WHEN_PARTIAL: return ir_binary(cg, IR_LT, k->var.steps, ir_int(cg, k->c.steps));
+    case WHEN_UPPER: return ir_binary(cg, IR_GT, k->var.k_warp, zero);
+    case WHEN_LATER: return ir_binary(cg, IR_GT, k->var.i, zero);
+    case WHEN_ONE: return elected(k, n->from);
     case WHEN_SOME: return column_groups_give(k, n->from);
     case WHEN_OTHERS: return column_groups_take(k);
     default: return NULL;
@@ -164,10 +162,11 @@ static Ir condition(const Kernel *k, const Node *n) {
 
 static void make_if(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
-    Ir test = condition(k, n), next = NULL;
+    Ir next = NULL;
     if (n->when == WHEN_LAST)
-        next = ir_variable(cg, IR_I32, "next", ir_add_n(cg, product_int(cg, "kb"),
-                                                        k->l->r->unroll));
+        next = k->var.next = ir_variable(cg, IR_I32, "next",
+                                         ir_add_n(cg, k->var.body, k->l->r->unroll));
+    Ir test = condition(k, n);
     if (test) ir_if(cg, test);
     else ir_scope(cg);
     if (n->leaves) ir_simple(cg, IR_STMT_RETURN);
@@ -179,7 +178,7 @@ static void make_if(Kernel *k, const Node *n) {
 static void make_role(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     const Role *r = &n->role;
-    Ir warp = ir_name(cg, ir_type(IR_U32), "warp");
+    Ir warp = k->var.warp;
     Ir first = ir_number(cg, IR_U32, r->first), warps = ir_number(cg, IR_U32, r->warps);
     bool last = r->first > 0 && r->first + r->warps == k->l->form->warps;
     ir_if(cg, last ? ir_binary(cg, IR_GE, warp, first) : ir_lt(cg, ir_sub(cg, warp, first), warps));

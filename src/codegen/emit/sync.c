@@ -29,17 +29,16 @@ static Ir named(const Kernel *k, const Sync *s) {
 /* Of each stage one thread makes the barrier.  */
 static Ir made(const Kernel *k, const Sync *s) {
     const Cg *cg = k->cg;
-    Ir tid = product_int(cg, "tid");
-    ir_if(k->cg, ir_lt(cg, tid, product_ring_int(k, s->ring, "STAGES")));
+    Ir tid = k->var.tid;
+    ir_if(k->cg, ir_lt(cg, tid, k->ring[s->ring].slots));
     return ring_barrier_at(k, s->ring, s->id, tid);
 }
 
 static IrSyncOf barrier_of(const Kernel *k, const Sync *s) {
-    const Cg *cg = k->cg;
     if (s->op == SYNC_INIT) return (IrSyncOf){.number = s->count, .arg = {made(k, s)}};
     if (s->op == SYNC_WAIT) return (IrSyncOf){.arg = {slot(k, s), parity(k, s)}};
     if (s->bytes) return (IrSyncOf){.number = (int)s->bytes, .arg = {slot(k, s)}};
-    return (IrSyncOf){.arg = {slot(k, s), s->blocks ? product_int(cg, "lane") : NULL}};
+    return (IrSyncOf){.arg = {slot(k, s), s->blocks ? k->var.lane : NULL}};
 }
 
 static IrSyncOf sync_of(const Kernel *k, const Sync *s) {
@@ -51,7 +50,7 @@ static IrSyncOf sync_of(const Kernel *k, const Sync *s) {
 /* The threads that arrive, commit or wait; NULL: all.  */
 static Ir who(const Kernel *k, const Sync *s) {
     const Cg *cg = k->cg;
-    Ir lane = product_int(cg, "lane");
+    Ir lane = k->var.lane;
     if (s->scope < SYNC_BARRIER || s->op == SYNC_INIT) return NULL;
     if (s->scope == SYNC_BARRIER && s->op == SYNC_WAIT) return NULL;
     if (s->blocks > 0) return ir_lt(cg, lane, ir_int(cg, s->blocks));
@@ -65,7 +64,7 @@ static Ir when(const Kernel *k, const Node *n) {
     switch (n->when) {
     case WHEN_LATER:
         if (barrier && n->sync.lag == 0) return NULL;
-        return ir_binary(cg, IR_GT, barrier ? k->step : product_int(cg, "i"), zero);
+        return ir_binary(cg, IR_GT, barrier ? k->var.step : k->var.i, zero);
     case WHEN_AGAIN: return k->teams.again;
     case WHEN_FOLLOWED: return k->teams.follows;
     default: return NULL;

@@ -65,6 +65,9 @@ void cg_open_params(Cg *c, const KernelGroup *g);
 /* What the kernel calls something of a tensor: "o3" for the stem "o".  Behind the stem is the
  * tensor's number in the kernel: groups that do the same to other tensors have the same text.  */
 const char *cg_name(const Cg *c, const char *stem, int tensor);
+/* The variable of a tensor (-1: of none) that a room numbers `what`, WORD and the tensor's number:
+ * one for each kind of type, in all scopes that define it.  */
+Ir cg_variable(const Cg *c, int what, const char *word, int tensor, IrType type);
 /* Names of what the kernel takes; it takes what has been named: "t3", "s0", and "w", where the
  * group's partial results lie.  */
 Ir cg_tensor(const Cg *c, int tensor);

@@ -8,6 +8,12 @@
 /* INSIDE: of values that are in no memory.  */
 typedef enum { USED_INPUT, USED_READ, USED_SCALAR, USED_OUTPUT, USED_MADE, USED_INSIDE } Use;
 
+typedef struct Variable {
+    int what, tensor;
+    Ir name;
+    const struct Variable *next;
+} Variable;
+
 struct CgParams {
     int *number, *tensor;     /* per tensor, -1: it is none of the kernel's; per number */
     Use *use;                 /* per number */
@@ -17,6 +23,7 @@ struct CgParams {
     Ir *name, *size_name;     /* per number, per size */
     Ir w;                     /* the group's partial results */
     Ir map[CG_MOST_MAPS];
+    const Variable *variable;
     int n, n_size;
 };
 
@@ -118,6 +125,20 @@ void cg_open_params(Cg *c, const KernelGroup *g) {
 
 const char *cg_name(const Cg *c, const char *stem, int tensor) {
     return ir_numbered(c, stem, c->params->number[tensor]);
+}
+
+Ir cg_variable(const Cg *c, int what, const char *word, int tensor, IrType type) {
+    for (const Variable *v = c->params->variable; v; v = v->next) {
+        IrType own = v->name->type;
+        if (v->what == what && v->tensor == tensor && own.rank == type.rank &&
+            own.space == type.space)
+            return v->name;
+    }
+    Variable *v = ARENA_NEW(c->arena, Variable);
+    Ir name = ir_name(c, type, tensor < 0 ? word : cg_name(c, word, tensor));
+    *v = (Variable){what, tensor, name, c->params->variable};
+    c->params->variable = v;
+    return name;
 }
 
 Ir cg_tensor(const Cg *c, int tensor) {

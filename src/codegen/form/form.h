@@ -192,7 +192,8 @@ typedef struct {
 } Sync;
 
 typedef struct {
-    const char *var, *end;    /* of its text; end of COUNTED, NULL: the number */
+    const char *var;          /* a word for it */
+    bool warp_k;              /* of COUNTED: up to the k of a warp */
     /* What its turns are, or that there are always as many.  */
     enum { TURNS_ANY, TURNS_STEPS, TURNS_BODIES, TURNS_ALL } of;
     int64_t count;            /* turns at most; < 0: not known here */

@@ -354,6 +354,12 @@ Ir ir_constant(Cg *c, const char *name, Ir value) {
                   value);
 }
 
+void ir_define(Cg *c, Ir name, Ir value) {
+    IrStmt *s = add(c, IR_STMT_LET);
+    s->name = name->name;
+    s->value = value;
+}
+
 Ir ir_variable(Cg *c, IrBase base, const char *name, Ir value) {
     return define(c, IR_STMT_VARIABLE, ir_type(base), name, value);
 }
@@ -364,9 +370,8 @@ Ir ir_variable_of(Cg *c, const char *name, Ir value) {
 
 static IrStmt *declare(Cg *c, IrType type, const char *name, const int64_t n[IR_RANK]) {
     IrStmt *s = add(c, IR_STMT_VARIABLE);
-    IrName *own = new_name(c, type, name);
-    for (int i = 0; i < IR_RANK && n[i]; i++, own->type.rank++) own->extent[i] = n[i];
-    s->name = own;
+    s->name = new_name(c, type, name);
+    for (int i = 0; i < IR_RANK && n[i]; i++, s->name->type.rank++) s->extent[i] = n[i];
     return s;
 }
 
@@ -374,18 +379,28 @@ Ir ir_array(Cg *c, IrType type, const char *name, int64_t n0, int64_t n1, int64_
     return ir_named(c, declare(c, type, name, (const int64_t[]){n0, n1, n2})->name);
 }
 
-Ir ir_shared_array(Cg *c, IrBase base, const char *name, int64_t n) {
-    IrStmt *s = declare(c, ir_type(base), name, (const int64_t[]){n, 0, 0});
-    IrName *own = new_name(c, ir_pointer(base, IR_SHARED, false), name);
-    own->extent[0] = n;
-    s->name = own;
-    return ir_named(c, own);
-}
-
 Ir ir_zeros(Cg *c, IrType type, const char *name, int64_t n) {
     IrStmt *s = declare(c, type, name, (const int64_t[]){n, 0, 0});
     s->zero = true;
     return ir_named(c, s->name);
+}
+
+void ir_declare(Cg *c, Ir name, Ir value) {
+    IrStmt *s = add(c, IR_STMT_VARIABLE);
+    s->name = name->name;
+    s->value = value;
+}
+
+void ir_declare_array(Cg *c, Ir name, int64_t n) {
+    IrStmt *s = add(c, IR_STMT_VARIABLE);
+    s->name = name->name;
+    s->extent[0] = n;
+}
+
+Ir ir_shared_array(Cg *c, IrBase base, const char *name, int64_t n) {
+    Ir array = ir_name(c, ir_pointer(base, IR_SHARED, false), name);
+    ir_declare_array(c, array, n);
+    return array;
 }
 
 void ir_set(Cg *c, Ir place, Ir value) { ir_update(c, IR_NUMBER, place, value); }
@@ -479,13 +494,20 @@ void ir_go_on(Cg *c, Ir var, Ir test, IrNext next, int unroll) {
 
 Ir ir_for(Cg *c, const char *name, Ir from, Ir end, int64_t by, int unroll) {
     IrBase base = meet((IrBase)from->type.base, (IrBase)end->type.base);
-    Ir var = ir_name(c, ir_type(base), name);
+    return ir_for_of(c, ir_name(c, ir_type(base), name), from, end, by, unroll);
+}
+
+Ir ir_for_of(Cg *c, Ir var, Ir from, Ir end, int64_t by, int unroll) {
     ir_loop(c, var, from, ir_lt(c, var, end), (IrNext){IR_ADD, ir_int(c, by)}, unroll);
     return var;
 }
 
 Ir ir_count(Cg *c, const char *name, int64_t n, int unroll) {
     return ir_for(c, name, ir_int(c, 0), ir_int(c, n), 1, unroll);
+}
+
+Ir ir_count_of(Cg *c, Ir var, int64_t n, int unroll) {
+    return ir_for_of(c, var, ir_int(c, 0), ir_int(c, n), 1, unroll);
 }
 
 void ir_until_begin(Cg *c, int unroll) { open(c, IR_STMT_UNTIL)->unroll = unroll; }
@@ -521,11 +543,10 @@ Ir ir_exchange(Cg *c, const char *name, Ir value, IrOther other) {
 
 Ir ir_room(Cg *c, const char *name, int align, int64_t bytes) {
     IrStmt *s = add(c, IR_STMT_ROOM);
-    IrName *own = new_name(c, ir_pointer(IR_U8, IR_SHARED, false), name);
-    own->extent[0] = bytes;
-    s->name = own;
+    s->name = new_name(c, ir_pointer(IR_U8, IR_SHARED, false), name);
+    s->extent[0] = bytes;
     s->unroll = align;
-    return ir_named(c, own);
+    return ir_named(c, s->name);
 }
 
 void ir_wait(Cg *c) {

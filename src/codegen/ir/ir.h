@@ -97,14 +97,12 @@ typedef enum {
 
 /* What a name stands for: the definition that has it.  The printer makes its text of the word
  * (names.c), which tells readers what it is, and need not be the only one.  */
-typedef struct IrName {
+typedef struct {
     const char *word;
     IrType type;
-    int64_t extent[IR_RANK];  /* of an array */
     bool given;               /* by the language: the word is the text */
     const char *text;         /* made by the printer */
     bool open;                /* (of the printer) it has been defined, in a scope that is open */
-    struct IrName *is;        /* (of the printer) of a name that stands for one of its word */
 } IrName;
 
 typedef struct IrValue IrValue;
@@ -186,6 +184,7 @@ struct IrStmt {
     Ir by;                    /* ... with this */
     int unroll;               /* FOR, UNTIL; ROOM: how its bytes are aligned */
     IrOther lane;             /* EXCHANGE */
+    int64_t extent[IR_RANK];  /* VARIABLE: of an array; ROOM: its bytes */
     bool zero;                /* VARIABLE: an array of zeros */
     const Ir *arg;            /* of what instructions do */
     const int *number;
@@ -210,7 +209,7 @@ Ir ir_zero(const Cg *c, IrType type);           /* a vector of zeros, too */
 /* Words of names: a stem and a number, "i3"; two in one.  */
 const char *ir_numbered(const Cg *c, const char *stem, int number);
 const char *ir_joined(const Cg *c, const char *stem, const char *end);
-/* A name that is defined later, or elsewhere: then it is the innermost one of its word.  */
+/* A name that is defined later.  */
 Ir ir_name(const Cg *c, IrType type, const char *word);
 Ir ir_named(const Cg *c, IrName *name);
 Ir ir_given(const Cg *c, IrType type, const char *text);  /* by the language */
@@ -261,6 +260,7 @@ void ir_begin(Cg *c);                     /* the body of a kernel */
 Ir ir_let(Cg *c, const char *name, Ir value);
 Ir ir_let_as(Cg *c, IrBase base, const char *name, Ir value);
 Ir ir_constant(Cg *c, const char *name, Ir value);        /* let, if it is no number */
+void ir_define(Cg *c, Ir name, Ir value); /* the same of a name that there is */
 Ir ir_variable(Cg *c, IrBase base, const char *name, Ir value);          /* NULL: none */
 Ir ir_variable_of(Cg *c, const char *name, Ir value);     /* of the value's type, a pointer maybe */
 /* An array in registers, of vectors if type.lanes > 1, of pointers; extent 0 ends the list.  The
@@ -268,6 +268,9 @@ Ir ir_variable_of(Cg *c, const char *name, Ir value);     /* of the value's type
 Ir ir_array(Cg *c, IrType type, const char *name, int64_t n0, int64_t n1, int64_t n2);
 Ir ir_shared_array(Cg *c, IrBase base, const char *name, int64_t n);
 Ir ir_zeros(Cg *c, IrType type, const char *name, int64_t n);
+/* The same of a name that there is: a value or (NULL) none, an array of n.  */
+void ir_declare(Cg *c, Ir name, Ir value);
+void ir_declare_array(Cg *c, Ir name, int64_t n);
 void ir_set(Cg *c, Ir place, Ir value);
 void ir_update(Cg *c, IrOp op, Ir place, Ir value);       /* place op= value */
 void ir_do(Cg *c, Ir call);
@@ -319,6 +322,9 @@ void ir_registers(Cg *c, int n, bool fewer);
 /* for (int name = from; name < end; name += by).  */
 Ir ir_for(Cg *c, const char *name, Ir from, Ir end, int64_t by, int unroll);
 Ir ir_count(Cg *c, const char *name, int64_t n, int unroll);             /* from 0 */
+/* The same of a name that there is.  */
+Ir ir_for_of(Cg *c, Ir var, Ir from, Ir end, int64_t by, int unroll);
+Ir ir_count_of(Cg *c, Ir var, int64_t n, int unroll);
 /* Any other: the test asks `var`, an ir_name.  */
 typedef struct {
     IrOp op;

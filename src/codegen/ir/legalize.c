@@ -53,11 +53,9 @@ typedef struct {
 
 /* ---- what is the same for all threads ---- */
 
-static const IrName *meant(const IrName *n) { return n->is ? n->is : n; }
-
 static bool is_varying(const Pass *x, const IrName *name) {
     const Varying *v = x->varying;
-    while (v && v->name != meant(name)) v = v->next;
+    while (v && v->name != name) v = v->next;
     return v != NULL;
 }
 
@@ -132,7 +130,7 @@ static bool head_varies(const Pass *x, const IrStmt *s) {
 static bool add(Pass *x, const IrName *name) {
     if (is_varying(x, name)) return false;
     Varying *v = ARENA_NEW(x->c->arena, Varying);
-    *v = (Varying){meant(name), x->varying};
+    *v = (Varying){name, x->varying};
     x->varying = v;
     return true;
 }
@@ -173,7 +171,7 @@ static bool find_varying(Pass *x, const IrStmt *first, bool some) {
 
 static bool is_room(const IrStmt *s) {
     bool shared = s->kind == IR_STMT_VARIABLE && s->name->type.space == IR_SHARED;
-    return s->kind == IR_STMT_ROOM || (shared && s->name->extent[0] > 0);
+    return s->kind == IR_STMT_ROOM || (shared && s->extent[0] > 0);
 }
 
 /* Adds a statement as it stands.  */

@@ -253,7 +253,7 @@ static void add_step(const Make *m) {
     add_loads(m);
     if (c->bodies > 1) {
         Node *n = counted(m, "kb", c->bodies, unroll, 1);
-        n->loop.end = "WK";
+        n->loop.warp_k = true;
         n->loop.of = TURNS_BODIES;
     }
     add_compute(m, 0, c->any_ahead ? unroll - last : unroll);

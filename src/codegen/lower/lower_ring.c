@@ -95,7 +95,7 @@ static void add_slices(FormBuilder *b, const Lowered *l, int made) {
     read_stage(b, n, made, false);
     own_registers(form_writes(b, n, ROOM_STAGED, made));
     n = form_open(b, NODE_LOOP, LOOP_COUNTED);
-    n->loop = (Loop){.var = "kk", .end = "WK", .of = TURNS_BODIES, .count = slices, .by = tk};
+    n->loop = (Loop){.var = "kk", .warp_k = true, .of = TURNS_BODIES, .count = slices, .by = tk};
     n = form_add(b, NODE_COPY, 0);
     n->of = made;
     n->mover = -1;

@@ -8,14 +8,14 @@ void compute_dp4a(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     const Side *a = &k->c.side[0], *b = &k->c.side[1];
     const int32_t *own = k->c.r->thread.extent;
-    Ir body = k->c.bodies > 1 ? product_int(cg, "kb") : NULL;
+    Ir body = k->c.bodies > 1 ? k->var.body : NULL;
     ir_note(cg, "compute: %d k, four at a time", n->to);
     Ir kk = ir_for(cg, "kk", ir_int(cg, 0), ir_int(cg, n->to), own[AX_K], IR_UNROLL_ALL);
     fragment_fetch(k, a, body, kk, ir_int(cg, 0));
     fragment_fetch(k, b, body, kk, ir_int(cg, 0));
-    Ir f = ir_count(cg, "f", own[AX_K] / 4, IR_UNROLL_ALL);
-    Ir i = ir_count(cg, "i", own[AX_M], IR_UNROLL_ALL);
-    Ir j = ir_count(cg, "j", own[AX_N], IR_UNROLL_ALL);
+    Ir f = ir_count_of(cg, k->var.f, own[AX_K] / 4, IR_UNROLL_ALL);
+    Ir i = ir_count_of(cg, k->var.i, own[AX_M], IR_UNROLL_ALL);
+    Ir j = ir_count_of(cg, k->var.j, own[AX_N], IR_UNROLL_ALL);
     Ir sum = product_sum(k, i, j), x = ir_element(cg, ir_element(cg, k->frag[0], f), i),
        y = ir_element(cg, ir_element(cg, k->frag[1], f), j);
     const char *product = dp4a[a->tile == TE_U8][b->tile == TE_U8];

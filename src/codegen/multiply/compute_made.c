@@ -35,28 +35,28 @@ static Ir at(const Cg *cg, Ir all, Ir slice, Ir i, Ir f) {
 
 /* Of the slice at kk.  */
 static Ir slice_at(const Kernel *k) {
-    return ir_div(k->cg, product_int(k->cg, "kk"), product_size(k, 'T', AX_K));
+    return ir_div(k->cg, k->var.body, product_size(k, 'T', AX_K));
 }
 
-static Ir lane_of(const Cg *cg, const Side *s) {
-    return product_int(cg, s->side ? "lane_n" : "lane_m");
+static Ir lane_of(const Kernel *k, const Side *s) {
+    return s->side ? k->var.lane_n : k->var.lane_m;
 }
 
 /* Rows of the tile where the warp's part of the first instruction, and the lane in it, begin.  */
-static Ir lane_row(const Cg *cg, const Side *s) {
-    return ir_add(cg, product_place(cg, s), lane_of(cg, s));
+static Ir lane_row(const Kernel *k, const Side *s) {
+    return ir_add(k->cg, product_place(k, s), lane_of(k, s));
 }
 
 void made_tile(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     const RLayout *y = &s->l->layout;
-    Ir column = fragment_lane_place(cg, &s->fragment, FRAG_COL, s->elem), moved = lane_of(cg, s);
+    Ir column = fragment_lane_place(k, &s->fragment, FRAG_COL, s->elem), moved = lane_of(k, s);
     column = ir_div(cg, column, ir_int(cg, s->raw.pack));
     if (y->shift) moved = ir_binary(cg, IR_SHR, moved, ir_int(cg, y->shift));
     moved = ir_binary(cg, IR_AND, moved, ir_int(cg, (1 << y->bits) - 1));
     moved = ir_binary(cg, IR_XOR, column, ir_binary(cg, IR_SHL, moved, ir_int(cg, 4)));
-    Ir row = ir_mul(cg, lane_row(cg, s), ir_int(cg, s->span));
-    ir_let_as(cg, IR_I32, product_name(cg, s, "lane"), ir_add(cg, row, moved));
+    Ir row = ir_mul(cg, lane_row(k, s), ir_int(cg, s->span));
+    k->chunks[s->side].lane = ir_let_as(cg, IR_I32, product_name(cg, s, "lane"), ir_add(cg, row, moved));
 }
 
 void made_declare(Kernel *k, const Side *s) {
@@ -81,14 +81,9 @@ static bool moves(const Kernel *k, const TeExpr *read) {
 /* The first k of the step.  */
 static Ir first_k(const Kernel *k) {
     const Cg *cg = k->cg;
-    Ir step = k->step;
-    if (k->c.sliced) step = ir_add(cg, product_int(cg, "first"), step);
+    Ir step = k->var.step;
+    if (k->c.sliced) step = ir_add(cg, k->var.first, step);
     return ir_mul(cg, step, product_size(k, 'B', AX_K));
-}
-
-/* The array of what read j is.  */
-static const char *beside_name(const Cg *cg, const Side *s, int j) {
-    return arena_printf(cg->arena, "%c_o%d", s->id, j);
 }
 
 /* The value of a read at the lane's row `at_own`, at the first k of the step.  */
@@ -96,7 +91,7 @@ static Ir beside_value(Kernel *k, const Side *s, const TeExpr *read, Ir at_own) 
     Cg *cg = k->cg;
     CgPoint p = {.cg = cg, .stmt = k->c.root};
     bool wide = place_wide(s->whole, s->extent), wide_k = place_wide(k->c.p->extent[AX_K], 0);
-    place_axis(k, AX_B, product_int(cg, "b"), false, p.index, p.wide);
+    place_axis(k, AX_B, k->var.b, false, p.index, p.wide);
     place_axis(k, (int)s->own, at_own, wide, p.index, p.wide);
     if (moves(k, read)) {
         Ir at_k = ir_let_as(cg, place_base(wide_k), "at_k", first_k(k));
@@ -108,7 +103,7 @@ static Ir beside_value(Kernel *k, const Side *s, const TeExpr *read, Ir at_own) 
 static Ir beside_row(Kernel *k, const Side *s, Ir i, Ir h) {
     Cg *cg = k->cg;
     bool wide = place_wide(s->whole, s->extent);
-    Ir row = ir_add_parts(cg, product_first(k, s->own), lane_row(cg, s));
+    Ir row = ir_add_parts(cg, product_first(k, s->own), lane_row(k, s));
     row = ir_add(cg, row, ir_mul(cg, i, ir_int(cg, s->thread)));
     row = ir_add_parts(cg, row, fragment_slot_place(cg, &s->fragment, FRAG_ROW, h));
     return ir_let_as(cg, place_base(wide), "at_own", row);
@@ -118,15 +113,16 @@ static void read_beside(Kernel *k, const Side *s, int j) {
     Cg *cg = k->cg;
     const TeExpr *read = s->raw.other[j];
     int rows = fragment_slots(&s->fragment, FRAG_ROW);
-    bool tested = k->c.own_ragged[s->side], far = s->whole > INT32_MAX;
-    Ir all = ir_array(cg, ir_type(ir_compute(read->type)), beside_name(cg, s, j), tiles_of(k), rows,
-                      0);
-    Ir i = ir_count(cg, "i", tiles_of(k), IR_UNROLL_ALL);
+    bool tested = k->c.own_ragged[s->side];
+    const char *word = product_name(cg, s, ir_numbered(cg, "o", j));
+    Ir all = ir_array(cg, ir_type(ir_compute(read->type)), word, tiles_of(k), rows, 0);
+    k->chunks[s->side].read[j] = all;
+    Ir i = ir_count_of(cg, k->var.i, tiles_of(k), IR_UNROLL_ALL);
     Ir h = ir_count(cg, "h", rows, IR_UNROLL_ALL);
     Ir to = ir_element(cg, ir_element(cg, all, i), h), at_own = beside_row(k, s, i, h);
     if (tested) {
         ir_set(cg, to, ir_int(cg, 0));
-        ir_if(cg, ir_lt(cg, at_own, ir_name(cg, ir_type(place_base(far)), s->side ? "N" : "M")));
+        ir_if(cg, ir_lt(cg, at_own, product_extent(k, s->own)));
     }
     ir_set(cg, to, beside_value(k, s, read, at_own));
     if (tested) ir_close(cg);
@@ -157,7 +153,7 @@ static Ir raw_place(const Kernel *k, const Side *s, Ir from, const Ir at[3]) {
     Ir down = ir_mul(cg, at[1], ir_int(cg, s->thread));
     down = ir_add_parts(cg, down, register_place(k, s, FRAG_ROW, at[2]));
     Ir byte = ir_mul(cg, ir_rem(cg, along, around), ir_int(cg, s->elem));
-    Ir x = ir_add(cg, from, ir_binary(cg, IR_XOR, product_own(cg, s, "lane"), byte));
+    Ir x = ir_add(cg, from, ir_binary(cg, IR_XOR, k->chunks[s->side].lane, byte));
     x = ir_add(cg, x, ir_mul(cg, down, ir_int(cg, s->span)));
     if (s->boxes == 1) return x;
     return ir_add(cg, x, ir_mul(cg, ir_div(cg, along, around), ir_int(cg, s->span * s->extent)));
@@ -166,9 +162,9 @@ static Ir raw_place(const Kernel *k, const Side *s, Ir from, const Ir at[3]) {
 /* The operand's tile in the stage.  */
 static Ir raw_tile(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    Ir smem = product_smem(cg);
-    Ir stage = ir_mul(cg, k->ring[k->product].slot, product_of(k, "STAGE"));
-    Ir tile = ir_add(cg, ir_add(cg, smem, stage), product_constant(cg, s, "TILE"));
+    Ir smem = k->var.smem;
+    Ir stage = ir_mul(cg, k->ring[k->product].slot, product_ring_at(k)->bytes);
+    Ir tile = ir_add(cg, ir_add(cg, smem, stage), k->chunks[s->side].tile);
     return ir_let(cg, product_name(cg, s, "from"), ir_const(cg, tile));
 }
 
@@ -183,8 +179,8 @@ void made_read(Kernel *k) {
     k->raw = ir_array(cg, ir_vector(base, per), product_name(cg, s, "raw"), slices_of(k),
                       tiles_of(k), registers_of(s));
     Ir kk = ir_count(cg, "kk", slices_of(k), IR_UNROLL_ALL);
-    Ir i = ir_count(cg, "i", tiles_of(k), IR_UNROLL_ALL);
-    Ir f = ir_count(cg, "f", registers_of(s), IR_UNROLL_ALL);
+    Ir i = ir_count_of(cg, k->var.i, tiles_of(k), IR_UNROLL_ALL);
+    Ir f = ir_count_of(cg, k->var.f, registers_of(s), IR_UNROLL_ALL);
     Ir x = raw_place(k, s, from, (const Ir[]){kk, i, f});
     x = ir_view(cg, ir_pointer(base, IR_SHARED, true), x);
     ir_set(cg, at(cg, k->raw, kk, i, f),
@@ -196,7 +192,7 @@ void made_read(Kernel *k) {
 static void widen(Kernel *k, const Side *s, Ir i) {
     Cg *cg = k->cg;
     int half = registers_of(s) / 2;
-    Ir slice = slice_at(k), f = ir_count(cg, "f", half, IR_UNROLL_ALL);
+    Ir slice = slice_at(k), f = ir_count_of(cg, k->var.f, half, IR_UNROLL_ALL);
     Ir x = ir_array(cg, ir_type(IR_U32), "x", 2, 0, 0), behind = ir_add(cg, f, ir_int(cg, half));
     Ir high = ir_cast(cg, IR_U32, at(cg, k->raw, slice, i, behind));
     Ir four = ir_binary(cg, IR_OR, at(cg, k->raw, slice, i, f),
@@ -216,9 +212,7 @@ static void give_reads(const Kernel *k, const Side *s, const Ir place[3], CgGive
     if (x->type.lanes > 1) x = ir_lane(cg, x, ir_div(cg, place[2], ir_int(cg, s->raw.pack)));
     given[0] = (CgGiven){s->raw.read, cg_decode(cg, s->raw.storage, x)};
     for (int j = 0; j < s->raw.n; j++) {
-        IrType type = ir_type(ir_compute(s->raw.other[j]->type));
-        type.rank = 2;
-        Ir row = ir_element(cg, ir_name(cg, type, beside_name(cg, s, j)), place[0]);
+        Ir row = ir_element(cg, k->chunks[s->side].read[j], place[0]);
         given[j + 1] = (CgGiven){s->raw.other[j],
                                  ir_element(cg, row, ir_rem(cg, place[1], ir_int(cg, rows)))};
     }
@@ -246,7 +240,7 @@ static void evaluate(Kernel *k, const Side *s, Ir i) {
     const TeExpr *e = s->o->expr;
     bool real = te_dtype_class(type) != TE_CLASS_INT, pairs = per == 2;
     if (real && e->kind == TE_CAST && e->store == type) e = e->args[0];       /* rounded below */
-    Ir f = ir_count(cg, "f", registers_of(s), IR_UNROLL_ALL);
+    Ir f = ir_count_of(cg, k->var.f, registers_of(s), IR_UNROLL_ALL);
     Ir x = ir_array(cg, ir_type(cg_waiting(type, pairs)), "x", per, 0, 0);
     Ir v = ir_count(cg, "v", per, IR_UNROLL_ALL);
     p.index[along->index[along->n - 1]] = v;  /* among those that share an element */
@@ -259,12 +253,12 @@ static void evaluate(Kernel *k, const Side *s, Ir i) {
 
 void made_make(Kernel *k) {
     const Side *s = side_of(k);
-    Ir i = ir_count(k->cg, "i", tiles_of(k), IR_UNROLL_ALL);
+    Ir i = ir_count_of(k->cg, k->var.i, tiles_of(k), IR_UNROLL_ALL);
     (widens(k, s) ? widen : evaluate)(k, s, i);
     ir_close(k->cg);
 }
 
 void made_products(Kernel *k) {
     wgmma_begin(k);
-    wgmma_multiply(k, product_int(k->cg, "kk"), k->c.matrix.promotes);
+    wgmma_multiply(k, k->var.body, k->c.matrix.promotes);
 }

@@ -28,8 +28,8 @@ typedef struct {
 static Register open_registers(Kernel *k, int n) {
     Cg *cg = k->cg;
     Register at;
-    at.i = ir_count(cg, "i", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
-    at.j = ir_count(cg, "j", k->c.matrix.tiles[AX_N] * n, IR_UNROLL_ALL);
+    at.i = ir_count_of(cg, k->var.i, k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
+    at.j = ir_count_of(cg, k->var.j, k->c.matrix.tiles[AX_N] * n, IR_UNROLL_ALL);
     return at;
 }
 
@@ -110,7 +110,7 @@ static Ir tile_of(const Kernel *k, int side, Ir all, Ir tile) {
 static void multiply(Kernel *k, Ir a, Ir b, const Between *x) {
     Cg *cg = k->cg;
     Ir r = ir_count(cg, "r", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
-    Ir j = ir_count(cg, "j", k->c.matrix.tiles[AX_N], IR_UNROLL_ALL);
+    Ir j = ir_count_of(cg, k->var.j, k->c.matrix.tiles[AX_N], IR_UNROLL_ALL);
     multiply_pair(k, r, j, tile_of(k, 0, a, r), tile_of(k, 1, b, j));
     ir_close(cg);
     issue_row(k, x, r);
@@ -143,7 +143,7 @@ static void multiply_widened(Kernel *k, Ir buffer, const Between *x) {
     int columns = k->c.matrix.tiles[AX_N];
     Ir wide = b->bytes ? ir_array(cg, ir_type(IR_U32), "b_wide", columns, b->registers, 0) : NULL;
     Ir r = ir_count(cg, "r", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
-    Ir of_a = widened_a(k, r, buffer), j = ir_count(cg, "j", columns, IR_UNROLL_ALL);
+    Ir of_a = widened_a(k, r, buffer), j = ir_count_of(cg, k->var.j, columns, IR_UNROLL_ALL);
     multiply_pair(k, r, j, of_a, widened_b(k, wide, r, j, buffer));
     ir_close(cg);
     issue_row(k, x, r);
@@ -155,7 +155,7 @@ static void split(Kernel *k, Ir buffer) {
     Cg *cg = k->cg;
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];
-        Ir f = ir_count(cg, "f", k->c.matrix.tiles[s->own] * s->registers, IR_UNROLL_ALL);
+        Ir f = ir_count_of(cg, k->var.f, k->c.matrix.tiles[s->own] * s->registers, IR_UNROLL_ALL);
         Ir from = ir_element(cg, ir_element(cg, k->frag[i], buffer), f);
         ir_do(cg, ir_call_in_place(cg, "rl_tf32_split", 2, 2, from,
                                    ir_element(cg, k->low[i], f)));

@@ -10,7 +10,7 @@ static Ir buffer_at(const Kernel *k, const Side *s, Ir kk) {
 }
 
 /* The k of a body, beside those before it.  */
-static Ir body_k(const Kernel *k) { return k->c.bodies > 1 ? product_int(k->cg, "kb") : NULL; }
+static Ir body_k(const Kernel *k) { return k->c.bodies > 1 ? k->var.body : NULL; }
 
 /* Fragments that are not fetched ahead come group by group.  */
 static void fetch_now(Kernel *k, const Side *s, Ir kk) {
@@ -51,8 +51,8 @@ static Ir register_of(const Kernel *k, int side, Ir kk, Ir i) {
 static void outer_product(Kernel *k, Ir kk) {
     Cg *cg = k->cg;
     const int32_t *own = k->c.r->thread.extent;
-    Ir i = ir_count(cg, "i", own[AX_M], IR_UNROLL_ALL);
-    Ir j = ir_count(cg, "j", own[AX_N], IR_UNROLL_ALL);
+    Ir i = ir_count_of(cg, k->var.i, own[AX_M], IR_UNROLL_ALL);
+    Ir j = ir_count_of(cg, k->var.j, own[AX_N], IR_UNROLL_ALL);
     Ir a = register_of(k, 0, kk, i), b = register_of(k, 1, kk, j), sum = product_sum(k, i, j);
     ir_set(cg, sum, (fragment_multiplies(k) ? multiplied : evaluated)(k, sum, a, b));
     ir_close(cg);
@@ -62,9 +62,9 @@ static void outer_product(Kernel *k, Ir kk) {
 /* The first fragments of the step that follows, where one does.  */
 static void fetch_next(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    Ir next = body_k(k) ? product_int(cg, "next") : NULL, zero = ir_int(cg, 0);
-    Ir step = ir_add_n(cg, product_int(cg, "step"), 1);
-    Ir test = ir_lt(cg, step, product_int(cg, "steps"));
+    Ir next = body_k(k) ? k->var.next : NULL, zero = ir_int(cg, 0);
+    Ir step = ir_add_n(cg, k->var.step, 1);
+    Ir test = ir_lt(cg, step, k->var.steps);
     if (next) test = ir_binary(cg, IR_EITHER, ir_binary(cg, IR_GT, next, zero), test);
     ir_if(cg, test);
     fragment_fetch(k, s, next, zero, zero);
@@ -83,11 +83,10 @@ static void fetch(Kernel *k, const Side *s, Ir kk, bool last) {
 /* The test that element kk of the body is one of the reduction.  */
 static Ir inside(const Kernel *k, Ir kk) {
     const Cg *cg = k->cg;
-    bool wide = place_wide(k->c.p->extent[AX_K], k->c.r->block.extent[AX_K]);
-    Ir at = ir_name(cg, ir_type(place_base(wide)), "k_now");
-    if (k->c.warps[AX_K] > 1) at = ir_add(cg, at, product_int(cg, "k_warp"));
+    Ir at = k->var.k_now;
+    if (k->c.warps[AX_K] > 1) at = ir_add(cg, at, k->var.k_warp);
     if (body_k(k)) at = ir_add(cg, at, body_k(k));
-    return ir_lt(cg, ir_add(cg, at, kk), product_int(cg, "K"));
+    return ir_lt(cg, ir_add(cg, at, kk), product_extent(k, AX_K));
 }
 
 static void one_k(Kernel *k, Ir kk, bool last) {

@@ -4,26 +4,22 @@
 
 /* Products of warpgroups, which read both operands from the stage at hand.  */
 
-static Ir descriptor(const Cg *cg, const Side *s, const char *name) {
-    return ir_name(cg, ir_type(IR_U32), product_name(cg, s, name));
-}
-
 /* Descriptor of the warpgroup's part of an operand in the first stage, the lower half; `on` and
  * `down` are what it moves by, in units of 16 bytes.  */
 static void define_tile(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     int teams = k->c.warps[s->own], extent = k->c.r->warp.extent[s->own];
     int tiles = extent / s->thread, below = rprog_team(cg->dev, k->c.r);
-    Ir warp = ir_name(cg, ir_type(IR_U32), "warp"), shared = ir_name(cg, ir_type(IR_U32), "shared");
-    Ir at = ir_add(cg, shared, product_constant(cg, s, "TILE"));
+    Ir warp = k->var.warp, shared = k->var.shared;
+    Ir at = ir_add(cg, shared, k->chunks[s->side].tile);
     if (s->own == AX_M) below *= k->c.warps[AX_N];
     if (teams > 1) {
         Ir team = ir_rem(cg, ir_div(cg, warp, ir_number(cg, IR_U32, below)),
                          ir_number(cg, IR_U32, teams));
         at = ir_add(cg, at, ir_mul(cg, team, ir_int(cg, tiles * s->down)));
     }
-    ir_let(cg, product_name(cg, s, "low"),
-           ir_call_n(cg, ir_type(IR_U32), "rl_wgmma_tile", s->leading, 1, at));
+    at = ir_call_n(cg, ir_type(IR_U32), "rl_wgmma_tile", s->leading, 1, at);
+    k->chunks[s->side].low = ir_let(cg, product_name(cg, s, "low"), at);
 }
 
 void wgmma_tiles(Kernel *k) {
@@ -46,8 +42,8 @@ void wgmma_stage(Kernel *k, bool stay) {
     for (int side = 0; side < 2; side++) {
         const Side *s = &k->c.side[side];
         if (wgmma_has_registers(s) || is_resident(s) != stay) continue;
-        Ir at = descriptor(cg, s, "low");
-        Ir each = ir_div(cg, product_of(k, "STAGE"), ir_int(cg, UNIT));
+        Ir at = k->chunks[s->side].low;
+        Ir each = ir_div(cg, product_ring_at(k)->bytes, ir_int(cg, UNIT));
         if (!stay) at = ir_add(cg, at, ir_mul(cg, k->ring[k->product].slot, each));
         k->tile[side] = ir_let(cg, product_name(cg, s, "at"),
                                ir_call(cg, ir_type(IR_U32), "rl_uniform", 1, at));
@@ -70,7 +66,7 @@ void wgmma_multiply(Kernel *k, Ir kk, bool begins) {
     int form[WGMMA_FORMS];
     IrUnit unit = wgmma_unit(k, a, b, form);
     if (begins) unit.adds = ir_lt(cg, ir_int(cg, 0), kk);
-    Ir i = ir_count(cg, "i", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
+    Ir i = ir_count_of(cg, k->var.i, k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
     ir_multiply(cg, &unit, wgmma_sums(k, i, ir_int(cg, 0)), operand(k, a, kk, i),
                 operand(k, b, kk, i));
     ir_close(cg);
@@ -91,7 +87,7 @@ static void settle_operand(Kernel *k) {
     Cg *cg = k->cg;
     Ir kk = ir_for(cg, "kk", ir_int(cg, 0), product_size(k, 'W', AX_K),
                    k->c.r->thread.extent[AX_K], IR_UNROLL_ALL);
-    Ir i = ir_count(cg, "i", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
+    Ir i = ir_count_of(cg, k->var.i, k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
     ir_settle(cg, made_registers(k, kk, i));
     ir_close(cg);
     ir_close(cg);
@@ -100,7 +96,7 @@ static void settle_operand(Kernel *k) {
 void wgmma_settle(Kernel *k, bool operand) {
     Cg *cg = k->cg;
     if (operand && k->made) settle_operand(k);
-    Ir i = ir_count(cg, "i", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
+    Ir i = ir_count_of(cg, k->var.i, k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
     ir_settle(cg, wgmma_sums(k, i, ir_int(cg, 0)));
     ir_close(cg);
     if (!k->c.matrix.promotes) ir_simple(cg, IR_STMT_BLANK);

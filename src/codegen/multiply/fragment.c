@@ -87,7 +87,7 @@ static Ir fetched_k(const Cg *cg, const Fetch *f) { return ir_sum(cg, f->dynamic
 static Ir begin_along_k(const Kernel *k, const Fetch *f) {
     const Cg *cg = k->cg;
     const Side *s = f->s;
-    Ir begin = ir_mul(cg, product_place(cg, s), product_constant(cg, s, "ROW"));
+    Ir begin = ir_mul(cg, product_place(k, s), k->chunks[s->side].row);
     bool apart = s->l->layout.bits == 0 || k->c.r->unroll % swizzle_elements(s) == 0;
     return f->dynamic && apart ? ir_add(cg, begin, f->dynamic) : begin;
 }
@@ -96,8 +96,8 @@ static Ir begin_along_k(const Kernel *k, const Fetch *f) {
 static Ir each_along_k(const Kernel *k, const Fetch *f, Ir from, Ir i) {
     const Cg *cg = k->cg;
     const Side *s = f->s;
-    Ir at = register_at(k, s, i), pos = product_place(cg, s);
-    Ir down = ir_mul(cg, at, product_constant(cg, s, "ROW"));
+    Ir at = register_at(k, s, i), pos = product_place(k, s);
+    Ir down = ir_mul(cg, at, k->chunks[s->side].row);
     if (s->l->layout.bits == 0) return ir_add(cg, from, ir_add(cg, down, f->fixed));
     Ir mask = swizzled(k, s, same_swizzle(s) ? pos : ir_add(cg, pos, at));
     bool apart = k->c.r->unroll % swizzle_elements(s) == 0;
@@ -107,17 +107,17 @@ static Ir each_along_k(const Kernel *k, const Fetch *f, Ir from, Ir i) {
 
 static Ir begin_across(const Kernel *k, const Fetch *f) {
     const Cg *cg = k->cg;
-    Ir row = product_constant(cg, f->s, "ROW");
+    Ir row = k->chunks[f->s->side].row;
     Ir begin = f->dynamic ? ir_mul(cg, f->dynamic, row) : NULL;
-    if (f->s->l->layout.bits == 0) return ir_sum(cg, begin, product_place(cg, f->s));
+    if (f->s->l->layout.bits == 0) return ir_sum(cg, begin, product_place(k, f->s));
     return begin;
 }
 
 static Ir each_across(const Kernel *k, const Fetch *f, Ir i) {
     const Cg *cg = k->cg;
     const Side *s = f->s;
-    Ir at = register_at(k, s, i), pos = product_place(cg, s);
-    Ir down = ir_is(f->fixed, 0) ? NULL : ir_mul(cg, f->fixed, product_constant(cg, s, "ROW"));
+    Ir at = register_at(k, s, i), pos = product_place(k, s);
+    Ir down = ir_is(f->fixed, 0) ? NULL : ir_mul(cg, f->fixed, k->chunks[s->side].row);
     if (s->l->layout.bits == 0) return ir_sum(cg, down, at);
     Ir mask = swizzled(k, s, fetched_k(cg, f));
     if (s->lanes * s->vec % swizzle_elements(s) == 0)
@@ -139,14 +139,14 @@ static void fetch_along_k(Kernel *k, const Fetch *f, Ir from) {
     Cg *cg = k->cg;
     const Side *s = f->s;
     int n = s->ahead ? 1 : s->fragment_k;
-    Ir i = ir_count(cg, "i", s->thread, IR_UNROLL_ALL);
+    Ir i = ir_count_of(cg, k->var.i, s->thread, IR_UNROLL_ALL);
     from = each_along_k(k, f, from, i);
     if (k->c.packed) from = ir_view(cg, ir_pointer(IR_I32, IR_SHARED, true), from);
     Ir x = read(cg, from, n);
     if (s->ahead) {
         put(k, s, f->buffer, i, x);
     } else {
-        Ir each = ir_count(cg, "f", n, IR_UNROLL_ALL);
+        Ir each = ir_count_of(cg, k->var.f, n, IR_UNROLL_ALL);
         put(k, s, each, i, lane_of(cg, x, each));
         ir_close(cg);
     }
@@ -157,7 +157,7 @@ static void fetch_along_k(Kernel *k, const Fetch *f, Ir from) {
 static void fetch_across(Kernel *k, const Fetch *f, Ir from) {
     Cg *cg = k->cg;
     const Side *s = f->s;
-    Ir i = ir_for(cg, "i", ir_int(cg, 0), ir_int(cg, s->thread), s->vec, IR_UNROLL_ALL);
+    Ir i = ir_for_of(cg, k->var.i, ir_int(cg, 0), ir_int(cg, s->thread), s->vec, IR_UNROLL_ALL);
     Ir x = read(cg, ir_add(cg, from, each_across(k, f, i)), s->vec);
     Ir v = ir_count(cg, "v", s->vec, IR_UNROLL_ALL);
     put(k, s, f->buffer, ir_add(cg, i, v), lane_of(cg, x, v));
@@ -169,9 +169,9 @@ static void fetch_across(Kernel *k, const Fetch *f, Ir from) {
 static void fetch_region(Kernel *k, const Fetch *f) {
     Cg *cg = k->cg;
     const Side *s = f->s;
-    Ir places = smem_at(cg, IR_I32, true, product_own(cg, s, "places"));
+    Ir places = smem_at(k, IR_I32, true, k->chunks[s->side].places);
     Ir from = ir_let(cg, "from", ir_element(cg, places, fetched_k(cg, f)));
-    Ir i = ir_count(cg, "i", s->thread, IR_UNROLL_ALL);
+    Ir i = ir_count_of(cg, k->var.i, s->thread, IR_UNROLL_ALL);
     put(k, s, f->buffer, i, region_element(k, s, from, i));
     ir_close(cg);
 }
@@ -180,7 +180,7 @@ void fragment_fetch(Kernel *k, const Side *s, Ir dynamic, Ir fixed, Ir buffer) {
     Cg *cg = k->cg;
     Fetch f = {s, dynamic, fixed, buffer};
     if (k->c.warps[AX_K] > 1) {
-        Ir warp = product_int(cg, "k_warp");
+        Ir warp = k->var.k_warp;
         f.dynamic = dynamic ? ir_add(cg, warp, dynamic) : warp;
     }
     ir_scope(cg);
@@ -188,7 +188,7 @@ void fragment_fetch(Kernel *k, const Side *s, Ir dynamic, Ir fixed, Ir buffer) {
         fetch_region(k, &f);
     } else {
         Ir tile = ir_view(cg, ir_pointer(ir_storage(s->tile), IR_SHARED, true),
-                          ir_add(cg, smem_stage(k, s, "take"), product_constant(cg, s, "TILE")));
+                          ir_add(cg, smem_stage(k, s, product_ring_at(k)->take), k->chunks[s->side].tile));
         Ir begin = s->inner_k ? begin_along_k(k, &f) : begin_across(k, &f);
         Ir from = ir_let(cg, "from", begin ? ir_add(cg, tile, begin) : tile);
         (s->inner_k ? fetch_along_k : fetch_across)(k, &f, from);

@@ -79,8 +79,9 @@ static Ir swizzle_of(const Kernel *k, const Side *s, Ir row) {
 }
 
 /* x / n, the quotient's last digit of `digits`; of unsigned numbers.  */
-static Ir lane_digit(const Cg *cg, int n, int digits) {
-    Ir x = product_int(cg, "lane");
+static Ir lane_digit(const Kernel *k, int n, int digits) {
+    const Cg *cg = k->cg;
+    Ir x = k->var.lane;
     if (n > 1) x = ir_div(cg, x, ir_number(cg, IR_U32, n));
     return digits > 1 ? ir_rem(cg, x, ir_number(cg, IR_U32, digits)) : x;
 }
@@ -91,13 +92,13 @@ static void matrix_of(const Kernel *k, const Side *s, Ir *block, Ir *chunk) {
     const Cg *cg = k->cg;
     int chunks = tile_chunks(k, s), blocks = tile_blocks(s);
     *chunk = ir_int(cg, 0);
-    *block = lane_digit(cg, MATRIX_ROWS, 0);
+    *block = lane_digit(k, MATRIX_ROWS, 0);
     if (chunks > 1 && blocks > 1) {
-        *chunk = lane_digit(cg, MATRIX_ROWS * blocks, chunks);
-        if (blocks * chunks == 4) *block = lane_digit(cg, MATRIX_ROWS, blocks);
+        *chunk = lane_digit(k, MATRIX_ROWS * blocks, chunks);
+        if (blocks * chunks == 4) *block = lane_digit(k, MATRIX_ROWS, blocks);
     } else if (chunks > 1) {
-        *chunk = lane_digit(cg, MATRIX_ROWS, chunks);
-        *block = lane_digit(cg, MATRIX_ROWS * chunks, 0);
+        *chunk = lane_digit(k, MATRIX_ROWS, chunks);
+        *block = lane_digit(k, MATRIX_ROWS * chunks, 0);
     }
 }
 
@@ -106,15 +107,15 @@ static void lane_values(const Kernel *k, const Side *s, Ir *own, Ir *kk) {
     const Cg *cg = k->cg;
     const Fragment *f = &s->fragment;
     int per_chunk = CHUNK / s->elem;
-    *own = product_place(cg, s);
-    *kk = k->c.warps[AX_K] > 1 ? product_int(cg, "k_warp") : NULL;
+    *own = product_place(k, s);
+    *kk = k->c.warps[AX_K] > 1 ? k->var.k_warp : NULL;
     if (!s->ldmatrix) {
         int by = s->fours ? FOUR / fragment_run(f, FRAG_COL) : 1;
-        *own = ir_add_parts(cg, *own, fragment_lane_place(cg, f, FRAG_ROW, 1));
-        *kk = ir_add_parts(cg, *kk, fragment_lane_place(cg, f, FRAG_COL, by));
+        *own = ir_add_parts(cg, *own, fragment_lane_place(k, f, FRAG_ROW, 1));
+        *kk = ir_add_parts(cg, *kk, fragment_lane_place(k, f, FRAG_COL, by));
         return;
     }
-    Ir block, chunk, row = lane_digit(cg, 1, MATRIX_ROWS);
+    Ir block, chunk, row = lane_digit(k, 1, MATRIX_ROWS);
     matrix_of(k, s, &block, &chunk);
     *own = ir_add(cg, *own, times(cg, block, MATRIX_ROWS));
     *kk = ir_sum(cg, *kk, times(cg, chunk, s->inner_k ? per_chunk : MATRIX_ROWS));
@@ -128,19 +129,20 @@ static void lane_values(const Kernel *k, const Side *s, Ir *own, Ir *kk) {
 static void declare_at(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     AddressForm form = address_form(k, s);
-    Ir r = product_own(cg, s, "r"), e = product_own(cg, s, "e"), bits = swizzle_of(k, s, r);
+    Chunks *x = &k->chunks[s->side];
+    Ir r = x->lane_row, e = x->lane_byte, bits = swizzle_of(k, s, r);
     Ir down = times(cg, r, row_bytes(s));
     const char *name = product_name(cg, s, "at");
     if (form == SWIZZLED) e = ir_binary(cg, IR_XOR, e, bits);
     if (form == KEPT) {
         int chunks = swizzle_bytes(&s->l->layout) / CHUNK;
-        Ir all = ir_array(cg, ir_type(IR_I32), name, chunks, 0, 0);
-        Ir i = ir_count(cg, "i", chunks, IR_UNROLL_ALL);
+        Ir all = x->slot = ir_array(cg, ir_type(IR_I32), name, chunks, 0, 0);
+        Ir i = ir_count_of(cg, k->var.i, chunks, IR_UNROLL_ALL);
         Ir chunk = ir_binary(cg, IR_XOR, ir_add(cg, e, times(cg, i, CHUNK)), bits);
         ir_set(cg, ir_element(cg, all, i), ir_add(cg, down, chunk));
         ir_close(cg);
     } else if (form != ROWS) {
-        ir_let_as(cg, IR_I32, name, ir_add(cg, down, e));
+        x->slot = ir_let_as(cg, IR_I32, name, ir_add(cg, down, e));
     }
 }
 
@@ -156,8 +158,10 @@ static void declare(Kernel *k, const Side *s) {
     if (s->made || s->l->region) return;
     lane_values(k, s, &own, &kk);
     ir_note(cg, "operand %c: row of the lane, byte in it", s->id);
-    ir_let_as(cg, IR_I32, product_name(cg, s, "r"), s->inner_k ? own : kk);
-    ir_let_as(cg, IR_I32, product_name(cg, s, "e"), times(cg, s->inner_k ? kk : own, s->elem));
+    Chunks *x = &k->chunks[s->side];
+    x->lane_row = ir_let_as(cg, IR_I32, product_name(cg, s, "r"), s->inner_k ? own : kk);
+    x->lane_byte = ir_let_as(cg, IR_I32, product_name(cg, s, "e"),
+                             times(cg, s->inner_k ? kk : own, s->elem));
     declare_at(k, s);
 }
 
@@ -173,7 +177,7 @@ typedef struct {
 static Ir swizzled(const Kernel *k, const Side *s, Address x, Ir down) {
     const Cg *cg = k->cg;
     int span = swizzle_bytes(&s->l->layout);
-    Ir at = product_own(cg, s, "at");
+    Ir at = k->chunks[s->side].slot;
     if (k->c.r->warp.extent[s->inner_k ? AX_K : s->own] * s->elem <= span)
         return ir_add(cg, ir_add(cg, x.to, ir_binary(cg, IR_XOR, at, x.inner)), down);
     at = ir_binary(cg, IR_XOR, at, modulo(cg, x.inner, span));
@@ -184,7 +188,7 @@ static Ir swizzled(const Kernel *k, const Side *s, Address x, Ir down) {
 static Ir kept(const Kernel *k, const Side *s, Address x, Ir down) {
     const Cg *cg = k->cg;
     int span = swizzle_bytes(&s->l->layout);
-    Ir all = ir_name(cg, ir_array_of(IR_I32), product_name(cg, s, "at"));
+    Ir all = k->chunks[s->side].slot;
     if (ir_is(x.inner, 0))
         return ir_add(cg, ir_add(cg, x.to, ir_element(cg, all, x.inner)), down);
     Ir at = ir_element(cg, all, modulo(cg, over(cg, x.inner, CHUNK), span / CHUNK));
@@ -199,25 +203,25 @@ static Ir address_of(const Kernel *k, const Side *s, Address x) {
     Ir down = times(cg, x.row, row_bytes(s)), r;
     switch (address_form(k, s)) {
     case LINEAR:
-        x.to = ir_add(cg, x.to, product_own(cg, s, "at"));
+        x.to = ir_add(cg, x.to, k->chunks[s->side].slot);
         return ir_add(cg, ir_add(cg, x.to, down), x.inner);
     case SWIZZLED: return swizzled(k, s, x, down);
     case KEPT: return kept(k, s, x, down);
     default: break;
     }
-    r = ir_add(cg, product_own(cg, s, "r"), x.row);
-    Ir byte = ir_add(cg, product_own(cg, s, "e"), x.inner);
+    r = ir_add(cg, k->chunks[s->side].lane_row, x.row);
+    Ir byte = ir_add(cg, k->chunks[s->side].lane_byte, x.inner);
     return ir_add(cg, ir_add(cg, x.to, times(cg, r, row_bytes(s))),
                   ir_binary(cg, IR_XOR, byte, swizzle_of(k, s, r)));
 }
 
 /* The operand's tile in the stage at hand, by address or as a pointer.  */
 static Ir tile_address(const Kernel *k, const Side *s) {
-    return ir_add(k->cg, smem_stage_at(k, s, "take"), product_constant(k->cg, s, "TILE"));
+    return ir_add(k->cg, smem_stage_at(k, s, product_ring_at(k)->take), k->chunks[s->side].tile);
 }
 
 static Ir tile_pointer(const Kernel *k, const Side *s) {
-    return ir_add(k->cg, smem_stage(k, s, "take"), product_constant(k->cg, s, "TILE"));
+    return ir_add(k->cg, smem_stage(k, s, product_ring_at(k)->take), k->chunks[s->side].tile);
 }
 
 /* ---- fetches ---- */
@@ -243,7 +247,7 @@ static void fetch_matrices(Kernel *k, const Fetch *x) {
     int n = fragment_words(k, x->s), whole = n / 4 * 4;
     if (whole > 4) {
         load_matrices(k, x, 4,
-                      ir_for(cg, "g", ir_int(cg, 0), ir_int(cg, whole), 4, IR_UNROLL_ALL));
+                      ir_for_of(cg, k->var.g, ir_int(cg, 0), ir_int(cg, whole), 4, IR_UNROLL_ALL));
         ir_close(cg);
     } else if (whole == 4) {
         load_matrices(k, x, 4, ir_int(cg, 0));
@@ -275,7 +279,7 @@ static void fetch_elements(Kernel *k, const Fetch *x) {
     int run = fragment_run(&s->fragment, s->inner_k ? FRAG_COL : FRAG_ROW);
     int words = run / s->fragment.per_register;
     IrType type = ir_pointer(s->elem > 4 ? IR_F64 : IR_U32, IR_SHARED, true);
-    Ir f = ir_count(cg, "f", fragment_words(k, s) / words, IR_UNROLL_ALL);
+    Ir f = ir_count_of(cg, k->var.f, fragment_words(k, s) / words, IR_UNROLL_ALL);
     Ir from = ir_view(cg, type, address_of(k, s, element_place(k, x, f, words)));
     if (words == 1) {
         ir_set(cg, ir_element(cg, x->to, f), ir_element(cg, from, ir_int(cg, 0)));
@@ -301,7 +305,7 @@ static void fetch_fours(Kernel *k, const Fetch *x) {
     Cg *cg = k->cg;
     const Side *s = x->s;
     IrType type = ir_pointer(IR_U32, IR_SHARED, true);
-    Ir f = ir_count(cg, "f", fragment_words(k, s) / 2, IR_UNROLL_ALL);
+    Ir f = ir_count_of(cg, k->var.f, fragment_words(k, s) / 2, IR_UNROLL_ALL);
     Address at = {tile_pointer(k, s), times(cg, f, MATRIX_ROWS), times(cg, x->kk, s->elem)};
     Ir v = ir_let(cg, "x", ir_load(cg, ir_view(cg, type, address_of(k, s, at)), 2));
     for (int i = 0; i < 2; i++)
@@ -313,7 +317,7 @@ void fragment_mma_widen(Kernel *k, const Side *s, Ir tile, Ir buffer, Ir to) {
     Cg *cg = k->cg;
     int blocks = tile_blocks(s);
     Ir from = ir_element(cg, k->frag[s->side], buffer);
-    Ir f = ir_count(cg, "f", blocks, IR_UNROLL_ALL);
+    Ir f = ir_count_of(cg, k->var.f, blocks, IR_UNROLL_ALL);
     Ir x = ir_array(cg, ir_type(IR_U32), "x", 2, 0, 0);
     ir_do(cg, ir_call_in_place(cg, cg_widen(cg, k->c.matrix.unit->a, s->tile), 1, 2, x,
                                ir_element(cg, from, ir_add(cg, times(cg, tile, blocks), f))));

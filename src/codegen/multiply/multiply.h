@@ -10,7 +10,6 @@ void place_constants(Kernel *k);
 void place_thread(Kernel *k);
 void place_tile(Kernel *k, Ir number);    /* m0, n0, b of that tile */
 void place_next(Kernel *k);               /* the tile that a block has come to */
-Ir place_tiles(const Kernel *k);          /* of the grid */
 void clear_accumulators(Kernel *k, const Node *n);
 void place_k_now(Kernel *k);              /* first k of the step */
 /* `at` for a loop over parts in the workspace, by a name of its own.  The compiler must not know

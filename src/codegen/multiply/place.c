@@ -12,8 +12,8 @@ Ir place_taken(Kernel *k, IrBase base, Ir at) {
  * not to or not.  */
 static bool hides_steps(const Contract *c, int64_t most) { return c->matrix.used && most > 1; }
 
-static void constant(Kernel *k, const char *name, int64_t n) {
-    ir_constant(k->cg, name, ir_int(k->cg, n));
+static Ir constant(Kernel *k, const char *name, int64_t n) {
+    return ir_constant(k->cg, name, ir_int(k->cg, n));
 }
 
 /* Points along the axes.  */
@@ -23,18 +23,19 @@ static void extents(Kernel *k) {
     for (int axis = AX_M; axis <= AX_K; axis++) {
         TeExtent e = index_extent(cg->arena, &k->l->map, axis);
         IrBase base = place_base(k->c.p->extent[axis] > INT32_MAX);
-        ir_constant(cg, product_word(k, name[axis]), ir_as(cg, base, size_value(cg, e)));
+        k->own.extent[axis] =
+            ir_constant(cg, product_word(k, name[axis]), ir_as(cg, base, size_value(cg, e)));
     }
 }
 
 static void tile_constants(Kernel *k, char letter, const RTile *t) {
     for (int axis = AX_M; axis <= AX_K; axis++)
-        constant(k, product_size_name(k, letter, (AxisClass)axis), t->extent[axis]);
+        product_put_size(k, letter, (AxisClass)axis, t->extent[axis]);
 }
 
 static void constants_along(Kernel *k, char letter, int64_t m, int64_t n) {
-    constant(k, product_size_name(k, letter, AX_M), m);
-    constant(k, product_size_name(k, letter, AX_N), n);
+    product_put_size(k, letter, AX_M, m);
+    product_put_size(k, letter, AX_N, n);
 }
 
 /* Tiles of a block in one k-step, of a warp, of an instruction or a thread; instructions, or lanes,
@@ -59,8 +60,9 @@ static void side_constants(Kernel *k, const Side *s) {
         region_constants(k, s);
         return;
     }
-    constant(k, product_constant_name(k->cg, s, "TILE"), s->room->at);
-    constant(k, product_constant_name(k->cg, s, "ROW"), s->row);
+    Chunks *x = &k->chunks[s->side];
+    x->tile = constant(k, product_constant_name(k->cg, s, "TILE"), s->room->at);
+    x->row = constant(k, product_constant_name(k->cg, s, "ROW"), s->row);
     if (s->table) table_constants(k, s);
 }
 
@@ -79,24 +81,25 @@ static void steps_constant(Kernel *k) {
     if (c->sliced || product_moves(k) != AX_K || product_parted(k)) return;
     if (!c->varying_k && hides_steps(c, c->steps))
         all = ir_call(cg, ir_type(IR_I32), "rl_hidden", 1, all);
-    ir_constant(cg, "steps", ir_as(cg, IR_I32, all));
+    k->var.steps = ir_constant(cg, "steps", ir_as(cg, IR_I32, all));
 }
 
 /* Of blocks that stay: how many there are, each of which goes on by so many tiles.  */
 static void grid_constants(Kernel *k) {
     Cg *cg = k->cg;
     TeExtent all = index_grid(cg->arena, &k->l->map);
-    ir_let_as(cg, IR_U32, "GRID", ir_given(cg, ir_type(IR_U32), "gridDim.x"));
-    if (all.expr) ir_let_as(cg, IR_U32, "all_tiles", size_value(cg, all));
+    k->var.grid = ir_let_as(cg, IR_U32, "GRID", ir_given(cg, ir_type(IR_U32), "gridDim.x"));
+    k->var.tiles = ir_number(cg, IR_U32, all.value);
+    if (all.expr) k->var.tiles = ir_let_as(cg, IR_U32, "all_tiles", size_value(cg, all));
 }
 
 /* Those of the product at hand.  */
 static void product_constants(Kernel *k) {
     extents(k);
     tiles_of_levels(k);
-    if (k->product == 0) constant(k, "THREADS", k->c.r->threads);
-    constant(k, product_word(k, "STAGES"), k->c.r->stages);
-    constant(k, product_word(k, "STAGE"), product_ring(k)->bytes);
+    if (k->product == 0) k->var.threads = constant(k, "THREADS", k->c.r->threads);
+    product_ring_at(k)->slots = constant(k, product_word(k, "STAGES"), k->c.r->stages);
+    product_ring_at(k)->bytes = constant(k, product_word(k, "STAGE"), product_ring(k)->bytes);
     for (int i = 0; i < 2; i++) side_constants(k, &k->c.side[i]);
     steps_constant(k);
 }
@@ -107,8 +110,9 @@ static void barrier_constants(Kernel *k) {
     for (int i = 0; i < l->n_ring; i++) {
         const Ring *x = &l->ring[i];
         if (x->arrivals[RING_FULL] == 0) continue;
-        if (i >= l->n_product) constant(k, product_ring_word(k, i, "STAGES"), x->slots);
-        constant(k, product_ring_word(k, i, "BARRIERS"), x->at[RING_FULL]);
+        RingAt *to = &k->ring[i];
+        if (i >= l->n_product) to->slots = constant(k, product_ring_word(k, i, "STAGES"), x->slots);
+        to->barriers = constant(k, product_ring_word(k, i, "BARRIERS"), x->at[RING_FULL]);
     }
 }
 
@@ -145,7 +149,7 @@ static Ir tile_in_plane(Kernel *k, Ir number, const Tiles *x) {
     if (!batch.expr && batch.value == 1) return ir_let_as(cg, IR_U32, "tile", number);
     Ir plane = ir_mul(cg, x->n[0], x->n[1]);
     Ir tile = ir_let_as(cg, IR_U32, "tile", ir_rem(cg, number, plane));
-    ir_let_as(cg, IR_I32, "b", ir_div(cg, number, plane));
+    k->var.b = ir_let_as(cg, IR_I32, "b", ir_div(cg, number, plane));
     return tile;
 }
 
@@ -165,8 +169,9 @@ static void tile_in_group(Kernel *k, Ir tile, int64_t group, const Tiles *x, Ir 
 static void first_of_tile(Kernel *k, AxisClass axis, Ir tile) {
     Cg *cg = k->cg;
     IrBase base = place_along_base(k, axis);
-    ir_let_as(cg, base, axis == AX_N ? product_word(k, "n0") : "m0",
-              ir_mul(cg, ir_cast(cg, base, tile), product_size(k, 'B', axis)));
+    *(axis == AX_N ? &k->own.n0 : &k->var.m0) =
+        ir_let_as(cg, base, axis == AX_N ? product_word(k, "n0") : "m0",
+                  ir_mul(cg, ir_cast(cg, base, tile), product_size(k, 'B', axis)));
 }
 
 void place_tile(Kernel *k, Ir number) {
@@ -189,6 +194,7 @@ void place_tile(Kernel *k, Ir number) {
         if ((map->down >> i & 1) && map->grid[i].axis == AX_M)
             at[0] = ir_sub(cg, ir_sub(cg, x.n[0], unsigned_number(k, 1)), at[0]);
     for (int i = 0; i < 2; i++) at[i] = ir_let_as(cg, IR_U32, i ? "tile_n" : "tile_m", at[i]);
+    k->var.tile_n = at[1];
     for (int i = 0; i < 2; i++) first_of_tile(k, i ? AX_N : AX_M, at[i]);
 }
 
@@ -196,7 +202,7 @@ void place_tile(Kernel *k, Ir number) {
 static Ir lane_bits(const Kernel *k, FragDim side) {
     enum { LANE_BITS = 5 };
     const Cg *cg = k->cg;
-    Ir sum = NULL, lane = product_int(cg, "lane");
+    Ir sum = NULL, lane = k->var.lane;
     Fragment f = rprog_results(cg->dev, k->c.r);
     for (int bit = 0, out = 0; bit < LANE_BITS; bit++) {
         if (!(fragment_lane_bits(&f, side) >> bit & 1)) continue;
@@ -213,7 +219,7 @@ static Ir warp_at(const Kernel *k, int axis) {
     const Cg *cg = k->cg;
     const int *w = k->c.warps;
     int below = axis == AX_N ? 1 : axis == AX_M ? w[AX_N] : w[AX_N] * w[AX_M];
-    Ir warp = ir_name(cg, ir_type(IR_U32), "warp");
+    Ir warp = k->var.warp;
     below *= rprog_team(cg->dev, k->c.r);
     if (w[axis] == 1) return ir_int(cg, 0);
     Ir x = ir_div(cg, warp, unsigned_number(k, below));
@@ -231,7 +237,7 @@ static Ir share_place(const Kernel *k) {
     const Cg *cg = k->cg;
     int part = k->c.r->swapped ? rprog_staging_columns(cg->dev, k->c.r)
                                : rprog_staging_rows(cg->dev, k->c.r);
-    Ir warp = ir_name(cg, ir_type(IR_U32), "warp");
+    Ir warp = k->var.warp;
     Ir at = ir_cast(cg, IR_I32, ir_rem(cg, warp, unsigned_number(k, WARPS)));
     return ir_mul(cg, at, ir_int(cg, part));
 }
@@ -239,22 +245,24 @@ static Ir share_place(const Kernel *k) {
 static void thread_place(Kernel *k) {
     Cg *cg = k->cg;
     bool matrix = k->c.matrix.used;
-    Ir tid = ir_let_as(cg, IR_I32, "tid", ir_thread(cg)), lane[2];
-    ir_let_as(cg, IR_I32, "lane", ir_rem(cg, tid, unsigned_number(k, WARP)));
-    ir_let_as(cg, IR_U32, "warp", ir_div(cg, tid, unsigned_number(k, WARP)));
+    Variables *x = &k->var;
+    Ir tid = x->tid = ir_let_as(cg, IR_I32, "tid", ir_thread(cg));
+    x->lane = ir_let_as(cg, IR_I32, "lane", ir_rem(cg, tid, unsigned_number(k, WARP)));
+    x->warp = ir_let_as(cg, IR_U32, "warp", ir_div(cg, tid, unsigned_number(k, WARP)));
     for (int i = 0; i < 2; i++) {
         FragDim dim = i ? FRAG_COL : FRAG_ROW;
-        Ir at = matrix ? fragment_lane_place(cg, &k->c.matrix.results, dim, 1) : lane_bits(k, dim);
-        lane[i] = ir_let_as(cg, IR_I32, i ? "lane_n" : "lane_m", at);
+        Ir at = matrix ? fragment_lane_place(k, &k->c.matrix.results, dim, 1) : lane_bits(k, dim);
+        *(i ? &x->lane_n : &x->lane_m) = ir_let_as(cg, IR_I32, i ? "lane_n" : "lane_m", at);
     }
     for (int i = 0; i < 2; i++) {
         AxisClass axis = i ? AX_N : AX_M;
         Ir at = warp_place(k, axis);
-        if (!matrix) at = ir_add(cg, at, ir_mul(cg, lane[i], product_size(k, 'V', axis)));
+        if (!matrix) at = ir_add(cg, at, ir_mul(cg, i ? x->lane_n : x->lane_m, product_size(k, 'V', axis)));
         if (k->c.ring && i == k->c.r->swapped) at = ir_add(cg, at, share_place(k));
-        ir_let_as(cg, IR_I32, i ? "col" : "row", at);
+        *(i ? &x->col : &x->row) = ir_let_as(cg, IR_I32, i ? "col" : "row", at);
     }
-    if (k->c.warps[AX_K] > 1) ir_let_as(cg, IR_I32, "k_warp", warp_place(k, AX_K));
+    if (k->c.warps[AX_K] > 1)
+        x->k_warp = ir_let_as(cg, IR_I32, "k_warp", warp_place(k, AX_K));
 }
 
 /* Of a slice of the grid: its first step, and how many it has.  */
@@ -267,40 +275,39 @@ static Ir slice_steps(Kernel *k) {
         Ir above = ir_add(cg, steps, ir_int(cg, c->r->split - 1));
         slice = ir_let(cg, "slice", ir_div(cg, above, split));
     }
-    Ir first = ir_let_as(cg, IR_I32, "first", ir_mul(cg, ir_block(cg, 1), slice));
+    Ir first = k->var.first = ir_let_as(cg, IR_I32, "first", ir_mul(cg, ir_block(cg, 1), slice));
     if (hides_steps(c, c->slice)) slice = ir_call(cg, ir_type(IR_I32), "rl_hidden", 1, slice);
     Ir own = ir_min(cg, ir_sub(cg, steps, first), slice);
-    ir_let_as(cg, IR_I32, "steps", c->may_be_empty ? ir_max(cg, own, ir_int(cg, 0)) : own);
+    k->var.steps = ir_let_as(cg, IR_I32, "steps", c->may_be_empty ? ir_max(cg, own, ir_int(cg, 0)) : own);
     return first;
 }
 
 static void slice_place(Kernel *k) {
     Cg *cg = k->cg;
-    IrBase base = (IrBase)product_k_next(k)->type.base;
+    bool wide = place_wide(k->l->p->extent[AX_K], 2 * (int64_t)k->l->r->block.extent[AX_K]);
+    IrBase base = place_base(wide);
     Ir first = NULL;
     if (k->c.sliced && k->c.r->tail == 0) first = slice_steps(k);
-    else if (k->c.sliced) first = product_int(cg, "first");   /* the segment's */
+    else if (k->c.sliced) first = k->var.first;   /* the segment's */
     Ir at = ir_int(cg, 0);
     if (first) at = ir_mul(cg, ir_as(cg, base, first), product_size(k, 'B', AX_K));
-    ir_variable(cg, base, product_word(k, "k_next"), at);
+    k->own.k_next = ir_variable(cg, base, product_word(k, "k_next"), at);
 }
-
-/* The tile of a block that stays, or has a segment of tiles, is the one of this number.  */
-static Ir tile_number(const Kernel *k) { return ir_name(k->cg, ir_type(IR_U32), "number"); }
 
 /* Of a product whose turns go along N.  */
 static void turns_place(Kernel *k) {
     Ir from = ir_int(k->cg, 0);
     if (product_parted(k))
-        from = ir_mul(k->cg, product_int(k->cg, "turn_first"), product_size(k, 'B', AX_N));
-    ir_variable(k->cg, place_along_base(k, AX_N), "n_next", from);
+        from = ir_mul(k->cg, k->var.turn_first, product_size(k, 'B', AX_N));
+    k->own.n_next = ir_variable(k->cg, place_along_base(k, AX_N), product_word(k, "n_next"), from);
     slice_place(k);
 }
 
 static void stages_place(Kernel *k) {
     if (k->c.r->stages == 1 || k->c.ring) return;
-    ir_variable(k->cg, IR_I32, product_word(k, "put"), ir_int(k->cg, 0));
-    ir_variable(k->cg, IR_I32, product_word(k, "take"), ir_int(k->cg, 0));
+    RingAt *x = product_ring_at(k);
+    x->put = ir_variable(k->cg, IR_I32, product_word(k, "put"), ir_int(k->cg, 0));
+    x->take = ir_variable(k->cg, IR_I32, product_word(k, "take"), ir_int(k->cg, 0));
 }
 
 void place_thread(Kernel *k) {
@@ -313,33 +320,26 @@ void place_thread(Kernel *k) {
     static const char *const raster[] = {"n fastest", "m fastest",
                                          "groups of tile rows, m fastest"};
     ir_note(cg, "place: tiles of the grid with %s", raster[k->c.r->raster]);
-    if (!k->c.stays) place_tile(k, k->c.r->tail > 0 ? tile_number(k) : ir_block(cg, 0));
+    if (!k->c.stays) place_tile(k, k->c.r->tail > 0 ? k->var.number : ir_block(cg, 0));
     thread_place(k);
     if (!k->c.stays) slice_place(k);
     stages_place(k);
-    if (k->c.tables) ir_variable(cg, IR_I32, "turn", ir_int(cg, 0));
+    if (k->c.tables) k->var.turn = ir_variable(cg, IR_I32, "turn", ir_int(cg, 0));
     ir_simple(cg, IR_STMT_BLANK);
 }
 
 void place_next(Kernel *k) {
-    place_tile(k, tile_number(k));
+    place_tile(k, k->var.number);
     slice_place(k);
     ir_simple(k->cg, IR_STMT_BLANK);
-}
-
-Ir place_tiles(const Kernel *k) {
-    const Cg *cg = k->cg;
-    TeExtent all = index_grid(cg->arena, &k->l->map);
-    if (all.expr) return ir_name(cg, ir_type(IR_U32), "all_tiles");
-    return ir_number(cg, IR_U32, all.value);
 }
 
 void place_k_now(Kernel *k) {
     Cg *cg = k->cg;
     bool wide = place_wide(k->c.p->extent[AX_K], k->c.r->block.extent[AX_K]);
-    Ir step = product_int(cg, "step");
-    if (k->c.sliced) step = ir_add(cg, product_int(cg, "first"), step);
-    ir_let_as(cg, place_base(wide), "k_now",
+    Ir step = k->var.step;
+    if (k->c.sliced) step = ir_add(cg, k->var.first, step);
+    k->var.k_now = ir_let_as(cg, place_base(wide), "k_now",
               ir_mul(cg, ir_as(cg, place_base(wide), step), product_size(k, 'B', AX_K)));
 }
 
@@ -351,13 +351,13 @@ static void clear_padding(Kernel *k, const Side *s) {
     int64_t rows = s->inner_k ? s->extent : t->extent[AX_K], bytes = rows * s->room->row;
     int rest = (int)(-bytes & 15);
     if (rest == 0 || s->elem >= 4) return;
-    Ir stages = product_resident(s) ? ir_int(cg, 1) : product_of(k, "STAGES");
+    Ir stages = product_resident(s) ? ir_int(cg, 1) : product_ring_at(k)->slots;
     Ir stage = ir_for(cg, "s", ir_int(cg, 0), stages, 1, IR_UNROLL_ALL);
-    Ir tid = product_int(cg, "tid");
-    Ir at = ir_add(cg, ir_mul(cg, stage, product_of(k, "STAGE")),
-                   product_constant(cg, s, "TILE"));
+    Ir tid = k->var.tid;
+    Ir at = ir_add(cg, ir_mul(cg, stage, product_ring_at(k)->bytes),
+                   k->chunks[s->side].tile);
     ir_if(cg, ir_lt(cg, tid, ir_int(cg, rest)));
-    ir_set(cg, ir_element(cg, product_smem(cg), ir_add(cg, ir_add(cg, at, ir_int(cg, bytes)), tid)),
+    ir_set(cg, ir_element(cg, k->var.smem, ir_add(cg, ir_add(cg, at, ir_int(cg, bytes)), tid)),
            ir_int(cg, 0));
     ir_close(cg);
     ir_close(cg);

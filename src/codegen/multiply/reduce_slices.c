@@ -4,7 +4,7 @@
 void contract_add(Kernel *k, Ir acc, int n, Ir from) {
     Partials p = monoid_alone(k->cg->te->stmt[k->l->p->con.stmt].rhs, NULL);
     p.at[0].value = acc;
-    reduce_add(k->cg, &p.at[0], n, from);
+    reduce_add(k->cg, &p.at[0], k->at.v, n, from);
 }
 
 /* ---- slices of warps ---- */
@@ -29,14 +29,18 @@ static Tile tile_of(const Kernel *k) {
 static int threads_of(const Kernel *k) { return k->c.r->threads / k->c.warps[AX_K]; }
 
 static ReduceArrays copies(const Kernel *k) {
-    return (ReduceArrays){"copies", IR_SHARED, threads_of(k)};
+    return (ReduceArrays){MONOID_COPIES, IR_SHARED, threads_of(k)};
+}
+
+static Ir copies_at(const Kernel *k) {
+    IrType type = ir_pointer(ir_compute(k->l->p->con.acc), IR_SHARED, false);
+    return monoid_variable(k->cg, MONOID_COPIES, false, -1, type);
 }
 
 /* Moves the pointer to the thread's copies by so many slices.  */
 static void move_copies(Kernel *k, Ir slices) {
     Tile t = tile_of(k);
-    IrType type = ir_pointer(ir_compute(k->l->p->con.acc), IR_SHARED, false);
-    ir_update(k->cg, IR_ADD, ir_name(k->cg, type, "copies"),
+    ir_update(k->cg, IR_ADD, copies_at(k),
               ir_mul_n(k->cg, slices, t.rows * t.columns * t.items * threads_of(k)));
 }
 
@@ -44,9 +48,10 @@ static void move_copies(Kernel *k, Ir slices) {
 static Partials open_all(Kernel *k, Ir *at) {
     Cg *cg = k->cg;
     Tile t = tile_of(k);
-    Ir number = ir_count(cg, "i", t.rows, IR_UNROLL_ALL), array = ir_element(cg, k->acc, number);
+    Ir number = ir_count_of(cg, k->var.i, t.rows, IR_UNROLL_ALL);
+    Ir array = ir_element(cg, k->acc, number);
     if (k->c.matrix.used) {
-        Ir j = ir_count(cg, "j", t.columns, IR_UNROLL_ALL);
+        Ir j = ir_count_of(cg, k->var.j, t.columns, IR_UNROLL_ALL);
         array = ir_element(cg, array, j);
         number = ir_add(cg, ir_mul_n(cg, number, t.columns), j);
     }
@@ -63,14 +68,14 @@ void reduce_slices_place(Kernel *k) {
     Cg *cg = k->cg;
     int items = tile_of(k).items, width = RTILE_ACCESS / k->c.p->acc_bytes;
     while (items % width) width /= 2;
-    Ir own = ir_rem(cg, product_int(cg, "tid"), ir_int(cg, threads_of(k)));
-    Ir from = smem_at(cg, ir_compute(k->c.p->con.acc), false, ir_int(cg, 0));
-    ir_variable_of(cg, "copies", ir_add(cg, from, ir_mul_n(cg, own, width)));
+    Ir own = ir_rem(cg, k->var.tid, ir_int(cg, threads_of(k)));
+    Ir from = smem_at(k, ir_compute(k->c.p->con.acc), false, ir_int(cg, 0));
+    ir_declare(cg, copies_at(k), ir_add(cg, from, ir_mul_n(cg, own, width)));
 }
 
 void reduce_slices_put(Kernel *k) {
     Cg *cg = k->cg;
-    Ir slice = ir_div(cg, product_int(cg, "k_warp"), ir_int(cg, k->c.r->warp.extent[AX_K]));
+    Ir slice = ir_div(cg, k->var.k_warp, ir_int(cg, k->c.r->warp.extent[AX_K]));
     Ir at;
     move_copies(k, ir_add_n(cg, slice, -1));
     Partials p = open_all(k, &at);
@@ -82,7 +87,7 @@ void reduce_slices(Kernel *k) {
     Cg *cg = k->cg;
     int others = k->c.warps[AX_K] - 1;
     Ir at;
-    if (others > 1) ir_count(cg, "s", others, 1);
+    if (others > 1) ir_count_of(cg, k->var.s, others, 1);
     Partials p = open_all(k, &at);
     reduce_partial(cg, &p, tile_of(k).items, &(ReducePartial){copies(k), NULL, at});
     close_all(k);

@@ -72,7 +72,7 @@ Ir address_point_k(Kernel *k, Ir at) {
 
 CgPoint address_indices(Kernel *k, const Side *s, Ir own, Ir kk) {
     CgPoint at = {.cg = k->cg, .stmt = k->c.root};
-    place_axis(k, AX_B, product_int(k->cg, "b"), false, at.index, at.wide);
+    place_axis(k, AX_B, k->var.b, false, at.index, at.wide);
     place_axis(k, (int)s->own, own, own_wide(s), at.index, at.wide);
     place_axis(k, AX_K, kk, address_axis_wide(k, AX_K), at.index, at.wide);
     return at;
@@ -102,7 +102,7 @@ void address_batch(Kernel *k, const Side *s, Ir rest) {
     Ir *digit = ARENA_ARRAY(cg->arena, Ir, TE_MAX_INDICES), at = cg_tensor(cg, x->tensor);
     Ir sum = NULL;
     if (axis->extent > 1) {
-        address_digits(k, axis, product_name(cg, s, "b"), product_int(cg, "b"), false, digit);
+        address_digits(k, axis, product_name(cg, s, "b"), k->var.b, false, digit);
         k->chunks[s->side].batch = digit;
         sum = address_combine(k, x, OFFSET, (AxisPlace){axis, digit, true}, NULL);
     }
@@ -117,7 +117,7 @@ static void pointer_source(Kernel *k, const Side *s) {
     const Access *x = &s->o->access;
     const Chunks *own = &k->chunks[s->side];
     Ir mn = ir_add(cg, product_loads_from(k, s), own->mn);
-    Ir kk = ir_add(cg, product_k_next(k), own->k);
+    Ir kk = ir_add(cg, k->own.k_next, own->k);
     Ir sum =
         address_combine(k, x, OFFSET, (AxisPlace){address_axis(k, s, s->own), &mn, true}, NULL);
     sum = address_combine(k, x, OFFSET, (AxisPlace){address_axis(k, s, AX_K), &kk, true}, sum);
@@ -157,7 +157,7 @@ static Ir gather_step(const Kernel *k, const Side *s, int d) {
 }
 
 static Ir gathered(const Kernel *k, const Side *s, Ir known, int d) {
-    if (gather_count(k, s) > s->period) return ir_element(k->cg, known, product_int(k->cg, "i"));
+    if (gather_count(k, s) > s->period) return ir_element(k->cg, known, k->var.i);
     return chunk_periodic(k, s, known, gather_step(k, s, d));
 }
 
@@ -197,7 +197,7 @@ static Ir put_value(Kernel *k, const Side *s, int d, Ir all, const ChunkPlace *a
 
 /* Position i of those that are known of the chunks; of all, where they are gathered one by one.  */
 static Ir known_at(const Kernel *k, const Side *s, Ir known) {
-    return s->period == 1 ? known : ir_element(k->cg, known, product_int(k->cg, "i"));
+    return s->period == 1 ? known : ir_element(k->cg, known, k->var.i);
 }
 
 /* Offsets and guarded subscripts of the chunks, without what changes from step to step.  */
@@ -251,7 +251,7 @@ static void keep_ends(Kernel *k, const Side *s) {
     Ir in = ir_variable(cg, IR_I32, product_name(cg, s, "in"), ir_int(cg, 0));
     k->chunks[s->side].in = in;
     ir_note(cg, "bits: chunks that begin inside");
-    Ir i = ir_count(cg, "i", s->per_thread, IR_UNROLL_ALL);
+    Ir i = ir_count_of(cg, k->var.i, s->per_thread, IR_UNROLL_ALL);
     ir_if(cg, inside_ends(k, s));
     ir_update(cg, IR_OR, in, ir_binary(cg, IR_SHL, ir_int(cg, 1), i));
     ir_close(cg);
@@ -303,8 +303,8 @@ void address_step(Kernel *k, const Side *s) {
     const Chunks *x = &k->chunks[s->side];
     if (!s->copies || s->pointer) return;
     if (s->table) table_step(k, s);
-    else if (s->k_mode != K_DECODED) k_values(k, s, product_k_next(k));
-    else if (one_k(s)) k_values(k, s, ir_add(k->cg, product_k_next(k), x->k));
+    else if (s->k_mode != K_DECODED) k_values(k, s, k->own.k_next);
+    else if (one_k(s)) k_values(k, s, ir_add(k->cg, k->own.k_next, x->k));
 }
 
 Ir address_source(Kernel *k, const Side *s) {
@@ -313,13 +313,13 @@ Ir address_source(Kernel *k, const Side *s) {
     if (s->table) return table_source(k, s);
     if (s->pointer) return chunk_periodic(k, s, x->src, gather_step(k, s, OFFSET));
     if (s->k_mode == K_DECODED && !one_k(s))
-        k_values(k, s, ir_add(cg, product_k_next(k), address_k(k, s)));
+        k_values(k, s, ir_add(cg, k->own.k_next, address_k(k, s)));
     return ir_add(cg, x->src, ir_add(cg, gathered(k, s, x->off, OFFSET), x->k_off));
 }
 
 /* Is the chunk's k one of the reduction?  */
 static Ir inside_k(const Kernel *k, const Side *s) {
-    return product_inside(k, s, AX_K, ir_add(k->cg, product_k_next(k), address_k(k, s)));
+    return product_inside(k, s, AX_K, ir_add(k->cg, k->own.k_next, address_k(k, s)));
 }
 
 Ir address_test(Kernel *k, const Side *s) {
@@ -328,7 +328,7 @@ Ir address_test(Kernel *k, const Side *s) {
     Ir test = NULL;
     if (s->table) return table_test(k, s);
     if (ends_kept(k, s)) {
-        Ir bit = ir_binary(cg, IR_SHR, x->in, product_int(cg, "i"));
+        Ir bit = ir_binary(cg, IR_SHR, x->in, k->var.i);
         test = ir_binary(cg, IR_NE, ir_binary(cg, IR_AND, bit, ir_int(cg, 1)), ir_int(cg, 0));
     } else if (k->c.own_ragged[s->side]) {
         test = inside_ends(k, s);

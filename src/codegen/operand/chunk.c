@@ -8,10 +8,10 @@
  * `step` (NULL: not) from one n to the next.  */
 static Ir known_for(const Kernel *k, const Side *s, Ir known, int n, Ir step) {
     const Cg *cg = k->cg;
-    Ir i = product_int(cg, "i"), j = product_int(cg, "j"), each = ir_int(cg, n), turn = i;
+    Ir i = k->var.i, j = k->var.j, each = ir_int(cg, n), turn = i;
     if (n > 1 && k->group % n == 0 && k->group > 0) {
         known = ir_element(cg, known, k->group > n ? ir_rem(cg, j, each) : j);
-        turn = ir_add(cg, ir_div(cg, product_int(cg, "g"), each), ir_div(cg, j, each));
+        turn = ir_add(cg, ir_div(cg, k->var.g, each), ir_div(cg, j, each));
     } else if (n > 1) {
         known = ir_element(cg, known, s->per_thread > n ? ir_rem(cg, i, each) : i);
         turn = ir_div(cg, i, each);
@@ -49,7 +49,7 @@ Ir address_tile(const Kernel *k, const Side *s, Ir mn, Ir kk) {
     const Cg *cg = k->cg;
     const RLayout *l = &s->l->layout;
     Ir r = s->inner_k ? mn : kk, e = s->inner_k ? kk : mn;
-    Ir down = ir_mul(cg, r, product_constant(cg, s, "ROW"));
+    Ir down = ir_mul(cg, r, k->chunks[s->side].row);
     if (l->bits == 0) return ir_add(cg, down, e);
     Ir bits = ir_binary(cg, IR_AND, ir_binary(cg, IR_SHR, r, ir_int(cg, l->shift)),
                         ir_int(cg, (1 << l->bits) - 1));
@@ -95,13 +95,13 @@ Ir chunk_declare(Kernel *k, const Side *s, IrBase base, const char *name, int n)
 
 Ir chunk_put(Kernel *k, const Side *s, IrBase base, Ir all, const char *name, Ir value) {
     if (!all) return ir_let_as(k->cg, base, product_name(k->cg, s, name), value);
-    ir_set(k->cg, ir_element(k->cg, all, product_int(k->cg, "i")), value);
+    ir_set(k->cg, ir_element(k->cg, all, k->var.i), value);
     return all;
 }
 
 /* Opens a loop over the chunks of one period, if there are several.  */
 void chunk_open_period(Kernel *k, int n) {
-    if (n > 1) ir_count(k->cg, "i", n, IR_UNROLL_ALL);
+    if (n > 1) ir_count_of(k->cg, k->var.i, n, IR_UNROLL_ALL);
 }
 
 void chunk_close_period(Kernel *k, int n) {
@@ -111,9 +111,9 @@ void chunk_close_period(Kernel *k, int n) {
 /* The thread's chunk i, or its only one.  */
 static Ir chunk_number(const Kernel *k, const Side *s) {
     const Cg *cg = k->cg;
-    Ir tid = product_int(cg, "tid");
+    Ir tid = k->var.tid;
     if (s->period == 1) return tid;
-    return ir_add(cg, tid, ir_mul(cg, product_int(cg, "i"), product_int(cg, "THREADS")));
+    return ir_add(cg, tid, ir_mul(cg, k->var.i, k->var.threads));
 }
 
 void chunk_split(const Kernel *k, const Side *s, Ir number, Ir *mn, Ir *kk) {
@@ -160,7 +160,7 @@ void chunk_places(Kernel *k, const Side *s) {
 Ir address_live(const Kernel *k, const Side *s) {
     const Cg *cg = k->cg;
     if (s->chunks % k->c.r->threads == 0) return NULL;
-    Ir number = ir_add(cg, product_int(cg, "tid"),
-                       ir_mul(cg, product_int(cg, "i"), product_int(cg, "THREADS")));
+    Ir number = ir_add(cg, k->var.tid,
+                       ir_mul(cg, k->var.i, k->var.threads));
     return ir_lt(cg, number, ir_int(cg, s->chunks));
 }

@@ -27,15 +27,15 @@ void load_copy(Kernel *k, const Node *n) {
 /* To the stage behind that at `turn`, a byte.  */
 static void next_stage(Kernel *k, Ir turn) {
     Cg *cg = k->cg;
-    Ir stage = product_of(k, "STAGE"), then = ir_add(cg, turn, stage);
-    Ir all = ir_mul(cg, product_of(k, "STAGES"), stage);
+    Ir stage = product_ring_at(k)->bytes, then = ir_add(cg, turn, stage);
+    Ir all = ir_mul(cg, product_ring_at(k)->slots, stage);
     ir_set(cg, turn, ir_select(cg, ir_lt(cg, then, all), then, ir_int(cg, 0)));
 }
 
 void load_more(Kernel *k) {
     Cg *cg = k->cg;
-    Ir step = ir_add_n(cg, product_int(cg, "step"), k->l->layout->ring[0].ahead);
-    k->more = ir_let(cg, "more", ir_lt(cg, step, product_int(cg, "steps")));
+    Ir step = ir_add_n(cg, k->var.step, k->l->layout->ring[0].ahead);
+    k->more = ir_let(cg, "more", ir_lt(cg, step, k->var.steps));
     for (int i = 0; i < 2; i++) {
         if (k->c.side[i].spread) address_step(k, &k->c.side[i]);
     }
@@ -52,13 +52,13 @@ void load_next(Kernel *k, bool spread) {
         if (k->c.side[i].spread) advance_pointer(k, &k->c.side[i]);
     }
     AxisClass moves = product_moves(k);
-    Ir next = moves == AX_K ? product_k_next(k) : product_of(k, "n_next");
+    Ir next = moves == AX_K ? k->own.k_next : k->own.n_next;
     ir_update(cg, IR_ADD, next, product_size(k, 'B', moves));
-    if (k->c.tables) ir_update(cg, IR_XOR, product_int(cg, "turn"), ir_int(cg, 1));
+    if (k->c.tables) ir_update(cg, IR_XOR, k->var.turn, ir_int(cg, 1));
 }
 
 void load_put(Kernel *k) {
-    if (k->c.r->stages > 1) next_stage(k, product_of(k, "put"));
+    if (k->c.r->stages > 1) next_stage(k, product_ring_at(k)->put);
 }
 
 /* To where the next step reads.  Matrix units fetch its first fragments in this one, without a
@@ -67,13 +67,13 @@ void load_take(Kernel *k, bool stays) {
     Cg *cg = k->cg;
     if (stays) {
         ir_note(cg, "the last step stays where it is, and fetches once more for nobody");
-        Ir step = ir_add_n(cg, product_int(cg, "step"), 1);
-        ir_if(cg, ir_let(cg, "next", ir_lt(cg, step, product_int(cg, "steps"))));
+        Ir step = ir_add_n(cg, k->var.step, 1);
+        ir_if(cg, ir_let(cg, "next", ir_lt(cg, step, k->var.steps)));
     }
     for (int i = 0; i < 2; i++) {
         const Side *s = &k->c.side[i];
         if (s->present && s->l->region) region_advance(k, s);
     }
-    if (k->c.r->stages > 1) next_stage(k, product_of(k, "take"));
+    if (k->c.r->stages > 1) next_stage(k, product_ring_at(k)->take);
     if (stays) ir_close(cg);
 }

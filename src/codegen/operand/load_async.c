@@ -10,8 +10,8 @@ static IrType source_type(const Kernel *k, const Side *s) {
 /* Chunk i's copy, from where to where it is there at all: inside, or NULL: it is.  */
 static void copy(Kernel *k, const Side *s, Ir from, Ir inside, Ir wanted) {
     Cg *cg = k->cg;
-    Ir stage = smem_stage_at(k, s, "put");
-    Ir tile = ir_add(cg, stage, product_constant(cg, s, "TILE"));
+    Ir stage = smem_stage_at(k, s, product_ring_at(k)->put);
+    Ir tile = ir_add(cg, stage, k->chunks[s->side].tile);
     ir_copy(cg, &(IrCopy){.mover = load_function(k, s),
                           .to = ir_add(cg, tile, ir_mul_n(cg, address_chunk(k, s), s->elem)),
                           .from = from,
@@ -22,8 +22,9 @@ static void copy(Kernel *k, const Side *s, Ir from, Ir inside, Ir wanted) {
 /* Opens a loop over the chunks of a group, of those that are `wanted`; gives the number in it.  */
 static Ir open_group(Kernel *k, const Side *s, int size, Ir wanted) {
     Cg *cg = k->cg;
-    Ir j = ir_count(cg, "j", size, IR_UNROLL_ALL);
-    Ir i = ir_let(cg, "i", ir_add(cg, product_int(cg, "g"), j));
+    Ir j = ir_count_of(cg, k->var.j, size, IR_UNROLL_ALL);
+    Ir i = k->var.i;
+    ir_define(cg, i, ir_add(cg, k->var.g, j));
     if (s->per_thread % size) {
         ir_if(cg, ir_binary(cg, IR_GE, i, ir_int(cg, s->per_thread)));
         ir_simple(cg, IR_STMT_BREAK);
@@ -70,7 +71,7 @@ static int group_size(const Side *s) {
 }
 
 static void open_groups(Kernel *k, const Side *s, int size, int unroll) {
-    ir_for(k->cg, "g", ir_int(k->cg, 0), ir_int(k->cg, s->per_thread), size, unroll);
+    ir_for_of(k->cg, k->var.g, ir_int(k->cg, 0), ir_int(k->cg, s->per_thread), size, unroll);
 }
 
 static void load_chunks(Kernel *k, const Side *s, Ir live) {
@@ -88,7 +89,7 @@ void load_async(Kernel *k, const Side *s, bool first) {
     k->group = first ? address_group(k, s) : 0;
     bool places = s->table || s->gathers;
     if (!k->group && !places) {
-        ir_count(cg, "i", s->per_thread, IR_UNROLL_ALL);
+        ir_count_of(cg, k->var.i, s->per_thread, IR_UNROLL_ALL);
         load_chunks(k, s, live);
         ir_close(cg);
         return;
@@ -107,15 +108,16 @@ void load_async(Kernel *k, const Side *s, bool first) {
 }
 
 /* Is chunk i of n copied behind this one of the rows?  */
-static Ir behind(const Cg *cg, Ir row, int rows, int n) {
-    Ir own = ir_mul_n(cg, product_int(cg, "i"), rows % n ? rows : rows / n);
+static Ir behind(const Kernel *k, Ir row, int rows, int n) {
+    const Cg *cg = k->cg;
+    Ir own = ir_mul_n(cg, k->var.i, rows % n ? rows : rows / n);
     if (rows % n) own = ir_div(cg, own, ir_int(cg, n));
     return ir_binary(cg, IR_EQ, own, row);
 }
 
 /* Positions from tables: in groups as above, of which a row takes what it has.  */
 static void load_group_row(Kernel *k, const Side *s, Ir row, int rows) {
-    Ir wanted = ir_both(k->cg, behind(k->cg, row, rows, s->per_thread), address_live(k, s));
+    Ir wanted = ir_both(k->cg, behind(k, row, rows, s->per_thread), address_live(k, s));
     int size = group_size(s);
     open_groups(k, s, size, IR_UNROLL_ALL);
     load_groups(k, s, size, wanted, k->more);
@@ -128,10 +130,9 @@ void load_async_row(Kernel *k, const Side *s, Ir row, int rows) {
         load_group_row(k, s, row, rows);
         return;
     }
-    ir_count(cg, "i", s->per_thread, IR_UNROLL_ALL);
-    ir_if(cg, behind(cg, row, rows, s->per_thread));
-    Ir live = address_live(k, s), inside = address_test(k, s);
-    Ir source = address_source(k, s);
+    ir_count_of(cg, k->var.i, s->per_thread, IR_UNROLL_ALL);
+    ir_if(cg, behind(k, row, rows, s->per_thread));
+    Ir live = address_live(k, s), source = address_source(k, s), inside = address_test(k, s);
     copy(k, s, source, inside, ir_both(cg, k->more, live));
     ir_close(cg);
     ir_close(cg);

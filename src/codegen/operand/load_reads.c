@@ -3,7 +3,7 @@
 
 /* Staged loads of an expression, such as weights with their scales: what it reads travels to
  * registers as it lies in memory, in accesses for a whole chunk, and is evaluated on the way to
- * shared memory.  Registers of read j of chunk i are <a or b>_r<j>[i].  */
+ * shared memory.  */
 
 /* ---- elements on their way ---- */
 
@@ -36,21 +36,16 @@ Ir travel_element(const Cg *cg, TeDtype storage, int n, Ir registers, Ir v) {
 
 static IrType type_of(const ChunkRead *r) { return travel_type(r->storage, r->width); }
 
-static const char *name_of(const Kernel *k, const Side *s, int j) {
-    return product_name(k->cg, s, ir_numbered(k->cg, "r", j));
-}
-
 void load_reads_declare(Kernel *k, const Side *s) {
     for (int j = 0; j < s->n_read; j++)
-        ir_array(k->cg, type_of(&s->read[j]), name_of(k, s, j), s->per_thread, 0, 0);
+        k->chunks[s->side].read[j] =
+            ir_array(k->cg, type_of(&s->read[j]),
+                     product_name(k->cg, s, ir_numbered(k->cg, "r", j)), s->per_thread, 0, 0);
 }
 
 /* Registers of read j of chunk i.  */
 static Ir registers(const Kernel *k, const Side *s, int j) {
-    const Cg *cg = k->cg;
-    IrType all = type_of(&s->read[j]);
-    all.rank++;
-    return ir_element(cg, ir_name(cg, all, name_of(k, s, j)), product_int(cg, "i"));
+    return ir_element(k->cg, k->chunks[s->side].read[j], k->var.i);
 }
 
 /* Is chunk i of the tile that begins at `first` there and inside?  NULL: always.  */
@@ -111,7 +106,7 @@ static void load_read(Kernel *k, const Side *s, const CgPoint *at, int j) {
 
 void load_reads(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    Ir first = product_k_next(k), test = test_chunk(k, s, first);
+    Ir first = k->own.k_next, test = test_chunk(k, s, first);
     for (int j = 0; j < s->n_read; j++) {
         if (test || !te_always_inside(s->read[j].read))
             ir_set(cg, registers(k, s, j), ir_zero(cg, type_of(&s->read[j])));
@@ -129,10 +124,10 @@ void load_reads(Kernel *k, const Side *s) {
 static Ir needed(const Kernel *k, const Side *s, AxisClass axis, bool ragged, Ir at) {
     const Cg *cg = k->cg;
     bool columns = product_bounded(k) && s->moves == axis && !product_resident(s);
-    Ir end = columns ? product_int(cg, "n_end") : product_extent(k, axis);
+    Ir end = columns ? k->var.n_end : product_extent(k, axis);
     if (!ragged && !columns) return at;
     at = ir_min(cg, at, ir_as(cg, (IrBase)at->type.base, ir_sub(cg, end, ir_int(cg, 1))));
-    return columns ? ir_max(cg, at, product_int(cg, "n_begin")) : at;
+    return columns ? ir_max(cg, at, k->var.n_begin) : at;
 }
 
 /* Where a read is at a point, or some other element of its tensor where it is outside; whether it
@@ -158,7 +153,7 @@ static Ir place_inside(Cg *cg, const CgPoint *at, const TeExpr *read, Ir *inside
 void load_gathered(Kernel *k, const Side *s, Ir from, Ir inside) {
     Cg *cg = k->cg;
     Ir test = address_test(k, s);
-    Ir kk = ir_add(cg, product_k_next(k), address_k(k, s));
+    Ir kk = ir_add(cg, k->own.k_next, address_k(k, s));
     Ir own = needed(k, s, s->own, k->c.own_ragged[s->side], address_own(k, s));
     kk = needed(k, s, AX_K, k->c.k_ragged, kk);
     own = address_point_own(k, s, begin(k, s, s->own, own));
@@ -191,8 +186,8 @@ static Ir tile_value(const CgPoint *at, const Side *s, bool pairs) {
 Ir load_reads_evaluate(Kernel *k, const Side *s, bool pairs) {
     Cg *cg = k->cg;
     CgGiven given[RTILE_CHUNK_READS];
-    Ir first = ir_sub(cg, product_k_next(k), product_size(k, 'B', AX_K));
-    Ir test = test_chunk(k, s, first), v = product_int(cg, "v");
+    Ir first = ir_sub(cg, k->own.k_next, product_size(k, 'B', AX_K));
+    Ir test = test_chunk(k, s, first), v = k->at.v;
     IrType type = ir_type(cg_waiting(s->tile, pairs));
     Ir x = test ? ir_zeros(cg, type, "x", s->l->vec) : ir_array(cg, type, "x", s->l->vec, 0, 0);
     if (test) ir_if(cg, test);
@@ -204,7 +199,7 @@ Ir load_reads_evaluate(Kernel *k, const Side *s, bool pairs) {
         given[j] = (CgGiven){s->read[j].read, element(k, s, j, v)};
     at.given = given;
     at.n_given = s->n_read;
-    ir_count(cg, "v", s->l->vec, IR_UNROLL_ALL);
+    ir_count_of(cg, v, s->l->vec, IR_UNROLL_ALL);
     ir_set(cg, ir_element(cg, x, v), tile_value(&at, s, pairs));
     ir_close(cg);
     ir_close(cg);

@@ -20,7 +20,7 @@ static IrType register_type(const Side *s) {
 
 /* The registers of chunk i.  */
 static Ir registers(const Kernel *k, const Side *s) {
-    return ir_element(k->cg, k->chunks[s->side].reg, product_int(k->cg, "i"));
+    return ir_element(k->cg, k->chunks[s->side].reg, k->var.i);
 }
 
 /* Element v of chunk i.  */
@@ -94,7 +94,7 @@ static Ir open_elements(Kernel *k, const Side *s, Ir *mn, Ir *kk) {
 
 static void load_elements(Kernel *k, const Side *s) {
     Ir mn = address_mn(k, s), kk = address_k(k, s), v = open_elements(k, s, &mn, &kk);
-    evaluate(k, s, (TilePoint){mn, kk, product_k_next(k)}, address_live(k, s),
+    evaluate(k, s, (TilePoint){mn, kk, k->own.k_next}, address_live(k, s),
              ir_lane(k->cg, registers(k, s), v));
     if (s->l->vec > 1) ir_close(k->cg);
 }
@@ -102,7 +102,7 @@ static void load_elements(Kernel *k, const Side *s) {
 /* The operand's tile in the stage that is written.  */
 static Ir tile_put(const Kernel *k, const Side *s) {
     const Cg *cg = k->cg;
-    Ir at = ir_add(cg, smem_stage(k, s, "put"), product_constant(cg, s, "TILE"));
+    Ir at = ir_add(cg, smem_stage(k, s, product_ring_at(k)->put), k->chunks[s->side].tile);
     return ir_view(cg, ir_pointer(ir_storage(s->tile), IR_SHARED, false), at);
 }
 
@@ -111,9 +111,9 @@ static void load_direct(Kernel *k, const Side *s, Ir first) {
     enum { COPIES = 4 };
     Cg *cg = k->cg;
     Ir live = address_live(k, s), mn, kk;
-    Ir i = ir_count(cg, "i", s->per_thread, COPIES);
+    Ir i = ir_count_of(cg, k->var.i, s->per_thread, COPIES);
     if (live) ir_if(cg, live);
-    Ir number = ir_add(cg, product_int(cg, "tid"), ir_mul(cg, i, product_int(cg, "THREADS")));
+    Ir number = ir_add(cg, k->var.tid, ir_mul(cg, i, k->var.threads));
     chunk_split(k, s, number, &mn, &kk);
     mn = ir_let_as(cg, IR_I32, "c_mn", mn);
     kk = ir_let_as(cg, IR_I32, "c_k", kk);
@@ -129,10 +129,10 @@ static void load_direct(Kernel *k, const Side *s, Ir first) {
 void load_staged(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     if (s->direct) {
-        if (k->c.r->stages > 1) load_direct(k, s, product_k_next(k));
+        if (k->c.r->stages > 1) load_direct(k, s, k->own.k_next);
         return;
     }
-    ir_count(cg, "i", s->per_thread, IR_UNROLL_ALL);
+    ir_count_of(cg, k->var.i, s->per_thread, IR_UNROLL_ALL);
     if (s->copies) load_copies(k, s);
     else if (s->n_read) load_reads(k, s);
     else load_elements(k, s);
@@ -252,12 +252,12 @@ static void keep_element(Kernel *k, const Side *s, Ir to) {
 void load_staged_keep(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     if (s->direct) {
-        Ir first = ir_sub(cg, product_k_next(k), product_size(k, 'B', AX_K));
+        Ir first = ir_sub(cg, k->own.k_next, product_size(k, 'B', AX_K));
         if (k->c.r->stages == 1) load_direct(k, s, first);
         return;
     }
     Ir live = address_live(k, s);
-    ir_count(cg, "i", s->per_thread, IR_UNROLL_ALL);
+    ir_count_of(cg, k->var.i, s->per_thread, IR_UNROLL_ALL);
     if (live) ir_if(cg, live);
     Ir to = ir_let(cg, "to", tile_put(k, s));
     if (s->l->vec == 1) keep_element(k, s, to);

@@ -9,28 +9,22 @@ enum { ENTRY = 4, AT_ONCE = 8 };
 void region_constants(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     int places = (int)rprog_room_at(k->l->layout, ROOM_PLACES, s->side);
-    ir_constant(cg, product_constant_name(cg, s, "REGION"), ir_int(cg, s->room->at));
-    ir_constant(cg, product_constant_name(cg, s, "PLACES"), ir_int(cg, places));
-    ir_constant(cg, product_constant_name(cg, s, "LINE"), ir_int(cg, s->region.row));
+    Chunks *x = &k->chunks[s->side];
+    x->region = ir_constant(cg, product_constant_name(cg, s, "REGION"), ir_int(cg, s->room->at));
+    x->table = ir_constant(cg, product_constant_name(cg, s, "PLACES"), ir_int(cg, places));
+    x->line = ir_constant(cg, product_constant_name(cg, s, "LINE"), ir_int(cg, s->region.row));
 }
 
 /* A loop over n things, of which each thread takes every THREADS-th.  */
 static Ir open_shares(Kernel *k, int n, int unroll) {
     Cg *cg = k->cg;
-    Ir i = product_int(cg, "i");
-    ir_loop(cg, i, product_int(cg, "tid"), ir_lt(cg, i, ir_int(cg, n)),
-            (IrNext){IR_ADD, product_int(cg, "THREADS")}, unroll);
+    Ir i = k->var.i;
+    ir_loop(cg, i, k->var.tid, ir_lt(cg, i, ir_int(cg, n)),
+            (IrNext){IR_ADD, k->var.threads}, unroll);
     return i;
 }
 
-/* Shared memory from a constant of the operand on, as elements.  */
-static Ir elements_at(const Kernel *k, const Side *s, IrBase base, const char *constant) {
-    return smem_at(k->cg, base, false, product_constant(k->cg, s, constant));
-}
-
 /* ---- before the first step ---- */
-
-static Ir subscript(const Cg *cg, int d) { return product_int(cg, ir_numbered(cg, "p", d)); }
 
 /* Subscript d of the region's first element.  */
 static Ir first_of(Kernel *k, const Side *s, int d, const Ir *own) {
@@ -55,7 +49,7 @@ static void begin(Kernel *k, const Side *s, const Ir *own) {
         Ir at = first_of(k, s, d, own);
         if (d == g->line)
             at = address_plus_number(cg, ir_mul_n(cg, at, g->stride), -(int64_t)g->shift);
-        ir_let_as(cg, IR_I32, ir_numbered(cg, "p", d), at);
+        k->chunks[s->side].at[d] = ir_let_as(cg, IR_I32, ir_numbered(cg, "p", d), at);
     }
 }
 
@@ -86,7 +80,7 @@ static Ir chunk_offset(Kernel *k, const Side *s, Chunk c, Ir *test) {
         if (!last) below *= g->extent[d];
         if (!(g->tested >> d & 1)) continue;
         TeExtent bound = last ? size_number(g->bound) : t->shape[d];
-        Ir inside = size_inside(cg, ir_add(cg, subscript(cg, d), at), bound, false);
+        Ir inside = size_inside(cg, ir_add(cg, k->chunks[s->side].at[d], at), bound, false);
         *test = ir_both(cg, *test, inside);
     }
     return sum;
@@ -118,17 +112,17 @@ static void copy_chunks(Kernel *k, const Side *s) {
     Chunk c = {.line = ir_let_as(cg, IR_U32, "line", ir_div(cg, i, per))};
     c.x = ir_let_as(cg, IR_I32, "x", ir_mul_n(cg, ir_rem(cg, i, per), g->vec));
     Ir from = ir_add(cg, k->chunks[s->side].src, chunk_offset(k, s, c, &test));
-    Ir to = ir_add(cg, ir_mul(cg, c.line, product_constant(cg, s, "LINE")), c.x);
+    Ir to = ir_add(cg, ir_mul(cg, c.line, k->chunks[s->side].line), c.x);
     to = ir_mul(cg, to, ir_int(cg, s->elem));
-    Ir region = product_constant(cg, s, "REGION");
+    Ir region = k->chunks[s->side].region;
     if (rprog_copies_chunks(s->l)) {
-        Ir shared = ir_name(cg, ir_type(IR_U32), "shared");
+        Ir shared = k->var.shared;
         ir_copy(cg, &(IrCopy){.mover = load_function(k, s),
                               .to = ir_add(cg, ir_add(cg, shared, region), to),
                               .from = from,
                               .inside = test ? test : ir_bool(cg, true)});
     } else {
-        move_chunk(k, s, from, test, ir_add(cg, ir_add(cg, product_smem(cg), region), to));
+        move_chunk(k, s, from, test, ir_add(cg, ir_add(cg, k->var.smem, region), to));
     }
     ir_close(cg);
 }
@@ -138,7 +132,7 @@ static void fill_zeros(Kernel *k, const Side *s) {
     if (s->region_zeros == 0) return;
     Ir i = open_shares(k, s->region_zeros, IR_UNROLL_FREE);
     Ir at = ir_add(cg, ir_int(cg, s->region.lines * s->region.row), i);
-    ir_set(cg, ir_element(cg, elements_at(k, s, ir_storage(s->o->storage), "REGION"), at),
+    ir_set(cg, ir_element(cg, smem_at(k, ir_storage(s->o->storage), false, k->chunks[s->side].region), at),
            ir_int(cg, 0));
     ir_close(cg);
 }
@@ -158,7 +152,7 @@ static void fill_table(Kernel *k, const Side *s) {
     if (s->region_zeros)
         place = ir_select(cg, ir_lt(cg, i, product_extent(k, AX_K)), place,
                           ir_int(cg, g->lines * g->row));
-    ir_set(cg, ir_element(cg, elements_at(k, s, IR_I32, "PLACES"), i),
+    ir_set(cg, ir_element(cg, smem_at(k, IR_I32, false, k->chunks[s->side].table), i),
            ir_mul(cg, place, ir_int(cg, s->elem)));
     ir_close(cg);
 }
@@ -182,9 +176,9 @@ static Ir row_step(const Kernel *k, const Side *s, Ir i) {
 /* Row i of those in the block's tile, behind `first` (NULL: 0).  */
 static Ir row_at(const Kernel *k, const Side *s, Ir first, Ir i) {
     const Cg *cg = k->cg;
-    Ir at = ir_sum(cg, first, product_place(cg, s));
+    Ir at = ir_sum(cg, first, product_place(k, s));
     if (!k->c.matrix.used) return ir_add_parts(cg, at, row_step(k, s, i));
-    at = ir_add(cg, at, ir_as(cg, IR_I32, fragment_lane_place(cg, &s->fragment, FRAG_ROW, 1)));
+    at = ir_add(cg, at, ir_as(cg, IR_I32, fragment_lane_place(k, &s->fragment, FRAG_ROW, 1)));
     return ir_add(cg, at, ir_mul(cg, i, ir_int(cg, s->region_group * block_rows(s))));
 }
 
@@ -192,10 +186,10 @@ static void row_places(Kernel *k, const Side *s, Ir first) {
     Cg *cg = k->cg;
     const RRegion *g = &s->region;
     Ir count = ir_number(cg, IR_U32, g->whole ? g->count_in : 1);
-    Ir i = ir_count(cg, "i", row_count(k, s), IR_UNROLL_ALL);
+    Ir i = ir_count_of(cg, k->var.i, row_count(k, s), IR_UNROLL_ALL);
     Ir at = ir_let_as(cg, IR_U32, "at", row_at(k, s, first, i)), in = at, place;
     if (g->whole) in = ir_rem(cg, at, count);
-    place = ir_add(cg, product_constant(cg, s, "REGION"),
+    place = ir_add(cg, k->chunks[s->side].region,
                    ir_mul(cg, ir_cast(cg, IR_I32, in), ir_int(cg, g->step_in * s->elem)));
     if (g->whole)
         place = ir_add(cg, place, ir_mul(cg, ir_cast(cg, IR_I32, ir_div(cg, at, count)),
@@ -213,7 +207,8 @@ void region_load(Kernel *k, const Side *s) {
             (int)g->row);
     k->chunks[s->side].rows = ir_array(cg, ir_type(IR_I32), product_name(cg, s, "row"),
                                        row_count(k, s), 0, 0);
-    ir_variable(cg, IR_I32, product_name(cg, s, "places"), product_constant(cg, s, "PLACES"));
+    k->chunks[s->side].places =
+        ir_variable(cg, IR_I32, product_name(cg, s, "places"), k->chunks[s->side].table);
     ir_scope(cg);
     address_digits(k, own, product_name(cg, s, "mn"), product_first(k, s->own),
                    address_axis_wide(k, s->own), digit);
@@ -232,7 +227,7 @@ void region_load(Kernel *k, const Side *s) {
 
 void region_advance(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    ir_update(cg, IR_ADD, product_own(cg, s, "places"),
+    ir_update(cg, IR_ADD, k->chunks[s->side].places,
               ir_mul(cg, product_size(k, 'B', AX_K), ir_int(cg, ENTRY)));
 }
 
@@ -248,7 +243,7 @@ static Ir joined(const Kernel *k, const Side *s, Ir row, Ir from, int per) {
     const Cg *cg = k->cg;
     int pair = s->region.pair, bytes = pair * s->elem;
     IrType type = ir_pointer(joined_base(bytes), IR_SHARED, true);
-    Ir at = ir_add_parts(cg, product_smem(cg), row), all = NULL;
+    Ir at = ir_add_parts(cg, k->var.smem, row), all = NULL;
     for (int i = 0; i < per / pair; i++) {
         Ir place = ir_add(cg, at, ir_lane(cg, from, ir_int(cg, i * pair)));
         Ir x = ir_element(cg, ir_view(cg, type, place), ir_int(cg, 0));
@@ -264,11 +259,11 @@ static Ir places_of(Kernel *k, const Side *s, Ir kk, Ir g) {
     Cg *cg = k->cg;
     const Fragment *x = &s->fragment;
     int per = x->per_register;
-    Ir at = smem_at(cg, IR_I32, true, product_own(cg, s, "places"));
-    if (k->c.warps[AX_K] > 1) at = ir_add(cg, at, product_int(cg, "k_warp"));
+    Ir at = smem_at(k, IR_I32, true, k->chunks[s->side].places);
+    if (k->c.warps[AX_K] > 1) at = ir_add(cg, at, k->var.k_warp);
     at = ir_add_parts(cg, at, kk);
     at = ir_add(cg, at, ir_mul(cg, g, ir_int(cg, fragment_lanes(x, FRAG_COL) * per)));
-    at = ir_add_parts(cg, at, fragment_lane_place(cg, x, FRAG_COL, 1));
+    at = ir_add_parts(cg, at, fragment_lane_place(k, x, FRAG_COL, 1));
     return ir_let(cg, "from", ir_load(cg, at, per > s->region.pair ? per : 1));
 }
 
@@ -277,7 +272,7 @@ void region_fetch_mma(Kernel *k, const Side *s, Ir kk, Ir to) {
     const Fragment *x = &s->fragment;
     int per = x->per_register, blocks = k->c.r->warp.extent[s->own] / block_rows(s);
     Ir rows = ir_int(cg, fragment_slots(x, FRAG_ROW)), group = ir_int(cg, s->region_group);
-    Ir g = ir_count(cg, "g", fragment_slots(x, FRAG_COL) / per, IR_UNROLL_ALL);
+    Ir g = ir_count_of(cg, k->var.g, fragment_slots(x, FRAG_COL) / per, IR_UNROLL_ALL);
     Ir from = places_of(k, s, kk, g);
     Ir f = ir_count(cg, "f", blocks, IR_UNROLL_ALL);
     Ir row = ir_element(cg, k->chunks[s->side].rows, ir_div(cg, f, group));
@@ -299,7 +294,7 @@ Ir region_element(const Kernel *k, const Side *s, Ir from, Ir i) {
     if (straight)
         row = ir_add(cg, row, ir_mul(cg, row_step(k, s, i),
                                      ir_int(cg, s->region.step_in * s->elem)));
-    Ir at = ir_add(cg, ir_add_parts(cg, product_smem(cg), row), from);
+    Ir at = ir_add(cg, ir_add_parts(cg, k->var.smem, row), from);
     return ir_element(cg, ir_view(cg, ir_pointer(ir_storage(s->tile), IR_SHARED, true), at),
                       ir_int(cg, 0));
 }

@@ -50,10 +50,10 @@ KernelMap ring_operand_map(Arena *a, const Contract *c, const Side *s) {
 void ring_fetch(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     if (!n->from && rprog_cluster(k->c.r) > 1)
-        ir_let_as(cg, IR_I32, "part", ir_call(cg, ir_type(IR_I32), "rl_cluster_rank", 0));
+        k->var.part = ir_let_as(cg, IR_I32, "part", ir_call(cg, ir_type(IR_I32), "rl_cluster_rank", 0));
     for (int i = 0; i < k->l->launch.n_map && !n->to; i++) {
         bool some = k->c.varying_k && i < 2;                  /* else it is none */
-        if (some) ir_if(cg, ir_binary(cg, IR_GT, product_int(cg, "steps"), ir_int(cg, 0)));
+        if (some) ir_if(cg, ir_binary(cg, IR_GT, k->var.steps, ir_int(cg, 0)));
         ir_do(cg, ir_call(cg, ir_type(IR_VOID), "rl_map_fetch", 1, cg_map(cg, i)));
         if (some) ir_close(cg);
     }
@@ -64,31 +64,30 @@ void ring_fetch(Kernel *k, const Node *n) {
 /* Counted, not divided out of the number of the step: that would be done in every one.  */
 void ring_begin(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
-    Ir from = ir_name(cg, ir_type(IR_U32), "from"), zero = ir_int(cg, 0);
-    Ir slots = product_ring_int(k, n->ring, "STAGES");
-    Ir round = ir_binary(cg, IR_AND, ir_div(cg, from, slots), ir_int(cg, 1));
-    bool stays = k->c.stays;
     RingAt *x = &k->ring[n->ring];
-    x->slot = ir_variable(cg, IR_U32, product_ring_word(k, n->ring, "stage"),
-                          stays ? ir_rem(cg, from, slots) : zero);
-    x->phase = ir_variable(cg, IR_U32, product_ring_word(k, n->ring, "phase"),
-                           stays ? round : zero);
+    Ir from = k->var.from, zero = ir_int(cg, 0), slot = zero, round = zero;
+    if (k->c.stays) {
+        slot = ir_rem(cg, from, x->slots);
+        round = ir_binary(cg, IR_AND, ir_div(cg, from, x->slots), ir_int(cg, 1));
+    }
+    x->slot = ir_variable(cg, IR_U32, product_ring_word(k, n->ring, "stage"), slot);
+    x->phase = ir_variable(cg, IR_U32, product_ring_word(k, n->ring, "phase"), round);
     x->last = NULL;
     if (n->to > 0)
         x->last = ir_variable(cg, IR_U32, product_ring_word(k, n->ring, "last"), zero);
 }
 
 /* A barrier or a tile in shared memory, by address.  */
-static Ir shared(const Cg *cg) { return ir_name(cg, ir_type(IR_U32), "shared"); }
-
-static Ir shared_at(const Cg *cg, Ir x, Ir y) { return ir_add(cg, ir_add(cg, shared(cg), x), y); }
+static Ir shared_at(const Kernel *k, Ir x, Ir y) {
+    return ir_add(k->cg, ir_add(k->cg, k->var.shared, x), y);
+}
 
 Ir ring_barrier_at(const Kernel *k, int ring, int id, Ir slot) {
     const Cg *cg = k->cg;
-    Ir before = ir_mul(cg, ir_int(cg, id), product_ring_int(k, ring, "STAGES"));
+    Ir before = ir_mul(cg, ir_int(cg, id), k->ring[ring].slots);
     Ir number = id ? ir_add(cg, before, slot) : slot;
     Ir place = ir_mul(cg, number, ir_int(cg, RING_BARRIER));
-    return shared_at(cg, product_ring_int(k, ring, "BARRIERS"), place);
+    return shared_at(k, k->ring[ring].barriers, place);
 }
 
 Ir ring_barrier(const Kernel *k, int ring, int id) {
@@ -101,7 +100,7 @@ void ring_next(Kernel *k, int ring) {
     Ir one = ir_int(cg, 1);
     if (x->last) ir_set(cg, x->last, ring_barrier(k, ring, RING_EMPTY));
     ir_update(cg, IR_ADD, x->slot, one);
-    ir_if(cg, ir_binary(cg, IR_EQ, x->slot, product_ring_int(k, ring, "STAGES")));
+    ir_if(cg, ir_binary(cg, IR_EQ, x->slot, k->ring[ring].slots));
     ir_set(cg, x->slot, ir_int(cg, 0));
     ir_update(cg, IR_XOR, x->phase, one);
     ir_close(cg);
@@ -113,19 +112,19 @@ Ir ring_batch(const Kernel *k, const RBoxDim *d) {
     const Cg *cg = k->cg;
     if (d->axis != AX_B) return ir_int(cg, 0);
     TeExtent below = rprog_box_below(cg->arena, k->c.p, d);
-    Ir b = ir_div(cg, product_int(cg, "b"), size_value(cg, below));
+    Ir b = ir_div(cg, k->var.b, size_value(cg, below));
     return ir_rem(cg, b, size_value(cg, rprog_box_extent(cg->arena, k->c.p, d)));
 }
 
 /* The block's number in its cluster, times n.  */
-static Ir part_of(const Cg *cg, int n) {
-    return ir_mul(cg, product_int(cg, "part"), ir_int(cg, n));
+static Ir part_of(const Kernel *k, int n) {
+    return ir_mul(k->cg, k->var.part, ir_int(k->cg, n));
 }
 
 /* The first row that the block copies.  */
 static Ir first_row(const Kernel *k, const Side *s) {
     Ir at = product_loads_from(k, s);
-    return s->multicast > 1 ? ir_add(k->cg, at, part_of(k->cg, s->extent / s->multicast)) : at;
+    return s->multicast > 1 ? ir_add(k->cg, at, part_of(k, s->extent / s->multicast)) : at;
 }
 
 /* Coordinate along dimension i of box number `box`.  */
@@ -134,7 +133,7 @@ static Ir coordinate(const Kernel *k, const Side *s, int i, int box) {
     const RBoxDim *d = &s->box.dim[i];
     int along = i == 0 ? box : 0;
     if (d->axis == AX_K) {
-        Ir at = ir_div(cg, product_k_next(k), ir_int(cg, packed(s)));
+        Ir at = ir_div(cg, k->own.k_next, ir_int(cg, packed(s)));
         return ir_add_n(cg, at, along * s->span / s->elem);
     }
     if (d->axis == AX_B) return ring_batch(k, d);
@@ -146,7 +145,7 @@ static void coordinates(const Kernel *k, const Side *s, int box, IrBox *x) {
     const Cg *cg = k->cg;
     x->rank = s->box.rank;
     if (s->box.pixels > 0) {
-        Ir at_k = ir_add_n(cg, product_k_next(k), box * s->span / s->elem);
+        Ir at_k = ir_add_n(cg, k->own.k_next, box * s->span / s->elem);
         pixels_box(k, s, &(PixelsAt){first_row(k, s), at_k, box == 0}, x);
         return;
     }
@@ -158,14 +157,14 @@ static int map_of(const Side *s) { return s->number / 2 + s->side; }
 
 static void copy_box(Kernel *k, const Side *s, int ring, int box) {
     Cg *cg = k->cg;
-    Ir slot = NULL, tile = product_constant(cg, s, "TILE"), to;
+    Ir slot = NULL, tile = k->chunks[s->side].tile, to;
     if (!product_resident(s))
-        slot = ir_mul(cg, k->ring[ring].slot, product_ring_int(k, ring, "STAGE"));
-    to = slot ? shared_at(cg, slot, tile) : ir_add(cg, shared(cg), tile);
+        slot = ir_mul(cg, k->ring[ring].slot, k->ring[ring].bytes);
+    to = slot ? shared_at(k, slot, tile) : ir_add(cg, k->var.shared, tile);
     IrBox x = {.map = cg_map(cg, map_of(s)), .barrier = ring_barrier(k, ring, RING_FULL)};
     if (s->multicast > 1) {
         int part = s->inner_k ? s->box_bytes / s->multicast : s->boxes * s->box_bytes;
-        to = ir_add(cg, to, part_of(cg, part));
+        to = ir_add(cg, to, part_of(k, part));
         x.blocks = (1 << s->multicast) - 1;
     }
     x.shared = ir_add_n(cg, to, box * s->box_bytes);

@@ -66,7 +66,7 @@ static Ir channel(const Kernel *k, const Side *s, const PixelsAt *at, const Ir *
         if (by) first = ir_add(cg, first, ir_mul_n(cg, index[batch->index[i]], by));
     }
     if (at->first || k->c.p->extent[AX_K] % k->c.r->block.extent[AX_K] == 0) return first;
-    Ir inside = ir_lt(cg, at->k, product_int(cg, "K"));
+    Ir inside = ir_lt(cg, at->k, product_extent(k, AX_K));
     return ir_select(cg, inside, first, ir_int(cg, s->box.channels));
 }
 
@@ -85,7 +85,7 @@ void pixels_box(const Kernel *k, const Side *s, const PixelsAt *at, IrBox *x) {
     Ir index[TE_MAX_INDICES];
     decode(k, s->own, at->row, index);
     decode(k, AX_K, at->k, index);
-    decode(k, AX_B, product_int(cg, "b"), index);
+    decode(k, AX_B, k->var.b, index);
     x->at[0] = channel(k, s, at, index);
     x->at[b->rank - 1] = image_of(k, s, index);
     x->offsets = b->pixels;

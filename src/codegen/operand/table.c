@@ -15,21 +15,22 @@ static Ir bits_of(const Kernel *k, unsigned bits) { return ir_number(k->cg, IR_U
 /* Entry `index` of the table that begins at a byte of shared memory.  */
 static Ir entry_at(const Kernel *k, Ir table, Ir index) {
     const Cg *cg = k->cg;
-    return ir_add(cg, smem_at(cg, IR_I32, false, table), ir_mul(cg, index, ir_int(cg, 2)));
+    return ir_add(cg, smem_at(k, IR_I32, false, table), ir_mul(cg, index, ir_int(cg, 2)));
 }
 
-static void constant(Kernel *k, const Side *s, const char *name, int64_t n) {
-    ir_constant(k->cg, product_constant_name(k->cg, s, name), ir_int(k->cg, n));
+static Ir constant(Kernel *k, const Side *s, const char *name, int64_t n) {
+    return ir_constant(k->cg, product_constant_name(k->cg, s, name), ir_int(k->cg, n));
 }
 
 void table_constants(Kernel *k, const Side *s) {
     const Room *table = rprog_room(k->l->layout, ROOM_TABLE, s->side);
     const Room *rows = rprog_room(k->l->layout, ROOM_ROW_TABLE, s->side);
-    constant(k, s, "KTABLE", table->at);
-    constant(k, s, "KENTRIES", s->k_entries);
+    Chunks *x = &k->chunks[s->side];
+    x->k_table = constant(k, s, "KTABLE", table->at);
+    x->k_entries = constant(k, s, "KENTRIES", s->k_entries);
     if (!rows) return;
-    constant(k, s, "RTABLE", rows->at);
-    constant(k, s, "RENTRIES", s->row_entries);
+    x->row_table = constant(k, s, "RTABLE", rows->at);
+    x->row_entries = constant(k, s, "RENTRIES", s->row_entries);
 }
 
 /* ---- rows ---- */
@@ -113,18 +114,18 @@ static Ir declare_entry(Kernel *k, Ir to[2]) {
 
 static Ir loop_of_threads(Kernel *k, Ir n) {
     Cg *cg = k->cg;
-    Ir r = product_int(cg, "r");
-    IrNext next = {IR_ADD, product_int(cg, "THREADS")};
-    ir_loop(cg, r, product_int(cg, "tid"), ir_lt(cg, r, n), next, IR_UNROLL_FREE);
+    Ir r = ir_name(cg, ir_type(IR_I32), "r");
+    IrNext next = {IR_ADD, k->var.threads};
+    ir_loop(cg, r, k->var.tid, ir_lt(cg, r, n), next, IR_UNROLL_FREE);
     return r;
 }
 
 static void rows_to_memory(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    Ir to[2], r = loop_of_threads(k, product_constant(cg, s, "RENTRIES"));
+    Ir to[2], r = loop_of_threads(k, k->chunks[s->side].row_entries);
     Ir entry = declare_entry(k, to), at = ir_mul_n(cg, r, s->extent / s->row_entries);
     row_entry(k, s, ir_add(cg, product_first(k, s->own), at), to);
-    ir_store(cg, NULL, 2, entry_at(k, product_constant(cg, s, "RTABLE"), r), entry);
+    ir_store(cg, NULL, 2, entry_at(k, k->chunks[s->side].row_table, r), entry);
     ir_close(cg);
 }
 
@@ -145,7 +146,7 @@ void table_rows(Kernel *k, const Side *s) {
     x->rows = ir_array(cg, ir_vector(IR_I32, 2), product_name(cg, s, "row"), s->period, 0, 0);
     if (one) ir_scope(cg);
     chunk_open_period(k, s->period);
-    Ir i = one ? ir_int(cg, 0) : product_int(cg, "i");
+    Ir i = one ? ir_int(cg, 0) : k->var.i;
     Ir mn = one ? x->mn : ir_element(cg, x->mn, i), row = kept_row(k, s, i);
     row_entry(k, s, ir_add(cg, product_first(k, s->own), mn),
               (const Ir[]){ir_lane(cg, row, ir_int(cg, 0)), ir_lane(cg, row, ir_int(cg, 1))});
@@ -176,20 +177,20 @@ static Ir k_bits(const Kernel *k, const Side *s, Ir at, const Ir *digit) {
 /* Entry r of the table of k of the load at hand.  */
 static Ir k_entry_at(const Kernel *k, const Side *s, Ir r) {
     const Cg *cg = k->cg;
-    Ir first = ir_mul(cg, product_int(cg, "turn"), product_constant(cg, s, "KENTRIES"));
-    return entry_at(k, product_constant(cg, s, "KTABLE"), ir_add(cg, first, r));
+    Ir first = ir_mul(cg, k->var.turn, k->chunks[s->side].k_entries);
+    return entry_at(k, k->chunks[s->side].k_table, ir_add(cg, first, r));
 }
 
 static void next_entries(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    Ir digit[TE_MAX_INDICES], to[2], tid = product_int(cg, "tid"), r = tid;
+    Ir digit[TE_MAX_INDICES], to[2], tid = k->var.tid, r = tid;
     const FusedAxis *axis = address_axis(k, s, AX_K);
-    Ir n = product_constant(cg, s, "KENTRIES");
+    Ir n = k->chunks[s->side].k_entries;
     bool wide = address_axis_wide(k, AX_K), several = s->k_entries > k->c.r->threads;
     if (several) r = loop_of_threads(k, n);
     else ir_if(cg, ir_lt(cg, tid, n));
     Ir each = ir_mul_n(cg, r, k->c.r->block.extent[AX_K] / s->k_entries);
-    Ir at = ir_let_as(cg, place_base(wide), "at", ir_add(cg, product_k_next(k), each));
+    Ir at = ir_let_as(cg, place_base(wide), "at", ir_add(cg, k->own.k_next, each));
     address_digits(k, axis, product_name(cg, s, "k"), at, wide, digit);
     Ir off = address_combine(k, &s->o->access, OFFSET, (AxisPlace){axis, digit, false}, NULL);
     Ir entry = declare_entry(k, to);
@@ -227,11 +228,11 @@ void table_step(Kernel *k, const Side *s) {
 
 static Ir row_of(const Kernel *k, const Side *s) {
     const Cg *cg = k->cg;
-    Ir i = product_int(cg, "i");
+    Ir i = k->var.i;
     if (s->row_entries == 0)
         return kept_row(k, s, s->period > 1 ? ir_rem(cg, i, ir_int(cg, s->period)) : ir_int(cg, 0));
     Ir number = entry_of(k, address_mn(k, s), s->extent, s->row_entries);
-    return ir_load(cg, entry_at(k, product_constant(cg, s, "RTABLE"), number), 2);
+    return ir_load(cg, entry_at(k, k->chunks[s->side].row_table, number), 2);
 }
 
 Ir table_source(Kernel *k, const Side *s) {

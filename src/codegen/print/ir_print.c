@@ -25,7 +25,7 @@ static void put_definition(Printer *p, const IrStmt *s) {
     bool known = s->kind == IR_STMT_CONSTANT && p->language == LANGUAGE_CUDA;
     IrType type = n->type;
     ir_put_indent(p);
-    while (array < IR_RANK && n->extent[array]) array++;
+    while (array < IR_RANK && s->extent[array]) array++;
     type.rank = (uint8_t)(type.rank - array);
     if (array && type.rank == 0 && type.space == IR_SHARED)
         buf_puts(p->out, p->language == LANGUAGE_CUDA ? "__shared__ " : "__local ");
@@ -33,7 +33,7 @@ static void put_definition(Printer *p, const IrStmt *s) {
     ir_put_type(p, type);
     buf_puts(p->out, type.rank ? keeps ? "const " : "" : " ");
     buf_puts(p->out, n->text);
-    for (int i = 0; i < array; i++) buf_printf(p->out, "[%lld]", (long long)n->extent[i]);
+    for (int i = 0; i < array; i++) buf_printf(p->out, "[%lld]", (long long)s->extent[i]);
     if (s->zero) buf_puts(p->out, p->language == LANGUAGE_CUDA ? " = {}" : " = {0}");
     if (s->value) {
         buf_puts(p->out, " = ");
@@ -43,7 +43,7 @@ static void put_definition(Printer *p, const IrStmt *s) {
 }
 
 static void put_room(Printer *p, const IrStmt *s) {
-    long long bytes = s->name->extent[0];
+    long long bytes = s->extent[0];
     const char *name = s->name->text;
     ir_put_indent(p);
     if (p->language == LANGUAGE_OPENCL)

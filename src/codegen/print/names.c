@@ -34,6 +34,7 @@ static bool is_taken(Names *x, const char *text) {
 
 static void define(Names *x, IrName *n) {
     const char *text = n->word;
+    if (n->open) x->wrong = n->word;
     for (int i = 2; is_taken(x, text); i++)
         text = arena_printf(x->cg->arena, "%s_%d", n->word, i);
     n->text = text;
@@ -52,20 +53,8 @@ static void close(Names *x, Seen *last) {
     }
 }
 
-static void use(Names *x, IrName *n) {
-    if (n->open || n->given) return;
-    if (n->is && n->is->open) {
-        n->text = n->is->text;
-        return;
-    }
-    const Seen *s = x->last;
-    while (s && strcmp(s->name->word, n->word) != 0) s = s->before;
-    if (!s) {
-        x->wrong = n->word;
-        return;
-    }
-    n->is = s->name;
-    n->text = s->name->text;
+static void use(Names *x, const IrName *n) {
+    if (!n->open && !n->given) x->wrong = n->word;
 }
 
 static void value(Names *x, Ir v) {

@@ -24,28 +24,10 @@ static const char words[] =
 /* Members of the language's structs and of the prelude's vectors.  */
 static const char members[] = " x y v ";
 
-/* Names in lines that blocks still print themselves: the printer knows its own.  */
-static const char in_lines[] =
-    " K BK THREADS A_REGION A_PLACES A_LINE B_REGION B_PLACES B_LINE smem shared n tid row col"
-    " k_warp k_next take i f g p s u v w x at from line in h ";
-
-/* The same with a number, and of an operand.  */
-static const char stems[] = "tsievoxyphqrgd";
-static const char operand[] =
-    " mn k to src off koff at kat in reg frag low wide b e r row places lane from o raw made ";
-static const char numbered[] = " f ";
-
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 static bool is_name(char c) {
     return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool all_digits(const char *s, size_t len) {
-    for (size_t i = 0; i < len; i++) {
-        if (!is_digit(s[i])) return false;
-    }
-    return true;
 }
 
 /* Is it a word of a list, in which each stands between spaces?  */
@@ -59,13 +41,6 @@ static bool is_listed(const char *list, const char *s, size_t len) {
     return false;
 }
 
-/* a_ or b_, a word of operands, and maybe a number.  */
-static bool is_of_operand(const char *s, size_t len) {
-    if (len < 3 || (s[0] != 'a' && s[0] != 'b') || s[1] != '_') return false;
-    while (is_digit(s[len - 1])) len--;
-    return is_listed(operand, s + 2, len - 2);
-}
-
 /* rk_, 16 hexadecimal digits, _, a number.  */
 static bool is_symbol(const char *s, size_t len) {
     if (len < 21 || memcmp(s, "rk_", 3) != 0 || s[19] != '_') return false;
@@ -74,13 +49,6 @@ static bool is_symbol(const char *s, size_t len) {
         if (!hex && i != 19) return false;
     }
     return true;
-}
-
-/* A value of a row: a word and the number of its tensor.  */
-static bool is_numbered(const char *s, size_t len) {
-    size_t word = len;
-    while (word > 0 && is_digit(s[word - 1])) word--;
-    return word < len && is_listed(numbered, s, word);
 }
 
 /* What OpenCL C has by other names.  */
@@ -101,18 +69,12 @@ typedef struct {
     Seen seen[SEEN];
 } Check;
 
-static bool is_in_lines(const char *s, size_t len) {
-    if (len > 1 && strchr(stems, s[0]) && all_digits(s + 1, len - 1)) return true;
-    return is_numbered(s, len) || is_listed(in_lines, s, len) || is_of_operand(s, len);
-}
-
 bool source_word(HalLanguage language, const char *s, size_t len) {
     return is_listed(words, s, len) ||
            (language == LANGUAGE_OPENCL && is_listed(opencl_words, s, len));
 }
 
 static bool is_allowed_name(const Check *c, const char *s, size_t len) {
-    if (c->language == LANGUAGE_CUDA && is_in_lines(s, len)) return true;
     return source_word(c->language, s, len) || is_symbol(s, len) || words_has(c->defined, s, len) ||
            prelude_has(c->language, s, len);
 }

@@ -1,15 +1,24 @@
 #include "codegen/reduce/monoid.h"
 #include <math.h>
-#include <string.h>
 
 static IrBase base_of(const Partial *p) { return ir_compute(te_reduced_type(p->e)); }
 
-const char *monoid_word(const Cg *cg, const char *stem, const Partial *p) {
-    return p->tensor < 0 ? stem : cg_name(cg, stem, p->tensor);
+static const char *const words[MONOID_COUNT][2] = {
+#define X(id, word, position) {word, position},
+    MONOID_VARIABLES(X)
+#undef X
+};
+
+Ir monoid_variable(const Cg *cg, MonoidVariable what, bool position, int tensor, IrType type) {
+    return cg_variable(cg, 2 * (int)what + position, words[what][position], tensor, type);
 }
 
-Ir monoid_name(const Cg *cg, IrBase base, const char *stem, const Partial *p) {
-    return ir_name(cg, ir_type(base), monoid_word(cg, stem, p));
+Ir monoid_value(const Cg *cg, MonoidVariable what, const Partial *p) {
+    return monoid_variable(cg, what, false, p->tensor, ir_type(base_of(p)));
+}
+
+Ir monoid_counted(const Cg *cg, MonoidVariable what, IrBase count) {
+    return monoid_variable(cg, what, false, -1, ir_type(count));
 }
 
 void monoid_at(const Cg *cg, Partial *x, Ir lane) {
@@ -17,16 +26,16 @@ void monoid_at(const Cg *cg, Partial *x, Ir lane) {
     if (te_positional(x->e)) x->where = lane ? ir_element(cg, x->positions, lane) : x->positions;
 }
 
-static void name_variables(const Cg *cg, Partial *x, const char *stem, bool array) {
-    const char *where = strcmp(stem, "acc") == 0 ? "where" : ir_joined(cg, stem, "_at");
-    IrBase base = base_of(x);
-    x->array = ir_name(cg, array ? ir_array_of(base) : ir_type(base),
-                       monoid_word(cg, stem, x));
-    x->positions = ir_name(cg, array ? ir_array_of(IR_I32) : ir_type(IR_I32),
-                           monoid_word(cg, where, x));
+static void name_variables(const Cg *cg, Partial *x, MonoidVariable held, bool array) {
+    for (int position = 0; position <= te_positional(x->e); position++) {
+        IrBase base = position ? IR_I32 : base_of(x);
+        IrType type = array ? ir_array_of(base) : ir_type(base);
+        *(position ? &x->positions : &x->array) =
+            monoid_variable(cg, held, position, x->tensor, type);
+    }
 }
 
-Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem, Ir lane) {
+Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, MonoidVariable held, Ir lane) {
     Partials p = {.group = g, .count = IR_I32};
     int number[ROW_MAX_STMTS];
     for (int i = 0; i < g->n; i++) {
@@ -35,7 +44,7 @@ Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem
         number[i] = p.n;
         Partial *x = &p.at[p.n++];
         *x = (Partial){.e = s->rhs, .number = i, .tensor = s->tensor};
-        name_variables(cg, x, stem, lane != NULL);
+        name_variables(cg, x, held, lane != NULL);
         monoid_at(cg, x, lane);
         if (g->follow[i] == FOLLOW_NONE) continue;
         x->follow = g->follow[i];
@@ -115,22 +124,19 @@ Ir cg_fold(const Cg *c, TeRedop red, TeDtype type, Ir acc, Ir value) {
 }
 
 static void declare(Cg *cg, Ir array, int n, Ir first) {
-    IrBase base = (IrBase)array->type.base;
-    const char *name = array->name->word;
     if (n == 0) {
-        ir_variable(cg, base, name, first);
+        ir_declare(cg, array, first);
         return;
     }
-    Ir own = ir_array(cg, ir_type(base), name, n, 0, 0);
+    ir_declare_array(cg, array, n);
     Ir x = ir_count(cg, "x", n, IR_UNROLL_ALL);
-    ir_set(cg, ir_element(cg, own, x), first);
+    ir_set(cg, ir_element(cg, array, x), first);
     ir_close(cg);
 }
 
 static void room(Cg *cg, Ir array, int n) {
-    IrBase base = (IrBase)array->type.base;
-    if (n == 0) ir_variable(cg, base, array->name->word, NULL);
-    else ir_array(cg, ir_type(base), array->name->word, n, 0, 0);
+    if (n == 0) ir_declare(cg, array, NULL);
+    else ir_declare_array(cg, array, n);
 }
 
 void monoid_room(Cg *cg, const Partial *p, int n) {
@@ -222,8 +228,8 @@ Ir monoid_center(const Cg *cg, const Partial *online, Ir now, Ir count) {
                                           : mean(cg, online->e, now, count);
 }
 
-static Ir seen(const Cg *cg) { return ir_name(cg, ir_type(IR_I32), "seen"); }
-static Ir fresh(const Cg *cg) { return ir_name(cg, ir_type(IR_I32), "fresh"); }
+static Ir seen(const Cg *cg) { return monoid_counted(cg, MONOID_SEEN, IR_I32); }
+static Ir fresh(const Cg *cg) { return monoid_counted(cg, MONOID_FRESH, IR_I32); }
 
 /* Adds what `own`, the mean of the elements seen, and that of `count` others differ by.  */
 static void join(Cg *cg, const Partial *online, Ir own, Ir other, Ir count) {
@@ -244,8 +250,8 @@ void monoid_follow(Cg *cg, const Partial *online, Ir past, Ir now, int deep) {
     Ir count = deep ? ir_int(cg, deep)
                     : ir_call(cg, ir_type(IR_I32), "max", 2, fresh(cg), ir_int(cg, 1));
     if (scales) ir_update(cg, IR_MUL, online->value, factor(cg, online->e, past, now));
-    Ir base = ir_let_as(cg, ir_compute(online->e->type), monoid_word(cg, "base", online),
-                        scales ? finite(cg, online->e, now)
+    Ir base = monoid_value(cg, MONOID_CENTER, online);
+    ir_define(cg, base, scales ? finite(cg, online->e, now)
                                : step_mean(cg, online, now, count, deep));
     if (scales) return;
     ir_if(cg, ir_both(cg, deep ? NULL : positive(cg, fresh(cg)), positive(cg, seen(cg))));
@@ -277,20 +283,17 @@ static void scale(Cg *cg, const Partial *online, Ir own, Ir x, Ir other, Ir now)
     ir_close(cg);
 }
 
-/* What comes in, or its position: a value, or element `lane` of a vector, however long.  */
-static Ir coming(const Cg *cg, const Partial *p, const char *stem, IrBase base, Ir lane) {
-    Ir x = monoid_name(cg, base, stem, p);
-    return lane ? ir_lane(cg, ir_name(cg, ir_vector(base, 2), x->name->word), lane) : x;
-}
+/* Of what comes in a value, or element `lane` of a vector.  */
+static Ir coming(const Cg *cg, Ir in, Ir lane) { return lane ? ir_lane(cg, in, lane) : in; }
 
 static void merge_online(Cg *cg, const Partial *leader, const Partial *online, Ir lane, Ir now) {
-    Ir x = coming(cg, leader, "x", base_of(leader), lane);
-    Ir other = coming(cg, online, "x", base_of(online), lane);
+    Ir x = coming(cg, leader->in, lane);
+    Ir other = coming(cg, online->in, lane);
     if (online->follow == FOLLOW_SCALE) {
         scale(cg, online, leader->value, x, other, now);
         return;
     }
-    Ir more = ir_name(cg, ir_type(IR_I32), "more");
+    Ir more = monoid_counted(cg, MONOID_MORE, IR_I32);
     ir_if(cg, ir_both(cg, positive(cg, seen(cg)), positive(cg, more)));
     join(cg, online, mean(cg, online->e, leader->value, seen(cg)), mean(cg, online->e, x, more),
          more);
@@ -300,12 +303,12 @@ static void merge_online(Cg *cg, const Partial *leader, const Partial *online, I
 
 void monoid_merge(Cg *cg, const Partials *p, int i, Ir lane) {
     const Partial *own = &p->at[i];
-    Ir x = coming(cg, own, "x", base_of(own), lane);
+    Ir x = coming(cg, own->in, lane);
     if (!monoid_is_leader(p, i)) {
-        monoid_fold(cg, own, x, coming(cg, own, "y", IR_I32, lane), false);
+        monoid_fold(cg, own, x, own->where ? coming(cg, own->in_where, lane) : NULL, false);
         return;
     }
-    Ir now = ir_let_as(cg, ir_compute(own->e->type), monoid_word(cg, "now", own),
+    Ir now = ir_let_as(cg, ir_compute(own->e->type), own->tensor < 0 ? "now" : cg_name(cg, "now", own->tensor),
                        cg_fold(cg, (TeRedop)own->e->red, own->e->type, own->value, x));
     for (int t = 0; t < p->n; t++) {
         if (follows(p, t, i)) merge_online(cg, own, &p->at[t], lane, now);
@@ -315,8 +318,8 @@ void monoid_merge(Cg *cg, const Partials *p, int i, Ir lane) {
 
 void monoid_take(Cg *cg, const Partials *p, int i, Ir lane) {
     const Partial *own = &p->at[i];
-    ir_set(cg, own->value, coming(cg, own, "x", base_of(own), lane));
-    if (own->where) ir_set(cg, own->where, coming(cg, own, "y", IR_I32, lane));
+    ir_set(cg, own->value, coming(cg, own->in, lane));
+    if (own->where) ir_set(cg, own->where, coming(cg, own->in_where, lane));
 }
 
 void monoid_settle(Cg *cg, const Partials *p, Ir live) {

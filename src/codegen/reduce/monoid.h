@@ -8,24 +8,51 @@
  * of (E - x)^2 that follows the sum of E, x being the mean (FOLLOW_SHIFT), is added by the identity
  * of T. F. Chan, G. H. Golub, R. J. LeVeque, Updating formulae and a pairwise algorithm for
  * computing sample variances (1979): for m and n elements with means a and b, Q = Q_a + Q_b + (a -
- * b)^2 m n / (m + n).  For that the elements behind what is held are counted, as `seen`.
- *
- * Names, each with the number of Partial.tensor behind it: acc the value that is held, where its
- * position (STEM_at with other stems), x and y another value and position, past what a leader was
- * before a step, now what it becomes, base the center that the terms of a step are made with.  */
+ * b)^2 m n / (m + n).  For that the elements behind what is held are counted, as `seen`.  */
 #ifndef ROLLER_CODEGEN_REDUCE_MONOID_H
 #define ROLLER_CODEGEN_REDUCE_MONOID_H
 #include "codegen/expr/expr.h"
+
+#define MONOID_VARIABLES(X)   /*  word of the value, of its position */                            \
+    X(HELD,    "acc",   "where")      /* what a thread holds of a reduction */                     \
+    X(ROWS,    "f",     "f_at")       /* the same for each of its rows of a product */             \
+    X(SUMS,    "sum",   "sum_at")     /* of a vector of sums, of a vector of a scan by lane */     \
+    X(CARRY,   "carry", "carry_at")   /* of a scan: what elements came to before the step, ... */  \
+    X(BEFORE,  "base",  "base_at")    /* ... before the thread's, ... */                           \
+    X(PRE,     "pre",   "pre_at")     /* ... before the lane's in a vector, ... */                 \
+    X(OWN,     "own",   "own_at")     /* ... before the vector at hand */                          \
+    X(RUN,     "run",   "run_at")     /* ... what the warp's, ... */                               \
+    X(ALL,     "all",   "all_at")     /* ... and the block's elements come to */                   \
+    X(PART,    "part",  "part_at")    /* values of a block's threads or warps, in memory */        \
+    X(MET,     "met",   "met_at")     /* the same of a scan */                                     \
+    X(LEFT,    "left",  "left_at")    /* those in the workspace, by slice or block */              \
+    X(COPIES,  "copies", "copies_at") /* those of warps that had other k */                        \
+    X(VALUES,  "value", "value")      /* values of rows */                                         \
+    X(CENTERS, "base",  "base")       /* what terms of rows are made with, in the block */         \
+    X(PAST,    "past",  "past")       /* what a leader was before a step, */                       \
+    X(ALONE,   "own",   "own")        /* for a thread alone */                                     \
+    X(CENTER,  "base",  "base")       /* the center that the terms of a step are made with */      \
+    X(TAKEN,   "e",     "e")          /* what a leader takes of a step's rows */                   \
+    X(SEEN,    "seen",  "seen")       /* elements behind what is held, ... */                      \
+    X(FRESH,   "fresh", "fresh")      /* ... of the step, ... */                                   \
+    X(MORE,    "more",  "more")       /* ... of the part that joins it */
+typedef enum {
+#define X(id, word, position) MONOID_##id,
+    MONOID_VARIABLES(X)
+#undef X
+        MONOID_COUNT
+} MonoidVariable;
 
 /* What one thread holds of a reduction.  */
 typedef struct {
     const TeExpr *e;          /* the reduction, and */
     int number;               /* its statement in the group */
-    int tensor;               /* that names which belong to it are of (cg_name); -1: none */
+    int tensor;               /* that its variables are of; -1: none */
     Ir array;                 /* the variable that holds the value, acc3, */
     Ir value;                 /* and the value in it, acc3[v] */
     Ir where;                 /* position, of argmax and argmin; NULL */
     Ir positions;             /* the variable that holds it */
+    Ir in, in_where;          /* what joins it: values, or vectors of them */
     RowFollow follow;
     int leader, center;       /* online: which of the list, and the tensor of x */
 } Partial;
@@ -38,9 +65,9 @@ typedef struct {
     int n;
 } Partials;
 
-/* Those of pass `pass` of a group, held as STEM and the numbers of their tensors: arrays, of which
- * `lane` is at hand, or (NULL) values.  */
-Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, const char *stem, Ir lane);
+/* Those of pass `pass` of a group, held as `held`: arrays, of which `lane` is at hand, or (NULL)
+ * values.  */
+Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, MonoidVariable held, Ir lane);
 void monoid_at(const Cg *cg, Partial *x, Ir lane);        /* another one is at hand */
 /* A reduction of no group, held in `array`.  */
 Partials monoid_alone(const TeExpr *e, Ir array);
@@ -61,8 +88,11 @@ Ir monoid_declare_tile(Cg *cg, TeRedop red, TeDtype type, int rows, int columns)
 Ir monoid_result(const Partial *p);       /* of the reduction, as its type */
 /* Folds in an element or another value, of position `where`.  `next`: it is behind all others.  */
 void monoid_fold(Cg *cg, const Partial *p, Ir value, Ir where, bool next);
-const char *monoid_word(const Cg *cg, const char *stem, const Partial *p);
-Ir monoid_name(const Cg *cg, IrBase base, const char *stem, const Partial *p);
+/* A variable of a tensor, or of the position that belongs to it; of a reduction, as a value.  */
+Ir monoid_variable(const Cg *cg, MonoidVariable what, bool position, int tensor, IrType type);
+Ir monoid_value(const Cg *cg, MonoidVariable what, const Partial *p);
+/* Those that count elements, as `count`: SEEN, FRESH, MORE.  */
+Ir monoid_counted(const Cg *cg, MonoidVariable what, IrBase count);
 /* The position of an element: row-major in the reduction's ranges.  */
 Ir monoid_position(const CgPoint *p);
 
@@ -80,10 +110,10 @@ typedef struct {
 } PartialLeader;
 /* `value` that followed one leader as a part of the whole, which has another.  */
 Ir monoid_fit(Cg *cg, const Partial *online, Ir value, PartialLeader own, PartialLeader whole);
-/* Merges x (and y) of reduction i and of those that follow it, of `more` elements, with what is
- * held; they are vectors, of which element `lane` is at hand, or (NULL) values.  */
+/* Merges what comes in (Partial.in) of reduction i and of those that follow it, of `more` elements,
+ * with what is held; they are vectors, of which element `lane` is at hand, or (NULL) values.  */
 void monoid_merge(Cg *cg, const Partials *p, int i, Ir lane);
-/* What comes in as x (and y) is what is held.  */
+/* What comes in is what is held.  */
 void monoid_take(Cg *cg, const Partials *p, int i, Ir lane);
 /* `red` of two values of one type; not for argmax and argmin  */
 Ir cg_fold(const Cg *c, TeRedop red, TeDtype type, Ir acc, Ir value);

@@ -12,11 +12,7 @@ static Partials at_lane(const Cg *cg, const Partials *p, Ir lane) {
 
 void reduce_clear(Cg *cg, const Partials *p, int items) {
     for (int i = 0; i < p->n; i++) monoid_declare(cg, &p->at[i], items);
-    if (monoid_counts(p)) ir_variable(cg, p->count, "seen", ir_int(cg, 0));
-}
-
-static const char *array_name(const Cg *cg, const Partial *p, ReduceArrays of, bool positions) {
-    return monoid_word(cg, positions ? ir_joined(cg, of.stem, "_at") : of.stem, p);
+    if (monoid_counts(p)) ir_declare(cg, monoid_counted(cg, MONOID_SEEN, p->count), ir_int(cg, 0));
 }
 
 /* ---- threads ---- */
@@ -52,12 +48,12 @@ void reduce_lane(Cg *cg, const Partial *to, const Partial *from, IrOther other, 
     ir_close(cg);
 }
 
-void reduce_scan(Cg *cg, const Partial *p, int lanes, int n, Ir number) {
+void reduce_scan(Cg *cg, const Partial *p, int lanes, Ir u, int n, Ir number) {
     if (lanes == 1) return;
     Ir f = ir_name(cg, ir_type(IR_I32), "f");
     ir_loop(cg, f, ir_int(cg, 1), ir_lt(cg, f, ir_int(cg, lanes)),
             (IrNext){IR_MUL, ir_int(cg, 2)}, IR_UNROLL_ALL);
-    ir_count(cg, "u", n, IR_UNROLL_ALL);
+    ir_count_of(cg, u, n, IR_UNROLL_ALL);
     reduce_lane(cg, p, p, (IrOther){IR_LANE_BELOW, f, lanes}, ir_binary(cg, IR_GE, number, f));
     ir_close(cg);
     ir_close(cg);
@@ -67,16 +63,14 @@ static Ir threads(const Cg *cg, int n) { return ir_number(cg, IR_U32, n); }
 
 /* A value of each warp, through shared memory.  */
 static void meet_warps(Cg *cg, const Partials *p, int warps, int block) {
-    ReduceArrays part = reduce_named("part", IR_SHARED);
-    Ir tid = ir_name(cg, ir_type(IR_I32), "tid");
+    ReduceArrays part = {.what = MONOID_PART, .space = IR_SHARED};
+    Ir tid = ir_thread(cg);
     Ir first = ir_mul_n(cg, ir_div(cg, tid, threads(cg, warps * WARP)), warps);
     Ir at = ir_add(cg, first, ir_rem(cg, tid, threads(cg, warps)));
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
-        ir_shared_array(cg, ir_compute(te_reduced_type(x->e)), array_name(cg, x, part, false),
-                        block / WARP);
-        if (x->where)
-            ir_shared_array(cg, IR_I32, array_name(cg, x, part, true), block / WARP);
+        ir_declare_array(cg, reduce_array(cg, x, part, false), block / WARP);
+        if (x->where) ir_declare_array(cg, reduce_array(cg, x, part, true), block / WARP);
     }
     Ir only = ir_binary(cg, IR_EQ, ir_rem(cg, tid, threads(cg, WARP)), threads(cg, 0));
     reduce_put(cg, p, 0, only, part, ir_div(cg, tid, threads(cg, WARP)));
@@ -97,21 +91,22 @@ static void meet(Cg *cg, const Partials *all, bool online, int lanes, int warps,
     if (warps > 1) meet_warps(cg, &p, warps, block);
 }
 
-static Ir seen(const Cg *cg, const Partials *p) { return ir_name(cg, ir_type(p->count), "seen"); }
+static Ir seen(const Cg *cg, const Partials *p) {
+    return monoid_counted(cg, MONOID_SEEN, p->count);
+}
 
 void reduce_threads(Cg *cg, const Partials *p, int lanes, int warps, int block, Ir total) {
     for (int i = 0; i < p->n; i++) {
         const Partial *leader = &p->at[i];
         if (monoid_is_leader(p, i))
-            ir_let_as(cg, ir_compute(leader->e->type), monoid_word(cg, "own", leader),
-                      leader->value);
+            ir_define(cg, monoid_value(cg, MONOID_ALONE, leader), leader->value);
     }
     meet(cg, p, false, lanes, warps, block);
     for (int i = 0; i < p->n; i++) {
         const Partial *online = &p->at[i], *leader = &p->at[online->leader];
         if (!online->follow) continue;
         ir_scope(cg);
-        Ir own = monoid_name(cg, ir_compute(leader->e->type), "own", leader);
+        Ir own = monoid_value(cg, MONOID_ALONE, leader);
         ir_set(cg, online->value,
                monoid_fit(cg, online, online->value, (PartialLeader){own, seen(cg, p)},
                           (PartialLeader){leader->value, total ? total : ir_int(cg, 0)}));
@@ -127,14 +122,14 @@ static IrBase base_of(const Partial *p, bool positions) {
 }
 
 Ir reduce_array(const Cg *cg, const Partial *p, ReduceArrays of, bool positions) {
-    return ir_name(cg, ir_pointer(base_of(p, positions), of.space, false),
-                   array_name(cg, p, of, positions));
+    return monoid_variable(cg, of.what, positions, p->tensor,
+                           ir_pointer(base_of(p, positions), of.space, false));
 }
 
 /* Defines the pointer to an array of `base`, and then element `first` (NULL: 0) of it.  */
 static void place(Cg *cg, const Partial *p, ReduceArrays to, bool positions, Ir base, Ir first) {
     Ir from = ir_view(cg, ir_pointer(base_of(p, positions), to.space, false), base);
-    ir_let(cg, array_name(cg, p, to, positions), first ? ir_add(cg, from, first) : from);
+    ir_define(cg, reduce_array(cg, p, to, positions), first ? ir_add(cg, from, first) : from);
 }
 
 static Ir bytes_behind(const Cg *cg, Ir base, int64_t at) {
@@ -204,19 +199,23 @@ void reduce_put(Cg *cg, const Partials *p, int items, Ir only, ReduceArrays to, 
     for (int i = 0; i < p->n; i++) put(cg, &p->at[i], items, only, to, at);
 }
 
-/* What is at a pointer, as NAME: a value, or (n > 1) n neighbours.  */
-static void read(Cg *cg, const char *name, Ir from, int n) {
-    ir_let(cg, name, n > 1 ? ir_load(cg, from, n) : ir_element(cg, from, ir_int(cg, 0)));
+/* What is at a pointer: a value, or (n > 1) n neighbours.  */
+static Ir read(Cg *cg, const char *word, const Partial *p, Ir from, int n) {
+    if (p->tensor >= 0) word = cg_name(cg, word, p->tensor);
+    return ir_let(cg, word, n > 1 ? ir_load(cg, from, n) : ir_element(cg, from, ir_int(cg, 0)));
 }
 
-/* Parts of every reduction at element `at`, as x and y.  */
-static void read_partial(Cg *cg, const Partials *p, int n, ReduceArrays of, Ir at) {
+/* Parts of every reduction at element `at` come in.  */
+static void read_partial(Cg *cg, Partials *p, int n, ReduceArrays of, Ir at) {
     for (int i = 0; i < p->n; i++) {
-        const Partial *x = &p->at[i];
+        Partial *x = &p->at[i];
         for (int positions = 0; positions <= (x->where != NULL); positions++) {
-            const char *name = monoid_word(cg, positions ? "y" : "x", x);
-            if (n > 1) read(cg, name, ir_add(cg, reduce_array(cg, x, of, positions), at), n);
-            else ir_let(cg, name, array_at(cg, x, of, positions, at));
+            const char *word = positions ? "y" : "x";
+            Ir all = reduce_array(cg, x, of, positions);
+            Ir *in = positions ? &x->in_where : &x->in;
+            if (n > 1) *in = read(cg, word, x, ir_add(cg, all, at), n);
+            else *in = ir_let(cg, x->tensor < 0 ? word : cg_name(cg, word, x->tensor),
+                              ir_element(cg, all, at));
         }
     }
 }
@@ -230,37 +229,39 @@ static void join(Cg *cg, const Partials *p, Ir lane, bool begins) {
 }
 
 /* The same with the n neighbours that have been read.  */
-static void join_items(Cg *cg, const Partials *p, int n, bool begins) {
-    Ir v = ir_count(cg, "v", n, IR_UNROLL_ALL);
+static void join_items(Cg *cg, const Partials *p, Ir v, int n, bool begins) {
+    ir_count_of(cg, v, n, IR_UNROLL_ALL);
     join(cg, p, n > 1 ? v : NULL, begins);
     ir_close(cg);
 }
 
-void reduce_add(Cg *cg, const Partial *p, int n, Ir from) {
+void reduce_add(Cg *cg, const Partial *p, Ir v, int n, Ir from) {
     Partials one = {.at = {*p}, .n = 1};
-    read(cg, monoid_word(cg, "x", p), from, n);
-    join_items(cg, &one, n, false);
+    one.at[0].in = read(cg, "x", p, from, n);
+    join_items(cg, &one, v, n, false);
 }
 
 static void take_part(Cg *cg, const Partials *p, int items, const ReducePartial *partial,
                       bool begins) {
     int n = items;
+    Partials x = *p;
     if (items == 0) {
-        read_partial(cg, p, 0, partial->of, partial->at);
-        join(cg, p, NULL, begins);
+        read_partial(cg, &x, 0, partial->of, partial->at);
+        join(cg, &x, NULL, begins);
         return;
     }
     for (int i = 0; i < p->n; i++) n = per_access(n, te_dtype_bytes(te_reduced_type(p->at[i].e)));
     Ir part = ir_count(cg, "p", items / n, IR_UNROLL_ALL), by = ir_mul_n(cg, part, n);
-    Partials x = at_lane(cg, p, ir_add(cg, by, ir_name(cg, ir_type(IR_I32), "v")));
+    Ir v = ir_name(cg, ir_type(IR_I32), "v");
+    x = at_lane(cg, p, ir_add(cg, by, v));
     read_partial(cg, &x, n, partial->of, behind(cg, partial->of, partial->at, by));
-    join_items(cg, &x, n, begins);
+    join_items(cg, &x, v, n, begins);
     ir_close(cg);
 }
 
 void reduce_partial(Cg *cg, const Partials *p, int items, const ReducePartial *partial) {
-    Ir more = NULL;
-    if (monoid_counts(p)) more = ir_let_as(cg, p->count, "more", partial->elements);
+    Ir more = monoid_counts(p) ? monoid_counted(cg, MONOID_MORE, p->count) : NULL;
+    if (more) ir_define(cg, more, partial->elements);
     take_part(cg, p, items, partial, false);
     if (more) ir_update(cg, IR_ADD, seen(cg, p), more);
 }
@@ -268,14 +269,12 @@ void reduce_partial(Cg *cg, const Partials *p, int items, const ReducePartial *p
 void reduce_begin(Cg *cg, const Partials *p, int items, const ReducePartial *partial) {
     for (int i = 0; i < p->n; i++) monoid_room(cg, &p->at[i], items);
     take_part(cg, p, items, partial, true);
-    if (monoid_counts(p)) ir_variable(cg, p->count, "seen", partial->elements);
+    if (monoid_counts(p)) ir_declare(cg, seen(cg, p), partial->elements);
 }
-
-Ir reduce_part(const Cg *cg) { return ir_name(cg, ir_type(IR_I32), "s"); }
 
 void reduce_gather(Cg *cg, const Partials *p, int items, const ReducePartial *partial,
                    ReduceRange parts) {
-    Ir s = reduce_part(cg);
+    Ir s = parts.part;
     ir_loop(cg, s, parts.first, ir_lt(cg, s, parts.count),
             (IrNext){IR_ADD, ir_int(cg, parts.step)}, parts.under_way);
     for (int i = 0; i < p->n && parts.moves; i++)

@@ -4,10 +4,7 @@
  * Threads that all see what their leader has come to make their sums fit that once, and then add
  * plain sums; parts that come one by one are merged.
  *
- * A thread holds results as arrays of `held` neighbours, or (0) one of each.  Names in the text,
- * beside those of a Partial: own what a leader was for a thread alone, part (part_at) values
- * (positions) of a block's threads or warps, left (left_at) those in the workspace by slice or
- * block, s the number of one, more its elements.  */
+ * A thread holds results as arrays of `held` neighbours, or (0) one of each.  */
 #ifndef ROLLER_CODEGEN_REDUCE_REDUCE_H
 #define ROLLER_CODEGEN_REDUCE_REDUCE_H
 #include "codegen/reduce/monoid.h"
@@ -23,19 +20,16 @@ void reduce_threads(Cg *cg, const Partials *p, int lanes, int warps, int block, 
 
 /* Folds what another lane has of `from` into `to` where `test` holds (NULL: always).  */
 void reduce_lane(Cg *cg, const Partial *to, const Partial *from, IrOther other, Ir test);
-/* Gives each of `lanes` lanes what all up to it have, in their order: n neighbours, held with u;
- * `number`: the lane's.  */
-void reduce_scan(Cg *cg, const Partial *p, int lanes, int n, Ir number);
+/* Gives each of `lanes` lanes what all up to it have, in their order: n neighbours, of which u is
+ * at hand; `number`: the lane's.  */
+void reduce_scan(Cg *cg, const Partial *p, int lanes, Ir u, int n, Ir number);
 
-/* Arrays of partial results, STEM NAME and STEM_at NAME.  */
+/* Arrays of partial results.  */
 typedef struct {
-    const char *stem;
+    MonoidVariable what;
     IrSpace space;
     int apart;                /* accesses of so many threads lie between two of one; 0: none do */
 } ReduceArrays;
-static inline ReduceArrays reduce_named(const char *stem, IrSpace space) {
-    return (ReduceArrays){.stem = stem, .space = space};
-}
 /* Where n of each (rprog_partials) lie from the pointer `base` on, and then element `first` (NULL:
  * 0) of them.  */
 void reduce_arrays(Cg *cg, const Partials *p, ReduceArrays to, Ir base, int64_t n, Ir first);
@@ -45,9 +39,8 @@ void reduce_rooms(Cg *cg, const Partials *p, ReduceArrays to, const Layout *layo
 Ir reduce_array(const Cg *cg, const Partial *p, ReduceArrays of, bool positions);
 /* Leaves what is held there from element `at` on, where `only` holds (NULL: always).  */
 void reduce_put(Cg *cg, const Partials *p, int items, Ir only, ReduceArrays to, Ir at);
-/* Merges n neighbours at a pointer with what is held as element v of one reduction, whose name is
- * "".  */
-void reduce_add(Cg *cg, const Partial *p, int n, Ir from);
+/* Merges n neighbours at a pointer with what is held as element v of one reduction.  */
+void reduce_add(Cg *cg, const Partial *p, Ir v, int n, Ir from);
 
 /* A part of the results: its elements (asked for where means move), where it begins.  */
 typedef struct {
@@ -57,14 +50,13 @@ typedef struct {
 /* Merges a part with what is held; declares that as a part.  */
 void reduce_partial(Cg *cg, const Partials *p, int items, const ReducePartial *partial);
 void reduce_begin(Cg *cg, const Partials *p, int items, const ReducePartial *partial);
-/* Parts s < count, every `step`-th from `first` on, so many under way.  `moves`: the arrays are
+/* Parts `part` < count, every `step`-th from `first` on, so many under way.  `moves`: the arrays are
  * pointers that move by so much to each; NULL: they stay.  */
 typedef struct {
-    Ir first, count;
+    Ir part, first, count;
     int step, under_way;
     Ir moves;
 } ReduceRange;
-Ir reduce_part(const Cg *cg);             /* s */
 void reduce_gather(Cg *cg, const Partials *p, int items, const ReducePartial *partial,
                    ReduceRange parts);
 #endif

@@ -81,7 +81,7 @@ void column_place(Kernel *k) {
 
 /* ---- row groups ---- */
 
-static const ReduceArrays part = {.stem = "part", .space = IR_SHARED};
+static const ReduceArrays part = {.what = MONOID_PART, .space = IR_SHARED};
 
 /* Row groups meet in shared memory: all give their results to the first one, or, where that has no
  * room for as many, the upper half of those that are left gives them to the lower one.  */
@@ -92,7 +92,7 @@ void column_groups_place(Kernel *k) {
 }
 
 /* The row group at hand of a loop over them.  */
-static Ir group_of(const Kernel *k) { return ir_name(k->cg, ir_type(IR_I32), "u"); }
+static Ir group_of(const Kernel *k) { return k->walk.u; }
 
 void column_groups_halves(Kernel *k) {
     Cg *cg = k->cg;
@@ -149,7 +149,7 @@ void column_groups_add(Kernel *k, bool half) {
         add_half(k, &p);
         return;
     }
-    Ir u = ir_count(cg, "u", groups - 1, 1);
+    Ir u = ir_count_of(cg, k->walk.u, groups - 1, 1);
     Ir rows = ir_div(cg, rows_and(k, ir_sub(cg, ir_int(cg, groups - 2), u)), ir_int(cg, groups));
     reduce_partial(cg, &p, k->l->r->thread.extent[AX_M],
                    &(ReducePartial){part, rows, group_place(k, u)});
@@ -162,8 +162,8 @@ void column_groups_add(Kernel *k, bool half) {
 static Ir rows_of_slice(const Kernel *k) {
     const Cg *cg = k->cg;
     TeExtent rows = slice_of(k);
-    Ir slice = rows.expr ? ir_name(cg, ir_type(IR_I32), "slice") : cg_extent(cg, &rows);
-    Ir s = reduce_part(cg), first = ir_mul(cg, s, slice);
+    Ir slice = rows.expr ? k->walk.piece : cg_extent(cg, &rows);
+    Ir s = k->var.s, first = ir_mul(cg, s, slice);
     Ir end = ir_min(cg, ir_mul(cg, ir_add_n(cg, s, 1), slice), k->walk.length);
     return ir_max(cg, ir_sub(cg, end, first), ir_int(cg, 0));
 }
@@ -179,7 +179,7 @@ static ThreadMap column_map(const Kernel *k) {
     TeExtent rows = rows_of(k);
     Ir all = cg_extent(cg, &rows);
     return (ThreadMap){.group = column_group(k),
-                       .stem = "acc",
+                       .held = MONOID_HELD,
                        .items = k->at.vec,
                        .lane = column_any(k),
                        .count = IR_I32,
@@ -250,10 +250,10 @@ void column_sums_gather(Kernel *k) {
     k->walk.length = m.total;
     if (rows.expr && counts) {
         k->walk.length = named(k, "K", IR_I32, rows);
-        named(k, "slice", IR_I32, slice);
+        k->walk.piece = named(k, "slice", IR_I32, slice);
     }
     if (counts) m.elements = rows_of_slice(k);
-    m.at = slice_place(k, reduce_part(cg), place_taken(k, base_of(k), k->walk.at));
+    m.at = slice_place(k, k->var.s, place_taken(k, base_of(k), k->walk.at));
     reduction_combine(k, &m, &p);
     if (m.threads > 1) {
         ir_if(cg, ir_binary(cg, IR_EQ, k->walk.lane, ir_int(cg, 0)));

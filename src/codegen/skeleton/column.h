@@ -11,9 +11,9 @@ static inline const RowGroup *column_group(const Kernel *k) { return k->l->p->gr
 static inline int column_groups(const Kernel *k) { return rprog_threads_along(k->l->r, AX_K); }
 /* Of the thread's columns the one at hand.  */
 static inline Ir column_lane(const Kernel *k) { return elements_lane(k); }
-static inline Ir column_any(const Kernel *k) { return ir_name(k->cg, ir_type(IR_I32), "v"); }
+static inline Ir column_any(const Kernel *k) { return k->at.v; }
 /* What it holds of them, as arrays.  */
 static inline Partials column_partials(const Kernel *k, Ir lane) {
-    return monoid_pass(k->cg, column_group(k), 0, "acc", lane);
+    return monoid_pass(k->cg, column_group(k), 0, MONOID_HELD, lane);
 }
 #endif

@@ -4,18 +4,20 @@
 /* The walk down the columns of a thread, in steps of some rows.  What the leaders of online
  * reductions take of a step is kept until those have followed.  */
 
+static Ir taken_of(const Cg *cg, const Partial *leader) {
+    IrBase base = ir_compute(te_reduced_type(leader->e));
+    return monoid_variable(cg, MONOID_TAKEN, false, leader->tensor, ir_array_of(base));
+}
+
 /* The leader's element of the row at hand in a step of `deep`.  */
 static Ir taken(const Kernel *k, const Partial *leader, int deep, Ir lane) {
     const Cg *cg = k->cg;
-    Ir all = ir_name(cg, ir_array_of(ir_compute(te_reduced_type(leader->e))),
-                     monoid_word(cg, "e", leader));
-    Ir u = ir_name(cg, ir_type(IR_I32), "u");
-    if (deep > 1) lane = ir_add(cg, ir_mul_n(cg, u, k->at.vec), lane);
-    return ir_element(cg, all, lane);
+    if (deep > 1) lane = ir_add(cg, ir_mul_n(cg, k->walk.u, k->at.vec), lane);
+    return ir_element(cg, taken_of(cg, leader), lane);
 }
 
 static Ir open_rows(Kernel *k, int deep) {
-    return deep > 1 ? ir_count(k->cg, "u", deep, IR_UNROLL_ALL) : NULL;
+    return deep > 1 ? ir_count_of(k->cg, k->walk.u, deep, IR_UNROLL_ALL) : NULL;
 }
 
 static void close_rows(Kernel *k, int deep) {
@@ -79,7 +81,7 @@ static void follow(Kernel *k, int deep) {
     reduction_step(k, &p, deep, fold_half, deep);
     elements_close_lanes(k);
     if (monoid_counts(&p))
-        ir_update(k->cg, IR_ADD, ir_name(k->cg, ir_type(p.count), "seen"), ir_int(k->cg, deep));
+        ir_update(k->cg, IR_ADD, monoid_counted(k->cg, MONOID_SEEN, p.count), ir_int(k->cg, deep));
 }
 
 /* Steps of `deep` rows from `kk` on, while there are so many.  */
@@ -92,8 +94,7 @@ static void fold_steps(Kernel *k, int deep, Ir kk) {
              (IrNext){IR_ADD, ir_int(cg, deep * groups)}, 1);
     for (int i = 0; i < p.n; i++) {
         if (monoid_is_leader(&p, i))
-            ir_array(cg, ir_type(ir_compute(p.at[i].e->type)), monoid_word(cg, "e", &p.at[i]),
-                     deep * k->at.vec, 0, 0);
+            ir_declare_array(cg, taken_of(cg, &p.at[i]), deep * k->at.vec);
     }
     Ir u = open_rows(k, deep);
     Ir now = ir_let(cg, "k_now", u ? ir_add(cg, kk, ir_mul_n(cg, u, groups)) : kk);

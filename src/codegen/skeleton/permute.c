@@ -257,7 +257,7 @@ static void find_indices(Kernel *k, const BoxVector *place) {
                         : ir_as(cg, place_base(wide), p);
     }
     if (at->vec == 1 || te_extent_divisor(&s->index[at->order[0]].hi) % at->vec == 0) return;
-    ir_let_as(cg, place_base(wide), "at", number);
+    at->at = ir_let_as(cg, place_base(wide), "at", number);
     at->domain = true;
     at->domain_wide = wide;
 }

@@ -70,14 +70,14 @@ static void pointers(Kernel *k) {
     for (int n = 0; n < f->n_source; n++) {
         const RowSource *s = &f->source[n];
         Ir at = row_offset(k, &s->access, cg_tensor(cg, s->tensor));
-        ir_let(cg, ir_numbered(cg, "p", n), ir_const(cg, at));
+        k->row->source[n] = ir_let(cg, ir_numbered(cg, "p", n), ir_const(cg, at));
     }
     for (int i = 0; i < g->n; i++) {
         int t = cg->te->stmt[g->stmt[i]].tensor;
         if (g->role[i] != ROW_MAP || !elements_in_memory(k, t)) continue;
         Access x;
         row_write(k, i, &x);
-        ir_let(cg, cg_name(cg, "q", t), row_offset(k, &x, cg_tensor(cg, t)));
+        k->at.pointer[t] = ir_let(cg, cg_name(cg, "q", t), row_offset(k, &x, cg_tensor(cg, t)));
     }
 }
 
@@ -85,8 +85,8 @@ static void pointers(Kernel *k) {
 static void body(Kernel *k) {
     Cg *cg = k->cg;
     Walk *w = &k->walk;
-    Ir at = row_offset(k, &facts(k)->peel, NULL), vec = row_size(k, "VN");
     if (!row_ends(k)) return;
+    Ir at = row_offset(k, &facts(k)->peel, NULL), vec = product_size(k, 'V', AX_N);
     Ir last = ir_sub(cg, vec, ir_int(cg, 1));
     w->skip = ir_let_as(cg, IR_I32, "skip",
                         ir_binary(cg, IR_AND, ir_cast(cg, IR_I32, at ? at : ir_int(cg, 0)), last));
@@ -111,11 +111,11 @@ void row_constants(Kernel *k) {
     Walk *w = &k->walk;
     w->results = named(k, "M", p->extent[AX_M] > INT32_MAX, index_extent(cg->arena, &k->l->map, 0));
     w->length = named(k, "N", p->extent[AX_N] > INT32_MAX, row_columns(k));
-    ir_constant(cg, "BM", ir_int(cg, r->block.extent[AX_M]));
-    ir_constant(cg, "LN", ir_int(cg, rprog_row_threads(r)));
-    ir_constant(cg, "BN", ir_int(cg, r->block.extent[AX_N]));
-    ir_constant(cg, "TN", ir_int(cg, r->thread.extent[AX_N]));
-    ir_constant(cg, "VN", ir_int(cg, r->store_vec));
+    product_put_size(k, 'B', AX_M, r->block.extent[AX_M]);
+    product_put_size(k, 'L', AX_N, rprog_row_threads(r));
+    product_put_size(k, 'B', AX_N, r->block.extent[AX_N]);
+    product_put_size(k, 'T', AX_N, r->thread.extent[AX_N]);
+    product_put_size(k, 'V', AX_N, r->store_vec);
     if (r->keep == KEEP_SHARED || r->keep == KEEP_FLAT) kernel_smem(k, 128);
 }
 
@@ -147,7 +147,7 @@ static void place_own(Kernel *k) {
     Ir lanes = ir_number(cg, IR_U32, rprog_row_threads(r));
     w->tid = ir_let_as(cg, IR_I32, "tid", ir_thread(cg));
     w->lane = ir_let_as(cg, IR_I32, "lane", ir_rem(cg, w->tid, lanes));
-    Ir first = ir_mul(cg, ir_as(cg, base, ir_block(cg, 0)), row_size(k, "BM"));
+    Ir first = ir_mul(cg, ir_as(cg, base, ir_block(cg, 0)), product_size(k, 'B', AX_M));
     w->at = w->read = ir_let_as(cg, base, "m", ir_add(cg, first, ir_div(cg, w->tid, lanes)));
     if (row_ragged(k))
         w->read = ir_let_as(cg, base, "row", ir_min(cg, w->at, ir_add_n(cg, w->results, -1)));
@@ -173,6 +173,7 @@ static void place_steps(Kernel *k) {
 }
 
 void row_place(Kernel *k, bool stores) {
+    k->row = ARENA_NEW(k->cg->arena, RowAt);
     const TeStmt *frame = frame_of(k);
     const Problem *p = k->l->p;
     ir_note(k->cg, "rows");
@@ -188,18 +189,6 @@ void row_place(Kernel *k, bool stores) {
 }
 
 /* ---- kept in shared memory ---- */
-
-Ir row_held(const Kernel *k, int n) {
-    const Cg *cg = k->cg;
-    IrBase base = ir_storage(cg->te->tensor[facts(k)->source[n].tensor].dtype);
-    return ir_name(cg, ir_pointer(base, IR_SHARED, false), ir_numbered(cg, "h", n));
-}
-
-static Ir source(const Kernel *k, int n) {
-    const Cg *cg = k->cg;
-    IrBase base = ir_storage(cg->te->tensor[facts(k)->source[n].tensor].dtype);
-    return ir_name(cg, ir_pointer(base, IR_GLOBAL, true), ir_numbered(cg, "p", n));
-}
 
 /* Copies `width` elements at once.  */
 static void copy(Kernel *k, Ir to, Ir from, int width, bool async) {
@@ -223,9 +212,9 @@ static Ir open_row(Kernel *k) {
     const Walk *w = &k->walk;
     bool ends = row_ends(k);
     Ir at = ir_name(cg, ir_type(IR_I32), ends ? "at" : "col");
-    ir_loop(cg, at, ir_mul(cg, w->lane, row_size(k, "VN")),
+    ir_loop(cg, at, ir_mul(cg, w->lane, product_size(k, 'V', AX_N)),
             ir_both(cg, is_row(k), ir_lt(cg, at, ends ? w->body : w->length)),
-            (IrNext){IR_ADD, ir_mul(cg, row_size(k, "LN"), row_size(k, "VN"))}, 4);
+            (IrNext){IR_ADD, ir_mul(cg, product_size(k, 'L', AX_N), product_size(k, 'V', AX_N))}, 4);
     return ends ? ir_let_as(cg, IR_I32, "col", ir_add(cg, w->head, at)) : at;
 }
 
@@ -236,8 +225,8 @@ static void copy_row(Kernel *k, int n, int width, bool async) {
     Ir col = open_row(k);
     if (accesses > 1)
         col = ir_add(cg, col, ir_mul_n(cg, ir_count(cg, "f", accesses, IR_UNROLL_ALL), width));
-    Ir from = ir_add_parts(cg, source(k, n), ir_mul(cg, col, ir_int(cg, s->step)));
-    copy(k, ir_add_parts(cg, row_held(k, n), col), from, width, async);
+    Ir from = ir_add_parts(cg, k->row->source[n], ir_mul(cg, col, ir_int(cg, s->step)));
+    copy(k, ir_add_parts(cg, k->row->held[n], col), from, width, async);
     if (accesses > 1) ir_close(cg);
     ir_close(cg);
 }
@@ -246,7 +235,7 @@ static void copy_row(Kernel *k, int n, int width, bool async) {
 static Ir range_end(Kernel *k) {
     Cg *cg = k->cg;
     const Walk *w = &k->walk;
-    Ir rows = row_size(k, "BM"), all = ir_mul(cg, rows, w->length);
+    Ir rows = product_size(k, 'B', AX_M), all = ir_mul(cg, rows, w->length);
     if (!row_ragged(k)) return all;
     Ir first = ir_mul(cg, ir_cast(cg, IR_I64, ir_block(cg, 0)), rows);
     Ir left = ir_mul(cg, ir_sub(cg, w->results, first), w->length);
@@ -270,14 +259,14 @@ static void copy_range(Kernel *k, int n, bool async) {
     const Walk *w = &k->walk;
     const RowSource *s = &facts(k)->source[n];
     int vec = BYTES / s->bytes, threads = k->l->launch.block[0];
-    Ir rows = ir_mul(cg, row_size(k, "BM"), w->length);
+    Ir rows = ir_mul(cg, product_size(k, 'B', AX_M), w->length);
     ir_scope(cg);
     Ir from = ir_add(cg, cg_tensor(cg, s->tensor),
                      ir_mul(cg, ir_cast(cg, IR_I64, ir_block(cg, 0)), rows));
     from = ir_add(cg, from, ir_int(cg, s->access.offset.c));
     from = ir_let(cg, "from", ir_const(cg, from));
-    Ir row = ir_div(cg, w->tid, row_size(k, "LN"));
-    Ir to = ir_let(cg, "to", ir_sub(cg, row_held(k, n), ir_mul(cg, row, w->length)));
+    Ir row = ir_div(cg, w->tid, product_size(k, 'L', AX_N));
+    Ir to = ir_let(cg, "to", ir_sub(cg, k->row->held[n], ir_mul(cg, row, w->length)));
     Ir live = range_end(k), at = ir_name(cg, ir_type(IR_I32), "at");
     ir_loop(cg, at, ir_mul_n(cg, w->tid, vec), ir_binary(cg, IR_LE, at, ir_add_n(cg, live, -vec)),
             (IrNext){IR_ADD, ir_int(cg, threads * vec)}, 4);
@@ -292,11 +281,12 @@ void row_hold(Kernel *k, const Node *x) {
     const RowSource *s = &facts(k)->source[x->of];
     const Room *room = rprog_room(k->l->layout, ROOM_ROWS, x->of);
     bool flat = k->l->r->keep == KEEP_FLAT;
-    Ir row = ir_div(cg, k->walk.tid, row_size(k, "LN"));
-    Ir held = row_held(k, x->of);
-    Ir at = smem_at(cg, (IrBase)held->type.base, false, ir_int(cg, room->at));
+    Ir row = ir_div(cg, k->walk.tid, product_size(k, 'L', AX_N));
+    IrBase base = ir_storage(cg->te->tensor[s->tensor].dtype);
+    Ir at = smem_at(k, base, false, ir_int(cg, room->at));
     at = ir_add(cg, at, ir_mul_n(cg, row, room->row / s->bytes));
-    ir_let(cg, held->name->word, row_ends(k) ? ir_add(cg, at, k->walk.skip) : at);
+    k->row->held[x->of] = ir_let(cg, ir_numbered(cg, "h", x->of),
+                                 row_ends(k) ? ir_add(cg, at, k->walk.skip) : at);
     if (s->made) return;
     if (flat) copy_range(k, x->of, x->mover >= 0);
     else copy_row(k, x->of, rprog_row_copy_width(k->l->p, k->l->r, x->of), x->mover >= 0);

@@ -4,11 +4,18 @@
  * as (row), lane its number among the row's threads; steps first to end; step the one at hand,
  * piece the first column of the vector at hand (col).  Where rows have ends, their vectors are the
  * `body` columns from column head on, which is the first that is aligned, skip elements before the
- * row another would be.  Other names: u the vector of a step, p sources, q outputs and h kept rows
- * as pointers, by number.  */
+ * row another would be.   */
 #ifndef ROLLER_CODEGEN_SKELETON_ROW_H
 #define ROLLER_CODEGEN_SKELETON_ROW_H
 #include "codegen/skeleton/skeleton.h"
+
+/* Of a kernel over rows, by the number of a source or a kept value: of a row, and of its ends.  */
+typedef struct RowAt {
+    Ir source[ROW_MAX_SOURCES], held[ROW_MAX_SOURCES];        /* a source's row in memory, and */
+                                                              /* in shared memory */
+    Ir loaded[2][ROW_MAX_SOURCES], wide[2][ROW_MAX_SOURCES];  /* vectors; kept as f32 */
+    Ir value[2][ROW_MAX_STMTS];
+} RowAt;
 
 /* row.c: rows of the block and what is kept of them.  */
 void row_constants(Kernel *k);
@@ -20,11 +27,6 @@ TeExtent row_columns(const Kernel *k);
 bool row_loops(const Kernel *k);          /* over steps */
 bool row_wide(const Kernel *k);           /* columns need 64 bits */
 IrBase row_base(const Kernel *k);         /* the type that counts them */
-/* Constants: BM rows of a block, LN threads of a row; BN columns of a step, TN of them a thread's,
- * VN at once.  */
-static inline Ir row_size(const Kernel *k, const char *name) {
-    return ir_name(k->cg, ir_type(IR_I32), name);
-}
 bool row_ends(const Kernel *k);           /* vectors begin at the first aligned column */
 /* The write of statement i of the group over the frame's indices.  */
 void row_write(const Kernel *k, int i, Access *x);
@@ -40,12 +42,11 @@ int row_accesses(const Kernel *k, const RowSource *s);    /* ... so many of them
 /* The vector with element v of a source, in the registers that have it; an element of it.  */
 Ir row_vector(const Kernel *k, int n);
 Ir row_vector_lane(const Kernel *k, const RowSource *s, Ir vector);
-/* The name of the array of value n (RowFacts.value), or that of the ends.  */
+/* The word of the array of value n (RowFacts.value), or of that of the ends.  */
 const char *row_value(const Kernel *k, int n);
 void row_declare(Kernel *k, int n);       /* registers of source n, */
 void row_load(Kernel *k, int n);          /* loads into them for vector u, and element v of it */
 Ir row_element(const Kernel *k, int n);
-Ir row_held(const Kernel *k, int n);      /* where shared memory has the row of source n */
 void row_widen(Kernel *k, int n, int pass);              /* what it is kept as, at its first pass */
 /* row_divide.c: does a pass divide by values of the row, that is, multiply by their reciprocals;
  * does that depend on what is divided?  */

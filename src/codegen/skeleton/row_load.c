@@ -1,3 +1,4 @@
+#include "codegen/block/product.h"
 #include "codegen/skeleton/row.h"
 
 /* What is read at neighbouring columns: which of it waits where, and its loads.  */
@@ -45,30 +46,21 @@ static bool is_widened(const Kernel *k, const RowSource *s) {
     return row_in_registers(k, s) && !s->made && te_dtype_compute(t) == TE_F32 && t != TE_F32;
 }
 
-/* Its vectors, in an array; a vector of one is an element.  */
-static Ir array_of(const Kernel *k, int n) {
-    const RowSource *s = &facts(k)->source[n];
-    IrType type = ir_vector(ir_storage(k->cg->te->tensor[s->tensor].dtype), row_width(k, s));
-    type.rank = 1;
-    return ir_name(k->cg, type, ir_numbered(k->cg, k->at.ends ? "y" : "x", n));
-}
-
-static Ir wide_array(const Kernel *k, int n) {
-    const char *stem = k->at.ends ? "narrow" : "wide";
-    return ir_name(k->cg, ir_array_of(IR_F32), ir_numbered(k->cg, stem, n));
-}
-
-static void declare(Kernel *k, Ir array, int n) {
-    IrType type = array->type;
-    type.rank = 0;
-    ir_array(k->cg, type, array->name->word, n, 0, 0);
-}
+/* Its vectors, in an array (a vector of one is an element), and as f32.  */
+static Ir array_of(const Kernel *k, int n) { return k->row->loaded[k->at.ends][n]; }
+static Ir wide_array(const Kernel *k, int n) { return k->row->wide[k->at.ends][n]; }
 
 void row_declare(Kernel *k, int n) {
+    Cg *cg = k->cg;
     const RowSource *s = &facts(k)->source[n];
+    bool ends = k->at.ends;
     int accesses = row_accesses(k, s) * (row_is_array(k, s) ? row_vectors(k) : 1);
-    declare(k, array_of(k, n), accesses);
-    if (is_widened(k, s)) declare(k, wide_array(k, n), k->l->r->thread.extent[AX_N]);
+    IrType type = ir_vector(ir_storage(cg->te->tensor[s->tensor].dtype), row_width(k, s));
+    k->row->loaded[ends][n] = ir_array(cg, type, ir_numbered(cg, ends ? "y" : "x", n), accesses,
+                                       0, 0);
+    if (!is_widened(k, s)) return;
+    const char *word = ir_numbered(cg, ends ? "narrow" : "wide", n);
+    k->row->wide[ends][n] = ir_array(cg, ir_type(IR_F32), word, k->l->r->thread.extent[AX_N], 0, 0);
 }
 
 /* ---- loads ---- */
@@ -77,7 +69,7 @@ void row_declare(Kernel *k, int n) {
 static Ir vector_at(const Kernel *k, int64_t each) {
     const Cg *cg = k->cg;
     if (row_vectors(k) == 1) return ir_int(cg, 0);
-    return ir_mul_n(cg, ir_name(cg, ir_type(IR_I32), "u"), each);
+    return ir_mul_n(cg, k->walk.u, each);
 }
 
 /* What column `col` of the row is multiplied to in a source.  */
@@ -90,11 +82,8 @@ static Ir stepped(const Kernel *k, const RowSource *s, Ir col) {
 }
 
 static Ir pointer_of(const Kernel *k, int n) {
-    const Cg *cg = k->cg;
-    const RowSource *s = &facts(k)->source[n];
-    if (row_in_shared(k, s)) return row_held(k, n);
-    IrBase base = ir_storage(cg->te->tensor[s->tensor].dtype);
-    return ir_name(cg, ir_pointer(base, IR_GLOBAL, true), ir_numbered(cg, "p", n));
+    bool shared = row_in_shared(k, &facts(k)->source[n]);
+    return shared ? k->row->held[n] : k->row->source[n];
 }
 
 void row_load(Kernel *k, int n) {
@@ -151,7 +140,7 @@ void row_widen(Kernel *k, int n, int pass) {
     const RowSource *s = &facts(k)->source[n];
     bool first = !(s->passes & (((uint64_t)1 << pass) - 1)), several = k->l->r->store_vec > 1;
     if (!is_widened(k, s) || !first || !row_is_read(s, pass)) return;
-    if (several) ir_for(k->cg, "v", ir_int(k->cg, 0), row_size(k, "VN"), 1, IR_UNROLL_ALL);
+    if (several) ir_for_of(k->cg, k->at.v, ir_int(k->cg, 0), product_size(k, 'V', AX_N), 1, IR_UNROLL_ALL);
     ir_set(k->cg, widened_at(k, n), stored_element(k, n));
     if (several) ir_close(k->cg);
 }

@@ -1,4 +1,5 @@
 #include "codegen/elements/reduction.h"
+#include "codegen/block/product.h"
 #include "codegen/skeleton/row.h"
 #include "codegen/expr/sizes.h"
 
@@ -11,7 +12,7 @@ static const TeStmt *statement(const Kernel *k, int i) {
 }
 
 Partials row_partials(const Kernel *k, int pass) {
-    return monoid_pass(k->cg, facts(k)->group, pass, "acc", NULL);
+    return monoid_pass(k->cg, facts(k)->group, pass, MONOID_HELD, NULL);
 }
 
 bool row_makes(const Kernel *k, int tensor, int pass) {
@@ -23,7 +24,7 @@ bool row_makes(const Kernel *k, int tensor, int pass) {
 }
 
 static Ir columns_of_step(const Kernel *k, Ir step) {
-    return ir_mul(k->cg, step, row_size(k, "BN"));
+    return ir_mul(k->cg, step, product_size(k, 'B', AX_N));
 }
 
 /* The columns of a row's ends, which one slice has: that of which `first` says so.  */
@@ -52,7 +53,7 @@ static Ir count_of_block(const Kernel *k) {
 static Ir count_of_slice(const Kernel *k) {
     const Cg *cg = k->cg;
     TeExtent slice = index_slice(cg->arena, &k->l->map, 1, k->l->r->split);
-    Ir columns = ir_as(cg, IR_I64, size_value(cg, slice)), s = reduce_part(cg);
+    Ir columns = ir_as(cg, IR_I64, size_value(cg, slice)), s = k->var.s;
     Ir end = ir_min(cg, ir_mul(cg, ir_add_n(cg, s, 1), columns),
                     ir_as(cg, IR_I64, columns_of_vectors(k)));
     Ir own = ir_max(cg, ir_sub(cg, end, ir_mul(cg, s, columns)), ir_number(cg, IR_I64, 0));
@@ -65,7 +66,7 @@ static ThreadMap row_map(const Kernel *k) {
     int64_t split = k->l->r->split;
     bool none = k->l->p->extent[AX_N] == 0 || row_columns(k).expr;
     return (ThreadMap){.group = facts(k)->group,
-                       .stem = "acc",
+                       .held = MONOID_HELD,
                        .count = row_base(k),
                        .threads = rprog_row_threads(k->l->r),
                        .block = k->l->r->threads,
@@ -77,7 +78,7 @@ static ThreadMap row_map(const Kernel *k) {
                        .only = row_leads(k),
                        .rank = w->lane,
                        .n_partial = ir_int(cg, split),
-                       .at = reduce_part(cg),
+                       .at = k->var.s,
                        .elements = split > 1 ? count_of_slice(k) : NULL,
                        .under_way = RPROG_PARTIALS};
 }

@@ -1,4 +1,5 @@
 #include "codegen/elements/reduction.h"
+#include "codegen/block/product.h"
 #include "codegen/skeleton/row.h"
 
 /* One pass over the columns of a row: loads, statements at each element, stores.  */
@@ -9,26 +10,26 @@ static bool runs(const Kernel *k, int i, int pass) { return facts(k)->eval[i] >>
 
 /* The number of vector u (or end) of a thread, among those of the row or the step.  */
 static Ir number_of(const Kernel *k, Ir u) {
-    return ir_add(k->cg, ir_mul(k->cg, u, row_size(k, "LN")), k->walk.lane);
+    return ir_add(k->cg, ir_mul(k->cg, u, product_size(k, 'L', AX_N)), k->walk.lane);
 }
 
 /* The first column of the step; NULL: 0.  */
 static Ir step_column(const Kernel *k) {
-    return row_loops(k) ? ir_mul(k->cg, k->walk.step, row_size(k, "BN")) : NULL;
+    return row_loops(k) ? ir_mul(k->cg, k->walk.step, product_size(k, 'B', AX_N)) : NULL;
 }
 
 /* The first column of vector u.  */
 static Ir first_column(const Kernel *k, Ir u) {
     const Cg *cg = k->cg;
-    return ir_sum(cg, step_column(k), ir_mul(cg, number_of(k, u), row_size(k, "VN")));
+    return ir_sum(cg, step_column(k), ir_mul(cg, number_of(k, u), product_size(k, 'V', AX_N)));
 }
 
 /* The same in 64 bits: a thread's place, once, and a number of the instruction.  */
 static Ir place_and_number(const Kernel *k, Ir u) {
     const Cg *cg = k->cg;
-    Ir vec = row_size(k, "VN");
+    Ir vec = product_size(k, 'V', AX_N);
     Ir first = ir_sum(cg, step_column(k), ir_mul(cg, k->walk.lane, vec));
-    Ir all = ir_cast(cg, IR_I64, ir_mul(cg, row_size(k, "LN"), vec));
+    Ir all = ir_cast(cg, IR_I64, ir_mul(cg, product_size(k, 'L', AX_N), vec));
     return ir_add(cg, first, ir_mul(cg, u, all));
 }
 
@@ -68,7 +69,7 @@ static Ir place_vector(Kernel *k, Ir u) {
 /* Opens the loop over a thread's vectors, or columns of a row's ends.  */
 static void open_vectors(Kernel *k) {
     Cg *cg = k->cg;
-    Ir u = ir_count(cg, "u", row_vectors(k), IR_UNROLL_ALL);
+    Ir u = ir_count_of(k->cg, k->walk.u, row_vectors(k), IR_UNROLL_ALL);
     Ir inside = place_vector(k, u);
     Ir row = row_ragged(k) ? test_of(k, k->walk.at, k->walk.results) : NULL;
     Ir test = ir_both(cg, row, inside);
@@ -94,11 +95,9 @@ static void give_sources(Kernel *k, int i, int pass) {
 /* The place of value n at the element.  */
 static Ir value_at(const Kernel *k, int n) {
     const Cg *cg = k->cg;
-    const RowValue *v = &facts(k)->value[n];
-    IrType type = ir_array_of(ir_compute(v->expr[v->maker]->type));
-    Ir u = ir_name(cg, ir_type(IR_I32), "u"), at = elements_lane(k);
+    Ir u = k->walk.u, at = elements_lane(k);
     if (row_vectors(k) > 1) at = ir_add(cg, ir_mul_n(cg, u, k->at.vec), at);
-    return ir_element(cg, ir_name(cg, type, row_value(k, n)), at);
+    return ir_element(cg, k->row->value[k->at.ends][n], at);
 }
 
 /* Makes the values that begin with this pass, and gives what there is of them.  */
@@ -163,7 +162,7 @@ static Output output_of(const Kernel *k, int i, int pass) {
 static void open_lanes(Kernel *k) {
     Cg *cg = k->cg;
     const TeStmt *frame = &cg->te->stmt[facts(k)->group->frame];
-    if (k->at.vec > 1) ir_for(cg, "v", ir_int(cg, 0), row_size(k, "VN"), 1, IR_UNROLL_ALL);
+    if (k->at.vec > 1) ir_for_of(cg, k->at.v, ir_int(cg, 0), product_size(k, 'V', AX_N), 1, IR_UNROLL_ALL);
     else ir_scope(cg);
     for (int i = 0; i < frame->n_left; i++) k->at.lane_index[i] = k->at.index[i];
     place_axis(k, 1, ir_add(cg, k->walk.piece, elements_lane(k)), row_wide(k), k->at.lane_index,
@@ -202,7 +201,7 @@ static void store(Kernel *k, int i, const Output *o) {
     }
     TeDtype dtype = cg->te->tensor[t].dtype;
     const char *put = o->width > 1 ? cg_store(cg, dtype, o->pairs) : NULL;
-    Ir to = ir_name(cg, ir_pointer(ir_storage(dtype), IR_GLOBAL, false), cg_name(cg, "q", t));
+    Ir to = k->at.pointer[t];
     Ir at = ir_mul(cg, k->walk.piece, cg_int(cg, TE_I64, step));
     if (!store_vector(k, stmt, o, put, to, at)) store_columns(k, t, to, step);
 }
@@ -215,12 +214,12 @@ static void retain(Kernel *k, int n) {
     Ir out = k->at.out[s->tensor];
     if (row_in_shared(k, s)) {
         Ir p = ir_count(cg, "p", accesses, IR_UNROLL_ALL), by = ir_mul_n(cg, p, width);
-        ir_store(cg, NULL, width, ir_add_parts(cg, row_held(k, n), ir_add(cg, k->walk.piece, by)),
+        ir_store(cg, NULL, width, ir_add_parts(cg, k->row->held[n], ir_add(cg, k->walk.piece, by)),
                  ir_add(cg, out, by));
         ir_close(cg);
     } else if (row_in_registers(k, s)) {
-        Ir all = k->at.ends ? ir_int(cg, 1) : row_size(k, "VN");
-        Ir v = ir_for(cg, "v", ir_int(cg, 0), all, 1, IR_UNROLL_ALL);
+        Ir all = k->at.ends ? ir_int(cg, 1) : product_size(k, 'V', AX_N);
+        Ir v = ir_for_of(cg, k->at.v, ir_int(cg, 0), all, 1, IR_UNROLL_ALL);
         ir_set(cg, row_vector_lane(k, s, row_vector(k, n)), ir_element(cg, out, v));
         ir_close(cg);
     }
@@ -238,6 +237,7 @@ static void evaluate_lanes(Kernel *k, const Lanes *x) {
     open_lanes(k);
     give_values(k, x->pass);
     elements_statements(k, facts(k)->group, mask_of(k, x->pass, x->online), x->partials, x->out);
+    elements_forget(k, facts(k)->group);
     ir_close(k->cg);
 }
 
@@ -246,7 +246,7 @@ static void tested_lanes(Kernel *k, const Lanes *x) {
     Cg *cg = k->cg;
     const Ir *inverse = k->at.inverse;
     int given = k->at.n_vector;
-    Ir near = ir_variable(cg, IR_BOOL, "near", ir_name(cg, ir_type(IR_BOOL), "divides"));
+    Ir near = ir_variable(cg, IR_BOOL, "near", k->walk.divides);
     open_lanes(k);
     give_values(k, x->pass);
     row_test_dividends(k, x->pass, near);
@@ -270,7 +270,7 @@ static void compute(Kernel *k, const Partials *p, int pass, bool online) {
     open_vectors(k);
     k->at.vec = k->l->r->store_vec;
     if (!online && monoid_counts(p))
-        ir_update(cg, IR_ADD, ir_name(cg, ir_type(IR_I32), "fresh"), ir_int(cg, k->at.vec));
+        ir_update(cg, IR_ADD, monoid_counted(cg, MONOID_FRESH, IR_I32), ir_int(cg, k->at.vec));
     for (int n = 0; n < f->n_source; n++) {
         if (!row_is_read(&f->source[n], pass) || row_is_array(k, &f->source[n])) continue;
         row_declare(k, n);
@@ -303,8 +303,9 @@ static void declare_kept(Kernel *k, int pass) {
     for (int n = 0; n < f->n_value && rprog_row_keeps_values(k->l->r); n++) {
         const RowValue *v = &f->value[n];
         if (v->pass == pass)
-            ir_array(k->cg, ir_type(ir_compute(v->expr[v->maker]->type)), row_value(k, n),
-                     k->l->r->thread.extent[AX_N], 0, 0);
+            k->row->value[k->at.ends][n] =
+                ir_array(k->cg, ir_type(ir_compute(v->expr[v->maker]->type)), row_value(k, n),
+                         k->l->r->thread.extent[AX_N], 0, 0);
     }
     for (int n = 0; n < f->n_source; n++) {
         const RowSource *s = &f->source[n];
@@ -345,7 +346,7 @@ static void evaluate(Kernel *k, int pass) {
     ir_scope(k->cg);
     Ir test = row_invert(k, pass, inverse);
     bool tested = row_tests_dividends(k, pass);
-    if (tested) ir_let_as(k->cg, IR_BOOL, "divides", test);
+    if (tested) k->walk.divides = ir_let_as(k->cg, IR_BOOL, "divides", test);
     else ir_if(k->cg, test);
     k->at.inverse = inverse;
     evaluate_step(k, pass);

@@ -11,8 +11,8 @@ static bool is_wide(const Kernel *k) {
 
 static TeExtent walk_of(const Kernel *k) { return index_extent(k->cg->arena, &k->l->map, 1); }
 
-Partial scan_partial(const Kernel *k, const char *stem, Ir lane) {
-    return monoid_pass(k->cg, k->l->p->group->columns, 0, stem, lane).at[0];
+Partial scan_partial(const Kernel *k, MonoidVariable held, Ir lane) {
+    return monoid_pass(k->cg, k->l->p->group->columns, 0, held, lane).at[0];
 }
 
 void scan_copy(Kernel *k, const Partial *to, const Partial *from) {
@@ -89,7 +89,8 @@ static void start_elements(Kernel *k) {
     at->n_order = at->n_vector = 0;
     at->domain = v->down;
     at->domain_wide = is_wide(k);
-    place_axis(k, 0, k->walk.at, is_wide(k), at->index, at->wide);
+    at->at = k->walk.at;
+    place_axis(k, 0, at->at, is_wide(k), at->index, at->wide);
     if (!v->down) at->order[at->n_order++] = v->of.index;
     for (int i = v->out.n - 1; i >= 0 && v->down; i--) {
         if (v->out.digit[i].extent != 1) at->order[at->n_order++] = v->out.index[i];
@@ -104,11 +105,11 @@ void scan_place(Kernel *k) {
     w->results = named(k, "TOTAL", base_of(k), index_extent(cg->arena, &k->l->map, 0));
     (scan_view(k)->down ? place_down : place_along_walk)(k);
     place_slice(k);
-    if (scan_carries(k->l->p, r)) w->base = scan_name(k, "base");
+    if (scan_carries(k->l->p, r)) w->base = ir_name(cg, ir_type(IR_I32), "base");
     else w->base = ir_constant(cg, "base", ir_int(cg, 0));
     if (k->l->kind == KERNEL_SCAN && rprog_scan_meets(k->l->p, r) > 1) {
-        Partials p = monoid_pass(cg, k->l->p->group->columns, 0, "acc", NULL);
-        reduce_rooms(cg, &p, reduce_named("met", IR_SHARED), k->l->layout, kernel_smem(k, 128));
+        Partials p = monoid_pass(cg, k->l->p->group->columns, 0, MONOID_HELD, NULL);
+        reduce_rooms(cg, &p, (ReduceArrays){.what = MONOID_MET, .space = IR_SHARED}, k->l->layout, kernel_smem(k, 128));
     }
     start_elements(k);
     ir_simple(cg, IR_STMT_BLANK);
@@ -143,7 +144,7 @@ static int open_vectors(Kernel *k) {
     const ScanView *v = scan_view(k);
     int vec = k->l->r->store_vec, along = v->of.index;
     int step = v->down ? 1 : rprog_scan_lanes(k->l->p, k->l->r) * vec;
-    Ir u = ir_count(cg, "u", scan_vectors(k), IR_UNROLL_ALL);
+    Ir u = ir_count_of(cg, k->walk.u, scan_vectors(k), IR_UNROLL_ALL);
     Ir own = ir_add(cg, w->base, w->own);
     w->piece = ir_let(cg, "pos", ir_add(cg, own, ir_mul_n(cg, u, step)));
     Ir test = vector_test(k), back = ir_sub(cg, w->length, ir_int(cg, v->down ? 1 : vec));
@@ -159,7 +160,7 @@ static int open_vectors(Kernel *k) {
 static Ir place_of(const Kernel *k) {
     const Cg *cg = k->cg;
     int vec = k->l->r->store_vec;
-    Ir u = scan_name(k, "u"), v = scan_name(k, "v");
+    Ir u = k->walk.u, v = k->at.v;
     if (vec == 1) return u;
     if (scan_view(k)->of.reversed && !scan_view(k)->down) v = ir_sub(cg, ir_int(cg, vec - 1), v);
     return ir_add(cg, ir_mul_n(cg, u, vec), v);
@@ -170,7 +171,7 @@ static void fold_vectors(Kernel *k, bool each) {
     Cg *cg = k->cg;
     const TeExpr *term = scan_view(k)->of.term;
     Ir lane = scan_items(k) == 0 ? NULL : elements_lane(k);
-    Partial x = scan_partial(k, "acc", each ? place_of(k) : lane);
+    Partial x = scan_partial(k, MONOID_HELD, each ? place_of(k) : lane);
     int stmt = k->l->p->group->root, open = open_vectors(k);
     elements_load_vectors(k, stmt, term);
     elements_open_lanes(k);
@@ -191,8 +192,8 @@ static void fold_vectors(Kernel *k, bool each) {
 void scan_fold(Kernel *k) {
     Cg *cg = k->cg;
     bool each = k->l->kind == KERNEL_SCAN;
-    Partials p = monoid_pass(cg, k->l->p->group->columns, 0, "acc",
-                             scan_items(k) || each ? scan_name(k, "u") : NULL);
+    Partials p = monoid_pass(cg, k->l->p->group->columns, 0, MONOID_HELD,
+                             scan_items(k) || each ? k->walk.u : NULL);
     ir_note(cg, each ? "terms: one for each element" : "fold: the elements of the slice");
     reduce_clear(cg, &p, each ? scan_vectors(k) * k->l->r->store_vec : scan_items(k));
     if (!each) scan_open_steps(k);
@@ -203,7 +204,7 @@ void scan_fold(Kernel *k) {
 
 void scan_elements(Kernel *k) {
     ir_note(k->cg, "elements: %d at a time", k->at.vec);
-    Partial x = scan_partial(k, "acc", place_of(k));
+    Partial x = scan_partial(k, MONOID_HELD, place_of(k));
     k->at.open = open_vectors(k);
     k->at.root = monoid_result(&x);
     k->at.root_type = kernel_root(k)->rhs->type;
@@ -221,10 +222,10 @@ static void map_down(const Kernel *k, ThreadMap *m) {
     Ir last = ir_sub(cg, w->results, ir_int(cg, vec));
     Ir at = index_ragged(&k->l->map, 0) ? ir_min(cg, w->at, last) : w->at;
     m->items = vec;
-    m->lane = scan_name(k, "v");
+    m->lane = k->at.v;
     m->own = ir_add(cg, ir_mul(cg, slice, w->results), w->at);
     m->n_partial = ir_mul(cg, ir_cast(cg, IR_I32, ir_block(cg, 1)), ir_int(cg, groups));
-    m->at = ir_add(cg, ir_mul(cg, ir_cast(cg, IR_I64, reduce_part(cg)), w->results), at);
+    m->at = ir_add(cg, ir_mul(cg, ir_cast(cg, IR_I64, k->var.s), w->results), at);
 }
 
 static void map_along(const Kernel *k, ThreadMap *m) {
@@ -238,15 +239,15 @@ static void map_along(const Kernel *k, ThreadMap *m) {
     m->own = ir_block(cg, 1);
     m->only = ir_both(cg, first, ragged ? is_result(k) : NULL);
     m->n_partial = ir_cast(cg, IR_I32, ir_block(cg, 1));
-    m->at = reduce_part(cg);
+    m->at = k->var.s;
     m->rank = w->lane;
 }
 
-static ThreadMap scan_map(const Kernel *k, const char *stem) {
+static ThreadMap scan_map(const Kernel *k, MonoidVariable held) {
     const RProg *r = k->l->r;
     const ScanView *v = scan_view(k);
     int partials = rprog_scan_partials(k->l->p, r);
-    ThreadMap m = {.group = k->l->p->group->columns, .stem = stem, .count = IR_I32,
+    ThreadMap m = {.group = k->l->p->group->columns, .held = held, .count = IR_I32,
                    .threads = v->down ? 1 : rprog_threads_along(r, AX_N),
                    .block = r->threads, .partials = r->split * partials * v->out.extent};
     (v->down ? map_down : map_along)(k, &m);
@@ -254,13 +255,13 @@ static ThreadMap scan_map(const Kernel *k, const char *stem) {
 }
 
 void scan_meet_slice(Kernel *k) {
-    ThreadMap m = scan_map(k, "acc");
+    ThreadMap m = scan_map(k, MONOID_HELD);
     Partials p = reduction_partials(k, &m, 0);
     reduction_meet(k, &m, &p, NULL);
 }
 
 void scan_leave(Kernel *k) {
-    ThreadMap m = scan_map(k, "acc");
+    ThreadMap m = scan_map(k, MONOID_HELD);
     Partials p = reduction_partials(k, &m, 0);
     if (m.items) ir_if(k->cg, is_result(k));
     reduction_leave(k, &m, &p);
@@ -268,7 +269,7 @@ void scan_leave(Kernel *k) {
 }
 
 void scan_combine(Kernel *k) {
-    ThreadMap m = scan_map(k, "carry");
+    ThreadMap m = scan_map(k, MONOID_CARRY);
     Partials p = reduction_partials(k, &m, 0);
     ir_note(k->cg, "combine: the slices before this one");
     reduction_left(k, &m, &p);
@@ -277,6 +278,7 @@ void scan_combine(Kernel *k) {
 }
 
 void scan_clear(Kernel *k) {
-    Partials p = monoid_pass(k->cg, k->l->p->group->columns, 0, "carry", NULL);
+    Ir lane = scan_items(k) ? k->at.v : NULL;
+    Partials p = monoid_pass(k->cg, k->l->p->group->columns, 0, MONOID_CARRY, lane);
     reduce_clear(k->cg, &p, scan_items(k));
 }

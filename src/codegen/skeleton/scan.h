@@ -20,12 +20,8 @@ static inline int scan_vectors(const Kernel *k) {
 static inline bool scan_carries(const Problem *p, const RProg *r) {
     return r->split > 1 || p->scan.extent > r->block.extent[AX_N];
 }
-/* What loops run through.  */
-static inline Ir scan_name(const Kernel *k, const char *name) {
-    return ir_name(k->cg, ir_type(IR_I32), name);
-}
-/* The reduction, held as STEM.  */
-Partial scan_partial(const Kernel *k, const char *stem, Ir lane);
+/* The reduction, held as `held`.  */
+Partial scan_partial(const Kernel *k, MonoidVariable held, Ir lane);
 void scan_copy(Kernel *k, const Partial *to, const Partial *from);
 /* Results that a thread has beside each other, as arrays; 0: one.  */
 static inline int scan_items(const Kernel *k) {

@@ -6,10 +6,10 @@
 
 
 
-static const ReduceArrays met = {.stem = "met", .space = IR_SHARED};
+static const ReduceArrays met = {.what = MONOID_MET, .space = IR_SHARED};
 
-static Ir open_loop(Kernel *k, const char *var, int from, int to) {
-    return ir_for(k->cg, var, ir_int(k->cg, from), ir_int(k->cg, to), 1, IR_UNROLL_ALL);
+static Ir open_loop(Kernel *k, Ir var, int from, int to) {
+    return ir_for_of(k->cg, var, ir_int(k->cg, from), ir_int(k->cg, to), 1, IR_UNROLL_ALL);
 }
 
 static void fold(Kernel *k, const Partial *to, const Partial *from) {
@@ -18,13 +18,13 @@ static void fold(Kernel *k, const Partial *to, const Partial *from) {
 
 /* ---- along ---- */
 
-static Partial held(const Kernel *k, const char *stem, Ir lane) {
-    return scan_partial(k, stem, lane);
+static Partial held(const Kernel *k, MonoidVariable held, Ir lane) {
+    return scan_partial(k, held, lane);
 }
 
 /* Element x of vector u, of n each.  */
 static Ir element(const Kernel *k, int n, Ir x) {
-    return ir_add(k->cg, ir_mul_n(k->cg, scan_name(k, "u"), n), x);
+    return ir_add(k->cg, ir_mul_n(k->cg, k->walk.u, n), x);
 }
 
 /* Pieces one behind the other: sum their values by lane, pre what comes before a lane's, run all.
@@ -32,21 +32,22 @@ static Ir element(const Kernel *k, int n, Ir x) {
 static void meet_vectors(Kernel *k, int lanes) {
     Cg *cg = k->cg;
     int vec = k->l->r->store_vec, vectors = scan_vectors(k);
-    Ir u = scan_name(k, "u"), number = scan_name(k, "number");
-    Partial sum = held(k, "sum", u), pre = held(k, "pre", u);
-    Partial run = scan_partial(k, "run", NULL);
-    Partial end = held(k, "acc", element(k, vec, ir_int(cg, vec - 1)));
+    Ir u = k->walk.u;
+    Partial sum = held(k, MONOID_SUMS, u), pre = held(k, MONOID_PRE, u);
+    Partial run = scan_partial(k, MONOID_RUN, NULL);
+    Partial end = held(k, MONOID_HELD, element(k, vec, ir_int(cg, vec - 1)));
     monoid_declare(cg, &sum, vectors);
     monoid_declare(cg, &pre, vectors);
     monoid_declare(cg, &run, 0);
+    Ir number = NULL;
     if (lanes > 1)
-        ir_let_as(cg, IR_I32, "number",
-                  ir_rem(cg, k->walk.tid, ir_number(cg, IR_U32, lanes)));
-    open_loop(k, "u", 0, vectors);
+        number = k->walk.number = ir_let_as(cg, IR_I32, "number",
+                                            ir_rem(cg, k->walk.tid, ir_number(cg, IR_U32, lanes)));
+    open_loop(k, k->walk.u, 0, vectors);
     scan_copy(k, &sum, &end);
     ir_close(cg);
-    reduce_scan(cg, &sum, lanes, vectors, number);
-    open_loop(k, "u", 0, vectors);
+    reduce_scan(cg, &sum, lanes, u, vectors, number);
+    open_loop(k, k->walk.u, 0, vectors);
     scan_copy(k, &pre, &run);
     if (lanes > 1) {
         reduce_lane(cg, &pre, &sum, (IrOther){IR_LANE_BELOW, ir_int(cg, 1), lanes},
@@ -62,9 +63,9 @@ static void meet_vectors(Kernel *k, int lanes) {
 /* The warps of a result through shared memory: base what comes before a warp's.  */
 static void meet_warps(Kernel *k, const Partial *base, const Partial *carry, int warps) {
     Cg *cg = k->cg;
-    Partials run = monoid_pass(cg, k->l->p->group->columns, 0, "run", NULL);
-    Partial all = scan_partial(k, "all", NULL);
-    Ir number = scan_name(k, "number"), tid = k->walk.tid, lane = k->walk.lane;
+    Partials run = monoid_pass(cg, k->l->p->group->columns, 0, MONOID_RUN, NULL);
+    Partial all = scan_partial(k, MONOID_ALL, NULL);
+    Ir number = k->walk.number, tid = k->walk.tid, lane = k->walk.lane;
     Ir warp = ir_div(cg, tid, ir_int(cg, WARP));
     Ir first = ir_mul_n(cg, ir_div(cg, tid, ir_int(cg, warps * WARP)), warps);
     Ir from = ir_add(cg, first, number);
@@ -76,7 +77,7 @@ static void meet_warps(Kernel *k, const Partial *base, const Partial *carry, int
     ir_set(cg, all.value, ir_element(cg, reduce_array(cg, &all, met, false), from));
     if (all.where) ir_set(cg, all.where, ir_element(cg, reduce_array(cg, &all, met, true), from));
     ir_close(cg);
-    reduce_scan(cg, &all, warps, 1, number);
+    reduce_scan(cg, &all, warps, k->walk.u, 1, number);
     Ir before = ir_add_n(cg, ir_div(cg, lane, ir_int(cg, WARP)), -1);
     before = ir_max(cg, before, ir_int(cg, 0));
     reduce_lane(cg, base, &all, (IrOther){IR_LANE_NUMBER, before, WARP},
@@ -89,12 +90,12 @@ static void meet_warps(Kernel *k, const Partial *base, const Partial *carry, int
 /* acc[first + s * step] for s in 0..n-1, and what comes before them all.  */
 static void apply(Kernel *k, const Partial *before, Ir first, int step, int n) {
     Cg *cg = k->cg;
-    Ir s = scan_name(k, "s"), less = ir_add_n(cg, s, -1);
-    Partial x = held(k, "acc", ir_add(cg, first, ir_mul_n(cg, s, step)));
-    Partial last = held(k, "acc", ir_add(cg, first, ir_mul_n(cg, less, step)));
-    Partial start = held(k, "acc", first);
+    Ir s = k->var.s, less = ir_add_n(cg, s, -1);
+    Partial x = held(k, MONOID_HELD, ir_add(cg, first, ir_mul_n(cg, s, step)));
+    Partial last = held(k, MONOID_HELD, ir_add(cg, first, ir_mul_n(cg, less, step)));
+    Partial start = held(k, MONOID_HELD, first);
     if (!scan_view(k)->of.exclusive) {
-        open_loop(k, "s", 0, n);
+        open_loop(k, k->var.s, 0, n);
         fold(k, &x, before);
         ir_close(cg);
         return;
@@ -113,14 +114,14 @@ static void meet_along(Kernel *k, const Partial *carry) {
     Cg *cg = k->cg;
     int vec = k->l->r->store_vec, lanes = rprog_scan_lanes(k->l->p, k->l->r);
     int warps = rprog_scan_meets(k->l->p, k->l->r);
-    Partial base = scan_partial(k, "base", NULL), own = scan_partial(k, "own", NULL);
-    Ir u = scan_name(k, "u"), s = scan_name(k, "s");
-    Partial run = scan_partial(k, "run", NULL), pre = held(k, "pre", u);
+    Partial base = scan_partial(k, MONOID_BEFORE, NULL), own = scan_partial(k, MONOID_OWN, NULL);
+    Ir u = k->walk.u, s = k->var.s;
+    Partial run = scan_partial(k, MONOID_RUN, NULL), pre = held(k, MONOID_PRE, u);
     if (vec > 1) {
-        Partial x = held(k, "acc", element(k, vec, s));
-        Partial last = held(k, "acc", element(k, vec, ir_add_n(cg, s, -1)));
-        open_loop(k, "u", 0, scan_vectors(k));
-        open_loop(k, "s", 1, vec);
+        Partial x = held(k, MONOID_HELD, element(k, vec, s));
+        Partial last = held(k, MONOID_HELD, element(k, vec, ir_add_n(cg, s, -1)));
+        open_loop(k, k->walk.u, 0, scan_vectors(k));
+        open_loop(k, k->var.s, 1, vec);
         fold(k, &x, &last);
         ir_close(cg);
         ir_close(cg);
@@ -130,7 +131,7 @@ static void meet_along(Kernel *k, const Partial *carry) {
     if (carry) scan_copy(k, &base, carry);
     if (warps > 1) meet_warps(k, &base, carry, warps);
     else if (carry) fold(k, carry, &run);
-    open_loop(k, "u", 0, scan_vectors(k));
+    open_loop(k, k->walk.u, 0, scan_vectors(k));
     monoid_declare(cg, &own, 0);
     scan_copy(k, &own, &base);
     fold(k, &own, &pre);
@@ -146,10 +147,10 @@ static void meet_groups(Kernel *k, int groups, bool carries) {
     const RowGroup *g = k->l->p->group->columns;
     int vec = k->l->r->store_vec, wide = k->l->r->block.extent[AX_M];
     int end = (scan_vectors(k) - 1) * vec;
-    Partials last = monoid_pass(cg, g, 0, "acc", NULL);
-    Partials base = monoid_pass(cg, g, 0, "base", scan_name(k, "v"));
-    Partials carry = monoid_pass(cg, g, 0, "carry", scan_name(k, "v"));
-    Ir group = scan_name(k, "g"), row = k->walk.row, col = k->walk.col;
+    Partials last = monoid_pass(cg, g, 0, MONOID_HELD, k->at.v);
+    Partials base = monoid_pass(cg, g, 0, MONOID_BEFORE, k->at.v);
+    Partials carry = monoid_pass(cg, g, 0, MONOID_CARRY, k->at.v);
+    Ir group = k->var.g, row = k->walk.row, col = k->walk.col;
     ReducePartial part = {met, NULL, ir_add(cg, ir_mul_n(cg, group, wide), col)};
     if (end > 0) {
         Partial *x = &last.at[0];
@@ -159,11 +160,11 @@ static void meet_groups(Kernel *k, int groups, bool carries) {
     ir_note(cg, "the groups of the block");
     reduce_put(cg, &last, vec, NULL, met, ir_add(cg, ir_mul_n(cg, row, wide), col));
     ir_sync(cg, IR_SYNC_BLOCK, NULL);
-    ir_for(cg, "g", ir_int(cg, 0), row, 1, 1);
+    ir_for_of(cg, k->var.g, ir_int(cg, 0), row, 1, 1);
     reduce_partial(cg, &base, vec, &part);
     ir_close(cg);
     if (!carries) return;
-    ir_count(cg, "g", groups, 1);
+    ir_count_of(cg, k->var.g, groups, 1);
     reduce_partial(cg, &carry, vec, &part);
     ir_close(cg);
 }
@@ -172,34 +173,34 @@ static void meet_down(Kernel *k, bool carries) {
     Cg *cg = k->cg;
     int vec = k->l->r->store_vec, deep = scan_vectors(k);
     int groups = rprog_threads_along(k->l->r, AX_N);
-    Ir v = scan_name(k, "v"), less = ir_add_n(cg, scan_name(k, "u"), -1);
-    Partial base = held(k, "base", v), carry = held(k, "carry", v);
-    Partial x = held(k, "acc", element(k, vec, v));
-    Partial before = held(k, "acc", ir_add(cg, ir_mul_n(cg, less, vec), v));
-    Partial end = held(k, "acc", ir_add(cg, ir_int(cg, (deep - 1) * vec), v));
+    Ir v = k->at.v, less = ir_add_n(cg, k->walk.u, -1);
+    Partial base = held(k, MONOID_BEFORE, v), carry = held(k, MONOID_CARRY, v);
+    Partial x = held(k, MONOID_HELD, element(k, vec, v));
+    Partial before = held(k, MONOID_HELD, ir_add(cg, ir_mul_n(cg, less, vec), v));
+    Partial end = held(k, MONOID_HELD, ir_add(cg, ir_int(cg, (deep - 1) * vec), v));
     if (deep > 1) {
-        open_loop(k, "u", 1, deep);
-        open_loop(k, "v", 0, vec);
+        open_loop(k, k->walk.u, 1, deep);
+        open_loop(k, k->at.v, 0, vec);
         fold(k, &x, &before);
         ir_close(cg);
         ir_close(cg);
     }
     monoid_declare(cg, &base, vec);
     if (carries) {
-        open_loop(k, "v", 0, vec);
+        open_loop(k, k->at.v, 0, vec);
         scan_copy(k, &base, &carry);
         if (groups == 1) fold(k, &carry, &end);
         ir_close(cg);
     }
     if (groups > 1) meet_groups(k, groups, carries);
-    open_loop(k, "v", 0, vec);
+    open_loop(k, k->at.v, 0, vec);
     apply(k, &base, v, vec, deep);
     ir_close(cg);
 }
 
 void scan_meet(Kernel *k) {
     bool carries = scan_carries(k->l->p, k->l->r);
-    Partial carry = scan_partial(k, "carry", NULL);
+    Partial carry = scan_partial(k, MONOID_CARRY, NULL);
     if (scan_view(k)->down) meet_down(k, carries);
     else meet_along(k, carries ? &carry : NULL);
     ir_simple(k->cg, IR_STMT_BLANK);

@@ -60,7 +60,7 @@ void stream_fold(Kernel *k) {
     int stmt = k->l->p->group->root;
     const TeExpr *e = kernel_root(k)->rhs;
     const RowGroup *g = k->l->p->group->columns;
-    Partials p = monoid_pass(cg, g, 0, "acc", elements_lane(k));
+    Partials p = monoid_pass(cg, g, 0, MONOID_HELD, elements_lane(k));
     ir_note(cg, "fold: the reduction");
     reduce_clear(cg, &p, at->vec);
     for (int i = 0; i < e->n_index; i++) {

@@ -96,8 +96,8 @@ static void add_row(Kernel *k, Ir x) {
     const WindowSource *from = window_source(k, 0);
     const TeExpr *e = kernel_root(k)->rhs;
     int root = k->l->p->group->root;
-    Ir f = ir_count(cg, "f", from->extent_s, IR_UNROLL_ALL);
-    Ir j = ir_count(cg, "j", window_strip(k), IR_UNROLL_ALL);
+    Ir f = ir_count_of(cg, k->window->f, from->extent_s, IR_UNROLL_ALL);
+    Ir j = ir_count_of(cg, k->window->j, window_strip(k), IR_UNROLL_ALL);
     Ir at = ir_add(cg, ir_mul_n(cg, j, from->step_n), ir_mul_n(cg, f, from->dil_n));
     at = lane_of(k, ir_add_n(cg, at, window_row_shift(k, 0)));
     k->at.vec = window_lanes(k);
@@ -118,9 +118,10 @@ static void add_row(Kernel *k, Ir x) {
 static void add_to_rows(Kernel *k, Ir x) {
     Cg *cg = k->cg;
     const WindowSource *from = window_source(k, 0);
-    Ir y = k->window->y, i = ir_count(cg, "i", window_rows(k), IR_UNROLL_ALL);
+    Ir y = k->window->y, kk = k->window->kk;
+    Ir i = ir_count_of(cg, k->window->i, window_rows(k), IR_UNROLL_ALL);
     Ir first = ir_mul_n(cg, i, from->step_m);
-    Ir kk = ir_let(cg, "kk", ir_div(cg, ir_sub(cg, y, first), ir_int(cg, from->dil_m)));
+    ir_define(cg, kk, ir_div(cg, ir_sub(cg, y, first), ir_int(cg, from->dil_m)));
     Ir same = ir_binary(cg, IR_EQ, y, ir_add(cg, first, ir_mul_n(cg, kk, from->dil_m)));
     Ir meets = ir_both(cg, ir_binary(cg, IR_GE, y, first), same);
     ir_if(cg, ir_both(cg, meets, ir_lt(cg, kk, ir_int(cg, from->extent_r))));
@@ -133,13 +134,13 @@ static void open_rows(Kernel *k, int n) {
     bool unrolled = rprog_window_unrolls(k->l->p, k->l->r);
     if (window_view(k)->p < 0) ir_scope(k->cg);
     else
-        ir_count(k->cg, window_row_number(k)->name->word, rprog_window_rows(k->l->p, k->l->r, n),
-                 unrolled ? IR_UNROLL_ALL : 1);
+        ir_count_of(k->cg, window_row_number(k), rprog_window_rows(k->l->p, k->l->r, n),
+                    unrolled ? IR_UNROLL_ALL : 1);
 }
 
 static void walk_rows(Kernel *k) {
     open_rows(k, 0);
-    if (window_rows(k) == 1) ir_constant(k->cg, "i", ir_int(k->cg, 0));
+    if (window_rows(k) == 1) ir_define(k->cg, k->window->i, ir_int(k->cg, 0));
     Ir x = declare_row(k);
     window_row_load(k, 0, x);
     if (window_rows(k) > 1) add_to_rows(k, x);
@@ -255,11 +256,11 @@ void window_elements(Kernel *k) {
     at->vec = k->l->vec;
     ir_note(cg, "elements: %d outputs of the patch at a time", at->vec);
     if (!v->map) leave_idle(k);
-    ir_count(cg, "i", window_rows(k), IR_UNROLL_ALL);
+    ir_count_of(cg, k->window->i, window_rows(k), IR_UNROLL_ALL);
     at->open = 2;
     if (v->p >= 0) open_ragged(k, AX_M, v->p, at->index[v->p]);
-    ir_for(cg, "j", ir_int(cg, 0), ir_int(cg, window_strip(k)), v->along ? at->vec : 1,
-           IR_UNROLL_ALL);
+    ir_for_of(cg, k->window->j, ir_int(cg, 0), ir_int(cg, window_strip(k)),
+              v->along ? at->vec : 1, IR_UNROLL_ALL);
     open_ragged(k, AX_N, v->q, at->index[v->q]);
     if (v->map) {
         give_taps(k);
