@@ -46,6 +46,15 @@ const char *kernel_open(KernelCase *c, Arena *a, const Device *dev, const char *
     return kernel_open_decided(c, a, dev, text, op, USUAL);
 }
 
+const char *kernel_keep_groups(KernelCase *c) {
+    RProgSet *set = &c->set[0];
+    int n = 0;
+    for (int i = 0; i < set->n; i++)
+        if (rprog_warpgroups(c->dev, &set->prog[i])) set->prog[n++] = set->prog[i];
+    set->n = n;
+    return n > 0 ? NULL : "there is no program for warpgroups";
+}
+
 const char *kernel_pick(KernelCase *c, uint64_t seed) {
     Rng rng = {seed};
     for (int g = 0; g < c->plan.n; g++) {

@@ -36,6 +36,8 @@ const char *kernel_open(KernelCase *c, Arena *a, const Device *dev, const char *
 /* The same with these decisions taken wherever they are possible.  */
 const char *kernel_open_decided(KernelCase *c, Arena *a, const Device *dev, const char *text,
                               const char *op, unsigned taken);
+/* Candidates for units of warpgroups alone, of the only group.  */
+const char *kernel_keep_groups(KernelCase *c);
 /* Takes the program the model ranks first (seed 0), or a random candidate, in every group.  */
 const char *kernel_pick(KernelCase *c, uint64_t seed);
 const char *kernel_emit(KernelCase *c);

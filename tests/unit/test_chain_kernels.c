@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,21 +90,17 @@ typedef struct {
     "  O[i,e] = sum[j](f16(exp(t[i,j] - m[i])) * V[e,j]);\n"                                       \
     "}\n"
 
-/* A sink for each row, which keeps rows without a score apart from NaN; lengths.  */
-#define SINK(l, n, d)                                                                              \
-    "param L = " #l ", N = " #n ", D = " #d ";\n"                                                  \
-    "op fa(Q: f16[2,L,D], K: f16[2,N,D], V: f16[2,N,D], len: i32[2], s: f32[L])"                   \
-    " -> (O: f16[2,L,D], l: f32[2,L]) {\n"                                                         \
-    "  t[b,i,j] = j < len[b] ? sum[d](Q[b,i,d] * K[b,j,d]) * 0.125 : -inf;\n"                      \
-    "  m[b,i] = max(max[j](t[b,i,j]), s[i]);\n"                                                    \
-    "  z[b,i] = sum[j](exp(t[b,i,j] - m[b,i])) + exp(s[i] - m[b,i]);\n"                            \
-    "  l[b,i] = m[b,i] + log(z[b,i]);\n"                                                           \
-    "  O[b,i,e] = sum[j](f16(exp(t[b,i,j] - m[b,i])) * V[b,j,e]) / z[b,i];\n"                      \
+/* G heads share keys and values.  */
+#define GROUPED(h, g, l, n, d)                                                                     \
+    "param H = " #h ", G = " #g ", L = " #l ", N = " #n ", D = " #d ";\n"                          \
+    "op fa(Q: bf16[2,H,L,D], K: bf16[2,H/G,N,D], V: bf16[2,H/G,N,D]) -> O: bf16[2,H,L,D] {\n"      \
+    "  t[b,h,i,j] = sum[d](Q[b,h,i,d] * K[b,h/G,j,d]) * 0.125;\n"                                  \
+    "  m[b,h,i] = max[j](t[b,h,i,j]);\n"                                                           \
+    "  z[b,h,i] = sum[j](exp(t[b,h,i,j] - m[b,h,i]));\n"                                           \
+    "  O[b,h,i,e] = sum[j](bf16(exp(t[b,h,i,j] - m[b,h,i])) * V[b,h/G,j,e]) / z[b,h,i];\n"         \
     "}\n"
 
 static const Case cases[] = {
-    {"sink", "a100", SINK(50, 70, 32)},
-    {"sink on hopper", "h200", SINK(37, 90, 16)},
     {"pair", "a100", PAIR(64, 32, 48, 64, "f16")},
     {"odd pair", "a100", PAIR(67, 40, 43, 24, "bf16")},
     {"few results", "a100", ATTENTION(1, 20, 40, 16, 10, "f16")},
@@ -124,7 +121,20 @@ static const Case cases[] = {
     {"turing", "t4", ATTENTION(1, 40, 80, 32, 64, "f16")},
     {"hopper", "h200", ATTENTION(1, 80, 160, 64, 128, "bf16")},
 };
-enum { CASES = sizeof cases / sizeof *cases };
+/* By units of warpgroups.  */
+static const Case groups[] = {
+    {"groups", "h200", ATTENTION(2, 130, 400, 64, 64, "f16")},
+    {"groups odd", "h200", ATTENTION(2, 77, 83, 40, 24, "bf16")},
+    {"groups causal", "h200", CAUSAL(300, 300, 64, "bf16")},
+    {"groups causal odd", "h200", CAUSAL(150, 170, 40, "f16")},
+    {"groups log sum", "h200", LOG_SUM(70, 190, 64)},
+    {"groups lengths", "h100", LENGTHS(3, 50, 170, 64)},
+    {"groups window", "h200", WINDOW(300, 300, 64, 70)},
+    {"groups pair", "h200", PAIR(130, 64, 160, 64, "bf16")},
+    {"groups columns in chunks", "h200", TURNED(136, 264, 64, 11)},
+    {"groups of heads", "h200", GROUPED(4, 2, 70, 130, 64)},
+};
+enum { CASES = sizeof cases / sizeof *cases, GROUPS = sizeof groups / sizeof *groups };
 
 /* The program that the model ranks first, or a drawn one.  */
 static const char *prove(KernelCase *c, Nvrtc *nvrtc, uint64_t seed) {
@@ -135,27 +145,27 @@ static const char *prove(KernelCase *c, Nvrtc *nvrtc, uint64_t seed) {
     return bad ? bad : kernel_prove(c, seed + 1);
 }
 
-static const char *try(Arena *a, Nvrtc *nvrtc, const Case *x) {
+static const char *try(Arena *a, Nvrtc *nvrtc, const Case *x, bool by_groups) {
     const uint64_t count = effort_long() ? 20 : 2;
     KernelCase c;
     const Device *dev = fixture_device(a, x->profile);
     const char *bad = kernel_open_decided(&c, a, dev, x->text, NULL, JOINED | CHAINS);
     if (!bad && c.plan.n != 1) bad = "it is not one kernel";
+    if (!bad && by_groups) bad = kernel_keep_groups(&c);
     for (uint64_t seed = 0; seed < count && !bad; seed++) bad = prove(&c, nvrtc, seed);
     return bad ? kernel_report(&c, x->name, bad) : NULL;
 }
 
-static void chains_are_right(void **state) {
+static void try_all(const Case *x, int n, bool by_groups) {
     const char *only = getenv("CHAIN_CASE");
     Arena *a = arena_create(NULL);
     Diag d = diag_new(a);
     Nvrtc *nvrtc;
-    (void)state;
     int failed = 0;
     if (nvrtc_open(a, &d, NULL, NULL, &nvrtc)) skip();
-    for (int i = 0; i < CASES; i++) {
-        if (only && !strstr(cases[i].name, only)) continue;
-        const char *bad = try(a, nvrtc, &cases[i]);
+    for (int i = 0; i < n; i++) {
+        if (only && !strstr(x[i].name, only)) continue;
+        const char *bad = try(a, nvrtc, &x[i], by_groups);
         if (bad) printf("%s\n", bad);
         failed += bad != NULL;
     }
@@ -163,16 +173,27 @@ static void chains_are_right(void **state) {
     arena_destroy(a);
 }
 
+static void chains_are_right(void **state) {
+    (void)state;
+    try_all(cases, CASES, false);
+}
+
+static void chains_of_warpgroups_are_right(void **state) {
+    (void)state;
+    try_all(groups, GROUPS, true);
+}
+
 static uint16_t half(double x) { return num_f16_encode(x, ROUND_NEAREST_EVEN, false); }
 
 static double whole(Rng *rng) { return (int)rng_below(rng, 81) - 40; }
 
 /* Scores of some thousands, and beyond each length NaN in keys and values; a length is 0.  */
-static void what_a_mask_hides_is_not_read(void **state) {
-    enum { B = 3, L = 50, N = 70, D = 32 };
-    static const int32_t length[B] = {41, 0, 70};
+static void try_hidden(const char *profile, bool by_groups) {
+    enum { B = 3, L = 50, N = 170, D = 64 };
+    static const int32_t length[B] = {141, 0, 170};
     static uint16_t q[B * L * D], k[B * N * D], v[B * N * D];
     static float w[L * N];
+    static TeValue got[B * L * D], *const all[] = {got};
     const TeData in[] = {{q, sizeof q}, {k, sizeof k}, {v, sizeof v},
                          {(void *)(uintptr_t)length, sizeof length}, {w, sizeof w}};
     Arena *a = arena_create(NULL);
@@ -180,8 +201,7 @@ static void what_a_mask_hides_is_not_read(void **state) {
     Rng rng = {1};
     Nvrtc *nvrtc;
     KernelCase c;
-    const Device *dev = fixture_device(a, "a100");
-    (void)state;
+    const Device *dev = fixture_device(a, profile);
     for (int i = 0; i < B * L * D; i++) q[i] = half(whole(&rng));
     for (int i = 0; i < B * N * D; i++) {
         bool there = i / D % N < length[i / (N * D)];
@@ -189,17 +209,27 @@ static void what_a_mask_hides_is_not_read(void **state) {
         v[i] = there ? half(rng_below(&rng, 100) / 100.0) : 0x7e00;
     }
     if (nvrtc_open(a, &d, NULL, dev->arch, &nvrtc)) skip();
-    const char *text = LENGTHS(3, 50, 70, 32);
+    const char *text = LENGTHS(3, 50, 170, 64);
     const char *bad = kernel_open_decided(&c, a, dev, text, NULL, JOINED | CHAINS);
+    if (!bad && by_groups) bad = kernel_keep_groups(&c);
     c.in = in;
+    c.got = all;
     for (uint64_t seed = 0; seed < 4 && !bad; seed++) {
         bad = kernel_pick(&c, seed);
         if (!bad) bad = kernel_emit(&c);
         if (!bad) bad = kernel_compile(&c, nvrtc, true);
         if (!bad) bad = kernel_run(&c, TE_FILL_REALS, 1, false);
+        for (int i = 0; i < B * L * D && !bad; i++)
+            if (isnan(got[i].v) != (length[i / (L * D)] == 0)) bad = "NaN, or none";
     }
     if (bad) fail_msg("%s", kernel_report(&c, "hidden", bad));
     arena_destroy(a);
+}
+
+static void what_a_mask_hides_is_not_read(void **state) {
+    (void)state;
+    try_hidden("a100", false);
+    try_hidden("h200", true);
 }
 
 /* Within two in a hundred.  */
@@ -217,26 +247,35 @@ static const char *pick_whole(KernelCase *c) {
     return kernel_pick(c, 0);
 }
 
+/* The products of both, in instructions of a warp: by those of a warpgroup, four of which take 64
+ * rows, a turn's columns or all of V's.  */
+static double products(const KernelCase *c, double rows, double n, double d, double e) {
+    const RProg *r = &c->plan.prog[0];
+    if (!rprog_warpgroups(c->dev, r)) return 2 * rows * n * (d + e) / (2 * 16 * 8 * 16);
+    double turns = n / r->block.extent[AX_N];
+    return rows / 16 * turns * (d + r->block.extent[AX_N]) / 16;
+}
+
 /* Instructions of the matrix unit are those of both products, powers one for each score and one for
  * the division of each result; inputs and outputs move once.  */
-static void counts_are_those_of_the_formulas(void **state) {
-    enum { L = 64, N = 1024, D = 64, INSTRUCTION = 2 * 16 * 8 * 16 };
+static void try_counts(const char *profile, bool by_groups) {
+    enum { L = 64, N = 1024, D = 64 };
     const char *text = ATTENTION(1, 64, 1024, 64, 64, "f16");
     Arena *a = arena_create(NULL);
     Diag d = diag_new(a);
     Nvrtc *nvrtc;
     KernelCase c;
-    const Device *dev = fixture_device(a, "a100");
-    (void)state;
+    const Device *dev = fixture_device(a, profile);
     if (nvrtc_open(a, &d, NULL, dev->arch, &nvrtc)) skip();
     const char *bad = kernel_open_decided(&c, a, dev, text, NULL, JOINED | CHAINS);
+    if (!bad && by_groups) bad = kernel_keep_groups(&c);
     if (!bad) bad = pick_whole(&c);
     if (!bad) bad = kernel_emit(&c);
     if (!bad) bad = kernel_compile(&c, nvrtc, true);
     if (!bad) bad = kernel_run(&c, TE_FILL_REALS, 1, false);
     if (bad) fail_msg("%s", kernel_report(&c, "counts", bad));
     const SimCounters *x = &c.counted;
-    is_near("products", (double)x->pipe[SIM_PIPE_TENSOR], 2.0 * L * N * (D + D) / INSTRUCTION);
+    is_near("products", (double)x->pipe[SIM_PIPE_TENSOR], products(&c, L, N, D, D));
     is_near("powers", (double)x->pipe[SIM_PIPE_MUFU], (double)(L * N + L * D) / WARP);
     is_near("read", (double)x->unique_load_sectors, 2.0 * (L * D + 2 * N * D) / SECTOR);
     is_near("written", (double)x->unique_store_sectors, 2.0 * L * D / SECTOR);
@@ -245,8 +284,15 @@ static void counts_are_those_of_the_formulas(void **state) {
     arena_destroy(a);
 }
 
+static void counts_are_those_of_the_formulas(void **state) {
+    (void)state;
+    try_counts("a100", false);
+    try_counts("h200", true);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(chains_are_right),
+                                       cmocka_unit_test(chains_of_warpgroups_are_right),
                                        cmocka_unit_test(what_a_mask_hides_is_not_read),
                                        cmocka_unit_test(counts_are_those_of_the_formulas)};
     return cmocka_run_group_tests(tests, NULL, NULL);

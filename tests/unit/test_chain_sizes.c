@@ -13,6 +13,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Scores, the columns that they have, and what the second product multiplies.  */
 #define CHAIN(params, q, k, v, more, out, row, score, mask)                                        \
@@ -28,27 +30,44 @@
 
 static const struct {
     const char *name, *profile, *text;
+    bool groups;              /* by units of warpgroups alone */
 } op[] = {
-    {"rows", "a100", ONE_HEAD("M = 0..90, N = 70", "", "s[i,j] / 8")},
-    {"columns", "h200", ONE_HEAD("M = 33, N = 1..150", "", "s[i,j] / 8")},
-    {"both, last rows", "a100",
+    {.name = "rows", .profile = "a100", .text =
+     ONE_HEAD("M = 0..90, N = 70", "", "s[i,j] / 8")},
+    {.name = "columns", .profile = "h200", .text =
+     ONE_HEAD("M = 33, N = 1..150", "", "s[i,j] / 8")},
+    {.name = "both, last rows", .profile = "a100", .text =
      ONE_HEAD("M = 1..150, N = 1..150", "", "j <= i + N - M ? s[i,j] / 8 : -inf")},
-    {"window and length", "rtx4090",
+    {.name = "window and length", .profile = "rtx4090", .text =
      ONE_HEAD("M = 1..99, N = 1..99", ", len: i32[1]",
               "j <= i && j > i - N / 4 && j < len[0] + i ? s[i,j] : -inf")},
-    {"staged", "t4", ONE_HEAD("M = 1..50, N = 1..90", "", "j <= i ? s[i,j] : -inf")},
-    {"batches and heads", "a100",
+    {.name = "staged", .profile = "t4", .text =
+     ONE_HEAD("M = 1..50, N = 1..90", "", "j <= i ? s[i,j] : -inf")},
+    {.name = "batches and heads", .profile = "a100", .text =
      CHAIN("B = 1..3, M = 1..70", "B,M,3,D", "B,M,3,D", "B,M,3,D", "", "B,M,3,D", "b,h,i",
            "Q[b,i,h,d] * K[b,j,h,d]", "s[b,h,i,j] / 4")
      " O[b,i,h,e] = sum[j](f16(exp(t[b,h,i,j] - m[b,h,i])) * V[b,j,h,e]) / z[b,h,i]; }"},
-    {"heads of one key", "a100",
+    {.name = "heads of one key", .profile = "a100", .text =
      CHAIN("M = 1..133", "3,M,D", "M,D", "M,D", "", "3,M,D", "h,i", "Q[h,i,d] * K[j,d]",
            "j <= i ? s[h,i,j] : -inf")
      " O[h,i,e] = sum[j](f16(exp(t[h,i,j] - m[h,i])) * V[j,e]) / z[h,i]; }"},
-    {"pair", "a100",
+    {.name = "pair", .profile = "a100", .text =
      "param M = 1..70, N = 1..90; op f(X: bf16[M,32], A: bf16[N,32], B: bf16[N,40]) ->"
      " Y: bf16[M,40] { s[i,j] = sum[d](X[i,d] * A[j,d]);"
      " Y[i,e] = sum[j](bf16(max(s[i,j], 0)) * B[j,e]); }"},
+    {.name = "rows of groups", .profile = "h200", .groups = true,
+     .text = ONE_HEAD("M = 0..190, N = 170", "", "s[i,j] / 8")},
+    {.name = "columns of groups", .profile = "h200", .groups = true,
+     .text = ONE_HEAD("M = 133, N = 1..350", "", "s[i,j] / 8")},
+    {.name = "both of groups, last rows", .profile = "h200", .groups = true,
+     .text = ONE_HEAD("M = 1..250, N = 1..250", "", "j <= i + N - M ? s[i,j] / 8 : -inf")},
+    {.name = "window and length of groups", .profile = "h200", .groups = true,
+     .text = ONE_HEAD("M = 1..199, N = 1..199", ", len: i32[1]",
+                      "j <= i && j > i - N / 4 && j < len[0] + i ? s[i,j] : -inf")},
+    {.name = "heads of one key of groups", .profile = "h200", .groups = true,
+     .text = CHAIN("M = 1..133", "3,M,D", "M,D", "M,D", "", "3,M,D", "h,i", "Q[h,i,d] * K[j,d]",
+                   "j <= i ? s[h,i,j] : -inf")
+             " O[h,i,e] = sum[j](f16(exp(t[h,i,j] - m[h,i])) * V[j,e]) / z[h,i]; }"},
 };
 enum { OPS = sizeof op / sizeof *op };
 
@@ -92,6 +111,7 @@ static const char *try(Arena *a, Nvrtc *nvrtc, int number) {
     const Device *dev = fixture_device(a, op[number].profile);
     const char *bad = kernel_open_decided(&c, a, dev, op[number].text, NULL, JOINED | CHAINS);
     if (!bad && (c.plan.n != 1 || !c.plan.group[0].chain)) bad = "it is no chain in one kernel";
+    if (!bad && op[number].groups) bad = kernel_keep_groups(&c);
     for (uint64_t seed = 0; seed < count && !bad; seed++) {
         bad = kernel_pick(&c, seed ? seed + (uint64_t)number * count : 0);
         if (!bad) bad = kernel_emit(&c);
@@ -109,6 +129,7 @@ static void right_at_all_sizes(void **state) {
     (void)state;
     if (nvrtc_open(a, &d, NULL, NULL, &nvrtc)) skip();
     for (int i = 0; i < OPS; i++) {
+        if (getenv("CHAIN_CASE") && !strstr(op[i].name, getenv("CHAIN_CASE"))) continue;
         ArenaMark mark = arena_mark(a);
         const char *bad = try(a, nvrtc, i);
         if (bad) print_error("%s\n", bad);

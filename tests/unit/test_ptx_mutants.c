@@ -3,6 +3,7 @@
  *
  *   SEED=7 build/tests/test_ptx_mutants             draws others
  *   LONG=1 build/tests/test_ptx_mutants             at least 2,000 of them, of all kernels
+ *   VICTIM=attention build/tests/test_ptx_mutants   of kernels whose name has it
  *
  * Every mutant must be reported: as a fault, or as a wrong result on one of the data sets of a
  * check.  One that is not must be shown to be the same program on them, by running others:
@@ -283,15 +284,19 @@ static void tell(const Mutant *x) {
                 x->m->new_guard, *x->m->put ? x->m->put : "nothing");
 }
 
-/* Some victims, drawn; all where there is time.  */
+/* Some victims, drawn; all where there is time, or those that are asked for.  */
 static int admit(Arena *a, Rng *rng, Patient **out) {
     Patient *p = *out = ARENA_ARRAY(a, Patient, VICTIMS);
+    const char *only = getenv("VICTIM");
+    int all = 0;
     for (int v = 0; v < VICTIMS; v++) {
-        int k = (int)rng_below(rng, (uint32_t)v + 1);
-        p[v] = p[k];
+        if (only && !strstr(victims[v].name, only)) continue;
+        int k = (int)rng_below(rng, (uint32_t)all + 1);
+        p[all] = p[k];
         p[k] = (Patient){.victim = &victims[v]};
+        all++;
     }
-    int n = effort_long() ? VICTIMS : FEW_VICTIMS;
+    int n = effort_long() || only ? all : FEW_VICTIMS;
     for (int v = 0; v < n; v++) p[v].arena = arena_create(NULL);
     assert_true(workers_for(0, n, prepare_one, p));
     for (int v = 0; v < n; v++)
@@ -322,7 +327,7 @@ static void mutants_of_ptx_are_reported(void **state) {
             if (ends[k][e]) print_message("  %s: %d %s\n", kind_name[k], ends[k][e], end_name[e]);
     for (int e = 0; e < ENDS; e++) print_message("%d %s\n", sum[e], end_name[e]);
     for (int v = 0; v < patients; v++) arena_destroy(patient[v].arena);
-    assert_true(n >= (effort_long() ? 2000 : FEW_VICTIMS * EACH / 2));
+    assert_true(getenv("VICTIM") || n >= (effort_long() ? 2000 : FEW_VICTIMS * EACH / 2));
     assert_int_equal(sum[SURVIVED] + sum[LOST], 0);
     arena_destroy(a);
 }

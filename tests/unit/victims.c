@@ -107,13 +107,33 @@ const Victim victims[VICTIMS] = {
     {"positions so far, down",
      "op f(X: f32[90,70]) -> Y: i32[90,70] { Y[i,m] = argmax[r](r <= i ? X[r,m] : -inf) "
      "where r in 90; }", "a100", .skeleton = SK_SCAN},
+    {"attention", "op f(Q: f16[64,32], K: f16[150,32], V: f16[150,32]) -> O: f16[64,32] { "
+     "t[i,j] = j < 140 ? sum[d](Q[i,d] * K[j,d]) / 8 : -inf; m[i] = max[j](t[i,j]); "
+     "z[i] = sum[j](exp(t[i,j] - m[i])); "
+     "O[i,e] = sum[j](f16(exp(t[i,j] - m[i])) * V[j,e]) / z[i]; }", "a100",
+     .matrix = true, .skeleton = SK_CHAIN, .inexact = true},
+    {"attention of warpgroups",
+     "op f(Q: f16[128,64], K: f16[190,64], V: f16[190,64]) -> O: f16[128,64] { "
+     "t[i,j] = j <= i + 62 ? sum[d](Q[i,d] * K[j,d]) / 8 : -inf; m[i] = max[j](t[i,j]); "
+     "z[i] = sum[j](exp(t[i,j] - m[i])); "
+     "O[i,e] = sum[j](f16(exp(t[i,j] - m[i])) * V[j,e]) / z[i]; }", "h200",
+     .matrix = true, .skeleton = SK_CHAIN, .inexact = true, .groups = true},
 };
+
+/* Of a chain: more turns than slots, and of warpgroups two, which overlap in both ways.  */
+static bool suits_chain(const Victim *v, const Device *dev, const Problem *p, const RProg *r) {
+    int64_t turns = p->extent[AX_N] / r->block.extent[AX_N];
+    if (rprog_warpgroups(dev, r) != v->groups || (v->groups && r->overlap != OVERLAP_BOTH))
+        return false;
+    return r->stages > 1 && turns > r->stages;
+}
 
 /* A plan in which everything that is spoiled matters: several warps, and more steps than
  * stages.  */
 static bool suits(const Victim *v, const Device *dev, const Problem *p, const RProg *r) {
     if (r->skeleton != v->skeleton || r->split > 1 || r->stats != v->stats) return false;
     if (r->skeleton == SK_STREAM) return true;
+    if (r->skeleton == SK_CHAIN) return suits_chain(v, dev, p, r);
     if (r->threads < 64) return false;
     int64_t rows = r->block.extent[AX_M];
     if (r->skeleton == SK_ROW) return v->several ? p->extent[AX_M] % rows != 0 : rows == 1;
@@ -141,7 +161,7 @@ static const char *pick(KernelCase *c, const Victim *v) {
 
 const char *victim_emit(KernelCase *c, Arena *a, const Victim *v) {
     const Device *dev = fixture_device(a, v->device);
-    unsigned taken = v->stats ? JOINED : USUAL;
+    unsigned taken = v->skeleton == SK_CHAIN ? JOINED | CHAINS : v->stats ? JOINED : USUAL;
     const char *wrong = kernel_open_decided(c, a, dev, v->text, NULL, taken);
     if (!wrong) wrong = pick(c, v);
     return wrong ? wrong : kernel_emit(c);

@@ -12,10 +12,11 @@ typedef struct {
     RowStats stats;           /* statements over rows of a product: split `joined` */
     bool inexact;             /* on reals */
     bool region;              /* an operand is loaded as one */
+    bool groups;              /* units of warpgroups */
 } Victim;
 
 /* Those whose source is spoiled, too, come first.  */
-enum { SOURCE_VICTIMS = 21, VICTIMS = 31 };
+enum { SOURCE_VICTIMS = 21, VICTIMS = 33 };
 extern const Victim victims[VICTIMS];
 /* Plans and emits it: a plan in which what is spoiled matters.  NULL, or what went wrong.  */
 const char *victim_emit(KernelCase *c, Arena *a, const Victim *v);
