@@ -123,6 +123,12 @@ static void mul_real(const Node *node, Lanes *x, Lanes *y, int n) {
     }
 }
 
+/* What a product with the reciprocal, rounded, may be off by besides.  */
+static double inverse_lost(const Node *node, double q, double c) {
+    int power;
+    return node->inverse && frexp(c, &power) != 0.5 ? fabs(q) * 0x1p-23 : 0;
+}
+
 static void div_real(const Node *node, Lanes *x, Lanes *y, int n) {
     TeDtype t = node->type;
     const Rounding u = node->fast ? (Rounding){0x1p-10, UINT64_MAX} : lanes_rounding(t);
@@ -135,7 +141,9 @@ static void div_real(const Node *node, Lanes *x, Lanes *y, int n) {
         bool ok = ba == 0 && bc == 0 && !node->fast && fma(q, c, -a) == 0 && fabs(q) > 0x1p-900 &&
                   (t == TE_F64 || (double)(float)q == q);
         ok = ok || (a == 0 && ba == 0 && fabs(c) > bc);
-        double b = (ba + fabs(q) * bc) / (fabs(c) - bc);
+        double lost = inverse_lost(node, q, c);
+        double b = (ba + fabs(q) * bc) / (fabs(c) - bc) + lost;
+        ok = ok && lost == 0;
         x->v[j] = q;
         x->b[j] = ok ? 0 : b + lanes_lost(u, fabs(q) + b) + tiny;
         exact &= ok;

@@ -89,6 +89,14 @@ const TeExpr *eval_exp_divisor(const TeEval *ev, const TeExpr *term) {
     return find_divisor(ev, term, 0);
 }
 
+bool eval_exp_sum(const TeEval *ev, const TeExpr *e) {
+    bool direct = true;
+    int maker = e->kind == TE_READ ? ev->maker[e->v.ref] : -1;
+    const TeStmt *s = maker >= 0 ? &ev->te->stmt[maker] : NULL;
+    return s && !s->written && s->rhs->kind == TE_REDUCE && s->rhs->red == TE_RED_SUM &&
+           eval_exp_part(ev, s->rhs->args[0], &direct) == EXP_TERM;
+}
+
 /* Is e a sum of exponentials times what has left indices that they do not have: the second product
  * of a chain, whose exponents may have another base?  */
 static bool multiplies_exps(const TeEval *ev, const TeStmt *s, const TeExpr *e) {

@@ -47,6 +47,7 @@ struct Node {
     double v;                 /* literal, size: converted to its type */
     int64_t i;
     bool fast;                /* @fast */
+    bool inverse;             /* DIV: by a sum of exponentials, whose reciprocal may be a factor */
     bool rescaled;            /* CALL: of an exponential, some of which are summed */
     bool centered;            /* SUB: an exponent E - m of such a one */
     double factor_loss;       /* @tf32: relative, per factor of a summed product */
@@ -168,6 +169,8 @@ ExpPart eval_exp_part(const TeEval *ev, const TeExpr *term, bool *direct);
 /* What exponentials of the term are divided by, themselves or in their exponents, as log(z); NULL:
  * nothing.  */
 const TeExpr *eval_exp_divisor(const TeEval *ev, const TeExpr *term);
+/* Is it a read of a sum of exponentials, nothing else?  */
+bool eval_exp_sum(const TeEval *ev, const TeExpr *e);
 
 /* eval_build.c */
 Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e);
