@@ -354,6 +354,13 @@ if [ -e "$BUILD/simdriver/libcuda.so.1" ]; then
         has out '"on": "NVIDIA A100-SXM4-80GB (simulated)"' 'and where they come from'
         has out '"rejected": null' 'JSON has what was rejected'
     }
+    echo 'op mm(A: f16[16,1024], B: f16[1024,1024]) -> C: f16[16,1024]
+        { C[m,n] += A[m,k] * B[k,n]; }' >warm.te
+    ROLLER_SIM_PROFILE=h100 run 0 'measure with warm L2' --measure --top 1 --profile h100 --json \
+        --dry-run --no-cache warm.te &&
+        try 'a kernel with warm L2 takes its launch, and no longer than with a cold one' python3 -c \
+            "import re; t = open('out').read(); us = [float(re.search(f'\"{k}\": ([0-9.e-]+)', t)[1])
+for k in ('warm_us', 'cold_us')]; assert 1.3 < us[0] < us[1], us"
     run 0 'check on the device' --check --device 0 $a100 mm.te &&
         has out 'NVIDIA A100-SXM4-80GB (simulated))' 'names the device it ran on'
     run 0 'check on the device that is there' --check $a100 mm.te &&

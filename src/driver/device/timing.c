@@ -68,10 +68,11 @@ static Status take_sample(Timer *t, bool cold, double *us) {
 }
 
 /* Of a short program, by the difference of two graphs: what it takes to begin and end one, and to
- * record events, is the same for both.  */
+ * record events, is the same for both, as long as the device is busy when the first one comes.  */
 static Status take_difference(Timer *t, double *us) {
     double once, more;
-    Status s = cuda_event_record(t->context, t->d, t->begin, t->stream);
+    Status s = cuda_graph_launch(t->context, t->d, t->more, t->stream);
+    if (!s) s = cuda_event_record(t->context, t->d, t->begin, t->stream);
     if (!s) s = cuda_graph_launch(t->context, t->d, t->once, t->stream);
     if (!s) s = cuda_event_record(t->context, t->d, t->middle, t->stream);
     if (!s) s = cuda_graph_launch(t->context, t->d, t->more, t->stream);
