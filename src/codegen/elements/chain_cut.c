@@ -4,10 +4,10 @@
  * NaN, whose product with a term of 0 is no zero.  Those that load by themselves leave such rows
  * out; here all that compute write zeros over them, in the turns that the ends of columns cut.  */
 
-/* The first column of the turn.  */
+/* The first column of the turn: the loop's, or the last one.  */
 static Ir first_column(const Kernel *k, const Node *n) {
     const Cg *cg = k->cg;
-    Ir turn = ir_add_n(cg, n->name ? k->var.step : ir_int(cg, 0), n->ahead);
+    Ir turn = n->to ? ir_add_n(cg, k->var.steps, -1) : k->var.step;
     return ir_mul(cg, ir_add(cg, k->var.turn_first, turn), product_size(k, 'B', AX_K));
 }
 

@@ -114,8 +114,9 @@ bool stats_is_kept(const Kernel *k, int stmt);            /* is it in place of t
 /* chain*.c: rows of scores of a chain.  Are scores a positive multiple of the first product's
  * results (these stand for them then), *by of them?  What a thread holds of each row, and (where
  * terms are the operand of a later turn's products) terms; the scores of a turn, folded, and the
- * results so far moved to their bases, if these are not; the second product's operand of the terms; values of the rows behind all turns; those of the row at
- * hand of the second product's results, by name; columns of a block, where a mask decides.  */
+ * results so far moved to their bases, if these are not; the second product's operand of the terms;
+ * values of the rows behind all turns; those of the row at hand of the second product's results, by
+ * name; columns of a block, where a mask decides.  */
 bool chain_scales(const Te *te, const KernelGroup *g, double *by);
 void chain_clear(Kernel *k);
 void chain_fold(Kernel *k, const Node *n);
@@ -125,7 +126,7 @@ void chain_operand(Kernel *k);
 void chain_finish(Kernel *k);
 void chain_rows(Kernel *k);
 void chain_columns(Kernel *k);
-/* chain_cut.c: are some columns of turn `name` + ahead none of the block's?  Zeros in their rows of
+/* chain_cut.c: are some columns of the turn, or (to: 1) of the last one, none of the block's?  Zeros in their rows of
  * V.  */
 Ir chain_turn_cut(const Kernel *k, const Node *n);
 void chain_clear_cut(Kernel *k, const Node *n);

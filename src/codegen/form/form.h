@@ -81,7 +81,7 @@ typedef enum {
     X(TERMS,    "terms")      /* of a chain, which are used in a later turn; its results have */   \
                               /* the bases of the turn before until they are moved */              \
     X(OPERAND,  "operand")    /* of a chain's second product: registers of the terms */            \
-    X(CUT,      "cut")        /* zeros in rows of V that are none of the block's columns */          \
+    X(CUT,      "cut")        /* zeros in rows of V that are none of the block's */                \
     X(COLUMNS,  "columns")    /* that rows of the block have terms in, where a mask says so */     \
     X(ROWS,     "rows")       /* rows of the block, where they lie */                              \
     X(FINISH,   "finish")     /* values of the rows after pass `from` */                           \
@@ -152,7 +152,7 @@ enum { FORM_QUEUES = 3 };     /* groups of what is under way: DONE_COPIES..DONE_
     X(LAST,    "the last body",        true,  true)                                                \
     X(FETCH,   "products follow",      true,  true)                                                \
     X(LATER,   "not the first turn",   true,  true)       /* of the innermost loop */              \
-    X(CUT,     "columns are cut",      true,  true)        /* of the turn, by those of the block */ \
+    X(CUT,     "columns are cut",      true,  true)       /* of the turn: some are none of rows */ \
     X(WHOLE,   "all steps are here",   true,  true)                                                \
     X(PARTIAL, "some steps are",       true,  true)                                                \
     X(AGAIN,   "not the first turn of a team", false, true)   /* of the role's teams */            \

@@ -7,7 +7,7 @@
 #define ROLLER_CODEGEN_FORM_FORM_RUN_H
 #include "codegen/form/form.h"
 
-enum { RUN_STRANDS = 5, RUN_WARPS = 2, RUN_LANES = 2, RUN_AGENTS = RUN_WARPS * RUN_LANES };
+enum { RUN_STRANDS = 6, RUN_WARPS = 2, RUN_LANES = 2, RUN_AGENTS = RUN_WARPS * RUN_LANES };
 
 /* One path: k-steps of a tile, tiles of a block, turns of other loops.  */
 typedef struct {

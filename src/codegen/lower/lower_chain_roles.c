@@ -125,8 +125,8 @@ static void begin_products(const Make *m, int product) {
     form_sync(m->b, SYNC_PRODUCTS, SYNC_COMMIT, 0);
 }
 
-/* They are done, but for so many groups begun behind them: those of the turn that uses have come to,
- * or of the one before.  */
+/* They are done, but for so many groups begun behind them: those of the turn that uses have come
+ * to, or of the one before.  */
 static void wait_products(const Make *m, int product, int behind, DataOf turn) {
     about(m, product);
     form_sync(m->b, SYNC_PRODUCTS, SYNC_WAIT, behind);
@@ -176,19 +176,17 @@ static void add_operand(const Make *m) {
     form_add(m->b, NODE_VALUES, VALUES_SETTLE)->from = true;
 }
 
-/* Rows of V of the turn `turn` + ahead that are none of the block's columns become zeros.  All warps
- * that compute meet, so no turn of a team is under way.  */
-static void add_cut(const Make *m, const char *turn, int ahead) {
+/* Rows of V of the loop's turn, or of the last one, that are none of the block's columns become
+ * zeros.  All warps that compute meet, so no turn of a team is under way.  */
+static void add_cut(const Make *m, bool last) {
     const ColumnBounds *x = &m->l->p->group->chain->bounds;
     if (x->n_from + x->n_to == 0) return;
     about(m, RESULTS);
     Node *n = form_if(m->b, WHEN_CUT, 0);
-    n->name = turn;
-    n->ahead = ahead;
+    n->to = last;
     lower_barrier(m->b, SYNC_WAIT, RESULTS, RING_FULL);
     n = form_add(m->b, NODE_VALUES, VALUES_CUT);
-    n->name = turn;
-    n->ahead = ahead;
+    n->to = last;
     int v = m->c[RESULTS]->side[1].number;
     own(form_reads(m->b, n, ROOM_STAGE, v))->data = OF_TAKEN;
     own(form_writes(m->b, n, ROOM_STAGE, v))->data = OF_TAKEN;
@@ -210,7 +208,7 @@ static void add_turns_alone(const Make *m) {
     end_products(m, SCORES, 0);
     add_fold(m, "step", 0);
     add_operand(m);
-    add_cut(m, "step", 0);
+    add_cut(m, false);
     begin_products(m, RESULTS);
     end_products(m, RESULTS, 0);
     take_rows(m, RESULTS);
@@ -235,7 +233,7 @@ static void add_turns_ahead(const Make *m) {
     open_turns(m, "step", 1, rprog_overlaps_between(m->l->r));
     add_behind(m);
     free_rows(m, RESULTS, 1)->when = WHEN_LATER;
-    add_cut(m, "step", 0);
+    add_cut(m, false);
     add_turn(m, SYNC_BOTH);
     begin_products(m, SCORES);
     begin_products(m, RESULTS);
@@ -250,7 +248,7 @@ static void add_turns_ahead(const Make *m) {
     form_if(m->b, WHEN_ALWAYS, 0);
     add_move(m);
     add_operand(m);
-    add_cut(m, "steps", -1);
+    add_cut(m, true);
     begin_products(m, RESULTS);
     wait_products(m, RESULTS, 0, OF_TAKEN);
     form_close(m->b);

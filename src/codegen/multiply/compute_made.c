@@ -64,11 +64,6 @@ void made_declare(Kernel *k, const Side *s) {
                        tiles_of(k), registers_of(s));
 }
 
-Ir made_registers(const Kernel *k, Ir kk, Ir i) {
-    Ir slice = ir_div(k->cg, kk, product_size(k, 'T', AX_K));
-    return ir_element(k->cg, ir_element(k->cg, k->made, slice), i);
-}
-
 /* ---- what is read beside ---- */
 
 static bool moves(const Kernel *k, const TeExpr *read) {

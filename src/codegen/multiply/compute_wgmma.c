@@ -50,28 +50,6 @@ void wgmma_stage(Kernel *k, bool stay) {
     }
 }
 
-/* Registers of the slice at kk, or its descriptor, of instruction i.  */
-static Ir operand(const Kernel *k, const Side *s, Ir kk, Ir i) {
-    const Cg *cg = k->cg;
-    if (wgmma_has_registers(s)) return made_registers(k, kk, i);
-    Ir at = wgmma_slice(k, s, kk);
-    if (k->c.matrix.tiles[s->own] == 1) return at;
-    return ir_add(cg, at, ir_mul(cg, i, ir_int(cg, s->down / 16)));
-}
-
-void wgmma_multiply(Kernel *k, Ir kk, bool begins) {
-    Cg *cg = k->cg;
-    bool swapped = k->c.r->swapped;
-    const Side *a = &k->c.side[swapped], *b = &k->c.side[!swapped];
-    int form[WGMMA_FORMS];
-    IrUnit unit = wgmma_unit(k, a, b, form);
-    if (begins) unit.adds = ir_lt(cg, ir_int(cg, 0), kk);
-    Ir i = ir_count_of(cg, k->var.i, k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
-    ir_multiply(cg, &unit, wgmma_sums(k, i, ir_int(cg, 0)), operand(k, a, kk, i),
-                operand(k, b, kk, i));
-    ir_close(cg);
-}
-
 void compute_wgmma(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     int slice = k->c.r->thread.extent[AX_K];
@@ -82,7 +60,6 @@ void compute_wgmma(Kernel *k, const Node *n) {
     ir_close(cg);
 }
 
-/* Zeros that are there before the first product begins, and sums behind the last.  */
 static void settle_operand(Kernel *k) {
     Cg *cg = k->cg;
     Ir kk = ir_for(cg, "kk", ir_int(cg, 0), product_size(k, 'W', AX_K),
@@ -93,6 +70,7 @@ static void settle_operand(Kernel *k) {
     ir_close(cg);
 }
 
+/* Zeros that are there before the first product begins, and sums behind the last.  */
 void wgmma_settle(Kernel *k, bool operand) {
     Cg *cg = k->cg;
     if (operand && k->made) settle_operand(k);

@@ -47,23 +47,19 @@ void compute_wgmma(Kernel *k, const Node *n);
 void wgmma_tiles(Kernel *k);              /* descriptors of the first stage */
 void wgmma_settle(Kernel *k, bool operand);
 void wgmma_stage(Kernel *k, bool stay);   /* descriptors of the stage at hand, or of what stays */
-/* Of the slice at kk.  Sums that begin with it begin with its first slice.  Products of zeros can
- * make -0 of them where 0 + -0 were +0, which must be the same to what they join or become.  */
-void wgmma_multiply(Kernel *k, Ir kk, bool begins);
-/* wgmma_operand.c: does the operand come from registers?  Before the first product; sums of an
- * instruction; the descriptor of an operand's part at kk; the instruction, whose form is put down
- * in `form`.  */
-enum { WGMMA_FORMS = 4 };
+/* wgmma_operand.c: does the operand come from registers, which are those of slice and instruction?
+ * Before the first product; sums of an instruction; products of the slice at kk.  Sums that begin
+ * with it begin with its first slice.  Products of zeros can make -0 of them where 0 + -0 were +0,
+ * which must be the same to what they join or become.  */
 bool wgmma_has_registers(const Side *s);
+Ir made_registers(const Kernel *k, Ir kk, Ir i);
 void wgmma_begin(Kernel *k);
 Ir wgmma_sums(const Kernel *k, Ir i, Ir j);
-Ir wgmma_slice(const Kernel *k, const Side *s, Ir kk);
-IrUnit wgmma_unit(const Kernel *k, const Side *a, const Side *b, int form[WGMMA_FORMS]);
-/* compute_made.c: a first operand that is made in registers, those of slice and instruction; where
- * a lane begins in its tile; what the expression reads beside, of all steps or of one; what the
- * registers of a step are made of; those of the slice at kk, and its products.  */
+void wgmma_multiply(Kernel *k, Ir kk, bool begins);
+/* compute_made.c: a first operand that is made in registers; where a lane begins in its tile; what
+ * the expression reads beside, of all steps or of one; what the registers of a step are made of;
+ * those of the slice at kk, and its products.  */
 void made_declare(Kernel *k, const Side *s);
-Ir made_registers(const Kernel *k, Ir kk, Ir i);
 void made_tile(Kernel *k, const Side *s);
 void made_beside(Kernel *k, bool of_step);
 void made_read(Kernel *k);

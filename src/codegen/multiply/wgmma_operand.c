@@ -1,4 +1,4 @@
-/* How a product of warpgroups names its sums, and its operands in shared memory.  */
+/* A product of warpgroups: its sums, its operands in registers and in shared memory.  */
 #include "codegen/multiply/multiply.h"
 #include "codegen/prelude/prelude.h"
 #include "codegen/block/product.h"
@@ -15,7 +15,7 @@ Ir wgmma_sums(const Kernel *k, Ir i, Ir j) {
 }
 
 /* Boxes of less than a step's row lie one behind the other.  */
-Ir wgmma_slice(const Kernel *k, const Side *s, Ir kk) {
+static Ir slice_at(const Kernel *k, const Side *s, Ir kk) {
     enum { UNIT = 16 };
     const Cg *cg = k->cg;
     Ir at = k->tile[s->side];
@@ -27,8 +27,11 @@ Ir wgmma_slice(const Kernel *k, const Side *s, Ir kk) {
     return ir_add(cg, ir_add(cg, at, box), ir_div(cg, ir_rem(cg, kk, around), chunk));
 }
 
-/* Its form: orders of operands of 16 bits, and how they lie where that is not the usual way.  */
-IrUnit wgmma_unit(const Kernel *k, const Side *a, const Side *b, int form[WGMMA_FORMS]) {
+enum { FORMS = 4 };
+
+/* The instruction, and its form: orders of operands of 16 bits, and how they lie where that is not
+ * the usual way.  */
+static IrUnit unit_of(const Kernel *k, const Side *a, const Side *b, int form[FORMS]) {
     enum { USUAL = 128 };
     const ComputeUnit *u = k->c.matrix.unit;
     int n = 0;
@@ -42,4 +45,31 @@ IrUnit wgmma_unit(const Kernel *k, const Side *a, const Side *b, int form[WGMMA_
                                     u->k.from, prelude_operand(u), te_dtype_name(u->acc),
                                     made ? PRELUDE_MADE : "");
     return (IrUnit){name, form, n, ir_bool(k->cg, true)};
+}
+
+Ir made_registers(const Kernel *k, Ir kk, Ir i) {
+    Ir slice = ir_div(k->cg, kk, product_size(k, 'T', AX_K));
+    return ir_element(k->cg, ir_element(k->cg, k->made, slice), i);
+}
+
+/* Registers of the slice at kk, or its descriptor, of instruction i.  */
+static Ir operand(const Kernel *k, const Side *s, Ir kk, Ir i) {
+    const Cg *cg = k->cg;
+    if (wgmma_has_registers(s)) return made_registers(k, kk, i);
+    Ir at = slice_at(k, s, kk);
+    if (k->c.matrix.tiles[s->own] == 1) return at;
+    return ir_add(cg, at, ir_mul(cg, i, ir_int(cg, s->down / 16)));
+}
+
+void wgmma_multiply(Kernel *k, Ir kk, bool begins) {
+    Cg *cg = k->cg;
+    bool swapped = k->c.r->swapped;
+    const Side *a = &k->c.side[swapped], *b = &k->c.side[!swapped];
+    int form[FORMS];
+    IrUnit unit = unit_of(k, a, b, form);
+    if (begins) unit.adds = ir_lt(cg, ir_int(cg, 0), kk);
+    Ir i = ir_count_of(cg, k->var.i, k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
+    ir_multiply(cg, &unit, wgmma_sums(k, i, ir_int(cg, 0)), operand(k, a, kk, i),
+                operand(k, b, kk, i));
+    ir_close(cg);
 }
