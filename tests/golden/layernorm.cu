@@ -118,11 +118,11 @@ rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
         acc5 = acc5 + y;
     }
     __shared__ float part5[4];
-    if (threadIdx.x % 32u == 0u) {
-        part5[threadIdx.x / 32u] = acc5;
+    if (tid % 32u == 0u) {
+        part5[tid / 32u] = acc5;
     }
     __syncthreads();
-    acc5 = part5[threadIdx.x / 128u * 4u + threadIdx.x % 4u];
+    acc5 = part5[tid / 128u * 4u + tid % 4u];
     #pragma unroll
     for (int f = 2; f > 0; f /= 2) {
         const float y = __shfl_xor_sync(0xffffffffu, acc5, f);
@@ -155,11 +155,11 @@ rk_59317a2b31a62c48_0(const unsigned short *__restrict__ t0,
         acc7 = acc7 + y;
     }
     __shared__ float part7[4];
-    if (threadIdx.x % 32u == 0u) {
-        part7[threadIdx.x / 32u] = acc7;
+    if (tid % 32u == 0u) {
+        part7[tid / 32u] = acc7;
     }
     __syncthreads();
-    acc7 = part7[threadIdx.x / 128u * 4u + threadIdx.x % 4u];
+    acc7 = part7[tid / 128u * 4u + tid % 4u];
     #pragma unroll
     for (int f = 2; f > 0; f /= 2) {
         const float y = __shfl_xor_sync(0xffffffffu, acc7, f);

@@ -135,19 +135,19 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
     __shared__ float part3[4];
     __shared__ float part2[4];
     __shared__ int part_at2[4];
-    if (threadIdx.x % 32u == 0u) {
-        part3[threadIdx.x / 32u] = acc3;
+    if (tid % 32u == 0u) {
+        part3[tid / 32u] = acc3;
     }
-    if (threadIdx.x % 32u == 0u) {
-        part2[threadIdx.x / 32u] = acc2;
+    if (tid % 32u == 0u) {
+        part2[tid / 32u] = acc2;
     }
-    if (threadIdx.x % 32u == 0u) {
-        part_at2[threadIdx.x / 32u] = where2;
+    if (tid % 32u == 0u) {
+        part_at2[tid / 32u] = where2;
     }
     __syncthreads();
-    acc3 = part3[threadIdx.x / 64u * 2u + threadIdx.x % 2u];
-    acc2 = part2[threadIdx.x / 64u * 2u + threadIdx.x % 2u];
-    where2 = part_at2[threadIdx.x / 64u * 2u + threadIdx.x % 2u];
+    acc3 = part3[tid / 64u * 2u + tid % 2u];
+    acc2 = part2[tid / 64u * 2u + tid % 2u];
+    where2 = part_at2[tid / 64u * 2u + tid % 2u];
     #pragma unroll
     for (int f = 1; f > 0; f /= 2) {
         const float y = __shfl_xor_sync(0xffffffffu, acc3, f);
@@ -188,11 +188,11 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
         acc4 = acc4 + y;
     }
     __shared__ float part4[4];
-    if (threadIdx.x % 32u == 0u) {
-        part4[threadIdx.x / 32u] = acc4;
+    if (tid % 32u == 0u) {
+        part4[tid / 32u] = acc4;
     }
     __syncthreads();
-    acc4 = part4[threadIdx.x / 64u * 2u + threadIdx.x % 2u];
+    acc4 = part4[tid / 64u * 2u + tid % 2u];
     #pragma unroll
     for (int f = 1; f > 0; f /= 2) {
         const float y = __shfl_xor_sync(0xffffffffu, acc4, f);

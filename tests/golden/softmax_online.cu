@@ -148,11 +148,11 @@ rk_af10689c5d91b793_0(const unsigned short *__restrict__ t0,
         acc2 = rl_max_f32(acc2, y);
     }
     __shared__ float part2[4];
-    if (threadIdx.x % 32u == 0u) {
-        part2[threadIdx.x / 32u] = acc2;
+    if (tid % 32u == 0u) {
+        part2[tid / 32u] = acc2;
     }
     __syncthreads();
-    acc2 = part2[threadIdx.x / 128u * 4u + threadIdx.x % 4u];
+    acc2 = part2[tid / 128u * 4u + tid % 4u];
     #pragma unroll
     for (int f = 2; f > 0; f /= 2) {
         const float y = __shfl_xor_sync(0xffffffffu, acc2, f);
@@ -167,11 +167,11 @@ rk_af10689c5d91b793_0(const unsigned short *__restrict__ t0,
         acc3 = acc3 + y;
     }
     __shared__ float part3[4];
-    if (threadIdx.x % 32u == 0u) {
-        part3[threadIdx.x / 32u] = acc3;
+    if (tid % 32u == 0u) {
+        part3[tid / 32u] = acc3;
     }
     __syncthreads();
-    acc3 = part3[threadIdx.x / 128u * 4u + threadIdx.x % 4u];
+    acc3 = part3[tid / 128u * 4u + tid % 4u];
     #pragma unroll
     for (int f = 2; f > 0; f /= 2) {
         const float y = __shfl_xor_sync(0xffffffffu, acc3, f);
@@ -234,11 +234,11 @@ rk_af10689c5d91b793_1(const unsigned short *__restrict__ t0,
         acc2 = rl_max_f32(acc2, y);
     }
     __shared__ float part2[4];
-    if (threadIdx.x % 32u == 0u) {
-        part2[threadIdx.x / 32u] = acc2;
+    if (tid % 32u == 0u) {
+        part2[tid / 32u] = acc2;
     }
     __syncthreads();
-    acc2 = part2[threadIdx.x / 128u * 4u + threadIdx.x % 4u];
+    acc2 = part2[tid / 128u * 4u + tid % 4u];
     #pragma unroll
     for (int f = 2; f > 0; f /= 2) {
         const float y = __shfl_xor_sync(0xffffffffu, acc2, f);
@@ -253,11 +253,11 @@ rk_af10689c5d91b793_1(const unsigned short *__restrict__ t0,
         acc3 = acc3 + y;
     }
     __shared__ float part3[4];
-    if (threadIdx.x % 32u == 0u) {
-        part3[threadIdx.x / 32u] = acc3;
+    if (tid % 32u == 0u) {
+        part3[tid / 32u] = acc3;
     }
     __syncthreads();
-    acc3 = part3[threadIdx.x / 128u * 4u + threadIdx.x % 4u];
+    acc3 = part3[tid / 128u * 4u + tid % 4u];
     #pragma unroll
     for (int f = 2; f > 0; f /= 2) {
         const float y = __shfl_xor_sync(0xffffffffu, acc3, f);

@@ -76,11 +76,11 @@ rk_31cfface3f219a53_0(const float *__restrict__ t0,
         acc2 = acc2 + y;
     }
     __shared__ float part2[8];
-    if (threadIdx.x % 32u == 0u) {
-        part2[threadIdx.x / 32u] = acc2;
+    if (tid % 32u == 0u) {
+        part2[tid / 32u] = acc2;
     }
     __syncthreads();
-    acc2 = part2[threadIdx.x / 256u * 8u + threadIdx.x % 8u];
+    acc2 = part2[tid / 256u * 8u + tid % 8u];
     #pragma unroll
     for (int f = 4; f > 0; f /= 2) {
         const float y = __shfl_xor_sync(0xffffffffu, acc2, f);
@@ -126,11 +126,11 @@ rk_31cfface3f219a53_1(const float *__restrict__ t0,
         acc2 = acc2 + y;
     }
     __shared__ float part2[8];
-    if (threadIdx.x % 32u == 0u) {
-        part2[threadIdx.x / 32u] = acc2;
+    if (tid % 32u == 0u) {
+        part2[tid / 32u] = acc2;
     }
     __syncthreads();
-    acc2 = part2[threadIdx.x / 256u * 8u + threadIdx.x % 8u];
+    acc2 = part2[tid / 256u * 8u + tid % 8u];
     #pragma unroll
     for (int f = 4; f > 0; f /= 2) {
         const float y = __shfl_xor_sync(0xffffffffu, acc2, f);

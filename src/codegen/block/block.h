@@ -21,7 +21,8 @@ IrBase place_base(bool wide);
 /* What positions of a `contract` program need along an axis, also beyond its end in a tile.  */
 IrBase place_along_base(const Kernel *k, AxisClass axis);
 
-/* smem.c: makes the names that are made at once; declares the kernel's shared memory, `smem`; elements that begin at a byte of it.  */
+/* smem.c: makes the names that are made at once; declares the kernel's shared memory, `smem`;
+ * elements that begin at a byte of it.  */
 void kernel_names(Kernel *k);
 Ir kernel_smem(Kernel *k, int align);
 Ir kernel_room(const Kernel *k, Ir smem, IrBase base, int64_t at);

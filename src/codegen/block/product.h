@@ -43,8 +43,8 @@ static inline Ir product_sum(const Kernel *k, Ir i, Ir j) {
 }
 
 /* smem.c: the kernel's shared memory from a byte on, as elements; its stage that begins at the
- * byte `turn` (where there is but one, the memory itself).  Compilers tell (smem + x) + y from smem +
- * (x + y): what the loops add comes last, apart from the rest.  */
+ * byte `turn` (where there is but one, the memory itself).  Compilers tell (smem + x) + y from
+ * smem + (x + y): what the loops add comes last, apart from the rest.  */
 Ir smem_at(const Kernel *k, IrBase base, bool constant, Ir byte);
 Ir smem_stage(const Kernel *k, const Side *s, Ir turn);
 Ir smem_stage_at(const Kernel *k, const Side *s, Ir turn);        /* its address */

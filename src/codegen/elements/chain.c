@@ -210,7 +210,7 @@ static void fold_leader(Kernel *k, const Partial *leader) {
 static void meet_lanes(Kernel *k, const Partials *p) {
     int lanes = fragment_lane_bits(&k->c.matrix.results, FRAG_COL);
     ir_count_of(k->cg, k->var.x, chain_thread_rows(k), IR_UNROLL_ALL);
-    reduce_threads(k->cg, p, lanes, 1, k->c.r->threads, NULL);
+    reduce_threads(k->cg, p, lanes, (ReduceWarps){.warps = 1}, NULL);
     ir_close(k->cg);
 }
 
@@ -249,10 +249,11 @@ static void rescale_rows(Kernel *k, const Partials *p) {
     Cg *cg = k->cg;
     Ir none = cg_real(cg, TE_F32, -(double)INFINITY);
     ir_count_of(cg, k->var.x, chain_thread_rows(k), IR_UNROLL_ALL);
-    Ir top = of_row(k, k->rows.top), power = power_of_two(k, ir_sub(cg, of_row(k, k->rows.base), top));
+    Ir top = of_row(k, k->rows.top), base = of_row(k, k->rows.base);
+    Ir power = power_of_two(k, ir_sub(cg, base, top));
     ir_set(cg, of_row(k, k->rows.scale), ir_select(cg, ir_binary(cg, IR_EQ, top, none),
                                              cg_real(cg, TE_F32, 1), power));
-    ir_set(cg, of_row(k, k->rows.base), top);
+    ir_set(cg, base, top);
     for (int i = 0; i < p->n; i++)
         if (p->at[i].follow) ir_update(cg, IR_MUL, p->at[i].value, of_row(k, k->rows.scale));
     ir_close(cg);

@@ -37,8 +37,8 @@ void elements_open_outputs(Kernel *k) {
     ir_count_of(cg, k->var.i, own[AX_M], IR_UNROLL_ALL);
     store_open_inside(k, AX_M, index_ragged(&k->l->map, AX_M));
     stats_rows(k);
-    ir_for_of(cg, k->var.j, ir_int(cg, 0), ir_int(cg, own[AX_N]), k->at.walk ? k->at.walk : k->l->vec,
-           IR_UNROLL_ALL);
+    ir_for_of(cg, k->var.j, ir_int(cg, 0), ir_int(cg, own[AX_N]),
+              k->at.walk ? k->at.walk : k->l->vec, IR_UNROLL_ALL);
     k->at.open += 2;
     store_open_inside(k, AX_N, index_ragged(&k->l->map, AX_N));
 }

@@ -121,7 +121,8 @@ static void units(Kernel *k, Ir y) {
     int64_t steps = rprog_tiles(p, k->l->r, AX_K);
     Ir each = divisor(k, rprog_tail_steps(p, k->l->r)), all = ir_mul(cg, y, number(k, steps));
     k->walk.first = ir_let_as(cg, IR_I32, "first", ir_div(cg, all, each));
-    k->walk.end = ir_let_as(cg, IR_I32, "total", ir_div(cg, ir_add(cg, all, number(k, steps - 1)), each));
+    all = ir_add(cg, all, number(k, steps - 1));
+    k->walk.end = ir_let_as(cg, IR_I32, "total", ir_div(cg, all, each));
 }
 
 /* The tile of the thread, and its elements in it.  */
@@ -136,8 +137,10 @@ static void place_vector(Kernel *k) {
     k->walk.at = ir_let_as(cg, IR_I32, "at", ir_add(cg, span, thread));
     Ir row = ir_div(cg, k->walk.at, number(k, columns));
     Ir column = ir_rem(cg, k->walk.at, number(k, columns));
-    k->var.m = ir_let_as(cg, place_along_base(k, AX_M), "m", ir_add(cg, product_first(k, AX_M), row));
-    k->var.n = ir_let_as(cg, place_along_base(k, AX_N), "n", ir_add(cg, product_first(k, AX_N), column));
+    row = ir_add(cg, product_first(k, AX_M), row);
+    column = ir_add(cg, product_first(k, AX_N), column);
+    k->var.m = ir_let_as(cg, place_along_base(k, AX_M), "m", row);
+    k->var.n = ir_let_as(cg, place_along_base(k, AX_N), "n", column);
     units(k, y);
 }
 

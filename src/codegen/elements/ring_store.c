@@ -10,7 +10,8 @@
 void ring_open_tiles(Kernel *k) {
     Cg *cg = k->cg;
     Teams *t = &k->teams;
-    Ir grid = k->var.grid, first = ir_block(cg, 0), steps = k->var.steps, number = ir_name(cg, ir_type(IR_U32), "number");
+    Ir grid = k->var.grid, first = ir_block(cg, 0), steps = k->var.steps;
+    Ir number = ir_name(cg, ir_type(IR_U32), "number");
     Ir from = ir_int(cg, 0);
     if (t->own) {
         from = ir_mul(cg, t->own, steps);

@@ -257,7 +257,8 @@ void stats_finish(Kernel *k, int pass, bool online) {
         ir_simple(cg, IR_STMT_BREAK);
         ir_close(cg);
     }
-    Partials all = monoid_pass(cg, map.group, pass, MONOID_HELD, NULL), acc = monoid_select(&all, online);
+    Partials all = monoid_pass(cg, map.group, pass, MONOID_HELD, NULL);
+    Partials acc = monoid_select(&all, online);
     reduce_clear(cg, &acc, 0);
     Ir place = ir_add(cg, ir_mul_n(cg, k->var.s, rows), at);
     reduce_gather(cg, &acc, 0, &(ReducePartial){part, NULL, place},

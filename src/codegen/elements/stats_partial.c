@@ -163,7 +163,8 @@ void stats_combine(Kernel *k, int pass) {
     map.rank = k->walk.lane;
     map.at = ir_add(cg, ir_mul(cg, k->var.s, all_rows(k)), row);
     for (int i = 0; i < g->n; i++) {
-        if (g->role[i] == ROW_REDUCE && g->pass[i] == pass) stats_place_left(k, MONOID_LEFT, i, true);
+        bool reduced = g->role[i] == ROW_REDUCE && g->pass[i] == pass;
+        if (reduced) stats_place_left(k, MONOID_LEFT, i, true);
         if (g->role[i] == ROW_MAP || g->pass[i] > pass + (g->role[i] == ROW_SCALAR)) continue;
         stats_place_left(k, MONOID_VALUES, i, false);
         int t = tensor_of(k, i);

@@ -66,7 +66,8 @@ void stats_rows(Kernel *k) {
         bool base = k->at.online && stats_online(k, t, k->l->pass) >= 0;
         if (g->role[i] == ROW_MAP || !(base || stats_known(k, i)) || !is_read(k, t)) continue;
         bool here = base || !is_partial(k);
-        Ir values = values_of(k, base ? MONOID_CENTERS : MONOID_VALUES, here ? IR_SHARED : IR_GLOBAL, t);
+        Ir values = values_of(k, base ? MONOID_CENTERS : MONOID_VALUES,
+                              here ? IR_SHARED : IR_GLOBAL, t);
         Ir own = ir_cast(cg, IR_I32, ir_sub(cg, k->var.m, product_first(k, AX_M)));
         k->at.made[t] = ir_let(cg, cg_name(cg, "r", t),
                                ir_element(cg, values, here ? own : stats_row(k)));

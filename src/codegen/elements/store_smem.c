@@ -36,7 +36,8 @@ static void place_direct(Kernel *k) {
     const Fragment *f = &k->c.matrix.results;
     int vec = vector_of(k), columns = fragment_slots(f, FRAG_COL) / vec;
     Ir s = k->var.s, g = k->var.g;
-    Ir column = ir_add_parts(cg, tile_at(k, AX_N, k->var.j), fragment_slot_place(cg, f, FRAG_COL, g));
+    Ir column = fragment_slot_place(cg, f, FRAG_COL, g);
+    column = ir_add_parts(cg, tile_at(k, AX_N, k->var.j), column);
     Ir row = fragment_slot_place(cg, f, FRAG_ROW, k->var.f);
     store_position(k, AX_M, ir_add(cg, warp_place(k, AX_M), k->var.lane_m),
                    ir_add_parts(cg, tile_at(k, AX_M, k->var.i), row));
@@ -287,18 +288,19 @@ static void define_slices(Kernel *k) {
     Ir piece = k->var.piece = ir_let(cg, "piece", ir_view(cg, ir_pointer(base, IR_SHARED, false),
                                            ir_add(cg, smem,
                                                   times(cg, warp, (int)k->c.out_room->share))));
-    k->var.staged = ir_let(cg, "to", ir_add(cg, piece, add_column(k, add_row(k, own, k->var.lane_m))));
+    Ir lane = add_column(k, add_row(k, own, k->var.lane_m));
+    k->var.staged = ir_let(cg, "to", ir_add(cg, piece, lane));
 }
 
 /* Each thread reads columns of its own: where it begins.  */
 static void place_columns(Kernel *k) {
     Cg *cg = k->cg;
-    Ir at = reader(k), s = k->var.s;
+    Ir at = reader(k), down = times(cg, k->var.s, readers_of(k) / line_of(k));
     Ir start = staging_start(k, ir_cast(cg, IR_U32, at));
     k->var.taken = ir_let(cg, "from", ir_const(cg, start));
     store_position(k, AX_M,
                    ir_add(cg, warp_place(k, AX_M), ir_cast(cg, IR_I32, row_number(k, at))),
-                   ir_add(cg, tile_at(k, AX_M, k->var.i), times(cg, s, readers_of(k) / line_of(k))));
+                   ir_add(cg, tile_at(k, AX_M, k->var.i), down));
     Ir column = ir_cast(cg, IR_I32, times(cg, column_number(k, at), k->l->vec));
     store_position(k, AX_N, ir_add(cg, warp_place(k, AX_N), column), NULL);
 }
@@ -308,7 +310,8 @@ static void place_staging(Kernel *k) {
     Cg *cg = k->cg;
     define_slices(k);
     if (hides_reader(k))
-        k->var.id = ir_let_as(cg, IR_I32, "id", ir_call(cg, ir_type(IR_I32), "rl_hidden", 1, reader(k)));
+        k->var.id = ir_let_as(cg, IR_I32, "id",
+                              ir_call(cg, ir_type(IR_I32), "rl_hidden", 1, reader(k)));
     if (keeps_columns(k)) {
         place_columns(k);
         return;

@@ -56,7 +56,8 @@ void made_tile(Kernel *k, const Side *s) {
     moved = ir_binary(cg, IR_AND, moved, ir_int(cg, (1 << y->bits) - 1));
     moved = ir_binary(cg, IR_XOR, column, ir_binary(cg, IR_SHL, moved, ir_int(cg, 4)));
     Ir row = ir_mul(cg, lane_row(k, s), ir_int(cg, s->span));
-    k->chunks[s->side].lane = ir_let_as(cg, IR_I32, product_name(cg, s, "lane"), ir_add(cg, row, moved));
+    k->chunks[s->side].lane =
+        ir_let_as(cg, IR_I32, product_name(cg, s, "lane"), ir_add(cg, row, moved));
 }
 
 void made_declare(Kernel *k, const Side *s) {

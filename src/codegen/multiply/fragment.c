@@ -187,8 +187,9 @@ void fragment_fetch(Kernel *k, const Side *s, Ir dynamic, Ir fixed, Ir buffer) {
     if (s->l->region) {
         fetch_region(k, &f);
     } else {
-        Ir tile = ir_view(cg, ir_pointer(ir_storage(s->tile), IR_SHARED, true),
-                          ir_add(cg, smem_stage(k, s, product_ring_at(k)->take), k->chunks[s->side].tile));
+        Ir tile = smem_stage(k, s, product_ring_at(k)->take);
+        tile = ir_view(cg, ir_pointer(ir_storage(s->tile), IR_SHARED, true),
+                       ir_add(cg, tile, k->chunks[s->side].tile));
         Ir begin = s->inner_k ? begin_along_k(k, &f) : begin_across(k, &f);
         Ir from = ir_let(cg, "from", begin ? ir_add(cg, tile, begin) : tile);
         (s->inner_k ? fetch_along_k : fetch_across)(k, &f, from);

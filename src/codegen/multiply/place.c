@@ -257,7 +257,8 @@ static void thread_place(Kernel *k) {
     for (int i = 0; i < 2; i++) {
         AxisClass axis = i ? AX_N : AX_M;
         Ir at = warp_place(k, axis);
-        if (!matrix) at = ir_add(cg, at, ir_mul(cg, i ? x->lane_n : x->lane_m, product_size(k, 'V', axis)));
+        Ir lane = i ? x->lane_n : x->lane_m;
+        if (!matrix) at = ir_add(cg, at, ir_mul(cg, lane, product_size(k, 'V', axis)));
         if (k->c.ring && i == k->c.r->swapped) at = ir_add(cg, at, share_place(k));
         *(i ? &x->col : &x->row) = ir_let_as(cg, IR_I32, i ? "col" : "row", at);
     }
@@ -278,7 +279,8 @@ static Ir slice_steps(Kernel *k) {
     Ir first = k->var.first = ir_let_as(cg, IR_I32, "first", ir_mul(cg, ir_block(cg, 1), slice));
     if (hides_steps(c, c->slice)) slice = ir_call(cg, ir_type(IR_I32), "rl_hidden", 1, slice);
     Ir own = ir_min(cg, ir_sub(cg, steps, first), slice);
-    k->var.steps = ir_let_as(cg, IR_I32, "steps", c->may_be_empty ? ir_max(cg, own, ir_int(cg, 0)) : own);
+    if (c->may_be_empty) own = ir_max(cg, own, ir_int(cg, 0));
+    k->var.steps = ir_let_as(cg, IR_I32, "steps", own);
     return first;
 }
 

@@ -132,7 +132,8 @@ static void fill_zeros(Kernel *k, const Side *s) {
     if (s->region_zeros == 0) return;
     Ir i = open_shares(k, s->region_zeros, IR_UNROLL_FREE);
     Ir at = ir_add(cg, ir_int(cg, s->region.lines * s->region.row), i);
-    ir_set(cg, ir_element(cg, smem_at(k, ir_storage(s->o->storage), false, k->chunks[s->side].region), at),
+    Ir all = smem_at(k, ir_storage(s->o->storage), false, k->chunks[s->side].region);
+    ir_set(cg, ir_element(cg, all, at),
            ir_int(cg, 0));
     ir_close(cg);
 }

@@ -50,7 +50,8 @@ KernelMap ring_operand_map(Arena *a, const Contract *c, const Side *s) {
 void ring_fetch(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     if (!n->from && rprog_cluster(k->c.r) > 1)
-        k->var.part = ir_let_as(cg, IR_I32, "part", ir_call(cg, ir_type(IR_I32), "rl_cluster_rank", 0));
+        k->var.part = ir_let_as(cg, IR_I32, "part",
+                                ir_call(cg, ir_type(IR_I32), "rl_cluster_rank", 0));
     for (int i = 0; i < k->l->launch.n_map && !n->to; i++) {
         bool some = k->c.varying_k && i < 2;                  /* else it is none */
         if (some) ir_if(cg, ir_binary(cg, IR_GT, k->var.steps, ir_int(cg, 0)));

@@ -308,7 +308,8 @@ void monoid_merge(Cg *cg, const Partials *p, int i, Ir lane) {
         monoid_fold(cg, own, x, own->where ? coming(cg, own->in_where, lane) : NULL, false);
         return;
     }
-    Ir now = ir_let_as(cg, ir_compute(own->e->type), own->tensor < 0 ? "now" : cg_name(cg, "now", own->tensor),
+    const char *word = own->tensor < 0 ? "now" : cg_name(cg, "now", own->tensor);
+    Ir now = ir_let_as(cg, ir_compute(own->e->type), word,
                        cg_fold(cg, (TeRedop)own->e->red, own->e->type, own->value, x));
     for (int t = 0; t < p->n; t++) {
         if (follows(p, t, i)) merge_online(cg, own, &p->at[t], lane, now);

@@ -62,15 +62,16 @@ void reduce_scan(Cg *cg, const Partial *p, int lanes, Ir u, int n, Ir number) {
 static Ir threads(const Cg *cg, int n) { return ir_number(cg, IR_U32, n); }
 
 /* A value of each warp, through shared memory.  */
-static void meet_warps(Cg *cg, const Partials *p, int warps, int block) {
+static void meet_warps(Cg *cg, const Partials *p, const ReduceWarps *all) {
     ReduceArrays part = {.what = MONOID_PART, .space = IR_SHARED};
-    Ir tid = ir_thread(cg);
+    Ir tid = all->tid;
+    int warps = all->warps;
     Ir first = ir_mul_n(cg, ir_div(cg, tid, threads(cg, warps * WARP)), warps);
     Ir at = ir_add(cg, first, ir_rem(cg, tid, threads(cg, warps)));
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
-        ir_declare_array(cg, reduce_array(cg, x, part, false), block / WARP);
-        if (x->where) ir_declare_array(cg, reduce_array(cg, x, part, true), block / WARP);
+        ir_declare_array(cg, reduce_array(cg, x, part, false), all->threads / WARP);
+        if (x->where) ir_declare_array(cg, reduce_array(cg, x, part, true), all->threads / WARP);
     }
     Ir only = ir_binary(cg, IR_EQ, ir_rem(cg, tid, threads(cg, WARP)), threads(cg, 0));
     reduce_put(cg, p, 0, only, part, ir_div(cg, tid, threads(cg, WARP)));
@@ -84,24 +85,25 @@ static void meet_warps(Cg *cg, const Partials *p, int warps, int block) {
     meet_lanes(cg, p, warps - 1);
 }
 
-static void meet(Cg *cg, const Partials *all, bool online, int lanes, int warps, int block) {
+static void meet(Cg *cg, const Partials *all, bool online, int lanes,
+                 const ReduceWarps *warps) {
     Partials p = monoid_select(all, online);
     if (p.n == 0) return;
     meet_lanes(cg, &p, lanes);
-    if (warps > 1) meet_warps(cg, &p, warps, block);
+    if (warps->warps > 1) meet_warps(cg, &p, warps);
 }
 
 static Ir seen(const Cg *cg, const Partials *p) {
     return monoid_counted(cg, MONOID_SEEN, p->count);
 }
 
-void reduce_threads(Cg *cg, const Partials *p, int lanes, int warps, int block, Ir total) {
+void reduce_threads(Cg *cg, const Partials *p, int lanes, ReduceWarps warps, Ir total) {
     for (int i = 0; i < p->n; i++) {
         const Partial *leader = &p->at[i];
         if (monoid_is_leader(p, i))
             ir_define(cg, monoid_value(cg, MONOID_ALONE, leader), leader->value);
     }
-    meet(cg, p, false, lanes, warps, block);
+    meet(cg, p, false, lanes, &warps);
     for (int i = 0; i < p->n; i++) {
         const Partial *online = &p->at[i], *leader = &p->at[online->leader];
         if (!online->follow) continue;
@@ -112,7 +114,7 @@ void reduce_threads(Cg *cg, const Partials *p, int lanes, int warps, int block, 
                           (PartialLeader){leader->value, total ? total : ir_int(cg, 0)}));
         ir_close(cg);
     }
-    meet(cg, p, true, lanes, warps, block);
+    meet(cg, p, true, lanes, &warps);
 }
 
 /* ---- memory ---- */

@@ -14,9 +14,13 @@
 void reduce_clear(Cg *cg, const Partials *p, int items);
 
 /* Threads with elements of the same results, all of them: the lanes whose numbers differ in the
- * bits of `lanes`, then (warps > 1) so many neighbouring warps of a block of `block` threads.
- * `total`: elements that they have seen (NULL: nothing asks).  */
-void reduce_threads(Cg *cg, const Partials *p, int lanes, int warps, int block, Ir total);
+ * bits of `lanes`, then (warps > 1) so many neighbouring warps of a block.  `total`: elements that
+ * they have seen (NULL: nothing asks).  */
+typedef struct {
+    int warps, threads;       /* of the block */
+    Ir tid;                   /* the thread's number in it; warps 1: NULL */
+} ReduceWarps;
+void reduce_threads(Cg *cg, const Partials *p, int lanes, ReduceWarps warps, Ir total);
 
 /* Folds what another lane has of `from` into `to` where `test` holds (NULL: always).  */
 void reduce_lane(Cg *cg, const Partial *to, const Partial *from, IrOther other, Ir test);
@@ -50,8 +54,8 @@ typedef struct {
 /* Merges a part with what is held; declares that as a part.  */
 void reduce_partial(Cg *cg, const Partials *p, int items, const ReducePartial *partial);
 void reduce_begin(Cg *cg, const Partials *p, int items, const ReducePartial *partial);
-/* Parts `part` < count, every `step`-th from `first` on, so many under way.  `moves`: the arrays are
- * pointers that move by so much to each; NULL: they stay.  */
+/* Parts `part` < count, every `step`-th from `first` on, so many under way.  `moves`: the arrays
+ * are pointers that move by so much to each; NULL: they stay.  */
 typedef struct {
     Ir part, first, count;
     int step, under_way;

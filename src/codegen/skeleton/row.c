@@ -212,9 +212,10 @@ static Ir open_row(Kernel *k) {
     const Walk *w = &k->walk;
     bool ends = row_ends(k);
     Ir at = ir_name(cg, ir_type(IR_I32), ends ? "at" : "col");
-    ir_loop(cg, at, ir_mul(cg, w->lane, product_size(k, 'V', AX_N)),
+    Ir vec = product_size(k, 'V', AX_N);
+    ir_loop(cg, at, ir_mul(cg, w->lane, vec),
             ir_both(cg, is_row(k), ir_lt(cg, at, ends ? w->body : w->length)),
-            (IrNext){IR_ADD, ir_mul(cg, product_size(k, 'L', AX_N), product_size(k, 'V', AX_N))}, 4);
+            (IrNext){IR_ADD, ir_mul(cg, product_size(k, 'L', AX_N), vec)}, 4);
     return ends ? ir_let_as(cg, IR_I32, "col", ir_add(cg, w->head, at)) : at;
 }
 

@@ -140,7 +140,8 @@ void row_widen(Kernel *k, int n, int pass) {
     const RowSource *s = &facts(k)->source[n];
     bool first = !(s->passes & (((uint64_t)1 << pass) - 1)), several = k->l->r->store_vec > 1;
     if (!is_widened(k, s) || !first || !row_is_read(s, pass)) return;
-    if (several) ir_for_of(k->cg, k->at.v, ir_int(k->cg, 0), product_size(k, 'V', AX_N), 1, IR_UNROLL_ALL);
+    Ir vec = product_size(k, 'V', AX_N);
+    if (several) ir_for_of(k->cg, k->at.v, ir_int(k->cg, 0), vec, 1, IR_UNROLL_ALL);
     ir_set(k->cg, widened_at(k, n), stored_element(k, n));
     if (several) ir_close(k->cg);
 }

@@ -162,7 +162,8 @@ static Output output_of(const Kernel *k, int i, int pass) {
 static void open_lanes(Kernel *k) {
     Cg *cg = k->cg;
     const TeStmt *frame = &cg->te->stmt[facts(k)->group->frame];
-    if (k->at.vec > 1) ir_for_of(cg, k->at.v, ir_int(cg, 0), product_size(k, 'V', AX_N), 1, IR_UNROLL_ALL);
+    Ir vec = product_size(k, 'V', AX_N);
+    if (k->at.vec > 1) ir_for_of(cg, k->at.v, ir_int(cg, 0), vec, 1, IR_UNROLL_ALL);
     else ir_scope(cg);
     for (int i = 0; i < frame->n_left; i++) k->at.lane_index[i] = k->at.index[i];
     place_axis(k, 1, ir_add(cg, k->walk.piece, elements_lane(k)), row_wide(k), k->at.lane_index,

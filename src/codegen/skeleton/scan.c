@@ -109,7 +109,8 @@ void scan_place(Kernel *k) {
     else w->base = ir_constant(cg, "base", ir_int(cg, 0));
     if (k->l->kind == KERNEL_SCAN && rprog_scan_meets(k->l->p, r) > 1) {
         Partials p = monoid_pass(cg, k->l->p->group->columns, 0, MONOID_HELD, NULL);
-        reduce_rooms(cg, &p, (ReduceArrays){.what = MONOID_MET, .space = IR_SHARED}, k->l->layout, kernel_smem(k, 128));
+        ReduceArrays met = {.what = MONOID_MET, .space = IR_SHARED};
+        reduce_rooms(cg, &p, met, k->l->layout, kernel_smem(k, 128));
     }
     start_elements(k);
     ir_simple(cg, IR_STMT_BLANK);
