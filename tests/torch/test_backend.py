@@ -9,6 +9,7 @@ import roller.torch
 from roller.torch.backend import backend
 from roller.torch.decompositions import UNPAIRED, packet_name, table
 from roller.torch.program import Options
+from roller.torch.values import LOWERINGS
 
 
 class Backend(unittest.TestCase):
@@ -178,6 +179,41 @@ class Backend(unittest.TestCase):
             self.compiled(lambda q, k, v: attend(q, k, v, is_causal=True)),
             lambda q, k, v: attend(q, k, v, is_causal=True))]
         torch.testing.assert_close(*grads, rtol=1e-4, atol=1e-5)
+
+    def test_attention(self):
+        """One kernel by itself, causal, with heads that share keys, or a mask, and beside the
+        logarithms that its derivative wants; other layouts are other subscripts."""
+        attend, half = torch.nn.functional.scaled_dot_product_attention, torch.bfloat16
+        q, k = torch.randn(2, 4, 64, 32, dtype=half), torch.randn(2, 2, 64, 32, dtype=half)
+        mask = torch.randn(64, 64, dtype=half)
+        for call, given in (
+                (attend, (q, q, q)), (lambda q, k: attend(q, k, k, is_causal=True), (q, q)),
+                (lambda q, k: attend(q, k, k, is_causal=True, enable_gqa=True), (q, k)),
+                (lambda q, m: attend(q, q, q, m), (q, mask)),
+                (lambda q: attend(q.mT, q.mT, q.mT).mT.flatten(1), (q.mT.contiguous(),))):
+            for grad in (False, True):
+                torch._dynamo.reset()
+                given = [x.detach().clone().requires_grad_(grad and x.dim() == 4) for x in given]
+                got, want = self.compiled(call)(*given), call(*given)
+                torch.testing.assert_close(got, want, rtol=2e-2, atol=2e-2)
+                self.assertEqual([f.operator for p in self.seen for f in p.fallbacks], [])
+                plan = self.seen[0].regions[0].program.plan("h100")
+                self.assertEqual([x.skeleton for x in plan.groups], ["chain"], call)
+
+    def test_attention_with_shared_keys(self):
+        """Their derivative is a sum over the heads that share them."""
+        q, k, v = (torch.randn(2, h, 6, 8, requires_grad=True) for h in (4, 2, 2))
+        def call(q, k, v):
+            return torch.nn.functional.scaled_dot_product_attention(
+                q, k, v, is_causal=True, enable_gqa=True)
+        for fallbacks in (0, 2):                 # as a program, and as PyTorch runs the pair
+            torch._dynamo.reset()
+            grads = [torch.autograd.grad(f(q, k, v).pow(2).sum(), (q, k, v)) for f in (
+                self.compiled(call), call)]
+            torch.testing.assert_close(*grads, rtol=1e-4, atol=1e-5)
+            self.assertEqual(sum(len(p.fallbacks) for p in self.seen), fallbacks)
+            for name in [n for n in LOWERINGS if "scaled_dot_product" in n]:
+                self.addCleanup(LOWERINGS.setdefault, name, LOWERINGS.pop(name))
 
     def test_equal_programs(self):
         """Equal layers are one program: planned and compiled once."""

@@ -2,6 +2,7 @@
 import torch
 from torch._dynamo.backends.common import aot_autograd
 
+from .attention import PLAIN, unify
 from .decompositions import table
 from .lower import is_number
 from .partition import Partition
@@ -91,6 +92,7 @@ class Emitter:
     def emit(self, unit):
         if isinstance(unit, torch.fx.Node):
             self.made[unit] = self.graph.node_copy(unit, self.get)
+            self.made[unit].target = PLAIN.get(unit.target, unit.target)
             return
         fused = Fused(unit, self.partition.sizes, self.host)
         call = self.graph.call_function(fused, (self.sizes, *map(self.get, unit.inputs)))
@@ -153,4 +155,4 @@ def backend(gm, example_inputs, *, options=None, seen=None, **more):
     compile_graph = compiler(options, seen)
     return aot_autograd(fw_compiler=compile_graph, bw_compiler=compile_graph,
                         inference_compiler=compile_graph, decompositions=table())(
-                            gm, example_inputs)
+                            unify(gm), example_inputs)

@@ -203,6 +203,25 @@ def scores(g, q, k, scale, causal, mask):
     return g.store(Like(shape, kind), lambda s: f"{s[-1]} <= {s[-2]} ? {made.at(s)} : -inf")
 
 
+def for_heads(kv, q):
+    """Keys or values for each head of q, where several share theirs; and how many do."""
+    if len(q.shape) < 3 or kv.shape[-3] == q.shape[-3]:
+        return kv, 1
+    n = q.shape[-3] // kv.shape[-3]
+    shape = (*kv.shape[:-3], q.shape[-3], *kv.shape[-2:])
+    return Value(shape, kv.dtype, lambda s: kv.at([*s[:-3], f"({s[-3]})/{n}", *s[-2:]])), n
+
+
+def over_heads(g, out, n, rows, term):
+    """out[..., j, d]: the sum of term([..., head, r, j], [..., head, r, d]) over rows r, and over
+    the n heads that share a head of out."""
+    def text(s):
+        head = s[-3:-2] if n == 1 else [f"({s[-3]})*{n}+h"]
+        place = [*s[:-3], *head, "r"]
+        return f"sum[{'h,' * (n > 1)}r]({term([*place, s[-2]], [*place, s[-1]])})"
+    return g.store(out, text, {**({"h": n} if n > 1 else {}), "r": rows})
+
+
 def weights(g, of, total):
     """exp(score - logarithm of the row's sum)."""
     return g.store(Like(of.shape, of.dtype), lambda s: f"exp({of.at(s)} - {total.at(s[:-1])})")
@@ -212,6 +231,7 @@ def weights(g, of, total):
 def lower_attention(g, outs, _, q, k, v, dropout=0.0, causal=False, attn_mask=None, scale=None):
     if dropout:
         raise Unsupported("attention with dropout")
+    (k, _), (v, _) = for_heads(k, q), for_heads(v, q)
     of = scores(g, q, k, scale, causal, attn_mask)
     most = g.reduce(Like(of.shape[:-1], of.dtype), "max", of, [-1], keep=False)
     apart = g.store(Like(of.shape, of.dtype), lambda s: f"exp({of.at(s)} - {most.at(s[:-1])})")
@@ -232,6 +252,7 @@ def lower_attention_backward(g, outs, _, dy, q, k, v, y, total, dropout, causal,
                              scale=None):
     if dropout:
         raise Unsupported("attention with dropout")
+    (k, n), (v, _) = for_heads(k, q), for_heads(v, q)
     of = scores(g, q, k, scale, causal, attn_mask)
     scale = literal(1 / math.sqrt(q.shape[-1]) if scale is None else float(scale))
     p = weights(g, of, total)
@@ -244,8 +265,8 @@ def lower_attention_backward(g, outs, _, dy, q, k, v, y, total, dropout, causal,
                  f"{p.at(s)} * ({dp.at(s)} - {row.at(s[:-1])}) * {scale}")
     dq = g.store(outs[0], lambda s: f"sum[r]({factor(ds, k, [*s[:-1], 'r'])} * "
                  f"{k.at([*s[:-2], 'r', s[-1]])})", {"r": k.shape[-2]})
-    dk = g.store(outs[1], lambda s: f"sum[r]({factor(ds, q, [*s[:-2], 'r', s[-2]])} * "
-                 f"{q.at([*s[:-2], 'r', s[-1]])})", {"r": q.shape[-2]})
-    dv = g.store(outs[2], lambda s: f"sum[r]({factor(p, dy, [*s[:-2], 'r', s[-2]])} * "
-                 f"{dy.at([*s[:-2], 'r', s[-1]])})", {"r": q.shape[-2]})
+    dk = over_heads(g, outs[1], n, q.shape[-2],
+                    lambda at, d: f"{factor(ds, q, at)} * {q.at(d)}")
+    dv = over_heads(g, outs[2], n, q.shape[-2],
+                    lambda at, d: f"{factor(p, dy, at)} * {dy.at(d)}")
     return dq, dk, dv
