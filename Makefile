@@ -451,7 +451,7 @@ wc:
 # comes from the header.
 package := $(BUILD)/python/roller
 package_files := $(patsubst python/roller/%,$(package)/%,$(wildcard python/roller/*.py* \
-                   python/roller/*/*.py python/roller/py.typed)) $(package)/_abi.py $(package)/lib/libroller.so.0 \
+                   python/roller/*/*.py python/roller/*/*.c python/roller/py.typed)) $(package)/_abi.py $(package)/lib/libroller.so.0 \
                  $(package)/lib/libroller_tvm_ffi.so \
                  $(package)/libexec/roller-worker \
                  $(package)/share/roller/profiles

@@ -10,6 +10,7 @@ import guide
 import headers
 import manuals
 import messages
+import notebooks
 import options
 import plans
 import python_api
@@ -19,7 +20,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 PAGES = {"c-api.md": lambda build: headers.page(), "messages.md": lambda build: messages.page(),
          "plan.md": lambda build: plans.page(), "python-api.md": lambda build: python_api.page(),
          "options.md": lambda build: manuals.page(build) + options.page(),
-         "kernel-json.md": lambda build: schemas.page()}
+         "kernel-json.md": lambda build: schemas.page(),
+         "torch-op.ipynb": lambda build: notebooks.page("docs/torch-op.md")}
 
 
 def main():

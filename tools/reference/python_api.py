@@ -9,7 +9,7 @@ Made by `make docs` of the docstrings; do not edit. [python.md](../python.md) sh
 # Modules in the order of the page: what it is called, the files that define its names.
 MODULES = (
     ("roller", ("_compiler", "_kernel", "_plan", "_measure", "_op", "_errors", "_library")),
-    ("roller.torch", ("torch/op", "torch/explain", "torch/backend")),
+    ("roller.torch", ("torch/op", "torch/explain", "torch/export", "torch/backend")),
     ("roller.jax", ("jax",)), ("roller.tinygrad", ("tinygrad",)),
     ("roller.onnx", ("onnx/model", "onnx/lower", "onnx/reader", "onnx/statements")))
 

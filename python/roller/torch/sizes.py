@@ -135,6 +135,13 @@ class Size:
 
     __int__ = __float__ = __index__
 
+    def same(self, other):
+        """Equal whatever the sizes are?"""
+        return sympy.expand(self.expr - _expr(other)) == 0
+
+    def met(self):
+        return int(self.expr.xreplace(self.sizes.met))
+
     def __str__(self):
         return self.sizes.name(self.expr)
 
@@ -172,7 +179,7 @@ class Sized:
         """Do its elements fill its memory, these dimensions from the closest to the farthest?"""
         below = 1
         for d in order:
-            if self.shape[d] != 1 and self.strides[d] != below:
+            if self.strides[d] != below and self.shape[d] != 1:
                 return False
             below *= self.shape[d]
         return True

@@ -74,6 +74,11 @@ def literal(x):
     return text if math.copysign(1, x) > 0 else f"(-{text})"
 
 
+def is_one(n):
+    """Is it 1 whatever the sizes are?  What only may be 1 has a subscript like any other."""
+    return isinstance(n, int) and n == 1
+
+
 def subscript(index, factor=1, offset=0):
     text = index if factor == 1 else f"({index})*{factor}"
     return text if offset == 0 else f"{text}{offset:+d}"
@@ -82,7 +87,7 @@ def subscript(index, factor=1, offset=0):
 def linear(subscripts, shape):
     """The position of an element, row by row."""
     terms = [subscript(s, math.prod(shape[d + 1:])) for d, s in enumerate(subscripts)
-             if shape[d] != 1]
+             if not is_one(shape[d])]
     return "+".join(terms) or "0"
 
 
@@ -136,7 +141,8 @@ class Graph:
         if not isinstance(v, Value):
             return literal(v)
         skip = len(shape) - len(v.shape)
-        return v.at(["0" if n == 1 else s[d + skip] for d, n in enumerate(v.shape)])
+        return v.at([s[d + skip] if not is_one(n) and (n is shape[d + skip] or n == shape[d + skip])
+                     else "0" for d, n in enumerate(v.shape)])
 
     def element(self, v, shape, s, dtype):
         """The same in another type."""

@@ -3,8 +3,8 @@ import math
 
 import torch
 
-from .values import (TYPES, Unsupported, Value, axes, axis, converted, linear, literal_in, lowers,
-                     subscript, views)
+from .values import (TYPES, Unsupported, Value, axes, axis, converted, is_one, is_varying, linear,
+                     literal_in, lowers, subscript, views)
 
 
 def view(out, a, at):
@@ -92,13 +92,25 @@ def view_strided(g, out, _, a, size, stride, offset=0):
     return view_reshape(g, out, _, a)
 
 
+def same(a, b):
+    """Equal whatever the sizes are?"""
+    return a.same(b) if is_varying(a) else b.same(a) if is_varying(b) else a == b
+
+
+def now(n):
+    """The value that is met; for choices that are right for any."""
+    return n.met() if is_varying(n) else n
+
+
 def spans(old, new):
     """Parts both shapes into runs of dimensions with the same product: pairs of ranges."""
     i = j = 0
     while i < len(old) or j < len(new):
         first, second, a, b = i, j, 1, 1
-        while a != b or (i == first and j == second):
-            if j >= len(new) or (i < len(old) and a <= b):
+        while not same(a, b) or (i == first and j == second):
+            if i == len(old) and j == len(new):
+                raise Unsupported("a reshape whose sizes are not known to agree")
+            if j >= len(new) or (i < len(old) and now(a) <= now(b)):
                 a, i = a * old[i], i + 1
             else:
                 b, j = b * new[j], j + 1
@@ -107,12 +119,12 @@ def spans(old, new):
 
 def cut(position, extents):
     """The subscripts of a position among dimensions of these extents."""
-    wide, below, made = [d for d, n in enumerate(extents) if n != 1], 1, ["0"] * len(extents)
+    wide, below, made = [d for d, n in enumerate(extents) if not is_one(n)], 1, ["0"] * len(extents)
     for d in reversed(range(len(extents))):
         text = position if below == 1 else f"({position})/{below}"
         if wide and d != wide[0]:
             text = f"({text})%{extents[d]}"
-        if extents[d] != 1:
+        if not is_one(extents[d]):
             made[d] = text
         below *= extents[d]
     return made
@@ -127,7 +139,7 @@ def view_reshape(g, out, _, a, *__):
     def at(s):
         subscripts = [None] * len(old)
         for ours, theirs in spans(old, new):
-            several = sum(new[d] != 1 for d in theirs) > 1
+            several = sum(not is_one(new[d]) for d in theirs) > 1
             position = linear([s[d] for d in theirs], [new[d] for d in theirs])
             parts = cut(f"({position})" if several else position, [old[d] for d in ours])
             for d, text in zip(ours, parts):
@@ -207,7 +219,7 @@ def lower_roll(g, out, _, a, shifts, dims=()):
 def lower_repeat(g, out, _, a, repeats):
     skip = len(repeats) - len(a.shape)
     return g.store(out, lambda s: a.at(
-        ["0" if n == 1 else f"({s[d + skip]})%{n}" for d, n in enumerate(a.shape)]))
+        ["0" if is_one(n) else f"({s[d + skip]})%{n}" for d, n in enumerate(a.shape)]))
 
 
 @lowers("tril", "triu")
