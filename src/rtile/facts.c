@@ -152,7 +152,7 @@ static bool is_constant(const TeExpr *e) {
 typedef struct {
     const TeExpr *stop[2];    /* neither these nor what is below them is counted */
     int index, run;           /* elements are made in runs of the index, from a multiple of it on */
-    bool summed;              /* e^x is a term of a sum: two instructions */
+    bool summed;              /* e^x is a term of a sum, or approximate: two instructions */
 } Counted;
 
 /* Is it the same in every run?  */

@@ -178,7 +178,7 @@ static void count_work(const Te *te, RowFacts *f, const bool *stored) {
     for (int i = 0; i < g->n; i++) {
         const TeStmt *s = &te->stmt[g->stmt[i]];
         int bytes = te_dtype_bytes(te->tensor[s->tensor].dtype);
-        double ops = expr_ops_of(s->rhs, summed);
+        double ops = expr_ops_of(s->rhs, summed || s->fast);
         for (int p = 0; p < g->n_pass; p++) {
             if (f->eval[i] >> p & 1) f->ops[p] += ops + (g->role[i] == ROW_MAP && stored[i]);
         }

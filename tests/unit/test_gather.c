@@ -89,8 +89,9 @@ static void widths_are_those_of_rows(void **state) {
         Diag d = diag_new(a);
         Te *te;
         const char *text = arena_printf(
-            a, "op f(E: f16[100,64], R: f16[64,64], O: f16[100,65], F: f16[10,16,64], I: i32[64],\n"
-               "     S: f16[100,64] strides(68,1)) -> Y: f16[64,64] { Y[t,d] = %s; }", rows[i].read);
+            a, "op f(E: f16[100,64], R: f16[64,64], O: f16[100,65], F: f16[10,16,64],\n"
+               "     S: f16[100,64] strides(68,1), I: i32[64]) -> Y: f16[64,64] { Y[t,d] = %s; }",
+            rows[i].read);
         if (te_parse(a, &d, diag_text("t", text), NULL, NULL, &te))
             fail_msg("%s: %s", text, diag_first_error(&d)->message);
         const TeStmt *s = &te->stmt[0];

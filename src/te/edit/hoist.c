@@ -127,6 +127,15 @@ static TeExpr *read_of(Norm *n, int tensor, const TeExpr *reduce, const uint8_t 
     return r;
 }
 
+/* Does the body of a sum multiply?  A sum without factors has none to shorten.  */
+static bool has_factors(const TeExpr *e) {
+    if (e->kind == TE_MUL) return true;
+    for (int i = 0; i < e->n_args && e->kind != TE_READ; i++) {
+        if (has_factors(e->args[i])) return true;
+    }
+    return false;
+}
+
 /* The statement T[free] = reduce, whose indices are renumbered for it.  */
 static TeStmt statement_of(Norm *n, const TeStmt *s, int tensor, TeExpr *reduce,
                            const uint8_t *free, int rank) {
@@ -148,8 +157,8 @@ static TeStmt statement_of(Norm *n, const TeStmt *s, int tensor, TeExpr *reduce,
     }
     if (sum || reduce->red == TE_RED_PROD)
         h.accum = s->accum;
-    h.tf32 = s->tf32 && sum;
-    h.fp32x3 = s->fp32x3 && sum;
+    h.tf32 = s->tf32 && sum && has_factors(reduce->args[0]);
+    h.fp32x3 = s->fp32x3 && sum && has_factors(reduce->args[0]);
     h.written = s->written && sum;
     te_expr_renumber(reduce, to);
     h.rhs = reduce;
@@ -291,8 +300,9 @@ Status normalize_append(Norm *n, const Te *in, int stmt) {
     normalize_indices(&s);
     if (s.rhs->kind != TE_REDUCE) {
         s.accum = TE_DTYPE_COUNT;
-        s.tf32 = s.fp32x3 = s.written = false;
+        s.written = false;
     }
+    if (s.rhs->kind != TE_REDUCE || !has_factors(s.rhs->args[0])) s.tf32 = s.fp32x3 = false;
     normalize_insert(n, n->te->n_stmt, stmt, &s);
     n->changed[n->te->n_stmt - 1] = changed;
     return ST_OK;

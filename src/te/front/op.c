@@ -229,23 +229,29 @@ static Front *front_new(Arena *a, Diag *d, DiagText text) {
     return f;
 }
 
-static Status parse_ops(Arena *a, Diag *d, DiagText text, const TeDefines *defines,
-                        const char *only, Te ***out, int *n_out) {
+typedef struct {
+    DiagText text;
+    const TeDefines *defines;
+    const char *only;         /* the op that is checked; NULL: all are */
+} Asked;
+
+static Status parse_ops(Arena *a, Diag *d, const Asked *asked, Te ***out, int *n_out) {
+    DiagText text = asked->text;
     if (text.len > FILE_LIMIT)
         return diag_error(d, ST_TE, "limit", (DiagPlace){.file = text.file, .text = ""},
                           "file of %zu bytes, the limit is 1 MiB", text.len);
     Front *f = front_new(a, d, text);
-    if (defines) f->define = *defines;
+    if (asked->defines) f->define = *asked->defines;
     const AstItem *items = parse_file(f);
     if (!items) return ST_TE;
     *n_out = count_ops(items);
     *out = ARENA_ARRAY(a, Te *, *n_out);
-    return check_items(f, items, only, *out) ? ST_OK : ST_TE;
+    return check_items(f, items, asked->only, *out) ? ST_OK : ST_TE;
 }
 
 Status te_parse_all(Arena *a, Diag *d, DiagText text, const TeDefines *defines, Te ***out,
                     int *n_out) {
-    return parse_ops(a, d, text, defines, NULL, out, n_out);
+    return parse_ops(a, d, &(Asked){text, defines, NULL}, out, n_out);
 }
 
 static Status several(Diag *d, const char *file, Te *const *te, int n) {
@@ -268,7 +274,7 @@ Status te_parse(Arena *a, Diag *d, DiagText text, const char *op, const TeDefine
                 Te **out) {
     Te **te;
     int n;
-    Status s = parse_ops(a, d, text, defines, op, &te, &n);
+    Status s = parse_ops(a, d, &(Asked){text, defines, op}, &te, &n);
     if (s != ST_OK) return s;
     if (!op && n > 1) return several(d, text.file, te, n);
     for (int i = 0; i < n; i++) {

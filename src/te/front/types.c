@@ -189,9 +189,9 @@ static bool type_shift(Op *op, TeExpr *e) {
     if (!integers(op, e) || !settle_alone(op, e->args[0])) return false;
     e->type = e->store = e->args[0]->type;
     if (!settle(op, count, e->type) || count->type == e->type) return true;
-    e->args[1] = new_expr(op, TE_CAST, count->pos, 1);
+    e->args[1] = te_expr_node(op->f->arena, TE_CAST, e->type, 1, count->pos);
     e->args[1]->args[0] = count;
-    e->args[1]->type = e->args[1]->store = e->type;
+    op->te->n_node++;
     return true;
 }
 

@@ -75,10 +75,16 @@ static bool narrows_rules(const TeStmt *made, const TeStmt *s) {
     return s->fast && !made->fast && uses_approximable(made->rhs);
 }
 
+/* Where factors may be shortened: does it stay one factor, which is shortened once it is made?  Those
+ * of a product would be factors of the sum.  */
+static bool stays_factor(const TeExpr *e) {
+    return is_any_read(e) || e->kind == TE_ADD || e->kind == TE_SUB || e->kind == TE_CALL;
+}
+
 static bool rules_agree(const TeStmt *made, const TeStmt *s) {
     if (narrows_rules(made, s) && uses_approximable(s->rhs))
         return false;
-    if ((s->tf32 || s->fp32x3) && !is_any_read(made->rhs))
+    if ((s->tf32 || s->fp32x3) && !stays_factor(made->rhs))
         return false;
     return te_expr_depth(made->rhs) + te_expr_depth(s->rhs) <= DEPTH;
 }
