@@ -258,9 +258,11 @@ static void statement(Gen *g, bool last) {
                  (kind == CHAIN && gen_chain(g, &t, &lead));
     if (!folds) gen_expr(g, t.cls, 1 + (int)below(g, 3));
     const char *body = gen_cut(g, lead);
+    bool unsigned_real = t.cls == REAL && t.dtype >= DTYPES - 2;      /* which refuse literals */
     gen_own_point(g, &t, g->n_tensor);
     put(g, "=");
     if (t.cls == INT) buf_printf(&g->out, "%s(%s)", gen_dtype(g, INT, t.dtype), body);
+    else if (unsigned_real && !folds) buf_printf(&g->out, "f32(%s)", body);
     else put(g, body);
     gen_where(g);
     annotations(g, &t, sums);

@@ -4,7 +4,9 @@
  *
  * Holds for all data where the term itself is what the reduction gives over nothing wherever the
  * order does not hold.  A factor may be 0 there for integers; for reals, whose other factor may be
- * infinite or NaN, that 0 has to pad: indices alone choose it (te_pads).  Terms are taken in any
+ * infinite or NaN, that 0 has to pad: indices alone choose it (te_pads).  A maximum over terms and a
+ * literal, which stands wherever the order does not hold, is that of the walk and, where the order
+ * does not hold somewhere, the literal.  Terms are taken in any
  * order, so a scan may begin at either end, but for positions.  */
 #include "te/access/access.h"
 #include "te/canon/canon.h"
@@ -242,6 +244,71 @@ static bool respell(Norm *n, int k) {
     return access_scan(s, &scan);
 }
 
+/* ---- a number instead of the identity ---- */
+
+/* Is there a place at which the order does not hold?  NULL: at every i.  */
+static TeExpr *some_beyond(const Rule *x, const TeExpr *order) {
+    TeExpr *i = te_expr_copy(x->n->a, order->args[1]);
+    const TeExtent *n = &x->s->index[i->v.ref].hi;
+    uint32_t pos = order->pos;
+    if (order->kind == TE_GE)
+        return node2(x, TE_GT, TE_BOOL, i, te_expr_int(x->n->a, 0, TE_I64, pos));
+    if (order->kind != TE_LE) return NULL;
+    TeExpr *end = n->expr ? te_expr_copy(x->n->a, n->expr)
+                          : te_expr_int(x->n->a, n->value, TE_I64, pos);
+    TeExpr *next = node2(x, TE_ADD, TE_I64, i, te_expr_int(x->n->a, 1, TE_I64, pos));
+    return node2(x, TE_LT, TE_BOOL, next, end);
+}
+
+/* The reduction of (order ? term : floor), as that of (order ? term : identity) and the floor.  */
+static TeExpr *with_floor(const Rule *x, const TeExpr *order, const TeExpr *term,
+                          const TeExpr *floor) {
+    Arena *a = x->n->a;
+    TeDtype type = x->reduce->type;
+    TeExpr *beyond = some_beyond(x, order), *value = te_expr_copy(a, floor);
+    TeExpr *all = te_expr_node(a, TE_CALL, type, 2, x->reduce->pos);
+    if (beyond) value = choice(x, type, beyond, value, identity_of(x));
+    all->v.fn = x->reduce->red == TE_RED_MAX ? TE_FN_MAX : TE_FN_MIN;
+    all->args[0] = te_expr_copy(a, x->reduce);
+    all->args[0]->args[0] = choice(x, type, te_expr_copy(a, order), te_expr_copy(a, term),
+                                   identity_of(x));
+    all->args[1] = value;
+    return all;
+}
+
+/* Statement k becomes two: the walk, and what it is no less (no more) than.  */
+static bool part_floor(Norm *n, int k) {
+    TeStmt s = n->te->stmt[k];
+    Rule x = {n, &s, s.rhs};
+    const TeExpr *body = s.rhs->kind == TE_REDUCE && s.rhs->n_index == 1 ? s.rhs->args[0] : NULL;
+    bool extreme = body && (s.rhs->red == TE_RED_MAX || s.rhs->red == TE_RED_MIN);
+    if (!extreme || body->kind != TE_SELECT || n->te->n_stmt + 1 >= TE_MAX_STMTS) return false;
+    for (int i = 1; i < 3; i++) {
+        const TeExpr *floor = body->args[i], *term = body->args[3 - i];
+        Parts p;
+        bool literal = floor->kind == TE_REAL || floor->kind == TE_INT;
+        if (!literal || floor->type != s.rhs->type || term->type != s.rhs->type ||
+            scan_is_identity((TeRedop)s.rhs->red, floor) ||
+            !part_condition(&x, body->args[0], i == 1, &p) || p.rest ||
+            access_uses(term) >> p.order->args[1]->v.ref & 1)
+            continue;
+        HoistFrom from = {NULL, &s, n->origin[k]};
+        int before = n->te->n_stmt;
+        s.rhs = with_floor(&x, p.order, term, floor);
+        if (normalize_hoist(n, &from, k, &s.rhs->args[0], false)) return false;
+        te_expr_list_reads(n->a, n->te->stmt[k].rhs);
+        te_expr_list_reads(n->a, s.rhs);
+        normalize_indices(&s);
+        s.asg = TE_ASSIGN;
+        s.accum = TE_DTYPE_COUNT;
+        k += n->te->n_stmt > before;
+        n->te->stmt[k] = s;
+        n->changed[k] = true;
+        return true;
+    }
+    return false;
+}
+
 /* ---- from the other end ---- */
 
 /* Reads of a tensor that have extent - 1 - j in dimension d.  */
@@ -316,6 +383,7 @@ static bool mirror(Norm *n, int k) {
 bool canon_scan(Norm *n) {
     bool any = false;
     for (int k = 0; k < n->te->n_stmt; k++) {
+        any |= normalize_note(n, TE_MADE_SCANS, part_floor(n, k));
         any |= normalize_note(n, TE_MADE_SCANS, respell(n, k));
         any |= normalize_note(n, TE_MADE_MIRRORED, mirror(n, k));
     }
