@@ -1,6 +1,7 @@
 #include "workload.h"
 #include "base/file.h"
 #include "te/te.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,10 +38,21 @@ Status workload_read(Arena *a, Diag *d, const char *path, WorkloadSet *out) {
         if (!*line) continue;
         for (int i = 0; i < COLUMNS; i++) field[i] = cut(&line, ',');
         Workload *w = &out->row[out->n++];
-        *w = (Workload){.id = field[0], .set = field[1], .op = field[2], .dtype = field[3]};
+        *w = (Workload){.id = field[0], .set = field[1], .op = field[2], .dtype = field[3],
+                        .peers = field[6]};
         workload_params(field[4], w);
     }
     return ST_OK;
+}
+
+double workload_peer_ms(const Workload *w, const char *name) {
+    size_t len = strlen(name);
+    for (const char *at = w->peers; at && *at; at = strchr(at, ';')) {
+        at += *at == ';';
+        if (strncmp(at, name, len) == 0 && at[len] == '=' && at[len + 1] != 'n')
+            return strtod(at + len + 1, NULL);
+    }
+    return INFINITY;
 }
 
 static int find(const Workload *w, const char *key) {

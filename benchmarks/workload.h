@@ -9,6 +9,7 @@ enum { WORKLOAD_KEYS = 24 };
 
 typedef struct {
     const char *id, *set, *op, *dtype;
+    const char *peers;        /* "NAME=MILLISECONDS;...", published times of other systems */
     int n_key;
     const char *key[WORKLOAD_KEYS];
     const char *word[WORKLOAD_KEYS];      /* the value as text */
@@ -24,6 +25,8 @@ typedef struct {
 void workload_params(char *text, Workload *w);
 /* Reads SET.csv.  */
 Status workload_read(Arena *a, Diag *d, const char *path, WorkloadSet *out);
+/* A peer's time; INFINITY: it has none.  */
+double workload_peer_ms(const Workload *w, const char *name);
 int64_t workload_get(const Workload *w, const char *key, int64_t otherwise);
 /* Is it a matmul, batched matmul or convolution, possibly with an epilogue?  */
 bool workload_is_contraction(const Workload *w);
