@@ -159,8 +159,8 @@ static void calibrate_to_few(Bench *b) {
     const bool none[MOST] = {false};
     int *order = calibrate_order(b->a, b->dev, b->sample, b->n), of[MOST];
     Calibration c = {0};
-    printf("\nRoot mean square of log(predicted / fastest published) of rows that were not fitted, and "
-           "factors:\n\n| rows fitted | error | factors |\n|---|--:|---|\n");
+    printf("\nRoot mean square of log(predicted / fastest published) of rows that were not fitted, "
+           "and factors:\n\n| rows fitted | error | factors |\n|---|--:|---|\n");
     printf("| none | %.3f | |\n", error_of_others(b, b->dev, none));
     for (int i = 0; i < 2; i++) {
         double error[DRAWS];
