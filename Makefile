@@ -32,7 +32,7 @@
 #   make kernelbench     KernelBench's problems through PyTorch's graph: right, and how fast by
 #                        prediction; KERNELBENCH=DIR a checkout, ARGS=...
 #   make python          the Python package over this build, in $(BUILD)/python
-#   make wheel           Python wheels for x86_64 and aarch64, into $(BUILD)/wheel
+#   make wheel           Python wheels for x86_64 and aarch64 (ARCH: one of them), into $(BUILD)/wheel
 #   make wheel-test      the same, installed into an empty virtual environment and tested there
 #   make lint wc         rules of the house; sizes of the modules
 #   make nvrtc12         NVRTC 12.9 beside the newest one, for sm_70
@@ -110,7 +110,7 @@ products += $(simdriver) $(tvmffi)
         wheel wheel-test lint objects wc setup nvrtc12 install static manuals deb docs gallery clean
 .DELETE_ON_ERROR:
 
-all: $(products)
+all: $(products) $(BUILD)/share/roller/profiles
 
 # -- compilation ---------------------------------------------------------------------------------
 $(BUILD)/obj/%.o: src/%.c
@@ -467,7 +467,7 @@ $(package)/lib/libroller_tvm_ffi.so: $(BUILD)/libroller_tvm_ffi.so
 $(package)/libexec/%: $(BUILD)/%
 	@mkdir -p $(@D)
 	@cp $< $@
-$(package)/share/roller/profiles:
+$(package)/share/roller/profiles $(BUILD)/share/roller/profiles:
 	@mkdir -p $(@D)
 	@ln -sfn $(CURDIR)/profiles $@
 $(package)/%: python/roller/%
@@ -476,7 +476,7 @@ $(package)/%: python/roller/%
 package: $(package_files)
 python: all package
 wheel:
-	@+python/wheels $(BUILD)
+	@+python/wheels $(BUILD) $(ARCH)
 wheel-test: all wheel
 	@BUILD=$(BUILD) tests/run python/test-wheels
 

@@ -184,6 +184,8 @@ run 0 'quiet' -q -o q.cu mm.te && try 'says nothing' test ! -s out -a ! -s err
 run 0 'make rule' -M mm.te && has out '^mm.cu: mm.te' 'the rule names input and output'
 run 0 'list of ops' --list-ops two.te && has out 'second(X: f32\[32\]) -> (Y: f32\[32\])' 'ops are listed'
 run 0 'list of profiles' --list-profiles && has out '^h200 ' 'h200 is listed'
+try 'profiles of a build are found from any folder' sh -c 'cd / && env -u ROLLER_PROFILE_PATH \
+    "$0" --list-profiles | grep -q "^h200 "' "$BUILD/roller-gen"
 run 0 'list of archs' --list-arch && has out 'sm_90a' 'sm_90a is listed'
 run 0 'help' --help && has out 'usage: roller-gen' 'help is help'
 run 0 'version' -V && has out '^roller-gen [0-9]' 'version is a version'

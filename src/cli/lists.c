@@ -16,6 +16,8 @@ int gen_list_profiles(Gen *g) {
     int n;
     RollerStatus s = roller_profile_names(g->ctx, &found, &n);
     if (s) return gen_fail(g, s);
+    RollerProfile *none;                        /* what says that there are none, and where */
+    if (!n) return gen_fail(g, roller_profile_load(g->ctx, NULL, &none));
     const char **names = ARENA_ARRAY(g->a, const char *, n);
     for (int i = 0; i < n; i++) names[i] = arena_strdup(g->a, found[i]);
     int code = 0;

@@ -56,6 +56,10 @@ const char *hal_moved_datadir(Arena *a) {
     char path[PATH_MAX];
     const char *found = NULL;
     if (!own_file(path)) return NULL;
+    /* What lies where it was built has its data beside it.  */
+    const char *beside = arena_printf(a, "%.*s/share/roller",
+                                      (int)(strrchr(path, '/') - path), path);
+    if (!access(beside, F_OK)) found = beside;
     for (char *slash; !found && (slash = strrchr(path, '/')) && slash != path;) {
         *slash = 0;
         const char *last = strrchr(path, '/');
