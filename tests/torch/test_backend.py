@@ -233,6 +233,8 @@ class Backend(unittest.TestCase):
         self.assertIn("random numbers are PyTorch's own", str(said))
         self.assertTrue(0 < said.total("h100") and said.total("h100") != said.total("l4"))
         self.assertIn("<table", said.html)
+        self.assertGreater(said.plan_ms, 0)
+        self.assertRegex(str(said), r"planning: \d+ ms of the processor for \d+ distinct programs")
         self.assertEqual({p.graph for p in said.programs}, {"forward", "backward"})
         self.assertEqual(said.graph_breaks, 0)
 

@@ -16,13 +16,15 @@ HEAD = ("<style>table.roller td, table.roller th {padding: 2px 10px; text-align:
 
 @dataclasses.dataclass
 class ProgramReport:
-    """A fused program: its operators, its text, and its time on each profile in microseconds."""
+    """A fused program: its operators, its text, its time on each profile in microseconds, and what
+    planning it took, in milliseconds of the processor."""
     graph: str
     operators: list
     te: str
     us: dict
     limiter: dict
     kernels: dict
+    plan_ms: float
     count: int = 1
 
 
@@ -46,6 +48,11 @@ class Explanation:
         self.profiles, self.programs, self.fallbacks = profiles, programs, fallbacks
         self.graph_breaks = breaks
 
+    @property
+    def plan_ms(self):
+        """What planning all programs took: equal ones are planned once, of either graph."""
+        return sum({p.te: p.plan_ms for p in self.programs}.values())
+
     def total(self, profile):
         return sum(p.us[profile] * p.count for p in self.programs)
 
@@ -65,6 +72,8 @@ class Explanation:
         lines = ["  ".join(c.ljust(w) if k == 0 else c.rjust(w)
                            for k, (c, w) in enumerate(zip(r, wide))) for r in rows]
         lines += [f"predicted; what PyTorch runs is not in it. Graph breaks: {self.graph_breaks}"]
+        lines += [f"planning: {self.plan_ms:.0f} ms of the processor for "
+                  f"{len({p.te for p in self.programs})} distinct programs"]
         if self.fallbacks:
             lines += ["", "in PyTorch:"]
             lines += [f"  {f.graph} {f.operator} ({f.count}): {f.reason}" for f in self.fallbacks]
@@ -98,7 +107,7 @@ def report(graph, partition, profiles):
         known[te] = ProgramReport(
             graph, region.operators, te, {n: e.us for n, e in said.items()},
             {n: e.limiter for n, e in said.items()},
-            {n: len(p.groups) for n, p in plans.items()})
+            {n: len(p.groups) for n, p in plans.items()}, region.program.plan_ms)
     return list(known.values())
 
 

@@ -1,5 +1,6 @@
 """A fused program: the text of one op, and what runs it where its tensors lie."""
 import functools
+import time
 import warnings
 
 import torch
@@ -33,6 +34,7 @@ class Program:
     def __init__(self, te, profile):
         self.te, self.profile = te, profile
         self.op = Op(_default, te, file="graph.te")
+        self.plans, self.plan_ms = {}, 0.0          # by profile; of the processor
         self.draws = any(a.role == "scalar" for a in self.op.ins)
 
     @functools.cached_property
@@ -42,10 +44,15 @@ class Program:
             return _default.compile(self.te, profile=self.profile, file="graph.te")
 
     def plan(self, profile=None):
-        """The plan, for this profile or another one; no code is made."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return _default.plan(self.te, profile=profile or self.profile, file="graph.te")
+        """The plan, for this profile or another one, made once; no code is made."""
+        profile = profile or self.profile
+        if profile not in self.plans:
+            begun = time.process_time()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self.plans[profile] = _default.plan(self.te, profile=profile, file="graph.te")
+            self.plan_ms += (time.process_time() - begun) * 1e3
+        return self.plans[profile]
 
     def run(self, inputs, outputs, host):
         if self.draws:
