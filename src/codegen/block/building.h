@@ -40,6 +40,7 @@ typedef struct {
     Ir *pointer;              /* per tensor: where the thread's outputs begin, one or of turns */
     Ir *out;                  /* per tensor: the vector of its values on their way to memory */
     const Ir *inverse;        /* CgPoint.inverse */
+    Ir *factor;               /* CgPoint.factor */
     CgGiven vector[MAX_VECTORS];          /* reads that were done for all of them at once ... */
     int vector_of[MAX_VECTORS];           /* ... by the root (0) or statement fused[n - 1] */
     int n_vector;

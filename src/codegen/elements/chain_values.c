@@ -93,7 +93,32 @@ static void declare_values(Kernel *k) {
 
 static void forget_values(Kernel *k) {
     const RowGroup *g = chain_of(k)->rows;
-    for (int i = 0; i < g->n; i++) k->at.made[chain_statement(k, i)->tensor] = NULL;
+    for (int i = 0; i < g->n; i++) {
+        int t = chain_statement(k, i)->tensor;
+        k->at.made[t] = k->at.factor[t] = NULL;
+    }
+}
+
+/* Is statement i a sum of nothing but the powers, one of which is 1?  It is 1 at least, or NaN; not
+ * where the leader is raised beyond all scores.  */
+static bool sums_powers(const Kernel *k, int i) {
+    const TeStmt *s = chain_statement(k, i);
+    const TeExpr *term = s->rhs->args[0];
+    bool sum = chain_of(k)->rows->role[i] == ROW_REDUCE && s->rhs->red == TE_RED_SUM;
+    return sum && s->rhs->type == TE_F32 && !s->written && rows_power(term) == term &&
+           !is_raised(k);
+}
+
+/* Quotients by such sums at the row at hand are products (te-reference.md, "Divide the whole").  */
+static void invert_sums(Kernel *k) {
+    Cg *cg = k->cg;
+    const RowGroup *g = chain_of(k)->rows;
+    for (int i = 0; i < g->n; i++) {
+        int t = chain_statement(k, i)->tensor;
+        if (sums_powers(k, i))
+            k->at.factor[t] = ir_let(cg, cg_name(cg, "inverse", t),
+                                     ir_div(cg, cg_real(cg, TE_F32, 1), k->at.made[t]));
+    }
 }
 
 /* ---- results in place ---- */
@@ -183,7 +208,10 @@ void chain_finish(Kernel *k) {
     bool tested = chain_open_inside(k, AX_M);
     chain_define(k, &p, chain_row_leads(k));
     keep_values(k);
-    if (map >= 0) put_in_place(k, map);
+    if (map >= 0) {
+        invert_sums(k);
+        put_in_place(k, map);
+    }
     chain_close(k, tested + ROW_LOOPS);
     ir_close(cg);
     forget_values(k);
@@ -200,4 +228,5 @@ void chain_rows(Kernel *k) {
         k->at.made[t] = ir_let(cg, cg_name(cg, "e", t),
                                ir_element(cg, k->at.rows[t], chain_thread_row(k)));
     }
+    if (g && asked) invert_sums(k);
 }

@@ -33,6 +33,7 @@ typedef struct {
 static void make_body(Cg *cg, const Lowered *l) {
     Kernel k = {.cg = cg, .l = l};
     k.at.made = ARENA_ARRAY(cg->arena, Ir, cg->te->n_tensor);
+    k.at.factor = ARENA_ARRAY(cg->arena, Ir, cg->te->n_tensor);
     k.at.pointer = ARENA_ARRAY(cg->arena, Ir, cg->te->n_tensor);
     k.at.rows = ARENA_ARRAY(cg->arena, Ir, cg->te->n_tensor);
     k.at.out = ARENA_ARRAY(cg->arena, Ir, cg->te->n_tensor);

@@ -40,6 +40,7 @@ typedef struct {
     bool wide[TE_MAX_INDICES];            /* it is a long long */
     const Ir *made;           /* per tensor: its value here if the group makes it, or NULL */
     const Ir *inverse;        /* per tensor: its reciprocal, or NULL; NULL: of none */
+    const Ir *factor;         /* likewise, where a product with it may be the quotient */
     const CgGiven *given;
     int n_given;
 } CgPoint;

@@ -84,6 +84,14 @@ static Ir by_inverse(const Survey *s, const Value *v, Ir x, Ir y) {
     return ir_call(s->cg, ir_type(IR_F32), d.by, 3, x, y, inverse);
 }
 
+/* The product with the reciprocal of the divisor, where that may stand for the quotient; or NULL.  */
+static Ir by_factor(const Survey *s, const Value *v, Ir x) {
+    const TeExpr *by = v->e->kind == TE_DIV ? v->e->args[1] : NULL;
+    if (!by || by->kind != TE_READ || v->e->type != TE_F32 || !s->at->factor) return NULL;
+    Ir factor = s->at->factor[by->v.ref];
+    return factor ? ir_mul(s->cg, x, factor) : NULL;
+}
+
 /* A quotient or remainder of what may be negative by a power of two, which the bits are: they
  * floor.  NULL: it is none.  */
 static Ir by_power(const Survey *s, const Value *v, Ir x) {
@@ -111,7 +119,8 @@ static Ir binary(Survey *s, const Value *v) {
     bool integer = te_dtype_class(v->e->type) == TE_CLASS_INT;
     if (kind == TE_DIV && v->e->type == TE_F32 && s->at->stmt && s->at->stmt->fast)
         return ir_call(s->cg, ir_type(IR_F32), "rl_fast_div", 2, x, y);
-    Ir quotient = by_inverse(s, v, x, y);
+    Ir quotient = by_factor(s, v, x);
+    if (!quotient) quotient = by_inverse(s, v, x, y);
     if (quotient) return quotient;
     bool divides = kind == TE_DIV || kind == TE_MOD;
     bool floors = divides && (s->value[v->child[0]].lo < 0 || s->value[v->child[1]].lo < 1);
