@@ -40,12 +40,21 @@ static double factor(const Device *dev, const char *name) {
     return dev->n_factor ? hal_factor(dev, name) : 1;
 }
 
-/* DRAM moves whole sectors: an operand read with gaps costs as much as its sectors.  */
+/* Do the terms of a sum fall into the gaps of each other's neighbours, as taps 3 apart do where
+ * outputs are 2 apart?  */
+static bool terms_fill_gaps(const ROperand *op) {
+    return op->stride_mn > 1 && op->stride_k > 1 && op->room > 0 &&
+           op->stride_k % op->stride_mn != 0 && op->stride_mn % op->stride_k != 0;
+}
+
+/* DRAM moves whole sectors: an operand read with gaps costs as much as its sectors, but no more than
+ * its tensor where terms fill the gaps.  */
 static double gap_factor(const ROperand *op) {
     int64_t step = op->stride_mn, most = SECTOR / op->bytes;
     if (op->stride_k > 0 && (op->stride_k < step || step <= 0)) step = op->stride_k;
     if (!op->affine || step <= 1) return 1;
-    return (double)(step < most ? step : most);
+    double factor = (double)(step < most ? step : most);
+    return terms_fill_gaps(op) ? lesser(factor, op->room) : factor;
 }
 
 /* What a copy takes longer than its reads and its writes.  */

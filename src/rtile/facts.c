@@ -132,6 +132,14 @@ int64_t access_unique(const Te *te, const TeStmt *s, const Access *a) {
     return a->affine ? used : gathered_unique(te, s, a, all);
 }
 
+double access_room(const Te *te, const TeStmt *s, const Access *a) {
+    const TeTensor *t = &te->tensor[a->tensor];
+    double elements = 1, unique = (double)access_unique(te, s, a);
+    for (int d = 0; d < t->rank; d++)
+        elements += (double)(t->shape[d].value - 1) * (double)t->stride[d].value;
+    return unique > 0 && elements > unique ? elements / unique : 1;
+}
+
 /* Is it an integer's division by a power of two?  */
 static bool is_shift(const TeExpr *e) {
     const TeExpr *by = e->args[1];

@@ -41,6 +41,8 @@ int chunk_vector(const Te *te, const TeStmt *s, const TeExpr *e, const FusedAxis
 int chunk_gathered(const Te *te, const TeStmt *s, const TeExpr *read, const FusedAxis *axis,
                    int align);
 /* Distinct elements that an access touches.  */
+/* Elements of the tensor for each of those that the access touches.  */
+double access_room(const Te *te, const TeStmt *s, const Access *a);
 int64_t gathered_unique(const Te *te, const TeStmt *s, const Access *a, int64_t all);
 int64_t access_unique(const Te *te, const TeStmt *s, const Access *a);
 /* The read of an expression that moves the most data, which stands for it, and the bytes of all;

@@ -128,6 +128,7 @@ void operand_describe(const Operand *o, int side, int align, Problem *p) {
     op->bytes = te_dtype_bytes(p->te->tensor[a.tensor].dtype);
     op->unique = o->read ? access_unique(p->te, s, &a) : (int64_t)(bytes / op->bytes);
     op->affine = o->read != NULL;
+    op->room = access_room(p->te, s, &a);
     op->copyable = op->affine && o->storage == o->compute;
     if (!o->read) {
         op->vec_mn = chunk_vector(p->te, s, o->expr, mn, align);

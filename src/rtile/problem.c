@@ -211,6 +211,7 @@ static void describe_stream(int align, const bool *stored, Problem *p) {
     op->bytes = op->elem = te_dtype_bytes(p->te->tensor[a.tensor].dtype);
     op->unique = (int64_t)(bytes / op->bytes);
     op->affine = a.affine;
+    op->room = access_room(p->te, s, &a);
     op->digits_mn = domain.n_digit;
     op->digits_k = loop.n_digit;
     if (!a.affine) {

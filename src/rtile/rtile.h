@@ -47,6 +47,7 @@ typedef struct {
     int vec_mn, vec_k;
     int64_t run_mn, run_k;    /* contiguous along mn / k from a multiple of the run; 1: none */
     int64_t unique;           /* distinct elements of the tensor(s) read */
+    double room;              /* elements of its tensor for each that is read; 0: not known */
     int64_t stride_mn, stride_k;          /* of the innermost digit, elements; 0: no movement */
     int digits_mn, digits_k;  /* to decode when an address is made: those it tells apart */
     double ops;               /* arithmetic to make one element; 0 for a bare read */
