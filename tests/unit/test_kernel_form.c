@@ -138,8 +138,8 @@ static int chain_expected(const Layout *l) {
     return out && !l->ring[0].arrivals[RING_FULL] && !rprog_over(out, v);
 }
 
-/* Of nodes that change values alone nobody knows but who sees numbers, and of fences between threads
- * and copies neither that they are there nor where.  */
+/* Of nodes that change values alone nobody knows but who sees numbers, and of fences between
+ * threads and copies neither that they are there nor where.  */
 static int unknown(const Node *first) {
     int all = 0;
     for (const Node *n = first; n; n = n->next) {

@@ -126,8 +126,8 @@ void chain_operand(Kernel *k);
 void chain_finish(Kernel *k);
 void chain_rows(Kernel *k);
 void chain_columns(Kernel *k);
-/* chain_cut.c: are some columns of the turn, or (to: 1) of the last one, none of the block's?  Zeros in their rows of
- * V.  */
+/* chain_cut.c: are some columns of the turn, or (to: 1) of the last one, none of the block's?
+ * Zeros in their rows of V.  */
 Ir chain_turn_cut(const Kernel *k, const Node *n);
 void chain_clear_cut(Kernel *k, const Node *n);
 void chain_leave(Kernel *k);              /* what a slice holds of its rows */

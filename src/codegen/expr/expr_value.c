@@ -84,7 +84,7 @@ static Ir by_inverse(const Survey *s, const Value *v, Ir x, Ir y) {
     return ir_call(s->cg, ir_type(IR_F32), d.by, 3, x, y, inverse);
 }
 
-/* The product with the reciprocal of the divisor, where that may stand for the quotient; or NULL.  */
+/* The product with the divisor's reciprocal, where that may stand for the quotient; or NULL.  */
 static Ir by_factor(const Survey *s, const Value *v, Ir x) {
     const TeExpr *by = v->e->kind == TE_DIV ? v->e->args[1] : NULL;
     if (!by || by->kind != TE_READ || v->e->type != TE_F32 || !s->at->factor) return NULL;
