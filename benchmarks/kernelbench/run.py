@@ -105,6 +105,7 @@ def backend(path, row):
     """The same by torch.compile: programs, what falls back, and the largest difference."""
     model, inputs, row["factor"] = reduced(path)
     twin = copy.deepcopy(model)
+    torch._dynamo.config.allow_rnn = True         # else torch.compile leaves LSTM and GRU to eager
     torch.manual_seed(SEED)
     with torch.no_grad():
         expected = model(*inputs)
@@ -169,7 +170,7 @@ def of_backend(rows):
              "| --- | --- | --- | --- | --- | --- |"]
     for level in sorted({r["level"] for r in rows}):
         mine = [r for r in rows if r["level"] == level]
-        whole_ = sum(bool(r.get("right")) and not r["fallbacks"] for r in mine)
+        whole_ = sum(bool(r.get("right")) and r["programs"] > 0 and not r["fallbacks"] for r in mine)
         fallen = sum(bool(r.get("fallbacks")) for r in mine)
         lines.append(f"| {level} | {len(mine)} | {sum(bool(r.get('right')) for r in mine)} | {whole_} | "
                      f"{fallen} | {sum('right' not in r for r in mine)} |")
@@ -177,6 +178,8 @@ def of_backend(rows):
         why = r.get("backend") or r.get("prove")
         if why or not r.get("right"):
             lines.append(f"{r['level']} {r['problem']}: {why or r.get('error')}")
+        elif not r["programs"]:
+            lines.append(f"{r['level']} {r['problem']}: PyTorch gave the backend no graph")
         elif r["fallbacks"]:
             lines.append(f"{r['level']} {r['problem']}: in PyTorch {'; '.join(r['fallbacks'])}")
     return "\n".join(lines)
