@@ -439,8 +439,8 @@ class Kernel:
         ("0", a UUID, "auto"), are copied to that device and back.  Arrays on a CUDA device are
         launched there: asynchronously, in `stream` (an address, or an object that has one), else
         the current stream of PyTorch and CuPy, else the legacy one.  Outputs that are not given
-        are made where the library of the first array is NumPy, PyTorch or CuPy, and so is the
-        workspace; `workspace` lends one.
+        are made where the library of the first array is NumPy, PyTorch, CuPy or JAX, and so is the
+        workspace, but for JAX; `workspace` lends one.
         """
         call = _Call(self, self._signature.order(args, named) if named else args, out)
         if call.device_type == CPU:

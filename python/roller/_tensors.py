@@ -162,6 +162,14 @@ def empty_like(x, shape, dtype):
     if library == "torch":
         torch = sys.modules["torch"]
         return torch.empty(shape, dtype=getattr(torch, _TORCH[dtype]), device=x.device)
+    if library in ("jax", "jaxlib"):
+        # Memory of its own, that nothing of JAX has seen: it is written before it is given out.
+        jax = sys.modules["jax"]
+        name = {ours: theirs for theirs, ours in _OTHER_NAMES.items()}.get(dtype, _TORCH[dtype])
+        made = jax.numpy.empty(shape, name, device=x.device)
+        if dtype_of(made) != dtype:
+            raise TypeError(f"JAX has no {dtype} unless jax_enable_x64 is set: give out=")
+        return made.block_until_ready()
     if library == "cupy":
         with x.device:
             return sys.modules["cupy"].empty(shape, next(t[3] or t[4] for t in _TYPES

@@ -36,6 +36,27 @@ TWO = op("op two(X: f32[5]) -> (Y: f32[5], Z: f32[]) { Y[i] = X[i] * X[i]; Z[] +
 NARROW = op("op narrow(X: bf16[4,8]) -> Y: bf16[4,8] { Y[i,j] = X[i,j] * X[i,j]; }")
 
 
+class Kernels(unittest.TestCase):
+    def test_outputs(self):
+        """A kernel called with JAX's arrays makes JAX's arrays, each of its own memory."""
+        for dtype in ("float32", "bfloat16", "int32"):
+            te = {"float32": "f32", "bfloat16": "bf16", "int32": "i32"}[dtype]
+            k = roller.compile(f"op f(X: {te}[4,3]) -> Y: {te}[4,3] {{ Y[i,j] = X[i,j] + X[i,j]; }}",
+                               profile="a100")
+            x = jnp.arange(12, dtype=dtype).reshape(4, 3)
+            y, z = k(x), k(x + 1)
+            self.assertIsInstance(y, jax.Array)
+            np.testing.assert_array_equal(np.asarray(y), np.asarray(x + x))
+            np.testing.assert_array_equal(np.asarray(z), np.asarray(x + x + 2))
+            np.testing.assert_array_equal(np.asarray(jnp.zeros((4, 3), dtype)), 0)
+
+    def test_wide(self):
+        """JAX makes no 64-bit numbers by default."""
+        k = roller.compile("op f(X: f32[4]) -> Y: f64[4] { Y[i] = f64(X[i]); }", profile="a100")
+        with self.assertRaisesRegex(TypeError, "jax_enable_x64"):
+            k(array(4))
+
+
 def mm(a, b, s):
     return s * a @ b
 
