@@ -9,7 +9,7 @@ int rprog_elem(const Problem *p, const Device *dev, const RProg *r, int side) {
 }
 
 TeDtype rprog_storage(const Problem *p, const Operand *o) {
-    bool read = o->expr->kind == TE_READ && p->te;
+    bool read = o->expr && o->expr->kind == TE_READ && p->te;
     return read ? p->te->tensor[o->expr->v.ref].dtype : o->storage;
 }
 
