@@ -1,10 +1,13 @@
-/* Programs of every skeleton whose plans are given, so that only code generation can change what
- * becomes of them.  */
+/* Programs whose plans are given, so that only code generation can change what becomes of them.  Of
+ * each form of kernel one has its tree and its source kept in tests/golden: loads through registers
+ * and without, warpgroups, rows of a product, rows, columns, elements.  */
 #ifndef GOLDEN_PLANS_H
 #define GOLDEN_PLANS_H
+#include <stdbool.h>
 
 static const struct {
     const char *name, *profile, *text, *plan;
+    bool kept;
 } golden[] = {
     {"matmul_async", "h200",
      "param M = 1024, N = 1024, K = 512; op f(A: f32[M,K], B: f32[K,N]) -> C: f32[M,N] {"
@@ -21,7 +24,7 @@ static const struct {
      " thread 1 4 8 1\n vec 4 4\n unroll 8\n stages 2\n"
      " a staged ldg_sts.16 vec 8 along k inner m pad 4\n"
      " b staged ldg_sts.16 vec 8 along k inner n pad 4\n store 4\n raster row\n split 1\n"
-     " blocks_per_sm 4\n"},
+     " blocks_per_sm 4\n", true},
     {"conv_split", "a100",
      "param N=1, C=16, H=14, W=14, F=32; op f(X: f32[N,C,H,W], K: f32[F,C,3,3]) -> Y: f32[N,F,H,W]"
      " { Y[n,f,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * K[f,c,r,s]; }",
@@ -45,7 +48,7 @@ static const struct {
      " warp 1 64 64 32\n thread 1 16 8 16\n vec 1 2\n unroll 32\n stages 4\n"
      " a async cp.async.16 vec 8 along k inner k swizzle 2 1 0\n"
      " b async cp.async.16 vec 8 along n inner n swizzle 3 0 0\n store 8 shared\n"
-     " raster grouped 8\n split 1\n blocks_per_sm 1\n"},
+     " raster grouped 8\n split 1\n blocks_per_sm 1\n", true},
     {"weights_converted", "a100",
      "param M = 20, N = 64, K = 256; op f(A: bf16[M,K], B: i8[N,K], s: bf16[N]) -> Y: bf16[M,N] {"
      " t[m,n] += A[m,k] * bf16(B[n,k]); Y[m,n] = t[m,n] * s[n]; }",
@@ -85,7 +88,7 @@ static const struct {
      "split joined\nkernel 0\n skeleton contract\n unit ffma\n block 1 32 32 8\n"
      " warp 1 32 16 8\n thread 1 4 4 4\n vec 1 4\n unroll 8\n stages 2\n"
      " a async cp.async.16 vec 4 along k inner k\n b async cp.async.16 vec 4 along k inner k\n"
-     " store 4\n raster row\n split 1\n rows parts\n blocks_per_sm 8\n"},
+     " store 4\n raster row\n split 1\n rows parts\n blocks_per_sm 8\n", true},
     {"weights_made", "h200",
      "param M = 40, N = 136, K = 128;"
      " op f(X: bf16[M,K], W: i8[N,K], s: bf16[N,2]) -> Y: bf16[M,N] {"
@@ -102,13 +105,13 @@ static const struct {
      " warp 1 64 128 64\n thread 1 64 128 16\n vec 1 2\n unroll 64\n stages 4\n"
      " a tile tma.tile vec 8 along k inner k swizzle 3 0 0\n"
      " b tile tma.tile vec 8 along k inner k swizzle 3 0 0\n"
-     " store 2 boxes\n raster row persistent\n split 1 tail 28 blocks 112\n blocks_per_sm 1\n"},
+     " store 2 boxes\n raster row persistent\n split 1 tail 28 blocks 112\n blocks_per_sm 1\n", true},
     {"softmax", "a100",
      "param N = 63, C = 520; op f(X: f16[N,C]) -> (Y: f16[N,C], I: i32[N]) {"
      " m[n] = max[c](X[n,c]); z[n] = sum[c](exp(X[n,c] - m[n]));"
      " I[n] = argmax[c](X[n,c]); Y[n,c] = exp(X[n,c] - m[n]) / z[n]; }",
      "kernel 0\n skeleton row\n unit ffma\n block 1 2 1024 1\n thread 1 1 16 1\n store 8\n"
-     " split 1\n keep registers\n blocks_per_sm 4\n"},
+     " split 1\n keep registers\n blocks_per_sm 4\n", true},
     {"layernorm", "h200",
      "param N = 8, C = 4096; op f(X: bf16[N,C], g: f32[C], b: f32[C], e: f32) -> Y: bf16[N,C] {"
      " u[n] = sum[c](X[n,c]) / C; v[n] = sum[c]((X[n,c] - u[n]) * (X[n,c] - u[n])) / C;"
@@ -118,7 +121,7 @@ static const struct {
     {"sum_split", "v100",
      "param N = 2, C = 100000; op f(X: f32[N,C]) -> Y: f32[N] { Y[n] = sqrt(sum[c](X[n,c])); }",
      "kernel 0\n skeleton row\n unit ffma\n block 1 1 4096 1\n thread 1 1 16 1\n store 4\n"
-     " split 20\n keep memory\n blocks_per_sm 4\n"},
+     " split 20\n keep memory\n blocks_per_sm 4\n", true},
     {"softmax_online", "h200",
      "param N = 2, C = 100000; op f(X: bf16[N,C]) -> Y: bf16[N,C] { m[n] = max[c](X[n,c]);"
      " z[n] = sum[c](exp(X[n,c] - m[n])); Y[n,c] = exp(X[n,c] - m[n]) / z[n]; }",
@@ -130,7 +133,7 @@ static const struct {
      "kernel 0\n skeleton stream\n unit imad\n block 1 32 1 1\n thread 1 1 1 1\n store 1\n"
      " blocks_per_sm 1\n"
      "kernel 1\n skeleton stream\n unit ffma\n block 1 512 1 1\n thread 1 4 1 1\n store 4\n"
-     " blocks_per_sm 1\n"},
+     " blocks_per_sm 1\n", true},
 };
 
 enum { GOLDEN = sizeof golden / sizeof *golden };
