@@ -1,5 +1,5 @@
 /* The estimate of the chain skeleton.  What a turn takes is in chain_turn.c; r: resident blocks of
- * an SM.
+ * an SM; 1e6 us a second.
  *
  *   COMPUTE: products, folds and powers as they overlap, with their waits
  *   ISSUE: all instructions / issue
@@ -172,5 +172,20 @@ static bool alike(const RProg *a, const RProg *b) {
     return a->keep == b->keep && a->overlap == b->overlap && mp_same_stores(a, b);
 }
 
+static void explain(const Story *s) {
+    const RProg *r = &s->best->prog;
+    double us[OVERLAP_COUNT] = {0};
+    for (Overlap i = OVERLAP_NONE; i < OVERLAP_COUNT && rprog_warpgroups(s->dev, r); i++) {
+        Estimate e;
+        RProg x = *r;
+        x.overlap = i;
+        rprog_derive(s->p, s->dev, &x);
+        if (i == r->overlap || rprog_check(s->p, s->dev, &x)) continue;
+        estimate(&s->m, &x, NULL, &e);
+        us[i] = e.us;
+    }
+    mp_chain_explain(s, us);
+}
+
 const ModelRow mp_chain = {.estimate = estimate, .compare = compare, .alike = alike,
-                           .summary = mp_chain_summary, .explain = mp_chain_explain};
+                           .summary = mp_chain_summary, .explain = explain};

@@ -32,7 +32,8 @@ ChainClocks mp_chain_clocks(const Model *m, const RProg *r, const ChainTurn *t, 
 /* Turns that blocks visit: the mean, at most all.  */
 double mp_chain_turns(const Model *m, const RProg *r);
 
-/* chain_text.c: a program in words; why it is so.  */
+/* chain_text.c: a program in words; why it is so, with the times of what else could overlap (0: it
+ * cannot).  */
 void mp_chain_summary(const Problem *p, const Device *dev, const RProg *r, Buf *out);
-void mp_chain_explain(const Story *s);
+void mp_chain_explain(const Story *s, const double us[OVERLAP_COUNT]);
 #endif

@@ -65,27 +65,22 @@ static void tell_room(const Story *s, const RProg *r) {
 }
 
 /* The same with something else beside its powers.  */
-static void tell_choices(const Story *s, const RProg *r) {
+static void tell_choices(const Story *s, const double us[OVERLAP_COUNT]) {
     bool any = false;
-    for (Overlap i = OVERLAP_NONE; i < OVERLAP_COUNT && rprog_warpgroups(s->dev, r); i++) {
-        Estimate e;
-        RProg x = *r;
-        x.overlap = i;
-        rprog_derive(s->p, s->dev, &x);
-        if (i == r->overlap || rprog_check(s->p, s->dev, &x)) continue;
-        mp_estimate_program(&s->m, &x, NULL, &e);
+    for (int i = 0; i < OVERLAP_COUNT; i++) {
+        if (us[i] == 0) continue;
         buf_puts(s->out, any ? "; " : "  the same, us: ");
         buf_printf(s->out, "%s ", beside[i]);
-        mp_fixed(s->out, e.us, 2);
+        mp_fixed(s->out, us[i], 2);
         any = true;
     }
     if (any) buf_putc(s->out, '\n');
 }
 
-void mp_chain_explain(const Story *s) {
+void mp_chain_explain(const Story *s, const double us[OVERLAP_COUNT]) {
     const RProg *r = &s->best->prog;
     tell_turns(s, r);
     tell_turn(s, r);
-    tell_choices(s, r);
+    tell_choices(s, us);
     tell_room(s, r);
 }

@@ -5,10 +5,11 @@
  * shared memory is.  K and the columns of the second product are whole, so nothing else is free but
  * how operands are loaded, where a stays, and how results leave.
  *
- * Of units of warpgroups the instruction grows along the columns instead, and what overlaps is free.
+ * Of units of warpgroups the instruction grows along the columns instead, and what overlaps is
+ * free.
  *
  * Bounds of the search, where none of these ends it before: 3 slots (one turn takes longer than a
- * load), 16 warps (as of `contract`), 8 instructions of rows a warp (their results alone fill the
+ * load), 16 warps or 4 warpgroups (as of `contract`), 8 instructions of rows a warp (they fill the
  * registers), 128 slices (as of `contract`), of two turns at least.  Padding of rows is that of
  * `contract`: 0.1, more by 0.1, doubled from 0.5 to 64, until there are 16 programs.  */
 #include "rprogram/build.h"

@@ -1,23 +1,7 @@
-/* The `chain` skeleton: its products as programs, the turns of a block, registers.  */
+/* The `chain` skeleton: its products as programs, the turns of a block.  */
 #include "rprogram/chain.h"
 #include "rprogram/contract.h"
 #include "rprogram/matrix.h"
-
-bool chain_fits(const Problem *p, const ComputeUnit *u) {
-    int order[FRAG_MOST_K];
-    bool groups = warpgroup_usable(u);
-    if (!matrix_usable(u) || !matrix_takes(p, u) || !matrix_takes(p->next, u) ||
-        (groups && !chain_groups_fit(p, u)))
-        return false;
-    Fragment results = groups ? fragment_of_share(u, u->k.from)
-                              : fragment_of(u, FRAG_RESULT, FRAG_COL);
-    Fragment operand = groups ? fragment_of_operand_share(u) : fragment_of(u, FRAG_A, FRAG_COL);
-    int n = fragment_passes(&results, &operand, order);
-    for (int k = 0; k < n; k++) {
-        if (order[k] != k) return false;
-    }
-    return n > 0;
-}
 
 RProg rprog_chain_product(const RProg *r, int number) {
     RProg x = *r;
@@ -58,46 +42,4 @@ bool rprog_chain_grows(const Problem *p) {
         for (int j = 0; j < TE_MAX_INDICES; j++) grows |= e->known && e->coef[j] > 0;
     }
     return grows;
-}
-
-/* Registers of the fragments of a slice of k, of one side.  */
-static int64_t slice_words(const Device *dev, const RProg *r, int side) {
-    return (int64_t)count_along(&r->warp, &r->thread, own_axis(side)) *
-           rprog_unit_registers(dev, r, side);
-}
-
-static int64_t sum_words(const Device *dev, const RProg *r) {
-    return (int64_t)count_along(&r->warp, &r->thread, AX_M) *
-           count_along(&r->warp, &r->thread, AX_N) * rprog_unit_accumulators(dev, r);
-}
-
-/* Registers: 18 + results of the second product + the larger of: results of the first, fragments
- * of b of a slice of k, and of a likewise or (kept) of all slices; the same results as operand,
- * fragments of V of a slice + for each row of a thread its reductions and a factor + 3 for each
- * load.  Fragments of slices count twice where they are fetched ahead.  The constants are those of
- * matrix units in `contract` (matrix_registers).  */
-static int64_t words(const Device *dev, const RProg *r, const ChainFacts *f, bool ahead) {
-    enum { FIXED = 18, POINTER = 3 };
-    RProg first = rprog_chain_product(r, 0), second = rprog_chain_product(r, 1);
-    Fragment results = rprog_results(dev, r);
-    int64_t slices = count_along(&first.warp, &first.thread, AX_K), times = ahead ? 2 : 1;
-    int64_t a = slice_words(dev, &first, 0), sums = sum_words(dev, &first);
-    int64_t rows = (int64_t)count_along(&r->warp, &r->thread, AX_M) *
-                   (fragment_slots(&results, FRAG_ROW));
-    int64_t kept = r->keep == KEEP_REGISTERS ? slices * a : 0;
-    int64_t scores = sums + times * (slice_words(dev, &first, 1) + (kept ? 0 : a));
-    int64_t operand = slice_words(dev, &second, 0) *
-                      count_along(&second.warp, &second.thread, AX_K);
-    int64_t values = operand + times * slice_words(dev, &second, 1);
-    return FIXED + sum_words(dev, &second) + (scores > values ? scores : values) + kept +
-           rows * (f->values + 1) + RPROG_LOADED * POINTER;
-}
-
-int64_t chain_registers(const Problem *p, const Device *dev, const RProg *r) {
-    if (rprog_warpgroups(dev, r)) return warpgroup_launched(dev, r, chain_computing(p, dev, r));
-    return words(dev, r, p->chain, !r->late);
-}
-
-void chain_derive_late(const Problem *p, const Device *dev, RProg *r) {
-    r->late = !rprog_warpgroups(dev, r) && words(dev, r, p->chain, true) > (int64_t)dev->limits.registers_per_thread.value;
 }

@@ -18,7 +18,7 @@ bool chain_groups_fit(const Problem *p, const ComputeUnit *u) {
  * of the first; these as an operand, and WITHIN those of the next turn beside it + for each of two
  * rows its reductions and a factor + what all kernels of such units need.  */
 int64_t chain_computing(const Problem *p, const Device *dev, const RProg *r) {
-    enum { ROWS = 2 };
+    enum { ROWS = 2, REGISTER_STEP = 8 };             /* setmaxnreg moves them by 8 */
     RProg first = rprog_chain_product(r, 0), second = rprog_chain_product(r, 1);
     int64_t scores = rprog_unit_accumulators(dev, &first);
     Fragment operand = rprog_raw_fragment(dev, &second);
@@ -27,7 +27,7 @@ int64_t chain_computing(const Problem *p, const Device *dev, const RProg *r) {
     int64_t between = rprog_overlaps_within(r) ? scores + made : scores > made ? scores : made;
     int64_t all = rprog_unit_accumulators(dev, &second) + between +
                   ROWS * (p->chain->values + 1) + WARPGROUP_OTHERS;
-    return (all + 7) / 8 * 8;
+    return ceil_div(all, REGISTER_STEP) * REGISTER_STEP;
 }
 
 static bool same_load(const RLoad *a, const RLoad *b) {
@@ -39,7 +39,7 @@ static bool same_load(const RLoad *a, const RLoad *b) {
 
 static const char *check_load(const Problem *p, const Device *dev, const RProg *r, int side) {
     RLoad own;
-    if (!warpgroup_load(p, dev, r, side, &own) || own.kind != LOAD_TILE || own.raw)
+    if (!warpgroup_load(p, dev, r, side, &own))
         return "the operand cannot be copied by boxes";
     if (!same_load(&r->load[side], &own))
         return "a unit of warpgroups reads boxes as the operand lies in memory";

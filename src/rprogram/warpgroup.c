@@ -23,7 +23,8 @@ static int64_t raw_registers(const Problem *p, const Device *dev, const RProg *r
  * column, the compiler keeps what it found of every pair of columns for the next row; where rows
  * are collected in shared memory, places of the instructions beyond the first.  */
 int64_t warpgroup_computing(const Problem *p, const Device *dev, const RProg *r) {
-    enum { OTHERS = WARPGROUP_OTHERS, COLUMNS = 4, SEGMENT = 8, PLACES = 8 };   /* of compiled kernels */
+    /* Of compiled kernels.  */
+    enum { OTHERS = WARPGROUP_OTHERS, COLUMNS = 4, SEGMENT = 8, PLACES = 8 };
     int64_t tiles = (int64_t)count_along(&r->warp, &r->thread, AX_M) *
                     count_along(&r->warp, &r->thread, AX_N);
     int bytes = te_dtype_bytes(dev->unit[r->unit].acc);

@@ -57,8 +57,8 @@ static void open_row(Arena *a, const Row *x, KernelCase *c) {
 static double unit_us(const KernelCase *c, const Row *x) {
     const ComputeUnit *u = &c->dev->unit[c->plan.prog[0].unit];
     double e = (double)x->heads * x->keys * x->keys / (x->causal ? 2 : 1);
-    return 4 * e * x->head / (u->rate.value * c->dev->limits.sm_count.value * hal_clock_hz(c->dev)) *
-           1e6;
+    double rate = u->rate.value * c->dev->limits.sm_count.value * hal_clock_hz(c->dev) * 1e-6;
+    return 4 * e * x->head / rate;
 }
 
 /* The simulator lets everything overlap that no dependence keeps apart, the model what warps of
