@@ -77,18 +77,25 @@ typedef struct {
 
 enum { SINK = 2 };
 
+/* Ends a statement that does not run over the columns.  */
+static void end_row(Gen *g, const Tensor *s) {
+    g->axis[s->rank - 1].where = false;
+    gen_end(g);
+    g->axis[s->rank - 1].where = true;
+}
+
 /* The maximum, or a number; the sum with that.  */
 static const char *raised(Gen *g, const Tensor *s, const char *max, bool wide) {
     const char *v = gen_begin(g, s, s->rank - 1, wide);
     buf_printf(&g->out, "max(%s,%d)", max, SINK);
-    gen_end(g);
+    end_row(g, s);
     return v;
 }
 
 static const char *with_sink(Gen *g, const Tensor *s, const Row *row, bool wide) {
     const char *v = gen_begin(g, s, s->rank - 1, wide);
     buf_printf(&g->out, "%s+exp(%d-%s)", row->sum, SINK, row->max);
-    gen_end(g);
+    end_row(g, s);
     return v;
 }
 
