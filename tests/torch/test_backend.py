@@ -133,7 +133,7 @@ class Backend(unittest.TestCase):
         """Integers as PyTorch divides and wraps them; narrow reals rounded where it rounds them."""
         i = torch.tensor([-7, 7, 5], dtype=torch.int32)
         self.alike(lambda i: (i // 2, torch.div(i, 2, rounding_mode="trunc"), i % 3, i / 2,
-                              (i * 40).to(torch.int8), i.to(torch.uint8) * 90, i > 0), i,
+                              (i * 40).to(torch.int8), i & 3, i | 8, i ^ -2, ~i, i.to(torch.uint8) * 90, i > 0), i,
                    host="simulate")
         h = torch.randn(8, 8).bfloat16()
         got = self.compiled(lambda h: (h * 3.1 + 0.3) @ h)(h)

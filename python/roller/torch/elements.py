@@ -55,6 +55,9 @@ TRUTHS = {
 }
 
 
+BITS = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
+
+
 def chain(g, like, forms, *values, dtype=None):
     """The formulas of a row, one after the other."""
     forms = (forms,) if isinstance(forms, str) else forms
@@ -109,7 +112,7 @@ def lower_truth(g, out, name, *values):
     if name.startswith("bitwise") and not is_truth(*values):
         if name == "bitwise_not":
             return g.map(out, "-{0} - 1", *values)
-        raise Unsupported("operations on the bits of integers")
+        return g.map(out, f"{{0}} {BITS[name]} {{1}}", *values)
     return g.map(out, TRUTHS[name], *values, dtype=torch.bool)
 
 
