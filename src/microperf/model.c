@@ -63,14 +63,15 @@ static double turn_of(const MemoryLevel *dram) {
     return dram->copy.value > 0 ? greater(2 / dram->copy.value / apart - 1, 0) : 0;
 }
 
-/* Seconds for which a kernel that reads so many bytes does not have DRAM at its full rate.  */
-static double ramp_of(const MemoryLevel *dram, double bytes) {
+/* Seconds that a kernel which reads so many bytes takes longer than they do at `rate`, what its SMs
+ * can take.  */
+static double ramp_of(const MemoryLevel *dram, double rate, double bytes) {
     const Curve *c = hal_level_curve(dram, "read", "total_bytes");
     int half = 0;
     if (!c || bytes <= 0) return 0;
     while (half < c->n - 1 && c->py[half] < dram->read.value / 2) half++;
     double amount = lesser(bytes, c->px[half]);
-    return hal_curve_seconds(c, amount) - amount / dram->read.value;
+    return hal_curve_seconds(c, amount) - amount / rate;
 }
 
 Model mp_model(const Problem *p, const Device *dev) {
@@ -111,7 +112,8 @@ Model mp_model(const Problem *p, const Device *dev) {
     m.out_bytes = (double)p->out_bytes;
     m.turn = turn_of(dram);
     double first = (m.block_start + m.dram_latency) / m.clock;
-    m.ramp_us = greater(ramp_of(dram, m.total_unique) - first, 0) * 1e6;
+    double rate = lesser(dram->read.value, m.sms * m.dram_port);
+    m.ramp_us = greater(ramp_of(dram, rate, m.total_unique) - first, 0) * 1e6;
     return m;
 }
 

@@ -151,14 +151,16 @@ static double grid_clocks(const Launch *l, double memory_clocks) {
 
 /* ---- the device ---- */
 
-/* No kernel reads this much from DRAM in less.  `idle`: what that is longer than DRAM's own time,
- * the start of a block and its first access, which are in a block's own time.  */
+/* No kernel reads this much from DRAM in less.  `idle`: what that is longer than DRAM's own time, or
+ * that of the SMs' ports, the start of a block and its first access.  */
 static double dram_ramp(const Launch *l, double hz, double *idle) {
     const MemoryLevel *m = &l->dev->memory[LEVEL_DRAM];
     const Curve *c = hal_level_curve(m, "read", "total_bytes");
     double bytes = 32 * l->f->cold_loads, start = figure(&l->dev->overheads.block_start, 0);
     double whole = c ? hal_curve_seconds(c, bytes) : 0;
-    *idle = most(whole - l->dram - (start + figure(&m->latency, 0)) / hz, 0);
+    double port = l->active * figure(&m->per_sm_max, INFINITY) * hz;
+    double own = most(l->dram, bytes / port) + (start + figure(&m->latency, 0)) / hz;
+    *idle = most(whole - own, 0);
     return whole;
 }
 
