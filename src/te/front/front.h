@@ -308,8 +308,8 @@ Interval expr_range(Op *op, const TeExpr *e);              /* interval.c: of its
 Interval type_range(TeDtype t);
 void value_bounds(Op *op, const TeExpr *e, const Poly **least, const Poly **most);
 bool bounds_check(Op *op, int stmt);                       /* bounds.c */
-/* cases.c: the choices that a subscript makes.  The first one of e, NULL: there is none; e where the
- * condition of that one holds or not.  */
+/* cases.c: the choices that a subscript makes.  The first one of e, NULL: there is none; e where
+ * the condition of that one holds or not.  */
 const TeExpr *case_find(const TeExpr *e);
 TeExpr *case_take(Arena *a, const TeExpr *e, const TeExpr *choice, bool truth);
 const TeExpr *case_condition(Arena *a, const TeExpr *choice);

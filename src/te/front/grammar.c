@@ -303,125 +303,64 @@ static Ast *unary(Parser *p) {
     return node1(p, mark == TOK_NOT ? TE_NOT : TE_NEG, pos, x);
 }
 
-/* The operand behind a `*`; two of them are the power of other languages.  */
-static Ast *factor(Parser *p, uint32_t pos) {
-    if (p->tok.kind == TOK_STAR && p->tok.pos == pos + 1) {
-        parse_error(p, "syntax", pos, "'**' has no meaning here");
-        hint(p->f, "write pow(x, y), or x * x");
+/* Operators of two operands, those of a level as tightly; comparisons do not chain.  */
+enum { COMPARISONS = 2, FACTORS = 8 };
+static const struct {
+    TokenKind mark;
+    TeKind kind;
+    int level;
+} operators[] = {
+    {TOK_OR, TE_OR, 0},         {TOK_AND, TE_AND, 1},       {TOK_EQ, TE_EQ, 2},
+    {TOK_NE, TE_NE, 2},         {TOK_LT, TE_LT, 2},         {TOK_LE, TE_LE, 2},
+    {TOK_GT, TE_GT, 2},         {TOK_GE, TE_GE, 2},         {TOK_BITOR, TE_BITOR, 3},
+    {TOK_BITXOR, TE_BITXOR, 4}, {TOK_BITAND, TE_BITAND, 5}, {TOK_SHL, TE_SHL, 6},
+    {TOK_SHR, TE_SHR, 6},       {TOK_PLUS, TE_ADD, 7},      {TOK_MINUS, TE_SUB, 7},
+    {TOK_STAR, TE_MUL, 8},      {TOK_SLASH, TE_DIV, 8},     {TOK_PERCENT, TE_MOD, 8},
+};
+
+static bool operator_at(const Parser *p, int level, TeKind *kind) {
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+        if (operators[i].mark != p->tok.kind || operators[i].level != level) continue;
+        *kind = operators[i].kind;
+        return true;
     }
-    return unary(p);
+    return false;
 }
 
-static Ast *mul(Parser *p) {
-    Ast *a = unary(p);
-    for (;;) {
+/* Two `*` side by side are the power of other languages.  */
+static void refuse_power(Parser *p, uint32_t pos) {
+    if (p->tok.kind != TOK_STAR || p->tok.pos != pos + 1) return;
+    parse_error(p, "syntax", pos, "'**' has no meaning here");
+    hint(p->f, "write pow(x, y), or x * x");
+}
+
+static Ast *cmp(Parser *p);
+
+static Ast *binary(Parser *p, int level) {
+    if (level == COMPARISONS) return cmp(p);
+    if (level > FACTORS) return unary(p);
+    Ast *a = binary(p, level + 1);
+    for (TeKind kind; operator_at(p, level, &kind);) {
         uint32_t pos = p->tok.pos;
-        if (accept(p, TOK_STAR))
-            a = node2(p, TE_MUL, pos, a, factor(p, pos));
-        else if (accept(p, TOK_SLASH))
-            a = node2(p, TE_DIV, pos, a, unary(p));
-        else if (accept(p, TOK_PERCENT))
-            a = node2(p, TE_MOD, pos, a, unary(p));
-        else
-            return a;
-    }
-}
-
-static Ast *add(Parser *p) {
-    Ast *a = mul(p);
-    for (;;) {
-        uint32_t pos = p->tok.pos;
-        if (accept(p, TOK_PLUS))
-            a = node2(p, TE_ADD, pos, a, mul(p));
-        else if (accept(p, TOK_MINUS))
-            a = node2(p, TE_SUB, pos, a, mul(p));
-        else
-            return a;
-    }
-}
-
-static Ast *shift(Parser *p) {
-    Ast *a = add(p);
-    for (;;) {
-        uint32_t pos = p->tok.pos;
-        if (accept(p, TOK_SHL))
-            a = node2(p, TE_SHL, pos, a, add(p));
-        else if (accept(p, TOK_SHR))
-            a = node2(p, TE_SHR, pos, a, add(p));
-        else
-            return a;
-    }
-}
-
-static Ast *bitand(Parser *p) {
-    Ast *a = shift(p);
-    for (;;) {
-        uint32_t pos = p->tok.pos;
-        if (!accept(p, TOK_BITAND)) return a;
-        a = node2(p, TE_BITAND, pos, a, shift(p));
-    }
-}
-
-static Ast *bitxor(Parser *p) {
-    Ast *a = bitand(p);
-    for (;;) {
-        uint32_t pos = p->tok.pos;
-        if (!accept(p, TOK_BITXOR)) return a;
-        a = node2(p, TE_BITXOR, pos, a, bitand(p));
-    }
-}
-
-static Ast *bitor(Parser *p) {
-    Ast *a = bitxor(p);
-    for (;;) {
-        uint32_t pos = p->tok.pos;
-        if (!accept(p, TOK_BITOR)) return a;
-        a = node2(p, TE_BITOR, pos, a, bitxor(p));
-    }
-}
-
-static bool comparison(TokenKind t, TeKind *out) {
-    switch (t) {
-    case TOK_EQ: *out = TE_EQ; return true;
-    case TOK_NE: *out = TE_NE; return true;
-    case TOK_LT: *out = TE_LT; return true;
-    case TOK_LE: *out = TE_LE; return true;
-    case TOK_GT: *out = TE_GT; return true;
-    case TOK_GE: *out = TE_GE; return true;
-    default: return false;
-    }
-}
-
-static Ast *cmp(Parser *p) {
-    Ast *a = bitor(p);
-    TeKind kind, again;
-    uint32_t pos = p->tok.pos;
-    if (!comparison(p->tok.kind, &kind)) return a;
-    advance(p);
-    a = node2(p, kind, pos, a, bitor(p));
-    if (comparison(p->tok.kind, &again)) {
-        parse_error(p, "syntax", p->tok.pos, "comparisons do not chain");
-        hint(p->f, "join two with &&");
+        advance(p);
+        if (kind == TE_MUL) refuse_power(p, pos);
+        a = node2(p, kind, pos, a, binary(p, level + 1));
     }
     return a;
 }
 
-static Ast *and(Parser *p) {
-    Ast *a = cmp(p);
-    for (;;) {
-        uint32_t pos = p->tok.pos;
-        if (!accept(p, TOK_AND)) return a;
-        a = node2(p, TE_AND, pos, a, cmp(p));
+static Ast *cmp(Parser *p) {
+    Ast *a = binary(p, COMPARISONS + 1);
+    TeKind kind, again;
+    uint32_t pos = p->tok.pos;
+    if (!operator_at(p, COMPARISONS, &kind)) return a;
+    advance(p);
+    a = node2(p, kind, pos, a, binary(p, COMPARISONS + 1));
+    if (operator_at(p, COMPARISONS, &again)) {
+        parse_error(p, "syntax", p->tok.pos, "comparisons do not chain");
+        hint(p->f, "join two with &&");
     }
-}
-
-static Ast *or(Parser *p) {
-    Ast *a = and(p);
-    for (;;) {
-        uint32_t pos = p->tok.pos;
-        if (!accept(p, TOK_OR)) return a;
-        a = node2(p, TE_OR, pos, a, and(p));
-    }
+    return a;
 }
 
 Ast *parse_expr(Parser *p) {
@@ -429,7 +368,7 @@ Ast *parse_expr(Parser *p) {
     if (!enter(p)) {
         a = node(p, TE_INT, p->tok.pos);
     } else {
-        a = or(p);
+        a = binary(p, 0);
         uint32_t pos = p->tok.pos;
         if (accept(p, TOK_QUESTION)) {
             Ast *then = parse_expr(p);

@@ -75,8 +75,8 @@ static bool narrows_rules(const TeStmt *made, const TeStmt *s) {
     return s->fast && !made->fast && uses_approximable(made->rhs);
 }
 
-/* Where factors may be shortened: does it stay one factor, which is shortened once it is made?  Those
- * of a product would be factors of the sum.  */
+/* Where factors may be shortened: does it stay one factor, which is shortened once it is made?
+ * Those of a product would be factors of the sum.  */
 static bool stays_factor(const TeExpr *e) {
     return is_any_read(e) || e->kind == TE_ADD || e->kind == TE_SUB || e->kind == TE_CALL;
 }

@@ -24,8 +24,8 @@ bool te_is_zero(const TeExpr *e);
  * other.  Does e give it?  (Of integers any 0 will do.)  */
 bool te_pads(const TeExpr *e);
 /* Bits as arithmetic that has the same value: x << n as x * 2^n, x >> n as x / 2^n, and
- * x & (2^n - 1) as x % 2^n, for a literal n.  The kind, and what x is multiplied or divided by; e's own kind: none
- * has.  */
+ * x & (2^n - 1) as x % 2^n, for a literal n.  The kind, and what x is multiplied or divided by;
+ * e's own kind: none has.  */
 TeKind te_bits_arithmetic(const TeExpr *e, int64_t *by);
 /* The type in which both sides of a comparison or an operation meet.  */
 TeDtype te_meet(TeDtype x, TeDtype y);
