@@ -248,24 +248,30 @@ Ir store_place(const Kernel *k, int stmt, const Access *x, Ir *offset) {
 
 /* ---- pointers to partial sums ---- */
 
-/* In rows of `stride`: (m, n) lies at row `row` + m, column `column` + n (NULL: n).  Elements.sums
- * is the place of an element in the loops.  */
+/* Where the sums of the thread, or of a turn (`many`), begin that lie in rows of `stride`: (m, n) at
+ * row `row` + m, column `column` + n (NULL: n).  */
+static Ir sums_from(const Kernel *k, const Ir at[2], Ir stride, bool many) {
+    const Cg *cg = k->cg;
+    Ir m = many ? turn_at(k, AX_M) : k->at.own[0], n = many ? turn_at(k, AX_N) : k->at.own[1];
+    Ir row = ir_mul(cg, ir_add(cg, at[0], m), stride);
+    return ir_add(cg, k->var.sums, ir_add(cg, row, ir_sum(cg, at[1], n)));
+}
+
+/* Elements.sums is the place of an element in the loops.  */
 static void store_sums(Kernel *k, Ir row, Ir column, Ir stride) {
     Cg *cg = k->cg;
     const Turns *turns = &k->at.turns;
+    const Ir at[] = {row, column};
     IrType type = ir_pointer(ir_compute(k->l->p->con.acc), IR_GLOBAL, false);
     bool many = turns->var && turns->part[0];
-    Ir m = many ? turn_at(k, AX_M) : k->at.own[0], n = many ? turn_at(k, AX_N) : k->at.own[1];
-    Ir at = ir_add(cg, ir_mul(cg, ir_add(cg, row, m), stride), ir_sum(cg, column, n));
-    Ir from = ir_add(cg, k->var.sums, at);
     Ir sum = add(cg, NULL, true, many ? turns->rest : k->at.step[0], stride), part;
     if (many) {
         part = ir_element(cg, ir_array(cg, type, "part", turns->count, 0, 0), turns->turn);
         open_turns(k);
-        ir_set(cg, part, from);
+        ir_set(cg, part, sums_from(k, at, stride, true));
         ir_close(cg);
     } else {
-        part = ir_let(cg, "part", from);
+        part = ir_let(cg, "part", sums_from(k, at, stride, false));
         sum = add(cg, sum, true, k->at.step[1], ir_int(cg, 1));
     }
     k->at.sums = sum ? ir_add(cg, part, sum) : part;
