@@ -151,8 +151,8 @@ static double grid_clocks(const Launch *l, double memory_clocks) {
 
 /* ---- the device ---- */
 
-/* No kernel reads this much from DRAM in less.  `idle`: what that is longer than DRAM's own time, or
- * that of the SMs' ports, the start of a block and its first access.  */
+/* No kernel reads this much from DRAM in less.  `idle`: what that is longer than DRAM's own time,
+ * or that of the SMs' ports, the start of a block and its first access.  */
 static double dram_ramp(const Launch *l, double hz, double *idle) {
     const MemoryLevel *m = &l->dev->memory[LEVEL_DRAM];
     const Curve *c = hal_level_curve(m, "read", "total_bytes");
