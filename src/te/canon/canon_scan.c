@@ -5,9 +5,9 @@
  * Holds for all data where the term itself is what the reduction gives over nothing wherever the
  * order does not hold.  A factor may be 0 there for integers; for reals, whose other factor may be
  * infinite or NaN, that 0 has to pad: indices alone choose it (te_pads).  A maximum over terms and
- * a literal, which stands wherever the order does not hold, is that of the walk and, where the order
- * does not hold somewhere, the literal.  Terms are taken in any
- * order, so a scan may begin at either end, but for positions.  */
+ * a literal, which stands wherever the order does not hold, is that of the walk and, where it does
+ * not hold somewhere, the literal.  Terms are taken in any order, so a scan may begin at either
+ * end, but for positions.  */
 #include "te/access/access.h"
 #include "te/canon/canon.h"
 #include "te/edit/scan.h"
