@@ -1,8 +1,8 @@
-/* Kernel: CUDA C++ text for a plan, with what is needed to launch it.
+/* Kernel: text for a plan, CUDA C++ or OpenCL C, with what is needed to launch it.
  *
- * cg_emit lowers each RProg to phases (lower.c) and prints them (emit.c); each phase kind is one
- * building block: load_*.c, compute_*.c, store_*.c.  The text has no #include and no name of the
- * user; its tokens are checked against an allow-list before it is handed out (source_check).  */
+ * cg_emit lowers each RProg to a tree of nodes (form.h), makes statements of it by building blocks
+ * (ir.h), and prints them.  The text has no #include and no name of the user; its tokens are
+ * checked against an allow-list before it is handed out (source_check).  */
 #ifndef ROLLER_CODEGEN_KERNEL_H
 #define ROLLER_CODEGEN_KERNEL_H
 #include "codegen/kernel_map.h"

@@ -105,7 +105,8 @@ static const struct {
      " warp 1 64 128 64\n thread 1 64 128 16\n vec 1 2\n unroll 64\n stages 4\n"
      " a tile tma.tile vec 8 along k inner k swizzle 3 0 0\n"
      " b tile tma.tile vec 8 along k inner k swizzle 3 0 0\n"
-     " store 2 boxes\n raster row persistent\n split 1 tail 28 blocks 112\n blocks_per_sm 1\n", true},
+     " store 2 boxes\n raster row persistent\n split 1 tail 28 blocks 112\n"
+     " blocks_per_sm 1\n", true},
     {"softmax", "a100",
      "param N = 63, C = 520; op f(X: f16[N,C]) -> (Y: f16[N,C], I: i32[N]) {"
      " m[n] = max[c](X[n,c]); z[n] = sum[c](exp(X[n,c] - m[n]));"

@@ -248,8 +248,8 @@ Ir store_place(const Kernel *k, int stmt, const Access *x, Ir *offset) {
 
 /* ---- pointers to partial sums ---- */
 
-/* Where the sums of the thread, or of a turn (`many`), begin that lie in rows of `stride`: (m, n) at
- * row `row` + m, column `column` + n (NULL: n).  */
+/* Where the sums of the thread, or of a turn (`many`), begin that lie in rows of `stride`: (m, n)
+ * at row at[0] + m, column at[1] + n (NULL: n).  */
 static Ir sums_from(const Kernel *k, const Ir at[2], Ir stride, bool many) {
     const Cg *cg = k->cg;
     Ir m = many ? turn_at(k, AX_M) : k->at.own[0], n = many ? turn_at(k, AX_N) : k->at.own[1];
