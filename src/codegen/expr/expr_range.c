@@ -141,6 +141,13 @@ static Range range_of(const Survey *s, const Value *v) {
     }
 }
 
+/* A count of 32 or more shifts all bits of 64 away that an int has, and is 32 less for an int.  */
+static bool shifts_far(const Survey *s, const Value *v) {
+    const Value *by = &s->value[v->child[v->n_child - 1]];
+    bool shift = v->e->kind == TE_SHL || v->e->kind == TE_SHR;
+    return shift && v->e->type == TE_I64 && (by->lo < 0 || by->hi > 31);
+}
+
 /* Is the text an int?  It is where all parts are and the value fits.  */
 static bool is_narrow(const Survey *s, const Value *v) {
     const TeExpr *e = v->e;
@@ -148,6 +155,7 @@ static bool is_narrow(const Survey *s, const Value *v) {
     if (e->kind == TE_INT || e->kind == TE_SIZE) return true;
     if (e->kind == TE_INDEX) return !s->at->wide[e->v.ref];
     if (e->kind == TE_READ || e->kind == TE_SCALAR || v->n_child == 0) return false;
+    if (shifts_far(s, v)) return false;
     for (int i = e->kind == TE_SELECT ? 1 : 0; i < v->n_child; i++) {
         const Value *x = &s->value[v->child[i]];
         if (x->e->type != TE_I32 && !x->narrow) return false;
