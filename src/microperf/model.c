@@ -47,8 +47,8 @@ static bool terms_fill_gaps(const ROperand *op) {
            op->stride_k % op->stride_mn != 0 && op->stride_mn % op->stride_k != 0;
 }
 
-/* DRAM moves whole sectors: an operand read with gaps costs as much as its sectors, but no more than
- * its tensor where terms fill the gaps.  */
+/* DRAM moves whole sectors: an operand read with gaps costs as much as its sectors, but no more
+ * than its tensor where terms fill the gaps.  */
 static double gap_factor(const ROperand *op) {
     int64_t step = op->stride_mn, most = SECTOR / op->bytes;
     if (op->stride_k > 0 && (op->stride_k < step || step <= 0)) step = op->stride_k;

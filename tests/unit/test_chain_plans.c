@@ -234,7 +234,8 @@ static void decoding_takes_as_long_as_memory(Arena *a) {
             "op f(Q: f16[8,32,128], K: f16%s, V: f16%s, table: i32[8,512]) -> O: f16[8,32,128] {"
             " s[b,h,j] = sum[d](Q[b,h,d] * %s) * 0.0883 where j in 0:8192;"
             " m[b,h] = max[j](s[b,h,j]); z[b,h] = sum[j](exp(s[b,h,j] - m[b,h]));"
-            " O[b,h,d] = sum[j](f16(exp(s[b,h,j] - m[b,h])) * %s) / z[b,h]; }", shape, shape, k, v));
+            " O[b,h,d] = sum[j](f16(exp(s[b,h,j] - m[b,h])) * %s) / z[b,h]; }",
+            shape, shape, k, v));
         Ranked *r;
         assert_true(mp_rank(a, &c.p, c.dev, &c.set, 1, &r) > 0);
         double ratio = r[0].estimate.us / r[0].estimate.term[MP_DRAM];

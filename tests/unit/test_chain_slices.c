@@ -1,7 +1,7 @@
 /* links: sim */
 /* Chains whose turns are in slices, each a block, and what merges them: drawn programs on the
- * simulator against te_eval, at run-time sizes at small ones too.  CHAIN_CASE=TEXT: those whose name
- * has it; LONG=1 draws more.  */
+ * simulator against te_eval, at run-time sizes at small ones too.  CHAIN_CASE=TEXT: those whose
+ * name has it; LONG=1 draws more.  */
 #include "base/hash.h"
 #include "base/numeric.h"
 #include "effort.h"

@@ -27,7 +27,8 @@ static bool low_bits(u64 r, u64 want) { return (u32)r == (u32)want; }
 #define INTEGERS(X, type)                                                                          \
     X(add, type, (u64)x + (u64)y) X(sub, type, (u64)x - (u64)y) X(mul, type, (u64)x * (u64)y)      \
     X(mad, type, (u64)x * (u64)y + (u64)z) X(abs, type, x < 0 ? 0 - (u64)x : (u64)x)               \
-    X(shl, type, (u64)x << BY(type)) X(shr, type, (u64)(x < 0 ? ~(~x >> BY(type)) : x >> BY(type))) \
+    X(shl, type, (u64)x << BY(type))                                                               \
+    X(shr, type, (u64)(x < 0 ? ~(~x >> BY(type)) : x >> BY(type)))                                 \
     X(div, type, y == 0 ? 0 : y == -1 ? 0 - (u64)x : (u64)(x / y - (x % y != 0 && (x ^ y) < 0)))   \
     X(mod, type, y == 0 || y == -1 ? 0 : (u64)(x % y + (x % y != 0 && (x ^ y) < 0 ? y : 0)))
 #define X(name, type, value)                                                                       \

@@ -70,7 +70,7 @@ static void no_conflicts(void **state) {
     }
 }
 
-/* Columns of f32: chunk c of row s lies at c ^ 2 (s % 4), and a warp reads 4 rows of 8 elements.  */
+/* Columns of f32: chunk c of row s lies at c ^ 2 (s % 4), a warp reads 4 rows of 8 elements.  */
 static void columns_of_f32(void **state) {
     (void)state;
     RLayout l = {.inner = AX_M, .bits = 2, .base = 1};

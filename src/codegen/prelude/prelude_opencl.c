@@ -6,8 +6,8 @@
 
 #define FN "static inline "
 
-/* Integers wrap; shifts take their counts modulo the width (6.3.j); division floors, and gives 0 for
- * the divisor 0.  */
+/* Integers wrap; shifts take their counts modulo the width (6.3.j); division floors, and gives 0
+ * for the divisor 0.  */
 #define WRAP(name, type, wide, op)                                                                 \
     {                                                                                              \
         name, 0,                                                                                   \
