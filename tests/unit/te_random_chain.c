@@ -99,8 +99,8 @@ static const char *with_sink(Gen *g, const Tensor *s, const Row *row, bool wide)
     return v;
 }
 
-static bool write_row(Gen *g, const Tensor *s, Row *row) {
-    const char *e = gen_product(g, s);
+static bool write_row(Gen *g, const Tensor *s, uint32_t type, Row *row) {
+    const char *e = gen_product(g, s, type);
     if (!e) return false;
     bool wide = g->tensor[g->n_tensor - 1].dtype == 1;
     e = mapped(g, s, e, wide);
@@ -119,12 +119,14 @@ bool gen_chain(Gen *g, const Tensor *t, size_t *body) {
         return false;
     int last = t->rank - 1, columns = gen_size(g);
     if (!has_room(g, t, columns)) return false;
+    static const uint32_t types[] = {2, 3, 2, 3, 0};
+    uint32_t type = types[below(g, 5)];
     Tensor s = *t;
     Row row;
     s.dim[last] = columns;
     resize(g, last, columns);
     for (int d = 0; d < t->rank; d++) g->axis[d].where = true;
-    bool room = write_row(g, &s, &row);
+    bool room = write_row(g, &s, type, &row);
     resize(g, last, t->dim[last]);
     for (int d = 0; d < t->rank; d++) g->axis[d].where = t->role == TEMPORARY;
     *body = g->out.len;
@@ -132,8 +134,7 @@ bool gen_chain(Gen *g, const Tensor *t, size_t *body) {
     int k = gen_add_axis(g, columns, true);
     g->work *= g->high[columns];
     g->scope[g->n_scope++] = k;
-    static const uint32_t types[] = {2, 3, 2, 3, 0};
-    uint32_t type = types[below(g, 5)], other = chance(g, 6) ? below(g, 4) : type;
+    uint32_t other = chance(g, 6) ? below(g, 4) : type;
     unsigned rows = chance(g, 2) ? 1U << (last - 1) : (1U << last) - 1;
     const char *v = gen_factor(g, REAL, other, rows), *to = gen_dtype(g, REAL, type);
     const char *x = at_column(g, row.scores, k);

@@ -100,8 +100,8 @@ const char *gen_factor(Gen *g, Class cls, uint32_t type, unsigned without);
 const char *gen_begin(Gen *g, const Tensor *like, int rank, bool f64);
 void gen_end(Gen *g);
 /* A temporary that is a product over rows and columns, the last axis of t.  Axes before the rows
- * are of both factors or of the first alone.  NULL: no room.  */
-const char *gen_product(Gen *g, const Tensor *t);
+ * are of both factors or of the first alone.  Elements of `type`, mostly.  NULL: no room.  */
+const char *gen_product(Gen *g, const Tensor *t, uint32_t type);
 /* The right side of a statement for t; statements before it end at *body.  False if there is no
  * room.  */
 bool gen_chain(Gen *g, const Tensor *t, size_t *body);

@@ -34,11 +34,11 @@ void gen_end(Gen *g) {
     put(g, ";");
 }
 
-const char *gen_product(Gen *g, const Tensor *t) {
+const char *gen_product(Gen *g, const Tensor *t, uint32_t type) {
     int k = gen_reduction_axis(g, true);
     if (k < 0) return NULL;
     bool batch = chance(g, 2);
-    uint32_t type = below(g, 4), other = chance(g, 6) ? below(g, DTYPES) : type;
+    uint32_t other = chance(g, 6) ? below(g, DTYPES) : type;
     unsigned rows = batch ? 1U << (t->rank - 2) : (1U << (t->rank - 1)) - 1;
     const char *a = gen_factor(g, REAL, type, 1U << (t->rank - 1));
     const char *b = gen_factor(g, REAL, other, rows);
@@ -100,7 +100,7 @@ bool gen_product_rows(Gen *g, const Tensor *t, size_t *body) {
     if (t->cls != REAL || t->rank < 2 || g->n_input + 2 > MAX_INPUTS) return false;
     bool open = t->role == TEMPORARY, two = chance(g, 2), mapped = chance(g, 3);
     for (int d = 0; d < t->rank; d++) g->axis[d].where = true;
-    const char *p = gen_product(g, t);
+    const char *p = gen_product(g, t, below(g, 4));
     if (p && mapped) {
         const char *was = p;
         p = gen_begin(g, t, t->rank, g->tensor[g->n_tensor - 1].dtype == 1);

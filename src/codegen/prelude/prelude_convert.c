@@ -128,7 +128,7 @@ const PreludeRow prelude_convert[] = {
     /* Below 2^-126 the next code is no power of two times the last one: 2^-127 is code 0.  */
     {"rl_f32_to_ue8m0", 0,
      FN "unsigned char rl_f32_to_ue8m0(float x) {\n"
-        "    const unsigned u = __float_as_uint(fmaxf(x, 0.0f));\n"
+        "    const unsigned u = __float_as_uint(x > 0.0f ? x : 0.0f);\n"
         "    const unsigned low = u > 0x600000u, code = (u + 0x3fffffu + (u >> 23 & 1u)) >> 23;\n"
         "    const unsigned y = u < 0x800000u ? low : code < 254u ? code : 254u;\n"
         "    return (unsigned char)(x != x ? 0xffu : y);\n"

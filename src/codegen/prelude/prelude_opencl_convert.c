@@ -108,7 +108,7 @@ const PreludeRow prelude_opencl_convert[] = {
     /* Below 2^-126 the next code is no power of two times the last one: 2^-127 is code 0.  */
     {"rl_f32_to_ue8m0", 0,
      FN "uchar rl_f32_to_ue8m0(float x) {\n"
-        "    const uint u = as_uint(fmax(x, 0.0f));\n"
+        "    const uint u = as_uint(x > 0.0f ? x : 0.0f);\n"
         "    const uint low = u > 0x600000u, code = (u + 0x3fffffu + (u >> 23 & 1u)) >> 23;\n"
         "    const uint y = u < 0x800000u ? low : code < 254u ? code : 254u;\n"
         "    return (uchar)(x != x ? 0xffu : y);\n"
