@@ -167,8 +167,10 @@ has slow.json '"clock_sm_sustained": {.*"simulated"' "what it had time for is me
 has slow.json '"not_measured": {' "the profile names the rest"
 is "and is the only file" "$(ls | grep -c slow)" -eq 1
 run 0 "it" --validate slow.json
-mkdir empty && cd empty
-ROLLER_PROFILE_PATH=$dir/none HOME=$dir XDG_DATA_HOME= run 1 "no profile to start from"
+# Away from the build, which has profiles beside it.
+mkdir empty && cd empty && cp "$BUILD/roller-profile" .
+ROLLER_PROFILE_PATH=$dir/none HOME=$dir XDG_DATA_HOME= \
+    ends 1 "no profile to start from" ./roller-profile && ok "no profile to start from"
 has err 'ROLLER_PROFILE_PATH names folders' "says where they are searched"
 cd ..
 

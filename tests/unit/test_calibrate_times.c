@@ -134,6 +134,7 @@ static void slower_memory(void **state) {
     MemoryLevel *dram = &slow.memory[LEVEL_DRAM];
     dram->read.value *= 0.8;
     dram->write.value *= 0.8;
+    dram->copy.value *= 0.8;
     buf_puts(&csv, "op,sizes,plan,us\n");
     for (int n = 1 << 24; n <= 1 << 27; n *= 2) {
         double us = planned(arena_printf(arena, "param N = %d; " ADD, n), &plan, &tile);
