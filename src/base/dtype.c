@@ -28,6 +28,7 @@ const char *te_dtype_name(TeDtype t) { return dtypes[t].name; }
 int te_dtype_bytes(TeDtype t) { return dtypes[t].bytes; }
 TeDtype te_dtype_compute(TeDtype t) { return dtypes[t].compute; }
 TeClass te_dtype_class(TeDtype t) { return dtypes[t].cls; }
+bool te_dtype_scale(TeDtype t) { return t == TE_F8UE4M3 || t == TE_F8UE8M0; }
 bool te_dtype_zero(TeDtype t) { return t != TE_F8UE8M0; }
 
 static bool is(const char *name, const char *s, size_t len) {

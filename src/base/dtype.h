@@ -36,6 +36,8 @@ const char *te_dtype_name(TeDtype t);
 int te_dtype_bytes(TeDtype t);
 TeDtype te_dtype_compute(TeDtype t);
 TeClass te_dtype_class(TeDtype t);
+/* A real type without a sign, for scales of blocks.  */
+bool te_dtype_scale(TeDtype t);
 /* Is a value of bytes 0 the number 0?  f8ue8m0 has none: its byte 0 is 2^-127.  */
 bool te_dtype_zero(TeDtype t);
 /* Accepts names and aliases ("half").  Returns false if it is no type.  */

@@ -35,7 +35,7 @@ void gen_end(Gen *g) {
 }
 
 const char *gen_product(Gen *g, const Tensor *t, uint32_t type) {
-    int k = gen_reduction_axis(g, true);
+    int axes = g->n_axis, k = gen_reduction_axis(g, true);
     if (k < 0) return NULL;
     bool batch = chance(g, 2);
     uint32_t other = chance(g, 6) ? below(g, DTYPES) : type;
@@ -48,7 +48,7 @@ const char *gen_product(Gen *g, const Tensor *t, uint32_t type) {
     buf_printf(&g->out, "](%s*%s)", g->style.swapped ? b : a, g->style.swapped ? a : b);
     gen_end(g);
     gen_leave_axis(g, k);
-    g->n_axis--;
+    g->n_axis = axes;         /* without those of subscripts, too */
     return p;
 }
 

@@ -285,7 +285,8 @@ static void random_programs(void **state) {
         Te *te = NULL;
         choices_random(&c, effort_seed() * 100000 + (unsigned long long)i);
         const char *text = random_program(a, &c, &(RandomStyle){0}, (RandomLimits){0});
-        assert_int_equal(te_parse(a, &d, diag_text("test.te", text), NULL, NULL, &te), ST_OK);
+        if (te_parse(a, &d, diag_text("test.te", text), NULL, NULL, &te))
+            fail_msg("%s\n%s", diag_first_error(&d)->message, text);
         derived += derives(a, te, 1 + i % 2);
         arena_destroy(a);
     }

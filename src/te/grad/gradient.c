@@ -156,12 +156,13 @@ static Status ask_all(Grad *g, const char *const *wrt, int n) {
     return s;
 }
 
-/* An argument of the gradient: the derivative by tensor i, "d_NAME".  */
+/* An argument of the gradient: the derivative by tensor i, "d_NAME".  That by a scale has a sign.  */
 static Status derived(Grad *g, int i, TeRole role, int *made) {
     const TeTensor *of = &g->in->tensor[i];
     TeTensor *t = &grad_add(g)->t;
+    TeDtype own = of->dtype, type = te_dtype_scale(own) ? te_dtype_compute(own) : own;
     *t = (TeTensor){.name = arena_printf(g->a, "d_%s", of->name), .role = role,
-                    .dtype = of->dtype, .rank = of->rank};
+                    .dtype = type, .rank = of->rank};
     memcpy(t->shape, of->shape, sizeof t->shape);
     *made = (int)g->n_tensor - 1;
     if (strlen(t->name) >= TE_MAX_NAME) return refuse(g, t->name, "is too long a name");
