@@ -156,7 +156,7 @@ static Status ask_all(Grad *g, const char *const *wrt, int n) {
     return s;
 }
 
-/* An argument of the gradient: the derivative by tensor i, "d_NAME".  That by a scale has a sign.  */
+/* An argument of the gradient: the derivative by tensor i, "d_NAME".  By a scale it has a sign.  */
 static Status derived(Grad *g, int i, TeRole role, int *made) {
     const TeTensor *of = &g->in->tensor[i];
     TeTensor *t = &grad_add(g)->t;
