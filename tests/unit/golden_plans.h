@@ -16,7 +16,7 @@ static const struct {
      " thread 1 8 8 1\n vec 4 4\n unroll 16\n stages 4\n"
      " a async cp.async.4 vec 1 along k inner m pad 4\n"
      " b async cp.async.16 vec 4 along n inner n\n store 4\n raster grouped 8\n split 1\n"
-     " blocks_per_sm 2\n"},
+     " blocks_per_sm 2\n", false},
     {"matmul_staged", "v100",
      "param M = 500, N = 512, K = 256; op f(A: f16[M,K], B: f16[N,K], b: f16[N]) -> C: f16[M,N] {"
      " t[m,n] += A[m,k] * B[n,k]; C[m,n] = max(t[m,n] + b[n], 0); }",
@@ -32,7 +32,7 @@ static const struct {
      " thread 1 4 4 1\n vec 4 4\n unroll 8\n stages 3\n"
      " a async cp.async.4 vec 1 along k inner m pad 4\n"
      " b async cp.async.4 vec 1 along n inner n table\n store 4\n raster column\n split 3\n"
-     " blocks_per_sm 2\n"},
+     " blocks_per_sm 2\n", false},
     {"qlinear", "h200",
      "param M = 256, N = 256, K = 512; op f(A: i8[M,K], B: i8[N,K], s: f32[N]) -> Y: f16[M,N] {"
      " t[m,n] += A[m,k] * B[n,k]; Y[m,n] = f32(t[m,n]) * s[n]; }",
@@ -40,7 +40,7 @@ static const struct {
      " thread 1 4 8 16\n vec 1 4\n unroll 32\n stages 3\n"
      " a async cp.async.16 vec 16 along k inner k swizzle 2 1 0\n"
      " b async cp.async.16 vec 16 along k inner k swizzle 2 1 0\n store 4\n raster row\n split 1\n"
-     " blocks_per_sm 2\n"},
+     " blocks_per_sm 2\n", false},
     {"matmul_mma", "a100",
      "param M = 200, N = 256, K = 160; op f(A: f16[M,K], B: f16[K,N], b: f16[N]) -> C: f16[M,N]"
      " { t[m,n] += A[m,k] * B[k,n]; C[m,n] = max(t[m,n] + b[n], 0); }",
@@ -56,7 +56,7 @@ static const struct {
      " warp 1 16 8 32\n thread 1 16 8 16\n vec 1 2\n unroll 32\n stages 2\n"
      " a async cp.async.16 vec 8 along k inner k swizzle 3 0 0\n"
      " b staged ldg_sts.8 vec 8 along k inner k swizzle 3 0 0\n store 8 shared\n"
-     " raster row\n split 1\n blocks_per_sm 6\n"},
+     " raster row\n split 1\n blocks_per_sm 6\n", false},
     {"conv_mma", "h200",
      "param N=1, C=64, H=9, W=9, F=72; op f(X: f16[N,H,W,C], K: f16[F,3,3,C]) ->"
      " Y: f16[N,H,W,F] { Y[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * K[f,r,s,c]; }",
@@ -64,7 +64,7 @@ static const struct {
      " warp 1 32 32 64\n thread 1 16 8 16\n vec 1 2\n unroll 64\n stages 3\n"
      " a async cp.async.16 vec 8 along k inner k swizzle 3 0 0 table\n"
      " b async cp.async.16 vec 8 along k inner k swizzle 3 0 0\n store 2\n raster row\n split 2\n"
-     " blocks_per_sm 2\n"},
+     " blocks_per_sm 2\n", false},
     {"matmul_tail", "a100",
      "param M = 72, N = 200, K = 256; op f(A: f16[M,K], B: f16[N,K], e: f32[N]) -> C: f16[M,N] {"
      " t[m,n] += A[m,k] * B[n,k]; C[m,n] = max(t[m,n] + e[n], 0); }",
@@ -72,7 +72,7 @@ static const struct {
      " warp 1 32 32 32\n thread 1 16 8 16\n vec 1 2\n unroll 32\n stages 3\n"
      " a async cp.async.16 vec 8 along k inner k swizzle 2 1 0\n"
      " b async cp.async.16 vec 8 along k inner k swizzle 2 1 0\n store 4 shared\n"
-     " raster grouped 2\n split 1 tail 4 units 11\n blocks_per_sm 2\n"},
+     " raster grouped 2\n split 1 tail 4 units 11\n blocks_per_sm 2\n", false},
     {"rows_whole", "a100",
      "param M = 40, N = 56, K = 32; op f(A: f16[M,K], B: f16[N,K], R: f32[M,N]) ->"
      " (Y: f32[M,N], S: f32[M]) { t[m,n] += A[m,k] * B[n,k]; u[m,n] = t[m,n] + R[m,n];"
@@ -81,7 +81,7 @@ static const struct {
      " warp 1 32 32 32\n thread 1 16 8 16\n vec 1 2\n unroll 32\n stages 2\n"
      " a async cp.async.16 vec 8 along k inner k swizzle 2 1 0\n"
      " b async cp.async.16 vec 8 along k inner k swizzle 2 1 0\n store 4 shared\n"
-     " raster row\n split 1\n rows whole\n blocks_per_sm 2\n"},
+     " raster row\n split 1\n rows whole\n blocks_per_sm 2\n", false},
     {"rows_parts", "h200",
      "param M = 40, N = 60, K = 16; op f(A: f32[M,K], B: f32[N,K]) -> Y: f32[M,N] {"
      " t[m,n] += A[m,k] * B[n,k]; s[m] = sum[n](t[m,n]); Y[m,n] = t[m,n] - s[m]; }",
@@ -97,7 +97,7 @@ static const struct {
      " warp 1 40 64 64\n thread 1 40 64 16\n vec 2 1\n unroll 64\n stages 3\n"
      " a tile tma.tile vec 8 along k inner k swizzle 3 0 0\n"
      " b tile tma.tile vec 16 raw along k inner k swizzle 2 1 0\n"
-     " store 8 shared\n raster row\n split 1\n blocks_per_sm 1\n"},
+     " store 8 shared\n raster row\n split 1\n blocks_per_sm 1\n", false},
     {"ring_tail", "h200",
      "param M = 1160, N = 2048, K = 256; op f(A: f16[M,K], B: f16[N,K]) -> C: f16[M,N] {"
      " C[m,n] += A[m,k] * B[n,k]; }",
@@ -118,7 +118,7 @@ static const struct {
      " u[n] = sum[c](X[n,c]) / C; v[n] = sum[c]((X[n,c] - u[n]) * (X[n,c] - u[n])) / C;"
      " Y[n,c] = (X[n,c] - u[n]) * rsqrt(v[n] + e) * g[c] + b[c]; }",
      "kernel 0\n skeleton row\n unit ffma\n block 1 1 1024 1\n thread 1 1 8 1\n store 8\n"
-     " split 1\n keep shared\n blocks_per_sm 8\n"},
+     " split 1\n keep shared\n blocks_per_sm 8\n", false},
     {"sum_split", "v100",
      "param N = 2, C = 100000; op f(X: f32[N,C]) -> Y: f32[N] { Y[n] = sqrt(sum[c](X[n,c])); }",
      "kernel 0\n skeleton row\n unit ffma\n block 1 1 4096 1\n thread 1 1 16 1\n store 4\n"
@@ -127,7 +127,7 @@ static const struct {
      "param N = 2, C = 100000; op f(X: bf16[N,C]) -> Y: bf16[N,C] { m[n] = max[c](X[n,c]);"
      " z[n] = sum[c](exp(X[n,c] - m[n])); Y[n,c] = exp(X[n,c] - m[n]) / z[n]; }",
      "kernel 0\n skeleton row\n unit ffma\n block 1 1 2048 1\n thread 1 1 16 1\n store 8\n"
-     " split 20\n keep online\n blocks_per_sm 8\n"},
+     " split 20\n keep online\n blocks_per_sm 8\n", false},
     {"argmax_first", "h200",
      "param N = 96, C = 64; op f(X: f32[C,N]) -> Y: f32[N,C] { m[n] = argmax[c](X[c,n]);"
      " Y[n,c] = exp(X[c,n] - X[0,n]) * m[n]; }",

@@ -23,7 +23,7 @@ static RollerEstimate estimate_of(RollerCtx *ctx, const RollerProfile *profile, 
     RollerParseOptions o = {.struct_size = sizeof o, .op = op};
     RollerEstimate e = {.struct_size = sizeof e};
     RollerOp *parsed;
-    RollerPlans *plans;
+    RollerPlans *plans = NULL;
     if (roller_parse(ctx, text, strlen(text), "t", &o, &parsed) ||
         roller_plan(ctx, parsed, profile, NULL, &plans))
         fail_msg("%s: %s", op ? op : text, roller_error(ctx)->message);
