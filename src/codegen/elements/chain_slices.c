@@ -9,7 +9,7 @@ static const ReduceArrays left = {.what = MONOID_LEFT, .space = IR_GLOBAL};
 
 static Ir wide(const Cg *cg, Ir x) { return ir_cast(cg, IR_I64, x); }
 
-static Ir extent(const Kernel *k, AxisClass axis) {
+static Ir extent(const Kernel *k, int axis) {
     TeExtent n = index_extent(k->cg->arena, &k->l->map, axis);
     return n.expr ? wide(k->cg, size_value(k->cg, n)) : ir_number(k->cg, IR_I64, n.value);
 }
