@@ -187,7 +187,8 @@ Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e) {
     *x = (Node){.e = e, .kind = e->kind, .type = e->type, .meet = e->type, .n_args = e->n_args};
     x->args = ARENA_ARRAY(ev->arena, Node *, e->n_args);
     x->fast = s->fast;
-    x->inverse = e->kind == TE_DIV && e->type == TE_F32 && eval_exp_sum(ev, e->args[1]);
+    x->inverse = ev->multiplies_exps && e->kind == TE_DIV && e->type == TE_F32 &&
+                 eval_exp_sum(ev, e->args[1]);
     x->rescaled = ev->sums_exps && e->kind == TE_CALL &&
                   (e->v.fn == TE_FN_EXP || e->v.fn == TE_FN_EXP2);
     bool was = ev->in_sum;
