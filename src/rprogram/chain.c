@@ -94,6 +94,15 @@ static const RowGroup *partials(const Problem *p) { return p->chain->slices; }
 
 /* ---- products ---- */
 
+/* Loads test the columns that a mask lets through, and that slices have any.  */
+static void test_columns(const Problem *p, const RProg *r, Contract *c) {
+    const ColumnBounds *b = &p->group->chain->bounds;
+    bool bounded = b->n_from > 0 || b->n_to > 0;
+    if (!bounded && (r->split == 1 || !c[1].may_be_empty)) return;
+    c[0].own_ragged[1] = true;
+    c[1].k_ragged = true;
+}
+
 static void product(Arena *a, const Problem *p, const Device *dev, const RProg *r, Layout *l) {
     Contract *c = ARENA_ARRAY(a, Contract, CHAIN_PRODUCTS);
     l->product = c;
@@ -104,6 +113,7 @@ static void product(Arena *a, const Problem *p, const Device *dev, const RProg *
         product_facts(chain_problem(p, i), dev, own, l, &c[i]);
         c[i].sliced = false;              /* of turns: they begin where a mask lets them */
     }
+    test_columns(p, r, c);
 }
 
 /* ---- the grid ---- */

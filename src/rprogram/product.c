@@ -123,7 +123,7 @@ static void made_facts(const Contract *c, const Device *dev, Side *s) {
 
 static void side_facts(Contract *c, const Device *dev, int side) {
     Side *s = &c->side[side];
-    int number = (int)(c - c->layout->product) * 2 + side;
+    int number = c->number * 2 + side;
     const Operand *o = side ? &c->p->con.b : &c->p->con.a;
     *s = (Side){.present = c->p->op[side].present,
                 .side = side,
@@ -212,7 +212,12 @@ static void sides_facts(Contract *c, const Device *dev) {
 
 void product_facts(const Problem *p, const Device *dev, const RProg *r, const Layout *l,
                    Contract *c) {
-    *c = (Contract){.te = p->te, .p = p, .r = r, .root = &p->te->stmt[p->con.stmt], .layout = l};
+    *c = (Contract){.number = (int)(c - l->product),
+                    .te = p->te,
+                    .p = p,
+                    .r = r,
+                    .root = &p->te->stmt[p->con.stmt],
+                    .layout = l};
     c->packed = rprog_packed(dev, r);
     c->ring = rprog_warpgroups(dev, r);
     matrix_facts(c, dev);

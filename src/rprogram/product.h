@@ -84,6 +84,7 @@ typedef struct {
 } Matrix;
 
 typedef struct Contract {
+    int number; /* in Layout.product */
     const Te *te;
     const Problem *p;
     const RProg *r;

@@ -79,8 +79,8 @@ typedef struct {
     Ir divides;               /* can elements be divided by reciprocals? */
 } Walk;
 
-/* Where the chunks of an operand are that a thread loads: each value is one of all chunks, or an
- * array.  */
+/* What a thread has of an operand.  Of the chunks that it loads a value is one of all, or an array.
+ */
 typedef struct {
     Ir mn, k, to;             /* position in the tile; its index in shared memory */
     Ir src;                   /* the operand's pointer, at the block's batch or at the chunk */
@@ -99,25 +99,24 @@ typedef struct {
     Ir k_table, k_entries, row_table, row_entries;        /* ... of tables; ... */
     Ir region, line, table;   /* ... of a region, bytes of its lines, of the table of k; ... */
     Ir places;                /* ... and the part of that table that is of the step */
-} Chunks;
+    Ir frag, rest;            /* in registers: buffers of it; what tf32 leaves of them */
+    Ir raw, made;             /* (of warpgroups) registers that are made, and what of */
+    Ir descriptor;            /* ... or that of the tile at hand */
+} OperandAt;
 
 enum { PRODUCT_LEVELS = 6 };  /* B, W, T, I, L, V: see place.c */
 
-/* Variables that each product of a kernel has for itself.  */
+/* What there is of a product.  */
 typedef struct {
+    const Lowered *l;     /* as a kernel of its own */
+    OperandAt operand[2]; /* (as Contract.side) */
+    Ir acc;               /* accumulators: of rows and columns, or of instructions by rows and
+                               * columns, and of the lane's slots in one */
+    Ir sum, part;         /* of a matrix unit, which products are added to; of one step */
     Ir extent[AX_K + 1], size[PRODUCT_LEVELS][AX_K + 1];
     Ir n0;                    /* the first column of the block's tile */
     Ir k_next, n_next;        /* where the next load begins */
 } ProductAt;
-
-/* What there is of a product (see Kernel) while another one of the kernel is at hand.  */
-typedef struct {
-    const Lowered *l;
-    Contract c;
-    Ir acc, sum, part, frag[2], low[2], made, tile[2];
-    Chunks chunks[2];
-    ProductAt at;
-} OfProduct;
 
 /* A ring: constants, how many slots it has, the bytes of one, where its barriers are; without roles
  * the bytes at which the slot begins that is filled and that is used next.  As a role goes round
@@ -175,27 +174,19 @@ typedef struct {
 
 typedef struct {
     Cg *cg;
-    const Lowered *l;
+    const Lowered *l;         /* the kernel; of several products the one at hand, ... */
+    const Contract *c;        /* ... what there is to know of it, NULL: there is none, */
+    ProductAt *own;           /* ... and what it has, or the kernel; one of */
+    ProductAt *product;       /* (of the layout) all products; NULL: there are none */
     RingAt *ring;             /* (of the layout) */
     Variables var;
     ChainRows rows;
-    ProductAt own;
-    int product;              /* number of the one at hand, ... */
-    OfProduct *other;         /* ... and the other one; NULL: there is none */
-    Contract c;               /* of KERNEL_CONTRACT and KERNEL_SUMS */
     int group;                /* chunk i is g + j, of so many in a turn of a loop over g; 0: it is
                                * unrolled */
     Teams teams;
-    Ir more;                  /* is there a step to load? */
-    Ir acc;                   /* accumulators of `contract`: of rows and columns, or of instructions
-                               * by rows and columns, and of the lane's slots in one */
-    Ir sum, part;             /* of a matrix unit, which products are added to; of one step */
-    Ir frag[2], low[2];       /* operands in registers: buffers of them; what tf32 leaves of them */
-    Ir score, term, moved;    /* of a chain: the scores of the turn, then its terms; where these are
+    Ir more;               /* is there a step to load? */
+    Ir score, term, moved; /* of a chain: the scores of the turn, then its terms; where these are
                                * used in a later turn, and have bases of rows moved (else NULL) */
-    Ir raw, made;             /* (of warpgroups) made registers, and what of */
-    Ir tile[2];               /* descriptors of the operands' tiles at hand */
-    Chunks chunks[2];         /* (of sides) */
     Walk walk;
     struct RowAt *row;        /* KERNEL_ROW: what is of its sources */
     struct WindowAt *window;  /* KERNEL_WINDOW, KERNEL_PERMUTE: what is defined for all of it */
@@ -203,6 +194,9 @@ typedef struct {
     Elements at;
 } Kernel;
 
+static inline OperandAt *operand_at(const Kernel *k, const Side *s) {
+    return &k->own->operand[s->side];
+}
 static inline const TeStmt *kernel_root(const Kernel *k) {
     return &k->cg->te->stmt[k->l->p->group->root];
 }

@@ -23,12 +23,19 @@ Ir product_extent(const Kernel *k, AxisClass axis);         /* points along an a
 void product_select(Kernel *k, int number);
 const char *product_word(const Kernel *k, const char *name);
 const Ring *product_ring(const Kernel *k);
-static inline RingAt *product_ring_at(const Kernel *k) { return &k->ring[k->product]; }
+static inline RingAt *product_ring_at(const Kernel *k) { return &k->ring[k->c->number]; }
 /* Names of a ring but the first end with its number.  */
 const char *product_ring_word(const Kernel *k, int ring, const char *name);
+/* Are there several, each with an operand of results of the one before?  That one.  */
+static inline bool product_chains(const Kernel *k) {
+    return k->product && k->c->layout->n_product > 1;
+}
+static inline const ProductAt *product_next(const Kernel *k) {
+    return &k->product[k->c->number + 1];
+}
 /* The axis along which its turns go.  Is the operand loaded once, and stays?  The first row or
  * column of its next load.  */
-static inline AxisClass product_moves(const Kernel *k) { return k->c.side[1].moves; }
+static inline AxisClass product_moves(const Kernel *k) { return k->c->side[1].moves; }
 bool product_resident(const Side *s);
 /* Of a chain: does a mask decide on the columns that a block visits?  The test that a position of a
  * load of an operand is one of those that the block has along an axis.  */
@@ -39,7 +46,7 @@ Ir product_inside(const Kernel *k, const Side *s, AxisClass axis, Ir at);
 Ir product_loads_from(const Kernel *k, const Side *s);
 /* An accumulator of a thread.  */
 static inline Ir product_sum(const Kernel *k, Ir i, Ir j) {
-    return ir_element(k->cg, ir_element(k->cg, k->acc, i), j);
+    return ir_element(k->cg, ir_element(k->cg, k->own->acc, i), j);
 }
 
 /* smem.c: the kernel's shared memory from a byte on, as elements; its stage that begins at the

@@ -119,7 +119,7 @@ bool chain_multiple(const Kernel *k, double *by) {
 /* The maps of a score at the element at hand.  */
 static void define_maps(Kernel *k) {
     const KernelGroup *g = k->l->p->group;
-    elements_define(k, k->c.root->tensor, k->c.p->con.acc, chain_result(k, k->acc));
+    elements_define(k, k->c->root->tensor, k->c->p->con.acc, chain_result(k, k->own->acc));
     for (int i = 0; i < g->n_fused; i++) {
         const TeStmt *s = &k->cg->te->stmt[g->fused[i]];
         if (g->chain->part[i] != CHAIN_SCORE) continue;
@@ -130,7 +130,7 @@ static void define_maps(Kernel *k) {
 
 static void forget_maps(Kernel *k) {
     const KernelGroup *g = k->l->p->group;
-    k->at.made[k->c.root->tensor] = NULL;
+    k->at.made[k->c->root->tensor] = NULL;
     for (int i = 0; i < g->n_fused; i++)
         if (g->chain->part[i] == CHAIN_SCORE)
             k->at.made[k->cg->te->stmt[g->fused[i]].tensor] = NULL;
@@ -154,7 +154,7 @@ static void close_elements(Kernel *k) {
 }
 
 static Ir declare_results(Kernel *k, const char *name) {
-    const Matrix *x = &k->c.matrix;
+    const Matrix *x = &k->c->matrix;
     return ir_array(k->cg, ir_type(IR_F32), name, x->tiles[AX_M], x->tiles[AX_N], x->accumulators);
 }
 
@@ -167,7 +167,7 @@ static void make_scores(Kernel *k) {
     Cg *cg = k->cg;
     double by;
     if (chain_multiple(k, &by)) {
-        k->score = k->acc;
+        k->score = k->own->acc;
         return;
     }
     k->score = declare_scores(k);
@@ -208,7 +208,7 @@ static void fold_leader(Kernel *k, const Partial *leader) {
 
 /* Lanes of a row meet.  */
 static void meet_lanes(Kernel *k, const Partials *p) {
-    int lanes = fragment_lane_bits(&k->c.matrix.results, FRAG_COL);
+    int lanes = fragment_lane_bits(&k->c->matrix.results, FRAG_COL);
     ir_count_of(k->cg, k->var.x, chain_thread_rows(k), IR_UNROLL_ALL);
     reduce_threads(k->cg, p, lanes, (ReduceWarps){.warps = 1}, NULL);
     ir_close(k->cg);
@@ -264,7 +264,7 @@ static void rescale_results(Kernel *k) {
     product_select(k, 1);
     chain_open_rows(k);
     chain_open_columns(k);
-    ir_update(k->cg, IR_MUL, chain_result(k, k->acc), of_row(k, k->rows.scale));
+    ir_update(k->cg, IR_MUL, chain_result(k, k->own->acc), of_row(k, k->rows.scale));
     chain_close(k, ROW_LOOPS + COLUMN_LOOPS);
     product_select(k, 0);
 }
@@ -338,8 +338,9 @@ static CgPoint point_with(const Kernel *k, int stmt, const TeExpr *power, Ir val
 
 /* What the second product's operand is rounded from.  */
 static const TeExpr *operand_of(const Kernel *k) {
-    const TeExpr *e = k->other->c.p->con.a.expr;
-    return e->kind == TE_CAST && e->store == k->other->c.matrix.unit->a ? e->args[0] : e;
+    const Contract *to = product_next(k)->l->contract;
+    const TeExpr *e = to->p->con.a.expr;
+    return e->kind == TE_CAST && e->store == to->matrix.unit->a ? e->args[0] : e;
 }
 
 /* The terms of sums, and the second product's operand in place of the score.  */
@@ -398,8 +399,8 @@ void chain_fold(Kernel *k, const Node *n) {
     k->at.n_vector = 0;
     Ir turn = ir_add_n(cg, n->name ? k->var.step : ir_int(cg, 0), n->ahead);
     if (product_parted(k)) turn = ir_add(cg, k->var.turn_first, turn);
-    k->own.n0 = ir_let_as(cg, place_along_base(k, AX_N), "n0",
-                          ir_mul(cg, turn, product_size(k, 'B', AX_N)));
+    k->own->n0 = ir_let_as(cg, place_along_base(k, AX_N), "n0",
+                           ir_mul(cg, turn, product_size(k, 'B', AX_N)));
     place_axis(k, AX_B, k->var.b, false, k->at.index, k->at.wide);
     ir_note(cg, "scores of the turn");
     if (chain_of(k)->rows) fold_scores(k, k->term != NULL);

@@ -36,7 +36,7 @@ static void narrow(Kernel *k, Ir to, Ir value, bool from) {
 
 /* Do rows decide on a part of the bound?  */
 static bool of_rows(const Kernel *k, const ColumnBound *x, const TeExpr *e) {
-    const FusedAxis *axis = &k->c.p->con.axis[AX_M];
+    const FusedAxis *axis = &k->c->p->con.axis[AX_M];
     const TeStmt *s = &k->cg->te->stmt[x->stmt];
     uint32_t uses = access_uses(e);
     bool any = false;
@@ -58,8 +58,7 @@ static bool is_linear(const Kernel *k, const ColumnBound *x, const TeExpr *e) {
 /* Is it one for all rows, or a number that grows or falls with them, so that the first and the last
  * row have the ends of all?  */
 static bool is_monotonic(const Kernel *k, const ColumnBound *x) {
-    return !of_rows(k, x, x->e) ||
-           (k->c.p->con.axis[AX_M].n_digit <= 1 && is_linear(k, x, x->e));
+    return !of_rows(k, x, x->e) || (k->c->p->con.axis[AX_M].n_digit <= 1 && is_linear(k, x, x->e));
 }
 
 /* The end that a bound gives the block (`all`: each of its rows), at two rows.  */
@@ -127,7 +126,7 @@ static Ir mask_turns(Kernel *k, Ir *first) {
 /* Those of all columns.  */
 static Ir all_turns(const Kernel *k) {
     const Cg *cg = k->cg;
-    const Contract *last = &k->other->c;
+    const Contract *last = product_next(k)->l->contract;
     Ir tile = product_size(k, 'B', AX_N), columns = product_extent(k, AX_N);
     if (!last->varying_k) return ir_int(cg, last->steps);
     return ir_div(cg, ir_sub(cg, ir_add(cg, columns, tile), ir_int(cg, 1)), tile);
@@ -136,7 +135,7 @@ static Ir all_turns(const Kernel *k) {
 /* Those of the block's slice, of which one may be left without any: it has one, of no columns.  */
 static Ir slice_turns(Kernel *k, Ir turns, Ir *first) {
     Cg *cg = k->cg;
-    Ir split = ir_int(cg, k->c.r->split), one = ir_int(cg, 1);
+    Ir split = ir_int(cg, k->c->r->split), one = ir_int(cg, 1);
     Ir all = ir_let_as(cg, IR_I32, "turns", turns);
     Ir each = ir_let_as(cg, IR_I32, "slice",
                         ir_div(cg, ir_sub(cg, ir_add(cg, all, split), one), split));
@@ -149,11 +148,11 @@ void chain_columns(Kernel *k) {
     Cg *cg = k->cg;
     Ir first = ir_int(cg, 0);
     Ir turns = product_bounded(k) ? mask_turns(k, &first) : all_turns(k);
-    if (k->c.r->split > 1) turns = slice_turns(k, turns, &first);
+    if (k->c->r->split > 1) turns = slice_turns(k, turns, &first);
     first = k->var.turn_first = ir_let_as(cg, IR_I32, "turn_first", first);
     k->var.steps = ir_let_as(cg, IR_I32, "steps", turns);
     product_select(k, 1);
-    ir_set(cg, k->own.k_next, ir_mul(cg, first, product_size(k, 'B', AX_K)));
+    ir_set(cg, k->own->k_next, ir_mul(cg, first, product_size(k, 'B', AX_K)));
     product_select(k, 0);
     ir_simple(cg, IR_STMT_BLANK);
 }
@@ -165,7 +164,7 @@ Ir chain_cut(const Kernel *k) {
     const ColumnBounds *b = bounds_of(k);
     Ir first = product_first(k, AX_N), end = ir_add(cg, first, product_size(k, 'B', AX_N)), test;
     if (!product_bounded(k)) {
-        if (!k->c.own_ragged[1]) return NULL;
+        if (!k->c->own_ragged[1]) return NULL;
         return ir_binary(cg, IR_GT, end, product_extent(k, AX_N));
     }
     test = ir_binary(cg, IR_GT, end, k->var.n_to);

@@ -37,15 +37,15 @@ static Ir column_of(const Kernel *k, const Side *s, Ir at) {
 
 void chain_clear_cut(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
-    const Side *s = &k->c.side[1];
+    const Side *s = &k->c->side[1];
     IrBase base = s->inner_k ? IR_U16 : IR_U64;           /* what lies in one row of V */
     int each = s->inner_k ? s->elem : 8, count = (int)(s->room->bytes / each);
     Ir first = ir_let(cg, "cut_first", first_column(k, n)), x = ir_name(cg, ir_type(IR_I32), "x");
-    Ir to = ir_mul(cg, k->ring[k->product].slot, product_ring_at(k)->bytes);
-    to = ir_add(cg, ir_add(cg, k->var.smem, to), k->chunks[s->side].tile);
+    Ir to = ir_mul(cg, product_ring_at(k)->slot, product_ring_at(k)->bytes);
+    to = ir_add(cg, ir_add(cg, k->var.smem, to), operand_at(k, s)->tile);
     to = ir_let(cg, "cut_rows", ir_view(cg, ir_pointer(base, IR_SHARED, false), to));
     ir_loop(cg, x, k->var.tid, ir_lt(cg, x, ir_int(cg, count)),
-            (IrNext){IR_ADD, ir_int(cg, rprog_computing(cg->dev, k->c.r))}, 1);
+            (IrNext){IR_ADD, ir_int(cg, rprog_computing(cg->dev, k->c->r))}, 1);
     Ir at = ir_add(cg, first, column_of(k, s, ir_mul(cg, x, ir_int(cg, each))));
     at = ir_let_as(cg, IR_I32, "n", at);
     ir_if(cg, ir_binary(cg, IR_EITHER, ir_binary(cg, IR_GE, at, k->var.n_end),

@@ -2,12 +2,14 @@
 
 /* The second product's operand of a turn of a chain: made of registers that the lane has.  */
 
+static const Side *made_of(const Kernel *k) { return &product_next(k)->l->contract->side[0]; }
+
 /* What is at row `row`, column `col` of the lane's in the operand's tile i of slice q: its columns
  * follow each other as the lane's results do (fragment_passes).  */
 static Ir passed(const Kernel *k, Ir i, Ir q, int row, int col) {
     const Cg *cg = k->cg;
-    const Fragment *results = &k->c.matrix.results;
-    int each = fragment_slots(&k->other->c.side[0].fragment, FRAG_COL);
+    const Fragment *results = &k->c->matrix.results;
+    int each = fragment_slots(&made_of(k)->fragment, FRAG_COL);
     Ir wide = ir_int(cg, fragment_slots(results, FRAG_COL));
     Ir at = ir_add_n(cg, ir_mul_n(cg, q, each), col);
     Ir tile = ir_element(cg, ir_element(cg, k->score, i), ir_div(cg, at, wide));
@@ -27,26 +29,26 @@ static int slot_along(const Fragment *f, FragDim dim, int slot) {
 }
 
 static Ir passed_slot(const Kernel *k, Ir i, Ir q, int slot) {
-    const Fragment *f = &k->other->c.side[0].fragment;
+    const Fragment *f = &made_of(k)->fragment;
     return passed(k, i, q, slot_along(f, FRAG_ROW, slot), slot_along(f, FRAG_COL, slot));
 }
 
 /* Register r of the operand's tile i of slice q.  */
 static Ir register_of(const Kernel *k, Ir i, Ir q, int r) {
     const Cg *cg = k->cg;
-    const Side *s = &k->other->c.side[0];
-    if (k->other->made)
-        return ir_element(cg, ir_element(cg, ir_element(cg, k->other->made, q), i),
-                          ir_int(cg, r));
-    return ir_element(cg, ir_element(cg, k->other->frag[0], q),
+    const Side *s = made_of(k);
+    const OperandAt *x = &product_next(k)->operand[s->side];
+    if (x->made)
+        return ir_element(cg, ir_element(cg, ir_element(cg, x->made, q), i), ir_int(cg, r));
+    return ir_element(cg, ir_element(cg, x->frag, q),
                       ir_add_n(cg, ir_mul_n(cg, i, s->registers), r));
 }
 
 void chain_operand(Kernel *k) {
     Cg *cg = k->cg;
     product_select(k, 0);
-    const Contract *to = &k->other->c;
-    const Side *s = &to->side[0];
+    const Contract *to = product_next(k)->l->contract;
+    const Side *s = made_of(k);
     const char *pair = ir_joined(cg, "rl_f32x2_to_", te_dtype_name(to->matrix.unit->a));
     ir_note(cg, "operand %c: registers of the terms", s->id);
     Ir q = ir_count(cg, "q", to->matrix.tiles[AX_K], IR_UNROLL_ALL);

@@ -4,16 +4,16 @@
 
 const Chain *chain_of(const Kernel *k) {
     if (k->l->chain) return k->l->chain->group->chain;
-    return (k->product ? k->other->l : k->l)->p->group->chain;
+    return k->product->l->p->group->chain;
 }
 
 const TeStmt *chain_statement(const Kernel *k, int i) {
     return &k->cg->te->stmt[chain_of(k)->rows->stmt[i]];
 }
 
-static int tile_rows(const Kernel *k) { return fragment_slots(&k->c.matrix.results, FRAG_ROW); }
+static int tile_rows(const Kernel *k) { return fragment_slots(&k->c->matrix.results, FRAG_ROW); }
 
-int chain_thread_rows(const Kernel *k) { return k->c.matrix.tiles[AX_M] * tile_rows(k); }
+int chain_thread_rows(const Kernel *k) { return k->c->matrix.tiles[AX_M] * tile_rows(k); }
 
 Ir chain_thread_row(const Kernel *k) {
     const Cg *cg = k->cg;
@@ -22,14 +22,14 @@ Ir chain_thread_row(const Kernel *k) {
 
 void chain_open_rows(Kernel *k) {
     Cg *cg = k->cg;
-    ir_count_of(cg, k->var.i, k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
+    ir_count_of(cg, k->var.i, k->c->matrix.tiles[AX_M], IR_UNROLL_ALL);
     ir_count_of(cg, k->var.f, tile_rows(k), IR_UNROLL_ALL);
     ir_define(cg, k->var.x, chain_thread_row(k));
 }
 
 void chain_open_columns(Kernel *k) {
-    ir_count_of(k->cg, k->var.j, k->c.matrix.tiles[AX_N], IR_UNROLL_ALL);
-    ir_count_of(k->cg, k->var.g, fragment_slots(&k->c.matrix.results, FRAG_COL), IR_UNROLL_ALL);
+    ir_count_of(k->cg, k->var.j, k->c->matrix.tiles[AX_N], IR_UNROLL_ALL);
+    ir_count_of(k->cg, k->var.g, fragment_slots(&k->c->matrix.results, FRAG_COL), IR_UNROLL_ALL);
 }
 
 void chain_close(Kernel *k, int loops) {
@@ -40,7 +40,7 @@ Ir chain_result(const Kernel *k, Ir all) {
     const Cg *cg = k->cg;
     Ir f = k->var.f, g = k->var.g;
     Ir tile = ir_element(cg, ir_element(cg, all, k->var.i), k->var.j);
-    return ir_element(cg, tile, fragment_slot_number(cg, &k->c.matrix.results, f, g));
+    return ir_element(cg, tile, fragment_slot_number(cg, &k->c->matrix.results, f, g));
 }
 
 void chain_place(Kernel *k, AxisClass axis, bool inside) {
@@ -50,8 +50,8 @@ void chain_place(Kernel *k, AxisClass axis, bool inside) {
     Ir at = ir_add(cg, product_first(k, axis), m ? k->var.row : k->var.col);
     at = ir_add(cg, at, m ? k->var.lane_m : k->var.lane_n);
     Ir within = ir_mul(cg, m ? k->var.i : k->var.j, product_size(k, 'T', axis));
-    within = ir_add_parts(cg, within, fragment_slot_place(cg, &k->c.matrix.results, side,
-                                                          m ? k->var.f : k->var.g));
+    within = ir_add_parts(
+        cg, within, fragment_slot_place(cg, &k->c->matrix.results, side, m ? k->var.f : k->var.g));
     IrBase base = place_along_base(k, axis);
     at = ir_add_parts(cg, at, within);
     Ir last = ir_sub(cg, product_extent(k, axis), ir_int(cg, 1));

@@ -33,10 +33,9 @@ void chain_leave(Kernel *k) {
     const Problem *of = k->l->p;
     Partials p = chain_held(k);
     ir_note(cg, "rows: what the slice leaves of them");
-    Ir base = ir_add(cg, cg_partials(cg),
-                     ir_number(cg, IR_I64, rprog_chain_left(of, k->c.r, 0)));
+    Ir base = ir_add(cg, cg_partials(cg), ir_number(cg, IR_I64, rprog_chain_left(of, k->c->r, 0)));
     ir_scope(cg);
-    reduce_arrays(cg, &p, left, base, parts_of(of, k->c.r), NULL);
+    reduce_arrays(cg, &p, left, base, parts_of(of, k->c->r), NULL);
     place_axis(k, AX_B, k->var.b, false, k->at.index, k->at.wide);
     chain_open_rows(k);
     chain_place(k, AX_M, false);

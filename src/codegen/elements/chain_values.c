@@ -20,7 +20,7 @@ static void settle(Kernel *k, const Partials *p) {
         if (p->at[i].follow) ir_set(cg, p->at[i].value, cg_real(cg, p->at[i].e->type, (double)NAN));
     product_select(k, 1);
     chain_open_columns(k);
-    ir_set(cg, chain_result(k, k->acc), cg_real(cg, TE_F32, (double)NAN));
+    ir_set(cg, chain_result(k, k->own->acc), cg_real(cg, TE_F32, (double)NAN));
     chain_close(k, COLUMN_LOOPS);
     product_select(k, 0);
     ir_close(cg);
@@ -126,8 +126,9 @@ static void invert_sums(Kernel *k) {
 /* The map of the second product's results that takes their place before they pass through shared
  * memory, since other lanes have the values of its rows behind that; -1: none reads these.  */
 static int map_in_place(const Kernel *k) {
-    const KernelGroup *g = k->other->l->p->group;
-    if (k->other->c.r->via != VIA_SHARED || g->n_fused != 1) return -1;
+    const Lowered *last = product_next(k)->l;
+    const KernelGroup *g = last->p->group;
+    if (last->r->via != VIA_SHARED || g->n_fused != 1) return -1;
     const RowGroup *rows = chain_of(k)->rows;
     for (int i = 0; i < rows->n; i++)
         if (access_reads_tensor(k->cg->te->stmt[g->fused[0]].rhs, chain_statement(k, i)->tensor))
@@ -147,13 +148,13 @@ static void put_in_place(Kernel *k, int stmt) {
     chain_place(k, AX_M, false);
     chain_place(k, AX_N, false);
     bool tested = chain_open_inside(k, AX_N);
-    Ir to = chain_result(k, k->acc);
+    Ir to = chain_result(k, k->own->acc);
     elements_open_lanes(k);
-    elements_define(k, k->c.root->tensor, k->c.p->con.acc, to);
+    elements_define(k, k->c->root->tensor, k->c->p->con.acc, to);
     CgPoint p = elements_point(k, stmt, false);
     ir_set(cg, to, cg_expr(&p, s->rhs, s->rhs->type));
     elements_close_lanes(k);
-    k->at.made[k->c.root->tensor] = NULL;
+    k->at.made[k->c->root->tensor] = NULL;
     chain_close(k, tested + COLUMN_LOOPS);
     product_select(k, 0);
 }
@@ -192,13 +193,13 @@ void chain_finish(Kernel *k) {
     Partials online = monoid_select(&p, true);
     ir_note(cg, "rows: their values");
     ir_count_of(cg, k->var.x, chain_thread_rows(k), IR_UNROLL_ALL);
-    reduce_threads(cg, &online, fragment_lane_bits(&k->c.matrix.results, FRAG_COL),
+    reduce_threads(cg, &online, fragment_lane_bits(&k->c->matrix.results, FRAG_COL),
                    (ReduceWarps){.warps = 1}, NULL);
     ir_close(cg);
     top_values(k, &p);
-    if (k->c.r->split == 1) raise_tops(k, &p);
+    if (k->c->r->split == 1) raise_tops(k, &p);
     chain_rescale(k, &p);
-    if (k->c.r->split > 1) return;        /* chain_leave */
+    if (k->c->r->split > 1) return; /* chain_leave */
     declare_values(k);
     ir_scope(cg);
     place_axis(k, AX_B, k->var.b, false, k->at.index, k->at.wide);
@@ -221,7 +222,7 @@ void chain_finish(Kernel *k) {
 void chain_rows(Kernel *k) {
     Cg *cg = k->cg;
     const RowGroup *g = chain_of(k)->rows;
-    bool asked = k->c.r->via == VIA_DIRECT && k->c.r->split == 1;
+    bool asked = k->c->r->via == VIA_DIRECT && k->c->r->split == 1;
     for (int i = 0; g && asked && i < g->n; i++) {
         int t = chain_statement(k, i)->tensor;
         if (g->role[i] == ROW_MAP) continue;

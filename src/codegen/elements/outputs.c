@@ -8,7 +8,7 @@ void elements_place_outputs(Kernel *k) {
     int vec = k->l->vec, columns = k->l->r->thread.extent[AX_N];
     k->at.open = 0;
     k->at.turns = (Turns){0};
-    if (k->c.matrix.used) {
+    if (k->c->matrix.used) {
         mma_place_outputs(k);
         return;
     }
@@ -30,7 +30,7 @@ void elements_place_outputs(Kernel *k) {
 void elements_open_outputs(Kernel *k) {
     Cg *cg = k->cg;
     const int32_t *own = k->l->r->thread.extent;
-    if (k->c.matrix.used) {
+    if (k->c->matrix.used) {
         mma_open_outputs(k);
         return;
     }
@@ -47,8 +47,8 @@ void elements_open_outputs(Kernel *k) {
 static Ir result_of(const Kernel *k) {
     const Cg *cg = k->cg;
     Ir lane = elements_lane(k);
-    bool passes = k->c.r->via == VIA_SHARED && !k->at.walk;
-    if (k->c.matrix.used) return passes ? NULL : mma_element(k, lane);
+    bool passes = k->c->r->via == VIA_SHARED && !k->at.walk;
+    if (k->c->matrix.used) return passes ? NULL : mma_element(k, lane);
     return product_sum(k, k->var.i, ir_add(cg, k->var.j, lane));
 }
 
@@ -59,7 +59,7 @@ void elements_begin(Kernel *k) {
     at->root_type = k->l->p->con.acc;
     if (!at->walk)
         ir_note(k->cg, "elements: %d outputs of the thread at a time%s", at->vec,
-                k->c.r->via == VIA_SHARED ? ", through shared memory" : "");
+                k->c->r->via == VIA_SHARED ? ", through shared memory" : "");
     place_axis(k, AX_B, k->var.b, false, at->index, at->wide);
 }
 

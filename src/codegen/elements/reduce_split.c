@@ -22,8 +22,8 @@ void sums_open(Kernel *k) {
 
 void sums_store(Kernel *k) {
     Cg *cg = k->cg;
-    Ir first = k->c.matrix.used ? mma_element(k, ir_int(cg, 0))
-                                : product_sum(k, k->var.i, k->var.j);
+    Ir first =
+        k->c->matrix.used ? mma_element(k, ir_int(cg, 0)) : product_sum(k, k->var.i, k->var.j);
     ir_store(cg, "rl_store_global", k->l->vec, k->at.sums, ir_unary(cg, IR_ADDRESS, first));
 }
 

@@ -26,7 +26,7 @@ static Ir steps_at(const Kernel *k, Ir u, int64_t each) {
 void reduce_tail_segments(Kernel *k) {
     Cg *cg = k->cg;
     const RProg *r = k->l->r;
-    int64_t steps = k->c.steps, full = full_tiles(k), all = full + r->tail;
+    int64_t steps = k->c->steps, full = full_tiles(k), all = full + r->tail;
     int64_t each = rprog_tail_steps(k->l->p, r);
     ir_note(cg, "segments: k-steps of the last %d of %lld tiles, %lld to a block", (int)r->tail,
             (long long)all, (long long)each);
@@ -50,13 +50,13 @@ static Ir share_at(const Kernel *k, Ir own) {
     const Cg *cg = k->cg;
     const RProg *r = k->l->r;
     Ir share = ir_min(cg, own, number(k, r->tail_blocks));
-    return ir_add(cg, number(k, full_tiles(k) * k->c.steps),
+    return ir_add(cg, number(k, full_tiles(k) * k->c->steps),
                   steps_at(k, share, rprog_tail_steps(k->l->p, r)));
 }
 
 static Ir share_end(const Kernel *k, Ir own) {
     const Cg *cg = k->cg;
-    int64_t all = (full_tiles(k) + k->l->r->tail) * k->c.steps;
+    int64_t all = (full_tiles(k) + k->l->r->tail) * k->c->steps;
     return ir_min(cg, share_at(k, ir_add(cg, own, number(k, 1))), number(k, all));
 }
 
@@ -81,7 +81,7 @@ static void go_on(Kernel *k, Ir whole, Ir next, Ir own, Ir at, Ir end) {
 void reduce_tail_stays(Kernel *k) {
     Cg *cg = k->cg;
     const RProg *r = k->l->r;
-    int64_t steps = k->c.steps, full = full_tiles(k);
+    int64_t steps = k->c->steps, full = full_tiles(k);
     ir_note(cg, "segments: whole tiles, then k-steps of the last %d of %lld, %lld to a share",
             (int)r->tail, (long long)(full + r->tail), (long long)rprog_tail_steps(k->l->p, r));
     Ir next = ir_variable(cg, IR_U32, "next", ir_block(cg, 0));

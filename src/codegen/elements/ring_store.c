@@ -36,14 +36,14 @@ void ring_close_tiles(Kernel *k) {
 /* ---- boxes ---- */
 
 static int elem_of(const Kernel *k) {
-    return te_dtype_bytes(k->cg->te->tensor[k->c.out_tensor].dtype);
+    return te_dtype_bytes(k->cg->te->tensor[k->c->out_tensor].dtype);
 }
 
 /* Columns of a box, and how many of them a lane holds.  */
-static int columns_of(const Kernel *k) { return k->c.box_row / elem_of(k); }
+static int columns_of(const Kernel *k) { return k->c->box_row / elem_of(k); }
 
 static int slots_of(const Kernel *k) {
-    return fragment_slots(&k->c.matrix.results, FRAG_COL) / k->c.boxes;
+    return fragment_slots(&k->c->matrix.results, FRAG_COL) / k->c->boxes;
 }
 
 static void store_map(Arena *a, const Contract *c, KernelMap *map) {
@@ -81,7 +81,7 @@ void ring_maps(Arena *a, const Lowered *l, KernelLaunch *out) {
  * swizzle does: by the row's number within 1024 bytes, of which rows of 64 bytes share one, ...  */
 static Ir lane_place(const Kernel *k) {
     const Cg *cg = k->cg;
-    int row = k->c.box_row, down = row == 128 ? 0 : row == 64 ? 1 : 2;
+    int row = k->c->box_row, down = row == 128 ? 0 : row == 64 ? 1 : 2;
     Ir m = k->var.lane_m, moved = m;
     if (down) moved = ir_binary(cg, IR_SHR, moved, ir_int(cg, down));
     if (row < 128) moved = ir_binary(cg, IR_AND, moved, ir_int(cg, row / 16 - 1));
@@ -110,12 +110,12 @@ static Ir column_of(const Kernel *k) {
 /* What slot f of the lane's rows, h of its columns in a box, add.  */
 static Ir slot_of(const Kernel *k, FragDim dim) {
     Ir x = dim == FRAG_ROW ? k->var.f : k->var.h;
-    return fragment_slot_place(k->cg, &k->c.matrix.results, dim, x);
+    return fragment_slot_place(k->cg, &k->c->matrix.results, dim, x);
 }
 
 void ring_open_boxes(Kernel *k) {
     Cg *cg = k->cg;
-    const Contract *c = &k->c;
+    const Contract *c = k->c;
     ir_scope(cg);
     ir_note(cg, "bytes: to boxes, of one, of those of a warp");
     Ir first = ir_constant(cg, "OUTPUTS", ir_int(cg, c->out_room->at));
@@ -142,13 +142,13 @@ static Ir open_loop(Kernel *k, Ir var, int n, int by) {
 
 /* What lies outside is not stored; it may not be evaluated either.  */
 static void open_inside(Kernel *k, AxisClass axis) {
-    store_open_inside(k, axis, k->c.p->multiple[axis] % k->c.r->block.extent[axis] != 0);
+    store_open_inside(k, axis, k->c->p->multiple[axis] % k->c->r->block.extent[axis] != 0);
 }
 
 void ring_open_box(Kernel *k) {
     Cg *cg = k->cg;
     int slots = slots_of(k);
-    open_loop(k, k->var.f, fragment_slots(&k->c.matrix.results, FRAG_ROW), 1);
+    open_loop(k, k->var.f, fragment_slots(&k->c->matrix.results, FRAG_ROW), 1);
     open_inside(k, AX_M);
     Ir h = open_loop(k, k->var.h, slots, k->l->vec);
     ir_define(cg, k->var.j, ir_int(cg, 0));
@@ -159,7 +159,7 @@ void ring_open_box(Kernel *k) {
 
 Ir ring_box_place(const Kernel *k, IrBase base) {
     const Cg *cg = k->cg;
-    Ir down = ir_mul(cg, slot_of(k, FRAG_ROW), ir_int(cg, k->c.box_row));
+    Ir down = ir_mul(cg, slot_of(k, FRAG_ROW), ir_int(cg, k->c->box_row));
     Ir along = ir_mul(cg, slot_of(k, FRAG_COL), ir_int(cg, elem_of(k)));
     Ir moved = ir_binary(cg, IR_XOR, k->var.lane_at, along);
     Ir smem = k->var.smem;
@@ -172,9 +172,9 @@ void ring_put(Kernel *k) {
     Cg *cg = k->cg;
     IrBox x = {.map = cg_map(cg, k->l->launch.n_map - 1),
                .shared = ir_add(cg, k->var.shared, k->var.box),
-               .rank = k->c.out.rank};
+               .rank = k->c->out.rank};
     for (int i = 0; i < x.rank; i++) {
-        const RBoxDim *d = &k->c.out.dim[i];
+        const RBoxDim *d = &k->c->out.dim[i];
         x.at[i] = d->axis == AX_N   ? ir_add(cg, warp_first(k, AX_N), column_of(k))
                   : d->axis == AX_M ? ir_add(cg, warp_first(k, AX_M), row_of(k))
                                     : ring_batch(k, d);

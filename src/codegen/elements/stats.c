@@ -64,25 +64,25 @@ void stats_place(Kernel *k) {
 /* ---- folds ---- */
 
 /* Rows of a thread in an instruction's tile.  */
-static int tile_rows(const Kernel *k) { return fragment_slots(&k->c.matrix.results, FRAG_ROW); }
+static int tile_rows(const Kernel *k) { return fragment_slots(&k->c->matrix.results, FRAG_ROW); }
 
 static Ir thread_row(const Kernel *k) {
     Ir i = k->var.i;
-    if (!k->c.matrix.used) return i;
+    if (!k->c->matrix.used) return i;
     return ir_add(k->cg, ir_mul_n(k->cg, i, tile_rows(k)), k->var.f);
 }
 
 /* The row of the block that row x of the thread is.  */
 static Ir block_row(const Kernel *k, Ir x) {
     const Cg *cg = k->cg;
-    bool matrix = k->c.matrix.used;
+    bool matrix = k->c->matrix.used;
     int vec = matrix ? tile_rows(k) : k->l->r->vec_m;
-    int from = matrix ? k->l->r->thread.extent[AX_M] : k->c.lanes[AX_M] * vec;
+    int from = matrix ? k->l->r->thread.extent[AX_M] : k->c->lanes[AX_M] * vec;
     Ir part = ir_mul_n(cg, ir_div(cg, x, ir_int(cg, vec)), from);
     Ir within = ir_rem(cg, x, ir_int(cg, vec)), row = k->var.row;
     if (matrix) {
         row = ir_add(cg, row, k->var.lane_m);
-        within = fragment_slot_place(cg, &k->c.matrix.results, FRAG_ROW, within);
+        within = fragment_slot_place(cg, &k->c->matrix.results, FRAG_ROW, within);
     }
     return ir_add_parts(cg, ir_add(cg, row, part), within);
 }
@@ -106,7 +106,7 @@ static void fold_elements(Kernel *k, int pass, bool online) {
     Partials all = partials(k, pass, online);
     uint64_t mask = mask_of(k, pass, online);
     for (int i = 0; i < all.n; i++) monoid_at(k->cg, &all.at[i], thread_row(k));
-    int kept = facts(k)->kept, root = k->c.root->tensor;
+    int kept = facts(k)->kept, root = k->c->root->tensor;
     for (int i = 0; i < g->n; i++) {
         const TeExpr *e = statement(k, i)->rhs;
         if (mask >> i & 1)
@@ -152,7 +152,7 @@ static void clear_rests(Kernel *k) {
         bool base = is_partial(k) && stats_online(k, t, k->l->pass) >= 0;
         if (g->role[i] == ROW_MAP) continue;
         if (g->role[i] == ROW_REDUCE && (!is_partial(k) || g->pass[i] == k->l->pass))
-            clear_rest(k, parts_of(k, i), rows * k->c.warps[AX_N]);
+            clear_rest(k, parts_of(k, i), rows * k->c->warps[AX_N]);
         if (base || !is_partial(k))
             clear_rest(k, values_of(k, base ? MONOID_CENTERS : MONOID_VALUES, IR_SHARED, t), rows);
     }
@@ -242,7 +242,7 @@ void stats_put(Kernel *k, int pass, bool online) {
 
 /* Threads that have results.  */
 static int all_computing(const Kernel *k) {
-    return k->c.ring ? rprog_computing(k->cg->dev, k->l->r) : k->l->r->threads;
+    return k->c->ring ? rprog_computing(k->cg->dev, k->l->r) : k->l->r->threads;
 }
 
 void stats_finish(Kernel *k, int pass, bool online) {
@@ -262,7 +262,7 @@ void stats_finish(Kernel *k, int pass, bool online) {
     reduce_clear(cg, &acc, 0);
     Ir place = ir_add(cg, ir_mul_n(cg, k->var.s, rows), at);
     reduce_gather(cg, &acc, 0, &(ReducePartial){part, NULL, place},
-                  (ReduceRange){k->var.s, ir_int(cg, 0), ir_int(cg, k->c.warps[AX_N]), 1,
+                  (ReduceRange){k->var.s, ir_int(cg, 0), ir_int(cg, k->c->warps[AX_N]), 1,
                                 RPROG_PARTIALS, NULL});
     if (is_partial(k)) stats_leave(k, pass, online, stats_row(k), at);
     else finish_rows(k, pass, at);

@@ -154,8 +154,8 @@ void stats_combine(Kernel *k, int pass) {
     ir_note(cg, "combine: the parts of pass %d, %d threads to a row", pass, k->l->r->lanes);
     stats_count(k);
     Partials p = monoid_pass(cg, g, pass, MONOID_HELD, NULL);
-    k->own.extent[AX_N] = ir_as(cg, IR_I64, size_value(cg, columns));
-    if (monoid_counts(&p)) k->own.extent[AX_N] = ir_constant(cg, "N", k->own.extent[AX_N]);
+    k->own->extent[AX_N] = ir_as(cg, IR_I64, size_value(cg, columns));
+    if (monoid_counts(&p)) k->own->extent[AX_N] = ir_constant(cg, "N", k->own->extent[AX_N]);
     ThreadMap map = stats_map(k);
     p = reduction_partials(k, &map, pass);
     Ir row = place_row(k, map.threads);

@@ -11,7 +11,7 @@ int stats_online(const Kernel *k, int t, int pass) {
 }
 
 bool stats_emits(const Kernel *k, int stmt) {
-    if (k->other) return !k->at.kept || stmt != k->l->p->group->root;
+    if (product_chains(k)) return !k->at.kept || stmt != k->l->p->group->root;
     if (!k->l->p->stats || stmt == k->l->p->group->root) return !k->at.kept;
     int i = rtile_stat(facts(k), stmt);
     if (k->at.kept && (facts(k)->under >> i & 1)) return false;
@@ -29,7 +29,8 @@ bool stats_stores(const Kernel *k, int stmt) {
 
 bool stats_is_kept(const Kernel *k, int stmt) {
     if (!k->at.kept) return false;
-    return k->other ? stmt != k->l->p->group->root : rtile_stat(facts(k), stmt) == facts(k)->kept;
+    return product_chains(k) ? stmt != k->l->p->group->root
+                             : rtile_stat(facts(k), stmt) == facts(k)->kept;
 }
 
 bool stats_known(const Kernel *k, int i) {
@@ -58,7 +59,7 @@ static bool is_read(const Kernel *k, int t) {
 
 void stats_rows(Kernel *k) {
     Cg *cg = k->cg;
-    if (k->other) chain_rows(k);
+    if (product_chains(k)) chain_rows(k);
     if (!k->l->p->stats) return;
     const RowGroup *g = facts(k)->group;
     for (int i = 0; i < g->n; i++) {

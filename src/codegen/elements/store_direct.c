@@ -153,7 +153,7 @@ void store_direct(Kernel *k) {
         Output o = output_of(k, stmt);
         TeDtype dtype = cg->te->tensor[t].dtype;
         const char *put = cg_store(cg, dtype, o.pairs);
-        if (k->l->kind == KERNEL_CONTRACT && k->c.r->via == VIA_BOXES) {
+        if (k->l->kind == KERNEL_CONTRACT && k->c->r->via == VIA_BOXES) {
             store_vector(k, stmt, &o, put, ring_box_place(k, ir_storage(dtype)), ir_int(cg, 0));
             continue;
         }
@@ -165,7 +165,7 @@ void store_direct(Kernel *k) {
         Ir to = store_place(k, stmt, &x, &offset);
         bool unrolled = k->l->kind == KERNEL_CONTRACT && !k->l->r->stats;
         /* Under a test of its own each would be a branch, and all sums wait until the last one.  */
-        bool tested = unrolled && k->c.matrix.used && k->c.own_ragged[1];
+        bool tested = unrolled && k->c->matrix.used && k->c->own_ragged[1];
         if (unrolled && !tested && !o.pairs) put = "rl_store_global"; /* many, for a compiler */
         else if (o.width == 1) put = NULL;
         if (there) ir_if(cg, there);

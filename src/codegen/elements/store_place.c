@@ -21,7 +21,7 @@ static bool is_one(const TeExtent *e) { return !e->expr && e->value == 1; }
 static bool runs_along(const Kernel *k, int stmt, AxisClass axis) {
     const FusedAxis *f = &k->l->p->con.axis[axis];
     for (int i = 0; i < f->n; i++) {
-        bool one = is_one(&k->c.root->index[f->index[i]].hi);
+        bool one = is_one(&k->c->root->index[f->index[i]].hi);
         if (!one && index_with(k, stmt, f->index[i]) < 0) return false;
     }
     return true;
@@ -36,7 +36,7 @@ static int run_before(const Kernel *k, int stmt, const Access *x, const FusedAxi
     int inner = -1;
     *stride = NULL;
     for (int i = end - 1; i >= 0; i--) {
-        const TeExtent *e = &k->c.root->index[f->index[i]].hi;
+        const TeExtent *e = &k->c->root->index[f->index[i]].hi;
         if (is_one(e)) continue;
         int j = index_with(k, stmt, f->index[i]);
         bool fixed = !e->expr && !(x->varies >> j & 1);
@@ -69,7 +69,7 @@ static Ir add(const Cg *cg, Ir sum, bool wide, Ir value, Ir stride) {
 static Ir add_indices(const Kernel *k, int stmt, const Access *x, AxisClass axis, Ir sum) {
     const FusedAxis *f = &k->l->p->con.axis[axis];
     for (int i = 0; i < f->n; i++) {
-        if (is_one(&k->c.root->index[f->index[i]].hi)) continue;
+        if (is_one(&k->c->root->index[f->index[i]].hi)) continue;
         int j = index_with(k, stmt, f->index[i]);
         sum = add(k->cg, sum, cg_tensor_wide(k->cg, x->tensor), k->at.index[f->index[i]],
                   size_of_stride(k->cg, x, j));
@@ -88,7 +88,7 @@ static Ir add_axis(const Kernel *k, int stmt, const Access *x, AxisClass axis, I
     for (int end = f->n, from; end > 0; end = from) {
         first--;
         from = run_before(k, stmt, x, f, end, &stride[first]);
-        count[first] = size_product(cg->arena, k->c.root, f->index + from, end - from);
+        count[first] = size_product(cg->arena, k->c->root, f->index + from, end - from);
     }
     place_digits(cg, position, count + first, TE_MAX_INDICES - first, place_wide(f->extent, 0),
                  digit + first);

@@ -33,7 +33,7 @@ static int vector_of(const Kernel *k) { return k->at.walk ? k->at.walk : k->l->v
 
 static void place_direct(Kernel *k) {
     const Cg *cg = k->cg;
-    const Fragment *f = &k->c.matrix.results;
+    const Fragment *f = &k->c->matrix.results;
     int vec = vector_of(k), columns = fragment_slots(f, FRAG_COL) / vec;
     Ir s = k->var.s, g = k->var.g;
     Ir column = fragment_slot_place(cg, f, FRAG_COL, g);
@@ -42,26 +42,26 @@ static void place_direct(Kernel *k) {
     store_position(k, AX_M, ir_add(cg, warp_place(k, AX_M), k->var.lane_m),
                    ir_add_parts(cg, tile_at(k, AX_M, k->var.i), row));
     store_position(k, AX_N, ir_add(cg, warp_place(k, AX_N), k->var.lane_n), column);
-    store_turns(k, &(Turns){
-        .var = k->var.s,
-        .end = k->c.matrix.tiles[AX_N] * columns,
-        .by = 1,
-        .count = k->c.matrix.tiles[AX_N] * columns,
-        .turn = ir_add(cg, times(cg, k->var.j, columns),
-                       ir_div(cg, g, ir_int(cg, vec))),
-        .define = {{k->var.j, ir_div(cg, s, ir_int(cg, columns))},
-                   {k->var.g, times(cg, ir_rem(cg, s, ir_int(cg, columns)), vec)}},
-        .part = {NULL, column},
-        .rest = k->at.step[0]});
+    store_turns(
+        k,
+        &(Turns){.var = k->var.s,
+                 .end = k->c->matrix.tiles[AX_N] * columns,
+                 .by = 1,
+                 .count = k->c->matrix.tiles[AX_N] * columns,
+                 .turn = ir_add(cg, times(cg, k->var.j, columns), ir_div(cg, g, ir_int(cg, vec))),
+                 .define = {{k->var.j, ir_div(cg, s, ir_int(cg, columns))},
+                            {k->var.g, times(cg, ir_rem(cg, s, ir_int(cg, columns)), vec)}},
+                 .part = {NULL, column},
+                 .rest = k->at.step[0]});
 }
 
 /* Row f and column g of the lane in an instruction's tile.  */
 void mma_open_outputs(Kernel *k) {
-    const Fragment *f = &k->c.matrix.results;
-    open_loop(k, k->var.i, k->c.matrix.tiles[AX_M], 1, true);
+    const Fragment *f = &k->c->matrix.results;
+    open_loop(k, k->var.i, k->c->matrix.tiles[AX_M], 1, true);
     open_loop(k, k->var.f, fragment_slots(f, FRAG_ROW), 1, true);
     open_position(k, AX_M);
-    open_loop(k, k->var.j, k->c.matrix.tiles[AX_N], 1, true);
+    open_loop(k, k->var.j, k->c->matrix.tiles[AX_N], 1, true);
     open_loop(k, k->var.g, fragment_slots(f, FRAG_COL), vector_of(k), true);
     open_position(k, AX_N);
 }
@@ -70,17 +70,17 @@ void mma_open_outputs(Kernel *k) {
 
 /* Warps that share the k-steps of the same outputs: each writes a buffer of partial sums, each
  * reads its share of the vectors from all of them.  */
-static int sharing(const Kernel *k) { return k->c.warps[AX_K]; }
+static int sharing(const Kernel *k) { return k->c->warps[AX_K]; }
 
 /* Elements of so many bytes.  */
-static int elements(const Kernel *k, int64_t bytes) { return (int)(bytes / k->c.p->acc_bytes); }
+static int elements(const Kernel *k, int64_t bytes) { return (int)(bytes / k->c->p->acc_bytes); }
 
 /* Elements from the buffer of one of them to the next one's.  */
 static int staging_distance(const Kernel *k) {
-    return k->c.warps[AX_M] * k->c.warps[AX_N] * elements(k, k->c.out_room->share);
+    return k->c->warps[AX_M] * k->c->warps[AX_N] * elements(k, k->c->out_room->share);
 }
 
-static RStaging staging_of(const Kernel *k) { return rprog_staging(k->c.p, k->cg->dev, k->c.r); }
+static RStaging staging_of(const Kernel *k) { return rprog_staging(k->c->p, k->cg->dev, k->c->r); }
 
 static int half_of(const Kernel *k) { return staging_of(k).half; }
 
@@ -95,12 +95,12 @@ static Ir add_row(const Kernel *k, Ir sum, Ir row) {
     return pair ? ir_add(cg, sum, times(cg, ir_div(cg, row, ir_int(cg, 2)), pair)) : sum;
 }
 
-static bool double_buffered(const Kernel *k) { return k->c.out_room->slots > 1; }
+static bool double_buffered(const Kernel *k) { return k->c->out_room->slots > 1; }
 
 /* Where accumulator f of instruction tile j goes in the warp's buffer, but for the lane's part.  */
 static Ir staged_at(const Kernel *k, Ir j, Ir f, int run) {
     const Cg *cg = k->cg;
-    const Fragment *x = &k->c.matrix.results;
+    const Fragment *x = &k->c->matrix.results;
     Ir sum = double_buffered(k) ? k->var.turn : NULL, two = ir_int(cg, 2);
     Ir down = fragment_place_of(cg, x, FRAG_ROW, f, run, row_of(k));
     Ir along = fragment_place_of(cg, x, FRAG_COL, f, run, 1);
@@ -115,10 +115,10 @@ static Ir staged_at(const Kernel *k, Ir j, Ir f, int run) {
 /* Row `of` of a warp's instruction tiles.  */
 static void write_row(Kernel *k, Ir of) {
     Cg *cg = k->cg;
-    int run = rprog_staging_run(k->c.p, &k->c.matrix.results);
-    Ir j = ir_count_of(cg, k->var.j, k->c.matrix.tiles[AX_N], IR_UNROLL_ALL);
-    Ir f = ir_for_of(cg, k->var.f, ir_int(cg, 0), ir_int(cg, k->c.matrix.accumulators), run,
-                  IR_UNROLL_ALL);
+    int run = rprog_staging_run(k->c->p, &k->c->matrix.results);
+    Ir j = ir_count_of(cg, k->var.j, k->c->matrix.tiles[AX_N], IR_UNROLL_ALL);
+    Ir f = ir_for_of(cg, k->var.f, ir_int(cg, 0), ir_int(cg, k->c->matrix.accumulators), run,
+                     IR_UNROLL_ALL);
     Ir slots = product_sum(k, of, j);
     Ir from = run > 1 ? ir_add(cg, slots, f) : ir_unary(cg, IR_ADDRESS, ir_element(cg, slots, f));
     ir_do(cg, ir_call_n(cg, ir_type(IR_VOID), "rl_store_shared", run, 3, k->var.staged,
@@ -133,11 +133,11 @@ static void write_row(Kernel *k, Ir of) {
 void mma_write_staging(Kernel *k) {
     Cg *cg = k->cg;
     Ir i = k->var.i;
-    if (k->c.matrix.tiles[AX_M] == 1) {
+    if (k->c->matrix.tiles[AX_M] == 1) {
         write_row(k, i);
         return;
     }
-    Ir r = ir_count(cg, "r", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
+    Ir r = ir_count(cg, "r", k->c->matrix.tiles[AX_M], IR_UNROLL_ALL);
     ir_if(cg, ir_binary(cg, IR_EQ, r, i));
     write_row(k, r);
     ir_close(cg);
@@ -146,15 +146,15 @@ void mma_write_staging(Kernel *k) {
 
 /* Elements of an access to the buffer.  */
 static int staging_width(const Kernel *k) {
-    int most = RTILE_ACCESS / k->c.p->acc_bytes;
+    int most = RTILE_ACCESS / k->c->p->acc_bytes;
     return k->l->vec < most ? k->l->vec : most;
 }
 
-static int staging_rows(const Kernel *k) { return rprog_staging_rows(k->cg->dev, k->c.r); }
+static int staging_rows(const Kernel *k) { return rprog_staging_rows(k->cg->dev, k->c->r); }
 
 /* Vectors of a row of the buffer; the threads that share it read one each at once, row by row.  */
 static int line_of(const Kernel *k) {
-    return rprog_staging_columns(k->cg->dev, k->c.r) / k->l->vec;
+    return rprog_staging_columns(k->cg->dev, k->c->r) / k->l->vec;
 }
 
 static int readers_of(const Kernel *k) { return WARP * sharing(k); }
@@ -177,7 +177,7 @@ static bool keeps_columns(const Kernel *k) { return readers_of(k) % line_of(k) =
 /* Where a block takes segments of tiles in turn, the compiler must not know the threads' numbers:
  * it would find what each turn of the loop over a buffer adds before the segments, and keep all of
  * it during their products.  */
-static bool hides_reader(const Kernel *k) { return k->c.r->tail > 0 && !keeps_columns(k); }
+static bool hides_reader(const Kernel *k) { return k->c->r->tail > 0 && !keeps_columns(k); }
 
 /* The number of a vector that a thread reads in turn s: `u`.  */
 static Ir turn_number(const Kernel *k) {
@@ -210,7 +210,7 @@ static int access_distance(const Kernel *k) {
 
 /* The vectors that a turn has read, `value`.  */
 static IrType values_type(const Kernel *k) {
-    return ir_vector(ir_compute(k->c.p->con.acc), staging_width(k));
+    return ir_vector(ir_compute(k->c->p->con.acc), staging_width(k));
 }
 
 static Ir value_at(const Kernel *k, Ir p, Ir v) {
@@ -260,14 +260,14 @@ static int turns_of(const Kernel *k) {
 
 /* Places of all turns need registers, which the sums of a warpgroup leave few of.  */
 static bool unrolls_turns(const Kernel *k) {
-    if (k->c.ring && !keeps_columns(k)) return false;
-    return k->c.r->split > 1 || k->c.p->epilogue_ops < LONG_BODY;
+    if (k->c->ring && !keeps_columns(k)) return false;
+    return k->c->r->split > 1 || k->c->p->epilogue_ops < LONG_BODY;
 }
 
 /* sum + what the lane's column adds, in the half that it is in.  */
 static Ir add_column(const Kernel *k, Ir sum) {
     const Cg *cg = k->cg;
-    Ir lane = k->var.lane_n, chunk = ir_int(cg, RTILE_ACCESS / k->c.p->acc_bytes);
+    Ir lane = k->var.lane_n, chunk = ir_int(cg, RTILE_ACCESS / k->c->p->acc_bytes);
     if (!half_of(k)) return ir_add(cg, sum, lane);
     sum = ir_add(cg, sum, times(cg, ir_div(cg, lane, chunk), half_of(k)));
     return ir_add(cg, sum, ir_rem(cg, lane, chunk));
@@ -277,17 +277,18 @@ static Ir add_column(const Kernel *k, Ir sum) {
  * begins.  */
 static void define_slices(Kernel *k) {
     Cg *cg = k->cg;
-    IrBase base = ir_compute(k->c.p->con.acc);
+    IrBase base = ir_compute(k->c->p->con.acc);
     Ir warp = k->var.warp, own = NULL;
     if (sharing(k) > 1) {
-        warp = ir_rem(cg, warp, ir_int(cg, k->c.warps[AX_M] * k->c.warps[AX_N]));
+        warp = ir_rem(cg, warp, ir_int(cg, k->c->warps[AX_M] * k->c->warps[AX_N]));
         own = times(cg, share_of(k), staging_distance(k));
     }
     Ir smem = k->var.smem;
-    if (k->c.stays) smem = ir_add(cg, smem, ir_int(cg, k->c.out_room->at));
-    Ir piece = k->var.piece = ir_let(cg, "piece", ir_view(cg, ir_pointer(base, IR_SHARED, false),
-                                           ir_add(cg, smem,
-                                                  times(cg, warp, (int)k->c.out_room->share))));
+    if (k->c->stays) smem = ir_add(cg, smem, ir_int(cg, k->c->out_room->at));
+    Ir piece = k->var.piece =
+        ir_let(cg, "piece",
+               ir_view(cg, ir_pointer(base, IR_SHARED, false),
+                       ir_add(cg, smem, times(cg, warp, (int)k->c->out_room->share))));
     Ir lane = add_column(k, add_row(k, own, k->var.lane_m));
     k->var.staged = ir_let(cg, "to", ir_add(cg, piece, lane));
 }
@@ -335,10 +336,10 @@ static void place_staging(Kernel *k) {
 int mma_open_rows(Kernel *k, bool sums) {
     enum { BOX_SCOPES = 3 };
     Cg *cg = k->cg;
-    int rows = k->c.matrix.tiles[AX_M];
+    int rows = k->c->matrix.tiles[AX_M];
     k->at.open = 0;
     k->at.turns = (Turns){0};
-    if (k->c.r->via == VIA_BOXES) {
+    if (k->c->r->via == VIA_BOXES) {
         ring_open_boxes(k);
         return BOX_SCOPES;
     }
@@ -347,8 +348,8 @@ int mma_open_rows(Kernel *k, bool sums) {
     else store_pointers(k);
     Ir i = open_loop(k, k->var.i, rows, 1, rows == 1), two = ir_int(cg, 2);
     if (rows > 1 && double_buffered(k))   /* who writes to a buffer has read the one in between */
-        k->var.turn = ir_let(cg, "turn", times(cg, ir_rem(cg, i, two),
-                                               elements(k, k->c.out_room->apart)));
+        k->var.turn =
+            ir_let(cg, "turn", times(cg, ir_rem(cg, i, two), elements(k, k->c->out_room->apart)));
     int open = k->at.open;
     k->at.open = 0;
     return open;
@@ -356,7 +357,7 @@ int mma_open_rows(Kernel *k, bool sums) {
 
 void mma_open_vectors(Kernel *k, bool sums) {
     Cg *cg = k->cg;
-    if (k->c.r->via == VIA_BOXES) {
+    if (k->c->r->via == VIA_BOXES) {
         ring_open_box(k);
         return;
     }
@@ -379,17 +380,17 @@ void mma_open_vectors(Kernel *k, bool sums) {
 void mma_place_outputs(Kernel *k) {
     ir_scope(k->cg);
     k->at.open = 1;
-    if (k->c.r->via == VIA_SHARED && !k->at.walk) place_staging(k);
+    if (k->c->r->via == VIA_SHARED && !k->at.walk) place_staging(k);
     else place_direct(k);
 }
 
 Ir mma_element(const Kernel *k, Ir v) {
     const Cg *cg = k->cg;
-    if (k->c.r->via == VIA_SHARED && !k->at.walk) {
+    if (k->c->r->via == VIA_SHARED && !k->at.walk) {
         Ir width = ir_int(cg, staging_width(k));
         return value_at(k, ir_div(cg, v, width), ir_rem(cg, v, width));
     }
-    const Fragment *f = &k->c.matrix.results;
+    const Fragment *f = &k->c->matrix.results;
     Ir slot = fragment_slot_number(cg, f, k->var.f, k->var.g);
     if (fragment_run(f, FRAG_COL) > 1) slot = ir_add(cg, slot, v);
     return ir_element(cg, product_sum(k, k->var.i, k->var.j), slot);

@@ -30,8 +30,18 @@ typedef struct {
     Buf before, behind;
 } KernelText;
 
+static void begin_products(Kernel *k) {
+    const Lowered *l = k->l;
+    k->ring = ARENA_ARRAY(k->cg->arena, RingAt, l->layout->n_ring);
+    k->product = ARENA_ARRAY(k->cg->arena, ProductAt, l->layout->n_product);
+    for (int i = 0; i < l->layout->n_product; i++)
+        k->product[i].l = l->product ? &l->product[i] : l;
+    product_select(k, 0);
+}
+
 static void make_body(Cg *cg, const Lowered *l) {
-    Kernel k = {.cg = cg, .l = l};
+    ProductAt own = {.l = l};
+    Kernel k = {.cg = cg, .l = l, .own = &own};
     k.at.made = ARENA_ARRAY(cg->arena, Ir, cg->te->n_tensor);
     k.at.factor = ARENA_ARRAY(cg->arena, Ir, cg->te->n_tensor);
     k.at.pointer = ARENA_ARRAY(cg->arena, Ir, cg->te->n_tensor);
@@ -40,16 +50,9 @@ static void make_body(Cg *cg, const Lowered *l) {
     kernel_names(&k);
     cg->names = 0;
     if (l->kind == KERNEL_CONTRACT) {
-        k.c = *l->contract;
-        k.ring = ARENA_ARRAY(cg->arena, RingAt, l->layout->n_ring);
-        if (l->product) {
-            k.l = &l->product[0];
-            k.other = ARENA_NEW(cg->arena, OfProduct);
-            *k.other = (OfProduct){.l = &l->product[1], .c = *l->product[1].contract};
-            k.c = *l->product[0].contract;
-        }
+        begin_products(&k);
         place_constants(&k);
-        if (k.c.async || k.c.matrix.used) smem_address(&k);
+        if (k.c->async || k.c->matrix.used) smem_address(&k);
     }
     if (l->kind == KERNEL_ROW && !lower_empty(l->p)) row_constants(&k);
     form_emit(&k);

@@ -149,8 +149,8 @@ static Ir condition(const Kernel *k, const Node *n) {
     case WHEN_MORE: return k->more;
     case WHEN_LAST: return ir_binary(cg, IR_EQ, k->var.next, product_size(k, 'W', AX_K));
     case WHEN_CUT: return chain_turn_cut(k, n);
-    case WHEN_WHOLE: return ir_binary(cg, IR_EQ, k->var.steps, ir_int(cg, k->c.steps));
-    case WHEN_PARTIAL: return ir_binary(cg, IR_LT, k->var.steps, ir_int(cg, k->c.steps));
+    case WHEN_WHOLE: return ir_binary(cg, IR_EQ, k->var.steps, ir_int(cg, k->c->steps));
+    case WHEN_PARTIAL: return ir_binary(cg, IR_LT, k->var.steps, ir_int(cg, k->c->steps));
     case WHEN_UPPER: return ir_binary(cg, IR_GT, k->var.k_warp, zero);
     case WHEN_LATER: return ir_binary(cg, IR_GT, k->var.i, zero);
     case WHEN_ONE: return elected(k, n->from);
@@ -207,7 +207,7 @@ static void make_copy(Kernel *k, const Node *n) {
     case KERNEL_WINDOW: window_tile_fill(k); return;
     default: break;
     }
-    if (k->l->kind == KERNEL_CONTRACT && k->c.ring) {
+    if (k->l->kind == KERNEL_CONTRACT && k->c->ring) {
         if (n->of < 0) ring_put(k);
         else if (room_written(n) == ROOM_STAGED) made_read(k);
         else if (room_written(n) == ROOM_FRAGMENTS) made_make(k);
@@ -215,9 +215,9 @@ static void make_copy(Kernel *k, const Node *n) {
         return;
     }
     switch (room_written(n)) {
-    case ROOM_REGION: region_load(k, &k->c.side[n->of]); break;
+    case ROOM_REGION: region_load(k, &k->c->side[n->of]); break;
     case ROOM_FRAGMENTS:
-        if (k->c.matrix.used) fragment_mma_fetch(k, ir_int(k->cg, 0), ir_int(k->cg, 0));
+        if (k->c->matrix.used) fragment_mma_fetch(k, ir_int(k->cg, 0), ir_int(k->cg, 0));
         else fragment_first(k);
         break;
     default: load_copy(k, n);
@@ -225,10 +225,10 @@ static void make_copy(Kernel *k, const Node *n) {
 }
 
 static void make_compute(Kernel *k, const Node *n) {
-    if (k->c.ring && n->what == COMPUTE_SLICE) made_products(k);
-    else if (k->c.ring) compute_wgmma(k, n);
-    else if (k->c.matrix.used) compute_mma(k, n);
-    else if (k->c.packed) compute_dp4a(k, n);
+    if (k->c->ring && n->what == COMPUTE_SLICE) made_products(k);
+    else if (k->c->ring) compute_wgmma(k, n);
+    else if (k->c->matrix.used) compute_mma(k, n);
+    else if (k->c->packed) compute_dp4a(k, n);
     else compute_simt(k, n);
 }
 
@@ -258,7 +258,7 @@ static void make_store(Kernel *k, const Node *n) {
         else sums_store(k);
         break;
     case STORE_LEAVE:
-        if (k->other) chain_leave(k);
+        if (product_chains(k)) chain_leave(k);
         else if (kernel_scans(k)) scan_leave(k);
         else row_leave(k, n->from);
         break;
@@ -284,8 +284,8 @@ static void make_gather(Kernel *k) {
 
 static void make_row_values(Kernel *k, const Node *n) {
     bool stats = k->l->r->stats;
-    if (k->other && n->what == VALUES_ROWS) chain_clear(k);
-    else if (k->other) chain_finish(k);
+    if (product_chains(k) && n->what == VALUES_ROWS) chain_clear(k);
+    else if (product_chains(k)) chain_finish(k);
     else if (n->what == VALUES_ROWS && stats) stats_place(k);
     else if (n->what == VALUES_ROWS) row_place(k, n->to);
     else if (n->what == VALUES_FINISH && stats) stats_finish(k, n->from, n->to);
@@ -297,7 +297,7 @@ static void make_row_values(Kernel *k, const Node *n) {
 
 /* The next slot.  */
 static void make_next(Kernel *k, const Node *n) {
-    if (k->c.ring) ring_next(k, n->ring);
+    if (k->c->ring) ring_next(k, n->ring);
     else if (n->what == VALUES_PUT) load_put(k);
     else load_take(k, n->when == WHEN_FETCH);
 }
@@ -306,7 +306,7 @@ static void make_values(Kernel *k, const Node *n) {
     switch ((ValuesWhat)n->what) {
     case VALUES_PLACE: make_place(k); break;
     case VALUES_TILE: place_next(k); break;
-    case VALUES_ADDRESS: address_thread(k, &k->c.side[n->of]); break;
+    case VALUES_ADDRESS: address_thread(k, &k->c->side[n->of]); break;
     case VALUES_TABLE: table_next(k); break;
     case VALUES_CLEAR:
         if (k->l->kind == KERNEL_WINDOW) window_clear(k);
@@ -350,7 +350,7 @@ static void make_values(Kernel *k, const Node *n) {
 /* ---- the tree ---- */
 
 static void make_node(Kernel *k, const Node *n) {
-    if (k->other) product_select(k, n->product);
+    product_select(k, n->product);
     if (n->note && n->kind != NODE_SYNC) ir_note(k->cg, "%s", n->note);
     switch (n->kind) {
     case NODE_SEQUENCE: make_nodes(k, n->child); break;

@@ -215,18 +215,12 @@ static void add_begin(const Make *m) {
 
 /* ---- the kernel ---- */
 
-/* Each product as a kernel of its own.  Loads test the columns that a mask lets through, and that
- * slices have any.  */
-static Lowered *lower_products(FormBuilder *b, Lowered *l, bool bounded) {
-    Lowered *of = ARENA_ARRAY(b->arena, Lowered, 2);
-    Contract *c = ARENA_ARRAY(b->arena, Contract, 2);
-    bool spare = l->r->split > 1 && l->layout->product[RESULTS].may_be_empty;
-    for (int i = 0; i < 2; i++) {
-        c[i] = l->layout->product[i];
-        c[i].own_ragged[1] |= (bounded || spare) && i == SCORES;
-        c[i].k_ragged |= (bounded || spare) && i == RESULTS;
+/* Each product as a kernel of its own.  */
+static Lowered *lower_products(FormBuilder *b, Lowered *l) {
+    Lowered *of = ARENA_ARRAY(b->arena, Lowered, l->layout->n_product);
+    for (int i = 0; i < l->layout->n_product; i++) {
         of[i] = *l;
-        of[i].contract = &c[i];
+        of[i].contract = &l->layout->product[i];
         of[i].p = of[i].contract->p;
         of[i].r = of[i].contract->r;
         of[i].vec = of[i].r->store_vec;
@@ -245,7 +239,7 @@ static void lower_turns(FormBuilder *b, Lowered *l) {
     const ColumnBounds *x = &l->p->group->chain->bounds;
     bool bounded = x->n_from > 0 || x->n_to > 0;
     if (l->contract->ring) ring_maps(b->arena, l, &l->launch);
-    Lowered *of = lower_products(b, l, bounded);
+    Lowered *of = lower_products(b, l);
     const Contract *last = of[RESULTS].contract;
     bool parted = bounded || l->r->split > 1;
     int64_t least = parted || last->varying_k ? 1 : last->steps;

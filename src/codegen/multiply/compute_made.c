@@ -10,16 +10,16 @@
  * the expression reads beside at row h of the lane in instruction tile i; x_raw[slice][i][f], what
  * register f is made of; x_made[slice][i][f], the register.  */
 
-static const Side *side_of(const Kernel *k) { return &k->c.side[k->c.r->swapped]; }
+static const Side *side_of(const Kernel *k) { return &k->c->side[k->c->r->swapped]; }
 
-static int tiles_of(const Kernel *k) { return k->c.matrix.tiles[side_of(k)->own]; }
+static int tiles_of(const Kernel *k) { return k->c->matrix.tiles[side_of(k)->own]; }
 
 static int registers_of(const Side *s) {
     return fragment_slots(&s->fragment, FRAG_DIMS) / s->fragment.per_register;
 }
 
 static int slices_of(const Kernel *k) {
-    return k->c.r->block.extent[AX_K] / k->c.r->thread.extent[AX_K];
+    return k->c->r->block.extent[AX_K] / k->c->r->thread.extent[AX_K];
 }
 
 /* What register f adds along a side.  */
@@ -56,19 +56,19 @@ void made_tile(Kernel *k, const Side *s) {
     moved = ir_binary(cg, IR_AND, moved, ir_int(cg, (1 << y->bits) - 1));
     moved = ir_binary(cg, IR_XOR, column, ir_binary(cg, IR_SHL, moved, ir_int(cg, 4)));
     Ir row = ir_mul(cg, lane_row(k, s), ir_int(cg, s->span));
-    k->chunks[s->side].lane =
+    operand_at(k, s)->lane =
         ir_let_as(cg, IR_I32, product_name(cg, s, "lane"), ir_add(cg, row, moved));
 }
 
 void made_declare(Kernel *k, const Side *s) {
-    k->made = ir_array(k->cg, ir_type(IR_U32), product_name(k->cg, s, "made"), slices_of(k),
-                       tiles_of(k), registers_of(s));
+    operand_at(k, s)->made = ir_array(k->cg, ir_type(IR_U32), product_name(k->cg, s, "made"),
+                                      slices_of(k), tiles_of(k), registers_of(s));
 }
 
 /* ---- what is read beside ---- */
 
 static bool moves(const Kernel *k, const TeExpr *read) {
-    const FusedAxis *x = &k->c.p->con.axis[AX_K];
+    const FusedAxis *x = &k->c->p->con.axis[AX_K];
     uint32_t indices = 0;
     for (int i = 0; i < x->n; i++) indices |= 1u << x->index[i];
     return (access_uses(read) & indices) != 0;
@@ -78,15 +78,15 @@ static bool moves(const Kernel *k, const TeExpr *read) {
 static Ir first_k(const Kernel *k) {
     const Cg *cg = k->cg;
     Ir step = k->var.step;
-    if (k->c.sliced) step = ir_add(cg, k->var.first, step);
+    if (k->c->sliced) step = ir_add(cg, k->var.first, step);
     return ir_mul(cg, step, product_size(k, 'B', AX_K));
 }
 
 /* The value of a read at the lane's row `at_own`, at the first k of the step.  */
 static Ir beside_value(Kernel *k, const Side *s, const TeExpr *read, Ir at_own) {
     Cg *cg = k->cg;
-    CgPoint p = {.cg = cg, .stmt = k->c.root};
-    bool wide = place_wide(s->whole, s->extent), wide_k = place_wide(k->c.p->extent[AX_K], 0);
+    CgPoint p = {.cg = cg, .stmt = k->c->root};
+    bool wide = place_wide(s->whole, s->extent), wide_k = place_wide(k->c->p->extent[AX_K], 0);
     place_axis(k, AX_B, k->var.b, false, p.index, p.wide);
     place_axis(k, (int)s->own, at_own, wide, p.index, p.wide);
     if (moves(k, read)) {
@@ -109,10 +109,10 @@ static void read_beside(Kernel *k, const Side *s, int j) {
     Cg *cg = k->cg;
     const TeExpr *read = s->raw.other[j];
     int rows = fragment_slots(&s->fragment, FRAG_ROW);
-    bool tested = k->c.own_ragged[s->side];
+    bool tested = k->c->own_ragged[s->side];
     const char *word = product_name(cg, s, ir_numbered(cg, "o", j));
     Ir all = ir_array(cg, ir_type(ir_compute(read->type)), word, tiles_of(k), rows, 0);
-    k->chunks[s->side].read[j] = all;
+    operand_at(k, s)->read[j] = all;
     Ir i = ir_count_of(cg, k->var.i, tiles_of(k), IR_UNROLL_ALL);
     Ir h = ir_count(cg, "h", rows, IR_UNROLL_ALL);
     Ir to = ir_element(cg, ir_element(cg, all, i), h), at_own = beside_row(k, s, i, h);
@@ -136,7 +136,7 @@ void made_beside(Kernel *k, bool of_step) {
 
 /* Bytes as they are become two registers at once, k and k of the other half.  */
 static bool widens(const Kernel *k, const Side *s) {
-    return s->o->read && cg_widen(k->cg, k->c.matrix.unit->a, s->raw.storage) != NULL;
+    return s->o->read && cg_widen(k->cg, k->c->matrix.unit->a, s->raw.storage) != NULL;
 }
 
 /* Where the lane reads register f of slice kk, behind `from`.  */
@@ -149,7 +149,7 @@ static Ir raw_place(const Kernel *k, const Side *s, Ir from, const Ir at[3]) {
     Ir down = ir_mul(cg, at[1], ir_int(cg, s->thread));
     down = ir_add_parts(cg, down, register_place(k, s, FRAG_ROW, at[2]));
     Ir byte = ir_mul(cg, ir_rem(cg, along, around), ir_int(cg, s->elem));
-    Ir x = ir_add(cg, from, ir_binary(cg, IR_XOR, k->chunks[s->side].lane, byte));
+    Ir x = ir_add(cg, from, ir_binary(cg, IR_XOR, operand_at(k, s)->lane, byte));
     x = ir_add(cg, x, ir_mul(cg, down, ir_int(cg, s->span)));
     if (s->boxes == 1) return x;
     return ir_add(cg, x, ir_mul(cg, ir_div(cg, along, around), ir_int(cg, s->span * s->extent)));
@@ -159,8 +159,8 @@ static Ir raw_place(const Kernel *k, const Side *s, Ir from, const Ir at[3]) {
 static Ir raw_tile(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     Ir smem = k->var.smem;
-    Ir stage = ir_mul(cg, k->ring[k->product].slot, product_ring_at(k)->bytes);
-    Ir tile = ir_add(cg, ir_add(cg, smem, stage), k->chunks[s->side].tile);
+    Ir stage = ir_mul(cg, product_ring_at(k)->slot, product_ring_at(k)->bytes);
+    Ir tile = ir_add(cg, ir_add(cg, smem, stage), operand_at(k, s)->tile);
     return ir_let(cg, product_name(cg, s, "from"), ir_const(cg, tile));
 }
 
@@ -172,14 +172,14 @@ void made_read(Kernel *k) {
     IrBase base = words ? IR_U16 : ir_storage(s->raw.storage);
     ir_note(cg, "read: what the operand is made of");
     Ir from = raw_tile(k, s);
-    k->raw = ir_array(cg, ir_vector(base, per), product_name(cg, s, "raw"), slices_of(k),
-                      tiles_of(k), registers_of(s));
+    operand_at(k, s)->raw = ir_array(cg, ir_vector(base, per), product_name(cg, s, "raw"),
+                                     slices_of(k), tiles_of(k), registers_of(s));
     Ir kk = ir_count(cg, "kk", slices_of(k), IR_UNROLL_ALL);
     Ir i = ir_count_of(cg, k->var.i, tiles_of(k), IR_UNROLL_ALL);
     Ir f = ir_count_of(cg, k->var.f, registers_of(s), IR_UNROLL_ALL);
     Ir x = raw_place(k, s, from, (const Ir[]){kk, i, f});
     x = ir_view(cg, ir_pointer(base, IR_SHARED, true), x);
-    ir_set(cg, at(cg, k->raw, kk, i, f),
+    ir_set(cg, at(cg, operand_at(k, s)->raw, kk, i, f),
            per > 1 ? ir_load(cg, x, per) : ir_element(cg, x, ir_int(cg, 0)));
     for (int open = 0; open < 3; open++) ir_close(cg);
 }
@@ -190,13 +190,13 @@ static void widen(Kernel *k, const Side *s, Ir i) {
     int half = registers_of(s) / 2;
     Ir slice = slice_at(k), f = ir_count_of(cg, k->var.f, half, IR_UNROLL_ALL);
     Ir x = ir_array(cg, ir_type(IR_U32), "x", 2, 0, 0), behind = ir_add(cg, f, ir_int(cg, half));
-    Ir high = ir_cast(cg, IR_U32, at(cg, k->raw, slice, i, behind));
-    Ir four = ir_binary(cg, IR_OR, at(cg, k->raw, slice, i, f),
+    Ir high = ir_cast(cg, IR_U32, at(cg, operand_at(k, s)->raw, slice, i, behind));
+    Ir four = ir_binary(cg, IR_OR, at(cg, operand_at(k, s)->raw, slice, i, f),
                         ir_binary(cg, IR_SHL, high, ir_int(cg, 16)));
-    ir_do(cg, ir_call_in_place(cg, cg_widen(cg, k->c.matrix.unit->a, s->raw.storage), 1, 2, x,
-                               four));
-    ir_set(cg, at(cg, k->made, slice, i, f), ir_element(cg, x, ir_int(cg, 0)));
-    ir_set(cg, at(cg, k->made, slice, i, behind), ir_element(cg, x, ir_int(cg, 1)));
+    ir_do(cg,
+          ir_call_in_place(cg, cg_widen(cg, k->c->matrix.unit->a, s->raw.storage), 1, 2, x, four));
+    ir_set(cg, at(cg, operand_at(k, s)->made, slice, i, f), ir_element(cg, x, ir_int(cg, 0)));
+    ir_set(cg, at(cg, operand_at(k, s)->made, slice, i, behind), ir_element(cg, x, ir_int(cg, 1)));
     ir_close(cg);
 }
 
@@ -204,11 +204,11 @@ static void widen(Kernel *k, const Side *s, Ir i) {
 static void give_reads(const Kernel *k, const Side *s, const Ir place[3], CgGiven *given) {
     const Cg *cg = k->cg;
     int rows = fragment_slots(&s->fragment, FRAG_ROW);
-    Ir x = at(cg, k->raw, slice_at(k), place[0], place[1]);
+    Ir x = at(cg, operand_at(k, s)->raw, slice_at(k), place[0], place[1]);
     if (x->type.lanes > 1) x = ir_lane(cg, x, ir_div(cg, place[2], ir_int(cg, s->raw.pack)));
     given[0] = (CgGiven){s->raw.read, cg_decode(cg, s->raw.storage, x)};
     for (int j = 0; j < s->raw.n; j++) {
-        Ir row = ir_element(cg, k->chunks[s->side].read[j], place[0]);
+        Ir row = ir_element(cg, operand_at(k, s)->read[j], place[0]);
         given[j + 1] = (CgGiven){s->raw.other[j],
                                  ir_element(cg, row, ir_rem(cg, place[1], ir_int(cg, rows)))};
     }
@@ -218,7 +218,7 @@ static void give_reads(const Kernel *k, const Side *s, const Ir place[3], CgGive
 static Ir joined(const Kernel *k, Ir x, int per) {
     const Cg *cg = k->cg;
     Ir first = ir_element(cg, x, ir_int(cg, 0));
-    const char *type = te_dtype_name(k->c.matrix.unit->a);
+    const char *type = te_dtype_name(k->c->matrix.unit->a);
     if (per == 2)
         return ir_call(cg, ir_type(IR_U32), arena_printf(cg->arena, "rl_f32x2_to_%s", type), 2,
                        first, ir_element(cg, x, ir_int(cg, 1)));
@@ -229,10 +229,10 @@ static Ir joined(const Kernel *k, Ir x, int per) {
 static void evaluate(Kernel *k, const Side *s, Ir i) {
     Cg *cg = k->cg;
     CgGiven given[RTILE_CHUNK_READS + 1];
-    CgPoint p = {.cg = cg, .stmt = k->c.root, .given = given, .n_given = s->raw.n + 1};
+    CgPoint p = {.cg = cg, .stmt = k->c->root, .given = given, .n_given = s->raw.n + 1};
     int per = s->fragment.per_register;
-    TeDtype type = k->c.matrix.unit->a;
-    const FusedAxis *along = &k->c.p->con.axis[AX_K];
+    TeDtype type = k->c->matrix.unit->a;
+    const FusedAxis *along = &k->c->p->con.axis[AX_K];
     const TeExpr *e = s->o->expr;
     bool real = te_dtype_class(type) != TE_CLASS_INT, pairs = per == 2;
     if (real && e->kind == TE_CAST && e->store == type) e = e->args[0];       /* rounded below */
@@ -243,7 +243,7 @@ static void evaluate(Kernel *k, const Side *s, Ir i) {
     give_reads(k, s, (const Ir[]){i, f, v}, given);
     ir_set(cg, ir_element(cg, x, v), cg_wait(cg, type, pairs, e->type, cg_expr(&p, e, e->type)));
     ir_close(cg);
-    ir_set(cg, at(cg, k->made, slice_at(k), i, f), joined(k, x, per));
+    ir_set(cg, at(cg, operand_at(k, s)->made, slice_at(k), i, f), joined(k, x, per));
     ir_close(cg);
 }
 
@@ -256,5 +256,5 @@ void made_make(Kernel *k) {
 
 void made_products(Kernel *k) {
     wgmma_begin(k);
-    wgmma_multiply(k, k->var.body, k->c.matrix.promotes);
+    wgmma_multiply(k, k->var.body, k->c->matrix.promotes);
 }

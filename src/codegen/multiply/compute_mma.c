@@ -5,7 +5,7 @@
 /* Products of matrix units: slices of TK k, each a product of every pair of fragments.  */
 
 static IrBase accumulator_base(const Kernel *k) {
-    return k->c.matrix.unit->acc == TE_F16 ? IR_U32 : ir_compute(k->c.matrix.unit->acc);
+    return k->c->matrix.unit->acc == TE_F16 ? IR_U32 : ir_compute(k->c->matrix.unit->acc);
 }
 
 /* Registers of an instruction's accumulators.  */
@@ -28,8 +28,8 @@ typedef struct {
 static Register open_registers(Kernel *k, int n) {
     Cg *cg = k->cg;
     Register at;
-    at.i = ir_count_of(cg, k->var.i, k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
-    at.j = ir_count_of(cg, k->var.j, k->c.matrix.tiles[AX_N] * n, IR_UNROLL_ALL);
+    at.i = ir_count_of(cg, k->var.i, k->c->matrix.tiles[AX_M], IR_UNROLL_ALL);
+    at.j = ir_count_of(cg, k->var.j, k->c->matrix.tiles[AX_N] * n, IR_UNROLL_ALL);
     return at;
 }
 
@@ -39,13 +39,13 @@ static void close_registers(Kernel *k) {
 }
 
 static Ir declare(Kernel *k, IrBase base, const char *name, int n) {
-    const Matrix *x = &k->c.matrix;
+    const Matrix *x = &k->c->matrix;
     return ir_array(k->cg, ir_type(base), product_word(k, name), x->tiles[AX_M], x->tiles[AX_N], n);
 }
 
 static Ir cleared(Kernel *k, const char *name, bool begun) {
     Cg *cg = k->cg;
-    int n = accumulator_registers(&k->c.matrix);
+    int n = accumulator_registers(&k->c->matrix);
     Ir all = declare(k, accumulator_base(k), name, n);
     if (begun) return all;
     Register at = open_registers(k, n);
@@ -56,23 +56,23 @@ static Ir cleared(Kernel *k, const char *name, bool begun) {
 
 /* Accumulators that are no values yet have a name of their own.  */
 void mma_clear(Kernel *k, bool begun) {
-    bool values = k->c.matrix.unit->acc == k->c.p->con.acc;
-    k->sum = cleared(k, values ? "acc" : "sum", begun);
-    if (values) k->acc = k->sum;
+    bool values = k->c->matrix.unit->acc == k->c->p->con.acc;
+    k->own->sum = cleared(k, values ? "acc" : "sum", begun);
+    if (values) k->own->acc = k->own->sum;
 }
 
-void mma_partial(Kernel *k) { k->part = cleared(k, "part", false); }
+void mma_partial(Kernel *k) { k->own->part = cleared(k, "part", false); }
 
 /* How the unit's operand that side i is lies in memory, where the instruction has a form for each
  * order.  */
 static const char *order_of(const Kernel *k, int i) {
-    return fragment_run(&k->c.side[i].fragment, FRAG_ROW) > 1 ? "across" : "along";
+    return fragment_run(&k->c->side[i].fragment, FRAG_ROW) > 1 ? "across" : "along";
 }
 
 static const char *instruction(const Kernel *k) {
-    const ComputeUnit *u = k->c.matrix.unit;
+    const ComputeUnit *u = k->c->matrix.unit;
     Arena *a = k->cg->arena;
-    bool swapped = k->c.r->swapped;
+    bool swapped = k->c->r->swapped;
     const char *orders = "";
     if (fragment_has_orders(u))
         orders = arena_printf(a, "_%s_%s", order_of(k, swapped), order_of(k, !swapped));
@@ -82,8 +82,8 @@ static const char *instruction(const Kernel *k) {
 /* The product of a pair of instruction tiles.  */
 static void multiply_pair(Kernel *k, Ir r, Ir j, Ir a, Ir b) {
     Cg *cg = k->cg;
-    bool swapped = k->c.r->swapped;
-    Ir all = k->c.matrix.promotes ? k->part : k->sum;
+    bool swapped = k->c->r->swapped;
+    Ir all = k->c->matrix.promotes ? k->own->part : k->own->sum;
     ir_multiply(cg, &(IrUnit){.instruction = instruction(k)},
                 ir_element(cg, ir_element(cg, all, r), j), swapped ? b : a, swapped ? a : b);
 }
@@ -103,14 +103,14 @@ static void issue_row(Kernel *k, const Between *x, Ir r) {
 
 /* Registers of instruction tile `tile` of an operand.  */
 static Ir tile_of(const Kernel *k, int side, Ir all, Ir tile) {
-    return ir_add(k->cg, all, ir_mul(k->cg, tile, ir_int(k->cg, k->c.side[side].registers)));
+    return ir_add(k->cg, all, ir_mul(k->cg, tile, ir_int(k->cg, k->c->side[side].registers)));
 }
 
 /* Products of two sets of fragments.  */
 static void multiply(Kernel *k, Ir a, Ir b, const Between *x) {
     Cg *cg = k->cg;
-    Ir r = ir_count(cg, "r", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
-    Ir j = ir_count_of(cg, k->var.j, k->c.matrix.tiles[AX_N], IR_UNROLL_ALL);
+    Ir r = ir_count(cg, "r", k->c->matrix.tiles[AX_M], IR_UNROLL_ALL);
+    Ir j = ir_count_of(cg, k->var.j, k->c->matrix.tiles[AX_N], IR_UNROLL_ALL);
     multiply_pair(k, r, j, tile_of(k, 0, a, r), tile_of(k, 1, b, j));
     ir_close(cg);
     issue_row(k, x, r);
@@ -119,8 +119,8 @@ static void multiply(Kernel *k, Ir a, Ir b, const Between *x) {
 
 /* Tile r of the first operand, tile j of the second, with bytes converted: of the second once.  */
 static Ir widened_a(Kernel *k, Ir r, Ir buffer) {
-    const Side *a = &k->c.side[0];
-    if (!a->bytes) return tile_of(k, 0, ir_element(k->cg, k->frag[0], buffer), r);
+    const Side *a = &k->c->side[0];
+    if (!a->bytes) return tile_of(k, 0, ir_element(k->cg, k->own->operand[0].frag, buffer), r);
     Ir wide = ir_array(k->cg, ir_type(IR_U32), "a_wide", a->registers, 0, 0);
     fragment_mma_widen(k, a, r, buffer, wide);
     return wide;
@@ -128,9 +128,9 @@ static Ir widened_a(Kernel *k, Ir r, Ir buffer) {
 
 static Ir widened_b(Kernel *k, Ir wide, Ir r, Ir j, Ir buffer) {
     Cg *cg = k->cg;
-    if (!wide) return tile_of(k, 1, ir_element(cg, k->frag[1], buffer), j);
+    if (!wide) return tile_of(k, 1, ir_element(cg, k->own->operand[1].frag, buffer), j);
     ir_if(cg, ir_binary(cg, IR_EQ, r, ir_int(cg, 0)));
-    fragment_mma_widen(k, &k->c.side[1], j, buffer, ir_element(cg, wide, j));
+    fragment_mma_widen(k, &k->c->side[1], j, buffer, ir_element(cg, wide, j));
     ir_close(cg);
     return ir_element(cg, wide, j);
 }
@@ -139,10 +139,10 @@ static Ir widened_b(Kernel *k, Ir wide, Ir r, Ir j, Ir buffer) {
  * has something to do beside it.  */
 static void multiply_widened(Kernel *k, Ir buffer, const Between *x) {
     Cg *cg = k->cg;
-    const Side *b = &k->c.side[1];
-    int columns = k->c.matrix.tiles[AX_N];
+    const Side *b = &k->c->side[1];
+    int columns = k->c->matrix.tiles[AX_N];
     Ir wide = b->bytes ? ir_array(cg, ir_type(IR_U32), "b_wide", columns, b->registers, 0) : NULL;
-    Ir r = ir_count(cg, "r", k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
+    Ir r = ir_count(cg, "r", k->c->matrix.tiles[AX_M], IR_UNROLL_ALL);
     Ir of_a = widened_a(k, r, buffer), j = ir_count_of(cg, k->var.j, columns, IR_UNROLL_ALL);
     multiply_pair(k, r, j, of_a, widened_b(k, wide, r, j, buffer));
     ir_close(cg);
@@ -154,11 +154,11 @@ static void multiply_widened(Kernel *k, Ir buffer, const Between *x) {
 static void split(Kernel *k, Ir buffer) {
     Cg *cg = k->cg;
     for (int i = 0; i < 2; i++) {
-        const Side *s = &k->c.side[i];
-        Ir f = ir_count_of(cg, k->var.f, k->c.matrix.tiles[s->own] * s->registers, IR_UNROLL_ALL);
-        Ir from = ir_element(cg, ir_element(cg, k->frag[i], buffer), f);
+        const Side *s = &k->c->side[i];
+        Ir f = ir_count_of(cg, k->var.f, k->c->matrix.tiles[s->own] * s->registers, IR_UNROLL_ALL);
+        Ir from = ir_element(cg, ir_element(cg, k->own->operand[i].frag, buffer), f);
         ir_do(cg, ir_call_in_place(cg, "rl_tf32_split", 2, 2, from,
-                                   ir_element(cg, k->low[i], f)));
+                                   ir_element(cg, k->own->operand[i].rest, f)));
         ir_close(cg);
     }
 }
@@ -167,17 +167,20 @@ static void split(Kernel *k, Ir buffer) {
 static void products(Kernel *k, Ir buffer, Ir number, const Between *x) {
     static const Between nothing = {0};
     const Cg *cg = k->cg;
-    Ir a = ir_element(cg, k->frag[0], fragment_mma_stays(k, &k->c.side[0]) ? number : buffer);
-    Ir b = ir_element(cg, k->frag[1], buffer);
-    if (k->c.side[0].bytes || k->c.side[1].bytes) {
+    Ir a = ir_element(cg, k->own->operand[0].frag,
+                      fragment_mma_stays(k, &k->c->side[0]) ? number : buffer);
+    Ir b = ir_element(cg, k->own->operand[1].frag, buffer);
+    if (k->c->side[0].bytes || k->c->side[1].bytes) {
         multiply_widened(k, buffer, x);
         return;
     }
-    if (k->c.matrix.products > 1) {
-        bool swapped = k->c.r->swapped;
+    if (k->c->matrix.products > 1) {
+        bool swapped = k->c->r->swapped;
         split(k, buffer);
-        multiply(k, swapped ? a : k->low[0], swapped ? k->low[1] : b, &nothing);
-        multiply(k, swapped ? k->low[0] : a, swapped ? b : k->low[1], &nothing);
+        multiply(k, swapped ? a : k->own->operand[0].rest, swapped ? k->own->operand[1].rest : b,
+                 &nothing);
+        multiply(k, swapped ? k->own->operand[0].rest : a, swapped ? b : k->own->operand[1].rest,
+                 &nothing);
     }
     multiply(k, a, b, x);
 }
@@ -185,10 +188,10 @@ static void products(Kernel *k, Ir buffer, Ir number, const Between *x) {
 /* Sums of one step join the others.  */
 void mma_promote(Kernel *k) {
     Cg *cg = k->cg;
-    int n = accumulator_registers(&k->c.matrix);
+    int n = accumulator_registers(&k->c->matrix);
     Register at = open_registers(k, n);
-    ir_update(cg, IR_ADD, register_at(cg, k->sum, at.i, at.j, n),
-              register_at(cg, k->part, at.i, at.j, n));
+    ir_update(cg, IR_ADD, register_at(cg, k->own->sum, at.i, at.j, n),
+              register_at(cg, k->own->part, at.i, at.j, n));
     close_registers(k);
 }
 
@@ -196,11 +199,11 @@ void mma_promote(Kernel *k) {
  * one's are there already, or all, and the first one's are fetched.  */
 static void slices(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
-    int slice = k->c.r->thread.extent[AX_K], count = (int)(n->to / slice);
-    int rows = k->c.matrix.tiles[AX_M];
+    int slice = k->c->r->thread.extent[AX_K], count = (int)(n->to / slice);
+    int rows = k->c->matrix.tiles[AX_M];
     Ir tk = product_size(k, 'T', AX_K), two = ir_int(cg, 2), buffer = ir_int(cg, 0);
     ir_note(cg, "compute: slices of %d k", slice);
-    bool ahead = k->c.any_ahead, whole = ahead && n->to == k->c.r->unroll;
+    bool ahead = k->c->any_ahead, whole = ahead && n->to == k->c->r->unroll;
     if (whole) fragment_mma_fetch(k, ir_int(cg, 0), ir_int(cg, 0));
     Ir kk = ir_for(cg, "kk", ir_int(cg, 0), ir_int(cg, n->to), slice, IR_UNROLL_ALL);
     Ir number = ir_div(cg, kk, tk);
@@ -227,7 +230,7 @@ void compute_mma(Kernel *k, const Node *n) {
     } else if (n->to > 0) {
         slices(k, n);
     }
-    if (n->to == k->c.r->unroll && k->c.matrix.promotes) mma_promote(k);
+    if (n->to == k->c->r->unroll && k->c->matrix.promotes) mma_promote(k);
 }
 
 /* Half j % 2 of a register.  */
@@ -239,19 +242,19 @@ static Ir half_of(const Cg *cg, Ir pair, Ir j) {
 
 void mma_finish(Kernel *k) {
     Cg *cg = k->cg;
-    const Matrix *x = &k->c.matrix;
-    TeDtype from = x->unit->acc, to = k->c.p->con.acc;
+    const Matrix *x = &k->c->matrix;
+    TeDtype from = x->unit->acc, to = k->c->p->con.acc;
     int n = x->accumulators;
     Ir each = ir_int(cg, n), slot;
     ir_note(cg, "sums: accumulators as %s", te_dtype_name(to));
-    k->acc = declare(k, ir_compute(to), "acc", n);
+    k->own->acc = declare(k, ir_compute(to), "acc", n);
     Register at = open_registers(k, n);
-    Ir tile = ir_element(cg, ir_element(cg, k->sum, at.i), ir_div(cg, at.j, each));
+    Ir tile = ir_element(cg, ir_element(cg, k->own->sum, at.i), ir_div(cg, at.j, each));
     slot = ir_rem(cg, at.j, each);
     Ir value = from == TE_F16
                    ? half_of(cg, ir_element(cg, tile, ir_div(cg, slot, ir_int(cg, 2))), at.j)
                    : ir_element(cg, tile, slot);
-    ir_set(cg, register_at(cg, k->acc, at.i, at.j, n),
+    ir_set(cg, register_at(cg, k->own->acc, at.i, at.j, n),
            cg_convert(cg, to, te_dtype_compute(from), value));
     close_registers(k);
     ir_simple(cg, IR_STMT_BLANK);

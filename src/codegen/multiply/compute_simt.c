@@ -10,7 +10,7 @@ static Ir buffer_at(const Kernel *k, const Side *s, Ir kk) {
 }
 
 /* The k of a body, beside those before it.  */
-static Ir body_k(const Kernel *k) { return k->c.bodies > 1 ? k->var.body : NULL; }
+static Ir body_k(const Kernel *k) { return k->c->bodies > 1 ? k->var.body : NULL; }
 
 /* Fragments that are not fetched ahead come group by group.  */
 static void fetch_now(Kernel *k, const Side *s, Ir kk) {
@@ -29,28 +29,28 @@ static Ir multiplied(Kernel *k, Ir sum, Ir a, Ir b) {
         [TE_I64] = "rl_mad_i64",
         [TE_I32] = "rl_mad_i32",
     };
-    TeDtype type = k->c.p->con.acc;
+    TeDtype type = k->c->p->con.acc;
     if (!b) return cg_fold(k->cg, TE_RED_SUM, type, sum, a);
     return ir_call(k->cg, ir_type(ir_compute(type)), mad[type], 3, a, b, sum);
 }
 
 static Ir evaluated(Kernel *k, Ir sum, Ir a, Ir b) {
-    const Contraction *con = &k->c.p->con;
+    const Contraction *con = &k->c->p->con;
     CgGiven given[2] = {{con->a.expr, a}, {con->b.expr, b}};
-    CgPoint at = {.cg = k->cg, .stmt = k->c.root, .given = given, .n_given = b ? 2 : 1};
+    CgPoint at = {.cg = k->cg, .stmt = k->c->root, .given = given, .n_given = b ? 2 : 1};
     return cg_fold(k->cg, con->red, con->acc, sum, cg_expr(&at, con->body, con->acc));
 }
 
 /* Register i of an operand at kk.  */
 static Ir register_of(const Kernel *k, int side, Ir kk, Ir i) {
-    const Side *s = &k->c.side[side];
+    const Side *s = &k->c->side[side];
     if (!s->present) return NULL;
-    return ir_element(k->cg, ir_element(k->cg, k->frag[side], buffer_at(k, s, kk)), i);
+    return ir_element(k->cg, ir_element(k->cg, k->own->operand[side].frag, buffer_at(k, s, kk)), i);
 }
 
 static void outer_product(Kernel *k, Ir kk) {
     Cg *cg = k->cg;
-    const int32_t *own = k->c.r->thread.extent;
+    const int32_t *own = k->c->r->thread.extent;
     Ir i = ir_count_of(cg, k->var.i, own[AX_M], IR_UNROLL_ALL);
     Ir j = ir_count_of(cg, k->var.j, own[AX_N], IR_UNROLL_ALL);
     Ir a = register_of(k, 0, kk, i), b = register_of(k, 1, kk, j), sum = product_sum(k, i, j);
@@ -84,17 +84,17 @@ static void fetch(Kernel *k, const Side *s, Ir kk, bool last) {
 static Ir inside(const Kernel *k, Ir kk) {
     const Cg *cg = k->cg;
     Ir at = k->var.k_now;
-    if (k->c.warps[AX_K] > 1) at = ir_add(cg, at, k->var.k_warp);
+    if (k->c->warps[AX_K] > 1) at = ir_add(cg, at, k->var.k_warp);
     if (body_k(k)) at = ir_add(cg, at, body_k(k));
     return ir_lt(cg, ir_add(cg, at, kk), product_extent(k, AX_K));
 }
 
 static void one_k(Kernel *k, Ir kk, bool last) {
     for (int i = 0; i < 2; i++)
-        if (k->c.side[i].present) fetch(k, &k->c.side[i], kk, last);
-    if (k->c.masks_k) ir_if(k->cg, inside(k, kk));
+        if (k->c->side[i].present) fetch(k, &k->c->side[i], kk, last);
+    if (k->c->masks_k) ir_if(k->cg, inside(k, kk));
     outer_product(k, kk);
-    if (k->c.masks_k) ir_close(k->cg);
+    if (k->c->masks_k) ir_close(k->cg);
 }
 
 void compute_simt(Kernel *k, const Node *n) {

@@ -8,23 +8,23 @@
  * `down` are what it moves by, in units of 16 bytes.  */
 static void define_tile(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    int teams = k->c.warps[s->own], extent = k->c.r->warp.extent[s->own];
-    int tiles = extent / s->thread, below = rprog_team(cg->dev, k->c.r);
+    int teams = k->c->warps[s->own], extent = k->c->r->warp.extent[s->own];
+    int tiles = extent / s->thread, below = rprog_team(cg->dev, k->c->r);
     Ir warp = k->var.warp, shared = k->var.shared;
-    Ir at = ir_add(cg, shared, k->chunks[s->side].tile);
-    if (s->own == AX_M) below *= k->c.warps[AX_N];
+    Ir at = ir_add(cg, shared, operand_at(k, s)->tile);
+    if (s->own == AX_M) below *= k->c->warps[AX_N];
     if (teams > 1) {
         Ir team = ir_rem(cg, ir_div(cg, warp, ir_number(cg, IR_U32, below)),
                          ir_number(cg, IR_U32, teams));
         at = ir_add(cg, at, ir_mul(cg, team, ir_int(cg, tiles * s->down)));
     }
     at = ir_call_n(cg, ir_type(IR_U32), "rl_wgmma_tile", s->leading, 1, at);
-    k->chunks[s->side].low = ir_let(cg, product_name(cg, s, "low"), at);
+    operand_at(k, s)->low = ir_let(cg, product_name(cg, s, "low"), at);
 }
 
 void wgmma_tiles(Kernel *k) {
     for (int side = 0; side < 2; side++) {
-        const Side *s = &k->c.side[side];
+        const Side *s = &k->c->side[side];
         if (s->l->raw) made_tile(k, s);
         if (wgmma_has_registers(s)) made_declare(k, s);
         else define_tile(k, s);
@@ -40,32 +40,33 @@ void wgmma_stage(Kernel *k, bool stay) {
     enum { UNIT = 16 };
     Cg *cg = k->cg;
     for (int side = 0; side < 2; side++) {
-        const Side *s = &k->c.side[side];
+        const Side *s = &k->c->side[side];
         if (wgmma_has_registers(s) || is_resident(s) != stay) continue;
-        Ir at = k->chunks[s->side].low;
+        Ir at = operand_at(k, s)->low;
         Ir each = ir_div(cg, product_ring_at(k)->bytes, ir_int(cg, UNIT));
-        if (!stay) at = ir_add(cg, at, ir_mul(cg, k->ring[k->product].slot, each));
-        k->tile[side] = ir_let(cg, product_name(cg, s, "at"),
-                               ir_call(cg, ir_type(IR_U32), "rl_uniform", 1, at));
+        if (!stay) at = ir_add(cg, at, ir_mul(cg, product_ring_at(k)->slot, each));
+        operand_at(k, s)->descriptor = ir_let(cg, product_name(cg, s, "at"),
+                                              ir_call(cg, ir_type(IR_U32), "rl_uniform", 1, at));
     }
 }
 
 void compute_wgmma(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
-    int slice = k->c.r->thread.extent[AX_K];
+    int slice = k->c->r->thread.extent[AX_K];
     ir_note(cg, "compute: slices of %d k", slice);
     wgmma_begin(k);
     Ir kk = ir_for(cg, "kk", ir_int(cg, 0), product_size(k, 'W', AX_K), slice, IR_UNROLL_ALL);
-    wgmma_multiply(k, kk, n->begins || k->c.matrix.promotes);
+    wgmma_multiply(k, kk, n->begins || k->c->matrix.promotes);
     ir_close(cg);
 }
 
-static void settle_operand(Kernel *k) {
+static void settle_operand(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
+    if (!operand_at(k, s)->made) return;
     Ir kk = ir_for(cg, "kk", ir_int(cg, 0), product_size(k, 'W', AX_K),
-                   k->c.r->thread.extent[AX_K], IR_UNROLL_ALL);
-    Ir i = ir_count_of(cg, k->var.i, k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
-    ir_settle(cg, made_registers(k, kk, i));
+                   k->c->r->thread.extent[AX_K], IR_UNROLL_ALL);
+    Ir i = ir_count_of(cg, k->var.i, k->c->matrix.tiles[AX_M], IR_UNROLL_ALL);
+    ir_settle(cg, made_registers(k, s, kk, i));
     ir_close(cg);
     ir_close(cg);
 }
@@ -73,9 +74,9 @@ static void settle_operand(Kernel *k) {
 /* Zeros that are there before the first product begins, and sums behind the last.  */
 void wgmma_settle(Kernel *k, bool operand) {
     Cg *cg = k->cg;
-    if (operand && k->made) settle_operand(k);
-    Ir i = ir_count_of(cg, k->var.i, k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
+    if (operand) settle_operand(k, &k->c->side[k->c->r->swapped]);
+    Ir i = ir_count_of(cg, k->var.i, k->c->matrix.tiles[AX_M], IR_UNROLL_ALL);
     ir_settle(cg, wgmma_sums(k, i, ir_int(cg, 0)));
     ir_close(cg);
-    if (!k->c.matrix.promotes) ir_simple(cg, IR_STMT_BLANK);
+    if (!k->c->matrix.promotes) ir_simple(cg, IR_STMT_BLANK);
 }

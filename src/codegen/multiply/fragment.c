@@ -2,36 +2,36 @@
 #include "codegen/block/product.h"
 
 bool fragment_multiplies(const Kernel *k) {
-    const Contraction *con = &k->c.p->con;
+    const Contraction *con = &k->c->p->con;
     bool real = te_dtype_class(con->acc) == TE_CLASS_REAL;
     return con->product && con->red == TE_RED_SUM && (real || con->body->type == con->acc);
 }
 
 static TeDtype type_of(const Kernel *k, const Side *s) {
-    return fragment_multiplies(k) ? k->c.p->con.acc : s->o->compute;
+    return fragment_multiplies(k) ? k->c->p->con.acc : s->o->compute;
 }
 
 static int depth_of(const Side *s) { return s->ahead ? 2 : s->fragment_k; }
 
 void fragment_declare(Kernel *k) {
     for (int i = 0; i < 2; i++) {
-        const Side *s = &k->c.side[i];
+        const Side *s = &k->c->side[i];
         if (!s->present) continue;
-        IrBase base = k->c.packed ? IR_I32 : ir_compute(type_of(k, s));
-        k->frag[i] = ir_array(k->cg, ir_type(base), product_name(k->cg, s, "frag"), depth_of(s),
-                              s->thread, 0);
+        IrBase base = k->c->packed ? IR_I32 : ir_compute(type_of(k, s));
+        k->own->operand[i].frag = ir_array(k->cg, ir_type(base), product_name(k->cg, s, "frag"),
+                                           depth_of(s), s->thread, 0);
     }
 }
 
 static Ir converted(const Kernel *k, const Side *s, Ir element) {
-    if (k->c.packed) return element;
+    if (k->c->packed) return element;
     Ir x = cg_decode(k->cg, s->tile, element);
     return cg_convert(k->cg, type_of(k, s), s->o->compute, x);
 }
 
 static void put(Kernel *k, const Side *s, Ir buffer, Ir i, Ir element) {
     Cg *cg = k->cg;
-    ir_set(cg, ir_element(cg, ir_element(cg, k->frag[s->side], buffer), i),
+    ir_set(cg, ir_element(cg, ir_element(cg, operand_at(k, s)->frag, buffer), i),
            converted(k, s, element));
 }
 
@@ -87,8 +87,8 @@ static Ir fetched_k(const Cg *cg, const Fetch *f) { return ir_sum(cg, f->dynamic
 static Ir begin_along_k(const Kernel *k, const Fetch *f) {
     const Cg *cg = k->cg;
     const Side *s = f->s;
-    Ir begin = ir_mul(cg, product_place(k, s), k->chunks[s->side].row);
-    bool apart = s->l->layout.bits == 0 || k->c.r->unroll % swizzle_elements(s) == 0;
+    Ir begin = ir_mul(cg, product_place(k, s), operand_at(k, s)->row);
+    bool apart = s->l->layout.bits == 0 || k->c->r->unroll % swizzle_elements(s) == 0;
     return f->dynamic && apart ? ir_add(cg, begin, f->dynamic) : begin;
 }
 
@@ -97,17 +97,17 @@ static Ir each_along_k(const Kernel *k, const Fetch *f, Ir from, Ir i) {
     const Cg *cg = k->cg;
     const Side *s = f->s;
     Ir at = register_at(k, s, i), pos = product_place(k, s);
-    Ir down = ir_mul(cg, at, k->chunks[s->side].row);
+    Ir down = ir_mul(cg, at, operand_at(k, s)->row);
     if (s->l->layout.bits == 0) return ir_add(cg, from, ir_add(cg, down, f->fixed));
     Ir mask = swizzled(k, s, same_swizzle(s) ? pos : ir_add(cg, pos, at));
-    bool apart = k->c.r->unroll % swizzle_elements(s) == 0;
+    bool apart = k->c->r->unroll % swizzle_elements(s) == 0;
     Ir kk = ir_binary(cg, IR_XOR, apart ? f->fixed : fetched_k(cg, f), mask);
     return ir_add(cg, ir_add(cg, from, kk), down);
 }
 
 static Ir begin_across(const Kernel *k, const Fetch *f) {
     const Cg *cg = k->cg;
-    Ir row = k->chunks[f->s->side].row;
+    Ir row = k->own->operand[f->s->side].row;
     Ir begin = f->dynamic ? ir_mul(cg, f->dynamic, row) : NULL;
     if (f->s->l->layout.bits == 0) return ir_sum(cg, begin, product_place(k, f->s));
     return begin;
@@ -117,7 +117,7 @@ static Ir each_across(const Kernel *k, const Fetch *f, Ir i) {
     const Cg *cg = k->cg;
     const Side *s = f->s;
     Ir at = register_at(k, s, i), pos = product_place(k, s);
-    Ir down = ir_is(f->fixed, 0) ? NULL : ir_mul(cg, f->fixed, k->chunks[s->side].row);
+    Ir down = ir_is(f->fixed, 0) ? NULL : ir_mul(cg, f->fixed, operand_at(k, s)->row);
     if (s->l->layout.bits == 0) return ir_sum(cg, down, at);
     Ir mask = swizzled(k, s, fetched_k(cg, f));
     if (s->lanes * s->vec % swizzle_elements(s) == 0)
@@ -141,7 +141,7 @@ static void fetch_along_k(Kernel *k, const Fetch *f, Ir from) {
     int n = s->ahead ? 1 : s->fragment_k;
     Ir i = ir_count_of(cg, k->var.i, s->thread, IR_UNROLL_ALL);
     from = each_along_k(k, f, from, i);
-    if (k->c.packed) from = ir_view(cg, ir_pointer(IR_I32, IR_SHARED, true), from);
+    if (k->c->packed) from = ir_view(cg, ir_pointer(IR_I32, IR_SHARED, true), from);
     Ir x = read(cg, from, n);
     if (s->ahead) {
         put(k, s, f->buffer, i, x);
@@ -169,7 +169,7 @@ static void fetch_across(Kernel *k, const Fetch *f, Ir from) {
 static void fetch_region(Kernel *k, const Fetch *f) {
     Cg *cg = k->cg;
     const Side *s = f->s;
-    Ir places = smem_at(k, IR_I32, true, k->chunks[s->side].places);
+    Ir places = smem_at(k, IR_I32, true, operand_at(k, s)->places);
     Ir from = ir_let(cg, "from", ir_element(cg, places, fetched_k(cg, f)));
     Ir i = ir_count_of(cg, k->var.i, s->thread, IR_UNROLL_ALL);
     put(k, s, f->buffer, i, region_element(k, s, from, i));
@@ -179,7 +179,7 @@ static void fetch_region(Kernel *k, const Fetch *f) {
 void fragment_fetch(Kernel *k, const Side *s, Ir dynamic, Ir fixed, Ir buffer) {
     Cg *cg = k->cg;
     Fetch f = {s, dynamic, fixed, buffer};
-    if (k->c.warps[AX_K] > 1) {
+    if (k->c->warps[AX_K] > 1) {
         Ir warp = k->var.k_warp;
         f.dynamic = dynamic ? ir_add(cg, warp, dynamic) : warp;
     }
@@ -189,7 +189,7 @@ void fragment_fetch(Kernel *k, const Side *s, Ir dynamic, Ir fixed, Ir buffer) {
     } else {
         Ir tile = smem_stage(k, s, product_ring_at(k)->take);
         tile = ir_view(cg, ir_pointer(ir_storage(s->tile), IR_SHARED, true),
-                       ir_add(cg, tile, k->chunks[s->side].tile));
+                       ir_add(cg, tile, operand_at(k, s)->tile));
         Ir begin = s->inner_k ? begin_along_k(k, &f) : begin_across(k, &f);
         Ir from = ir_let(cg, "from", begin ? ir_add(cg, tile, begin) : tile);
         (s->inner_k ? fetch_along_k : fetch_across)(k, &f, from);
@@ -200,7 +200,7 @@ void fragment_fetch(Kernel *k, const Side *s, Ir dynamic, Ir fixed, Ir buffer) {
 void fragment_first(Kernel *k) {
     Ir zero = ir_int(k->cg, 0);
     for (int i = 0; i < 2; i++) {
-        const Side *s = &k->c.side[i];
+        const Side *s = &k->c->side[i];
         if (s->present && s->ahead) fragment_fetch(k, s, NULL, zero, zero);
     }
 }

@@ -17,7 +17,7 @@ static int swizzle_rows(const RLayout *l) { return 1 << (l->shift + l->bits); }
 
 static int row_bytes(const Side *s) { return s->row * s->elem; }
 
-static int tiles_of(const Kernel *k, const Side *s) { return k->c.matrix.tiles[s->own]; }
+static int tiles_of(const Kernel *k, const Side *s) { return k->c->matrix.tiles[s->own]; }
 
 /* Registers of a slice as they are fetched.  */
 static int fragment_words(const Kernel *k, const Side *s) {
@@ -26,7 +26,7 @@ static int fragment_words(const Kernel *k, const Side *s) {
 
 /* Chunks of k that an instruction takes, rows of matrices that its tile has.  */
 static int tile_chunks(const Kernel *k, const Side *s) {
-    return k->c.r->thread.extent[AX_K] * s->elem / CHUNK;
+    return k->c->r->thread.extent[AX_K] * s->elem / CHUNK;
 }
 
 static int tile_blocks(const Side *s) { return fragment_slots(&s->fragment, FRAG_ROW); }
@@ -43,15 +43,15 @@ typedef enum { LINEAR, SWIZZLED, KEPT, ROWS } AddressForm;
  * bit, so that a swizzle of their sum is one of each?  */
 static bool parts_apart(const Kernel *k, const Side *s) {
     AxisClass axis = s->inner_k ? AX_K : s->own;
-    int bytes = k->c.r->warp.extent[axis] * s->elem;
-    return k->c.warps[axis] == 1 || (bytes & (bytes - 1)) == 0 ||
+    int bytes = k->c->r->warp.extent[axis] * s->elem;
+    return k->c->warps[axis] == 1 || (bytes & (bytes - 1)) == 0 ||
            bytes % swizzle_bytes(&s->l->layout) == 0;
 }
 
 /* Rows of the shared tile from one instruction or slice to the next.  */
 static int row_step(const Kernel *k, const Side *s) {
     if (!s->ldmatrix) return fragment_lanes(&s->fragment, s->inner_k ? FRAG_ROW : FRAG_COL);
-    return s->inner_k ? MATRIX_ROWS : k->c.r->thread.extent[AX_K];
+    return s->inner_k ? MATRIX_ROWS : k->c->r->thread.extent[AX_K];
 }
 
 static AddressForm address_form(const Kernel *k, const Side *s) {
@@ -59,7 +59,7 @@ static AddressForm address_form(const Kernel *k, const Side *s) {
     if (l->bits == 0) return LINEAR;
     if (row_step(k, s) % swizzle_rows(l) != 0) return ROWS;
     if (parts_apart(k, s)) return SWIZZLED;
-    bool chunks = k->c.r->warp.extent[s->inner_k ? AX_K : s->own] * s->elem % CHUNK == 0;
+    bool chunks = k->c->r->warp.extent[s->inner_k ? AX_K : s->own] * s->elem % CHUNK == 0;
     return chunks ? KEPT : ROWS;
 }
 
@@ -108,7 +108,7 @@ static void lane_values(const Kernel *k, const Side *s, Ir *own, Ir *kk) {
     const Fragment *f = &s->fragment;
     int per_chunk = CHUNK / s->elem;
     *own = product_place(k, s);
-    *kk = k->c.warps[AX_K] > 1 ? k->var.k_warp : NULL;
+    *kk = k->c->warps[AX_K] > 1 ? k->var.k_warp : NULL;
     if (!s->ldmatrix) {
         int by = s->fours ? FOUR / fragment_run(f, FRAG_COL) : 1;
         *own = ir_add_parts(cg, *own, fragment_lane_place(k, f, FRAG_ROW, 1));
@@ -129,7 +129,7 @@ static void lane_values(const Kernel *k, const Side *s, Ir *own, Ir *kk) {
 static void declare_at(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     AddressForm form = address_form(k, s);
-    Chunks *x = &k->chunks[s->side];
+    OperandAt *x = operand_at(k, s);
     Ir r = x->lane_row, e = x->lane_byte, bits = swizzle_of(k, s, r);
     Ir down = times(cg, r, row_bytes(s));
     const char *name = product_name(cg, s, "at");
@@ -149,16 +149,16 @@ static void declare_at(Kernel *k, const Side *s) {
 static void declare(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     bool stays = fragment_mma_stays(k, s);
-    int n = fragment_words(k, s), buffers = stays ? k->c.matrix.tiles[AX_K] : s->ahead ? 2 : 1;
+    int n = fragment_words(k, s), buffers = stays ? k->c->matrix.tiles[AX_K] : s->ahead ? 2 : 1;
     Ir own, kk;
-    k->frag[s->side] = ir_array(cg, ir_type(s->elem > 4 ? IR_F64 : IR_U32),
-                                product_name(cg, s, "frag"), buffers, n, 0);
-    if (k->c.matrix.products > 1)
-        k->low[s->side] = ir_array(cg, ir_type(IR_U32), product_name(cg, s, "low"), n, 0, 0);
+    operand_at(k, s)->frag = ir_array(cg, ir_type(s->elem > 4 ? IR_F64 : IR_U32),
+                                      product_name(cg, s, "frag"), buffers, n, 0);
+    if (k->c->matrix.products > 1)
+        operand_at(k, s)->rest = ir_array(cg, ir_type(IR_U32), product_name(cg, s, "low"), n, 0, 0);
     if (s->made || s->l->region) return;
     lane_values(k, s, &own, &kk);
     ir_note(cg, "operand %c: row of the lane, byte in it", s->id);
-    Chunks *x = &k->chunks[s->side];
+    OperandAt *x = operand_at(k, s);
     x->lane_row = ir_let_as(cg, IR_I32, product_name(cg, s, "r"), s->inner_k ? own : kk);
     x->lane_byte = ir_let_as(cg, IR_I32, product_name(cg, s, "e"),
                              times(cg, s->inner_k ? kk : own, s->elem));
@@ -166,7 +166,7 @@ static void declare(Kernel *k, const Side *s) {
 }
 
 void fragment_mma_declare(Kernel *k) {
-    for (int i = 0; i < 2; i++) declare(k, &k->c.side[i]);
+    for (int i = 0; i < 2; i++) declare(k, &k->c->side[i]);
 }
 
 /* Where a fetch reads: behind `to`, row `row` and byte `inner` that the tile adds.  */
@@ -177,8 +177,8 @@ typedef struct {
 static Ir swizzled(const Kernel *k, const Side *s, Address x, Ir down) {
     const Cg *cg = k->cg;
     int span = swizzle_bytes(&s->l->layout);
-    Ir at = k->chunks[s->side].slot;
-    if (k->c.r->warp.extent[s->inner_k ? AX_K : s->own] * s->elem <= span)
+    Ir at = operand_at(k, s)->slot;
+    if (k->c->r->warp.extent[s->inner_k ? AX_K : s->own] * s->elem <= span)
         return ir_add(cg, ir_add(cg, x.to, ir_binary(cg, IR_XOR, at, x.inner)), down);
     at = ir_binary(cg, IR_XOR, at, modulo(cg, x.inner, span));
     at = ir_add(cg, ir_add(cg, x.to, at), times(cg, over(cg, x.inner, span), span));
@@ -188,12 +188,12 @@ static Ir swizzled(const Kernel *k, const Side *s, Address x, Ir down) {
 static Ir kept(const Kernel *k, const Side *s, Address x, Ir down) {
     const Cg *cg = k->cg;
     int span = swizzle_bytes(&s->l->layout);
-    Ir all = k->chunks[s->side].slot;
+    Ir all = operand_at(k, s)->slot;
     if (ir_is(x.inner, 0))
         return ir_add(cg, ir_add(cg, x.to, ir_element(cg, all, x.inner)), down);
     Ir at = ir_element(cg, all, modulo(cg, over(cg, x.inner, CHUNK), span / CHUNK));
     at = ir_add(cg, ir_add(cg, x.to, at), times(cg, over(cg, x.inner, span), span));
-    if (k->c.r->thread.extent[s->inner_k ? AX_K : s->own] * s->elem % CHUNK != 0)
+    if (k->c->r->thread.extent[s->inner_k ? AX_K : s->own] * s->elem % CHUNK != 0)
         at = ir_add(cg, at, modulo(cg, x.inner, CHUNK));
     return ir_add(cg, at, down);
 }
@@ -203,25 +203,25 @@ static Ir address_of(const Kernel *k, const Side *s, Address x) {
     Ir down = times(cg, x.row, row_bytes(s)), r;
     switch (address_form(k, s)) {
     case LINEAR:
-        x.to = ir_add(cg, x.to, k->chunks[s->side].slot);
+        x.to = ir_add(cg, x.to, operand_at(k, s)->slot);
         return ir_add(cg, ir_add(cg, x.to, down), x.inner);
     case SWIZZLED: return swizzled(k, s, x, down);
     case KEPT: return kept(k, s, x, down);
     default: break;
     }
-    r = ir_add(cg, k->chunks[s->side].lane_row, x.row);
-    Ir byte = ir_add(cg, k->chunks[s->side].lane_byte, x.inner);
+    r = ir_add(cg, operand_at(k, s)->lane_row, x.row);
+    Ir byte = ir_add(cg, operand_at(k, s)->lane_byte, x.inner);
     return ir_add(cg, ir_add(cg, x.to, times(cg, r, row_bytes(s))),
                   ir_binary(cg, IR_XOR, byte, swizzle_of(k, s, r)));
 }
 
 /* The operand's tile in the stage at hand, by address or as a pointer.  */
 static Ir tile_address(const Kernel *k, const Side *s) {
-    return ir_add(k->cg, smem_stage_at(k, s, product_ring_at(k)->take), k->chunks[s->side].tile);
+    return ir_add(k->cg, smem_stage_at(k, s, product_ring_at(k)->take), operand_at(k, s)->tile);
 }
 
 static Ir tile_pointer(const Kernel *k, const Side *s) {
-    return ir_add(k->cg, smem_stage(k, s, product_ring_at(k)->take), k->chunks[s->side].tile);
+    return ir_add(k->cg, smem_stage(k, s, product_ring_at(k)->take), operand_at(k, s)->tile);
 }
 
 /* ---- fetches ---- */
@@ -316,10 +316,10 @@ static void fetch_fours(Kernel *k, const Fetch *x) {
 void fragment_mma_widen(Kernel *k, const Side *s, Ir tile, Ir buffer, Ir to) {
     Cg *cg = k->cg;
     int blocks = tile_blocks(s);
-    Ir from = ir_element(cg, k->frag[s->side], buffer);
+    Ir from = ir_element(cg, operand_at(k, s)->frag, buffer);
     Ir f = ir_count_of(cg, k->var.f, blocks, IR_UNROLL_ALL);
     Ir x = ir_array(cg, ir_type(IR_U32), "x", 2, 0, 0);
-    ir_do(cg, ir_call_in_place(cg, cg_widen(cg, k->c.matrix.unit->a, s->tile), 1, 2, x,
+    ir_do(cg, ir_call_in_place(cg, cg_widen(cg, k->c->matrix.unit->a, s->tile), 1, 2, x,
                                ir_element(cg, from, ir_add(cg, times(cg, tile, blocks), f))));
     for (int i = 0; i < 2; i++)
         ir_set(cg, ir_element(cg, to, four_at(cg, s, f, i)), ir_element(cg, x, ir_int(cg, i)));
@@ -327,11 +327,11 @@ void fragment_mma_widen(Kernel *k, const Side *s, Ir tile, Ir buffer, Ir to) {
 }
 
 bool fragment_mma_stays(const Kernel *k, const Side *s) {
-    return s->made || (k->other && product_resident(s) && k->c.r->keep == KEEP_REGISTERS);
+    return s->made || (product_chains(k) && product_resident(s) && k->c->r->keep == KEEP_REGISTERS);
 }
 
 static void fetch(Kernel *k, const Side *s, Ir kk, Ir buffer) {
-    Fetch x = {s, kk, ir_element(k->cg, k->frag[s->side], buffer)};
+    Fetch x = {s, kk, ir_element(k->cg, operand_at(k, s)->frag, buffer)};
     if (s->l->region) region_fetch_mma(k, s, kk, x.to);
     else if (s->fours) fetch_fours(k, &x);
     else if (s->ldmatrix) fetch_matrices(k, &x);
@@ -340,14 +340,14 @@ static void fetch(Kernel *k, const Side *s, Ir kk, Ir buffer) {
 
 void fragment_mma_fetch(Kernel *k, Ir kk, Ir buffer) {
     for (int i = 0; i < 2; i++)
-        if (!fragment_mma_stays(k, &k->c.side[i])) fetch(k, &k->c.side[i], kk, buffer);
+        if (!fragment_mma_stays(k, &k->c->side[i])) fetch(k, &k->c->side[i], kk, buffer);
 }
 
 void fragment_mma_keep(Kernel *k) {
     Cg *cg = k->cg;
-    Ir q = ir_count(cg, "q", k->c.matrix.tiles[AX_K], IR_UNROLL_ALL);
+    Ir q = ir_count(cg, "q", k->c->matrix.tiles[AX_K], IR_UNROLL_ALL);
     for (int i = 0; i < 2; i++) {
-        const Side *s = &k->c.side[i];
+        const Side *s = &k->c->side[i];
         if (!s->made && fragment_mma_stays(k, s))
             fetch(k, s, ir_mul(cg, q, product_size(k, 'T', AX_K)), q);
     }

@@ -52,7 +52,7 @@ void wgmma_stage(Kernel *k, bool stay);   /* descriptors of the stage at hand, o
  * with it begin with its first slice.  Products of zeros can make -0 of them where 0 + -0 were +0,
  * which must be the same to what they join or become.  */
 bool wgmma_has_registers(const Side *s);
-Ir made_registers(const Kernel *k, Ir kk, Ir i);
+Ir made_registers(const Kernel *k, const Side *s, Ir kk, Ir i);
 void wgmma_begin(Kernel *k);
 Ir wgmma_sums(const Kernel *k, Ir i, Ir j);
 void wgmma_multiply(Kernel *k, Ir kk, bool begins);

@@ -22,8 +22,8 @@ static void extents(Kernel *k) {
     Cg *cg = k->cg;
     for (int axis = AX_M; axis <= AX_K; axis++) {
         TeExtent e = index_extent(cg->arena, &k->l->map, axis);
-        IrBase base = place_base(k->c.p->extent[axis] > INT32_MAX);
-        k->own.extent[axis] =
+        IrBase base = place_base(k->c->p->extent[axis] > INT32_MAX);
+        k->own->extent[axis] =
             ir_constant(cg, product_word(k, name[axis]), ir_as(cg, base, size_value(cg, e)));
     }
 }
@@ -41,7 +41,7 @@ static void constants_along(Kernel *k, char letter, int64_t m, int64_t n) {
 /* Tiles of a block in one k-step, of a warp, of an instruction or a thread; instructions, or lanes,
  * of a warp; neighbouring rows and columns of a thread.  */
 static void tiles_of_levels(Kernel *k) {
-    const Contract *c = &k->c;
+    const Contract *c = k->c;
     const RProg *r = c->r;
     tile_constants(k, 'B', &r->block);
     tile_constants(k, 'W', &r->warp);
@@ -60,7 +60,7 @@ static void side_constants(Kernel *k, const Side *s) {
         region_constants(k, s);
         return;
     }
-    Chunks *x = &k->chunks[s->side];
+    OperandAt *x = operand_at(k, s);
     x->tile = constant(k, product_constant_name(k->cg, s, "TILE"), s->room->at);
     x->row = constant(k, product_constant_name(k->cg, s, "ROW"), s->row);
     if (s->table) table_constants(k, s);
@@ -70,12 +70,12 @@ static void side_constants(Kernel *k, const Side *s) {
 static Ir all_steps(const Kernel *k) {
     const Cg *cg = k->cg;
     Ir kk = product_extent(k, AX_K), tile = product_size(k, 'B', AX_K);
-    if (!k->c.varying_k) return ir_int(cg, k->c.steps);
+    if (!k->c->varying_k) return ir_int(cg, k->c->steps);
     return ir_div(cg, ir_sub(cg, ir_add(cg, kk, tile), ir_int(cg, 1)), tile);
 }
 
 static void steps_constant(Kernel *k) {
-    const Contract *c = &k->c;
+    const Contract *c = k->c;
     Cg *cg = k->cg;
     Ir all = all_steps(k);
     if (c->sliced || product_moves(k) != AX_K || product_parted(k)) return;
@@ -97,16 +97,16 @@ static void grid_constants(Kernel *k) {
 static void product_constants(Kernel *k) {
     extents(k);
     tiles_of_levels(k);
-    if (k->product == 0) k->var.threads = constant(k, "THREADS", k->c.r->threads);
-    product_ring_at(k)->slots = constant(k, product_word(k, "STAGES"), k->c.r->stages);
+    if (k->c->number == 0) k->var.threads = constant(k, "THREADS", k->c->r->threads);
+    product_ring_at(k)->slots = constant(k, product_word(k, "STAGES"), k->c->r->stages);
     product_ring_at(k)->bytes = constant(k, product_word(k, "STAGE"), product_ring(k)->bytes);
-    for (int i = 0; i < 2; i++) side_constants(k, &k->c.side[i]);
+    for (int i = 0; i < 2; i++) side_constants(k, &k->c->side[i]);
     steps_constant(k);
 }
 
 /* Of rings that a role fills; slots of those that are no product's.  */
 static void barrier_constants(Kernel *k) {
-    const Layout *l = k->c.layout;
+    const Layout *l = k->c->layout;
     for (int i = 0; i < l->n_ring; i++) {
         const Ring *x = &l->ring[i];
         if (x->arrivals[RING_FULL] == 0) continue;
@@ -117,8 +117,8 @@ static void barrier_constants(Kernel *k) {
 }
 
 void place_constants(Kernel *k) {
-    const Contract *c = &k->c;
-    for (int i = k->other != NULL; i >= 0; i--) {
+    const Contract *c = k->c;
+    for (int i = k->c->layout->n_product - 1; i >= 0; i--) {
         product_select(k, i);
         product_constants(k);
     }
@@ -169,7 +169,7 @@ static void tile_in_group(Kernel *k, Ir tile, int64_t group, const Tiles *x, Ir 
 static void first_of_tile(Kernel *k, AxisClass axis, Ir tile) {
     Cg *cg = k->cg;
     IrBase base = place_along_base(k, axis);
-    *(axis == AX_N ? &k->own.n0 : &k->var.m0) =
+    *(axis == AX_N ? &k->own->n0 : &k->var.m0) =
         ir_let_as(cg, base, axis == AX_N ? product_word(k, "n0") : "m0",
                   ir_mul(cg, ir_cast(cg, base, tile), product_size(k, 'B', axis)));
 }
@@ -203,7 +203,7 @@ static Ir lane_bits(const Kernel *k, FragDim side) {
     enum { LANE_BITS = 5 };
     const Cg *cg = k->cg;
     Ir sum = NULL, lane = k->var.lane;
-    Fragment f = rprog_results(cg->dev, k->c.r);
+    Fragment f = rprog_results(cg->dev, k->c->r);
     for (int bit = 0, out = 0; bit < LANE_BITS; bit++) {
         if (!(fragment_lane_bits(&f, side) >> bit & 1)) continue;
         Ir moved = bit > out ? ir_binary(cg, IR_SHR, lane, ir_int(cg, bit - out)) : lane;
@@ -217,10 +217,10 @@ static Ir lane_bits(const Kernel *k, FragDim side) {
 /* The warp's place along an axis among those of the block, as an int.  */
 static Ir warp_at(const Kernel *k, int axis) {
     const Cg *cg = k->cg;
-    const int *w = k->c.warps;
+    const int *w = k->c->warps;
     int below = axis == AX_N ? 1 : axis == AX_M ? w[AX_N] : w[AX_N] * w[AX_M];
     Ir warp = k->var.warp;
-    below *= rprog_team(cg->dev, k->c.r);
+    below *= rprog_team(cg->dev, k->c->r);
     if (w[axis] == 1) return ir_int(cg, 0);
     Ir x = ir_div(cg, warp, unsigned_number(k, below));
     return ir_cast(cg, IR_I32, axis == AX_K ? x : ir_rem(cg, x, unsigned_number(k, w[axis])));
@@ -235,8 +235,8 @@ static Ir warp_place(const Kernel *k, AxisClass axis) {
 static Ir share_place(const Kernel *k) {
     enum { WARPS = 4 };
     const Cg *cg = k->cg;
-    int part = k->c.r->swapped ? rprog_staging_columns(cg->dev, k->c.r)
-                               : rprog_staging_rows(cg->dev, k->c.r);
+    int part = k->c->r->swapped ? rprog_staging_columns(cg->dev, k->c->r)
+                                : rprog_staging_rows(cg->dev, k->c->r);
     Ir warp = k->var.warp;
     Ir at = ir_cast(cg, IR_I32, ir_rem(cg, warp, unsigned_number(k, WARPS)));
     return ir_mul(cg, at, ir_int(cg, part));
@@ -244,14 +244,14 @@ static Ir share_place(const Kernel *k) {
 
 static void thread_place(Kernel *k) {
     Cg *cg = k->cg;
-    bool matrix = k->c.matrix.used;
+    bool matrix = k->c->matrix.used;
     Variables *x = &k->var;
     Ir tid = x->tid = ir_let_as(cg, IR_I32, "tid", ir_thread(cg));
     x->lane = ir_let_as(cg, IR_I32, "lane", ir_rem(cg, tid, unsigned_number(k, WARP)));
     x->warp = ir_let_as(cg, IR_U32, "warp", ir_div(cg, tid, unsigned_number(k, WARP)));
     for (int i = 0; i < 2; i++) {
         FragDim dim = i ? FRAG_COL : FRAG_ROW;
-        Ir at = matrix ? fragment_lane_place(k, &k->c.matrix.results, dim, 1) : lane_bits(k, dim);
+        Ir at = matrix ? fragment_lane_place(k, &k->c->matrix.results, dim, 1) : lane_bits(k, dim);
         *(i ? &x->lane_n : &x->lane_m) = ir_let_as(cg, IR_I32, i ? "lane_n" : "lane_m", at);
     }
     for (int i = 0; i < 2; i++) {
@@ -259,16 +259,15 @@ static void thread_place(Kernel *k) {
         Ir at = warp_place(k, axis);
         Ir lane = i ? x->lane_n : x->lane_m;
         if (!matrix) at = ir_add(cg, at, ir_mul(cg, lane, product_size(k, 'V', axis)));
-        if (k->c.ring && i == k->c.r->swapped) at = ir_add(cg, at, share_place(k));
+        if (k->c->ring && i == k->c->r->swapped) at = ir_add(cg, at, share_place(k));
         *(i ? &x->col : &x->row) = ir_let_as(cg, IR_I32, i ? "col" : "row", at);
     }
-    if (k->c.warps[AX_K] > 1)
-        x->k_warp = ir_let_as(cg, IR_I32, "k_warp", warp_place(k, AX_K));
+    if (k->c->warps[AX_K] > 1) x->k_warp = ir_let_as(cg, IR_I32, "k_warp", warp_place(k, AX_K));
 }
 
 /* Of a slice of the grid: its first step, and how many it has.  */
 static Ir slice_steps(Kernel *k) {
-    const Contract *c = &k->c;
+    const Contract *c = k->c;
     Cg *cg = k->cg;
     Ir steps = all_steps(k), slice = ir_int(cg, c->slice), split = ir_int(cg, c->r->split);
     if (c->varying_k) {
@@ -289,11 +288,11 @@ static void slice_place(Kernel *k) {
     bool wide = place_wide(k->l->p->extent[AX_K], 2 * (int64_t)k->l->r->block.extent[AX_K]);
     IrBase base = place_base(wide);
     Ir first = NULL;
-    if (k->c.sliced && k->c.r->tail == 0) first = slice_steps(k);
-    else if (k->c.sliced) first = k->var.first;   /* the segment's */
+    if (k->c->sliced && k->c->r->tail == 0) first = slice_steps(k);
+    else if (k->c->sliced) first = k->var.first; /* the segment's */
     Ir at = ir_int(cg, 0);
     if (first) at = ir_mul(cg, ir_as(cg, base, first), product_size(k, 'B', AX_K));
-    k->own.k_next = ir_variable(cg, base, product_word(k, "k_next"), at);
+    k->own->k_next = ir_variable(cg, base, product_word(k, "k_next"), at);
 }
 
 /* Of a product whose turns go along N.  */
@@ -301,12 +300,12 @@ static void turns_place(Kernel *k) {
     Ir from = ir_int(k->cg, 0);
     if (product_parted(k))
         from = ir_mul(k->cg, k->var.turn_first, product_size(k, 'B', AX_N));
-    k->own.n_next = ir_variable(k->cg, place_along_base(k, AX_N), product_word(k, "n_next"), from);
+    k->own->n_next = ir_variable(k->cg, place_along_base(k, AX_N), product_word(k, "n_next"), from);
     slice_place(k);
 }
 
 static void stages_place(Kernel *k) {
-    if (k->c.r->stages == 1 || k->c.ring) return;
+    if (k->c->r->stages == 1 || k->c->ring) return;
     RingAt *x = product_ring_at(k);
     x->put = ir_variable(k->cg, IR_I32, product_word(k, "put"), ir_int(k->cg, 0));
     x->take = ir_variable(k->cg, IR_I32, product_word(k, "take"), ir_int(k->cg, 0));
@@ -321,12 +320,12 @@ void place_thread(Kernel *k) {
     }
     static const char *const raster[] = {"n fastest", "m fastest",
                                          "groups of tile rows, m fastest"};
-    ir_note(cg, "place: tiles of the grid with %s", raster[k->c.r->raster]);
-    if (!k->c.stays) place_tile(k, k->c.r->tail > 0 ? k->var.number : ir_block(cg, 0));
+    ir_note(cg, "place: tiles of the grid with %s", raster[k->c->r->raster]);
+    if (!k->c->stays) place_tile(k, k->c->r->tail > 0 ? k->var.number : ir_block(cg, 0));
     thread_place(k);
-    if (!k->c.stays) slice_place(k);
+    if (!k->c->stays) slice_place(k);
     stages_place(k);
-    if (k->c.tables) k->var.turn = ir_variable(cg, IR_I32, "turn", ir_int(cg, 0));
+    if (k->c->tables) k->var.turn = ir_variable(cg, IR_I32, "turn", ir_int(cg, 0));
     ir_simple(cg, IR_STMT_BLANK);
 }
 
@@ -338,9 +337,9 @@ void place_next(Kernel *k) {
 
 void place_k_now(Kernel *k) {
     Cg *cg = k->cg;
-    bool wide = place_wide(k->c.p->extent[AX_K], k->c.r->block.extent[AX_K]);
+    bool wide = place_wide(k->c->p->extent[AX_K], k->c->r->block.extent[AX_K]);
     Ir step = k->var.step;
-    if (k->c.sliced) step = ir_add(cg, k->var.first, step);
+    if (k->c->sliced) step = ir_add(cg, k->var.first, step);
     k->var.k_now = ir_let_as(cg, place_base(wide), "k_now",
               ir_mul(cg, ir_as(cg, place_base(wide), step), product_size(k, 'B', AX_K)));
 }
@@ -349,15 +348,14 @@ void place_k_now(Kernel *k) {
  * of narrow neighbours, and then reads these too.  */
 static void clear_padding(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    const RTile *t = &k->c.r->block;
+    const RTile *t = &k->c->r->block;
     int64_t rows = s->inner_k ? s->extent : t->extent[AX_K], bytes = rows * s->room->row;
     int rest = (int)(-bytes & 15);
     if (rest == 0 || s->elem >= 4) return;
     Ir stages = product_resident(s) ? ir_int(cg, 1) : product_ring_at(k)->slots;
     Ir stage = ir_for(cg, "s", ir_int(cg, 0), stages, 1, IR_UNROLL_ALL);
     Ir tid = k->var.tid;
-    Ir at = ir_add(cg, ir_mul(cg, stage, product_ring_at(k)->bytes),
-                   k->chunks[s->side].tile);
+    Ir at = ir_add(cg, ir_mul(cg, stage, product_ring_at(k)->bytes), operand_at(k, s)->tile);
     ir_if(cg, ir_lt(cg, tid, ir_int(cg, rest)));
     ir_set(cg, ir_element(cg, k->var.smem, ir_add(cg, ir_add(cg, at, ir_int(cg, bytes)), tid)),
            ir_int(cg, 0));
@@ -366,29 +364,30 @@ static void clear_padding(Kernel *k, const Side *s) {
 }
 
 static void clear_sums(Kernel *k) {
-    const Contraction *con = &k->c.p->con;
-    const RTile *own = &k->c.r->thread;
-    if (k->c.matrix.used) mma_clear(k, false);
-    else k->acc = monoid_declare_tile(k->cg, con->red, con->acc, own->extent[AX_M],
-                                      own->extent[AX_N]);
+    const Contraction *con = &k->c->p->con;
+    const RTile *own = &k->c->r->thread;
+    if (k->c->matrix.used) mma_clear(k, false);
+    else
+        k->own->acc =
+            monoid_declare_tile(k->cg, con->red, con->acc, own->extent[AX_M], own->extent[AX_N]);
 }
 
 static void clear_operands(Kernel *k) {
     for (int i = 0; i < 2; i++) {
-        const Side *s = &k->c.side[i];
+        const Side *s = &k->c->side[i];
         if (s->present && !s->made && rprog_waits(s->l)) load_staged_declare(k, s);
     }
     for (int i = 0; i < 2; i++) {
-        const Side *s = &k->c.side[i];
+        const Side *s = &k->c->side[i];
         if (s->present && !s->made && !s->l->region) clear_padding(k, s);
     }
-    if (k->c.matrix.used) fragment_mma_declare(k);
+    if (k->c->matrix.used) fragment_mma_declare(k);
     else fragment_declare(k);
     ir_simple(k->cg, IR_STMT_BLANK);
 }
 
 void clear_accumulators(Kernel *k, const Node *n) {
-    if (k->c.ring) {
+    if (k->c->ring) {
         if (n->from != CLEAR_SUMS) wgmma_tiles(k);
         if (n->from != CLEAR_OPERANDS) mma_clear(k, n->begins);
         return;

@@ -19,14 +19,14 @@ typedef struct {
 } Tile;
 
 static Tile tile_of(const Kernel *k) {
-    const Contract *c = &k->c;
+    const Contract *c = k->c;
     if (c->matrix.used)
         return (Tile){c->matrix.tiles[AX_M], c->matrix.tiles[AX_N], c->matrix.accumulators};
     return (Tile){c->r->thread.extent[AX_M], 1, c->r->thread.extent[AX_N]};
 }
 
 /* Threads of a slice, which take turns.  */
-static int threads_of(const Kernel *k) { return k->c.r->threads / k->c.warps[AX_K]; }
+static int threads_of(const Kernel *k) { return k->c->r->threads / k->c->warps[AX_K]; }
 
 static ReduceArrays copies(const Kernel *k) {
     return (ReduceArrays){MONOID_COPIES, IR_SHARED, threads_of(k)};
@@ -49,8 +49,8 @@ static Partials open_all(Kernel *k, Ir *at) {
     Cg *cg = k->cg;
     Tile t = tile_of(k);
     Ir number = ir_count_of(cg, k->var.i, t.rows, IR_UNROLL_ALL);
-    Ir array = ir_element(cg, k->acc, number);
-    if (k->c.matrix.used) {
+    Ir array = ir_element(cg, k->own->acc, number);
+    if (k->c->matrix.used) {
         Ir j = ir_count_of(cg, k->var.j, t.columns, IR_UNROLL_ALL);
         array = ir_element(cg, array, j);
         number = ir_add(cg, ir_mul_n(cg, number, t.columns), j);
@@ -60,22 +60,22 @@ static Partials open_all(Kernel *k, Ir *at) {
 }
 
 static void close_all(Kernel *k) {
-    if (k->c.matrix.used) ir_close(k->cg);
+    if (k->c->matrix.used) ir_close(k->cg);
     ir_close(k->cg);
 }
 
 void reduce_slices_place(Kernel *k) {
     Cg *cg = k->cg;
-    int items = tile_of(k).items, width = RTILE_ACCESS / k->c.p->acc_bytes;
+    int items = tile_of(k).items, width = RTILE_ACCESS / k->c->p->acc_bytes;
     while (items % width) width /= 2;
     Ir own = ir_rem(cg, k->var.tid, ir_int(cg, threads_of(k)));
-    Ir from = smem_at(k, ir_compute(k->c.p->con.acc), false, ir_int(cg, 0));
+    Ir from = smem_at(k, ir_compute(k->c->p->con.acc), false, ir_int(cg, 0));
     ir_declare(cg, copies_at(k), ir_add(cg, from, ir_mul_n(cg, own, width)));
 }
 
 void reduce_slices_put(Kernel *k) {
     Cg *cg = k->cg;
-    Ir slice = ir_div(cg, k->var.k_warp, ir_int(cg, k->c.r->warp.extent[AX_K]));
+    Ir slice = ir_div(cg, k->var.k_warp, ir_int(cg, k->c->r->warp.extent[AX_K]));
     Ir at;
     move_copies(k, ir_add_n(cg, slice, -1));
     Partials p = open_all(k, &at);
@@ -85,7 +85,7 @@ void reduce_slices_put(Kernel *k) {
 
 void reduce_slices(Kernel *k) {
     Cg *cg = k->cg;
-    int others = k->c.warps[AX_K] - 1;
+    int others = k->c->warps[AX_K] - 1;
     Ir at;
     if (others > 1) ir_count_of(cg, k->var.s, others, 1);
     Partials p = open_all(k, &at);

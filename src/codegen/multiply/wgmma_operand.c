@@ -10,7 +10,7 @@ void wgmma_begin(Kernel *k) {
 }
 
 Ir wgmma_sums(const Kernel *k, Ir i, Ir j) {
-    Ir all = k->c.matrix.promotes ? k->part : k->sum;
+    Ir all = k->c->matrix.promotes ? k->own->part : k->own->sum;
     return ir_element(k->cg, ir_element(k->cg, all, i), j);
 }
 
@@ -18,7 +18,7 @@ Ir wgmma_sums(const Kernel *k, Ir i, Ir j) {
 static Ir slice_at(const Kernel *k, const Side *s, Ir kk) {
     enum { UNIT = 16 };
     const Cg *cg = k->cg;
-    Ir at = k->tile[s->side];
+    Ir at = operand_at(k, s)->descriptor;
     Ir slice = ir_div(cg, kk, product_size(k, 'T', AX_K));
     if (!s->inner_k || s->boxes == 1)
         return ir_add(cg, at, ir_mul(cg, slice, ir_int(cg, s->on / UNIT)));
@@ -33,7 +33,7 @@ enum { FORMS = 4 };
  * the usual way.  */
 static IrUnit unit_of(const Kernel *k, const Side *a, const Side *b, int form[FORMS]) {
     enum { USUAL = 128 };
-    const ComputeUnit *u = k->c.matrix.unit;
+    const ComputeUnit *u = k->c->matrix.unit;
     int n = 0;
     bool made = wgmma_has_registers(a), two = te_dtype_bytes(u->a) == 2;
     bool usual = (made || a->span == USUAL) && b->span == USUAL;
@@ -47,28 +47,28 @@ static IrUnit unit_of(const Kernel *k, const Side *a, const Side *b, int form[FO
     return (IrUnit){name, form, n, ir_bool(k->cg, true)};
 }
 
-Ir made_registers(const Kernel *k, Ir kk, Ir i) {
+Ir made_registers(const Kernel *k, const Side *s, Ir kk, Ir i) {
     Ir slice = ir_div(k->cg, kk, product_size(k, 'T', AX_K));
-    return ir_element(k->cg, ir_element(k->cg, k->made, slice), i);
+    return ir_element(k->cg, ir_element(k->cg, operand_at(k, s)->made, slice), i);
 }
 
 /* Registers of the slice at kk, or its descriptor, of instruction i.  */
 static Ir operand(const Kernel *k, const Side *s, Ir kk, Ir i) {
     const Cg *cg = k->cg;
-    if (wgmma_has_registers(s)) return made_registers(k, kk, i);
+    if (wgmma_has_registers(s)) return made_registers(k, s, kk, i);
     Ir at = slice_at(k, s, kk);
-    if (k->c.matrix.tiles[s->own] == 1) return at;
+    if (k->c->matrix.tiles[s->own] == 1) return at;
     return ir_add(cg, at, ir_mul(cg, i, ir_int(cg, s->down / 16)));
 }
 
 void wgmma_multiply(Kernel *k, Ir kk, bool begins) {
     Cg *cg = k->cg;
-    bool swapped = k->c.r->swapped;
-    const Side *a = &k->c.side[swapped], *b = &k->c.side[!swapped];
+    bool swapped = k->c->r->swapped;
+    const Side *a = &k->c->side[swapped], *b = &k->c->side[!swapped];
     int form[FORMS];
     IrUnit unit = unit_of(k, a, b, form);
     if (begins) unit.adds = ir_lt(cg, ir_int(cg, 0), kk);
-    Ir i = ir_count_of(cg, k->var.i, k->c.matrix.tiles[AX_M], IR_UNROLL_ALL);
+    Ir i = ir_count_of(cg, k->var.i, k->c->matrix.tiles[AX_M], IR_UNROLL_ALL);
     ir_multiply(cg, &unit, wgmma_sums(k, i, ir_int(cg, 0)), operand(k, a, kk, i),
                 operand(k, b, kk, i));
     ir_close(cg);

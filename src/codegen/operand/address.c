@@ -5,7 +5,7 @@
 
 /* The axis as operand s sees it.  */
 const FusedAxis *address_axis(const Kernel *k, const Side *s, AxisClass axis) {
-    return axis == AX_K ? &s->k_axis : axis == AX_B ? &k->c.p->con.axis[AX_B] : &s->own_axis;
+    return axis == AX_K ? &s->k_axis : axis == AX_B ? &k->c->p->con.axis[AX_B] : &s->own_axis;
 }
 
 /* Subscript d of an access, or its offset.  */
@@ -36,7 +36,7 @@ void address_digits(Kernel *k, const FusedAxis *axis, const char *prefix, Ir at,
         return;
     }
     for (int i = 0; i < axis->n_digit; i++)
-        count[i] = size_product(cg->arena, k->c.root, axis->index + axis->digit[i].first,
+        count[i] = size_product(cg->arena, k->c->root, axis->index + axis->digit[i].first,
                                 axis->digit[i].n);
     place_digits(cg, at, count, axis->n_digit, wide, digit);
     for (int i = axis->n_digit - 1; i >= 0; i--)
@@ -56,7 +56,7 @@ Ir address_combine(const Kernel *k, const Access *x, int d, AxisPlace at, Ir sum
 }
 
 bool address_axis_wide(const Kernel *k, AxisClass axis) {
-    return place_wide(k->c.p->extent[axis], 2 * (int64_t)k->c.r->block.extent[axis]);
+    return place_wide(k->c->p->extent[axis], 2 * (int64_t)k->c->r->block.extent[axis]);
 }
 
 /* Is the position of a point along the operand's own axis a long long?  */
@@ -71,7 +71,7 @@ Ir address_point_k(Kernel *k, Ir at) {
 }
 
 CgPoint address_indices(Kernel *k, const Side *s, Ir own, Ir kk) {
-    CgPoint at = {.cg = k->cg, .stmt = k->c.root};
+    CgPoint at = {.cg = k->cg, .stmt = k->c->root};
     place_axis(k, AX_B, k->var.b, false, at.index, at.wide);
     place_axis(k, (int)s->own, own, own_wide(s), at.index, at.wide);
     place_axis(k, AX_K, kk, address_axis_wide(k, AX_K), at.index, at.wide);
@@ -79,11 +79,11 @@ CgPoint address_indices(Kernel *k, const Side *s, Ir own, Ir kk) {
 }
 
 int address_rank(const Kernel *k, const Side *s) {
-    return k->c.te->tensor[s->o->access.tensor].rank;
+    return k->c->te->tensor[s->o->access.tensor].rank;
 }
 
 bool address_wide(const Kernel *k, const Side *s, int d) {
-    return d == OFFSET ? s->wide : rprog_wide(k->c.p, k->c.r, &s->o->access, d);
+    return d == OFFSET ? s->wide : rprog_wide(k->c->p, k->c->r, &s->o->access, d);
 }
 
 /* What position kk within the tile adds, when the rest of k is added once a step.  */
@@ -103,21 +103,21 @@ void address_batch(Kernel *k, const Side *s, Ir rest) {
     Ir sum = NULL;
     if (axis->extent > 1) {
         address_digits(k, axis, product_name(cg, s, "b"), k->var.b, false, digit);
-        k->chunks[s->side].batch = digit;
+        operand_at(k, s)->batch = digit;
         sum = address_combine(k, x, OFFSET, (AxisPlace){axis, digit, true}, NULL);
     }
     if (sum) at = ir_add_parts(cg, at, sum);
     if (rest) at = ir_add_parts(cg, at, rest);
-    k->chunks[s->side].src = ir_variable_of(cg, product_name(cg, s, "src"), ir_const(cg, at));
+    operand_at(k, s)->src = ir_variable_of(cg, product_name(cg, s, "src"), ir_const(cg, at));
 }
 
 /* One pointer per operand, chunks at constant distances.  */
 static void pointer_source(Kernel *k, const Side *s) {
     const Cg *cg = k->cg;
     const Access *x = &s->o->access;
-    const Chunks *own = &k->chunks[s->side];
+    const OperandAt *own = operand_at(k, s);
     Ir mn = ir_add(cg, product_loads_from(k, s), own->mn);
-    Ir kk = ir_add(cg, k->own.k_next, own->k);
+    Ir kk = ir_add(cg, k->own->k_next, own->k);
     Ir sum =
         address_combine(k, x, OFFSET, (AxisPlace){address_axis(k, s, s->own), &mn, true}, NULL);
     sum = address_combine(k, x, OFFSET, (AxisPlace){address_axis(k, s, AX_K), &kk, true}, sum);
@@ -204,7 +204,7 @@ static Ir known_at(const Kernel *k, const Side *s, Ir known) {
 static void gather_source(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     const Access *x = &s->o->access;
-    Chunks *to = &k->chunks[s->side];
+    OperandAt *to = operand_at(k, s);
     Ir digit[TE_MAX_INDICES];
     int n = gather_count(k, s);
     bool all = n > s->period;
@@ -226,11 +226,11 @@ static void gather_source(Kernel *k, const Side *s) {
 
 /* Copies whose test of the own axis' end is another for each chunk, known before the loop.  */
 static int end_tests(const Kernel *k, int side) {
-    const Side *s = &k->c.side[side];
+    const Side *s = &k->c->side[side];
     if (!s->present || !s->copies || s->table || !rprog_copies_chunks(s->l)) return 0;
     if (s->moves == s->own) return 0;
     bool differ = s->period > 1 || s->step_mn != 0;
-    return k->c.own_ragged[side] && differ ? s->per_thread : 0;
+    return k->c->own_ragged[side] && differ ? s->per_thread : 0;
 }
 
 /* Are they kept as bits, one for each chunk?  A few are kept in predicates; of more the compiler
@@ -249,7 +249,7 @@ static Ir inside_ends(const Kernel *k, const Side *s) {
 static void keep_ends(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     Ir in = ir_variable(cg, IR_I32, product_name(cg, s, "in"), ir_int(cg, 0));
-    k->chunks[s->side].in = in;
+    operand_at(k, s)->in = in;
     ir_note(cg, "bits: chunks that begin inside");
     Ir i = ir_count_of(cg, k->var.i, s->per_thread, IR_UNROLL_ALL);
     ir_if(cg, inside_ends(k, s));
@@ -283,7 +283,7 @@ static void k_values(Kernel *k, const Side *s, Ir at) {
     Cg *cg = k->cg;
     const Access *x = &s->o->access;
     const FusedAxis *axis = address_axis(k, s, AX_K);
-    Chunks *to = &k->chunks[s->side];
+    OperandAt *to = operand_at(k, s);
     Ir digit[TE_MAX_INDICES];
     address_digits(k, axis, product_name(cg, s, "k"), at, address_axis_wide(k, AX_K), digit);
     for (int d = OFFSET; d < address_rank(k, s); d++) {
@@ -300,43 +300,43 @@ static void k_values(Kernel *k, const Side *s, Ir at) {
 static bool one_k(const Side *s) { return s->period == 1 && s->step_k == 0; }
 
 void address_step(Kernel *k, const Side *s) {
-    const Chunks *x = &k->chunks[s->side];
+    const OperandAt *x = operand_at(k, s);
     if (!s->copies || s->pointer) return;
     if (s->table) table_step(k, s);
-    else if (s->k_mode != K_DECODED) k_values(k, s, k->own.k_next);
-    else if (one_k(s)) k_values(k, s, ir_add(k->cg, k->own.k_next, x->k));
+    else if (s->k_mode != K_DECODED) k_values(k, s, k->own->k_next);
+    else if (one_k(s)) k_values(k, s, ir_add(k->cg, k->own->k_next, x->k));
 }
 
 Ir address_source(Kernel *k, const Side *s) {
     const Cg *cg = k->cg;
-    const Chunks *x = &k->chunks[s->side];
+    const OperandAt *x = operand_at(k, s);
     if (s->table) return table_source(k, s);
     if (s->pointer) return chunk_periodic(k, s, x->src, gather_step(k, s, OFFSET));
     if (s->k_mode == K_DECODED && !one_k(s))
-        k_values(k, s, ir_add(cg, k->own.k_next, address_k(k, s)));
+        k_values(k, s, ir_add(cg, k->own->k_next, address_k(k, s)));
     return ir_add(cg, x->src, ir_add(cg, gathered(k, s, x->off, OFFSET), x->k_off));
 }
 
 /* Is the chunk's k one of the reduction?  */
 static Ir inside_k(const Kernel *k, const Side *s) {
-    return product_inside(k, s, AX_K, ir_add(k->cg, k->own.k_next, address_k(k, s)));
+    return product_inside(k, s, AX_K, ir_add(k->cg, k->own->k_next, address_k(k, s)));
 }
 
 Ir address_test(Kernel *k, const Side *s) {
     const Cg *cg = k->cg;
-    const Chunks *x = &k->chunks[s->side];
+    const OperandAt *x = operand_at(k, s);
     Ir test = NULL;
     if (s->table) return table_test(k, s);
     if (ends_kept(k, s)) {
         Ir bit = ir_binary(cg, IR_SHR, x->in, k->var.i);
         test = ir_binary(cg, IR_NE, ir_binary(cg, IR_AND, bit, ir_int(cg, 1)), ir_int(cg, 0));
-    } else if (k->c.own_ragged[s->side]) {
+    } else if (k->c->own_ragged[s->side]) {
         test = inside_ends(k, s);
     }
-    if (k->c.k_ragged) test = ir_both(cg, test, inside_k(k, s));
+    if (k->c->k_ragged) test = ir_both(cg, test, inside_k(k, s));
     for (int d = 0; s->copies && d < address_rank(k, s); d++) {
         if (!s->o->access.guard[d]) continue;
-        const TeTensor *t = &k->c.te->tensor[s->o->access.tensor];
+        const TeTensor *t = &k->c->te->tensor[s->o->access.tensor];
         Ir at = ir_add(cg, gathered(k, s, x->at[d], d), x->k_at[d]);
         test = ir_both(cg, test, size_inside(cg, at, t->shape[d], address_wide(k, s, d)));
     }

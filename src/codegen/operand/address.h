@@ -52,8 +52,8 @@ Ir address_point_k(Kernel *k, Ir at);
 CgPoint address_indices(Kernel *k, const Side *s, Ir own, Ir kk);
 /* Are subscript d and its parts (OFFSET: the offset) long longs?  */
 bool address_wide(const Kernel *k, const Side *s, int d);
-/* Chunks.batch and Chunks.src: the operand's pointer, moved to the batch and by `rest` (may be
- * NULL).  */
+/* OperandAt.batch and .src: the operand's pointer, moved to the batch and by `rest` (may be NULL).
+ */
 void address_batch(Kernel *k, const Side *s, Ir rest);
 int address_rank(const Kernel *k, const Side *s);
 

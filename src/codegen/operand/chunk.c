@@ -26,11 +26,11 @@ Ir chunk_periodic(const Kernel *k, const Side *s, Ir known, Ir step) {
 static Ir number_of(const Kernel *k, int64_t step) { return step ? ir_int(k->cg, step) : NULL; }
 
 Ir address_mn(const Kernel *k, const Side *s) {
-    return chunk_periodic(k, s, k->chunks[s->side].mn, number_of(k, s->step_mn));
+    return chunk_periodic(k, s, operand_at(k, s)->mn, number_of(k, s->step_mn));
 }
 
 Ir address_k(const Kernel *k, const Side *s) {
-    return chunk_periodic(k, s, k->chunks[s->side].k, number_of(k, s->step_k));
+    return chunk_periodic(k, s, operand_at(k, s)->k, number_of(k, s->step_k));
 }
 
 Ir address_own(const Kernel *k, const Side *s) {
@@ -49,7 +49,7 @@ Ir address_tile(const Kernel *k, const Side *s, Ir mn, Ir kk) {
     const Cg *cg = k->cg;
     const RLayout *l = &s->l->layout;
     Ir r = s->inner_k ? mn : kk, e = s->inner_k ? kk : mn;
-    Ir down = ir_mul(cg, r, k->chunks[s->side].row);
+    Ir down = ir_mul(cg, r, operand_at(k, s)->row);
     if (l->bits == 0) return ir_add(cg, down, e);
     Ir bits = ir_binary(cg, IR_AND, ir_binary(cg, IR_SHR, r, ir_int(cg, l->shift)),
                         ir_int(cg, (1 << l->bits) - 1));
@@ -82,8 +82,7 @@ int chunk_group(const Side *s, int known) {
 
 Ir address_chunk(const Kernel *k, const Side *s) {
     int n = target_count(s), step = step_across(s) * s->row + step_inside(s);
-    return known_for(k, s, k->chunks[s->side].to, n,
-                     number_of(k, (int64_t)step * (n / s->period)));
+    return known_for(k, s, operand_at(k, s)->to, n, number_of(k, (int64_t)step * (n / s->period)));
 }
 
 /* ---- chunks of a thread ---- */
@@ -126,7 +125,7 @@ void chunk_split(const Kernel *k, const Side *s, Ir number, Ir *mn, Ir *kk) {
 
 /* The slower one is put first: a compiler (NVRTC 12.9 for sm_70) tells the orders apart.  */
 static void positions(Kernel *k, const Side *s) {
-    Chunks *x = &k->chunks[s->side];
+    OperandAt *x = operand_at(k, s);
     bool along_k = s->l->along == AX_K;
     Ir at[2];
     x->mn = chunk_declare(k, s, IR_I32, "mn", s->period);
@@ -142,7 +141,7 @@ static void positions(Kernel *k, const Side *s) {
 }
 
 static void targets(Kernel *k, const Side *s) {
-    Chunks *x = &k->chunks[s->side];
+    OperandAt *x = operand_at(k, s);
     int n = target_count(s);
     x->to = chunk_declare(k, s, IR_I32, "to", n);
     chunk_open_period(k, n);
@@ -159,7 +158,7 @@ void chunk_places(Kernel *k, const Side *s) {
 
 Ir address_live(const Kernel *k, const Side *s) {
     const Cg *cg = k->cg;
-    if (s->chunks % k->c.r->threads == 0) return NULL;
+    if (s->chunks % k->c->r->threads == 0) return NULL;
     Ir number = ir_add(cg, k->var.tid,
                        ir_mul(cg, k->var.i, k->var.threads));
     return ir_lt(cg, number, ir_int(cg, s->chunks));

@@ -8,12 +8,12 @@ static void advance_pointer(Kernel *k, const Side *s) {
     if (!s->copies || product_resident(s) || !(s->pointer || rows) || axis->n_digit == 0) return;
     Ir stride = address_stride(k, &s->o->access, OFFSET, axis, 0);
     if (!stride) return;
-    ir_update(k->cg, IR_ADD, k->chunks[s->side].src,
+    ir_update(k->cg, IR_ADD, operand_at(k, s)->src,
               ir_mul(k->cg, product_size(k, 'B', s->moves), stride));
 }
 
 void load_copy(Kernel *k, const Node *n) {
-    const Side *s = &k->c.side[n->of];
+    const Side *s = &k->c->side[n->of];
     if (n->to) {
         load_staged_keep(k, s);
         return;
@@ -37,28 +37,27 @@ void load_more(Kernel *k) {
     Ir step = ir_add_n(cg, k->var.step, k->l->layout->ring[0].ahead);
     k->more = ir_let(cg, "more", ir_lt(cg, step, k->var.steps));
     for (int i = 0; i < 2; i++) {
-        if (k->c.side[i].spread) address_step(k, &k->c.side[i]);
+        if (k->c->side[i].spread) address_step(k, &k->c->side[i]);
     }
 }
 
 void load_row(Kernel *k, const Node *copies, Ir row, int rows) {
-    for (const Node *n = copies; n; n = n->next)
-        load_async_row(k, &k->c.side[n->of], row, rows);
+    for (const Node *n = copies; n; n = n->next) load_async_row(k, &k->c->side[n->of], row, rows);
 }
 
 void load_next(Kernel *k, bool spread) {
     Cg *cg = k->cg;
     for (int i = 0; i < 2 && spread; i++) {
-        if (k->c.side[i].spread) advance_pointer(k, &k->c.side[i]);
+        if (k->c->side[i].spread) advance_pointer(k, &k->c->side[i]);
     }
     AxisClass moves = product_moves(k);
-    Ir next = moves == AX_K ? k->own.k_next : k->own.n_next;
+    Ir next = moves == AX_K ? k->own->k_next : k->own->n_next;
     ir_update(cg, IR_ADD, next, product_size(k, 'B', moves));
-    if (k->c.tables) ir_update(cg, IR_XOR, k->var.turn, ir_int(cg, 1));
+    if (k->c->tables) ir_update(cg, IR_XOR, k->var.turn, ir_int(cg, 1));
 }
 
 void load_put(Kernel *k) {
-    if (k->c.r->stages > 1) next_stage(k, product_ring_at(k)->put);
+    if (k->c->r->stages > 1) next_stage(k, product_ring_at(k)->put);
 }
 
 /* To where the next step reads.  Matrix units fetch its first fragments in this one, without a
@@ -71,9 +70,9 @@ void load_take(Kernel *k, bool stays) {
         ir_if(cg, ir_let(cg, "next", ir_lt(cg, step, k->var.steps)));
     }
     for (int i = 0; i < 2; i++) {
-        const Side *s = &k->c.side[i];
+        const Side *s = &k->c->side[i];
         if (s->present && s->l->region) region_advance(k, s);
     }
-    if (k->c.r->stages > 1) next_stage(k, product_ring_at(k)->take);
+    if (k->c->r->stages > 1) next_stage(k, product_ring_at(k)->take);
     if (stays) ir_close(cg);
 }

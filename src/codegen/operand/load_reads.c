@@ -38,23 +38,23 @@ static IrType type_of(const ChunkRead *r) { return travel_type(r->storage, r->wi
 
 void load_reads_declare(Kernel *k, const Side *s) {
     for (int j = 0; j < s->n_read; j++)
-        k->chunks[s->side].read[j] =
+        operand_at(k, s)->read[j] =
             ir_array(k->cg, type_of(&s->read[j]),
                      product_name(k->cg, s, ir_numbered(k->cg, "r", j)), s->per_thread, 0, 0);
 }
 
 /* Registers of read j of chunk i.  */
 static Ir registers(const Kernel *k, const Side *s, int j) {
-    return ir_element(k->cg, k->chunks[s->side].read[j], k->var.i);
+    return ir_element(k->cg, operand_at(k, s)->read[j], k->var.i);
 }
 
 /* Is chunk i of the tile that begins at `first` there and inside?  NULL: always.  */
 static Ir test_chunk(const Kernel *k, const Side *s, Ir first) {
     const Cg *cg = k->cg;
     Ir test = address_live(k, s);
-    if (k->c.own_ragged[s->side])
+    if (k->c->own_ragged[s->side])
         test = ir_both(cg, test, ir_lt(cg, address_own(k, s), product_extent(k, s->own)));
-    if (!k->c.k_ragged) return test;
+    if (!k->c->k_ragged) return test;
     return ir_both(cg, test, ir_lt(cg, ir_add(cg, first, address_k(k, s)),
                                    product_extent(k, AX_K)));
 }
@@ -106,7 +106,7 @@ static void load_read(Kernel *k, const Side *s, const CgPoint *at, int j) {
 
 void load_reads(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    Ir first = k->own.k_next, test = test_chunk(k, s, first);
+    Ir first = k->own->k_next, test = test_chunk(k, s, first);
     for (int j = 0; j < s->n_read; j++) {
         if (test || !te_always_inside(s->read[j].read))
             ir_set(cg, registers(k, s, j), ir_zero(cg, type_of(&s->read[j])));
@@ -153,9 +153,9 @@ static Ir place_inside(Cg *cg, const CgPoint *at, const TeExpr *read, Ir *inside
 void load_gathered(Kernel *k, const Side *s, Ir from, Ir inside) {
     Cg *cg = k->cg;
     Ir test = address_test(k, s);
-    Ir kk = ir_add(cg, k->own.k_next, address_k(k, s));
-    Ir own = needed(k, s, s->own, k->c.own_ragged[s->side], address_own(k, s));
-    kk = needed(k, s, AX_K, k->c.k_ragged, kk);
+    Ir kk = ir_add(cg, k->own->k_next, address_k(k, s));
+    Ir own = needed(k, s, s->own, k->c->own_ragged[s->side], address_own(k, s));
+    kk = needed(k, s, AX_K, k->c->k_ragged, kk);
     own = address_point_own(k, s, begin(k, s, s->own, own));
     CgPoint at = address_indices(k, s, own, address_point_k(k, begin(k, s, AX_K, kk)));
     ir_set(cg, from, place_inside(cg, &at, s->o->expr, &test));
@@ -186,14 +186,14 @@ static Ir tile_value(const CgPoint *at, const Side *s, bool pairs) {
 Ir load_reads_evaluate(Kernel *k, const Side *s, bool pairs) {
     Cg *cg = k->cg;
     CgGiven given[RTILE_CHUNK_READS];
-    Ir first = ir_sub(cg, k->own.k_next, product_size(k, 'B', AX_K));
+    Ir first = ir_sub(cg, k->own->k_next, product_size(k, 'B', AX_K));
     Ir test = test_chunk(k, s, first), v = k->at.v;
     IrType type = ir_type(cg_waiting(s->tile, pairs));
     Ir x = test ? ir_zeros(cg, type, "x", s->l->vec) : ir_array(cg, type, "x", s->l->vec, 0, 0);
     if (test) ir_if(cg, test);
     else ir_scope(cg);
     CgPoint at = point(k, s, first);
-    int moves = rtile_chunk_index(at.stmt, &k->c.p->con.axis[s->l->along]);
+    int moves = rtile_chunk_index(at.stmt, &k->c->p->con.axis[s->l->along]);
     at.index[moves] = ir_add(cg, at.index[moves], v);
     for (int j = 0; j < s->n_read; j++)
         given[j] = (CgGiven){s->read[j].read, element(k, s, j, v)};

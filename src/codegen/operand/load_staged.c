@@ -20,7 +20,7 @@ static IrType register_type(const Side *s) {
 
 /* The registers of chunk i.  */
 static Ir registers(const Kernel *k, const Side *s) {
-    return ir_element(k->cg, k->chunks[s->side].reg, k->var.i);
+    return ir_element(k->cg, operand_at(k, s)->reg, k->var.i);
 }
 
 /* Element v of chunk i.  */
@@ -35,8 +35,8 @@ void load_staged_declare(Kernel *k, const Side *s) {
         load_reads_declare(k, s);
         return;
     }
-    k->chunks[s->side].reg = ir_array(k->cg, register_type(s), product_name(k->cg, s, "reg"),
-                                      s->per_thread, 0, 0);
+    operand_at(k, s)->reg =
+        ir_array(k->cg, register_type(s), product_name(k->cg, s, "reg"), s->per_thread, 0, 0);
 }
 
 /* Whether there is a chunk i is asked first: tables have no entry for others.  */
@@ -62,8 +62,8 @@ typedef struct {
 static Ir inside(const Kernel *k, const Side *s, Ir own, Ir kk) {
     const Cg *cg = k->cg;
     Ir test = NULL;
-    if (k->c.own_ragged[s->side]) test = product_inside(k, s, s->own, own);
-    return k->c.k_ragged ? ir_both(cg, test, product_inside(k, s, AX_K, kk)) : test;
+    if (k->c->own_ragged[s->side]) test = product_inside(k, s, s->own, own);
+    return k->c->k_ragged ? ir_both(cg, test, product_inside(k, s, AX_K, kk)) : test;
 }
 
 /* The operand's expression there, assigned to `to`.  */
@@ -94,7 +94,7 @@ static Ir open_elements(Kernel *k, const Side *s, Ir *mn, Ir *kk) {
 
 static void load_elements(Kernel *k, const Side *s) {
     Ir mn = address_mn(k, s), kk = address_k(k, s), v = open_elements(k, s, &mn, &kk);
-    evaluate(k, s, (TilePoint){mn, kk, k->own.k_next}, address_live(k, s),
+    evaluate(k, s, (TilePoint){mn, kk, k->own->k_next}, address_live(k, s),
              ir_lane(k->cg, registers(k, s), v));
     if (s->l->vec > 1) ir_close(k->cg);
 }
@@ -102,7 +102,7 @@ static void load_elements(Kernel *k, const Side *s) {
 /* The operand's tile in the stage that is written.  */
 static Ir tile_put(const Kernel *k, const Side *s) {
     const Cg *cg = k->cg;
-    Ir at = ir_add(cg, smem_stage(k, s, product_ring_at(k)->put), k->chunks[s->side].tile);
+    Ir at = ir_add(cg, smem_stage(k, s, product_ring_at(k)->put), operand_at(k, s)->tile);
     return ir_view(cg, ir_pointer(ir_storage(s->tile), IR_SHARED, false), at);
 }
 
@@ -129,7 +129,7 @@ static void load_direct(Kernel *k, const Side *s, Ir first) {
 void load_staged(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     if (s->direct) {
-        if (k->c.r->stages > 1) load_direct(k, s, k->own.k_next);
+        if (k->c->r->stages > 1) load_direct(k, s, k->own->k_next);
         return;
     }
     ir_count_of(cg, k->var.i, s->per_thread, IR_UNROLL_ALL);
@@ -252,8 +252,8 @@ static void keep_element(Kernel *k, const Side *s, Ir to) {
 void load_staged_keep(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     if (s->direct) {
-        Ir first = ir_sub(cg, k->own.k_next, product_size(k, 'B', AX_K));
-        if (k->c.r->stages == 1) load_direct(k, s, first);
+        Ir first = ir_sub(cg, k->own->k_next, product_size(k, 'B', AX_K));
+        if (k->c->r->stages == 1) load_direct(k, s, first);
         return;
     }
     Ir live = address_live(k, s);

@@ -2,14 +2,15 @@
 #include "codegen/block/product.h"
 
 /* The region of an operand: copied to shared memory before the first step, gathered from there.
- * Places are in bytes.  Chunks.rows: of rows of the warp's tile, for the lane; the table: of k.  */
+ * Places are in bytes.  OperandAt.rows: of rows of the warp's tile, for the lane; the table: of k.
+ */
 
 enum { ENTRY = 4, AT_ONCE = 8 };
 
 void region_constants(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     int places = (int)rprog_room_at(k->l->layout, ROOM_PLACES, s->side);
-    Chunks *x = &k->chunks[s->side];
+    OperandAt *x = operand_at(k, s);
     x->region = ir_constant(cg, product_constant_name(cg, s, "REGION"), ir_int(cg, s->room->at));
     x->table = ir_constant(cg, product_constant_name(cg, s, "PLACES"), ir_int(cg, places));
     x->line = ir_constant(cg, product_constant_name(cg, s, "LINE"), ir_int(cg, s->region.row));
@@ -29,10 +30,10 @@ static Ir open_shares(Kernel *k, int n, int unroll) {
 /* Subscript d of the region's first element.  */
 static Ir first_of(Kernel *k, const Side *s, int d, const Ir *own) {
     const Access *x = &s->o->access;
-    const Ir *batch = k->chunks[s->side].batch;
-    Ir sum = address_combine(k, x, d, (AxisPlace){&k->c.p->con.axis[s->own], own, false}, NULL);
+    const Ir *batch = operand_at(k, s)->batch;
+    Ir sum = address_combine(k, x, d, (AxisPlace){&k->c->p->con.axis[s->own], own, false}, NULL);
     if (batch)
-        sum = address_combine(k, x, d, (AxisPlace){&k->c.p->con.axis[AX_B], batch, false}, sum);
+        sum = address_combine(k, x, d, (AxisPlace){&k->c->p->con.axis[AX_B], batch, false}, sum);
     return address_plus_number(k->cg, sum, x->sub[d].c);
 }
 
@@ -42,14 +43,14 @@ static void begin(Kernel *k, const Side *s, const Ir *own) {
     const Access *x = &s->o->access;
     const RRegion *g = &s->region;
     Ir sum =
-        address_combine(k, x, OFFSET, (AxisPlace){&k->c.p->con.axis[s->own], own, true}, NULL);
+        address_combine(k, x, OFFSET, (AxisPlace){&k->c->p->con.axis[s->own], own, true}, NULL);
     address_batch(k, s, address_plus_number(cg, sum, x->offset.c - g->shift));
     for (int d = 0; d <= g->line; d++) {
         if (!(g->tested >> d & 1)) continue;
         Ir at = first_of(k, s, d, own);
         if (d == g->line)
             at = address_plus_number(cg, ir_mul_n(cg, at, g->stride), -(int64_t)g->shift);
-        k->chunks[s->side].at[d] = ir_let_as(cg, IR_I32, ir_numbered(cg, "p", d), at);
+        operand_at(k, s)->at[d] = ir_let_as(cg, IR_I32, ir_numbered(cg, "p", d), at);
     }
 }
 
@@ -63,7 +64,7 @@ typedef struct {
 static Ir chunk_offset(Kernel *k, const Side *s, Chunk c, Ir *test) {
     Cg *cg = k->cg;
     const RRegion *g = &s->region;
-    const TeTensor *t = &k->c.te->tensor[s->o->access.tensor];
+    const TeTensor *t = &k->c->te->tensor[s->o->access.tensor];
     Ir sum = c.x;
     int below = 1;
     *test = NULL;
@@ -80,7 +81,7 @@ static Ir chunk_offset(Kernel *k, const Side *s, Chunk c, Ir *test) {
         if (!last) below *= g->extent[d];
         if (!(g->tested >> d & 1)) continue;
         TeExtent bound = last ? size_number(g->bound) : t->shape[d];
-        Ir inside = size_inside(cg, ir_add(cg, k->chunks[s->side].at[d], at), bound, false);
+        Ir inside = size_inside(cg, ir_add(cg, operand_at(k, s)->at[d], at), bound, false);
         *test = ir_both(cg, *test, inside);
     }
     return sum;
@@ -111,10 +112,10 @@ static void copy_chunks(Kernel *k, const Side *s) {
     Ir i = open_shares(k, g->row / g->vec * g->lines, AT_ONCE);
     Chunk c = {.line = ir_let_as(cg, IR_U32, "line", ir_div(cg, i, per))};
     c.x = ir_let_as(cg, IR_I32, "x", ir_mul_n(cg, ir_rem(cg, i, per), g->vec));
-    Ir from = ir_add(cg, k->chunks[s->side].src, chunk_offset(k, s, c, &test));
-    Ir to = ir_add(cg, ir_mul(cg, c.line, k->chunks[s->side].line), c.x);
+    Ir from = ir_add(cg, operand_at(k, s)->src, chunk_offset(k, s, c, &test));
+    Ir to = ir_add(cg, ir_mul(cg, c.line, operand_at(k, s)->line), c.x);
     to = ir_mul(cg, to, ir_int(cg, s->elem));
-    Ir region = k->chunks[s->side].region;
+    Ir region = operand_at(k, s)->region;
     if (rprog_copies_chunks(s->l)) {
         Ir shared = k->var.shared;
         ir_copy(cg, &(IrCopy){.mover = load_function(k, s),
@@ -132,7 +133,7 @@ static void fill_zeros(Kernel *k, const Side *s) {
     if (s->region_zeros == 0) return;
     Ir i = open_shares(k, s->region_zeros, IR_UNROLL_FREE);
     Ir at = ir_add(cg, ir_int(cg, s->region.lines * s->region.row), i);
-    Ir all = smem_at(k, ir_storage(s->o->storage), false, k->chunks[s->side].region);
+    Ir all = smem_at(k, ir_storage(s->o->storage), false, operand_at(k, s)->region);
     ir_set(cg, ir_element(cg, all, at),
            ir_int(cg, 0));
     ir_close(cg);
@@ -141,9 +142,9 @@ static void fill_zeros(Kernel *k, const Side *s) {
 static void fill_table(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     const RRegion *g = &s->region;
-    const FusedAxis *axis = &k->c.p->con.axis[AX_K];
+    const FusedAxis *axis = &k->c->p->con.axis[AX_K];
     Ir digit[TE_MAX_INDICES], sum = NULL;
-    Ir i = open_shares(k, rprog_region_entries(k->c.p, k->c.r), IR_UNROLL_FREE);
+    Ir i = open_shares(k, rprog_region_entries(k->c->p, k->c->r), IR_UNROLL_FREE);
     address_digits(k, axis, product_name(cg, s, "k"), ir_cast(cg, IR_U32, i), false, digit);
     for (int n = 0; n < axis->n_digit; n++) {
         Ir at = axis->n_digit == 1 ? i : digit[n];
@@ -153,7 +154,7 @@ static void fill_table(Kernel *k, const Side *s) {
     if (s->region_zeros)
         place = ir_select(cg, ir_lt(cg, i, product_extent(k, AX_K)), place,
                           ir_int(cg, g->lines * g->row));
-    ir_set(cg, ir_element(cg, smem_at(k, IR_I32, false, k->chunks[s->side].table), i),
+    ir_set(cg, ir_element(cg, smem_at(k, IR_I32, false, operand_at(k, s)->table), i),
            ir_mul(cg, place, ir_int(cg, s->elem)));
     ir_close(cg);
 }
@@ -164,7 +165,7 @@ static int block_rows(const Side *s) { return fragment_lanes(&s->fragment, FRAG_
 /* Rows of which a lane keeps the place: the first of each group of blocks, or of all that a thread
  * has.  */
 static int row_count(const Kernel *k, const Side *s) {
-    if (k->c.matrix.used) return k->c.r->warp.extent[s->own] / block_rows(s) / s->region_group;
+    if (k->c->matrix.used) return k->c->r->warp.extent[s->own] / block_rows(s) / s->region_group;
     return s->region_straight ? 1 : s->thread;
 }
 
@@ -178,7 +179,7 @@ static Ir row_step(const Kernel *k, const Side *s, Ir i) {
 static Ir row_at(const Kernel *k, const Side *s, Ir first, Ir i) {
     const Cg *cg = k->cg;
     Ir at = ir_sum(cg, first, product_place(k, s));
-    if (!k->c.matrix.used) return ir_add_parts(cg, at, row_step(k, s, i));
+    if (!k->c->matrix.used) return ir_add_parts(cg, at, row_step(k, s, i));
     at = ir_add(cg, at, ir_as(cg, IR_I32, fragment_lane_place(k, &s->fragment, FRAG_ROW, 1)));
     return ir_add(cg, at, ir_mul(cg, i, ir_int(cg, s->region_group * block_rows(s))));
 }
@@ -190,26 +191,26 @@ static void row_places(Kernel *k, const Side *s, Ir first) {
     Ir i = ir_count_of(cg, k->var.i, row_count(k, s), IR_UNROLL_ALL);
     Ir at = ir_let_as(cg, IR_U32, "at", row_at(k, s, first, i)), in = at, place;
     if (g->whole) in = ir_rem(cg, at, count);
-    place = ir_add(cg, k->chunks[s->side].region,
+    place = ir_add(cg, operand_at(k, s)->region,
                    ir_mul(cg, ir_cast(cg, IR_I32, in), ir_int(cg, g->step_in * s->elem)));
     if (g->whole)
         place = ir_add(cg, place, ir_mul(cg, ir_cast(cg, IR_I32, ir_div(cg, at, count)),
                                          ir_int(cg, g->step_out * s->elem)));
-    ir_set(cg, ir_element(cg, k->chunks[s->side].rows, i), place);
+    ir_set(cg, ir_element(cg, operand_at(k, s)->rows, i), place);
     ir_close(cg);
 }
 
 void region_load(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     const RRegion *g = &s->region;
-    const FusedAxis *own = &k->c.p->con.axis[s->own];
+    const FusedAxis *own = &k->c->p->con.axis[s->own];
     Ir digit[TE_MAX_INDICES] = {ir_int(cg, 0)}, first = NULL;
     ir_note(cg, "region: operand %c, %d lines of %d elements, each once", s->id, (int)g->lines,
             (int)g->row);
-    k->chunks[s->side].rows = ir_array(cg, ir_type(IR_I32), product_name(cg, s, "row"),
-                                       row_count(k, s), 0, 0);
-    k->chunks[s->side].places =
-        ir_variable(cg, IR_I32, product_name(cg, s, "places"), k->chunks[s->side].table);
+    operand_at(k, s)->rows =
+        ir_array(cg, ir_type(IR_I32), product_name(cg, s, "row"), row_count(k, s), 0, 0);
+    operand_at(k, s)->places =
+        ir_variable(cg, IR_I32, product_name(cg, s, "places"), operand_at(k, s)->table);
     ir_scope(cg);
     address_digits(k, own, product_name(cg, s, "mn"), product_first(k, s->own),
                    address_axis_wide(k, s->own), digit);
@@ -228,7 +229,7 @@ void region_load(Kernel *k, const Side *s) {
 
 void region_advance(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    ir_update(cg, IR_ADD, k->chunks[s->side].places,
+    ir_update(cg, IR_ADD, operand_at(k, s)->places,
               ir_mul(cg, product_size(k, 'B', AX_K), ir_int(cg, ENTRY)));
 }
 
@@ -260,8 +261,8 @@ static Ir places_of(Kernel *k, const Side *s, Ir kk, Ir g) {
     Cg *cg = k->cg;
     const Fragment *x = &s->fragment;
     int per = x->per_register;
-    Ir at = smem_at(k, IR_I32, true, k->chunks[s->side].places);
-    if (k->c.warps[AX_K] > 1) at = ir_add(cg, at, k->var.k_warp);
+    Ir at = smem_at(k, IR_I32, true, operand_at(k, s)->places);
+    if (k->c->warps[AX_K] > 1) at = ir_add(cg, at, k->var.k_warp);
     at = ir_add_parts(cg, at, kk);
     at = ir_add(cg, at, ir_mul(cg, g, ir_int(cg, fragment_lanes(x, FRAG_COL) * per)));
     at = ir_add_parts(cg, at, fragment_lane_place(k, x, FRAG_COL, 1));
@@ -271,12 +272,12 @@ static Ir places_of(Kernel *k, const Side *s, Ir kk, Ir g) {
 void region_fetch_mma(Kernel *k, const Side *s, Ir kk, Ir to) {
     Cg *cg = k->cg;
     const Fragment *x = &s->fragment;
-    int per = x->per_register, blocks = k->c.r->warp.extent[s->own] / block_rows(s);
+    int per = x->per_register, blocks = k->c->r->warp.extent[s->own] / block_rows(s);
     Ir rows = ir_int(cg, fragment_slots(x, FRAG_ROW)), group = ir_int(cg, s->region_group);
     Ir g = ir_count_of(cg, k->var.g, fragment_slots(x, FRAG_COL) / per, IR_UNROLL_ALL);
     Ir from = places_of(k, s, kk, g);
     Ir f = ir_count(cg, "f", blocks, IR_UNROLL_ALL);
-    Ir row = ir_element(cg, k->chunks[s->side].rows, ir_div(cg, f, group));
+    Ir row = ir_element(cg, operand_at(k, s)->rows, ir_div(cg, f, group));
     if (s->region_group > 1)
         row = ir_add(cg, row,
                      ir_mul(cg, ir_rem(cg, f, group),
@@ -291,7 +292,7 @@ void region_fetch_mma(Kernel *k, const Side *s, Ir kk, Ir to) {
 Ir region_element(const Kernel *k, const Side *s, Ir from, Ir i) {
     const Cg *cg = k->cg;
     bool straight = s->region_straight;
-    Ir row = ir_element(cg, k->chunks[s->side].rows, straight ? ir_int(cg, 0) : i);
+    Ir row = ir_element(cg, operand_at(k, s)->rows, straight ? ir_int(cg, 0) : i);
     if (straight)
         row = ir_add(cg, row, ir_mul(cg, row_step(k, s, i),
                                      ir_int(cg, s->region.step_in * s->elem)));

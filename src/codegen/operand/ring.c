@@ -49,11 +49,11 @@ KernelMap ring_operand_map(Arena *a, const Contract *c, const Side *s) {
 
 void ring_fetch(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
-    if (!n->from && rprog_cluster(k->c.r) > 1)
+    if (!n->from && rprog_cluster(k->c->r) > 1)
         k->var.part = ir_let_as(cg, IR_I32, "part",
                                 ir_call(cg, ir_type(IR_I32), "rl_cluster_rank", 0));
     for (int i = 0; i < k->l->launch.n_map && !n->to; i++) {
-        bool some = k->c.varying_k && i < 2;                  /* else it is none */
+        bool some = k->c->varying_k && i < 2; /* else it is none */
         if (some) ir_if(cg, ir_binary(cg, IR_GT, k->var.steps, ir_int(cg, 0)));
         ir_do(cg, ir_call(cg, ir_type(IR_VOID), "rl_map_fetch", 1, cg_map(cg, i)));
         if (some) ir_close(cg);
@@ -67,7 +67,7 @@ void ring_begin(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     RingAt *x = &k->ring[n->ring];
     Ir from = k->var.from, zero = ir_int(cg, 0), slot = zero, round = zero;
-    if (k->c.stays) {
+    if (k->c->stays) {
         slot = ir_rem(cg, from, x->slots);
         round = ir_binary(cg, IR_AND, ir_div(cg, from, x->slots), ir_int(cg, 1));
     }
@@ -112,9 +112,9 @@ void ring_next(Kernel *k, int ring) {
 Ir ring_batch(const Kernel *k, const RBoxDim *d) {
     const Cg *cg = k->cg;
     if (d->axis != AX_B) return ir_int(cg, 0);
-    TeExtent below = rprog_box_below(cg->arena, k->c.p, d);
+    TeExtent below = rprog_box_below(cg->arena, k->c->p, d);
     Ir b = ir_div(cg, k->var.b, size_value(cg, below));
-    return ir_rem(cg, b, size_value(cg, rprog_box_extent(cg->arena, k->c.p, d)));
+    return ir_rem(cg, b, size_value(cg, rprog_box_extent(cg->arena, k->c->p, d)));
 }
 
 /* The block's number in its cluster, times n.  */
@@ -134,7 +134,7 @@ static Ir coordinate(const Kernel *k, const Side *s, int i, int box) {
     const RBoxDim *d = &s->box.dim[i];
     int along = i == 0 ? box : 0;
     if (d->axis == AX_K) {
-        Ir at = ir_div(cg, k->own.k_next, ir_int(cg, packed(s)));
+        Ir at = ir_div(cg, k->own->k_next, ir_int(cg, packed(s)));
         return ir_add_n(cg, at, along * s->span / s->elem);
     }
     if (d->axis == AX_B) return ring_batch(k, d);
@@ -146,7 +146,7 @@ static void coordinates(const Kernel *k, const Side *s, int box, IrBox *x) {
     const Cg *cg = k->cg;
     x->rank = s->box.rank;
     if (s->box.pixels > 0) {
-        Ir at_k = ir_add_n(cg, k->own.k_next, box * s->span / s->elem);
+        Ir at_k = ir_add_n(cg, k->own->k_next, box * s->span / s->elem);
         pixels_box(k, s, &(PixelsAt){first_row(k, s), at_k, box == 0}, x);
         return;
     }
@@ -158,7 +158,7 @@ static int map_of(const Side *s) { return s->number / 2 + s->side; }
 
 static void copy_box(Kernel *k, const Side *s, int ring, int box) {
     Cg *cg = k->cg;
-    Ir slot = NULL, tile = k->chunks[s->side].tile, to;
+    Ir slot = NULL, tile = operand_at(k, s)->tile, to;
     if (!product_resident(s))
         slot = ir_mul(cg, k->ring[ring].slot, k->ring[ring].bytes);
     to = slot ? shared_at(k, slot, tile) : ir_add(cg, k->var.shared, tile);
@@ -174,6 +174,6 @@ static void copy_box(Kernel *k, const Side *s, int ring, int box) {
 }
 
 void ring_copy(Kernel *k, const Node *n) {
-    const Side *s = &k->c.side[n->of];
+    const Side *s = &k->c->side[n->of];
     for (int box = 0; box < s->boxes; box++) copy_box(k, s, n->ring, box);
 }

@@ -39,10 +39,10 @@ KernelMap pixels_map(Arena *a, const Contract *c, const Side *s) {
 
 /* What the indices of an axis are at a position, by their numbers in the root.  */
 static void decode(const Kernel *k, AxisClass axis, Ir at, Ir *index) {
-    const FusedAxis *x = &k->c.p->con.axis[axis];
+    const FusedAxis *x = &k->c->p->con.axis[axis];
     TeExtent count[TE_MAX_INDICES] = {{0}};
     Ir digit[TE_MAX_INDICES];
-    for (int i = 0; i < x->n; i++) count[i] = k->c.root->index[x->index[i]].hi;
+    for (int i = 0; i < x->n; i++) count[i] = k->c->root->index[x->index[i]].hi;
     place_digits(k->cg, at, count, x->n, false, digit);
     for (int i = 0; i < x->n; i++) index[x->index[i]] = ir_as(k->cg, IR_I32, digit[i]);
 }
@@ -56,8 +56,8 @@ static Ir moved(const Cg *cg, Ir digit, int64_t by, int64_t from) {
 static Ir channel(const Kernel *k, const Side *s, const PixelsAt *at, const Ir *index) {
     const Cg *cg = k->cg;
     const Access *x = &s->o->access;
-    const TeTensor *t = &k->c.te->tensor[x->tensor];
-    const FusedAxis *axis = &k->c.p->con.axis[AX_K], *batch = &k->c.p->con.axis[AX_B];
+    const TeTensor *t = &k->c->te->tensor[x->tensor];
+    const FusedAxis *axis = &k->c->p->con.axis[AX_K], *batch = &k->c->p->con.axis[AX_B];
     Ir first = ir_add_n(cg, index[axis->index[axis->n - 1]], x->sub[s->box.channel].c);
     for (int i = 0; i < batch->n; i++) {
         int64_t by = 0;
@@ -65,14 +65,14 @@ static Ir channel(const Kernel *k, const Side *s, const PixelsAt *at, const Ir *
             by += x->sub[d].coef[batch->index[i]] * t->stride[d].value;
         if (by) first = ir_add(cg, first, ir_mul_n(cg, index[batch->index[i]], by));
     }
-    if (at->first || k->c.p->extent[AX_K] % k->c.r->block.extent[AX_K] == 0) return first;
+    if (at->first || k->c->p->extent[AX_K] % k->c->r->block.extent[AX_K] == 0) return first;
     Ir inside = ir_lt(cg, at->k, product_extent(k, AX_K));
     return ir_select(cg, inside, first, ir_int(cg, s->box.channels));
 }
 
 /* The image that the tile's first row is of.  */
 static Ir image_of(const Kernel *k, const Side *s, const Ir *index) {
-    const FusedAxis *own = &k->c.p->con.axis[s->own];
+    const FusedAxis *own = &k->c->p->con.axis[s->own];
     for (int i = 0; i < own->n && s->box.image >= 0; i++) {
         if (s->o->access.sub[s->box.image].coef[own->index[i]] != 0) return index[own->index[i]];
     }

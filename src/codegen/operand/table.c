@@ -25,7 +25,7 @@ static Ir constant(Kernel *k, const Side *s, const char *name, int64_t n) {
 void table_constants(Kernel *k, const Side *s) {
     const Room *table = rprog_room(k->l->layout, ROOM_TABLE, s->side);
     const Room *rows = rprog_room(k->l->layout, ROOM_ROW_TABLE, s->side);
-    Chunks *x = &k->chunks[s->side];
+    OperandAt *x = operand_at(k, s);
     x->k_table = constant(k, s, "KTABLE", table->at);
     x->k_entries = constant(k, s, "KENTRIES", s->k_entries);
     if (!rows) return;
@@ -51,7 +51,7 @@ static Ir bit_at(const Kernel *k, const Side *s, int d, Ir index) {
 /* Subscript d at the row's digits, where those of k are 0.  */
 static Ir row_subscript(const Kernel *k, const Side *s, int d, const Ir *digit) {
     const Access *x = &s->o->access;
-    const Ir *batch = k->chunks[s->side].batch;
+    const Ir *batch = operand_at(k, s)->batch;
     bool wide = address_wide(k, s, d);
     Ir at = address_combine(k, x, d, (AxisPlace){address_axis(k, s, s->own), digit, wide}, NULL);
     if (batch)
@@ -73,7 +73,7 @@ static void mark_outside(Kernel *k, const Side *s, int d, const Ir *digit, Ir bi
         at = ir_add(cg, at, ir_mul(cg, wide ? ir_as(cg, IR_I64, q) : q, ir_int(cg, stride)));
         index = joined(k, index, n, q);
     }
-    Ir inside = size_inside(cg, at, k->c.te->tensor[x->tensor].shape[d], wide);
+    Ir inside = size_inside(cg, at, k->c->te->tensor[x->tensor].shape[d], wide);
     ir_if(cg, ir_unary(cg, IR_NOT, inside));
     ir_update(cg, IR_OR, bits, bit_at(k, s, d, index));
     ir_close(cg);
@@ -91,7 +91,7 @@ static void row_entry(Kernel *k, const Side *s, Ir at, const Ir to[2]) {
     address_digits(k, own, product_name(cg, s, "mn"), at, wide, digit);
     Ir off = address_combine(k, x, OFFSET, (AxisPlace){own, digit, false}, NULL);
     off = x->c_varies ? size_add_offset(cg, x, 0, off) : address_plus_number(cg, off, x->offset.c);
-    if (k->c.own_ragged[s->side]) {
+    if (k->c->own_ragged[s->side]) {
         Ir inside = ir_lt(cg, at, product_extent(k, s->own));
         Ir beyond = ir_select(cg, inside, bits_of(k, 0), bits_of(k, BEYOND_ROWS));
         marks = ir_binary(cg, IR_OR, beyond, marks);
@@ -122,21 +122,21 @@ static Ir loop_of_threads(Kernel *k, Ir n) {
 
 static void rows_to_memory(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    Ir to[2], r = loop_of_threads(k, k->chunks[s->side].row_entries);
+    Ir to[2], r = loop_of_threads(k, operand_at(k, s)->row_entries);
     Ir entry = declare_entry(k, to), at = ir_mul_n(cg, r, s->extent / s->row_entries);
     row_entry(k, s, ir_add(cg, product_first(k, s->own), at), to);
-    ir_store(cg, NULL, 2, entry_at(k, k->chunks[s->side].row_table, r), entry);
+    ir_store(cg, NULL, 2, entry_at(k, operand_at(k, s)->row_table, r), entry);
     ir_close(cg);
 }
 
 /* Entry `number` of the rows that a thread keeps.  */
 static Ir kept_row(const Kernel *k, const Side *s, Ir number) {
-    return ir_element(k->cg, k->chunks[s->side].rows, number);
+    return ir_element(k->cg, operand_at(k, s)->rows, number);
 }
 
 void table_rows(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    Chunks *x = &k->chunks[s->side];
+    OperandAt *x = operand_at(k, s);
     bool one = s->period == 1;
     address_batch(k, s, NULL);
     if (s->row_entries > 0) {
@@ -170,27 +170,27 @@ static Ir k_bits(const Kernel *k, const Side *s, Ir at, const Ir *digit) {
         }
         bits = ir_binary(cg, IR_OR, bits, bit_at(k, s, d, index));
     }
-    if (!k->c.k_ragged) return bits;
+    if (!k->c->k_ragged) return bits;
     return ir_select(cg, ir_lt(cg, at, product_extent(k, AX_K)), bits, bits_of(k, BEYOND_K));
 }
 
 /* Entry r of the table of k of the load at hand.  */
 static Ir k_entry_at(const Kernel *k, const Side *s, Ir r) {
     const Cg *cg = k->cg;
-    Ir first = ir_mul(cg, k->var.turn, k->chunks[s->side].k_entries);
-    return entry_at(k, k->chunks[s->side].k_table, ir_add(cg, first, r));
+    Ir first = ir_mul(cg, k->var.turn, operand_at(k, s)->k_entries);
+    return entry_at(k, operand_at(k, s)->k_table, ir_add(cg, first, r));
 }
 
 static void next_entries(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     Ir digit[TE_MAX_INDICES], to[2], tid = k->var.tid, r = tid;
     const FusedAxis *axis = address_axis(k, s, AX_K);
-    Ir n = k->chunks[s->side].k_entries;
-    bool wide = address_axis_wide(k, AX_K), several = s->k_entries > k->c.r->threads;
+    Ir n = operand_at(k, s)->k_entries;
+    bool wide = address_axis_wide(k, AX_K), several = s->k_entries > k->c->r->threads;
     if (several) r = loop_of_threads(k, n);
     else ir_if(cg, ir_lt(cg, tid, n));
-    Ir each = ir_mul_n(cg, r, k->c.r->block.extent[AX_K] / s->k_entries);
-    Ir at = ir_let_as(cg, place_base(wide), "at", ir_add(cg, k->own.k_next, each));
+    Ir each = ir_mul_n(cg, r, k->c->r->block.extent[AX_K] / s->k_entries);
+    Ir at = ir_let_as(cg, place_base(wide), "at", ir_add(cg, k->own->k_next, each));
     address_digits(k, axis, product_name(cg, s, "k"), at, wide, digit);
     Ir off = address_combine(k, &s->o->access, OFFSET, (AxisPlace){axis, digit, false}, NULL);
     Ir entry = declare_entry(k, to);
@@ -202,7 +202,7 @@ static void next_entries(Kernel *k, const Side *s) {
 
 void table_next(Kernel *k) {
     for (int i = 0; i < 2; i++) {
-        if (k->c.side[i].table) next_entries(k, &k->c.side[i]);
+        if (k->c->side[i].table) next_entries(k, &k->c->side[i]);
     }
 }
 
@@ -217,9 +217,9 @@ static Ir entry_of(const Kernel *k, Ir at, int extent, int n) {
 
 static void read_entry(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    Ir number = entry_of(k, address_k(k, s), k->c.r->block.extent[AX_K], s->k_entries);
-    k->chunks[s->side].k_entry = ir_let(cg, product_name(cg, s, "e"),
-                                        ir_load(cg, k_entry_at(k, s, number), 2));
+    Ir number = entry_of(k, address_k(k, s), k->c->r->block.extent[AX_K], s->k_entries);
+    operand_at(k, s)->k_entry =
+        ir_let(cg, product_name(cg, s, "e"), ir_load(cg, k_entry_at(k, s, number), 2));
 }
 
 void table_step(Kernel *k, const Side *s) {
@@ -232,12 +232,12 @@ static Ir row_of(const Kernel *k, const Side *s) {
     if (s->row_entries == 0)
         return kept_row(k, s, s->period > 1 ? ir_rem(cg, i, ir_int(cg, s->period)) : ir_int(cg, 0));
     Ir number = entry_of(k, address_mn(k, s), s->extent, s->row_entries);
-    return ir_load(cg, entry_at(k, k->chunks[s->side].row_table, number), 2);
+    return ir_load(cg, entry_at(k, operand_at(k, s)->row_table, number), 2);
 }
 
 Ir table_source(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    Chunks *x = &k->chunks[s->side];
+    OperandAt *x = operand_at(k, s);
     Ir zero = ir_int(cg, 0);
     if (!one_k(s)) read_entry(k, s);
     x->row_entry = ir_let(cg, product_name(cg, s, "r"), row_of(k, s));
@@ -247,7 +247,7 @@ Ir table_source(Kernel *k, const Side *s) {
 
 Ir table_test(const Kernel *k, const Side *s) {
     const Cg *cg = k->cg;
-    const Chunks *x = &k->chunks[s->side];
+    const OperandAt *x = operand_at(k, s);
     Ir one = ir_int(cg, 1), zero = ir_int(cg, 0);
     Ir meets = ir_binary(cg, IR_AND, ir_lane(cg, x->row_entry, one), ir_lane(cg, x->k_entry, one));
     return ir_binary(cg, IR_EQ, meets, zero);
