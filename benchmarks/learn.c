@@ -125,17 +125,18 @@ static int draw(uint64_t *state, int n) {
 
 /* Measures `count` of a size's candidates, which lie at `at` in what is learned; regret[m]: after
  * the first m + 1 of them.  */
-static void measure_some(Learn *l, const Size *s, int at, int n_all, Way way, uint64_t *state,
-                         int count, double *regret) {
-    bool *out = calloc((size_t)n_all, sizeof *out);
+static void measure_some(Learn *l, const Size *s, int at, Way way, uint64_t *state, int count,
+                         double *regret) {
+    bool *out = calloc((size_t)(at + s->n), sizeof *out);
+    LearnField field = {at, at + s->n, out, 0};
     double best = 0, gain;
     if (!out) exit(3);
-    for (int i = 0; i < n_all; i++) out[i] = i < at || i >= at + s->n;
     for (int m = 0; m < count; m++) {
         int i = at + draw(state, s->n);
         while (way == BY_CHANCE && out[i]) i = at + draw(state, s->n);
-        if (way == BY_DOUBT) i = learn_doubtful(l, out);
-        else if (way != BY_CHANCE) i = learn_next(l, out, way == BY_GAIN ? best : 0, &gain);
+        if (way == BY_GAIN) field.best_us = best;
+        if (way == BY_DOUBT) i = learn_doubtful(l, &field);
+        else if (way != BY_CHANCE) i = learn_next(l, &field, &gain);
         double us = s->us[i - at];
         out[i] = true;
         if (way != BY_RANK) learn_tell(l, i, us);
@@ -210,7 +211,7 @@ static void table_one(const Replay *r, Way way, const char *title) {
         Arena *a = arena_create(NULL);
         if (!a) exit(3);
         Learn *l = learn_new(a, s->dev, s->plan, s->n);
-        measure_some(l, s, 0, s->n, way, &state, EACH, regret);
+        measure_some(l, s, 0, way, &state, EACH, regret);
         for (int k = 0; k < STEPS; k++) add(&found[k], s, regret[after[k] - 1]);
         arena_destroy(a);
     }
@@ -248,7 +249,7 @@ static void table_against(const Replay *r) {
                 int count = row[k].count < s->n ? row[k].count : s->n;
                 uint64_t state = r->seed + (uint64_t)(i * r->draws + d);
                 learn_reset(l);
-                measure_some(l, s, 0, s->n, row[k].way, &state, count, regret);
+                measure_some(l, s, 0, row[k].way, &state, count, regret);
                 add(&found[k], s, regret[count - 1]);
                 add(&error[k], s, off(l, s, 0));
             }
@@ -284,18 +285,17 @@ static int choose_others(const Replay *r, int of, uint64_t *state, int chosen[OT
 }
 
 /* Plans of several sizes behind each other.  */
-static Learn *learn_sizes(const Replay *r, Arena *a, const int *size, int n, int *n_all) {
+static Learn *learn_sizes(const Replay *r, Arena *a, const int *size, int n) {
     LearnPlan *plan;
-    int at = 0;
-    *n_all = 0;
-    for (int i = 0; i < n; i++) *n_all += r->size[size[i]].n;
-    plan = ARENA_ARRAY(a, LearnPlan, *n_all + 1);
+    int at = 0, n_all = 0;
+    for (int i = 0; i < n; i++) n_all += r->size[size[i]].n;
+    plan = ARENA_ARRAY(a, LearnPlan, n_all + 1);
     for (int i = 0; i < n; i++) {
         const Size *s = &r->size[size[i]];
         memcpy(plan + at, s->plan, (size_t)s->n * sizeof *plan);
         at += s->n;
     }
-    return learn_new(a, r->size[size[0]].dev, plan, *n_all);
+    return learn_new(a, r->size[size[0]].dev, plan, n_all);
 }
 
 static void table_transfer(const Replay *r) {
@@ -303,17 +303,17 @@ static void table_transfer(const Replay *r) {
     for (int k = 0; k < STEPS; k++) found[k] = sample_new(r);
     for (int i = 0; i < r->n; i++) {
         for (int d = 0; d < r->draws; d++) {
-            int size[OTHERS + 1], n_all;
+            int size[OTHERS + 1];
             double regret[EACH];
             uint64_t state = r->seed + (uint64_t)(i * r->draws + d);
             int n = choose_others(r, i, &state, size);
             size[n] = i;
             Arena *a = arena_create(NULL);
             if (!a) exit(3);
-            Learn *l = learn_sizes(r, a, size, n + 1, &n_all);
+            Learn *l = learn_sizes(r, a, size, n + 1);
             for (int k = 0, at = 0; k <= n; k++) {
                 const Size *s = &r->size[size[k]];
-                measure_some(l, s, at, n_all, BY_GAIN, &state, EACH, k == n ? regret : NULL);
+                measure_some(l, s, at, BY_GAIN, &state, EACH, k == n ? regret : NULL);
                 at += s->n;
             }
             for (int k = 0; k < STEPS; k++)
@@ -327,6 +327,96 @@ static void table_transfer(const Replay *r) {
         print_sample(&found[k]);
         printf("\n");
     }
+}
+
+/* ---- a budget for all sizes ---- */
+
+/* Sizes of one board as the kernels of a model, each run once.  */
+typedef struct {
+    Arena *a;
+    Learn *learn;
+    const Size *size[MAX_SIZES];
+    LearnField field[MAX_SIZES];
+    bool *out;
+    int n;
+} Model;
+
+static void model_new(const Replay *r, Arena *a, Model *m) {
+    int of[MAX_SIZES], at = 0;
+    *m = (Model){.a = a};
+    for (int i = 0; i < r->n; i++) {
+        const Size *s = &r->size[i];
+        if (strcmp(s->row->gpu, r->size[0].row->gpu) != 0) continue;
+        of[m->n] = i;
+        m->size[m->n] = s;
+        m->field[m->n++] = (LearnField){.from = at, .to = at + s->n};
+        at += s->n;
+    }
+    m->learn = learn_sizes(r, a, of, m->n);
+    m->out = ARENA_ARRAY(a, bool, at + 1);
+    for (int k = 0; k < m->n; k++) m->field[k].out = m->out;
+}
+
+static void model_measure(Model *m, int k) {
+    double gain;
+    LearnField *f = &m->field[k];
+    int i = learn_next(m->learn, f, &gain);
+    if (i < 0) return;
+    double us = m->size[k]->us[i - f->from];
+    m->out[i] = true;
+    learn_tell(m->learn, i, us);
+    if (f->best_us == 0 || us < f->best_us) f->best_us = us;
+}
+
+/* Where the next measurement is worth most.  */
+static int model_worth(const Model *m) {
+    double most = -1;
+    int best = 0;
+    for (int k = 0; k < m->n; k++) {
+        double worth = learn_worth(m->learn, &m->field[k]);
+        if (worth <= most) continue;
+        most = worth;
+        best = k;
+    }
+    return best;
+}
+
+/* What runs where nothing was measured.  */
+static double first_us(const Size *s) {
+    int first = 0;
+    for (int i = 1; i < s->n; i++)
+        if (s->plan[i].us < s->plan[first].us) first = i;
+    return s->us[first];
+}
+
+/* The time of all over that of the fastest tiles.  */
+static double model_regret(const Model *m) {
+    double us = 0, best = 0;
+    for (int k = 0; k < m->n; k++) {
+        us += m->field[k].best_us > 0 ? m->field[k].best_us : first_us(m->size[k]);
+        best += m->size[k]->best;
+    }
+    return us / best;
+}
+
+static double after_budget(const Replay *r, int trials, bool equal) {
+    Model m;
+    Arena *a = arena_create(NULL);
+    if (!a) exit(3);
+    model_new(r, a, &m);
+    for (int t = 0; t < trials; t++) model_measure(&m, equal ? t % m.n : model_worth(&m));
+    double regret = model_regret(&m);
+    arena_destroy(a);
+    return regret;
+}
+
+static void table_budget(const Replay *r) {
+    static const int trials[] = {0, 5, 10, 20, 40, 80, 160};
+    printf("\n## A budget for all sizes: their time over that of the fastest tiles\n\n"
+           "| measured in all | equal shares | where it is worth most |\n|---|--:|--:|\n");
+    for (size_t i = 0; i < sizeof trials / sizeof *trials; i++)
+        printf("| %d | %.4f | %.4f |\n", trials[i], after_budget(r, trials[i], true),
+               after_budget(r, trials[i], false));
 }
 
 /* ---- the program ---- */
@@ -371,6 +461,7 @@ int main(int argc, char **argv) {
     table_one(&r, BY_RANK, "Regret, in the order of the model");
     table_one(&r, BY_GAIN, "Regret, chosen by what was learned");
     table_transfer(&r);
+    table_budget(&r);
     table_against(&r);
     json_decref(r.boards);
     arena_destroy(r.a);

@@ -356,6 +356,14 @@ if [ -e "$BUILD/simdriver/libcuda.so.1" ]; then
         has out '"on": "NVIDIA A100-SXM4-80GB (simulated)"' 'and where they come from'
         has out '"rejected": null' 'JSON has what was rejected'
     }
+    printf 'op %s(A: f32[%s]) -> C: f32[%s] { C[i] = A[i] + 1; }\n' p 64 64 q 1048576 1048576 \
+        r 1048576 1048576 >three.te
+    run 0 'measure several ops' --measure --top 3 --trials 1 $a100 --op all --no-cache --emit cu \
+        three.te && {
+        is 'the longest is timed, for all that are the same' \
+            "$(awk '/^[pqr]: / { op = $1 } / us .* %/ { printf "%s", op }' out)" = q:r:
+        try 'of the others the first plan is made' test -s three.p.cu
+    }
     echo 'op mm(A: f16[16,1024], B: f16[1024,1024]) -> C: f16[16,1024]
         { C[m,n] += A[m,k] * B[k,n]; }' >warm.te
     ROLLER_SIM_PROFILE=h100 run 0 'measure with warm L2' --measure --top 1 --profile h100 --json \

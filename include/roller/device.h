@@ -28,7 +28,8 @@ typedef struct {
     double budget_s;          /* as for a check */
     const char *const *at;    /* run-time sizes to time at, "M=64"; the largest of others */
     int n_at;
-    int trials;               /* plans to time, the most likely by the times of others; 0: all */
+    int trials;               /* plans to time, those most worth it by the times of others; 0:
+                               * all */
 } RollerTrialOptions;
 typedef struct {
     size_t struct_size;
@@ -43,6 +44,24 @@ typedef struct {
 ROLLER_API RollerStatus roller_fastest(RollerCtx *ctx, const RollerPlans *plans,
                                        const RollerTrialOptions *o, RollerTrial *trial,
                                        const char **where, RollerKernel **out);
+
+/* An op among several, and what it gets.  */
+typedef struct {
+    size_t struct_size;
+    const RollerPlans *plans;
+    const char *const *at;    /* as RollerTrialOptions has them, which count where n_at is 0 */
+    int n_at;
+    double weight;            /* how often it runs; 0: once */
+    RollerTrial *trial;       /* as roller_fastest has it */
+    RollerKernel *kernel;     /* the fastest that is right; NULL: no plan was timed, and
+                               * roller_build_best makes the one predicted fastest */
+} RollerContender;
+/* The same for n ops, planned for one profile, that share limit_s and trials: the next plan to be
+ * timed is the one that is expected to save most time.  Of ops that differ by names alone one is
+ * timed, as often as they run in sum.  Each is as large as the first's struct_size says.
+ * ROLLER_CHECK if an op has no right plan: others still get their kernels.  */
+ROLLER_API RollerStatus roller_fastest_many(RollerCtx *ctx, RollerContender *c, size_t n,
+                                            const RollerTrialOptions *o, const char **where);
 
 /* ---- loading and launching ---- */
 /* Loads a kernel, so that launches only launch.  Errors of loads and launches:

@@ -11,7 +11,7 @@ from . import _abi
 from ._errors import ArgumentError, text
 from ._kernel import Kernel, defines
 from ._library import Contexts, lib, strings, struct
-from ._measure import over_devices, race
+from ._measure import over_devices, race, shared_out
 from ._op import Op
 from ._plan import plans_of
 from ._tensors import dtype_of
@@ -97,32 +97,54 @@ class Compiler:
         device, at  a number or UUID (the first), and values of run-time sizes (the largest)
         The kernel's `trials` has what was found of each plan.  Times are kept in the cache.
         """
+        return self._fastest_of([dict(te=te, top=top, at=at, op=op, sizes=sizes, profile=profile,
+                                      align=align, workspace_limit=workspace_limit,
+                                      plain_abi=plain_abi, file=file)],
+                                device=device, trials=trials, time_limit=time_limit, seed=seed)[0]
+
+    def measure_many(self, programs, *, devices=("0",), executor=None, trials=None,
+                     time_limit=None, seed=None, **options):
+        """The fastest kernels of many programs, as `fastest` finds them.
+
+        devices     numbers or UUIDs; executor: as of compile_many, each of whose workers sees them
+        trials      how many plans of all programs are timed: the next one is the one that is
+                    expected to save most time, and equal programs count as often as they come; of
+                    a program that none is left for the first plan is taken
+        time_limit  seconds, for all
+
+        Without a limit each device times one program at a time and takes the next when it is done;
+        with one it has a share of the programs and of the trials.
+        """
+        jobs = [{**options, **(p if isinstance(p, dict) else {"te": p})} for p in programs]
+
+        def run(device, some, share):
+            shared = dict(device=device, trials=share, time_limit=time_limit, seed=seed)
+            if executor is None:
+                return self._fastest_of(some, **shared)
+            return executor.submit(_fastest_of, self._options, some, shared).result()
+        if trials or time_limit:
+            return shared_out(list(devices), jobs, trials, run)
+        return over_devices(list(devices), jobs, lambda device, job: run(device, [job], None)[0])
+
+    def _fastest_of(self, jobs, **shared):
+        context = self._contexts.get()
+        planned = [self._plan_job(context, **job) for job in jobs]
+        found = race(context, [(plans, at) for plans, at, *_ in planned], defines, **shared)
+        kernels = []
+        for (plans, at, parsed, handle, options), (best, trials) in zip(planned, found):
+            kernels.append(Kernel(self._contexts, best, parsed, handle, options))
+            kernels[-1].trials = tuple(trials)
+        return kernels
+
+    def _plan_job(self, context, te, *, top=10, at=None, op=None, sizes=None, profile=None,
+                  align=None, workspace_limit=None, plain_abi=False, file=None):
         options = struct(_abi.RollerPlanOptions, align=align or 0, plain_abi=bool(plain_abi),
                          workspace_limit=workspace_limit or 0, top=top)
-        context = self._contexts.get()
         handle = self._profile(context, profile, None)
         parsed = self._parse(context, te, op, sizes, file)
         plans = context.make(lib.roller_plan, lib.roller_plans_destroy, parsed.at, handle.at,
                              byref(options))
-        best, found = race(context, plans, defines, device=device, at=at, trials=trials,
-                           time_limit=time_limit, seed=seed)
-        kernel = Kernel(self._contexts, best, parsed, handle, options)
-        kernel.trials = tuple(found)
-        return kernel
-
-    def measure_many(self, programs, *, devices=("0",), executor=None, **options):
-        """The fastest kernels of many programs, as `fastest` finds them: each device times one
-        program at a time and takes the next when it is done.
-
-        devices   numbers or UUIDs; executor: as of compile_many, each of whose workers sees them
-        """
-        jobs = [{**options, **(p if isinstance(p, dict) else {"te": p})} for p in programs]
-
-        def run(device, job):
-            if executor is None:
-                return self.fastest(device=device, **job)
-            return executor.submit(_fastest, self._options, {**job, "device": device}).result()
-        return over_devices(list(devices), jobs, run)
+        return plans, at, parsed, handle, options
 
     def compile_many(self, programs, *, executor=None, **options):
         """Kernels of many programs: texts, or dicts of what compile takes.
@@ -304,8 +326,8 @@ def _compile(options, wanted):
     return Compiler(**options).compile(**wanted)
 
 
-def _fastest(options, wanted):
-    return Compiler(**options).fastest(**wanted)
+def _fastest_of(options, jobs, shared):
+    return Compiler(**options)._fastest_of(jobs, **shared)
 
 
 def _spelled(spec, shapes):

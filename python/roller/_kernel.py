@@ -389,7 +389,7 @@ class Kernel:
         plan, options = self.plan.encode(), self._with()
         plans = context.make(lib.roller_plan_read, lib.roller_plans_destroy, op.at, profile.at,
                              plan, len(plan), b"<plan>", byref(options))
-        return race(context, plans, defines, device=device, at=sizes, seed=seed)[1][0]
+        return race(context, [(plans, sizes)], defines, device=device, seed=seed)[0][1][0]
 
     def check(self, *, device=None, seed=None, budget=None, counters=False, sizes=None):
         """Runs it on integer, real, extreme and sparse data and compares with a plain evaluation of the

@@ -8,7 +8,7 @@ from ctypes import byref, c_char_p, c_void_p, cast, sizeof
 
 from . import _abi
 from ._errors import text
-from ._library import lib, struct
+from ._library import Handle, lib, struct
 
 Trial = namedtuple("Trial", "us warm_us spread clock_mhz samples by_events rejected reason where")
 Trial.__doc__ = """A plan that was timed, or why it was not: us after a flush of L2, warm_us without
@@ -20,18 +20,25 @@ def _trial(t, where):
                  text(t.rejected), text(t.reason), where)
 
 
-def race(context, plans, sizes, *, device=None, at=None, trials=0, time_limit=0, seed=0):
-    """Proves and times plans in a process of their own: the fastest's handle, and all trials."""
-    given, n = sizes(at)
-    options = struct(_abi.RollerTrialOptions, at=cast(given, c_void_p), n_at=n, trials=trials or 0,
-                     device=None if device is None else str(device).encode(),
-                     limit_s=time_limit or 0, seed=seed or 0)
-    made = (_abi.RollerTrial * lib.roller_plans_count(plans.at))()
-    made[0].struct_size = sizeof(_abi.RollerTrial)
-    where = c_char_p()
-    best = context.make(lib.roller_fastest, lib.roller_kernel_destroy, plans.at, byref(options),
-                        made, byref(where))
-    return best, [_trial(t, text(where.value)) for t in made]
+def race(context, entries, sizes, *, device=None, trials=0, time_limit=0, seed=0):
+    """Proves and times plans in a process of their own.  Of each entry, (plans, at), the fastest's
+    handle, and all trials; of one none of whose plans was timed the first plan's."""
+    options = struct(_abi.RollerTrialOptions, trials=trials or 0, limit_s=time_limit or 0,
+                     device=None if device is None else str(device).encode(), seed=seed or 0)
+    contenders, kept, where = (_abi.RollerContender * len(entries))(), [], c_char_p()
+    for c, (plans, at) in zip(contenders, entries):
+        given, n = sizes(at)
+        made = (_abi.RollerTrial * lib.roller_plans_count(plans.at))()
+        made[0].struct_size = sizeof(_abi.RollerTrial)
+        kept.append((given, made))
+        c.struct_size, c.plans, c.trial = sizeof(c), plans.at, cast(made, c_void_p)
+        c.at, c.n_at = cast(given, c_void_p), n
+    context.call(lib.roller_fastest_many, contenders, len(entries), byref(options), byref(where))
+    found = [[_trial(t, text(where.value)) for t in made] for _, made in kept]
+    best = [Handle(c.kernel, lib.roller_kernel_destroy) if c.kernel else
+            context.make(lib.roller_build_best, lib.roller_kernel_destroy, plans.at, None)
+            for c, (plans, _) in zip(contenders, entries)]
+    return list(zip(best, found))
 
 
 # ---- beside other functions ----
@@ -172,3 +179,15 @@ def over_devices(devices, jobs, run):
         for done in [threads.submit(serve, d) for d in devices]:
             done.result()
     return [results[k] for k in range(len(results))]
+
+
+def shared_out(devices, jobs, trials, run):
+    """run(device, jobs, trials): each device has its share of both; results in order."""
+    shares = [(d, jobs[k::len(devices)]) for k, d in enumerate(devices) if jobs[k::len(devices)]]
+
+    def serve(share):
+        device, own = share
+        return run(device, own, trials and max(1, round(trials * len(own) / len(jobs))))
+    with concurrent.futures.ThreadPoolExecutor(len(shares) or 1) as threads:
+        done = list(threads.map(serve, shares))
+    return [done[k % len(shares)][k // len(shares)] for k in range(len(jobs))]

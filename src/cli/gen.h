@@ -121,7 +121,8 @@ int gen_clear_cache(Gen *g);
 int gen_run_arrays(Gen *g, Result *r);
 
 /* measured.c: --measure.  */
-int gen_measure(Gen *g, Result *r);
+/* All ops that are planned for this target, together.  */
+int gen_measure(Gen *g, int target);
 void gen_report_measured(Gen *g, const Result *r);
 
 /* report.c and report_json.c.  */

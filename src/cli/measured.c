@@ -3,7 +3,23 @@
 #include "cli/process.h"
 #include <string.h>
 
-int gen_measure(Gen *g, Result *r) {
+/* Keeps what the context's next call forgets.  */
+static void keep(Gen *g, Result *r, const char *where, double ms) {
+    size_t n = roller_plans_count(r->plans);
+    r->measure_ms = ms;
+    r->where = where;
+    for (size_t i = 0; i < n; i++)
+        if (r->trial[i].reason) r->trial[i].reason = arena_strdup(g->a, r->trial[i].reason);
+    if (!r->kernel) return;
+    r->taken = roller_kernel_rank(r->kernel);
+    roller_kernel_times(r->kernel, &r->emit_ms, &r->compile_ms);
+}
+
+static Result *result_of(const Gen *g, int op, int target) {
+    return &g->result[op * g->n_target + target];
+}
+
+int gen_measure(Gen *g, int target) {
     RollerTrialOptions o = {.struct_size = sizeof o,
                             .device = g->o.device,
                             .limit_s = g->o.time_limit,
@@ -14,26 +30,31 @@ int gen_measure(Gen *g, Result *r) {
                             .n_at = g->o.at.n,
                             .trials = g->o.trials};
     RollerWatch watch = {.struct_size = sizeof watch, .stop = process_stop()};
-    size_t n = roller_plans_count(r->plans);
-    double start = gen_now_ms();
-    r->trial = ARENA_ARRAY(g->a, RollerTrial, n + 1);
-    r->trial->struct_size = sizeof *r->trial;
+    int n = g->n_result / g->n_target;
+    RollerContender *c = ARENA_ARRAY(g->a, RollerContender, n + 1);
     const char *where;
-    roller_ctx_watch(g->ctx, &watch);
-    RollerStatus s = roller_fastest(g->ctx, r->plans, &o, r->trial, &where, &r->kernel);
-    roller_ctx_watch(g->ctx, NULL);
-    r->measure_ms = gen_now_ms() - start;
-    r->where = arena_strdup(g->a, where);
-    for (size_t i = 0; i < n; i++)
-        if (r->trial[i].reason) r->trial[i].reason = arena_strdup(g->a, r->trial[i].reason);
-    gen_warnings(g);
-    gen_cache_told(g, r);
-    if (r->kernel) {
-        r->taken = roller_kernel_rank(r->kernel);
-        roller_kernel_times(r->kernel, &r->emit_ms, &r->compile_ms);
+    for (int k = 0; k < n; k++) {
+        Result *r = result_of(g, k, target);
+        r->trial = ARENA_ARRAY(g->a, RollerTrial, roller_plans_count(r->plans) + 1);
+        r->trial->struct_size = sizeof *r->trial;
+        c[k] = (RollerContender){.struct_size = sizeof *c, .plans = r->plans, .trial = r->trial};
     }
+    progress_say(&g->progress, "compiling and measuring for %s", result_of(g, 0, target)->arch);
+    double start = gen_now_ms();
+    roller_ctx_watch(g->ctx, &watch);
+    RollerStatus s = roller_fastest_many(g->ctx, c, (size_t)n, &o, &where);
+    roller_ctx_watch(g->ctx, NULL);
+    where = arena_strdup(g->a, where);
+    for (int k = 0; k < n; k++) {
+        Result *r = result_of(g, k, target);
+        r->kernel = c[k].kernel;
+        keep(g, r, where, gen_now_ms() - start);
+        if (k == 0) gen_cache_told(g, r);
+        r->hit = g->result[target].hit;
+    }
+    gen_warnings(g);
     if (!s) return 0;
-    gen_write_failure(g, r, s);
+    gen_write_failure(g, result_of(g, 0, target), s);
     return gen_fail(g, s);
 }
 

@@ -20,7 +20,7 @@
     X(MEASURE, "measure", 0, NULL,                                                                 \
       "time the top K on a device and take the fastest that is right")                             \
     X(TRIALS, "trials", 0, "N",                                                                    \
-      "time N of the top K, the most promising first (all)")                                       \
+      "time N of the top K of all ops, those most worth it first (all)")                           \
     X(TIME_LIMIT, "time-limit", 0, "S", "stop measuring then and take the best so far (none)")     \
     X(WATCHDOG, "watchdog", 0, "S", "longest wait for a kernel on a device (20)")                  \
     X(PLAN, "plan", 0, "FILE", "use this plan text instead of planning")                           \

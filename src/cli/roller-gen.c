@@ -41,10 +41,6 @@ static int check_at(Gen *g, const Result *r) {
 }
 
 static int build(Gen *g, Result *r) {
-    if (g->o.measure) {
-        gen_end_early(g);
-        return gen_measure(g, r);
-    }
     RollerStatus s = roller_build_best(g->ctx, r->plans, NULL, &r->kernel);
     gen_end_early(g);
     gen_warnings(g);
@@ -108,56 +104,97 @@ static int prepare(Gen *g, Result *r) {
     return code ? code : check_at(g, r);
 }
 
+/* What follows on planning and measuring.  */
+static int finish_one(Gen *g, Result *r) {
+    int code = r->kernel ? 0 : step(g, r, "compiling", build);
+    if (r->kernel && !code && g->o.check) code = step(g, r, "checking", check);
+    if (r->kernel && !code && (g->o.n_in || g->o.n_out))
+        code = step(g, r, "running", gen_run_arrays);
+    bool keep_source = !code || code == status_exit(ST_NVRTC);
+    if (r->kernel && keep_source && !g->o.dry_run) {
+        int wrote = gen_write(g, r);
+        if (!code) code = wrote;
+    }
+    gen_report(g, r);
+    return code;
+}
+
 static int generate_one(Gen *g, Result *r) {
     if (front_only(&g->o)) {
         gen_report(g, r);
         return 0;
     }
     int code = prepare(g, r);
-    if (!code) {
-        if (!r->kernel)
-            code = step(g, r, g->o.measure ? "compiling and measuring" : "compiling", build);
-        if (r->kernel && !code && g->o.check) code = step(g, r, "checking", check);
-        if (r->kernel && !code && (g->o.n_in || g->o.n_out))
-            code = step(g, r, "running", gen_run_arrays);
-        bool keep_source = !code || code == status_exit(ST_NVRTC);
-        if (r->kernel && keep_source && !g->o.dry_run) {
-            int wrote = gen_write(g, r);
-            if (!code) code = wrote;
-        }
-        gen_report(g, r);
-    }
-    return code;
+    return code ? code : finish_one(g, r);
 }
 
 /* ---- ops and targets ---- */
+/* The op for the next of its targets.  */
+static int open_one(Gen *g, const char *name, int target) {
+    Result *r = &g->result[g->n_result++];
+    int code = gen_load_target(g, target, r);
+    if (code) return code;
+    RollerParseOptions o = {.struct_size = sizeof o,
+                            .op = name,
+                            .defines = g->o.defines.item,
+                            .n_defines = g->o.defines.n};
+    double start = gen_now_ms();
+    RollerStatus s = roller_parse(g->ctx, g->text, g->len, g->o.input, &o, &r->op);
+    r->parse_ms = gen_now_ms() - start;
+    if (target == 0) gen_warnings(g);
+    if (s) return gen_fail(g, s);
+    if (g->o.werror && g->warnings) {
+        diag_error(&g->diag, ST_TE, NULL, DIAG_NOWHERE, "warnings are errors (-Werror)");
+        return gen_fail_here(g);
+    }
+    r->stem = gen_result_stem(g, name);
+    return 0;
+}
+
+/* What holds all targets of an op.  */
+static int write_op(Gen *g, Result *first) {
+    if (g->o.dry_run) return 0;
+    int own = first->n_written;
+    int code = gen_write_whole(g, first, g->n_target);
+    gen_report_files(g, first, own);
+    return code;
+}
+
 static int generate_op(Gen *g, const char *name) {
     int first = g->n_result, code = 0;
     for (int i = 0; i < g->n_target && !code; i++) {
-        Result *r = &g->result[g->n_result++];
-        code = gen_load_target(g, i, r);
-        if (code) return code;
-        RollerParseOptions o = {.struct_size = sizeof o,
-                                .op = name,
-                                .defines = g->o.defines.item,
-                                .n_defines = g->o.defines.n};
-        double start = gen_now_ms();
-        RollerStatus s = roller_parse(g->ctx, g->text, g->len, g->o.input, &o, &r->op);
-        r->parse_ms = gen_now_ms() - start;
-        if (i == 0) gen_warnings(g);
-        if (s) return gen_fail(g, s);
-        if (g->o.werror && g->warnings) {
-            diag_error(&g->diag, ST_TE, NULL, DIAG_NOWHERE, "warnings are errors (-Werror)");
-            return gen_fail_here(g);
-        }
-        r->stem = gen_result_stem(g, name);
-        code = generate_one(g, r);
+        code = open_one(g, name, i);
+        if (!code) code = generate_one(g, &g->result[g->n_result - 1]);
     }
-    if (!code && !g->o.dry_run) {
-        Result *r = &g->result[first];
-        int own = r->n_written;
-        code = gen_write_whole(g, r, g->n_result - first);
-        gen_report_files(g, r, own);
+    return code ? code : write_op(g, &g->result[first]);
+}
+
+/* A result that was to be measured, which ended with `code`.  Where nothing was timed the first
+ * plan is taken, unless somebody wants an end.  */
+static int finish_measured(Gen *g, Result *r, int code) {
+    bool ends = code || atomic_load(process_stop());
+    if (r->kernel || !ends) return finish_one(g, r);
+    gen_report(g, r);
+    return code;
+}
+
+/* All ops are planned, then measured together, for one target after the other.  */
+static int generate_measured(Gen *g, const char *const *name, int n_op) {
+    int code = 0;
+    for (int i = 0; i < n_op * g->n_target && !code; i++) {
+        code = open_one(g, name[i / g->n_target], i % g->n_target);
+        if (!code) code = prepare(g, &g->result[i]);
+    }
+    gen_end_early(g);
+    if (code) return code;
+    for (int i = 0; i < g->n_target && !code; i++) code = gen_measure(g, i);
+    for (int k = 0; k < n_op; k++) {
+        Result *first = &g->result[k * g->n_target];
+        int ended = 0;
+        for (int i = 0; i < g->n_target && !ended; i++)
+            ended = finish_measured(g, &first[i], code);
+        if (!ended) ended = write_op(g, first);
+        if (!code) code = ended;
     }
     return code;
 }
@@ -183,6 +220,7 @@ static int generate(Gen *g) {
     g->result = ARENA_ARRAY(g->a, Result, n_op * g->n_target);
     int code = front_only(o) ? 0 : gen_check_outputs(g);
     if (!code && !front_only(o)) code = gen_check_apart(g, name, n_op);
+    if (!code && o->measure) return generate_measured(g, name, n_op);
     for (int i = 0; i < n_op && !code; i++) code = generate_op(g, name[i]);
     return code;
 }

@@ -102,6 +102,16 @@ class Device(unittest.TestCase):
             self.assertEqual([k.name for k in made], ["g8", "g16", "g24"])
             self.assertTrue(all(k.trials[0].samples for k in made))
 
+    def test_shared_trials(self):
+        """Two trials of four programs go to the long one, which comes twice; others are made."""
+        text = "op g(X: f32[{0}]) -> Y: f32[{0}] {{ Y[i] = X[i] + 1; }}".format
+        made = roller.measure_many([text(n) for n in (40, 2**20, 48, 2**20)], trials=2, top=3,
+                                   profile="h200")
+        timed = [[bool(t.samples) for t in k.trials] for k in made]
+        self.assertEqual([sum(t) for t in timed], [0, 2, 0, 2])
+        self.assertEqual(made[1].trials, made[3].trials)
+        self.assertTrue(all(k.check() for k in made[:2]))
+
     def test_bench(self):
         x = np.ones((40, 8), "f4")
         said = roller.bench(self.rows, x, 2.0, beside={"numpy": np.multiply})

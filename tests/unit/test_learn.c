@@ -56,20 +56,27 @@ static Learn *fresh(int n) {
     return learn_new(arena, dev, plan, n);
 }
 
+/* Of the first n plans.  */
+static int next(const Learn *l, int n, const bool *out, double best_us) {
+    double gain;
+    int i = learn_next(l, &(LearnField){0, n, out, best_us}, &gain);
+    assert_true(gain >= 0);
+    return i;
+}
+
 /* What is not known is as predicted, and the fastest comes first.  */
 static void nothing_told(void **state) {
     (void)state;
     Learn *l = fresh(PLANS);
     bool out[PLANS] = {false};
-    double gain;
-    assert_int_equal(learn_next(l, out, 0, &gain), 0);
+    assert_int_equal(next(l, PLANS, out, 0), 0);
     for (int i = 0; i < PLANS; i++) assert_float_equal(learn_us(l, i), plan[i].us, 1e-9);
     assert_true(learn_spread(l, 0) > 0.1 && learn_spread(l, 0) < 0.3);
     out[0] = true;
-    assert_int_equal(learn_next(l, out, 0, &gain), 1);
+    assert_int_equal(next(l, PLANS, out, 0), 1);
     for (int i = 0; i < PLANS; i++) out[i] = true;
-    assert_int_equal(learn_next(l, out, 100, &gain), -1);
-    assert_int_equal(learn_doubtful(l, out), -1);
+    assert_int_equal(next(l, PLANS, out, 100), -1);
+    assert_int_equal(learn_doubtful(l, &(LearnField){0, PLANS, out, 0}), -1);
 }
 
 /* Terms that are off by known shares are found again: plans that were not measured are
@@ -97,12 +104,12 @@ static void search(void **state) {
     static const double share = 0.25;
     Learn *l = fresh(PLANS);
     bool out[PLANS] = {false};
-    double best = 0, gain, real = device(&plan[fastest(share)], share);
+    double best = 0, real = device(&plan[fastest(share)], share);
     int n = 0;
     assert_int_equal(fastest(share), PLANS - 1);
     assert_true(device(&plan[29], share) > 1.02 * real);
     while (best == 0 || best > 1.02 * real) {
-        int i = learn_next(l, out, best, &gain);
+        int i = next(l, PLANS, out, best);
         assert_true(i >= 0 && !out[i]);
         out[i] = true;
         double us = device(&plan[i], share);
@@ -118,12 +125,12 @@ static void search(void **state) {
 static double first_elsewhere(const double share[SIZES]) {
     Learn *l = fresh(SIZES * PLANS);
     bool out[SIZES * PLANS] = {false};
-    double gain, last = share[SIZES - 1];
+    double last = share[SIZES - 1];
     for (int i = 0; i < (SIZES - 1) * PLANS; i++) {
         out[i] = true;
         if (i % 5 == 0) learn_tell(l, i, 1.4 * device(&plan[i], share[i / PLANS]));
     }
-    return device(&plan[learn_next(l, out, 0, &gain)], last) / device(&plan[fastest(last)], last);
+    return device(&plan[next(l, SIZES * PLANS, out, 0)], last) / device(&plan[fastest(last)], last);
 }
 
 /* What was measured at two sizes orders the plans of another.  */
@@ -142,6 +149,33 @@ static void no_transfer(void **state) {
     assert_true(first_elsewhere((double[]){0, 0.25, 0}) == model);
 }
 
+/* A measurement of an op that takes ten times as long is worth ten times as much, and less once
+ * half of its plans took what was predicted.  */
+static void worth(void **state) {
+    (void)state;
+    enum { ALL = 2 * PLANS };
+    bool out[ALL] = {false};
+    LearnField short_one = {0, PLANS, out, 0}, long_one = {PLANS, ALL, out, 0};
+    for (int i = 0; i < ALL; i++) {
+        plan[i] = made(i % PLANS, (uint64_t)(i / PLANS));
+        if (i < PLANS) continue;
+        plan[i].us *= 10;
+        for (int t = 0; t < MP_COUNT; t++) plan[i].term[t] *= 10;
+    }
+    Learn *l = learn_new(arena, dev, plan, ALL);
+    double least = learn_worth(l, &short_one), most = learn_worth(l, &long_one);
+    assert_true(least > 0);
+    assert_float_equal(most, 10 * least, 1e-6 * most);
+    for (int i = PLANS; i < ALL; i += 2) {
+        out[i] = true;
+        learn_tell(l, i, plan[i].us);
+    }
+    long_one.best_us = plan[PLANS].us;
+    assert_true(learn_worth(l, &long_one) < most);
+    for (int i = PLANS; i < ALL; i++) out[i] = true;
+    assert_true(learn_worth(l, &long_one) == LEARN_NONE);
+}
+
 /* Where much is far off, so may the rest be.  */
 static void doubt(void **state) {
     (void)state;
@@ -158,6 +192,7 @@ static void most_telling(void **state) {
     (void)state;
     static LearnPlan few[4];
     bool out[4] = {false};
+    const LearnField field = {0, 4, out, 0};
     for (int i = 0; i < 4; i++) {
         few[i] = made(0, (uint64_t)(i == 3));
         few[i].plan = (uint64_t)i;
@@ -165,10 +200,10 @@ static void most_telling(void **state) {
         for (int t = 0; t < LEARN_TRAITS; t++) few[i].trait[t] = i == 3 ? 7 : 1;
     }
     Learn *l = learn_new(arena, dev, few, 4);
-    assert_int_equal(learn_doubtful(l, out), 0);
+    assert_int_equal(learn_doubtful(l, &field), 0);
     out[0] = true;
     learn_tell(l, 0, few[0].us);
-    assert_int_equal(learn_doubtful(l, out), 3);
+    assert_int_equal(learn_doubtful(l, &field), 3);
 }
 
 int main(void) {
@@ -178,6 +213,7 @@ int main(void) {
         cmocka_unit_test(search),
         cmocka_unit_test(transfer),
         cmocka_unit_test(no_transfer),
+        cmocka_unit_test(worth),
         cmocka_unit_test(doubt),
         cmocka_unit_test(most_telling),
     };

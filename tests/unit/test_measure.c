@@ -94,6 +94,14 @@ static MeasureOptions options(void) {
     return (MeasureOptions){.watchdog_s = 60, .threads = 1};
 }
 
+/* Of the op, n candidates.  */
+static Status measure(Candidate *c, int n, const MeasureOptions *o, Trial *t, int *best) {
+    Candidates all = {.set = &set, .c = c, .n = n, .trial = t};
+    Status s = measure_candidates(arena, &diag, &all, 1, o);
+    *best = all.best;
+    return s;
+}
+
 /* Time of a candidate on the simulator itself, without driver or worker.  */
 static double simulated_us(int i) {
     const Te *te = set.te;
@@ -128,7 +136,7 @@ static double patience(void) {
     Trial t;
     int best;
     double begin = children_ran_s();
-    must(measure_candidates(arena, &diag, &(Candidates){&set, &c, 1}, &o, &t, &best));
+    must(measure(&c, 1, &o, &t, &best));
     return 1 + floor(4 * (children_ran_s() - begin));
 }
 
@@ -136,7 +144,7 @@ static void the_fastest_right_one_wins(void **state) {
     (void)state;
     const char *forever = "L: bra L;", *wild = ".reg .u64 %a; mov.u64 %a, 64; "
                                                "st.global.u32 [%a], 1; ret;";
-    const Candidate c[CASES] = {
+    Candidate c[CASES] = {
         {&plan[0], altered(wild), NULL},  {&plan[0], altered(forever), NULL},
         {&plan[0], altered("ret;   "), NULL}, {&plan[0], &build[0], NULL},
         {&plan[1], &build[1], NULL},      {&plan[1], renamed(&build[1]), NULL},
@@ -148,7 +156,7 @@ static void the_fastest_right_one_wins(void **state) {
     Trial t[CASES];
     int best;
     o.watchdog_s = patience();
-    must(measure_candidates(arena, &diag, &(Candidates){&set, c, CASES}, &o, t, &best));
+    must(measure(c, CASES, &o, t, &best));
     for (int i = 0; i < CASES; i++)
         if (t[i].end != want[i])
             fail_msg("candidate %d: %d, not %d: %s", i, t[i].end, want[i], t[i].reason);
@@ -175,7 +183,7 @@ static void times_are_simulated_times(void **state) {
     Candidate c[RANKS];
     for (int i = 0; i < RANKS; i++) c[i] = (Candidate){&plan[i], &build[i], NULL};
     for (int k = 0; k < 2; k++)
-        must(measure_candidates(arena, &diag, &(Candidates){&set, c, RANKS}, &o, t[k], &best[k]));
+        must(measure(c, RANKS, &o, t[k], &best[k]));
     assert_int_equal(best[0], best[1]);
     for (int i = 0; i < RANKS; i++) {
         if (t[0][i].end != TRIAL_RIGHT) continue;
@@ -201,19 +209,19 @@ static void limits(void **state) {
     int best;
     watch_init(&watch, &(WatchCalls){.stop = &stop});
     o.watch = &watch;
-    assert_int_equal(measure_candidates(arena, &diag, &(Candidates){&set, &c, 1}, &o, &t, &best),
+    assert_int_equal(measure(&c, 1, &o, &t, &best),
                      ST_CANCELLED);
     assert_true(t.end == TRIAL_STOPPED && best == -1);
     fresh(NULL);
     o = options();
     o.limit_s = 1e-6;
-    assert_int_equal(measure_candidates(arena, &diag, &(Candidates){&set, &c, 1}, &o, &t, &best),
+    assert_int_equal(measure(&c, 1, &o, &t, &best),
                      ST_CANCELLED);
     assert_int_equal(t.end, TRIAL_TIME);
     fresh(NULL);
     o = options();
     c.build = altered("ret;   ");
-    assert_int_equal(measure_candidates(arena, &diag, &(Candidates){&set, &c, 1}, &o, &t, &best),
+    assert_int_equal(measure(&c, 1, &o, &t, &best),
                      ST_CHECK);
     assert_non_null(strstr(said(), "wrong"));
 }
@@ -222,22 +230,24 @@ typedef struct {
     int asked, kept;
 } Kept;
 
-static bool second_is_known(void *user, int i, Timing *out) {
+static bool second_is_known(void *user, int op, int i, Timing *out) {
     Kept *k = user;
+    (void)op;
     k->asked++;
     *out = (Timing){.cold_us = 1e-3, .warm_us = 1e-3, .samples = 9};
     return i == 1;
 }
 
-static void keep(void *user, int i, const Timing *t) {
+static void keep(void *user, int op, int i, const Timing *t) {
     Kept *k = user;
+    (void)op;
     k->kept += i == 0 && t->samples > 0 ? 1 : 100;
 }
 
 /* A candidate whose time is known is not run; what is measured is handed out.  */
 static void what_is_known_is_not_measured(void **state) {
     (void)state;
-    const Candidate c[] = {{&plan[0], &build[0], NULL}, {&plan[1], altered("ret;   "), NULL}};
+    Candidate c[] = {{&plan[0], &build[0], NULL}, {&plan[1], altered("ret;   "), NULL}};
     Kept kept = {0, 0};
     MeasureOptions o = options();
     o.known = second_is_known;
@@ -245,7 +255,7 @@ static void what_is_known_is_not_measured(void **state) {
     o.user = &kept;
     Trial t[2];
     int best;
-    must(measure_candidates(arena, &diag, &(Candidates){&set, c, 2}, &o, t, &best));
+    must(measure(c, 2, &o, t, &best));
     assert_true(best == 1 && t[1].end == TRIAL_RIGHT && t[1].timing.samples == 9);
     assert_int_equal(t[0].end, TRIAL_RIGHT);
     assert_true(kept.asked == 2 && kept.kept == 1);
@@ -262,7 +272,7 @@ static void few_trials(void **state) {
     int best, timed = 0, left = 0;
     for (int i = 0; i < RANKS; i++) c[i] = (Candidate){&plan[i], &build[i], NULL};
     o.trials = 2;
-    must(measure_candidates(arena, &diag, &(Candidates){&set, c, RANKS}, &o, t, &best));
+    must(measure(c, RANKS, &o, t, &best));
     for (int i = 0; i < RANKS; i++) {
         timed += t[i].end == TRIAL_RIGHT;
         left += t[i].end == TRIAL_UNLIKELY;
@@ -276,11 +286,40 @@ static void few_trials(void **state) {
     o.trials = 1;
     o.known = second_is_known;
     o.user = &kept;
-    must(measure_candidates(arena, &diag, &(Candidates){&set, c, RANKS}, &o, t, &best));
+    must(measure(c, RANKS, &o, t, &best));
     assert_int_equal(best, 1);
     timed = 0;
     for (int i = 0; i < RANKS; i++) timed += t[i].end == TRIAL_RIGHT;
     assert_int_equal(timed, 2);
+}
+
+/* Of several ops that share trials the one that runs most often is timed first, and as long as its
+ * plans may gain most; what is not timed is said to be so, and costs no error.  */
+static void trials_go_where_they_are_worth_most(void **state) {
+    (void)state;
+    enum { OPS = 3 };
+    MeasureOptions o = options();
+    Candidate c[OPS][RANKS];
+    Trial t[OPS][RANKS];
+    Candidates all[OPS];
+    for (int k = 0; k < OPS; k++) {
+        for (int i = 0; i < RANKS; i++) c[k][i] = (Candidate){&plan[i], &build[i], NULL};
+        all[k] = (Candidates){.set = &set, .c = c[k], .n = RANKS, .trial = t[k],
+                              .weight = k == 1 ? 1000 : 1};
+    }
+    o.trials = 2;
+    must(measure_candidates(arena, &diag, all, OPS, &o));
+    assert_true(all[0].best == -1 && all[1].best >= 0 && all[2].best == -1);
+    for (int k = 0; k < OPS; k++)
+        for (int i = 0; i < RANKS; i++)
+            assert_true(t[k][i].end == TRIAL_UNLIKELY || (k == 1 && t[k][i].end <= TRIAL_SAME));
+    /* Of an op nothing runs right: that is an error, and the others have their times.  */
+    for (int i = 0; i < RANKS; i++) c[2][i] = (Candidate){.plan = &plan[i], .why = "no compiler"};
+    for (int k = 0; k < 2; k++) all[k].n = 1;
+    o.trials = 0;
+    assert_int_equal(measure_candidates(arena, &diag, all, OPS, &o), ST_CHECK);
+    assert_true(all[0].best == 0 && all[1].best == 0 && all[2].best == -1);
+    assert_true(t[0][0].timing.cold_us == t[1][0].timing.cold_us);
 }
 
 typedef struct {
@@ -288,8 +327,9 @@ typedef struct {
     bool first_fails;
 } Made;
 
-static void make_one(void *user, int i, Candidate *c) {
+static void make_one(void *user, int op, int i, Candidate *c) {
     Made *m = user;
+    (void)op;
     m->made++;
     if (i == 0 && m->first_fails) *c = (Candidate){.why = "it was not to be"};
     else c->build = &build[i];
@@ -308,7 +348,7 @@ static void what_is_not_timed_is_not_compiled(void **state) {
         o.trials = 2;
         o.make = make_one;
         o.user = &made;
-        must(measure_candidates(arena, &diag, &(Candidates){&set, c, RANKS}, &o, t, &best));
+        must(measure(c, RANKS, &o, t, &best));
         for (int i = 0; i < RANKS; i++) timed += t[i].end == TRIAL_RIGHT;
         assert_int_equal(timed, 2);
         assert_int_equal(t[0].end, fails ? TRIAL_BUILD : TRIAL_RIGHT);
@@ -341,7 +381,7 @@ static void drivers_that_fail(void **state) {
         Candidate c = {&plan[0], &build[0], NULL};
         Trial t;
         int best;
-        Status s = measure_candidates(arena, &diag, &(Candidates){&set, &c, 1}, &o, &t, &best);
+        Status s = measure(&c, 1, &o, &t, &best);
         if (s != row[i].status || t.end != row[i].end)
             fail_msg("%s: status %d, end %d: %s", row[i].fault, s, t.end, said());
     }
@@ -387,6 +427,7 @@ int main(void) {
         cmocka_unit_test_setup(limits, fresh),
         cmocka_unit_test_setup(what_is_known_is_not_measured, fresh),
         cmocka_unit_test_setup(few_trials, fresh),
+        cmocka_unit_test_setup(trials_go_where_they_are_worth_most, fresh),
         cmocka_unit_test_setup(what_is_not_timed_is_not_compiled, fresh),
         cmocka_unit_test_setup(drivers_that_fail, fresh),
     };

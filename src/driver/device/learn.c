@@ -30,9 +30,11 @@ struct Learn {
     const LearnPlan *plan;
     int n, n_weight;
     double *x;                /* n x n_weight */
-    Belief now, first, *part;             /* part: what some of the lessons say */
+    Belief now, first;
     int *told, n_told;        /* the lessons: plans, and their times */
     double *us;
+    double *held;             /* per plan: log(us) by what was told before its sizes were */
+    double *apart;            /* scratch: a row */
 };
 
 static double doubt(const Figure *f) {
@@ -99,10 +101,10 @@ Learn *learn_new(Arena *a, const Device *dev, const LearnPlan *plan, int n) {
     }
     l->first = belief_new(a, l->n_weight, sd, rest_sd, trust);
     l->now = belief_new(a, l->n_weight, sd, rest_sd, trust);
-    l->part = ARENA_NEW(a, Belief);
-    *l->part = belief_new(a, l->n_weight, sd, rest_sd, trust);
     l->told = ARENA_ARRAY(a, int, n + 1);
     l->us = ARENA_ARRAY(a, double, n + 1);
+    l->held = ARENA_ARRAY(a, double, n + 1);
+    l->apart = ARENA_ARRAY(a, double, l->n_weight + 1);
     return l;
 }
 
@@ -111,84 +113,118 @@ void learn_reset(Learn *l) {
     l->n_told = 0;
 }
 
-static void learn_one(const Learn *l, Belief *b, int i, double us) {
-    belief_learn(b, row(l, i), log(us / l->plan[i].us));
+static double model_us(const Learn *l, int i) { return log(l->plan[i].us); }
+static double log_us(const Learn *l, int i) {
+    return model_us(l, i) + belief_mean(&l->now, row(l, i));
 }
-
-void learn_tell(Learn *l, int i, double us) {
-    learn_one(l, &l->now, i, us);
-    if (l->n_told == l->n) return;
-    l->told[l->n_told] = i;
-    l->us[l->n_told++] = us;
-}
-
-static double log_of(const Learn *l, const Belief *b, int i) {
-    return log(l->plan[i].us) + belief_mean(b, row(l, i));
-}
-
-static double log_us(const Learn *l, int i) { return log_of(l, &l->now, i); }
 
 /* ---- sizes that nobody measured ---- */
 
-/* Of the lessons of these sizes, the logarithm of the time of the one that comes first.  */
-static double first_of(const Learn *l, const Belief *b, uint64_t sizes) {
+/* Is lesson k the first one of its sizes?  */
+static bool opens(const Learn *l, int k) {
+    for (int j = 0; j < k; j++)
+        if (l->plan[l->told[j]].sizes == l->plan[l->told[k]].sizes) return false;
+    return true;
+}
+
+/* What is expected of plans of these sizes before any of them is told.  */
+static void hold(Learn *l, uint64_t sizes) {
+    for (int i = 0; i < l->n; i++)
+        if (l->plan[i].sizes == sizes) l->held[i] = log_us(l, i);
+}
+
+void learn_tell(Learn *l, int i, double us) {
+    if (l->n_told < l->n) {
+        l->told[l->n_told] = i;
+        l->us[l->n_told++] = us;
+        if (opens(l, l->n_told - 1)) hold(l, l->plan[i].sizes);
+    }
+    belief_learn(&l->now, row(l, i), log(us) - model_us(l, i));
+}
+
+/* Of the lessons of these sizes, the logarithm of the time of the one that comes first: by what was
+ * held of them, or as the model has them.  */
+static double first_of(const Learn *l, bool held, uint64_t sizes) {
     double least = INFINITY, us = 0;
     for (int k = 0; k < l->n_told; k++) {
-        double expected = log_of(l, b, l->told[k]);
-        if (l->plan[l->told[k]].sizes != sizes || expected >= least) continue;
+        int i = l->told[k];
+        double expected = held ? l->held[i] : model_us(l, i);
+        if (l->plan[i].sizes != sizes || expected >= least) continue;
         least = expected;
         us = l->us[k];
     }
     return log(us);
 }
 
-/* Would what the other sizes tell have been a better guide to the first plan than the model alone?
- * Each of the sizes is held out in turn.  */
+/* Has what some sizes tell been a better guide to those that came after them than the model alone?
+ * (Dawid, "The prequential approach", J. R. Stat. Soc. A 147(2), 1984.)  */
 static bool guides(const Learn *l) {
     double gain = 0;
-    int n = 0;
     for (int k = 0; k < l->n_told; k++) {
         uint64_t sizes = l->plan[l->told[k]].sizes;
-        bool counted = false;
-        for (int j = 0; j < k && !counted; j++) counted = l->plan[l->told[j]].sizes == sizes;
-        if (counted) continue;
-        belief_copy(l->part, &l->first);
-        for (int j = 0; j < l->n_told; j++)
-            if (l->plan[l->told[j]].sizes != sizes) learn_one(l, l->part, l->told[j], l->us[j]);
-        gain += first_of(l, &l->first, sizes) - first_of(l, l->part, sizes);
-        n++;
+        if (opens(l, k)) gain += first_of(l, false, sizes) - first_of(l, true, sizes);
     }
-    return n > 1 && gain > noise_sd;
+    return gain > noise_sd;
 }
 
 double learn_us(const Learn *l, int i) { return exp(log_us(l, i)); }
 
+/* ---- the next one ---- */
+
+static double rest(const Learn *l) { return rest_sd * sqrt(belief_scale(&l->now)); }
+
 double learn_spread(const Learn *l, int i) {
-    double rest = rest_sd * rest_sd * belief_scale(&l->now);
-    return sqrt(belief_variance(&l->now, row(l, i)) + rest);
+    return hypot(sqrt(belief_variance(&l->now, row(l, i))), rest(l));
 }
 
-int learn_next(const Learn *l, const bool *out, double best_us, double *gain) {
+/* The standard deviation of the logarithm of one time over the other.  */
+static double spread_apart(const Learn *l, int i, int k) {
+    for (int w = 0; w < l->n_weight; w++) l->apart[w] = row(l, i)[w] - row(l, k)[w];
+    return hypot(sqrt(belief_variance(&l->now, l->apart)), sqrt(2) * rest(l));
+}
+
+/* Where nothing was measured.  */
+static int first_next(const Learn *l, const LearnField *f, double *gain) {
+    double (*expected)(const Learn *, int) = guides(l) ? log_us : model_us;
+    int first = -1;
+    for (int i = f->from; i < f->to; i++)
+        if (!f->out[i] && (first < 0 || expected(l, i) < expected(l, first))) first = i;
+    *gain = 0;
+    for (int i = f->from; first >= 0 && i < f->to; i++) {
+        if (f->out[i] || i == first) continue;
+        double more = belief_improvement(expected(l, i), spread_apart(l, i, first),
+                                         expected(l, first));
+        *gain = fmax(*gain, more / 2);
+    }
+    return first;
+}
+
+int learn_next(const Learn *l, const LearnField *f, double *gain) {
     int best = -1;
-    double most = -INFINITY;
-    const Belief *b = best_us > 0 || guides(l) ? &l->now : &l->first;
-    for (int i = 0; i < l->n; i++) {
-        if (out[i]) continue;
-        double us = log_of(l, b, i), value = -us;
-        if (best_us > 0) value = belief_improvement(us, learn_spread(l, i), log(best_us));
-        if (value <= most) continue;
-        most = value;
+    if (f->best_us == 0) return first_next(l, f, gain);
+    *gain = 0;
+    for (int i = f->from; i < f->to; i++) {
+        if (f->out[i]) continue;
+        double more = belief_improvement(log_us(l, i), learn_spread(l, i), log(f->best_us));
+        if (best >= 0 && more <= *gain) continue;
+        *gain = more;
         best = i;
     }
-    *gain = best_us > 0 && best >= 0 ? most : 0;
     return best;
 }
 
-int learn_doubtful(const Learn *l, const bool *out) {
+double learn_worth(const Learn *l, const LearnField *f) {
+    double gain;
+    int i = learn_next(l, f, &gain);
+    if (i < 0) return LEARN_NONE;
+    return gain * (f->best_us > 0 ? f->best_us : learn_us(l, i));
+}
+
+int learn_doubtful(const Learn *l, const LearnField *f) {
     int best = -1;
     double most = -1;
-    for (int i = 0; i < l->n; i++) {
-        double told = out[i] ? -1 : belief_lesson(&l->now, row(l, i), l->x, l->n);
+    for (int i = f->from; i < f->to; i++) {
+        double told = f->out[i] ? -1 : belief_lesson(&l->now, row(l, i), l->x, l->n);
         if (told <= most) continue;
         most = told;
         best = i;

@@ -29,11 +29,21 @@ void learn_tell(Learn *l, int i, double us);
 /* Expected time: the middle one; and the standard deviation of its logarithm.  */
 double learn_us(const Learn *l, int i);
 double learn_spread(const Learn *l, int i);
-/* Of the plans that are not `out`, the one that is expected to improve most on best_us, and by
- * which share of it; with best_us 0, the one that is expected to be the fastest: by what other
- * sizes tell only if that would have chosen better than the model for them, each held out in turn.
- * -1: all are out.  */
-int learn_next(const Learn *l, const bool *out, double best_us, double *gain);
+/* Plans of one kernel at its sizes, one of which is to be measured.  */
+typedef struct {
+    int from, to;             /* those from `from` on and before `to` */
+    const bool *out;          /* per plan of all: it is not to be measured */
+    double best_us;           /* of those measured; 0: none was */
+} LearnField;
+/* The plan that is expected to improve most on best_us, and by which share of it.  Where none was
+ * measured, the plan that is expected to be the fastest, and half the share by which another one is
+ * expected to improve on it, since that takes two measurements; what other sizes tell decides only
+ * if it has chosen better than the model for sizes that came after them.  -1: all are out.  */
+int learn_next(const Learn *l, const LearnField *f, double *gain);
+/* By how many us the next measurement is expected to lower the best time; LEARN_NONE: all are
+ * out.  */
+enum { LEARN_NONE = -1 };
+double learn_worth(const Learn *l, const LearnField *f);
 /* The one whose measurement would tell most of all plans.  */
-int learn_doubtful(const Learn *l, const bool *out);
+int learn_doubtful(const Learn *l, const LearnField *f);
 #endif

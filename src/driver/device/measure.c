@@ -33,21 +33,23 @@ static bool any_without_spills(const Candidate *c, int n) {
     return false;
 }
 
-/* What needs no device: true if candidate i of n goes on to a trial.  */
-static bool admit(Arena *a, const Candidate *c, int i, int n, Print *print, Trial *out) {
+/* What needs no device: true if candidate i goes on to a trial.  */
+static bool admit(Arena *a, const Candidates *x, int i, Print *print) {
+    const Candidate *c = x->c;
+    Trial *out = &x->trial[i];
     *out = (Trial){.end = TRIAL_RIGHT, .reason = ""};
     if (!c[i].build || !c[i].build->compiled) {
         out->end = TRIAL_BUILD;
         out->reason = c[i].why ? c[i].why : "it was not compiled";
         return false;
     }
-    if (spills(c[i].build) && any_without_spills(c, n)) {
+    if (spills(c[i].build) && any_without_spills(c, x->n)) {
         out->end = TRIAL_SPILL;
         out->reason = "it spills registers";
         return false;
     }
     fingerprint(a, c[i].build, print[i]);
-    for (int k = 0; k < n; k++) {
+    for (int k = 0; k < x->n; k++) {
         if (k == i || !print[k][0] || strcmp(print[k], print[i]) != 0) continue;
         out->end = TRIAL_SAME;
         out->reason = arena_printf(a, "the same machine code as plan %d", k + 1);
@@ -57,88 +59,106 @@ static bool admit(Arena *a, const Candidate *c, int i, int n, Print *print, Tria
     return true;
 }
 
-static Status none_right(Diag *d, const Trial *trial, int n, const MeasureOptions *o) {
-    if (watch_ended(o->watch))
-        return diag_error(d, ST_CANCELLED, NULL, DIAG_NOWHERE,
-                          "stopped before a plan was measured");
-    for (int i = 0; i < n; i++)
-        if (trial[i].end == TRIAL_TIME)
-            return diag_error(d, ST_CANCELLED, NULL, DIAG_NOWHERE,
-                              "the time limit was over before a plan was measured");
-    const Trial *t = &trial[0];
-    return diag_error(d, ST_CHECK, NULL, DIAG_NOWHERE,
-                      "no plan of %d runs right on the device; the first: %s: %s", n,
-                      n ? trial_name(t->end) : "", n ? t->reason : "");
-}
+/* ---- how far a measurement is ---- */
+typedef struct {
+    Candidates *of;
+    Print *print;
+    LearnField field;         /* its plans in what is learned; .out: their end is known */
+} Entry;
 
-static void take_faster(const Trial *trial, int i, int *best) {
-    if (*best < 0 || trial[i].timing.cold_us < trial[*best].timing.cold_us) *best = i;
-}
-
-/* A measurement of several candidates, and how far it is.  */
 typedef struct {
     Arena *a;
     Diag *d;
-    const PlanSet *set;
-    Candidate *c;
     const MeasureOptions *o;
-    Trial *trial;
-    Print *print;
+    Entry *entry;
     Learn *learn;
-    bool *out;                /* per candidate: its end is known */
-    int *best;
-    int n, done;              /* done: trials */
+    bool *out;                /* per candidate of all */
+    int n, n_all, done;       /* ops; their candidates; trials */
     double begun;
 } Contest;
 
-static void timed(Contest *x, int i) {
-    take_faster(x->trial, i, x->best);
-    learn_tell(x->learn, i, x->trial[i].timing.cold_us);
+static void timed(Contest *x, Entry *e, int i) {
+    double us = e->of->trial[i].timing.cold_us;
+    if (e->of->best < 0 || us < e->field.best_us) {
+        e->of->best = i;
+        e->field.best_us = us;
+    }
+    learn_tell(x->learn, e->field.from + i, us);
 }
 
-static LearnPlan describe(const Contest *x, int i) {
-    const WholePlan *plan = x->c[i].plan;
-    Estimate e = {.us = 1};
-    if (plan && x->o->at) compile_estimate_at(x->a, x->set, plan, x->o->at, &e);
-    else if (plan) compile_estimate(plan, &e);
-    if (!(e.us > 0)) e.us = 1;
-    return plan ? learn_plan(&plan->rplan, &e, i) : (LearnPlan){.us = 1};
+static LearnPlan describe(const Contest *x, const Entry *e, int i) {
+    const WholePlan *plan = e->of->c[i].plan;
+    Estimate p = {.us = 1};
+    if (plan && e->of->at) compile_estimate_at(x->a, e->of->set, plan, e->of->at, &p);
+    else if (plan) compile_estimate(plan, &p);
+    if (!(p.us > 0)) p.us = 1;
+    LearnPlan out = plan ? learn_plan(&plan->rplan, &p, e->field.from + i) : (LearnPlan){.us = 1};
+    out.sizes = (uint64_t)(e - x->entry);
+    return out;
 }
 
 /* Is it left to be compiled when it is to be timed?  */
-static bool unmade(const Contest *x, int i) {
-    return x->o->make && !x->c[i].build && !x->c[i].why;
+static bool unmade(const Contest *x, const Entry *e, int i) {
+    return x->o->make && !e->of->c[i].build && !e->of->c[i].why;
 }
 
-static bool admitted(Contest *x, int i) {
-    return admit(x->a, x->c, i, x->n, x->print, &x->trial[i]);
-}
+static bool admitted(Contest *x, Entry *e, int i) { return admit(x->a, e->of, i, e->print); }
 
-/* What needs no device.  */
-static void begin(Contest *x) {
-    LearnPlan *plan = ARENA_ARRAY(x->a, LearnPlan, x->n + 1);
-    x->print = ARENA_ARRAY(x->a, Print, x->n + 1);
-    x->out = ARENA_ARRAY(x->a, bool, x->n + 1);
-    for (int i = 0; i < x->n; i++) {
-        x->trial[i] = (Trial){.end = TRIAL_RIGHT, .reason = ""};
-        x->out[i] = !unmade(x, i) && !admitted(x, i);
-        plan[i] = describe(x, i);
+/* What needs no device, and what is known.  */
+static void begin_op(Contest *x, Entry *e) {
+    bool *out = x->out + e->field.from;
+    for (int i = 0; i < e->of->n; i++) {
+        e->of->trial[i] = (Trial){.end = TRIAL_RIGHT, .reason = ""};
+        out[i] = !unmade(x, e, i) && !admitted(x, e, i);
     }
-    x->learn = learn_new(x->a, x->set->dev, plan, x->n);
-    for (int i = 0; i < x->n; i++) {
-        if (x->out[i] || unmade(x, i) || !x->o->known ||
-            !x->o->known(x->o->user, i, &x->trial[i].timing))
+    for (int i = 0; i < e->of->n; i++) {
+        if (out[i] || unmade(x, e, i) || !x->o->known ||
+            !x->o->known(x->o->user, (int)(e - x->entry), i, &e->of->trial[i].timing))
             continue;
-        x->out[i] = true;
-        timed(x, i);
+        out[i] = true;
+        timed(x, e, i);
     }
+}
+
+static void begin(Contest *x, Candidates *all) {
+    x->entry = ARENA_ARRAY(x->a, Entry, x->n + 1);
+    for (int k = 0; k < x->n; k++) {
+        Entry *e = &x->entry[k];
+        *e = (Entry){.of = &all[k], .field = {.from = x->n_all, .to = x->n_all + all[k].n}};
+        e->print = ARENA_ARRAY(x->a, Print, all[k].n + 1);
+        e->of->best = -1;
+        x->n_all += all[k].n;
+    }
+    LearnPlan *plan = ARENA_ARRAY(x->a, LearnPlan, x->n_all + 1);
+    x->out = ARENA_ARRAY(x->a, bool, x->n_all + 1);
+    for (int k = 0; k < x->n; k++) {
+        Entry *e = &x->entry[k];
+        e->field.out = x->out;
+        for (int i = 0; i < e->of->n; i++) plan[e->field.from + i] = describe(x, e, i);
+    }
+    if (x->n) x->learn = learn_new(x->a, all->set->dev, plan, x->n_all);
+    for (int k = 0; k < x->n; k++) begin_op(x, &x->entry[k]);
 }
 
 /* Compiled, if it was not yet, and worth a trial.  */
-static bool ready(Contest *x, int i) {
-    if (!unmade(x, i)) return true;
-    x->o->make(x->o->user, i, &x->c[i]);
-    return admitted(x, i);
+static bool ready(Contest *x, Entry *e, int i) {
+    if (!unmade(x, e, i)) return true;
+    x->o->make(x->o->user, (int)(e - x->entry), i, &e->of->c[i]);
+    return admitted(x, e, i);
+}
+
+/* The op whose next trial is expected to gain most time; NULL: none has a plan left.  */
+static Entry *worth_most(const Contest *x) {
+    Entry *best = NULL;
+    double most = -1;
+    for (Entry *e = x->entry; e < x->entry + x->n; e++) {
+        double weight = e->of->weight > 0 ? e->of->weight : 1;
+        double worth = learn_worth(x->learn, &e->field);
+        if (worth == LEARN_NONE || weight * worth <= most) continue;
+        most = weight * worth;
+        best = e;
+    }
+    return best;
 }
 
 /* Why no other candidate is tried; TRIAL_RIGHT: one is.  */
@@ -149,54 +169,95 @@ static TrialEnd over(const Contest *x) {
 }
 
 static void leave(Contest *x, TrialEnd why) {
-    for (int i = 0; i < x->n; i++) {
-        if (x->out[i]) continue;
-        x->trial[i].end = why;
-        x->trial[i].reason = why == TRIAL_STOPPED ? "stopped"
-                             : why == TRIAL_TIME  ? "the time was over"
-                                                  : "others were more likely to be the fastest";
+    for (Entry *e = x->entry; e < x->entry + x->n; e++) {
+        for (int i = 0; i < e->of->n; i++) {
+            if (x->out[e->field.from + i]) continue;
+            e->of->trial[i].end = why;
+            e->of->trial[i].reason = why == TRIAL_STOPPED ? "stopped"
+                                     : why == TRIAL_TIME
+                                         ? "the time was over"
+                                         : "others were more likely to be the fastest";
+        }
     }
 }
 
-static Status try_one(Contest *x, int i) {
-    const MeasureOptions *o = x->o;
-    Trial *t = &x->trial[i];
-    double left = o->limit_s > 0 ? o->limit_s - (clock_now_s() - x->begun) : 0;
-    int all = o->trials > 0 && o->trials < x->n ? o->trials : x->n;
-    watch_step(o->watch, "measure", x->done++, all, arena_printf(x->a, "plan %d", i + 1));
+static const char *label(const Contest *x, const Entry *e, int i) {
+    const char *plan = arena_printf(x->a, "plan %d", i + 1);
+    return x->n > 1 ? arena_printf(x->a, "%s, %s", e->of->set->te->name, plan) : plan;
+}
+
+static Status try_one(Contest *x, Entry *e, int i) {
+    MeasureOptions o = *x->o;
+    Trial *t = &e->of->trial[i];
+    double left = o.limit_s > 0 ? o.limit_s - (clock_now_s() - x->begun) : 0;
+    int all = o.trials > 0 && o.trials < x->n_all ? o.trials : x->n_all;
+    watch_step(o.watch, "measure", x->done++, all, label(x, e, i));
     WorkerRequest request = worker_request(x->a, WORKER_TRIAL);
-    WorkerLimits limits = measure_limits(o, left);
+    WorkerLimits limits = measure_limits(&o, left);
     WorkerResult r;
-    trial_request(&request, &(BuiltPlan){x->set, x->c[i].plan, x->c[i].build}, o, true,
-                  *x->best < 0 ? 0 : x->trial[*x->best].timing.cold_us);
-    Status s = measure_ask(x->a, x->d, o, &request, &limits, &r);
+    o.at = e->of->at;
+    trial_request(&request, &(BuiltPlan){e->of->set, e->of->c[i].plan, e->of->c[i].build}, &o,
+                  true, e->field.best_us);
+    Status s = measure_ask(x->a, x->d, &o, &request, &limits, &r);
     if (s) return s;
     if (measure_unable(&r)) return measure_refused(x->d, &r);
     measure_judge(x->a, &r, &limits, t);
     if (t->end != TRIAL_RIGHT) return ST_OK;
-    timed(x, i);
-    if (o->keep) o->keep(o->user, i, &t->timing);
+    timed(x, e, i);
+    if (o.keep) o.keep(o.user, (int)(e - x->entry), i, &t->timing);
     return ST_OK;
 }
 
-Status measure_candidates(Arena *a, Diag *d, const Candidates *all, const MeasureOptions *o,
-                          Trial *trial, int *best) {
-    Contest x = {.a = a, .d = d, .set = all->set, .n = all->n, .o = o,
-                 .trial = trial, .best = best, .begun = clock_now_s()};
-    x.c = ARENA_ARRAY(a, Candidate, x.n + 1);
-    for (int i = 0; i < x.n; i++) x.c[i] = all->c[i];
+/* ---- the verdict ---- */
+static Status none_right(Diag *d, const Candidates *x) {
+    const Trial *t = &x->trial[0];
+    return diag_error(d, ST_CHECK, NULL, DIAG_NOWHERE,
+                      "no plan of %d runs right on the device; the first: %s: %s", x->n,
+                      x->n ? trial_name(t->end) : "", x->n ? t->reason : "");
+}
+
+static bool any_ends(const Candidates *x, TrialEnd least) {
+    for (int i = 0; i < x->n; i++)
+        if (x->trial[i].end >= least) return true;
+    return false;
+}
+
+/* Of the first op none of which is right and, with `tried`, none is left to be tried.  */
+static const Candidates *failed(const Contest *x, bool tried) {
+    for (const Entry *e = x->entry; e < x->entry + x->n; e++)
+        if (e->of->best < 0 && !(tried && any_ends(e->of, TRIAL_UNLIKELY))) return e->of;
+    return NULL;
+}
+
+static Status verdict(const Contest *x) {
+    const Candidates *none = failed(x, true);
+    bool any = false, late = false;
+    for (const Entry *e = x->entry; e < x->entry + x->n; e++) {
+        any |= e->of->best >= 0;
+        late |= any_ends(e->of, TRIAL_TIME);
+    }
+    if (any || x->n == 0) return none ? none_right(x->d, none) : ST_OK;
+    if (watch_ended(x->o->watch))
+        return diag_error(x->d, ST_CANCELLED, NULL, DIAG_NOWHERE,
+                          "stopped before a plan was measured");
+    if (late)
+        return diag_error(x->d, ST_CANCELLED, NULL, DIAG_NOWHERE,
+                          "the time limit was over before a plan was measured");
+    return none_right(x->d, failed(x, false));
+}
+
+Status measure_candidates(Arena *a, Diag *d, Candidates *all, int n, const MeasureOptions *o) {
+    Contest x = {.a = a, .d = d, .o = o, .n = n, .begun = clock_now_s()};
     TrialEnd why;
-    double gain;
-    *best = -1;
-    begin(&x);
-    while ((why = over(&x)) == TRIAL_RIGHT) {
-        double least = *best < 0 ? 0 : trial[*best].timing.cold_us;
-        int i = learn_next(x.learn, x.out, least, &gain);
-        if (i < 0) break;
-        x.out[i] = true;
-        Status s = ready(&x, i) ? try_one(&x, i) : ST_OK;
+    Entry *e;
+    begin(&x, all);
+    while ((why = over(&x)) == TRIAL_RIGHT && (e = worth_most(&x))) {
+        double gain;
+        int i = learn_next(x.learn, &e->field, &gain) - e->field.from;
+        x.out[e->field.from + i] = true;
+        Status s = ready(&x, e, i) ? try_one(&x, e, i) : ST_OK;
         if (s) return s;
     }
     leave(&x, why);
-    return *best < 0 ? none_right(d, trial, all->n, o) : ST_OK;
+    return verdict(&x);
 }

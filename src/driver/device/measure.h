@@ -1,7 +1,10 @@
-/* Measure: which of several candidates is the fastest right one on a device.
+/* Measure: which of several candidates is the fastest right one on a device, for one op or several
+ * that share a limit.
  *
  * The order is that of what each time says of those that are left (learn.h), so that a
- * measurement that ends early, by its limit or its number of trials, has seen the most likely.
+ * measurement that ends early, by its limit or its number of trials, has seen the most likely.  The
+ * next trial goes to the op that is expected to gain most time by it: by the share by which its
+ * fastest plan may be beaten, times that plan's time, as often as the op runs.
  * Each candidate runs in a worker of its own (worker.h): it is proved right, then timed.
  * One that faults, hangs or computes something wrong ends its worker and nothing else.  The calling
  * process never opens the driver, and may have it open.  */
@@ -35,18 +38,22 @@ typedef struct {
     const Build *build;       /* NULL: not compiled, ... */
     const char *why;          /* ... for this reason; NULL: yet (MeasureOptions.make) */
 } Candidate;
-/* Those of one set.  */
-typedef struct {
-    const PlanSet *set;
-    const Candidate *c;
-    int n;
-} Candidates;
-
 typedef struct {
     TrialEnd end;
     const char *reason;       /* one sentence, "" for TRIAL_RIGHT */
     Timing timing;            /* TRIAL_RIGHT */
 } Trial;
+
+/* Those of one op, and what becomes of them.  */
+typedef struct {
+    const PlanSet *set;
+    Candidate *c;
+    int n;
+    const int64_t *at;        /* value per size, to time at; NULL: the largest */
+    double weight;            /* how often it runs; 0: once */
+    Trial *trial;             /* per candidate */
+    int best;                 /* the fastest right one, -1 if there is none */
+} Candidates;
 
 /* Where kernels run, as a worker has told.  */
 typedef struct {
@@ -61,19 +68,19 @@ typedef struct {
     CudaOptions cuda;
     const char *worker;       /* path of the worker's program; NULL: search */
     double limit_s;           /* 0: none */
-    int trials;               /* candidates that may be timed; 0: all */
+    int trials;               /* candidates of all ops that may be timed; 0: all */
     double watchdog_s, opening_s;         /* as WorkerLimits has them */
     uint64_t seed;
     double budget_s;          /* of the proof, as CheckOptions */
     int threads;
     Watch *watch;             /* NULL: nobody's */
     const int64_t *at;        /* value per size: to time at, and for a check alone to be at; NULL */
-    /* Of candidate i: was it measured before?  And what was measured now.  NULL: nobody keeps
-     * it.  */
-    bool (*known)(void *user, int i, Timing *out);
-    void (*keep)(void *user, int i, const Timing *t);
-    /* Compiles candidate i, which is about to be timed.  NULL: all have been that can be.  */
-    void (*make)(void *user, int i, Candidate *c);
+    /* Of candidate i of op k: was it measured before?  And what was measured now.  NULL: nobody
+     * keeps it.  */
+    bool (*known)(void *user, int k, int i, Timing *out);
+    void (*keep)(void *user, int k, int i, const Timing *t);
+    /* Compiles a candidate that is about to be timed.  NULL: all have been that can be.  */
+    void (*make)(void *user, int k, int i, Candidate *c);
     void *user;
 } MeasureOptions;
 
@@ -81,9 +88,9 @@ typedef struct {
 Status measure_probe(Arena *a, Diag *d, const MeasureOptions *o, MeasurePlace *out);
 /* Warns where a profile disagrees with the device it is said to describe.  */
 void measure_compare(Diag *d, const Device *dev, const MeasurePlace *place);
-/* trial: one per candidate; *best: the fastest right one, -1 if there is none.  */
-Status measure_candidates(Arena *a, Diag *d, const Candidates *all, const MeasureOptions *o,
-                          Trial *trial, int *best);
+/* Of n ops, whose own `at` counts.  An error where an op has no right candidate though none is
+ * left, or where no candidate of any op was measured.  */
+Status measure_candidates(Arena *a, Diag *d, Candidates *all, int n, const MeasureOptions *o);
 /* The device's counters of one run: a value per CuptiCounter.  An error says why there
  * are none.  */
 Status measure_counters(Arena *a, Diag *d, const BuiltPlan *b, const MeasureOptions *o,

@@ -5,10 +5,9 @@
 Status compile(Arena *a, Diag *d, const CompileRequest *r, Compiled *out) {
     *out = (Compiled){0};
     Candidate one = {&out->plan, &out->build, NULL};
-    Candidates all = {&out->set, &one, 1};
+    Candidates all = {.set = &out->set, .c = &one, .n = 1, .trial = &out->trial};
     BuiltPlan built = {&out->set, &out->plan, &out->build};
     PlanRequest asked = {NULL, r->dev, r->plan};
-    int best;
 
     /* 1: text to statements with sizes, checked.  */
     Status s = te_parse(a, d, r->text, r->op, r->defines, &out->te);
@@ -26,7 +25,8 @@ Status compile(Arena *a, Diag *d, const CompileRequest *r, Compiled *out) {
     if (!s && r->check) s = check_kernel(a, d, &built, r->check, &out->proof);
 
     /* 10: timed on a device.  */
-    if (!s && r->measure) s = measure_candidates(a, d, &all, r->measure, &out->trial, &best);
+    if (r->measure) all.at = r->measure->at;
+    if (!s && r->measure) s = measure_candidates(a, d, &all, 1, r->measure);
     return s;
 }
 

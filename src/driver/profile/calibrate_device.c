@@ -79,10 +79,9 @@ static Status build_one(Arena *a, const Device *dev, const CalibrateOptions *o, 
 
 static Status time_one(Arena *a, const CalibrateOptions *o, Kernel *k, CalibrateSample *out) {
     Candidate one = {&k->made.plan, &k->made.build, NULL};
-    Candidates all = {&k->made.set, &one, 1};
     Trial trial;
-    int best;
-    Status s = measure_candidates(a, &k->diag, &all, &o->measure, &trial, &best);
+    Candidates all = {.set = &k->made.set, .c = &one, .n = 1, .trial = &trial};
+    Status s = measure_candidates(a, &k->diag, &all, 1, &o->measure);
     if (s) return s;
     out->us = trial.timing.cold_us;
     out->samples = trial.timing.samples;
