@@ -16,8 +16,9 @@ ends 0 'it runs' "$program" && {
 cd "$root" || exit 1
 
 try 'links lead somewhere, files that are named exist, pictures are whole' tools/links
-printf '# A\n\n[b](#b) [c](c.md) `src/none.c`\n' >"$dir/dead.md"
-is 'a dead link, a dead anchor and a missing file are found' "$(tools/links "$dir/dead.md" | wc -l)" -eq 4
+printf '# A\n\n[b](#b) [c](c.md) `src/none.c` ![d](over.svg)\n' >"$dir/dead.md"
+printf '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 99 99"><text x="9" y="50">a bc</text><text x="20" y="55">d</text></svg>' >"$dir/over.svg"
+is 'a dead link, a dead anchor, a missing file and texts that lie over each other are found' "$(tools/links "$dir/dead.md" | wc -l)" -eq 5
 
 try 'no kernel adds by atomic operations' sh -c '! grep -nE "atomic[A-Z]|[^a-z]atom\.|[^a-z]red\.(global|async|shared)" tests/golden/*.cu'
 try 'ChangeLog begins with this version' grep -q "^roller $(sed -n \
@@ -47,5 +48,5 @@ for svg in re.findall("<svg.*?</svg>", page, re.S):
     for line in root.iter("{http://www.w3.org/2000/svg}line"):
         for key, most in (("x1", width), ("x2", width), ("y1", height), ("y2", height)):
             assert 0 <= float(line.get(key)) <= most, line.attrib
-assert page.count("<svg") == 3 and "predicted" in page and "Every time on this page is a prediction" in page
+assert page.count("<svg") == 4 and "predicted" in page and "Every time on this page is a prediction" in page
 END

@@ -106,7 +106,8 @@ ROLLER_API RollerStatus roller_plan_read(RollerCtx *ctx, const RollerOp *op, con
                                          const RollerPlanOptions *o, RollerPlans **out);
 typedef enum {
     ROLLER_PLAN, ROLLER_PLAN_SUMMARY, ROLLER_PLAN_TILES, ROLLER_PLAN_LOWERED,
-    ROLLER_PLAN_PICTURE       /* the tiles of the first product, SVG; "" if there is none */
+    ROLLER_PLAN_PICTURE,      /* the tiles of the first product, SVG; "" if there is none */
+    ROLLER_PLAN_TIMELINE      /* what a block of it does over time, by the model, likewise */
 } RollerPlanText;
 ROLLER_API RollerStatus roller_plan_text(const RollerPlan *p, RollerPlanText what,
                                          const char **text, size_t *len);

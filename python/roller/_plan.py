@@ -64,6 +64,11 @@ class Plan:
         """The tiles of the first product, as SVG; "" if there is none."""
         return (read_text(lib.roller_plan_text, self._plan, _abi.ROLLER_PLAN_PICTURE) or b"").decode()
 
+    @property
+    def timeline(self):
+        """What a block of the first product does over time, by the model, as SVG; "" if there is none."""
+        return (read_text(lib.roller_plan_text, self._plan, _abi.ROLLER_PLAN_TIMELINE) or b"").decode()
+
     def explain(self):
         """Why this plan: rules, terms, what limits it, runners-up, what was rejected."""
         return (read_text(lib.roller_plans_explain, self._handle.at) or b"").decode()

@@ -46,7 +46,8 @@
     X(EXPLAIN, "explain", 0, NULL,                                                                 \
       "why this plan: rules, terms, limiter, runners-up, rejects")                                 \
     X(DUMP, "dump", 0, "LIST",                                                                     \
-      "print some of: te access tiles plan lowered source ptx resources roofline picture")         \
+      "print some of: te access tiles plan lowered source ptx resources roofline picture "         \
+      "timeline")                                                                                  \
     X(JSON, "json", 0, NULL, "one JSON object on standard output instead of text")                 \
     X(DRY_RUN, "dry-run", 0, NULL, "plan and report, write nothing")                               \
     X(MAKE_RULE, "M", 0, NULL, "print a make rule and stop")                                       \
@@ -74,7 +75,7 @@ typedef enum {
 /* What can be dumped, in the order it is printed.  */
 #define GEN_DUMPS(X) X(TE, "te") X(ACCESS, "access") X(TILES, "tiles") X(PLAN, "plan")             \
     X(LOWERED, "lowered") X(SOURCE, "source") X(PTX, "ptx") X(RESOURCES, "resources")              \
-    X(ROOFLINE, "roofline") X(PICTURE, "picture")
+    X(ROOFLINE, "roofline") X(PICTURE, "picture") X(TIMELINE, "timeline")
 typedef enum {
 #define X(id, name) DUMP_##id,
     GEN_DUMPS(X)

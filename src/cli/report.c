@@ -45,6 +45,7 @@ const char *gen_dump_text(Gen *g, const Result *r, GenDump what) {
     case DUMP_TILES: roller_plan_text(plan, ROLLER_PLAN_TILES, &text, &len); break;
     case DUMP_PLAN: roller_plan_text(plan, ROLLER_PLAN, &text, &len); break;
     case DUMP_PICTURE: roller_plan_text(plan, ROLLER_PLAN_PICTURE, &text, &len); break;
+    case DUMP_TIMELINE: roller_plan_text(plan, ROLLER_PLAN_TIMELINE, &text, &len); break;
     case DUMP_LOWERED: roller_plan_text(plan, ROLLER_PLAN_LOWERED, &text, &len); break;
     case DUMP_SOURCE:
         if (r->kernel && roller_kernel_get(r->kernel, ROLLER_CU, &data, &len))

@@ -124,6 +124,37 @@ static void fill_counts(const ChainTurn *t, double blocks, double turns, Estimat
     out->smem_store_wavefronts = (int64_t)(blocks * (turns * stores + t->a_stores));
 }
 
+/* A turn of the first of the phases.  The terms of DRAM and OVERLAP are shared out evenly; what a
+ * turn takes beyond what overlaps in it, its parts wait for each other.  */
+static MpTurn turn_of(const Model *m, const RProg *r, const ChainTurn *t, const Phases *phases,
+                      double in_flight_us, const Estimate *x) {
+    const Phase *first = &phases->at[0];
+    Phase one = *first;
+    double clocks[MP_COUNT] = {0}, turns = 0;
+    for (int i = 0; i < phases->n; i++) turns += phases->at[i].times * phases->at[i].steps;
+    double each = turns > 0 ? x->clock / 1e6 / turns : 0;
+    one.times = one.steps = 1;
+    add_phase(m, r, t, &one, clocks);
+    ChainClocks c = mp_chain_clocks(m, r, t, first->resident);
+    double share = lesser(m->l2_port, m->l2_rate / m->clock / first->active);
+    double powers = c.folds + c.powers, steady = clocks[MP_ISSUE];
+    double dram = greater(x->term[MP_DRAM], in_flight_us) * each;
+    steady = greater(steady, greater(clocks[MP_COMPUTE], clocks[MP_SMEM]));
+    MpTurn out = {.turns = whole(first->steps),
+                  .tiles = 1,
+                  .first = m->block_start + m->dram_latency + first->resident * t->a_bytes / share,
+                  .latency = m->l2_latency,
+                  .powers = powers,
+                  .wait = steady - mp_chain_busy(r, &c) + x->term[MP_OVERLAP] * each,
+                  .sent = end_clocks(m, r, t, first)};
+    for (int i = 0; i < MP_PRODUCTS; i++) {
+        double bytes = t->step[i].bytes, part = t->bytes > 0 ? bytes / t->bytes : 0;
+        out.copy[i] = greater(first->resident * bytes / share, dram * part);
+        out.product[i] = c.unit[i];
+    }
+    return out;
+}
+
 static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {
     enum { CLOCK_ITERATIONS = 4 };
     (void)memo;
@@ -157,6 +188,7 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
     time_course(m, r, clocks, in_flight, m->clock, out);
     for (int i = 0; i < CLOCK_ITERATIONS && u->clock.n > 0; i++)
         time_course(m, r, clocks, in_flight, mp_allowed_clock(m, u, out), out);
+    out->turn = turn_of(m, r, &t, &phases, in_flight, out);
     out->waves = blocks / (m->sms * r->blocks_per_sm);
     out->wave_efficiency = out->waves > 0 ? out->waves / whole(out->waves) : 0;
 }

@@ -29,6 +29,9 @@ typedef struct {
 } ChainClocks;
 ChainClocks mp_chain_clocks(const Model *m, const RProg *r, const ChainTurn *t, double resident);
 
+/* What is left of a turn's clocks if nothing waits for anything else than overlap allows.  */
+double mp_chain_busy(const RProg *r, const ChainClocks *c);
+
 /* Turns that blocks visit: the mean, at most all.  */
 double mp_chain_turns(const Model *m, const RProg *r);
 

@@ -139,6 +139,16 @@ ChainClocks mp_chain_clocks(const Model *m, const RProg *r, const ChainTurn *t, 
     return c;
 }
 
+double mp_chain_busy(const RProg *r, const ChainClocks *c) {
+    double unit = c->unit[0] + c->unit[1], powers = c->folds + c->powers;
+    switch (r->overlap) {
+    case OVERLAP_WITHIN: return c->unit[0] + greater(c->unit[1], powers);
+    case OVERLAP_BETWEEN:
+    case OVERLAP_BOTH: return greater(unit, powers);
+    default: return unit + powers;
+    }
+}
+
 double mp_chain_turns(const Model *m, const RProg *r) {
     int64_t tiles = rprog_tiles(m->p, r, AX_M), all = 0;
     for (int64_t i = 0; i < tiles; i++) all += rprog_chain_visited(m->p, r, i);

@@ -218,6 +218,9 @@ typedef struct {
     double last;              /* ... the last block, which ends so long behind its steps */
     double busy;              /* k-steps for which SMs are held */
     double in_flight_us;      /* least time by what is under way from DRAM */
+    double miss;              /* of loads in L2, as a copy feels it */
+    Phase first;
+    double turns;             /* of all phases */
 } Course;
 
 /* Clocks by which threads of a block that stays are longer at a tile than its steps take.  What it
@@ -236,7 +239,7 @@ static double between_tiles(const Model *m, const RProg *r, const Step *s, const
 
 static Course course_of(const Model *m, const RProg *r, const Step *s, const Ending *e,
                         const Phases *phases, double miss) {
-    Course t = {.fill = 0};
+    Course t = {.miss = miss, .first = phases->at[0]};
     int n = phases->n;
     for (int i = 0; i < n; i++) {
         const Phase *ph = &phases->at[i];
@@ -259,6 +262,7 @@ static Course course_of(const Model *m, const RProg *r, const Step *s, const End
         t.staged += others * end.smem;
         t.stored += others * (end.sent - m->l2_latency);
         t.last = (end.work + end.sent) / ph->resident;
+        t.turns += ph->times * ph->steps;
         t.busy += ph->times * ph->resident * ph->steps * m->sms;
     }
     return t;
@@ -315,6 +319,30 @@ static void time_course(const Model *m, const RProg *r, const Ending *e, const C
     else mp_finish_turns(out, turns_of(m, r, out));
 }
 
+/* A turn of the first phase, in clocks (1e6 us a second).  The terms of DRAM and OVERLAP are shared
+ * out evenly.  */
+static MpTurn turn_of(const Model *m, const RProg *r, const Step *s, const Ending *e,
+                      const Course *t, const Estimate *x) {
+    const Phase *first = &t->first;
+    Phase one = *first;
+    double clocks[MP_COUNT] = {0}, each = t->turns > 0 ? x->clock / 1e6 / t->turns : 0;
+    one.times = one.steps = 1;
+    add_phase(m, r, s, &one, t->miss, clocks);
+    EndClocks end = end_clocks(m, r, s->counts, e, first);
+    double met = r->cluster > 1 ? 2 * m->dev->overheads.cluster_barrier.value : 0;
+    double computed = greater(clocks[MP_COMPUTE], greater(clocks[MP_SMEM], clocks[MP_ISSUE]));
+    double dram = greater(x->term[MP_DRAM], t->in_flight_us) * each;
+    return (MpTurn){.turns = first->steps,
+                    .tiles = rprog_persistent(r) ? whole(first->times) : 1,
+                    .first = m->block_start + met + m->dram_latency,
+                    .latency = m->l2_latency + t->miss * (m->dram_latency - m->l2_latency),
+                    .copy = {greater(clocks[MP_L2], dram)},
+                    .product = {computed},
+                    .wait = x->term[MP_OVERLAP] * each,
+                    .end = end.work,
+                    .sent = end.sent};
+}
+
 void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const Ending *e,
                          Estimate *out) {
     const Problem *p = m->p;
@@ -348,6 +376,7 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     for (int i = 0; i < CLOCK_ITERATIONS && u->clock.n > 0; i++)
         time_course(m, r, e, &t, mp_allowed_clock(m, u, out), out);
     double work = r->tail > 0 ? tiles * all_steps : blocks * phases.at[0].steps;
+    out->turn = turn_of(m, r, &s, e, &t, out);
     out->waves = blocks / (mp_filled_sms(m, r) * r->blocks_per_sm);
     out->wave_efficiency = t.busy > 0 ? work / t.busy : 0;
     out->padding_waste = padding_of(p, r);

@@ -27,6 +27,17 @@ typedef enum {
 } MpTerm;
 extern const char *const mp_term_key[MP_COUNT], *const mp_term_text[MP_COUNT];
 
+/* A turn of the rings of a `contract` or `chain` program, and what follows the last turn of a tile:
+ * of all blocks of a busy SM, in clocks.  */
+typedef struct {
+    double turns, tiles;      /* of a tile; of a block that stays, else 1 */
+    double first, latency;    /* from asking for a copy to its first byte: of the first, later */
+    double copy[2];           /* of a fill of each ring, behind the one before */
+    double product[2], powers;            /* of each product; of what is done between them */
+    double wait;              /* for each other */
+    double end, sent;         /* of those that compute; then until L2 has the outputs */
+} MpTurn;
+
 typedef struct {
     double us;                /* predicted time */
     /* us each; the time is the largest of DRAM .. LATENCY and the sum of those after it */
@@ -46,6 +57,7 @@ typedef struct {
     int64_t fma;              /* warp instructions of the unit, sums of real slices included */
     double dram_bytes;
     double in_flight;         /* of memory-bound skeletons: bytes that an SM has under way */
+    MpTurn turn;
 } Estimate;
 
 void mp_estimate(const Problem *p, const RProg *r, const Device *dev, Estimate *out);

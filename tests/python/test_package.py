@@ -197,7 +197,7 @@ class Package(unittest.TestCase):
         self.assertAlmostEqual(sum(g.us for g in plan.groups), plan.predicted.us)
         self.assertIn("runners-up", plan.explain())
         self.assertIn("`@tf32`", plan.groups[0].refusal)
-        self.assertTrue(plan.picture.startswith("<svg"))
+        self.assertTrue(plan.picture.startswith("<svg") and plan.timeline.startswith("<svg"))
 
     def test_sheet(self):
         lines = repr(self.rows).splitlines()

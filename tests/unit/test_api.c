@@ -527,6 +527,10 @@ static void groups_of_a_plan(void **state) {
     assert_true(len > 1000 && strncmp(svg, "<svg", 4) == 0);
     assert_non_null(strstr(svg, ">512 x 512</text>"));
     assert_string_equal(svg + len - 7, "</svg>\n");
+    assert_int_equal(roller_plan_text(plan, ROLLER_PLAN_TIMELINE, &svg, &len), ROLLER_OK);
+    assert_true(len > 1000 && strncmp(svg, "<svg", 4) == 0);
+    assert_non_null(strstr(svg, ">tile 0</text>"));
+    assert_string_equal(svg + len - 7, "</svg>\n");
     assert_int_equal(roller_plan_group(ctx, plan, 2, &g), ROLLER_USAGE);
     assert_int_equal(roller_plan_group(ctx, plan, -1, &g), ROLLER_USAGE);
     roller_plans_destroy(plans);

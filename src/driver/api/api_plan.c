@@ -108,6 +108,7 @@ RollerStatus roller_plan_text(const RollerPlan *p, RollerPlanText what, const ch
     case ROLLER_PLAN_TILES: *text = p->tiles; break;
     case ROLLER_PLAN_LOWERED: *text = p->lowered; break;
     case ROLLER_PLAN_PICTURE: *text = p->picture; break;
+    case ROLLER_PLAN_TIMELINE: *text = p->timeline; break;
     default: return ROLLER_USAGE;
     }
     *len = strlen(*text);

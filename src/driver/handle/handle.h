@@ -73,7 +73,7 @@ struct RollerPlan {
     RollerPlans *plans;
     int rank;
     WholePlan whole;
-    const char *text, *summary, *tiles, *lowered, *picture;
+    const char *text, *summary, *tiles, *lowered, *picture, *timeline;
     int64_t workspace_bytes;
 };
 

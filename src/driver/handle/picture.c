@@ -2,8 +2,7 @@
 #include "rprogram/derived.h"
 #include <inttypes.h>
 
-enum { WIDTH = 1010, HEIGHT = 470, SIDE = 210, TOP = 80, FLIGHT = 350, MOST_LINES = 64,
-       SHOWN = 16 };
+enum { WIDTH = 1010, HEIGHT = 320, SIDE = 210, TOP = 80, MOST_LINES = 64 };
 
 typedef struct {
     const Problem *p;
@@ -12,14 +11,24 @@ typedef struct {
     Buf *out;
 } Picture;
 
+/* a, b: operands; one: what computes.  */
 static const char *const light[] = {
     "text{fill:#222}", ".soft{fill:#666}", ".paper{fill:#fff}", ".all{fill:#f2f4f7;stroke:#888}",
     ".one{fill:#bcd7f0;stroke:#1660a8}", ".a{fill:#f6d9b8;stroke:#b04a16}",
-    ".b{fill:#cfe8c9;stroke:#3a7d2c}", ".cut{stroke:#888;stroke-width:.5}"};
+    ".b{fill:#cfe8c9;stroke:#3a7d2c}", ".two{fill:#8fbbe6;stroke:#1660a8}",
+    ".powers{fill:#e3cdf0;stroke:#7b3fa0}", ".ends{fill:#e3e3e3;stroke:#666}",
+    ".cut{stroke:#888;stroke-width:.5}", ".asked{stroke:#888;stroke-width:1.5}"};
 static const char *const dark[] = {
     "text{fill:#ddd}", ".soft{fill:#999}", ".paper{fill:#16181c}", ".all{fill:#22252b;stroke:#777}",
     ".one{fill:#1d4568;stroke:#6db1f2}", ".a{fill:#5a3a20;stroke:#f0965e}",
-    ".b{fill:#27472a;stroke:#7fc76f}", ".cut{stroke:#777}"};
+    ".b{fill:#27472a;stroke:#7fc76f}", ".two{fill:#2d669b;stroke:#6db1f2}",
+    ".powers{fill:#43285a;stroke:#c08fe6}", ".ends{fill:#3a3d42;stroke:#999}",
+    ".cut{stroke:#777}"};
+
+void picture_begin(Buf *out, const char *name, int width, int height) {
+    svg_begin(out, (SvgFrame){name, width, height},
+              (SvgStyle){light, sizeof light / sizeof *light, dark, sizeof dark / sizeof *dark});
+}
 
 static double least(double a, double b) { return a < b ? a : b; }
 
@@ -118,40 +127,13 @@ static void stage(const Picture *c, double x) {
         }
 }
 
-/* Steps over time: copies run ahead of products by the stages but one.  */
-static void flight(const Picture *c) {
-    const RProg *r = c->r;
-    int ahead = r->stages > 1 ? r->stages - 1 : 0;
-    const RLoad *l = &r->load[LOAD_A];
-    const char *mover = c->dev->mover[l->mover].name;
-    svg_text(c->out, 20, FLIGHT - 18, "font-weight=\"600\"",
-             arena_printf(c->out->arena, "Steps in flight: %d stages, %d steps ahead", r->stages,
-                          ahead));
-    svg_text(c->out, 20, FLIGHT + 24, "", mover);
-    svg_text(c->out, 20, FLIGHT + 64, "", c->dev->unit[r->unit].name);
-    double left = 250, width = 46;
-    for (int i = 0; i < SHOWN; i++) {
-        const char *number = arena_printf(c->out->arena, "%d", i);
-        svg_rect(c->out, left + i * width, FLIGHT, width - 3, 34, "class=\"a\"");
-        svg_text(c->out, left + (i + 0.5) * width, FLIGHT + 22, "text-anchor=\"middle\"", number);
-        if (i + ahead >= SHOWN) continue;
-        svg_rect(c->out, left + (i + ahead) * width, FLIGHT + 40, width - 3, 34, "class=\"one\"");
-        svg_text(c->out, left + (i + ahead + 0.5) * width, FLIGHT + 62, "text-anchor=\"middle\"",
-                 number);
-    }
-    svg_text(c->out, left, FLIGHT + 96, "class=\"soft\"",
-             "time, in steps; a number is a step along k. Lengths are not to scale");
-}
-
 void plan_picture(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
     if (r->skeleton != SK_CONTRACT) return;
     Picture c = {.p = p, .dev = dev, .r = r, .out = out};
-    svg_begin(out, (SvgFrame){"tiles", WIDTH, HEIGHT},
-              (SvgStyle){light, sizeof light / sizeof *light, dark, sizeof dark / sizeof *dark});
+    picture_begin(out, "tiles", WIDTH, HEIGHT);
     result(&c, 20);
     block(&c, 270);
     warp(&c, 550);
     stage(&c, 790);
-    flight(&c);
     svg_end(out);
 }

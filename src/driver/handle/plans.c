@@ -30,10 +30,12 @@ static void print_programs(const RPlan *plan, const RPlan *r, const Device *dev,
     }
 }
 
-static const char *picture_of(Arena *a, const RPlan *r, const Device *dev) {
+typedef void PictureOf(const Problem *p, const Device *dev, const RProg *r, Buf *out);
+
+/* A picture of the first program that has one.  */
+static const char *picture(Arena *a, const RPlan *r, const Device *dev, PictureOf *of) {
     Buf out = buf_new(a);
-    for (int g = 0; g < r->n && !out.len; g++)
-        plan_picture(&r->problem[g], dev, &r->prog[g], &out);
+    for (int g = 0; g < r->n && !out.len; g++) of(&r->problem[g], dev, &r->prog[g], &out);
     return buf_str(&out);
 }
 
@@ -55,7 +57,8 @@ Status plan_texts(Arena *a, Diag *d, RollerPlan *plan) {
     plan->summary = buf_str(&summary);
     plan->tiles = buf_str(&tiles);
     plan->lowered = buf_str(&lowered);
-    plan->picture = picture_of(a, r, dev);
+    plan->picture = picture(a, r, dev, plan_picture);
+    plan->timeline = picture(a, r, dev, plan_timeline);
     return s;
 }
 
