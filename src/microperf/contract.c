@@ -159,7 +159,7 @@ static double operand_stores(const Model *m, const RProg *r, const StepCounts *c
     for (int side = 0; side < 2; side++) {
         bool waits = rprog_waits(&r->load[side]);
         double times = always && waits ? steps + partials : steps;
-        if (m->p->op[side].present) sum += times * (double)c->store_wavefronts[side];
+        if (side < m->p->n_operand) sum += times * (double)c->store_wavefronts[side];
     }
     return sum;
 }
@@ -192,8 +192,7 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
         through[1] = rounds * (double)c->staging_stores * partials;
     }
     double wavefronts = 0;
-    for (int side = 0; side < 2; side++) {
-        if (!p->op[side].present) continue;
+    for (int side = 0; side < p->n_operand; side++) {
         wavefronts += s->warps * (double)c->fragment_wavefronts[side];
     }
     out->load_sectors = (int64_t)(tiles * (steps * sectors + c->region_sectors) + 0.5);

@@ -9,10 +9,9 @@
 static void print_movers(const Problem *p, const Device *dev, const RProg *r, Buf *out) {
     const RLoad *l = r->load;
     int n = 0;
-    bool same = p->op[0].present && p->op[1].present && l[0].mover == l[1].mover &&
-                l[0].region == l[1].region;
+    bool same = p->n_operand > 1 && l[0].mover == l[1].mover && l[0].region == l[1].region;
     for (int side = 0; side < 2 - same; side++) {
-        if (!p->op[side].present) continue;
+        if (side >= p->n_operand) continue;
         buf_printf(out, "%s%s%s", n++ ? " + " : " ", dev->mover[l[side].mover].name,
                    l[side].region ? " of the region" : "");
     }
@@ -190,7 +189,7 @@ static void tell_region(const Story *s, int side) {
 static void tell_load(const Story *s, int side) {
     const RProg *r = &s->best->prog;
     const RLoad *l = &r->load[side];
-    if (!s->p->op[side].present) return;
+    if (side >= s->p->n_operand) return;
     if (l->region) {
         tell_region(s, side);
         return;

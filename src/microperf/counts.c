@@ -199,8 +199,8 @@ static void count_staging(const Model *m, const RProg *r, CountMemo *memo, StepC
 
 static void count_sides(const Model *m, const RProg *r, CountMemo *memo, StepCounts *out) {
     *out = (StepCounts){0};
-    for (int side = 0; side < 2; side++) {
-        if (!m->p->op[side].present || m->p->op[side].made) continue;
+    for (int side = 0; side < m->p->n_operand; side++) {
+        if (m->p->op[side].made) continue;
         CountEntry local, *e = &local;
         if (rprog_warpgroups(m->dev, r)) {
             mp_ring_counts(m, r, side, out);

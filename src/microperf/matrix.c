@@ -69,7 +69,7 @@ double mp_matrix_widening(const Model *m, const RProg *r) {
     double n = 0;
     for (int side = 0; side < 2; side++) {
         if (!r->load[side].bytes) continue;
-        TeDtype from = (side ? &m->p->con.b : &m->p->con.a)->storage;
+        TeDtype from = m->p->con.operand[side].storage;
         double elements = (double)r->warp.extent[side ? AX_N : AX_M] * r->thread.extent[AX_K];
         n += elements / WARP * mp_widened(m->dev, from, m->dev->unit[r->unit].a);
     }

@@ -99,14 +99,13 @@ Model mp_model(const Problem *p, const Device *dev) {
     m.floor_us = dev->overheads.kernel_floor.value * 1e-3;
     m.launch_us = greater(0, m.floor_us - m.block_start / m.clock * 1e6);
     m.in_flight = hal_level_curve(dram, "read", "bytes_in_flight_per_sm");
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < p->n_operand; side++) {
         const ROperand *op = &p->op[side];
-        if (!op->present) continue;
         m.unique[side] = (double)op->unique * op->bytes * gap_factor(op);
         m.total_unique += m.unique[side];
     }
     if (!p->contraction) {
-        double gaps = p->op[0].present ? m.unique[0] * (1 - 1 / gap_factor(&p->op[0])) : 0;
+        double gaps = p->n_operand > 0 ? m.unique[0] * (1 - 1 / gap_factor(&p->op[0])) : 0;
         m.total_unique = (double)p->read_bytes + gaps;
     }
     m.out_bytes = (double)p->out_bytes;

@@ -20,7 +20,7 @@
 /* Which share of the values that subscript d takes in a tile lies inside of the tensor: the mean of
  * all tiles.  */
 static double share_inside(const Problem *p, int side, int32_t tile, const RRegion *x, int d) {
-    const Operand *o = side ? &p->con.b : &p->con.a;
+    const Operand *o = &p->con.operand[side];
     const FusedAxis *own = &p->con.axis[mp_own_axis(side)];
     const Affine *f = &o->access.sub[d];
     int64_t shape = p->te->tensor[o->access.tensor].shape[d].value, step[2] = {0, 0};

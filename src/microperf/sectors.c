@@ -144,7 +144,7 @@ static int64_t request_passes(const Lines *x, int64_t first, int64_t n) {
 }
 
 StageTraffic mp_stage_traffic(const Model *m, const RProg *r, int side) {
-    if (!m->p->op[side].present) return (StageTraffic){0};
+    if (side >= m->p->n_operand) return (StageTraffic){0};
     Lines x = lines_of(m, r, side);
     int64_t whole = x.chunks / WARP, common = x.line & -x.line;
     int64_t period = x.line / (common < WARP ? common : WARP), rest = whole % period;

@@ -54,7 +54,7 @@ enum { MMA_LATENCY = 33 };
 static double element_conversion(const Model *m, const RProg *r, int side) {
     const Problem *p = m->p;
     const RLoad *l = &r->load[side];
-    TeDtype from = (side ? &p->con.b : &p->con.a)->storage;
+    TeDtype from = p->con.operand[side].storage;
     if (rprog_copyable(p, m->dev, r, side)) return 0;
     bool straight = p->op[side].affine && l->along == l->layout.inner;
     double widened = 0;
@@ -124,8 +124,7 @@ Step mp_step(const Model *m, const RProg *r, const StepCounts *c) {
         if (r->load[side].layout.bits) loop += s.warps * s.groups;
     }
     s.issue = s.warps * s.groups * s.group_issue + loop;
-    for (int side = 0; side < 2; side++) {
-        if (!p->op[side].present) continue;
+    for (int side = 0; side < p->n_operand; side++) {
         if (!r->load[side].region)
             s.issue += (double)c->requests[side] * chunk_instructions(m, r, side);
         s.wavefronts += s.warps * (double)c->fragment_wavefronts[side] +
@@ -173,8 +172,7 @@ double mp_unit_clocks(const Model *m, const RProg *r, const Step *s, double resi
  * stage, and reads the fragments of the first slice (k) unless they are fetched ahead.  */
 static double between_products(const Model *m, const RProg *r, const Step *s) {
     double n = 0, first = 0;
-    for (int side = 0; side < 2; side++) {
-        if (!m->p->op[side].present) continue;
+    for (int side = 0; side < m->p->n_operand; side++) {
         if (rprog_through_registers(&r->load[side])) n += (double)s->counts->store_wavefronts[side];
         if (!rprog_fetched_ahead(m->dev, r, side)) first = (s->wavefronts - s->stored) / s->groups;
     }

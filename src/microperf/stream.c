@@ -55,7 +55,7 @@ static Loads map_loads(const Problem *p, const RProg *r, double step) {
 /* A reduction's widest read stands for itself, the others coalesce.  */
 static Loads trip_loads(const Problem *p, const RProg *r, double step) {
     const ROperand *op = &p->op[0];
-    double vec = r->store_vec, reads = greater(p->n_reads, op->present);
+    double vec = r->store_vec, reads = greater(p->n_reads, p->n_operand);
     bool whole_vectors = op->affine && op->vec_mn >= r->store_vec;
     Loads l = {.requests = reads / vec, .wavefronts = reads * op->bytes / 4};
     if (whole_vectors) return l;
@@ -166,7 +166,7 @@ static void explain(const Story *s) {
         buf_printf(out, "; of the last ones less than %d are left, which come one by one",
                    r->store_vec);
     buf_putc(out, '\n');
-    if (op->present) {
+    if (p->n_operand > 0) {
         buf_printf(out, "  widest read: %d bytes an element, ", op->bytes);
         if (!op->affine && op->run_mn > 1)
             buf_printf(out, "gathered in rows of %lld, neighbours %d at once\n",

@@ -10,10 +10,6 @@ int64_t rprog_stride(const Affine *f, const FusedAxis *axis, int digit) {
     return f->coef[axis->index[d->first + d->n - 1]];
 }
 
-static const Operand *operand(const Problem *p, int side) {
-    return side ? &p->con.b : &p->con.a;
-}
-
 static const TeStmt *root_of(const Problem *p) { return &p->te->stmt[p->con.stmt]; }
 
 /* Do the digit's extent or the strides of it and of the one before depend on run-time sizes?  */
@@ -118,7 +114,7 @@ TeExtent rprog_box_below(Arena *a, const Problem *p, const RBoxDim *d) {
 
 static bool tile_box(const Problem *p, int side, RBox *out) {
     const ROperand *op = &p->op[side];
-    const Access *x = &operand(p, side)->access;
+    const Access *x = &p->con.operand[side].access;
     AxisClass own = side ? AX_N : AX_M;
     *out = (RBox){.span = BOX_SPAN};
     if (!op->affine || op->guarded) return false;
@@ -156,7 +152,7 @@ static void assign_bits(const Problem *p, const Access *x, RAddress *out) {
 }
 
 void rprog_address(const Problem *p, const RProg *r, int side, RAddress *out) {
-    const Access *x = &operand(p, side)->access;
+    const Access *x = &p->con.operand[side].access;
     *out = (RAddress){.wide = rprog_wide_product(p, r, x, -1)};
     merge(p, x, &p->con.axis[own_axis(side)], &out->own_axis);
     merge(p, x, &p->con.axis[AX_K], &out->k_axis);
@@ -184,12 +180,12 @@ bool rprog_may_table(const Problem *p, const RProg *r, int side) {
     const ROperand *op = &p->op[side];
     RAddress x;
     bool chunks = rprog_load_facts(r->load[side].kind).chunks && !r->load[side].region;
-    if (!op->present || !op->affine || !chunks || !p->te ||
+    if (side >= p->n_operand || !op->affine || !chunks || !p->te ||
         rprog_chunks(r, side).thread < FEW || (p->con.axis[AX_K].n_digit <= 1 && !op->guarded))
         return false;
     rprog_address(p, r, side, &x);
     bool rows = moves_rows(r, side) && x.own_axis.n_digit > 1;
-    bool tested = access_guarded(p->te, &operand(p, side)->access);
+    bool tested = access_guarded(p->te, &p->con.operand[side].access);
     return (x.k_mode == K_DECODED || (rows && tested)) && !x.pointer && !x.wide &&
            x.bits <= RTABLE_BITS;
 }

@@ -99,7 +99,7 @@ static void test_columns(const Problem *p, const RProg *r, Contract *c) {
     const ColumnBounds *b = &p->group->chain->bounds;
     bool bounded = b->n_from > 0 || b->n_to > 0;
     if (!bounded && (r->split == 1 || !c[1].may_be_empty)) return;
-    c[0].own_ragged[1] = true;
+    c[0].side[1].ragged = true;
     c[1].k_ragged = true;
 }
 

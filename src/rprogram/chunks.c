@@ -18,7 +18,7 @@ RChunks rprog_chunks(const RProg *r, int side) {
 int rprog_steps_ahead(const Problem *p, const RProg *r) {
     for (int side = 0; side < 2; side++) {
         const RLoad *l = &r->load[side];
-        if (p->op[side].present && rprog_waits(l)) return 1;
+        if (side < p->n_operand && rprog_waits(l)) return 1;
     }
     return r->stages > 1 ? r->stages - 1 : 1;
 }
@@ -26,12 +26,12 @@ int rprog_steps_ahead(const Problem *p, const RProg *r) {
 /* Copies hold no registers, and a matrix unit's products leave slots to issue them.  */
 bool rprog_spread(const Problem *p, const Device *dev, const RProg *r, int side) {
     const RLoad *l = &r->load[side];
-    return rprog_matrix(dev, r) && p->op[side].present && rprog_copies_chunks(l) && !l->region;
+    return rprog_matrix(dev, r) && side < p->n_operand && rprog_copies_chunks(l) && !l->region;
 }
 
 bool rprog_evaluates_direct(const Problem *p, const RProg *r, int side) {
     enum { IN_REGISTERS = 16 };           /* elements that a thread keeps on their way */
-    const Operand *o = side ? &p->con.b : &p->con.a;
+    const Operand *o = &p->con.operand[side];
     const RLoad *l = &r->load[side];
     if (p->op[side].gathered && rprog_copies_chunks(l)) return false;
     if ((o->read && p->op[side].affine) || rprog_chunks(r, side).thread * l->vec <= IN_REGISTERS)

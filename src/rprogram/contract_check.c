@@ -44,8 +44,7 @@ static const char *check_thread(const Case *c) {
         return "vec is not a power of two that divides the thread tile";
     }
     bool k_inner = false;
-    for (int side = 0; side < 2; side++) {
-        if (!c->p->op[side].present) continue;
+    for (int side = 0; side < c->p->n_operand; side++) {
         int elem = rprog_elem(c->p, c->dev, r, side);
         bool inner = r->load[side].layout.inner == AX_K;
         k_inner |= inner;
@@ -109,7 +108,7 @@ static const char *check_load(const Case *c, int side) {
     const RLoad *l = &c->r->load[side];
     const ROperand *op = &c->p->op[side];
     int own = own_axis(side);
-    if (!op->present) return NULL;
+    if (side >= c->p->n_operand) return NULL;
     if (!rprog_load_facts(l->kind).chunks) return "unknown kind of load";
     if (l->bytes && !rprog_matrix(c->dev, c->r)) {
         return "only fragments of matrix units are converted from bytes";
@@ -214,7 +213,7 @@ const char *contract_check(const Problem *p, const Device *dev, const RProg *r) 
     for (int side = 0; side < 2 && !groups; side++) {
         const RLoad *l = &r->load[side];
         if ((why = check_load(&c, side))) return why;
-        bool copies = p->op[side].present && !l->region && rprog_copies_chunks(l);
+        bool copies = side < p->n_operand && !l->region && rprog_copies_chunks(l);
         if (copies && r->stages < 2) return "async loads need two stages";
     }
     if (!matrix && (why = check_thread(&c))) return why;

@@ -9,8 +9,7 @@
 static int64_t fragment_words(const Problem *p, const Device *dev, const RProg *r) {
     int64_t words[2] = {0, 0}, tk = r->thread.extent[AX_K];
     bool k_inner[2] = {false, false};
-    for (int side = 0; side < 2; side++) {
-        if (!p->op[side].present) continue;
+    for (int side = 0; side < p->n_operand; side++) {
         int64_t n = r->thread.extent[own_axis(side)];
         k_inner[side] = r->load[side].layout.inner == AX_K;
         int64_t bytes = n * rprog_elem(p, dev, r, side) * (k_inner[side] ? tk : 2);
@@ -62,7 +61,7 @@ bool rprog_keeps_places(const Problem *p, const Device *dev, const RProg *r, int
 static int64_t load_words(const Problem *p, const Device *dev, const RProg *r, int side) {
     const ROperand *op = &p->op[side];
     const RLoad *l = &r->load[side];
-    if (!op->present || l->vec < 1) return 0;
+    if (side >= p->n_operand || l->vec < 1) return 0;
     if (l->region) return region_words(p, dev, r, side);
     RChunks x = rprog_chunks(r, side);
     int64_t chunks = x.thread, words = 3;

@@ -114,10 +114,9 @@ static void tables(RoomWalk *w) {
 
 /* Elements that wait in registers for their stage, or are there before their products.  */
 static void registers(RoomWalk *w) {
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < w->p->n_operand; side++) {
         const RLoad *l = &w->r->load[side];
         Room x = layout_one(ROOM_FRAGMENTS, side, 0, 0);
-        if (!w->p->op[side].present) continue;
         if (rprog_waits(l) || l->raw) layout_add(w, layout_one(ROOM_STAGED, side, 0, 0));
         if (l->raw) {
             x.slots = w->r->block.extent[AX_K] / w->r->thread.extent[AX_K];

@@ -16,7 +16,7 @@ TeDtype rprog_storage(const Problem *p, const Operand *o) {
 bool rprog_copyable(const Problem *p, const Device *dev, const RProg *r, int side) {
     const ROperand *op = &p->op[side];
     if (rprog_matrix(dev, r)) {
-        const Operand *o = side ? &p->con.b : &p->con.a;
+        const Operand *o = &p->con.operand[side];
         return (op->affine || op->gathered) &&
                rprog_storage(p, o) == rprog_tile_type(p, dev, r, side);
     }
@@ -24,7 +24,7 @@ bool rprog_copyable(const Problem *p, const Device *dev, const RProg *r, int sid
 }
 
 int32_t rprog_tile_bytes(const Problem *p, const Device *dev, const RProg *r, int side) {
-    if (!p->op[side].present || r->load[side].region) return 0;
+    if (side >= p->n_operand || r->load[side].region) return 0;
     const RLayout *l = &r->load[side].layout;
     int64_t mn = r->block.extent[own_axis(side)], k = r->block.extent[AX_K];
     int64_t rows = l->inner == AX_K ? mn : k, row = l->inner == AX_K ? k : mn;
@@ -65,7 +65,7 @@ TeDtype matrix_unit_type(const Device *dev, const RProg *r, int side) {
 }
 
 TeDtype rprog_tile_type(const Problem *p, const Device *dev, const RProg *r, int side) {
-    const Operand *o = side ? &p->con.b : &p->con.a;
+    const Operand *o = &p->con.operand[side];
     RRaw raw;
     if (r->load[side].bytes) return o->storage;
     if (r->load[side].raw && rprog_raw(p, side, r->block.extent[AX_K], &raw)) return raw.storage;

@@ -133,7 +133,7 @@ int build_load_options(const Builder *b, int16_t unit, int side, RLoad out[OPTIO
     const ROperand *op = &b->p->op[side];
     uint8_t own = (uint8_t)own_axis(side);
     int n = 0;
-    if (!op->present) {
+    if (side >= b->p->n_operand) {
         out[0] = (RLoad){0};
         return 1;
     }
@@ -203,7 +203,7 @@ static bool decide_layout(Builder *b, RProg *r, int side) {
 bool build_fit_load(Builder *b, RProg *r, int side) {
     const Problem *p = b->p;
     RLoad *l = &r->load[side];
-    if (!p->op[side].present) return true;
+    if (side >= p->n_operand) return true;
     if (l->region) {
         bool fits = fit_region(b, r, side);
         if (!fits) b->set->rejected[REJECT_ALIGNMENT]++;

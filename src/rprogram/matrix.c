@@ -62,7 +62,7 @@ bool rprog_reads_fours(const RProg *r, int side) {
 }
 
 bool matrix_keeps_bytes(const Problem *p, const Device *dev, const RProg *r, int side) {
-    const Operand *o = side ? &p->con.b : &p->con.a;
+    const Operand *o = &p->con.operand[side];
     return p->op[side].affine && dev->unit[r->unit].k.from == BYTES_K &&
            rprog_widens(o->storage, matrix_unit_type(dev, r, side));
 }
@@ -233,7 +233,7 @@ bool matrix_takes(const Problem *p, const ComputeUnit *u) {
     if (!matrix_usable(u) || c->red != TE_RED_SUM || !c->product || !accumulates(p, u))
         return false;
     for (int side = 0; side < 2; side++) {
-        if (!p->op[side].present || !takes(p, u, &p->op[side])) return false;
+        if (side >= p->n_operand || !takes(p, u, &p->op[side])) return false;
     }
     return true;
 }

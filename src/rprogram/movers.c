@@ -6,8 +6,8 @@
 static bool fits_packed(const Problem *p, const ComputeUnit *u) {
     const Contraction *c = &p->con;
     if (u->k.from != 4 || c->red != TE_RED_SUM || !c->product || c->acc != u->acc) return false;
-    if (!p->op[0].present || !p->op[1].present) return false;
-    if (c->a.storage != u->a || c->b.storage != u->b) return false;
+    if (p->n_operand < 2) return false;
+    if (c->operand[0].storage != u->a || c->operand[1].storage != u->b) return false;
     for (int side = 0; side < 2; side++) {
         const ROperand *op = &p->op[side];
         if (!op->affine || op->bytes != 1 || op->vec_k < 4) return false;

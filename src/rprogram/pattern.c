@@ -20,9 +20,9 @@ bool rprog_stores_always(const Problem *p, const Device *dev, const RProg *r) {
     if (!rprog_matrix(dev, r) || r->stages == 1 || rprog_tiles(p, r, AX_K) < MANY * r->split)
         return false;
     for (int side = 0; side < 2; side++) {
-        const Operand *o = side ? &p->con.b : &p->con.a;
+        const Operand *o = &p->con.operand[side];
         bool waits = rprog_waits(&r->load[side]);
-        if (p->op[side].present && waits && !(o->read && p->op[side].affine)) return false;
+        if (side < p->n_operand && waits && !(o->read && p->op[side].affine)) return false;
     }
     return true;
 }
@@ -39,7 +39,7 @@ int64_t rprog_fragment_passes(const Problem *p, const Device *dev, const RProg *
 }
 
 int64_t rprog_fragment_traffic(const Problem *p, const Device *dev, const RProg *r, int side) {
-    if (!p->op[side].present) return 0;
+    if (side >= p->n_operand) return 0;
     if (r->load[side].region)
         return rprog_region_traffic(p, dev, r, side, rprog_region_block(p, dev, r, side));
     return rprog_fragment_wavefronts(p, dev, r, side) * rprog_fragment_passes(p, dev, r, side);
@@ -151,7 +151,7 @@ int rprog_store_sample(const Problem *p, const Device *dev, const RProg *r, int 
 
 /* A warp stores 32 neighbouring chunks, so requests repeat after line / gcd(line, 32).  */
 int64_t rprog_store_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side) {
-    if (!p->op[side].present || r->load[side].region) return 0;
+    if (side >= p->n_operand || r->load[side].region) return 0;
     Chunks c = chunks_of(p, dev, r, side);
     int64_t chunks = (int64_t)r->block.extent[own_axis(side)] * r->block.extent[AX_K] / c.vec;
     int64_t requests = chunks / WARP, total = 0, part = 0;

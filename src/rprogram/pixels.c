@@ -129,7 +129,7 @@ static bool all_move(const Rows *r, const RBox *b) {
 
 bool rprog_pixels(const Problem *p, int side, RBox *out) {
     const ROperand *op = &p->op[side];
-    const Operand *o = side ? &p->con.b : &p->con.a;
+    const Operand *o = &p->con.operand[side];
     Rows r = {p, &o->access, &p->con.axis[own_axis(side)], &p->con.axis[AX_K],
               &p->con.axis[AX_B], NULL, op->bytes};
     *out = (RBox){.inner = AX_K, .channel = -1, .image = -1};

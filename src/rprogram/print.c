@@ -37,8 +37,8 @@ const char *const rprog_grid_name[3] = {"tiles", "persistent", "pingpong"};
 const char *const rprog_axis_name[AX_CLASSES] = {"b", "m", "n", "k"};
 
 bool rprog_has_key(const Problem *p, Skeleton skeleton, PlanKey key) {
-    if (key == KEY_LOAD_A && !p->op[0].present) return false;
-    if (key == KEY_LOAD_B && !p->op[1].present) return false;
+    if (key == KEY_LOAD_A && p->n_operand < 1) return false;
+    if (key == KEY_LOAD_B && p->n_operand < 2) return false;
     if (key == KEY_STATS && !p->stats) return false;
     if (key == KEY_READ_B && p->permute.n_source < 2) return false;
     return rprog_skeleton(skeleton)->keys >> key & 1;

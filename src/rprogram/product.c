@@ -124,31 +124,29 @@ static void made_facts(const Contract *c, const Device *dev, Side *s) {
 static void side_facts(Contract *c, const Device *dev, int side) {
     Side *s = &c->side[side];
     int number = c->number * 2 + side;
-    const Operand *o = side ? &c->p->con.b : &c->p->con.a;
-    *s = (Side){.present = c->p->op[side].present,
-                .side = side,
+    *s = (Side){.side = side,
                 .number = number,
                 .made = c->p->op[side].made,
                 .ring = -1,
                 .moves = number == 1 && c->layout->n_product > 1 ? AX_N : AX_K,
                 .id = (char)('a' + number),
-                .o = o,
+                .o = &c->p->con.operand[side],
                 .f = &c->p->op[side],
                 .l = &c->r->load[side],
                 .own = side ? AX_N : AX_M};
-    if (!s->present) return;
     rprog_region(c->p, c->r, side, &s->region);
     s->extent = c->r->block.extent[s->own];
     s->thread = c->r->thread.extent[s->own];
     s->vec = side ? c->r->vec_n : c->r->vec_m;
     s->lanes = c->lanes[s->own];
     s->whole = c->p->extent[s->own];
-    s->copies = o->read && s->f->affine;
+    s->ragged = rprog_ragged(c->p, c->r, (int)s->own);
+    s->copies = s->o->read && s->f->affine;
     s->gathers = s->f->gathered && rprog_copies_chunks(s->l);
     bool unchanged = s->copies && rprog_copyable(c->p, dev, c->r, side);
     s->tile = c->matrix.used ? rprog_tile_type(c->p, dev, c->r, side)
-              : unchanged    ? o->storage
-                             : o->compute;
+              : unchanged    ? s->o->storage
+                             : s->o->compute;
     s->elem = te_dtype_bytes(s->tile);
     s->inner_k = s->l->layout.inner == AX_K;
     if (s->made) {
@@ -197,11 +195,11 @@ static void box_facts(Contract *c) {
 }
 
 static void sides_facts(Contract *c, const Device *dev) {
-    for (int side = 0; side < 2; side++) {
+    c->n_side = c->p->n_operand;
+    for (int side = 0; side < c->n_side; side++) {
         side_facts(c, dev, side);
         const Side *s = &c->side[side];
-        c->own_ragged[side] = s->present && rprog_ragged(c->p, c->r, (int)s->own);
-        if (!s->present || s->made) continue;
+        if (s->made) continue;
         c->async |= rprog_copies_chunks(s->l);
         c->staged |= rprog_waits(s->l);
         c->any_ahead |= s->ahead;

@@ -16,7 +16,6 @@ typedef struct {
 } ChunkRead;
 
 typedef struct {
-    bool present;
     int side;
     int number;               /* product * 2 + side: of its rooms */
     bool made;                /* results of the product before: no room, no load */
@@ -29,6 +28,7 @@ typedef struct {
     AxisClass own;            /* AX_M or AX_N */
     int extent, thread, vec, lanes;       /* along its own axis: block and thread tile, ... */
     int64_t whole;            /* extent of its own axis */
+    bool ragged;              /* ... is no multiple of the block's */
     TeDtype tile;             /* elements in shared memory */
     int elem;                 /* their bytes */
     bool inner_k;
@@ -89,7 +89,8 @@ typedef struct Contract {
     const Problem *p;
     const RProg *r;
     const TeStmt *root;
-    Side side[2];
+    Side side[CONTRACTION_OPERANDS]; /* operands a and b */
+    int n_side;
     bool packed;              /* dp4a */
     Matrix matrix;
     bool async, staged;       /* some load is */
@@ -108,7 +109,7 @@ typedef struct Contract {
     bool varying_k;           /* both are known at run time; here at the largest sizes */
     bool sliced;              /* blocks have a part of a tile's k-steps, from `first` on */
     bool may_be_empty;        /* some slice has no step */
-    bool own_ragged[2], k_ragged;
+    bool k_ragged;
     bool masks_k;             /* elements beyond K must be left out of the reduction */
     int bodies;               /* unrolled bodies in a step */
     const Layout *layout;

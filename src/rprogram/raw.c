@@ -60,7 +60,7 @@ static bool packed_access(const Problem *p, const TeExpr *read, int index, int p
 /* Zeros beyond the end of K are none of what the expression makes of them.  */
 bool rprog_raw(const Problem *p, int side, int step, RRaw *out) {
     enum { WIDEST = 4, PACKED = 2 };      /* bytes; k of the narrowest register */
-    const Operand *o = side ? &p->con.b : &p->con.a;
+    const Operand *o = &p->con.operand[side];
     AxisClass own = side ? AX_N : AX_M;
     *out = (RRaw){.pack = 1};
     if (!p->te || !o->expr) return false;

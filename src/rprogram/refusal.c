@@ -23,7 +23,7 @@ static bool has_unit(const Device *dev, bool tf32) {
 const char *rprog_refusal(Arena *a, const Problem *p, const Device *dev) {
     const Contraction *c = &p->con;
     bool products = p->contraction && c->red == TE_RED_SUM && c->product;
-    if (!products || !has_unit(dev, false) || !p->op[0].present || !p->op[1].present) return NULL;
+    if (!products || !has_unit(dev, false) || p->n_operand < 2) return NULL;
     for (int i = 0; i < dev->n_unit; i++) {
         if (matrix_fits(p, &dev->unit[i])) return NULL;
     }

@@ -5,7 +5,7 @@ enum { ENTRY = 4 };           /* bytes */
 
 bool rprog_region(const Problem *p, const RProg *r, int side, RRegion *out) {
     const RLoad *l = &r->load[side];
-    if (!l->region || !p->op[side].present || p->extent[AX_K] > INT16_MAX / 2) return false;
+    if (!l->region || side >= p->n_operand || p->extent[AX_K] > INT16_MAX / 2) return false;
     return rtile_region(p, side, r->block.extent[own_axis(side)], l->vec, out);
 }
 

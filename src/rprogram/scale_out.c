@@ -188,8 +188,8 @@ static int every_depth(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
 static int choose_depths(const Builder *b, RProg *r, uint8_t out[DEPTHS]) {
     enum { DEEPEST = 6 };     /* stages: beyond, latency is covered even of half an SM's blocks */
     bool staged = false, async = false;
-    for (int side = 0; side < 2; side++) {
-        if (!b->p->op[side].present || r->load[side].region) continue;
+    for (int side = 0; side < b->p->n_operand; side++) {
+        if (r->load[side].region) continue;
         if (!rprog_through_registers(&r->load[side])) async = true;
         else staged = true;
     }

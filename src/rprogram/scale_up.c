@@ -83,9 +83,9 @@ static int choose_steps(const Builder *b, const RProg *r, int slices, int32_t ou
     int sector = (int)b->dev->memory[LEVEL_L2].transaction.value, n = 0;
     int word = slices * step_words(b, r), most = 40 * word;
     int unit = r->thread.extent[AX_K] * slices, least = 4 * word;
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < p->n_operand; side++) {
         const RLoad *l = &r->load[side];
-        if (!p->op[side].present || l->along != AX_K) continue;
+        if (l->along != AX_K) continue;
         if (l->vec > unit && k >= l->vec) unit = l->vec;
         int fill = sector / p->op[side].bytes;
         if (l->vec * p->op[side].bytes >= 4 && fill > least) least = fill;
@@ -219,7 +219,7 @@ static void lane_level(Builder *b, const RProg *start) {
 
 static uint8_t fragment_vec(const Problem *p, const Device *dev, const RProg *r, int side) {
     int n = lowest_bit(r->thread.extent[own_axis(side)]);
-    bool own_inner = p->op[side].present && r->load[side].layout.inner == own_axis(side);
+    bool own_inner = side < p->n_operand && r->load[side].layout.inner == own_axis(side);
     int most = own_inner ? RTILE_ACCESS / rprog_elem(p, dev, r, side) : side ? p->out_vec : 1;
     if (most > 4 && !own_inner) most = 4;
     return (uint8_t)(n < most ? n : most);
@@ -242,8 +242,8 @@ static bool too_small(const Builder *b, const Walk *w, int64_t area) {
 static void thread_level(Builder *b, const RProg *start) {
     bool k_inner = false, packed = rprog_packed(b->dev, start);
     int elem = 1;
-    for (int side = 0; side < 2; side++) {
-        if (!b->p->op[side].present || start->load[side].layout.inner != AX_K) continue;
+    for (int side = 0; side < b->p->n_operand; side++) {
+        if (start->load[side].layout.inner != AX_K) continue;
         int e = rprog_elem(b->p, b->dev, start, side);
         k_inner = true;
         if (e > elem) elem = e;

@@ -6,7 +6,7 @@ bool warpgroup_usable(const ComputeUnit *u) { return u->scope == SCOPE_WARPGROUP
 
 bool warpgroup_copies(const Problem *p, const ComputeUnit *u, int side) {
     RBox box;
-    const Operand *o = side ? &p->con.b : &p->con.a;
+    const Operand *o = &p->con.operand[side];
     if (!o->read || o->storage != u->a || !rprog_box(p, side, &box)) return false;
     return box.inner == AX_K ? u->k_major : u->mn_major;
 }

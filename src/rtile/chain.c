@@ -170,7 +170,7 @@ void chain_describe(Arena *a, int align, const bool *stored, Problem *p) {
     }
     if (!p->next) access_chain_contraction(p->te, p->group, &second, &why);
     *f = (ChainFacts){.chain = p->group->chain, .slices = slices_of(a, p->group->chain)};
-    count_scores(p->te, p->group, second.a.expr, f);
+    count_scores(p->te, p->group, second.operand[0].expr, f);
     for (int i = 0; i < f->chain->bounds.n_from; i++)
         f->from[i] = end_of(p, &f->chain->bounds.from[i]);
     for (int i = 0; i < f->chain->bounds.n_to; i++)

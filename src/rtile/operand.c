@@ -113,8 +113,6 @@ void operand_describe(const Operand *o, int side, int align, Problem *p) {
     const TeStmt *s = &p->te->stmt[p->group->root];
     const FusedAxis *mn = &p->con.axis[side ? AX_N : AX_M], *k = &p->con.axis[AX_K];
     *op = (ROperand){.vec_mn = 1, .vec_k = 1, .run_mn = 1, .run_k = 1};
-    if (!o->expr) return;
-    op->present = true;
     op->value = value_type(o->expr);
     op->elem = te_dtype_bytes(o->compute);
     op->bytes = op->elem;
@@ -160,8 +158,14 @@ void operand_describe(const Operand *o, int side, int align, Problem *p) {
 }
 
 void operand_made(const Operand *o, Problem *p) {
-    p->op[0] = (ROperand){.present = true, .made = true, .value = value_type(o->expr),
-                          .elem = te_dtype_bytes(o->compute), .bytes = te_dtype_bytes(o->compute),
-                          .vec_mn = 1, .vec_k = 1, .run_mn = 1, .run_k = 1,
-                          .digits_mn = 1, .digits_k = 1};
+    p->op[0] = (ROperand){.made = true,
+                          .value = value_type(o->expr),
+                          .elem = te_dtype_bytes(o->compute),
+                          .bytes = te_dtype_bytes(o->compute),
+                          .vec_mn = 1,
+                          .vec_k = 1,
+                          .run_mn = 1,
+                          .run_k = 1,
+                          .digits_mn = 1,
+                          .digits_k = 1};
 }

@@ -2,10 +2,11 @@
 
 enum { MAX_TILE = 256, MAX_SIZES = 64 }; /* to be shown: tiles of blocks are no larger */
 
-static void print_operand(const ROperand *o, const char *name, const char *axis, Buf *out) {
-    if (!o->present) return;
-    buf_printf(out, "operand %s: %s, %d bytes in memory, %d in shared memory", name,
-               !o->affine ? "an expression" : o->copyable ? "copied unchanged" : "converted",
+static void print_operand(const ROperand *o, char name, const char *axis, Buf *out) {
+    buf_printf(out, "operand %c: %s, %d bytes in memory, %d in shared memory", name,
+               !o->affine    ? "an expression"
+               : o->copyable ? "copied unchanged"
+                             : "converted",
                o->bytes, o->elem);
     buf_printf(out, "; along %s runs of %lld in vectors of %d", axis, (long long)o->run_mn,
                o->vec_mn);
@@ -34,8 +35,8 @@ void rtile_print(const Problem *p, Buf *out) {
     buf_printf(out, "\nflops %.0f, %lld bytes written, %lld read by the epilogue\n", p->flops,
                (long long)p->out_bytes, (long long)p->epilogue_bytes);
     if (!p->contraction) return;
-    print_operand(&p->op[0], "a", "m", out);
-    print_operand(&p->op[1], "b", "n", out);
+    for (int side = 0; side < p->n_operand; side++)
+        print_operand(&p->op[side], "ab"[side], axis[side ? AX_N : AX_M], out);
     buf_printf(out, "stores of %d elements along n\n", p->out_vec);
     print_sizes("m", p->extent[AX_M], 8, out);
     print_sizes("n", p->extent[AX_N], 8, out);

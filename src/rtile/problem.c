@@ -201,13 +201,14 @@ static void describe_stream(int align, const bool *stored, Problem *p) {
     p->acc_bytes = te_dtype_bytes(s->rhs->type);
     *op = (ROperand){.vec_mn = 1, .vec_k = 1, .run_mn = 1, .run_k = 1, .bytes = 1, .elem = 1};
     p->op[1] = *op;
+    p->n_operand = 0;
     p->flops = (double)domain.extent * (double)loop.extent * p->body_ops;
     describe_outputs(&domain, align, stored, p);
     bool any = operand_widest(p, s, s->rhs, &a, &bytes), map = s->rhs->kind != TE_REDUCE;
     if (map && domain.extent > 0) rtile_gaps(p, &domain, any ? &a : NULL);
     if (map) rtile_map_reads(p, &domain, align);
     if (!any) return;
-    op->present = true;
+    p->n_operand = 1;
     op->bytes = op->elem = te_dtype_bytes(p->te->tensor[a.tensor].dtype);
     op->unique = (int64_t)(bytes / op->bytes);
     op->affine = a.affine;
@@ -241,10 +242,12 @@ static void describe_contraction(int align, Problem *p) {
         p->extent[axis] = c->axis[axis].extent;
         p->flops *= (double)c->axis[axis].extent;
     }
-    if (p->op[0].made) operand_made(&c->a, p);
-    else operand_describe(&c->a, 0, align, p);
-    operand_describe(&c->b, 1, align, p);
-    p->body_ops = c->product ? 0 : expr_ops(c->body, c->a.expr, c->b.expr);
+    p->n_operand = c->n_operand;
+    for (int side = 0; side < p->n_operand; side++) {
+        if (p->op[side].made) operand_made(&c->operand[side], p);
+        else operand_describe(&c->operand[side], side, align, p);
+    }
+    p->body_ops = c->product ? 0 : expr_ops(c->body, c->operand[0].expr, c->operand[1].expr);
 }
 
 /* A row group: M rows, N columns.  */
@@ -357,7 +360,7 @@ Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int 
 
 bool rtile_reuses(const Problem *p) {
     int64_t a = p->op[0].unique * p->op[0].bytes, b = p->op[1].unique * p->op[1].bytes;
-    return p->op[1].present && p->extent[b > a ? AX_M : AX_N] > 1;
+    return p->n_operand > 1 && p->extent[b > a ? AX_M : AX_N] > 1;
 }
 
 void rtile_as_stream(Arena *a, const Problem *p, int align, Problem *out) {

@@ -228,7 +228,7 @@ static void pair_up(const View *v, RRegion *r, int bytes) {
 }
 
 bool rtile_region(const Problem *p, int side, int32_t tile, int vec, RRegion *out) {
-    const Operand *o = side ? &p->con.b : &p->con.a;
+    const Operand *o = &p->con.operand[side];
     const ROperand *op = &p->op[side];
     *out = (RRegion){0};
     if (!p->te || !o->read || !op->affine || tile < 1) return false;

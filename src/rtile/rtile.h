@@ -29,7 +29,6 @@ typedef struct {
 
 /* How one operand lies in memory.  `mn` is the operand's own axis: M for a, N for b.  */
 typedef struct {
-    bool present;
     bool made;                /* of the results of the product before it: nothing is read */
     bool copyable;            /* elements have the same type in memory and in the tile */
     bool affine;              /* a single affine read (else the operand is an expression) */
@@ -173,7 +172,8 @@ typedef struct Problem {
     ScanView scan;
     int64_t extent[AX_CLASSES];           /* fused axes; stream: AX_M domain, AX_K reduction */
     int64_t multiple[AX_CLASSES];         /* divides the extent at all run-time sizes */
-    ROperand op[2];           /* a, b */
+    ROperand op[CONTRACTION_OPERANDS];    /* a, b; of `stream`: the widest read */
+    int n_operand;
     TeDtype type;             /* compute type of the root statement's value */
     TeDtype accum;            /* of a contraction: @accum as written, else TE_DTYPE_COUNT */
     bool tf32, fp32x3;        /* its annotations */

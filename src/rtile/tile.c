@@ -8,7 +8,7 @@ enum { TILE_ALIGN = 16 };
  * copies.  */
 static int64_t operand_bytes(const Problem *p, const RTile *t, int side, RLayout layout) {
     const ROperand *op = &p->op[side];
-    if (!op->present) return 0;
+    if (side >= p->n_operand) return 0;
     int64_t mn = t->extent[side ? AX_N : AX_M], k = t->extent[AX_K];
     bool k_inner = layout.inner == AX_K;
     int64_t rows = k_inner ? mn : k, row = (k_inner ? k : mn) + layout.pad;
@@ -33,7 +33,7 @@ double rtile_traffic(const Problem *p, const RTile *t) {
     }
     double q = stored;
     for (int side = 0; side < 2; side++) {
-        if (p->op[side].present) q += b * rows[side] * k * tiles[!side] * p->op[side].bytes;
+        if (side < p->n_operand) q += b * rows[side] * k * tiles[!side] * p->op[side].bytes;
     }
     return q;
 }

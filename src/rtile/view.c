@@ -63,5 +63,5 @@ void view_stores(const Problem *p, const FusedAxis *axis, int align, int *vec, i
 
 bool view_reuses(const Problem *p) {
     const Contraction *c = &p->con;
-    return c->b.expr && c->axis[AX_M].extent > 1 && c->axis[AX_N].extent > 1;
+    return c->n_operand > 1 && c->axis[AX_M].extent > 1 && c->axis[AX_N].extent > 1;
 }

@@ -160,7 +160,7 @@ static void join(Joined *x) {
         const char *why;
         x->maker[te->stmt[i].tensor] = x->up[i] = i;
         x->seen[i] = -1;
-        x->product[i] = access_contraction(te, i, &c, &why) && c.product && c.b.expr;
+        x->product[i] = access_contraction(te, i, &c, &why) && c.product && c.n_operand > 1;
         ReadList read = access_reads(te->stmt[i].rhs);
         for (int k = 0; k < read.n && !x->product[i]; k++) {
             int j = x->maker[read.at[k]->v.ref];

@@ -45,17 +45,26 @@ Problem fixture_matmul(int64_t b, int64_t m, int64_t n, int64_t k, bool ta, bool
     p.con.red = TE_RED_SUM;
     p.con.product = true;
     p.con.acc = compute;
+    p.con.n_operand = p.n_operand = 2;
     p.accum = TE_DTYPE_COUNT;
-    p.con.a.storage = p.con.b.storage = type;
-    p.con.a.compute = p.con.b.compute = compute;
+    p.con.operand[0].storage = p.con.operand[1].storage = type;
+    p.con.operand[0].compute = p.con.operand[1].compute = compute;
     for (int side = 0; side < 2; side++) {
         int64_t own = side ? n : m;
         bool k_contiguous = side ? tb : !ta;
         ROperand *op = &p.op[side];
-        *op = (ROperand){.present = true, .copyable = type == compute, .affine = true,
+        *op = (ROperand){.copyable = type == compute,
+                         .affine = true,
                          .value = type,
-                         .bytes = bytes, .elem = elem, .vec_mn = 1, .vec_k = 1, .run_mn = 1,
-                         .run_k = 1, .unique = b * own * k, .digits_mn = 1, .digits_k = 1};
+                         .bytes = bytes,
+                         .elem = elem,
+                         .vec_mn = 1,
+                         .vec_k = 1,
+                         .run_mn = 1,
+                         .run_k = 1,
+                         .unique = b * own * k,
+                         .digits_mn = 1,
+                         .digits_k = 1};
         if (k_contiguous) {
             op->vec_k = vector(k, k, bytes);
             op->run_k = k;
@@ -106,8 +115,16 @@ Problem fixture_map(int64_t n, TeDtype type) {
     p.extent[AX_B] = p.extent[AX_N] = p.extent[AX_K] = 1;
     p.extent[AX_M] = n;
     memcpy(p.multiple, p.extent, sizeof p.multiple);
-    p.op[0] = (ROperand){.present = true, .affine = true, .bytes = bytes, .elem = bytes,
-                         .vec_mn = vec, .vec_k = 1, .run_mn = n, .run_k = 1, .unique = n,
-                         .stride_mn = 1, .digits_mn = 1};
+    p.n_operand = 1;
+    p.op[0] = (ROperand){.affine = true,
+                         .bytes = bytes,
+                         .elem = bytes,
+                         .vec_mn = vec,
+                         .vec_k = 1,
+                         .run_mn = n,
+                         .run_k = 1,
+                         .unique = n,
+                         .stride_mn = 1,
+                         .digits_mn = 1};
     return p;
 }

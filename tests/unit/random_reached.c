@@ -82,7 +82,7 @@ static void reach_product(Reached *x, const Device *dev, const Problem *p, const
     x->unit[TRIP_CLUSTERS] += rprog_cluster(r) > 1;
     x->unit[TRIP_STAYING] += rprog_persistent(r);
     for (int side = 0; side < 2; side++)
-        if (p->op[side].present) x->load[load_of(&r->load[side])]++;
+        if (side < p->n_operand) x->load[load_of(&r->load[side])]++;
 }
 
 static void reach_plan(Reached *x, const Device *dev, const RPlan *p) {

@@ -107,7 +107,7 @@ static RLayout layout_of(int inner, int row) {
  * 128 bytes of a step.  */
 static bool choose_raw(const KernelCase *c, RProg *r, int side) {
     const Problem *p = &c->plan.problem[0];
-    const Operand *o = side ? &p->con.b : &p->con.a;
+    const Operand *o = &p->con.operand[side];
     TeDtype type = c->dev->unit[r->unit].a;
     RRaw x;
     int step = 128 / te_dtype_bytes(type);

@@ -142,9 +142,8 @@ static double asked_loads(const KernelCase *c, const Problem *p, const RProg *r)
     double reads = 0;
     sums /= sums_at_once(p, c->dev, r);
     if (r->via == VIA_SHARED) sums = 0;   /* added as pieces are read: each warp has one */
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < p->n_operand; side++) {
         int own = side ? AX_N : AX_M, bytes = r->warp.extent[AX_K] * rprog_elem(p, c->dev, r, side);
-        if (!p->op[side].present) continue;
         if (rprog_matrix(c->dev, r) && rprog_ldmatrix(p, c->dev, r, side))
             reads += r->warp.extent[own] / 8 * (bytes / 16); /* each matrix is a request */
         else reads += rprog_fragment_reads(p, c->dev, r, side);

@@ -324,8 +324,8 @@ static void mixed(Arena *a) {
                                        rows[i].narrow);
         int side = rows[i].side;
         p.op[side] = bytes.op[side];
-        if (side) p.con.b = bytes.con.b;
-        else p.con.a = bytes.con.a;
+        if (side) p.con.operand[1] = bytes.con.operand[1];
+        else p.con.operand[0] = bytes.con.operand[0];
         int n = compare_some(a, rows[i].device, &p, 31, true);
         if (n < 5) fail_msg("row %d: %d programs compared", (int)i, n);
         const Device *dev = fixture_device(a, rows[i].device);

@@ -288,7 +288,7 @@ static void broken_bytes(Arena *a) {
     Problem p = fixture_matmul(1, 512, 512, 512, false, true, TE_F8E4M3);
     Problem beside = fixture_matmul(1, 512, 512, 512, false, true, TE_F16);
     beside.op[1] = p.op[1];
-    beside.con.b = p.con.b;
+    beside.con.operand[1] = p.con.operand[1];
     const RProg both = good_bytes(a, &p, dev, true), one = good_bytes(a, &beside, dev, false);
     assert_null(rprog_check(&p, dev, &both));
     assert_null(rprog_check(&beside, dev, &one));
@@ -512,7 +512,7 @@ static void few_rows_of_bytes(Arena *a) {
         Problem p = fixture_matmul(1, 16, 8192, 8192, false, true, rows[i].wide);
         Problem bytes = fixture_matmul(1, 16, 8192, 8192, false, true, rows[i].narrow);
         p.op[1] = bytes.op[1];
-        p.con.b = bytes.con.b;
+        p.con.operand[1] = bytes.con.operand[1];
         Ranked x = best(a, &p, dev);
         const RProg *r = &x.prog;
         bool deep = r->load[0].kind == LOAD_ASYNC && r->load[1].kind == LOAD_ASYNC;

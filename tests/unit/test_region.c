@@ -225,7 +225,7 @@ static void test_joined_dimensions(void **state) {
         const Problem *p = &c.plan.problem[0];
         RRegion x;
         for (int tile = 1; tile <= 32; tile *= 2)
-            assert_false(rtile_region(p, p->con.b.access.tensor == 0, tile, 0, &x));
+            assert_false(rtile_region(p, p->con.operand[1].access.tensor == 0, tile, 0, &x));
         arena_destroy(a);
     }
 }

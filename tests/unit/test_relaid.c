@@ -173,10 +173,10 @@ static int narrowest(Arena *a, const Device *dev, const char *text, unsigned tak
     assert_null(kernel_open_decided(&c, a, dev, text, NULL, taken));
     for (int g = 0; g < c.plan.n; g++) {
         const Problem *p = &c.plan.problem[g];
-        for (int side = 0; side < 2 && p->contraction; side++) {
+        for (int side = 0; p->contraction && side < p->n_operand; side++) {
             const ROperand *o = &p->op[side];
             int bytes = (o->vec_k > o->vec_mn ? o->vec_k : o->vec_mn) * o->bytes;
-            if (o->present && bytes < least) least = bytes;
+            if (bytes < least) least = bytes;
         }
     }
     return least;

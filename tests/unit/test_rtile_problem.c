@@ -48,7 +48,6 @@ static void extents(const Problem *p, int64_t b, int64_t m, int64_t n, int64_t k
 }
 
 static void vectors(const ROperand *op, int mn, int k) {
-    assert_true(op->present);
     assert_int_equal(op->vec_mn, mn);
     assert_int_equal(op->vec_k, k);
 }

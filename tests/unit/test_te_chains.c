@@ -202,7 +202,7 @@ static void check_case(Arena *a, size_t i) {
     const char *why;
     assert_true(access_chain_contraction(p.te, g, &c, &why));
     assert_true(c.product);
-    assert_string_equal(p.te->tensor[c.b.read->v.ref].name, "V");
+    assert_string_equal(p.te->tensor[c.operand[1].read->v.ref].name, "V");
     assert_int_equal(c.axis[AX_K].extent, 24);
     assert_int_equal(c.axis[AX_N].extent, 12);
     assert_int_equal(c.axis[AX_M].extent, 20);

@@ -219,8 +219,8 @@ static void kinds_are_recognised(void **state) {
         assert_true(separates || why);
         const char *axes = axes_text(a, &te->stmt[at], &c);
         if (strcmp(axes, k->axes) != 0) fail_msg("%s: %s, not %s", k->op, axes, k->axes);
-        check_operand(a, te, &te->stmt[at], &c.a, k->a);
-        check_operand(a, te, &te->stmt[at], &c.b, k->b);
+        check_operand(a, te, &te->stmt[at], &c.operand[0], k->a);
+        check_operand(a, te, &te->stmt[at], &c.operand[1], k->b);
         assert_int_equal(c.product, k->product);
     }
     arena_destroy(a);
@@ -323,8 +323,8 @@ static void axes_are_a_partition(void **state) {
         }
         assert_int_equal(n, s->n_index);
         assert_int_equal(in[AX_B] | in[AX_M] | in[AX_N] | in[AX_K], (1u << s->n_index) - 1);
-        assert_int_equal(access_uses(c.a.expr) & in[AX_N], 0);
-        if (c.b.expr) assert_int_equal(access_uses(c.b.expr) & in[AX_M], 0);
+        assert_int_equal(access_uses(c.operand[0].expr) & in[AX_N], 0);
+        if (c.operand[1].expr) assert_int_equal(access_uses(c.operand[1].expr) & in[AX_M], 0);
     }
     arena_destroy(a);
 }
@@ -339,22 +339,22 @@ static void operands_tell_how_they_are_stored(void **state) {
     Te *te = normal_of(a, "op f(A: i8[M,K], X: i8[N,K]) -> Y: i32[M,N] {"
                           " Y[m,n] += i32(A[m,k]) * X[n,k]; }");
     assert_true(access_contraction(te, 0, &c, &why));
-    assert_int_equal(c.a.storage, TE_I8);
-    assert_int_equal(c.a.compute, TE_I32);
+    assert_int_equal(c.operand[0].storage, TE_I8);
+    assert_int_equal(c.operand[0].compute, TE_I32);
     assert_int_equal(c.acc, TE_I32);
-    assert_non_null(c.a.read);
+    assert_non_null(c.operand[0].read);
     te = normal_of(a, "op f(A: f16[M,K], X: f32[N,K]) -> Y: f64[M,N] {"
                       " Y[m,n] += A[m,k] * exp(X[n,k]) @accum(f64); }");
     assert_true(access_contraction(te, 0, &c, &why));
-    assert_int_equal(c.a.storage, TE_F16);
-    assert_int_equal(c.b.storage, TE_F32);
-    assert_null(c.b.read);
+    assert_int_equal(c.operand[0].storage, TE_F16);
+    assert_int_equal(c.operand[1].storage, TE_F32);
+    assert_null(c.operand[1].read);
     assert_int_equal(c.acc, TE_F64);
     /* Padding with anything but zero is no copy.  */
     te = normal_of(a, "op f(A: f16[M,K]) -> Y: f16[M] {"
                       " Y[m] max= A[m,k-1] else -inf where k in K; }");
     assert_true(access_contraction(te, 0, &c, &why));
-    assert_null(c.a.read);
+    assert_null(c.operand[0].read);
     te = normal_of(a, "op f(A: f16[M]) -> Y: f16[M] { Y[m] = A[m]; }");
     assert_false(access_contraction(te, 0, &c, &why));
     assert_non_null(why);
@@ -372,8 +372,8 @@ static void repeated_operands_are_the_same(void **state) {
     ReadList reads = access_reads(c.body);
     assert_int_equal(reads.n, 4);
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(access_same(reads.at[i], c.a.expr), i % 2 == 0);
-        assert_int_equal(access_same(reads.at[i], c.b.expr), i % 2 == 1);
+        assert_int_equal(access_same(reads.at[i], c.operand[0].expr), i % 2 == 0);
+        assert_int_equal(access_same(reads.at[i], c.operand[1].expr), i % 2 == 1);
     }
     arena_destroy(a);
 }

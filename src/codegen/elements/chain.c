@@ -339,7 +339,7 @@ static CgPoint point_with(const Kernel *k, int stmt, const TeExpr *power, Ir val
 /* What the second product's operand is rounded from.  */
 static const TeExpr *operand_of(const Kernel *k) {
     const Contract *to = product_next(k)->l->contract;
-    const TeExpr *e = to->p->con.a.expr;
+    const TeExpr *e = to->p->con.operand[0].expr;
     return e->kind == TE_CAST && e->store == to->matrix.unit->a ? e->args[0] : e;
 }
 

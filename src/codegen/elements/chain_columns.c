@@ -164,7 +164,7 @@ Ir chain_cut(const Kernel *k) {
     const ColumnBounds *b = bounds_of(k);
     Ir first = product_first(k, AX_N), end = ir_add(cg, first, product_size(k, 'B', AX_N)), test;
     if (!product_bounded(k)) {
-        if (!k->c->own_ragged[1]) return NULL;
+        if (!k->c->side[1].ragged) return NULL;
         return ir_binary(cg, IR_GT, end, product_extent(k, AX_N));
     }
     test = ir_binary(cg, IR_GT, end, k->var.n_to);

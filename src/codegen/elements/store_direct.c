@@ -165,7 +165,7 @@ void store_direct(Kernel *k) {
         Ir to = store_place(k, stmt, &x, &offset);
         bool unrolled = k->l->kind == KERNEL_CONTRACT && !k->l->r->stats;
         /* Under a test of its own each would be a branch, and all sums wait until the last one.  */
-        bool tested = unrolled && k->c->matrix.used && k->c->own_ragged[1];
+        bool tested = unrolled && k->c->matrix.used && k->c->side[1].ragged;
         if (unrolled && !tested && !o.pairs) put = "rl_store_global"; /* many, for a compiler */
         else if (o.width == 1) put = NULL;
         if (there) ir_if(cg, there);

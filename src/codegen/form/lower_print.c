@@ -8,7 +8,7 @@ static const char *const kernel_name[] = {"contract", "sums",    "stream",      
 
 /* ---- details ---- */
 
-static void print_address(const Contract *c, const Side *s, Buf *out) {
+static void print_address(const Side *s, Buf *out) {
     static const char *const mode[] = {"plain", "uniform digits", "digits per chunk"};
     buf_printf(out, " %c: %d x %d elements along %s, %s", s->id, s->per_thread, s->l->vec,
                s->l->along == AX_K ? "k"
@@ -19,7 +19,7 @@ static void print_address(const Contract *c, const Side *s, Buf *out) {
                             : "offsets");
     if (s->copies && !s->pointer)
         buf_printf(out, ", k by %s", s->table ? "tables" : mode[s->k_mode]);
-    if (c->own_ragged[s->side]) buf_puts(out, ", ragged");
+    if (s->ragged) buf_puts(out, ", ragged");
     if (s->copies && s->f->guarded) buf_puts(out, ", guarded");
 }
 
@@ -77,7 +77,7 @@ static void print_rows(const Lowered *l, Buf *out) {
 static void print_value(const Lowered *l, const Node *n, Buf *out) {
     switch ((ValuesWhat)n->what) {
     case VALUES_PLACE: print_place(l, out); break;
-    case VALUES_ADDRESS: print_address(l->contract, &l->contract->side[n->of], out); break;
+    case VALUES_ADDRESS: print_address(&l->contract->side[n->of], out); break;
     case VALUES_CLEAR: print_clear(l, out); break;
     case VALUES_SUMS: buf_printf(out, " %s", te_dtype_name(l->p->con.acc)); break;
     case VALUES_OUTPUTS:

@@ -138,7 +138,7 @@ static void add_products(const Make *m, int product) {
     about(m, product);
     Node *n = form_add(m->b, NODE_COMPUTE, 0);
     n->to = c->r->unroll;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < c->n_side; i++) {
         const Side *s = &c->side[i];
         bool kept = s->room && s->room->ring < 0 && c->r->keep == KEEP_REGISTERS;
         if (s->made || kept) continue;

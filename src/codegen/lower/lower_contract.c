@@ -8,7 +8,7 @@ typedef struct {
     const Contract *c;
 } Make;
 
-static bool has_tile(const Side *s) { return s->present && !s->l->region; }
+static bool has_tile(const Side *s) { return !s->l->region; }
 
 /* ---- loads ---- */
 
@@ -48,10 +48,10 @@ static void add_load(const Make *m, const Side *s, bool first) {
 
 /* What has come to registers, to its stage.  */
 static void add_keeps(const Make *m) {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < m->c->n_side; i++) {
         const Side *s = &m->c->side[i];
         bool direct = s->direct, at_once = direct && m->c->r->stages > 1;
-        if (!s->present || !rprog_waits(s->l) || at_once) continue;
+        if (!rprog_waits(s->l) || at_once) continue;
         Node *n = form_add(m->b, NODE_COPY, 0);
         n->of = i;
         n->to = 1;
@@ -66,10 +66,10 @@ static void add_keeps(const Make *m) {
 
 /* Does a load pass through registers on its way to the stage?  */
 static bool keeps(const Contract *c) {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < c->n_side; i++) {
         const Side *s = &c->side[i];
         bool at_once = s->direct && c->r->stages > 1;
-        if (s->present && rprog_waits(s->l) && !at_once) return true;
+        if (rprog_waits(s->l) && !at_once) return true;
     }
     return false;
 }
@@ -77,7 +77,7 @@ static bool keeps(const Contract *c) {
 static void add_tables(const Make *m) {
     if (!m->c->tables) return;
     Node *n = form_add(m->b, NODE_VALUES, VALUES_TABLE);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < m->c->n_side; i++) {
         if (!m->c->side[i].table) continue;
         form_writes(m->b, n, ROOM_TABLE, i)->data = OF_NEXT;
     }
@@ -120,7 +120,7 @@ static void add_fill(const Make *m) {
     if (several) counted(m, "step", c->layout->ring[0].ahead, 1, 1)->loop.of = TURNS_STEPS;
     bool tested = !certain || !several;
     if (tested) form_if(m->b, certain ? WHEN_ALWAYS : WHEN_LEFT, 0)->name = several ? "step" : NULL;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < c->n_side; i++) {
         if (has_tile(&c->side[i])) add_load(m, &c->side[i], true);
     }
     add_next(m, false);
@@ -142,10 +142,10 @@ static void add_loads(const Make *m) {
     node->note = arena_printf(m->b->arena, "load: step + %d%s", c->layout->ring[0].ahead,
                               c->spread ? ", between the products" : "");
     if (c->spread) form_add(m->b, NODE_VALUES, VALUES_MORE);
-    for (int i = 0; i < 2; i++) all &= !has_tile(&c->side[i]) || c->side[i].spread;
+    for (int i = 0; i < c->n_side; i++) all &= !has_tile(&c->side[i]) || c->side[i].spread;
     if (!c->spread || !all) {
         form_if(m->b, c->spread ? WHEN_MORE : WHEN_LEFT, c->layout->ring[0].ahead)->name = "step";
-        for (int i = 0; i < 2; i++) {
+        for (int i = 0; i < c->n_side; i++) {
             if (has_tile(&c->side[i]) && !c->side[i].spread) add_load(m, &c->side[i], false);
         }
         if (!c->spread) add_next(m, false);
@@ -169,9 +169,9 @@ static void read_operand(const Make *m, Node *n, const Side *s, DataOf data) {
 /* Fragments that are there before the products of their k.  */
 static Node *add_fetch(const Make *m) {
     Node *n = form_add(m->b, NODE_COPY, 0);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < m->c->n_side; i++) {
         const Side *s = &m->c->side[i];
-        if (!s->present || !s->ahead) continue;
+        if (!s->ahead) continue;
         read_operand(m, n, s, OF_TAKEN);
         write_registers(m, n, ROOM_FRAGMENTS, s, OF_TAKEN);
     }
@@ -202,9 +202,8 @@ static void add_compute(const Make *m, int from, int to) {
         Node *fetch = add_fetch(m);
         if (!c->matrix.used) fetch->when = WHEN_FETCH;
     }
-    for (int i = 0; i < 2 && from == 0; i++) {
+    for (int i = 0; i < c->n_side && from == 0; i++) {
         const Side *s = &c->side[i];
-        if (!s->present) continue;
         read_operand(m, n, s, OF_STEP);
         if (s->ahead) {
             Use *u = form_reads(m->b, n, ROOM_FRAGMENTS, i);
@@ -281,9 +280,8 @@ static void add_steps(const Make *m) {
 /* ---- the kernel ---- */
 
 static void add_operands(const Make *m) {
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < m->c->n_side; side++) {
         const Side *s = &m->c->side[side];
-        if (!s->present) continue;
         if (!s->l->region) {
             Node *n = form_add(m->b, NODE_VALUES, VALUES_ADDRESS);
             n->of = side;

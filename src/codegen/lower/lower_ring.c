@@ -39,7 +39,7 @@ static void add_copies(FormBuilder *b, const Lowered *l) {
     open_steps(b, c, true, 0);
     lower_barrier(b, SYNC_WAIT, 0, RING_EMPTY)->primed = true;
     lower_barrier(b, SYNC_ARRIVE, 0, RING_FULL)->bytes = stages(l)->bytes;
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < c->n_side; side++) {
         Node *n = form_add(b, NODE_COPY, 0);
         n->of = side;
         n->mover = l->r->load[side].mover;
@@ -139,7 +139,7 @@ static void add_products(FormBuilder *b, const Lowered *l) {
         Node *n = form_add(b, NODE_COMPUTE, COMPUTE_STEP);
         n->to = l->r->unroll;
         n->done = DONE_PRODUCTS;
-        for (int side = 0; side < 2; side++) read_stage(b, n, side, true);
+        for (int side = 0; side < l->contract->n_side; side++) read_stage(b, n, side, true);
         form_sync(b, SYNC_PRODUCTS, SYNC_COMMIT, 0);
         form_sync(b, SYNC_PRODUCTS, SYNC_WAIT, under_way);
     }

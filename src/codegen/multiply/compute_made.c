@@ -109,7 +109,7 @@ static void read_beside(Kernel *k, const Side *s, int j) {
     Cg *cg = k->cg;
     const TeExpr *read = s->raw.other[j];
     int rows = fragment_slots(&s->fragment, FRAG_ROW);
-    bool tested = k->c->own_ragged[s->side];
+    bool tested = s->ragged;
     const char *word = product_name(cg, s, ir_numbered(cg, "o", j));
     Ir all = ir_array(cg, ir_type(ir_compute(read->type)), word, tiles_of(k), rows, 0);
     operand_at(k, s)->read[j] = all;

@@ -36,15 +36,15 @@ static Ir multiplied(Kernel *k, Ir sum, Ir a, Ir b) {
 
 static Ir evaluated(Kernel *k, Ir sum, Ir a, Ir b) {
     const Contraction *con = &k->c->p->con;
-    CgGiven given[2] = {{con->a.expr, a}, {con->b.expr, b}};
+    CgGiven given[2] = {{con->operand[0].expr, a}, {con->operand[1].expr, b}};
     CgPoint at = {.cg = k->cg, .stmt = k->c->root, .given = given, .n_given = b ? 2 : 1};
     return cg_fold(k->cg, con->red, con->acc, sum, cg_expr(&at, con->body, con->acc));
 }
 
 /* Register i of an operand at kk.  */
 static Ir register_of(const Kernel *k, int side, Ir kk, Ir i) {
+    if (side >= k->c->n_side) return NULL;
     const Side *s = &k->c->side[side];
-    if (!s->present) return NULL;
     return ir_element(k->cg, ir_element(k->cg, k->own->operand[side].frag, buffer_at(k, s, kk)), i);
 }
 
@@ -90,8 +90,7 @@ static Ir inside(const Kernel *k, Ir kk) {
 }
 
 static void one_k(Kernel *k, Ir kk, bool last) {
-    for (int i = 0; i < 2; i++)
-        if (k->c->side[i].present) fetch(k, &k->c->side[i], kk, last);
+    for (int i = 0; i < k->c->n_side; i++) fetch(k, &k->c->side[i], kk, last);
     if (k->c->masks_k) ir_if(k->cg, inside(k, kk));
     outer_product(k, kk);
     if (k->c->masks_k) ir_close(k->cg);

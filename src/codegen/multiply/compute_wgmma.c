@@ -23,7 +23,7 @@ static void define_tile(Kernel *k, const Side *s) {
 }
 
 void wgmma_tiles(Kernel *k) {
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < k->c->n_side; side++) {
         const Side *s = &k->c->side[side];
         if (s->l->raw) made_tile(k, s);
         if (wgmma_has_registers(s)) made_declare(k, s);
@@ -39,7 +39,7 @@ static bool is_resident(const Side *s) { return !s->made && product_resident(s);
 void wgmma_stage(Kernel *k, bool stay) {
     enum { UNIT = 16 };
     Cg *cg = k->cg;
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < k->c->n_side; side++) {
         const Side *s = &k->c->side[side];
         if (wgmma_has_registers(s) || is_resident(s) != stay) continue;
         Ir at = operand_at(k, s)->low;

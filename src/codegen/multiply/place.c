@@ -55,7 +55,7 @@ static void tiles_of_levels(Kernel *k) {
 }
 
 static void side_constants(Kernel *k, const Side *s) {
-    if (!s->present || s->made) return;
+    if (s->made) return;
     if (s->l->region) {
         region_constants(k, s);
         return;
@@ -100,7 +100,7 @@ static void product_constants(Kernel *k) {
     if (k->c->number == 0) k->var.threads = constant(k, "THREADS", k->c->r->threads);
     product_ring_at(k)->slots = constant(k, product_word(k, "STAGES"), k->c->r->stages);
     product_ring_at(k)->bytes = constant(k, product_word(k, "STAGE"), product_ring(k)->bytes);
-    for (int i = 0; i < 2; i++) side_constants(k, &k->c->side[i]);
+    for (int i = 0; i < k->c->n_side; i++) side_constants(k, &k->c->side[i]);
     steps_constant(k);
 }
 
@@ -373,13 +373,13 @@ static void clear_sums(Kernel *k) {
 }
 
 static void clear_operands(Kernel *k) {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < k->c->n_side; i++) {
         const Side *s = &k->c->side[i];
-        if (s->present && !s->made && rprog_waits(s->l)) load_staged_declare(k, s);
+        if (!s->made && rprog_waits(s->l)) load_staged_declare(k, s);
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < k->c->n_side; i++) {
         const Side *s = &k->c->side[i];
-        if (s->present && !s->made && !s->l->region) clear_padding(k, s);
+        if (!s->made && !s->l->region) clear_padding(k, s);
     }
     if (k->c->matrix.used) fragment_mma_declare(k);
     else fragment_declare(k);

@@ -227,10 +227,10 @@ static void gather_source(Kernel *k, const Side *s) {
 /* Copies whose test of the own axis' end is another for each chunk, known before the loop.  */
 static int end_tests(const Kernel *k, int side) {
     const Side *s = &k->c->side[side];
-    if (!s->present || !s->copies || s->table || !rprog_copies_chunks(s->l)) return 0;
+    if (!s->copies || s->table || !rprog_copies_chunks(s->l)) return 0;
     if (s->moves == s->own) return 0;
     bool differ = s->period > 1 || s->step_mn != 0;
-    return k->c->own_ragged[side] && differ ? s->per_thread : 0;
+    return s->ragged && differ ? s->per_thread : 0;
 }
 
 /* Are they kept as bits, one for each chunk?  A few are kept in predicates; of more the compiler
@@ -330,7 +330,7 @@ Ir address_test(Kernel *k, const Side *s) {
     if (ends_kept(k, s)) {
         Ir bit = ir_binary(cg, IR_SHR, x->in, k->var.i);
         test = ir_binary(cg, IR_NE, ir_binary(cg, IR_AND, bit, ir_int(cg, 1)), ir_int(cg, 0));
-    } else if (k->c->own_ragged[s->side]) {
+    } else if (s->ragged) {
         test = inside_ends(k, s);
     }
     if (k->c->k_ragged) test = ir_both(cg, test, inside_k(k, s));

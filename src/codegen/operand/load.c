@@ -36,7 +36,7 @@ void load_more(Kernel *k) {
     Cg *cg = k->cg;
     Ir step = ir_add_n(cg, k->var.step, k->l->layout->ring[0].ahead);
     k->more = ir_let(cg, "more", ir_lt(cg, step, k->var.steps));
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < k->c->n_side; i++) {
         if (k->c->side[i].spread) address_step(k, &k->c->side[i]);
     }
 }
@@ -47,7 +47,7 @@ void load_row(Kernel *k, const Node *copies, Ir row, int rows) {
 
 void load_next(Kernel *k, bool spread) {
     Cg *cg = k->cg;
-    for (int i = 0; i < 2 && spread; i++) {
+    for (int i = 0; i < k->c->n_side && spread; i++) {
         if (k->c->side[i].spread) advance_pointer(k, &k->c->side[i]);
     }
     AxisClass moves = product_moves(k);
@@ -69,9 +69,9 @@ void load_take(Kernel *k, bool stays) {
         Ir step = ir_add_n(cg, k->var.step, 1);
         ir_if(cg, ir_let(cg, "next", ir_lt(cg, step, k->var.steps)));
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < k->c->n_side; i++) {
         const Side *s = &k->c->side[i];
-        if (s->present && s->l->region) region_advance(k, s);
+        if (s->l->region) region_advance(k, s);
     }
     if (k->c->r->stages > 1) next_stage(k, product_ring_at(k)->take);
     if (stays) ir_close(cg);

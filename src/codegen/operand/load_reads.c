@@ -52,7 +52,7 @@ static Ir registers(const Kernel *k, const Side *s, int j) {
 static Ir test_chunk(const Kernel *k, const Side *s, Ir first) {
     const Cg *cg = k->cg;
     Ir test = address_live(k, s);
-    if (k->c->own_ragged[s->side])
+    if (s->ragged)
         test = ir_both(cg, test, ir_lt(cg, address_own(k, s), product_extent(k, s->own)));
     if (!k->c->k_ragged) return test;
     return ir_both(cg, test, ir_lt(cg, ir_add(cg, first, address_k(k, s)),
@@ -154,7 +154,7 @@ void load_gathered(Kernel *k, const Side *s, Ir from, Ir inside) {
     Cg *cg = k->cg;
     Ir test = address_test(k, s);
     Ir kk = ir_add(cg, k->own->k_next, address_k(k, s));
-    Ir own = needed(k, s, s->own, k->c->own_ragged[s->side], address_own(k, s));
+    Ir own = needed(k, s, s->own, s->ragged, address_own(k, s));
     kk = needed(k, s, AX_K, k->c->k_ragged, kk);
     own = address_point_own(k, s, begin(k, s, s->own, own));
     CgPoint at = address_indices(k, s, own, address_point_k(k, begin(k, s, AX_K, kk)));

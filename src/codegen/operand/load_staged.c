@@ -62,7 +62,7 @@ typedef struct {
 static Ir inside(const Kernel *k, const Side *s, Ir own, Ir kk) {
     const Cg *cg = k->cg;
     Ir test = NULL;
-    if (k->c->own_ragged[s->side]) test = product_inside(k, s, s->own, own);
+    if (s->ragged) test = product_inside(k, s, s->own, own);
     return k->c->k_ragged ? ir_both(cg, test, product_inside(k, s, AX_K, kk)) : test;
 }
 

@@ -91,7 +91,7 @@ static void row_entry(Kernel *k, const Side *s, Ir at, const Ir to[2]) {
     address_digits(k, own, product_name(cg, s, "mn"), at, wide, digit);
     Ir off = address_combine(k, x, OFFSET, (AxisPlace){own, digit, false}, NULL);
     off = x->c_varies ? size_add_offset(cg, x, 0, off) : address_plus_number(cg, off, x->offset.c);
-    if (k->c->own_ragged[s->side]) {
+    if (s->ragged) {
         Ir inside = ir_lt(cg, at, product_extent(k, s->own));
         Ir beyond = ir_select(cg, inside, bits_of(k, 0), bits_of(k, BEYOND_ROWS));
         marks = ir_binary(cg, IR_OR, beyond, marks);
@@ -201,7 +201,7 @@ static void next_entries(Kernel *k, const Side *s) {
 }
 
 void table_next(Kernel *k) {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < k->c->n_side; i++) {
         if (k->c->side[i].table) next_entries(k, &k->c->side[i]);
     }
 }

@@ -107,6 +107,7 @@ typedef struct {
     TeDtype compute;                      /* type of expr's value */
 } Operand;
 
+enum { CONTRACTION_OPERANDS = 2 };
 /* T[b,m,n] = red over k of body(A[b,m,k], B[b,n,k]).  B may be absent (body depends on one side:
  * its axes are M, those of the output that it does not use N).
  * With two operands, N is that of M and N which holds the index that runs faster in the output, so
@@ -120,7 +121,8 @@ typedef struct {
     const TeExpr *body;                   /* operand expressions appear in it by pointer */
     bool product;                         /* body is A * B (or A alone): multiply-add applies */
     FusedAxis axis[AX_CLASSES];
-    Operand a, b;                         /* b.expr == NULL: no second operand */
+    Operand operand[CONTRACTION_OPERANDS]; /* A, B */
+    int n_operand;
     TeDtype acc;                          /* accumulation type: F64 F32 I64 I32 BOOL */
 } Contraction;
 

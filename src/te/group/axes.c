@@ -223,9 +223,9 @@ static void merge_digits(const Bonds *b, FusedAxis *x) {
 void axes_build(const Te *te, const Groups *g, int stmt, const uint8_t *class, Contraction *c) {
     const TeStmt *s = &te->stmt[stmt];
     Affine write = deciding_write(te, g, stmt);
-    bool a_larger = elements(s, c->a.expr) >= elements(s, c->b.expr);
-    const TeExpr *large = a_larger ? c->a.expr : c->b.expr;
-    const TeExpr *small = a_larger ? c->b.expr : c->a.expr;
+    bool a_larger = elements(s, c->operand[0].expr) >= elements(s, c->operand[1].expr);
+    const TeExpr *large = a_larger ? c->operand[0].expr : c->operand[1].expr;
+    const TeExpr *small = a_larger ? c->operand[1].expr : c->operand[0].expr;
     AxisKey key[AX_CLASSES][TE_MAX_INDICES];
     Bonds bonds;
     find_bonds(&bonds, te, g, stmt);
@@ -275,8 +275,8 @@ void access_resize(const Te *sized, Contraction *c) {
     const TeStmt *s = &sized->stmt[c->stmt];
     for (int k = 0; k < AX_CLASSES; k++)
         resize_axis(s, &c->axis[k]);
-    if (c->a.read)
-        access_read(sized, s, c->a.read, &c->a.access);
-    if (c->b.read)
-        access_read(sized, s, c->b.read, &c->b.access);
+    for (int i = 0; i < c->n_operand; i++) {
+        Operand *o = &c->operand[i];
+        if (o->read) access_read(sized, s, o->read, &o->access);
+    }
 }

@@ -294,12 +294,13 @@ static bool axes_agree(Finder *f) {
     Contraction c, d;
     const char *why;
     const uint8_t *perm = f->joined->perm[f->chain->second];
-    if (!groups_contraction(f->te, f->joined, f->joined->root[f->to], &c, &why) || !c.b.expr ||
-        !c.product)
+    if (!groups_contraction(f->te, f->joined, f->joined->root[f->to], &c, &why) ||
+        c.n_operand < 2 || !c.product)
         return refuse(f, "the first product is no sum of products of two operands");
     if (indices_of(&c.axis[AX_N], NULL) != f->columns)
         return refuse(f, "its columns are not one side of the first product");
-    if (!groups_contraction(f->te, f->g, f->chain->second, &d, &why) || !d.b.expr || !d.product)
+    if (!groups_contraction(f->te, f->g, f->chain->second, &d, &why) || d.n_operand < 2 ||
+        !d.product)
         return refuse(f, "it is no sum of products of two operands");
     if (indices_of(&c.axis[AX_B], NULL) != indices_of(&d.axis[AX_B], perm))
         return refuse(f, "the two products have other batches");

@@ -66,10 +66,10 @@ bool access_chain_contraction(const Te *te, const KernelGroup *group, Contractio
     bool separates = groups_contraction(te, &g, group->chain->second, out, why) &&
                      access_group_contraction(te, group, &first, why);
     if (!separates) return false;
-    if (!is_made(te, group, out->a.expr)) {
-        Operand made = out->b;
-        out->b = out->a;
-        out->a = made;
+    if (!is_made(te, group, out->operand[0].expr)) {
+        Operand made = out->operand[1];
+        out->operand[1] = out->operand[0];
+        out->operand[0] = made;
         out->axis[AX_N] = out->axis[AX_M];
     }
     turn_axis(group, n, &first.axis[AX_B], &out->axis[AX_B]);

@@ -215,8 +215,6 @@ static bool widens_bytes(const TeExpr *e) {
 
 static void describe(const Te *te, const TeStmt *s, const TeExpr *e, Operand *out) {
     *out = (Operand){.expr = e};
-    if (!e)
-        return;
     const TeExpr *r = through_casts(e);
     if (widens_bytes(r))
         r = r->args[0];
@@ -239,7 +237,8 @@ static TeDtype accumulator(const TeStmt *s, const TeExpr *reduce) {
 }
 
 static void classify(const TeStmt *s, const Contraction *c, uint8_t class[TE_MAX_INDICES]) {
-    uint32_t in_a = access_uses(c->a.expr), in_b = c->b.expr ? access_uses(c->b.expr) : 0;
+    uint32_t in_a = access_uses(c->operand[0].expr);
+    uint32_t in_b = c->n_operand > 1 ? access_uses(c->operand[1].expr) : 0;
     for (int i = 0; i < s->n_index; i++) {
         bool a = in_a >> i & 1, b = in_b >> i & 1;
         class[i] = s->index[i].reduction ? AX_K : a && b ? AX_B : a ? AX_M : AX_N;
@@ -261,8 +260,9 @@ bool groups_contraction(const Te *te, const Groups *g, int stmt, Contraction *ou
     out->red = (TeRedop)s->rhs->red;
     out->body = body;
     out->acc = accumulator(s, s->rhs);
-    describe(te, s, p.a, &out->a);
-    describe(te, s, p.b, &out->b);
+    out->n_operand = p.b ? 2 : 1;
+    describe(te, s, p.a, &out->operand[0]);
+    if (p.b) describe(te, s, p.b, &out->operand[1]);
     out->product = out->red == TE_RED_SUM &&
                    (body == p.a || (body->kind == TE_MUL && p.b &&
                                     ((body->args[0] == p.a && body->args[1] == p.b) ||
@@ -271,10 +271,10 @@ bool groups_contraction(const Te *te, const Groups *g, int stmt, Contraction *ou
     uint8_t class[TE_MAX_INDICES];
     classify(s, out, class);
     int fast = axes_fastest(te, g, stmt, class);
-    if (fast >= 0 && class[fast] == AX_M && out->b.expr) {
-        Operand t = out->a;
-        out->a = out->b;
-        out->b = t;
+    if (fast >= 0 && class[fast] == AX_M && out->n_operand > 1) {
+        Operand t = out->operand[0];
+        out->operand[0] = out->operand[1];
+        out->operand[1] = t;
         classify(s, out, class);
     }
     axes_build(te, g, stmt, class, out);

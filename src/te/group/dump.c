@@ -55,11 +55,8 @@ static void print_axis(const TeStmt *s, AxisClass class, const FusedAxis *x, Buf
     buf_putc(out, '\n');
 }
 
-static void print_operand(const Te *te, const TeStmt *s, const char *name, const Operand *o,
-                          Buf *out) {
-    if (!o->expr)
-        return;
-    buf_printf(out, "  %s: ", name);
+static void print_operand(const Te *te, const TeStmt *s, char name, const Operand *o, Buf *out) {
+    buf_printf(out, "  %c: ", name);
     te_print_expr(te, s, o->expr, out);
     buf_printf(out, " (%s%s)\n", te_dtype_name(o->storage), o->read ? "" : ", computed");
 }
@@ -73,8 +70,8 @@ static void print_product(const Te *te, const Contraction *c, const char *why, B
         buf_printf(out, "  one operand only: %s\n", why);
     for (int k = 0; k < AX_CLASSES; k++)
         print_axis(s, (AxisClass)k, &c->axis[k], out);
-    print_operand(te, s, "a", &c->a, out);
-    print_operand(te, s, "b", &c->b, out);
+    for (int i = 0; i < c->n_operand; i++)
+        print_operand(te, s, (char)('a' + i), &c->operand[i], out);
 }
 
 static void print_contraction(const Te *te, const KernelGroup *g, Buf *out) {

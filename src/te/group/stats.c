@@ -107,7 +107,7 @@ static bool is_along_n(const Join *j, Groups *joined) {
         for (int d = 0; d < j->te->stmt[stmt].n_index; d++)
             joined->perm[stmt][d] = j->root[j->row->axis[i][d]];
     }
-    if (!groups_contraction(j->te, joined, j->g->root[j->to], &c, &why) || !c.b.expr)
+    if (!groups_contraction(j->te, joined, j->g->root[j->to], &c, &why) || c.n_operand < 2)
         return false;
     for (int f = frame->n_left; f < frame->n_index; f++) columns |= 1u << j->root[f];
     for (int i = 0; i < c.axis[AX_N].n; i++) n |= 1u << c.axis[AX_N].index[i];

@@ -34,7 +34,9 @@ typedef struct {
     Groups groups;
 } Relaid;
 
-static const Operand *side_of(const Product *p, int side) { return side ? &p->c.b : &p->c.a; }
+static const Operand *side_of(const Product *p, int side) {
+    return side ? &p->c.operand[1] : &p->c.operand[0];
+}
 
 static const TeTensor *tensor_of(const Product *p, int side) {
     return &p->te->tensor[side_of(p, side)->access.tensor];
@@ -194,7 +196,7 @@ static bool open_product(Product *p, const Te *te, const Groups *g, int stmt) {
     const char *why;
     *p = (Product){.te = te, .s = &te->stmt[stmt]};
     return p->s->rhs->kind == TE_REDUCE && groups_contraction(te, g, stmt, &p->c, &why) &&
-           p->c.product && p->c.a.read && p->c.b.expr && p->c.b.read;
+           p->c.product && p->c.operand[0].read && p->c.n_operand > 1 && p->c.operand[1].read;
 }
 
 static bool is_longer(const Product *p) {
