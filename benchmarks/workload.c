@@ -323,6 +323,15 @@ static void capsule(Writer *x) {
                x->in, x->in, x->out);
 }
 
+/* What lies between two products has the operands' type, as in the pairs that Bolt and CUTLASS's
+ * example 13 run; i8 saturates.  */
+static void narrowed(Writer *x, const char *act, const char *v) {
+    bool saturates = strcmp(x->in, "i8") == 0;
+    buf_printf(x->b, saturates ? "%s(min(" : "%s(", x->in);
+    activation(x, act, v);
+    buf_puts(x->b, saturates ? ", 127))" : ")");
+}
+
 static void b2b_gemm(Writer *x) {
     const char *act = word(x->w, "act");
     bool bias = flag(x->w, "bias"), is_conv = find(x->w, "R") >= 0;
@@ -344,7 +353,7 @@ static void b2b_gemm(Writer *x) {
         buf_printf(x->b, ") -> Y: %s[M,N1] {\n  t[m,f] += A[m,k] * B[k,f]", x->out);
     }
     buf_printf(x->b, ";\n  u[%s,f] = t[%s,f]%s;\n  v[%s,f] = ", y, y, bias ? " + bias[f]" : "", y);
-    activation(x, act, arena_printf(x->b->arena, "u[%s,f]", y));
+    narrowed(x, act, arena_printf(x->b->arena, "u[%s,f]", y));
     buf_printf(x->b, ";\n  w[%s,%s] += v[%s,f] * L[f,%s];\n  a[%s,%s] = w[%s,%s]%s;\n  Y[%s,%s] = ",
                y, last, y, last, y, last, y, last, bias ? " + bias1[z]" : "", y, last);
     activation(x, act, arena_printf(x->b->arena, "a[%s,%s]", y, last));

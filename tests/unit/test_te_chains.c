@@ -122,6 +122,9 @@ static const struct {
     {"back to back", "O: f16[2,8,20,12]",
      SCORE "u[b,h,i,j] = max(t[b,h,i,j], 0) @type(f16);"
      "O[b,h,i,e] = max(sum[j](u[b,h,i,j] * V[b,h,j,e]), 0);", NULL},
+    {"back to back, rounded by a cast", "O: f16[2,8,20,12]",
+     SCORE "u[b,h,i,j] = f16(max(t[b,h,i,j], 0));"
+     "O[b,h,i,e] = max(sum[j](u[b,h,i,j] * V[b,h,j,e]), 0);", NULL},
 
     {"scale of unknown sign after the difference", "O: f16[2,8,20,12]",
      SCORE MAX "z[b,h,i] = sum[j](exp((t[b,h,i,j] - m[b,h,i]) * x));"

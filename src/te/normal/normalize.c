@@ -99,9 +99,26 @@ static Norm *open_norm(Arena *a, Diag *d, const Te *in) {
     return n;
 }
 
-/* What stands in another place than it was written at may keep another type.  */
+static void store_reads(const Te *te, TeExpr *e) {
+    for (int i = 0; i < e->n_args; i++) store_reads(te, e->args[i]);
+    if (e->other) store_reads(te, e->other);
+    if (e->kind == TE_READ) e->store = te->tensor[e->v.ref].dtype;
+}
+
+/* What stands in another place than it was written at may keep another type.  A temporary has the
+ * narrowest one that holds its values exactly, so that a rounding is one whether it is a cast or
+ * the type of a temporary; a reduction has the one that it is folded in, which it shares with others
+ * of its rows.  What reads it computes in the type that it did.  */
 static void keep_storages(Norm *n) {
-    for (int k = 0; k < n->te->n_stmt; k++) keep_storage(n->te->stmt[k].rhs);
+    for (int k = 0; k < n->te->n_stmt; k++) {
+        TeExpr *e = n->te->stmt[k].rhs;
+        TeTensor *t = &n->te->tensor[n->te->stmt[k].tensor];
+        store_reads(n->te, e);
+        keep_storage(e);
+        bool same = te_dtype_compute(t->dtype) == te_dtype_compute(e->store);
+        bool narrower = te_dtype_bytes(e->store) < te_dtype_bytes(t->dtype);
+        if (t->role == TE_TEMP && e->kind != TE_REDUCE && same && narrower) t->dtype = e->store;
+    }
 }
 
 Status te_canonical(Arena *a, Diag *d, const Te *in, TeCanonical *out) {
