@@ -17,7 +17,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests",
                                 "python"))
-import cuda                                             # noqa: E402
+import gpu                                             # noqa: E402
 import roller                                           # noqa: E402
 from roller._kernel import _Call                        # noqa: E402
 from roller._library import lib                         # noqa: E402
@@ -68,9 +68,9 @@ def c_loop(folder):
 
 
 def launch_loop():
-    cuda.begin()
+    gpu.begin()
     rows = 64 if os.environ.get("DEVICE") else 0
-    a, b, c = (cuda.Array(np.zeros((rows, 64), "f4")) for _ in range(3))
+    a, b, c = (gpu.Array(np.zeros((rows, 64), "f4")) for _ in range(3))
     k = roller.compile(FMA, profile=os.environ.get("ROLLER_PROFILE", "h200"))
     k(a, b, 2.0, out=c)
     loaded, call = k._loaded(0), _Call(k, (a, b, 2.0), c)

@@ -13,7 +13,7 @@ import tvm_ffi
 import roller
 
 sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python"))
-import cuda  # noqa: E402
+import gpu  # noqa: E402
 
 BUILD = os.path.dirname(os.path.dirname(os.path.dirname(roller.__file__)))
 MM = ("param M = 1..64; op mm(A: f32[M,32], B: f32[32,48], s: f32) -> C: f32[M,48] "
@@ -48,7 +48,7 @@ def emitted(te):
 class Library(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cuda.begin()
+        gpu.begin()
         cls.module = tvm_ffi.load_module(roller.tvm_ffi_library())
         cls.mm = cls.module.compile(MM, "a100")
 
@@ -67,16 +67,16 @@ class Library(unittest.TestCase):
 
     def test_device_arrays(self):
         a, b = integers(8, 32), integers(32, 48)
-        da, db, dc = cuda.Array(a), cuda.Array(b), cuda.Array(np.zeros((8, 48), "f4"))
-        with tvm_ffi.use_raw_stream(tvm_ffi.device("cuda:0"), cuda.stream()):
+        da, db, dc = gpu.Array(a), gpu.Array(b), gpu.Array(np.zeros((8, 48), "f4"))
+        with tvm_ffi.use_raw_stream(tvm_ffi.device("cuda:0"), gpu.stream()):
             self.mm(view(da), view(db), 0.5, view(dc))
         np.testing.assert_array_equal(dc.numpy(), 0.5 * a @ b)
 
     def test_workspace(self):
         a, b, d = integers(12, 32), integers(32, 48), integers(48, 48)
-        out = cuda.Array(np.zeros((12, 48), "f4"))
+        out = gpu.Array(np.zeros((12, 48), "f4"))
         f = self.module.compile(CHAIN, "a100")
-        f(view(cuda.Array(a)), view(cuda.Array(b)), view(cuda.Array(d)), view(out))
+        f(view(gpu.Array(a)), view(gpu.Array(b)), view(gpu.Array(d)), view(out))
         np.testing.assert_array_equal(out.numpy(), a @ b @ d)
 
     def test_files(self):
@@ -108,14 +108,14 @@ class Library(unittest.TestCase):
 
         def work(i):
             a, b = integers(8, 32) + i, integers(32, 48)
-            da, db, dc = cuda.Array(a), cuda.Array(b), cuda.Array(np.zeros((8, 48), "f4"))
+            da, db, dc = gpu.Array(a), gpu.Array(b), gpu.Array(np.zeros((8, 48), "f4"))
             for _ in range(3):
                 f(view(da), view(db), 1.0, view(dc))
             if (dc.numpy() != a @ b).any():
                 failed.append(i)
 
         def enter(i):
-            cuda.begin()
+            gpu.begin()
             work(i)
 
         threads = [threading.Thread(target=enter, args=(i,)) for i in range(4)]
@@ -128,20 +128,20 @@ class Library(unittest.TestCase):
 
 class Emitted(unittest.TestCase):
     def test_module(self):
-        cuda.begin()
+        gpu.begin()
         m = emitted(MM)
         a, b = integers(8, 32), integers(32, 48)
-        da, db, dc = cuda.Array(a), cuda.Array(b), cuda.Array(np.zeros((8, 48), "f4"))
+        da, db, dc = gpu.Array(a), gpu.Array(b), gpu.Array(np.zeros((8, 48), "f4"))
         m.mm(view(da), view(db), 3.0, view(dc))
         np.testing.assert_array_equal(dc.numpy(), 3 * a @ b)
         with self.assertRaisesRegex(ValueError, "no tensor is on a CUDA device"):
             m.mm(a, b, 3.0, dc.numpy())
 
     def test_workspace(self):
-        cuda.begin()
+        gpu.begin()
         a, b, d = integers(12, 32), integers(32, 48), integers(48, 48)
-        out = cuda.Array(np.zeros((12, 48), "f4"))
-        emitted(CHAIN).chain(view(cuda.Array(a)), view(cuda.Array(b)), view(cuda.Array(d)), view(out))
+        out = gpu.Array(np.zeros((12, 48), "f4"))
+        emitted(CHAIN).chain(view(gpu.Array(a)), view(gpu.Array(b)), view(gpu.Array(d)), view(out))
         np.testing.assert_array_equal(out.numpy(), a @ b @ d)
 
 
@@ -150,12 +150,12 @@ class Bits:
 
     def __init__(self, x):
         self.x = x
-        self.shape = (cuda.ctypes.c_int64 * x.ndim)(*x.shape)
-        self.managed = cuda._Managed(x.ctypes.data, 1, 0, x.ndim, 4, 16, 1,
-                                     cuda.ctypes.addressof(self.shape))
+        self.shape = (gpu.ctypes.c_int64 * x.ndim)(*x.shape)
+        self.managed = gpu._Managed(x.ctypes.data, 1, 0, x.ndim, 4, 16, 1,
+                                    gpu.ctypes.addressof(self.shape))
 
     def __dlpack_device__(self):
         return 1, 0
 
     def __dlpack__(self, stream=None):
-        return cuda._new(cuda.ctypes.addressof(self.managed), b"dltensor", None)
+        return gpu._new(gpu.ctypes.addressof(self.managed), b"dltensor", None)

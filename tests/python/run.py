@@ -30,7 +30,7 @@ def name(test):
 
 def main():
     here = os.path.dirname(os.path.abspath(__file__))
-    own = not sys.argv[1:] or os.path.exists(os.path.join(here, sys.argv[1] + ".py"))
+    own = not sys.argv[1:] or os.path.exists(os.path.join(here, sys.argv[1].split(".")[0] + ".py"))
     sys.path = [here] * own + [p for p in sys.path if p != here]
     modules = sys.argv[1:] or sorted(f[:-3] for f in os.listdir(here) if f.startswith("test_"))
     result = Tap()

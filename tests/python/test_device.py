@@ -7,7 +7,7 @@ import unittest
 
 import numpy as np
 
-import cuda
+import gpu
 import roller
 
 ROWS = "param M = 0..40; op rows(A: f32[M,8], s: f32) -> Y: f32[M,8] { Y[m,k] = s * A[m,k]; }"
@@ -22,28 +22,28 @@ LAYERS = ("param M = 1..40; op layers(X: f32[M,16], W0: f32[16,16], W1: f32[16,1
 class Device(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cuda.begin()
+        gpu.begin()
         cls.rows = roller.compile(ROWS, profile="h200")
 
     def test_launch(self):
         host = np.arange(56, dtype="f4").reshape(7, 8)
-        a, y = cuda.Array(host), cuda.Array(np.zeros((7, 8), "f4"))
+        a, y = gpu.Array(host), gpu.Array(np.zeros((7, 8), "f4"))
         self.assertIs(self.rows(a, 3, out=y), y)
         np.testing.assert_array_equal(y.numpy(), 3 * host)
         self.assertEqual(a.asked, [-1])                  # the exporter was not to wait
-        z = cuda.Array(np.zeros((7, 8), "f4"))
-        self.rows(cuda.Interface(a), 5, out=cuda.Interface(z), stream=cuda.stream())
+        z = gpu.Array(np.zeros((7, 8), "f4"))
+        self.rows(gpu.Interface(a), 5, out=gpu.Interface(z), stream=gpu.stream())
         np.testing.assert_array_equal(z.numpy(), 5 * host)
         self.rows.load(0)
 
     def test_bound(self):
         host = np.ones((4, 8), "f4")
-        a, y = cuda.Array(host), cuda.Array(np.zeros((4, 8), "f4"))
+        a, y = gpu.Array(host), gpu.Array(np.zeros((4, 8), "f4"))
         bound = self.rows.bind(a, 2, out=y)
         self.assertIs(bound(), y)
         np.testing.assert_array_equal(y.numpy(), 2 * host)
-        cuda.call("cuMemsetD8_v2", cuda.ctypes.c_uint64(a.at), 0, cuda.ctypes.c_size_t(128))
-        bound(cuda.stream())
+        gpu.call("cuMemsetD8_v2", gpu.ctypes.c_uint64(a.at), 0, gpu.ctypes.c_size_t(128))
+        bound(gpu.stream())
         np.testing.assert_array_equal(y.numpy(), 0 * host)
 
     def test_host_arrays_go_there_and_back(self):
@@ -61,12 +61,12 @@ class Device(unittest.TestCase):
         x, *w = (draw(-2, 3, shape).astype("f4") for shape in [(24, 16)] + 4 * [(16, 16)])
         z = x @ w[0] @ w[1] @ w[2] * 8
         want = z @ w[3] * 2, z
-        given = [cuda.Array(a) for a in (x, *w)]
+        given = [gpu.Array(a) for a in (x, *w)]
         args = (*given[:3], 2, *given[3:])
-        room = cuda.Array(np.zeros(k.workspace_bytes, "u1"))
-        made = [cuda.Array(np.zeros((24, 16), "f4")) for _ in range(4)]
+        room = gpu.Array(np.zeros(k.workspace_bytes, "u1"))
+        made = [gpu.Array(np.zeros((24, 16), "f4")) for _ in range(4)]
         k(*args, out=made[:2], workspace=room)
-        with cuda.Captured() as graph:
+        with gpu.Captured() as graph:
             k(*args, out=made[2:], workspace=room, stream=graph.stream)
         np.testing.assert_array_equal(made[2].numpy(), 0)
         graph.launch()
@@ -121,11 +121,11 @@ class Device(unittest.TestCase):
         self.assertRegex(str(said), r"(?s)rows, warm L2 .*%.*numpy +\d+\.\d\d us\n.*simulated")
 
     def test_nothing_to_do(self):
-        a, y = (cuda.Array(np.zeros((0, 8), "f4")) for _ in range(2))
+        a, y = (gpu.Array(np.zeros((0, 8), "f4")) for _ in range(2))
         self.rows(a, 1, out=y)
 
     def test_refusals(self):
-        a, y = (cuda.Array(np.zeros((4, 8), "f4")) for _ in range(2))
+        a, y = (gpu.Array(np.zeros((4, 8), "f4")) for _ in range(2))
         with self.assertRaisesRegex(roller.ArgumentError, "'A' is on device 0 of type 1"):
             self.rows(np.zeros((4, 8), "f4"), 1, out=y)
         with self.assertRaisesRegex(TypeError, "out="):
@@ -136,15 +136,15 @@ class Device(unittest.TestCase):
     def test_workspace(self):
         k = roller.compile(SPLIT, profile="h200")
         self.assertGreater(k.workspace_bytes, 0)
-        a, b, c = (cuda.Array(np.ones(s, "f4")) for s in ((16, 2048), (2048, 16), (16, 16)))
+        a, b, c = (gpu.Array(np.ones(s, "f4")) for s in ((16, 2048), (2048, 16), (16, 16)))
         with self.assertRaisesRegex(TypeError, "cannot make arrays"):
             k(a, b, out=c)
         with self.assertRaises(roller.ArgumentError) as caught:
             k(a, b, out=c, stream=0)
         self.assertEqual(caught.exception.status, "WORKSPACE")
-        room = cuda.Array(np.zeros(k.workspace_bytes, "u1"))
+        room = gpu.Array(np.zeros(k.workspace_bytes, "u1"))
         k(a, b, out=c, workspace=room)
         np.testing.assert_array_equal(c.numpy(), np.full((16, 16), 2048))
         with self.assertRaises(roller.ArgumentError) as caught:
-            k(a, b, out=c, workspace=cuda.Array(np.zeros(1, "u1")))
+            k(a, b, out=c, workspace=gpu.Array(np.zeros(1, "u1")))
         self.assertEqual(caught.exception.status, "WORKSPACE")
