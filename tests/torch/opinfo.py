@@ -1,7 +1,7 @@
 """PyTorch's own samples of its operators through the backend, forward and backward.
 
     opinfo.py [--samples N] [--every K] [--from N] [--match PATTERN] [--host HOST] [--dtypes f32,i64]
-              [--rows FILE]
+              [--rows FILE]           a FILE that has rows is gone on with
     opinfo.py --table CSV ROWS...     the page docs/reference/torch-operators.md of rows of such runs, and CSV
 
 The oracle is eager PyTorch; where a result is farther from it than a tolerance, eager in f64
@@ -13,6 +13,7 @@ import contextlib
 import csv
 import fnmatch
 import json
+import os
 import sys
 import warnings
 
@@ -26,7 +27,7 @@ from torch._subclasses.fake_tensor import (DataDependentOutputException,
 
 from roller.torch.backend import compiler
 from roller.torch.decompositions import table
-from roller.torch.program import Options
+from roller.torch.program import Options, _program
 
 DTYPES = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.bfloat16, "f16": torch.float16,
           "i64": torch.int64, "i32": torch.int32, "i8": torch.int8, "u8": torch.uint8,
@@ -139,18 +140,19 @@ def check(case, options):
     return "", fallbacks, fused
 
 
-def samples(op, dtype, most):
+def samples(op, dtype):
     grad = dtype.is_floating_point and op.supports_autograd
-    for k, sample in enumerate(op.sample_inputs("cpu", dtype, requires_grad=grad)):
-        if k >= most:
-            return
-        yield sample
+    return op.sample_inputs("cpu", dtype, requires_grad=grad)
 
 
 def row(op, name, options, most):
     made = collections.Counter()
     wrong, fallbacks, errors = [], {}, []
-    for sample in samples(op, DTYPES[name], most):
+    _program.cache_clear()                      # no other operator has these programs
+    for k, sample in enumerate(samples(op, DTYPES[name])):
+        if k >= most:
+            made["more"] = 1
+            break
         try:
             case = Case(op, sample)
             run(case.function(), case.tensors)
@@ -176,24 +178,36 @@ def row(op, name, options, most):
         fallbacks.update(dict(fell))
         if said:
             wrong.append(said)
-    return {"op": op.name + (f".{op.variant_test_name}" if op.variant_test_name else ""),
-            "dtype": name, **made, "wrong": wrong, "fallbacks": fallbacks, "errors": errors}
+    return {"op": name_of(op), "dtype": name, **made, "wrong": wrong, "fallbacks": fallbacks,
+            "errors": errors}
 
 
-def rows(given):
+def name_of(op):
+    return op.name + (f".{op.variant_test_name}" if op.variant_test_name else "")
+
+
+def rows(given, there=()):
+    """there: (operator, type) of rows that are left out."""
     options = Options(profile="a100", host=given.host)
     chosen = [op for op in op_db if op.name not in UNSPECIFIED and any(
         fnmatch.fnmatch(op.name, pattern) for pattern in given.match.split(","))]
     for op in chosen[given.first::given.every]:
         for name in given.dtypes.split(","):
-            if DTYPES[name] in op.supported_dtypes("cpu"):
+            if DTYPES[name] in op.supported_dtypes("cpu") and (name_of(op), name) not in there:
                 yield row(op, name, options, given.samples)
+
+
+def read_rows(name):
+    if not os.path.exists(name):
+        return []
+    with open(name, encoding="utf-8") as file:
+        return [json.loads(line) for line in file if line.endswith("\n")]
 
 
 PAGE = """# PyTorch's operators in the backend
 
 [The backend](../torch.md) was run forward and backward on PyTorch's own samples of its operators (OpInfo) and compared with eager PyTorch. `LONG=1 make test-torch` runs all
-samples and makes this page (`make test-torch` runs a share of them); [operators.csv](../../tests/torch/operators.csv) has each operator's types and samples, and three reasons
+samples and makes this page (`SAMPLES=N`: at most N of each operator and type; `make test-torch` runs a share of them); [operators.csv](../../tests/torch/operators.csv) has each operator's types and samples, and three reasons
 at most.
 
 {summary}
@@ -223,14 +237,14 @@ def line(*cells):
 
 def summary(made):
     text = line("type", "operators", "whole", "in part", "views", "in PyTorch", "untraced",
-                "samples", "by code",
-                "wrong") + line(*["---"] * 10)
+                "samples", "with all samples", "by code", "wrong") + line(*["---"] * 11)
     for name in DTYPES:
         mine = [r for r in made if r["dtype"] == name and r.get("tried")]
         kinds = collections.Counter(map(kind, mine))
         if mine:
             text += line(name, len(mine), kinds["whole"], kinds["in part"], kinds["views"], kinds["in PyTorch"],
                          kinds["untraced"] + kinds["errors"], sum(r["tried"] for r in mine),
+                         sum("more" not in r for r in mine),
                          sum(r.get("by code", 0) for r in mine), sum(len(r["wrong"]) for r in mine))
     return text
 
@@ -301,8 +315,7 @@ def page(made, summary_text):
 def write_table(csv_name, files):
     made = []
     for name in files:
-        with open(name, encoding="utf-8") as file:
-            made += map(json.loads, file)
+        made += read_rows(name)
     rows_made = list(operators(made))
     with open(csv_name, "w", encoding="utf-8", newline="") as file:
         out = csv.DictWriter(file, HEAD, lineterminator="\n")
@@ -327,8 +340,12 @@ def main():
     given = parser().parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    with open(given.rows or "/dev/null", "w", encoding="utf-8") as file:
-        for made in rows(given):
+    name = given.rows or os.devnull
+    there = read_rows(name) if given.rows else []
+    with open(name, "w", encoding="utf-8") as file:
+        for made in there:
+            print(json.dumps(made), file=file)
+        for made in rows(given, {(r["op"], r["dtype"]) for r in there}):
             print(json.dumps(made), file=file, flush=True)
             if made["wrong"] or made["errors"] or not given.rows:
                 print(json.dumps(made), flush=True)
