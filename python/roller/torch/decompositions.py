@@ -5,6 +5,8 @@ is taken apart in the forward pass only together with that operator, or not at a
 of core decompositions is not such a list: it takes attention apart forward and leaves its backward,
 which then reads what the forward never made.
 """
+import functools
+
 import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
 
@@ -50,11 +52,15 @@ PAIRS = (
     "unfold_backward", "index_copy", "index_fill", "std_mean", "max_pool1d", "dist", "trace",
     "reflection_pad1d_backward", "reflection_pad2d_backward")
 
+# Whose derivative, where there is one, reads nothing that they make.
+ALONE = ("grid_sampler_2d", "tril_indices", "triu_indices")
 
+
+@functools.cache                # PyTorch's list is made anew each time, which takes a quarter second
 def table():
     """The decompositions of a backend: those that are pairs."""
     chosen = {**core_aten_decompositions(), **get_decompositions(
-        [getattr(aten, name) for name in PAIRS if hasattr(aten, name)])}
+        [getattr(aten, name) for name in (*PAIRS, *ALONE) if hasattr(aten, name)])}
     left = {*UNPAIRED, *ROWS}
     return {op: f for op, f in chosen.items() if packet_name(op) not in left}
 

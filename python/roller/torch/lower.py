@@ -3,7 +3,8 @@ import operator
 
 import torch
 
-from . import elements, gathers, products, random, reductions, windows  # noqa: F401: their rows
+from . import (distances, elements, gathers, orders, products, random,  # noqa: F401: their rows
+               reductions, scatters, windows)
 from .sizes import Real, Size
 from .values import LOWERINGS, VIEWS, Unsupported
 

@@ -3,8 +3,8 @@ import math
 
 import torch
 
-from .values import (Like, axes, axis, converted, is_varying, literal, literal_in, lowers,
-                     real_kind)
+from .values import (Like, Unsupported, axes, axis, converted, highest, is_varying, literal,
+                     literal_in, lowers, lowest, real_kind)
 from .views import view_reshape
 
 TERMS = {"sum": "sum", "prod": "prod", "amax": "max", "amin": "min"}
@@ -132,6 +132,47 @@ def lower_scan(g, out, name, a, dim, **_):
     return g.store(out, lambda s: "{}[r](r <= {} ? {} : {})".format(
         monoid, s[d], converted(a.at([*s[:d], "r", *s[d + 1:]]), a.dtype, out.dtype),
         literal_in(none, out.dtype)), {"r": a.shape[d]})
+
+
+@lowers("cummax", "cummin")
+def lower_extremes(g, outs, name, a, dim):
+    """The extremes up to each place, and the last place of each; NaN is beyond all numbers."""
+    if not a.shape:
+        return g.map(outs[0], "{0}", a), g.store(outs[1], lambda s: "i64(0)")
+    if a.dtype == torch.bool:
+        raise Unsupported("cumulative extremes of bools")
+    d, monoid, a = axis(dim, a), name[3:], g.whole(a)
+    none = lowest(a.dtype) if monoid == "max" else highest(a.dtype)
+
+    def other(s):
+        return a.at([*s[:d], "r", *s[d + 1:]])
+    best = g.store(outs[0], lambda s: f"{monoid}[r](r <= {s[d]} ? {other(s)} : {none})",
+                   {"r": a.shape[d]})
+
+    def last(s):
+        same = f"{other(s)} == {best.at(s)}"
+        if a.dtype.is_floating_point:
+            same = f"({same} || {other(s)} != {other(s)} && {best.at(s)} != {best.at(s)})"
+        return f"max[r](r <= {s[d]} && {same} ? i64(r) : -1)"
+    return best, g.store(outs[1], last, {"r": a.shape[d]})
+
+
+@lowers("logcumsumexp")
+def lower_logcumsumexp(g, out, _, a, dim):
+    """Beside the largest so far, as far as that is finite."""
+    if not a.shape:
+        return g.map(out, "{0}", a)
+    d, a = axis(dim, a), g.whole(a)
+    kind = torch.float64 if a.dtype == torch.float64 else torch.float32
+
+    def other(s):
+        return converted(a.at([*s[:d], "r", *s[d + 1:]]), a.dtype, kind)
+    most = g.store(Like(a.shape, kind), lambda s: f"max[r](r <= {s[d]} ? {other(s)} : -inf)",
+                   {"r": a.shape[d]})
+    base = g.map(Like(a.shape, kind), "(abs({0}) < inf ? {0} : 0)", most)
+    total = g.store(Like(a.shape, kind), lambda s: f"sum[r](r <= {s[d]} ? exp({other(s)} - "
+                    f"{base.at(s)}) : 0)", {"r": a.shape[d]})
+    return g.map(out, "log({0}) + {1}", total, base, dtype=kind)
 
 
 @lowers("linalg_vector_norm")

@@ -221,6 +221,16 @@ def real_kind(dtype):
     return "f64" if dtype == torch.float64 else "f32"
 
 
+def lowest(dtype):
+    """The neutral element of a maximum."""
+    return "(-inf)" if dtype.is_floating_point else f"{type_of(dtype)}({literal(torch.iinfo(dtype).min)})"
+
+
+def highest(dtype):
+    """The neutral element of a minimum."""
+    return "inf" if dtype.is_floating_point else f"{type_of(dtype)}({literal(torch.iinfo(dtype).max)})"
+
+
 def literal_in(x, dtype):
     if dtype == torch.bool:
         return literal(bool(x))
@@ -270,8 +280,9 @@ def lowers(*names):
 
 
 def views(*names):
-    """The same for those that only rename elements, as subscripts do."""
+    """The same for those that only rename elements, as subscripts do, and for their copies."""
     def add(function):
         VIEWS.update(dict.fromkeys(names, function))
+        LOWERINGS.update({f"{name}_copy": function for name in names})
         return function
     return add

@@ -3,8 +3,8 @@ import math
 
 import torch
 
-from .values import (TYPES, Unsupported, Value, axes, axis, converted, is_one, is_varying, linear,
-                     literal_in, lowers, subscript, views)
+from .values import (TYPES, Like, Unsupported, Value, axes, axis, converted, is_one, is_varying,
+                     linear, literal_in, lowers, subscript, views)
 
 
 def view(out, a, at):
@@ -294,3 +294,21 @@ def lower_edge_pad(g, out, name, a, pads):
         return f"({extent - 1} - abs({extent - 1} - abs({place})))"
     return g.store(out, lambda s: a.at(
         [*s[:-n], *(at(i, b, e) for i, b, e in zip(s[-n:], first, a.shape[-n:]))]))
+
+
+@lowers("replication_pad1d_backward", "replication_pad2d_backward", "replication_pad3d_backward")
+def lower_edge_pad_backward(g, out, name, dy, a, pads):
+    """Axis by axis the sum of what was read at each place."""
+    for k in range(int(name[-11])):
+        d, before = len(a.shape) - 1 - k, pads[2 * k]
+        dy = gathered_at(g, dy, d, a.shape[d], lambda r: f"({r})-{before}")
+    return g.map(out, "{0}", dy)
+
+
+def gathered_at(g, dy, d, n, place):
+    """Along axis d the sums of what is nearest to each of n places."""
+    shape = (*dy.shape[:d], n, *dy.shape[d + 1:])
+    kind = torch.float64 if dy.dtype == torch.float64 else torch.float32
+    return g.store(Like(shape, kind), lambda s: (
+        f"sum[r](min(max({place('r')}, 0), {n - 1}) == {s[d]} ? "
+        f"{converted(dy.at([*s[:d], 'r', *s[d + 1:]]), dy.dtype, kind)} : 0)"), {"r": dy.shape[d]})
