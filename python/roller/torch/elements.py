@@ -5,9 +5,21 @@ a chain: {t} is what the one before gives.
 """
 import torch
 
-from .values import TYPES, Unsupported, Value, converted, literal, lowers, result_type
+from .values import (NARROW, TYPES, Like, Unsupported, Value, converted, literal, lowers,
+                     result_type)
 
 LOG1P = "(1 + {x} == 1 ? {x} : ({x} < 1 ? log(1 + {x}) * ({x} / ((1 + {x}) - 1)) : log(1 + {x})))"
+
+# After Cephes (Moshier, atan.c): beyond tan(pi/8) by the arc of a sum, then a quotient of polynomials
+# in t*t.  Both are of |x|.
+ARC = ("({0} > 2.414213562373095 ? -1 / {0} : ({0} > 0.66 ? ({0} - 1) / ({0} + 1) : {0}))",
+       "{t} + {t} * ({t} * {t}) * ((((-0.8750608600031904 * ({t} * {t}) - 16.157537187333652)"
+       " * ({t} * {t}) - 75.00855792314705) * ({t} * {t}) - 122.88666844901361) * ({t} * {t})"
+       " - 64.85021904942025) / ((((({t} * {t} + 24.858464901423062) * ({t} * {t})"
+       " + 165.02700983169885) * ({t} * {t}) + 432.8810604912903) * ({t} * {t})"
+       " + 485.3903996359137) * ({t} * {t}) + 194.5506571482614)",
+       "{t} + ({0} > 2.414213562373095 ? 1.5707963267948966 : ({0} > 0.66 ? 0.7853981633974483 : 0))")
+PI = "3.141592653589793"
 
 # Real in, real out; integers become reals first.
 REAL = {
@@ -25,7 +37,6 @@ REAL = {
     "acosh": ("{0} - 1", "{t} + sqrt(2 * {t} + {t} * {t})", LOG1P.format(x="{t}")),
     "atanh": ("2 * abs({0}) / (1 - abs({0}))", LOG1P.format(x="{t}"),
               "{0} < 0 ? -{t} / 2 : {t} / 2"),
-    "rad2deg": "{0} * 57.29577951308232",
     "silu": "{0} / (1 + exp(-{0}))", "log_sigmoid": "min({0}, 0) - log(1 + exp(-abs({0})))",
 }
 # In the type of the operands.
@@ -58,14 +69,15 @@ TRUTHS = {
 BITS = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
 
 
-def chain(g, like, forms, *values, dtype=None):
-    """The formulas of a row, one after the other."""
-    forms = (forms,) if isinstance(forms, str) else forms
-    made = None
-    for form in forms:
-        given = [*values] if made is None else [*values, made]
-        made = g.map(like, form.replace("{t}", f"{{{len(values)}}}"), *given, dtype=dtype)
-    return made
+def chain(g, like, forms, *values):
+    """The formulas of a row, one after the other; what lies between is not rounded to a narrow
+    type."""
+    *before, last = (forms,) if isinstance(forms, str) else forms
+    kind = torch.float32 if before and like.dtype in NARROW else like.dtype
+    wide, made = Like(tuple(like.shape), kind), []
+    for form in before:
+        made = [g.map(wide, form.replace("{t}", f"{{{len(values)}}}"), *values, *made)]
+    return g.map(like, last.replace("{t}", f"{{{len(values)}}}"), *values, *made, dtype=kind)
 
 
 def is_truth(*values):
@@ -76,6 +88,35 @@ def is_truth(*values):
 @lowers(*REAL)
 def lower_real(g, out, name, a, *_):
     return chain(g, out, REAL[name], a)
+
+
+def arc(g, like, form, *values):
+    """The arc whose tangent is |form|, in a type that is not narrow."""
+    kind = torch.float32 if like.dtype in NARROW else like.dtype
+    wide = Like(tuple(like.shape), kind)
+    return chain(g, wide, ARC, g.map(wide, f"abs({form})", *values))
+
+
+@lowers("atan", "asin", "acos")
+def lower_arc(g, out, name, a):
+    of = {"atan": "{0}", "asin": "{0} / sqrt((1 - {0}) * (1 + {0}))",
+          "acos": "sqrt((1 - {0}) / (1 + {0}))"}[name]
+    made = arc(g, out, of, a)
+    return g.map(out, "2 * {1}" if name == "acos" else "({0} == 0 ? {0} : ({0} < 0 ? -{1} : {1}))",
+                 a, made, dtype=made.dtype)
+
+
+@lowers("atan2")
+def lower_atan2(g, out, _, a, b):
+    made = arc(g, out, "({0} == 0 && {1} == {1} ? 0 : (abs({0}) == abs({1}) ? 1 : {0} / {1}))", a, b)
+    left, below = (f"({{{k}}} < 0 || {{{k}}} == 0 && 1 / {{{k}}} < 0)" for k in (1, 0))
+    turned = g.map(Like(tuple(out.shape), made.dtype), f"({left} ? {PI} - {{2}} : {{2}})", a, b, made)
+    return g.map(out, f"({below} ? -{{1}} : {{1}})", a, turned, dtype=made.dtype)
+
+
+@lowers("angle")
+def lower_angle(g, out, _, a):
+    return g.map(out, f"({{0}} != {{0}} ? {{0}} : ({{0}} < 0 ? {PI} : 0))", a)
 
 
 @lowers(*SAME)
@@ -114,6 +155,16 @@ def lower_truth(g, out, name, *values):
             return g.map(out, "-{0} - 1", *values)
         return g.map(out, f"{{0}} {BITS[name]} {{1}}", *values)
     return g.map(out, TRUTHS[name], *values, dtype=torch.bool)
+
+
+@lowers("bitwise_left_shift", "__lshift__", "bitwise_right_shift", "__rshift__")
+def lower_shift(g, out, name, a, b):
+    """By less than nothing, or by all bits and more, as PyTorch does: what no bit is left of."""
+    kind = torch.iinfo(out.dtype)
+    if name in ("bitwise_left_shift", "__lshift__"):
+        return g.map(out, f"({{1}} < 0 || {{1}} >= {kind.bits} ? 0 : {{0}} << {{1}})", a, b)
+    most = kind.bits - (kind.min < 0)
+    return g.map(out, f"{{0}} >> ({{1}} < 0 || {{1}} > {most} ? {most} : {{1}})", a, b)
 
 
 @lowers("add", "sub", "rsub")
@@ -211,8 +262,8 @@ def lower_clamp(g, out, name, a, low=None, high=None, **options):
     if low is None and high is None:
         return g.map(out, "{0}", a)
     if low is None or high is None:
-        return g.map(out, "min({0}, {1})" if low is None else "max({0}, {1})", a,
-                     high if low is None else low)
+        return lower_same_type(g, out, "minimum" if low is None else "maximum", a,
+                               high if low is None else low)
     return g.map(out, "min(max({0}, {1}), {2})", a, low, high)
 
 
@@ -305,6 +356,8 @@ def lower_copysign(g, out, _, a, b):
 
 @lowers("heaviside")
 def lower_heaviside(g, out, _, a, b):
+    if out.dtype == torch.bool:
+        return g.map(out, TRUTHS["maximum"], a, b)
     return g.map(out, "({0} == 0 ? {1} : ({0} < 0 ? 0 : 1))", a, b)
 
 
