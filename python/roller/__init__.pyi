@@ -1,6 +1,6 @@
 # Types of the package; tests/python.sh compares them with it where mypy is installed.
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, overload
 
 __version__: str
@@ -216,7 +216,9 @@ class Compiler:
                 fast_compile: bool = False, static_smem: bool = False, plain_abi: bool = False,
                 file: str | None = None) -> Kernel: ...
     def compile_many(self, programs: Iterable[str | bytes | os.PathLike[str] | dict[str, Any]], *,
-                     executor: Any = None, **options: Any) -> list[Kernel]: ...
+                     executor: Any = None,
+                     progress: Callable[[int, int], object] | None = None,
+                     **options: Any) -> list[Kernel]: ...
     def plan(self, te: str | bytes | os.PathLike[str], **options: Any) -> Plan: ...
     def plans(self, te: str | bytes | os.PathLike[str], *, top: int = 8, op: str | None = None,
              sizes: _Sizes | None = None, profile: _Path | None = None,
@@ -257,7 +259,9 @@ def compile(te: str | bytes | os.PathLike[str], *, op: str | None = None,
             workspace_limit: int | None = None, check: bool = False, fast_compile: bool = False,
             static_smem: bool = False, plain_abi: bool = False, file: str | None = None) -> Kernel: ...
 def compile_many(programs: Iterable[str | bytes | os.PathLike[str] | dict[str, Any]], *,
-                 executor: Any = None, **options: Any) -> list[Kernel]: ...
+                 executor: Any = None,
+                 progress: Callable[[int, int], object] | None = None,
+                 **options: Any) -> list[Kernel]: ...
 def bench(kernel: Kernel, *args: Any, beside: Mapping[str, Any] | None = None,
           device: str | int | None = None, seed: int | None = None) -> Bench: ...
 def fastest(te: str | bytes | os.PathLike[str], *, top: int = 10, trials: int | None = None,

@@ -146,24 +146,36 @@ class Compiler:
                              byref(options))
         return plans, at, parsed, handle, options
 
-    def compile_many(self, programs, *, executor=None, **options):
+    def compile_many(self, programs, *, executor=None, progress=None, **options):
         """Kernels of many programs: texts, or dicts of what compile takes.
 
-        executor  anything with submit() of concurrent.futures: processes, Dask's, Ray's and MPI's
-                  clusters (threads of this process, if there is none)
+        executor  anything with submit() of concurrent.futures, as processes and clusters have
+                  (threads of this process, if there is none)
+        progress  called with how many are made, and how many there are, after each
         Equal programs are compiled once; other options are those of compile.
         """
         wanted = [{**options, **(p if isinstance(p, dict) else {"te": p})} for p in programs]
         keys = [repr(sorted(w.items(), key=lambda item: item[0])) for w in wanted]
-        distinct = dict(zip(keys, wanted))
+        made = self._compile_each(dict(zip(keys, wanted)), executor, progress)
+        for refused in made.values():
+            if isinstance(refused, Exception):
+                raise refused
+        return [made[k] for k in keys]
+
+    def _compile_each(self, jobs, executor, progress):
+        """{key: what compile takes} becomes {key: the kernel, or why there is none}."""
+        made = {}
         with contextlib.ExitStack() as stack:
             if executor is None:
                 executor = stack.enter_context(concurrent.futures.ThreadPoolExecutor(
                     os.cpu_count()))
-            futures = {k: executor.submit(_compile, self._options, w)
-                       for k, w in distinct.items()}
-            made = {k: f.result() for k, f in futures.items()}
-        return [made[k] for k in keys]
+            futures = {executor.submit(_compile, self._options, job): key
+                       for key, job in jobs.items()}
+            for future in concurrent.futures.as_completed(futures):
+                made[futures[future]] = future.exception() or future.result()
+                if progress:
+                    progress(len(made), len(jobs))
+        return made
 
     @staticmethod
     def _parse(context, te, op, sizes, file=None):

@@ -1,15 +1,37 @@
 """torch.compile(backend="roller"): what it does with sizes, views, mutation, types and fallbacks."""
+import concurrent.futures
+import multiprocessing
 import unittest
 
 import torch
 import torch._dynamo
+from torch._guards import TracingContext, tracing
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import models
 import roller.torch
-from roller.torch.backend import backend
+from roller.torch.backend import Compiled, backend
 from roller.torch.decompositions import UNPAIRED, packet_name, table
 from roller.torch.program import Options
 from roller.torch.values import LOWERINGS
+
+
+class Inverse(torch.nn.Module):
+    """Between programs."""
+
+    def forward(self, x):
+        return torch.linalg.inv(x.tanh() + 9 * torch.eye(len(x)))
+
+
+class Counting(concurrent.futures.ProcessPoolExecutor):
+    def __init__(self, *args, **more):
+        super().__init__(*args, **more)
+        self.jobs = []
+
+    def submit(self, function, options, job):
+        self.jobs.append(job)
+        return super().submit(function, options, job)
 
 
 class Backend(unittest.TestCase):
@@ -142,6 +164,24 @@ class Backend(unittest.TestCase):
         self.alike(lambda z: z.real * 2 + (z * z).abs(), torch.randn(3, dtype=torch.complex64),
                    fallbacks=("mul", "view_as_real", "abs"))
 
+    def test_ends(self):
+        """Zeros of both signs, infinities and NaN; shifts by more bits than there are."""
+        ends = torch.tensor([0.0, -0.0, 1e-30, -1.5, 3.0, torch.inf, -torch.inf, torch.nan])
+        y, x = (t.flatten() for t in torch.meshgrid(ends, ends, indexing="ij"))
+        i = torch.tensor([-128, -1, 0, 1, 127], dtype=torch.int8)
+        by = torch.tensor([-1, 0, 3, 7, 8, 100], dtype=torch.int8)[:, None]
+
+        def call(y, x, i, by):
+            return (torch.atan2(y, x), y.atan(), (y / 4).asin(), (y / 4).acos(), i << by, i >> by,
+                    i.to(torch.uint8) >> by.to(torch.uint8))
+        for host in ("evaluate", "simulate"):
+            torch._dynamo.reset()
+            made, want = self.compiled(call, host)(y, x, i, by), call(y, x, i, by)
+            self.assertEqual([f.operator for p in self.seen for f in p.fallbacks], [])
+            torch.testing.assert_close(made, want, equal_nan=True)
+            for got, true in zip(made[:2], want):
+                self.assertTrue(torch.equal(got.signbit()[~true.isnan()], true.signbit()[~true.isnan()]))
+
     def test_random(self):
         """Masks are PyTorch's: the same as eager's after the same seed."""
         model = models.MLP()
@@ -200,6 +240,31 @@ class Backend(unittest.TestCase):
                 plan = self.seen[0].regions[0].program.plan("h100")
                 self.assertEqual([x.skeleton for x in plan.groups], ["chain"], call)
 
+    def test_attention_of_cuda_tensors(self):
+        """The same programs, forward and backward, for tensors that say that they lie on a device.
+        None has memory, so nothing is launched."""
+        attend, half = torch.nn.functional.scaled_dot_product_attention, torch.bfloat16
+        back = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
+        options = Options(profile="h100", host="evaluate")
+        with FakeTensorMode() as mode, torch.no_grad(), tracing(TracingContext(mode)):
+            q, k = (torch.empty(2, h, 64, 32, dtype=half, device="cuda") for h in (4, 2))
+            total = torch.empty(2, 4, 64, device="cuda")
+            for causal in (False, True):
+                seen = []
+                gm = torch.fx.symbolic_trace(
+                    lambda q, k: (attend(q, k, k, is_causal=causal, enable_gqa=True),))
+                for node, tensor in zip(gm.graph.nodes, (q, k)):
+                    node.meta["val"] = tensor
+                backend(gm, [q, k], options=options, seen=seen.append)
+                Compiled(make_fx(lambda q, k, total: back(q, q, k, k, q, total, 0.0, causal))(
+                    q, k, total), options, seen.append)
+                self.assertEqual([f.operator for p in seen for f in p.fallbacks], [])
+                regions = [r for p in seen for r in p.regions]
+                self.assertEqual({n.meta["val"].device.type for r in regions for n in r.outputs},
+                                 {"cuda"})
+                self.assertEqual([g.skeleton for g in regions[0].program.plan().groups], ["chain"])
+                self.assertEqual(len(regions), 2)
+
     def test_attention_with_shared_keys(self):
         """Their derivative is a sum over the heads that share them."""
         q, k, v = (torch.randn(2, h, 6, 8, requires_grad=True) for h in (4, 2, 2))
@@ -227,6 +292,41 @@ class Backend(unittest.TestCase):
         programs = [r.program for p in self.seen for r in p.regions]
         self.assertGreater(len(programs), len(set(map(id, programs))))
 
+    def test_plannings(self):
+        """As many as there are distinct programs on each GPU, however many layers; none again."""
+        plan, planned = roller._default.plan, []
+        self.addCleanup(setattr, roller._default, "plan", plan)
+        roller._default.plan = lambda te, **more: planned.append(te) or plan(te, **more)
+        width = 11                              # of no other test, whose programs are known
+        for layers in (2, 6):
+            model = torch.nn.Sequential(*(torch.nn.Sequential(torch.nn.Linear(width, width), Inverse())
+                                          for _ in range(layers)))
+            said = roller.torch.explain(model, (torch.randn(width, width),), profiles=["h100", "l4"])
+            programs = {p.te for p in said.programs}
+            self.assertGreater(sum(p.count for p in said.programs), layers)
+            self.assertEqual(len(planned), len(set(planned)) * 2)
+            self.assertLessEqual(programs, set(planned))
+            self.assertTrue(all(p.plan_ms > 0 for p in said.programs))
+        self.assertLess(len(set(planned)), 8)
+
+    def test_compiled_elsewhere(self):
+        """Programs go to an executor once each, and what they become is counted."""
+        counted, told = Counting(2, mp_context=multiprocessing.get_context("spawn")), []
+        with counted:
+            options = Options(profile="a100", executor=counted, progress=lambda *n: told.append(n))
+            model = torch.nn.Sequential(*(torch.nn.Sequential(torch.nn.Linear(13, 13), Inverse())
+                                          for _ in range(3)))
+            x = torch.randn(13, 13)
+            for _ in range(2):
+                torch._dynamo.reset()
+                got = torch.compile(model, backend=lambda gm, given: backend(
+                    gm, given, options=options))(x)
+                torch.testing.assert_close(got, model(x), rtol=1e-4, atol=1e-5)
+        texts = [job["te"] for job in counted.jobs]
+        self.assertEqual(len(texts), len(set(texts)))
+        self.assertEqual(told[-1][0], told[-1][1])
+        self.assertEqual(len(told), len(texts))
+
     def test_explain(self):
         said = roller.torch.explain(models.MLP(), (torch.randn(4, 16),), profiles=["h100", "l4"])
         self.assertEqual([f.operator for f in said.fallbacks], ["native_dropout"])
@@ -237,6 +337,17 @@ class Backend(unittest.TestCase):
         self.assertRegex(str(said), r"planning: \d+ ms of the processor for \d+ distinct programs")
         self.assertEqual({p.graph for p in said.programs}, {"forward", "backward"})
         self.assertEqual(said.graph_breaks, 0)
+
+    def test_explain_exported(self):
+        """A program of torch.export, which stays as it is; convolutions alone in tf32."""
+        model = torch.nn.Sequential(torch.nn.Conv2d(2, 2, 3), torch.nn.Linear(6, 4)).eval()
+        x = torch.ones(1, 2, 8, 8)
+        program = torch.export.export(model, (x,))
+        before = str(program.graph)
+        said = roller.torch.explain(program, profiles=["h100"], tf32="convolutions")
+        self.assertEqual([p.te.count("@tf32") for p in said.programs], [1])
+        self.assertEqual(str(program.graph), before)
+        self.assertEqual(said.fallbacks, [])
 
     def test_options(self):
         with self.assertRaisesRegex(Exception, "none of simulate evaluate"):

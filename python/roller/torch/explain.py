@@ -8,6 +8,7 @@ import torch._dynamo
 
 from .. import _default
 from .backend import backend
+from .exported import partition_of, taken_apart
 from .program import Options
 
 HEAD = ("<style>table.roller td, table.roller th {padding: 2px 10px; text-align: right}"
@@ -116,14 +117,27 @@ def fallen(graph, partition):
     return [FallbackReport(graph, *key, n) for key, n in counts.items()]
 
 
-def explain(model, inputs, *, profiles=None, training=None):
-    """What torch.compile(model, backend="roller") makes of a call with these inputs.
+def explain(model, inputs=(), *, profiles=None, training=None, **options):
+    """What torch.compile(model, backend="roller") makes of a call with these inputs, or what becomes
+    of a program of torch.export, which has its inputs.
 
     profiles  names of GPUs, each of which gets a predicted time (the default one)
     training  with the backward pass of the sum of its results (where anything wants a gradient)
+    Other options are those of the backend.
     """
     profiles = list(profiles or _default.profiles()[:1])
-    options, seen = Options(profile=profiles[0], host="evaluate"), []
+    options = Options(profile=profiles[0], host="evaluate", **options)
+    if isinstance(model, torch.export.ExportedProgram):
+        graphs, breaks = [("forward", partition_of(taken_apart(model), options)[0])], 0
+    else:
+        graphs, breaks = traced(model, inputs, options, training)
+    return Explanation(profiles, [p for name, s in graphs for p in report(name, s, profiles)],
+                       [f for name, s in graphs for f in fallen(name, s)], breaks)
+
+
+def traced(model, inputs, options, training):
+    """The partitions of a call, [(name of the graph, partition)], and how often the graph broke."""
+    seen = []
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
 
@@ -139,10 +153,7 @@ def explain(model, inputs, *, profiles=None, training=None):
                             allow_unused=True)
     breaks = sum(torch._dynamo.utils.counters["graph_break"].values())
     torch._dynamo.reset()
-    names = ["forward" if k < forward else "backward" for k in range(len(seen))]
-    programs = [p for name, s in zip(names, seen) for p in report(name, s, profiles)]
-    fallbacks = [f for name, s in zip(names, seen) for f in fallen(name, s)]
-    return Explanation(profiles, programs, fallbacks, breaks)
+    return [("forward" if k < forward else "backward", s) for k, s in enumerate(seen)], breaks
 
 
 def leaves(model, inputs):

@@ -10,12 +10,10 @@ from torch.export.graph_signature import InputKind, OutputKind
 from .. import _default
 from .._errors import Error
 from .._tensors import CODES
-from .attention import unify
-from .decompositions import table
+from .exported import partition_of, taken_apart
 from .lower import is_view
-from .partition import Partition
 from .program import Options
-from .sizes import Pin, Size, Sizes, Symbols, spelled
+from .sizes import Pin, Size, spelled
 from .values import TYPES
 
 ALIGN = 256                     # of each weight, as of the device's own allocations
@@ -138,8 +136,7 @@ class Writer:
 # ---- the graph ----
 def prepared(program):
     """Taken apart, each output a row-major tensor that no other node is."""
-    unify(program.graph_module)
-    program = program.run_decompositions(table())
+    program = taken_apart(program)
     for spec in program.graph_signature.output_specs:
         if spec.kind != OutputKind.USER_OUTPUT:
             raise ExportError(f"it changes {spec.target}: export the model's eval(), or a function "
@@ -163,12 +160,8 @@ def prepared(program):
 
 def split(program, options):
     """The partition, and where its symbols are read."""
-    symbols = Symbols(program.graph)
-    symbols.ranges.update((s, r) for s, r in program.range_constraints.items()
-                          if s in symbols.ranges)        # 1 too, which tracing leaves out
     try:
-        made = Partition(program.graph_module, options,
-                         Sizes(symbols, tuple(symbols.hints)))
+        made, symbols = partition_of(program, options)
     except Pin as pin:
         raise ExportError(f"{', '.join(sorted(map(str, pin.symbols)))} cannot vary here: a number is "
                           "wanted; export with a static size") from pin

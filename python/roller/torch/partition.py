@@ -11,7 +11,7 @@ import torch
 
 from .._errors import Error
 from .lower import is_number, is_view, lower_node, name_of
-from .program import program, why
+from .program import program, ready, why
 from .sizes import Sized
 from .values import LOWERINGS, TYPES, Graph, Unsupported
 
@@ -155,25 +155,36 @@ class Partition:
                 region[-1].append(node)
         pending = [nodes for _, parts in sorted(regions.items()) for nodes in parts]
         while pending:
-            pending = self.build(pending.pop(0)) + pending
+            written = self.written(pending)
+            refused = ready([r.program for r in written], self.options)
+            self.regions += [r for r in written if r.program not in refused]
+            pending = [half for r in written if r.program in refused
+                       for half in self.halves(r.nodes, refused[r.program])]
 
-    def build(self, nodes):
-        """Adds a region; gives the halves of one that has no program."""
-        region = Region(nodes)
-        try:
-            self.lower(region)
-        except (Unsupported, Error) as error:
-            calls = [n for n in nodes if n.target is not operator.getitem]
-            if len(calls) == 1:
-                for n in nodes:
-                    self.kind[n] = "other"
-                self.fallbacks.append(Fallback(name_of(calls[0]), why(error) if isinstance(
-                    error, Error) else str(error), calls[0]))
-                return []
+    def written(self, pending):
+        """Regions that have a text: these nodes, or parts of them."""
+        made = []
+        while pending:
+            region, *pending = Region(pending[0]), *pending[1:]
+            try:
+                self.lower(region)
+            except (Unsupported, Error) as error:
+                pending = self.halves(region.nodes, error) + pending
+                continue
+            if region.outputs:
+                made.append(region)
+        return made
+
+    def halves(self, nodes, error):
+        """Of a region that has no program; a single operator falls back."""
+        calls = [n for n in nodes if n.target is not operator.getitem]
+        if len(calls) > 1:
             cut = nodes.index(calls[len(calls) // 2])
             return [nodes[:cut], nodes[cut:]]
-        if region.outputs:
-            self.regions.append(region)
+        for n in nodes:
+            self.kind[n] = "other"
+        reason = why(error) if isinstance(error, Error) else str(error)
+        self.fallbacks.append(Fallback(name_of(calls[0]), reason, calls[0]))
         return []
 
     # ---- a region's program ----
@@ -205,8 +216,6 @@ class Partition:
                                        True)
         region.inputs = [taken[name] for name in names]
         region.program = program(te, self.options.profile)
-        if self.options.host == "simulate":
-            region.program.plan()
 
     def is_wanted(self, node, inside):
         """Does anything outside read it, through views too?"""
@@ -217,7 +226,7 @@ class Partition:
 def tf32_of(graph, options):
     """PyTorch's own switches hold for tensors on a GPU; on the CPU f32 is f32."""
     if options.tf32 is not None:
-        return {"tf32_products": options.tf32, "tf32_convolutions": options.tf32}
+        return {"tf32_products": options.tf32 is True, "tf32_convolutions": bool(options.tf32)}
     on_gpu = any(of_tensor(v) and v.device.type == "cuda" for n in graph.nodes
                  if n.op == "placeholder" for v in results(n))
     return {"tf32_products": on_gpu and torch.backends.cuda.matmul.allow_tf32,

@@ -1,5 +1,6 @@
 """A fused program: the text of one op, and what runs it where its tensors lie."""
 import functools
+import sys
 import time
 import warnings
 
@@ -15,17 +16,29 @@ HOSTS, RANDOM = ("simulate", "evaluate"), ("torch", "program")
 class Options:
     """profile: the GPU that is planned for (that of the tensors, or the default one).  host: what
     tensors in host memory are for: `simulate` runs the compiled code in the simulator, `evaluate`
-    the definition of the expression, which needs no NVRTC and is faster.  tf32: of f32 products;
-    None: as PyTorch's switches say.  random: `torch` leaves random numbers to PyTorch, `program`
-    draws them where they are used, by seeds of PyTorch's generator."""
+    the definition of the expression, which needs no NVRTC and is faster.  tf32: of f32 products,
+    or of "convolutions" alone; None: as PyTorch's switches say.  random: `torch` leaves random numbers to PyTorch, `program`
+    draws them where they are used, by seeds of PyTorch's generator.  executor, progress: as of
+    compile_many; progress=True writes to standard error, as it does to a terminal anyhow."""
 
-    def __init__(self, *, profile=None, host="simulate", tf32=None, random="torch"):
+    def __init__(self, *, profile=None, host="simulate", tf32=None, random="torch", executor=None,
+                 progress=None):
+        progress = sys.stderr.isatty() if progress is None else progress
+        self.executor, self.progress = executor, say if progress is True else progress
         if random not in RANDOM:
             raise ValueError(f"random is {random!r}, which is none of {' '.join(RANDOM)}")
         self.random = random
         if host not in HOSTS:
             raise ValueError(f"host is {host!r}, which is none of {' '.join(HOSTS)}")
+        if tf32 not in (None, False, True, "convolutions"):
+            raise ValueError(f"tf32 is {tf32!r}, which is none of None False True 'convolutions'")
         self.profile, self.host, self.tf32 = profile, host, tf32
+
+
+def say(done, wanted):
+    """A line that counts."""
+    print(f"\rroller: {done} of {wanted} programs", end="\n" * (done == wanted), file=sys.stderr,
+          flush=True)
 
 
 class Program:
@@ -73,6 +86,23 @@ def program(te, profile):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return _program(te, profile)
+
+
+def ready(programs, options):
+    """Compiles those that have no kernel, together, where kernels run; {program: why there is none}."""
+    if options.host == "evaluate":
+        return {}
+    wanted = {p: {"te": p.te, "profile": p.profile, "file": "graph.te"} for p in programs
+              if "kernel" not in vars(p)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = _default._compile_each(wanted, options.executor, options.progress)
+    for p, kernel in made.items():
+        if not isinstance(kernel, Exception):
+            p.kernel = kernel
+        elif not isinstance(kernel, Error):
+            raise kernel
+    return {p: error for p, error in made.items() if isinstance(error, Exception)}
 
 
 def why(error):

@@ -1,0 +1,20 @@
+"""Programs of torch.export as graphs for a partition."""
+from .attention import unify
+from .decompositions import table
+from .partition import Partition
+from .sizes import Sizes, Symbols
+
+
+def taken_apart(program):
+    """The program by the backend's operators; the one that is given stays as it is."""
+    program = program.run_decompositions({})            # a copy, whose attention is whole
+    unify(program.graph_module)
+    return program.run_decompositions(table())
+
+
+def partition_of(program, options):
+    """The partition, and where its symbols are read."""
+    symbols = Symbols(program.graph)
+    symbols.ranges.update((s, r) for s, r in program.range_constraints.items()
+                          if s in symbols.ranges)        # 1 too, which tracing leaves out
+    return Partition(program.graph_module, options, Sizes(symbols, tuple(symbols.hints))), symbols
