@@ -12,15 +12,8 @@ import re
 import warnings
 
 import torch
-from torch._decomp import get_decompositions
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from roller.torch.decompositions import table
-
-aten = torch.ops.aten
-# Those of torch.compile's backend, and dropout by numbers that a program draws itself.
-DECOMPOSITIONS = {**table(), **get_decompositions([aten.dropout, aten.native_dropout])}
 FACTORS = (0.5, 0.6, 0.7, 0.8)      # how much of a size stays, tried in this order
 
 
@@ -69,21 +62,16 @@ def instance(scope):
     return model, scope["get_inputs"]()
 
 
-def export(model, inputs):
-    with warnings.catch_warnings(), sdpa_kernel(SDPBackend.MATH), torch.no_grad():
-        warnings.simplefilter("ignore")
-        program = torch.export.export(model, tuple(inputs), strict=False)
-        return program.run_decompositions(DECOMPOSITIONS)
-
-
 def whole(path):
     """The graph at the problem's own sizes; no tensor is made."""
-    with FakeTensorMode():
-        return export(*instance(load(path)))
+    with FakeTensorMode(), warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        model, inputs = instance(load(path))
+        return torch.export.export(model, tuple(inputs), strict=False)
 
 
 def reduced(path):
-    """A model, its inputs and its graph at the smallest sizes that it takes, and the factor."""
+    """A model and its inputs at the smallest sizes that it takes, and the factor."""
     for factor in FACTORS:
         try:
             scope = load(path, factor)

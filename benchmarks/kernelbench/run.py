@@ -1,14 +1,14 @@
-"""KernelBench through PyTorch's graph: what becomes one program, is right, and how long it takes.
+"""KernelBench through PyTorch's graph: what becomes programs, is right, and how long it takes.
 
     run.py CHECKOUT BUILD [--level N]... [--match PATTERN] [--every K] [--from N] [--jobs N]
-                          [--limit SECONDS] [--only predict|prove|backend] [--host HOST]
+                          [--limit SECONDS] [--only predict|build|prove]... [--host HOST]
                           [--table FILE]
 
-Each problem has a process of its own.  At its full size it is lowered, planned for an H100 and
-compiled; at reduced sizes it is compiled, run in the simulator, and compared with what the problem
-itself computes in PyTorch on the CPU.  --only backend: instead, torch.compile(backend="roller")
-beside eager PyTorch, at reduced sizes, of any level.  A row of each goes to BUILD/kernelbench/rows.jsonl; the
-table, to standard output or FILE.
+Each problem has a process of its own, and what becomes of it is the backend's of torch.compile.
+predict: at its full size the problem's graph is planned for an H100.  build: those programs are
+compiled.  prove: at reduced sizes torch.compile(backend="roller") is compared with eager PyTorch on
+the CPU; its kernels run in the simulator.  Rows of BUILD/kernelbench/rows.jsonl complete those of
+runs before; the table goes to standard output or FILE.
 """
 import argparse
 import copy
@@ -26,13 +26,15 @@ import torch
 
 import roller
 import roller.torch
-from lower import Unsupported, lower
-from problems import export, names, reduced, whole
+from problems import names, reduced, whole
 from randomness import Randomness
-from roller.torch.program import Options
-from table import table
+from roller.torch.lower import name_of
+from table import read_rows, table
 
 PROFILE, SEED = "h100", 20261123
+# What PyTorch does by default with f32 on a GPU: convolutions in TF32, products not; a dropout is a
+# part of its neighbours' kernel.
+OPTIONS = {"tf32": "convolutions", "random": "program"}
 
 
 def said(error):
@@ -40,30 +42,32 @@ def said(error):
     return f"{type(error).__name__}: {error}".split("\n")[0]
 
 
-def compiled(program):
-    """The lowered graph and its kernel."""
-    lowered = lower(program)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return lowered, roller.compile(lowered.te, profile=PROFILE)
-
-
 def predict(path, row):
     start = time.process_time()
     program = whole(path)
     row["export_s"] = round(time.process_time() - start, 2)
-    lowered, start = lower(program), time.process_time()
-    row["operators"], row["statements"] = lowered.operators, lowered.te.count(";")
+    made, start = roller.torch.explain(program, profiles=[PROFILE], **OPTIONS), time.process_time()
+    row["plan_ms"] = round(made.plan_ms)
+    row["operators"] = [o for p in made.programs for o in p.operators] + [
+        name_of(n) for n in program.graph.nodes if n.op == "call_function"]
+    row["programs"] = sum(p.count for p in made.programs)
+    row["left"] = sorted({f"{f.operator}: {f.reason}" for f in made.fallbacks})
     with open(row["te"], "w", encoding="utf-8") as file:
-        file.write(lowered.te)
-    with warnings.catch_warnings():
+        json.dump([p.te for p in made.programs], file)
+    row["predicted_us"] = made.total(PROFILE)
+    row["kernels"] = sum(p.kernels[PROFILE] * p.count for p in made.programs)
+    longest = max(made.programs, key=lambda p: p.us[PROFILE] * p.count)
+    row["limiter"] = longest.limiter[PROFILE]
+
+
+def build(path, row):
+    """The programs of predict as code."""
+    start = time.process_time()
+    with open(row["te"], encoding="utf-8") as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        kernel = roller.compile(lowered.te, profile=PROFILE)
-    row["compile_s"] = round(time.process_time() - start, 2)
-    row["predicted_us"], row["floor_us"] = kernel.predicted.us, kernel.predicted.floor_us
-    row["limiter"] = kernel.predicted.limiter
-    row["kernels"] = len(kernel.launches)
-    row["spilled"] = sum(launch.spill_bytes for launch in kernel.launches)
+        kernels = [roller.compile(te, profile=PROFILE) for te in json.load(file)]
+    row["build_s"] = round(time.process_time() - start, 2)
+    row["spilled"] = sum(launch.spill_bytes for k in kernels for launch in k.launches)
 
 
 def apart(ours, theirs, tolerance):
@@ -74,59 +78,46 @@ def apart(ours, theirs, tolerance):
     return far.max().item() if far.numel() else 0.0
 
 
+def run(model, inputs):
+    torch.manual_seed(SEED)
+    with torch.no_grad():
+        return model(*inputs)
+
+
 def prove(path, row):
-    """The largest difference from PyTorch, over the tolerance."""
-    model, inputs, row["factor"] = reduced(path)
-    program = export(model, inputs)
-    signature, tensors = program.graph_signature, iter(x for x in inputs)
-    known = {**program.state_dict, **program.constants}
-    sources = {**signature.inputs_to_parameters, **signature.inputs_to_buffers,
-               **signature.inputs_to_lifted_tensor_constants}
-    values = {name: next(tensors) for name in signature.user_inputs if name is not None}
-    values.update((name, known[source]) for name, source in sources.items())
-    lowered, kernel = compiled(program)
-    row["reduced"] = [list(values[name].shape) for name in lowered.inputs]
-    given = [values[name].detach().clone().contiguous() for name in lowered.inputs]
-    results = kernel(*given, *[SEED] * lowered.draws)
-    results = results if isinstance(results, tuple) else (results,)
-    with torch.no_grad(), Randomness(SEED):
-        expected = model(*inputs)
-    expected = list(expected) if isinstance(expected, (tuple, list)) else [expected]
-    changed = dict(model.named_buffers())
-    targets = [changed[target] for target in signature.buffers_to_mutate.values()]
-    tolerance = 1e-2 if "@tf32" in lowered.te else 1e-4
-    row["error"] = 0.0
-    for ours, theirs in zip(results, targets + expected, strict=True):
-        row["error"] = max(row["error"], apart(ours, theirs, tolerance))
-    row["right"] = row["error"] <= 1
-
-
-def backend(path, row):
-    """The same by torch.compile: programs, what falls back, and the largest difference."""
+    """Programs, what falls back, and the largest difference from eager PyTorch."""
     model, inputs, row["factor"] = reduced(path)
     twin = copy.deepcopy(model)
     torch._dynamo.config.allow_rnn = True         # else torch.compile leaves LSTM and GRU to eager
+    seen, start = [], time.process_time()
+    options = {**OPTIONS, "profile": PROFILE, "host": row["host"]}
+    compiled = torch.compile(twin, backend=lambda gm, given: roller.torch.backend(
+        gm, given, options=options, seen=seen.append))
+    made = run(compiled, inputs)
+    programs = [r.program for p in seen for r in p.regions]
+    if any(p.draws for p in programs):            # tracing drew from PyTorch's generator, too
+        run(model, inputs)
+        made = run(compiled, inputs)
+    row["prove_s"] = round(time.process_time() - start, 2)
     torch.manual_seed(SEED)
-    with torch.no_grad():
-        expected = model(*inputs)
-    seen, options = [], Options(profile=PROFILE, host=row.pop("host"), tf32=False)
-    start = time.process_time()
-    torch.manual_seed(SEED)
-    with torch.no_grad():
-        made = torch.compile(twin, backend=lambda gm, given: roller.torch.backend(
-            gm, given, options=options, seen=seen.append))(*inputs)
-    row["backend_s"] = round(time.process_time() - start, 2)
-    row["programs"] = sum(len(p.regions) for p in seen)
+    with Randomness(int(torch.randint(2 ** 62, ()))):
+        expected = run(model, inputs)
+    row["proved"] = len(programs)
     row["fallbacks"] = sorted({f"{f.operator}: {f.reason}" for p in seen for f in p.fallbacks})
     flat = torch.utils._pytree.tree_leaves
     pairs = [*zip(flat(made), flat(expected), strict=True),
              *zip(twin.buffers(), model.buffers(), strict=True)]
-    row["error"] = max(apart(ours, theirs, 1e-4) for ours, theirs in pairs)
+    tolerance = 1e-2 if any("@tf32" in p.te for p in programs) else 1e-4
+    row["error"] = max(apart(ours, theirs, tolerance) for ours, theirs in pairs)
     row["right"] = row["error"] <= 1
+
+
+PARTS = {part.__name__: part for part in (predict, build, prove)}
 
 
 def work(path, row, parts, pipe):
     for part in parts:
+        row.pop(part.__name__, None)
         try:
             part(path, row)
         except Exception as error:
@@ -137,7 +128,7 @@ def work(path, row, parts, pipe):
 
 
 def processes(rows, parts, jobs, limit):
-    """The rows of all problems as they end."""
+    """The rows of all problems as they end; what stops one is said under its last part."""
     context, waiting, running = multiprocessing.get_context("fork"), list(rows), {}
     while waiting or running:
         while waiting and len(running) < jobs:
@@ -153,36 +144,15 @@ def processes(rows, parts, jobs, limit):
                 try:
                     row = pipe.recv()
                 except EOFError:
-                    row["predict"] = row["prove"] = "its process ended"
+                    row[parts[-1].__name__] = "its process ended"
             elif time.monotonic() < end:
                 continue
             else:
                 process.kill()
-                row["predict"] = row["prove"] = f"took more than {limit} s"
+                row[parts[-1].__name__] = f"took more than {limit} s"
             process.join()
             del running[pipe]
             yield row
-
-
-def of_backend(rows):
-    """The table of --only backend, as text."""
-    lines = ["| level | tried | right | nothing in PyTorch | with fallbacks | not run |",
-             "| --- | --- | --- | --- | --- | --- |"]
-    for level in sorted({r["level"] for r in rows}):
-        mine = [r for r in rows if r["level"] == level]
-        whole_ = sum(bool(r.get("right")) and r["programs"] > 0 and not r["fallbacks"] for r in mine)
-        fallen = sum(bool(r.get("fallbacks")) for r in mine)
-        lines.append(f"| {level} | {len(mine)} | {sum(bool(r.get('right')) for r in mine)} | {whole_} | "
-                     f"{fallen} | {sum('right' not in r for r in mine)} |")
-    for r in rows:
-        why = r.get("backend") or r.get("prove")
-        if why or not r.get("right"):
-            lines.append(f"{r['level']} {r['problem']}: {why or r.get('error')}")
-        elif not r["programs"]:
-            lines.append(f"{r['level']} {r['problem']}: PyTorch gave the backend no graph")
-        elif r["fallbacks"]:
-            lines.append(f"{r['level']} {r['problem']}: in PyTorch {'; '.join(r['fallbacks'])}")
-    return "\n".join(lines)
 
 
 def main():
@@ -195,41 +165,32 @@ def main():
     parser.add_argument("--from", type=int, default=0, dest="first")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--limit", type=int, default=600)
-    parser.add_argument("--only", choices=("predict", "prove", "backend"))
-    parser.add_argument("--host", default="evaluate", choices=("evaluate", "simulate"))
+    parser.add_argument("--only", choices=PARTS, action="append")
+    parser.add_argument("--host", default="simulate", choices=("evaluate", "simulate"))
     parser.add_argument("--table")
     given = parser.parse_args()
-    parts = [backend] if given.only == "backend" else [
-        part for part in (predict, prove) if given.only in (None, part.__name__)]
+    parts = [part for name, part in PARTS.items() if name in (given.only or PARTS)]
     torch.set_num_threads(1)
     folder = os.path.join(given.build, "kernelbench")
     os.makedirs(os.path.join(folder, "te"), exist_ok=True)
     paths = [p for p in names(given.checkout, given.level or [1, 2])
              if fnmatch.fnmatch(os.path.basename(p)[:-3], given.match)][given.first::given.every]
-    rows = []
+    file = os.path.join(folder, "rows.jsonl")
+    known, rows = read_rows([file]), []
     for path in paths:
         level, name = os.path.basename(os.path.dirname(path)), os.path.basename(path)[:-3]
-        rows.append((path, {"level": level, "problem": name,
-                            "te": os.path.join(folder, "te", f"{level}_{name}.te"),
-                            **({"host": given.host} if given.only == "backend" else {})}))
-    done = []
-    with open(os.path.join(folder, "rows.jsonl"), "w", encoding="utf-8") as file:
+        rows.append((path, {**known.get((level, name), {}), "level": level, "problem": name,
+                            "te": os.path.join(folder, "te", f"{level}_{name}.json"),
+                            "host": given.host}))
+    with open(file, "a", encoding="utf-8") as out:
         for row in processes(rows, parts, given.jobs, given.limit):
-            print(json.dumps(row), file=file, flush=True)
-            done.append(row)
-            short = {k: row.get(k) for k in ("predicted_us", "kernels", "spilled", "compile_s",
-                                             "error", "predict", "prove", "programs", "fallbacks",
-                                             "backend_s", "backend")}
-            print(row["level"], row["problem"], short, file=sys.stderr, flush=True)
-    if given.only == "backend":
-        print(of_backend(done))
-        return
-    text = table(done, given.checkout)
-    if given.table:
-        with open(given.table, "w", encoding="utf-8") as file:
-            file.write(text)
-    else:
-        print(text)
+            print(json.dumps(row), file=out, flush=True)
+            known[row["level"], row["problem"]] = row
+            short = {k: v for k, v in row.items() if k not in ("operators", "te", "trace")}
+            print(json.dumps(short), file=sys.stderr, flush=True)
+    text = table(known.values(), given.checkout)
+    with open(given.table or os.devnull, "w", encoding="utf-8") as out:
+        print(text, file=out if given.table else sys.stdout)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The table of a run, as Markdown; of several, whose rows complete each other:
+"""The table of the rows of runs, as Markdown; of a problem's rows the last counts:
 
     table.py CHECKOUT ROWS...
 """
@@ -12,8 +12,9 @@ BOARD = "H100_Modal"             # NVIDIA H100 80GB HBM3: what profiles/h100.jso
 EAGER, COMPILED = "baseline_time_torch.json", "baseline_time_torch_compile_inductor_default.json"
 SLOW = 0.8                       # of the better of the published times, in speed
 CLASSES = (                      # the first that a problem has an operator of
-    ("transposed convolution", {"transposed convolution"}),
+    ("transposed convolution", {"conv_transpose1d", "conv_transpose2d", "conv_transpose3d"}),
     ("convolution", {"convolution"}),
+    ("attention", {"_scaled_dot_product_flash_attention_for_cpu"}),
     ("matrix product", {"mm", "bmm", "addmm", "baddbmm"}),
     ("scan", {"cumsum", "cumprod"}),
     ("pooling", {"max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool1d", "avg_pool2d",
@@ -40,6 +41,11 @@ def kind(row):
                 "element-wise" if operators else "not lowered")
 
 
+def is_whole(row):
+    """Planned at its own sizes, with nothing that PyTorch runs."""
+    return "predicted_us" in row and not row["left"] and not row.get("fallbacks")
+
+
 def mean(values):
     return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
 
@@ -59,7 +65,7 @@ def summary(rows, times):
     order = [name for name, _ in CLASSES] + ["element-wise", "not lowered", "all"]
     for level, name in sorted(groups, key=lambda g: (g[0], order.index(g[1]))):
         group = groups[level, name]
-        planned = [r for r in group if "predicted_us" in r]
+        planned = [r for r in group if is_whole(r)]
         ratios = [[1000 * t / r["predicted_us"] for r in planned
                    for t in times[r["level"], r["problem"]][k:k + 1]] for k in (0, 1)]
         right = sum(r.get("right", False) for r in group)
@@ -73,13 +79,13 @@ def slow(rows, times, reasons):
     text = ""
     for row in rows:
         key = f"{row['level']}/{row['problem']}"
-        why = row.get("predict") or row.get("prove")
+        why = row.get("predict") or row.get("build") or row.get("prove")
         if not why and not row.get("right", "error" not in row):
             why = f"differs by {row.get('error', math.inf):.3g} times the tolerance"
+        if not why and not is_whole(row):
+            why = f"in PyTorch: {'; '.join({*row.get('left', ()), *row.get('fallbacks', ())})}"
         if why:
             text += line(key, "", "", "", why)
-            continue
-        if "predicted_us" not in row:
             continue
         eager, compiled = times[row["level"], row["problem"]]
         ratio = 1000 * min(eager, compiled) / row["predicted_us"]
@@ -96,20 +102,25 @@ def table(rows, checkout):
         reasons = json.load(file)
     rows = sorted((r for r in rows if (r["level"], r["problem"]) in times),
                   key=lambda r: (r["level"], int(r["problem"].split("_")[0])))
-    whole = sum("predicted_us" in r for r in rows)
+    whole = sum(map(is_whole, rows))
     right = sum(r.get("right", False) for r in rows)
     spilled = sum(bool(r.get("spilled")) for r in rows)
     return (f"{len(rows)} problems: {whole} whole, {right} right at reduced sizes, {spilled} with "
             f"a kernel that spills.\n\n{summary(rows, times)}\n{slow(rows, times, reasons)}")
 
 
-def main():
+def read_rows(files):
+    """{(level, problem): the last row}."""
     rows = {}
-    for name in sys.argv[2:]:
-        with open(name, encoding="utf-8") as file:
-            for row in map(json.loads, file):
-                rows.setdefault((row["level"], row["problem"]), {}).update(row)
-    print(table(rows.values(), sys.argv[1]), end="")
+    for name in files:
+        if os.path.exists(name):
+            with open(name, encoding="utf-8") as file:
+                rows.update(((r["level"], r["problem"]), r) for r in map(json.loads, file))
+    return rows
+
+
+def main():
+    print(table(read_rows(sys.argv[2:]).values(), sys.argv[1]), end="")
 
 
 if __name__ == "__main__":
