@@ -35,7 +35,9 @@ static inline const ProductAt *product_next(const Kernel *k) {
 }
 /* The axis along which its turns go.  Is the operand loaded once, and stays?  The first row or
  * column of its next load.  */
-static inline AxisClass product_moves(const Kernel *k) { return k->c->side[1].moves; }
+static inline AxisClass product_moves(const Kernel *k) {
+    return k->c->side[k->c->n_side - 1].moves;
+}
 bool product_resident(const Side *s);
 /* Of a chain: does a mask decide on the columns that a block visits?  The test that a position of a
  * load of an operand is one of those that the block has along an axis.  */
