@@ -18,59 +18,18 @@ static bool is_int(const TeExpr *e) { return te_dtype_class(e->type) == TE_CLASS
 
 /* What may wrap can be anything.  */
 static Interval exact(const TeExpr *e, Interval r) {
-    bool finite = r.lo != INT64_MIN && r.hi != INT64_MAX;
-    return finite && interval_within(r, type_range(e->type)) ? r : type_range(e->type);
+    return interval_within(r, type_range(e->type)) ? r : type_range(e->type);
 }
 
-/* Between 0 and the divisor; by 0 it is 0.  */
-static Interval modulo(Interval x, Interval y) {
-    if (x.lo >= 0 && x.hi < y.lo) return x;
-    if (y.lo == INT64_MIN || y.hi == INT64_MAX) return INTERVAL_ALL;
-    return (Interval){y.lo < 0 ? y.lo + 1 : 0, y.hi > 0 ? y.hi - 1 : 0};
-}
-
-static Interval extreme(Op *op, const TeExpr *e) {
-    Interval r = expr_range(op, e->args[0]);
-    for (int i = 1; i < e->n_args; i++) {
-        Interval x = expr_range(op, e->args[i]);
-        bool min = e->v.fn == TE_FN_MIN;
-        if (min ? x.lo < r.lo : x.lo > r.lo) r.lo = x.lo;
-        if (min ? x.hi < r.hi : x.hi > r.hi) r.hi = x.hi;
-    }
-    return r;
-}
-
-/* The lowest integer is its own magnitude.  */
-static Interval magnitude(const TeExpr *e, Interval r) {
-    if (r.lo >= 0) return r;
-    if (r.lo <= type_range(e->type).lo) return type_range(e->type);
-    Interval n = interval_neg(r);
-    return (Interval){r.hi < 0 ? n.lo : 0, r.hi > n.hi ? r.hi : n.hi};
-}
-
-static Interval binary(Op *op, const TeExpr *e) {
-    Interval x = expr_range(op, e->args[0]), y = expr_range(op, e->args[1]);
-    switch (e->kind) {
-    case TE_ADD: return interval_add(x, y);
-    case TE_SUB: return interval_add(x, interval_neg(y));
-    case TE_MUL: return interval_mul(x, y);
-    case TE_DIV: return y.lo < 1 ? INTERVAL_ALL : interval_div(x, y);
-    default: return modulo(x, y);
-    }
-}
-
-/* Of shifts: by a literal, within the type's width less the sign.  */
-static Interval bitwise(Op *op, const TeExpr *e) {
-    Interval x = expr_range(op, e->args[0]), y = expr_range(op, e->args[1]);
-    int width = e->type == TE_I32 ? 31 : 63;
-    bool known = y.lo == y.hi && y.lo >= 0 && y.lo < width;
-    switch (e->kind) {
-    case TE_SHL:
-        return known ? interval_mul(x, (Interval){INT64_C(1) << y.lo, INT64_C(1) << y.lo})
-                     : INTERVAL_ALL;
-    case TE_SHR: return known ? interval_shr(x, (int)y.lo) : interval_union(x, (Interval){-1, 0});
-    default: return interval_bits(x, y, e->kind == TE_BITAND);
-    }
+/* Of an operator.  */
+static Interval operation(Op *op, const TeExpr *e) {
+    int i = e->kind == TE_SELECT;
+    Interval x = expr_range(op, e->args[i]);
+    do {
+        Interval y = ++i < e->n_args ? expr_range(op, e->args[i]) : x;
+        if (!te_operator_range(e, x, y, &x)) return type_range(e->type);
+    } while (i + 1 < e->n_args);
+    return exact(e, x);
 }
 
 static Interval read(Op *op, const TeExpr *e) {
@@ -116,24 +75,22 @@ Interval expr_range(Op *op, const TeExpr *e) {
     case TE_SIZE:
         return (Interval){op->f->size[e->v.ref].extent.min, op->f->size[e->v.ref].extent.value};
     case TE_INDEX: return op->f->polys.atom[e->v.ref].range;
-    case TE_NEG: return exact(e, interval_neg(expr_range(op, e->args[0])));
+    case TE_NEG:
     case TE_ADD:
     case TE_SUB:
     case TE_MUL:
     case TE_DIV:
-    case TE_MOD: return exact(e, binary(op, e));
+    case TE_MOD:
     case TE_SHL:
     case TE_SHR:
     case TE_BITAND:
     case TE_BITXOR:
-    case TE_BITOR: return exact(e, bitwise(op, e));
-    case TE_CALL:
-        if (e->v.fn == TE_FN_PHILOX) return (Interval){0, TE_PHILOX_MAX};
-        return e->v.fn == TE_FN_ABS ? magnitude(e, expr_range(op, e->args[0])) : extreme(op, e);
+    case TE_BITOR:
+    case TE_SELECT:
+    case TE_CALL: return operation(op, e);
     case TE_READ: return read(op, e);
     case TE_CAST: return cast(op, e);
     case TE_REDUCE: return exact(e, reduction(op, e));
-    case TE_SELECT: return interval_union(expr_range(op, e->args[1]), expr_range(op, e->args[2]));
     default: return type_range(e->type);
     }
 }

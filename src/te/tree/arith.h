@@ -111,18 +111,4 @@ static inline Interval interval_div(Interval a, Interval d) {
     return interval_union(x, y);
 }
 
-/* x & y, x ^ y, x | y of integers that are not negative: below the next power of two of both.  */
-static inline Interval interval_bits(Interval a, Interval b, bool both) {
-    if (both && (a.lo >= 0 || b.lo >= 0))
-        return (Interval){0, a.lo < 0 || (b.lo >= 0 && b.hi < a.hi) ? b.hi : a.hi};
-    if (both || a.lo < 0 || b.lo < 0) return INTERVAL_ALL;
-    uint64_t most = (uint64_t)a.hi | (uint64_t)b.hi;
-    for (int i = 1; i < 64; i *= 2) most |= most >> i;
-    return (Interval){0, (int64_t)most};
-}
-
-/* x >> n, n known.  */
-static inline Interval interval_shr(Interval a, int n) {
-    return (Interval){end_div(a.lo, INT64_C(1) << n), end_div(a.hi, INT64_C(1) << n)};
-}
 #endif

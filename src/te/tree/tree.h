@@ -5,6 +5,7 @@
 #ifndef ROLLER_TE_TREE_TREE_H
 #define ROLLER_TE_TREE_TREE_H
 #include "te/te.h"
+#include "te/tree/arith.h"
 
 TeExpr *te_expr_copy(Arena *a, const TeExpr *e);
 /* Same structure, types and literals; places in the text do not count.  */
@@ -27,6 +28,9 @@ bool te_pads(const TeExpr *e);
  * x & (2^n - 1) as x % 2^n, for a literal n.  The kind, and what x is multiplied or divided by;
  * e's own kind: none has.  */
 TeKind te_bits_arithmetic(const TeExpr *e, int64_t *by);
+/* What an integer operator gives of operands in these ranges (of a choice, its two values; a call
+ * of several is folded); false: it may leave 64 bits.  */
+bool te_operator_range(const TeExpr *e, Interval x, Interval y, Interval *r);
 /* The type in which both sides of a comparison or an operation meet.  */
 TeDtype te_meet(TeDtype x, TeDtype y);
 
