@@ -100,7 +100,9 @@ static Status read_key(Reader *r, Word w) {
         r->seen |= 1u << key;
         return reader_value(r, key, &r->plan->prog[r->kernel]);
     }
-    return reader_fail(r, w.pos, "unknown line '%.*s'", w);
+    Status s = reader_fail(r, w.pos, "unknown line '%.*s'", w);
+    reader_hint(r, rprog_key_name, KEY_COUNT);
+    return s;
 }
 
 /* The kernels of the strategy at hand are all there.  */

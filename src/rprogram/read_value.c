@@ -32,7 +32,11 @@ static Status read_unit(Reader *r, RProg *x) {
         x->unit = (int16_t)i;
         return read_swapped(r, &x->swapped);
     }
-    return reader_fail(r, w.pos, "the device has no unit '%.*s'", w);
+    Status s = reader_fail(r, w.pos, "the device has no unit '%.*s'", w);
+    const char **names = ARENA_ARRAY(r->arena, const char *, r->dev->n_unit);
+    for (int i = 0; i < r->dev->n_unit; i++) names[i] = r->dev->unit[i].name;
+    reader_hint(r, names, r->dev->n_unit);
+    return s;
 }
 
 static Status read_store(Reader *r, RProg *x) {
@@ -53,7 +57,11 @@ static Status read_mover(Reader *r, int16_t *out) {
             return ST_OK;
         }
     }
-    return reader_fail(r, w.pos, "the device has no mover '%.*s'", w);
+    Status s = reader_fail(r, w.pos, "the device has no mover '%.*s'", w);
+    const char **names = ARENA_ARRAY(r->arena, const char *, r->dev->n_mover);
+    for (int i = 0; i < r->dev->n_mover; i++) names[i] = r->dev->mover[i].name;
+    reader_hint(r, names, r->dev->n_mover);
+    return s;
 }
 
 static Status read_axis(Reader *r, int side, uint8_t *out) {

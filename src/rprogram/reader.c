@@ -6,7 +6,9 @@ Status reader_fail(Reader *r, size_t pos, const char *message, Word w) {
     DiagPlace at = r->at;
     at.pos = pos;
     int shown = w.len < 40 ? (int)w.len : 40;
-    return diag_error(r->diag, ST_PLAN_TEXT, "plan", at, message, shown, w.text ? w.text : "");
+    diag_error(r->diag, ST_PLAN_TEXT, "plan", at, message, shown, w.text ? w.text : "");
+    diag_hint(r->diag, "a plan is what roller-gen --dump=plan prints of the op for the device");
+    return ST_PLAN_TEXT;
 }
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
@@ -57,6 +59,15 @@ Status reader_int(Reader *r, int64_t lo, int64_t hi, int64_t *out) {
     return ST_OK;
 }
 
+void reader_hint(Reader *r, const char *const *names, int n) {
+    Buf list = buf_new(r->diag->arena);
+    for (int i = 0; i < n; i++) {
+        buf_puts(&list, i ? ", " : "");
+        buf_puts(&list, names[i]);
+    }
+    diag_hint(r->diag, "one of: %s", buf_str(&list));
+}
+
 Status reader_name(Reader *r, const char *const *names, int n, int *out) {
     Word w = reader_word(&r->at);
     for (int i = 0; i < n; i++) {
@@ -66,11 +77,6 @@ Status reader_name(Reader *r, const char *const *names, int n, int *out) {
         }
     }
     Status s = reader_fail(r, w.pos, w.len ? "unknown word '%.*s'" : "a word is missing%.*s", w);
-    Buf list = buf_new(r->diag->arena);
-    for (int i = 0; i < n; i++) {
-        buf_puts(&list, i ? ", " : "");
-        buf_puts(&list, names[i]);
-    }
-    diag_hint(r->diag, "one of: %s", buf_str(&list));
+    reader_hint(r, names, n);
     return s;
 }

@@ -23,7 +23,8 @@ typedef struct {
     uint32_t seen;            /* bit i: key i of the section was read */
 } Reader;
 
-/* ST_PLAN_TEXT at byte `pos`; `message` has one %.*s, for the word.  */
+/* ST_PLAN_TEXT at byte `pos`; `message` has one %.*s, for the word.  The hint says what a plan is;
+ * a later diag_hint takes its place.  */
 Status reader_fail(Reader *r, size_t pos, const char *message, Word w);
 /* The next word of the line; length 0 at its end.  */
 Word reader_word(DiagPlace *at);
@@ -33,6 +34,8 @@ bool reader_means(Word w, const char *name);
 Status reader_int(Reader *r, int64_t lo, int64_t hi, int64_t *out);
 /* One of n names; its position goes to *out.  */
 Status reader_name(Reader *r, const char *const *names, int n, int *out);
+/* The hint that one of n names is wanted.  */
+void reader_hint(Reader *r, const char *const *names, int n);
 /* What stands behind `split` and `statement`.  The decisions are those the plan's op has.  */
 Status reader_decisions(Reader *r, Word head);
 Status reader_statement(Reader *r);

@@ -1,24 +1,28 @@
-"""The page of messages, of the cases of tests/errors.
+"""The page of messages, of the cases of tests/errors and tests/profiles/invalid.
 
-Each case is an expression that is refused, and what is said of it.  Messages that differ in names
-and numbers alone are told once, by the shortest cause.
+Each case is an expression, a plan or a profile that is refused, and what is said of it.  Messages
+that differ in names and numbers alone are told once, by the shortest cause.
 """
 import collections
 import glob
+import itertools
+import json
 import re
 
 HEAD = """# Messages
 
-Made by `make docs` of the cases in `tests/errors`; do not edit. Each line has what is said of an expression that is refused,
-something that causes it, and the hint that follows. The kind stands in brackets behind a message
+Made by `make docs` of the cases in `tests/errors` and `tests/profiles/invalid`; do not edit. Each line has what is said of
+an expression, a plan or a profile that is refused, something that causes it, and the hint that follows. The kind stands in brackets behind a message
 ([te.md](../te.md#errors)). Names and numbers are those of the cause.
 """
+LONGEST = 100                 # of what is shown of a profile
 ABOUT = dict(lex="characters and numbers", syntax="grammar", name="names",
              type="types, literals, stores", rank="number of subscripts",
              axis="indices on one side alone", extent="two extents for one index",
              range="ranges that cannot be found", bounds="reads that may leave their tensor",
              size="values of sizes", assign="assigned twice, never, or read too early",
-             annot="annotations", limit="limits")
+             annot="annotations", limit="limits", plan="texts of plans",
+             profile="files of profiles")
 # The first error of a case, the line that it shows, and the hint that follows at the same place.
 ERROR = re.compile(r"#\| ([^:]+:\d+:(\d+)): error: (.*) \[(\w+)\]\n#\|   (.*)\n#\| +\^"
                    r"(?:\n#\| \1: hint: (.*))?")
@@ -41,9 +45,21 @@ def cases():
             yield kind, message, cause(line, int(column) - 1), hint
 
 
+def profile_cases():
+    """What is changed in a profile that is right, on one line, and what is said of it."""
+    for name in sorted(glob.glob("tests/profiles/invalid/*.json")):
+        with open(name, encoding="utf-8") as file:
+            case = json.load(file)
+        message = case["expect"][0][0]
+        if len(case["expect"]) == 1 and message[0] != "*":          # *: any before
+            place = case["expect"][0][1]
+            changed = " ".join(str(case["edits"][-1][1]).split())
+            yield "profile", message, changed if 0 < len(changed) <= LONGEST else place, None
+
+
 def page():
     kinds = collections.defaultdict(dict)
-    for kind, message, why, hint in cases():
+    for kind, message, why, hint in itertools.chain(cases(), profile_cases()):
         shape = re.sub(r"'[^']*'|-?\d+|\b[fiu]\d+\b", "#", message)
         known = kinds[kind].get(shape)
         if not known or len(why) < len(known[1]):
