@@ -1,6 +1,8 @@
 #!/bin/sh
 # Pages of reference are what their sources say; what pages show of commands is what these print,
-# and only times may differ.  About 15 s of a core.
+# and only times may differ.  Blocks of Python need hosts that are not here: they run in `make
+# test-torch` (docs/torch*.md) and `make test-hosts` (docs/onnx.md, docs/host-*.md), where what they
+# show of printed figures is not compared.
 . tests/tap
 python3 -c 'import numpy' 2>/dev/null || PATH=/usr/bin:$PATH
 export PATH
