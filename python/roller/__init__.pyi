@@ -214,7 +214,7 @@ class Compiler:
                 arch: str | None = None, plan: str | None = None, align: int | None = None,
                 workspace_limit: int | None = None, check: bool = False,
                 fast_compile: bool = False, static_smem: bool = False, plain_abi: bool = False,
-                file: str | None = None) -> Kernel: ...
+                programs: int | None = None, file: str | None = None) -> Kernel: ...
     def compile_many(self, programs: Iterable[str | bytes | os.PathLike[str] | dict[str, Any]], *,
                      executor: Any = None,
                      progress: Callable[[int, int], object] | None = None,
@@ -257,7 +257,8 @@ def compile(te: str | bytes | os.PathLike[str], *, op: str | None = None,
             sizes: _Sizes | None = None, profile: _Path | None = None, arch: str | None = None,
             plan: str | None = None, align: int | None = None,
             workspace_limit: int | None = None, check: bool = False, fast_compile: bool = False,
-            static_smem: bool = False, plain_abi: bool = False, file: str | None = None) -> Kernel: ...
+            static_smem: bool = False, plain_abi: bool = False, programs: int | None = None,
+            file: str | None = None) -> Kernel: ...
 def compile_many(programs: Iterable[str | bytes | os.PathLike[str] | dict[str, Any]], *,
                  executor: Any = None,
                  progress: Callable[[int, int], object] | None = None,

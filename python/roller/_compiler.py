@@ -40,7 +40,7 @@ class Compiler:
 
     def compile(self, te, *, op=None, sizes=None, profile=None, arch=None, plan=None, align=None,
                 workspace_limit=None, check=False, fast_compile=False, static_smem=False,
-                plain_abi=False, file=None):
+                plain_abi=False, programs=None, file=None):
         """A kernel for an expression: its text, or the path of a .te file as os.PathLike.
 
         op       which op, where there are several
@@ -48,6 +48,7 @@ class Compiler:
         profile  a name or file (the default one); arch alone picks a profile for it
         plan     a plan's text, in the place of planning
         check    prove it before it is given out
+        programs  at most so many for run-time sizes (12)
         static_smem, plain_abi   kernels that declare their shared memory, that take no tensor maps
         """
         context = self._contexts.get()
@@ -56,6 +57,7 @@ class Compiler:
         options = struct(_abi.RollerPlanOptions, align=align or 0, check=bool(check),
                          workspace_limit=workspace_limit or 0, fast_compile=bool(fast_compile),
                          static_smem=bool(static_smem), plain_abi=bool(plain_abi),
+                         programs=programs or 0,
                          arch=None if arch is None else arch.encode())
         if plan is None:
             made = context.make(lib.roller_compile, lib.roller_kernel_destroy, parsed.at,

@@ -54,6 +54,7 @@ RollerPlanOptions gen_plan_options(const Gen *g, const Result *r) {
                                .fast_compile = g->o.fast_compile,
                                .static_smem = g->o.static_smem,
                                .plain_abi = g->o.plain_abi,
+                               .programs = g->o.programs,
                                .arch = r->arch};
 }
 

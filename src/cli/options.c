@@ -1,4 +1,5 @@
 #include "cli/options.h"
+#include "roller.h"
 #include <string.h>
 
 static const OptionRow rows[] = {
@@ -122,6 +123,10 @@ static Status take_made(Reader *r, GenOptionId id, const char *value) {
         s = option_bytes(r->t, value, 0, INT64_MAX / 16, &n);
         o->workspace_limit = (int64_t)n;
         break;
+    case GEN_PROGRAMS:
+        s = option_number(r->t, value, 1, ROLLER_MAX_PROGRAMS, &n);
+        o->programs = (int)n;
+        break;
     case GEN_EINSUM: o->einsum = value; break;
     case GEN_LINE_INFO: o->line_info = true; break;
     default: break;
@@ -182,6 +187,7 @@ static Status take(void *user, int id, const char *value) {
     case GEN_FAST_COMPILE:
     case GEN_STATIC_SMEM:
     case GEN_WORKSPACE:
+    case GEN_PROGRAMS:
     case GEN_EINSUM:
     case GEN_LINE_INFO: return take_made(r, (GenOptionId)id, value);
     case GEN_CHECK:

@@ -31,6 +31,8 @@
     X(STATIC_SMEM, "static-smem", 0, NULL,                                                         \
       "declare shared memory in the kernel, at most 48 KB: launches give none")                    \
     X(WORKSPACE, "workspace-limit", 0, "BYTES", "reject plans that need more (none)")              \
+    X(PROGRAMS, "programs", 0, "N",                                                                \
+      "at most so many programs of one thing for run-time sizes (12)")                             \
     X(CHECK, "check", 0, NULL,                                                                     \
       "prove the kernel: run it and compare with the reference")                                   \
     X(AT, "at", 0, "NAME=N",                                                                       \
@@ -111,6 +113,7 @@ typedef struct {
     const char *op, *output, *plan, *device, *cache_dir, *cache_key_file;
     uint32_t emit, dump;      /* bits of GenEmit, GenDump; emit 0: the source */
     int top, align, trials;   /* trials 0: all */
+    int programs;             /* 0: as many as pay */
     int64_t workspace_limit;  /* 0: none is imposed */
     bool measure, check, counters, explain, json, dry_run, make_rule_too, line_info, werror;
     bool fast_compile, static_smem, plain_abi, no_cache;

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -30,14 +31,17 @@ static int setup(void **state) {
            hal_profile_find(arena, &diag, "tiny", "profiles", NULL, &tiny) ? -1 : 0;
 }
 
-static void plan(const char *text) {
-    CompileOptions o = {.top = 100, .align = 16, .workspace_limit = -1};
+/* With at most so many programs for run-time sizes; 0: as many as pay.  */
+static void plan_with(const char *text, int programs) {
+    CompileOptions o = {.top = 100, .align = 16, .workspace_limit = -1, .programs = programs};
     Te *te;
     diag = diag_new(arena);
     must(te_parse(arena, &diag, diag_text("case.te", text), NULL, NULL, &te));
     must(compile_plan(arena, &diag, &(PlanRequest){te, dev, &o}, &set));
     compile_choose(arena, &set, 0, &whole);
 }
+
+static void plan(const char *text) { plan_with(text, 0); }
 
 static int64_t *sizes_of(int64_t first, int64_t second) {
     int64_t *v = ARENA_ARRAY(arena, int64_t, set.te->n_size + 1);
@@ -71,6 +75,20 @@ static void test_as_few_as_needed(void **state) {
     plan(products);
     assert_in_range(set.n_program, 2, RPLAN_SET);
     for (int i = set.n_group; i < set.n_program; i++) assert_int_equal(set.plans[i].group, 0);
+}
+
+/* As many as are wanted, if more would pay; each that there is takes something off.  */
+static void test_as_few_as_wanted(void **state) {
+    double mean[3];
+    (void)state;
+    for (int most = 1; most <= 3; most++) {
+        plan_with(products, most);
+        assert_int_equal(set.n_program, most);
+        const char *words = strstr(set.sizes, "prediction, ");
+        assert_non_null(words);
+        mean[most - 1] = strtod(words + strlen("prediction, "), NULL);
+    }
+    assert_true(mean[0] > mean[1] && mean[1] > mean[2]);
 }
 
 /* One program is all there is where it loses less than 5 % at every size, and only there.  */
@@ -610,7 +628,8 @@ static void test_columns_of_one(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_as_few_as_needed), cmocka_unit_test(test_sizes_between),
+        cmocka_unit_test(test_as_few_as_needed),
+        cmocka_unit_test(test_as_few_as_wanted), cmocka_unit_test(test_sizes_between),
         cmocka_unit_test(test_sizes_that_move_together), cmocka_unit_test(test_columns_of_one),
         cmocka_unit_test(test_one_program_where_it_is_near),
         cmocka_unit_test(test_equal_kernels_are_emitted_once),

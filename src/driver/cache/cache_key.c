@@ -29,11 +29,11 @@ const char *cache_key(RollerCtx *ctx, Cache *c, const CacheWanted *w, NvrtcIdent
     buf_printf(&key, "roller kernel %s\nnvrtc %s\nprofile %s\nplanned for %s\narch %s\n",
                build_id(), nvrtc->version, w->profile->planning, target, arch);
     buf_printf(&key, "align %d\nworkspace limit %lld\nline info %d\nfast compile %d\n"
-                     "static shared memory %d\nplain abi %d\n",
+                     "static shared memory %d\nplain abi %d\nprograms %d\n",
                w->o->align > 0 ? w->o->align : 16,
                (long long)(w->o->workspace_limit > 0 ? w->o->workspace_limit : -1),
                ctx->line_info, w->o->fast_compile != 0, w->o->static_smem != 0,
-               w->o->plain_abi != 0);
+               w->o->plain_abi != 0, w->o->programs);
     if (w->plan) buf_printf(&key, "plan\n%s", w->plan);
     else buf_printf(&key, "best of %d\n", w->o->top > 1 ? w->o->top : 1);
     te_print_positional(w->op->te, &key);

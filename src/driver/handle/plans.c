@@ -103,6 +103,7 @@ Status plans_make(Arena *a, Diag *d, const PlansAsked *asked, Watch *watch,
                         .workspace_limit = limit > 0 ? limit : -1,
                         .fast_compile = asked->o.fast_compile != 0,
                         .static_smem = asked->o.static_smem != 0,
+                        .programs = asked->o.programs,
                         .watch = watch};
     double begin = clock_now_s();
     const Device *dev = asked->profile->dev;

@@ -80,7 +80,7 @@ static double open_loss(const SizePick *x) {
 static void open_strategies(SizePick *x) {
     x->open[0] = true;
     double now = open_loss(x);
-    for (int n = 1; n < STRATEGIES_MOST; n++) {
+    for (int n = 1; n < STRATEGIES_MOST && n < x->most; n++) {
         int best = -1;
         double least = now - least_gain_strategy;
         for (int s = 1; s < x->n_strategy; s++) {
@@ -196,7 +196,7 @@ static int best_beside(const SizePick *x, const Around *r, const SizedGroup *g, 
 
 static bool may_add(const SizePick *x, int s, int g) {
     int n = x->n_picked[size_slot(x, s, g)];
-    return n < most_of_strategy(x, s) || most_in_all(x) < RPLAN_SET;
+    return n < most_of_strategy(x, s) || most_in_all(x) < x->most;
 }
 
 static void add_pick(SizePick *x, int strategy, int group, int program) {

@@ -24,6 +24,7 @@ typedef struct {
                                * strategy right at all sizes, */
     int *n_picked;            /* and how many: [strategy * groups + group] */
     int groups;               /* most of any strategy */
+    int most;                 /* programs of one thing, over all strategies */
     SizeSum **sum;            /* per strategy, per point: of what is picked */
     double **own;             /* [strategy * groups + group], per point: us of the group's best
                                * pick, of all groups that are the same */

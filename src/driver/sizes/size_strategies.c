@@ -231,6 +231,10 @@ static bool is_trivial(const PlanSet *set, const RSelector *s) {
     return own;
 }
 
+static int most_programs(const CompileOptions *o) {
+    return o->programs > 0 && o->programs < RPLAN_SET ? o->programs : RPLAN_SET;
+}
+
 Status size_strategies_plan(Arena *a, Diag *d, PlanSet *set, int n, PlanSet *out) {
     SizedSet *strategy = ARENA_ARRAY(a, SizedSet, n);
     SizePoints at;
@@ -253,6 +257,7 @@ Status size_strategies_plan(Arena *a, Diag *d, PlanSet *set, int n, PlanSet *out
     if (status) return status;
     size_price(a, &at, &(SizeRound){first, at.n_planned, at.n}, strategy, n);
     SizePick x = {.a = a, .strategy = strategy, .n_strategy = n, .at = &at,
+                  .most = most_programs(&out->options),
                   .best = ARENA_ARRAY(a, double, at.n), .open = ARENA_ARRAY(a, bool, n)};
     for (int i = 0; i < at.n; i++) x.best[i] = INFINITY;
     for (int k = 0; k < n; k++) {

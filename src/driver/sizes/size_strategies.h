@@ -2,8 +2,8 @@
  *
  * Every strategy is priced at the sizes that are tried.  Those that are never the fastest are left
  * out; the others are planned at all sizes, and as few are taken as keep every size within 5 % of
- * the best, unless another one gains less than 2 % on average.  No more than RPLAN_SET programs
- * compute one thing, over all strategies.  */
+ * the best, unless another one gains less than 2 % on average.  No more programs than the caller
+ * wants, and than RPLAN_SET, compute one thing, over all strategies.  */
 #ifndef ROLLER_DRIVER_SIZES_SIZE_STRATEGIES_H
 #define ROLLER_DRIVER_SIZES_SIZE_STRATEGIES_H
 #include "driver/plan/plan_set.h"
