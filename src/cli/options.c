@@ -169,10 +169,14 @@ static Status take_run(Reader *r, GenOptionId id, const char *value) {
     return s;
 }
 
+static Status generate(Reader *r, const char *value) {
+    Status s = sheet_form(r->t, value, &r->o->form);
+    return s ? s : act(r, ACT_SHEET);
+}
+
 static Status take(void *user, int id, const char *value) {
     Reader *r = user;
     GenOptions *o = r->o;
-    Status s = ST_OK;
     switch ((GenOptionId)id) {
     case GEN_DEFINE:
     case GEN_OP:
@@ -222,13 +226,11 @@ static Status take(void *user, int id, const char *value) {
     case GEN_PROGRESS: return option_when(r->t, value, &o->progress);
     case GEN_WERROR: o->werror = true; break;
     case GEN_HELP: o->form = SHEET_HELP; return act(r, ACT_SHEET);
-    case GEN_GENERATE:
-        s = sheet_form(r->t, value, &o->form);
-        return s ? s : act(r, ACT_SHEET);
+    case GEN_GENERATE: return generate(r, value);
     case GEN_VERSION: return act(r, ACT_VERSION);
     case GEN_OPTION_COUNT: break;
     }
-    return s;
+    return ST_OK;
 }
 
 static Status word(void *user, const char *text) {

@@ -16,6 +16,7 @@ void mp_chain_summary(const Problem *p, const Device *dev, const RProg *r, Buf *
                (int)p->extent[AX_K], (int)p->next->extent[AX_N], (int)r->warp.extent[AX_M],
                groups ? "group" : "", r->threads, r->stages, mp_plural(r->stages));
     buf_printf(out, ", %s, %s", dev->mover[r->load[LOAD_B].mover].name, dev->unit[r->unit].name);
+    if (r->unit_v != r->unit) buf_printf(out, " and %s", dev->unit[r->unit_v].name);
     buf_puts(out, r->keep == KEEP_REGISTERS ? ", a in registers" : "");
     if (r->split > 1) buf_printf(out, ", turns in %d slices", (int)r->split);
     if (groups) buf_printf(out, ", %s", beside[r->overlap]);

@@ -16,7 +16,7 @@ static int64_t threads(const Device *dev, RProg *r) {
 
 /* One operand's tile, a slot for each turn that may be under way; behind what there is.  */
 static void operand(RoomWalk *w, int number, int side, int slots, int ring) {
-    RProg r = rprog_chain_product(w->r, number);
+    RProg r = rprog_chain_product(w->dev, w->r, number);
     RoomWalk of = {.p = chain_problem(w->p, number), .dev = w->dev, .r = &r};
     Room x = layout_one(ROOM_STAGE, number * 2 + side, w->end,
                         rprog_tile_bytes(of.p, w->dev, &r, side));
@@ -31,7 +31,7 @@ static void operand(RoomWalk *w, int number, int side, int slots, int ring) {
 }
 
 static void results(RoomWalk *w) {
-    RProg second = rprog_chain_product(w->r, 1);
+    RProg second = rprog_chain_product(w->dev, w->r, 1);
     RoomWalk of = *w;
     of.p = w->p->next;
     of.r = &second;
@@ -109,7 +109,7 @@ static void product(Arena *a, const Problem *p, const Device *dev, const RProg *
     l->n_product = CHAIN_PRODUCTS;
     for (int i = 0; i < CHAIN_PRODUCTS; i++) {
         RProg *own = ARENA_NEW(a, RProg);
-        *own = rprog_chain_product(r, i);
+        *own = rprog_chain_product(dev, r, i);
         product_facts(chain_problem(p, i), dev, own, l, &c[i]);
         c[i].sliced = false;              /* of turns: they begin where a mask lets them */
     }
@@ -118,17 +118,17 @@ static void product(Arena *a, const Problem *p, const Device *dev, const RProg *
 
 /* ---- the grid ---- */
 
-static int add_class(IndexMap *m, const Problem *p, const RProg *r, AxisClass c) {
+static int add_class(IndexMap *m, const Problem *p, const RTile *block, AxisClass c) {
     const FusedAxis *f = &p->con.axis[c];
     return index_add(m, (IndexAxis){f->index, f->n, p->extent[c], p->multiple[c],
-                                    r->block.extent[c]});
+                                    block->extent[c]});
 }
 
 /* Points of the second product.  */
 static void map(const Problem *p, const RProg *r, int64_t span, IndexMap *m) {
-    RProg second = rprog_chain_product(r, 1);
+    RTile block = chain_tile(&r->block, 1);
     (void)span;
-    for (int c = AX_B; c <= AX_K; c++) add_class(m, p->next, &second, (AxisClass)c);
+    for (int c = AX_B; c <= AX_K; c++) add_class(m, p->next, &block, (AxisClass)c);
     m->n_axis = AX_K;
     index_deal_grid(m, (IndexDigit){AX_B, m->axis[AX_B].tile, 0});
     if (rprog_chain_grows(p)) m->down = 1u << m->n_grid;

@@ -9,15 +9,18 @@ enum { CHAIN_TURNS = 3 };     /* warpgroups that take turns (BETWEEN), at most *
 static inline const Problem *chain_problem(const Problem *p, int number) {
     return number ? p->next : p;
 }
-/* May a unit compute both products, results of the one being operands of the other as registers
- * have them?  */
-bool chain_fits(const Problem *p, const ComputeUnit *u);
+extern const char chain_too_long[];       /* the reason */
+/* A tile of the program as that of one product.  */
+RTile chain_tile(const RTile *t, int number);
+/* May u compute the first product, and v the second, results of the one being operands of the other
+ * as registers have them?  */
+bool chain_fits(const Problem *p, const ComputeUnit *u, const ComputeUnit *v);
 void chain_candidates(Keeper *k);
 /* All rules but those of the grid.  */
 const char *chain_check(const Problem *p, const Device *dev, const RProg *r);
-/* chain_groups.c, of units of warpgroups: is it one, and may it compute both products; the first
- * broken rule; registers of a thread that computes.  */
-bool chain_groups_fit(const Problem *p, const ComputeUnit *u);
+/* chain_groups.c, of units of warpgroups: may they compute the products; the first broken rule;
+ * registers of a thread that computes.  */
+bool chain_groups_fit(const Problem *p, const ComputeUnit *u, const ComputeUnit *v);
 const char *chain_groups_check(const Problem *p, const Device *dev, const RProg *r);
 int64_t chain_computing(const Problem *p, const Device *dev, const RProg *r);
 int64_t chain_registers(const Problem *p, const Device *dev, const RProg *r);

@@ -45,7 +45,7 @@ static bool fit_loads(Chains *x, RProg *r) {
     static const int side[RPROG_LOADED] = {0, 1, 1}, number[RPROG_LOADED] = {0, 0, 1};
     r->threads = (int16_t)x->k->of->threads(x->k->dev, r);
     for (int i = 0; i < RPROG_LOADED; i++) {
-        RProg of = rprog_chain_product(r, number[i]);
+        RProg of = rprog_chain_product(x->k->dev, r, number[i]);
         if (!rprog_load_facts(r->load[i].kind).chunks) continue;
         if (!build_fit_load(&x->of[number[i]], &of, side[i])) return false;
         r->load[i] = of.load[side[i]];
@@ -83,7 +83,7 @@ static void with_stores(Chains *x, RProg r) {
     r.store_vec = (uint8_t)(r.vec_n < last->out_vec ? r.vec_n : last->out_vec);
     rprog_keep(x->k, r);
     if (last->out_vec <= r.vec_n || last->group->n_fused > 1) return;
-    RProg second = rprog_chain_product(&r, 1);
+    RProg second = rprog_chain_product(x->k->dev, &r, 1);
     int columns = lowest_bit(rprog_staging_columns(x->k->dev, &second));
     r.via = VIA_SHARED;
     r.store_vec = (uint8_t)(columns < last->out_vec ? columns : last->out_vec);
@@ -134,7 +134,8 @@ static bool with_columns(Chains *x, RProg r, int32_t columns) {
 static void with_unit(Chains *x, RProg r) {
     const Problem *p = x->k->p;
     const int32_t *thread = r.thread.extent;
-    int32_t step = thread[AX_N] > thread[AX_K] ? thread[AX_N] : thread[AX_K];
+    int32_t k = x->k->dev->unit[r.unit_v].k.from;
+    int32_t step = thread[AX_N] > k ? thread[AX_N] : k;
     int64_t most = ceil_div(p->extent[AX_N], step) * step;
     for (int rows = 1; rows <= BODY_ROWS; rows++) {
         r.warp.extent[AX_M] = rows * thread[AX_M];
@@ -148,7 +149,7 @@ static void with_unit(Chains *x, RProg r) {
 static void with_groups(Chains *x, RProg r) {
     const Problem *p = x->k->p;
     const ComputeUnit *u = &x->k->dev->unit[r.unit];
-    int32_t step = r.thread.extent[AX_K];
+    int32_t step = x->k->dev->unit[r.unit_v].k.from;
     int64_t most = ceil_div(p->extent[AX_N], step) * step;
     r.keep = KEEP_SHARED;
     for (int32_t n = step; n <= most && n <= u->n.to; n += step) {
@@ -166,9 +167,10 @@ static void with_groups(Chains *x, RProg r) {
 }
 
 /* K and E in whole instructions.  */
-static void set_ends(const Problem *p, const ComputeUnit *u, RProg *r) {
-    bool groups = warpgroup_usable(u);
-    int32_t k = r->thread.extent[AX_K], e = groups ? u->n.step : r->thread.extent[AX_N];
+static void set_ends(const Problem *p, const ComputeUnit *v, RProg *r) {
+    bool groups = warpgroup_usable(v);
+    int32_t k = r->thread.extent[AX_K];
+    int32_t e = groups ? v->n.step : matrix_tile(v, false).extent[AX_N];
     r->block.extent[AX_K] = r->warp.extent[AX_K] = (int32_t)ceil_div(p->extent[AX_K], k) * k;
     e *= (int32_t)ceil_div(p->next->extent[AX_N], e);
     r->block.extent[AX_E] = r->warp.extent[AX_E] = e;
@@ -176,20 +178,21 @@ static void set_ends(const Problem *p, const ComputeUnit *u, RProg *r) {
     r->warp.extent[AX_M] = r->thread.extent[AX_M];
 }
 
-static void with_loads(Chains *x, int16_t unit) {
+static void with_loads(Chains *x, int16_t unit, int16_t unit_v) {
     const Problem *p = x->k->p;
     const ComputeUnit *u = &x->k->dev->unit[unit];
     RLoad load[RPROG_LOADED][OPTIONS];
     int n[RPROG_LOADED];
     RProg r = rprog_base(SK_CHAIN);
     r.unit = unit;
+    r.unit_v = unit_v;
     r.thread = matrix_tile(u, false);
     Fragment f = rprog_results(x->k->dev, &r);
     r.vec_m = (uint8_t)fragment_run(&f, FRAG_ROW);
     r.vec_n = (uint8_t)fragment_run(&f, FRAG_COL);
-    set_ends(p, u, &r);
+    set_ends(p, &x->k->dev->unit[unit_v], &r);
     for (int i = 0; i < RPROG_LOADED; i++)
-        n[i] = options_of(&x->of[i / LOAD_V], unit, i > 0, load[i]);
+        n[i] = options_of(&x->of[i / LOAD_V], i < LOAD_V ? unit : unit_v, i > 0, load[i]);
     for (int i = 0; i < n[0] * n[1] * n[2]; i++) {
         r.load[LOAD_A] = load[LOAD_A][i % n[0]];
         r.load[LOAD_B] = load[LOAD_B][i / n[0] % n[1]];
@@ -197,6 +200,15 @@ static void with_loads(Chains *x, int16_t unit) {
         if (warpgroup_usable(u)) with_groups(x, r);
         else with_unit(x, r);
     }
+}
+
+/* Another unit for the second product only where the first one's does not compute it.  */
+static void with_first(Chains *x, int16_t u) {
+    const Problem *p = x->k->p;
+    const ComputeUnit *unit = x->k->dev->unit;
+    bool both = matrix_takes(p->next, &unit[u]);
+    for (int16_t v = 0; v < x->k->dev->n_unit; v++)
+        if ((v == u || !both) && chain_fits(p, &unit[u], &unit[v])) with_loads(x, u, v);
 }
 
 void chain_candidates(Keeper *k) {
@@ -207,9 +219,6 @@ void chain_candidates(Keeper *k) {
     for (double e = 0.1; e < 64 && k->set->n < LEAST; e = e < 0.5 ? e + 0.1 : 2 * e) {
         k->set->epsilon = e;
         k->set->n = 0;
-        for (int16_t u = 0; u < k->dev->n_unit; u++) {
-            const ComputeUnit *unit = &k->dev->unit[u];
-            if (chain_fits(p, unit)) with_loads(&x, u);
-        }
+        for (int16_t u = 0; u < k->dev->n_unit; u++) with_first(&x, u);
     }
 }

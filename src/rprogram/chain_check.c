@@ -8,16 +8,17 @@ static int64_t whole_tiles(int64_t n, int32_t unit) {
 }
 
 /* Columns of the second product go on by so many.  */
-static int32_t columns_step(const Device *dev, const RProg *r) {
-    return rprog_warpgroups(dev, r) ? dev->unit[r->unit].n.step : r->thread.extent[AX_N];
+static int32_t columns_step(const ComputeUnit *v) {
+    return warpgroup_usable(v) ? v->n.step : matrix_tile(v, false).extent[AX_N];
 }
 
 static const char *check_tiles(const Problem *p, const Device *dev, const RProg *r) {
-    int32_t e_step = columns_step(dev, r);
+    const ComputeUnit *v = &dev->unit[r->unit_v];
+    int32_t e_step = columns_step(v);
     const int32_t *block = r->block.extent, *warp = r->warp.extent, *thread = r->thread.extent;
     if (warp[AX_N] != block[AX_N] || warp[AX_K] != block[AX_K] || warp[AX_E] != block[AX_E])
         return "a warp of a chain has whole rows";
-    if (block[AX_N] % thread[AX_K]) return "columns of a turn are no slices of the second product";
+    if (block[AX_N] % v->k.from) return "columns of a turn are no slices of the second product";
     if (block[AX_K] != whole_tiles(p->extent[AX_K], thread[AX_K]))
         return "block.k is not K in whole instructions";
     if (block[AX_E] != whole_tiles(p->next->extent[AX_N], e_step))
@@ -27,6 +28,7 @@ static const char *check_tiles(const Problem *p, const Device *dev, const RProg 
 
 static const char *check_product(const Problem *p, const Device *dev, const RProg *r) {
     const char *why = matrix_check(p, dev, r);
+    if (rprog_promotes(p, dev, r)) why = chain_too_long;
     for (int side = 0; side < 2 && !why; side++) {
         const RLoad *l = &r->load[side];
         if (p->op[side].made) continue;
@@ -43,7 +45,7 @@ static const char *check_products(const Problem *p, const Device *dev, const RPr
     if (r->thread.extent[AX_E] != 1) return "thread.e is 1";
     if (r->overlap) return "only warpgroups overlap products and exponentials";
     for (int i = 0; i < CHAIN_PRODUCTS && !why; i++) {
-        RProg x = rprog_chain_product(r, i);
+        RProg x = rprog_chain_product(dev, r, i);
         why = check_product(chain_problem(p, i), dev, &x);
     }
     return why;
@@ -77,6 +79,6 @@ const char *chain_check(const Problem *p, const Device *dev, const RProg *r) {
                                         : check_products(p, dev, r)))
         return why;
     if ((why = check_tiles(p, dev, r)) || (why = check_ways(p, r))) return why;
-    RProg last = rprog_chain_product(r, 1);
+    RProg last = rprog_chain_product(dev, r, 1);
     return contract_check_store(p->next, dev, &last);
 }

@@ -3,20 +3,28 @@
 #include "rprogram/contract.h"
 #include "rprogram/matrix.h"
 
-RProg rprog_chain_product(const RProg *r, int number) {
+const char chain_too_long[] = "a unit of 8-bit reals sums 128 terms of a score at most";
+
+RTile chain_tile(const RTile *t, int number) {
+    RTile out = *t;
+    if (number) out.extent[AX_N] = t->extent[AX_E];
+    if (number) out.extent[AX_K] = t->extent[AX_N];
+    out.extent[AX_E] = 1;
+    return out;
+}
+
+RProg rprog_chain_product(const Device *dev, const RProg *r, int number) {
     RProg x = *r;
-    RTile *const tiles[] = {&x.block, &x.warp};
     x.skeleton = SK_CONTRACT;
-    for (int i = 0; i < 2; i++) {
-        int32_t *extent = tiles[i]->extent, n = extent[AX_N], e = extent[AX_E];
-        if (number) extent[AX_N] = e;
-        if (number) extent[AX_K] = n;
-        extent[AX_E] = 1;
-    }
-    if (number && r->thread.extent[AX_E] > 1) x.thread.extent[AX_N] = r->thread.extent[AX_E];
+    x.block = chain_tile(&r->block, number);
+    x.warp = chain_tile(&r->warp, number);
     x.thread.extent[AX_E] = 1;
     x.unroll = (int16_t)x.warp.extent[AX_K];
+    x.unit_v = 0;
     if (!number) return x;
+    x.unit = r->unit_v;
+    x.thread = matrix_tile(&dev->unit[x.unit], false);
+    if (r->thread.extent[AX_E] > 1) x.thread.extent[AX_N] = r->thread.extent[AX_E];
     x.load[LOAD_A] = (RLoad){.kind = r->load[LOAD_V].kind, .vec = 1, .along = AX_K,
                              .layout = {.inner = AX_K}};
     x.load[LOAD_B] = r->load[LOAD_V];

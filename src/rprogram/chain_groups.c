@@ -10,8 +10,8 @@ static bool copies(const Problem *p, const ComputeUnit *u, int side) {
 }
 
 /* Results are an operand where lanes have them: of 16-bit types (fragment_passes).  */
-bool chain_groups_fit(const Problem *p, const ComputeUnit *u) {
-    return u->a_reg && copies(p, u, 0) && copies(p, u, 1) && copies(p->next, u, 1);
+bool chain_groups_fit(const Problem *p, const ComputeUnit *u, const ComputeUnit *v) {
+    return v->a_reg && copies(p, u, 0) && copies(p, u, 1) && copies(p->next, v, 1);
 }
 
 /* Registers of a thread that computes: results of the second product, then the larger of: results
@@ -19,7 +19,7 @@ bool chain_groups_fit(const Problem *p, const ComputeUnit *u) {
  * rows its reductions and a factor + what all kernels of such units need.  */
 int64_t chain_computing(const Problem *p, const Device *dev, const RProg *r) {
     enum { ROWS = 2, REGISTER_STEP = 8 };             /* setmaxnreg moves them by 8 */
-    RProg first = rprog_chain_product(r, 0), second = rprog_chain_product(r, 1);
+    RProg first = rprog_chain_product(dev, r, 0), second = rprog_chain_product(dev, r, 1);
     int64_t scores = rprog_unit_accumulators(dev, &first);
     Fragment operand = rprog_raw_fragment(dev, &second);
     int64_t made = fragment_slots(&operand, FRAG_DIMS) / operand.per_register *
@@ -59,6 +59,7 @@ static const char *check_product(const Problem *p, const Device *dev, const RPro
     Fragment f = rprog_results(dev, r);
     if (r->vec_m != fragment_run(&f, FRAG_ROW) || r->vec_n != fragment_run(&f, FRAG_COL))
         return "vec is not what a lane of the unit holds";
+    if (rprog_promotes(p, dev, r)) return chain_too_long;
     for (int side = 0; side < 2; side++) {
         const char *why = p->op[side].made ? NULL : check_load(p, dev, r, side);
         if (why) return why;
@@ -68,15 +69,15 @@ static const char *check_product(const Problem *p, const Device *dev, const RPro
 
 const char *chain_groups_check(const Problem *p, const Device *dev, const RProg *r) {
     const char *why = NULL;
-    if (!chain_groups_fit(p, &dev->unit[r->unit]))
-        return "operands of a chain of warpgroups are 16-bit boxes of memory";
+    if (!chain_groups_fit(p, &dev->unit[r->unit], &dev->unit[r->unit_v]))
+        return "operands of a chain of warpgroups are boxes of memory";
     if (r->keep != KEEP_SHARED) return "operand a of a chain of warpgroups stays in shared memory";
     if ((int)r->overlap < 0 || r->overlap >= OVERLAP_COUNT) return "unknown overlap";
     int groups = count_along(&r->block, &r->warp, AX_M);
     if (rprog_overlaps_between(r) && (groups < 2 || groups > CHAIN_TURNS))
         return "two or three warpgroups take turns";
     for (int i = 0; i < CHAIN_PRODUCTS && !why; i++) {
-        RProg x = rprog_chain_product(r, i);
+        RProg x = rprog_chain_product(dev, r, i);
         why = check_product(chain_problem(p, i), dev, &x);
     }
     return why;

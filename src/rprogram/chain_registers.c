@@ -4,15 +4,15 @@
 #include "rprogram/contract.h"
 #include "rprogram/matrix.h"
 
-bool chain_fits(const Problem *p, const ComputeUnit *u) {
+bool chain_fits(const Problem *p, const ComputeUnit *u, const ComputeUnit *v) {
     int order[FRAG_MOST_K];
     bool groups = warpgroup_usable(u);
-    if (!matrix_usable(u) || !matrix_takes(p, u) || !matrix_takes(p->next, u) ||
-        (groups && !chain_groups_fit(p, u)))
+    if (u->scope != v->scope || u->m.from != v->m.from || !matrix_takes(p, u) ||
+        !matrix_takes(p->next, v) || (groups && !chain_groups_fit(p, u, v)))
         return false;
-    Fragment results = groups ? fragment_of_share(u, u->k.from)
+    Fragment results = groups ? fragment_of_share(u, v->k.from)
                               : fragment_of(u, FRAG_RESULT, FRAG_COL);
-    Fragment operand = groups ? fragment_of_operand_share(u) : fragment_of(u, FRAG_A, FRAG_COL);
+    Fragment operand = groups ? fragment_of_operand_share(v) : fragment_of(v, FRAG_A, FRAG_COL);
     int n = fragment_passes(&results, &operand, order);
     for (int k = 0; k < n; k++) {
         if (order[k] != k) return false;
@@ -38,7 +38,7 @@ static int64_t sum_words(const Device *dev, const RProg *r) {
  * matrix units in `contract` (matrix_registers).  */
 static int64_t words(const Device *dev, const RProg *r, const ChainFacts *f, bool ahead) {
     enum { FIXED = 18, POINTER = 3 };
-    RProg first = rprog_chain_product(r, 0), second = rprog_chain_product(r, 1);
+    RProg first = rprog_chain_product(dev, r, 0), second = rprog_chain_product(dev, r, 1);
     Fragment results = rprog_results(dev, r);
     int64_t slices = count_along(&first.warp, &first.thread, AX_K), times = ahead ? 2 : 1;
     int64_t a = slice_words(dev, &first, 0), sums = sum_words(dev, &first);

@@ -31,8 +31,9 @@ static const char *check_unit(const Case *c) {
     int16_t units[8];
     int n = rprog_units(c->p, c->dev, units, 8);
     if (c->s->chains)
-        return chain_fits(c->p, &c->dev->unit[c->r->unit]) ? NULL
-                                                           : "the unit does not compute a chain";
+        return chain_fits(c->p, &c->dev->unit[c->r->unit], &c->dev->unit[c->r->unit_v])
+                   ? NULL
+                   : "the units do not compute a chain";
     if (rprog_matrix(c->dev, c->r)) {
         if (!c->s->products) return "only `contract` programs have matrix units";
         if (matrix_fits(c->p, &c->dev->unit[c->r->unit])) return NULL;

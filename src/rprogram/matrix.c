@@ -33,7 +33,8 @@ bool rprog_promotes(const Problem *p, const Device *dev, const RProg *r) {
     const ComputeUnit *u = &dev->unit[r->unit];
     bool narrow = u->a == TE_F8E4M3 || u->a == TE_F8E5M2;
     bool permitted = p->accum == TE_F16 || p->accum == TE_BF16;
-    return rprog_matrix(dev, r) && narrow && !permitted;
+    bool few = rprog_static_axis(p, AX_K) && p->extent[AX_K] <= PROMOTED_MAX;
+    return rprog_matrix(dev, r) && narrow && !permitted && !few;
 }
 
 /* Has the device a warp-wide load of matrices from shared memory?  Profiles list it late.  */

@@ -81,6 +81,8 @@ static void print_value(Buf *out, PlanKey key, const Problem *p, const RProg *r,
     case KEY_SKELETON: buf_puts(out, rprog_skeleton_name[r->skeleton]); break;
     case KEY_UNIT:
         buf_puts(out, dev->unit[r->unit].name);
+        if (r->skeleton == SK_CHAIN && r->unit_v != r->unit)
+            buf_printf(out, " %s", dev->unit[r->unit_v].name);
         if (r->swapped) buf_puts(out, " swapped");
         break;
     case KEY_BLOCK: print_tile(out, &r->block, rprog_axes(r)); break;

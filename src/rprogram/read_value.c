@@ -25,18 +25,25 @@ static Status read_swapped(Reader *r, bool *out) {
     return *out ? reader_name(r, &word, 1, &which) : ST_OK;
 }
 
-static Status read_unit(Reader *r, RProg *x) {
+static Status read_unit_name(Reader *r, int16_t *out) {
     Word w = reader_word(&r->at);
     for (int i = 0; i < r->dev->n_unit; i++) {
         if (!reader_is(w, r->dev->unit[i].name)) continue;
-        x->unit = (int16_t)i;
-        return read_swapped(r, &x->swapped);
+        *out = (int16_t)i;
+        return ST_OK;
     }
     Status s = reader_fail(r, w.pos, "the device has no unit '%.*s'", w);
     const char **names = ARENA_ARRAY(r->arena, const char *, r->dev->n_unit);
     for (int i = 0; i < r->dev->n_unit; i++) names[i] = r->dev->unit[i].name;
     reader_hint(r, names, r->dev->n_unit);
     return s;
+}
+
+static Status read_unit(Reader *r, RProg *x) {
+    Status s = read_unit_name(r, &x->unit);
+    if (s || x->skeleton != SK_CHAIN) return s ? s : read_swapped(r, &x->swapped);
+    x->unit_v = x->unit;
+    return more_words(r) ? read_unit_name(r, &x->unit_v) : ST_OK;
 }
 
 static Status read_store(Reader *r, RProg *x) {

@@ -92,8 +92,9 @@
  * - rprog_products == 3 (@fp32x3): each fragment element x is split into hi = x with the low
  *   13 bits cleared and lo = x - hi (0 where x is infinite), and lo * hi, hi * lo, hi * hi are
  *   accumulated in that order.
- * - rprog_promotes: the products of one k-step are summed in accumulators of their own, which
- *   begin at zero and are added to the real ones in f32 behind the step (warp.k <= 128).
+ * - rprog_promotes (units of f8, K more than 128 or not known): the products of one k-step are
+ *   summed in accumulators of their own, which begin at zero and are added to the real ones in f32
+ *   behind the step (warp.k <= 128).
  * - Fragments, rprog_ldmatrix: a matrix is 8 rows of one 16-byte chunk.  A side's fragments of
  *   a slice are (warp extent / 8) x (thread.k bytes / 16) matrices: (row block, chunk).  They
  *   are ordered by instruction tile; inside a tile of U the row block changes faster than the
@@ -296,6 +297,7 @@ enum { AX_E = AX_CLASSES };
 typedef struct {
     Skeleton skeleton;
     int16_t unit;             /* index in Device.unit */
+    int16_t unit_v;           /* of `chain`: that of the second product; else 0 */
     RTile block, warp, thread;
     uint8_t vec_m, vec_n;     /* consecutive rows, columns per thread */
     uint8_t stages;

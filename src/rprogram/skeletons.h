@@ -82,8 +82,10 @@
  * sum[n](P(S[m,n], row m) * V[n,e])): a block has block.m rows of one batch and all columns e, and
  * goes in turns along n, block.n columns each; K is whole in each of them.  Axis AX_E of a tile is
  * e.
- * - block.k >= K and block.e >= E are the least multiples of the unit's, block.n one of its n and
- *   of its k (the second product's K).  Warps divide the rows alone: warp.n, .k, .e are those of
+ * - Two units: the one of the first product, and unit_v, whose operand a has the results' types.
+ *   They are the same where one computes both.  thread is the tile of the first.
+ * - block.k >= K and block.e >= E are the least multiples of a unit's, block.n one of the first's n
+ *   and of the second's k.  Warps divide the rows alone: warp.n, .k, .e are those of
  *   the block, so that a warp has whole rows, their reductions meet by shuffles, and its results of
  *   the first product are its operand of the second in the registers that have them
  *   (fragment_passes).
@@ -213,7 +215,7 @@ bool rprog_window_unrolls(const Problem *p, const RProg *r);
 
 /* `chain`: product `number` (0, 1) of the program as a program of its own of that product's
  * problem, threads as they are; turns of a block, at most.  */
-RProg rprog_chain_product(const RProg *r, int number);
+RProg rprog_chain_product(const Device *dev, const RProg *r, int number);
 int64_t rprog_chain_turns(const Problem *p, const RProg *r);
 /* Turns that the blocks of row tile `tile` visit, as far as bounds are known (Chain.bounds).  */
 int64_t rprog_chain_visited(const Problem *p, const RProg *r, int64_t tile);

@@ -23,9 +23,12 @@ typedef struct {
 } Case;
 
 /* Attention as it is written most often.  */
-#define ATTENTION(b, l, n, d, e, type)                                                             \
+#define ATTENTION(b, l, n, d, e, type) SCORES(b, l, n, d, e, type, type)
+/* ... scores of another type.  */
+#define SCORES(b, l, n, d, e, narrow, type)                                                        \
     "param B = " #b ", L = " #l ", N = " #n ", D = " #d ", E = " #e ";\n"                          \
-    "op fa(Q: " type "[B,L,D], K: " type "[B,N,D], V: " type "[B,N,E]) -> O: " type "[B,L,E] {\n"  \
+    "op fa(Q: " narrow "[B,L,D], K: " narrow "[B,N,D], V: " type "[B,N,E])"                        \
+    " -> O: " type "[B,L,E] {\n"                                                                   \
     "  t[b,i,j] = sum[d](Q[b,i,d] * K[b,j,d]) * 0.125;\n"                                          \
     "  m[b,i] = max[j](t[b,i,j]);\n"                                                               \
     "  z[b,i] = sum[j](exp(t[b,i,j] - m[b,i]));\n"                                                 \
@@ -118,6 +121,7 @@ static const Case cases[] = {
     {"one turn", "a100", ATTENTION(2, 64, 16, 64, 64, "f16")},
     {"attention", "a100", ATTENTION(2, 64, 128, 64, 64, "f16")},
     {"odd", "a100", ATTENTION(2, 77, 83, 40, 24, "bf16")},
+    {"scores of f8", "rtx4090", SCORES(2, 77, 83, 40, 24, "f8e4m3", "bf16")},
     {"turing", "t4", ATTENTION(1, 40, 80, 32, 64, "f16")},
     {"hopper", "h200", ATTENTION(1, 80, 160, 64, 128, "bf16")},
 };
@@ -125,6 +129,7 @@ static const Case cases[] = {
 static const Case groups[] = {
     {"groups", "h200", ATTENTION(2, 130, 400, 64, 64, "f16")},
     {"groups odd", "h200", ATTENTION(2, 77, 83, 40, 24, "bf16")},
+    {"groups scores of f8", "h200", SCORES(2, 130, 200, 64, 64, "f8e5m2", "f16")},
     {"groups causal", "h200", CAUSAL(300, 300, 64, "bf16")},
     {"groups causal odd", "h200", CAUSAL(150, 170, 40, "f16")},
     {"groups log sum", "h200", LOG_SUM(70, 190, 64)},

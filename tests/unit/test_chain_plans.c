@@ -64,9 +64,40 @@ static void broken_ones_are_refused(Arena *a) {
     assert_non_null(rprog_check(&c.p, c.dev, &x));
 }
 
-static void texts_come_back(Arena *a) {
+/* Scores of f8, values of bf16: programs of the unit of bytes have another for the values.  */
+static const char *narrow_scores(Arena *a, int head) {
+    return arena_printf(a, "param D = %d; op f(Q: f8e4m3[32,1000,D], T: f8e4m3[32,1000,D],"
+                        " V: bf16[32,1000,64]) -> O: bf16[32,1000,64] {"
+                        " s[b,i,j] = sum[d](Q[b,i,d] * T[b,j,d]) * 0.125; m[b,i] = max[j](s[b,i,j]);"
+                        " z[b,i] = sum[j](exp(s[b,i,j] - m[b,i]));"
+                        " O[b,i,e] = sum[j](bf16(exp(s[b,i,j] - m[b,i])) * V[b,j,e]) / z[b,i]; }",
+                        head);
+}
+
+/* Programs whose scores are made by a unit of bytes.  */
+static int of_bytes(const Case *c) {
+    int n = 0;
+    for (int i = 0; i < c->set.n; i++) {
+        const RProg *r = &c->set.prog[i];
+        const ComputeUnit *u = &c->dev->unit[r->unit], *v = &c->dev->unit[r->unit_v];
+        assert_true(te_dtype_bytes(v->a) == 2 && u->scope == v->scope);
+        n += te_dtype_bytes(u->a) == 1;
+    }
+    return n;
+}
+
+static void each_product_has_its_unit(Arena *a) {
+    static const char *const device[] = {"rtx4090", "h200", "rtx5090"};
+    for (size_t i = 0; i < sizeof device / sizeof *device; i++) {
+        Case few = open_case(a, device[i], narrow_scores(a, 128));
+        Case many = open_case(a, device[i], narrow_scores(a, 160));
+        assert_true(of_bytes(&few) > 0);
+        assert_int_equal(of_bytes(&many), 0);        /* more terms than it sums exactly enough */
+    }
+}
+
+static void come_back(Arena *a, Case c) {
     enum { EVERY = 13 };
-    Case c = open_case(a, "a100", attention(a, 1000, 72, "s[b,i,j]"));
     for (int k = 0; k < c.set.n; k += EVERY) {
         RProg prog = c.set.prog[k];
         RPlan plan = {.te = c.normal, .group = c.group, .problem = &c.p, .prog = &prog, .n = 1,
@@ -80,9 +111,15 @@ static void texts_come_back(Arena *a) {
         rprog_print(&back, c.dev, &again);
         assert_string_equal(buf_str(&text), buf_str(&again));
         RProg *x = &back.prog[0];
+        assert_true(x->unit == prog.unit && x->unit_v == prog.unit_v);
         assert_true(x->keep == prog.keep && x->late == prog.late && x->smem == prog.smem);
         assert_memory_equal(&x->load[LOAD_V].layout, &prog.load[LOAD_V].layout, sizeof(RLayout));
     }
+}
+
+static void texts_come_back(Arena *a) {
+    come_back(a, open_case(a, "a100", attention(a, 1000, 72, "s[b,i,j]")));
+    come_back(a, open_case(a, "rtx4090", narrow_scores(a, 64)));
 }
 
 /* ---- the layout ---- */
@@ -305,6 +342,7 @@ static void published_times_are_met(Arena *a) {
 TEST(all_are_legal)
 TEST(broken_ones_are_refused)
 TEST(texts_come_back)
+TEST(each_product_has_its_unit)
 TEST(rooms_lie_apart)
 TEST(known_tiles_are_among_the_best)
 TEST(prices_follow_the_formulas)
@@ -319,6 +357,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_all_are_legal, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_broken_ones_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_texts_come_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_each_product_has_its_unit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_rooms_lie_apart, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_known_tiles_are_among_the_best, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_prices_follow_the_formulas, set_up, tear_down),
