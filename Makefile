@@ -24,7 +24,7 @@
 #                        RESULTS=1 with ALL=1 writes benchmarks/measured/RESULTS.md
 #   make clocks          clocks that power leaves units, and products that last, beside published rates
 #   make learn           how few measurements find a fast plan, on published times of many tiles;
-#                        ARGS=...
+#                        ARGS=..., RESULTS=1 writes benchmarks/measured/LEARNING.md
 #   make gpu-kit         what benchmarks/gpu/run needs on a machine without a compiler
 #   make test-hosts      hosts that PyPI has (TVM-FFI, JAX, tinygrad, ONNX), in a virtual environment
 #   make test-torch      PyTorch, in a virtual environment of its own (LONG=1: all of its samples)
@@ -368,7 +368,8 @@ clocks: $(BUILD)/benchmarks/measured
 	    >$(BUILD)/sustained.jsonl
 	@benchmarks/measured/clocks --predictions $(BUILD)/sustained.jsonl
 learn: $(BUILD)/benchmarks/learn
-	@$< $(ARGS) benchmarks/measured/data/cutlass_tiles.csv
+	@$< $(ARGS) benchmarks/measured/data/cutlass_tiles.csv >$(BUILD)/learn.md
+	@cat $(BUILD)/learn.md $(if $(RESULTS),&& cp $(BUILD)/learn.md benchmarks/measured/LEARNING.md)
 
 # Other projects' tests on the simulated driver (docs/foreign.md).  SUITE, MATCH, FROM, EVERY, JOBS
 # and LIMIT choose; TINYGRAD names a checkout.

@@ -8,105 +8,14 @@
  * docs/measuring.md explains the tables.  */
 #include "base/hash.h"
 #include "base/stats.h"
-#include "driver/device/learn.h"
-#include "measured_library.h"
+#include "learn_tiles.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MANY = 16, OTHERS = 5, EACH = 8, RANDOM = 20, MAX_SIZES = 512 };
+enum { OTHERS = 5, EACH = 8, RANDOM = 20 };
 static const int64_t long_k = 8192;
-
-/* One size, and its tiles.  */
-typedef struct {
-    const MeasuredRow *row;   /* one of its rows */
-    const Device *dev;
-    LearnPlan *plan;
-    double *us;
-    int n, all;               /* candidates; tiles that were timed */
-    double best;              /* of all */
-} Size;
-
-typedef struct {
-    Arena *a;
-    json_t *boards;
-    uint64_t seed;
-    int draws;
-    Size *size;
-    int n;
-} Replay;
-
-/* ---- the device ---- */
-
-static bool same_size(const MeasuredRow *x, const MeasuredRow *y) {
-    return !strcmp(x->gpu, y->gpu) && !strcmp(x->op, y->op) && !strcmp(x->dtype, y->dtype) &&
-           !strcmp(x->sizes, y->sizes);
-}
-
-static uint64_t hashed(uint64_t h, int64_t v) { return hash64(&v, sizeof v, h); }
-
-static LearnPlan plan_of(const MeasuredRow *r, const MeasuredTile *t, const Estimate *e) {
-    LearnPlan p = {.us = e->us, .plan = hash64(r->kernel, strlen(r->kernel), 0),
-                   .sizes = hash64(r->sizes, strlen(r->sizes), 0)};
-    memcpy(p.term, e->term, sizeof p.term);
-    p.trait[0] = hashed(hashed(0, t->m), t->n);
-    p.trait[1] = hashed(0, t->k);
-    p.trait[2] = hashed(0, t->threads);
-    return p;
-}
-
-/* All rows of the size of rows->row[at].  False: it is not one of many tiles with a profile.  */
-static bool read_size(Replay *r, Arena *scratch, const MeasuredRows *rows, int at, Size *out) {
-    const MeasuredRow *first = &rows->row[at];
-    *out = (Size){.row = first, .best = INFINITY};
-    for (int i = 0; i < rows->n; i++) out->all += same_size(first, &rows->row[i]);
-    Diag d = diag_new(scratch);
-    Buf text = buf_new(scratch);
-    Te *te;
-    PlanSet set;
-    CompileOptions o = {.top = 1, .align = 16, .workspace_limit = -1};
-    if (out->all < MANY || !measured_te(first, &text)) return false;
-    out->dev = measured_device(r->a, &d, r->boards, first->gpu);
-    if (!out->dev) return false;
-    if (te_parse(scratch, &d, (DiagText){"row", buf_str(&text), text.len}, NULL, NULL, &te) ||
-        compile_plan(scratch, &d, &(PlanRequest){te, out->dev, &o}, &set))
-        return false;
-    out->plan = ARENA_ARRAY(r->a, LearnPlan, out->all);
-    out->us = ARENA_ARRAY(r->a, double, out->all);
-    for (int i = at; i < rows->n; i++) {
-        const MeasuredRow *row = &rows->row[i];
-        MeasuredTile t;
-        Estimate e;
-        const char *why;
-        if (!same_size(first, row)) continue;
-        out->best = fmin(out->best, row->us);
-        if (!measured_tile(row, &t) ||
-            !measured_library(scratch, out->dev, &set, &t, &e, NULL, &why))
-            continue;
-        out->us[out->n] = row->us;
-        out->plan[out->n++] = plan_of(row, &t, &e);
-    }
-    return out->n > EACH;
-}
-
-static bool seen(const Replay *r, const MeasuredRow *row) {
-    for (int i = 0; i < r->n; i++)
-        if (same_size(r->size[i].row, row)) return true;
-    return false;
-}
-
-static void read_sizes(Replay *r, const MeasuredRows *rows) {
-    Arena *scratch = arena_create(NULL);
-    for (int i = 0; scratch && i < rows->n && r->n < MAX_SIZES; i++) {
-        if ((i > 0 && same_size(&rows->row[i - 1], &rows->row[i])) || seen(r, &rows->row[i]))
-            continue;
-        ArenaMark mark = arena_mark(scratch);
-        r->n += read_size(r, scratch, rows, i, &r->size[r->n]);
-        arena_reset(scratch, mark);
-    }
-    arena_destroy(scratch);
-}
 
 /* ---- ways to choose ---- */
 
@@ -123,14 +32,26 @@ static int draw(uint64_t *state, int n) {
     return (int)(*state % (uint64_t)n);
 }
 
-/* Measures `count` of a size's candidates, which lie at `at` in what is learned; regret[m]: after
- * the first m + 1 of them.  */
-static void measure_some(Learn *l, const Size *s, int at, Way way, uint64_t *state, int count,
-                         double *regret) {
-    bool *out = calloc((size_t)(at + s->n), sizeof *out);
+/* A size's candidates in what is learned, from `at` on, and which of them were measured.  */
+typedef struct {
+    Learn *l;
+    const Size *s;
+    int at;
+    bool *out;
+} Tiles;
+
+static Tiles tiles_new(Arena *a, Learn *l, const Size *s, int at) {
+    return (Tiles){l, s, at, ARENA_ARRAY(a, bool, at + s->n + 1)};
+}
+
+/* Measures `count` of them; regret[m]: after the first m + 1.  */
+static void measure_some(const Tiles *t, Way way, uint64_t *state, int count, double *regret) {
+    Learn *l = t->l;
+    const Size *s = t->s;
+    int at = t->at;
+    bool *out = t->out;
     LearnField field = {at, at + s->n, out, 0};
     double best = 0, gain;
-    if (!out) exit(3);
     for (int m = 0; m < count; m++) {
         int i = at + draw(state, s->n);
         while (way == BY_CHANCE && out[i]) i = at + draw(state, s->n);
@@ -143,16 +64,21 @@ static void measure_some(Learn *l, const Size *s, int at, Way way, uint64_t *sta
         if (best == 0 || us < best) best = us;
         if (regret) regret[m] = best / s->best;
     }
-    free(out);
 }
 
-/* How far expected times of the candidates are off: the median.  */
-static double off(const Learn *l, const Size *s, int at) {
+/* How far expected times of the candidates are off, or of those that were not measured: the
+ * median.  */
+static double off(const Tiles *t, bool rest) {
+    const Size *s = t->s;
     double *v = calloc((size_t)s->n, sizeof *v);
+    int n = 0;
     if (!v) exit(3);
-    for (int i = 0; i < s->n; i++) v[i] = fabs(log(learn_us(l, at + i) / s->us[i]));
-    stats_sort(v, s->n);
-    double middle = stats_median(v, s->n);
+    for (int i = 0; i < s->n; i++) {
+        if (rest && t->out[t->at + i]) continue;
+        v[n++] = fabs(log(learn_us(t->l, t->at + i) / s->us[i]));
+    }
+    stats_sort(v, n);
+    double middle = stats_median(v, n);
     free(v);
     return middle;
 }
@@ -210,8 +136,8 @@ static void table_one(const Replay *r, Way way, const char *title) {
         uint64_t state = r->seed + (uint64_t)i;
         Arena *a = arena_create(NULL);
         if (!a) exit(3);
-        Learn *l = learn_new(a, s->dev, s->plan, s->n);
-        measure_some(l, s, 0, way, &state, EACH, regret);
+        Tiles tiles = tiles_new(a, learn_new(a, s->dev, s->plan, s->n), s, 0);
+        measure_some(&tiles, way, &state, EACH, regret);
         for (int k = 0; k < STEPS; k++) add(&found[k], s, regret[after[k] - 1]);
         arena_destroy(a);
     }
@@ -232,10 +158,11 @@ static void table_against(const Replay *r) {
     } row[] = {{BY_GAIN, EACH, "for the fastest"}, {BY_DOUBT, EACH, "where the model is unsure"},
                {BY_CHANCE, EACH, "by chance"}, {BY_CHANCE, RANDOM, "by chance"}};
     enum { ROWS = sizeof row / sizeof *row };
-    Sample found[ROWS], error[ROWS];
+    Sample found[ROWS], error[ROWS], rest[ROWS];
     for (int k = 0; k < ROWS; k++) {
         found[k] = sample_new(r);
         error[k] = sample_new(r);
+        rest[k] = sample_new(r);
     }
     for (int i = 0; i < r->n; i++) {
         const Size *s = &r->size[i];
@@ -248,10 +175,12 @@ static void table_against(const Replay *r) {
                 double regret[RANDOM];
                 int count = row[k].count < s->n ? row[k].count : s->n;
                 uint64_t state = r->seed + (uint64_t)(i * r->draws + d);
+                Tiles tiles = tiles_new(a, l, s, 0);
                 learn_reset(l);
-                measure_some(l, s, 0, row[k].way, &state, count, regret);
+                measure_some(&tiles, row[k].way, &state, count, regret);
                 add(&found[k], s, regret[count - 1]);
-                add(&error[k], s, off(l, s, 0));
+                add(&error[k], s, off(&tiles, false));
+                add(&rest[k], s, off(&tiles, true));
             }
         }
         arena_destroy(a);
@@ -262,6 +191,8 @@ static void table_against(const Replay *r) {
         print_sample(&found[k]);
         printf("\n| %d %s: error |", row[k].count, row[k].name);
         print_sample(&error[k]);
+        printf("\n| %d %s: error of those not measured |", row[k].count, row[k].name);
+        print_sample(&rest[k]);
         printf("\n");
     }
     printf("| all %d, spills included | 1.000, 1.000 | 1.000, 1.000 |\n", r->size[0].all);
@@ -271,7 +202,7 @@ static void table_against(const Replay *r) {
 
 /* Others of the same board and operator, by chance; how many there are.  */
 static int choose_others(const Replay *r, int of, uint64_t *state, int chosen[OTHERS]) {
-    int fit[MAX_SIZES], n = 0, taken = 0;
+    int fit[MOST_SIZES], n = 0, taken = 0;
     for (int i = 0; i < r->n; i++) {
         const MeasuredRow *x = r->size[of].row, *y = r->size[i].row;
         if (i != of && !strcmp(x->gpu, y->gpu) && !strcmp(x->op, y->op)) fit[n++] = i;
@@ -312,9 +243,9 @@ static void table_transfer(const Replay *r) {
             if (!a) exit(3);
             Learn *l = learn_sizes(r, a, size, n + 1);
             for (int k = 0, at = 0; k <= n; k++) {
-                const Size *s = &r->size[size[k]];
-                measure_some(l, s, at, BY_GAIN, &state, EACH, k == n ? regret : NULL);
-                at += s->n;
+                Tiles tiles = tiles_new(a, l, &r->size[size[k]], at);
+                measure_some(&tiles, BY_GAIN, &state, EACH, k == n ? regret : NULL);
+                at += tiles.s->n;
             }
             for (int k = 0; k < STEPS; k++)
                 add(&found[k], &r->size[i], regret[after[k] - 1]);
@@ -335,14 +266,14 @@ static void table_transfer(const Replay *r) {
 typedef struct {
     Arena *a;
     Learn *learn;
-    const Size *size[MAX_SIZES];
-    LearnField field[MAX_SIZES];
+    const Size *size[MOST_SIZES];
+    LearnField field[MOST_SIZES];
     bool *out;
     int n;
 } Model;
 
 static void model_new(const Replay *r, Arena *a, Model *m) {
-    int of[MAX_SIZES], at = 0;
+    int of[MOST_SIZES], at = 0;
     *m = (Model){.a = a};
     for (int i = 0; i < r->n; i++) {
         const Size *s = &r->size[i];
@@ -437,7 +368,7 @@ int main(int argc, char **argv) {
         fputs("usage: learn [--boards FILE] [--seed N] [--draws N] FILE.csv...\n", stderr);
         return 2;
     }
-    r.size = ARENA_ARRAY(r.a, Size, MAX_SIZES + 1);
+    r.size = ARENA_ARRAY(r.a, Size, MOST_SIZES + 1);
     r.boards = json_load_file(boards, JSON_REJECT_DUPLICATES, &e);
     if (!r.boards) {
         fprintf(stderr, "learn: %s: %s\n", boards, e.text);
@@ -450,13 +381,14 @@ int main(int argc, char **argv) {
             fprintf(stderr, "learn: %s\n", diag_first_error(&d)->message);
             return 3;
         }
-        read_sizes(&r, &rows);
+        learn_read_sizes(&r, &rows, EACH);
     }
     if (r.n == 0) {
         fputs("learn: no size of which many tiles were timed\n", stderr);
         return 3;
     }
-    printf("%d sizes, %d of %d tiles of the first could be plans of ours\n", r.n, r.size[0].n,
+    puts("# How few measurements find a fast plan: made by `make learn RESULTS=1`\n");
+    printf("%d sizes, %d of %d tiles of the first could be plans of ours.\n", r.n, r.size[0].n,
            r.size[0].all);
     table_one(&r, BY_RANK, "Regret, in the order of the model");
     table_one(&r, BY_GAIN, "Regret, chosen by what was learned");
