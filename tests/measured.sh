@@ -76,4 +76,5 @@ for c in json.load(open('benchmarks/measured/constants.json')):
     n = open('src/' + c['file']).read().count(c['is'])
     if n != 1: print(c['name'], n)")
 is "the model's constants${missing:+: $missing}" -z "$missing"
+ends 0 missing "$root/benchmarks/measured/ablate" --missing && ok 'and no number of the model is left out'
 exit 0
