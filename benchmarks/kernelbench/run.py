@@ -173,7 +173,8 @@ def main():
     torch.set_num_threads(1)
     folder = os.path.join(given.build, "kernelbench")
     os.makedirs(os.path.join(folder, "te"), exist_ok=True)
-    paths = [p for p in names(given.checkout, given.level or [1, 2])
+    levels = given.level or [1, 2]
+    paths = [p for p in names(given.checkout, levels)
              if fnmatch.fnmatch(os.path.basename(p)[:-3], given.match)][given.first::given.every]
     file = os.path.join(folder, "rows.jsonl")
     known, rows = read_rows([file]), []
@@ -188,7 +189,7 @@ def main():
             known[row["level"], row["problem"]] = row
             short = {k: v for k, v in row.items() if k not in ("operators", "te", "trace")}
             print(json.dumps(short), file=sys.stderr, flush=True)
-    text = table(known.values(), given.checkout)
+    text = table([r for (level, _), r in known.items() if int(level[5:]) in levels], given.checkout)
     with open(given.table or os.devnull, "w", encoding="utf-8") as out:
         print(text, file=out if given.table else sys.stdout)
 

@@ -38,7 +38,7 @@ def published(checkout):
 def kind(row):
     operators = set(row.get("operators", ()))
     return next((name for name, any_of in CLASSES if operators & any_of),
-                "element-wise" if operators else "not lowered")
+                "element-wise" if operators else "not planned")
 
 
 def is_whole(row):
@@ -62,7 +62,7 @@ def summary(rows, times):
     for row in rows:
         for name in (kind(row), "all"):
             groups[row["level"][5:], name].append(row)
-    order = [name for name, _ in CLASSES] + ["element-wise", "not lowered", "all"]
+    order = [name for name, _ in CLASSES] + ["element-wise", "not planned", "all"]
     for level, name in sorted(groups, key=lambda g: (g[0], order.index(g[1]))):
         group = groups[level, name]
         planned = [r for r in group if is_whole(r)]
@@ -104,9 +104,10 @@ def table(rows, checkout):
                   key=lambda r: (r["level"], int(r["problem"].split("_")[0])))
     whole = sum(map(is_whole, rows))
     right = sum(r.get("right", False) for r in rows)
-    spilled = sum(bool(r.get("spilled")) for r in rows)
-    return (f"{len(rows)} problems: {whole} whole, {right} right at reduced sizes, {spilled} with "
-            f"a kernel that spills.\n\n{summary(rows, times)}\n{slow(rows, times, reasons)}")
+    built = [r["spilled"] for r in rows if "spilled" in r]
+    return (f"{len(rows)} problems: {whole} whole, {right} right at reduced sizes; {len(built)} "
+            f"compiled at their own sizes, {sum(map(bool, built))} of these with a kernel that "
+            f"spills.\n\n{summary(rows, times)}\n{slow(rows, times, reasons)}")
 
 
 def read_rows(files):
