@@ -24,6 +24,10 @@ void product_select(Kernel *k, int number);
 const char *product_word(const Kernel *k, const char *name);
 const Ring *product_ring(const Kernel *k);
 static inline RingAt *product_ring_at(const Kernel *k) { return &k->ring[k->c->number]; }
+/* That of an operand's stages; of one that is filled once, its product's.  */
+static inline RingAt *operand_ring(const Kernel *k, const Side *s) {
+    return s->ring < 0 ? product_ring_at(k) : &k->ring[s->ring];
+}
 /* Names of a ring but the first end with its number.  */
 const char *product_ring_word(const Kernel *k, int ring, const char *name);
 /* Are there several, each with an operand of results of the one before?  That one.  */

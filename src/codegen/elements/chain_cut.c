@@ -41,7 +41,7 @@ void chain_clear_cut(Kernel *k, const Node *n) {
     IrBase base = s->inner_k ? IR_U16 : IR_U64;           /* what lies in one row of V */
     int each = s->inner_k ? s->elem : 8, count = (int)(s->room->bytes / each);
     Ir first = ir_let(cg, "cut_first", first_column(k, n)), x = ir_name(cg, ir_type(IR_I32), "x");
-    Ir to = ir_mul(cg, product_ring_at(k)->slot, product_ring_at(k)->bytes);
+    Ir to = ir_mul(cg, operand_ring(k, s)->slot, operand_ring(k, s)->bytes);
     to = ir_add(cg, ir_add(cg, k->var.smem, to), operand_at(k, s)->tile);
     to = ir_let(cg, "cut_rows", ir_view(cg, ir_pointer(base, IR_SHARED, false), to));
     ir_loop(cg, x, k->var.tid, ir_lt(cg, x, ir_int(cg, count)),

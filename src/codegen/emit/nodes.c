@@ -298,8 +298,8 @@ static void make_row_values(Kernel *k, const Node *n) {
 /* The next slot.  */
 static void make_next(Kernel *k, const Node *n) {
     if (k->c->ring) ring_next(k, n->ring);
-    else if (n->what == VALUES_PUT) load_put(k);
-    else load_take(k, n->when == WHEN_FETCH);
+    else if (n->what == VALUES_PUT) load_put(k, n->ring);
+    else load_take(k, n->ring, n->when == WHEN_FETCH);
 }
 
 static void make_values(Kernel *k, const Node *n) {

@@ -159,7 +159,7 @@ static Ir raw_place(const Kernel *k, const Side *s, Ir from, const Ir at[3]) {
 static Ir raw_tile(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     Ir smem = k->var.smem;
-    Ir stage = ir_mul(cg, product_ring_at(k)->slot, product_ring_at(k)->bytes);
+    Ir stage = ir_mul(cg, operand_ring(k, s)->slot, operand_ring(k, s)->bytes);
     Ir tile = ir_add(cg, ir_add(cg, smem, stage), operand_at(k, s)->tile);
     return ir_let(cg, product_name(cg, s, "from"), ir_const(cg, tile));
 }

@@ -43,8 +43,8 @@ void wgmma_stage(Kernel *k, bool stay) {
         const Side *s = &k->c->side[side];
         if (wgmma_has_registers(s) || is_resident(s) != stay) continue;
         Ir at = operand_at(k, s)->low;
-        Ir each = ir_div(cg, product_ring_at(k)->bytes, ir_int(cg, UNIT));
-        if (!stay) at = ir_add(cg, at, ir_mul(cg, product_ring_at(k)->slot, each));
+        Ir each = ir_div(cg, operand_ring(k, s)->bytes, ir_int(cg, UNIT));
+        if (!stay) at = ir_add(cg, at, ir_mul(cg, operand_ring(k, s)->slot, each));
         operand_at(k, s)->descriptor = ir_let(cg, product_name(cg, s, "at"),
                                               ir_call(cg, ir_type(IR_U32), "rl_uniform", 1, at));
     }

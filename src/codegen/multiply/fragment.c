@@ -186,7 +186,7 @@ void fragment_fetch(Kernel *k, const Side *s, Ir dynamic, Ir fixed, Ir buffer) {
     if (s->l->region) {
         fetch_region(k, &f);
     } else {
-        Ir tile = smem_stage(k, s, product_ring_at(k)->take);
+        Ir tile = smem_stage(k, s, operand_ring(k, s)->take);
         tile = ir_view(cg, ir_pointer(ir_storage(s->tile), IR_SHARED, true),
                        ir_add(cg, tile, operand_at(k, s)->tile));
         Ir begin = s->inner_k ? begin_along_k(k, &f) : begin_across(k, &f);

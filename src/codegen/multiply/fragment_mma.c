@@ -217,11 +217,11 @@ static Ir address_of(const Kernel *k, const Side *s, Address x) {
 
 /* The operand's tile in the stage at hand, by address or as a pointer.  */
 static Ir tile_address(const Kernel *k, const Side *s) {
-    return ir_add(k->cg, smem_stage_at(k, s, product_ring_at(k)->take), operand_at(k, s)->tile);
+    return ir_add(k->cg, smem_stage_at(k, s, operand_ring(k, s)->take), operand_at(k, s)->tile);
 }
 
 static Ir tile_pointer(const Kernel *k, const Side *s) {
-    return ir_add(k->cg, smem_stage(k, s, product_ring_at(k)->take), operand_at(k, s)->tile);
+    return ir_add(k->cg, smem_stage(k, s, operand_ring(k, s)->take), operand_at(k, s)->tile);
 }
 
 /* ---- fetches ---- */

@@ -352,10 +352,10 @@ static void clear_padding(Kernel *k, const Side *s) {
     int64_t rows = s->inner_k ? s->extent : t->extent[AX_K], bytes = rows * s->room->row;
     int rest = (int)(-bytes & 15);
     if (rest == 0 || s->elem >= 4) return;
-    Ir stages = product_resident(s) ? ir_int(cg, 1) : product_ring_at(k)->slots;
+    Ir stages = product_resident(s) ? ir_int(cg, 1) : operand_ring(k, s)->slots;
     Ir stage = ir_for(cg, "s", ir_int(cg, 0), stages, 1, IR_UNROLL_ALL);
     Ir tid = k->var.tid;
-    Ir at = ir_add(cg, ir_mul(cg, stage, product_ring_at(k)->bytes), operand_at(k, s)->tile);
+    Ir at = ir_add(cg, ir_mul(cg, stage, operand_ring(k, s)->bytes), operand_at(k, s)->tile);
     ir_if(cg, ir_lt(cg, tid, ir_int(cg, rest)));
     ir_set(cg, ir_element(cg, k->var.smem, ir_add(cg, ir_add(cg, at, ir_int(cg, bytes)), tid)),
            ir_int(cg, 0));

@@ -24,11 +24,10 @@ void load_copy(Kernel *k, const Node *n) {
     advance_pointer(k, s);
 }
 
-/* To the stage behind that at `turn`, a byte.  */
-static void next_stage(Kernel *k, Ir turn) {
-    Cg *cg = k->cg;
-    Ir stage = product_ring_at(k)->bytes, then = ir_add(cg, turn, stage);
-    Ir all = ir_mul(cg, product_ring_at(k)->slots, stage);
+/* To the stage of a ring behind that at `turn`, a byte.  */
+static void next_stage(Cg *cg, const RingAt *x, Ir turn) {
+    Ir stage = x->bytes, then = ir_add(cg, turn, stage);
+    Ir all = ir_mul(cg, x->slots, stage);
     ir_set(cg, turn, ir_select(cg, ir_lt(cg, then, all), then, ir_int(cg, 0)));
 }
 
@@ -56,13 +55,15 @@ void load_next(Kernel *k, bool spread) {
     if (k->c->tables) ir_update(cg, IR_XOR, k->var.turn, ir_int(cg, 1));
 }
 
-void load_put(Kernel *k) {
-    if (k->c->r->stages > 1) next_stage(k, product_ring_at(k)->put);
+static bool goes_round(const Kernel *k, int ring) { return k->l->layout->ring[ring].slots > 1; }
+
+void load_put(Kernel *k, int ring) {
+    if (goes_round(k, ring)) next_stage(k->cg, &k->ring[ring], k->ring[ring].put);
 }
 
 /* To where the next step reads.  Matrix units fetch its first fragments in this one, without a
  * branch: the last step stays where it is and fetches its own once more, for nobody.  */
-void load_take(Kernel *k, bool stays) {
+void load_take(Kernel *k, int ring, bool stays) {
     Cg *cg = k->cg;
     if (stays) {
         ir_note(cg, "the last step stays where it is, and fetches once more for nobody");
@@ -73,6 +74,6 @@ void load_take(Kernel *k, bool stays) {
         const Side *s = &k->c->side[i];
         if (s->l->region) region_advance(k, s);
     }
-    if (k->c->r->stages > 1) next_stage(k, product_ring_at(k)->take);
+    if (goes_round(k, ring)) next_stage(cg, &k->ring[ring], k->ring[ring].take);
     if (stays) ir_close(cg);
 }

@@ -102,7 +102,7 @@ static void load_elements(Kernel *k, const Side *s) {
 /* The operand's tile in the stage that is written.  */
 static Ir tile_put(const Kernel *k, const Side *s) {
     const Cg *cg = k->cg;
-    Ir at = ir_add(cg, smem_stage(k, s, product_ring_at(k)->put), operand_at(k, s)->tile);
+    Ir at = ir_add(cg, smem_stage(k, s, operand_ring(k, s)->put), operand_at(k, s)->tile);
     return ir_view(cg, ir_pointer(ir_storage(s->tile), IR_SHARED, false), at);
 }
 

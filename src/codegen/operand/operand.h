@@ -35,8 +35,8 @@ void load_copy(Kernel *k, const Node *n);
 void load_row(Kernel *k, const Node *copies, Ir row, int rows);
 void load_more(Kernel *k);
 void load_next(Kernel *k, bool spread);
-void load_put(Kernel *k);
-void load_take(Kernel *k, bool stays);
+void load_put(Kernel *k, int ring);
+void load_take(Kernel *k, int ring, bool stays);
 /* load_async.c, load_staged.c */
 void load_async(Kernel *k, const Side *s, bool first);
 void load_async_row(Kernel *k, const Side *s, Ir row, int rows);
