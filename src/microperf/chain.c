@@ -27,6 +27,11 @@
 #include "microperf/sectors.h"
 #include "microperf/story.h"
 
+/* Turns from the begin of a fill to its use.  A slot is free when the products of a turn have read
+ * it, half a turn before or behind where the turn `stages` on needs it (Ring.ahead counts in the
+ * order of the program: b's is one more than V's).  */
+static double ahead(const RProg *r) { return r->stages - 0.5; }
+
 static double blocks_of(const Model *m, const RProg *r) {
     return (double)rprog_blocks(m->p, r) * r->split;
 }
@@ -57,7 +62,7 @@ static void add_phase(const Model *m, const RProg *r, const ChainTurn *t, const 
     clocks[MP_SMEM] += n * blocks * t->wavefronts / m->smem_rate;
     clocks[MP_COMPUTE] += n * c.all;
     clocks[MP_ISSUE] += n * (blocks * issued / m->issue + wait);
-    clocks[MP_LATENCY] += n * (m->l2_latency + blocks * t->bytes / share) / (r->stages - 0.5);
+    clocks[MP_LATENCY] += n * (m->l2_latency + blocks * t->bytes / share) / ahead(r);
 }
 
 /* Clocks before the first turn of the blocks of a phase, and behind the last.  */
@@ -97,7 +102,7 @@ static double dram_reads(const Model *m, const RProg *r) {
 static double in_flight_us(const Model *m, const RProg *r, const ChainTurn *t, double reads,
                            double blocks) {
     double resident = lesser(r->blocks_per_sm, whole(blocks / m->sms));
-    double under_way = resident * t->bytes * (r->stages - 0.5) * lesser(blocks / m->sms, 1);
+    double under_way = resident * t->bytes * ahead(r) * lesser(blocks / m->sms, 1);
     return m->in_flight ? reads / hal_curve(m->in_flight, under_way) * 1e6 : 0;
 }
 
@@ -108,7 +113,7 @@ static void time_course(const Model *m, const RProg *r, const double clocks[MP_C
         if (i != MP_LAUNCH && i != MP_SPLIT && i != MP_OVERLAP)
             out->term[i] = clocks[i] * 1e6 / hz;
     out->term[MP_LATENCY] = greater(out->term[MP_LATENCY], in_flight);
-    if (rprog_warpgroups(m->dev, r)) mp_finish_ring(out, r->stages - 0.5);
+    if (rprog_warpgroups(m->dev, r)) mp_finish_ring(out, ahead(r));
     else mp_finish_turns(out, greater(out->blocks_per_sm * r->threads / WARP, 1));
 }
 

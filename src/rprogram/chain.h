@@ -4,7 +4,8 @@
 #include "rprogram/skeleton.h"
 
 enum { CHAIN_PRODUCTS = 2, CHAIN_RING_A = CHAIN_PRODUCTS };
-enum { CHAIN_TURNS = 3 };     /* warpgroups that take turns (BETWEEN), at most */
+enum { CHAIN_TURNS = 4 };     /* warpgroups that take turns (BETWEEN), at most: beside the one that
+                               * copies, as many as kernel_check runs side by side */
 /* The problem of product `number`.  */
 static inline const Problem *chain_problem(const Problem *p, int number) {
     return number ? p->next : p;

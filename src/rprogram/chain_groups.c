@@ -75,7 +75,7 @@ const char *chain_groups_check(const Problem *p, const Device *dev, const RProg 
     if ((int)r->overlap < 0 || r->overlap >= OVERLAP_COUNT) return "unknown overlap";
     int groups = count_along(&r->block, &r->warp, AX_M);
     if (rprog_overlaps_between(r) && (groups < 2 || groups > CHAIN_TURNS))
-        return "two or three warpgroups take turns";
+        return "two to four warpgroups take turns";
     for (int i = 0; i < CHAIN_PRODUCTS && !why; i++) {
         RProg x = rprog_chain_product(dev, r, i);
         why = check_product(chain_problem(p, i), dev, &x);

@@ -116,6 +116,9 @@ static void what_does_not_fit_is_refused(Arena *a) {
     assert_null(read_plan(a, &c, text_of(a, 64, 128, 128, 2, " overlap between"), false));
     assert_null(read_plan(a, &c, text_of(a, 128, 120, 128, 2, ""), false));
     assert_null(read_plan(a, &c, text_of(a, 128, 256, 128, 3, ""), false));
+    Case half = open_case(a, "h200", attention(a, 2048, 64, "s[b,i,j]"));
+    assert_non_null(read_plan(a, &half, text_of(a, 256, 32, 64, 2, " overlap both"), true));
+    assert_null(read_plan(a, &half, text_of(a, 320, 32, 64, 2, " overlap both"), false));
 }
 
 /* ---- candidates and prices ---- */
