@@ -4,6 +4,7 @@
 #include "driver/check/check.h"
 #include "driver/pipeline/compile.h"
 #include "driver/check/sample.h"
+#include "driver/sizes/size_points.h"
 #include "base/hash.h"
 #include "effort.h"
 
@@ -285,6 +286,24 @@ static void test_sizes_that_move_together(void **state) {
                            " { C[l,m,n,o] += A[l,m,n,k] * B[l,k,o]; }");
     assert_true(two > three);
     assert_non_null(strstr(set.sizes, "M*N <= "));
+}
+
+/* A size of which kernels know half alone has values of its own, as any other.  */
+static void test_divided_sizes_vary(void **state) {
+    SizePoints at;
+    RSelector halves = {.n_measure = 1, .n_axis = 1};
+    Te *te;
+    (void)state;
+    diag = diag_new(arena);
+    must(te_parse(arena, &diag,
+                  diag_text("case.te", "param H = 2..512 % 2; op f(X: f32[H]) -> Y: f32[H/2]"
+                                       " { Y[i] = X[2*i]; }"),
+                  NULL, NULL, &te));
+    halves.te = te;
+    halves.measure = &te->tensor[1].shape[0];
+    size_points_find(arena, te, &halves, &at);
+    assert_int_equal(at.value[0][0], 512);
+    assert_int_equal(at.value[1][0], 2);
 }
 
 static Status read_back(const char *text, PlanSet *out) {
@@ -628,7 +647,7 @@ static void test_columns_of_one(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_as_few_as_needed),
+        cmocka_unit_test(test_divided_sizes_vary), cmocka_unit_test(test_as_few_as_needed),
         cmocka_unit_test(test_as_few_as_wanted), cmocka_unit_test(test_sizes_between),
         cmocka_unit_test(test_sizes_that_move_together), cmocka_unit_test(test_columns_of_one),
         cmocka_unit_test(test_one_program_where_it_is_near),

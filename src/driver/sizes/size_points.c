@@ -53,7 +53,7 @@ static Classes classes_of(Arena *a, const Te *te, const RSelector *m) {
     for (int s = 0; s < te->n_size; s++) {
         if (!rplan_varies(te, s) || known[s]) continue;
         for (int t = s; t < te->n_size; t++) {
-            if (!rplan_varies(te, t) || known[t] || !move_together(m, s, t)) continue;
+            if (!rplan_varies(te, t) || known[t] || (t != s && !move_together(m, s, t))) continue;
             known[t] = true;
             c.size[n++] = t;
         }
