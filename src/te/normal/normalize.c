@@ -107,8 +107,8 @@ static void store_reads(const Te *te, TeExpr *e) {
 
 /* What stands in another place than it was written at may keep another type.  A temporary has the
  * narrowest one that holds its values exactly, so that a rounding is one whether it is a cast or
- * the type of a temporary; a reduction has the one that it is folded in, which it shares with others
- * of its rows.  What reads it computes in the type that it did.  */
+ * the type of a temporary; a reduction has the one that it is folded in, as others of its rows do.
+ * What reads it computes in the type that it did.  */
 static void keep_storages(Norm *n) {
     for (int k = 0; k < n->te->n_stmt; k++) {
         TeExpr *e = n->te->stmt[k].rhs;
