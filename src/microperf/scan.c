@@ -73,7 +73,7 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
     double blocks = (double)rprog_blocks(p, r), elements = (double)v->out.extent *
                                                             (double)v->extent;
     double reads = m->total_unique + (double)p->epilogue_bytes, spare = m->l2_capacity / reads;
-    double words = greater((double)te_dtype_bytes(p->type) / 4, 1);
+    double words = hal_words(rprog_partial_bytes(p->te->stmt[p->group->root].rhs));
     double all = blocks * (double)((v->extent + r->block.extent[AX_N] - 1) /
                                    r->block.extent[AX_N]);
     double warps = all * r->threads / WARP, bytes = reads / elements;

@@ -304,7 +304,7 @@ enum { RPROG_PARTIALS = 4, RPROG_PARTIAL_VECTORS = 8 };
  * position; how many arrays there are.  */
 int64_t rprog_partials(const Te *te, const RowGroup *g, int i, int64_t n);
 int64_t rprog_partial_values(const TeExpr *e, int64_t n);
-int64_t rprog_partial_positions(const TeExpr *e, int64_t n);
+int64_t rprog_partial_beside(const TeExpr *e, int64_t n);
 int rprog_partial_bytes(const TeExpr *e);
 int rprog_partial_arrays(const Te *te, const RowGroup *g);
 

@@ -23,7 +23,7 @@
     X(COPIES,    "copies",    SHARED,    NOTHING)     /* sums of slices of warps */                \
     X(STAGING,   "staging",   SHARED,    NOTHING)     /* accumulators on their way out */          \
     X(PARTIALS,  "partials",  SHARED,    STATEMENT)   /* of the warps or threads of a block */     \
-    X(POSITIONS, "positions", SHARED,    STATEMENT)   /* ... and where they were found */          \
+    X(BESIDE,    "beside",    SHARED,    STATEMENT)   /* ... and what is beside their values */    \
     X(WARPS,     "warps",     DECLARED,  STATEMENT)   /* both, of the warps of a row or slice */   \
     X(OUTPUTS,   "outputs",   SHARED,    NOTHING)     /* as staging, behind the stages */          \
     X(VALUES,    "values",    SHARED,    STATEMENT)   /* of the block's rows */                    \

@@ -1,22 +1,24 @@
 /* Partial results of reductions: how many slices leave some, the arrays in which these wait.  */
 #include "rprogram/internal.h"
 
-enum { POSITION_BYTES = 4 };
-
 static int64_t whole_accesses(int64_t bytes) {
     return ceil_div(bytes, RTILE_ACCESS) * RTILE_ACCESS;
 }
 
+static int beside_bytes(const TeExpr *e) {
+    return te_is_paired(e) ? te_dtype_bytes(te_beside_type(e)) : 0;
+}
+
 int rprog_partial_bytes(const TeExpr *e) {
-    return te_dtype_bytes(te_reduced_type(e)) + (te_positional(e) ? POSITION_BYTES : 0);
+    return te_dtype_bytes(te_reduced_type(e)) + beside_bytes(e);
 }
 
 int64_t rprog_partial_values(const TeExpr *e, int64_t n) {
     return whole_accesses(n * te_dtype_bytes(te_reduced_type(e)));
 }
 
-int64_t rprog_partial_positions(const TeExpr *e, int64_t n) {
-    return te_positional(e) ? whole_accesses(n * POSITION_BYTES) : 0;
+int64_t rprog_partial_beside(const TeExpr *e, int64_t n) {
+    return whole_accesses(n * beside_bytes(e));
 }
 
 int64_t rprog_partials(const Te *te, const RowGroup *g, int i, int64_t n) {
@@ -24,7 +26,7 @@ int64_t rprog_partials(const Te *te, const RowGroup *g, int i, int64_t n) {
     for (int j = 0; j < i; j++) {
         const TeExpr *e = te->stmt[g->stmt[j]].rhs;
         if (g->role[j] == ROW_REDUCE)
-            at += rprog_partial_values(e, n) + rprog_partial_positions(e, n);
+            at += rprog_partial_values(e, n) + rprog_partial_beside(e, n);
     }
     return at;
 }
@@ -32,7 +34,7 @@ int64_t rprog_partials(const Te *te, const RowGroup *g, int i, int64_t n) {
 int rprog_partial_arrays(const Te *te, const RowGroup *g) {
     int n = 0;
     for (int i = 0; i < g->n; i++) {
-        if (g->role[i] == ROW_REDUCE) n += te_positional(te->stmt[g->stmt[i]].rhs) ? 2 : 1;
+        if (g->role[i] == ROW_REDUCE) n += te_is_paired(te->stmt[g->stmt[i]].rhs) ? 2 : 1;
     }
     return n;
 }

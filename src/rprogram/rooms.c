@@ -34,11 +34,11 @@ void layout_partials(RoomWalk *w, const RowGroup *g, int64_t n) {
     for (int i = 0; i < g->n; i++) {
         const TeExpr *e = w->p->te->stmt[g->stmt[i]].rhs;
         if (g->role[i] != ROW_REDUCE) continue;
-        int64_t values = rprog_partial_values(e, n), positions = rprog_partial_positions(e, n);
+        int64_t values = rprog_partial_values(e, n), beside = rprog_partial_beside(e, n);
         layout_room(w, layout_one(ROOM_PARTIALS, i, at, values));
         at += values;
-        if (positions > 0) layout_room(w, layout_one(ROOM_POSITIONS, i, at, positions));
-        at += positions;
+        if (beside > 0) layout_room(w, layout_one(ROOM_BESIDE, i, at, beside));
+        at += beside;
     }
 }
 

@@ -208,7 +208,7 @@
     X(COLUMN, column) /* reductions over an axis that is not contiguous */                         \
     X(WINDOW, window) /* overlapping windows, maps of neighbours */                                \
     X(PERMUTE, permute) /* maps that read along another axis than they write */                    \
-    X(SCAN, scan) /* cumulative sums, products, maxima */                                          \
+    X(SCAN, scan) /* cumulative sums, maxima; recurrences */                                       \
     X(CHAIN, chain) /* a product of rows of another product's results: attention */
 typedef enum {
 #define X(id, name) SK_##id,

@@ -53,6 +53,7 @@ static const char *check(const Problem *p, const Device *dev, const RProg *r) {
     int across = rprog_threads_along(r, AX_M), along = rprog_threads_along(r, AX_N);
     int64_t steps = ceil_div(v->extent, r->block.extent[AX_N]);
     if (!v->fits) return "the statement is no scan";
+    if (v->of.factor && r->split > 1) return "the slices of a recurrence have an order";
     if (r->block.extent[AX_K] != 1 || r->thread.extent[AX_K] != 1)
         return "a scan program tiles its results and the walk only";
     if (!power_of_two(across) || !power_of_two(along))
@@ -103,7 +104,7 @@ static void add_slices(Keeper *b, RProg r) {
     int64_t steps = ceil_div(b->p->scan.extent, r.block.extent[AX_N]) / FEW_STEPS;
     r.split = 1;
     rprog_keep(b, r);
-    rprog_keep_slices(b, r, steps, FILLED);
+    if (!b->p->scan.of.factor) rprog_keep_slices(b, r, steps, FILLED);
 }
 
 /* Whole rows where they are short, steps of long ones.  */

@@ -345,7 +345,7 @@ Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int 
     if (align <= 0) align = DEFAULT_ALIGN;
     *out = (Problem){.te = te, .group = g};
     Scan scan;
-    if (!g->row && rhs->kind == TE_REDUCE && !te_positional(rhs) &&
+    if (!g->row && rhs->kind == TE_REDUCE && !te_is_paired(rhs) &&
         !access_scan(&te->stmt[g->root], &scan)) {
         if (g->stats || g->chain) access_group_contraction(te, g, &out->con, &why);
         else access_contraction(te, g->root, &out->con, &why);

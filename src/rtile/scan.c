@@ -13,7 +13,7 @@ static void count_reads(Problem *p, int align) {
     for (int i = v->out.n - 1; i >= 0 && v->down; i--)
         if (v->out.digit[i].extent != 1) order[n++] = v->out.index[i];
     while (widest + 1 < READ_WIDTHS && 2 << widest <= v->vec) widest++;
-    ReadList reads = access_reads(v->of.term);
+    ReadList reads = access_reads(s->rhs);
     for (int i = 0; i < reads.n; i++) {
         int width = 1, log = 0;
         Access x;
@@ -46,6 +46,7 @@ void rtile_scan(Problem *p, int align) {
     v->out_divisor = access_divisor(s, &v->out, 0, v->out.n);
     view_stores(p, v->down ? &v->out : &walk, align, &v->vec, &run);
     v->term_ops = expr_ops(v->of.term, NULL, NULL) + 1;
+    if (v->of.factor) v->term_ops += expr_ops(v->of.factor, NULL, NULL) + 2;
     count_reads(p, align);
     /* Each term is met once.  */
     p->flops = (double)v->out.extent * (double)v->extent * v->term_ops;

@@ -58,7 +58,7 @@ void rtile_views(Problem *p, int align) {
         return;
     }
     rtile_scan(p, align);
-    if (p->scan.fits) return;
+    if (p->scan.fits || te_is_recurrence(s->rhs)) return;
     view_columns(p, align);
     rtile_window(p, align);
 }

@@ -32,7 +32,11 @@ typedef enum {
 #define X(id, name) TE_RED_##id,
     TE_REDOPS(X)
 #undef X
-        TE_RED_COUNT
+        TE_RED_COUNT,
+    /* Maps x -> a x + b, applied to 0 one behind the other: args[0] has the b, args[1] the a, both
+     * (r <= i ? value : that of x -> x), or >=, for the walk goes up or down to the statement's own
+     * place.  Programs write it as a recurrence, h[i] = a[i] * (h[i-1] else 0) + b[i].  */
+    TE_RED_AFFINE = TE_RED_COUNT
 } TeRedop;
 
 /* Intrinsics.  id     name    operands (-1: two or more)  ulps that an f32 may be off by, counted
@@ -345,6 +349,21 @@ static inline bool te_positional(const TeExpr *reduce) {
 /* The type of the values that it compares or adds.  */
 static inline TeDtype te_reduced_type(const TeExpr *reduce) {
     return te_positional(reduce) ? reduce->args[0]->type : reduce->type;
+}
+static inline bool te_is_recurrence(const TeExpr *e) {
+    return e->kind == TE_REDUCE && e->red == TE_RED_AFFINE;
+}
+/* Its (r <= i); NULL: it has one point.  */
+static inline const TeExpr *te_recurrence_order(const TeExpr *e) {
+    return e->args[0]->kind == TE_SELECT ? e->args[0]->args[0] : NULL;
+}
+/* What a partial result has beside its value: position, factor; TE_DTYPE_COUNT: nothing.  */
+static inline TeDtype te_beside_type(const TeExpr *reduce) {
+    if (te_positional(reduce)) return TE_I32;
+    return te_is_recurrence(reduce) ? reduce->type : TE_DTYPE_COUNT;
+}
+static inline bool te_is_paired(const TeExpr *reduce) {
+    return te_beside_type(reduce) != TE_DTYPE_COUNT;
 }
 /* A temporary that is there for other statements of this op alone: it need be stored nowhere.  */
 static inline bool te_is_passing(const TeTensor *t) { return t->role == TE_TEMP && !t->held; }

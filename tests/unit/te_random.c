@@ -86,6 +86,37 @@ static bool window(Gen *g, const Tensor *t) {
     return true;
 }
 
+/* The point, or one beside it along a dimension.  */
+static void point(Gen *g, const Tensor *t, int tensor, int along, const char *by) {
+    gen_name(g, 'T', tensor, "");
+    put(g, "[");
+    for (int d = 0; d < t->rank; d++) {
+        if (d) put(g, ",");
+        gen_index_item(g, gen_order(g, t, d));
+        if (gen_order(g, t, d) == along) put(g, by);
+    }
+    put(g, "]");
+}
+
+void gen_own_point(Gen *g, const Tensor *t, int tensor) { point(g, t, tensor, -1, ""); }
+
+/* The element before or behind, by a factor, and a term: of one element of the newest input.  */
+static void recurrence(Gen *g, const Tensor *t, int along) {
+    static const char *const other[] = {"0", "1.5", "-2"};
+    size_t from = g->out.len;
+    gen_name(g, 'T', g->n_tensor - 1, "[");
+    for (int d = 0; d < t->rank; d++) {
+        if (d) put(g, ",");
+        gen_index_value(g, d);
+    }
+    put(g, "]");
+    const char *element = gen_cut(g, from);
+    const char *factor = chance(g, 2) ? "0.5" : chance(g, 2) ? "-1" : element;
+    buf_printf(&g->out, "%s*(", factor);
+    point(g, t, g->n_tensor, along, chance(g, 2) ? "+1" : "-1");
+    buf_printf(&g->out, " else %s)+%s", other[below(g, 3)], element);
+}
+
 /* A reduction along one axis up to the element itself, or from it on, over an input with one
  * element for each output.  Axes that are written in parts are left out: these are two indices.  */
 static bool scan(Gen *g, const Tensor *t) {
@@ -100,9 +131,16 @@ static bool scan(Gen *g, const Tensor *t) {
     uint32_t type = below(g, DTYPES), op = t->cls == REAL ? below(g, 3) : 0, way = below(g, 4);
     Tensor x = {.role = INPUT, .cls = t->cls, .dtype = type, .rank = t->rank};
     memcpy(x.dim, t->dim, sizeof x.dim);
+    g->wide |= type == 1;
+    g->n_input++;
+    g->tensor[g->n_tensor++] = x;
+    if (t->cls == REAL && chance(g, 3)) {
+        recurrence(g, t, along);
+        return true;
+    }
     int k = gen_add_axis(g, size, true);
     size_t from = g->out.len;
-    gen_name(g, 'T', g->n_tensor, "[");
+    gen_name(g, 'T', g->n_tensor - 1, "[");
     for (int d = 0; d < t->rank; d++) {
         if (d) put(g, ",");
         gen_index_value(g, d == along ? k : d);
@@ -123,9 +161,6 @@ static bool scan(Gen *g, const Tensor *t) {
     buf_printf(&g->out, "?%s:%s)", g->style.swapped ? none[op] : taken,
                g->style.swapped ? taken : none[op]);
     if (factor) buf_printf(&g->out, "*%s)", element);
-    g->wide |= type == 1;
-    g->n_input++;
-    g->tensor[g->n_tensor++] = x;
     return true;
 }
 
@@ -183,16 +218,6 @@ void gen_where(Gen *g) {
         else buf_printf(&g->out, " in %d:", x->from);
         gen_name(g, 'S', x->size, "");
     }
-}
-
-void gen_own_point(Gen *g, const Tensor *t, int tensor) {
-    gen_name(g, 'T', tensor, "");
-    put(g, "[");
-    for (int d = 0; d < t->rank; d++) {
-        if (d) put(g, ",");
-        gen_index_item(g, gen_order(g, t, d));
-    }
-    put(g, "]");
 }
 
 static void annotations(Gen *g, const Tensor *t, bool sums) {

@@ -37,7 +37,7 @@ static bool of_results(RoomKind kind) {
     return kind == ROOM_COPIES || kind == ROOM_STAGING;
 }
 
-static bool of_parts(RoomKind kind) { return kind == ROOM_PARTIALS || kind == ROOM_POSITIONS; }
+static bool of_parts(RoomKind kind) { return kind == ROOM_PARTIALS || kind == ROOM_BESIDE; }
 
 static bool may_meet(RoomKind a, RoomKind b) {
     return (of_steps(a) && (of_results(b) || of_parts(b))) || (of_results(a) && of_parts(b));

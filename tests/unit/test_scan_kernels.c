@@ -35,6 +35,10 @@ typedef struct {
 #define SUM "sum[r](r <= i ? X[m,r] : 0)"
 #define SUM_DOWN "sum[r](r <= i ? X[b,r,m] : 0)"
 
+#define RECUR(name, m, n, type, in, out, value)                                                    \
+    {name, "op f(A: " type "[" #m "," #n "], X: " in "[" #m "," #n "]) -> Y: " out                 \
+           "[" #m "," #n "] { Y[m,i] = " value "; }"}
+
 static const Small table[] = {
     ROWS("sum", 6, 300, "f32", "f32", SUM),
     ROWS("sum of odd rows", 5, 1027, "f32", "f32", SUM),
@@ -76,6 +80,18 @@ static const Small table[] = {
     DOWN("maximum", 3, 90, 24, "bf16", "bf16", "max[r](r <= i ? X[b,r,m] : -inf)"),
     DOWN("position", 2, 300, 12, "f32", "i32", "argmin[r](r <= i ? X[b,r,m] : inf)"),
     DOWN("any", 2, 60, 32, "bool", "bool", "any[r](r <= i && X[b,r,m])"),
+    RECUR("recurrence", 6, 300, "f32", "f32", "f32", "A[m,i] * (Y[m,i-1] else 0) + X[m,i]"),
+    RECUR("recurrence of halves, from the end", 5, 1027, "bf16", "f16", "f16",
+          "X[m,i] - A[m,i] * (Y[m,i+1] else 1)"),
+    RECUR("recurrence of bytes", 41, 7, "i8", "i8", "i32", "A[m,i] * (Y[m,i-1] else 3) + X[m,i]"),
+    RECUR("gated recurrence", 3, 2100, "f64", "f64", "f64",
+          "i == 0 ? X[m,0] : Y[m,i-1] + A[m,i-1] * (X[m,i] - Y[m,i-1])"),
+    {"recurrence down", "op f(A: f32[70,9], X: f16[3,70,9,4])"
+     " -> (Y: f32[3,70,9,4], Z: f16[3,70,9,4]) {"
+     " Y[b,i,d,n] = exp(-A[i,d] * A[i,d]) * (Y[b,i-1,d,n] else 0) + X[b,i,d,n] * A[i,d];"
+     " Z[b,i,d,n] = Y[b,i,d,n] * X[b,i,d,n]; }"},
+    {"recurrence up", "op f(A: f32[3,90,24], X: f32[3,90,24]) -> Y: f32[3,90,24] {"
+     " Y[b,i,m] = A[b,i,m] * (Y[b,i+1,m] else X[b,0,m]) + X[b,i,m]; }"},
     {"terms and results of others", "op f(X: f32[6,300], B: f32[300]) -> Y: f16[6,300] {"
      " u[m,r] = X[m,r] * B[r]; t[m,i] = sum[r](r <= i ? u[m,r] : 0) where r in 300;"
      " Y[m,i] = max(t[m,i], 0) + B[i] * 2.0; }"},

@@ -49,6 +49,13 @@ static const char *const cases[] = {
     OP("X: f64[2,3,4]", "s: f64", "s[] += X[i,j,k] * X[i,j,k];"),
     OP("X: f64[5]", "Y: f64[5]", "Y[i] = sum[j](j <= i ? X[j] : 0) * X[i] where j in 5;"),
     OP("X: f64[5]", "(Y: f64[5], Z: f64[5])", "Y[i] = X[i] * X[i]; Z[i] = Y[i] * X[i] + Y[0];"),
+    /* recurrences */
+    OP("A: f64[2,6], X: f64[2,6], s: f64[2]", "Y: f64[2,6]",
+       "Y[b,t] = A[b,t] * (Y[b,t-1] else s[b]) + X[b,t] * A[b,t];"),
+    OP("A: f64[5], X: f64[5]", "(Y: f64[5], Z: f64[5])",
+       "Y[t] = t == 4 ? X[t] * X[t] : Y[t+1] + A[t] * (X[t] - Y[t+1]); Z[t] = Y[t] * Y[t];"),
+    OP("A: f64[3,2], X: f64[5,3]", "Y: f64[5]",
+       "h[t,d] = exp(-sum[n](A[d,n])) * (h[t-1,d] else 0) + X[t,d]; Y[t] += h[t,d] * A[d,0];"),
     /* subscripts */
     OP("X: f64[2,3,6,5], K: f64[4,3,3,3]", "Y: f64[2,4,6,5]",
        "Y[n,f,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * K[f,c,r,s];"),

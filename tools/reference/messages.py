@@ -21,8 +21,8 @@ ABOUT = dict(lex="characters and numbers", syntax="grammar", name="names",
              axis="indices on one side alone", extent="two extents for one index",
              range="ranges that cannot be found", bounds="reads that may leave their tensor",
              size="values of sizes", assign="assigned twice, never, or read too early",
-             annot="annotations", limit="limits", plan="texts of plans",
-             profile="files of profiles")
+             recurrence="recurrences that are not linear", annot="annotations", limit="limits",
+             plan="texts of plans", profile="files of profiles")
 # The first error of a case, the line that it shows, and the hint that follows at the same place.
 ERROR = re.compile(r"#\| ([^:]+:\d+:(\d+)): error: (.*) \[(\w+)\]\n#\|   (.*)\n#\| +\^"
                    r"(?:\n#\| \1: hint: (.*))?")

@@ -202,7 +202,7 @@ static void cut_scores(Kernel *k, double none) {
 static void fold_leader(Kernel *k, const Partial *leader) {
     chain_open_rows(k);
     chain_open_columns(k);
-    monoid_fold(k->cg, leader, chain_result(k, k->score), NULL, false);
+    monoid_fold(k->cg, leader, chain_result(k, k->score), NULL, FOLD_ASIDE);
     chain_close(k, ROW_LOOPS + COLUMN_LOOPS);
 }
 
@@ -358,7 +358,7 @@ static void make_terms(Kernel *k, const Partials *p) {
         const TeExpr *term = x->e->args[0];
         if (!x->follow) continue;
         CgPoint own = point_with(k, c->rows->stmt[x->number], rows_power(term), power);
-        monoid_fold(cg, x, cg_expr(&own, term, te_reduced_type(x->e)), NULL, false);
+        monoid_fold(cg, x, cg_expr(&own, term, te_reduced_type(x->e)), NULL, FOLD_ASIDE);
     }
     CgPoint own = point_with(k, c->second, c->power, power);
     ir_set(cg, chain_result(k, k->score), cg_expr(&own, operand_of(k), TE_F32));

@@ -73,7 +73,7 @@ static void fold(Kernel *k, const Partials *p, int i, Ir value) {
         value = monoid_fit(cg, x, value, (PartialLeader){own, NULL},
                            (PartialLeader){leader->value, NULL});
     }
-    monoid_fold(cg, x, value, NULL, false);
+    monoid_fold(cg, x, value, NULL, FOLD_ASIDE);
 }
 
 /* The neighbours of the slice.  */

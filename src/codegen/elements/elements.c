@@ -182,9 +182,10 @@ CgPoint elements_point(const Kernel *k, int stmt, bool first) {
 
 /* ---- reductions ---- */
 
-void elements_fold(Kernel *k, const RowGroup *g, const Partial *x, Ir where, bool next) {
+void elements_fold(Kernel *k, const RowGroup *g, const Partial *x, Ir where, FoldSide side) {
     CgPoint p = elements_point(k, g->stmt[x->number], false);
-    Ir value = cg_expr(&p, x->e->args[0], te_reduced_type(x->e));
-    if (x->where && !where) where = monoid_position(&p);
-    monoid_fold(k->cg, x, value, where, next);
+    Ir value = cg_expr(&p, x->e->args[0], te_reduced_type(x->e)), beside = where;
+    if (te_is_recurrence(x->e)) beside = cg_expr(&p, x->e->args[1], te_beside_type(x->e));
+    else if (x->beside && !where) beside = monoid_position(&p);
+    monoid_fold(k->cg, x, value, beside, side);
 }

@@ -55,7 +55,7 @@ bool elements_makes(const Kernel *k, int tensor);
 bool elements_in_memory(const Kernel *k, int tensor);
 /* Folds the element at hand into a reduction of the group; `where` (NULL: to be computed) is its
  * position, and `next` whether it is behind all others.  */
-void elements_fold(Kernel *k, const RowGroup *g, const Partial *x, Ir where, bool next);
+void elements_fold(Kernel *k, const RowGroup *g, const Partial *x, Ir where, FoldSide side);
 /* outputs.c: the statements of the group in `mask` (bits) at the element: maps, whose values go
  * where `out` says and are forgotten behind, and reductions, held as in `all`.  */
 /* Values of maps are forgotten by elements_forget.  */

@@ -87,7 +87,7 @@ void elements_statements(Kernel *k, const RowGroup *g, uint64_t mask, const Part
             CgPoint p = elements_point(k, g->stmt[i], false);
             store_define(k, g->stmt[i], e->type, cg_expr(&p, e, e->type), &out[i]);
         } else {
-            elements_fold(k, g, monoid_of(all, e), NULL, false);
+            elements_fold(k, g, monoid_of(all, e), NULL, FOLD_ASIDE);
         }
     }
 }

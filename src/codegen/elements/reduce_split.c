@@ -38,7 +38,7 @@ void sums_elements(Kernel *k, const Ir at[AX_K]) {
 
 Ir sums_left(const Kernel *k) {
     IrType type = ir_pointer(ir_compute(k->l->p->con.acc), IR_GLOBAL, false);
-    return monoid_variable(k->cg, MONOID_LEFT, false, -1, type);
+    return monoid_variable(k->cg, MONOID_LEFT, -1, type);
 }
 
 ThreadMap sums_map(const Kernel *k) {

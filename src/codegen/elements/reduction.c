@@ -6,7 +6,7 @@ Partials reduction_partials(const Kernel *k, const ThreadMap *m, int pass) {
         const TeExpr *e = kernel_root(k)->rhs;
         IrBase base = ir_compute(te_reduced_type(e));
         Partials one =
-            monoid_alone(e, monoid_variable(cg, m->held, false, -1, ir_array_of(base)));
+            monoid_alone(e, monoid_variable(cg, m->held, -1, ir_array_of(base)));
         monoid_at(cg, &one.at[0], m->lane);
         return one;
     }
@@ -137,7 +137,7 @@ void reduction_combine(Kernel *k, const ThreadMap *m, const Partials *p) {
 static void keep(Kernel *k, const ReductionKept *kept, int t) {
     const Cg *cg = k->cg;
     IrBase base = ir_compute(te_dtype_compute(cg->te->tensor[t].dtype));
-    Ir value = monoid_variable(cg, MONOID_VALUES, false, t, ir_pointer(base, kept->space, false));
+    Ir value = monoid_variable(cg, MONOID_VALUES, t, ir_pointer(base, kept->space, false));
     ir_set(k->cg, ir_element(cg, value, kept->at), k->at.made[t]);
 }
 

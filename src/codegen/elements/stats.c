@@ -34,7 +34,7 @@ bool stats_any_online(const Problem *p, const RProg *r, int pass) {
 
 static void place_smem(Kernel *k, IrBase base, MonoidVariable what, RoomKind room, int i) {
     Ir at = ir_int(k->cg, rprog_room_at(k->l->layout, room, i));
-    Ir to = monoid_variable(k->cg, what, false, tensor_of(k, i),
+    Ir to = monoid_variable(k->cg, what, tensor_of(k, i),
                             ir_pointer(base, IR_SHARED, false));
     ir_define(k->cg, to, smem_at(k, base, false, at));
 }
@@ -140,7 +140,7 @@ static void clear_rest(Kernel *k, Ir array, int n) {
 /* What the warps made of reduction i.  */
 static Ir parts_of(const Kernel *k, int i) {
     IrBase base = ir_compute(statement(k, i)->rhs->type);
-    return monoid_variable(k->cg, MONOID_PART, false, tensor_of(k, i),
+    return monoid_variable(k->cg, MONOID_PART, tensor_of(k, i),
                            ir_pointer(base, IR_SHARED, false));
 }
 

@@ -18,7 +18,7 @@ static inline IrBase value_base(const Kernel *k, int t) {
 }
 /* The values of rows, or what stands for them, of a tensor.  */
 static inline Ir values_of(const Kernel *k, MonoidVariable what, IrSpace space, int t) {
-    return monoid_variable(k->cg, what, false, t, ir_pointer(value_base(k, t), space, false));
+    return monoid_variable(k->cg, what, t, ir_pointer(value_base(k, t), space, false));
 }
 
 /* stats_rows.c: the online reduction of this pass that is made with tensor t; -1: none.  The number

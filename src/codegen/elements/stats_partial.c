@@ -60,7 +60,7 @@ void stats_place_left(Kernel *k, MonoidVariable what, int i, bool partial) {
     if (row_room.expr && values > 0)
         from = ir_add(cg, from, ir_mul_n(cg, size_value(cg, row_room), values));
     IrType pointer = ir_pointer(ir_compute(type), IR_GLOBAL, false);
-    ir_define(cg, monoid_variable(cg, what, false, t, pointer), ir_view(cg, pointer, from));
+    ir_define(cg, monoid_variable(cg, what, t, pointer), ir_view(cg, pointer, from));
 }
 
 /* ---- what a block leaves ---- */
@@ -85,7 +85,7 @@ void stats_leave(Kernel *k, int pass, bool online, Ir row, Ir at) {
         for (int j = 0; j < i; j++) second |= p.at[j].follow && p.at[j].center == x->center;
         if (!x->follow || second) continue;
         IrBase type = ir_compute(te_dtype_compute(cg->te->tensor[x->center].dtype));
-        Ir base = monoid_variable(cg, MONOID_CENTERS, false, x->center,
+        Ir base = monoid_variable(cg, MONOID_CENTERS, x->center,
                                   ir_pointer(type, IR_SHARED, false));
         ir_set(cg, ir_element(cg, base, at),
                monoid_center(cg, x, p.at[x->leader].value, own_columns(k)));
@@ -169,7 +169,7 @@ void stats_combine(Kernel *k, int pass) {
         stats_place_left(k, MONOID_VALUES, i, false);
         int t = tensor_of(k, i);
         IrBase base = ir_compute(te_dtype_compute(cg->te->tensor[t].dtype));
-        Ir values = monoid_variable(cg, MONOID_VALUES, false, t,
+        Ir values = monoid_variable(cg, MONOID_VALUES, t,
                                     ir_pointer(base, IR_GLOBAL, false));
         if (stats_known(k, i)) k->at.made[t] = ir_element(cg, values, row);
     }

@@ -31,8 +31,8 @@ static void add_uses(FormBuilder *b, Node *n, RoomKind kind, Reductions of,
         bool follows = g->follow[i] != FOLLOW_NONE;
         if (g->role[i] != ROW_REDUCE || g->pass[i] != of.pass || follows != of.online) continue;
         use(b, n, kind, i);
-        if (kind == ROOM_PARTIALS && rprog_room(b->layout, ROOM_POSITIONS, i))
-            use(b, n, ROOM_POSITIONS, i);
+        if (kind == ROOM_PARTIALS && rprog_room(b->layout, ROOM_BESIDE, i))
+            use(b, n, ROOM_BESIDE, i);
     }
 }
 

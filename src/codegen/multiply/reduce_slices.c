@@ -34,7 +34,7 @@ static ReduceArrays copies(const Kernel *k) {
 
 static Ir copies_at(const Kernel *k) {
     IrType type = ir_pointer(ir_compute(k->l->p->con.acc), IR_SHARED, false);
-    return monoid_variable(k->cg, MONOID_COPIES, false, -1, type);
+    return monoid_variable(k->cg, MONOID_COPIES, -1, type);
 }
 
 /* Moves the pointer to the thread's copies by so many slices.  */

@@ -3,36 +3,49 @@
 
 static IrBase base_of(const Partial *p) { return ir_compute(te_reduced_type(p->e)); }
 
-static const char *const words[MONOID_COUNT][2] = {
-#define X(id, word, position) {word, position},
+/* Of a value, and of what may stand beside it.  */
+enum { VALUE, POSITION, FACTOR, PARTS };
+static const char *const words[MONOID_COUNT][PARTS] = {
+#define X(id, word, position) {word, position, word "_by"},
     MONOID_VARIABLES(X)
 #undef X
 };
 
-Ir monoid_variable(const Cg *cg, MonoidVariable what, bool position, int tensor, IrType type) {
-    return cg_variable(cg, 2 * (int)what + position, words[what][position], tensor, type);
+static Ir variable(const Cg *cg, MonoidVariable what, int part, int tensor, IrType type) {
+    return cg_variable(cg, PARTS * (int)what + part, words[what][part], tensor, type);
+}
+
+Ir monoid_variable(const Cg *cg, MonoidVariable what, int tensor, IrType type) {
+    return variable(cg, what, VALUE, tensor, type);
+}
+
+Ir monoid_beside(const Cg *cg, MonoidVariable what, const Partial *p, IrType type) {
+    return variable(cg, what, te_positional(p->e) ? POSITION : FACTOR, p->tensor, type);
 }
 
 Ir monoid_value(const Cg *cg, MonoidVariable what, const Partial *p) {
-    return monoid_variable(cg, what, false, p->tensor, ir_type(base_of(p)));
+    return monoid_variable(cg, what, p->tensor, ir_type(base_of(p)));
 }
 
 Ir monoid_counted(const Cg *cg, MonoidVariable what, IrBase count) {
-    return monoid_variable(cg, what, false, -1, ir_type(count));
+    return monoid_variable(cg, what, -1, ir_type(count));
 }
 
 void monoid_at(const Cg *cg, Partial *x, Ir lane) {
     x->value = lane ? ir_element(cg, x->array, lane) : x->array;
-    if (te_positional(x->e)) x->where = lane ? ir_element(cg, x->positions, lane) : x->positions;
+    if (te_is_paired(x->e))
+        x->beside = lane ? ir_element(cg, x->beside_array, lane) : x->beside_array;
+}
+
+static IrType held_type(IrBase base, bool array) {
+    return array ? ir_array_of(base) : ir_type(base);
 }
 
 static void name_variables(const Cg *cg, Partial *x, MonoidVariable held, bool array) {
-    for (int position = 0; position <= te_positional(x->e); position++) {
-        IrBase base = position ? IR_I32 : base_of(x);
-        IrType type = array ? ir_array_of(base) : ir_type(base);
-        *(position ? &x->positions : &x->array) =
-            monoid_variable(cg, held, position, x->tensor, type);
-    }
+    x->array = monoid_variable(cg, held, x->tensor, held_type(base_of(x), array));
+    if (!te_is_paired(x->e)) return;
+    IrBase base = ir_compute(te_beside_type(x->e));
+    x->beside_array = monoid_beside(cg, held, x, held_type(base, array));
 }
 
 Partials monoid_pass(const Cg *cg, const RowGroup *g, int pass, MonoidVariable held, Ir lane) {
@@ -141,12 +154,14 @@ static void room(Cg *cg, Ir array, int n) {
 
 void monoid_room(Cg *cg, const Partial *p, int n) {
     room(cg, p->array, n);
-    if (p->where) room(cg, p->positions, n);
+    if (p->beside) room(cg, p->beside_array, n);
 }
 
 void monoid_declare(Cg *cg, const Partial *p, int n) {
     declare(cg, p->array, n, identity(cg, (TeRedop)p->e->red, te_reduced_type(p->e)));
-    if (p->where) declare(cg, p->positions, n, ir_int(cg, INT32_MAX));
+    if (!p->beside) return;
+    declare(cg, p->beside_array, n,
+            te_positional(p->e) ? ir_int(cg, INT32_MAX) : identity(cg, TE_RED_PROD, p->e->type));
 }
 
 Ir monoid_declare_tile(Cg *cg, TeRedop red, TeDtype type, int rows, int columns) {
@@ -158,17 +173,32 @@ Ir monoid_declare_tile(Cg *cg, TeRedop red, TeDtype type, int rows, int columns)
     return acc;
 }
 
-Ir monoid_result(const Partial *p) { return p->where ? p->where : p->value; }
+Ir monoid_result(const Partial *p) { return te_positional(p->e) ? p->beside : p->value; }
 
-void monoid_fold(Cg *cg, const Partial *p, Ir value, Ir where, bool next) {
+/* What the later of two maps makes of the earlier one.  */
+static void compose(Cg *cg, const Partial *p, Ir value, Ir factor, bool before) {
+    TeDtype type = p->e->type;
+    Ir by = before ? p->beside : factor, of = before ? value : p->value;
+    Ir add = before ? p->value : value;
+    Ir product = cg_fold(cg, TE_RED_PROD, type, by, of);
+    ir_set(cg, p->value, cg_fold(cg, TE_RED_SUM, type, product, add));
+    ir_set(cg, p->beside, cg_fold(cg, TE_RED_PROD, type, p->beside, factor));
+}
+
+void monoid_fold(Cg *cg, const Partial *p, Ir value, Ir beside, FoldSide side) {
     TeDtype type = te_reduced_type(p->e);
-    if (!p->where) {
+    if (te_is_recurrence(p->e)) {
+        compose(cg, p, value, beside, side == FOLD_BEFORE);
+        return;
+    }
+    if (!p->beside) {
         ir_set(cg, p->value, cg_fold(cg, (TeRedop)p->e->red, type, p->value, value));
         return;
     }
     const char *pair = p->e->red == TE_RED_ARGMAX ? "rl_argmax" : "rl_argmin";
-    ir_do(cg, ir_call_in_place(cg, next ? ir_joined(cg, pair, "_next") : pair, 2, 4, p->value,
-                               p->where, type == TE_I64 ? ir_as(cg, IR_I64, value) : value, where));
+    if (side == FOLD_BEHIND) pair = ir_joined(cg, pair, "_next");
+    ir_do(cg, ir_call_in_place(cg, pair, 2, 4, p->value, p->beside,
+                               type == TE_I64 ? ir_as(cg, IR_I64, value) : value, beside));
 }
 
 Ir monoid_position(const CgPoint *p) {
@@ -305,7 +335,8 @@ void monoid_merge(Cg *cg, const Partials *p, int i, Ir lane) {
     const Partial *own = &p->at[i];
     Ir x = coming(cg, own->in, lane);
     if (!monoid_is_leader(p, i)) {
-        monoid_fold(cg, own, x, own->where ? coming(cg, own->in_where, lane) : NULL, false);
+        monoid_fold(cg, own, x, own->beside ? coming(cg, own->in_beside, lane) : NULL,
+                    te_is_recurrence(own->e) ? FOLD_BEHIND : FOLD_ASIDE);
         return;
     }
     const char *word = own->tensor < 0 ? "now" : cg_name(cg, "now", own->tensor);
@@ -320,7 +351,7 @@ void monoid_merge(Cg *cg, const Partials *p, int i, Ir lane) {
 void monoid_take(Cg *cg, const Partials *p, int i, Ir lane) {
     const Partial *own = &p->at[i];
     ir_set(cg, own->value, coming(cg, own->in, lane));
-    if (own->where) ir_set(cg, own->where, coming(cg, own->in_where, lane));
+    if (own->beside) ir_set(cg, own->beside, coming(cg, own->in_beside, lane));
 }
 
 void monoid_settle(Cg *cg, const Partials *p, Ir live) {

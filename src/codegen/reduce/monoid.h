@@ -1,8 +1,10 @@
 /* Reductions as monoids: identity, folding in an element, merging two partial results.  What these
  * are is said here and by the prelude's pairs alone; reduce.h says where partial results meet.
  *
- * Three kinds: plain operators; argmax and argmin, which hold a value and its position; sums that
- * follow another reduction, their leader (RowFollow), and mean something only beside its value.
+ * Four kinds: plain operators; argmax and argmin, which hold a value and its position; recurrences,
+ * which hold the value and the factor of a map x -> factor x + value, and are the only ones whose
+ * order counts; sums that follow another reduction, their leader (RowFollow), and mean something
+ * only beside its value.
  *
  * A sum of exp(E - x) that follows the maximum x of E (FOLLOW_SCALE) is scaled as x grows.  A sum
  * of (E - x)^2 that follows the sum of E, x being the mean (FOLLOW_SHIFT), is added by the identity
@@ -13,7 +15,7 @@
 #define ROLLER_CODEGEN_REDUCE_MONOID_H
 #include "codegen/expr/expr.h"
 
-#define MONOID_VARIABLES(X)   /*  word of the value, of its position */                            \
+#define MONOID_VARIABLES(X)   /*  word of the value, of its position; factor: word_by */         \
     X(HELD,    "acc",   "where")      /* what a thread holds of a reduction */                     \
     X(ROWS,    "f",     "f_at")       /* the same for each of its rows of a product */             \
     X(SUMS,    "sum",   "sum_at")     /* of a vector of sums, of a vector of a scan by lane */     \
@@ -50,9 +52,9 @@ typedef struct {
     int tensor;               /* that its variables are of; -1: none */
     Ir array;                 /* the variable that holds the value, acc3, */
     Ir value;                 /* and the value in it, acc3[v] */
-    Ir where;                 /* position, of argmax and argmin; NULL */
-    Ir positions;             /* the variable that holds it */
-    Ir in, in_where;          /* what joins it: values, or vectors of them */
+    Ir beside;                /* a position, a factor (te_beside_type); NULL */
+    Ir beside_array;          /* the variable that holds it */
+    Ir in, in_beside;         /* what joins it: values, or vectors of them */
     RowFollow follow;
     int leader, center;       /* online: which of the list, and the tensor of x */
 } Partial;
@@ -86,10 +88,15 @@ void monoid_declare(Cg *cg, const Partial *p, int n);
 /* The same for acc[row][column].  */
 Ir monoid_declare_tile(Cg *cg, TeRedop red, TeDtype type, int rows, int columns);
 Ir monoid_result(const Partial *p);       /* of the reduction, as its type */
-/* Folds in an element or another value, of position `where`.  `next`: it is behind all others.  */
-void monoid_fold(Cg *cg, const Partial *p, Ir value, Ir where, bool next);
-/* A variable of a tensor, or of the position that belongs to it; of a reduction, as a value.  */
-Ir monoid_variable(const Cg *cg, MonoidVariable what, bool position, int tensor, IrType type);
+/* Where what is folded in stands to all that is held.  ASIDE: anywhere, which a recurrence does not
+ * allow.  */
+typedef enum { FOLD_ASIDE, FOLD_BEHIND, FOLD_BEFORE } FoldSide;
+/* Folds in an element or another value, and what it has beside it.  */
+void monoid_fold(Cg *cg, const Partial *p, Ir value, Ir beside, FoldSide side);
+/* A variable of a tensor; of a reduction, as a value.  */
+Ir monoid_variable(const Cg *cg, MonoidVariable what, int tensor, IrType type);
+/* The variable of what partial p has beside its value.  */
+Ir monoid_beside(const Cg *cg, MonoidVariable what, const Partial *p, IrType type);
 Ir monoid_value(const Cg *cg, MonoidVariable what, const Partial *p);
 /* Those that count elements, as `count`: SEEN, FRESH, MORE.  */
 Ir monoid_counted(const Cg *cg, MonoidVariable what, IrBase count);
@@ -111,11 +118,11 @@ typedef struct {
 /* `value` that followed one leader as a part of the whole, which has another.  */
 Ir monoid_fit(Cg *cg, const Partial *online, Ir value, PartialLeader own, PartialLeader whole);
 /* Merges what comes in (Partial.in) of reduction i and of those that follow it, of `more` elements,
- * with what is held; they are vectors, of which element `lane` is at hand, or (NULL) values.  */
+ * with what is held, behind it where order counts: element `lane` of vectors, or (NULL) values.  */
 void monoid_merge(Cg *cg, const Partials *p, int i, Ir lane);
 /* What comes in is what is held.  */
 void monoid_take(Cg *cg, const Partials *p, int i, Ir lane);
-/* `red` of two values of one type; not for argmax and argmin  */
+/* `red` of two values of one type; not of pairs  */
 Ir cg_fold(const Cg *c, TeRedop red, TeDtype type, Ir acc, Ir value);
 /* Behind the last merge.  `live`: a test that there are elements; NULL: there are.  */
 void monoid_settle(Cg *cg, const Partials *p, Ir live);

@@ -17,12 +17,13 @@ void reduce_clear(Cg *cg, const Partials *p, int items) {
 
 /* ---- threads ---- */
 
-/* What another lane has, as y and the position at.  */
-static void fold_other(Cg *cg, const Partial *to, const Partial *from, IrOther other, Ir test) {
-    Ir where = from->where ? ir_exchange(cg, "at", from->where, other) : NULL;
-    Ir value = ir_exchange(cg, "y", from->value, other);
+/* What another lane has, as y and what is beside it.  */
+static void fold_other(Cg *cg, const Partial *to, const Partial *from, ReduceOther other, Ir test) {
+    const char *word = te_positional(from->e) ? "at" : "by";
+    Ir beside = from->beside ? ir_exchange(cg, word, from->beside, other.lane) : NULL;
+    Ir value = ir_exchange(cg, "y", from->value, other.lane);
     if (test) ir_if(cg, test);
-    monoid_fold(cg, to, value, where, false);
+    monoid_fold(cg, to, value, beside, other.side);
     if (test) ir_close(cg);
 }
 
@@ -36,13 +37,14 @@ static void meet_lanes(Cg *cg, const Partials *p, int mask) {
         bool some = mask + 1 != 2 * top;
         if (some) ir_if(cg, ir_binary(cg, IR_NE, ir_binary(cg, IR_AND, f, ir_int(cg, mask)),
                                       ir_int(cg, 0)));
-        fold_other(cg, &p->at[i], &p->at[i], (IrOther){IR_LANE_XOR, f, WARP}, NULL);
+        fold_other(cg, &p->at[i], &p->at[i],
+                   (ReduceOther){{IR_LANE_XOR, f, WARP}, FOLD_ASIDE}, NULL);
         if (some) ir_close(cg);
         ir_close(cg);
     }
 }
 
-void reduce_lane(Cg *cg, const Partial *to, const Partial *from, IrOther other, Ir test) {
+void reduce_lane(Cg *cg, const Partial *to, const Partial *from, ReduceOther other, Ir test) {
     ir_scope(cg);
     fold_other(cg, to, from, other, test);
     ir_close(cg);
@@ -54,7 +56,8 @@ void reduce_scan(Cg *cg, const Partial *p, int lanes, Ir u, int n, Ir number) {
     ir_loop(cg, f, ir_int(cg, 1), ir_lt(cg, f, ir_int(cg, lanes)),
             (IrNext){IR_MUL, ir_int(cg, 2)}, IR_UNROLL_ALL);
     ir_count_of(cg, u, n, IR_UNROLL_ALL);
-    reduce_lane(cg, p, p, (IrOther){IR_LANE_BELOW, f, lanes}, ir_binary(cg, IR_GE, number, f));
+    reduce_lane(cg, p, p, (ReduceOther){{IR_LANE_BELOW, f, lanes}, FOLD_BEFORE},
+                ir_binary(cg, IR_GE, number, f));
     ir_close(cg);
     ir_close(cg);
 }
@@ -71,7 +74,7 @@ static void meet_warps(Cg *cg, const Partials *p, const ReduceWarps *all) {
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
         ir_declare_array(cg, reduce_array(cg, x, part, false), all->threads / WARP);
-        if (x->where) ir_declare_array(cg, reduce_array(cg, x, part, true), all->threads / WARP);
+        if (x->beside) ir_declare_array(cg, reduce_array(cg, x, part, true), all->threads / WARP);
     }
     Ir only = ir_binary(cg, IR_EQ, ir_rem(cg, tid, threads(cg, WARP)), threads(cg, 0));
     reduce_put(cg, p, 0, only, part, ir_div(cg, tid, threads(cg, WARP)));
@@ -79,8 +82,8 @@ static void meet_warps(Cg *cg, const Partials *p, const ReduceWarps *all) {
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
         ir_set(cg, x->value, ir_element(cg, reduce_array(cg, x, part, false), at));
-        if (x->where)
-            ir_set(cg, x->where, ir_element(cg, reduce_array(cg, x, part, true), at));
+        if (x->beside)
+            ir_set(cg, x->beside, ir_element(cg, reduce_array(cg, x, part, true), at));
     }
     meet_lanes(cg, p, warps - 1);
 }
@@ -119,19 +122,21 @@ void reduce_threads(Cg *cg, const Partials *p, int lanes, ReduceWarps warps, Ir 
 
 /* ---- memory ---- */
 
-static IrBase base_of(const Partial *p, bool positions) {
-    return positions ? IR_I32 : ir_compute(te_reduced_type(p->e));
+static IrType pointer_of(const Partial *p, IrSpace space, bool beside) {
+    TeDtype type = beside ? te_beside_type(p->e) : te_reduced_type(p->e);
+    return ir_pointer(ir_compute(type), space, false);
 }
 
-Ir reduce_array(const Cg *cg, const Partial *p, ReduceArrays of, bool positions) {
-    return monoid_variable(cg, of.what, positions, p->tensor,
-                           ir_pointer(base_of(p, positions), of.space, false));
+Ir reduce_array(const Cg *cg, const Partial *p, ReduceArrays of, bool beside) {
+    IrType type = pointer_of(p, of.space, beside);
+    return beside ? monoid_beside(cg, of.what, p, type)
+                  : monoid_variable(cg, of.what, p->tensor, type);
 }
 
 /* Defines the pointer to an array of `base`, and then element `first` (NULL: 0) of it.  */
-static void place(Cg *cg, const Partial *p, ReduceArrays to, bool positions, Ir base, Ir first) {
-    Ir from = ir_view(cg, ir_pointer(base_of(p, positions), to.space, false), base);
-    ir_define(cg, reduce_array(cg, p, to, positions), first ? ir_add(cg, from, first) : from);
+static void place(Cg *cg, const Partial *p, ReduceArrays to, bool beside, Ir base, Ir first) {
+    Ir from = ir_view(cg, pointer_of(p, to.space, beside), base);
+    ir_define(cg, reduce_array(cg, p, to, beside), first ? ir_add(cg, from, first) : from);
 }
 
 static Ir bytes_behind(const Cg *cg, Ir base, int64_t at) {
@@ -144,17 +149,17 @@ void reduce_arrays(Cg *cg, const Partials *p, ReduceArrays to, Ir base, int64_t 
         int64_t at = rprog_partials(cg->te, p->group, x->number, n);
         place(cg, x, to, false, bytes_behind(cg, base, at), first);
         at += rprog_partial_values(x->e, n);
-        if (x->where) place(cg, x, to, true, bytes_behind(cg, base, at), first);
+        if (x->beside) place(cg, x, to, true, bytes_behind(cg, base, at), first);
     }
 }
 
 void reduce_rooms(Cg *cg, const Partials *p, ReduceArrays to, const Layout *layout, Ir smem) {
-    static const RoomKind kind[] = {ROOM_PARTIALS, ROOM_POSITIONS};
+    static const RoomKind kind[] = {ROOM_PARTIALS, ROOM_BESIDE};
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
-        for (int positions = 0; positions <= (x->where != NULL); positions++) {
-            int64_t at = rprog_room_at(layout, kind[positions], x->number);
-            place(cg, x, to, positions, bytes_behind(cg, smem, at), NULL);
+        for (int beside = 0; beside <= (x->beside != NULL); beside++) {
+            int64_t at = rprog_room_at(layout, kind[beside], x->number);
+            place(cg, x, to, beside, bytes_behind(cg, smem, at), NULL);
         }
     }
 }
@@ -166,8 +171,8 @@ static int per_access(int items, int bytes) {
     return n;
 }
 
-static Ir array_at(const Cg *cg, const Partial *p, ReduceArrays of, bool positions, Ir at) {
-    return ir_element(cg, reduce_array(cg, p, of, positions), at);
+static Ir array_at(const Cg *cg, const Partial *p, ReduceArrays of, bool beside, Ir at) {
+    return ir_element(cg, reduce_array(cg, p, of, beside), at);
 }
 
 /* Where neighbour `by` of those at a place is.  */
@@ -176,8 +181,8 @@ static Ir behind(const Cg *cg, ReduceArrays of, Ir at, Ir by) {
 }
 
 /* Neighbours, an access at a time.  */
-static void put_items(Cg *cg, const Partial *x, int items, ReduceArrays to, bool positions, Ir at) {
-    Ir array = positions ? x->positions : x->array, all = reduce_array(cg, x, to, positions);
+static void put_items(Cg *cg, const Partial *x, int items, ReduceArrays to, bool beside, Ir at) {
+    Ir array = beside ? x->beside_array : x->array, all = reduce_array(cg, x, to, beside);
     int n = per_access(items, ir_bytes((IrBase)array->type.base));
     Ir part = ir_count(cg, "p", items / n, IR_UNROLL_ALL), by = ir_mul_n(cg, part, n);
     Ir from = ir_add(cg, array, by);
@@ -189,10 +194,10 @@ static void put_items(Cg *cg, const Partial *x, int items, ReduceArrays to, bool
 }
 
 static void put(Cg *cg, const Partial *x, int items, Ir only, ReduceArrays to, Ir at) {
-    for (int positions = 0; positions <= (x->where != NULL); positions++) {
+    for (int beside = 0; beside <= (x->beside != NULL); beside++) {
         if (only) ir_if(cg, only);
-        if (items > 0) put_items(cg, x, items, to, positions, at);
-        else ir_set(cg, array_at(cg, x, to, positions, at), positions ? x->where : x->value);
+        if (items > 0) put_items(cg, x, items, to, beside, at);
+        else ir_set(cg, array_at(cg, x, to, beside, at), beside ? x->beside : x->value);
         if (only) ir_close(cg);
     }
 }
@@ -211,10 +216,10 @@ static Ir read(Cg *cg, const char *word, const Partial *p, Ir from, int n) {
 static void read_partial(Cg *cg, Partials *p, int n, ReduceArrays of, Ir at) {
     for (int i = 0; i < p->n; i++) {
         Partial *x = &p->at[i];
-        for (int positions = 0; positions <= (x->where != NULL); positions++) {
-            const char *word = positions ? "y" : "x";
-            Ir all = reduce_array(cg, x, of, positions);
-            Ir *in = positions ? &x->in_where : &x->in;
+        for (int beside = 0; beside <= (x->beside != NULL); beside++) {
+            const char *word = beside ? "y" : "x";
+            Ir all = reduce_array(cg, x, of, beside);
+            Ir *in = beside ? &x->in_beside : &x->in;
             if (n > 1) *in = read(cg, word, x, ir_add(cg, all, at), n);
             else *in = ir_let(cg, x->tensor < 0 ? word : cg_name(cg, word, x->tensor),
                               ir_element(cg, all, at));

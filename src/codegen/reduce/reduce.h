@@ -22,8 +22,13 @@ typedef struct {
 } ReduceWarps;
 void reduce_threads(Cg *cg, const Partials *p, int lanes, ReduceWarps warps, Ir total);
 
+/* What another lane has, and where that stands to what this one has.  */
+typedef struct {
+    IrOther lane;
+    FoldSide side;
+} ReduceOther;
 /* Folds what another lane has of `from` into `to` where `test` holds (NULL: always).  */
-void reduce_lane(Cg *cg, const Partial *to, const Partial *from, IrOther other, Ir test);
+void reduce_lane(Cg *cg, const Partial *to, const Partial *from, ReduceOther other, Ir test);
 /* Gives each of `lanes` lanes what all up to it have, in their order: n neighbours, of which u is
  * at hand; `number`: the lane's.  */
 void reduce_scan(Cg *cg, const Partial *p, int lanes, Ir u, int n, Ir number);
@@ -39,8 +44,8 @@ typedef struct {
 void reduce_arrays(Cg *cg, const Partials *p, ReduceArrays to, Ir base, int64_t n, Ir first);
 /* The same in the rooms of a block.  */
 void reduce_rooms(Cg *cg, const Partials *p, ReduceArrays to, const Layout *layout, Ir smem);
-/* The array of a reduction, and that of its positions.  */
-Ir reduce_array(const Cg *cg, const Partial *p, ReduceArrays of, bool positions);
+/* The array of a reduction's values, and that of what is beside them.  */
+Ir reduce_array(const Cg *cg, const Partial *p, ReduceArrays of, bool beside);
 /* Leaves what is held there from element `at` on, where `only` holds (NULL: always).  */
 void reduce_put(Cg *cg, const Partials *p, int items, Ir only, ReduceArrays to, Ir at);
 /* Merges n neighbours at a pointer with what is held as element v of one reduction.  */

@@ -6,7 +6,7 @@
 
 static Ir taken_of(const Cg *cg, const Partial *leader) {
     IrBase base = ir_compute(te_reduced_type(leader->e));
-    return monoid_variable(cg, MONOID_TAKEN, false, leader->tensor, ir_array_of(base));
+    return monoid_variable(cg, MONOID_TAKEN, leader->tensor, ir_array_of(base));
 }
 
 /* The leader's element of the row at hand in a step of `deep`.  */
@@ -38,7 +38,7 @@ static void fold_row(Kernel *k, int deep, Ir now) {
         const Partial *x = &p.at[i];
         if (x->follow) continue;
         if (!monoid_is_leader(&p, i)) {
-            elements_fold(k, column_group(k), x, now, true);
+            elements_fold(k, column_group(k), x, now, FOLD_BEHIND);
             continue;
         }
         CgPoint point = elements_point(k, column_group(k)->stmt[x->number], false);
@@ -60,7 +60,7 @@ static void fold_term(Kernel *k, const Partials *p, const Partial *online, int d
     CgPoint point = elements_point(k, column_group(k)->stmt[online->number], false);
     point.given = &given;
     point.n_given = 1;
-    monoid_fold(k->cg, online, cg_expr(&point, term, online->e->type), NULL, false);
+    monoid_fold(k->cg, online, cg_expr(&point, term, online->e->type), NULL, FOLD_ASIDE);
 }
 
 static void fold_half(Kernel *k, const Partials *p, int deep, bool online) {
@@ -69,7 +69,7 @@ static void fold_half(Kernel *k, const Partials *p, int deep, bool online) {
         const Partial *x = &p->at[i];
         if (online && x->follow) fold_term(k, p, x, deep);
         if (!online && monoid_is_leader(p, i))
-            monoid_fold(k->cg, x, taken_value(k, x, deep), NULL, false);
+            monoid_fold(k->cg, x, taken_value(k, x, deep), NULL, FOLD_ASIDE);
     }
     close_rows(k, deep);
 }

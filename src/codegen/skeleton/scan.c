@@ -17,7 +17,7 @@ Partial scan_partial(const Kernel *k, MonoidVariable held, Ir lane) {
 
 void scan_copy(Kernel *k, const Partial *to, const Partial *from) {
     ir_set(k->cg, to->value, from->value);
-    if (to->where) ir_set(k->cg, to->where, from->where);
+    if (to->beside) ir_set(k->cg, to->beside, from->beside);
 }
 
 /* ---- place ---- */
@@ -167,23 +167,29 @@ static Ir place_of(const Kernel *k) {
     return ir_add(cg, ir_mul_n(cg, u, vec), v);
 }
 
+/* What an element has beside its term; NULL: nothing.  */
+static Ir beside_of(const Kernel *k, const CgPoint *p, const Partial *x) {
+    const Scan *of = &scan_view(k)->of;
+    if (of->factor) return cg_expr(p, of->factor, te_beside_type(x->e));
+    return x->beside ? ir_as(k->cg, IR_I32, p->index[of->over]) : NULL;
+}
+
 /* The terms of a vector: each is held apart (`each`), or folded into its result.  */
 static void fold_vectors(Kernel *k, bool each) {
     Cg *cg = k->cg;
-    const TeExpr *term = scan_view(k)->of.term;
     Ir lane = scan_items(k) == 0 ? NULL : elements_lane(k);
     Partial x = scan_partial(k, MONOID_HELD, each ? place_of(k) : lane);
     int stmt = k->l->p->group->root, open = open_vectors(k);
-    elements_load_vectors(k, stmt, term);
+    elements_load_vectors(k, stmt, kernel_root(k)->rhs);
     elements_open_lanes(k);
     CgPoint p = elements_point(k, stmt, false);
-    Ir value = cg_expr(&p, term, te_reduced_type(x.e));
-    Ir where = x.where ? ir_as(cg, IR_I32, p.index[scan_view(k)->of.over]) : NULL;
+    Ir value = cg_expr(&p, scan_view(k)->of.term, te_reduced_type(x.e));
+    Ir beside = beside_of(k, &p, &x);
     if (each) {
         ir_set(cg, x.value, value);
-        if (where) ir_set(cg, x.where, where);
+        if (beside) ir_set(cg, x.beside, beside);
     } else {
-        monoid_fold(cg, &x, value, where, false);
+        monoid_fold(cg, &x, value, beside, FOLD_BEHIND);
     }
     elements_close_lanes(k);
     for (; open > 0; open--) ir_close(cg);

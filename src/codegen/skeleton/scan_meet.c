@@ -4,16 +4,24 @@
 /* What the elements of a step come to: in a thread, across the threads of a result, and with the
  * steps before.  Partial results are folded in the order of the walk, always the same one.  */
 
-
-
 static const ReduceArrays met = {.what = MONOID_MET, .space = IR_SHARED};
 
 static Ir open_loop(Kernel *k, Ir var, int from, int to) {
     return ir_for_of(k->cg, var, ir_int(k->cg, from), ir_int(k->cg, to), 1, IR_UNROLL_ALL);
 }
 
-static void fold(Kernel *k, const Partial *to, const Partial *from) {
-    monoid_fold(k->cg, to, from->value, from->where, false);
+/* What comes right behind `to`, or right before it.  */
+static void append(Kernel *k, const Partial *to, const Partial *from) {
+    monoid_fold(k->cg, to, from->value, from->beside, FOLD_BEHIND);
+}
+
+static void prepend(Kernel *k, const Partial *to, const Partial *from) {
+    monoid_fold(k->cg, to, from->value, from->beside, FOLD_BEFORE);
+}
+
+/* What another lane has, of elements behind those of `to`.  */
+static void append_lane(Kernel *k, const Partial *to, const Partial *from, IrOther lane, Ir test) {
+    reduce_lane(k->cg, to, from, (ReduceOther){lane, FOLD_BEHIND}, test);
 }
 
 /* ---- along ---- */
@@ -50,12 +58,12 @@ static void meet_vectors(Kernel *k, int lanes) {
     open_loop(k, k->walk.u, 0, vectors);
     scan_copy(k, &pre, &run);
     if (lanes > 1) {
-        reduce_lane(cg, &pre, &sum, (IrOther){IR_LANE_BELOW, ir_int(cg, 1), lanes},
+        append_lane(k, &pre, &sum, (IrOther){IR_LANE_BELOW, ir_int(cg, 1), lanes},
                     ir_binary(cg, IR_GT, number, ir_int(cg, 0)));
-        reduce_lane(cg, &run, &sum, (IrOther){IR_LANE_NUMBER, ir_int(cg, lanes - 1), lanes},
+        append_lane(k, &run, &sum, (IrOther){IR_LANE_NUMBER, ir_int(cg, lanes - 1), lanes},
                     NULL);
     } else {
-        fold(k, &run, &sum);
+        append(k, &run, &sum);
     }
     ir_close(cg);
 }
@@ -75,15 +83,15 @@ static void meet_warps(Kernel *k, const Partial *base, const Partial *carry, int
     monoid_declare(cg, &all, 0);
     ir_if(cg, ir_lt(cg, number, ir_int(cg, warps)));
     ir_set(cg, all.value, ir_element(cg, reduce_array(cg, &all, met, false), from));
-    if (all.where) ir_set(cg, all.where, ir_element(cg, reduce_array(cg, &all, met, true), from));
+    if (all.beside) ir_set(cg, all.beside, ir_element(cg, reduce_array(cg, &all, met, true), from));
     ir_close(cg);
     reduce_scan(cg, &all, warps, k->walk.u, 1, number);
     Ir before = ir_add_n(cg, ir_div(cg, lane, ir_int(cg, WARP)), -1);
     before = ir_max(cg, before, ir_int(cg, 0));
-    reduce_lane(cg, base, &all, (IrOther){IR_LANE_NUMBER, before, WARP},
+    append_lane(k, base, &all, (IrOther){IR_LANE_NUMBER, before, WARP},
                 ir_binary(cg, IR_GE, lane, ir_int(cg, WARP)));
     if (carry)
-        reduce_lane(cg, carry, &all, (IrOther){IR_LANE_NUMBER, ir_int(cg, warps - 1), WARP},
+        append_lane(k, carry, &all, (IrOther){IR_LANE_NUMBER, ir_int(cg, warps - 1), WARP},
                     NULL);
 }
 
@@ -96,7 +104,7 @@ static void apply(Kernel *k, const Partial *before, Ir first, int step, int n) {
     Partial start = held(k, MONOID_HELD, first);
     if (!scan_view(k)->of.exclusive) {
         open_loop(k, k->var.s, 0, n);
-        fold(k, &x, before);
+        prepend(k, &x, before);
         ir_close(cg);
         return;
     }
@@ -104,7 +112,7 @@ static void apply(Kernel *k, const Partial *before, Ir first, int step, int n) {
         ir_loop(cg, s, ir_int(cg, n - 1), ir_binary(cg, IR_GT, s, ir_int(cg, 0)),
                 (IrNext){IR_SUB, ir_int(cg, 1)}, IR_UNROLL_ALL);
         scan_copy(k, &x, &last);
-        fold(k, &x, before);
+        prepend(k, &x, before);
         ir_close(cg);
     }
     scan_copy(k, &start, before);
@@ -122,7 +130,7 @@ static void meet_along(Kernel *k, const Partial *carry) {
         Partial last = held(k, MONOID_HELD, element(k, vec, ir_add_n(cg, s, -1)));
         open_loop(k, k->walk.u, 0, scan_vectors(k));
         open_loop(k, k->var.s, 1, vec);
-        fold(k, &x, &last);
+        prepend(k, &x, &last);
         ir_close(cg);
         ir_close(cg);
     }
@@ -130,11 +138,11 @@ static void meet_along(Kernel *k, const Partial *carry) {
     monoid_declare(cg, &base, 0);
     if (carry) scan_copy(k, &base, carry);
     if (warps > 1) meet_warps(k, &base, carry, warps);
-    else if (carry) fold(k, carry, &run);
+    else if (carry) append(k, carry, &run);
     open_loop(k, k->walk.u, 0, scan_vectors(k));
     monoid_declare(cg, &own, 0);
     scan_copy(k, &own, &base);
-    fold(k, &own, &pre);
+    append(k, &own, &pre);
     apply(k, &own, ir_mul_n(cg, u, vec), 1, vec);
     ir_close(cg);
 }
@@ -155,7 +163,7 @@ static void meet_groups(Kernel *k, int groups, bool carries) {
     if (end > 0) {
         Partial *x = &last.at[0];
         x->array = ir_add(cg, x->array, ir_int(cg, end));
-        if (x->where) x->positions = ir_add(cg, x->positions, ir_int(cg, end));
+        if (x->beside) x->beside_array = ir_add(cg, x->beside_array, ir_int(cg, end));
     }
     ir_note(cg, "the groups of the block");
     reduce_put(cg, &last, vec, NULL, met, ir_add(cg, ir_mul_n(cg, row, wide), col));
@@ -181,7 +189,7 @@ static void meet_down(Kernel *k, bool carries) {
     if (deep > 1) {
         open_loop(k, k->walk.u, 1, deep);
         open_loop(k, k->at.v, 0, vec);
-        fold(k, &x, &before);
+        prepend(k, &x, &before);
         ir_close(cg);
         ir_close(cg);
     }
@@ -189,7 +197,7 @@ static void meet_down(Kernel *k, bool carries) {
     if (carries) {
         open_loop(k, k->at.v, 0, vec);
         scan_copy(k, &base, &carry);
-        if (groups == 1) fold(k, &carry, &end);
+        if (groups == 1) append(k, &carry, &end);
         ir_close(cg);
     }
     if (groups > 1) meet_groups(k, groups, carries);

@@ -54,6 +54,11 @@ void stream_elements(Kernel *k, bool rest) {
 
 /* ---- reductions ---- */
 
+/* A recurrence from the end, whose places are met from the first one on.  */
+static bool runs_down(const TeExpr *e) {
+    return te_is_recurrence(e) && te_recurrence_order(e)->kind == TE_GE;
+}
+
 void stream_fold(Kernel *k) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
@@ -71,9 +76,9 @@ void stream_fold(Kernel *k) {
         at->index[j] = ir_for(cg, ir_numbered(cg, "i", j), first, cg_extent(cg, n), 1,
                               IR_UNROLL_FREE);
     }
-    elements_load_vectors(k, stmt, e->args[0]);
+    elements_load_vectors(k, stmt, e);
     elements_open_lanes(k);
-    elements_fold(k, g, &p.at[0], NULL, true);
+    elements_fold(k, g, &p.at[0], NULL, runs_down(e) ? FOLD_BEFORE : FOLD_BEHIND);
     elements_close_lanes(k);
     at->n_vector = 0;
     for (int i = 0; i < e->n_index; i++) ir_close(cg);

@@ -152,6 +152,7 @@ bool access_chain_contraction(const Te *te, const struct KernelGroup *g, Contrac
 typedef struct {
     int index, over;          /* of the statement: i and r, which take the same values */
     const TeExpr *term;       /* depends on r, not on i */
+    const TeExpr *factor;     /* of a recurrence: of what is before r, likewise; NULL */
     bool reversed;            /* r >= i: the walk goes down */
     bool exclusive;           /* r < i, r > i */
 } Scan;

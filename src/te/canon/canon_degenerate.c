@@ -47,10 +47,21 @@ static void rewrite_read(const Degenerate *u, TeExpr *e) {
     e->n_args = rank;
 }
 
-/* Of one point the reduction is its body, the position 0.  */
+static TeExpr *binary(Arena *a, TeKind kind, TeDtype type, TeExpr *x, TeExpr *y) {
+    TeExpr *e = te_expr_node(a, kind, type, 2, x->pos);
+    e->args[0] = x;
+    e->args[1] = y;
+    return e;
+}
+
+/* Of one point the reduction is its body, the position 0, what a map makes of 0.  */
 static void rewrite_reduce(TeExpr **slot, Arena *a) {
     TeExpr *e = *slot, *body = e->args[0];
     if (te_positional(e)) body = te_expr_int(a, 0, e->type, e->pos);
+    if (te_is_recurrence(e)) {
+        TeExpr *zero = te_expr_zero(a, e->type, e->pos);
+        body = binary(a, TE_ADD, e->type, binary(a, TE_MUL, e->type, e->args[1], zero), body);
+    }
     if (body->type != e->type || !normalize_own_type(body)) {
         TeExpr *cast = te_expr_node(a, TE_CAST, e->type, 1, e->pos);
         cast->args[0] = body;

@@ -232,7 +232,8 @@ static bool respell(Norm *n, int k) {
     Rule x = {n, s, s->rhs};
     Parts p;
     Scan scan;
-    if (s->rhs->kind != TE_REDUCE || s->rhs->n_index != 1 || access_scan(s, &scan) ||
+    if (s->rhs->kind != TE_REDUCE || s->rhs->n_index != 1 || te_is_recurrence(s->rhs) ||
+        access_scan(s, &scan) ||
         !part_body(&x, s->rhs->args[0], TERM, &p))
         return false;
     if (access_uses(p.rest) >> p.order->args[1]->v.ref & 1) return false;
@@ -357,7 +358,7 @@ static bool mirror(Norm *n, int k) {
     TeStmt *s = &te->stmt[k];
     const TeTensor *t = &te->tensor[s->tensor];
     Scan scan;
-    bool all = te_is_passing(t) && access_scan(s, &scan) && !te_positional(s->rhs) &&
+    bool all = te_is_passing(t) && access_scan(s, &scan) && !te_is_paired(s->rhs) &&
                !t->shape[scan.index].expr;
     if (!all) return false;
     Mirrored x = {.tensor = s->tensor, .d = scan.index};
@@ -380,11 +381,22 @@ static bool mirror(Norm *n, int k) {
     return true;
 }
 
+/* A recurrence comes as a scan, but for reads that only the conditions around them keep inside.  */
+static bool guard_recurrence(Norm *n, int k) {
+    TeStmt *s = &n->te->stmt[k];
+    Scan scan;
+    if (!te_is_recurrence(s->rhs) || access_scan(s, &scan)) return false;
+    normalize_guard_reads(n, s->rhs);
+    te_expr_list_reads(n->a, s->rhs);
+    n->changed[k] = true;
+    return access_scan(s, &scan);
+}
+
 bool canon_scan(Norm *n) {
     bool any = false;
     for (int k = 0; k < n->te->n_stmt; k++) {
         any |= normalize_note(n, TE_MADE_SCANS, part_floor(n, k));
-        any |= normalize_note(n, TE_MADE_SCANS, respell(n, k));
+        any |= normalize_note(n, TE_MADE_SCANS, respell(n, k) || guard_recurrence(n, k));
         any |= normalize_note(n, TE_MADE_MIRRORED, mirror(n, k));
     }
     return any;

@@ -126,7 +126,7 @@ static bool make_exclusive(Norm *n, int k) {
     TeStmt *s = &te->stmt[k];
     TeTensor *t = &te->tensor[s->tensor];
     Scan scan;
-    if (t->role != TE_TEMP || !access_scan(s, &scan) || scan.exclusive || te_positional(s->rhs))
+    if (t->role != TE_TEMP || !access_scan(s, &scan) || scan.exclusive || te_is_paired(s->rhs))
         return false;
     Shift x = {.n = n, .tensor = s->tensor, .dim = scan.index, .step = scan.reversed ? 1 : -1,
                .red = (TeRedop)s->rhs->red};

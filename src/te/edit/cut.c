@@ -64,15 +64,22 @@ static bool spread_inputs(const Te *te, int k, int i, const TeExpr *e, Cut *c) {
     return !e->other || spread_inputs(te, k, i, e->other, c);
 }
 
+/* A recurrence has one index, in one order.  */
+static bool runs_up_to(const TeStmt *s, int i) {
+    const TeExpr *order = te_is_recurrence(s->rhs) ? te_recurrence_order(s->rhs) : NULL;
+    return order && order->args[1]->v.ref == i;
+}
+
 static bool spread_index(const Te *te, int k, int i, Cut *c) {
     const TeStmt *s = &te->stmt[k];
     if (c->index[k] >> i & 1) return true;
+    if (runs_up_to(s, i)) return false;
     c->index[k] |= 1u << i;
     if (s->n_index + count_bits(c->index[k]) * c->n_digit > TE_MAX_INDICES) return false;
     if (c->divides && te_extent_divisor(&s->index[i].hi) % c->by) return false;
     if (c->inputs && !spread_inputs(te, k, i, s->rhs, c)) return false;
     if (i < s->n_left) return spread_tensor(te, s->tensor, i, c);
-    return s->rhs->kind == TE_REDUCE && !te_positional(s->rhs) && !c->clips;
+    return s->rhs->kind == TE_REDUCE && !te_is_paired(s->rhs) && !c->clips;
 }
 
 bool cut_spread(const Te *te, int stmt, int dim, Cut *c) {

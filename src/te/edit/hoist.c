@@ -88,7 +88,7 @@ static bool simplify(Norm *n, TeExpr **slot) {
     }
     const TeExpr *inner = e->kind == TE_REDUCE ? e->args[0] : e;
     if (inner == e || inner->kind != TE_REDUCE || inner->red != e->red || inner->type != e->type ||
-        e->red == TE_RED_ARGMAX || e->red == TE_RED_ARGMIN)
+        te_is_paired(e))
         return any;
     memcpy(e->index + e->n_index, inner->index, inner->n_index);
     e->n_index = (uint8_t)(e->n_index + inner->n_index);

@@ -108,7 +108,8 @@ static void build_reduce(const TeEval *ev, Node *x, const TeStmt *s, const TeExp
             x->sweep = e->index[i];
         }
     }
-    x->acc = accum == TE_DTYPE_COUNT ? body : te_meet(body, te_dtype_compute(accum));
+    x->acc = accum == TE_DTYPE_COUNT ? te_reduced_type(e)
+                                     : te_meet(body, te_dtype_compute(accum));
     x->acc_limit = x->acc == TE_F64 ? DBL_MAX : FLT_MAX;
     x->acc_exact = x->acc == TE_F64 ? 0x1p53 : 0x1p24;
     if (!real) {
@@ -157,7 +158,7 @@ static void mark_products(Node *x, const TeStmt *s) {
 /* A reduction of reductions of its kind is one over all their indices, which kernels take in any
  * order: what leaves the range of numbers in one of them is seen by it alone.  */
 static const TeExpr *joined(TeEval *ev, const TeExpr *e) {
-    while (!acc_is_arg(e->red)) {
+    while (!te_is_paired(e)) {
         const TeExpr *inner = e->args[0];
         while (inner->kind == TE_CAST && inner->type == inner->args[0]->type &&
                inner->store == inner->type)

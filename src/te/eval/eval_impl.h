@@ -187,6 +187,7 @@ void eval_gather(const TeEval *ev, int tensor, const int64_t *offset, const bool
 /* eval_node.c: x over n lanes into p->slot[k]; slots above k are scratch.  */
 void eval_node(Prog *p, const Node *x, int k, int n);
 void eval_reduce(Prog *p, const Node *x, int k, int n);
+void eval_recurrence(Prog *p, const Node *x, int k, int n);          /* eval_recurrence.c */
 static inline bool eval_stopped(const TeEval *ev) {
     return watch_ended(ev->watch);
 }

@@ -226,7 +226,7 @@ static void eval_kind(Prog *p, const Node *x, int k, int n) {
         (x->moved ? lanes_cast_moved : lanes_cast)(out, x->args[0]->type, x->e->store, n);
         return;
     case TE_REDUCE:
-        eval_reduce(p, x, k, n);
+        (te_is_recurrence(x->e) ? eval_recurrence : eval_reduce)(p, x, k, n);
         return;
     }
 }

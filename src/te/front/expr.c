@@ -92,7 +92,7 @@ static int tensor_of(Op *op, const Ast *a) {
     } else if (kind == NAME_TENSOR || (kind == NAME_FREE && later)) {
         complain(f, "assign", a->pos, "'%s' is read before it is assigned", text);
         if (a->sym == op->made)
-            hint(f, "no statement reads what it makes; a running sum is sum[r](r <= i ? X[r] : 0)");
+            hint(f, "a recurrence is written with '=': a[i] * (%s[i-1] else 0) + b[i]", text);
     } else if (kind != NAME_FREE) {
         complain(f, "name", a->pos, "'%s' is %s, not a tensor", text, kind_text(kind));
     } else {

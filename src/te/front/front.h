@@ -287,6 +287,13 @@ TeExpr *expr_check(Op *op, const Ast *a);
 int index_of(Op *op, Symbol *sym, uint32_t pos, bool left);
 TeExpr *new_expr(Op *op, TeKind kind, uint32_t pos, int n_args);
 
+/* recurrence.c.  Does the statement read what it makes?  Its right side then, of args term, factor
+ * and (or not) what it begins with, v.ref the left index along which it goes, `whole`: down.  It
+ * becomes a reduction once ranges are known.  */
+bool recurrence_is(const AstStmt *ast);
+TeExpr *recurrence_check(Op *op, const AstStmt *ast);
+bool recurrence_finish(Op *op, TeStmt *s);
+
 /* types.c.  An expression made of literals alone has no type (TE_DTYPE_COUNT) until it meets one;
  * store says then whether it is real or integer.  */
 bool untyped(const TeExpr *e);

@@ -133,6 +133,9 @@ static bool finish(Op *op, const AstItem *item) {
     for (int t = te->n_in + te->n_out; t < te->n_tensor; t++) ok = tensor_measure(op, t) && ok;
     for (int s = 0; ok && s < te->n_stmt && !too_many_errors(op->f); s++) bounds_check(op, s);
     for (int s = 0; s < te->n_stmt; s++) ok = ok && !op->stmt[s].bad;
+    for (int s = 0; ok && s < te->n_stmt; s++) {
+        if (te_is_recurrence(te->stmt[s].rhs)) ok = recurrence_finish(op, &te->stmt[s]);
+    }
     te->n_size = op->f->n_size;
     te->size = ARENA_ARRAY(op->f->arena, TeSize, te->n_size);
     memcpy(te->size, op->f->size, (size_t)te->n_size * sizeof *te->size);

@@ -177,7 +177,7 @@ static int new_temporary(Op *op, const AstStmt *ast, const TeExpr *rhs) {
 }
 
 static TeExpr *right(Op *op, const AstStmt *ast, int t) {
-    TeExpr *e = expr_check(op, ast->rhs);
+    TeExpr *e = recurrence_is(ast) ? recurrence_check(op, ast) : expr_check(op, ast->rhs);
     TeDtype to = t >= 0 ? op->te->tensor[t].dtype : op->cur->temp_type;
     if (e && ast->red >= 0) e = accumulate(op, ast, e);
     if (!e) return NULL;

@@ -34,6 +34,7 @@ static const char *op_text(const TeExpr *e) {
 #undef X
     };
     if (e->kind == TE_CALL) return functions[e->v.fn];
+    if (te_is_recurrence(e)) return "a recurrence";
     return e->kind == TE_REDUCE ? reductions[e->red] : marks[e->kind];
 }
 
@@ -266,6 +267,7 @@ static bool type_reduce(Op *op, TeExpr *e) {
     bool additive = e->red == TE_RED_SUM || e->red == TE_RED_PROD;
     if (e->red == TE_RED_ANY || e->red == TE_RED_ALL) return bools(op, e);
     if (!numbers(op, e)) return false;
+    if (te_is_recurrence(e)) return meet(op, e, 0);
     if (e->red == TE_RED_ARGMAX || e->red == TE_RED_ARGMIN) {
         e->type = e->store = TE_I32;
         return settle_alone(op, body);

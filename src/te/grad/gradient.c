@@ -102,6 +102,59 @@ static void of_product(Grad *g, const TeStmt *s, TeExpr *seed, GradTerms *out) {
                  grad_node(g, TE_MUL, seed, grad_read(g, made->tensor, rank)), out);
 }
 
+/* Is place `at` + step inside, of a walk along index i?  */
+static TeExpr *is_there(Grad *g, const TeStmt *s, int i, TeExpr *at, bool up) {
+    if (up) return grad_node(g, TE_LT, at, grad_size(g, &s->index[i].hi));
+    return grad_node(g, TE_GE, at, te_expr_zero(g->a, TE_I64, 0));
+}
+
+static TeExpr *place_beside(Grad *g, int index, bool up) {
+    return grad_node(g, up ? TE_ADD : TE_SUB, te_expr_index(g->a, index, 0),
+                     te_expr_int(g->a, 1, TE_I64, 0));
+}
+
+/* What all of h changes with one h, of h[t] = a[t] h[t-1] + b[t]: l[t] = a[t+1] l[t+1] + d_h[t], a
+ * recurrence from the other end.  */
+static TeExpr *through_recurrence(Grad *g, const TeStmt *s, const TeExpr *seed) {
+    const TeExpr *e = s->rhs, *order = te_recurrence_order(e);
+    int over = e->index[0], at = order->args[1]->v.ref;
+    bool up = order->kind == TE_LE;
+    TeExpr *next[TE_MAX_INDICES] = {NULL}, *own[TE_MAX_INDICES] = {NULL};
+    TeStmt *made = ARENA_NEW(g->a, TeStmt);
+    TeExtent shape[TE_MAX_RANK];
+    *made = *s;
+    made->rhs = te_expr_copy(g->a, e);
+    for (int i = 0; i < s->n_left; i++) shape[i] = s->index[i].hi;
+    for (int i = 0; i < s->n_left; i++) made->index[i].where = true;
+    next[over] = place_beside(g, over, up);
+    own[at] = te_expr_index(g->a, over, 0);
+    TeExpr **term = made->rhs->args[0]->args, **factor = made->rhs->args[1]->args;
+    term[0]->kind = factor[0]->kind = up ? TE_GE : TE_LE;
+    term[1] = grad_put(g, seed, own);
+    factor[1] = grad_select(g, is_there(g, s, at, next[over], up),
+                            grad_put(g, e->args[1]->args[1], next),
+                            te_expr_zero(g->a, e->type, 0));
+    made->tensor = grad_tensor(g, s->tensor, e->type, s->n_left, shape);
+    grad_push(g, made);
+    return grad_read(g, made->tensor, s->n_left);
+}
+
+static void of_recurrence(Grad *g, const TeStmt *s, const TeExpr *seed, GradTerms *out) {
+    const TeExpr *e = s->rhs, *order = te_recurrence_order(e);
+    int at = order->args[1]->v.ref;
+    TeExpr *own[TE_MAX_INDICES] = {NULL}, *all = through_recurrence(g, s, seed);
+    TeExpr *before = grad_read(g, s->tensor, s->n_left);
+    TeStmt *map = ARENA_NEW(g->a, TeStmt);
+    *map = *s;
+    map->n_index = s->n_left;
+    own[e->index[0]] = te_expr_index(g->a, at, 0);
+    before->args[at] = place_beside(g, at, order->kind == TE_GE);
+    before->other = te_expr_zero(g->a, before->type, 0);
+    grad_partial(g, map, grad_put(g, e->args[0]->args[1], own), all, out);
+    grad_partial(g, map, grad_put(g, e->args[1]->args[1], own),
+                 grad_node(g, TE_MUL, all, before), out);
+}
+
 /* ---- backwards ---- */
 static void of_statement(Grad *g, const TeStmt *s, int by) {
     TeExpr *seed = grad_read(g, by, s->n_left);
@@ -109,6 +162,7 @@ static void of_statement(Grad *g, const TeStmt *s, int by) {
     if (s->rhs->kind != TE_REDUCE) grad_partial(g, s, s->rhs, seed, &terms);
     else if (s->rhs->red == TE_RED_SUM) grad_partial(g, s, s->rhs->args[0], seed, &terms);
     else if (s->rhs->red == TE_RED_PROD) of_product(g, s, seed, &terms);
+    else if (te_is_recurrence(s->rhs)) of_recurrence(g, s, seed, &terms);
     else if (s->rhs->red == TE_RED_MAX || s->rhs->red == TE_RED_MIN)
         of_extremum(g, s, seed, &terms);
     for (size_t i = 0; i < terms.n && !g->failed; i++) {

@@ -74,8 +74,9 @@ static int arity(const TeExpr *e) {
     case TE_NEG:
     case TE_NOT:
     case TE_CAST:
-    case TE_REDUCE:
         return 1;
+    case TE_REDUCE:
+        return te_is_recurrence(e) ? 2 : 1;
     case TE_SELECT:
         return 3;
     case TE_CALL:
@@ -166,9 +167,29 @@ static const char *select(const TeExpr *e) {
     return operands(e, 1) == e->type ? NULL : "branches have another type than their selection";
 }
 
+static bool runs_up_to(const TeStmt *s, const TeExpr *e, const TeExpr *order) {
+    return (order->kind == TE_LE || order->kind == TE_GE) && order->args[0]->kind == TE_INDEX &&
+           order->args[1]->kind == TE_INDEX && order->args[0]->v.ref == e->index[0] &&
+           order->args[1]->v.ref < s->n_left;
+}
+
+static const char *recurrence(const Checker *c, const TeExpr *e) {
+    if (e != c->stmt->rhs || e->n_args != 2 || e->n_index != 1)
+        return "a recurrence is no statement of term and factor";
+    for (int i = 0; i < 2; i++) {
+        const TeExpr *map = e->args[i];
+        if (map->kind != TE_SELECT || map->type != e->type ||
+            !runs_up_to(c->stmt, e, map->args[0]) ||
+            map->args[0]->kind != e->args[0]->args[0]->kind)
+            return "a recurrence does not run up to its own place";
+    }
+    return NULL;
+}
+
 static const char *reduce(const Checker *c, const TeExpr *e) {
     TeDtype body = e->args[0]->type;
-    if (e->red >= TE_RED_COUNT) return "a reduction is none";
+    if (e->red > TE_RED_AFFINE) return "a reduction is none";
+    if (te_is_recurrence(e)) return recurrence(c, e);
     if (e->red == TE_RED_ANY || e->red == TE_RED_ALL)
         return body == TE_BOOL && e->type == TE_BOOL ? NULL : "any or all of what is no bool";
     if (body == TE_BOOL) return "a reduction of bools";

@@ -148,7 +148,36 @@ static void read(const Printer *p, const TeExpr *e) {
     operand(p, e->other, P_SELECT);
 }
 
+/* h[i-1], or h[i+1] from the end.  */
+static void previous(const Printer *p, const TeExpr *order) {
+    int along = order->args[1]->v.ref;
+    tensor_name(p, p->stmt->tensor);
+    buf_putc(p->out, '[');
+    for (int i = 0; i < p->stmt->n_left; i++) {
+        if (i) buf_putc(p->out, ',');
+        index_name(p, i);
+        if (i == along) buf_puts(p->out, order->kind == TE_LE ? "-1" : "+1");
+    }
+    buf_putc(p->out, ']');
+}
+
+/* As it is written: its index has the name of the left one that it runs up to.  */
+static void recurrence(const Printer *p, const TeExpr *e) {
+    const TeExpr *term = e->args[0], *factor = e->args[1];
+    operand(p, factor->args[1], P_MUL);
+    separate(p, "*");
+    buf_putc(p->out, '(');
+    previous(p, term->args[0]);
+    buf_puts(p->out, " else 0)");
+    separate(p, "+");
+    operand(p, term->args[1], P_ADD + 1);
+}
+
 static void reduce(const Printer *p, const TeExpr *e) {
+    if (te_is_recurrence(e)) {
+        recurrence(p, e);
+        return;
+    }
     buf_printf(p->out, "%s[", redops[e->red]);
     for (int i = 0; i < e->n_index; i++) {
         if (i) buf_putc(p->out, ',');
@@ -255,7 +284,8 @@ static void where(const Printer *p) {
     const char *before = " where ";
     for (int i = 0; i < p->stmt->n_index; i++) {
         const TeIndex *x = &p->stmt->index[i];
-        if (!x->where) continue;
+        const TeExpr *e = p->stmt->rhs;
+        if (!x->where || (te_is_recurrence(e) && i == e->index[0])) continue;
         buf_puts(p->out, before);
         index_name(p, i);
         buf_puts(p->out, " in ");
