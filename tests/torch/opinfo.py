@@ -207,12 +207,13 @@ def read_rows(name):
 PAGE = """# PyTorch's operators in the backend
 
 [The backend](../torch.md) was run forward and backward on PyTorch's own samples of its operators (OpInfo) and compared with eager PyTorch. `LONG=1 make test-torch` runs all
-samples and makes this page (`SAMPLES=N`: at most N of each operator and type; `make test-torch` runs a share of them); [operators.csv](../../tests/torch/operators.csv) has each operator's types and samples, and three reasons
-at most.
+samples and makes this page, with `SAMPLES=N` at most N of each operator and type (`make test-torch` runs a share of them); [operators.csv](../../tests/torch/operators.csv) has each
+operator's types and samples, and three reasons at most.
 
 {summary}
 
 - **whole**: nothing fell back to PyTorch. **in part**: something did. **in PyTorch**: all did. **views**: views alone, which PyTorch makes.
+- **with all samples**: operators of which no sample was left out; of the others the first few were tried.
 - **untraced**: a shape or a branch depends on data, which breaks the graph in every backend.
 - **wrong**: farther from eager PyTorch than {tolerances}, and farther from eager in f64 than twice eager's own distance.
 - Samples run by the [definition](../te-reference.md#values) of the expressions; where rounding decides a jump, by the compiled code in the simulator (**by code**).

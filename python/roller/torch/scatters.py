@@ -122,7 +122,7 @@ REDUCTIONS = {None: None, "sum": "sum", "add": "sum", "prod": "prod", "multiply"
 def reduced_here(g, out, a, n, match, source, reduce, include_self):
     """For each element the values r < n that match, with its own first, if that counts."""
     kind = out.dtype
-    if kind == torch.bool and reduce != "sum":
+    if kind == torch.bool and not (reduce == "sum" and include_self):
         raise Unsupported(f"scatter with reduce='{reduce}' of bools")
     if reduce == "sum" and include_self:
         return g.store(out, lambda s: added(out, a.at(s), "r", match(s), source(s)), {"r": n})
