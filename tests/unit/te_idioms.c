@@ -101,6 +101,7 @@ static const char *const sentence[][3] = {
     {"X: $t[2,1], Z: $t[2,7]", "Y: $o[2,7]",
      "t[n,i] = X[n,i] * (t[n,i-1] else 2) - X[n,i]; Y[n,i] = t[n,0] * Z[n,i];"},
     {"X: $t[5]", "Y: $o[5]", "t[i] = $r[r]($A) where i in 5, r in 5; Y[i] = $G;"},
+    {"X: $t[5]", "Y: $o[5]", "t[i] = sum[r]($A) where i in 5, r in 5; Y[i] = t[4-i];"},
     {"X: $t[5]", "Y: $o[5]", "t[i] = $r[r]($A) where i in 5, r in 5; Y[i] = 1 / ($G);"},
     {"X: $t[5]", "Y: $o[6]", "t[i] = $r[r]($A) where i in 5, r in 5; Y[i] = $G;"},
     /* sums of which some terms count */

@@ -23,7 +23,7 @@
 
 #include <cmocka.h>
 
-enum { PROGRAMS = 500, PROGRAMS_LONG = 40000, ALWAYS = 1600, DATA = 4 };
+enum { PROGRAMS = 500, PROGRAMS_LONG = 40000, ALWAYS = 2400, DATA = 4 };
 enum { SHRINK_TRIES = 400, SHOWN = 4 };
 
 typedef struct {

@@ -236,9 +236,12 @@ static bool strip(Rewrite *r, TeExpr **slot, bool chosen) {
 /* ---- the statement ---- */
 
 static bool divisors_fit(Rewrite *r) {
-    for (int i = 0; i < r->n_divisor; i++)
+    for (int i = 0; i < r->n_divisor; i++) {
         if (r->center < 0 || !is_partition(r, r->divisor[i]))
             return refuse(r, "what divides it is no sum of the exponentials of its row");
+        if (r->divisor[i]->type != r->s->rhs->type)
+            return refuse(r, "what divides it has another type than its sum");
+    }
     return true;
 }
 
