@@ -228,6 +228,8 @@ bool hal_arch(const char *arch, int *sm, char *suffix);
 Status hal_device_for_arch(Arena *a, Diag *d, const Device *dev, const char *arch, Device **out);
 /* The first compute capability (80) that has a matrix unit, by its shape and types.  */
 int hal_since(const ComputeUnit *u);
+/* What PTX calls products with scales of blocks ("mxf8f6f4"); NULL: the unit has none.  */
+const char *hal_scaled_kind(const ComputeUnit *u);
 /* Does the mover copy by tensor maps?  */
 static inline bool hal_moves_by_map(const Mover *m) { return m->box_max > 0; }
 /* The device as kernels see it whose parameters are pointers and scalars only: without the movers

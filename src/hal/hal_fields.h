@@ -150,6 +150,10 @@ typedef enum {
       "type of the second; \"none\": the unit does not multiply and add")                          \
     X(DTYPE,  acc,       "",                      0,    0,    1,                                   \
       "type of the result and of the sum")                                                         \
+    X(DTYPE,  scale,     "",                      0,    1,    0,                                   \
+      "type of the scales of both operands, one for scale_k neighbours along k")                   \
+    X(COUNT,  scale_k,   "1",                     1,    4096, 0,                                   \
+      "products that share a scale; absent: it has no scales")                                     \
     X(FLAG,   tf32,      "",                      0,    0,    1,                                   \
       "f32 operands are rounded to 10 bits of fraction")                                           \
     X(FLAG,   a_reg,     "",                      0,    0,    1,                                   \

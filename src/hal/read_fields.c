@@ -111,6 +111,8 @@ void reader_fields(Reader *r, const Node *object, const FieldTable *t, const cha
             field(r, n, f, at);
         else if (f->required)
             reader_need(r, object, f->name);
+        else if (f->kind == FIELD_DTYPE)
+            *(TeDtype *)at = HAL_NO_DTYPE;
         if (f->kind == FIELD_TEXT && !*(const char **)at)
             *(const char **)at = "";
     }

@@ -4,22 +4,25 @@
 #include <string.h>
 
 /* The first architecture that has a unit or mover, by the beginning of its name; the longest match
- * counts, and what matches nothing is everywhere.  PTX ISA 9.0, "Target ISA Notes".  `exact`: this
- * architecture with its suffix and no other.  */
+ * counts, and what matches nothing is everywhere.  PTX ISA 9.0, "Target ISA Notes".  Some need the
+ * suffix of a target: EXACT, this architecture with its own and no other; FAMILY, one of its family
+ * from there on, with its own suffix or that of the family.  */
+typedef enum { FROM, EXACT, FAMILY } SinceKind;
 typedef struct {
     const char *prefix;
     int sm;
-    bool exact;
+    SinceKind kind;
 } Since;
 static const Since since[] = {
-    {"wgmma.", 90, true},         {"mma.m8n8k4.f16.", 70, false}, {"mma.m8n8k4.f64.", 80, false},
-    {"mma.", 80, false},          {"mma.m16n8k32.f8", 89, false}, {"bfma2", 80, false},
-    {"mma.m16n8k4.f64", 90, false}, {"mma.m16n8k8.f64", 90, false},
-    {"mma.m16n8k16.f64", 90, false},
-    {"mma.m16n8k8.f16", 75, false}, {"mma.m8n8k16.", 75, false},
-    {"mufu.tanh", 75, false},     {"redux", 80, false},           {"cp.async.", 80, false},
-    {"cp.async.bulk", 90, false}, {"tma.", 90, false},            {"stmatrix", 90, false},
-    {"dsmem", 90, false},         {"ldmatrix", 75, false},
+    {"wgmma.", 90, EXACT},          {"mma.m8n8k4.f16.", 70, FROM},   {"mma.m8n8k4.f64.", 80, FROM},
+    {"mma.", 80, FROM},             {"mma.m16n8k32.f8", 89, FROM},   {"bfma2", 80, FROM},
+    {"mma.m16n8k4.f64", 90, FROM},  {"mma.m16n8k8.f64", 90, FROM},
+    {"mma.m16n8k16.f64", 90, FROM}, {"mma.m16n8k32.mx", 120, FAMILY},
+    {"mma.m16n8k64.mx", 120, FAMILY},
+    {"mma.m16n8k8.f16", 75, FROM},  {"mma.m8n8k16.", 75, FROM},
+    {"mufu.tanh", 75, FROM},        {"redux", 80, FROM},             {"cp.async.", 80, FROM},
+    {"cp.async.bulk", 90, FROM},    {"tma.", 90, FROM},              {"stmatrix", 90, FROM},
+    {"dsmem", 90, FROM},            {"ldmatrix", 75, FROM},
 };
 
 /* The row of a name, or NULL.  */
@@ -34,15 +37,29 @@ static const Since *since_of(const char *name) {
 }
 
 static bool exists(const char *name, int sm, char suffix) {
+    enum { FAMILY_OF = 10 };              /* 120 and 121 are one */
     const Since *s = since_of(name);
-    return !s || (s->exact ? sm == s->sm && suffix == 'a' : sm >= s->sm);
+    if (!s) return true;
+    switch (s->kind) {
+    case EXACT: return sm == s->sm && suffix == 'a';
+    case FAMILY: return sm >= s->sm && sm / FAMILY_OF == s->sm / FAMILY_OF && suffix != 0;
+    default: return sm >= s->sm;
+    }
+}
+
+const char *hal_scaled_kind(const ComputeUnit *u) {
+    enum { WIDE = 64, LONG = 32 };        /* k of 4-bit operands; that share a scale */
+    if (u->scale_k == 0) return NULL;
+    return u->k.from < WIDE ? "mxf8f6f4" : u->scale_k == LONG ? "mxf4" : "mxf4nvf4";
 }
 
 int hal_since(const ComputeUnit *u) {
     enum { NAME = 64 };
     char name[NAME];
-    snprintf(name, sizeof name, "mma.m%dn%dk%d.%s.%s", u->m.to, u->n.to, u->k.to,
-             u->tf32 ? "tf32" : te_dtype_name(u->a), te_dtype_name(u->acc));
+    const char *kind = hal_scaled_kind(u);
+    snprintf(name, sizeof name, "mma.m%dn%dk%d.%s%s%s.%s", u->m.to, u->n.to, u->k.to,
+             kind ? kind : "", kind ? "." : "", u->tf32 ? "tf32" : te_dtype_name(u->a),
+             te_dtype_name(u->acc));
     const Since *s = since_of(name);
     return s ? s->sm : 0;
 }

@@ -159,6 +159,10 @@ static bool present(const Field *f, const void *at) {
         return f->required || **(const char *const *)at;
     case FIELD_NUMBER:
         return f->required || *(const double *)at != 0;
+    case FIELD_DTYPE:
+        return f->required || *(const TeDtype *)at != HAL_NO_DTYPE;
+    case FIELD_COUNT:
+        return f->required || *(const int *)at != 0;
     default:
         return true;
     }

@@ -204,6 +204,18 @@ int64_t rprog_region_traffic(const Problem *p, const Device *dev, const RProg *r
 /* Wavefronts of storing the region and its table.  */
 int64_t rprog_region_stores(const Problem *p, const Device *dev, const RProg *r, int side);
 
+/* Scales of blocks of an operand, which a warp holds for a step: register (g, w) of a lane has
+ * FRAG_SCALES neighbours along k, from block FRAG_SCALES * w of the warp's step on, of row 32 g +
+ * the one that fragment_of_scales says.  Each lane reads them from global memory while the step
+ * before is computed, `width` at once.  False: it has none, and 1 stands for them where `block` is
+ * not 0.  */
+typedef struct {
+    const TeExpr *read;
+    int block;                /* k that share a scale; 0: the unit knows none */
+    int groups, words, width;
+} RScales;
+bool rprog_scales(const Problem *p, const Device *dev, const RProg *r, int side, RScales *out);
+
 /* Shared-memory traffic of the mapping above, exact: reads of a fragment by one warp in one k-step,
  * wavefronts of each (of ldmatrix: of each of its matrices, as many as there are passes) and of all
  * of them, and wavefronts of storing one whole stage of an operand's tile.  A chunk whose direction

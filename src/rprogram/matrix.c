@@ -231,7 +231,8 @@ bool matrix_usable(const ComputeUnit *u) {
 
 bool matrix_takes(const Problem *p, const ComputeUnit *u) {
     const Contraction *c = &p->con;
-    if (!matrix_usable(u) || c->red != TE_RED_SUM || !c->product || !accumulates(p, u))
+    if (!matrix_usable(u) || c->red != TE_RED_SUM || !c->product || !accumulates(p, u) ||
+        !matrix_scales(p, u))
         return false;
     for (int side = 0; side < 2; side++) {
         if (side >= p->n_operand || !takes(p, u, &p->op[side])) return false;

@@ -21,6 +21,10 @@ bool matrix_usable(const ComputeUnit *u);
 /* Do the unit's operands hold every value of type `t` exactly?  */
 bool matrix_holds(const ComputeUnit *u, TeDtype t);
 
+/* Does the unit apply the scales that operands have, if any (scales.c)?  Registers for them.  */
+bool matrix_scales(const Problem *p, const ComputeUnit *u);
+int64_t matrix_scale_registers(const Problem *p, const Device *dev, const RProg *r);
+
 /* May operand `side` lie in shared memory as bytes (RLoad.bytes)?  */
 bool matrix_keeps_bytes(const Problem *p, const Device *dev, const RProg *r, int side);
 

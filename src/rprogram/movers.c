@@ -58,7 +58,8 @@ static bool outdone(const Problem *p, const Device *dev, int which) {
 int rprog_units(const Problem *p, const Device *dev, int16_t *out, int cap) {
     int n = 0;
     int16_t scalar = scalar_unit(dev, p->contraction ? p->con.acc : p->type);
-    if (scalar >= 0 && n < cap) out[n++] = scalar;
+    bool multiplies = !p->contraction || !rtile_scaled(p);
+    if (scalar >= 0 && multiplies && n < cap) out[n++] = scalar;
     for (int i = 0; i < dev->n_unit && p->contraction && n < cap; i++) {
         const ComputeUnit *u = &dev->unit[i];
         if (u->scope == SCOPE_THREAD && u->b != HAL_NO_DTYPE && fits_packed(p, u)) {

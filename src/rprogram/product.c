@@ -46,9 +46,10 @@ static void matrix_facts(Contract *c, const Device *dev) {
         x->tiles[k] = c->r->warp.extent[k] / c->r->thread.extent[k];
 }
 
-static void fragment_facts(const Contract *c, const Device *dev, Side *s) {
+static void fragment_facts(Contract *c, const Device *dev, Side *s) {
     s->ahead = rprog_fetched_ahead(dev, c->r, s->side);
     if (c->matrix.used) {
+        c->scaled |= rprog_scales(c->p, dev, c->r, s->side, &s->scales);
         s->ldmatrix = rprog_ldmatrix(c->p, dev, c->r, s->side);
         s->registers = rprog_unit_registers(dev, c->r, s->side);
         s->fragment = rprog_fragment(dev, c->r, s->side);
@@ -112,7 +113,7 @@ static void region_facts(const Contract *c, const Device *dev, Side *s) {
 }
 
 /* An operand that registers have.  */
-static void made_facts(const Contract *c, const Device *dev, Side *s) {
+static void made_facts(Contract *c, const Device *dev, Side *s) {
     if (!c->ring) {
         fragment_facts(c, dev, s);
         return;

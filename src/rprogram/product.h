@@ -68,6 +68,7 @@ typedef struct {
     int down, on;             /* ... to the next instruction tile along its axis, and along k */
     RRaw raw;                 /* l->raw: of what registers are made, read box by box: rows of ... */
     int span;                 /* ... so many bytes */
+    RScales scales;           /* that the unit takes beside the elements */
     bool bytes;               /* fetched as bytes, converted right before the products, ... */
     bool fours;               /* ... or beside such: four k of a row at once */
 } Side;
@@ -94,6 +95,7 @@ typedef struct Contract {
     bool packed;              /* dp4a */
     Matrix matrix;
     bool async, staged;       /* some load is */
+    bool scaled;              /* some operand has scales of blocks */
     bool ring;                /* a unit of warpgroups: some warps fill the stages by boxes */
     bool stays;               /* blocks go on with other tiles */
     const Room *out_room;     /* where accumulators pass through on their way out; NULL: nowhere */

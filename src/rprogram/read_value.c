@@ -39,8 +39,15 @@ static Status read_unit_name(Reader *r, int16_t *out) {
     return s;
 }
 
+/* To a unit that knows scales operands that have some are elements.  */
+static void take_scales(Reader *r, const ComputeUnit *u) {
+    Problem *p = &r->plan->problem[r->kernel], scaled;
+    if (u->scale_k > 0 && rtile_as_scaled(r->arena, p, r->plan->align, &scaled)) *p = scaled;
+}
+
 static Status read_unit(Reader *r, RProg *x) {
     Status s = read_unit_name(r, &x->unit);
+    if (!s) take_scales(r, &r->dev->unit[x->unit]);
     if (s || x->skeleton != SK_CHAIN) return s ? s : read_swapped(r, &x->swapped);
     x->unit_v = x->unit;
     return more_words(r) ? read_unit_name(r, &x->unit_v) : ST_OK;

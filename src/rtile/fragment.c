@@ -73,6 +73,17 @@ Fragment fragment_of(const ComputeUnit *u, FragRole role, FragDim inner) {
     return blocks_of_eight(rows, cols, role == FRAG_RESULT ? RESULTS : per, per);
 }
 
+/* PTX ISA, "Scaling factor A fragment" and "B": rows r and r + 8 of a tile of a are in the first or
+ * the last two lanes of group r, as thread-id-a says, column c of a tile of b in the lane that
+ * thread-id-b says.  So one register has two tiles of 16 rows, or four of 8 columns.  */
+Fragment fragment_of_scales(void) {
+    enum { GROUPS = 8, IN_GROUP = 4 };
+    return (Fragment){.deal = {.digit = {{DEAL_LANE, FRAG_ROW, IN_GROUP, GROUPS},
+                                         {DEAL_LANE, FRAG_ROW, GROUPS, 1}},
+                               .n = 2},
+                      .per_register = FRAG_SCALES};
+}
+
 /* PTX ISA, "Register Fragments and Shared Memory Matrix Layouts" of wgmma.  */
 enum { SHARE_ROWS = 16, SHARE_REGISTER = 4 };
 

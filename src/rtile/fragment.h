@@ -34,6 +34,11 @@ Fragment fragment_of(const ComputeUnit *unit, FragRole role, FragDim inner);
 Fragment fragment_of_share(const ComputeUnit *unit, int n);
 /* The same of its operand a where that is in registers.  */
 Fragment fragment_of_operand_share(const ComputeUnit *unit);
+/* Scales of blocks, of operands of both sides: a register of each lane has those of one row among
+ * 32 (of b, 32 columns of the result), which are as many of the unit's tiles as have so many rows.
+ */
+enum { FRAG_SCALE_ROWS = 32, FRAG_SCALES = 4 };       /* FRAG_SCALES: bytes of a register */
+Fragment fragment_of_scales(void);
 /* The same with rows and columns exchanged.  */
 Fragment fragment_transposed(Fragment f);
 /* What threads of a warp have of its results where each multiplies for itself, in both directions:

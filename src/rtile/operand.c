@@ -108,6 +108,12 @@ static void chunk_rows(int64_t n, int64_t *run, int64_t *step, int64_t *other) {
     *step = 1;
 }
 
+static int64_t scale_bytes(const Problem *p, const TeStmt *s, const TeExpr *scale) {
+    Access a;
+    access_read(p->te, s, scale, &a);
+    return access_unique(p->te, s, &a) * te_dtype_bytes(scale->store);
+}
+
 void operand_describe(const Operand *o, int side, int align, Problem *p) {
     ROperand *op = &p->op[side];
     const TeStmt *s = &p->te->stmt[p->group->root];
@@ -125,6 +131,7 @@ void operand_describe(const Operand *o, int side, int align, Problem *p) {
     else if (!operand_widest(p, s, o->expr, &a, &bytes)) return;
     op->bytes = te_dtype_bytes(p->te->tensor[a.tensor].dtype);
     op->unique = o->read ? access_unique(p->te, s, &a) : (int64_t)(bytes / op->bytes);
+    if (o->scale) op->unique += scale_bytes(p, s, o->scale) / op->bytes;
     op->affine = o->read != NULL;
     op->room = access_room(p->te, s, &a);
     op->copyable = op->affine && o->storage == o->compute;

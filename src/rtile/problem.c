@@ -369,6 +369,15 @@ void rtile_as_stream(Arena *a, const Problem *p, int align, Problem *out) {
     problem_describe(a, align, out);
 }
 
+bool rtile_as_scaled(Arena *a, const Problem *p, int align, Problem *out) {
+    if (align <= 0) align = DEFAULT_ALIGN;
+    if (!p->contraction || p->group->chain || p->te->runtime) return false;
+    *out = (Problem){.te = p->te, .group = p->group, .contraction = true};
+    if (!access_scaled(p->te, p->group, &out->con)) return false;
+    problem_describe(a, align, out);
+    return true;
+}
+
 void rtile_resize(Arena *a, const Problem *p, const Te *sized, int align, Problem *out) {
     if (align <= 0) align = DEFAULT_ALIGN;
     *out = (Problem){.te = sized, .group = p->group, .con = p->con,

@@ -212,6 +212,13 @@ bool rtile_reuses(const Problem *p);
  * nothing or do not fit.  */
 void rtile_as_stream(Arena *a, const Problem *p, int align, Problem *out);
 
+/* A contraction whose operands are elements, to be multiplied with their scales by a unit that
+ * knows these (access_scaled).  False: there are no scales, or sizes are known at run time.  */
+bool rtile_as_scaled(Arena *a, const Problem *p, int align, Problem *out);
+static inline bool rtile_scaled(const Problem *p) {
+    return p->con.operand[0].scale || p->con.operand[1].scale;
+}
+
 /* The problem at other sizes: `sized` is te_sized of its op.  What was decided from the structure
  * stays, numbers are those of the sizes; alignment and guards are right for all sizes up to
  * them.  */

@@ -61,6 +61,14 @@ static const char *made(Gen *g, const char *x, Class cls, uint32_t type) {
     return arena_printf(g->out.arena, "%s(%s*2)", gen_dtype(g, cls, type), x);
 }
 
+/* 8-bit elements, half of them with a scale of each row, which all of `without` share.  */
+static const char *scaled(Gen *g, const char *x, uint32_t type, unsigned without) {
+    enum { E4M3 = 4, E5M2 = 5, UE8M0 = 7 };
+    bool small = type == E4M3 || type == E5M2;
+    if (!small || g->n_input == MAX_INPUTS || chance(g, 2)) return x;
+    return arena_printf(g->out.arena, "(%s*%s)", x, gen_factor(g, REAL, UE8M0, without));
+}
+
 /* A product alone, of types that matrix units have most of the time; axes before the rows as
  * above.  */
 bool gen_matmul(Gen *g, const Tensor *t) {
@@ -74,6 +82,10 @@ bool gen_matmul(Gen *g, const Tensor *t) {
     unsigned rows = batch ? 1U << (t->rank - 2) : (1U << (t->rank - 1)) - 1;
     const char *a = made(g, gen_factor(g, t->cls, type, 1U << (t->rank - 1)), t->cls, type);
     const char *b = made(g, gen_factor(g, t->cls, other, rows), t->cls, type);
+    if (t->cls == REAL) {
+        a = scaled(g, a, type, 1U << (t->rank - 1) | 1U << k);
+        b = scaled(g, b, other, rows | 1U << k);
+    }
     put(g, "sum[");
     gen_index_item(g, k);
     buf_printf(&g->out, "](%s*%s)", g->style.swapped ? b : a, g->style.swapped ? a : b);

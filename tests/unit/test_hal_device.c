@@ -177,6 +177,22 @@ static void test_device_plain(void **state) {
     assert_int_equal(dev->n_mover, h200->n_mover - maps);
 }
 
+/* Scales of blocks are of a family of architectures, whose name the target has to have.  */
+static void test_family(void **state) {
+    (void)state;
+    const Device *rtx5090 = shipped("rtx5090"), *gb10 = shipped("gb10");
+    Device *dev;
+    static const char unit[] = "mma.m16n8k32.mxf8f6f4.f8e4m3.f32";
+    assert_non_null(hal_unit(rtx5090, unit));
+    assert_int_equal(hal_device_for_arch(arena, &diag, rtx5090, "sm_120f", &dev), ST_OK);
+    assert_non_null(hal_unit(dev, unit));
+    assert_int_equal(hal_device_for_arch(arena, &diag, gb10, "sm_120f", &dev), ST_OK);
+    assert_non_null(hal_unit(dev, unit));
+    assert_int_equal(hal_device_for_arch(arena, &diag, rtx5090, "sm_120", &dev), ST_OK);
+    assert_null(hal_unit(dev, unit));
+    assert_non_null(hal_unit(dev, "mma.m16n8k32.f8e4m3.f32"));
+}
+
 static void test_device_for_arch(void **state) {
     (void)state;
     const Device *h200 = shipped("h200");

@@ -75,11 +75,13 @@ static const struct {
     {"mma.m16n8k16.bf16.f32", "a100", "bf16", "u8", "", "f32", true},
     {"mma.m16n8k16.bf16.f32", "rtx4090", "bf16", "f8e4m3", "", "f32", true},
     {"mma.m16n8k16.bf16.f32", "a100", "f8e5m2", "bf16", "", "f32", true},
+    {"mma.m16n8k32.mxf8f6f4.f8e4m3.f32", "rtx5090", "f8e4m3", "f8e4m3", "", "f32", false},
+    {"mma.m16n8k32.mxf8f6f4.f8e5m2.f32", "rtx5090", "f8e5m2", "f8e5m2", "", "f32", false},
     {"mma.m8n8k4.f16.f32", "volta", "f16", "f16", "", "f32", false},
     {"mma.m8n8k4.f16.f16", "volta", "f16", "f16", "@accum(f16)", "f16", false},
     {"mma.m8n8k4.f16.f32", "volta", "f8e5m2", "f16", "", "f32", false},
 };
-enum { UNITS = sizeof unit / sizeof *unit, VOLTA = UNITS - 3 };
+enum { UNITS = sizeof unit / sizeof *unit, VOLTA = UNITS - 3, MX = UNITS - 5 };
 
 /* Aligned, ragged in every axis with whole vectors, and odd.  */
 static const struct {
@@ -250,6 +252,8 @@ static const char *build(Arena *a, KernelCase *c, const ComputeUnit *x, const Fa
 static const char *plan(Arena *a, KernelCase *c, int u, const Family *f) {
     int16_t which = unit_of(c->dev, unit[u].unit);
     if (which < 0) return "no such unit";
+    Problem *p = &c->plan.problem[0], scaled;
+    if (c->dev->unit[which].scale_k > 0 && rtile_as_scaled(a, p, p->align, &scaled)) *p = scaled;
     Family tried = *f;
     const char *why = build(a, c, &c->dev->unit[which], &tried, unit[u].bytes);
     while (why && tried.tiles[2] > 1) {
@@ -316,6 +320,23 @@ static const struct {
      " Y[n,f,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * W[f,c,r,s]; }", VOLTA},
     {"long rows, four products", "op f(A: f16[20,224], B: f16[24,224]) -> C: f32[20,24] {"
      " C[m,n] += A[m,k] * B[n,k]; }", VOLTA},
+    {"scales", "op f(A: f8e4m3[40,192], SA: f8ue8m0[40,6], B: f8e4m3[48,192], SB: f8ue8m0[48,6]) ->"
+     " C: f32[40,48] { C[m,n] += (A[m,k] * SA[m,k/32]) * (B[n,k] * SB[n,k/32]); }", MX},
+    {"scales by fours, cast", "op f(A: f8e4m3[72,384], SA: f8ue8m0[72,12], B: f8e4m3[40,384],"
+     " SB: f8ue8m0[40,12]) -> C: bf16[72,40] { C[m,n] += bf16(A[m,k] * SA[m,k/32]) *"
+     " bf16(B[n,k] * SB[n,k/32]); }", MX},
+    {"scales of one operand", "op f(A: f8e5m2[40,96], B: f8e5m2[24,96], SB: f8ue8m0[24,3]) ->"
+     " C: f32[40,24] { C[m,n] += A[m,k] * (B[n,k] * SB[n,k/32]); }", MX + 1},
+    {"scales behind", "op f(A: f8e4m3[33,160], SA: f8ue8m0[5,33], B: f8e4m3[56,160],"
+     " SB: f8ue8m0[56,5]) -> C: f32[33,56] { C[m,n] += A[m,k] * B[n,k] * SA[k/32,m] *"
+     " SB[n,k/32]; }", MX},
+    {"scales of longer blocks, batch", "op f(A: f8e4m3[2,40,256], SA: f8ue8m0[2,40,2],"
+     " B: f8e4m3[2,24,256], SB: f8ue8m0[24]) -> C: f32[2,24,40] { C[b,n,m] += (A[b,m,k] *"
+     " SA[b,m,k/128]) * (B[b,n,k] * SB[n]); }", MX},
+    {"scales in tiles of 128 x 4", "op f(A: f8e4m3[160,256], SA: f8ue8m0[2,2,32,4,4],"
+     " B: f8e4m3[40,256], SB: f8ue8m0[1,2,32,4,4]) -> C: f32[160,40] { C[m,n] +="
+     " (A[m,k] * SA[m/128,k/128,m%32,m/32%4,k/32%4]) *"
+     " (B[n,k] * SB[n/128,k/128,n%32,n/32%4,k/32%4]); }", MX},
     {"f64 sums", "op f(A: f64[20,30], B: f64[30,24], R: f64[20,24]) -> C: f64[20,24] {"
      " t[m,n] += A[m,k] * B[k,n]; C[m,n] = t[m,n] + R[m,n]; }", 9},
 };

@@ -272,6 +272,102 @@ static void integers_saturate(void **state) {
     }
 }
 
+/* ---- scales of blocks ---- */
+
+/* Registers 0..3 of a, 4, 5 of b, 6..9 of sums, 10 and 11 of scales: an image of each for every
+ * lane, and sums to p1.  */
+static const char *scaled_text(Arena *a, const char *opcode, const char *selectors[2]) {
+    Buf b = buf_new(a);
+    buf_puts(&b, "shl.b32 %r399, %t, 2;\ncvt.u64.u32 %l0, %r399;\nadd.u64 %l1, %a0, %l0;\n"
+                 "add.u64 %l2, %a1, %l0;\n");
+    for (int r = 0; r < 12; r++) buf_printf(&b, "ld.global.b32 %%r%d, [%%l1+%d];\n", r, r * 128);
+    buf_printf(&b, "%s {%%r6,%%r7,%%r8,%%r9}, {%%r0,%%r1,%%r2,%%r3}, {%%r4,%%r5},"
+                   " {%%r6,%%r7,%%r8,%%r9}, {%%r10}, {%s}, %%r11, {%s};\n",
+               opcode, selectors[0], selectors[1]);
+    for (int r = 0; r < 4; r++)
+        buf_printf(&b, "st.global.b32 [%%l2+%d], %%r%d;\n", r * 128, 6 + r);
+    return run_kernel(a, 2, buf_str(&b));
+}
+
+/* Where the ISA has the scales of row i of a, of column i of b.  */
+static int lane_of_a(int i, int thread) { return 4 * (i % 8) + 2 * thread + i / 8; }
+static int lane_of_b(int i, int thread) { return 4 * i + thread; }
+
+static const char *mx(Arena *a, T x, T y) {
+    return arena_printf(a, "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec"
+                           "::1X.f32.%s.%s.f32.ue8m0", type[x].name, type[y].name);
+}
+
+static void check_scaled(T x, T y, int byte, int of_a, int of_b, uint64_t seed) {
+    static uint32_t image[12][32];
+    double a[16][32], b[32][8], c[16][8];
+    Rng rng = {seed};
+    PtxRun r;
+    run_open(&r);
+    memset(image, 0, sizeof image);
+    for (int l = 0; l < 32; l++) {
+        for (int i = 0; i < 16; i++) {
+            At at = a_m16k32_8(l, i);
+            a[at.row][at.col] = draw(&rng, x);
+            image[i / 4][l] |= (uint32_t)encode(x, a[at.row][at.col]) << i % 4 * 8;
+        }
+        for (int i = 0; i < 8; i++) {
+            At at = b_k32_8(l, i);
+            b[at.row][at.col] = draw(&rng, y);
+            image[4 + i / 4][l] |= (uint32_t)encode(y, b[at.row][at.col]) << i % 4 * 8;
+        }
+        for (int i = 0; i < 4; i++) {
+            At at = c_m16(l, i);
+            c[at.row][at.col] = draw(&rng, T_S8);
+            image[6 + i][l] = (uint32_t)encode(T_F32, c[at.row][at.col]);
+        }
+        for (int i = 0; i < 8; i++)       /* 2^-3 .. 2^4 */
+            image[10 + i / 4][l] |= (124 + rng_below(&rng, 8)) << i % 4 * 8;
+    }
+    const char *select[2] = {arena_printf(r.arena, "%d,%d", byte, of_a),
+                             arena_printf(r.arena, "%d,%d", byte, of_b)};
+    run_memory(&r, image, sizeof image);
+    run_memory(&r, NULL, 4 * sizeof *image);
+    run_clean(&r, scaled_text(r.arena, mx(r.arena, x, y), select));
+    const float *d = run_host(&r, 1);
+    for (int l = 0; l < 32; l++) {
+        for (int i = 0; i < 4; i++) {
+            At at = c_m16(l, i);
+            uint32_t sa = image[10][lane_of_a(at.row, of_a)] >> 8 * byte & 0xff;
+            uint32_t sb = image[11][lane_of_b(at.col, of_b)] >> 8 * byte & 0xff;
+            double sum = 0;
+            for (int k = 0; k < 32; k++) sum += a[at.row][k] * b[k][at.col];
+            double want = c[at.row][at.col] + ldexp(sum, (int)(sa + sb) - 254);
+            if (d[i * 32 + l] != want)
+                fail_msg("%d, {%d,%d}: d[%d][%d] is %g, not %g", byte, of_a, of_b, at.row, at.col,
+                         (double)d[i * 32 + l], want);
+        }
+    }
+    run_close(&r);
+}
+
+static void scales_of_blocks(void **state) {
+    (void)state;
+    static const T of[] = {T_E4M3, T_E5M2};
+    for (int i = 0; i < 32; i++)
+        check_scaled(of[i % 2], of[i / 2 % 2], i % 4, i / 4 % 2, i / 8, (uint64_t)i);
+}
+
+static void refused_scales(void **state) {
+    (void)state;
+    static const char *const bad[][2] = {{"4,0", "0,0"}, {"0,2", "0,0"}, {"0,0", "0,4"}};
+    static uint32_t image[16][32];
+    for (int i = 0; i < 3; i++) {
+        PtxRun r;
+        run_open(&r);
+        run_memory(&r, image, sizeof image);
+        run_memory(&r, NULL, 4 * sizeof *image);
+        const char *select[2] = {bad[i][0], bad[i][1]};
+        run_faulty(&r, scaled_text(r.arena, mx(r.arena, T_E4M3, T_E4M3), select), SIM_DESCRIPTOR);
+        run_close(&r);
+    }
+}
+
 /* m8n8k4 of f16: four products, of lanes 4q..4q+3 with 16+4q..16+4q+3.  */
 static At volta_a(bool col, int l, int i) {
     int high = l < 16 ? 0 : 4;
@@ -586,6 +682,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_shape_and_type),
         cmocka_unit_test(integers_saturate),
+        cmocka_unit_test(scales_of_blocks),
+        cmocka_unit_test(refused_scales),
         cmocka_unit_test(volta_in_every_order),
         cmocka_unit_test(reals_round_once),
         cmocka_unit_test(shapes_that_do_not_exist),

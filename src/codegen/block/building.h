@@ -92,6 +92,7 @@ typedef struct {
     Ir rows;                  /* by tables: entries of rows that a thread keeps, ... */
     Ir row_entry, k_entry;    /* ... and those of the chunk at hand */
     Ir read[RTILE_CHUNK_READS];           /* of expressions: what they read, in registers */
+    Ir scale, next_scale;     /* of blocks: registers of the step at hand, of the next one */
     Ir lane_row, lane_byte;   /* of a matrix unit: the lane's row, its byte in that; ... */
     Ir lane, low, slot;       /* ... of warpgroups: the lane's byte, descriptors: of the first */
                               /* slot, of that at hand (else what addresses begin with) */

@@ -60,6 +60,8 @@ typedef enum {
     X(CLEAR,    "clear")      /* accumulators and registers of operands; from: a part of these */  \
     X(PARTIAL,  "partial")    /* accumulators of one step */                                       \
     X(BESIDE,   "beside")     /* what an operand's expression reads beside; from: in a step */     \
+    X(SCALES,   "scales")     /* of blocks, of the first step; from: 1: of the next one, */        \
+                              /* 2: of which those of the next one are the step's */               \
     X(K_NOW,    "k")          /* first k of the step, where products are masked */                 \
     X(MORE,     "more")       /* is there a step to load? */                                       \
     X(NEXT_K,   "next k")     /* loads go on with the next step */                                 \
@@ -97,6 +99,9 @@ typedef enum {
 
 /* CLEAR: of the registers of a product.  */
 enum { CLEAR_ALL, CLEAR_OPERANDS, CLEAR_SUMS };
+
+/* SCALES.  */
+enum { SCALES_FIRST, SCALES_NEXT, SCALES_TURN };
 
 /* COMPUTE of warpgroups whose first operand is in registers: the products of one slice.  */
 enum { COMPUTE_STEP, COMPUTE_SLICE };

@@ -244,6 +244,11 @@ static void add_turn(const Make *m) {
         c->matrix.used && c->any_ahead ? WHEN_FETCH : WHEN_ALWAYS;
 }
 
+/* Scales that a unit takes beside the elements.  */
+static void add_scales(const Make *m, int which) {
+    if (m->c->scaled) form_add(m->b, NODE_VALUES, VALUES_SCALES)->from = which;
+}
+
 /* One k-step.  Where fragments are fetched ahead, the fetch for the last k crosses into the next
  * stage, so that it hides behind the last multiply-adds.  */
 static void add_step(const Make *m) {
@@ -272,7 +277,9 @@ static void add_steps(const Make *m) {
     n->loop = (Loop){.var = "step", .count = c->slice, .by = 1, .unroll = 1};
     if (c->matrix.promotes) form_add(m->b, NODE_VALUES, VALUES_PARTIAL);
     if (c->masks_k) form_add(m->b, NODE_VALUES, VALUES_K_NOW);
+    add_scales(m, SCALES_NEXT);
     add_step(m);
+    add_scales(m, SCALES_TURN);
     form_close(m->b);
     if (c->may_be_empty) form_close(m->b);
 }
@@ -301,6 +308,7 @@ static void add_operands(const Make *m) {
 static void add_stages(const Make *m) {
     add_operands(m);
     form_add(m->b, NODE_VALUES, VALUES_CLEAR);
+    add_scales(m, SCALES_FIRST);
     add_fill(m);
     if (m->c->any_ahead) add_first(m);
     add_steps(m);

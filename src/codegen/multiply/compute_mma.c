@@ -79,22 +79,28 @@ static const char *instruction(const Kernel *k) {
     return prelude_mma_name(a, u, orders);
 }
 
-/* The product of a pair of instruction tiles.  */
-static void multiply_pair(Kernel *k, Ir r, Ir j, Ir a, Ir b) {
-    Cg *cg = k->cg;
-    bool swapped = k->c->r->swapped;
-    Ir all = k->c->matrix.promotes ? k->own->part : k->own->sum;
-    ir_multiply(cg, &(IrUnit){.instruction = instruction(k)},
-                ir_element(cg, ir_element(cg, all, r), j), swapped ? b : a, swapped ? a : b);
-}
-
-/* What is issued between the products of a loop: behind row r of them the share of row `first` + r
- * among `rows`, of each of the copies.  */
+/* What is issued between the products of a loop over slice `slice`: behind row r of them the share
+ * of row `first` + r among `rows`, of each of the copies.  */
 typedef struct {
     const Node *copies;       /* or NULL */
     Ir first;                 /* or NULL: 0 */
     int rows;
+    Ir slice;
 } Between;
+
+/* The product of a pair of instruction tiles.  */
+static void multiply_pair(Kernel *k, const Between *x, Ir r, Ir j, Ir a, Ir b) {
+    Cg *cg = k->cg;
+    bool swapped = k->c->r->swapped;
+    Ir all = k->c->matrix.promotes ? k->own->part : k->own->sum, scale[IR_SCALES];
+    IrUnit unit = {.instruction = instruction(k)};
+    if (k->c->matrix.unit->scale_k > 0) {
+        scales_of(k, r, j, x->slice, scale);
+        unit.scale = scale;
+    }
+    ir_multiply(cg, &unit, ir_element(cg, ir_element(cg, all, r), j), swapped ? b : a,
+                swapped ? a : b);
+}
 
 static void issue_row(Kernel *k, const Between *x, Ir r) {
     if (x->copies)
@@ -111,7 +117,7 @@ static void multiply(Kernel *k, Ir a, Ir b, const Between *x) {
     Cg *cg = k->cg;
     Ir r = ir_count(cg, "r", k->c->matrix.tiles[AX_M], IR_UNROLL_ALL);
     Ir j = ir_count_of(cg, k->var.j, k->c->matrix.tiles[AX_N], IR_UNROLL_ALL);
-    multiply_pair(k, r, j, tile_of(k, 0, a, r), tile_of(k, 1, b, j));
+    multiply_pair(k, x, r, j, tile_of(k, 0, a, r), tile_of(k, 1, b, j));
     ir_close(cg);
     issue_row(k, x, r);
     ir_close(cg);
@@ -144,7 +150,7 @@ static void multiply_widened(Kernel *k, Ir buffer, const Between *x) {
     Ir wide = b->bytes ? ir_array(cg, ir_type(IR_U32), "b_wide", columns, b->registers, 0) : NULL;
     Ir r = ir_count(cg, "r", k->c->matrix.tiles[AX_M], IR_UNROLL_ALL);
     Ir of_a = widened_a(k, r, buffer), j = ir_count_of(cg, k->var.j, columns, IR_UNROLL_ALL);
-    multiply_pair(k, r, j, of_a, widened_b(k, wide, r, j, buffer));
+    multiply_pair(k, x, r, j, of_a, widened_b(k, wide, r, j, buffer));
     ir_close(cg);
     issue_row(k, x, r);
     ir_close(cg);
@@ -165,7 +171,7 @@ static void split(Kernel *k, Ir buffer) {
 
 /* Products of what is in the buffer; of registers that stay, those of slice `number`.  */
 static void products(Kernel *k, Ir buffer, Ir number, const Between *x) {
-    static const Between nothing = {0};
+    const Between nothing = {.slice = x->slice};
     const Cg *cg = k->cg;
     Ir a = ir_element(cg, k->own->operand[0].frag,
                       fragment_mma_stays(k, &k->c->side[0]) ? number : buffer);
@@ -217,7 +223,7 @@ static void slices(Kernel *k, const Node *n) {
         fragment_mma_fetch(k, kk, buffer);
     }
     Ir first = count > 1 ? ir_mul(cg, number, ir_int(cg, rows)) : NULL;
-    products(k, buffer, number, &(Between){n->child, first, count * rows});
+    products(k, buffer, number, &(Between){n->child, first, count * rows, number});
     ir_close(cg);
 }
 
@@ -226,7 +232,8 @@ void compute_mma(Kernel *k, const Node *n) {
     if (n->from > 0) {
         ir_note(cg, "compute: the last slice, with fragments of the next stage under way");
         fragment_mma_fetch(k, ir_int(cg, 0), ir_int(cg, 0));
-        products(k, ir_int(cg, 1), NULL, &(Between){0});
+        int last = k->c->matrix.tiles[AX_K] - 1;
+        products(k, ir_int(cg, 1), NULL, &(Between){.slice = ir_int(cg, last)});
     } else if (n->to > 0) {
         slices(k, n);
     }

@@ -56,6 +56,12 @@ Ir made_registers(const Kernel *k, const Side *s, Ir kk, Ir i);
 void wgmma_begin(Kernel *k);
 Ir wgmma_sums(const Kernel *k, Ir i, Ir j);
 void wgmma_multiply(Kernel *k, Ir kk, bool begins);
+/* scales.c: scales of blocks, for a unit that applies them.  Those of the first step (else: of the
+ * next one), which are used from `scales_turn` on; what an instruction takes for tiles (i, j) of
+ * slice `slice`.  */
+void scales_load(Kernel *k, bool first);
+void scales_turn(Kernel *k);
+void scales_of(const Kernel *k, Ir i, Ir j, Ir slice, Ir out[IR_SCALES]);
 /* compute_made.c: a first operand that is made in registers; where a lane begins in its tile; what
  * the expression reads beside, of all steps or of one; what the registers of a step are made of;
  * those of the slice at kk, and its products.  */

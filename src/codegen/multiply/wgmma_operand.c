@@ -44,7 +44,7 @@ static IrUnit unit_of(const Kernel *k, const Side *a, const Side *b, int form[FO
     const char *name = arena_printf(k->cg->arena, "rl_wgmma_m64n%dk%d_%s_%s%s", b->thread,
                                     u->k.from, prelude_operand(u), te_dtype_name(u->acc),
                                     made ? PRELUDE_MADE : "");
-    return (IrUnit){name, form, n, ir_bool(k->cg, true)};
+    return (IrUnit){.instruction = name, .form = form, .forms = n, .adds = ir_bool(k->cg, true)};
 }
 
 Ir made_registers(const Kernel *k, const Side *s, Ir kk, Ir i) {

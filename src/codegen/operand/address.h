@@ -63,6 +63,8 @@ bool travel_in_words(TeDtype storage, int n);
 IrType travel_type(TeDtype storage, int n);
 Ir travel_load(const Cg *cg, TeDtype storage, int n, Ir from);
 Ir travel_element(const Cg *cg, TeDtype storage, int n, Ir registers, Ir v);
+/* Where a read is at a point, and the test that it is inside there (NULL: it always is).  */
+Ir travel_place(const CgPoint *at, const TeExpr *read, Ir *inside);
 
 /* Positions by tables.  */
 void table_constants(Kernel *k, const Side *s);

@@ -74,8 +74,7 @@ static CgPoint point(Kernel *k, const Side *s, Ir first) {
     return address_indices(k, s, own, address_point_k(k, begin(k, s, AX_K, kk)));
 }
 
-/* Where a read is at a point, and the test that it is inside there (NULL: it always is).  */
-static Ir place_of(const CgPoint *at, const TeExpr *read, Ir *inside) {
+Ir travel_place(const CgPoint *at, const TeExpr *read, Ir *inside) {
     const Cg *cg = at->cg;
     int tensor = read->v.ref;
     const TeTensor *t = &cg->te->tensor[tensor];
@@ -98,7 +97,7 @@ static Ir place_of(const CgPoint *at, const TeExpr *read, Ir *inside) {
 static void load_read(Kernel *k, const Side *s, const CgPoint *at, int j) {
     Cg *cg = k->cg;
     const ChunkRead *r = &s->read[j];
-    Ir inside, from = place_of(at, r->read, &inside);
+    Ir inside, from = travel_place(at, r->read, &inside);
     if (inside) ir_if(cg, inside);
     ir_set(cg, registers(k, s, j), travel_load(cg, r->storage, r->width, from));
     if (inside) ir_close(cg);

@@ -49,6 +49,8 @@ unsigned prelude_high(int span);          /* of descriptors, with rows of so man
  * instruction name the types, and what registers of operands and sums are in C++.  */
 const char *prelude_operand(const ComputeUnit *u);
 const char *prelude_op_operand(const ComputeUnit *u);
+const char *prelude_op_second(const ComputeUnit *u);      /* of its operand b */
+const char *prelude_op_scale(const ComputeUnit *u);
 const char *prelude_op_sums(const ComputeUnit *u);
 const char *prelude_register(TeDtype type);       /* an operand of 32 bits or less: TE_U8 */
 const char *prelude_constraint(TeDtype type);

@@ -58,27 +58,52 @@ static void operand(PreludeText *t, const char *kind, char name, int n, const ch
     prelude_put(t, "%s", end);
 }
 
+static void registers_of(PreludeText *t, const ComputeUnit *u, int d, int a, int b) {
+    const char *kind = prelude_constraint(u->a == TE_F64 ? TE_F64 : TE_U8);
+    operand(t, u->acc == TE_F32 ? "+f" : u->acc == TE_F64 ? "+d" : "+r", 'd', d,
+            "\n                 : ");
+    operand(t, kind, 'a', a, ", ");
+    operand(t, kind, 'b', b, u->scale_k ? ", " : ");\n}\n");
+}
+
+/* Kind, and which of the four bytes of a register are scales of an instruction.  */
+static void put_scaled(PreludeText *t, const ComputeUnit *u) {
+    prelude_put(t, ".kind::%s.block_scale.scale_vec::%dX", hal_scaled_kind(u),
+                u->k.to / u->scale_k);
+}
+
+/* Scales of a and b, the first byte of the k at hand, in which lanes those of the tiles are.  */
+static void put_selectors(PreludeText *t, int first) {
+    prelude_put(t, ", {%%%d}, {%%%d, %%%d}, {%%%d}, {%%%d, %%%d};\"\n                 : ", first,
+                first + 2, first + 3, first + 1, first + 2, first + 4);
+}
+
 bool prelude_make_mma(const char *name, size_t len, PreludeText *t) {
     ComputeUnit u;
     const char *order = read(name, len, &u);
     if (!order) return false;
     int d = registers(&u, FRAG_RESULT), a = registers(&u, FRAG_A), b = registers(&u, FRAG_B);
-    TeDtype matrix = u.a == TE_F64 ? TE_F64 : TE_U8;
-    const char *type = prelude_register(matrix), *kind = prelude_constraint(matrix);
+    const char *type = prelude_register(u.a == TE_F64 ? TE_F64 : TE_U8);
     t->cc = hal_since(&u);
-    prelude_put(t, FN "void %.*s(%s *d, const %s *a, const %s *b) {\n", (int)len, name,
-                prelude_register(u.acc), type, type);
-    prelude_put(t, "    asm volatile(\"mma.sync.aligned.m%dn%dk%d.%s.%s.%s.%s.%s\"\n"
-                   "                 \" ", u.m.to, u.n.to, u.k.to, order, prelude_op_sums(&u),
-                prelude_op_operand(&u), prelude_op_operand(&u), prelude_op_sums(&u));
+    prelude_put(t, FN "void %.*s(%s *d, const %s *a, const %s *b%s) {\n", (int)len, name,
+                prelude_register(u.acc), type, type,
+                u.scale_k ? ", unsigned of_a, unsigned of_b,\n        unsigned short byte, "
+                            "unsigned short lane_a, unsigned short lane_b" : "");
+    prelude_put(t, "    asm volatile(\"mma.sync.aligned.m%dn%dk%d.%s", u.m.to, u.n.to, u.k.to,
+                order);
+    if (u.scale_k) put_scaled(t, &u);
+    prelude_put(t, ".%s.%s.%s.%s%s%s\"\n                 \" ", prelude_op_sums(&u),
+                prelude_op_operand(&u), prelude_op_second(&u), prelude_op_sums(&u),
+                u.scale_k ? "." : "", u.scale_k ? prelude_op_scale(&u) : "");
     numbers(t, 0, d, ", ");
     numbers(t, d, a, ", ");
     numbers(t, d + a, b, ", ");
-    numbers(t, 0, d, ";\"\n                 : ");
-    operand(t, u.acc == TE_F32 ? "+f" : u.acc == TE_F64 ? "+d" : "+r", 'd', d,
-            "\n                 : ");
-    operand(t, kind, 'a', a, ", ");
-    operand(t, kind, 'b', b, ");\n}\n");
+    numbers(t, 0, d, u.scale_k ? "" : ";\"\n                 : ");
+    if (u.scale_k) put_selectors(t, d + a + b);
+    registers_of(t, &u, d, a, b);
+    if (u.scale_k)
+        prelude_put(t, "\"r\"(of_a), \"r\"(of_b), \"h\"(byte), \"h\"(lane_a), "
+                       "\"h\"(lane_b));\n}\n");
     return true;
 }
 

@@ -17,6 +17,7 @@ static const struct {
     {"f64", "f64", TE_F64, false},       {"e4m3", "e4m3", TE_F8E4M3, false},
     {"e5m2", "e5m2", TE_F8E5M2, false},  {"i8", "s8", TE_I8, false},
     {"u8", "u8", TE_U8, false},          {"i32", "s32", TE_I32, false},
+    {"ue8m0", "ue8m0", TE_F8UE8M0, false}, {"ue4m3", "ue4m3", TE_F8UE4M3, false},
 };
 enum { TYPES = sizeof types / sizeof *types };
 
@@ -29,6 +30,10 @@ static int type_of(TeDtype type, bool tf32) {
 const char *prelude_operand(const ComputeUnit *u) { return types[type_of(u->a, u->tf32)].name; }
 
 const char *prelude_op_operand(const ComputeUnit *u) { return types[type_of(u->a, u->tf32)].op; }
+
+const char *prelude_op_second(const ComputeUnit *u) { return types[type_of(u->b, u->tf32)].op; }
+
+const char *prelude_op_scale(const ComputeUnit *u) { return types[type_of(u->scale, false)].op; }
 
 const char *prelude_op_sums(const ComputeUnit *u) { return types[type_of(u->acc, false)].op; }
 
@@ -47,6 +52,10 @@ const char *prelude_register(TeDtype type) {
 
 const char *prelude_mma_name(Arena *a, const ComputeUnit *u, const char *orders) {
     FragShape s = fragment_shape(u);
+    if (u->scale_k > 0)
+        return arena_printf(a, PRELUDE_MMA "%dn%dk%d_%s_%s_%s_%s", s.m, s.n, s.k,
+                            prelude_operand(u), prelude_op_second(u), te_dtype_name(u->acc),
+                            prelude_op_scale(u));
     return arena_printf(a, PRELUDE_MMA "%dn%dk%d_%s_%s%s", s.m, s.n, s.k, prelude_operand(u),
                         te_dtype_name(u->acc), orders);
 }
@@ -69,9 +78,10 @@ static bool take_number(const char **s, const char *end, const char *before, Siz
 
 /* The longest name that stands here whole; -1: none.  */
 static int take_type(const char **s, const char *end) {
-    if (!take(s, end, "_")) return -1;
+    const char *from = *s;
+    if (!take(&from, end, "_")) return -1;
     for (int i = 0; i < TYPES; i++) {
-        const char *at = *s;
+        const char *at = from;
         if (!take(&at, end, types[i].name) || (at < end && *at != '_')) continue;
         *s = at;
         return i;
@@ -86,17 +96,34 @@ static bool sums(TeDtype type, TeDtype acc) {
     return acc == TE_F32 || (acc == TE_F16 && type != TE_BF16 && type != TE_F32);
 }
 
+/* Behind the types of both operands and of the sums that of their scales: k that share one are as
+ * PTX has them (hal_scaled_kind).  */
+static bool take_scales(const int type[4], ComputeUnit *u) {
+    enum { WIDE = 64, LONG = 32, SHORT = 16 };
+    u->scale = types[type[3]].type;
+    if (!te_dtype_scale(u->scale) || types[type[2]].type != TE_F32) return false;
+    u->scale_k = u->k.from < WIDE || u->scale == TE_F8UE8M0 ? LONG : SHORT;
+    u->a = types[type[0]].type;
+    u->b = types[type[1]].type;
+    u->acc = TE_F32;
+    return true;
+}
+
 const char *prelude_read_product(const char *name, size_t len, const char *stem, ComputeUnit *u) {
     const char *s = name, *end = name + len;
-    *u = (ComputeUnit){0};
+    int type[4], n = 0;
+    *u = (ComputeUnit){.scale = HAL_NO_DTYPE};
     if (!take(&s, end, stem) || !take_number(&s, end, "", &u->m) ||
         !take_number(&s, end, "n", &u->n) || !take_number(&s, end, "k", &u->k))
         return NULL;
-    int operand = take_type(&s, end), acc = operand < 0 ? -1 : take_type(&s, end);
-    if (acc < 0 || types[acc].tf32 || !sums(types[operand].type, types[acc].type)) return NULL;
-    u->a = u->b = types[operand].type;
-    u->tf32 = types[operand].tf32;
-    u->acc = types[acc].type;
+    while (n < 4 && (type[n] = take_type(&s, end)) >= 0) n++;
+    if (n == 4) return take_scales(type, u) ? s : NULL;
+    if (n != 2 || types[type[1]].tf32 || te_dtype_scale(types[type[0]].type) ||
+        !sums(types[type[0]].type, types[type[1]].type))
+        return NULL;
+    u->a = u->b = types[type[0]].type;
+    u->tf32 = types[type[0]].tf32;
+    u->acc = types[type[1]].type;
     return s;
 }
 

@@ -58,6 +58,19 @@ static Status rank_programs(Planner *x, Diag *d, const Problem *p, Kernel *out) 
     return ST_OK;
 }
 
+/* A product of operands with scales is planned for units that know these, too.  */
+static void plan_scaled(Planner *x, const Problem *given, Kernel *k) {
+    Diag quiet = diag_new(x->a);
+    Kernel scaled = *k;
+    Problem as_scaled;
+    if (!rtile_as_scaled(x->a, given, x->asked.o->align, &as_scaled) ||
+        rank_programs(x, &quiet, &as_scaled, &scaled))
+        return;
+    if (k->n > 0 && k->ranked[0].estimate.us <= scaled.ranked[0].estimate.us) return;
+    scaled.view = VIEW_SCALED;
+    *k = scaled;
+}
+
 /* A sum is planned element by element, too, where no tiles fit, or they would reuse nothing.  */
 static Status plan_kernel(Planner *x, Diag *d, const Problem *given, Kernel *k) {
     bool streams = given->contraction && !given->stats;
@@ -70,11 +83,13 @@ static Status plan_kernel(Planner *x, Diag *d, const Problem *given, Kernel *k) 
         rtile_as_stream(x->a, given, x->asked.o->align, &as_stream);
         Status t = rank_programs(x, s ? d : &other, &as_stream, &stream);
         const Ranked *tiles = s ? NULL : &k->ranked[0];
-        stream.as_stream = !t && (s || tiles->prog.skeleton != SK_CONTRACT ||
-                                  stream.ranked[0].estimate.us < tiles->estimate.us);
-        if (stream.as_stream) *k = stream;
+        bool better = !t && (s || tiles->prog.skeleton != SK_CONTRACT ||
+                             stream.ranked[0].estimate.us < tiles->estimate.us);
+        stream.view = VIEW_STREAM;
+        if (better) *k = stream;
         if (s) s = t;
     }
+    if (!s) plan_scaled(x, given, k);
     if (!s) k->us = k->ranked[0].estimate.us;
     return s;
 }
@@ -168,7 +183,8 @@ Status parting_fill(Planner *x, Diag *d, Parting *p) {
         if (s) return s;
         *out = (GroupPlans){.problem = own, .set = k->set, .ranked = k->ranked, .n = k->n,
                             .group = g};
-        if (k->as_stream) rtile_as_stream(x->a, &own, x->asked.o->align, &out->problem);
+        if (k->view == VIEW_STREAM) rtile_as_stream(x->a, &own, x->asked.o->align, &out->problem);
+        if (k->view == VIEW_SCALED) rtile_as_scaled(x->a, &own, x->asked.o->align, &out->problem);
         if (k->us > most) {
             most = k->us;
             set->dominant = g;

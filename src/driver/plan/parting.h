@@ -15,7 +15,7 @@ typedef struct Kernel {
     int matched;              /* how often, inside of parting.c; 0 outside */
     int present;              /* how often in the best parting of the whole op */
     double least_us, us;      /* us: predicted, or < 0: not planned */
-    bool as_stream;
+    enum { VIEW_GIVEN, VIEW_STREAM, VIEW_SCALED } view;   /* as what its problem is planned */
     RProgSet set;             /* counts only, once it is planned; likewise: */
     Ranked *ranked;
     int n;

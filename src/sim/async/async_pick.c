@@ -39,6 +39,10 @@ static bool fits(SimPick *k, int operand, char letter) {
     case 'L': return o->kind == OPND_NONE || (o->kind == OPND_REG && sim_want_bits(k, operand, 64));
     case 'P': return o->kind == OPND_REG && sim_want_bits(k, operand, 1);
     case 'v': return vector && elements_fit(k, o, 32, false);
+    case 's':                 /* of matrix units: a register of scales, alone or as a vector */
+        return vector ? o->n == 1 && elements_fit(k, o, 32, false)
+                      : is_scalar(o) && sim_want_bits(k, operand, 32);
+    case 'h': return vector && o->n == 2 && elements_fit(k, o, 16, false);
     case 'V': return vector && elements_fit(k, o, 32, true);
     case 'd': return vector && elements_fit(k, o, 64, false);
     case 'D': return vector && elements_fit(k, o, 64, true);

@@ -29,15 +29,25 @@ typedef struct {
     int m, n, k;
     PtxType a, b, c, d;
     bool a_col, b_row, sat;
+    int scales;               /* along k, for each row of a and column of b; 0: no block_scale */
+    PtxType scale;
 } SimMma;
+/* Scales of an operand: a register of each lane, and which byte of which lanes has them.  */
+typedef struct {
+    const uint32_t *lane;
+    int byte, thread;
+} SimScales;
 /* Whether PTX has this shape with these types; fills the number of 32-bit registers per operand
  * (an f64 takes two).  */
 typedef struct {
     int a, b, c, d;
 } SimMmaRegs;
 bool sim_mma_valid(const SimMma *s, SimMmaRegs *regs);
-/* d may alias c.  */
-void sim_mma(const SimMma *s, const SimReg *a, const SimReg *b, const SimReg *c, SimReg *d);
+/* Are these selectors that the instruction has?  */
+bool sim_mma_selects(const SimMma *s, const SimScales *of_a, const SimScales *of_b);
+/* d may alias c; scales: of a and of b, NULL without block_scale.  */
+void sim_mma(const SimMma *s, const SimReg *a, const SimReg *b, const SimReg *c,
+             const SimScales *scales, SimReg *d);
 
 /* Rows and columns of accumulator register r in a lane for the m16n8 shapes and wgmma: the 8-column
  * group holds column pairs 2*(lane mod 4) and rows lane/4 and lane/4 + 8.  */

@@ -1,3 +1,4 @@
+#include "base/numeric.h"
 #include "sim/async/matrix.h"
 
 #include <math.h>
@@ -50,6 +51,7 @@ bool sim_mma_valid(const SimMma *s, SimMmaRegs *regs) {
     if (s->sat && class != CLASS_INT) return false;
     if (is_volta(s) && s->a != PTX_F16) return false;
     if ((s->a_col || s->b_row) && !is_volta(s)) return false;
+    if (s->scales > 0 && (class != CLASS_FP8 || s->k != 32 || s->d != PTX_F32)) return false;
     bool found = false;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         found |= shapes[i].class == class && shapes[i].m == s->m && shapes[i].n == s->n &&
@@ -158,7 +160,40 @@ static void volta_quad(const SimMma *s, const SimReg *a, const SimReg *b, const 
     }
 }
 
-void sim_mma(const SimMma *s, const SimReg *a, const SimReg *b, const SimReg *c, SimReg *d) {
+/* ---- scales of blocks ---- */
+
+/* Of a, rows r and r + 8 are with two lanes of the four of group r, the first or the last two of
+ * them; of b, column c is with one of the four (PTX ISA, "Scaling factor A fragment", "B").  A lane
+ * has a row's scales in bytes from `byte` on.  */
+static int scale_lane(const SimScales *x, bool of_a, int row) {
+    return of_a ? row % 8 * 4 + x->thread * 2 + row / 8 : row * 4 + x->thread;
+}
+
+bool sim_mma_selects(const SimMma *s, const SimScales *of_a, const SimScales *of_b) {
+    const SimScales *const x[] = {of_a, of_b};
+    for (int i = 0; i < 2; i++) {
+        int threads = i ? 4 : 2;
+        if (x[i]->byte < 0 || x[i]->byte % s->scales || x[i]->byte >= 4) return false;
+        if (x[i]->thread < 0 || x[i]->thread >= threads) return false;
+    }
+    return true;
+}
+
+/* Multiplies rows of k elements by their scales.  */
+static void apply(const SimMma *s, const SimScales *x, bool of_a, double *rows) {
+    int n = of_a ? s->m : s->n, block = s->k / s->scales;
+    for (int i = 0; i < n; i++) {
+        uint32_t word = x->lane[scale_lane(x, of_a, i)];
+        for (int k = 0; k < s->k; k++) {
+            uint8_t bits = (uint8_t)(word >> 8 * (x->byte + k / block));
+            double by = s->scale == PTX_UE8M0 ? num_ue8m0_decode(bits) : num_ue4m3_decode(bits);
+            rows[i * s->k + k] *= by;
+        }
+    }
+}
+
+void sim_mma(const SimMma *s, const SimReg *a, const SimReg *b, const SimReg *c,
+             const SimScales *scales, SimReg *d) {
     if (is_volta(s)) {
         for (int quad = 0; quad < 4; quad++) volta_quad(s, a, b, c, d, quad);
         return;
@@ -173,6 +208,10 @@ void sim_mma(const SimMma *s, const SimReg *a, const SimReg *b, const SimReg *c,
     sim_elem_decode(s->a, words, (size_t)(s->m * s->k), am);
     load_words(b, regs.b, s->n, row_words, wide, words);
     sim_elem_decode(s->b, words, (size_t)(s->n * s->k), bt);
+    if (scales) {
+        apply(s, &scales[0], true, am);
+        apply(s, &scales[1], false, bt);
+    }
     transpose(s->n, s->k, bt, bm);
     load_acc(s, c, dm);
     if (wide) {

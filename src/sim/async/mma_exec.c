@@ -29,6 +29,26 @@ static void scatter(SimWarp *w, const SimOpnd *o, bool wide, const SimReg *in) {
     }
 }
 
+/* Scales of an operand and their selectors, from operand `at` on: the same in all lanes.  */
+static bool take_scales(const SimWarp *w, const SimInst *i, int at, SimScales *out) {
+    const uint32_t *byte = sim_u32(w, i->opnd[at + 1].slot[0]);
+    const uint32_t *thread = sim_u32(w, i->opnd[at + 1].slot[1]);
+    *out = (SimScales){sim_u32(w, i->opnd[at].slot[0]), (int)byte[0], (int)thread[0]};
+    bool same = true;
+    SIM_LANES(l) same &= byte[l] == byte[0] && thread[l] == thread[0];
+    return same;
+}
+
+static bool all_scales(SimWarp *w, const SimInst *i, const SimMma *s, SimScales out[2]) {
+    enum { OF_A = 4, OF_B = 6 };          /* operands */
+    bool good = take_scales(w, i, OF_A, &out[0]) && take_scales(w, i, OF_B, &out[1]) &&
+                sim_mma_selects(s, &out[0], &out[1]);
+    if (!good)
+        sim_fault(sim_lane(w, i, 0), SIM_DESCRIPTOR,
+                  "selectors of scales are out of range, or not the same in all lanes");
+    return good;
+}
+
 static void exec_mma(SimWarp *w, const SimInst *i, uint32_t active) {
     const SimMma *s = i->extra;
     if (active != FULL_WARP) {
@@ -37,11 +57,13 @@ static void exec_mma(SimWarp *w, const SimInst *i, uint32_t active) {
         return;
     }
     SimReg a[16], b[8], c[8], d[8] = {0};
+    SimScales scales[2];
+    if (s->scales > 0 && !all_scales(w, i, s, scales)) return;
     bool wide = s->a == PTX_F64;
     gather(w, &i->opnd[1], wide, a);
     gather(w, &i->opnd[2], wide, b);
     gather(w, &i->opnd[3], wide, c);
-    sim_mma(s, a, b, c, d);
+    sim_mma(s, a, b, c, s->scales > 0 ? scales : NULL, d);
     scatter(w, &i->opnd[0], wide, d);
 }
 
@@ -52,6 +74,16 @@ static bool is_col(const PtxInst *p, int n) {
         if (n-- == 0) return p->order[i] == MOD_COL;
     }
     return false;
+}
+
+/* .kind, .block_scale, .scale_vec and the type of scales; what is left out is 1X.  */
+static bool pick_scales(SimPick *k, SimMma *s) {
+    bool kind = sim_take(k, MOD_KIND_MXF8F6F4);
+    if (!sim_take(k, MOD_BLOCK_SCALE)) return !kind;
+    sim_take(k, MOD_SCALE_1X);
+    s->scale = sim_take_type(k);
+    s->scales = 1;
+    return kind && s->scale == PTX_UE8M0;
 }
 
 SimExec *sim_pick_mma(SimPick *k) {
@@ -73,7 +105,8 @@ SimExec *sim_pick_mma(SimPick *k) {
     s->sat = sim_take(k, MOD_SATFINITE);
     if (s->a == PTX_F64) sim_take(k, MOD_RN);
     if (s->a == PTX_E4M3 || s->a == PTX_E5M2) sim_take(k, MOD_KIND_F8F6F4);
-    if (!async_want(k, s->a == PTX_F64 ? "Dddd" : "Vvvv")) return NULL;
+    if (!pick_scales(k, s)) return sim_pick_fail(k, "no such scales of blocks");
+    if (!async_want(k, s->a == PTX_F64 ? "Dddd" : s->scales > 0 ? "Vvvvshsh" : "Vvvv")) return NULL;
     SimMmaRegs regs;
     if (!sim_mma_valid(s, &regs)) return sim_pick_fail(k, "no such shape with these types");
     const SimOpnd *o = k->i->opnd;

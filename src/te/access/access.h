@@ -105,6 +105,7 @@ typedef struct {
     Access access;                        /* of `read`; void if NULL */
     TeDtype storage;                      /* of the tensor if `read`, else the compute type */
     TeDtype compute;                      /* type of expr's value */
+    const TeExpr *scale;                  /* of access_scaled: the TE_READ of its scale, or NULL */
 } Operand;
 
 enum { CONTRACTION_OPERANDS = 2 };
@@ -141,6 +142,10 @@ bool access_contraction(const Te *te, int stmt, Contraction *out, const char **w
 struct KernelGroup;
 bool access_group_contraction(const Te *te, const struct KernelGroup *g, Contraction *out,
                               const char **why);
+/* The same where the body is a product of two elements and of scales (te_dtype_scale), at most one
+ * for each of them, in whatever order: operands are the elements, which a unit that knows scales
+ * takes as they are.  False: it is none.  */
+bool access_scaled(const Te *te, const struct KernelGroup *g, Contraction *out);
 /* The second product of a group with a `chain`: operand a is made of the row, or the read of a
  * score of the chain; b is none of these.  Its axis K has the indices and digits of the root's axis
  * N, B and M those of the root's B and M, N what is its own.  */

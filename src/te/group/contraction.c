@@ -213,7 +213,7 @@ static bool widens_bytes(const TeExpr *e) {
     return byte && (e->store == TE_F16 || e->store == TE_BF16 || e->store == TE_F32);
 }
 
-static void describe(const Te *te, const TeStmt *s, const TeExpr *e, Operand *out) {
+void contraction_describe(const Te *te, const TeStmt *s, const TeExpr *e, Operand *out) {
     *out = (Operand){.expr = e};
     const TeExpr *r = through_casts(e);
     if (widens_bytes(r))
@@ -230,7 +230,7 @@ static void describe(const Te *te, const TeStmt *s, const TeExpr *e, Operand *ou
     }
 }
 
-static TeDtype accumulator(const TeStmt *s, const TeExpr *reduce) {
+TeDtype contraction_accumulator(const TeStmt *s, const TeExpr *reduce) {
     TeDtype body = reduce->args[0]->type;
     bool sums = reduce->red == TE_RED_SUM || reduce->red == TE_RED_PROD;
     return sums && s->accum != TE_DTYPE_COUNT ? te_meet(body, te_dtype_compute(s->accum)) : body;
@@ -243,6 +243,20 @@ static void classify(const TeStmt *s, const Contraction *c, uint8_t class[TE_MAX
         bool a = in_a >> i & 1, b = in_b >> i & 1;
         class[i] = s->index[i].reduction ? AX_K : a && b ? AX_B : a ? AX_M : AX_N;
     }
+}
+
+void contraction_axes(const Te *te, const Groups *g, int stmt, Contraction *out) {
+    const TeStmt *s = &te->stmt[stmt];
+    uint8_t class[TE_MAX_INDICES];
+    classify(s, out, class);
+    int fast = axes_fastest(te, g, stmt, class);
+    if (fast >= 0 && class[fast] == AX_M && out->n_operand > 1) {
+        Operand t = out->operand[0];
+        out->operand[0] = out->operand[1];
+        out->operand[1] = t;
+        classify(s, out, class);
+    }
+    axes_build(te, g, stmt, class, out);
 }
 
 bool groups_contraction(const Te *te, const Groups *g, int stmt, Contraction *out,
@@ -259,25 +273,16 @@ bool groups_contraction(const Te *te, const Groups *g, int stmt, Contraction *ou
     out->stmt = stmt;
     out->red = (TeRedop)s->rhs->red;
     out->body = body;
-    out->acc = accumulator(s, s->rhs);
+    out->acc = contraction_accumulator(s, s->rhs);
     out->n_operand = p.b ? 2 : 1;
-    describe(te, s, p.a, &out->operand[0]);
-    if (p.b) describe(te, s, p.b, &out->operand[1]);
+    contraction_describe(te, s, p.a, &out->operand[0]);
+    if (p.b) contraction_describe(te, s, p.b, &out->operand[1]);
     out->product = out->red == TE_RED_SUM &&
                    (body == p.a || (body->kind == TE_MUL && p.b &&
                                     ((body->args[0] == p.a && body->args[1] == p.b) ||
                                      (body->args[0] == p.b && body->args[1] == p.a))));
 
-    uint8_t class[TE_MAX_INDICES];
-    classify(s, out, class);
-    int fast = axes_fastest(te, g, stmt, class);
-    if (fast >= 0 && class[fast] == AX_M && out->n_operand > 1) {
-        Operand t = out->operand[0];
-        out->operand[0] = out->operand[1];
-        out->operand[1] = t;
-        classify(s, out, class);
-    }
-    axes_build(te, g, stmt, class, out);
+    contraction_axes(te, g, stmt, out);
     return separates;
 }
 
@@ -287,23 +292,36 @@ bool access_contraction(const Te *te, int stmt, Contraction *out, const char **w
     return groups_contraction(te, &g, stmt, out, why);
 }
 
-bool access_group_contraction(const Te *te, const KernelGroup *group, Contraction *out,
-                              const char **why) {
-    Groups g = {.n = 2, .root = {group->root, -1}};       /* the group, and everything else */
+/* The group, and everything else.  */
+static void groups_of_one(const Te *te, const KernelGroup *group, Groups *g) {
+    *g = (Groups){.n = 2, .root = {group->root, -1}};
     for (int t = 0; t < te->n_tensor; t++) {
-        g.maker[t] = -1;
-        g.last[t] = te->n_stmt - 1;
+        g->maker[t] = -1;
+        g->last[t] = te->n_stmt - 1;
     }
     for (int i = 0; i < te->n_stmt; i++) {
-        g.home[i] = i != group->root;
-        g.maker[te->stmt[i].tensor] = i;
+        g->home[i] = i != group->root;
+        g->maker[te->stmt[i].tensor] = i;
     }
-    for (int j = 0; j < TE_MAX_RANK; j++) g.perm[group->root][j] = (uint8_t)j;
+    for (int j = 0; j < TE_MAX_RANK; j++) g->perm[group->root][j] = (uint8_t)j;
     for (int i = 0; i < group->n_fused; i++) {
-        g.home[group->fused[i]] = 0;
-        memcpy(g.perm[group->fused[i]], group->perm[i], sizeof group->perm[i]);
+        g->home[group->fused[i]] = 0;
+        memcpy(g->perm[group->fused[i]], group->perm[i], sizeof group->perm[i]);
     }
+}
+
+bool access_group_contraction(const Te *te, const KernelGroup *group, Contraction *out,
+                              const char **why) {
+    Groups g;
+    groups_of_one(te, group, &g);
     return groups_contraction(te, &g, group->root, out, why);
+}
+
+bool access_scaled(const Te *te, const KernelGroup *group, Contraction *out) {
+    Groups g;
+    if (group->stats) groups_of_one(te, group, &g);
+    else groups_find(te, &g);
+    return groups_scaled(te, &g, group->root, out);
 }
 
 bool access_same(const TeExpr *x, const TeExpr *y) {

@@ -1,0 +1,134 @@
+/* Scales of blocks along k, in registers (rprog_scales): x_scale[g][w] has four neighbours of row
+ * 32 g + what the lane adds.  Those of the next step are on their way while a step is computed.  */
+#include "codegen/multiply/multiply.h"
+#include "codegen/operand/address.h"
+
+/* Scales that the lane reads: word w of group g, from scale `part` of the word on.  */
+typedef struct {
+    const Side *s;
+    Ir g, w;
+    int part;
+    Ir step;                  /* the first k of the step */
+} ScalePlace;
+
+static bool has_scales(const Side *s) { return s->scales.groups > 0; }
+
+/* Rows of a group beyond the warp's part are none of its tiles, and may be none at all.  */
+static Ir inside(const Kernel *k, const Side *s, Ir own, Ir kk) {
+    const Cg *cg = k->cg;
+    Ir test = ir_lt(cg, kk, product_extent(k, AX_K));
+    bool over = k->c->r->warp.extent[s->own] % FRAG_SCALE_ROWS != 0;
+    if (!over && !s->ragged) return test;
+    return ir_both(cg, ir_lt(cg, own, product_extent(k, s->own)), test);
+}
+
+/* Scales that are read at once, as bits of the word.  */
+static Ir read_part(Kernel *k, const ScalePlace *x) {
+    Cg *cg = k->cg;
+    const Side *s = x->s;
+    const Fragment f = fragment_of_scales();
+    int n = s->scales.width, block = s->scales.block;
+    Ir own = ir_add(cg, product_first(k, s->own), product_place(k, s));
+    own = ir_add_parts(cg, own, fragment_lane_place(k, &f, FRAG_ROW, 1));
+    own = address_point_own(k, s, ir_add(cg, own, ir_mul_n(cg, x->g, FRAG_SCALE_ROWS)));
+    Ir kk = ir_add(cg, x->step, ir_mul_n(cg, x->w, FRAG_SCALES * block));
+    kk = address_point_k(k, ir_add_n(cg, kk, x->part * block));
+    Ir bits = ir_variable(cg, IR_U32, "scale", ir_number(cg, IR_U32, 0)), within;
+    ir_if(cg, inside(k, s, own, kk));
+    CgPoint at = address_indices(k, s, own, kk);
+    Ir from = travel_place(&at, s->scales.read, &within);
+    if (within) ir_if(cg, within);
+    TeDtype type = s->scales.read->store;
+    Ir read = ir_let(cg, "x", travel_load(cg, type, n, from)), all = NULL;
+    for (int i = 0; i < n && n < FRAG_SCALES; i++) {
+        Ir each = ir_cast(cg, IR_U32, n > 1 ? ir_lane(cg, read, ir_int(cg, i)) : read);
+        int up = 8 * (x->part + i);
+        each = up ? ir_binary(cg, IR_SHL, each, ir_int(cg, up)) : each;
+        all = all ? ir_binary(cg, IR_OR, all, each) : each;
+    }
+    ir_set(cg, bits, all ? all : read);
+    if (within) ir_close(cg);
+    ir_close(cg);
+    return bits;
+}
+
+static void load_side(Kernel *k, const Side *s, Ir to, Ir step) {
+    Cg *cg = k->cg;
+    const RScales *x = &s->scales;
+    int parts = FRAG_SCALES / x->width;
+    int last = k->c->r->warp.extent[AX_K] / x->block % FRAG_SCALES;   /* of a word not full */
+    if (x->words == 1 && last) parts = (last + x->width - 1) / x->width;
+    ScalePlace at = {.s = s, .step = step};
+    at.g = ir_count(cg, "g", x->groups, IR_UNROLL_ALL);
+    at.w = ir_count(cg, "w", x->words, IR_UNROLL_ALL);
+    Ir word = ir_element(cg, ir_element(cg, to, at.g), at.w);
+    for (int i = 0; i < parts; i++) {
+        ir_scope(cg);
+        at.part = i * x->width;
+        Ir bits = read_part(k, &at);
+        ir_set(cg, word, i ? ir_binary(cg, IR_OR, word, bits) : bits);
+        ir_close(cg);
+    }
+    ir_close(cg);
+    ir_close(cg);
+}
+
+/* The first k of the warp's part of a step.  */
+static Ir step_at(const Kernel *k, bool first) {
+    const Cg *cg = k->cg;
+    Ir step = first ? ir_int(cg, 0) : ir_add_n(cg, k->var.step, 1);
+    if (k->c->sliced) step = ir_add(cg, k->var.first, step);
+    step = ir_mul(cg, step, product_size(k, 'B', AX_K));
+    return k->c->warps[AX_K] > 1 ? ir_add(cg, step, k->var.k_warp) : step;
+}
+
+void scales_load(Kernel *k, bool first) {
+    Cg *cg = k->cg;
+    for (int i = 0; i < k->c->n_side; i++) {
+        const Side *s = &k->c->side[i];
+        if (!has_scales(s)) continue;
+        const char *word = product_name(cg, s, first ? "scale" : "next_scale");
+        Ir to = ir_array(cg, ir_type(IR_U32), word, s->scales.groups, s->scales.words, 0);
+        *(first ? &k->own->operand[i].scale : &k->own->operand[i].next_scale) = to;
+        load_side(k, s, to, step_at(k, first));
+    }
+}
+
+void scales_turn(Kernel *k) {
+    Cg *cg = k->cg;
+    for (int i = 0; i < k->c->n_side; i++) {
+        const Side *s = &k->c->side[i];
+        if (!has_scales(s)) continue;
+        Ir g = ir_count(cg, "g", s->scales.groups, IR_UNROLL_ALL);
+        Ir w = ir_count(cg, "w", s->scales.words, IR_UNROLL_ALL);
+        ir_set(cg, ir_element(cg, ir_element(cg, k->own->operand[i].scale, g), w),
+               ir_element(cg, ir_element(cg, k->own->operand[i].next_scale, g), w));
+        ir_close(cg);
+        ir_close(cg);
+    }
+}
+
+/* Four times 1.  */
+static Ir ones(const Kernel *k) {
+    enum { EACH = 0x01010101, UE8M0 = 0x7f, UE4M3 = 0x38 };
+    bool exponent = k->c->matrix.unit->scale == TE_F8UE8M0;
+    return ir_number(k->cg, IR_U32, (int64_t)EACH * (exponent ? UE8M0 : UE4M3));
+}
+
+void scales_of(const Kernel *k, Ir i, Ir j, Ir slice, Ir out[IR_SCALES]) {
+    const Cg *cg = k->cg;
+    const ComputeUnit *u = k->c->matrix.unit;
+    Ir each = ir_int(cg, FRAG_SCALES), tile[] = {i, j};
+    Ir at = ir_mul_n(cg, slice, u->k.from / u->scale_k);
+    out[2] = ir_rem(cg, at, each);
+    for (int side = 0; side < k->c->n_side; side++) {
+        const Side *s = &k->c->side[side];
+        int which = rprog_unit_side(k->c->r, side);
+        Ir in_group = ir_int(cg, FRAG_SCALE_ROWS / s->thread);
+        out[which] = ones(k);
+        out[3 + which] = ir_rem(cg, tile[side], in_group);
+        if (!has_scales(s)) continue;
+        Ir all = ir_element(cg, k->own->operand[side].scale, ir_div(cg, tile[side], in_group));
+        out[which] = ir_element(cg, all, ir_div(cg, at, each));
+    }
+}

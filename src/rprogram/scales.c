@@ -1,0 +1,48 @@
+/* Scales of blocks that a matrix unit takes from registers: which a warp holds of a step.  */
+#include "rprogram/matrix.h"
+
+/* The widest access to neighbouring scales of a row, at all places where one begins.  */
+static int width_of(const Problem *p, const TeExpr *read, int block, int k) {
+    const TeStmt *s = &p->te->stmt[p->con.stmt];
+    for (int n = FRAG_SCALES; n > 1; n /= 2) {
+        if (k % (n * block)) continue;
+        ChunkReads x = rtile_chunk_reads(p->te, s, read, &p->con.axis[AX_K], n * block, p->align);
+        if (x.n == 1 && x.width[0] == n) return n;
+    }
+    return 1;
+}
+
+bool rprog_scales(const Problem *p, const Device *dev, const RProg *r, int side, RScales *out) {
+    const ComputeUnit *u = &dev->unit[r->unit];
+    const TeExpr *read = p->con.operand[side].scale;
+    *out = (RScales){.block = u->scale_k};
+    if (!rprog_matrix(dev, r) || u->scale_k == 0 || !read) return false;
+    int own = r->warp.extent[own_axis(side)], k = r->warp.extent[AX_K];
+    out->read = read;
+    out->groups = (int)ceil_div(own, FRAG_SCALE_ROWS);
+    out->words = (int)ceil_div(k, FRAG_SCALES * u->scale_k);
+    out->width = width_of(p, read, u->scale_k, k);
+    return true;
+}
+
+bool matrix_scales(const Problem *p, const ComputeUnit *u) {
+    const TeStmt *s = p->te ? &p->te->stmt[p->con.stmt] : NULL;
+    for (int side = 0; side < p->n_operand; side++) {
+        const TeExpr *read = p->con.operand[side].scale;
+        if (!read) continue;
+        if (u->scale_k == 0 || read->store != u->scale ||
+            !rtile_same_along(s, read, &p->con.axis[AX_K], u->scale_k))
+            return false;
+    }
+    return true;
+}
+
+int64_t matrix_scale_registers(const Problem *p, const Device *dev, const RProg *r) {
+    int64_t n = 0;
+    for (int side = 0; side < p->n_operand; side++) {
+        RScales x;
+        /* Of the step at hand, and of the next one.  */
+        if (rprog_scales(p, dev, r, side, &x)) n += (int64_t)2 * x.groups * x.words;
+    }
+    return n;
+}
