@@ -68,7 +68,8 @@ static void broken_ones_are_refused(Arena *a) {
 static const char *narrow_scores(Arena *a, int head) {
     return arena_printf(a, "param D = %d; op f(Q: f8e4m3[32,1000,D], T: f8e4m3[32,1000,D],"
                         " V: bf16[32,1000,64]) -> O: bf16[32,1000,64] {"
-                        " s[b,i,j] = sum[d](Q[b,i,d] * T[b,j,d]) * 0.125; m[b,i] = max[j](s[b,i,j]);"
+                        " s[b,i,j] = sum[d](Q[b,i,d] * T[b,j,d]) * 0.125;"
+                        " m[b,i] = max[j](s[b,i,j]);"
                         " z[b,i] = sum[j](exp(s[b,i,j] - m[b,i]));"
                         " O[b,i,e] = sum[j](bf16(exp(s[b,i,j] - m[b,i])) * V[b,j,e]) / z[b,i]; }",
                         head);

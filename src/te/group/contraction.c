@@ -292,8 +292,7 @@ bool access_contraction(const Te *te, int stmt, Contraction *out, const char **w
     return groups_contraction(te, &g, stmt, out, why);
 }
 
-/* The group, and everything else.  */
-static void groups_of_one(const Te *te, const KernelGroup *group, Groups *g) {
+void groups_of_one(const Te *te, const KernelGroup *group, Groups *g) {
     *g = (Groups){.n = 2, .root = {group->root, -1}};
     for (int t = 0; t < te->n_tensor; t++) {
         g->maker[t] = -1;
@@ -315,13 +314,6 @@ bool access_group_contraction(const Te *te, const KernelGroup *group, Contractio
     Groups g;
     groups_of_one(te, group, &g);
     return groups_contraction(te, &g, group->root, out, why);
-}
-
-bool access_scaled(const Te *te, const KernelGroup *group, Contraction *out) {
-    Groups g;
-    if (group->stats) groups_of_one(te, group, &g);
-    else groups_find(te, &g);
-    return groups_scaled(te, &g, group->root, out);
 }
 
 bool access_same(const TeExpr *x, const TeExpr *y) {

@@ -111,8 +111,8 @@ const RowGroup **groups_by_kinds(Arena *a, const Te *te, Groups *g);
 /* access_contraction with these groups.  */
 bool groups_contraction(const Te *te, const Groups *g, int stmt, Contraction *out,
                         const char **why);
-/* access_scaled with these groups (scaled.c).  */
-bool groups_scaled(const Te *te, const Groups *g, int stmt, Contraction *out);
+/* The group, and everything else as another.  */
+void groups_of_one(const Te *te, const KernelGroup *group, Groups *g);
 /* Parts of these: an operand; the type of the sums; axes of operands that are known.  */
 void contraction_describe(const Te *te, const TeStmt *s, const TeExpr *e, Operand *out);
 TeDtype contraction_accumulator(const TeStmt *s, const TeExpr *reduce);

@@ -60,7 +60,7 @@ static bool deal_scales(const TeStmt *s, const Factors *f, Contraction *c) {
     return true;
 }
 
-bool groups_scaled(const Te *te, const Groups *g, int stmt, Contraction *out) {
+static bool read_scaled(const Te *te, const Groups *g, int stmt, Contraction *out) {
     const TeStmt *s = &te->stmt[stmt];
     Factors f = {0};
     if (s->rhs->kind != TE_REDUCE || s->rhs->red != TE_RED_SUM) return false;
@@ -74,4 +74,11 @@ bool groups_scaled(const Te *te, const Groups *g, int stmt, Contraction *out) {
     if (!deal_scales(s, &f, out)) return false;
     contraction_axes(te, g, stmt, out);
     return true;
+}
+
+bool access_scaled(const Te *te, const KernelGroup *group, Contraction *out) {
+    Groups g;
+    if (group->stats) groups_of_one(te, group, &g);
+    else groups_find(te, &g);
+    return read_scaled(te, &g, group->root, out);
 }
