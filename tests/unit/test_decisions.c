@@ -314,16 +314,16 @@ static void parts_add_up(void **state) {
     }
 }
 
-/* Stored as they are computed in, both operands keep a product from its matrix unit: to repeat one
- * of them alone is no gain.  */
+/* Stored as f64, both operands keep a product from its matrix unit: to repeat one of them alone is
+ * no gain.  */
 static void operands_are_decided_together(void **state) {
     (void)state;
     Case c;
     PlanSet again;
     plan(&c, "op f(X: bf16[N,1024], Y: bf16[N,1024]) -> C: bf16[N,N] {"
-             " A[m,k] = bf16(max(X[m,k], 0)) where m in N, k in 1024;"
-             " B[n,k] = bf16(max(Y[n,k], 0)) where n in N, k in 1024;"
-             " C[m,n] += A[m,k] * B[n,k]; }", 1024);
+             " A[m,k] = max(X[m,k], 0) where m in N, k in 1024 @type(f64);"
+             " B[n,k] = max(Y[n,k], 0) where n in N, k in 1024 @type(f64);"
+             " C[m,n] += bf16(A[m,k]) * bf16(B[n,k]); }", 1024);
     const TeDecisions *x = c.set.normal->decisions;
     assert_int_equal(c.set.n_group, 1);
     assert_int_equal(te_taken(x, 0), REPEATED);
