@@ -366,6 +366,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_arch, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_device_for_arch, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_device_plain, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_family, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_device_for_wrong_arch, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_arch_table_agrees_with_profiles, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_language, set_up, tear_down),
