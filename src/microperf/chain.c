@@ -193,7 +193,7 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
     time_course(m, r, clocks, in_flight, m->clock, out);
     for (int i = 0; i < CLOCK_ITERATIONS && u->clock.n > 0; i++)
         time_course(m, r, clocks, in_flight, mp_allowed_clock(m, u, out), out);
-    out->turn = turn_of(m, r, &t, &phases, in_flight, out);
+    if (m->wants_turn) out->turn = turn_of(m, r, &t, &phases, in_flight, out);
     out->waves = blocks / (m->sms * r->blocks_per_sm);
     out->wave_efficiency = out->waves > 0 ? out->waves / whole(out->waves) : 0;
 }

@@ -375,7 +375,7 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     for (int i = 0; i < CLOCK_ITERATIONS && u->clock.n > 0; i++)
         time_course(m, r, e, &t, mp_allowed_clock(m, u, out), out);
     double work = r->tail > 0 ? tiles * all_steps : blocks * phases.at[0].steps;
-    out->turn = turn_of(m, r, &s, e, &t, out);
+    if (m->wants_turn) out->turn = turn_of(m, r, &s, e, &t, out);
     out->waves = blocks / (mp_filled_sms(m, r) * r->blocks_per_sm);
     out->wave_efficiency = t.busy > 0 ? work / t.busy : 0;
     out->padding_waste = padding_of(p, r);

@@ -10,8 +10,7 @@ static void print_movers(const Problem *p, const Device *dev, const RProg *r, Bu
     const RLoad *l = r->load;
     int n = 0;
     bool same = p->n_operand > 1 && l[0].mover == l[1].mover && l[0].region == l[1].region;
-    for (int side = 0; side < 2 - same; side++) {
-        if (side >= p->n_operand) continue;
+    for (int side = 0; side < (same ? 1 : p->n_operand); side++) {
         buf_printf(out, "%s%s%s", n++ ? " + " : " ", dev->mover[l[side].mover].name,
                    l[side].region ? " of the region" : "");
     }

@@ -57,7 +57,7 @@ typedef struct {
     int64_t fma;              /* warp instructions of the unit, sums of real slices included */
     double dram_bytes;
     double in_flight;         /* of memory-bound skeletons: bytes that an SM has under way */
-    MpTurn turn;
+    MpTurn turn;              /* of mp_timeline alone */
 } Estimate;
 
 void mp_estimate(const Problem *p, const RProg *r, const Device *dev, Estimate *out);

@@ -47,6 +47,7 @@ typedef struct {
                                            * which is part of FILL */
     const Curve *in_flight;   /* DRAM rate over bytes in flight per SM, or NULL */
     double turn;              /* what a copy takes longer, of the time of its reads and writes */
+    bool wants_turn;          /* Estimate.turn is to be filled, too: for a picture */
     double ramp_us;           /* without DRAM at its rate, beyond the first access */
     double unique[2];         /* bytes read from DRAM at least once, per operand */
     double total_unique, out_bytes;

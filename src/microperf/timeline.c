@@ -158,7 +158,9 @@ static void chain(Course *c) {
 bool mp_timeline(Arena *a, const Problem *p, const RProg *r, const Device *dev, MpTimeline *out) {
     if (r->skeleton != SK_CONTRACT && r->skeleton != SK_CHAIN) return false;
     Estimate e;
-    mp_estimate(p, r, dev, &e);
+    Model m = mp_model(p, dev);
+    m.wants_turn = true;
+    mp_estimate_program(&m, r, NULL, &e);
     bool two = r->skeleton == SK_CHAIN, groups = rprog_warpgroups(dev, r);
     double tiles = r->grid == GRID_PINGPONG ? MOST_TILES : rprog_persistent(r) ? 2 : 1;
     *out = (MpTimeline){.rings = two ? 2 : 1, .roles = groups, .turn = e.turn, .clock = e.clock,

@@ -25,18 +25,25 @@ static Status read_swapped(Reader *r, bool *out) {
     return *out ? reader_name(r, &word, 1, &which) : ST_OK;
 }
 
-static Status read_unit_name(Reader *r, int16_t *out) {
+/* The number of the word among n names of things that the device may have.  */
+static Status read_name_of(Reader *r, const char *no_such, const char *const *names, int n,
+                           int16_t *out) {
     Word w = reader_word(&r->at);
-    for (int i = 0; i < r->dev->n_unit; i++) {
-        if (!reader_is(w, r->dev->unit[i].name)) continue;
+    for (int i = 0; i < n; i++) {
+        if (!reader_is(w, names[i])) continue;
         *out = (int16_t)i;
         return ST_OK;
     }
-    Status s = reader_fail(r, w.pos, "the device has no unit '%.*s'", w);
-    const char **names = ARENA_ARRAY(r->arena, const char *, r->dev->n_unit);
-    for (int i = 0; i < r->dev->n_unit; i++) names[i] = r->dev->unit[i].name;
-    reader_hint(r, names, r->dev->n_unit);
+    Status s = reader_fail(r, w.pos, no_such, w);
+    reader_hint(r, names, n);
     return s;
+}
+
+static Status read_unit_name(Reader *r, int16_t *out) {
+    const Device *dev = r->dev;
+    const char **names = ARENA_ARRAY(r->arena, const char *, dev->n_unit);
+    for (int i = 0; i < dev->n_unit; i++) names[i] = dev->unit[i].name;
+    return read_name_of(r, "the device has no unit '%.*s'", names, dev->n_unit, out);
 }
 
 /* To a unit that knows scales operands that have some are elements.  */
@@ -64,18 +71,10 @@ static Status read_store(Reader *r, RProg *x) {
 }
 
 static Status read_mover(Reader *r, int16_t *out) {
-    Word w = reader_word(&r->at);
-    for (int i = 0; i < r->dev->n_mover; i++) {
-        if (reader_is(w, r->dev->mover[i].name)) {
-            *out = (int16_t)i;
-            return ST_OK;
-        }
-    }
-    Status s = reader_fail(r, w.pos, "the device has no mover '%.*s'", w);
-    const char **names = ARENA_ARRAY(r->arena, const char *, r->dev->n_mover);
-    for (int i = 0; i < r->dev->n_mover; i++) names[i] = r->dev->mover[i].name;
-    reader_hint(r, names, r->dev->n_mover);
-    return s;
+    const Device *dev = r->dev;
+    const char **names = ARENA_ARRAY(r->arena, const char *, dev->n_mover);
+    for (int i = 0; i < dev->n_mover; i++) names[i] = dev->mover[i].name;
+    return read_name_of(r, "the device has no mover '%.*s'", names, dev->n_mover, out);
 }
 
 static Status read_axis(Reader *r, int side, uint8_t *out) {

@@ -117,7 +117,7 @@ static void keep_storages(Norm *n) {
         keep_storage(e);
         bool same = te_dtype_compute(t->dtype) == te_dtype_compute(e->store);
         bool narrower = te_dtype_bytes(e->store) < te_dtype_bytes(t->dtype);
-        if (t->role == TE_TEMP && e->kind != TE_REDUCE && same && narrower) t->dtype = e->store;
+        if (te_is_passing(t) && e->kind != TE_REDUCE && same && narrower) t->dtype = e->store;
     }
 }
 

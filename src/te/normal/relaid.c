@@ -34,9 +34,7 @@ typedef struct {
     Groups groups;
 } Relaid;
 
-static const Operand *side_of(const Product *p, int side) {
-    return side ? &p->c.operand[1] : &p->c.operand[0];
-}
+static const Operand *side_of(const Product *p, int side) { return &p->c.operand[side]; }
 
 static const TeTensor *tensor_of(const Product *p, int side) {
     return &p->te->tensor[side_of(p, side)->access.tensor];
