@@ -182,12 +182,12 @@ def over_devices(devices, jobs, run):
 
 
 def shared_out(devices, jobs, trials, run):
-    """run(device, jobs, trials): each device has its share of both; results in order."""
-    shares = [(d, jobs[k::len(devices)]) for k, d in enumerate(devices) if jobs[k::len(devices)]]
+    """run(device, jobs, trials): each device has its share of both; results in order.  No device
+    is asked that would have no trial."""
+    n = min(len(devices), len(jobs), trials or len(jobs))
 
-    def serve(share):
-        device, own = share
-        return run(device, own, trials and max(1, round(trials * len(own) / len(jobs))))
-    with concurrent.futures.ThreadPoolExecutor(len(shares) or 1) as threads:
-        done = list(threads.map(serve, shares))
-    return [done[k % len(shares)][k // len(shares)] for k in range(len(jobs))]
+    def serve(k):
+        return run(devices[k], jobs[k::n], trials and trials // n + (k < trials % n))
+    with concurrent.futures.ThreadPoolExecutor(n or 1) as threads:
+        done = list(threads.map(serve, range(n)))
+    return [done[k % n][k // n] for k in range(len(jobs))]

@@ -9,6 +9,7 @@ import numpy as np
 
 import gpu
 import roller
+from roller._measure import shared_out
 
 ROWS = "param M = 0..40; op rows(A: f32[M,8], s: f32) -> Y: f32[M,8] { Y[m,k] = s * A[m,k]; }"
 SPLIT = "op mm(A: f32[16,2048], B: f32[2048,16]) -> C: f32[16,16] { C[m,n] += A[m,k] * B[k,n]; }"
@@ -111,6 +112,18 @@ class Device(unittest.TestCase):
         self.assertEqual([sum(t) for t in timed], [0, 2, 0, 2])
         self.assertEqual(made[1].trials, made[3].trials)
         self.assertTrue(all(k.check() for k in made[:2]))
+
+    def test_shares(self):
+        """Devices have all jobs and trials among them, and none more."""
+        for devices, trials in ((1, 5), (3, 7), (3, 2), (8, 3), (3, None)):
+            asked = []
+
+            def run(device, jobs, share):
+                asked.append(share)
+                return jobs
+            jobs = list(range(5))
+            self.assertEqual(shared_out(list(range(devices)), jobs, trials, run), jobs)
+            self.assertTrue(trials is None or (sum(asked) == trials and min(asked) > 0))
 
     def test_bench(self):
         x = np.ones((40, 8), "f4")
