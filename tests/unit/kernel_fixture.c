@@ -3,7 +3,6 @@
 #include "sim/async/tensormap.h"
 
 #include "base/hash.h"
-#include "effort.h"
 #include "judge.h"
 #include "microperf/microperf.h"
 #include "open_choices.h"
@@ -83,10 +82,6 @@ const char *kernel_compile(KernelCase *c, Nvrtc *n, bool cubin) {
     Status s =
         nvrtc_compile(n, c->arena, &c->diag, c->program.source, c->dev->arch, &want, &c->code);
     return s ? said(c, "compile") : NULL;
-}
-
-const char *kernel_compile_picked(KernelCase *c, Nvrtc *n, uint64_t seed) {
-    return kernel_compile(c, n, seed == 0 || effort_long());
 }
 
 /* ---- runs ---- */
@@ -322,12 +317,6 @@ const char *kernel_settle(KernelCase *c, TeFill fill, uint64_t seed) {
     c->in = in;
     c->want = want;
     return parse(c, &c->module) ? said(c, "parse") : NULL;
-}
-
-const char *kernel_count(KernelCase *c, uint64_t seed) {
-    Memory m = {0};
-    if (fill_memory(c, TE_FILL_REALS, seed, &m)) return said(c, "memory");
-    return launch_all(c, &m, seed, false);
 }
 
 const char *kernel_time(KernelCase *c, uint64_t seed) {

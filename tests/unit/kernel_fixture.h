@@ -42,16 +42,11 @@ const char *kernel_keep_groups(KernelCase *c);
 const char *kernel_pick(KernelCase *c, uint64_t seed);
 const char *kernel_emit(KernelCase *c);
 const char *kernel_compile(KernelCase *c, Nvrtc *n, bool cubin);
-/* Assembles what the model ranks first, too; random candidates only with LONG: the assembler takes
- * most of a compilation.  */
-const char *kernel_compile_picked(KernelCase *c, Nvrtc *n, uint64_t seed);
 /* What is wrong with the plan: every program is legal and has a time, and its text reads back.  */
 const char *kernel_examine(KernelCase *k);
 /* Runs the compiled program on the simulator on data of this kind; NULL if there is no fault and
  * every output is right.  Exact: bit for bit.  */
 const char *kernel_run(KernelCase *c, TeFill fill, uint64_t seed, bool exact);
-/* The same on real data, but nobody looks at the results: for `counted`.  */
-const char *kernel_count(KernelCase *c, uint64_t seed);
 /* Fills the inputs, evaluates the outputs and parses the text once, for many runs.  */
 const char *kernel_settle(KernelCase *c, TeFill fill, uint64_t seed);
 /* The same on every data set: integers only where the op is exact on them, and extremes bit for bit

@@ -31,8 +31,7 @@ static void keep_whole(RProgSet *set) {
     set->n = n;
 }
 
-/* `assembled`: the registers of its kernels are asked for, too.  */
-static void open_row(Arena *a, const Row *x, bool assembled, KernelCase *c) {
+static void open_row(Arena *a, const Row *x, KernelCase *c) {
     const char *text = arena_printf(
         a, "param B = %d, L = %d, D = %d; op f(Q: bf16[B,L,D], T: bf16[B,L,D], V: bf16[B,L,D])"
         " -> O: bf16[B,L,D] { s[b,i,j] = sum[d](Q[b,i,d] * T[b,j,d]) * 0.125; t[b,i,j] = %s;"
@@ -46,7 +45,7 @@ static void open_row(Arena *a, const Row *x, bool assembled, KernelCase *c) {
     if (!why) why = kernel_emit(c);
     Nvrtc *nvrtc;
     if (nvrtc_open(a, &c->diag, NULL, c->dev->arch, &nvrtc)) skip();
-    if (!why) why = kernel_compile(c, nvrtc, assembled);
+    if (!why) why = kernel_compile(c, nvrtc, true);
     if (why) fail_msg("%s", why);
     assert_int_equal(c->plan.n, 1);
     assert_int_equal(c->plan.prog[0].skeleton, SK_CHAIN);
@@ -67,7 +66,7 @@ static double unit_us(const KernelCase *c, const Row *x) {
 static void time_row(Arena *a, const Row *x) {
     KernelCase c = {0};
     Estimate e;
-    open_row(a, x, true, &c);
+    open_row(a, x, &c);
     mp_estimate(&c.plan.problem[0], &c.plan.prog[0], c.dev, &e);
     const char *why = kernel_time(&c, 1);
     if (why) fail_msg("%s", why);
@@ -115,8 +114,8 @@ static Asked asked_of(const KernelCase *c, const Row *x) {
 
 static void count_row(Arena *a, const Row *x) {
     KernelCase c = {0};
-    open_row(a, x, false, &c);
-    const char *why = kernel_count(&c, 1);
+    open_row(a, x, &c);
+    const char *why = kernel_run(&c, TE_FILL_REALS, 1, false);
     if (why) fail_msg("%s", why);
     Asked asked = asked_of(&c, x);
     double products = (double)c.counted.pipe[SIM_PIPE_TENSOR] / asked.products;
