@@ -12,8 +12,18 @@ const ModelRow *mp_skeleton(Skeleton skeleton) {
     return rows[skeleton];
 }
 
+/* At some run-time sizes a group has no point.  */
+static bool has_points(const Problem *p) {
+    const TeStmt *s = &p->te->stmt[p->group->root];
+    bool all = true;
+    for (int i = 0; i < s->n_left; i++) all &= s->index[i].hi.value > 0;
+    return all;
+}
+
 void mp_estimate_program(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {
-    mp_skeleton(r->skeleton)->estimate(m, r, memo, out);
+    *out = (Estimate){.us = m->floor_us, .limiter = MP_LAUNCH, .clock = m->clock};
+    out->term[MP_LAUNCH] = m->floor_us;
+    if (has_points(m->p)) mp_skeleton(r->skeleton)->estimate(m, r, memo, out);
 }
 
 void mp_estimate_again(const Problem *p, const RProg *r, const Device *dev, CountMemo *memo,

@@ -36,6 +36,9 @@ static const char repeated[] = "op f(X: f32[N], W: f32[N,24]) -> Y: f32[N,24] {"
 static const char channels[] = "op f(X: f16[N,64,56,56]) -> (S: f32[64], Q: f32[64]) {"
                                " S[c] = sum[n,h,w](X[n,c,h,w]);"
                                " Q[c] = sum[n,h,w](f32(X[n,c,h,w]) * X[n,c,h,w]); }";
+/* At N = 1 nothing is left to compute.  */
+static const char rest[] = "op f(X: f32[N,33]) -> Y: f32[N-1,33] {"
+                           " Y[n,i] = sum[r](r <= i ? X[n+1,r] : 0) where r in 33; }";
 /* Rows of a product, which are never stored.  */
 static const char scores[] = "op f(Q: f16[8,N,64], K: f16[8,N,64]) -> P: f16[8,N,N] {"
                              " t[b,i,j] = sum[d](Q[b,i,d] * K[b,j,d]); m[b,i] = max[j](t[b,i,j]);"
@@ -102,6 +105,19 @@ static void near_plans_of_each_size(const char *sizes, const char *op, int64_t f
         if (mine > 1.2 * us) fail_msg("N %lld: %.2f us, %.2f us", (long long)n, mine, us);
         arena_destroy(one.a);
     }
+    arena_destroy(c.a);
+}
+
+/* Where an op has no points its kernels are launched all the same.  */
+static void a_launch_where_nothing_is_left(void **state) {
+    (void)state;
+    Case c;
+    Estimate e;
+    plan(&c, "1..64", rest);
+    compile_estimate_at(c.a, &c.set, &c.whole, size_of(&c, 1), &e);
+    assert_float_equal(e.us, c.dev->overheads.kernel_floor.value * 1e-3, 1e-6);
+    compile_estimate_at(c.a, &c.set, &c.whole, size_of(&c, 64), &e);
+    assert_true(e.us > c.dev->overheads.kernel_floor.value * 1e-3);
     arena_destroy(c.a);
 }
 
@@ -397,6 +413,7 @@ static void described_as_launched(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_choose_the_strategy),
+        cmocka_unit_test(a_launch_where_nothing_is_left),
         cmocka_unit_test(sizes_choose_decisions),
         cmocka_unit_test(one_strategy_where_no_other_gains),
         cmocka_unit_test(every_strategy_is_right),

@@ -27,6 +27,11 @@ static void resize(const Pricing *x, const int64_t *size, Problem *out) {
     rtile_resize(x->a, &g->set->plans[g->number].problem, g->sized, g->set->options.align, out);
 }
 
+/* Points of the group's domain at the sizes of the last `resize`.  */
+static int64_t domain(const Pricing *x) {
+    return rplan_domain(x->a, x->group->sized, &x->group->set->group[x->group->number]).value;
+}
+
 /* ---- up to where a program is right ---- */
 
 static bool is_right(const Pricing *x, const RProg *r, const int64_t *size) {
@@ -119,7 +124,8 @@ static int rank_at(const Pricing *x, int point, Ranked *best, RProgSet *all) {
     Ranked *ranked;
     int n = 0;
     resize(x, x->at->value[point], &p);
-    if (is_new(x, &p, point) && !rprog_candidates(x->a, &quiet, &p, set->dev, &options, all)) {
+    if (is_new(x, &p, point) && domain(x) > 0 &&
+        !rprog_candidates(x->a, &quiet, &p, set->dev, &options, all)) {
         n = mp_rank(x->a, &p, set->dev, all, KEPT, &ranked);
         memcpy(best, ranked, (size_t)n * sizeof *best);
     }
@@ -149,10 +155,6 @@ static int64_t most_outs(const Pricing *x, const SizedProgram *p, int64_t room) 
     int64_t bytes = bytes_at(x, &p->ranked->prog, x->at->value[0]);
     if (p == g->program || bytes <= room || g->outs <= 0) return INT64_MAX;
     return room / ((bytes + g->outs - 1) / g->outs);
-}
-
-static int64_t domain(const Pricing *x) {
-    return rplan_domain(x->a, x->group->sized, &x->group->set->group[x->group->number]).value;
 }
 
 /* What all programs take at a point.  */
