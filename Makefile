@@ -188,7 +188,7 @@ $(BUILD)/libroller.so.0: $(modules:%=$(BUILD)/lib%.a) packaging/roller.map
 
 # roller for hosts of TVM-FFI: a library over libroller.so.0, which lies beside it.
 $(BUILD)/libroller_tvm_ffi.so: $(call objects,tvmffi) $(BUILD)/libroller.so.0 packaging/tvmffi.map
-	$(CC) -shared $(CFLAGS) $(LDFLAGS) -Wl,-z,defs -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' \
+	$(call does,LD)$(CC) -shared $(CFLAGS) $(LDFLAGS) -Wl,-z,defs -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' \
 	    -Wl,--version-script=packaging/tvmffi.map -o $@ $(filter %.o %.so.0,$^) -ldl
 
 # The simulated driver: a library of its own, by the name of the real one.

@@ -41,7 +41,7 @@ class Compiler:
     def compile(self, te, *, op=None, sizes=None, profile=None, arch=None, plan=None, align=None,
                 workspace_limit=None, check=False, fast_compile=False, static_smem=False,
                 plain_abi=False, programs=None, file=None):
-        """A kernel for an expression: its text, or the path of a .te file as os.PathLike.
+        """A kernel for an expression: its text, or the path of a .te file.
 
         op       which op, where there are several
         sizes    {"M": 64, "N": "1..4096%8"}: as -D of roller-gen
@@ -181,7 +181,7 @@ class Compiler:
 
     @staticmethod
     def _parse(context, te, op, sizes, file=None):
-        if isinstance(te, os.PathLike):
+        if isinstance(te, os.PathLike) or (isinstance(te, str) and te.endswith(".te")):
             file = file or os.fspath(te)
             with open(te, "rb") as f:
                 te = f.read()

@@ -30,6 +30,8 @@ _LAUNCHERS = ("h", "c", "py", "tvmffi")
 
 def defines(sizes):
     """{"M": 64, "N": "1..64%8"} as the tools take it."""
+    if sizes is not None and not hasattr(sizes, "items"):
+        raise TypeError(f"sizes is {sizes!r}, not a dict such as {{'M': 64, 'N': '1..64'}}")
     return strings([f"{name}={value}" for name, value in (sizes or {}).items()])
 
 

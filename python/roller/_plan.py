@@ -40,6 +40,11 @@ class Plan:
         """Its text form, for compile(plan=...)."""
         return (read_text(lib.roller_plan_text, self._plan, _abi.ROLLER_PLAN) or b"").decode()
 
+    def __repr__(self):
+        said = read_text(lib.roller_plan_text, self._plan, _abi.ROLLER_PLAN_SUMMARY) or b""
+        e = self.predicted
+        return f"{said.decode().strip()}\npredicted {e.us:.1f} us, limited by {e.limiter}"
+
     @property
     def predicted(self):
         """As of a Kernel."""

@@ -1,3 +1,4 @@
+#include "base/nearest.h"
 #include "hal/reader.h"
 
 #include <string.h>
@@ -50,16 +51,25 @@ static void check_limits(Reader *r, const Node *root, const DeviceLimits *l) {
                      "clusters_resident is there exactly when cluster_max is above 1");
 }
 
+static const Field *member_field(const char *name) {
+    const Field *f = hal_memory_fields.field;
+    while (strcmp(f->name, name)) f++;
+    return f;
+}
+
 static void check_level(Reader *r, const Node *n, const MemoryLevel *m, LevelId level) {
 #define X(id, member)                                                                              \
     if (level == LEVEL_##id && !located_member(n, #member))                                        \
-        reader_need(r, n, #member);
+        reader_need(r, n, #member, reader_about(r, member_field(#member)));
     HAL_MEMORY_NEEDS(X)
 #undef X
     for (int i = 0; i < hal_n_curve_kinds; i++) {
         const CurveKind *k = &hal_curve_kinds[i];
-        if (k->level == level && k->required && !hal_level_curve(m, k->of, k->x))
-            reader_fault(r, n, "missing", "the curve of %s over %s is missing", k->of, k->x);
+        if (k->level != level || !k->required || hal_level_curve(m, k->of, k->x)) continue;
+        reader_fault(r, n, "missing", "the curve of %s over %s is missing", k->of, k->x);
+        diag_hint(r->diag, "{\"of\": \"%s\", \"x\": \"%s\", \"x_unit\": \"%s\", \"unit\": \"%s\", "
+                           "\"source\": ..., \"points\": [[x, y], ...]} in \"curves\"",
+                  k->of, k->x, k->x_unit, k->unit);
     }
     const Node *at = located_member(n, "effective_capacity");
     at_most(r, at ? at : n, &m->effective_capacity, &m->capacity, "capacity");
@@ -83,8 +93,10 @@ static void check_memory(Reader *r, const Node *root, const Device *dev) {
     for (int k = 0; k < LEVEL_COUNT; k++) {
         if (level[k])
             check_level(r, level[k], &dev->memory[k], (LevelId)k);
-        else if (k != LEVEL_DSMEM || clusters)
+        else if (k != LEVEL_DSMEM || clusters) {
             reader_fault(r, memory, "missing", "the level \"%s\" is missing", hal_level_names[k]);
+            diag_hint(r->diag, READER_COPY);
+        }
     }
     if (level[LEVEL_DSMEM] && hal_has(&dev->limits.cluster_max) && !clusters)
         reader_fault(r, level[LEVEL_DSMEM], "check", "there are no clusters: cluster_max is 1");
@@ -98,6 +110,11 @@ static void check_memory(Reader *r, const Node *root, const Device *dev) {
         reg->value != 4 * l->registers_per_sm.value)
         reader_fault(r, where(level[LEVEL_REG], "capacity", NULL), "check",
                      "differs from 4 x limits.registers_per_sm");
+}
+
+static void second(Reader *r, const Node *n, const char *kind, const char *name) {
+    reader_fault(r, n, "check", "a second %s \"%s\"", kind, name);
+    diag_hint(r->diag, "plans take %ss by name: give each a name of its own", kind);
 }
 
 static void check_name(Reader *r, const Node *n, const char *name) {
@@ -116,7 +133,7 @@ static void check_units(Reader *r, const Node *root, const Device *dev) {
         const Node *n = row(root, "units", i);
         check_name(r, n, u->name);
         if (u->name && *u->name && hal_unit(dev, u->name) != u)
-            reader_fault(r, n, "check", "a second unit \"%s\"", u->name);
+            second(r, n, "unit", u->name);
         if (!u->a_reg && !u->a_smem)
             reader_fault(r, n, "check", "the first operand can lie nowhere");
         if (u->b != HAL_NO_DTYPE && !u->b_reg && !u->b_smem)
@@ -143,7 +160,7 @@ static void check_movers(Reader *r, const Node *root, const Device *dev) {
         const Node *n = row(root, "movers", i);
         check_name(r, n, m->name);
         if (m->name && *m->name && hal_mover(dev, m->name) != m)
-            reader_fault(r, n, "check", "a second mover \"%s\"", m->name);
+            second(r, n, "mover", m->name);
         const int powers[] = {m->granule, m->alignment, m->stride_multiple};
         for (int k = 0; k < 3; k++)
             if (powers[k] & (powers[k] - 1)) {
@@ -190,6 +207,18 @@ static void check_plain(Reader *r, const Node *root, const Device *dev) {
     }
 }
 
+static void factor_of_nothing(Reader *r, const Node *n, const Device *dev) {
+    Nearest near = {.name = n->key};
+    for (int i = 0; i < dev->n_unit; i++) nearest_offer(&near, dev->unit[i].name);
+    for (int i = 0; i < dev->n_mover; i++) nearest_offer(&near, dev->mover[i].name);
+    reader_fault(r, n, "check", "multiplies no unit, no mover, no level and no rate of a level");
+    if (near.best)
+        diag_hint(r->diag, "did you mean \"%s\"?", near.best);
+    else
+        diag_hint(r->diag, "it is issue, a level (dram), its rate (dram.read), or a name of "
+                           "\"units\" or \"movers\"");
+}
+
 void reader_check(Reader *r, const Node *root, const Device *dev) {
     check_limits(r, root, &dev->limits);
     check_memory(r, root, dev);
@@ -199,7 +228,6 @@ void reader_check(Reader *r, const Node *root, const Device *dev) {
     for (int i = 0; i < dev->n_factor; i++) {
         const char *name = dev->factor[i].name;
         if (!hal_unit(dev, name) && !hal_mover(dev, name) && !names_rate(name))
-            reader_fault(r, where(root, "factors", name), "check",
-                         "multiplies no unit, no mover, no level and no rate of a level");
+            factor_of_nothing(r, where(root, "factors", name), dev);
     }
 }

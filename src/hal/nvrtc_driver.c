@@ -90,6 +90,13 @@ static int newest_that_fits(const NvrtcOptions *o, const char *arch) {
     return best;
 }
 
+static void hint_architectures(Diag *d) {
+    Buf b = buf_new(d->arena);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) buf_printf(&b, " sm_%d", known[i].sm);
+    diag_hint(d, "versions of NVRTC are known for%s: gpu.arch of the profile names one; "
+                 "ROLLER_NVRTC names a libnvrtc.so.N by its full path", buf_str(&b));
+}
+
 void nvrtc_advise(Diag *d, const NvrtcOptions *o, const char *arch) {
     int v = newest_that_fits(o, arch), first, last;
     range_of(arch, &first, &last);
@@ -106,5 +113,5 @@ void nvrtc_advise(Diag *d, const NvrtcOptions *o, const char *arch) {
                   v % 100, v / 100, v % 100);
         return;
     }
-    diag_hint(d, "ROLLER_NVRTC names a libnvrtc.so.N by its full path");
+    hint_architectures(d);
 }

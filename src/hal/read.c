@@ -6,16 +6,18 @@
 enum { MAX_ROWS = 1024, MAX_CURVES = 64, SCHEMA_VERSION = 1 };
 
 static void read_head(Reader *r, const Node *root, Device *dev) {
-    const Node *n = reader_need(r, root, "schema");
+    const Node *n = reader_need(r, root, "schema", "a profile begins with \"schema\": \"roller-profile\"");
     const char *s = n ? reader_text(r, n, 0, 64) : NULL;
     if (s && strcmp(s, "roller-profile"))
         reader_fault(r, n, "schema", "\"roller-profile\" is expected");
-    n = reader_need(r, root, "schema_version");
+    n = reader_need(r, root, "schema_version", "then follows \"schema_version\": 1");
     int version;
-    if (n && reader_whole(r, n, 0, 1e6, &version) && version != SCHEMA_VERSION)
+    if (n && reader_whole(r, n, 0, 1e6, &version) && version != SCHEMA_VERSION) {
         reader_fault(r, n, "schema", "version %d; this program reads version %d", version,
                      SCHEMA_VERSION);
-    n = reader_need(r, root, "name");
+        diag_hint(r->diag, "roller-profile --device 0 makes it anew");
+    }
+    n = reader_need(r, root, "name", "the name that --profile takes");
     s = n ? reader_text(r, n, 1, 64) : NULL;
     if (s && s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_-")])
         reader_fault(r, n, "text", "a name has lower-case letters, digits, _ and -");
@@ -27,7 +29,9 @@ static void read_arch(Reader *r, const Node *gpu, Device *dev) {
     static const char *const keys[] = {"arch", "compute_capability"};
     const char *text[2] = {NULL};
     for (int i = 0; i < 2; i++) {
-        const Node *n = reader_need(r, gpu, keys[i]);
+        const Node *n = reader_need(r, gpu, keys[i],
+                                    i ? "as 8.9; NVIDIA lists it for each GPU"
+                                      : "sm_ and the compute capability without its point: sm_89");
         text[i] = n ? reader_text(r, n, 1, 16) : NULL;
     }
     if (!text[0] || !text[1])
@@ -38,13 +42,16 @@ static void read_arch(Reader *r, const Node *gpu, Device *dev) {
     if (!hal_arch(dev->arch, &sm, &suffix)) {
         reader_fault(r, located_member(gpu, "arch"), "text",
                      "an architecture is written like sm_80 or sm_90a");
+        diag_hint(r->diag, "sm_ and the compute capability without its point: 8.9 is sm_89");
         return;
     }
     dev->cc_major = sm / 10;
     dev->cc_minor = sm % 10;
-    if (strcmp(text[1], arena_printf(r->arena, "%d.%d", dev->cc_major, dev->cc_minor)))
+    if (strcmp(text[1], arena_printf(r->arena, "%d.%d", dev->cc_major, dev->cc_minor))) {
         reader_fault(r, located_member(gpu, "compute_capability"), "check",
                      "%s has compute capability %d.%d", dev->arch, dev->cc_major, dev->cc_minor);
+        diag_hint(r->diag, "write that, or the arch of %s", text[1]);
+    }
 }
 
 /* What a language has for an architecture is not said.  */
@@ -77,12 +84,12 @@ static void read_language(Reader *r, const Node *gpu, Device *dev) {
 
 static void read_gpu(Reader *r, const Node *root, Device *dev) {
     static const char *const keys[] = {"name", "language", "arch", "compute_capability", NULL};
-    const Node *gpu = reader_need(r, root, "gpu");
+    const Node *gpu = reader_need(r, root, "gpu", READER_COPY);
     dev->gpu = dev->arch = "";
     if (!gpu || !reader_object(r, gpu))
         return;
     reader_known(r, gpu, NULL, keys);
-    const Node *n = reader_need(r, gpu, "name");
+    const Node *n = reader_need(r, gpu, "name", "as the driver calls it: \"NVIDIA L4\"");
     const char *name = n ? reader_text(r, n, 1, 128) : NULL;
     if (name)
         dev->gpu = name;
@@ -91,7 +98,7 @@ static void read_gpu(Reader *r, const Node *root, Device *dev) {
 
 static void read_made(Reader *r, const Node *root, Device *dev) {
     static const char *const modes[] = {"datasheet", "quick", "full"};
-    const Node *made = reader_need(r, root, "made");
+    const Node *made = reader_need(r, root, "made", READER_COPY);
     if (!made || !reader_object(r, made))
         return;
     reader_fields(r, made, &hal_made_fields, NULL, dev);
@@ -120,7 +127,7 @@ static void read_level(Reader *r, const Node *n, Device *dev) {
     static const char *const keys[] = {"level", "scope", "curves", NULL};
     if (!reader_object(r, n))
         return;
-    const Node *at = reader_need(r, n, "level");
+    const Node *at = reader_need(r, n, "level", "dram, l2, dsmem, smem or reg");
     int level = at ? reader_choice(r, at, hal_level_names, LEVEL_COUNT) : -1;
     if (level >= 0 && dev->memory[level].present) {
         reader_fault(r, n, "check", "a second level \"%s\"", hal_level_names[level]);
@@ -128,7 +135,7 @@ static void read_level(Reader *r, const Node *n, Device *dev) {
     }
     MemoryLevel ignored = {0}, *m = level < 0 ? &ignored : &dev->memory[level];
     m->present = true;
-    at = reader_need(r, n, "scope");
+    at = reader_need(r, n, "scope", "device, cluster, sm or thread");
     int scope = at ? reader_choice(r, at, hal_memory_scopes, hal_n_memory_scopes) : -1;
     m->scope = scope < 0 ? "" : hal_memory_scopes[scope];
     reader_fields(r, n, &hal_memory_fields, keys, m);
@@ -138,7 +145,7 @@ static void read_level(Reader *r, const Node *n, Device *dev) {
 }
 
 static void read_memory(Reader *r, const Node *root, Device *dev) {
-    const Node *n = reader_need(r, root, "memory");
+    const Node *n = reader_need(r, root, "memory", READER_COPY);
     if (!n || !reader_array(r, n, LEVEL_COUNT))
         return;
     for (int i = 0; i < n->n_child; i++)
@@ -147,7 +154,7 @@ static void read_memory(Reader *r, const Node *root, Device *dev) {
 
 /* A list of structs of `size` bytes, one per row.  */
 static void *read_rows(Reader *r, const Node *root, const FieldTable *t, size_t size, int *count) {
-    const Node *n = reader_need(r, root, t->name);
+    const Node *n = reader_need(r, root, t->name, READER_COPY);
     *count = 0;
     if (!n || !reader_array(r, n, MAX_ROWS))
         return NULL;
@@ -160,7 +167,8 @@ static void *read_rows(Reader *r, const Node *root, const FieldTable *t, size_t 
 }
 
 static void read_factors(Reader *r, const Node *root, Device *dev) {
-    const Node *n = reader_need(r, root, "factors");
+    const Node *n = reader_need(r, root, "factors",
+                                "\"factors\": {} until roller-profile --calibrate fits them");
     if (!n || !reader_object(r, n))
         return;
     if (n->n_child > MAX_ROWS) {
@@ -188,7 +196,7 @@ static void read_missed(Reader *r, const Node *root, Device *dev) {
 }
 
 static void read_section(Reader *r, const Node *root, const FieldTable *t, void *base) {
-    const Node *n = reader_need(r, root, t->name);
+    const Node *n = reader_need(r, root, t->name, READER_COPY);
     if (n && reader_object(r, n))
         reader_fields(r, n, t, NULL, base);
 }

@@ -19,7 +19,7 @@ static void range(Reader *r, const Node *n, const Field *f, SizeRange *out) {
     int *part[] = {&g.from, &g.to, &g.step};
     bool good = true;
     for (int i = 0; i < 3; i++) {
-        const Node *at = reader_need(r, n, keys[i]);
+        const Node *at = reader_need(r, n, keys[i], "as {\"from\": 8, \"to\": 256, \"step\": 8}");
         good &= at && reader_whole(r, at, f->min, f->max, part[i]);
     }
     if (good && (g.from >= g.to || (g.to - g.from) % g.step))
@@ -28,14 +28,22 @@ static void range(Reader *r, const Node *n, const Field *f, SizeRange *out) {
     *out = g;
 }
 
+static void hint_types(Reader *r) {
+    Buf b = buf_new(r->arena);
+    for (int t = 0; t < TE_DTYPE_COUNT; t++) buf_printf(&b, " %s", te_dtype_name((TeDtype)t));
+    diag_hint(r->diag, "types are%s", buf_str(&b));
+}
+
 static void dtype(Reader *r, const Node *n, const Field *f, TeDtype *out) {
     const char *s = reader_text(r, n, 1, 16);
     if (!s)
         return;
     if (f->max > 0 && !strcmp(s, "none"))
         *out = HAL_NO_DTYPE;
-    else if (!te_dtype_parse(s, strlen(s), out) || strcmp(te_dtype_name(*out), s))
+    else if (!te_dtype_parse(s, strlen(s), out) || strcmp(te_dtype_name(*out), s)) {
         reader_fault(r, n, "choice", "\"%s\" is no type", s);
+        hint_types(r);
+    }
 }
 
 static void spans(Reader *r, const Node *n, const Field *f, uint32_t *out) {
@@ -110,7 +118,7 @@ void reader_fields(Reader *r, const Node *object, const FieldTable *t, const cha
         if (n)
             field(r, n, f, at);
         else if (f->required)
-            reader_need(r, object, f->name);
+            reader_need(r, object, f->name, reader_about(r, f));
         else if (f->kind == FIELD_DTYPE)
             *(TeDtype *)at = HAL_NO_DTYPE;
         if (f->kind == FIELD_TEXT && !*(const char **)at)

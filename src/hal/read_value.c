@@ -1,3 +1,4 @@
+#include "base/nearest.h"
 #include "hal/reader.h"
 
 #include <math.h>
@@ -56,6 +57,7 @@ const char *reader_date(Reader *r, const Node *n) {
 bool reader_number(Reader *r, const Node *n, double min, double max, double *out) {
     if (!json_is_number(n->json)) {
         reader_fault(r, n, "type", "a number is expected");
+        if (json_is_string(n->json)) diag_hint(r->diag, "write it without quotes");
         return false;
     }
     double v = json_number_value(n->json);
@@ -96,9 +98,13 @@ int reader_choice(Reader *r, const Node *n, const char *const *names, int count)
         if (!strcmp(s, names[i]))
             return i;
     Buf b = buf_new(r->arena);
-    for (int i = 0; i < count; i++)
+    Nearest near = {.name = s};
+    for (int i = 0; i < count; i++) {
         buf_printf(&b, "%s%s", i ? ", " : "", names[i]);
+        nearest_offer(&near, names[i]);
+    }
     reader_fault(r, n, "choice", "\"%s\" is none of %s", s, buf_str(&b));
+    if (near.best) diag_hint(r->diag, "did you mean \"%s\"?", near.best);
     return -1;
 }
 
@@ -106,16 +112,23 @@ int reader_choice(Reader *r, const Node *n, const char *const *names, int count)
 static const char *backing(Reader *r, const Node *n, const char *key, bool wanted,
                            const char *origin) {
     const Node *at = located_member(n, key);
-    if (at && !wanted)
+    if (at && !wanted) {
         reader_fault(r, at, "origin", "a value with source \"%s\" has no %s", origin, key);
-    if (!at && wanted)
+        diag_hint(r->diag, "\"datasheet\" has ref, \"derived\" has formula");
+    }
+    if (!at && wanted) {
         reader_fault(r, n, "origin", "a value with source \"%s\" needs \"%s\"", origin, key);
+        diag_hint(r->diag, "%s", *key == 'r' ? "ref: the document, and the place in it"
+                                             : "formula: from which figures it follows, and how");
+    }
     return at && wanted ? reader_text(r, at, 1, MAX_REF) : NULL;
 }
 
 static bool evidence(Reader *r, const Node *n, Evidence *e) {
     int before = r->diag->errors;
-    const Node *source = reader_need(r, n, "source");
+    const Node *source = reader_need(r, n, "source",
+                                     "datasheet (with ref), derived (with formula), driver, "
+                                     "measured or simulated (with spread and samples)");
     int origin = source ? reader_choice(r, source, hal_origin_names, ORIGIN_COUNT) : -1;
     if (origin < 0)
         return false;
@@ -126,9 +139,11 @@ static bool evidence(Reader *r, const Node *n, Evidence *e) {
     static const char *const keys[] = {"spread", "samples"};
     for (int i = 0; i < 2; i++) {
         const Node *at = located_member(n, keys[i]);
-        if (!at && hal_timed((Origin)origin))
+        if (!at && hal_timed((Origin)origin)) {
             reader_fault(r, n, "origin", "a %s value needs \"%s\"", name, keys[i]);
-        else if (at && !hal_timed((Origin)origin))
+            diag_hint(r->diag, "roller-profile writes measured values; one that you enter is "
+                               "datasheet or derived");
+        } else if (at && !hal_timed((Origin)origin))
             reader_fault(r, at, "origin", "a value with source \"%s\" has no %s", name, keys[i]);
         else if (at && i == 0)
             reader_number(r, at, 0, 100, &e->spread);
@@ -138,17 +153,42 @@ static bool evidence(Reader *r, const Node *n, Evidence *e) {
     return r->diag->errors == before;
 }
 
+/* Units of which any will do: "FLOP/clk/SM" or "op/clk/SM".  */
+static const char *unit_names(Arena *a, const char *wanted) {
+    const char *bar = strchr(wanted, '|');
+    if (!bar) return arena_printf(a, "\"%s\"", wanted);
+    return arena_printf(a, "\"%.*s\" or \"%s\"", (int)(bar - wanted), wanted, bar + 1);
+}
+
 static const char *unit_of(Reader *r, const Node *n, const char *key, const char *wanted) {
-    const Node *at = reader_need(r, n, key);
+    const char *names = unit_names(r->arena, wanted), *unit = NULL;
+    const Node *at = reader_need(r, n, key, arena_printf(r->arena, "%s: %s", key, names));
     const char *s = at ? reader_text(r, at, 0, 32) : NULL;
-    const char *unit = NULL;
     if (s && !hal_unit_of_measure(wanted, s, &unit)) {
-        const char *bar = strchr(wanted, '|');
-        int first = bar ? (int)(bar - wanted) : (int)strlen(wanted);
-        reader_fault(r, at, "unit", "the unit is \"%.*s\"%s%s%s, not \"%s\"", first, wanted,
-                     bar ? " or \"" : "", bar ? bar + 1 : "", bar ? "\"" : "", s);
+        reader_fault(r, at, "unit", "the unit is %s, not \"%s\"", names, s);
+        diag_hint(r->diag, "convert the value to this unit, and write %s", names);
     }
     return unit;
+}
+
+const char *reader_about(Reader *r, const Field *f) {
+    if (f->kind != FIELD_FIGURE) return f->text;
+    return arena_printf(r->arena,
+                        "%s: {\"value\": ..., \"unit\": %s, \"source\": \"datasheet\", \"ref\": ...}",
+                        f->text, unit_names(r->arena, f->unit));
+}
+
+static void figure_value(Reader *r, const Node *n, const Field *f, double *out) {
+    const char *about = strcmp(f->unit, "1") ? arena_printf(r->arena, "%s, in %s", f->text,
+                                                            unit_names(r->arena, f->unit))
+                                             : f->text;
+    const Node *value = reader_need(r, n, "value", arena_printf(r->arena, "value: %s", about));
+    if (!value) return;
+    if (reader_number(r, value, f->min, f->max, out)) {
+        if (hal_field_counts(f)) whole(r, value, *out);
+    } else if (json_is_number(value->json)) {
+        diag_hint(r->diag, "%s", about);
+    }
 }
 
 static void date_and_noise(Reader *r, const Node *n, Figure *f) {
@@ -168,15 +208,15 @@ static void date_and_noise(Reader *r, const Node *n, Figure *f) {
 void reader_figure(Reader *r, const Node *n, const Field *f, Figure *out) {
     static const char *const keys[] = {"value",   "unit",   "source", "ref",   "formula",
                                        "spread", "samples", "noisy",  "date", NULL};
-    if (!reader_object(r, n))
+    if (!reader_object(r, n)) {
+        diag_hint(r->diag, "%s", reader_about(r, f));
         return;
+    }
     int before = r->diag->errors;
     Figure g = {0};
     Evidence e = {0};
     reader_known(r, n, NULL, keys);
-    const Node *value = reader_need(r, n, "value");
-    if (value && reader_number(r, value, f->min, f->max, &g.value) && hal_field_counts(f))
-        whole(r, value, g.value);
+    figure_value(r, n, f, &g.value);
     g.unit = unit_of(r, n, "unit", f->unit);
     if (evidence(r, n, &e)) {
         g.origin = e.origin;
@@ -236,7 +276,8 @@ void reader_curve(Reader *r, const Node *n, LevelId level, const CurveKind *kind
     Curve c = {0};
     Evidence e = {0};
     reader_known(r, n, NULL, keys);
-    const Node *of = reader_need(r, n, "of"), *x = reader_need(r, n, "x");
+    const Node *of = reader_need(r, n, "of", "of: what the curve gives, such as \"read\""),
+               *x = reader_need(r, n, "x", "x: what it is given over, such as \"active_sms\"");
     c.of = of ? reader_text(r, of, 0, 64) : NULL;
     c.x = x ? reader_text(r, x, 0, 64) : NULL;
     if (!c.of || !c.x)
@@ -255,7 +296,7 @@ void reader_curve(Reader *r, const Node *n, LevelId level, const CurveKind *kind
         c.spread = e.spread;
         c.samples = e.samples;
     }
-    const Node *p = reader_need(r, n, "points");
+    const Node *p = reader_need(r, n, "points", "points: [[x, y], [x, y], ...], x ascends");
     if (p)
         points(r, p, &c);
     if (r->diag->errors == before)

@@ -1,4 +1,5 @@
 /* Faults, kinds, and which members an object has: what reading anything of a profile needs.  */
+#include "base/nearest.h"
 #include "hal/reader.h"
 
 #include <string.h>
@@ -35,51 +36,24 @@ bool reader_array(Reader *r, const Node *n, int max) {
     return true;
 }
 
-/* Edits between two short names; 99 if one is too long to bother.  */
-static int distance(const char *a, const char *b) {
-    enum { MAX = 40 };
-    size_t n = strlen(a), m = strlen(b);
-    if (n >= MAX || m >= MAX)
-        return 99;
-    int row[MAX];
-    for (size_t j = 0; j <= m; j++)
-        row[j] = (int)j;
-    for (size_t i = 1; i <= n; i++) {
-        int diagonal = row[0];
-        row[0] = (int)i;
-        for (size_t j = 1; j <= m; j++) {
-            int best = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            best = row[j] + 1 < best ? row[j] + 1 : best;
-            row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-        }
-    }
-    return row[m];
-}
-
-static void consider(const char *key, const char *name, const char **best, int *least) {
-    int d = distance(key, name);
-    if (d < *least) {
-        *least = d;
-        *best = name;
-    }
-}
-
 static void unknown(Reader *r, const Node *n, const FieldTable *t, const char *const *also) {
-    bool kept = r->diag->count < DIAG_MAX;
     Node at = *n;
     at.pos = n->key_pos;
     reader_fault(r, &at, "unknown", "unknown key");
-    if (!kept)
-        return;
-    const char *best = NULL;
-    int least = 4;
-    for (int i = 0; t && i < t->n; i++)
-        consider(n->key, t->field[i].name, &best, &least);
-    for (; also && *also; also++)
-        consider(n->key, *also, &best, &least);
-    if (best)
-        diag_hint(r->diag, "is \"%s\" meant?", best);
+    Nearest near = {.name = n->key};
+    Buf all = buf_new(r->arena);
+    for (int i = 0; t && i < t->n; i++) {
+        nearest_offer(&near, t->field[i].name);
+        buf_printf(&all, " %s", t->field[i].name);
+    }
+    for (; also && *also; also++) {
+        nearest_offer(&near, *also);
+        buf_printf(&all, " %s", *also);
+    }
+    if (near.best)
+        diag_hint(r->diag, "did you mean \"%s\"?", near.best);
+    else
+        diag_hint(r->diag, "known here are%s", buf_str(&all));
 }
 
 static const Field *field_of(const FieldTable *t, const char *key) {
@@ -100,9 +74,11 @@ void reader_known(Reader *r, const Node *object, const FieldTable *t, const char
     }
 }
 
-const Node *reader_need(Reader *r, const Node *object, const char *key) {
+const Node *reader_need(Reader *r, const Node *object, const char *key, const char *hint) {
     const Node *n = located_member(object, key);
-    if (!n)
+    if (!n) {
         reader_fault(r, object, "missing", "\"%s\" is missing", key);
+        diag_hint(r->diag, "%s", hint);
+    }
     return n;
 }

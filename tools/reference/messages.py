@@ -50,11 +50,10 @@ def profile_cases():
     for name in sorted(glob.glob("tests/profiles/invalid/*.json")):
         with open(name, encoding="utf-8") as file:
             case = json.load(file)
-        message = case["expect"][0][0]
+        message, place, *hint = case["expect"][0]
         if len(case["expect"]) == 1 and message[0] != "*":          # *: any before
-            place = case["expect"][0][1]
             changed = " ".join(str(case["edits"][-1][1]).split())
-            yield "profile", message, changed if 0 < len(changed) <= LONGEST else place, None
+            yield "profile", message, changed if 0 < len(changed) <= LONGEST else place, hint[0] if hint else None
 
 
 def page():

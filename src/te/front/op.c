@@ -180,13 +180,25 @@ static bool is_param(const AstItem *items, const char *name, ItemKind *kind) {
     return false;
 }
 
+static void no_param(Front *f, const AstItem *items, const char *name) {
+    Nearest near = {.name = name};
+    Buf all = buf_new(f->arena);
+    for (; items; items = items->next) {
+        if (items->kind != ITEM_PARAM) continue;
+        nearest_offer(&near, items->sym->name);
+        buf_printf(&all, " %s", items->sym->name);
+    }
+    diag_error(f->diag, ST_TE, "size", DIAG_NOWHERE, "-D %s: the file has no such param", name);
+    if (near.best) diag_hint(f->diag, "did you mean '%s'?", near.best);
+    else if (all.len) diag_hint(f->diag, "its params are%s", buf_str(&all));
+}
+
 static void defines_check(Front *f, const AstItem *items) {
     for (int i = 0; i < f->define.n; i++) {
         const char *name = f->define.item[i].name;
         ItemKind kind;
         if (!is_param(items, name, &kind))
-            diag_error(f->diag, ST_TE, "size", DIAG_NOWHERE, "-D %s: the file has no such param",
-                       name);
+            no_param(f, items, name);
         else if (kind == ITEM_LET)
             diag_error(f->diag, ST_TE, "size", DIAG_NOWHERE, "-D %s: a let cannot be set", name);
     }
@@ -270,6 +282,8 @@ static Status no_op(Diag *d, const char *file, Te *const *te, int n, const char 
     for (int i = 0; i < n; i++) nearest_offer(&near, te[i]->name);
     diag_error(d, ST_TE, "name", DIAG_NOWHERE, "%s has no op '%s'", file, op);
     if (near.best) diag_hint(d, "did you mean '%s'?", near.best);
+    else if (n == 1) diag_hint(d, "it has '%s'", te[0]->name);
+    else diag_hint(d, "roller-gen --op all takes every op of the file");
     return ST_TE;
 }
 

@@ -1,4 +1,5 @@
 /* The file: params, lets, ops and statements.  */
+#include "base/nearest.h"
 #include "te/front/front.h"
 #include <string.h>
 
@@ -275,6 +276,18 @@ static AstItem *let(Parser *p) {
     return item;
 }
 
+static void expected_item(Parser *p) {
+    Nearest near = {.name = p->tok.kind == TOK_ID ? p->tok.sym->name : ""};
+    nearest_offer(&near, "param");
+    nearest_offer(&near, "let");
+    nearest_offer(&near, "op");
+    expected(p, "'param', 'let' or 'op'");
+    if (near.best)
+        hint(p->f, "did you mean '%s'?", near.best);
+    else
+        hint(p->f, "statements stand in an op: op NAME(ARGUMENTS) -> RESULTS { ... }");
+}
+
 AstItem *parse_file(Front *f) {
     Parser parser = {.f = f}, *p = &parser;
     AstItem *first = NULL, **tail = &first;
@@ -296,7 +309,7 @@ AstItem *parse_file(Front *f) {
             *tail = op(p);
             tail = &(*tail)->next;
         } else {
-            expected(p, "'param', 'let' or 'op'");
+            expected_item(p);
         }
     }
     if (!p->failed && !n_op) parse_error(p, "syntax", p->tok.pos, "the file has no op");

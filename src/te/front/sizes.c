@@ -21,6 +21,7 @@ static TeExpr *size_name(Front *f, const Ast *a, const Poly **p) {
         complain(f, "name", a->pos, "'%s' is not declared", a->sym->name);
         for (int i = 0; i < f->n_size; i++) nearest_offer(&near, f->size[i].name);
         if (near.best) hint(f, "did you mean '%s'?", near.best);
+        else hint(f, "declare it above the op: param %s = 1024;", a->sym->name);
         return NULL;
     }
     TeExpr *e = node(f, TE_SIZE, a->pos, 0);
