@@ -6,7 +6,8 @@
 enum { MAX_ROWS = 1024, MAX_CURVES = 64, SCHEMA_VERSION = 1 };
 
 static void read_head(Reader *r, const Node *root, Device *dev) {
-    const Node *n = reader_need(r, root, "schema", "a profile begins with \"schema\": \"roller-profile\"");
+    const Node *n = reader_need(r, root, "schema",
+                                "a profile begins with \"schema\": \"roller-profile\"");
     const char *s = n ? reader_text(r, n, 0, 64) : NULL;
     if (s && strcmp(s, "roller-profile"))
         reader_fault(r, n, "schema", "\"roller-profile\" is expected");

@@ -174,7 +174,8 @@ static const char *unit_of(Reader *r, const Node *n, const char *key, const char
 const char *reader_about(Reader *r, const Field *f) {
     if (f->kind != FIELD_FIGURE) return f->text;
     return arena_printf(r->arena,
-                        "%s: {\"value\": ..., \"unit\": %s, \"source\": \"datasheet\", \"ref\": ...}",
+                        "%s: {\"value\": ..., \"unit\": %s, "
+                        "\"source\": \"datasheet\", \"ref\": ...}",
                         f->text, unit_names(r->arena, f->unit));
 }
 
