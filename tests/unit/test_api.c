@@ -3,6 +3,7 @@
 #include "roller.h"
 #include "workers.h"
 
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -435,7 +436,7 @@ static void contexts_are_independent(void **state) {
 
 /* ---- the n-th allocation fails, for every n ---- */
 typedef struct {
-    int64_t asked, fail, live;
+    int64_t asked, fail, live, bytes;
 } Memory;
 
 static void *limited_alloc(size_t size, void *user) {
@@ -443,11 +444,13 @@ static void *limited_alloc(size_t size, void *user) {
     if (++m->asked == m->fail) return NULL;
     void *p = malloc(size);
     m->live += p != NULL;
+    m->bytes += (int64_t)malloc_usable_size(p);
     return p;
 }
 
 static void limited_free(void *p, void *user) {
     ((Memory *)user)->live -= p != NULL;
+    ((Memory *)user)->bytes -= (int64_t)malloc_usable_size(p);
     free(p);
 }
 
@@ -487,6 +490,27 @@ static void every_failed_allocation_is_reported(void **state) {
         assert_int_equal(whole_use(&m), ROLLER_NOMEM);
         assert_int_equal(m.live, 0);
     }
+}
+
+/* A graph of a framework has hundreds of ops: what only parsing needs is not kept.  */
+static void an_op_keeps_little(void **state) {
+    (void)state;
+    enum { OPS = 8 };
+    Memory m = {0};
+    RollerCtxOptions o = options();
+    o.alloc = limited_alloc;
+    o.free = limited_free;
+    o.alloc_user = &m;
+    RollerCtx *ctx;
+    assert_int_equal(roller_ctx_create(&o, &ctx), ROLLER_OK);
+    for (int i = 0; i < 3; i++) roller_op_destroy(parse(ctx, matmul));   /* memory of calls grows */
+    int64_t before = m.bytes;
+    RollerOp *op[OPS];
+    for (int i = 0; i < OPS; i++) op[i] = parse(ctx, matmul);
+    assert_in_range(m.bytes - before, 1, OPS * 32 * 1024);
+    for (int i = 0; i < OPS; i++) roller_op_destroy(op[i]);
+    assert_int_equal(m.bytes, before);
+    roller_ctx_destroy(ctx);
 }
 
 static void the_version_is_one(void **state) {
@@ -612,6 +636,7 @@ int main(void) {
         cmocka_unit_test(given_sizes),
         cmocka_unit_test(contexts_are_independent),
         cmocka_unit_test(every_failed_allocation_is_reported),
+        cmocka_unit_test(an_op_keeps_little),
         cmocka_unit_test(the_version_is_one),
         cmocka_unit_test(products_without_matrix_units),
     };

@@ -3,6 +3,7 @@
 #include "te/front/einsum.h"
 #include "te/grad/batch.h"
 #include "te/grad/gradient.h"
+#include "te/tree/tree.h"
 #include <string.h>
 
 typedef struct {
@@ -24,29 +25,39 @@ static Status read_defines(Arena *a, Diag *d, const RollerParseOptions *o, TeDef
     return ST_OK;
 }
 
+static const char *access_text(Arena *a, const Te *normal) {
+    KernelGroup *group;
+    Buf b = buf_new(a);
+    int n = access_groups(a, normal, &group);
+    access_print(normal, group, n, &b);
+    return buf_str(&b);
+}
+
+static RollerOp *op_new(Arena *a, const Te *te, const char *access) {
+    RollerOp *op = ARENA_NEW(a, RollerOp);
+    Buf text = buf_new(a);
+    handle_init(&op->h, a);
+    te_print(te, &text);
+    op->te = te_copy(a, te);
+    op->text = buf_str(&text);
+    op->access = arena_strdup(a, access);
+    return op;
+}
+
+/* Tables of the front end and of normalizing are a hundred times what an op needs: they go with the
+ * call.  */
 static Status parse(RollerCtx *ctx, void *user) {
     ParseCall *c = user;
-    Arena *a = c->arena;
-    RollerOp *op = ARENA_NEW(a, RollerOp);
-    handle_init(&op->h, a);
+    Arena *a = ctx->call;
     TeDefine *defines;
+    Te *te, *normal;
     Status s = read_defines(a, &ctx->diag, &c->o, &defines);
-    if (s) return s;
-    s = te_parse(a, &ctx->diag, (DiagText){arena_strdup(a, c->file), c->text, c->len}, c->o.op,
-                 &(TeDefines){defines, c->o.n_defines}, &op->te);
-    if (s) return s;
-    Buf text = buf_new(a), access = buf_new(a);
-    te_print(op->te, &text);
-    op->text = buf_str(&text);
-    Te *normal;
-    s = te_normalize(a, &ctx->diag, op->te, &normal);
-    if (s) return s;
-    KernelGroup *group;
-    int n = access_groups(a, normal, &group);
-    access_print(normal, group, n, &access);
-    op->access = buf_str(&access);
-    c->op = op;
-    return ST_OK;
+    if (!s)
+        s = te_parse(a, &ctx->diag, (DiagText){c->file, c->text, c->len}, c->o.op,
+                     &(TeDefines){defines, c->o.n_defines}, &te);
+    if (!s) s = te_normalize(a, &ctx->diag, te, &normal);
+    if (!s) c->op = op_new(c->arena, te, access_text(a, normal));
+    return s;
 }
 
 RollerStatus roller_parse(RollerCtx *ctx, const char *te, size_t len, const char *file,

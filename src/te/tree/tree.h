@@ -8,6 +8,8 @@
 #include "te/tree/arith.h"
 
 TeExpr *te_expr_copy(Arena *a, const TeExpr *e);
+/* An op as te_parse gives it, and with it nothing of what parsing made beside it.  */
+Te *te_copy(Arena *a, const Te *te);
 /* Same structure, types and literals; places in the text do not count.  */
 bool te_expr_same(const TeExpr *x, const TeExpr *y);
 /* Fills the `reads` of e and of what is below it.  Who changes a tree lists it again before others
