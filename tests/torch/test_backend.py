@@ -53,6 +53,19 @@ class Backend(unittest.TestCase):
         if programs is not None:
             self.assertEqual(sum(len(p.regions) for p in self.seen), programs)
 
+    def test_lstm(self):
+        """On the CPU it is taken apart as on a GPU, in training too."""
+        model, x = torch.nn.LSTM(6, 5, bidirectional=True), torch.randn(3, 2, 6)
+
+        def gradients(call):
+            y, (h, c) = call(x)
+            return torch.autograd.grad(y.sum() + h.sum() + 2 * c.sum(), list(model.parameters()))
+        with torch._dynamo.config.patch(allow_rnn=True):
+            with torch.no_grad():
+                self.alike(model, x, programs=1)
+            torch.testing.assert_close(gradients(self.compiled(model)), gradients(model))
+            self.assertFalse([f for p in self.seen for f in p.fallbacks])
+
     def test_one_program(self):
         """Attention, norms and a loss are one program."""
         q = torch.randn(2, 2, 4, 8)

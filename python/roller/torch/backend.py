@@ -1,4 +1,6 @@
 """torch.compile(backend="roller"): what becomes of a graph after aot_autograd."""
+import contextlib
+
 import torch
 from torch._dynamo.backends.common import aot_autograd
 
@@ -149,10 +151,23 @@ def compiler(options, seen=None):
     return compile_graph
 
 
+@contextlib.contextmanager
+def as_on_a_gpu():
+    """Takes an LSTM on the CPU apart as on a GPU: PyTorch would choose a layer of oneDNN, which it
+    then cannot differentiate."""
+    was = torch._C._get_mkldnn_enabled()
+    torch._C._set_mkldnn_enabled(False)
+    try:
+        yield
+    finally:
+        torch._C._set_mkldnn_enabled(was)
+
+
 def backend(gm, example_inputs, *, options=None, seen=None, **more):
     """The function that torch.compile calls; options: {"profile": "h100", "host": "evaluate"}."""
     options = options if isinstance(options, Options) else Options(**{**(options or {}), **more})
     compile_graph = compiler(options, seen)
-    return aot_autograd(fw_compiler=compile_graph, bw_compiler=compile_graph,
-                        inference_compiler=compile_graph, decompositions=table())(
-                            unify(gm), example_inputs)
+    with as_on_a_gpu():
+        return aot_autograd(fw_compiler=compile_graph, bw_compiler=compile_graph,
+                            inference_compiler=compile_graph, decompositions=table())(
+                                unify(gm), example_inputs)
