@@ -1,10 +1,12 @@
 """PyTorch's own samples of its operators through the backend, forward and backward.
 
     opinfo.py [--samples N] [--every K] [--from N] [--match PATTERN] [--host HOST] [--dtypes f32,i64]
-              [--rows FILE]           a FILE that has rows is gone on with
+              [--seconds S] [--rows FILE]   a FILE that has rows is gone on with: with the samples
+                                            that were left of each operator, too
     opinfo.py --table CSV ROWS...     the page docs/reference/torch-operators.md of rows of such runs, and CSV
 
-The oracle is eager PyTorch; where a result is farther from it than a tolerance, eager in f64
+Of an operator and a type at most N samples are tried, and after S seconds of the processor in a run
+no more; how many were left is said.  The oracle is eager PyTorch; where a result is farther from it than a tolerance, eager in f64
 decides: ours may be no farther from that than twice eager's own, and the tolerance.
 """
 import argparse
@@ -13,8 +15,10 @@ import contextlib
 import csv
 import fnmatch
 import json
+import math
 import os
 import sys
+import time
 import warnings
 
 import torch
@@ -145,41 +149,56 @@ def samples(op, dtype):
     return op.sample_inputs("cpu", dtype, requires_grad=grad)
 
 
-def row(op, name, options, most):
-    made = collections.Counter()
-    wrong, fallbacks, errors = [], {}, []
+def judge(case, options, made):
+    """A sample's part of its operator's row."""
+    made["tried"] += 1
+    try:
+        said, fell, fused = check(case, options)
+        if said and options.host == "evaluate":     # where rounding decides a jump, the evaluator
+            said, fell, fused = check(case, CODE)   # gives no value that is one
+            made["by code"] += 1
+    except DATA as error:                           # as every backend: a break of the graph
+        made["untraced"] += 1
+        made["fallbacks"][f"{error.func}"] = "its result's shape or a branch depends on data"
+        return
+    except Exception as error:
+        made["errors"].append(f"{type(error).__name__}: {str(error)[:160]}")
+        return
+    made["right"] += not said
+    made["whole"] += not fell
+    made["fused"] += bool(fused)
+    made["fallbacks"].update(dict(fell))
+    made["wrong"] += [said] if said else []
+
+
+def accepted(op, sample):
+    """The sample as a case; None where PyTorch itself refuses it."""
+    try:
+        case = Case(op, sample)
+        run(case.function(), case.tensors)
+    except Exception:
+        return None
+    return case
+
+
+def row(op, name, options, given, before):
+    """before: the row of the samples that were tried in runs before."""
+    made = collections.defaultdict(int, {"op": name_of(op), "dtype": name, "wrong": [],
+                                         "fallbacks": {}, "errors": [], **before, "left": 0})
+    done, end = made["tried"] + made["refused"], time.process_time() + given.seconds
     _program.cache_clear()                      # no other operator has these programs
     for k, sample in enumerate(samples(op, DTYPES[name])):
-        if k >= most:
-            made["more"] = 1
-            break
-        try:
-            case = Case(op, sample)
-            run(case.function(), case.tensors)
-        except Exception:                       # PyTorch itself refuses it
+        if k < done:
+            continue
+        if k >= given.samples or time.process_time() > end:
+            made["left"] += 1
+            continue
+        case = accepted(op, sample)
+        if case is None:
             made["refused"] += 1
-            continue
-        made["tried"] += 1
-        try:
-            said, fell, fused = check(case, options)
-            if said and options.host == "evaluate":     # where rounding decides a jump, the
-                said, fell, fused = check(case, CODE)   # evaluator gives no value that is one
-                made["by code"] += 1
-        except DATA as error:                   # as every backend: a break of the graph
-            made["untraced"] += 1
-            fallbacks[f"{error.func}"] = "its result's shape or a branch depends on data"
-            continue
-        except Exception as error:
-            errors.append(f"{type(error).__name__}: {str(error)[:160]}")
-            continue
-        made["right"] += not said
-        made["whole"] += not fell
-        made["fused"] += bool(fused)
-        fallbacks.update(dict(fell))
-        if said:
-            wrong.append(said)
-    return {"op": name_of(op), "dtype": name, **made, "wrong": wrong, "fallbacks": fallbacks,
-            "errors": errors}
+        else:
+            judge(case, options, made)
+    return made
 
 
 def name_of(op):
@@ -187,21 +206,25 @@ def name_of(op):
 
 
 def rows(given, there=()):
-    """there: (operator, type) of rows that are left out."""
+    """there: the rows of runs before; what they have whole is left out."""
     options = Options(profile="a100", host=given.host)
+    there = {(r["op"], r["dtype"]): r for r in there}
     chosen = [op for op in op_db if op.name not in UNSPECIFIED and any(
         fnmatch.fnmatch(op.name, pattern) for pattern in given.match.split(","))]
     for op in chosen[given.first::given.every]:
         for name in given.dtypes.split(","):
-            if DTYPES[name] in op.supported_dtypes("cpu") and (name_of(op), name) not in there:
-                yield row(op, name, options, given.samples)
+            before = there.get((name_of(op), name), {"left": 1})
+            if DTYPES[name] in op.supported_dtypes("cpu") and before["left"]:
+                yield row(op, name, options, given, before)
 
 
 def read_rows(name):
+    """The last row of each operator and type."""
     if not os.path.exists(name):
         return []
     with open(name, encoding="utf-8") as file:
-        return [json.loads(line) for line in file if line.endswith("\n")]
+        made = [json.loads(line) for line in file if line.endswith("\n")]
+    return list({(r["op"], r["dtype"]): r for r in made}.values())
 
 
 PAGE = """# PyTorch's operators in the backend
@@ -213,7 +236,7 @@ operator's types and samples, and three reasons at most.
 {summary}
 
 - **whole**: nothing fell back to PyTorch. **in part**: something did. **in PyTorch**: all did. **views**: views alone, which PyTorch makes.
-- **with all samples**: operators of which no sample was left out; of the others the first few were tried.
+- **with all samples**: operators of which no sample was left out; those of f32 where some were are listed at the end.
 - **untraced**: a shape or a branch depends on data, which breaks the graph in every backend.
 - **wrong**: farther from eager PyTorch than {tolerances}, and farther from eager in f64 than twice eager's own distance.
 - Samples run by the [definition](../te-reference.md#values) of the expressions; where rounding decides a jump, by the compiled code in the simulator (**by code**).
@@ -238,16 +261,22 @@ def line(*cells):
 
 def summary(made):
     text = line("type", "operators", "whole", "in part", "views", "in PyTorch", "untraced",
-                "samples", "with all samples", "by code", "wrong") + line(*["---"] * 11)
+                "samples", "of", "with all samples", "by code", "wrong") + line(*["---"] * 12)
     for name in DTYPES:
         mine = [r for r in made if r["dtype"] == name and r.get("tried")]
         kinds = collections.Counter(map(kind, mine))
         if mine:
             text += line(name, len(mine), kinds["whole"], kinds["in part"], kinds["views"], kinds["in PyTorch"],
                          kinds["untraced"] + kinds["errors"], sum(r["tried"] for r in mine),
-                         sum("more" not in r for r in mine),
+                         sum(r["tried"] + r["left"] for r in mine),
+                         sum(not r["left"] for r in mine),
                          sum(r.get("by code", 0) for r in mine), sum(len(r["wrong"]) for r in mine))
     return text
+
+
+def tried(row):
+    of = f" of {row['tried'] + row['left']}" if row["left"] else ""
+    return f"{row['tried']}{of}"
 
 
 def operators(made):
@@ -262,7 +291,7 @@ def operators(made):
         why |= {e.split("\n")[0][:60] for r in of.values() for e in r["errors"]}
         yield dict(zip(HEAD, (op, *(" ".join(n for n in DTYPES if n in of and kind(of[n]) == k)
                                     for k in ("whole", "in part", "views")),
-                              sum(r["tried"] for r in of.values()),
+                              "; ".join(f"{n} {tried(of[n])}" for n in DTYPES if n in of),
                               sum(len(r["wrong"]) for r in of.values()), "; ".join(sorted(why)[:3]))))
 
 
@@ -288,7 +317,13 @@ def missing(row):
     return f"`{row['operator']}`" + (f" ({', '.join(names)})" if names != [row["operator"]] else "")
 
 
-def page(made, summary_text):
+def unfinished(made):
+    """What is said of operators of which samples were left out, in f32."""
+    return ", ".join(f"`{r['op']}` {tried(r)}" for r in sorted(made, key=lambda r: r["op"])
+                     if r["dtype"] == "f32" and r.get("tried") and r["left"])
+
+
+def page(made, summary_text, left):
     of = collections.defaultdict(list)
     for row in made:
         of[group(row)].append(row)
@@ -310,7 +345,8 @@ def page(made, summary_text):
     for row in of["restricted"]:
         wrong = f"{row['wrong']} samples wrong; " if int(row["wrong"]) else ""
         alike[row["whole"], row["in part"], wrong + row["why"]].append(f"`{row['operator']}`")
-    return text + "".join(line(", ".join(some), *cells) for cells, some in alike.items())
+    text += "".join(line(", ".join(some), *cells) for cells, some in alike.items())
+    return text + (f"\n## Samples tried of those that there are, in f32\n\n{left}\n" if left else "")
 
 
 def write_table(csv_name, files):
@@ -322,12 +358,12 @@ def write_table(csv_name, files):
         out = csv.DictWriter(file, HEAD, lineterminator="\n")
         out.writeheader()
         out.writerows(rows_made)
-    print(page(rows_made, summary(made)), end="")
+    print(page(rows_made, summary(made), unfinished(made)), end="")
 
 
 def parser():
     made = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    for option, kind, value in (("samples", int, 3), ("every", int, 1), ("match", str, "*"),
+    for option, kind, value in (("samples", int, 3), ("every", int, 1), ("seconds", float, math.inf), ("match", str, "*"),
                                 ("host", str, "evaluate"), ("dtypes", str, "f32"),
                                 ("rows", str, None)):
         made.add_argument(f"--{option}", type=kind, default=value)
@@ -343,10 +379,8 @@ def main():
     torch.set_num_threads(1)
     name = given.rows or os.devnull
     there = read_rows(name) if given.rows else []
-    with open(name, "w", encoding="utf-8") as file:
-        for made in there:
-            print(json.dumps(made), file=file)
-        for made in rows(given, {(r["op"], r["dtype"]) for r in there}):
+    with open(name, "a", encoding="utf-8") as file:
+        for made in rows(given, there):
             print(json.dumps(made), file=file, flush=True)
             if made["wrong"] or made["errors"] or not given.rows:
                 print(json.dumps(made), flush=True)
