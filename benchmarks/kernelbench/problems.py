@@ -14,7 +14,8 @@ import warnings
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-FACTORS = (0.5, 0.6, 0.7, 0.8)      # how much of a size stays, tried in this order
+FACTORS = (0.3, 0.5, 0.6, 0.7, 0.8, 1)  # how much of a size stays, tried in this order
+BATCH = "batch_size"                # what the problems call it
 
 
 def names(checkout, levels):
@@ -38,8 +39,8 @@ def shrink(value, factor):
     return (q if q <= 7 else int(q ** factor) | 1) << math.ceil(m * factor)
 
 
-def load(path, factor=None):
-    """The file's names after running it, with its constants reduced by a factor."""
+def load(path, factor=None, batch=None):
+    """The file's names after running it, with its constants reduced by a factor, and its batch."""
     with open(path, encoding="utf-8") as file:
         tree = ast.parse(file.read(), path)
     scope = {"__name__": "problem"}
@@ -50,7 +51,8 @@ def load(path, factor=None):
         if factor and constant:
             for target in node.targets:
                 for name in target.elts if isinstance(target, ast.Tuple) else [target]:
-                    scope[name.id] = shrink(scope[name.id], factor)
+                    scope[name.id] = (min(batch, scope[name.id]) if batch and name.id == BATCH
+                                      else shrink(scope[name.id], factor))
     return scope
 
 
@@ -70,11 +72,12 @@ def whole(path):
         return torch.export.export(model, tuple(inputs), strict=False)
 
 
-def reduced(path):
-    """A model and its inputs at the smallest sizes that it takes, and the factor."""
-    for factor in FACTORS:
+def reduced(path, least, batch=None):
+    """A model and its inputs at the smallest sizes that it takes, from factor `least`, and the
+    factor.  batch: the most that its batch may be."""
+    for factor in (f for f in FACTORS if f >= least):
         try:
-            scope = load(path, factor)
+            scope = load(path, factor, batch)
             model, inputs = instance(scope)
             model, inputs = instance(scope)
             with torch.no_grad():

@@ -1,14 +1,16 @@
 """KernelBench through PyTorch's graph: what becomes programs, is right, and how long it takes.
 
-    run.py CHECKOUT BUILD [--level N]... [--match PATTERN] [--every K] [--from N] [--jobs N]
-                          [--limit SECONDS] [--only predict|build|prove]... [--host HOST]
-                          [--table FILE]
+    run.py CHECKOUT BUILD [--level N]... [--match PATTERN,...] [--every K] [--from N] [--jobs N]
+                          [--limit SECONDS] [--memory GB] [--only predict|build|prove]...
+                          [--least FACTOR] [--batch N] [--host HOST] [--resume] [--table FILE]
 
-Each problem has a process of its own, and what becomes of it is the backend's of torch.compile.
+Each problem has a process of its own, bounded by --limit (of the processor) and --memory, and what
+becomes of it is the backend's of torch.compile.
 predict: at its full size the problem's graph is planned for an H100.  build: those programs are
 compiled.  prove: at reduced sizes torch.compile(backend="roller") is compared with eager PyTorch on
-the CPU; its kernels run in the simulator.  Rows of BUILD/kernelbench/rows.jsonl complete those of
-runs before; the table goes to standard output or FILE.
+the CPU; its kernels run in the simulator.  Where sizes are a model's own, --least and --batch reduce
+what there is to reduce.  Rows of BUILD/kernelbench/rows.jsonl complete those of runs before, and
+--resume leaves out what has ended there; the table goes to standard output or FILE.
 """
 import argparse
 import copy
@@ -17,6 +19,8 @@ import json
 import multiprocessing
 import multiprocessing.connection
 import os
+import resource
+import signal
 import sys
 import time
 import traceback
@@ -86,7 +90,7 @@ def run(model, inputs):
 
 def prove(path, row):
     """Programs, what falls back, and the largest difference from eager PyTorch."""
-    model, inputs, row["factor"] = reduced(path)
+    model, inputs, row["factor"] = reduced(path, row["least"], row["batch"])
     twin = copy.deepcopy(model)
     torch._dynamo.config.allow_rnn = True         # else torch.compile leaves LSTM and GRU to eager
     seen, start = [], time.process_time()
@@ -113,45 +117,50 @@ def prove(path, row):
 
 
 PARTS = {part.__name__: part for part in (predict, build, prove)}
+ENDED = {"predict": "predicted_us", "build": "spilled", "prove": "right"}   # what they leave in a row
 
 
-def work(path, row, parts, pipe):
+def bound(limit, memory):
+    """Of this process: seconds of the processor, GB."""
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
+    if memory:
+        resource.setrlimit(resource.RLIMIT_DATA, (memory << 30,) * 2)
+
+
+def work(path, row, parts, limits, pipe):
+    bound(*limits)
     for part in parts:
         row.pop(part.__name__, None)
         try:
             part(path, row)
         except Exception as error:
             row[part.__name__] = said(error)
-            if not isinstance(error, (Unsupported, roller.Error)):
+            if not isinstance(error, roller.Error):
                 row["trace"] = traceback.format_exc()
     pipe.send(row)
 
 
-def processes(rows, parts, jobs, limit):
+def processes(rows, parts, jobs, limits):
     """The rows of all problems as they end; what stops one is said under its last part."""
     context, waiting, running = multiprocessing.get_context("fork"), list(rows), {}
     while waiting or running:
         while waiting and len(running) < jobs:
             path, row = waiting.pop(0)
             ours, theirs = context.Pipe(False)
-            process = context.Process(target=work, args=(path, row, parts, theirs))
+            process = context.Process(target=work, args=(path, row, parts, limits, theirs))
             process.start()
             theirs.close()
-            running[ours] = process, row, time.monotonic() + limit
-        multiprocessing.connection.wait(list(running), 1)
-        for pipe, (process, row, end) in list(running.items()):
-            if pipe.poll():
-                try:
-                    row = pipe.recv()
-                except EOFError:
-                    row[parts[-1].__name__] = "its process ended"
-            elif time.monotonic() < end:
-                continue
-            else:
-                process.kill()
-                row[parts[-1].__name__] = f"took more than {limit} s"
-            process.join()
-            del running[pipe]
+            running[ours] = process, row
+        for pipe in multiprocessing.connection.wait(list(running)):
+            process, row = running.pop(pipe)
+            try:
+                row = pipe.recv()
+                process.join()
+            except EOFError:
+                process.join()
+                row[parts[-1].__name__] = (
+                    f"took more than {limits[0]} s of the processor"
+                    if process.exitcode == -signal.SIGXCPU else "its process ended")
             yield row
 
 
@@ -165,6 +174,10 @@ def main():
     parser.add_argument("--from", type=int, default=0, dest="first")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--limit", type=int, default=600)
+    parser.add_argument("--memory", type=int, default=0)
+    parser.add_argument("--least", type=float, default=0.5)
+    parser.add_argument("--batch", type=int)
+    parser.add_argument("--resume", action="store_true")
     parser.add_argument("--only", choices=PARTS, action="append")
     parser.add_argument("--host", default="simulate", choices=("evaluate", "simulate"))
     parser.add_argument("--table")
@@ -175,16 +188,19 @@ def main():
     os.makedirs(os.path.join(folder, "te"), exist_ok=True)
     levels = given.level or [1, 2]
     paths = [p for p in names(given.checkout, levels)
-             if fnmatch.fnmatch(os.path.basename(p)[:-3], given.match)][given.first::given.every]
+             if any(fnmatch.fnmatch(os.path.basename(p)[:-3], pattern)
+                    for pattern in given.match.split(","))][given.first::given.every]
     file = os.path.join(folder, "rows.jsonl")
     known, rows = read_rows([file]), []
     for path in paths:
         level, name = os.path.basename(os.path.dirname(path)), os.path.basename(path)[:-3]
-        rows.append((path, {**known.get((level, name), {}), "level": level, "problem": name,
-                            "te": os.path.join(folder, "te", f"{level}_{name}.json"),
-                            "host": given.host}))
+        row = known.get((level, name), {})
+        if not given.resume or any(ENDED[part.__name__] not in row for part in parts):
+            rows.append((path, {**row, "level": level, "problem": name, "host": given.host,
+                                "least": given.least, "batch": given.batch,
+                                "te": os.path.join(folder, "te", f"{level}_{name}.json")}))
     with open(file, "a", encoding="utf-8") as out:
-        for row in processes(rows, parts, given.jobs, given.limit):
+        for row in processes(rows, parts, given.jobs, (given.limit, given.memory)):
             print(json.dumps(row), file=out, flush=True)
             known[row["level"], row["problem"]] = row
             short = {k: v for k, v in row.items() if k not in ("operators", "te", "trace")}
