@@ -447,6 +447,31 @@ static void test_arrivals(void **state) {
     arena_destroy(a);
 }
 
+/* Teams of a warp each, in turn, each of which waits for the one before: as many as there are named
+ * barriers, and one more.  */
+static void test_teams(void **state) {
+    (void)state;
+    enum { NAMED = 16, FIRST = 1 };
+    Arena *a = arena_create(NULL);
+    for (int teams = NAMED - FIRST; teams <= NAMED - FIRST + 1; teams++) {
+        FormBuilder b;
+        Form *f = form_begin(&b, a, &(Layout){0});
+        f->warps = teams;
+        form_open(&b, NODE_ROLE, 0)->role = (Role){.name = "teams", .warps = teams, .teams = teams};
+        form_open(&b, NODE_LOOP, LOOP_COUNTED)->loop = (Loop){.in_turn = true, .count = 2};
+        for (int other = 0; other < 2; other++) {
+            Node *n = form_sync(&b, SYNC_NAMED, other ? SYNC_ARRIVE : SYNC_BOTH, 64);
+            n->sync.id = FIRST;
+            n->sync.team = other ? TEAM_OTHER : TEAM_OWN;
+            n->when = other ? WHEN_FOLLOWED : WHEN_AGAIN;
+        }
+        const char *wrong = kernel_check(a, f);
+        assert_true((wrong == NULL) == (teams < NAMED));
+        if (wrong) assert_non_null(strstr(wrong, "named barrier 16 of a block that has 16"));
+    }
+    arena_destroy(a);
+}
+
 /* A sync of a block where not all of its threads come.  */
 static void test_places(void **state) {
     (void)state;
@@ -476,6 +501,7 @@ int main(void) {
                                        cmocka_unit_test(test_roles),
                                        cmocka_unit_test(test_two_rings),
                                        cmocka_unit_test(test_arrivals),
+                                       cmocka_unit_test(test_teams),
                                        cmocka_unit_test(test_places)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,6 @@
 #include "codegen/expr/expr.h"
 #include "codegen/form/lowered.h"
 
-enum { MAX_VECTORS = WINDOW_TAPS + 32 };
-
 /* A loop over a thread's outputs whose part in their places is no number: there are pointers for
  * each of its turns.  */
 typedef struct {
@@ -21,6 +19,12 @@ typedef struct {
     Ir from;                  /* what a turn puts into another array `from`, or NULL */
     Ir filled, at[2];         /* its element; (where M has a part) the positions of a turn */
 } Turns;
+
+/* What a statement reads: the root (0), or fused[of - 1].  */
+typedef struct {
+    CgGiven read;
+    int of;
+} GivenOf;
 
 /* The elements that statements are evaluated at: `vec` neighbours, one after the other.  */
 typedef struct {
@@ -41,9 +45,9 @@ typedef struct {
     Ir *out;                  /* per tensor: the vector of its values on their way to memory */
     const Ir *inverse;        /* CgPoint.inverse */
     Ir *factor;               /* CgPoint.factor */
-    CgGiven vector[MAX_VECTORS];          /* reads that were done for all of them at once ... */
-    int vector_of[MAX_VECTORS];           /* ... by the root (0) or statement fused[n - 1] */
+    GivenOf *vector;          /* reads that were done for all of them at once */
     int n_vector;
+    size_t room_vector;
     int walk;                 /* elements at a time in a walk over rows; 0: outputs are stored */
     bool online;              /* the walk is that of online reductions */
     bool kept;                /* accumulators are StatFacts.kept now */

@@ -44,7 +44,7 @@ static bool same_indices(const Kernel *k, int stmt, int place) {
 bool elements_given(const Kernel *k, int stmt, const TeExpr *read) {
     const Elements *at = &k->at;
     for (int i = 0; i < at->n_vector; i++) {
-        if (access_same(at->vector[i].expr, read) && same_indices(k, stmt, at->vector_of[i]))
+        if (access_same(at->vector[i].read.expr, read) && same_indices(k, stmt, at->vector[i].of))
             return true;
     }
     return false;
@@ -52,8 +52,9 @@ bool elements_given(const Kernel *k, int stmt, const TeExpr *read) {
 
 void elements_give(Kernel *k, int stmt, const TeExpr *read, Ir value) {
     Elements *at = &k->at;
-    at->vector_of[at->n_vector] = place_of(k, stmt);
-    at->vector[at->n_vector++] = (CgGiven){read, value};
+    at->vector = arena_grow(k->cg->arena, at->vector, &at->room_vector, (size_t)at->n_vector + 1,
+                            sizeof *at->vector);
+    at->vector[at->n_vector++] = (GivenOf){{read, value}, place_of(k, stmt)};
 }
 
 static int64_t extent_of(const Kernel *k, int index) {
@@ -174,7 +175,7 @@ CgPoint elements_point(const Kernel *k, int stmt, bool first) {
     if (first) return p;
     CgGiven *given = ARENA_ARRAY(k->cg->arena, CgGiven, at->n_vector);
     for (int i = 0; i < at->n_vector; i++) {
-        if (same_indices(k, stmt, at->vector_of[i])) given[p.n_given++] = at->vector[i];
+        if (same_indices(k, stmt, at->vector[i].of)) given[p.n_given++] = at->vector[i].read;
     }
     p.given = given;
     return p;

@@ -135,7 +135,7 @@ static void load_accesses(Kernel *k, int stmt, const Access *x, int width) {
 void elements_load_vectors(Kernel *k, int stmt, const TeExpr *e) {
     const TeStmt *s = &k->cg->te->stmt[stmt];
     ReadList reads = access_reads(e);
-    for (int i = 0; i < reads.n && k->at.n_vector < MAX_VECTORS; i++) {
+    for (int i = 0; i < reads.n; i++) {
         bool have = elements_makes(k, reads.at[i]->v.ref) || elements_given(k, stmt, reads.at[i]);
         Access x;
         access_read(k->cg->te, s, reads.at[i], &x);

@@ -9,12 +9,12 @@ Form *form_begin(FormBuilder *b, Arena *a, const Layout *layout) {
     Node *root = ARENA_NEW(a, Node);
     *root = (Node){.kind = NODE_SEQUENCE, .name = "kernel", .of = -1, .mover = -1};
     *f = (Form){.root = root, .layout = layout, .bodies = 1};
-    *b = (FormBuilder){.arena = a, .layout = layout, .open = {root}, .depth = 1};
+    *b = (FormBuilder){.arena = a, .layout = layout, .open = root};
     return f;
 }
 
 Node *form_add(FormBuilder *b, NodeKind kind, int what) {
-    Node *n = ARENA_NEW(b->arena, Node), **to = &b->open[b->depth - 1]->child;
+    Node *n = ARENA_NEW(b->arena, Node), **to = &b->open->child;
     *n = (Node){.kind = kind, .what = what, .product = b->product, .of = -1, .mover = -1};
     while (*to) to = &(*to)->next;
     *to = n;
@@ -23,11 +23,12 @@ Node *form_add(FormBuilder *b, NodeKind kind, int what) {
 
 Node *form_open(FormBuilder *b, NodeKind kind, int what) {
     Node *n = form_add(b, kind, what);
-    b->open[b->depth++] = n;
+    n->outer = b->open;
+    b->open = n;
     return n;
 }
 
-void form_close(FormBuilder *b) { b->depth--; }
+void form_close(FormBuilder *b) { b->open = b->open->outer; }
 
 Node *form_sequence(FormBuilder *b, const char *name) {
     Node *n = form_open(b, NODE_SEQUENCE, 0);

@@ -243,7 +243,7 @@ struct Node {
     Sync sync;
     Use *use;
     int n_use, room_use;
-    Node *child, *next;
+    Node *child, *next, *outer;
 };
 
 typedef struct {
@@ -259,8 +259,7 @@ typedef struct {
 typedef struct {
     Arena *arena;
     const Layout *layout;
-    Node *open[16];
-    int depth;
+    Node *open;
     int product;              /* that nodes are about from here on */
 } FormBuilder;
 

@@ -143,7 +143,8 @@ Barrier *run_barrier(const Run *r, int ring, int id, int slot) {
 
 void run_complete(const Run *r, Barrier *b) {
     if (b->arrived < b->wanted || b->expected != b->brought || b->wanted == 0) return;
-    if (b->phases < PHASES) b->past[b->phases++] = b->clock;
+    b->past = arena_grow(r->arena, b->past, &b->room, (size_t)b->phases + 1, sizeof *b->past);
+    b->past[b->phases++] = b->clock;
     b->arrived = 0;
     b->expected = b->brought = 0;
     b->clock = run_clocks(r);

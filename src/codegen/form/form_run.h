@@ -7,7 +7,7 @@
 #define ROLLER_CODEGEN_FORM_FORM_RUN_H
 #include "codegen/form/form.h"
 
-enum { RUN_STRANDS = 6, RUN_WARPS = 2, RUN_LANES = 2, RUN_AGENTS = RUN_WARPS * RUN_LANES };
+enum { RUN_WARPS = 2, RUN_LANES = 2, RUN_AGENTS = RUN_WARPS * RUN_LANES };
 
 /* One path: k-steps of a tile, tiles of a block, turns of other loops.  */
 typedef struct {
@@ -24,6 +24,12 @@ typedef struct {
 } Strand;
 
 typedef struct {
+    Strand *at;
+    int n;
+    size_t room;
+} StrandList;
+
+typedef struct {
     const Node *node;
     unsigned mask;
     int at, round;            /* SYNC_BARRIER: its slot, -1: none; times through the ring before */
@@ -35,12 +41,13 @@ typedef struct {
 
 typedef struct {
     Event *at;
-    int n, room;
+    int n;
+    size_t room;
 } EventList;
 
 /* ---- what is known of it ---- */
 
-enum { GROUPS = 64, NAMED = 17, PHASES = 64 };
+enum { NAMED = 16 };          /* barriers of a block that have a number, by the hardware */
 
 /* A slot of a room, of registers for each strand.  */
 typedef struct {
@@ -53,14 +60,17 @@ typedef struct {
 typedef struct {
     int *clock;               /* what it knows */
     int *under_way;           /* by queue: clock of what was begun last */
-    int group[FORM_QUEUES][GROUPS];       /* such clocks at the ends of its groups */
-    int groups[FORM_QUEUES];
+    struct {
+        int *end;             /* such clocks at the ends of its groups */
+        int n;
+        size_t room;
+    } group[FORM_QUEUES];
 } Agent;
 
 /* A barrier of some threads: who has come, and what they know.  */
 typedef struct {
     int arrived;
-    unsigned strands;         /* that wait */
+    bool *waits;              /* of each strand */
     int *clock;
 } Meeting;
 
@@ -72,16 +82,18 @@ typedef struct {
     int *clock;               /* of the phase that goes on */
     int **past;               /* of those that are complete */
     int phases;
+    size_t room;
 } Barrier;
 
 typedef struct {
     Arena *arena;
     const Form *f;
     Scenario way;
-    Strand strand[RUN_STRANDS];
-    EventList list[RUN_STRANDS];
-    int at[RUN_STRANDS], n, serial;
-    bool came[RUN_STRANDS];   /* to the sync at which it is */
+    int n, serial;            /* strands, and by strand: */
+    Strand *strand;
+    EventList *list;
+    int *at;
+    bool *came;               /* to the sync at which it is */
     Agent *agent;             /* of strand s: s * RUN_AGENTS + i */
     Cell **cell;              /* of each room of the layout */
     Meeting block, named[NAMED];
@@ -93,7 +105,7 @@ typedef struct {
 } Run;
 
 /* Roles of the form, or the block.  */
-int run_strands(const Form *f, Strand *out);
+StrandList run_strands(Arena *a, const Form *f);
 unsigned run_all(const Strand *s);        /* its mask */
 EventList run_unroll(Arena *a, const Form *f, const Strand *s, const Scenario *way);
 

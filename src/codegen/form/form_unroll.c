@@ -1,5 +1,4 @@
 #include "codegen/form/form_run.h"
-#include <string.h>
 
 /* What the threads of a role come to, in order.  */
 
@@ -17,26 +16,33 @@ typedef struct {
     int64_t before, behind;   /* turns of teams before that at hand, behind it */
 } Walk;
 
-static void find_roles(const Node *first, Strand *out, int *n) {
+static void add_strand(Arena *a, StrandList *s, Strand x) {
+    s->at = arena_grow(a, s->at, &s->room, (size_t)s->n + 1, sizeof x);
+    s->at[s->n++] = x;
+}
+
+static void find_roles(Arena *a, const Node *first, StrandList *out) {
     for (const Node *x = first; x; x = x->next) {
         if (x->kind != NODE_ROLE) {
-            find_roles(x->child, out, n);
+            find_roles(a, x->child, out);
             continue;
         }
         int i = 0, teams = x->role.teams > 1 ? x->role.teams : 1, each = x->role.warps / teams;
-        while (i < *n && out[i].first != x->role.first) i++;
-        for (int t = 0; t < teams && i == *n && *n < RUN_STRANDS - 1; t++, i++)
-            out[(*n)++] = (Strand){x, x->role.first + t * each, each, t, teams};
+        while (i < out->n && out->at[i].first != x->role.first) i++;
+        bool known = i < out->n;
+        for (int t = 0; t < teams && !known; t++)
+            add_strand(a, out, (Strand){x, x->role.first + t * each, each, t, teams});
     }
 }
 
-int run_strands(const Form *f, Strand *out) {
-    int n = 0, warps = 0;
-    find_roles(f->root, out, &n);
-    for (int i = 0; i < n; i++) warps += out[i].warps;
-    if (warps == f->warps && n > 0) return n;
-    out[n] = (Strand){NULL, warps, f->warps - warps, 0, 1};
-    return n + 1;
+StrandList run_strands(Arena *a, const Form *f) {
+    StrandList s = {0};
+    int warps = 0;
+    find_roles(a, f->root, &s);
+    for (int i = 0; i < s.n; i++) warps += s.at[i].warps;
+    if (warps < f->warps || s.n == 0)
+        add_strand(a, &s, (Strand){NULL, warps, f->warps - warps, 0, 1});
+    return s;
 }
 
 unsigned run_all(const Strand *s) { return s->warps > 1 ? 0xfu : 0x3u; }
@@ -112,13 +118,7 @@ static int slot_of(const Walk *w, const Use *u) {
 
 static Event *new_event(Walk *w) {
     EventList *e = &w->out;
-    if (e->n == e->room) {
-        int room = e->room ? 2 * e->room : 64;
-        Event *more = ARENA_ARRAY(w->arena, Event, room);
-        if (e->n > 0) memcpy(more, e->at, (size_t)e->n * sizeof *more);
-        e->at = more;
-        e->room = room;
-    }
+    e->at = arena_grow(w->arena, e->at, &e->room, (size_t)e->n + 1, sizeof *e->at);
     return &e->at[e->n++];
 }
 

@@ -28,6 +28,13 @@ static void meet_warps(Run *r, int strand, const Event *e) {
     }
 }
 
+static void end_group(const Run *r, Agent *a, int queue) {
+    int n = a->group[queue].n++;
+    a->group[queue].end = arena_grow(r->arena, a->group[queue].end, &a->group[queue].room,
+                                     (size_t)n + 1, sizeof(int));
+    a->group[queue].end[n] = a->under_way[queue];
+}
+
 /* Groups of what is under way: all but the last `count` are complete.  */
 static void sync_groups(Run *r, int strand, const Event *e) {
     const Sync *s = &e->node->sync;
@@ -35,18 +42,11 @@ static void sync_groups(Run *r, int strand, const Event *e) {
     for (int i = 0; i < RUN_AGENTS; i++) {
         int agent = strand * RUN_AGENTS + i;
         Agent *a = &r->agent[agent];
+        int *knows = &a->clock[run_queue_clock(r, agent, queue)], n = a->group[queue].n;
         if (!(e->mask >> i & 1)) continue;
-        int *group = a->group[queue], *n = &a->groups[queue];
-        if (s->op == SYNC_COMMIT) {
-            if (*n == GROUPS) {
-                for (int x = 1; x < GROUPS; x++) group[x - 1] = group[x];
-                --*n;
-            }
-            group[(*n)++] = a->under_way[queue];
-        } else if (*n > s->count) {
-            int *knows = &a->clock[run_queue_clock(r, agent, queue)];
-            if (group[*n - s->count - 1] > *knows) *knows = group[*n - s->count - 1];
-        }
+        if (s->op == SYNC_COMMIT) end_group(r, a, queue);
+        else if (n > s->count && a->group[queue].end[n - s->count - 1] > *knows)
+            *knows = a->group[queue].end[n - s->count - 1];
     }
 }
 
@@ -61,6 +61,10 @@ static void meet_products(Run *r, int strand) {
     }
 }
 
+static Meeting new_meeting(const Run *r) {
+    return (Meeting){.clock = run_clocks(r), .waits = ARENA_ARRAY(r->arena, bool, r->n)};
+}
+
 /* A barrier of `wanted` threads.  False: it waits.  */
 static bool sync_meeting(Run *r, int strand, const Event *e, Meeting *m, int wanted) {
     const Sync *s = &e->node->sync;
@@ -72,16 +76,16 @@ static bool sync_meeting(Run *r, int strand, const Event *e, Meeting *m, int wan
     }
     if (s->op == SYNC_ARRIVE) return true;
     r->came[strand] = true;
-    m->strands |= 1u << strand;
+    m->waits[strand] = true;
     if (m->arrived < wanted) return false;
     for (int i = 0; i < r->n; i++) {
-        if (!(m->strands >> i & 1)) continue;
+        if (!m->waits[i]) continue;
         meet(r, i, run_all(&r->strand[i]), m->clock, false, true);
         if (i == strand) continue;
         r->at[i]++;
         r->came[i] = false;
     }
-    *m = (Meeting){.clock = run_clocks(r)};
+    *m = new_meeting(r);
     return true;
 }
 
@@ -116,7 +120,6 @@ static bool sync_barrier(Run *r, int strand, const Event *e) {
             b->wanted = s->count;
             b->maker = run_clock(r, strand * RUN_AGENTS);
             b->made = r->agent[strand * RUN_AGENTS].clock[b->maker];
-            if (!b->past) b->past = ARENA_ARRAY(r->arena, int *, PHASES);
             if (!b->clock) b->clock = run_clocks(r);
         }
         return true;
@@ -125,7 +128,7 @@ static bool sync_barrier(Run *r, int strand, const Event *e) {
     Barrier *b = run_barrier(r, s->ring, s->id, e->at);
     for (int i = 0; i < RUN_AGENTS; i++) {
         bool comes = e->mask >> i & 1;
-        if (comes && (!b->past || r->agent[strand * RUN_AGENTS + i].clock[b->maker] < b->made))
+        if (comes && (b->wanted == 0 || r->agent[strand * RUN_AGENTS + i].clock[b->maker] < b->made))
             run_wrong(r, e->node, "barrier %d has no count of arrivals yet", s->id);
     }
     if (r->wrong) return false;
@@ -142,10 +145,15 @@ static bool sync_barrier(Run *r, int strand, const Event *e) {
     return sync_phase(r, strand, e, b);
 }
 
-static int named_of(const Run *r, int strand, const Sync *s) {
+static bool sync_named(Run *r, int strand, const Event *e) {
     const Strand *x = &r->strand[strand];
+    const Sync *s = &e->node->sync;
     int next = (x->team + 1) % x->teams;
-    return (s->id + (s->team == TEAM_OWN ? x->team : s->team == TEAM_OTHER ? next : 0)) % NAMED;
+    int id = s->id + (s->team == TEAM_OWN ? x->team : s->team == TEAM_OTHER ? next : 0);
+    if (e->mask != run_all(x)) run_wrong(r, e->node, "not all threads of the role come there");
+    if (id < NAMED) return sync_meeting(r, strand, e, &r->named[id], s->count);
+    run_wrong(r, e->node, "named barrier %d of a block that has %d", id, NAMED);
+    return false;
 }
 
 /* True: the strand goes on.  */
@@ -158,9 +166,7 @@ static bool do_sync(Run *r, int strand, const Event *e) {
     case SYNC_CLUSTER:
         if (!all) run_wrong(r, e->node, "not all threads of the block come there");
         return sync_meeting(r, strand, e, &r->block, r->f->warps * 32);
-    case SYNC_NAMED:
-        if (!all) run_wrong(r, e->node, "not all threads of the role come there");
-        return sync_meeting(r, strand, e, &r->named[named_of(r, strand, s)], s->count);
+    case SYNC_NAMED: return sync_named(r, strand, e);
     case SYNC_BARRIER: return sync_barrier(r, strand, e);
     case SYNC_PROXY:
     case SYNC_GRID: return true;
@@ -231,13 +237,16 @@ static void furnish(Run *r, const Layout *l) {
         if (x->arrivals[RING_FULL] > 0) r->queues += x->slots;
         r->barrier[i] = ARENA_ARRAY(r->arena, Barrier, RING_BARRIERS * x->slots);
     }
+    r->list = ARENA_ARRAY(r->arena, EventList, r->n);
+    r->at = ARENA_ARRAY(r->arena, int, r->n);
+    r->came = ARENA_ARRAY(r->arena, bool, r->n);
     r->clocks = r->n * RUN_AGENTS * (1 + r->queues);
     r->agent = ARENA_ARRAY(r->arena, Agent, r->n * RUN_AGENTS);
     for (int i = 0; i < r->n * RUN_AGENTS; i++)
         r->agent[i] = (Agent){.clock = run_clocks(r),
                               .under_way = ARENA_ARRAY(r->arena, int, r->queues)};
-    r->block.clock = run_clocks(r);
-    for (int i = 0; i < NAMED; i++) r->named[i].clock = run_clocks(r);
+    r->block = new_meeting(r);
+    for (int i = 0; i < NAMED; i++) r->named[i] = new_meeting(r);
     r->cell = ARENA_ARRAY(r->arena, Cell *, l->n_room);
     for (int i = 0; i < l->n_room; i++) {
         bool registers = rprog_room_space(l->room[i].kind) == SPACE_REGISTERS;
@@ -248,7 +257,9 @@ static void furnish(Run *r, const Layout *l) {
 static const char *run(Arena *a, const Form *f, const Scenario *way) {
     Run *r = ARENA_NEW(a, Run);
     *r = (Run){.arena = a, .f = f, .way = *way};
-    r->n = run_strands(f, r->strand);
+    StrandList strands = run_strands(a, f);
+    r->strand = strands.at;
+    r->n = strands.n;
     furnish(r, f->layout);
     for (int i = 0; i < r->n; i++) {
         r->list[i] = run_unroll(a, f, &r->strand[i], way);

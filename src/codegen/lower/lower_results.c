@@ -29,7 +29,7 @@ static Node *sync_results(FormBuilder *b, const Lowered *l) {
 
 /* Is the node that was added last such a sync?  */
 static bool is_synced(const FormBuilder *b) {
-    const Node *n = b->open[b->depth - 1]->child;
+    const Node *n = b->open->child;
     while (n && n->next) n = n->next;
     if (!n || n->kind != NODE_SYNC) return false;
     return n->sync.scope == SYNC_BLOCK || n->sync.scope == SYNC_NAMED;

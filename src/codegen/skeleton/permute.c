@@ -283,7 +283,7 @@ static void give(Kernel *k, int stmt, const Ir *y) {
     const Cg *cg = k->cg;
     const TeStmt *s = &cg->te->stmt[stmt];
     ReadList read = access_reads(s->rhs);
-    for (int i = 0; i < read.n && k->at.n_vector < MAX_VECTORS; i++) {
+    for (int i = 0; i < read.n; i++) {
         int source = rtile_permute_source(k->l->p, s, read.at[i]);
         if (source < 0 || elements_given(k, stmt, read.at[i])) continue;
         Ir width = ir_int(cg, rprog_permute_width(k->l->p, k->l->r, source));

@@ -84,7 +84,7 @@ static void give_sources(Kernel *k, int i, int pass) {
     const RowFacts *f = facts(k);
     int stmt = f->group->stmt[i];
     ReadList reads = access_reads(k->cg->te->stmt[stmt].rhs);
-    for (int j = 0; j < reads.n && k->at.n_vector < MAX_VECTORS; j++) {
+    for (int j = 0; j < reads.n; j++) {
         int from = rtile_row_source(k->cg->te, f, i, reads.at[j]);
         if (from >= 0 && row_is_read(&f->source[from], pass) &&
             !elements_given(k, stmt, reads.at[j]))
@@ -108,7 +108,6 @@ static void give_values(Kernel *k, int pass) {
         const TeExpr *e = v->expr[v->maker];
         int stmt = f->group->stmt[v->maker];
         if (pass != v->pass && !(v->later >> pass & 1)) continue;
-        if (k->at.n_vector == MAX_VECTORS) return;
         if (pass == v->pass) {
             CgPoint p = elements_point(k, stmt, false);
             Ir value = cg_expr(&p, e, e->type);
