@@ -25,12 +25,12 @@ DoneBy contract_filled_by(const RLoad *l) {
     return rprog_copies_chunks(l) ? DONE_COPIES : DONE_AT_ONCE;
 }
 
-static void operands(RoomWalk *w, const BlockBytes *b) {
+static void operands(RoomWalk *w, const BlockBytes *b, int stages) {
     for (int side = 0; side < 2; side++) {
         Room x = layout_one(ROOM_STAGE, side, side ? b->tile[0] : 0, b->tile[side]);
         x.slots = w->r->stages;
         x.apart = b->tile[0] + b->tile[1];
-        x.ring = 0;
+        x.ring = stages;
         if (w->out) x.row = contract_tile_row(w, side);
         if (w->out) x.filled = contract_filled_by(&w->r->load[side]);
         if (x.bytes > 0) layout_room(w, x);
@@ -91,13 +91,13 @@ bool contract_results(RoomWalk *w, const BlockBytes *b) {
 }
 
 /* Barriers of the stages, which some warps of their own fill.  */
-static void barriers(RoomWalk *w, const BlockBytes *b) {
+static void barriers(RoomWalk *w, const BlockBytes *b, int stages) {
     int arrivals = b->warps / rprog_in_turn(w->r) * rprog_cluster(w->r);
-    if (b->ring) layout_barriers(w, 0, w->r->stages, b->warps, arrivals);
+    if (b->ring) layout_barriers(w, stages, w->r->stages, b->warps, arrivals);
 }
 
 /* Of both operands: two for the k of a step, in turn, then one for the rows.  */
-static void tables(RoomWalk *w) {
+static void tables(RoomWalk *w, int stages) {
     for (int side = 0; side < 2; side++) {
         if (!w->r->load[side].table) continue;
         RTable t = rprog_table(w->r, side);
@@ -105,6 +105,7 @@ static void tables(RoomWalk *w) {
         x.slots = 2;
         x.apart = x.bytes;
         x.ring = layout_ring(w, TURN_LOADS, x.slots, x.apart);
+        if (w->out) w->out->ring[x.ring].of = stages;
         layout_room(w, x);
         x = layout_one(ROOM_ROW_TABLE, side, w->end, (int64_t)t.row_entries * RTABLE_ENTRY);
         if (x.bytes > 0) layout_room(w, x);
@@ -127,13 +128,13 @@ static void registers(RoomWalk *w) {
 }
 
 static void rooms_of(RoomWalk *w, const BlockBytes *b) {
-    layout_ring(w, TURN_STEPS, w->r->stages, b->tile[0] + b->tile[1]);
-    if (w->out) w->out->ring[0].ahead = rprog_steps_ahead(w->p, w->r);
-    operands(w, b);
+    int stages = layout_ring(w, TURN_STEPS, w->r->stages, b->tile[0] + b->tile[1]);
+    if (w->out) w->out->ring[stages].ahead = rprog_steps_ahead(w->p, w->r);
+    operands(w, b, stages);
     if (!contract_results(w, b)) w->end = INT32_MAX;
     else if (w->r->stats) rprog_stats_rooms(w);
-    barriers(w, b);
-    tables(w);
+    barriers(w, b, stages);
+    tables(w, stages);
     if (w->out) registers(w);
 }
 

@@ -58,8 +58,8 @@ typedef struct {
     DoneBy filled;            /* of what is loaded: how */
 } Room;
 
-/* What the turns of a ring are: k-steps, which are filled before they are used; loads of these; of
- * the loop that the use stands in; the bodies of a step.  */
+/* What the turns of a ring are: k-steps, which are filled before they are used; loads of the steps
+ * of ring `of`; of the loop that the use stands in; the bodies of a step.  */
 typedef enum { TURN_STEPS, TURN_LOADS, TURN_LOOP, TURN_BODIES } RingTurn;
 
 /* Slots that several rooms use together, one after the other.  Barriers in shared memory, 8 bytes
@@ -71,6 +71,7 @@ typedef struct {
 } RingWarps;
 typedef struct {
     RingTurn turn;
+    int of;
     int slots, ahead;         /* turns whose fills are under way while one is used */
     int64_t bytes;            /* of a slot */
     int64_t at[RING_BARRIERS];            /* the first byte of such barriers; -1: there are none */

@@ -124,12 +124,13 @@ static void made_facts(Contract *c, const Device *dev, Side *s) {
 
 static void side_facts(Contract *c, const Device *dev, int side) {
     Side *s = &c->side[side];
-    int number = c->number * 2 + side;
+    int number = c->number * CONTRACTION_OPERANDS + side;
+    bool last = c->number + 1 == c->layout->n_product;
     *s = (Side){.side = side,
                 .number = number,
                 .made = c->p->op[side].made,
                 .ring = -1,
-                .moves = number == 1 && c->layout->n_product > 1 ? AX_N : AX_K,
+                .moves = side == 1 && !last ? AX_N : AX_K,
                 .id = (char)('a' + number),
                 .o = &c->p->con.operand[side],
                 .f = &c->p->op[side],
@@ -201,6 +202,7 @@ static void sides_facts(Contract *c, const Device *dev) {
         side_facts(c, dev, side);
         const Side *s = &c->side[side];
         if (s->made) continue;
+        if (s->ring >= 0) c->turns = s->ring;
         c->async |= rprog_copies_chunks(s->l);
         c->staged |= rprog_waits(s->l);
         c->any_ahead |= s->ahead;

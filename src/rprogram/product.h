@@ -17,7 +17,7 @@ typedef struct {
 
 typedef struct {
     int side;
-    int number;               /* product * 2 + side: of its rooms */
+    int number;               /* among the operands of all products: of its rooms */
     bool made;                /* results of the product before: no room, no load */
     int ring;                 /* of its room's slots; -1: filled once, or made */
     AxisClass moves;          /* along which its tile goes from turn to turn */
@@ -85,12 +85,13 @@ typedef struct {
 } Matrix;
 
 typedef struct Contract {
-    int number; /* in Layout.product */
+    int number;               /* in Layout.product */
+    int turns;                /* in Layout.ring: that of its stages; the first, if it has none */
     const Te *te;
     const Problem *p;
     const RProg *r;
     const TeStmt *root;
-    Side side[CONTRACTION_OPERANDS]; /* operands a and b */
+    Side side[CONTRACTION_OPERANDS];      /* operands a and b */
     int n_side;
     bool packed;              /* dp4a */
     Matrix matrix;
@@ -116,4 +117,6 @@ typedef struct Contract {
     int bodies;               /* unrolled bodies in a step */
     const Layout *layout;
 } Contract;
+
+static inline const Ring *contract_turns(const Contract *c) { return &c->layout->ring[c->turns]; }
 #endif

@@ -35,8 +35,6 @@ Ir product_spread(const Kernel *k, AxisClass axis, Ir i) {
     return ir_add(cg, ir_mul(cg, ir_div(cg, i, vec), ir_mul(cg, lanes, vec)), ir_rem(cg, i, vec));
 }
 
-const Ring *product_ring(const Kernel *k) { return &k->c->layout->ring[k->c->number]; }
-
 const char *product_ring_word(const Kernel *k, int ring, const char *name) {
     return ring ? ir_numbered(k->cg, name, ring + 1) : name;
 }

@@ -22,8 +22,7 @@ Ir product_extent(const Kernel *k, AxisClass axis);         /* points along an a
  * word of its variables, its ring.  */
 void product_select(Kernel *k, int number);
 const char *product_word(const Kernel *k, const char *name);
-const Ring *product_ring(const Kernel *k);
-static inline RingAt *product_ring_at(const Kernel *k) { return &k->ring[k->c->number]; }
+static inline RingAt *product_ring_at(const Kernel *k) { return &k->ring[k->c->turns]; }
 /* That of an operand's stages; of one that is filled once, its product's.  */
 static inline RingAt *operand_ring(const Kernel *k, const Side *s) {
     return s->ring < 0 ? product_ring_at(k) : &k->ring[s->ring];

@@ -65,12 +65,15 @@ static void store_map(Arena *a, const Contract *c, KernelMap *map) {
 void ring_maps(Arena *a, const Lowered *l, KernelLaunch *out) {
     const Layout *x = l->layout;
     const Contract *last = &x->product[x->n_product - 1];
-    KernelMap *map = ARENA_ARRAY(a, KernelMap, 2 * x->n_product + 1);
-    int n = 0;
+    int n = ring_map_number(x, NULL);
+    KernelMap *map = ARENA_ARRAY(a, KernelMap, n + 1);
     out->cluster[0] = rprog_cluster(l->r);
-    for (int i = 0; i < 2 * x->n_product; i++) {
-        const Contract *c = &x->product[i / 2];
-        if (!c->side[i % 2].made) map[n++] = ring_operand_map(a, c, &c->side[i % 2]);
+    for (int i = 0; i < x->n_product; i++) {
+        const Contract *c = &x->product[i];
+        for (int side = 0; side < c->n_side; side++) {
+            const Side *s = &c->side[side];
+            if (!s->made) map[ring_map_number(x, s)] = ring_operand_map(a, c, s);
+        }
     }
     if (last->r->via == VIA_BOXES) store_map(a, last, &map[n++]);
     out->map = map;

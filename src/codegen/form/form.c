@@ -1,4 +1,5 @@
 #include "codegen/form/form.h"
+#include "rprogram/product.h"
 #include <assert.h>
 #include <string.h>
 
@@ -13,9 +14,15 @@ Form *form_begin(FormBuilder *b, Arena *a, const Layout *layout) {
     return f;
 }
 
+/* By which turns of the product go that nodes are about.  */
+static int turns_of(const FormBuilder *b) {
+    return b->product < b->layout->n_product ? b->layout->product[b->product].turns : 0;
+}
+
 Node *form_add(FormBuilder *b, NodeKind kind, int what) {
     Node *n = ARENA_NEW(b->arena, Node), **to = &b->open->child;
-    *n = (Node){.kind = kind, .what = what, .product = b->product, .of = -1, .mover = -1};
+    *n = (Node){.kind = kind, .what = what, .product = b->product, .ring = turns_of(b), .of = -1,
+                .mover = -1};
     while (*to) to = &(*to)->next;
     *to = n;
     return n;

@@ -235,7 +235,7 @@ struct Node {
     int mover;                /* COPY: index in Device.mover, -1: plain loads and stores */
     SyncBy by;                /* threads that do it */
     DoneBy done;
-    int ring;                 /* RING, PUT, TAKE, NEXT_K: which one; DONE_BARRIER: whose
+    int ring;                 /* that of its product, or another one; DONE_BARRIER: whose
                                * full barrier, at the slot of the late use, gets ... */
     int64_t bytes;            /* ... so many */
     Loop loop;

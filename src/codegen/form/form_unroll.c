@@ -59,7 +59,7 @@ static unsigned holding(const Walk *w, const Node *n, unsigned mask) {
     case WHEN_LAST: return w->body + 1 == w->f->bodies ? mask : 0;
     case WHEN_FETCH: return w->body + 1 < w->f->bodies || w->step + 1 < w->steps ? mask : 0;
     case WHEN_LATER: return w->turn > 0 ? mask : 0;
-    case WHEN_CUT: return w->taken[n->product] % 2 == 0 ? mask : 0;
+    case WHEN_CUT: return w->taken[n->ring] % 2 == 0 ? mask : 0;
     case WHEN_WHOLE: return w->tile % 2 == 0 ? mask : 0;
     case WHEN_PARTIAL: return w->tile % 2 == 1 ? mask : 0;
     case WHEN_AGAIN: return w->before > 0 ? mask : 0;
@@ -82,9 +82,9 @@ static unsigned doing(SyncBy by, unsigned mask) {
 
 static const Ring *ring_of(const Walk *w, int ring) { return &w->f->layout->ring[ring]; }
 
-/* The ring of steps that a room's data goes by: its own, or that of the node's product.  */
+/* The ring of steps that a room's data goes by: its own, or that of the node.  */
 static int steps_ring(const Walk *w, const Node *n, const Room *x) {
-    return x->ring >= 0 && ring_of(w, x->ring)->turn == TURN_STEPS ? x->ring : n->product;
+    return x->ring >= 0 && ring_of(w, x->ring)->turn == TURN_STEPS ? x->ring : n->ring;
 }
 
 static int64_t data_of(const Walk *w, const Node *n, const Use *u) {
@@ -104,7 +104,7 @@ static int64_t data_of(const Walk *w, const Node *n, const Use *u) {
 static int64_t cursor(const Walk *w, int ring, bool fills) {
     switch (ring_of(w, ring)->turn) {
     case TURN_STEPS: return fills ? w->put[ring] : w->taken[ring];
-    case TURN_LOADS: return w->next[0];
+    case TURN_LOADS: return w->next[ring_of(w, ring)->of];
     case TURN_LOOP: return w->turn;
     default: return w->body;
     }
@@ -199,7 +199,7 @@ static void walk_loop(Walk *w, const Node *n, unsigned mask) {
     Walk before = *w;
     int64_t turns = turns_of(w, n);
     bool steps = n->what == LOOP_STEPS || n->loop.of == TURNS_STEPS;
-    if (n->what == LOOP_STEPS && w->f->layout->n_ring > 0) w->base = cursor(w, 0, false);
+    if (n->what == LOOP_STEPS && w->f->layout->n_ring > 0) w->base = cursor(w, n->ring, false);
     for (int64_t i = 0; i < turns; i++) {
         if (n->what == LOOP_SEGMENTS) next_tile(w, i);
         if (steps) w->step = i;

@@ -14,18 +14,18 @@ static bool has_tile(const Side *s) { return !s->l->region; }
 
 static void read_tables(const Make *m, Node *n, const Side *s) {
     if (!s->table) return;
-    form_reads(m->b, n, ROOM_TABLE, s->side)->data = OF_NEXT;
-    if (s->row_entries > 0) form_reads(m->b, n, ROOM_ROW_TABLE, s->side);
+    form_reads(m->b, n, ROOM_TABLE, s->number)->data = OF_NEXT;
+    if (s->row_entries > 0) form_reads(m->b, n, ROOM_ROW_TABLE, s->number);
 }
 
 static void write_stage(const Make *m, Node *n, const Side *s, DataOf data) {
-    Use *u = form_writes(m->b, n, ROOM_STAGE, s->side);
+    Use *u = form_writes(m->b, n, ROOM_STAGE, s->number);
     u->data = data;
     u->late = n->done != DONE_AT_ONCE;
 }
 
 static void write_registers(const Make *m, Node *n, RoomKind room, const Side *s, DataOf data) {
-    Use *u = form_writes(m->b, n, room, s->side);
+    Use *u = form_writes(m->b, n, room, s->number);
     u->data = data;
     u->share = SHARE_THREAD;
 }
@@ -57,7 +57,7 @@ static void add_keeps(const Make *m) {
         n->to = 1;
         n->mover = s->l->mover;
         if (!direct) {
-            Use *u = form_reads(m->b, n, ROOM_STAGED, i);
+            Use *u = form_reads(m->b, n, ROOM_STAGED, s->number);
             u->share = SHARE_THREAD;
         }
         write_stage(m, n, s, direct ? OF_LAST : OF_KEPT);
@@ -79,7 +79,7 @@ static void add_tables(const Make *m) {
     Node *n = form_add(m->b, NODE_VALUES, VALUES_TABLE);
     for (int i = 0; i < m->c->n_side; i++) {
         if (!m->c->side[i].table) continue;
-        form_writes(m->b, n, ROOM_TABLE, i)->data = OF_NEXT;
+        form_writes(m->b, n, ROOM_TABLE, m->c->side[i].number)->data = OF_NEXT;
     }
 }
 
@@ -94,13 +94,13 @@ static void add_commit(const Make *m) {
 }
 
 static void add_wait(const Make *m) {
-    if (m->c->async) form_sync(m->b, SYNC_COPIES, SYNC_WAIT, m->c->layout->ring[0].ahead - 1);
+    if (m->c->async) form_sync(m->b, SYNC_COPIES, SYNC_WAIT, contract_turns(m->c)->ahead - 1);
     form_block_sync(m->b);
 }
 
 /* Are there all the steps that are loaded before the loop?  */
 static bool is_certain(const Contract *c) {
-    return !c->sliced && !c->varying_k && c->steps >= c->layout->ring[0].ahead;
+    return !c->sliced && !c->varying_k && c->steps >= contract_turns(c)->ahead;
 }
 
 static Node *counted(const Make *m, const char *var, int64_t count, int64_t by, int unroll) {
@@ -111,13 +111,13 @@ static Node *counted(const Make *m, const char *var, int64_t count, int64_t by, 
 
 static void add_fill(const Make *m) {
     const Contract *c = m->c;
-    bool several = c->layout->ring[0].ahead > 1, certain = is_certain(c);
+    bool several = contract_turns(c)->ahead > 1, certain = is_certain(c);
     Node *node = form_sequence(m->b, "fill");
     node->note = several ? "fill: the first steps" : "fill: the first step";
     node->blank = true;
     add_tables(m);
     if (c->tables) form_block_sync(m->b);
-    if (several) counted(m, "step", c->layout->ring[0].ahead, 1, 1)->loop.of = TURNS_STEPS;
+    if (several) counted(m, "step", contract_turns(c)->ahead, 1, 1)->loop.of = TURNS_STEPS;
     bool tested = !certain || !several;
     if (tested) form_if(m->b, certain ? WHEN_ALWAYS : WHEN_LEFT, 0)->name = several ? "step" : NULL;
     for (int i = 0; i < c->n_side; i++) {
@@ -139,12 +139,12 @@ static void add_loads(const Make *m) {
     const Contract *c = m->c;
     Node *node = form_sequence(m->b, "load");
     bool all = true;
-    node->note = arena_printf(m->b->arena, "load: step + %d%s", c->layout->ring[0].ahead,
+    node->note = arena_printf(m->b->arena, "load: step + %d%s", contract_turns(c)->ahead,
                               c->spread ? ", between the products" : "");
     if (c->spread) form_add(m->b, NODE_VALUES, VALUES_MORE);
     for (int i = 0; i < c->n_side; i++) all &= !has_tile(&c->side[i]) || c->side[i].spread;
     if (!c->spread || !all) {
-        form_if(m->b, c->spread ? WHEN_MORE : WHEN_LEFT, c->layout->ring[0].ahead)->name = "step";
+        form_if(m->b, c->spread ? WHEN_MORE : WHEN_LEFT, contract_turns(c)->ahead)->name = "step";
         for (int i = 0; i < c->n_side; i++) {
             if (has_tile(&c->side[i]) && !c->side[i].spread) add_load(m, &c->side[i], false);
         }
@@ -160,10 +160,10 @@ static void add_loads(const Make *m) {
 /* Where an operand's elements of a step are read.  */
 static void read_operand(const Make *m, Node *n, const Side *s, DataOf data) {
     if (s->l->region) {
-        form_reads(m->b, n, ROOM_REGION, s->side);
+        form_reads(m->b, n, ROOM_REGION, s->number);
         return;
     }
-    form_reads(m->b, n, ROOM_STAGE, s->side)->data = data;
+    form_reads(m->b, n, ROOM_STAGE, s->number)->data = data;
 }
 
 /* Fragments that are there before the products of their k.  */
@@ -206,7 +206,7 @@ static void add_compute(const Make *m, int from, int to) {
         const Side *s = &c->side[i];
         read_operand(m, n, s, OF_STEP);
         if (s->ahead) {
-            Use *u = form_reads(m->b, n, ROOM_FRAGMENTS, i);
+            Use *u = form_reads(m->b, n, ROOM_FRAGMENTS, s->number);
             u->data = OF_STEP;
             u->share = SHARE_THREAD;
         }
@@ -215,7 +215,7 @@ static void add_compute(const Make *m, int from, int to) {
     }
     for (Node *x = n->child; x && from == 0; x = x->next) {
         x->when = WHEN_LEFT;
-        x->ahead = c->layout->ring[0].ahead;
+        x->ahead = contract_turns(c)->ahead;
     }
     form_close(m->b);
 }
@@ -231,7 +231,7 @@ static void add_turn(const Make *m) {
         form_sequence(m->b, "keep")->note = "keep: what was loaded for the next step";
         if (c->r->stages == 1) form_block_sync(m->b);
         bool always = rprog_stores_always(c->p, m->l->dev, c->r);
-        if (!always) form_if(m->b, WHEN_LEFT, c->layout->ring[0].ahead)->name = "step";
+        if (!always) form_if(m->b, WHEN_LEFT, contract_turns(c)->ahead)->name = "step";
         add_keeps(m);
         if (!always) form_close(m->b);
         form_close(m->b);
@@ -292,13 +292,13 @@ static void add_operands(const Make *m) {
         if (!s->l->region) {
             Node *n = form_add(m->b, NODE_VALUES, VALUES_ADDRESS);
             n->of = side;
-            if (s->table && s->row_entries > 0) form_writes(m->b, n, ROOM_ROW_TABLE, side);
+            if (s->table && s->row_entries > 0) form_writes(m->b, n, ROOM_ROW_TABLE, s->number);
             continue;
         }
         Node *n = form_add(m->b, NODE_COPY, 0);
         n->of = side;
         n->mover = s->l->mover;
-        Use *u = form_writes(m->b, n, ROOM_REGION, side);
+        Use *u = form_writes(m->b, n, ROOM_REGION, s->number);
         n->done = s->room->filled;
         u->late = n->done != DONE_AT_ONCE;
     }

@@ -5,7 +5,7 @@
  * barriers in shared memory: FULL, which its copies complete, and EMPTY, at which every warp that
  * computes arrives when its products of the stage are done.  */
 
-static const Ring *stages(const Lowered *l) { return &l->layout->ring[0]; }
+static const Ring *stages(const Lowered *l) { return contract_turns(l->contract); }
 
 /* Tiles of a block that stays.  */
 static void open_tiles(FormBuilder *b, const Lowered *l) {
@@ -37,8 +37,8 @@ static void add_copies(FormBuilder *b, const Lowered *l) {
     open_tiles(b, l);
     open_some(b, c);
     open_steps(b, c, true, 0);
-    lower_barrier(b, SYNC_WAIT, 0, RING_EMPTY)->primed = true;
-    lower_barrier(b, SYNC_ARRIVE, 0, RING_FULL)->bytes = stages(l)->bytes;
+    lower_barrier(b, SYNC_WAIT, c->turns, RING_EMPTY)->primed = true;
+    lower_barrier(b, SYNC_ARRIVE, c->turns, RING_FULL)->bytes = stages(l)->bytes;
     for (int side = 0; side < c->n_side; side++) {
         Node *n = form_add(b, NODE_COPY, 0);
         n->of = side;
@@ -61,6 +61,7 @@ static void add_copies(FormBuilder *b, const Lowered *l) {
 static Node *add_free(FormBuilder *b, const Lowered *l, int lag) {
     Node *n = form_sync(b, SYNC_BARRIER, SYNC_ARRIVE, 0);
     n->sync.id = RING_EMPTY;
+    n->sync.ring = l->contract->turns;
     n->sync.by = BY_WARPS;
     n->sync.lag = lag;
     n->sync.blocks = l->r->cluster > 1 ? l->r->cluster : 0;
@@ -129,7 +130,7 @@ static void add_products(FormBuilder *b, const Lowered *l) {
     int made = c->side[0].l->raw ? 0 : c->side[1].l->raw ? 1 : -1;
     if (made >= 0) form_add(b, NODE_VALUES, VALUES_BESIDE)->from = true;
     form_add(b, NODE_VALUES, VALUES_STAGE);
-    lower_barrier(b, SYNC_WAIT, 0, RING_FULL);
+    lower_barrier(b, SYNC_WAIT, c->turns, RING_FULL);
     if (made >= 0) {
         add_slices(b, l, made);
         /* One lane tells of what all have read.  */

@@ -7,7 +7,7 @@
 /* Named barriers: of the warps that compute; of those that take turns, the first one's.  */
 enum { COMPUTING = 1, TURN = 2 };
 
-static RingWarps using(const Lowered *l) { return l->layout->ring[0].use; }
+static RingWarps using(const Lowered *l) { return contract_turns(l->contract)->use; }
 
 Sync *lower_barrier(FormBuilder *b, SyncOp op, int ring, int id) {
     Sync *s = &form_sync(b, SYNC_BARRIER, op, 0)->sync;
@@ -46,7 +46,7 @@ static void open_role(FormBuilder *b, const Lowered *l, Role role) {
 }
 
 void lower_open_filling(FormBuilder *b, const Lowered *l) {
-    RingWarps fill = l->layout->ring[0].fill;
+    RingWarps fill = contract_turns(l->contract)->fill;
     open_role(b, l, (Role){.name = "copies", .first = fill.first, .warps = fill.warps, .teams = 1,
                            .fewer = true});
 }

@@ -99,7 +99,7 @@ static void product_constants(Kernel *k) {
     tiles_of_levels(k);
     if (k->c->number == 0) k->var.threads = constant(k, "THREADS", k->c->r->threads);
     product_ring_at(k)->slots = constant(k, product_word(k, "STAGES"), k->c->r->stages);
-    product_ring_at(k)->bytes = constant(k, product_word(k, "STAGE"), product_ring(k)->bytes);
+    product_ring_at(k)->bytes = constant(k, product_word(k, "STAGE"), contract_turns(k->c)->bytes);
     for (int i = 0; i < k->c->n_side; i++) side_constants(k, &k->c->side[i]);
     steps_constant(k);
 }
@@ -111,7 +111,7 @@ static void barrier_constants(Kernel *k) {
         const Ring *x = &l->ring[i];
         if (x->arrivals[RING_FULL] == 0) continue;
         RingAt *to = &k->ring[i];
-        if (i >= l->n_product) to->slots = constant(k, product_ring_word(k, i, "STAGES"), x->slots);
+        if (!to->slots) to->slots = constant(k, product_ring_word(k, i, "STAGES"), x->slots);
         to->barriers = constant(k, product_ring_word(k, i, "BARRIERS"), x->at[RING_FULL]);
     }
 }

@@ -33,7 +33,7 @@ static void next_stage(Cg *cg, const RingAt *x, Ir turn) {
 
 void load_more(Kernel *k) {
     Cg *cg = k->cg;
-    Ir step = ir_add_n(cg, k->var.step, k->l->layout->ring[0].ahead);
+    Ir step = ir_add_n(cg, k->var.step, contract_turns(k->c)->ahead);
     k->more = ir_let(cg, "more", ir_lt(cg, step, k->var.steps));
     for (int i = 0; i < k->c->n_side; i++) {
         if (k->c->side[i].spread) address_step(k, &k->c->side[i]);

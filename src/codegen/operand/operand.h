@@ -56,6 +56,8 @@ void load_gathered(Kernel *k, const Side *s, Ir from, Ir inside);
  * copies of operand `side` in a step.  */
 KernelMap ring_map(Arena *a, const Problem *p, const Access *x, const RBox *box);
 KernelMap ring_operand_map(Arena *a, const Contract *c, const Side *s);
+/* The number of an operand's tensor map: how many operands before it are loaded; NULL: of all.  */
+int ring_map_number(const Layout *l, const Side *s);
 void ring_fetch(Kernel *k, const Node *n);                /* of the maps */
 /* A ring as values (RingAt): its first slot, and the next one; its barriers.  */
 Ir ring_barrier(const Kernel *k, int ring, int id);       /* of the slot at hand */

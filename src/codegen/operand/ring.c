@@ -31,6 +31,18 @@ KernelMap ring_map(Arena *a, const Problem *p, const Access *x, const RBox *box)
 /* k that share an element of the tensor.  */
 static int packed(const Side *s) { return s->l->raw ? s->raw.pack : 1; }
 
+int ring_map_number(const Layout *l, const Side *s) {
+    int n = 0;
+    for (int i = 0; i < l->n_product; i++) {
+        const Contract *c = &l->product[i];
+        for (int side = 0; side < c->n_side; side++) {
+            if (&c->side[side] == s) return n;
+            n += !c->side[side].made;
+        }
+    }
+    return n;
+}
+
 KernelMap ring_operand_map(Arena *a, const Contract *c, const Side *s) {
     if (s->box.pixels > 0) return pixels_map(a, c, s);
     int inner = s->span / s->elem;
@@ -153,16 +165,14 @@ static void coordinates(const Kernel *k, const Side *s, int box, IrBox *x) {
     for (int i = 0; i < s->box.rank; i++) x->at[i] = coordinate(k, s, i, box);
 }
 
-/* The number of its tensor map.  */
-static int map_of(const Side *s) { return s->number / 2 + s->side; }
-
 static void copy_box(Kernel *k, const Side *s, int ring, int box) {
     Cg *cg = k->cg;
     Ir slot = NULL, tile = operand_at(k, s)->tile, to;
     if (!product_resident(s))
         slot = ir_mul(cg, k->ring[ring].slot, k->ring[ring].bytes);
     to = slot ? shared_at(k, slot, tile) : ir_add(cg, k->var.shared, tile);
-    IrBox x = {.map = cg_map(cg, map_of(s)), .barrier = ring_barrier(k, ring, RING_FULL)};
+    IrBox x = {.map = cg_map(cg, ring_map_number(k->l->layout, s)),
+               .barrier = ring_barrier(k, ring, RING_FULL)};
     if (s->multicast > 1) {
         int part = s->inner_k ? s->box_bytes / s->multicast : s->boxes * s->box_bytes;
         to = ir_add(cg, to, part_of(k, part));
