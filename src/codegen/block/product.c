@@ -1,5 +1,6 @@
 #include "codegen/block/block.h"
 #include "codegen/block/product.h"
+#include "codegen/reduce/monoid.h"
 #include <string.h>
 
 const char *product_name(const Cg *cg, const Side *s, const char *name) {
@@ -77,3 +78,12 @@ Ir product_loads_from(const Kernel *k, const Side *s) {
 }
 
 Ir product_extent(const Kernel *k, AxisClass axis) { return k->own->extent[axis]; }
+
+void product_clear(Kernel *k, TeRedop red, TeDtype type, int rows, int columns) {
+    Cg *cg = k->cg;
+    k->own->acc = ir_array(cg, ir_type(ir_compute(type)), "acc", rows, columns, 0);
+    Ir i = ir_count(cg, "i", rows, IR_UNROLL_ALL), j = ir_count(cg, "j", columns, IR_UNROLL_ALL);
+    ir_set(cg, product_sum(k, i, j), monoid_identity(cg, red, type));
+    ir_close(cg);
+    ir_close(cg);
+}

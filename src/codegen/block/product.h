@@ -49,10 +49,14 @@ bool product_bounded(const Kernel *k);
 bool product_parted(const Kernel *k);
 Ir product_inside(const Kernel *k, const Side *s, AxisClass axis, Ir at);
 Ir product_loads_from(const Kernel *k, const Side *s);
-/* An accumulator of a thread.  */
+/* Row i of a thread's accumulators, or of its instructions; one of them: all blocks ask here where
+ * results are.  */
+static inline Ir product_row(const Kernel *k, Ir i) { return ir_element(k->cg, k->own->acc, i); }
 static inline Ir product_sum(const Kernel *k, Ir i, Ir j) {
-    return ir_element(k->cg, ir_element(k->cg, k->own->acc, i), j);
+    return ir_element(k->cg, product_row(k, i), j);
 }
+/* Declares so many, as the identity of the reduction.  */
+void product_clear(Kernel *k, TeRedop red, TeDtype type, int rows, int columns);
 
 /* smem.c: the kernel's shared memory from a byte on, as elements; its stage that begins at the
  * byte `turn` (where there is but one, the memory itself).  Compilers tell (smem + x) + y from

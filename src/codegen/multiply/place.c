@@ -365,11 +365,9 @@ static void clear_padding(Kernel *k, const Side *s) {
 
 static void clear_sums(Kernel *k) {
     const Contraction *con = &k->c->p->con;
-    const RTile *own = &k->c->r->thread;
+    const int32_t *own = k->c->r->thread.extent;
     if (k->c->matrix.used) mma_clear(k, false);
-    else
-        k->own->acc =
-            monoid_declare_tile(k->cg, con->red, con->acc, own->extent[AX_M], own->extent[AX_N]);
+    else product_clear(k, con->red, con->acc, own[AX_M], own[AX_N]);
 }
 
 static void clear_operands(Kernel *k) {

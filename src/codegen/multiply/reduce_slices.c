@@ -49,7 +49,7 @@ static Partials open_all(Kernel *k, Ir *at) {
     Cg *cg = k->cg;
     Tile t = tile_of(k);
     Ir number = ir_count_of(cg, k->var.i, t.rows, IR_UNROLL_ALL);
-    Ir array = ir_element(cg, k->own->acc, number);
+    Ir array = product_row(k, number);
     if (k->c->matrix.used) {
         Ir j = ir_count_of(cg, k->var.j, t.columns, IR_UNROLL_ALL);
         array = ir_element(cg, array, j);

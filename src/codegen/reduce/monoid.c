@@ -110,7 +110,7 @@ bool monoid_counts(const Partials *p) { return has(p, FOLLOW_SHIFT); }
 /* ---- plain operators and pairs ---- */
 
 /* Of a pair its value, which every other one beats.  */
-static Ir identity(const Cg *c, TeRedop red, TeDtype type) {
+Ir monoid_identity(const Cg *c, TeRedop red, TeDtype type) {
     int64_t i;
     double r;
     red = red == TE_RED_ARGMAX ? TE_RED_MAX : red == TE_RED_ARGMIN ? TE_RED_MIN : red;
@@ -158,19 +158,11 @@ void monoid_room(Cg *cg, const Partial *p, int n) {
 }
 
 void monoid_declare(Cg *cg, const Partial *p, int n) {
-    declare(cg, p->array, n, identity(cg, (TeRedop)p->e->red, te_reduced_type(p->e)));
+    declare(cg, p->array, n, monoid_identity(cg, (TeRedop)p->e->red, te_reduced_type(p->e)));
     if (!p->beside) return;
     declare(cg, p->beside_array, n,
-            te_positional(p->e) ? ir_int(cg, INT32_MAX) : identity(cg, TE_RED_PROD, p->e->type));
-}
-
-Ir monoid_declare_tile(Cg *cg, TeRedop red, TeDtype type, int rows, int columns) {
-    Ir acc = ir_array(cg, ir_type(ir_compute(type)), "acc", rows, columns, 0);
-    Ir i = ir_count(cg, "i", rows, IR_UNROLL_ALL), j = ir_count(cg, "j", columns, IR_UNROLL_ALL);
-    ir_set(cg, ir_element(cg, ir_element(cg, acc, i), j), identity(cg, red, type));
-    ir_close(cg);
-    ir_close(cg);
-    return acc;
+            te_positional(p->e) ? ir_int(cg, INT32_MAX)
+                                : monoid_identity(cg, TE_RED_PROD, p->e->type));
 }
 
 Ir monoid_result(const Partial *p) { return te_positional(p->e) ? p->beside : p->value; }
@@ -250,7 +242,8 @@ static Ir step_mean(const Cg *cg, const Partial *online, Ir sum, Ir count, int d
 
 /* No maximum yet: every term is nothing.  */
 static Ir finite(const Cg *cg, const TeExpr *e, Ir now) {
-    return if_equal(cg, now, identity(cg, TE_RED_MAX, e->type), cg_real(cg, e->type, 0), now);
+    Ir none = monoid_identity(cg, TE_RED_MAX, e->type);
+    return if_equal(cg, now, none, cg_real(cg, e->type, 0), now);
 }
 
 Ir monoid_center(const Cg *cg, const Partial *online, Ir now, Ir count) {
@@ -361,7 +354,7 @@ void monoid_settle(Cg *cg, const Partials *p, Ir live) {
         if (online->follow != FOLLOW_SCALE) continue;
         /* All are -inf: each term is exp(-inf + inf).  */
         Ir none = ir_binary(cg, IR_EQ, p->at[online->leader].value,
-                            identity(cg, TE_RED_MAX, type));
+                            monoid_identity(cg, TE_RED_MAX, type));
         ir_if(cg, ir_both(cg, live, none));
         ir_set(cg, online->value, cg_real(cg, type, (double)NAN));
         ir_close(cg);

@@ -82,11 +82,10 @@ bool monoid_scales(const Partials *p);
 bool monoid_counts(const Partials *p);
 
 /* -- plain operators and pairs -- */
+Ir monoid_identity(const Cg *cg, TeRedop red, TeDtype type);
 /* Declares what is held, an array of n elements; as the identity.  */
 void monoid_room(Cg *cg, const Partial *p, int n);
 void monoid_declare(Cg *cg, const Partial *p, int n);
-/* The same for acc[row][column].  */
-Ir monoid_declare_tile(Cg *cg, TeRedop red, TeDtype type, int rows, int columns);
 Ir monoid_result(const Partial *p);       /* of the reduction, as its type */
 /* Where what is folded in stands to all that is held.  ASIDE: anywhere, which a recurrence does not
  * allow.  */

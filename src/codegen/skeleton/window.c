@@ -68,8 +68,7 @@ void window_place(Kernel *k) {
 
 void window_clear(Kernel *k) {
     const TeExpr *e = kernel_root(k)->rhs;
-    k->own->acc = monoid_declare_tile(k->cg, (TeRedop)e->red, e->type, window_rows(k),
-                                      window_strip(k) * window_lanes(k));
+    product_clear(k, (TeRedop)e->red, e->type, window_rows(k), window_strip(k) * window_lanes(k));
 }
 
 static Ir declare_row(Kernel *k) {
@@ -85,7 +84,7 @@ static Ir lane_of(const Kernel *k, Ir at) {
 
 /* The accumulator of output i, j.  */
 static Ir accumulator(const Kernel *k, Ir j) {
-    return ir_element(k->cg, ir_element(k->cg, k->own->acc, k->window->i), lane_of(k, j));
+    return product_sum(k, k->window->i, lane_of(k, j));
 }
 
 /* ---- multiply-adds ---- */
