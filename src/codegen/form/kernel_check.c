@@ -128,7 +128,8 @@ static bool sync_barrier(Run *r, int strand, const Event *e) {
     Barrier *b = run_barrier(r, s->ring, s->id, e->at);
     for (int i = 0; i < RUN_AGENTS; i++) {
         bool comes = e->mask >> i & 1;
-        if (comes && (b->wanted == 0 || r->agent[strand * RUN_AGENTS + i].clock[b->maker] < b->made))
+        bool made = b->wanted > 0 && r->agent[strand * RUN_AGENTS + i].clock[b->maker] >= b->made;
+        if (comes && !made)
             run_wrong(r, e->node, "barrier %d has no count of arrivals yet", s->id);
     }
     if (r->wrong) return false;
