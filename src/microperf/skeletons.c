@@ -12,12 +12,9 @@ const ModelRow *mp_skeleton(Skeleton skeleton) {
     return rows[skeleton];
 }
 
-/* At some run-time sizes a group has no point.  */
+/* At some run-time sizes there is nothing to compute.  */
 static bool has_points(const Problem *p) {
-    const TeStmt *s = &p->te->stmt[p->group->root];
-    bool all = true;
-    for (int i = 0; i < s->n_left; i++) all &= s->index[i].hi.value > 0;
-    return all;
+    return p->extent[AX_M] > 0 && p->extent[AX_N] > 0;
 }
 
 void mp_estimate_program(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {
