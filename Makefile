@@ -374,7 +374,7 @@ learn: $(BUILD)/benchmarks/learn
 	@$< $(ARGS) benchmarks/measured/data/cutlass_tiles.csv >$(BUILD)/learn.md
 	@cat $(BUILD)/learn.md $(if $(RESULTS),&& cp $(BUILD)/learn.md benchmarks/measured/LEARNING.md)
 
-# Other projects' tests on the simulated driver (docs/foreign.md).  SUITE, MATCH, FROM, EVERY, JOBS
+# Other projects' tests on the simulated driver (tests/foreign/README.md).  SUITE, MATCH, FROM, EVERY, JOBS
 # and LIMIT choose; TINYGRAD names a checkout.
 foreign: $(simdriver)
 	@tests/foreign/setup $(BUILD)/foreign
@@ -395,7 +395,7 @@ fuzz-onnx: package $(simdriver)
 test-torch: package
 	@+BUILD=$(BUILD) MATCH='$(MATCH)' LONG='$(LONG)' tests/torch/run
 
-# docs/kernelbench.md: in the Python of `test-torch`.
+# benchmarks/kernelbench/README.md: in the Python of `test-torch`.
 kernelbench: package
 	@[ -d '$(KERNELBENCH)/KernelBench' ] || { \
 	    echo "please name a checkout of github.com/ScalingIntelligence/KernelBench: KERNELBENCH=DIR" >&2; exit 2; }
