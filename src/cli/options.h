@@ -20,9 +20,10 @@
     X(MEASURE, "measure", 0, NULL,                                                                 \
       "time the top K on a device and take the fastest that is right")                             \
     X(TRIALS, "trials", 0, "N",                                                                    \
-      "time N of the top K of all ops, those most worth it first (all)")                           \
-    X(TIME_LIMIT, "time-limit", 0, "S", "stop measuring then and take the best so far (none)")     \
-    X(WATCHDOG, "watchdog", 0, "S", "longest wait for a kernel on a device (20)")                  \
+      "time only N plans of all ops together, the most promising first (all)")                     \
+    X(TIME_LIMIT, "time-limit", 0, "S",                                                            \
+      "stop measuring after S seconds, with the best so far (none)")                               \
+    X(WATCHDOG, "watchdog", 0, "S", "wait at most S seconds for a kernel on a device (20)")        \
     X(PLAN, "plan", 0, "FILE", "use this plan text instead of planning")                           \
     X(ABI, "abi", 0, "any|plain", "plain: parameters are pointers and scalars only (any)")         \
     X(ALIGN, "align", 0, "N", "promised alignment of every tensor, bytes (16)")                    \
@@ -32,7 +33,7 @@
       "declare shared memory in the kernel, at most 48 KB: launches give none")                    \
     X(WORKSPACE, "workspace-limit", 0, "BYTES", "reject plans that need more (none)")              \
     X(PROGRAMS, "programs", 0, "N",                                                                \
-      "at most so many programs of one thing for run-time sizes (12)")                             \
+      "at most N programs of a kernel group for run-time sizes (12)")                              \
     X(CHECK, "check", 0, NULL,                                                                     \
       "prove the kernel: run it and compare with the reference")                                   \
     X(AT, "at", 0, "NAME=N",                                                                       \
@@ -42,7 +43,7 @@
     X(DEVICE, "device", 0, "N|UUID|sim",                                                           \
       "where to run: a device or the PTX simulator (0 if there is one, else sim)")                 \
     X(SEED, "seed", 0, "N", "seed of the check's data (1)")                                        \
-    X(BUDGET, "check-budget", 0, "S", "seconds that scale a sampled check (60)")                   \
+    X(BUDGET, "check-budget", 0, "S", "scale of a sampled check, in nominal seconds (60)")         \
     X(COUNTERS, "counters", 0, NULL,                                                               \
       "print counters of device and simulator beside the model's terms")                           \
     X(EXPLAIN, "explain", 0, NULL,                                                                 \

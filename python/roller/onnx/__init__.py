@@ -8,6 +8,11 @@
 A model becomes one op: statements in the order of its nodes, which roller parts into kernels as
 any op's.  What it cannot express is refused, with the node and the reason.
 """
+import importlib.util
+
+if importlib.util.find_spec("onnx") is None:
+    raise ModuleNotFoundError("roller.onnx needs the package onnx: pip install onnx", name="onnx")
+
 from .lower import lower
 from .model import Model, load
 from .reader import read
