@@ -15,7 +15,7 @@ class _CudaArray(Protocol):
 
 _Array = _DLPack | _CudaArray
 _Sizes = Mapping[str, int | str]
-_Text = Literal["cu", "ptx", "json", "h", "c", "py", "tvmffi", "plan", "log"]
+_Text = Literal["cu", "cl", "ptx", "json", "h", "c", "py", "tvmffi", "plan", "log"]
 _Path = str | os.PathLike[str]
 
 class Argument(NamedTuple):
@@ -53,6 +53,8 @@ class Plan:
     def groups(self) -> tuple[Group, ...]: ...
     @property
     def picture(self) -> str: ...
+    @property
+    def timeline(self) -> str: ...
     def explain(self) -> str: ...
 
 class Trial(NamedTuple):
@@ -78,6 +80,8 @@ class Bench:
     others: dict[str, float]
     on_device: bool
     where_others: str
+    def __init__(self, kernel: Kernel, trial: Trial, estimate: Estimate, others: dict[str, float],
+                 on_device: bool) -> None: ...
     @property
     def gbs(self) -> float: ...
     @property
@@ -168,6 +172,8 @@ class Kernel:
     def launches(self) -> tuple[Launch, ...]: ...
     @property
     def cu(self) -> str: ...
+    @property
+    def cl(self) -> str: ...
     @property
     def ptx(self) -> str: ...
     @property
