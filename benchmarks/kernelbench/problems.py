@@ -1,8 +1,8 @@
 """Problems of a KernelBench checkout: their graphs, at their own sizes and at reduced ones.
 
 A problem is a Python file with a Model, get_init_inputs() and get_inputs(), whose sizes are
-constants at its top level.  Reducing changes those constants as the file is run; the checkout
-stays as it is.
+constants at its top level, or literals of these functions.  Reducing changes both as the file is
+run; the checkout stays as it is.
 """
 import ast
 import glob
@@ -39,15 +39,35 @@ def shrink(value, factor):
     return (q if q <= 7 else int(q ** factor) | 1) << math.ceil(m * factor)
 
 
+class Literals(ast.NodeTransformer):
+    def __init__(self, factor):
+        self.factor = factor
+
+    def visit_Constant(self, node):
+        return ast.copy_location(ast.Constant(shrink(node.value, self.factor)), node)
+
+
+def is_constant(node):
+    return isinstance(node, ast.Assign) and not any(
+        isinstance(n, (ast.Name, ast.Call)) for n in ast.walk(node.value))
+
+
+def has_sizes(node):
+    """A shape of named sizes and others, or a function that gives inputs."""
+    shape = isinstance(node, ast.Assign) and isinstance(node.value, (ast.Tuple, ast.List))
+    return shape or getattr(node, "name", None) in ("get_inputs", "get_init_inputs")
+
+
 def load(path, factor=None, batch=None):
-    """The file's names after running it, with its constants reduced by a factor, and its batch."""
+    """The file's names after running it, with its sizes reduced by a factor, and its batch."""
     with open(path, encoding="utf-8") as file:
         tree = ast.parse(file.read(), path)
     scope = {"__name__": "problem"}
     for node in tree.body:
+        constant = is_constant(node)
+        if factor and not constant and has_sizes(node):
+            node = Literals(factor).visit(node)
         exec(compile(ast.Module([node], []), path, "exec"), scope)
-        constant = isinstance(node, ast.Assign) and not any(
-            isinstance(n, (ast.Name, ast.Call)) for n in ast.walk(node.value))
         if factor and constant:
             for target in node.targets:
                 for name in target.elts if isinstance(target, ast.Tuple) else [target]:
