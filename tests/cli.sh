@@ -68,6 +68,16 @@ for l in c["lines"]:
     assert (min(v), max(v)) == (l["least_block"], l["most_block"]), l
     assert abs(sum(v) / len(v) - l["mean_block"]) < 1e-6, l'
 }
+cat >scales.te <<'end'
+param M = 1..40, N = 24, K = 32..96 % 32;
+op f(A: f8e4m3[M,K], SA: f8ue8m0[M,K/32], B: f8e4m3[N,K], SB: f8ue8m0[N,K/32]) -> C: f32[M,N] {
+  C[m,n] += A[m,k] * SA[m,k/32] * (B[n,k] * SB[n,k/32]);
+}
+end
+run 0 'scales of blocks at run-time sizes' --explain --check --dry-run --profile rtx5090 scales.te && {
+    has out 'scales of blocks: applied by mma.m16n8k32.mxf8f6f4.f8e4m3.f32' 'a unit applies them'
+    has out 'check: ok (integer, real, extreme and sparse data, 3 size sets' 'at every size'
+}
 run 0 'explain' --explain --dry-run mm.te && try 'explains' test "$(wc -l <out)" -gt 10
 run 0 'several dumps' --dry-run --dump=te,access,tiles,plan,lowered,source,resources mm.te && {
     for s in te access tiles plan lowered source resources; do has out "^# == $s ==" "dump $s"; done

@@ -130,6 +130,16 @@ static void tell_apart(const Story *s) {
                    root->unchained);
 }
 
+/* What becomes of scales of blocks.  */
+static void tell_scales(const Story *s) {
+    const char *refusal = rprog_scales_refusal(s->out->arena, s->p, s->dev);
+    if (!refusal && !rtile_scaled(s->p)) return;
+    buf_puts(s->out, "  scales of blocks: ");
+    if (refusal) buf_printf(s->out, "converted with their elements: %s\n", refusal);
+    else buf_printf(s->out, "applied by %s, from registers\n",
+                    s->dev->unit[s->best->prog.unit].name);
+}
+
 void mp_explain(const Problem *p, const Device *dev, const RProgSet *set, const Ranked *r, int n,
                 Buf *out) {
     if (n < 1) return;
@@ -140,6 +150,7 @@ void mp_explain(const Problem *p, const Device *dev, const RProgSet *set, const 
     tell_factors(&s);
     buf_puts(out, "\nwhy this shape\n");
     tell_apart(&s);
+    tell_scales(&s);
     mp_skeleton(r->prog.skeleton)->explain(&s);
     tell_others(&s, n);
     tell_rejects(&s);

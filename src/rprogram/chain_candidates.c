@@ -206,7 +206,7 @@ static void with_loads(Chains *x, int16_t unit, int16_t unit_v) {
 static void with_first(Chains *x, int16_t u) {
     const Problem *p = x->k->p;
     const ComputeUnit *unit = x->k->dev->unit;
-    bool both = matrix_takes(p->next, &unit[u]);
+    bool both = matrix_takes_as(p->next, &unit[u], false);
     for (int16_t v = 0; v < x->k->dev->n_unit; v++)
         if ((v == u || !both) && chain_fits(p, &unit[u], &unit[v])) with_loads(x, u, v);
 }

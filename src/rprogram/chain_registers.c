@@ -7,8 +7,8 @@
 bool chain_fits(const Problem *p, const ComputeUnit *u, const ComputeUnit *v) {
     int order[FRAG_MOST_K];
     bool groups = warpgroup_usable(u);
-    if (u->scope != v->scope || u->m.from != v->m.from || !matrix_takes(p, u) ||
-        !matrix_takes(p->next, v) || (groups && !chain_groups_fit(p, u, v)))
+    if (u->scope != v->scope || u->m.from != v->m.from || !matrix_takes_as(p, u, false) ||
+        !matrix_takes_as(p->next, v, false) || (groups && !chain_groups_fit(p, u, v)))
         return false;
     Fragment results = groups ? fragment_of_share(u, v->k.from)
                               : fragment_of(u, FRAG_RESULT, FRAG_COL);

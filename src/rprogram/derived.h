@@ -143,6 +143,9 @@ const char *rprog_refusal(Arena *a, const Problem *p, const Device *dev);
 /* Why no unit of warpgroups that would multiply the operands can be given them, as a clause; NULL:
  * one can, or there is none.  */
 const char *rprog_ring_refusal(Arena *a, const Problem *p, const Device *dev);
+/* Why no unit applies the scales of the operands' blocks, as a clause; NULL: one does, or there are
+ * none.  */
+const char *rprog_scales_refusal(Arena *a, const Problem *p, const Device *dev);
 static inline int rprog_unit_side(const RProg *r, int side) { return r->swapped ? !side : side; }
 /* Type of an operand's elements in the shared tile, any unit.  */
 TeDtype rprog_tile_type(const Problem *p, const Device *dev, const RProg *r, int side);

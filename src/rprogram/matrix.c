@@ -17,15 +17,25 @@ static bool is_subset(TeDtype from, TeDtype to) {
     return wider[from] >> to & 1;
 }
 
-bool matrix_holds(const ComputeUnit *u, TeDtype t) {
+bool matrix_holds(const ComputeUnit *u, bool second, TeDtype t) {
     if (u->tf32) return t != TE_F32 && is_subset(t, TE_F32);
-    return is_subset(t, u->a) && u->a == u->b;
+    return is_subset(t, second ? u->b : u->a);
+}
+
+static bool holds_as(const ComputeUnit *u, const Problem *p, int sides, bool swapped) {
+    for (int side = 0; side < 2; side++)
+        if (sides >> side & 1 && !matrix_holds(u, side != swapped, p->op[side].value)) return false;
+    return true;
+}
+
+bool matrix_holds_sides(const ComputeUnit *u, const Problem *p, int sides) {
+    return holds_as(u, p, sides, false) || holds_as(u, p, sides, true);
 }
 
 int rprog_products(const Problem *p, const Device *dev, const RProg *r) {
     const ComputeUnit *u = &dev->unit[r->unit];
     bool truncates = u->tf32 && !p->tf32;
-    bool whole = matrix_holds(u, p->op[0].value) && matrix_holds(u, p->op[1].value);
+    bool whole = matrix_holds_sides(u, p, 1 | 2);
     return truncates && !whole ? 3 : 1;
 }
 
@@ -218,26 +228,31 @@ static bool accumulates(const Problem *p, const ComputeUnit *u) {
 }
 
 /* Does the unit take an operand: its values as they are, or f32 that may be truncated?  */
-static bool takes(const Problem *p, const ComputeUnit *u, const ROperand *op) {
+static bool takes(const Problem *p, const ComputeUnit *u, bool second, const ROperand *op) {
     bool whole = te_dtype_class(p->con.acc) == TE_CLASS_INT;
     if (whole && te_dtype_class(op->value) != TE_CLASS_INT) return false;
     if (u->tf32 && op->value == TE_F32) return p->tf32 || p->fp32x3;
-    return matrix_holds(u, op->value);
+    return matrix_holds(u, second, op->value);
 }
 
 bool matrix_usable(const ComputeUnit *u) {
-    return (u->scope == SCOPE_WARP || warpgroup_usable(u)) && u->b != HAL_NO_DTYPE && u->a == u->b;
+    bool groups = warpgroup_usable(u) && u->a == u->b;
+    return (u->scope == SCOPE_WARP || groups) && u->b != HAL_NO_DTYPE;
 }
 
-bool matrix_takes(const Problem *p, const ComputeUnit *u) {
+bool matrix_takes_as(const Problem *p, const ComputeUnit *u, bool swapped) {
     const Contraction *c = &p->con;
     if (!matrix_usable(u) || c->red != TE_RED_SUM || !c->product || !accumulates(p, u) ||
         !matrix_scales(p, u))
         return false;
     for (int side = 0; side < 2; side++) {
-        if (side >= p->n_operand || !takes(p, u, &p->op[side])) return false;
+        if (side >= p->n_operand || !takes(p, u, side != swapped, &p->op[side])) return false;
     }
     return true;
+}
+
+bool matrix_takes(const Problem *p, const ComputeUnit *u) {
+    return matrix_takes_as(p, u, false) || matrix_takes_as(p, u, true);
 }
 
 bool matrix_fits(const Problem *p, const ComputeUnit *u) {

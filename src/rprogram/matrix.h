@@ -11,15 +11,19 @@ enum { BYTES_K = 16 };                    /* k of a unit whose operands may be b
 
 /* The unit's tile in the problem's axes.  */
 RTile matrix_tile(const ComputeUnit *u, bool swapped);
-/* May the unit compute the problem: types, exact products, an accumulator the expression
- * allows?  */
+/* May the unit compute the problem, as it is or swapped: types, exact products, an accumulator the
+ * expression allows?  */
 bool matrix_fits(const Problem *p, const ComputeUnit *u);
-/* The same, wherever the operands lie.  */
+/* The same, wherever the operands lie; and in this order alone.  */
 bool matrix_takes(const Problem *p, const ComputeUnit *u);
-/* Is the unit of the kind that `contract` programs use: of a warp, its operands of one type?  */
+bool matrix_takes_as(const Problem *p, const ComputeUnit *u, bool swapped);
+/* Is the unit of the kind that `contract` programs use: of a warp, or of warpgroups with one type
+ * of operands?  */
 bool matrix_usable(const ComputeUnit *u);
-/* Do the unit's operands hold every value of type `t` exactly?  */
-bool matrix_holds(const ComputeUnit *u, TeDtype t);
+/* Does the unit's first operand (second: b) hold every value of type `t` exactly?  */
+bool matrix_holds(const ComputeUnit *u, bool second, TeDtype t);
+/* Do its operands hold those of these sides (bit 0: a, bit 1: b), as they are or swapped?  */
+bool matrix_holds_sides(const ComputeUnit *u, const Problem *p, int sides);
 
 /* Does the unit apply the scales that operands have, if any (scales.c)?  Registers for them.  */
 bool matrix_scales(const Problem *p, const ComputeUnit *u);

@@ -91,6 +91,7 @@ void build_matrix(Builder *b, const RProg *start) {
     b->full = b->full && !b->strict;
     for (int swapped = build_worth_swapping(b, start->unit); swapped >= 0; swapped--) {
         RProg r = *start;
+        if (!matrix_takes_as(b->p, u, swapped)) continue;
         r.swapped = swapped;
         r.thread = matrix_tile(u, swapped);
         Fragment f = rprog_results(b->dev, &r);

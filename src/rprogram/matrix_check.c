@@ -45,7 +45,9 @@ static const char *check_fragments(const Problem *p, const Device *dev, const RP
 }
 
 const char *matrix_check(const Problem *p, const Device *dev, const RProg *r) {
-    RTile t = matrix_tile(&dev->unit[r->unit], r->swapped);
+    const ComputeUnit *u = &dev->unit[r->unit];
+    RTile t = matrix_tile(u, r->swapped);
+    if (!matrix_takes_as(p, u, r->swapped)) return "the unit takes the operands in the other order";
     int64_t body = rprog_products(p, dev, r);
     for (int axis = AX_M; axis <= AX_K; axis++) {
         if (r->thread.extent[axis] != t.extent[axis]) return "thread is not the unit's tile";

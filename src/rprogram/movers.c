@@ -49,7 +49,8 @@ static bool outdone(const Problem *p, const Device *dev, int which) {
         if (x->scope != u->scope && warpgroup_converts(p, x)) continue;
         int own = te_dtype_bytes(x->a);
         bool better = own < bytes || unit_rate(x) > unit_rate(u) || i < which;
-        bool native = p->op[0].value == u->a && p->op[1].value == u->a;
+        TeDtype a = p->op[0].value, b = p->op[1].value;
+        bool native = (a == u->a && b == u->b) || (a == u->b && b == u->a);
         if (own <= bytes && unit_rate(x) >= unit_rate(u) && better && !native) return true;
     }
     return false;

@@ -49,7 +49,8 @@ static Status read_unit_name(Reader *r, int16_t *out) {
 /* To a unit that knows scales operands that have some are elements.  */
 static void take_scales(Reader *r, const ComputeUnit *u) {
     Problem *p = &r->plan->problem[r->kernel], scaled;
-    if (u->scale_k > 0 && rtile_as_scaled(r->arena, p, r->plan->align, &scaled)) *p = scaled;
+    const char *why;
+    if (u->scale_k > 0 && rtile_as_scaled(r->arena, p, r->plan->align, &scaled, &why)) *p = scaled;
 }
 
 static Status read_unit(Reader *r, RProg *x) {

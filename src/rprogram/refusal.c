@@ -5,10 +5,8 @@
 static bool some_unit_holds(const Problem *p, const Device *dev, int sides) {
     for (int i = 0; i < dev->n_unit; i++) {
         const ComputeUnit *u = &dev->unit[i];
-        bool all = matrix_usable(u) && !u->tf32 && u->acc == p->con.acc;
-        for (int side = 0; side < 2; side++)
-            all = all && (!(sides >> side & 1) || matrix_holds(u, p->op[side].value));
-        if (all) return true;
+        bool sums = matrix_usable(u) && !u->tf32 && u->acc == p->con.acc;
+        if (sums && matrix_holds_sides(u, p, sides)) return true;
     }
     return false;
 }
@@ -77,4 +75,38 @@ const char *rprog_ring_refusal(Arena *a, const Problem *p, const Device *dev) {
         if (!why && made > 1) why = "both operands would have to be made in registers";
     }
     return why;
+}
+
+/* Why a unit that applies scales does not take them, from what is met last; NULL: it does.  */
+static const char *scaled_refusal(Arena *a, const Problem *p, const ComputeUnit *u) {
+    const TeStmt *s = &p->te->stmt[p->con.stmt];
+    const char *x = te_dtype_name(p->op[0].value), *y = te_dtype_name(p->op[1].value);
+    if (matrix_takes(p, u)) return NULL;
+    if (!matrix_holds_sides(u, p, 1 | 2))
+        return arena_printf(a, "no unit that applies them holds both %s and %s", x, y);
+    for (int side = 0; side < 2; side++) {
+        const TeExpr *read = p->con.operand[side].scale;
+        if (read && read->store != u->scale)
+            return arena_printf(a, "%s applies %s, and those of operand %c are %s", u->name,
+                                te_dtype_name(u->scale), "ab"[side], te_dtype_name(read->store));
+        if (read && !rtile_same_along(s, read, &p->con.axis[AX_K], u->scale_k))
+            return arena_printf(a, "those of operand %c are not known to be the same for each %d "
+                                   "neighbours along K", "ab"[side], u->scale_k);
+    }
+    if (p->accum == TE_F32) return "`@accum(f32)` rules out units that truncate sums of f8";
+    return arena_printf(a, "%s does not sum in %s", u->name, te_dtype_name(p->con.acc));
+}
+
+const char *rprog_scales_refusal(Arena *a, const Problem *p, const Device *dev) {
+    Problem scaled;
+    const char *why = NULL;
+    if (rtile_scaled(p) || !rtile_as_scaled(a, p, p->align, &scaled, &why)) return why;
+    for (int i = 0; i < dev->n_unit; i++) {
+        const ComputeUnit *u = &dev->unit[i];
+        if (!matrix_usable(u) || u->scale_k == 0) continue;
+        const char *of_unit = scaled_refusal(a, &scaled, u);
+        if (!of_unit) return "no program of a unit that applies them is predicted to be faster";
+        if (!why || matrix_holds_sides(u, &scaled, 1 | 2)) why = of_unit;
+    }
+    return why ? why : arena_printf(a, "%s has no unit that applies them", dev->name);
 }

@@ -24,6 +24,8 @@ int rtile_subscript_width(const TeExpr *e, int index, int vec) {
     }
 }
 
+static bool is_one(const TeExtent *e) { return !e->expr && e->value == 1; }
+
 /* Elements that one access fetches for `vec` points from a multiple of vec on; 0: it cannot.  Where
  * a condition keeps it inside, all of them are, or none.  */
 static int run_width(const Te *te, const TeStmt *s, const TeExpr *read, int index, int vec) {
@@ -33,14 +35,14 @@ static int run_width(const Te *te, const TeStmt *s, const TeExpr *read, int inde
     access_read(te, s, read, &x);
     for (int d = 0; d < t->rank; d++) {
         int w = rtile_subscript_width(read->args[d], index, vec);
-        if (w > 1 && x.guard[d] && t->shape[d].value % w) return 0;
-        if (w == 0 || (w > 1 && (run >= 0 || t->stride[d].value != 1))) return 0;
+        if (w > 1 && x.guard[d] && te_extent_divisor(&t->shape[d]) % w) return 0;
+        if (w == 0 || (w > 1 && (run >= 0 || !is_one(&t->stride[d])))) return 0;
         if (w == 1) continue;
         width = w;
         run = d;
     }
     for (int d = 0; d < t->rank; d++) {
-        if (d != run && t->shape[d].value > 1 && t->stride[d].value % width) return 0;
+        if (d != run && t->shape[d].value > 1 && te_extent_divisor(&t->stride[d]) % width) return 0;
     }
     return width;
 }
@@ -71,7 +73,8 @@ int rtile_shared_along(const Te *te, const TeStmt *s, const TeExpr *read, const 
 
 int rtile_chunk_index(const TeStmt *s, const FusedAxis *axis) {
     for (int i = axis->n - 1; i >= 0; i--) {
-        if (s->index[axis->index[i]].hi.value > 1) return axis->index[i];
+        const TeExtent *hi = &s->index[axis->index[i]].hi;
+        if (hi->expr || hi->value > 1) return axis->index[i];
     }
     return -1;
 }
@@ -81,7 +84,7 @@ bool rtile_same_along(const TeStmt *s, const TeExpr *read, const FusedAxis *axis
     uint32_t indices = 0;
     for (int i = 0; i < axis->n; i++) indices |= 1u << axis->index[i];
     if (!(access_uses(read) & indices)) return true;
-    if (index < 0 || s->index[index].hi.expr || s->index[index].hi.value % vec) return false;
+    if (index < 0 || te_extent_divisor(&s->index[index].hi) % vec) return false;
     for (int d = 0; d < read->n_args; d++)
         if (rtile_subscript_width(read->args[d], index, vec) != 1) return false;
     return true;
@@ -94,8 +97,8 @@ ChunkReads rtile_chunk_reads(const Te *te, const TeStmt *s, const TeExpr *e, con
     ReadList all = access_reads(e);
     int index = rtile_chunk_index(s, axis);
     bool runs = false;
-    if (te->runtime || all.n > RTILE_CHUNK_READS || index < 0) return none;
-    if (s->index[index].hi.value % vec) return none;
+    if (all.n > RTILE_CHUNK_READS || index < 0 || te_extent_divisor(&s->index[index].hi) % vec)
+        return none;
     for (int i = 0; i < all.n; i++) {
         int w = read_width(te, s, all.at[i], index, vec);
         bool again = false;

@@ -369,11 +369,13 @@ void rtile_as_stream(Arena *a, const Problem *p, int align, Problem *out) {
     problem_describe(a, align, out);
 }
 
-bool rtile_as_scaled(Arena *a, const Problem *p, int align, Problem *out) {
+bool rtile_as_scaled(Arena *a, const Problem *p, int align, Problem *out, const char **why) {
     if (align <= 0) align = DEFAULT_ALIGN;
-    if (!p->contraction || p->group->chain || p->te->runtime) return false;
     *out = (Problem){.te = p->te, .group = p->group, .contraction = true};
-    if (!access_scaled(p->te, p->group, &out->con)) return false;
+    if (!access_scaled(p->te, p->group, &out->con, why)) return false;
+    if (p->group->chain) *why = "the kernel has a second product";
+    if (!p->contraction) *why = "it is planned element by element";
+    if (*why) return false;
     problem_describe(a, align, out);
     return true;
 }

@@ -213,8 +213,8 @@ bool rtile_reuses(const Problem *p);
 void rtile_as_stream(Arena *a, const Problem *p, int align, Problem *out);
 
 /* A contraction whose operands are elements, to be multiplied with their scales by a unit that
- * knows these (access_scaled).  False: there are no scales, or sizes are known at run time.  */
-bool rtile_as_scaled(Arena *a, const Problem *p, int align, Problem *out);
+ * knows these (access_scaled).  False: it is none; *why as there.  */
+bool rtile_as_scaled(Arena *a, const Problem *p, int align, Problem *out, const char **why);
 static inline bool rtile_scaled(const Problem *p) {
     return p->con.operand[0].scale || p->con.operand[1].scale;
 }

@@ -110,6 +110,36 @@ static void test_refusals(void **state) {
         explains(*state, row[i].te, (const char *const[]){row[i].says, NULL});
 }
 
+#define SCALED(elements, scales, shape, body) "op p(A: " elements "[64,128], SA: " scales shape \
+    ", B: " elements "[64,128]) -> C: f32[64,64] { C[m,n] += " body "; }"
+
+/* What becomes of scales of blocks.  */
+static void test_scales(void **state) {
+    Fixture own = *(Fixture *)*state;
+    assert_int_equal(roller_profile_load(own.ctx, "rtx5090", &own.profile), ROLLER_OK);
+    static const struct {
+        const char *te, *says;
+        bool other;                       /* of h200 */
+    } row[] = {
+        {SCALED("f8e4m3", "f8ue8m0", "[64,4]", "A[m,k] * SA[m,k/32] * B[n,k]"),
+         "scales of blocks: applied by mma.m16n8k32.mxf8f6f4.f8e4m3.f32, from registers\n", false},
+        {SCALED("f8e4m3", "f8ue8m0", "[64,4]", "A[m,k] * SA[m,k/32] * B[n,k]"),
+         "scales of blocks: converted with their elements: h200 has no unit that applies them\n",
+         true},
+        {SCALED("f8e4m3", "f8ue8m0", "[64,4]", "f16(A[m,k] * SA[m,k/32]) * B[n,k]"),
+         "with their elements: a cast to this type may round", false},
+        {SCALED("f8e4m3", "f8ue8m0", "[64,8]", "A[m,k] * SA[m,k/16] * B[n,k]"),
+         "those of operand a are not known to be the same for each 32 neighbours along K", false},
+        {SCALED("f8e4m3", "f8ue4m3", "[64,4]", "A[m,k] * SA[m,k/32] * B[n,k]"),
+         ".f32 applies f8ue8m0, and those of operand a are f8ue4m3\n", false},
+        {SCALED("f8e4m3", "f8ue8m0", "[64,4]", "A[m,k] * SA[m,k/32] * B[n,k] @accum(f32)"),
+         "`@accum(f32)` rules out units that truncate sums of f8\n", false},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        explains(row[i].other ? *state : &own, row[i].te, (const char *const[]){row[i].says, NULL});
+    roller_profile_destroy(own.profile);
+}
+
 #define ATTENTION(p) "op f(Q: bf16[4,256,64], K: bf16[4,256,64], V: bf16[4,256,64]) -> " \
     "O: bf16[4,256,64] { t[b,i,j] = sum[d](Q[b,i,d] * K[b,j,d]); m[b,i] = max[j](t[b,i,j]); " \
     "z[b,i] = sum[j](exp(t[b,i,j] - m[b,i])); p[b,i,j] = " p "; " \
@@ -131,7 +161,7 @@ int main(void) {
         cmocka_unit_test(test_rows),       cmocka_unit_test(test_split_rows),
         cmocka_unit_test(test_short_rows), cmocka_unit_test(test_stream),
         cmocka_unit_test(test_columns),    cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_apart),
+        cmocka_unit_test(test_scales),     cmocka_unit_test(test_apart),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

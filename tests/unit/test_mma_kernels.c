@@ -77,11 +77,13 @@ static const struct {
     {"mma.m16n8k16.bf16.f32", "a100", "f8e5m2", "bf16", "", "f32", true},
     {"mma.m16n8k32.mxf8f6f4.f8e4m3.f32", "rtx5090", "f8e4m3", "f8e4m3", "", "f32", false},
     {"mma.m16n8k32.mxf8f6f4.f8e5m2.f32", "rtx5090", "f8e5m2", "f8e5m2", "", "f32", false},
+    {"mma.m16n8k32.mxf8f6f4.f8e4m3.f8e5m2.f32", "rtx5090", "f8e4m3", "f8e5m2", "", "f32", false},
+    {"mma.m16n8k32.mxf8f6f4.f8e5m2.f8e4m3.f32", "rtx5090", "f8e5m2", "f8e4m3", "", "f32", false},
     {"mma.m8n8k4.f16.f32", "volta", "f16", "f16", "", "f32", false},
     {"mma.m8n8k4.f16.f16", "volta", "f16", "f16", "@accum(f16)", "f16", false},
     {"mma.m8n8k4.f16.f32", "volta", "f8e5m2", "f16", "", "f32", false},
 };
-enum { UNITS = sizeof unit / sizeof *unit, VOLTA = UNITS - 3, MX = UNITS - 5 };
+enum { UNITS = sizeof unit / sizeof *unit, VOLTA = UNITS - 3, MX = UNITS - 7 };
 
 /* Aligned, ragged in every axis with whole vectors, and odd.  */
 static const struct {
@@ -248,14 +250,21 @@ static const char *build(Arena *a, KernelCase *c, const ComputeUnit *x, const Fa
     return rprog_check(p, c->dev, r);
 }
 
+/* Swapped, a unit whose operands differ in type computes what its mirror image does otherwise.  */
+static int mirrored(int u, bool swapped) {
+    return swapped && (u == MX + 2 || u == MX + 3) ? 2 * MX + 5 - u : u;
+}
+
 /* The family's plan; where loads would need too many registers, with shorter steps.  */
 static const char *plan(Arena *a, KernelCase *c, int u, const Family *f) {
-    int16_t which = unit_of(c->dev, unit[u].unit);
+    int16_t which = unit_of(c->dev, unit[mirrored(u, f->swapped)].unit);
     if (which < 0) return "no such unit";
     Problem *p = &c->plan.problem[0], scaled;
-    if (c->dev->unit[which].scale_k > 0 && rtile_as_scaled(a, p, p->align, &scaled)) *p = scaled;
     Family tried = *f;
-    const char *why = build(a, c, &c->dev->unit[which], &tried, unit[u].bytes);
+    const char *why;
+    if (c->dev->unit[which].scale_k > 0 && rtile_as_scaled(a, p, p->align, &scaled, &why))
+        *p = scaled;
+    why = build(a, c, &c->dev->unit[which], &tried, unit[u].bytes);
     while (why && tried.tiles[2] > 1) {
         tried.tiles[2]--;
         why = build(a, c, &c->dev->unit[which], &tried, unit[u].bytes);
@@ -327,6 +336,9 @@ static const struct {
      " bf16(B[n,k] * SB[n,k/32]); }", MX},
     {"scales of one operand", "op f(A: f8e5m2[40,96], B: f8e5m2[24,96], SB: f8ue8m0[24,3]) ->"
      " C: f32[40,24] { C[m,n] += A[m,k] * (B[n,k] * SB[n,k/32]); }", MX + 1},
+    {"scales of two types of elements", "op f(A: f8e5m2[40,96], SA: f8ue8m0[40,3],"
+     " B: f8e4m3[24,96], SB: f8ue8m0[24,3]) -> C: f32[40,24] { C[m,n] += A[m,k] * SA[m,k/32] *"
+     " (B[n,k] * SB[n,k/32]); }", MX + 3},
     {"scales behind", "op f(A: f8e4m3[33,160], SA: f8ue8m0[5,33], B: f8e4m3[56,160],"
      " SB: f8ue8m0[56,5]) -> C: f32[33,56] { C[m,n] += A[m,k] * B[n,k] * SA[k/32,m] *"
      " SB[n,k/32]; }", MX},
@@ -415,6 +427,54 @@ static void vectors_of_eight(Run *run) {
     }
 }
 
+/* ---- selectors of scales ---- */
+
+enum { SELECTORS = 4 };                   /* byte and lane of a, then of b */
+
+/* The text with another value for one selector of the instruction at `mma`.  */
+static const char *with_other(Arena *a, const char *ptx, const char *mma, int which) {
+    static const char declared[] = "\t.reg .b16 \t%rs";
+    const char *registers = strstr(ptx, declared), *at = strstr(mma, "%rs"), *line = mma;
+    for (int i = 0; i < which; i++) at = strstr(at + 1, "%rs");
+    int name = (int)(strspn(at + 3, "0123456789") + 3);
+    const char *set = strstr(ptx, arena_printf(a, "mov.b16 \t%.*s, ", name, at));
+    assert_true(registers && set && at < strchr(mma, ';'));
+    while (line[-1] != '\n') line--;
+    int value = atoi(strchr(set, ',') + 1);
+    return arena_printf(a, "%.*s\t.reg .b16 \t%%other<2>;\n%.*s\tmov.b16 \t%%other1, %d;\n"
+                           "%.*s%%other1%s", (int)(registers - ptx), ptx, (int)(line - registers),
+                        registers, value ^ 1, (int)(at - line), line, at + name);
+}
+
+/* Each selector of each instruction matters: the simulator tells whichever is another.  */
+static void test_selectors(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    Run run = {.a = a};
+    KernelCase c = {0};
+    run.dev[MX] = fixture_device(a, unit[MX].profile);
+    Diag d = diag_new(a);
+    assert_int_equal(nvrtc_open(a, &d, NULL, run.dev[MX]->arch, &run.nvrtc[MX]), ST_OK);
+    enum { FAMILY = 1 };      /* several tiles along all axes */
+    const char *text = "op f(A: f8e4m3[64,128], SA: f8ue8m0[64,4], B: f8e4m3[64,128],"
+                       " SB: f8ue8m0[64,4]) -> C: f32[64,64] {"
+                       " C[m,n] += A[m,k] * SA[m,k/32] * (B[n,k] * SB[n,k/32]); }";
+    assert_null(run_one(&run, &c, MX, FAMILY, text, 1));
+    const char *ptx = c.code.ptx;
+    int n = 0, instruction = 0;
+    for (const char *p = ptx; (p = strstr(p, ".block_scale")); p++, instruction++) {
+        for (int which = 0; which < SELECTORS; which++, n++) {
+            c.code.ptx = with_other(a, ptx, p, which);
+            c.code.ptx_len = strlen(c.code.ptx);
+            if (!kernel_run(&c, TE_FILL_INTEGERS, 1, true))
+                fail_msg("selector %d of instruction %d may be any", which, instruction);
+        }
+    }
+    print_message("%d selectors\n", n);
+    assert_true(instruction > 1);
+    arena_destroy(a);
+}
+
 static void test_kernels(void **state) {
     (void)state;
     Arena *a = arena_create(NULL);
@@ -446,6 +506,7 @@ static void test_kernels(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_selectors),
         cmocka_unit_test(test_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -204,6 +204,35 @@ static void chunks(void **state) {
     }
 }
 
+/* Chunks at run-time sizes are those of what divides these at all sizes.  */
+static void chunks_of_any_size(void **state) {
+    static const struct {
+        const char *sizes;
+        int along_k;
+    } row[] = {
+        {"M = 1..64, N = 96, K = 128", 16},
+        {"M = 64, N = 1..96, K = 128", 16},
+        {"M = 64, N = 96, K = 64..512 % 64", 16},
+        {"M = 64, N = 96, K = 8..512 % 8", 8},
+        {"M = 64, N = 96, K = 2..512 % 2", 2},
+        {"M = 64, N = 96, K = 1..512", 1},
+    };
+    static const char weights[] = "op f(A: f16[M,K], W: i8[N,K], s: f16[N]) -> C: f16[M,N]"
+                                  " { C[m,n] += A[m,k] * f16(W[n,k] * s[n]); }";
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        const char *text = arena_printf(*state, "param %s; %s", row[i].sizes, weights);
+        Problem p = problem_of(*state, text, 0, 0);
+        vectors(&p.op[1], 1, row[i].along_k);
+    }
+    Problem p = problem_of(*state, "param M = 1..64, N = 4..96 % 4, K = 1..128; op f(A: f16[M,K],"
+        " W: i8[K,N], s: f16[N]) -> C: f16[M,N] { C[m,n] += A[m,k] * f16(W[k,n] * s[n]); }", 0, 0);
+    vectors(&p.op[1], 4, 1);
+    /* Groups of k that share a scale end within no chunk.  */
+    p = problem_of(*state, "param M = 1..64, K = 48..480 % 48; op f(A: f16[M,K], W: i8[8,K],"
+        " s: f16[8,K/24]) -> C: f16[M,8] { C[m,n] += A[m,k] * f16(W[n,k] * s[n,k/24]); }", 0, 0);
+    vectors(&p.op[1], 1, 8);
+}
+
 /* Batches, broadcast operands and strides that are declared.  */
 static void batches(void **state) {
     Problem p = problem_of(*state, "param B = 3, M = 64, N = 32, K = 16;\n"
@@ -419,6 +448,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(epilogue, set_up, tear_down),
         cmocka_unit_test_setup_teardown(expressions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(chunks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(chunks_of_any_size, set_up, tear_down),
         cmocka_unit_test_setup_teardown(batches, set_up, tear_down),
         cmocka_unit_test_setup_teardown(streams, set_up, tear_down),
         cmocka_unit_test_setup_teardown(packed_weights, set_up, tear_down),

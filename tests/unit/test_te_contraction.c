@@ -380,14 +380,14 @@ static void repeated_operands_are_the_same(void **state) {
 
 /* ---- scales of blocks ---- */
 
-static bool is_scaled(Arena *a, const char *body, Contraction *c) {
+static bool is_scaled(Arena *a, const char *body, Contraction *c, const char **why) {
     const char *text = arena_printf(
         a, "op f(A: f8e4m3[6,64], SA: f8ue8m0[6,2], X: f8e5m2[5,64], SX: f8ue8m0[5,2],"
                " t: f8ue8m0[1], w: f32[6]) -> Y: f32[6,5] { Y[m,n] += %s; }", body);
     const Te *te = normal_of(a, text);
     KernelGroup *group;
     assert_int_equal(access_groups(a, te, &group), 1);
-    return access_scaled(te, &group[0], c);
+    return access_scaled(te, &group[0], c, why);
 }
 
 static void scales_belong_to_elements(void **state) {
@@ -400,8 +400,9 @@ static void scales_belong_to_elements(void **state) {
     };
     Arena *a = arena_create(NULL);
     Contraction c;
+    const char *why;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        assert_true(is_scaled(a, good[i], &c));
+        assert_true(is_scaled(a, good[i], &c, &why));
         assert_true(c.product);
         for (int side = 0; side < 2; side++) {
             const Operand *o = &c.operand[side];
@@ -409,25 +410,31 @@ static void scales_belong_to_elements(void **state) {
             assert_int_equal(access_uses(o->scale) & 3, access_uses(o->expr) & 3);
         }
     }
-    assert_true(is_scaled(a, "A[m,k] * (X[n,k] * SX[n,k/32])", &c));
+    assert_true(is_scaled(a, "A[m,k] * (X[n,k] * SX[n,k/32])", &c, &why));
     assert_true(!c.operand[0].scale != !c.operand[1].scale);
     arena_destroy(a);
 }
 
 static void other_factors_are_no_scales(void **state) {
     (void)state;
-    static const char *const bad[] = {
-        "A[m,k] * X[n,k]",                                     /* none */
-        "A[m,k] * SA[m,k/32] * w[m] * X[n,k]",                 /* not exact */
-        "f16(A[m,k] * SA[m,k/32]) * X[n,k]",                   /* f16 has a shorter range */
-        "A[m,k] * SA[m,k/32] * t[0] * SX[n,k/32] * X[n,k]",       /* two of one element */
-        "A[m,k] * SA[m,k/32] + X[n,k]",
-        "max(A[m,k], 0) * SA[m,k/32] * X[n,k]",
+    static const struct {
+        const char *body, *why;
+    } bad[] = {
+        {"A[m,k] * X[n,k]", NULL},                             /* none */
+        {"A[m,k] * SA[m,k/32] * w[m] * X[n,k]", "no product of two f8 elements"},   /* not exact */
+        {"f16(A[m,k] * SA[m,k/32]) * X[n,k]", "cast"},         /* f16 has a shorter range */
+        {"A[m,k] * SA[m,k/32] * t[0] * SX[n,k/32] * X[n,k]", "no product of two f8 elements"},
+        {"A[m,k] * SA[m,k/32] + X[n,k]", "no product of two f8 elements"},
+        {"max(A[m,k], 0) * SA[m,k/32] * X[n,k]", "no product of two f8 elements"},
     };
     Arena *a = arena_create(NULL);
     Contraction c;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        if (is_scaled(a, bad[i], &c)) fail_msg("taken for scaled: %s", bad[i]);
+    const char *why;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        if (is_scaled(a, bad[i].body, &c, &why)) fail_msg("taken for scaled: %s", bad[i].body);
+        assert_int_equal(why != NULL, bad[i].why != NULL);
+        if (why && !strstr(why, bad[i].why)) fail_msg("%s: %s", bad[i].body, why);
+    }
     arena_destroy(a);
 }
 

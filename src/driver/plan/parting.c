@@ -58,29 +58,38 @@ static Status rank_programs(Planner *x, Diag *d, const Problem *p, Kernel *out) 
     return ST_OK;
 }
 
+/* The problem at the sizes to plan at.  */
+static Problem at_sizes(const Planner *x, const Parting *p, const Problem *whole) {
+    Problem at = *whole;
+    if (p->sized) rtile_resize(x->a, whole, p->sized, x->asked.o->align, &at);
+    return at;
+}
+
 /* A product of operands with scales is planned for units that know these, too.  */
-static void plan_scaled(Planner *x, const Problem *given, Kernel *k) {
+static void plan_scaled(Planner *x, const Parting *p, const Problem *whole, Kernel *k) {
     Diag quiet = diag_new(x->a);
     Kernel scaled = *k;
     Problem as_scaled;
-    if (!rtile_as_scaled(x->a, given, x->asked.o->align, &as_scaled) ||
-        rank_programs(x, &quiet, &as_scaled, &scaled))
-        return;
+    const char *why;
+    if (!rtile_as_scaled(x->a, whole, x->asked.o->align, &as_scaled, &why)) return;
+    as_scaled = at_sizes(x, p, &as_scaled);
+    if (rank_programs(x, &quiet, &as_scaled, &scaled)) return;
     if (k->n > 0 && k->ranked[0].estimate.us <= scaled.ranked[0].estimate.us) return;
     scaled.view = VIEW_SCALED;
     *k = scaled;
 }
 
 /* A sum is planned element by element, too, where no tiles fit, or they would reuse nothing.  */
-static Status plan_kernel(Planner *x, Diag *d, const Problem *given, Kernel *k) {
-    bool streams = given->contraction && !given->stats;
+static Status plan_kernel(Planner *x, Diag *d, const Parting *p, const Problem *whole, Kernel *k) {
+    const Problem given = at_sizes(x, p, whole);
+    bool streams = given.contraction && !given.stats;
     Diag other = diag_new(x->a);
     Kernel stream = *k;
     Problem as_stream;
-    Status s = rank_programs(x, streams ? &other : d, given, k);
+    Status s = rank_programs(x, streams ? &other : d, &given, k);
     x->planned++;
-    if (streams && (s == ST_NO_PLAN || (!s && !rtile_reuses(given)))) {
-        rtile_as_stream(x->a, given, x->asked.o->align, &as_stream);
+    if (streams && (s == ST_NO_PLAN || (!s && !rtile_reuses(&given)))) {
+        rtile_as_stream(x->a, &given, x->asked.o->align, &as_stream);
         Status t = rank_programs(x, s ? d : &other, &as_stream, &stream);
         const Ranked *tiles = s ? NULL : &k->ranked[0];
         bool better = !t && (s || tiles->prog.skeleton != SK_CONTRACT ||
@@ -89,18 +98,13 @@ static Status plan_kernel(Planner *x, Diag *d, const Problem *given, Kernel *k) 
         if (better) *k = stream;
         if (s) s = t;
     }
-    if (!s) plan_scaled(x, given, k);
+    if (!s) plan_scaled(x, p, whole, k);
     if (!s) k->us = k->ranked[0].estimate.us;
     return s;
 }
 
 static Status problem_of(Planner *x, Diag *d, const Parting *p, int g, Problem *out) {
-    Problem whole;
-    Status s = rtile_problem(x->a, d, p->set.normal, &p->set.group[g], x->asked.o->align, &whole);
-    if (s) return s;
-    *out = whole;
-    if (p->sized) rtile_resize(x->a, &whole, p->sized, x->asked.o->align, out);
-    return ST_OK;
+    return rtile_problem(x->a, d, p->set.normal, &p->set.group[g], x->asked.o->align, out);
 }
 
 /* Group g, whose text says all that decides about it.  */
@@ -110,10 +114,11 @@ static Status kernel_of(Planner *x, Diag *d, int g, const char *text, Parting *o
     while (k && !same_key(&k->key, &key)) k = k->next;
     out->kernel[g] = k;
     if (k) return ST_OK;
-    Problem p;
+    Problem whole;
     ArenaMark mark = arena_mark(x->a);
-    Status s = problem_of(x, d, out, g, &p);
+    Status s = problem_of(x, d, out, g, &whole);
     if (s) return s;
+    const Problem p = at_sizes(x, out, &whole);
     double least_us = mp_least_us(&p, x->asked.dev);
     arena_reset(x->a, mark);
     k = ARENA_NEW(x->kept, Kernel);
@@ -162,7 +167,7 @@ Status parting_price(Planner *x, Diag *d, const Parting *p, const Parting *other
         ArenaMark mark = arena_mark(x->a);
         s = watch_check(x->asked.o->watch, d);
         if (!s) s = problem_of(x, d, p, g, &problem);
-        if (!s) s = plan_kernel(x, d, &problem, k);
+        if (!s) s = plan_kernel(x, d, p, &problem, k);
         if (s) break;
         *us += (k->us - k->least_us) * k->matched;
         arena_reset(x->a, mark);
@@ -179,12 +184,14 @@ Status parting_fill(Planner *x, Diag *d, Parting *p) {
         const Kernel *k = p->kernel[g];
         GroupPlans *out = &set->plans[g];
         Problem own;
-        Status s = rtile_problem(x->a, d, set->normal, &set->group[g], x->asked.o->align, &own);
+        const char *why;
+        Status s = problem_of(x, d, p, g, &own);
         if (s) return s;
         *out = (GroupPlans){.problem = own, .set = k->set, .ranked = k->ranked, .n = k->n,
                             .group = g};
         if (k->view == VIEW_STREAM) rtile_as_stream(x->a, &own, x->asked.o->align, &out->problem);
-        if (k->view == VIEW_SCALED) rtile_as_scaled(x->a, &own, x->asked.o->align, &out->problem);
+        if (k->view == VIEW_SCALED)
+            rtile_as_scaled(x->a, &own, x->asked.o->align, &out->problem, &why);
         if (k->us > most) {
             most = k->us;
             set->dominant = g;

@@ -144,8 +144,8 @@ bool access_group_contraction(const Te *te, const struct KernelGroup *g, Contrac
                               const char **why);
 /* The same where the body is a product of two elements and of scales (te_dtype_scale), at most one
  * for each of them, in whatever order: operands are the elements, which a unit that knows scales
- * takes as they are.  False: it is none.  */
-bool access_scaled(const Te *te, const struct KernelGroup *g, Contraction *out);
+ * takes as they are.  False: it is none; *why says so in words, NULL where it has no scales.  */
+bool access_scaled(const Te *te, const struct KernelGroup *g, Contraction *out, const char **why);
 /* The second product of a group with a `chain`: operand a is made of the row, or the read of a
  * score of the chain; b is none of these.  Its axis K has the indices and digits of the root's axis
  * N, B and M those of the root's B and M, N what is its own.  */

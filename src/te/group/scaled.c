@@ -14,6 +14,7 @@ enum { OPERANDS = 2, BITS_F32 = 24, BITS_BF16 = 8 };
 typedef struct {
     const TeExpr *element[OPERANDS], *scale[OPERANDS];
     int n_element, n_scale;
+    bool rounds;              /* a cast may not keep all bits */
 } Factors;
 
 /* Bits of a value, the leading one too; a power of two adds none to a product.  */
@@ -35,6 +36,7 @@ static int add_factors(const TeExpr *e, Factors *f) {
     if (e->kind == TE_CAST && e->type == TE_F32) {
         int bits = add_factors(e->args[0], f), most = e->store == TE_F32 ? BITS_F32 : BITS_BF16;
         bool holds = (e->store == TE_F32 || e->store == TE_BF16) && bits <= most;
+        f->rounds |= !holds;
         return holds ? bits : NONE;
     }
     if (e->kind != TE_READ) return NONE;
@@ -60,25 +62,43 @@ static bool deal_scales(const TeStmt *s, const Factors *f, Contraction *c) {
     return true;
 }
 
-static bool read_scaled(const Te *te, const Groups *g, int stmt, Contraction *out) {
+static bool reads_scales(const TeExpr *e) {
+    ReadList read = access_reads(e);
+    for (int i = 0; i < read.n; i++)
+        if (te_dtype_scale(read.at[i]->store)) return true;
+    return false;
+}
+
+static bool read_scaled(const Te *te, const Groups *g, int stmt, Contraction *out,
+                        const char **why) {
     const TeStmt *s = &te->stmt[stmt];
     Factors f = {0};
-    if (s->rhs->kind != TE_REDUCE || s->rhs->red != TE_RED_SUM) return false;
+    *why = NULL;
+    if (s->rhs->kind != TE_REDUCE || s->rhs->red != TE_RED_SUM || !reads_scales(s->rhs))
+        return false;
     const TeExpr *body = s->rhs->args[0];
-    if (add_factors(body, &f) > BITS_F32 || f.n_element != OPERANDS || f.n_scale == 0) return false;
+    if (add_factors(body, &f) > BITS_F32 || f.n_element != OPERANDS || f.n_scale == 0) {
+        *why = f.rounds ? "a cast to this type may round a product of element and scale; bf16(...) "
+                          "and f32(...) do not"
+                        : "the body is no product of two f8 elements and a scale for each";
+        return false;
+    }
     *out = (Contraction){.stmt = stmt, .red = TE_RED_SUM, .body = body, .product = true,
                          .acc = contraction_accumulator(s, s->rhs)};
     out->n_operand = OPERANDS;
     for (int i = 0; i < OPERANDS; i++)
         contraction_describe(te, s, f.element[i], &out->operand[i]);
-    if (!deal_scales(s, &f, out)) return false;
+    if (!deal_scales(s, &f, out)) {
+        *why = "a scale depends on an index of the output that its element does not have";
+        return false;
+    }
     contraction_axes(te, g, stmt, out);
     return true;
 }
 
-bool access_scaled(const Te *te, const KernelGroup *group, Contraction *out) {
+bool access_scaled(const Te *te, const KernelGroup *group, Contraction *out, const char **why) {
     Groups g;
     if (group->stats) groups_of_one(te, group, &g);
     else groups_find(te, &g);
-    return read_scaled(te, &g, group->root, out);
+    return read_scaled(te, &g, group->root, out, why);
 }
