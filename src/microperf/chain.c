@@ -20,9 +20,14 @@
  *   OVERLAP: of units of warps, of shared memory and the rest (model.c); of warpgroups, of the
  *       rings' slots, as of a contract program's
  *
+ * A program that streams k is the first product's contract program with another end (ending.h):
+ * the folds' instructions, the second product's clocks of the unit, wavefronts and outputs, and V,
+ * which a block loads before its steps.
+ *
  * Blocks run in waves (phases.c); blocks that visit fewer turns (ColumnBounds) fill each other's
  * gaps, longest first, so that all take their mean.  */
 #include "microperf/chain.h"
+#include "microperf/ending.h"
 #include "microperf/phases.h"
 #include "microperf/sectors.h"
 #include "microperf/story.h"
@@ -160,9 +165,37 @@ static MpTurn turn_of(const Model *m, const RProg *r, const ChainTurn *t, const 
     return out;
 }
 
+/* Where k is streamed: the first product as a contract program, whose ending is all else.  */
+static void estimate_stream(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {
+    ChainTurn t = mp_chain_turn(m, r);
+    ChainClocks c = mp_chain_clocks(m, r, &t, 1);
+    const Step *last = &t.step[1];
+    Ending e = {.reads = (double)m->p->next->epilogue_bytes,
+                .writes = m->out_bytes,
+                .sectors = mp_store_sectors(&t.of[1], &t.prog[1], NULL),
+                .elements = (double)r->block.extent[AX_M] * r->block.extent[AX_E],
+                .ops = m->p->next->epilogue_ops,
+                .meeting = t.folds + t.power_issue,
+                .rows = true,
+                .loads = last->bytes,
+                .unit = c.unit[1],
+                .wavefronts = last->wavefronts,
+                .leaves = &t.counts[1]};
+    e.reads += (double)m->p->next->op[1].unique * m->p->next->op[1].bytes;
+    mp_estimate_product(m, &t.prog[0], memo, &e, out);
+    double blocks = blocks_of(m, r);
+    out->fma += (int64_t)(blocks * last->fma);
+    out->smem_load_wavefronts += (int64_t)(blocks * (last->wavefronts - last->stored));
+    out->smem_store_wavefronts += (int64_t)(blocks * last->stored);
+    out->load_sectors += (int64_t)(blocks * last->bytes / SECTOR);
+}
+
 static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {
     enum { CLOCK_ITERATIONS = 4 };
-    (void)memo;
+    if (rprog_chain_streams(m->p, r)) {
+        estimate_stream(m, r, memo, out);
+        return;
+    }
     const ComputeUnit *u = &m->dev->unit[r->unit];
     ChainTurn t = mp_chain_turn(m, r);
     double clocks[MP_COUNT] = {0}, blocks = blocks_of(m, r);

@@ -18,6 +18,8 @@ void mp_chain_summary(const Problem *p, const Device *dev, const RProg *r, Buf *
     buf_printf(out, ", %s, %s", dev->mover[r->load[LOAD_B].mover].name, dev->unit[r->unit].name);
     if (r->unit_v != r->unit) buf_printf(out, " and %s", dev->unit[r->unit_v].name);
     buf_puts(out, r->keep == KEEP_REGISTERS ? ", a in registers" : "");
+    if (rprog_chain_streams(p, r))
+        buf_printf(out, ", k in steps of %d", (int)r->block.extent[AX_K]);
     if (r->split > 1) buf_printf(out, ", turns in %d slices", (int)r->split);
     if (groups) buf_printf(out, ", %s", beside[r->overlap]);
 }
@@ -44,7 +46,12 @@ static void tell_turns(const Story *s, const RProg *r) {
 static void tell_turn(const Story *s, const RProg *r) {
     ChainTurn t = mp_chain_turn(&s->m, r);
     ChainClocks c = mp_chain_clocks(&s->m, r, &t, 1);
-    tell_clocks(s->out, "\n  a turn of one block: ", c.unit[0] + c.unit[1], " clk for the unit, ");
+    int64_t steps = rprog_tiles(s->p, r, AX_K);
+    tell_clocks(s->out, "\n  a turn of one block: ", (double)steps * c.unit[0] + c.unit[1],
+                " clk for the unit, ");
+    if (rprog_chain_streams(s->p, r))
+        buf_printf(s->out, "in %lld steps along k, whose operands are streamed, and behind them, ",
+                   (long long)steps);
     tell_clocks(s->out, "", c.folds, " to fold rows and correct results, ");
     tell_clocks(s->out, "", c.powers, " for powers, ");
     buf_puts(s->out, beside[r->overlap]);

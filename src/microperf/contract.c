@@ -92,6 +92,7 @@ static double fill_clocks(const Model *m, const RProg *r, const Step *s, const P
 /* Instructions that a block issues for its outputs, in clocks.  */
 static double output_clocks(const Model *m, const RProg *r, const Ending *e) {
     double outputs = (double)r->block.extent[AX_M] * r->block.extent[AX_N];
+    if (e->elements > 0) outputs = e->elements;
     return outputs * (e->ops + 4) / (m->issue * WARP) + e->meeting / m->issue;
 }
 
@@ -109,7 +110,8 @@ static EndClocks end_clocks(const Model *m, const RProg *r, const StepCounts *c,
     double share = m->l2_write / m->clock / ph->active;
     double port = lesser(m->l2_port, share);
     double slices = r->block.extent[AX_K] / r->warp.extent[AX_K];
-    double ops = output_clocks(m, r, e), sums = 0, through = 0, smem = 0;
+    double ops = output_clocks(m, r, e) + e->unit, sums = 0, smem = e->wavefronts / m->smem_rate;
+    double through = 0;
     if (r->via != VIA_DIRECT) {           /* where the sums of slices meet, too */
         double rounds = (double)r->warp.extent[AX_M] / r->thread.extent[AX_M];
         double warps = rprog_computing(m->dev, r) / WARP / rprog_in_turn(r);
@@ -119,8 +121,8 @@ static EndClocks end_clocks(const Model *m, const RProg *r, const StepCounts *c,
             int slots = rprog_box_slots(p, m->dev, r);
             wait *= (rprog_box_count(p, r) + slots - 1) / slots;
         }
-        smem = rounds * all / m->smem_rate;
-        through = smem + rounds * wait;
+        through = rounds * (all / m->smem_rate + wait);
+        smem += rounds * all / m->smem_rate;
     } else if (slices > 1) {
         sums = (slices - 1) * outputs * p->acc_bytes * 2 / (WARP * 4);
         sums += m->step_tax + 2 * m->smem_latency;
@@ -212,7 +214,7 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
 typedef struct {
     double term[MP_COUNT];
     double fill, epilogue;    /* as far as no other block hides them */
-    double issued;            /* by the ends, hidden or not */
+    double issued, unit;      /* by the ends, hidden or not; of the unit for them */
     double staged, stored;    /* what they take of shared memory and L2, but that of ... */
     double last;              /* ... the last block, which ends so long behind its steps */
     double busy;              /* k-steps for which SMs are held */
@@ -257,6 +259,7 @@ static Course course_of(const Model *m, const RProg *r, const Step *s, const End
             t.epilogue += exposed * (end.work + end.sent);
         }
         if (e->rows) t.issued += ph->times * ph->resident * output_clocks(m, r, e);
+        t.unit += ph->times * ph->resident * e->unit;
         double others = ph->times - last / ph->resident;
         t.staged += others * end.smem;
         t.stored += others * (end.sent - m->l2_latency);
@@ -284,6 +287,7 @@ static double epilogue_us(const Ending *e, const Course *t, const Estimate *x, d
     end = greater(end, x->term[MP_L2] + (t->stored + t->last) * to_us);
     end = greater(end, x->term[MP_SMEM] + (t->staged + t->last) * to_us);
     if (e->rows) end = greater(end, x->term[MP_ISSUE] + t->issued * to_us);
+    end = greater(end, x->term[MP_COMPUTE] + t->unit * to_us);
     return end - greater(core, x->term[MP_DRAM]);
 }
 
@@ -347,9 +351,13 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     const Problem *p = m->p;
     StepCounts c;
     mp_step_counts(m, r, memo, &c);
+    if (e->leaves) c.staging_stores = e->leaves->staging_stores;
+    if (e->leaves) c.staging_loads = e->leaves->staging_loads;
     Step s = mp_step(m, r, &c);
     double tiles = (double)rprog_blocks(p, r), blocks = tiles * r->split - r->tail + r->tail_blocks;
     double all_steps = (double)rprog_tiles(p, r, AX_K);
+    s.region += e->loads;
+    if (e->loads > 0) s.bytes += e->loads / all_steps;
     *out = (Estimate){.blocks = (int64_t)blocks, .blocks_per_sm = r->blocks_per_sm};
     fill_counts(m, r, &s, &c, tiles, out);
 

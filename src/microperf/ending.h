@@ -4,11 +4,16 @@
 #include "microperf/model.h"
 
 /* What a kernel does behind its k-steps: bytes that it reads and writes, 32-byte sectors of the
- * latter, operations for each element; of rows: instructions of a block, and clocks that it waits
- * for meetings of threads.  */
+ * latter; elements of a block that it makes there (0: its results), operations for each; of rows:
+ * instructions of a block, and clocks that it waits for meetings of threads.  Where results of the
+ * k-steps are an operand of another product: bytes of the other one, which a block loads before its
+ * steps; clocks of the unit and wavefronts of shared memory of a block; its counts, whose results
+ * pass through shared memory.  */
 typedef struct {
-    double reads, writes, sectors, ops, meeting, wait;
+    double reads, writes, sectors, elements, ops, meeting, wait;
     bool rows;
+    double loads, unit, wavefronts;
+    const StepCounts *leaves;
 } Ending;
 
 /* One kernel with all its k-steps; SPLIT is what adds its slices.  */

@@ -30,16 +30,26 @@ static void operand(RoomWalk *w, int number, int side, int slots, int ring) {
     if (w->out && rprog_waits(&r.load[side])) layout_add(w, layout_one(ROOM_STAGED, x.of, 0, 0));
 }
 
-static void results(RoomWalk *w) {
-    RProg second = rprog_chain_product(w->dev, w->r, 1);
+/* The walk goes on within a product, as a program of its own, and comes back from it.  */
+static RoomWalk within(const RoomWalk *w, int number, const RProg *own) {
     RoomWalk of = *w;
-    of.p = w->p->next;
-    of.r = &second;
-    BlockBytes bytes = {.warps = rprog_computing(w->dev, w->r) / WARP};
-    if (!contract_results(&of, &bytes)) of.end = INT32_MAX;
+    of.p = chain_problem(w->p, number);
+    of.r = own;
+    return of;
+}
+
+static void come_back(RoomWalk *w, RoomWalk of) {
     of.p = w->p;
     of.r = w->r;
     *w = of;
+}
+
+static void results(RoomWalk *w) {
+    RProg second = rprog_chain_product(w->dev, w->r, 1);
+    RoomWalk of = within(w, 1, &second);
+    BlockBytes bytes = {.warps = rprog_computing(w->dev, w->r) / WARP};
+    if (!contract_results(&of, &bytes)) of.end = INT32_MAX;
+    come_back(w, of);
 }
 
 /* Of both rings, and of operand a, which is filled once: behind all else.  */
@@ -58,7 +68,30 @@ static void registers(RoomWalk *w) {
     for (int i = 0; i < CHAIN_PRODUCTS; i++) layout_add(w, layout_one(ROOM_SUMS, i, 0, 0));
 }
 
+/* Stages of both operands of the first product; V behind them.  */
+static void streamed(RoomWalk *w) {
+    RProg first = rprog_chain_product(w->dev, w->r, 0);
+    RoomWalk of = within(w, 0, &first);
+    BlockBytes bytes = rprog_block_bytes(of.p, of.dev, of.r);
+    int steps = contract_stages(&of, &bytes);
+    if (of.out) contract_fragments(&of);
+    come_back(w, of);
+    int v = layout_ring(w, TURN_STEPS, 1, 0), begin = (int)w->end;
+    operand(w, 1, 1, 1, -1);
+    if (w->out) w->out->ring[v].bytes = w->end - begin;
+    results(w);
+    if (!rprog_warpgroups(w->dev, w->r)) return;
+    int warps = rprog_computing(w->dev, w->r) / WARP;
+    layout_barriers(w, steps, w->r->stages, warps, warps);
+    layout_barriers(w, v, 1, warps, 0);
+    registers(w);
+}
+
 void chain_rooms(RoomWalk *w) {
+    if (rprog_chain_streams(w->p, w->r)) {
+        streamed(w);
+        return;
+    }
     int slots = w->r->stages;
     bool groups = rprog_warpgroups(w->dev, w->r);
     int b = layout_ring(w, TURN_STEPS, slots, 0), v = layout_ring(w, TURN_STEPS, slots, 0);
@@ -111,6 +144,7 @@ static void product(Arena *a, const Problem *p, const Device *dev, const RProg *
         RProg *own = ARENA_NEW(a, RProg);
         *own = rprog_chain_product(dev, r, i);
         product_facts(chain_problem(p, i), dev, own, l, &c[i]);
+        c[i].turns = i;                   /* of V, too, where it is resident */
         c[i].sliced = false;              /* of turns: they begin where a mask lets them */
     }
     test_columns(p, r, c);

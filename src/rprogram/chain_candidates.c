@@ -10,13 +10,21 @@
  *
  * Bounds of the search, where none of these ends it before: 3 slots (one turn takes longer than a
  * load), 16 warps or 4 warpgroups (as of `contract`), 8 instructions of rows a warp (they fill the
- * registers), 128 slices (as of `contract`), of two turns at least.  Padding of rows is that of
- * `contract`: 0.1, more by 0.1, doubled from 0.5 to 64, until there are 16 programs.  */
+ * registers), 128 slices (as of `contract`), of two turns at least; where k is streamed 8 slots (as
+ * of `contract`) and 2, 4 or 8 instructions along k a step, of warpgroups a box.  Padding of rows
+ * is that of `contract`: 0.1, more by 0.1, doubled from 0.5 to 64, until there are 16 programs.  */
 #include "rprogram/build.h"
 #include "rprogram/chain.h"
 #include "rprogram/matrix.h"
 
-enum { SLOTS_MAX = 3, WARPS_MAX = 16, BODY_ROWS = 8, GROUPS_MAX = 4, SLICES_MAX = 128 };
+enum {
+    SLOTS_MAX = 3,
+    WARPS_MAX = 16,
+    BODY_ROWS = 8,
+    GROUPS_MAX = 4,
+    SLICES_MAX = 128,
+    BODY_SLICES = 8
+};
 
 typedef struct {
     Keeper *k;
@@ -93,10 +101,11 @@ static void with_stores(Chains *x, RProg r) {
 /* Slots of the rings, while a deeper one fits.  */
 static void with_slots(Chains *x, RProg r) {
     const double most = x->k->dev->limits.smem_per_block_optin.value;
-    bool staged = false;
+    bool staged = false, streams = rprog_chain_streams(x->k->p, &r);
     if (!fit_loads(x, &r)) return;
-    for (int i = 0; i < RPROG_LOADED; i++) staged |= rprog_waits(&r.load[i]);
-    for (int slots = 1; slots <= (staged ? 1 : SLOTS_MAX); slots++) {
+    for (int i = 0; i < (streams ? LOAD_V : RPROG_LOADED); i++) staged |= rprog_waits(&r.load[i]);
+    int deepest = streams ? (staged ? 2 : STAGES_MAX) : staged ? 1 : SLOTS_MAX;
+    for (int slots = 1; slots <= deepest; slots++) {
         int64_t all;
         r.stages = (uint8_t)slots;
         if ((double)skeleton_shared(x->k->of, x->k->p, x->k->dev, &r, &all) > most) break;
@@ -118,9 +127,11 @@ static bool with_columns(Chains *x, RProg r, int32_t columns) {
     int64_t limit = (int64_t)dev->limits.registers_per_thread.value;
     bool any = false;
     r.block.extent[AX_N] = r.warp.extent[AX_N] = columns;
-    for (int keep = 0; keep < 2; keep++) {
+    for (int keep = rprog_chain_streams(x->k->p, &r); keep < 2; keep++) {
         r.keep = keep ? KEEP_SHARED : KEEP_REGISTERS;
         r.late = true;
+        r.block.extent[AX_M] = WARPS_MAX * r.warp.extent[AX_M];         /* share the copies */
+        r.threads = (int16_t)x->k->of->threads(dev, &r);
         if (chain_registers(x->k->p, dev, &r) > limit) continue;
         any = true;
         for (int warps = 1; warps <= WARPS_MAX; warps++) {
@@ -145,6 +156,33 @@ static void with_unit(Chains *x, RProg r) {
     }
 }
 
+/* Both operands are streamed along k, and a row has all of its columns at once: whole slices of the
+ * second product, and boxes of b.  */
+static int32_t all_columns(const Chains *x, const RProg *r) {
+    int32_t k = x->k->dev->unit[r->unit_v].k.from, step = r->thread.extent[AX_N];
+    if (warpgroup_usable(&x->k->dev->unit[r->unit]))
+        step = r->load[LOAD_B].along == AX_K
+                   ? k : BOX_SPAN / rprog_elem(x->k->p, x->k->dev, r, LOAD_B);
+    if (step < k) step = k;
+    return (int32_t)ceil_div(x->k->p->extent[AX_N], step) * step;
+}
+
+static bool may_stream(const Chains *x) {
+    const ColumnBounds *b = &x->k->p->chain->chain->bounds;
+    return b->n_from + b->n_to == 0;
+}
+
+static void with_stream(Chains *x, RProg r) {
+    const int32_t *thread = r.thread.extent;
+    int32_t whole = r.block.extent[AX_K], columns = all_columns(x, &r);
+    if (!may_stream(x)) return;
+    for (int32_t n = 2 * thread[AX_K]; n < whole && n <= BODY_SLICES * thread[AX_K]; n *= 2) {
+        r.block.extent[AX_K] = r.warp.extent[AX_K] = n;
+        r.warp.extent[AX_M] = thread[AX_M];
+        while (with_columns(x, r, columns)) r.warp.extent[AX_M] += thread[AX_M];
+    }
+}
+
 /* Columns of a turn are those of an instruction, and slices of the second product.  */
 static void with_groups(Chains *x, RProg r) {
     const Problem *p = x->k->p;
@@ -164,6 +202,20 @@ static void with_groups(Chains *x, RProg r) {
         }
     }
     r.overlap = OVERLAP_NONE;
+}
+
+/* By boxes of a line each.  */
+static void with_stream_of_groups(Chains *x, RProg r) {
+    int32_t n = all_columns(x, &r);
+    const ComputeUnit *u = &x->k->dev->unit[r.unit];
+    r.keep = KEEP_SHARED;
+    r.block.extent[AX_K] = r.warp.extent[AX_K] = BOX_SPAN / te_dtype_bytes(u->a);
+    if (!may_stream(x) || !rprog_chain_streams(x->k->p, &r) || n > u->n.to) return;
+    r.block.extent[AX_N] = r.warp.extent[AX_N] = r.thread.extent[AX_N] = n;
+    for (int groups = 1; groups <= GROUPS_MAX; groups++) {
+        r.block.extent[AX_M] = groups * r.warp.extent[AX_M];
+        if (fits_rows(x, &r)) with_slots(x, r);
+    }
 }
 
 /* K and E in whole instructions.  */
@@ -199,6 +251,8 @@ static void with_loads(Chains *x, int16_t unit, int16_t unit_v) {
         r.load[LOAD_V] = load[LOAD_V][i / n[0] / n[1]];
         if (warpgroup_usable(u)) with_groups(x, r);
         else with_unit(x, r);
+        if (warpgroup_usable(u)) with_stream_of_groups(x, r);
+        else with_stream(x, r);
     }
 }
 

@@ -19,7 +19,7 @@ static const char *check_tiles(const Problem *p, const Device *dev, const RProg 
     if (warp[AX_N] != block[AX_N] || warp[AX_K] != block[AX_K] || warp[AX_E] != block[AX_E])
         return "a warp of a chain has whole rows";
     if (block[AX_N] % v->k.from) return "columns of a turn are no slices of the second product";
-    if (block[AX_K] != whole_tiles(p->extent[AX_K], thread[AX_K]))
+    if (!rprog_chain_streams(p, r) && block[AX_K] != whole_tiles(p->extent[AX_K], thread[AX_K]))
         return "block.k is not K in whole instructions";
     if (block[AX_E] != whole_tiles(p->next->extent[AX_N], e_step))
         return "block.e is not the columns of the second product in whole instructions";
@@ -62,6 +62,21 @@ static const char *check_ways(const Problem *p, const RProg *r) {
     return NULL;
 }
 
+/* Operands that are streamed along k are read once, so a row has all of its columns at once.  */
+static const char *check_stream(const Problem *p, const Device *dev, const RProg *r) {
+    const ColumnBounds *b = &p->chain->chain->bounds;
+    if (!rprog_chain_streams(p, r)) return NULL;
+    if (r->block.extent[AX_K] % r->thread.extent[AX_K]) return "block.k is no whole instructions";
+    if (rprog_chain_turns(p, r) > 1) return "a chain that streams k has one turn";
+    if (b->n_from + b->n_to > 0) return "a chain that streams k has no mask that bounds its turns";
+    if (r->keep != KEEP_SHARED) return "an operand that is streamed does not stay in registers";
+    if (r->split > 1) return "a chain that streams k has one turn, and no slices of it";
+    if (r->overlap) return "a chain that streams k has no other products beside its folds";
+    RProg first = rprog_chain_product(dev, r, 0);
+    return rprog_warpgroups(dev, r) ? warpgroup_check(p, dev, &first)
+                                    : contract_check_loads(p, dev, &first);
+}
+
 const char *chain_check(const Problem *p, const Device *dev, const RProg *r) {
     const char *why;
     if (!rprog_static_axis(p, AX_K) || !rprog_static_axis(p->next, AX_N))
@@ -78,7 +93,9 @@ const char *chain_check(const Problem *p, const Device *dev, const RProg *r) {
     if ((why = rprog_warpgroups(dev, r) ? chain_groups_check(p, dev, r)
                                         : check_products(p, dev, r)))
         return why;
-    if ((why = check_tiles(p, dev, r)) || (why = check_ways(p, r))) return why;
+    if ((why = check_tiles(p, dev, r)) || (why = check_stream(p, dev, r)) ||
+        (why = check_ways(p, r)))
+        return why;
     RProg last = rprog_chain_product(dev, r, 1);
     return contract_check_store(p->next, dev, &last);
 }

@@ -3,18 +3,14 @@
 #include "rprogram/contract.h"
 #include "rprogram/matrix.h"
 
-/* Boxes are tiles: columns of pixels come in other widths.  */
-static bool copies(const Problem *p, const ComputeUnit *u, int side) {
-    RBox box;
-    return warpgroup_copies(p, u, side) && rprog_box(p, side, &box) && box.pixels == 0;
-}
-
 /* Results are an operand where lanes have them: of 16-bit types (fragment_passes).  */
 bool chain_groups_fit(const Problem *p, const ComputeUnit *u, const ComputeUnit *v) {
-    return v->a_reg && copies(p, u, 0) && copies(p, u, 1) && copies(p->next, v, 1);
+    return v->a_reg && warpgroup_copies(p, u, 0) && warpgroup_copies(p, u, 1) &&
+           warpgroup_copies(p->next, v, 1);
 }
 
-/* Registers of a thread that computes: results of the second product, then the larger of: results
+/* Registers of a thread that computes, where k is streamed at least those of the first product's
+ * steps: results of the second product, then the larger of: results
  * of the first; these as an operand, and WITHIN those of the next turn beside it + for each of two
  * rows its reductions and a factor + what all kernels of such units need.  */
 int64_t chain_computing(const Problem *p, const Device *dev, const RProg *r) {
@@ -27,7 +23,10 @@ int64_t chain_computing(const Problem *p, const Device *dev, const RProg *r) {
     int64_t between = rprog_overlaps_within(r) ? scores + made : scores > made ? scores : made;
     int64_t all = rprog_unit_accumulators(dev, &second) + between +
                   ROWS * (p->chain->values + 1) + WARPGROUP_OTHERS;
-    return ceil_div(all, REGISTER_STEP) * REGISTER_STEP;
+    all = ceil_div(all, REGISTER_STEP) * REGISTER_STEP;
+    if (!rprog_chain_streams(p, r)) return all;
+    int64_t steps = warpgroup_computing(p, dev, &first);
+    return steps > all ? steps : all;
 }
 
 static bool same_load(const RLoad *a, const RLoad *b) {
@@ -39,15 +38,19 @@ static bool same_load(const RLoad *a, const RLoad *b) {
 
 static const char *check_load(const Problem *p, const Device *dev, const RProg *r, int side) {
     RLoad own;
+    RBox box;
     if (!warpgroup_load(p, dev, r, side, &own))
         return "the operand cannot be copied by boxes";
+    if (rprog_box(p, side, &box) && box.pixels > 0)
+        return "columns of pixels come in other widths than tiles";
     if (!same_load(&r->load[side], &own))
         return "a unit of warpgroups reads boxes as the operand lies in memory";
     int rows = r->block.extent[own.along == AX_K ? own_axis(side) : AX_K];
     return rows > dev->mover[own.mover].box_max ? "a box has too many rows" : NULL;
 }
 
-static const char *check_product(const Problem *p, const Device *dev, const RProg *r) {
+static const char *check_product(const Problem *p, const Device *dev, const RProg *r,
+                                 bool streams) {
     const ComputeUnit *u = &dev->unit[r->unit];
     const int32_t *t = r->thread.extent;
     int n = t[AX_N];
@@ -61,7 +64,7 @@ static const char *check_product(const Problem *p, const Device *dev, const RPro
         return "vec is not what a lane of the unit holds";
     if (rprog_promotes(p, dev, r)) return chain_too_long;
     for (int side = 0; side < 2; side++) {
-        const char *why = p->op[side].made ? NULL : check_load(p, dev, r, side);
+        const char *why = p->op[side].made || streams ? NULL : check_load(p, dev, r, side);
         if (why) return why;
     }
     return NULL;
@@ -78,7 +81,7 @@ const char *chain_groups_check(const Problem *p, const Device *dev, const RProg 
         return "two to four warpgroups take turns";
     for (int i = 0; i < CHAIN_PRODUCTS && !why; i++) {
         RProg x = rprog_chain_product(dev, r, i);
-        why = check_product(chain_problem(p, i), dev, &x);
+        why = check_product(chain_problem(p, i), dev, &x, i == 0 && rprog_chain_streams(p, r));
     }
     return why;
 }

@@ -31,12 +31,14 @@ static int64_t sum_words(const Device *dev, const RProg *r) {
            count_along(&r->warp, &r->thread, AX_N) * rprog_unit_accumulators(dev, r);
 }
 
-/* Registers: 18 + results of the second product + the larger of: results of the first, fragments
+/* Registers: 18 + results of the second product + the larger of (where k is streamed, both being
+ * behind that, the second one alone): results of the first, fragments
  * of b of a slice of k, and of a likewise or (kept) of all slices; the same results as operand,
  * fragments of V of a slice + for each row of a thread its reductions and a factor + 3 for each
  * load.  Fragments of slices count twice where they are fetched ahead.  The constants are those of
  * matrix units in `contract` (matrix_registers).  */
-static int64_t words(const Device *dev, const RProg *r, const ChainFacts *f, bool ahead) {
+static int64_t words(const Device *dev, const RProg *r, const ChainFacts *f, bool ahead,
+                     bool streams) {
     enum { FIXED = 18, POINTER = 3 };
     RProg first = rprog_chain_product(dev, r, 0), second = rprog_chain_product(dev, r, 1);
     Fragment results = rprog_results(dev, r);
@@ -49,16 +51,28 @@ static int64_t words(const Device *dev, const RProg *r, const ChainFacts *f, boo
     int64_t operand = slice_words(dev, &second, 0) *
                       count_along(&second.warp, &second.thread, AX_K);
     int64_t values = operand + times * slice_words(dev, &second, 1);
+    if (streams) scores = 0;
     return FIXED + sum_words(dev, &second) + (scores > values ? scores : values) + kept +
            rows * (f->values + 1) + RPROG_LOADED * POINTER;
 }
 
+/* Where k is streamed, the first product as it is by itself.  */
+static int64_t needed(const Problem *p, const Device *dev, const RProg *r) {
+    bool streams = rprog_chain_streams(p, r);
+    int64_t behind = words(dev, r, p->chain, !r->late, streams);
+    if (!streams) return behind;
+    RProg first = rprog_chain_product(dev, r, 0);
+    int64_t steps = contract_registers(p, dev, &first);
+    return steps > behind ? steps : behind;
+}
+
 int64_t chain_registers(const Problem *p, const Device *dev, const RProg *r) {
     if (rprog_warpgroups(dev, r)) return warpgroup_launched(dev, r, chain_computing(p, dev, r));
-    return words(dev, r, p->chain, !r->late);
+    return needed(p, dev, r);
 }
 
 void chain_derive_late(const Problem *p, const Device *dev, RProg *r) {
     int64_t limit = (int64_t)dev->limits.registers_per_thread.value;
-    r->late = !rprog_warpgroups(dev, r) && words(dev, r, p->chain, true) > limit;
+    r->late = false;
+    r->late = !rprog_warpgroups(dev, r) && needed(p, dev, r) > limit;
 }

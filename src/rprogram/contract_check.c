@@ -200,6 +200,17 @@ static const char *check_tail(const Case *c) {
     return NULL;
 }
 
+const char *contract_check_loads(const Problem *p, const Device *dev, const RProg *r) {
+    const char *why = NULL;
+    for (int side = 0; side < 2 && !why; side++) {
+        const RLoad *l = &r->load[side];
+        bool copies = side < p->n_operand && !l->region && rprog_copies_chunks(l);
+        why = contract_check_load(p, dev, r, side);
+        if (!why && copies && r->stages < 2) why = "async loads need two stages";
+    }
+    return why;
+}
+
 const char *contract_check(const Problem *p, const Device *dev, const RProg *r) {
     Case c = {p, dev, r};
     const char *why;
@@ -210,12 +221,7 @@ const char *contract_check(const Problem *p, const Device *dev, const RProg *r) 
         return why;
     }
     if (r->stages < 1 || r->stages > STAGES_MAX) return "stages are not in 1..8";
-    for (int side = 0; side < 2 && !groups; side++) {
-        const RLoad *l = &r->load[side];
-        if ((why = check_load(&c, side))) return why;
-        bool copies = side < p->n_operand && !l->region && rprog_copies_chunks(l);
-        if (copies && r->stages < 2) return "async loads need two stages";
-    }
+    if (!groups && (why = contract_check_loads(p, dev, r))) return why;
     if (!matrix && (why = check_thread(&c))) return why;
     if ((why = rprog_stats_check(p, r))) return why;
     if ((why = check_store(&c)) || (why = check_grid(&c))) return why;

@@ -25,7 +25,9 @@ DoneBy contract_filled_by(const RLoad *l) {
     return rprog_copies_chunks(l) ? DONE_COPIES : DONE_AT_ONCE;
 }
 
-static void operands(RoomWalk *w, const BlockBytes *b, int stages) {
+int contract_stages(RoomWalk *w, const BlockBytes *b) {
+    int stages = layout_ring(w, TURN_STEPS, w->r->stages, b->tile[0] + b->tile[1]);
+    if (w->out) w->out->ring[stages].ahead = rprog_steps_ahead(w->p, w->r);
     for (int side = 0; side < 2; side++) {
         Room x = layout_one(ROOM_STAGE, side, side ? b->tile[0] : 0, b->tile[side]);
         x.slots = w->r->stages;
@@ -42,6 +44,7 @@ static void operands(RoomWalk *w, const BlockBytes *b, int stages) {
         layout_room(w, x);
         layout_room(w, layout_one(ROOM_PLACES, side, w->end, b->region[side] - x.bytes));
     }
+    return stages;
 }
 
 /* Of an odd number of boxes the second slot is taken where it costs no block of the SM; `w` is
@@ -113,8 +116,7 @@ static void tables(RoomWalk *w, int stages) {
     }
 }
 
-/* Elements that wait in registers for their stage, or are there before their products.  */
-static void registers(RoomWalk *w) {
+void contract_fragments(RoomWalk *w) {
     for (int side = 0; side < w->p->n_operand; side++) {
         const RLoad *l = &w->r->load[side];
         Room x = layout_one(ROOM_FRAGMENTS, side, 0, 0);
@@ -128,14 +130,12 @@ static void registers(RoomWalk *w) {
 }
 
 static void rooms_of(RoomWalk *w, const BlockBytes *b) {
-    int stages = layout_ring(w, TURN_STEPS, w->r->stages, b->tile[0] + b->tile[1]);
-    if (w->out) w->out->ring[stages].ahead = rprog_steps_ahead(w->p, w->r);
-    operands(w, b, stages);
+    int stages = contract_stages(w, b);
     if (!contract_results(w, b)) w->end = INT32_MAX;
     else if (w->r->stats) rprog_stats_rooms(w);
     barriers(w, b, stages);
     tables(w, stages);
-    if (w->out) registers(w);
+    if (w->out) contract_fragments(w);
 }
 
 void contract_rooms(RoomWalk *w) {

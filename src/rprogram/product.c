@@ -122,15 +122,20 @@ static void made_facts(Contract *c, const Device *dev, Side *s) {
     s->registers = fragment_slots(&s->fragment, FRAG_DIMS) / s->fragment.per_register;
 }
 
+/* B of a chain whose k is whole goes on from turn to turn.  */
+static AxisClass moves_of(const Contract *c, int side) {
+    bool last = c->number + 1 == c->layout->n_product;
+    return side == 1 && !last && c->steps <= 1 ? AX_N : AX_K;
+}
+
 static void side_facts(Contract *c, const Device *dev, int side) {
     Side *s = &c->side[side];
     int number = c->number * CONTRACTION_OPERANDS + side;
-    bool last = c->number + 1 == c->layout->n_product;
     *s = (Side){.side = side,
                 .number = number,
                 .made = c->p->op[side].made,
                 .ring = -1,
-                .moves = side == 1 && !last ? AX_N : AX_K,
+                .moves = moves_of(c, side),
                 .id = (char)('a' + number),
                 .o = &c->p->con.operand[side],
                 .f = &c->p->op[side],

@@ -80,23 +80,27 @@
  *
  * The `chain` skeleton (Problem.next: S[m,n] = sum[k](A[m,k] * B[n,k]) and behind it O[m,e] =
  * sum[n](P(S[m,n], row m) * V[n,e])): a block has block.m rows of one batch and all columns e, and
- * goes in turns along n, block.n columns each; K is whole in each of them.  Axis AX_E of a tile is
- * e.
+ * goes in turns along n, block.n columns each.  Axis AX_E of a tile is e.
  * - Two units: the one of the first product, and unit_v, whose operand a has the results' types.
  *   They are the same where one computes both.  thread is the tile of the first.
- * - block.k >= K and block.e >= E are the least multiples of a unit's, block.n one of the first's n
- *   and of the second's k.  Warps divide the rows alone: warp.n, .k, .e are those of
- *   the block, so that a warp has whole rows, their reductions meet by shuffles, and its results of
- *   the first product are its operand of the second in the registers that have them
- *   (fragment_passes).
+ * - block.e >= E and, where operand a is resident, block.k >= K are the least multiples of a
+ *   unit's, block.n one of the first's n and of the second's k.  Warps divide the rows alone:
+ *   warp.n, .k, .e are those of the block, so that a warp has whole rows, their reductions meet by
+ *   shuffles, and its results of the first product are its operand of the second in the registers
+ *   that have them (fragment_passes).
  * - As products (rprog_chain_product): the first is a program of M x N x K, the second one of M x E
- *   x N, of `contract` form with one k-step each; b of the first is LOAD_B, b of the second LOAD_V,
- *   whose axes are the second product's (along n: of e; along k: of the columns n).
+ *   x N, of `contract` form with one k-step each (of k that is streamed the first has more); b of
+ *   the first is LOAD_B, b of the second LOAD_V, whose axes are the second product's (along n: of
+ *   e; along k: of the columns n).
  * - Each of b and V has a ring of its own of `stages` slots (ROOM_STAGE of 1 and of 3), a fill of
  *   which is a turn's tile; operand a lies in ROOM_STAGE of 0, one slot, filled before the first
  *   turn.  keep REGISTERS: its fragments are read once, for all turns; SHARED: in every turn.
  *   A turn: wait for b; barrier; begin V of turn j + stages - 1; S; wait for V; barrier; begin b of
  *   turn j + stages; maps and reductions of the row; P; O.
+ * - block.k < K: both operands of the first product are streamed along k, as those of `contract`
+ *   are (ROOM_STAGE of 0 and of 1, a ring of `stages`).  There is one turn then, block.n >= N, that
+ *   no mask cuts, and V is resident: ROOM_STAGE of 3 has one slot, filled before the first step.
+ *   keep: SHARED.
  * - Rows' reductions follow RowGroup.online: a turn folds the leader, corrects what follows it, and
  *   O likewise.  A block's turns are those from the first to the last that has a column within
  *   Chain.bounds for some of its rows.
@@ -118,7 +122,8 @@
  * - Four more warps, the last, copy: a once, then tiles of b and V, turn by turn, the b of a turn
  *   before its V.  Each ring has barriers of its slots, full ones and empty ones (Ring), where each
  *   warp that computes arrives when its products have read the slot.  Operand a has a full one
- *   alone (ring 2).  keep: SHARED.
+ *   alone (ring 2).  keep: SHARED.  Where k is streamed V is copied first, and has a full one alone
+ *   (ring 1), and the rest is as in `contract`; overlap: NONE.
  * - overlap WITHIN: a warpgroup begins the scores of turn j + 1, then the results of turn j, and
  *   makes exponentials of those scores while that is under way.  A turn before the first makes the
  *   first operand, none is begun behind the last.  NONE: it waits for each product.
@@ -217,6 +222,10 @@ bool rprog_window_unrolls(const Problem *p, const RProg *r);
  * problem, threads as they are; turns of a block, at most.  */
 RProg rprog_chain_product(const Device *dev, const RProg *r, int number);
 int64_t rprog_chain_turns(const Problem *p, const RProg *r);
+/* Are both operands of the first product streamed along k?  */
+static inline bool rprog_chain_streams(const Problem *p, const RProg *r) {
+    return r->block.extent[AX_K] < p->extent[AX_K];
+}
 /* Turns that the blocks of row tile `tile` visit, as far as bounds are known (Chain.bounds).  */
 int64_t rprog_chain_visited(const Problem *p, const RProg *r, int64_t tile);
 /* Bytes of the workspace before what slices leave of reduction i of ChainFacts.slices (the last is

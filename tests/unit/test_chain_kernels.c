@@ -139,7 +139,38 @@ static const Case groups[] = {
     {"groups columns in chunks", "h200", TURNED(136, 264, 64, 11)},
     {"groups of heads", "h200", GROUPED(4, 2, 70, 130, 64)},
 };
-enum { CASES = sizeof cases / sizeof *cases, GROUPS = sizeof groups / sizeof *groups };
+/* K in steps, of rows that one turn has.  */
+static const Case streams[] = {
+    {"streamed odd pair", "rtx4090", PAIR(67, 100, 43, 24, "bf16")},
+    {"streamed pair on turing", "t4", PAIR(67, 104, 43, 24, "f16")},
+    {"streamed attention", "a100", ATTENTION(2, 77, 43, 136, 24, "f16")},
+    {"streamed log sum", "h200", LOG_SUM(70, 64, 96)},
+};
+static const Case group_streams[] = {
+    {"groups streamed pair", "h200", PAIR(130, 200, 48, 72, "bf16")},
+};
+enum {
+    CASES = sizeof cases / sizeof *cases,
+    GROUPS = sizeof groups / sizeof *groups,
+    STREAMS = sizeof streams / sizeof *streams,
+    GROUP_STREAMS = sizeof group_streams / sizeof *group_streams
+};
+
+typedef const char *Keep(KernelCase *c);
+
+static const char *keep_streams(KernelCase *c) {
+    RProgSet *set = &c->set[0];
+    int n = 0;
+    for (int i = 0; i < set->n; i++)
+        if (rprog_chain_streams(&c->plan.problem[0], &set->prog[i])) set->prog[n++] = set->prog[i];
+    set->n = n;
+    return n > 0 ? NULL : "no program streams k";
+}
+
+static const char *keep_group_streams(KernelCase *c) {
+    const char *bad = kernel_keep_groups(c);
+    return bad ? bad : keep_streams(c);
+}
 
 /* The program that the model ranks first, or a drawn one.  */
 static const char *prove(KernelCase *c, Nvrtc *nvrtc, uint64_t seed) {
@@ -150,19 +181,19 @@ static const char *prove(KernelCase *c, Nvrtc *nvrtc, uint64_t seed) {
     return bad ? bad : kernel_prove(c, seed + 1);
 }
 
-static const char *try(Arena *a, Nvrtc *nvrtc, const Case *x, bool by_groups) {
+static const char *try(Arena *a, Nvrtc *nvrtc, const Case *x, Keep *keep) {
     enum { SEEDS = 20 };
     KernelCase c;
     const Device *dev = fixture_device(a, x->profile);
     const char *bad = kernel_open_decided(&c, a, dev, x->text, NULL, JOINED | CHAINS);
     if (!bad && c.plan.n != 1) bad = "it is not one kernel";
-    if (!bad && by_groups) bad = kernel_keep_groups(&c);
+    if (!bad && keep) bad = keep(&c);
     for (int seed = 0; seed < SEEDS && !bad; seed++)
         if (effort_drawn(seed, SEEDS)) bad = prove(&c, nvrtc, (uint64_t)seed);
     return bad ? kernel_report(&c, x->name, bad) : NULL;
 }
 
-static void try_all(const Case *x, int n, bool by_groups) {
+static void try_all(const Case *x, int n, Keep *keep) {
     const char *only = getenv("CHAIN_CASE");
     Arena *a = arena_create(NULL);
     Diag d = diag_new(a);
@@ -171,7 +202,7 @@ static void try_all(const Case *x, int n, bool by_groups) {
     if (nvrtc_open(a, &d, NULL, NULL, &nvrtc)) skip();
     for (int i = 0; i < n; i++) {
         if (only && !strstr(x[i].name, only)) continue;
-        const char *bad = try(a, nvrtc, &x[i], by_groups);
+        const char *bad = try(a, nvrtc, &x[i], keep);
         if (bad) printf("%s\n", bad);
         failed += bad != NULL;
     }
@@ -181,12 +212,18 @@ static void try_all(const Case *x, int n, bool by_groups) {
 
 static void chains_are_right(void **state) {
     (void)state;
-    try_all(cases, CASES, false);
+    try_all(cases, CASES, NULL);
 }
 
 static void chains_of_warpgroups_are_right(void **state) {
     (void)state;
-    try_all(groups, GROUPS, true);
+    try_all(groups, GROUPS, kernel_keep_groups);
+}
+
+static void chains_that_stream_k_are_right(void **state) {
+    (void)state;
+    try_all(streams, STREAMS, keep_streams);
+    try_all(group_streams, GROUP_STREAMS, keep_group_streams);
 }
 
 static uint16_t half(double x) { return num_f16_encode(x, ROUND_NEAREST_EVEN, false); }
@@ -296,10 +333,39 @@ static void counts_are_those_of_the_formulas(void **state) {
     try_counts("h200", true);
 }
 
+/* Of a pair that streams k: A, B and V are read from memory once, and nothing lies in between.  */
+static void streams_read_once(void **state) {
+    (void)state;
+    enum { M = 128, K = 512, N = 64, E = 32 };
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    Nvrtc *nvrtc;
+    KernelCase c;
+    const Device *dev = fixture_device(a, "a100");
+    if (nvrtc_open(a, &d, NULL, dev->arch, &nvrtc)) skip();
+    const char *bad = kernel_open_decided(&c, a, dev, PAIR(128, 512, 64, 32, "f16"), NULL,
+                                          JOINED | CHAINS);
+    if (!bad) bad = keep_streams(&c);
+    if (!bad) bad = kernel_pick(&c, 0);
+    if (!bad) bad = kernel_emit(&c);
+    if (!bad) bad = kernel_compile(&c, nvrtc, true);
+    if (!bad) bad = kernel_run(&c, TE_FILL_REALS, 1, false);
+    if (bad) fail_msg("%s", kernel_report(&c, "stream", bad));
+    const SimCounters *x = &c.counted;
+    is_near("products", (double)x->pipe[SIM_PIPE_TENSOR], (double)M * N * (K + E) / (16 * 8 * 16));
+    is_near("read", (double)x->unique_load_sectors, 2.0 * (M * K + K * N + N * E) / SECTOR);
+    is_near("written", (double)x->unique_store_sectors, 2.0 * M * E / SECTOR);
+    assert_int_equal(c.code.kernel[0].spill_stores, 0);
+    assert_int_equal(c.program.workspace_bytes, 0);
+    arena_destroy(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(chains_are_right),
                                        cmocka_unit_test(chains_of_warpgroups_are_right),
+                                       cmocka_unit_test(chains_that_stream_k_are_right),
                                        cmocka_unit_test(what_a_mask_hides_is_not_read),
+                                       cmocka_unit_test(streams_read_once),
                                        cmocka_unit_test(counts_are_those_of_the_formulas)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,6 +40,11 @@ const char *product_ring_word(const Kernel *k, int ring, const char *name) {
     return ring ? ir_numbered(k->cg, name, ring + 1) : name;
 }
 
+bool product_counts(const Kernel *k) {
+    if (product_moves(k) != AX_K) return false;
+    return !product_chains(k) || k->c->number == 0 || k->c->layout->product[0].steps <= 1;
+}
+
 bool product_resident(const Side *s) { return s->room->ring < 0; }
 
 bool product_bounded(const Kernel *k) {

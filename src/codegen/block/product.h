@@ -41,6 +41,11 @@ static inline const ProductAt *product_next(const Kernel *k) {
 static inline AxisClass product_moves(const Kernel *k) {
     return k->c->side[k->c->n_side - 1].moves;
 }
+/* Is it what the next product is made of?  Are its k-steps those of the block's loop?  */
+static inline bool product_feeds(const Kernel *k) {
+    return product_chains(k) && k->c->number + 1 < k->c->layout->n_product;
+}
+bool product_counts(const Kernel *k);
 bool product_resident(const Side *s);
 /* Of a chain: does a mask decide on the columns that a block visits?  The test that a position of a
  * load of an operand is one of those that the block has along an axis.  */

@@ -38,7 +38,10 @@ void lower_domain(Arena *a, Lowered *l, int threads, int64_t items);
 void lower_grid(FormBuilder *b, Lowered *l, KernelKind kind);
 /* lower_product.c: the kernel that adds what slices, or blocks of a tail, have left.  */
 void lower_sums(FormBuilder *b, Lowered *l);
-/* lower_contract.c: the tree of a product; lower_results.c: what becomes of its sums.  */
+/* lower_contract.c: the tree of a product, of its k-steps alone, how many there are;
+ * lower_results.c: what becomes of its sums.  */
+void lower_count_steps(Form *f, const Contract *c);
+void lower_stages(FormBuilder *b, Lowered *l);
 void lower_steps(FormBuilder *b, Lowered *l);
 void lower_results(FormBuilder *b, Lowered *l);
 /* lower_roles.c: warps that fill rings and warps that use them.  A sync at a barrier of a ring; all
@@ -50,8 +53,12 @@ void lower_open_filling(FormBuilder *b, const Lowered *l);
 void lower_open_using(FormBuilder *b, const Lowered *l, int teams);
 /* Teams take turns: the wait for that of the one before, the end of the own one.  */
 void lower_turn(FormBuilder *b, const Lowered *l, SyncOp op);
-/* lower_ring.c: up to the sums; leaves the role open that has them.  */
-void lower_ring(FormBuilder *b, Lowered *l);
+/* lower_ring.c: up to the sums; leaves the role open that has them.  next: the product that they
+ * are an operand of, or NULL.  */
+void lower_ring(FormBuilder *b, Lowered *l, const Contract *next);
+/* lower_chain_roles.c: from the first product's sums, which lower_ring has made, to the
+ * second's.  */
+void lower_chain_behind(FormBuilder *b, Lowered *l, const Contract *last);
 /* lower_chain_roles.c: likewise, of a chain whose second product is `last`; begins: scores begin
  * with their first products.  */
 void lower_chain_roles(FormBuilder *b, Lowered *l, const Contract *last, bool begins);

@@ -8,7 +8,9 @@
  *     results += operand V
  * Behind the first sync all have read the V of the turn before, behind the second one B: there the
  * slots are free.  Each copy is a group of its own, an empty one too, so that the number of groups
- * behind the one that is waited for is the same in every turn.  */
+ * behind the one that is waited for is the same in every turn.
+ *
+ * Where k is streamed there is one turn, whose scores are those of a `contract` kernel's steps.  */
 #include "codegen/lower/lower.h"
 #include "te/tree/arith.h"
 
@@ -215,6 +217,27 @@ static void add_begin(const Make *m) {
 
 /* ---- the kernel ---- */
 
+/* Where k is streamed: the first product as `contract` has it, of whole rows, then the second, for
+ * which V is loaded before all.  */
+static void add_stream(const Make *m, Lowered *scores) {
+    const Side *v = &m->c[RESULTS]->side[1];
+    add_address(m, RESULTS, 1);
+    form_add(m->b, NODE_VALUES, VALUES_CLEAR)->from = CLEAR_OPERANDS;
+    add_load(m, v);
+    if (is_staged(v)) add_keep(m, v);
+    add_commit(m);
+    about(m, SCORES);
+    if (m->rows) form_add(m->b, NODE_VALUES, VALUES_ROWS);
+    lower_stages(m->b, scores);
+    if (!m->c[SCORES]->async) add_wait(m, 0, "wait: rows of the second product");
+    about(m, RESULTS);
+    form_add(m->b, NODE_VALUES, VALUES_CLEAR)->from = CLEAR_SUMS;
+    about(m, SCORES);
+    form_add(m->b, NODE_REDUCE, REDUCE_SCORES);
+    form_add(m->b, NODE_VALUES, VALUES_OPERAND);
+    add_products(m, RESULTS);
+}
+
 /* Each product as a kernel of its own.  */
 static Lowered *lower_products(FormBuilder *b, Lowered *l) {
     Lowered *of = ARENA_ARRAY(b->arena, Lowered, l->layout->n_product);
@@ -237,8 +260,8 @@ static void lower_turns(FormBuilder *b, Lowered *l) {
     lower_grid(b, l, KERNEL_CONTRACT);
     if (lower_empty(l->p)) return;
     const ColumnBounds *x = &l->p->group->chain->bounds;
-    bool bounded = x->n_from > 0 || x->n_to > 0;
     if (l->contract->ring) ring_maps(b->arena, l, &l->launch);
+    bool bounded = x->n_from > 0 || x->n_to > 0;
     Lowered *of = lower_products(b, l);
     const Contract *last = of[RESULTS].contract;
     bool parted = bounded || l->r->split > 1;
@@ -247,11 +270,18 @@ static void lower_turns(FormBuilder *b, Lowered *l) {
                  l->p->group->chain->rows != NULL}, *m = &make;
     l->form->steps = last->slice;
     l->form->least = least;
-    bool roles = last->ring;
+    bool roles = last->ring, streams = rprog_chain_streams(l->p, l->r);
+    if (streams) lower_count_steps(l->form, of[SCORES].contract);
     add_place(m);
-    if (roles) {
+    if (streams && roles) {
+        if (m->rows) form_add(b, NODE_VALUES, VALUES_ROWS);
+        lower_ring(b, &of[SCORES], last);
+        lower_chain_behind(b, l, last);
+    } else if (roles) {
         double by;
         lower_chain_roles(b, l, last, chain_scales(l->p->te, l->p->group, &by));
+    } else if (streams) {
+        add_stream(m, &of[SCORES]);
     } else {
         add_begin(m);
         add_fill(m);

@@ -120,7 +120,8 @@ static void begin_products(const Make *m, int product) {
         late(own(form_reads(m->b, n, ROOM_FRAGMENTS, m->c[RESULTS]->side[0].number)), OF_TAKEN);
         late(own(form_reads(m->b, n, ROOM_SUMS, RESULTS)), OF_BEFORE);
     }
-    late(form_reads(m->b, n, ROOM_STAGE, m->c[product]->side[1].number), OF_TAKEN);
+    const Side *s = &m->c[product]->side[1];
+    late(form_reads(m->b, n, ROOM_STAGE, s->number), product_resident(s) ? OF_ANY : OF_TAKEN);
     late(own(form_writes(m->b, n, ROOM_SUMS, product)), OF_TAKEN);
     form_sync(m->b, SYNC_PRODUCTS, SYNC_COMMIT, 0);
 }
@@ -266,6 +267,22 @@ static void add_begin(const Make *m) {
     about(m, SCORES);
     if (m->rows) form_add(m->b, NODE_VALUES, VALUES_ROWS);
     lower_barrier(m->b, SYNC_WAIT, resident_ring(m), RING_FULL);
+}
+
+void lower_chain_behind(FormBuilder *b, Lowered *l, const Contract *last) {
+    bool rows = l->p->group->chain->rows != NULL;
+    Make make = {b, l, {l->contract, last}, false, rows}, *m = &make;
+    Node *ring = form_add(b, NODE_VALUES, VALUES_RING);
+    ring->ring = RESULTS;
+    ring->from = true;
+    about(m, RESULTS);
+    own(form_writes(m->b, form_add(m->b, NODE_VALUES, VALUES_CLEAR), ROOM_SUMS, RESULTS));
+    form_add(m->b, NODE_VALUES, VALUES_STAGE)->from = true;
+    about(m, SCORES);
+    form_add(b, NODE_REDUCE, REDUCE_SCORES);
+    add_operand(m);
+    begin_products(m, RESULTS);
+    wait_products(m, RESULTS, 0, OF_TAKEN);
 }
 
 void lower_chain_roles(FormBuilder *b, Lowered *l, const Contract *last, bool begins) {

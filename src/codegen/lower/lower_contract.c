@@ -305,7 +305,8 @@ static void add_operands(const Make *m) {
 }
 
 /* The first steps, and all of them.  */
-static void add_stages(const Make *m) {
+void lower_stages(FormBuilder *b, Lowered *l) {
+    Make make = {b, l, l->contract}, *m = &make;
     add_operands(m);
     form_add(m->b, NODE_VALUES, VALUES_CLEAR);
     add_scales(m, SCALES_FIRST);
@@ -314,21 +315,25 @@ static void add_stages(const Make *m) {
     add_steps(m);
 }
 
+void lower_count_steps(Form *f, const Contract *c) {
+    f->steps = c->slice;
+    f->least = c->may_be_empty ? 0 : c->sliced ? 1 : c->slice;
+    f->bodies = c->bodies;
+}
+
 void lower_steps(FormBuilder *b, Lowered *l) {
     const Contract *c = l->contract;
-    Make make = {b, l, c}, *m = &make;
     const RProg *r = l->r;
-    l->form->steps = c->slice;
-    l->form->least = c->may_be_empty ? 0 : c->sliced ? 1 : c->slice;
-    l->form->bodies = c->bodies;
+    lower_count_steps(l->form, c);
     if (r->tail > 0 && !c->ring) {
         Node *n = form_open(b, NODE_LOOP, LOOP_SEGMENTS);
         n->loop.count = -1;
         form_block_sync(b);
     }
+    if (c->ring) ring_maps(b->arena, l, &l->launch);
     form_add(b, NODE_VALUES, VALUES_PLACE);
-    if (c->ring) lower_ring(b, l);
-    else add_stages(m);
+    if (c->ring) lower_ring(b, l, NULL);
+    else lower_stages(b, l);
     lower_results(b, l);
     if (c->stays) lower_close_tiles(b, l);
     if (r->tail > 0 || c->ring) form_close(b);

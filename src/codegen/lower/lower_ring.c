@@ -30,10 +30,28 @@ static void open_steps(FormBuilder *b, const Contract *c, bool fills, int lag) {
         (Loop){.var = fills ? "done" : "taken", .count = c->slice, .by = 1, .unroll = 1};
 }
 
-static void add_copies(FormBuilder *b, const Lowered *l) {
+/* The operand of the next product that the block has from its begin to its end.  */
+static void add_resident(FormBuilder *b, const Contract *next) {
+    const Side *s = &next->side[next->n_side - 1];
+    int product = b->product;
+    b->product = next->number;
+    form_add(b, NODE_VALUES, VALUES_RING)->ring = next->turns;
+    lower_barrier(b, SYNC_ARRIVE, next->turns, RING_FULL)->bytes = s->room->bytes;
+    Node *n = form_add(b, NODE_COPY, 0);
+    n->of = s->side;
+    n->mover = s->l->mover;
+    n->done = s->room->filled;
+    n->ring = next->turns;
+    n->bytes = s->room->bytes;
+    form_writes(b, n, ROOM_STAGE, s->room->of)->late = true;
+    b->product = product;
+}
+
+static void add_copies(FormBuilder *b, const Lowered *l, const Contract *next) {
     const Contract *c = l->contract;
     form_if(b, WHEN_ONE, 0)->from = stages(l)->fill.first;
     form_add(b, NODE_VALUES, VALUES_MAPS)->to = l->waits;
+    if (next) add_resident(b, next);
     open_tiles(b, l);
     open_some(b, c);
     open_steps(b, c, true, 0);
@@ -159,8 +177,7 @@ static void add_products(FormBuilder *b, const Lowered *l) {
     if (!promotes) form_add(b, NODE_VALUES, VALUES_SETTLE);
 }
 
-void lower_ring(FormBuilder *b, Lowered *l) {
-    ring_maps(b->arena, l, &l->launch);
+void lower_ring(FormBuilder *b, Lowered *l, const Contract *next) {
     lower_barriers(b, l);
     if (l->waits) {           /* what does not depend on the kernel before goes on meanwhile */
         form_if(b, WHEN_ONE, 0)->from = stages(l)->fill.first;
@@ -169,7 +186,7 @@ void lower_ring(FormBuilder *b, Lowered *l) {
         form_wait(b, l->form);
     }
     lower_open_filling(b, l);
-    add_copies(b, l);
+    add_copies(b, l, next);
     form_close(b);
     lower_open_using(b, l, rprog_in_turn(l->r));
     add_products(b, l);

@@ -78,7 +78,7 @@ static void steps_constant(Kernel *k) {
     const Contract *c = k->c;
     Cg *cg = k->cg;
     Ir all = all_steps(k);
-    if (c->sliced || product_moves(k) != AX_K || product_parted(k)) return;
+    if (c->sliced || !product_counts(k) || product_parted(k)) return;
     if (!c->varying_k && hides_steps(c, c->steps))
         all = ir_call(cg, ir_type(IR_I32), "rl_hidden", 1, all);
     k->var.steps = ir_constant(cg, "steps", ir_as(cg, IR_I32, all));
@@ -98,7 +98,7 @@ static void product_constants(Kernel *k) {
     extents(k);
     tiles_of_levels(k);
     if (k->c->number == 0) k->var.threads = constant(k, "THREADS", k->c->r->threads);
-    product_ring_at(k)->slots = constant(k, product_word(k, "STAGES"), k->c->r->stages);
+    product_ring_at(k)->slots = constant(k, product_word(k, "STAGES"), contract_turns(k->c)->slots);
     product_ring_at(k)->bytes = constant(k, product_word(k, "STAGE"), contract_turns(k->c)->bytes);
     for (int i = 0; i < k->c->n_side; i++) side_constants(k, &k->c->side[i]);
     steps_constant(k);
@@ -295,17 +295,20 @@ static void slice_place(Kernel *k) {
     k->own->k_next = ir_variable(cg, base, product_word(k, "k_next"), at);
 }
 
-/* Of a product whose turns go along N.  */
+/* Of a product that another one is made of: its columns are those of a turn, or all.  */
 static void turns_place(Kernel *k) {
     Ir from = ir_int(k->cg, 0);
     if (product_parted(k))
         from = ir_mul(k->cg, k->var.turn_first, product_size(k, 'B', AX_N));
-    k->own->n_next = ir_variable(k->cg, place_along_base(k, AX_N), product_word(k, "n_next"), from);
+    if (product_moves(k) == AX_K) k->own->n0 = from;
+    else
+        k->own->n_next =
+            ir_variable(k->cg, place_along_base(k, AX_N), product_word(k, "n_next"), from);
     slice_place(k);
 }
 
 static void stages_place(Kernel *k) {
-    if (k->c->r->stages == 1 || k->c->ring) return;
+    if (contract_turns(k->c)->slots == 1 || k->c->ring) return;
     RingAt *x = product_ring_at(k);
     x->put = ir_variable(k->cg, IR_I32, product_word(k, "put"), ir_int(k->cg, 0));
     x->take = ir_variable(k->cg, IR_I32, product_word(k, "take"), ir_int(k->cg, 0));
@@ -313,7 +316,7 @@ static void stages_place(Kernel *k) {
 
 void place_thread(Kernel *k) {
     Cg *cg = k->cg;
-    if (product_moves(k) != AX_K) {
+    if (product_feeds(k)) {
         turns_place(k);
         stages_place(k);
         return;
