@@ -114,6 +114,7 @@ static double fitted_us(const PlanSet *set, const int64_t *size) {
     double best = INFINITY;
     for (; set; set = set->other) {
         double us = 0;
+        if (!te_gives(set->te, size)) continue;
         const Te *sized = te_sized(a, set->normal, size);
         for (int g = 0; g < set->n_group; g++) {
             Diag d = diag_new(a);
@@ -193,7 +194,7 @@ static int names(char *list, const char **out, int most) {
 }
 
 static const char *const files[] = {
-    "gemm_m", "softmax", "three", "layernorm", "mlp", "heads", "conv", "bmm", "attention",
+    "gemm_m", "mnk", "softmax", "three", "layernorm", "mlp", "heads", "conv", "bmm", "attention",
     "elementwise", "norm_nchw", "conv5", "six",
 };
 

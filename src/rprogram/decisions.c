@@ -46,22 +46,40 @@ static void read_whole(DiagPlace *at, TeDecisions *out) {
     memset(out->taken, taken, sizeof out->taken);
 }
 
-int rprog_read_decisions(const char *text, size_t len, TeDecisions *out, int most) {
+/* `s4`: the number of a size; TE_MAX_SIZES: it is none.  */
+static int size_of(Word w) {
+    Word number = {w.text + 1, w.len - 1, w.pos + 1};
+    int size = w.len > 1 && w.text[0] == 's' ? site_of(number) : TE_MAX_SIZES;
+    return size < TE_MAX_SIZES ? size : TE_MAX_SIZES;
+}
+
+static void read_given(DiagPlace *at, RStrategy *out) {
+    int size = size_of(reader_word(at)), q = site_of(reader_word(at));
+    if (size < TE_MAX_SIZES && q < TE_MAX_STMTS) out->multiple[size] = q;
+}
+
+static void no_strategy(RStrategy *out) {
+    memset(out->decisions.taken, 0, sizeof out->decisions.taken);
+    memset(out->multiple, 0, sizeof out->multiple);
+}
+
+int rprog_read_strategies(const char *text, size_t len, RStrategy *out, int most) {
     DiagPlace at = {NULL, text, len, 0};
-    TeDecisions unused, *now = out;
+    RStrategy unused, *now = out;
     int n = 1;
     bool kernels = false;
-    memset(out->taken, 0, sizeof out->taken);
+    no_strategy(now);
     while (at.pos < len) {
         Word w = reader_word(&at);
         if (kernels && reader_is(w, "other")) {
             now = n < most ? &out[n++] : &unused;
-            memset(now->taken, 0, sizeof now->taken);
+            no_strategy(now);
             kernels = false;
         }
         kernels |= reader_is(w, "kernel");
-        if (!kernels && reader_is(w, "split")) read_whole(&at, now);
-        if (!kernels && reader_is(w, "statement")) read_statement(&at, now);
+        if (!kernels && reader_is(w, "split")) read_whole(&at, &now->decisions);
+        if (!kernels && reader_is(w, "statement")) read_statement(&at, &now->decisions);
+        if (!kernels && reader_is(w, "given")) read_given(&at, now);
         const char *end = memchr(text + at.pos, '\n', len - at.pos);
         at.pos = end ? (size_t)(end - text) + 1 : len;
     }
@@ -103,4 +121,18 @@ Status reader_statement(Reader *r) {
         more = reader_word(&at).len > 0;
     }
     return s;
+}
+
+Status reader_given(Reader *r, Word head) {
+    const Te *te = r->plan->te, *op = r->first->te;
+    Word w = reader_word(&r->at);
+    int size = size_of(w);
+    int64_t q;
+    if (r->strategy == 0)
+        return reader_fail(r, head.pos, "'%.*s' where all sizes are planned for", head);
+    if (size >= op->n_size || !rplan_varies(op, size))
+        return reader_fail(r, w.pos, "'%.*s' is no run-time size", w);
+    Status s = reader_int(r, 2, TE_MAX_STMTS - 1, &q);
+    if (s || te->size[size].extent.multiple % q == 0) return s;
+    return reader_fail(r, w.pos, "'%.*s' has no such multiples", w);
 }

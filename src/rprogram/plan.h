@@ -59,12 +59,20 @@ void rplan_extend(Arena *a, RPlan *p, int more);
  * reduction, of whatever skeleton, are as many times their number.  */
 TeExtent rplan_domain(Arena *a, const Te *te, const KernelGroup *g);
 /* The measures of a plan and its other strategies, each once: extents of the fused axes of its
- * groups, their domains, the sizes themselves.  */
+ * groups, their domains, the sizes themselves, and the rests of those of which a strategy knows
+ * more than the plan (te_given): that it is for multiples of q of a size is a bound of 0.  */
 void rplan_measures(Arena *a, const RPlan *plan, RSelector *out);
 /* Keeps those measures that some choice bounds, in order of their texts.  */
 void rplan_keep_bounded(Arena *a, RSelector *s);
 /* The number of a measure; -1: it is none, or the same at all sizes.  */
 int rplan_measure(const RSelector *s, const TeExtent *e);
+/* Is this measure the rest of a size, which is 0 or not?  */
+static inline bool rplan_is_rest(const TeExtent *e) {
+    return e->expr->kind == TE_MOD && e->expr->args[0]->kind == TE_SIZE &&
+           e->expr->args[1]->kind == TE_INT;
+}
+/* Bounds a choice to the sizes that its strategy, of this op, is for; false: it was not.  */
+bool rplan_bound_rests(const RSelector *s, const Te *strategy, RChoice *c);
 /* `s0*s1`: as plan texts have it.  */
 void rplan_print_measure(const TeExtent *e, Buf *out);
 /* What is taken at these sizes.  */
@@ -105,11 +113,17 @@ void rprog_place_buffers(Arena *a, Workspace *w);
  * 64 take strategy 1 0 0`, `else take 0 1`: s0 is the first size that the file declares, the
  * numbers behind `take` are those of kernels, one per group.  What is decided stands before the
  * kernels of each strategy, `statement 3 joined`, by TeStmt.site; earlier texts name one of a few
- * for the whole op, `split joined`: what is decided at all statements that allow it.  */
+ * for the whole op, `split joined`: what is decided at all statements that allow it.  There, too,
+ * stand the sizes that another strategy is for, `given s2 8`: multiples of 8 alone.  */
 void rprog_print(const RPlan *plan, const Device *dev, Buf *out);
-/* The decisions of the strategies that a plan text is for, `most` at most: the plan's own, then
- * those for some sizes.  Returns how many there are; what is wrong is reported when it is read.  */
-int rprog_read_decisions(const char *text, size_t len, TeDecisions *out, int most);
+/* What is decided and given in a strategy: see te_given.  */
+typedef struct {
+    TeDecisions decisions;
+    int64_t multiple[TE_MAX_SIZES];
+} RStrategy;
+/* The strategies that a plan text is for, `most` at most: the plan's own, then those for some
+ * sizes.  Returns how many there are; what is wrong is reported when it is read.  */
+int rprog_read_strategies(const char *text, size_t len, RStrategy *out, int most);
 /* Reads plan text for the same op and device, checks it (ST_PLAN_TEXT with line and column).
  * `plan` holds te, group, problem, n and align for the groups; the rest is filled.  */
 Status rprog_read(Arena *a, Diag *d, DiagText text, const Device *dev, RPlan *plan);

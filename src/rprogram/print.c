@@ -158,6 +158,14 @@ static void print_decisions(const Te *te, Buf *out) {
     }
 }
 
+/* What the strategy knows of sizes beyond the plan's op.  */
+static void print_given(const Te *op, const Te *te, Buf *out) {
+    for (int i = 0; te && i < te->n_size; i++) {
+        int64_t q = te->size[i].extent.multiple;
+        if (q != op->size[i].extent.multiple) buf_printf(out, "given s%d %lld\n", i, (long long)q);
+    }
+}
+
 static void print_choice(const RPlan *plan, const RSelector *s, const RChoice *c, Buf *out) {
     const RPlan *strategy = plan;
     bool last = c == s->choice + s->n - 1;
@@ -181,6 +189,7 @@ void rprog_print(const RPlan *plan, const Device *dev, Buf *out) {
         print_choice(plan, plan->select, &plan->select->choice[k], out);
     for (const RPlan *x = plan; x; x = x->other) {
         if (x != plan) buf_puts(out, "other\n");
+        print_given(plan->te, x->te, out);
         print_decisions(x->te, out);
         print_kernels(x, dev, out);
     }

@@ -145,6 +145,7 @@ static Status read_line(Reader *r, Word w) {
     }
     if (r->kernel < 0 && reader_is(w, "split")) return reader_decisions(r, w);
     if (r->kernel < 0 && reader_is(w, "statement")) return reader_statement(r);
+    if (r->kernel < 0 && reader_is(w, "given")) return reader_given(r, w);
     if (r->kernel < 0) return reader_fail(r, w.pos, "expected 'kernel 0', got '%.*s'", w);
     return read_key(r, w);
 }

@@ -105,7 +105,10 @@ Status reader_program(Reader *r, int number, size_t pos) {
 Status reader_taken(Reader *r, size_t pos) {
     const RSelector *s = r->first->select;
     for (int k = 0; s && k < s->n; k++) {
-        const RChoice *c = &s->choice[k];
+        RChoice *c = &s->choice[k];
+        if (c->strategy == r->strategy && !rplan_bound_rests(s, r->plan->te, c))
+            return reader_fail(r, pos, "a strategy is taken for sizes that it is not for%.*s",
+                               (Word){0});
         for (int g = 0; c->strategy == r->strategy && g < r->plan->n_group; g++) {
             int n = c->program[g];
             if (n >= r->plan->n || rplan_group_of(r->plan, n) != g)

@@ -39,6 +39,7 @@ void reader_hint(Reader *r, const char *const *names, int n);
 /* What stands behind `split` and `statement`.  The decisions are those the plan's op has.  */
 Status reader_decisions(Reader *r, Word head);
 Status reader_statement(Reader *r);
+Status reader_given(Reader *r, Word head);
 /* Behind `upto`, or (last) `else`: a choice.  Behind the last one, and for each kernel before it is
  * read: its problem at the sizes for which it is taken.  At the end of a strategy: are all kernels
  * there that are taken?  */

@@ -80,9 +80,28 @@ static void add_group(Arena *a, const Te *te, const KernelGroup *g, const Proble
     add_measure(out, rplan_domain(a, te, g));
 }
 
+static TeExpr *size_node(Arena *a, int size) {
+    TeExpr *name = te_expr_node(a, TE_SIZE, TE_I64, 0, 0);
+    name->v.ref = size;
+    return name;
+}
+
+/* What is left of a size beyond multiples of q.  */
+static TeExtent rest(Arena *a, int size, int64_t q) {
+    TeExpr *e = te_expr_node(a, TE_MOD, TE_I64, 2, 0);
+    e->args[0] = size_node(a, size);
+    e->args[1] = te_expr_int(a, q, TE_I64, 0);
+    return (TeExtent){.value = q - 1, .multiple = 1, .expr = e};
+}
+
+static bool is_given(const Te *op, const Te *strategy, int size) {
+    return strategy->size[size].extent.multiple != op->size[size].extent.multiple;
+}
+
 void rplan_measures(Arena *a, const RPlan *plan, RSelector *out) {
     int room = plan->te->n_size;
-    for (const RPlan *x = plan; x; x = x->other) room += (TE_MAX_INDICES + 1) * rplan_groups(x);
+    for (const RPlan *x = plan; x; x = x->other)
+        room += (TE_MAX_INDICES + 1) * rplan_groups(x) + x->te->n_size;
     *out = (RSelector){.te = plan->te, .measure = ARENA_ARRAY(a, TeExtent, room + 1)};
     for (const RPlan *x = plan; x; x = x->other) {
         for (int g = 0; g < rplan_groups(x); g++)
@@ -91,11 +110,35 @@ void rplan_measures(Arena *a, const RPlan *plan, RSelector *out) {
     out->n_axis = out->n_measure;
     for (int s = 0; s < plan->te->n_size; s++) {
         TeExtent e = plan->te->size[s].extent;
-        TeExpr *name = te_expr_node(a, TE_SIZE, TE_I64, 0, 0);
-        name->v.ref = s;
-        e.expr = name;
+        e.expr = size_node(a, s);
         if (rplan_varies(plan->te, s)) add_measure(out, e);
     }
+    for (const RPlan *x = plan; x; x = x->other) {
+        for (int s = 0; s < plan->te->n_size; s++)
+            if (is_given(plan->te, x->te, s))
+                add_measure(out, rest(a, s, x->te->size[s].extent.multiple));
+    }
+}
+
+static int measure_of_rest(const RSelector *s, int size, int64_t q) {
+    int m = 0;
+    for (; m < s->n_measure; m++) {
+        const TeExpr *e = s->measure[m].expr;
+        if (rplan_is_rest(&s->measure[m]) && e->args[0]->v.ref == size && e->args[1]->v.i == q)
+            return m;
+    }
+    return -1;
+}
+
+bool rplan_bound_rests(const RSelector *s, const Te *strategy, RChoice *c) {
+    bool was = true;
+    for (int i = 0; i < strategy->n_size; i++) {
+        if (!is_given(s->te, strategy, i)) continue;
+        int m = measure_of_rest(s, i, strategy->size[i].extent.multiple);
+        was &= m >= 0 && c->most[m] == 0;
+        if (m >= 0) c->most[m] = 0;
+    }
+    return was;
 }
 
 static void print_expr(const TeExpr *e, Buf *out) {

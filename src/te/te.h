@@ -335,6 +335,11 @@ typedef struct {
     struct TeSizedAt *known;
 } TeSized;
 const Te *te_sized_once(TeSized *x, const int64_t *value);
+/* The same op for those of its run-time sizes that are multiples of multiple[i] (0, 1: any), which
+ * is known of all that is made of them; NULL: there are none.  */
+Te *te_given(Arena *a, const Te *te, const int64_t *multiple);
+/* Are all these run-time sizes multiples of what the op knows of them?  */
+bool te_gives(const Te *te, const int64_t *value);
 /* Other sizes for some statements of such a copy, and for all that these read and assign.  */
 void te_resize(Te *sized, const int *stmt, int n, const int64_t *value);
 /* Is a READ inside at every point of its statement, whatever the conditions around it say?  Only

@@ -69,9 +69,9 @@ static void same_as_file(Arena *a, const char *path, const char *text) {
 }
 
 static unsigned taken_of(const char *plan) {
-    TeDecisions read;
-    rprog_read_decisions(plan, strlen(plan), &read, 1);
-    return read.taken[0];
+    RStrategy read;
+    rprog_read_strategies(plan, strlen(plan), &read, 1);
+    return read.decisions.taken[0];
 }
 
 static void golden_sources(Arena *a) {

@@ -17,10 +17,11 @@
 static void read_plan(Arena *a, int i, RPlan *plan, Device **dev) {
     KernelCase c;
     Diag d = diag_new(a);
-    TeDecisions read;
-    rprog_read_decisions(golden[i].plan, strlen(golden[i].plan), &read, 1);
+    RStrategy read;
+    rprog_read_strategies(golden[i].plan, strlen(golden[i].plan), &read, 1);
     assert_int_equal(hal_profile_find(a, &d, golden[i].profile, "profiles", NULL, dev), ST_OK);
-    const char *wrong = kernel_open_decided(&c, a, *dev, golden[i].text, NULL, read.taken[0]);
+    const char *wrong = kernel_open_decided(&c, a, *dev, golden[i].text, NULL,
+                                            read.decisions.taken[0]);
     if (wrong) fail_msg("%s: %s", golden[i].name, wrong);
     const char *text = arena_printf(a, "roller-plan 1\n%s", golden[i].plan);
     if (rprog_read(a, &d, diag_text(golden[i].name, text), *dev, &c.plan))

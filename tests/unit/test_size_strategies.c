@@ -1,6 +1,8 @@
 /* An op with run-time sizes split into kernels in several ways: which one a size takes, that each
  * is right with a workspace of its own, and that all are written, read and described.  */
 #include "driver/check/check.h"
+#include "driver/check/sample.h"
+#include "driver/sizes/size_given.h"
 #include "driver/pipeline/compile.h"
 #include "driver/handle/handle.h"
 #include "decide.h"
@@ -171,6 +173,63 @@ static void one_strategy_where_no_other_gains(void **state) {
     arena_destroy(c.a);
 }
 
+/* ---- strategies for some multiples ---- */
+
+/* Rows that begin where wide accesses may for multiples of 8 alone.  */
+#define ROWS(n)                                                                                    \
+    "op f(A: f16[" n ",N], B: f16[" n ",N]) -> C: f16[" n "," n "] { C[i,j] += A[i,k] * B[j,k]; }"
+
+/* Sizes of both kinds are planned for as a plan of their own is.  */
+static void multiples_have_programs(void **state) {
+    static const int64_t size[] = {4096, 2048, 512};
+    Case c;
+    (void)state;
+    plan(&c, "1..4096", ROWS("4096"));
+    for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
+        Case one;
+        Estimate e, alone;
+        plan(&one, arena_printf(c.a, "%lld", (long long)size[i]), ROWS("4096"));
+        compile_estimate(&one.whole, &alone);
+        compile_estimate_at(c.a, &c.set, &c.whole, size_of(&c, size[i]), &e);
+        if (e.us > 1.15 * alone.us)
+            fail_msg("N %lld: %.1f, %.1f us", (long long)size[i], e.us, alone.us);
+        arena_destroy(one.a);
+    }
+    Estimate largest, e;
+    compile_estimate_largest(&c.set, &c.whole, &largest);
+    compile_estimate_at(c.a, &c.set, &c.whole, size_of(&c, 4096), &e);
+    assert_true(largest.us == e.us);
+    assert_non_null(strstr(c.set.sizes, "strategy usual, N % 8 == 0, 1 kernel:"));
+    assert_non_null(strstr(c.set.sizes, "N%8 == 0: strategy usual, N % 8 == 0, kernel "));
+    arena_destroy(c.a);
+}
+
+/* A stride is a multiple anyway, or no stride has the size: nothing more is to be known.  */
+static void needless_multiples_have_none(void **state) {
+    static const char *const op[] = {
+        "op f(X: f16[N,64]) -> Y: f16[N,64] { Y[n,i] = X[n,i] + 1; }",
+        "op f(X: f16[4,N,64]) -> Y: f16[4,N,64] { Y[b,n,i] = X[b,n,63-i]; }",
+        "op f(X: f16[N]) -> Y: f16[N] { Y[n] = X[n] + 1; }"};
+    Case c;
+    int n;
+    (void)state;
+    for (size_t i = 0; i < sizeof op / sizeof *op; i++) {
+        open_case(&c, "1..4096", op[i]);
+        size_given(c.a, c.te, c.dev, &n);
+        assert_int_equal(n, 0);
+        arena_destroy(c.a);
+    }
+    open_case(&c, "8..4096 % 8", ROWS("64"));
+    size_given(c.a, c.te, c.dev, &n);
+    assert_int_equal(n, 0);
+    arena_destroy(c.a);
+    open_case(&c, "1..4096", "op f(X: f32[8,N,N]) -> Y: f32[8,N,N] { Y[c,i,j] = X[c,j,i]; }");
+    Te **given = size_given(c.a, c.te, c.dev, &n);
+    assert_int_equal(n, 1);
+    assert_int_equal(given[0]->size[0].extent.multiple, 4);
+    arena_destroy(c.a);
+}
+
 /* ---- plans that are given ---- */
 
 /* The op by these decisions, its kernels planned at a size.  */
@@ -228,6 +287,42 @@ static const char *replaced(Case *c, const char *text, const char *part, const c
     const char *at = strstr(text, part);
     assert_non_null(at);
     return arena_printf(c->a, "%.*s%s%s", (int)(at - text), text, by, at + strlen(part));
+}
+
+/* Both sides of what a strategy asks for are proved, and its text is read back.  */
+static void multiples_are_right(void **state) {
+    Case c;
+    CheckOptions o = {.threads = 1};
+    CheckResult r;
+    (void)state;
+    plan(&c, "1..200", ROWS("24"));
+    assert_non_null(c.set.other);
+    must(&c, compile_build(c.a, &c.d, &c.whole, c.dev, &(BuildOptions){0}, &c.build));
+    int sides[2] = {0, 0}, n;
+    int64_t **set = sample_sizes(c.a, c.te, &c.build.program, &n);
+    for (int i = 0; i < n; i++) sides[cg_taken(&c.build.program, set[i]).strategy > 0]++;
+    assert_true(sides[0] > 1 && sides[1] > 0);
+    must(&c, check_kernel(c.a, &c.d, &(BuiltPlan){&c.set, &c.whole, &c.build}, &o, &r));
+    assert_int_equal(r.compared, r.outputs);
+    Buf text = buf_new(c.a), again = buf_new(c.a);
+    rprog_print(&c.whole.rplan, c.dev, &text);
+    must(&c, read_text(&c, buf_str(&text)));
+    compile_choose(c.a, &c.set, 0, &c.whole);
+    rprog_print(&c.whole.rplan, c.dev, &again);
+    assert_string_equal(buf_str(&again), buf_str(&text));
+    static const char *const wrong[][3] = {
+        {" s0%8 0 take strategy 1", " take strategy 1", "for sizes that it is not for"},
+        {"given s0 8", "given s0 16", "no kernel depends on 's0%8'"},
+        {"given s0 8", "given s0 8\ngiven s7 8", "no run-time size"},
+        {"given s0 8", "given s0 512", "no kernel depends on 's0%8'"},
+        {"kernel 0", "given s0 8\nkernel 0", "all sizes are planned for"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const char *bad = replaced(&c, buf_str(&text), wrong[i][0], wrong[i][1]);
+        assert_int_equal(read_text(&c, bad), ST_PLAN_TEXT);
+        const char *said = diag_first_error(&c.d)->message;
+        if (!strstr(said, wrong[i][2])) fail_msg("%s: %s", wrong[i][1], said);
+    }
+    arena_destroy(c.a);
 }
 
 static void given(Case *c, const char *sizes, const char *op, unsigned taken, int64_t within) {
@@ -417,6 +512,9 @@ int main(void) {
         cmocka_unit_test(a_launch_where_nothing_is_left),
         cmocka_unit_test(sizes_choose_decisions),
         cmocka_unit_test(one_strategy_where_no_other_gains),
+        cmocka_unit_test(multiples_have_programs),
+        cmocka_unit_test(needless_multiples_have_none),
+        cmocka_unit_test(multiples_are_right),
         cmocka_unit_test(every_strategy_is_right),
         cmocka_unit_test(one_strategy_runs),
         cmocka_unit_test(workspaces_differ),

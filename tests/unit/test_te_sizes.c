@@ -262,13 +262,50 @@ static void test_check_sees(void **state) {
     BREAKS(te->stmt[2].rhs->store = TE_F16);
 }
 
+/* What is known of multiples of some sizes holds of every extent and stride at all of them.  */
+static void holds_at(const Te *te, const Te *given, const int64_t *size) {
+    for (int t = 0; t < te->n_tensor; t++) {
+        for (int d = 0; d < te->tensor[t].rank; d++) {
+            const TeExtent *e[] = {&given->tensor[t].shape[d], &given->tensor[t].stride[d]};
+            for (int i = 0; i < 2; i++) {
+                int64_t v = te_extent_eval(te, e[i], size);
+                assert_int_equal(v % e[i]->multiple, 0);
+                assert_in_range(v, e[i]->min, e[i]->value);
+            }
+        }
+    }
+}
+
+static void test_given(void **state) {
+    static const char text[] =
+        "param N = 1..100, K = 3..50 % 2, P = 5; let Q = N * K + K / 2; let R = N / 4;\n"
+        "op f(A: f32[N,K], B: f32[Q,P,max(N, K)], D: f32[R+1,N%K]) -> C: f32[N,K] {"
+        " C[n,k] = A[n,k] + (B[0,0,k] else 0) + (D[n/4,k] else 0); }";
+    (void)state;
+    Te *te = parse(text, NULL, 0);
+    const Te *given = te_given(arena, te, (int64_t[TE_MAX_SIZES]){8, 4});
+    assert_int_equal(given->size[0].extent.min, 8);
+    assert_int_equal(given->size[0].extent.value, 96);
+    assert_int_equal(te_extent_divisor(&given->tensor[0].stride[0]), 4);
+    assert_int_equal(te_extent_divisor(&given->tensor[1].stride[0]), 20);
+    assert_int_equal(te_extent_divisor(&given->tensor[1].shape[0]), 2);
+    for (int64_t n = 1; n <= 100; n++) {
+        for (int64_t k = 4; k <= 50; k += 2) {
+            int64_t size[TE_MAX_SIZES] = {n, k, 5};
+            assert_int_equal(te_gives(given, size), n % 8 == 0 && k % 4 == 0);
+            if (te_gives(given, size)) holds_at(te, given, size);
+        }
+    }
+    assert_null(te_given(arena, te, (int64_t[TE_MAX_SIZES]){128}));
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_define_text), TEST(test_defines), TEST(test_specialize),
         TEST(test_specialize_refuses), TEST(test_choice), TEST(test_positional), TEST(test_used),
-        TEST(test_check_sees),
+        TEST(test_check_sees), TEST(test_given),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,7 +141,7 @@ static void report_estimate(const RollerPlan *p, const Estimate *e, RollerEstima
 
 RollerStatus roller_plan_estimate(const RollerPlan *p, RollerEstimate *out) {
     Estimate e;
-    compile_estimate(&p->whole, &e);
+    compile_estimate_largest(&p->plans->set, &p->whole, &e);
     report_estimate(p, &e, out);
     return ROLLER_OK;
 }
@@ -161,7 +161,7 @@ static Status estimate_at(RollerCtx *ctx, void *user) {
     Status s = size_values(ctx->call, &ctx->diag, set->te, c->at, c->n_at, &size);
     if (s) return s;
     if (size) compile_estimate_at(ctx->call, set, &c->plan->whole, size, &e);
-    else compile_estimate(&c->plan->whole, &e);
+    else compile_estimate_largest(set, &c->plan->whole, &e);
     report_estimate(c->plan, &e, c->out);
     return ST_OK;
 }

@@ -191,7 +191,7 @@ static json_t *choices(Arena *a, const KernelProgram *p) {
 
 static json_t *predicted(Arena *a, const RollerKernel *k) {
     Estimate e;
-    compile_estimate(&k->plan.whole, &e);
+    compile_estimate_largest(&k->plans->set, &k->plan.whole, &e);
     json_t *o = json_new(a, json_object());
     json_set(a, o, "us", json_real(e.us));
     json_set(a, o, "limiter", json_text(mp_term_key[e.limiter]));

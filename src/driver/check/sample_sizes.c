@@ -30,6 +30,17 @@ static int64_t *one_empty(Arena *a, const Te *te, int size) {
     return value;
 }
 
+/* The multiples below that strategies are for, where the sizes may be these.  */
+static void round_down(const RSelector *s, int64_t *value) {
+    for (int m = 0; m < s->n_measure; m++) {
+        const TeExpr *e = s->measure[m].expr;
+        if (!rplan_is_rest(&s->measure[m])) continue;
+        int size = e->args[0]->v.ref;
+        int64_t below = value[size] - value[size] % e->args[1]->v.i;
+        if (below > 0 && below >= s->te->size[size].extent.min) value[size] = below;
+    }
+}
+
 /* Some sizes: every order of magnitude is as likely as another, the ends more.  */
 static int64_t *any_sizes(Arena *a, const Te *te, Rng *rng) {
     enum { STEPS = 64 };
@@ -62,6 +73,7 @@ static int64_t *sizes_of(Arena *a, const Te *te, const KernelProgram *p, int pro
     for (int i = 0; i < TRIES; i++) {
         int64_t *at = any_sizes(a, te, &rng);
         double work = 0;
+        if (i % 2) round_down(p->select, at);
         for (int s = 0; s < te->n_size; s++) work += log((double)at[s] + 1);
         if (work <= most || !takes(p, at, program)) continue;
         best = at;

@@ -31,15 +31,7 @@ Status compile(Arena *a, Diag *d, const CompileRequest *r, Compiled *out) {
 }
 
 Status compile_plan(Arena *a, Diag *d, const PlanRequest *r, PlanSet *out) {
-    PlanSet *set;
-    int n, best;
-    bool runtime = r->te->runtime;
-    Status s = runtime ? fusion_strategies(a, d, r, &set, &n, &best) : fusion_plan(a, d, r, out);
-    if (s) return s;
-    if (runtime) {
-        *out = set[best];
-        s = size_strategies_plan(a, d, set, n, out);
-    }
-    plan_forget_watch(out);
+    Status s = r->te->runtime ? size_strategies_plan(a, d, r, out) : fusion_plan(a, d, r, out);
+    if (!s) plan_forget_watch(out);
     return s;
 }

@@ -111,35 +111,67 @@ static Status plan_strategy(Search *x, Diag *d, const TeDecisions *decisions, Pa
     return s || *known ? s : parting_price(&x->whole.plan, d, &p[n], NULL, INFINITY, &us);
 }
 
-Status fusion_strategies(Arena *a, Diag *d, const PlanRequest *r, PlanSet **out, int *n,
-                         int *best) {
-    Search *x;
-    const Te *te = r->te;
-    int found = 2, most = 4;
-    for (int i = 0; i < te->n_size; i++) most += rplan_varies(te, i);
-    TeDecisions *all = ARENA_ARRAY(a, TeDecisions, most);
-    Parting *p = ARENA_ARRAY(a, Parting, most);
-    Status s = open_search(a, d, r, &x);
-    if (!s) s = search_decisions(x, d);
-    if (s) return s;
+/* Decisions that are the fastest at some sizes, the usual ones first; returns how many.  */
+static int decide_all(Search *x, Arena *a, const Te *te, TeDecisions *all, int most) {
+    int found = 2;
     all[1] = *decisions_of(&x->whole.best);
-    if (x->steps > 0) {
-        found += decide_at(x, sizes_at(a, te, -1, 0), &all[found]);
-        found += decide_at(x, sizes_at(a, te, -1, 0.5), &all[found]);
-        for (int i = 0; i < te->n_size && most > 5; i++)
-            if (rplan_varies(te, i)) found += decide_at(x, sizes_at(a, te, i, 0), &all[found]);
-    }
-    *out = ARENA_ARRAY(a, PlanSet, found);
-    *n = *best = 0;
-    for (int i = 0; i < found; i++) {
+    if (x->steps == 0) return found;
+    found += decide_at(x, sizes_at(a, te, -1, 0), &all[found]);
+    found += decide_at(x, sizes_at(a, te, -1, 0.5), &all[found]);
+    for (int i = 0; i < te->n_size && most > 5; i++)
+        if (rplan_varies(te, i)) found += decide_at(x, sizes_at(a, te, i, 0), &all[found]);
+    return found;
+}
+
+static int varying(const Te *te) {
+    int n = 0;
+    for (int i = 0; i < te->n_size; i++) n += rplan_varies(te, i);
+    return n;
+}
+
+/* Plans what is decided in each of n ways.  */
+static Status plan_strategies(Arena *a, Diag *d, Search *x, const TeDecisions *all, int n,
+                              Strategies *out) {
+    Parting *p = ARENA_ARRAY(a, Parting, n);
+    *out = (Strategies){.set = ARENA_ARRAY(a, PlanSet, n)};
+    for (int i = 0; i < n; i++) {
         Diag quiet = diag_new(a);
+        Parting *now = &p[out->n];
         bool known;
-        if ((s = watch_check(r->o->watch, d))) return s;
-        if (plan_strategy(x, &quiet, &all[i], p, *n, &known) || known) continue;
-        if (parting_total(&p[*n]) < parting_total(&p[*best]) * (1 - 1.0 / DECIDE_NEAR)) *best = *n;
-        if ((s = parting_fill(&x->whole.plan, d, &p[*n]))) return s;
-        (*out)[*n] = p[*n].set;
-        ++*n;
+        Status s = watch_check(x->whole.plan.asked.o->watch, d);
+        if (s) return s;
+        if (plan_strategy(x, &quiet, &all[i], p, out->n, &known) || known) continue;
+        if (parting_total(now) < parting_total(&p[out->best]) * (1 - 1.0 / DECIDE_NEAR))
+            out->best = out->n;
+        if ((s = parting_fill(&x->whole.plan, d, now))) return s;
+        out->set[out->n++] = now->set;
     }
-    return watch_check(r->o->watch, d);
+    return watch_check(x->whole.plan.asked.o->watch, d);
+}
+
+static Status search(Arena *a, Diag *d, const PlanRequest *r, Search **x) {
+    Status s = open_search(a, d, r, x);
+    return s ? s : search_decisions(*x, d);
+}
+
+Status fusion_strategies(Arena *a, Diag *d, const PlanRequest *r, Strategies *out) {
+    enum { ALWAYS = 4 };
+    Search *x;
+    int most = ALWAYS + varying(r->te);
+    TeDecisions *all = ARENA_ARRAY(a, TeDecisions, most);
+    Status s = search(a, d, r, &x);
+    if (s) return s;
+    int n = decide_all(x, a, r->te, all, most);
+    return plan_strategies(a, d, x, all, n, out);
+}
+
+Status fusion_given(Arena *a, Diag *d, const PlanRequest *r, const Strategies *like,
+                    Strategies *out) {
+    Search *x;
+    TeDecisions *all = ARENA_ARRAY(a, TeDecisions, like->n + 1);
+    Status s = search(a, d, r, &x);
+    if (s) return s;
+    for (int i = 0; i < like->n; i++) all[i] = *like->set[i].normal->decisions;
+    all[like->n] = *decisions_of(&x->whole.best);
+    return plan_strategies(a, d, x, all, like->n + 1, out);
 }

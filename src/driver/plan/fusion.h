@@ -15,6 +15,14 @@ Status fusion_open(Arena *a, Diag *d, const PlanRequest *r, const TeDecisions *d
 /* The op with the decisions that are predicted to be the fastest, planned.  */
 Status fusion_plan(Arena *a, Diag *d, const PlanRequest *r, PlanSet *out);
 /* Of an op with run-time sizes: the usual one, and those that are the fastest at some sizes, all
- * planned at the largest.  (*out)[*best] is the fastest there.  */
-Status fusion_strategies(Arena *a, Diag *d, const PlanRequest *r, PlanSet **out, int *n, int *best);
+ * planned at the largest.  */
+typedef struct {
+    PlanSet *set;
+    int n, best;              /* best: the fastest at the largest sizes */
+} Strategies;
+Status fusion_strategies(Arena *a, Diag *d, const PlanRequest *r, Strategies *out);
+/* The same of an op of which more is known (te_given) than of the one whose strategies these are:
+ * with what is decided in them, and what is the fastest at the largest sizes.  */
+Status fusion_given(Arena *a, Diag *d, const PlanRequest *r, const Strategies *like,
+                    Strategies *out);
 #endif

@@ -66,8 +66,10 @@ void compile_take(const PlanSet *set, WholePlan *p, int group, int choice);
 Status compile_read_plan(Arena *a, Diag *d, const PlanRequest *r, DiagText text, PlanSet *out);
 /* A set outlives the call that it was made in.  */
 void plan_forget_watch(PlanSet *set);
-/* Predicted time of the whole plan and its terms.  */
+/* Predicted time of the whole plan and its terms: of its own programs, whatever sizes choose.  */
 void compile_estimate(const WholePlan *p, Estimate *out);
+/* The same of what is taken at the largest sizes.  */
+void compile_estimate_largest(const PlanSet *set, const WholePlan *p, Estimate *out);
 /* The same at values of all sizes, of the strategy and the programs that are taken there.  */
 void compile_estimate_at(Arena *a, const PlanSet *set, const WholePlan *p, const int64_t *size,
                          Estimate *out);

@@ -75,12 +75,14 @@ static void keep_read(Arena *a, const Device *dev, const RPlan *p, PlanSet *out)
 }
 
 Status compile_read_plan(Arena *a, Diag *d, const PlanRequest *r, DiagText text, PlanSet *out) {
-    TeDecisions *decisions = ARENA_ARRAY(a, TeDecisions, RPLAN_SET);
-    int n = rprog_read_decisions(text.text, text.len, decisions, r->te->runtime ? RPLAN_SET : 1);
+    RStrategy *strategy = ARENA_ARRAY(a, RStrategy, RPLAN_SET);
+    int n = rprog_read_strategies(text.text, text.len, strategy, r->te->runtime ? RPLAN_SET : 1);
     PlanSet *set = out;
     for (int i = 0; i < n; i++) {
         if (i > 0) set = set->other = ARENA_NEW(a, PlanSet);
-        Status s = fusion_open(a, d, r, &decisions[i], set);
+        Te *given = i > 0 ? te_given(a, r->te, strategy[i].multiple) : NULL;
+        PlanRequest of = {given ? given : r->te, r->dev, r->o};
+        Status s = fusion_open(a, d, &of, &strategy[i].decisions, set);
         if (s) return s;
     }
     WholePlan p;
@@ -129,4 +131,16 @@ void compile_estimate_at(Arena *a, const PlanSet *set, const WholePlan *p, const
         mp_estimate(&at, &p->rplan.prog[program], set->dev, &e);
         add_estimate(&e, &most, out);
     }
+}
+
+void compile_estimate_largest(const PlanSet *set, const WholePlan *p, Estimate *out) {
+    if (!set->select) {
+        compile_estimate(p, out);
+        return;
+    }
+    Arena *a = arena_create(NULL);
+    int64_t *size = ARENA_ARRAY(a, int64_t, set->te->n_size + 1);
+    for (int i = 0; i < set->te->n_size; i++) size[i] = set->te->size[i].extent.value;
+    compile_estimate_at(a, set, p, size, out);
+    arena_destroy(a);
 }

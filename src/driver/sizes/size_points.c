@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Points at which programs are planned and priced: so many, and more for each further class.  */
-enum { PLANNED = 32, PLANNED_MORE = 16, PRICED = 960, PRICED_MORE = 960, CLASSES = 4 };
+enum { PLANNED = 24, PLANNED_MORE = 8, PRICED = 960, PRICED_MORE = 960, CLASSES = 4 };
 
 /* Sizes that move together; one that does so with no other is a class of its own.  */
 typedef struct {
@@ -13,6 +13,7 @@ typedef struct {
     int *size;                /* of all classes, one behind the other */
     int *first;               /* per class, and the end */
     int n;
+    const int64_t *multiple;  /* per size: worth knowing of */
     Rng rng;
 } Classes;
 
@@ -89,9 +90,25 @@ static int64_t power_below(const TeExtent *e, int64_t v) {
     return p % step_of(e) == 0 && p >= least_of(e) ? p : v;
 }
 
+/* The multiple below that the size may be.  */
+static int64_t multiple_below(const TeExtent *e, int64_t v, int64_t q) {
+    int64_t m = q > 1 ? v / q * q : v;
+    return m % step_of(e) == 0 && m >= least_of(e) ? m : v;
+}
+
+/* What is drawn: any sizes, powers of two, multiples that are worth knowing of, these of some.  */
+typedef enum { DRAW_ANY, DRAW_POWERS, DRAW_MULTIPLES, DRAW_SOME, DRAWS } Draw;
+
+static int64_t drawn(Classes *c, int size, int64_t v, Draw draw) {
+    const TeExtent *e = &c->te->size[size].extent;
+    if (draw == DRAW_POWERS) return power_below(e, v);
+    if (draw == DRAW_ANY || (draw == DRAW_SOME && rng_below(&c->rng, 2))) return v;
+    return multiple_below(e, v, c->multiple[size]);
+}
+
 /* Sizes of a class whose product lies `along` its range: how far of what is left each goes is
  * drawn, the last one takes the rest.  */
-static void set_class(Classes *c, int class, double along, bool power, int64_t *at) {
+static void set_class(Classes *c, int class, double along, Draw draw, int64_t *at) {
     double room = 0, left;
     for (int i = c->first[class]; i < c->first[class + 1]; i++) {
         room += log((double)most_of(size_of(c, i)) / (double)least_of(size_of(c, i)));
@@ -106,7 +123,7 @@ static void set_class(Classes *c, int class, double along, bool power, int64_t *
         double goes = least + (most - least) * rng_below(&c->rng, 1 << 16) / (1 << 16);
         if (i + 1 == c->first[class + 1]) goes = left;
         int64_t v = in_range(e, (double)least_of(e) * exp(goes));
-        if (power) v = power_below(e, v);
+        v = drawn(c, c->size[i], v, draw);
         at[c->size[i]] = v;
         left -= log((double)v / (double)least_of(e));
         if (left < 0) left = 0;
@@ -129,8 +146,10 @@ static void set_fixed(const Classes *c, int64_t *at) {
     for (int s = 0; s < c->te->n_size; s++) at[s] = c->te->size[s].extent.value;
 }
 
-void size_points_find(Arena *a, const Te *te, const RSelector *measures, SizePoints *out) {
+void size_points_find(Arena *a, const Te *te, const RSelector *measures, const int64_t *multiple,
+                      SizePoints *out) {
     Classes c = classes_of(a, te, measures);
+    c.multiple = multiple;
     int many = c.n < CLASSES ? c.n : CLASSES, corners = 1 << many;
     *out = (SizePoints){.n_planned = corners, .n = corners};
     if (c.n > 0) {
@@ -143,8 +162,8 @@ void size_points_find(Arena *a, const Te *te, const RSelector *measures, SizePoi
         set_fixed(&c, at);
         for (int k = 0; k < c.n; k++) {
             int low = i == 1 ? 1 : i == corners - 1 ? k == 0 : i >> k % CLASSES & 1;
-            if (i < corners) set_class(&c, k, low ? 0 : 1, false, at);
-            else set_class(&c, k, along_class(&c, i - corners + 1, k), i % 4 == 0, at);
+            if (i < corners) set_class(&c, k, low ? 0 : 1, DRAW_ANY, at);
+            else set_class(&c, k, along_class(&c, i - corners + 1, k), (Draw)(i % DRAWS), at);
         }
     }
 }

@@ -11,6 +11,8 @@ typedef struct {
     Arena *a;
     const SizePoints *at;
     SizedGroup *group;
+    const SizedSet *strategy; /* all n of them */
+    int n;
 } Pricing;
 
 static bool depends_on_sizes(const Te *te, const KernelGroup *g) {
@@ -20,10 +22,14 @@ static bool depends_on_sizes(const Te *te, const KernelGroup *g) {
     return varies;
 }
 
-/* The group's problem at these sizes.  It is of g->sized, so it stands until the next one.  */
+/* The group's problem at these sizes, or at the multiples below them that its op is for.  It is of
+ * g->sized, so it stands until the next one.  */
 static void resize(const Pricing *x, const int64_t *size, Problem *out) {
     const SizedGroup *g = x->group;
-    te_resize(g->sized, g->stmt, g->n_stmt, size);
+    int64_t below[TE_MAX_SIZES];
+    for (int i = 0; i < g->sized->n_size; i++)
+        below[i] = size[i] - size[i] % g->sized->size[i].extent.multiple;
+    te_resize(g->sized, g->stmt, g->n_stmt, below);
     rtile_resize(x->a, &g->set->plans[g->number].problem, g->sized, g->set->options.align, out);
 }
 
@@ -165,12 +171,13 @@ static void price_at(const Pricing *x, int point) {
     Problem problem;
     resize(x, size, &problem);
     int64_t outs = domain(x);
+    bool given = te_gives(g->set->normal, size);
     g->best[point] = INFINITY;
     for (int k = 0; k < g->n; k++) {
         SizedProgram *p = &g->program[k];
         Estimate e;
         p->us[point] = INFINITY;
-        if (outs > p->outs || !rplan_allows(g->set->normal, p->upto, size)) continue;
+        if (!given || outs > p->outs || !rplan_allows(g->set->normal, p->upto, size)) continue;
         mp_estimate(&problem, &p->ranked->prog, g->set->dev, &e);
         p->us[point] = e.us;
         if (e.us < g->best[point]) g->best[point] = e.us;
@@ -187,6 +194,26 @@ static void price(const Pricing *x, int n) {
         g->program[k].us = ARENA_ARRAY(x->a, double, n);
     }
     for (int i = 0; i < n; i++) price_at(x, i);
+}
+
+/* ---- the sizes that a strategy is for ---- */
+
+/* Is the op for all sizes that the other one is for?  */
+static bool is_for(const Te *te, const Te *other) {
+    for (int i = 0; i < te->n_size; i++)
+        if (other->size[i].extent.multiple % te->size[i].extent.multiple) return false;
+    return true;
+}
+
+/* Is the group for the sizes of a point, and of no op of which more is known there?  */
+static bool is_planned_at(const Pricing *x, int point) {
+    const Te *own = x->group->set->te;
+    bool is = te_gives(own, x->at->value[point]);
+    for (int s = 0; s < x->n && is; s++) {
+        const Te *te = x->strategy[s].set->te;
+        is = !te_gives(te, x->at->value[point]) || is_for(te, own);
+    }
+    return is;
 }
 
 /* ---- groups ---- */
@@ -214,7 +241,8 @@ static void open_group(const Pricing *x) {
 static void size_group(const Pricing *x, const SizeRound *round) {
     int first = round->first > 0 ? round->first : 1;
     if (round->first == 0) open_group(x);
-    for (int i = first; i < round->end && x->group->apart; i++) plan_at(x, i);
+    for (int i = first; i < round->end && x->group->apart; i++)
+        if (is_planned_at(x, i)) plan_at(x, i);
     price(x, round->n);
 }
 
@@ -246,7 +274,7 @@ void size_price_open(Arena *a, PlanSet *set, const SizePoints *at, SizedSet *out
 
 /* A strategy's groups, but for what those before it have, too.  */
 static void price_strategy(Arena *a, const SizePoints *at, const SizeRound *round,
-                           SizedSet *strategy, int s) {
+                           SizedSet *strategy, int n, int s) {
     SizedSet *out = &strategy[s];
     for (int i = 0; i < round->n; i++) out->us[i] = 0;
     for (int g = 0; g < out->n; g++) {
@@ -254,14 +282,15 @@ static void price_strategy(Arena *a, const SizePoints *at, const SizeRound *roun
         const SizedGroup *known = NULL;
         int count = own->count;
         for (int k = 0; k < s && !known; k++)
-            known = known_group(&strategy[k], own->text, own->hash);
+            if (is_for(strategy[k].set->te, out->set->te))
+                known = known_group(&strategy[k], own->text, own->hash);
         if (known) *own = *known;
-        else size_group(&(Pricing){a, at, own}, round);
+        else size_group(&(Pricing){a, at, own, strategy, n}, round);
         own->count = count;
         for (int i = 0; i < round->n; i++) out->us[i] += count * own->best[i];
     }
 }
 
 void size_price(Arena *a, const SizePoints *at, const SizeRound *round, SizedSet *strategy, int n) {
-    for (int s = 0; s < n; s++) price_strategy(a, at, round, strategy, s);
+    for (int s = 0; s < n; s++) price_strategy(a, at, round, strategy, n, s);
 }

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAVES = 120, FEWEST = 6 };
+enum { LEAVES = 200, FEWEST = 3 };
 static const double never = 1e6;          /* the cost of a program that is not right */
-static const double least_gain = 0.5;     /* of the weighed losses, summed over points */
+static const double least_gain = 0.2;     /* of the weighed losses, summed over points */
 
 typedef struct Node {
     int *point, n;
@@ -15,7 +15,7 @@ typedef struct Node {
     int *program;             /* per different group */
     double cost;
     /* The best way to part it: gain 0 if there is none.  */
-    int measure;
+    int split;                /* its number; -1: none */
     int64_t bound;
     double gain;
     struct Node *low, *high;  /* NULL: it is not parted */
@@ -30,7 +30,10 @@ typedef struct {
     const SizePick *x;
     const RSelector *out;
     Arena *a;
-    int64_t **is;             /* per measure, per point */
+    int64_t **is;             /* per split, per point: what it bounds.  Splits are measures, then,
+                               * per strategy, whether the sizes are others than it is for: what it
+                               * knows of several sizes helps at once or not at all */
+    int n_split;
     double **offset;          /* per strategy, per point: what its best programs lose */
     double **cost;            /* per column (a picked program), per point */
     int *column;              /* per slot: its first */
@@ -120,12 +123,13 @@ static int ascending(const void *x, const void *y) {
 /* The roundest number in lo..hi-1: tiles end there.  */
 static int64_t round_bound(int64_t lo, int64_t hi) {
     int64_t step = 1;
+    if (lo <= 0) return 0;
     while ((hi - 1) / (2 * step) * (2 * step) >= lo) step *= 2;
     return (hi - 1) / step * step;
 }
 
-static void try_measure(const Tree *t, Node *p, int m, const double *all, double *low,
-                        double *high) {
+static void try_split(const Tree *t, Node *p, int m, const double *all, double *low,
+                      double *high) {
     int sums = t->x->n_strategy + t->n_column, any;
     for (int i = 0; i < p->n; i++) t->order[i] = (Ordered){t->is[m][p->point[i]], p->point[i]};
     qsort(t->order, (size_t)p->n, sizeof *t->order, ascending);
@@ -138,7 +142,7 @@ static void try_measure(const Tree *t, Node *p, int m, const double *all, double
         double gain = p->cost - least_cost(t, low, &any) - least_cost(t, high, &any);
         if (gain <= p->gain) continue;
         p->gain = gain;
-        p->measure = m;
+        p->split = m;
         p->bound = round_bound(here, next);
     }
 }
@@ -155,13 +159,21 @@ static void judge(const Tree *t, Node *p) {
     for (int g = 0; g < t->x->strategy[p->strategy].n; g++)
         p->program[g] = least_program(t, all, p->strategy, g);
     p->gain = least_gain;
-    p->measure = -1;
+    p->split = -1;
     for (int pass = 0; pass < 2; pass++) {          /* sizes before expressions of them */
-        for (int m = 0; m < t->out->n_measure; m++)
-            if (pass == (t->out->measure[m].expr->n_args > 0))
-                try_measure(t, p, m, all, low, high);
+        for (int m = 0; m < t->n_split; m++) {
+            bool plain = m < t->out->n_measure && t->out->measure[m].expr->n_args == 0;
+            if (t->is[m] && pass == !plain) try_split(t, p, m, all, low, high);
+        }
     }
     arena_reset(t->a, mark);
+}
+
+static void bound_by_split(const Tree *t, const Node *p, int64_t *most) {
+    RChoice c = {.most = most};
+    int strategy = p->split - t->out->n_measure;
+    if (strategy < 0) most[p->split] = p->bound;
+    else rplan_bound_rests(t->out, t->x->strategy[strategy].set->normal, &c);
 }
 
 static Node *child(const Tree *t, const Node *p, bool low) {
@@ -169,9 +181,9 @@ static Node *child(const Tree *t, const Node *p, bool low) {
     *c = (Node){.point = ARENA_ARRAY(t->a, int, p->n),
                 .most = ARENA_ARRAY(t->a, int64_t, t->out->n_measure)};
     for (int i = 0; i < p->n; i++)
-        if ((t->is[p->measure][p->point[i]] <= p->bound) == low) c->point[c->n++] = p->point[i];
+        if ((t->is[p->split][p->point[i]] <= p->bound) == low) c->point[c->n++] = p->point[i];
     memcpy(c->most, p->most, (size_t)t->out->n_measure * sizeof *c->most);
-    if (low) c->most[p->measure] = p->bound;
+    if (low) bound_by_split(t, p, c->most);
     judge(t, c);
     return c;
 }
@@ -179,7 +191,7 @@ static Node *child(const Tree *t, const Node *p, bool low) {
 static Node *most_gain(Node *p) {
     if (!p->low) return p;
     Node *x = most_gain(p->low), *y = most_gain(p->high);
-    double a = x->measure < 0 ? 0 : x->gain, b = y->measure < 0 ? 0 : y->gain;
+    double a = x->split < 0 ? 0 : x->gain, b = y->split < 0 ? 0 : y->gain;
     return a >= b ? x : y;
 }
 
@@ -189,6 +201,7 @@ static Node *most_gain(Node *p) {
 static void bound_choice(const Tree *t, const int *program, RChoice *c) {
     const SizePick *x = t->x;
     const SizedSet *s = &x->strategy[c->strategy];
+    rplan_bound_rests(t->out, s->set->normal, c);
     for (int k = 0; k < s->n; k++) {
         const SizedGroup *group = &s->group[k];
         const SizedProgram *p =
@@ -243,19 +256,33 @@ static void drop_superfluous(const Tree *t, RSelector *out) {
     out->n -= n;
 }
 
+/* What the splits of the tree bound; NULL: nothing.  */
+static void set_splits(Tree *t) {
+    const SizePick *x = t->x;
+    int n = t->out->n_measure;
+    t->n_split = n + x->n_strategy;
+    t->is = ARENA_ARRAY(t->a, int64_t *, t->n_split);
+    for (int m = 0; m < t->n_split; m++) {
+        bool rest = m < n && rplan_is_rest(&t->out->measure[m]);
+        if (rest || (m >= n && !x->open[m - n])) continue;
+        t->is[m] = ARENA_ARRAY(t->a, int64_t, x->at->n);
+        for (int i = 0; i < x->at->n; i++) {
+            const int64_t *size = x->at->value[i];
+            t->is[m][i] = m < n ? te_extent_eval(t->out->te, &t->out->measure[m], size)
+                                : !te_gives(x->strategy[m - n].set->te, size);
+        }
+    }
+}
+
 void size_select(const SizePick *x, RSelector *out) {
     int slots = x->n_strategy * x->groups, columns = 0, n = x->at->n;
     for (int k = 0; k < slots; k++) columns += x->n_picked[k];
-    Tree t = {.x = x, .out = out, .a = x->a, .is = ARENA_ARRAY(x->a, int64_t *, out->n_measure),
+    Tree t = {.x = x, .out = out, .a = x->a,
               .offset = ARENA_ARRAY(x->a, double *, x->n_strategy),
               .cost = ARENA_ARRAY(x->a, double *, columns),
               .column = ARENA_ARRAY(x->a, int, slots), .order = ARENA_ARRAY(x->a, Ordered, n)};
     set_costs(&t);
-    for (int m = 0; m < out->n_measure; m++) {
-        t.is[m] = ARENA_ARRAY(x->a, int64_t, n);
-        for (int i = 0; i < n; i++)
-            t.is[m][i] = te_extent_eval(out->te, &out->measure[m], x->at->value[i]);
-    }
+    set_splits(&t);
     Node *all = ARENA_NEW(x->a, Node);
     *all = (Node){.point = ARENA_ARRAY(x->a, int, n), .n = n,
                   .most = ARENA_ARRAY(x->a, int64_t, out->n_measure)};
@@ -264,7 +291,7 @@ void size_select(const SizePick *x, RSelector *out) {
     judge(&t, all);
     for (int leaves = 1; leaves < LEAVES; leaves++) {
         Node *p = most_gain(all);
-        if (p->measure < 0) break;
+        if (p->split < 0) break;
         p->low = child(&t, p, true);
         p->high = child(&t, p, false);
     }

@@ -1,7 +1,10 @@
 #include "driver/sizes/size_strategies.h"
+#include "driver/plan/fusion.h"
+#include "driver/sizes/size_given.h"
 #include "driver/sizes/size_select.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { NEAR = 50, FIRST_PLANNED = 5, FIRST_PRICED = 96 };
 
@@ -48,8 +51,16 @@ static RPlan *as_plans(Arena *a, const SizedSet *strategy, int n) {
 
 /* ---- words ---- */
 
-static const char *strategy_name(Arena *a, const PlanSet *set) {
-    return te_decisions_text(a, set->normal);
+/* Its decisions, and the sizes that it is for if that is not all: `usual, N % 8 == 0`.  */
+static const char *strategy_name(Arena *a, const PlanSet *first, const PlanSet *set) {
+    Buf out = buf_new(a);
+    buf_puts(&out, te_decisions_text(a, set->normal));
+    for (int i = 0; i < set->te->n_size; i++) {
+        const TeSize *s = &set->te->size[i];
+        if (s->extent.multiple != first->te->size[i].extent.multiple)
+            buf_printf(&out, ", %s %% %lld == 0", s->name, (long long)s->extent.multiple);
+    }
+    return buf_str(&out);
 }
 
 static double taken_us(const SizePick *x, const RSelector *select, int point) {
@@ -89,12 +100,14 @@ static void explain_choice(const PlanSet *set, const RSelector *s, const RChoice
         if (c->most[m] == INT64_MAX) continue;
         buf_puts(b, comma);
         te_print_expr(s->te, NULL, s->measure[m].expr, b);
-        buf_printf(b, " <= %lld", (long long)c->most[m]);
+        buf_printf(b, " %s %lld", rplan_is_rest(&s->measure[m]) ? "==" : "<=",
+                   (long long)c->most[m]);
         comma = ", ";
     }
     buf_puts(b, c == s->choice + s->n - 1 ? "  else:" : ":");
+    const PlanSet *first = set;
     for (int k = 0; k < c->strategy; k++) set = set->other;
-    if (c->strategy) buf_printf(b, " strategy %s,", strategy_name(b->arena, set));
+    if (c->strategy) buf_printf(b, " strategy %s,", strategy_name(b->arena, first, set));
     for (int g = 0; g < set->n_group; g++)
         buf_printf(b, "%s %d", g ? "," : set->n_group > 1 ? " kernels" : " kernel", c->program[g]);
     buf_putc(b, '\n');
@@ -104,8 +117,8 @@ static void explain(const PlanSet *set, const RSelector *s, Buf *b) {
     for (const PlanSet *x = set; x; x = x->other) {
         bool several = set->other != NULL;
         if (several)
-            buf_printf(b, "  strategy %s, %d kernel%s:\n", strategy_name(b->arena, x), x->n_group,
-                       x->n_group == 1 ? "" : "s");
+            buf_printf(b, "  strategy %s, %d kernel%s:\n", strategy_name(b->arena, set, x),
+                       x->n_group, x->n_group == 1 ? "" : "s");
         for (int i = 0; i < x->n_program; i++) {
             const GroupPlans *p = &x->plans[i];
             if (i < x->n_group) buf_printf(b, "  %d: ", i);
@@ -235,19 +248,50 @@ static int most_programs(const CompileOptions *o) {
     return o->programs > 0 && o->programs < RPLAN_SET ? o->programs : RPLAN_SET;
 }
 
-Status size_strategies_plan(Arena *a, Diag *d, PlanSet *set, int n, PlanSet *out) {
+/* The strategies for all sizes, then those for some multiples.  */
+static Status find_strategies(Arena *a, Diag *d, const PlanRequest *r, Strategies *out) {
+    int given;
+    Te **op = size_given(a, r->te, r->dev, &given);
+    Strategies usual, more;
+    Status s = fusion_strategies(a, d, r, &usual);
+    if (s) return s;
+    *out = usual;
+    out->set = ARENA_ARRAY(a, PlanSet, usual.n + given * (usual.n + 1));
+    memcpy(out->set, usual.set, (size_t)usual.n * sizeof *usual.set);
+    for (int i = 0; i < given && !s; i++) {
+        Diag quiet = diag_new(a);
+        PlanRequest of = {op[i], r->dev, r->o};
+        if (fusion_given(a, &quiet, &of, &usual, &more)) more.n = 0;
+        for (int k = 0; k < more.n; k++) out->set[out->n++] = more.set[k];
+        s = watch_check(r->o->watch, d);
+    }
+    return s;
+}
+
+/* Per size the most that a strategy knows.  */
+static int64_t *known_multiples(Arena *a, const PlanSet *set, int n) {
+    int64_t *multiple = ARENA_ARRAY(a, int64_t, set->te->n_size + 1);
+    for (int i = 0; i < set->te->n_size; i++) {
+        multiple[i] = 1;
+        for (int k = 0; k < n; k++)
+            if (set[k].te->size[i].extent.multiple > multiple[i])
+                multiple[i] = set[k].te->size[i].extent.multiple;
+    }
+    return multiple;
+}
+
+/* Finds programs for all sizes and how a launch chooses.  set[keep] is right at all of them.  */
+static Status choose(Arena *a, Diag *d, PlanSet *set, int n, int keep, PlanSet *out) {
     SizedSet *strategy = ARENA_ARRAY(a, SizedSet, n);
     SizePoints at;
     RSelector *s = ARENA_NEW(a, RSelector);
     Buf why = buf_new(a);
-    int keep = 0, groups = 0;
+    int groups = 0;
+    *out = set[keep];
     if (out->n_group == 0) return ST_OK;
-    for (int k = 0; k < n; k++) {
-        strategy[k].set = &set[k];
-        if (set[k].normal == out->normal) keep = k;
-    }
+    for (int k = 0; k < n; k++) strategy[k].set = &set[k];
     rplan_measures(a, as_plans(a, strategy, n), s);
-    size_points_find(a, out->normal, s, &at);
+    size_points_find(a, out->normal, s, known_multiples(a, set, n), &at);
     for (int k = 0; k < n; k++) size_price_open(a, &set[k], &at, &strategy[k]);
     int first = at.n_planned < FIRST_PLANNED ? at.n_planned : FIRST_PLANNED;
     int priced = at.n < FIRST_PRICED ? at.n : FIRST_PRICED;
@@ -281,4 +325,10 @@ Status size_strategies_plan(Arena *a, Diag *d, PlanSet *set, int n, PlanSet *out
     }
     out->sizes = buf_str(&why);
     return ST_OK;
+}
+
+Status size_strategies_plan(Arena *a, Diag *d, const PlanRequest *r, PlanSet *out) {
+    Strategies all;
+    Status s = find_strategies(a, d, r, &all);
+    return s ? s : choose(a, d, all.set, all.n, all.best, out);
 }

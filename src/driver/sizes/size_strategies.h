@@ -1,15 +1,15 @@
 /* How an op with run-time sizes parts into kernels: in one way, or up to some sizes in others.
  *
- * Every strategy is priced at the sizes that are tried.  Those that are never the fastest are left
- * out; the others are planned at all sizes, and as few are taken as keep every size within 5 % of
- * the best, unless another one gains less than 2 % on average.  No more programs than the caller
- * wants, and than RPLAN_SET, compute one thing, over all strategies.  */
+ * A strategy may be for multiples of some sizes alone (size_given.h).  Every strategy is priced at
+ * the sizes that are tried.  Those that are never the fastest are left out; the others are planned
+ * at all sizes, and as few are taken as keep every size within 5 % of the best, unless another one
+ * gains less than 2 % on average.  No more programs than the caller wants, and than RPLAN_SET,
+ * compute one thing, over all strategies.  */
 #ifndef ROLLER_DRIVER_SIZES_SIZE_STRATEGIES_H
 #define ROLLER_DRIVER_SIZES_SIZE_STRATEGIES_H
 #include "driver/plan/plan_set.h"
 
-/* set: the op in n strategies, each planned at the largest sizes; *out is the one of them that is
- * predicted to be the fastest there, and gets its programs, its other strategies, and in ->sizes
- * how they were chosen.  */
-Status size_strategies_plan(Arena *a, Diag *d, PlanSet *set, int n, PlanSet *out);
+/* *out: the strategy that is predicted to be the fastest at the largest sizes of those that are
+ * right at all, with its programs, its other strategies, and in ->sizes how they were chosen.  */
+Status size_strategies_plan(Arena *a, Diag *d, const PlanRequest *r, PlanSet *out);
 #endif

@@ -184,6 +184,70 @@ Te *te_sized(Arena *a, const Te *te, const int64_t *value) {
     return copy;
 }
 
+/* ---- sizes of which more is known ---- */
+
+/* A number that divides every value, by what is known of the sizes; 0: it is always 0.  */
+static int64_t divisor(const Te *te, const TeExpr *e) {
+    int64_t d = 0;
+    switch (e->kind) {
+    case TE_INT: return e->v.i < 0 ? -e->v.i : e->v.i;
+    case TE_SIZE: return te_extent_divisor(&te->size[e->v.ref].extent);
+    case TE_MUL:
+        return mul_fits(divisor(te, e->args[0]), divisor(te, e->args[1]), &d) ? d : 1;
+    case TE_DIV:
+        d = e->args[1]->kind == TE_INT && e->args[1]->v.i > 0 ? e->args[1]->v.i : 0;
+        return d && divisor(te, e->args[0]) % d == 0 ? divisor(te, e->args[0]) / d : 1;
+    default:                              /* sums, rests, one of several: what divides all */
+        for (int i = 0; i < e->n_args; i++) d = gcd64(d, divisor(te, e->args[i]));
+        return d;
+    }
+}
+
+static int64_t multiple_above(int64_t v, int64_t q) { return -floor_div(-v, q) * q; }
+
+/* Every value of e is a multiple of q, too.  */
+static void restrict_to(TeExtent *e, int64_t q) {
+    int64_t all = e->multiple / gcd64(e->multiple, q);
+    if (!mul_fits(all, q, &e->multiple)) e->multiple = q;
+    e->min = multiple_above(e->min, e->multiple);
+    e->value = floor_div(e->value, e->multiple) * e->multiple;
+}
+
+/* v: the largest values of the sizes.  */
+static void give(TeExtent *e, const Values *v) {
+    int64_t q = e->expr ? divisor(v->te, e->expr) : 1;
+    resize(e, v);
+    if (q > 1) restrict_to(e, q);
+}
+
+Te *te_given(Arena *a, const Te *te, const int64_t *multiple) {
+    int64_t largest[TE_MAX_SIZES] = {0};
+    Te *copy = ARENA_NEW(a, Te);
+    Values v;
+    *copy = *te;
+    copy->size = ARENA_ARRAY(a, TeSize, te->n_size);
+    memcpy(copy->size, te->size, (size_t)te->n_size * sizeof *te->size);
+    for (int i = 0; i < te->n_size; i++) {
+        TeExtent *e = &copy->size[i].extent;
+        if (te->size[i].kind == TE_SIZE_RUNTIME && multiple[i] > 1) restrict_to(e, multiple[i]);
+        if (e->min > e->value) return NULL;
+        largest[i] = e->value;
+    }
+    values(copy, largest, &v);
+    for (int i = 0; i < te->n_size; i++)
+        if (te->size[i].kind == TE_SIZE_LET) give(&copy->size[i].extent, &v);
+    copy->tensor = tensors(a, te, &v, give);
+    copy->stmt = statements(a, te, &v, give);
+    return copy;
+}
+
+bool te_gives(const Te *te, const int64_t *value) {
+    for (int i = 0; i < te->n_size; i++)
+        if (te->size[i].kind == TE_SIZE_RUNTIME && value[i] % te->size[i].extent.multiple)
+            return false;
+    return true;
+}
+
 struct TeSizedAt {
     const int64_t *value;
     const Te *te;
