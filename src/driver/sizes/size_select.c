@@ -6,15 +6,17 @@
 
 enum { LEAVES = 200, FEWEST = 3 };
 static const double never = 1e6;          /* the cost of a program that is not right */
-static const double least_gain = 0.2;     /* of the weighed losses, summed over points */
+static const double least_gain = 0.2;     /* of a choice: of weighed losses, summed over points */
+static const double least_parting = 0.05; /* of impurity */
 
 typedef struct Node {
     int *point, n;
     int64_t *most;            /* per measure: the bounds on the way here */
     int strategy;             /* what is taken */
     int *program;             /* per different group */
-    double cost;
-    /* The best way to part it: gain 0 if there is none.  */
+    double cost;              /* of what is taken */
+    double impurity;
+    /* The best way to part it.  */
     int split;                /* its number; -1: none */
     int64_t bound;
     double gain;
@@ -26,69 +28,82 @@ typedef struct {
     int point;
 } Ordered;
 
+/* A picked program.  */
+typedef struct {
+    int strategy, group;
+    const SizedProgram *program;
+    double *cost;             /* per point */
+} Column;
+
 typedef struct {
     const SizePick *x;
     const RSelector *out;
     Arena *a;
     int64_t **is;             /* per split, per point: what it bounds.  Splits are measures, then,
-                               * per strategy, whether the sizes are others than it is for: what it
-                               * knows of several sizes helps at once or not at all */
+                               * per column, whether the program is wrong there: what bounds it
+                               * helps at once or not at all */
     int n_split;
     double **offset;          /* per strategy, per point: what its best programs lose */
-    double **cost;            /* per column (a picked program), per point */
-    int *column;              /* per slot: its first */
-    int n_column;
+    Column *column;           /* picked programs */
+    int *first, n_column;     /* per slot: its first one */
     Ordered *order;
 } Tree;
 
 /* ---- costs ---- */
 
-/* What a group loses with a program counts against the whole, so groups add up.  */
-static void set_costs(Tree *t) {
-    const SizePick *x = t->x;
-    int n = x->at->n;
-    for (int s = 0; s < x->n_strategy; s++) {
-        if (!x->open[s]) continue;
-        t->offset[s] = ARENA_ARRAY(t->a, double, n);
-        double *best = ARENA_ARRAY(t->a, double, n);
-        for (int g = 0; g < x->strategy[s].n; g++) {
-            int slot = size_slot(x, s, g);
-            t->column[slot] = t->n_column;
-            for (int i = 0; i < n; i++) best[i] = INFINITY;
-            int count = x->strategy[s].group[g].count;
-            for (int k = 0; k < x->n_picked[slot]; k++) {
-                const double *us = x->strategy[s].group[g].program[x->picked[slot][k]].us;
-                for (int i = 0; i < n; i++)
-                    if (us[i] < best[i]) best[i] = us[i];
-            }
-            for (int k = 0; k < x->n_picked[slot]; k++) {
-                const double *us = x->strategy[s].group[g].program[x->picked[slot][k]].us;
-                double *cost = t->cost[t->n_column++] = ARENA_ARRAY(t->a, double, n);
-                for (int i = 0; i < n; i++)
-                    cost[i] = isfinite(us[i]) ? size_weight(count * (us[i] - best[i]) /
-                                                          x->best[i])
-                                            : never;
-            }
-            for (int i = 0; i < n; i++) t->offset[s][i] += count * best[i];
-        }
-        for (int i = 0; i < n; i++)
-            t->offset[s][i] = isfinite(t->offset[s][i])
-                                  ? size_weight(t->offset[s][i] / x->best[i] - 1)
-                                  : never;
+/* us of the best pick of a group at each point.  */
+static void best_us(const SizePick *x, int strategy, int group, double *best) {
+    int slot = size_slot(x, strategy, group);
+    const SizedGroup *g = &x->strategy[strategy].group[group];
+    for (int i = 0; i < x->at->n; i++) {
+        best[i] = INFINITY;
+        for (int k = 0; k < x->n_picked[slot]; k++)
+            best[i] = fmin(best[i], g->program[x->picked[slot][k]].us[i]);
     }
+}
+
+/* What a group loses with each pick counts against the whole, so groups add up.  */
+static void set_columns(Tree *t, int strategy, int group, const double *best) {
+    const SizePick *x = t->x;
+    int slot = size_slot(x, strategy, group);
+    const SizedGroup *g = &x->strategy[strategy].group[group];
+    t->first[slot] = t->n_column;
+    for (int k = 0; k < x->n_picked[slot]; k++) {
+        const SizedProgram *p = &g->program[x->picked[slot][k]];
+        double *cost = ARENA_ARRAY(t->a, double, x->at->n);
+        for (int i = 0; i < x->at->n; i++) {
+            double more = g->count * (p->us[i] - best[i]) / x->best[i];
+            cost[i] = isfinite(p->us[i]) ? size_weight(more) : never;
+        }
+        t->column[t->n_column++] = (Column){strategy, group, p, cost};
+    }
+}
+
+static void set_costs(Tree *t, int strategy) {
+    const SizePick *x = t->x;
+    double *best = ARENA_ARRAY(t->a, double, x->at->n);
+    double *offset = t->offset[strategy] = ARENA_ARRAY(t->a, double, x->at->n);
+    for (int g = 0; g < x->strategy[strategy].n; g++) {
+        best_us(x, strategy, g, best);
+        set_columns(t, strategy, g, best);
+        for (int i = 0; i < x->at->n; i++)
+            offset[i] += x->strategy[strategy].group[g].count * best[i];
+    }
+    for (int i = 0; i < x->at->n; i++)
+        offset[i] = isfinite(offset[i]) ? size_weight(offset[i] / x->best[i] - 1) : never;
 }
 
 /* Sums over points: of the strategies' offsets, then of the columns.  */
 static void add_point(const Tree *t, int point, double *sum) {
     for (int s = 0; s < t->x->n_strategy; s++)
         sum[s] += t->x->open[s] ? t->offset[s][point] : 0;
-    for (int c = 0; c < t->n_column; c++) sum[t->x->n_strategy + c] += t->cost[c][point];
+    for (int c = 0; c < t->n_column; c++) sum[t->x->n_strategy + c] += t->column[c].cost[point];
 }
 
 /* The program of a group that costs least.  */
 static int least_program(const Tree *t, const double *sum, int strategy, int group) {
     int slot = size_slot(t->x, strategy, group), k = 0;
-    const double *own = sum + t->x->n_strategy + t->column[slot];
+    const double *own = sum + t->x->n_strategy + t->first[slot];
     for (int j = 1; j < t->x->n_picked[slot]; j++)
         if (own[j] < own[k]) k = j;
     return k;
@@ -102,7 +117,7 @@ static double least_cost(const Tree *t, const double *sum, int *strategy) {
         double cost = sum[s];
         if (!x->open[s]) continue;
         for (int g = 0; g < x->strategy[s].n; g++) {
-            const double *own = sum + x->n_strategy + t->column[size_slot(x, s, g)];
+            const double *own = sum + x->n_strategy + t->first[size_slot(x, s, g)];
             cost += own[least_program(t, sum, s, g)];
         }
         if (cost >= least) continue;
@@ -128,9 +143,32 @@ static int64_t round_bound(int64_t lo, int64_t hi) {
     return (hi - 1) / step * step;
 }
 
+/* What a node is worth parting for: its costs as resistors in parallel, so less than the least, and
+ * the less the more others are as low.  Where a bound parts them in other proportions the two parts
+ * have less together, even if the least costs add up to the same: it pays once another follows.  */
+
+static double conductance(double cost) { return 1 / fmax(cost, 1e-9); }
+
+static double impurity(const Tree *t, const double *sum) {
+    const SizePick *x = t->x;
+    double all = 0;
+    for (int s = 0; s < x->n_strategy; s++) {
+        double cost = sum[s];
+        if (!x->open[s]) continue;
+        for (int g = 0; g < x->strategy[s].n; g++) {
+            const double *own = sum + x->n_strategy + t->first[size_slot(x, s, g)];
+            double group = 0;
+            for (int k = 0; k < x->n_picked[size_slot(x, s, g)]; k++) group += conductance(own[k]);
+            cost += 1 / group;
+        }
+        all += conductance(cost);
+    }
+    return 1 / all;
+}
+
 static void try_split(const Tree *t, Node *p, int m, const double *all, double *low,
                       double *high) {
-    int sums = t->x->n_strategy + t->n_column, any;
+    int sums = t->x->n_strategy + t->n_column;
     for (int i = 0; i < p->n; i++) t->order[i] = (Ordered){t->is[m][p->point[i]], p->point[i]};
     qsort(t->order, (size_t)p->n, sizeof *t->order, ascending);
     for (int k = 0; k < sums; k++) low[k] = 0;
@@ -139,7 +177,7 @@ static void try_split(const Tree *t, Node *p, int m, const double *all, double *
         int64_t here = t->order[i].is, next = t->order[i + 1].is;
         if (here == next || i + 1 < FEWEST) continue;
         for (int k = 0; k < sums; k++) high[k] = all[k] - low[k];
-        double gain = p->cost - least_cost(t, low, &any) - least_cost(t, high, &any);
+        double gain = p->impurity - impurity(t, low) - impurity(t, high);
         if (gain <= p->gain) continue;
         p->gain = gain;
         p->split = m;
@@ -158,7 +196,8 @@ static void judge(const Tree *t, Node *p) {
     p->cost = least_cost(t, all, &p->strategy);
     for (int g = 0; g < t->x->strategy[p->strategy].n; g++)
         p->program[g] = least_program(t, all, p->strategy, g);
-    p->gain = least_gain;
+    p->impurity = impurity(t, all);
+    p->gain = least_parting;
     p->split = -1;
     for (int pass = 0; pass < 2; pass++) {          /* sizes before expressions of them */
         for (int m = 0; m < t->n_split; m++) {
@@ -169,11 +208,28 @@ static void judge(const Tree *t, Node *p) {
     arena_reset(t->a, mark);
 }
 
+/* Bounds that make a program right: the sizes and domains for which it is.  */
+static void bound_program(const Tree *t, const Column *of, int64_t *most) {
+    const SizedSet *s = &t->x->strategy[of->strategy];
+    const SizedGroup *g = &s->group[of->group];
+    const SizedProgram *p = of->program;
+    TeExtent domain = rplan_domain(t->a, g->set->normal, &g->set->group[g->number]);
+    int m = rplan_measure(t->out, &domain);
+    rplan_bound_rests(t->out, s->set->normal, &(RChoice){.most = most});
+    if (m >= 0 && p->outs < most[m]) most[m] = p->outs;
+    for (int i = 0; i < t->out->n_measure && p->upto; i++) {
+        const TeExpr *e = t->out->measure[i].expr;
+        if (e->kind != TE_SIZE || !rplan_varies(s->set->normal, e->v.ref)) continue;
+        int64_t upto = p->upto[e->v.ref];
+        bool bounds = upto < s->set->normal->size[e->v.ref].extent.value;
+        if (bounds && upto < most[i]) most[i] = upto;
+    }
+}
+
 static void bound_by_split(const Tree *t, const Node *p, int64_t *most) {
-    RChoice c = {.most = most};
-    int strategy = p->split - t->out->n_measure;
-    if (strategy < 0) most[p->split] = p->bound;
-    else rplan_bound_rests(t->out, t->x->strategy[strategy].set->normal, &c);
+    int column = p->split - t->out->n_measure;
+    if (column < 0) most[p->split] = p->bound;
+    else bound_program(t, &t->column[column], most);
 }
 
 static Node *child(const Tree *t, const Node *p, bool low) {
@@ -195,29 +251,36 @@ static Node *most_gain(Node *p) {
     return a >= b ? x : y;
 }
 
-/* ---- the selector ---- */
-
-/* Bounds that make all programs of a choice right: the sizes and domains for which each is.  */
-static void bound_choice(const Tree *t, const int *program, RChoice *c) {
-    const SizePick *x = t->x;
-    const SizedSet *s = &x->strategy[c->strategy];
-    rplan_bound_rests(t->out, s->set->normal, c);
-    for (int k = 0; k < s->n; k++) {
-        const SizedGroup *group = &s->group[k];
-        const SizedProgram *p =
-            &group->program[x->picked[size_slot(x, c->strategy, k)][program[k]]];
-        TeExtent domain = rplan_domain(t->a, group->set->normal, &group->set->group[group->number]);
-        int m = rplan_measure(t->out, &domain);
-        if (p->outs < INT64_MAX && m >= 0 && p->outs < c->most[m]) c->most[m] = p->outs;
-        for (int i = 0; i < t->out->n_measure && p->upto; i++) {
-            const TeExpr *e = t->out->measure[i].expr;
-            if (e->kind != TE_SIZE || !rplan_varies(s->set->normal, e->v.ref)) continue;
-            int64_t upto = p->upto[e->v.ref];
-            bool bounds = upto < s->set->normal->size[e->v.ref].extent.value;
-            if (bounds && upto < c->most[i]) c->most[i] = upto;
-        }
-    }
+/* Undoes what gains too little for the choices that it takes: a parting may wait for another one
+ * that never came.  Returns what is left of the cost.  */
+static double prune(Node *p, int *choices) {
+    int n = 0;
+    double cost = p->low ? prune(p->low, &n) + prune(p->high, &n) : p->cost;
+    if (p->low && p->cost - cost <= least_gain * (n - 1)) p->low = p->high = NULL;
+    *choices += p->low ? n : 1;
+    return p->low ? cost : p->cost;
 }
+
+/* All points, parted.  */
+static Node *grow(const Tree *t) {
+    int n = t->x->at->n, choices = 0;
+    Node *all = ARENA_NEW(t->a, Node);
+    *all = (Node){.point = ARENA_ARRAY(t->a, int, n), .n = n,
+                  .most = ARENA_ARRAY(t->a, int64_t, t->out->n_measure)};
+    for (int m = 0; m < t->out->n_measure; m++) all->most[m] = INT64_MAX;
+    for (int i = 0; i < n; i++) all->point[i] = i;
+    judge(t, all);
+    for (int leaves = 1; leaves < LEAVES; leaves++) {
+        Node *p = most_gain(all);
+        if (p->split < 0) break;
+        p->low = child(t, p, true);
+        p->high = child(t, p, false);
+    }
+    prune(all, &choices);
+    return all;
+}
+
+/* ---- the selector ---- */
 
 static bool is_bounded(const RSelector *s, const RChoice *c) {
     bool any = false;
@@ -236,7 +299,10 @@ static void list_nodes(const Tree *t, const Node *p, RSelector *out) {
     *c = (RChoice){.most = p->most, .strategy = p->strategy,
                    .program = ARENA_ARRAY(t->a, int, s->set->n_group)};
     for (int g = 0; g < s->set->n_group; g++) c->program[g] = p->program[s->of[g]];
-    bound_choice(t, p->program, c);
+    for (int k = 0; k < s->n; k++) {
+        int column = t->first[size_slot(t->x, p->strategy, k)] + p->program[k];
+        bound_program(t, &t->column[column], c->most);
+    }
 }
 
 /* Does the next choice take the same, for these sizes and more?  */
@@ -258,19 +324,16 @@ static void drop_superfluous(const Tree *t, RSelector *out) {
 
 /* What the splits of the tree bound; NULL: nothing.  */
 static void set_splits(Tree *t) {
-    const SizePick *x = t->x;
-    int n = t->out->n_measure;
-    t->n_split = n + x->n_strategy;
+    int n = t->out->n_measure, points = t->x->at->n;
+    t->n_split = n + t->n_column;
     t->is = ARENA_ARRAY(t->a, int64_t *, t->n_split);
     for (int m = 0; m < t->n_split; m++) {
-        bool rest = m < n && rplan_is_rest(&t->out->measure[m]);
-        if (rest || (m >= n && !x->open[m - n])) continue;
-        t->is[m] = ARENA_ARRAY(t->a, int64_t, x->at->n);
-        for (int i = 0; i < x->at->n; i++) {
-            const int64_t *size = x->at->value[i];
-            t->is[m][i] = m < n ? te_extent_eval(t->out->te, &t->out->measure[m], size)
-                                : !te_gives(x->strategy[m - n].set->te, size);
-        }
+        if (m < n && rplan_is_rest(&t->out->measure[m])) continue;
+        t->is[m] = ARENA_ARRAY(t->a, int64_t, points);
+        for (int i = 0; i < points; i++)
+            t->is[m][i] = m >= n ? !isfinite(t->column[m - n].program->us[i])
+                                 : te_extent_eval(t->out->te, &t->out->measure[m],
+                                                  t->x->at->value[i]);
     }
 }
 
@@ -279,25 +342,14 @@ void size_select(const SizePick *x, RSelector *out) {
     for (int k = 0; k < slots; k++) columns += x->n_picked[k];
     Tree t = {.x = x, .out = out, .a = x->a,
               .offset = ARENA_ARRAY(x->a, double *, x->n_strategy),
-              .cost = ARENA_ARRAY(x->a, double *, columns),
-              .column = ARENA_ARRAY(x->a, int, slots), .order = ARENA_ARRAY(x->a, Ordered, n)};
-    set_costs(&t);
+              .column = ARENA_ARRAY(x->a, Column, columns),
+              .first = ARENA_ARRAY(x->a, int, slots), .order = ARENA_ARRAY(x->a, Ordered, n)};
+    for (int k = 0; k < x->n_strategy; k++)
+        if (x->open[k]) set_costs(&t, k);
     set_splits(&t);
-    Node *all = ARENA_NEW(x->a, Node);
-    *all = (Node){.point = ARENA_ARRAY(x->a, int, n), .n = n,
-                  .most = ARENA_ARRAY(x->a, int64_t, out->n_measure)};
-    for (int m = 0; m < out->n_measure; m++) all->most[m] = INT64_MAX;
-    for (int i = 0; i < n; i++) all->point[i] = i;
-    judge(&t, all);
-    for (int leaves = 1; leaves < LEAVES; leaves++) {
-        Node *p = most_gain(all);
-        if (p->split < 0) break;
-        p->low = child(&t, p, true);
-        p->high = child(&t, p, false);
-    }
     out->choice = ARENA_ARRAY(x->a, RChoice, LEAVES + 1);
     out->n = 0;
-    list_nodes(&t, all, out);
+    list_nodes(&t, grow(&t), out);
     if (is_bounded(out, &out->choice[out->n - 1])) {
         RChoice *c = &out->choice[out->n++];
         *c = (RChoice){.most = ARENA_ARRAY(x->a, int64_t, out->n_measure),
