@@ -42,12 +42,13 @@ def kind(row):
 
 
 def is_whole(row):
-    """Planned at its own sizes, with nothing that PyTorch runs."""
-    return "predicted_us" in row and not row["left"] and not row.get("fallbacks")
+    """Planned at its own sizes or run at reduced ones, with nothing that PyTorch runs."""
+    return ("predicted_us" in row or "right" in row) and not (
+        row.get("left") or row.get("fallbacks"))
 
 
 def mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
+    return math.exp(sum(map(math.log, values)) / len(values))
 
 
 def line(*cells):
@@ -65,11 +66,13 @@ def summary(rows, times):
     order = [name for name, _ in CLASSES] + ["element-wise", "not planned", "all"]
     for level, name in sorted(groups, key=lambda g: (g[0], order.index(g[1]))):
         group = groups[level, name]
-        planned = [r for r in group if is_whole(r)]
+        whole = [r for r in group if is_whole(r)]
+        planned = [r for r in whole if "predicted_us" in r]
         ratios = [[1000 * t / r["predicted_us"] for r in planned
                    for t in times[r["level"], r["problem"]][k:k + 1]] for k in (0, 1)]
         right = sum(r.get("right", False) for r in group)
-        text += line(level, name, len(group), len(planned), right, *(f"{mean(x):.2f}" for x in ratios),
+        text += line(level, name, len(group), len(whole), right,
+                     *(f"{mean(x):.2f}" if x else "" for x in ratios),
                      sum(min(pair) < SLOW for pair in zip(*ratios)))
     return text
 
@@ -86,6 +89,7 @@ def slow(rows, times, reasons):
             why = f"in PyTorch: {'; '.join({*row.get('left', ()), *row.get('fallbacks', ())})}"
         if why:
             text += line(key, "", "", "", why)
+        if why or "predicted_us" not in row:
             continue
         eager, compiled = times[row["level"], row["problem"]]
         ratio = 1000 * min(eager, compiled) / row["predicted_us"]

@@ -230,8 +230,8 @@ def read_rows(name):
 PAGE = """# PyTorch's operators in the backend
 
 [The backend](../torch.md) was run forward and backward on PyTorch's own samples of its operators (OpInfo) and compared with eager PyTorch. `LONG=1 make test-torch` runs all
-samples and makes this page, with `SAMPLES=N` at most N of each operator and type (`make test-torch` runs a share of them); [operators.csv](../../tests/torch/operators.csv) has each
-operator's types and samples, and three reasons at most.
+samples and makes this page, with `SAMPLES=N` at most N of each operator and type, with `LIMIT=S` no more after S seconds of it, and `LONG=resume` goes on with those that were left.
+[operators.csv](../../tests/torch/operators.csv) has each operator's types and samples, and three reasons at most. `make test-torch` runs a share of the samples.
 
 {summary}
 
