@@ -28,7 +28,7 @@ Ir kernel_room(const Kernel *k, Ir smem, IrBase base, int64_t at) {
 void smem_address(Kernel *k) {
     Cg *cg = k->cg;
     Ir at = ir_call(cg, ir_type(IR_U32), "rl_shared", 1, k->var.smem);
-    if (k->c->ring) at = ir_call(cg, ir_type(IR_U32), "rl_hidden", 1, at);
+    if (k->c->ring) at = ir_hidden(cg, IR_U32, at);
     k->var.shared = ir_let(cg, "shared", at);
 }
 

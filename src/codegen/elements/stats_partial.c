@@ -176,8 +176,7 @@ void stats_combine(Kernel *k, int pass) {
     reduction_combine(k, &map, &p);
     /* Hidden: a pointer that the loops have moved would stand for the places of the values, and one
      * compiler (NVRTC 13.0) takes it for moved less than it is.  */
-    Ir at = ir_let_as(cg, IR_I32, "at",
-                      ir_call(cg, ir_type(IR_I32), "rl_hidden", 1, ir_as(cg, IR_I32, row)));
+    Ir at = ir_let_as(cg, IR_I32, "at", ir_hidden(cg, IR_I32, ir_as(cg, IR_I32, row)));
     TeExtent rows = all_rows_of(k);
     Ir leads = ir_binary(cg, IR_EQ, k->walk.lane, ir_int(cg, 0));
     Ir end = rows.expr ? all_rows(k) : ir_int(cg, rows.value);

@@ -311,8 +311,7 @@ static void place_staging(Kernel *k) {
     Cg *cg = k->cg;
     define_slices(k);
     if (hides_reader(k))
-        k->var.id = ir_let_as(cg, IR_I32, "id",
-                              ir_call(cg, ir_type(IR_I32), "rl_hidden", 1, reader(k)));
+        k->var.id = ir_let_as(cg, IR_I32, "id", ir_hidden(cg, IR_I32, reader(k)));
     if (keeps_columns(k)) {
         place_columns(k);
         return;

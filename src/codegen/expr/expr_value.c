@@ -268,7 +268,7 @@ Ir survey_subscript(Survey *s, int id, int64_t *by) {
     id = without_constants(s, id, by);
     const Value *v = &s->value[id];
     Ir x = value_of(s, id);
-    return v->lo < 0 && is_int(v) ? ir_call(s->cg, ir_type(IR_I32), "rl_hidden", 1, x) : x;
+    return v->lo < 0 && is_int(v) ? ir_hidden(s->cg, IR_I32, x) : x;
 }
 
 static Ir element(Survey *s, const Value *v, bool tested) {

@@ -1,5 +1,6 @@
 #include "codegen/ir/ir.h"
 #include "codegen/ir/cg.h"
+#include <assert.h>
 #include <stdarg.h>
 
 /* ---- types ---- */
@@ -242,6 +243,7 @@ enum { MOST_ARGUMENTS = 8 };
 
 static Ir call(const Cg *c, IrValue v, int n, va_list ap) {
     Ir arg[MOST_ARGUMENTS];
+    assert(n <= MOST_ARGUMENTS);
     for (int i = 0; i < n; i++) arg[i] = va_arg(ap, Ir);
     v.op = IR_CALL;
     return make(c, v, n, arg);
@@ -253,6 +255,10 @@ Ir ir_call(const Cg *c, IrType type, const char *function, int n, ...) {
     Ir x = call(c, (IrValue){.type = type, .text = function}, n, ap);
     va_end(ap);
     return x;
+}
+
+Ir ir_hidden(const Cg *c, IrBase type, Ir x) {
+    return ir_call(c, ir_type(type), "rl_hidden", 1, x);
 }
 
 Ir ir_call_n(const Cg *c, IrType type, const char *function, int number, int n, ...) {

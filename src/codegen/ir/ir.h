@@ -225,6 +225,9 @@ Ir ir_lane(const Cg *c, Ir vector, Ir lane);
 /* function(n values) of `type`; `numbers` stand in its name, as the 4 of rl_load<4>.  */
 Ir ir_call(const Cg *c, IrType type, const char *function, int n, ...);
 Ir ir_call_n(const Cg *c, IrType type, const char *function, int number, int n, ...);
+/* x, of which neither a simplifier here nor a compiler knows anything more: a guard against faults
+ * of compilers, or for what they would make again and again.  */
+Ir ir_hidden(const Cg *c, IrBase type, Ir x);
 /* Changes its first `places` arguments.  */
 Ir ir_call_in_place(const Cg *c, const char *function, int places, int n, ...);
 Ir ir_load(const Cg *c, Ir pointer, int width); /* a vector of neighbours; of one: the element */

@@ -4,7 +4,7 @@
 
 Ir place_taken(Kernel *k, IrBase base, Ir at) {
     Cg *cg = k->cg;
-    Ir none = ir_call(cg, ir_type(IR_I32), "rl_hidden", 1, ir_int(cg, 0));
+    Ir none = ir_hidden(cg, IR_I32, ir_int(cg, 0));
     return ir_let_as(cg, base, "take", ir_add(cg, at, none));
 }
 
@@ -80,7 +80,7 @@ static void steps_constant(Kernel *k) {
     Ir all = all_steps(k);
     if (c->sliced || !product_counts(k) || product_parted(k)) return;
     if (!c->varying_k && hides_steps(c, c->steps))
-        all = ir_call(cg, ir_type(IR_I32), "rl_hidden", 1, all);
+        all = ir_hidden(cg, IR_I32, all);
     k->var.steps = ir_constant(cg, "steps", ir_as(cg, IR_I32, all));
 }
 
@@ -276,7 +276,7 @@ static Ir slice_steps(Kernel *k) {
         slice = ir_let(cg, "slice", ir_div(cg, above, split));
     }
     Ir first = k->var.first = ir_let_as(cg, IR_I32, "first", ir_mul(cg, ir_block(cg, 1), slice));
-    if (hides_steps(c, c->slice)) slice = ir_call(cg, ir_type(IR_I32), "rl_hidden", 1, slice);
+    if (hides_steps(c, c->slice)) slice = ir_hidden(cg, IR_I32, slice);
     Ir own = ir_min(cg, ir_sub(cg, steps, first), slice);
     if (c->may_be_empty) own = ir_max(cg, own, ir_int(cg, 0));
     k->var.steps = ir_let_as(cg, IR_I32, "steps", own);

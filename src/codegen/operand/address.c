@@ -256,7 +256,7 @@ static void keep_ends(Kernel *k, const Side *s) {
     ir_update(cg, IR_OR, in, ir_binary(cg, IR_SHL, ir_int(cg, 1), i));
     ir_close(cg);
     ir_close(cg);
-    ir_set(cg, in, ir_call(cg, ir_type(IR_I32), "rl_hidden", 1, in));
+    ir_set(cg, in, ir_hidden(cg, IR_I32, in));
 }
 
 int address_group(const Kernel *k, const Side *s) {
