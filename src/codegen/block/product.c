@@ -71,7 +71,7 @@ void product_select(Kernel *k, int number) {
     if (!k->product) return;
     k->own = &k->product[number];
     k->l = k->own->l;
-    k->c = k->l->contract;
+    k->c = &k->l->layout->product[number];
 }
 
 Ir product_place(const Kernel *k, const Side *s) { return s->side ? k->var.col : k->var.row; }

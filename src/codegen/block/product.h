@@ -29,9 +29,10 @@ static inline RingAt *operand_ring(const Kernel *k, const Side *s) {
 }
 /* Names of a ring but the first end with its number.  */
 const char *product_ring_word(const Kernel *k, int ring, const char *name);
-/* Are there several, each with an operand of results of the one before?  That one.  */
+/* Has the last one an operand of results of the one before?  The one behind that at hand.  */
 static inline bool product_chains(const Kernel *k) {
-    return k->product && k->c->layout->n_product > 1;
+    const Layout *l = k->l->layout;
+    return k->product && l->product[l->n_product - 1].side[0].made;
 }
 static inline const ProductAt *product_next(const Kernel *k) {
     return &k->product[k->c->number + 1];
