@@ -197,7 +197,7 @@ static void wrong_for_a_file(void **state) {
     assert_int_equal(calibrate_times(arena, &diag, dev, csv, &c), ST_TE);
     const DiagMessage *m = diag_first_error(&diag);
     assert_string_equal(m->message, "-D M: the file has no such param");
-    assert_non_null(strstr(m->hint, "line 3 of "));
+    assert_non_null(strstr(m->hint, "its params are N; line 3 of "));
 }
 
 /* Of five times an addition, and one product, the product comes among the first two: another

@@ -133,6 +133,13 @@ static const char *declared(Arena *a, const char *op, const TeDefines *sizes) {
     return buf_str(&text);
 }
 
+/* What is wrong with a file that a row names lies there: which row it is comes behind its hint.  */
+static void tell_line(const Times *t) {
+    const char *own = diag_first_error(t->d)->hint;
+    diag_hint(t->d, "%s%sline %d of %s asks for it", own ? own : "", own ? "; " : "", t->line,
+              t->text.file);
+}
+
 static Status parse_op(Times *t) {
     const char *op = t->row[COLUMN_OP].text;
     TeDefines sizes;
@@ -156,8 +163,7 @@ static Status parse_op(Times *t) {
     s = file_read(t->a, t->d, text.file, MAX_TE, &file, &text.len);
     text.text = file;
     if (!s) s = te_parse(t->a, t->d, text, NULL, &sizes, &t->te);
-    if (s && !diag_first_error(t->d)->hint)
-        diag_hint(t->d, "line %d of %s asks for it", t->line, t->text.file);
+    if (s) tell_line(t);
     return s;
 }
 
