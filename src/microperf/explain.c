@@ -132,6 +132,7 @@ static void tell_apart(const Story *s) {
 
 /* What becomes of scales of blocks.  */
 static void tell_scales(const Story *s) {
+    if (!s->p->te) return;
     const char *refusal = rprog_scales_refusal(s->out->arena, s->p, s->dev);
     if (!refusal && !rtile_scaled(s->p)) return;
     buf_puts(s->out, "  scales of blocks: ");
