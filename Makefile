@@ -277,7 +277,7 @@ $(BUILD)/libtest.a: $(helpers:%=$(BUILD)/obj/tests/unit/%.o) tests/unit
 	@rm -f $@
 	$(call does,AR)$(AR) rcsD $@ $(filter %.o,$^)
 # What NVRTC makes is kept (tests/unit/kept.c), but where it is tested itself.
-compiles_anew := test_hal_nvrtc% test_watch test_threads
+compiles_anew := test_hal_nvrtc% test_watch test_threads test_simdriver_cubins
 kept = $(if $(filter $(compiles_anew),$1)$(filter base te,$2),,-Wl,--wrap=nvrtc_compile \
          -Wl,-u,__wrap_nvrtc_compile)
 # Most of the time of a link is that of debug information, and there are hundreds of links; DEBUG=1

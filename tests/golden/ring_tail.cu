@@ -449,7 +449,7 @@ rk_fe35c555ffc1d02d_0(unsigned char *__restrict__ w,
                     constexpr int OUTPUTS = 131072;
                     constexpr int BOX = 2048;
                     constexpr int BOXES = 4096;
-                    const int lane_at = lane_m * 128 + (lane_m * 16 ^ lane_n * 2);
+                    const int lane_at = lane_m * 128 + (lane_m % 8 * 16 ^ lane_n * 2);
                     const int box_at = OUTPUTS + (int)warp * BOXES;
                     const int m_at = m0 + row + lane_m;
                     const int n_at = n0 + col + lane_n;

@@ -93,6 +93,8 @@ static const char *const special[][2] = {
     {"rows of a batch", "op f(Q: f16[2,72,128], K: f16[2,200,128]) -> S: f32[2,72,200] {"
      " t[b,i,j] = sum[d](Q[b,i,d] * K[b,j,d]) - 3; m[b,i] = max[j](t[b,i,j]);"
      " u[b,i] = sum[j](max(t[b,i,j] - m[b,i], -4)); S[b,i,j] = t[b,i,j] - m[b,i] + u[b,i]; }"},
+    {"output of f64", "op f(A: f16[48,112], B: f16[80,112]) -> C: f64[48,80] {"
+     " C[m,n] += A[m,k] * B[n,k]; }"},
     {"own product", "op f(A: f16[72,64]) -> C: f32[72,72] { C[m,n] += A[m,k] * A[n,k]; }"},
 };
 enum { SPECIALS = sizeof special / sizeof *special };

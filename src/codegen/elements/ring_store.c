@@ -80,17 +80,22 @@ void ring_maps(Arena *a, const Lowered *l, KernelLaunch *out) {
     out->n_map = n;
 }
 
-/* The lane's place in a box of its first row and column, with the chunks of 16 bytes moved as the
- * swizzle does: by the row's number within 1024 bytes, of which rows of 64 bytes share one, ...  */
+/* By how many bytes the swizzle moves the chunks of 16 of a row: by the row's number within 1024
+ * bytes, of which rows of 64 bytes share one, ...  Rows without a bit in common move a chunk by the
+ * xor of what each of them moves it.  */
+static Ir moved_in(const Kernel *k, Ir row) {
+    const Cg *cg = k->cg;
+    int bytes = k->c->box_row, rows = 128 / bytes, chunks = bytes / 16;
+    Ir number = ir_rem(cg, ir_div(cg, row, ir_int(cg, rows)), ir_int(cg, chunks));
+    return ir_mul(cg, number, ir_int(cg, 16));
+}
+
+/* The lane's place in a box of its first row and column.  */
 static Ir lane_place(const Kernel *k) {
     const Cg *cg = k->cg;
-    int row = k->c->box_row, down = row == 128 ? 0 : row == 64 ? 1 : 2;
-    Ir m = k->var.lane_m, moved = m;
-    if (down) moved = ir_binary(cg, IR_SHR, moved, ir_int(cg, down));
-    if (row < 128) moved = ir_binary(cg, IR_AND, moved, ir_int(cg, row / 16 - 1));
-    Ir column = ir_mul(cg, k->var.lane_n, ir_int(cg, elem_of(k)));
-    Ir byte = ir_binary(cg, IR_XOR, ir_mul(cg, moved, ir_int(cg, 16)), column);
-    return ir_add(cg, ir_mul(cg, m, ir_int(cg, row)), byte);
+    Ir m = k->var.lane_m, column = ir_mul(cg, k->var.lane_n, ir_int(cg, elem_of(k)));
+    Ir byte = ir_binary(cg, IR_XOR, moved_in(k, m), column);
+    return ir_add(cg, ir_mul(cg, m, ir_int(cg, k->c->box_row)), byte);
 }
 
 /* The warp's first row or column, and the lane's.  */
@@ -162,8 +167,11 @@ void ring_open_box(Kernel *k) {
 
 Ir ring_box_place(const Kernel *k, IrBase base) {
     const Cg *cg = k->cg;
-    Ir down = ir_mul(cg, slot_of(k, FRAG_ROW), ir_int(cg, k->c->box_row));
+    Ir row_slot = slot_of(k, FRAG_ROW);
+    Ir down = ir_mul(cg, row_slot, ir_int(cg, k->c->box_row));
     Ir along = ir_mul(cg, slot_of(k, FRAG_COL), ir_int(cg, elem_of(k)));
+    /* Rows of a lane lie eight apart, moved alike, where operands are not exchanged.  */
+    if (k->c->r->swapped) along = ir_binary(cg, IR_XOR, moved_in(k, row_slot), along);
     Ir moved = ir_binary(cg, IR_XOR, k->var.lane_at, along);
     Ir smem = k->var.smem;
     Ir row = ir_add(cg, ir_add(cg, smem, k->var.box), down);
