@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Writes attention programs into a folder: every kind of mask and operand that docs/attention.md
 lists, each with odd lengths, with lengths known at run time, with heads of other sizes in bf16, and
 with G query heads to a key head behind a mask of lengths."""

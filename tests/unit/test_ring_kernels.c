@@ -188,7 +188,7 @@ static void one_matrix(Run *run, int u, int s, int l, int f) {
 
 static void test_kernels(void **state) {
     (void)state;
-    enum { DRAWN = 113 };
+    enum { DRAWN = 61 };
     Arena *a = arena_create(NULL);
     Diag d = diag_new(a);
     Run run = {.a = a, .only = getenv("RING_CASE"), .dev = fixture_device(a, "h100")};

@@ -1,7 +1,6 @@
 /* How calls are followed and ended: log, progress and cancel of planning, building, checking; a
  * call that is ended says so, leaves nothing behind, and the context goes on.  */
 #include "roller.h"
-#include "effort.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -140,7 +139,6 @@ static void every_step_can_end_it(void **state) {
     (void)state;
     enum { QUESTIONS = 8 };
     for (int asks = 0; asks < 2; asks++) {
-        if (!effort_drawn(asks, 2)) continue;
         Seen whole = {.at = -1};
         Made m = {0};
         RollerCtx *ctx = context(&whole);
