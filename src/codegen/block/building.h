@@ -113,7 +113,6 @@ enum { PRODUCT_LEVELS = 6 };  /* B, W, T, I, L, V: see place.c */
 
 /* What there is of a product.  */
 typedef struct {
-    const Lowered *l;     /* as a kernel of its own */
     OperandAt operand[2]; /* (as Contract.side) */
     Ir acc;               /* accumulators: of rows and columns, or of instructions by rows and
                                * columns, and of the lane's slots in one */
@@ -179,7 +178,8 @@ typedef struct {
 
 typedef struct {
     Cg *cg;
-    const Lowered *l;         /* the kernel; of several products the one at hand, ... */
+    const Lowered *l;
+    const Task *task;         /* what it computes; of several products the one at hand, ... */
     const Contract *c;        /* ... what there is to know of it, NULL: there is none, */
     ProductAt *own;           /* ... and what it has, or the kernel; one of */
     ProductAt *product;       /* (of the layout) all products; NULL: there are none */
@@ -203,7 +203,11 @@ static inline OperandAt *operand_at(const Kernel *k, const Side *s) {
     return &k->own->operand[s->side];
 }
 static inline const TeStmt *kernel_root(const Kernel *k) {
-    return &k->cg->te->stmt[k->l->p->group->root];
+    return &k->cg->te->stmt[k->task->p->group->root];
+}
+/* Does it merge the slices of a chain?  */
+static inline bool kernel_merges(const Kernel *k) {
+    return k->l->kind == KERNEL_SUMS && k->l->p->group->chain;
 }
 static inline bool kernel_scans(const Kernel *k) {
     return k->l->kind == KERNEL_SCAN || k->l->kind == KERNEL_SCAN_SUMS;

@@ -8,7 +8,7 @@ bool place_wide(int64_t extent, int64_t slack) { return extent > INT32_MAX - sla
 
 IrBase place_base(bool wide) { return wide ? IR_I64 : IR_I32; }
 IrBase place_along_base(const Kernel *k, AxisClass axis) {
-    return place_base(place_wide(k->l->p->extent[axis], k->l->r->block.extent[axis]));
+    return place_base(place_wide(k->task->p->extent[axis], k->task->r->block.extent[axis]));
 }
 
 Ir place_part(const Cg *cg, Ir number, int64_t n, bool wide) {
@@ -38,7 +38,7 @@ typedef struct {
 
 /* Defines the indices of some axes from their joint position, or from the number of a box.  */
 static void decode(const Kernel *k, Axes axes, Ir at, bool wide_at, Ir *index, bool *wide) {
-    const IndexMap *m = &k->l->map;
+    const IndexMap *m = &k->task->map;
     TeExtent count[TE_MAX_INDICES] = {{0}};
     Ir digit[TE_MAX_INDICES];
     int x[TE_MAX_INDICES], all = 0;
@@ -65,15 +65,15 @@ void place_axis(const Kernel *k, int axis, Ir at, bool wide_at, Ir *index, bool 
 }
 
 void place_domain(const Kernel *k, Ir at, bool wide_at, Ir *index, bool *wide) {
-    decode(k, (Axes){0, k->l->map.n_axis, false}, at, wide_at, index, wide);
+    decode(k, (Axes){0, k->task->map.n_axis, false}, at, wide_at, index, wide);
 }
 
 void place_boxes(const Kernel *k, Ir at, bool wide_at, Ir *index, bool *wide) {
-    decode(k, (Axes){0, k->l->map.n_axis, true}, at, wide_at, index, wide);
+    decode(k, (Axes){0, k->task->map.n_axis, true}, at, wide_at, index, wide);
 }
 
 void place_grid(const Kernel *k, Ir number, Ir *digit) {
-    const IndexMap *m = &k->l->map;
+    const IndexMap *m = &k->task->map;
     TeExtent count[INDEX_DIGITS];
     for (int i = 0; i < m->n_grid; i++) count[i] = index_count(k->cg->arena, m, &m->grid[i]);
     place_digits(k->cg, number, count, m->n_grid, false, digit);
@@ -85,7 +85,7 @@ void place_grid(const Kernel *k, Ir number, Ir *digit) {
 }
 
 void place_thread_digits(const Kernel *k, Ir number, Ir *digit) {
-    const IndexMap *m = &k->l->map;
+    const IndexMap *m = &k->task->map;
     TeExtent count[INDEX_DIGITS];
     for (int i = 0; i < m->n_thread; i++) count[i] = index_count(k->cg->arena, m, &m->thread[i]);
     place_digits(k->cg, number, count, m->n_thread, false, digit);

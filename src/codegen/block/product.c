@@ -49,7 +49,7 @@ bool product_resident(const Side *s) { return s->room->ring < 0; }
 
 bool product_bounded(const Kernel *k) {
     if (!product_chains(k)) return false;
-    const ColumnBounds *b = &k->product->l->p->group->chain->bounds;
+    const ColumnBounds *b = &k->l->p->group->chain->bounds;
     return b->n_from > 0 || b->n_to > 0;
 }
 
@@ -70,7 +70,7 @@ Ir product_inside(const Kernel *k, const Side *s, AxisClass axis, Ir at) {
 void product_select(Kernel *k, int number) {
     if (!k->product) return;
     k->own = &k->product[number];
-    k->l = k->own->l;
+    k->task = &k->l->task[number];
     k->c = &k->l->layout->product[number];
 }
 

@@ -20,7 +20,7 @@ static Ir of_row(const Kernel *k, Ir rows) { return ir_element(k->cg, rows, row_
 
 /* Does the kernel read memory at scores?  */
 static bool reads_at_scores(const Kernel *k) {
-    const KernelGroup *g = k->l->p->group;
+    const KernelGroup *g = k->task->p->group;
     for (int i = 0; i < g->n_fused; i++) {
         ReadList reads = access_reads(k->cg->te->stmt[g->fused[i]].rhs);
         bool scores = g->chain->part[i] == CHAIN_SCORE || g->chain->part[i] == CHAIN_REDUCE;
@@ -113,12 +113,12 @@ bool chain_scales(const Te *te, const KernelGroup *g, double *by) {
 }
 
 bool chain_multiple(const Kernel *k, double *by) {
-    return chain_scales(k->cg->te, k->l->p->group, by);
+    return chain_scales(k->cg->te, k->task->p->group, by);
 }
 
 /* The maps of a score at the element at hand.  */
 static void define_maps(Kernel *k) {
-    const KernelGroup *g = k->l->p->group;
+    const KernelGroup *g = k->task->p->group;
     elements_define(k, k->c->root->tensor, k->c->p->con.acc, chain_result(k, k->own->acc));
     for (int i = 0; i < g->n_fused; i++) {
         const TeStmt *s = &k->cg->te->stmt[g->fused[i]];
@@ -129,7 +129,7 @@ static void define_maps(Kernel *k) {
 }
 
 static void forget_maps(Kernel *k) {
-    const KernelGroup *g = k->l->p->group;
+    const KernelGroup *g = k->task->p->group;
     k->at.made[k->c->root->tensor] = NULL;
     for (int i = 0; i < g->n_fused; i++)
         if (g->chain->part[i] == CHAIN_SCORE)
@@ -338,7 +338,7 @@ static CgPoint point_with(const Kernel *k, int stmt, const TeExpr *power, Ir val
 
 /* What the second product's operand is rounded from.  */
 static const TeExpr *operand_of(const Kernel *k) {
-    const Contract *to = product_next(k)->l->contract;
+    const Contract *to = k->c + 1;
     const TeExpr *e = to->p->con.operand[0].expr;
     return e->kind == TE_CAST && e->store == to->matrix.unit->a ? e->args[0] : e;
 }

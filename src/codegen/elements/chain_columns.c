@@ -4,7 +4,7 @@
  * (ColumnBounds): turns begin and end with them, and only tiles that the mask cuts test it.  */
 
 static const ColumnBounds *bounds_of(const Kernel *k) {
-    return &k->l->p->group->chain->bounds;
+    return &k->task->p->group->chain->bounds;
 }
 
 /* Ends as they become narrower: of columns of any row of the block, and of those of each.  */
@@ -126,7 +126,7 @@ static Ir mask_turns(Kernel *k, Ir *first) {
 /* Those of all columns.  */
 static Ir all_turns(const Kernel *k) {
     const Cg *cg = k->cg;
-    const Contract *last = product_next(k)->l->contract;
+    const Contract *last = k->c + 1;
     Ir tile = product_size(k, 'B', AX_N), columns = product_extent(k, AX_N);
     if (!last->varying_k) return ir_int(cg, last->steps);
     return ir_div(cg, ir_sub(cg, ir_add(cg, columns, tile), ir_int(cg, 1)), tile);

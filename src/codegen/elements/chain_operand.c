@@ -2,7 +2,7 @@
 
 /* The second product's operand of a turn of a chain: made of registers that the lane has.  */
 
-static const Side *made_of(const Kernel *k) { return &product_next(k)->l->contract->side[0]; }
+static const Side *made_of(const Kernel *k) { return k->c[1].side; }
 
 /* What is at row `row`, column `col` of the lane's in the operand's tile i of slice q: its columns
  * follow each other as the lane's results do (fragment_passes).  */
@@ -47,7 +47,7 @@ static Ir register_of(const Kernel *k, Ir i, Ir q, int r) {
 void chain_operand(Kernel *k) {
     Cg *cg = k->cg;
     product_select(k, 0);
-    const Contract *to = product_next(k)->l->contract;
+    const Contract *to = k->c + 1;
     const Side *s = made_of(k);
     const char *pair = ir_joined(cg, "rl_f32x2_to_", te_dtype_name(to->matrix.unit->a));
     ir_note(cg, "operand %c: registers of the terms", s->id);

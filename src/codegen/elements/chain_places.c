@@ -2,10 +2,7 @@
 
 /* Where a thread has rows and columns of a product of a chain: as the unit deals its results.  */
 
-const Chain *chain_of(const Kernel *k) {
-    if (k->l->chain) return k->l->chain->group->chain;
-    return k->product->l->p->group->chain;
-}
+const Chain *chain_of(const Kernel *k) { return k->l->p->group->chain; }
 
 const TeStmt *chain_statement(const Kernel *k, int i) {
     return &k->cg->te->stmt[chain_of(k)->rows->stmt[i]];
@@ -55,7 +52,8 @@ void chain_place(Kernel *k, AxisClass axis, bool inside) {
     IrBase base = place_along_base(k, axis);
     at = ir_add_parts(cg, at, within);
     Ir last = ir_sub(cg, product_extent(k, axis), ir_int(cg, 1));
-    if (inside && index_ragged(&k->l->map, (int)axis)) at = ir_min(cg, at, ir_as(cg, base, last));
+    bool ragged = index_ragged(&k->task->map, (int)axis);
+    if (inside && ragged) at = ir_min(cg, at, ir_as(cg, base, last));
     at = ir_let_as(cg, base, m ? "m" : "n", at);
     *(m ? &k->var.m : &k->var.n) = at;
     place_axis(k, (int)axis, at, base == IR_I64, k->at.index, k->at.wide);
@@ -63,7 +61,7 @@ void chain_place(Kernel *k, AxisClass axis, bool inside) {
 
 bool chain_open_inside(Kernel *k, AxisClass axis) {
     Cg *cg = k->cg;
-    if (!index_ragged(&k->l->map, (int)axis)) return false;
+    if (!index_ragged(&k->task->map, (int)axis)) return false;
     Ir at = axis == AX_M ? k->var.m : k->var.n;
     ir_if(cg, ir_lt(cg, at, product_extent(k, axis)));
     return true;

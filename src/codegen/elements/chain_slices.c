@@ -10,7 +10,7 @@ static const ReduceArrays left = {.what = MONOID_LEFT, .space = IR_GLOBAL};
 static Ir wide(const Cg *cg, Ir x) { return ir_cast(cg, IR_I64, x); }
 
 static Ir extent(const Kernel *k, int axis) {
-    TeExtent n = index_extent(k->cg->arena, &k->l->map, axis);
+    TeExtent n = index_extent(k->cg->arena, &k->task->map, axis);
     return n.expr ? wide(k->cg, size_value(k->cg, n)) : ir_number(k->cg, IR_I64, n.value);
 }
 
@@ -30,7 +30,7 @@ static int64_t parts_of(const Problem *p, const RProg *r) {
 
 void chain_leave(Kernel *k) {
     Cg *cg = k->cg;
-    const Problem *of = k->l->p;
+    const Problem *of = k->task->p;
     Partials p = chain_held(k);
     ir_note(cg, "rows: what the slice leaves of them");
     Ir base = ir_add(cg, cg_partials(cg), ir_number(cg, IR_I64, rprog_chain_left(of, k->c->r, 0)));
@@ -52,7 +52,7 @@ void chain_leave(Kernel *k) {
 
 /* What is held of the row, and neighbouring results of the second product.  */
 static Partials parts(const Kernel *k) {
-    const RowGroup *g = k->l->chain->chain->slices;
+    const RowGroup *g = k->l->p->chain->slices;
     Partials p = monoid_pass(k->cg, g, 0, MONOID_HELD, NULL);
     Partials results = monoid_pass(k->cg, g, 0, MONOID_HELD, elements_lane(k));
     p.at[p.n - 1] = results.at[p.n - 1];
@@ -98,7 +98,7 @@ static void merge(Kernel *k, const Partials *p, bool online) {
     for (int i = 0; i < p->n; i++)
         if ((p->at[i].follow != FOLLOW_NONE) == online)
             monoid_declare(cg, &p->at[i], i == last ? k->at.vec : 0);
-    ir_loop(cg, s, ir_int(cg, 0), ir_lt(cg, s, ir_int(cg, k->l->r->split)),
+    ir_loop(cg, s, ir_int(cg, 0), ir_lt(cg, s, ir_int(cg, k->task->r->split)),
             (IrNext){IR_ADD, ir_int(cg, 1)}, RPROG_PARTIALS);
     for (int i = 0; i < p->n && online; i++)
         if (monoid_is_leader(p, i))
@@ -113,16 +113,17 @@ static void merge(Kernel *k, const Partials *p, bool online) {
 
 void chain_gather(Kernel *k) {
     Cg *cg = k->cg;
-    const Problem *of = k->l->chain;
+    const Problem *of = k->l->p;
     Partials p = parts(k), rows = p;
     int leader = of->chain->chain->leader;
     bool online = p.at[p.n - 1].follow != FOLLOW_NONE;
     ir_note(cg, "gather: the slices in order, leaders first");
     rows.n--;
-    Ir base = ir_add(cg, cg_partials(cg), ir_number(cg, IR_I64, rprog_chain_left(of, k->l->r, 0)));
+    Ir base = ir_add(cg, cg_partials(cg),
+                     ir_number(cg, IR_I64, rprog_chain_left(of, k->task->r, 0)));
     Ir row = ir_let_as(cg, IR_I64, "row_at", row_number(k, k->var.b, k->var.m));
     k->var.rows = ir_let_as(cg, IR_I64, "ROWS", all_rows(k));
-    reduce_arrays(cg, &rows, left, base, parts_of(of, k->l->r), row);
+    reduce_arrays(cg, &rows, left, base, parts_of(of, k->task->r), row);
     if (online) merge(k, &p, false);
     for (int i = 0; i < p.n && online; i++)
         if (p.at[i].number == leader) p.at[i].value = chain_center(k, &rows);
@@ -132,5 +133,5 @@ void chain_gather(Kernel *k) {
     ir_close(cg);
     chain_define(k, &rows, ir_binary(cg, IR_EQ, k->var.n, ir_int(cg, 0)));
     k->at.root = p.at[p.n - 1].value;
-    k->at.root_type = k->l->p->con.acc;
+    k->at.root_type = k->task->p->con.acc;
 }

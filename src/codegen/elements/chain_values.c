@@ -126,7 +126,7 @@ static void invert_sums(Kernel *k) {
 /* The map of the second product's results that takes their place before they pass through shared
  * memory, since other lanes have the values of its rows behind that; -1: none reads these.  */
 static int map_in_place(const Kernel *k) {
-    const Lowered *last = product_next(k)->l;
+    const Contract *last = k->c + 1;
     const KernelGroup *g = last->p->group;
     if (last->r->via != VIA_SHARED || g->n_fused != 1) return -1;
     const RowGroup *rows = chain_of(k)->rows;

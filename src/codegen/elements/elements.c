@@ -2,12 +2,12 @@
 #include "codegen/block/product.h"
 
 int elements_root_index(const Kernel *k, int stmt, int j) {
-    const KernelGroup *g = k->l->p->group;
-    const KernelGroup *chain = k->l->chain ? k->l->chain->group : NULL;
+    const KernelGroup *g = k->task->p->group;
+    const KernelGroup *chain = kernel_merges(k) ? k->l->p->group : NULL;
     for (int i = 0; chain && i < chain->n_fused && stmt != g->root; i++)
         if (chain->fused[i] == stmt) return rtile_chain_index(chain, chain->perm[i][j]);
     /* The terms of a scan are made at their own place.  */
-    const Scan *scan = &k->l->p->scan.of;
+    const Scan *scan = &k->task->p->scan.of;
     if (kernel_scans(k) && stmt == g->root && j == scan->over) return scan->index;
     for (int i = 0; g->row && i < g->row->n; i++) {
         if (g->row->stmt[i] == stmt) return g->row->axis[i][j];
@@ -22,7 +22,7 @@ int elements_root_index(const Kernel *k, int stmt, int j) {
 
 /* Place of a statement in the group: 0 the root, n statement fused[n - 1].  */
 static int place_of(const Kernel *k, int stmt) {
-    const KernelGroup *g = k->l->p->group;
+    const KernelGroup *g = k->task->p->group;
     int n = 0;
     while (n < g->n_fused && stmt != g->root && g->fused[n] != stmt) n++;
     return stmt == g->root ? 0 : n + 1;
@@ -31,7 +31,7 @@ static int place_of(const Kernel *k, int stmt) {
 /* Do the indices of two statements of the group stand for the same indices of the root?  Then
  * reads with equal subscripts are equal.  */
 static bool same_indices(const Kernel *k, int stmt, int place) {
-    const KernelGroup *g = k->l->p->group;
+    const KernelGroup *g = k->task->p->group;
     int other = place ? g->fused[place - 1] : g->root;
     const Te *te = k->cg->te;
     int n = g->stats || g->row || g->chain ? te->stmt[stmt].n_index : te->stmt[stmt].n_left;
@@ -62,7 +62,7 @@ static int64_t extent_of(const Kernel *k, int index) {
 }
 
 bool elements_makes(const Kernel *k, int tensor) {
-    const KernelGroup *g = k->l->p->group;
+    const KernelGroup *g = k->task->p->group;
     bool made = k->cg->te->stmt[g->root].tensor == tensor;
     for (int i = 0; i < g->n_fused && !made; i++)
         made = k->cg->te->stmt[g->fused[i]].tensor == tensor;
@@ -82,7 +82,7 @@ void elements_define(Kernel *k, int t, TeDtype type, Ir value) {
 /* ---- indices ---- */
 
 void elements_order(Kernel *k, int vec) {
-    const FusedAxis *n = &k->l->p->con.axis[AX_N];
+    const FusedAxis *n = &k->task->p->con.axis[AX_N];
     k->at.vec = vec;
     k->at.n_order = k->at.n_vector = 0;
     for (int i = n->n - 1; i >= 0; i--) {
@@ -92,7 +92,7 @@ void elements_order(Kernel *k, int vec) {
 
 void elements_indices(Kernel *k) {
     for (int axis = AX_M; axis <= AX_N; axis++) {
-        bool wide = place_wide(k->l->p->con.axis[axis].extent, 0);
+        bool wide = place_wide(k->task->p->con.axis[axis].extent, 0);
         place_axis(k, axis, axis == AX_M ? k->var.m : k->var.n, wide, k->at.index, k->at.wide);
     }
 }
@@ -125,7 +125,7 @@ static void carry_lane(Kernel *k) {
 static void decode_lane(Kernel *k) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
-    const Problem *p = k->l->p;
+    const Problem *p = k->task->p;
     if (at->domain) {
         Ir next = ir_add(cg, at->at, elements_lane(k));
         if (kernel_scans(k))              /* beside the walk */

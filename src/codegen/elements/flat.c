@@ -12,7 +12,7 @@
 
 /* An access's coefficients over the root's indices; false if it has others.  */
 static bool coefficients(const Kernel *k, int stmt, const Access *x, int64_t *coef) {
-    const KernelGroup *g = k->l->p->group;
+    const KernelGroup *g = k->task->p->group;
     const uint8_t *perm = NULL;
     for (int i = 0; i < g->n_fused && stmt != g->root; i++) {
         if (g->fused[i] == stmt) perm = g->perm[i];
@@ -66,7 +66,7 @@ static Ir number_of(const Cg *cg, int64_t v, bool wraps) {
 static Ir offset_of(const Kernel *k, const Access *x, const int64_t *factor, bool narrow) {
     const Cg *cg = k->cg;
     const TeStmt *root = kernel_root(k);
-    TeExtent total = index_total(cg->arena, &k->l->map);
+    TeExtent total = index_total(cg->arena, &k->task->map);
     bool wide = place_wide(total.value, k->l->launch.span);
     bool wraps = narrow && leaves_int(root, total.value, x->offset.c, factor);
     IrBase base = !narrow ? IR_I64 : wraps ? IR_U32 : IR_I32;

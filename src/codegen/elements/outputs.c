@@ -5,7 +5,7 @@
 
 void elements_place_outputs(Kernel *k) {
     Cg *cg = k->cg;
-    int vec = k->l->vec, columns = k->l->r->thread.extent[AX_N];
+    int vec = k->task->vec, columns = k->task->r->thread.extent[AX_N];
     k->at.open = 0;
     k->at.turns = (Turns){0};
     if (k->c->matrix.used) {
@@ -29,18 +29,18 @@ void elements_place_outputs(Kernel *k) {
 
 void elements_open_outputs(Kernel *k) {
     Cg *cg = k->cg;
-    const int32_t *own = k->l->r->thread.extent;
+    const int32_t *own = k->task->r->thread.extent;
     if (k->c->matrix.used) {
         mma_open_outputs(k);
         return;
     }
     ir_count_of(cg, k->var.i, own[AX_M], IR_UNROLL_ALL);
-    store_open_inside(k, AX_M, index_ragged(&k->l->map, AX_M));
+    store_open_inside(k, AX_M, index_ragged(&k->task->map, AX_M));
     stats_rows(k);
     ir_for_of(cg, k->var.j, ir_int(cg, 0), ir_int(cg, own[AX_N]),
-              k->at.walk ? k->at.walk : k->l->vec, IR_UNROLL_ALL);
+              k->at.walk ? k->at.walk : k->task->vec, IR_UNROLL_ALL);
     k->at.open += 2;
-    store_open_inside(k, AX_N, index_ragged(&k->l->map, AX_N));
+    store_open_inside(k, AX_N, index_ragged(&k->task->map, AX_N));
 }
 
 /* The result at element v; of those that pass through shared memory it is what a turn reads.  */
@@ -54,9 +54,9 @@ static Ir result_of(const Kernel *k) {
 
 void elements_begin(Kernel *k) {
     Elements *at = &k->at;
-    elements_order(k, at->walk ? at->walk : k->l->vec);
+    elements_order(k, at->walk ? at->walk : k->task->vec);
     at->root = result_of(k);
-    at->root_type = k->l->p->con.acc;
+    at->root_type = k->task->p->con.acc;
     if (!at->walk)
         ir_note(k->cg, "elements: %d outputs of the thread at a time%s", at->vec,
                 k->c->r->via == VIA_SHARED ? ", through shared memory" : "");

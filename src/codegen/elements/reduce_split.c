@@ -7,7 +7,7 @@
 
 void sums_pointer(Kernel *k, Ir name, Ir offset) {
     Cg *cg = k->cg;
-    IrType type = ir_pointer(ir_compute(k->l->p->con.acc), IR_GLOBAL, false);
+    IrType type = ir_pointer(ir_compute(k->task->p->con.acc), IR_GLOBAL, false);
     Ir from = ir_view(cg, type, cg_partials(cg));
     if (offset) from = ir_add(cg, from, offset);
     if (name) ir_define(cg, name, from);
@@ -24,20 +24,20 @@ void sums_store(Kernel *k) {
     Cg *cg = k->cg;
     Ir first =
         k->c->matrix.used ? mma_element(k, ir_int(cg, 0)) : product_sum(k, k->var.i, k->var.j);
-    ir_store(cg, "rl_store_global", k->l->vec, k->at.sums, ir_unary(cg, IR_ADDRESS, first));
+    ir_store(cg, "rl_store_global", k->task->vec, k->at.sums, ir_unary(cg, IR_ADDRESS, first));
 }
 
 /* ---- the kernel that adds them ---- */
 
 void sums_elements(Kernel *k, const Ir at[AX_K]) {
     for (int x = AX_B; x <= AX_N; x++) {
-        bool wide = place_wide(k->l->p->extent[x], 0);
+        bool wide = place_wide(k->task->p->extent[x], 0);
         place_axis(k, x, at[x], wide, k->at.index, k->at.wide);
     }
 }
 
 Ir sums_left(const Kernel *k) {
-    IrType type = ir_pointer(ir_compute(k->l->p->con.acc), IR_GLOBAL, false);
+    IrType type = ir_pointer(ir_compute(k->task->p->con.acc), IR_GLOBAL, false);
     return monoid_variable(k->cg, MONOID_LEFT, -1, type);
 }
 
@@ -55,7 +55,7 @@ void sums_combine(Kernel *k, const ThreadMap *m) {
     Partials p = reduction_partials(k, m, 0);
     reduction_combine(k, m, &p);
     k->at.root = p.at[0].value;
-    k->at.root_type = k->l->p->con.acc;
+    k->at.root_type = k->task->p->con.acc;
 }
 
 void reduce_split_sums(Kernel *k) {
@@ -67,11 +67,11 @@ void reduce_split_elements(Kernel *k) {
     static const char *const name[] = {[AX_B] = "b", [AX_M] = "m", [AX_N] = "n"};
     Ir *const at[] = {[AX_B] = &k->var.b, [AX_M] = &k->var.m, [AX_N] = &k->var.n};
     Cg *cg = k->cg;
-    TeExtent size[AX_K], total = index_total(cg->arena, &k->l->map);
+    TeExtent size[AX_K], total = index_total(cg->arena, &k->task->map);
     Ir digit[AX_K];
-    for (int x = AX_B; x <= AX_N; x++) size[x] = index_extent(cg->arena, &k->l->map, x);
+    for (int x = AX_B; x <= AX_N; x++) size[x] = index_extent(cg->arena, &k->task->map, x);
     bool wide = place_wide(total.value, k->l->launch.span);
-    elements_order(k, k->l->vec);
+    elements_order(k, k->task->vec);
     ir_note(cg, "elements: %d at a time, the domain is [B][M][N]", k->at.vec);
     k->walk.results =
         ir_constant(cg, "TOTAL", ir_as(cg, place_base(wide), size_value(cg, total)));
@@ -81,7 +81,7 @@ void reduce_split_elements(Kernel *k) {
     place_digits(cg, k->walk.at, size, AX_K, wide, digit);
     for (int x = AX_B; x <= AX_N; x++)
         *at[x] = digit[x] =
-            ir_let_as(cg, place_base(place_wide(k->l->p->extent[x], 0)), name[x], digit[x]);
+            ir_let_as(cg, place_base(place_wide(k->task->p->extent[x], 0)), name[x], digit[x]);
     sums_elements(k, digit);
 }
 
@@ -91,7 +91,7 @@ void reduce_split_gather(Kernel *k) {
     ir_note(cg, "gather: the slices in order");
     m.begin = place_taken(k, IR_I64, k->walk.at);
     m.second = ir_int(cg, 1);
-    m.n_partial = ir_int(cg, k->l->r->split);
+    m.n_partial = ir_int(cg, k->task->r->split);
     Ir slice = ir_cast(cg, IR_I64, k->var.s);
     m.at = ir_add(cg, ir_mul(cg, slice, k->walk.results), m.begin);
     sums_combine(k, &m);

@@ -6,11 +6,11 @@
  * adds them in order of the block.  */
 
 static int64_t full_tiles(const Kernel *k) {
-    return rprog_blocks(k->l->p, k->l->r) - k->l->r->tail;
+    return rprog_blocks(k->task->p, k->task->r) - k->task->r->tail;
 }
 
 static int tile_size(const Kernel *k) {
-    const RTile *t = &k->l->r->block;
+    const RTile *t = &k->task->r->block;
     return t->extent[AX_M] * t->extent[AX_N];
 }
 
@@ -25,9 +25,9 @@ static Ir steps_at(const Kernel *k, Ir u, int64_t each) {
 
 void reduce_tail_segments(Kernel *k) {
     Cg *cg = k->cg;
-    const RProg *r = k->l->r;
+    const RProg *r = k->task->r;
     int64_t steps = k->c->steps, full = full_tiles(k), all = full + r->tail;
-    int64_t each = rprog_tail_steps(k->l->p, r);
+    int64_t each = rprog_tail_steps(k->task->p, r);
     ir_note(cg, "segments: k-steps of the last %d of %lld tiles, %lld to a block", (int)r->tail,
             (long long)all, (long long)each);
     Ir u = k->var.share = ir_let(cg, "u", ir_sub(cg, block_at(k), number(k, full)));
@@ -48,15 +48,15 @@ void reduce_tail_segments(Kernel *k) {
 /* The first step of share `own`, which none behind the last one has.  */
 static Ir share_at(const Kernel *k, Ir own) {
     const Cg *cg = k->cg;
-    const RProg *r = k->l->r;
+    const RProg *r = k->task->r;
     Ir share = ir_min(cg, own, number(k, r->tail_blocks));
     return ir_add(cg, number(k, full_tiles(k) * k->c->steps),
-                  steps_at(k, share, rprog_tail_steps(k->l->p, r)));
+                  steps_at(k, share, rprog_tail_steps(k->task->p, r)));
 }
 
 static Ir share_end(const Kernel *k, Ir own) {
     const Cg *cg = k->cg;
-    int64_t all = (full_tiles(k) + k->l->r->tail) * k->c->steps;
+    int64_t all = (full_tiles(k) + k->task->r->tail) * k->c->steps;
     return ir_min(cg, share_at(k, ir_add(cg, own, number(k, 1))), number(k, all));
 }
 
@@ -80,10 +80,10 @@ static void go_on(Kernel *k, Ir whole, Ir next, Ir own, Ir at, Ir end) {
  */
 void reduce_tail_stays(Kernel *k) {
     Cg *cg = k->cg;
-    const RProg *r = k->l->r;
+    const RProg *r = k->task->r;
     int64_t steps = k->c->steps, full = full_tiles(k);
     ir_note(cg, "segments: whole tiles, then k-steps of the last %d of %lld, %lld to a share",
-            (int)r->tail, (long long)(full + r->tail), (long long)rprog_tail_steps(k->l->p, r));
+            (int)r->tail, (long long)(full + r->tail), (long long)rprog_tail_steps(k->task->p, r));
     Ir next = ir_variable(cg, IR_U32, "next", ir_block(cg, 0));
     Ir from = k->var.from = ir_variable(cg, IR_U32, "from", number(k, 0));
     Ir own = ir_variable(cg, IR_I32, "own", block_at(k));
@@ -117,9 +117,9 @@ void reduce_tail_sums(Kernel *k) {
 /* The tile's first unit with steps of it, and how many others there are.  */
 static void units(Kernel *k, Ir y) {
     Cg *cg = k->cg;
-    const Problem *p = k->l->p;
-    int64_t steps = rprog_tiles(p, k->l->r, AX_K);
-    Ir each = divisor(k, rprog_tail_steps(p, k->l->r)), all = ir_mul(cg, y, number(k, steps));
+    const Problem *p = k->task->p;
+    int64_t steps = rprog_tiles(p, k->task->r, AX_K);
+    Ir each = divisor(k, rprog_tail_steps(p, k->task->r)), all = ir_mul(cg, y, number(k, steps));
     k->walk.first = ir_let_as(cg, IR_I32, "first", ir_div(cg, all, each));
     all = ir_add(cg, all, number(k, steps - 1));
     k->walk.end = ir_let_as(cg, IR_I32, "total", ir_div(cg, all, each));
@@ -128,8 +128,8 @@ static void units(Kernel *k, Ir y) {
 /* The tile of the thread, and its elements in it.  */
 static void place_vector(Kernel *k) {
     Cg *cg = k->cg;
-    int64_t adders = rprog_tail_adders(k->l->r, k->l->launch.span);
-    int columns = k->l->r->block.extent[AX_N];
+    int64_t adders = rprog_tail_adders(k->task->r, k->l->launch.span);
+    int columns = k->task->r->block.extent[AX_N];
     Ir block = ir_block(cg, 0), thread = ir_mul(cg, ir_thread(cg), number(k, k->at.vec));
     Ir y = k->walk.row = ir_let_as(cg, IR_I32, "y", ir_div(cg, block, divisor(k, adders)));
     place_tile(k, ir_let_as(cg, IR_U32, "number", ir_add(cg, y, number(k, full_tiles(k)))));
@@ -146,11 +146,11 @@ static void place_vector(Kernel *k) {
 
 void reduce_tail_elements(Kernel *k) {
     Cg *cg = k->cg;
-    const Problem *p = k->l->p;
-    elements_order(k, k->l->vec);
+    const Problem *p = k->task->p;
+    elements_order(k, k->task->vec);
     ir_note(cg, "elements: %d at a time, of tiles that several blocks have steps of", k->at.vec);
-    product_put_size(k, 'B', AX_M, k->l->r->block.extent[AX_M]);
-    product_put_size(k, 'B', AX_N, k->l->r->block.extent[AX_N]);
+    product_put_size(k, 'B', AX_M, k->task->r->block.extent[AX_M]);
+    product_put_size(k, 'B', AX_N, k->task->r->block.extent[AX_N]);
     sums_pointer(k, NULL, NULL);
     place_vector(k);
     Ir m = k->var.m, n = k->var.n;

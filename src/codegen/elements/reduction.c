@@ -108,7 +108,7 @@ void reduction_open_results(Kernel *k, const ThreadMap *m, IrBase base) {
     Cg *cg = k->cg;
     Walk *w = &k->walk;
     int64_t span = k->l->launch.span;
-    int vec = k->l->vec;
+    int vec = k->task->vec;
     Ir u = k->walk.u, first = ir_thread(cg);
     if (m->threads > 1) first = ir_div(cg, first, ir_int(cg, m->threads));
     ir_loop(cg, u, first, ir_lt(cg, u, ir_int(cg, span / vec)),
@@ -171,6 +171,6 @@ void reduction_values(Kernel *k, const RowGroup *g, int pass, Ir live, const Red
 }
 
 Ir reduction_column(const Kernel *k, int stmt) {
-    Partials p = monoid_pass(k->cg, k->l->p->group->columns, 0, MONOID_HELD, elements_lane(k));
+    Partials p = monoid_pass(k->cg, k->task->p->group->columns, 0, MONOID_HELD, elements_lane(k));
     return monoid_result(monoid_of(&p, k->cg->te->stmt[stmt].rhs));
 }

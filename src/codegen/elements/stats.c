@@ -76,8 +76,8 @@ static Ir thread_row(const Kernel *k) {
 static Ir block_row(const Kernel *k, Ir x) {
     const Cg *cg = k->cg;
     bool matrix = k->c->matrix.used;
-    int vec = matrix ? tile_rows(k) : k->l->r->vec_m;
-    int from = matrix ? k->l->r->thread.extent[AX_M] : k->c->lanes[AX_M] * vec;
+    int vec = matrix ? tile_rows(k) : k->task->r->vec_m;
+    int from = matrix ? k->task->r->thread.extent[AX_M] : k->c->lanes[AX_M] * vec;
     Ir part = ir_mul_n(cg, ir_div(cg, x, ir_int(cg, vec)), from);
     Ir within = ir_rem(cg, x, ir_int(cg, vec)), row = k->var.row;
     if (matrix) {
@@ -167,8 +167,8 @@ static bool holds(const Kernel *k, int pass) {
 void stats_walk(Kernel *k, int pass, bool online) {
     Cg *cg = k->cg;
     Partials p = partials(k, pass, online);
-    int rows = rprog_stats_rows(cg->dev, k->l->r), vec = k->l->r->vec_n;
-    while (k->l->p->multiple[AX_N] % vec) vec /= 2;
+    int rows = rprog_stats_rows(cg->dev, k->task->r), vec = k->task->r->vec_n;
+    while (k->task->p->multiple[AX_N] % vec) vec /= 2;
     ir_note(cg, "pass %d over the rows%s", pass, online ? ", online reductions" : "");
     reduce_clear(cg, &p, rows);
     ir_scope(cg);
@@ -193,7 +193,7 @@ static void leave_warps(Kernel *k, const ThreadMap *m, const Partials *p) {
     Ir own = ir_binary(cg, IR_AND, k->var.lane, ir_int(cg, m->lanes));
     ir_if(cg, ir_binary(cg, IR_EQ, own, ir_int(cg, 0)));
     Ir x = ir_count_of(cg, k->var.x, m->items, IR_UNROLL_ALL);
-    Ir warp = ir_div(cg, k->var.col, ir_int(cg, k->l->r->warp.extent[AX_N]));
+    Ir warp = ir_div(cg, k->var.col, ir_int(cg, k->task->r->warp.extent[AX_N]));
     Ir at = ir_add_parts(cg, ir_mul_n(cg, warp, rows_of(k)), block_row(k, x));
     reduce_put(cg, p, 0, NULL, part, at);
     ir_close(cg);
@@ -204,7 +204,7 @@ static void leave_warps(Kernel *k, const ThreadMap *m, const Partials *p) {
 static void finish_rows(Kernel *k, int pass, Ir row) {
     Cg *cg = k->cg;
     const RowGroup *g = facts(k)->group;
-    const Contraction *con = &k->l->p->con;
+    const Contraction *con = &k->task->p->con;
     Elements *at = &k->at;
     for (int i = 0; i < g->n; i++) {
         int t = tensor_of(k, i);
@@ -242,7 +242,7 @@ void stats_put(Kernel *k, int pass, bool online) {
 
 /* Threads that have results.  */
 static int all_computing(const Kernel *k) {
-    return k->c->ring ? rprog_computing(k->cg->dev, k->l->r) : k->l->r->threads;
+    return k->c->ring ? rprog_computing(k->cg->dev, k->task->r) : k->task->r->threads;
 }
 
 void stats_finish(Kernel *k, int pass, bool online) {
@@ -252,7 +252,7 @@ void stats_finish(Kernel *k, int pass, bool online) {
     Ir at = ir_for(cg, "at", k->var.tid, ir_int(cg, rows), all_computing(k), 1);
     Ir m = k->var.m =
         ir_let_as(cg, place_along_base(k, AX_M), "m", ir_add(cg, product_first(k, AX_M), at));
-    if (index_ragged(&k->l->map, AX_M)) {
+    if (index_ragged(&k->task->map, AX_M)) {
         ir_if(cg, ir_binary(cg, IR_GE, m, product_extent(k, AX_M)));
         ir_simple(cg, IR_STMT_BREAK);
         ir_close(cg);

@@ -5,14 +5,14 @@
 #include "codegen/elements/reduction.h"
 
 static inline const StatFacts *facts(const Kernel *k) {
-    return rprog_stats_facts(k->l->p, k->l->r);
+    return rprog_stats_facts(k->task->p, k->task->r);
 }
 static inline const TeStmt *statement(const Kernel *k, int i) {
     return &k->cg->te->stmt[facts(k)->group->stmt[i]];
 }
 static inline int tensor_of(const Kernel *k, int i) { return statement(k, i)->tensor; }
-static inline bool is_partial(const Kernel *k) { return k->l->r->stats == STATS_PARTIAL; }
-static inline int rows_of(const Kernel *k) { return k->l->r->block.extent[AX_M]; }
+static inline bool is_partial(const Kernel *k) { return k->task->r->stats == STATS_PARTIAL; }
+static inline int rows_of(const Kernel *k) { return k->task->r->block.extent[AX_M]; }
 static inline IrBase value_base(const Kernel *k, int t) {
     return ir_compute(te_dtype_compute(k->cg->te->tensor[t].dtype));
 }

@@ -9,7 +9,7 @@ static TeExtent count_rows(Arena *a, const IndexMap *m) {
     return size_times(a, index_extent(a, m, AX_B), index_extent(a, m, AX_M));
 }
 
-static TeExtent all_rows_of(const Kernel *k) { return count_rows(k->cg->arena, &k->l->map); }
+static TeExtent all_rows_of(const Kernel *k) { return count_rows(k->cg->arena, &k->task->map); }
 
 static Ir all_rows(const Kernel *k) { return k->var.rows; }
 
@@ -35,7 +35,7 @@ TeExtent stats_bytes(Arena *a, const Problem *p, const RProg *r) {
 }
 
 void stats_count(Kernel *k) {
-    TeExtent rows = all_rows_of(k), partials = partials_room(k->cg->arena, &k->l->map);
+    TeExtent rows = all_rows_of(k), partials = partials_room(k->cg->arena, &k->task->map);
     Variables *x = &k->var;
     x->rows = ir_number(k->cg, IR_I64, rows.value);
     if (rows.expr) x->rows = ir_let_as(k->cg, IR_I64, "ROWS", size_value(k->cg, rows));
@@ -45,13 +45,13 @@ void stats_count(Kernel *k) {
 
 void stats_place_left(Kernel *k, MonoidVariable what, int i, bool partial) {
     Cg *cg = k->cg;
-    TeExtent room = partials_room(cg->arena, &k->l->map);
+    TeExtent room = partials_room(cg->arena, &k->task->map);
     TeExtent row_room = room_for(cg->arena, all_rows_of(k));
     int64_t partials, values, at = 0;
     int t = tensor_of(k, i);
     TeDtype type = partial ? statement(k, i)->rhs->type
                         : te_dtype_compute(cg->te->tensor[t].dtype);
-    rprog_stats_at(k->l->p, k->l->r, i, !partial, &partials, &values);
+    rprog_stats_at(k->task->p, k->task->r, i, !partial, &partials, &values);
     if (!room.expr) at += partials * room.value;
     if (!row_room.expr) at += values * row_room.value;
     Ir from = ir_add(cg, cg_partials(cg), ir_number(cg, IR_I64, at));
@@ -69,7 +69,7 @@ void stats_place_left(Kernel *k, MonoidVariable what, int i, bool partial) {
 static Ir own_columns(const Kernel *k) {
     const Cg *cg = k->cg;
     Ir left = ir_sub(cg, ir_cast(cg, IR_I64, product_extent(k, AX_N)), product_first(k, AX_N));
-    return ir_min(cg, ir_number(cg, IR_I64, k->l->r->block.extent[AX_N]), left);
+    return ir_min(cg, ir_number(cg, IR_I64, k->task->r->block.extent[AX_N]), left);
 }
 
 void stats_leave(Kernel *k, int pass, bool online, Ir row, Ir at) {
@@ -113,7 +113,7 @@ static Ir place_row(Kernel *k, int lanes) {
 /* The indices of a row.  */
 static void place_indices(Kernel *k, Ir row) {
     Cg *cg = k->cg;
-    TeExtent m = index_extent(cg->arena, &k->l->map, AX_M);
+    TeExtent m = index_extent(cg->arena, &k->task->map, AX_M);
     IrBase base = row_base_of(k);
     Ir by = m.expr ? ir_let_as(cg, base, "M", size_value(cg, m)) : ir_int(cg, m.value);
     Ir batch = ir_let_as(cg, base, "b", ir_div(cg, row, by));
@@ -125,21 +125,22 @@ static void place_indices(Kernel *k, Ir row) {
 
 ThreadMap stats_map(const Kernel *k) {
     const Cg *cg = k->cg;
-    TeExtent tiles = index_tiles(cg->arena, &k->l->map, AX_N);
-    Ir columns = product_extent(k, AX_N), wide = ir_number(cg, IR_I64, k->l->r->block.extent[AX_N]);
+    TeExtent tiles = index_tiles(cg->arena, &k->task->map, AX_N);
+    Ir columns = product_extent(k, AX_N);
+    Ir wide = ir_number(cg, IR_I64, k->task->r->block.extent[AX_N]);
     Ir part = k->var.s;
     if (k->l->kind == KERNEL_CONTRACT)
         return (ThreadMap){.group = facts(k)->group,
                            .held = MONOID_ROWS,
-                           .items = rprog_stats_rows(k->cg->dev, k->l->r),
+                           .items = rprog_stats_rows(k->cg->dev, k->task->r),
                            .lane = k->var.x,
                            .count = IR_I32,
                            .threads = 1,
-                           .lanes = rprog_stats_lanes(k->cg->dev, k->l->r)};
+                           .lanes = rprog_stats_lanes(k->cg->dev, k->task->r)};
     return (ThreadMap){.group = facts(k)->group,
                        .held = MONOID_HELD,
                        .count = IR_I32,
-                       .threads = k->l->r->lanes,
+                       .threads = k->task->r->lanes,
                        .block = k->l->launch.block[0],
                        .total = columns,
                        .n_partial = size_value(cg, tiles),
@@ -150,8 +151,8 @@ ThreadMap stats_map(const Kernel *k) {
 void stats_combine(Kernel *k, int pass) {
     Cg *cg = k->cg;
     const RowGroup *g = facts(k)->group;
-    TeExtent columns = index_extent(cg->arena, &k->l->map, AX_N);
-    ir_note(cg, "combine: the parts of pass %d, %d threads to a row", pass, k->l->r->lanes);
+    TeExtent columns = index_extent(cg->arena, &k->task->map, AX_N);
+    ir_note(cg, "combine: the parts of pass %d, %d threads to a row", pass, k->task->r->lanes);
     stats_count(k);
     Partials p = monoid_pass(cg, g, pass, MONOID_HELD, NULL);
     k->own->extent[AX_N] = ir_as(cg, IR_I64, size_value(cg, columns));

@@ -11,8 +11,8 @@ int stats_online(const Kernel *k, int t, int pass) {
 }
 
 bool stats_emits(const Kernel *k, int stmt) {
-    if (product_chains(k)) return !k->at.kept || stmt != k->l->p->group->root;
-    if (!k->l->p->stats || stmt == k->l->p->group->root) return !k->at.kept;
+    if (product_chains(k)) return !k->at.kept || stmt != k->task->p->group->root;
+    if (!k->task->p->stats || stmt == k->task->p->group->root) return !k->at.kept;
     int i = rtile_stat(facts(k), stmt);
     if (k->at.kept && (facts(k)->under >> i & 1)) return false;
     return facts(k)->emits[i] & (is_partial(k) ? (uint64_t)1 << k->l->pass : UINT64_MAX);
@@ -21,15 +21,15 @@ bool stats_emits(const Kernel *k, int stmt) {
 bool stats_stores(const Kernel *k, int stmt) {
     int t = k->cg->te->stmt[stmt].tensor;
     if (!elements_in_memory(k, t)) return false;
-    if (!k->l->p->stats) return true;
-    int i = stmt == k->l->p->group->root ? -1 : rtile_stat(facts(k), stmt);
+    if (!k->task->p->stats) return true;
+    int i = stmt == k->task->p->group->root ? -1 : rtile_stat(facts(k), stmt);
     if (i >= 0 && facts(k)->group->role[i] != ROW_MAP) return false;
     return !is_partial(k) || k->l->pass == (i < 0 ? 0 : facts(k)->group->pass[i]);
 }
 
 bool stats_is_kept(const Kernel *k, int stmt) {
     if (!k->at.kept) return false;
-    return product_chains(k) ? stmt != k->l->p->group->root
+    return product_chains(k) ? stmt != k->task->p->group->root
                              : rtile_stat(facts(k), stmt) == facts(k)->kept;
 }
 
@@ -44,7 +44,7 @@ bool stats_known(const Kernel *k, int i) {
 
 Ir stats_row(const Kernel *k) {
     const Cg *cg = k->cg;
-    if (k->l->p->extent[AX_B] <= 1) return k->var.m;
+    if (k->task->p->extent[AX_B] <= 1) return k->var.m;
     Ir before = ir_mul(cg, ir_cast(cg, IR_I64, k->var.b), product_extent(k, AX_M));
     return ir_add(cg, before, k->var.m);
 }
@@ -60,7 +60,7 @@ static bool is_read(const Kernel *k, int t) {
 void stats_rows(Kernel *k) {
     Cg *cg = k->cg;
     if (product_chains(k)) chain_rows(k);
-    if (!k->l->p->stats) return;
+    if (!k->task->p->stats) return;
     const RowGroup *g = facts(k)->group;
     for (int i = 0; i < g->n; i++) {
         int t = tensor_of(k, i);

@@ -3,7 +3,7 @@
 /* Statements evaluated at an element, results collected per vector, vectors written to memory.  */
 
 static bool is_read_later(const Kernel *k, int tensor) {
-    const KernelGroup *g = k->l->p->group;
+    const KernelGroup *g = k->task->p->group;
     for (int i = 0; i < g->n_fused; i++) {
         ReadList reads = access_reads(k->cg->te->stmt[g->fused[i]].rhs);
         for (int r = 0; r < reads.n; r++) {
@@ -14,7 +14,7 @@ static bool is_read_later(const Kernel *k, int tensor) {
 }
 
 static int statement_of(const Kernel *k, int i) {
-    const KernelGroup *g = k->l->p->group;
+    const KernelGroup *g = k->task->p->group;
     return i == 0 ? g->root : g->fused[i - 1];
 }
 
@@ -42,7 +42,7 @@ void store_declare(Kernel *k, int stmt, const Output *o) {
 /* Before the first statement: vectors that are read and written.  */
 static void begin(Kernel *k) {
     const Te *te = k->cg->te;
-    for (int i = 0; i <= k->l->p->group->n_fused; i++) {
+    for (int i = 0; i <= k->task->p->group->n_fused; i++) {
         int stmt = statement_of(k, i);
         const TeExpr *e = te->stmt[stmt].rhs;
         if (!stats_emits(k, stmt)) continue;
@@ -83,7 +83,7 @@ void store_statement(Kernel *k, int stmt) {
         define_value(k, stmt, k->at.root_type, k->at.root);
         return;
     }
-    if (stmt == k->l->p->group->root && s->rhs->kind == TE_REDUCE) {
+    if (stmt == k->task->p->group->root && s->rhs->kind == TE_REDUCE) {
         define_value(k, stmt, k->at.root_type, k->at.root);
         return;
     }
@@ -145,7 +145,7 @@ static void store_lanes(Kernel *k, int stmt) {
 void store_direct(Kernel *k) {
     Cg *cg = k->cg;
     elements_close_lanes(k);
-    for (int i = 0; i <= k->l->p->group->n_fused; i++) {
+    for (int i = 0; i <= k->task->p->group->n_fused; i++) {
         int stmt = statement_of(k, i), t = cg->te->stmt[stmt].tensor;
         if (!stats_emits(k, stmt) || !stats_stores(k, stmt)) continue;
         Access x;
@@ -163,7 +163,7 @@ void store_direct(Kernel *k) {
             continue;
         }
         Ir to = store_place(k, stmt, &x, &offset);
-        bool unrolled = k->l->kind == KERNEL_CONTRACT && !k->l->r->stats;
+        bool unrolled = k->l->kind == KERNEL_CONTRACT && !k->task->r->stats;
         /* Under a test of its own each would be a branch, and all sums wait until the last one.  */
         bool tested = unrolled && k->c->matrix.used && k->c->side[1].ragged;
         if (unrolled && !tested && !o.pairs) put = "rl_store_global"; /* many, for a compiler */

@@ -19,7 +19,7 @@ static bool is_one(const TeExtent *e) { return !e->expr && e->value == 1; }
 
 /* Does the statement run with all indices of an axis?  */
 static bool runs_along(const Kernel *k, int stmt, AxisClass axis) {
-    const FusedAxis *f = &k->l->p->con.axis[axis];
+    const FusedAxis *f = &k->task->p->con.axis[axis];
     for (int i = 0; i < f->n; i++) {
         bool one = is_one(&k->c->root->index[f->index[i]].hi);
         if (!one && index_with(k, stmt, f->index[i]) < 0) return false;
@@ -55,7 +55,7 @@ static int run_before(const Kernel *k, int stmt, const Access *x, const FusedAxi
 /* Is the offset of a write a multiple of the position along an axis, also where that is a number of
  * several digits?  */
 static bool is_linear(const Kernel *k, int stmt, const Access *x, AxisClass axis, Ir *stride) {
-    const FusedAxis *f = &k->l->p->con.axis[axis];
+    const FusedAxis *f = &k->task->p->con.axis[axis];
     return run_before(k, stmt, x, f, f->n, stride) == 0;
 }
 
@@ -67,7 +67,7 @@ static Ir add(const Cg *cg, Ir sum, bool wide, Ir value, Ir stride) {
 
 /* sum + the part of an axis by its indices.  */
 static Ir add_indices(const Kernel *k, int stmt, const Access *x, AxisClass axis, Ir sum) {
-    const FusedAxis *f = &k->l->p->con.axis[axis];
+    const FusedAxis *f = &k->task->p->con.axis[axis];
     for (int i = 0; i < f->n; i++) {
         if (is_one(&k->c->root->index[f->index[i]].hi)) continue;
         int j = index_with(k, stmt, f->index[i]);
@@ -81,7 +81,7 @@ static Ir add_indices(const Kernel *k, int stmt, const Access *x, AxisClass axis
 static Ir add_axis(const Kernel *k, int stmt, const Access *x, AxisClass axis, Ir position,
                    Ir sum) {
     const Cg *cg = k->cg;
-    const FusedAxis *f = &k->l->p->con.axis[axis];
+    const FusedAxis *f = &k->task->p->con.axis[axis];
     Ir stride[TE_MAX_INDICES], digit[TE_MAX_INDICES];
     TeExtent count[TE_MAX_INDICES] = {{0}};
     int first = TE_MAX_INDICES;
@@ -196,7 +196,7 @@ static Ir first_of(const Kernel *k, int stmt, const Access *x, bool many) {
  * many there are of the kind.  */
 static int make_pointers(Kernel *k, PointerKind what) {
     Cg *cg = k->cg;
-    const KernelGroup *g = k->l->p->group;
+    const KernelGroup *g = k->task->p->group;
     int n = 0;
     for (int i = 0; i <= g->n_fused; i++) {
         int stmt = i ? g->fused[i - 1] : g->root, t = cg->te->stmt[stmt].tensor;
@@ -262,7 +262,7 @@ static void store_sums(Kernel *k, Ir row, Ir column, Ir stride) {
     Cg *cg = k->cg;
     const Turns *turns = &k->at.turns;
     const Ir at[] = {row, column};
-    IrType type = ir_pointer(ir_compute(k->l->p->con.acc), IR_GLOBAL, false);
+    IrType type = ir_pointer(ir_compute(k->task->p->con.acc), IR_GLOBAL, false);
     bool many = turns->var && turns->part[0];
     Ir sum = add(cg, NULL, true, many ? turns->rest : k->at.step[0], stride), part;
     if (many) {
@@ -281,13 +281,13 @@ static void store_sums(Kernel *k, Ir row, Ir column, Ir stride) {
 void sums_pointers(Kernel *k) {
     Cg *cg = k->cg;
     Ir slice = ir_cast(cg, IR_I64, ir_block(cg, 1));
-    if (k->l->r->tail > 0) {
+    if (k->task->r->tail > 0) {
         store_sums(k, ir_unary(cg, IR_NEG, product_first(k, AX_M)),
                    ir_unary(cg, IR_NEG, product_first(k, AX_N)), product_size(k, 'B', AX_N));
         return;
     }
-    TeExtent batch = index_extent(cg->arena, &k->l->map, AX_B);
-    if (k->l->p->extent[AX_B] > 1)
+    TeExtent batch = index_extent(cg->arena, &k->task->map, AX_B);
+    if (k->task->p->extent[AX_B] > 1)
         slice = ir_add(cg, ir_mul(cg, slice, size_value(cg, batch)), k->var.b);
     store_sums(k, ir_mul(cg, slice, product_extent(k, AX_M)), NULL, product_extent(k, AX_N));
 }

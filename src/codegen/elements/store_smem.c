@@ -16,7 +16,7 @@ static Ir open_loop(Kernel *k, Ir var, int n, int step, bool unroll) {
 
 /* Opens the loops' tests and names: m, with what is of its row, and n.  */
 static void open_position(Kernel *k, AxisClass axis) {
-    store_open_inside(k, axis, index_ragged(&k->l->map, (int)axis));
+    store_open_inside(k, axis, index_ragged(&k->task->map, (int)axis));
     if (axis == AX_M) stats_rows(k);
 }
 
@@ -29,7 +29,7 @@ static Ir warp_place(const Kernel *k, AxisClass axis) {
     return ir_add(k->cg, product_first(k, axis), axis == AX_M ? k->var.row : k->var.col);
 }
 
-static int vector_of(const Kernel *k) { return k->at.walk ? k->at.walk : k->l->vec; }
+static int vector_of(const Kernel *k) { return k->at.walk ? k->at.walk : k->task->vec; }
 
 static void place_direct(Kernel *k) {
     const Cg *cg = k->cg;
@@ -147,14 +147,14 @@ void mma_write_staging(Kernel *k) {
 /* Elements of an access to the buffer.  */
 static int staging_width(const Kernel *k) {
     int most = RTILE_ACCESS / k->c->p->acc_bytes;
-    return k->l->vec < most ? k->l->vec : most;
+    return k->task->vec < most ? k->task->vec : most;
 }
 
 static int staging_rows(const Kernel *k) { return rprog_staging_rows(k->cg->dev, k->c->r); }
 
 /* Vectors of a row of the buffer; the threads that share it read one each at once, row by row.  */
 static int line_of(const Kernel *k) {
-    return rprog_staging_columns(k->cg->dev, k->c->r) / k->l->vec;
+    return rprog_staging_columns(k->cg->dev, k->c->r) / k->task->vec;
 }
 
 static int readers_of(const Kernel *k) { return WARP * sharing(k); }
@@ -197,7 +197,7 @@ static Ir column_number(const Kernel *k, Ir u) {
 /* The first vector that a thread reads, from its number `u`.  */
 static Ir staging_start(const Kernel *k, Ir u) {
     const Cg *cg = k->cg;
-    Ir column = times(cg, column_number(k, u), half_of(k) ? k->l->vec / 2 : k->l->vec);
+    Ir column = times(cg, column_number(k, u), half_of(k) ? k->task->vec / 2 : k->task->vec);
     return ir_add(cg, k->var.piece, ir_add(cg, add_row(k, NULL, row_number(k, u)), column));
 }
 
@@ -242,7 +242,7 @@ static Ir read_from(const Kernel *k) {
 
 static void read_staging(Kernel *k) {
     Cg *cg = k->cg;
-    int width = staging_width(k), n = k->l->vec / width;
+    int width = staging_width(k), n = k->task->vec / width;
     Ir from = read_from(k);
     k->var.value = ir_array(cg, values_type(k), "value", n, 0, 0);
     Ir p = ir_count(cg, "p", n, IR_UNROLL_ALL);
@@ -302,7 +302,7 @@ static void place_columns(Kernel *k) {
     store_position(k, AX_M,
                    ir_add(cg, warp_place(k, AX_M), ir_cast(cg, IR_I32, row_number(k, at))),
                    ir_add(cg, tile_at(k, AX_M, k->var.i), down));
-    Ir column = ir_cast(cg, IR_I32, times(cg, column_number(k, at), k->l->vec));
+    Ir column = ir_cast(cg, IR_I32, times(cg, column_number(k, at), k->task->vec));
     store_position(k, AX_N, ir_add(cg, warp_place(k, AX_N), column), NULL);
 }
 
@@ -317,7 +317,7 @@ static void place_staging(Kernel *k) {
         return;
     }
     Ir u = k->var.u, down = ir_cast(cg, IR_I32, row_number(k, u));
-    Ir along = ir_cast(cg, IR_I32, times(cg, column_number(k, u), k->l->vec));
+    Ir along = ir_cast(cg, IR_I32, times(cg, column_number(k, u), k->task->vec));
     store_position(k, AX_M, warp_place(k, AX_M), ir_add(cg, tile_at(k, AX_M, k->var.i), down));
     store_position(k, AX_N, warp_place(k, AX_N), along);
     if (!unrolls_turns(k)) return;

@@ -34,14 +34,12 @@ static void begin_products(Kernel *k) {
     const Lowered *l = k->l;
     k->ring = ARENA_ARRAY(k->cg->arena, RingAt, l->layout->n_ring);
     k->product = ARENA_ARRAY(k->cg->arena, ProductAt, l->layout->n_product);
-    for (int i = 0; i < l->layout->n_product; i++)
-        k->product[i].l = l->product ? &l->product[i] : l;
     product_select(k, 0);
 }
 
 static void make_body(Cg *cg, const Lowered *l) {
-    ProductAt own = {.l = l};
-    Kernel k = {.cg = cg, .l = l, .own = &own};
+    ProductAt own = {0};
+    Kernel k = {.cg = cg, .l = l, .task = l->task, .own = &own};
     k.at.made = ARENA_ARRAY(cg->arena, Ir, cg->te->n_tensor);
     k.at.factor = ARENA_ARRAY(cg->arena, Ir, cg->te->n_tensor);
     k.at.pointer = ARENA_ARRAY(cg->arena, Ir, cg->te->n_tensor);
@@ -74,7 +72,7 @@ static KernelText print_kernel(Cg *cg, Lowered *l, const KernelProgram *out, boo
     cg->te = l->p->te;
     cg->temp_at = strategy->temp_offset;
     cg->sums_at = rprog_partial_at(&strategy->workspace, choice->group);
-    cg_open_params(cg, (l->chain ? l->chain : l->p)->group);
+    cg_open_params(cg, l->p->group);
     ir_begin(cg);
     const IrStmt *body = cg->open, *legal = body;
     make_body(cg, l);

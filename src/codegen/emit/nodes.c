@@ -50,7 +50,7 @@ static void open_outputs(Kernel *k, const Node *n) {
         else elements_contract(k);
         break;
     case KERNEL_SUMS:
-        (k->l->r->tail > 0 ? reduce_tail_elements : reduce_split_elements)(k);
+        (k->task->r->tail > 0 ? reduce_tail_elements : reduce_split_elements)(k);
         break;
     case KERNEL_COLUMN: column_elements(k); break;
     case KERNEL_COLUMN_SUMS: column_sums_elements(k); break;
@@ -101,7 +101,7 @@ static void make_loop(Kernel *k, const Node *n) {
         ir_close(k->cg);
         return;
     case LOOP_WALK:
-        if (k->l->r->stats) stats_walk(k, n->from, n->to);
+        if (k->task->r->stats) stats_walk(k, n->from, n->to);
         else row_walk(k, n->from);
         return;
     case LOOP_TILES:
@@ -165,7 +165,7 @@ static void make_if(Kernel *k, const Node *n) {
     Ir next = NULL;
     if (n->when == WHEN_LAST)
         next = k->var.next = ir_variable(cg, IR_I32, "next",
-                                         ir_add_n(cg, k->var.body, k->l->r->unroll));
+                                         ir_add_n(cg, k->var.body, k->task->r->unroll));
     Ir test = condition(k, n);
     if (test) ir_if(cg, test);
     else ir_scope(cg);
@@ -278,12 +278,12 @@ static void make_place(Kernel *k) {
 
 static void make_gather(Kernel *k) {
     if (k->l->kind == KERNEL_COLUMN_SUMS) column_sums_gather(k);
-    else if (k->l->chain) chain_gather(k);
-    else (k->l->r->tail > 0 ? reduce_tail_gather : reduce_split_gather)(k);
+    else if (kernel_merges(k)) chain_gather(k);
+    else (k->task->r->tail > 0 ? reduce_tail_gather : reduce_split_gather)(k);
 }
 
 static void make_row_values(Kernel *k, const Node *n) {
-    bool stats = k->l->r->stats;
+    bool stats = k->task->r->stats;
     if (product_chains(k) && n->what == VALUES_ROWS) chain_clear(k);
     else if (product_chains(k)) chain_finish(k);
     else if (n->what == VALUES_ROWS && stats) stats_place(k);
@@ -333,7 +333,7 @@ static void make_values(Kernel *k, const Node *n) {
     case VALUES_SLICES: reduce_slices_place(k); break;
     case VALUES_GROUPS: column_groups_place(k); break;
     case VALUES_OUTPUTS:
-        if (n->from) (k->l->r->tail > 0 ? reduce_tail_sums : reduce_split_sums)(k);
+        if (n->from) (k->task->r->tail > 0 ? reduce_tail_sums : reduce_split_sums)(k);
         else elements_begin(k);
         break;
     case VALUES_KEEP: fragment_mma_keep(k); break;

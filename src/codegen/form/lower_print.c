@@ -25,7 +25,7 @@ static void print_address(const Side *s, Buf *out) {
 
 static void print_place(const Lowered *l, Buf *out) {
     const RProg *r = l->r;
-    const Contract *c = l->contract;
+    const Contract *c = l->layout->product;
     switch (l->kind) {
     case KERNEL_CONTRACT:
         buf_printf(out, " tile %dx%d, warps %dx%dx%d, %s %dx%d", (int)r->block.extent[AX_M],
@@ -56,7 +56,7 @@ static void print_place(const Lowered *l, Buf *out) {
 }
 
 static void print_clear(const Lowered *l, Buf *out) {
-    const Contract *c = l->contract;
+    const Contract *c = l->layout->product;
     if (!c) return;
     if (c->matrix.used)
         buf_printf(out, " %dx%dx%d %s", c->matrix.tiles[AX_M], c->matrix.tiles[AX_N],
@@ -77,7 +77,7 @@ static void print_rows(const Lowered *l, Buf *out) {
 static void print_value(const Lowered *l, const Node *n, Buf *out) {
     switch ((ValuesWhat)n->what) {
     case VALUES_PLACE: print_place(l, out); break;
-    case VALUES_ADDRESS: print_address(&l->contract->side[n->of], out); break;
+    case VALUES_ADDRESS: print_address(&l->layout->product->side[n->of], out); break;
     case VALUES_CLEAR: print_clear(l, out); break;
     case VALUES_SUMS: buf_printf(out, " %s", te_dtype_name(l->p->con.acc)); break;
     case VALUES_OUTPUTS:
@@ -123,7 +123,7 @@ static void print_loop(const Lowered *l, const Node *n, Buf *out) {
         break;
     case LOOP_ROWS: buf_printf(out, ": %lld", (long long)n->loop.count); break;
     case LOOP_OUTPUTS:
-    case LOOP_VECTORS: buf_printf(out, ": %d at a time", n->rest ? 1 : l->vec); break;
+    case LOOP_VECTORS: buf_printf(out, ": %d at a time", n->rest ? 1 : l->task->vec); break;
     case LOOP_WALK:
         buf_printf(out, ": pass %d%s", n->from, l->r->stats && n->to ? ", online" : "");
         break;
@@ -133,7 +133,8 @@ static void print_loop(const Lowered *l, const Node *n, Buf *out) {
 }
 
 static void print_copy(const Lowered *l, const Node *n, Buf *out) {
-    if (n->of >= 0) buf_printf(out, l->contract ? " %c" : " %d", l->contract ? "ab"[n->of] : n->of);
+    bool product = l->layout->product != NULL;
+    if (n->of >= 0) buf_printf(out, product ? " %c" : " %d", product ? "ab"[n->of] : n->of);
     if (n->mover >= 0) buf_printf(out, " by %s", l->dev->mover[n->mover].name);
 }
 
@@ -169,7 +170,7 @@ static void print_store(const Lowered *l, const Node *n, Buf *out) {
 
 static void print_reduce(const Lowered *l, const Node *n, Buf *out) {
     switch ((ReduceWhat)n->what) {
-    case REDUCE_SLICES: buf_printf(out, " %d slices", l->contract->warps[AX_K]); break;
+    case REDUCE_SLICES: buf_printf(out, " %d slices", l->layout->product->warps[AX_K]); break;
     case REDUCE_GROUPS: buf_printf(out, " %d row groups", rprog_threads_along(l->r, AX_K)); break;
     case REDUCE_SCAN: buf_printf(out, " scan"); break;
     case REDUCE_THREADS:

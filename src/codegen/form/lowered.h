@@ -22,18 +22,22 @@ typedef enum {
     KERNEL_SCAN_SUMS          /* reduces the slices of a split scan */
 } KernelKind;
 
-typedef struct Lowered {
-    KernelKind kind;
-    int group;
+/* What a kernel, or one of its products, computes.  */
+typedef struct {
     const Problem *p;
     const RProg *r;
-    const Device *dev;
-    const Layout *layout;     /* of the program; all its kernels have it, ... */
-    IndexMap map;             /* ... and this */
-    const Contract *contract; /* KERNEL_CONTRACT: its product, the first of several; */
-    const struct Lowered *product;        /* ... each of these as a kernel of its own; or NULL */
-    const Problem *chain;     /* KERNEL_SUMS of a chain's slices: that of all; p is its last one */
+    IndexMap map;
     int vec;                  /* elements of a store */
+} Task;
+
+typedef struct {
+    KernelKind kind;
+    int group;
+    const Problem *p;         /* of the program, ... */
+    const RProg *r;
+    const Device *dev;
+    const Layout *layout;     /* ... as all its kernels have it */
+    Task *task;               /* of several products (Layout.product) that of each */
     int pass;                 /* over rows of a contraction's results, in parts */
     bool waits;               /* others of the program are launched before */
     KernelLaunch launch;      /* symbol is set by the printer */

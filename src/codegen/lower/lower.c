@@ -40,7 +40,9 @@ static Lowered *begin(Lowering *x, int g) {
                    .waits = x->overlaps && (!first || rplan_group_of(x->plan, g) > 0)};
     l->layout = rprog_layout(x->b.arena, l->p, l->dev, l->r);
     l->form = form_begin(&x->b, x->b.arena, l->layout);
-    index_map(l->p, l->r, 0, &l->map);
+    l->task = ARENA_NEW(x->b.arena, Task);
+    *l->task = (Task){.p = l->p, .r = l->r};
+    index_map(l->p, l->r, 0, &l->task->map);
     l->launch = (KernelLaunch){.group = l->group, .grid = {1, 1, 1}, .block = {1, 1, 1},
                                .cluster = {1, 1, 1}};
     return l;

@@ -41,9 +41,9 @@ void lower_sums(FormBuilder *b, Lowered *l);
 /* lower_contract.c: the tree of a product, of its k-steps alone, how many there are;
  * lower_results.c: what becomes of its sums.  */
 void lower_count_steps(Form *f, const Contract *c);
-void lower_stages(FormBuilder *b, Lowered *l);
+void lower_stages(FormBuilder *b, const Lowered *l, const Contract *c);
 void lower_steps(FormBuilder *b, Lowered *l);
-void lower_results(FormBuilder *b, Lowered *l);
+void lower_results(FormBuilder *b, const Lowered *l, const Contract *c);
 /* lower_roles.c: warps that fill rings and warps that use them.  A sync at a barrier of a ring; all
  * barriers, before roles begin; the role that fills, or (it has the rest of the kernel) uses them,
  * as `teams`.  */
@@ -55,18 +55,18 @@ void lower_open_using(FormBuilder *b, const Lowered *l, int teams);
 void lower_turn(FormBuilder *b, const Lowered *l, SyncOp op);
 /* lower_ring.c: up to the sums; leaves the role open that has them.  next: the product that they
  * are an operand of, or NULL.  */
-void lower_ring(FormBuilder *b, Lowered *l, const Contract *next);
+void lower_ring(FormBuilder *b, const Lowered *l, const Contract *c, const Contract *next);
 /* lower_chain_roles.c: from the first product's sums, which lower_ring has made, to the
  * second's.  */
-void lower_chain_behind(FormBuilder *b, Lowered *l, const Contract *last);
+void lower_chain_behind(FormBuilder *b, const Lowered *l, const Contract *last);
 /* lower_chain_roles.c: likewise, of a chain whose second product is `last`; begins: scores begin
  * with their first products.  */
-void lower_chain_roles(FormBuilder *b, Lowered *l, const Contract *last, bool begins);
+void lower_chain_roles(FormBuilder *b, const Lowered *l, const Contract *last, bool begins);
 /* All warps that compute have arrived.  */
-Node *lower_computing_sync(FormBuilder *b, const Lowered *l);
+Node *lower_computing_sync(FormBuilder *b, const Contract *c);
 /* Loops over the outputs of a thread in boxes; what stores a box, and ends the loops; the end of
  * the loop over tiles.  */
-Node *lower_open_boxes(FormBuilder *b, Lowered *l);
-void lower_close_boxes(FormBuilder *b, const Lowered *l);
-void lower_close_tiles(FormBuilder *b, const Lowered *l);
+Node *lower_open_boxes(FormBuilder *b, const Contract *c);
+void lower_close_boxes(FormBuilder *b, const Device *dev);
+void lower_close_tiles(FormBuilder *b, const Contract *c);
 #endif

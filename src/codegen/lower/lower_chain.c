@@ -219,7 +219,7 @@ static void add_begin(const Make *m) {
 
 /* Where k is streamed: the first product as `contract` has it, of whole rows, then the second, for
  * which V is loaded before all.  */
-static void add_stream(const Make *m, Lowered *scores) {
+static void add_stream(const Make *m) {
     const Side *v = &m->c[RESULTS]->side[1];
     add_address(m, RESULTS, 1);
     form_add(m->b, NODE_VALUES, VALUES_CLEAR)->from = CLEAR_OPERANDS;
@@ -228,7 +228,7 @@ static void add_stream(const Make *m, Lowered *scores) {
     add_commit(m);
     about(m, SCORES);
     if (m->rows) form_add(m->b, NODE_VALUES, VALUES_ROWS);
-    lower_stages(m->b, scores);
+    lower_stages(m->b, m->l, m->c[SCORES]);
     if (!m->c[SCORES]->async) add_wait(m, 0, "wait: rows of the second product");
     about(m, RESULTS);
     form_add(m->b, NODE_VALUES, VALUES_CLEAR)->from = CLEAR_SUMS;
@@ -238,50 +238,46 @@ static void add_stream(const Make *m, Lowered *scores) {
     add_products(m, RESULTS);
 }
 
-/* Each product as a kernel of its own.  */
-static Lowered *lower_products(FormBuilder *b, Lowered *l) {
-    Lowered *of = ARENA_ARRAY(b->arena, Lowered, l->layout->n_product);
+/* What each product computes.  Where tiles go from the last one to the first, rows of all do.  */
+static Task *lower_tasks(FormBuilder *b, const Lowered *l) {
+    Task *of = ARENA_ARRAY(b->arena, Task, l->layout->n_product);
     for (int i = 0; i < l->layout->n_product; i++) {
-        of[i] = *l;
-        of[i].contract = &l->layout->product[i];
-        of[i].p = of[i].contract->p;
-        of[i].r = of[i].contract->r;
-        of[i].vec = of[i].r->store_vec;
-        index_map(of[i].p, of[i].r, 0, &of[i].map);
-        for (int d = 0; d < of[i].map.n_grid && l->map.down; d++)
-            if (of[i].map.grid[d].axis == AX_M) of[i].map.down = 1u << d;
+        const Contract *c = &l->layout->product[i];
+        of[i] = (Task){.p = c->p, .r = c->r, .vec = c->r->store_vec};
+        IndexMap *map = &of[i].map;
+        index_map(c->p, c->r, 0, map);
+        for (int d = 0; d < map->n_grid && l->task->map.down; d++)
+            if (map->grid[d].axis == AX_M) map->down = 1u << d;
     }
-    l->product = of;
     return of;
 }
 
 static void lower_turns(FormBuilder *b, Lowered *l) {
-    l->contract = l->layout->product;
+    const Contract *c = l->layout->product, *last = &c[RESULTS];
     lower_grid(b, l, KERNEL_CONTRACT);
     if (lower_empty(l->p)) return;
     const ColumnBounds *x = &l->p->group->chain->bounds;
-    if (l->contract->ring) ring_maps(b->arena, l, &l->launch);
+    if (c->ring) ring_maps(b->arena, l, &l->launch);
     bool bounded = x->n_from > 0 || x->n_to > 0;
-    Lowered *of = lower_products(b, l);
-    const Contract *last = of[RESULTS].contract;
+    l->task = lower_tasks(b, l);
     bool parted = bounded || l->r->split > 1;
     int64_t least = parted || last->varying_k ? 1 : last->steps;
-    Make make = {b, l, {of[SCORES].contract, last}, parted, least,
+    Make make = {b, l, {c, last}, parted, least,
                  l->p->group->chain->rows != NULL}, *m = &make;
     l->form->steps = last->slice;
     l->form->least = least;
     bool roles = last->ring, streams = rprog_chain_streams(l->p, l->r);
-    if (streams) lower_count_steps(l->form, of[SCORES].contract);
+    if (streams) lower_count_steps(l->form, c);
     add_place(m);
     if (streams && roles) {
         if (m->rows) form_add(b, NODE_VALUES, VALUES_ROWS);
-        lower_ring(b, &of[SCORES], last);
+        lower_ring(b, l, c, last);
         lower_chain_behind(b, l, last);
     } else if (roles) {
         double by;
         lower_chain_roles(b, l, last, chain_scales(l->p->te, l->p->group, &by));
     } else if (streams) {
-        add_stream(m, &of[SCORES]);
+        add_stream(m);
     } else {
         add_begin(m);
         add_fill(m);
@@ -292,17 +288,16 @@ static void lower_turns(FormBuilder *b, Lowered *l) {
     if (m->rows) form_add(b, NODE_VALUES, VALUES_FINISH);
     if (m->rows && l->r->split > 1) form_add(b, NODE_STORE, STORE_LEAVE);
     about(m, RESULTS);
-    lower_results(b, &of[RESULTS]);
+    lower_results(b, l, last);
     if (roles) form_close(b);
 }
 
 /* Slices meet at the second product's results.  */
 static void lower_slices(FormBuilder *b, Lowered *l) {
     const Contract *last = &l->layout->product[RESULTS];
-    l->chain = l->p;
-    l->p = last->p;
-    l->r = last->r;
-    index_map(l->p, l->r, 0, &l->map);
+    Task *t = l->task;
+    *t = (Task){.p = last->p, .r = last->r};
+    index_map(t->p, t->r, 0, &t->map);
     lower_sums(b, l);
 }
 

@@ -192,7 +192,7 @@ static void add_cut(const Make *m, bool last) {
     own(form_reads(m->b, n, ROOM_STAGE, v))->data = OF_TAKEN;
     own(form_writes(m->b, n, ROOM_STAGE, v))->data = OF_TAKEN;
     form_sync(m->b, SYNC_PROXY, SYNC_BOTH, 0);
-    lower_computing_sync(m->b, m->l);
+    lower_computing_sync(m->b, m->c[SCORES]);
     form_close(m->b);
 }
 
@@ -269,9 +269,9 @@ static void add_begin(const Make *m) {
     lower_barrier(m->b, SYNC_WAIT, resident_ring(m), RING_FULL);
 }
 
-void lower_chain_behind(FormBuilder *b, Lowered *l, const Contract *last) {
+void lower_chain_behind(FormBuilder *b, const Lowered *l, const Contract *last) {
     bool rows = l->p->group->chain->rows != NULL;
-    Make make = {b, l, {l->contract, last}, false, rows}, *m = &make;
+    Make make = {b, l, {l->layout->product, last}, false, rows}, *m = &make;
     Node *ring = form_add(b, NODE_VALUES, VALUES_RING);
     ring->ring = RESULTS;
     ring->from = true;
@@ -285,9 +285,9 @@ void lower_chain_behind(FormBuilder *b, Lowered *l, const Contract *last) {
     wait_products(m, RESULTS, 0, OF_TAKEN);
 }
 
-void lower_chain_roles(FormBuilder *b, Lowered *l, const Contract *last, bool begins) {
+void lower_chain_roles(FormBuilder *b, const Lowered *l, const Contract *last, bool begins) {
     bool rows = l->p->group->chain->rows != NULL, between = rprog_overlaps_between(l->r);
-    Make make = {b, l, {l->contract, last}, begins, rows}, *m = &make;
+    Make make = {b, l, {l->layout->product, last}, begins, rows}, *m = &make;
     lower_barriers(b, l);
     lower_open_filling(b, l);
     add_copies(m);

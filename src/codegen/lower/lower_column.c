@@ -54,8 +54,8 @@ static void lower_main(FormBuilder *b, Lowered *l) {
 
 static void add_sums(FormBuilder *b, Lowered *l) {
     l->kind = KERNEL_COLUMN_SUMS;
-    l->vec = rprog_meeting_vec(l->p, l->r);
-    lower_domain(b->arena, l, RPROG_MEETING / l->r->lanes, l->vec);
+    l->task->vec = rprog_meeting_vec(l->p, l->r);
+    lower_domain(b->arena, l, RPROG_MEETING / l->r->lanes, l->task->vec);
     l->launch.block[0] = RPROG_MEETING;
     form_open(b, NODE_LOOP, LOOP_OUTPUTS);
     form_add(b, NODE_VALUES, VALUES_GATHER);

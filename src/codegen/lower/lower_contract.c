@@ -4,7 +4,7 @@
 
 typedef struct {
     FormBuilder *b;
-    Lowered *l;
+    const Lowered *l;
     const Contract *c;
 } Make;
 
@@ -305,8 +305,8 @@ static void add_operands(const Make *m) {
 }
 
 /* The first steps, and all of them.  */
-void lower_stages(FormBuilder *b, Lowered *l) {
-    Make make = {b, l, l->contract}, *m = &make;
+void lower_stages(FormBuilder *b, const Lowered *l, const Contract *c) {
+    Make make = {b, l, c}, *m = &make;
     add_operands(m);
     form_add(m->b, NODE_VALUES, VALUES_CLEAR);
     add_scales(m, SCALES_FIRST);
@@ -322,7 +322,7 @@ void lower_count_steps(Form *f, const Contract *c) {
 }
 
 void lower_steps(FormBuilder *b, Lowered *l) {
-    const Contract *c = l->contract;
+    const Contract *c = l->layout->product;
     const RProg *r = l->r;
     lower_count_steps(l->form, c);
     if (r->tail > 0 && !c->ring) {
@@ -332,10 +332,10 @@ void lower_steps(FormBuilder *b, Lowered *l) {
     }
     if (c->ring) ring_maps(b->arena, l, &l->launch);
     form_add(b, NODE_VALUES, VALUES_PLACE);
-    if (c->ring) lower_ring(b, l, NULL);
-    else lower_stages(b, l);
-    lower_results(b, l);
-    if (c->stays) lower_close_tiles(b, l);
+    if (c->ring) lower_ring(b, l, c, NULL);
+    else lower_stages(b, l, c);
+    lower_results(b, l, c);
+    if (c->stays) lower_close_tiles(b, c);
     if (r->tail > 0 || c->ring) form_close(b);
     /* No block ends while others write to it, or arrive at its barriers.  */
     if (r->cluster > 1) form_sync(b, SYNC_CLUSTER, SYNC_BOTH, 0);

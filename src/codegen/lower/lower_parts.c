@@ -61,9 +61,9 @@ void lower_blocks(Lowered *l, TeExtent blocks) {
 
 void lower_grid(FormBuilder *b, Lowered *l, KernelKind kind) {
     const RProg *r = l->r;
-    TeExtent blocks = index_grid(b->arena, &l->map);
+    TeExtent blocks = index_grid(b->arena, &l->task->map);
     l->kind = kind;
-    l->vec = r->store_vec;
+    l->task->vec = r->store_vec;
     if (r->tail > 0) blocks = size_number(rprog_wanted(l->p, r));
     l->launch.stays = kind == KERNEL_CONTRACT && rprog_persistent(r);
     l->launch.wanted = blocks;
@@ -76,7 +76,7 @@ void lower_grid(FormBuilder *b, Lowered *l, KernelKind kind) {
 }
 
 void lower_domain(Arena *a, Lowered *l, int threads, int64_t items) {
-    TeExtent total = index_total(a, &l->map);
+    TeExtent total = index_total(a, &l->task->map);
     int64_t most = (int64_t)l->dev->limits.grid_max.value, span = threads * items;
     if (most > INT32_MAX) most = INT32_MAX;
     int64_t loops = ceil_div(ceil_div(total.value, span), most);

@@ -4,24 +4,25 @@
 #include "te/tree/arith.h"
 
 void lower_sums(FormBuilder *b, Lowered *l) {
+    Task *t = l->task;
     l->kind = KERNEL_SUMS;
-    l->vec = rprog_meeting_vec(l->p, l->r);
-    if (l->r->tail > 0) {
-        l->launch.span = RPROG_MEETING * l->vec;
+    t->vec = rprog_meeting_vec(t->p, t->r);
+    if (t->r->tail > 0) {
+        l->launch.span = RPROG_MEETING * t->vec;
         l->launch.block[0] = RPROG_MEETING;
-        l->launch.grid[0] = l->r->tail * rprog_tail_adders(l->r, l->launch.span);
+        l->launch.grid[0] = t->r->tail * rprog_tail_adders(t->r, l->launch.span);
     }
-    if (l->r->tail == 0) lower_domain(b->arena, l, RPROG_MEETING, l->vec);
-    if (lower_empty(l->p)) return;
+    if (t->r->tail == 0) lower_domain(b->arena, l, RPROG_MEETING, t->vec);
+    if (lower_empty(t->p)) return;
     form_open(b, NODE_LOOP, LOOP_OUTPUTS);
     form_add(b, NODE_VALUES, VALUES_GATHER);
-    lower_statements(b, l->p->group);
+    lower_statements(b, t->p->group);
     form_close(b);
 }
 
 static void lower_stats(FormBuilder *b, Lowered *l) {
-    TeExtent rows = size_times(b->arena, index_extent(b->arena, &l->map, AX_B),
-                               index_extent(b->arena, &l->map, AX_M));
+    TeExtent rows = size_times(b->arena, index_extent(b->arena, &l->task->map, AX_B),
+                               index_extent(b->arena, &l->task->map, AX_M));
     l->kind = KERNEL_STATS;
     l->launch.block[0] = RPROG_MEETING;
     l->launch.span = RPROG_MEETING / l->r->lanes;
@@ -30,7 +31,6 @@ static void lower_stats(FormBuilder *b, Lowered *l) {
 }
 
 static void lower_product(FormBuilder *b, Lowered *l) {
-    l->contract = l->layout->product;
     lower_grid(b, l, KERNEL_CONTRACT);
     if (!lower_empty(l->p)) lower_steps(b, l);
 }

@@ -4,9 +4,9 @@
  * or partial sums are stored.  */
 
 /* Slices of warps meet.  */
-static void add_slices(FormBuilder *b, const Lowered *l) {
+static void add_slices(FormBuilder *b, const Contract *c) {
     Node *node = form_sequence(b, "reduce"), *n;
-    node->note = arena_printf(b->arena, "reduce: %d slices of warps", l->contract->warps[AX_K]);
+    node->note = arena_printf(b->arena, "reduce: %d slices of warps", c->warps[AX_K]);
     node->blank = true;
     form_add(b, NODE_VALUES, VALUES_SLICES);
     form_block_sync(b);
@@ -23,8 +23,8 @@ static void add_slices(FormBuilder *b, const Lowered *l) {
 }
 
 /* All threads that have results have arrived.  */
-static Node *sync_results(FormBuilder *b, const Lowered *l) {
-    return l->contract->ring ? lower_computing_sync(b, l) : form_block_sync(b);
+static Node *sync_results(FormBuilder *b, const Contract *c) {
+    return c->ring ? lower_computing_sync(b, c) : form_block_sync(b);
 }
 
 /* Is the node that was added last such a sync?  */
@@ -37,11 +37,10 @@ static bool is_synced(const FormBuilder *b) {
 
 /* Opens the loops over a thread's outputs, or over those of partial sums.  Matrices may pass
  * through shared memory on their way, row by row of the warp's instructions.  */
-static Node *open_outputs(FormBuilder *b, Lowered *l, bool sums) {
-    const Contract *c = l->contract;
+static Node *open_outputs(FormBuilder *b, const Contract *c, bool sums) {
     bool shared = c->r->via == VIA_SHARED;
     Node *n;
-    if (c->r->via == VIA_BOXES && !sums) return lower_open_boxes(b, l);
+    if (c->r->via == VIA_BOXES && !sums) return lower_open_boxes(b, c);
     if (!shared) {
         if (sums) form_add(b, NODE_VALUES, VALUES_OUTPUTS)->from = true;
         n = form_open(b, NODE_LOOP, LOOP_OUTPUTS);
@@ -54,7 +53,7 @@ static Node *open_outputs(FormBuilder *b, Lowered *l, bool sums) {
     form_add(b, NODE_VALUES, VALUES_OUTPUTS)->from = sums;
     const Room *room = c->out_room;
     if (c->stays) form_sync(b, SYNC_WARP, SYNC_BOTH, 0);
-    else if (!synced) sync_results(b, l);
+    else if (!synced) sync_results(b, c);
     Node *rows = form_open(b, NODE_LOOP, LOOP_ROWS);
     rows->from = sums;
     rows->loop = (Loop){.count = c->matrix.tiles[AX_M]};
@@ -71,27 +70,27 @@ static Node *open_outputs(FormBuilder *b, Lowered *l, bool sums) {
     return n;
 }
 
-static void close_outputs(FormBuilder *b, Lowered *l, bool sums) {
+static void close_outputs(FormBuilder *b, const Lowered *l, const Contract *c, bool sums) {
     form_close(b);
-    if (l->contract->r->via == VIA_BOXES && !sums) lower_close_boxes(b, l);
-    if (l->contract->r->via == VIA_SHARED) form_close(b);
+    if (c->r->via == VIA_BOXES && !sums) lower_close_boxes(b, l->dev);
+    if (c->r->via == VIA_SHARED) form_close(b);
 }
 
-static void add_partial(FormBuilder *b, Lowered *l) {
-    if (l->contract->r->tail > 0) form_if(b, WHEN_PARTIAL, 0);
-    open_outputs(b, l, true);
+static void add_partial(FormBuilder *b, const Lowered *l, const Contract *c) {
+    if (c->r->tail > 0) form_if(b, WHEN_PARTIAL, 0);
+    open_outputs(b, c, true);
     form_add(b, NODE_STORE, STORE_PARTIAL);
-    close_outputs(b, l, true);
-    if (l->contract->r->tail > 0) form_close(b);
+    close_outputs(b, l, c, true);
+    if (c->r->tail > 0) form_close(b);
 }
 
 /* Values of the rows that passes before have made, of parts those that online reductions are made
  * with.  */
-static void read_values(FormBuilder *b, const Lowered *l, Node *n, int pass, bool online) {
-    const StatFacts *f = rprog_stats_facts(l->p, l->r);
-    bool partial = l->r->stats == STATS_PARTIAL;
+static void read_values(FormBuilder *b, const Contract *c, Node *n, int pass, bool online) {
+    const StatFacts *f = rprog_stats_facts(c->p, c->r);
+    bool partial = c->r->stats == STATS_PARTIAL;
     for (int i = partial ? pass : 0; i <= pass && i < f->group->n_pass; i++) {
-        for (int x = 0; x <= stats_any_online(l->p, l->r, i); x++) {
+        for (int x = 0; x <= stats_any_online(c->p, c->r, i); x++) {
             bool earlier = i < pass || x < (int)online;
             if (earlier) lower_reads(b, n, ROOM_VALUES, (Reductions){f->group, i, x});
         }
@@ -99,68 +98,67 @@ static void read_values(FormBuilder *b, const Lowered *l, Node *n, int pass, boo
 }
 
 /* A pass over the rows: a walk, then lanes and warps meet, and the values of the rows are made.  */
-static void add_pass(FormBuilder *b, const Lowered *l, int pass, bool online, bool first) {
-    bool partial = l->r->stats == STATS_PARTIAL;
-    Reductions of = {rprog_stats_facts(l->p, l->r)->group, pass, online};
+static void add_pass(FormBuilder *b, const Contract *c, int pass, bool online, bool first) {
+    bool partial = c->r->stats == STATS_PARTIAL;
+    Reductions of = {rprog_stats_facts(c->p, c->r)->group, pass, online};
     Node *walk = form_add(b, NODE_LOOP, LOOP_WALK);
     Node *lanes = form_add(b, NODE_REDUCE, REDUCE_LANES);
-    if (first) sync_results(b, l)->note = "stages become parts of rows";
+    if (first) sync_results(b, c)->note = "stages become parts of rows";
     Node *put = form_add(b, NODE_STORE, STORE_WARPS);
-    sync_results(b, l);
+    sync_results(b, c);
     Node *finish = form_add(b, NODE_VALUES, VALUES_FINISH), *last = finish;
     walk->from = lanes->from = put->from = finish->from = pass;
     walk->to = lanes->to = put->to = finish->to = online;
-    read_values(b, l, walk, pass, online);
+    read_values(b, c, walk, pass, online);
     lower_writes(b, put, ROOM_PARTIALS, of);
     lower_reads(b, finish, ROOM_PARTIALS, of);
-    if (stats_followed(l->p, l->r, pass, online)) {
+    if (stats_followed(c->p, c->r, pass, online)) {
         if (!partial || !online) lower_writes(b, finish, ROOM_VALUES, of);
-        last = sync_results(b, l);
+        last = sync_results(b, c);
     }
     last->blank = true;
 }
 
 /* What is done with rows of the results: whole rows pass by pass, of parts pass `l->pass`.  */
-static void add_stats(FormBuilder *b, Lowered *l) {
-    const StatFacts *f = rprog_stats_facts(l->p, l->r);
-    bool partial = l->r->stats == STATS_PARTIAL;
+static void add_stats(FormBuilder *b, const Lowered *l, const Contract *c) {
+    const StatFacts *f = rprog_stats_facts(c->p, c->r);
+    bool partial = c->r->stats == STATS_PARTIAL;
     bool first = true;
     form_add(b, NODE_VALUES, VALUES_ROWS);
     for (int pass = 0; pass < f->group->n_pass; pass++) {
         if (f->reduces[pass] == 0 || (partial && pass != l->pass)) continue;
-        for (int online = 0; online <= stats_any_online(l->p, l->r, pass); online++) {
-            add_pass(b, l, pass, online, first);
+        for (int online = 0; online <= stats_any_online(c->p, c->r, pass); online++) {
+            add_pass(b, c, pass, online, first);
             first = false;
         }
     }
     if (!f->any_stored || (partial && f->emit_bytes[l->pass] == 0)) return;
     uint64_t mask = partial ? (uint64_t)1 << l->pass : UINT64_MAX;
-    Node *loop = open_outputs(b, l, false);
-    if (!partial) read_values(b, l, loop, f->group->n_pass, false);
-    lower_statement(b, l->p->group->root);
+    Node *loop = open_outputs(b, c, false);
+    if (!partial) read_values(b, c, loop, f->group->n_pass, false);
+    lower_statement(b, c->p->group->root);
     for (int i = 0; i < f->group->n; i++) {
         if (f->emits[i] & mask) lower_statement(b, f->group->stmt[i]);
     }
     form_add(b, NODE_STORE, STORE_OUTPUTS);
-    close_outputs(b, l, false);
+    close_outputs(b, l, c, false);
 }
 
-static void add_outputs(FormBuilder *b, Lowered *l) {
-    const RProg *r = l->contract->r;
-    if (r->split > 1 || r->tail > 0) add_partial(b, l);
+static void add_outputs(FormBuilder *b, const Lowered *l, const Contract *c) {
+    const RProg *r = c->r;
+    if (r->split > 1 || r->tail > 0) add_partial(b, l, c);
     if (r->split > 1) return;
     if (r->tail > 0) form_if(b, WHEN_WHOLE, 0);
-    open_outputs(b, l, false);
-    lower_statements(b, l->p->group);
-    close_outputs(b, l, false);
+    open_outputs(b, c, false);
+    lower_statements(b, c->p->group);
+    close_outputs(b, l, c, false);
     if (r->tail > 0) form_close(b);
 }
 
-void lower_results(FormBuilder *b, Lowered *l) {
-    const Contract *c = l->contract;
-    if (c->matrix.used && c->matrix.unit->acc != l->p->con.acc)
+void lower_results(FormBuilder *b, const Lowered *l, const Contract *c) {
+    if (c->matrix.used && c->matrix.unit->acc != c->p->con.acc)
         form_add(b, NODE_VALUES, VALUES_SUMS);
-    if (c->warps[AX_K] > 1 && c->r->via != VIA_SHARED) add_slices(b, l);
-    if (l->r->stats) add_stats(b, l);
-    else add_outputs(b, l);
+    if (c->warps[AX_K] > 1 && c->r->via != VIA_SHARED) add_slices(b, c);
+    if (c->r->stats) add_stats(b, l, c);
+    else add_outputs(b, l, c);
 }

@@ -5,14 +5,12 @@
  * barriers in shared memory: FULL, which its copies complete, and EMPTY, at which every warp that
  * computes arrives when its products of the stage are done.  */
 
-static const Ring *stages(const Lowered *l) { return contract_turns(l->contract); }
-
 /* Tiles of a block that stays.  */
-static void open_tiles(FormBuilder *b, const Lowered *l) {
-    if (!l->contract->stays) return;
+static void open_tiles(FormBuilder *b, const Lowered *l, const Contract *c) {
+    if (!c->stays) return;
     Node *n = form_open(b, NODE_LOOP, LOOP_TILES);
-    n->loop = (Loop){.count = ceil_div(rprog_blocks(l->p, l->r), l->launch.grid[0])};
-    n->from = l->r->tail > 0;
+    n->loop = (Loop){.count = ceil_div(rprog_blocks(c->p, c->r), l->launch.grid[0])};
+    n->from = c->r->tail > 0;
     form_add(b, NODE_VALUES, VALUES_TILE);
 }
 
@@ -47,20 +45,20 @@ static void add_resident(FormBuilder *b, const Contract *next) {
     b->product = product;
 }
 
-static void add_copies(FormBuilder *b, const Lowered *l, const Contract *next) {
-    const Contract *c = l->contract;
-    form_if(b, WHEN_ONE, 0)->from = stages(l)->fill.first;
+static void add_copies(FormBuilder *b, const Lowered *l, const Contract *c,
+                       const Contract *next) {
+    form_if(b, WHEN_ONE, 0)->from = contract_turns(c)->fill.first;
     form_add(b, NODE_VALUES, VALUES_MAPS)->to = l->waits;
     if (next) add_resident(b, next);
-    open_tiles(b, l);
+    open_tiles(b, l, c);
     open_some(b, c);
     open_steps(b, c, true, 0);
     lower_barrier(b, SYNC_WAIT, c->turns, RING_EMPTY)->primed = true;
-    lower_barrier(b, SYNC_ARRIVE, c->turns, RING_FULL)->bytes = stages(l)->bytes;
+    lower_barrier(b, SYNC_ARRIVE, c->turns, RING_FULL)->bytes = contract_turns(c)->bytes;
     for (int side = 0; side < c->n_side; side++) {
         Node *n = form_add(b, NODE_COPY, 0);
         n->of = side;
-        n->mover = l->r->load[side].mover;
+        n->mover = c->r->load[side].mover;
         n->done = c->side[side].room->filled;
         n->bytes = c->side[side].room->bytes;
         Use *u = form_writes(b, n, ROOM_STAGE, side);
@@ -76,13 +74,13 @@ static void add_copies(FormBuilder *b, const Lowered *l, const Contract *next) {
 }
 
 /* The stage of the step before the last one, or of the last one, is free.  */
-static Node *add_free(FormBuilder *b, const Lowered *l, int lag) {
+static Node *add_free(FormBuilder *b, const Contract *c, int lag) {
     Node *n = form_sync(b, SYNC_BARRIER, SYNC_ARRIVE, 0);
     n->sync.id = RING_EMPTY;
-    n->sync.ring = l->contract->turns;
+    n->sync.ring = c->turns;
     n->sync.by = BY_WARPS;
     n->sync.lag = lag;
-    n->sync.blocks = l->r->cluster > 1 ? l->r->cluster : 0;
+    n->sync.blocks = c->r->cluster > 1 ? c->r->cluster : 0;
     return n;
 }
 
@@ -106,8 +104,8 @@ static Use *own_registers(Use *u) {
 
 /* A step whose first operand is made in registers, slice by slice: those of a slice are made again
  * when its products of the step before are done.  */
-static void add_slices(FormBuilder *b, const Lowered *l, int made) {
-    int tk = l->r->thread.extent[AX_K], slices = l->r->block.extent[AX_K] / tk;
+static void add_slices(FormBuilder *b, const Lowered *l, const Contract *c, int made) {
+    int tk = c->r->thread.extent[AX_K], slices = c->r->block.extent[AX_K] / tk;
     Node *n = form_add(b, NODE_COPY, 0);
     n->of = made;
     n->mover = -1;
@@ -133,11 +131,10 @@ static void add_slices(FormBuilder *b, const Lowered *l, int made) {
 
 /* Products of one step are under way while the next stage is waited for; then the stage of those
  * is free.  With one stage it has to be before, and where the sums of a step join others.  */
-static void add_products(FormBuilder *b, const Lowered *l) {
-    const Contract *c = l->contract;
+static void add_products(FormBuilder *b, const Lowered *l, const Contract *c) {
     bool promotes = c->matrix.promotes;
-    int under_way = l->r->stages > 1 && !promotes;
-    open_tiles(b, l);
+    int under_way = c->r->stages > 1 && !promotes;
+    open_tiles(b, l, c);
     form_add(b, NODE_VALUES, VALUES_CLEAR);
     if (c->side[0].l->raw || c->side[1].l->raw) form_add(b, NODE_VALUES, VALUES_BESIDE);
     if (!promotes) form_add(b, NODE_VALUES, VALUES_SETTLE);
@@ -150,19 +147,19 @@ static void add_products(FormBuilder *b, const Lowered *l) {
     form_add(b, NODE_VALUES, VALUES_STAGE);
     lower_barrier(b, SYNC_WAIT, c->turns, RING_FULL);
     if (made >= 0) {
-        add_slices(b, l, made);
+        add_slices(b, l, c, made);
         /* One lane tells of what all have read.  */
         form_sync(b, SYNC_WARP, SYNC_BOTH, 0);
         if (!under_way) form_sync(b, SYNC_PRODUCTS, SYNC_WAIT, 0);
     } else {
         Node *n = form_add(b, NODE_COMPUTE, COMPUTE_STEP);
-        n->to = l->r->unroll;
+        n->to = c->r->unroll;
         n->done = DONE_PRODUCTS;
-        for (int side = 0; side < l->contract->n_side; side++) read_stage(b, n, side, true);
+        for (int side = 0; side < c->n_side; side++) read_stage(b, n, side, true);
         form_sync(b, SYNC_PRODUCTS, SYNC_COMMIT, 0);
         form_sync(b, SYNC_PRODUCTS, SYNC_WAIT, under_way);
     }
-    Node *freed = add_free(b, l, under_way);
+    Node *freed = add_free(b, c, under_way);
     if (under_way) freed->when = WHEN_LATER;
     if (promotes) {
         form_add(b, NODE_VALUES, VALUES_SETTLE);
@@ -172,24 +169,24 @@ static void add_products(FormBuilder *b, const Lowered *l) {
     form_close(b);
     add_turn(b, l, SYNC_ARRIVE);
     if (under_way) form_sync(b, SYNC_PRODUCTS, SYNC_WAIT, 0);
-    if (under_way && c->stays) add_free(b, l, under_way);
+    if (under_way && c->stays) add_free(b, c, under_way);
     if (c->may_be_empty) form_close(b);
     if (!promotes) form_add(b, NODE_VALUES, VALUES_SETTLE);
 }
 
-void lower_ring(FormBuilder *b, Lowered *l, const Contract *next) {
+void lower_ring(FormBuilder *b, const Lowered *l, const Contract *c, const Contract *next) {
     lower_barriers(b, l);
     if (l->waits) {           /* what does not depend on the kernel before goes on meanwhile */
-        form_if(b, WHEN_ONE, 0)->from = stages(l)->fill.first;
+        form_if(b, WHEN_ONE, 0)->from = contract_turns(c)->fill.first;
         form_add(b, NODE_VALUES, VALUES_MAPS)->from = 1;
         form_close(b);
         form_wait(b, l->form);
     }
     lower_open_filling(b, l);
-    add_copies(b, l, next);
+    add_copies(b, l, c, next);
     form_close(b);
-    lower_open_using(b, l, rprog_in_turn(l->r));
-    add_products(b, l);
+    lower_open_using(b, l, rprog_in_turn(c->r));
+    add_products(b, l, c);
 }
 
 /* ---- outputs that leave by boxes ---- */
@@ -202,8 +199,7 @@ static Sync *add_bulk(FormBuilder *b, SyncOp op, int under_way) {
 
 /* Box by box of a warp's instructions: its slot is free when the store before the last `slots` has
  * read it.  Of an odd number the last one of a tile has the slot of the first of the next.  */
-Node *lower_open_boxes(FormBuilder *b, Lowered *l) {
-    const Contract *c = l->contract;
+Node *lower_open_boxes(FormBuilder *b, const Contract *c) {
     int all = c->matrix.tiles[AX_M] * c->boxes;
     form_add(b, NODE_VALUES, VALUES_OUTPUTS);
     if (all % c->out_room->slots > 0) add_bulk(b, SYNC_WAIT, 0);
@@ -217,13 +213,13 @@ Node *lower_open_boxes(FormBuilder *b, Lowered *l) {
     return n;
 }
 
-void lower_close_boxes(FormBuilder *b, const Lowered *l) {
+void lower_close_boxes(FormBuilder *b, const Device *dev) {
     form_sync(b, SYNC_PROXY, SYNC_BOTH, 0);
     form_sync(b, SYNC_WARP, SYNC_BOTH, 0);
     Node *n = form_add(b, NODE_COPY, 0);
     n->of = -1;
     n->by = BY_WARPS;
-    n->mover = rprog_box_mover(l->dev);
+    n->mover = rprog_box_mover(dev);
     n->done = DONE_BULK;
     Use *u = form_reads(b, n, ROOM_OUTPUTS, 0);
     u->share = SHARE_WARP;
@@ -233,7 +229,7 @@ void lower_close_boxes(FormBuilder *b, const Lowered *l) {
 }
 
 /* Shared memory is read to the end before the block leaves it.  */
-void lower_close_tiles(FormBuilder *b, const Lowered *l) {
+void lower_close_tiles(FormBuilder *b, const Contract *c) {
     form_close(b);
-    if (l->r->via == VIA_BOXES) add_bulk(b, SYNC_WAIT, 0);
+    if (c->r->via == VIA_BOXES) add_bulk(b, SYNC_WAIT, 0);
 }

@@ -7,7 +7,7 @@
 /* Named barriers: of the warps that compute; of those that take turns, the first one's.  */
 enum { COMPUTING = 1, TURN = 2 };
 
-static RingWarps using(const Lowered *l) { return contract_turns(l->contract)->use; }
+static RingWarps using(const Contract *c) { return contract_turns(c)->use; }
 
 Sync *lower_barrier(FormBuilder *b, SyncOp op, int ring, int id) {
     Sync *s = &form_sync(b, SYNC_BARRIER, op, 0)->sync;
@@ -16,8 +16,8 @@ Sync *lower_barrier(FormBuilder *b, SyncOp op, int ring, int id) {
     return s;
 }
 
-Node *lower_computing_sync(FormBuilder *b, const Lowered *l) {
-    Node *n = form_sync(b, SYNC_NAMED, SYNC_BOTH, using(l).warps * 32);
+Node *lower_computing_sync(FormBuilder *b, const Contract *c) {
+    Node *n = form_sync(b, SYNC_NAMED, SYNC_BOTH, using(c).warps * 32);
     n->sync.id = COMPUTING;
     return n;
 }
@@ -46,13 +46,13 @@ static void open_role(FormBuilder *b, const Lowered *l, Role role) {
 }
 
 void lower_open_filling(FormBuilder *b, const Lowered *l) {
-    RingWarps fill = contract_turns(l->contract)->fill;
+    RingWarps fill = contract_turns(l->layout->product)->fill;
     open_role(b, l, (Role){.name = "copies", .first = fill.first, .warps = fill.warps, .teams = 1,
                            .fewer = true});
 }
 
 void lower_open_using(FormBuilder *b, const Lowered *l, int teams) {
-    RingWarps use = using(l);
+    RingWarps use = using(l->layout->product);
     open_role(b, l, (Role){.name = "products", .first = use.first, .warps = use.warps,
                            .teams = teams});
 }

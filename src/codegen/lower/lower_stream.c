@@ -5,9 +5,9 @@ static void kernel(FormBuilder *b, Lowered *l, int number) {
     const TeExpr *root = l->p->te->stmt[l->p->group->root].rhs;
     (void)number;
     l->kind = KERNEL_STREAM;
-    l->vec = l->r->store_vec;
+    l->task->vec = l->r->store_vec;
     lower_domain(b->arena, l, l->r->threads, l->r->thread.extent[AX_M]);
-    index_map(l->p, l->r, l->launch.span, &l->map);
+    index_map(l->p, l->r, l->launch.span, &l->task->map);
     if (lower_empty(l->p)) return;
     form_open(b, NODE_LOOP, LOOP_OUTPUTS);
     if (root->kind == TE_REDUCE)

@@ -21,7 +21,7 @@ static void extents(Kernel *k) {
     static const char *const name[] = {[AX_B] = "B", [AX_M] = "M", [AX_N] = "N", [AX_K] = "K"};
     Cg *cg = k->cg;
     for (int axis = AX_M; axis <= AX_K; axis++) {
-        TeExtent e = index_extent(cg->arena, &k->l->map, axis);
+        TeExtent e = index_extent(cg->arena, &k->task->map, axis);
         IrBase base = place_base(k->c->p->extent[axis] > INT32_MAX);
         k->own->extent[axis] =
             ir_constant(cg, product_word(k, name[axis]), ir_as(cg, base, size_value(cg, e)));
@@ -87,7 +87,7 @@ static void steps_constant(Kernel *k) {
 /* Of blocks that stay: how many there are, each of which goes on by so many tiles.  */
 static void grid_constants(Kernel *k) {
     Cg *cg = k->cg;
-    TeExtent all = index_grid(cg->arena, &k->l->map);
+    TeExtent all = index_grid(cg->arena, &k->task->map);
     k->var.grid = ir_let_as(cg, IR_U32, "GRID", ir_given(cg, ir_type(IR_U32), "gridDim.x"));
     k->var.tiles = ir_number(cg, IR_U32, all.value);
     if (all.expr) k->var.tiles = ir_let_as(cg, IR_U32, "all_tiles", size_value(cg, all));
@@ -145,7 +145,7 @@ typedef struct {
 /* The tile of number `number` in its plane; defines the batch.  */
 static Ir tile_in_plane(Kernel *k, Ir number, const Tiles *x) {
     Cg *cg = k->cg;
-    TeExtent batch = index_tiles(cg->arena, &k->l->map, AX_B);
+    TeExtent batch = index_tiles(cg->arena, &k->task->map, AX_B);
     if (!batch.expr && batch.value == 1) return ir_let_as(cg, IR_U32, "tile", number);
     Ir plane = ir_mul(cg, x->n[0], x->n[1]);
     Ir tile = ir_let_as(cg, IR_U32, "tile", ir_rem(cg, number, plane));
@@ -175,7 +175,7 @@ static void first_of_tile(Kernel *k, AxisClass axis, Ir tile) {
 }
 
 void place_tile(Kernel *k, Ir number) {
-    const IndexMap *map = &k->l->map;
+    const IndexMap *map = &k->task->map;
     Cg *cg = k->cg;
     const IndexDigit *last = &map->grid[map->n_grid - 1];
     Tiles x = {.count = {index_tiles(cg->arena, map, AX_M), index_tiles(cg->arena, map, AX_N)}};
@@ -285,7 +285,7 @@ static Ir slice_steps(Kernel *k) {
 
 static void slice_place(Kernel *k) {
     Cg *cg = k->cg;
-    bool wide = place_wide(k->l->p->extent[AX_K], 2 * (int64_t)k->l->r->block.extent[AX_K]);
+    bool wide = place_wide(k->task->p->extent[AX_K], 2 * (int64_t)k->task->r->block.extent[AX_K]);
     IrBase base = place_base(wide);
     Ir first = NULL;
     if (k->c->sliced && k->c->r->tail == 0) first = slice_steps(k);

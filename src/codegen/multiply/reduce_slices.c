@@ -2,7 +2,7 @@
 #include "codegen/block/product.h"
 
 void contract_add(Kernel *k, Ir acc, int n, Ir from) {
-    Partials p = monoid_alone(k->cg->te->stmt[k->l->p->con.stmt].rhs, NULL);
+    Partials p = monoid_alone(k->cg->te->stmt[k->task->p->con.stmt].rhs, NULL);
     p.at[0].value = acc;
     reduce_add(k->cg, &p.at[0], k->at.v, n, from);
 }
@@ -33,7 +33,7 @@ static ReduceArrays copies(const Kernel *k) {
 }
 
 static Ir copies_at(const Kernel *k) {
-    IrType type = ir_pointer(ir_compute(k->l->p->con.acc), IR_SHARED, false);
+    IrType type = ir_pointer(ir_compute(k->task->p->con.acc), IR_SHARED, false);
     return monoid_variable(k->cg, MONOID_COPIES, -1, type);
 }
 
@@ -56,7 +56,7 @@ static Partials open_all(Kernel *k, Ir *at) {
         number = ir_add(cg, ir_mul_n(cg, number, t.columns), j);
     }
     *at = ir_mul_n(cg, number, t.items * threads_of(k));
-    return monoid_alone(k->cg->te->stmt[k->l->p->con.stmt].rhs, array);
+    return monoid_alone(k->cg->te->stmt[k->task->p->con.stmt].rhs, array);
 }
 
 static void close_all(Kernel *k) {

@@ -6,7 +6,7 @@
  * groups of a block meet in shared memory, slices of the grid in a second kernel.  */
 
 static bool is_wide(const Kernel *k) {
-    return place_wide(column_view(k)->out.extent, k->l->r->block.extent[AX_M]);
+    return place_wide(column_view(k)->out.extent, k->task->r->block.extent[AX_M]);
 }
 
 static IrBase base_of(const Kernel *k) { return place_base(is_wide(k)); }
@@ -33,7 +33,7 @@ static Ir named(Kernel *k, const char *name, IrBase base, TeExtent e) {
 }
 
 static void total(Kernel *k) {
-    k->walk.results = named(k, "TOTAL", base_of(k), index_total(k->cg->arena, &k->l->map));
+    k->walk.results = named(k, "TOTAL", base_of(k), index_total(k->cg->arena, &k->task->map));
 }
 
 static Ir block_first(const Kernel *k, int64_t columns) {
@@ -42,10 +42,10 @@ static Ir block_first(const Kernel *k, int64_t columns) {
 }
 
 /* Rows of a column, and of a slice.  */
-static TeExtent rows_of(const Kernel *k) { return index_extent(k->cg->arena, &k->l->map, 1); }
+static TeExtent rows_of(const Kernel *k) { return index_extent(k->cg->arena, &k->task->map, 1); }
 
 static TeExtent slice_of(const Kernel *k) {
-    return index_slice(k->cg->arena, &k->l->map, 1, k->l->r->split);
+    return index_slice(k->cg->arena, &k->task->map, 1, k->task->r->split);
 }
 
 /* The rows of the block's slice.  */
@@ -54,7 +54,7 @@ static void place_slice(Kernel *k) {
     Walk *w = &k->walk;
     w->first = ir_int(cg, 0);
     w->end = w->length;
-    if (k->l->r->split <= 1) return;
+    if (k->task->r->split <= 1) return;
     TeExtent rows = slice_of(k);
     Ir slice = cg_extent(cg, &rows);
     w->first = ir_let_as(cg, IR_I32, "first", ir_mul(cg, ir_block(cg, 1), slice));
@@ -64,7 +64,7 @@ static void place_slice(Kernel *k) {
 void column_place(Kernel *k) {
     Cg *cg = k->cg;
     Walk *w = &k->walk;
-    const RProg *r = k->l->r;
+    const RProg *r = k->task->r;
     int along = rprog_threads_along(r, AX_M), vec = r->thread.extent[AX_M];
     ir_note(cg, "place: %d x %d columns, %d row groups", along, vec, column_groups(k));
     total(k);
@@ -113,7 +113,7 @@ Ir column_groups_give(const Kernel *k, bool half) {
 
 /* The place of a group's results.  */
 static Ir group_place(const Kernel *k, Ir group) {
-    Ir first = ir_mul_n(k->cg, group, k->l->r->block.extent[AX_M]);
+    Ir first = ir_mul_n(k->cg, group, k->task->r->block.extent[AX_M]);
     return ir_add(k->cg, first, k->walk.col);
 }
 
@@ -121,7 +121,7 @@ void column_groups_put(Kernel *k, bool half) {
     Cg *cg = k->cg;
     Partials p = column_partials(k, column_any(k));
     Ir less = half ? group_of(k) : ir_int(cg, 1);
-    reduce_put(cg, &p, k->l->r->thread.extent[AX_M], NULL, part,
+    reduce_put(cg, &p, k->task->r->thread.extent[AX_M], NULL, part,
                group_place(k, ir_sub(cg, k->walk.row, less)));
 }
 
@@ -137,7 +137,7 @@ static void add_half(Kernel *k, const Partials *p) {
     Ir u = group_of(k), row = k->walk.row;
     Ir behind = ir_sub(cg, ir_add_n(cg, u, -1), row);
     Ir rows = ir_div(cg, rows_and(k, behind), ir_mul(cg, ir_int(cg, 2), u));
-    reduce_partial(cg, p, k->l->r->thread.extent[AX_M],
+    reduce_partial(cg, p, k->task->r->thread.extent[AX_M],
                    &(ReducePartial){part, rows, group_place(k, row)});
 }
 
@@ -151,7 +151,7 @@ void column_groups_add(Kernel *k, bool half) {
     }
     Ir u = ir_count_of(cg, k->walk.u, groups - 1, 1);
     Ir rows = ir_div(cg, rows_and(k, ir_sub(cg, ir_int(cg, groups - 2), u)), ir_int(cg, groups));
-    reduce_partial(cg, &p, k->l->r->thread.extent[AX_M],
+    reduce_partial(cg, &p, k->task->r->thread.extent[AX_M],
                    &(ReducePartial){part, rows, group_place(k, u)});
     ir_close(cg);
 }
@@ -183,12 +183,12 @@ static ThreadMap column_map(const Kernel *k) {
                        .items = k->at.vec,
                        .lane = column_any(k),
                        .count = IR_I32,
-                       .threads = k->l->r->lanes,
+                       .threads = k->task->r->lanes,
                        .block = k->l->launch.block[0],
                        .total = all,
                        .live = rows.expr ? ir_binary(cg, IR_GT, all, ir_int(cg, 0)) : NULL,
-                       .partials = k->l->r->split * column_view(k)->out.extent,
-                       .n_partial = ir_int(cg, k->l->r->split),
+                       .partials = k->task->r->split * column_view(k)->out.extent,
+                       .n_partial = ir_int(cg, k->task->r->split),
                        .rank = k->walk.lane,
                        .under_way = RPROG_PARTIAL_VECTORS};
 }
@@ -207,7 +207,7 @@ void column_partial(Kernel *k) {
 
 /* The outputs begin with the root's results.  */
 static void take_results(Kernel *k) {
-    k->at.root = reduction_column(k, k->l->p->group->root);
+    k->at.root = reduction_column(k, k->task->p->group->root);
     k->at.root_type = kernel_root(k)->rhs->type;
 }
 
@@ -225,7 +225,7 @@ void column_elements(Kernel *k) {
 
 void column_sums_elements(Kernel *k) {
     Cg *cg = k->cg;
-    ir_note(cg, "elements: %d at a time", k->l->vec);
+    ir_note(cg, "elements: %d at a time", k->task->vec);
     ThreadMap m = column_map(k);
     Partials p = reduction_partials(k, &m, 0);
     total(k);
@@ -235,7 +235,7 @@ void column_sums_elements(Kernel *k) {
         k->walk.lane = ir_let_as(cg, IR_I32, "lane",
                                  ir_rem(cg, ir_thread(cg), ir_number(cg, IR_U32, lanes)));
     reduction_open_results(k, &m, base_of(k));
-    start_elements(k, k->l->vec);
+    start_elements(k, k->task->vec);
 }
 
 /* Of lanes that share results the first one goes on.  */

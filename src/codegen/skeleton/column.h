@@ -6,9 +6,9 @@
 #define ROLLER_CODEGEN_SKELETON_COLUMN_H
 #include "codegen/skeleton/skeleton.h"
 
-static inline const ColumnView *column_view(const Kernel *k) { return &k->l->p->column; }
-static inline const RowGroup *column_group(const Kernel *k) { return k->l->p->group->columns; }
-static inline int column_groups(const Kernel *k) { return rprog_threads_along(k->l->r, AX_K); }
+static inline const ColumnView *column_view(const Kernel *k) { return &k->task->p->column; }
+static inline const RowGroup *column_group(const Kernel *k) { return k->task->p->group->columns; }
+static inline int column_groups(const Kernel *k) { return rprog_threads_along(k->task->r, AX_K); }
 /* Of the thread's columns the one at hand.  */
 static inline Ir column_lane(const Kernel *k) { return elements_lane(k); }
 static inline Ir column_any(const Kernel *k) { return k->at.v; }

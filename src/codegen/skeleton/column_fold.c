@@ -106,15 +106,15 @@ static void fold_steps(Kernel *k, int deep, Ir kk) {
 
 void column_fold(Kernel *k) {
     Cg *cg = k->cg;
-    const RProg *r = k->l->r;
+    const RProg *r = k->task->r;
     int deep = r->thread.extent[AX_K];
-    bool ragged = index_ragged(&k->l->map, 0);
+    bool ragged = index_ragged(&k->task->map, 0);
     Partials p = column_partials(k, column_any(k));
     ir_note(cg, "fold: every %d. row, %d in flight", column_groups(k), deep);
     reduce_clear(cg, &p, r->thread.extent[AX_M]);
     if (ragged) ir_if(cg, ir_lt(cg, k->walk.at, k->walk.results));
     Ir kk = ir_variable(cg, IR_I32, "kk", ir_add(cg, k->walk.first, k->walk.row));
     if (deep > 1) fold_steps(k, deep, kk);
-    if (deep == 1 || index_ragged(&k->l->map, 1)) fold_steps(k, 1, kk);
+    if (deep == 1 || index_ragged(&k->task->map, 1)) fold_steps(k, 1, kk);
     if (ragged) ir_close(cg);
 }

@@ -26,15 +26,15 @@ typedef struct {
     int open;
 } BoxVector;
 
-static const PermuteView *view_of(const Kernel *k) { return &k->l->p->permute; }
+static const PermuteView *view_of(const Kernel *k) { return &k->task->p->permute; }
 
 static Ir unsigned_of(const Kernel *k, int64_t v) { return ir_number(k->cg, IR_U32, v); }
 
 static Ir extent_of(const Kernel *k, int axis) {
-    return size_value(k->cg, index_extent(k->cg->arena, &k->l->map, axis));
+    return size_value(k->cg, index_extent(k->cg->arena, &k->task->map, axis));
 }
 
-static int tile_of(const Kernel *k, int axis) { return k->l->r->block.extent[axis]; }
+static int tile_of(const Kernel *k, int axis) { return k->task->r->block.extent[axis]; }
 
 static bool is_whole(const Kernel *k, int axis) {
     return !view_of(k)->varies[axis] && tile_of(k, axis) == view_of(k)->out.digit[axis].extent;
@@ -66,7 +66,7 @@ void permute_place(Kernel *k) {
 /* Element `at` of a part behind padding or swizzle.  */
 static Ir skewed(const Kernel *k, int source, Ir at) {
     const Cg *cg = k->cg;
-    const RLayout *l = &k->l->r->load[source].layout;
+    const RLayout *l = &k->task->r->load[source].layout;
     int bytes = view_of(k)->source[source].bytes, chunk = RTILE_ACCESS / bytes;
     int64_t row = rprog_room(k->l->layout, ROOM_BOX, source)->row / bytes - l->pad;
     if (!l->pad && !l->bits) return at;
@@ -82,7 +82,7 @@ static Ir place_in_tile(const Kernel *k, int source, const BoxVector *at, int ax
     const Cg *cg = k->cg;
     int32_t step[PERMUTE_AXES] = {0};
     Ir sum = NULL;
-    rprog_permute_steps(k->l->p, k->l->r, source, step);
+    rprog_permute_steps(k->task->p, k->task->r, source, step);
     for (int a = 0; a < view_of(k)->out.n_digit; a++) {
         if (step[a] == 0 || tile_of(k, a) == 1) continue;
         Ir d = a == axis && extra ? ir_add(cg, at->d[a], extra) : at->d[a];
@@ -116,7 +116,7 @@ static Ir domain_test(const Kernel *k, const Walked *w, const BoxVector *at) {
     Ir test = NULL;
     for (int i = 0; i < w->n; i++) {
         int a = w->axis[i];
-        if (index_ragged(&k->l->map, a))
+        if (index_ragged(&k->task->map, a))
             test = ir_both(k->cg, test, ir_lt(k->cg, point_along(k, at, a), extent_of(k, a)));
     }
     return test;
@@ -129,14 +129,14 @@ static void open_if(Kernel *k, BoxVector *at, Ir test) {
 }
 
 static int64_t rounds_of(const Kernel *k, const Walked *w) {
-    return ceil_div(w->elements, (int64_t)k->l->r->threads * w->vec);
+    return ceil_div(w->elements, (int64_t)k->task->r->threads * w->vec);
 }
 
 /* Opens the loop over a thread's vectors of a box, inside the box and the domain.  */
 static BoxVector open_vectors(Kernel *k, const Walked *w) {
     enum { UNROLLED = 8 };
     Cg *cg = k->cg;
-    int threads = k->l->r->threads;
+    int threads = k->task->r->threads;
     int64_t rounds = rounds_of(k, w);
     BoxVector at = {.open = 1};
     at.u = ir_count(cg, "u", rounds, rounds <= UNROLLED ? IR_UNROLL_ALL : UNROLLED);
@@ -158,7 +158,7 @@ static void close_vectors(Kernel *k, const BoxVector *at) {
 /* The source's element at the box's first point (`at` NULL), or at a place from there.  */
 static Ir source_offset(const Kernel *k, const PermuteSource *x, const BoxVector *at) {
     const Cg *cg = k->cg;
-    IrBase base = place_base(rprog_wide(k->l->p, k->l->r, &x->access, -1));
+    IrBase base = place_base(rprog_wide(k->task->p, k->task->r, &x->access, -1));
     Ir sum = at ? NULL : size_add_offset(cg, &x->access, 0, NULL);
     for (int i = 0; i < x->n_order; i++) {
         int a = x->order[i];
@@ -227,8 +227,8 @@ static Ir fetch(Kernel *k, int source, const Walked *w) {
 void permute_fill(Kernel *k, int source) {
     Cg *cg = k->cg;
     const PermuteSource *x = &view_of(k)->source[source];
-    Walked w = {.n = x->n_order, .vec = k->l->r->load[source].vec,
-                .elements = rprog_permute_elements(k->l->p, k->l->r, source)};
+    Walked w = {.n = x->n_order, .vec = k->task->r->load[source].vec,
+                .elements = rprog_permute_elements(k->task->p, k->task->r, source)};
     for (int i = 0; i < w.n; i++) w.axis[i] = x->order[i];
     ir_note(cg, "fill: %s in its own order, %d at a time",
             cg_tensor(cg, x->access.tensor)->name->word, w.vec);
@@ -265,7 +265,7 @@ static void find_indices(Kernel *k, const BoxVector *place) {
 /* A source's accesses of a vector, as an array of them.  */
 static Ir take_up(Kernel *k, int source, const BoxVector *at) {
     Cg *cg = k->cg;
-    int width = rprog_permute_width(k->l->p, k->l->r, source), accesses = k->at.vec / width;
+    int width = rprog_permute_width(k->task->p, k->task->r, source), accesses = k->at.vec / width;
     Ir y = ir_array(cg, ir_vector(ir_storage(dtype_of(k, source)), width),
                     ir_numbered(cg, "y", source), accesses, 0, 0);
     Ir p = ir_count(cg, "p", accesses, IR_UNROLL_ALL);
@@ -284,9 +284,9 @@ static void give(Kernel *k, int stmt, const Ir *y) {
     const TeStmt *s = &cg->te->stmt[stmt];
     ReadList read = access_reads(s->rhs);
     for (int i = 0; i < read.n; i++) {
-        int source = rtile_permute_source(k->l->p, s, read.at[i]);
+        int source = rtile_permute_source(k->task->p, s, read.at[i]);
         if (source < 0 || elements_given(k, stmt, read.at[i])) continue;
-        Ir width = ir_int(cg, rprog_permute_width(k->l->p, k->l->r, source));
+        Ir width = ir_int(cg, rprog_permute_width(k->task->p, k->task->r, source));
         Ir lane = elements_lane(k);
         Ir access = ir_element(cg, y[source], ir_div(cg, lane, width));
         elements_give(k, stmt, read.at[i],
@@ -298,12 +298,12 @@ static void give(Kernel *k, int stmt, const Ir *y) {
 void permute_elements(Kernel *k) {
     Elements *at = &k->at;
     const PermuteView *v = view_of(k);
-    const KernelGroup *g = k->l->p->group;
+    const KernelGroup *g = k->task->p->group;
     const TeStmt *s = kernel_root(k);
-    Walked w = {.n = v->out.n_digit, .vec = k->l->vec,
-                .elements = rprog_permute_points(k->l->p, k->l->r)};
+    Walked w = {.n = v->out.n_digit, .vec = k->task->vec,
+                .elements = rprog_permute_points(k->task->p, k->task->r)};
     Ir y[PERMUTE_SOURCES];
-    at->vec = k->l->vec;
+    at->vec = k->task->vec;
     at->n_vector = at->n_order = 0;
     for (int i = s->n_left - 1; i >= 0; i--) {
         if (s->index[i].hi.value != 1 || s->index[i].hi.expr) at->order[at->n_order++] = i;

@@ -6,38 +6,38 @@
 
 /* Kernels of row groups: which rows a block has, where they lie, and what is kept of them.  */
 
-static const RowFacts *facts(const Kernel *k) { return rprog_row_facts(k->l->p, k->l->r); }
+static const RowFacts *facts(const Kernel *k) { return rprog_row_facts(k->task->p, k->task->r); }
 
 static const TeStmt *frame_of(const Kernel *k) {
     return &k->cg->te->stmt[facts(k)->group->frame];
 }
 
 bool row_ragged(const Kernel *k) {
-    return index_ragged(&k->l->map, 0);
+    return index_ragged(&k->task->map, 0);
 }
 
 /* A row that may have no columns at run time ends within a step unless a loop counts its steps.  */
 bool row_ends_within(const Kernel *k) {
-    if (index_ragged(&k->l->map, 1)) return true;
+    if (index_ragged(&k->task->map, 1)) return true;
     return !row_loops(k) && row_columns(k).min == 0;
 }
 
 TeExtent row_columns(const Kernel *k) {
-    return index_extent(k->cg->arena, &k->l->map, 1);
+    return index_extent(k->cg->arena, &k->task->map, 1);
 }
 
 /* The columns of a row or a slice are more than one step.  */
 bool row_loops(const Kernel *k) {
-    return k->l->r->split > 1 || k->l->p->extent[AX_N] > k->l->r->block.extent[AX_N];
+    return k->task->r->split > 1 || k->task->p->extent[AX_N] > k->task->r->block.extent[AX_N];
 }
 
 bool row_wide(const Kernel *k) {
-    return place_wide(k->l->p->extent[AX_N], 2 * (int64_t)k->l->r->block.extent[AX_N]);
+    return place_wide(k->task->p->extent[AX_N], 2 * (int64_t)k->task->r->block.extent[AX_N]);
 }
 
 IrBase row_base(const Kernel *k) { return place_base(row_wide(k)); }
 
-bool row_ends(const Kernel *k) { return rprog_row_ends(k->l->p, k->l->r); }
+bool row_ends(const Kernel *k) { return rprog_row_ends(k->task->p, k->task->r); }
 
 /* A pointer to an access's elements of the row.  */
 static Ir row_offset(const Kernel *k, const Access *x, Ir sum) {
@@ -106,10 +106,11 @@ static Ir named(Kernel *k, const char *name, bool wide, TeExtent e) {
 
 void row_constants(Kernel *k) {
     Cg *cg = k->cg;
-    const Problem *p = k->l->p;
-    const RProg *r = k->l->r;
+    const Problem *p = k->task->p;
+    const RProg *r = k->task->r;
     Walk *w = &k->walk;
-    w->results = named(k, "M", p->extent[AX_M] > INT32_MAX, index_extent(cg->arena, &k->l->map, 0));
+    w->results = named(k, "M", p->extent[AX_M] > INT32_MAX,
+                       index_extent(cg->arena, &k->task->map, 0));
     w->length = named(k, "N", p->extent[AX_N] > INT32_MAX, row_columns(k));
     product_put_size(k, 'B', AX_M, r->block.extent[AX_M]);
     product_put_size(k, 'L', AX_N, rprog_row_threads(r));
@@ -142,8 +143,8 @@ void row_known(Kernel *k, int pass, bool stores) {
 static void place_own(Kernel *k) {
     Cg *cg = k->cg;
     Walk *w = &k->walk;
-    const RProg *r = k->l->r;
-    IrBase base = place_base(place_wide(k->l->p->extent[AX_M], r->block.extent[AX_M]));
+    const RProg *r = k->task->r;
+    IrBase base = place_base(place_wide(k->task->p->extent[AX_M], r->block.extent[AX_M]));
     Ir lanes = ir_number(cg, IR_U32, rprog_row_threads(r));
     w->tid = ir_let_as(cg, IR_I32, "tid", ir_thread(cg));
     w->lane = ir_let_as(cg, IR_I32, "lane", ir_rem(cg, w->tid, lanes));
@@ -159,10 +160,10 @@ static void place_steps(Kernel *k) {
     Walk *w = &k->walk;
     Arena *a = cg->arena;
     IrBase base = row_base(k);
-    TeExtent all = index_tiles(a, &k->l->map, 1);
+    TeExtent all = index_tiles(a, &k->task->map, 1);
     w->first = ir_number(cg, base, 0);
-    if (k->l->r->split > 1) {
-        Ir slice = size_value(cg, index_slice_steps(a, &k->l->map, 1, k->l->r->split));
+    if (k->task->r->split > 1) {
+        Ir slice = size_value(cg, index_slice_steps(a, &k->task->map, 1, k->task->r->split));
         Ir end = ir_as(cg, base, size_value(cg, all));
         w->first = ir_let_as(cg, base, "first",
                              ir_mul(cg, ir_as(cg, base, ir_block(cg, 1)), slice));
@@ -175,10 +176,10 @@ static void place_steps(Kernel *k) {
 void row_place(Kernel *k, bool stores) {
     k->row = ARENA_NEW(k->cg->arena, RowAt);
     const TeStmt *frame = frame_of(k);
-    const Problem *p = k->l->p;
+    const Problem *p = k->task->p;
     ir_note(k->cg, "rows");
     place_own(k);
-    place_axis(k, 0, k->walk.read, place_wide(p->extent[AX_M], k->l->r->block.extent[AX_M]),
+    place_axis(k, 0, k->walk.read, place_wide(p->extent[AX_M], k->task->r->block.extent[AX_M]),
                k->at.index, k->at.wide);
     pointers(k);
     body(k);
@@ -222,7 +223,7 @@ static Ir open_row(Kernel *k) {
 static void copy_row(Kernel *k, int n, int width, bool async) {
     Cg *cg = k->cg;
     const RowSource *s = &facts(k)->source[n];
-    int accesses = k->l->r->store_vec / width;
+    int accesses = k->task->r->store_vec / width;
     Ir col = open_row(k);
     if (accesses > 1)
         col = ir_add(cg, col, ir_mul_n(cg, ir_count(cg, "f", accesses, IR_UNROLL_ALL), width));
@@ -281,7 +282,7 @@ void row_hold(Kernel *k, const Node *x) {
     Cg *cg = k->cg;
     const RowSource *s = &facts(k)->source[x->of];
     const Room *room = rprog_room(k->l->layout, ROOM_ROWS, x->of);
-    bool flat = k->l->r->keep == KEEP_FLAT;
+    bool flat = k->task->r->keep == KEEP_FLAT;
     Ir row = ir_div(cg, k->walk.tid, product_size(k, 'L', AX_N));
     IrBase base = ir_storage(cg->te->tensor[s->tensor].dtype);
     Ir at = smem_at(k, base, false, ir_int(cg, room->at));
@@ -290,5 +291,5 @@ void row_hold(Kernel *k, const Node *x) {
                                  row_ends(k) ? ir_add(cg, at, k->walk.skip) : at);
     if (s->made) return;
     if (flat) copy_range(k, x->of, x->mover >= 0);
-    else copy_row(k, x->of, rprog_row_copy_width(k->l->p, k->l->r, x->of), x->mover >= 0);
+    else copy_row(k, x->of, rprog_row_copy_width(k->task->p, k->task->r, x->of), x->mover >= 0);
 }

@@ -39,7 +39,7 @@
  * were tried. tests/unit/test_row_values.c compares with the host's division next to every such
  * place.  */
 
-static const RowFacts *facts(const Kernel *k) { return rprog_row_facts(k->l->p, k->l->r); }
+static const RowFacts *facts(const Kernel *k) { return rprog_row_facts(k->task->p, k->task->r); }
 
 static CgDivision division_of(const Kernel *k, int i) {
     return cg_division(k->cg->te, &k->cg->te->stmt[facts(k)->group->stmt[i]]);

@@ -3,20 +3,20 @@
 
 /* What is read at neighbouring columns: which of it waits where, and its loads.  */
 
-static const RowFacts *facts(const Kernel *k) { return rprog_row_facts(k->l->p, k->l->r); }
+static const RowFacts *facts(const Kernel *k) { return rprog_row_facts(k->task->p, k->task->r); }
 
 bool row_is_read(const RowSource *s, int pass) { return s->passes >> pass & 1; }
 
 int row_vectors(const Kernel *k) {
-    return k->l->r->thread.extent[AX_N] / k->l->r->store_vec;
+    return k->task->r->thread.extent[AX_N] / k->task->r->store_vec;
 }
 
 bool row_in_registers(const Kernel *k, const RowSource *s) {
-    return s->kept && k->l->r->keep == KEEP_REGISTERS;
+    return s->kept && k->task->r->keep == KEEP_REGISTERS;
 }
 
 bool row_in_shared(const Kernel *k, const RowSource *s) {
-    return rprog_row_holds(k->l->r, s);
+    return rprog_row_holds(k->task->r, s);
 }
 
 bool row_is_fetched(const Kernel *k, const RowSource *s, int pass) {
@@ -29,7 +29,7 @@ bool row_is_array(const Kernel *k, const RowSource *s) {
 }
 
 int row_width(const Kernel *k, const RowSource *s) {
-    return rprog_row_width(k->l->p, k->l->r, s);
+    return rprog_row_width(k->task->p, k->task->r, s);
 }
 
 const char *row_value(const Kernel *k, int n) {
@@ -37,7 +37,7 @@ const char *row_value(const Kernel *k, int n) {
 }
 
 int row_accesses(const Kernel *k, const RowSource *s) {
-    return k->l->r->store_vec / row_width(k, s);
+    return k->task->r->store_vec / row_width(k, s);
 }
 
 /* What several passes read of a narrow type waits as f32.  */
@@ -60,7 +60,8 @@ void row_declare(Kernel *k, int n) {
                                        0, 0);
     if (!is_widened(k, s)) return;
     const char *word = ir_numbered(cg, ends ? "narrow" : "wide", n);
-    k->row->wide[ends][n] = ir_array(cg, ir_type(IR_F32), word, k->l->r->thread.extent[AX_N], 0, 0);
+    k->row->wide[ends][n] = ir_array(cg, ir_type(IR_F32), word,
+                                    k->task->r->thread.extent[AX_N], 0, 0);
 }
 
 /* ---- loads ---- */
@@ -76,7 +77,7 @@ static Ir vector_at(const Kernel *k, int64_t each) {
 static Ir stepped(const Kernel *k, const RowSource *s, Ir col) {
     const Cg *cg = k->cg;
     int64_t size = s->step < 0 ? -s->step : s->step;
-    bool wide = row_wide(k) || k->l->p->extent[AX_N] * size > INT32_MAX / 2;
+    bool wide = row_wide(k) || k->task->p->extent[AX_N] * size > INT32_MAX / 2;
     if (s->step == 1) return col;
     return ir_mul(cg, wide ? ir_cast(cg, IR_I64, col) : col, cg_int(cg, TE_I64, s->step));
 }
@@ -132,13 +133,13 @@ static Ir stored_element(const Kernel *k, int n) {
 
 static Ir widened_at(const Kernel *k, int n) {
     const Cg *cg = k->cg;
-    Ir at = ir_add(cg, vector_at(k, k->l->r->store_vec), elements_lane(k));
+    Ir at = ir_add(cg, vector_at(k, k->task->r->store_vec), elements_lane(k));
     return ir_element(cg, wide_array(k, n), at);
 }
 
 void row_widen(Kernel *k, int n, int pass) {
     const RowSource *s = &facts(k)->source[n];
-    bool first = !(s->passes & (((uint64_t)1 << pass) - 1)), several = k->l->r->store_vec > 1;
+    bool first = !(s->passes & (((uint64_t)1 << pass) - 1)), several = k->task->r->store_vec > 1;
     if (!is_widened(k, s) || !first || !row_is_read(s, pass)) return;
     Ir vec = product_size(k, 'V', AX_N);
     if (several) ir_for_of(k->cg, k->at.v, ir_int(k->cg, 0), vec, 1, IR_UNROLL_ALL);

@@ -5,7 +5,7 @@
 
 /* The thread map of rows, and values per row.  */
 
-static const RowFacts *facts(const Kernel *k) { return rprog_row_facts(k->l->p, k->l->r); }
+static const RowFacts *facts(const Kernel *k) { return rprog_row_facts(k->task->p, k->task->r); }
 
 static const TeStmt *statement(const Kernel *k, int i) {
     return &k->cg->te->stmt[facts(k)->group->stmt[i]];
@@ -44,7 +44,7 @@ static Ir columns_of_vectors(const Kernel *k) {
 static Ir count_of_block(const Kernel *k) {
     const Cg *cg = k->cg;
     const Walk *w = &k->walk;
-    if (k->l->r->split == 1) return w->length;
+    if (k->task->r->split == 1) return w->length;
     Ir end = ir_min(cg, columns_of_step(k, w->end), columns_of_vectors(k));
     return and_ends(k, ir_sub(cg, end, columns_of_step(k, w->first)), ir_block(cg, 1));
 }
@@ -52,7 +52,7 @@ static Ir count_of_block(const Kernel *k) {
 /* Columns of slice s.  */
 static Ir count_of_slice(const Kernel *k) {
     const Cg *cg = k->cg;
-    TeExtent slice = index_slice(cg->arena, &k->l->map, 1, k->l->r->split);
+    TeExtent slice = index_slice(cg->arena, &k->task->map, 1, k->task->r->split);
     Ir columns = ir_as(cg, IR_I64, size_value(cg, slice)), s = k->var.s;
     Ir end = ir_min(cg, ir_mul(cg, ir_add_n(cg, s, 1), columns),
                     ir_as(cg, IR_I64, columns_of_vectors(k)));
@@ -63,13 +63,13 @@ static Ir count_of_slice(const Kernel *k) {
 static ThreadMap row_map(const Kernel *k) {
     const Cg *cg = k->cg;
     const Walk *w = &k->walk;
-    int64_t split = k->l->r->split;
-    bool none = k->l->p->extent[AX_N] == 0 || row_columns(k).expr;
+    int64_t split = k->task->r->split;
+    bool none = k->task->p->extent[AX_N] == 0 || row_columns(k).expr;
     return (ThreadMap){.group = facts(k)->group,
                        .held = MONOID_HELD,
                        .count = row_base(k),
-                       .threads = rprog_row_threads(k->l->r),
-                       .block = k->l->r->threads,
+                       .threads = rprog_row_threads(k->task->r),
+                       .block = k->task->r->threads,
                        .total = w->length,
                        .live = none ? ir_binary(cg, IR_GT, w->length, ir_int(cg, 0)) : NULL,
                        .partials = facts(k)->rows * split,

@@ -4,7 +4,7 @@
 
 /* One pass over the columns of a row: loads, statements at each element, stores.  */
 
-static const RowFacts *facts(const Kernel *k) { return rprog_row_facts(k->l->p, k->l->r); }
+static const RowFacts *facts(const Kernel *k) { return rprog_row_facts(k->task->p, k->task->r); }
 
 static bool runs(const Kernel *k, int i, int pass) { return facts(k)->eval[i] >> pass & 1; }
 
@@ -42,7 +42,7 @@ static Ir place_end(Kernel *k, Ir u) {
     Ir at = ir_let_as(cg, IR_I32, "at", number_of(k, u));
     Ir col = ir_select(cg, ir_lt(cg, at, w->head), at, ir_add(cg, at, w->body));
     w->piece = ir_let_as(cg, row_base(k), "col", col);
-    bool slices = k->l->r->split > 1;
+    bool slices = k->task->r->split > 1;
     Ir first = slices ? ir_binary(cg, IR_EQ, ir_block(cg, 1), ir_int(cg, 0)) : NULL;
     return ir_both(cg, first, test_of(k, w->piece, w->length));
 }
@@ -103,7 +103,7 @@ static Ir value_at(const Kernel *k, int n) {
 /* Makes the values that begin with this pass, and gives what there is of them.  */
 static void give_values(Kernel *k, int pass) {
     const RowFacts *f = facts(k);
-    for (int n = 0; n < f->n_value && rprog_row_keeps_values(k->l->r); n++) {
+    for (int n = 0; n < f->n_value && rprog_row_keeps_values(k->task->r); n++) {
         const RowValue *v = &f->value[n];
         const TeExpr *e = v->expr[v->maker];
         int stmt = f->group->stmt[v->maker];
@@ -131,7 +131,7 @@ static uint64_t mask_of(const Kernel *k, int pass, bool online) {
 static int width_of_write(const Kernel *k, const Access *x) {
     const RowFacts *f = facts(k);
     const TeStmt *frame = &k->cg->te->stmt[f->group->frame];
-    int most = k->l->r->store_vec, align = k->cg->align;
+    int most = k->task->r->store_vec, align = k->cg->align;
     int vec = row_ends(k) ? rtile_peel_vector(k->cg->te, frame, &f->peel, x, align)
                           : rtile_row_vector(k->cg->te, frame, x, align);
     return vec < most ? vec : most;
@@ -268,7 +268,7 @@ static void compute(Kernel *k, const Partials *p, int pass, bool online) {
     const RowGroup *g = f->group;
     Output out[ROW_MAX_STMTS];
     open_vectors(k);
-    k->at.vec = k->l->r->store_vec;
+    k->at.vec = k->task->r->store_vec;
     if (!online && monoid_counts(p))
         ir_update(cg, IR_ADD, monoid_counted(cg, MONOID_FRESH, IR_I32), ir_int(cg, k->at.vec));
     for (int n = 0; n < f->n_source; n++) {
@@ -300,12 +300,12 @@ static void compute(Kernel *k, const Partials *p, int pass, bool online) {
 /* Registers of what is kept from this pass on.  */
 static void declare_kept(Kernel *k, int pass) {
     const RowFacts *f = facts(k);
-    for (int n = 0; n < f->n_value && rprog_row_keeps_values(k->l->r); n++) {
+    for (int n = 0; n < f->n_value && rprog_row_keeps_values(k->task->r); n++) {
         const RowValue *v = &f->value[n];
         if (v->pass == pass)
             k->row->value[k->at.ends][n] =
                 ir_array(k->cg, ir_type(ir_compute(v->expr[v->maker]->type)), row_value(k, n),
-                         k->l->r->thread.extent[AX_N], 0, 0);
+                         k->task->r->thread.extent[AX_N], 0, 0);
     }
     for (int n = 0; n < f->n_source; n++) {
         const RowSource *s = &f->source[n];
@@ -367,14 +367,14 @@ static bool open_steps(Kernel *k, int pass) {
     if (row_loops(k)) {
         Ir step = w->step = ir_name(cg, ir_type(row_base(k)), "step");
         /* Every second pass goes back: what L2 has last is what it meets first.  */
-        if (pass % 2 && rprog_row_rereads(k->l->r))
+        if (pass % 2 && rprog_row_rereads(k->task->r))
             ir_loop(cg, step, ir_add_n(cg, w->end, -1), ir_binary(cg, IR_GE, step, w->first),
                     (IrNext){IR_SUB, one}, 1);
         else
             ir_loop(cg, step, w->first, ir_lt(cg, step, w->end), (IrNext){IR_ADD, one}, 1);
         return true;
     }
-    if (k->l->r->keep == KEEP_REGISTERS) return false;
+    if (k->task->r->keep == KEEP_REGISTERS) return false;
     ir_scope(cg);
     return true;
 }
@@ -389,25 +389,25 @@ static void walk_steps(Kernel *k, int pass) {
 /* The ends of rows are a step of a program of their own: columns one by one, which are never in
  * shared memory.  */
 typedef struct {
-    const Lowered *whole;
-    Lowered l;
+    const Task *whole;
+    Task task;
     RProg r;
 } Ends;
 
 static void begin_ends(Kernel *k, Ends *e) {
-    e->whole = k->l;
-    e->l = *k->l;
-    e->r = *k->l->r;
-    e->l.r = &e->r;
-    e->r.thread.extent[AX_N] = rprog_row_end_columns(k->l->p, k->l->r);
+    e->whole = k->task;
+    e->task = *k->task;
+    e->r = *k->task->r;
+    e->task.r = &e->r;
+    e->r.thread.extent[AX_N] = rprog_row_end_columns(k->task->p, k->task->r);
     e->r.store_vec = 1;
     if (e->r.keep == KEEP_SHARED) e->r.keep = KEEP_MEMORY;
-    k->l = &e->l;
+    k->task = &e->task;
     k->at.ends = true;
 }
 
 static void finish_ends(Kernel *k, const Ends *e) {
-    k->l = e->whole;
+    k->task = e->whole;
     k->at.ends = false;
 }
 
@@ -433,7 +433,7 @@ void row_walk(Kernel *k, int pass) {
     Partials p = row_partials(k, pass);
     ir_note(k->cg, "pass %d", pass);
     reduce_clear(k->cg, &p, 0);
-    if (k->l->p->extent[AX_N] == 0) return;
+    if (k->task->p->extent[AX_N] == 0) return;
     declare_kept(k, pass);
     if (row_ends(k)) walk_with_ends(k, pass);
     else walk_steps(k, pass);

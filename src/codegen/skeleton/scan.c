@@ -6,13 +6,13 @@
  * statements behind them.  */
 
 static bool is_wide(const Kernel *k) {
-    return place_wide(scan_view(k)->out.extent, k->l->r->block.extent[AX_M]);
+    return place_wide(scan_view(k)->out.extent, k->task->r->block.extent[AX_M]);
 }
 
-static TeExtent walk_of(const Kernel *k) { return index_extent(k->cg->arena, &k->l->map, 1); }
+static TeExtent walk_of(const Kernel *k) { return index_extent(k->cg->arena, &k->task->map, 1); }
 
 Partial scan_partial(const Kernel *k, MonoidVariable held, Ir lane) {
-    return monoid_pass(k->cg, k->l->p->group->columns, 0, held, lane).at[0];
+    return monoid_pass(k->cg, k->task->p->group->columns, 0, held, lane).at[0];
 }
 
 void scan_copy(Kernel *k, const Partial *to, const Partial *from) {
@@ -27,7 +27,7 @@ static IrBase base_of(const Kernel *k) { return place_base(is_wide(k)); }
 /* The thread's result, or the first of them: `own` behind the first of the block.  */
 static void place_result(Kernel *k, Ir own) {
     Cg *cg = k->cg;
-    Ir columns = ir_int(cg, k->l->r->block.extent[AX_M]);
+    Ir columns = ir_int(cg, k->task->r->block.extent[AX_M]);
     Ir first = ir_mul(cg, ir_as(cg, base_of(k), ir_block(cg, 0)), columns);
     k->walk.at = ir_let_as(cg, base_of(k), "at", ir_add(cg, first, own));
 }
@@ -35,8 +35,8 @@ static void place_result(Kernel *k, Ir own) {
 static void place_along_walk(Kernel *k) {
     Cg *cg = k->cg;
     Walk *w = &k->walk;
-    const RProg *r = k->l->r;
-    int threads = rprog_threads_along(r, AX_N), lanes = rprog_scan_lanes(k->l->p, r);
+    const RProg *r = k->task->r;
+    int threads = rprog_threads_along(r, AX_N), lanes = rprog_scan_lanes(k->task->p, r);
     int vec = r->store_vec, each = lanes * (int)r->thread.extent[AX_N];
     ir_note(cg, "place: %d threads of a result, %d pieces of %d elements", threads,
             scan_vectors(k), vec);
@@ -51,7 +51,7 @@ static void place_along_walk(Kernel *k) {
 static void place_down(Kernel *k) {
     Cg *cg = k->cg;
     Walk *w = &k->walk;
-    const RProg *r = k->l->r;
+    const RProg *r = k->task->r;
     int across = rprog_threads_along(r, AX_M), vec = r->store_vec;
     ir_note(cg, "place: %d x %d results, %d groups of %d elements", across, vec,
             rprog_threads_along(r, AX_N), (int)r->thread.extent[AX_N]);
@@ -66,11 +66,11 @@ static void place_down(Kernel *k) {
 static void place_slice(Kernel *k) {
     Cg *cg = k->cg;
     Walk *w = &k->walk;
-    const RProg *r = k->l->r;
+    const RProg *r = k->task->r;
     w->first = ir_int(cg, 0);
     w->end = w->length;
     if (r->split <= 1) return;
-    Ir slice = size_value(cg, index_slice(cg->arena, &k->l->map, 1, r->split));
+    Ir slice = size_value(cg, index_slice(cg->arena, &k->task->map, 1, r->split));
     Ir first = ir_min(cg, ir_mul(cg, ir_cast(cg, IR_I64, ir_block(cg, 1)), slice),
                       ir_cast(cg, IR_I64, w->length));
     w->first = ir_let(cg, "first", ir_cast(cg, IR_I32, first));
@@ -85,7 +85,7 @@ static Ir named(Kernel *k, const char *name, IrBase base, TeExtent e) {
 static void start_elements(Kernel *k) {
     const ScanView *v = scan_view(k);
     Elements *at = &k->at;
-    at->vec = k->l->r->store_vec;
+    at->vec = k->task->r->store_vec;
     at->n_order = at->n_vector = 0;
     at->domain = v->down;
     at->domain_wide = is_wide(k);
@@ -100,15 +100,15 @@ static void start_elements(Kernel *k) {
 void scan_place(Kernel *k) {
     Cg *cg = k->cg;
     Walk *w = &k->walk;
-    const RProg *r = k->l->r;
+    const RProg *r = k->task->r;
     w->length = named(k, "N", IR_I32, walk_of(k));
-    w->results = named(k, "TOTAL", base_of(k), index_extent(cg->arena, &k->l->map, 0));
+    w->results = named(k, "TOTAL", base_of(k), index_extent(cg->arena, &k->task->map, 0));
     (scan_view(k)->down ? place_down : place_along_walk)(k);
     place_slice(k);
-    if (scan_carries(k->l->p, r)) w->base = ir_name(cg, ir_type(IR_I32), "base");
+    if (scan_carries(k->task->p, r)) w->base = ir_name(cg, ir_type(IR_I32), "base");
     else w->base = ir_constant(cg, "base", ir_int(cg, 0));
-    if (k->l->kind == KERNEL_SCAN && rprog_scan_meets(k->l->p, r) > 1) {
-        Partials p = monoid_pass(cg, k->l->p->group->columns, 0, MONOID_HELD, NULL);
+    if (k->l->kind == KERNEL_SCAN && rprog_scan_meets(k->task->p, r) > 1) {
+        Partials p = monoid_pass(cg, k->task->p->group->columns, 0, MONOID_HELD, NULL);
         ReduceArrays met = {.what = MONOID_MET, .space = IR_SHARED};
         reduce_rooms(cg, &p, met, k->l->layout, kernel_smem(k, 128));
     }
@@ -122,7 +122,7 @@ void scan_open_steps(Kernel *k) {
     const Walk *w = &k->walk;
     Cg *cg = k->cg;
     ir_loop(cg, w->base, w->first, ir_lt(cg, w->base, w->end),
-            (IrNext){IR_ADD, ir_int(cg, k->l->r->block.extent[AX_N])}, 1);
+            (IrNext){IR_ADD, ir_int(cg, k->task->r->block.extent[AX_N])}, 1);
 }
 
 static Ir is_result(const Kernel *k) { return ir_lt(k->cg, k->walk.at, k->walk.results); }
@@ -131,10 +131,10 @@ static Ir is_result(const Kernel *k) { return ir_lt(k->cg, k->walk.at, k->walk.r
 static Ir vector_test(const Kernel *k) {
     const Cg *cg = k->cg;
     /* A walk that may have no elements at run time has no loop to say so.  */
-    bool ends = index_ragged(&k->l->map, 1) ||
-                (!scan_carries(k->l->p, k->l->r) && walk_of(k).min == 0);
+    bool ends = index_ragged(&k->task->map, 1) ||
+                (!scan_carries(k->task->p, k->task->r) && walk_of(k).min == 0);
     return ir_both(cg, ends ? ir_lt(cg, k->walk.piece, k->walk.length) : NULL,
-                   index_ragged(&k->l->map, 0) ? is_result(k) : NULL);
+                   index_ragged(&k->task->map, 0) ? is_result(k) : NULL);
 }
 
 /* A loop over vectors, in which those have their indices that have elements; returns how many
@@ -143,8 +143,8 @@ static int open_vectors(Kernel *k) {
     Cg *cg = k->cg;
     Walk *w = &k->walk;
     const ScanView *v = scan_view(k);
-    int vec = k->l->r->store_vec, along = v->of.index;
-    int step = v->down ? 1 : rprog_scan_lanes(k->l->p, k->l->r) * vec;
+    int vec = k->task->r->store_vec, along = v->of.index;
+    int step = v->down ? 1 : rprog_scan_lanes(k->task->p, k->task->r) * vec;
     Ir u = ir_count_of(cg, k->walk.u, scan_vectors(k), IR_UNROLL_ALL);
     Ir own = ir_add(cg, w->base, w->own);
     w->piece = ir_let(cg, "pos", ir_add(cg, own, ir_mul_n(cg, u, step)));
@@ -160,7 +160,7 @@ static int open_vectors(Kernel *k) {
 /* Where element v of vector u is.  */
 static Ir place_of(const Kernel *k) {
     const Cg *cg = k->cg;
-    int vec = k->l->r->store_vec;
+    int vec = k->task->r->store_vec;
     Ir u = k->walk.u, v = k->at.v;
     if (vec == 1) return u;
     if (scan_view(k)->of.reversed && !scan_view(k)->down) v = ir_sub(cg, ir_int(cg, vec - 1), v);
@@ -179,7 +179,7 @@ static void fold_vectors(Kernel *k, bool each) {
     Cg *cg = k->cg;
     Ir lane = scan_items(k) == 0 ? NULL : elements_lane(k);
     Partial x = scan_partial(k, MONOID_HELD, each ? place_of(k) : lane);
-    int stmt = k->l->p->group->root, open = open_vectors(k);
+    int stmt = k->task->p->group->root, open = open_vectors(k);
     elements_load_vectors(k, stmt, kernel_root(k)->rhs);
     elements_open_lanes(k);
     CgPoint p = elements_point(k, stmt, false);
@@ -199,10 +199,10 @@ static void fold_vectors(Kernel *k, bool each) {
 void scan_fold(Kernel *k) {
     Cg *cg = k->cg;
     bool each = k->l->kind == KERNEL_SCAN;
-    Partials p = monoid_pass(cg, k->l->p->group->columns, 0, MONOID_HELD,
+    Partials p = monoid_pass(cg, k->task->p->group->columns, 0, MONOID_HELD,
                              scan_items(k) || each ? k->walk.u : NULL);
     ir_note(cg, each ? "terms: one for each element" : "fold: the elements of the slice");
-    reduce_clear(cg, &p, each ? scan_vectors(k) * k->l->r->store_vec : scan_items(k));
+    reduce_clear(cg, &p, each ? scan_vectors(k) * k->task->r->store_vec : scan_items(k));
     if (!each) scan_open_steps(k);
     fold_vectors(k, each);
     if (!each) ir_close(cg);
@@ -223,11 +223,11 @@ void scan_elements(Kernel *k) {
 static void map_down(const Kernel *k, ThreadMap *m) {
     const Cg *cg = k->cg;
     const Walk *w = &k->walk;
-    int groups = rprog_scan_partials(k->l->p, k->l->r), vec = k->l->r->store_vec;
+    int groups = rprog_scan_partials(k->task->p, k->task->r), vec = k->task->r->store_vec;
     Ir slice = ir_add(cg, ir_mul(cg, ir_cast(cg, IR_I64, ir_block(cg, 1)), ir_int(cg, groups)),
                       w->row);
     Ir last = ir_sub(cg, w->results, ir_int(cg, vec));
-    Ir at = index_ragged(&k->l->map, 0) ? ir_min(cg, w->at, last) : w->at;
+    Ir at = index_ragged(&k->task->map, 0) ? ir_min(cg, w->at, last) : w->at;
     m->items = vec;
     m->lane = k->at.v;
     m->own = ir_add(cg, ir_mul(cg, slice, w->results), w->at);
@@ -238,11 +238,11 @@ static void map_down(const Kernel *k, ThreadMap *m) {
 static void map_along(const Kernel *k, ThreadMap *m) {
     const Cg *cg = k->cg;
     const Walk *w = &k->walk;
-    bool ragged = index_ragged(&k->l->map, 0);
+    bool ragged = index_ragged(&k->task->map, 0);
     Ir last = ir_sub(cg, w->results, ir_int(cg, 1));
     Ir first = ir_binary(cg, IR_EQ, w->lane, ir_int(cg, 0));
     m->first = ir_mul(cg, ragged ? ir_min(cg, w->at, last) : w->at,
-                      ir_number(cg, IR_I64, k->l->r->split));
+                      ir_number(cg, IR_I64, k->task->r->split));
     m->own = ir_block(cg, 1);
     m->only = ir_both(cg, first, ragged ? is_result(k) : NULL);
     m->n_partial = ir_cast(cg, IR_I32, ir_block(cg, 1));
@@ -251,10 +251,10 @@ static void map_along(const Kernel *k, ThreadMap *m) {
 }
 
 static ThreadMap scan_map(const Kernel *k, MonoidVariable held) {
-    const RProg *r = k->l->r;
+    const RProg *r = k->task->r;
     const ScanView *v = scan_view(k);
-    int partials = rprog_scan_partials(k->l->p, r);
-    ThreadMap m = {.group = k->l->p->group->columns, .held = held, .count = IR_I32,
+    int partials = rprog_scan_partials(k->task->p, r);
+    ThreadMap m = {.group = k->task->p->group->columns, .held = held, .count = IR_I32,
                    .threads = v->down ? 1 : rprog_threads_along(r, AX_N),
                    .block = r->threads, .partials = r->split * partials * v->out.extent};
     (v->down ? map_down : map_along)(k, &m);
@@ -286,6 +286,6 @@ void scan_combine(Kernel *k) {
 
 void scan_clear(Kernel *k) {
     Ir lane = scan_items(k) ? k->at.v : NULL;
-    Partials p = monoid_pass(k->cg, k->l->p->group->columns, 0, MONOID_CARRY, lane);
+    Partials p = monoid_pass(k->cg, k->task->p->group->columns, 0, MONOID_CARRY, lane);
     reduce_clear(k->cg, &p, scan_items(k));
 }

@@ -10,10 +10,10 @@
 #define ROLLER_CODEGEN_SKELETON_SCAN_H
 #include "codegen/skeleton/skeleton.h"
 
-static inline const ScanView *scan_view(const Kernel *k) { return &k->l->p->scan; }
+static inline const ScanView *scan_view(const Kernel *k) { return &k->task->p->scan; }
 /* Vectors of a thread in a step.  */
 static inline int scan_vectors(const Kernel *k) {
-    const RProg *r = k->l->r;
+    const RProg *r = k->task->r;
     return r->thread.extent[AX_N] / (scan_view(k)->down ? 1 : r->store_vec);
 }
 /* Does what steps come to go on to the next ones?  */
@@ -25,6 +25,6 @@ Partial scan_partial(const Kernel *k, MonoidVariable held, Ir lane);
 void scan_copy(Kernel *k, const Partial *to, const Partial *from);
 /* Results that a thread has beside each other, as arrays; 0: one.  */
 static inline int scan_items(const Kernel *k) {
-    return scan_view(k)->down ? k->l->r->store_vec : 0;
+    return scan_view(k)->down ? k->task->r->store_vec : 0;
 }
 #endif

@@ -39,7 +39,7 @@ static Ir element(const Kernel *k, int n, Ir x) {
  *  */
 static void meet_vectors(Kernel *k, int lanes) {
     Cg *cg = k->cg;
-    int vec = k->l->r->store_vec, vectors = scan_vectors(k);
+    int vec = k->task->r->store_vec, vectors = scan_vectors(k);
     Ir u = k->walk.u;
     Partial sum = held(k, MONOID_SUMS, u), pre = held(k, MONOID_PRE, u);
     Partial run = scan_partial(k, MONOID_RUN, NULL);
@@ -71,7 +71,7 @@ static void meet_vectors(Kernel *k, int lanes) {
 /* The warps of a result through shared memory: base what comes before a warp's.  */
 static void meet_warps(Kernel *k, const Partial *base, const Partial *carry, int warps) {
     Cg *cg = k->cg;
-    Partials run = monoid_pass(cg, k->l->p->group->columns, 0, MONOID_RUN, NULL);
+    Partials run = monoid_pass(cg, k->task->p->group->columns, 0, MONOID_RUN, NULL);
     Partial all = scan_partial(k, MONOID_ALL, NULL);
     Ir number = k->walk.number, tid = k->walk.tid, lane = k->walk.lane;
     Ir warp = ir_div(cg, tid, ir_int(cg, WARP));
@@ -120,8 +120,8 @@ static void apply(Kernel *k, const Partial *before, Ir first, int step, int n) {
 
 static void meet_along(Kernel *k, const Partial *carry) {
     Cg *cg = k->cg;
-    int vec = k->l->r->store_vec, lanes = rprog_scan_lanes(k->l->p, k->l->r);
-    int warps = rprog_scan_meets(k->l->p, k->l->r);
+    int vec = k->task->r->store_vec, lanes = rprog_scan_lanes(k->task->p, k->task->r);
+    int warps = rprog_scan_meets(k->task->p, k->task->r);
     Partial base = scan_partial(k, MONOID_BEFORE, NULL), own = scan_partial(k, MONOID_OWN, NULL);
     Ir u = k->walk.u, s = k->var.s;
     Partial run = scan_partial(k, MONOID_RUN, NULL), pre = held(k, MONOID_PRE, u);
@@ -152,8 +152,8 @@ static void meet_along(Kernel *k, const Partial *carry) {
 /* The groups of a block through shared memory.  */
 static void meet_groups(Kernel *k, int groups, bool carries) {
     Cg *cg = k->cg;
-    const RowGroup *g = k->l->p->group->columns;
-    int vec = k->l->r->store_vec, wide = k->l->r->block.extent[AX_M];
+    const RowGroup *g = k->task->p->group->columns;
+    int vec = k->task->r->store_vec, wide = k->task->r->block.extent[AX_M];
     int end = (scan_vectors(k) - 1) * vec;
     Partials last = monoid_pass(cg, g, 0, MONOID_HELD, k->at.v);
     Partials base = monoid_pass(cg, g, 0, MONOID_BEFORE, k->at.v);
@@ -179,8 +179,8 @@ static void meet_groups(Kernel *k, int groups, bool carries) {
 
 static void meet_down(Kernel *k, bool carries) {
     Cg *cg = k->cg;
-    int vec = k->l->r->store_vec, deep = scan_vectors(k);
-    int groups = rprog_threads_along(k->l->r, AX_N);
+    int vec = k->task->r->store_vec, deep = scan_vectors(k);
+    int groups = rprog_threads_along(k->task->r, AX_N);
     Ir v = k->at.v, less = ir_add_n(cg, k->walk.u, -1);
     Partial base = held(k, MONOID_BEFORE, v), carry = held(k, MONOID_CARRY, v);
     Partial x = held(k, MONOID_HELD, element(k, vec, v));
@@ -207,7 +207,7 @@ static void meet_down(Kernel *k, bool carries) {
 }
 
 void scan_meet(Kernel *k) {
-    bool carries = scan_carries(k->l->p, k->l->r);
+    bool carries = scan_carries(k->task->p, k->task->r);
     Partial carry = scan_partial(k, MONOID_CARRY, NULL);
     if (scan_view(k)->down) meet_down(k, carries);
     else meet_along(k, carries ? &carry : NULL);

@@ -9,7 +9,8 @@ static void open_vectors(Kernel *k, TeExtent all, IrBase base) {
     Elements *at = &k->at;
     int threads = k->l->launch.block[0];
     int64_t span = k->l->launch.span, rounds = span / threads / at->vec;
-    bool folds = kernel_root(k)->rhs->kind == TE_REDUCE, rest = rprog_stream_rest(k->l->p, k->l->r);
+    bool folds = kernel_root(k)->rhs->kind == TE_REDUCE;
+    bool rest = rprog_stream_rest(k->task->p, k->task->r);
     ir_note(cg, "elements: %d at a time", at->vec);
     at->total = ir_let_as(cg, base, "total", size_value(cg, all));
     Ir u = ir_count(cg, "u", rounds, folds || rounds > 8 ? 1 : IR_UNROLL_ALL);
@@ -17,7 +18,7 @@ static void open_vectors(Kernel *k, TeExtent all, IrBase base) {
     Ir first = ir_mul(cg, ir_as(cg, base, ir_block(cg, 0)), ir_int(cg, span));
     at->at = ir_let_as(cg, base, "at", ir_add(cg, first, ir_mul_n(cg, vector, at->vec)));
     at->open = 1;
-    if (!index_ragged(&k->l->map, 0)) return;
+    if (!index_ragged(&k->task->map, 0)) return;
     if (rest) ir_if(cg, ir_binary(cg, IR_LE, at->at, ir_add_n(cg, at->total, -at->vec)));
     else ir_if(cg, ir_lt(cg, at->at, at->total));
     at->open++;
@@ -27,9 +28,9 @@ static void open_vectors(Kernel *k, TeExtent all, IrBase base) {
 static void open_rest(Kernel *k, bool wide, IrBase base) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
-    ir_note(cg, "rest: less than %d elements", k->l->vec);
+    ir_note(cg, "rest: less than %d elements", k->task->vec);
     ir_scope(cg);
-    Ir whole = ir_binary(cg, IR_AND, at->total, ir_int(cg, -k->l->vec));
+    Ir whole = ir_binary(cg, IR_AND, at->total, ir_int(cg, -k->task->vec));
     at->at = ir_let_as(cg, base, "at", ir_add(cg, whole, ir_as(cg, IR_I32, ir_thread(cg))));
     Ir block = place_part(cg, at->at, k->l->launch.span, wide);
     ir_if(cg, ir_both(cg, ir_lt(cg, at->at, at->total),
@@ -40,9 +41,9 @@ static void open_rest(Kernel *k, bool wide, IrBase base) {
 void stream_elements(Kernel *k, bool rest) {
     Elements *at = &k->at;
     const TeStmt *s = kernel_root(k);
-    TeExtent all = index_total(k->cg->arena, &k->l->map);
+    TeExtent all = index_total(k->cg->arena, &k->task->map);
     bool wide = place_wide(all.value, k->l->launch.span);
-    at->vec = rest ? 1 : k->l->vec;
+    at->vec = rest ? 1 : k->task->vec;
     at->n_order = at->n_vector = 0;
     for (int i = s->n_left - 1; i >= 0; i--) {
         if (s->index[i].hi.value != 1) at->order[at->n_order++] = i;
@@ -62,9 +63,9 @@ static bool runs_down(const TeExpr *e) {
 void stream_fold(Kernel *k) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
-    int stmt = k->l->p->group->root;
+    int stmt = k->task->p->group->root;
     const TeExpr *e = kernel_root(k)->rhs;
-    const RowGroup *g = k->l->p->group->columns;
+    const RowGroup *g = k->task->p->group->columns;
     Partials p = monoid_pass(cg, g, 0, MONOID_HELD, elements_lane(k));
     ir_note(cg, "fold: the reduction");
     reduce_clear(cg, &p, at->vec);

@@ -36,12 +36,12 @@ static void place_patches(Kernel *k) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
     const WindowView *v = window_view(k);
-    TeExtent patches = index_numbers(cg->arena, &k->l->map);
-    bool wide = place_wide(patches.value, k->l->r->threads);
+    TeExtent patches = index_numbers(cg->arena, &k->task->map);
+    bool wide = place_wide(patches.value, k->task->r->threads);
     IrBase base = place_base(wide);
-    Ir first = ir_mul_n(cg, ir_cast(cg, base, ir_block(cg, 0)), k->l->r->threads);
+    Ir first = ir_mul_n(cg, ir_cast(cg, base, ir_block(cg, 0)), k->task->r->threads);
     Ir number = ir_let_as(cg, base, "at", ir_add(cg, first, ir_cast(cg, IR_I32, ir_thread(cg))));
-    if (index_rest(cg->arena, &k->l->map)) {
+    if (index_rest(cg->arena, &k->task->map)) {
         ir_if(cg, ir_binary(cg, IR_GE, number, size_value(cg, patches)));
         ir_simple(cg, IR_STMT_RETURN);
         ir_close(cg);
@@ -94,7 +94,7 @@ static void add_row(Kernel *k, Ir x) {
     Cg *cg = k->cg;
     const WindowSource *from = window_source(k, 0);
     const TeExpr *e = kernel_root(k)->rhs;
-    int root = k->l->p->group->root;
+    int root = k->task->p->group->root;
     Ir f = ir_count_of(cg, k->window->f, from->extent_s, IR_UNROLL_ALL);
     Ir j = ir_count_of(cg, k->window->j, window_strip(k), IR_UNROLL_ALL);
     Ir at = ir_add(cg, ir_mul_n(cg, j, from->step_n), ir_mul_n(cg, f, from->dil_n));
@@ -130,10 +130,10 @@ static void add_to_rows(Kernel *k, Ir x) {
 }
 
 static void open_rows(Kernel *k, int n) {
-    bool unrolled = rprog_window_unrolls(k->l->p, k->l->r);
+    bool unrolled = rprog_window_unrolls(k->task->p, k->task->r);
     if (window_view(k)->p < 0) ir_scope(k->cg);
     else
-        ir_count_of(k->cg, window_row_number(k), rprog_window_rows(k->l->p, k->l->r, n),
+        ir_count_of(k->cg, window_row_number(k), rprog_window_rows(k->task->p, k->task->r, n),
                     unrolled ? IR_UNROLL_ALL : 1);
 }
 
@@ -158,7 +158,7 @@ int window_open_outer(Kernel *k) {
         return 0;
     }
     ir_note(cg, "fold: rows of %d x %d elements in registers", window_row_loads(k, 0),
-            k->l->r->vec_n);
+            k->task->r->vec_n);
     at->index[v->s] = k->window->f;
     if (v->r >= 0) at->index[v->r] = k->window->kk;
     for (int x = s->n_left; x < s->n_index; x++) {
@@ -200,7 +200,7 @@ static void load_sources(Kernel *k) {
     leave_idle(k);
     for (int n = 0; n < window_view(k)->n_source; n++) {
         Ir y = ir_array(cg, ir_type(ir_compute(window_source(k, n)->read->type)),
-                        ir_numbered(cg, "y", n), rprog_window_rows(k->l->p, k->l->r, n),
+                        ir_numbered(cg, "y", n), rprog_window_rows(k->task->p, k->task->r, n),
                         window_row_loads(k, n) * window_row_vec(k, n), 0);
         k->window->source[n] = y;
         open_rows(k, n);
@@ -225,7 +225,7 @@ static Ir tap_value(const Kernel *k, const WindowTap *tap) {
 
 static void give_taps(Kernel *k) {
     const WindowView *v = window_view(k);
-    const KernelGroup *g = k->l->p->group;
+    const KernelGroup *g = k->task->p->group;
     for (int i = 0; i < v->n_tap; i++) {
         const WindowTap *tap = &v->tap[i];
         int stmt = tap->which < 0 ? g->root : g->fused[tap->which];
@@ -243,7 +243,7 @@ void window_fold(Kernel *k) {
 
 /* Where patches are ragged along an axis: its outputs end there.  */
 static void open_ragged(Kernel *k, AxisClass axis, int index, Ir at) {
-    if (index < 0 || !index_ragged(&k->l->map, window_axis(k, axis))) return;
+    if (index < 0 || !index_ragged(&k->task->map, window_axis(k, axis))) return;
     ir_if(k->cg, ir_lt(k->cg, at, cg_extent(k->cg, &kernel_root(k)->index[index].hi)));
     k->at.open++;
 }
@@ -252,7 +252,7 @@ void window_elements(Kernel *k) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
     const WindowView *v = window_view(k);
-    at->vec = k->l->vec;
+    at->vec = k->task->vec;
     ir_note(cg, "elements: %d outputs of the patch at a time", at->vec);
     if (!v->map) leave_idle(k);
     ir_count_of(cg, k->window->i, window_rows(k), IR_UNROLL_ALL);

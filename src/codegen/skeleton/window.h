@@ -14,15 +14,17 @@ typedef struct WindowAt {
     Ir part, take, live;      /* shared memory, the patch in it, has the thread outputs (or NULL) */
 } WindowAt;
 
-static inline const WindowView *window_view(const Kernel *k) { return &k->l->p->window; }
+static inline const WindowView *window_view(const Kernel *k) { return &k->task->p->window; }
 static inline const WindowSource *window_source(const Kernel *k, int n) {
     return &window_view(k)->source[n];
 }
 /* Rows and columns of a patch, and neighbours at each of them.  */
-static inline int window_rows(const Kernel *k) { return k->l->r->thread.extent[AX_M]; }
-static inline int window_strip(const Kernel *k) { return k->l->r->thread.extent[AX_N]; }
-static inline int window_lanes(const Kernel *k) { return rprog_window_lanes(k->l->p, k->l->r); }
-static inline bool window_shared(const Kernel *k) { return k->l->r->keep == KEEP_SHARED; }
+static inline int window_rows(const Kernel *k) { return k->task->r->thread.extent[AX_M]; }
+static inline int window_strip(const Kernel *k) { return k->task->r->thread.extent[AX_N]; }
+static inline int window_lanes(const Kernel *k) {
+    return rprog_window_lanes(k->task->p, k->task->r);
+}
+static inline bool window_shared(const Kernel *k) { return k->task->r->keep == KEEP_SHARED; }
 
 /* The map's axis of p (AX_M) or q; the first one is that of the other indices.  */
 static inline int window_axis(const Kernel *k, AxisClass axis) {
@@ -31,13 +33,13 @@ static inline int window_axis(const Kernel *k, AxisClass axis) {
 
 /* A row of source n: elements of a load, loads, elements before the first that is needed.  */
 static inline int window_row_vec(const Kernel *k, int n) {
-    return rprog_window_width(k->l->p, k->l->r, n);
+    return rprog_window_width(k->task->p, k->task->r, n);
 }
 static inline int window_row_loads(const Kernel *k, int n) {
-    return (int)rprog_window_loads(k->l->p, k->l->r, n);
+    return (int)rprog_window_loads(k->task->p, k->task->r, n);
 }
 static inline int window_row_shift(const Kernel *k, int n) {
-    return rprog_window_shift(k->l->p, k->l->r, n);
+    return rprog_window_shift(k->task->p, k->task->r, n);
 }
 /* The number of the row in the patch, or in the window where that is a loop.  */
 static inline Ir window_row_number(const Kernel *k) {

@@ -10,12 +10,13 @@ bool window_wide(const Kernel *k, const WindowSource *x, int d) {
         first.sub[d].c = along ? x->base_n : x->base_m;
         last.sub[d].c = first.sub[d].c + (along ? x->dil_n * x->extent_s : x->dil_m * x->extent_r);
     }
-    return rprog_wide(k->l->p, k->l->r, &first, d) || rprog_wide(k->l->p, k->l->r, &last, d);
+    return rprog_wide(k->task->p, k->task->r, &first, d) ||
+           rprog_wide(k->task->p, k->task->r, &last, d);
 }
 
 /* Are the subscript, or offsets that it goes into, long longs?  */
 bool window_widens(const Kernel *k, const WindowSource *x, int d) {
-    return window_wide(k, x, d) || (rprog_wide(k->l->p, k->l->r, &x->access, -1) &&
+    return window_wide(k, x, d) || (rprog_wide(k->task->p, k->task->r, &x->access, -1) &&
                                     !cg_tensor_wide(k->cg, x->access.tensor));
 }
 

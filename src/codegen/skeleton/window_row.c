@@ -27,8 +27,8 @@ static void define_from(Kernel *k, int n, Ir wy, Ir wx, RowPlace *out) {
     Cg *cg = k->cg;
     const WindowSource *x = window_source(k, n);
     const TeTensor *t = &cg->te->tensor[x->access.tensor];
-    CgPoint point = elements_point(k, k->l->p->group->root, true);
-    uint32_t tested = rprog_window_tested(k->l->p, k->l->r, n);
+    CgPoint point = elements_point(k, k->task->p->group->root, true);
+    uint32_t tested = rprog_window_tested(k->task->p, k->task->r, n);
     Ir sub[TE_MAX_RANK];
     for (int d = 0; d < t->rank; d++) {
         bool slides = d == x->dim_n || d == x->dim_m;
@@ -43,8 +43,8 @@ static void define_from(Kernel *k, int n, Ir wy, Ir wx, RowPlace *out) {
                                       : at;
         if (!slides && window_widens(k, x, d)) sub[d] = ir_as(cg, IR_I64, sub[d]);
     }
-    out->from = ir_let_as(cg, place_base(rprog_wide(k->l->p, k->l->r, &x->access, -1)), "from",
-                          cg_offset_apart(cg, x->access.tensor, sub, out->by));
+    IrBase base = place_base(rprog_wide(k->task->p, k->task->r, &x->access, -1));
+    out->from = ir_let_as(cg, base, "from", cg_offset_apart(cg, x->access.tensor, sub, out->by));
     if (out->inside) out->inside = ir_let(cg, "inside", out->inside);
 }
 
@@ -71,7 +71,7 @@ static RowPlace place_row(Kernel *k, int n) {
 static Ir load_test(const Kernel *k, int n, const RowPlace *at, Ir u) {
     const Cg *cg = k->cg;
     const WindowSource *x = window_source(k, n);
-    uint32_t tested = rprog_window_tested(k->l->p, k->l->r, n);
+    uint32_t tested = rprog_window_tested(k->task->p, k->task->r, n);
     if (!(tested >> x->dim_n & 1)) return at->inside;
     Ir along = ir_add(cg, at->along, ir_mul_n(cg, u, load_width(k, n)));
     TeExtent end = cg->te->tensor[x->access.tensor].shape[x->dim_n];
@@ -87,7 +87,7 @@ static TeExtent stride_along(const TeTensor *t, int d) {
 /* What stands for elements outside, in load u of `width`.  */
 static void put_other(Kernel *k, const WindowSource *x, Ir to, Ir u, int width) {
     Cg *cg = k->cg;
-    CgPoint point = elements_point(k, k->l->p->group->root, true);
+    CgPoint point = elements_point(k, k->task->p->group->root, true);
     Ir other = x->other ? cg_expr(&point, x->other, x->read->type)
                         : cg_int(cg, x->read->type, 0);
     Ir p = ir_count(cg, "p", width, IR_UNROLL_ALL);
@@ -100,7 +100,7 @@ void window_row_load(Kernel *k, int n, Ir to) {
     const WindowSource *x = window_source(k, n);
     const TeTensor *t = &cg->te->tensor[x->access.tensor];
     int width = window_row_vec(k, n);
-    if (rprog_window_tiled(k->l->r, n)) {
+    if (rprog_window_tiled(k->task->r, n)) {
         window_tile_row(k, to);
         return;
     }

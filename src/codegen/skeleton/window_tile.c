@@ -7,14 +7,14 @@
 /* What the tile holds: the first source.  */
 static const WindowSource *tiled(const Kernel *k) { return &window_view(k)->source[0]; }
 
-static bool is_ragged(const Kernel *k) { return index_ragged(&k->l->map, 0); }
+static bool is_ragged(const Kernel *k) { return index_ragged(&k->task->map, 0); }
 
 static Ir outer_points(const Kernel *k) {
-    return size_value(k->cg, index_extent(k->cg->arena, &k->l->map, 0));
+    return size_value(k->cg, index_extent(k->cg->arena, &k->task->map, 0));
 }
 
 static bool has_idle(const Kernel *k, const WindowTile *t) {
-    return t->down * t->across * t->planes != k->l->r->threads;
+    return t->down * t->across * t->planes != k->task->r->threads;
 }
 
 static bool is_wide(const Kernel *k, const WindowTile *t) {
@@ -23,19 +23,19 @@ static bool is_wide(const Kernel *k, const WindowTile *t) {
 
 static const WindowTile *tile_of(const Kernel *k) {
     WindowTile *t = ARENA_NEW(k->cg->arena, WindowTile);
-    *t = rprog_window_tile(k->l->p, k->l->r);
+    *t = rprog_window_tile(k->task->p, k->task->r);
     return t;
 }
 
 /* First output of the block along an axis, whose tile has this number.  */
 static Ir block_first(Kernel *k, AxisClass axis, Ir tile) {
     return ir_let_as(k->cg, IR_I32, axis == AX_M ? "m0" : "n0",
-                     ir_mul(k->cg, tile, ir_int(k->cg, k->l->r->block.extent[axis])));
+                     ir_mul(k->cg, tile, ir_int(k->cg, k->task->r->block.extent[axis])));
 }
 
 /* The thread's.  */
 static Ir thread_first(Kernel *k, AxisClass axis, Ir first, Ir patch) {
-    Ir own = ir_mul_n(k->cg, ir_as(k->cg, IR_I32, patch), k->l->r->thread.extent[axis]);
+    Ir own = ir_mul_n(k->cg, ir_as(k->cg, IR_I32, patch), k->task->r->thread.extent[axis]);
     return ir_let_as(k->cg, IR_I32, axis == AX_M ? "row" : "col", ir_add(k->cg, first, own));
 }
 
@@ -125,7 +125,7 @@ static Ir source(const Kernel *k, const WindowTile *t, const TilePoint *at) {
     const Cg *cg = k->cg;
     const WindowAt *w = k->window;
     const WindowSource *x = tiled(k);
-    bool wide = rprog_wide(k->l->p, k->l->r, &x->access, -1);
+    bool wide = rprog_wide(k->task->p, k->task->r, &x->access, -1);
     uint32_t slides = 1u << x->dim_n;
     int64_t by[TE_MAX_RANK] = {0};
     by[x->dim_n] = x->base_n;
@@ -149,8 +149,8 @@ static Ir inside(const Kernel *k, const TilePoint *at) {
     Cg *cg = k->cg;
     const WindowSource *x = tiled(k);
     const TeTensor *t = &cg->te->tensor[x->access.tensor];
-    CgPoint point = elements_point(k, k->l->p->group->root, true);
-    uint32_t tested = rprog_window_tested(k->l->p, k->l->r, 0);
+    CgPoint point = elements_point(k, k->task->p->group->root, true);
+    uint32_t tested = rprog_window_tested(k->task->p, k->task->r, 0);
     Ir test = NULL;
     for (int d = 0; d < t->rank; d++) {
         if (!(tested >> d & 1)) continue;
@@ -191,7 +191,7 @@ static TilePoint define_point(Kernel *k, const WindowTile *t, Ir u) {
 static Ir tested_value(Kernel *k, Ir test, Ir value) {
     Cg *cg = k->cg;
     const WindowSource *w = tiled(k);
-    CgPoint point = elements_point(k, k->l->p->group->root, true);
+    CgPoint point = elements_point(k, k->task->p->group->root, true);
     Ir other = w->other ? cg_expr(&point, w->other, w->read->type) : cg_int(cg, w->read->type, 0);
     Ir x = ir_variable(cg, ir_compute(w->read->type), "value", other);
     ir_if(cg, test);
@@ -208,7 +208,7 @@ void window_tile_fill(Kernel *k) {
     int64_t all = (int64_t)t->planes * t->rows * t->columns;
     Ir u = ir_name(cg, ir_type(IR_I32), "u");
     ir_loop(cg, u, k->window->tid, ir_lt(cg, u, ir_int(cg, all)),
-            (IrNext){IR_ADD, ir_int(cg, k->l->r->threads)}, UNROLLED);
+            (IrNext){IR_ADD, ir_int(cg, k->task->r->threads)}, UNROLLED);
     TilePoint at = define_point(k, t, u);
     Ir test = inside(k, &at), value = cg_decode(cg, x->dtype, source(k, t, &at));
     Ir row = ir_add(cg, ir_mul_n(cg, at.plane, t->rows), at.y);
@@ -222,12 +222,12 @@ void window_tile_row(Kernel *k, Ir to) {
     Cg *cg = k->cg;
     const WindowAt *w = k->window;
     const WindowTile *t = tile_of(k);
-    int width = k->l->r->vec_n;
+    int width = k->task->r->vec_n;
     Ir row = w->take;
     if (window_rows(k) > 1) row = ir_add(cg, row, ir_mul_n(cg, w->y, t->pitch));
     else if (tiled(k)->dim_m >= 0)
         row = ir_add(cg, row, ir_mul_n(cg, w->kk, tiled(k)->dil_m * t->pitch));
-    Ir u = ir_count(cg, "u", rprog_window_loads(k->l->p, k->l->r, 0), IR_UNROLL_ALL);
+    Ir u = ir_count(cg, "u", rprog_window_loads(k->task->p, k->task->r, 0), IR_UNROLL_ALL);
     window_row_put(k, to, u, width, ir_add(cg, w->part, ir_add(cg, row, ir_mul_n(cg, u, width))),
                    tiled(k)->read->type);
     ir_close(cg);
