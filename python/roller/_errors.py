@@ -15,8 +15,10 @@ class Error(Exception):
 
     def __init__(self, rendered, *, status="INTERNAL", message=None, hint=None, tag=None,
                  file=None, line=None, column=None):
-        super().__init__(rendered)
         self.status, self.message = status, rendered if message is None else message
+        if message is None and hint:
+            rendered = f"{rendered}\nroller: hint: {hint}"
+        super().__init__(rendered)
         self.hint, self.tag = hint, tag
         self.file, self.line, self.column = file, line, column
 
@@ -81,8 +83,14 @@ for _kind in (Error, *_KINDS):
 KIND_OF = {status: kind for kind, names in _KINDS.items() for status in names.split()}
 
 
-# The tools' options in hints, as Python's.
+# The tools' options and C's functions in messages, as Python's.
 _SPOKEN = [(re.compile(pattern), said) for pattern, said in (
+    (r"^-D (\w+):", r'sizes["\1"]:'),
+    (r"roller_op_for makes the op for these strides: compile that; or copy the tensor",
+     "copy the array (torch: x.contiguous(), numpy: ascontiguousarray(x)), or declare its strides "
+     "in the expression: A: f32[M,K] strides(LD,1)"),
+    (r"compile a kernel with the alignment that roller_op_for tells: .*",
+     "compile(..., align=N) makes a kernel for arrays that are aligned to N bytes"),
     (r"-D (\w+)=(\d+\.\.\d+(?:%\d+)?|LO\.\.HI(?:\[%Q\])?)", r'sizes={"\1": "\2"}'),
     (r"-D (\w+)=(\w+)", r'sizes={"\1": \2}'), (r"with -D\b", "with sizes="),
     (r"\s-D\b", " sizes="), (r"^-D\b", "sizes="),
@@ -91,11 +99,14 @@ _SPOKEN = [(re.compile(pattern), said) for pattern, said in (
     (r"--(profile|arch|plan)\b", r"\1="))]
 
 
-def spoken(hint):
-    """A hint with the names that a Python program has."""
+_SAID = re.compile(r"^(\S.*?: (?:error|hint): )(.*)$", re.M)
+
+
+def spoken(message):
+    """A message or hint with the names that a Python program has."""
     for pattern, said in _SPOKEN:
-        hint = pattern.sub(said, hint)
-    return hint
+        message = pattern.sub(said, message)
+    return message
 
 
 def text(b):
@@ -108,9 +119,9 @@ def error_of(status, e):
     kind = KIND_OF.get(name, InternalError)
     if e is None:
         return kind(name, status=name)
-    rendered, hint = (text(e.rendered) or text(e.message) or name).rstrip(), text(e.hint)
-    if hint:
-        rendered = rendered.replace(hint, spoken(hint))
-    return kind(rendered, status=name, message=text(e.message), hint=hint and spoken(hint),
+    message, hint = text(e.message) or name, text(e.hint)
+    rendered = (text(e.rendered) or message).rstrip()
+    rendered = _SAID.sub(lambda line: line[1] + spoken(line[2]), rendered)
+    return kind(rendered, status=name, message=spoken(message), hint=hint and spoken(hint),
                 tag=text(e.tag) or None, file=text(e.file), line=e.line or None,
                 column=e.column or None)

@@ -143,6 +143,9 @@ def describe(x, want, output):
             return _from_interface(x, want)
         raise TypeError(f"{type(x).__module__}.{type(x).__qualname__} is no array: it has neither "
                         "__dlpack__ nor __cuda_array_interface__") from None
+    except (BufferError, ValueError) as error:      # sparse, or without memory of its own
+        raise ArgumentError(f"its library does not lend {type(x).__qualname__}: {error}",
+                            status="ARGS") from error
     return _bytes_at(_get_pointer(capsule, b"dltensor"), SIZE), (capsule, x)
 
 

@@ -295,11 +295,16 @@ class Package(unittest.TestCase):
         for hint, call in (
                 ('give one: sizes={"M": N}', lambda: roller.compile("param M;" + op)),
                 ('sizes= stays within', lambda: roller.compile("param M = 1..8;" + op,
-                                                                 sizes={"M": "3..9"}))):
-            with self.assertRaises(roller.ExpressionError) as caught:
+                                                                 sizes={"M": "3..9"})),
+                ("ascontiguousarray", lambda: self.mm(np.zeros((12, 16), "f4").T,
+                                                      np.zeros((12, 8), "f4"))),
+                ("the inputs are A, B", lambda: self.mm(X=1))):
+            with self.assertRaises(roller.Error) as caught:
                 call()
             self.assertIn(hint, caught.exception.hint)
             self.assertIn(hint, str(caught.exception))
+        with self.assertRaisesRegex(roller.Error, r'(?s)error: sizes\["N"\]: .*error: sizes\["K"\]: '):
+            roller.compile("param M = 1;" + op, sizes={"N": 1, "K": 1})
 
     def test_many(self):
         """In processes and in threads; equal programs are one kernel."""

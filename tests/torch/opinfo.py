@@ -206,16 +206,18 @@ def name_of(op):
 
 
 def rows(given, there=()):
-    """there: the rows of runs before; what they have whole is left out."""
+    """there: the rows of runs before; what they have whole is left out, and operators with the
+    fewest samples left come first."""
     options = Options(profile="a100", host=given.host)
     there = {(r["op"], r["dtype"]): r for r in there}
     chosen = [op for op in op_db if op.name not in UNSPECIFIED and any(
         fnmatch.fnmatch(op.name, pattern) for pattern in given.match.split(","))]
-    for op in chosen[given.first::given.every]:
-        for name in given.dtypes.split(","):
-            before = there.get((name_of(op), name), {"left": 1})
-            if DTYPES[name] in op.supported_dtypes("cpu") and before["left"]:
-                yield row(op, name, options, given, before)
+    waiting = [(op, name, there.get((name_of(op), name), {"left": 1}))
+               for op in chosen[given.first::given.every] for name in given.dtypes.split(",")
+               if DTYPES[name] in op.supported_dtypes("cpu")]
+    for op, name, before in sorted(waiting, key=lambda of: of[2]["left"]):
+        if before["left"]:
+            yield row(op, name, options, given, before)
 
 
 def read_rows(name):
@@ -377,6 +379,8 @@ def main():
     given = parser().parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
+    # There is no device: PyTorch would keep each seed for one, with the stack of its call.
+    torch.cuda.manual_seed_all = torch.xpu.manual_seed_all = lambda seed: None
     name = given.rows or os.devnull
     there = read_rows(name) if given.rows else []
     with open(name, "a", encoding="utf-8") as file:

@@ -341,7 +341,7 @@ class Backend(unittest.TestCase):
         self.assertEqual(len(told), len(texts))
 
     def test_explain(self):
-        said = roller.torch.explain(models.MLP(), (torch.randn(4, 16),), profiles=["h100", "l4"])
+        said = roller.torch.explain(models.MLP(), torch.randn(4, 16), profiles=["h100", "l4"])
         self.assertEqual([f.operator for f in said.fallbacks], ["native_dropout"])
         self.assertIn("random numbers are PyTorch's own", str(said))
         self.assertTrue(0 < said.total("h100") and said.total("h100") != said.total("l4"))

@@ -1,5 +1,7 @@
 """kernel.torch_op: PyTorch's own checks of operators, on the gallery of examples and ops like them."""
+import copy
 import pathlib
+import pickle
 import unittest
 
 import torch
@@ -94,6 +96,24 @@ class Op(unittest.TestCase):
         torch.testing.assert_close(torch.vmap(op, (0, None))(a, b), a @ b)
         torch.testing.assert_close(torch.vmap(op, (1, 1), 1)(a.movedim(0, 1), b.expand(3, -1, -1)
                                                              .movedim(0, 1)), (a @ b).movedim(0, 1))
+
+    def test_transforms(self):
+        """torch.func: a gradient of each of a batch, and a Jacobian."""
+        op = roller.torch.op("mine::product", "op product(x: f32[4], W: f32[3,4]) -> y: f32[3]"
+                             " { y[i] += W[i,j] * x[j]; }", profile="a100")
+        W, xs = torch.randn(3, 4), torch.randn(5, 4)
+
+        def gradients(product):
+            return torch.vmap(torch.func.grad(lambda W, x: product(x, W).square().sum()),
+                              (None, 0))(W, xs)
+        torch.testing.assert_close(gradients(op), gradients(lambda x, W: W @ x))
+        torch.testing.assert_close(torch.func.jacrev(lambda x: op(x, W=W))(xs[0]), W)
+
+    def test_copies(self):
+        """A module that has an operator can be copied and pickled."""
+        op = example("softmax")
+        self.assertIs(copy.deepcopy(op), op)
+        self.assertIs(pickle.loads(pickle.dumps(op)), op)
 
     def test_sizes(self):
         """One kernel for all sizes of its range, under torch.compile too; others are refused."""

@@ -119,12 +119,13 @@ def fallen(graph, partition):
 
 def explain(model, inputs=(), *, profiles=None, training=None, **options):
     """What torch.compile(model, backend="roller") makes of a call with these inputs, or what becomes
-    of a program of torch.export, which has its inputs.
+    of a program of torch.export, which has its inputs.  One tensor stands for a tuple of it.
 
     profiles  names of GPUs, each of which gets a predicted time (the default one)
     training  with the backward pass of the sum of its results (where anything wants a gradient)
     Other options are those of the backend.
     """
+    inputs = (inputs,) if isinstance(inputs, torch.Tensor) else inputs
     profiles = list(profiles or _default.profiles()[:1])
     options = Options(profile=profiles[0], host="evaluate", **options)
     if isinstance(model, torch.export.ExportedProgram):

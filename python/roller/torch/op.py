@@ -38,7 +38,14 @@ class TorchOp:
         return f"roller.torch.op({self.name})"
 
     def __call__(self, *args, **kwargs):
-        return self.default(*args, **kwargs)
+        if torch.compiler.is_compiling() or not torch._C._are_functorch_transforms_active():
+            return self.default(*args, **kwargs)
+        named = (kwargs[a.name] for a in self.ins[len(args):])
+        return self._transformed.apply(*args, *named)
+
+    def __reduce__(self):
+        """By its name: a copy, and what another process reads, is the operator of that name."""
+        return torch_op, (self.name, self.te, self.profile)
 
     def _is_real(self, a):
         return a.role == "input" and _DTYPES[a.dtype].is_floating_point
@@ -77,6 +84,14 @@ class TorchOp:
             schema=f"({self._schema()}, {given}) -> ()")
         made.register_fake(lambda *args: None)
         return made
+
+    @functools.cached_property
+    def _transformed(self):
+        """The same for torch.func, which cannot differentiate PyTorch's own of custom_op."""
+        return type(self.name, (torch.autograd.Function,), {
+            name: staticmethod(of) for name, of in (
+                ("forward", self.default), ("setup_context", self._keep),
+                ("backward", self._backward), ("vmap", self._batch))})
 
     # ---- running ----
     def _given(self, args):
