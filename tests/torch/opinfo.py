@@ -238,7 +238,7 @@ samples and makes this page, with `SAMPLES=N` at most N of each operator and typ
 {summary}
 
 - **whole**: nothing fell back to PyTorch. **in part**: something did. **in PyTorch**: all did. **views**: views alone, which PyTorch makes.
-- **with all samples**: operators of which no sample was left out; those of f32 where some were are listed at the end.
+- **with all samples**: operators that are whole, and no sample of theirs was left out. Operators of f32 with samples left are listed at the end.
 - **untraced**: a shape or a branch depends on data, which breaks the graph in every backend.
 - **wrong**: farther from eager PyTorch than {tolerances}, and farther from eager in f64 than twice eager's own distance.
 - Samples run by the [definition](../te-reference.md#values) of the expressions; where rounding decides a jump, by the compiled code in the simulator (**by code**).
@@ -262,16 +262,16 @@ def line(*cells):
 
 
 def summary(made):
-    text = line("type", "operators", "whole", "in part", "views", "in PyTorch", "untraced",
-                "samples", "of", "with all samples", "by code", "wrong") + line(*["---"] * 12)
+    text = line("type", "operators", "whole", "with all samples", "in part", "views", "in PyTorch",
+                "untraced", "samples", "of", "by code", "wrong") + line(*["---"] * 12)
     for name in DTYPES:
         mine = [r for r in made if r["dtype"] == name and r.get("tried")]
         kinds = collections.Counter(map(kind, mine))
         if mine:
-            text += line(name, len(mine), kinds["whole"], kinds["in part"], kinds["views"], kinds["in PyTorch"],
-                         kinds["untraced"] + kinds["errors"], sum(r["tried"] for r in mine),
-                         sum(r["tried"] + r["left"] for r in mine),
-                         sum(not r["left"] for r in mine),
+            text += line(name, len(mine), kinds["whole"],
+                         sum(kind(r) == "whole" and not r["left"] for r in mine), kinds["in part"],
+                         kinds["views"], kinds["in PyTorch"], kinds["untraced"] + kinds["errors"],
+                         sum(r["tried"] for r in mine), sum(r["tried"] + r["left"] for r in mine),
                          sum(r.get("by code", 0) for r in mine), sum(len(r["wrong"]) for r in mine))
     return text
 
