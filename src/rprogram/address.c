@@ -12,38 +12,11 @@ int64_t rprog_stride(const Affine *f, const FusedAxis *axis, int digit) {
 
 static const TeStmt *root_of(const Problem *p) { return &p->te->stmt[p->con.stmt]; }
 
-/* Do the digit's extent or the strides of it and of the one before depend on run-time sizes?  */
-static bool digit_varies(const Problem *p, const Access *x, const FusedAxis *axis, int digit,
-                         const AxisDigit *before) {
-    const AxisDigit *d = &axis->digit[digit];
-    int inner = axis->index[d->first + d->n - 1];
+/* Are a digit and the one before neighbours in memory at all sizes?  */
+static bool are_neighbours(const Problem *p, const Access *x, const FusedAxis *axis, int digit,
+                           const AxisDigit *before) {
     int outer = axis->index[before->first + before->n - 1];
-    return access_varies(root_of(p), axis, d->first, d->n) ||
-           ((x->varies >> inner | x->varies >> outer) & 1);
-}
-
-/* The dimension that the index moves by one, the only one; -1: there is none.  */
-static int dimension_of(const Problem *p, const Access *x, int index) {
-    int found = -1;
-    for (int d = 0; d < p->te->tensor[x->tensor].rank; d++) {
-        if (x->sub[d].coef[index] == 0) continue;
-        if (found >= 0 || x->sub[d].coef[index] != 1) return -1;
-        found = d;
-    }
-    return found;
-}
-
-/* Are a digit and the one before neighbours in memory at all sizes: dimensions side by side of a
- * dense tensor, the inner one whole?  */
-static bool always_neighbours(const Problem *p, const Access *x, const FusedAxis *axis, int digit,
-                              const AxisDigit *before) {
-    const AxisDigit *d = &axis->digit[digit];
-    const TeTensor *t = &p->te->tensor[x->tensor];
-    int inner = axis->index[d->first + d->n - 1];
-    int from = dimension_of(p, x, axis->index[before->first + before->n - 1]);
-    int to = dimension_of(p, x, inner);
-    return d->n == 1 && !t->strided && from >= 0 && to == from + 1 &&
-           te_extent_same(&root_of(p)->index[inner].hi, &t->shape[to]);
+    return access_as_one(p->te, root_of(p), x, outer, axis->index[axis->digit[digit].first]);
 }
 
 /* The axis with digits merged that this access need not tell apart: neighbours in memory, in no
@@ -53,11 +26,7 @@ static void merge(const Problem *p, const Access *x, const FusedAxis *axis, Fuse
     out->n_digit = 0;
     for (int i = 0; i < axis->n_digit; i++) {
         AxisDigit *last = out->n_digit > 0 ? &out->digit[out->n_digit - 1] : NULL;
-        int64_t stride = rprog_stride(&x->offset, axis, i);
-        bool one = last && rprog_stride(&x->offset, out, out->n_digit - 1) ==
-                               stride * axis->digit[i].extent;
-        if (one && stride && digit_varies(p, x, axis, i, last))
-            one = always_neighbours(p, x, axis, i, last);
+        bool one = last && are_neighbours(p, x, axis, i, last);
         for (int d = 0; d < p->te->tensor[x->tensor].rank && one; d++) {
             one = !x->guard[d] || (rprog_stride(&x->sub[d], axis, i) == 0 &&
                                    rprog_stride(&x->sub[d], out, out->n_digit - 1) == 0);

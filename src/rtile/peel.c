@@ -35,25 +35,21 @@ static bool begin_alike(const Te *te, const TeStmt *frame, const Access *x, cons
 }
 
 /* In row-major order; 0 also if the columns do not move it.  */
-int64_t rtile_row_step(const TeStmt *frame, const Access *x) {
-    int64_t step = 0, next = 0;
-    bool known = true;                    /* next is the same at all sizes */
-    for (int i = frame->n_index - 1; i >= frame->n_left; i--) {
-        int64_t n = te_index_extent(&frame->index[i]), coef = x->offset.coef[i];
-        if (n <= 1) continue;
-        if ((x->varies >> i & 1) || (next && (coef != next || !known))) return 0;
-        if (!next) step = coef;
-        if (step == 0) return 0;
-        next = (next ? next : step) * n;
-        known = !frame->index[i].hi.expr;
+int64_t rtile_row_step(const Te *te, const TeStmt *frame, const Access *x) {
+    int64_t step = 1;
+    for (int i = frame->n_index - 1, inner = -1; i >= frame->n_left; i--) {
+        if (te_index_extent(&frame->index[i]) <= 1) continue;
+        if (inner < 0) step = x->varies >> i & 1 ? 0 : x->offset.coef[i];
+        if (!step || (inner >= 0 && !access_as_one(te, frame, x, i, inner))) return 0;
+        inner = i;
     }
-    return step ? step : 1;
+    return step;
 }
 
 int rtile_peel_vector(const Te *te, const TeStmt *frame, const Access *peel, const Access *x,
                       int align) {
     int most = rtile_widest(&te->tensor[x->tensor], align), vec = 1;
-    if (rtile_row_step(frame, x) != 1) return 1;
+    if (rtile_row_step(te, frame, x) != 1) return 1;
     while (2 * vec <= most && begin_alike(te, frame, peel, x, 2 * vec)) vec *= 2;
     return vec;
 }

@@ -37,7 +37,7 @@ int rtile_row_vector(const Te *te, const TeStmt *frame, const Access *x, int ali
     int most = rtile_widest(&te->tensor[x->tensor], align), v = 1;
     uint32_t covered = UINT32_MAX << frame->n_left;
     int64_t columns = 1;
-    if (rtile_row_step(frame, x) != 1) return 1;
+    if (rtile_row_step(te, frame, x) != 1) return 1;
     for (int i = frame->n_left; i < frame->n_index; i++)
         columns *= te_extent_divisor(&frame->index[i].hi);
     while (2 * v <= most && columns % (2 * v) == 0 &&
@@ -66,7 +66,7 @@ static bool is_regular(const Te *te, const RowGroup *g, int i, const TeExpr *rea
     if (made >= 0 && g->role[made] != ROW_MAP) return false;
     if (g->role[i] == ROW_SCALAR) return false;
     read_in_frame(te, g, i, read, x);
-    return x->affine && !access_guarded(te, x) && rtile_row_step(frame, x) != 0 &&
+    return x->affine && !access_guarded(te, x) && rtile_row_step(te, frame, x) != 0 &&
            (made >= 0 || moves(frame, &x->offset, frame->n_left, frame->n_index));
 }
 
@@ -97,7 +97,7 @@ static int add_source(const Te *te, RowFacts *f, const TeStmt *s, const Access *
     *new = (RowSource){.tensor = x->tensor, .made = made, .access = *x,
                        .bytes = te_dtype_bytes(te->tensor[x->tensor].dtype),
                        .by_row = is_by_row(te, f, x),
-                       .step = rtile_row_step(frame, x)};
+                       .step = rtile_row_step(te, frame, x)};
     new->vec = rtile_row_vector(te, frame, x, align);
     Access own;
     if (x->read) {

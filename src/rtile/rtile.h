@@ -324,7 +324,7 @@ int rtile_gathered_width(const Te *te, const TeStmt *s, const Access *x, int ind
 /* Distance of neighbouring columns under an access over the frame's indices, 0 if it is not
  * constant, and the widest access at multiples of it along the columns that is aligned in
  * every row.  */
-int64_t rtile_row_step(const TeStmt *frame, const Access *x);
+int64_t rtile_row_step(const Te *te, const TeStmt *frame, const Access *x);
 int rtile_row_vector(const Te *te, const TeStmt *frame, const Access *x, int align);
 /* The widest access to neighbours at columns that are multiples of it in `peel`.  */
 int rtile_peel_vector(const Te *te, const TeStmt *frame, const Access *peel, const Access *x,

@@ -108,6 +108,57 @@ static void digits_of_a_number_are_one_subscript(void **state) {
     check_joined("op f(X: f32[3,2]) -> Y: f32[7] { Y[i] = (X[i/2,i%2] else 0); }", 0);
 }
 
+/* Elements between neighbours of the read along index i at these sizes.  */
+static int64_t step_at(const Te *te, const Access *x, int i, const int64_t *size) {
+    int64_t step = 0;
+    for (int d = 0; d < te->tensor[x->tensor].rank; d++)
+        step += x->sub[d].coef[i] * te_extent_eval(te, &te->tensor[x->tensor].stride[d], size);
+    return step;
+}
+
+/* The pairs of indices that access_as_one finds, as "nh hw "; each is one at all sizes.  */
+static const char *pairs_as_one(Arena *a, const Te *te) {
+    const TeStmt *s = &te->stmt[0];
+    Buf out = buf_new(a);
+    Access x;
+    access_read(te, s, s->rhs, &x);
+    for (int i = 0; i < s->n_index; i++) {
+        for (int j = 0; j < s->n_index; j++) {
+            if (i == j || !access_as_one(te, s, &x, i, j)) continue;
+            buf_printf(&out, "%s%s ", s->index[i].name, s->index[j].name);
+            for (int64_t n = 0; n < 27; n++) {
+                int64_t size[TE_MAX_SIZES] = {1 + n % 3, 1 + n / 3 % 3, 1 + n / 9};
+                int64_t long_j = te_extent_eval(te, &s->index[j].hi, size);
+                assert_int_equal(step_at(te, &x, i, size), step_at(te, &x, j, size) * long_j);
+            }
+        }
+    }
+    return buf_str(&out);
+}
+
+static void neighbours_are_one_at_all_sizes(void **state) {
+    (void)state;
+    static const char *const cases[][3] = {
+        {"X: f32[N,H,W]", "X[n,h,w]", "nh hw "},
+        {"X: f32[N,W,H]", "X[n,w,h]", "nw wh "},
+        {"X: f32[N,H,W+1]", "X[n,h,w]", "nh "},
+        {"X: f32[N,H+1,W]", "X[n,h,w]", "hw "},
+        {"X: f32[N,H,3*W]", "X[n,h,w]", "nh "},
+                {"X: f32[N,2*H,W]", "X[n,2*h,w]", ""},
+        {"X: f32[N,H+W]", "X[n,h+w]", ""},
+        {"X: f32[N,H,3,W]", "X[n,h,2,w]", "nh "},
+    };
+    Arena *a = arena_create(NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        Te *te = fixture_te(
+            a, arena_printf(a, "param N = 1..3, H = 1..3, W = 1..3; op f(%s) -> Y: f32[N,H,W]"
+                               " { Y[n,h,w] = %s where n in 0:N, h in 0:H, w in 0:W; }",
+                            cases[i][0], cases[i][1]));
+        assert_string_equal(pairs_as_one(a, te), cases[i][2]);
+    }
+    arena_destroy(a);
+}
+
 static void empty_ranges_have_no_values(void **state) {
     (void)state;
     Arena *a = arena_create(NULL);
@@ -241,6 +292,7 @@ int main(void) {
         cmocka_unit_test(quotients_are_affine_when_they_can_be),
         cmocka_unit_test(guards_only_where_needed),
         cmocka_unit_test(digits_of_a_number_are_one_subscript),
+        cmocka_unit_test(neighbours_are_one_at_all_sizes),
         cmocka_unit_test(empty_ranges_have_no_values),
         cmocka_unit_test(groups_are_kernels),
         cmocka_unit_test(an_epilogue_knows_its_permutation),

@@ -194,7 +194,7 @@ static void store(Kernel *k, int i, const Output *o) {
     int stmt = facts(k)->group->stmt[i], t = cg->te->stmt[stmt].tensor;
     Access x;
     row_write(k, i, &x);
-    int64_t step = rtile_row_step(&cg->te->stmt[facts(k)->group->frame], &x);
+    int64_t step = rtile_row_step(cg->te, &cg->te->stmt[facts(k)->group->frame], &x);
     if (step == 0) {
         store_lanes(k, i);
         return;

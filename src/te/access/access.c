@@ -272,6 +272,27 @@ void access_read(const Te *te, const TeStmt *s, const TeExpr *read, Access *out)
         out->affine = offset_of(t, out);
 }
 
+/* The dimension that the index moves by one, the only one; -1: there is none.  */
+static int dimension_of(const Te *te, const Access *x, int index) {
+    int found = -1;
+    for (int d = 0; d < te->tensor[x->tensor].rank; d++) {
+        if (x->sub[d].coef[index] == 0) continue;
+        if (found >= 0 || x->sub[d].coef[index] != 1) return -1;
+        found = d;
+    }
+    return found;
+}
+
+bool access_as_one(const Te *te, const TeStmt *s, const Access *x, int outer, int inner) {
+    const TeTensor *t = &te->tensor[x->tensor];
+    const TeExtent *n = &s->index[inner].hi;
+    const int64_t *step = x->offset.coef;
+    if (step[outer] != step[inner] * n->value) return false;
+    if (!step[inner] || !(n->expr || ((x->varies >> outer | x->varies >> inner) & 1))) return true;
+    int from = dimension_of(te, x, outer), to = dimension_of(te, x, inner);
+    return !t->strided && from >= 0 && to == from + 1 && te_extent_same(n, &t->shape[to]);
+}
+
 int64_t access_extent(const Te *te, const Access *x, int d) {
     const TeExtent *shape = te->tensor[x->tensor].shape;
     if (x->joined >> d & 1) return 1;

@@ -47,6 +47,9 @@ void access_range(const TeStmt *s, const Affine *f, int64_t *lo, int64_t *hi);
 bool access_wide(const TeStmt *s, const Affine *f, const int64_t *beyond);
 /* Fills `out` for one TE_READ of statement s.  Reads that are tested join no dimensions.  */
 void access_read(const Te *te, const TeStmt *s, const TeExpr *read, Access *out);
+/* Is a step of index `outer` of s as many elements as all of index `inner` is, at all sizes?  Where
+ * the sizes vary, that is so of neighbouring dimensions of a dense tensor, the inner one whole.  */
+bool access_as_one(const Te *te, const TeStmt *s, const Access *x, int outer, int inner);
 /* How far sub[d] runs: the shape of the dimension, or of the two that are joined.  */
 int64_t access_extent(const Te *te, const Access *x, int d);
 /* The statement's write.  */

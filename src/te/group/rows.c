@@ -25,21 +25,23 @@ static bool same_extent(const TeStmt *s, int i, const TeStmt *t, int j) {
 }
 
 /* Do the columns of a read lie next to each other, and the rows apart?  */
-static bool lies_in_rows(const TeStmt *s, const Access *x) {
+static bool lies_in_rows(const Te *te, const TeStmt *s, const Access *x) {
     int64_t run = 1;
-    bool known = true;                     /* the run is the same at all sizes */
+    int inner = -1;
     if (!x->affine)
         return false;
     for (int i = s->n_index - 1; i >= 0; i--) {
         int64_t coef = x->offset.coef[i], n = extent_of(s, i);
         if (n <= 1)
             continue;
-        if (i >= s->n_left ? coef != run || !known || (x->varies >> i & 1) : coef < run)
+        if (i < s->n_left ? coef < run
+            : inner < 0   ? coef != 1 || (x->varies >> i & 1)
+                          : !access_as_one(te, s, x, i, inner))
             return false;
         if (i < s->n_left)
             continue;
         run *= n;
-        known = !s->index[i].hi.expr;
+        inner = i;
     }
     return run > 1;
 }
@@ -55,7 +57,7 @@ static bool is_row_like(const Te *te, const TeStmt *s) {
         Access x;
         access_read(te, s, reads.at[i], &x);
         bool given = reads.at[i]->inside == TE_INSIDE_GIVEN;
-        if (lies_in_rows(s, &x) && (given || !access_guarded(te, &x)))
+        if (lies_in_rows(te, s, &x) && (given || !access_guarded(te, &x)))
             return true;
     }
     return false;

@@ -32,24 +32,23 @@ static bool takes_each_once(const Te *te, const TeStmt *s, const TeExpr *e, cons
     return true;
 }
 
-/* The indices of e along which the read is contiguous at all sizes.  */
-static uint32_t contiguous(const TeStmt *s, const TeExpr *e, const Access *x) {
-    uint32_t found = 0;
-    int64_t run = 1;
-    for (bool more = true; more;) {
-        more = false;
-        for (int i = 0; i < e->n_index && !more; i++) {
-            int index = e->index[i];
-            const TeExtent *n = &s->index[index].hi;
-            if (!is_long(s, index) || (x->varies >> index & 1) || x->offset.coef[index] != run)
-                continue;
-            found |= 1u << index;
-            if (n->expr)
-                return found;
-            run *= n->value;
-            more = true;
-        }
+/* The index of e that is the next of a run whose outermost is `inner` (-1: it has none yet); -1:
+ * the run ends.  */
+static int next_of_run(const Te *te, const TeStmt *s, const TeExpr *e, const Access *x, int inner) {
+    for (int i = 0; i < e->n_index; i++) {
+        int index = e->index[i];
+        if (!is_long(s, index) || index == inner) continue;
+        if (inner < 0 ? x->offset.coef[index] == 1 && !(x->varies >> index & 1)
+                      : access_as_one(te, s, x, index, inner))
+            return index;
     }
+    return -1;
+}
+
+/* The indices of e along which the read is contiguous at all sizes.  */
+static uint32_t contiguous(const Te *te, const TeStmt *s, const TeExpr *e, const Access *x) {
+    uint32_t found = 0;
+    for (int at = -1; (at = next_of_run(te, s, e, x, at)) >= 0;) found |= 1u << at;
     return found;
 }
 
@@ -85,7 +84,7 @@ static uint32_t find_inner(Norm *n, int k) {
     for (int i = 0; i < reads.n; i++) {
         Access x;
         access_read(n->te, s, reads.at[i], &x);
-        uint32_t inner = takes_each_once(n->te, s, e, &x) ? contiguous(s, e, &x) : 0;
+        uint32_t inner = takes_each_once(n->te, s, e, &x) ? contiguous(n->te, s, e, &x) : 0;
         if (inner && inner != across) return inner;
     }
     return 0;
