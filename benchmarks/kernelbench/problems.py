@@ -12,7 +12,7 @@ import re
 import warnings
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
+from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
 
 FACTORS = (0.3, 0.5, 0.6, 0.7, 0.8, 1)  # how much of a size stays, tried in this order
 BATCH = "batch_size"                # what the problems call it
@@ -85,11 +85,20 @@ def instance(scope):
 
 
 def whole(path):
-    """The graph at the problem's own sizes; no tensor is made."""
-    with FakeTensorMode(), warnings.catch_warnings(), torch.no_grad():
+    """The graph at the problem's own sizes.  No tensor is made, but the weights of a model that
+    reads numbers of tensors as it is made."""
+    mode, scope = FakeTensorMode(), load(path)
+    with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
-        model, inputs = instance(load(path))
-        return torch.export.export(model, tuple(inputs), strict=False)
+        try:
+            with mode:
+                model, inputs = instance(scope)
+        except DataDependentOutputException:
+            model = scope["Model"](*scope["get_init_inputs"]())
+            with mode:
+                inputs = scope["get_inputs"]()
+        with mode:
+            return torch.export.export(model, tuple(inputs), strict=False)
 
 
 def reduced(path, least, batch=None):
