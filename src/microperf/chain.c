@@ -187,7 +187,7 @@ static void estimate_stream(const Model *m, const RProg *r, CountMemo *memo, Est
     out->fma += (int64_t)(blocks * last->fma);
     out->smem_load_wavefronts += (int64_t)(blocks * (last->wavefronts - last->stored));
     out->smem_store_wavefronts += (int64_t)(blocks * last->stored);
-    out->load_sectors += (int64_t)(blocks * last->bytes / SECTOR);
+    out->load_sectors += (int64_t)(blocks / mp_tiles_of_block(m, r) * last->bytes / SECTOR);
 }
 
 static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {
@@ -239,7 +239,8 @@ static int compare(const RProg *a, const RProg *b) {
 }
 
 static bool alike(const RProg *a, const RProg *b) {
-    return a->keep == b->keep && a->overlap == b->overlap && mp_same_stores(a, b);
+    return a->keep == b->keep && a->overlap == b->overlap && a->grid == b->grid &&
+           mp_same_stores(a, b);
 }
 
 static void explain(const Story *s) {

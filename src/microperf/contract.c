@@ -83,7 +83,8 @@ static double fill_clocks(const Model *m, const RProg *r, const Step *s, const P
     double share = lesser(m->l2_port, m->l2_rate / m->clock / ph->active);
     double filled = lesser(greater(r->stages - 1, 1), ph->steps);
     if (rprog_warpgroups(m->dev, r)) filled = 1;          /* each has a barrier of its own */
-    double region = ph->steps > 0 ? s->region / ph->steps : 0;      /* of a step */
+    double steps = ph->steps * mp_tiles_of_block(m, r);
+    double region = steps > 0 ? s->region / steps : 0;    /* of a step */
     double bytes = filled * (s->bytes - region) + s->region;
     double met = r->cluster > 1 ? 2 * m->dev->overheads.cluster_barrier.value : 0;
     return m->block_start + met + ph->partials * (m->dram_latency + ph->resident * bytes / share);
@@ -357,7 +358,7 @@ void mp_estimate_product(const Model *m, const RProg *r, CountMemo *memo, const 
     double tiles = (double)rprog_blocks(p, r), blocks = tiles * r->split - r->tail + r->tail_blocks;
     double all_steps = (double)rprog_tiles(p, r, AX_K);
     s.region += e->loads;
-    if (e->loads > 0) s.bytes += e->loads / all_steps;
+    if (e->loads > 0) s.bytes += e->loads / (all_steps * mp_tiles_of_block(m, r));
     *out = (Estimate){.blocks = (int64_t)blocks, .blocks_per_sm = r->blocks_per_sm};
     fill_counts(m, r, &s, &c, tiles, out);
 

@@ -32,7 +32,7 @@ static void summary(const Problem *p, const Device *dev, const RProg *r, Buf *ou
     if (r->tail > 0)
         buf_printf(out, ", last %d tiles by %d blocks", (int)r->tail, (int)r->tail_blocks);
     if (r->grid != GRID_TILES)
-        buf_puts(out, r->grid == GRID_PINGPONG ? ", pingpong" : ", persistent");
+        buf_printf(out, ", %s", rprog_grid_name[r->grid]);
     if (r->cluster > 1) buf_printf(out, ", clusters of %d", r->cluster);
     if (r->group > 0) buf_printf(out, ", groups of %d tile rows", r->group);
 }

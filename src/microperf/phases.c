@@ -19,6 +19,11 @@ double mp_filled_sms(const Model *m, const RProg *r) {
     return lesser(m->sms, rprog_cluster_sms(m->dev, r));
 }
 
+double mp_tiles_of_block(const Model *m, const RProg *r) {
+    double blocks = (double)rprog_launched(m->p, m->dev, r);
+    return rprog_persistent(r) ? greater((double)rprog_blocks(m->p, r) / blocks, 1) : 1;
+}
+
 /* Phases of so many blocks, each of which does as `each` says.  */
 static int phases_of(const Model *m, const RProg *r, double blocks, Phase each, Phase *out) {
     double sms = mp_filled_sms(m, r), slots = sms * r->blocks_per_sm;

@@ -16,6 +16,8 @@ typedef struct {
 
 /* Bytes of partial sums.  */
 double mp_sum_bytes(const Problem *p, const RProg *r);
+/* Tiles that a block goes through: one unless it stays; else the mean.  */
+double mp_tiles_of_block(const Model *m, const RProg *r);
 /* SMs that clusters fill, as many as every board of the name holds: what is gained by more blocks
  * at a time is gained on each.  */
 double mp_filled_sms(const Model *m, const RProg *r);

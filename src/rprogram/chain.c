@@ -8,8 +8,8 @@ static bool takes(const Problem *p) { return p->next != NULL; }
 
 /* Beside the warpgroups that compute there is one that copies.  */
 static int64_t threads(const Device *dev, RProg *r) {
-    int64_t teams = count_along(&r->block, &r->warp, AX_M) + rprog_warpgroups(dev, r);
-    return WARP * rprog_team(dev, r) * teams;
+    int64_t teams = (int64_t)count_along(&r->block, &r->warp, AX_M) * rprog_in_turn(r);
+    return WARP * rprog_team(dev, r) * (teams + rprog_warpgroups(dev, r));
 }
 
 /* ---- rooms ---- */
@@ -82,7 +82,7 @@ static void streamed(RoomWalk *w) {
     results(w);
     if (!rprog_warpgroups(w->dev, w->r)) return;
     int warps = rprog_computing(w->dev, w->r) / WARP;
-    layout_barriers(w, steps, w->r->stages, warps, warps);
+    layout_barriers(w, steps, w->r->stages, warps, warps / rprog_in_turn(w->r));
     layout_barriers(w, v, 1, warps, 0);
     registers(w);
 }
@@ -172,7 +172,7 @@ static void map(const Problem *p, const RProg *r, int64_t span, IndexMap *m) {
 enum {
     KEYS = 1 << KEY_SKELETON | 1 << KEY_UNIT | 1 << KEY_BLOCK | 1 << KEY_WARP | 1 << KEY_THREAD |
            1 << KEY_VEC | 1 << KEY_STAGES | 1 << KEY_LOAD_A | 1 << KEY_LOAD_B | 1 << KEY_LOAD_V |
-           1 << KEY_STORE | 1 << KEY_SPLIT | 1 << KEY_KEEP | 1 << KEY_BLOCKS
+           1 << KEY_STORE | 1 << KEY_RASTER | 1 << KEY_SPLIT | 1 << KEY_KEEP | 1 << KEY_BLOCKS
 };
 
 static const char *check(const Problem *p, const Device *dev, const RProg *r) {

@@ -204,6 +204,19 @@ static void with_groups(Chains *x, RProg r) {
     r.overlap = OVERLAP_NONE;
 }
 
+/* Blocks that stay, too, where some get several tiles.  */
+static void with_grids(Chains *x, RProg r) {
+    const Problem *p = x->k->p;
+    bool several = (double)rprog_outer_tiles(p, &r) > x->k->dev->limits.sm_count.value;
+    bool alone = r.block.extent[AX_M] == r.warp.extent[AX_M];
+    with_slots(x, r);
+    if (!several || p->next->con.axis[AX_B].n > 0) return;
+    for (int grid = GRID_PERSISTENT; grid <= (alone ? GRID_PINGPONG : GRID_PERSISTENT); grid++) {
+        r.grid = (Grid)grid;
+        with_slots(x, r);
+    }
+}
+
 /* By boxes of a line each.  */
 static void with_stream_of_groups(Chains *x, RProg r) {
     int32_t n = all_columns(x, &r);
@@ -214,7 +227,7 @@ static void with_stream_of_groups(Chains *x, RProg r) {
     r.block.extent[AX_N] = r.warp.extent[AX_N] = r.thread.extent[AX_N] = n;
     for (int groups = 1; groups <= GROUPS_MAX; groups++) {
         r.block.extent[AX_M] = groups * r.warp.extent[AX_M];
-        if (fits_rows(x, &r)) with_slots(x, r);
+        if (fits_rows(x, &r)) with_grids(x, r);
     }
 }
 

@@ -77,6 +77,15 @@ static const char *check_stream(const Problem *p, const Device *dev, const RProg
                                     : contract_check_loads(p, dev, &first);
 }
 
+/* Blocks that stay have V, which they load once, for all their tiles.  */
+static const char *check_order(const Problem *p, const RProg *r) {
+    if (r->group || r->cluster || rprog_raster_rows(p, r) != 1)
+        return "a chain has no other order of tiles";
+    if (!rprog_persistent(r)) return NULL;
+    if (!rprog_chain_streams(p, r)) return "blocks of a chain stay where it streams k";
+    return p->next->con.axis[AX_B].n > 0 ? "blocks of a chain stay where it has no batches" : NULL;
+}
+
 const char *chain_check(const Problem *p, const Device *dev, const RProg *r) {
     const char *why;
     if (!rprog_static_axis(p, AX_K) || !rprog_static_axis(p->next, AX_N))
@@ -87,8 +96,8 @@ const char *chain_check(const Problem *p, const Device *dev, const RProg *r) {
     if (r->stages < 1 || r->stages > STAGES_MAX) return "stages are not in 1..8";
     if (r->keep != KEEP_REGISTERS && r->keep != KEEP_SHARED)
         return "operand a of a chain stays in registers or in shared memory";
-    if (r->group || r->tail || r->stats || r->lanes != 1)
-        return "a chain has neither a tail nor another order of tiles";
+    if (r->tail || r->stats || r->lanes != 1) return "a chain has no tail";
+    if ((why = check_order(p, r))) return why;
     if (r->split > 1 && rprog_warpgroups(dev, r)) return "slices of turns are of units of warps";
     if ((why = rprog_warpgroups(dev, r) ? chain_groups_check(p, dev, r)
                                         : check_products(p, dev, r)))

@@ -78,6 +78,10 @@ typedef struct {
     int arrivals[RING_BARRIERS];          /* at each */
     RingWarps fill, use;      /* who does, where these are not all */
 } Ring;
+/* Is a ring filled once, for all that the block computes?  */
+static inline bool ring_stays(const Ring *x) {
+    return x->arrivals[RING_FULL] > 0 && x->arrivals[RING_EMPTY] == 0;
+}
 
 typedef struct {
     Room *room;

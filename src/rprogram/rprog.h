@@ -253,6 +253,7 @@ typedef enum {
 typedef enum { VIA_DIRECT, VIA_SHARED, VIA_BOXES } StoreVia;
 /* A block for each tile; blocks that stay and go on with the next tile, together or in turn.  */
 typedef enum { GRID_TILES, GRID_PERSISTENT, GRID_PINGPONG } Grid;
+extern const char *const rprog_grid_name[3];
 
 /* What runs beside the exponentials of a warpgroup: nothing; its own products, since the scores of
  * the next turn are begun before the results of this one; those of another warpgroup, which

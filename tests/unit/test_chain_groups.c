@@ -25,7 +25,7 @@ static const char *text_of(Arena *a, int rows, int columns, int head, int stages
                         "  a tile tma.tile vec 8 along k inner k swizzle 3 0 0\n"
                         "  b tile tma.tile vec 8 along k inner k swizzle 3 0 0\n"
                         "  v tile tma.tile vec 8 along n inner n swizzle 3 0 0\n"
-                        "  store 2\n  split 1\n  keep shared\n  blocks_per_sm 1\n",
+                        "  store 2\n  raster row\n  split 1\n  keep shared\n  blocks_per_sm 1\n",
                         rows, columns, head, head, columns, head, head, columns, head, stages,
                         overlap);
 }

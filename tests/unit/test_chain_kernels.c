@@ -149,11 +149,17 @@ static const Case streams[] = {
 static const Case group_streams[] = {
     {"groups streamed pair", "h200", PAIR(130, 200, 48, 72, "bf16")},
 };
+/* ... by blocks that stay for several tiles.  */
+static const Case staying[] = {
+    {"staying pair", "h200", PAIR(200, 200, 48, 72, "bf16")},
+    {"staying log sum", "h200", LOG_SUM(180, 60, 136)},
+};
 enum {
     CASES = sizeof cases / sizeof *cases,
     GROUPS = sizeof groups / sizeof *groups,
     STREAMS = sizeof streams / sizeof *streams,
-    GROUP_STREAMS = sizeof group_streams / sizeof *group_streams
+    GROUP_STREAMS = sizeof group_streams / sizeof *group_streams,
+    STAYING = sizeof staying / sizeof *staying
 };
 
 typedef const char *Keep(KernelCase *c);
@@ -172,6 +178,16 @@ static const char *keep_group_streams(KernelCase *c) {
     return bad ? bad : keep_streams(c);
 }
 
+static const char *keep_staying(KernelCase *c) {
+    const char *bad = keep_group_streams(c);
+    RProgSet *set = &c->set[0];
+    int n = 0;
+    for (int i = 0; i < set->n; i++)
+        if (rprog_persistent(&set->prog[i])) set->prog[n++] = set->prog[i];
+    set->n = n;
+    return bad || n > 0 ? bad : "no block stays";
+}
+
 /* The program that the model ranks first, or a drawn one.  */
 static const char *prove(KernelCase *c, Nvrtc *nvrtc, uint64_t seed) {
     const char *bad = kernel_pick(c, seed);
@@ -181,10 +197,12 @@ static const char *prove(KernelCase *c, Nvrtc *nvrtc, uint64_t seed) {
     return bad ? bad : kernel_prove(c, seed + 1);
 }
 
-static const char *try(Arena *a, Nvrtc *nvrtc, const Case *x, Keep *keep) {
+/* sms: of the device; 0: as its profile says.  */
+static const char *try(Arena *a, Nvrtc *nvrtc, const Case *x, Keep *keep, int sms) {
     enum { SEEDS = 20 };
     KernelCase c;
-    const Device *dev = fixture_device(a, x->profile);
+    Device *dev = fixture_device(a, x->profile);
+    if (sms) dev->limits.sm_count.value = sms;
     const char *bad = kernel_open_decided(&c, a, dev, x->text, NULL, JOINED | CHAINS);
     if (!bad && c.plan.n != 1) bad = "it is not one kernel";
     if (!bad && keep) bad = keep(&c);
@@ -193,7 +211,7 @@ static const char *try(Arena *a, Nvrtc *nvrtc, const Case *x, Keep *keep) {
     return bad ? kernel_report(&c, x->name, bad) : NULL;
 }
 
-static void try_all(const Case *x, int n, Keep *keep) {
+static void try_all(const Case *x, int n, Keep *keep, int sms) {
     const char *only = getenv("CHAIN_CASE");
     Arena *a = arena_create(NULL);
     Diag d = diag_new(a);
@@ -202,7 +220,7 @@ static void try_all(const Case *x, int n, Keep *keep) {
     if (nvrtc_open(a, &d, NULL, NULL, &nvrtc)) skip();
     for (int i = 0; i < n; i++) {
         if (only && !strstr(x[i].name, only)) continue;
-        const char *bad = try(a, nvrtc, &x[i], keep);
+        const char *bad = try(a, nvrtc, &x[i], keep, sms);
         if (bad) printf("%s\n", bad);
         failed += bad != NULL;
     }
@@ -212,18 +230,19 @@ static void try_all(const Case *x, int n, Keep *keep) {
 
 static void chains_are_right(void **state) {
     (void)state;
-    try_all(cases, CASES, NULL);
+    try_all(cases, CASES, NULL, 0);
 }
 
 static void chains_of_warpgroups_are_right(void **state) {
     (void)state;
-    try_all(groups, GROUPS, kernel_keep_groups);
+    try_all(groups, GROUPS, kernel_keep_groups, 0);
 }
 
 static void chains_that_stream_k_are_right(void **state) {
     (void)state;
-    try_all(streams, STREAMS, keep_streams);
-    try_all(group_streams, GROUP_STREAMS, keep_group_streams);
+    try_all(streams, STREAMS, keep_streams, 0);
+    try_all(group_streams, GROUP_STREAMS, keep_group_streams, 0);
+    try_all(staying, STAYING, keep_staying, 1);
 }
 
 static uint16_t half(double x) { return num_f16_encode(x, ROUND_NEAREST_EVEN, false); }

@@ -146,7 +146,8 @@ static void add_event(Walk *w, const Node *n, unsigned mask) {
 }
 
 static void set_cursors(Walk *w, int64_t turns) {
-    for (int i = 0; i < w->f->layout->n_ring; i++) w->put[i] = w->taken[i] = turns;
+    for (int i = 0; i < w->f->layout->n_ring; i++)
+        w->put[i] = w->taken[i] = ring_stays(ring_of(w, i)) ? 0 : turns;
 }
 
 /* Values move the cursors.  */
@@ -182,7 +183,8 @@ static void next_tile(Walk *w, int64_t tile) {
     w->steps = tile % 2 && steps > 1 ? steps - 1 : steps;
 }
 
-/* Stages are counted over all tiles, those that other teams have, too.  */
+/* Stages are counted over all tiles, those that other teams have, too.  What is filled once is
+ * there in all of them.  */
 static void walk_tiles(Walk *w, const Node *n, unsigned mask) {
     int64_t before = 0;
     for (int i = 0; i < w->way->tiles; i++, before += w->steps) {

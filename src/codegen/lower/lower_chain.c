@@ -270,7 +270,6 @@ static void lower_turns(FormBuilder *b, Lowered *l) {
     if (streams) lower_count_steps(l->form, c);
     add_place(m);
     if (streams && roles) {
-        if (m->rows) form_add(b, NODE_VALUES, VALUES_ROWS);
         lower_ring(b, l, c, last);
         lower_chain_behind(b, l, last);
     } else if (roles) {
@@ -289,6 +288,7 @@ static void lower_turns(FormBuilder *b, Lowered *l) {
     if (m->rows && l->r->split > 1) form_add(b, NODE_STORE, STORE_LEAVE);
     about(m, RESULTS);
     lower_results(b, l, last);
+    if (last->stays) lower_close_tiles(b, last);
     if (roles) form_close(b);
 }
 

@@ -131,10 +131,11 @@ static void add_slices(FormBuilder *b, const Lowered *l, const Contract *c, int 
 
 /* Products of one step are under way while the next stage is waited for; then the stage of those
  * is free.  With one stage it has to be before, and where the sums of a step join others.  */
-static void add_products(FormBuilder *b, const Lowered *l, const Contract *c) {
+static void add_products(FormBuilder *b, const Lowered *l, const Contract *c, bool rows) {
     bool promotes = c->matrix.promotes;
     int under_way = c->r->stages > 1 && !promotes;
     open_tiles(b, l, c);
+    if (rows) form_add(b, NODE_VALUES, VALUES_ROWS);
     form_add(b, NODE_VALUES, VALUES_CLEAR);
     if (c->side[0].l->raw || c->side[1].l->raw) form_add(b, NODE_VALUES, VALUES_BESIDE);
     if (!promotes) form_add(b, NODE_VALUES, VALUES_SETTLE);
@@ -186,7 +187,7 @@ void lower_ring(FormBuilder *b, const Lowered *l, const Contract *c, const Contr
     add_copies(b, l, c, next);
     form_close(b);
     lower_open_using(b, l, rprog_in_turn(c->r));
-    add_products(b, l, c);
+    add_products(b, l, c, next && l->p->group->chain->rows);
 }
 
 /* ---- outputs that leave by boxes ---- */

@@ -314,10 +314,16 @@ static void stages_place(Kernel *k) {
     x->take = ir_variable(k->cg, IR_I32, product_word(k, "take"), ir_int(k->cg, 0));
 }
 
+/* Of a product whose operand stays for all tiles: all of its columns.  */
+static void resident_place(Kernel *k) {
+    k->own->n0 = ir_int(k->cg, 0);
+    slice_place(k);
+}
+
 void place_thread(Kernel *k) {
     Cg *cg = k->cg;
     if (product_feeds(k)) {
-        turns_place(k);
+        if (!k->c->stays) turns_place(k);
         stages_place(k);
         return;
     }
@@ -327,6 +333,7 @@ void place_thread(Kernel *k) {
     if (!k->c->stays) place_tile(k, k->c->r->tail > 0 ? k->var.number : ir_block(cg, 0));
     thread_place(k);
     if (!k->c->stays) slice_place(k);
+    else if (product_chains(k)) resident_place(k);
     stages_place(k);
     if (k->c->tables) k->var.turn = ir_variable(cg, IR_I32, "turn", ir_int(cg, 0));
     ir_simple(cg, IR_STMT_BLANK);
