@@ -167,12 +167,12 @@ static MpTurn turn_of(const Model *m, const RProg *r, const ChainTurn *t, const 
 
 /* Where k is streamed: the first product as a contract program, whose ending is all else.  */
 static void estimate_stream(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {
-    ChainTurn t = mp_chain_turn(m, r);
+    ChainTurn t = mp_chain_turn(m, r, memo);
     ChainClocks c = mp_chain_clocks(m, r, &t, 1);
     const Step *last = &t.step[1];
     Ending e = {.reads = (double)m->p->next->epilogue_bytes,
                 .writes = m->out_bytes,
-                .sectors = mp_store_sectors(&t.of[1], &t.prog[1], NULL),
+                .sectors = mp_store_sectors(&t.of[1], &t.prog[1], mp_count_product(memo, 1)),
                 .elements = (double)r->block.extent[AX_M] * r->block.extent[AX_E],
                 .ops = m->p->next->epilogue_ops,
                 .meeting = t.folds + t.power_issue,
@@ -197,11 +197,11 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
         return;
     }
     const ComputeUnit *u = &m->dev->unit[r->unit];
-    ChainTurn t = mp_chain_turn(m, r);
+    ChainTurn t = mp_chain_turn(m, r, memo);
     double clocks[MP_COUNT] = {0}, blocks = blocks_of(m, r);
     double turns = mp_chain_turns(m, r), sums = mp_sum_bytes(m->p, r);
     double written = r->split > 1 ? sums : m->out_bytes;
-    double sectors = mp_store_sectors(&t.of[1], &t.prog[1], NULL);
+    double sectors = mp_store_sectors(&t.of[1], &t.prog[1], mp_count_product(memo, 1));
     Phases phases;
     *out = (Estimate){.blocks = (int64_t)blocks, .blocks_per_sm = r->blocks_per_sm};
     out->store_sectors = (int64_t)(sectors + 0.5);

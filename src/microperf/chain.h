@@ -4,8 +4,6 @@
 #include "microperf/matrix.h"
 #include "microperf/story.h"
 
-enum { MP_PRODUCTS = 2 };
-
 /* What a block does in one turn.  */
 typedef struct {
     RProg prog[MP_PRODUCTS];
@@ -19,7 +17,7 @@ typedef struct {
     double a_bytes;           /* of operand a before the first turn: from L2; wavefronts, ... */
     double a_reads, a_stores; /* ... reads of fragments that registers keep */
 } ChainTurn;
-ChainTurn mp_chain_turn(const Model *m, const RProg *r);
+ChainTurn mp_chain_turn(const Model *m, const RProg *r, CountMemo *memo);
 
 /* Clocks of a turn of `resident` blocks: of the unit for either product; of folds; of powers; of
  * all of them as they overlap, with what they wait for; and what the first turn of a block and its

@@ -68,7 +68,7 @@ static void count_scores(const Model *m, const RProg *r, ChainTurn *t) {
     t->meet = follows ? 2 * SHUFFLE * log2_of(lanes) : 0;
 }
 
-ChainTurn mp_chain_turn(const Model *m, const RProg *r) {
+ChainTurn mp_chain_turn(const Model *m, const RProg *r, CountMemo *memo) {
     ChainTurn t = {.warps = (double)rprog_computing(m->dev, r) / WARP};
     t.teams = t.warps / rprog_team(m->dev, r);
     bool kept = r->keep == KEEP_REGISTERS;
@@ -76,7 +76,7 @@ ChainTurn mp_chain_turn(const Model *m, const RProg *r) {
         StepCounts *c = &t.counts[i];
         t.prog[i] = rprog_chain_product(m->dev, r, i);
         t.of[i] = i ? mp_model(m->p->next, m->dev) : *m;
-        mp_step_counts(&t.of[i], &t.prog[i], NULL, c);
+        mp_step_counts(&t.of[i], &t.prog[i], mp_count_product(memo, i), c);
         if (i == 0) {
             t.a_bytes = c->sectors[0] * SECTOR;
             t.a_stores = (double)c->store_wavefronts[0];

@@ -38,6 +38,7 @@ typedef struct {
 } CountKey;
 typedef struct {
     CountKey key;
+    int sizes;                /* CountMemo.sizes that the rest is of, but for the banks; 0: none */
     int64_t read_wavefronts, store_wavefronts, requests, passes, traffic;
     double sectors, region_sectors, region_extra;
 } CountEntry;
@@ -69,6 +70,8 @@ typedef struct {
 struct CountMemo {
     bool used[MEMO];
     CountEntry *entry;
+    int sizes;                /* a number for the sizes at hand */
+    StagePasses passes;
     StagingEntry staging[STAGINGS];
     RegionEntry region[REGIONS];
     StoreEntry store[STORES];
@@ -81,9 +84,24 @@ struct CountMemo {
 };
 
 CountMemo *mp_count_memo(Arena *a) {
-    CountMemo *memo = ARENA_NEW(a, CountMemo);
-    memo->entry = ARENA_ROOM(a, CountEntry, MEMO);
+    CountMemo *memo = ARENA_ARRAY(a, CountMemo, MP_PRODUCTS);
+    for (int i = 0; i < MP_PRODUCTS; i++) {
+        memo[i].entry = ARENA_ROOM(a, CountEntry, MEMO);
+        memo[i].sizes = 1;
+    }
     return memo;
+}
+
+CountMemo *mp_count_product(CountMemo *memo, int i) { return memo ? &memo[i] : NULL; }
+
+void mp_count_resized(CountMemo *memo) {
+    for (int i = 0; i < MP_PRODUCTS; i++) {
+        memo[i].sizes++;
+        memo[i].n_region = 0;
+        memo[i].n_store = 0;
+        memo[i].box.n = 0;
+        memo[i].any = false;
+    }
 }
 
 BoxCounts *mp_box_counts(CountMemo *memo) { return &memo->box; }
@@ -162,18 +180,41 @@ static int64_t count_block(const Model *m, const RProg *r, int side, CountMemo *
     return x.wavefronts;
 }
 
-static void count_side(const Model *m, const RProg *r, int side, CountMemo *memo, CountEntry *e) {
+/* What depends on how the tile lies in the banks of shared memory, whatever the sizes.  */
+static void count_banks(const Model *m, const RProg *r, int side, CountEntry *e) {
     e->read_wavefronts = rprog_fragment_wavefronts(m->p, m->dev, r, side);
     e->store_wavefronts = rprog_store_wavefronts(m->p, m->dev, r, side);
+}
+
+/* What depends on how the operand lies in memory.  */
+static void count_traffic(const Model *m, const RProg *r, int side, CountMemo *memo,
+                          CountEntry *e) {
     e->traffic = 0;
     if (r->load[side].region)
         e->traffic = rprog_region_traffic(m->p, m->dev, r, side, count_block(m, r, side, memo));
     StageTraffic t = {0};
-    if (!r->load[side].region) t = mp_stage_traffic(m, r, side);
+    if (!r->load[side].region) t = mp_stage_traffic(m, r, side, memo ? &memo->passes : NULL);
     e->sectors = t.sectors;
     e->requests = t.requests;
     e->passes = t.passes;
     count_region(m, r, side, e);
+}
+
+/* What is known of a side, or counted now: in `local` where nothing is kept.  */
+static const CountEntry *count_side(const Model *m, const RProg *r, int side, CountMemo *memo,
+                                    CountEntry *local) {
+    CountKey key = key_of(r, side, rprog_matrix(m->dev, r));
+    size_t slot = slot_of(&key);
+    CountEntry *e = memo ? &memo->entry[slot] : local;
+    if (!memo || !memo->used[slot] || memcmp(&e->key, &key, sizeof key)) {
+        count_banks(m, r, side, e);
+        memcpy(&e->key, &key, sizeof key);
+        e->sizes = 0;
+    }
+    if (memo) memo->used[slot] = true;
+    if (!memo || e->sizes != memo->sizes) count_traffic(m, r, side, memo, e);
+    if (memo) e->sizes = memo->sizes;
+    return e;
 }
 
 static void count_staging(const Model *m, const RProg *r, CountMemo *memo, StepCounts *out) {
@@ -201,23 +242,12 @@ static void count_sides(const Model *m, const RProg *r, CountMemo *memo, StepCou
     *out = (StepCounts){0};
     for (int side = 0; side < m->p->n_operand; side++) {
         if (m->p->op[side].made) continue;
-        CountEntry local, *e = &local;
+        CountEntry local;
         if (rprog_warpgroups(m->dev, r)) {
             mp_ring_counts(m, r, side, out);
             continue;
         }
-        if (memo) {
-            CountKey key = key_of(r, side, rprog_matrix(m->dev, r));
-            size_t slot = slot_of(&key);
-            e = &memo->entry[slot];
-            if (!memo->used[slot] || memcmp(&e->key, &key, sizeof key)) {
-                count_side(m, r, side, memo, e);
-                memcpy(&e->key, &key, sizeof key);
-                memo->used[slot] = true;
-            }
-        } else {
-            count_side(m, r, side, memo, e);
-        }
+        const CountEntry *e = count_side(m, r, side, memo, &local);
         out->reads[side] = rprog_fragment_reads(m->p, m->dev, r, side);
         out->read_wavefronts[side] = e->read_wavefronts;
         out->fragment_wavefronts[side] = r->load[side].region ? e->traffic

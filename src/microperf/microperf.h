@@ -62,9 +62,11 @@ typedef struct {
 
 void mp_estimate(const Problem *p, const RProg *r, const Device *dev, Estimate *out);
 /* The same for who asks again, of other programs of the problem or at other rates: what was counted
- * is kept in `memo`, of one problem.  */
+ * is kept in `memo`, of one problem at one or several sizes.  */
 typedef struct CountMemo CountMemo;
 CountMemo *mp_count_memo(Arena *a);
+/* The problem that is asked of next has other sizes, and is otherwise the same.  */
+void mp_count_resized(CountMemo *memo);
 void mp_estimate_again(const Problem *p, const RProg *r, const Device *dev, CountMemo *memo,
                        Estimate *out);
 

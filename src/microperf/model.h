@@ -78,6 +78,9 @@ typedef struct {
     double stores[BOX_KEPT][2], loads[BOX_KEPT][2];
 } BoxCounts;
 BoxCounts *mp_box_counts(CountMemo *memo);
+enum { MP_PRODUCTS = 2 };  /* of a chain */
+/* What of it is counted of a chain's product i.  */
+CountMemo *mp_count_product(CountMemo *memo, int i);
 /* memo: patterns that repeat among programs; NULL: none is kept.  */
 void mp_step_counts(const Model *m, const RProg *r, CountMemo *memo, StepCounts *out);
 /* Sectors of a block's region of an operand.  What is outside of the tensor moves nothing; a line

@@ -23,6 +23,8 @@
  * through registers adds its passes to the wavefronts of the stores; a copy has one way, and takes
  * the larger of the two.  A40 takes 2 clk for 128 bytes, which the model does not tell apart.  */
 #include "microperf/sectors.h"
+#include "base/hash.h"
+#include <string.h>
 
 /* Sectors of n accesses of `width` bytes, `step` bytes apart, the first `start` bytes behind a
  * boundary.  */
@@ -143,26 +145,64 @@ static int64_t request_passes(const Lines *x, int64_t first, int64_t n) {
     return total * (x->width / x->access);
 }
 
-StageTraffic mp_stage_traffic(const Model *m, const RProg *r, int side) {
+/* Full requests of a stage, after how many they lie alike again, and chunks of the last one.  */
+typedef struct {
+    int64_t whole, period, rest;
+} Requests;
+
+static Requests requests_of(const Lines *x) {
+    int64_t common = x->line & -x->line;
+    return (Requests){x->chunks / WARP, x->line / (common < WARP ? common : WARP),
+                      x->chunks % WARP};
+}
+
+static int64_t stage_passes(const Lines *x) {
+    Requests q = requests_of(x);
+    int64_t all = 0, part = 0;
+    for (int64_t i = 0; i < q.period && i < q.whole; i++) {
+        if (i == q.whole % q.period) part = all;
+        all += request_passes(x, i * WARP, WARP);
+    }
+    if (q.whole >= q.period) all = all * (q.whole / q.period) + part;
+    return q.rest ? all + request_passes(x, q.whole * WARP, q.rest) : all;
+}
+
+static double stage_sectors(const Lines *x) {
+    Requests q = requests_of(x);
+    double all = 0, part = 0;
+    for (int64_t i = 0; i < q.period && i < q.whole; i++) {
+        if (i == q.whole % q.period) part = all;
+        all += request_sectors(x, i * WARP, WARP);
+    }
+    if (q.whole >= q.period) all = all * (double)(q.whole / q.period) + part;
+    return q.rest ? all + request_sectors(x, q.whole * WARP, q.rest) : all;
+}
+
+/* The distance of lines that have no word in common, as short as one that has the same banks.  */
+static int64_t short_step(const Lines *x) {
+    enum { ROW = 128 };       /* bytes of all banks */
+    int64_t apart = (x->line * x->step + x->width) / ROW * ROW + ROW;
+    int64_t same = apart + x->line_step % ROW;
+    return x->line_step > same ? same : x->line_step;
+}
+
+static int64_t kept_passes(const Lines *x, StagePasses *kept) {
+    PassEntry e = {x->line, x->chunks, x->width, x->step, x->access, short_step(x), 0};
+    if (!kept) return stage_passes(x);
+    PassEntry *at = &kept->entry[hash64(&e, sizeof e, 0) % PASSES_KEPT];
+    e.passes = at->passes;
+    if (memcmp(at, &e, sizeof e) != 0) {
+        e.passes = stage_passes(x);
+        *at = e;
+    }
+    return e.passes;
+}
+
+StageTraffic mp_stage_traffic(const Model *m, const RProg *r, int side, StagePasses *kept) {
     if (side >= m->p->n_operand) return (StageTraffic){0};
     Lines x = lines_of(m, r, side);
-    int64_t whole = x.chunks / WARP, common = x.line & -x.line;
-    int64_t period = x.line / (common < WARP ? common : WARP), rest = whole % period;
-    StageTraffic t = {.requests = (x.chunks + WARP - 1) / WARP * (x.width / x.access)}, part = {0};
-    for (int64_t i = 0; i < period && i < whole; i++) {
-        if (i == rest) part = t;
-        t.sectors += request_sectors(&x, i * WARP, WARP);
-        t.passes += request_passes(&x, i * WARP, WARP);
-    }
-    if (whole >= period) {
-        t.sectors = t.sectors * (double)(whole / period) + part.sectors;
-        t.passes = t.passes * (whole / period) + part.passes;
-    }
-    if (x.chunks % WARP) {
-        t.sectors += request_sectors(&x, whole * WARP, x.chunks % WARP);
-        t.passes += request_passes(&x, whole * WARP, x.chunks % WARP);
-    }
-    return t;
+    return (StageTraffic){.sectors = stage_sectors(&x), .passes = kept_passes(&x, kept),
+                          .requests = (x.chunks + WARP - 1) / WARP * (x.width / x.access)};
 }
 
 /* Sectors of a row of the warp's tile that is stored from shared memory: its vectors lie side by

@@ -21,7 +21,16 @@ typedef struct {
     double sectors;
     int64_t requests, passes;
 } StageTraffic;
-StageTraffic mp_stage_traffic(const Model *m, const RProg *r, int side);
+/* Passes of stages by all that they depend on, those that were counted last: strides count modulo
+ * the banks, so few sizes differ.  */
+enum { PASSES_KEPT = 128 };
+typedef struct {
+    int64_t line, chunks, width, step, access, line_step, passes;     /* chunks 0: free */
+} PassEntry;
+typedef struct {
+    PassEntry entry[PASSES_KEPT];
+} StagePasses;
+StageTraffic mp_stage_traffic(const Model *m, const RProg *r, int side, StagePasses *kept);
 /* Sectors of storing all outputs, or sums, once: `per` bytes each, `run` of them in a row that lie
  * `apart` elements from one another in memory.  */
 double mp_output_sectors(const Model *m, const RProg *r, double per, int64_t run, int64_t apart);

@@ -338,7 +338,19 @@ static void counts_equal_enumeration(void **state) {
     arena_destroy(g.arena);
 }
 
-/* What programs have in common is counted once; each alone has the same time.  */
+static void counts_alone_as_shared(const Problem *p, const RProg *r, const Device *dev,
+                                   CountMemo *memo) {
+    Estimate shared, alone;
+    mp_estimate_again(p, r, dev, memo, &shared);
+    mp_estimate(p, r, dev, &alone);
+    assert_true(shared.us == alone.us);
+    assert_true(shared.load_sectors == alone.load_sectors);
+    assert_true(shared.load_passes == alone.load_passes);
+    assert_true(shared.smem_load_wavefronts == alone.smem_load_wavefronts);
+    assert_true(shared.smem_store_wavefronts == alone.smem_store_wavefronts);
+}
+
+/* What programs, and sizes, have in common is counted once; each alone has the same time.  */
 static void shared_counts_are_equal(void **state) {
     enum { EVERY = 41 };
     static const struct {
@@ -349,19 +361,23 @@ static void shared_counts_are_equal(void **state) {
     for (size_t c = 0; c < sizeof all / sizeof *all; c++) {
         Arena *a = arena_create(NULL);
         const Device *dev = fixture_device(a, all[c].device);
-        Problem p = fixture_matmul(1, 1000, 2048, 1536, false, true, all[c].type);
+        Problem p = fixture_matmul(1, 1000, 2048, 1536, false, true, all[c].type), others[] = {
+            fixture_matmul(1, 300, 2056, 1544, false, true, all[c].type),
+            fixture_matmul(1, 96, 104, 40, false, true, all[c].type), p};
         Diag d = diag_new(a);
         RProgSet set;
         CountMemo *memo = mp_count_memo(a);
         assert_int_equal(rprog_candidates(a, &d, &p, dev, NULL, &set), ST_OK);
         assert_true(set.n > 10 * EVERY);
         for (int i = 0; i < set.n; i++) {
-            Estimate shared, alone;
-            mp_estimate_again(&p, &set.prog[i], dev, memo, &shared);
-            if (i % EVERY) continue;
-            mp_estimate(&p, &set.prog[i], dev, &alone);
-            assert_true(shared.us == alone.us);
-            assert_true(shared.smem_load_wavefronts == alone.smem_load_wavefronts);
+            Estimate e;
+            if (i % EVERY) mp_estimate_again(&p, &set.prog[i], dev, memo, &e);
+            else counts_alone_as_shared(&p, &set.prog[i], dev, memo);
+        }
+        for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
+            mp_count_resized(memo);
+            for (int i = 0; i < set.n; i += EVERY)
+                counts_alone_as_shared(&others[k], &set.prog[i], dev, memo);
         }
         arena_destroy(a);
     }

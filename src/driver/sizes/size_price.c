@@ -163,8 +163,8 @@ static int64_t most_outs(const Pricing *x, const SizedProgram *p, int64_t room) 
     return room / ((bytes + g->outs - 1) / g->outs);
 }
 
-/* What all programs take at a point.  */
-static void price_at(const Pricing *x, int point) {
+/* What all programs take at a point; memo: what was counted of them at others.  */
+static void price_at(const Pricing *x, int point, CountMemo *memo) {
     SizedGroup *g = x->group;
     const int64_t *size = x->at->value[point];
     ArenaMark mark = arena_mark(x->a);
@@ -172,13 +172,14 @@ static void price_at(const Pricing *x, int point) {
     resize(x, size, &problem);
     int64_t outs = domain(x);
     bool given = te_gives(g->set->normal, size);
+    mp_count_resized(memo);
     g->best[point] = INFINITY;
     for (int k = 0; k < g->n; k++) {
         SizedProgram *p = &g->program[k];
         Estimate e;
         p->us[point] = INFINITY;
         if (!given || outs > p->outs || !rplan_allows(g->set->normal, p->upto, size)) continue;
-        mp_estimate(&problem, &p->ranked->prog, g->set->dev, &e);
+        mp_estimate_again(&problem, &p->ranked->prog, g->set->dev, memo, &e);
         p->us[point] = e.us;
         if (e.us < g->best[point]) g->best[point] = e.us;
     }
@@ -193,7 +194,10 @@ static void price(const Pricing *x, int n) {
         g->program[k].outs = most_outs(x, &g->program[k], room);
         g->program[k].us = ARENA_ARRAY(x->a, double, n);
     }
-    for (int i = 0; i < n; i++) price_at(x, i);
+    ArenaMark mark = arena_mark(x->a);
+    CountMemo *memo = mp_count_memo(x->a);
+    for (int i = 0; i < n; i++) price_at(x, i, memo);
+    arena_reset(x->a, mark);
 }
 
 /* ---- the sizes that a strategy is for ---- */
