@@ -89,6 +89,10 @@ class Backend(unittest.TestCase):
             memory_format=torch.channels_last))
         self.assertTrue(got.is_contiguous(memory_format=torch.channels_last))
         self.alike(lambda x: x.expand(3, 4, 6) + x[0], x)
+        self.alike(lambda x: (x * 3).as_strided((4, 1, 6), (6, 9, 1)) * 2, x, programs=1)
+        for call in (lambda x: x.T.as_strided((3, 8), (8, 1)) * 2,
+                     lambda x: (x[1:] * 3).as_strided((2, 6), (6, 1), 3) * 2):
+            self.alike(call, x, fallbacks=("as_strided",))
 
     def test_mutation(self):
         """What is written in place is written in the caller's tensor."""

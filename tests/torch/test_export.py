@@ -26,7 +26,7 @@ class Steps(nn.Module):
 
     def forward(self, x):
         for layer in self.layers:
-            x = layer(x).tanh()
+            x = layer(x).tanh().to(x.device)
         return self.norm(x)[:, :2] * self.scale.sum() + self.scale[0, :2]
 
 

@@ -9,6 +9,7 @@ import functools
 
 import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 aten = torch.ops.aten
 
@@ -56,13 +57,28 @@ PAIRS = (
 ALONE = ("grid_sampler_2d", "tril_indices", "triu_indices")
 
 
+def as_strided(a, size, stride, storage_offset=None):
+    """A reshape, where both lie row by row from the same place; what strides an expression reads
+    is not told by it."""
+    known, below = statically_known_true, 1
+    for extent, step in zip(reversed(size), reversed(stride)):
+        if not known(extent == 1) and not known(step == below):
+            return NotImplemented
+        below = below * extent
+    same = storage_offset is None or known(storage_offset == a.storage_offset())
+    if not same or not a.is_contiguous() or not known(below == a.numel()):
+        return NotImplemented
+    return a.view(size)
+
+
 @functools.cache                # PyTorch's list is made anew each time, which takes a quarter second
 def table():
     """The decompositions of a backend: those that are pairs."""
     chosen = {**core_aten_decompositions(), **get_decompositions(
         [getattr(aten, name) for name in (*PAIRS, *ALONE) if hasattr(aten, name)])}
     left = {*UNPAIRED, *ROWS}
-    return {op: f for op, f in chosen.items() if packet_name(op) not in left}
+    return {op: f for op, f in chosen.items() if packet_name(op) not in left} | {
+        aten.as_strided.default: as_strided}
 
 
 def packet_name(op):

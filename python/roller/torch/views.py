@@ -84,14 +84,6 @@ def view_diagonal(g, out, _, a, offset=0, dim1=0, dim2=1):
     return view(out, a, at)
 
 
-@views("as_strided")
-def view_strided(g, out, _, a, size, stride, offset=0):
-    dense = [math.prod(size[d + 1:]) for d in range(len(size))]
-    if offset or list(stride) != dense or math.prod(size) != a.numel:
-        raise Unsupported("as_strided that is no reshape")
-    return view_reshape(g, out, _, a)
-
-
 def same(a, b):
     """Equal whatever the sizes are?"""
     return a.same(b) if is_varying(a) else b.same(a) if is_varying(b) else a == b
