@@ -128,19 +128,17 @@ static void read_level(Reader *r, const Node *n, Device *dev) {
     static const char *const keys[] = {"level", "scope", "curves", NULL};
     if (!reader_object(r, n))
         return;
-    const Node *at = reader_need(r, n, "level", "dram, l2, dsmem, smem or reg");
-    int level = at ? reader_choice(r, at, hal_level_names, LEVEL_COUNT) : -1;
+    int level = reader_need_choice(r, n, "level", hal_level_names, LEVEL_COUNT);
     if (level >= 0 && dev->memory[level].present) {
         reader_fault(r, n, "check", "a second level \"%s\"", hal_level_names[level]);
         return;
     }
     MemoryLevel ignored = {0}, *m = level < 0 ? &ignored : &dev->memory[level];
     m->present = true;
-    at = reader_need(r, n, "scope", "device, cluster, sm or thread");
-    int scope = at ? reader_choice(r, at, hal_memory_scopes, hal_n_memory_scopes) : -1;
+    int scope = reader_need_choice(r, n, "scope", hal_memory_scopes, hal_n_memory_scopes);
     m->scope = scope < 0 ? "" : hal_memory_scopes[scope];
     reader_fields(r, n, &hal_memory_fields, keys, m);
-    at = located_member(n, "curves");
+    const Node *at = located_member(n, "curves");
     if (at && level >= 0)
         read_curves(r, at, (LevelId)level, m);
 }

@@ -90,22 +90,31 @@ bool reader_whole(Reader *r, const Node *n, double min, double max, int *out) {
     return true;
 }
 
+static const char *listed(Arena *a, const char *const *names, int count) {
+    Buf b = buf_new(a);
+    for (int i = 0; i < count; i++) buf_printf(&b, "%s%s", i ? ", " : "", names[i]);
+    return buf_str(&b);
+}
+
 int reader_choice(Reader *r, const Node *n, const char *const *names, int count) {
     const char *s = reader_text(r, n, 0, MAX_REF);
     if (!s)
         return -1;
-    for (int i = 0; i < count; i++)
-        if (!strcmp(s, names[i]))
-            return i;
-    Buf b = buf_new(r->arena);
     Nearest near = {.name = s};
     for (int i = 0; i < count; i++) {
-        buf_printf(&b, "%s%s", i ? ", " : "", names[i]);
+        if (!strcmp(s, names[i])) return i;
         nearest_offer(&near, names[i]);
     }
-    reader_fault(r, n, "choice", "\"%s\" is none of %s", s, buf_str(&b));
+    reader_fault(r, n, "choice", "\"%s\" is none of %s", s, listed(r->arena, names, count));
     if (near.best) diag_hint(r->diag, "did you mean \"%s\"?", near.best);
     return -1;
+}
+
+int reader_need_choice(Reader *r, const Node *object, const char *key, const char *const *names,
+                       int count) {
+    const char *hint = arena_printf(r->arena, "one of %s", listed(r->arena, names, count));
+    const Node *n = reader_need(r, object, key, hint);
+    return n ? reader_choice(r, n, names, count) : -1;
 }
 
 /* A text of one origin that the others may not have.  */
@@ -126,10 +135,7 @@ static const char *backing(Reader *r, const Node *n, const char *key, bool wante
 
 static bool evidence(Reader *r, const Node *n, Evidence *e) {
     int before = r->diag->errors;
-    const Node *source = reader_need(r, n, "source",
-                                     "datasheet (with ref), derived (with formula), driver, "
-                                     "measured or simulated (with spread and samples)");
-    int origin = source ? reader_choice(r, source, hal_origin_names, ORIGIN_COUNT) : -1;
+    int origin = reader_need_choice(r, n, "source", hal_origin_names, ORIGIN_COUNT);
     if (origin < 0)
         return false;
     const char *name = hal_origin_names[origin];

@@ -33,6 +33,9 @@ bool reader_number(Reader *r, const Node *n, double min, double max, double *out
 bool reader_whole(Reader *r, const Node *n, double min, double max, int *out);
 /* The index of a text in a list of names; -1 after a fault.  */
 int reader_choice(Reader *r, const Node *n, const char *const *names, int count);
+/* The same of a member that must be there.  */
+int reader_need_choice(Reader *r, const Node *object, const char *key, const char *const *names,
+                       int count);
 /* Fills the fields of a struct from the members of an object.  A faulty figure stays absent.  */
 void reader_fields(Reader *r, const Node *object, const FieldTable *t, const char *const *also,
                    void *base);
