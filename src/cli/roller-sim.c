@@ -208,9 +208,11 @@ static void report(Tool *t) {
         sim_fault_text(&r->warning[k], &t->out);
         buf_putc(&t->out, '\n');
     }
-    buf_printf(&t->out, "%s: %s, %lld blocks, %llu warp instructions, sim_time %.2f us on %s\n",
+    buf_printf(&t->out, "%s: %s, %lld blocks, %llu warp instructions, sim_time %.2f us on %s",
                t->kernel, r->faults ? "FAULT" : "ok", (long long)r->blocks_run,
                (unsigned long long)r->total.instructions, r->time_us, t->dev->name);
+    if (r->untimed) buf_printf(&t->out, ", without %s", r->untimed);
+    buf_putc(&t->out, '\n');
     if (t->o.counters) counters(t);
 }
 
@@ -267,6 +269,7 @@ static void report_json(Tool *t, int code) {
     json_set(a, o, "profile", json_text(t->dev ? t->dev->name : NULL));
     json_set(a, o, "blocks", json_integer(r->blocks_run));
     json_set(a, o, "sim_time_us", json_real(r->time_us));
+    json_set(a, o, "untimed", json_text(r->untimed));
     json_set(a, o, "fault_count", json_integer((json_int_t)r->faults));
     faults_json(t, o, "faults", r->fault, r->n_fault);
     faults_json(t, o, "warnings", r->warning, r->n_warning);

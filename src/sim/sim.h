@@ -93,6 +93,7 @@ void *sim_host(SimGpu *g, uint64_t at, size_t bytes);
     X(PROXY_FENCE,    "missing proxy fence between generic and asynchronous access")               \
     X(BEFORE_WAIT,    "memory touched before the wait for the kernel launched before")             \
     X(WGMMA_OPERAND,  "wgmma operand or accumulator touched before its wait")                      \
+    X(TENSOR_MEMORY,  "Tensor Memory used against its rules")                                      \
     X(LIMIT,          "the launch exceeds a limit of the device")                                  \
     X(MBARRIER,       "mbarrier used against its rules")                                           \
     X(BAD_JUMP,       "jump, call or return that the code cannot make")                            \
@@ -178,6 +179,7 @@ typedef struct {
     int64_t blocks_run;
     const SimBlockCounters *block;        /* blocks_run of them, ascending; NULL: not asked for */
     double time_us;                       /* of a timed launch: docs/simulator.md, "Timing" */
+    const char *untimed;                  /* an instruction that it leaves out; NULL: none */
 } SimReport;
 
 typedef struct {

@@ -125,6 +125,22 @@ def matmul(a, b, c, m, n, k, bm: tl.constexpr, bn: tl.constexpr, bk: tl.constexp
 
 
 @triton.jit
+def matmul_scaled(a, scale_a, b, scale_b, c, n, k, bm: tl.constexpr, bn: tl.constexpr,
+                  bk: tl.constexpr, kind: tl.constexpr):
+    rows, columns = tl.arange(0, bm), tl.arange(0, bn)
+    step, block = tl.arange(0, bk), tl.arange(0, bk // 32)
+    acc = tl.zeros((bm, bn), tl.float32)
+    for begin in range(0, k, bk):
+        va = tl.load(a + rows[:, None] * k + (begin + step)[None, :])
+        vb = tl.load(b + columns[None, :] * k + (begin + step)[:, None])
+        at = (begin // 32 + block)[None, :]
+        sa = tl.load(scale_a + rows[:, None] * (k // 32) + at)
+        sb = tl.load(scale_b + columns[:, None] * (k // 32) + at)
+        acc = tl.dot_scaled(va, sa, kind, vb, sb, kind, acc)
+    tl.store(c + rows[:, None] * n + columns[None, :], acc)
+
+
+@triton.jit
 def attention(q, k, v, out, length, scale, bm: tl.constexpr, bn: tl.constexpr,
               depth: tl.constexpr, causal: tl.constexpr):
     head, d = tl.program_id(1) * length * depth, tl.arange(0, depth)
@@ -185,6 +201,8 @@ def normal(*shape, kind=np.float16, seed=1):
 
 
 class Kernels:
+    unit = None                           # the instruction of the matrix unit
+
     def compiled(self, kernel, signature, constants, **options):
         names = dict.fromkeys(constants, "constexpr")
         source = ASTSource(kernel, {**signature, **names},
@@ -305,7 +323,7 @@ class Kernels:
             self.assertIn(expect, ptx)
 
     def test_matmul(self):
-        self.product(np.float16, 128, 64, 96, "wgmma.mma_async" if self.sm == 90 else "mma.sync")
+        self.product(np.float16, 128, 64, 96, self.unit)
 
     def test_matmul_ragged(self):
         self.product(np.float16, 100, 70, 50)
@@ -348,10 +366,11 @@ class Kernels:
 
 class Sm80(Kernels, DeviceTest):
     sm = 80
+    unit = "mma.sync"
 
 
-class Sm90(Kernels, DeviceTest):
-    sm = 90
+class Maps(Kernels):
+    """GPUs with tensor maps, and a matrix unit that reads shared memory."""
 
     def through_maps(self, own, **options):
         a, b, c = normal(128, 128), normal(128, 128, seed=2), np.zeros((128, 128), np.float16)
@@ -363,7 +382,7 @@ class Sm90(Kernels, DeviceTest):
             boxes = ((a, (64, 64)), (b, (64, 128)), (c, (64, 128)))
             ptx = self.run_kernel(matmul_maps, grid, (*boxes, 128), options, **sizes)
         self.assertIn("cp.async.bulk.tensor", ptx)
-        self.assertIn("wgmma.mma_async", ptx)
+        self.assertIn(self.unit, ptx)
         np.testing.assert_allclose(c, a.astype(np.float64) @ b.astype(np.float64), rtol=1e-2,
                                    atol=2e-2)
 
@@ -375,6 +394,37 @@ class Sm90(Kernels, DeviceTest):
 
     def test_matmul_own_maps(self):
         self.through_maps(True)
+
+
+class Sm90(Maps, DeviceTest):
+    sm = 90
+    unit = "wgmma.mma_async"
+
+
+class Sm100(Maps, DeviceTest):
+    sm = 100
+    unit = "tcgen05.mma"
+
+    def test_matmul_scaled(self):
+        rng = np.random.default_rng(3)
+        m, n, k = 128, 128, 256
+
+        def operand(rows, e):
+            """Bits of e4m3 with middle exponents, of scales, and the values of both."""
+            bits = rng.integers(0, 256, (rows, k), np.uint8) & 0x87 | rng.integers(
+                5, 9, (rows, k)).astype(np.uint8) << 3
+            scales = rng.integers(e - 2, e + 3, (rows, k // 32)).astype(np.uint8)
+            value = (8 + (bits & 7)) * 2.0 ** ((bits >> 3 & 15).astype(int) - 10)
+            value *= np.where(bits >> 7, -1, 1)
+            return bits, scales, value * np.repeat(2.0 ** (scales.astype(int) - 127), 32, 1)
+
+        a, scale_a, value_a = operand(m, 127)
+        b, scale_b, value_b = operand(n, 130)
+        c = np.zeros((m, n), np.float32)
+        ptx = self.run_kernel(matmul_scaled, (1, 1, 1), (a, scale_a, b, scale_b, c, n, k), bm=m,
+                              bn=n, bk=128, kind="e4m3")
+        self.assertIn("kind::mxf8f6f4.block_scale", ptx)
+        np.testing.assert_allclose(c, value_a @ value_b.T, rtol=1e-5, atol=1e-3)
 
 
 if __name__ == "__main__":

@@ -408,11 +408,38 @@ static void half_precision(void **state) {
     CONFORM(rows);
 }
 
+/* Sums in f32 of sm_100 whose factors, or first term, are narrow.  */
+#define MIXED(name, format, op, mode, second)                                                      \
+    WANT(name, b32(single(op, mode, (float)decode(format, a & 0xffff), second,                     \
+                          f32(op == FMA ? c : b))))
+#define NARROW(format) (float)decode(format, b & 0xffff)
+MIXED(f16_f32_add, half, ADD, FE_TONEAREST, f32(b))
+MIXED(f16_f32_sub, half, SUB, FE_UPWARD, f32(b))
+MIXED(f16_f32_fma, half, FMA, FE_TONEAREST, NARROW(half))
+MIXED(bf16_f32_add, brain, ADD, FE_DOWNWARD, f32(b))
+MIXED(bf16_f32_sub, brain, SUB, FE_TONEAREST, f32(b))
+MIXED(bf16_f32_fma, brain, FMA, FE_TOWARDZERO, NARROW(brain))
+#define FIRST(op) "{.reg .b16 x, y; mov.b32 {x, _}, a; mov.b32 {y, _}, b; " op "}"
+
+static void mixed_precision(void **state) {
+    (void)state;
+    static const Conform rows[] = {
+        {FIRST("add.f32.f16 d, x, b;"), "fef", f16_f32_add},
+        {FIRST("sub.rp.f32.f16 d, x, b;"), "fef", f16_f32_sub},
+        {FIRST("fma.rn.f32.f16 d, x, y, c;"), "feef", f16_f32_fma},
+        {FIRST("add.rm.f32.bf16 d, x, b;"), "fuf", bf16_f32_add},
+        {FIRST("sub.rn.f32.bf16 d, x, b;"), "fuf", bf16_f32_sub},
+        {FIRST("fma.rz.f32.bf16 d, x, y, c;"), "fuuf", bf16_f32_fma},
+    };
+    CONFORM(rows);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(single_precision),
         cmocka_unit_test(double_precision),
         cmocka_unit_test(half_precision),
+        cmocka_unit_test(mixed_precision),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,6 @@
 /* links: sim */
-/* wgmma for every type, shape, layout and swizzle on random integers, and its rules. Operands
- * are laid out in shared memory by the canonical layouts of the ISA, here as nested strides; the
- * swizzle as a permutation of address bits.  */
-#include "base/numeric.h"
+/* wgmma for every type, shape, layout and swizzle on random integers, and its rules.  */
+#include "operands.h"
 #include "ptxrun.h"
 
 #include <math.h>
@@ -13,13 +11,6 @@
 
 #include <cmocka.h>
 
-typedef enum { T_F16, T_BF16, T_TF32, T_E4M3, T_E5M2, T_S8, T_U8, T_F32, T_S32 } T;
-static const struct {
-    const char *name;
-    int bytes, most;          /* largest magnitude drawn */
-} type[] = {{"f16", 2, 3},  {"bf16", 2, 9}, {"tf32", 4, 50}, {"e4m3", 1, 3}, {"e5m2", 1, 3},
-            {"s8", 1, 127}, {"u8", 1, 255}, {"f32", 4, 99},  {"s32", 4, 99}};
-
 enum { SMEM = 81920, A_AT = 0, B_AT = 16384 };
 
 typedef struct {
@@ -29,90 +20,6 @@ typedef struct {
     bool a_regs, a_mn, b_mn, neg_a, neg_b, scale_d, sat;
     bool wide;                /* the looser of two choices of the strides */
 } Case;
-
-/* How an operand lies: strides in bytes.  */
-typedef struct {
-    int span;
-    bool mn;
-    uint32_t leading, stride;
-} Lay;
-
-static Lay lay_out(int span, bool mn, int extent, bool wide) {
-    Lay l = {.span = span, .mn = mn};
-    uint32_t rows = (uint32_t)extent, pad = wide ? 1024 : 0;
-    if (!mn && span == 16) {
-        l.stride = wide ? 256 : 128;
-        l.leading = wide ? 128 : rows / 8 * 128;
-    } else if (!mn) {
-        l.leading = 16;
-        l.stride = 8 * (uint32_t)span + (wide && span == 128 ? pad : 0);
-    } else if (span == 16) {
-        l.stride = wide ? 256 : 128;
-        l.leading = wide ? 128 : rows / 8 * 128;
-    } else {
-        uint32_t atoms = (rows * 2 + (uint32_t)span - 1) / (uint32_t)span;
-        l.leading = wide ? 16 * (uint32_t)span : 8 * (uint32_t)span;
-        l.stride = wide ? 8 * (uint32_t)span : 8 * (uint32_t)span * atoms;
-    }
-    return l;
-}
-
-/* Byte offset of byte `k` of row mn (K-major) or byte mn of line k (MN-major), before the
- * swizzle.  */
-static uint32_t place(const Lay *l, uint32_t mn, uint32_t k, uint32_t bytes) {
-    uint32_t span = (uint32_t)l->span;
-    if (!l->mn) {
-        uint32_t byte = k * bytes, row = mn % 8, group = mn / 8;
-        if (span == 16) {
-            return group * l->stride + row * 16 + byte / 16 * l->leading + byte % 16;
-        }
-        return group * l->stride + row * span + byte;
-    }
-    uint32_t byte = mn * 2, row = k % 8, group = k / 8;
-    if (span == 16) return byte / 16 * l->stride + byte % 16 + row * 16 + group * l->leading;
-    return byte / span * l->leading + byte % span + row * span + group * l->stride;
-}
-
-static uint32_t swizzle(uint32_t at, int span) {
-    for (int bit = 0; 16 << bit < span; bit++) at ^= (at >> (7 + bit) & 1) << (4 + bit);
-    return at;
-}
-
-static uint64_t descriptor(const Lay *l, uint32_t at) {
-    uint64_t mode = l->span == 128 ? 1 : l->span == 64 ? 2 : l->span == 32 ? 3 : 0;
-    return (uint64_t)at >> 4 | (uint64_t)(l->leading >> 4) << 16 |
-           (uint64_t)(l->stride >> 4) << 32 | mode << 62;
-}
-
-static uint32_t encode(T t, double v) {
-    float f = (float)v;
-    uint32_t w;
-    memcpy(&w, &f, 4);
-    switch (t) {
-    case T_F16: return num_f16_encode(v, ROUND_NEAREST_EVEN, false);
-    case T_BF16: return num_bf16_encode(v, ROUND_NEAREST_EVEN, false);
-    case T_E4M3: return num_e4m3_encode(v, ROUND_NEAREST_EVEN);
-    case T_E5M2: return num_e5m2_encode(v, ROUND_NEAREST_EVEN, false);
-    case T_S8:
-    case T_U8: return (uint8_t)(int)v;
-    case T_S32: return (uint32_t)(int32_t)v;
-    default: return w;
-    }
-}
-
-static double decode(T t, uint32_t bits) {
-    float f;
-    memcpy(&f, &bits, 4);
-    return t == T_F16   ? num_f16_decode((uint16_t)bits)
-           : t == T_S32 ? (double)(int32_t)bits
-                        : (double)f;
-}
-
-static double draw(Rng *r, T t) {
-    int most = type[t].most;
-    if (t == T_U8) return rng_below(r, 256);
-    return (double)(int)rng_below(r, (uint32_t)(2 * most + 1)) - most;
-}
 
 /* p0 image of shared memory, p1 accumulators [reg][128], p2 registers of A [4][128], p3 result,
  * p4/p5 descriptors relative to the start of shared memory, p6 scale-d.  */
@@ -129,11 +36,12 @@ static void list(Buf *b, int base, int n) {
 
 static const char *opcode(Arena *a, const Case *c) {
     return arena_printf(a, "wgmma.mma_async.sync.aligned.m64n%dk%d%s.%s.%s.%s", c->n,
-                        32 / type[c->a].bytes, c->sat ? ".satfinite" : "", type[c->d].name,
-                        type[c->a].name, type[c->b].name);
+                        32 / operand_types[c->a].bytes, c->sat ? ".satfinite" : "",
+                        operand_types[c->d].name, operand_types[c->a].name,
+                        operand_types[c->b].name);
 }
 
-static int acc_regs(const Case *c) { return c->n * type[c->d].bytes / 8; }
+static int acc_regs(const Case *c) { return c->n * operand_types[c->d].bytes / 8; }
 
 static const char *immediates(const Case *c) {
     static const char *const signs[] = {", 1, 1", ", -1, 1", ", 1, -1", ", -1, -1"};
@@ -157,7 +65,7 @@ static const char *text(Arena *arena, const Case *c) {
     if (c->a_regs) list(&b, 200, 4);
     else buf_puts(&b, "%l6");
     buf_printf(&b, ", %%l7, %%p2%s", immediates(c));
-    if (type[c->a].bytes == 2) {
+    if (operand_types[c->a].bytes == 2) {
         if (!c->a_regs) buf_printf(&b, ", %d", c->a_mn);
         buf_printf(&b, ", %d", c->b_mn);
     }
@@ -173,54 +81,43 @@ typedef struct {
     double a[64][32], b[32][256], d[64][256];
 } Data;
 
-static void put_operand(Data *x, uint32_t base, const Lay *l, T t, uint32_t mn, uint32_t k,
-                        double v) {
-    uint32_t bits = encode(t, v), bytes = (uint32_t)type[t].bytes;
-    uint32_t at = base + place(l, mn, k, bytes);
-    for (uint32_t i = 0; i < bytes; i++) {
-        uint32_t to = swizzle(at + i, l->span);
-        assert_true(to < SMEM);
-        x->smem[to] = (unsigned char)(bits >> (8 * i));
-    }
-}
-
 static void put_a_reg(Data *x, const Case *c, int row, int k, double v) {
-    int bytes = type[c->a].bytes, word = k * bytes / 4;
+    int bytes = operand_types[c->a].bytes, word = k * bytes / 4;
     int lane = row % 8 * 4 + word % 4, reg = row % 16 / 8 + word / 4 * 2,
         thread = row / 16 * 32 + lane;
-    x->a_regs[reg][thread] |= encode(c->a, v) << (k * bytes % 4 * 8);
+    x->a_regs[reg][thread] |= operand_encode(c->a, v) << (k * bytes % 4 * 8);
 }
 
 static void make(Data *x, const Case *c, const Lay *la, const Lay *lb, uint64_t seed) {
     Rng rng = {seed};
-    int k_size = 32 / type[c->a].bytes;
+    int k_size = 32 / operand_types[c->a].bytes;
     memset(x, 0, sizeof *x);
     for (int k = 0; k < k_size; k++) {
         for (int m = 0; m < 64; m++) {
-            double v = x->a[m][k] = draw(&rng, c->a);
+            double v = x->a[m][k] = operand_draw(&rng, c->a);
             if (c->a_regs) put_a_reg(x, c, m, k, v);
-            else put_operand(x, A_AT, la, c->a, (uint32_t)m, (uint32_t)k, v);
+            else operand_put(x->smem, SMEM, A_AT, la, c->a, m, k, v);
         }
         for (int n = 0; n < c->n; n++) {
-            double v = x->b[k][n] = draw(&rng, c->b);
-            put_operand(x, B_AT, lb, c->b, (uint32_t)n, (uint32_t)k, v);
+            double v = x->b[k][n] = operand_draw(&rng, c->b);
+            operand_put(x->smem, SMEM, B_AT, lb, c->b, n, k, v);
         }
     }
-    int per = 4 / type[c->d].bytes;
+    int per = 4 / operand_types[c->d].bytes;
     for (int thread = 0; thread < 128; thread++) {
         for (int i = 0; i < c->n / 2; i++) {
             int row = thread / 32 * 16 + thread % 32 / 4 + (i & 2 ? 8 : 0);
             int col = (i / 4) * 8 + thread % 4 * 2 + (i & 1);
-            double v = c->sat ? (i & 1 ? 2147483600.0 : -2147483600.0) : draw(&rng, c->d);
+            double v = c->sat ? (i & 1 ? 2147483600.0 : -2147483600.0) : operand_draw(&rng, c->d);
             x->d[row][col] = v;
-            x->acc[i / per][thread] |= encode(c->d, v) << (per == 2 ? i % 2 * 16 : 0);
+            x->acc[i / per][thread] |= operand_encode(c->d, v) << (per == 2 ? i % 2 * 16 : 0);
         }
     }
 }
 
 static double expected(const Data *x, const Case *c, int row, int col) {
     double sum = 0;
-    for (int k = 0; k < 32 / type[c->a].bytes; k++) sum += x->a[row][k] * x->b[k][col];
+    for (int k = 0; k < 32 / operand_types[c->a].bytes; k++) sum += x->a[row][k] * x->b[k][col];
     if (c->neg_a != c->neg_b) sum = -sum;
     if (c->scale_d) sum += x->d[row][col];
     return c->sat ? fmax(fmin(sum, 2147483647.0), -2147483648.0) : sum;
@@ -231,8 +128,8 @@ static void check(const Case *c, uint64_t seed) {
     PtxRun r;
     run_open(&r);
     r.options.seed = seed;
-    Lay la = lay_out(c->span_a, c->a_mn, 64, c->wide);
-    Lay lb = lay_out(c->span_b, c->b_mn, c->n, c->wide);
+    Lay la = operand_lay(c->span_a, c->a_mn, 64, 2, c->wide);
+    Lay lb = operand_lay(c->span_b, c->b_mn, c->n, 2, c->wide);
     make(&x, c, &la, &lb, seed);
     r.launch.block[0] = 128;
     r.launch.dynamic_smem = SMEM;
@@ -240,18 +137,18 @@ static void check(const Case *c, uint64_t seed) {
     run_memory(&r, x.acc, sizeof x.acc);
     run_memory(&r, x.a_regs, sizeof x.a_regs);
     run_memory(&r, NULL, sizeof x.acc);
-    run_number(&r, descriptor(&la, A_AT));
-    run_number(&r, descriptor(&lb, B_AT));
+    run_number(&r, operand_descriptor(&la, A_AT));
+    run_number(&r, operand_descriptor(&lb, B_AT));
     run_number(&r, c->scale_d);
     run_clean(&r, text(r.arena, c));
     const uint32_t(*out)[128] = run_host(&r, 3);
-    int per = 4 / type[c->d].bytes;
+    int per = 4 / operand_types[c->d].bytes;
     for (int thread = 0; thread < 128; thread++) {
         for (int i = 0; i < c->n / 2; i++) {
             int row = thread / 32 * 16 + thread % 32 / 4 + (i & 2 ? 8 : 0);
             int col = (i / 4) * 8 + thread % 4 * 2 + (i & 1);
             uint32_t bits = out[i / per][thread] >> (per == 2 ? i % 2 * 16 : 0);
-            double got = decode(c->d, bits), want = expected(&x, c, row, col);
+            double got = operand_decode(c->d, bits), want = expected(&x, c, row, col);
             if (got != want) {
                 fail_msg("%s span %d/%d mn %d/%d regs %d: d[%d][%d] is %g, not %g",
                          opcode(r.arena, c), c->span_a, c->span_b, c->a_mn, c->b_mn, c->a_regs, row,
@@ -259,7 +156,7 @@ static void check(const Case *c, uint64_t seed) {
             }
         }
     }
-    assert_int_equal(r.report.total.flops, 2 * 64 * c->n * (32 / type[c->a].bytes));
+    assert_int_equal(r.report.total.flops, 2 * 64 * c->n * (32 / operand_types[c->a].bytes));
     run_close(&r);
 }
 
@@ -404,8 +301,8 @@ static void rule(const char *body, int threads, uint64_t extra, int kind) {
         Lay l = {16, false, 1024, 128};
         run_memory(&r, zero, SMEM);
         run_memory(&r, NULL, 4096);
-        run_number(&r, descriptor(&l, A_AT) + extra);
-        run_number(&r, descriptor(&l, B_AT));
+        run_number(&r, operand_descriptor(&l, A_AT) + extra);
+        run_number(&r, operand_descriptor(&l, B_AT));
         const char *ptx = run_kernel(r.arena, 4, arena_printf(r.arena,
             "%s"
             "shr.u32 %%r397, %%r399, 4;\ncvt.u64.u32 %%l5, %%r397;\nadd.u64 %%l6, %%a2, %%l5;\n"

@@ -244,11 +244,12 @@ static AsyncOp *pick_random(SimCluster *c, bool to_land) {
 
 void sim_async_tick(SimCluster *c) {
     AsyncCluster *q = async_of(c);
-    if ((q->n == 0 && !q->wgmma) || rng_below(&c->rng, 256) >= q->haste) return;
+    if ((q->n == 0 && !q->wgmma && !q->tensor) || rng_below(&c->rng, 256) >= q->haste) return;
     if (q->wgmma) {
         SimBlock *b = &c->block[rng_below(&c->rng, (uint32_t)c->n_block)];
         async_wgmma_step(&b->warp[rng_below(&c->rng, (uint32_t)b->n_warp)]);
     }
+    if (q->tensor) async_tensor_step(&c->block[rng_below(&c->rng, (uint32_t)c->n_block)]);
     AsyncOp *op = pick_random(c, false);
     if (!op) return;
     if (op->sampled || rng_below(&c->rng, 2)) {
@@ -279,9 +280,17 @@ bool async_cluster_settle(SimCluster *c) {
     return true;
 }
 
+/* Some block's unit works.  */
+static bool step_units(SimCluster *c) {
+    uint32_t first = async_of(c)->tensor ? rng_below(&c->rng, (uint32_t)c->n_block) : 0;
+    for (uint32_t b = 0; async_of(c)->tensor && b < (uint32_t)c->n_block; b++)
+        if (async_tensor_step(&c->block[(first + b) % (uint32_t)c->n_block])) return true;
+    return false;
+}
+
 bool sim_async_force(SimCluster *c) {
     AsyncOp *op = pick_random(c, true);
-    if (!op) return async_cluster_settle(c);
+    if (!op) return step_units(c) || async_cluster_settle(c);
     async_land(c, op);
     sim_event(c);
     return true;
@@ -295,6 +304,7 @@ void async_poll_failed(SimLane by) {
     if (rng_below(&c->rng, 16) == 0) {
         AsyncOp *op = pick_random(c, true);
         if (op) async_land(c, op);
+        step_units(c);
     }
     if (q->idle_event != c->event) {
         q->idle_event = c->event;
@@ -363,6 +373,7 @@ void sim_async_end(SimCluster *c) {
         check_unwaited(&c->block[b]);
         check_remote(&c->block[b]);
         async_wgmma_end(&c->block[b]);
+        async_tensor_end(&c->block[b]);
     }
     for (AsyncOp *op = q->first, *next; op; op = next) {
         next = op->next;

@@ -87,6 +87,7 @@ typedef struct {
     uint64_t idle_event;      /* event count seen by the last fruitless poll */
     uint32_t idle;            /* fruitless polls since */
     bool wgmma;               /* some warp has executed wgmma */
+    bool tensor;              /* some warp has executed tcgen05 */
     SimTmRow *row;            /* scratch of the tensor copies */
     size_t cap_row;
     struct AsyncMap *map;     /* tensormap_proxy.c: changed by its threads */
@@ -100,6 +101,7 @@ typedef struct {
     size_t n_mbar, cap_mbar;
     uint64_t in_flight;       /* bytes */
     uint32_t free_registers;  /* per lane, given up by setmaxnreg.dec */
+    struct TensorMemory *tensor;          /* sim/async/tmem.h; NULL: not used so far */
 } AsyncBlock;
 
 typedef struct AsyncWgmma AsyncWgmma;
@@ -115,6 +117,9 @@ typedef struct {
     uint32_t cluster_arrived, cluster_pending, cluster_generation[LANES];
     uint32_t registers;                            /* set by setmaxnreg; 0: as launched */
     AsyncWgmma *wgmma;
+    /* tcgen05: what each lane knew at its last fence::after_thread_sync; the first access that no
+     * fence::before_thread_sync has told of, 0: none.  */
+    uint32_t *tensor_view[LANES], untold;
 } AsyncWarp;
 
 static inline AsyncCluster *async_of(const SimCluster *c) { return c->async; }
@@ -176,4 +181,8 @@ bool async_cluster_settle(SimCluster *c);
 void async_wgmma_end(SimBlock *b);
 /* Works out the warp's oldest product, if there is one.  */
 void async_wgmma_step(SimWarp *w);
+/* Works out what a block's tcgen05 unit has to do first; false if there is nothing.  */
+bool async_tensor_step(SimBlock *b);
+/* Checks at the end of a block that its Tensor Memory was freed.  */
+void async_tensor_end(SimBlock *b);
 #endif

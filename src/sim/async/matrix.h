@@ -71,13 +71,15 @@ typedef struct {
 SimDescriptor sim_descriptor(uint64_t bits);
 
 /* An operand is read as 16-byte chunks, row by row: a K-major operand has a row per m (or n) of 32
- * bytes along k; an MN-major one (16-bit types) a row per k of 2*extent bytes along m (or n).
- * Fills the shared-memory addresses of the chunks of m (or n) `first` .. `first` + extent - 1 (both
- * multiples of 8); returns how many.  */
+ * bytes along k; an MN-major one, of elements of so many bytes, a row per k along m (or n).  Fills
+ * the shared-memory addresses of the chunks of m (or n) `first` .. `first` + extent - 1 (multiples
+ * of 8; MN-major: of what a chunk has); returns how many.  */
 enum { SIM_MAX_CHUNKS = 512 };
-int sim_operand_chunks(const SimDescriptor *d, bool mn_major, int first, int extent, uint32_t *at);
-/* Why the bits are no good descriptor, or NULL.  */
+int sim_operand_chunks(const SimDescriptor *d, bool mn_major, int bytes, int first, int extent,
+                       uint32_t *at);
+/* Why the bits are no good descriptor, or NULL; the second: why its operand cannot start there.  */
 const char *sim_descriptor_check(uint64_t bits);
+const char *sim_descriptor_starts(const SimDescriptor *d);
 
 /* wgmma.mma_async: m64, one warpgroup.  */
 typedef struct {

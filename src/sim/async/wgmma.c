@@ -25,7 +25,7 @@ static int operand_chunks(SimWarp *w, const SimInst *i, char which, uint32_t *at
     const SimBlock *b = w->block;
     const char *why = uniform(bits) ? sim_descriptor_check(bits[0]) : "differs between lanes";
     SimDescriptor d = sim_descriptor(bits[0]);
-    int n = why ? 0 : sim_operand_chunks(&d, mn, first, extent, at);
+    int n = why ? 0 : sim_operand_chunks(&d, mn, 2, first, extent, at);
     for (int k = 0; k < n && !why; k++) {
         if (at[k] < b->smem_base || at[k] - b->smem_base + 16 > b->smem_bytes) {
             why = "reaches outside the shared memory of the block";

@@ -30,11 +30,13 @@ static uint32_t mn_major_chunk(const SimDescriptor *d, uint32_t row, uint32_t ch
            row / 8 * d->stride + row % 8 * (uint32_t)d->span;
 }
 
-int sim_operand_chunks(const SimDescriptor *d, bool mn_major, int first, int extent, uint32_t *at) {
+int sim_operand_chunks(const SimDescriptor *d, bool mn_major, int bytes, int first, int extent,
+                       uint32_t *at) {
     uint32_t from = (uint32_t)first, to = from + (uint32_t)extent, n = 0;
     if (mn_major) {
-        for (uint32_t row = 0; row < 16; row++) {
-            for (uint32_t chunk = from / 8; chunk < to / 8; chunk++) {
+        uint32_t rows = 32 / (uint32_t)bytes, per_chunk = 16 / (uint32_t)bytes;
+        for (uint32_t row = 0; row < rows; row++) {
+            for (uint32_t chunk = from / per_chunk; chunk < to / per_chunk; chunk++) {
                 at[n++] = sim_swizzle(mn_major_chunk(d, row, chunk), d->span, d->base);
             }
         }
@@ -47,16 +49,16 @@ int sim_operand_chunks(const SimDescriptor *d, bool mn_major, int first, int ext
     return (int)n;
 }
 
+const char *sim_descriptor_starts(const SimDescriptor *d) {
+    uint32_t lines = (uint32_t)d->span / 16;
+    if (d->span == 16 || ((d->start >> 7) & (lines - 1)) == (d->base & (lines - 1))) return NULL;
+    return "starts in the middle of the swizzle pattern, which its base offset does not tell";
+}
+
 const char *sim_descriptor_check(uint64_t bits) {
     const uint64_t reserved = 0x3ff1c000c000c000u;
     SimDescriptor d = sim_descriptor(bits);
-    if (bits & reserved) return "has reserved bits set";
-    if (d.span == 16) return NULL;
-    uint32_t lines = (uint32_t)d.span / 16;
-    if (((d.start >> 7) & (lines - 1)) != (d.base & (lines - 1))) {
-        return "starts in the middle of the swizzle pattern, which its base offset does not tell";
-    }
-    return NULL;
+    return bits & reserved ? "has reserved bits set" : sim_descriptor_starts(&d);
 }
 
 const char *sim_wgmma_check(const SimWgmma *w) {

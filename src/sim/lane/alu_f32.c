@@ -4,6 +4,7 @@
  * other modes go through one general function.  */
 #include "sim/lane/alu.h"
 #include "sim/lane/approx.h"
+#include "sim/lane/half.h"
 #include "sim/lane/lanes.h"
 #include <math.h>
 
@@ -95,6 +96,20 @@ static void exec_general(SimWarp *w, const SimInst *i, uint32_t active) {
     SIM_EACH(l, active) d[l] = general(i->ptx->op, x[l], y[l], z[l], i->flags, (Round)i->arg);
 }
 
+/* add, sub and fma of sm_100 whose factors, or first term, are f16 or bf16.  */
+static void exec_mixed(SimWarp *w, const SimInst *i, uint32_t active) {
+    PtxOp op = i->ptx->op;
+    PtxType half = i->ptx->type[1];
+    float *d = sim_f32(w, i->d);
+    const uint32_t *x = sim_u32(w, i->a), *y = sim_u32(w, i->b);
+    const float *z = i->n_opnd > 3 ? sim_f32(w, i->c) : sim_f32(w, i->a);
+    SIM_EACH(l, active) {
+        float a = (float)sim_half_value(half, x[l], false);
+        float b = op == OP_FMA ? (float)sim_half_value(half, y[l], false) : sim_float(y[l]);
+        d[l] = general(op, a, b, z[l], i->flags, (Round)i->arg);
+    }
+}
+
 static float extreme(bool min, float a, float b, int flags) {
     if (flags & HAS_FTZ) {
         a = sim_ftz(a);
@@ -158,6 +173,10 @@ SimExec *sim_pick_f32(SimPick *k) {
     bool full = op == OP_DIV && sim_take(k, MOD_FULL);
     bool approx = full || (op == OP_DIV && sim_take(k, MOD_APPROX));
     PtxMod rounding = sim_take_rounding(k);
+    PtxType half = k->p->n_type == 2 ? k->p->type[1] : PTX_NONE;
+    bool mixed = (half == PTX_F16 || half == PTX_BF16) && !ftz &&
+                 (op == OP_ADD || op == OP_SUB || op == OP_FMA);
+    if (mixed) sim_take_type(k);
     bool required = op == OP_FMA || op == OP_MAD || op == OP_DIV;
     if (required && rounding == MOD_COUNT && !approx) return sim_pick_fail(k, "needs a rounding");
     if (sim_take(k, MOD_SAT)) i->flags |= HAS_SAT;
@@ -167,9 +186,9 @@ SimExec *sim_pick_f32(SimPick *k) {
         if (full) i->flags |= HAS_FULL;
         return i->flags & HAS_SAT || rounding != MOD_COUNT ? NULL : exec_divided;
     }
-    if ((rounding == MOD_RN || rounding == MOD_COUNT) && !(i->flags & HAS_SAT)) {
+    if ((rounding == MOD_RN || rounding == MOD_COUNT) && !(i->flags & HAS_SAT) && !mixed) {
         return nearest(op, ftz);
     }
     i->arg = (uint16_t)sim_round(rounding);
-    return exec_general;
+    return mixed ? exec_mixed : exec_general;
 }

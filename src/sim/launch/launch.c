@@ -294,6 +294,13 @@ static Status refused(Diag *d, const SimRun *r, const SimReport *out) {
     return ST_SIMULATOR;
 }
 
+static SimSlices *start_timing(Arena *a, SimRun *r) {
+    r->timing = sim_timing_new(a, r);
+    SimSlices *work = ARENA_NEW(a, SimSlices);
+    sim_slices_new(a, r->timing->n_work, work);
+    return work;
+}
+
 Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimLaunch *launch, const SimOptions *o,
                   SimReport *out) {
     *out = (SimReport){0};
@@ -326,12 +333,7 @@ Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimLaunch *launch, const S
     r->constants = constants(a, r, x);
     sim_overlap_begin(g, r);
     sim_clear_sectors(g);
-    SimSlices *work = NULL;
-    if (r->options->timed) {
-        r->timing = sim_timing_new(a, r);
-        work = ARENA_NEW(a, SimSlices);
-        sim_slices_new(a, r->timing->n_work, work);
-    }
+    SimSlices *work = r->options->timed ? start_timing(a, r) : NULL;
     if (r->kernel->serial && !r->options->no_races) r->order = sim_order_new(a, g);
     SimTasks all = tasks(a, r);
     Status st = sim_run_tasks(a, d, &all, r, &out->total, work);
@@ -349,5 +351,6 @@ Status sim_launch(SimGpu *g, Arena *a, Diag *d, const SimLaunch *launch, const S
     if (st != ST_OK) return st;
     if (options->per_block) out->block = per_block(a, &all, out->blocks_run);
     if (work) out->time_us = time_of(a, r, &all, out, work);
+    if (work && r->kernel->untimed) out->untimed = sim_op_name(r->kernel->untimed->op);
     return ST_OK;
 }

@@ -133,18 +133,25 @@ static void use_pipe(const Costs *c, SimCost *x, int pipe, double ops) {
     x->latency = x->issue;
 }
 
+/* wmma becomes products of warps, which no unit describes; how long tcgen05 takes is not known, and
+ * said so (SimReport.untimed).  */
 static void product(const Costs *c, SimCost *x, const SimInst *i) {
     Product p;
     double ops = 2.0 * LANES * i->flops / 2;
+    bool known = true;
     if (i->ptx->op == OP_MMA) {
         const SimMma *s = i->extra;
         p = (Product){SCOPE_WARP, s->m, s->n, s->k, s->a, s->d};
-    } else {
+    } else if (i->ptx->op == OP_WGMMA) {
         const WgmmaInst *s = i->extra;
         p = (Product){SCOPE_WARPGROUP, 64, s->shape.n, s->shape.k, s->shape.a, s->shape.d};
         x->kind = COST_WGMMA;
+    } else if (i->ptx->op == OP_TC_MMA || i->ptx->op == OP_TC_CP) {
+        return;
+    } else {
+        known = false;
     }
-    int u = matrix_unit(c->dev, &p);
+    int u = known ? matrix_unit(c->dev, &p) : -1;
     if (u >= 0) use_unit(c, x, u, ops);
     else use_pipe(c, x, SIM_PIPE_TENSOR, ops / 1024);
 }

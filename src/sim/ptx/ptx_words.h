@@ -94,7 +94,15 @@ typedef enum {
     X(KIND_F8F6F4, "kind::f8f6f4") X(KIND_MXF8F6F4, "kind::mxf8f6f4")                              \
     X(KIND_MXF4, "kind::mxf4") X(KIND_MXF4NVF4, "kind::mxf4nvf4")                                  \
     X(BLOCK_SCALE, "block_scale") X(SCALE_1X, "scale_vec::1X") X(SCALE_2X, "scale_vec::2X")        \
-    X(SCALE_4X, "scale_vec::4X")
+    X(SCALE_4X, "scale_vec::4X") X(BLOCK16, "block16") X(BLOCK32, "block32")                       \
+    X(KIND_F16, "kind::f16") X(KIND_TF32, "kind::tf32") X(KIND_I8, "kind::i8")                     \
+    X(COLLECTOR_DISCARD, "collector::a::discard") X(ARRIVE_ONE, "mbarrier::arrive::one")           \
+    /* shapes of Tensor Memory */                                                                  \
+    X(32X32B, "32x32b") X(16X64B, "16x64b") X(16X128B, "16x128b") X(16X256B, "16x256b")            \
+    X(16X32BX2, "16x32bx2")                                                                        \
+    X(X8, "x8") X(X16, "x16") X(X32, "x32") X(X64, "x64") X(X128, "x128")                          \
+    X(128X256B, "128x256b") X(128X128B, "128x128b") X(64X128B, "64x128b") X(32X128B, "32x128b")    \
+    X(WARPX4, "warpx4") X(WARPX2_02_13, "warpx2::02_13") X(WARPX2_01_23, "warpx2::01_23")
 typedef enum {
 #define X(id, text) MOD_##id,
     PTX_MODS(X)
@@ -274,7 +282,20 @@ static inline bool ptx_has(const PtxMods *m, PtxMod mod) {
     X(WGMMA, "wgmma.mma_async", TENSOR, wgmma, "rsss/ssss")                                        \
     X(WGMMA_FENCE, "wgmma.fence", CONTROL, wgmma, "")                                              \
     X(WGMMA_COMMIT, "wgmma.commit_group", CONTROL, wgmma, "")                                      \
-    X(WGMMA_WAIT, "wgmma.wait_group", CONTROL, wgmma, "s")
+    X(WGMMA_WAIT, "wgmma.wait_group", CONTROL, wgmma, "s")                                         \
+    /* Tensor Memory */                                                                            \
+    X(TC_ALLOC, "tcgen05.alloc", CONTROL, tmem, "ms")                                              \
+    X(TC_DEALLOC, "tcgen05.dealloc", CONTROL, tmem, "ss")                                          \
+    X(TC_RELINQUISH, "tcgen05.relinquish_alloc_permit", CONTROL, tmem, "")                         \
+    X(TC_LD, "tcgen05.ld", LSU, tmem, "dm/s")                                                      \
+    X(TC_ST, "tcgen05.st", LSU, tmem, "ms/s")                                                      \
+    X(TC_WAIT_LD, "tcgen05.wait::ld", CONTROL, tmem, "")                                           \
+    X(TC_WAIT_ST, "tcgen05.wait::st", CONTROL, tmem, "")                                           \
+    X(TC_FENCE_BEFORE, "tcgen05.fence::before_thread_sync", CONTROL, tmem, "")                     \
+    X(TC_FENCE_AFTER, "tcgen05.fence::after_thread_sync", CONTROL, tmem, "")                       \
+    X(TC_CP, "tcgen05.cp", TENSOR, tensor_copy, "ms")                                              \
+    X(TC_MMA, "tcgen05.mma", TENSOR, tensor_product, "*")                                          \
+    X(TC_COMMIT, "tcgen05.commit", CONTROL, tensor_commit, "m/s")
 typedef enum {
 #define X(id, text, pipe, family, operands) OP_##id,
     PTX_OPS(X)

@@ -117,6 +117,11 @@ struct SimInst {
     const PtxInst *ptx;       /* the parsed form: modifiers, types, line */
 };
 
+/* Memory that it reads asynchronously is an operand of a product, or on its way there.  */
+static inline bool sim_multiplies(const SimInst *i) {
+    return i->ptx->op == OP_WGMMA || i->ptx->op == OP_TC_MMA || i->ptx->op == OP_TC_CP;
+}
+
 /* ---- Warps ---- */
 /* Lanes that run together.  A divergent branch makes two subwarps of one; they run by quanta and
  * merge at the join (the immediate post-dominator of the branch).  */
@@ -340,6 +345,7 @@ struct SimKernel {
     bool partial_sync;        /* see SimCluster */
     bool reads_later;         /* memory is read asynchronously: bulk stores, wgmma */
     bool serial;              /* blocks communicate: they must run in ascending order */
+    const PtxInst *untimed;   /* an instruction whose time is not known; NULL: there is none */
 };
 
 struct SimRun {

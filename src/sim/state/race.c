@@ -302,7 +302,7 @@ bool sim_shadow_read_async(SimLane by, SimBlock *owner, uint32_t offset, uint32_
         }
     }
     Access a = access_of(by, owner);
-    a.reader = (uint16_t)sim_reads_entry(by.w, by.i->ptx->op == OP_WGMMA);
+    a.reader = (uint16_t)sim_reads_entry(by.w, sim_multiplies(by.i));
     return read_words(a, offset, bytes, false);
 }
 

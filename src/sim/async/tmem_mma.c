@@ -1,0 +1,258 @@
+/* tcgen05.mma.  */
+#include "sim/async/tmem.h"
+
+#include <string.h>
+
+static int operand_chunks(SimLane by, int operand, const TmemProduct *p, bool of_a, uint32_t *at) {
+    uint64_t bits = tmem_descriptor_of(by, operand);
+    SimDescriptor d;
+    const char *why = tmem_descriptor(bits, &d);
+    int bytes = sim_type_bits(of_a ? p->a : p->b) / 8;
+    int n = why ? 0 : sim_operand_chunks(&d, of_a ? p->a_mn : p->b_mn, bytes, 0,
+                                         of_a ? p->m : p->n, at);
+    return tmem_claim(by, bits, why, n, at) ? n : 0;
+}
+
+static void gather(const SimBlock *b, const uint32_t *at, int n, uint8_t *out) {
+    for (int c = 0; c < n; c++) memcpy(out + 16 * c, b->smem + at[c], 16);
+}
+
+typedef struct {
+    TmemProductKind kind;
+    bool a_in_tmem, has_mask;
+    int a, b, idesc, scale_a, scale_b, mask, accumulate, shrink;   /* operands; 0: none */
+} ProductInst;
+
+/* The lane of row m: all 128; or 16 of each warp's (PTX ISA, data path layouts D and F).  */
+static uint32_t row_lane(const TmemProduct *p, uint32_t base, int m) {
+    return p->m == 128 ? (uint32_t)m : base + (uint32_t)(m % 16 + 32 * (m / 16));
+}
+
+static int a_columns(const TmemProduct *p) { return tmem_row_bytes(p) / 4; }
+
+/* Applies read or write to columns of a product's rows.  */
+static bool each_row(uint32_t access, const TmemWork *k, uint32_t address, int columns,
+                     bool touch(uint32_t, SimBlock *, TmemPart)) {
+    SimBlock *b = k->by.w->block;
+    bool all = k->product.m == 128;
+    uint32_t step = all ? TMEM_LANES : 32, lanes = all ? TMEM_LANES : 16;
+    for (uint32_t lane = tmem_lane(address); lane < TMEM_LANES; lane += step) {
+        TmemPart part = {lane, lanes, tmem_column(address), (uint32_t)columns};
+        if (!touch(access, b, part)) return false;
+    }
+    return true;
+}
+
+/* Scales of m rows: 32 to a column, repeated in all four parts of 32 lanes.  */
+static TmemPart scales_of(uint32_t address, int rows) {
+    return (TmemPart){0, TMEM_LANES, tmem_column(address), (uint32_t)(rows + 31) / 32};
+}
+
+static bool touches(TmemWork *k) {
+    SimBlock *b = k->by.w->block;
+    const TmemProduct *p = &k->product;
+    uint64_t shape = (uint64_t)k->d << 32 | (uint32_t)p->m << 16 | (uint32_t)p->n << 4 |
+                     (uint32_t)p->kind;
+    uint32_t access = tmem_access(TMEM_MMA, k->by, shape);
+    bool good = !k->a_in_tmem || each_row(access, k, k->a, a_columns(p), tmem_read);
+    if (good && p->kind == TMEM_MXF8F6F4)
+        good = tmem_read(access, b, scales_of(k->scale_a, p->m)) &&
+               tmem_read(access, b, scales_of(k->scale_b, p->n));
+    if (good && k->accumulate) good = each_row(access, k, k->d, p->n, tmem_read);
+    return good && each_row(access, k, k->d, p->n, tmem_write);
+}
+
+/* The values of an operand's scales, which must be the same in all four parts.  */
+static bool take_scales(TmemWork *k, const TensorMemory *t, bool of_a, double *values) {
+    uint8_t bits[256];
+    const TmemProduct *p = &k->product;
+    uint32_t column = tmem_column(of_a ? k->scale_a : k->scale_b);
+    int shift = 8 * (of_a ? p->scale_a : p->scale_b), rows = of_a ? p->m : p->n;
+    for (int r = 0; r < rows; r++) {
+        const uint32_t *lanes = t->cell[column + (uint32_t)r / 32];
+        bits[r] = (uint8_t)(lanes[r % 32] >> shift);
+        for (int part = 32; part < TMEM_LANES; part += 32) {
+            if ((uint8_t)(lanes[part + r % 32] >> shift) == bits[r]) continue;
+            sim_fault(k->by, SIM_TENSOR_MEMORY,
+                      "the scale of row %d differs between the four parts of Tensor Memory", r);
+            return false;
+        }
+    }
+    tmem_scale(p, rows, bits, values);
+    return true;
+}
+
+static void accumulators(TmemWork *k, TensorMemory *t, bool store) {
+    const TmemProduct *p = &k->product;
+    double v[LANES], shrink = 1.0 / (1 << k->shrink);
+    int group = p->m == 128 ? 32 : 16;
+    for (int m = 0; m < p->m; m += group) {
+        uint32_t lane = row_lane(p, tmem_lane(k->d), m);
+        for (int n = 0; n < p->n; n++) {
+            uint32_t *cells = &t->cell[tmem_column(k->d) + (uint32_t)n][lane];
+            SimReg reg = {{0}};
+            memcpy(reg.lane, cells, (size_t)group * 4);
+            double *d = &t->scratch.d[m * p->n + n];
+            if (!store) sim_acc_load(p->d, &reg, 0, v);
+            for (int r = 0; r < group; r++) {
+                if (store) v[r] = d[r * p->n];
+                else d[r * p->n] = v[r] * shrink;
+            }
+            for (int r = group; r < LANES; r++) v[r] = 0;
+            if (!store) continue;
+            if (p->d == PTX_F16) memset(reg.lane, 0, sizeof reg.lane);
+            sim_acc_store(p->d, p->sat, v, &reg, 0);
+            for (int r = 0; r < group; r++) {
+                uint32_t row = lane + (uint32_t)r;
+                if (!(k->kept[row / 32] >> row % 32 & 1)) cells[r] = reg.lane[r];
+            }
+        }
+    }
+}
+
+static void a_from_tmem(const TmemWork *k, const TensorMemory *t, uint8_t *bytes) {
+    int columns = a_columns(&k->product);
+    for (int m = 0; m < k->product.m; m++) {
+        uint32_t lane = row_lane(&k->product, tmem_lane(k->a), m);
+        for (int c = 0; c < columns; c++) {
+            uint32_t column = tmem_column(k->a) + (uint32_t)c;
+            memcpy(bytes + (m * columns + c) * 4, &t->cell[column][lane], 4);
+        }
+    }
+}
+
+static void multiply(TmemWork *k, SimBlock *b) {
+    TensorMemory *t = tmem_of(b);
+    TmemScratch *s = &t->scratch;
+    const TmemProduct *p = &k->product;
+    if (k->a_in_tmem) a_from_tmem(k, t, s->bytes);
+    else gather(b, k->a_at, k->n_a, s->bytes);
+    tmem_operand(p, true, s->bytes, s->a, s->turned);
+    gather(b, k->b_at, k->n_b, s->bytes);
+    tmem_operand(p, false, s->bytes, s->b, s->turned);
+    if (p->kind == TMEM_MXF8F6F4 &&
+        (!take_scales(k, t, true, s->a) || !take_scales(k, t, false, s->b)))
+        return;
+    if (k->accumulate) accumulators(k, t, false);
+    else memset(s->d, 0, (size_t)(p->m * p->n) * sizeof *s->d);
+    tmem_multiply(p, s);
+    accumulators(k, t, true);
+}
+
+/* Why Tensor Memory is addressed wrongly, or NULL.  */
+static const char *misplaced(const TmemWork *k) {
+    uint32_t lane = tmem_lane(k->d);
+    bool half = k->product.m == 64;
+    if (lane && (!half || lane != 16)) return "accumulators begin at lane 0, or 16 with an M of 64";
+    if (k->a_in_tmem && k->product.a_mn) return "A in Tensor Memory cannot be transposed";
+    if (k->a_in_tmem && tmem_lane(k->a) != lane)
+        return "A in Tensor Memory begins at the lane of its accumulators";
+    if (tmem_lane(k->scale_a) || tmem_lane(k->scale_b)) return "scales begin at lane 0";
+    return NULL;
+}
+
+static bool read_operands(TmemWork *k, const ProductInst *x) {
+    SimLane by = k->by;
+    uint32_t bits = sim_u32(by.w, by.i->opnd[x->idesc].slot[0])[by.lane];
+    const char *why = tmem_product(x->kind, bits, &k->product);
+    k->d = tmem_address_of(by, 0);
+    k->a_in_tmem = x->a_in_tmem;
+    if (x->a_in_tmem) k->a = tmem_address_of(by, x->a);
+    if (x->scale_a) k->scale_a = tmem_address_of(by, x->scale_a);
+    if (x->scale_b) k->scale_b = tmem_address_of(by, x->scale_b);
+    k->accumulate = sim_pred_of(by.w, &by.i->opnd[x->accumulate]) >> by.lane & 1;
+    if (x->shrink) k->shrink = (int)*sim_u32(by.w, by.i->opnd[x->shrink].slot[0]);
+    for (int n = 0; x->mask && n < 4; n++)
+        k->kept[n] = sim_u32(by.w, by.i->opnd[x->mask].slot[n])[by.lane];
+    if (why) {
+        sim_fault(by, SIM_DESCRIPTOR, "the instruction descriptor 0x%08x %s", bits, why);
+        return false;
+    }
+    why = misplaced(k);
+    if (why) sim_fault(by, SIM_TENSOR_MEMORY, "%s", why);
+    return !why;
+}
+
+static void exec_product(SimWarp *w, const SimInst *i, uint32_t active) {
+    const ProductInst *x = i->extra;
+    SIM_EACH(l, active) {
+        SimLane by = sim_lane(w, i, l);
+        TmemWork *k = tmem_work(by);
+        if (!read_operands(k, x)) return;
+        if (!x->a_in_tmem) {
+            k->n_a = operand_chunks(by, x->a, &k->product, true, k->a_at);
+            if (!k->n_a) return;
+        }
+        k->n_b = operand_chunks(by, x->b, &k->product, false, k->b_at);
+        if (!k->n_b || !touches(k)) return;
+        k->run = multiply;
+        const TmemProduct *p = &k->product;
+        w->block->count.flops += (uint64_t)2 * (uint64_t)p->m * (uint64_t)p->n * (uint64_t)p->k;
+        tmem_issue(k);
+    }
+}
+
+static bool take_kind(SimPick *k, ProductInst *x) {
+    static const struct {
+        PtxMod mod;
+        TmemProductKind kind;
+    } kinds[] = {{MOD_KIND_F16, TMEM_F16},       {MOD_KIND_TF32, TMEM_TF32},
+                 {MOD_KIND_F8F6F4, TMEM_F8F6F4}, {MOD_KIND_I8, TMEM_I8},
+                 {MOD_KIND_MXF8F6F4, TMEM_MXF8F6F4}};
+    for (size_t n = 0; n < sizeof kinds / sizeof *kinds; n++) {
+        if (!sim_take(k, kinds[n].mod)) continue;
+        x->kind = kinds[n].kind;
+        return true;
+    }
+    return false;
+}
+
+/* The operands behind idesc: scales, or which lanes are kept; whether to accumulate; a shift.  */
+static const char *take_operands(SimPick *k, ProductInst *x, char *want) {
+    const PtxOpnd *o = k->p->opnd;
+    bool scaled = x->kind == TMEM_MXF8F6F4;
+    *x = (ProductInst){.kind = x->kind, .a = 1, .b = 2, .idesc = 3};
+    int n = 0;
+    want[n++] = 'a';
+    x->a_in_tmem = k->p->n_opnd > 1 && o[1].kind == OPND_ADDRESS;
+    want[n++] = x->a_in_tmem ? 'a' : 'l';
+    want[n++] = 'l';
+    want[n++] = 'i';
+    if (scaled) {
+        x->scale_a = n, x->scale_b = n + 1;
+        want[n++] = 'a';
+        want[n++] = 'a';
+    } else if (k->p->n_opnd > n && o[n].kind == OPND_VECTOR) {
+        if (o[n].n != 4) return "keeps lanes by a mask of 4 registers";
+        x->mask = n;
+        want[n++] = 'v';
+    }
+    x->accumulate = n;
+    want[n++] = 'p';
+    if (k->p->n_opnd > n) {
+        bool shifts = x->kind == TMEM_F16 || x->kind == TMEM_TF32;
+        if (!shifts || o[n].kind != OPND_INT || o[n].offset < 0 || o[n].offset > 15)
+            return "scales its accumulators by an immediate of 0 to 15, of kinds f16 and tf32";
+        x->shrink = n;
+        want[n++] = 'i';
+    }
+    want[n] = 0;
+    return NULL;
+}
+
+SimExec *sim_pick_tensor_product(SimPick *k) {
+    if (!sim_take(k, MOD_CTA_GROUP_1)) return sim_pick_fail(k, "needs .cta_group::1");
+    ProductInst *x = ARENA_NEW(k->arena, ProductInst);
+    char want[PTX_MAX_OPERANDS];
+    if (!take_kind(k, x)) return sim_pick_fail(k, "has no kind that the simulator knows");
+    if (x->kind == TMEM_MXF8F6F4) {
+        if (!sim_take(k, MOD_BLOCK_SCALE)) return sim_pick_fail(k, "needs .block_scale");
+        if (!sim_take(k, MOD_BLOCK32)) sim_take(k, MOD_SCALE_1X);
+    }
+    sim_take(k, MOD_COLLECTOR_DISCARD);
+    const char *why = take_operands(k, x, want);
+    if (why) return sim_pick_fail(k, "%s", why);
+    if (!async_want(k, want)) return NULL;
+    k->i->extra = x;
+    return exec_product;
+}

@@ -1,0 +1,40 @@
+/* The arithmetic of tcgen05.mma over plain arrays: instruction descriptors, shared memory
+ * descriptors, and D = A*B + D, rounded once (sim/async/matrix.h says how exactly).  */
+#ifndef ROLLER_SIM_ASYNC_TMEM_PRODUCT_H
+#define ROLLER_SIM_ASYNC_TMEM_PRODUCT_H
+#include "sim/async/matrix.h"
+
+/* The kinds of products: what the bits of their descriptors mean.  `block`: elements of k that have
+ * a scale in common, 0 where there is none.  */
+typedef enum { TMEM_F16, TMEM_TF32, TMEM_F8F6F4, TMEM_I8, TMEM_MXF8F6F4 } TmemProductKind;
+
+typedef struct {
+    TmemProductKind kind;
+    int m, n, k;
+    PtxType a, b, d;
+    bool a_mn, b_mn;          /* MN-major operands */
+    bool neg_a, neg_b, sat;
+    int scale_a, scale_b;     /* which byte of a cell has the scales */
+} TmemProduct;
+
+/* Reads an instruction descriptor.  Returns why there is no such product, or NULL.  */
+const char *tmem_product(TmemProductKind kind, uint32_t bits, TmemProduct *out);
+/* Reads a shared memory descriptor.  Returns why it is none, or NULL.  */
+const char *tmem_descriptor(uint64_t bits, SimDescriptor *out);
+/* Bytes of k of an operand.  */
+static inline int tmem_row_bytes(const TmemProduct *p) { return p->k * sim_type_bits(p->a) / 8; }
+
+/* Room for one product.  */
+typedef struct {
+    double a[128 * 32], b[256 * 32], turned[256 * 32], d[128 * 256];
+    uint8_t bytes[SIM_MAX_CHUNKS * 16];
+} TmemScratch;
+
+/* Row-major [rows][k] of an operand's chunks in the order of sim_operand_chunks.  */
+void tmem_operand(const TmemProduct *p, bool of_a, const uint8_t *bytes, double *out,
+                  double *scratch);
+/* Multiplies row r of [rows][k] by the UE8M0 scale of bits[r].  */
+void tmem_scale(const TmemProduct *p, int rows, const uint8_t *bits, double *values);
+/* d[m][n] += a[m][k] * b[n][k].  */
+void tmem_multiply(const TmemProduct *p, TmemScratch *s);
+#endif
