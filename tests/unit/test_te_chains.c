@@ -322,12 +322,20 @@ static void roundings_to_16_bits_may_move(void **state) {
     static const char *const text = "op f(S: f32[1,3], V: f32[3], n: i32[1]) -> O: f32[1] { "
         "m[i] = max[j](S[i,j]); z[i] = sum[j](exp(S[i,j] - m[i])); "
         "O[i] = sum[j](%s(exp(S[i,j] - m[i]) / z[i]) * V[j])%s; }";
+    static const char *const named = "op f(S: f32[1,3], V: f32[3], n: i32[1]) -> O: f32[1] { "
+        "m[i] = max[j](S[i,j]); z[i] = sum[j](exp(S[i,j] - m[i])); "
+        "e[i,j] = exp(S[i,j] - m[i]); p[i,j] = bf16(e[i,j] / z[i]); "
+        "O[i] = %s(p[i,j] * V[j]); }";
     (void)state;
     TeValue bf16 = fixture_run(a, arena_printf(a, text, "bf16", ""), in)[0];
     TeValue kept = fixture_run(a, arena_printf(a, text, "bf16", " @written"), in)[0];
+    TeValue summed = fixture_run(a, arena_printf(a, named, "sum[j]"), in)[0];
+    TeValue chosen = fixture_run(a, arena_printf(a, named, "max[j]"), in)[0];
     TeValue f8 = fixture_run(a, arena_printf(a, text, "f8e5m2", ""), in)[0];
     double z = exp(-0.75) + 1 + exp(-2), p = exp(-0.75) / z;
     assert_true(bf16.bound >= 0x1p-8 * p && bf16.bound < 0x1p-6 * p);
+    assert_true(summed.bound >= 0x1p-8 * p && summed.bound < 0x1p-6 * p);
+    assert_true(chosen.bound < 0x1p-18 * p);
     assert_true(kept.bound < 0x1p-18 * p && f8.bound < 0x1p-14 * p);
     arena_destroy(a);
 }

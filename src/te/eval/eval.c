@@ -224,6 +224,7 @@ Status te_eval_create(Arena *a, Diag *d, const Te *te, const TeData *data, TeEva
     for (int i = 0; i < te->n_stmt; i++) {
         Prog *p = &ev->prog[i];
         *p = (Prog){.owner = ev, .s = &te->stmt[i]};
+        ev->in_sum = ev->in_sums[p->s->tensor];
         p->root = eval_build(ev, p->s, p->s->rhs);
         p->slot = ARENA_ARRAY(a, Lanes, eval_slots(p->root) + 2);
         p->levels = te_expr_depth(p->s->rhs) + OF_STATEMENT;

@@ -193,7 +193,7 @@ Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e) {
     x->rescaled = ev->sums_exps && e->kind == TE_CALL &&
                   (e->v.fn == TE_FN_EXP || e->v.fn == TE_FN_EXP2);
     bool was = ev->in_sum;
-    ev->in_sum = was || (e->kind == TE_REDUCE && e->red == TE_RED_SUM && !s->written);
+    ev->in_sum = was || eval_sums(s, e);
     for (int i = 0; i < e->n_args; i++) {
         x->args[i] = eval_build(ev, s, e->args[i]);
         x->uses |= x->args[i]->uses;

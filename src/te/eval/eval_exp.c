@@ -122,7 +122,25 @@ static bool sums_exps(const TeEval *ev, const TeExpr *e) {
     return e->other && sums_exps(ev, e->other);
 }
 
+/* Drops what e reads outside of sums.  */
+static void drop_others(TeEval *ev, const TeStmt *s, const TeExpr *e, bool in_sum) {
+    if (e->kind == TE_READ && !in_sum) ev->in_sums[e->v.ref] = false;
+    in_sum |= eval_sums(s, e);
+    for (int i = 0; i < e->n_args; i++) drop_others(ev, s, e->args[i], in_sum);
+    if (e->other) drop_others(ev, s, e->other, in_sum);
+}
+
+/* What a temporary of such a kind reads is in sums, too.  */
+static void find_in_sums(TeEval *ev) {
+    const Te *te = ev->te;
+    ev->in_sums = ARENA_ARRAY(ev->arena, bool, te->n_tensor + 1);
+    for (int t = 0; t < te->n_tensor; t++) ev->in_sums[t] = te->tensor[t].role == TE_TEMP;
+    for (int i = te->n_stmt - 1; i >= 0; i--)
+        drop_others(ev, &te->stmt[i], te->stmt[i].rhs, ev->in_sums[te->stmt[i].tensor]);
+}
+
 void eval_find_exps(TeEval *ev) {
+    find_in_sums(ev);
     ev->exps = ARENA_ARRAY(ev->arena, uint8_t, ev->te->n_tensor + 1);
     for (int i = 0; i < ev->te->n_stmt; i++) {
         const TeStmt *s = &ev->te->stmt[i];

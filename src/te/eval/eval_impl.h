@@ -119,6 +119,7 @@ struct TeEval {
     Prog *prog;               /* per statement */
     uint8_t *exps;            /* per tensor: ExpPart of its elements */
     bool sums_exps, multiplies_exps;      /* some statement does; ... as a chain's second product */
+    bool *in_sums;            /* per tensor: a temporary that nothing but terms of sums read */
     bool in_sum;              /* the terms of a sum are being built */
     Watch *watch;
     int levels;               /* of calls that are under way */
@@ -165,6 +166,10 @@ void acc_finish(const Acc *a, const Node *x, Lanes *out, int n);
 
 /* eval_exp.c: finds exponentials, and sums of them.  *direct: none is a temporary.  */
 void eval_find_exps(TeEval *ev);
+/* Is e, of statement s, a sum whose terms may be made otherwise?  */
+static inline bool eval_sums(const TeStmt *s, const TeExpr *e) {
+    return e->kind == TE_REDUCE && e->red == TE_RED_SUM && !s->written;
+}
 ExpPart eval_exp_part(const TeEval *ev, const TeExpr *term, bool *direct);
 /* What exponentials of the term are divided by, themselves or in their exponents, as log(z); NULL:
  * nothing.  */
