@@ -181,6 +181,13 @@ static const struct {
     {"one batch of values", "O: f16[2,8,20,12]",
      SCORE MAX Z "O[b,h,i,e] = sum[j](" P " * V[0,0,j,e]) / z[b,h,i];",
      "the two products have other batches"},
+    {"maxima of columns", "O: f16[2,8,20,12]",
+     SCORE "w[b,h,j] = max[i](t[b,h,i,j]);"
+     "O[b,h,i,e] = sum[j](f16(exp(t[b,h,i,j] - w[b,h,j])) * V[b,h,j,e]);",
+     "what it needs besides depends on the first product"},
+    {"a position beside", "(O: f16[2,8,20,12], R: i32[2,8,20])",
+     SCORE MAX Z OUT "R[b,h,i] = argmax[j](t[b,h,i,j]);",
+     "its rows have values that lanes cannot pass on"},
 };
 
 static const char *refusal(const Parted *p) {

@@ -25,6 +25,7 @@ typedef struct {
 } Finder;
 
 const char *const chain_alone = "it reads no other product's results";
+static const char needs_first[] = "what it needs besides depends on the first product";
 
 static bool refuse(Finder *f, const char *why) {
     if (!f->why) f->why = why;
@@ -54,14 +55,15 @@ static bool find_rows(Finder *f, const RowGroup *const *row) {
 }
 
 /* The product whose results statement `s` reads; -1: there is none.  */
-static int find_first(const Finder *f, const RowGroup *const *row) {
+static int find_first(Finder *f, const RowGroup *const *row) {
     ReadList reads = access_reads(second_of(f)->rhs);
     for (int j = 0; j < reads.n; j++) {
         int maker = f->g->maker[reads.at[j]->v.ref];
         int from = maker < 0 ? -1 : f->g->home[maker];
-        if (from >= 0 && !row[from] && from != f->k && stats_is_one_sum(f->te, f->g, from) &&
-            groups_meet(f->te, f->g, f->k, from))
-            return from;
+        if (from < 0 || row[from] || from == f->k || !stats_is_one_sum(f->te, f->g, from))
+            continue;
+        if (groups_meet(f->te, f->g, f->k, from)) return from;
+        if (stats_is_product(f->te, f->g, from)) refuse(f, needs_first);
     }
     return -1;
 }
@@ -71,8 +73,7 @@ static bool join_rows(Finder *f, const RowGroup *const *row) {
     memcpy(f->row, row, (size_t)f->g->n * sizeof *row);
     *f->joined = *f->g;
     f->to = f->rows.row ? stats_find(&f->rows, row, NULL, f->joined) : find_first(f, row);
-    if (f->to < 0)
-        return refuse(f, chain_alone);
+    if (f->to < 0) return refuse(f, f->rows.why ? f->rows.why : chain_alone);
     if (f->rows.row) {
         Groups *both = f->joined, *own = ARENA_NEW(f->a, Groups);
         *own = *f->g;
@@ -92,7 +93,7 @@ static bool join_second(Finder *f) {
     for (int i = 0; i < f->te->n_stmt; i++) n += f->joined->home[i] == f->to;
     if (n > ROW_MAX_STMTS) return refuse(f, "its rows have too many statements");
     if (!groups_meet(f->te, f->joined, k, f->to))
-        return refuse(f, "what it needs besides depends on the first product");
+        return refuse(f, needs_first);
     groups_merge(f->te, f->joined, f->row, k, f->to);
     return true;
 }

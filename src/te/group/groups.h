@@ -75,6 +75,7 @@ typedef struct {
     int k, to;                            /* group `to` is the contraction */
     uint8_t root[TE_MAX_INDICES];         /* index of the frame -> of the contraction */
     uint8_t frame[TE_MAX_INDICES];        /* and back */
+    const char *why;          /* in words, why it cannot join the last product that it reads */
 } RowsJoin;
 /* The contraction that row group j->k can join; -1: none.  `joined`: with the two as one.  */
 int stats_find(RowsJoin *j, const RowGroup *const *row, const RowGroup *const *stats,
@@ -83,6 +84,8 @@ int stats_find(RowsJoin *j, const RowGroup *const *row, const RowGroup *const *s
 const RowGroup *stats_joined(Arena *a, const RowsJoin *j);
 /* Does the group reduce once, in its root, and neither to positions nor up to its own place?  */
 bool stats_is_one_sum(const Te *te, const Groups *g, int k);
+/* Is it such a sum, of products of two operands?  */
+bool stats_is_product(const Te *te, const Groups *g, int k);
 /* Joins row groups with the contraction whose rows they run over.  Returns the `stats` of each
  * group that is left.  */
 const RowGroup **stats_join(Arena *a, const Te *te, Groups *g, const RowGroup **row);

@@ -134,15 +134,31 @@ bool stats_is_one_sum(const Te *te, const Groups *g, int k) {
            !access_scan(root, &scan);
 }
 
+bool stats_is_product(const Te *te, const Groups *g, int k) {
+    Contraction c;
+    const char *why;
+    return stats_is_one_sum(te, g, k) && groups_contraction(te, g, g->root[k], &c, &why) &&
+           c.n_operand > 1 && c.product;
+}
+
+/* Why the rows cannot join the sum j->to, `own` statements being theirs; NULL: they can.  */
+static const char *apart(Join *j, int own, Groups *joined) {
+    if (own + statements(j->te, j->g, j->to) > ROW_MAX_STMTS)
+        return "its rows have too many statements";
+    if (!can_meet(j)) return "its rows have values that lanes cannot pass on";
+    if (!bind_all(j)) return "its rows are not those of the first product";
+    return is_along_n(j, joined) ? NULL : "its columns are not one side of the first product";
+}
+
 int stats_find(RowsJoin *j, const RowGroup *const *row, const RowGroup *const *stats,
                Groups *joined) {
     const Te *te = j->te;
     int own = statements(te, j->g, j->k);
     for (j->to = j->k; (j->to = groups_behind(te, j->g, j->k, j->to)) >= 0;) {
-        if (!row[j->to] && !(stats && stats[j->to]) && stats_is_one_sum(te, j->g, j->to) &&
-            own + statements(te, j->g, j->to) <= ROW_MAX_STMTS && can_meet(j) && bind_all(j) &&
-            is_along_n(j, joined))
-            break;
+        if (row[j->to] || (stats && stats[j->to]) || !stats_is_one_sum(te, j->g, j->to)) continue;
+        const char *why = apart(j, own, joined);
+        if (!why) break;
+        if (!j->why && stats_is_product(te, j->g, j->to)) j->why = why;
     }
     return j->to;
 }
