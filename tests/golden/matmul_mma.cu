@@ -240,7 +240,7 @@ rk_7ac6670f00947cfd_0(const unsigned short *__restrict__ t0,
     // fragment: registers of the first slice
     #pragma unroll
     for (int g = 0; g < 16; g += 4) {
-        rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + (a_at ^ 0) + g / 2 * 8 * 64);
+        rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + a_at + g / 2 * 8 * 64);
     }
     #pragma unroll
     for (int g = 0; g < 16; g += 4) {
@@ -299,7 +299,7 @@ rk_7ac6670f00947cfd_0(const unsigned short *__restrict__ t0,
         // compute: the last slice, with fragments of the next stage under way
         #pragma unroll
         for (int g = 0; g < 16; g += 4) {
-            rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + (a_at ^ 0) + g / 2 * 8 * 64);
+            rl_ldmatrix_x4(a_frag[0] + g, shared + take + A_TILE + a_at + g / 2 * 8 * 64);
         }
         #pragma unroll
         for (int g = 0; g < 16; g += 4) {

@@ -457,7 +457,7 @@ rk_fe35c555ffc1d02d_0(unsigned char *__restrict__ w,
                     for (int i = 0; i < 1; i++) {
                         #pragma unroll
                         for (int c = 0; c < 2; c++) {
-                            const int box = box_at + (i * 2 + c) % 2 * BOX;
+                            const int box = box_at + c % 2 * BOX;
                             if (lane == 0) {
                                 rl_bulk_wait<1>();
                             }

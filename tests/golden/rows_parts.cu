@@ -280,7 +280,7 @@ rk_4d0976bf9aedda5c_0(const float *__restrict__ t0,
     if ((lane & 5) == 0) {
         #pragma unroll
         for (int x = 0; x < 4; x++) {
-            part4[col / 16 * 32 + row + x * 8 + x % 1] = f4[x];
+            part4[col / 16 * 32 + row + x * 8] = f4[x];
         }
     }
     __syncthreads();

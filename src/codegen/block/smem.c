@@ -8,10 +8,10 @@ void kernel_names(Kernel *k) {
     static const char *const word[] = {"i", "j", "f", "g", "c", "h", "s", "x"};
     Ir *const to[] = {&x->i, &x->j, &x->f, &x->g, &x->c, &x->h, &x->s, &x->x};
     for (size_t i = 0; i < sizeof word / sizeof *word; i++)
-        *to[i] = ir_name(k->cg, ir_type(IR_I32), word[i]);
-    x->u = ir_name(k->cg, ir_type(IR_U32), "u");
-    k->walk.u = ir_name(k->cg, ir_type(IR_I32), "u");
-    k->at.v = ir_name(k->cg, ir_type(IR_I32), "v");
+        *to[i] = ir_counter(k->cg, IR_I32, word[i]);
+    x->u = ir_counter(k->cg, IR_U32, "u");
+    k->walk.u = ir_counter(k->cg, IR_I32, "u");
+    k->at.v = ir_counter(k->cg, IR_I32, "v");
 }
 
 Ir kernel_smem(Kernel *k, int align) {

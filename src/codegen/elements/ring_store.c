@@ -170,8 +170,7 @@ Ir ring_box_place(const Kernel *k, IrBase base) {
     Ir row_slot = slot_of(k, FRAG_ROW);
     Ir down = ir_mul(cg, row_slot, ir_int(cg, k->c->box_row));
     Ir along = ir_mul(cg, slot_of(k, FRAG_COL), ir_int(cg, elem_of(k)));
-    /* Rows of a lane lie eight apart, moved alike, where operands are not exchanged.  */
-    if (k->c->r->swapped) along = ir_binary(cg, IR_XOR, moved_in(k, row_slot), along);
+    along = ir_binary(cg, IR_XOR, moved_in(k, row_slot), along);
     Ir moved = ir_binary(cg, IR_XOR, k->var.lane_at, along);
     Ir smem = k->var.smem;
     Ir row = ir_add(cg, ir_add(cg, smem, k->var.box), down);

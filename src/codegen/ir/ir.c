@@ -1,5 +1,6 @@
 #include "codegen/ir/ir.h"
 #include "codegen/ir/cg.h"
+#include "codegen/ir/simplify.h"
 #include <assert.h>
 #include <stdarg.h>
 
@@ -23,12 +24,6 @@ IrBase ir_compute(TeDtype t) {
     return t == TE_BOOL ? IR_BOOL : ir_storage(te_dtype_compute(t));
 }
 
-static bool is_scalar(IrType t) { return t.rank == 0 && t.lanes <= 1; }
-
-static bool is_integer(IrType t) {
-    return is_scalar(t) && t.base >= IR_BOOL && t.base <= IR_U64;
-}
-
 int ir_bytes(IrBase base) {
     static const int bytes[IR_BASE_COUNT] = {
 #define X(id, cuda, opencl, middle, size, sign) [IR_##id] = size,
@@ -45,10 +40,6 @@ static IrBase rank_of(IrBase b) { return b < IR_I32 ? IR_I32 : b; }
 static IrBase meet(IrBase x, IrBase y) {
     IrBase a = rank_of(x), b = rank_of(y);
     return a > b ? a : b;
-}
-
-static bool same_type(IrType x, IrType y) {
-    return x.base == y.base && x.lanes == y.lanes && x.rank == y.rank && x.space == y.space;
 }
 
 /* ---- values ---- */
@@ -103,6 +94,12 @@ Ir ir_name(const Cg *c, IrType type, const char *word) {
     return ir_named(c, new_name(c, type, word));
 }
 
+Ir ir_counter(const Cg *c, IrBase base, const char *word) {
+    IrName *name = new_name(c, ir_type(base), word);
+    name->natural = true;
+    return ir_named(c, name);
+}
+
 Ir ir_given(const Cg *c, IrType type, const char *text) {
     IrName *name = new_name(c, type, text);
     name->text = text;
@@ -111,7 +108,7 @@ Ir ir_given(const Cg *c, IrType type, const char *text) {
 }
 
 bool ir_is_number(Ir x, int64_t *v) {
-    if (x->op != IR_NUMBER || !is_integer(x->type)) return false;
+    if (x->op != IR_NUMBER || !ir_is_integer(x->type)) return false;
     *v = x->i;
     return true;
 }
@@ -131,58 +128,10 @@ static IrType type_of(IrOp op, Ir x, Ir y) {
     return ir_type(meet(x->type.base, y->type.base));
 }
 
-/* The result of two known integers; false where it is no number of the type.  */
-static bool compute(IrOp op, int64_t x, int64_t y, int64_t *v) {
-    switch (op) {
-    case IR_ADD: return !__builtin_add_overflow(x, y, v);
-    case IR_SUB: return !__builtin_sub_overflow(x, y, v);
-    case IR_MUL: return !__builtin_mul_overflow(x, y, v);
-    case IR_LT: *v = x < y; return true;
-    case IR_LE: *v = x <= y; return true;
-    case IR_GT: *v = x > y; return true;
-    case IR_GE: *v = x >= y; return true;
-    case IR_EQ: *v = x == y; return true;
-    case IR_NE: *v = x != y; return true;
-    case IR_DIV:
-    case IR_REM:
-        if (x < 0 || y <= 0) return false;
-        *v = op == IR_DIV ? x / y : x % y;
-        return true;
-    default: return false;
-    }
-}
-
-static bool fits(IrType t, int64_t v) {
-    switch ((IrBase)t.base) {
-    case IR_BOOL: return v == 0 || v == 1;
-    case IR_I32: return v >= INT32_MIN && v <= INT32_MAX;
-    case IR_U32: return v >= 0 && v <= UINT32_MAX;
-    case IR_I64: return true;
-    case IR_U64: return v >= 0;
-    default: return false;
-    }
-}
-
-/* x op y where one of them is neutral, so that the other is left as it is; NULL: none is.  */
-static Ir neutral(IrOp op, Ir x, Ir y, IrType type) {
-    bool keeps_x = same_type(x->type, type), keeps_y = same_type(y->type, type);
-    if (keeps_x && (op == IR_ADD || op == IR_SUB) && ir_is(y, 0)) return x;
-    if (keeps_y && op == IR_ADD && ir_is(x, 0)) return y;
-    if (keeps_x && (op == IR_MUL || op == IR_DIV) && ir_is(y, 1)) return x;
-    if (keeps_y && op == IR_MUL && ir_is(x, 1)) return y;
-    if (keeps_x && op == IR_MUL && ir_is(x, 0)) return x;
-    return NULL;
-}
-
 Ir ir_binary(const Cg *c, IrOp op, Ir x, Ir y) {
     IrType type = type_of(op, x, y);
-    int64_t a, b, v;
-    if (is_scalar(x->type) && is_scalar(y->type) && ir_is_number(x, &a) && ir_is_number(y, &b) &&
-        compute(op, a, b, &v) && fits(type, v))
-        return ir_number(c, (IrBase)type.base, v);
-    Ir kept = neutral(op, x, y, type);
-    if (kept) return kept;
-    return make(c, (IrValue){.op = op, .type = type}, 2, (const Ir[]){x, y});
+    Ir simple = ir_simplify(c, op, type, x, y);
+    return simple ? simple : make(c, (IrValue){.op = op, .type = type}, 2, (const Ir[]){x, y});
 }
 
 Ir ir_add_parts(const Cg *c, Ir x, Ir y) {
@@ -201,12 +150,12 @@ Ir ir_unary(const Cg *c, IrOp op, Ir x) {
 
 Ir ir_cast(const Cg *c, IrBase base, Ir x) {
     int64_t v;
-    if (ir_is_number(x, &v) && fits(ir_type(base), v)) return ir_number(c, base, v);
+    if (ir_is_number(x, &v) && ir_fits(ir_type(base), v)) return ir_number(c, base, v);
     return make(c, (IrValue){.op = IR_CAST, .type = ir_type(base)}, 1, &x);
 }
 
 Ir ir_as(const Cg *c, IrBase base, Ir x) {
-    return is_scalar(x->type) && x->type.base == base ? x : ir_cast(c, base, x);
+    return ir_is_scalar(x->type) && x->type.base == base ? x : ir_cast(c, base, x);
 }
 
 Ir ir_view(const Cg *c, IrType pointer, Ir x) {
@@ -220,7 +169,7 @@ Ir ir_const(const Cg *c, Ir pointer) {
 }
 
 Ir ir_select(const Cg *c, Ir test, Ir yes, Ir no) {
-    bool same = same_type(yes->type, no->type);
+    bool same = ir_same_type(yes->type, no->type);
     if (same && test->op == IR_NUMBER) return test->i ? yes : no;
     IrType type = same ? yes->type : ir_type(meet(yes->type.base, no->type.base));
     return make(c, (IrValue){.op = IR_SELECT, .type = type}, 3, (const Ir[]){test, yes, no});
@@ -295,7 +244,7 @@ Ir ir_load(const Cg *c, Ir pointer, int width) {
 Ir ir_both(const Cg *c, Ir x, Ir y) { return !x ? y : !y ? x : ir_binary(c, IR_BOTH, x, y); }
 
 static Ir number_beside(const Cg *c, Ir x, int64_t n) {
-    bool fit = x->type.rank == 0 && fits(ir_type(rank_of((IrBase)x->type.base)), n);
+    bool fit = x->type.rank == 0 && ir_fits(ir_type(rank_of((IrBase)x->type.base)), n);
     return fit && rank_of((IrBase)x->type.base) < IR_F32
                ? ir_number(c, rank_of((IrBase)x->type.base), n)
                : ir_int(c, n);
@@ -502,7 +451,8 @@ void ir_go_on(Cg *c, Ir var, Ir test, IrNext next, int unroll) {
 
 Ir ir_for(Cg *c, const char *name, Ir from, Ir end, int64_t by, int unroll) {
     IrBase base = meet((IrBase)from->type.base, (IrBase)end->type.base);
-    return ir_for_of(c, ir_name(c, ir_type(base), name), from, end, by, unroll);
+    Ir var = ir_is_natural(from) ? ir_counter(c, base, name) : ir_name(c, ir_type(base), name);
+    return ir_for_of(c, var, from, end, by, unroll);
 }
 
 Ir ir_for_of(Cg *c, Ir var, Ir from, Ir end, int64_t by, int unroll) {

@@ -101,6 +101,7 @@ typedef struct {
     const char *word;
     IrType type;
     bool given;               /* by the language: the word is the text */
+    bool natural;             /* never below 0 */
     const char *text;         /* made by the printer */
     bool open;                /* (of the printer) it has been defined, in a scope that is open */
 } IrName;
@@ -211,6 +212,7 @@ const char *ir_numbered(const Cg *c, const char *stem, int number);
 const char *ir_joined(const Cg *c, const char *stem, const char *end);
 /* A name that is defined later.  */
 Ir ir_name(const Cg *c, IrType type, const char *word);
+Ir ir_counter(const Cg *c, IrBase base, const char *word); /* likewise, never below 0 */
 Ir ir_named(const Cg *c, IrName *name);
 Ir ir_given(const Cg *c, IrType type, const char *text);  /* by the language */
 Ir ir_binary(const Cg *c, IrOp op, Ir x, Ir y);
