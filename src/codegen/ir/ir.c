@@ -103,7 +103,6 @@ Ir ir_counter(const Cg *c, IrBase base, const char *word) {
 Ir ir_given(const Cg *c, IrType type, const char *text) {
     IrName *name = new_name(c, type, text);
     name->text = text;
-    name->given = true;
     return ir_named(c, name);
 }
 
@@ -253,11 +252,13 @@ static Ir number_beside(const Cg *c, Ir x, int64_t n) {
 Ir ir_add_n(const Cg *c, Ir x, int64_t n) { return ir_add(c, x, number_beside(c, x, n)); }
 Ir ir_mul_n(const Cg *c, Ir x, int64_t n) { return ir_mul(c, x, number_beside(c, x, n)); }
 
-Ir ir_thread(const Cg *c) { return ir_given(c, ir_type(IR_U32), "threadIdx.x"); }
-
-Ir ir_block(const Cg *c, int dim) {
-    return ir_given(c, ir_type(IR_U32), dim ? "blockIdx.y" : "blockIdx.x");
+static Ir special(const Cg *c, IrSpecial which) {
+    return make(c, (IrValue){.op = IR_SPECIAL, .type = ir_type(IR_U32), .i = which}, 0, NULL);
 }
+
+Ir ir_thread(const Cg *c) { return special(c, IR_THREAD); }
+Ir ir_block(const Cg *c, int dim) { return special(c, dim ? IR_BLOCK_Y : IR_BLOCK_X); }
+Ir ir_blocks(const Cg *c) { return special(c, IR_BLOCKS_X); }
 
 /* ---- statements ---- */
 

@@ -62,6 +62,7 @@ IrBase ir_compute(TeDtype t);
 #define IR_OPS(X)             /*  sign in C; binds tighter the larger the number */                \
     X(NUMBER,  "",   16)      /* `i`, or `r` of a real type */                                     \
     X(NAME,    "",   16)                                                                           \
+    X(SPECIAL, "",   16)      /* special register `i` of the thread: IrSpecial */                  \
     X(CALL,    "",   16)      /* function<number, ...>(values) */                                  \
     X(ELEMENT, "",   15)      /* array[index] */                                                   \
     X(LANE,    "",   15)      /* element of a vector */                                            \
@@ -95,12 +96,14 @@ typedef enum {
         IR_OP_COUNT
 } IrOp;
 
+/* The number of the thread in its block, of the block along x and y, of blocks along x.  */
+typedef enum { IR_THREAD, IR_BLOCK_X, IR_BLOCK_Y, IR_BLOCKS_X } IrSpecial;
+
 /* What a name stands for: the definition that has it.  The printer makes its text of the word
  * (names.c), which tells readers what it is, and need not be the only one.  */
 typedef struct {
     const char *word;
     IrType type;
-    bool given;               /* by the language: the word is the text */
     bool natural;             /* never below 0 */
     const char *text;         /* made by the printer */
     bool open;                /* (of the printer) it has been defined, in a scope that is open */
@@ -214,7 +217,8 @@ const char *ir_joined(const Cg *c, const char *stem, const char *end);
 Ir ir_name(const Cg *c, IrType type, const char *word);
 Ir ir_counter(const Cg *c, IrBase base, const char *word); /* likewise, never below 0 */
 Ir ir_named(const Cg *c, IrName *name);
-Ir ir_given(const Cg *c, IrType type, const char *text);  /* by the language */
+/* A name in a value for people, which no definition has.  */
+Ir ir_given(const Cg *c, IrType type, const char *text);
 Ir ir_binary(const Cg *c, IrOp op, Ir x, Ir y);
 Ir ir_unary(const Cg *c, IrOp op, Ir x);        /* NEG, NOT, ADDRESS */
 Ir ir_cast(const Cg *c, IrBase base, Ir x);
@@ -258,7 +262,8 @@ bool ir_is(Ir x, int64_t v);
 int ir_bytes(IrBase base);
 
 Ir ir_thread(const Cg *c);                      /* number of the thread in its block: unsigned */
-Ir ir_block(const Cg *c, int dim);              /* number of the block */
+Ir ir_block(const Cg *c, int dim);              /* number of the block, ... */
+Ir ir_blocks(const Cg *c);                      /* ... of how many along x */
 
 /* Statements.  What defines a name gives it back.  */
 void ir_begin(Cg *c);                     /* the body of a kernel */

@@ -33,8 +33,6 @@
  * the language has nothing for.  Rooms lie at the head of the kernel, as
  * OpenCL C demands.  */
 #include "codegen/ir/cg.h"
-#include <string.h>
-
 
 typedef struct Varying {
     const IrName *name;
@@ -61,9 +59,8 @@ static bool is_varying(const Pass *x, const IrName *name) {
 
 static bool varies(const Pass *x, Ir e) {
     if (!e) return false;
-    if (e->op == IR_NAME)
-        return (e->name->given && strcmp(e->name->text, "threadIdx.x") == 0) ||
-               is_varying(x, e->name);
+    if (e->op == IR_SPECIAL && e->i == IR_THREAD) return true;
+    if (e->op == IR_NAME) return is_varying(x, e->name);
     bool array = e->op == IR_ELEMENT && e->arg[0]->type.space == IR_REGISTERS;
     if (e->op == IR_ELEMENT && !array) return true;
     for (int i = 0; i < e->n; i++) {

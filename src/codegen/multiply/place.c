@@ -88,7 +88,7 @@ static void steps_constant(Kernel *k) {
 static void grid_constants(Kernel *k) {
     Cg *cg = k->cg;
     TeExtent all = index_grid(cg->arena, &k->task->map);
-    k->var.grid = ir_let_as(cg, IR_U32, "GRID", ir_given(cg, ir_type(IR_U32), "gridDim.x"));
+    k->var.grid = ir_let_as(cg, IR_U32, "GRID", ir_blocks(cg));
     k->var.tiles = ir_number(cg, IR_U32, all.value);
     if (all.expr) k->var.tiles = ir_let_as(cg, IR_U32, "all_tiles", size_value(cg, all));
 }

@@ -23,12 +23,15 @@ static const struct {
 #undef X
 };
 
-/* Functions and names that each language has by a name of its own.  */
+static const char *const special[][2] = {
+    [IR_THREAD] = {"threadIdx.x", "(uint)get_local_id(0)"},
+    [IR_BLOCK_X] = {"blockIdx.x", "(uint)get_group_id(0)"},
+    [IR_BLOCK_Y] = {"blockIdx.y", "(uint)get_group_id(1)"},
+    [IR_BLOCKS_X] = {"gridDim.x", "(uint)get_num_groups(0)"},
+};
+
+/* Functions that each language has by a name of its own.  */
 static const char *const spelling[][2] = {
-    {"threadIdx.x", "(uint)get_local_id(0)"},
-    {"blockIdx.x", "(uint)get_group_id(0)"},
-    {"blockIdx.y", "(uint)get_group_id(1)"},
-    {"gridDim.x", "(uint)get_num_groups(0)"},
     {"__syncwarp", "rl_warp_sync"},
     {"__syncthreads", "rl_block_sync"},
     {"expf", "rl_exp_f32"},
@@ -199,7 +202,8 @@ static void put_plain(Printer *p, Ir x) {
         else if (x->type.base >= IR_F32) put_real(p, x);
         else put_integer(p, x);
         return;
-    case IR_NAME: buf_puts(p->out, ir_spelled(p, x->name->text)); return;
+    case IR_NAME: buf_puts(p->out, x->name->text); return;
+    case IR_SPECIAL: buf_puts(p->out, special[x->i][p->language]); return;
     case IR_CALL: put_call(p, x); return;
     case IR_CAST: put_cast(p, x); return;
     case IR_ELEMENT:

@@ -54,7 +54,7 @@ static void close(Names *x, Seen *last) {
 }
 
 static void use(Names *x, const IrName *n) {
-    if (!n->open && !n->given) x->wrong = n->word;
+    if (!n->open) x->wrong = n->word;
 }
 
 static void value(Names *x, Ir v) {
