@@ -11,13 +11,6 @@
 
 /* ---- one kernel ---- */
 
-static void begin_products(Kernel *k) {
-    const Lowered *l = k->l;
-    k->ring = ARENA_ARRAY(k->cg->arena, RingAt, l->layout->n_ring);
-    k->product = ARENA_ARRAY(k->cg->arena, ProductAt, l->layout->n_product);
-    product_select(k, 0);
-}
-
 static void make_body(Cg *cg, const Lowered *l) {
     ProductAt own = {0};
     Kernel k = {.cg = cg, .l = l, .task = l->task, .own = &own};
@@ -28,19 +21,14 @@ static void make_body(Cg *cg, const Lowered *l) {
     k.at.out = ARENA_ARRAY(cg->arena, Ir, cg->te->n_tensor);
     kernel_names(&k);
     cg->names = 0;
-    if (l->kind == KERNEL_CONTRACT) {
-        begin_products(&k);
-        place_constants(&k);
-        if (k.c->async || k.c->matrix.used) smem_address(&k);
-    }
-    if (l->kind == KERNEL_ROW && !lower_empty(l->p)) row_constants(&k);
+    const KernelRow *row = kernel_row_of(l->kind);
+    if (row->begin && !lower_empty(l->p)) row->begin(&k);
     form_emit(&k);
 }
 
 /* Blocks of an SM that the compiler is told of; 0: none.  */
 static int resident_of(const Cg *cg, const Lowered *l) {
-    bool told = l->kind == KERNEL_CONTRACT || l->kind == KERNEL_ROW;
-    return told ? rprog_resident(l->p, cg->dev, l->r) : 0;
+    return kernel_row_of(l->kind)->resident ? rprog_resident(l->p, cg->dev, l->r) : 0;
 }
 
 static void name_all(Cg *cg, const CgTaken *taken, const IrStmt *body) {

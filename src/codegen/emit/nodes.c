@@ -6,6 +6,17 @@
 
 static void make_nodes(Kernel *k, const Node *first);
 
+const KernelRow *kernel_row_of(KernelKind kind) {
+    static const KernelRow *const rows[] = {
+#define X(id, name, text) &kernel_##name,
+        KERNEL_KINDS(X)
+#undef X
+    };
+    return rows[kind];
+}
+
+static const KernelRow *row_of(const Kernel *k) { return kernel_row_of(k->l->kind); }
+
 /* ---- loops, conditions, roles ---- */
 
 /* Each team has a turn in each step.  */
@@ -42,25 +53,6 @@ static void make_counted(Kernel *k, const Node *n) {
     ir_close(cg);
 }
 
-/* Loops over the elements that statements are evaluated at.  */
-static void open_outputs(Kernel *k, const Node *n) {
-    switch (k->l->kind) {
-    case KERNEL_CONTRACT:
-        if (n->from) sums_open(k);
-        else elements_contract(k);
-        break;
-    case KERNEL_SUMS:
-        (k->task->r->tail > 0 ? reduce_tail_elements : reduce_split_elements)(k);
-        break;
-    case KERNEL_COLUMN: column_elements(k); break;
-    case KERNEL_COLUMN_SUMS: column_sums_elements(k); break;
-    case KERNEL_WINDOW: window_elements(k); break;
-    case KERNEL_PERMUTE: permute_elements(k); break;
-    case KERNEL_SCAN: scan_elements(k); break;
-    default: stream_elements(k, n->rest); break;
-    }
-}
-
 static void make_rows(Kernel *k, const Node *n) {
     int open = mma_open_rows(k, n->from);
     make_nodes(k, n->child);
@@ -71,13 +63,6 @@ static void make_outer(Kernel *k, const Node *n) {
     int loops = window_open_outer(k);
     make_nodes(k, n->child);
     for (; loops > 0; loops--) ir_close(k->cg);
-}
-
-static void make_fold(Kernel *k) {
-    if (k->l->kind == KERNEL_COLUMN) column_fold(k);
-    else if (k->l->kind == KERNEL_WINDOW) window_fold(k);
-    else if (kernel_scans(k)) scan_fold(k);
-    else stream_fold(k);
 }
 
 static void make_tiles(Kernel *k, const Node *n) {
@@ -93,17 +78,14 @@ static void make_loop(Kernel *k, const Node *n) {
     case LOOP_COUNTED: make_counted(k, n); return;
     case LOOP_STEPS: make_steps(k, n); return;
     case LOOP_ROWS: make_rows(k, n); return;
-    case LOOP_FOLD: make_fold(k); return;
+    case LOOP_FOLD: row_of(k)->fold(k); return;
     case LOOP_OUTER: make_outer(k, n); return;
     case LOOP_HALVES:
         column_groups_halves(k);
         make_nodes(k, n->child);
         ir_close(k->cg);
         return;
-    case LOOP_WALK:
-        if (k->task->r->stats) stats_walk(k, n->from, n->to);
-        else row_walk(k, n->from);
-        return;
+    case LOOP_WALK: row_of(k)->walk(k, n); return;
     case LOOP_TILES:
         make_tiles(k, n);
         return;
@@ -117,7 +99,7 @@ static void make_loop(Kernel *k, const Node *n) {
         make_nodes(k, n->child);
         ir_close(k->cg);
         return;
-    case LOOP_OUTPUTS: open_outputs(k, n); break;
+    case LOOP_OUTPUTS: row_of(k)->elements(k, n); break;
     case LOOP_VECTORS: mma_open_vectors(k, n->from); break;
     case LOOP_COUNT: return;
     }
@@ -193,37 +175,6 @@ static void make_role(Kernel *k, const Node *n) {
 
 /* ---- leaves ---- */
 
-static RoomKind room_written(const Node *n) {
-    for (int i = 0; i < n->n_use; i++) {
-        if (n->use[i].writes) return n->use[i].room->kind;
-    }
-    return ROOM_NONE;
-}
-
-static void make_copy(Kernel *k, const Node *n) {
-    switch (k->l->kind) {
-    case KERNEL_PERMUTE: permute_fill(k, n->of); return;
-    case KERNEL_ROW: row_hold(k, n); return;
-    case KERNEL_WINDOW: window_tile_fill(k); return;
-    default: break;
-    }
-    if (k->l->kind == KERNEL_CONTRACT && k->c->ring) {
-        if (n->of < 0) ring_put(k);
-        else if (room_written(n) == ROOM_STAGED) made_read(k);
-        else if (room_written(n) == ROOM_FRAGMENTS) made_make(k);
-        else ring_copy(k, n);
-        return;
-    }
-    switch (room_written(n)) {
-    case ROOM_REGION: region_load(k, &k->c->side[n->of]); break;
-    case ROOM_FRAGMENTS:
-        if (k->c->matrix.used) fragment_mma_fetch(k, ir_int(k->cg, 0), ir_int(k->cg, 0));
-        else fragment_first(k);
-        break;
-    default: load_copy(k, n);
-    }
-}
-
 static void make_compute(Kernel *k, const Node *n) {
     if (k->c->ring && n->what == COMPUTE_SLICE) made_products(k);
     else if (k->c->ring) compute_wgmma(k, n);
@@ -237,10 +188,7 @@ static void make_reduce(Kernel *k, const Node *n) {
     case REDUCE_SLICES: reduce_slices(k); break;
     case REDUCE_GROUPS: column_groups_add(k, n->from); break;
     case REDUCE_SCAN: scan_meet(k); break;
-    case REDUCE_THREADS:
-        if (kernel_scans(k)) scan_meet_slice(k);
-        else row_meet(k, n->from);
-        break;
+    case REDUCE_THREADS: row_of(k)->meet(k, n); break;
     case REDUCE_SCORES: chain_fold(k, n); break;
     case REDUCE_LANES: stats_lanes(k, n->from, n->to); break;
     }
@@ -253,46 +201,9 @@ static void make_store(Kernel *k, const Node *n) {
     case STORE_STAGING: mma_write_staging(k); break;
     case STORE_GROUPS: column_groups_put(k, n->from); break;
     case STORE_WARPS: stats_put(k, n->from, n->to); break;
-    case STORE_PARTIAL:
-        if (k->l->kind == KERNEL_COLUMN) column_partial(k);
-        else sums_store(k);
-        break;
-    case STORE_LEAVE:
-        if (product_chains(k)) chain_leave(k);
-        else if (kernel_scans(k)) scan_leave(k);
-        else row_leave(k, n->from);
-        break;
+    case STORE_PARTIAL: row_of(k)->partial(k); break;
+    case STORE_LEAVE: row_of(k)->leave(k, n); break;
     }
-}
-
-static void make_place(Kernel *k) {
-    switch (k->l->kind) {
-    case KERNEL_COLUMN: column_place(k); break;
-    case KERNEL_WINDOW: window_place(k); break;
-    case KERNEL_PERMUTE: permute_place(k); break;
-    case KERNEL_SCAN:
-    case KERNEL_SCAN_SUMS: scan_place(k); break;
-    default: place_thread(k); break;
-    }
-}
-
-static void make_gather(Kernel *k) {
-    if (k->l->kind == KERNEL_COLUMN_SUMS) column_sums_gather(k);
-    else if (kernel_merges(k)) chain_gather(k);
-    else (k->task->r->tail > 0 ? reduce_tail_gather : reduce_split_gather)(k);
-}
-
-static void make_row_values(Kernel *k, const Node *n) {
-    bool stats = k->task->r->stats;
-    if (product_chains(k) && n->what == VALUES_ROWS) chain_clear(k);
-    else if (product_chains(k)) chain_finish(k);
-    else if (n->what == VALUES_ROWS && stats) stats_place(k);
-    else if (n->what == VALUES_ROWS) row_place(k, n->to);
-    else if (n->what == VALUES_FINISH && stats) stats_finish(k, n->from, n->to);
-    else if (n->what == VALUES_FINISH) row_finish(k, n->from);
-    else if (stats) stats_combine(k, n->from);
-    else if (kernel_scans(k)) scan_combine(k);
-    else row_combine(k, n->from, n->to);
 }
 
 /* The next slot.  */
@@ -304,15 +215,11 @@ static void make_next(Kernel *k, const Node *n) {
 
 static void make_values(Kernel *k, const Node *n) {
     switch ((ValuesWhat)n->what) {
-    case VALUES_PLACE: make_place(k); break;
+    case VALUES_PLACE: row_of(k)->place(k); break;
     case VALUES_TILE: place_next(k); break;
     case VALUES_ADDRESS: address_thread(k, &k->c->side[n->of]); break;
     case VALUES_TABLE: table_next(k); break;
-    case VALUES_CLEAR:
-        if (k->l->kind == KERNEL_WINDOW) window_clear(k);
-        else if (kernel_scans(k)) scan_clear(k);
-        else clear_accumulators(k, n);
-        break;
+    case VALUES_CLEAR: row_of(k)->clear(k, n); break;
     case VALUES_PARTIAL: mma_partial(k); break;
     case VALUES_K_NOW: place_k_now(k); break;
     case VALUES_BESIDE: made_beside(k, n->from); break;
@@ -342,10 +249,10 @@ static void make_values(Kernel *k, const Node *n) {
     case VALUES_OPERAND: chain_operand(k); break;
     case VALUES_COLUMNS: chain_columns(k); break;
     case VALUES_CUT: chain_clear_cut(k, n); break;
-    case VALUES_ROWS:
-    case VALUES_FINISH:
-    case VALUES_COMBINE: make_row_values(k, n); break;
-    case VALUES_GATHER: make_gather(k); break;
+    case VALUES_ROWS: row_of(k)->rows(k, n); break;
+    case VALUES_FINISH: row_of(k)->finish(k, n); break;
+    case VALUES_COMBINE: row_of(k)->combine(k, n); break;
+    case VALUES_GATHER: row_of(k)->gather(k); break;
     case VALUES_STATEMENT: store_statement(k, n->of); break;
     case VALUES_COUNT: break;
     }
@@ -361,7 +268,7 @@ static void make_node(Kernel *k, const Node *n) {
     case NODE_LOOP: make_loop(k, n); break;
     case NODE_IF: make_if(k, n); break;
     case NODE_ROLE: make_role(k, n); break;
-    case NODE_COPY: make_copy(k, n); break;
+    case NODE_COPY: row_of(k)->copy(k, n); break;
     case NODE_COMPUTE: make_compute(k, n); break;
     case NODE_REDUCE: make_reduce(k, n); break;
     case NODE_SYNC: sync_make(k, n); break;

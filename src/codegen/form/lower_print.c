@@ -2,9 +2,11 @@
 
 /* The tree of a kernel as text: --dump lowered.  */
 
-static const char *const kernel_name[] = {"contract", "sums",    "stream",         "column",
-                                          "column sums", "window", "permute", "values of rows",
-                                          "row", "scan", "slices of a scan"};
+static const char *const kernel_name[] = {
+#define X(id, name, text) text,
+    KERNEL_KINDS(X)
+#undef X
+};
 
 /* ---- details ---- */
 

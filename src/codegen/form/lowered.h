@@ -8,18 +8,23 @@
 #include "rprogram/skeletons.h"
 #include "rprogram/index_map.h"
 
+/* KERNEL_CONTRACT: kernel_contract has what its nodes become (codegen/skeleton/skeleton.h).  */
+#define KERNEL_KINDS(X)                                                                            \
+    X(CONTRACT,    contract,    "contract")                                                        \
+    X(SUMS,        sums,        "sums")           /* adds the slices of a product */               \
+    X(STREAM,      stream,      "stream")                                                          \
+    X(COLUMN,      column,      "column")                                                          \
+    X(COLUMN_SUMS, column_sums, "column sums")    /* adds the slices of a column reduction */      \
+    X(WINDOW,      window,      "window")                                                          \
+    X(PERMUTE,     permute,     "permute")                                                         \
+    X(STATS,       stats,       "values of rows") /* makes them of what blocks leave of them */    \
+    X(ROW,         row,         "row")                                                             \
+    X(SCAN,        scan,        "scan")                                                            \
+    X(SCAN_SUMS,   scan_sums,   "slices of a scan")
 typedef enum {
-    KERNEL_CONTRACT,
-    KERNEL_SUMS,
-    KERNEL_STREAM,
-    KERNEL_COLUMN,
-    KERNEL_COLUMN_SUMS,       /* adds the slices of a split column reduction */
-    KERNEL_WINDOW,
-    KERNEL_PERMUTE,
-    KERNEL_STATS,             /* makes values of rows from what blocks leave of them */
-    KERNEL_ROW,
-    KERNEL_SCAN,
-    KERNEL_SCAN_SUMS          /* reduces the slices of a split scan */
+#define X(id, name, text) KERNEL_##id,
+    KERNEL_KINDS(X)
+#undef X
 } KernelKind;
 
 /* What a kernel, or one of its products, computes.  */

@@ -61,7 +61,7 @@ static void place_slice(Kernel *k) {
     w->end = ir_let_as(cg, IR_I32, "rows", ir_min(cg, ir_add(cg, w->first, slice), w->length));
 }
 
-void column_place(Kernel *k) {
+static void column_place(Kernel *k) {
     Cg *cg = k->cg;
     Walk *w = &k->walk;
     const RProg *r = k->task->r;
@@ -195,7 +195,7 @@ static ThreadMap column_map(const Kernel *k) {
 
 static Ir is_result(const Kernel *k) { return ir_lt(k->cg, k->walk.at, k->walk.results); }
 
-void column_partial(Kernel *k) {
+static void column_partial(Kernel *k) {
     ThreadMap m = column_map(k);
     Partials p = reduction_partials(k, &m, 0);
     m.own = slice_place(k, ir_block(k->cg, 1), k->walk.at);
@@ -211,7 +211,8 @@ static void take_results(Kernel *k) {
     k->at.root_type = kernel_root(k)->rhs->type;
 }
 
-void column_elements(Kernel *k) {
+static void column_elements(Kernel *k, const Node *n) {
+    (void)n;
     ir_note(k->cg, "elements: %d columns of the thread", k->at.vec);
     ir_if(k->cg, is_result(k));
     k->at.open = 1;
@@ -223,7 +224,8 @@ void column_elements(Kernel *k) {
 
 /* ---- the adding kernel ---- */
 
-void column_sums_elements(Kernel *k) {
+static void column_sums_elements(Kernel *k, const Node *n) {
+    (void)n;
     Cg *cg = k->cg;
     ir_note(cg, "elements: %d at a time", k->task->vec);
     ThreadMap m = column_map(k);
@@ -239,7 +241,7 @@ void column_sums_elements(Kernel *k) {
 }
 
 /* Of lanes that share results the first one goes on.  */
-void column_sums_gather(Kernel *k) {
+static void column_sums_gather(Kernel *k) {
     Cg *cg = k->cg;
     TeExtent rows = rows_of(k), slice = slice_of(k);
     ThreadMap m = column_map(k);
@@ -261,3 +263,14 @@ void column_sums_gather(Kernel *k) {
     }
     take_results(k);
 }
+
+const KernelRow kernel_column = {
+    .place = column_place,
+    .fold = column_fold,
+    .elements = column_elements,
+    .partial = column_partial,
+};
+const KernelRow kernel_column_sums = {
+    .elements = column_sums_elements,
+    .gather = column_sums_gather,
+};

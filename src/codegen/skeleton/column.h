@@ -16,4 +16,6 @@ static inline Ir column_any(const Kernel *k) { return k->at.v; }
 static inline Partials column_partials(const Kernel *k, Ir lane) {
     return monoid_pass(k->cg, column_group(k), 0, MONOID_HELD, lane);
 }
+/* column_fold.c */
+void column_fold(Kernel *k);
 #endif

@@ -44,7 +44,7 @@ static TeDtype dtype_of(const Kernel *k, int source) {
     return k->cg->te->tensor[view_of(k)->source[source].access.tensor].dtype;
 }
 
-void permute_place(Kernel *k) {
+static void permute_place(Kernel *k) {
     Cg *cg = k->cg;
     struct PermuteAt *at = k->permute = ARENA_NEW(cg->arena, struct PermuteAt);
     Ir box[INDEX_DIGITS];
@@ -224,7 +224,8 @@ static Ir fetch(Kernel *k, int source, const Walked *w) {
     return in;
 }
 
-void permute_fill(Kernel *k, int source) {
+static void permute_fill(Kernel *k, const Node *n) {
+    int source = n->of;
     Cg *cg = k->cg;
     const PermuteSource *x = &view_of(k)->source[source];
     Walked w = {.n = x->n_order, .vec = k->task->r->load[source].vec,
@@ -295,7 +296,8 @@ static void give(Kernel *k, int stmt, const Ir *y) {
     }
 }
 
-void permute_elements(Kernel *k) {
+static void permute_elements(Kernel *k, const Node *n) {
+    (void)n;
     Elements *at = &k->at;
     const PermuteView *v = view_of(k);
     const KernelGroup *g = k->task->p->group;
@@ -317,3 +319,9 @@ void permute_elements(Kernel *k) {
     give(k, g->root, y);
     for (int i = 0; i < g->n_fused; i++) give(k, g->fused[i], y);
 }
+
+const KernelRow kernel_permute = {
+    .place = permute_place,
+    .copy = permute_fill,
+    .elements = permute_elements,
+};

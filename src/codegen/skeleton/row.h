@@ -18,9 +18,6 @@ typedef struct RowAt {
 } RowAt;
 
 /* row.c: rows of the block and what is kept of them.  */
-void row_constants(Kernel *k);
-void row_place(Kernel *k, bool stores);
-void row_hold(Kernel *k, const Node *n);
 bool row_ragged(const Kernel *k);         /* some block has fewer rows than its threads */
 bool row_ends_within(const Kernel *k);    /* a row ends within a step, at some size */
 TeExtent row_columns(const Kernel *k);
@@ -56,15 +53,15 @@ void row_test_dividends(Kernel *k, int pass, Ir near);   /* at an element */
 /* Defines the reciprocals, by tensor, and gives the test of the row that they may be used.  */
 Ir row_invert(Kernel *k, int pass, Ir *inverse);
 /* row_walk.c */
-void row_walk(Kernel *k, int pass);
+void row_walk(Kernel *k, const Node *n);
 /* row_reduce.c: values per row.  */
 Partials row_partials(const Kernel *k, int pass);
 bool row_makes(const Kernel *k, int tensor, int pass);
 Ir row_leads(const Kernel *k);            /* the thread that leaves what its row comes to */
 /* What rows are known by behind pass `pass` (-1: before all).  */
 void row_known(Kernel *k, int pass, bool stores);
-void row_meet(Kernel *k, int pass);       /* the threads of a row */
-void row_finish(Kernel *k, int pass);
-void row_leave(Kernel *k, int pass);      /* values of a slice to the workspace */
-void row_combine(Kernel *k, int pass, bool stores);
+void row_meet(Kernel *k, const Node *n);  /* the threads of a row */
+void row_finish(Kernel *k, const Node *n);
+void row_leave(Kernel *k, const Node *n); /* values of a slice to the workspace */
+void row_combine(Kernel *k, const Node *n);
 #endif

@@ -83,13 +83,15 @@ static ThreadMap row_map(const Kernel *k) {
                        .under_way = RPROG_PARTIALS};
 }
 
-void row_meet(Kernel *k, int pass) {
+void row_meet(Kernel *k, const Node *n) {
+    int pass = n->from;
     ThreadMap m = row_map(k);
     Partials p = reduction_partials(k, &m, pass);
     reduction_meet(k, &m, &p, count_of_block(k));
 }
 
-void row_finish(Kernel *k, int pass) {
+void row_finish(Kernel *k, const Node *n) {
+    int pass = n->from;
     ThreadMap m = row_map(k);
     Partials p = reduction_partials(k, &m, pass);
     reduction_settle(k, &m, &p);
@@ -97,13 +99,16 @@ void row_finish(Kernel *k, int pass) {
     ir_simple(k->cg, IR_STMT_BLANK);
 }
 
-void row_leave(Kernel *k, int pass) {
+void row_leave(Kernel *k, const Node *n) {
+    int pass = n->from;
     ThreadMap m = row_map(k);
     Partials p = reduction_partials(k, &m, pass);
     reduction_leave(k, &m, &p);
 }
 
-void row_combine(Kernel *k, int pass, bool stores) {
+void row_combine(Kernel *k, const Node *n) {
+    int pass = n->from;
+    bool stores = n->to;
     ThreadMap m = row_map(k);
     Partials p = reduction_partials(k, &m, pass);
     ir_note(k->cg, "combine: the slices of pass %d", pass);

@@ -429,7 +429,8 @@ static void walk_with_ends(Kernel *k, int pass) {
     ir_close(k->cg);
 }
 
-void row_walk(Kernel *k, int pass) {
+void row_walk(Kernel *k, const Node *n) {
+    int pass = n->from;
     Partials p = row_partials(k, pass);
     ir_note(k->cg, "pass %d", pass);
     reduce_clear(k->cg, &p, 0);

@@ -97,7 +97,7 @@ static void start_elements(Kernel *k) {
     }
 }
 
-void scan_place(Kernel *k) {
+static void scan_place(Kernel *k) {
     Cg *cg = k->cg;
     Walk *w = &k->walk;
     const RProg *r = k->task->r;
@@ -196,7 +196,7 @@ static void fold_vectors(Kernel *k, bool each) {
     k->at.n_vector = 0;
 }
 
-void scan_fold(Kernel *k) {
+static void scan_fold(Kernel *k) {
     Cg *cg = k->cg;
     bool each = k->l->kind == KERNEL_SCAN;
     Partials p = monoid_pass(cg, k->task->p->group->columns, 0, MONOID_HELD,
@@ -209,7 +209,8 @@ void scan_fold(Kernel *k) {
     ir_simple(cg, IR_STMT_BLANK);
 }
 
-void scan_elements(Kernel *k) {
+static void scan_elements(Kernel *k, const Node *n) {
+    (void)n;
     ir_note(k->cg, "elements: %d at a time", k->at.vec);
     Partial x = scan_partial(k, MONOID_HELD, place_of(k));
     k->at.open = open_vectors(k);
@@ -261,13 +262,15 @@ static ThreadMap scan_map(const Kernel *k, MonoidVariable held) {
     return m;
 }
 
-void scan_meet_slice(Kernel *k) {
+static void scan_meet_slice(Kernel *k, const Node *n) {
+    (void)n;
     ThreadMap m = scan_map(k, MONOID_HELD);
     Partials p = reduction_partials(k, &m, 0);
     reduction_meet(k, &m, &p, NULL);
 }
 
-void scan_leave(Kernel *k) {
+static void scan_leave(Kernel *k, const Node *n) {
+    (void)n;
     ThreadMap m = scan_map(k, MONOID_HELD);
     Partials p = reduction_partials(k, &m, 0);
     if (m.items) ir_if(k->cg, is_result(k));
@@ -275,7 +278,8 @@ void scan_leave(Kernel *k) {
     if (m.items) ir_close(k->cg);
 }
 
-void scan_combine(Kernel *k) {
+static void scan_combine(Kernel *k, const Node *n) {
+    (void)n;
     ThreadMap m = scan_map(k, MONOID_CARRY);
     Partials p = reduction_partials(k, &m, 0);
     ir_note(k->cg, "combine: the slices before this one");
@@ -284,8 +288,26 @@ void scan_combine(Kernel *k) {
     ir_simple(k->cg, IR_STMT_BLANK);
 }
 
-void scan_clear(Kernel *k) {
+static void scan_clear(Kernel *k, const Node *n) {
+    (void)n;
     Ir lane = scan_items(k) ? k->at.v : NULL;
     Partials p = monoid_pass(k->cg, k->task->p->group->columns, 0, MONOID_CARRY, lane);
     reduce_clear(k->cg, &p, scan_items(k));
 }
+
+const KernelRow kernel_scan = {
+    .place = scan_place,
+    .clear = scan_clear,
+    .fold = scan_fold,
+    .elements = scan_elements,
+    .meet = scan_meet_slice,
+    .leave = scan_leave,
+    .combine = scan_combine,
+};
+const KernelRow kernel_scan_sums = {
+    .place = scan_place,
+    .clear = scan_clear,
+    .fold = scan_fold,
+    .meet = scan_meet_slice,
+    .leave = scan_leave,
+};

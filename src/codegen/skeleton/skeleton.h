@@ -1,49 +1,42 @@
-/* The building blocks of each skeleton but `contract`, of which those of `row` are row.h's.  */
+/* The building blocks of each skeleton: rows of its kinds of kernels, and what nodes of its own
+ * ask for.  Blocks of `row` are row.h's.  */
 #ifndef ROLLER_CODEGEN_SKELETON_SKELETON_H
 #define ROLLER_CODEGEN_SKELETON_SKELETON_H
 #include "codegen/elements/elements.h"
 
-/* column.c, column_fold.c */
-void column_place(Kernel *k);
-void column_fold(Kernel *k);
+/* A kind of kernel: what its nodes become.  NULL: it has no such nodes.  */
+typedef struct {
+    bool resident;            /* the compiler is told how many blocks an SM holds */
+    void (*begin)(Kernel *k);                     /* constants, before all nodes */
+    void (*place)(Kernel *k);                     /* where a thread is */
+    void (*rows)(Kernel *k, const Node *n);       /* ... in rows that are reduced */
+    void (*clear)(Kernel *k, const Node *n);      /* before anything joins */
+    void (*copy)(Kernel *k, const Node *n);
+    void (*walk)(Kernel *k, const Node *n);       /* a pass over rows */
+    void (*fold)(Kernel *k);
+    void (*meet)(Kernel *k, const Node *n);       /* the threads of a result */
+    void (*finish)(Kernel *k, const Node *n);     /* values of rows */
+    void (*leave)(Kernel *k, const Node *n);      /* values of a slice to the workspace */
+    void (*combine)(Kernel *k, const Node *n);    /* those of all slices */
+    void (*elements)(Kernel *k, const Node *n);   /* opens loops over elements */
+    void (*gather)(Kernel *k);                    /* what slices left for them */
+    void (*partial)(Kernel *k);                   /* leaves it */
+} KernelRow;
+extern const KernelRow kernel_column, kernel_column_sums, kernel_scan, kernel_scan_sums,
+    kernel_window, kernel_permute, kernel_stream, kernel_row;
+
+/* column.c */
 void column_groups_place(Kernel *k);
 void column_groups_halves(Kernel *k);
 Ir column_groups_give(const Kernel *k, bool half);        /* does the thread's group, or take? */
 Ir column_groups_take(const Kernel *k);
 void column_groups_put(Kernel *k, bool half);
 void column_groups_add(Kernel *k, bool half);
-void column_partial(Kernel *k);
-void column_elements(Kernel *k);
-
-void column_sums_elements(Kernel *k);
-void column_sums_gather(Kernel *k);
 
 /* scan.c, scan_meet.c */
-void scan_place(Kernel *k);
-void scan_clear(Kernel *k);
 void scan_open_steps(Kernel *k);
-void scan_fold(Kernel *k);
 void scan_meet(Kernel *k);
-void scan_elements(Kernel *k);
-void scan_meet_slice(Kernel *k);          /* the threads of a result */
-void scan_leave(Kernel *k);
-void scan_combine(Kernel *k);             /* what the slices before come to */
 
 /* window.c */
-void window_place(Kernel *k);
-void window_clear(Kernel *k);
 int window_open_outer(Kernel *k);         /* how many loops */
-void window_fold(Kernel *k);
-void window_tile_fill(Kernel *k);
-void window_elements(Kernel *k);
-
-/* permute.c */
-void permute_place(Kernel *k);
-void permute_fill(Kernel *k, int source);
-void permute_elements(Kernel *k);
-
-/* stream.c */
-/* The thread's vectors; those of a map that are none, at the end of the domain: `rest`.  */
-void stream_elements(Kernel *k, bool rest);
-void stream_fold(Kernel *k);
 #endif

@@ -38,17 +38,17 @@ static void open_rest(Kernel *k, bool wide, IrBase base) {
     at->open = 2;
 }
 
-void stream_elements(Kernel *k, bool rest) {
+static void stream_elements(Kernel *k, const Node *n) {
     Elements *at = &k->at;
     const TeStmt *s = kernel_root(k);
     TeExtent all = index_total(k->cg->arena, &k->task->map);
     bool wide = place_wide(all.value, k->l->launch.span);
-    at->vec = rest ? 1 : k->task->vec;
+    at->vec = n->rest ? 1 : k->task->vec;
     at->n_order = at->n_vector = 0;
     for (int i = s->n_left - 1; i >= 0; i--) {
         if (s->index[i].hi.value != 1) at->order[at->n_order++] = i;
     }
-    if (rest) open_rest(k, wide, place_base(wide));
+    if (n->rest) open_rest(k, wide, place_base(wide));
     else open_vectors(k, all, place_base(wide));
     place_domain(k, at->at, wide, at->index, at->wide);
 }
@@ -60,7 +60,7 @@ static bool runs_down(const TeExpr *e) {
     return te_is_recurrence(e) && te_recurrence_order(e)->kind == TE_GE;
 }
 
-void stream_fold(Kernel *k) {
+static void stream_fold(Kernel *k) {
     Cg *cg = k->cg;
     Elements *at = &k->at;
     int stmt = k->task->p->group->root;
@@ -86,3 +86,8 @@ void stream_fold(Kernel *k) {
     at->root = monoid_result(&p.at[0]);
     at->root_type = e->type;
 }
+
+const KernelRow kernel_stream = {
+    .fold = stream_fold,
+    .elements = stream_elements,
+};

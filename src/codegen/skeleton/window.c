@@ -53,7 +53,7 @@ static void place_patches(Kernel *k) {
         at->index[v->lane] = define_first(k, "n", at->index[v->lane], window_lanes(k));
 }
 
-void window_place(Kernel *k) {
+static void window_place(Kernel *k) {
     Elements *at = &k->at;
     const WindowView *v = window_view(k);
     at->n_order = 0;
@@ -66,7 +66,8 @@ void window_place(Kernel *k) {
     point_to_patch(k);
 }
 
-void window_clear(Kernel *k) {
+static void window_clear(Kernel *k, const Node *n) {
+    (void)n;
     const TeExpr *e = kernel_root(k)->rhs;
     product_clear(k, (TeRedop)e->red, e->type, window_rows(k), window_strip(k) * window_lanes(k));
 }
@@ -234,7 +235,7 @@ static void give_taps(Kernel *k) {
     }
 }
 
-void window_fold(Kernel *k) {
+static void window_fold(Kernel *k) {
     if (window_view(k)->map) load_sources(k);
     else fold_reduction(k);
 }
@@ -248,7 +249,8 @@ static void open_ragged(Kernel *k, AxisClass axis, int index, Ir at) {
     k->at.open++;
 }
 
-void window_elements(Kernel *k) {
+static void window_elements(Kernel *k, const Node *n) {
+    (void)n;
     Cg *cg = k->cg;
     Elements *at = &k->at;
     const WindowView *v = window_view(k);
@@ -269,3 +271,11 @@ void window_elements(Kernel *k) {
     at->root_type = kernel_root(k)->rhs->type;
     at->root = accumulator(k, lanes ? k->window->j : ir_add(cg, k->window->j, elements_lane(k)));
 }
+
+const KernelRow kernel_window = {
+    .place = window_place,
+    .clear = window_clear,
+    .copy = window_tile_fill,
+    .fold = window_fold,
+    .elements = window_elements,
+};

@@ -62,4 +62,5 @@ void window_row_load(Kernel *k, int n, Ir to);
 void window_tile_place(Kernel *k);
 /* The array `to` from input row y, or kk of the window.  */
 void window_tile_row(Kernel *k, Ir to);
+void window_tile_fill(Kernel *k, const Node *n);         /* window_tile.c: NODE_COPY */
 #endif

@@ -200,7 +200,8 @@ static Ir tested_value(Kernel *k, Ir test, Ir value) {
     return x;
 }
 
-void window_tile_fill(Kernel *k) {
+void window_tile_fill(Kernel *k, const Node *n) {
+    (void)n;
     enum { UNROLLED = 8 };
     Cg *cg = k->cg;
     const TeTensor *x = &cg->te->tensor[tiled(k)->access.tensor];
