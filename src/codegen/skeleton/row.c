@@ -104,7 +104,7 @@ static Ir named(Kernel *k, const char *name, bool wide, TeExtent e) {
     return ir_constant(k->cg, name, ir_as(k->cg, place_base(wide), cg_extent(k->cg, &e)));
 }
 
-static void row_constants(Kernel *k) {
+void row_constants(Kernel *k) {
     Cg *cg = k->cg;
     const Problem *p = k->task->p;
     const RProg *r = k->task->r;
@@ -173,7 +173,7 @@ static void place_steps(Kernel *k) {
     }
 }
 
-static void row_place(Kernel *k, const Node *n) {
+void row_place(Kernel *k, const Node *n) {
     bool stores = n->to;
     k->row = ARENA_NEW(k->cg->arena, RowAt);
     const TeStmt *frame = frame_of(k);
@@ -279,7 +279,7 @@ static void copy_range(Kernel *k, int n, bool async) {
     ir_close(cg);
 }
 
-static void row_hold(Kernel *k, const Node *x) {
+void row_hold(Kernel *k, const Node *x) {
     Cg *cg = k->cg;
     const RowSource *s = &facts(k)->source[x->of];
     const Room *room = rprog_room(k->l->layout, ROOM_ROWS, x->of);
@@ -294,15 +294,3 @@ static void row_hold(Kernel *k, const Node *x) {
     if (flat) copy_range(k, x->of, x->mover >= 0);
     else copy_row(k, x->of, rprog_row_copy_width(k->task->p, k->task->r, x->of), x->mover >= 0);
 }
-
-const KernelRow kernel_row = {
-    .begin = row_constants,
-    .resident = true,
-    .rows = row_place,
-    .copy = row_hold,
-    .walk = row_walk,
-    .meet = row_meet,
-    .finish = row_finish,
-    .leave = row_leave,
-    .combine = row_combine,
-};

@@ -18,6 +18,9 @@ typedef struct RowAt {
 } RowAt;
 
 /* row.c: rows of the block and what is kept of them.  */
+void row_constants(Kernel *k);
+void row_place(Kernel *k, const Node *n);
+void row_hold(Kernel *k, const Node *n);
 bool row_ragged(const Kernel *k);         /* some block has fewer rows than its threads */
 bool row_ends_within(const Kernel *k);    /* a row ends within a step, at some size */
 TeExtent row_columns(const Kernel *k);
@@ -52,8 +55,6 @@ bool row_tests_dividends(const Kernel *k, int pass);
 void row_test_dividends(Kernel *k, int pass, Ir near);   /* at an element */
 /* Defines the reciprocals, by tensor, and gives the test of the row that they may be used.  */
 Ir row_invert(Kernel *k, int pass, Ir *inverse);
-/* row_walk.c */
-void row_walk(Kernel *k, const Node *n);
 /* row_reduce.c: values per row.  */
 Partials row_partials(const Kernel *k, int pass);
 bool row_makes(const Kernel *k, int tensor, int pass);

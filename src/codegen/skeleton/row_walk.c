@@ -429,7 +429,7 @@ static void walk_with_ends(Kernel *k, int pass) {
     ir_close(k->cg);
 }
 
-void row_walk(Kernel *k, const Node *n) {
+static void row_walk(Kernel *k, const Node *n) {
     int pass = n->from;
     Partials p = row_partials(k, pass);
     ir_note(k->cg, "pass %d", pass);
@@ -440,3 +440,15 @@ void row_walk(Kernel *k, const Node *n) {
     else walk_steps(k, pass);
     ir_simple(k->cg, IR_STMT_BLANK);
 }
+
+const KernelRow kernel_row = {
+    .begin = row_constants,
+    .resident = true,
+    .rows = row_place,
+    .copy = row_hold,
+    .walk = row_walk,
+    .meet = row_meet,
+    .finish = row_finish,
+    .leave = row_leave,
+    .combine = row_combine,
+};

@@ -2,7 +2,7 @@
 /* Index values mean the same however they are simplified: random ones are evaluated as C says, once
  * as they were asked for and once as they were built.  */
 #include "base/hash.h"
-#include "codegen/ir/simplify.h"
+#include "codegen/ir/ir.h"
 #include "codegen/ir/cg.h"
 
 #include <setjmp.h>

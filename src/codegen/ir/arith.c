@@ -1,32 +1,11 @@
-/* Index values as they are built: sums of products, quotients and remainders of numbers and
- * counters.
+/* Arithmetic.  Index values are simplified as they are built: sums of products, quotients and
+ * remainders of numbers and counters.
  *
  * Integers of C: those with a sign do not wrap, since a program in which one did would have no
  * meaning; those without one wrap at a power of two, so that of what divides a product only powers
  * of two divide it for sure.  Quotients are rounded towards 0.  */
-#include "codegen/ir/simplify.h"
+#include "codegen/ir/value.h"
 #include "te/tree/arith.h"
-
-bool ir_is_scalar(IrType t) { return t.rank == 0 && t.lanes <= 1; }
-
-bool ir_is_integer(IrType t) {
-    return ir_is_scalar(t) && t.base >= IR_BOOL && t.base <= IR_U64;
-}
-
-bool ir_same_type(IrType x, IrType y) {
-    return x.base == y.base && x.lanes == y.lanes && x.rank == y.rank && x.space == y.space;
-}
-
-bool ir_fits(IrType t, int64_t v) {
-    switch ((IrBase)t.base) {
-    case IR_BOOL: return v == 0 || v == 1;
-    case IR_I32: return v >= INT32_MIN && v <= INT32_MAX;
-    case IR_U32: return v >= 0 && v <= UINT32_MAX;
-    case IR_I64: return true;
-    case IR_U64: return v >= 0;
-    default: return false;
-    }
-}
 
 static bool is_signed(IrType t) {
     return t.base == IR_I8 || t.base == IR_I16 || t.base == IR_I32 || t.base == IR_I64;
@@ -127,7 +106,7 @@ static Ir quotient_of(const Cg *c, IrType type, Ir x, Ir d) {
     return NULL;
 }
 
-Ir ir_simplify(const Cg *c, IrOp op, IrType type, Ir x, Ir y) {
+static Ir simplify(const Cg *c, IrOp op, IrType type, Ir x, Ir y) {
     int64_t a, b, v;
     bool number = ir_is_number(y, &b);
     if (number && ir_is_number(x, &a) && compute(op, a, b, &v) && ir_fits(type, v))
@@ -137,3 +116,39 @@ Ir ir_simplify(const Cg *c, IrOp op, IrType type, Ir x, Ir y) {
     if (op == IR_REM) return remainder_of(c, type, x, y);
     return op == IR_DIV ? quotient_of(c, type, x, y) : NULL;
 }
+
+/* ---- building ---- */
+
+static bool is_comparison(IrOp op) { return op >= IR_LT && op <= IR_NE; }
+
+static IrType type_of(IrOp op, Ir x, Ir y) {
+    if (is_comparison(op) || op == IR_BOTH || op == IR_EITHER) return ir_type(IR_BOOL);
+    if (x->type.rank > 0) return x->type;
+    if (y->type.rank > 0) return y->type;
+    if (op == IR_SHL || op == IR_SHR) return ir_type(ir_rank((IrBase)x->type.base));
+    return ir_type(ir_meet(x->type.base, y->type.base));
+}
+
+Ir ir_binary(const Cg *c, IrOp op, Ir x, Ir y) {
+    IrType type = type_of(op, x, y);
+    Ir simple = simplify(c, op, type, x, y);
+    return simple ? simple : ir_make(c, (IrValue){.op = op, .type = type}, 2, (const Ir[]){x, y});
+}
+
+Ir ir_add_parts(const Cg *c, Ir x, Ir y) {
+    if (!x) return y;
+    if (y->op != IR_ADD && y->op != IR_SUB) return ir_add(c, x, y);
+    return ir_binary(c, y->op, ir_add_parts(c, x, y->arg[0]), y->arg[1]);
+}
+
+Ir ir_both(const Cg *c, Ir x, Ir y) { return !x ? y : !y ? x : ir_binary(c, IR_BOTH, x, y); }
+
+static Ir number_beside(const Cg *c, Ir x, int64_t n) {
+    bool fit = x->type.rank == 0 && ir_fits(ir_type(ir_rank((IrBase)x->type.base)), n);
+    return fit && ir_rank((IrBase)x->type.base) < IR_F32
+               ? ir_number(c, ir_rank((IrBase)x->type.base), n)
+               : ir_int(c, n);
+}
+
+Ir ir_add_n(const Cg *c, Ir x, int64_t n) { return ir_add(c, x, number_beside(c, x, n)); }
+Ir ir_mul_n(const Cg *c, Ir x, int64_t n) { return ir_mul(c, x, number_beside(c, x, n)); }
