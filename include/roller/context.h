@@ -37,7 +37,8 @@ typedef struct RollerExec RollerExec;
 #define ROLLER_TENSOR
 /* A tensor in memory, field for field DLPack's DLTensor.  Strides in elements; NULL: dense.
  * device.type 1 is the CPU.  dtype.code: 0 int, 1 unsigned, 2 real, 4 bf16, 6 bool, 10 f8e4m3,
- * 12 f8e5m2, 14 f8ue8m0.  */
+ * 12 f8e5m2, 14 f8ue8m0.  Elements of 6 bits and pairs of 4 are bytes, code 1; pairs
+ * may have code 17, too, 4 bits and 2 lanes.  */
 typedef struct {
     void *data;
     struct { int32_t type, id; } device;

@@ -32,6 +32,9 @@ _TYPES = [
     ("i32",    0,  32, "i4",  None),
     ("i16",    0,  16, "i2",  None),
     ("i8",     0,  8,  "i1",  None),
+    ("f6e3m2", 1,  8,  None,  "u1"),
+    ("f6e2m3", 1,  8,  None,  "u1"),
+    ("f4e2m1x2", 1, 8, None,  "u1"),      # two to a byte, the first in the low half
     ("u8",     1,  8,  "u1",  None),
     ("bool",   6,  8,  "b1",  None),
     ("f8ue4m3", 10, 8, None,  "u1"),      # e4m3's codes with sign 0
@@ -49,7 +52,7 @@ _OTHER_NAMES = {"bfloat16": "bf16", "float8_e4m3fn": "f8e4m3", "float8_e5m2": "f
 _TORCH = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "i64": "int64",
           "i32": "int32", "i16": "int16", "i8": "int8", "u8": "uint8", "bool": "bool",
           "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2", "f8ue4m3": "float8_e4m3fn",
-          "f8ue8m0": "float8_e8m0fnu"}
+          "f8ue8m0": "float8_e8m0fnu", "f6e3m2": "uint8", "f6e2m3": "uint8", "f4e2m1x2": "uint8"}
 _SCALARS = {"f32": ctypes.c_float, "f64": ctypes.c_double, "i32": ctypes.c_int32,
             "i64": ctypes.c_int64}
 

@@ -32,6 +32,7 @@ except ImportError:
 __all__ = ["op", "Op"]
 _TYPES = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16",
           "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2",
+          "f6e3m2": "uint8", "f6e2m3": "uint8", "f4e2m1x2": "uint8",
           "f8ue4m3": "float8_e4m3fn", "f8ue8m0": "float8_e8m0fnu", "i64": "int64", "i32": "int32",
           "i16": "int16", "i8": "int8", "u8": "uint8", "bool": "bool"}
 

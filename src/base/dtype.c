@@ -19,7 +19,9 @@ static const struct {
     {"double", TE_F64},      {"float64", TE_F64},  {"float", TE_F32},   {"float32", TE_F32},
     {"half", TE_F16},        {"float16", TE_F16},  {"bfloat16", TE_BF16},
     {"float8_e4m3fn", TE_F8E4M3},                  {"float8_e5m2", TE_F8E5M2},
-    {"float8_e8m0fnu", TE_F8UE8M0},
+    {"float8_e8m0fnu", TE_F8UE8M0},                {"float6_e3m2fn", TE_F6E3M2},
+    {"float6_e2m3fn", TE_F6E2M3},                  {"float4_e2m1fn", TE_F4E2M1},
+    {"float4_e2m1fn_x2", TE_F4E2M1X2},
     {"int64", TE_I64},       {"int32", TE_I32},    {"int16", TE_I16},   {"int8", TE_I8},
     {"uint8", TE_U8},
 };
@@ -29,6 +31,11 @@ int te_dtype_bytes(TeDtype t) { return dtypes[t].bytes; }
 TeDtype te_dtype_compute(TeDtype t) { return dtypes[t].compute; }
 TeClass te_dtype_class(TeDtype t) { return dtypes[t].cls; }
 bool te_dtype_scale(TeDtype t) { return t == TE_F8UE4M3 || t == TE_F8UE8M0; }
+bool te_dtype_narrow(TeDtype t) {
+    return dtypes[t].cls == TE_CLASS_REAL && dtypes[t].bytes == 1 && !te_dtype_scale(t);
+}
+bool te_dtype_unsigned(TeDtype t) { return t == TE_U8 || t == TE_F4E2M1X2; }
+TeDtype te_dtype_packed(TeDtype t) { return t == TE_F4E2M1X2 ? TE_F4E2M1 : TE_DTYPE_COUNT; }
 bool te_dtype_zero(TeDtype t) { return t != TE_F8UE8M0; }
 
 static bool is(const char *name, const char *s, size_t len) {

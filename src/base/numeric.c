@@ -4,7 +4,8 @@
 #include <string.h>
 
 /* A binary format: stored fraction bits, exponent of the smallest normal number, encoding of the
- * largest finite number.  The encoding after that is infinity, except in e4m3, which has none.  */
+ * largest finite number.  The encoding after that is infinity, except in e4m3 and what is smaller,
+ * which have none.  */
 typedef struct {
     int mant, emin;
     uint32_t max, nan;
@@ -16,6 +17,9 @@ static const Format f16 = {10, -14, 0x7bff, 0x7fff};
 static const Format bf16 = {7, -126, 0x7f7f, 0x7fff};
 static const Format e4m3 = {3, -6, 0x7e, 0x7f};
 static const Format e5m2 = {2, -14, 0x7b, 0x7f};
+static const Format e3m2 = {2, -2, 0x1f, 0x1f};
+static const Format e2m3 = {3, 0, 0x1f, 0x1f};
+static const Format e2m1 = {1, 0, 0x7, 0x7};
 
 static uint64_t bits_of(double v) {
     uint64_t b;
@@ -84,6 +88,18 @@ uint8_t num_ue8m0_encode(double v) {
     double half = frexp(v, &e);           /* v = half * 2^e, 0.5 <= half < 1 */
     int code = e - 1 + 127;
     return (uint8_t)(code + (half > 0.75 || (half == 0.75 && code % 2 == 1)));
+}
+
+uint8_t num_e3m2_encode(double v) {
+    return (uint8_t)encode(v, e3m2, 6, ROUND_NEAREST_EVEN, true);
+}
+
+uint8_t num_e2m3_encode(double v) {
+    return (uint8_t)encode(v, e2m3, 6, ROUND_NEAREST_EVEN, true);
+}
+
+uint8_t num_e2m1_encode(double v) {
+    return (uint8_t)encode(v, e2m1, 4, ROUND_NEAREST_EVEN, true);
 }
 
 float num_f32_encode(double v, Round r) {

@@ -51,6 +51,17 @@ static inline double num_ue8m0_decode(uint8_t bits) {
     return (double)f;
 }
 
+/* OCP Microscaling Formats, 5.3.2 and 5.3.3: no infinity and no NaN.  Bits above those of the type
+ * count for nothing.  */
+static inline double num_small_decode(uint8_t bits, int width, int mant, double scale) {
+    int magnitude = bits & ((1 << (width - 1)) - 1);
+    int half = (bits >> (width - 1) & 1) << 15 | magnitude << (10 - mant);
+    return num_f16_decode((uint16_t)half) * scale;
+}
+static inline double num_e3m2_decode(uint8_t bits) { return num_small_decode(bits, 6, 2, 0x1p12); }
+static inline double num_e2m3_decode(uint8_t bits) { return num_small_decode(bits, 6, 3, 0x1p14); }
+static inline double num_e2m1_decode(uint8_t bits) { return num_small_decode(bits, 4, 1, 0x1p14); }
+
 /* From f64 (exact for every f32 and every i32), one rounding.  */
 uint16_t num_f16_encode(double v, Round r, bool sat);
 uint16_t num_bf16_encode(double v, Round r, bool sat);
@@ -60,6 +71,11 @@ uint8_t num_e5m2_encode(double v, Round r, bool sat);
  * ue8m0, becomes that.  To nearest, ties to even codes.  */
 uint8_t num_ue4m3_encode(double v);
 uint8_t num_ue8m0_encode(double v);
+/* To nearest, ties to even codes; they saturate, to 28, 7.5 and 6, and NaN becomes the largest
+ * value, as PTX's conversions have it.  */
+uint8_t num_e3m2_encode(double v);
+uint8_t num_e2m3_encode(double v);
+uint8_t num_e2m1_encode(double v);
 float num_f32_encode(double v, Round r);
 uint32_t num_tf32(float v, Round r);                       /* f32 bits with 13 low bits cleared */
 /* The unit in the last place of |v| in a format with `mant` stored fraction bits and minimal normal

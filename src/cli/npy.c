@@ -5,7 +5,9 @@
 static const NpyType types[] = {
     {"f64", "<f8", 8}, {"f32", "<f4", 4},    {"f16", "<f2", 2},    {"bf16", "<u2", 2},
     {"i64", "<i8", 8}, {"i32", "<i4", 4},    {"i16", "<i2", 2},    {"i8", "|i1", 1},
-    {"u8", "|u1", 1},  {"f8e4m3", "|u1", 1}, {"f8e5m2", "|u1", 1}, {"bool", "|b1", 1}};
+    {"u8", "|u1", 1},  {"f8e4m3", "|u1", 1}, {"f8e5m2", "|u1", 1},
+    {"f6e3m2", "|u1", 1}, {"f6e2m3", "|u1", 1}, {"f4e2m1x2", "|u1", 1},
+    {"f8ue4m3", "|u1", 1}, {"f8ue8m0", "|u1", 1}, {"bool", "|b1", 1}};
 enum { TYPES = sizeof types / sizeof *types };
 
 const NpyType *npy_type(const char *dtype, size_t len) {

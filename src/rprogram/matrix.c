@@ -3,14 +3,17 @@
 
 /* Is every value of type `from` one of `to`?  */
 static bool is_subset(TeDtype from, TeDtype to) {
-    static const uint16_t real = 1u << TE_F32 | 1u << TE_F64;
-    static const uint16_t wider[TE_DTYPE_COUNT] = {
+    static const uint32_t real = 1u << TE_F32 | 1u << TE_F64;
+    static const uint32_t wider[TE_DTYPE_COUNT] = {
         [TE_F64] = 1u << TE_F64,
         [TE_F32] = real,
         [TE_F16] = real | 1u << TE_F16,
         [TE_BF16] = real | 1u << TE_BF16,
         [TE_F8E4M3] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_F8E4M3,
         [TE_F8E5M2] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_F8E5M2,
+        [TE_F6E3M2] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_F8E5M2 | 1u << TE_F8E4M3,
+        [TE_F6E2M3] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_F8E4M3,
+        [TE_F4E2M1] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_F8E5M2 | 1u << TE_F8E4M3,
         [TE_I8] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_I8,
         [TE_U8] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_U8,
     };
@@ -41,7 +44,7 @@ int rprog_products(const Problem *p, const Device *dev, const RProg *r) {
 
 bool rprog_promotes(const Problem *p, const Device *dev, const RProg *r) {
     const ComputeUnit *u = &dev->unit[r->unit];
-    bool narrow = u->a == TE_F8E4M3 || u->a == TE_F8E5M2;
+    bool narrow = te_dtype_narrow(u->a);
     bool permitted = p->accum == TE_F16 || p->accum == TE_BF16;
     bool few = rprog_static_axis(p, AX_K) && p->extent[AX_K] <= PROMOTED_MAX;
     return rprog_matrix(dev, r) && narrow && !permitted && !few;
@@ -222,7 +225,7 @@ int64_t rprog_staging_bytes(const Problem *p, const Device *dev, const RProg *r)
 
 /* Sums of an f8 unit are truncated; an explicit f32 accumulator forbids it.  */
 static bool accumulates(const Problem *p, const ComputeUnit *u) {
-    bool narrow = u->a == TE_F8E4M3 || u->a == TE_F8E5M2;
+    bool narrow = te_dtype_narrow(u->a);
     if (narrow && p->accum == TE_F32) return false;
     return u->acc == p->con.acc || (u->acc == p->accum && p->con.acc == TE_F32);
 }

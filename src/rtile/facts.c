@@ -178,6 +178,7 @@ static bool is_periodic(const Counted *c, const TeExpr *e) {
 static double count_ops(const Counted *c, const TeExpr *e) {
     enum { SUMMED_EXP = 2 };
     enum { PHILOX = 100 };    /* ten rounds: two products, eight others */
+    enum { E2M1 = 5 };        /* two fields, joined, converted and multiplied */
     if (e == c->stop[0] || e == c->stop[1] || is_constant(e)) return 0;
     double n = 0, arm[2];
     switch (e->kind) {
@@ -198,6 +199,7 @@ static double count_ops(const Counted *c, const TeExpr *e) {
     case TE_CALL:
         n = e->v.fn == TE_FN_MAX || e->v.fn == TE_FN_MIN || e->v.fn == TE_FN_ABS ? 1
             : e->v.fn == TE_FN_PHILOX ? PHILOX
+            : e->v.fn == TE_FN_E2M1   ? E2M1
             : e->v.fn == TE_FN_EXP && c->summed ? SUMMED_EXP : EXPR_CALL;
         break;
     default:

@@ -49,18 +49,27 @@ typedef enum {
     X(TANH, "tanh", 1, 4) X(ERF, "erf", 1, 3) X(SIN, "sin", 1, 2.5)               \
     X(COS, "cos", 1, 2.5) X(POW, "pow", 2, 8.5) X(FLOOR, "floor", 1, 0)           \
     X(CEIL, "ceil", 1, 0) X(ROUND, "round", 1, 0) X(ABS, "abs", 1, 0)             \
-    X(MAX, "max", -1, 0) X(MIN, "min", -1, 0) X(PHILOX, "philox", 2, 0)
+    X(MAX, "max", -1, 0) X(MIN, "min", -1, 0) X(PHILOX, "philox", 2, 0)          \
+    X(E2M1, "e2m1", 1, 0) X(E2M1_CODE, "e2m1_code", 1, 0)
 typedef enum {
 #define X(id, name, n, ulp) TE_FN_##id,
     TE_INTRINSICS(X)
 #undef X
         TE_FN_COUNT
 } TeFn;
-/* What an intrinsic takes: reals, any numbers, or integers, which become i64 as its value is.  */
-typedef enum { TE_TAKES_REALS, TE_TAKES_NUMBERS, TE_TAKES_INTEGERS } TeTakes;
+/* What an intrinsic takes: reals, any numbers, integers, which become i64 as its value is, an
+ * integer for whose code it gives an f32, or a real for which it gives an i32.  */
+typedef enum {
+    TE_TAKES_REALS, TE_TAKES_NUMBERS, TE_TAKES_INTEGERS, TE_TAKES_CODE, TE_GIVES_CODE
+} TeTakes;
 static inline TeTakes te_takes_operands(TeFn fn) {
-    bool any = fn == TE_FN_ABS || fn == TE_FN_MAX || fn == TE_FN_MIN;
-    return fn == TE_FN_PHILOX ? TE_TAKES_INTEGERS : any ? TE_TAKES_NUMBERS : TE_TAKES_REALS;
+    switch (fn) {
+    case TE_FN_ABS: case TE_FN_MAX: case TE_FN_MIN: return TE_TAKES_NUMBERS;
+    case TE_FN_PHILOX: return TE_TAKES_INTEGERS;
+    case TE_FN_E2M1: return TE_TAKES_CODE;
+    case TE_FN_E2M1_CODE: return TE_GIVES_CODE;
+    default: return TE_TAKES_REALS;
+    }
 }
 #define TE_PHILOX_MAX INT64_C(0xFFFFFFFF)   /* the largest value of philox(); the lowest is 0 */
 
@@ -350,6 +359,11 @@ static inline bool te_always_inside(const TeExpr *read) {
 /* Does the reduction give a position: argmax, argmin?  */
 static inline bool te_positional(const TeExpr *reduce) {
     return reduce->red == TE_RED_ARGMAX || reduce->red == TE_RED_ARGMIN;
+}
+/* The type in which an operand of a call is taken: that of the value, but for codes.  */
+static inline TeDtype te_operand_type(const TeExpr *call, int i) {
+    bool codes = te_takes_operands(call->v.fn) >= TE_TAKES_CODE;
+    return codes ? call->args[i]->type : call->type;
 }
 /* The type of the values that it compares or adds.  */
 static inline TeDtype te_reduced_type(const TeExpr *reduce) {

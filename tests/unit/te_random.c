@@ -283,11 +283,12 @@ static void statement(Gen *g, bool last) {
                  (kind == CHAIN && gen_chain(g, &t, &lead));
     if (!folds) gen_expr(g, t.cls, 1 + (int)below(g, 3));
     const char *body = gen_cut(g, lead);
-    bool unsigned_real = t.cls == REAL && t.dtype >= DTYPES - 2;      /* which refuse literals */
+    enum { F6E3M2 = 6 };      /* this and those behind it are so small that they refuse literals */
+    bool small_real = t.cls == REAL && t.dtype >= F6E3M2;
     gen_own_point(g, &t, g->n_tensor);
     put(g, "=");
     if (t.cls == INT) buf_printf(&g->out, "%s(%s)", gen_dtype(g, INT, t.dtype), body);
-    else if (unsigned_real && !folds) buf_printf(&g->out, "f32(%s)", body);
+    else if (small_real && !folds) buf_printf(&g->out, "f32(%s)", body);
     else put(g, body);
     gen_where(g);
     annotations(g, &t, sums);
@@ -345,10 +346,19 @@ static void sizes(Gen *g) {
     gen_space(g);
 }
 
+/* Four bits where rows are of whole bytes, else six.  */
+static uint32_t argument_type(const Gen *g, const Tensor *t) {
+    enum { F6E2M3 = 7, F4E2M1 = 8 };
+    int last = t->rank ? t->dim[t->rank - 1] : 0;
+    bool even = t->rank && !t->strides && gen_fixed(g, last) && g->high[last] % 2 == 0;
+    bool laid_anew = t->role == OUTPUT && g->limits.respelled;
+    return t->cls == REAL && t->dtype == F4E2M1 && (!even || laid_anew) ? F6E2M3 : t->dtype;
+}
+
 static void argument(Gen *g, int i) {
     const Tensor *t = &g->tensor[i];
     gen_name(g, 'T', i, "");
-    buf_printf(&g->out, ":%s", gen_dtype(g, t->cls, t->dtype));
+    buf_printf(&g->out, ":%s", gen_dtype(g, t->cls, argument_type(g, t)));
     if (!t->rank && t->role != INPUT) return;
     put(g, "[");
     for (int d = 0; d < t->rank; d++) {

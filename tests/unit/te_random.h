@@ -34,6 +34,7 @@ typedef struct {
     bool exact;               /* only what integer data keeps exact */
     bool fixed;               /* no run-time sizes */
     bool sized;               /* some of most sizes */
+    bool respelled;           /* in several styles: what is assigned lies elsewhere in some */
     bool products;            /* most statements are products, of sizes for matrix units */
 } RandomLimits;
 

@@ -4,14 +4,16 @@
 #include <string.h>
 
 static const char *const dtype_name[CLASSES][DTYPES] = {
-    {"f32", "f64", "f16", "bf16", "f8e4m3", "f8e5m2", "f8ue4m3", "f8ue8m0"},
-    {"i32", "i64", "i16", "i8", "u8", "i32", "i64", "i16"},
-    {"bool", "bool", "bool", "bool", "bool", "bool", "bool", "bool"}};
+    {"f32", "f64", "f16", "bf16", "f8e4m3", "f8e5m2", "f6e3m2", "f6e2m3", "f4e2m1", "f8ue4m3",
+     "f8ue8m0"},
+    {"i32", "i64", "i16", "i8", "u8", "i32", "i64", "i16", "i8", "u8", "i32"},
+    {"bool", "bool", "bool", "bool", "bool", "bool", "bool", "bool", "bool", "bool", "bool"}};
 static const char *const dtype_alias[CLASSES][DTYPES] = {
-    {"float", "double", "half", "bfloat16", "float8_e4m3fn", "float8_e5m2", "f8ue4m3",
-     "float8_e8m0fnu"},
-    {"int32", "int64", "int16", "int8", "uint8", "int32", "int64", "int16"},
-    {"bool", "bool", "bool", "bool", "bool", "bool", "bool", "bool"}};
+    {"float", "double", "half", "bfloat16", "float8_e4m3fn", "float8_e5m2", "float6_e3m2fn",
+     "float6_e2m3fn", "float4_e2m1fn", "f8ue4m3", "float8_e8m0fnu"},
+    {"int32", "int64", "int16", "int8", "uint8", "int32", "int64", "int16", "int8", "uint8",
+     "int32"},
+    {"bool", "bool", "bool", "bool", "bool", "bool", "bool", "bool", "bool", "bool", "bool"}};
 
 /* Noise is decided apart from content, so that it changes nothing else.  */
 bool gen_noise(const Gen *g, uint64_t kind, uint64_t n) {

@@ -20,7 +20,7 @@ enum {
 };
 
 typedef enum { REAL, INT, BOOLEAN, CLASSES } Class;
-enum { DTYPES = 8 };
+enum { DTYPES = 11 };
 typedef enum { INPUT, SCALAR, TEMPORARY, OUTPUT } Role;
 
 typedef struct {

@@ -61,10 +61,11 @@ static const char *made(Gen *g, const char *x, Class cls, uint32_t type) {
     return arena_printf(g->out.arena, "%s(%s*2)", gen_dtype(g, cls, type), x);
 }
 
-/* 8-bit elements, half of them with a scale of each row, which all of `without` share.  */
+/* Elements of 8 bits or less, half of them with a scale of each row, which all of `without`
+ * share.  */
 static const char *scaled(Gen *g, const char *x, uint32_t type, unsigned without) {
-    enum { E4M3 = 4, E5M2 = 5, UE8M0 = 7 };
-    bool small = type == E4M3 || type == E5M2;
+    enum { E4M3 = 4, E2M1 = 8, UE8M0 = 10 };
+    bool small = type >= E4M3 && type <= E2M1;
     if (!small || g->n_input == MAX_INPUTS || chance(g, 2)) return x;
     return arena_printf(g->out.arena, "(%s*%s)", x, gen_factor(g, REAL, UE8M0, without));
 }
@@ -72,7 +73,7 @@ static const char *scaled(Gen *g, const char *x, uint32_t type, unsigned without
 /* A product alone, of types that matrix units have most of the time; axes before the rows as
  * above.  */
 bool gen_matmul(Gen *g, const Tensor *t) {
-    static const uint32_t real[] = {2, 3, 2, 3, 4, 5, 0}, integer[] = {3, 4, 0};
+    static const uint32_t real[] = {2, 3, 2, 3, 4, 5, 8, 8, 6, 7, 0}, integer[] = {3, 4, 0};
     if (t->cls == BOOLEAN || t->rank < 2 || g->n_input + 3 > MAX_INPUTS) return false;
     int k = gen_reduction_axis(g, true);
     if (k < 0) return false;

@@ -187,6 +187,41 @@ static void scales(void **state) {
         assert_true(same(num_ue4m3_decode((uint8_t)(code + 128)), num_e4m3_decode((uint8_t)code)));
 }
 
+/* The 16 values of OCP Microscaling Formats 1.0, table 5; those of 6 bits by its formula.  */
+static void small_types(void **state) {
+    (void)state;
+    static const double e2m1[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6};
+    for (int code = 0; code < 256; code++)
+        assert_true(same(num_e2m1_decode((uint8_t)code), e2m1[code % 16]));
+    for (int code = 0; code < 256; code++) {
+        double sign = code & 32 ? -1 : 1;
+        int e2 = code >> 3 & 3, e3 = code >> 2 & 7;
+        double low = (code % 8) / 8.0, few = (code % 4) / 4.0;
+        assert_true(same(num_e2m3_decode((uint8_t)code),
+                         sign * (e2 ? ldexp(1 + low, e2 - 1) : low)));
+        assert_true(same(num_e3m2_decode((uint8_t)code),
+                         sign * (e3 ? ldexp(1 + few, e3 - 3) : ldexp(few, -2))));
+    }
+    static const struct {
+        uint8_t (*encode)(double v);
+        double (*decode)(uint8_t code);
+        int codes;
+    } type[] = {{num_e2m1_encode, num_e2m1_decode, 8}, {num_e2m3_encode, num_e2m3_decode, 32},
+                {num_e3m2_encode, num_e3m2_decode, 32}};
+    for (size_t t = 0; t < sizeof type / sizeof *type; t++) {
+        int codes = type[t].codes;
+        for (double v = 0; v < 33; v += 1.0 / 256) {
+            int want = nearest_code(v, codes, type[t].decode);
+            assert_int_equal(type[t].encode(v), want);
+            assert_int_equal(type[t].encode(-v), want | codes);
+        }
+        assert_int_equal(type[t].encode(INFINITY), codes - 1);
+        assert_int_equal(type[t].encode(-INFINITY), 2 * codes - 1);
+        assert_int_equal(type[t].encode(NAN), codes - 1);
+        assert_int_equal(type[t].encode(0x1p-1074), 0);
+    }
+}
+
 static void every_e4m3(void **state) { (void)state, check_format(&e4m3); }
 static void every_e5m2(void **state) { (void)state, check_format(&e5m2); }
 
@@ -316,6 +351,7 @@ int main(void) {
         cmocka_unit_test(every_bf16),
         cmocka_unit_test(every_e4m3),
         cmocka_unit_test(scales),
+        cmocka_unit_test(small_types),
         cmocka_unit_test(every_e5m2),
         cmocka_unit_test(f16_agrees_with_the_compiler),
         cmocka_unit_test(f32_agrees_with_the_processor),

@@ -214,6 +214,8 @@ static const struct {
     {"transpose", "split_heads", "N=2 H=20 W=18"},
     {"mxfp8", "quantize", "M=19 K=96"},
     {"mxfp8", "product", "M=33 N=40 K=96"},
+    {"nvfp4", "quantize", "M=19 K=96"},
+    {"nvfp4", "product", "M=33 N=40 K=96"},
     {"weights_i8", NULL, "M=9 N=40 K=64"},
 };
 enum { EXAMPLES = sizeof examples / sizeof *examples };

@@ -35,7 +35,9 @@ static int teardown(void **state) {
 /* Bits of a narrow real that the language stores.  */
 #define NARROW(type, bits, encoded)                                                                \
     static bool is_##type(u64 r, double v) {                                                       \
-        return isnan(v) ? isnan(num_##type##_decode((bits)r)) : (bits)r == (encoded);              \
+        bits want = (bits)(encoded);                                                               \
+        bool nan = isnan(num_##type##_decode(want));                                               \
+        return nan ? isnan(num_##type##_decode((bits)r)) : (bits)r == want;                        \
     }                                                                                              \
     static bool from_##type(const Case *c, const Given *g, u64 r) {                                \
         (void)c;                                                                                   \
@@ -49,6 +51,9 @@ NARROW(f16, uint16_t, num_f16_encode(v, ROUND_NEAREST_EVEN, false))
 NARROW(bf16, uint16_t, num_bf16_encode(v, ROUND_NEAREST_EVEN, false))
 NARROW(e4m3, uint8_t, num_e4m3_encode(v, ROUND_NEAREST_EVEN))
 NARROW(e5m2, uint8_t, num_e5m2_encode(v, ROUND_NEAREST_EVEN, true))
+NARROW(e3m2, uint8_t, num_e3m2_encode(v))
+NARROW(e2m3, uint8_t, num_e2m3_encode(v))
+NARROW(e2m1, uint8_t, num_e2m1_encode(v))
 NARROW(ue4m3, uint8_t, num_ue4m3_encode(v))
 NARROW(ue8m0, uint8_t, num_ue8m0_encode(v))
 
@@ -99,6 +104,9 @@ static const Case conversions[] = {
     CASE("float", "ushort", "rl_bf16_to_f32(x)", from_bf16),
     CASE("float", "ushort", "rl_e4m3_to_f32((uchar)x)", from_e4m3),
     CASE("float", "ushort", "rl_e5m2_to_f32((uchar)x)", from_e5m2),
+    CASE("float", "ushort", "rl_e3m2_to_f32((uchar)x)", from_e3m2),
+    CASE("float", "ushort", "rl_e2m3_to_f32((uchar)x)", from_e2m3),
+    CASE("float", "ushort", "rl_e2m1_to_f32((uchar)x)", from_e2m1),
     CASE("float", "ushort", "rl_ue4m3_to_f32((uchar)x)", from_ue4m3),
     CASE("float", "ushort", "rl_ue8m0_to_f32((uchar)x)", from_ue8m0),
     CASE("float", "int", "rl_small_to_f32(x)", small),
@@ -106,6 +114,9 @@ static const Case conversions[] = {
     CASE("ushort", "float", "rl_f32_to_bf16(x)", to_bf16),
     CASE("ushort", "float", "rl_f32_to_e4m3(x)", to_e4m3),
     CASE("ushort", "float", "rl_f32_to_e5m2(x)", to_e5m2),
+    CASE("ushort", "float", "rl_f32_to_e3m2(x)", to_e3m2),
+    CASE("ushort", "float", "rl_f32_to_e2m3(x)", to_e2m3),
+    CASE("ushort", "float", "rl_f32_to_e2m1(x)", to_e2m1),
     CASE("ushort", "float", "rl_f32_to_ue4m3(x)", to_ue4m3),
     CASE("ushort", "float", "rl_f32_to_ue8m0(x)", to_ue8m0),
     CASE("ushort", "double", "rl_f32_to_f16(rl_f64_to_odd(x))", by_odd_f64),
@@ -131,8 +142,9 @@ static void hostile_values(void **state) {
 
 /* ---- all codes, and all places where f32 are rounded to them ---- */
 
-enum { CODES = 1 << 16, TYPES = 6, BESIDE = 6 };
-static const char *const narrow[TYPES] = {"f16", "bf16", "e4m3", "e5m2", "ue4m3", "ue8m0"};
+enum { CODES = 1 << 16, TYPES = 9, BESIDE = 6 };
+static const char *const narrow[TYPES] = {"f16", "bf16", "e4m3", "e5m2",
+                                          "ue4m3", "e3m2", "e2m3", "e2m1", "ue8m0"};
 
 static double value_of(int type, unsigned code) {
     switch (type) {
@@ -141,13 +153,17 @@ static double value_of(int type, unsigned code) {
     case 2: return num_e4m3_decode((uint8_t)code);
     case 3: return num_e5m2_decode((uint8_t)code);
     case 4: return num_ue4m3_decode((uint8_t)code);
+    case 5: return num_e3m2_decode((uint8_t)code);
+    case 6: return num_e2m3_decode((uint8_t)code);
+    case 7: return num_e2m1_decode((uint8_t)code);
     default: return num_ue8m0_decode((uint8_t)code);
     }
 }
 
 static bool is_code(int type, u64 r, double v) {
     static bool (*const is[TYPES])(u64, double) = {is_f16,  is_bf16,  is_e4m3,
-                                                   is_e5m2, is_ue4m3, is_ue8m0};
+                                                   is_e5m2, is_ue4m3, is_e3m2,
+                                                   is_e2m3, is_e2m1,  is_ue8m0};
     return is[type](r, v);
 }
 

@@ -150,7 +150,7 @@ static const char *compare(const Trip *x, const void **from, const Trip *y, cons
 
 static const char *to_variant(Trip *t, Choices *c) {
     const Variant *v = &variants[t->seed % VARIANTS];
-    RandomLimits limits = {.exact = true, .fixed = true};
+    RandomLimits limits = {.exact = true, .fixed = true, .respelled = true};
     Choices *again = ARENA_NEW(t->arena, Choices);
     Trip *base = ARENA_NEW(t->arena, Trip);
     *base = *t;

@@ -14,7 +14,8 @@ from .values import TYPES
 __all__ = ["TorchOp", "torch_op"]
 _DTYPES = {name: dtype for dtype, name in TYPES.items()} | {
     "f8e4m3": torch.float8_e4m3fn, "f8e5m2": torch.float8_e5m2,
-    "f8ue4m3": torch.float8_e4m3fn, "f8ue8m0": torch.float8_e8m0fnu}
+    "f8ue4m3": torch.float8_e4m3fn, "f8ue8m0": torch.float8_e8m0fnu,
+    "f6e3m2": torch.uint8, "f6e2m3": torch.uint8, "f4e2m1x2": torch.uint8}
 _SCALARS = {"f32": "float", "f64": "float", "i32": "int", "i64": "int"}
 _ops, _lock = {}, threading.RLock()
 

@@ -214,6 +214,8 @@ static Ir real_call(Survey *s, const Value *v) {
                        : fast               ? intrinsic[fn].fast
                                             : intrinsic[fn].f32;
     IrBase base = ir_compute(v->e->type);
+    if (fn == TE_FN_E2M1)
+        return cg_decode(s->cg, TE_F4E2M1, ir_as(s->cg, IR_U8, value_of(s, v->child[0])));
     Ir x = child_of(s, v, 0);
     if (is_exp_low(s, v->e))
         name = te_exps_are_summed(s->cg->te) ? "rl_exp_term" : "rl_exp_low";
@@ -221,7 +223,13 @@ static Ir real_call(Survey *s, const Value *v) {
     return folded_call(s, v, name, base, x);
 }
 
+static Ir code_of(Survey *s, const Value *v) {
+    TeDtype from = v->e->args[0]->type;
+    return ir_as(s->cg, IR_I32, cg_encode(s->cg, TE_F4E2M1, from, child_as(s, v, 0, from)));
+}
+
 static Ir integer_call(Survey *s, const Value *v) {
+    if (v->e->v.fn == TE_FN_E2M1_CODE) return code_of(s, v);
     Ir x = child_of(s, v, 0);
     IrType type = ir_type(value_type(v));
     if (v->e->v.fn == TE_FN_PHILOX)

@@ -22,7 +22,7 @@ bool cg_range_of_storage(TeDtype t, int64_t *lo, int64_t *hi) {
     } row[] = {
         {TE_I64, INT64_MIN, INT64_MAX}, {TE_I32, INT32_MIN, INT32_MAX},
         {TE_I16, INT16_MIN, INT16_MAX}, {TE_I8, INT8_MIN, INT8_MAX},
-        {TE_U8, 0, UINT8_MAX},
+        {TE_U8, 0, UINT8_MAX}, {TE_F4E2M1X2, 0, UINT8_MAX},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         if (row[i].t == t) {

@@ -3,6 +3,32 @@
 
 #define FN "__device__ __forceinline__ "
 
+/* A narrow real as the f16 with its exponent's and fraction's bits, times what their biases differ
+ * by.  */
+#define TINY(type, sign, up, rest, by, scale)                                                      \
+    {                                                                                              \
+        "rl_" type "_to_f32", 0,                                                                   \
+            FN "float rl_" type "_to_f32(unsigned char x) {\n"                                     \
+               "    const unsigned u = (x & " sign ") << " up " | (x & " rest ") << " by ";\n"     \
+               "    return rl_f16_to_f32((unsigned short)u) * " scale ";\n"                        \
+               "}\n"                                                                               \
+    }
+/* f32 to a narrow real: nearest, ties to even, saturating.  Below its normal numbers, which `least`
+ * begins, it counts in steps of 1/scale; from there on the bits are cut.  */
+#define SMALL(type, sign, nan, most, least, scale, half, shift, bias)                              \
+    {                                                                                              \
+        "rl_f32_to_" type, 0,                                                                      \
+            FN "unsigned char rl_f32_to_" type "(float x) {\n"                                     \
+               "    const unsigned sign = __float_as_uint(x) >> " sign ";\n"                       \
+               "    const float y = fminf(fabsf(x), " most ");\n"                                  \
+               "    const unsigned u = __float_as_uint(y);\n"                                      \
+               "    const unsigned low = (unsigned)__float2int_rn(y * " scale ");\n"               \
+               "    const unsigned cut = (u + " half " + (u >> " shift " & 1u)) >> " shift ";\n"   \
+               "    const unsigned code = y < " least " ? low : cut - " bias ";\n"                 \
+               "    return (unsigned char)(x != x ? " nan " : sign | code);\n"                     \
+               "}\n"                                                                               \
+    }
+
 const PreludeRow prelude_convert[] = {
     /* Vectors of elements: one access each.  */
     {"rl_vec", 0,
@@ -39,6 +65,9 @@ const PreludeRow prelude_convert[] = {
      FN "float rl_e5m2_to_f32(unsigned char x) {\n"
         "    return rl_f16_to_f32((unsigned short)(x << 8));\n"
         "}\n"},
+    TINY("e3m2", "0x20u", "10", "0x1fu", "8", "4096.0f"),
+    TINY("e2m3", "0x20u", "10", "0x1fu", "7", "16384.0f"),
+    TINY("e2m1", "0x8u", "12", "0x7u", "9", "16384.0f"),
     {"rl_ue4m3_to_f32", 0,
      FN "float rl_ue4m3_to_f32(unsigned char x) {\n"
         "    return rl_e4m3_to_f32((unsigned char)(x & 0x7fu));\n"
@@ -69,7 +98,7 @@ const PreludeRow prelude_convert[] = {
         "    return __float2ll_rz(y) != x ? __uint_as_float(__float_as_uint(y) | 1u) : y;\n"
         "}\n"},
 
-    /* f32 to narrow reals: nearest, ties to even; f8 saturates.  */
+    /* f32 to narrow reals: nearest, ties to even.  */
     {"rl_f32_to_f16", 0,
      FN "unsigned short rl_f32_to_f16(float x) {\n"
         "    unsigned short y;\n"
@@ -87,16 +116,7 @@ const PreludeRow prelude_convert[] = {
         "    asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(y) : \"f\"(x));\n"
         "    return y;\n"
         "}\n"},
-    {"rl_f32_to_e4m3", 0,
-     FN
-     "unsigned char rl_f32_to_e4m3(float x) {\n"
-     "    const unsigned sign = __float_as_uint(x) >> 24 & 0x80u;\n"
-     "    const float y = fminf(fabsf(x), 448.0f);\n"
-     "    const unsigned u = __float_as_uint(y);\n"
-     "    const unsigned code = y < 0.015625f ? (unsigned)__float2int_rn(y * 512.0f)\n"
-     "                                        : ((u + 0x7ffffu + (u >> 20 & 1u)) >> 20) - 960u;\n"
-     "    return (unsigned char)(x != x ? 0x7fu : sign | code);\n"
-     "}\n"},
+    SMALL("e4m3", "24 & 0x80u", "0x7fu", "448.0f", "0.015625f", "512.0f", "0x7ffffu", "20", "960u"),
     {"rl_f32_to_e4m3", 89,
      FN "unsigned char rl_f32_to_e4m3(float x) {\n"
         "    unsigned short pair;\n"
@@ -104,16 +124,8 @@ const PreludeRow prelude_convert[] = {
         "\"f\"(x));\n"
         "    return (unsigned char)pair;\n"
         "}\n"},
-    {"rl_f32_to_e5m2", 0,
-     FN "unsigned char rl_f32_to_e5m2(float x) {\n"
-        "    const unsigned sign = __float_as_uint(x) >> 24 & 0x80u;\n"
-        "    const float y = fminf(fabsf(x), 57344.0f);\n"
-        "    const unsigned u = __float_as_uint(y);\n"
-        "    const unsigned code = y < 0.00006103515625f\n"
-        "                              ? (unsigned)__float2int_rn(y * 65536.0f)\n"
-        "                              : ((u + 0xfffffu + (u >> 21 & 1u)) >> 21) - 448u;\n"
-        "    return (unsigned char)(x != x ? 0x7fu : sign | code);\n"
-        "}\n"},
+    SMALL("e5m2", "24 & 0x80u", "0x7fu", "57344.0f", "0.00006103515625f", "65536.0f", "0xfffffu",
+          "21", "448u"),
     {"rl_f32_to_e5m2", 89,
      FN "unsigned char rl_f32_to_e5m2(float x) {\n"
         "    unsigned short pair;\n"
@@ -121,6 +133,9 @@ const PreludeRow prelude_convert[] = {
         "\"f\"(x));\n"
         "    return (unsigned char)pair;\n"
         "}\n"},
+    SMALL("e3m2", "26 & 0x20u", "0x1fu", "28.0f", "0.25f", "16.0f", "0xfffffu", "21", "496u"),
+    SMALL("e2m3", "26 & 0x20u", "0x1fu", "7.5f", "1.0f", "8.0f", "0x7ffffu", "20", "1008u"),
+    SMALL("e2m1", "28 & 0x8u", "0x7u", "6.0f", "1.0f", "2.0f", "0x1fffffu", "22", "252u"),
     {"rl_f32_to_ue4m3", 0,
      FN "unsigned char rl_f32_to_ue4m3(float x) {\n"
         "    return rl_f32_to_e4m3(x < 0.0f ? 0.0f : fabsf(x));\n"

@@ -4,20 +4,31 @@
 
 #define FN "static inline "
 
-/* f32 to an 8-bit real: nearest, ties to even, saturating.  `least` is the first normal number,
- * `scale` makes a subnormal a whole number of steps; `cut` is the bits that go, and `bias` what the
- * exponents differ by, in steps.  */
-#define SMALL(type, most, least, scale, half, cut, bias)                                           \
+/* A narrow real as the f16 with its exponent's and fraction's bits, times what their biases differ
+ * by.  */
+#define TINY(type, sign, up, rest, by, scale)                                                      \
+    {                                                                                              \
+        "rl_" type "_to_f32", 0,                                                                   \
+            FN "float rl_" type "_to_f32(uchar x) {\n"                                             \
+               "    const uint u = (x & " sign ") << " up " | (x & " rest ") << " by ";\n"         \
+               "    return rl_f16_to_f32((ushort)u) * " scale ";\n"                                \
+               "}\n"                                                                               \
+    }
+
+/* f32 to a real of a byte or less: nearest, ties to even, saturating.  `least` is the first normal
+ * number, `scale` makes a subnormal a whole number of steps; `cut` is the bits that go, and `bias`
+ * what the exponents differ by, in steps.  */
+#define SMALL(type, sign, nan, most, least, scale, half, cut, bias)                                \
     {                                                                                              \
         "rl_f32_to_" type, 0,                                                                      \
             FN "uchar rl_f32_to_" type "(float x) {\n"                                             \
-               "    const uint sign = as_uint(x) >> 24 & 0x80u;\n"                                 \
+               "    const uint sign = as_uint(x) >> " sign ";\n"                                   \
                "    const float y = fmin(fabs(x), " most ");\n"                                    \
                "    const uint u = as_uint(y);\n"                                                  \
                "    const uint code = y < " least " ? (uint)convert_int_rte(y * " scale ")\n"      \
                "                      : ((u + " half " + (u >> " cut " & 1u)) >> " cut ") - " bias \
                ";\n"                                                                               \
-               "    return (uchar)(x != x ? 0x7fu : sign | code);\n"                               \
+               "    return (uchar)(x != x ? " nan " : sign | code);\n"                             \
                "}\n"                                                                               \
     }
 
@@ -59,6 +70,9 @@ const PreludeRow prelude_opencl_convert[] = {
      FN "float rl_e5m2_to_f32(uchar x) {\n"
         "    return rl_f16_to_f32((ushort)(x << 8));\n"
         "}\n"},
+    TINY("e3m2", "0x20u", "10", "0x1fu", "8", "4096.0f"),
+    TINY("e2m3", "0x20u", "10", "0x1fu", "7", "16384.0f"),
+    TINY("e2m1", "0x8u", "12", "0x7u", "9", "16384.0f"),
     {"rl_ue4m3_to_f32", 0,
      FN "float rl_ue4m3_to_f32(uchar x) {\n"
         "    return rl_e4m3_to_f32((uchar)(x & 0x7fu));\n"
@@ -99,8 +113,12 @@ const PreludeRow prelude_opencl_convert[] = {
         "    const uint u = as_uint(x);\n"
         "    return x != x ? 0x7fff : (ushort)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);\n"
         "}\n"},
-    SMALL("e4m3", "448.0f", "0.015625f", "512.0f", "0x7ffffu", "20", "960u"),
-    SMALL("e5m2", "57344.0f", "0.00006103515625f", "65536.0f", "0xfffffu", "21", "448u"),
+    SMALL("e4m3", "24 & 0x80u", "0x7fu", "448.0f", "0.015625f", "512.0f", "0x7ffffu", "20", "960u"),
+    SMALL("e5m2", "24 & 0x80u", "0x7fu", "57344.0f", "0.00006103515625f", "65536.0f", "0xfffffu",
+          "21", "448u"),
+    SMALL("e3m2", "26 & 0x20u", "0x1fu", "28.0f", "0.25f", "16.0f", "0xfffffu", "21", "496u"),
+    SMALL("e2m3", "26 & 0x20u", "0x1fu", "7.5f", "1.0f", "8.0f", "0x7ffffu", "20", "1008u"),
+    SMALL("e2m1", "28 & 0x8u", "0x7u", "6.0f", "1.0f", "2.0f", "0x1fffffu", "22", "252u"),
     {"rl_f32_to_ue4m3", 0,
      FN "uchar rl_f32_to_ue4m3(float x) {\n"
         "    return rl_f32_to_e4m3(x < 0.0f ? 0.0f : fabs(x));\n"

@@ -3,7 +3,7 @@
  *   rl_vec_BASE_N             a struct of N elements `v`, aligned to all of them
  *   rl_load_BASE_N(p)         N elements of global memory
  *   rl_store_BASE_N(p, x)     N elements at x to global memory; also rl_store_global_BASE_N
- *   rl_store_TYPE_BASE_N      N f32, each rounded to f16, bf16 or an f8, which are BASE there
+ *   rl_store_TYPE_BASE_N      N f32, each rounded to f16, bf16 or less, which are BASE there
  *
  * With local_ before BASE they are of local memory; rl_store_shared_local_BASE_N(p, at, x) stores
  * at p + at.  BASE is u8 i8 u16 i16 i32 u32 i64 u64 f32 f64, N is 1, 2, 4, 8 or 16.  */
@@ -25,8 +25,9 @@ static const struct {
 static const struct {
     const char *name, *base;  /* base: the only one that elements become; NULL: they stay */
 } stores[] = {
-    {"f16", "u16"}, {"bf16", "u16"}, {"e4m3", "u8"}, {"e5m2", "u8"}, {"ue4m3", "u8"},
-    {"ue8m0", "u8"}, {"global", NULL}, {"shared", NULL},
+    {"f16", "u16"}, {"bf16", "u16"}, {"e4m3", "u8"}, {"e5m2", "u8"}, {"e3m2", "u8"},
+    {"e2m3", "u8"}, {"e2m1", "u8"}, {"ue4m3", "u8"}, {"ue8m0", "u8"},
+    {"global", NULL}, {"shared", NULL},
 };
 enum {
     BASES = sizeof bases / sizeof *bases,

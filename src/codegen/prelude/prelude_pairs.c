@@ -124,6 +124,9 @@ const PreludeRow prelude_pairs[] = {
     STORE("e4m3", 89, "unsigned char", "unsigned short"),
     STORE_EACH("e5m2", "unsigned char"),
     STORE("e5m2", 89, "unsigned char", "unsigned short"),
+    STORE_EACH("e3m2", "unsigned char"),
+    STORE_EACH("e2m3", "unsigned char"),
+    STORE_EACH("e2m1", "unsigned char"),
     STORE_EACH("ue4m3", "unsigned char"),
     STORE_EACH("ue8m0", "unsigned char"),
 };

@@ -12,6 +12,7 @@ uint8_t arguments_code(TeDtype t) {
     case TE_F8E4M3: case TE_F8UE4M3: return 10;   /* the codes are the same where the sign is 0 */
     case TE_F8E5M2: return 12;
     case TE_F8UE8M0: return 14;
+    case TE_F6E3M2: case TE_F6E2M3: case TE_F4E2M1X2:     /* bytes, whatever they hold */
     case TE_U8: return 1;
     case TE_I64: case TE_I32: case TE_I16: case TE_I8: return 0;
     default: return 2;
@@ -51,7 +52,13 @@ static Status place(Check *c, const TeTensor *t, const RollerTensor *given) {
     return ST_ARGS;
 }
 
+/* What PyTorch calls float4_e2m1fn_x2.  */
+static bool is_pair(const RollerTensor *given) {
+    return given->dtype.code == 17 && given->dtype.bits == 4 && given->dtype.lanes == 2;
+}
+
 static bool is_dtype(const RollerTensor *given, TeDtype t) {
+    if (t == TE_F4E2M1X2 && is_pair(given)) return true;
     return given->dtype.code == arguments_code(t) && given->dtype.bits == 8 * te_dtype_bytes(t) &&
            given->dtype.lanes <= 1;
 }

@@ -62,7 +62,7 @@ static void rewrite_reduce(TeExpr **slot, Arena *a) {
         TeExpr *zero = te_expr_zero(a, e->type, e->pos);
         body = binary(a, TE_ADD, e->type, binary(a, TE_MUL, e->type, e->args[1], zero), body);
     }
-    if (body->type != e->type || !normalize_own_type(body)) {
+    if (body->type != e->type || !te_own_type(body)) {
         TeExpr *cast = te_expr_node(a, TE_CAST, e->type, 1, e->pos);
         cast->args[0] = body;
         body = cast;

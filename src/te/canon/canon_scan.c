@@ -129,7 +129,7 @@ static bool part_product(const Rule *x, TeExpr *e, Place place, Parts *out) {
     for (int i = 0; i < 2; i++) {
         TeExpr *other = e->args[!i];
         if (!part_body(x, e->args[i], real ? REAL_FACTOR : FACTOR, out)) continue;
-        bool alone = is_one(out->rest) && other->type == e->type && normalize_own_type(other);
+        bool alone = is_one(out->rest) && other->type == e->type && te_own_type(other);
         TeExpr *rest = typed(x, out->rest, e->type), *by = typed(x, other, e->type);
         out->rest = alone ? other : node2(x, TE_MUL, e->type, i ? by : rest, i ? rest : by);
         return true;

@@ -42,7 +42,7 @@ static bool negates(const TeExpr *e, TeDtype type) {
 /* a + -b, a - -b, - -a, -1 * a.  */
 static TeExpr *signs(const Spelling *x, TeExpr *e) {
     TeExpr *a = e->n_args > 0 ? e->args[0] : NULL, *b = e->n_args > 1 ? e->args[1] : NULL;
-    if (e->kind == TE_NEG && a->kind == TE_NEG && normalize_own_type(a->args[0]))
+    if (e->kind == TE_NEG && a->kind == TE_NEG && te_own_type(a->args[0]))
         return a->args[0];
     if (e->kind == TE_ADD && negates(b, e->type))
         return binary(x, TE_SUB, e, a, b->args[0]);
@@ -52,7 +52,7 @@ static TeExpr *signs(const Spelling *x, TeExpr *e) {
         return binary(x, TE_ADD, e, a, b->args[0]);
     if (e->kind != TE_MUL || !(is_number(a, -1) || is_number(b, -1))) return NULL;
     TeExpr *other = is_number(b, -1) ? a : b, *minus;
-    if (other->type != e->type || !normalize_own_type(other)) return NULL;
+    if (other->type != e->type || !te_own_type(other)) return NULL;
     minus = te_expr_node(x->n->a, TE_NEG, e->type, 1, e->pos);
     minus->args[0] = other;
     return minus;
@@ -62,18 +62,18 @@ static TeExpr *signs(const Spelling *x, TeExpr *e) {
 static TeExpr *casts(const Spelling *x, TeExpr *e) {
     (void)x;
     bool same = e->kind == TE_CAST && e->store == e->type && e->args[0]->type == e->type;
-    return same && normalize_own_type(e->args[0]) ? e->args[0] : NULL;
+    return same && te_own_type(e->args[0]) ? e->args[0] : NULL;
 }
 
 /* Powers have the wider bound.  (The root of -0 and of -inf is not their power by a half.)  */
 static TeExpr *powers(const Spelling *x, TeExpr *e) {
     if (e->kind != TE_CALL || e->v.fn != TE_FN_POW) return NULL;
     TeExpr *base = e->args[0], *exponent = e->args[1];
-    bool own = base->type == e->type && normalize_own_type(base);
+    bool own = base->type == e->type && te_own_type(base);
     if (is_number(exponent, 1) && own) return base;
     if (is_number(exponent, 2) && own && te_expr_nodes(base) <= SQUARE_NODES)
         return binary(x, TE_MUL, e, base, te_expr_copy(x->n->a, base));
-    if (!is_number(base, 2) || exponent->type != e->type || !normalize_own_type(exponent))
+    if (!is_number(base, 2) || exponent->type != e->type || !te_own_type(exponent))
         return NULL;
     TeExpr *call = te_expr_node(x->n->a, TE_CALL, e->type, 1, e->pos);
     call->v.fn = TE_FN_EXP2;
@@ -85,7 +85,7 @@ static TeExpr *powers(const Spelling *x, TeExpr *e) {
 static TeExpr *bits(const Spelling *x, TeExpr *e) {
     int64_t by;
     if (!te_is_bitwise(e->kind) || e->args[0]->type != e->type ||
-        !normalize_own_type(e->args[0]))
+        !te_own_type(e->args[0]))
         return NULL;
     TeKind kind = te_bits_arithmetic(e, &by);
     return kind == e->kind ? NULL
@@ -226,7 +226,7 @@ static bool tells_zeros(const TeExpr *e, int i) {
     case TE_DIV:
         return i == 1;
     case TE_CALL:
-        return e->v.fn == TE_FN_RSQRT || e->v.fn == TE_FN_POW;
+        return e->v.fn == TE_FN_RSQRT || e->v.fn == TE_FN_POW || e->v.fn == TE_FN_E2M1_CODE;
     default:
         return false;
     }
@@ -252,7 +252,7 @@ static bool drop_zeros(TeExpr **slot, bool open) {
     if (e->kind == TE_ADD && open && te_dtype_class(e->type) == TE_CLASS_REAL) {
         int zero = is_number(e->args[1], 0) ? 1 : 0;
         TeExpr *kept = e->args[!zero];
-        if (is_number(e->args[zero], 0) && kept->type == e->type && normalize_own_type(kept)) {
+        if (is_number(e->args[zero], 0) && kept->type == e->type && te_own_type(kept)) {
             *slot = e = kept;
             any = true;
         }

@@ -53,8 +53,6 @@ const char *normalize_name(Norm *n, const Te *in, const char *base, const char *
 NameSet *normalize_names(Arena *a, const Te *te);
 /* Strides of a tensor that lies row by row, from its shape.  */
 void normalize_dense(Norm *n, TeTensor *t);
-/* Would the expression keep its type wherever it is written?  Literals take their neighbours'.  */
-bool normalize_own_type(const TeExpr *e);
 /* Reads below e that a condition around it keeps inside get a condition of their own.  */
 void normalize_guard_reads(Norm *n, TeExpr *e);
 /* Folds constants in the right side of a statement of n->te's sizes.  Did anything change?  */

@@ -51,7 +51,7 @@ static TeExpr *identity(Norm *n, const TeExpr *reduce) {
 
 /* The same value with a type of its own, wherever it stands.  */
 static TeExpr *typed(Norm *n, TeExpr *e, TeDtype type) {
-    if (e->type == type && normalize_own_type(e))
+    if (e->type == type && te_own_type(e))
         return e;
     TeExpr *cast = te_expr_node(n->a, TE_CAST, type, 1, e->pos);
     cast->args[0] = e;

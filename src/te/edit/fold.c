@@ -9,35 +9,6 @@
 #include "te/tree/tree.h"
 #include <math.h>
 
-bool normalize_own_type(const TeExpr *e) {
-    switch (e->kind) {
-    case TE_INT:
-    case TE_REAL:
-        return false;
-    case TE_SELECT:
-        return normalize_own_type(e->args[1]) || normalize_own_type(e->args[2]);
-    case TE_NEG:
-    case TE_ADD:
-    case TE_SUB:
-    case TE_MUL:
-    case TE_DIV:
-    case TE_MOD:
-    case TE_BITAND:
-    case TE_BITXOR:
-    case TE_BITOR:
-    case TE_CALL:
-        if (e->kind == TE_CALL && te_takes_operands(e->v.fn) == TE_TAKES_INTEGERS)
-            return true;
-        for (int i = 0; i < e->n_args; i++) {
-            if (normalize_own_type(e->args[i]))
-                return true;
-        }
-        return false;
-    default:
-        return true;
-    }
-}
-
 static bool in_type(TeDtype t, int64_t v) {
     return t == TE_I64 || (v >= INT32_MIN && v <= INT32_MAX);
 }
@@ -235,7 +206,7 @@ static TeExpr *neutral(const TeExpr *e) {
     default:
         left = is_literal(y, 1) ? x : NULL;
     }
-    return left && left->type == e->type && normalize_own_type(left) ? left : NULL;
+    return left && left->type == e->type && te_own_type(left) ? left : NULL;
 }
 
 static TeExpr *arithmetic(Norm *n, TeExpr *e) {
@@ -260,7 +231,7 @@ static TeExpr *branch(Norm *n, const TeExpr *e) {
     TeExpr *chosen = e->args[e->args[0]->v.i ? 1 : 2];
     if (needs_condition(chosen))
         return NULL;
-    if (chosen->type == e->type && normalize_own_type(chosen))
+    if (chosen->type == e->type && te_own_type(chosen))
         return chosen;
     TeExpr *cast = te_expr_node(n->a, TE_CAST, e->type, 1, e->pos);
     cast->store = e->type;

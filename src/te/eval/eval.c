@@ -43,12 +43,16 @@ void eval_gather(const TeEval *ev, int tensor, const int64_t *offset, const bool
     case TE_BF16: GATHER(uint16_t, v, num_bf16_decode(raw));
     case TE_F8E4M3: GATHER(uint8_t, v, num_e4m3_decode(raw));
     case TE_F8E5M2: GATHER(uint8_t, v, num_e5m2_decode(raw));
+    case TE_F6E3M2: GATHER(uint8_t, v, num_e3m2_decode(raw));
+    case TE_F6E2M3: GATHER(uint8_t, v, num_e2m3_decode(raw));
+    case TE_F4E2M1: GATHER(uint8_t, v, num_e2m1_decode(raw));
     case TE_F8UE4M3: GATHER(uint8_t, v, num_ue4m3_decode(raw));
     case TE_F8UE8M0: GATHER(uint8_t, v, num_ue8m0_decode(raw));
     case TE_I64: GATHER(int64_t, i, raw);
     case TE_I32: GATHER(int32_t, i, raw);
     case TE_I16: GATHER(int16_t, i, raw);
     case TE_I8: GATHER(int8_t, i, raw);
+    case TE_F4E2M1X2:
     case TE_U8: GATHER(uint8_t, i, raw);
     default: GATHER(uint8_t, i, raw != 0);
     }

@@ -33,14 +33,10 @@ static void build_read(TeEval *ev, Node *x, const TeStmt *s, const TeExpr *e) {
     }
 }
 
-static bool is_f8(TeDtype t) {
-    return t == TE_F8E4M3 || t == TE_F8E5M2;
-}
-
 /* A matrix unit may keep only 13 fraction bits within groups of 128 such terms.  */
 static bool is_coarse(const TeStmt *s, const TeExpr *body) {
-    return s->accum == TE_DTYPE_COUNT && body->kind == TE_MUL && is_f8(body->args[0]->store) &&
-           is_f8(body->args[1]->store);
+    return s->accum == TE_DTYPE_COUNT && body->kind == TE_MUL &&
+           te_dtype_narrow(body->args[0]->store) && te_dtype_narrow(body->args[1]->store);
 }
 
 /* The mean of a sum of (E - mean) * (E - mean), the same for all terms: such a sum may be made of

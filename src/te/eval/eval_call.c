@@ -1,3 +1,4 @@
+#include "base/numeric.h"
 #include "base/philox.h"
 #include "te/eval/eval_impl.h"
 #include <float.h>
@@ -132,6 +133,24 @@ static void abs_int(TeDtype t, Lanes *x, int n) {
     }
 }
 
+static void value_of_codes(Lanes *x, int n) {
+    for (int j = 0; j < n; j++) x->v[j] = num_e2m1_decode((uint8_t)(x->i[j] & 0xf));
+    x->exact = true;
+}
+
+/* A bound that more than one code fits leaves it open.  */
+static void codes_of_values(Lanes *x, int n) {
+    for (int j = 0; j < n; j++) {
+        double v = x->v[j], b = x->exact ? 0 : x->b[j];
+        uint8_t code = num_e2m1_encode(v);
+        bool same = b == 0 || (num_e2m1_encode(v - b) == code && num_e2m1_encode(v + b) == code);
+        bool sign = x->plain || !(x->f[j] & LANE_ANY_ZERO) || (code & 7) != 0;
+        x->i[j] = code;
+        if (!same || !sign) lanes_flag(x, n, j, LANE_UNDECIDED);
+    }
+    x->exact = true;
+}
+
 void lanes_call(const Node *node, Lanes *x, Lanes *y, int n) {
     TeFn fn = node->e->v.fn;
     if (fn == TE_FN_MAX || fn == TE_FN_MIN) {
@@ -141,6 +160,10 @@ void lanes_call(const Node *node, Lanes *x, Lanes *y, int n) {
     if (fn == TE_FN_PHILOX) {
         for (int j = 0; j < n; j++)
             x->i[j] = philox_number(x->i[j], y->i[j]);
+        return;
+    }
+    if (te_takes_operands(fn) >= TE_TAKES_CODE) {
+        (fn == TE_FN_E2M1 ? value_of_codes : codes_of_values)(x, n);
         return;
     }
     if (te_dtype_class(node->type) != TE_CLASS_REAL) {

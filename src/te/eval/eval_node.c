@@ -160,7 +160,7 @@ static void eval_select(Prog *p, const Node *x, int k, int n) {
 static void eval_call(Prog *p, const Node *x, int k, int n) {
     Lanes *out = &p->slot[k];
     eval_node(p, x->args[0], k, n);
-    lanes_convert(out, x->args[0]->type, x->type, n);
+    lanes_convert(out, x->args[0]->type, te_operand_type(x->e, 0), n);
     if (x->n_args == 1)
         lanes_call(x, out, NULL, n);
     for (int i = 1; i < x->n_args; i++) {

@@ -82,6 +82,12 @@ double eval_round(TeDtype t, double v) {
         return num_e4m3_decode(num_e4m3_encode(v, ROUND_NEAREST_EVEN));
     case TE_F8E5M2:
         return num_e5m2_decode(num_e5m2_encode(v, ROUND_NEAREST_EVEN, true));
+    case TE_F6E3M2:
+        return num_e3m2_decode(num_e3m2_encode(v));
+    case TE_F6E2M3:
+        return num_e2m3_decode(num_e2m3_encode(v));
+    case TE_F4E2M1:
+        return num_e2m1_decode(num_e2m1_encode(v));
     case TE_F8UE4M3:
         return num_ue4m3_decode(num_ue4m3_encode(v));
     case TE_F8UE8M0:
@@ -100,6 +106,7 @@ int64_t eval_wrap(TeDtype t, uint64_t v) {
     case TE_I8:
         return (int8_t)(uint8_t)v;
     case TE_U8:
+    case TE_F4E2M1X2:
         return (uint8_t)v;
     case TE_BOOL:
         return v != 0;
@@ -145,12 +152,16 @@ TeValue te_load(TeDtype t, const void *p) {
     case TE_BF16: out.v = num_bf16_decode(x.u16); break;
     case TE_F8E4M3: out.v = num_e4m3_decode(x.u8); break;
     case TE_F8E5M2: out.v = num_e5m2_decode(x.u8); break;
+    case TE_F6E3M2: out.v = num_e3m2_decode(x.u8); break;
+    case TE_F6E2M3: out.v = num_e2m3_decode(x.u8); break;
+    case TE_F4E2M1: out.v = num_e2m1_decode(x.u8); break;
     case TE_F8UE4M3: out.v = num_ue4m3_decode(x.u8); break;
     case TE_F8UE8M0: out.v = num_ue8m0_decode(x.u8); break;
     case TE_I64: out.i = x.i64; break;
     case TE_I32: out.i = x.i32; break;
     case TE_I16: out.i = x.i16; break;
     case TE_I8: out.i = x.i8; break;
+    case TE_F4E2M1X2:
     case TE_U8: out.i = x.u8; break;
     default: out.i = x.u8 != 0; break;
     }
@@ -166,12 +177,16 @@ void te_store(TeDtype t, const TeValue *v, void *p) {
     case TE_BF16: x.u16 = num_bf16_encode(v->v, ROUND_NEAREST_EVEN, false); break;
     case TE_F8E4M3: x.u8 = num_e4m3_encode(v->v, ROUND_NEAREST_EVEN); break;
     case TE_F8E5M2: x.u8 = num_e5m2_encode(v->v, ROUND_NEAREST_EVEN, true); break;
+    case TE_F6E3M2: x.u8 = num_e3m2_encode(v->v); break;
+    case TE_F6E2M3: x.u8 = num_e2m3_encode(v->v); break;
+    case TE_F4E2M1: x.u8 = num_e2m1_encode(v->v); break;
     case TE_F8UE4M3: x.u8 = num_ue4m3_encode(v->v); break;
     case TE_F8UE8M0: x.u8 = num_ue8m0_encode(v->v); break;
     case TE_I64: x.i64 = v->i; break;
     case TE_I32: x.i32 = (int32_t)eval_wrap(t, (uint64_t)v->i); break;
     case TE_I16: x.i16 = (int16_t)eval_wrap(t, (uint64_t)v->i); break;
     case TE_I8: x.i8 = (int8_t)eval_wrap(t, (uint64_t)v->i); break;
+    case TE_F4E2M1X2:
     case TE_U8: x.u8 = (uint8_t)v->i; break;
     default: x.u8 = v->i != 0; break;
     }
@@ -182,12 +197,13 @@ void te_store(TeDtype t, const TeValue *v, void *p) {
  * bound itself was computed in f64 and is widened by what that may have lost.  Where it has room
  * for the store's rounding, that is no reason to be farther off.  */
 static TeVerdict judge_real(TeDtype t, double got, const TeValue *want, bool exact) {
-    if (isnan(want->v) || isnan(got))
-        return isnan(want->v) && isnan(got) ? TE_RIGHT : TE_WRONG;
+    double nearest = eval_round(t, want->v);    /* of NaN a number, in types without it */
+    if (isnan(nearest) || isnan(got))
+        return isnan(nearest) && isnan(got) ? TE_RIGHT : TE_WRONG;
+    if (isnan(want->v)) return nearest == got ? TE_RIGHT : TE_WRONG;
     if (exact && want->bound == 0) {
-        double v = eval_round(t, want->v);
-        bool sign = !signbit(v) == !signbit(got) || (v == 0 && want->any_zero);
-        return v == got && sign ? TE_RIGHT : TE_WRONG;
+        bool sign = !signbit(nearest) == !signbit(got) || (nearest == 0 && want->any_zero);
+        return nearest == got && sign ? TE_RIGHT : TE_WRONG;
     }
     double bound = isinf(want->v) ? 0 : want->bound * (1 + 0x1p-30);
     if (want->rounded && bound > 0)

@@ -36,7 +36,10 @@ int te_significand(TeDtype t) {
     case TE_BF16: return 8;
     case TE_F8E4M3:
     case TE_F8UE4M3: return 4;
-    case TE_F8E5M2: return 3;
+    case TE_F6E2M3: return 4;
+    case TE_F8E5M2:
+    case TE_F6E3M2: return 3;
+    case TE_F4E2M1: return 2;
     case TE_F8UE8M0: return 1;
     default: return 63;
     }
@@ -86,6 +89,16 @@ static Reach divide(Survey *v, const TeStmt *s, const TeExpr *e, Reach x) {
     return x;
 }
 
+/* Of a packed input, the recipe's numbers, as the type has them; else any of the type.  */
+static Reach of_code(Survey *v, const TeExpr *e, Reach code) {
+    const TeExpr *read = e->n_reads ? e->reads[0] : NULL;
+    bool packed = read && te_dtype_packed(v->te->tensor[read->v.ref].dtype) != TE_DTYPE_COUNT;
+    Reach any = {6, 3, 1, code.exact};
+    if (!packed || read->v.ref >= v->te->n_in) return any;
+    Reach x = v->tensor[read->v.ref];
+    return (Reach){fmin(x.worst, any.worst), fmin(x.typical, any.worst), 0, x.exact};
+}
+
 static Reach call(Survey *v, const TeStmt *s, const TeExpr *e) {
     Reach x = reach_of(v, s, e->args[0]);
     switch (e->v.fn) {
@@ -101,6 +114,10 @@ static Reach call(Survey *v, const TeStmt *s, const TeExpr *e) {
         for (int i = 1; i < e->n_args; i++)
             x = larger(x, reach_of(v, s, e->args[i]));
         return x;
+    case TE_FN_E2M1:
+        return of_code(v, e, x);
+    case TE_FN_E2M1_CODE:
+        return (Reach){15, 8, 0, x.exact};
     case TE_FN_PHILOX:
         reach_of(v, s, e->args[1]);
         return (Reach){(double)TE_PHILOX_MAX, (double)TE_PHILOX_MAX, 0, true};
@@ -121,7 +138,7 @@ static double terms_of(const TeStmt *s, const TeExpr *e) {
 static bool is_f8_product(const TeExpr *e) {
     TeDtype x = e->kind == TE_MUL ? e->args[0]->store : TE_F32;
     TeDtype y = e->kind == TE_MUL ? e->args[1]->store : TE_F32;
-    return (x == TE_F8E4M3 || x == TE_F8E5M2) && (y == TE_F8E4M3 || y == TE_F8E5M2);
+    return te_dtype_narrow(x) && te_dtype_narrow(y);
 }
 
 static Reach reduce(Survey *v, const TeStmt *s, const TeExpr *e) {

@@ -111,7 +111,8 @@ static Place place_of(const Places *p, int64_t place) {
 /* ---- Filling ---- */
 
 struct TeSource {
-    TeDtype type;
+    TeDtype type;             /* of a packed tensor that of its elements */
+    bool packed;
     TeFill kind;
     TeRecipe recipe;
     bool real, scalar;
@@ -144,11 +145,12 @@ static int64_t small_integer(Draw *d) {
 }
 
 static int64_t lowest(TeDtype t) {
-    return t == TE_U8 ? 0 : t == TE_I64 ? INT64_MIN : -((int64_t)1 << (8 * te_dtype_bytes(t) - 1));
+    if (te_dtype_unsigned(t)) return 0;
+    return t == TE_I64 ? INT64_MIN : -((int64_t)1 << (8 * te_dtype_bytes(t) - 1));
 }
 
 static int64_t highest(TeDtype t) {
-    return t == TE_U8 ? UINT8_MAX : -(lowest(t) + 1);
+    return te_dtype_unsigned(t) ? UINT8_MAX : -(lowest(t) + 1);
 }
 
 /* Some just outside: -1, the extent, or farther; of extreme data more, and as far as can be.  */
@@ -193,6 +195,9 @@ static int lowest_exponent(TeDtype t) {
     case TE_F8E5M2: return -15;
     case TE_F8E4M3:
     case TE_F8UE4M3: return -7;
+    case TE_F6E3M2: return -3;
+    case TE_F6E2M3:
+    case TE_F4E2M1: return -1;
     default: return -127;
     }
 }
@@ -253,7 +258,7 @@ static TeValue next_value(Draw *d) {
         v.v = rng_normal(&d->rng);
     } else {
         v.i = small_integer(d);
-        if (s->type == TE_U8 && v.i < 0)
+        if (te_dtype_unsigned(s->type) && v.i < 0)
             v.i = -v.i;
         v.v = (double)v.i;
     }
@@ -317,6 +322,14 @@ static Special special_of(const TeSource *s, int64_t line, int64_t stretch) {
     return x;
 }
 
+/* What is special in a line is so in the first elements of its pairs.  */
+static void fill_second(Draw *d, uint8_t *pair) {
+    TeValue v = next_value(d);
+    uint8_t code;
+    te_store(d->s->type, &v, &code);
+    *pair = (uint8_t)(*pair | code << 4);
+}
+
 static void fill_run(Draw *d, Place x, int64_t n, char *to) {
     const TeSource *s = d->s;
     size_t size = (size_t)te_dtype_bytes(s->type);
@@ -334,6 +347,7 @@ static void fill_run(Draw *d, Place x, int64_t n, char *to) {
         if (at >= special.first && at < special.end) v = special.value;
         v.v = unsigned_value(s, v.v);
         te_store(s->type, &v, to + (size_t)i * size);
+        if (s->packed) fill_second(d, (uint8_t *)to + i);
     }
 }
 
@@ -359,10 +373,12 @@ void te_source_make(const TeSource *s, size_t from, size_t bytes, void *to) {
 static TeSource source_of(const Te *te, int tensor, TeFill kind, uint64_t seed) {
     const TeTensor *t = &te->tensor[tensor];
     uint64_t key[2] = {seed, (uint64_t)tensor};
-    TeSource s = {.type = t->dtype, .kind = kind, .scalar = t->role == TE_VALUE,
-                  .real = te_dtype_class(t->dtype) == TE_CLASS_REAL, .recipe = te_recipe(te),
+    bool packed = te_dtype_packed(t->dtype) != TE_DTYPE_COUNT;
+    TeDtype type = packed ? te_dtype_packed(t->dtype) : t->dtype;
+    TeSource s = {.type = type, .packed = packed, .kind = kind, .scalar = t->role == TE_VALUE,
+                  .real = te_dtype_class(type) == TE_CLASS_REAL, .recipe = te_recipe(te),
                   .key = hash64(key, sizeof key, seed), .places = places_of(t)};
-    if (te_dtype_class(t->dtype) == TE_CLASS_INT)
+    if (te_dtype_class(type) == TE_CLASS_INT)
         s.extent = extent_selected(te, tensor);
     if (kind == TE_FILL_EXTREMES)
         s.special = 1 / fmax(RAREST, stretches_read(te, tensor));

@@ -134,7 +134,8 @@ static int64_t truncate_to(TeDtype t, double v) {
     if (isnan(v))
         return 0;
     int bits = 8 * te_dtype_bytes(t);
-    double hi = t == TE_U8 ? 256 : ldexp(1, bits - 1), lo = t == TE_U8 ? 0 : -hi;
+    bool positive = te_dtype_unsigned(t);
+    double hi = positive ? 256 : ldexp(1, bits - 1), lo = positive ? 0 : -hi;
     v = trunc(v);
     if (v < lo)
         v = lo;

@@ -129,7 +129,7 @@ static bool argument(Op *op, const AstArg *arg, bool output) {
         hint(op->f, "scalars are f64, f32, i64 or i32");
         return false;
     }
-    op->tensor[i].bad = !shape(op, arg, t) || !tensor_measure(op, i);
+    op->tensor[i].bad = !shape(op, arg, t) || !tensor_measure(op, i) || !packed_check(op, i);
     for (int d = 0; d < t->rank; d++) op->tensor[i].known[d] = true;
     return !op->tensor[i].bad;
 }

@@ -113,13 +113,30 @@ static bool provable(Polys *ps, const Poly *p, const Facts *f, int depth) {
 /* GIVEN: inside where the conditions hold.  */
 typedef enum { INSIDE, GIVEN, BELOW, ABOVE } Side;
 
-static Side side(Op *op, const TeExpr *sub, const TeExtent *dim, const Facts *f) {
+/* What a subscript must be less than.  */
+typedef struct {
+    const Poly *poly;
+    int64_t min;
+} End;
+
+/* floor(x / d) is from 0 on and less than n just where x is so of n * d: x, and its end.  */
+static const TeExpr *undivided(Op *op, const TeExpr *sub, End *end) {
+    Polys *ps = &op->f->polys;
+    while (sub->kind == TE_DIV && sub->args[1]->kind == TE_INT && sub->args[1]->v.i > 0) {
+        end->poly = poly_mul(ps, end->poly, poly_const(ps, sub->args[1]->v.i));
+        end->min = end_mul(end->min, sub->args[1]->v.i);
+        sub = sub->args[0];
+    }
+    return sub;
+}
+
+static Side side(Op *op, const TeExpr *sub, const End *end, const Facts *f) {
     Polys *ps = &op->f->polys;
     const Poly *p = expr_poly(op, sub), *one = poly_const(ps, 1);
-    const Poly *last = poly_add(ps, extent_poly(op, dim), one, -1);
+    const Poly *last = poly_add(ps, end->poly, one, -1);
     Interval r = expr_range(op, sub);
     if (r.lo < 0 && !provable(ps, p, f, FACT_DEPTH)) return BELOW;
-    if (r.hi < dim->min || provable(ps, poly_add(ps, last, p, -1), f, FACT_DEPTH)) return INSIDE;
+    if (r.hi < end->min || provable(ps, poly_add(ps, last, p, -1), f, FACT_DEPTH)) return INSIDE;
     return ABOVE;
 }
 
@@ -131,10 +148,10 @@ static bool contradict(const Polys *ps, const Facts *f) {
     return false;
 }
 
-static Side by_cases(Op *op, const TeExpr *sub, const TeExtent *dim, const Facts *f, int depth);
+static Side by_cases(Op *op, const TeExpr *sub, const End *end, const Facts *f, int depth);
 
 /* Where a choice of the subscript's own takes one of its sides.  */
-static Side one_case(Op *op, const TeExpr *sub, const TeExtent *dim, const Facts *f, bool truth,
+static Side one_case(Op *op, const TeExpr *sub, const End *end, const Facts *f, bool truth,
                      int depth) {
     Polys *ps = &op->f->polys;
     const TeExpr *choice = case_find(sub);
@@ -146,27 +163,29 @@ static Side one_case(Op *op, const TeExpr *sub, const TeExtent *dim, const Facts
     narrow(ps, &more);
     Side s = INSIDE;
     if (!contradict(ps, &more))
-        s = by_cases(op, case_take(ps->arena, sub, choice, truth), dim, &more, depth);
+        s = by_cases(op, case_take(ps->arena, sub, choice, truth), end, &more, depth);
     ps->n_atom = n_atom;
     for (int i = 0; i < n_atom; i++) ps->atom[i].range = range[i];
     return s;
 }
 
-static Side by_cases(Op *op, const TeExpr *sub, const TeExtent *dim, const Facts *f, int depth) {
-    Side s = side(op, sub, dim, f);
+static Side by_cases(Op *op, const TeExpr *sub, const End *end, const Facts *f, int depth) {
+    Side s = side(op, sub, end, f);
     if (s == INSIDE || depth == 0 || !case_find(sub)) return s;
-    s = one_case(op, sub, dim, f, true, depth - 1);
-    return s == INSIDE ? one_case(op, sub, dim, f, false, depth - 1) : s;
+    s = one_case(op, sub, end, f, true, depth - 1);
+    return s == INSIDE ? one_case(op, sub, end, f, false, depth - 1) : s;
 }
 
 /* As it stands, then with what the conditions say.  */
 static Side side_at_all(Op *op, const TeExpr *sub, const TeExtent *dim, const Cond *conds) {
     Facts facts = {.n = 0};
-    Side s = by_cases(op, sub, dim, &facts, CASES);
+    End end = {extent_poly(op, dim), dim->min};
+    sub = undivided(op, sub, &end);
+    Side s = by_cases(op, sub, &end, &facts, CASES);
     if (s == INSIDE || !conds) return s;
     for (const Cond *c = conds; c; c = c->outer) add_facts(op, &facts, c->e, c->truth);
     narrow(&op->f->polys, &facts);
-    s = by_cases(op, sub, dim, &facts, CASES);
+    s = by_cases(op, sub, &end, &facts, CASES);
     return s == INSIDE ? GIVEN : s;
 }
 

@@ -45,8 +45,9 @@ static Status read_type(Einsum *e, Operand *o) {
         const char *why = n ? "'%.*s' is no type" : "a type belongs here";
         diag_error(e->d, ST_TE, "type", place(e, e->pos), why, (int)(n < 32 ? n : 32),
                    e->spec + e->pos);
-        diag_hint(e->d, "a type is f64, f32, f16, bf16, f8e4m3, f8e5m2, f8ue4m3, f8ue8m0, "
-                        "i64, i32, i16, i8 or u8");
+#define X(id, name, bytes, compute, cls) " " name
+        diag_hint(e->d, "types are" TE_DTYPES(X));
+#undef X
         return ST_TE;
     }
     o->typed = true;

@@ -305,6 +305,11 @@ bool type_node(Op *op, TeExpr *e);                         /* from its operands 
 bool store_check(Op *op, TeExpr *rhs, uint32_t pos, TeDtype to, const char *name);
 void keep_storage(TeExpr *e);                              /* fills `store` throughout */
 
+/* packed.c.  Is the argument made of whole bytes?  And, once all is checked: packed arguments as
+ * tensors of pairs.  */
+bool packed_check(Op *op, int tensor);
+bool packed_expand(Op *op);
+
 bool ranges_check(Op *op);                                 /* range.c */
 void subscripts_collect(Op *op, int stmt);                 /* subscripts.c */
 /* value.c: polynomials of the statement at hand, which polys_enter chooses; NULL: unknown.  */

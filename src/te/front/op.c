@@ -15,9 +15,10 @@ static Op op_begin(Front *f, const AstItem *item) {
     te->text = f->text;
     te->text_len = f->len;
     te->size = f->size;
-    te->tensor = ARENA_ARRAY(f->arena, TeTensor, item->n_args + item->n_stmt);
-    te->stmt = ARENA_ARRAY(f->arena, TeStmt, item->n_stmt);
-    op.tensor = ARENA_ARRAY(f->arena, TensorInfo, item->n_args + item->n_stmt);
+    int n_tensor = 2 * item->n_args + item->n_stmt;        /* packed outputs are two */
+    te->tensor = ARENA_ARRAY(f->arena, TeTensor, n_tensor);
+    te->stmt = ARENA_ARRAY(f->arena, TeStmt, item->n_args + item->n_stmt);
+    op.tensor = ARENA_ARRAY(f->arena, TensorInfo, n_tensor);
     op.stmt = ARENA_ARRAY(f->arena, StmtInfo, item->n_stmt);
     for (int i = 0; i < f->n_size; i++) f->size[i].used = false;
     return op;
@@ -136,6 +137,7 @@ static bool finish(Op *op, const AstItem *item) {
     for (int s = 0; ok && s < te->n_stmt; s++) {
         if (te_is_recurrence(te->stmt[s].rhs)) ok = recurrence_finish(op, &te->stmt[s]);
     }
+    ok = ok && packed_expand(op);
     te->n_size = op->f->n_size;
     te->size = ARENA_ARRAY(op->f->arena, TeSize, te->n_size);
     memcpy(te->size, op->f->size, (size_t)te->n_size * sizeof *te->size);

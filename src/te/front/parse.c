@@ -65,8 +65,9 @@ static void dtype(Parser *p, AstArg *arg, bool *bad) {
     } else {
         *bad = true;
         complain(p->f, "type", p->tok.pos, "unknown type '%s'", p->tok.sym->name);
-        hint(p->f, "types are f64 f32 f16 bf16 f8e4m3 f8e5m2 f8ue4m3 f8ue8m0 "
-                   "i64 i32 i16 i8 u8 bool");
+#define X(id, name, bytes, compute, cls) " " name
+        hint(p->f, "types are" TE_DTYPES(X));
+#undef X
         advance(p);
     }
 }

@@ -15,8 +15,8 @@ static bool holds(TeDtype to, int64_t v) {
 }
 
 static bool holds_all(TeDtype to, TeDtype from) {
-    if (from == TE_U8) return to != TE_I8;
-    return to != TE_U8 && te_dtype_bytes(to) >= te_dtype_bytes(from);
+    if (te_dtype_unsigned(from)) return to != TE_I8;
+    return !te_dtype_unsigned(to) && te_dtype_bytes(to) >= te_dtype_bytes(from);
 }
 
 static double rounded(TeDtype to, double v) {
@@ -26,6 +26,9 @@ static double rounded(TeDtype to, double v) {
     case TE_BF16: return num_bf16_decode(num_bf16_encode(v, r, false));
     case TE_F8E4M3: return num_e4m3_decode(num_e4m3_encode(v, r));
     case TE_F8E5M2: return num_e5m2_decode(num_e5m2_encode(v, r, false));
+    case TE_F6E3M2: return num_e3m2_decode(num_e3m2_encode(v));
+    case TE_F6E2M3: return num_e2m3_decode(num_e2m3_encode(v));
+    case TE_F4E2M1: return num_e2m1_decode(num_e2m1_encode(v));
     case TE_F8UE4M3: return num_ue4m3_decode(num_ue4m3_encode(v));
     case TE_F8UE8M0: return num_ue8m0_decode(num_ue8m0_encode(v));
     case TE_F32: return (double)(float)v;
@@ -84,6 +87,7 @@ void keep_storage(TeExpr *e) {
         return;
     }
     e->store = e->type;
+    if (e->kind == TE_CALL && e->v.fn == TE_FN_E2M1) e->store = TE_F4E2M1;
     if (e->kind == TE_REDUCE && (e->red == TE_RED_MAX || e->red == TE_RED_MIN))
         e->store = constant(e->args[0]) ? e->type : e->args[0]->store;
     if (!hands_on(e, &first)) return;
@@ -99,7 +103,9 @@ void keep_storage(TeExpr *e) {
 
 static bool literal_check(Op *op, const TeExpr *e, uint32_t pos, TeDtype to) {
     Buf b = buf_new(op->f->arena);
-    bool saturates = (to == TE_F8E4M3 && fabs(e->v.r) > 464) ||
+    double most = fabs(e->v.r);
+    bool saturates = (to == TE_F8E4M3 && most > 464) || (to == TE_F6E3M2 && most > 30) ||
+                     (to == TE_F6E2M3 && most > 7.75) || (to == TE_F4E2M1 && most > 7) ||
                      (to == TE_F8UE4M3 && (e->v.r < 0 || e->v.r > 464)) ||
                      (to == TE_F8UE8M0 && !(e->v.r >= 0x1p-127 && e->v.r < 0x1.8p127));
     if (isinf(e->v.r) || (isfinite(rounded(to, e->v.r)) && !saturates)) return true;

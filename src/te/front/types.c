@@ -225,16 +225,28 @@ static bool type_integers(Op *op, TeExpr *e) {
     return true;
 }
 
+static bool type_of_code(Op *op, TeExpr *e) {
+    if (!integers(op, e)) return false;
+    e->type = TE_F32;
+    e->store = TE_F4E2M1;
+    return settle_alone(op, e->args[0]);
+}
+
 static bool type_call(Op *op, TeExpr *e) {
     TeTakes takes = te_takes_operands(e->v.fn);
     if (!numbers(op, e)) return false;
     if (takes == TE_TAKES_INTEGERS) return type_integers(op, e);
-    for (int i = 0; i < e->n_args && takes == TE_TAKES_REALS; i++) {
+    if (takes == TE_TAKES_CODE) return type_of_code(op, e);
+    for (int i = 0; i < e->n_args && takes != TE_TAKES_NUMBERS; i++) {
         const TeExpr *x = e->args[i];
         if (untyped(x) || real(x)) continue;
         wants(op, e, "reals", x);
         hint(op->f, "write %s(f32(...))", op_text(e));
         return false;
+    }
+    if (takes == TE_GIVES_CODE) {
+        e->type = e->store = TE_I32;
+        return settle(op, e->args[0], TE_F32);
     }
     if (!meet(op, e, 0)) return false;
     if (takes == TE_TAKES_REALS && untyped(e)) e->store = TE_F32;

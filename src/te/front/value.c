@@ -98,7 +98,7 @@ static const Poly *bitwise(Op *op, const TeExpr *e) {
 
 static const Poly *call(Op *op, const TeExpr *e) {
     Polys *ps = &op->f->polys;
-    if (e->v.fn == TE_FN_PHILOX) return opaque(op, e);
+    if (e->v.fn == TE_FN_PHILOX || e->v.fn == TE_FN_E2M1_CODE) return opaque(op, e);
     const Poly *p = expr_poly(op, e->args[0]);
     if (e->v.fn == TE_FN_ABS) return poly_range(ps, p).lo >= 0 ? p : opaque(op, e);
     for (int i = 1; i < e->n_args; i++) {

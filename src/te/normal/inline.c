@@ -154,7 +154,7 @@ TeExpr *normalize_instance(Norm *n, const TeStmt *m, const TeExpr *read) {
         body->other = read->other;
         body->inside = read->inside;
         body->type = read->type;
-    } else if (!keeps && (stored != body->type || !normalize_own_type(body))) {
+    } else if (!keeps && (stored != body->type || !te_own_type(body))) {
         TeExpr *cast = te_expr_node(n->a, TE_CAST, te_dtype_compute(stored), 1, read->pos);
         cast->store = stored;
         cast->args[0] = body;

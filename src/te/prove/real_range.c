@@ -235,6 +235,7 @@ static TeRealRange call(const Te *te, const TeStmt *s, const TeExpr *e) {
     case TE_FN_FLOOR: return whole(x, floor(x.lo), floor(x.hi));
     case TE_FN_CEIL: return whole(x, ceil(x.lo), ceil(x.hi));
     case TE_FN_ROUND: return whole(x, floor(x.lo), ceil(x.hi));
+    case TE_FN_E2M1: return (TeRealRange){-6, 6, true, true, false};
     case TE_FN_TANH: case TE_FN_ERF: case TE_FN_SIN: case TE_FN_COS:
         return (TeRealRange){-SLACK, SLACK, true, true, true};
     case TE_FN_MAX: case TE_FN_MIN:

@@ -146,6 +146,10 @@ static const char *arithmetic(const TeExpr *e) {
     TeTakes takes = e->kind == TE_CALL ? te_takes_operands(e->v.fn) : TE_TAKES_NUMBERS;
     if (takes == TE_TAKES_INTEGERS)
         return is_int(type) && e->type == TE_I64 ? NULL : "an intrinsic of integers has others";
+    if (takes == TE_TAKES_CODE)
+        return is_int(type) && e->type == TE_F32 ? NULL : "a code is no integer";
+    if (takes == TE_GIVES_CODE)
+        return is_real(type) && e->type == TE_I32 ? NULL : "a code of what is no real";
     if (type == TE_BOOL || type != e->type) return "arithmetic has another type than its operands";
     if (e->kind == TE_MOD && !is_int(type)) return "'%' of reals";
     if (te_is_bitwise(e->kind) && !is_int(type)) return "bits of what is no integer";

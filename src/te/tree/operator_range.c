@@ -67,7 +67,8 @@ static bool bits(const TeExpr *e, Interval x, Interval y, Interval *r) {
 static bool call(const TeExpr *e, Interval x, Interval y, Interval *r) {
     bool max = e->v.fn == TE_FN_MAX;
     if (e->v.fn == TE_FN_ABS) return magnitude(x, r);
-    if (e->v.fn == TE_FN_PHILOX) *r = (Interval){0, TE_PHILOX_MAX};
+    if (e->v.fn == TE_FN_E2M1_CODE) *r = (Interval){0, 15};
+    else if (e->v.fn == TE_FN_PHILOX) *r = (Interval){0, TE_PHILOX_MAX};
     else *r = (Interval){max == (y.lo > x.lo) ? y.lo : x.lo, max == (y.hi > x.hi) ? y.hi : x.hi};
     return true;
 }

@@ -84,6 +84,35 @@ void te_expr_renumber(TeExpr *e, const uint8_t *to) {
         te_expr_renumber(e->other, to);
 }
 
+bool te_own_type(const TeExpr *e) {
+    switch (e->kind) {
+    case TE_INT:
+    case TE_REAL:
+        return false;
+    case TE_SELECT:
+        return te_own_type(e->args[1]) || te_own_type(e->args[2]);
+    case TE_NEG:
+    case TE_ADD:
+    case TE_SUB:
+    case TE_MUL:
+    case TE_DIV:
+    case TE_MOD:
+    case TE_BITAND:
+    case TE_BITXOR:
+    case TE_BITOR:
+    case TE_CALL:
+        if (e->kind == TE_CALL && te_takes_operands(e->v.fn) >= TE_TAKES_INTEGERS)
+            return true;
+        for (int i = 0; i < e->n_args; i++) {
+            if (te_own_type(e->args[i]))
+                return true;
+        }
+        return false;
+    default:
+        return true;
+    }
+}
+
 static int count_reads(const TeExpr *e) {
     int n = (e->kind == TE_READ) + (e->other ? count_reads(e->other) : 0);
     for (int i = 0; i < e->n_args; i++)

@@ -55,12 +55,16 @@ def _context():
 
 # ---- arguments ----
 _CPU, _CUDA, _MANAGED = 1, 2, 13
-_CODES = {0: "i", 1: "u", 2: "f", 4: "bf", 6: "bool", 10: "f8e4m3", 12: "f8e5m2"}
+_CODES = {0: "i", 1: "u", 2: "f", 4: "bf", 6: "bool", 10: "f8e4m3", 12: "f8e5m2",
+          14: "f8ue8m0"}
+# Types that arrays have by another name.
+_NAMED = {"f8ue4m3": "f8e4m3", "f6e3m2": "u8", "f6e2m3": "u8", "f4e2m1x2": "u8"}
 _SCALARS = {"f32": ctypes.c_float, "f64": ctypes.c_double, "i32": ctypes.c_int32,
             "i64": ctypes.c_int64}
 _INTERFACES = {"f64": ("<f8",), "f32": ("<f4",), "f16": ("<f2",), "bf16": ("<u2", "<V2", "|V2"),
                "i64": ("<i8",), "i32": ("<i4",), "i16": ("<i2",), "i8": ("|i1",), "u8": ("|u1",),
-               "bool": ("|b1",), "f8e4m3": ("|u1", "|V1"), "f8e5m2": ("|u1", "|V1")}
+               "bool": ("|b1",), **{name: ("|u1", "|V1") for name in
+                                    ("f8e4m3", "f8e5m2", "f8ue8m0", *_NAMED)}}
 
 
 class _Tensor:
@@ -90,7 +94,7 @@ def _dlpack(a, x):
     name = _CODES.get(t.code, "?")
     if name in ("i", "u", "f", "bf"):
         name += str(t.bits)
-    if name != a["dtype"] or t.lanes > 1:
+    if name != _NAMED.get(a["dtype"], a["dtype"]) or t.lanes > 1:
         raise LaunchError("dtype", f"argument '{a['name']}' is {name}, not {a['dtype']}")
     if t.device_type not in (_CUDA, _MANAGED):
         raise LaunchError("args", f"argument '{a['name']}' is not on a CUDA device")
@@ -108,7 +112,7 @@ def _interface(a, i, owner):
     return _Tensor(i["data"][0] or 0, tuple(i["shape"]), strides, None, owner)
 
 
-_PACKED = "bf16", "f8e4m3", "f8e5m2"               # what __cuda_array_interface__ has no name for
+_PACKED = "bf16", "f8e4m3", "f8e5m2", "f8ue4m3", "f8ue8m0"     # what __cuda_array_interface__ has no name for
 
 
 def _tensor(a, x):
@@ -646,7 +650,9 @@ def launch(*args, stream=0, workspace=0, workspace_bytes=None, sizes=None):
 # ---- PyTorch ----
 _TORCH = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16",
           "i64": "int64", "i32": "int32", "i16": "int16", "i8": "int8", "u8": "uint8",
-          "bool": "bool", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
+          "bool": "bool", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2",
+          "f8ue4m3": "float8_e4m3fn", "f8ue8m0": "float8_e8m0fnu",
+          "f6e3m2": "uint8", "f6e2m3": "uint8", "f4e2m1x2": "uint8"}
 
 
 def _outputs(torch, given):
