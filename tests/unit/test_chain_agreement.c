@@ -1,6 +1,7 @@
 /* links: sim */
 /* Chains as they are priced and as they run in the simulator: times of the first plan; instructions
  * of the matrix unit, and exponentials, within 2 % of what the op asks for.  LIST=1 prints all.  */
+#include "effort.h"
 #include "kernel_fixture.h"
 #include "microperf/microperf.h"
 #include "arena_fixture.h"
@@ -31,14 +32,8 @@ static void keep_whole(RProgSet *set) {
     set->n = n;
 }
 
-static void open_row(Arena *a, const Row *x, KernelCase *c) {
-    const char *text = arena_printf(
-        a, "param B = %d, L = %d, D = %d; op f(Q: bf16[B,L,D], T: bf16[B,L,D], V: bf16[B,L,D])"
-        " -> O: bf16[B,L,D] { s[b,i,j] = sum[d](Q[b,i,d] * T[b,j,d]) * 0.125; t[b,i,j] = %s;"
-        " m[b,i] = max[j](t[b,i,j]); z[b,i] = sum[j](exp(t[b,i,j] - m[b,i]));"
-        " O[b,i,e] = sum[j](bf16(exp(t[b,i,j] - m[b,i])) * V[b,j,e]) / z[b,i]; }",
-        x->heads, x->keys, x->head, x->causal ? "j <= i ? s[b,i,j] : -inf" : "s[b,i,j]");
-    const char *why = kernel_open_decided(c, a, fixture_device(a, x->gpu), text, NULL,
+static void open_chain(Arena *a, const char *gpu, const char *text, KernelCase *c) {
+    const char *why = kernel_open_decided(c, a, fixture_device(a, gpu), text, NULL,
                                           JOINED | CHAINS);
     if (!why) keep_whole(&c->set[0]);
     if (!why) why = kernel_pick(c, 0);
@@ -49,6 +44,16 @@ static void open_row(Arena *a, const Row *x, KernelCase *c) {
     if (why) fail_msg("%s", why);
     assert_int_equal(c->plan.n, 1);
     assert_int_equal(c->plan.prog[0].skeleton, SK_CHAIN);
+}
+
+static void open_row(Arena *a, const Row *x, KernelCase *c) {
+    const char *text = arena_printf(
+        a, "param B = %d, L = %d, D = %d; op f(Q: bf16[B,L,D], T: bf16[B,L,D], V: bf16[B,L,D])"
+        " -> O: bf16[B,L,D] { s[b,i,j] = sum[d](Q[b,i,d] * T[b,j,d]) * 0.125; t[b,i,j] = %s;"
+        " m[b,i] = max[j](t[b,i,j]); z[b,i] = sum[j](exp(t[b,i,j] - m[b,i]));"
+        " O[b,i,e] = sum[j](bf16(exp(t[b,i,j] - m[b,i])) * V[b,j,e]) / z[b,i]; }",
+        x->heads, x->keys, x->head, x->causal ? "j <= i ? s[b,i,j] : -inf" : "s[b,i,j]");
+    open_chain(a, x->gpu, text, c);
 }
 
 /* ---- times ---- */
@@ -87,6 +92,43 @@ static const Row timed[] = {
 
 static void times_lie_between(Arena *a) {
     for (size_t i = 0; i < sizeof timed / sizeof *timed; i++) time_row(a, &timed[i]);
+}
+
+typedef struct {
+    const char *gpu;
+    int m, k, n, e;
+} Pair;
+
+/* Two products back to back.  */
+static void time_pair(Arena *a, const Pair *x) {
+    KernelCase c = {0};
+    Estimate e;
+    open_chain(a, x->gpu, arena_printf(
+        a, "param M = %d, K = %d, N = %d, E = %d; op f(X: f16[M,K], A: f16[K,N], B: f16[N,E])"
+        " -> Y: f16[M,E] { s[i,j] = sum[d](X[i,d] * A[d,j]);"
+        " Y[i,e] = sum[j](f16(max(s[i,j], 0)) * B[j,e]); }", x->m, x->k, x->n, x->e), &c);
+    mp_estimate(&c.plan.problem[0], &c.plan.prog[0], c.dev, &e);
+    const char *why = kernel_time(&c, 1);
+    if (why) fail_msg("%s", why);
+    if (getenv("LIST"))
+        print_message("%-6s %d x %d x %d x %d: simulated %8.2f us, predicted %8.2f us: %.2f\n",
+                      x->gpu, x->m, x->k, x->n, x->e, c.us, e.us, e.us / c.us);
+    if (fabs(e.us / c.us - 1) > 0.15)
+        fail_msg("%s, %d x %d x %d x %d: simulated %g us, predicted %g", x->gpu, x->m, x->k, x->n,
+                 x->e, c.us, e.us);
+}
+
+static const Pair pairs[] = {
+    {"a100", 16384, 256, 64, 16},  {"a100", 32768, 576, 128, 64}, {"a100", 128320, 96, 32, 96},
+    {"a100", 81920, 576, 64, 128}, {"h200", 16384, 256, 64, 16},  {"h200", 32768, 576, 128, 64},
+    {"h200", 128320, 96, 32, 96},  {"h200", 81920, 576, 64, 128},
+};
+
+/* One on either GPU; LIST=1: all.  */
+static void times_of_pairs_agree(Arena *a) {
+    enum { ALL = sizeof pairs / sizeof *pairs, EACH = 4 };
+    for (int i = 0; i < ALL; i++)
+        if (getenv("LIST") || effort_drawn(i, EACH)) time_pair(a, &pairs[i]);
 }
 
 /* ---- instructions ---- */
@@ -138,11 +180,13 @@ static void instructions_are_those_asked_for(Arena *a) {
 
 #define TEST(name) static void test_##name(void **state) { run(state, name); }
 TEST(times_lie_between)
+TEST(times_of_pairs_agree)
 TEST(instructions_are_those_asked_for)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_times_lie_between, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_times_of_pairs_agree, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_instructions_are_those_asked_for, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
