@@ -305,9 +305,7 @@ bool type_node(Op *op, TeExpr *e);                         /* from its operands 
 bool store_check(Op *op, TeExpr *rhs, uint32_t pos, TeDtype to, const char *name);
 void keep_storage(TeExpr *e);                              /* fills `store` throughout */
 
-/* packed.c.  Is the argument made of whole bytes?  And, once all is checked: packed arguments as
- * tensors of pairs.  */
-bool packed_check(Op *op, int tensor);
+/* packed.c.  Once all is checked: packed arguments as tensors of pairs.  */
 bool packed_expand(Op *op);
 
 bool ranges_check(Op *op);                                 /* range.c */

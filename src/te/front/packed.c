@@ -13,24 +13,6 @@ enum { PER_BYTE = 2, CODES = 16 };
 
 static bool is_packed(const TeTensor *t) { return t->dtype == TE_F4E2M1; }
 
-/* ---- what can be packed ---- */
-
-static bool is_even(const TeExtent *e) { return te_extent_divisor(e) % PER_BYTE == 0; }
-
-bool packed_check(Op *op, int tensor) {
-    const TeTensor *t = &op->te->tensor[tensor];
-    int last = t->rank - 1;
-    if (!is_packed(t)) return true;
-    bool even = last >= 0 && is_even(&t->shape[last]);
-    for (int d = 0; d < last; d++) even = even && is_even(&t->stride[d]);
-    if (even && !t->stride[last].expr && t->stride[last].value == 1) return true;
-    complain(op->f, "type", t->pos, "rows of '%s' are not of whole bytes, two %s each", t->name,
-             te_dtype_name(t->dtype));
-    hint(op->f, "its last extent must be even, and its last stride 1: pad the rows, or give a "
-                "run-time size a divisor, 2..4096 %% 2");
-    return false;
-}
-
 /* ---- nodes ---- */
 
 static TeExpr *number(Op *op, int64_t v, TeDtype type, uint32_t pos) {
