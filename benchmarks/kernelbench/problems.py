@@ -84,6 +84,16 @@ def instance(scope):
     return model, scope["get_inputs"]()
 
 
+def with_buffers(model):
+    """The model with its plain tensors as buffers, which torch.export wants of them."""
+    for module in model.modules():
+        for name, value in list(vars(module).items()):
+            if isinstance(value, torch.Tensor):
+                delattr(module, name)
+                module.register_buffer(name, value)
+    return model
+
+
 def whole(path):
     """The graph at the problem's own sizes.  No tensor is made, but the weights of a model that
     reads numbers of tensors as it is made."""
@@ -98,7 +108,7 @@ def whole(path):
             with mode:
                 inputs = scope["get_inputs"]()
         with mode:
-            return torch.export.export(model, tuple(inputs), strict=False)
+            return torch.export.export(with_buffers(model), tuple(inputs), strict=False)
 
 
 def reduced(path, least, batch=None):
