@@ -82,7 +82,7 @@ static uint64_t mix(uint64_t z) {
     return z ^ z >> 31;
 }
 
-static const uint64_t golden = 0x9e3779b97f4a7c15u;
+static const uint64_t golden = HASH_GOLDEN;
 
 /* The same on machines of either byte order; one load on those that are little-endian.  */
 static uint64_t load64(const uint8_t *p) {

@@ -20,6 +20,10 @@ void sha256_text(const void *data, size_t len, char out[65]);
 void hmac_sha256(const void *key, size_t key_len, const void *data, size_t len, uint8_t out[32]);
 
 uint64_t hash64(const void *data, size_t len, uint64_t seed);
+/* 2^64 over the golden ratio: products by it differ in their high bits (Knuth, The Art of Computer
+ * Programming 3, 6.4).  */
+#define HASH_GOLDEN 0x9e3779b97f4a7c15u
+static inline uint64_t hash_spread(uint64_t x) { return x * HASH_GOLDEN; }
 
 /* SplitMix64: the deterministic random source of tests, data sets and the simulator.  */
 typedef struct {

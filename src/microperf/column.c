@@ -37,7 +37,7 @@ static double split_us(const Model *m, const RProg *r) {
     Meeting x = {.results = results / vec, .partials = r->split, .width = vec * bytes, .arrays = 1,
                  .under_way = RPROG_PARTIAL_VECTORS, .rate = m->l2_rate};
     double stored = (sums + m->out_bytes) / m->l2_rate;
-    return m->launch_us + stored * 1e6 + m->block_start * 1e6 / m->clock +
+    return m->launch_us + stored * MP_US + m->block_start * MP_US / m->clock +
            mp_meeting_us(m, &x, r->lanes);
 }
 

@@ -52,7 +52,7 @@ static void tell_registers(const Story *s) {
     StepCounts c;
     mp_step_counts(&s->m, r, NULL, &c);
     int tm = r->thread.extent[AX_M], tn = r->thread.extent[AX_N], tk = r->thread.extent[AX_K];
-    int packed = rprog_packed(s->dev, r) ? 4 : 1;
+    int packed = rprog_packed(s->dev, r) ? RPROG_PACKED : 1;
     double groups = (double)r->warp.extent[AX_K] / tk;
     double fma = (double)tm * tn * tk / packed;
     double reads = (double)(c.reads[0] + c.reads[1]) / groups;

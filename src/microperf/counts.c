@@ -20,6 +20,7 @@
  * of every request of every warp; roller-gen --check --counters prints both beside each other.  The
  * compiler may still drop or move a fragment read (it removes the one that runs ahead of the last
  * step when it unrolls the whole loop).  */
+#include "base/hash.h"
 #include "microperf/matrix.h"
 #include "microperf/sectors.h"
 
@@ -138,9 +139,9 @@ static CountKey key_of(const RProg *r, int side, bool matrix) {
 }
 
 static size_t slot_of(const CountKey *key) {
-    uint64_t h = (uint64_t)key->own * 0x9e3779b97f4a7c15u;
-    h = (h ^ (uint64_t)key->k) * 0x9e3779b97f4a7c15u;
-    h = (h ^ (uint64_t)(key->layout.inner + 4 * key->layout.pad)) * 0x9e3779b97f4a7c15u;
+    uint64_t h = hash_spread((uint64_t)key->own);
+    h = hash_spread(h ^ (uint64_t)key->k);
+    h = hash_spread(h ^ (uint64_t)(key->layout.inner + 4 * key->layout.pad));
     h ^= (uint64_t)(key->layout.bits | key->layout.shift << 2 | key->layout.base << 5);
     h = h * 31 + key->side;
     h = h * 31 + key->vec;
@@ -150,8 +151,7 @@ static size_t slot_of(const CountKey *key) {
     h = h * 31 + (uint64_t)key->warp_k;
     h = h * 31 + key->thread_k;
     h = h * 31 + (uint64_t)(key->bytes + 2 * key->fours);
-    h *= 0x9e3779b97f4a7c15u;
-    return (h >> 40) % MEMO;
+    return (hash_spread(h) >> 40) % MEMO;
 }
 
 static void count_region(const Model *m, const RProg *r, int side, CountEntry *e) {

@@ -36,14 +36,14 @@ static double compute_us(const Problem *p, const Model *m) {
     double lanes = m->issue * WARP * m->sms * m->clock;
     double rate = rprog_rate(p, m->dev) * m->sms * m->clock;
     double rows = p->stats ? rows_ops(p) / lanes : 0;
-    return greater(p->flops / (rate > 0 ? rate : lanes), rows) * 1e6;
+    return greater(p->flops / (rate > 0 ? rate : lanes), rows) * MP_US;
 }
 
 double mp_least_us(const Problem *p, const Device *dev) {
     Model m = mp_model(p, dev);
     double reads = (double)p->read_bytes / m.dram_read;
-    double moved = (reads + (double)p->out_bytes / m.dram_write) * 1e6;
-    double first = (m.block_start + m.dram_latency) / m.clock * 1e6;
+    double moved = (reads + (double)p->out_bytes / m.dram_write) * MP_US;
+    double first = (m.block_start + m.dram_latency) / m.clock * MP_US;
     double compute = p->contraction ? compute_us(p, &m) : 0;
     if (p->read_bytes == 0 || p->out_bytes == 0) return 0;
     return m.launch_us + greater(greater(moved, compute), first);
@@ -86,9 +86,9 @@ void mp_floor(const Te *te, const Problem *problem, int n, const Device *dev, Fl
     double issue = (w.flops / 2 + w.functions) / (l->issue_per_clk.value * WARP);
     fma += clocks_at(w.flops, rate_of(dev, "ffma"));
     out->compute_us = greater(greater(matrix, fma), greater(mufu, issue)) * sm_us;
-    out->dram_us = (w.reads + w.writes) / bus * 1e6;
+    out->dram_us = (w.reads + w.writes) / bus * MP_US;
     out->launch_us = n > 0 ? dev->overheads.kernel_floor.value * 1e-3 : 0;
     out->us = greater(greater(out->dram_us, out->compute_us), out->launch_us);
-    out->warm_us = greater(greater(out->dram_us - kept / bus * 1e6, out->compute_us),
+    out->warm_us = greater(greater(out->dram_us - kept / bus * MP_US, out->compute_us),
                            out->launch_us);
 }

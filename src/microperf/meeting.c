@@ -26,5 +26,5 @@ double mp_meeting_us(const Model *m, const Meeting *x, double lanes) {
     double trips = whole(whole(x->partials / lanes) / x->under_way);
     for (double n = 1; n < lanes; n *= 2) shuffles += SHUFFLE;
     double chain = waves * x->arrays * (trips * m->l2_latency + shuffles);
-    return (greater(bytes / x->rate, lines / (m->sms * m->clock)) + chain / m->clock) * 1e6;
+    return (greater(bytes / x->rate, lines / (m->sms * m->clock)) + chain / m->clock) * MP_US;
 }

@@ -78,6 +78,7 @@ typedef struct {
     double stores[BOX_KEPT][2], loads[BOX_KEPT][2];
 } BoxCounts;
 BoxCounts *mp_box_counts(CountMemo *memo);
+#define MP_US 1e6             /* microseconds of a second */
 enum { MP_PRODUCTS = 2 };  /* of a chain */
 /* What of it is counted of a chain's product i.  */
 CountMemo *mp_count_product(CountMemo *memo, int i);

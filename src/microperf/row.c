@@ -261,7 +261,7 @@ static void latency_terms(const Row *x, double reads, double ops, double to_us, 
     out->in_flight = in_flight;
     out->term[MP_LATENCY] = x->kernels * whole(out->waves) * alone * to_us;
     if (x->m->in_flight && in_flight > 0 && bytes > 0) {
-        double us = reads / hal_curve(x->m->in_flight, in_flight) * 1e6;
+        double us = reads / hal_curve(x->m->in_flight, in_flight) * MP_US;
         out->term[MP_LATENCY] = greater(out->term[MP_LATENCY], us);
     }
 }
@@ -276,14 +276,14 @@ static double combine_slices(const Row *x, double waves, double to_us) {
         clocks += whole(waves) * (trips * x->m->l2_latency + combine(x, kernel - 1));
         bytes += x->blocks * (double)r->split * values * x->m->p->acc_bytes;
     }
-    return clocks * to_us + bytes / x->m->l2_rate * 1e6;
+    return clocks * to_us + bytes / x->m->l2_rate * MP_US;
 }
 
 void mp_estimate_row(const Model *m, const RProg *r, Estimate *out) {
     Row x = row_of(m, r);
     const RowFacts *f = x.f;
     double slots = m->sms * r->blocks_per_sm, live = 0, again = 0, l2, sent;
-    double to_us = 1e6 / m->clock, busy = lesser(x.blocks, m->sms);
+    double to_us = MP_US / m->clock, busy = lesser(x.blocks, m->sms);
     *out = (Estimate){.blocks = (int64_t)x.blocks, .blocks_per_sm = r->blocks_per_sm,
                       .waves = x.blocks / slots};
     out->wave_efficiency = x.blocks / (x.per_sm * m->sms);

@@ -57,11 +57,11 @@ static Meets meets_of(const Model *m, const RProg *r, double vectors, double wor
 static double slices_us(const Model *m, const RProg *r, double reads) {
     if (r->split <= 1) return 0;
     double blocks = (double)rprog_blocks(m->p, r) * r->split, partials = r->split / 2.0;
-    double us = reads / m->dram_read * 1e6 * whole(blocks / m->sms) * m->sms / blocks;
+    double us = reads / m->dram_read * MP_US * whole(blocks / m->sms) * m->sms / blocks;
     double each = rprog_threads_along(r, AX_N);
     double trips = whole(partials / (m->p->scan.down ? 1 / each : each) / RPROG_PARTIALS);
     return m->launch_us + us +
-           (m->block_start + m->dram_latency + trips * m->l2_latency) * 1e6 / m->clock;
+           (m->block_start + m->dram_latency + trips * m->l2_latency) * MP_US / m->clock;
 }
 
 static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *out) {

@@ -64,7 +64,7 @@ static double values_us(const Model *m, const RProg *r, int pass) {
     Meeting x = {.results = rows, .partials = tiles, .width = p->acc_bytes, .arrays = n,
                  .under_way = RPROG_PARTIALS,
                  .rate = bytes <= m->l2_capacity ? m->l2_rate : m->dram_read};
-    return m->floor_us + (m->dram_latency + n * FINISH) / m->clock * 1e6 +
+    return m->floor_us + (m->dram_latency + n * FINISH) / m->clock * MP_US +
            mp_meeting_us(m, &x, r->lanes);
 }
 

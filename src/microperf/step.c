@@ -86,7 +86,7 @@ static double chunk_instructions(const Model *m, const RProg *r, int side) {
 static double group_products(const Model *m, const RProg *r) {
     if (rprog_matrix(m->dev, r)) return mp_matrix_products(m, r);
     double area = (double)r->thread.extent[AX_M] * r->thread.extent[AX_N];
-    return area * r->thread.extent[AX_K] / (rprog_packed(m->dev, r) ? 4 : 1);
+    return area * r->thread.extent[AX_K] / (rprog_packed(m->dev, r) ? RPROG_PACKED : 1);
 }
 
 /* A region that is loaded once: its part of each step.  */

@@ -105,7 +105,7 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
     double l2_bytes = outputs * trips * l.bytes;
     if (trips > 1) l2_bytes = lesser(l2_bytes, 2 * reads);
     l2_bytes = greater(l2_bytes, reads);
-    double to_us = 1e6 / m->clock, busy = lesser(blocks, m->sms);
+    double to_us = MP_US / m->clock, busy = lesser(blocks, m->sms);
     double stores = per_sm * r->block.extent[AX_M] / WARP;
     double test = p->op[0].guarded ? 3 : 0;
     double ops = steps * (1 + p->body_ops + test + 3 * l.requests) +
@@ -131,7 +131,7 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
                        lesser(trips, 4) * (chain / alone);
     out->in_flight = in_flight;
     if (m->in_flight && in_flight > 0) {
-        double us = reads / hal_curve(m->in_flight, in_flight) * 1e6;
+        double us = reads / hal_curve(m->in_flight, in_flight) * MP_US;
         out->term[MP_LATENCY] = greater(out->term[MP_LATENCY], us);
     }
     out->term[MP_FILL] = (m->block_start + m->dram_latency) * to_us + m->ramp_us;

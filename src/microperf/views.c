@@ -61,7 +61,7 @@ static double dram_us(const Model *m, const ViewWork *w, double read, double sha
 void mp_view_terms(const Model *m, const RProg *r, const ViewWork *w, Estimate *out) {
     double blocks = greater(w->blocks, 1), per_sm = whole(blocks / m->sms);
     double slots = m->sms * r->blocks_per_sm, busy = lesser(blocks, m->sms);
-    double to_us = 1e6 / m->clock, share = per_sm / blocks;
+    double to_us = MP_US / m->clock, share = per_sm / blocks;
     *out = (Estimate){.blocks = (int64_t)blocks, .blocks_per_sm = r->blocks_per_sm,
                       .waves = blocks / slots, .dram_bytes = w->reads + w->writes};
     out->wave_efficiency = blocks / (per_sm * m->sms);

@@ -57,11 +57,11 @@ static const char *check_thread(const Case *c) {
     }
     if (tk > 1 && !k_inner) return "thread.k > 1 needs an operand with k inner";
     bool packed = rprog_packed(c->dev, r);
-    if (packed && tk % 4) return "a packed unit takes four k at once";
+    if (packed && tk % RPROG_PACKED) return "a packed unit takes four k at once";
     if (r->unroll < 1 || r->unroll % tk || r->warp.extent[AX_K] % r->unroll) {
         return "unroll is not a multiple of thread.k that divides warp.k";
     }
-    int64_t body = (int64_t)tm * tn * r->unroll / (packed ? 4 : 1);
+    int64_t body = (int64_t)tm * tn * r->unroll / (packed ? RPROG_PACKED : 1);
     if (body > UNROLL_MAX && r->unroll > tk) return "the unrolled body is too long";
     if (tm > 64 || tn > 64 || (int64_t)tm * tn > 256) return "the thread tile is too large";
     return NULL;
@@ -130,7 +130,7 @@ static const char *check_load(const Case *c, int side) {
     if (l->table && !rprog_may_table(c->p, c->r, side)) {
         return "tables are for copies that decode several positions in every step";
     }
-    if (rprog_packed(c->dev, c->r) && (l->layout.inner != AX_K || !by_k || l->vec < 4)) {
+    if (rprog_packed(c->dev, c->r) && (l->layout.inner != AX_K || !by_k || l->vec < RPROG_PACKED)) {
         return "a packed unit needs both operands along k";
     }
     if (rprog_through_registers(l) && c->r->stages > 2)

@@ -36,10 +36,11 @@ static inline bool rprog_waits(const RLoad *l) { return rprog_through_registers(
 static inline bool rprog_copies_chunks(const RLoad *l) {
     return rprog_load_facts(l->kind).chunks && !rprog_through_registers(l);
 }
-/* Does the unit multiply four bytes at once (dp4a)?  */
+/* Does the unit multiply so many bytes of a register at once (PTX ISA, dp4a)?  */
+enum { RPROG_PACKED = 4 };
 static inline bool rprog_packed(const Device *dev, const RProg *r) {
     const ComputeUnit *u = &dev->unit[r->unit];
-    return u->scope == SCOPE_THREAD && u->k.from == 4;
+    return u->scope == SCOPE_THREAD && u->k.from == RPROG_PACKED;
 }
 /* Is the unit one that multiplies matrices, of a warp (mma) or of four (wgmma)?  The rest as in the
  * contract above.  */

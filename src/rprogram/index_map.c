@@ -3,6 +3,7 @@
 
 /* ---- making ---- */
 
+/* Index i is the i-th.  */
 const uint8_t index_all[TE_MAX_INDICES] = {0, 1, 2,  3,  4,  5,  6,  7,
                                            8, 9, 10, 11, 12, 13, 14, 15};
 

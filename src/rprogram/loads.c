@@ -1,4 +1,5 @@
 /* Movers and directions of loads, by rule.  */
+#include "base/hash.h"
 #include "rprogram/index_map.h"
 #include "rprogram/build.h"
 #include "rprogram/matrix.h"
@@ -50,7 +51,7 @@ static bool add_option(const Builder *b, const RProg *r, int side, Way way, Load
     bool straight = kind == LOAD_STAGED && way.along == way.inner && rprog_matrix(b->dev, r);
     while (straight && vec * elem > RTILE_ACCESS) vec /= 2;
     vec = widest(b, op, vec, kind);
-    if (vec == 0 || (rprog_packed(b->dev, r) && vec < 4)) return false;
+    if (vec == 0 || (rprog_packed(b->dev, r) && vec < RPROG_PACKED)) return false;
     *out = (RLoad){.kind = kind, .mover = rprog_mover(b->dev, kind, vec * op->bytes),
                    .vec = (uint8_t)vec, .along = way.along, .layout = {.inner = way.inner}};
     return true;
@@ -170,7 +171,7 @@ static size_t memo_slot(const LayoutMemo *m) {
     const uint8_t part[] = {m->side, m->inner, m->along, m->vec, m->elem, m->lanes_m, m->lanes_n,
                             m->own_vec, m->thread_k, m->fours};
     for (size_t i = 0; i < sizeof part; i++) h = h * 31 + part[i];
-    return (size_t)((h * 0x9e3779b97f4a7c15u) >> 40) % LAYOUT_MEMO;
+    return (size_t)(hash_spread(h) >> 40) % LAYOUT_MEMO;
 }
 
 /* The layout for the load as it stands; tile bytes and conflicts depend on nothing else.  */
@@ -222,7 +223,7 @@ bool build_fit_load(Builder *b, RProg *r, int side) {
         }
         l->vec = (uint8_t)vec;
     }
-    if (l->mover < 0 || (rprog_packed(b->dev, r) && vec < 4)) {
+    if (l->mover < 0 || (rprog_packed(b->dev, r) && vec < RPROG_PACKED)) {
         b->set->rejected[REJECT_MOVER]++;
         return false;
     }

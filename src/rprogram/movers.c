@@ -5,12 +5,13 @@
 /* Both operands as packed bytes: plain 8-bit integers whose products are summed.  */
 static bool fits_packed(const Problem *p, const ComputeUnit *u) {
     const Contraction *c = &p->con;
-    if (u->k.from != 4 || c->red != TE_RED_SUM || !c->product || c->acc != u->acc) return false;
+    if (u->k.from != RPROG_PACKED || c->acc != u->acc) return false;
+    if (c->red != TE_RED_SUM || !c->product) return false;
     if (p->n_operand < 2) return false;
     if (c->operand[0].storage != u->a || c->operand[1].storage != u->b) return false;
     for (int side = 0; side < 2; side++) {
         const ROperand *op = &p->op[side];
-        if (!op->affine || op->bytes != 1 || op->vec_k < 4) return false;
+        if (!op->affine || op->bytes != 1 || op->vec_k < RPROG_PACKED) return false;
     }
     return true;
 }

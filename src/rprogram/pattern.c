@@ -3,6 +3,7 @@
  * All reads of an operand's fragment by all warps have as many wavefronts as the first: they differ
  * by whole multiples of the lane grid, which moves every bank by the same amount or, under a
  * swizzle, flips the same bits in all of them.  */
+#include "base/hash.h"
 #include "rprogram/matrix.h"
 
 #include <string.h>
@@ -70,7 +71,7 @@ int rprog_read_sample(const Problem *p, const Device *dev, const RProg *r, int s
     if (r->load[side].region || rprog_matrix(dev, r))
         return rprog_fragment_wavefronts(p, dev, r, side);
     uint64_t key = read_key(p, dev, r, side);
-    ReadSample *known = &memo->read[key * 0x9e3779b97f4a7c15u >> 55];
+    ReadSample *known = &memo->read[hash_spread(key) >> 55];
     if (known->wavefronts == 0 || known->key != key)
         *known = (ReadSample){key, rprog_fragment_wavefronts(p, dev, r, side)};
     return known->wavefronts;
@@ -125,8 +126,8 @@ static StoreSample *find_sample(Samples *memo, const Chunks *c, int chunks, Stor
                                .chunks = (int16_t)chunks, .used = true}};
     uint64_t word[2], h;
     memcpy(word, &x->key, sizeof word);
-    h = (word[0] * 0x9e3779b97f4a7c15u ^ word[1]) * 0x9e3779b97f4a7c15u + (uint64_t)x->key.chunks;
-    return &memo->store[(h ^ h >> 32) * 0x9e3779b97f4a7c15u >> 54];
+    h = hash_spread(hash_spread(word[0]) ^ word[1]) + (uint64_t)x->key.chunks;
+    return &memo->store[hash_spread(h ^ h >> 32) >> 54];
 }
 
 int rprog_store_sample(const Problem *p, const Device *dev, const RProg *r, int side,

@@ -58,7 +58,7 @@ static void fragment_facts(Contract *c, const Device *dev, Side *s) {
         return;
     }
     s->fragment_k = s->inner_k ? c->r->thread.extent[AX_K] : 1;
-    if (c->packed) s->fragment_k /= 4;
+    if (c->packed) s->fragment_k /= RPROG_PACKED;
 }
 
 /* What the chunks of an expression read.  Their length respects the promised alignment.  */

@@ -69,7 +69,7 @@ bool build_fits_axis(const Builder *b, const RProg *r, int axis, int32_t tile) {
 /* Elements that stand for one word in the choice of steps: what is as long as a word, for matrix
  * units, which read whole rows of 16 bytes, two.  */
 static int step_words(const Builder *b, const RProg *r) {
-    if (!rprog_matrix(b->dev, r)) return rprog_packed(b->dev, r) ? 4 : 1;
+    if (!rprog_matrix(b->dev, r)) return rprog_packed(b->dev, r) ? RPROG_PACKED : 1;
     int elem = rprog_elem(b->p, b->dev, r, 0);
     return elem < 8 ? 8 / elem : 1;
 }
@@ -248,7 +248,7 @@ static void thread_level(Builder *b, const RProg *start) {
         k_inner = true;
         if (e > elem) elem = e;
     }
-    int most = k_inner ? RTILE_ACCESS / elem : 1, least = packed ? 4 : 1;
+    int most = k_inner ? RTILE_ACCESS / elem : 1, least = packed ? RPROG_PACKED : 1;
     enum { WORDS = 4, HALF = 96 };        /* of a fragment; what two blocks leave each */
     int64_t tm = start->thread.extent[AX_M], tn = start->thread.extent[AX_N];
     bool tight = tm * tn * hal_words(b->p->acc_bytes) + (tm + tn) * WORDS > HALF;
