@@ -12,12 +12,14 @@
 
 #include <cmocka.h>
 
-typedef enum { T_F16, T_BF16, T_TF32, T_E4M3, T_E5M2, T_S8, T_U8, T_F32, T_S32, T_F64 } T;
+typedef enum { T_F16, T_BF16, T_TF32, T_E4M3, T_E5M2, T_E3M2, T_E2M3, T_E2M1, T_S8, T_U8,
+               T_F32, T_S32, T_F64 } T;
 static const struct {
     const char *name;
     int bits;
 } type[] = {{"f16", 16}, {"bf16", 16}, {"tf32", 32}, {"e4m3", 8}, {"e5m2", 8},
-            {"s8", 8},   {"u8", 8},    {"f32", 32},  {"s32", 32}, {"f64", 64}};
+            {"e3m2", 8}, {"e2m3", 8},  {"e2m1", 8},  {"s8", 8},   {"u8", 8},
+            {"f32", 32}, {"s32", 32},  {"f64", 64}};
 
 typedef struct {
     int row, col;
@@ -122,6 +124,9 @@ static uint64_t encode(T t, double v) {
     case T_BF16: return num_bf16_encode(v, ROUND_NEAREST_EVEN, false);
     case T_E4M3: return num_e4m3_encode(v, ROUND_NEAREST_EVEN);
     case T_E5M2: return num_e5m2_encode(v, ROUND_NEAREST_EVEN, false);
+    case T_E3M2: return num_e3m2_encode(v);
+    case T_E2M3: return num_e2m3_encode(v);
+    case T_E2M1: return (uint64_t)num_e2m1_encode(v) << 2;
     case T_S8:
     case T_U8: return (uint8_t)(int)v;
     case T_S32: return (uint32_t)(int32_t)v;
@@ -148,7 +153,9 @@ static double decode(T t, uint64_t bits) {
 static double draw(Rng *r, T t) {
     if (t == T_S8) return (double)(int)rng_below(r, 256) - 128;
     if (t == T_U8) return rng_below(r, 256);
-    int most = t == T_E5M2 ? 4 : t == T_E4M3 || t == T_F16 ? 8 : 100;
+    if (t == T_E2M1) return num_e2m1_decode((uint8_t)rng_below(r, 16));
+    if (t == T_E2M3) return num_e2m3_decode((uint8_t)rng_below(r, 64));
+    int most = t == T_E5M2 || t == T_E3M2 ? 4 : t == T_E4M3 || t == T_F16 ? 8 : 100;
     return (double)(int)rng_below(r, (uint32_t)(2 * most + 1)) - most;
 }
 
@@ -348,9 +355,86 @@ static void check_scaled(T x, T y, int byte, int of_a, int of_b, uint64_t seed) 
 
 static void scales_of_blocks(void **state) {
     (void)state;
-    static const T of[] = {T_E4M3, T_E5M2};
-    for (int i = 0; i < 32; i++)
-        check_scaled(of[i % 2], of[i / 2 % 2], i % 4, i / 4 % 2, i / 8, (uint64_t)i);
+    static const T of[] = {T_E4M3, T_E5M2, T_E3M2, T_E2M3, T_E2M1};
+    for (int i = 0; i < 50; i++)
+        check_scaled(of[i % 5], of[i / 5 % 5], i % 4, i / 4 % 2, i / 8 % 4, (uint64_t)i);
+}
+
+/* Products of pairs: row g and g + 8 of a are in registers 0, 2 and 1, 3 of lanes 4g .. 4g + 3, of
+ * which each has eight neighbours along k in one register, and those 32 further in the next; b has
+ * its columns so (PTX ISA, "Matrix fragments for mma.m16n8k64 with .e2m1").  */
+static At pair_a(int l, int i) {
+    return (At){l / 4 + i / 8 % 2 * 8, l % 4 * 8 + i % 8 + i / 16 * 32};
+}
+static At pair_b(int l, int i) { return (At){l % 4 * 8 + i % 8 + i / 8 * 32, l / 4}; }
+
+typedef struct {
+    const char *kind, *type;
+    int scales, lowest, codes;            /* of a row; codes of scales that are drawn */
+    double (*scale)(uint8_t code);
+} Pairs;
+
+static void check_pairs(const Pairs *p, int byte, int of_a, int of_b, uint64_t seed) {
+    static uint32_t image[12][32];
+    double a[16][64], b[64][8], c[16][8];
+    Rng rng = {seed};
+    PtxRun r;
+    run_open(&r);
+    memset(image, 0, sizeof image);
+    for (int l = 0; l < 32; l++) {
+        for (int i = 0; i < 48; i++) {
+            uint32_t code = rng_below(&rng, 16);
+            At at = i < 32 ? pair_a(l, i) : pair_b(l, i - 32);
+            double *to = i < 32 ? &a[at.row][at.col] : &b[at.row][at.col];
+            *to = num_e2m1_decode((uint8_t)code);
+            image[i / 8][l] |= code << i % 8 * 4;
+        }
+        for (int i = 0; i < 4; i++) {
+            At at = c_m16(l, i);
+            c[at.row][at.col] = draw(&rng, T_S8);
+            image[6 + i][l] = (uint32_t)encode(T_F32, c[at.row][at.col]);
+        }
+        for (int i = 0; i < 8; i++)
+            image[10 + i / 4][l] |= ((uint32_t)p->lowest + rng_below(&rng, (uint32_t)p->codes))
+                                    << i % 4 * 8;
+    }
+    const char *select[2] = {arena_printf(r.arena, "%d,%d", byte, of_a),
+                             arena_printf(r.arena, "%d,%d", byte, of_b)};
+    const char *op = arena_printf(r.arena, "mma.sync.aligned.m16n8k64.row.col.kind::%s.block_scale."
+                                           "scale_vec::%dX.f32.e2m1.e2m1.f32.%s", p->kind,
+                                  p->scales, p->type);
+    run_memory(&r, image, sizeof image);
+    run_memory(&r, NULL, 4 * sizeof *image);
+    run_clean(&r, scaled_text(r.arena, op, select));
+    const float *d = run_host(&r, 1);
+    for (int l = 0; l < 32; l++) {
+        for (int i = 0; i < 4; i++) {
+            At at = c_m16(l, i);
+            uint32_t sa = image[10][lane_of_a(at.row, of_a)];
+            uint32_t sb = image[11][lane_of_b(at.col, of_b)];
+            double want = c[at.row][at.col];
+            for (int k = 0; k < 64; k++) {
+                int shift = 8 * (byte + k / (64 / p->scales));
+                want += a[at.row][k] * b[k][at.col] * p->scale((uint8_t)(sa >> shift)) *
+                        p->scale((uint8_t)(sb >> shift));
+            }
+            if (d[i * 32 + l] != (float)want)
+                fail_msg("%s: d[%d][%d] is %g, not %g", p->kind, at.row, at.col,
+                         (double)d[i * 32 + l], want);
+        }
+    }
+    run_close(&r);
+}
+
+static void scales_of_pairs(void **state) {
+    (void)state;
+    static const Pairs kind[] = {{"mxf4", "ue8m0", 2, 125, 6, num_ue8m0_decode},
+                                 {"mxf4nvf4", "ue8m0", 2, 125, 6, num_ue8m0_decode},
+                                 {"mxf4nvf4", "ue4m3", 4, 0x30, 16, num_ue4m3_decode}};
+    for (int i = 0; i < 32; i++) {
+        const Pairs *p = &kind[i % 3];
+        check_pairs(p, p->scales == 2 ? i / 4 % 2 * 2 : 0, i / 8 % 2, i / 4 % 4, (uint64_t)i);
+    }
 }
 
 static void refused_scales(void **state) {
@@ -506,6 +590,11 @@ static void shapes_that_do_not_exist(void **state) {
     refused(
         "mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f32 {%r0,%r1,%r2,%r3}, {%r4,%r5}, {%r8,%r9}, "
         "{%r10,%r11,%r12,%r13,%r14,%r15,%r16,%r17};");
+    refused("mma.sync.aligned.m16n8k32.row.col.f32.e2m1.e2m1.f32 {%r0,%r1,%r2,%r3}, "
+            "{%r4,%r5,%r6,%r7}, {%r8,%r9}, {%r0,%r1,%r2,%r3};");
+    refused("mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::4X.f32.e2m1.e2m1."
+            "f32.ue8m0 {%r0,%r1,%r2,%r3}, {%r4,%r5,%r6,%r7}, {%r8,%r9}, {%r0,%r1,%r2,%r3}, {%r4}, "
+            "{0,0}, {%r5}, {0,0};");
     refused("ldmatrix.sync.aligned.m8n8.x3.shared.b16 {%r0,%r1,%r2}, [%r3];");
     refused("ldmatrix.sync.aligned.m8n8.x4.global.b16 {%r0,%r1,%r2,%r4}, [%l3];");
 }
@@ -683,6 +772,7 @@ int main(void) {
         cmocka_unit_test(every_shape_and_type),
         cmocka_unit_test(integers_saturate),
         cmocka_unit_test(scales_of_blocks),
+        cmocka_unit_test(scales_of_pairs),
         cmocka_unit_test(refused_scales),
         cmocka_unit_test(volta_in_every_order),
         cmocka_unit_test(reals_round_once),

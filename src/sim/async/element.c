@@ -31,18 +31,36 @@ static void decode_32(PtxType e, const uint8_t *p, size_t n, double *out) {
     }
 }
 
+static double decode_byte(PtxType e, uint8_t p) {
+    enum { MIDDLE = 2 };      /* e2m1 has the middle four bits of its byte */
+    switch (e) {
+    case PTX_S8: return (double)(int8_t)p;
+    case PTX_U8: return (double)p;
+    case PTX_E4M3: return num_e4m3_decode(p);
+    case PTX_E5M2: return num_e5m2_decode(p);
+    case PTX_E2M3: return num_e2m3_decode(p);
+    case PTX_E3M2: return num_e3m2_decode(p);
+    default: return num_e2m1_decode((uint8_t)(p >> MIDDLE));
+    }
+}
+
 SIM_HOT
 static void decode_8(PtxType e, const uint8_t *p, size_t n, double *out) {
     for (size_t i = 0; i < n; i++) {
-        out[i] = e == PTX_S8     ? (double)(int8_t)p[i]
-                 : e == PTX_U8   ? (double)p[i]
-                 : e == PTX_E4M3 ? num_e4m3_decode(p[i])
-                                      : num_e5m2_decode(p[i]);
+        out[i] = decode_byte(e, p[i]);
     }
+}
+
+/* Two e2m1 in a byte, the first in the low half.  */
+void sim_pairs_decode(const void *from, size_t n, double *out) {
+    const uint8_t *p = from;
+    for (size_t i = 0; i < n; i++) out[i] = num_e2m1_decode((uint8_t)(p[i / 2] >> i % 2 * 4));
 }
 
 void sim_elem_decode(PtxType e, const void *from, size_t n, double *out) {
     switch (sim_type_bits(e)) {
+    case 4:
+    case 6:
     case 8: decode_8(e, from, n, out); break;
     case 16: decode_16(e, from, n, out); break;
     case 32: decode_32(e, from, n, out); break;

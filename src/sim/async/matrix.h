@@ -16,6 +16,8 @@ typedef struct {
 
 /* Decodes n packed little-endian elements.  tf32 ignores the 13 low bits.  */
 void sim_elem_decode(PtxType e, const void *from, size_t n, double *out);
+/* The same of n e2m1, two to a byte.  */
+void sim_pairs_decode(const void *from, size_t n, double *out);
 
 /* d[m][n] += a[m][k] * b[k][n]; row-major, dense, n a multiple of 8.  */
 void sim_dense(int m, int n, int k, const double *a, const double *b, double *d);
@@ -29,6 +31,7 @@ typedef struct {
     int m, n, k;
     PtxType a, b, c, d;
     bool a_col, b_row, sat;
+    bool kind;                /* kind::f8f6f4 */
     int scales;               /* along k, for each row of a and column of b; 0: no block_scale */
     PtxType scale;
 } SimMma;

@@ -11,7 +11,10 @@ static ElemClass elem_class(PtxType e) {
     case PTX_BF16: return CLASS_HALF;
     case PTX_TF32: return CLASS_TF32;
     case PTX_E4M3:
-    case PTX_E5M2: return CLASS_FP8;
+    case PTX_E5M2:
+    case PTX_E2M3:
+    case PTX_E3M2:
+    case PTX_E2M1: return CLASS_FP8;
     case PTX_S8:
     case PTX_U8: return CLASS_INT;
     case PTX_F64: return CLASS_F64;
@@ -26,9 +29,9 @@ static const struct {
 } shapes[] = {
     {CLASS_HALF, 8, 8, 4},   {CLASS_HALF, 16, 8, 8},  {CLASS_HALF, 16, 8, 16},
     {CLASS_TF32, 16, 8, 4},  {CLASS_TF32, 16, 8, 8},  {CLASS_FP8, 16, 8, 16},
-    {CLASS_FP8, 16, 8, 32},  {CLASS_INT, 8, 8, 16},   {CLASS_INT, 16, 8, 16},
-    {CLASS_INT, 16, 8, 32},  {CLASS_F64, 8, 8, 4},    {CLASS_F64, 16, 8, 4},
-    {CLASS_F64, 16, 8, 8},   {CLASS_F64, 16, 8, 16},
+    {CLASS_FP8, 16, 8, 32},  {CLASS_FP8, 16, 8, 64},  {CLASS_INT, 8, 8, 16},
+    {CLASS_INT, 16, 8, 16},  {CLASS_INT, 16, 8, 32},  {CLASS_F64, 8, 8, 4},
+    {CLASS_F64, 16, 8, 4},   {CLASS_F64, 16, 8, 8},   {CLASS_F64, 16, 8, 16},
 };
 
 static bool acc_valid(ElemClass class, PtxType a, PtxType acc) {
@@ -38,6 +41,21 @@ static bool acc_valid(ElemClass class, PtxType a, PtxType acc) {
     case CLASS_TF32: return acc == PTX_F32;
     default: return acc == PTX_F32 || (acc == PTX_F16 && a != PTX_BF16);
     }
+}
+
+/* Elements of less than a byte have one each, but in products of 64 along k.  */
+static int container_bits(const SimMma *s, PtxType e) {
+    return elem_class(e) != CLASS_FP8 ? sim_type_bits(e) : s->k == 64 ? 4 : 8;
+}
+
+/* What kinds of 8, 6 and 4 bits ask for: only they know small types, and only f4 pairs.  */
+static bool kind_valid(const SimMma *s) {
+    bool pairs = s->k == 64, bytes = s->k == 32;
+    bool small = sim_type_bits(s->a) < 8 || sim_type_bits(s->b) < 8;
+    if (elem_class(s->a) != CLASS_FP8) return !s->kind && s->scales == 0;
+    if (pairs) return s->scales > 1 && s->a == PTX_E2M1 && s->b == PTX_E2M1 && s->d == PTX_F32;
+    if (s->scales > 0) return bytes && s->scales == 1 && s->d == PTX_F32;
+    return !small || (s->kind && bytes);
 }
 
 static bool is_volta(const SimMma *s) { return s->k == 4 && elem_class(s->a) == CLASS_HALF; }
@@ -51,13 +69,14 @@ bool sim_mma_valid(const SimMma *s, SimMmaRegs *regs) {
     if (s->sat && class != CLASS_INT) return false;
     if (is_volta(s) && s->a != PTX_F16) return false;
     if ((s->a_col || s->b_row) && !is_volta(s)) return false;
-    if (s->scales > 0 && (class != CLASS_FP8 || s->k != 32 || s->d != PTX_F32)) return false;
+    if (!kind_valid(s)) return false;
     bool found = false;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         found |= shapes[i].class == class && shapes[i].m == s->m && shapes[i].n == s->n &&
                  shapes[i].k == s->k;
     }
-    int bits = sim_type_bits(s->a), warp = is_volta(s) ? 8 : 32;  /* lanes that share a product */
+    int bits = container_bits(s, s->a);
+    int warp = is_volta(s) ? 8 : 32;      /* lanes that share a product */
     *regs = (SimMmaRegs){s->m * s->k * bits / 32 / warp, s->k * s->n * bits / 32 / warp,
                          s->m * s->n * sim_type_bits(s->c) / 32 / warp,
                          s->m * s->n * sim_type_bits(s->d) / 32 / warp};
@@ -192,6 +211,12 @@ static void apply(const SimMma *s, const SimScales *x, bool of_a, double *rows) 
     }
 }
 
+static void decode(const SimMma *s, PtxType e, const uint32_t *words, int rows, double *out) {
+    size_t n = (size_t)(rows * s->k);
+    if (container_bits(s, e) == 4) sim_pairs_decode(words, n, out);
+    else sim_elem_decode(e, words, n, out);
+}
+
 void sim_mma(const SimMma *s, const SimReg *a, const SimReg *b, const SimReg *c,
              const SimScales *scales, SimReg *d) {
     if (is_volta(s)) {
@@ -201,13 +226,13 @@ void sim_mma(const SimMma *s, const SimReg *a, const SimReg *b, const SimReg *c,
     SimMmaRegs regs;
     sim_mma_valid(s, &regs);
     bool wide = s->a == PTX_F64;
-    int row_words = s->k * sim_type_bits(s->a) / (wide ? 64 : 32);
+    int row_words = s->k * container_bits(s, s->a) / (wide ? 64 : 32);
     uint32_t words[16 * 16 * 2];
-    double am[16 * 32], bm[32 * 8], bt[32 * 8], dm[16 * 8];
+    double am[16 * 64], bm[64 * 8], bt[64 * 8], dm[16 * 8];
     load_words(a, regs.a, s->m, row_words, wide, words);
-    sim_elem_decode(s->a, words, (size_t)(s->m * s->k), am);
+    decode(s, s->a, words, s->m, am);
     load_words(b, regs.b, s->n, row_words, wide, words);
-    sim_elem_decode(s->b, words, (size_t)(s->n * s->k), bt);
+    decode(s, s->b, words, s->n, bt);
     if (scales) {
         apply(s, &scales[0], true, am);
         apply(s, &scales[1], false, bt);

@@ -76,14 +76,41 @@ static bool is_col(const PtxInst *p, int n) {
     return false;
 }
 
-/* .kind, .block_scale, .scale_vec and the type of scales; what is left out is 1X.  */
+/* Kinds, their k, scales of a row along it, and types of scales, as ptxas 13.0 takes them.  The
+ * number need not be written where it is implied.  */
+static const struct {
+    PtxMod kind;
+    bool implied;
+    int k, scales;
+    PtxType type;
+} scaled[] = {
+    {MOD_KIND_MXF8F6F4, true, 32, 1, PTX_UE8M0},
+    {MOD_KIND_MXF4, true, 64, 2, PTX_UE8M0},
+    {MOD_KIND_MXF4NVF4, false, 64, 2, PTX_UE8M0},
+    {MOD_KIND_MXF4NVF4, false, 64, 4, PTX_UE4M3},
+};
+enum { SCALED = sizeof scaled / sizeof *scaled };
+
+/* .kind, .block_scale, .scale_vec and the type of scales.  */
 static bool pick_scales(SimPick *k, SimMma *s) {
-    bool kind = sim_take(k, MOD_KIND_MXF8F6F4);
-    if (!sim_take(k, MOD_BLOCK_SCALE)) return !kind;
-    sim_take(k, MOD_SCALE_1X);
+    bool is[SCALED], any = false;
+    for (int i = 0; i < SCALED; i++) {
+        bool again = i > 0 && scaled[i].kind == scaled[i - 1].kind;
+        is[i] = again ? is[i - 1] : sim_take(k, scaled[i].kind);
+        any |= is[i];
+    }
+    if (!sim_take(k, MOD_BLOCK_SCALE)) return !any;
+    bool two = sim_take(k, MOD_SCALE_2X), four = sim_take(k, MOD_SCALE_4X);
+    bool one = sim_take(k, MOD_SCALE_1X), none = !one && !two && !four;
     s->scale = sim_take_type(k);
-    s->scales = 1;
-    return kind && s->scale == PTX_UE8M0;
+    for (int i = 0; i < SCALED; i++) {
+        bool given = scaled[i].scales == 1 ? one : scaled[i].scales == 2 ? two : four;
+        if (!is[i] || !(given || (none && scaled[i].implied))) continue;
+        if (scaled[i].type != s->scale || scaled[i].k != s->k) continue;
+        s->scales = scaled[i].scales;
+        return true;
+    }
+    return false;
 }
 
 SimExec *sim_pick_mma(SimPick *k) {
@@ -104,7 +131,7 @@ SimExec *sim_pick_mma(SimPick *k) {
     s->b_row = !is_col(k->p, 1);
     s->sat = sim_take(k, MOD_SATFINITE);
     if (s->a == PTX_F64) sim_take(k, MOD_RN);
-    if (s->a == PTX_E4M3 || s->a == PTX_E5M2) sim_take(k, MOD_KIND_F8F6F4);
+    s->kind = sim_take(k, MOD_KIND_F8F6F4);
     if (!pick_scales(k, s)) return sim_pick_fail(k, "no such scales of blocks");
     if (!async_want(k, s->a == PTX_F64 ? "Dddd" : s->scales > 0 ? "Vvvvshsh" : "Vvvv")) return NULL;
     SimMmaRegs regs;

@@ -79,6 +79,9 @@ static TeDtype element_of(PtxType t) {
     case PTX_F64: return TE_F64;
     case PTX_E4M3: return TE_F8E4M3;
     case PTX_E5M2: return TE_F8E5M2;
+    case PTX_E3M2: return TE_F6E3M2;
+    case PTX_E2M3: return TE_F6E2M3;
+    case PTX_E2M1: return TE_F4E2M1;
     case PTX_S8: return TE_I8;
     case PTX_U8: return TE_U8;
     default: return TE_I32;
