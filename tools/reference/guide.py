@@ -26,7 +26,7 @@ def said_types(text):
         words, sizes = re.findall(r"`(\w+)`", names), re.findall(r"\d+", size)
         kinds = re.findall(r"`(\w+)`", compute)
         for i, name in enumerate(words):
-            yield name, (int(sizes[i]), kinds[i if len(kinds) > 1 else 0])
+            yield name, (int(sizes[i if len(sizes) > 1 else 0]), kinds[i if len(kinds) > 1 else 0])
 
 
 def types():
