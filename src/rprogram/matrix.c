@@ -11,8 +11,9 @@ static bool is_subset(TeDtype from, TeDtype to) {
         [TE_BF16] = real | 1u << TE_BF16,
         [TE_F8E4M3] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_F8E4M3,
         [TE_F8E5M2] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_F8E5M2,
-        [TE_F6E3M2] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_F8E5M2 | 1u << TE_F8E4M3,
-        [TE_F6E2M3] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_F8E4M3,
+        [TE_F6E3M2] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_F8E5M2 | 1u << TE_F8E4M3 |
+                      1u << TE_F6E3M2,
+        [TE_F6E2M3] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_F8E4M3 | 1u << TE_F6E2M3,
         [TE_F4E2M1] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_F8E5M2 | 1u << TE_F8E4M3,
         [TE_I8] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_I8,
         [TE_U8] = real | 1u << TE_F16 | 1u << TE_BF16 | 1u << TE_U8,

@@ -79,11 +79,13 @@ static const struct {
     {"mma.m16n8k32.mxf8f6f4.f8e5m2.f32", "rtx5090", "f8e5m2", "f8e5m2", "", "f32", false},
     {"mma.m16n8k32.mxf8f6f4.f8e4m3.f8e5m2.f32", "rtx5090", "f8e4m3", "f8e5m2", "", "f32", false},
     {"mma.m16n8k32.mxf8f6f4.f8e5m2.f8e4m3.f32", "rtx5090", "f8e5m2", "f8e4m3", "", "f32", false},
+    {"mma.m16n8k32.mxf8f6f4.f6e3m2.f32", "rtx5090", "f6e3m2", "f6e3m2", "", "f32", false},
+    {"mma.m16n8k32.mxf8f6f4.f6e2m3.f32", "rtx5090", "f6e2m3", "f6e2m3", "", "f32", false},
     {"mma.m8n8k4.f16.f32", "volta", "f16", "f16", "", "f32", false},
     {"mma.m8n8k4.f16.f16", "volta", "f16", "f16", "@accum(f16)", "f16", false},
     {"mma.m8n8k4.f16.f32", "volta", "f8e5m2", "f16", "", "f32", false},
 };
-enum { UNITS = sizeof unit / sizeof *unit, VOLTA = UNITS - 3, MX = UNITS - 7 };
+enum { UNITS = sizeof unit / sizeof *unit, VOLTA = UNITS - 3, MX = UNITS - 9 };
 
 /* Aligned, ragged in every axis with whole vectors, and odd.  */
 static const struct {
@@ -342,6 +344,9 @@ static const struct {
     {"scales behind", "op f(A: f8e4m3[33,160], SA: f8ue8m0[5,33], B: f8e4m3[56,160],"
      " SB: f8ue8m0[56,5]) -> C: f32[33,56] { C[m,n] += A[m,k] * B[n,k] * SA[k/32,m] *"
      " SB[n,k/32]; }", MX},
+    {"scales of six bits", "op f(A: f6e3m2[40,96], SA: f8ue8m0[40,3], B: f6e3m2[24,96],"
+     " SB: f8ue8m0[24,3]) -> C: f32[40,24] { C[m,n] += A[m,k] * SA[m,k/32] *"
+     " (B[n,k] * SB[n,k/32]); }", MX + 4},
     {"scales of longer blocks, batch", "op f(A: f8e4m3[2,40,256], SA: f8ue8m0[2,40,2],"
      " B: f8e4m3[2,24,256], SB: f8ue8m0[24]) -> C: f32[2,24,40] { C[b,n,m] += (A[b,m,k] *"
      " SA[b,m,k/128]) * (B[b,n,k] * SB[n]); }", MX},

@@ -17,6 +17,7 @@ static const struct {
     {"f64", "f64", TE_F64, false},       {"e4m3", "e4m3", TE_F8E4M3, false},
     {"e5m2", "e5m2", TE_F8E5M2, false},  {"i8", "s8", TE_I8, false},
     {"u8", "u8", TE_U8, false},          {"i32", "s32", TE_I32, false},
+    {"e3m2", "e3m2", TE_F6E3M2, false},  {"e2m3", "e2m3", TE_F6E2M3, false},
     {"ue8m0", "ue8m0", TE_F8UE8M0, false}, {"ue4m3", "ue4m3", TE_F8UE4M3, false},
 };
 enum { TYPES = sizeof types / sizeof *types };

@@ -21,8 +21,10 @@ typedef struct {
 static int bits_of(TeDtype t) {
     switch (t) {
     case TE_F8E4M3:
+    case TE_F6E2M3:
     case TE_F8UE4M3: return 4;
-    case TE_F8E5M2: return 3;
+    case TE_F8E5M2:
+    case TE_F6E3M2: return 3;
     case TE_F8UE8M0: return 0;
     default: return BITS_F32 + 1;
     }
