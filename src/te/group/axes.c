@@ -40,6 +40,7 @@ int axes_fastest(const Te *te, const Groups *g, int stmt, const uint8_t *class) 
 typedef struct {
     bool as_one[TE_MAX_INDICES][TE_MAX_INDICES];
     int64_t extent[TE_MAX_INDICES];
+    uint32_t varies;                      /* indices whose extent is known at run time */
     int n;
 } Bonds;
 
@@ -47,6 +48,18 @@ static void break_bonds(Bonds *b, uint32_t indices) {
     for (int i = 0; i < b->n; i++) {
         for (int j = 0; j < b->n; j++) {
             if ((indices >> i | indices >> j) & 1)
+                b->as_one[i][j] = false;
+        }
+    }
+}
+
+/* Where a coefficient varies with the sizes, only indices that never move stay one.  */
+static void keep_where_linear(Bonds *b, const int64_t *coef, uint32_t varies) {
+    for (int i = 0; i < b->n; i++) {
+        for (int j = 0; j < b->n; j++) {
+            bool moves = coef[i] != 0 || coef[j] != 0;
+            bool unknown = (b->varies >> j | varies >> i | varies >> j) & 1;
+            if (coef[i] != coef[j] * b->extent[j] || (unknown && moves))
                 b->as_one[i][j] = false;
         }
     }
@@ -66,24 +79,16 @@ static uint32_t mask_to_root(const Groups *g, int stmt, uint32_t uses) {
     return out;
 }
 
-static bool moves_by(const Access *x, int index) { return index >= 0 && x->offset.coef[index]; }
-
 static void bond_access(Bonds *b, const Te *te, const Groups *g, int stmt, const Access *x) {
     if (!x->affine) {
         break_bonds(b, mask_to_root(g, stmt, x->uses));
         return;
     }
     const TeStmt *s = &te->stmt[stmt];
-    int own[TE_MAX_INDICES];              /* of the root's indices; -1: none */
-    memset(own, -1, sizeof own);
-    for (int i = 0; i < s->n_index; i++) own[to_root(g, stmt, i)] = i;
-    for (int i = 0; i < b->n; i++) {
-        for (int j = 0; j < b->n; j++) {
-            bool moves = moves_by(x, own[i]) || moves_by(x, own[j]);
-            bool one = own[i] >= 0 && own[j] >= 0 && access_as_one(te, s, x, own[i], own[j]);
-            b->as_one[i][j] &= one || !moves;
-        }
-    }
+    int64_t coef[TE_MAX_INDICES] = {0};
+    for (int i = 0; i < s->n_index; i++)
+        coef[to_root(g, stmt, i)] = x->offset.coef[i];
+    keep_where_linear(b, coef, mask_to_root(g, stmt, x->varies));
     for (int d = 0; d < te->tensor[x->tensor].rank; d++) {
         for (int i = 0; x->guard[d] && i < s->n_index; i++) {
             if (x->sub[d].coef[i] != 0)
@@ -125,17 +130,21 @@ static void bond_statement(Bonds *b, const Te *te, const Groups *g, int stmt) {
 
 /* argmax's position counts row-major through the reduction's indices as listed.  */
 static void bond_position(Bonds *b, const TeExpr *reduce) {
-    for (int i = 0; i < reduce->n_index; i++) {
-        for (int j = 0; j < reduce->n_index; j++)
-            if (j != i + 1) b->as_one[reduce->index[i]][reduce->index[j]] = false;
+    int64_t coef[TE_MAX_INDICES] = {0}, stride = 1;
+    for (int i = reduce->n_index - 1; i >= 0; i--) {
+        coef[reduce->index[i]] = stride;
+        stride *= b->extent[reduce->index[i]];
     }
+    keep_where_linear(b, coef, 0);
 }
 
 static void find_bonds(Bonds *b, const Te *te, const Groups *g, int stmt) {
     const TeStmt *s = &te->stmt[stmt];
     b->n = s->n_index;
+    b->varies = 0;
     for (int i = 0; i < b->n; i++) {
         b->extent[i] = te_index_extent(&s->index[i]);
+        b->varies |= (uint32_t)(s->index[i].hi.expr != NULL) << i;
         for (int j = 0; j < b->n; j++)
             b->as_one[i][j] = s->index[i].reduction == s->index[j].reduction;
     }
