@@ -51,13 +51,13 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
     double blocks = (double)rprog_blocks(p, r), steps = (double)rprog_column_slice(p, r) /
                                                         r->block.extent[AX_K];
     double main = outputs * k * v->bytes, reads = greater(p->n_reads, 1);
-    double words = 0, widest = greater(v->sum_bytes / 4, 1);
+    double words = 0;
     for (int i = 0; i < p->group->columns->n; i++) {
         const TeExpr *e = p->te->stmt[p->group->columns->stmt[i]].rhs;
         if (p->group->columns->role[i] == ROW_REDUCE)
             words += greater(te_dtype_bytes(te_reduced_type(e)) / 4, 1);
     }
-    double tap = (1 + p->body_ops + (v->positional ? 4 : 0)) * widest;
+    double tap = 1 + p->body_ops + (v->positional ? 4 : 0);
     double decode = v->bytes < 4 ? 1 : 0;
 
     ViewWork w = {.blocks = blocks * r->split, .writes = m->out_bytes};
@@ -66,7 +66,7 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
     double digits = v->red.n_digit > 1 ? 4.0 * v->red.n_digit : 0;
     double follow = v->followers * (FOLLOW_STEP + FOLLOW_COLUMN * vec) / deep;
     w.compute = rows * vec * tap;
-    w.ops = rows * (3 * reads + vec * (tap + decode) + digits + 4 / deep + follow) +
+    w.ops = rows * (3 * reads + vec * (tap * m->slots + decode) + digits + 4 / deep + follow) +
             warps * 50;
     double columns = blocks * along / WARP * vec;
     w.ops += columns * ((groups - 1) * 2 * words + p->epilogue_ops + 6);

@@ -77,7 +77,7 @@ void mp_floor(const Te *te, const Problem *problem, int n, const Device *dev, Fl
     for (int i = 0; i < n; i++) {
         int16_t unit = -1;
         out->flops += problem[i].flops;
-        if (!problem[i].contraction) continue;
+        if (!problem[i].contraction && !problem[i].con.product) continue;
         double rate = rprog_peak(&problem[i], dev, &unit);
         double clocks = clocks_at(problem[i].flops * w.share[problem[i].group->root], rate);
         *(unit >= 0 && dev->unit[unit].scope != SCOPE_THREAD ? &matrix : &fma) += clocks;

@@ -74,6 +74,18 @@ static double ramp_of(const MemoryLevel *dram, double rate, double bytes) {
     return hal_curve_seconds(c, amount) - amount / rate;
 }
 
+/* A unit of 32 bits has another pipe beside it for what is no multiply-add, so that all may issue
+ * (CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions"); that of f64 does
+ * everything.  Integers of 64 bits take two instructions of 32.  */
+static void set_arithmetic(Model *m) {
+    TeDtype t = m->p->contraction ? m->p->con.acc : m->p->type;
+    int16_t unit = rprog_scalar_unit(m->dev, t);
+    double rate = unit < 0 ? m->issue : m->dev->unit[unit].rate.value / (2 * WARP);
+    m->slots = t == TE_I64 ? 2 : 1;
+    m->unit = lesser(rate, m->issue) / m->slots;
+    m->arithmetic = t == TE_F64 ? m->unit : m->issue / m->slots;
+}
+
 Model mp_model(const Problem *p, const Device *dev) {
     const DeviceLimits *l = &dev->limits;
     const MemoryLevel *dram = &dev->memory[LEVEL_DRAM], *l2 = &dev->memory[LEVEL_L2];
@@ -81,6 +93,7 @@ Model mp_model(const Problem *p, const Device *dev) {
     Model m = {.p = p, .dev = dev, .clock = hal_clock_hz(dev), .sms = l->sm_count.value,
                .schedulers = l->subpartitions.value};
     m.issue = l->issue_per_clk.value * factor(dev, "issue");
+    set_arithmetic(&m);
     m.dram_read = dram->read.value * factor(dev, "dram.read");
     m.dram_write = dram->write.value * factor(dev, "dram.write");
     m.l2_rate = l2->read.value * factor(dev, "l2.read");

@@ -35,6 +35,9 @@ typedef struct {
     const Device *dev;
     double clock;             /* Hz, sustained */
     double sms, schedulers, issue;        /* issue: warp instructions per clock and SM */
+    /* In the type of the sums: warps' multiply-adds, and operations of all kinds, per clock and SM;
+     * instructions of an operation.  */
+    double unit, arithmetic, slots;
     double dram_read, dram_write;         /* B/s */
     double l2_write;          /* B/s */
     double l2_rate, l2_port;  /* B/s of the device; B/clk of one SM */

@@ -304,7 +304,7 @@ void mp_estimate_row(const Model *m, const RProg *r, Estimate *out) {
     Traffic t = traffic_of(&x, &l2, &sent);
     double warps_of_elements = x.elements * (1 + out->padding_waste) / WARP, ops = 0;
     for (int pass = 0; pass < f->group->n_pass; pass++) {
-        ops += warps_of_elements * rprog_row_ops(m->p, r, pass) * (m->p->acc_bytes > 4 ? 2 : 1);
+        ops += warps_of_elements * rprog_row_ops(m->p, r, pass);
         ops += x.blocks * r->threads / WARP * combine_ops(&x, pass);
         ops += (double)f->rows * end_requests(&x) * (rprog_row_ops(m->p, r, pass) + END_OPS);
     }
@@ -312,7 +312,7 @@ void mp_estimate_row(const Model *m, const RProg *r, Estimate *out) {
     double narrow = converted(&x), pipe = soft ? 0 : narrow / CONVERSIONS;
     if (soft) ops += narrow / WARP * SOFT_OPS;
     double compute = ops, warps = x.blocks * r->threads / WARP;
-    ops += warps_of_elements * 3 * t.requests + warps * 40 * x.kernels;
+    ops = compute * m->slots + warps_of_elements * 3 * t.requests + warps * 40 * x.kernels;
     if (x.steps > 1) ops += warps * x.steps * f->group->n_pass * STEP_OPS;
     if (r->keep == KEEP_ONLINE) ops += warps * x.steps * f->followers * FOLLOW_OPS;
     /* Per SM: the one with most blocks has per_sm of them.  */
@@ -322,7 +322,7 @@ void mp_estimate_row(const Model *m, const RProg *r, Estimate *out) {
     out->term[MP_DRAM] = mp_dram_us(m, reads, rate, m->out_bytes, write);
     out->term[MP_L2] = mp_l2_clocks(m, busy, l2 * share, sent * share) * to_us;
     out->term[MP_SMEM] = warps_of_elements * t.wavefronts * share / m->smem_rate * to_us;
-    out->term[MP_COMPUTE] = greater(compute / m->issue, pipe) * share * to_us;
+    out->term[MP_COMPUTE] = greater(compute / m->arithmetic, pipe) * share * to_us;
     out->term[MP_ISSUE] = ops * share / m->issue * to_us;
     latency_terms(&x, reads, ops, to_us, out);
     out->term[MP_SPLIT] = combine_slices(&x, out->waves, to_us);

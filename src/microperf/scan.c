@@ -83,7 +83,7 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
     ViewWork w = {.blocks = blocks * r->split, .reads = reads, .writes = m->out_bytes};
     if (r->split > 1) w.reads = spare >= 1 ? 0 : reads * (1 - spare);
     w.l2 = reads;
-    w.compute = warps * items * (v->term_ops + 2 * words);
+    w.compute = warps * items * (v->term_ops + 2);
     w.ops = warps * (items * (v->term_ops + 2 * words + p->epilogue_ops) + meets.ops +
                      vectors * (VECTOR + 3 * requests) + STEP) +
             w.blocks * r->threads / WARP * 40;

@@ -120,7 +120,7 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
                                     lesser(m->dram_write, port));
     out->term[MP_L2] = mp_l2_clocks(m, busy, l2_bytes / busy, writes / busy) * to_us;
     out->term[MP_SMEM] = (steps * l.wavefronts + stores) / m->smem_rate * to_us;
-    out->term[MP_COMPUTE] = steps * (1 + p->body_ops) / m->issue * to_us;
+    out->term[MP_COMPUTE] = steps * (1 + p->body_ops) / m->arithmetic * to_us;
     out->term[MP_ISSUE] = ops / m->issue * to_us;
     /* A loop keeps a few trips under way; a block's loads are not under way while it starts.  */
     double chain = greater(trips / 4, 1) * m->dram_latency;

@@ -70,7 +70,8 @@ void mp_view_terms(const Model *m, const RProg *r, const ViewWork *w, Estimate *
     out->term[MP_DRAM] = dram_us(m, w, read, share);
     out->term[MP_L2] = mp_l2_clocks(m, busy, w->l2 * share, w->sent * share) * to_us;
     out->term[MP_SMEM] = w->wavefronts * share / m->smem_rate * to_us;
-    out->term[MP_COMPUTE] = w->compute * share / m->issue * to_us;
+    out->term[MP_COMPUTE] = greater(w->products / m->unit, w->compute / m->arithmetic) *
+                            share * to_us;
     out->term[MP_ISSUE] = w->ops * share / m->issue * to_us;
     double resident = lesser(r->blocks_per_sm, per_sm);
     double in_flight = resident * r->threads * w->flying;

@@ -10,7 +10,8 @@ typedef struct {
     double l2, sent;          /* bytes from L2 to the SMs, and to it: whole sectors of every
                                * store */
     double wavefronts;        /* passes of loads and stores through L1, and of shared memory */
-    double ops, compute;      /* warp instructions; those of the unit among them */
+    double ops, compute;      /* warp instructions; operations of the unit among them, */
+    double products;          /* and multiply-adds among these */
     double chain, tail;       /* clk of a block on its own; of them those behind its last loads */
     double run;               /* neighbouring bytes that a block reads before it jumps; 0: many */
     double flying;            /* bytes that one thread has under way, on average over its life */

@@ -86,11 +86,12 @@ static double load_ops(const Problem *p, const RProg *r, int source) {
 
 /* A map's: loads of its sources, a test and zeros for what may be outside, what lands narrow as
  * values; what other reads take.  Counted in compiled kernels.  */
-static Thread map_thread(const Problem *p, const RProg *r) {
+static Thread map_thread(const Model *m, const RProg *r) {
+    const Problem *p = m->p;
     const WindowView *v = &p->window;
-    double outputs = outputs_of(p, r), words = greater(v->sum_bytes / 4, 1);
-    Thread t = {.taps = outputs * greater(p->body_ops, 1) * words};
-    t.ops = t.taps + outputs / r->store_vec * 3 + outputs * p->epilogue_ops + 40;
+    double outputs = outputs_of(p, r);
+    Thread t = {.taps = outputs * greater(p->body_ops, 1)};
+    t.ops = t.taps * m->slots + outputs / r->store_vec * 3 + outputs * p->epilogue_ops + 40;
     for (int k = 0; k < v->n_source; k++) {
         const WindowSource *x = &v->source[k];
         double loads = (double)rprog_window_used(p, r, k, true);
@@ -106,20 +107,21 @@ static Thread map_thread(const Problem *p, const RProg *r) {
     return t;
 }
 
-static Thread thread_of(const Problem *p, const RProg *r) {
+static Thread thread_of(const Model *m, const RProg *r) {
+    const Problem *p = m->p;
     const WindowView *v = &p->window;
     const WindowSource *x = &v->source[0];
-    if (v->map) return map_thread(p, r);
+    if (v->map) return map_thread(m, r);
     double lanes = rprog_window_lanes(p, r), outputs = outputs_of(p, r);
-    double words = greater(v->sum_bytes / 4, 1), others = greater(p->n_reads - 1, 0);
+    double others = greater(p->n_reads - 1, 0);
     double tap = p->con.product ? 1 : p->contraction ? 1 + p->body_ops : greater(p->body_ops, 1);
     double window = (double)x->extent_r * (double)x->extent_s, rest = (double)v->rest;
-    Thread t = {.taps = outputs * window * rest * tap * words};
+    Thread t = {.taps = outputs * window * rest * tap};
     t.loads = rest * (double)rprog_window_rows(p, r, 0) * (double)rprog_window_loads(p, r, 0);
     /* Filters: once per tap and lane, shared by the outputs of the patch.  */
     double filters = rest * window * others;
     double stores = outputs / r->store_vec;
-    t.ops = t.taps + t.loads * load_ops(p, r, 0) +
+    t.ops = t.taps * m->slots + t.loads * load_ops(p, r, 0) +
             filters * (2 + (x->bytes < 4 ? lanes : 0)) + stores * 4 +
             outputs * (p->epilogue_ops + 1) + 40;
     if (!rprog_window_unrolls(p, r)) t.ops += rest * (double)x->extent_r * 10;
@@ -274,10 +276,11 @@ void mp_estimate_window(const Model *m, const RProg *r, Estimate *out) {
     const WindowView *v = &p->window;
     double patches = (double)rprog_window_patches(p, r);
     double warps = patches / WARP, tn = r->thread.extent[AX_N], each = outputs_of(p, r);
-    Thread t = thread_of(p, r);
+    Thread t = thread_of(m, r);
     ViewWork w = {.blocks = (double)rprog_blocks(p, r), .writes = m->out_bytes};
     w.reads = m->total_unique + (double)p->epilogue_bytes;
     w.compute = warps * t.taps;
+    w.products = !v->map && p->con.product ? w.compute : 0;
     w.ops = warps * t.ops;
     w.l2 = traffic(m, r, w.reads);
 

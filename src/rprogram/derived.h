@@ -150,6 +150,9 @@ const char *rprog_scales_refusal(Arena *a, const Problem *p, const Device *dev);
 static inline int rprog_unit_side(const RProg *r, int side) { return r->swapped ? !side : side; }
 /* Type of an operand's elements in the shared tile, any unit.  */
 TeDtype rprog_tile_type(const Problem *p, const Device *dev, const RProg *r, int side);
+/* The scalar unit that computes type `t`, or the nearest: i64 and bool run on that of i32, and any
+ * type on whatever multiplies at all; -1: none does.  */
+int16_t rprog_scalar_unit(const Device *dev, TeDtype t);
 int rprog_products(const Problem *p, const Device *dev, const RProg *r);       /* 1 or 3 */
 bool rprog_promotes(const Problem *p, const Device *dev, const RProg *r);
 bool rprog_ldmatrix(const Problem *p, const Device *dev, const RProg *r, int side);

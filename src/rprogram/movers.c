@@ -21,9 +21,7 @@ static bool multiplies_one(const ComputeUnit *u) {
            u->k.from == 1;
 }
 
-/* The row that computes type `t`, or the nearest: i64 and bool run on the i32 pipe, and any type
- * on whatever multiplies at all.  */
-static int16_t scalar_unit(const Device *dev, TeDtype t) {
+int16_t rprog_scalar_unit(const Device *dev, TeDtype t) {
     const TeDtype wanted[] = {t, te_dtype_class(t) == TE_CLASS_REAL ? TE_F32 : TE_I32, TE_F32};
     for (int pass = 0; pass < 3; pass++) {
         for (int i = 0; i < dev->n_unit; i++) {
@@ -59,7 +57,7 @@ static bool outdone(const Problem *p, const Device *dev, int which) {
 
 int rprog_units(const Problem *p, const Device *dev, int16_t *out, int cap) {
     int n = 0;
-    int16_t scalar = scalar_unit(dev, p->contraction ? p->con.acc : p->type);
+    int16_t scalar = rprog_scalar_unit(dev, p->contraction ? p->con.acc : p->type);
     bool multiplies = !p->contraction || !rtile_scaled(p);
     if (scalar >= 0 && multiplies && n < cap) out[n++] = scalar;
     for (int i = 0; i < dev->n_unit && p->contraction && n < cap; i++) {
@@ -94,7 +92,7 @@ double rprog_rate(const Problem *p, const Device *dev) {
 }
 
 double rprog_peak(const Problem *p, const Device *dev, int16_t *which) {
-    *which = scalar_unit(dev, p->con.acc);
+    *which = rprog_scalar_unit(dev, p->con.acc);
     double most = *which < 0 ? 0 : product_rate(p, dev, *which, true);
     for (int16_t i = 0; i < dev->n_unit; i++) {
         const ComputeUnit *u = &dev->unit[i];

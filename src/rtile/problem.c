@@ -102,7 +102,14 @@ static bool read_before(const Problem *p, int which, int tensor) {
     return false;
 }
 
-/* What statement `which` of the group reads beside what those before it do; -1: the root.  */
+static bool is_source(const RowFacts *f, int tensor) {
+    for (int k = 0; f && k < f->n_source; k++)
+        if (f->source[k].tensor == tensor) return true;
+    return false;
+}
+
+/* What statement `which` of the group reads beside what those before it do; -1: the root.  Of rows
+ * without their sources.  */
 static int64_t unique_bytes(const Problem *p, int which) {
     const TeStmt *s = view_statement(p, which);
     const TeExpr *e = s->rhs;
@@ -112,7 +119,8 @@ static int64_t unique_bytes(const Problem *p, int which) {
         Access a;
         bool again = false;
         for (int j = 0; j < i; j++) again |= read.at[j]->v.ref == read.at[i]->v.ref;
-        if (again || view_makes(p, read.at[i]->v.ref) || read_before(p, which, read.at[i]->v.ref))
+        if (again || view_makes(p, read.at[i]->v.ref) || read_before(p, which, read.at[i]->v.ref) ||
+            is_source(p->row, read.at[i]->v.ref))
             continue;
         access_read(p->te, s, read.at[i], &a);
         bytes += access_unique(p->te, s, &a) * te_dtype_bytes(p->te->tensor[a.tensor].dtype);
@@ -273,6 +281,7 @@ static void describe_rows(Arena *a, int align, const bool *stored_of, Problem *p
     for (int k = 0; k < f->n_source; k++) {
         if (!f->source[k].made) p->read_bytes += (int64_t)f->source[k].unique;
     }
+    for (int i = -1; i < p->group->n_fused; i++) p->read_bytes += unique_bytes(p, i);
     p->n_reads = f->n_source;
     for (int i = 0; i < g->n_pass; i++) ops += f->ops[i];
     p->body_ops = ops;
