@@ -14,7 +14,8 @@ typedef struct {
     SinceKind kind;
 } Since;
 static const Since since[] = {
-    {"wgmma.", 90, EXACT},          {"mma.m8n8k4.f16.", 70, FROM},   {"mma.m8n8k4.f64.", 80, FROM},
+    {"wgmma.", 90, EXACT},          {"tcgen05.", 100, FAMILY},
+    {"mma.m8n8k4.f16.", 70, FROM},   {"mma.m8n8k4.f64.", 80, FROM},
     {"mma.", 80, FROM},             {"mma.m16n8k32.f8", 89, FROM},   {"bfma2", 80, FROM},
     {"mma.m16n8k4.f64", 90, FROM},  {"mma.m16n8k8.f64", 90, FROM},
     {"mma.m16n8k16.f64", 90, FROM}, {"mma.m16n8k32.mx", 120, FAMILY},

@@ -163,6 +163,8 @@ static bool present(const Field *f, const void *at) {
         return f->required || *(const TeDtype *)at != HAL_NO_DTYPE;
     case FIELD_COUNT:
         return f->required || *(const int *)at != 0;
+    case FIELD_FLAG:
+        return f->required || *(const bool *)at;
     default:
         return true;
     }

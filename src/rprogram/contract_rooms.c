@@ -96,7 +96,16 @@ bool contract_results(RoomWalk *w, const BlockBytes *b) {
 /* Barriers of the stages, which some warps of their own fill.  */
 static void barriers(RoomWalk *w, const BlockBytes *b, int stages) {
     int arrivals = b->warps / rprog_in_turn(w->r) * rprog_cluster(w->r);
+    if (rprog_tensor(w->dev, w->r)) arrivals = 1;     /* of the thread that issues all */
     if (b->ring) layout_barriers(w, stages, w->r->stages, b->warps, arrivals);
+}
+
+/* The unit's allocation of Tensor Memory gives its address here.  */
+static void tensor(RoomWalk *w) {
+    enum { ADDRESS = 4 };     /* bytes */
+    if (!rprog_tensor(w->dev, w->r)) return;
+    layout_room(w, layout_one(ROOM_TENSOR, 0, w->end, ADDRESS));
+    w->end = ceil_div(w->end, RTILE_ACCESS) * RTILE_ACCESS;
 }
 
 /* Of both operands: two for the k of a step, in turn, then one for the rows.  */
@@ -134,6 +143,7 @@ static void rooms_of(RoomWalk *w, const BlockBytes *b) {
     if (!contract_results(w, b)) w->end = INT32_MAX;
     else if (w->r->stats) rprog_stats_rooms(w);
     barriers(w, b, stages);
+    tensor(w);
     tables(w, stages);
     if (w->out) contract_fragments(w);
 }

@@ -29,6 +29,7 @@
     X(VALUES,    "values",    SHARED,    STATEMENT)   /* of the block's rows */                    \
     X(ROWS,      "rows",      SHARED,    SOURCE)      /* that are kept */                          \
     X(BOX,       "box",       SHARED,    SOURCE)      /* or its tile with the halo */              \
+    X(TENSOR,    "tensor",    SHARED,    NOTHING)     /* where its Tensor Memory begins */         \
     X(STAGED,    "staged",    REGISTERS, OPERAND)     /* a load on its way to its stage */         \
     X(FRAGMENTS, "fragments", REGISTERS, OPERAND)     /* for the next products */                  \
     X(SUMS,      "sums",      REGISTERS, NOTHING)     /* of product `of`, which are under way */

@@ -42,6 +42,7 @@ static void matrix_facts(Contract *c, const Device *dev) {
     x->results = rprog_results(dev, c->r);
     x->products = rprog_products(c->p, dev, c->r);
     x->promotes = rprog_promotes(c->p, dev, c->r);
+    x->tensor = rprog_tensor(dev, c->r);
     for (int k = AX_M; k <= AX_K; k++)
         x->tiles[k] = c->r->warp.extent[k] / c->r->thread.extent[k];
 }

@@ -81,6 +81,7 @@ typedef struct {
     Fragment results;         /* ... and where they lie, rows along M */
     int products;
     bool promotes;
+    bool tensor;              /* results lie in Tensor Memory until the last product has ended */
     int tiles[AX_CLASSES];    /* instructions of a warp; along k: slices of a step */
 } Matrix;
 

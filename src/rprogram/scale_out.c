@@ -153,6 +153,11 @@ static void with_stores(Builder *b, RProg *r) {
     with_splits(b, wider && r->swapped ? &shared : r);
 }
 
+/* Can blocks be neighbours that share copies?  */
+static bool may_share(const Builder *b, RProg *r) {
+    return !rprog_tensor(b->dev, r) && rprog_cluster_order(b->p, r);
+}
+
 /* Neighbours that share copies, where L2 gives so many blocks less than their ports take.  */
 static void with_clusters(Builder *b, RProg r) {
     enum { LARGEST = 4 };     /* blocks: larger ones leave SMs of a GPC without a cluster */
@@ -161,7 +166,7 @@ static void with_clusters(Builder *b, RProg r) {
                    hal_clock_hz(b->dev);
     for (int c = 2; c <= LARGEST && c <= b->dev->limits.cluster_max.value; c *= 2) {
         r.cluster = (uint8_t)c;
-        if (ports <= l2->read.value || !rprog_cluster_order(b->p, &r)) continue;
+        if (ports <= l2->read.value || !may_share(b, &r)) continue;
         with_stores(b, &r);
     }
 }
@@ -231,7 +236,7 @@ static void keep_staying(Builder *b, RProg r) {
     enum { LARGEST = 4 };     /* as in with_clusters */
     for (int c = 1; c <= LARGEST && c <= b->dev->limits.cluster_max.value; c *= 2) {
         r.cluster = (uint8_t)(c > 1 ? c : 0);
-        if (c > 1 && !rprog_cluster_order(b->p, &r)) continue;
+        if (c > 1 && !may_share(b, &r)) continue;
         if (rprog_outer_tiles(b->p, &r) > rprog_launched(b->p, b->dev, &r)) keep(b, &r);
     }
 }
@@ -239,7 +244,7 @@ static void keep_staying(Builder *b, RProg r) {
 static void with_grids(Builder *b, RProg r) {
     uint8_t depth[DEPTHS];
     bool alone = r.block.extent[AX_M] == r.warp.extent[AX_M] &&
-                 r.block.extent[AX_N] == r.warp.extent[AX_N];
+                 r.block.extent[AX_N] == r.warp.extent[AX_N] && !rprog_tensor(b->dev, &r);
     for (int grid = GRID_PERSISTENT; grid <= (alone ? GRID_PINGPONG : GRID_PERSISTENT); grid++) {
         r.grid = (Grid)grid;
         choose_store(b, &r);

@@ -137,6 +137,22 @@ static const char *check_tile(const Problem *p, const Device *dev, const RProg *
     return NULL;
 }
 
+int rprog_tensor_columns(const RProg *r) {
+    int rows = own_axis(r->swapped), columns = RPROG_TENSOR_LEAST;
+    int64_t tiles = count_along(&r->block, &r->thread, rows);
+    int64_t need = tiles * r->block.extent[own_axis(!r->swapped)];
+    while (columns < need) columns *= 2;
+    return columns;
+}
+
+/* One thread issues all products, and sees to their order by itself.  */
+static const char *check_tensor(const Device *dev, const RProg *r) {
+    if (!rprog_tensor(dev, r)) return NULL;
+    if (r->cluster || rprog_in_turn(r) > 1)
+        return "blocks whose results lie in Tensor Memory share no copies and take no turns";
+    return rprog_tensor_columns(r) <= RPROG_TENSOR_MOST ? NULL : "Tensor Memory has 512 columns";
+}
+
 static const char *check_cluster(const Problem *p, const Device *dev, const RProg *r) {
     if (r->cluster == 0) return NULL;
     if (!power_of_two(r->cluster) || r->cluster < 2 || r->cluster > dev->limits.cluster_max.value) {
@@ -177,6 +193,7 @@ const char *warpgroup_check(const Problem *p, const Device *dev, const RProg *r)
     if (r->tail > 0 && (r->grid != GRID_PERSISTENT || r->cluster))
         return "of warpgroups, blocks that stay and share no copies have a tail";
     const char *wrong = check_cluster(p, dev, r);
+    if (!wrong) wrong = check_tensor(dev, r);
     if (!wrong) wrong = grid_check(p, dev, r);
     if (wrong) return wrong;
     for (int side = 0; side < 2; side++) {

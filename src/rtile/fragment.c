@@ -84,8 +84,9 @@ Fragment fragment_of_scales(void) {
                       .per_register = FRAG_SCALES};
 }
 
-/* PTX ISA, "Register Fragments and Shared Memory Matrix Layouts" of wgmma.  */
-enum { SHARE_ROWS = 16, SHARE_REGISTER = 4 };
+/* PTX ISA, "Register Fragments and Shared Memory Matrix Layouts" of wgmma; of tcgen05 "Data Path
+ * Layout D", whose rows a warp loads 16 at a time ("Matrix fragments for shape .16x256b").  */
+enum { SHARE_WARPS = 4, SHARE_REGISTER = 4 };
 
 static int in_register(TeDtype type) {
     int bytes = te_dtype_bytes(type);
@@ -94,11 +95,12 @@ static int in_register(TeDtype type) {
 
 Fragment fragment_of_share(const ComputeUnit *u, int n) {
     enum { RESULTS = 2 };
-    return blocks_of_eight(SHARE_ROWS, n, RESULTS, in_register(u->acc));
+    return blocks_of_eight(u->m.from / SHARE_WARPS, n, RESULTS, in_register(u->acc));
 }
 
 Fragment fragment_of_operand_share(const ComputeUnit *u) {
-    return blocks_of_eight(SHARE_ROWS, u->k.from, in_register(u->a), in_register(u->a));
+    return blocks_of_eight(u->m.from / SHARE_WARPS, u->k.from, in_register(u->a),
+                           in_register(u->a));
 }
 
 Fragment fragment_transposed(Fragment f) {

@@ -29,8 +29,8 @@ bool fragment_has_orders(const ComputeUnit *unit);
 /* The fragment of an operand, whose elements lie side by side in memory along `inner`, or of the
  * results.  */
 Fragment fragment_of(const ComputeUnit *unit, FragRole role, FragDim inner);
-/* What a warp has of the results of a unit of warpgroups with n columns: 16 of its 64 rows, warp by
- * warp.  */
+/* What a warp has of the results of a unit of warpgroups with n columns: a quarter of its rows,
+ * warp by warp.  */
 Fragment fragment_of_share(const ComputeUnit *unit, int n);
 /* The same of its operand a where that is in registers.  */
 Fragment fragment_of_operand_share(const ComputeUnit *unit);

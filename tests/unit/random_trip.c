@@ -18,7 +18,7 @@ enum { ALIGN = 16, FEW_SMS = 2 };
 
 void targets_open(Arena *a, Targets *out) {
     static const char *const names[TARGETS] = {"h200", "a100", "rtx4090", "tiny",
-                                               "v100", "t4",   "rtx5090"};
+                                               "v100", "t4",   "rtx5090", "b200"};
     for (int i = 0; i < TARGETS; i++) {
         out->name[i] = names[i];
         out->dev[i] = fixture_device(a, names[i]);

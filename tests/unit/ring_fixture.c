@@ -80,7 +80,14 @@ const RingUnit ring_unit[RING_UNITS] = {
     {"wgmma.u8.i32", "u8", "", "i32", false},
     {"wgmma.f8e4m3.f32", "f8e4m3", "", "f32", false},
     {"wgmma.f8e5m2.f32", "f8e5m2", "", "f16", false},
+    {"tcgen05.f16.f32", "f16", "", "f16", true},
+    {"tcgen05.bf16.f32", "bf16", "", "f32", true},
+    {"tcgen05.tf32.f32", "f32", "@tf32", "f32", false},
 };
+
+bool ring_has(const Device *dev, int16_t unit, const RingFamily *f) {
+    return unit >= 0 && (!dev->unit[unit].tmem || (!f->cluster && f->grid != GRID_PINGPONG));
+}
 
 int16_t ring_unit_of(const Device *dev, const char *name) {
     for (int i = 0; i < dev->n_unit; i++) {
@@ -170,7 +177,8 @@ static const char *planned(KernelCase *c, int16_t which, const RingFamily *f, in
     for (int side = 0; side < 2; side++) choose_load(c, r, side);
     if (r->load[0].raw || r->load[1].raw) r->swapped = r->load[1].raw;
     int n = columns(c, r, f, most), k = 128 / te_dtype_bytes(u->a);
-    int tiles = r->swapped ? 1 : f->tiles;
+    /* Tiles of 64 rows, or as many rows.  */
+    int tiles = r->swapped || u->m.from > 64 ? 1 : f->tiles;
     const int axis[] = {r->swapped ? AX_N : AX_M, r->swapped ? AX_M : AX_N, AX_K};
     const int thread[] = {u->m.from, n, u->k.from}, warp[] = {tiles * u->m.from, n, k};
     for (int i = 0; i < 3; i++) {
@@ -210,14 +218,16 @@ static const char *planned(KernelCase *c, int16_t which, const RingFamily *f, in
  * of which registers are made, more memory than others.  */
 const char *ring_plan(KernelCase *c, int16_t which, const RingFamily *f, int most) {
     RingFamily own = *f;
-    const char *why = planned(c, which, &own, most);
-    for (; why && strstr(why, "shared memory") && own.stages > 1;) {
-        own.stages--;
-        why = planned(c, which, &own, most);
+    for (;;) {
+        const char *why = planned(c, which, &own, most);
+        bool memory = why && strstr(why, "shared memory");
+        if (memory && own.stages > 1) {
+            own.stages--;
+        } else if ((memory || (why && strstr(why, "registers"))) && most >= 64) {
+            most = most < 256 ? most / 2 : 128;
+            own.stages = f->stages;
+        } else {
+            return why;
+        }
     }
-    most = most < 256 ? most / 2 : 128;
-    for (; why && strstr(why, "registers") && most >= 32; most /= 2)
-        why = planned(c, which, &own, most);
-    return why;
 }
-

@@ -20,9 +20,6 @@ static double at_most(const MeasuredRow *r) {
     return r->us + (strcmp(r->source, "vidur") == 0);
 }
 
-/* Boards with units that their profile does not have.  */
-static bool is_apart(const char *gpu) { return strcmp(gpu, "B200") == 0; }
-
 static Floor floor_of(Arena *a, const char *text, const Device *dev) {
     Diag d = diag_new(a);
     Te *te;
@@ -73,7 +70,6 @@ static void nobody_is_faster(void **state) {
         for (int i = 0; i < rows.n; i++) {
             const MeasuredRow *r = &rows.row[i];
             Buf text = buf_new(scratch);
-            if (is_apart(r->gpu)) continue;
             assert_true(measured_te(r, &text));
             Floor least = floor_of(scratch, buf_str(&text), board(a, boards, r->gpu));
             double share = least.warm_us / at_most(r);

@@ -144,11 +144,30 @@ enum { MADE = sizeof made / sizeof *made };
 typedef struct {
     Arena *a;
     Nvrtc *nvrtc;
-    Device *dev;
+    Device *of[2], *dev;      /* Hopper, Blackwell; the one with the unit at hand */
     const char *only;
-    double sms;
+    double sms[2];
     int kernels, failed;
 } Run;
+
+static Run open_run(void) {
+    Arena *a = arena_create(NULL);
+    Diag d = diag_new(a);
+    Run run = {.a = a, .only = getenv("RING_CASE"),
+               .of = {fixture_device(a, "h100"), fixture_device(a, "b200")}};
+    for (int i = 0; i < 2; i++) run.sms[i] = run.of[i]->limits.sm_count.value;
+    assert_int_equal(nvrtc_open(a, &d, NULL, run.of[1]->arch, &run.nvrtc), ST_OK);
+    return run;
+}
+
+/* Takes the GPU that has the unit; few SMs, so that blocks which stay have several tiles.  Returns
+ * the number of the unit.  */
+static int16_t choose_device(Run *run, const char *unit, int few) {
+    int i = ring_unit_of(run->of[0], unit) < 0;
+    run->dev = run->of[i];
+    run->dev->limits.sm_count.value = few ? few : run->sms[i];
+    return ring_unit_of(run->dev, unit);
+}
 
 static const char *compiled(Run *run, KernelCase *c) {
     const char *wrong = kernel_emit(c);
@@ -163,12 +182,11 @@ static const char *compiled(Run *run, KernelCase *c) {
 static void one(Run *run, const char *which, const RingFamily *f, const char *name,
                 const char *text) {
     KernelCase c = {0};
-    if (run->only && !strstr(name, run->only)) return;
-    /* Few SMs, so that blocks which stay have several tiles.  */
-    run->dev->limits.sm_count.value = f->grid == GRID_TILES ? run->sms : 4;
+    int16_t unit = choose_device(run, which, f->grid == GRID_TILES ? 0 : 4);
+    if ((run->only && !strstr(name, run->only)) || !ring_has(run->dev, unit, f)) return;
     uint64_t seed = (uint64_t)effort_seed() + (unsigned)run->kernels++;
     const char *wrong = kernel_open_decided(&c, run->a, run->dev, text, NULL, JOINED);
-    if (!wrong) wrong = ring_plan(&c, ring_unit_of(run->dev, which), f, 256);
+    if (!wrong) wrong = ring_plan(&c, unit, f, 256);
     if (!wrong) wrong = compiled(run, &c);
     c.resident = (int64_t)(seed % 9);     /* blocks that stay: fewer or more than planned */
     if (!wrong) wrong = kernel_run(&c, TE_FILL_INTEGERS, seed, true);
@@ -188,25 +206,23 @@ static void one_matrix(Run *run, int u, int s, int l, int f) {
 
 static void test_kernels(void **state) {
     (void)state;
-    enum { DRAWN = 61 };
-    Arena *a = arena_create(NULL);
-    Diag d = diag_new(a);
-    Run run = {.a = a, .only = getenv("RING_CASE"), .dev = fixture_device(a, "h100")};
+    enum { DRAWN = 79 };
+    Run run = open_run();
+    Arena *a = run.a;
     bool all = effort_long() || run.only;
-    run.sms = run.dev->limits.sm_count.value;
     int at = 0;
-    assert_int_equal(nvrtc_open(a, &d, NULL, run.dev->arch, &run.nvrtc), ST_OK);
     for (int u = 0; u < RING_UNITS; u++)
         for (int s = 0; s < SHAPES; s++)
             for (int l = 0; l < (ring_unit[u].turns ? LAYOUTS : 1); l++)
                 for (int f = 0; f < RING_FAMILIES; f++)
                     if (all || effort_drawn(at++, DRAWN)) one_matrix(&run, u, s, l, f);
-    for (int i = 0; i < SPECIALS; i++) {
+    for (int i = 0; i < 2 * SPECIALS; i++) {
+        const char *unit = i % 2 ? "tcgen05.f16.f32" : "wgmma.f16.f32";
+        const char *const *x = special[i / 2];
         for (int f = 0; f < RING_FAMILIES; f++) {
             ArenaMark mark = arena_mark(a);
-            const char *name = arena_printf(a, "%s, %s", special[i][0], ring_family[f].name);
-            if (all || effort_drawn(at++, DRAWN))
-                one(&run, ring_unit[0].unit, &ring_family[f], name, special[i][1]);
+            const char *name = arena_printf(a, "%s, %s, %s", unit, x[0], ring_family[f].name);
+            if (all || effort_drawn(at++, DRAWN)) one(&run, unit, &ring_family[f], name, x[1]);
             arena_reset(a, mark);
         }
     }
@@ -229,8 +245,10 @@ static void test_kernels(void **state) {
 /* Kernels that are changed: of one tile to a block, of blocks that stay, of such in pingpong, of
  * columns of pixels, with a first operand that is made in registers, of
  * segments of tiles, of columns of few channels, the last of which lie beyond the end,
- * with registers that are made of nibbles, with an odd number of boxes to a tile.  */
-enum { ALONE, STAYS, TURNS, PIXELS, REGISTERS, SEGMENTS, NARROW, NIBBLES, ODD, CHANGED };
+ * with registers that are made of nibbles, with an odd number of boxes to a tile; with results in
+ * Tensor Memory, of blocks that stay, too.  */
+enum { ALONE, STAYS, TURNS, PIXELS, REGISTERS, SEGMENTS, NARROW, NIBBLES, ODD, TENSOR,
+       TENSOR_STAYS, CHANGED };
 static const RingFamily changed[] = {
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false, false},
@@ -241,6 +259,8 @@ static const RingFamily changed[] = {
     {"mutant", 1, 64, {2, 1}, 2, 1, VIA_DIRECT, RASTER_ROW, 2, GRID_TILES, false, false},
     {"mutant", 1, 128, {1, 2}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, true, false},
     {"mutant", 1, 96, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false, false},
+    {"mutant", 1, 64, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
+    {"mutant", 1, 64, {1, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false, false},
 };
 
 /* A piece of the text of a kernel, and what takes its place (text_pattern.h).  */
@@ -278,7 +298,7 @@ static const struct {
     {NIBBLES, "__syncwarp();", ""},
     {STAYS, "                        rl_fence_proxy();", ""},
     {STAYS, "rl_bulk_commit();", ""},
-    {STAYS, "(~1 * 16 ^", "((~1 & 3) * 16 ^"},
+    {STAYS, "~1 * 16 ^", "(~1 & 3) * 16 ^"},
     {STAYS, "~1, ~2 + ~3 + ~4 * 64", "~1, ~2 + ~3 + ~4 * 32"},
     {STAYS, "< ~1);\n                ~2 += ~1;", "< ~1);"},
     {TURNS, "rl_bar_sync_at<256>(~1 + 2);", ""},
@@ -319,6 +339,26 @@ static const struct {
     {NIBBLES, "(~1 >> 2 & 1", "(~1 >> 1 & 1"},
     {ODD, "rl_bulk_wait<0>();", ""},
     {ODD, "rl_bulk_wait<1>();", "rl_bulk_wait<2>();"},
+    {TENSOR, "rl_tcgen05_commit(", "rl_barrier_arrive("},
+    {TENSOR, "            rl_barrier_wait(~1, ~2 ^ ~3 == 0);", ""},
+    {TENSOR, "~1 ^ ~2 == 0)", "~1)"},
+    {TENSOR, "0 < ~1 + ~2)", "true)"},
+    {TENSOR, "0 < ~1 + ~2)", "0 < ~2)"},
+    {TENSOR, "        rl_bar_sync<1, 256>();\n        rl_tcgen05_after();", "rl_tcgen05_after();"},
+    {TENSOR, "rl_bar_sync<1, 256>();\n        rl_tcgen05_after();", "rl_bar_sync<1, 256>();"},
+    {TENSOR, "~1 % 4u * 2097152u", "~1 % 4u * 1048576u"},
+    {TENSOR, "~1 / 4u % 2u", "~1 / 8u % 2u"},
+    {TENSOR, "(~1 + ~2) * 64", "(~1 + ~2) * 32"},
+    {TENSOR, "rl_tcgen05_free<128>(~1);", ""},
+    {TENSOR, "rl_tcgen05_free<128>(~1);", "rl_tcgen05_free<64>(~1);"},
+    {TENSOR, "rl_tcgen05_take<128>(", "rl_tcgen05_take<64>("},
+    {TENSOR, "~1 = 0x8100490", "~1 = 0x8100410"},
+    {TENSOR, "~1 = 0x8100490", "~1 = 0x8080490"},
+    {TENSOR, "A_HIGH | 0x4000", "A_HIGH"},
+    {TENSOR, "~1 + kk / TK * 2", "~1 + kk / TK * 4"},
+    {TENSOR, "rl_fence_proxy();", ""},
+    {TENSOR_STAYS, "rl_bar_sync<1, 128>();\n            if", "if"},
+    {TENSOR_STAYS, "~1 / ~2 & 1", "0"},
 };
 enum { MUTANTS = sizeof mutant / sizeof *mutant };
 
@@ -344,13 +384,17 @@ static bool is_caught(Run *run, int i) {
         " bf16(k % 2 == 0 ? B[n,k/2] % 16 : B[n,k/2] / 16); }",
         "op f(A: bf16[512,192], B: bf16[192,192]) -> C: bf16[512,192] {"
         " C[m,n] += A[m,k] * B[n,k]; }",
+        "op f(A: bf16[256,512], B: bf16[64,512]) -> C: bf16[256,64] { C[m,n] += A[m,k] * B[n,k]; }",
+        "op f(A: bf16[512,192], B: bf16[256,192]) -> C: bf16[512,256] {"
+        " C[m,n] += A[m,k] * B[n,k]; }",
     };
     int of = i < 0 ? -1 - i : mutant[i].of;
     enum { SEEDS = 12 };
     KernelCase c = {0};
-    if (of != ALONE) run->dev->limits.sm_count.value = 2;
+    int16_t unit = choose_device(run, of < TENSOR ? "wgmma.bf16.f32" : "tcgen05.bf16.f32",
+                                 of != ALONE && of != TENSOR ? 2 : 0);
     assert_null(kernel_open(&c, run->a, run->dev, text[of], NULL));
-    assert_null(ring_plan(&c, ring_unit_of(run->dev, "wgmma.bf16.f32"), &changed[of], 256));
+    assert_null(ring_plan(&c, unit, &changed[of], 256));
     assert_null(kernel_emit(&c));
     if (i >= 0) {
         c.program.source = pattern_replaced(run->a, c.program.source, mutant[i].piece,
@@ -366,10 +410,8 @@ static bool is_caught(Run *run, int i) {
 
 static void test_mutants(void **state) {
     (void)state;
-    Arena *a = arena_create(NULL);
-    Diag d = diag_new(a);
-    Run run = {.a = a, .dev = fixture_device(a, "h100")};
-    assert_int_equal(nvrtc_open(a, &d, NULL, run.dev->arch, &run.nvrtc), ST_OK);
+    Run run = open_run();
+    Arena *a = run.a;
     for (int of = ALONE; of < CHANGED; of++)
         if (effort_drawn(of, CHANGED)) assert_false(is_caught(&run, -1 - of));
     for (int i = 0; i < MUTANTS; i++) {

@@ -22,12 +22,15 @@ enum { COLUMNS = 32, SPAN = 128 };        /* of an instruction at most; bytes of
 /* Who is slow: nobody; those that copy, where they wait for a stage; those that compute, where they
  * have one; one warp of these, which the others meet at every barrier, in every other round of the
  * ring.  (Pieces are as in text_pattern.h.)  */
+/* What consumers do: products that a warpgroup begins, or that one thread has issued.  */
+#define PRODUCTS "rl_wgmma_begin();"
+#define ISSUED "rl_tcgen05_commit(~1 + ~2 + (~3 +"
 static const struct {
     const char *who, *before, *when;
 } slow[] = {
     {"nobody", NULL, NULL},
     {"producers", "rl_barrier_wait(~1 + ~2 + (~3 +", "true"},
-    {"consumers", "rl_wgmma_begin();", "true"},
+    {"consumers", PRODUCTS, "true"},
     {"a warp", "rl_barrier_wait(~1 + ~2 + ~3 * 8, ~4)", "threadIdx.x / 32 % 4 == 1 && ~4 != 0"},
 };
 enum { SLOW = sizeof slow / sizeof *slow };
@@ -58,15 +61,17 @@ static const char *op_text(Arena *a, const RingFamily *f, const RingUnit *u) {
 
 /* The text with a delay for those who are slow.  */
 static const char *slowed(Arena *a, const char *text, int which) {
-    if (!slow[which].before) return text;
+    const char *before = slow[which].before;
+    if (!before) return text;
+    if (!strcmp(before, PRODUCTS) && strstr(text, "rl_tcgen05_commit")) before = ISSUED;
     const char *slower =
         arena_printf(a, "if (%s)\nfor (int s = 99; s > 0; s--) asm volatile(\"\" : \"+r\"(s));\n%s",
-                     slow[which].when, slow[which].before);
-    return pattern_replaced(a, text, slow[which].before, slower);
+                     slow[which].when, before);
+    return pattern_replaced(a, text, before, slower);
 }
 
 typedef struct {
-    const Device *dev;
+    const Device *dev[2];     /* Hopper, Blackwell */
     Nvrtc *nvrtc;
     int kernels, seeds, first;            /* case i is number first + i * 97 */
 } Orders;
@@ -76,8 +81,9 @@ static const char *run_case(const Orders *o, Arena *a, int i) {
     const RingFamily *f = &ring_family[case_family(i)];
     const RingUnit *u = &ring_unit[case_unit(i)];
     Device *dev = ARENA_ARRAY(a, Device, 1);
-    *dev = *o->dev;
+    *dev = *o->dev[ring_unit_of(o->dev[0], u->unit) < 0];
     dev->limits.sm_count.value = 2;
+    if (!ring_has(dev, ring_unit_of(dev, u->unit), f)) return NULL;
     const char *wrong = kernel_open(&c, a, dev, op_text(a, f, u), NULL);
     if (!wrong) wrong = ring_plan(&c, ring_unit_of(dev, u->unit), f, COLUMNS);
     if (!wrong && f->cluster && !c.plan.prog[0].cluster) wrong = "its tiles make no cluster";
@@ -111,12 +117,12 @@ static void test_orders(void **state) {
     Arena *a = arena_create(NULL);
     Diag d = diag_new(a);
     const char *only = getenv("RING_CASE");
-    Orders o = {.dev = fixture_device(a, "h100"), .kernels = 6, .seeds = 4};
+    Orders o = {.dev = {fixture_device(a, "h100"), fixture_device(a, "b200")}, .kernels = 6, .seeds = 4};
     o.first = only ? atoi(only) : (int)(effort_seed() % 97u);
     if (effort_long()) o.kernels = 200;
     if (effort_long() || only) o.seeds = 50;
     if (only) o.kernels = 1;
-    assert_int_equal(nvrtc_open(a, &d, NULL, o.dev->arch, &o.nvrtc), ST_OK);
+    assert_int_equal(nvrtc_open(a, &d, NULL, o.dev[1]->arch, &o.nvrtc), ST_OK);
     assert_int_equal(workers_check(o.kernels, check, &o), 0);
     print_message("%d kernels under %d orders each\n", o.kernels, o.seeds);
     arena_destroy(a);

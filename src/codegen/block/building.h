@@ -148,6 +148,7 @@ typedef struct {
  * kernel or of a loop.  */
 typedef struct {
     Ir smem, shared;          /* shared memory of the block; its address, for instructions */
+    Ir tensor;                /* address of its columns of Tensor Memory */
     Ir threads;               /* of the block, a constant */
     Ir tid, lane, warp;       /* the thread in its block and in its warp, and that one's number */
     Ir b, m0, tile_n;         /* the tile: its batch, its first row, its number along N */

@@ -253,6 +253,7 @@ static void make_values(Kernel *k, const Node *n) {
     case VALUES_FINISH: row_of(k)->finish(k, n); break;
     case VALUES_COMBINE: row_of(k)->combine(k, n); break;
     case VALUES_GATHER: row_of(k)->gather(k); break;
+    case VALUES_TENSOR: tensor_make(k, n->from); break;
     case VALUES_STATEMENT: store_statement(k, n->of); break;
     case VALUES_COUNT: break;
     }

@@ -9,9 +9,14 @@ static Ir slot(const Kernel *k, const Sync *s) {
     return s->lag > 0 ? k->ring[s->ring].last : ring_barrier(k, s->ring, s->id);
 }
 
-/* The parity of the round that is waited for.  */
+/* The parity of the round that is waited for: of the slot before, that of the round before if the
+ * slot at hand is the first.  */
 static Ir parity(const Kernel *k, const Sync *s) {
+    const Cg *cg = k->cg;
     Ir phase = k->ring[s->ring].phase;
+    if (s->lag > 0)
+        return ir_binary(cg, IR_XOR, phase,
+                         ir_binary(cg, IR_EQ, k->ring[s->ring].slot, ir_int(cg, 0)));
     return s->primed ? ir_binary(k->cg, IR_XOR, phase, ir_int(k->cg, 1)) : phase;
 }
 

@@ -89,6 +89,7 @@ typedef enum {
     X(FINISH,   "finish")     /* values of the rows after pass `from` */                           \
     X(COMBINE,  "combine")    /* the slices' values of pass `from`; to: 1 to store them */         \
     X(GATHER,   "gather")     /* adds the partial sums of an element */                            \
+    X(TENSOR,   "tensor")     /* Tensor Memory of the block, and its results; from: a part */      \
     X(STATEMENT, "statement") /* a statement at one element */
 typedef enum {
 #define X(id, name) VALUES_##id,
@@ -102,6 +103,10 @@ enum { CLEAR_ALL, CLEAR_OPERANDS, CLEAR_SUMS };
 
 /* SCALES.  */
 enum { SCALES_FIRST, SCALES_NEXT, SCALES_TURN };
+
+/* TENSOR: columns are taken, by a warp; they are known to all; sums are loaded; columns are given
+ * back.  */
+enum { TENSOR_TAKE, TENSOR_FIND, TENSOR_LOAD, TENSOR_FREE };
 
 /* COMPUTE of warpgroups whose first operand is in registers: the products of one slice.  */
 enum { COMPUTE_STEP, COMPUTE_SLICE };

@@ -126,7 +126,7 @@ static Event *new_event(Walk *w) {
  * arrived at by who fills, empty ones waited for.  */
 static void find_slot(const Walk *w, const Sync *s, Event *e) {
     if (s->scope != SYNC_BARRIER || s->op == SYNC_INIT) return;
-    bool fills = (s->id == RING_FULL) == (s->op == SYNC_ARRIVE);
+    bool fills = s->lag == 0 && (s->id == RING_FULL) == (s->op != SYNC_WAIT);
     int slots = ring_of(w, s->ring)->slots;
     int64_t at = cursor(w, s->ring, fills) - s->lag;
     e->at = at < 0 ? -1 : (int)(at % slots);

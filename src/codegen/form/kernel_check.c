@@ -111,6 +111,16 @@ static bool sync_phase(Run *r, int strand, const Event *e, const Barrier *b) {
     return true;
 }
 
+/* Who learns of the arrival knows that the products have ended.  */
+static void commit_products(const Run *r, int strand, unsigned mask, Barrier *b) {
+    for (int i = 0; i < RUN_AGENTS; i++) {
+        int agent = strand * RUN_AGENTS + i, queue = DONE_PRODUCTS - 1;
+        int *ends = &b->clock[run_queue_clock(r, agent, queue)];
+        int now = r->agent[agent].under_way[queue];
+        if ((mask >> i & 1) && now > *ends) *ends = now;
+    }
+}
+
 static bool sync_barrier(Run *r, int strand, const Event *e) {
     const Sync *s = &e->node->sync;
     if (s->op == SYNC_INIT) {             /* by the block's first warp */
@@ -133,7 +143,8 @@ static bool sync_barrier(Run *r, int strand, const Event *e) {
             run_wrong(r, e->node, "barrier %d has no count of arrivals yet", s->id);
     }
     if (r->wrong) return false;
-    if (s->op == SYNC_ARRIVE) {
+    if (s->op == SYNC_COMMIT) commit_products(r, strand, e->mask, b);
+    if (s->op != SYNC_WAIT) {
         unsigned mask = s->by == BY_ONE ? e->mask & 1u : s->by == BY_WARPS ? e->mask & 5u : e->mask;
         meet(r, strand, mask, b->clock, true, false);
         b->arrived += arrivals(&r->strand[strand], s, e->mask);
@@ -170,6 +181,7 @@ static bool do_sync(Run *r, int strand, const Event *e) {
     case SYNC_NAMED: return sync_named(r, strand, e);
     case SYNC_BARRIER: return sync_barrier(r, strand, e);
     case SYNC_PROXY:
+    case SYNC_TENSOR:
     case SYNC_GRID: return true;
     case SYNC_PRODUCTS:
         sync_groups(r, strand, e);
@@ -294,7 +306,8 @@ static const char *check_places(Arena *a, const Node *first, bool block, bool wa
 /* Do nodes only prepare what the block itself has: names, barriers, its tensor maps?  */
 static bool prepares(const Node *n) {
     bool leaf = (n->kind == NODE_SYNC && n->sync.scope != SYNC_GRID) ||
-                (n->kind == NODE_VALUES && (n->what == VALUES_PLACE || n->what == VALUES_MAPS));
+                (n->kind == NODE_VALUES && (n->what == VALUES_PLACE || n->what == VALUES_MAPS ||
+                                             n->what == VALUES_TENSOR));
     if (!leaf && n->kind != NODE_SEQUENCE && n->kind != NODE_IF) return false;
     for (const Node *x = n->child; x; x = x->next)
         if (!prepares(x)) return false;

@@ -94,6 +94,11 @@ static void print_value(const Lowered *l, const Node *n, Buf *out) {
     case VALUES_COMBINE:
         buf_printf(out, " pass %d%s", n->from, l->r->stats && n->to ? ", online" : "");
         break;
+    case VALUES_TENSOR: {
+        static const char *const part[] = {"take", "find", "load", "free"};
+        buf_printf(out, " %s", part[n->from]);
+        break;
+    }
     case VALUES_STATEMENT: buf_printf(out, " %d", n->of); break;
     default: break;
     }
@@ -142,7 +147,8 @@ static void print_copy(const Lowered *l, const Node *n, Buf *out) {
 
 static void print_sync(const Node *n, Buf *out) {
     static const char *const scope[] = {"warp", "block", "named barrier", "barrier", "cluster",
-                                        "copies", "products", "bulk stores", "proxies", "grids"};
+                                        "copies", "products", "bulk stores", "proxies",
+                                        "tensor memory", "grids"};
     static const char *const op[] = {"", " arrive", " wait", " init", " commit"};
     const Sync *s = &n->sync;
     buf_printf(out, " %s", scope[s->scope]);

@@ -69,4 +69,6 @@ Node *lower_computing_sync(FormBuilder *b, const Contract *c);
 Node *lower_open_boxes(FormBuilder *b, const Contract *c);
 void lower_close_boxes(FormBuilder *b, const Device *dev);
 void lower_close_tiles(FormBuilder *b, const Contract *c);
+/* Tensor Memory is given back when all threads are done with it.  */
+void lower_free_tensor(FormBuilder *b, const Contract *c);
 #endif

@@ -129,6 +129,50 @@ static void add_slices(FormBuilder *b, const Lowered *l, const Contract *c, int 
     l->form->bodies = slices;
 }
 
+/* Tensor Memory is taken before the block's threads meet, and found behind that.  */
+static void add_tensor(FormBuilder *b, int part) {
+    form_add(b, NODE_VALUES, VALUES_TENSOR)->from = part;
+}
+
+/* One thread issues the products of all warpgroups, whose sums lie in Tensor Memory; each step's
+ * stage is free when its products have ended, and all sums are there when the last one's is.  The
+ * threads that load them meet before and behind: what they load is not overwritten before.  */
+static void add_issued(FormBuilder *b, const Lowered *l, const Contract *c, bool rows) {
+    enum { BEHIND = 1 };
+    open_tiles(b, l, c);
+    if (rows) form_add(b, NODE_VALUES, VALUES_ROWS);
+    form_add(b, NODE_VALUES, VALUES_CLEAR)->begins = !c->may_be_empty;
+    open_some(b, c);
+    if (c->stays) lower_computing_sync(b, c);
+    form_if(b, WHEN_ONE, 0)->from = contract_turns(c)->use.first;
+    form_sync(b, SYNC_TENSOR, SYNC_WAIT, 0);
+    open_steps(b, c, false, BEHIND);
+    form_add(b, NODE_VALUES, VALUES_STAGE);
+    lower_barrier(b, SYNC_WAIT, c->turns, RING_FULL);
+    Node *n = form_add(b, NODE_COMPUTE, COMPUTE_STEP);
+    n->to = c->r->unroll;
+    n->done = DONE_PRODUCTS;
+    for (int side = 0; side < c->n_side; side++) read_stage(b, n, side, true);
+    lower_barrier(b, SYNC_COMMIT, c->turns, RING_EMPTY)->by = BY_THREADS;
+    form_add(b, NODE_VALUES, VALUES_TAKE);
+    form_close(b);
+    lower_barrier(b, SYNC_WAIT, c->turns, RING_EMPTY)->lag = BEHIND;
+    form_sync(b, SYNC_TENSOR, SYNC_ARRIVE, 0);
+    form_close(b);
+    lower_computing_sync(b, c);
+    form_sync(b, SYNC_TENSOR, SYNC_WAIT, 0);
+    add_tensor(b, TENSOR_LOAD);
+    form_sync(b, SYNC_TENSOR, SYNC_ARRIVE, 0);
+    if (c->may_be_empty) form_close(b);
+}
+
+void lower_free_tensor(FormBuilder *b, const Contract *c) {
+    if (!c->matrix.tensor) return;
+    form_block_sync(b);
+    form_sync(b, SYNC_TENSOR, SYNC_WAIT, 0);
+    add_tensor(b, TENSOR_FREE);
+}
+
 /* Products of one step are under way while the next stage is waited for; then the stage of those
  * is free.  With one stage it has to be before, and where the sums of a step join others.  */
 static void add_products(FormBuilder *b, const Lowered *l, const Contract *c, bool rows) {
@@ -176,7 +220,9 @@ static void add_products(FormBuilder *b, const Lowered *l, const Contract *c, bo
 }
 
 void lower_ring(FormBuilder *b, const Lowered *l, const Contract *c, const Contract *next) {
+    if (c->matrix.tensor) add_tensor(b, TENSOR_TAKE);
     lower_barriers(b, l);
+    if (c->matrix.tensor) add_tensor(b, TENSOR_FIND);
     if (l->waits) {           /* what does not depend on the kernel before goes on meanwhile */
         form_if(b, WHEN_ONE, 0)->from = contract_turns(c)->fill.first;
         form_add(b, NODE_VALUES, VALUES_MAPS)->from = 1;
@@ -187,7 +233,9 @@ void lower_ring(FormBuilder *b, const Lowered *l, const Contract *c, const Contr
     add_copies(b, l, c, next);
     form_close(b);
     lower_open_using(b, l, rprog_in_turn(c->r));
-    add_products(b, l, c, next && l->p->group->chain->rows);
+    bool rows = next && l->p->group->chain->rows;
+    if (c->matrix.tensor) add_issued(b, l, c, rows);
+    else add_products(b, l, c, rows);
 }
 
 /* ---- outputs that leave by boxes ---- */

@@ -8,7 +8,8 @@
  * `down` are what it moves by, in units of 16 bytes.  */
 static void define_tile(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
-    int teams = k->c->warps[s->own], extent = k->c->r->warp.extent[s->own];
+    int teams = k->c->matrix.tensor ? 1 : k->c->warps[s->own];
+    int extent = k->c->r->warp.extent[s->own];
     int tiles = extent / s->thread, below = rprog_team(cg->dev, k->c->r);
     Ir warp = k->var.warp, shared = k->var.shared;
     Ir at = ir_add(cg, shared, operand_at(k, s)->tile);
@@ -45,8 +46,8 @@ void wgmma_stage(Kernel *k, bool stay) {
         Ir at = operand_at(k, s)->low;
         Ir each = ir_div(cg, operand_ring(k, s)->bytes, ir_int(cg, UNIT));
         if (!stay) at = ir_add(cg, at, ir_mul(cg, operand_ring(k, s)->slot, each));
-        operand_at(k, s)->descriptor = ir_let(cg, product_name(cg, s, "at"),
-                                              ir_call(cg, ir_type(IR_U32), "rl_uniform", 1, at));
+        if (!k->c->matrix.tensor) at = ir_call(cg, ir_type(IR_U32), "rl_uniform", 1, at);
+        operand_at(k, s)->descriptor = ir_let(cg, product_name(cg, s, "at"), at);
     }
 }
 
@@ -54,7 +55,7 @@ void compute_wgmma(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     int slice = k->c->r->thread.extent[AX_K];
     ir_note(cg, "compute: slices of %d k", slice);
-    wgmma_begin(k);
+    if (!k->c->matrix.tensor) wgmma_begin(k);
     Ir kk = ir_for(cg, "kk", ir_int(cg, 0), product_size(k, 'W', AX_K), slice, IR_UNROLL_ALL);
     wgmma_multiply(k, kk, n->begins || k->c->matrix.promotes);
     ir_close(cg);

@@ -8,6 +8,7 @@
 /* place.c */
 void place_constants(Kernel *k);
 void place_thread(Kernel *k);
+Ir place_warp(const Kernel *k, int axis); /* of the warp, or its warpgroup, among the block's */
 void place_tile(Kernel *k, Ir number);    /* m0, n0, b of that tile */
 void place_next(Kernel *k);               /* the tile that a block has come to */
 void clear_accumulators(Kernel *k, const Node *n);
@@ -56,6 +57,9 @@ Ir made_registers(const Kernel *k, const Side *s, Ir kk, Ir i);
 void wgmma_begin(Kernel *k);
 Ir wgmma_sums(const Kernel *k, Ir i, Ir j);
 void wgmma_multiply(Kernel *k, Ir kk, bool begins);
+Ir tensor_tile(const Kernel *k, Ir row, Ir column);      /* address of that tile of the block's */
+/* compute_tensor.c: a part of what is about Tensor Memory (TENSOR_TAKE ..).  */
+void tensor_make(Kernel *k, int part);
 /* scales.c: scales of blocks, for a unit that applies them.  Those of the first step (else: of the
  * next one), which are used from `scales_turn` on; what an instruction takes for tiles (i, j) of
  * slice `slice`.  */

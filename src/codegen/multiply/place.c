@@ -215,7 +215,7 @@ static Ir lane_bits(const Kernel *k, FragDim side) {
 }
 
 /* The warp's place along an axis among those of the block, as an int.  */
-static Ir warp_at(const Kernel *k, int axis) {
+Ir place_warp(const Kernel *k, int axis) {
     const Cg *cg = k->cg;
     const int *w = k->c->warps;
     int below = axis == AX_N ? 1 : axis == AX_M ? w[AX_N] : w[AX_N] * w[AX_M];
@@ -228,7 +228,7 @@ static Ir warp_at(const Kernel *k, int axis) {
 
 /* Where the warp is along an axis.  */
 static Ir warp_place(const Kernel *k, AxisClass axis) {
-    return ir_mul(k->cg, warp_at(k, (int)axis), product_size(k, 'W', axis));
+    return ir_mul(k->cg, place_warp(k, (int)axis), product_size(k, 'W', axis));
 }
 
 /* Rows (or columns, where operands are swapped) of a warp of a ring among its warpgroup's.  */

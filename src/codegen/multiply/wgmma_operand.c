@@ -41,7 +41,8 @@ static IrUnit unit_of(const Kernel *k, const Side *a, const Side *b, int form[FO
     if (two) form[n++] = !b->inner_k;
     if (!usual && !made) form[n++] = (int)prelude_high(a->span);
     if (!usual) form[n++] = (int)prelude_high(b->span);
-    const char *name = arena_printf(k->cg->arena, "rl_wgmma_m64n%dk%d_%s_%s%s", b->thread,
+    const char *stem = k->c->matrix.tensor ? PRELUDE_TENSOR : PRELUDE_WGMMA;
+    const char *name = arena_printf(k->cg->arena, "%s%dn%dk%d_%s_%s%s", stem, u->m.from, b->thread,
                                     u->k.from, prelude_operand(u), te_dtype_name(u->acc),
                                     made ? PRELUDE_MADE : "");
     return (IrUnit){.instruction = name, .form = form, .forms = n, .adds = ir_bool(k->cg, true)};
@@ -52,13 +53,38 @@ Ir made_registers(const Kernel *k, const Side *s, Ir kk, Ir i) {
     return ir_element(k->cg, ir_element(k->cg, operand_at(k, s)->made, slice), i);
 }
 
+/* The descriptor of the slice at kk of tile i.  */
+static Ir tile_at(const Kernel *k, const Side *s, Ir kk, Ir i) {
+    const Cg *cg = k->cg;
+    return ir_add(cg, slice_at(k, s, kk), ir_mul(cg, i, ir_int(cg, s->down / 16)));
+}
+
 /* Registers of the slice at kk, or its descriptor, of instruction i.  */
 static Ir operand(const Kernel *k, const Side *s, Ir kk, Ir i) {
-    const Cg *cg = k->cg;
     if (wgmma_has_registers(s)) return made_registers(k, s, kk, i);
-    Ir at = slice_at(k, s, kk);
-    if (k->c->matrix.tiles[s->own] == 1) return at;
-    return ir_add(cg, at, ir_mul(cg, i, ir_int(cg, s->down / 16)));
+    return k->c->matrix.tiles[s->own] == 1 ? slice_at(k, s, kk) : tile_at(k, s, kk, i);
+}
+
+/* A tile of an instruction has 128 lanes of Tensor Memory, 32 of each warp of its warpgroup, and a
+ * column for each of its own; tiles of the block lie side by side, its columns fastest.  */
+Ir tensor_tile(const Kernel *k, Ir row, Ir column) {
+    const Cg *cg = k->cg;
+    AxisClass columns = k->c->r->swapped ? AX_M : AX_N;
+    Ir number = ir_add(cg, ir_mul(cg, row, ir_int(cg, k->c->warps[columns])), column);
+    Ir width = ir_int(cg, k->c->r->thread.extent[columns]);
+    return ir_add(cg, k->var.tensor, ir_mul(cg, number, width));
+}
+
+/* One thread issues the products of all tiles of the block; the first ones begin the sums.  */
+static void multiply_all(Kernel *k, Ir kk, IrUnit *unit, const Side *a, const Side *b) {
+    Cg *cg = k->cg;
+    const int *warps = k->c->warps, *tiles = k->c->matrix.tiles;
+    unit->adds = ir_lt(cg, ir_int(cg, 0), ir_add(cg, k->var.step, kk));
+    Ir i = ir_count_of(cg, k->var.i, warps[a->own] * tiles[a->own], IR_UNROLL_ALL);
+    Ir j = ir_count_of(cg, k->var.j, warps[b->own] * tiles[b->own], IR_UNROLL_ALL);
+    ir_multiply(cg, unit, tensor_tile(k, i, j), tile_at(k, a, kk, i), tile_at(k, b, kk, j));
+    ir_close(cg);
+    ir_close(cg);
 }
 
 void wgmma_multiply(Kernel *k, Ir kk, bool begins) {
@@ -67,6 +93,10 @@ void wgmma_multiply(Kernel *k, Ir kk, bool begins) {
     const Side *a = &k->c->side[swapped], *b = &k->c->side[!swapped];
     int form[FORMS];
     IrUnit unit = unit_of(k, a, b, form);
+    if (k->c->matrix.tensor) {
+        multiply_all(k, kk, &unit, a, b);
+        return;
+    }
     if (begins) unit.adds = ir_lt(cg, ir_int(cg, 0), kk);
     Ir i = ir_count_of(cg, k->var.i, k->c->matrix.tiles[AX_M], IR_UNROLL_ALL);
     ir_multiply(cg, &unit, wgmma_sums(k, i, ir_int(cg, 0)), operand(k, a, kk, i),

@@ -26,7 +26,7 @@ typedef struct {
 enum { PRELUDE_F64 = 1 };
 /* In the order in which they are printed; each is the file of its name.  */
 #define PRELUDE_TABLES(X) X(CUDA, convert) X(CUDA, arithmetic) X(CUDA, async) X(CUDA, matrix) \
-    X(CUDA, hopper) X(CUDA, pairs) X(CUDA, store) X(CUDA, wgmma)                              \
+    X(CUDA, hopper) X(CUDA, pairs) X(CUDA, store) X(CUDA, wgmma) X(CUDA, tensor)              \
     X(OPENCL, opencl_convert) X(OPENCL, opencl) X(OPENCL, opencl_vectors)
 #define X(language, name) \
     extern const PreludeRow prelude_##name[]; extern const int prelude_##name##_rows;
@@ -36,8 +36,12 @@ PRELUDE_TABLES(X)
 #define PRELUDE_MMA "rl_mma_m"
 #define PRELUDE_MADE "_made"
 #define PRELUDE_WGMMA "rl_wgmma_m"
+#define PRELUDE_TENSOR "rl_tcgen05_m"
+#define PRELUDE_TENSOR_LOAD "rl_tcgen05_load_n"
 #define PRELUDE_FAMILIES(X)                                                                        \
     X(PRELUDE_MMA, prelude_make_mma) X(PRELUDE_WGMMA, prelude_make_wgmma)                          \
+    X(PRELUDE_TENSOR, prelude_make_tensor)                                                         \
+    X(PRELUDE_TENSOR_LOAD, prelude_make_tensor_load)                                               \
     X("rl_vec_", prelude_make_vector) X("rl_load_", prelude_make_load)                             \
     X("rl_store_", prelude_make_store)
 #define X(stem, make) PreludeMake make;

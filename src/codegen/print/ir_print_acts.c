@@ -37,6 +37,7 @@ static const char *plain_sync(const IrStmt *s) {
     case SYNC_WARP: return "__syncwarp";
     case SYNC_BLOCK: return "__syncthreads";
     case SYNC_PROXY: return "rl_fence_proxy";
+    case SYNC_TENSOR: return s->sync == SYNC_ARRIVE ? "rl_tcgen05_before" : "rl_tcgen05_after";
     case SYNC_GRID: return "rl_next_may_begin";
     case SYNC_CLUSTER:
         return s->sync == SYNC_ARRIVE ? "rl_cluster_arrive"
@@ -49,6 +50,7 @@ static const char *plain_sync(const IrStmt *s) {
 static void put_barrier(Printer *p, const IrStmt *s) {
     const char *name = s->sync == SYNC_INIT     ? "rl_barrier_init"
                        : s->sync == SYNC_WAIT   ? "rl_barrier_wait"
+                       : s->sync == SYNC_COMMIT ? "rl_tcgen05_commit"
                        : s->number[0] > 0       ? "rl_barrier_expect"
                        : s->n > 1               ? "rl_barrier_arrive_at"
                                                 : "rl_barrier_arrive";

@@ -42,6 +42,8 @@ static void arrive(TmemWork *k, SimBlock *own) {
         }
         AsyncMbar *m = async_mbar_valid(k->by, b, k->mbar);
         if (!m) return;
+        /* Copies that had landed before what the unit has done.  */
+        sim_release_copies(c, m->collect);
         sim_release_reads(c, m->collect, entry, 1u << k->by.lane, k->issued);
         if (!async_mbar_update(k->by, b, m, 1, 0)) return;
     }

@@ -1,0 +1,122 @@
+/* Tensor Memory: products whose results lie there, which one thread issues, and what loads them
+ * (PTX ISA, "TensorCore 5th Generation Family Instructions").  */
+#include "codegen/prelude/prelude.h"
+#include <string.h>
+
+#define FN "__device__ __forceinline__ "
+
+enum { ROWS = 128, K_BYTES = 32, TURNED_A = 15, TURNED_B = 16 };
+
+/* The instruction descriptor, but for which operands are turned (PTX ISA, "Instruction
+ * descriptor").  */
+static unsigned descriptor(const ComputeUnit *u) {
+    enum { SUMS_F32 = 1 << 4, TYPE_A = 7, TYPE_B = 10, N = 17, M = 24 };
+    unsigned type = u->tf32 ? 2 : u->a == TE_BF16;
+    return SUMS_F32 | type << TYPE_A | type << TYPE_B | (unsigned)u->n.to / 8 << N |
+           (unsigned)u->m.to / 16 << M;
+}
+
+/* rl_tcgen05_m128nNkK_TYPE_f32: results from column d on; a and b are the lower halves of
+ * descriptors, as wgmma's but for their version.  */
+bool prelude_make_tensor(const char *name, size_t len, PreludeText *t) {
+    enum { USUAL = 128, VERSION = 1 << 14 };
+    ComputeUnit u;
+    const char *rest = prelude_read_product(name, len, PRELUDE_TENSOR, &u);
+    if (rest != name + len || u.m.to != ROWS || u.acc != TE_F32 ||
+        u.k.to * te_dtype_bytes(u.a) != K_BYTES || (u.a != TE_F32 && te_dtype_bytes(u.a) != 2))
+        return false;
+    bool orders = !u.tf32;
+    prelude_put(t, "template <%sunsigned A_HIGH = 0x%x, unsigned B_HIGH = 0x%x>\n",
+                orders ? "int A_TURNED, int B_TURNED, " : "", prelude_high(USUAL),
+                prelude_high(USUAL));
+    prelude_put(t, FN "void %.*s(unsigned d, unsigned a, unsigned b, bool adds) {\n", (int)len,
+                name);
+    prelude_put(t, "    const unsigned what = 0x%x%s;\n", descriptor(&u),
+                orders ? " | (unsigned)A_TURNED << 15 | (unsigned)B_TURNED << 16" : "");
+    prelude_put(t, "    asm volatile(\"{ .reg .b64 a, b; .reg .pred p; setp.ne.b32 p, %%3, 0;\"\n"
+                   "                 \" mov.b64 a, {%%1, %%5}; mov.b64 b, {%%2, %%6};\"\n"
+                   "                 \" tcgen05.mma.cta_group::1.kind::%s [%%0], a, b, %%4,\"\n"
+                   "                 \" p; }\"\n"
+                   "                 :: \"r\"(d), \"r\"(a), \"r\"(b), \"r\"((int)adds), "
+                   "\"r\"(what), \"n\"(A_HIGH | 0x%x),\n"
+                   "                    \"n\"(B_HIGH | 0x%x) : \"memory\");\n}\n",
+                u.tf32 ? "tf32" : "f16", VERSION, VERSION);
+    return true;
+}
+
+/* Columns at once, by a power of two of eights: results as mma has them, of rows 0 to 15 or 16 to
+ * 31 of the warp's.  */
+static void put_load(PreludeText *t, int first, int eights, int half) {
+    enum { EACH = 4, PAIR = 8, SHIFT = 20 };
+    int n = EACH * eights;
+    prelude_put(t, "    asm volatile(\"tcgen05.ld.sync.aligned.16x256b.x%d.b32 {", eights);
+    for (int r = 0; r < n; r++) prelude_put(t, "%s%%%d", r ? "," : "", r);
+    prelude_put(t, "}, [%%%d];\"\n                 :", n);
+    for (int r = 0; r < n; r++)
+        prelude_put(t, "%s \"=f\"(d[%d])", r ? "," : "",
+                    PAIR * (first + r / EACH) + EACH * half + r % EACH);
+    prelude_put(t, " : \"r\"(at + 0x%x) : \"memory\");\n",
+                (unsigned)half << SHIFT | (unsigned)first * 8);
+}
+
+/* rl_tcgen05_load_nN: a thread's results of a tile of N columns at address `at`, with its warp's
+ * rows.  */
+bool prelude_make_tensor_load(const char *name, size_t len, PreludeText *t) {
+    enum { MOST = 16, LIMIT = 256 };
+    size_t stem = strlen(PRELUDE_TENSOR_LOAD);
+    int n = 0;
+    if (len <= stem || memcmp(name, PRELUDE_TENSOR_LOAD, stem) != 0) return false;
+    for (size_t i = stem; i < len; i++) {
+        if (name[i] < '0' || name[i] > '9' || n > LIMIT) return false;
+        n = 10 * n + (name[i] - '0');
+    }
+    if (n < 8 || n > LIMIT || n % 8) return false;
+    prelude_put(t, FN "void %.*s(float *d, unsigned at) {\n", (int)len, name);
+    for (int done = 0, eights; done < n / 8; done += eights) {
+        eights = MOST;
+        while (eights > n / 8 - done) eights /= 2;
+        for (int half = 0; half < 2; half++) put_load(t, done, eights, half);
+    }
+    prelude_put(t, "    asm volatile(\"tcgen05.wait::ld.sync.aligned;\" ::: \"memory\");\n}\n");
+    return true;
+}
+
+const PreludeRow prelude_tensor[] = {
+    /* Columns of Tensor Memory for a block: a warp takes them, their address goes to shared memory
+     * at `to`, and no more are taken; it gives them back.  */
+    {"rl_tcgen05_take", 100,
+     "template <int COLUMNS> " FN "void rl_tcgen05_take(unsigned to) {\n"
+     "    asm volatile(\"tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;\"\n"
+     "                 \" tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\"\n"
+     "                 :: \"r\"(to), \"n\"(COLUMNS) : \"memory\");\n"
+     "}\n"},
+    {"rl_tcgen05_find", 100,
+     FN "unsigned rl_tcgen05_find(unsigned from) {\n"
+        "    unsigned at;\n"
+        "    asm volatile(\"ld.shared.b32 %0, [%1];\" : \"=r\"(at) : \"r\"(from) : \"memory\");\n"
+        "    return at;\n"
+        "}\n"},
+    {"rl_tcgen05_free", 100,
+     "template <int COLUMNS> " FN "void rl_tcgen05_free(unsigned at) {\n"
+     "    asm volatile(\"tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;\"\n"
+     "                 :: \"r\"(at), \"n\"(COLUMNS) : \"memory\");\n"
+     "}\n"},
+    /* The barrier is told when all products that the thread has issued have ended.  */
+    {"rl_tcgen05_commit", 100,
+     FN "void rl_tcgen05_commit(unsigned bar) {\n"
+        "    asm volatile(\"tcgen05.commit.cta_group::1.mbarrier::arrive::one\"\n"
+        "                 \".shared::cluster.b64 [%0];\" :: \"r\"(bar) : \"memory\");\n"
+        "}\n"},
+    /* Around what synchronises threads that use Tensor Memory.  */
+    {"rl_tcgen05_before", 100,
+     FN "void rl_tcgen05_before() {\n"
+        "    asm volatile(\"tcgen05.fence::before_thread_sync;\" ::: \"memory\");\n"
+        "}\n"},
+    {"rl_tcgen05_after", 100,
+     FN "void rl_tcgen05_after() {\n"
+        "    asm volatile(\"tcgen05.fence::after_thread_sync;\" ::: \"memory\");\n"
+        "}\n"},
+    {PRELUDE_TENSOR, 0, NULL},
+    {PRELUDE_TENSOR_LOAD, 0, NULL},
+};
+const int prelude_tensor_rows = sizeof prelude_tensor / sizeof *prelude_tensor;
