@@ -117,7 +117,8 @@ static void test_orders(void **state) {
     Arena *a = arena_create(NULL);
     Diag d = diag_new(a);
     const char *only = getenv("RING_CASE");
-    Orders o = {.dev = {fixture_device(a, "h100"), fixture_device(a, "b200")}, .kernels = 6, .seeds = 4};
+    Orders o = {.dev = {fixture_device(a, "h100"), fixture_device(a, "b200")}, .kernels = 6,
+                .seeds = 4};
     o.first = only ? atoi(only) : (int)(effort_seed() % 97u);
     if (effort_long()) o.kernels = 200;
     if (effort_long() || only) o.seeds = 50;
