@@ -142,8 +142,8 @@ static void rooms_of(RoomWalk *w, const BlockBytes *b) {
     int stages = contract_stages(w, b);
     if (!contract_results(w, b)) w->end = INT32_MAX;
     else if (w->r->stats) rprog_stats_rooms(w);
-    barriers(w, b, stages);
     tensor(w);
+    barriers(w, b, stages);
     tables(w, stages);
     if (w->out) contract_fragments(w);
 }

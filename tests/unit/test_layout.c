@@ -94,24 +94,30 @@ static void check_program(Arena *a, const char *name, const Problem *p, const De
 /* Candidates of what the plans do not have.  */
 static void check_candidates(Arena *a, int met[ROOM_COUNT]) {
     enum { EVERY = 17 };
-    static const char *const texts[] = {
-        "param M = 512, N = 384; op f(A: f32[M,N]) -> B: f32[N,M] { B[n,m] = A[m,n] * 2; }",
-        "param M = 700, N = 96; op f(A: f32[M,N]) -> (I: i32[N], S: f32[N]) {"
-        " I[n] = argmax[m](A[m,n]); S[n] = sum[m](A[m,n]); }",
-        "param N = 4, C = 32, H = 28, F = 64; op f(X: f16[N,C,H,H], K: f16[F,C,3,3])"
-        " -> Y: f16[N,F,H,H] { Y[n,f,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * K[f,c,r,s]; }",
-        "param N = 2, C = 8, H = 56, R = 3; op f(X: f32[N,C,H,H]) -> Y: f32[N,C,H,H] {"
-        " Y[n,c,p,q] max= X[n,c,p+r-1,q+s-1] else -inf where r in R, s in R; }"};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    static const struct {
+        const char *gpu, *text;
+    } programs[] = {
+        {"a100", "param M = 512, N = 384; op f(A: f32[M,N]) -> B: f32[N,M] {"
+         " B[n,m] = A[m,n] * 2; }"},
+        {"b200", "op f(A: bf16[4096,4096], B: bf16[4096,4096]) -> C: bf16[4096,4096] {"
+         " C[m,n] += A[m,k] * B[n,k]; }"},
+        {"a100", "param M = 700, N = 96; op f(A: f32[M,N]) -> (I: i32[N], S: f32[N]) {"
+         " I[n] = argmax[m](A[m,n]); S[n] = sum[m](A[m,n]); }"},
+        {"a100", "param N = 4, C = 32, H = 28, F = 64; op f(X: f16[N,C,H,H], K: f16[F,C,3,3])"
+         " -> Y: f16[N,F,H,H] { Y[n,f,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * K[f,c,r,s]; }"},
+        {"a100", "param N = 2, C = 8, H = 56, R = 3; op f(X: f32[N,C,H,H]) -> Y: f32[N,C,H,H] {"
+         " Y[n,c,p,q] max= X[n,c,p+r-1,q+s-1] else -inf where r in R, s in R; }"}};
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        const char *text = programs[i].text;
         KernelCase c;
         Device *dev;
         Diag d = diag_new(a);
-        assert_int_equal(hal_profile_find(a, &d, "a100", "profiles", NULL, &dev), ST_OK);
-        const char *wrong = kernel_open(&c, a, dev, texts[i], NULL);
-        if (wrong) fail_msg("%s: %s", texts[i], wrong);
+        assert_int_equal(hal_profile_find(a, &d, programs[i].gpu, "profiles", NULL, &dev), ST_OK);
+        const char *wrong = kernel_open(&c, a, dev, text, NULL);
+        if (wrong) fail_msg("%s: %s", text, wrong);
         for (int g = 0; g < c.plan.n; g++) {
             for (int k = 0; k < c.set[g].n; k += EVERY)
-                check_program(a, texts[i], &c.plan.problem[g], dev, &c.set[g].prog[k], met);
+                check_program(a, text, &c.plan.problem[g], dev, &c.set[g].prog[k], met);
         }
     }
 }
