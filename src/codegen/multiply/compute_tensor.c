@@ -25,8 +25,9 @@ static void load_sums(Kernel *k) {
     Ir warp = k->var.warp, own = ir_rem(cg, warp, ir_number(cg, IR_U32, WARPS));
     Ir lanes = ir_mul(cg, own, ir_number(cg, IR_U32, LANES));
     Ir i = ir_count_of(cg, k->var.i, k->c->matrix.tiles[rows], IR_UNROLL_ALL);
-    Ir row = ir_add(cg, ir_mul(cg, place_warp(k, rows), ir_int(cg, k->c->matrix.tiles[rows])), i);
-    Ir at = ir_add(cg, tensor_tile(k, row, place_warp(k, columns)), lanes);
+    Ir tiles = ir_int(cg, k->c->matrix.tiles[rows]);
+    Ir row = ir_add(cg, ir_mul(cg, place_warp(k, (int)rows), tiles), i);
+    Ir at = ir_add(cg, tensor_tile(k, row, place_warp(k, (int)columns)), lanes);
     Ir sums = rows == AX_M ? wgmma_sums(k, i, ir_int(cg, 0)) : wgmma_sums(k, ir_int(cg, 0), i);
     int width = k->c->r->thread.extent[columns];
     const char *name = arena_printf(cg->arena, PRELUDE_TENSOR_LOAD "%d", width);
