@@ -178,7 +178,7 @@ static Status read_skeleton(Reader *r, RProg *x) {
     Problem *p = &r->plan->problem[r->kernel], given = *p;
     if (s) return s;
     const SkeletonRow *of = rprog_skeleton((Skeleton)which);
-    if (given.contraction && !given.stats && as_stream(of, &given))
+    if (rtile_may_stream(&given) && as_stream(of, &given))
         rtile_as_stream(r->arena, &given, r->plan->align, p);
     if (!of->products) *x = rprog_base((Skeleton)which);
     x->skeleton = (Skeleton)which;

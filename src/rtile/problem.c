@@ -372,6 +372,8 @@ bool rtile_reuses(const Problem *p) {
     return p->n_operand > 1 && p->extent[b > a ? AX_M : AX_N] > 1;
 }
 
+bool rtile_may_stream(const Problem *p) { return p->contraction && !p->stats && !p->chain; }
+
 void rtile_as_stream(Arena *a, const Problem *p, int align, Problem *out) {
     if (align <= 0) align = DEFAULT_ALIGN;
     *out = (Problem){.te = p->te, .group = p->group, .con = p->con};

@@ -208,6 +208,8 @@ Status rtile_problem(Arena *a, Diag *d, const Te *te, const KernelGroup *g, int 
  * Else, as in a reduction of one operand or a depthwise convolution, tiles in shared memory reuse
  * nothing.  */
 bool rtile_reuses(const Problem *p);
+/* A product alone: what statements see of its rows, or a second product, only tiles can make.  */
+bool rtile_may_stream(const Problem *p);
 /* A contraction as a domain and a reduction: for all skeletons but `contract` where tiles reuse
  * nothing or do not fit.  */
 void rtile_as_stream(Arena *a, const Problem *p, int align, Problem *out);

@@ -82,7 +82,7 @@ static void plan_scaled(Planner *x, const Parting *p, const Problem *whole, Kern
 /* A sum is planned element by element, too, where no tiles fit, or they would reuse nothing.  */
 static Status plan_kernel(Planner *x, Diag *d, const Parting *p, const Problem *whole, Kernel *k) {
     const Problem given = at_sizes(x, p, whole);
-    bool streams = given.contraction && !given.stats;
+    bool streams = rtile_may_stream(&given);
     Diag other = diag_new(x->a);
     Kernel stream = *k;
     Problem as_stream;
