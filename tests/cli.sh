@@ -52,6 +52,39 @@ run 0 'check' --check --dry-run mm.te &&
     has out 'check: ok (integer, real, extreme and sparse data, 12288 of 12288 outputs, simulator)' 'the check counts'
 run 0 'kernels one by one, given a maximum with what it is of' --check --dry-run --profile a100 -D B=1 -D H=2 \
     "$root/tests/cases/attention.te" && has out 'check: ok (real, extreme and sparse data' 'agree with the reference'
+# A chain of one row in slices, whose block has 32 rows.
+cat >row.te <<'END'
+param L = 1, N = 96, D = 64;
+op row(Q: f16[L,D], K: f16[N,D], V: f16[N,D]) -> O: f32[L,D] {
+  t[i,j] = sum[d](Q[i,d] * K[j,d]);
+  m[i] = max[j](t[i,j]);
+  z[i] = sum[j](exp(t[i,j] - m[i]));
+  O[i,e] = sum[j](f16(exp(t[i,j] - m[i]) / z[i]) * V[j,e]);
+}
+END
+cat >row.plan <<'END'
+roller-plan 1
+statement 0 tiled
+statement 3 joined
+kernel 0
+  skeleton chain
+  unit mma.m16n8k16.f16.f32
+  block 1 32 16 64 64
+  warp 1 16 16 64 64
+  thread 1 16 8 16 1
+  vec 1 2
+  stages 1
+  a async cp.async.16 vec 8 along k inner k swizzle 3 0 0
+  b async cp.async.16 vec 8 along k inner k swizzle 3 0 0
+  v async cp.async.16 vec 8 along n inner n swizzle 3 0 0
+  store 2
+  raster row
+  split 3
+  keep registers
+  blocks_per_sm 8
+END
+run 0 'slices of one row' --check --dry-run --profile h200 --plan row.plan row.te &&
+    has out 'check: ok (real, extreme and sparse data, 256 of 256 outputs' 'write no row too many'
 run 0 'counters' --counters --dry-run mm.te && {
     has out 'shared load wavefronts' 'counters are shown'
     has out 'model *least block *mean *most block$' 'with those of a block'
