@@ -126,7 +126,7 @@ static double request_sectors(const Lines *x, int64_t first, int64_t n) {
 /* Passes of one warp request through L1, whose data lie in the banks of shared memory: what lies in
  * different lines, but in the same bank, takes a pass each.  Halves and quarters of a warp pass one
  * behind the other where its accesses are wider than 4 bytes.  */
-static int64_t request_passes(const Lines *x, int64_t first, int64_t n) {
+static double request_passes(const Lines *x, int64_t first, int64_t n) {
     enum { BANKS = 32, WORD = 4 };
     int64_t part = x->access > WORD ? BANKS * WORD / x->access : WARP, total = 0;
     for (int64_t from = first; from < first + n; from += part) {
@@ -142,7 +142,7 @@ static int64_t request_passes(const Lines *x, int64_t first, int64_t n) {
         }
         total += most;
     }
-    return total * (x->width / x->access);
+    return (double)(total * (x->width / x->access));
 }
 
 /* Full requests of a stage, after how many they lie alike again, and chunks of the last one.  */
@@ -156,26 +156,18 @@ static Requests requests_of(const Lines *x) {
                       x->chunks % WARP};
 }
 
-static int64_t stage_passes(const Lines *x) {
-    Requests q = requests_of(x);
-    int64_t all = 0, part = 0;
-    for (int64_t i = 0; i < q.period && i < q.whole; i++) {
-        if (i == q.whole % q.period) part = all;
-        all += request_passes(x, i * WARP, WARP);
-    }
-    if (q.whole >= q.period) all = all * (q.whole / q.period) + part;
-    return q.rest ? all + request_passes(x, q.whole * WARP, q.rest) : all;
-}
+typedef double RequestCost(const Lines *x, int64_t first, int64_t n);
 
-static double stage_sectors(const Lines *x) {
+/* Of all requests of a stage; those that lie alike are asked once.  */
+static double stage_cost(const Lines *x, RequestCost *cost) {
     Requests q = requests_of(x);
     double all = 0, part = 0;
     for (int64_t i = 0; i < q.period && i < q.whole; i++) {
         if (i == q.whole % q.period) part = all;
-        all += request_sectors(x, i * WARP, WARP);
+        all += cost(x, i * WARP, WARP);
     }
     if (q.whole >= q.period) all = all * (double)(q.whole / q.period) + part;
-    return q.rest ? all + request_sectors(x, q.whole * WARP, q.rest) : all;
+    return q.rest ? all + cost(x, q.whole * WARP, q.rest) : all;
 }
 
 /* The distance of lines that have no word in common, as short as one that has the same banks.  */
@@ -188,11 +180,11 @@ static int64_t short_step(const Lines *x) {
 
 static int64_t kept_passes(const Lines *x, StagePasses *kept) {
     PassEntry e = {x->line, x->chunks, x->width, x->step, x->access, short_step(x), 0};
-    if (!kept) return stage_passes(x);
+    if (!kept) return (int64_t)stage_cost(x, request_passes);
     PassEntry *at = &kept->entry[hash64(&e, sizeof e, 0) % PASSES_KEPT];
     e.passes = at->passes;
     if (memcmp(at, &e, sizeof e) != 0) {
-        e.passes = stage_passes(x);
+        e.passes = (int64_t)stage_cost(x, request_passes);
         *at = e;
     }
     return e.passes;
@@ -201,7 +193,8 @@ static int64_t kept_passes(const Lines *x, StagePasses *kept) {
 StageTraffic mp_stage_traffic(const Model *m, const RProg *r, int side, StagePasses *kept) {
     if (side >= m->p->n_operand) return (StageTraffic){0};
     Lines x = lines_of(m, r, side);
-    return (StageTraffic){.sectors = stage_sectors(&x), .passes = kept_passes(&x, kept),
+    return (StageTraffic){.sectors = stage_cost(&x, request_sectors),
+                          .passes = kept_passes(&x, kept),
                           .requests = (x.chunks + WARP - 1) / WARP * (x.width / x.access)};
 }
 
