@@ -31,8 +31,11 @@ bool prelude_make_tensor(const char *name, size_t len, PreludeText *t) {
                 prelude_high(USUAL));
     prelude_put(t, FN "void %.*s(unsigned d, unsigned a, unsigned b, bool adds) {\n", (int)len,
                 name);
-    prelude_put(t, "    const unsigned what = 0x%x%s;\n", descriptor(&u),
-                orders ? " | (unsigned)A_TURNED << 15 | (unsigned)B_TURNED << 16" : "");
+    prelude_put(t, "    const unsigned what = 0x%x", descriptor(&u));
+    if (orders)
+        prelude_put(t, " | (unsigned)A_TURNED << %d | (unsigned)B_TURNED << %d", TURNED_A,
+                    TURNED_B);
+    prelude_put(t, ";\n");
     prelude_put(t, "    asm volatile(\"{ .reg .b64 a, b; .reg .pred p; setp.ne.b32 p, %%3, 0;\"\n"
                    "                 \" mov.b64 a, {%%1, %%5}; mov.b64 b, {%%2, %%6};\"\n"
                    "                 \" tcgen05.mma.cta_group::1.kind::%s [%%0], a, b, %%4,\"\n"
