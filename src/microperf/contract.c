@@ -128,6 +128,7 @@ static EndClocks end_clocks(const Model *m, const RProg *r, const StepCounts *c,
         sums = (slices - 1) * outputs * p->acc_bytes * 2 / (WARP * 4);
         sums += m->step_tax + 2 * m->smem_latency;
     }
+    sums += mp_sums_clocks(m, r);
     return (EndClocks){ph->resident * (sums + ph->partials * (ops + through)) + e->wait,
                        ph->resident * ph->partials * smem,
                        ph->resident * ph->bytes / port + m->l2_latency};
@@ -225,9 +226,14 @@ typedef struct {
     double turns;             /* of all phases */
 } Course;
 
+/* Until the products of the next tile may begin; of two sets of accumulators one is free.  */
+static double sums_clocks(const Model *m, const RProg *r) {
+    return rprog_tensor_slots(r) > 1 ? 0 : mp_sums_clocks(m, r);
+}
+
 /* Clocks by which threads of a block that stays are longer at a tile than its steps take.  What it
  * stores leaves while it computes the next one; in pingpong the other warpgroup computes while one
- * ends a tile.  */
+ * ends a tile, with Tensor Memory another thread.  */
 static double between_tiles(const Model *m, const RProg *r, const Step *s, const Phase *ph,
                             const EndClocks *end) {
     Phase once = *ph;
@@ -235,7 +241,9 @@ static double between_tiles(const Model *m, const RProg *r, const Step *s, const
     once.times = 1;
     add_phase(m, r, s, &once, 0, clocks);
     for (MpTerm i = MP_L2; i <= MP_ISSUE; i++) tile = greater(tile, clocks[i]);
-    double work = r->grid == GRID_PINGPONG ? greater(end->work - tile, 0) / 2 : end->work;
+    double longer = greater(end->work - tile, 0), work = end->work;
+    if (r->grid == GRID_PINGPONG) work = longer / 2;
+    if (rprog_tensor(m->dev, r)) work = greater(longer, ph->resident * sums_clocks(m, r));
     return work / ph->resident;
 }
 
@@ -344,6 +352,7 @@ static MpTurn turn_of(const Model *m, const RProg *r, const Step *s, const Endin
                     .product = {computed},
                     .wait = x->term[MP_OVERLAP] * each,
                     .end = end.work,
+                    .apart = rprog_tensor(m->dev, r) ? sums_clocks(m, r) : end.work,
                     .sent = end.sent};
 }
 

@@ -27,6 +27,9 @@ double mp_made_clocks(const Model *m, const RProg *r, const Step *s);
 /* ... by the lane that copies columns of pixels.  */
 double mp_copying_clocks(const RProg *r, const Step *s);
 double mp_joining_clocks(const Model *m, const RProg *r, double rate);    /* 0: sums join none */
+/* From the last product of a tile until other sums may take the place of its own; 0: they lie in
+ * registers.  */
+double mp_sums_clocks(const Model *m, const RProg *r);
 void mp_ring_explain(const Model *m, const RProg *r, const StepCounts *c, Buf *out);
 /* Why this warp tile.  */
 void mp_fragments_explain(const Model *m, const RProg *r, const StepCounts *c, Buf *out);

@@ -36,6 +36,7 @@ typedef struct {
     double product[2], powers;            /* of each product; of what is done between them */
     double wait;              /* for each other */
     double end, sent;         /* of those that compute; then until L2 has the outputs */
+    double apart;             /* behind its last product, until those of the next tile may begin */
 } MpTurn;
 
 typedef struct {

@@ -5,7 +5,8 @@
  * or `latency` clocks later, its last one `copy` behind the later of that and the last byte of the
  * fill before.  A product begins when its fill is there and the unit is free.
  *
- * - One tile at a time: all teams multiply together, each its part at its share of the unit.
+ * - One tile at a time: all teams multiply together, each its part at its share of the unit.  Sums
+ *   in Tensor Memory leave the unit to the next tile before the end of their own.
  * - pingpong: a team multiplies a tile alone while the other one ends its own.
  * - chain: a turn is product, powers, product.  Overlap within: a team begins the first product of
  *   the next turn before the second one of this turn, and makes its powers meanwhile.  Teams are at
@@ -92,15 +93,16 @@ static double end(Course *c, MpBar of, double from) {
 static void contract(Course *c) {
     const MpTimeline *t = c->t;
     bool in_turn = c->r->grid == GRID_PINGPONG;
-    double free[2] = {0, 0};              /* a team whose tile has ended */
+    double free[2] = {0, 0}, ended[2] = {0, 0};       /* a team for products; of all of a tile */
     for (int i = 0; i < t->tiles * t->turns; i++) {
         MpBar of = {.tile = i / t->turns, .turn = i % t->turns};
-        double *own = &free[in_turn ? of.tile % 2 : 0];
         if (in_turn) of.team = of.tile % 2;
         fill(c, 0, i);
-        double done = product(c, of, *own, 1);
+        double done = product(c, of, free[of.team], 1);
         c->unit += t->turn.wait;
-        if (of.turn == t->turns - 1) *own = end(c, of, done);
+        if (of.turn < t->turns - 1) continue;
+        free[of.team] = done + t->turn.apart;
+        ended[of.team] = end(c, of, greater(done, ended[of.team]));
     }
     if (!in_turn) together(c);
 }

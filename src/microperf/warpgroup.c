@@ -34,6 +34,13 @@
  * less than their ports take: blocks * port > L2 rate, from 78 blocks on on H100. Outputs leave the
  * block at the write rate of L2, and their way to DRAM counts in the term of DRAM.
  *
+ * Sums in Tensor Memory (tcgen05): one thread issues all products, so that the end of a tile runs
+ * beside the products of the next one as soon as these have accumulators.  With two sets of them
+ * they have them at once; with one behind the last product (136 clk from its end until who waits
+ * for the commit knows, SemiAnalysis, umma_latency) and loads of all sums at 57 bytes a clock and
+ * warp, of four at most (B300, github.com/ademeure/QuickRunCUDA).  The latency of such a load is
+ * not known, and left out.
+ *
  * A first operand that is made in registers (raw):
  *   registers of a slice, per lane: R = WM/64 * 16 * TK * bytes / 128 (the unit's); WN where
  *       swapped
@@ -152,6 +159,12 @@ double mp_joining_clocks(const Model *m, const RProg *r, double rate) {
     return mp_ring_clocks(m, r, rate) / warpgroups(m, r) + adds / m->issue;
 }
 
+double mp_sums_clocks(const Model *m, const RProg *r) {
+    enum { COMMIT = 136, LOADED = 4 * 57, LANES = 128, CELL = 4 };
+    if (!rprog_tensor(m->dev, r)) return 0;
+    return COMMIT + (double)rprog_tensor_tile(r) * LANES * CELL / LOADED;
+}
+
 Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c) {
     /* Instructions of a warp, counted in compiled kernels: to wait for a stage, free one and move
      * on; of a product; of the warp that copies.  */
@@ -207,6 +220,11 @@ void mp_ring_explain(const Model *m, const RProg *r, const StepCounts *c, Buf *o
         buf_printf(out, "  %lld blocks stay for all tiles; stages of the next tile fill while "
                    "outputs of this one are stored%s\n", (long long)rprog_launched(m->p, m->dev, r),
                    r->grid == GRID_PINGPONG ? ", and the other warpgroup computes it" : "");
+    if (rprog_tensor(m->dev, r))
+        buf_printf(out, "  one thread issues all products, sums lie in %d columns of Tensor "
+                   "Memory%s\n", rprog_tensor_columns(r),
+                   rprog_tensor_slots(r) > 1 ? ", of two tiles: one is stored beside the other's "
+                                               "products" : "");
     if (r->cluster > 1)
         buf_printf(out, "  clusters of %d blocks: each copies its part of %c to all of them\n",
                    r->cluster, "ab"[rprog_cluster_side(r)]);

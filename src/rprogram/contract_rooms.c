@@ -93,11 +93,27 @@ bool contract_results(RoomWalk *w, const BlockBytes *b) {
     return true;
 }
 
+/* Sums in Tensor Memory: behind the warps that go on with them one fills the stages, and the next
+ * one multiplies.  */
+static void accumulators(RoomWalk *w, const BlockBytes *b, int stages) {
+    int slots = rprog_tensor_slots(w->r), ring = layout_ring(w, TURN_TILES, slots, 0);
+    layout_barriers(w, ring, slots, b->warps, rprog_persistent(w->r) ? b->warps : 0);
+    if (!w->out) return;
+    Ring *x = w->out->ring;
+    x[stages].fill.warps = 1;
+    x[stages].use = x[ring].fill = (RingWarps){b->warps + 1, 1};
+    Room sums = layout_one(ROOM_ACCUMULATORS, 0, 0, 0);
+    sums.slots = slots;
+    sums.ring = ring;
+    layout_add(w, sums);
+}
+
 /* Barriers of the stages, which some warps of their own fill.  */
 static void barriers(RoomWalk *w, const BlockBytes *b, int stages) {
-    int arrivals = b->warps / rprog_in_turn(w->r) * rprog_cluster(w->r);
-    if (rprog_tensor(w->dev, w->r)) arrivals = 1;     /* of the thread that issues all */
-    if (b->ring) layout_barriers(w, stages, w->r->stages, b->warps, arrivals);
+    bool tensor = rprog_tensor(w->dev, w->r);
+    int users = tensor ? 1 : b->warps / rprog_in_turn(w->r);      /* one thread issues all */
+    if (b->ring) layout_barriers(w, stages, w->r->stages, b->warps, users * rprog_cluster(w->r));
+    if (tensor) accumulators(w, b, stages);
 }
 
 /* The unit's allocation of Tensor Memory gives its address here.  */

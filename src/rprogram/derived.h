@@ -54,12 +54,16 @@ static inline bool rprog_matrix(const Device *dev, const RProg *r) {
 }
 /* Warps that share a warp tile; threads that compute, all but those of a warp that only copies.  */
 enum { RPROG_TEAM = 4 };
-/* Do the unit's results lie in Tensor Memory?  Its columns that a block takes: those of its tiles,
- * as a power of two from 32 to 512 (PTX ISA, tcgen05.alloc).  */
+/* Do the unit's results lie in Tensor Memory?  The columns of a tile of the block; tiles that have
+ * room there, two of blocks that stay if they fit, so that one is multiplied while the other is
+ * stored; the columns that the block takes, a power of two from 32 to 512 (PTX ISA,
+ * tcgen05.alloc).  */
 static inline bool rprog_tensor(const Device *dev, const RProg *r) {
     return rprog_warpgroups(dev, r) && dev->unit[r->unit].tmem;
 }
 enum { RPROG_TENSOR_LEAST = 32, RPROG_TENSOR_MOST = 512 };
+int rprog_tensor_tile(const RProg *r);
+int rprog_tensor_slots(const RProg *r);
 int rprog_tensor_columns(const RProg *r);
 static inline int rprog_team(const Device *dev, const RProg *r) {
     return rprog_warpgroups(dev, r) ? RPROG_TEAM : 1;

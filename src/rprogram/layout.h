@@ -12,7 +12,7 @@
 #include "rprogram/rprog.h"
 
 /* SHARED: the block's, from its first byte on; DECLARED: shared memory beside that, which the
- * compiler places; REGISTERS: of a thread, likewise.  */
+ * compiler places; REGISTERS: of a thread, likewise; TENSOR: Tensor Memory of the block.  */
 #define LAYOUT_ROOMS(X)        /* name, space, what `of` numbers */                                \
     X(NONE,      "",          SHARED,    NOTHING)                                                  \
     X(STAGE,     "stage",     SHARED,    OPERAND)     /* its tile, a slot for each stage */        \
@@ -32,8 +32,9 @@
     X(TENSOR,    "tensor",    SHARED,    NOTHING)     /* where its Tensor Memory begins */         \
     X(STAGED,    "staged",    REGISTERS, OPERAND)     /* a load on its way to its stage */         \
     X(FRAGMENTS, "fragments", REGISTERS, OPERAND)     /* for the next products */                  \
-    X(SUMS,      "sums",      REGISTERS, NOTHING)     /* of product `of`, which are under way */
-typedef enum { SPACE_SHARED, SPACE_DECLARED, SPACE_REGISTERS } RoomSpace;
+    X(SUMS,      "sums",      REGISTERS, NOTHING)     /* of product `of`, which are under way */   \
+    X(ACCUMULATORS, "accumulators", TENSOR, NOTHING)  /* of a tile */
+typedef enum { SPACE_SHARED, SPACE_DECLARED, SPACE_REGISTERS, SPACE_TENSOR } RoomSpace;
 typedef enum { OF_NOTHING, OF_OPERAND, OF_STATEMENT, OF_SOURCE } RoomOf;
 typedef enum {
 #define X(id, name, space, of) ROOM_##id,
@@ -60,8 +61,9 @@ typedef struct {
 } Room;
 
 /* What the turns of a ring are: k-steps, which are filled before they are used; loads of the steps
- * of ring `of`; of the loop that the use stands in; the bodies of a step.  */
-typedef enum { TURN_STEPS, TURN_LOADS, TURN_LOOP, TURN_BODIES } RingTurn;
+ * of ring `of`; of the loop that the use stands in; the bodies of a step; tiles of the block, which
+ * are filled before they are used.  */
+typedef enum { TURN_STEPS, TURN_LOADS, TURN_LOOP, TURN_BODIES, TURN_TILES } RingTurn;
 
 /* Slots that several rooms use together, one after the other.  Barriers in shared memory, 8 bytes
  * each: of slots that copies have filled, and of those that products have used up.  */
@@ -79,6 +81,10 @@ typedef struct {
     int arrivals[RING_BARRIERS];          /* at each */
     RingWarps fill, use;      /* who does, where these are not all */
 } Ring;
+/* Do who fills and who uses each count their own turns?  */
+static inline bool ring_counts(const Ring *x) {
+    return x->turn == TURN_STEPS || x->turn == TURN_TILES;
+}
 /* Is a ring filled once, for all that the block computes?  */
 static inline bool ring_stays(const Ring *x) {
     return x->arrivals[RING_FULL] > 0 && x->arrivals[RING_EMPTY] == 0;

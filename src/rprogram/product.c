@@ -234,6 +234,8 @@ void product_facts(const Problem *p, const Device *dev, const RProg *r, const La
     }
     step_facts(c);
     sides_facts(c, dev);
+    const Room *sums = rprog_room(l, ROOM_ACCUMULATORS, 0);
+    c->sums = sums ? sums->ring : c->turns;
     c->stays = rprog_persistent(r);
     c->out_room = rprog_room(l, c->stays ? ROOM_OUTPUTS : ROOM_STAGING, 0);
     if (r->via == VIA_BOXES) box_facts(c);

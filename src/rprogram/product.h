@@ -88,6 +88,8 @@ typedef struct {
 typedef struct Contract {
     int number;               /* in Layout.product */
     int turns;                /* in Layout.ring: that of its stages; the first, if it has none */
+    int sums;                 /* that by which sums come to the threads that go on with them: of
+                               * accumulators in Tensor Memory; else of its stages */
     const Te *te;
     const Problem *p;
     const RProg *r;

@@ -165,6 +165,11 @@
  *   again when all their products of it are done: those of one step are under way while those of
  *   the next are issued (stages > 1).  Full barriers, then empty ones (Ring), lie
  *   behind all data.
+ * - Sums in Tensor Memory (rprog_tensor): of the four warps one copies, and a lane of the next one
+ *   issues the products of all tiles of the block; it waits for a full stage and, once a tile, for
+ *   accumulators that are empty.  The others load sums when the last product of a tile has ended,
+ *   by which its accumulators are empty again.  These are a ring, too: of blocks that stay it has
+ *   two slots where Tensor Memory holds both (rprog_tensor_slots).
  *
  * - cluster c: c neighbours in the grid's order, which share b (raster `row`: a), since c divides
  *   the tile rows of a group and of the tensor (the columns), at all sizes.  Each copies the c-th

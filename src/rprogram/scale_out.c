@@ -153,11 +153,6 @@ static void with_stores(Builder *b, RProg *r) {
     with_splits(b, wider && r->swapped ? &shared : r);
 }
 
-/* Can blocks be neighbours that share copies?  */
-static bool may_share(const Builder *b, RProg *r) {
-    return !rprog_tensor(b->dev, r) && rprog_cluster_order(b->p, r);
-}
-
 /* Neighbours that share copies, where L2 gives so many blocks less than their ports take.  */
 static void with_clusters(Builder *b, RProg r) {
     enum { LARGEST = 4 };     /* blocks: larger ones leave SMs of a GPC without a cluster */
@@ -166,7 +161,7 @@ static void with_clusters(Builder *b, RProg r) {
                    hal_clock_hz(b->dev);
     for (int c = 2; c <= LARGEST && c <= b->dev->limits.cluster_max.value; c *= 2) {
         r.cluster = (uint8_t)c;
-        if (ports <= l2->read.value || !may_share(b, &r)) continue;
+        if (ports <= l2->read.value || !rprog_cluster_order(b->p, &r)) continue;
         with_stores(b, &r);
     }
 }
@@ -236,7 +231,7 @@ static void keep_staying(Builder *b, RProg r) {
     enum { LARGEST = 4 };     /* as in with_clusters */
     for (int c = 1; c <= LARGEST && c <= b->dev->limits.cluster_max.value; c *= 2) {
         r.cluster = (uint8_t)(c > 1 ? c : 0);
-        if (c > 1 && !may_share(b, &r)) continue;
+        if (c > 1 && !rprog_cluster_order(b->p, &r)) continue;
         if (rprog_outer_tiles(b->p, &r) > rprog_launched(b->p, b->dev, &r)) keep(b, &r);
     }
 }

@@ -44,8 +44,13 @@ int64_t warpgroup_computing(const Problem *p, const Device *dev, const RProg *r)
     return (OTHERS + sums + 7) / 8 * 8;
 }
 
-/* Those that copy need few, and leave the rest to those that compute.  */
-enum { COPYING = 24, TAKEN_MOST = 240 };
+/* Those that copy need few, a thread of them that issues products some more (of compiled kernels),
+ * and leave the rest to those that compute.  */
+enum { TAKEN_MOST = 240 };
+static int copying_need(const Device *dev, const RProg *r) {
+    enum { COPYING = 24, ISSUING = 40 };
+    return rprog_tensor(dev, r) ? ISSUING : COPYING;
+}
 
 int64_t warpgroup_launched(const Device *dev, const RProg *r, int64_t need) {
     int64_t teams = rprog_computing(dev, r) / (WARP * rprog_team(dev, r));
@@ -53,7 +58,7 @@ int64_t warpgroup_launched(const Device *dev, const RProg *r, int64_t need) {
     if (need > TAKEN_MOST) return most + 1;
     /* Registers move where one block has too few: ptxas refuses it where several are promised.  */
     if (hal_blocks_per_sm(dev, r->threads, (int)need, 0) > 0) return need;
-    return ceil_div(COPYING + teams * need, teams + 1);
+    return ceil_div(copying_need(dev, r) + teams * need, teams + 1);
 }
 
 bool warpgroup_moves(const Device *dev, const RProg *r, int64_t need, int64_t blocks,
@@ -61,8 +66,8 @@ bool warpgroup_moves(const Device *dev, const RProg *r, int64_t need, int64_t bl
     int64_t threads = r->threads * blocks;
     int64_t each = (int64_t)dev->limits.registers_per_sm.value / threads / 8 * 8;
     int64_t teams = rprog_computing(dev, r) / (WARP * rprog_team(dev, r));
-    int64_t left = ((teams + 1) * each - COPYING) / teams / 8 * 8;
-    *copying = COPYING;
+    *copying = copying_need(dev, r);
+    int64_t left = ((teams + 1) * each - *copying) / teams / 8 * 8;
     *computing = (int)(left < TAKEN_MOST ? left : TAKEN_MOST);
     return each < need;
 }
@@ -137,10 +142,17 @@ static const char *check_tile(const Problem *p, const Device *dev, const RProg *
     return NULL;
 }
 
+int rprog_tensor_tile(const RProg *r) {
+    int rows = own_axis(r->swapped);
+    return (int)count_along(&r->block, &r->thread, rows) * r->block.extent[own_axis(!r->swapped)];
+}
+
+int rprog_tensor_slots(const RProg *r) {
+    return rprog_persistent(r) && 2 * rprog_tensor_tile(r) <= RPROG_TENSOR_MOST ? 2 : 1;
+}
+
 int rprog_tensor_columns(const RProg *r) {
-    int rows = own_axis(r->swapped), columns = RPROG_TENSOR_LEAST;
-    int64_t tiles = count_along(&r->block, &r->thread, rows);
-    int64_t need = tiles * r->block.extent[own_axis(!r->swapped)];
+    int columns = RPROG_TENSOR_LEAST, need = rprog_tensor_slots(r) * rprog_tensor_tile(r);
     while (columns < need) columns *= 2;
     return columns;
 }
@@ -148,8 +160,7 @@ int rprog_tensor_columns(const RProg *r) {
 /* One thread issues all products, and sees to their order by itself.  */
 static const char *check_tensor(const Device *dev, const RProg *r) {
     if (!rprog_tensor(dev, r)) return NULL;
-    if (r->cluster || rprog_in_turn(r) > 1)
-        return "blocks whose results lie in Tensor Memory share no copies and take no turns";
+    if (rprog_in_turn(r) > 1) return "blocks whose results lie in Tensor Memory take no turns";
     return rprog_tensor_columns(r) <= RPROG_TENSOR_MOST ? NULL : "Tensor Memory has 512 columns";
 }
 

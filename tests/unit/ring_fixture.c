@@ -86,7 +86,7 @@ const RingUnit ring_unit[RING_UNITS] = {
 };
 
 bool ring_has(const Device *dev, int16_t unit, const RingFamily *f) {
-    return unit >= 0 && (!dev->unit[unit].tmem || (!f->cluster && f->grid != GRID_PINGPONG));
+    return unit >= 0 && (!dev->unit[unit].tmem || f->grid != GRID_PINGPONG);
 }
 
 int16_t ring_unit_of(const Device *dev, const char *name) {

@@ -28,8 +28,7 @@ extern const RingUnit ring_unit[RING_UNITS];
 
 /* The unit's number; -1: the device has none of this name.  */
 int16_t ring_unit_of(const Device *dev, const char *name);
-/* Does the unit take the family: blocks whose results lie in Tensor Memory share no copies, and
- * take no turns.  */
+/* Does the unit take the family: blocks whose results lie in Tensor Memory take no turns.  */
 bool ring_has(const Device *dev, int16_t unit, const RingFamily *f);
 /* Takes the family's program for the only group, with at most so many columns to an instruction.
  * NULL, or the rule that it breaks.  */

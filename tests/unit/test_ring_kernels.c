@@ -246,9 +246,9 @@ static void test_kernels(void **state) {
  * columns of pixels, with a first operand that is made in registers, of
  * segments of tiles, of columns of few channels, the last of which lie beyond the end,
  * with registers that are made of nibbles, with an odd number of boxes to a tile; with results in
- * Tensor Memory, of blocks that stay, too.  */
+ * Tensor Memory, of blocks that stay, and of such that share copies, too.  */
 enum { ALONE, STAYS, TURNS, PIXELS, REGISTERS, SEGMENTS, NARROW, NIBBLES, ODD, TENSOR,
-       TENSOR_STAYS, CHANGED };
+       TENSOR_STAYS, TENSOR_SHARES, CHANGED };
 static const RingFamily changed[] = {
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false, false},
@@ -261,6 +261,7 @@ static const RingFamily changed[] = {
     {"mutant", 1, 96, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false, false},
     {"mutant", 1, 64, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
     {"mutant", 1, 64, {1, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false, false},
+    {"mutant", 1, 64, {1, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 2, GRID_PERSISTENT, false, false},
 };
 
 /* A piece of the text of a kernel, and what takes its place (text_pattern.h).  */
@@ -340,12 +341,12 @@ static const struct {
     {ODD, "rl_bulk_wait<0>();", ""},
     {ODD, "rl_bulk_wait<1>();", "rl_bulk_wait<2>();"},
     {TENSOR, "rl_tcgen05_commit(", "rl_barrier_arrive("},
-    {TENSOR, "            rl_barrier_wait(~1, ~2 ^ ~3 == 0);", ""},
-    {TENSOR, "~1 ^ ~2 == 0)", "~1)"},
+    {TENSOR, "steps);\n                rl_tcgen05_commit(", "steps);\n rl_barrier_arrive("},
     {TENSOR, "0 < ~1 + ~2)", "true)"},
     {TENSOR, "0 < ~1 + ~2)", "0 < ~2)"},
-    {TENSOR, "        rl_bar_sync<1, 256>();\n        rl_tcgen05_after();", "rl_tcgen05_after();"},
-    {TENSOR, "rl_bar_sync<1, 256>();\n        rl_tcgen05_after();", "rl_bar_sync<1, 256>();"},
+    {TENSOR, "rl_barrier_wait(~1 + ~2 + ~3 * 8, ~4);\n        rl_tcgen05_after();",
+     "rl_tcgen05_after();"},
+    {TENSOR, "~1);\n        rl_tcgen05_after();", "~1);"},
     {TENSOR, "~1 % 4u * 2097152u", "~1 % 4u * 1048576u"},
     {TENSOR, "~1 / 4u % 2u", "~1 / 8u % 2u"},
     {TENSOR, "(~1 + ~2) * 64", "(~1 + ~2) * 32"},
@@ -357,8 +358,20 @@ static const struct {
     {TENSOR, "A_HIGH | 0x4000", "A_HIGH"},
     {TENSOR, "~1 + kk / TK * 2", "~1 + kk / TK * 4"},
     {TENSOR, "rl_fence_proxy();", ""},
-    {TENSOR_STAYS, "rl_bar_sync<1, 128>();\n            if", "if"},
+    {TENSOR_STAYS, "rl_barrier_wait(~1 + ~2 + (~3 + ~4) * 8, ~5 ^ 1);\n"
+                   "                    rl_tcgen05_after();", "rl_tcgen05_after();"},
+    {TENSOR_STAYS, "~1 ^ 1);\n                    rl_tcgen05_after();", "~1 ^ 1);"},
+    {TENSOR_STAYS, "~1 ^ 1);\n                    rl_tcgen05_after();",
+     "~1);\n rl_tcgen05_after();"},
+    {TENSOR_STAYS, "rl_tcgen05_before();", ""},
+    {TENSOR_STAYS, "rl_barrier_wait(~1 + ~2 + ~3 * 8, ~4);\n            rl_tcgen05_after();",
+     "rl_tcgen05_after();"},
+    {TENSOR_STAYS, "tensor + ~1 * 64", "tensor"},
+    {TENSOR_STAYS, "tensor + ~1 * 64", "tensor + ~1 * 32"},
     {TENSOR_STAYS, "~1 / ~2 & 1", "0"},
+    {TENSOR_SHARES, "* 8, 3);", "* 8, 1);"},
+    {TENSOR_SHARES, "* 8, 3);", "* 8, 2);"},
+    {TENSOR_SHARES, "* 8, 2);", "* 8, 1);"},
 };
 enum { MUTANTS = sizeof mutant / sizeof *mutant };
 
@@ -383,6 +396,8 @@ static const char *const changed_op[] = {
     "op f(A: bf16[512,192], B: bf16[192,192]) -> C: bf16[512,192] {"
     " C[m,n] += A[m,k] * B[n,k]; }",
     "op f(A: bf16[256,512], B: bf16[64,512]) -> C: bf16[256,64] { C[m,n] += A[m,k] * B[n,k]; }",
+    "op f(A: bf16[512,192], B: bf16[256,192]) -> C: bf16[512,256] {"
+    " C[m,n] += A[m,k] * B[n,k]; }",
     "op f(A: bf16[512,192], B: bf16[256,192]) -> C: bf16[512,256] {"
     " C[m,n] += A[m,k] * B[n,k]; }",
 };
@@ -449,7 +464,7 @@ static void test_mutants(void **state) {
     for (int i = 0; i < MUTANTS; i++) {
         ArenaMark mark = arena_mark(a);
         if (effort_drawn(i, 9) && !is_mutant_caught(&run, i))
-            fail_msg("nobody notices '%s' as '%s'", mutant[i].piece, mutant[i].other);
+            fail_msg("nobody notices '%s' as '%s'\n", mutant[i].piece, mutant[i].other);
         arena_reset(a, mark);
     }
     arena_destroy(a);

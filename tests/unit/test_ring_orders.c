@@ -25,6 +25,7 @@ enum { COLUMNS = 32, SPAN = 128 };        /* of an instruction at most; bytes of
 /* What consumers do: products that a warpgroup begins, or that one thread has issued.  */
 #define PRODUCTS "rl_wgmma_begin();"
 #define ISSUED "rl_tcgen05_commit(~1 + ~2 + (~3 +"
+#define ISSUED_SHARED "rl_tcgen05_commit_at(~1 + ~2 + (~3 +"
 static const struct {
     const char *who, *before, *when;
 } slow[] = {
@@ -40,7 +41,7 @@ static int case_unit(int i) { return i / 3 % RING_UNITS; }
 static int case_slow(int i) { return i % SLOW; }
 
 /* Tiles that make a cluster whole, and several for each block that stays.  */
-static const char *op_text(Arena *a, const RingFamily *f, const RingUnit *u) {
+static const char *op_text(Arena *a, const Device *dev, const RingFamily *f, const RingUnit *u) {
     int bytes = 1;
     for (int t = 0; t < TE_DTYPE_COUNT; t++)
         if (strcmp(te_dtype_name((TeDtype)t), u->type) == 0) bytes = te_dtype_bytes((TeDtype)t);
@@ -49,7 +50,9 @@ static const char *op_text(Arena *a, const RingFamily *f, const RingUnit *u) {
     int steps = f->grid == GRID_TILES ? f->split * (2 * f->stages + 1) : f->stages + 1;
     if (together > 1 && others > 1) others = others / 2 + 1;
     bool along_n = f->raster == RASTER_ROW;
-    int side[] = {f->tiles * 64, f->n < COLUMNS ? f->n : COLUMNS};    /* of a warpgroup */
+    int each = dev->unit[ring_unit_of(dev, u->unit)].m.from;
+    int rows = each > 64 ? each : f->tiles * each;
+    int side[] = {rows, f->n < COLUMNS ? f->n : COLUMNS};    /* of a warpgroup */
     int m = side[f->swapped] * f->warps[0] * (along_n ? others : together);
     int n = side[!f->swapped] * f->warps[1] * (along_n ? together : others);
     *(f->swapped ? &n : &m) -= 24;
@@ -63,7 +66,8 @@ static const char *op_text(Arena *a, const RingFamily *f, const RingUnit *u) {
 static const char *slowed(Arena *a, const char *text, int which) {
     const char *before = slow[which].before;
     if (!before) return text;
-    if (!strcmp(before, PRODUCTS) && strstr(text, "rl_tcgen05_commit")) before = ISSUED;
+    if (!strcmp(before, PRODUCTS) && strstr(text, "rl_tcgen05_commit"))
+        before = strstr(text, "rl_tcgen05_commit_at") ? ISSUED_SHARED : ISSUED;
     const char *slower =
         arena_printf(a, "if (%s)\nfor (int s = 99; s > 0; s--) asm volatile(\"\" : \"+r\"(s));\n%s",
                      slow[which].when, before);
@@ -84,7 +88,7 @@ static const char *run_case(const Orders *o, Arena *a, int i) {
     *dev = *o->dev[ring_unit_of(o->dev[0], u->unit) < 0];
     dev->limits.sm_count.value = 2;
     if (!ring_has(dev, ring_unit_of(dev, u->unit), f)) return NULL;
-    const char *wrong = kernel_open(&c, a, dev, op_text(a, f, u), NULL);
+    const char *wrong = kernel_open(&c, a, dev, op_text(a, dev, f, u), NULL);
     if (!wrong) wrong = ring_plan(&c, ring_unit_of(dev, u->unit), f, COLUMNS);
     if (!wrong && f->cluster && !c.plan.prog[0].cluster) wrong = "its tiles make no cluster";
     if (!wrong) wrong = kernel_emit(&c);
@@ -140,7 +144,7 @@ static void test_watchdog(void **state) {
     Device *dev = fixture_device(a, "h100");
     Nvrtc *nvrtc;
     assert_int_equal(nvrtc_open(a, &d, NULL, dev->arch, &nvrtc), ST_OK);
-    assert_null(kernel_open(&c, a, dev, op_text(a, &alone, &ring_unit[1]), NULL));
+    assert_null(kernel_open(&c, a, dev, op_text(a, dev, &alone, &ring_unit[1]), NULL));
     assert_null(ring_plan(&c, ring_unit_of(dev, ring_unit[1].unit), &alone, COLUMNS));
     assert_null(kernel_emit(&c));
 #define ARRIVES " 0) {\n                rl_barrier_arrive("

@@ -9,14 +9,9 @@ static Ir slot(const Kernel *k, const Sync *s) {
     return s->lag > 0 ? k->ring[s->ring].last : ring_barrier(k, s->ring, s->id);
 }
 
-/* The parity of the round that is waited for: of the slot before, that of the round before if the
- * slot at hand is the first.  */
+/* The parity of the round that is waited for.  */
 static Ir parity(const Kernel *k, const Sync *s) {
-    const Cg *cg = k->cg;
     Ir phase = k->ring[s->ring].phase;
-    if (s->lag > 0)
-        return ir_binary(cg, IR_XOR, phase,
-                         ir_binary(cg, IR_EQ, k->ring[s->ring].slot, ir_int(cg, 0)));
     return s->primed ? ir_binary(k->cg, IR_XOR, phase, ir_int(k->cg, 1)) : phase;
 }
 
@@ -42,6 +37,8 @@ static Ir made(const Kernel *k, const Sync *s) {
 static IrSyncOf barrier_of(const Kernel *k, const Sync *s) {
     if (s->op == SYNC_INIT) return (IrSyncOf){.number = s->count, .arg = {made(k, s)}};
     if (s->op == SYNC_WAIT) return (IrSyncOf){.arg = {slot(k, s), parity(k, s)}};
+    if (s->op == SYNC_COMMIT)             /* a mask of blocks */
+        return (IrSyncOf){.number = s->blocks ? (1 << s->blocks) - 1 : 0, .arg = {slot(k, s)}};
     if (s->bytes) return (IrSyncOf){.number = (int)s->bytes, .arg = {slot(k, s)}};
     return (IrSyncOf){.arg = {slot(k, s), s->blocks ? k->var.lane : NULL}};
 }
@@ -57,7 +54,7 @@ static Ir who(const Kernel *k, const Sync *s) {
     const Cg *cg = k->cg;
     Ir lane = k->var.lane;
     if (s->scope < SYNC_BARRIER || s->op == SYNC_INIT) return NULL;
-    if (s->scope == SYNC_BARRIER && s->op == SYNC_WAIT) return NULL;
+    if (s->scope == SYNC_BARRIER && s->op != SYNC_ARRIVE) return NULL;
     if (s->blocks > 0) return ir_lt(cg, lane, ir_int(cg, s->blocks));
     return s->by != BY_THREADS ? ir_binary(cg, IR_EQ, lane, ir_int(cg, 0)) : NULL;
 }

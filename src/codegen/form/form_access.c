@@ -52,21 +52,27 @@ static bool may_meet(Share share, int agent, int other) {
     return share == SHARE_BLOCK || agent / RUN_LANES == other / RUN_LANES;
 }
 
-/* Is an access of the agent ordered behind those of a kind?  */
-static bool is_ordered(const Run *r, const int *clock, const int *by, int agent, Share share) {
+/* Is an access of the agent ordered behind those of a kind?  in_order: the clock of those that
+ * follow each other.  */
+static bool is_ordered(const Run *r, const int *clock, const int *by, int agent, Share share,
+                       int in_order) {
     const int *knows = r->agent[agent].clock;
     for (int i = 0; i < r->clocks; i++) {
         bool before = clock[i] <= knows[i] || by[i] == r->serial;
-        bool own = i == run_clock(r, agent), boxes = i % (1 + r->queues) > FORM_QUEUES;
+        bool own = i == run_clock(r, agent) || i == in_order;
+        bool boxes = i % (1 + r->queues) > FORM_QUEUES;
         bool met = boxes || may_meet(share, agent, i / (1 + r->queues));   /* boxes are of all */
         if (!before && !own && met) return false;
     }
     return true;
 }
 
-static const char *meets(const Run *r, const Cell *c, int agent, Share share, bool writes) {
-    if (!is_ordered(r, c->write, c->write_by, agent, share)) return "is written meanwhile";
-    if (writes && !is_ordered(r, c->read, c->read_by, agent, share)) return "may still be read";
+static const char *meets(const Run *r, const Cell *c, int agent, Share share, bool writes,
+                         int in_order) {
+    if (!is_ordered(r, c->write, c->write_by, agent, share, in_order))
+        return "is written meanwhile";
+    if (writes && !is_ordered(r, c->read, c->read_by, agent, share, in_order))
+        return "may still be read";
     return NULL;
 }
 
@@ -79,7 +85,7 @@ static const char *meets_others(const Run *r, const Room *own, int agent, bool w
         if (x->kind == own->kind || !rprog_over(own, x)) continue;
         for (int k = 0; k < x->slots && !what; k++) {
             Cell *c = &r->cell[i][k];
-            if (c->touched) what = meets(r, c, agent, SHARE_BLOCK, writes);
+            if (c->touched) what = meets(r, c, agent, SHARE_BLOCK, writes, -1);
             if (writes) c->written = false;
         }
     }
@@ -100,14 +106,17 @@ static int queue_of(const Run *r, const Event *e) {
 static void access(Run *r, int agent, const Event *e, int i) {
     const Use *u = &e->node->use[i];
     Cell *c = find_cell(r, u, e->use[i].slot, agent / RUN_AGENTS);
-    const char *what = meets(r, c, agent, u->share, u->writes);
+    int queue = u->late ? queue_of(r, e) : -1, own = run_queue_clock(r, agent, queue);
+    /* Products of a thread add to accumulators one after the other (PTX ISA, "Pipelined tcgen05
+     * instructions").  */
+    bool in_order = rprog_room_space(u->room->kind) == SPACE_TENSOR;
+    const char *what = meets(r, c, agent, u->share, u->writes, in_order ? own : -1);
     if (!what) what = meets_others(r, u->room, agent, u->writes);
     if (what) {
         run_wrong(r, e->node, "%s %d %s", rprog_room_name(u->room->kind), u->room->of, what);
         return;
     }
     c->touched = true;
-    int queue = u->late ? queue_of(r, e) : -1, own = run_queue_clock(r, agent, queue);
     int *clock = u->writes ? c->write : c->read, *by = u->writes ? c->write_by : c->read_by;
     clock[own] = u->late ? r->agent[agent].under_way[queue] : r->agent[agent].clock[own];
     by[own] = r->serial;

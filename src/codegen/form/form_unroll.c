@@ -21,9 +21,16 @@ static void add_strand(Arena *a, StrandList *s, Strand x) {
     s->at[s->n++] = x;
 }
 
+/* Is it a role of several?  */
+static bool has_parts(const Node *role) {
+    const Node *x = role->child;
+    while (x && x->kind != NODE_ROLE) x = x->next;
+    return x;
+}
+
 static void find_roles(Arena *a, const Node *first, StrandList *out) {
     for (const Node *x = first; x; x = x->next) {
-        if (x->kind != NODE_ROLE) {
+        if (x->kind != NODE_ROLE || has_parts(x)) {
             find_roles(a, x->child, out);
             continue;
         }
@@ -84,7 +91,7 @@ static const Ring *ring_of(const Walk *w, int ring) { return &w->f->layout->ring
 
 /* The ring of steps that a room's data goes by: its own, or that of the node.  */
 static int steps_ring(const Walk *w, const Node *n, const Room *x) {
-    return x->ring >= 0 && ring_of(w, x->ring)->turn == TURN_STEPS ? x->ring : n->ring;
+    return x->ring >= 0 && ring_counts(ring_of(w, x->ring)) ? x->ring : n->ring;
 }
 
 static int64_t data_of(const Walk *w, const Node *n, const Use *u) {
@@ -103,7 +110,8 @@ static int64_t data_of(const Walk *w, const Node *n, const Use *u) {
 /* How often turns have gone on to the next slot of a ring.  */
 static int64_t cursor(const Walk *w, int ring, bool fills) {
     switch (ring_of(w, ring)->turn) {
-    case TURN_STEPS: return fills ? w->put[ring] : w->taken[ring];
+    case TURN_STEPS:
+    case TURN_TILES: return fills ? w->put[ring] : w->taken[ring];
     case TURN_LOADS: return w->next[ring_of(w, ring)->of];
     case TURN_LOOP: return w->turn;
     default: return w->body;
@@ -126,7 +134,7 @@ static Event *new_event(Walk *w) {
  * arrived at by who fills, empty ones waited for.  */
 static void find_slot(const Walk *w, const Sync *s, Event *e) {
     if (s->scope != SYNC_BARRIER || s->op == SYNC_INIT) return;
-    bool fills = s->lag == 0 && (s->id == RING_FULL) == (s->op != SYNC_WAIT);
+    bool fills = (s->id == RING_FULL) == (s->op != SYNC_WAIT);
     int slots = ring_of(w, s->ring)->slots;
     int64_t at = cursor(w, s->ring, fills) - s->lag;
     e->at = at < 0 ? -1 : (int)(at % slots);
@@ -146,8 +154,10 @@ static void add_event(Walk *w, const Node *n, unsigned mask) {
 }
 
 static void set_cursors(Walk *w, int64_t turns) {
-    for (int i = 0; i < w->f->layout->n_ring; i++)
+    for (int i = 0; i < w->f->layout->n_ring; i++) {
+        if (ring_of(w, i)->turn == TURN_TILES && turns > 0) continue;
         w->put[i] = w->taken[i] = ring_stays(ring_of(w, i)) ? 0 : turns;
+    }
 }
 
 /* Values move the cursors.  */
@@ -222,7 +232,7 @@ static void walk_loop(Walk *w, const Node *n, unsigned mask) {
 
 static bool has_role(const Walk *w, const Role *r) {
     const Strand *s = w->strand;
-    return s->role && r->first == s->role->role.first;
+    return s->role && r->first <= s->first && s->first < r->first + r->warps;
 }
 
 static void walk(Walk *w, const Node *first, unsigned mask) {

@@ -50,6 +50,7 @@ void lower_results(FormBuilder *b, const Lowered *l, const Contract *c);
 Sync *lower_barrier(FormBuilder *b, SyncOp op, int ring, int id);
 void lower_barriers(FormBuilder *b, const Lowered *l);
 void lower_open_filling(FormBuilder *b, const Lowered *l);
+void lower_open_part(FormBuilder *b, const char *name, RingWarps of);     /* of those that fill */
 void lower_open_using(FormBuilder *b, const Lowered *l, int teams);
 /* Teams take turns: the wait for that of the one before, the end of the own one.  */
 void lower_turn(FormBuilder *b, const Lowered *l, SyncOp op);

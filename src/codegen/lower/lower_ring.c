@@ -130,40 +130,75 @@ static void add_slices(FormBuilder *b, const Lowered *l, const Contract *c, int 
 }
 
 /* Tensor Memory is taken before the block's threads meet, and found behind that.  */
-static void add_tensor(FormBuilder *b, int part) {
-    form_add(b, NODE_VALUES, VALUES_TENSOR)->from = part;
+static Node *add_tensor(FormBuilder *b, int part) {
+    Node *n = form_add(b, NODE_VALUES, VALUES_TENSOR);
+    n->from = part;
+    return n;
 }
 
-/* One thread issues the products of all warpgroups, whose sums lie in Tensor Memory; each step's
- * stage is free when its products have ended, and all sums are there when the last one's is.  The
- * threads that load them meet before and behind: what they load is not overwritten before.  */
-static void add_issued(FormBuilder *b, const Lowered *l, const Contract *c, bool rows) {
-    enum { BEHIND = 1 };
-    open_tiles(b, l, c);
-    if (rows) form_add(b, NODE_VALUES, VALUES_ROWS);
-    form_add(b, NODE_VALUES, VALUES_CLEAR)->begins = !c->may_be_empty;
-    open_some(b, c);
-    if (c->stays) lower_computing_sync(b, c);
+/* One thread issues the products of all warpgroups, whose sums lie in Tensor Memory.  It waits for
+ * stages that are full and for accumulators that are empty, and for nothing else: its products free
+ * a stage, and fill accumulators, when they end.  */
+static void add_issued(FormBuilder *b, const Lowered *l, const Contract *c) {
     form_if(b, WHEN_ONE, 0)->from = contract_turns(c)->use.first;
+    form_add(b, NODE_VALUES, VALUES_CLEAR)->from = CLEAR_OPERANDS;
+    form_add(b, NODE_VALUES, VALUES_RING)->ring = c->sums;
+    open_tiles(b, l, c);
+    open_some(b, c);
+    if (c->stays) lower_barrier(b, SYNC_WAIT, c->sums, RING_EMPTY)->primed = true;
     form_sync(b, SYNC_TENSOR, SYNC_WAIT, 0);
-    open_steps(b, c, false, BEHIND);
+    open_steps(b, c, false, 0);
     form_add(b, NODE_VALUES, VALUES_STAGE);
     lower_barrier(b, SYNC_WAIT, c->turns, RING_FULL);
     Node *n = form_add(b, NODE_COMPUTE, COMPUTE_STEP);
     n->to = c->r->unroll;
     n->done = DONE_PRODUCTS;
     for (int side = 0; side < c->n_side; side++) read_stage(b, n, side, true);
-    lower_barrier(b, SYNC_COMMIT, c->turns, RING_EMPTY)->by = BY_THREADS;
+    Use *u = form_writes(b, n, ROOM_ACCUMULATORS, 0);
+    u->data = OF_PUT;
+    u->late = true;
+    Sync *freed = lower_barrier(b, SYNC_COMMIT, c->turns, RING_EMPTY);
+    freed->by = BY_THREADS;
+    freed->blocks = c->r->cluster;
     form_add(b, NODE_VALUES, VALUES_TAKE);
     form_close(b);
-    lower_barrier(b, SYNC_WAIT, c->turns, RING_EMPTY)->lag = BEHIND;
-    form_sync(b, SYNC_TENSOR, SYNC_ARRIVE, 0);
-    form_close(b);
-    lower_computing_sync(b, c);
-    form_sync(b, SYNC_TENSOR, SYNC_WAIT, 0);
-    add_tensor(b, TENSOR_LOAD);
-    form_sync(b, SYNC_TENSOR, SYNC_ARRIVE, 0);
+    lower_barrier(b, SYNC_COMMIT, c->sums, RING_FULL)->by = BY_THREADS;
+    form_add(b, NODE_VALUES, VALUES_PUT)->ring = c->sums;
     if (c->may_be_empty) form_close(b);
+    if (c->stays) form_close(b);
+    form_close(b);
+}
+
+/* Sums of a tile come to registers, and others may take their place.  */
+static void add_sums(FormBuilder *b, const Lowered *l, const Contract *c) {
+    Node *n = form_add(b, NODE_VALUES, VALUES_RING);
+    n->ring = c->sums;
+    n->from = true;
+    open_tiles(b, l, c);
+    n = form_add(b, NODE_VALUES, VALUES_CLEAR);
+    n->from = CLEAR_SUMS;
+    n->begins = !c->may_be_empty;
+    open_some(b, c);
+    lower_barrier(b, SYNC_WAIT, c->sums, RING_FULL);
+    form_sync(b, SYNC_TENSOR, SYNC_WAIT, 0);
+    form_reads(b, add_tensor(b, TENSOR_LOAD), ROOM_ACCUMULATORS, 0)->data = OF_TAKEN;
+    form_sync(b, SYNC_TENSOR, SYNC_ARRIVE, 0);
+    if (c->stays) {
+        form_sync(b, SYNC_WARP, SYNC_BOTH, 0);    /* one lane tells of what all have read */
+        lower_barrier(b, SYNC_ARRIVE, c->sums, RING_EMPTY)->by = BY_WARPS;
+        form_add(b, NODE_VALUES, VALUES_TAKE)->ring = c->sums;
+    }
+    if (c->may_be_empty) form_close(b);
+}
+
+/* Those that copy are joined by one that multiplies.  */
+static void add_parts(FormBuilder *b, const Lowered *l, const Contract *c) {
+    lower_open_part(b, "boxes", contract_turns(c)->fill);
+    add_copies(b, l, c, NULL);
+    form_close(b);
+    lower_open_part(b, "products", contract_turns(c)->use);
+    add_issued(b, l, c);
+    form_close(b);
 }
 
 void lower_free_tensor(FormBuilder *b, const Contract *c) {
@@ -230,12 +265,12 @@ void lower_ring(FormBuilder *b, const Lowered *l, const Contract *c, const Contr
         form_wait(b, l->form);
     }
     lower_open_filling(b, l);
-    add_copies(b, l, c, next);
+    if (c->matrix.tensor) add_parts(b, l, c);
+    else add_copies(b, l, c, next);
     form_close(b);
     lower_open_using(b, l, rprog_in_turn(c->r));
-    bool rows = next && l->p->group->chain->rows;
-    if (c->matrix.tensor) add_issued(b, l, c, rows);
-    else add_products(b, l, c, rows);
+    if (c->matrix.tensor) add_sums(b, l, c);
+    else add_products(b, l, c, next && l->p->group->chain->rows);
 }
 
 /* ---- outputs that leave by boxes ---- */

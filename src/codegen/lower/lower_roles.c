@@ -7,7 +7,7 @@
 /* Named barriers: of the warps that compute; of those that take turns, the first one's.  */
 enum { COMPUTING = 1, TURN = 2 };
 
-static RingWarps using(const Contract *c) { return contract_turns(c)->use; }
+static RingWarps using(const Contract *c) { return c->layout->ring[c->sums].use; }
 
 Sync *lower_barrier(FormBuilder *b, SyncOp op, int ring, int id) {
     Sync *s = &form_sync(b, SYNC_BARRIER, op, 0)->sync;
@@ -46,14 +46,21 @@ static void open_role(FormBuilder *b, const Lowered *l, Role role) {
 }
 
 void lower_open_filling(FormBuilder *b, const Lowered *l) {
-    RingWarps fill = contract_turns(l->layout->product)->fill;
-    open_role(b, l, (Role){.name = "copies", .first = fill.first, .warps = fill.warps, .teams = 1,
-                           .fewer = true});
+    int first = using(l->layout->product).warps;
+    open_role(b, l, (Role){.name = "copies", .first = first, .warps = l->r->threads / WARP - first,
+                           .teams = 1, .fewer = true});
+}
+
+void lower_open_part(FormBuilder *b, const char *name, RingWarps of) {
+    form_open(b, NODE_ROLE, 0)->role =
+        (Role){.name = name, .first = of.first, .warps = of.warps, .teams = 1};
 }
 
 void lower_open_using(FormBuilder *b, const Lowered *l, int teams) {
-    RingWarps use = using(l->layout->product);
-    open_role(b, l, (Role){.name = "products", .first = use.first, .warps = use.warps,
+    const Contract *c = l->layout->product;
+    RingWarps use = using(c);
+    const char *name = c->matrix.tensor ? "results" : "products";
+    open_role(b, l, (Role){.name = name, .first = use.first, .warps = use.warps,
                            .teams = teams});
 }
 

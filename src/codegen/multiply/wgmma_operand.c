@@ -66,13 +66,17 @@ static Ir operand(const Kernel *k, const Side *s, Ir kk, Ir i) {
 }
 
 /* A tile of an instruction has 128 lanes of Tensor Memory, 32 of each warp of its warpgroup, and a
- * column for each of its own; tiles of the block lie side by side, its columns fastest.  */
+ * column for each of its own; those of the block's tile at hand lie side by side, its columns
+ * fastest.  */
 Ir tensor_tile(const Kernel *k, Ir row, Ir column) {
     const Cg *cg = k->cg;
     AxisClass columns = k->c->r->swapped ? AX_M : AX_N;
     Ir number = ir_add(cg, ir_mul(cg, row, ir_int(cg, k->c->warps[columns])), column);
-    Ir width = ir_int(cg, k->c->r->thread.extent[columns]);
-    return ir_add(cg, k->var.tensor, ir_mul(cg, number, width));
+    Ir width = ir_int(cg, k->c->r->thread.extent[columns]), at = k->var.tensor;
+    if (k->c->layout->ring[k->c->sums].slots > 1)
+        at = ir_add(cg, at, ir_mul(cg, k->ring[k->c->sums].slot,
+                                   ir_int(cg, rprog_tensor_tile(k->c->r))));
+    return ir_add(cg, at, ir_mul(cg, number, width));
 }
 
 /* One thread issues the products of all tiles of the block; the first ones begin the sums.  */

@@ -79,7 +79,8 @@ void ring_begin(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     RingAt *x = &k->ring[n->ring];
     Ir from = k->var.from, zero = ir_int(cg, 0), slot = zero, round = zero;
-    if (k->c->stays && !ring_stays(&k->c->layout->ring[n->ring])) {
+    const Ring *of = &k->c->layout->ring[n->ring];
+    if (k->c->stays && of->turn == TURN_STEPS && !ring_stays(of)) {
         slot = ir_rem(cg, from, x->slots);
         round = ir_binary(cg, IR_AND, ir_div(cg, from, x->slots), ir_int(cg, 1));
     }

@@ -110,6 +110,13 @@ const PreludeRow prelude_tensor[] = {
         "    asm volatile(\"tcgen05.commit.cta_group::1.mbarrier::arrive::one\"\n"
         "                 \".shared::cluster.b64 [%0];\" :: \"r\"(bar) : \"memory\");\n"
         "}\n"},
+    /* Those of blocks of the cluster, a bit of a mask each, are.  */
+    {"rl_tcgen05_commit_at", 100,
+     FN "void rl_tcgen05_commit_at(unsigned bar, int blocks) {\n"
+        "    asm volatile(\"tcgen05.commit.cta_group::1.mbarrier::arrive::one\"\n"
+        "                 \".shared::cluster.multicast::cluster.b64 [%0], %1;\"\n"
+        "                 :: \"r\"(bar), \"h\"((short)blocks) : \"memory\");\n"
+        "}\n"},
     /* Around what synchronises threads that use Tensor Memory.  */
     {"rl_tcgen05_before", 100,
      FN "void rl_tcgen05_before() {\n"

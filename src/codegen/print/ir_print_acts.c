@@ -50,7 +50,8 @@ static const char *plain_sync(const IrStmt *s) {
 static void put_barrier(Printer *p, const IrStmt *s) {
     const char *name = s->sync == SYNC_INIT     ? "rl_barrier_init"
                        : s->sync == SYNC_WAIT   ? "rl_barrier_wait"
-                       : s->sync == SYNC_COMMIT ? "rl_tcgen05_commit"
+                       : s->sync == SYNC_COMMIT
+                           ? s->number[0] > 0 ? "rl_tcgen05_commit_at" : "rl_tcgen05_commit"
                        : s->number[0] > 0       ? "rl_barrier_expect"
                        : s->n > 1               ? "rl_barrier_arrive_at"
                                                 : "rl_barrier_arrive";
