@@ -81,12 +81,45 @@ TeExtent rprog_box_below(Arena *a, const Problem *p, const RBoxDim *d) {
     return size_product(a, root_of(p), axis->index + first, axis->n - first);
 }
 
+/* Is dimension `dim` of the tensor the index of d and nothing else?  What leaves it then leaves a
+ * box of the tensor, for which a copy writes zeros, as the guard does.  Of static sizes: others
+ * might have a tensor that goes on behind the axis.  */
+static bool is_alone(const Problem *p, const Access *x, int dim, const RBoxDim *d) {
+    const TeTensor *t = &p->te->tensor[x->tensor];
+    int index = rprog_box_index(p, d);
+    bool alone = d->n == 1 && x->sub[dim].coef[index] == 1 && x->sub[dim].c == 0 &&
+                 !t->shape[dim].expr && !root_of(p)->index[index].hi.expr;
+    for (int i = 0; i < root_of(p)->n_index && alone; i++)
+        alone = i == index || x->sub[dim].coef[i] == 0;
+    for (int e = 0; e < t->rank && alone; e++) alone = e == dim || x->sub[e].coef[index] == 0;
+    return alone;
+}
+
+TeExtent rprog_box_bound(Arena *a, const Problem *p, const Access *x, const RBoxDim *d) {
+    const TeTensor *t = &p->te->tensor[x->tensor];
+    for (int dim = 0; dim < t->rank; dim++) {
+        if (x->guard[dim] && is_alone(p, x, dim, d)) return t->shape[dim];
+    }
+    return rprog_box_extent(a, p, d);
+}
+
+/* Do the ends of the box test what the guards do?  */
+static bool bounds_guards(const Problem *p, const Access *x, const RBox *box) {
+    bool bounded = true;
+    for (int dim = 0; dim < p->te->tensor[x->tensor].rank && bounded; dim++) {
+        bounded = !x->guard[dim];
+        for (int i = 0; i < box->rank && !bounded; i++)
+            bounded = is_alone(p, x, dim, &box->dim[i]);
+    }
+    return bounded;
+}
+
 static bool tile_box(const Problem *p, int side, RBox *out) {
     const ROperand *op = &p->op[side];
     const Access *x = &p->con.operand[side].access;
     AxisClass own = side ? AX_N : AX_M;
     *out = (RBox){.span = BOX_SPAN};
-    if (!op->affine || op->guarded) return false;
+    if (!op->affine) return false;
     bool along_k = op->vec_k * op->bytes >= RTILE_ACCESS;
     if (!along_k && op->vec_mn * op->bytes < RTILE_ACCESS) return false;
     if ((along_k ? op->stride_k : op->stride_mn) != 1) return false;
@@ -94,7 +127,8 @@ static bool tile_box(const Problem *p, int side, RBox *out) {
     out->k = !along_k;
     out->own = along_k;
     return rprog_box_dims(p, x, along_k ? AX_K : own, out) && out->dim[0].n > 0 &&
-           rprog_box_dims(p, x, along_k ? own : AX_K, out) && rprog_box_dims(p, x, AX_B, out);
+           rprog_box_dims(p, x, along_k ? own : AX_K, out) && rprog_box_dims(p, x, AX_B, out) &&
+           bounds_guards(p, x, out);
 }
 
 bool rprog_box(const Problem *p, int side, RBox *out) {

@@ -136,6 +136,8 @@ int rprog_raw_wavefronts(const Device *dev, const RProg *r, int side, int pack);
 /* As numbers or expressions of the sizes; those of the digits of its axis within it.  */
 TeExtent rprog_box_extent(Arena *a, const Problem *p, const RBoxDim *d);
 TeExtent rprog_box_below(Arena *a, const Problem *p, const RBoxDim *d);
+/* The extent in memory: less than that of the axis where a guard stands for the rest.  */
+TeExtent rprog_box_bound(Arena *a, const Problem *p, const Access *x, const RBoxDim *d);
 /* The root's index that moves by one with it.  */
 int rprog_box_index(const Problem *p, const RBoxDim *d);
 /* The outputs of a product as TMA stores them, and where they are: of the only statement that is

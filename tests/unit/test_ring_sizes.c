@@ -36,6 +36,9 @@ static const struct {
     {"images", "wgmma.f16.f32",
      "param N = 0..5, F = 8..136 % 8; op f(X: f16[N,9,8,64], W: f16[F,3,3,64]) -> Y: f16[N,5,4,F]"
      " { Y[n,p,q,f] += (X[n,2*p+r-1,2*q+s-1,c] else 0) * W[f,r,s,c]; }"},
+    {"guarded ends", "wgmma.f16.f32",
+     "param M = 8..264 % 8; op f(A: f16[M,192], B: f16[180,200]) -> C: f16[M,208]"
+     " { C[m,n] += A[m,k] * (B[k,n] else 0) where n in 208, k in 192; }"},
     {"its own product", "wgmma.f16.f32",
      "param M = 8..264 % 8; op f(A: f16[136,M]) -> C: f16[M,M] { C[m,n] += A[k,m] * A[k,n]; }"},
 };

@@ -18,7 +18,7 @@ KernelMap ring_map(Arena *a, const Problem *p, const Access *x, const RBox *box)
                      .fixed = {.type = tensor_map_type(type, false), .rank = box->rank}};
     for (int i = 0; i < box->rank; i++) {
         const RBoxDim *d = &box->dim[i];
-        map.dim[i] = rprog_box_extent(a, p, d);
+        map.dim[i] = rprog_box_bound(a, p, x, d);
         map.fixed.element_stride[i] = 1;
         if (i == 0) continue;
         if (d->n > 0) first = size_stride(a, p->te, x, rprog_box_index(p, d));
