@@ -1,6 +1,7 @@
 /* links: sim */
-/* tcgen05: products of every kind, shape, layout and swizzle on random integers; copies and moves;
- * and the order that accesses to Tensor Memory need, by leaving out what makes it.  */
+/* tcgen05: products of every kind, shape, layout and swizzle on random integers, by one block and
+ * by a pair; copies and moves; and the order that accesses to Tensor Memory need, by leaving out
+ * what makes it.  */
 #include "operands.h"
 #include "ptxrun.h"
 
@@ -14,6 +15,7 @@
 
 enum { A_AT = 0, B_AT = 32768, SCALES_AT = 98304, ADDRESS_AT = 100352, MBAR_AT = 100360,
        SMEM = 102400 };
+enum { OWN_D = 512 * 256 };               /* bytes of a block's lanes and columns */
 enum { A_COLUMN = 256, SCALES_COLUMN = 264 };         /* D begins at 0 */
 
 typedef struct {
@@ -25,18 +27,37 @@ typedef struct {
     bool a_in_tmem, upper;    /* M 64: in the upper halves of 32 lanes */
     int shrink, times;        /* products into one accumulator */
     int scale;                /* mxf8f6f4: 1 + the byte of a cell that has the scales; 0: none */
+    bool pair;                /* m of both blocks */
 } Case;
 
 typedef struct {
-    unsigned char smem[SMEM];
-    uint32_t d_in[256][128], a_in[8][128];            /* by column and lane of Tensor Memory */
-    double a[128][32], b[256][32], d[128][256];
-    int scale_a[128], scale_b[256];                   /* powers of two */
+    unsigned char smem[2][SMEM];                      /* of both blocks of a pair */
+    uint32_t d_in[2][256][128], a_in[8][128];         /* by column and lane of Tensor Memory */
+    double a[256][32], b[256][32], d[256][256];
+    int scale_a[256], scale_b[256];                   /* powers of two */
 } Data;
 
 static int k_of(const Case *c) { return 32 / operand_types[c->a].bytes; }
 static int lane_of(const Case *c, int m) {
     return c->m == 128 ? m : m % 16 + m / 16 * 32 + (c->upper ? 16 : 0);
+}
+
+/* Rows of A and D, and of B, that a block has.  */
+static int rows_of(const Case *c) { return c->pair ? c->m / 2 : c->m; }
+static int rows_of_b(const Case *c) { return c->pair ? c->n / 2 : c->n; }
+/* Columns of Tensor Memory that D takes: of 128 rows by a pair the second half of its columns lies
+ * in lanes 64 to 127 (PTX ISA, "Data Path Layout B").  */
+static bool folds(const Case *c) { return c->pair && c->m == 128; }
+static int columns_of(const Case *c) { return folds(c) ? c->n / 2 : c->n; }
+
+typedef struct {
+    int block, lane, column;
+} Cell;
+static Cell place_of(const Case *c, int m, int n) {
+    int rows = rows_of(c);
+    if (!c->pair) return (Cell){0, lane_of(c, m), n};
+    if (!folds(c)) return (Cell){m / rows, m % rows, n};
+    return (Cell){m / rows, m % rows + 64 * (n / (c->n / 2)), n % (c->n / 2)};
 }
 
 static void make_scales(Data *x, const Case *c, Rng *r) {
@@ -48,7 +69,7 @@ static void make_scales(Data *x, const Case *c, Rng *r) {
             /* Chunks of 512 bytes for 128 rows: 16 bytes for rows r, r + 32, r + 64 and r + 96.  */
             int at = SCALES_AT + (of_b ? 512 : 0) + row / 128 * 512 + row % 32 * 16 +
                      row % 128 / 32 * 4 + c->scale - 1;
-            x->smem[at] = (unsigned char)(127 + *to[of_b]);
+            x->smem[0][at] = (unsigned char)(127 + *to[of_b]);
         }
     }
 }
@@ -60,20 +81,24 @@ static void make(Data *x, const Case *c, const Lay *la, const Lay *lb, uint64_t 
     for (int k = 0; k < k_of(c); k++) {
         for (int m = 0; m < c->m; m++) {
             double v = x->a[m][k] = operand_draw(&r, c->a);
-            if (!c->a_in_tmem) operand_put(x->smem, SMEM, A_AT, la, c->a, m, k, v);
+            int own = rows_of(c);
+            if (!c->a_in_tmem)
+                operand_put(x->smem[m / own], SMEM, A_AT, la, c->a, m % own, k, v);
             else x->a_in[k * bytes / 4][lane_of(c, m)] |= operand_encode(c->a, v)
                                                           << (k * bytes % 4 * 8);
         }
         for (int n = 0; n < c->n; n++) {
             double v = x->b[n][k] = operand_draw(&r, c->b);
-            operand_put(x->smem, SMEM, B_AT, lb, c->b, n, k, v);
+            int own = rows_of_b(c);
+            operand_put(x->smem[n / own], SMEM, B_AT, lb, c->b, n % own, k, v);
         }
     }
     for (int m = 0; m < c->m; m++) {
         for (int n = 0; n < c->n; n++) {
             double v = c->sat ? (n & 1 ? 2147483600.0 : -2147483600.0) : operand_draw(&r, c->d);
             x->d[m][n] = v;
-            x->d_in[n][lane_of(c, m)] = operand_encode(c->d, v);
+            Cell at = place_of(c, m, n);
+            x->d_in[at.block][at.column][at.lane] = operand_encode(c->d, v);
         }
     }
     make_scales(x, c, &r);
@@ -138,7 +163,7 @@ static void columns(Buf *b, const char *from, int column, int n, bool load) {
 
 static void mma(Buf *b, const Case *c) {
     for (int t = 0; t < (c->times ? c->times : 1); t++) {
-        buf_printf(b, "@%%p3 tcgen05.mma.cta_group::1.kind::%s%s [%%r302], ", c->kind,
+        buf_printf(b, "@%%p7 tcgen05.mma.cta_group::1.kind::%s%s [%%r302], ", c->kind,
                    c->scale ? ".block_scale.block32" : "");
         buf_puts(b, c->a_in_tmem ? "[%r303]" : "%l6");
         buf_puts(b, ", %l7, %r304, ");
@@ -159,7 +184,7 @@ static void step(Buf *b, const Case *c, Step s) {
         [BEFORE_MMA] = "tcgen05.fence::before_thread_sync;\n",
         [MEET_MMA] = "bar.sync 0;\n",
         [AFTER_MMA] = "tcgen05.fence::after_thread_sync;\n",
-        [COMMIT] = "@%p3 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 "
+        [COMMIT] = "@%p7 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 "
                    "[%r310];\n",
         [WAIT] = "LOOP:\nmbarrier.try_wait.parity.shared::cta.b64 %p6, [%r310], 0;\n"
                  "@!%p6 bra LOOP;\n",
@@ -181,7 +206,7 @@ static void step(Buf *b, const Case *c, Step s) {
         buf_printf(b, "add.u32 %%r305, %%r300, %d;\nadd.u32 %%r306, %%r300, %d;\n", SCALES_COLUMN,
                    SCALES_COLUMN + 4);
     } else if (s == STORE) {
-        columns(b, "%l10", 0, c->n, false);
+        columns(b, "%l10", 0, columns_of(c), false);
         if (c->a_in_tmem) columns(b, "%l11", A_COLUMN, 8, false);
     } else if (s == COPY && c->scale) {
         for (int chunk = 0; chunk < 3; chunk++)
@@ -191,8 +216,29 @@ static void step(Buf *b, const Case *c, Step s) {
     } else if (s == MMA) {
         mma(b, c);
     } else if (s == LOAD) {
-        columns(b, "%l13", 0, c->n, true);
+        columns(b, "%l13", 0, columns_of(c), true);
     }
+}
+
+/* The same program for a pair of blocks.  */
+static const char *of_pair(Arena *arena, const char *text) {
+    static const char *const pair[][2] = {
+        {"cta_group::1", "cta_group::2"},
+        {"bar.sync 0;", "barrier.cluster.arrive.release.aligned;\n"
+                        "barrier.cluster.wait.acquire.aligned;"},
+        {"shared::cluster.b64 [%r310]", "shared::cluster.multicast::cluster.b64 [%r310], %h0"},
+    };
+    Buf b = buf_new(arena);
+    while (*text) {
+        size_t n = 0, i = 0;
+        for (; i < sizeof pair / sizeof *pair; i++)
+            if (!strncmp(text, pair[i][0], n = strlen(pair[i][0]))) break;
+        bool found = i < sizeof pair / sizeof *pair;
+        if (found) buf_puts(&b, pair[i][1]);
+        else buf_printf(&b, "%c", *text);
+        text += found ? n : 1;
+    }
+    return buf_str(&b);
 }
 
 /* p0 image of shared memory, p1 D, p2 A for Tensor Memory, p3 result; p4, p5 descriptors of A and
@@ -200,23 +246,27 @@ static void step(Buf *b, const Case *c, Step s) {
 static const char *program(Arena *arena, const Case *c, Step without, const char *instead) {
     Buf b = buf_new(arena);
     buf_printf(&b,
-        "mov.u32 %%r399, smem;\nshl.b32 %%r398, %%t, 4;\nmov.u32 %%r397, %%r398;\nFILL:\n"
+        "mov.u32 %%r399, smem;\nmov.u32 %%r395, %%cluster_ctarank;\n"
+        "mad.wide.u32 %%a0, %%r395, %d, %%a0;\nmad.wide.u32 %%a1, %%r395, %d, %%a1;\n"
+        "mad.wide.u32 %%a3, %%r395, %d, %%a3;\nmov.b16 %%h0, 3;\n"
+        "shl.b32 %%r398, %%t, 4;\nmov.u32 %%r397, %%r398;\nFILL:\n"
         "cvt.u64.u32 %%l0, %%r397;\nadd.u64 %%l1, %%a0, %%l0;\nld.global.v2.b64 {%%l2, %%l3}, "
         "[%%l1];\nadd.u32 %%r396, %%r399, %%r397;\nst.shared.v2.b64 [%%r396], {%%l2, %%l3};\n"
         "add.u32 %%r397, %%r397, 2048;\nsetp.lt.u32 %%p1, %%r397, %d;\n@%%p1 bra FILL;\n",
-        ADDRESS_AT);
+        SMEM, OWN_D, OWN_D, ADDRESS_AT);
     buf_printf(&b,
         "shl.b32 %%r398, %%t, 2;\ncvt.u64.u32 %%l0, %%r398;\nadd.u64 %%l10, %%a1, %%l0;\n"
         "add.u64 %%l11, %%a2, %%l0;\nadd.u64 %%l13, %%a3, %%l0;\nshr.u32 %%r397, %%r399, 4;\n"
         "cvt.u64.u32 %%l5, %%r397;\nadd.u64 %%l6, %%a4, %%l5;\nadd.u64 %%l7, %%a5, %%l5;\n"
         "add.u64 %%l8, %%a6, %%l5;\ncvt.u32.u64 %%r304, %%a7;\nshr.u64 %%l9, %%a7, 32;\n"
         "setp.ne.u64 %%p2, %%l9, 0;\nsetp.eq.u32 %%p3, %%t, 0;\nsetp.eq.u32 %%p4, 0, 0;\n"
-        "setp.lt.u32 %%p5, %%t, 32;\nadd.u32 %%r310, %%r399, %d;\n", MBAR_AT);
+        "setp.lt.u32 %%p5, %%t, 32;\nsetp.eq.and.u32 %%p7, %%r395, 0, %%p3;\n"
+        "add.u32 %%r310, %%r399, %d;\n", MBAR_AT);
     for (Step s = 0; s < STEPS; s++) {
         if (s != without) step(&b, c, s);
         else if (instead) buf_puts(&b, instead);
     }
-    return run_kernel(arena, 8, buf_str(&b));
+    return run_kernel(arena, 8, c->pair ? of_pair(arena, buf_str(&b)) : buf_str(&b));
 }
 
 static uint64_t of_tcgen05(uint64_t descriptor) { return descriptor | (uint64_t)1 << 46; }
@@ -225,13 +275,14 @@ static void open_run(PtxRun *r, Data *x, const Case *c, uint64_t seed) {
     int bytes = operand_types[c->a].bytes;
     run_open(r);
     r->options.seed = seed;
-    Lay la = operand_lay(c->span_a ? c->span_a : 16, c->a_mn, c->m, bytes, c->wide);
-    Lay lb = operand_lay(c->span_b, c->b_mn, c->n, bytes, c->wide);
+    Lay la = operand_lay(c->span_a ? c->span_a : 16, c->a_mn, rows_of(c), bytes, c->wide);
+    Lay lb = operand_lay(c->span_b, c->b_mn, rows_of_b(c), bytes, c->wide);
     Lay scales = {16, false, 0, 128};
     make(x, c, &la, &lb, seed);
     r->launch.block[0] = 128;
     r->launch.dynamic_smem = SMEM;
-    run_memory(r, x->smem, SMEM);
+    if (c->pair) r->launch.grid[0] = r->launch.cluster[0] = 2;
+    run_memory(r, x->smem, sizeof x->smem);
     run_memory(r, x->d_in, sizeof x->d_in);
     run_memory(r, x->a_in, sizeof x->a_in);
     run_memory(r, NULL, sizeof x->d_in);
@@ -246,10 +297,11 @@ static void check(const Case *c, uint64_t seed) {
     PtxRun r;
     open_run(&r, &x, c, seed);
     run_clean(&r, program(r.arena, c, STEPS, NULL));
-    const uint32_t(*out)[128] = run_host(&r, 3);
+    const uint32_t(*out)[256][128] = run_host(&r, 3);
     for (int m = 0; m < c->m; m++) {
         for (int n = 0; n < c->n; n++) {
-            double got = operand_decode(c->d, out[n][lane_of(c, m)] &
+            Cell at = place_of(c, m, n);
+            double got = operand_decode(c->d, out[at.block][at.column][at.lane] &
                                                   (c->d == T_F16 ? 0xffffu : 0xffffffffu));
             double want = expected(&x, c, m, n);
             if (got != want)
@@ -332,6 +384,30 @@ static void transposed_operands(void **state) {
             c.wide = t & 1;
             check(&c, (uint64_t)(t * 10 + mn));
         }
+    }
+}
+
+/* A pair of blocks: each has half of the rows of A and of B.  */
+static void pairs(void **state) {
+    (void)state;
+    static const int n[] = {32, 96, 64, 256, 160};
+    for (int t = 0; t < TYPES; t++) {
+        for (int s = 0; s < 4; s++) {
+            Case c = case_of(t, s & 1 ? 128 : 256, n[(t + s) % 5]);
+            c.pair = true;
+            c.span_a = 16 << s;
+            c.span_b = 16 << (s + t) % 4;
+            c.keep_d = s != 3;
+            c.times = 1 + s % 2;
+            c.a_mn = s == 2 && types[t].a != T_TF32;
+            c.b_mn = s == 1 && types[t].a != T_TF32;
+            check(&c, (uint64_t)(t * 10 + s));
+        }
+    }
+    for (int columns = 16; columns <= 256; columns += 48) {
+        Case c = case_of(0, columns % 32 ? 256 : 128, columns);
+        c.pair = true;
+        check(&c, (uint64_t)columns);
     }
 }
 
@@ -480,6 +556,48 @@ static void what_is_done_instead(void **state) {
         run_without(tries[n].step, tries[n].instead, &c, tries[n].kind);
 }
 
+/* A pair needs all that a block does, and both of its blocks.  */
+static void pairs_are_two(void **state) {
+    (void)state;
+    static const struct {
+        Step step;
+        int kind;
+        const char *instead;
+    } tries[] = {
+        {STEPS, SIM_FAULT_COUNT, NULL},     {PROXY, SIM_PROXY_FENCE, NULL},
+        {BEFORE_MMA, SIM_TENSOR_MEMORY, NULL}, {MEET_MMA, SIM_TENSOR_MEMORY, NULL},
+        {AFTER_MMA, SIM_TENSOR_MEMORY, NULL},  {WAIT, SIM_TENSOR_MEMORY, NULL},
+        {AFTER, SIM_TENSOR_MEMORY, NULL},      {BEFORE_FREE, SIM_TENSOR_MEMORY, NULL},
+        {FREE, SIM_TENSOR_MEMORY, NULL},
+        /* Threads of the block alone: the peer's rows of the accumulator are still stored.  */
+        {MEET_MMA, SIM_TENSOR_MEMORY, "barrier.sync 0;\n"},
+        /* Nobody tells the peer.  */
+        {COMMIT, SIM_DEADLOCK,
+         "@%p7 tcgen05.commit.cta_group::1.mbarrier::arrive::one.b64 [%r310];\n"},
+        /* Both allocate, as many columns, at one place.  */
+        {ALLOC, SIM_DEADLOCK,
+         "setp.eq.and.u32 %p5, %r395, 0, %p5;\n@%p5 "
+         "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r399+100352], 512;\n"},
+        {ALLOC, SIM_TENSOR_MEMORY,
+         "shl.b32 %r20, %r395, 5;\nadd.u32 %r20, %r20, 32;\n@%p5 "
+         "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r399+100352], %r20;\n"},
+        /* The even block issues.  */
+        {MMA, SIM_TENSOR_MEMORY,
+         "setp.eq.and.u32 %p8, %r395, 1, %p3;\n"
+         "@%p8 tcgen05.mma.cta_group::1.kind::f16 [%r302], %l6, %l7, %r304, %p2;\n"},
+    };
+    Case c = case_of(0, 256, 32);
+    c.pair = true;
+    for (size_t n = 0; n < sizeof tries / sizeof *tries; n++)
+        run_without(tries[n].step, tries[n].instead, &c, tries[n].kind);
+    c.m = 128;
+    run_without(MEET_MMA, NULL, &c, SIM_TENSOR_MEMORY);
+    /* A block has no peer by itself, and a kernel no two groups.  */
+    c.pair = false;
+    run_without(ALLOC, "@%p5 tcgen05.alloc.cta_group::2.sync.aligned.b32 [%r399+100352], 512;\n",
+                &c, SIM_TENSOR_MEMORY);
+}
+
 /* ---- moves ---- */
 
 /* Columns go out through one shape and come back through it to other columns.  */
@@ -562,7 +680,8 @@ static void refused(const char *instruction) {
 
 static void what_is_not_known_is_refused(void **state) {
     (void)state;
-    refused("tcgen05.mma.cta_group::2.kind::f16 [%r0], %l0, %l1, %r1, %p0;");
+    refused("tcgen05.mma.cta_group::2.kind::f16 [%r0], [%r2], %l1, %r1, %p0;");
+    refused("tcgen05.cp.cta_group::2.128x256b [%r0], %l0;");
     refused("tcgen05.mma.ws.cta_group::1.kind::f16 [%r0], %l0, %l1, %r1, %p0;");
     refused("tcgen05.mma.cta_group::1.kind::mxf4 [%r0], %l0, %l1, %r1, [%r2], [%r3], %p0;");
     refused("tcgen05.mma.cta_group::1.kind::i8 [%r0], %l0, %l1, %r1, %p0, 1;");
@@ -583,12 +702,14 @@ int main(void) {
         cmocka_unit_test(every_n),
         cmocka_unit_test(a_in_tensor_memory),
         cmocka_unit_test(transposed_operands),
+        cmocka_unit_test(pairs),
         cmocka_unit_test(signs_and_shifts),
         cmocka_unit_test(integers_saturate),
         cmocka_unit_test(scales_of_blocks),
         cmocka_unit_test(everything_is_needed),
         cmocka_unit_test(fences_are_forgiven),
         cmocka_unit_test(what_is_done_instead),
+        cmocka_unit_test(pairs_are_two),
         cmocka_unit_test(shapes_of_moves),
         cmocka_unit_test(fragments_are_those_of_mma),
         cmocka_unit_test(times_say_what_they_leave_out),

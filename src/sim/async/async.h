@@ -87,7 +87,7 @@ typedef struct {
     uint64_t idle_event;      /* event count seen by the last fruitless poll */
     uint32_t idle;            /* fruitless polls since */
     bool wgmma;               /* some warp has executed wgmma */
-    bool tensor;              /* some warp has executed tcgen05 */
+    struct TmemLog *tensor;   /* accesses to Tensor Memory; NULL: no warp has executed tcgen05 */
     SimTmRow *row;            /* scratch of the tensor copies */
     size_t cap_row;
     struct AsyncMap *map;     /* tensormap_proxy.c: changed by its threads */

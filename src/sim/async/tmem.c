@@ -23,15 +23,38 @@ static bool uniform(SimWarp *w, const SimInst *i, const uint32_t *v) {
 
 /* ---- allocation ---- */
 
-/* Columns may lie anywhere, at a multiple of their number: what kernels take for granted of the
- * address shows.  Numbers that do not grow leave no gaps that way.  TMEM_COLUMNS if there is no
- * room.  */
-static uint32_t find_room(SimBlock *b, uint32_t columns) {
+bool tmem_take_group(SimPick *k, bool *pair) {
+    *pair = sim_take(k, MOD_CTA_GROUP_2);
+    if (*pair || sim_take(k, MOD_CTA_GROUP_1)) return true;
+    sim_pick_fail(k, "needs .cta_group::1 or .cta_group::2");
+    return false;
+}
+
+bool tmem_group(SimLane by, bool pair) {
+    TensorMemory *t = tmem_of(by.w->block);
+    int group = pair ? 2 : 1;
+    const char *why = t->group && t->group != group ? "a kernel has tcgen05 of one .cta_group"
+                      : pair && !tmem_peer(by.w->block) ? "the block has no peer in its cluster"
+                                                        : NULL;
+    t->group = group;
+    if (why) sim_fault(by, SIM_TENSOR_MEMORY, "%s", why);
+    return !why;
+}
+
+static bool is_free(const TensorMemory *t, uint32_t at, uint32_t columns) {
+    bool free = true;
+    for (uint32_t c = at; c < at + columns; c += TMEM_UNIT) free &= !t->owner[c / TMEM_UNIT];
+    return free;
+}
+
+/* Columns may lie anywhere, at a multiple of their number, and of a pair (peer: not NULL) at the
+ * same place in both: what kernels take for granted of the address shows.  Numbers that do not grow
+ * leave no gaps that way.  TMEM_COLUMNS if there is no room.  */
+static uint32_t find_room(SimBlock *b, SimBlock *peer, uint32_t columns) {
     const TensorMemory *t = tmem_of(b);
     uint32_t found = TMEM_COLUMNS, n = 0;
     for (uint32_t at = 0; at < TMEM_COLUMNS; at += columns) {
-        bool free = true;
-        for (uint32_t c = at; c < at + columns; c += TMEM_UNIT) free &= !t->owner[c / TMEM_UNIT];
+        bool free = is_free(t, at, columns) && (!peer || is_free(tmem_of(peer), at, columns));
         if (free && rng_below(&b->cluster->rng, ++n) == 0) found = at;
     }
     return found;
@@ -50,30 +73,68 @@ static void own(TensorMemory *t, uint32_t at, uint32_t columns, uint32_t owner) 
     for (uint32_t c = at; c < at + columns; c += TMEM_UNIT) t->owner[c / TMEM_UNIT] = owner;
 }
 
+static void take_columns(TensorMemory *t, uint32_t at, uint32_t columns) {
+    own(t, at, columns, ++t->allocations);
+    memset(t->touch[at], 0, columns * sizeof t->touch[at]);
+    t->last_columns = columns;
+}
+
+/* Both blocks of a pair allocate together: the second one finds room for both, and the first one
+ * waits for that.  TMEM_COLUMNS: not yet, or after a fault.  */
+static uint32_t find_pair(SimLane by, uint32_t columns) {
+    SimBlock *b = by.w->block, *peer = tmem_peer(b);
+    TensorMemory *t = tmem_of(b), *other = tmem_of(peer);
+    uint32_t at = TMEM_COLUMNS;
+    if (t->granted) {
+        at = t->granted - 1;
+        t->granted = 0;
+        return at;
+    }
+    if (!t->asked) sim_event(b->cluster);
+    t->asked = columns;
+    if (other->asked && other->asked != columns) {
+        sim_fault(by, SIM_TENSOR_MEMORY, "allocates %u columns, and the peer %u", columns,
+                  other->asked);
+        return at;
+    }
+    if (other->asked) at = find_room(b, peer, columns);
+    if (at == TMEM_COLUMNS) return at;
+    take_columns(t, at, columns);
+    take_columns(other, at, columns);
+    other->granted = at + 1;
+    t->asked = other->asked = 0;
+    return at;
+}
+
+static uint32_t find_columns(SimLane by, bool pair, uint32_t columns) {
+    if (pair) return find_pair(by, columns);
+    uint32_t at = find_room(by.w->block, NULL, columns);
+    if (at < TMEM_COLUMNS) take_columns(tmem_of(by.w->block), at, columns);
+    return at;
+}
+
 static void exec_alloc(SimWarp *w, const SimInst *i, uint32_t active) {
     SimLane by = sim_lane(w, i, sim_first_lane(active));
+    bool pair = *(const bool *)i->extra;
     const uint32_t *columns = sim_u32(w, i->opnd[1].slot[0]);
-    if (!whole_warp(w, i, active) || !uniform(w, i, columns)) return;
+    if (!whole_warp(w, i, active) || !uniform(w, i, columns) || !tmem_group(by, pair)) return;
     TensorMemory *t = tmem_of(w->block);
-    const char *why = cannot_allocate(t, *columns);
+    const char *why = t->granted ? NULL : cannot_allocate(t, *columns);
     if (why) {
         sim_fault(by, SIM_TENSOR_MEMORY, "cannot allocate %u columns: %s", *columns, why);
         return;
     }
-    uint32_t at = find_room(w->block, *columns), offset;
+    t->allocator = i;
+    t->allocated_by = w;
+    uint32_t at = find_columns(by, pair, *columns), offset;
     if (at == TMEM_COLUMNS) {
-        sim_retry(w);
+        if (!w->block->stop) sim_retry(w);
         return;
     }
     SimBlock *to = sim_shared(by, async_shared_at(w, &i->opnd[0], by.lane), 4, 4, &offset);
     if (!to || !sim_shadow_write(by, to, offset, 4)) return;
     uint32_t address = tmem_address(0, at);
     memcpy(to->smem + offset, &address, 4);
-    own(t, at, *columns, ++t->allocations);
-    memset(t->touch[at], 0, *columns * sizeof t->touch[at]);
-    t->last_columns = *columns;
-    t->allocator = i;
-    t->allocated_by = w;
     sim_event(w->block->cluster);
 }
 
@@ -94,7 +155,9 @@ static bool is_allocation(const TensorMemory *t, uint32_t address, uint32_t colu
 static void exec_dealloc(SimWarp *w, const SimInst *i, uint32_t active) {
     SimLane by = sim_lane(w, i, sim_first_lane(active));
     const uint32_t *at = sim_u32(w, i->opnd[0].slot[0]), *n = sim_u32(w, i->opnd[1].slot[0]);
-    if (!whole_warp(w, i, active) || !uniform(w, i, at) || !uniform(w, i, n)) return;
+    if (!whole_warp(w, i, active) || !uniform(w, i, at) || !uniform(w, i, n) ||
+        !tmem_group(by, *(const bool *)i->extra))
+        return;
     TensorMemory *t = tmem_of(w->block);
     if (!is_allocation(t, *at, *n)) {
         sim_fault(by, SIM_TENSOR_MEMORY, "frees %u columns at 0x%x, which is no allocation", *n,
@@ -107,7 +170,9 @@ static void exec_dealloc(SimWarp *w, const SimInst *i, uint32_t active) {
 }
 
 static void exec_relinquish(SimWarp *w, const SimInst *i, uint32_t active) {
-    if (whole_warp(w, i, active)) tmem_of(w->block)->relinquished = true;
+    if (!whole_warp(w, i, active)) return;
+    SimLane by = sim_lane(w, i, sim_first_lane(active));
+    if (tmem_group(by, *(const bool *)i->extra)) tmem_of(w->block)->relinquished = true;
 }
 
 void async_tensor_end(SimBlock *b) {
@@ -257,7 +322,9 @@ SimExec *sim_pick_tmem(SimPick *k) {
     case OP_TC_WAIT_ST: return exec_wait;
     default: break;
     }
-    if (!sim_take(k, MOD_CTA_GROUP_1)) return sim_pick_fail(k, "needs .cta_group::1");
+    bool *pair = ARENA_NEW(k->arena, bool);
+    if (!tmem_take_group(k, pair)) return NULL;
+    k->i->extra = pair;
     if (k->p->op == OP_TC_RELINQUISH) return exec_relinquish;
     if (sim_take_type(k) != PTX_B32) return sim_pick_fail(k, "needs .b32");
     if (k->p->op == OP_TC_DEALLOC) return async_want(k, "ii") ? exec_dealloc : NULL;

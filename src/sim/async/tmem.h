@@ -12,6 +12,8 @@
  *   and fence::after_thread_sync behind it (a commit is a fence, too); compilers are known to leave
  *   these fences out, and devices to forgive it: a warning;
  * - some pairs of the unit are worked out in order, ended or not: see tmem_order.c.
+ * A pair of blocks has a Tensor Memory in each: one thread issues a product for both, and what it
+ * touches in either is one access.
  * So what a product reads and writes is the same whenever it is worked out, which is at a seeded
  * random moment between its issue and its commit's arrival.  */
 #ifndef ROLLER_SIM_ASYNC_TMEM_H
@@ -59,23 +61,38 @@ struct TmemWork {
     uint32_t blocks;
 };
 
+/* Per cluster: accesses to all of its Tensor Memory, by number.  */
+typedef struct TmemLog {
+    TmemAccess *access;
+    size_t n, room;
+} TmemLog;
+
 /* Per block (SimBlock.async); made when the first tcgen05 instruction is executed.  */
 typedef struct TensorMemory {
     uint32_t cell[TMEM_COLUMNS][TMEM_LANES];
     TmemTouch touch[TMEM_COLUMNS][TMEM_LANES / TMEM_ROWS];
-    TmemAccess *access;       /* by number */
-    size_t n_access, cap_access;
     /* Which allocation has these columns; 0: none.  */
     uint32_t owner[TMEM_COLUMNS / TMEM_UNIT], allocations;
     uint32_t last_columns;    /* of the last allocation: the next one has no more */
     const SimInst *allocator;
     SimWarp *allocated_by;
     bool relinquished;
+    int group;                /* blocks that its instructions are about: 1, a pair; 0: none yet */
+    /* Of a pair: columns that wait for the peer to allocate as many; 1 + where both have them.  */
+    uint32_t asked, granted;
     TmemWork *first, *last, *spare;
     TmemScratch scratch;
 } TensorMemory;
 
 TensorMemory *tmem_of(SimBlock *b);
+/* The other block of its pair: that whose rank in the cluster differs in the last bit; NULL: there
+ * is none.  */
+SimBlock *tmem_peer(SimBlock *b);
+/* Takes .cta_group::1 or ::2 (then *pair); false: it has none.  */
+bool tmem_take_group(SimPick *k, bool *pair);
+/* Whether the lane's block can execute an instruction of a pair, or of itself: a kernel has those
+ * of one group alone.  False after a fault.  */
+bool tmem_group(SimLane by, bool pair);
 
 /* A part of Tensor Memory: lanes (a multiple of TMEM_ROWS) of some columns.  */
 typedef struct {
@@ -104,7 +121,9 @@ void tmem_issue(TmemWork *k);
 /* A lane's operands: an address in Tensor Memory; a shared memory descriptor.  */
 uint32_t tmem_address_of(SimLane by, int operand);
 uint64_t tmem_descriptor_of(SimLane by, int operand);
-/* The unit is to read these chunks of shared memory, whose addresses become offsets.  False after a
- * fault, also where the descriptor is no good (`why`).  */
+/* The unit is to read these chunks of shared memory of a block, which become offsets (`at`: they
+ * are addresses).  False after a fault, also where the descriptor is no good (`why`).  */
 bool tmem_claim(SimLane by, uint64_t bits, const char *why, int n, uint32_t *at);
+/* The same of the peer, of offsets.  */
+bool tmem_claim_peer(SimLane by, SimBlock *peer, int n, const uint32_t *at);
 #endif

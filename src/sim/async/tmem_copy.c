@@ -44,6 +44,7 @@ static void exec_copy(SimWarp *w, const SimInst *i, uint32_t active) {
     SIM_EACH(l, active) {
         SimLane by = sim_lane(w, i, l);
         TmemWork *k = tmem_work(by);
+        if (!tmem_group(by, false)) return;
         k->d = tmem_address_of(by, 0);
         if (tmem_lane(k->d)) {
             sim_fault(by, SIM_TENSOR_MEMORY, "tcgen05.cp begins at lane 0");

@@ -9,8 +9,10 @@ static int operand_chunks(SimLane by, int operand, const TmemProduct *p, bool of
     const char *why = tmem_descriptor(bits, &d);
     int bytes = sim_type_bits(of_a ? p->a : p->b) / 8;
     int n = why ? 0 : sim_operand_chunks(&d, of_a ? p->a_mn : p->b_mn, bytes, 0,
-                                         of_a ? p->m : p->n, at);
-    return tmem_claim(by, bits, why, n, at) ? n : 0;
+                                         tmem_rows(p, of_a), at);
+    if (!tmem_claim(by, bits, why, n, at)) return 0;
+    SimBlock *peer = tmem_peer(by.w->block);
+    return p->blocks == 1 || tmem_claim_peer(by, peer, n, at) ? n : 0;
 }
 
 static void gather(const SimBlock *b, const uint32_t *at, int n, uint8_t *out) {
@@ -19,22 +21,26 @@ static void gather(const SimBlock *b, const uint32_t *at, int n, uint8_t *out) {
 
 typedef struct {
     TmemProductKind kind;
-    bool a_in_tmem, has_mask;
+    bool a_in_tmem, has_mask, pair;
     int a, b, idesc, scale_a, scale_b, mask, accumulate, shrink;   /* operands; 0: none */
 } ProductInst;
 
-/* The lane of row m: all 128; or 16 of each warp's (PTX ISA, data path layouts D and F).  */
+/* The lane of row m: all 128; of 64 rows 16 of each warp's, or both halves of the lanes (PTX ISA,
+ * data path layouts A and D, F, B).  */
 static uint32_t row_lane(const TmemProduct *p, uint32_t base, int m) {
-    return p->m == 128 ? (uint32_t)m : base + (uint32_t)(m % 16 + 32 * (m / 16));
+    if (p->m == 128 || tmem_folds(p)) return (uint32_t)m;
+    return base + (uint32_t)(m % 16 + 32 * (m / 16));
 }
+
+/* The columns that a block's results take.  */
+static int result_columns(const TmemProduct *p) { return tmem_folds(p) ? p->n / 2 : p->n; }
 
 static int a_columns(const TmemProduct *p) { return tmem_row_bytes(p) / 4; }
 
 /* Applies read or write to columns of a product's rows.  */
-static bool each_row(uint32_t access, const TmemWork *k, uint32_t address, int columns,
-                     bool touch(uint32_t, SimBlock *, TmemPart)) {
-    SimBlock *b = k->by.w->block;
-    bool all = k->product.m == 128;
+static bool each_row(uint32_t access, const TmemWork *k, SimBlock *b, uint32_t address,
+                     int columns, bool touch(uint32_t, SimBlock *, TmemPart)) {
+    bool all = k->product.m == 128 || tmem_folds(&k->product);
     uint32_t step = all ? TMEM_LANES : 32, lanes = all ? TMEM_LANES : 16;
     for (uint32_t lane = tmem_lane(address); lane < TMEM_LANES; lane += step) {
         TmemPart part = {lane, lanes, tmem_column(address), (uint32_t)columns};
@@ -48,18 +54,25 @@ static TmemPart scales_of(uint32_t address, int rows) {
     return (TmemPart){0, TMEM_LANES, tmem_column(address), (uint32_t)(rows + 31) / 32};
 }
 
-static bool touches(TmemWork *k) {
-    SimBlock *b = k->by.w->block;
+static bool touches(TmemWork *k, SimBlock *b, uint32_t access) {
     const TmemProduct *p = &k->product;
-    uint64_t shape = (uint64_t)k->d << 32 | (uint32_t)p->m << 16 | (uint32_t)p->n << 4 |
-                     (uint32_t)p->kind;
-    uint32_t access = tmem_access(TMEM_MMA, k->by, shape);
-    bool good = !k->a_in_tmem || each_row(access, k, k->a, a_columns(p), tmem_read);
+    int columns = result_columns(p);
+    bool good = !k->a_in_tmem || each_row(access, k, b, k->a, a_columns(p), tmem_read);
     if (good && p->kind == TMEM_MXF8F6F4)
         good = tmem_read(access, b, scales_of(k->scale_a, p->m)) &&
                tmem_read(access, b, scales_of(k->scale_b, p->n));
-    if (good && k->accumulate) good = each_row(access, k, k->d, p->n, tmem_read);
-    return good && each_row(access, k, k->d, p->n, tmem_write);
+    if (good && k->accumulate) good = each_row(access, k, b, k->d, columns, tmem_read);
+    return good && each_row(access, k, b, k->d, columns, tmem_write);
+}
+
+/* An access of its own, equal in shape to those of as many rows, columns and blocks.  */
+static bool touches_all(TmemWork *k) {
+    const TmemProduct *p = &k->product;
+    SimBlock *b = k->by.w->block;
+    uint64_t shape = (uint64_t)k->d << 32 | (uint32_t)(p->m * p->blocks) << 16 |
+                     (uint32_t)p->n << 4 | (uint32_t)p->kind;
+    uint32_t access = tmem_access(TMEM_MMA, k->by, shape << 1 | (p->blocks > 1));
+    return touches(k, b, access) && (p->blocks == 1 || touches(k, tmem_peer(b), access));
 }
 
 /* The values of an operand's scales, which must be the same in all four parts.  */
@@ -85,11 +98,11 @@ static bool take_scales(TmemWork *k, const TensorMemory *t, bool of_a, double *v
 static void accumulators(TmemWork *k, TensorMemory *t, bool store) {
     const TmemProduct *p = &k->product;
     double v[LANES], shrink = 1.0 / (1 << k->shrink);
-    int group = p->m == 128 ? 32 : 16;
+    int group = p->m == 128 || tmem_folds(p) ? 32 : 16, columns = result_columns(p);
     for (int m = 0; m < p->m; m += group) {
-        uint32_t lane = row_lane(p, tmem_lane(k->d), m);
         for (int n = 0; n < p->n; n++) {
-            uint32_t *cells = &t->cell[tmem_column(k->d) + (uint32_t)n][lane];
+            uint32_t lane = row_lane(p, tmem_lane(k->d), m) + (uint32_t)(n / columns * p->m);
+            uint32_t *cells = &t->cell[tmem_column(k->d) + (uint32_t)(n % columns)][lane];
             SimReg reg = {{0}};
             memcpy(reg.lane, cells, (size_t)group * 4);
             double *d = &t->scratch.d[m * p->n + n];
@@ -121,15 +134,25 @@ static void a_from_tmem(const TmemWork *k, const TensorMemory *t, uint8_t *bytes
     }
 }
 
-static void multiply(TmemWork *k, SimBlock *b) {
+/* Rows of B: its own, and behind those of the even block the odd one's.  */
+static void gather_b(const TmemWork *k, SimBlock *b, TmemScratch *s) {
+    const TmemProduct *p = &k->product;
+    SimBlock *first = p->blocks > 1 && b->rank % 2 ? tmem_peer(b) : b;
+    for (int n = 0; n < p->blocks; n++) {
+        gather(n ? tmem_peer(first) : first, k->b_at, k->n_b, s->bytes);
+        tmem_operand(p, false, s->bytes, s->b + n * tmem_rows(p, false) * p->k, s->turned);
+    }
+}
+
+/* The results that a block has.  */
+static void multiply_in(TmemWork *k, SimBlock *b) {
     TensorMemory *t = tmem_of(b);
     TmemScratch *s = &t->scratch;
     const TmemProduct *p = &k->product;
     if (k->a_in_tmem) a_from_tmem(k, t, s->bytes);
     else gather(b, k->a_at, k->n_a, s->bytes);
     tmem_operand(p, true, s->bytes, s->a, s->turned);
-    gather(b, k->b_at, k->n_b, s->bytes);
-    tmem_operand(p, false, s->bytes, s->b, s->turned);
+    gather_b(k, b, s);
     if (p->kind == TMEM_MXF8F6F4 &&
         (!take_scales(k, t, true, s->a) || !take_scales(k, t, false, s->b)))
         return;
@@ -139,10 +162,15 @@ static void multiply(TmemWork *k, SimBlock *b) {
     accumulators(k, t, true);
 }
 
+static void multiply(TmemWork *k, SimBlock *b) {
+    multiply_in(k, b);
+    if (k->product.blocks > 1) multiply_in(k, tmem_peer(b));
+}
+
 /* Why Tensor Memory is addressed wrongly, or NULL.  */
 static const char *misplaced(const TmemWork *k) {
     uint32_t lane = tmem_lane(k->d);
-    bool half = k->product.m == 64;
+    bool half = k->product.m == 64 && !tmem_folds(&k->product);
     if (lane && (!half || lane != 16)) return "accumulators begin at lane 0, or 16 with an M of 64";
     if (k->a_in_tmem && k->product.a_mn) return "A in Tensor Memory cannot be transposed";
     if (k->a_in_tmem && tmem_lane(k->a) != lane)
@@ -154,7 +182,7 @@ static const char *misplaced(const TmemWork *k) {
 static bool read_operands(TmemWork *k, const ProductInst *x) {
     SimLane by = k->by;
     uint32_t bits = sim_u32(by.w, by.i->opnd[x->idesc].slot[0])[by.lane];
-    const char *why = tmem_product(x->kind, bits, &k->product);
+    const char *why = tmem_product(x->kind, bits, x->pair ? 2 : 1, &k->product);
     k->d = tmem_address_of(by, 0);
     k->a_in_tmem = x->a_in_tmem;
     if (x->a_in_tmem) k->a = tmem_address_of(by, x->a);
@@ -173,21 +201,32 @@ static bool read_operands(TmemWork *k, const ProductInst *x) {
     return !why;
 }
 
+/* One thread of the pair's even block issues for both, which both are there.  */
+static bool leads(SimLane by) {
+    const SimBlock *b = by.w->block;
+    if (b->rank % 2 == 0 && tmem_peer(by.w->block)->n_live > 0) return true;
+    sim_fault(by, SIM_TENSOR_MEMORY, b->rank % 2
+              ? "block %d issues a product of its pair, which the even one does"
+              : "the peer of block %d has exited", b->rank);
+    return false;
+}
+
 static void exec_product(SimWarp *w, const SimInst *i, uint32_t active) {
     const ProductInst *x = i->extra;
     SIM_EACH(l, active) {
         SimLane by = sim_lane(w, i, l);
         TmemWork *k = tmem_work(by);
-        if (!read_operands(k, x)) return;
+        if (!tmem_group(by, x->pair) || (x->pair && !leads(by)) || !read_operands(k, x)) return;
         if (!x->a_in_tmem) {
             k->n_a = operand_chunks(by, x->a, &k->product, true, k->a_at);
             if (!k->n_a) return;
         }
         k->n_b = operand_chunks(by, x->b, &k->product, false, k->b_at);
-        if (!k->n_b || !touches(k)) return;
+        if (!k->n_b || !touches_all(k)) return;
         k->run = multiply;
         const TmemProduct *p = &k->product;
-        w->block->count.flops += (uint64_t)2 * (uint64_t)p->m * (uint64_t)p->n * (uint64_t)p->k;
+        w->block->count.flops +=
+            (uint64_t)(2 * p->blocks) * (uint64_t)p->m * (uint64_t)p->n * (uint64_t)p->k;
         tmem_issue(k);
     }
 }
@@ -211,7 +250,7 @@ static bool take_kind(SimPick *k, ProductInst *x) {
 static const char *take_operands(SimPick *k, ProductInst *x, char *want) {
     const PtxOpnd *o = k->p->opnd;
     bool scaled = x->kind == TMEM_MXF8F6F4;
-    *x = (ProductInst){.kind = x->kind, .a = 1, .b = 2, .idesc = 3};
+    *x = (ProductInst){.kind = x->kind, .pair = x->pair, .a = 1, .b = 2, .idesc = 3};
     int n = 0;
     want[n++] = 'a';
     x->a_in_tmem = k->p->n_opnd > 1 && o[1].kind == OPND_ADDRESS;
@@ -241,8 +280,8 @@ static const char *take_operands(SimPick *k, ProductInst *x, char *want) {
 }
 
 SimExec *sim_pick_tensor_product(SimPick *k) {
-    if (!sim_take(k, MOD_CTA_GROUP_1)) return sim_pick_fail(k, "needs .cta_group::1");
     ProductInst *x = ARENA_NEW(k->arena, ProductInst);
+    if (!tmem_take_group(k, &x->pair)) return NULL;
     char want[PTX_MAX_OPERANDS];
     if (!take_kind(k, x)) return sim_pick_fail(k, "has no kind that the simulator knows");
     if (x->kind == TMEM_MXF8F6F4) {
@@ -252,6 +291,9 @@ SimExec *sim_pick_tensor_product(SimPick *k) {
     sim_take(k, MOD_COLLECTOR_DISCARD);
     const char *why = take_operands(k, x, want);
     if (why) return sim_pick_fail(k, "%s", why);
+    if (x->pair && (x->a_in_tmem || x->mask || x->kind == TMEM_MXF8F6F4))
+        return sim_pick_fail(k, "of a pair has A in Tensor Memory, scales or a mask of lanes, "
+                                "which the simulator does not know");
     if (!async_want(k, want)) return NULL;
     k->i->extra = x;
     return exec_product;

@@ -75,9 +75,9 @@ static const char *missing(const TmemAccess *x, const TmemAccess *y) {
 }
 
 /* Whether access `number` comes before y; false after a fault, which names the place.  */
-static bool before(const TensorMemory *t, uint32_t number, bool reads, const TmemAccess *y,
+static bool before(const TmemLog *log, uint32_t number, bool reads, const TmemAccess *y,
                    uint32_t lane, uint32_t column) {
-    const TmemAccess *x = &t->access[number];
+    const TmemAccess *x = &log->access[number];
     Order order = number == 0 ? ORDERED : of_unit(x) ? unit_before(x, reads, y) : warp_before(x, y);
     if (order == ORDERED) return true;
     if (order == ORDERED_BARE)
@@ -106,7 +106,8 @@ static bool checked(SimLane by) { return !by.w->block->cluster->run->options->no
 
 bool tmem_read(uint32_t access, SimBlock *b, TmemPart p) {
     TensorMemory *t = tmem_of(b);
-    const TmemAccess y = t->access[access];
+    const TmemLog *log = async_of(b->cluster)->tensor;
+    const TmemAccess y = log->access[access];
     if (!allocated(t, y.by, p)) return false;
     for (uint32_t c = p.column; c < p.column + p.columns; c++) {
         for (uint32_t lane = p.lane; lane < p.lane + p.lanes; lane += TMEM_ROWS) {
@@ -117,7 +118,7 @@ bool tmem_read(uint32_t access, SimBlock *b, TmemPart p) {
                           lane, c);
                 return false;
             }
-            if (checked(y.by) && !before(t, at->write, false, &y, lane, c)) return false;
+            if (checked(y.by) && !before(log, at->write, false, &y, lane, c)) return false;
             *(of_unit(&y) ? &at->unit_read : &at->warp_read) = access;
         }
     }
@@ -126,22 +127,23 @@ bool tmem_read(uint32_t access, SimBlock *b, TmemPart p) {
 
 /* Whether all that touched a place comes before y.  What was read since the last write comes behind
  * it, and alone counts.  */
-static bool all_before(const TensorMemory *t, const TmemTouch *at, const TmemAccess *y,
+static bool all_before(const TmemLog *log, const TmemTouch *at, const TmemAccess *y,
                        uint32_t lane, uint32_t column) {
     bool read = at->warp_read > at->write || at->unit_read > at->write;
-    return before(t, at->warp_read, true, y, lane, column) &&
-           before(t, at->unit_read, true, y, lane, column) &&
-           (read || before(t, at->write, false, y, lane, column));
+    return before(log, at->warp_read, true, y, lane, column) &&
+           before(log, at->unit_read, true, y, lane, column) &&
+           (read || before(log, at->write, false, y, lane, column));
 }
 
 bool tmem_write(uint32_t access, SimBlock *b, TmemPart p) {
     TensorMemory *t = tmem_of(b);
-    const TmemAccess y = t->access[access];
+    const TmemLog *log = async_of(b->cluster)->tensor;
+    const TmemAccess y = log->access[access];
     if (!allocated(t, y.by, p)) return false;
     for (uint32_t c = p.column; c < p.column + p.columns; c++) {
         for (uint32_t lane = p.lane; lane < p.lane + p.lanes; lane += TMEM_ROWS) {
             TmemTouch *at = &t->touch[c][lane / TMEM_ROWS];
-            if (checked(y.by) && !all_before(t, at, &y, lane, c)) return false;
+            if (checked(y.by) && !all_before(log, at, &y, lane, c)) return false;
             at->write = access;
         }
     }
@@ -150,42 +152,47 @@ bool tmem_write(uint32_t access, SimBlock *b, TmemPart p) {
 
 bool tmem_ended(SimLane by, SimBlock *b, TmemPart p) {
     TensorMemory *t = tmem_of(b);
+    const TmemLog *log = async_of(b->cluster)->tensor;
     const TmemAccess y = {.kind = TMEM_ST, .by = by};
     for (uint32_t c = p.column; checked(by) && c < p.column + p.columns; c++) {
         for (uint32_t lane = 0; lane < TMEM_LANES; lane += TMEM_ROWS) {
-            if (!all_before(t, &t->touch[c][lane / TMEM_ROWS], &y, lane, c)) return false;
+            if (!all_before(log, &t->touch[c][lane / TMEM_ROWS], &y, lane, c)) return false;
         }
     }
     return true;
 }
 
+/* Also of a warp that has touched nothing yet.  */
+static TmemLog *log_of(SimWarp *w) {
+    tmem_of(w->block);
+    return async_of(w->block->cluster)->tensor;
+}
+
 uint32_t tmem_access(TmemKind kind, SimLane by, uint64_t shape) {
     SimCluster *c = by.w->block->cluster;
-    TensorMemory *t = tmem_of(by.w->block);
-    t->access = arena_grow(c->arena, t->access, &t->cap_access, t->n_access + 1,
-                           sizeof *t->access);
-    t->access[t->n_access] = (TmemAccess){.kind = kind, .by = by, .issued = c->time,
-                                          .shape = shape};
+    TmemLog *log = log_of(by.w);
+    log->access = arena_grow(c->arena, log->access, &log->room, log->n + 1, sizeof *log->access);
+    log->access[log->n] = (TmemAccess){.kind = kind, .by = by, .issued = c->time, .shape = shape};
     AsyncWarp *a = async_warp(by.w);
-    if (!a->untold) a->untold = (uint32_t)t->n_access;
-    return (uint32_t)t->n_access++;
+    if (!a->untold) a->untold = (uint32_t)log->n;
+    return (uint32_t)log->n++;
 }
 
 void tmem_wait(SimWarp *w, TmemKind kind) {
-    TensorMemory *t = tmem_of(w->block);
+    TmemLog *log = log_of(w);
     uint32_t now = w->block->cluster->time;
-    for (size_t n = async_warp(w)->untold; n && n < t->n_access; n++) {
-        TmemAccess *x = &t->access[n];
+    for (size_t n = async_warp(w)->untold; n && n < log->n; n++) {
+        TmemAccess *x = &log->access[n];
         if (x->by.w == w && x->kind == kind && !x->waited) x->waited = now;
     }
 }
 
 void tmem_fence_before(SimWarp *w) {
-    TensorMemory *t = tmem_of(w->block);
+    TmemLog *log = log_of(w);
     AsyncWarp *a = async_warp(w);
     uint32_t now = ++w->block->cluster->time, left = 0;
-    for (size_t n = a->untold; n && n < t->n_access; n++) {
-        TmemAccess *x = &t->access[n];
+    for (size_t n = a->untold; n && n < log->n; n++) {
+        TmemAccess *x = &log->access[n];
         if (x->by.w != w || x->told) continue;
         if (of_unit(x) || x->waited) x->told = now;
         else if (!left) left = (uint32_t)n;

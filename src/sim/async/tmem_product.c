@@ -31,21 +31,25 @@ static const char *check(const TmemProduct *p) {
     if (p->sat && !integer) return "saturates, but not integers";
     if (integer && (p->neg_a || p->neg_b)) return "negates integers";
     if (p->m != 128 && (p->m != 64 || p->kind == TMEM_MXF8F6F4)) return "has a wrong M";
+    int n = p->n / p->blocks;
     if (p->n < 8 || p->n > 256) return "has an N that is not 8 to 256";
+    if (p->n % (8 * p->blocks)) return "has an N of a pair that is no multiple of 16";
     if (integer && p->n > 32 && p->n % 16) return "has an N above 32 that is no multiple of 16";
+    if (integer && p->blocks > 1 && n % 16) return "has an N of a pair that is no multiple of 32";
     if (p->kind == TMEM_TF32 && (p->a_mn || p->b_mn))
         return "transposes 32-bit types, whose swizzle the simulator does not know";
-    if (p->b_mn && sim_type_bits(p->b) == 8 && p->n % 16)
+    if (p->b_mn && sim_type_bits(p->b) == 8 && n % 16)
         return "transposes 8-bit types with an N that is no multiple of 16";
     return NULL;
 }
 
-const char *tmem_product(TmemProductKind kind, uint32_t bits, TmemProduct *out) {
+const char *tmem_product(TmemProductKind kind, uint32_t bits, int blocks, TmemProduct *out) {
     static const PtxType accumulator[] = {PTX_F16, PTX_F32, PTX_S32, PTX_NONE};
     static const int k[] = {[TMEM_F16] = 16, [TMEM_TF32] = 8, [TMEM_F8F6F4] = 32, [TMEM_I8] = 32,
                             [TMEM_MXF8F6F4] = 32};
     bool scaled = kind == TMEM_MXF8F6F4;
-    *out = (TmemProduct){.kind = kind, .k = k[kind], .n = (int)field(bits, 17, 6) << 3,
+    *out = (TmemProduct){.kind = kind, .blocks = blocks, .k = k[kind],
+                         .n = (int)field(bits, 17, 6) << 3,
                          .a = operand_type(kind, field(bits, 7, 3)),
                          .b = operand_type(kind, field(bits, 10, 3)),
                          .neg_a = field(bits, 13, 1), .neg_b = field(bits, 14, 1),
@@ -65,6 +69,7 @@ const char *tmem_product(TmemProductKind kind, uint32_t bits, TmemProduct *out) 
         out->d = accumulator[field(bits, 4, 2)];
         out->sat = field(bits, 3, 1);
     }
+    out->m /= blocks;
     return check(out);
 }
 
@@ -91,7 +96,7 @@ static void transpose(int rows, int columns, const double *in, double *out) {
 
 void tmem_operand(const TmemProduct *p, bool of_a, const uint8_t *bytes, double *out,
                   double *scratch) {
-    int rows = of_a ? p->m : p->n;
+    int rows = tmem_rows(p, of_a);
     bool mn = of_a ? p->a_mn : p->b_mn;
     size_t n = (size_t)rows * (size_t)p->k;
     sim_elem_decode(of_a ? p->a : p->b, bytes, n, mn ? scratch : out);

@@ -10,15 +10,20 @@ typedef enum { TMEM_F16, TMEM_TF32, TMEM_F8F6F4, TMEM_I8, TMEM_MXF8F6F4 } TmemPr
 
 typedef struct {
     TmemProductKind kind;
-    int m, n, k;
+    int blocks;               /* 2: a pair, each with half of the rows of A and of B */
+    int m, n, k;              /* of a block */
     PtxType a, b, d;
     bool a_mn, b_mn;          /* MN-major operands */
     bool neg_a, neg_b, sat;
     int scale_a, scale_b;     /* which byte of a cell has the scales */
 } TmemProduct;
 
-/* Reads an instruction descriptor.  Returns why there is no such product, or NULL.  */
-const char *tmem_product(TmemProductKind kind, uint32_t bits, TmemProduct *out);
+/* Reads an instruction descriptor, of one block or a pair.  Returns why there is no such product,
+ * or NULL.  */
+const char *tmem_product(TmemProductKind kind, uint32_t bits, int blocks, TmemProduct *out);
+/* Do the columns of N lie in two halves of the lanes, one beside the other (PTX ISA, "Data Path
+ * Layout B")?  */
+static inline bool tmem_folds(const TmemProduct *p) { return p->blocks > 1 && p->m == 64; }
 /* Reads a shared memory descriptor.  Returns why it is none, or NULL.  */
 const char *tmem_descriptor(uint64_t bits, SimDescriptor *out);
 /* Bytes of k of an operand.  */
@@ -30,7 +35,11 @@ typedef struct {
     uint8_t bytes[SIM_MAX_CHUNKS * 16];
 } TmemScratch;
 
-/* Row-major [rows][k] of an operand's chunks in the order of sim_operand_chunks.  */
+/* Rows of an operand that a block has.  */
+static inline int tmem_rows(const TmemProduct *p, bool of_a) {
+    return of_a ? p->m : p->n / p->blocks;
+}
+/* Row-major [rows][k] of these, of chunks in the order of sim_operand_chunks.  */
 void tmem_operand(const TmemProduct *p, bool of_a, const uint8_t *bytes, double *out,
                   double *scratch);
 /* Multiplies row r of [rows][k] by the UE8M0 scale of bits[r].  */

@@ -3,17 +3,28 @@
 
 #include <string.h>
 
+static TmemLog *new_log(Arena *a) {
+    TmemLog *log = ARENA_NEW(a, TmemLog);
+    log->access = arena_grow(a, NULL, &log->room, 1, sizeof *log->access);
+    log->access[0] = (TmemAccess){0};
+    log->n = 1;                           /* 0 is none */
+    return log;
+}
+
 TensorMemory *tmem_of(SimBlock *b) {
     AsyncBlock *s = async_block(b);
     if (s->tensor) return s->tensor;
     SimCluster *c = b->cluster;
-    async_of(c)->tensor = true;
+    if (!async_of(c)->tensor) async_of(c)->tensor = new_log(c->arena);
     TensorMemory *t = s->tensor = ARENA_NEW(c->arena, TensorMemory);
     memset(t->cell, SIM_POISON, sizeof t->cell);
-    t->access = arena_grow(c->arena, NULL, &t->cap_access, 1, sizeof *t->access);
-    t->access[0] = (TmemAccess){0};
-    t->n_access = 1;                      /* 0 is none */
     return t;
+}
+
+SimBlock *tmem_peer(SimBlock *b) {
+    SimCluster *c = b->cluster;
+    int peer = b->rank ^ 1;
+    return peer < c->n_block ? &c->block[peer] : NULL;
 }
 
 TmemWork *tmem_work(SimLane by) {

@@ -18,6 +18,12 @@ bool tmem_claim(SimLane by, uint64_t bits, const char *why, int n, uint32_t *at)
     return false;
 }
 
+bool tmem_claim_peer(SimLane by, SimBlock *peer, int n, const uint32_t *at) {
+    for (int c = 0; c < n; c++)
+        if (!sim_shadow_read_async(by, peer, at[c], 16)) return false;
+    return true;
+}
+
 uint32_t tmem_address_of(SimLane by, int operand) {
     return (uint32_t)sim_address(by.w, &by.i->opnd[operand], by.lane);
 }
@@ -53,6 +59,7 @@ static void exec_commit(SimWarp *w, const SimInst *i, uint32_t active) {
     SIM_EACH(l, active) {
         SimLane by = sim_lane(w, i, l);
         TmemWork *k = tmem_work(by);
+        if (!tmem_group(by, *(const bool *)i->extra)) return;
         SimBlock *b = sim_shared(by, async_shared_at(w, &i->opnd[0], l), 8, 8, &k->mbar);
         if (!b) return;
         k->blocks = i->n_opnd > 1 ? (uint32_t)async_mask(by, &i->opnd[1]) : 1u << b->rank;
@@ -69,7 +76,9 @@ static void exec_commit(SimWarp *w, const SimInst *i, uint32_t active) {
 }
 
 SimExec *sim_pick_tensor_commit(SimPick *k) {
-    if (!sim_take(k, MOD_CTA_GROUP_1)) return sim_pick_fail(k, "needs .cta_group::1");
+    bool *pair = ARENA_NEW(k->arena, bool);
+    if (!tmem_take_group(k, pair)) return NULL;
+    k->i->extra = pair;
     if (!sim_take(k, MOD_ARRIVE_ONE) || sim_take_type(k) != PTX_B64)
         return sim_pick_fail(k, "needs .mbarrier::arrive::one and .b64");
     sim_take(k, MOD_SHARED_CLUSTER);
