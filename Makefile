@@ -131,7 +131,8 @@ $(sources_id): $(sort $(wildcard src/*/*.[ch] src/*/*/*.[ch])) include/roller.h 
 	@mkdir -p $(@D)
 	@cat $^ | sha256sum | cut -c1-16 >$@
 # Loops over the lanes of a strip.
-$(BUILD)/obj/te/eval/%.o: optimise = $(subst -O2,-O3,$(filter -O2,$(CFLAGS))) -fno-math-errno -fno-trapping-math
+$(BUILD)/obj/te/eval/%.o: optimise = $(subst -O2,-O3,$(filter -O2,$(CFLAGS))) -ffp-contract=off \
+                                     -fno-math-errno -fno-trapping-math
 
 # The simulator reads registers as any type, rounds where it says so, and has no errno and no traps.
 $(BUILD)/obj/sim/%.o: optimise = $(subst -O2,-O3,$(filter -O2,$(CFLAGS))) -fno-strict-aliasing \

@@ -12,7 +12,7 @@ static float float_of(uint32_t bits) {
     return f;
 }
 
-SIM_HOT
+HOT
 static void decode_16(PtxType e, const uint8_t *p, size_t n, double *out) {
     for (size_t i = 0; i < n; i++) {
         uint16_t h;
@@ -44,7 +44,7 @@ static double decode_byte(PtxType e, uint8_t p) {
     }
 }
 
-SIM_HOT
+HOT
 static void decode_8(PtxType e, const uint8_t *p, size_t n, double *out) {
     for (size_t i = 0; i < n; i++) {
         out[i] = decode_byte(e, p[i]);
@@ -69,7 +69,7 @@ void sim_elem_decode(PtxType e, const void *from, size_t n, double *out) {
 }
 
 /* Eight columns of b and d, which have n: the sums of a row stay in registers.  */
-SIM_HOT
+HOT
 static void dense_strip(int m, size_t n, int k, const double *a, const double *b, double *d) {
     for (int i = 0; i < m; i++) {
         double sum[8] = {0};

@@ -201,7 +201,7 @@ static SimExec *pick_mov(SimPick *k, PtxType t) {
 
 /* ---- selection ---- */
 
-SIM_HOT static void selp_32(SimWarp *w, const SimInst *i, uint32_t active) {
+HOT static void selp_32(SimWarp *w, const SimInst *i, uint32_t active) {
     uint32_t *d = sim_u32(w, i->d), p = sim_pred_of(w, &i->opnd[3]);
     const uint32_t *a = sim_u32(w, i->a), *b = sim_u32(w, i->b);
     SIM_LANES(l) {
@@ -210,7 +210,7 @@ SIM_HOT static void selp_32(SimWarp *w, const SimInst *i, uint32_t active) {
     }
 }
 
-SIM_HOT static void selp_64(SimWarp *w, const SimInst *i, uint32_t active) {
+HOT static void selp_64(SimWarp *w, const SimInst *i, uint32_t active) {
     uint64_t *d = sim_u64(w, i->d);
     uint32_t p = sim_pred_of(w, &i->opnd[3]);
     const uint64_t *a = sim_u64(w, i->a), *b = sim_u64(w, i->b);

@@ -41,7 +41,7 @@ typedef struct {
 } Compare;
 
 #define COMPARE(name, K)                                                                           \
-    SIM_HOT static uint32_t name(const SimWarp *w, const SimInst *i, int want) {                   \
+    HOT static uint32_t name(const SimWarp *w, const SimInst *i, int want) {                       \
         const S_##K *x = P_##K(w, i->a), *y = P_##K(w, i->b);                                      \
         uint32_t bit[LANES], mask = 0;                                                             \
         uint32_t lt = want & LESS ? 1u : 0, eq = want & EQUAL ? 1u : 0;                            \

@@ -57,20 +57,20 @@
     }
 
 #define SIM_UNARY(name, KD, KA, formula)                                                           \
-    SIM_HOT static void name(SimWarp *w, const SimInst *i, uint32_t active) {                      \
+    HOT static void name(SimWarp *w, const SimInst *i, uint32_t active) {                          \
         S_##KD *d = P_##KD(w, i->d);                                                               \
         const S_##KA *x = P_##KA(w, i->a);                                                         \
         LANES_LOOP(KD, T_##KA a = (T_##KA)x[l], formula)                                           \
     }
 #define SIM_BINARY(name, KD, KA, KB, formula)                                                      \
-    SIM_HOT static void name(SimWarp *w, const SimInst *i, uint32_t active) {                      \
+    HOT static void name(SimWarp *w, const SimInst *i, uint32_t active) {                          \
         S_##KD *d = P_##KD(w, i->d);                                                               \
         const S_##KA *x = P_##KA(w, i->a);                                                         \
         const S_##KB *y = P_##KB(w, i->b);                                                         \
         LANES_LOOP(KD, T_##KA a = (T_##KA)x[l]; T_##KB b = (T_##KB)y[l], formula)                  \
     }
 #define SIM_TERNARY(name, KD, KA, KB, KC, formula)                                                 \
-    SIM_HOT static void name(SimWarp *w, const SimInst *i, uint32_t active) {                      \
+    HOT static void name(SimWarp *w, const SimInst *i, uint32_t active) {                          \
         S_##KD *d = P_##KD(w, i->d);                                                               \
         const S_##KA *x = P_##KA(w, i->a);                                                         \
         const S_##KB *y = P_##KB(w, i->b);                                                         \

@@ -8,7 +8,7 @@ uint32_t *sim_clock_new(SimCluster *c) {
 static inline uint32_t most(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 /* Entries of `to` become those of both; the warp's time is left alone.  */
-SIM_HOT static void join(uint32_t *restrict to, const uint32_t *restrict from, int n) {
+HOT static void join(uint32_t *restrict to, const uint32_t *restrict from, int n) {
     uint32_t *later = to + n, *lanes = later + n;
     const uint32_t *from_later = from + n, *from_lanes = from_later + n;
     for (int k = 0; k < n; k++) {

@@ -11,29 +11,14 @@
 #ifndef ROLLER_SIM_STATE_EXEC_H
 #define ROLLER_SIM_STATE_EXEC_H
 #include "base/hash.h"
+#include "base/hot.h"
 #include "sim/ptx/ptx.h"
 #include "sim/sim.h"
 
 enum { LANES = 32 };
 #define FULL_WARP 0xffffffffu
 
-/* Functions whose loops over lanes are worth wider vectors, and the loop itself: iterations are
- * independent, even where a destination is also a source.  */
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SIM_NO_CLONES
-#endif
-#endif
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) &&             \
-    !defined(__SANITIZE_THREAD__) && !defined(SIM_NO_CLONES)
-#if !defined(__clang__) && __GNUC__ >= 12
-#define SIM_HOT __attribute__((target_clones("arch=x86-64-v3", "default")))    /* AVX2 and FMA */
-#else
-#define SIM_HOT __attribute__((target_clones("avx2", "default")))
-#endif
-#else
-#define SIM_HOT
-#endif
+/* A loop over lanes: iterations are independent, even where a destination is also a source.  */
 #if defined(__clang__)
 #define SIM_LANES(l) _Pragma("clang loop vectorize(assume_safety)") for (int l = 0; l < LANES; l++)
 #elif defined(__GNUC__)

@@ -6,9 +6,17 @@
 /* ---- Tensors in memory ---- */
 
 #define GATHER(T, field, expr)                      \
-    for (int j = 0; j < n; j++) {                   \
-        T raw = ((const T *)data)[at[j]];           \
-        out->field[j] = (expr);                     \
+    if (dense) {                                    \
+        const T *from = (const T *)data + at[0];    \
+        for (int j = 0; j < n; j++) {               \
+            T raw = from[j];                        \
+            out->field[j] = (expr);                 \
+        }                                           \
+    } else {                                        \
+        for (int j = 0; j < n; j++) {               \
+            T raw = ((const T *)data)[at[j]];       \
+            out->field[j] = (expr);                 \
+        }                                           \
     }                                               \
     break
 
@@ -17,25 +25,9 @@ static void need(const Lazy *m, TeDtype t, const int64_t *at, int n) {
     for (int j = 0; j < n; j++) lazy_at(m, (size_t)at[j] * size, size);
 }
 
-void eval_gather(const TeEval *ev, int tensor, const int64_t *offset, const bool *inside, int n,
-                 Lanes *out) {
-    const void *data = ev->data[tensor];
-    TeDtype t = ev->te->tensor[tensor].dtype;
-    int64_t at[STRIP];
-    int first = 0;
-    while (first < n && !inside[first])
-        first++;
-    out->exact = true;
-    if (first == n) {
-        memset(out->v, 0, (size_t)n * sizeof out->v[0]);
-        memset(out->i, 0, (size_t)n * sizeof out->i[0]);
-        return;
-    }
-    /* Lanes outside read where one inside does, so that the loops need no test.  */
-    for (int j = 0; j < n; j++)
-        at[j] = inside[j] ? offset[j] : offset[first];
-    if (ev->lazy[tensor])
-        need(ev->lazy[tensor], t, at, n);
+/* The elements at such offsets, all inside; dense: next to each other.  */
+HOT static void load(TeDtype t, const void *data, const int64_t *at, bool dense, int n,
+                     Lanes *restrict out) {
     switch (t) {
     case TE_F64: GATHER(double, v, raw);
     case TE_F32: GATHER(float, v, (double)raw);
@@ -56,6 +48,34 @@ void eval_gather(const TeEval *ev, int tensor, const int64_t *offset, const bool
     case TE_U8: GATHER(uint8_t, i, raw);
     default: GATHER(uint8_t, i, raw != 0);
     }
+}
+
+void eval_gather(const TeEval *ev, int tensor, const Elements *places, int n, Lanes *out) {
+    const int64_t *offset = places->offset;
+    const bool *inside = places->inside;
+    const void *data = ev->data[tensor];
+    TeDtype t = ev->te->tensor[tensor].dtype;
+    out->exact = true;
+    if (places->even) {
+        if (ev->lazy[tensor]) need(ev->lazy[tensor], t, offset, n);
+        load(t, data, offset, n > 1 && offset[1] == offset[0] + 1, n, out);
+        return;
+    }
+    int64_t at[STRIP] = {0};
+    int first = 0;
+    while (first < n && !inside[first])
+        first++;
+    if (first == n) {
+        memset(out->v, 0, (size_t)n * sizeof out->v[0]);
+        memset(out->i, 0, (size_t)n * sizeof out->i[0]);
+        return;
+    }
+    /* Lanes outside read where one inside does, so that the loops need no test.  */
+    for (int j = 0; j < n; j++)
+        at[j] = inside[j] ? offset[j] : offset[first];
+    if (ev->lazy[tensor])
+        need(ev->lazy[tensor], t, at, n);
+    load(t, data, at, false, n, out);
     for (int j = 0; j < n; j++) {
         if (inside[j])
             continue;
@@ -173,8 +193,9 @@ static void catch_up(TeEval *ev) {
     }
 }
 
-void eval_fetch(TeEval *ev, const Node *x, const int64_t *pos, const bool *inside, int n,
-                Lanes *out) {
+void eval_fetch(TeEval *ev, const Node *x, const Elements *places, int n, Lanes *out) {
+    const int64_t *pos = places->offset;
+    const bool *inside = places->inside;
     int tensor = x->e->v.ref;
     Prog *p = &ev->prog[ev->maker[tensor]];
     TeDtype stored = ev->te->tensor[tensor].dtype;

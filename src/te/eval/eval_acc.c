@@ -18,7 +18,7 @@ void acc_start(Acc *a, const Node *x, int n) {
         bool extreme = red == TE_RED_MIN || red == TE_RED_MAX || acc_is_arg(red);
         double r = red == TE_RED_PROD ? 1 : extreme ? (low ? -INFINITY : INFINITY) : 0;
         a->v[j] = r;
-        a->b[j] = a->mag[j] = a->n[j] = 0;
+        a->b[j] = a->mag[j] = a->n[j] = a->odd[j] = a->odd_fine[j] = 0;
         a->lo[j] = a->hi[j] = r;
         a->rival[j] = a->close_rival[j] = -INFINITY;
         a->i[j] = red == TE_RED_PROD || red == TE_RED_ALL ? 1 : 0;
@@ -32,6 +32,11 @@ void acc_start(Acc *a, const Node *x, int n) {
 
 static bool is_whole(double v) {
     return fabs(v) < 0x1p51 && (v + 0x3p51) - 0x3p51 == v;
+}
+
+/* How far a value is from an integer: below 2^51 to the bit; NaN of an infinity.  */
+static inline double distance(double v) {
+    return fabs((v + 0x3p51) - 0x3p51 - v);
 }
 
 /* What a term adds to the magnitudes: infinities and NaN decide a sum alone unless what else there
@@ -49,8 +54,8 @@ static void sum_one(Acc *a, const Lanes *x, int to, int from) {
     bool faded = !x->plain && (x->f[from] & LANE_FADED);
     a->n[to] += !faded && (v != 0 || b > 0);
     a->b[to] += faded ? fabs(v) : 0;
-    a->whole[to] = a->whole[to] && b == 0 && is_whole(v);
-    a->fine[to] = a->fine[to] && b == 0 && is_whole(v * 4096);
+    a->odd[to] += distance(v) + b;
+    a->odd_fine[to] += distance(v * 4096) + b;
     if (!x->plain) {
         a->f[to] |= x->f[from] & LANE_UNDECIDED;
         if ((x->f[from] & a->open) && !isfinite(v))
@@ -58,58 +63,54 @@ static void sum_one(Acc *a, const Lanes *x, int to, int from) {
     }
 }
 
-/* Four partial sums, so that one addition need not wait for the last.  */
-static void sum_fold(Acc *a, const Lanes *x, int n) {
-    double v[4] = {0}, mag[4] = {0}, terms[4] = {0};
-    bool whole = true;
-    int j = 0;
-    for (; j + 4 <= n; j += 4) {
-        for (int k = 0; k < 4; k++) {
-            double t = x->v[j + k];
-            v[k] += t;
-            mag[k] += magnitude(t);
-            terms[k] += t != 0;
-            whole &= (t + 0x3p51) - 0x3p51 == t;
-        }
-    }
-    double sum = (v[0] + v[1]) + (v[2] + v[3]), m = (mag[0] + mag[1]) + (mag[2] + mag[3]);
-    a->v[0] += sum;
-    a->mag[0] += m;
-    a->n[0] += (terms[0] + terms[1]) + (terms[2] + terms[3]);
-    if (!whole || !(m < 0x1p51)) {
-        a->whole[0] = false;
-        for (int i = 0; i < j && a->fine[0]; i++)
-            a->fine[0] = is_whole(x->v[i] * 4096);
-    }
-    for (; j < n; j++)
-        sum_one(a, x, 0, j);
-}
-
-static void sum_across(Acc *a, const Lanes *x, int n) {
+/* One term each, exact and without flags.  */
+HOT static void sum_across(Acc *restrict a, const double *restrict term, int n) {
     for (int j = 0; j < n; j++) {
-        double t = x->v[j];
+        double t = term[j];
         a->v[j] += t;
         a->mag[j] += magnitude(t);
-        a->n[j] += t != 0;
-        a->whole[j] &= (t + 0x3p51) - 0x3p51 == t;
+        a->n[j] += t != 0 ? 1 : 0;
+        a->odd[j] += distance(t);
+        a->odd_fine[j] += distance(t * 4096);
     }
-    for (int j = 0; j < n; j++) {
-        if (!a->whole[j] && a->fine[j])
-            a->fine[j] = is_whole(x->v[j] * 4096);
+}
+
+/* Partial sums, so that one addition need not wait for the last.  */
+enum { PARTS = 8 };
+
+static double sum_of(const double *part) {
+    double sum = 0;
+    for (int k = 0; k < PARTS; k++) sum += part[k];
+    return sum;
+}
+
+HOT static void sum_fold(Acc *restrict a, const double *restrict term, int n) {
+    double v[PARTS] = {0}, mag[PARTS] = {0}, terms[PARTS] = {0};
+    double odd[PARTS] = {0}, fine[PARTS] = {0};
+    for (int j = 0; j < n; j += PARTS) {
+        for (int k = 0; k < PARTS; k++) {
+            double t = term[j + k];
+            v[k] += t;
+            mag[k] += magnitude(t);
+            terms[k] += t != 0 ? 1 : 0;
+            odd[k] += distance(t);
+            fine[k] += distance(t * 4096);
+        }
     }
+    a->v[0] += sum_of(v);
+    a->mag[0] += sum_of(mag);
+    a->n[0] += sum_of(terms);
+    a->odd[0] += sum_of(odd);
+    a->odd_fine[0] += sum_of(fine);
 }
 
 static void add_terms(Acc *a, const Lanes *x, int n, bool fold) {
-    if (x->exact && x->plain && fold) {
-        sum_fold(a, x, n);
-        return;
-    }
+    int j = 0;
     if (x->exact && x->plain) {
-        sum_across(a, x, n);
-        return;
+        j = fold ? n - n % PARTS : n;
+        (fold ? sum_fold : sum_across)(a, x->v, j);
     }
-    for (int j = 0; j < n; j++)
-        sum_one(a, x, fold ? 0 : j, j);
+    for (; j < n; j++) sum_one(a, x, fold ? 0 : j, j);
 }
 
 /* Several terms that a matrix unit adds at once may each lose a part of their sum's last bit.  */
@@ -122,9 +123,10 @@ double acc_roundoff(const Node *x, double terms) {
 }
 
 static void finish_sum(const Acc *a, const Node *x, Lanes *out, int n) {
+    double most = fmin(x->acc_exact, 0x1p51);      /* `distance` can tell of terms up to this */
     for (int j = 0; j < n; j++) {
-        bool exact = (a->whole[j] && a->mag[j] <= x->acc_exact) ||
-                     (a->fine[j] && a->mag[j] <= x->acc_exact / 4096);
+        bool exact = (a->odd[j] == 0 && a->mag[j] <= most) ||
+                     (a->odd_fine[j] == 0 && a->mag[j] <= most / 4096);
         double share = acc_roundoff(x, a->n[j]) + x->acc_moved;
         out->v[j] = a->v[j];
         out->b[j] = exact && x->acc_moved == 0

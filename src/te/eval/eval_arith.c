@@ -41,17 +41,17 @@ static bool is_exact_product(TeDtype t, double a, double c, double p) {
     return fabs(p) > 0x1p-900 && fma(a, c, -p) == 0;
 }
 
-static void mul_exact(TeDtype t, Lanes *x, const Lanes *y, int n) {
+HOT static void mul_exact(TeDtype t, Lanes *restrict x, const Lanes *restrict y, int n) {
     const Rounding u = lanes_rounding(t);
     double tiny = lanes_tiny(t);
-    bool exact = true;
+    int64_t lossy = 0;                    /* as wide as the values, for the loops */
     if (t == TE_F32) {
         for (int j = 0; j < n; j++) {
             double p = x->v[j] * y->v[j];
             bool ok = (double)(float)p == p;
             x->v[j] = p;
             x->b[j] = ok ? 0 : lanes_lost(u, fabs(p)) + tiny;
-            exact &= ok;
+            lossy |= !ok;
         }
     } else {
         for (int j = 0; j < n; j++) {
@@ -59,10 +59,10 @@ static void mul_exact(TeDtype t, Lanes *x, const Lanes *y, int n) {
             bool ok = is_exact_product(t, x->v[j], y->v[j], p);
             x->v[j] = p;
             x->b[j] = ok ? 0 : lanes_lost(u, fabs(p)) + tiny;
-            exact &= ok;
+            lossy |= !ok;
         }
     }
-    x->exact = exact;
+    x->exact = !lossy;
 }
 
 /* The distance of subnormal tf32.  */

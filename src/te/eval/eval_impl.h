@@ -6,6 +6,7 @@
  * represented in its compute type.  Integers and bool are exact.  */
 #ifndef ROLLER_TE_EVAL_EVAL_IMPL_H
 #define ROLLER_TE_EVAL_EVAL_IMPL_H
+#include "base/hot.h"
 #include "te/access/access.h"
 #include "te/eval/eval.h"
 #include <string.h>
@@ -132,20 +133,21 @@ struct TeEval {
 
 /* What has been seen so far of each of up to STRIP reductions.
  * sum: v the sum, mag the sum of magnitudes with their bounds, b the sum of bounds, n the terms
- *   that need not be 0.
+ *   that need not be 0; odd, odd_fine how far terms are from integers and from multiples of 2^-12,
+ *   in all: 0 where all of them are such, without a bound.
  * prod: v, b likewise of the product; hi, lo the product of the factors above and below 1; mag the
- *   largest magnitude of a factor; some: a factor is NaN; fine: none is certainly zero.
+ *   largest magnitude of a factor; some: a factor is NaN; whole: all are integers without a bound;
+ *   fine: none is certainly zero.
  * max, min: v with lo..hi, the values it may have.
  * argmax, argmin: v (i) at pos with b; rival the most another real candidate may be.  */
 typedef struct {
     double v[STRIP], b[STRIP], mag[STRIP], lo[STRIP], hi[STRIP], rival[STRIP], close_rival[STRIP];
-    double n[STRIP];
+    double n[STRIP], odd[STRIP], odd_fine[STRIP];
     int64_t i[STRIP], pos[STRIP];
     uint8_t f[STRIP];
     uint8_t open;              /* sum: flags of terms that may be left out */
     bool some[STRIP];          /* a term was seen */
-    bool whole[STRIP];         /* all terms are integers without bound */
-    bool fine[STRIP];          /* all terms are multiples of 2^-12 without bound */
+    bool whole[STRIP], fine[STRIP];
 } Acc;
 
 /* eval_acc.c: one strip of terms after another.  */
@@ -181,13 +183,17 @@ bool eval_exp_sum(const TeEval *ev, const TeExpr *e);
 Node *eval_build(TeEval *ev, const TeStmt *s, const TeExpr *e);
 int eval_slots(const Node *x);
 
-/* eval.c: the values of the computed tensor that x reads, at dense positions pos[j] where
- * inside[j].  */
-void eval_fetch(TeEval *ev, const Node *x, const int64_t *pos, const bool *inside, int n,
-                Lanes *out);
+/* Which elements a strip reads: their offsets in the tensor, and whether these are inside of it.
+ * even: all are inside, the same step apart.  */
+typedef struct {
+    int64_t offset[STRIP];
+    bool inside[STRIP];
+    bool even;
+} Elements;
+/* eval.c: the values of the computed tensor that x reads, at dense positions.  */
+void eval_fetch(TeEval *ev, const Node *x, const Elements *at, int n, Lanes *out);
 /* Elements of a tensor in memory.  */
-void eval_gather(const TeEval *ev, int tensor, const int64_t *offset, const bool *inside, int n,
-                 Lanes *out);
+void eval_gather(const TeEval *ev, int tensor, const Elements *at, int n, Lanes *out);
 
 /* eval_node.c: x over n lanes into p->slot[k]; slots above k are scratch.  */
 void eval_node(Prog *p, const Node *x, int k, int n);

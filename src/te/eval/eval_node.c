@@ -30,25 +30,48 @@ static void eval_index(const Prog *p, const Node *x, Lanes *out, int n) {
     out->exact = out->plain = true;
 }
 
-/* Which elements a strip reads: their positions, and whether these are inside of the tensor.  */
+/* An affine subscript along the strip.  */
 typedef struct {
-    int64_t offset[STRIP];
-    bool inside[STRIP];
-} Places;
+    int64_t first, step;
+} Line;
+
+static Line line_of(const Prog *p, const Affine *sub) {
+    Line l = {sub->c, p->strip >= 0 ? sub->coef[p->strip] : 0};
+    for (int i = 0; i < p->s->n_index; i++) l.first += sub->coef[i] * p->at[i];
+    return l;
+}
+
+/* Do all subscripts of a read run along lines that stay inside?  */
+static bool even_places(const Prog *p, const Node *x, int n, Elements *to) {
+    const TeTensor *t = &p->owner->te->tensor[x->e->v.ref];
+    bool stored = p->owner->data[x->e->v.ref];
+    Line all = {0, 0};
+    for (int d = 0; d < t->rank; d++) {
+        if (!x->affine[d]) return false;
+        Line l = line_of(p, &x->sub[d]);
+        int64_t last = l.first + (n - 1) * l.step, extent = t->shape[d].value;
+        int64_t stride = stored ? t->stride[d].value : x->stride[d];
+        bool in = l.first >= 0 && l.first < extent && last >= 0 && last < extent;
+        if (x->leaves[d] && !in) return false;
+        all.first += l.first * stride;
+        all.step += l.step * stride;
+    }
+    for (int j = 0; j < n; j++) to->offset[j] = all.first + j * all.step;
+    return true;
+}
 
 /* Adds dimension d's part; the subscript's value lies above slot k, what is open in it.  */
-static void add_dimension(Prog *p, const Node *x, int d, int k, int n, Places *to) {
+static void add_dimension(Prog *p, const Node *x, int d, int k, int n, Elements *to) {
     const TeTensor *t = &p->owner->te->tensor[x->e->v.ref];
     int64_t extent = t->shape[d].value;
     int64_t stride = p->owner->data[x->e->v.ref] ? t->stride[d].value : x->stride[d];
     if (x->affine[d]) {
-        int64_t at = x->sub[d].c, step = p->strip >= 0 ? x->sub[d].coef[p->strip] : 0;
-        for (int i = 0; i < p->s->n_index; i++)
-            at += x->sub[d].coef[i] * p->at[i];
-        for (int j = 0; j < n; j++)
-            to->offset[j] += (at + j * step) * stride;
-        for (int j = 0; j < n && x->leaves[d]; j++)
-            to->inside[j] = to->inside[j] && at + j * step >= 0 && at + j * step < extent;
+        Line l = line_of(p, &x->sub[d]);
+        for (int j = 0; j < n; j++) to->offset[j] += (l.first + j * l.step) * stride;
+        for (int j = 0; j < n && x->leaves[d]; j++) {
+            int64_t at = l.first + j * l.step;
+            to->inside[j] = to->inside[j] && at >= 0 && at < extent;
+        }
         return;
     }
     Lanes *sub = &p->slot[k + 1];
@@ -83,33 +106,47 @@ static void fill_outside(Prog *p, const Node *x, int k, int n, const bool *insid
     }
 }
 
-static void eval_read(Prog *p, const Node *x, int k, int n) {
+static void read_places(Prog *p, const Node *x, int k, int n, const Elements *at) {
     TeEval *ev = p->owner;
-    const TeTensor *t = &ev->te->tensor[x->e->v.ref];
+    int tensor = x->e->v.ref;
     Lanes *out = &p->slot[k];
-    Places at;
+    if (ev->data[tensor])
+        eval_gather(ev, tensor, at, n, out);
+    else
+        eval_fetch(ev, x, at, n, out);
+    lanes_convert(out, te_dtype_compute(ev->te->tensor[tensor].dtype), x->type, n);
+}
+
+/* A read of any places.  */
+static void read_scattered(Prog *p, const Node *x, int k, int n, Elements *at) {
+    Lanes *out = &p->slot[k];
     bool open[STRIP], any_outside = false, any_open = false;
-    memset(at.offset, 0, sizeof at.offset);
-    memset(at.inside, true, (size_t)n);
-    out->plain = true;
-    for (int d = 0; d < t->rank; d++)
-        add_dimension(p, x, d, k, n, &at);
+    memset(at->offset, 0, (size_t)n * sizeof at->offset[0]);
+    for (int d = 0; d < p->owner->te->tensor[x->e->v.ref].rank; d++)
+        add_dimension(p, x, d, k, n, at);
     for (int j = 0; j < n; j++) {
         open[j] = !out->plain && (out->f[j] & LANE_UNDECIDED);
         any_open |= open[j];
-        any_outside |= !at.inside[j];
+        any_outside |= !at->inside[j];
     }
-    if (ev->data[x->e->v.ref])
-        eval_gather(ev, x->e->v.ref, at.offset, at.inside, n, out);
-    else
-        eval_fetch(ev, x, at.offset, at.inside, n, out);
-    lanes_convert(out, te_dtype_compute(t->dtype), x->type, n);
+    read_places(p, x, k, n, at);
     for (int j = 0; j < n && any_open; j++) {
         if (open[j])
             lanes_flag(out, n, j, LANE_UNDECIDED);
     }
     if (any_outside && x->other)
-        fill_outside(p, x, k, n, at.inside, out);
+        fill_outside(p, x, k, n, at->inside, out);
+}
+
+static void eval_read(Prog *p, const Node *x, int k, int n) {
+    Elements at;
+    p->slot[k].plain = true;
+    memset(at.inside, true, (size_t)n);
+    at.even = even_places(p, x, n, &at);
+    if (at.even)
+        read_places(p, x, k, n, &at);
+    else
+        read_scattered(p, x, k, n, &at);
 }
 
 static void eval_binary(Prog *p, const Node *x, int k, int n) {

@@ -56,18 +56,20 @@ double lanes_tiny(TeDtype t) {
     return t == TE_F64 ? 0x1p-1073 : 0x1p-149;
 }
 
+/* Are all values, with their bounds, numbers up to the limit?  */
+HOT static bool within(const Lanes *x, double limit, int n) {
+    int64_t beyond = 0;                   /* as wide as the values, for the loops */
+    if (x->exact) {
+        for (int j = 0; j < n; j++) beyond |= !(fabs(x->v[j]) <= limit);
+    } else {
+        for (int j = 0; j < n; j++) beyond |= !(fabs(x->v[j]) + x->b[j] <= limit);
+    }
+    return !beyond;
+}
+
 void lanes_settle(Lanes *x, TeDtype t, int n) {
     double limit = t == TE_F64 ? DBL_MAX : FLT_MAX;
-    bool within = true;
-    if (x->exact) {
-        for (int j = 0; j < n; j++)
-            within &= fabs(x->v[j]) <= limit;
-    } else {
-        for (int j = 0; j < n; j++)
-            within &= fabs(x->v[j]) + x->b[j] <= limit;
-    }
-    if (within)
-        return;
+    if (within(x, limit, n)) return;
     lanes_show_bounds(x, n);
     for (int j = 0; j < n; j++) {
         if (!isfinite(x->v[j]))
