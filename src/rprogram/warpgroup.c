@@ -44,10 +44,11 @@ int64_t warpgroup_computing(const Problem *p, const Device *dev, const RProg *r)
     return (OTHERS + sums + 7) / 8 * 8;
 }
 
-/* Those that copy need few, a thread of them that issues products some more (of compiled kernels),
- * and leave the rest to those that compute.  */
+/* Those that copy need few, a thread of them that issues products some more, and leave the rest to
+ * those that compute.  */
 enum { TAKEN_MOST = 240 };
 static int copying_need(const Device *dev, const RProg *r) {
+    /* Of compiled kernels.  */
     enum { COPYING = 24, ISSUING = 40 };
     return rprog_tensor(dev, r) ? ISSUING : COPYING;
 }
@@ -148,7 +149,9 @@ int rprog_tensor_tile(const RProg *r) {
 }
 
 int rprog_tensor_slots(const RProg *r) {
-    return rprog_persistent(r) && 2 * rprog_tensor_tile(r) <= RPROG_TENSOR_MOST ? 2 : 1;
+    enum { TILES = 2 };      /* one is stored while the other is multiplied */
+    bool fit = TILES * rprog_tensor_tile(r) <= RPROG_TENSOR_MOST;
+    return rprog_persistent(r) && fit ? TILES : 1;
 }
 
 int rprog_tensor_columns(const RProg *r) {
