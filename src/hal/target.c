@@ -15,6 +15,7 @@ typedef struct {
 } Since;
 static const Since since[] = {
     {"wgmma.", 90, EXACT},          {"tcgen05.", 100, FAMILY},
+    {"tcgen05.i8", 100, EXACT},     {"tcgen05.u8", 100, EXACT},
     {"mma.m8n8k4.f16.", 70, FROM},   {"mma.m8n8k4.f64.", 80, FROM},
     {"mma.", 80, FROM},             {"mma.m16n8k32.f8", 89, FROM},   {"bfma2", 80, FROM},
     {"mma.m16n8k4.f64", 90, FROM},  {"mma.m16n8k8.f64", 90, FROM},

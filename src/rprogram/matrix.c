@@ -48,7 +48,7 @@ bool rprog_promotes(const Problem *p, const Device *dev, const RProg *r) {
     bool narrow = te_dtype_narrow(u->a);
     bool permitted = p->accum == TE_F16 || p->accum == TE_BF16;
     bool few = rprog_static_axis(p, AX_K) && p->extent[AX_K] <= PROMOTED_MAX;
-    return rprog_matrix(dev, r) && narrow && !permitted && !few;
+    return rprog_matrix(dev, r) && !u->tmem && narrow && !permitted && !few;
 }
 
 /* Has the device a warp-wide load of matrices from shared memory?  Profiles list it late.  */

@@ -94,7 +94,7 @@
  *   accumulated in that order.
  * - rprog_promotes (units of f8, K more than 128 or not known): the products of one k-step are
  *   summed in accumulators of their own, which begin at zero and are added to the real ones in f32
- *   behind the step (warp.k <= 128).
+ *   behind the step (warp.k <= 128).  Sums in Tensor Memory stay there: that unit's are of f32.
  * - Fragments, rprog_ldmatrix: a matrix is 8 rows of one 16-byte chunk.  A side's fragments of
  *   a slice are (warp extent / 8) x (thread.k bytes / 16) matrices: (row block, chunk).  They
  *   are ordered by instruction tile; inside a tile of U the row block changes faster than the

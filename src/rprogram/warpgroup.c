@@ -44,13 +44,14 @@ int64_t warpgroup_computing(const Problem *p, const Device *dev, const RProg *r)
     return (OTHERS + sums + 7) / 8 * 8;
 }
 
-/* Those that copy need few, a thread of them that issues products some more, and leave the rest to
- * those that compute.  */
+/* Those that copy need few, a thread of them that issues products some more, and again for segments
+ * of a tail, and leave the rest to those that compute.  */
 enum { TAKEN_MOST = 240 };
 static int copying_need(const Device *dev, const RProg *r) {
     /* Of compiled kernels.  */
-    enum { COPYING = 24, ISSUING = 40 };
-    return rprog_tensor(dev, r) ? ISSUING : COPYING;
+    enum { COPYING = 24, ISSUING = 40, SEGMENTS = 24 };
+    if (!rprog_tensor(dev, r)) return COPYING;
+    return r->tail > 0 ? ISSUING + SEGMENTS : ISSUING;
 }
 
 int64_t warpgroup_launched(const Device *dev, const RProg *r, int64_t need) {

@@ -83,6 +83,10 @@ const RingUnit ring_unit[RING_UNITS] = {
     {"tcgen05.f16.f32", "f16", "", "f16", true},
     {"tcgen05.bf16.f32", "bf16", "", "f32", true},
     {"tcgen05.tf32.f32", "f32", "@tf32", "f32", false},
+    {"tcgen05.f8e4m3.f32", "f8e4m3", "", "f32", true},
+    {"tcgen05.f8e5m2.f32", "f8e5m2", "", "f16", true},
+    {"tcgen05.i8.i32", "i8", "", "i32", true},
+    {"tcgen05.u8.i32", "u8", "", "i32", true},
 };
 
 bool ring_has(const Device *dev, int16_t unit, const RingFamily *f) {
@@ -148,13 +152,18 @@ static int columns(const KernelCase *c, const RProg *r, const RingFamily *f, int
     return wanted < each ? each : wanted / each * each;
 }
 
-/* All blocks that stay have some of the tail, as far as there are steps.  */
+/* All blocks that stay have some of the tail, as far as there are steps; where a
+ * block does not fit, the rules say why.  */
 static void choose_tail(const KernelCase *c, RProg *r) {
     const Problem *p = &c->plan.problem[0];
     int64_t tiles = rprog_blocks(p, r), slots = rprog_slots(c->dev, r), tail;
     int64_t all, blocks;
     r->tail = r->tail_blocks = 1;         /* the registers of a segment may cost a block */
     rprog_derive(p, c->dev, r);
+    if (r->blocks_per_sm == 0) {
+        r->tail = r->tail_blocks = 0;
+        return;
+    }
     if (rprog_slots(c->dev, r) < slots) slots = rprog_slots(c->dev, r);
     tail = tiles % slots;
     if (tail == 0) tail = 1;
@@ -201,12 +210,14 @@ static const char *planned(KernelCase *c, int16_t which, const RingFamily *f, in
     }
     if (r->cluster && !rprog_cluster_fits(p, r)) r->cluster = 0;
     if (r->via == VIA_BOXES && rprog_box_row(p, r) == 0) r->via = VIA_DIRECT;
+    enum { WIDEST = 8 };      /* elements of a store */
     int64_t steps = rprog_tiles(p, r, AX_K);
     if (r->split > steps) r->split = (int32_t)steps;
+    r->store_vec = WIDEST;
     rprog_derive(p, c->dev, r);
     if (f->tail && r->grid == GRID_PERSISTENT) choose_tail(c, r);
     int least = r->via == VIA_BOXES ? r->vec_n : 1;
-    for (int vec = least > 1 ? least : 8; vec >= least; vec /= 2) {
+    for (int vec = least > 1 ? least : WIDEST; vec >= least; vec /= 2) {
         r->store_vec = (uint8_t)vec;
         rprog_derive(p, c->dev, r);
         if (!rprog_check(p, c->dev, r)) break;

@@ -246,9 +246,10 @@ static void test_kernels(void **state) {
  * columns of pixels, with a first operand that is made in registers, of
  * segments of tiles, of columns of few channels, the last of which lie beyond the end,
  * with registers that are made of nibbles, with an odd number of boxes to a tile; with results in
- * Tensor Memory, of blocks that stay, and of such that share copies, too.  */
+ * Tensor Memory, of blocks that stay, of such that share copies, and of bytes, the second operand
+ * turned.  */
 enum { ALONE, STAYS, TURNS, PIXELS, REGISTERS, SEGMENTS, NARROW, NIBBLES, ODD, TENSOR,
-       TENSOR_STAYS, TENSOR_SHARES, CHANGED };
+       TENSOR_STAYS, TENSOR_SHARES, TENSOR_BYTES, CHANGED };
 static const RingFamily changed[] = {
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false, false},
@@ -262,6 +263,7 @@ static const RingFamily changed[] = {
     {"mutant", 1, 64, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
     {"mutant", 1, 64, {1, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false, false},
     {"mutant", 1, 64, {1, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 2, GRID_PERSISTENT, false, false},
+    {"mutant", 1, 128, {1, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
 };
 
 /* A piece of the text of a kernel, and what takes its place (text_pattern.h).  */
@@ -372,6 +374,10 @@ static const struct {
     {TENSOR_SHARES, "* 8, 3);", "* 8, 1);"},
     {TENSOR_SHARES, "* 8, 3);", "* 8, 2);"},
     {TENSOR_SHARES, "* 8, 2);", "* 8, 1);"},
+    {TENSOR_BYTES, "~1 = 0x82004a0", "~1 = 0x8200420"},
+    {TENSOR_BYTES, "~1 = 0x82004a0", "~1 = 0x8200490"},
+    {TENSOR_BYTES, "B_TURNED << 16", "B_TURNED << 15"},
+    {TENSOR_BYTES, "kind::i8", "kind::f8f6f4"},
 };
 enum { MUTANTS = sizeof mutant / sizeof *mutant };
 
@@ -400,13 +406,20 @@ static const char *const changed_op[] = {
     " C[m,n] += A[m,k] * B[n,k]; }",
     "op f(A: bf16[512,192], B: bf16[256,192]) -> C: bf16[512,256] {"
     " C[m,n] += A[m,k] * B[n,k]; }",
+    "op f(A: i8[256,512], B: i8[512,128]) -> C: i32[256,128] { C[m,n] += A[m,k] * B[k,n]; }",
 };
+
+/* The unit of the kernel that is changed.  */
+static const char *changed_unit(int of) {
+    return of < TENSOR ? "wgmma.bf16.f32" : of < TENSOR_BYTES ? "tcgen05.bf16.f32"
+                                                              : "tcgen05.i8.i32";
+}
 
 /* The kernel that is changed, as it is right.  */
 static KernelCase right_kernel(Run *run, int of) {
     KernelCase c = {0};
-    int16_t unit = choose_device(run, of < TENSOR ? "wgmma.bf16.f32" : "tcgen05.bf16.f32",
-                                 of != ALONE && of != TENSOR ? 2 : 0);
+    int few = changed[of].grid == GRID_TILES ? 0 : 2;
+    int16_t unit = choose_device(run, changed_unit(of), few);
     assert_null(kernel_open(&c, run->a, run->dev, changed_op[of], NULL));
     assert_null(ring_plan(&c, unit, &changed[of], 256));
     assert_null(kernel_emit(&c));

@@ -30,7 +30,8 @@ static void load_sums(Kernel *k) {
     Ir at = ir_add(cg, tensor_tile(k, row, place_warp(k, (int)columns)), lanes);
     Ir sums = rows == AX_M ? wgmma_sums(k, i, ir_int(cg, 0)) : wgmma_sums(k, ir_int(cg, 0), i);
     int width = k->c->r->thread.extent[columns];
-    const char *name = arena_printf(cg->arena, PRELUDE_TENSOR_LOAD "%d", width);
+    const char *type = te_dtype_name(k->c->matrix.unit->acc);
+    const char *name = arena_printf(cg->arena, PRELUDE_TENSOR_LOAD "%d_%s", width, type);
     ir_do(cg, ir_call(cg, ir_type(IR_VOID), name, 2, sums, at));
     ir_close(cg);
 }

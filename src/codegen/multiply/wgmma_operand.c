@@ -29,16 +29,16 @@ static Ir slice_at(const Kernel *k, const Side *s, Ir kk) {
 
 enum { FORMS = 4 };
 
-/* The instruction, and its form: orders of operands of 16 bits, and how they lie where that is not
- * the usual way.  */
+/* The instruction, and its form: orders of operands where the unit takes both, and how they lie
+ * where that is not the usual way.  */
 static IrUnit unit_of(const Kernel *k, const Side *a, const Side *b, int form[FORMS]) {
     enum { USUAL = 128 };
     const ComputeUnit *u = k->c->matrix.unit;
     int n = 0;
-    bool made = wgmma_has_registers(a), two = te_dtype_bytes(u->a) == 2;
+    bool made = wgmma_has_registers(a), orders = u->mn_major;
     bool usual = (made || a->span == USUAL) && b->span == USUAL;
-    if (two && !made) form[n++] = !a->inner_k;
-    if (two) form[n++] = !b->inner_k;
+    if (orders && !made) form[n++] = !a->inner_k;
+    if (orders) form[n++] = !b->inner_k;
     if (!usual && !made) form[n++] = (int)prelude_high(a->span);
     if (!usual) form[n++] = (int)prelude_high(b->span);
     const char *stem = k->c->matrix.tensor ? PRELUDE_TENSOR : PRELUDE_WGMMA;

@@ -7,31 +7,49 @@
 
 enum { ROWS = 128, K_BYTES = 32, TURNED_A = 15, TURNED_B = 16 };
 
-/* The instruction descriptor, but for which operands are turned (PTX ISA, "Instruction
- * descriptor").  */
-static unsigned descriptor(const ComputeUnit *u) {
-    enum { SUMS_F32 = 1 << 4, TYPE_A = 7, TYPE_B = 10, N = 17, M = 24 };
-    unsigned type = u->tf32 ? 2 : u->a == TE_BF16;
-    return SUMS_F32 | type << TYPE_A | type << TYPE_B | (unsigned)u->n.to / 8 << N |
-           (unsigned)u->m.to / 16 << M;
+/* Kinds of products, and the numbers that operands and sums have in instruction descriptors (PTX
+ * ISA, "Instruction descriptor").  */
+typedef struct {
+    TeDtype type, acc;
+    const char *kind;
+    unsigned operand, sums;
+} Kind;
+
+static const Kind *kind_of(const ComputeUnit *u) {
+    enum { F32 = 1, S32 = 2 };
+    static const Kind kinds[] = {
+        {TE_F16, TE_F32, "f16", 0, F32},       {TE_BF16, TE_F32, "f16", 1, F32},
+        {TE_F32, TE_F32, "tf32", 2, F32},      {TE_F8E4M3, TE_F32, "f8f6f4", 0, F32},
+        {TE_F8E5M2, TE_F32, "f8f6f4", 1, F32}, {TE_U8, TE_I32, "i8", 0, S32},
+        {TE_I8, TE_I32, "i8", 1, S32},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i].type == u->a && kinds[i].acc == u->acc) return &kinds[i];
+    return NULL;
 }
 
-/* rl_tcgen05_m128nNkK_TYPE_f32: results from column d on; a and b are the lower halves of
+/* The instruction descriptor, but for which operands are turned.  */
+static unsigned descriptor(const ComputeUnit *u, const Kind *kind) {
+    enum { SUMS = 4, TYPE_A = 7, TYPE_B = 10, N = 17, M = 24 };
+    return kind->sums << SUMS | kind->operand << TYPE_A | kind->operand << TYPE_B |
+           (unsigned)u->n.to / 8 << N | (unsigned)u->m.to / 16 << M;
+}
+
+/* rl_tcgen05_m128nNkK_TYPE_ACC: results from column d on; a and b are the lower halves of
  * descriptors, as wgmma's but for their version.  */
 bool prelude_make_tensor(const char *name, size_t len, PreludeText *t) {
     enum { USUAL = 128, VERSION = 1 << 14 };
     ComputeUnit u;
     const char *rest = prelude_read_product(name, len, PRELUDE_TENSOR, &u);
-    if (rest != name + len || u.m.to != ROWS || u.acc != TE_F32 ||
-        u.k.to * te_dtype_bytes(u.a) != K_BYTES || (u.a != TE_F32 && te_dtype_bytes(u.a) != 2))
-        return false;
+    const Kind *kind = rest == name + len ? kind_of(&u) : NULL;
+    if (!kind || u.m.to != ROWS || u.k.to * te_dtype_bytes(u.a) != K_BYTES) return false;
     bool orders = !u.tf32;
     prelude_put(t, "template <%sunsigned A_HIGH = 0x%x, unsigned B_HIGH = 0x%x>\n",
                 orders ? "int A_TURNED, int B_TURNED, " : "", prelude_high(USUAL),
                 prelude_high(USUAL));
     prelude_put(t, FN "void %.*s(unsigned d, unsigned a, unsigned b, bool adds) {\n", (int)len,
                 name);
-    prelude_put(t, "    const unsigned what = 0x%x", descriptor(&u));
+    prelude_put(t, "    const unsigned what = 0x%x", descriptor(&u, kind));
     if (orders)
         prelude_put(t, " | (unsigned)A_TURNED << %d | (unsigned)B_TURNED << %d", TURNED_A,
                     TURNED_B);
@@ -43,42 +61,50 @@ bool prelude_make_tensor(const char *name, size_t len, PreludeText *t) {
                    "                 :: \"r\"(d), \"r\"(a), \"r\"(b), \"r\"((int)adds), "
                    "\"r\"(what), \"n\"(A_HIGH | 0x%x),\n"
                    "                    \"n\"(B_HIGH | 0x%x) : \"memory\");\n}\n",
-                u.tf32 ? "tf32" : "f16", VERSION, VERSION);
+                kind->kind, VERSION, VERSION);
     return true;
 }
 
 /* Columns at once, by a power of two of eights: results as mma has them, of rows 0 to 15 or 16 to
  * 31 of the warp's.  */
-static void put_load(PreludeText *t, int first, int eights, int half) {
+static void put_load(PreludeText *t, const char *constraint, int first, int eights,
+                     int half) {
     enum { EACH = 4, PAIR = 8, SHIFT = 20 };
     int n = EACH * eights;
     prelude_put(t, "    asm volatile(\"tcgen05.ld.sync.aligned.16x256b.x%d.b32 {", eights);
     for (int r = 0; r < n; r++) prelude_put(t, "%s%%%d", r ? "," : "", r);
     prelude_put(t, "}, [%%%d];\"\n                 :", n);
     for (int r = 0; r < n; r++)
-        prelude_put(t, "%s \"=f\"(d[%d])", r ? "," : "",
+        prelude_put(t, "%s \"=%s\"(d[%d])", r ? "," : "", constraint,
                     PAIR * (first + r / EACH) + EACH * half + r % EACH);
     prelude_put(t, " : \"r\"(at + 0x%x) : \"memory\");\n",
                 (unsigned)half << SHIFT | (unsigned)first * 8);
 }
 
-/* rl_tcgen05_load_nN: a thread's results of a tile of N columns at address `at`, with its warp's
- * rows.  */
+static bool is_rest(const char *s, size_t len, const char *text) {
+    return len == strlen(text) && memcmp(s, text, len) == 0;
+}
+
+/* rl_tcgen05_load_nN_ACC: a thread's results of a tile of N columns at address `at`, with its
+ * warp's rows.  */
 bool prelude_make_tensor_load(const char *name, size_t len, PreludeText *t) {
     enum { MOST = 16, LIMIT = 256 };
     size_t stem = strlen(PRELUDE_TENSOR_LOAD);
+    size_t at = stem;
     int n = 0;
     if (len <= stem || memcmp(name, PRELUDE_TENSOR_LOAD, stem) != 0) return false;
-    for (size_t i = stem; i < len; i++) {
-        if (name[i] < '0' || name[i] > '9' || n > LIMIT) return false;
-        n = 10 * n + (name[i] - '0');
-    }
-    if (n < 8 || n > LIMIT || n % 8) return false;
-    prelude_put(t, FN "void %.*s(float *d, unsigned at) {\n", (int)len, name);
+    for (; at < len && name[at] >= '0' && name[at] <= '9' && n <= LIMIT; at++)
+        n = 10 * n + (name[at] - '0');
+    TeDtype type = is_rest(name + at, len - at, "_i32") ? TE_I32 : TE_F32;
+    bool known = type == TE_I32 || is_rest(name + at, len - at, "_f32");
+    if (!known || n < 8 || n > LIMIT || n % 8) return false;
+    prelude_put(t, FN "void %.*s(%s *d, unsigned at) {\n", (int)len, name,
+                prelude_register(type));
     for (int done = 0, eights; done < n / 8; done += eights) {
         eights = MOST;
         while (eights > n / 8 - done) eights /= 2;
-        for (int half = 0; half < 2; half++) put_load(t, done, eights, half);
+        for (int half = 0; half < 2; half++)
+            put_load(t, prelude_constraint(type), done, eights, half);
     }
     prelude_put(t, "    asm volatile(\"tcgen05.wait::ld.sync.aligned;\" ::: \"memory\");\n}\n");
     return true;
