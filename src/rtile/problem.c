@@ -117,10 +117,9 @@ static int64_t unique_bytes(const Problem *p, int which) {
     int64_t bytes = 0;
     for (int i = 0; i < read.n; i++) {
         Access a;
-        bool again = false;
-        for (int j = 0; j < i; j++) again |= read.at[j]->v.ref == read.at[i]->v.ref;
-        if (again || view_makes(p, read.at[i]->v.ref) || read_before(p, which, read.at[i]->v.ref) ||
-            is_source(p->row, read.at[i]->v.ref))
+        int tensor = read.at[i]->v.ref;
+        if (access_again(p->te, e, i) || view_makes(p, tensor) || read_before(p, which, tensor) ||
+            is_source(p->row, tensor))
             continue;
         access_read(p->te, s, read.at[i], &a);
         bytes += access_unique(p->te, s, &a) * te_dtype_bytes(p->te->tensor[a.tensor].dtype);

@@ -259,18 +259,43 @@ static double touched(const Te *te, const TeStmt *s, const TeExpr *read) {
     return n < points ? n : points;
 }
 
-/* Of reads that share a tensor the one that touches most stands for all.  */
-static double read_of(const Te *te, int tensor) {
+/* Reads of a tensor of which no two touch the same element.  */
+typedef struct {
+    const Te *te;
+    int tensor, n;
+    const TeExpr *read[MOST_NODES];
+} Apart;
+
+/* May the read be one more of them?  The first may be any.  */
+static bool is_apart(const Apart *x, const TeStmt *s, const TeExpr *read) {
+    bool apart = read->v.ref == x->tensor && (x->n == 0 || access_unconditional(s->rhs, read));
+    for (int i = 0; i < x->n && apart; i++) apart = access_apart(x->te, x->read[i], read);
+    return apart;
+}
+
+/* Adds the one that touches most; its elements, 0: there is no other.  */
+static double add_apart(Apart *x) {
     double most = 0;
-    for (int i = 0; i < te->n_stmt; i++) {
-        ReadList read = access_reads(te->stmt[i].rhs);
+    for (int i = 0; i < x->te->n_stmt; i++) {
+        const TeStmt *s = &x->te->stmt[i];
+        ReadList read = access_reads(s->rhs);
         for (int j = 0; j < read.n; j++) {
-            if (read.at[j]->v.ref != tensor) continue;
-            double n = touched(te, &te->stmt[i], read.at[j]);
-            if (n > most) most = n;
+            double n = is_apart(x, s, read.at[j]) ? touched(x->te, s, read.at[j]) : 0;
+            if (n <= most) continue;
+            most = n;
+            x->read[x->n] = read.at[j];
         }
     }
-    return most * te_dtype_bytes(te->tensor[tensor].dtype);
+    x->n += most > 0;
+    return most;
+}
+
+/* Of reads that may share elements the one that touches most stands for all.  */
+static double read_of(const Te *te, int tensor) {
+    Apart x = {.te = te, .tensor = tensor};
+    double n = 0, more = 1;
+    while (more > 0 && x.n < MOST_NODES) n += more = add_apart(&x);
+    return n * te_dtype_bytes(te->tensor[tensor].dtype);
 }
 
 static void count_bytes(const Te *te, RWork *out) {

@@ -24,6 +24,8 @@ static const char *const op[] = {
     "op f(A: T[N,S+6], B: T[7]) -> Y: T[N,S] { Y[n,s] += A[n,s+r] * B[r]; }",
     "op f(A: T[N,8,16,S+6], B: T[8,7,7]) -> Y: T[N,8,10,S]"
     " { Y[n,d,p,s] += A[n,d,p+q,s+r] * B[d,q,r]; }",
+    "op f(A: T[N,C,4], B: T[N,C,4]) -> Y: T[N,C]"
+    " { Y[n,c] = A[n,c,0]*B[n,c,0] + A[n,c,1]*B[n,c,1] + A[n,c,2]*B[n,c,2] + A[n,c,3]*B[n,c,3]; }",
     "op f(A: T[N,C]) -> Y: T[C] { Y[c] += A[n,c] * A[n,c]; }",
     "op f(A: T[N,C]) -> Y: T[C,N] { Y[c,n] = A[n,c]; }",
     "op f(A: T[N,C]) -> Y: T[N,C] { Y[n,c] = ((A[n,c] * A[n,c] + 1) * A[n,c] + 2) * A[n,c]; }",

@@ -317,6 +317,34 @@ bool access_reads_tensor(const TeExpr *e, int tensor) {
     return e->other && access_reads_tensor(e->other, tensor);
 }
 
+bool access_apart(const Te *te, const TeExpr *x, const TeExpr *y) {
+    const TeTensor *t = &te->tensor[x->v.ref];
+    for (int d = 0; d < t->rank; d++) {
+        const TeExpr *a = x->args[d], *b = y->args[d];
+        bool moves = t->stride[d].expr || t->stride[d].value != 0;
+        if (moves && a->kind == TE_INT && b->kind == TE_INT && a->v.i != b->v.i) return true;
+    }
+    return false;
+}
+
+bool access_unconditional(const TeExpr *e, const TeExpr *read) {
+    if (e == read) return true;
+    int n = e->kind == TE_SELECT || e->kind == TE_READ ? 0 : e->n_args;
+    for (int i = 0; i < n; i++) {
+        if (access_unconditional(e->args[i], read)) return true;
+    }
+    return false;
+}
+
+bool access_again(const Te *te, const TeExpr *e, int i) {
+    ReadList read = access_reads(e);
+    bool again = false, sure = access_unconditional(e, read.at[i]);
+    for (int j = 0; j < i && !again; j++)
+        again = read.at[j]->v.ref == read.at[i]->v.ref &&
+                !(sure && access_apart(te, read.at[j], read.at[i]));
+    return again;
+}
+
 bool access_permutes(const Te *te, const TeStmt *s, uint8_t *at) {
     const TeExpr *e = s->rhs;
     uint32_t seen = 0;

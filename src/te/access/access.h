@@ -69,6 +69,12 @@ typedef struct {
 static inline ReadList access_reads(const TeExpr *e) { return (ReadList){e->reads, e->n_reads}; }
 /* Does one of them read the tensor?  */
 bool access_reads_tensor(const TeExpr *e, int tensor);
+/* Do two reads of a tensor always touch different elements?  Known where literals tell them apart.  */
+bool access_apart(const Te *te, const TeExpr *x, const TeExpr *y);
+/* Is the value of `read`, below e, one of those that e needs whatever a condition says?  */
+bool access_unconditional(const TeExpr *e, const TeExpr *read);
+/* May read `i` of e touch what one before it does?  */
+bool access_again(const Te *te, const TeExpr *e, int i);
 /* Bit i: index i occurs below e (in values or subscripts).  */
 uint32_t access_uses(const TeExpr *e);
 
