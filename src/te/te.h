@@ -323,6 +323,8 @@ void te_print_positional(const Te *te, Buf *out);
 void te_print_stmt(const Te *te, const TeStmt *s, Buf *out);
 /* The decisions taken in a normalized op, `t repeated + S joined`; "usual" if there are none.  */
 const char *te_decisions_text(Arena *a, const Te *te);
+/* Are the same taken in two normalized forms of an op?  */
+bool te_same_decisions(const Te *te, const Te *other);
 /* Is the decision taken at the statement's site?  Asked only where it would make a difference:
  * which is noted.  */
 bool te_takes(const Te *te, const TeStmt *s, TeDecision d);

@@ -230,6 +230,21 @@ static void needless_multiples_have_none(void **state) {
     arena_destroy(c.a);
 }
 
+/* Scores have rows of N, but in no memory: there is nothing to know of N.  */
+static void multiples_of_what_is_not_stored(void **state) {
+    Case c;
+    (void)state;
+    plan(&c, "1..96",
+         "op f(Q: f16[8,N,64], K: f16[8,N,64], V: f16[8,N,64]) -> O: f16[8,N,64] {"
+         " s[b,i,j] = sum[d](Q[b,i,d] * K[b,j,d]); m[b,i] = max[j](s[b,i,j]);"
+         " z[b,i] = sum[j](exp(s[b,i,j] - m[b,i]));"
+         " O[b,i,d] = sum[j](f16(exp(s[b,i,j] - m[b,i])) * V[b,j,d]) / z[b,i]; }");
+    assert_null(c.set.other);
+    assert_non_null(c.set.select);
+    assert_null(strchr(strstr(c.set.sizes, "on average\n"), '%'));
+    arena_destroy(c.a);
+}
+
 /* ---- plans that are given ---- */
 
 /* The op by these decisions, its kernels planned at a size.  */
@@ -514,6 +529,7 @@ int main(void) {
         cmocka_unit_test(one_strategy_where_no_other_gains),
         cmocka_unit_test(multiples_have_programs),
         cmocka_unit_test(needless_multiples_have_none),
+        cmocka_unit_test(multiples_of_what_is_not_stored),
         cmocka_unit_test(multiples_are_right),
         cmocka_unit_test(every_strategy_is_right),
         cmocka_unit_test(one_strategy_runs),

@@ -37,13 +37,28 @@ static int64_t multiple_of(const Te *te, int64_t bytes, int size) {
     return most == is->multiple || is->value < most ? 1 : most;
 }
 
-/* Strides that are multiples of what the widest access has.  */
+/* Strides of a tensor that are multiples of what the widest access has.  */
+static int whole_strides_of(const TeTensor *x, int64_t bytes) {
+    int n = 0;
+    for (int k = 0; k < x->rank; k++)
+        n += te_extent_divisor(&x->stride[k]) % (bytes / te_dtype_bytes(x->dtype)) == 0;
+    return n;
+}
+
 static int whole_strides(const Te *te, int64_t bytes) {
     int n = 0;
+    for (int t = 0; t < te->n_tensor; t++) n += whole_strides_of(&te->tensor[t], bytes);
+    return n;
+}
+
+/* Of tensors that are in memory.  */
+static int whole_in_memory(const PlanSet *set) {
+    const Te *te = set->normal;
+    int n = 0;
     for (int t = 0; t < te->n_tensor; t++) {
-        const TeTensor *x = &te->tensor[t];
-        for (int k = 0; k < x->rank; k++)
-            n += te_extent_divisor(&x->stride[k]) % (bytes / te_dtype_bytes(x->dtype)) == 0;
+        if (!te_is_passing(&te->tensor[t]) ||
+            access_materialized(te, set->group, set->n_group, t))
+            n += whole_strides_of(&te->tensor[t], widest(set->dev));
     }
     return n;
 }
@@ -79,4 +94,11 @@ Te **size_given(Arena *a, const Te *te, const Device *dev, int *n) {
         multiple[i] = q;
     }
     return out;
+}
+
+bool size_given_helps(const PlanSet *set, const PlanSet *usual, int n) {
+    for (int k = 0; k < n; k++)
+        if (te_same_decisions(set->normal, usual[k].normal))
+            return whole_in_memory(set) > whole_in_memory(&usual[k]);
+    return true;
 }

@@ -10,4 +10,7 @@
 
 /* The ops to plan beside te, the one of which all is known first; *n: how many.  */
 Te **size_given(Arena *a, const Te *te, const Device *dev, int *n);
+/* Does what is known of such an op make more rows begin well, in a strategy of it, than in the same
+ * one of the n usual ones?  Not where the tensors that need it never reach memory.  */
+bool size_given_helps(const PlanSet *set, const PlanSet *usual, int n);
 #endif

@@ -65,37 +65,37 @@ double size_loss(const SizePick *x, int point) {
 
 /* ---- strategies ---- */
 
-/* With all their programs, the strategies that are open lose so much.  */
-static double open_loss(const SizePick *x) {
+/* With all their programs, these n strategies lose so much.  */
+static double loss_of(const SizePick *x, const int *strategy, int n) {
     double sum = 0;
     for (int i = 0; i < x->at->n; i++) {
         double us = INFINITY;
-        for (int s = 0; s < x->n_strategy; s++)
-            if (x->open[s] && x->strategy[s].us[i] < us) us = x->strategy[s].us[i];
+        for (int k = 0; k < n; k++) us = fmin(us, x->strategy[strategy[k]].us[i]);
         sum += size_weight(us / x->best[i] - 1);
     }
     return sum / x->at->n;
 }
 
-static void open_strategies(SizePick *x) {
-    x->open[0] = true;
-    double now = open_loss(x);
-    for (int n = 1; n < STRATEGIES_MOST && n < x->most; n++) {
-        int best = -1;
+/* The first one, then those that gain most beside all before them; returns how many gain enough.
+ */
+static int order_strategies(const SizePick *x, int *order) {
+    int n = 1;
+    order[0] = 0;
+    for (double now = loss_of(x, order, 1); n < STRATEGIES_MOST && n < x->most; n++) {
+        int best = 0;
         double least = now - least_gain_strategy;
         for (int s = 1; s < x->n_strategy; s++) {
-            if (x->open[s]) continue;
-            x->open[s] = true;
-            double loss = open_loss(x);
-            x->open[s] = false;
+            order[n] = s;
+            double loss = loss_of(x, order, n + 1);
             if (loss >= least) continue;
             least = loss;
             best = s;
         }
-        if (best < 0) return;
-        x->open[best] = true;
+        if (best == 0) break;
+        order[n] = best;
         now = least;
     }
+    return n;
 }
 
 /* Is the strategy the fastest of the open ones there, with all programs?  */
@@ -272,23 +272,56 @@ static void pick_first(SizePick *x) {
     for (int s = 0; s < x->n_strategy; s++) {
         for (int g = 0; x->open[s] && g < x->strategy[s].n; g++) {
             int slot = size_slot(x, s, g);
-            x->own[slot] = ARENA_ARRAY(x->a, double, x->at->n);
-            x->picked[slot][x->n_picked[slot]++] = s ? best_alone(x, s, g) : 0;
+            x->n_picked[slot] = 1;
+            x->picked[slot][0] = s ? best_alone(x, s, g) : 0;
             for (int i = 0; i < x->at->n; i++) x->own[slot][i] = group_us(x, s, g, i);
         }
-        x->sum[s] = ARENA_ARRAY(x->a, SizeSum, x->at->n);
         if (x->open[s] && x->strategy[s].n > 0) set_sums(x, s, 0);
     }
 }
 
-void size_pick(SizePick *x) {
-    int n = x->at->n;
-    Around r = {ARENA_ARRAY(x->a, double, n), ARENA_ARRAY(x->a, double, n),
-                ARENA_ARRAY(x->a, double, n)};
+static void open_picks(SizePick *x) {
+    int slots = x->n_strategy * x->groups;
+    x->open = ARENA_ARRAY(x->a, bool, x->n_strategy);
+    x->n_picked = ARENA_ARRAY(x->a, int, slots);
+    x->picked = ARENA_ARRAY(x->a, int *, slots);
+    x->own = ARENA_ARRAY(x->a, double *, slots);
     x->sum = ARENA_ARRAY(x->a, SizeSum *, x->n_strategy);
-    x->own = ARENA_ARRAY(x->a, double *, x->n_strategy * x->groups);
-    open_strategies(x);
+    for (int k = 0; k < slots; k++) x->picked[k] = ARENA_ARRAY(x->a, int, RPLAN_SET + 1);
+    for (int k = 0; k < slots; k++) x->own[k] = ARENA_ARRAY(x->a, double, x->at->n);
+    for (int s = 0; s < x->n_strategy; s++) x->sum[s] = ARENA_ARRAY(x->a, SizeSum, x->at->n);
+}
+
+/* Picks of the first n strategies alone.  */
+static void pick_of(SizePick *x, const int *order, int n, Around *r) {
+    open_picks(x);
+    for (int k = 0; k < n; k++) x->open[order[k]] = true;
     pick_first(x);
-    add_more(x, &r);
-    for (int round = 0; round < ROUNDS && exchange(x, &r); round++) add_more(x, &r);
+    add_more(x, r);
+    for (int round = 0; round < ROUNDS && exchange(x, r); round++) add_more(x, r);
+}
+
+/* What is lost, and what the programs must gain to be there.  */
+static double cost_of_picks(const SizePick *x) {
+    double sum = 0;
+    for (int i = 0; i < x->at->n; i++) sum += size_weight(size_loss(x, i));
+    return sum / x->at->n + least_gain * most_in_all(x);
+}
+
+/* A strategy takes programs from the others: where there are too few, fewer strategies may lose
+ * less.  */
+void size_pick(SizePick *x) {
+    int points = x->at->n, order[STRATEGIES_MOST], n = order_strategies(x, order);
+    double least = INFINITY;
+    Around r = {ARENA_ARRAY(x->a, double, points), ARENA_ARRAY(x->a, double, points),
+                ARENA_ARRAY(x->a, double, points)};
+    for (bool few = true; few && n > 0; n--) {
+        SizePick now = *x;
+        pick_of(&now, order, n, &r);
+        double cost = cost_of_picks(&now);
+        if (cost >= least) continue;
+        least = cost;
+        *x = now;
+        few = most_in_all(x) == x->most;
+    }
 }

@@ -209,14 +209,18 @@ static bool is_for(const Te *te, const Te *other) {
     return true;
 }
 
-/* Is the group for the sizes of a point, and of no op of which more is known there?  */
+/* Is more known of the op of `set` at a point, and would such a group gain by it?  A usual strategy
+ * that would is one of that op, too; for others, what is found for that op is enough.  */
+static bool knows_more(const Pricing *x, const PlanSet *set, int point) {
+    const PlanSet *own = x->group->set, *usual = x->strategy->set;
+    return te_gives(set->te, x->at->value[point]) && !is_for(set->te, own->te) &&
+           (own->te != usual->te || te_same_decisions(set->normal, own->normal));
+}
+
+/* Is the group for the sizes of a point, and not in a strategy of which more is known there?  */
 static bool is_planned_at(const Pricing *x, int point) {
-    const Te *own = x->group->set->te;
-    bool is = te_gives(own, x->at->value[point]);
-    for (int s = 0; s < x->n && is; s++) {
-        const Te *te = x->strategy[s].set->te;
-        is = !te_gives(te, x->at->value[point]) || is_for(te, own);
-    }
+    bool is = te_gives(x->group->set->te, x->at->value[point]);
+    for (int s = 0; s < x->n && is; s++) is = !knows_more(x, x->strategy[s].set, point);
     return is;
 }
 

@@ -262,7 +262,9 @@ static Status find_strategies(Arena *a, Diag *d, const PlanRequest *r, Strategie
         Diag quiet = diag_new(a);
         PlanRequest of = {op[i], r->dev, r->o};
         if (fusion_given(a, &quiet, &of, &usual, &more)) more.n = 0;
-        for (int k = 0; k < more.n; k++) out->set[out->n++] = more.set[k];
+        for (int k = 0; k < more.n; k++)
+            if (size_given_helps(&more.set[k], usual.set, usual.n))
+                out->set[out->n++] = more.set[k];
         s = watch_check(r->o->watch, d);
     }
     return s;
@@ -286,7 +288,6 @@ static Status choose(Arena *a, Diag *d, PlanSet *set, int n, int keep, PlanSet *
     SizePoints at;
     RSelector *s = ARENA_NEW(a, RSelector);
     Buf why = buf_new(a);
-    int groups = 0;
     *out = set[keep];
     if (out->n_group == 0) return ST_OK;
     for (int k = 0; k < n; k++) strategy[k].set = &set[k];
@@ -302,17 +303,13 @@ static Status choose(Arena *a, Diag *d, PlanSet *set, int n, int keep, PlanSet *
     size_price(a, &at, &(SizeRound){first, at.n_planned, at.n}, strategy, n);
     SizePick x = {.a = a, .strategy = strategy, .n_strategy = n, .at = &at,
                   .most = most_programs(&out->options),
-                  .best = ARENA_ARRAY(a, double, at.n), .open = ARENA_ARRAY(a, bool, n)};
+                  .best = ARENA_ARRAY(a, double, at.n)};
     for (int i = 0; i < at.n; i++) x.best[i] = INFINITY;
     for (int k = 0; k < n; k++) {
-        if (strategy[k].n > groups) groups = strategy[k].n;
+        if (strategy[k].n > x.groups) x.groups = strategy[k].n;
         for (int i = 0; i < at.n; i++)
             if (strategy[k].us[i] < x.best[i]) x.best[i] = strategy[k].us[i];
     }
-    x.groups = groups;
-    x.n_picked = ARENA_ARRAY(a, int, n * groups);
-    x.picked = ARENA_ARRAY(a, int *, n * groups);
-    for (int k = 0; k < n * groups; k++) x.picked[k] = ARENA_ARRAY(a, int, RPLAN_SET + 1);
     size_pick(&x);
     rplan_measures(a, as_plans(a, strategy, n), s);
     size_select(&x, s);

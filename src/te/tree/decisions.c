@@ -26,3 +26,10 @@ const char *te_decisions_text(Arena *a, const Te *te) {
     }
     return *comma ? buf_str(&out) : "usual";
 }
+
+bool te_same_decisions(const Te *te, const Te *other) {
+    const TeDecisions *x = te->decisions, *y = other->decisions;
+    bool same = x && y && x->n == y->n;
+    for (int i = 0; same && i < x->n; i++) same = te_taken(x, i) == te_taken(y, i);
+    return same;
+}
