@@ -69,7 +69,8 @@ typedef struct {
 static inline ReadList access_reads(const TeExpr *e) { return (ReadList){e->reads, e->n_reads}; }
 /* Does one of them read the tensor?  */
 bool access_reads_tensor(const TeExpr *e, int tensor);
-/* Do two reads of a tensor always touch different elements?  Known where literals tell them apart.  */
+/* Do two reads of a tensor always touch different elements?  Known where literals tell them
+ * apart.  */
 bool access_apart(const Te *te, const TeExpr *x, const TeExpr *y);
 /* Is the value of `read`, below e, one of those that e needs whatever a condition says?  */
 bool access_unconditional(const TeExpr *e, const TeExpr *read);
