@@ -14,22 +14,6 @@ static int64_t threads(const Device *dev, RProg *r) {
 
 /* ---- rooms ---- */
 
-/* One operand's tile, a slot for each turn that may be under way; behind what there is.  */
-static void operand(RoomWalk *w, int number, int side, int slots, int ring) {
-    RProg r = rprog_chain_product(w->dev, w->r, number);
-    RoomWalk of = {.p = chain_problem(w->p, number), .dev = w->dev, .r = &r};
-    Room x = layout_one(ROOM_STAGE, number * 2 + side, w->end,
-                        rprog_tile_bytes(of.p, w->dev, &r, side));
-    x.slots = slots;
-    x.apart = x.bytes;
-    x.ring = ring;
-    x.row = rprog_load_facts(r.load[side].kind).chunks ? contract_tile_row(&of, side) : BOX_SPAN;
-    x.filled = contract_filled_by(&r.load[side]);
-    if (ring >= 0) w->out->ring[ring].bytes = x.bytes;
-    layout_room(w, x);
-    if (w->out && rprog_waits(&r.load[side])) layout_add(w, layout_one(ROOM_STAGED, x.of, 0, 0));
-}
-
 /* The walk goes on within a product, as a program of its own, and comes back from it.  */
 static RoomWalk within(const RoomWalk *w, int number, const RProg *own) {
     RoomWalk of = *w;
@@ -44,69 +28,62 @@ static void come_back(RoomWalk *w, RoomWalk of) {
     *w = of;
 }
 
-static void results(RoomWalk *w) {
-    RProg second = rprog_chain_product(w->dev, w->r, 1);
-    RoomWalk of = within(w, 1, &second);
+static void results(RoomWalk *w, const RProg *last) {
+    RoomWalk of = within(w, 1, last);
     BlockBytes bytes = {.warps = rprog_computing(w->dev, w->r) / WARP};
     if (!contract_results(&of, &bytes)) of.end = INT32_MAX;
     come_back(w, of);
 }
 
-/* Of both rings, and of operand a, which is filled once: behind all else.  */
-static void barriers(RoomWalk *w) {
-    int warps = rprog_computing(w->dev, w->r) / WARP;
-    if (!rprog_warpgroups(w->dev, w->r)) return;
-    for (int i = 0; i < CHAIN_PRODUCTS; i++)
-        layout_barriers(w, i, w->r->stages, warps, warps);
-    layout_barriers(w, CHAIN_RING_A, 1, warps, 0);
+static void fragments(RoomWalk *w, const RProg *first) {
+    RoomWalk of = within(w, 0, first);
+    contract_fragments(&of);
+    come_back(w, of);
 }
 
 /* What products that are under way read and write of a thread's.  */
 static void registers(RoomWalk *w) {
-    if (!w->out || !rprog_warpgroups(w->dev, w->r)) return;
     layout_add(w, layout_one(ROOM_FRAGMENTS, CHAIN_PRODUCTS, 0, 0));
     for (int i = 0; i < CHAIN_PRODUCTS; i++) layout_add(w, layout_one(ROOM_SUMS, i, 0, 0));
 }
 
-/* Stages of both operands of the first product; V behind them.  */
-static void streamed(RoomWalk *w) {
-    RProg first = rprog_chain_product(w->dev, w->r, 0);
-    RoomWalk of = within(w, 0, &first);
-    BlockBytes bytes = rprog_block_bytes(of.p, of.dev, of.r);
-    int steps = contract_stages(&of, &bytes);
-    if (of.out) contract_fragments(&of);
-    come_back(w, of);
-    int v = layout_ring(w, TURN_STEPS, 1, 0), begin = (int)w->end;
-    operand(w, 1, 1, 1, -1);
-    if (w->out) w->out->ring[v].bytes = w->end - begin;
-    results(w);
-    if (!rprog_warpgroups(w->dev, w->r)) return;
-    int warps = rprog_computing(w->dev, w->r) / WARP;
-    layout_barriers(w, steps, w->r->stages, warps, warps / rprog_in_turn(w->r));
-    layout_barriers(w, v, 1, warps, 0);
-    registers(w);
+/* Rings of the first product's turns, of the second one's, of the operand that stays: A, or V where
+ * k is streamed.  Units of warps begin to copy V behind the barrier at which all have read that of
+ * the turn before.  */
+static Loads rings_of(const RoomWalk *w, const RProg *first) {
+    bool streams = rprog_chain_streams(w->p, w->r);
+    int slots = w->r->stages, ahead = streams ? rprog_steps_ahead(w->p, first) : slots;
+    Ring once = {.turn = TURN_ONCE, .slots = 1};
+    Ring b = {.turn = TURN_STEPS, .slots = slots, .ahead = ahead}, v = b;
+    v.ahead = slots - !rprog_warpgroups(w->dev, w->r);
+    if (streams) return (Loads){.ring = {b, once}, .n_ring = CHAIN_PRODUCTS};
+    return (Loads){.ring = {b, v, once}, .n_ring = CHAIN_PRODUCTS + 1};
+}
+
+static Loads loads_of(const RoomWalk *w, const RProg *own) {
+    static const int ring[][RPROG_LOADED] = {{2, 0, 1}, {0, 0, 1}};   /* k is whole, is streamed */
+    Loads x = rings_of(w, own);
+    for (int i = 0; i < RPROG_LOADED; i++) {
+        ChainLoad of = chain_load[i];
+        const Problem *p = chain_problem(w->p, of.product);
+        const RProg *r = &own[of.product];
+        loads_add(&x, (Load){p, r, of.side, of.product * CONTRACTION_OPERANDS + of.side,
+                             ring[rprog_chain_streams(w->p, w->r)][i],
+                             rprog_tile_bytes(p, w->dev, r, of.side)});
+    }
+    return x;
 }
 
 void chain_rooms(RoomWalk *w) {
-    if (rprog_chain_streams(w->p, w->r)) {
-        streamed(w);
-        return;
-    }
-    int slots = w->r->stages;
-    bool groups = rprog_warpgroups(w->dev, w->r);
-    int b = layout_ring(w, TURN_STEPS, slots, 0), v = layout_ring(w, TURN_STEPS, slots, 0);
-    if (w->out) {
-        w->out->ring[b].ahead = slots;
-        w->out->ring[v].ahead = slots - !groups;
-    }
-    if (groups) layout_ring(w, TURN_STEPS, 1, 0);
-    operand(w, 0, 0, 1, -1);
-    if (groups && w->out) w->out->ring[CHAIN_RING_A].bytes = w->end;
-    operand(w, 0, 1, slots, b);
-    operand(w, 1, 1, slots, v);
-    results(w);
-    barriers(w);
-    registers(w);
+    const RProg own[CHAIN_PRODUCTS] = {rprog_chain_product(w->dev, w->r, 0),
+                                       rprog_chain_product(w->dev, w->r, 1)};
+    Loads x = loads_of(w, own);
+    loads_rooms(w, &x);
+    if (w->out && rprog_chain_streams(w->p, w->r)) fragments(w, &own[0]);
+    results(w, &own[1]);
+    if (!rprog_warpgroups(w->dev, w->r)) return;
+    loads_barriers(w, &x, rprog_computing(w->dev, w->r) / WARP);
+    if (w->out) registers(w);
 }
 
 /* ---- the workspace ---- */
@@ -144,7 +121,6 @@ static void product(Arena *a, const Problem *p, const Device *dev, const RProg *
         RProg *own = ARENA_NEW(a, RProg);
         *own = rprog_chain_product(dev, r, i);
         product_facts(chain_problem(p, i), dev, own, l, &c[i]);
-        c[i].turns = i;                   /* of V, too, where it is resident */
         c[i].sliced = false;              /* of turns: they begin where a mask lets them */
     }
     test_columns(p, r, c);

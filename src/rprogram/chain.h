@@ -3,9 +3,14 @@
 #define ROLLER_RPROGRAM_CHAIN_H
 #include "rprogram/skeleton.h"
 
-enum { CHAIN_PRODUCTS = 2, CHAIN_RING_A = CHAIN_PRODUCTS };
+enum { CHAIN_PRODUCTS = 2 };
 enum { CHAIN_TURNS = 4 };     /* warpgroups that take turns (BETWEEN), at most: beside the one that
                                * copies, as many as kernel_check runs side by side */
+/* Which product reads each of RProg.load, as which of its operands.  */
+typedef struct {
+    int product, side;
+} ChainLoad;
+extern const ChainLoad chain_load[RPROG_LOADED];
 /* The problem of product `number`.  */
 static inline const Problem *chain_problem(const Problem *p, int number) {
     return number ? p->next : p;

@@ -50,13 +50,13 @@ static int options_of(const Builder *b, int16_t unit, int side, RLoad out[OPTION
 
 /* Layouts of all tiles, boxes having but one; false: some load does not fit.  */
 static bool fit_loads(Chains *x, RProg *r) {
-    static const int side[RPROG_LOADED] = {0, 1, 1}, number[RPROG_LOADED] = {0, 0, 1};
     r->threads = (int16_t)x->k->of->threads(x->k->dev, r);
     for (int i = 0; i < RPROG_LOADED; i++) {
-        RProg of = rprog_chain_product(x->k->dev, r, number[i]);
+        ChainLoad read = chain_load[i];
+        RProg of = rprog_chain_product(x->k->dev, r, read.product);
         if (!rprog_load_facts(r->load[i].kind).chunks) continue;
-        if (!build_fit_load(&x->of[number[i]], &of, side[i])) return false;
-        r->load[i] = of.load[side[i]];
+        if (!build_fit_load(&x->of[read.product], &of, read.side)) return false;
+        r->load[i] = of.load[read.side];
     }
     return true;
 }
@@ -257,7 +257,8 @@ static void with_loads(Chains *x, int16_t unit, int16_t unit_v) {
     r.vec_n = (uint8_t)fragment_run(&f, FRAG_COL);
     set_ends(p, &x->k->dev->unit[unit_v], &r);
     for (int i = 0; i < RPROG_LOADED; i++)
-        n[i] = options_of(&x->of[i / LOAD_V], i < LOAD_V ? unit : unit_v, i > 0, load[i]);
+        n[i] = options_of(&x->of[chain_load[i].product], chain_load[i].product ? unit_v : unit,
+                          chain_load[i].side, load[i]);
     for (int i = 0; i < n[0] * n[1] * n[2]; i++) {
         r.load[LOAD_A] = load[LOAD_A][i % n[0]];
         r.load[LOAD_B] = load[LOAD_B][i / n[0] % n[1]];

@@ -5,6 +5,10 @@
 
 const char chain_too_long[] = "a unit of 8-bit reals sums 128 terms of a score at most";
 
+const ChainLoad chain_load[RPROG_LOADED] = {[LOAD_A] = {0, 0},
+                                            [LOAD_B] = {0, 1},
+                                            [LOAD_V] = {1, 1}};
+
 RTile chain_tile(const RTile *t, int number) {
     RTile out = *t;
     if (number) out.extent[AX_N] = t->extent[AX_E];

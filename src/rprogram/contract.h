@@ -3,20 +3,38 @@
 #define ROLLER_RPROGRAM_CONTRACT_H
 #include "rprogram/skeleton.h"
 
+/* loads_rooms.c: an operand's tiles, which a product reads from the slots of a ring.  */
+typedef struct {
+    const Problem *p;         /* of that product, ... */
+    const RProg *r;
+    int side, number;         /* ... there, and among the operands of all products */
+    int ring;                 /* in Loads.ring */
+    int64_t bytes;            /* of a tile */
+} Load;
+/* All of a kernel, in the order in which they lie; loads of one ring are neighbours, whose tiles of
+ * a turn lie side by side in its slot.  Rings are the first of the layout.  */
+typedef struct {
+    Load load[RPROG_LOADED];
+    Ring ring[RPROG_LOADED];
+    int n, n_ring;
+} Loads;
+void loads_add(Loads *x, Load load);
+/* Their rings, and their rooms: tiles, and what waits in registers for its stage.  */
+void loads_rooms(RoomWalk *w, const Loads *x);
+void loads_wait(RoomWalk *w, const RLoad *l, int number);
+DoneBy loads_filled_by(const RLoad *l);
+/* Barriers of all rings, which warps behind the `warps` that compute fill.  */
+void loads_barriers(RoomWalk *w, const Loads *x, int warps);
+
 void contract_candidates(Keeper *k);
 const char *contract_check(const Problem *p, const Device *dev, const RProg *r);
 int64_t contract_registers(const Problem *p, const Device *dev, const RProg *r);
 /* `late`, of units of matrices: two sets of fragments do not fit beside all else.  */
 void contract_derive_late(const Problem *p, const Device *dev, RProg *r);
 void contract_rooms(RoomWalk *w);
-/* Adds the ring of k-steps, which it returns, and the rooms of both operands; rooms of what waits
- * in registers for its stage, or is there before its products.  */
-int contract_stages(RoomWalk *w, const BlockBytes *b);
+/* Rooms of what is in registers before its products.  Adds the room of sums on their way out;
+ * false: there are more than can be counted.  */
 void contract_fragments(RoomWalk *w);
-/* Of an operand's tile, bytes from row to row; how it is filled.  Adds the room of sums on their
- * way out; false: there are more than can be counted.  */
-int64_t contract_tile_row(const RoomWalk *w, int side);
-DoneBy contract_filled_by(const RLoad *l);
 bool contract_results(RoomWalk *w, const BlockBytes *b);
 /* The first rule that a load, the loads of all stages, or the way to store, break.  */
 const char *contract_check_load(const Problem *p, const Device *dev, const RProg *r, int side);

@@ -13,38 +13,27 @@ BlockBytes rprog_block_bytes(const Problem *p, const Device *dev, const RProg *r
     return b;
 }
 
-/* Rows of its tile lie along the inner axis.  */
-int64_t contract_tile_row(const RoomWalk *w, int side) {
-    const RLayout *y = &w->r->load[side].layout;
-    int64_t extent = w->r->block.extent[y->inner == AX_K ? AX_K : own_axis(side)];
-    return (extent + y->pad) * rprog_elem(w->p, w->dev, w->r, side);
-}
-
-DoneBy contract_filled_by(const RLoad *l) {
-    if (!rprog_load_facts(l->kind).chunks) return DONE_BARRIER;
-    return rprog_copies_chunks(l) ? DONE_COPIES : DONE_AT_ONCE;
-}
-
-int contract_stages(RoomWalk *w, const BlockBytes *b) {
-    int stages = layout_ring(w, TURN_STEPS, w->r->stages, b->tile[0] + b->tile[1]);
-    if (w->out) w->out->ring[stages].ahead = rprog_steps_ahead(w->p, w->r);
+static Loads loads_of(const RoomWalk *w, const BlockBytes *b) {
+    Loads x = {.n_ring = 1};
+    x.ring[0] = (Ring){.turn = TURN_STEPS, .slots = w->r->stages};
+    if (w->out) x.ring[0].ahead = rprog_steps_ahead(w->p, w->r);
     for (int side = 0; side < 2; side++) {
-        Room x = layout_one(ROOM_STAGE, side, side ? b->tile[0] : 0, b->tile[side]);
-        x.slots = w->r->stages;
-        x.apart = b->tile[0] + b->tile[1];
-        x.ring = stages;
-        if (w->out) x.row = contract_tile_row(w, side);
-        if (w->out) x.filled = contract_filled_by(&w->r->load[side]);
-        if (x.bytes > 0) layout_room(w, x);
+        Load load = {w->p, w->r, side, side, 0, b->tile[side]};
+        if (load.bytes > 0) loads_add(&x, load);
     }
+    return x;
+}
+
+static void regions(RoomWalk *w, const BlockBytes *b) {
     for (int side = 0; side < 2; side++) {
         Room x = layout_one(ROOM_REGION, side, w->end, b->places[side]);
+        const RLoad *l = &w->r->load[side];
         if (b->region[side] == 0) continue;
-        x.filled = contract_filled_by(&w->r->load[side]);
+        x.filled = loads_filled_by(l);
         layout_room(w, x);
+        loads_wait(w, l, side);
         layout_room(w, layout_one(ROOM_PLACES, side, w->end, b->region[side] - x.bytes));
     }
-    return stages;
 }
 
 /* Of an odd number of boxes the second slot is taken where it costs no block of the SM; `w` is
@@ -95,25 +84,18 @@ bool contract_results(RoomWalk *w, const BlockBytes *b) {
 
 /* Sums in Tensor Memory: behind the warps that go on with them one fills the stages, and the next
  * one multiplies.  */
-static void accumulators(RoomWalk *w, const BlockBytes *b, int stages) {
+static void accumulators(RoomWalk *w, const BlockBytes *b) {
+    if (!rprog_tensor(w->dev, w->r)) return;
     int slots = rprog_tensor_slots(w->r), ring = layout_ring(w, TURN_TILES, slots, 0);
     layout_barriers(w, ring, slots, b->warps, rprog_persistent(w->r) ? b->warps : 0);
     if (!w->out) return;
     Ring *x = w->out->ring;
-    x[stages].fill.warps = 1;
-    x[stages].use = x[ring].fill = (RingWarps){b->warps + 1, 1};
+    x[0].fill.warps = 1;
+    x[0].use = x[ring].fill = (RingWarps){b->warps + 1, 1};
     Room sums = layout_one(ROOM_ACCUMULATORS, 0, 0, 0);
     sums.slots = slots;
     sums.ring = ring;
     layout_add(w, sums);
-}
-
-/* Barriers of the stages, which some warps of their own fill.  */
-static void barriers(RoomWalk *w, const BlockBytes *b, int stages) {
-    bool tensor = rprog_tensor(w->dev, w->r);
-    int users = tensor ? 1 : b->warps / rprog_in_turn(w->r);      /* one thread issues all */
-    if (b->ring) layout_barriers(w, stages, w->r->stages, b->warps, users * rprog_cluster(w->r));
-    if (tensor) accumulators(w, b, stages);
 }
 
 /* The unit's allocation of Tensor Memory gives its address here.  */
@@ -125,7 +107,7 @@ static void tensor(RoomWalk *w) {
 }
 
 /* Of both operands: two for the k of a step, in turn, then one for the rows.  */
-static void tables(RoomWalk *w, int stages) {
+static void tables(RoomWalk *w) {
     for (int side = 0; side < 2; side++) {
         if (!w->r->load[side].table) continue;
         RTable t = rprog_table(w->r, side);
@@ -133,7 +115,6 @@ static void tables(RoomWalk *w, int stages) {
         x.slots = 2;
         x.apart = x.bytes;
         x.ring = layout_ring(w, TURN_LOADS, x.slots, x.apart);
-        if (w->out) w->out->ring[x.ring].of = stages;
         layout_room(w, x);
         x = layout_one(ROOM_ROW_TABLE, side, w->end, (int64_t)t.row_entries * RTABLE_ENTRY);
         if (x.bytes > 0) layout_room(w, x);
@@ -145,7 +126,6 @@ void contract_fragments(RoomWalk *w) {
     for (int side = 0; side < w->p->n_operand; side++) {
         const RLoad *l = &w->r->load[side];
         Room x = layout_one(ROOM_FRAGMENTS, side, 0, 0);
-        if (rprog_waits(l) || l->raw) layout_add(w, layout_one(ROOM_STAGED, side, 0, 0));
         if (l->raw) {
             x.slots = w->r->block.extent[AX_K] / w->r->thread.extent[AX_K];
             x.ring = layout_ring(w, TURN_BODIES, x.slots, 0);
@@ -155,12 +135,15 @@ void contract_fragments(RoomWalk *w) {
 }
 
 static void rooms_of(RoomWalk *w, const BlockBytes *b) {
-    int stages = contract_stages(w, b);
+    Loads x = loads_of(w, b);
+    loads_rooms(w, &x);
+    regions(w, b);
     if (!contract_results(w, b)) w->end = INT32_MAX;
     else if (w->r->stats) rprog_stats_rooms(w);
     tensor(w);
-    barriers(w, b, stages);
-    tables(w, stages);
+    if (b->ring) loads_barriers(w, &x, b->warps);
+    accumulators(w, b);
+    tables(w);
     if (w->out) contract_fragments(w);
 }
 

@@ -60,10 +60,18 @@ typedef struct {
     DoneBy filled;            /* of what is loaded: how */
 } Room;
 
-/* What the turns of a ring are: k-steps, which are filled before they are used; loads of the steps
- * of ring `of`; of the loop that the use stands in; the bodies of a step; tiles of the block, which
- * are filled before they are used.  */
-typedef enum { TURN_STEPS, TURN_LOADS, TURN_LOOP, TURN_BODIES, TURN_TILES } RingTurn;
+/* What the turns of a ring are: k-steps, which are filled before they are used; none, since it is
+ * filled once, for all that the block computes; loads of the steps of ring `of`; of the loop that
+ * the use stands in; the bodies of a step; tiles of the block, which are filled before they are
+ * used.  */
+typedef enum {
+    TURN_STEPS,
+    TURN_ONCE,
+    TURN_LOADS,
+    TURN_LOOP,
+    TURN_BODIES,
+    TURN_TILES
+} RingTurn;
 
 /* Slots that several rooms use together, one after the other.  Barriers in shared memory, 8 bytes
  * each: of slots that copies have filled, and of those that products have used up.  */
@@ -85,10 +93,7 @@ typedef struct {
 static inline bool ring_counts(const Ring *x) {
     return x->turn == TURN_STEPS || x->turn == TURN_TILES;
 }
-/* Is a ring filled once, for all that the block computes?  */
-static inline bool ring_stays(const Ring *x) {
-    return x->arrivals[RING_FULL] > 0 && x->arrivals[RING_EMPTY] == 0;
-}
+static inline bool ring_stays(const Ring *x) { return x->turn == TURN_ONCE; }
 
 typedef struct {
     Room *room;

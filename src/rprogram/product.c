@@ -163,6 +163,7 @@ static void side_facts(Contract *c, const Device *dev, int side) {
     }
     s->room = rprog_room(c->layout, s->l->region ? ROOM_REGION : ROOM_STAGE, number);
     s->ring = s->room->ring;
+    s->stays = s->ring < 0 || ring_stays(&c->layout->ring[s->ring]);
     s->row = (int)(s->room->row / s->elem);
     if (!rprog_load_facts(s->l->kind).chunks) {
         ring_facts(c, dev, s);

@@ -19,7 +19,8 @@ typedef struct {
     int side;
     int number;               /* among the operands of all products: of its rooms */
     bool made;                /* results of the product before: no room, no load */
-    int ring;                 /* of its room's slots; -1: filled once, or made */
+    int ring;                 /* of its room's slots; -1: a region, or made */
+    bool stays;               /* loaded once, before all turns */
     AxisClass moves;          /* along which its tile goes from turn to turn */
     char id;                  /* a or b */
     const Operand *o;

@@ -141,7 +141,8 @@ static void rooms_lie_apart(Arena *a) {
         assert_true(l->n_ring >= 2 && l->n_product == 2);
         for (int i = 0; i < 3; i++) {
             assert_int_equal(room[i]->slots, i ? r->stages : 1);
-            assert_int_equal(room[i]->ring, i - 1);
+            assert_int_equal(room[i]->ring, i ? i - 1 : 2);
+            assert_int_equal(ring_stays(&l->ring[room[i]->ring]), i == 0);
             assert_true(apart(room[i], room[(i + 1) % 3]));
             assert_true(rprog_room_end(room[i]) <= l->shared);
         }

@@ -45,8 +45,6 @@ bool product_counts(const Kernel *k) {
     return !product_chains(k) || k->c->number == 0 || k->c->layout->product[0].steps <= 1;
 }
 
-bool product_resident(const Side *s) { return s->room->ring < 0; }
-
 bool product_bounded(const Kernel *k) {
     if (!product_chains(k)) return false;
     const ColumnBounds *b = &k->l->p->group->chain->bounds;
@@ -59,7 +57,7 @@ bool product_parted(const Kernel *k) {
 
 Ir product_inside(const Kernel *k, const Side *s, AxisClass axis, Ir at) {
     const Cg *cg = k->cg;
-    bool columns = product_bounded(k) && s->moves == axis && !product_resident(s);
+    bool columns = product_bounded(k) && s->moves == axis && !s->stays;
     if (!columns) return ir_lt(cg, at, product_extent(k, axis));
     /* A chunk may begin before the first column that it is needed for.  */
     Ir last = ir_add(cg, at, ir_int(cg, s->l->along == axis ? s->l->vec - 1 : 0));

@@ -25,7 +25,7 @@ const char *product_word(const Kernel *k, const char *name);
 static inline RingAt *product_ring_at(const Kernel *k) { return &k->ring[k->c->turns]; }
 /* That of an operand's stages; of one that is filled once, its product's.  */
 static inline RingAt *operand_ring(const Kernel *k, const Side *s) {
-    return s->ring < 0 ? product_ring_at(k) : &k->ring[s->ring];
+    return s->stays ? product_ring_at(k) : &k->ring[s->ring];
 }
 /* Names of a ring but the first end with its number.  */
 const char *product_ring_word(const Kernel *k, int ring, const char *name);
@@ -37,8 +37,7 @@ static inline bool product_chains(const Kernel *k) {
 static inline const ProductAt *product_next(const Kernel *k) {
     return &k->product[k->c->number + 1];
 }
-/* The axis along which its turns go.  Is the operand loaded once, and stays?  The first row or
- * column of its next load.  */
+/* The axis along which its turns go.  The first row or column of its next load.  */
 static inline AxisClass product_moves(const Kernel *k) {
     return k->c->side[k->c->n_side - 1].moves;
 }
@@ -47,7 +46,6 @@ static inline bool product_feeds(const Kernel *k) {
     return product_chains(k) && k->c->number + 1 < k->c->layout->n_product;
 }
 bool product_counts(const Kernel *k);
-bool product_resident(const Side *s);
 /* Of a chain: does a mask decide on the columns that a block visits?  The test that a position of a
  * load of an operand is one of those that the block has along an axis.  */
 bool product_bounded(const Kernel *k);

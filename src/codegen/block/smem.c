@@ -38,7 +38,7 @@ Ir smem_at(const Kernel *k, IrBase base, bool constant, Ir byte) {
 }
 
 static Ir stage_of(const Kernel *k, const Side *s, Ir first, Ir turn) {
-    bool moves = k->c->r->stages > 1 && !product_resident(s);
+    bool moves = k->c->r->stages > 1 && !s->stays;
     return moves ? ir_add(k->cg, first, turn) : first;
 }
 

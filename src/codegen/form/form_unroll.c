@@ -113,6 +113,7 @@ static int64_t cursor(const Walk *w, int ring, bool fills) {
     case TURN_STEPS:
     case TURN_TILES: return fills ? w->put[ring] : w->taken[ring];
     case TURN_LOADS: return w->next[ring_of(w, ring)->of];
+    case TURN_ONCE: return 0;
     case TURN_LOOP: return w->turn;
     default: return w->body;
     }
@@ -156,17 +157,14 @@ static void add_event(Walk *w, const Node *n, unsigned mask) {
 static void set_cursors(Walk *w, int64_t turns) {
     for (int i = 0; i < w->f->layout->n_ring; i++) {
         if (ring_of(w, i)->turn == TURN_TILES && turns > 0) continue;
-        w->put[i] = w->taken[i] = ring_stays(ring_of(w, i)) ? 0 : turns;
+        w->next[i] = w->put[i] = w->taken[i] = ring_stays(ring_of(w, i)) ? 0 : turns;
     }
 }
 
 /* Values move the cursors.  */
 static void move(Walk *w, const Node *n, unsigned mask) {
     switch ((ValuesWhat)n->what) {
-    case VALUES_PLACE:
-        for (int i = 0; i < w->f->layout->n_ring; i++) w->next[i] = 0;
-        set_cursors(w, 0);
-        break;
+    case VALUES_PLACE: set_cursors(w, 0); break;
     case VALUES_NEXT_K: w->next[n->ring]++; break;
     case VALUES_PUT: w->put[n->ring]++; break;
     case VALUES_TAKE: w->taken[n->ring] += holding(w, n, mask) != 0; break;

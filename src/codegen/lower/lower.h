@@ -49,6 +49,8 @@ void lower_results(FormBuilder *b, const Lowered *l, const Contract *c);
  * as `teams`.  */
 Sync *lower_barrier(FormBuilder *b, SyncOp op, int ring, int id);
 void lower_barriers(FormBuilder *b, const Lowered *l);
+/* Begins to copy what a slot of a ring has: boxes of the product's operands that go by it.  */
+void lower_fill(FormBuilder *b, const Contract *c, int ring);
 void lower_open_filling(FormBuilder *b, const Lowered *l);
 void lower_open_part(FormBuilder *b, const char *name, RingWarps of);     /* of those that fill */
 void lower_open_using(FormBuilder *b, const Lowered *l, int teams);

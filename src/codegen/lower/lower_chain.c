@@ -25,7 +25,7 @@ typedef struct {
     bool rows;                /* reductions of the scores' rows stand between the products */
 } Make;
 
-static const Ring *ring_of(const Make *m, int product) { return &m->l->layout->ring[product]; }
+static const Ring *ring_of(const Make *m, int product) { return contract_turns(m->c[product]); }
 
 /* Nodes from here on are about that product.  */
 static void about(const Make *m, int product) { m->b->product = product; }
@@ -40,9 +40,8 @@ static void add_load(const Make *m, const Side *s) {
     n->of = s->side;
     n->mover = s->l->mover;
     n->done = s->room->filled;
-    bool stays = s->room->ring < 0;
     Use *u = form_writes(m->b, n, is_staged(s) ? ROOM_STAGED : ROOM_STAGE, s->room->of);
-    u->data = stays ? OF_ANY : OF_NEXT;
+    u->data = s->stays ? OF_ANY : OF_NEXT;
     u->late = n->done != DONE_AT_ONCE;
     if (is_staged(s)) u->share = SHARE_THREAD;
 }
@@ -85,7 +84,7 @@ static void open_rows(const Make *m, const Rows *x) {
 static void begin_rows(const Make *m, const Rows *x) {
     open_rows(m, x);
     add_load(m, side_of(m, x));
-    form_add(m->b, NODE_VALUES, VALUES_NEXT_K)->ring = x->product;
+    form_add(m->b, NODE_VALUES, VALUES_NEXT_K);
     form_close(m->b);
     add_commit(m);
 }
@@ -99,7 +98,7 @@ static void end_rows(const Make *m, const Rows *x) {
     }
     about(m, x->product);
     if (ring_of(m, x->product)->slots > 1)
-        form_add(m->b, NODE_VALUES, VALUES_PUT)->ring = x->product;
+        form_add(m->b, NODE_VALUES, VALUES_PUT);
 }
 
 static void add_rows(const Make *m, int product, int ahead) {
@@ -142,16 +141,16 @@ static void add_products(const Make *m, int product) {
     n->to = c->r->unroll;
     for (int i = 0; i < c->n_side; i++) {
         const Side *s = &c->side[i];
-        bool kept = s->room && s->room->ring < 0 && c->r->keep == KEEP_REGISTERS;
+        bool kept = s->stays && c->r->keep == KEEP_REGISTERS;
         if (s->made || kept) continue;
-        form_reads(m->b, n, ROOM_STAGE, s->room->of)->data = s->room->ring < 0 ? OF_ANY : OF_STEP;
+        form_reads(m->b, n, ROOM_STAGE, s->room->of)->data = s->stays ? OF_ANY : OF_STEP;
     }
 }
 
 static void add_take(const Make *m, int product) {
     about(m, product);
     if (ring_of(m, product)->slots > 1)
-        form_add(m->b, NODE_VALUES, VALUES_TAKE)->ring = product;
+        form_add(m->b, NODE_VALUES, VALUES_TAKE);
 }
 
 static void add_turn(const Make *m) {

@@ -24,43 +24,33 @@ typedef struct {
     bool rows;                /* reductions of the scores' rows stand between the products */
 } Make;
 
-/* The ring of the operand that stays is behind those of the products.  */
-static int resident_ring(const Make *m) { return m->l->layout->n_product; }
+static int ring_of(const Make *m, int product) { return m->c[product]->turns; }
+
+/* That of the operand that stays.  */
+static int ring_of_a(const Make *m) { return m->c[SCORES]->side[0].ring; }
 
 static void about(const Make *m, int product) { m->b->product = product; }
 
 /* ---- copies ---- */
 
-static void add_copy(const Make *m, int product, int side, int ring) {
-    const Side *s = &m->c[product]->side[side];
-    about(m, product);
-    lower_barrier(m->b, SYNC_ARRIVE, ring, RING_FULL)->bytes = s->room->bytes;
-    Node *n = form_add(m->b, NODE_COPY, 0);
-    n->of = side;
-    n->mover = s->l->mover;
-    n->done = s->room->filled;
-    n->ring = ring;
-    n->bytes = s->room->bytes;
-    Use *u = form_writes(m->b, n, ROOM_STAGE, s->room->of);
-    u->data = s->room->ring < 0 ? OF_ANY : OF_NEXT;
-    u->late = true;
-}
-
 /* The next rows of B, of V.  The slot of the first ones is free.  */
 static void add_rows(const Make *m, int product, bool first) {
     about(m, product);
-    if (!first) lower_barrier(m->b, SYNC_WAIT, product, RING_EMPTY)->primed = true;
-    add_copy(m, product, 1, product);
-    form_add(m->b, NODE_VALUES, VALUES_NEXT_K)->ring = product;
-    form_add(m->b, NODE_VALUES, VALUES_PUT)->ring = product;
+    int ring = ring_of(m, product);
+    if (!first) lower_barrier(m->b, SYNC_WAIT, ring, RING_EMPTY)->primed = true;
+    lower_fill(m->b, m->c[product], ring);
+    form_add(m->b, NODE_VALUES, VALUES_NEXT_K);
+    form_add(m->b, NODE_VALUES, VALUES_PUT);
 }
 
 static void add_rings(const Make *m, bool uses) {
-    for (int i = 0; i <= resident_ring(m); i++) {
+    const Layout *l = m->l->layout;
+    for (int i = 0; i < l->n_ring; i++) {
+        if (l->ring[i].arrivals[RING_FULL] == 0) continue;
         Node *n = form_add(m->b, NODE_VALUES, VALUES_RING);
         n->ring = i;
         n->from = uses;
-        n->to = uses && i == RESULTS && rprog_overlaps_within(m->l->r);
+        n->to = uses && i == ring_of(m, RESULTS) && rprog_overlaps_within(m->l->r);
     }
 }
 
@@ -76,7 +66,8 @@ static void add_copies(const Make *m) {
     form_if(m->b, WHEN_ONE, 0)->from = m->l->layout->ring[0].fill.first;
     form_add(m->b, NODE_VALUES, VALUES_MAPS);
     add_rings(m, false);
-    add_copy(m, SCORES, 0, resident_ring(m));
+    about(m, SCORES);
+    lower_fill(m->b, m->c[SCORES], ring_of_a(m));
     if (ahead) add_rows(m, SCORES, true);
     open_turns(m, "done", 0, false);
     if (ahead) form_if(m->b, WHEN_LEFT, 1)->name = "done";
@@ -109,7 +100,7 @@ static void begin_products(const Make *m, int product) {
         if (!m->begins) form_add(m->b, NODE_VALUES, VALUES_SETTLE);
     }
     form_add(m->b, NODE_VALUES, VALUES_STAGE);
-    lower_barrier(m->b, SYNC_WAIT, product, RING_FULL);
+    lower_barrier(m->b, SYNC_WAIT, ring_of(m, product), RING_FULL);
     Node *n = form_add(m->b, NODE_COMPUTE, COMPUTE_STEP);
     n->to = m->c[product]->r->unroll;
     n->done = DONE_PRODUCTS;
@@ -121,7 +112,7 @@ static void begin_products(const Make *m, int product) {
         late(own(form_reads(m->b, n, ROOM_SUMS, RESULTS)), OF_BEFORE);
     }
     const Side *s = &m->c[product]->side[1];
-    late(form_reads(m->b, n, ROOM_STAGE, s->number), product_resident(s) ? OF_ANY : OF_TAKEN);
+    late(form_reads(m->b, n, ROOM_STAGE, s->number), s->stays ? OF_ANY : OF_TAKEN);
     late(own(form_writes(m->b, n, ROOM_SUMS, product)), OF_TAKEN);
     form_sync(m->b, SYNC_PRODUCTS, SYNC_COMMIT, 0);
 }
@@ -138,13 +129,13 @@ static void wait_products(const Make *m, int product, int behind, DataOf turn) {
 /* Rows of B or V that they have read are free.  */
 static Node *free_rows(const Make *m, int product, int lag) {
     Node *n = form_sync(m->b, SYNC_BARRIER, SYNC_ARRIVE, 0);
-    n->sync = (Sync){.scope = SYNC_BARRIER, .op = SYNC_ARRIVE, .ring = product, .id = RING_EMPTY,
-                     .by = BY_WARPS, .lag = lag};
+    n->sync = (Sync){.scope = SYNC_BARRIER, .op = SYNC_ARRIVE, .ring = ring_of(m, product),
+                     .id = RING_EMPTY, .by = BY_WARPS, .lag = lag};
     return n;
 }
 
 static void take_rows(const Make *m, int product) {
-    form_add(m->b, NODE_VALUES, VALUES_TAKE)->ring = product;
+    form_add(m->b, NODE_VALUES, VALUES_TAKE)->ring = ring_of(m, product);
 }
 
 static void end_products(const Make *m, int product, int behind) {
@@ -185,7 +176,7 @@ static void add_cut(const Make *m, bool last) {
     about(m, RESULTS);
     Node *n = form_if(m->b, WHEN_CUT, 0);
     n->to = last;
-    lower_barrier(m->b, SYNC_WAIT, RESULTS, RING_FULL);
+    lower_barrier(m->b, SYNC_WAIT, ring_of(m, RESULTS), RING_FULL);
     n = form_add(m->b, NODE_VALUES, VALUES_CUT);
     n->to = last;
     int v = m->c[RESULTS]->side[1].number;
@@ -266,14 +257,14 @@ static void add_begin(const Make *m) {
     own(form_writes(m->b, form_add(m->b, NODE_VALUES, VALUES_CLEAR), ROOM_SUMS, RESULTS));
     about(m, SCORES);
     if (m->rows) form_add(m->b, NODE_VALUES, VALUES_ROWS);
-    lower_barrier(m->b, SYNC_WAIT, resident_ring(m), RING_FULL);
+    lower_barrier(m->b, SYNC_WAIT, ring_of_a(m), RING_FULL);
 }
 
 void lower_chain_behind(FormBuilder *b, const Lowered *l, const Contract *last) {
     bool rows = l->p->group->chain->rows != NULL;
     Make make = {b, l, {l->layout->product, last}, false, rows}, *m = &make;
     Node *ring = form_add(b, NODE_VALUES, VALUES_RING);
-    ring->ring = RESULTS;
+    ring->ring = ring_of(m, RESULTS);
     ring->from = true;
     about(m, RESULTS);
     own(form_writes(m->b, form_add(m->b, NODE_VALUES, VALUES_CLEAR), ROOM_SUMS, RESULTS));

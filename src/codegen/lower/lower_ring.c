@@ -30,18 +30,10 @@ static void open_steps(FormBuilder *b, const Contract *c, bool fills, int lag) {
 
 /* The operand of the next product that the block has from its begin to its end.  */
 static void add_resident(FormBuilder *b, const Contract *next) {
-    const Side *s = &next->side[next->n_side - 1];
     int product = b->product;
     b->product = next->number;
     form_add(b, NODE_VALUES, VALUES_RING)->ring = next->turns;
-    lower_barrier(b, SYNC_ARRIVE, next->turns, RING_FULL)->bytes = s->room->bytes;
-    Node *n = form_add(b, NODE_COPY, 0);
-    n->of = s->side;
-    n->mover = s->l->mover;
-    n->done = s->room->filled;
-    n->ring = next->turns;
-    n->bytes = s->room->bytes;
-    form_writes(b, n, ROOM_STAGE, s->room->of)->late = true;
+    lower_fill(b, next, next->turns);
     b->product = product;
 }
 
@@ -54,17 +46,7 @@ static void add_copies(FormBuilder *b, const Lowered *l, const Contract *c,
     open_some(b, c);
     open_steps(b, c, true, 0);
     lower_barrier(b, SYNC_WAIT, c->turns, RING_EMPTY)->primed = true;
-    lower_barrier(b, SYNC_ARRIVE, c->turns, RING_FULL)->bytes = contract_turns(c)->bytes;
-    for (int side = 0; side < c->n_side; side++) {
-        Node *n = form_add(b, NODE_COPY, 0);
-        n->of = side;
-        n->mover = c->r->load[side].mover;
-        n->done = c->side[side].room->filled;
-        n->bytes = c->side[side].room->bytes;
-        Use *u = form_writes(b, n, ROOM_STAGE, side);
-        u->data = OF_PUT;
-        u->late = true;
-    }
+    lower_fill(b, c, c->turns);
     form_add(b, NODE_VALUES, VALUES_NEXT_K);
     form_add(b, NODE_VALUES, VALUES_PUT);
     form_close(b);

@@ -16,6 +16,23 @@ Sync *lower_barrier(FormBuilder *b, SyncOp op, int ring, int id) {
     return s;
 }
 
+void lower_fill(FormBuilder *b, const Contract *c, int ring) {
+    lower_barrier(b, SYNC_ARRIVE, ring, RING_FULL)->bytes = b->layout->ring[ring].bytes;
+    for (int side = 0; side < c->n_side; side++) {
+        const Side *s = &c->side[side];
+        if (s->made || s->ring != ring) continue;
+        Node *n = form_add(b, NODE_COPY, 0);
+        n->of = side;
+        n->mover = s->l->mover;
+        n->done = s->room->filled;
+        n->ring = ring;
+        n->bytes = s->room->bytes;
+        Use *u = form_writes(b, n, ROOM_STAGE, s->room->of);
+        u->data = s->stays ? OF_ANY : OF_NEXT;
+        u->late = true;
+    }
+}
+
 Node *lower_computing_sync(FormBuilder *b, const Contract *c) {
     Node *n = form_sync(b, SYNC_NAMED, SYNC_BOTH, using(c).warps * 32);
     n->sync.id = COMPUTING;

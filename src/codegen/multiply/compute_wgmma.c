@@ -32,8 +32,6 @@ void wgmma_tiles(Kernel *k) {
     }
 }
 
-static bool is_resident(const Side *s) { return !s->made && product_resident(s); }
-
 /* Where the step's operands are, before they are waited for: those that go round a ring, or that
  * stay.  All lanes of a warp have the same descriptors; what the compiler knows to be so it adds to
  * apart from the lanes' registers.  */
@@ -42,7 +40,7 @@ void wgmma_stage(Kernel *k, bool stay) {
     Cg *cg = k->cg;
     for (int side = 0; side < k->c->n_side; side++) {
         const Side *s = &k->c->side[side];
-        if (wgmma_has_registers(s) || is_resident(s) != stay) continue;
+        if (wgmma_has_registers(s) || s->stays != stay) continue;
         Ir at = operand_at(k, s)->low;
         Ir each = ir_div(cg, operand_ring(k, s)->bytes, ir_int(cg, UNIT));
         if (!stay) at = ir_add(cg, at, ir_mul(cg, operand_ring(k, s)->slot, each));

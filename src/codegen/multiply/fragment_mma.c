@@ -327,7 +327,7 @@ void fragment_mma_widen(Kernel *k, const Side *s, Ir tile, Ir buffer, Ir to) {
 }
 
 bool fragment_mma_stays(const Kernel *k, const Side *s) {
-    return s->made || (product_chains(k) && product_resident(s) && k->c->r->keep == KEEP_REGISTERS);
+    return s->made || (product_chains(k) && s->stays && k->c->r->keep == KEEP_REGISTERS);
 }
 
 static void fetch(Kernel *k, const Side *s, Ir kk, Ir buffer) {

@@ -362,7 +362,7 @@ static void clear_padding(Kernel *k, const Side *s) {
     int64_t rows = s->inner_k ? s->extent : t->extent[AX_K], bytes = rows * s->room->row;
     int rest = (int)(-bytes & 15);
     if (rest == 0 || s->elem >= 4) return;
-    Ir stages = product_resident(s) ? ir_int(cg, 1) : operand_ring(k, s)->slots;
+    Ir stages = s->stays ? ir_int(cg, 1) : operand_ring(k, s)->slots;
     Ir stage = ir_for(cg, "s", ir_int(cg, 0), stages, 1, IR_UNROLL_ALL);
     Ir tid = k->var.tid;
     Ir at = ir_add(cg, ir_mul(cg, stage, operand_ring(k, s)->bytes), operand_at(k, s)->tile);

@@ -5,7 +5,7 @@
 static void advance_pointer(Kernel *k, const Side *s) {
     bool rows = s->moves != AX_K;
     const FusedAxis *axis = rows ? &s->own_axis : &s->k_axis;
-    if (!s->copies || product_resident(s) || !(s->pointer || rows) || axis->n_digit == 0) return;
+    if (!s->copies || s->stays || !(s->pointer || rows) || axis->n_digit == 0) return;
     Ir stride = address_stride(k, &s->o->access, OFFSET, axis, 0);
     if (!stride) return;
     ir_update(k->cg, IR_ADD, operand_at(k, s)->src,

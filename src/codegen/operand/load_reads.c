@@ -122,7 +122,7 @@ void load_reads(Kernel *k, const Side *s) {
  * others, and none in a branch, so that reads of several chunks are under way at once.  */
 static Ir needed(const Kernel *k, const Side *s, AxisClass axis, bool ragged, Ir at) {
     const Cg *cg = k->cg;
-    bool columns = product_bounded(k) && s->moves == axis && !product_resident(s);
+    bool columns = product_bounded(k) && s->moves == axis && !s->stays;
     Ir end = columns ? k->var.n_end : product_extent(k, axis);
     if (!ragged && !columns) return at;
     at = ir_min(cg, at, ir_as(cg, (IrBase)at->type.base, ir_sub(cg, end, ir_int(cg, 1))));

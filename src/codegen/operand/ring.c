@@ -80,7 +80,7 @@ void ring_begin(Kernel *k, const Node *n) {
     RingAt *x = &k->ring[n->ring];
     Ir from = k->var.from, zero = ir_int(cg, 0), slot = zero, round = zero;
     const Ring *of = &k->c->layout->ring[n->ring];
-    if (k->c->stays && of->turn == TURN_STEPS && !ring_stays(of)) {
+    if (k->c->stays && of->turn == TURN_STEPS) {
         slot = ir_rem(cg, from, x->slots);
         round = ir_binary(cg, IR_AND, ir_div(cg, from, x->slots), ir_int(cg, 1));
     }
@@ -169,7 +169,7 @@ static void coordinates(const Kernel *k, const Side *s, int box, IrBox *x) {
 static void copy_box(Kernel *k, const Side *s, int ring, int box) {
     Cg *cg = k->cg;
     Ir slot = NULL, tile = operand_at(k, s)->tile, to;
-    if (!product_resident(s))
+    if (!s->stays)
         slot = ir_mul(cg, k->ring[ring].slot, k->ring[ring].bytes);
     to = slot ? shared_at(k, slot, tile) : ir_add(cg, k->var.shared, tile);
     IrBox x = {.map = cg_map(cg, ring_map_number(k->l->layout, s)),

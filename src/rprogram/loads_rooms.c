@@ -1,0 +1,67 @@
+/* Rooms and rings of loads.  */
+#include "rprogram/contract.h"
+#include "rprogram/matrix.h"
+
+void loads_add(Loads *x, Load load) {
+    x->ring[load.ring].bytes += load.bytes;
+    x->load[x->n++] = load;
+}
+
+static void list_rings(RoomWalk *w, const Loads *x) {
+    for (int i = 0; w->out && i < x->n_ring; i++) {
+        const Ring *ring = &x->ring[i];
+        int number = layout_ring(w, ring->turn, ring->slots, ring->bytes);
+        w->out->ring[number].ahead = ring->ahead;
+    }
+}
+
+DoneBy loads_filled_by(const RLoad *l) {
+    if (!rprog_load_facts(l->kind).chunks) return DONE_BARRIER;
+    return rprog_copies_chunks(l) ? DONE_COPIES : DONE_AT_ONCE;
+}
+
+/* Bytes from row to row: rows lie along the inner axis, or are those of boxes.  */
+static int64_t row_bytes(const Device *dev, const Load *x) {
+    const RLoad *l = &x->r->load[x->side];
+    bool by_k = l->layout.inner == AX_K;
+    int64_t extent = x->r->block.extent[by_k ? AX_K : own_axis(x->side)];
+    if (!rprog_load_facts(l->kind).chunks) return BOX_SPAN;
+    return (extent + l->layout.pad) * rprog_elem(x->p, dev, x->r, x->side);
+}
+
+void loads_wait(RoomWalk *w, const RLoad *l, int number) {
+    if (w->out && (rprog_waits(l) || l->raw))
+        layout_add(w, layout_one(ROOM_STAGED, number, 0, 0));
+}
+
+static void add_tile(RoomWalk *w, const Load *x, const Ring *ring, int64_t at) {
+    const RLoad *l = &x->r->load[x->side];
+    Room room = layout_one(ROOM_STAGE, x->number, at, x->bytes);
+    room.slots = ring->slots;
+    room.apart = ring->bytes;
+    room.ring = x->ring;
+    if (w->out) room.row = row_bytes(w->dev, x);
+    if (w->out) room.filled = loads_filled_by(l);
+    layout_room(w, room);
+    loads_wait(w, l, x->number);
+}
+
+void loads_rooms(RoomWalk *w, const Loads *x) {
+    int64_t at = 0;
+    list_rings(w, x);
+    for (const Load *l = x->load; l < x->load + x->n; l++) {
+        bool beside = l > x->load && l[-1].ring == l->ring;
+        at = beside ? at + l[-1].bytes : w->end;
+        add_tile(w, l, &x->ring[l->ring], at);
+    }
+}
+
+void loads_barriers(RoomWalk *w, const Loads *x, int warps) {
+    bool tensor = rprog_tensor(w->dev, w->r);
+    int users = tensor ? 1 : warps / rprog_in_turn(w->r);     /* one thread issues all */
+    int arrivals = users * rprog_cluster(w->r);
+    for (int i = 0; i < x->n_ring; i++) {
+        const Ring *ring = &x->ring[i];
+        layout_barriers(w, i, ring->slots, warps, ring_stays(ring) ? 0 : arrivals);
+    }
+}
