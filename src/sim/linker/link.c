@@ -30,10 +30,8 @@ static bool choose(SimLink *k, const SimFuncCode *u, SimInst *i, const PtxInst *
     if (!i->exec || pick.why) {
         return sim_link_error(&k->l, p, "%s", pick.why ? pick.why : "is not simulated");
     }
-    for (int m = 0; m < MOD_COUNT; m++) {
-        if (!ptx_has(&pick.left, (PtxMod)m)) continue;
-        return sim_link_error(&k->l, p, "does not take .%s", sim_mod_name((PtxMod)m));
-    }
+    PtxMod left = ptx_first(&pick.left);
+    if (left < MOD_COUNT) return sim_link_error(&k->l, p, "does not take .%s", sim_mod_name(left));
     if (pick.next_type == p->n_type) return true;
     return sim_link_error(&k->l, p, "does not take .%s", sim_type_name(p->type[pick.next_type]));
 }

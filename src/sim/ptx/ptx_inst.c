@@ -2,22 +2,6 @@
 #include "sim/ptx/ptx_parse.h"
 #include <string.h>
 
-static const struct {
-    const char *text;
-    PtxType type;
-} sregs[] = {
-#define X(id, text, type) {text, PTX_##type},
-    PTX_SREGS(X)
-#undef X
-};
-
-static int special(const char *s, size_t n) {
-    for (int k = 0; k < SREG_COUNT; k++) {
-        if (strlen(sregs[k].text) == n && memcmp(sregs[k].text, s, n) == 0) return k;
-    }
-    return -1;
-}
-
 /* .m16n8k16  */
 static bool shape(PtxInst *i, const char *s, size_t n) {
     static const char letters[] = "mnk";
@@ -133,13 +117,13 @@ static bool name_operand(PtxParser *p, PtxOp op, PtxOpnd *o) {
     PtxLex *x = &p->lex;
     const char *s = x->word;
     size_t n = x->n;
-    int sreg = special(s, n);
+    int sreg;
     PtxSymbol *symbol;
     if (n == 1 && s[0] == '_') {
         o->kind = OPND_NONE;
     } else if (sim_ptx_reg(p, s, n, &o->reg)) {
         o->kind = OPND_REG;
-    } else if (sreg >= 0) {
+    } else if (sim_ptx_word(p, WORD_SREG, s, n, &sreg)) {
         o->kind = OPND_SREG;
         o->reg = sreg;
     } else if (sim_lex_word_is(x, TOK_WORD, "WARP_SZ")) {

@@ -34,7 +34,7 @@ typedef struct {
     size_t at;
 } PtxUse;
 
-typedef enum { WORD_FREE, WORD_TYPE, WORD_MOD, WORD_OP } PtxWordKind;
+typedef enum { WORD_FREE, WORD_TYPE, WORD_MOD, WORD_OP, WORD_SREG } PtxWordKind;
 typedef struct {
     const char *text;
     size_t n;
@@ -65,7 +65,7 @@ bool sim_ptx_accept(PtxParser *p, char punct);
 bool sim_ptx_int(PtxParser *p, int64_t *out);                   /* a constant expression */
 const char *sim_ptx_name(PtxParser *p);             /* a word, copied; NULL after an error */
 PtxType sim_ptx_type(const PtxParser *p, const char *s, size_t n);     /* PTX_NONE if it is none */
-/* Kind and number of a word of an opcode; WORD_FREE if unknown.  */
+/* Kind and number of a word of an opcode, or of a special register; WORD_FREE if unknown.  */
 PtxWordKind sim_ptx_word(const PtxParser *p, PtxWordKind kind, const char *s, size_t n, int *id);
 void sim_ptx_words(PtxParser *p);                               /* fills the table */
 

@@ -21,12 +21,18 @@ static const char *const ops[] = {
     PTX_OPS(X)
 #undef X
 };
+static const char *const sregs[] = {
+#define X(id, text, type) text,
+    PTX_SREGS(X)
+#undef X
+};
 static const char *const patterns[] = {
 #define X(id, text, pipe, family, operands) operands,
     PTX_OPS(X)
 #undef X
 };
-_Static_assert(PTX_TYPE_COUNT + MOD_COUNT + OP_COUNT < PTX_WORDS / 4, "the table is full");
+_Static_assert(PTX_TYPE_COUNT + MOD_COUNT + OP_COUNT + SREG_COUNT < PTX_WORDS / 4,
+               "the table is full");
 
 int sim_type_bits(PtxType t) { return types[t].bits; }
 const char *sim_type_name(PtxType t) { return types[t].text; }
@@ -49,6 +55,7 @@ void sim_ptx_words(PtxParser *p) {
     for (int k = 1; k < PTX_TYPE_COUNT; k++) add_word(p, WORD_TYPE, types[k].text, k);
     for (int k = 0; k < MOD_COUNT; k++) add_word(p, WORD_MOD, mods[k], k);
     for (int k = 0; k < OP_COUNT; k++) add_word(p, WORD_OP, ops[k], k);
+    for (int k = 0; k < SREG_COUNT; k++) add_word(p, WORD_SREG, sregs[k], k);
 }
 
 PtxWordKind sim_ptx_word(const PtxParser *p, PtxWordKind kind, const char *s, size_t n, int *id) {

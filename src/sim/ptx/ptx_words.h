@@ -116,6 +116,13 @@ typedef struct {
 static inline bool ptx_has(const PtxMods *m, PtxMod mod) {
     return (m->w[(unsigned)mod / 64] >> ((unsigned)mod % 64)) & 1;
 }
+/* The modifier of least number; MOD_COUNT if there is none.  */
+static inline PtxMod ptx_first(const PtxMods *m) {
+    for (int k = 0; k < PTX_MOD_WORDS; k++) {
+        if (m->w[k]) return (PtxMod)(64 * k + __builtin_ctzll(m->w[k]));
+    }
+    return MOD_COUNT;
+}
 
 /* Opcodes.  The longest dotted prefix of the text that is in the table is the opcode; what follows
  * are modifiers, types and a shape.  Columns: id, text, pipe (SIM_PIPE_*), family (its pick
