@@ -182,7 +182,10 @@ static void tell_region(const Story *s, int side) {
                "%d elements, once: 1 for ", side ? "b" : "a", s->dev->mover[l->mover].name, l->vec,
                l->vec == 1 ? "" : "s", (int)x.lines, (int)x.row);
     mp_fixed(s->out, tile / ((double)x.lines * x.row), 1);
-    buf_printf(s->out, " of the tile, gathered %d at a time\n", x.pair);
+    if (rprog_ldmatrix(s->p, s->dev, r, side))
+        buf_puts(s->out, " of the tile, loaded as matrices\n");
+    else
+        buf_printf(s->out, " of the tile, gathered %d at a time\n", x.pair);
 }
 
 static void tell_load(const Story *s, int side) {

@@ -2,18 +2,21 @@
  *
  *   region: lines of row elements; row = up to the next access: shift + (all values of the
  *       subscript along it) * unit, shift: elements before the first one needed
- *   tile, worth it: BM * K >= 2 * lines * row, and the operand's accesses would be below 16 bytes
+ *   tile, worth it: BM * K >= 2 * lines * row, and the operand's accesses would be below 16 bytes,
+ *       or ldmatrix reads it: where 16 bytes along k lie side by side (lines are of one pixel then,
+ *       an odd number of 16 bytes apart)
  *   shared memory: region + zeros (as many as the rows' places differ, if K is no multiple of BK: k
  *       beyond K point there) + 4 bytes per k
  *   reads of a slice, matrix units: per register of per elements per / pair reads; + 1 of the table
  *       for each 4 * per k; pair: neighbours along k that are neighbours in memory from multiples
- *       of them on
+ *       of them on; by ldmatrix: its own, + 1 of the table
  *   reads of a k, other units: one per row of the thread, + 1 of the table
  *   also issued: an addition per place of a row and of k (rows at constant distances: one for all
  *       of them), per / pair - 1 to join elements
  *   loads: requests * 16 + entries of the table / 32 * 24 instructions, sectors of the lines; once
  *       per block: a share of each step, and all of it in FILL
- *   wavefronts: of the addresses of a warp's first eight rows (rtile_wavefronts), for every k
+ *   wavefronts: of the addresses of a warp's first eight rows (rtile_wavefronts), for every k; by
+ *       ldmatrix: of all rows of the block, at one k
  *   registers: 8 + places of rows  */
 #include "microperf/sectors.h"
 

@@ -32,9 +32,8 @@ static int64_t region_words(const Problem *p, const Device *dev, const RProg *r,
     int axis = own_axis(side);
     if (!rprog_region(p, r, side, &x)) return 0;
     if (rprog_matrix(dev, r)) {
-        Fragment f = rprog_fragment(dev, r, side);
-        return AT_HAND + r->warp.extent[axis] / fragment_lanes(&f, FRAG_ROW) /
-                             rprog_region_group(dev, r, side, &x);
+        int rows = rprog_region_rows(p, dev, r, side);
+        return AT_HAND + rprog_region_places(r, side, &x, rows);
     }
     return AT_HAND + (rprog_region_straight(r, side, &x) ? 1 : r->thread.extent[axis]);
 }

@@ -217,7 +217,8 @@ int32_t rprog_region_zeros(const Problem *p, const RProg *r, const RRegion *x);
  * narrow elements.  */
 int64_t rprog_region_extra(const Problem *p, const Device *dev, const RProg *r, int side);
 /* Wavefronts of all of a warp's reads of it in a k-step, the mean of all steps rounded up, given
- * those of a matrix unit's reads of one block of eight rows over all of K.  */
+ * those of a matrix unit's reads of one block of eight rows over all of K; of matrices, of those of
+ * all rows of a block at one chunk of k.  */
 int64_t rprog_region_block(const Problem *p, const Device *dev, const RProg *r, int side);
 int64_t rprog_region_traffic(const Problem *p, const Device *dev, const RProg *r, int side,
                              int64_t block);

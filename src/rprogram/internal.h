@@ -34,9 +34,12 @@ RChunks rprog_chunks(const RProg *r, int side);
 void rprog_address(const Problem *p, const RProg *r, int side, RAddress *out);
 RTable rprog_table(const RProg *r, int side);
 /* Do the rows of a warp lie at constant distances in the region: none goes beyond the innermost
- * digit?  Of matrix units, how many blocks of eight do so.  */
+ * digit?  Of matrix units: rows that a read is made of, how many reads of neighbours do so, and the
+ * places of rows that a lane keeps for all.  */
 bool rprog_region_straight(const RProg *r, int side, const RRegion *x);
-int rprog_region_group(const Device *dev, const RProg *r, int side, const RRegion *x);
+int rprog_region_rows(const Problem *p, const Device *dev, const RProg *r, int side);
+int rprog_region_group(const RProg *r, int side, const RRegion *x, int rows);
+int rprog_region_places(const RProg *r, int side, const RRegion *x, int rows);
 /* Bytes of a box's row of a raw operand.  */
 int rprog_raw_span(const RProg *r, int side);
 

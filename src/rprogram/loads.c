@@ -89,8 +89,8 @@ static int matrix_options(const Builder *b, const RProg *r, int side, RLoad out[
     return n;
 }
 
-/* All that a block reads at once, where rows of the tile share most of it and no access along an
- * axis is as wide as a copy can be.  */
+/* All that a block reads at once, where rows of the tile share most of it and either no access
+ * along an axis is as wide as a copy can be, or matrices are loaded of it.  */
 static int add_region(const Builder *b, const RProg *r, int side, RLoad *out) {
     const Problem *p = b->p;
     const ROperand *op = &p->op[side];
@@ -100,12 +100,15 @@ static int add_region(const Builder *b, const RProg *r, int side, RLoad *out) {
                     (double)p->extent[AX_K] / (op->unique > 0 ? (double)op->unique : 1);
     if (p->extent[AX_K] > INT16_MAX / 2) return 0;
     if (op->gathered) return 0;
-    if (wide * op->bytes >= RTILE_ACCESS || shared < REGION_SHARED || !sums ||
-        rprog_packed(b->dev, r) || !rprog_copyable(p, b->dev, r, side) || !rprog_static(p))
+    if (shared < REGION_SHARED || !sums || rprog_packed(b->dev, r) ||
+        !rprog_copyable(p, b->dev, r, side) || !rprog_static(p))
         return 0;
     *out = (RLoad){.kind = LOAD_ASYNC, .vec = 1, .along = (uint8_t)own_axis(side), .region = true,
                    .layout = {.inner = (uint8_t)own_axis(side)}};
-    return 1;
+    RProg x = *r;
+    x.load[side] = *out;
+    for (int axis = 0; axis < RT_AXES; axis++) x.block.extent[axis] = 1;
+    return wide * op->bytes < RTILE_ACCESS || rprog_ldmatrix(p, b->dev, &x, side);
 }
 
 /* The widest access that the region of this tile allows.  */

@@ -110,7 +110,11 @@ static void region_facts(const Contract *c, const Device *dev, Side *s) {
     const RRegion *x = &s->region;
     s->region_zeros = rprog_region_zeros(c->p, c->r, x);
     s->region_straight = rprog_region_straight(c->r, s->side, x);
-    s->region_group = c->matrix.used ? rprog_region_group(dev, c->r, s->side, x) : 1;
+    s->region_rows = c->matrix.used ? rprog_region_rows(c->p, dev, c->r, s->side) : 1;
+    s->region_group = c->matrix.used ? rprog_region_group(c->r, s->side, x, s->region_rows) : 1;
+    s->region_places = c->matrix.used       ? rprog_region_places(c->r, s->side, x, s->region_rows)
+                       : s->region_straight ? 1
+                                            : s->thread;
 }
 
 /* An operand that registers have.  */

@@ -58,7 +58,9 @@ typedef struct {
     RRegion region;           /* l->region: all that the block reads, ... */
     int region_zeros;         /* elements behind it */
     bool region_straight;     /* rows of a warp lie at constant distances; else ... */
-    int region_group;         /* ... so many blocks of eight of matrix units */
+    int region_rows;          /* ... so many, which a read of a matrix unit is made of, of ... */
+    int region_group;         /* ... so many reads, */
+    int region_places;        /* places of rows that a lane keeps */
     bool ldmatrix;
     int registers;            /* of an instruction's operand, per lane, ... */
     Fragment fragment;        /* ... and where its elements lie, columns along k */

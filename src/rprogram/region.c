@@ -1,7 +1,7 @@
 /* Operands whose region lies in shared memory as a whole, by the mapping in rprog.h.  */
 #include "rprogram/matrix.h"
 
-enum { ENTRY = 4 };           /* bytes */
+enum { ENTRY = 4, MATRIX = 8 };           /* bytes; rows of a matrix */
 
 bool rprog_region(const Problem *p, const RProg *r, int side, RRegion *out) {
     const RLoad *l = &r->load[side];
@@ -15,14 +15,15 @@ int32_t rprog_region_entries(const Problem *p, const RProg *r) {
 }
 
 int32_t rprog_region_zeros(const Problem *p, const RProg *r, const RRegion *x) {
-    return p->extent[AX_K] % r->block.extent[AX_K] ? x->last + x->pair : 0;
+    int read = x->chunk ? x->chunk : x->pair;
+    return p->extent[AX_K] % r->block.extent[AX_K] ? x->last + read : 0;
 }
 
 int64_t rprog_region_bytes(const Problem *p, const Device *dev, const RProg *r, int side,
                            int64_t *places) {
     RRegion x;
     if (!rprog_region(p, r, side, &x)) return 0;
-    int64_t n = (int64_t)x.lines * x.row + rprog_region_zeros(p, r, &x);
+    int64_t n = (int64_t)x.lines * x.pitch + rprog_region_zeros(p, r, &x);
     int64_t table = (int64_t)rprog_region_entries(p, r) * ENTRY;
     *places = ceil_div(n * rprog_elem(p, dev, r, side), RTILE_ACCESS) * RTILE_ACCESS;
     return *places + ceil_div(table, RTILE_ACCESS) * RTILE_ACCESS;
@@ -32,13 +33,23 @@ bool rprog_region_straight(const RProg *r, int side, const RRegion *x) {
     return !x->whole || x->count_in % r->warp.extent[own_axis(side)] == 0;
 }
 
-int rprog_region_group(const Device *dev, const RProg *r, int side, const RRegion *x) {
-    int warp = r->warp.extent[own_axis(side)];
+int rprog_region_rows(const Problem *p, const Device *dev, const RProg *r, int side) {
+    enum { LOADED = WARP * RTILE_ACCESS };                /* bytes of four matrices */
     Fragment f = rprog_fragment(dev, r, side);
-    int rows = fragment_lanes(&f, FRAG_ROW);
-    if (rprog_region_straight(r, side, x)) return warp / rows;
+    if (!rprog_ldmatrix(p, dev, r, side)) return fragment_lanes(&f, FRAG_ROW);
+    return LOADED / (r->thread.extent[AX_K] * rprog_elem(p, dev, r, side));
+}
+
+int rprog_region_group(const RProg *r, int side, const RRegion *x, int rows) {
+    int warp = r->warp.extent[own_axis(side)];
+    if (rprog_region_straight(r, side, x)) return (int)ceil_div(warp, rows);
     int n = (int)gcd64(x->count_in, warp);
     return n % rows ? 1 : n / rows;
+}
+
+int rprog_region_places(const RProg *r, int side, const RRegion *x, int rows) {
+    return (int)ceil_div(r->warp.extent[own_axis(side)],
+                         (int64_t)rows * rprog_region_group(r, side, x, rows));
 }
 
 /* ---- reads of one warp ---- */
@@ -65,6 +76,7 @@ int region_reads(const Problem *p, const Device *dev, const RProg *r, int side) 
     RRegion x;
     if (!rprog_region(p, r, side, &x)) return 0;
     if (!rprog_matrix(dev, r)) return r->warp.extent[AX_K] * (r->thread.extent[own_axis(side)] + 1);
+    if (rprog_ldmatrix(p, dev, r, side)) return matrix_reads(p, dev, r, side) + slices_of(r);
     Gather g = gather_of(dev, r, side, &x);
     return slices_of(r) * g.registers * (g.blocks * g.reads + 1);
 }
@@ -78,13 +90,14 @@ int64_t rprog_region_extra(const Problem *p, const Device *dev, const RProg *r, 
                (int64_t)(straight ? 1 : r->thread.extent[own_axis(side)]);
     }
     Gather g = gather_of(dev, r, side, &x);
-    int bases = g.blocks / rprog_region_group(dev, r, side, &x);
+    int bases = rprog_region_places(r, side, &x, rprog_region_rows(p, dev, r, side));
+    if (rprog_ldmatrix(p, dev, r, side)) return (int64_t)slices_of(r) * bases;
     return (int64_t)slices_of(r) * g.registers * (bases * g.reads + g.blocks * (g.reads - 1));
 }
 
 /* Place in bytes of k, or of the zeros beyond K.  */
 static int32_t place_of(const Problem *p, const RRegion *x, int elem, int64_t k) {
-    return (k < p->extent[AX_K] ? rtile_region_k(p, x, k) : x->lines * x->row) * elem;
+    return (k < p->extent[AX_K] ? rtile_region_k(x, k) : x->lines * x->pitch) * elem;
 }
 
 /* Columns of one part along k.  */
@@ -133,10 +146,23 @@ static int64_t row_wavefronts(const Device *dev, const RProg *r, int side, const
     return n;
 }
 
+/* Wavefronts of all matrices of a tile's rows, at one chunk of k: what others add to the places of
+ * eight rows rotates the banks.  */
+static int64_t tile_wavefronts(const RProg *r, int side, const RRegion *x, int elem) {
+    int32_t addr[WARP] = {0};
+    int64_t n = 0;
+    for (int row = 0; row < r->block.extent[own_axis(side)]; row += MATRIX) {
+        for (int i = 0; i < MATRIX; i++) addr[i] = rtile_region_row(x, row + i) * elem;
+        n += rtile_wavefronts(addr, (1u << MATRIX) - 1, RTILE_ACCESS);
+    }
+    return n;
+}
+
 int64_t rprog_region_block(const Problem *p, const Device *dev, const RProg *r, int side) {
     RRegion x;
     if (!rprog_matrix(dev, r) || !rprog_region(p, r, side, &x)) return 0;
     int elem = rprog_elem(p, dev, r, side);
+    if (rprog_ldmatrix(p, dev, r, side)) return tile_wavefronts(r, side, &x, elem);
     Gather g = gather_of(dev, r, side, &x);
     int64_t total = 0, all = rprog_region_entries(p, r), part = columns_of(&g);
     for (int64_t k = 0; k < all; k += part) total += block_wavefronts(p, &x, &g, elem, k);
@@ -151,19 +177,36 @@ int64_t rprog_region_traffic(const Problem *p, const Device *dev, const RProg *r
         int elem = rprog_elem(p, dev, r, side);
         return r->warp.extent[AX_K] * row_wavefronts(dev, r, side, &x, elem);
     }
+    if (rprog_ldmatrix(p, dev, r, side)) {
+        int64_t own = r->block.extent[own_axis(side)], chunks = matrix_passes(p, dev, r, side);
+        return slices_of(r) + ceil_div(block * MATRIX * chunks, own);
+    }
     Gather g = gather_of(dev, r, side, &x);
     int64_t all = rprog_region_entries(p, r), registers = ceil_div(all, columns_of(&g));
     int64_t total = registers * entry_wavefronts(&g) + g.blocks * block;
     return all > 0 ? ceil_div(total * r->warp.extent[AX_K], all) : 0;
 }
 
+/* Of a warp's chunks from the first on.  */
+static int store_wavefronts(const RRegion *x, int first, int elem) {
+    int32_t addr[WARP];
+    int per = x->row / x->vec;
+    for (int lane = 0; lane < WARP; lane++) {
+        int id = first + lane;
+        addr[lane] = (id / per * x->pitch + id % per * x->vec) * elem;
+    }
+    return rtile_wavefronts(addr, UINT32_MAX, x->vec * elem);
+}
+
 int64_t rprog_region_stores(const Problem *p, const Device *dev, const RProg *r, int side) {
+    enum { SAMPLE = 16 };     /* requests, beyond which places in banks repeat */
     RRegion x;
     if (!rprog_region(p, r, side, &x)) return 0;
-    int64_t chunks = (int64_t)x.lines * x.row / x.vec;
-    int64_t bytes = (int64_t)x.vec * rprog_elem(p, dev, r, side), line = WARP * 4;
-    int64_t each = bytes * WARP > line ? bytes * WARP / line : 1;
+    int64_t requests = ceil_div((int64_t)x.lines * x.row / x.vec, WARP);
+    int64_t sampled = requests < SAMPLE ? requests : SAMPLE, n = 0;
+    int elem = rprog_elem(p, dev, r, side);
+    for (int i = 0; i < sampled; i++) n += store_wavefronts(&x, i * WARP, elem);
     int64_t zeros = rprog_region_zeros(p, r, &x);
-    return ceil_div(chunks, WARP) * each + ceil_div(zeros, WARP) +
+    return ceil_div(n * requests, sampled) + ceil_div(zeros, WARP) +
            ceil_div(rprog_region_entries(p, r), WARP);
 }

@@ -49,9 +49,10 @@
  *   thread + i * threads, `vec` elements of line id / (row / vec).  Behind it lie zeros, last +
  *   pair elements, if K is no multiple of block.k, and a table of the place in bytes of every k of
  *   all steps (rtile_region_k; the zeros for those beyond K).  It is loaded before the first step.
- *   Fragments gather from it: of matrix units as those that are read register by register, `pair`
- *   neighbouring k at once, else element by element.  One operand at most, copied unchanged;
- *   along and inner are its own axis; split == 1, no tail; the sum of a product.
+ *   Fragments gather from it: of matrix units by ldmatrix where rows of 16 bytes along k lie side
+ *   by side (RRegion.chunk; one place of k for each), else as those that are read register by
+ *   register, `pair` neighbouring k at once, else element by element.  One operand at most, copied
+ *   unchanged; along and inner are its own axis; split == 1, no tail; the sum of a product.
  * - Tables: a load with `table` decodes its positions once: those of the tile's rows (registers if
  *   they are few) and, while the step before is loaded, those of each k of a step (rprog_table).
  *   For copies of elements as they lie in memory whose places would have to be decoded for several

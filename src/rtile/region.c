@@ -126,12 +126,28 @@ static bool aligned(const View *v, const RRegion *r, int32_t tile, int vec) {
     return r->bound % vec == 0 && places_apart(v, r, r->line, r->stride, tile, vec);
 }
 
-/* Lines run along the last dimension, and on along the one before where all of it is read.  */
+/* Are neighbours of the innermost index of K, in whole chunks of 16 bytes, all that is read of the
+ * last dimension?  */
+static bool by_chunks(const View *v, int n) {
+    int d = v->rank - 1, last = v->k->n - 1;
+    const int64_t *by = v->x->sub[d].coef;
+    if (last < 0 || by[v->k->index[last]] != 1 || index_extent(v, v->k, last) % n) return false;
+    for (int i = 0; i < last; i++) {
+        if (by[v->k->index[i]]) return false;
+    }
+    for (int i = 0; i < v->own->n_digit; i++) {
+        if (moves(v, d, v->own, i)) return false;
+    }
+    return v->x->sub[d].c % n == 0;
+}
+
+/* Lines run along the last dimension, and on along the one before where all of it is read.  But
+ * those of chunks are one pixel each, so that padding can keep rows of matrices in banks apart.  */
 static bool lay_lines(const View *v, RRegion *r) {
     r->line = v->rank - 1;
     r->stride = 1;
     if (v->rank == 0 || v->tensor->stride[r->line].value != 1) return false;
-    while (r->line > 0 && reads_all(v, r, r->line)) {
+    while (r->line > 0 && !r->chunk && reads_all(v, r, r->line)) {
         int64_t n = r->stride * v->tensor->shape[r->line].value;
         if (v->tensor->stride[r->line - 1].value != n) break;
         r->stride = n;
@@ -144,7 +160,7 @@ static bool lay_lines(const View *v, RRegion *r) {
 /* Elements of shared memory from one value of subscript d to the next.  */
 static int64_t pitch(const View *v, const RRegion *r, int d) {
     if (d >= r->line) return v->tensor->stride[d].value;
-    int64_t n = r->row;
+    int64_t n = r->pitch;
     for (int i = d + 1; i < r->line; i++) n *= r->extent[i];
     return n;
 }
@@ -156,20 +172,27 @@ static int64_t steps_of(const View *v, const RRegion *r, const FusedAxis *axis, 
     return n;
 }
 
-/* What a digit along k adds to an element's place, if its indices add up to it: those of dimensions
- * that lie behind each other in shared memory too.  */
-static bool step_along_k(const View *v, RRegion *r, int digit) {
-    const AxisDigit *g = &v->k->digit[digit];
-    int64_t behind = 1;
-    r->step_k[digit] = (int32_t)steps_of(v, r, v->k, digit);
-    for (int i = g->first + g->n - 1; i >= g->first; i--) {
+/* The digits of K: an index that goes on where the one behind it ends is one with it.  */
+static void digits_of_k(const View *v, RRegion *r) {
+    r->n_k = 0;
+    for (int i = 0; i < v->k->n; i++) {
         int64_t extent = index_extent(v, v->k, i), step = 0;
         for (int d = 0; d < v->rank; d++)
             step += v->x->sub[d].coef[v->k->index[i]] * pitch(v, r, d);
-        if (extent > 1 && step != r->step_k[digit] * behind) return false;
-        behind *= extent;
+        if (extent == 1) continue;
+        bool one = r->n_k > 0 && r->step_k[r->n_k - 1] == step * extent;
+        int at = one ? r->n_k - 1 : r->n_k++;
+        r->extent_k[at] = (int32_t)(one ? r->extent_k[at] * extent : extent);
+        r->step_k[at] = (int32_t)step;
     }
-    return true;
+}
+
+/* Elements from line to line: an odd number of chunks, of which eight neighbours meet no bank
+ * twice.  */
+static int64_t pitch_of(const RRegion *r, int64_t row) {
+    if (!r->chunk) return row;
+    int64_t chunks = (row + r->chunk - 1) / r->chunk;
+    return (chunks + (chunks % 2 == 0)) * r->chunk;
 }
 
 /* Rows, and what the digits add to an element's place.  */
@@ -182,15 +205,15 @@ static bool lay_out(const View *v, int vec, RRegion *r) {
         lines *= r->extent[d];
         if (lines > ELEMENTS_MAX) return false;
     }
-    if (row * lines > ELEMENTS_MAX) return false;
+    int64_t pitch = pitch_of(r, row);
+    if (pitch * lines > ELEMENTS_MAX) return false;
     r->row = (int32_t)row;
+    r->pitch = (int32_t)pitch;
     r->lines = (int32_t)lines;
-    int n = v->own->n_digit;
-    r->step_in = (int32_t)steps_of(v, r, v->own, n - 1);
-    r->step_out = (int32_t)steps_of(v, r, v->own, n - 2);
-    for (int i = 0; i < v->k->n_digit; i++) {
-        if (!step_along_k(v, r, i)) return false;
-    }
+    int last = v->own->n_digit - 1;
+    r->step_in = (int32_t)steps_of(v, r, v->own, last);
+    r->step_out = (int32_t)steps_of(v, r, v->own, last - 1);
+    digits_of_k(v, r);
     r->last = (r->count_in - 1) * r->step_in + (r->count_out - 1) * r->step_out;
     for (int d = 0; d <= r->line; d++) {
         bool one = d < r->line && r->extent[d] == 1 && !v->x->guard[d];
@@ -215,13 +238,13 @@ static bool places_fit(const View *v, const RRegion *r, int32_t tile) {
 }
 
 /* Neighbours along k that one access to shared memory can read from every multiple of them on.  */
-static void pair_up(const View *v, RRegion *r, int bytes) {
+static void pair_up(RRegion *r, int bytes) {
     int most = bytes < 4 ? 4 / bytes : 1;
     int64_t run = 1;
-    int i = v->k->n_digit - 1;
-    for (; i >= 0 && r->step_k[i] == run; i--) run *= digit_extent(v->k, i);
+    int i = r->n_k - 1;
+    for (; i >= 0 && r->step_k[i] == run; i--) run *= r->extent_k[i];
     for (r->pair = most; r->pair > 1; r->pair /= 2) {
-        int64_t all = run | r->shift | r->row | r->step_in | r->step_out;
+        int64_t all = run | r->shift | r->pitch | r->step_in | r->step_out;
         for (int j = 0; j <= i; j++) all |= r->step_k[j];
         if (all % r->pair == 0) break;
     }
@@ -244,12 +267,14 @@ bool rtile_region(const Problem *p, int side, int32_t tile, int vec, RRegion *ou
         if (n == 0) return false;
         out->extent[d] = (int32_t)n;
     }
+    int chunk = RTILE_ACCESS / op->bytes;
+    if (v.rank > 0 && by_chunks(&v, chunk)) out->chunk = chunk;
     if (!lay_lines(&v, out)) return false;
     int widest = rtile_widest(v.tensor, p->align);
     while (widest > 1 && !aligned(&v, out, tile, widest)) widest /= 2;
     if (vec == 0) vec = widest;
     if (widest % vec || !lay_out(&v, vec, out) || !places_fit(&v, out, tile)) return false;
-    pair_up(&v, out, op->bytes);
+    pair_up(out, op->bytes);
     return true;
 }
 
@@ -258,13 +283,11 @@ int32_t rtile_region_row(const RRegion *r, int32_t row) {
     return row % r->count_in * r->step_in + row / r->count_in * r->step_out;
 }
 
-int32_t rtile_region_k(const Problem *p, const RRegion *r, int64_t k) {
-    const FusedAxis *axis = &p->con.axis[AX_K];
+int32_t rtile_region_k(const RRegion *r, int64_t k) {
     int64_t at = r->shift;
-    for (int i = axis->n_digit - 1; i >= 0; i--) {
-        int64_t n = digit_extent(axis, i);
-        at += k % n * r->step_k[i];
-        k /= n;
+    for (int i = r->n_k - 1; i >= 0; i--) {
+        at += k % r->extent_k[i] * r->step_k[i];
+        k /= r->extent_k[i];
     }
     return (int32_t)at;
 }

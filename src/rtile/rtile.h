@@ -240,7 +240,8 @@ int rtile_row_source(const Te *te, const RowFacts *f, int i, const TeExpr *read)
 
 /* The region of the tensor that operand `side` reads in a block's tile, `tile` rows (columns) by
  * all of K, in shared memory: a box of its subscripts, each element once, what lies outside of the
- * tensor as zeros.  A line is what is contiguous in memory; the next one lies `row` elements on.
+ * tensor as zeros.  A line is what is contiguous in memory, where matrices can be read the channels
+ * of one pixel; the next one lies `pitch` elements on.
  * Element (t, k) of the tile lies at rtile_region_row(t0 + t) + rtile_region_k(k), t0 where the
  * tile begins in the innermost digit of its own axis (0 unless `whole`).  */
 typedef struct {
@@ -248,23 +249,25 @@ typedef struct {
     int line;                 /* lines run along this dimension, and all of those behind it */
     int64_t stride, bound;    /* elements of a step along it; elements of a line of the tensor */
     int vec;                  /* elements of an access; lines begin at multiples of it */
-    int32_t lines, row;
+    int32_t lines, row, pitch;            /* row: elements of a line that are copied */
     int32_t shift;            /* elements of a line before the first that is needed */
     bool whole;               /* a tile has all values of the innermost digit, and count_out of the
                                * one before; else count_in neighbours of the innermost one */
     int32_t count_in, count_out;
     int32_t step_in, step_out;            /* what those digits add to an element's place */
-    int32_t step_k[TE_MAX_INDICES];       /* and those of K */
+    int n_k;                  /* and those of K, told apart as the steps need it */
+    int32_t extent_k[TE_MAX_INDICES], step_k[TE_MAX_INDICES];
     int32_t last;             /* largest place of k == 0, less the shift */
     uint32_t tested;          /* bit d: subscript d, of a line its elements, may lie outside */
     int pair;                 /* neighbours along k, up to 4 bytes, from multiples of them on */
+    int chunk;                /* likewise, 16 bytes of them: rows of matrices; 0: there are none */
 } RRegion;
 
 /* False: the operand is no bare affine read, sizes are not static, tiles of this size are no boxes,
  * or accesses cannot be `vec` elements wide (0: as wide as possible).  */
 bool rtile_region(const Problem *p, int side, int32_t tile, int vec, RRegion *out);
 int32_t rtile_region_row(const RRegion *r, int32_t row);
-int32_t rtile_region_k(const Problem *p, const RRegion *r, int64_t k);
+int32_t rtile_region_k(const RRegion *r, int64_t k);
 
 enum { RTILE_CHUNK_READS = 8 };
 /* The index that moves from point to point along an axis; -1 if none does.  */

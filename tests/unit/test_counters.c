@@ -66,6 +66,9 @@ static const Shape shapes[] = {
     {"stem, NHWC", "op f(X: f16[2,64,64,3], K: f16[7,7,3,32]) -> Y: f16[2,32,32,32] "
                    "{ Y[n,p,q,f] += (X[n,p*2+r-3,q*2+s-3,c] else 0) * K[r,s,c,f]; }", "h200", 6,
      true, true},
+    {"3x3 convolution, NHWC", "op f(X: f16[2,32,32,32], K: f16[3,3,32,64]) -> Y: f16[2,32,32,64] "
+                              "{ Y[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * K[r,s,c,f]; }", "a100",
+     6, true, true},
     {"stem, NCHW", "op f(X: f32[2,3,64,64], K: f32[32,3,7,7]) -> Y: f32[2,32,32,32] "
                    "{ Y[n,f,p,q] += (X[n,c,p*2+r-3,q*2+s-3] else 0) * K[f,c,r,s]; }", "a100", 6,
      false, true},
@@ -144,9 +147,11 @@ static double asked_loads(const KernelCase *c, const Problem *p, const RProg *r)
     if (r->via == VIA_SHARED) sums = 0;   /* added as pieces are read: each warp has one */
     for (int side = 0; side < p->n_operand; side++) {
         int own = side ? AX_N : AX_M, bytes = r->warp.extent[AX_K] * rprog_elem(p, c->dev, r, side);
-        if (rprog_matrix(c->dev, r) && rprog_ldmatrix(p, c->dev, r, side))
+        if (rprog_matrix(c->dev, r) && rprog_ldmatrix(p, c->dev, r, side)) {
             reads += r->warp.extent[own] / 8 * (bytes / 16); /* each matrix is a request */
-        else reads += rprog_fragment_reads(p, c->dev, r, side);
+            if (r->load[side].region) /* places of k */
+                reads += r->warp.extent[AX_K] / r->thread.extent[AX_K];
+        } else reads += rprog_fragment_reads(p, c->dev, r, side);
     }
     double parts = blocks + (r->tail > 0 ? (double)(rprog_tail_partials(p, r) - r->tail) : 0);
     if (rprog_matrix(c->dev, r) && rprog_fetched_ahead(c->dev, r, 0))

@@ -83,3 +83,34 @@ Ir fragment_place_of(const Cg *cg, const Fragment *f, FragDim dim, Ir x, int mul
     }
     return sum;
 }
+
+/* ---- matrices ---- */
+
+enum { MATRIX_ROWS = 8 };
+
+/* x / n, the quotient's last digit of `digits`; of unsigned numbers.  */
+static Ir lane_digit(const Kernel *k, int n, int digits) {
+    const Cg *cg = k->cg;
+    Ir x = k->var.lane;
+    if (n > 1) x = ir_div(cg, x, ir_number(cg, IR_U32, n));
+    return digits > 1 ? ir_rem(cg, x, ir_number(cg, IR_U32, digits)) : x;
+}
+
+int fragment_matrix_chunks(const Kernel *k, const Side *s) {
+    return k->c->r->thread.extent[AX_K] * s->elem / RTILE_ACCESS;
+}
+
+Ir fragment_matrix_of(const Kernel *k, const Side *s, Ir *block, Ir *chunk) {
+    const Cg *cg = k->cg;
+    int chunks = fragment_matrix_chunks(k, s), blocks = fragment_slots(&s->fragment, FRAG_ROW);
+    *chunk = ir_int(cg, 0);
+    *block = lane_digit(k, MATRIX_ROWS, 0);
+    if (chunks > 1 && blocks > 1) {
+        *chunk = lane_digit(k, MATRIX_ROWS * blocks, chunks);
+        if (blocks * chunks == 4) *block = lane_digit(k, MATRIX_ROWS, blocks);
+    } else if (chunks > 1) {
+        *chunk = lane_digit(k, MATRIX_ROWS, chunks);
+        *block = lane_digit(k, MATRIX_ROWS * chunks, 0);
+    }
+    return lane_digit(k, 1, MATRIX_ROWS);
+}

@@ -24,11 +24,7 @@ static int fragment_words(const Kernel *k, const Side *s) {
     return tiles_of(k, s) * s->registers / (s->bytes ? 2 : 1);
 }
 
-/* Chunks of k that an instruction takes, rows of matrices that its tile has.  */
-static int tile_chunks(const Kernel *k, const Side *s) {
-    return k->c->r->thread.extent[AX_K] * s->elem / CHUNK;
-}
-
+static int tile_chunks(const Kernel *k, const Side *s) { return fragment_matrix_chunks(k, s); }
 static int tile_blocks(const Side *s) { return fragment_slots(&s->fragment, FRAG_ROW); }
 
 /* ---- addresses ---- */
@@ -78,30 +74,6 @@ static Ir swizzle_of(const Kernel *k, const Side *s, Ir row) {
     return ir_binary(cg, IR_SHL, bits, ir_int(cg, l->base + 4));
 }
 
-/* x / n, the quotient's last digit of `digits`; of unsigned numbers.  */
-static Ir lane_digit(const Kernel *k, int n, int digits) {
-    const Cg *cg = k->cg;
-    Ir x = k->var.lane;
-    if (n > 1) x = ir_div(cg, x, ir_number(cg, IR_U32, n));
-    return digits > 1 ? ir_rem(cg, x, ir_number(cg, IR_U32, digits)) : x;
-}
-
-/* By ldmatrix lanes 8 q .. 8 q + 7 give the rows of matrix q of a group of four: its block of rows
- * and its chunk of k.  */
-static void matrix_of(const Kernel *k, const Side *s, Ir *block, Ir *chunk) {
-    const Cg *cg = k->cg;
-    int chunks = tile_chunks(k, s), blocks = tile_blocks(s);
-    *chunk = ir_int(cg, 0);
-    *block = lane_digit(k, MATRIX_ROWS, 0);
-    if (chunks > 1 && blocks > 1) {
-        *chunk = lane_digit(k, MATRIX_ROWS * blocks, chunks);
-        if (blocks * chunks == 4) *block = lane_digit(k, MATRIX_ROWS, blocks);
-    } else if (chunks > 1) {
-        *chunk = lane_digit(k, MATRIX_ROWS, chunks);
-        *block = lane_digit(k, MATRIX_ROWS * chunks, 0);
-    }
-}
-
 /* What a lane adds along the operand's own axis and along k, elements.  */
 static void lane_values(const Kernel *k, const Side *s, Ir *own, Ir *kk) {
     const Cg *cg = k->cg;
@@ -115,8 +87,7 @@ static void lane_values(const Kernel *k, const Side *s, Ir *own, Ir *kk) {
         *kk = ir_add_parts(cg, *kk, fragment_lane_place(k, f, FRAG_COL, by));
         return;
     }
-    Ir block, chunk, row = lane_digit(k, 1, MATRIX_ROWS);
-    matrix_of(k, s, &block, &chunk);
+    Ir block, chunk, row = fragment_matrix_of(k, s, &block, &chunk);
     *own = ir_add(cg, *own, times(cg, block, MATRIX_ROWS));
     *kk = ir_sum(cg, *kk, times(cg, chunk, s->inner_k ? per_chunk : MATRIX_ROWS));
     if (s->inner_k) *own = ir_add(cg, *own, row);
@@ -226,10 +197,10 @@ static Ir tile_pointer(const Kernel *k, const Side *s) {
 
 /* ---- fetches ---- */
 
-/* What is fetched: the slice at kk, into registers.  */
+/* What is fetched: the slice at kk, into registers; of a region the place of that in it.  */
 typedef struct {
     const Side *s;
-    Ir kk, to;
+    Ir kk, to, from;
 } Fetch;
 
 /* One ldmatrix of `n` matrices, the first one's number is `first`.  */
@@ -237,6 +208,10 @@ static void load_matrices(Kernel *k, const Fetch *x, int n, Ir first) {
     Cg *cg = k->cg;
     const Side *s = x->s;
     Ir own = times(cg, over(cg, first, tile_chunks(k, s)), MATRIX_ROWS);
+    if (s->l->region) {
+        ir_matrices(cg, n, false, ir_add(cg, x->to, first), region_matrix(k, s, own, x->from));
+        return;
+    }
     Address at = {tile_address(k, s), s->inner_k ? own : x->kk,
                 times(cg, s->inner_k ? x->kk : own, s->elem)};
     ir_matrices(cg, n, !s->inner_k, ir_add(cg, x->to, first), address_of(k, s, at));
@@ -331,8 +306,9 @@ bool fragment_mma_stays(const Kernel *k, const Side *s) {
 }
 
 static void fetch(Kernel *k, const Side *s, Ir kk, Ir buffer) {
-    Fetch x = {s, kk, ir_element(k->cg, operand_at(k, s)->frag, buffer)};
-    if (s->l->region) region_fetch_mma(k, s, kk, x.to);
+    Fetch x = {s, kk, ir_element(k->cg, operand_at(k, s)->frag, buffer), NULL};
+    if (s->l->region && s->ldmatrix) x.from = region_matrix_k(k, s, kk);
+    if (s->l->region && !s->ldmatrix) region_fetch_mma(k, s, kk, x.to);
     else if (s->fours) fetch_fours(k, &x);
     else if (s->ldmatrix) fetch_matrices(k, &x);
     else fetch_elements(k, &x);

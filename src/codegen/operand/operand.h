@@ -81,6 +81,10 @@ void region_load(Kernel *k, const Side *s);
 void region_advance(Kernel *k, const Side *s);            /* to the next step's k */
 /* The slice at kk, to the registers `to`.  */
 void region_fetch_mma(Kernel *k, const Side *s, Ir kk, Ir to);
+/* By ldmatrix: the place of the lane's k in the slice at kk, and the address of its row of a group
+ * of matrices, the first of which has row `own` of the warp's tile, there.  */
+Ir region_matrix_k(Kernel *k, const Side *s, Ir kk);
+Ir region_matrix(const Kernel *k, const Side *s, Ir own, Ir from);
 /* Row i of the thread at the place `from`.  */
 Ir region_element(const Kernel *k, const Side *s, Ir from, Ir i);
 #endif

@@ -5,7 +5,7 @@
  * Places are in bytes.  OperandAt.rows: of rows of the warp's tile, for the lane; the table: of k.
  */
 
-enum { ENTRY = 4, AT_ONCE = 8 };
+enum { ENTRY = 4, AT_ONCE = 8, MATRIX_ROWS = 8 };
 
 void region_constants(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
@@ -13,7 +13,7 @@ void region_constants(Kernel *k, const Side *s) {
     OperandAt *x = operand_at(k, s);
     x->region = ir_constant(cg, product_constant_name(cg, s, "REGION"), ir_int(cg, s->room->at));
     x->table = ir_constant(cg, product_constant_name(cg, s, "PLACES"), ir_int(cg, places));
-    x->line = ir_constant(cg, product_constant_name(cg, s, "LINE"), ir_int(cg, s->region.row));
+    x->line = ir_constant(cg, product_constant_name(cg, s, "LINE"), ir_int(cg, s->region.pitch));
 }
 
 /* A loop over n things, of which each thread takes every THREADS-th.  */
@@ -132,41 +132,41 @@ static void fill_zeros(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     if (s->region_zeros == 0) return;
     Ir i = open_shares(k, s->region_zeros, IR_UNROLL_FREE);
-    Ir at = ir_add(cg, ir_int(cg, s->region.lines * s->region.row), i);
+    Ir at = ir_add(cg, ir_int(cg, s->region.lines * s->region.pitch), i);
     Ir all = smem_at(k, ir_storage(s->o->storage), false, operand_at(k, s)->region);
     ir_set(cg, ir_element(cg, all, at),
            ir_int(cg, 0));
     ir_close(cg);
 }
 
+/* Defines the digits of position `at` of K.  */
+static void digits_of_k(Kernel *k, const Side *s, Ir at, Ir *digit) {
+    Cg *cg = k->cg;
+    const RRegion *g = &s->region;
+    TeExtent count[TE_MAX_INDICES] = {{0}};
+    digit[0] = at;
+    if (g->n_k <= 1) return;
+    for (int n = 0; n < g->n_k; n++) count[n] = size_number(g->extent_k[n]);
+    place_digits(cg, ir_cast(cg, IR_U32, at), count, g->n_k, false, digit);
+    for (int n = g->n_k - 1; n >= 0; n--)
+        digit[n] = ir_let_as(cg, IR_I32, ir_numbered(cg, product_name(cg, s, "k"), n), digit[n]);
+}
+
 static void fill_table(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     const RRegion *g = &s->region;
-    const FusedAxis *axis = &k->c->p->con.axis[AX_K];
     Ir digit[TE_MAX_INDICES], sum = NULL;
     Ir i = open_shares(k, rprog_region_entries(k->c->p, k->c->r), IR_UNROLL_FREE);
-    address_digits(k, axis, product_name(cg, s, "k"), ir_cast(cg, IR_U32, i), false, digit);
-    for (int n = 0; n < axis->n_digit; n++) {
-        Ir at = axis->n_digit == 1 ? i : digit[n];
-        if (g->step_k[n]) sum = ir_sum(cg, sum, ir_mul(cg, at, ir_int(cg, g->step_k[n])));
-    }
+    digits_of_k(k, s, i, digit);
+    for (int n = 0; n < g->n_k; n++)
+        if (g->step_k[n]) sum = ir_sum(cg, sum, ir_mul(cg, digit[n], ir_int(cg, g->step_k[n])));
     Ir place = address_plus_number(cg, sum, g->shift);
     if (s->region_zeros)
         place = ir_select(cg, ir_lt(cg, i, product_extent(k, AX_K)), place,
-                          ir_int(cg, g->lines * g->row));
+                          ir_int(cg, g->lines * g->pitch));
     ir_set(cg, ir_element(cg, smem_at(k, IR_I32, false, operand_at(k, s)->table), i),
            ir_mul(cg, place, ir_int(cg, s->elem)));
     ir_close(cg);
-}
-
-/* Rows of a block: those along which lanes lie.  */
-static int block_rows(const Side *s) { return fragment_lanes(&s->fragment, FRAG_ROW); }
-
-/* Rows of which a lane keeps the place: the first of each group of blocks, or of all that a thread
- * has.  */
-static int row_count(const Kernel *k, const Side *s) {
-    if (k->c->matrix.used) return k->c->r->warp.extent[s->own] / block_rows(s) / s->region_group;
-    return s->region_straight ? 1 : s->thread;
 }
 
 /* What the thread's row i adds to its first.  */
@@ -175,20 +175,28 @@ static Ir row_step(const Kernel *k, const Side *s, Ir i) {
     return product_spread(k, s->own, i);
 }
 
+/* What the lane adds to the rows of a matrix unit's read.  */
+static Ir lane_row(const Kernel *k, const Side *s) {
+    const Cg *cg = k->cg;
+    if (!s->ldmatrix) return fragment_lane_place(k, &s->fragment, FRAG_ROW, 1);
+    Ir block, chunk, row = fragment_matrix_of(k, s, &block, &chunk);
+    return ir_add(cg, ir_mul(cg, block, ir_int(cg, MATRIX_ROWS)), row);
+}
+
 /* Row i of those in the block's tile, behind `first` (NULL: 0).  */
 static Ir row_at(const Kernel *k, const Side *s, Ir first, Ir i) {
     const Cg *cg = k->cg;
     Ir at = ir_sum(cg, first, product_place(k, s));
     if (!k->c->matrix.used) return ir_add_parts(cg, at, row_step(k, s, i));
-    at = ir_add(cg, at, ir_as(cg, IR_I32, fragment_lane_place(k, &s->fragment, FRAG_ROW, 1)));
-    return ir_add(cg, at, ir_mul(cg, i, ir_int(cg, s->region_group * block_rows(s))));
+    at = ir_add(cg, at, ir_as(cg, IR_I32, lane_row(k, s)));
+    return ir_add(cg, at, ir_mul(cg, i, ir_int(cg, s->region_group * s->region_rows)));
 }
 
 static void row_places(Kernel *k, const Side *s, Ir first) {
     Cg *cg = k->cg;
     const RRegion *g = &s->region;
     Ir count = ir_number(cg, IR_U32, g->whole ? g->count_in : 1);
-    Ir i = ir_count_of(cg, k->var.i, row_count(k, s), IR_UNROLL_ALL);
+    Ir i = ir_count_of(cg, k->var.i, s->region_places, IR_UNROLL_ALL);
     Ir at = ir_let_as(cg, IR_U32, "at", row_at(k, s, first, i)), in = at, place;
     if (g->whole) in = ir_rem(cg, at, count);
     place = ir_add(cg, operand_at(k, s)->region,
@@ -208,7 +216,7 @@ void region_load(Kernel *k, const Side *s) {
     ir_note(cg, "region: operand %c, %d lines of %d elements, each once", s->id, (int)g->lines,
             (int)g->row);
     operand_at(k, s)->rows =
-        ir_array(cg, ir_type(IR_I32), product_name(cg, s, "row"), row_count(k, s), 0, 0);
+        ir_array(cg, ir_type(IR_I32), product_name(cg, s, "row"), s->region_places, 0, 0);
     operand_at(k, s)->places =
         ir_variable(cg, IR_I32, product_name(cg, s, "places"), operand_at(k, s)->table);
     ir_scope(cg);
@@ -272,7 +280,7 @@ static Ir places_of(Kernel *k, const Side *s, Ir kk, Ir g) {
 void region_fetch_mma(Kernel *k, const Side *s, Ir kk, Ir to) {
     Cg *cg = k->cg;
     const Fragment *x = &s->fragment;
-    int per = x->per_register, blocks = k->c->r->warp.extent[s->own] / block_rows(s);
+    int per = x->per_register, blocks = k->c->r->warp.extent[s->own] / s->region_rows;
     Ir rows = ir_int(cg, fragment_slots(x, FRAG_ROW)), group = ir_int(cg, s->region_group);
     Ir g = ir_count_of(cg, k->var.g, fragment_slots(x, FRAG_COL) / per, IR_UNROLL_ALL);
     Ir from = places_of(k, s, kk, g);
@@ -281,12 +289,32 @@ void region_fetch_mma(Kernel *k, const Side *s, Ir kk, Ir to) {
     if (s->region_group > 1)
         row = ir_add(cg, row,
                      ir_mul(cg, ir_rem(cg, f, group),
-                            ir_int(cg, block_rows(s) * s->region.step_in * s->elem)));
+                            ir_int(cg, s->region_rows * s->region.step_in * s->elem)));
     Ir at = ir_mul(cg, ir_div(cg, f, rows), ir_int(cg, s->registers));
     at = ir_add(cg, ir_add(cg, at, ir_mul(cg, g, rows)), ir_rem(cg, f, rows));
     ir_set(cg, ir_element(cg, to, at), joined(k, s, row, from, per));
     ir_close(cg);
     ir_close(cg);
+}
+
+Ir region_matrix_k(Kernel *k, const Side *s, Ir kk) {
+    Cg *cg = k->cg;
+    Ir block, chunk;
+    fragment_matrix_of(k, s, &block, &chunk);
+    Ir at = smem_at(k, IR_I32, true, operand_at(k, s)->places);
+    if (k->c->warps[AX_K] > 1) at = ir_add(cg, at, k->var.k_warp);
+    at = ir_add_parts(cg, at, kk);
+    at = ir_add(cg, at, ir_mul(cg, chunk, ir_int(cg, RTILE_ACCESS / s->elem)));
+    return ir_let(cg, "from", ir_load(cg, at, 1));
+}
+
+Ir region_matrix(const Kernel *k, const Side *s, Ir own, Ir from) {
+    const Cg *cg = k->cg;
+    Ir read = ir_div(cg, own, ir_int(cg, s->region_rows)), group = ir_int(cg, s->region_group);
+    Ir at = ir_element(cg, operand_at(k, s)->rows, ir_div(cg, read, group));
+    at = ir_add(cg, at, ir_add(cg, k->var.shared, from));
+    Ir down = ir_int(cg, s->region_rows * s->region.step_in * s->elem);
+    return ir_add(cg, at, ir_mul(cg, ir_rem(cg, read, group), down));
 }
 
 Ir region_element(const Kernel *k, const Side *s, Ir from, Ir i) {
