@@ -1,5 +1,5 @@
 /* Decisions are tried in parts of an op: kernels of a part are those of the whole, and what is
- * repeated is tried and planned once.  */
+ * repeated is tried and planned once, from whatever place of a tensor on it reads.  */
 #include "driver/plan/near.h"
 #include "driver/plan/search.h"
 #include "plan_fixture.h"
@@ -54,11 +54,28 @@ static void open_case(Case *c, const char *text) {
     assert_int_equal(te_canonical(c->a, &c->d, te, &c->x->whole.plan.op), ST_OK);
 }
 
+/* A recurrence, each step of which has its own slice of a product; gates are parts of its rows.  */
+static const char *recurrence(Arena *a, int steps) {
+    Buf out = buf_new(a);
+    buf_printf(&out, "op f(X: f32[%d,32,64], W: f32[64,128], U: f32[64,128], H: f32[32,64]) ->"
+               " Y: f32[32,64] {\nx[t,m,n] = sum[k](X[t,m,k] * W[k,n]);\n", steps);
+    const char *h = "H";
+    for (int t = 0; t < steps; t++) {
+        const char *y = t + 1 < steps ? arena_printf(a, "h%d", t) : "Y";
+        buf_printf(&out, "g%d[m,n] = sum[k](%s[m,k] * U[k,n]);\n", t, h);
+        buf_printf(&out, "z%d[m,n] = tanh(g%d[m,n] + x[%d,m,n]);\n", t, t, t);
+        buf_printf(&out, "%s[m,n] = z%d[m,n] * z%d[m,n+64] where n in 64;\n", y, t, t);
+        h = y;
+    }
+    buf_puts(&out, "}\n");
+    return buf_str(&out);
+}
+
 /* Kernels planned for a network, and what it takes.  */
-static int planned(int layers, double *us) {
+static int planned(const char *of(Arena *a, int layers), int layers, double *us) {
     Case c;
     Arena *text = arena_create(NULL);
-    open_case(&c, network(text, layers));
+    open_case(&c, of(text, layers));
     assert_int_equal(search_decisions(c.x, &c.d), ST_OK);
     *us = parting_total(&c.x->whole.best);
     int n = c.x->whole.plan.planned;
@@ -70,12 +87,115 @@ static int planned(int layers, double *us) {
 static void layers_are_planned_once(void **state) {
     (void)state;
     double few_us, some_us, many_us;
-    int few = planned(8, &few_us), some = planned(16, &some_us), many = planned(64, &many_us);
+    int few = planned(network, 8, &few_us), some = planned(network, 16, &some_us);
+    int many = planned(network, 64, &many_us);
     assert_int_equal(few, some);
     assert_int_equal(few, many);
     double layer = (some_us - few_us) / 8;
     assert_true(layer > 0);
     assert_true(fabs(many_us - some_us - 48 * layer) < 1e-6 * many_us);
+}
+
+static void steps_are_planned_once(void **state) {
+    (void)state;
+    double us;
+    int few = planned(recurrence, 10, &us);
+    assert_int_equal(planned(recurrence, 50, &us), few);
+}
+
+/* ---- what has the same text ---- */
+
+enum { ROWS = 6, COLUMNS = 5 };
+static const int column[COLUMNS] = {0, 1, 4, 8, 23};
+
+/* Reads from all places of a tensor on, by several kinds of kernels.  $t, $c: a row, a column.  The
+ * last one's rows tell where it may be left.  */
+static const char *const reader[] = {
+    "Y[i,j] = X[$t,i,j+$c] * 2 where i in 6, j in 16;",
+    "Y[i,j] = sum[k](X[$t,i,k+$c] * W[k,j]) where i in 6, j in 16, k in 16;",
+    "Y[i,j] = sum[k](X[k,$t,i+$c] * W[k,j]) where i in 6, j in 16, k in 6;",
+    "Y[i,j] = sum[k](X[$t,i,k+$c] * X[$t,i,j+k]) where i in 6, j in 16, k in 16;",
+    "Y[i,j] = max[k](X[$t,k,j+$c] + i) where i in 6, j in 16, k in 6;",
+    "Y[i,j] = X[$t,i,j+$c] + X[$t,i,j+$c+1] where i in 6, j in 16;",
+    "Y[i,j] = X[$t,i,15-j+$c] where i in 6, j in 16;",
+    "Y[j,i] = X[$t,i,j+$c] where i in 6, j in 16;",
+    "Y[i,j] = j < $c ? X[$t,i,j+$c] : W[i,j] where i in 6, j in 16;",
+    "Y[i,j] = max[r](X[$t+r-1,i,j+$c] else 0) where i in 6, j in 16, r in 3;",
+};
+enum { READERS = sizeof reader / sizeof *reader };
+
+static const char *placed(Arena *a, const char *text, int row, int at) {
+    Buf b = buf_new(a);
+    for (; *text; text++) {
+        if (*text != '$') buf_putc(&b, *text);
+        else buf_printf(&b, "%d", *++text == 't' ? row : at);
+    }
+    return buf_str(&b);
+}
+
+typedef struct {
+    const char *text;
+    Ranked *best;
+    int n;
+} Planned;
+
+/* The op's kernel, planned by itself.  */
+static Planned plan_alone(Case *c) {
+    enum { BEST = 3 };
+    const PlanRequest *asked = &c->x->whole.plan.asked;
+    RPlanOptions options = {.align = asked->o->align, .workspace_limit = -1};
+    TeDecisions none = {0};
+    Parting p;
+    Problem problem;
+    RProgSet set;
+    Planned out;
+    assert_int_equal(parting_open(&c->x->whole.plan, &c->d, &none, &p), ST_OK);
+    assert_int_equal(p.set.n_group, 1);
+    access_group_texts(c->a, p.set.normal, p.set.group, 1, &out.text);
+    assert_int_equal(rtile_problem(c->a, &c->d, p.set.normal, p.set.group, options.align,
+                                   &problem), ST_OK);
+    assert_int_equal(rprog_candidates(c->a, &c->d, &problem, asked->dev, &options, &set), ST_OK);
+    out.n = mp_rank(c->a, &problem, asked->dev, &set, BEST, &out.best);
+    return out;
+}
+
+static void check_alike(const Planned *x, const Planned *y) {
+    assert_int_equal(x->n, y->n);
+    for (int i = 0; i < x->n; i++) {
+        assert_memory_equal(&x->best[i].prog, &y->best[i].prog, sizeof(RProg));
+        assert_true(x->best[i].estimate.us == y->best[i].estimate.us);
+    }
+}
+
+/* Returns how many of a reader's kernels have the text of one before.  */
+static int check_reader(const char *text, const char *type) {
+    Case c[ROWS * COLUMNS];
+    Planned of[ROWS * COLUMNS];
+    int again = 0;
+    for (int i = 0; i < ROWS * COLUMNS; i++) {
+        Arena *a = arena_create(NULL);
+        const char *body = placed(a, text, i / COLUMNS, column[i % COLUMNS]);
+        open_case(&c[i], arena_printf(a, "op f(X: %s[%d,8,64], W: %s[16,16]) -> Y: f32[%s]"
+                                      " { %s }", type, ROWS, type,
+                                      text[2] == 'j' ? "16,6" : "6,16", body));
+        of[i] = plan_alone(&c[i]);
+        int first = 0;
+        while (strcmp(of[first].text, of[i].text) != 0) first++;
+        check_alike(&of[i], &of[first]);
+        again += first < i;
+        arena_destroy(a);
+    }
+    for (int i = 0; i < ROWS * COLUMNS; i++) arena_destroy(c[i].a);
+    return again;
+}
+
+static void equal_texts_are_planned_alike(void **state) {
+    (void)state;
+    for (int i = 0; i < READERS; i++) {
+        int again = check_reader(reader[i], i % 2 ? "f16" : "f32");
+        if (i + 1 < READERS && again < COLUMNS * (ROWS - 3))
+            fail_msg("%s: %d again", reader[i], again);
+    }
 }
 
 /* Where several gains in a part are none of the whole, what they would replace is forgotten.  */
@@ -145,6 +265,8 @@ static void parts_have_the_kernels_of_the_whole(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers_are_planned_once),
+        cmocka_unit_test(steps_are_planned_once),
+        cmocka_unit_test(equal_texts_are_planned_alike),
         cmocka_unit_test(gains_at_cuts_are_not_kept),
         cmocka_unit_test(parts_have_the_kernels_of_the_whole),
     };

@@ -306,7 +306,7 @@ bool access_materialized(const Te *te, const KernelGroup *groups, int n, int t);
 
 void access_print(const Te *te, const KernelGroup *groups, int n, Buf *out);   /* --dump=access */
 /* All there is to know of each group: groups of an op that have the same text, by whatever
- * decisions, have the same kernels.  */
+ * decisions, have the same kernels, but for the place in its tensors from which one reads.  */
 void access_group_texts(Arena *a, const Te *te, const KernelGroup *groups, int n,
                         const char **text);
 /* The same of the statements of a part, each with a mark: parts that have the same text come out
