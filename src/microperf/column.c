@@ -3,17 +3,19 @@
  * A thread reads vec neighbours of deep rows before it adds, so vec * deep * element bytes are
  * under way, for the share of its life that is not start-up or the meeting of row groups.  The row
  * groups of the last block meet behind all loads: EPILOGUE is what that adds to the largest of DRAM
- * .. ISSUE, beyond LATENCY, which has it.  L2 adds half a sector to each run of a block that is no
- * whole number of sectors.  A block that reads less than whole rows jumps through memory: DRAM then
- * runs at the profile's rate for that run length.  SPLIT = launch + both directions of the partial
- * results through L2 + split/8 L2 latencies (8 loads of the adding kernel are under way; few
- * outputs of 32 slices or more are added by a warp each: split/256 latencies and 5 levels of 24
- * clk). Reductions over the same indices that read the same elements are made in one pass: its
- * reads count once, partial results and arithmetic for each of them.  So are a mean and the squared
- * deviations from it, a maximum and the exponentials under it, online as in row.c: a thread reads
- * deep rows, takes their mean (the maximum so far), corrects what it has, and adds the terms of the
- * step; row groups and slices meet as parts of known length.  That costs 12 instructions for a step
- * and 10 for each column of it.  */
+ * ..  ISSUE, beyond LATENCY, which has it.  Those of a warp meet by shuffles, 24 clk and 2 more for
+ * each column of a thread, 3 instructions and a wavefront of shared memory for each of its values;
+ * the warps of a column 4 at once, 2 clk and 2 instructions for each value.  L2 adds half
+ * a sector to each run of a block that is no whole number of sectors.  A block that reads less than
+ * whole rows jumps through memory: DRAM then runs at the profile's rate for that run length.  SPLIT
+ * = launch + both directions of the partial results through L2 + split/8 L2 latencies (8 loads of
+ * the adding kernel are under way; few outputs of 32 slices or more are added by a warp each:
+ * split/256 latencies and 5 levels of 24 clk).  Reductions over the same indices that read the same
+ * elements are made in one pass: its reads count once, partial results and arithmetic for each of
+ * them.  So are a mean and the squared deviations from it, a maximum and the exponentials under it,
+ * online as in row.c: a thread reads deep rows, takes their mean (the maximum so far), corrects
+ * what it has, and adds the terms of the step; row groups and slices meet as parts of known length.
+ * That costs 12 instructions for a step and 10 for each column of it.  */
 #include "microperf/sectors.h"
 #include "microperf/story.h"
 #include "microperf/views.h"
@@ -46,12 +48,13 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
     const Problem *p = m->p;
     const ColumnView *v = &p->column;
     double vec = r->thread.extent[AX_M], deep = r->thread.extent[AX_K];
-    double along = rprog_threads_along(r, AX_M), groups = rprog_threads_along(r, AX_K);
+    double along = rprog_threads_along(r, AX_M), copies = rprog_column_copies(r), levels = 0;
     double outputs = (double)v->out.extent, k = (double)v->red.extent;
     double blocks = (double)rprog_blocks(p, r), steps = (double)rprog_column_slice(p, r) /
                                                         r->block.extent[AX_K];
     double main = outputs * k * v->bytes, reads = greater(p->n_reads, 1);
     double words = 0;
+    for (int n = 1; n < rprog_column_lanes(r); n *= 2) levels++;
     for (int i = 0; i < p->group->columns->n; i++) {
         const TeExpr *e = p->te->stmt[p->group->columns->stmt[i]].rhs;
         if (p->group->columns->role[i] == ROW_REDUCE)
@@ -69,10 +72,11 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
     w.ops = rows * (3 * reads + vec * (tap * m->slots + decode) + digits + 4 / deep + follow) +
             warps * 50;
     double columns = blocks * along / WARP * vec;
-    w.ops += columns * ((groups - 1) * 2 * words + p->epilogue_ops + 6);
+    w.ops += warps * levels * 3 * vec * words +
+             columns * (copies * 2 * words + p->epilogue_ops + 6);
     double run = lesser(along, (double)v->run / vec);
     w.wavefronts = rows * (mp_view_passes(vec * v->bytes, vec * v->bytes, run, 0) + reads - 1) +
-                   columns * groups * words;
+                   warps * levels * vec * words + columns * (2 * copies + 1) * words;
     double run_bytes = lesser((double)v->run, along * vec) * v->bytes;
     /* A block that covers whole rows walks through memory without jumps.  */
     if (along * vec < (double)v->run) w.run = run_bytes;
@@ -82,10 +86,9 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
     double stored = w.writes / (outputs * r->split);
     w.sent = mp_sent(w.writes, lesser(along, WARP), vec * stored, (double)v->run * stored);
     double waits = steps * m->dram_latency;
-    double meet = 0, levels = 0;
-    for (double n = 1; n < groups; n *= 2) levels++;
-    if (groups > 1) meet = 2 * m->smem_latency + groups * 2 * vec;
-    if (rprog_column_copies(r) < groups - 1) meet = levels * (3 * m->smem_latency + 4 * vec);
+    double meet = levels * (SHUFFLE + 2 * vec);
+    double trips = whole(copies / RPROG_PARTIALS);
+    if (copies > 0) meet += (1 + trips) * m->smem_latency + copies * 2 * vec;
     w.tail = meet;
     w.chain = m->block_start + waits + meet;
     w.flying = deep * vec * v->bytes * waits / w.chain;

@@ -19,10 +19,13 @@ static int64_t workspace(const Problem *p, const RProg *r) {
     return partial_bytes(p, r->split * p->column.out.extent);
 }
 
+int rprog_column_lanes(const RProg *r) {
+    int along = rprog_threads_along(r, AX_M);
+    return along < WARP ? WARP / along : 1;
+}
+
 int rprog_column_copies(const RProg *r) {
-    enum { FEW = 8 };         /* groups that one thread adds up as fast as halves of them meet */
-    int groups = rprog_threads_along(r, AX_K);
-    return groups > FEW ? groups / 2 : groups - 1;
+    return rprog_threads_along(r, AX_K) / rprog_column_lanes(r) - 1;
 }
 
 static void rooms(RoomWalk *w) {

@@ -29,14 +29,14 @@
  *   next one combines them. If the last pass reduces, one more kernel, of one slice, does so.
  *
  * The `column` skeleton (reductions whose neighbouring outputs read neighbouring elements;
- * Problem.column): the outputs in the order of column.out are AX_M, the reduction in the order
- * of column.red is AX_K.  A thread owns thread.m neighbouring outputs; thread id = (row group)
- * * (block.m / thread.m) + (columns).  Row group g of the block.k / thread.k groups reduces
- *   rows g, g + groups, ... of its slice, thread.k of them in flight; then the groups meet in
- *   shared memory (rprog_column_copies).  Slice s of `split` (grid y) covers
- *   rprog_column_slice rows; with split > 1 the partial results go to the workspace
- *   [split][AX_M] and a second kernel adds them in order of s, or `lanes` threads together.  All
- *   reductions of the group (KernelGroup.columns) are made in the same pass.
+ * Problem.column): the outputs in the order of column.out are AX_M, the reduction in the order of
+ * column.red is AX_K.  A thread owns thread.m neighbouring outputs; thread id = (row group) *
+ * (block.m / thread.m) + (columns).  Row group g of the block.k / thread.k groups reduces rows g, g
+ * + groups, ... of its slice, thread.k of them in flight; then the groups meet, those of a warp by
+ * shuffles (rprog_column_lanes), warps in shared memory (rprog_column_copies).  Slice s of `split`
+ * (grid y) covers rprog_column_slice rows; with split > 1 the partial results go to the workspace
+ * [split][AX_M] and a second kernel adds them in order of s, or `lanes` threads together.  All
+ * reductions of the group (KernelGroup.columns) are made in the same pass.
  *
  * The `window` skeleton (reductions over windows that overlap or abut, and maps that read a tensor
  * at several shifts; Problem.window): a thread computes a patch of thread.m rows (index p) by
@@ -174,9 +174,10 @@ int rprog_row_mover(const Device *dev, const Problem *p, const RProg *r, int sou
 /* `column`, `scan`: threads of a block along an axis.  */
 int rprog_threads_along(const RProg *r, int axis);
 
-/* `column`: rows of a slice, whole steps.  */
-/* Partial results of the whole block in shared memory: all groups but the first, which adds them in
- * order; of more than 8 groups the upper half, which the lower one adds, and so on.  */
+/* `column`: row groups of a warp, which meet by shuffles; partial results of the block's columns in
+ * shared memory: those of all warps of a column but the first, which adds them in order; rows of a
+ * slice, whole steps.  */
+int rprog_column_lanes(const RProg *r);
 int rprog_column_copies(const RProg *r);
 int64_t rprog_column_slice(const Problem *p, const RProg *r);
 

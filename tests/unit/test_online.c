@@ -79,12 +79,12 @@ static bool is_wanted_row(const RProg *r, int kind) {
 /* The ways in which row groups, and slices, meet.  */
 static bool is_wanted_column(const Problem *p, const RProg *r, int kind) {
     if (r->skeleton != SK_COLUMN) return false;
-    int groups = rprog_threads_along(r, AX_K), copies = rprog_column_copies(r);
+    int groups = rprog_threads_along(r, AX_K), lanes = rprog_column_lanes(r);
     int deep = r->thread.extent[AX_K], vec = r->thread.extent[AX_M];
     bool wide = vec == p->column.vec;
     switch (kind) {
-    case 0: return r->split == 1 && groups > 1 && copies == groups - 1 && deep > 2 && wide;
-    case 1: return r->split == 1 && copies < groups - 1 && deep > 1;
+    case 0: return r->split == 1 && groups > 1 && lanes == 1 && deep > 2;
+    case 1: return r->split == 1 && groups > lanes && lanes > 1 && deep > 1 && wide;
     case 2: return r->split == 1 && groups == 1 && deep == 1;
     case 3: return r->split > 1 && groups > 1 && deep > 2;
     default: return r->split > 31 && deep > 1;

@@ -80,11 +80,6 @@ static void make_loop(Kernel *k, const Node *n) {
     case LOOP_ROWS: make_rows(k, n); return;
     case LOOP_FOLD: row_of(k)->fold(k); return;
     case LOOP_OUTER: make_outer(k, n); return;
-    case LOOP_HALVES:
-        column_groups_halves(k);
-        make_nodes(k, n->child);
-        ir_close(k->cg);
-        return;
     case LOOP_WALK: row_of(k)->walk(k, n); return;
     case LOOP_TILES:
         make_tiles(k, n);
@@ -136,8 +131,6 @@ static Ir condition(const Kernel *k, const Node *n) {
     case WHEN_UPPER: return ir_binary(cg, IR_GT, k->var.k_warp, zero);
     case WHEN_LATER: return ir_binary(cg, IR_GT, k->var.i, zero);
     case WHEN_ONE: return elected(k, n->from);
-    case WHEN_SOME: return column_groups_give(k, n->from);
-    case WHEN_OTHERS: return column_groups_take(k);
     default: return NULL;
     }
 }
@@ -186,7 +179,6 @@ static void make_compute(Kernel *k, const Node *n) {
 static void make_reduce(Kernel *k, const Node *n) {
     switch ((ReduceWhat)n->what) {
     case REDUCE_SLICES: reduce_slices(k); break;
-    case REDUCE_GROUPS: column_groups_add(k, n->from); break;
     case REDUCE_SCAN: scan_meet(k); break;
     case REDUCE_THREADS: row_of(k)->meet(k, n); break;
     case REDUCE_SCORES: chain_fold(k, n); break;
@@ -199,7 +191,6 @@ static void make_store(Kernel *k, const Node *n) {
     case STORE_OUTPUTS: store_direct(k); break;
     case STORE_SLICES: reduce_slices_put(k); break;
     case STORE_STAGING: mma_write_staging(k); break;
-    case STORE_GROUPS: column_groups_put(k, n->from); break;
     case STORE_WARPS: stats_put(k, n->from, n->to); break;
     case STORE_PARTIAL: row_of(k)->partial(k); break;
     case STORE_LEAVE: row_of(k)->leave(k, n); break;
@@ -238,7 +229,6 @@ static void make_values(Kernel *k, const Node *n) {
     case VALUES_SETTLE: wgmma_settle(k, n->from); break;
     case VALUES_SUMS: mma_finish(k); break;
     case VALUES_SLICES: reduce_slices_place(k); break;
-    case VALUES_GROUPS: column_groups_place(k); break;
     case VALUES_OUTPUTS:
         if (n->from) (k->task->r->tail > 0 ? reduce_tail_sums : reduce_split_sums)(k);
         else elements_begin(k);

@@ -43,7 +43,6 @@ typedef enum {
     X(WALK,     "walk")       /* columns of rows, in pass `from`; to: 1: online */                 \
     X(OUTER,    "outer")      /* outer indices of a reduction over windows */                      \
     X(SCAN,     "scan")       /* steps of a walk, what one comes to going on to the next */        \
-    X(HALVES,   "halves")     /* row groups, half of those that are left in each turn */           \
     X(FOLD,     "fold")       /* elements of a reduction */
 typedef enum {
 #define X(id, name) LOOP_##id,
@@ -76,7 +75,6 @@ typedef enum {
     X(PROMOTE,  "promote")    /* sums of one step join the others */                               \
     X(SUMS,     "sums")       /* accumulators of a matrix unit as values */                        \
     X(SLICES,   "slices")     /* where sums of slices of warps lie */                              \
-    X(GROUPS,   "groups")     /* where results of row groups lie */                                \
     X(OUTPUTS,  "outputs")    /* of the thread; from: 1: partial sums of them */                   \
     X(KEEP,     "keep")       /* registers of an operand that stays */                             \
     X(MOVE,     "move")       /* results of a chain to the bases of their rows, if these moved */  \
@@ -113,9 +111,8 @@ enum { COMPUTE_STEP, COMPUTE_SLICE };
 
 typedef enum {
     REDUCE_SLICES,            /* warps that had other k */
-    REDUCE_GROUPS,            /* row groups of a block; from: 1: those of the other half */
     REDUCE_SCAN,              /* elements of a step, each with all before it; children likewise */
-    REDUCE_THREADS,           /* threads of a row, in pass `from`; children: of several warps */
+    REDUCE_THREADS,           /* threads of a result, in pass `from`; children: of several warps */
     REDUCE_LANES,             /* lanes of a row of a product, in pass `from`; to: 1: online */
     REDUCE_SCORES             /* scores of a turn, `name` + ahead, join their rows */
 } ReduceWhat;
@@ -124,7 +121,6 @@ typedef enum {
     STORE_OUTPUTS,            /* the outputs of a vector of elements */
     STORE_SLICES,             /* sums of the slices of warps */
     STORE_STAGING,            /* a row of the warp's accumulators to its staging buffer */
-    STORE_GROUPS,             /* results of row groups; from: 1: to the other half */
     STORE_WARPS,              /* what warps made of rows in pass `from`; to: 1: online */
     STORE_PARTIAL,            /* partial sums to the workspace */
     STORE_LEAVE               /* values of a slice after pass `from` to the workspace */
@@ -169,9 +165,7 @@ enum { FORM_QUEUES = 3 };     /* groups of what is under way: DONE_COPIES..DONE_
     X(FOLLOWED, "a team's turn follows", false, true)                                              \
     X(UPPER,   "a warp of later k",    false, true)                                                \
     X(LOWER,   "a warp of the first k", false, true)                                               \
-    X(ONE,     "one thread",           false, false)      /* of warp `from` */                     \
-    X(SOME,    "of some threads",      false, false)      /* see Node.name */                      \
-    X(OTHERS,  "of the others",        false, false)
+    X(ONE,     "one thread",           false, false)      /* of warp `from` */
 typedef enum {
 #define X(id, text, block, warp) WHEN_##id,
     FORM_CONDITIONS(X)
@@ -225,8 +219,7 @@ typedef struct Node Node;
 struct Node {
     NodeKind kind;
     int what;                 /* LoopWhat, ValuesWhat, ReduceWhat, StoreWhat, by the kind */
-    const char *name;         /* SEQUENCE; IF of WHEN_LEFT, SCORES: a variable, NULL: before all; of
-                               * WHEN_SOME and WHEN_OTHERS: the test */
+    const char *name;         /* SEQUENCE; IF of WHEN_LEFT, SCORES: a variable, NULL: before all */
     const char *note;         /* a comment before it; of SYNC: behind it, in its line */
     bool blank;               /* an empty line behind it */
     bool begins;              /* COMPUTE, and CLEAR before it: its first products begin the sums */

@@ -74,8 +74,6 @@ static unsigned holding(const Walk *w, const Node *n, unsigned mask) {
     case WHEN_UPPER: return last;
     case WHEN_ONE: return n->from == w->strand->first ? mask & 1u : 0;
     case WHEN_LOWER: return mask & ~last;
-    case WHEN_SOME: return mask & ~1u;
-    case WHEN_OTHERS: return mask & 1u;
     default: return mask;
     }
 }

@@ -165,7 +165,6 @@ static void print_store(const Lowered *l, const Node *n, Buf *out) {
     static const char *const what[] = {[STORE_OUTPUTS] = "outputs",
                                        [STORE_SLICES] = "sums of a slice",
                                        [STORE_STAGING] = "staging",
-                                       [STORE_GROUPS] = "results of row groups",
                                        [STORE_WARPS] = "results of warps",
                                        [STORE_PARTIAL] = "partial sums",
                                        [STORE_LEAVE] = "values of the slice"};
@@ -179,11 +178,10 @@ static void print_store(const Lowered *l, const Node *n, Buf *out) {
 static void print_reduce(const Lowered *l, const Node *n, Buf *out) {
     switch ((ReduceWhat)n->what) {
     case REDUCE_SLICES: buf_printf(out, " %d slices", l->layout->product->warps[AX_K]); break;
-    case REDUCE_GROUPS: buf_printf(out, " %d row groups", rprog_threads_along(l->r, AX_K)); break;
     case REDUCE_SCAN: buf_printf(out, " scan"); break;
     case REDUCE_THREADS:
-        if (l->kind == KERNEL_SCAN_SUMS) break;
-        buf_printf(out, " %d threads of a row, pass %d", rprog_row_threads(l->r), n->from);
+        buf_printf(out, " %d threads of a result, pass %d",
+                   rprog_threads_along(l->r, AX_N) * rprog_threads_along(l->r, AX_K), n->from);
         break;
     case REDUCE_SCORES: buf_puts(out, " scores of the turn"); break;
     case REDUCE_LANES:
@@ -267,7 +265,6 @@ static void print_node(const Lowered *l, const Node *n, Buf *out) {
     print_uses(l, n, out);
     if (n->when != WHEN_ALWAYS)
         buf_printf(out, n->kind == NODE_IF ? " %s" : " if %s", form_when_text(n->when));
-    if (n->when == WHEN_SOME || n->when == WHEN_OTHERS) buf_printf(out, ", %s", n->name);
     if (n->leaves) buf_puts(out, ": ends");
     buf_putc(out, '\n');
 }

@@ -1,45 +1,22 @@
 /* Lowering of `column`: row groups that meet, and a kernel that adds the slices.  */
 #include "codegen/lower/lower.h"
 
-static void store_groups(FormBuilder *b, const Lowered *l, const char *test, bool half) {
-    Node *some = form_if(b, WHEN_SOME, 0);
-    some->name = test;
-    some->from = half;
-    Node *n = form_add(b, NODE_STORE, STORE_GROUPS);
-    n->from = half;
-    for (int online = 0; online < 2; online++)
-        lower_writes(b, n, ROOM_PARTIALS, (Reductions){l->p->group->columns, 0, online});
-    form_close(b);
-    form_block_sync(b);
-}
-
-static void add_up_groups(FormBuilder *b, const Lowered *l, bool half) {
-    Node *n = form_add(b, NODE_REDUCE, REDUCE_GROUPS);
-    n->from = half;
-    for (int online = 0; online < 2; online++)
-        lower_reads(b, n, ROOM_PARTIALS, (Reductions){l->p->group->columns, 0, online});
-}
-
-/* The row groups of a block meet.  */
+/* The row groups of a block meet, those of several warps through shared memory; the block makes
+ * these nodes.  */
 static void add_groups(FormBuilder *b, const Lowered *l) {
-    bool halves = rprog_column_copies(l->r) < rprog_threads_along(l->r, AX_K) - 1;
-    form_add(b, NODE_VALUES, VALUES_GROUPS);
-    if (halves) {
-        form_open(b, NODE_LOOP, LOOP_HALVES)->loop.count = -1;
-        store_groups(b, l, "row >= u && row < 2 * u", true);
-        form_if(b, WHEN_OTHERS, 0)->name = "row < u";
-        add_up_groups(b, l, true);
-        form_close(b);
+    Node *put, *add;
+    form_open(b, NODE_REDUCE, REDUCE_THREADS)->note = "reduce: the row groups";
+    if (rprog_column_copies(l->r) > 0) {
+        put = form_add(b, NODE_STORE, STORE_WARPS);
         form_block_sync(b);
-        form_close(b);
-    } else {
-        store_groups(b, l, "row > 0", false);
+        add = form_add(b, NODE_REDUCE, REDUCE_LANES);
+        for (int online = 0; online < 2; online++) {
+            Reductions of = {l->p->group->columns, 0, online};
+            lower_writes(b, put, ROOM_PARTIALS, of);
+            lower_reads(b, add, ROOM_PARTIALS, of);
+        }
     }
-    Node *end = form_if(b, WHEN_SOME, 0);
-    end->name = "row > 0";
-    end->leaves = true;
     form_close(b);
-    if (!halves) add_up_groups(b, l, false);
 }
 
 static void lower_main(FormBuilder *b, Lowered *l) {

@@ -3,7 +3,7 @@
 #include "codegen/expr/sizes.h"
 
 /* Reductions by columns: a thread walks down its columns with every `groups`-th row, the row
- * groups of a block meet in shared memory, slices of the grid in a second kernel.  */
+ * groups of a block meet, slices of the grid in a second kernel.  */
 
 static bool is_wide(const Kernel *k) {
     return place_wide(column_view(k)->out.extent, k->task->r->block.extent[AX_M]);
@@ -79,83 +79,6 @@ static void column_place(Kernel *k) {
     start_elements(k, vec);
 }
 
-/* ---- row groups ---- */
-
-static const ReduceArrays part = {.what = MONOID_PART, .space = IR_SHARED};
-
-/* Row groups meet in shared memory: all give their results to the first one, or, where that has no
- * room for as many, the upper half of those that are left gives them to the lower one.  */
-void column_groups_place(Kernel *k) {
-    Partials p = column_partials(k, column_any(k));
-    ir_note(k->cg, "reduce: the row groups");
-    reduce_rooms(k->cg, &p, part, k->l->layout, kernel_smem(k, 128));
-}
-
-/* The row group at hand of a loop over them.  */
-static Ir group_of(const Kernel *k) { return k->walk.u; }
-
-void column_groups_halves(Kernel *k) {
-    Cg *cg = k->cg;
-    Ir u = group_of(k);
-    ir_loop(cg, u, ir_int(cg, column_groups(k) / 2), ir_binary(cg, IR_GT, u, ir_int(cg, 0)),
-            (IrNext){IR_DIV, ir_int(cg, 2)}, 1);
-}
-
-Ir column_groups_take(const Kernel *k) { return ir_lt(k->cg, k->walk.row, group_of(k)); }
-
-Ir column_groups_give(const Kernel *k, bool half) {
-    const Cg *cg = k->cg;
-    Ir row = k->walk.row, u = group_of(k);
-    if (!half) return ir_binary(cg, IR_GT, row, ir_int(cg, 0));
-    return ir_both(cg, ir_binary(cg, IR_GE, row, u),
-                   ir_lt(cg, row, ir_mul(cg, ir_int(cg, 2), u)));
-}
-
-/* The place of a group's results.  */
-static Ir group_place(const Kernel *k, Ir group) {
-    Ir first = ir_mul_n(k->cg, group, k->task->r->block.extent[AX_M]);
-    return ir_add(k->cg, first, k->walk.col);
-}
-
-void column_groups_put(Kernel *k, bool half) {
-    Cg *cg = k->cg;
-    Partials p = column_partials(k, column_any(k));
-    Ir less = half ? group_of(k) : ir_int(cg, 1);
-    reduce_put(cg, &p, k->task->r->thread.extent[AX_M], NULL, part,
-               group_place(k, ir_sub(cg, k->walk.row, less)));
-}
-
-/* Rows of the block, and `more`.  */
-static Ir rows_and(const Kernel *k, Ir more) {
-    const Cg *cg = k->cg;
-    Ir rows = ir_sub(cg, k->walk.end, k->walk.first);
-    return ir_add(cg, ir_max(cg, rows, ir_int(cg, 0)), more);
-}
-
-static void add_half(Kernel *k, const Partials *p) {
-    Cg *cg = k->cg;
-    Ir u = group_of(k), row = k->walk.row;
-    Ir behind = ir_sub(cg, ir_add_n(cg, u, -1), row);
-    Ir rows = ir_div(cg, rows_and(k, behind), ir_mul(cg, ir_int(cg, 2), u));
-    reduce_partial(cg, p, k->task->r->thread.extent[AX_M],
-                   &(ReducePartial){part, rows, group_place(k, row)});
-}
-
-void column_groups_add(Kernel *k, bool half) {
-    Cg *cg = k->cg;
-    int groups = column_groups(k);
-    Partials p = column_partials(k, column_any(k));
-    if (half) {
-        add_half(k, &p);
-        return;
-    }
-    Ir u = ir_count_of(cg, k->walk.u, groups - 1, 1);
-    Ir rows = ir_div(cg, rows_and(k, ir_sub(cg, ir_int(cg, groups - 2), u)), ir_int(cg, groups));
-    reduce_partial(cg, &p, k->task->r->thread.extent[AX_M],
-                   &(ReducePartial){part, rows, group_place(k, u)});
-    ir_close(cg);
-}
-
 /* ---- results ---- */
 
 /* Rows of slice s.  */
@@ -193,14 +116,76 @@ static ThreadMap column_map(const Kernel *k) {
                        .under_way = RPROG_PARTIAL_VECTORS};
 }
 
-static Ir is_result(const Kernel *k) { return ir_lt(k->cg, k->walk.at, k->walk.results); }
+/* ---- row groups ---- */
+
+/* Rows of the block that n neighbouring groups have, of which the first is number `first`.  */
+static Ir rows_of_groups(const Kernel *k, Ir first, int n) {
+    const Cg *cg = k->cg;
+    Ir groups = ir_int(cg, column_groups(k)), some = ir_int(cg, n);
+    Ir rows = ir_max(cg, ir_sub(cg, k->walk.end, k->walk.first), ir_int(cg, 0));
+    Ir rest = ir_max(cg, ir_sub(cg, ir_rem(cg, rows, groups), first), ir_int(cg, 0));
+    return ir_add(cg, ir_mul(cg, ir_div(cg, rows, groups), some), ir_min(cg, rest, some));
+}
+
+/* The place of a warp's results, of those with the same columns the `number`-th.  */
+static Ir warp_place(const Kernel *k, Ir number) {
+    Ir first = ir_mul_n(k->cg, number, k->task->r->block.extent[AX_M]);
+    return ir_add(k->cg, first, k->walk.col);
+}
+
+/* The first of the warps that have the same columns adds the results that all others leave.  */
+static void meet_warps(Kernel *k, const Partials *p, Ir warp, int lanes) {
+    static const ReduceArrays part = {.what = MONOID_PART, .space = IR_SHARED};
+    Cg *cg = k->cg;
+    int items = k->task->r->thread.extent[AX_M];
+    Ir row = k->walk.row, u = k->walk.u, leads = NULL;
+    if (lanes > 1)
+        leads = ir_binary(cg, IR_EQ, ir_rem(cg, row, ir_int(cg, lanes)), ir_int(cg, 0));
+    reduce_rooms(cg, p, part, k->l->layout, kernel_smem(k, 128));
+    reduce_put(cg, p, items, ir_both(cg, ir_binary(cg, IR_GT, warp, ir_int(cg, 0)), leads), part,
+               warp_place(k, ir_add_n(cg, warp, -1)));
+    ir_sync(cg, IR_SYNC_BLOCK, NULL);
+    ir_if(cg, ir_binary(cg, IR_EQ, row, ir_int(cg, 0)));
+    Ir first = ir_mul_n(cg, ir_add_n(cg, u, 1), lanes);
+    reduce_gather(cg, p, items,
+                  &(ReducePartial){part, rows_of_groups(k, first, lanes), warp_place(k, u)},
+                  (ReduceRange){u, ir_int(cg, 0), ir_int(cg, rprog_column_copies(k->task->r)), 1,
+                                RPROG_PARTIALS, NULL});
+    ir_close(cg);
+}
+
+/* Row groups meet: those of a warp by shuffles, warps through shared memory.  The first group has
+ * the results then.  */
+static void column_meet(Kernel *k, const Node *n) {
+    (void)n;
+    Cg *cg = k->cg;
+    int lanes = rprog_column_lanes(k->task->r);
+    ThreadMap m = column_map(k);
+    Partials p = reduction_partials(k, &m, 0);
+    Ir warp = k->walk.row;
+    if (lanes > 1) warp = ir_let_as(cg, IR_I32, "warp", ir_div(cg, warp, ir_int(cg, lanes)));
+    Ir rows = rows_of_groups(k, ir_mul_n(cg, warp, lanes), lanes);
+    m.threads = 1;
+    m.lanes = WARP - WARP / lanes;
+    reduction_meet(k, &m, &p, rows);
+    if (lanes > 1 && monoid_counts(&p)) ir_set(cg, monoid_counted(cg, MONOID_SEEN, p.count), rows);
+    if (rprog_column_copies(k->task->r) > 0) meet_warps(k, &p, warp, lanes);
+}
+
+/* Has the thread results?  */
+static Ir has_results(const Kernel *k) {
+    const Cg *cg = k->cg;
+    Ir first = ir_binary(cg, IR_EQ, k->walk.row, ir_int(cg, 0));
+    return ir_both(cg, column_groups(k) > 1 ? first : NULL,
+                   ir_lt(cg, k->walk.at, k->walk.results));
+}
 
 static void column_partial(Kernel *k) {
     ThreadMap m = column_map(k);
     Partials p = reduction_partials(k, &m, 0);
     m.own = slice_place(k, ir_block(k->cg, 1), k->walk.at);
     ir_note(k->cg, "partial: results of this slice to the workspace");
-    ir_if(k->cg, is_result(k));
+    ir_if(k->cg, has_results(k));
     reduction_leave(k, &m, &p);
     ir_close(k->cg);
 }
@@ -214,7 +199,7 @@ static void take_results(Kernel *k) {
 static void column_elements(Kernel *k, const Node *n) {
     (void)n;
     ir_note(k->cg, "elements: %d columns of the thread", k->at.vec);
-    ir_if(k->cg, is_result(k));
+    ir_if(k->cg, has_results(k));
     k->at.open = 1;
     ThreadMap m = column_map(k);
     Partials p = reduction_partials(k, &m, 0);
@@ -267,6 +252,7 @@ static void column_sums_gather(Kernel *k) {
 const KernelRow kernel_column = {
     .place = column_place,
     .fold = column_fold,
+    .meet = column_meet,
     .elements = column_elements,
     .partial = column_partial,
 };

@@ -25,14 +25,6 @@ typedef struct {
 extern const KernelRow kernel_column, kernel_column_sums, kernel_scan, kernel_scan_sums,
     kernel_window, kernel_permute, kernel_stream, kernel_row;
 
-/* column.c */
-void column_groups_place(Kernel *k);
-void column_groups_halves(Kernel *k);
-Ir column_groups_give(const Kernel *k, bool half);        /* does the thread's group, or take? */
-Ir column_groups_take(const Kernel *k);
-void column_groups_put(Kernel *k, bool half);
-void column_groups_add(Kernel *k, bool half);
-
 /* scan.c, scan_meet.c */
 void scan_open_steps(Kernel *k);
 void scan_meet(Kernel *k);
