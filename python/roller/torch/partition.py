@@ -115,11 +115,13 @@ class Partition:
             check_alone(node, self.graph_options)
             self.kind[node] = "view" if is_view(node) else "fused"
         except (Unsupported, Error) as error:
-            self.fall_back(node, why(error) if isinstance(error, Error) else str(error))
+            self.fall_back([node], error)
 
-    def fall_back(self, node, reason):
-        self.kind[node] = "other"
-        self.fallbacks.append(Fallback(name_of(node), reason, node))
+    def fall_back(self, nodes, error):
+        """An operator, and what is taken of its results."""
+        self.kind.update(dict.fromkeys(nodes, "other"))
+        node = next(n for n in nodes if n.target is not operator.getitem)
+        self.fallbacks.append(Fallback(name_of(node), why(error), node))
 
     def getitems(self):
         """They go with what they are taken of."""
@@ -181,10 +183,7 @@ class Partition:
         if len(calls) > 1:
             cut = nodes.index(calls[len(calls) // 2])
             return [nodes[:cut], nodes[cut:]]
-        for n in nodes:
-            self.kind[n] = "other"
-        reason = why(error) if isinstance(error, Error) else str(error)
-        self.fallbacks.append(Fallback(name_of(calls[0]), reason, calls[0]))
+        self.fall_back(nodes, error)
         return []
 
     # ---- a region's program ----

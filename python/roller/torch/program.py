@@ -1,4 +1,5 @@
 """A fused program: the text of one op, and what runs it where its tensors lie."""
+import contextlib
 import functools
 import sys
 import time
@@ -41,6 +42,14 @@ def say(done, wanted):
           flush=True)
 
 
+@contextlib.contextmanager
+def quiet():
+    """Warnings about a text that nobody wrote are of use to nobody."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 class Program:
     """te: its text; inputs: one node's value for each of its arguments."""
 
@@ -52,8 +61,7 @@ class Program:
 
     @functools.cached_property
     def kernel(self):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with quiet():
             return _default.compile(self.te, profile=self.profile, file="graph.te")
 
     def plan(self, profile=None):
@@ -61,8 +69,7 @@ class Program:
         profile = profile or self.profile
         if profile not in self.plans:
             begun = time.process_time()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with quiet():
                 self.plans[profile] = _default.plan(self.te, profile=profile, file="graph.te")
             self.plan_ms += (time.process_time() - begun) * 1e3
         return self.plans[profile]
@@ -83,8 +90,7 @@ def _program(te, profile):
 
 def program(te, profile):
     """Equal programs are one: planned, compiled and loaded once."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with quiet():
         return _program(te, profile)
 
 
@@ -94,8 +100,7 @@ def ready(programs, options):
         return {}
     wanted = {p: {"te": p.te, "profile": p.profile, "file": "graph.te"} for p in programs
               if "kernel" not in vars(p)}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with quiet():
         made = _default._compile_each(wanted, options.executor, options.progress)
     for p, kernel in made.items():
         if not isinstance(kernel, Exception):
@@ -107,6 +112,6 @@ def ready(programs, options):
 
 def why(error):
     """An exception as a reason in a list."""
-    text = getattr(error, "message", None) if isinstance(error, Error) else None
-    return (text or f"{type(error).__name__}: {error}").split("\n")[0]
+    text = error.message if isinstance(error, Error) else str(error)
+    return (text or type(error).__name__).split("\n")[0]
 

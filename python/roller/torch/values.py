@@ -268,6 +268,11 @@ def axis(d, v):
     return d % max(len(v.shape), 1)
 
 
+def spatial(name):
+    """How many dimensions of space an operator has by its name: 2 for avg_pool2d_backward."""
+    return int(re.search(r"(\d)d", name)[1])
+
+
 LOWERINGS, VIEWS = {}, {}
 
 

@@ -4,7 +4,7 @@ import math
 import torch
 
 from .values import (TYPES, Like, Unsupported, Value, axes, axis, converted, is_one, is_varying,
-                     linear, literal_in, lowers, subscript, views)
+                     linear, literal_in, lowers, spatial, subscript, views)
 
 
 def view(out, a, at):
@@ -40,19 +40,26 @@ def view_t(g, out, _, a):
     return view_permute(g, out, _, a, range(len(a.shape))[::-1])
 
 
-@views("expand", "broadcast_in_dim")
-def view_expand(g, out, name, a, *args, **__):
-    if name == "broadcast_in_dim":
-        places = list(args[1])
-        return view(out, a, lambda s: a.at(["0" if a.shape[d] == 1 else s[p]
-                                            for d, p in enumerate(places)]))
+@views("expand")
+def view_expand(g, out, _, a, *__, **___):
     return view(out, a, lambda s: g.read(a, out.shape, s))
+
+
+@views("broadcast_in_dim")
+def view_broadcast(g, out, _, a, shape, places):
+    return view(out, a, lambda s: a.at(["0" if a.shape[d] == 1 else s[p]
+                                        for d, p in enumerate(places)]))
+
+
+def clamped(start, n):
+    """The first of n elements that a slice takes."""
+    return 0 if start is None else max(start + n, 0) if start < 0 else min(start, n)
 
 
 @views("slice")
 def view_slice(g, out, _, a, dim=0, start=None, end=None, step=1):
-    d, n = axis(dim, a), a.shape[axis(dim, a)]
-    start = 0 if start is None else max(start + n, 0) if start < 0 else min(start, n)
+    d = axis(dim, a)
+    start = clamped(start, a.shape[d])
     return view(out, a, lambda s: a.at(
         [subscript(i, step, start) if k == d else i for k, i in enumerate(s)]))
 
@@ -225,8 +232,8 @@ def lower_triangle(g, out, name, a, diagonal=0):
 
 @lowers("slice_scatter")
 def lower_slice_scatter(g, out, _, a, src, dim=0, start=None, end=None, step=1):
-    d, n = axis(dim, a), a.shape[axis(dim, a)]
-    start = 0 if start is None else max(start + n, 0) if start < 0 else min(start, n)
+    d = axis(dim, a)
+    start = clamped(start, a.shape[d])
     count, src = src.shape[d], g.whole(src)
 
     def text(s):
@@ -276,7 +283,7 @@ def lower_diag_embed(g, out, _, a, offset=0, dim1=-2, dim2=-1):
 @lowers("reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "replication_pad1d",
         "replication_pad2d", "replication_pad3d")
 def lower_edge_pad(g, out, name, a, pads):
-    n = int(name[-2])
+    n = spatial(name)
     first = [pads[2 * (n - 1 - k)] for k in range(n)]
 
     def at(i, before, extent):
@@ -291,7 +298,7 @@ def lower_edge_pad(g, out, name, a, pads):
 @lowers("replication_pad1d_backward", "replication_pad2d_backward", "replication_pad3d_backward")
 def lower_edge_pad_backward(g, out, name, dy, a, pads):
     """Axis by axis the sum of what was read at each place."""
-    for k in range(int(name[-11])):
+    for k in range(spatial(name)):
         d, before = len(a.shape) - 1 - k, pads[2 * k]
         dy = gathered_at(g, dy, d, a.shape[d], lambda r: f"({r})-{before}")
     return g.map(out, "{0}", dy)

@@ -4,7 +4,7 @@ import math
 import torch
 
 from .products import Window, each, guarded
-from .values import Like, Unsupported, lowers, real_kind
+from .values import Like, Unsupported, lowers, real_kind, spatial
 
 
 def lowest(dtype):
@@ -21,7 +21,7 @@ def pool_of(size, stride, pad, dilation, n):
 
 @lowers("max_pool2d_with_indices", "max_pool3d_with_indices")
 def lower_max_pool(g, outs, name, x, size, stride=None, pad=0, dilation=1, ceil=False):
-    n = int(name[8])
+    n = spatial(name)
     size, window = pool_of(size, stride, pad, dilation, n)
     x, taps = g.whole(x), dict(zip(window.taps, size))
 
@@ -44,7 +44,7 @@ def lower_max_pool(g, outs, name, x, size, stride=None, pad=0, dilation=1, ceil=
 
 @lowers("max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward")
 def lower_max_pool_backward(g, out, name, dy, x, size, stride, pad, dilation, ceil, indices):
-    n = int(name[8])
+    n = spatial(name)
     size, window = pool_of(size, stride, pad, dilation, n)
     dy, indices = g.whole(dy), g.whole(indices)
 
@@ -79,7 +79,7 @@ def divisor(window, size, extents, outputs, with_pad, fixed, place):
 @lowers("avg_pool1d", "avg_pool2d", "avg_pool3d")
 def lower_avg_pool(g, out, name, x, size, stride=None, pad=0, ceil=False, with_pad=True,
                    fixed=None):
-    n = int(name[8])
+    n = spatial(name)
     size, window = pool_of(size, stride, pad, 1, n)
     x = g.whole(x)
 
@@ -99,7 +99,7 @@ def real(text, out):
 
 @lowers("avg_pool2d_backward", "avg_pool3d_backward")
 def lower_avg_pool_backward(g, out, name, dy, x, size, stride, pad, ceil, with_pad, fixed):
-    n = int(name[8])
+    n = spatial(name)
     size, window = pool_of(size, stride, pad, 1, n)
     dy = g.whole(dy)
 
@@ -127,7 +127,7 @@ def longest(extent, results):
 
 @lowers("_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "adaptive_avg_pool1d")
 def lower_adaptive(g, out, name, x, size):
-    n = int(name[-2])
+    n = spatial(name)
     extents, results = x.shape[-n:], tuple(out.shape)[-n:]
     if 0 in (*extents, *results):
         raise Unsupported("adaptive pools of nothing")
@@ -148,7 +148,7 @@ def lower_adaptive(g, out, name, x, size):
 
 @lowers("_adaptive_avg_pool2d_backward", "_adaptive_avg_pool3d_backward")
 def lower_adaptive_backward(g, out, name, dy, x):
-    n = int(name.split("_")[3][4])
+    n = spatial(name)
     extents, results = tuple(out.shape)[-n:], dy.shape[-n:]
     if 0 in (*extents, *results):
         raise Unsupported("adaptive pools of nothing")
@@ -166,7 +166,7 @@ def lower_adaptive_backward(g, out, name, dy, x):
 
 @lowers("adaptive_max_pool2d", "adaptive_max_pool3d")
 def lower_adaptive_max(g, outs, name, x, size):
-    n = int(name[-2])
+    n = spatial(name)
     extents, results = x.shape[-n:], tuple(outs[0].shape)[-n:]
     if 0 in (*extents, *results):
         raise Unsupported("adaptive pools of nothing")
@@ -193,7 +193,7 @@ def lower_adaptive_max(g, outs, name, x, size):
 
 @lowers("adaptive_max_pool2d_backward", "adaptive_max_pool3d_backward")
 def lower_adaptive_max_backward(g, out, name, dy, x, indices):
-    n = int(name.split("_")[2][4])
+    n = spatial(name)
     taps, extents = [f"r{d}" for d in range(n)], tuple(out.shape)[-n:]
 
     def text(s):
