@@ -64,7 +64,6 @@ void build_matrix(Builder *b, const RProg *start);
 void build_warpgroups(Builder *b, const RProg *start);
 /* Scale-out of one block program: split, limits; keeps what is legal.  */
 void build_scale_out(Builder *b, RProg *r);
-/* Beside what there is, the same with fragments that are not fetched ahead, likewise.  */
 /* Stream-K: beside what there is, the same with a tail, a quarter of the limit at most.  */
 void build_tails(Builder *b);
 #endif

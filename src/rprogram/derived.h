@@ -238,13 +238,11 @@ typedef struct {
 bool rprog_scales(const Problem *p, const Device *dev, const RProg *r, int side, RScales *out);
 
 /* Shared-memory traffic of the mapping above, exact: reads of a fragment by one warp in one k-step,
- * wavefronts of each (of ldmatrix: of each of its matrices, as many as there are passes) and of all
- * of them, and wavefronts of storing one whole stage of an operand's tile.  A chunk whose direction
- * is not the tile's inner axis is stored element by element, others in accesses of at most 16
- * bytes.  */
+ * wavefronts of each (of ldmatrix: of each of its matrices, as many as there are passes), and of
+ * storing one whole stage of an operand's tile.  A chunk whose direction is not the tile's inner
+ * axis is stored element by element, others in accesses of at most 16 bytes.  */
 int rprog_fragment_reads(const Problem *p, const Device *dev, const RProg *r, int side);
 int64_t rprog_fragment_passes(const Problem *p, const Device *dev, const RProg *r, int side);
-int64_t rprog_fragment_traffic(const Problem *p, const Device *dev, const RProg *r, int side);
 /* Are the operand's fragments fetched one k ahead?  They can be where a read gives one k and the
  * unrolled body has an even number of them; of matrix units, where a step has an even number of
  * slices.  Behind the last step of a tile nothing is fetched; by matrix units its first slice

@@ -39,13 +39,6 @@ int64_t rprog_fragment_passes(const Problem *p, const Device *dev, const RProg *
     return rprog_fragment_reads(p, dev, r, side);
 }
 
-int64_t rprog_fragment_traffic(const Problem *p, const Device *dev, const RProg *r, int side) {
-    if (side >= p->n_operand) return 0;
-    if (r->load[side].region)
-        return rprog_region_traffic(p, dev, r, side, rprog_region_block(p, dev, r, side));
-    return rprog_fragment_wavefronts(p, dev, r, side) * rprog_fragment_passes(p, dev, r, side);
-}
-
 int rprog_fragment_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side) {
     if (r->load[side].region) return 1;
     return fragment_wavefronts(p, dev, r, side);

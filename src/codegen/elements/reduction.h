@@ -9,7 +9,7 @@
  *                       row                 column                rows of a product
  * results of a thread   one                 neighbours, v         rows of its tile, x
  * elements of a thread  vectors of steps    rows of steps         columns of its tile
- * threads of a result   LN neighbours       row groups            lanes along N, then warps
+ * threads of a result   LN neighbours       lanes, then warps     lanes along N, then warps
  * parts                 slices of columns   slices of rows        column tiles
  * combined by           LN threads          one, or a warp's      one, or some of a warp
  * online reductions       follow in a step    follow in a step      have a walk of their own

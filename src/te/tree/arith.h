@@ -89,10 +89,6 @@ static inline Interval interval_mul(Interval a, Interval b) {
     return r;
 }
 
-static inline Interval interval_neg(Interval a) {
-    return (Interval){a.hi == INT64_MAX ? INT64_MIN : -a.hi, a.lo == INT64_MIN ? INT64_MAX : -a.lo};
-}
-
 static inline Interval interval_union(Interval a, Interval b) {
     return (Interval){a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi};
 }
