@@ -85,7 +85,7 @@ typedef enum {
     TE_SIZE, TE_INDEX, TE_SCALAR,         /* v.ref: size, index of the statement, tensor */
     TE_READ,                              /* v.ref: tensor; args: subscripts; other: else value */
     TE_NEG, TE_NOT,                       /* args[0] */
-    TE_ADD, TE_SUB, TE_MUL, TE_DIV, TE_MOD,
+    TE_ADD, TE_SUB, TE_MUL, TE_DIV, TE_MOD,               /* te_is_arithmetic, and */
     TE_SHL, TE_SHR, TE_BITAND, TE_BITXOR, TE_BITOR,       /* of integers: te_is_bitwise */
     TE_EQ, TE_NE, TE_LT, TE_LE, TE_GT, TE_GE, TE_AND, TE_OR,
     TE_SELECT,                            /* args: condition, then, else */
@@ -96,6 +96,7 @@ typedef enum {
 
 /* Operands of one type, which is the value's.  A shift takes its count modulo the type's width, so
  * x << n is x * 2^n, which wraps, and x >> n floor(x / 2^n).  ~x is x ^ -1.  */
+static inline bool te_is_arithmetic(TeKind kind) { return kind >= TE_ADD && kind <= TE_BITOR; }
 static inline bool te_is_bitwise(TeKind kind) { return kind >= TE_SHL && kind <= TE_BITOR; }
 
 /* Where a read is inside its tensor, as te_parse proved it.  */

@@ -74,22 +74,13 @@ static bool integer(const Te *te, const TeExpr *e, int64_t *out) {
     case TE_NEG:
         return integer(te, e->args[0], &x) && integer_op(TE_SUB, 0, x, out) &&
                in_type(e->type, *out);
-    case TE_ADD:
-    case TE_SUB:
-    case TE_MUL:
-    case TE_DIV:
-    case TE_MOD:
-        return integer(te, e->args[0], &x) && integer(te, e->args[1], &y) &&
-               integer_op(e->kind, x, y, out) && in_type(e->type, *out);
-    case TE_SHL:
-    case TE_SHR:
-    case TE_BITAND:
-    case TE_BITXOR:
-    case TE_BITOR:
-        return integer(te, e->args[0], &x) && integer(te, e->args[1], &y) &&
-               bits_op(e->kind, e->type, x, y, out);
     default:
-        return false;
+        if (!te_is_arithmetic(e->kind) || !integer(te, e->args[0], &x) ||
+            !integer(te, e->args[1], &y))
+            return false;
+        if (te_is_bitwise(e->kind))
+            return bits_op(e->kind, e->type, x, y, out);
+        return integer_op(e->kind, x, y, out) && in_type(e->type, *out);
     }
 }
 
@@ -253,25 +244,10 @@ static bool fold(Norm *n, TeExpr **slot) {
     }
     if (e->other)
         any |= fold(n, &e->other);
-    switch (e->kind) {
-    case TE_ADD:
-    case TE_SUB:
-    case TE_MUL:
-    case TE_DIV:
-    case TE_MOD:
-    case TE_SHL:
-    case TE_SHR:
-    case TE_BITAND:
-    case TE_BITXOR:
-    case TE_BITOR:
+    if (te_is_arithmetic(e->kind))
         folded = arithmetic(n, e);
-        break;
-    case TE_SELECT:
-        folded = branch(n, e);
-        break;
-    default:
-        folded = condition(n, e);
-    }
+    else
+        folded = e->kind == TE_SELECT ? branch(n, e) : condition(n, e);
     if (folded)
         *slot = folded;
     return any || folded;

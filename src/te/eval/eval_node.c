@@ -155,27 +155,9 @@ static void eval_binary(Prog *p, const Node *x, int k, int n) {
         eval_node(p, x->args[i], k + i, n);
         lanes_convert(&p->slot[k + i], x->args[i]->type, x->meet, n);
     }
-    switch (x->kind) {
-    case TE_ADD:
-    case TE_SUB:
-    case TE_MUL:
-    case TE_DIV:
-    case TE_MOD:
-    case TE_SHL:
-    case TE_SHR:
-    case TE_BITAND:
-    case TE_BITXOR:
-    case TE_BITOR:
-        lanes_arith(x, out, right, n);
-        return;
-    case TE_AND:
-    case TE_OR:
-        lanes_logic(x->kind, out, right, n);
-        return;
-    default:
-        lanes_compare(x->kind, x->meet, out, right, n);
-        return;
-    }
+    if (te_is_arithmetic(x->kind)) lanes_arith(x, out, right, n);
+    else if (x->kind == TE_AND || x->kind == TE_OR) lanes_logic(x->kind, out, right, n);
+    else lanes_compare(x->kind, x->meet, out, right, n);
 }
 
 static void eval_select(Prog *p, const Node *x, int k, int n) {
@@ -232,26 +214,6 @@ static void eval_kind(Prog *p, const Node *x, int k, int n) {
         for (int j = 0; j < n; j++)
             out->i[j] = !out->i[j];
         return;
-    case TE_ADD:
-    case TE_SUB:
-    case TE_MUL:
-    case TE_DIV:
-    case TE_MOD:
-    case TE_SHL:
-    case TE_SHR:
-    case TE_BITAND:
-    case TE_BITXOR:
-    case TE_BITOR:
-    case TE_EQ:
-    case TE_NE:
-    case TE_LT:
-    case TE_LE:
-    case TE_GT:
-    case TE_GE:
-    case TE_AND:
-    case TE_OR:
-        eval_binary(p, x, k, n);
-        return;
     case TE_SELECT:
         eval_select(p, x, k, n);
         return;
@@ -265,6 +227,8 @@ static void eval_kind(Prog *p, const Node *x, int k, int n) {
     case TE_REDUCE:
         (te_is_recurrence(x->e) ? eval_recurrence : eval_reduce)(p, x, k, n);
         return;
+    default:
+        eval_binary(p, x, k, n);
     }
 }
 

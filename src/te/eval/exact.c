@@ -235,18 +235,6 @@ static Reach reach_of(Survey *v, const TeStmt *s, const TeExpr *e) {
     case TE_NEG:
     case TE_NOT:
         return reach_of(v, s, e->args[0]);
-    case TE_ADD:
-    case TE_SUB:
-    case TE_MUL:
-    case TE_DIV:
-    case TE_MOD:
-        return operation(v, s, e);
-    case TE_SHL:
-    case TE_SHR:
-    case TE_BITAND:
-    case TE_BITXOR:
-    case TE_BITOR:
-        return bits_reach(v, s, e);
     case TE_SELECT: {
         Reach c = reach_of(v, s, e->args[0]);
         Reach x = larger(reach_of(v, s, e->args[1]), reach_of(v, s, e->args[2]));
@@ -260,6 +248,8 @@ static Reach reach_of(Survey *v, const TeStmt *s, const TeExpr *e) {
     case TE_REDUCE:
         return reduce(v, s, e);
     default: {
+        if (te_is_bitwise(e->kind)) return bits_reach(v, s, e);
+        if (te_is_arithmetic(e->kind)) return operation(v, s, e);
         bool x = reach_of(v, s, e->args[0]).exact, y = reach_of(v, s, e->args[1]).exact;
         return (Reach){1, 1, 0, x && y};
     }

@@ -77,21 +77,11 @@ Interval expr_range(Op *op, const TeExpr *e) {
         return (Interval){op->f->size[e->v.ref].extent.min, op->f->size[e->v.ref].extent.value};
     case TE_INDEX: return op->f->polys.atom[e->v.ref].range;
     case TE_NEG:
-    case TE_ADD:
-    case TE_SUB:
-    case TE_MUL:
-    case TE_DIV:
-    case TE_MOD:
-    case TE_SHL:
-    case TE_SHR:
-    case TE_BITAND:
-    case TE_BITXOR:
-    case TE_BITOR:
     case TE_SELECT:
     case TE_CALL: return operation(op, e);
     case TE_READ: return read(op, e);
     case TE_CAST: return cast(op, e);
     case TE_REDUCE: return exact(e, reduction(op, e));
-    default: return type_range(e->type);
+    default: return te_is_arithmetic(e->kind) ? operation(op, e) : type_range(e->type);
     }
 }

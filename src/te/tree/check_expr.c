@@ -248,18 +248,8 @@ static const char *node(Checker *c, const TeExpr *e) {
         return e->store < TE_DTYPE_COUNT && e->type == te_dtype_compute(e->store)
                    ? NULL : "a cast has another type than its target";
     case TE_NEG:
-    case TE_ADD:
-    case TE_SUB:
-    case TE_MUL:
-    case TE_DIV:
-    case TE_MOD:
-    case TE_SHL:
-    case TE_SHR:
-    case TE_BITAND:
-    case TE_BITXOR:
-    case TE_BITOR:
     case TE_CALL: return arithmetic(e);
-    default: return logic(e);
+    default: return te_is_arithmetic(e->kind) ? arithmetic(e) : logic(e);
     }
 }
 
