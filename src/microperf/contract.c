@@ -228,7 +228,7 @@ typedef struct {
 
 /* Until the products of the next tile may begin; of two sets of accumulators one is free.  */
 static double sums_clocks(const Model *m, const RProg *r) {
-    return rprog_tensor_slots(r) > 1 ? 0 : mp_sums_clocks(m, r);
+    return rprog_tensor_slots(m->dev, r) > 1 ? 0 : mp_sums_clocks(m, r);
 }
 
 /* Clocks by which threads of a block that stays are longer at a tile than its steps take.  What it

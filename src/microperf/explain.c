@@ -137,8 +137,8 @@ static void tell_scales(const Story *s) {
     if (!refusal && !rtile_scaled(s->p)) return;
     buf_puts(s->out, "  scales of blocks: ");
     if (refusal) buf_printf(s->out, "converted with their elements: %s\n", refusal);
-    else buf_printf(s->out, "applied by %s, from registers\n",
-                    s->dev->unit[s->best->prog.unit].name);
+    else buf_printf(s->out, "applied by %s, from %s\n", s->dev->unit[s->best->prog.unit].name,
+                    rprog_tensor(s->dev, &s->best->prog) ? "Tensor Memory" : "registers");
 }
 
 void mp_explain(const Problem *p, const Device *dev, const RProgSet *set, const Ranked *r, int n,

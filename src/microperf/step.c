@@ -106,21 +106,6 @@ static double load_passes(const RLoad *l, double passes, double stores) {
     return rprog_through_registers(l) ? passes : greater(passes - stores, 0);
 }
 
-/* Scales of blocks: each warp reads those of its rows, each row from a line of its own.  */
-static void add_scales(const Model *m, const RProg *r, Step *s) {
-    enum { SCALE_ISSUE = 8 };             /* place, test, read, what it becomes */
-    for (int side = 0; side < m->p->n_operand; side++) {
-        RScales x;
-        if (!rprog_scales(m->p, m->dev, r, side, &x)) continue;
-        double along = r->warp.extent[AX_K] / (double)(x.block * x.width);
-        double reads = s->warps * x.groups * whole(along);
-        double own = r->block.extent[mp_own_axis(side)], k = r->block.extent[AX_K];
-        s->issue += reads * SCALE_ISSUE;
-        s->passes += reads * WARP;
-        s->sectors += own * k / x.block / SECTOR;
-    }
-}
-
 Step mp_step(const Model *m, const RProg *r, const StepCounts *c) {
     const Problem *p = m->p;
     if (rprog_warpgroups(m->dev, r)) return mp_ring_step(m, r, c);
@@ -151,7 +136,7 @@ Step mp_step(const Model *m, const RProg *r, const StepCounts *c) {
         s.sectors += c->sectors[side];
     }
     share_region(m, r, c, &s);
-    add_scales(m, r, &s);
+    mp_add_scales(m, r, s.warps, &s);
     s.bytes = s.sectors * SECTOR;
     return s;
 }

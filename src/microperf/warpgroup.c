@@ -41,6 +41,11 @@
  * warp, of four at most (B300, github.com/ademeure/QuickRunCUDA).  The latency of such a load is
  * not known, and left out.
  *
+ * Scales of blocks (tcgen05): one warp reads and writes them, and the unit copies them once more,
+ * 512 bytes for 128 rows and four blocks each.  Products take as long as without them (a copy's
+ * rate is not published, and left out; SemiAnalysis, umma_throughput and umma_latency, mxf8: the
+ * same interval, 1 to 5 clk later).
+ *
  * A first operand that is made in registers (raw):
  *   registers of a slice, per lane: R = WM/64 * 16 * TK * bytes / 128 (the unit's); WN where
  *       swapped
@@ -165,6 +170,17 @@ double mp_sums_clocks(const Model *m, const RProg *r) {
     return COMMIT + (double)rprog_tensor_tile(r) * LANES * CELL / LOADED;
 }
 
+/* They are written to shared memory, and read there.  */
+static void add_tensor_scales(const Model *m, const RProg *r, Step *s) {
+    enum { COLUMN = 4 * 32 }; /* bytes of a column, of one of its four parts */
+    mp_add_scales(m, r, 1, s);
+    for (int side = 0; side < 2; side++) {
+        double bytes = (double)rprog_tensor_scales(m->dev, r, side) * COLUMN;
+        s->stored += bytes / LINE;
+        s->wavefronts += bytes / LINE;
+    }
+}
+
 Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c) {
     /* Instructions of a warp, counted in compiled kernels: to wait for a stage, free one and move
      * on; of a product; of the warp that copies.  */
@@ -184,6 +200,7 @@ Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c) {
         s.issue += (double)c->requests[side];
     }
     s.issue += pixels_issue(r, c);
+    add_tensor_scales(m, r, &s);
     if (rprog_promotes(m->p, m->dev, r)) s.issue += s.warps * mp_lane_sums(m, r);
     s.wavefronts += s.stored;
     s.bytes = s.sectors * SECTOR;
@@ -220,11 +237,15 @@ void mp_ring_explain(const Model *m, const RProg *r, const StepCounts *c, Buf *o
         buf_printf(out, "  %lld blocks stay for all tiles; stages of the next tile fill while "
                    "outputs of this one are stored%s\n", (long long)rprog_launched(m->p, m->dev, r),
                    r->grid == GRID_PINGPONG ? ", and the other warpgroup computes it" : "");
+    bool two = rprog_tensor_slots(m->dev, r) > 1;
     if (rprog_tensor(m->dev, r))
         buf_printf(out, "  one thread issues all products, sums lie in %d columns of Tensor "
-                   "Memory%s\n", rprog_tensor_columns(r),
-                   rprog_tensor_slots(r) > 1 ? ", of two tiles: one is stored beside the other's "
-                                               "products" : "");
+                   "Memory%s\n", rprog_tensor_columns(m->dev, r),
+                   two ? ", of two tiles: one is stored beside the other's products" : "");
+    int scales = rprog_tensor_scales(m->dev, r, 0) + rprog_tensor_scales(m->dev, r, 1);
+    if (scales > 0)
+        buf_printf(out, "  another warp brings scales, which the unit copies to %d of these columns"
+                   " in each step\n", scales);
     if (r->cluster > 1)
         buf_printf(out, "  clusters of %d blocks: each copies its part of %c to all of them\n",
                    r->cluster, "ab"[rprog_cluster_side(r)]);

@@ -5,6 +5,7 @@
 BlockBytes rprog_block_bytes(const Problem *p, const Device *dev, const RProg *r) {
     BlockBytes b = {.warps = rprog_computing(dev, r) / WARP, .ring = rprog_warpgroups(dev, r)};
     for (int side = 0; side < 2; side++) {
+        b.scales[side] = (int64_t)rprog_tensor_scales(dev, r, side) * TENSOR_LANES;
         b.tile[side] = rprog_tile_bytes(p, dev, r, side);
         b.region[side] = rprog_region_bytes(p, dev, r, side, &b.places[side]);
     }
@@ -24,6 +25,18 @@ static Loads loads_of(const RoomWalk *w, const BlockBytes *b) {
     return x;
 }
 
+/* Scales of a step on their way to Tensor Memory: once each, for all four parts of its lanes.  They
+ * lie where no results do: a commit tells of the unit's reads, not of what threads wrote.  */
+static void scales(RoomWalk *w, const BlockBytes *b) {
+    for (int side = 0; side < 2; side++) {
+        Room x = layout_one(ROOM_SCALES, side, w->end, b->scales[side]);
+        x.slots = w->r->stages;
+        x.apart = x.bytes;
+        x.ring = 0;
+        if (x.bytes > 0) layout_room(w, x);
+    }
+}
+
 static void regions(RoomWalk *w, const BlockBytes *b) {
     for (int side = 0; side < 2; side++) {
         Room x = layout_one(ROOM_REGION, side, w->end, b->places[side]);
@@ -40,7 +53,8 @@ static void regions(RoomWalk *w, const BlockBytes *b) {
  * behind the stages.  */
 static int box_slots(const RoomWalk *w, const BlockBytes *b) {
     int64_t bytes = b->warps * b->box;
-    int64_t one = w->end + bytes + (int64_t)w->r->stages * RING_BARRIERS * RING_BARRIER;
+    int64_t stage = b->scales[0] + b->scales[1] + RING_BARRIERS * RING_BARRIER;
+    int64_t one = w->end + bytes + w->r->stages * stage;
     if (b->boxes % 2 == 0 || b->boxes == 1) return 2 - b->boxes % 2;
     int held = hal_blocks_per_sm(w->dev, w->r->threads, 0, one);
     return hal_blocks_per_sm(w->dev, w->r->threads, 0, one + bytes) == held ? 2 : 1;
@@ -82,16 +96,20 @@ bool contract_results(RoomWalk *w, const BlockBytes *b) {
     return true;
 }
 
-/* Sums in Tensor Memory: behind the warps that go on with them one fills the stages, and the next
- * one multiplies.  */
+/* Sums in Tensor Memory: behind the warps that go on with them one fills the stages, the next one
+ * multiplies, and the one behind that brings scales, which are part of a full stage.  */
 static void accumulators(RoomWalk *w, const BlockBytes *b) {
     if (!rprog_tensor(w->dev, w->r)) return;
-    int slots = rprog_tensor_slots(w->r), ring = layout_ring(w, TURN_TILES, slots, 0);
+    int slots = rprog_tensor_slots(w->dev, w->r), ring = layout_ring(w, TURN_TILES, slots, 0);
     layout_barriers(w, ring, slots, b->warps, rprog_persistent(w->r) ? b->warps : 0);
     if (!w->out) return;
     Ring *x = w->out->ring;
     x[0].fill.warps = 1;
     x[0].use = x[ring].fill = (RingWarps){b->warps + 1, 1};
+    if (b->scales[0] > 0) {
+        x[0].scales = (RingWarps){b->warps + 2, 1};
+        x[0].arrivals[RING_FULL]++;
+    }
     Room sums = layout_one(ROOM_ACCUMULATORS, 0, 0, 0);
     sums.slots = slots;
     sums.ring = ring;
@@ -140,6 +158,7 @@ static void rooms_of(RoomWalk *w, const BlockBytes *b) {
     regions(w, b);
     if (!contract_results(w, b)) w->end = INT32_MAX;
     else if (w->r->stats) rprog_stats_rooms(w);
+    scales(w, b);
     tensor(w);
     if (b->ring) loads_barriers(w, &x, b->warps);
     accumulators(w, b);

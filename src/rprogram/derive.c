@@ -75,7 +75,7 @@ static int16_t whole_registers(int64_t n, int64_t limit) {
 void derive_smem(const Device *dev, int64_t bytes, RProg *r) {
     r->smem = (int32_t)(bytes < INT32_MAX ? bytes : INT32_MAX);
     int blocks = hal_blocks_per_sm(dev, r->threads, r->registers, r->smem);
-    int most = rprog_tensor(dev, r) ? RPROG_TENSOR_MOST / rprog_tensor_columns(r) : blocks;
+    int most = rprog_tensor(dev, r) ? RPROG_TENSOR_MOST / rprog_tensor_columns(dev, r) : blocks;
     r->blocks_per_sm = (int16_t)(blocks < most ? blocks : most);
 }
 

@@ -54,17 +54,19 @@ static inline bool rprog_matrix(const Device *dev, const RProg *r) {
 }
 /* Warps that share a warp tile; threads that compute, all but those of a warp that only copies.  */
 enum { RPROG_TEAM = 4 };
-/* Do the unit's results lie in Tensor Memory?  The columns of a tile of the block; tiles that have
- * room there, two of blocks that stay if they fit, so that one is multiplied while the other is
- * stored; the columns that the block takes, a power of two from 32 to 512 (PTX ISA,
- * tcgen05.alloc).  */
+/* Do the unit's results lie in Tensor Memory?  The columns of a tile of the block, and of scales of
+ * an operand's blocks (TENSOR_SCALE_COLUMNS for as many rows as it has lanes); tiles that have room
+ * there, two of blocks that stay if they fit, so that one is multiplied while the other is stored;
+ * the columns that the block takes, a power of two from 32 to 512 (PTX ISA, tcgen05.alloc).  */
 static inline bool rprog_tensor(const Device *dev, const RProg *r) {
     return rprog_warpgroups(dev, r) && dev->unit[r->unit].tmem;
 }
 enum { RPROG_TENSOR_LEAST = 32, RPROG_TENSOR_MOST = 512 };
+enum { TENSOR_LANES = 128, TENSOR_SCALE_COLUMNS = 4 };
 int rprog_tensor_tile(const RProg *r);
-int rprog_tensor_slots(const RProg *r);
-int rprog_tensor_columns(const RProg *r);
+int rprog_tensor_scales(const Device *dev, const RProg *r, int side);
+int rprog_tensor_slots(const Device *dev, const RProg *r);
+int rprog_tensor_columns(const Device *dev, const RProg *r);
 static inline int rprog_team(const Device *dev, const RProg *r) {
     return rprog_warpgroups(dev, r) ? RPROG_TEAM : 1;
 }
@@ -226,10 +228,10 @@ int64_t rprog_region_traffic(const Problem *p, const Device *dev, const RProg *r
 int64_t rprog_region_stores(const Problem *p, const Device *dev, const RProg *r, int side);
 
 /* Scales of blocks of an operand, which a warp holds for a step: register (g, w) of a lane has
- * FRAG_SCALES neighbours along k, from block FRAG_SCALES * w of the warp's step on, of row 32 g +
- * the one that fragment_of_scales says.  Each lane reads them from global memory while the step
- * before is computed, `width` at once.  False: it has none, and 1 stands for them where `block` is
- * not 0.  */
+ * FRAG_SCALES neighbours along k, from block FRAG_SCALES * w of the step on, of row 32 g + the one
+ * that fragment_of_scales says: of the warp's tile or, where they go on to Tensor Memory by
+ * ROOM_SCALES, of the block's.  Each lane reads them from global memory while the step before is
+ * computed, `width` at once.  False: it has none, and 1 stands for them where `block` is not 0.  */
 typedef struct {
     const TeExpr *read;
     int block;                /* k that share a scale; 0: the unit knows none */

@@ -181,6 +181,7 @@ typedef struct {
     int64_t tile[2], region[2], places[2];    /* of operands: a stage; all of a region; its first */
     int64_t box;              /* where a warp that computes stores by boxes: bytes of one, ... */
     int boxes;                /* ... and how many a tile of it has */
+    int64_t scales[2];        /* of operands' blocks: a stage */
     int64_t staging;          /* VIA_SHARED with stores of `vec`: bytes of a warp's buffer */
     int vec;                  /* 0: not known */
     int warps;                /* that compute */

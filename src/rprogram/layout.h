@@ -21,6 +21,7 @@
     X(TABLE,     "table",     SHARED,    OPERAND)     /* positions along k, of two loads */        \
     X(ROW_TABLE, "row table", SHARED,    OPERAND)     /* ... and along its own axis */             \
     X(COPIES,    "copies",    SHARED,    NOTHING)     /* sums of slices of warps */                \
+    X(SCALES,    "scales",    SHARED,    OPERAND)     /* of blocks, a slot for each stage */       \
     X(STAGING,   "staging",   SHARED,    NOTHING)     /* accumulators on their way out */          \
     X(PARTIALS,  "partials",  SHARED,    STATEMENT)   /* of the warps or threads of a block */     \
     X(BESIDE,    "beside",    SHARED,    STATEMENT)   /* ... and what is beside their values */    \
@@ -88,6 +89,7 @@ typedef struct {
     int64_t at[RING_BARRIERS];            /* the first byte of such barriers; -1: there are none */
     int arrivals[RING_BARRIERS];          /* at each */
     RingWarps fill, use;      /* who does, where these are not all */
+    RingWarps scales;         /* who brings scales of blocks to a slot, if anybody does */
 } Ring;
 /* Do who fills and who uses each count their own turns?  */
 static inline bool ring_counts(const Ring *x) {

@@ -50,7 +50,6 @@ static void matrix_facts(Contract *c, const Device *dev) {
 static void fragment_facts(Contract *c, const Device *dev, Side *s) {
     s->ahead = rprog_fetched_ahead(dev, c->r, s->side);
     if (c->matrix.used) {
-        c->scaled |= rprog_scales(c->p, dev, c->r, s->side, &s->scales);
         s->ldmatrix = rprog_ldmatrix(c->p, dev, c->r, s->side);
         s->registers = rprog_unit_registers(dev, c->r, s->side);
         s->fragment = rprog_fragment(dev, c->r, s->side);
@@ -168,6 +167,7 @@ static void side_facts(Contract *c, const Device *dev, int side) {
     s->room = rprog_room(c->layout, s->l->region ? ROOM_REGION : ROOM_STAGE, number);
     s->ring = s->room->ring;
     s->stays = s->ring < 0 || ring_stays(&c->layout->ring[s->ring]);
+    c->scaled |= rprog_scales(c->p, dev, c->r, side, &s->scales);
     s->row = (int)(s->room->row / s->elem);
     if (!rprog_load_facts(s->l->kind).chunks) {
         ring_facts(c, dev, s);

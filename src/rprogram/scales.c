@@ -1,4 +1,5 @@
-/* Scales of blocks that a matrix unit takes from registers: which a warp holds of a step.  */
+/* Scales of blocks that a matrix unit takes from registers, or from Tensor Memory: which a warp
+ * holds of a step.  */
 #include "rprogram/matrix.h"
 
 /* The widest access to neighbouring scales of a row, at all places where one begins.  */
@@ -12,17 +13,28 @@ static int width_of(const Problem *p, const TeExpr *read, int block, int k) {
     return 1;
 }
 
+static int words_of(const ComputeUnit *u, int k) {
+    return (int)ceil_div(k, FRAG_SCALES * u->scale_k);
+}
+
 bool rprog_scales(const Problem *p, const Device *dev, const RProg *r, int side, RScales *out) {
     const ComputeUnit *u = &dev->unit[r->unit];
     const TeExpr *read = p->con.operand[side].scale;
     *out = (RScales){.block = u->scale_k};
     if (!rprog_matrix(dev, r) || u->scale_k == 0 || !read) return false;
-    int own = r->warp.extent[own_axis(side)], k = r->warp.extent[AX_K];
+    int own = (u->tmem ? &r->block : &r->warp)->extent[own_axis(side)], k = r->warp.extent[AX_K];
     out->read = read;
     out->groups = (int)ceil_div(own, FRAG_SCALE_ROWS);
-    out->words = (int)ceil_div(k, FRAG_SCALES * u->scale_k);
+    out->words = words_of(u, k);
     out->width = width_of(p, read, u->scale_k, k);
     return true;
+}
+
+int rprog_tensor_scales(const Device *dev, const RProg *r, int side) {
+    const ComputeUnit *u = &dev->unit[r->unit];
+    if (!rprog_tensor(dev, r) || u->scale_k == 0) return 0;
+    int64_t lanes = ceil_div(r->block.extent[own_axis(side)], TENSOR_LANES);
+    return (int)lanes * TENSOR_SCALE_COLUMNS * words_of(u, r->block.extent[AX_K]);
 }
 
 bool matrix_scales(const Problem *p, const ComputeUnit *u) {

@@ -49,13 +49,16 @@ int64_t warpgroup_computing(const Problem *p, const Device *dev, const RProg *r)
 }
 
 /* Those that copy need few, a thread of them that issues products some more, and again for segments
- * of a tail, and leave the rest to those that compute.  */
+ * of a tail, or for scales: of two steps, and where those of a row are.  They leave the rest to
+ * those that compute.  */
 enum { TAKEN_MOST = 240 };
 static int copying_need(const Device *dev, const RProg *r) {
     /* Of compiled kernels.  */
-    enum { COPYING = 24, ISSUING = 40, SEGMENTS = 24 };
+    enum { COPYING = 24, ISSUING = 40, SEGMENTS = 24, SCALE = 4 };
     if (!rprog_tensor(dev, r)) return COPYING;
-    return r->tail > 0 ? ISSUING + SEGMENTS : ISSUING;
+    int scales = rprog_tensor_scales(dev, r, 0) + rprog_tensor_scales(dev, r, 1);
+    int need = r->tail > 0 ? ISSUING + SEGMENTS : ISSUING;
+    return need + SCALE * scales;
 }
 
 int64_t warpgroup_launched(const Device *dev, const RProg *r, int64_t need) {
@@ -153,23 +156,42 @@ int rprog_tensor_tile(const RProg *r) {
     return (int)count_along(&r->block, &r->thread, rows) * r->block.extent[own_axis(!r->swapped)];
 }
 
-int rprog_tensor_slots(const RProg *r) {
+/* Columns that so many tiles take, and the scales of one step.  */
+static int tensor_need(const Device *dev, const RProg *r, int tiles) {
+    return tiles * rprog_tensor_tile(r) + rprog_tensor_scales(dev, r, 0) +
+           rprog_tensor_scales(dev, r, 1);
+}
+
+int rprog_tensor_slots(const Device *dev, const RProg *r) {
     enum { TILES = 2 };      /* one is stored while the other is multiplied */
-    bool fit = TILES * rprog_tensor_tile(r) <= RPROG_TENSOR_MOST;
+    bool fit = tensor_need(dev, r, TILES) <= RPROG_TENSOR_MOST;
     return rprog_persistent(r) && fit ? TILES : 1;
 }
 
-int rprog_tensor_columns(const RProg *r) {
-    int columns = RPROG_TENSOR_LEAST, need = rprog_tensor_slots(r) * rprog_tensor_tile(r);
+int rprog_tensor_columns(const Device *dev, const RProg *r) {
+    int columns = RPROG_TENSOR_LEAST, need = tensor_need(dev, r, rprog_tensor_slots(dev, r));
     while (columns < need) columns *= 2;
     return columns;
+}
+
+/* Scales of a tile begin at a column of their own, as far as such columns are in use elsewhere.  */
+static bool scales_begin_well(const Device *dev, const RProg *r) {
+    enum { ROWS = 64 };       /* CUTLASS moves on by so many (sm100_blockscaled_mma) */
+    bool well = true;
+    for (int side = 0; side < 2; side++) {
+        int axis = own_axis(side), tile = r->thread.extent[axis];
+        well &= r->block.extent[axis] == tile || tile % ROWS == 0;
+    }
+    return well || dev->unit[r->unit].scale_k == 0;
 }
 
 /* One thread issues all products, and sees to their order by itself.  */
 static const char *check_tensor(const Device *dev, const RProg *r) {
     if (!rprog_tensor(dev, r)) return NULL;
     if (rprog_in_turn(r) > 1) return "blocks whose results lie in Tensor Memory take no turns";
-    return rprog_tensor_columns(r) <= RPROG_TENSOR_MOST ? NULL : "Tensor Memory has 512 columns";
+    if (!scales_begin_well(dev, r)) return "tiles with scales have multiples of 64 rows";
+    return rprog_tensor_columns(dev, r) <= RPROG_TENSOR_MOST ? NULL
+                                                             : "Tensor Memory has 512 columns";
 }
 
 static const char *check_cluster(const Problem *p, const Device *dev, const RProg *r) {

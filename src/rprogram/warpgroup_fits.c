@@ -15,6 +15,7 @@ bool warpgroup_fits(const Problem *p, const ComputeUnit *u) {
     enum { WORD = 4 };
     int raw = 0, bytes = te_dtype_bytes(u->a);
     if (u->tf32 && !p->tf32) return false;
+    if (u->scale_k > 0 && !rtile_scaled(p)) return false; /* ones would be copied for nothing */
     for (int side = 0; side < 2; side++) {
         RRaw x;
         if (warpgroup_copies(p, u, side)) continue;

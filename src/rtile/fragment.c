@@ -75,9 +75,13 @@ Fragment fragment_of(const ComputeUnit *u, FragRole role, FragDim inner) {
 
 /* PTX ISA, "Scaling factor A fragment" and "B": rows r and r + 8 of a tile of a are in the first or
  * the last two lanes of group r, as thread-id-a says, column c of a tile of b in the lane that
- * thread-id-b says.  So one register has two tiles of 16 rows, or four of 8 columns.  */
-Fragment fragment_of_scales(void) {
+ * thread-id-b says.  So one register has two tiles of 16 rows, or four of 8 columns.  Of tcgen05
+ * "Scale factor layout": row r is in lane r modulo 32.  */
+Fragment fragment_of_scales(const ComputeUnit *u) {
     enum { GROUPS = 8, IN_GROUP = 4 };
+    if (u->tmem)
+        return (Fragment){.deal = {.digit = {{DEAL_LANE, FRAG_ROW, FRAG_SCALE_ROWS, 1}}, .n = 1},
+                          .per_register = FRAG_SCALES};
     return (Fragment){.deal = {.digit = {{DEAL_LANE, FRAG_ROW, IN_GROUP, GROUPS},
                                          {DEAL_LANE, FRAG_ROW, GROUPS, 1}},
                                .n = 2},

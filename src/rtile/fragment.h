@@ -35,10 +35,10 @@ Fragment fragment_of_share(const ComputeUnit *unit, int n);
 /* The same of its operand a where that is in registers.  */
 Fragment fragment_of_operand_share(const ComputeUnit *unit);
 /* Scales of blocks, of operands of both sides: a register of each lane has those of one row among
- * 32 (of b, 32 columns of the result), which are as many of the unit's tiles as have so many rows.
- */
+ * 32 (of b, 32 columns of the result), which are as many of the unit's tiles as have so many rows;
+ * where they lie in Tensor Memory, the row of the lane's number.  */
 enum { FRAG_SCALE_ROWS = 32, FRAG_SCALES = 4 };       /* FRAG_SCALES: bytes of a register */
-Fragment fragment_of_scales(void);
+Fragment fragment_of_scales(const ComputeUnit *unit);
 /* The same with rows and columns exchanged.  */
 Fragment fragment_transposed(Fragment f);
 /* What threads of a warp have of its results where each multiplies for itself, in both directions:

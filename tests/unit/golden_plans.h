@@ -107,6 +107,15 @@ static const struct {
      " b tile tma.tile vec 8 along k inner k swizzle 3 0 0\n"
      " store 2 boxes\n raster row persistent\n split 1 tail 28 blocks 112\n"
      " blocks_per_sm 1\n", true},
+    {"scales_tensor", "b200",
+     "param M = 256, N = 128, K = 1024; op f(A: f8e4m3[M,K], SA: f8ue8m0[M,K/32], B: f8e4m3[N,K],"
+     " SB: f8ue8m0[N,K/32]) -> C: f32[M,N] { C[m,n] += (A[m,k] * SA[m,k/32]) *"
+     " (B[n,k] * SB[n,k/32]); }",
+     "kernel 0\n skeleton contract\n unit tcgen05.mxf8f6f4.f8e4m3.f32\n block 1 128 128 128\n"
+     " warp 1 128 64 128\n thread 1 128 64 32\n vec 1 2\n unroll 128\n stages 4\n"
+     " a tile tma.tile vec 16 along k inner k swizzle 3 0 0\n"
+     " b tile tma.tile vec 16 along k inner k swizzle 3 0 0\n"
+     " store 4 shared\n raster row\n split 1\n blocks_per_sm 1\n", false},
     {"softmax", "a100",
      "param N = 63, C = 520; op f(X: f16[N,C]) -> (Y: f16[N,C], I: i32[N]) {"
      " m[n] = max[c](X[n,c]); z[n] = sum[c](exp(X[n,c] - m[n]));"

@@ -148,6 +148,8 @@ static int columns(const KernelCase *c, const RProg *r, const RingFamily *f, int
     const SizeRange *n = &c->dev->unit[r->unit].n;
     int side = !r->swapped;
     int each = r->load[side].along == AX_K ? n->step : 128 / c->plan.problem[0].op[side].bytes;
+    bool apart = c->dev->unit[r->unit].scale_k > 0 && f->warps[side] > 1;
+    if (apart && each < 64) each = 64;    /* where scales of a tile may begin */
     int wanted = f->n < most ? f->n : most;
     return wanted < each ? each : wanted / each * each;
 }
@@ -229,12 +231,18 @@ static const char *planned(KernelCase *c, int16_t which, const RingFamily *f, in
  * of which registers are made, more memory than others.  */
 const char *ring_plan(KernelCase *c, int16_t which, const RingFamily *f, int most) {
     RingFamily own = *f;
+    Problem *p = &c->plan.problem[0], scaled;
+    const char *no;
+    if (c->dev->unit[which].scale_k > 0 && rtile_as_scaled(c->arena, p, p->align, &scaled, &no))
+        *p = scaled;
     for (;;) {
         const char *why = planned(c, which, &own, most);
         bool memory = why && strstr(why, "shared memory");
+        bool wide = why && (strstr(why, "registers") || strstr(why, "Tensor Memory has") ||
+                            strstr(why, "not one block fits"));
         if (memory && own.stages > 1) {
             own.stages--;
-        } else if ((memory || (why && strstr(why, "registers"))) && most >= 64) {
+        } else if ((memory || wide) && most >= 64) {
             most = most < 256 ? most / 2 : 128;
             own.stages = f->stages;
         } else {

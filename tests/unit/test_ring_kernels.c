@@ -139,6 +139,31 @@ static const char *const made[][3] = {
 };
 enum { MADE = sizeof made / sizeof *made };
 
+/* Operands with scales of blocks.  */
+static const char *const scaled[][3] = {
+    {"scales", "tcgen05.mxf8f6f4.f8e4m3.f32", "op f(A: f8e4m3[512,256], SA: f8ue8m0[512,8],"
+     " B: f8e4m3[384,256], SB: f8ue8m0[384,8]) -> C: f32[512,384] {"
+     " C[m,n] += (A[m,k] * SA[m,k/32]) * (B[n,k] * SB[n,k/32]); }"},
+    {"scales, ragged", "tcgen05.mxf8f6f4.f8e4m3.f32", "op f(A: f8e4m3[208,416],"
+     " SA: f8ue8m0[208,13], B: f8e4m3[144,416], SB: f8ue8m0[144,13], c: f32[144]) ->"
+     " C: f32[208,144] { t[m,n] += (A[m,k] * SA[m,k/32]) * (B[n,k] * SB[n,k/32]);"
+     " C[m,n] = max(t[m,n] + c[n], 0); }"},
+    {"scales of one operand, turned", "tcgen05.mxf8f6f4.f8e5m2.f32", "op f(A: f8e5m2[96,48],"
+     " B: f8e5m2[96,160], SB: f8ue8m0[160,3]) -> C: f32[48,160] {"
+     " C[m,n] += A[k,m] * (B[k,n] * SB[n,k/32]); }"},
+    {"scales behind", "tcgen05.mxf8f6f4.f8e4m3.f32", "op f(A: f8e4m3[272,544],"
+     " SA: f8ue8m0[17,272], B: f8e4m3[544,64], SB: f8ue8m0[17,64]) -> C: f32[272,64] {"
+     " C[m,n] += A[m,k] * B[k,n] * SA[k/32,m] * SB[k/32,n]; }"},
+    {"scales of longer blocks, batch", "tcgen05.mxf8f6f4.f8e4m3.f32", "op f(A: f8e4m3[2,40,256],"
+     " SA: f8ue8m0[2,40,2], B: f8e4m3[2,24,256], SB: f8ue8m0[24]) -> C: f32[2,24,40] {"
+     " C[b,n,m] += (A[b,m,k] * SA[b,m,k/128]) * (B[b,n,k] * SB[n]); }"},
+    {"scales in tiles of 128 x 4", "tcgen05.mxf8f6f4.f8e4m3.f32", "op f(A: f8e4m3[160,256],"
+     " SA: f8ue8m0[2,2,32,4,4], B: f8e4m3[224,256], SB: f8ue8m0[2,2,32,4,4]) -> C: f32[160,224] {"
+     " C[m,n] += (A[m,k] * SA[m/128,k/128,m%32,m/32%4,k/32%4]) *"
+     " (B[n,k] * SB[n/128,k/128,n%32,n/32%4,k/32%4]); }"},
+};
+enum { SCALED = sizeof scaled / sizeof *scaled };
+
 /* ---- runs ---- */
 
 typedef struct {
@@ -226,12 +251,13 @@ static void test_kernels(void **state) {
             arena_reset(a, mark);
         }
     }
-    for (int i = 0; i < MADE; i++) {
+    for (int i = 0; i < MADE + SCALED; i++) {
+        const char *const *x = i < MADE ? made[i] : scaled[i - MADE];
         for (int f = 0; f < RING_FAMILIES; f++) {
             ArenaMark mark = arena_mark(a);
-            const char *name = arena_printf(a, "made %s, %s", made[i][0], ring_family[f].name);
-            if (all || effort_drawn(at++, DRAWN))
-                one(&run, made[i][1], &ring_family[f], name, made[i][2]);
+            const char *what = i < MADE ? "made " : "";
+            const char *name = arena_printf(a, "%s%s, %s", what, x[0], ring_family[f].name);
+            if (all || effort_drawn(at++, DRAWN)) one(&run, x[1], &ring_family[f], name, x[2]);
             arena_reset(a, mark);
         }
     }
@@ -246,10 +272,10 @@ static void test_kernels(void **state) {
  * columns of pixels, with a first operand that is made in registers, of
  * segments of tiles, of columns of few channels, the last of which lie beyond the end,
  * with registers that are made of nibbles, with an odd number of boxes to a tile; with results in
- * Tensor Memory, of blocks that stay, of such that share copies, and of bytes, the second operand
- * turned.  */
+ * Tensor Memory, of blocks that stay, of such that share copies, of bytes, the second operand
+ * turned, and with scales of blocks.  */
 enum { ALONE, STAYS, TURNS, PIXELS, REGISTERS, SEGMENTS, NARROW, NIBBLES, ODD, TENSOR,
-       TENSOR_STAYS, TENSOR_SHARES, TENSOR_BYTES, CHANGED };
+       TENSOR_STAYS, TENSOR_SHARES, TENSOR_BYTES, TENSOR_SCALES, CHANGED };
 static const RingFamily changed[] = {
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false, false},
@@ -264,6 +290,7 @@ static const RingFamily changed[] = {
     {"mutant", 1, 64, {1, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false, false},
     {"mutant", 1, 64, {1, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 2, GRID_PERSISTENT, false, false},
     {"mutant", 1, 128, {1, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
+    {"mutant", 1, 64, {1, 2}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
 };
 
 /* A piece of the text of a kernel, and what takes its place (text_pattern.h).  */
@@ -378,6 +405,27 @@ static const struct {
     {TENSOR_BYTES, "~1 = 0x82004a0", "~1 = 0x8200490"},
     {TENSOR_BYTES, "B_TURNED << 16", "B_TURNED << 15"},
     {TENSOR_BYTES, "kind::i8", "kind::f8f6f4"},
+    {TENSOR_SCALES, " | byte << 4", ""},
+    {TENSOR_SCALES, " | byte << 29", ""},
+    {TENSOR_SCALES, "~1 = 0x8900000", "~1 = 0x8100000"},
+    {TENSOR_SCALES, "kk / TK % 4)", "0)"},
+    {TENSOR_SCALES, "~1 * 2), kk", "~1 * 4), kk"},
+    {TENSOR_SCALES, "rl_tcgen05_copy_scales(tensor + 132u, ~1 + #1u + ~2 * 512u);", ""},
+    {TENSOR_SCALES, "(tensor + 132u, ~1", "(tensor + 136u, ~1"},
+    {TENSOR_SCALES, "~1 + #1u + ~2 * 512u);\n                    rl_tcgen05_copy_scales(tensor + "
+                    "128u, ~1 + #2u",
+     "~1 + #1u + ~2 * 512u);\n rl_tcgen05_copy_scales(tensor + 128u, ~1 + #1u"},
+    {TENSOR_SCALES, "(tensor + 132u, ~1 + #1u + ~2 * 512u", "(tensor + 132u, ~1 + #1u"},
+    {TENSOR_SCALES, "0x4008", "0x4010"},
+    {TENSOR_SCALES, "~1[2][0], ~1[3][0]);", "~1[3][0], ~1[2][0]);"},
+    {TENSOR_SCALES, "~1[~2][~3] = ~4[~2][~3];", ""},
+    {TENSOR_SCALES, "rl_fence_proxy();\n                __syncwarp();", "__syncwarp();"},
+    {TENSOR_SCALES, "rl_fence_proxy();\n                __syncwarp();", "rl_fence_proxy();"},
+    {TENSOR_SCALES, "rl_barrier_wait(~1 + ~2 + (~3 + ~4) * 8, ~5 ^ 1);\n"
+                    "                rl_tcgen05_put", "rl_tcgen05_put"},
+    {TENSOR_SCALES, "__syncwarp();\n                if (~1 == 0) {\n"
+                    "                    rl_barrier_arrive(~2 + ~3 + ~4 * 8);\n                }",
+     "__syncwarp();"},
 };
 enum { MUTANTS = sizeof mutant / sizeof *mutant };
 
@@ -407,12 +455,15 @@ static const char *const changed_op[] = {
     "op f(A: bf16[512,192], B: bf16[256,192]) -> C: bf16[512,256] {"
     " C[m,n] += A[m,k] * B[n,k]; }",
     "op f(A: i8[256,512], B: i8[512,128]) -> C: i32[256,128] { C[m,n] += A[m,k] * B[k,n]; }",
+    "op f(A: f8e4m3[256,512], SA: f8ue8m0[256,16], B: f8e4m3[128,512], SB: f8ue8m0[128,16]) ->"
+    " C: f32[256,128] { C[m,n] += (A[m,k] * SA[m,k/32]) * (B[n,k] * SB[n,k/32]); }",
 };
 
 /* The unit of the kernel that is changed.  */
 static const char *changed_unit(int of) {
+    static const char *const bytes[] = {"tcgen05.i8.i32", "tcgen05.mxf8f6f4.f8e4m3.f32"};
     return of < TENSOR ? "wgmma.bf16.f32" : of < TENSOR_BYTES ? "tcgen05.bf16.f32"
-                                                              : "tcgen05.i8.i32";
+                                                              : bytes[of - TENSOR_BYTES];
 }
 
 /* The kernel that is changed, as it is right.  */

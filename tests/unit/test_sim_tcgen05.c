@@ -556,6 +556,23 @@ static void what_is_done_instead(void **state) {
         run_without(tries[n].step, tries[n].instead, &c, tries[n].kind);
 }
 
+/* Copies are not worked out in order, which matters where a product reads what two wrote.  */
+static void copies_have_no_order(void **state) {
+    (void)state;
+    enum { UNREAD = 8 };      /* columns behind the first scales: those of rows that B has not */
+    Case c = {.kind = "mxf8f6f4", .a = T_E4M3, .b = T_E4M3, .d = T_F32, .m = 128, .n = 16,
+              .span_a = 128, .span_b = 128, .keep_d = true, .scale = 1};
+    for (int behind = 0; behind <= UNREAD; behind += UNREAD) {
+        Arena *a = arena_create(NULL);
+        Buf b = buf_new(a);
+        buf_printf(&b, "add.u32 %%r22, %%r305, %d;\n"
+                       "@%%p3 tcgen05.cp.cta_group::1.32x128b.warpx4 [%%r22], %%l8;\n", behind);
+        mma(&b, &c);
+        run_without(MMA, buf_str(&b), &c, behind ? SIM_FAULT_COUNT : SIM_TENSOR_MEMORY);
+        arena_destroy(a);
+    }
+}
+
 /* A pair needs all that a block does, and both of its blocks.  */
 static void pairs_are_two(void **state) {
     (void)state;
@@ -709,6 +726,7 @@ int main(void) {
         cmocka_unit_test(everything_is_needed),
         cmocka_unit_test(fences_are_forgiven),
         cmocka_unit_test(what_is_done_instead),
+        cmocka_unit_test(copies_have_no_order),
         cmocka_unit_test(pairs_are_two),
         cmocka_unit_test(shapes_of_moves),
         cmocka_unit_test(fragments_are_those_of_mma),

@@ -215,7 +215,8 @@ static void make_values(Kernel *k, const Node *n) {
     case VALUES_K_NOW: place_k_now(k); break;
     case VALUES_BESIDE: made_beside(k, n->from); break;
     case VALUES_SCALES:
-        if (n->from == SCALES_TURN) scales_turn(k);
+        if (n->from == SCALES_STAGE) tensor_scales_stage(k, n->ring);
+        else if (n->from == SCALES_TURN) scales_turn(k);
         else scales_load(k, n->from == SCALES_FIRST);
         break;
     case VALUES_MORE: load_more(k); break;

@@ -60,7 +60,8 @@ typedef enum {
     X(PARTIAL,  "partial")    /* accumulators of one step */                                       \
     X(BESIDE,   "beside")     /* what an operand's expression reads beside; from: in a step */     \
     X(SCALES,   "scales")     /* of blocks, of the first step; from: 1: of the next one, */        \
-                              /* 2: of which those of the next one are the step's */               \
+                              /* 2: of which those of the next one are the step's, */              \
+                              /* 3: those of the step, to the slot of its ring */                  \
     X(K_NOW,    "k")          /* first k of the step, where products are masked */                 \
     X(MORE,     "more")       /* is there a step to load? */                                       \
     X(NEXT_K,   "next k")     /* loads go on with the next step */                                 \
@@ -100,7 +101,7 @@ typedef enum {
 enum { CLEAR_ALL, CLEAR_OPERANDS, CLEAR_SUMS };
 
 /* SCALES.  */
-enum { SCALES_FIRST, SCALES_NEXT, SCALES_TURN };
+enum { SCALES_FIRST, SCALES_NEXT, SCALES_TURN, SCALES_STAGE };
 
 /* TENSOR: columns are taken, by a warp; they are known to all; sums are loaded; columns are given
  * back.  */

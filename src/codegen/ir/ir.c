@@ -135,7 +135,7 @@ static void count(Cg *c, IrStmt *s, int n, const int *number) {
 void ir_multiply(Cg *c, const IrUnit *unit, Ir to, Ir a, Ir b) {
     Ir arg[2 + IR_SCALES] = {a, b, unit->adds};
     int n = unit->adds ? 3 : 2;
-    for (int i = 0; unit->scale && i < IR_SCALES; i++) arg[n++] = unit->scale[i];
+    for (int i = 0; i < unit->scales; i++) arg[n++] = unit->scale[i];
     IrStmt *s = act(c, IR_STMT_MULTIPLY, to, n, arg);
     s->text = unit->instruction;
     count(c, s, unit->forms, unit->form);

@@ -292,10 +292,11 @@ typedef struct {
     const int *form;          /* numbers in its name */
     int forms;
     Ir adds;                  /* does it, or begin anew?  NULL: it cannot be told */
-    const Ir *scale;          /* with scales of blocks IR_SCALES of these, else NULL: registers of a
-                               * and of b, their first byte, and lanes of a and of b */
+    const Ir *scale;          /* with scales of blocks: registers of a and of b, or where they begin
+                               * in Tensor Memory, their first byte, ... */
+    int scales;               /* ... and of registers lanes of a and of b */
 } IrUnit;
-enum { IR_SCALES = 5 };
+enum { IR_SCALES = 5, IR_TENSOR_SCALES = 3 };
 void ir_multiply(Cg *c, const IrUnit *unit, Ir to, Ir a, Ir b);
 void ir_matrices(Cg *c, int n, bool transposed, Ir to, Ir from);
 /* Any sync.  NAMED: `number` threads at the barrier of arg 0.  BARRIER: that at arg 0 in shared

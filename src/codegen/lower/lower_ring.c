@@ -72,10 +72,14 @@ static void add_turn(FormBuilder *b, const Lowered *l, SyncOp op) {
     if (rprog_in_turn(l->r) > 1) lower_turn(b, l, op);
 }
 
-static void read_stage(FormBuilder *b, Node *n, int side, bool late) {
-    Use *u = form_reads(b, n, ROOM_STAGE, side);
+static void read_slot(FormBuilder *b, Node *n, RoomKind kind, int side, bool late) {
+    Use *u = form_reads(b, n, kind, side);
     u->data = OF_TAKEN;
     u->late = late;
+}
+
+static void read_stage(FormBuilder *b, Node *n, int side, bool late) {
+    read_slot(b, n, ROOM_STAGE, side, late);
 }
 
 static Use *own_registers(Use *u) {
@@ -118,6 +122,29 @@ static Node *add_tensor(FormBuilder *b, int part) {
     return n;
 }
 
+/* A warp reads scales of blocks from global memory, those of a step while it waits for a slot of
+ * the step before, and writes them where the unit finds them.  */
+static void add_scales(FormBuilder *b, const Lowered *l, const Contract *c) {
+    open_tiles(b, l, c);
+    open_some(b, c);
+    form_add(b, NODE_VALUES, VALUES_SCALES)->from = SCALES_FIRST;
+    open_steps(b, c, true, 0);
+    form_add(b, NODE_VALUES, VALUES_SCALES)->from = SCALES_NEXT;
+    lower_barrier(b, SYNC_WAIT, c->turns, RING_EMPTY)->primed = true;
+    Node *n = form_add(b, NODE_VALUES, VALUES_SCALES);
+    n->from = SCALES_STAGE;
+    for (int side = 0; side < c->n_side; side++)
+        form_writes(b, n, ROOM_SCALES, c->side[side].number)->data = OF_PUT;
+    form_sync(b, SYNC_PROXY, SYNC_BOTH, 0);
+    form_sync(b, SYNC_WARP, SYNC_BOTH, 0);
+    lower_barrier(b, SYNC_ARRIVE, c->turns, RING_FULL)->by = BY_WARPS;
+    form_add(b, NODE_VALUES, VALUES_SCALES)->from = SCALES_TURN;
+    form_add(b, NODE_VALUES, VALUES_PUT);
+    form_close(b);
+    if (c->may_be_empty) form_close(b);
+    if (c->stays) form_close(b);
+}
+
 /* One thread issues the products of all warpgroups, whose sums lie in Tensor Memory.  It waits for
  * stages that are full and for accumulators that are empty, and for nothing else: its products free
  * a stage, and fill accumulators, when they end.  */
@@ -135,7 +162,10 @@ static void add_issued(FormBuilder *b, const Lowered *l, const Contract *c) {
     Node *n = form_add(b, NODE_COMPUTE, COMPUTE_STEP);
     n->to = c->r->unroll;
     n->done = DONE_PRODUCTS;
-    for (int side = 0; side < c->n_side; side++) read_stage(b, n, side, true);
+    for (int side = 0; side < c->n_side; side++) {
+        read_stage(b, n, side, true);
+        if (c->scaled) read_slot(b, n, ROOM_SCALES, side, true);
+    }
     Use *u = form_writes(b, n, ROOM_ACCUMULATORS, 0);
     u->data = OF_PUT;
     u->late = true;
@@ -173,13 +203,17 @@ static void add_sums(FormBuilder *b, const Lowered *l, const Contract *c) {
     if (c->may_be_empty) form_close(b);
 }
 
-/* Those that copy are joined by one that multiplies.  */
+/* Those that copy are joined by one that multiplies, and by one that brings scales.  */
 static void add_parts(FormBuilder *b, const Lowered *l, const Contract *c) {
     lower_open_part(b, "boxes", contract_turns(c)->fill);
     add_copies(b, l, c, NULL);
     form_close(b);
     lower_open_part(b, "products", contract_turns(c)->use);
     add_issued(b, l, c);
+    form_close(b);
+    if (!c->scaled) return;
+    lower_open_part(b, "scales", contract_turns(c)->scales);
+    add_scales(b, l, c);
     form_close(b);
 }
 

@@ -97,6 +97,7 @@ static void multiply_pair(Kernel *k, const Between *x, Ir r, Ir j, Ir a, Ir b) {
     if (k->c->matrix.unit->scale_k > 0) {
         scales_of(k, r, j, x->slice, scale);
         unit.scale = scale;
+        unit.scales = IR_SCALES;
     }
     ir_multiply(cg, &unit, ir_element(cg, ir_element(cg, all, r), j), swapped ? b : a,
                 swapped ? a : b);

@@ -39,7 +39,7 @@ static void load_sums(Kernel *k) {
 void tensor_make(Kernel *k, int part) {
     Cg *cg = k->cg;
     IrType none = ir_type(IR_VOID);
-    int columns = rprog_tensor_columns(k->c->r);
+    int columns = rprog_tensor_columns(cg->dev, k->c->r);
     switch (part) {
     case TENSOR_TAKE:
         open_first(k);

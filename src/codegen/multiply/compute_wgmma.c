@@ -54,6 +54,7 @@ void compute_wgmma(Kernel *k, const Node *n) {
     int slice = k->c->r->thread.extent[AX_K];
     ir_note(cg, "compute: slices of %d k", slice);
     if (!k->c->matrix.tensor) wgmma_begin(k);
+    else if (k->c->scaled) tensor_scales_copy(k);
     Ir kk = ir_for(cg, "kk", ir_int(cg, 0), product_size(k, 'W', AX_K), slice, IR_UNROLL_ALL);
     wgmma_multiply(k, kk, n->begins || k->c->matrix.promotes);
     ir_close(cg);

@@ -66,6 +66,12 @@ void tensor_make(Kernel *k, int part);
 void scales_load(Kernel *k, bool first);
 void scales_turn(Kernel *k);
 void scales_of(const Kernel *k, Ir i, Ir j, Ir slice, Ir out[IR_SCALES]);
+Ir scales_ones(const Kernel *k);          /* a register of such that change nothing */
+/* tensor_scales.c: those of a step to a slot of the ring, by a warp; from the slot at hand to
+ * Tensor Memory, by the thread that issues products; what one of these takes.  */
+void tensor_scales_stage(Kernel *k, int ring);
+void tensor_scales_copy(Kernel *k);
+void tensor_scales_of(const Kernel *k, Ir i, Ir j, Ir slice, Ir out[IR_TENSOR_SCALES]);
 /* compute_made.c: a first operand that is made in registers; where a lane begins in its tile; what
  * the expression reads beside, of all steps or of one; what the registers of a step are made of;
  * those of the slice at kk, and its products.  */

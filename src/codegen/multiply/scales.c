@@ -1,5 +1,6 @@
 /* Scales of blocks along k, in registers (rprog_scales): x_scale[g][w] has four neighbours of row
- * 32 g + what the lane adds.  Those of the next step are on their way while a step is computed.  */
+ * 32 g + what the lane adds.  Those of the next step are on their way while a step is computed, or
+ * while a slot of the ring is waited for.  */
 #include "codegen/multiply/multiply.h"
 #include "codegen/operand/address.h"
 
@@ -11,13 +12,20 @@ typedef struct {
     Ir step;                  /* the first k of the step */
 } ScalePlace;
 
-static bool has_scales(const Side *s) { return s->scales.groups > 0; }
+static bool has_scales(const Side *s) { return s->scales.read != NULL; }
+
+/* Of the warp's tile or, where they go on to Tensor Memory, of the block's.  */
+static Ir first_row(const Kernel *k, const Side *s) {
+    Ir block = product_first(k, s->own);
+    return k->c->matrix.tensor ? block : ir_add(k->cg, block, product_place(k, s));
+}
 
 /* Rows of a group beyond the warp's part are none of its tiles, and may be none at all.  */
 static Ir inside(const Kernel *k, const Side *s, Ir own, Ir kk) {
     const Cg *cg = k->cg;
     Ir test = ir_lt(cg, kk, product_extent(k, AX_K));
-    bool over = k->c->r->warp.extent[s->own] % FRAG_SCALE_ROWS != 0;
+    const RTile *part = k->c->matrix.tensor ? &k->c->r->block : &k->c->r->warp;
+    bool over = part->extent[s->own] % FRAG_SCALE_ROWS != 0;
     if (!over && !s->ragged) return test;
     return ir_both(cg, ir_lt(cg, own, product_extent(k, s->own)), test);
 }
@@ -26,10 +34,9 @@ static Ir inside(const Kernel *k, const Side *s, Ir own, Ir kk) {
 static Ir read_part(Kernel *k, const ScalePlace *x) {
     Cg *cg = k->cg;
     const Side *s = x->s;
-    const Fragment f = fragment_of_scales();
+    const Fragment f = fragment_of_scales(k->c->matrix.unit);
     int n = s->scales.width, block = s->scales.block;
-    Ir own = ir_add(cg, product_first(k, s->own), product_place(k, s));
-    own = ir_add_parts(cg, own, fragment_lane_place(k, &f, FRAG_ROW, 1));
+    Ir own = ir_add_parts(cg, first_row(k, s), fragment_lane_place(k, &f, FRAG_ROW, 1));
     own = address_point_own(k, s, ir_add(cg, own, ir_mul_n(cg, x->g, FRAG_SCALE_ROWS)));
     Ir kk = ir_add(cg, x->step, ir_mul_n(cg, x->w, FRAG_SCALES * block));
     kk = address_point_k(k, ir_add_n(cg, kk, x->part * block));
@@ -109,7 +116,7 @@ void scales_turn(Kernel *k) {
 }
 
 /* Four times 1.  */
-static Ir ones(const Kernel *k) {
+Ir scales_ones(const Kernel *k) {
     enum { EACH = 0x01010101, UE8M0 = 0x7f, UE4M3 = 0x38 };
     bool exponent = k->c->matrix.unit->scale == TE_F8UE8M0;
     return ir_number(k->cg, IR_U32, (int64_t)EACH * (exponent ? UE8M0 : UE4M3));
@@ -125,7 +132,7 @@ void scales_of(const Kernel *k, Ir i, Ir j, Ir slice, Ir out[IR_SCALES]) {
         const Side *s = &k->c->side[side];
         int which = rprog_unit_side(k->c->r, side);
         Ir in_group = ir_int(cg, FRAG_SCALE_ROWS / s->thread);
-        out[which] = ones(k);
+        out[which] = scales_ones(k);
         out[3 + which] = ir_rem(cg, tile[side], in_group);
         if (!has_scales(s)) continue;
         Ir all = ir_element(cg, k->own->operand[side].scale, ir_div(cg, tile[side], in_group));

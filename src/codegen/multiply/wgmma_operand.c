@@ -42,8 +42,8 @@ static IrUnit unit_of(const Kernel *k, const Side *a, const Side *b, int form[FO
     if (!usual && !made) form[n++] = (int)prelude_high(a->span);
     if (!usual) form[n++] = (int)prelude_high(b->span);
     const char *stem = k->c->matrix.tensor ? PRELUDE_TENSOR : PRELUDE_WGMMA;
-    const char *name = arena_printf(k->cg->arena, "%s%dn%dk%d_%s_%s%s", stem, u->m.from, b->thread,
-                                    u->k.from, prelude_operand(u), te_dtype_name(u->acc),
+    const char *name = arena_printf(k->cg->arena, "%s%dn%dk%d_%s%s", stem, u->m.from, b->thread,
+                                    u->k.from, prelude_types(k->cg->arena, u),
                                     made ? PRELUDE_MADE : "");
     return (IrUnit){.instruction = name, .form = form, .forms = n, .adds = ir_bool(k->cg, true)};
 }
@@ -86,6 +86,12 @@ static void multiply_all(Kernel *k, Ir kk, IrUnit *unit, const Side *a, const Si
     unit->adds = ir_lt(cg, ir_int(cg, 0), ir_add(cg, k->var.step, kk));
     Ir i = ir_count_of(cg, k->var.i, warps[a->own] * tiles[a->own], IR_UNROLL_ALL);
     Ir j = ir_count_of(cg, k->var.j, warps[b->own] * tiles[b->own], IR_UNROLL_ALL);
+    Ir scale[IR_TENSOR_SCALES];
+    if (k->c->scaled) {
+        tensor_scales_of(k, i, j, ir_div(cg, kk, product_size(k, 'T', AX_K)), scale);
+        unit->scale = scale;
+        unit->scales = IR_TENSOR_SCALES;
+    }
     ir_multiply(cg, unit, tensor_tile(k, i, j), tile_at(k, a, kk, i), tile_at(k, b, kk, j));
     ir_close(cg);
     ir_close(cg);

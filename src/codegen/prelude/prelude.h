@@ -60,6 +60,9 @@ const char *prelude_register(TeDtype type);       /* an operand of 32 bits or le
 const char *prelude_constraint(TeDtype type);
 /* The name of a product of mma.sync; `orders`: of its operands (prelude_matrix.c), "" where there
  * is one.  */
+/* Its types, as names of products have them: of a (where there are scales of both operands), of
+ * sums, of scales.  */
+const char *prelude_types(Arena *a, const ComputeUnit *u);
 const char *prelude_mma_name(Arena *a, const ComputeUnit *u, const char *orders);
 /* Reads STEM (which ends in m) MnNkK_TYPE_ACC: shape and types of the unit, and what stands behind;
  * NULL: no such name.  */

@@ -51,14 +51,17 @@ const char *prelude_register(TeDtype type) {
     }
 }
 
+const char *prelude_types(Arena *a, const ComputeUnit *u) {
+    if (u->scale_k > 0)
+        return arena_printf(a, "%s_%s_%s_%s", prelude_operand(u), prelude_op_second(u),
+                            te_dtype_name(u->acc), prelude_op_scale(u));
+    return arena_printf(a, "%s_%s", prelude_operand(u), te_dtype_name(u->acc));
+}
+
 const char *prelude_mma_name(Arena *a, const ComputeUnit *u, const char *orders) {
     FragShape s = fragment_shape(u);
-    if (u->scale_k > 0)
-        return arena_printf(a, PRELUDE_MMA "%dn%dk%d_%s_%s_%s_%s", s.m, s.n, s.k,
-                            prelude_operand(u), prelude_op_second(u), te_dtype_name(u->acc),
-                            prelude_op_scale(u));
-    return arena_printf(a, PRELUDE_MMA "%dn%dk%d_%s_%s%s", s.m, s.n, s.k, prelude_operand(u),
-                        te_dtype_name(u->acc), orders);
+    return arena_printf(a, PRELUDE_MMA "%dn%dk%d_%s%s", s.m, s.n, s.k, prelude_types(a, u),
+                        u->scale_k > 0 ? "" : orders);
 }
 
 static bool take(const char **s, const char *end, const char *word) {

@@ -5,7 +5,7 @@
 
 #define FN "__device__ __forceinline__ "
 
-enum { ROWS = 128, K_BYTES = 32, TURNED_A = 15, TURNED_B = 16 };
+enum { ROWS = 128, K_BYTES = 32, TURNED_A = 15, TURNED_B = 16, BYTE_A = 29, BYTE_B = 4 };
 
 /* Kinds of products, and the numbers that operands and sums have in instruction descriptors (PTX
  * ISA, "Instruction descriptor").  */
@@ -28,15 +28,20 @@ static const Kind *kind_of(const ComputeUnit *u) {
     return NULL;
 }
 
-/* The instruction descriptor, but for which operands are turned.  */
+/* The instruction descriptor, but for which operands are turned, and which bytes are scales: with
+ * these, their type stands there, and not that of the sums, which is always f32.  */
 static unsigned descriptor(const ComputeUnit *u, const Kind *kind) {
-    enum { SUMS = 4, TYPE_A = 7, TYPE_B = 10, N = 17, M = 24 };
-    return kind->sums << SUMS | kind->operand << TYPE_A | kind->operand << TYPE_B |
+    enum { SUMS = 4, TYPE_A = 7, TYPE_B = 10, N = 17, SCALE = 23, M = 24 };
+    unsigned sums = u->scale_k > 0 ? (unsigned)(u->scale == TE_F8UE8M0) << SCALE
+                                   : kind->sums << SUMS;
+    return sums | kind->operand << TYPE_A | kind->operand << TYPE_B |
            (unsigned)u->n.to / 8 << N | (unsigned)u->m.to / 16 << M;
 }
 
+
 /* rl_tcgen05_m128nNkK_TYPE_ACC: results from column d on; a and b are the lower halves of
- * descriptors, as wgmma's but for their version.  */
+ * descriptors, as wgmma's but for their version.  With types of both operands and of scales behind:
+ * these begin at columns scales_a and scales_b, in this byte of their cells.  */
 bool prelude_make_tensor(const char *name, size_t len, PreludeText *t) {
     enum { USUAL = 128, VERSION = 1 << 14 };
     ComputeUnit u;
@@ -47,21 +52,28 @@ bool prelude_make_tensor(const char *name, size_t len, PreludeText *t) {
     prelude_put(t, "template <%sunsigned A_HIGH = 0x%x, unsigned B_HIGH = 0x%x>\n",
                 orders ? "int A_TURNED, int B_TURNED, " : "", prelude_high(USUAL),
                 prelude_high(USUAL));
-    prelude_put(t, FN "void %.*s(unsigned d, unsigned a, unsigned b, bool adds) {\n", (int)len,
-                name);
+    bool scaled = u.scale_k > 0;
+    prelude_put(t, FN "void %.*s(unsigned d, unsigned a, unsigned b, bool adds%s) {\n", (int)len,
+                name,
+                scaled ? ",\n        unsigned scales_a, unsigned scales_b, unsigned byte" : "");
     prelude_put(t, "    const unsigned what = 0x%x", descriptor(&u, kind));
     if (orders)
         prelude_put(t, " | (unsigned)A_TURNED << %d | (unsigned)B_TURNED << %d", TURNED_A,
                     TURNED_B);
+    if (scaled) prelude_put(t, " | byte << %d | byte << %d", BYTE_A, BYTE_B);
     prelude_put(t, ";\n");
     prelude_put(t, "    asm volatile(\"{ .reg .b64 a, b; .reg .pred p; setp.ne.b32 p, %%3, 0;\"\n"
                    "                 \" mov.b64 a, {%%1, %%5}; mov.b64 b, {%%2, %%6};\"\n"
-                   "                 \" tcgen05.mma.cta_group::1.kind::%s [%%0], a, b, %%4,\"\n"
-                   "                 \" p; }\"\n"
+                   "                 \" tcgen05.mma.cta_group::1.kind::");
+    if (scaled) prelude_put(t, "%s.block_scale.block%d", hal_scaled_kind(&u), u.scale_k);
+    else prelude_put(t, "%s", kind->kind);
+    prelude_put(t, " [%%0], a, b, %%4,\"\n"
+                   "                 \"%s p; }\"\n"
                    "                 :: \"r\"(d), \"r\"(a), \"r\"(b), \"r\"((int)adds), "
                    "\"r\"(what), \"n\"(A_HIGH | 0x%x),\n"
-                   "                    \"n\"(B_HIGH | 0x%x) : \"memory\");\n}\n",
-                kind->kind, VERSION, VERSION);
+                   "                    \"n\"(B_HIGH | 0x%x)%s : \"memory\");\n}\n",
+                scaled ? " [%7], [%8]," : "", VERSION, VERSION,
+                scaled ? ", \"r\"(scales_a), \"r\"(scales_b)" : "");
     return true;
 }
 
@@ -151,6 +163,20 @@ const PreludeRow prelude_tensor[] = {
     {"rl_tcgen05_after", 100,
      FN "void rl_tcgen05_after() {\n"
         "    asm volatile(\"tcgen05.fence::after_thread_sync;\" ::: \"memory\");\n"
+        "}\n"},
+    /* Scales of four rows, 32 apart, of a lane to its 16 bytes of shared memory; those of 128 rows
+     * from there, in rows of 16 bytes without a swizzle, to all four parts of 32 lanes.  */
+    {"rl_tcgen05_put_scales", 100,
+     FN "void rl_tcgen05_put_scales(unsigned to, unsigned a, unsigned b, unsigned c,\n"
+        "        unsigned d) {\n"
+        "    asm volatile(\"st.shared.v4.b32 [%0], {%1, %2, %3, %4};\"\n"
+        "                 :: \"r\"(to), \"r\"(a), \"r\"(b), \"r\"(c), \"r\"(d) : \"memory\");\n"
+        "}\n"},
+    {"rl_tcgen05_copy_scales", 100,
+     FN "void rl_tcgen05_copy_scales(unsigned to, unsigned from) {\n"
+        "    asm volatile(\"{ .reg .b64 s; mov.b64 s, {%1, 0x4008};\"\n"
+        "                 \" tcgen05.cp.cta_group::1.32x128b.warpx4 [%0], s; }\"\n"
+        "                 :: \"r\"(to), \"r\"(from >> 4 & 0x3fff) : \"memory\");\n"
         "}\n"},
     {PRELUDE_TENSOR, 0, NULL},
     {PRELUDE_TENSOR_LOAD, 0, NULL},

@@ -39,6 +39,7 @@ typedef struct {
  * none is made up.  */
 typedef struct {
     uint32_t write, warp_read, unit_read;
+    bool torn;                /* copies wrote it in either order: what it holds is not known */
 } TmemTouch;
 
 /* What the unit works out, in the order of issue.  */

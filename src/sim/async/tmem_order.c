@@ -118,6 +118,12 @@ bool tmem_read(uint32_t access, SimBlock *b, TmemPart p) {
                           lane, c);
                 return false;
             }
+            if (checked(y.by) && at->torn) {
+                sim_fault(y.by, SIM_TENSOR_MEMORY,
+                          "reads lane %u, column %u of Tensor Memory, which several tcgen05.cp "
+                          "have written without an order", lane, c);
+                return false;
+            }
             if (checked(y.by) && !before(log, at->write, false, &y, lane, c)) return false;
             *(of_unit(&y) ? &at->unit_read : &at->warp_read) = access;
         }
@@ -125,11 +131,24 @@ bool tmem_read(uint32_t access, SimBlock *b, TmemPart p) {
     return true;
 }
 
+static bool was_read(const TmemTouch *at) {
+    return at->warp_read > at->write || at->unit_read > at->write;
+}
+
+/* Copies always write whole columns.  Those that nobody reads may be written by several copies of a
+ * thread, which are not worked out in order.  */
+static bool tears(const TmemLog *log, const TmemTouch *at, const TmemAccess *y) {
+    const TmemAccess *x = &log->access[at->write];
+    bool copies = at->write > 0 && x->kind == TMEM_CP && y->kind == TMEM_CP;
+    if (!copies || !same_thread(x, y) || was_read(at)) return false;
+    return unit_before(x, false, y) != ORDERED;
+}
+
 /* Whether all that touched a place comes before y.  What was read since the last write comes behind
  * it, and alone counts.  */
 static bool all_before(const TmemLog *log, const TmemTouch *at, const TmemAccess *y,
                        uint32_t lane, uint32_t column) {
-    bool read = at->warp_read > at->write || at->unit_read > at->write;
+    bool read = was_read(at);
     return before(log, at->warp_read, true, y, lane, column) &&
            before(log, at->unit_read, true, y, lane, column) &&
            (read || before(log, at->write, false, y, lane, column));
@@ -143,7 +162,8 @@ bool tmem_write(uint32_t access, SimBlock *b, TmemPart p) {
     for (uint32_t c = p.column; c < p.column + p.columns; c++) {
         for (uint32_t lane = p.lane; lane < p.lane + p.lanes; lane += TMEM_ROWS) {
             TmemTouch *at = &t->touch[c][lane / TMEM_ROWS];
-            if (checked(y.by) && !all_before(log, at, &y, lane, c)) return false;
+            at->torn = tears(log, at, &y);
+            if (checked(y.by) && !at->torn && !all_before(log, at, &y, lane, c)) return false;
             at->write = access;
         }
     }
