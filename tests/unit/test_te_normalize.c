@@ -271,6 +271,13 @@ static void substitution_changes_no_value(void **state) {
     /* Not past a guard, not into looser arithmetic.  */
     check_becomes("A: f32[4]) -> Y: f32[6]", "t[i] = A[i] + 1; Y[i] = t[i-1] else 0;",
                   "  t[i] = A[i] + 1;\n  Y[i] = t[i-1] else 0;\n");
+    /* A type without a 0 keeps none.  */
+    check_becomes("S: f16[4]) -> Y: f32[6]",
+                  "t[i] = (S[i-1] else 0) where i in 6 @type(f16); Y[i] = t[i];",
+                  "  Y[i] = S[i-1] else 0;\n");
+    check_becomes("S: f8ue8m0[4]) -> Y: f32[6]",
+                  "t[i] = (S[i-1] else 0) where i in 6 @type(f8ue8m0); Y[i] = t[i];",
+                  "  Y[i] = f8ue8m0(S[i-1] else 0);\n");
     check_becomes("A: f32[4,6]) -> Y: f32[4]",
                   "t[i,k] = exp(A[i,k]); Y[i] = sum[k](1 / t[i,k]) @fast;",
                   "  t[i,k] = exp(A[i,k]);\n  Y[i] = sum[k](1 / t[i,k]) @fast;\n");

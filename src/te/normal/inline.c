@@ -149,7 +149,7 @@ TeExpr *normalize_instance(Norm *n, const TeStmt *m, const TeExpr *read) {
     TeDtype stored = n->te->tensor[m->tensor].dtype;
     TeExpr *body = instance(n->a, m->rhs, read->args);
     bool keeps = body->kind == TE_READ && n->te->tensor[body->v.ref].dtype == stored &&
-                 (!body->other || te_is_zero(body->other));
+                 (!body->other || (te_dtype_zero(stored) && te_is_zero(body->other)));
     if (body->kind == TE_READ && !te_always_inside(read)) {
         body->other = read->other;
         body->inside = read->inside;
