@@ -91,9 +91,10 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
     if (copies > 0) meet += (1 + trips) * m->smem_latency + copies * 2 * vec;
     w.tail = meet;
     w.chain = m->block_start + waits + meet;
-    w.flying = deep * vec * v->bytes * waits / w.chain;
+    double met = blocks * r->block.extent[AX_M];
+    w.flying = deep * vec * v->bytes * (outputs / met) * waits / w.chain;
     mp_view_terms(m, r, &w, out);
-    out->padding_waste = blocks * r->block.extent[AX_M] / outputs - 1;
+    out->padding_waste = met / outputs - 1;
     out->term[MP_SPLIT] = split_us(m, r);
     mp_finish(out);
 }

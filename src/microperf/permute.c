@@ -15,7 +15,8 @@
  *       bytes), per output its operations + 1, per store 6 + 3 per axis
  *   chain: block start + DRAM latency + 3 latencies of shared memory + the block's own instructions
  *       and wavefronts
- *   bytes in flight: all reads of a thread, for the share of DRAM latency in the chain
+ *   bytes in flight: all reads of a thread inside of the domain, on average, for the share of DRAM
+ *       latency in the chain
  *   registers: 32 + the larger of what waits to be put down and the values of the outputs + V  */
 #include "microperf/sectors.h"
 #include "microperf/story.h"
@@ -110,7 +111,7 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
     /* All reads of a block are under way at once; then it turns and writes what it got.  */
     double work = w.ops / blocks / m->issue + (stores + loads) / blocks / m->smem_rate;
     w.chain = m->block_start + m->dram_latency + 3 * m->smem_latency + work;
-    w.flying *= m->dram_latency / w.chain;
+    w.flying *= outputs / (blocks * points) * m->dram_latency / w.chain;
     mp_view_terms(m, r, &w, out);
     out->smem_store_wavefronts = (int64_t)(stores + 0.5);
     out->smem_load_wavefronts = (int64_t)(loads + 0.5);

@@ -97,9 +97,10 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
         w.run = (double)r->block.extent[AX_M] * bytes;
     double waits = steps * m->dram_latency;
     w.chain = m->block_start + waits + steps * meets.clocks;
-    w.flying = items * bytes * waits / w.chain;
+    double met = all * r->block.extent[AX_M] * r->block.extent[AX_N];
+    w.flying = items * bytes * (elements / met) * waits / w.chain;
     mp_view_terms(m, r, &w, out);
-    out->padding_waste = all * r->block.extent[AX_M] * r->block.extent[AX_N] / elements - 1;
+    out->padding_waste = met / elements - 1;
     out->term[MP_SPLIT] = slices_us(m, r, reads);
     mp_finish(out);
 }

@@ -43,6 +43,12 @@ static inline void build_reject(const Builder *b, Reject why) {
     b->set->rejected[why]++;
 }
 
+/* Are there as many tiles of a warp with so many outputs as SMs?  The largest of these are built
+ * first, the larger ones last: what comes last is left out where too many programs fit.  */
+static inline bool build_occupies(const Builder *b, int64_t area) {
+    return (double)area * b->sms <= b->parallel;
+}
+
 /* Ways to load the operands, best first; returns how many.  */
 int build_load_options(const Builder *b, int16_t unit, int side, RLoad out[OPTIONS]);
 /* Is it worth to load the operands in these ways in one program?  Beside bytes a copy along k is,

@@ -69,12 +69,14 @@ static bool dominated(const Builder *b, const WarpTile *all, int n, const WarpTi
 static void build_tiles(Builder *b, const RProg *start) {
     WarpTile tile[SIZES * SIZES];
     int n = warp_tiles(b, start, tile);
-    for (int i = n - 1; i >= 0 && !b->full; i--) {
-        if (dominated(b, tile, n, &tile[i])) {
+    for (int i = 0; i < 2 * n && !b->full; i++) {
+        const WarpTile *t = &tile[i < n ? n - 1 - i : i - n];
+        if (build_occupies(b, (int64_t)t->m * t->n) != (i < n)) continue;
+        if (dominated(b, tile, n, t)) {
             build_reject(b, REJECT_DOMINATED);
             continue;
         }
-        RProg r = with_warp(start, &tile[i]);
+        RProg r = with_warp(start, t);
         build_blocks(b, &r);
     }
 }

@@ -291,8 +291,7 @@ static RProg at_point(const Walk *w, int point, const RProg *start) {
     return r;
 }
 
-/* Walks first and builds from the largest register tile down: what is too much to keep is then the
- * smallest.  */
+/* Walks first, then builds in the order that build_occupies says.  */
 void build_scale_up(Builder *b, const RProg *start) {
     static const int32_t one[2] = {1, 1};
     enum { TRANSPOSED_LEAST = 32, OTHERS = 24 };          /* outputs; registers beside the sums */
@@ -318,8 +317,10 @@ void build_scale_up(Builder *b, const RProg *start) {
             advance(b, &w, w.queue[w.head][0], w.queue[w.head][1], &r.thread, one);
         }
     }
-    for (int point = w.tail - 1; point >= 0 && !b->full; point--) {
+    for (int i = 0; i < 2 * w.tail && !b->full; i++) {
+        int point = i < w.tail ? w.tail - 1 - i : i - w.tail;
         RProg r = at_point(&w, point, start);
-        if (!skip[point]) thread_level(b, &r);
+        int64_t area = (int64_t)r.thread.extent[AX_M] * r.thread.extent[AX_N] * WARP;
+        if (!skip[point] && build_occupies(b, area) == (i < w.tail)) thread_level(b, &r);
     }
 }

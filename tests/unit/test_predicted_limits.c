@@ -78,7 +78,8 @@ static double predicted(Arena *a, const char *text, const Device *dev, const int
 }
 
 static void no_plan_beats_the_limit(void **state) {
-    static const double near = 1.25;      /* 1800 draws had 1.14 at most, a tile not tried */
+    static const double near = 1.06;      /* 3600 draws had 1.054 at most: without matrix units
+                                           * padding is tried only where nothing fits */
     Rng rng = {effort_seed()};
     (void)state;
     for (int i = 0; i < DRAWN * (effort_long() ? 10 : 1); i++) {
