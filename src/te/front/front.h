@@ -179,8 +179,9 @@ bool too_many_errors(const Front *f);                      /* more than can be k
  * error.  */
 bool lex(Front *f, size_t *pos, Token *out);
 const char *token_text(TokenKind k);                       /* of a mark */
-/* The items of the file in order; NULL after reporting an error.  */
-AstItem *parse_file(Front *f);
+/* The items of the file in order; NULL after reporting an error.  `only`: the op that is read, of
+ * others their names; NULL: all are.  */
+AstItem *parse_file(Front *f, const char *only);
 
 /* What expressions need of the parser (grammar.c).  */
 typedef struct {

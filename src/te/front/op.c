@@ -259,7 +259,7 @@ static Status parse_ops(Arena *a, Diag *d, const Asked *asked, Te ***out, int *n
                           "file of %zu bytes, the limit is 1 MiB", text.len);
     Front *f = front_new(a, d, text);
     if (asked->defines) f->define = *asked->defines;
-    const AstItem *items = parse_file(f);
+    const AstItem *items = parse_file(f, asked->only);
     if (!items) return ST_TE;
     *n_out = count_ops(items);
     *out = ARENA_ARRAY(a, Te *, *n_out);

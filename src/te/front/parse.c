@@ -245,14 +245,24 @@ static void body(Parser *p, AstItem *op) {
     expect(p, TOK_RBRACE);
 }
 
+/* Whatever an op says that nobody asked for, up to the brace that ends its body.  */
+static void skip_op(Parser *p) {
+    while (!p->failed && p->tok.kind != TOK_END && p->tok.kind != TOK_RBRACE) advance(p);
+    expect(p, TOK_RBRACE);
+}
+
 /* op = "op" ID "(" [ args ] ")" "->" ( arg | "(" args ")" ) "{" stmt {stmt} "}" */
-static AstItem *op(Parser *p) {
+static AstItem *op(Parser *p, const char *only) {
     NameList *name = parse_name(p, "a name");
     AstItem *item = ARENA_NEW(p->f->arena, AstItem);
     item->kind = ITEM_OP;
     item->sym = name->sym;
     item->pos = name->pos;
     p->nodes = 0;
+    if (only && strcmp(item->sym->name, only) != 0) {
+        skip_op(p);
+        return item;
+    }
     expect(p, TOK_LPAREN);
     if (p->tok.kind != TOK_RPAREN) item->in = args(p, item);
     expect(p, TOK_RPAREN);
@@ -289,7 +299,7 @@ static void expected_item(Parser *p) {
         hint(p->f, "statements stand in an op: op NAME(ARGUMENTS) -> RESULTS { ... }");
 }
 
-AstItem *parse_file(Front *f) {
+AstItem *parse_file(Front *f, const char *only) {
     Parser parser = {.f = f}, *p = &parser;
     AstItem *first = NULL, **tail = &first;
     int n_op = 0;
@@ -307,7 +317,7 @@ AstItem *parse_file(Front *f) {
             if (++n_op > TE_MAX_OPS)
                 parse_error(p, "limit", pos, "more than %d ops", TE_MAX_OPS);
             advance(p);
-            *tail = op(p);
+            *tail = op(p, only);
             tail = &(*tail)->next;
         } else {
             expected_item(p);
