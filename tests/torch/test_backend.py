@@ -181,6 +181,12 @@ class Backend(unittest.TestCase):
         self.alike(lambda z: z.real * 2 + (z * z).abs(), torch.randn(3, dtype=torch.complex64),
                    fallbacks=("mul", "view_as_real", "abs"))
 
+    def test_narrow_norms(self):
+        """Of f16, though its powers are beyond it."""
+        large = torch.full((3, 4), 300.0, dtype=torch.float16)
+        for order in (2, 3, 6):
+            self.alike(lambda h: torch.linalg.vector_norm(h, order, -1), large)
+
     def test_ends(self):
         """Zeros of both signs, infinities and NaN; shifts by more bits than there are."""
         ends = torch.tensor([0.0, -0.0, 1e-30, -1.5, 3.0, torch.inf, -torch.inf, torch.nan])

@@ -177,15 +177,19 @@ def lower_logcumsumexp(g, out, _, a, dim):
 
 @lowers("linalg_vector_norm")
 def lower_norm(g, out, _, a, order=2, dims=None, keepdim=False, **__):
-    kept, keep = Like(a.shape, out.dtype), keeps(out, a, keepdim)
+    """Powers leave the range of narrow types long before their root does: they are of f32."""
+    kind = torch.float64 if out.dtype == torch.float64 else torch.float32
+
+    def reduced(name, term, root="{}"):
+        return g.reduce(out, name, g.map(Like(a.shape, kind), term, a), dims, root, dtype=kind,
+                        keep=keeps(out, a, keepdim))
     if order in (math.inf, -math.inf):
-        size = g.map(kept, "abs({0})", a)
-        return g.reduce(out, "max" if order > 0 else "min", size, dims, keep=keep)
+        return reduced("max" if order > 0 else "min", "abs({0})")
     if order == 0:
-        return g.reduce(out, "sum", g.map(kept, "({0} != 0 ? 1.0 : 0.0)", a), dims, keep=keep)
+        return reduced("sum", "({0} != 0 ? 1.0 : 0.0)")
     if order == 1:
-        return g.reduce(out, "sum", g.map(kept, "abs({0})", a), dims, keep=keep)
+        return reduced("sum", "abs({0})")
     if order == 2:
-        return g.reduce(out, "sum", g.map(kept, "{0} * {0}", a), dims, "sqrt({})", keep=keep)
-    raised = g.map(kept, f"pow(abs({{0}}), {literal(float(order))})", a)
-    return g.reduce(out, "sum", raised, dims, f"pow({{}}, {literal(1 / order)})", keep=keep)
+        return reduced("sum", "{0} * {0}", "sqrt({})")
+    return reduced("sum", f"pow(abs({{0}}), {literal(float(order))})",
+                   f"pow({{}}, {literal(1 / order)})")
