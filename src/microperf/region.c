@@ -5,6 +5,8 @@
  *   tile, worth it: BM * K >= 2 * lines * row, and the operand's accesses would be below 16 bytes,
  *       or ldmatrix reads it: where 16 bytes along k lie side by side (lines are of one pixel then,
  *       an odd number of 16 bytes apart)
+ *       one that goes on in the next image has between the two as many rows as K reaches beyond a
+ *       step
  *   shared memory: region + zeros (as many as the rows' places differ, if K is no multiple of BK: k
  *       beyond K point there) + 4 bytes per k
  *   reads of a slice, matrix units: per register of per elements per / pair reads; + 1 of the table
@@ -19,6 +21,25 @@
  *       ldmatrix: of all rows of the block, at one k
  *   registers: 8 + places of rows  */
 #include "microperf/sectors.h"
+
+/* Rows of images of tiles that go on in the next one: results of a row, of a tile; the subscript's
+ * first value, and how many it may take.  */
+typedef struct {
+    int64_t in, tile, from, shape;
+} Rows;
+
+/* Which share of their rows the images have.  */
+static double rows_inside(const RRegion *x, int64_t tiles, Rows of) {
+    int64_t inside = 0, all = 0;
+    for (int64_t t = 0; t < tiles; t++) {
+        int64_t above = t * of.tile / of.in % x->out * x->by;
+        for (int64_t i = 0; i < x->extent[x->rows]; i++, all++) {
+            int64_t at = of.from + (above + i) % x->period;
+            inside += at >= 0 && at < of.shape;
+        }
+    }
+    return all > 0 ? (double)inside / (double)all : 1;
+}
 
 /* Which share of the values that subscript d takes in a tile lies inside of the tensor: the mean of
  * all tiles.  */
@@ -35,6 +56,8 @@ static double share_inside(const Problem *p, int side, int32_t tile, const RRegi
     }
     double inside = 0;
     int64_t tiles = (count[0] * count[1] + tile - 1) / tile;
+    if (x->period > 0 && d == x->rows)
+        return rows_inside(x, own->extent / tile, (Rows){count[0], tile, f->c, shape});
     for (int64_t t = 0; t < tiles; t++) {
         int64_t in = x->whole ? 0 : t * tile % count[0], out = t * tile / count[0] % count[1];
         int64_t from = f->c + in * step[0] + out * step[1], to = from + x->extent[d];

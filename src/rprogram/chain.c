@@ -35,6 +35,13 @@ static void results(RoomWalk *w, const RProg *last) {
     come_back(w, of);
 }
 
+static void regions(RoomWalk *w, const RProg *first) {
+    RoomWalk of = within(w, 0, first);
+    BlockBytes bytes = rprog_block_bytes(of.p, of.dev, first);
+    contract_regions(&of, &bytes);
+    come_back(w, of);
+}
+
 static void fragments(RoomWalk *w, const RProg *first) {
     RoomWalk of = within(w, 0, first);
     contract_fragments(&of);
@@ -67,9 +74,10 @@ static Loads loads_of(const RoomWalk *w, const RProg *own) {
         ChainLoad of = chain_load[i];
         const Problem *p = chain_problem(w->p, of.product);
         const RProg *r = &own[of.product];
-        loads_add(&x, (Load){p, r, of.side, of.product * CONTRACTION_OPERANDS + of.side,
-                             ring[rprog_chain_streams(w->p, w->r)][i],
-                             rprog_tile_bytes(p, w->dev, r, of.side)});
+        Load load = {p, r, of.side, of.product * CONTRACTION_OPERANDS + of.side,
+                     ring[rprog_chain_streams(w->p, w->r)][i],
+                     rprog_tile_bytes(p, w->dev, r, of.side)};
+        if (load.bytes > 0) loads_add(&x, load);
     }
     return x;
 }
@@ -79,6 +87,7 @@ void chain_rooms(RoomWalk *w) {
                                        rprog_chain_product(w->dev, w->r, 1)};
     Loads x = loads_of(w, own);
     loads_rooms(w, &x);
+    if (w->r->load[LOAD_A].region) regions(w, &own[0]);
     if (w->out && rprog_chain_streams(w->p, w->r)) fragments(w, &own[0]);
     results(w, &own[1]);
     if (!rprog_warpgroups(w->dev, w->r)) return;

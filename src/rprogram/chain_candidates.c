@@ -38,12 +38,15 @@ static Builder builder_of(const Keeper *k, const Problem *p) {
                      .samples = ARENA_NEW(k->arena, Samples)};
 }
 
-/* A load of whole tiles as they lie; how many there are.  */
-static int options_of(const Builder *b, int16_t unit, int side, RLoad out[OPTIONS]) {
+/* A load of whole tiles as they lie, or of the first operand's region; how many there are.  */
+static int options_of(const Chains *x, int16_t unit, ChainLoad of, RLoad out[OPTIONS]) {
+    bool first = of.product == 0 && of.side == 0;
     RLoad all[OPTIONS];
     int n = 0;
-    for (int i = 0, of = build_load_options(b, unit, side, all); i < of; i++) {
-        if (!all[i].region && !all[i].bytes && !all[i].raw) out[n++] = all[i];
+    int found = build_load_options(&x->of[of.product], unit, of.side, all);
+    for (int i = 0; i < found; i++) {
+        bool whole = first || !all[i].region;
+        if (whole && !all[i].bytes && !all[i].raw) out[n++] = all[i];
     }
     return n;
 }
@@ -257,14 +260,13 @@ static void with_loads(Chains *x, int16_t unit, int16_t unit_v) {
     r.vec_n = (uint8_t)fragment_run(&f, FRAG_COL);
     set_ends(p, &x->k->dev->unit[unit_v], &r);
     for (int i = 0; i < RPROG_LOADED; i++)
-        n[i] = options_of(&x->of[chain_load[i].product], chain_load[i].product ? unit_v : unit,
-                          chain_load[i].side, load[i]);
+        n[i] = options_of(x, chain_load[i].product ? unit_v : unit, chain_load[i], load[i]);
     for (int i = 0; i < n[0] * n[1] * n[2]; i++) {
         r.load[LOAD_A] = load[LOAD_A][i % n[0]];
         r.load[LOAD_B] = load[LOAD_B][i / n[0] % n[1]];
         r.load[LOAD_V] = load[LOAD_V][i / n[0] / n[1]];
         if (warpgroup_usable(u)) with_groups(x, r);
-        else with_unit(x, r);
+        else if (!r.load[LOAD_A].region) with_unit(x, r);
         if (warpgroup_usable(u)) with_stream_of_groups(x, r);
         else with_stream(x, r);
     }

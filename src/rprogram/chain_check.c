@@ -26,13 +26,16 @@ static const char *check_tiles(const Problem *p, const Device *dev, const RProg 
     return NULL;
 }
 
-static const char *check_product(const Problem *p, const Device *dev, const RProg *r) {
+/* A region has no steps to be loaded in: of the first operand where k is streamed.  */
+static const char *check_product(const Problem *p, const Device *dev, const RProg *r,
+                                 bool regions) {
     const char *why = matrix_check(p, dev, r);
     if (rprog_promotes(p, dev, r)) why = chain_too_long;
     for (int side = 0; side < 2 && !why; side++) {
         const RLoad *l = &r->load[side];
         if (p->op[side].made) continue;
-        if (l->region || l->bytes || l->raw || l->table ||
+        bool region = l->region && !(regions && side == 0);
+        if (region || l->bytes || l->raw || l->table ||
             (!p->op[side].affine && rprog_evaluates_direct(p, r, side)))
             return "operands of a chain lie in tiles as they are, loaded step by step";
         why = contract_check_load(p, dev, r, side);
@@ -46,7 +49,7 @@ static const char *check_products(const Problem *p, const Device *dev, const RPr
     if (r->overlap) return "only warpgroups overlap products and exponentials";
     for (int i = 0; i < CHAIN_PRODUCTS && !why; i++) {
         RProg x = rprog_chain_product(dev, r, i);
-        why = check_product(chain_problem(p, i), dev, &x);
+        why = check_product(chain_problem(p, i), dev, &x, i == 0 && rprog_chain_streams(p, r));
     }
     return why;
 }

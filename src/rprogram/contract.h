@@ -32,6 +32,8 @@ int64_t contract_registers(const Problem *p, const Device *dev, const RProg *r);
 /* `late`, of units of matrices: two sets of fragments do not fit beside all else.  */
 void contract_derive_late(const Problem *p, const Device *dev, RProg *r);
 void contract_rooms(RoomWalk *w);
+/* Operands that are loaded as a region, their zeros and tables.  */
+void contract_regions(RoomWalk *w, const BlockBytes *b);
 /* Rooms of what is in registers before its products.  Adds the room of sums on their way out;
  * false: there are more than can be counted.  */
 void contract_fragments(RoomWalk *w);

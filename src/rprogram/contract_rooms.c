@@ -37,7 +37,7 @@ static void scales(RoomWalk *w, const BlockBytes *b) {
     }
 }
 
-static void regions(RoomWalk *w, const BlockBytes *b) {
+void contract_regions(RoomWalk *w, const BlockBytes *b) {
     for (int side = 0; side < 2; side++) {
         Room x = layout_one(ROOM_REGION, side, w->end, b->places[side]);
         const RLoad *l = &w->r->load[side];
@@ -155,7 +155,7 @@ void contract_fragments(RoomWalk *w) {
 static void rooms_of(RoomWalk *w, const BlockBytes *b) {
     Loads x = loads_of(w, b);
     loads_rooms(w, &x);
-    regions(w, b);
+    contract_regions(w, b);
     if (!contract_results(w, b)) w->end = INT32_MAX;
     else if (w->r->stats) rprog_stats_rooms(w);
     scales(w, b);

@@ -45,7 +45,8 @@
  *   (stages == 2, or 1 with two barriers). `async` loads run stages - 1 steps ahead.  One
  *   staged load limits the program to 2 stages; an async one beside it runs one step ahead.
  * - Regions: a load with `region` has no tile in the stages.  The region of the tensor that the
- *   block reads (rtile_region) lies in shared memory behind them, each element once: chunk id =
+ *   block reads (rtile_region) lies in shared memory behind them, each element once, that of a tile
+ *   that goes on in the next image with zeros between the two: chunk id =
  *   thread + i * threads, `vec` elements of line id / (row / vec).  Behind it lie zeros, last +
  *   pair elements, if K is no multiple of block.k, and a table of the place in bytes of every k of
  *   all steps (rtile_region_k; the zeros for those beyond K).  It is loaded before the first step.

@@ -98,9 +98,9 @@
  *   A turn: wait for b; barrier; begin V of turn j + stages - 1; S; wait for V; barrier; begin b of
  *   turn j + stages; maps and reductions of the row; P; O.
  * - block.k < K: both operands of the first product are streamed along k, as those of `contract`
- *   are (ROOM_STAGE of 0 and of 1, a ring of `stages`).  There is one turn then, block.n >= N, that
- *   no mask cuts, and V is resident: ROOM_STAGE of 3 has one slot, filled before the first step.
- *   keep: SHARED.
+ *   are (ROOM_STAGE of 0 and of 1, a ring of `stages`; of units of warps a may be a region).  There
+ *   is one turn then, block.n >= N, that no mask cuts, and V is resident: ROOM_STAGE of 3 has one
+ *   slot, filled before the first step.  keep: SHARED.
  * - Rows' reductions follow RowGroup.online: a turn folds the leader, corrects what follows it, and
  *   O likewise.  A block's turns are those from the first to the last that has a column within
  *   Chain.bounds for some of its rows.

@@ -56,8 +56,56 @@ static bool separate(const View *v, const FusedAxis *axis) {
     return true;
 }
 
+/* The only dimension that a digit of the operand's own axis moves; -1: there is none.  */
+static int moved_by(const View *v, int digit) {
+    int found = -1;
+    for (int d = 0; d < v->rank; d++) {
+        if (!moves(v, d, v->own, digit)) continue;
+        if (found >= 0) return -1;
+        found = d;
+    }
+    return found;
+}
+
+/* How far apart the first and the last value are that K takes of subscript d.  */
+static int64_t reach_of_k(const View *v, int d) {
+    int64_t n = 0;
+    for (int i = 0; i < v->k->n; i++)
+        n += v->x->sub[d].coef[v->k->index[i]] * (index_extent(v, v->k, i) - 1);
+    return n;
+}
+
+/* Rows of images may follow each other in shared memory where the digit of the rows moves nothing
+ * else, and that before it, the outermost, the images alone.  Between two images lie as many rows
+ * as those of K reach beyond a step.  */
+static bool next_image(const View *v, RRegion *r) {
+    enum { DIGITS = 3 };      /* image, row, place in it */
+    if (v->own->n_digit != DIGITS) return false;
+    r->image = moved_by(v, 0);
+    r->rows = moved_by(v, 1);
+    if (r->image < 0 || r->rows <= r->image || r->rows == v->rank - 1) return false;
+    int64_t by = moves(v, r->rows, v->own, 1), reach = reach_of_k(v, r->rows);
+    if (moves(v, r->image, v->own, 0) != 1 || reach_of_k(v, r->image) || by < 1) return false;
+    if (moves(v, r->rows, v->own, 2) || moves(v, r->image, v->own, 2)) return false;
+    if (v->x->guard[r->image]) return false;
+    int64_t period = r->out * by + (reach + 1 > by ? reach + 1 - by : 0);
+    if (period > INT16_MAX) return false;
+    r->by = (int32_t)by;
+    r->period = (int32_t)period;
+    return true;
+}
+
+/* Images that a tile begins, at most, beside its first.  */
+static int64_t images_begun(const RRegion *r) {
+    return r->period > 0 ? (r->count_out + r->out - 2) / r->out : 0;
+}
+
+/* Values of the rows' subscript between two images.  */
+static int32_t between_images(const RRegion *r) { return r->period - r->out * r->by; }
+
 /* Which values the digits of the operand's own axis take in a tile: a part of the innermost one; or
- * all of that and some of the next.  The others have one value each.  */
+ * all of that and some of the next, or where that is over, of the next image.  The others have one
+ * value each.  */
 static bool tile_digits(const View *v, int32_t tile, RRegion *r) {
     const FusedAxis *own = v->own;
     int n = own->n_digit;
@@ -66,7 +114,8 @@ static bool tile_digits(const View *v, int32_t tile, RRegion *r) {
     r->count_out = 1;
     if (n <= 1 || (tile <= in && in % tile == 0)) return true;
     int64_t out = digit_extent(own, n - 2), rest = own->extent / (in * out);
-    if (rest > 1 && in * out % tile) return false;
+    r->out = (int32_t)out;
+    if (rest > 1 && in * out % tile && !next_image(v, r)) return false;
     r->count_in = (int32_t)in;
     r->count_out = (int32_t)((in - gcd64(tile, in) + tile - 1) / in + 1);
     r->whole = true;
@@ -87,6 +136,7 @@ static int64_t subscript_extent(const View *v, const RRegion *r, int d) {
         if (step < 0 || step > INT16_MAX) return 0;
         n += step * (index_extent(v, v->k, i) - 1);
     }
+    if (r->period > 0 && d == r->rows) n += images_begun(r) * between_images(r);
     return n <= INT16_MAX ? n : 0;
 }
 
@@ -205,16 +255,19 @@ static bool lay_out(const View *v, int vec, RRegion *r) {
         lines *= r->extent[d];
         if (lines > ELEMENTS_MAX) return false;
     }
-    int64_t pitch = pitch_of(r, row);
-    if (pitch * lines > ELEMENTS_MAX) return false;
+    int64_t apart = pitch_of(r, row);
+    if (apart * lines > ELEMENTS_MAX) return false;
     r->row = (int32_t)row;
-    r->pitch = (int32_t)pitch;
+    r->pitch = (int32_t)apart;
     r->lines = (int32_t)lines;
     int last = v->own->n_digit - 1;
     r->step_in = (int32_t)steps_of(v, r, v->own, last);
     r->step_out = (int32_t)steps_of(v, r, v->own, last - 1);
     digits_of_k(v, r);
-    r->last = (r->count_in - 1) * r->step_in + (r->count_out - 1) * r->step_out;
+    r->step_image = r->period > 0 ? (int32_t)(between_images(r) * pitch(v, r, r->rows)) : 0;
+    r->last = (r->count_in - 1) * r->step_in + (r->count_out - 1) * r->step_out +
+              (int32_t)images_begun(r) * r->step_image;
+    if (r->period > 0) r->tested |= 1u << r->image;
     for (int d = 0; d <= r->line; d++) {
         bool one = d < r->line && r->extent[d] == 1 && !v->x->guard[d];
         if (!one && !reads_all(v, r, d)) r->tested |= 1u << d;
@@ -269,7 +322,7 @@ bool rtile_region(const Problem *p, int side, int32_t tile, int vec, RRegion *ou
     }
     int chunk = RTILE_ACCESS / op->bytes;
     if (v.rank > 0 && by_chunks(&v, chunk)) out->chunk = chunk;
-    if (!lay_lines(&v, out)) return false;
+    if (!lay_lines(&v, out) || (out->period > 0 && out->rows >= out->line)) return false;
     int widest = rtile_widest(v.tensor, p->align);
     while (widest > 1 && !aligned(&v, out, tile, widest)) widest /= 2;
     if (vec == 0) vec = widest;
@@ -280,7 +333,8 @@ bool rtile_region(const Problem *p, int side, int32_t tile, int vec, RRegion *ou
 
 int32_t rtile_region_row(const RRegion *r, int32_t row) {
     if (!r->whole) return row * r->step_in;
-    return row % r->count_in * r->step_in + row / r->count_in * r->step_out;
+    int32_t line = row / r->count_in, image = r->period > 0 ? line / r->out * r->step_image : 0;
+    return row % r->count_in * r->step_in + line * r->step_out + image;
 }
 
 int32_t rtile_region_k(const RRegion *r, int64_t k) {

@@ -243,7 +243,8 @@ int rtile_row_source(const Te *te, const RowFacts *f, int i, const TeExpr *read)
  * tensor as zeros.  A line is what is contiguous in memory, where matrices can be read the channels
  * of one pixel; the next one lies `pitch` elements on.
  * Element (t, k) of the tile lies at rtile_region_row(t0 + t) + rtile_region_k(k), t0 where the
- * tile begins in the innermost digit of its own axis (0 unless `whole`).  */
+ * tile begins in the innermost digit of its own axis (0 unless `whole`), of tiles that begin an
+ * image.  */
 typedef struct {
     int32_t extent[TE_MAX_RANK];          /* values that each subscript takes */
     int line;                 /* lines run along this dimension, and all of those behind it */
@@ -255,6 +256,11 @@ typedef struct {
                                * one before; else count_in neighbours of the innermost one */
     int32_t count_in, count_out;
     int32_t step_in, step_out;            /* what those digits add to an element's place */
+    int32_t period;           /* tiles go on in the next image: values of the rows' subscript from
+                               * one to the next, as they lie in shared memory; 0: none does */
+    int image, rows;          /* dimensions of images, of their rows */
+    int32_t out, by;          /* rows of results, and what each adds to that subscript */
+    int32_t step_image;       /* what the next image adds to a place */
     int n_k;                  /* and those of K, told apart as the steps need it */
     int32_t extent_k[TE_MAX_INDICES], step_k[TE_MAX_INDICES];
     int32_t last;             /* largest place of k == 0, less the shift */

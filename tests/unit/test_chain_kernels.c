@@ -146,6 +146,17 @@ static const Case streams[] = {
     {"streamed attention", "a100", ATTENTION(2, 77, 43, 136, 24, "f16")},
     {"streamed log sum", "h200", LOG_SUM(70, 64, 96)},
 };
+/* ... whose first operand is a region, of one image and of several.  */
+#define PIXELS(n, size, channels)                                                                  \
+    "op f(X: f16[" #n "," #size "," #size "," #channels "], K: f16[3,3," #channels ",24], "        \
+    "W: f16[24,16]) -> Y: f16[" #n "," #size "," #size ",16] { "                                   \
+    "S[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * K[r,s,c,f]; "                                     \
+    "Y[n,p,q,g] += f16(S[n,p,q,f]) * W[f,g]; }"
+static const Case region_streams[] = {
+    {"streamed pixels", "a100", PIXELS(2, 16, 16)},
+    {"streamed images", "rtx4090", PIXELS(3, 14, 24)},
+    {"streamed pixels on turing", "t4", PIXELS(1, 15, 16)},
+};
 static const Case group_streams[] = {
     {"groups streamed pair", "h200", PAIR(130, 200, 48, 72, "bf16")},
 };
@@ -158,6 +169,7 @@ enum {
     CASES = sizeof cases / sizeof *cases,
     GROUPS = sizeof groups / sizeof *groups,
     STREAMS = sizeof streams / sizeof *streams,
+    REGION_STREAMS = sizeof region_streams / sizeof *region_streams,
     GROUP_STREAMS = sizeof group_streams / sizeof *group_streams,
     STAYING = sizeof staying / sizeof *staying
 };
@@ -171,6 +183,15 @@ static const char *keep_streams(KernelCase *c) {
         if (rprog_chain_streams(&c->plan.problem[0], &set->prog[i])) set->prog[n++] = set->prog[i];
     set->n = n;
     return n > 0 ? NULL : "no program streams k";
+}
+
+static const char *keep_region_streams(KernelCase *c) {
+    RProgSet *set = &c->set[0];
+    int n = 0;
+    for (int i = 0; i < set->n; i++)
+        if (set->prog[i].load[LOAD_A].region) set->prog[n++] = set->prog[i];
+    set->n = n;
+    return n > 0 ? NULL : "no program has a region";
 }
 
 static const char *keep_group_streams(KernelCase *c) {
@@ -241,6 +262,7 @@ static void chains_of_warpgroups_are_right(void **state) {
 static void chains_that_stream_k_are_right(void **state) {
     (void)state;
     try_all(streams, STREAMS, keep_streams, 0);
+    try_all(region_streams, REGION_STREAMS, keep_region_streams, 2);
     try_all(group_streams, GROUP_STREAMS, keep_group_streams, 0);
     try_all(staying, STAYING, keep_staying, 1);
 }

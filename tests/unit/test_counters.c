@@ -69,6 +69,9 @@ static const Shape shapes[] = {
     {"3x3 convolution, NHWC", "op f(X: f16[2,32,32,32], K: f16[3,3,32,64]) -> Y: f16[2,32,32,64] "
                               "{ Y[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * K[r,s,c,f]; }", "a100",
      6, true, true},
+    {"images of 14x14", "op f(X: f16[4,14,14,32], K: f16[3,3,32,64]) -> Y: f16[4,14,14,64] "
+                        "{ Y[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * K[r,s,c,f]; }", "a100", 6,
+     true, true},
     {"stem, NCHW", "op f(X: f32[2,3,64,64], K: f32[32,3,7,7]) -> Y: f32[2,32,32,32] "
                    "{ Y[n,f,p,q] += (X[n,c,p*2+r-3,q*2+s-3] else 0) * K[f,c,r,s]; }", "a100", 6,
      false, true},
@@ -160,8 +163,11 @@ static double asked_loads(const KernelCase *c, const Problem *p, const RProg *r)
 }
 
 static void compare_region(Job *j, const KernelCase *c, const SimCounters *t, const Estimate *e) {
-    j->split = (double)t->shared_load_requests !=
-               asked_loads(c, &c->plan.problem[0], &c->plan.prog[0]);
+    /* Rows beyond M are not read back.  */
+    const double ragged = 0.01;
+    double asked = asked_loads(c, &c->plan.problem[0], &c->plan.prog[0]);
+    double apart = (double)t->shared_load_requests - asked;
+    j->split = (apart < 0 ? -apart : apart) > ragged * asked;
     expect(j, "global store sectors", t->global_store_sectors, (double)e->store_sectors);
     if (!j->split)
         expect_near(j, "shared load wavefronts", t->shared_load_wavefronts,

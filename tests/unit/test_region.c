@@ -58,6 +58,11 @@ static const Conv conv[] = {
     {"t4", "f16", "f16", "", true, true, 2, 32, 10, 18, 16, 3, 3, 1, 0, 1},
     {"a100", "f32", "f32", "@tf32", true, true, 1, 12, 16, 16, 16, 3, 3, 1, 1, 1},
     {"a100", "i8", "i32", "", true, false, 1, 32, 16, 16, 16, 3, 3, 1, 1, 1},
+    {"a100", "f16", "f16", "", true, true, 3, 16, 14, 14, 16, 3, 3, 1, 1, 1},
+    {"h200", "bf16", "bf16", "", true, true, 5, 16, 11, 9, 16, 5, 5, 2, 2, 1},
+    {"rtx4090", "f16", "f32", "", true, false, 4, 8, 7, 7, 24, 3, 3, 1, 0, 1},
+    {"a100", "f16", "f16", "", true, true, 3, 3, 13, 15, 16, 5, 5, 3, 2, 1},
+    {"t4", "f32", "f32", "", false, true, 3, 2, 9, 11, 16, 4, 3, 1, 1, 2},
 };
 enum { CONVS = sizeof conv / sizeof *conv, FEW = 3, MANY = 24 };
 
@@ -86,7 +91,7 @@ static bool has_region(const RProg *r) { return r->load[0].region || r->load[1].
 typedef struct {
     const Conv *conv;
     int plans;                /* to try, spread over all */
-    int ran, matrix, whole, ragged, pairs, matrices;
+    int ran, matrix, whole, ragged, pairs, matrices, images;
     char wrong[2000];
 } Job;
 
@@ -107,6 +112,7 @@ static void count(Job *j, const KernelCase *c) {
     j->whole += x.whole;
     j->ragged += rprog_region_zeros(&c->plan.problem[0], r, &x) > 0;
     j->pairs += x.pair > 1;
+    j->images += x.period > 0;
     j->matrices += rprog_matrix(c->dev, r) && x.chunk > 0;
 }
 
@@ -252,18 +258,20 @@ static void test_convolutions(void **state) {
         sum.ragged += job[i].ragged;
         sum.pairs += job[i].pairs;
         sum.matrices += job[i].matrices;
+        sum.images += job[i].images;
         if (job[i].ran == 0 && !job[i].wrong[0]) fail_msg("no plan for convolution %d", i);
         if (!job[i].wrong[0]) continue;
         wrong++;
         print_error("%s\n", job[i].wrong);
     }
     print_message("%d kernels: %d of matrix units, %d over rows of images, %d with zeros behind K,"
-                  " %d read by pairs, %d as matrices\n", sum.ran, sum.matrix, sum.whole, sum.ragged,
-                  sum.pairs, sum.matrices);
+                  " %d read by pairs, %d as matrices, %d of several images\n", sum.ran, sum.matrix,
+                  sum.whole, sum.ragged, sum.pairs, sum.matrices, sum.images);
     assert_int_equal(wrong, 0);
     assert_true(sum.matrix > 0 && sum.matrix < sum.ran);
     assert_true(sum.whole > 0 && sum.whole < sum.ran);
-    assert_true(sum.ragged > 0 && sum.ragged < sum.ran && sum.pairs > 0 && sum.matrices > 0);
+    assert_true(sum.ragged > 0 && sum.ragged < sum.ran && sum.pairs > 0);
+    assert_true(sum.matrices > 0 && sum.images > 0);
 }
 
 int main(void) {

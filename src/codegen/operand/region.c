@@ -54,10 +54,21 @@ static void begin(Kernel *k, const Side *s, const Ir *own) {
     }
 }
 
-/* Where a chunk is: `line`, and element x of it.  */
+/* Where a chunk is: `line`, and element x of it; rows of the image before the first line, where
+ * the region goes on in the next image.  */
 typedef struct {
-    Ir line, x;
+    Ir line, x, above;
 } Chunk;
+
+/* Which image a line's row belongs to, beside the first; makes it the row in that.  */
+static Ir image_of(Kernel *k, const Side *s, Ir above, Ir *row) {
+    Cg *cg = k->cg;
+    const RRegion *g = &s->region;
+    Ir period = ir_number(cg, IR_U32, g->period);
+    Ir all = ir_let_as(cg, IR_U32, "row", ir_add(cg, *row, above));
+    *row = ir_let_as(cg, IR_I32, "in_image", ir_rem(cg, all, period));
+    return ir_let_as(cg, IR_I32, "image", ir_div(cg, all, period));
+}
 
 /* The chunk's place in the tensor, as an offset from the first element; defines digits of the
  * line.  */
@@ -66,6 +77,7 @@ static Ir chunk_offset(Kernel *k, const Side *s, Chunk c, Ir *test) {
     const RRegion *g = &s->region;
     const TeTensor *t = &k->c->te->tensor[s->o->access.tensor];
     Ir sum = c.x;
+    Ir image = NULL;
     int below = 1;
     *test = NULL;
     for (int d = g->line; d >= 0; d--) {
@@ -76,6 +88,11 @@ static Ir chunk_offset(Kernel *k, const Side *s, Chunk c, Ir *test) {
             if (below * g->extent[d] != g->lines)
                 at = ir_rem(cg, at, ir_number(cg, IR_U32, g->extent[d]));
             at = ir_let_as(cg, IR_I32, ir_numbered(cg, "g", d), at);
+            if (g->period > 0 && d == g->rows) image = image_of(k, s, c.above, &at);
+            sum = ir_add(cg, sum, ir_mul(cg, at, cg_int(cg, TE_I64, t->stride[d].value)));
+        }
+        if (image && d == g->image) {
+            at = image;
             sum = ir_add(cg, sum, ir_mul(cg, at, cg_int(cg, TE_I64, t->stride[d].value)));
         }
         if (!last) below *= g->extent[d];
@@ -105,12 +122,12 @@ static void move_chunk(Kernel *k, const Side *s, Ir from, Ir test, Ir to) {
     ir_store(cg, NULL, vec, ir_view(cg, ir_pointer(base, IR_SHARED, false), to), first);
 }
 
-static void copy_chunks(Kernel *k, const Side *s) {
+static void copy_chunks(Kernel *k, const Side *s, Ir above) {
     Cg *cg = k->cg;
     const RRegion *g = &s->region;
     Ir test, per = ir_number(cg, IR_U32, g->row / g->vec);
     Ir i = open_shares(k, g->row / g->vec * g->lines, AT_ONCE);
-    Chunk c = {.line = ir_let_as(cg, IR_U32, "line", ir_div(cg, i, per))};
+    Chunk c = {.line = ir_let_as(cg, IR_U32, "line", ir_div(cg, i, per)), .above = above};
     c.x = ir_let_as(cg, IR_I32, "x", ir_mul_n(cg, ir_rem(cg, i, per), g->vec));
     Ir from = ir_add(cg, operand_at(k, s)->src, chunk_offset(k, s, c, &test));
     Ir to = ir_add(cg, ir_mul(cg, c.line, operand_at(k, s)->line), c.x);
@@ -192,7 +209,15 @@ static Ir row_at(const Kernel *k, const Side *s, Ir first, Ir i) {
     return ir_add(cg, at, ir_mul(cg, i, ir_int(cg, s->region_group * s->region_rows)));
 }
 
-static void row_places(Kernel *k, const Side *s, Ir first) {
+/* Bytes that lie between images before a row of results, counted from the first image on.  */
+static Ir images_before(const Kernel *k, const Side *s, Ir row) {
+    const Cg *cg = k->cg;
+    Ir image = ir_div(cg, ir_as(cg, IR_U32, row), ir_number(cg, IR_U32, s->region.out));
+    return ir_mul(cg, ir_as(cg, IR_I32, image), ir_int(cg, s->region.step_image * s->elem));
+}
+
+/* Of rows from `first` on, `row` of an image.  */
+static void row_places(Kernel *k, const Side *s, Ir first, Ir row) {
     Cg *cg = k->cg;
     const RRegion *g = &s->region;
     Ir count = ir_number(cg, IR_U32, g->whole ? g->count_in : 1);
@@ -201,9 +226,11 @@ static void row_places(Kernel *k, const Side *s, Ir first) {
     if (g->whole) in = ir_rem(cg, at, count);
     place = ir_add(cg, operand_at(k, s)->region,
                    ir_mul(cg, ir_cast(cg, IR_I32, in), ir_int(cg, g->step_in * s->elem)));
-    if (g->whole)
-        place = ir_add(cg, place, ir_mul(cg, ir_cast(cg, IR_I32, ir_div(cg, at, count)),
-                                         ir_int(cg, g->step_out * s->elem)));
+    if (g->whole) {
+        Ir line = ir_let_as(cg, IR_I32, "down", ir_div(cg, at, count));
+        place = ir_add(cg, place, ir_mul(cg, line, ir_int(cg, g->step_out * s->elem)));
+        if (row) place = ir_add(cg, place, images_before(k, s, ir_add(cg, row, line)));
+    }
     ir_set(cg, ir_element(cg, operand_at(k, s)->rows, i), place);
     ir_close(cg);
 }
@@ -212,7 +239,7 @@ void region_load(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
     const RRegion *g = &s->region;
     const FusedAxis *own = &k->c->p->con.axis[s->own];
-    Ir digit[TE_MAX_INDICES] = {ir_int(cg, 0)}, first = NULL;
+    Ir digit[TE_MAX_INDICES] = {ir_int(cg, 0)}, first = NULL, row = NULL;
     ir_note(cg, "region: operand %c, %d lines of %d elements, each once", s->id, (int)g->lines,
             (int)g->row);
     operand_at(k, s)->rows =
@@ -226,11 +253,15 @@ void region_load(Kernel *k, const Side *s) {
         first = ir_cast(cg, IR_U32, digit[own->n_digit - 1]);
         digit[own->n_digit - 1] = ir_int(cg, 0);
     }
+    if (g->period > 0) {
+        row = ir_as(cg, IR_I32, digit[own->n_digit - 2]);
+        digit[own->n_digit - 2] = ir_int(cg, 0);
+    }
     begin(k, s, digit);
-    copy_chunks(k, s);
+    copy_chunks(k, s, row ? ir_mul(cg, row, ir_int(cg, g->by)) : NULL);
     fill_zeros(k, s);
     fill_table(k, s);
-    row_places(k, s, first);
+    row_places(k, s, first, row);
     ir_close(cg);
     ir_simple(cg, IR_STMT_BLANK);
 }
