@@ -321,6 +321,55 @@ static void tensor_loads_multicast(void **state) {
     }
 }
 
+/* Each of four blocks loads four rows, and tells the barrier of the block that `told` finds: the
+ * even one of each pair waits for both.  */
+static const char *pair_loads(PtxRun *r, const char *group, const char *told, unsigned char *map) {
+    TensorMap m = {.type = TM_F32, .rank = 2, .address = r->arg[0], .dim = {32, 32},
+                   .stride = {128}, .box = {32, 4}, .element_stride = {1, 1}};
+    assert_null(sim_tensormap_encode(&m, map));
+    run_memory(r, map, TM_BYTES);
+    const char *body = arena_printf(
+        r->arena,
+        "mov.u32 %%r0, smem;\nadd.u32 %%r15, %%r0, 2048;\nmov.u32 %%r1, %%cluster_ctarank;\n"
+        "setp.eq.u32 %%p5, %%t, 0;\n@%%p5 mbarrier.init.shared.b64 [%%r15], 2;\n"
+        "@%%p5 fence.mbarrier_init.release.cluster;\n" SYNC
+        "%s;\nmapa.shared::cluster.u32 %%r16, %%r15, %%r2;\n"
+        "@%%p5 mbarrier.arrive.expect_tx.shared::cluster.b64 _, [%%r16], 512;\n"
+        "mov.b32 %%r20, 0;\nshl.b32 %%r21, %%r1, 2;\n"
+        "@%%p5 cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+        "%s [%%r0], [%%a2, {%%r20, %%r21}], [%%r16];\n"
+        "and.b32 %%r3, %%r1, 1;\nsetp.ne.u32 %%p2, %%r3, 0;\n@%%p2 bra D;\n", told, group);
+    return run_kernel(
+        r->arena, 3,
+        arena_printf(r->arena, "%s%s", body,
+                     SPIN "D:\n" SYNC "shl.b32 %r6, %t, 2;\nadd.u32 %r7, %r0, %r6;\n"
+                     "ld.shared.b32 %r10, [%r7];\nmad.lo.u32 %r5, %r1, 32, %t;\n"
+                     "mul.wide.u32 %l0, %r5, 4;\nadd.u64 %l1, %a1, %l0;\n" OUT));
+}
+
+static void tensor_loads_of_pairs(void **state) {
+    (void)state;
+    static const struct {
+        const char *group, *told;
+        int kind;
+    } tries[] = {{".cta_group::2", "and.b32 %r2, %r1, 2", SIM_FAULT_COUNT},
+                 {"", "and.b32 %r2, %r1, 2", SIM_MBARRIER},    /* a block alone tells its own */
+                 {".cta_group::2", "xor.b32 %r2, %r1, 2", SIM_MBARRIER}};       /* another pair */
+    for (uint64_t seed = 0; seed < SEEDS * 3; seed++) {
+        PtxRun r;
+        unsigned char map[TM_BYTES];
+        int kind = tries[seed % 3].kind;
+        start(&r, 4, seed);
+        const char *kernel = pair_loads(&r, tries[seed % 3].group, tries[seed % 3].told, map);
+        if (kind < SIM_FAULT_COUNT) run_faulty(&r, kernel, kind);
+        else run_clean(&r, kernel);
+        const uint32_t *out = run_host(&r, 1);
+        for (uint32_t k = 0; k < 128 && kind == SIM_FAULT_COUNT; k++)
+            assert_int_equal(out[k], input[k / 32 * 128 + k % 32]);
+        run_close(&r);
+    }
+}
+
 /* ---- elect, setmaxnreg, griddepcontrol ---- */
 static uint32_t elected(uint32_t block, uint32_t tid) {
     (void)block;
@@ -386,6 +435,7 @@ int main(void) {
         cmocka_unit_test(bulk_copies_between_blocks),
         cmocka_unit_test(bulk_loads_multicast),
         cmocka_unit_test(tensor_loads_multicast),
+        cmocka_unit_test(tensor_loads_of_pairs),
         cmocka_unit_test(one_lane_is_elected),
         cmocka_unit_test(registers_move_between_warpgroups),
         cmocka_unit_test(dependent_launch_does_nothing),

@@ -140,13 +140,16 @@ void async_sample(SimCluster *c, AsyncOp *op) {
     if (op->tell == TELL_CPASYNC && op->kind == ASYNC_LOAD) async_write(c, op);
 }
 
-/* Whether the block that the operation writes to can still be written.  */
-static bool target_alive(const AsyncOp *op) {
-    if (op->block == op->by.w->block || op->block->n_live > 0) return true;
+static bool is_alive(const AsyncOp *op, const SimBlock *b) {
+    if (b == op->by.w->block || b->n_live > 0) return true;
     sim_fault(op->by, SIM_OUT_OF_BOUNDS,
-              "an asynchronous copy reaches block %d of the cluster after it has exited",
-              op->block->rank);
+              "an asynchronous copy reaches block %d of the cluster after it has exited", b->rank);
     return false;
+}
+
+/* Whether the block that the operation writes to can still be written, and told.  */
+static bool target_alive(const AsyncOp *op) {
+    return is_alive(op, op->block) && (op->tell != TELL_MBARRIER || is_alive(op, op->mbar_block));
 }
 
 /* Who writes what an mbarrier tells of.  */

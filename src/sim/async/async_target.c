@@ -1,4 +1,5 @@
 #include "sim/async/async_target.h"
+#include "sim/async/tmem.h"
 
 /* The mbarrier must be there, ordered before this thread, and its initialisation visible to the
  * asynchronous proxy.  */
@@ -21,15 +22,18 @@ bool async_target(SimLane by, const SimOpnd *to, const SimOpnd *mbar, uint32_t b
     if (!t->block) return false;
     t->mbar_block = sim_shared(by, async_shared_at(by.w, mbar, by.lane), 8, 8, &t->mbar);
     if (!t->mbar_block) return false;
-    if (t->mbar_block == t->block) return true;
-    sim_fault(by, SIM_MBARRIER,
-              "destination and mbarrier are in different blocks of the cluster (%d and %d)",
-              t->block->rank, t->mbar_block->rank);
+    int apart = t->block->rank ^ t->mbar_block->rank;     /* 1: in both blocks of a pair */
+    if (apart <= (int)t->pair) return true;
+    sim_fault(by, SIM_MBARRIER, "destination and mbarrier are in different %s (%d and %d)",
+              t->pair ? "pairs of blocks" : "blocks of the cluster", t->block->rank,
+              t->mbar_block->rank);
     return false;
 }
 
 bool async_aim(AsyncOp *op, const AsyncTarget *t, int rank) {
-    SimBlock *b = &op->by.w->block->cluster->block[rank];
+    SimBlock *to = &op->by.w->block->cluster->block[rank];
+    SimBlock *b = t->mbar_block == t->block ? to : tmem_peer(to);
+    if (b != to && b != op->by.w->block) sim_touch_remote(op->by, b);
     if (!check_mbar(op->by, b, t->mbar)) {
         async_drop(op);
         return false;
@@ -38,7 +42,8 @@ bool async_aim(AsyncOp *op, const AsyncTarget *t, int rank) {
     m->loading = m->phase + 1;
     m->load = op->by.i;
     m->loader = op->by.w;
-    op->block = op->mbar_block = b;
+    op->block = to;
+    op->mbar_block = b;
     op->tell = TELL_MBARRIER;
     op->mbar = t->mbar;
     op->tx_bytes = t->bytes;

@@ -5,17 +5,19 @@
 
 /* A destination in shared memory of the cluster with the mbarrier that is told.  */
 typedef struct {
+    bool pair;                /* given: they may be in the two blocks of a pair */
     SimBlock *block;
     uint32_t offset, bytes;
     SimBlock *mbar_block;
     uint32_t mbar;
 } AsyncTarget;
 
-/* Resolves and checks destination and mbarrier of one lane; both must be in the same block.  False
- * after a fault.  */
+/* Resolves and checks destination and mbarrier of one lane; both must be in the same block, or
+ * of a pair.  False after a fault.  */
 bool async_target(SimLane by, const SimOpnd *to, const SimOpnd *mbar, uint32_t bytes,
                   uint32_t align, AsyncTarget *t);
-/* Points op at block `rank` of the cluster, at the offsets of the target.  False after a fault.  */
+/* Points op at block `rank` of the cluster, at the offsets of the target; where destination and
+ * mbarrier are in different blocks of a pair, so they are here.  False after a fault.  */
 bool async_aim(AsyncOp *op, const AsyncTarget *t, int rank);
 /* The ctaMask of a multicast; 0 after a fault.  */
 uint64_t async_mask(SimLane by, const SimOpnd *o);

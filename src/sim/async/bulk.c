@@ -27,7 +27,7 @@ static AsyncOp *segment_of(SimLane by, AsyncKind kind, uint64_t global, uint32_t
 static bool load_lane(SimLane by, uint32_t bytes) {
     const BulkInst *x = by.i->extra;
     uint64_t from = sim_address(by.w, &by.i->opnd[1], by.lane);
-    AsyncTarget t;
+    AsyncTarget t = {0};
     if (bytes && !sim_global(by, from, bytes, 16, false)) return false;
     if (!async_target(by, &by.i->opnd[0], &by.i->opnd[x->mbar], bytes, 16, &t)) return false;
     if (async_counts(by.w)) sim_count_global_range(by, from, bytes, false);
@@ -66,7 +66,7 @@ static bool peer_lane(SimLane by, uint32_t bytes) {
     uint32_t offset;
     SimBlock *b =
         sim_shared(by, async_shared_at(by.w, &by.i->opnd[1], by.lane), bytes, 16, &offset);
-    AsyncTarget t;
+    AsyncTarget t = {0};
     if (!b || !async_target(by, &by.i->opnd[0], &by.i->opnd[x->mbar], bytes, 16, &t)) return false;
     AsyncOp *op = segment_of(by, ASYNC_PEER, 0, t.offset, bytes);
     op->source = b;

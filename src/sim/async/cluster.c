@@ -112,7 +112,7 @@ static void exec_store(SimWarp *w, const SimInst *i, uint32_t active) {
     w->block->count.async_copies++;
     SIM_EACH(l, active) {
         SimLane by = sim_lane(w, i, l);
-        AsyncTarget t;
+        AsyncTarget t = {0};
         if (!async_target(by, &i->opnd[0], &i->opnd[2], bytes, bytes, &t)) return;
         AsyncOp *op = async_new(by, ASYNC_VALUE, 1);
         op->segment[0] = (AsyncSegment){.offset = t.offset, .bytes = bytes, .end = bytes,

@@ -4,7 +4,7 @@
 
 
 typedef struct {
-    bool store, im2col;
+    bool store, im2col, pair;
     AsyncReduce reduce;       /* type from the map */
     int rank, map, shared, mbar, offsets, mask;    /* operands; -1: absent */
 } TensorInst;
@@ -97,7 +97,7 @@ static uint32_t tile_bytes(const TensorMap *map) {
 static bool load_lane(SimLane by, const TensorMap *map) {
     const TensorInst *x = by.i->extra;
     SimCluster *c = by.w->block->cluster;
-    AsyncTarget t;
+    AsyncTarget t = {.pair = x->pair};
     if (!async_target(by, &by.i->opnd[x->shared], &by.i->opnd[x->mbar], tile_bytes(map), 128, &t)) {
         return false;
     }
@@ -185,6 +185,8 @@ static bool pick_rank(SimPick *k, TensorInst *x) {
 
 static SimExec *pick_copy(SimPick *k, TensorInst *x, bool im2col_offsets) {
     const PtxInst *p = k->p;
+    x->pair = sim_take(k, MOD_CTA_GROUP_2);
+    if (!x->pair) sim_take(k, MOD_CTA_GROUP_1);
     bool multicast = sim_take(k, MOD_MULTICAST), tell = sim_take(k, MOD_COMPLETE_TX);
     bool hint = ptx_has(&p->mods, MOD_L2_CACHE_HINT);
     sim_take_hints(k);
@@ -199,7 +201,8 @@ static SimExec *pick_copy(SimPick *k, TensorInst *x, bool im2col_offsets) {
                                       x->offsets >= 0 ? "v" : "", multicast ? "i" : "",
                                       hint ? "l" : "");
     if (!async_want(k, wanted)) return NULL;
-    if (tell == x->store || async_to_global(p) != x->store || (x->store && multicast)) {
+    bool loads = multicast || x->pair;
+    if (tell == x->store || async_to_global(p) != x->store || (x->store && loads)) {
         return sim_pick_fail(k, "has an unknown direction");
     }
     if (!pick_rank(k, x)) return NULL;
