@@ -134,7 +134,7 @@ static void work(void *user) {
     const char *text = text_of(a, j->conv), *wrong = kernel_open(&c, a, dev, text, NULL);
     if (!wrong && nvrtc_open(a, &c.diag, NULL, dev->arch, &n)) wrong = "no NVRTC";
     int all = 0;
-    while (!wrong && region_of(&c, all)) all++;
+    for (int i = 0; !wrong && i < c.set[0].n; i++) all += has_region(&c.set[0].prog[i]);
     for (int i = 0; i < j->plans && i < all && !wrong; i++) {
         const RProg *r = region_of(&c, (int)((int64_t)i * all / j->plans));
         wrong = prove(&c, n, r, (uint64_t)i + 1);
