@@ -67,7 +67,7 @@ static const Spoiler spoilers[] = {
      "; ~1 < ~2; ~1++)", "; ~1 < ~2 - 1; ~1++)", false, NULL, NULL, NULL},
     {"one row too many",
      "; ~1 < ~2; ~1 += #1)", "; ~1 <= ~2; ~1 += #1)", false, NULL, NULL, NULL},
-    {"tree cut short", "~1 > 0; ~1 /= 2", "~1 > 16; ~1 /= 2", false, NULL, NULL, NULL},
+    {"tree cut short", "~1 > #1; ~1 /= 2", "~1 > 16; ~1 /= 2", false, NULL, NULL, NULL},
     {"sum not cleared", "~1[~2][~3] = 0", "~1[~2][~3] = 1", false, NULL, NULL, NULL},
     {"sum of a matrix unit not cleared",
      "~1[~2][~3 / 4][~3 % 4] = 0", "~1[~2][~3 / 4][~3 % 4] = 1", false, NULL, NULL, NULL},

@@ -28,13 +28,13 @@ static void fold_other(Cg *cg, const Partial *to, const Partial *from, ReduceOth
 }
 
 static void meet_lanes(Cg *cg, const Partials *p, int mask) {
-    int top = 1;
+    int top = 1, last = mask & -mask;
     while (2 * top <= mask) top *= 2;
     for (int i = 0; i < p->n && mask > 0; i++) {
         Ir f = ir_name(cg, ir_type(IR_I32), "f");
-        ir_loop(cg, f, ir_int(cg, top), ir_binary(cg, IR_GT, f, ir_int(cg, 0)),
+        ir_loop(cg, f, ir_int(cg, top), ir_binary(cg, IR_GT, f, ir_int(cg, last / 2)),
                 (IrNext){IR_DIV, ir_int(cg, 2)}, IR_UNROLL_ALL);
-        bool some = mask + 1 != 2 * top;
+        bool some = mask != 2 * top - last;
         if (some) ir_if(cg, ir_binary(cg, IR_NE, ir_binary(cg, IR_AND, f, ir_int(cg, mask)),
                                       ir_int(cg, 0)));
         fold_other(cg, &p->at[i], &p->at[i],
