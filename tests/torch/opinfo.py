@@ -242,7 +242,7 @@ samples and makes this page, with `SAMPLES=N` at most N of each operator and typ
 - **with all samples**: operators that are whole, and no sample of theirs was left out. Operators of f32 with samples left are listed at the end.
 - **untraced**: a shape or a branch depends on data, which breaks the graph in every backend.
 - **wrong**: farther from eager PyTorch than {tolerances}, and farther from eager in f64 than twice eager's own distance.
-- Bilinear and bicubic interpolation of bytes is wrong by 1 in places: PyTorch takes it apart before any backend sees it, and its own kernels round their weights in another way.
+- Bilinear and bicubic interpolation of bytes is wrong by 1 in places: PyTorch takes it apart before any backend sees it, and its own kernels round their weights in another way (`torch.compile(backend="aot_eager")` differs from eager in the same way).
 - Samples run by the [definition](../te-reference.md#values) of the expressions; where rounding decides a jump, by the compiled code in the simulator (**by code**).
 - Operators whose result is not specified, as `empty`, are left out. Samples of `topk` have no equal elements, since PyTorch does not say which of them it takes.
 """
