@@ -170,6 +170,8 @@ typedef enum {
       "takes operands from shared memory with m or n contiguous")                                  \
     X(FLAG,   tmem,      "",                      0,    0,    0,                                   \
       "its results lie in Tensor Memory; absent: in registers")                                    \
+    X(COUNT,  blocks,    "1",                     2,    2,    0,                                   \
+      "neighbours of a cluster that multiply together, each its m rows, and its part of n")        \
     X(SPANS,  swizzles,  "B",                     16,   128,  1,                                   \
       "swizzle spans it reads; 16 is none")                                                        \
     X(COUNT,  alignment, "B",                     1,    4096, 1, "of an operand's address")        \

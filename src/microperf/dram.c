@@ -56,7 +56,7 @@ double mp_dram_reads(const Model *m, const RProg *r) {
 void mp_choose_raster(const Model *m, RProg *r) {
     int64_t rows[RASTERS];
     Reads best = {0, 0};
-    int n = rprog_rasters(m->p, r, rows), taken = 0;
+    int n = rprog_rasters(m->p, m->dev, r, rows), taken = 0;
     for (int i = 0; i < n; i++) {
         Reads x = reads_by(m, r, (double)rows[i]);
         if (i > 0 && (x.all != best.all ? x.all > best.all : x.wave >= best.wave)) continue;

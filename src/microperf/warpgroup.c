@@ -46,6 +46,11 @@
  * rate is not published, and left out; SemiAnalysis, umma_throughput and umma_latency, mxf8: the
  * same interval, 1 to 5 clk later).
  *
+ * An instruction of tcgen05 takes N/2 clocks for 128 rows of a block, alone or in a pair, unless
+ * its operands take longer: each block reads its 128 rows and the N columns, or its half of them,
+ * at 128 bytes a clock (SemiAnalysis, umma_throughput: 264 configurations, within 1 % for one
+ * block; of pairs those of less than 128 columns take 7 to 12 % longer).
+ *
  * A first operand that is made in registers (raw):
  *   registers of a slice, per lane: R = WM/64 * 16 * TK * bytes / 128 (the unit's); WN where
  *       swapped
@@ -109,7 +114,11 @@ static double operand_reads(const Model *m, const RProg *r, int side) {
         return rprog_team(m->dev, r) * slices * made_registers(m, r, side) *
                rprog_raw_wavefronts(m->dev, r, side, x.pack);
     }
-    return tiles * r->thread.extent[mp_own_axis(side)] * bytes / LINE;
+    double columns = r->thread.extent[r->swapped ? AX_M : AX_N];
+    bool first = rprog_unit_side(r, side) == 0;           /* is read once for all columns */
+    double share = first ? columns / rprog_issued_columns(m->dev, r)
+                         : rprog_apart(m->dev, r, side) ? 1.0 / rprog_unit_blocks(m->dev, r) : 1;
+    return tiles * r->thread.extent[mp_own_axis(side)] * bytes * share / LINE;
 }
 
 /* Those that compute a step together.  */
@@ -131,9 +140,11 @@ double mp_boxes_asked(const Model *m, const RProg *r, double bytes) {
 
 void mp_ring_counts(const Model *m, const RProg *r, int side, StepCounts *out) {
     int64_t bytes = rprog_tile_bytes(m->p, m->dev, r, side);
+    bool apart = rprog_apart(m->dev, r, side);
     int own = r->block.extent[mp_own_axis(side)], along = r->load[side].along;
+    if (apart) own /= rprog_unit_blocks(m->dev, r);
     int lines = along == AX_K ? own : r->block.extent[AX_K];
-    int sharing = side == rprog_cluster_side(r) ? rprog_cluster(r) : 1;
+    int sharing = side == rprog_cluster_side(r) && !apart ? rprog_cluster(r) : 1;
     int span = RTILE_ACCESS << r->load[side].layout.bits;
     out->sectors[side] = asked_bytes((double)bytes, span) / SECTOR / sharing;
     out->store_wavefronts[side] = bytes / LINE;
@@ -222,7 +233,7 @@ void mp_ring_explain(const Model *m, const RProg *r, const StepCounts *c, Buf *o
                "k-step is %d %s of n %d each\n", teams, teams > 1 ? "s" : "",
                (int)r->warp.extent[AX_M], (int)r->warp.extent[AX_N], (int)mp_lane_sums(m, r),
                r->registers, (int)(s.group_fma * s.groups), u->name,
-               (int)r->thread.extent[r->swapped ? AX_M : AX_N]);
+               rprog_issued_columns(m->dev, r));
     if (made_side(r) >= 0) {
         buf_printf(out, "  registers of operand %c are made of what lies in shared memory, ",
                    "ab"[made_side(r)]);
@@ -246,7 +257,10 @@ void mp_ring_explain(const Model *m, const RProg *r, const StepCounts *c, Buf *o
     if (scales > 0)
         buf_printf(out, "  another warp brings scales, which the unit copies to %d of these columns"
                    " in each step\n", scales);
-    if (r->cluster > 1)
+    if (rprog_unit_blocks(m->dev, r) > 1)
+        buf_printf(out, "  pairs of blocks multiply together: each copies its part of %c for "
+                   "both\n", "ab"[rprog_cluster_side(r)]);
+    else if (r->cluster > 1)
         buf_printf(out, "  clusters of %d blocks: each copies its part of %c to all of them\n",
                    r->cluster, "ab"[rprog_cluster_side(r)]);
     buf_puts(out, "  a block's step keeps the unit busy for ");

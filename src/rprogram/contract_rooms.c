@@ -101,7 +101,8 @@ bool contract_results(RoomWalk *w, const BlockBytes *b) {
 static void accumulators(RoomWalk *w, const BlockBytes *b) {
     if (!rprog_tensor(w->dev, w->r)) return;
     int slots = rprog_tensor_slots(w->dev, w->r), ring = layout_ring(w, TURN_TILES, slots, 0);
-    layout_barriers(w, ring, slots, b->warps, rprog_persistent(w->r) ? b->warps : 0);
+    int emptied = b->warps * rprog_unit_blocks(w->dev, w->r);
+    layout_barriers(w, ring, slots, b->warps, rprog_persistent(w->r) ? emptied : 0);
     if (!w->out) return;
     Ring *x = w->out->ring;
     x[0].fill.warps = 1;

@@ -67,6 +67,13 @@ int rprog_tensor_tile(const RProg *r);
 int rprog_tensor_scales(const Device *dev, const RProg *r, int side);
 int rprog_tensor_slots(const Device *dev, const RProg *r);
 int rprog_tensor_columns(const Device *dev, const RProg *r);
+/* Columns of an instruction: of a warpgroup, or, where one thread issues for all of them, of all
+ * that stand side by side, if the unit takes so many and no scales beside them.  */
+int rprog_issued_columns(const Device *dev, const RProg *r);
+/* Blocks that the unit's instructions are about: 1, or a pair.  */
+static inline int rprog_unit_blocks(const Device *dev, const RProg *r) {
+    return dev->unit[r->unit].blocks > 1 ? dev->unit[r->unit].blocks : 1;
+}
 static inline int rprog_team(const Device *dev, const RProg *r) {
     return rprog_warpgroups(dev, r) ? RPROG_TEAM : 1;
 }
@@ -75,9 +82,9 @@ int rprog_computing(const Device *dev, const RProg *r);
  * tiles?  SMs that are busy where clusters are as many as fit.  */
 static inline int rprog_cluster(const RProg *r) { return r->cluster > 1 ? r->cluster : 1; }
 int rprog_cluster_side(const RProg *r);
-bool rprog_cluster_fits(const Problem *p, const RProg *r);
+bool rprog_cluster_fits(const Problem *p, const Device *dev, const RProg *r);
 /* Takes an order of tiles in which they can; false: there is none.  */
-bool rprog_cluster_order(const Problem *p, RProg *r);
+bool rprog_cluster_order(const Problem *p, const Device *dev, RProg *r);
 double rprog_cluster_sms(const Device *dev, const RProg *r);
 /* Do blocks stay for several tiles?  Tiles of a block that are computed side by side; blocks that
  * there is work for at once; those of them that a launch has along x by the device's profile.  */
@@ -163,6 +170,11 @@ const char *rprog_ring_refusal(Arena *a, const Problem *p, const Device *dev);
  * none.  */
 const char *rprog_scales_refusal(Arena *a, const Problem *p, const Device *dev);
 static inline int rprog_unit_side(const RProg *r, int side) { return r->swapped ? !side : side; }
+/* Does each block of a pair have a part of the operand's tile alone, since the unit reads the rest
+ * where the other one has it?  */
+static inline bool rprog_apart(const Device *dev, const RProg *r, int side) {
+    return rprog_unit_blocks(dev, r) > 1 && rprog_unit_side(r, side) == 1;
+}
 /* Type of an operand's elements in the shared tile, any unit.  */
 TeDtype rprog_tile_type(const Problem *p, const Device *dev, const RProg *r, int side);
 /* The scalar unit that computes type `t`, or the nearest: i64 and bool run on that of i32, and any
@@ -326,7 +338,7 @@ int rprog_meeting_vec(const Problem *p, const RProg *r);
 enum { RASTERS = 15 };
 int64_t rprog_raster_rows(const Problem *p, const RProg *r);
 void rprog_set_raster(const Problem *p, int64_t rows, RProg *r);
-int rprog_rasters(const Problem *p, const RProg *r, int64_t rows[RASTERS]);
+int rprog_rasters(const Problem *p, const Device *dev, const RProg *r, int64_t rows[RASTERS]);
 
 /* Parts that a thread reads at once: of one result, of a vector of them.  */
 enum { RPROG_PARTIALS = 4, RPROG_PARTIAL_VECTORS = 8 };

@@ -33,6 +33,7 @@ int32_t rprog_tile_bytes(const Problem *p, const Device *dev, const RProg *r, in
     if (!rprog_load_facts(r->load[side].kind).chunks) row = ceil_div(row, span) * span;
     int64_t bytes = rows * (row + l->pad) * elem;
     if (r->load[side].raw && rprog_raw(p, side, (int)k, &raw)) bytes /= raw.pack;
+    if (rprog_apart(dev, r, side)) bytes /= rprog_unit_blocks(dev, r);
     bytes = (bytes + RTILE_ACCESS - 1) / RTILE_ACCESS * RTILE_ACCESS;
     return bytes < INT32_MAX ? (int32_t)bytes : INT32_MAX;
 }

@@ -59,9 +59,11 @@ void loads_rooms(RoomWalk *w, const Loads *x) {
 void loads_barriers(RoomWalk *w, const Loads *x, int warps) {
     bool tensor = rprog_tensor(w->dev, w->r);
     int users = tensor ? 1 : warps / rprog_in_turn(w->r);     /* one thread issues all */
-    int arrivals = users * rprog_cluster(w->r);
+    int pair = rprog_unit_blocks(w->dev, w->r);
+    int arrivals = users * rprog_cluster(w->r) / pair;    /* one of them issues for both */
     for (int i = 0; i < x->n_ring; i++) {
         const Ring *ring = &x->ring[i];
         layout_barriers(w, i, ring->slots, warps, ring_stays(ring) ? 0 : arrivals);
+        if (w->out) w->out->ring[i].arrivals[RING_FULL] = pair;       /* each copies its parts */
     }
 }

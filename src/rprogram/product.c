@@ -43,6 +43,8 @@ static void matrix_facts(Contract *c, const Device *dev) {
     x->products = rprog_products(c->p, dev, c->r);
     x->promotes = rprog_promotes(c->p, dev, c->r);
     x->tensor = rprog_tensor(dev, c->r);
+    x->columns = rprog_issued_columns(dev, c->r);
+    x->blocks = rprog_unit_blocks(dev, c->r);
     for (int k = AX_M; k <= AX_K; k++)
         x->tiles[k] = c->r->warp.extent[k] / c->r->thread.extent[k];
 }
@@ -88,7 +90,8 @@ static void raw_facts(const Contract *c, const Device *dev, Side *s) {
 static void ring_facts(const Contract *c, const Device *dev, Side *s) {
     int own = s->extent, k = c->r->block.extent[AX_K], tile = c->r->thread.extent[s->own];
     int each = BOX_SPAN / s->elem, slice = c->r->thread.extent[AX_K];
-    s->multicast = s->side == rprog_cluster_side(c->r) ? rprog_cluster(c->r) : 1;
+    s->parts = s->side == rprog_cluster_side(c->r) ? rprog_cluster(c->r) : 1;
+    s->apart = rprog_apart(dev, c->r, s->side);
     if (s->l->raw) {
         raw_facts(c, dev, s);
         return;
@@ -96,8 +99,8 @@ static void ring_facts(const Contract *c, const Device *dev, Side *s) {
     rprog_box(c->p, s->side, &s->box);
     s->span = s->box.span;
     s->boxes = (int)(s->inner_k ? ceil_div(k, s->span / s->elem) : ceil_div(own, each));
-    if (!s->inner_k) s->boxes /= s->multicast;
-    s->box_bytes = s->inner_k ? s->span * own : BOX_SPAN * k;
+    if (!s->inner_k) s->boxes /= s->parts;
+    s->box_bytes = s->inner_k ? s->span * (s->apart ? own / s->parts : own) : BOX_SPAN * k;
     s->stride = BOX_LINES * s->span;
     if (!s->inner_k) s->leading = s->box_bytes;
     else s->leading = s->span == RTILE_ACCESS ? s->box_bytes : dev->unit[c->r->unit].alignment;

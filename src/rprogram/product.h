@@ -66,7 +66,8 @@ typedef struct {
     Fragment fragment;        /* ... and where its elements lie, columns along k */
     RBox box;                 /* of a ring: what a tensor map describes, ... */
     int boxes, box_bytes;     /* ... copied by so many boxes to a stage, ... */
-    int multicast;            /* ... or by as many blocks of a cluster, each its share */
+    int parts;                /* ... or by as many blocks of a cluster, each a part for all, ... */
+    bool apart;               /* ... or for itself, where the unit reads those of a pair */
     int leading, stride;      /* byte offsets of its order in descriptors, ... */
     int down, on;             /* ... to the next instruction tile along its axis, and along k */
     RRaw raw;                 /* l->raw: of what registers are made, read box by box: rows of ... */
@@ -85,6 +86,7 @@ typedef struct {
     int products;
     bool promotes;
     bool tensor;              /* results lie in Tensor Memory until the last product has ended */
+    int columns, blocks;      /* of an instruction that one thread issues */
     int tiles[AX_CLASSES];    /* instructions of a warp; along k: slices of a step */
 } Matrix;
 

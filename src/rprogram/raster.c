@@ -25,8 +25,9 @@ void rprog_set_raster(const Problem *p, int64_t rows, RProg *r) {
 
 int rprog_cluster_side(const RProg *r) { return r->raster != RASTER_ROW; }
 
-bool rprog_cluster_fits(const Problem *p, const RProg *r) {
+bool rprog_cluster_fits(const Problem *p, const Device *dev, const RProg *r) {
     int side = rprog_cluster_side(r), c = rprog_cluster(r);
+    if (rprog_unit_blocks(dev, r) > 1 && !rprog_apart(dev, r, side)) return false;
     if (r->raster == RASTER_GROUPED && r->group % c) return false;
     int axis = side ? AX_M : AX_N;
     RProg together = *r;
@@ -35,20 +36,20 @@ bool rprog_cluster_fits(const Problem *p, const RProg *r) {
     return warpgroup_shares(r, side) && rprog_tiles(p, r, axis) % c == 0;
 }
 
-bool rprog_cluster_order(const Problem *p, RProg *r) {
+bool rprog_cluster_order(const Problem *p, const Device *dev, RProg *r) {
     rprog_set_raster(p, rprog_tiles(p, r, AX_M), r);
-    if (!rprog_cluster_fits(p, r)) rprog_set_raster(p, 1, r);
-    return rprog_cluster_fits(p, r);
+    if (!rprog_cluster_fits(p, dev, r)) rprog_set_raster(p, 1, r);
+    return rprog_cluster_fits(p, dev, r);
 }
 
-int rprog_rasters(const Problem *p, const RProg *r, int64_t rows[RASTERS]) {
+int rprog_rasters(const Problem *p, const Device *dev, const RProg *r, int64_t rows[RASTERS]) {
     int64_t all = rprog_tiles(p, r, AX_M);
     int n = 0;
     if (rprog_tiles(p, r, AX_N) == 1) all = 1;
     for (int64_t g = 1; n < RASTERS && g < 2 * all; g *= 2) {
         RProg x = *r;
         rprog_set_raster(p, g, &x);
-        if (rprog_cluster(r) == 1 || rprog_cluster_fits(p, &x)) rows[n++] = g;
+        if (rprog_cluster(r) == 1 || rprog_cluster_fits(p, dev, &x)) rows[n++] = g;
     }
     if (n == 0) rows[n++] = rprog_raster_rows(p, r);
     return n;

@@ -171,7 +171,13 @@
  *   issues the products of all tiles of the block; it waits for a full stage and, once a tile, for
  *   accumulators that are empty.  The others load sums when the last product of a tile has ended,
  *   by which its accumulators are empty again.  These are a ring, too: of blocks that stay it has
- *   two slots where Tensor Memory holds both (rprog_tensor_slots).
+ *   two slots where Tensor Memory holds both (rprog_tensor_slots).  An instruction has the columns
+ *   of all warpgroups that stand side by side, where the unit takes so many (rprog_issued_columns).
+ * - Pairs of blocks (a unit with `blocks` 2): a cluster of two, neighbours that share V.  Each has
+ *   its own tile and its rows of U; of V, whose columns are one instruction's, each copies and
+ *   keeps its half (rprog_apart).  The first block's thread issues the products of both: copies of
+ *   both tell its full barrier, warps of both its accumulators' empty one, and its commits tell
+ *   both blocks.
  *
  * - cluster c: c neighbours in the grid's order, which share b (raster `row`: a), since c divides
  *   the tile rows of a group and of the tensor (the columns), at all sizes.  Each copies the c-th

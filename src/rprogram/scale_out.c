@@ -159,9 +159,10 @@ static void with_clusters(Builder *b, RProg r) {
     const MemoryLevel *l2 = &b->dev->memory[LEVEL_L2];
     double ports = (double)rprog_outer_tiles(b->p, &r) * l2->per_sm_max.value *
                    hal_clock_hz(b->dev);
+    if (r.cluster) return;    /* a pair */
     for (int c = 2; c <= LARGEST && c <= b->dev->limits.cluster_max.value; c *= 2) {
         r.cluster = (uint8_t)c;
-        if (ports <= l2->read.value || !rprog_cluster_order(b->p, &r)) continue;
+        if (ports <= l2->read.value || !rprog_cluster_order(b->p, b->dev, &r)) continue;
         with_stores(b, &r);
     }
 }
@@ -229,9 +230,10 @@ static void choose_store(const Builder *b, RProg *r) {
 /* Blocks that stay, where some get several tiles.  */
 static void keep_staying(Builder *b, RProg r) {
     enum { LARGEST = 4 };     /* as in with_clusters */
-    for (int c = 1; c <= LARGEST && c <= b->dev->limits.cluster_max.value; c *= 2) {
+    int pair = rprog_unit_blocks(b->dev, &r), most = pair > 1 ? pair : LARGEST;
+    for (int c = pair; c <= most && c <= b->dev->limits.cluster_max.value; c *= 2) {
         r.cluster = (uint8_t)(c > 1 ? c : 0);
-        if (c > 1 && !rprog_cluster_order(b->p, &r)) continue;
+        if (c > 1 && !rprog_cluster_order(b->p, b->dev, &r)) continue;
         if (rprog_outer_tiles(b->p, &r) > rprog_launched(b->p, b->dev, &r)) keep(b, &r);
     }
 }

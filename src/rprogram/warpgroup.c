@@ -156,6 +156,15 @@ int rprog_tensor_tile(const RProg *r) {
     return (int)count_along(&r->block, &r->thread, rows) * r->block.extent[own_axis(!r->swapped)];
 }
 
+int rprog_issued_columns(const Device *dev, const RProg *r) {
+    const ComputeUnit *u = &dev->unit[r->unit];
+    const SizeRange *n = &u->n;
+    int columns = own_axis(!r->swapped), all = r->block.extent[columns];
+    bool issued = rprog_tensor(dev, r) && u->scale_k == 0;
+    bool takes = issued && all <= n->to && (all - n->from) % n->step == 0;
+    return takes ? all : r->thread.extent[columns];
+}
+
 /* Columns that so many tiles take, and the scales of one step.  */
 static int tensor_need(const Device *dev, const RProg *r, int tiles) {
     return tiles * rprog_tensor_tile(r) + rprog_tensor_scales(dev, r, 0) +
@@ -190,17 +199,21 @@ static const char *check_tensor(const Device *dev, const RProg *r) {
     if (!rprog_tensor(dev, r)) return NULL;
     if (rprog_in_turn(r) > 1) return "blocks whose results lie in Tensor Memory take no turns";
     if (!scales_begin_well(dev, r)) return "tiles with scales have multiples of 64 rows";
+    bool several = rprog_issued_columns(dev, r) < r->block.extent[own_axis(!r->swapped)];
+    if (several && rprog_unit_blocks(dev, r) > 1) return "a pair has one instruction along n";
     return rprog_tensor_columns(dev, r) <= RPROG_TENSOR_MOST ? NULL
                                                              : "Tensor Memory has 512 columns";
 }
 
 static const char *check_cluster(const Problem *p, const Device *dev, const RProg *r) {
+    int pair = rprog_unit_blocks(dev, r);
+    if (pair > 1 && r->cluster != pair) return "a pair of blocks is a cluster";
     if (r->cluster == 0) return NULL;
     if (!power_of_two(r->cluster) || r->cluster < 2 || r->cluster > dev->limits.cluster_max.value) {
         return "a cluster has 2, 4 .. blocks, as far as the device allows";
     }
     if (r->split > 1) return "clusters go with `split 1`";
-    return rprog_cluster_fits(p, r) ? NULL : "blocks of a cluster do not share whole boxes";
+    return rprog_cluster_fits(p, dev, r) ? NULL : "blocks of a cluster do not share whole boxes";
 }
 
 const char *warpgroup_check(const Problem *p, const Device *dev, const RProg *r) {

@@ -36,6 +36,10 @@ static void with_tile(Builder *b, RProg r, int32_t n, int tiles, const int32_t w
     r.store_vec = (uint8_t)(r.vec_n < b->p->out_vec ? r.vec_n : b->p->out_vec);
     const ComputeUnit *u = &b->dev->unit[r.unit];
     bool fits = divides(b, &r, rows, u->m.from) && divides(b, &r, columns, u->n.from);
+    if (u->blocks > 1) {
+        r.cluster = (uint8_t)u->blocks;
+        fits &= rprog_cluster_order(b->p, b->dev, &r);
+    }
     if (!fits || warpgroup_check(b->p, b->dev, &r)) {
         build_reject(b, REJECT_ALIGNMENT);
         return;

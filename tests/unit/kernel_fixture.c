@@ -61,7 +61,7 @@ const char *kernel_pick(KernelCase *c, uint64_t seed) {
         Ranked *r;
         if (seed) {
             c->plan.prog[g] = c->set[g].prog[rng_below(&rng, (uint32_t)c->set[g].n)];
-            draw_choices(&c->plan.problem[g], seed + (uint64_t)g, &c->plan.prog[g]);
+            draw_choices(&c->plan.problem[g], c->dev, seed + (uint64_t)g, &c->plan.prog[g]);
             continue;
         }
         if (!mp_rank(c->arena, &c->plan.problem[g], c->dev, &c->set[g], 1, &r))

@@ -76,7 +76,7 @@ static bool any_program(Trip *t, const RPlan *p, int g, const int64_t *size, Rng
     rtile_resize(t->arena, &whole, te_sized(t->arena, p->te, size), ALIGN, &p->problem[to]);
     if (rprog_candidates(t->arena, &quiet, &p->problem[to], t->set.dev, &o, &all)) return false;
     p->prog[to] = all.prog[rng_below(rng, (uint32_t)all.n)];
-    draw_choices(&p->problem[to], rng_next(rng), &p->prog[to]);
+    draw_choices(&p->problem[to], t->set.dev, rng_next(rng), &p->prog[to]);
     return true;
 }
 
@@ -195,7 +195,8 @@ const char *trip_choose_any(Trip *t, uint64_t seed) {
         if (rprog_candidates(t->arena, &t->diag, &t->set.plans[g].problem, t->set.dev, &o, &all))
             return said(t, "candidates");
         t->whole.rplan.prog[g] = all.prog[rng_below(&rng, (uint32_t)all.n)];
-        draw_choices(&t->set.plans[g].problem, seed + (uint64_t)g, &t->whole.rplan.prog[g]);
+        draw_choices(&t->set.plans[g].problem, t->set.dev, seed + (uint64_t)g,
+                     &t->whole.rplan.prog[g]);
     }
     return NULL;
 }
@@ -209,7 +210,7 @@ static void draw_blocks(const Problem *p, const Device *dev, Rng *rng, RProg *r)
         x.cluster = (uint8_t)(2u << rng_below(rng, 2));
         x.grid = (Grid)rng_below(rng, 3);
         x.via = via[rng_below(rng, 3)];
-        if (!rprog_cluster_order(p, &x) || rprog_check(p, dev, &x)) continue;
+        if (!rprog_cluster_order(p, dev, &x) || rprog_check(p, dev, &x)) continue;
         *r = x;
         return;
     }
@@ -229,7 +230,7 @@ const char *trip_choose_warpgroups(Trip *t, uint64_t seed) {
             if (warpgroups(t->set.dev, &all.prog[i])) all.prog[n++] = all.prog[i];
         if (n == 0) continue;
         t->whole.rplan.prog[g] = all.prog[rng_below(&rng, (uint32_t)n)];
-        draw_choices(p, rng_next(&rng), &t->whole.rplan.prog[g]);
+        draw_choices(p, t->set.dev, rng_next(&rng), &t->whole.rplan.prog[g]);
         draw_blocks(p, t->set.dev, &rng, &t->whole.rplan.prog[g]);
     }
     return NULL;

@@ -87,6 +87,9 @@ const RingUnit ring_unit[RING_UNITS] = {
     {"tcgen05.f8e5m2.f32", "f8e5m2", "", "f16", true},
     {"tcgen05.i8.i32", "i8", "", "i32", true},
     {"tcgen05.u8.i32", "u8", "", "i32", true},
+    {"tcgen05.bf16.f32.pair", "bf16", "", "f32", true},
+    {"tcgen05.tf32.f32.pair", "f32", "@tf32", "f32", false},
+    {"tcgen05.i8.i32.pair", "i8", "", "i32", true},
 };
 
 bool ring_has(const Device *dev, int16_t unit, const RingFamily *f) {
@@ -150,6 +153,7 @@ static int columns(const KernelCase *c, const RProg *r, const RingFamily *f, int
     int each = r->load[side].along == AX_K ? n->step : 128 / c->plan.problem[0].op[side].bytes;
     bool apart = c->dev->unit[r->unit].scale_k > 0 && f->warps[side] > 1;
     if (apart && each < 64) each = 64;    /* where scales of a tile may begin */
+    if (r->load[side].along != AX_K) each *= rprog_unit_blocks(c->dev, r);
     int wanted = f->n < most ? f->n : most;
     return wanted < each ? each : wanted / each * each;
 }
@@ -174,6 +178,17 @@ static void choose_tail(const KernelCase *c, RProg *r) {
     r->tail = (int32_t)tail;
     r->tail_blocks = (int32_t)blocks;
     r->tail_blocks = (int32_t)((all + rprog_tail_steps(p, r) - 1) / rprog_tail_steps(p, r));
+}
+
+/* A pair of blocks below each other, or side by side.  */
+static void choose_pair(const KernelCase *c, RProg *r) {
+    if (rprog_unit_blocks(c->dev, r) == 1) return;
+    r->cluster = 2;
+    r->split = 1;
+    if (r->swapped || r->raster != RASTER_GROUPED) {
+        r->raster = r->swapped ? RASTER_ROW : RASTER_COLUMN;
+        r->group = 0;
+    }
 }
 
 static const char *planned(KernelCase *c, int16_t which, const RingFamily *f, int most) {
@@ -210,14 +225,15 @@ static const char *planned(KernelCase *c, int16_t which, const RingFamily *f, in
         r->split = r->lanes = 1;
         if (r->via == VIA_BOXES) r->via = VIA_SHARED;
     }
-    if (r->cluster && !rprog_cluster_fits(p, r)) r->cluster = 0;
+    if (r->cluster && !rprog_cluster_fits(p, c->dev, r)) r->cluster = 0;
+    choose_pair(c, r);
     if (r->via == VIA_BOXES && rprog_box_row(p, r) == 0) r->via = VIA_DIRECT;
     enum { WIDEST = 8 };      /* elements of a store */
     int64_t steps = rprog_tiles(p, r, AX_K);
     if (r->split > steps) r->split = (int32_t)steps;
     r->store_vec = WIDEST;
     rprog_derive(p, c->dev, r);
-    if (f->tail && r->grid == GRID_PERSISTENT) choose_tail(c, r);
+    if (f->tail && r->grid == GRID_PERSISTENT && !r->cluster) choose_tail(c, r);
     int least = r->via == VIA_BOXES ? r->vec_n : 1;
     for (int vec = least > 1 ? least : WIDEST; vec >= least; vec /= 2) {
         r->store_vec = (uint8_t)vec;
@@ -229,7 +245,7 @@ static const char *planned(KernelCase *c, int16_t which, const RingFamily *f, in
 
 /* Sums of a wide unit that are added elsewhere need the registers of both; stages of wide elements,
  * of which registers are made, more memory than others.  */
-const char *ring_plan(KernelCase *c, int16_t which, const RingFamily *f, int most) {
+static const char *plan_with(KernelCase *c, int16_t which, const RingFamily *f, int most) {
     RingFamily own = *f;
     Problem *p = &c->plan.problem[0], scaled;
     const char *no;
@@ -249,4 +265,11 @@ const char *ring_plan(KernelCase *c, int16_t which, const RingFamily *f, int mos
             return why;
         }
     }
+}
+
+/* What tiles make no pair of blocks for, the unit of one block does: the row before.  */
+const char *ring_plan(KernelCase *c, int16_t which, const RingFamily *f, int most) {
+    const char *why = plan_with(c, which, f, most);
+    bool pair = c->dev->unit[which].blocks > 1;
+    return why && pair ? plan_with(c, (int16_t)(which - 1), f, most) : why;
 }

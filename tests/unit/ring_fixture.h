@@ -23,7 +23,7 @@ typedef struct {
     const char *unit, *type, *note, *out;
     bool turns;               /* operands may lie along M and N */
 } RingUnit;
-enum { RING_UNITS = 15 };
+enum { RING_UNITS = 18 };
 extern const RingUnit ring_unit[RING_UNITS];
 
 /* The unit's number; -1: the device has none of this name.  */

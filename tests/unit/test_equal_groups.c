@@ -119,7 +119,7 @@ static const char *pick(KernelCase *c, uint64_t seed) {
     for (int g = 0; g < c->plan.n && seed; g++) {
         Rng rng = {hash64(text[g], strlen(text[g]), seed)};
         c->plan.prog[g] = c->set[g].prog[rng_below(&rng, (uint32_t)c->set[g].n)];
-        draw_choices(&c->plan.problem[g], rng_next(&rng), &c->plan.prog[g]);
+        draw_choices(&c->plan.problem[g], c->dev, rng_next(&rng), &c->plan.prog[g]);
     }
     return wrong;
 }

@@ -272,10 +272,10 @@ static void test_kernels(void **state) {
  * columns of pixels, with a first operand that is made in registers, of
  * segments of tiles, of columns of few channels, the last of which lie beyond the end,
  * with registers that are made of nibbles, with an odd number of boxes to a tile; with results in
- * Tensor Memory, of blocks that stay, of such that share copies, of bytes, the second operand
- * turned, and with scales of blocks.  */
+ * Tensor Memory, of blocks that stay, of such that share copies, of pairs that multiply together,
+ * of bytes, the second operand turned, and with scales of blocks.  */
 enum { ALONE, STAYS, TURNS, PIXELS, REGISTERS, SEGMENTS, NARROW, NIBBLES, ODD, TENSOR,
-       TENSOR_STAYS, TENSOR_SHARES, TENSOR_BYTES, TENSOR_SCALES, CHANGED };
+       TENSOR_STAYS, TENSOR_SHARES, TENSOR_PAIRS, TENSOR_BYTES, TENSOR_SCALES, CHANGED };
 static const RingFamily changed[] = {
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false, false},
@@ -289,6 +289,7 @@ static const RingFamily changed[] = {
     {"mutant", 1, 64, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
     {"mutant", 1, 64, {1, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false, false},
     {"mutant", 1, 64, {1, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 2, GRID_PERSISTENT, false, false},
+    {"mutant", 1, 64, {1, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false, false},
     {"mutant", 1, 128, {1, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
     {"mutant", 1, 64, {1, 2}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
 };
@@ -401,6 +402,23 @@ static const struct {
     {TENSOR_SHARES, "* 8, 3);", "* 8, 1);"},
     {TENSOR_SHARES, "* 8, 3);", "* 8, 2);"},
     {TENSOR_SHARES, "* 8, 2);", "* 8, 1);"},
+    {TENSOR_PAIRS, "expect_at(rl_leading(~1 + ~2 + ~3 * 8)", "expect_at((~1 + ~2 + ~3 * 8)"},
+    {TENSOR_PAIRS, "&map0, rl_leading(~1 + ~2 + ~3 * 8)", "&map0, (~1 + ~2 + ~3 * 8)"},
+    {TENSOR_PAIRS, "&map1, rl_leading(~1 + ~2 + ~3 * 8)", "&map1, (~1 + ~2 + ~3 * 8)"},
+    {TENSOR_PAIRS, "(~1 + ~2) * 8, 3);", "(~1 + ~2) * 8, 1);"},
+    {TENSOR_PAIRS, "(~1 + ~2) * 8, 3);", "(~1 + ~2) * 8, 2);"},
+    {TENSOR_PAIRS, "~1 * 8, 3);", "~1 * 8, 1);"},
+    {TENSOR_PAIRS, "~1 * 8, 3);", "~1 * 8, 2);"},
+    {TENSOR_PAIRS, "_rank() == 0", "_rank() >= 0"},
+    {TENSOR_PAIRS, "_rank() == 0", "_rank() == 1"},
+    {TENSOR_PAIRS, "(~1 + ~2) * 8, 0);", "(~1 + ~2) * 8, 1);"},
+    {TENSOR_PAIRS, "~1 * 32", "0"},
+    {TENSOR_PAIRS, "~1 = 0x10100490", "~1 = 0x8100490"},
+    {TENSOR_PAIRS, "~1 = 0x10100490", "~1 = 0x10080490"},
+    {TENSOR_PAIRS, "bytes.cta_group::2", "bytes"},
+    {TENSOR_PAIRS, "rl_tcgen05_before();", ""},
+    {TENSOR_PAIRS, "rl_tcgen05_free_pair<128>(~1);", ""},
+    {TENSOR_PAIRS, "    rl_cluster_sync();\n    rl_tcgen05_after();", "    __syncthreads();\n"},
     {TENSOR_BYTES, "~1 = 0x82004a0", "~1 = 0x8200420"},
     {TENSOR_BYTES, "~1 = 0x82004a0", "~1 = 0x8200490"},
     {TENSOR_BYTES, "B_TURNED << 16", "B_TURNED << 15"},
@@ -454,6 +472,8 @@ static const char *const changed_op[] = {
     " C[m,n] += A[m,k] * B[n,k]; }",
     "op f(A: bf16[512,192], B: bf16[256,192]) -> C: bf16[512,256] {"
     " C[m,n] += A[m,k] * B[n,k]; }",
+    "op f(A: bf16[512,192], B: bf16[256,192]) -> C: bf16[512,256] {"
+    " C[m,n] += A[m,k] * B[n,k]; }",
     "op f(A: i8[256,512], B: i8[512,128]) -> C: i32[256,128] { C[m,n] += A[m,k] * B[k,n]; }",
     "op f(A: f8e4m3[256,512], SA: f8ue8m0[256,16], B: f8e4m3[128,512], SB: f8ue8m0[128,16]) ->"
     " C: f32[256,128] { C[m,n] += (A[m,k] * SA[m,k/32]) * (B[n,k] * SB[n,k/32]); }",
@@ -462,6 +482,7 @@ static const char *const changed_op[] = {
 /* The unit of the kernel that is changed.  */
 static const char *changed_unit(int of) {
     static const char *const bytes[] = {"tcgen05.i8.i32", "tcgen05.mxf8f6f4.f8e4m3.f32"};
+    if (of == TENSOR_PAIRS) return "tcgen05.bf16.f32.pair";
     return of < TENSOR ? "wgmma.bf16.f32" : of < TENSOR_BYTES ? "tcgen05.bf16.f32"
                                                               : bytes[of - TENSOR_BYTES];
 }

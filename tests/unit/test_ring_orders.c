@@ -26,6 +26,7 @@ enum { COLUMNS = 32, SPAN = 128 };        /* of an instruction at most; bytes of
 #define PRODUCTS "rl_wgmma_begin();"
 #define ISSUED "rl_tcgen05_commit(~1 + ~2 + (~3 +"
 #define ISSUED_SHARED "rl_tcgen05_commit_at(~1 + ~2 + (~3 +"
+#define ISSUED_PAIRED "rl_tcgen05_commit_pair(~1 + ~2 + (~3 +"
 static const struct {
     const char *who, *before, *when;
 } slow[] = {
@@ -45,11 +46,12 @@ static const char *op_text(Arena *a, const Device *dev, const RingFamily *f, con
     int bytes = 1;
     for (int t = 0; t < TE_DTYPE_COUNT; t++)
         if (strcmp(te_dtype_name((TeDtype)t), u->type) == 0) bytes = te_dtype_bytes((TeDtype)t);
-    int together = f->cluster > 1 ? f->cluster : 1, k = SPAN / bytes;
+    int pair = dev->unit[ring_unit_of(dev, u->unit)].blocks;
+    int together = pair > 1 ? pair : f->cluster > 1 ? f->cluster : 1, k = SPAN / bytes;
     int others = f->grid == GRID_TILES ? 1 : f->grid == GRID_PINGPONG ? 7 : 5;
     int steps = f->grid == GRID_TILES ? f->split * (2 * f->stages + 1) : f->stages + 1;
     if (together > 1 && others > 1) others = others / 2 + 1;
-    bool along_n = f->raster == RASTER_ROW;
+    bool along_n = pair > 1 ? f->swapped : f->raster == RASTER_ROW;
     int each = dev->unit[ring_unit_of(dev, u->unit)].m.from;
     int rows = each > 64 ? each : f->tiles * each;
     int side[] = {rows, f->n < COLUMNS ? f->n : COLUMNS};    /* of a warpgroup */
@@ -67,7 +69,8 @@ static const char *slowed(Arena *a, const char *text, int which) {
     const char *before = slow[which].before;
     if (!before) return text;
     if (!strcmp(before, PRODUCTS) && strstr(text, "rl_tcgen05_commit"))
-        before = strstr(text, "rl_tcgen05_commit_at") ? ISSUED_SHARED : ISSUED;
+        before = strstr(text, "rl_tcgen05_commit_pair") ? ISSUED_PAIRED
+                 : strstr(text, "rl_tcgen05_commit_at") ? ISSUED_SHARED : ISSUED;
     const char *slower =
         arena_printf(a, "if (%s)\nfor (int s = 99; s > 0; s--) asm volatile(\"\" : \"+r\"(s));\n%s",
                      slow[which].when, before);
@@ -90,7 +93,8 @@ static const char *run_case(const Orders *o, Arena *a, int i) {
     if (!ring_has(dev, ring_unit_of(dev, u->unit), f)) return NULL;
     const char *wrong = kernel_open(&c, a, dev, op_text(a, dev, f, u), NULL);
     if (!wrong) wrong = ring_plan(&c, ring_unit_of(dev, u->unit), f, COLUMNS);
-    if (!wrong && f->cluster && !c.plan.prog[0].cluster) wrong = "its tiles make no cluster";
+    bool shares = f->cluster || dev->unit[ring_unit_of(dev, u->unit)].blocks > 1;
+    if (!wrong && shares && !c.plan.prog[0].cluster) wrong = "its tiles make no cluster";
     if (!wrong) wrong = kernel_emit(&c);
     if (wrong) return wrong;
     c.program.source = slowed(a, c.program.source, case_slow(i));

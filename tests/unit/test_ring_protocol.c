@@ -303,7 +303,7 @@ static Protocol protocol_of(Arena *a, const Device *dev, int stages, int cluster
         r.store_vec = r.vec_n;
         r.tail = variant == TAIL ? 1 : 0;
         r.tail_blocks = 2 * r.tail;
-        if (cluster && !rprog_cluster_order(&c.plan.problem[0], &r)) continue;
+        if (cluster && !rprog_cluster_order(&c.plan.problem[0], c.dev, &r)) continue;
         rprog_derive(&c.plan.problem[0], dev, &r);
         if (rprog_check(&c.plan.problem[0], dev, &r)) continue;
         int n;

@@ -130,7 +130,7 @@ static void text_round_trip(Arena *a) {
             for (int j = 0; j < set.n; j += d ? 37 : 1) {
                 ArenaMark inner = arena_mark(a);
                 RProg given = set.prog[j];
-                draw_choices(&p[i], (uint64_t)j, &given);
+                draw_choices(&p[i], dev, (uint64_t)j, &given);
                 RPlan plan = plan_of(&p[i], &given), back = plan_of(&p[i], NULL);
                 Buf text = buf_new(a), again = buf_new(a);
                 Diag own = diag_new(a);

@@ -38,7 +38,12 @@ static IrSyncOf barrier_of(const Kernel *k, const Sync *s) {
     if (s->op == SYNC_INIT) return (IrSyncOf){.number = s->count, .arg = {made(k, s)}};
     if (s->op == SYNC_WAIT) return (IrSyncOf){.arg = {slot(k, s), parity(k, s)}};
     if (s->op == SYNC_COMMIT)             /* a mask of blocks */
-        return (IrSyncOf){.number = s->blocks ? (1 << s->blocks) - 1 : 0, .arg = {slot(k, s)}};
+        return (IrSyncOf){.number = s->blocks ? (1 << s->blocks) - 1 : 0, .arg = {slot(k, s)},
+                          .pair = s->pair > 0};
+    if (s->pair && s->bytes)
+        return (IrSyncOf){.number = (int)s->bytes, .arg = {ring_leading(k, slot(k, s))},
+                          .pair = true};
+    if (s->pair) return (IrSyncOf){.arg = {slot(k, s), ir_int(k->cg, 0)}};
     if (s->bytes) return (IrSyncOf){.number = (int)s->bytes, .arg = {slot(k, s)}};
     return (IrSyncOf){.arg = {slot(k, s), s->blocks ? k->var.lane : NULL}};
 }

@@ -166,6 +166,7 @@ enum { FORM_QUEUES = 3 };     /* groups of what is under way: DONE_COPIES..DONE_
     X(FOLLOWED, "a team's turn follows", false, true)                                              \
     X(UPPER,   "a warp of later k",    false, true)                                                \
     X(LOWER,   "a warp of the first k", false, true)                                               \
+    X(LEADS,   "the block leads its pair", true, true)                                             \
     X(ONE,     "one thread",           false, false)      /* of warp `from` */
 typedef enum {
 #define X(id, text, block, warp) WHEN_##id,
@@ -193,6 +194,8 @@ typedef struct {
     int lag;                  /* ... so many slots before that (none: nothing) */
     int64_t bytes;            /* BARRIER, ARRIVE: that copies will bring */
     int blocks;               /* BARRIER, ARRIVE: of the cluster, at each; 0: this one */
+    int pair;                 /* BARRIER: of so many blocks all arrive at that of the first, and it
+                               * alone commits; 0: there is none */
     bool primed;              /* BARRIER, WAIT: the first round of the ring is free */
 } Sync;
 

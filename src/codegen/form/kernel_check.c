@@ -89,10 +89,18 @@ static bool sync_meeting(Run *r, int strand, const Event *e, Meeting *m, int wan
     return true;
 }
 
+/* Blocks that do as this one does, at each barrier of the cluster or at that of a pair's first
+ * block; of a pair one block commits for both.  */
+static int arriving(const Sync *x) {
+    int blocks = x->blocks > 0 ? x->blocks : 1;
+    if (x->pair == 0) return blocks;
+    return x->op == SYNC_COMMIT ? blocks / x->pair : x->pair;
+}
+
 /* Arrivals of those in the mask; one thread alone stands for itself.  */
 static int arrivals(const Strand *s, const Sync *x, unsigned mask) {
     int all = mask == 1 || x->by == BY_ONE ? 1 : x->by == BY_WARPS ? s->warps : s->warps * 32;
-    return x->blocks > 0 ? all * x->blocks : all;
+    return all * arriving(x);
 }
 
 /* A wait for a phase of a barrier, of which the hardware sees the parity alone: the one two phases
@@ -148,7 +156,7 @@ static bool sync_barrier(Run *r, int strand, const Event *e) {
         unsigned mask = s->by == BY_ONE ? e->mask & 1u : s->by == BY_WARPS ? e->mask & 5u : e->mask;
         meet(r, strand, mask, b->clock, true, false);
         b->arrived += arrivals(&r->strand[strand], s, e->mask);
-        b->expected += s->bytes;
+        b->expected += s->bytes;          /* and as many bring the others of a pair */
         if (b->arrived > b->wanted)
             run_wrong(r, e->node, "more arrive at barrier %d than it waits for", s->id);
         run_complete(r, b);

@@ -158,6 +158,7 @@ static void print_sync(const Node *n, Buf *out) {
     if (s->scope == SYNC_BARRIER && s->op == SYNC_INIT) buf_printf(out, ", %d arrivals", s->count);
     if (s->scope >= SYNC_COPIES && s->scope <= SYNC_BULK && s->op == SYNC_WAIT)
         buf_printf(out, ", at most %d groups under way", s->count);
+    if (s->pair) buf_puts(out, ", of a pair");
     if (s->bytes) buf_printf(out, ", %lld bytes", (long long)s->bytes);
 }
 

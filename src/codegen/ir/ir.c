@@ -152,7 +152,7 @@ void ir_sync_of(Cg *c, const IrSyncOf *x) {
     s->scope = x->scope;
     s->sync = x->op;
     s->text = x->note;
-    count(c, s, 1, &x->number);
+    count(c, s, 2, (const int[]){x->number, x->pair});
 }
 
 void ir_copy(Cg *c, const IrCopy *x) {
@@ -167,7 +167,7 @@ void ir_box(Cg *c, const IrBox *x) {
     for (int i = 0; i < x->offsets; i++) arg[n++] = x->offset[i];
     if (x->barrier) arg[n++] = x->barrier;
     IrStmt *s = act(c, IR_STMT_BOX, NULL, n, arg);
-    count(c, s, 4, (const int[]){x->rank, x->offsets, x->blocks, x->barrier != NULL});
+    count(c, s, 5, (const int[]){x->rank, x->offsets, x->blocks, x->barrier != NULL, x->pair});
 }
 
 void ir_settle(Cg *c, Ir registers) { act(c, IR_STMT_SETTLE, registers, 0, NULL); }

@@ -310,6 +310,7 @@ typedef struct {
     int number;
     Ir arg[2];                /* or NULL */
     const char *note;         /* or NULL */
+    bool pair;                /* COMMIT: of products of a pair; ARRIVE: at another block's */
 } IrSyncOf;
 void ir_sync_of(Cg *c, const IrSyncOf *x);
 /* A copy to the address `to` in shared memory, by the prelude's function of a mover; zeros where it
@@ -325,6 +326,7 @@ typedef struct {
     Ir map, shared;           /* tensor map, and the address in shared memory */
     Ir barrier;               /* that a load tells; NULL: it is a store */
     int blocks;               /* of the cluster, bits, that all get a load; 0: this one */
+    bool pair;                /* the barrier may be the other block's of a pair */
     int rank;
     Ir at[IR_BOX];            /* coordinates */
     int offsets;              /* > 0: a column of pixels (im2col), moved by so many offsets */

@@ -49,6 +49,8 @@ void lower_results(FormBuilder *b, const Lowered *l, const Contract *c);
  * as `teams`.  */
 Sync *lower_barrier(FormBuilder *b, SyncOp op, int ring, int id);
 void lower_barriers(FormBuilder *b, const Lowered *l);
+/* Blocks of the unit's pair; 0: it has none.  */
+int lower_pair(const Contract *c);
 /* Begins to copy what a slot of a ring has: boxes of the product's operands that go by it.  */
 void lower_fill(FormBuilder *b, const Contract *c, int ring);
 void lower_open_filling(FormBuilder *b, const Lowered *l);
@@ -72,6 +74,6 @@ Node *lower_computing_sync(FormBuilder *b, const Contract *c);
 Node *lower_open_boxes(FormBuilder *b, const Contract *c);
 void lower_close_boxes(FormBuilder *b, const Device *dev);
 void lower_close_tiles(FormBuilder *b, const Contract *c);
-/* Tensor Memory is given back when all threads are done with it.  */
+/* Tensor Memory is given back when all threads are done with it, of all blocks of a cluster.  */
 void lower_free_tensor(FormBuilder *b, const Contract *c);
 #endif

@@ -339,5 +339,5 @@ void lower_steps(FormBuilder *b, Lowered *l) {
     if (r->tail > 0 || c->ring) form_close(b);
     lower_free_tensor(b, c);
     /* No block ends while others write to it, or arrive at its barriers.  */
-    if (r->cluster > 1) form_sync(b, SYNC_CLUSTER, SYNC_BOTH, 0);
+    if (r->cluster > 1 && !c->matrix.tensor) form_sync(b, SYNC_CLUSTER, SYNC_BOTH, 0);
 }

@@ -145,10 +145,21 @@ static void add_scales(FormBuilder *b, const Lowered *l, const Contract *c) {
     if (c->stays) form_close(b);
 }
 
-/* One thread issues the products of all warpgroups, whose sums lie in Tensor Memory.  It waits for
- * stages that are full and for accumulators that are empty, and for nothing else: its products free
- * a stage, and fill accumulators, when they end.  */
+/* What waits for the end of the products that are issued: it is told in all blocks of the unit's
+ * pair, or of a cluster.  */
+static void add_commit(FormBuilder *b, const Contract *c, int ring, int id, int blocks) {
+    Sync *s = lower_barrier(b, SYNC_COMMIT, ring, id);
+    s->by = BY_THREADS;
+    s->blocks = blocks;
+    s->pair = lower_pair(c);
+}
+
+/* One thread issues the products of all warpgroups, whose sums lie in Tensor Memory, of both blocks
+ * of a pair.  It waits for stages that are full and for accumulators that are empty, and for
+ * nothing else: its products free a stage, and fill accumulators, when they end.  */
 static void add_issued(FormBuilder *b, const Lowered *l, const Contract *c) {
+    int pair = lower_pair(c);
+    if (pair) form_if(b, WHEN_LEADS, 0);
     form_if(b, WHEN_ONE, 0)->from = contract_turns(c)->use.first;
     form_add(b, NODE_VALUES, VALUES_CLEAR)->from = CLEAR_OPERANDS;
     form_add(b, NODE_VALUES, VALUES_RING)->ring = c->sums;
@@ -169,16 +180,15 @@ static void add_issued(FormBuilder *b, const Lowered *l, const Contract *c) {
     Use *u = form_writes(b, n, ROOM_ACCUMULATORS, 0);
     u->data = OF_PUT;
     u->late = true;
-    Sync *freed = lower_barrier(b, SYNC_COMMIT, c->turns, RING_EMPTY);
-    freed->by = BY_THREADS;
-    freed->blocks = c->r->cluster;
+    add_commit(b, c, c->turns, RING_EMPTY, c->r->cluster);
     form_add(b, NODE_VALUES, VALUES_TAKE);
     form_close(b);
-    lower_barrier(b, SYNC_COMMIT, c->sums, RING_FULL)->by = BY_THREADS;
+    add_commit(b, c, c->sums, RING_FULL, pair);
     form_add(b, NODE_VALUES, VALUES_PUT)->ring = c->sums;
     if (c->may_be_empty) form_close(b);
     if (c->stays) form_close(b);
     form_close(b);
+    if (pair) form_close(b);
 }
 
 /* Sums of a tile come to registers, and others may take their place.  */
@@ -197,7 +207,9 @@ static void add_sums(FormBuilder *b, const Lowered *l, const Contract *c) {
     form_sync(b, SYNC_TENSOR, SYNC_ARRIVE, 0);
     if (c->stays) {
         form_sync(b, SYNC_WARP, SYNC_BOTH, 0);    /* one lane tells of what all have read */
-        lower_barrier(b, SYNC_ARRIVE, c->sums, RING_EMPTY)->by = BY_WARPS;
+        Sync *emptied = lower_barrier(b, SYNC_ARRIVE, c->sums, RING_EMPTY);
+        emptied->by = BY_WARPS;
+        emptied->pair = lower_pair(c);
         form_add(b, NODE_VALUES, VALUES_TAKE)->ring = c->sums;
     }
     if (c->may_be_empty) form_close(b);
@@ -219,7 +231,8 @@ static void add_parts(FormBuilder *b, const Lowered *l, const Contract *c) {
 
 void lower_free_tensor(FormBuilder *b, const Contract *c) {
     if (!c->matrix.tensor) return;
-    form_block_sync(b);
+    if (c->r->cluster > 1) form_sync(b, SYNC_CLUSTER, SYNC_BOTH, 0);
+    else form_block_sync(b);
     form_sync(b, SYNC_TENSOR, SYNC_WAIT, 0);
     add_tensor(b, TENSOR_FREE);
 }

@@ -16,8 +16,12 @@ Sync *lower_barrier(FormBuilder *b, SyncOp op, int ring, int id) {
     return s;
 }
 
+int lower_pair(const Contract *c) { return c->matrix.blocks > 1 ? c->matrix.blocks : 0; }
+
 void lower_fill(FormBuilder *b, const Contract *c, int ring) {
-    lower_barrier(b, SYNC_ARRIVE, ring, RING_FULL)->bytes = b->layout->ring[ring].bytes;
+    Sync *full = lower_barrier(b, SYNC_ARRIVE, ring, RING_FULL);
+    full->bytes = b->layout->ring[ring].bytes;
+    full->pair = lower_pair(c);
     for (int side = 0; side < c->n_side; side++) {
         const Side *s = &c->side[side];
         if (s->made || s->ring != ring) continue;

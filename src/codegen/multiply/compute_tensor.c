@@ -36,6 +36,11 @@ static void load_sums(Kernel *k) {
     ir_close(cg);
 }
 
+/* The function that takes or frees columns, of the block or of both of a pair.  */
+static const char *of_group(const Kernel *k, const char *name) {
+    return arena_printf(k->cg->arena, "%s%s", name, k->c->matrix.blocks > 1 ? "_pair" : "");
+}
+
 void tensor_make(Kernel *k, int part) {
     Cg *cg = k->cg;
     IrType none = ir_type(IR_VOID);
@@ -43,7 +48,7 @@ void tensor_make(Kernel *k, int part) {
     switch (part) {
     case TENSOR_TAKE:
         open_first(k);
-        ir_do(cg, ir_call_n(cg, none, "rl_tcgen05_take", columns, 1, address_at(k)));
+        ir_do(cg, ir_call_n(cg, none, of_group(k, "rl_tcgen05_take"), columns, 1, address_at(k)));
         ir_close(cg);
         break;
     case TENSOR_FIND:
@@ -53,7 +58,7 @@ void tensor_make(Kernel *k, int part) {
     case TENSOR_LOAD: load_sums(k); break;
     default:
         open_first(k);
-        ir_do(cg, ir_call_n(cg, none, "rl_tcgen05_free", columns, 1, k->var.tensor));
+        ir_do(cg, ir_call_n(cg, none, of_group(k, "rl_tcgen05_free"), columns, 1, k->var.tensor));
         ir_close(cg);
     }
 }

@@ -42,8 +42,9 @@ static IrUnit unit_of(const Kernel *k, const Side *a, const Side *b, int form[FO
     if (!usual && !made) form[n++] = (int)prelude_high(a->span);
     if (!usual) form[n++] = (int)prelude_high(b->span);
     const char *stem = k->c->matrix.tensor ? PRELUDE_TENSOR : PRELUDE_WGMMA;
-    const char *name = arena_printf(k->cg->arena, "%s%dn%dk%d_%s%s", stem, u->m.from, b->thread,
-                                    u->k.from, prelude_types(k->cg->arena, u),
+    const Matrix *m = &k->c->matrix;
+    const char *name = arena_printf(k->cg->arena, "%s%dn%dk%d_%s%s", stem, u->m.from * m->blocks,
+                                    m->columns, u->k.from, prelude_types(k->cg->arena, u),
                                     made ? PRELUDE_MADE : "");
     return (IrUnit){.instruction = name, .form = form, .forms = n, .adds = ir_bool(k->cg, true)};
 }
@@ -82,10 +83,11 @@ Ir tensor_tile(const Kernel *k, Ir row, Ir column) {
 /* One thread issues the products of all tiles of the block; the first ones begin the sums.  */
 static void multiply_all(Kernel *k, Ir kk, IrUnit *unit, const Side *a, const Side *b) {
     Cg *cg = k->cg;
-    const int *warps = k->c->warps, *tiles = k->c->matrix.tiles;
+    int rows = k->c->warps[a->own] * k->c->matrix.tiles[a->own];
+    int columns = k->c->r->block.extent[b->own] / k->c->matrix.columns;
     unit->adds = ir_lt(cg, ir_int(cg, 0), ir_add(cg, k->var.step, kk));
-    Ir i = ir_count_of(cg, k->var.i, warps[a->own] * tiles[a->own], IR_UNROLL_ALL);
-    Ir j = ir_count_of(cg, k->var.j, warps[b->own] * tiles[b->own], IR_UNROLL_ALL);
+    Ir i = ir_count_of(cg, k->var.i, rows, IR_UNROLL_ALL);
+    Ir j = ir_count_of(cg, k->var.j, columns, IR_UNROLL_ALL);
     Ir scale[IR_TENSOR_SCALES];
     if (k->c->scaled) {
         tensor_scales_of(k, i, j, ir_div(cg, kk, product_size(k, 'T', AX_K)), scale);

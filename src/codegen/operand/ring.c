@@ -52,7 +52,7 @@ KernelMap ring_operand_map(Arena *a, const Contract *c, const Side *s) {
     for (int i = 0; i < s->box.rank; i++) {
         const RBoxDim *d = &s->box.dim[i];
         int rows = d->axis == AX_B ? 1 : c->r->block.extent[d->axis];
-        if (d->axis == s->own) rows /= s->multicast;
+        if (d->axis == s->own) rows /= s->parts;
         map.fixed.box[i] = (uint32_t)(i ? rows : inner);
     }
     if (packed(s) > 1) map.dim[0] = size_number(c->p->extent[AX_K] / packed(s));
@@ -108,6 +108,10 @@ Ir ring_barrier(const Kernel *k, int ring, int id) {
     return ring_barrier_at(k, ring, id, k->ring[ring].slot);
 }
 
+Ir ring_leading(const Kernel *k, Ir barrier) {
+    return ir_call(k->cg, ir_type(IR_U32), "rl_leading", 1, barrier);
+}
+
 void ring_next(Kernel *k, int ring) {
     Cg *cg = k->cg;
     const RingAt *x = &k->ring[ring];
@@ -138,7 +142,7 @@ static Ir part_of(const Kernel *k, int n) {
 /* The first row that the block copies.  */
 static Ir first_row(const Kernel *k, const Side *s) {
     Ir at = product_loads_from(k, s);
-    return s->multicast > 1 ? ir_add(k->cg, at, part_of(k, s->extent / s->multicast)) : at;
+    return s->parts > 1 ? ir_add(k->cg, at, part_of(k, s->extent / s->parts)) : at;
 }
 
 /* Coordinate along dimension i of box number `box`.  */
@@ -173,11 +177,13 @@ static void copy_box(Kernel *k, const Side *s, int ring, int box) {
         slot = ir_mul(cg, k->ring[ring].slot, k->ring[ring].bytes);
     to = slot ? shared_at(k, slot, tile) : ir_add(cg, k->var.shared, tile);
     IrBox x = {.map = cg_map(cg, ring_map_number(k->l->layout, s)),
-               .barrier = ring_barrier(k, ring, RING_FULL)};
-    if (s->multicast > 1) {
-        int part = s->inner_k ? s->box_bytes / s->multicast : s->boxes * s->box_bytes;
+               .barrier = ring_barrier(k, ring, RING_FULL),
+               .pair = k->c->matrix.blocks > 1};
+    if (x.pair) x.barrier = ring_leading(k, x.barrier);
+    if (s->parts > 1 && !s->apart) {
+        int part = s->inner_k ? s->box_bytes / s->parts : s->boxes * s->box_bytes;
         to = ir_add(cg, to, part_of(k, part));
-        x.blocks = (1 << s->multicast) - 1;
+        x.blocks = (1 << s->parts) - 1;
     }
     x.shared = ir_add_n(cg, to, box * s->box_bytes);
     coordinates(k, s, box, &x);

@@ -19,7 +19,7 @@ KernelMap pixels_map(Arena *a, const Contract *c, const Side *s) {
                      .fixed = {.im2col = true, .type = tensor_map_type(s->o->storage, false),
                                .rank = b->rank, .swizzle = TM_SWIZZLE_NONE + s->l->layout.bits,
                                .promotion = 2, .channels = (uint32_t)(s->span / s->elem),
-                               .pixels = (uint32_t)(s->extent / s->multicast)}};
+                               .pixels = (uint32_t)(s->extent / s->parts)}};
     map.dim[0] = size_number(b->channels);
     for (int i = 0; i < b->pixels; i++) {
         const RPixelDim *x = &b->pixel[i];

@@ -6,10 +6,11 @@
 #define FN "__device__ __forceinline__ "
 
 /* A box of a tensor to shared memory, at coordinates x; the barrier counts its bytes.  To all
- * blocks of `mask`: to the same place of each, and its barrier counts them.  */
-#define BOX(rank, to, more, list, op, inputs, last)                                                \
+ * blocks of `mask`: to the same place of each, and its barrier counts them.  Of a pair: the barrier
+ * may be the other block's.  */
+#define BOX(rank, to, since, more, list, op, inputs, last)                                         \
     {                                                                                              \
-        "rl_tile_" rank to, 90,                                                                    \
+        "rl_tile_" rank to, since,                                                                 \
             FN "void rl_tile_" rank to "(unsigned to, const rl_map *map, unsigned bar, " more list \
                ") {\n"                                                                             \
                "    asm volatile(\"cp.async.bulk.tensor." rank "d.shared::cluster.global.tile"     \
@@ -18,15 +19,17 @@
                "}\n"                                                                               \
     }
 #define TILE(rank, list, numbers, at, mask, inputs)                                                \
-    BOX(rank, "", "", list, "", numbers "}], [" at "];\"\n                 :: " inputs, ""),       \
-        BOX(rank, "_all", "int mask, ", list, ".multicast::cluster",                               \
+    BOX(rank, "", 90, "", list, "", numbers "}], [" at "];\"\n                 :: " inputs, ""),   \
+        BOX(rank, "_pair", 100, "", list, ".cta_group::2",                                         \
+            numbers "}], [" at "];\"\n                 :: " inputs, ""),                           \
+        BOX(rank, "_all", 90, "int mask, ", list, ".multicast::cluster",                           \
             numbers "}], [" at "], " mask ";\"\n                 :: " inputs,                      \
             ", \"h\"((short)mask)")
 /* A column of pixels: channels from x0 on, at base pixels from the other coordinates on, moved by
  * offsets d.  */
-#define PIXELS_OF(rank, to, more, list, op, inputs, last)                                          \
+#define PIXELS_OF(rank, to, since, more, list, op, inputs, last)                                   \
     {                                                                                              \
-        "rl_pixels_" rank to, 90,                                                                  \
+        "rl_pixels_" rank to, since,                                                               \
             FN "void rl_pixels_" rank to "(unsigned to, const rl_map *map, unsigned bar, " more    \
                list ") {\n"                                                                        \
                "    asm volatile(\"cp.async.bulk.tensor." rank "d.shared::cluster.global.im2col"   \
@@ -35,20 +38,22 @@
                "}\n"                                                                               \
     }
 #define PIXELS(rank, list, numbers, at, offsets, mask, inputs, shorts)                             \
-    PIXELS_OF(rank, "", "", list, "",                                                              \
+    PIXELS_OF(rank, "", 90, "", list, "",                                                          \
               numbers "}], [" at "], {" offsets "};\"\n                 :: " inputs, shorts),      \
-        PIXELS_OF(rank, "_all", "int mask, ", list, ".multicast::cluster",                         \
+        PIXELS_OF(rank, "_pair", 100, "", list, ".cta_group::2",                                   \
+              numbers "}], [" at "], {" offsets "};\"\n                 :: " inputs, shorts),      \
+        PIXELS_OF(rank, "_all", 90, "int mask, ", list, ".multicast::cluster",                     \
                   numbers "}], [" at "], {" offsets "}, " mask                                     \
                           ";\"\n                 :: " inputs, shorts ", \"h\"((short)mask)")
 #define PUT(rank, list, numbers, inputs)                                                           \
     {                                                                                              \
         "rl_box_put_" rank, 90,                                                                    \
-            FN "void rl_box_put_" rank "(const rl_map *map, unsigned to, " list ") {\n"           \
+            FN "void rl_box_put_" rank "(const rl_map *map, unsigned to, " list ") {\n"            \
                "    asm volatile(\"cp.async.bulk.tensor." rank "d.global.shared::cta.tile"         \
-               ".bulk_group\"\n"                                                                 \
-               "                 \" [%1, {" numbers "}], [%0];\"\n"                             \
-               "                 :: " inputs " : \"memory\");\n"                                \
-               "}\n"                                                                              \
+               ".bulk_group\"\n"                                                                   \
+               "                 \" [%1, {" numbers "}], [%0];\"\n"                                \
+               "                 :: " inputs " : \"memory\");\n"                                   \
+               "}\n"                                                                               \
     }
 #define X2 "int x0, int x1"
 #define X3 X2 ", int x2"
@@ -94,6 +99,18 @@ const PreludeRow prelude_hopper[] = {
         "    asm volatile(\"{ .reg .b32 at; mapa.shared::cluster.u32 at, %0, %1;\"\n"
         "                 \" mbarrier.arrive.shared::cluster.b64 _, [at]; }\"\n"
         "                 :: \"r\"(bar), \"r\"(rank) : \"memory\");\n"
+        "}\n"},
+    /* A barrier of the first block of the cluster, and bytes that are to come there besides.  */
+    {"rl_leading", 90,
+     FN "unsigned rl_leading(unsigned bar) {\n"
+        "    unsigned at;\n"
+        "    asm(\"mapa.shared::cluster.u32 %0, %1, 0;\" : \"=r\"(at) : \"r\"(bar));\n"
+        "    return at;\n"
+        "}\n"},
+    {"rl_barrier_expect_at", 90,
+     FN "void rl_barrier_expect_at(unsigned bar, int bytes) {\n"
+        "    asm volatile(\"mbarrier.arrive.expect_tx.shared::cluster.b64 _, [%0], %1;\"\n"
+        "                 :: \"r\"(bar), \"r\"(bytes) : \"memory\");\n"
         "}\n"},
     {"rl_cluster_rank", 90,
      FN "int rl_cluster_rank() {\n"

@@ -5,7 +5,8 @@
 
 #define FN "__device__ __forceinline__ "
 
-enum { ROWS = 128, K_BYTES = 32, TURNED_A = 15, TURNED_B = 16, BYTE_A = 29, BYTE_B = 4 };
+enum { ROWS = 128, MOST_BLOCKS = 2, K_BYTES = 32 };
+enum { TURNED_A = 15, TURNED_B = 16, BYTE_A = 29, BYTE_B = 4 };
 
 /* Kinds of products, and the numbers that operands and sums have in instruction descriptors (PTX
  * ISA, "Instruction descriptor").  */
@@ -38,16 +39,19 @@ static unsigned descriptor(const ComputeUnit *u, const Kind *kind) {
            (unsigned)u->n.to / 8 << N | (unsigned)u->m.to / 16 << M;
 }
 
-
-/* rl_tcgen05_m128nNkK_TYPE_ACC: results from column d on; a and b are the lower halves of
- * descriptors, as wgmma's but for their version.  With types of both operands and of scales behind:
+/* rl_tcgen05_mMnNkK_TYPE_ACC: results from column d on; a and b are the lower halves of
+ * descriptors, as wgmma's but for their version; M 256 is
+ * a product of a pair of blocks.  With types of both operands and of scales behind:
  * these begin at columns scales_a and scales_b, in this byte of their cells.  */
 bool prelude_make_tensor(const char *name, size_t len, PreludeText *t) {
     enum { USUAL = 128, VERSION = 1 << 14 };
     ComputeUnit u;
     const char *rest = prelude_read_product(name, len, PRELUDE_TENSOR, &u);
     const Kind *kind = rest == name + len ? kind_of(&u) : NULL;
-    if (!kind || u.m.to != ROWS || u.k.to * te_dtype_bytes(u.a) != K_BYTES) return false;
+    int blocks = u.m.to / ROWS;
+    if (!kind || u.m.to != ROWS * blocks || blocks > MOST_BLOCKS ||
+        u.k.to * te_dtype_bytes(u.a) != K_BYTES)
+        return false;
     bool orders = !u.tf32;
     prelude_put(t, "template <%sunsigned A_HIGH = 0x%x, unsigned B_HIGH = 0x%x>\n",
                 orders ? "int A_TURNED, int B_TURNED, " : "", prelude_high(USUAL),
@@ -64,7 +68,7 @@ bool prelude_make_tensor(const char *name, size_t len, PreludeText *t) {
     prelude_put(t, ";\n");
     prelude_put(t, "    asm volatile(\"{ .reg .b64 a, b; .reg .pred p; setp.ne.b32 p, %%3, 0;\"\n"
                    "                 \" mov.b64 a, {%%1, %%5}; mov.b64 b, {%%2, %%6};\"\n"
-                   "                 \" tcgen05.mma.cta_group::1.kind::");
+                   "                 \" tcgen05.mma.cta_group::%d.kind::", blocks);
     if (scaled) prelude_put(t, "%s.block_scale.block%d", hal_scaled_kind(&u), u.scale_k);
     else prelude_put(t, "%s", kind->kind);
     prelude_put(t, " [%%0], a, b, %%4,\"\n"
@@ -122,39 +126,49 @@ bool prelude_make_tensor_load(const char *name, size_t len, PreludeText *t) {
     return true;
 }
 
+/* Columns of Tensor Memory for a block: a warp takes them, their address goes to shared memory at
+ * `to`, and no more are taken; it gives them back.  Of a pair both blocks do.  */
+#define COLUMNS_OF(name, group)                                                                    \
+    {"rl_tcgen05_take" name, 100,                                                                  \
+     "template <int COLUMNS> " FN "void rl_tcgen05_take" name "(unsigned to) {\n"                  \
+     "    asm volatile(\"tcgen05.alloc.cta_group::" group ".sync.aligned.shared::cta.b32\"\n"      \
+     "                 \" [%0], %1;\"\n"                                                           \
+     "                 \" tcgen05.relinquish_alloc_permit.cta_group::" group ".sync.aligned;\"\n"  \
+     "                 :: \"r\"(to), \"n\"(COLUMNS) : \"memory\");\n"                              \
+     "}\n"},                                                                                       \
+    {"rl_tcgen05_free" name, 100,                                                                  \
+     "template <int COLUMNS> " FN "void rl_tcgen05_free" name "(unsigned at) {\n"                  \
+     "    asm volatile(\"tcgen05.dealloc.cta_group::" group ".sync.aligned.b32 %0, %1;\"\n"        \
+     "                 :: \"r\"(at), \"n\"(COLUMNS) : \"memory\");\n"                              \
+     "}\n"}
+
+/* The barriers of blocks of the cluster, a bit of a mask each, are told when all products that the
+ * thread has issued have ended.  */
+#define COMMIT_TO(name, group)                                                                     \
+    {"rl_tcgen05_commit_" name, 100,                                                               \
+     FN "void rl_tcgen05_commit_" name "(unsigned bar, int blocks) {\n"                            \
+     "    asm volatile(\"tcgen05.commit.cta_group::" group ".mbarrier::arrive::one\"\n"            \
+     "                 \".shared::cluster.multicast::cluster.b64 [%0], %1;\"\n"                    \
+     "                 :: \"r\"(bar), \"h\"((short)blocks) : \"memory\");\n"                       \
+     "}\n"}
+
 const PreludeRow prelude_tensor[] = {
-    /* Columns of Tensor Memory for a block: a warp takes them, their address goes to shared memory
-     * at `to`, and no more are taken; it gives them back.  */
-    {"rl_tcgen05_take", 100,
-     "template <int COLUMNS> " FN "void rl_tcgen05_take(unsigned to) {\n"
-     "    asm volatile(\"tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;\"\n"
-     "                 \" tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\"\n"
-     "                 :: \"r\"(to), \"n\"(COLUMNS) : \"memory\");\n"
-     "}\n"},
+    COLUMNS_OF("", "1"),
+    COLUMNS_OF("_pair", "2"),
     {"rl_tcgen05_find", 100,
      FN "unsigned rl_tcgen05_find(unsigned from) {\n"
         "    unsigned at;\n"
         "    asm volatile(\"ld.shared.b32 %0, [%1];\" : \"=r\"(at) : \"r\"(from) : \"memory\");\n"
         "    return at;\n"
         "}\n"},
-    {"rl_tcgen05_free", 100,
-     "template <int COLUMNS> " FN "void rl_tcgen05_free(unsigned at) {\n"
-     "    asm volatile(\"tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;\"\n"
-     "                 :: \"r\"(at), \"n\"(COLUMNS) : \"memory\");\n"
-     "}\n"},
     /* The barrier is told when all products that the thread has issued have ended.  */
     {"rl_tcgen05_commit", 100,
      FN "void rl_tcgen05_commit(unsigned bar) {\n"
         "    asm volatile(\"tcgen05.commit.cta_group::1.mbarrier::arrive::one\"\n"
         "                 \".shared::cluster.b64 [%0];\" :: \"r\"(bar) : \"memory\");\n"
         "}\n"},
-    /* Those of blocks of the cluster, a bit of a mask each, are.  */
-    {"rl_tcgen05_commit_at", 100,
-     FN "void rl_tcgen05_commit_at(unsigned bar, int blocks) {\n"
-        "    asm volatile(\"tcgen05.commit.cta_group::1.mbarrier::arrive::one\"\n"
-        "                 \".shared::cluster.multicast::cluster.b64 [%0], %1;\"\n"
-        "                 :: \"r\"(bar), \"h\"((short)blocks) : \"memory\");\n"
-        "}\n"},
+    COMMIT_TO("at", "1"),
+    COMMIT_TO("pair", "2"),
     /* Around what synchronises threads that use Tensor Memory.  */
     {"rl_tcgen05_before", 100,
      FN "void rl_tcgen05_before() {\n"

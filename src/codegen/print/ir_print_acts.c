@@ -51,7 +51,9 @@ static void put_barrier(Printer *p, const IrStmt *s) {
     const char *name = s->sync == SYNC_INIT     ? "rl_barrier_init"
                        : s->sync == SYNC_WAIT   ? "rl_barrier_wait"
                        : s->sync == SYNC_COMMIT
-                           ? s->number[0] > 0 ? "rl_tcgen05_commit_at" : "rl_tcgen05_commit"
+                           ? s->number[1]       ? "rl_tcgen05_commit_pair"
+                             : s->number[0] > 0 ? "rl_tcgen05_commit_at" : "rl_tcgen05_commit"
+                       : s->number[1]           ? "rl_barrier_expect_at"
                        : s->number[0] > 0       ? "rl_barrier_expect"
                        : s->n > 1               ? "rl_barrier_arrive_at"
                                                 : "rl_barrier_arrive";
@@ -120,7 +122,7 @@ static void put_box(Printer *p, const IrStmt *s) {
     arg[n++] = s->arg[loads ? 0 : 1];
     if (loads) arg[n++] = s->arg[2 + rank + offsets];
     buf_printf(&name, "rl_%s_%d%s", offsets ? "pixels" : loads ? "tile" : "box_put", rank,
-               blocks ? "_all" : "");
+               blocks ? "_all" : s->number[4] ? "_pair" : "");
     IrValue mask = {.op = IR_NUMBER, .type = ir_type(IR_I32), .i = blocks};
     if (blocks) arg[n++] = &mask;
     for (int i = 0; i < rank + offsets; i++) arg[n++] = s->arg[2 + i];
