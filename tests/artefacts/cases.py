@@ -150,13 +150,13 @@ CASES = {
     "total": ("op total(X: f32[100]) -> S: f32[] { S[] += X[i]; }\n", total, [{}]),
     "scalars": ("op scalars(X: f64[40], a: f32, b: f64, c: i32, d: i64) -> Y: f64[40] "
                 "{ Y[i] = X[i] * a + X[i] * b + c + d; }\n", scalars, [{}]),
-    "repeated": ("param M = 1..40;\nop repeated(X: f32[M,16], W0: f32[16,16], W1: f32[16,16], "
+    "repeated": ("param M = 8..40;\nop repeated(X: f32[M,16], W0: f32[16,16], W1: f32[16,16], "
                  "W2: f32[16,16], s: f32) -> (Y: f32[M,16], Z: f32[M,16]) {\n"
                  "  a[m,n] = sum[k](X[m,k] * W0[k,n]) * s;\n"
                  "  b[m,n] = sum[k](a[m,k] * W1[k,n]) * s;\n"
                  "  Z[m,n] = sum[k](b[m,k] * W2[k,n]) * s;\n"
                  "  Y[m,n] = sum[k](Z[m,k] * W1[k,n]) * s;\n}\n",
-                 repeated, [{"M": 1}, {"M": 40}]),
+                 repeated, [{"M": 8}, {"M": 40}]),
     "shifted": ("param M = 128, D = 256;\nop shifted(X: f32[M,D], W0: f32[D,D], W1: f32[D,D], "
                 "W2: f32[D,D], W3: f32[D,D]) -> Y: f32[M,D] {\n"
                 "  a[m,n] = sum[k](X[m,k] * W0[n,k]) @tf32;\n"

@@ -14,7 +14,7 @@ from roller._measure import shared_out
 ROWS = "param M = 0..40; op rows(A: f32[M,8], s: f32) -> Y: f32[M,8] { Y[m,k] = s * A[m,k]; }"
 SPLIT = "op mm(A: f32[16,2048], B: f32[2048,16]) -> C: f32[16,16] { C[m,n] += A[m,k] * B[k,n]; }"
 
-LAYERS = ("param M = 1..40; op layers(X: f32[M,16], W0: f32[16,16], W1: f32[16,16], s: f32, "
+LAYERS = ("param M = 8..40; op layers(X: f32[M,16], W0: f32[16,16], W1: f32[16,16], s: f32, "
           "W2: f32[16,16], W3: f32[16,16]) -> (Y: f32[M,16], Z: f32[M,16]) { "
           "a[m,n] = sum[k](X[m,k] * W0[k,n]) * s; b[m,n] = sum[k](a[m,k] * W1[k,n]) * s; "
           "Z[m,n] = sum[k](b[m,k] * W2[k,n]) * s; Y[m,n] = sum[k](Z[m,k] * W3[k,n]) * s; }")
