@@ -89,6 +89,8 @@ typedef struct {
 
 static bool aligned(const Problem *p, const RProg *r) {
     if (r->skeleton != SK_CONTRACT || r->split > 1) return false;
+    /* Whole tiles of a tail are stored at once, which the model does not know.  */
+    if (r->tail > 0 && rprog_tail_partials(p, r) == r->tail) return false;
     for (int i = 0; i < AX_CLASSES; i++)
         if (p->extent[i] % r->block.extent[i]) return false;
     return true;
@@ -100,8 +102,8 @@ static void expect(Job *j, const char *what, uint64_t counted, double predicted)
              (unsigned long long)counted, predicted);
 }
 
-/* Equal within a share: where lines of a region begin and end, and which of its blocks lie at the
- * edge of the image, is known on average.  */
+/* Equal within a share: where lines of a region begin and end, which of its blocks lie at the edge
+ * of the image, and which rows of a matrix go on in the next line or image, is known on average.  */
 static void expect_near(Job *j, const char *what, uint64_t counted, double predicted,
                         double share) {
     double apart = (double)counted - predicted;
@@ -171,7 +173,7 @@ static void compare_region(Job *j, const KernelCase *c, const SimCounters *t, co
     expect(j, "global store sectors", t->global_store_sectors, (double)e->store_sectors);
     if (!j->split)
         expect_near(j, "shared load wavefronts", t->shared_load_wavefronts,
-                    (double)e->smem_load_wavefronts, 0.03);
+                    (double)e->smem_load_wavefronts, 0.05);
     expect_near(j, "shared store wavefronts", t->shared_store_wavefronts,
                 (double)e->smem_store_wavefronts, 0.12);
     expect_near(j, "global load sectors", t->global_load_sectors, (double)e->load_sectors, 0.12);

@@ -70,7 +70,7 @@ const Victim victims[VICTIMS] = {
      "s[m] = sum[n](C[m,n] + 1); Y[m,n] = C[m,n] - s[m]; }",
      "a100", .matrix = true, .skeleton = SK_CONTRACT, .stats = STATS_WHOLE},
     {"parts of rows of a product",
-     "op f(A: f32[40,64], B: f32[150,64]) -> Y: f32[40,150] { C[m,n] += A[m,k] * B[n,k]; "
+     "op f(A: f32[40,64], B: f32[610,64]) -> Y: f32[40,610] { C[m,n] += A[m,k] * B[n,k]; "
      "s[m] = sum[n](C[m,n] + 1); Y[m,n] = C[m,n] - s[m]; }",
      "a100", .skeleton = SK_CONTRACT, .stats = STATS_PARTIAL},
     {"parts that follow a maximum",
