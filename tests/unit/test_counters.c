@@ -103,7 +103,8 @@ static void expect(Job *j, const char *what, uint64_t counted, double predicted)
 }
 
 /* Equal within a share: where lines of a region begin and end, which of its blocks lie at the edge
- * of the image, and which rows of a matrix go on in the next line or image, is known on average.  */
+ * of the image, and which rows of a matrix go on in the next line or image, is known on
+ * average.  */
 static void expect_near(Job *j, const char *what, uint64_t counted, double predicted,
                         double share) {
     double apart = (double)counted - predicted;
