@@ -310,7 +310,7 @@ static void multiples_are_right(void **state) {
     CheckOptions o = {.threads = 1};
     CheckResult r;
     (void)state;
-    plan(&c, "1..200", ROWS("24"));
+    plan(&c, "1..600", ROWS("24"));
     assert_non_null(c.set.other);
     must(&c, compile_build(c.a, &c.d, &c.whole, c.dev, &(BuildOptions){0}, &c.build));
     int sides[2] = {0, 0}, n;
