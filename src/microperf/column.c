@@ -3,7 +3,7 @@
  * A thread reads vec neighbours of deep rows before it adds, so vec * deep * element bytes are
  * under way, for the share of its life that is not start-up or the meeting of row groups.  The row
  * groups of the last block meet behind all loads: EPILOGUE is what that adds to the largest of DRAM
- * ..  ISSUE, beyond LATENCY, which has it.  Those of a warp meet by shuffles, 24 clk and 2 more for
+ * .. ISSUE, beyond LATENCY, which has it.  Those of a warp meet by shuffles, 24 clk and 2 more for
  * each column of a thread, 3 instructions and a wavefront of shared memory for each of its values;
  * the warps of a column 4 at once, 2 clk and 2 instructions for each value.  L2 adds half
  * a sector to each run of a block that is no whole number of sectors.  A block that reads less than

@@ -39,6 +39,7 @@ Ir fragment_slot_number(const Cg *cg, const Fragment *f, Ir row, Ir col);
 /* What slot `x` adds along a side, times `scale`, x being a multiple of `multiple`, the extent of
  * the fastest digits; NULL: nothing.  */
 Ir fragment_place_of(const Cg *cg, const Fragment *f, FragDim dim, Ir x, int multiple, int scale);
+enum { MATRIX_ROWS = 8 };     /* of 16 bytes each: a matrix of ldmatrix */
 /* Chunks of k that an instruction takes by ldmatrix.  Lanes 8 q .. 8 q + 7 give the rows of matrix
  * q of a group of four: its block of rows and its chunk of k; gives the row.  */
 int fragment_matrix_chunks(const Kernel *k, const Side *s);

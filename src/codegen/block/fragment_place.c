@@ -86,8 +86,6 @@ Ir fragment_place_of(const Cg *cg, const Fragment *f, FragDim dim, Ir x, int mul
 
 /* ---- matrices ---- */
 
-enum { MATRIX_ROWS = 8 };
-
 /* x / n, the quotient's last digit of `digits`; of unsigned numbers.  */
 static Ir lane_digit(const Kernel *k, int n, int digits) {
     const Cg *cg = k->cg;

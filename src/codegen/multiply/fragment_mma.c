@@ -7,9 +7,9 @@
  * bytes.  Addresses are what the lane adds, known before the loop, and what the tile adds, known
  * when the text is compiled.  */
 
-/* Rows and bytes of each of a matrix that ldmatrix loads; k of a row that are read at once beside
- * an operand of bytes.  */
-enum { MATRIX_ROWS = 8, CHUNK = 16, FOUR = 4 };
+/* Bytes of a row of a matrix that ldmatrix loads; k of a row that are read at once beside an
+ * operand of bytes.  */
+enum { CHUNK = 16, FOUR = 4 };
 
 /* Bytes in which a swizzle flips bits, rows after which it repeats.  */
 static int swizzle_bytes(const RLayout *l) { return CHUNK << (l->base + l->bits); }
@@ -24,7 +24,6 @@ static int fragment_words(const Kernel *k, const Side *s) {
     return tiles_of(k, s) * s->registers / (s->bytes ? 2 : 1);
 }
 
-static int tile_chunks(const Kernel *k, const Side *s) { return fragment_matrix_chunks(k, s); }
 static int tile_blocks(const Side *s) { return fragment_slots(&s->fragment, FRAG_ROW); }
 
 /* ---- addresses ---- */
@@ -207,7 +206,7 @@ typedef struct {
 static void load_matrices(Kernel *k, const Fetch *x, int n, Ir first) {
     Cg *cg = k->cg;
     const Side *s = x->s;
-    Ir own = times(cg, over(cg, first, tile_chunks(k, s)), MATRIX_ROWS);
+    Ir own = times(cg, over(cg, first, fragment_matrix_chunks(k, s)), MATRIX_ROWS);
     if (s->l->region) {
         ir_matrices(cg, n, false, ir_add(cg, x->to, first), region_matrix(k, s, own, x->from));
         return;

@@ -5,7 +5,7 @@
  * Places are in bytes.  OperandAt.rows: of rows of the warp's tile, for the lane; the table: of k.
  */
 
-enum { ENTRY = 4, AT_ONCE = 8, MATRIX_ROWS = 8 };
+enum { ENTRY = 4, AT_ONCE = 8 };
 
 void region_constants(Kernel *k, const Side *s) {
     Cg *cg = k->cg;
