@@ -125,6 +125,12 @@ static int64_t in_order(const IndexMap *m, int d, int64_t value) {
     return m->down >> d & 1 ? at_least_one(ceil_div(x->extent, x->tile)) - 1 - value : value;
 }
 
+/* Those of an axis; one where nothing is reduced, since that has a result, too.  */
+static int64_t positions(const IndexMap *m, const IndexAxis *x) {
+    bool reduced = x->n > 0 && x->index[0] >= m->root->n_left;
+    return reduced ? at_least_one(x->extent) : x->extent;
+}
+
 void index_box(const IndexMap *m, int64_t number, IndexBox *out) {
     for (int i = 0; i < m->n_axis; i++) out->lo[i] = 0;
     for (int i = 0; i < m->n_grid; i++) {
@@ -134,8 +140,8 @@ void index_box(const IndexMap *m, int64_t number, IndexBox *out) {
     }
     for (int i = 0; i < m->n_axis; i++) {
         const IndexAxis *x = &m->axis[i];
-        int64_t end = out->lo[i] + x->tile;
-        out->hi[i] = end < x->extent && index_dealt(m, i) ? end : x->extent;
+        int64_t end = out->lo[i] + x->tile, all = positions(m, x);
+        out->hi[i] = end < all && index_dealt(m, i) ? end : all;
     }
 }
 
@@ -155,8 +161,9 @@ void index_point(const IndexMap *m, const int64_t *at, int64_t *index) {
         int64_t left = at[i];
         for (int k = m->axis[i].n - 1; k >= 0; k--) {
             int x = m->axis[i].index[k];
-            index[x] = left % m->root->index[x].hi.value;
-            left /= m->root->index[x].hi.value;
+            int64_t extent = at_least_one(m->root->index[x].hi.value);
+            index[x] = left % extent;
+            left /= extent;
         }
     }
 }

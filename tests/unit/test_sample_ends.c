@@ -2,6 +2,7 @@
 #include "arena_fixture.h"
 #include "driver/pipeline/compile.h"
 #include "driver/check/sample.h"
+#include "rprogram/skeleton.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -75,10 +76,31 @@ static void ends_of_the_inside(void **state) {
     assert_true(first);
 }
 
+/* A row whose sum is over nothing is a point, at the ends of its subscripts, too.  */
+static void sums_of_nothing(void **state) {
+    enum { ROWS = 8 };
+    int64_t index[TE_MAX_INDICES] = {0};
+    TeStmt sum = {.n_left = 1, .n_index = 2};
+    IndexMap rows = {.root = &sum, .each = 1};
+    BlockPoint *point;
+    Rng rng = {1};
+    (void)state;
+    sum.index[0].hi.value = ROWS;
+    index_add_dealt(&rows, (IndexAxis){index_all, 1, ROWS, ROWS, ROWS});
+    index_add(&rows, (IndexAxis){index_all + 1, 1, 0, 0, 1});
+    assert_int_equal(sample_points(arena, &rows, 0, 64, &rng, &point), ROWS);
+    for (int i = 0; i < ROWS; i++) {
+        index_point(&rows, point[i].at, index);
+        assert_int_equal(index[0], i);
+        assert_int_equal(index[1], 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(low_bits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ends_of_the_inside, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(sums_of_nothing, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,7 +132,7 @@ typedef struct {
 static void box_ranges(const IndexMap *m, int i, const IndexBox *b, Range *of) {
     const IndexAxis *x = &m->axis[i];
     int64_t inner = 1;
-    if (b->hi[i] <= b->lo[i]) return;      /* nothing: some index has no values */
+    if (b->hi[i] <= b->lo[i] || !x->extent) return;       /* some index has no values */
     for (int k = x->n - 1; k >= 0; k--) {
         int64_t extent = m->root->index[x->index[k]].hi.value;
         int64_t lo = b->lo[i] / inner, last = (b->hi[i] - 1) / inner;
