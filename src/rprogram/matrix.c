@@ -62,14 +62,14 @@ static bool loads_matrices(const Device *dev) {
 
 bool rprog_ldmatrix(const Problem *p, const Device *dev, const RProg *r, int side) {
     int elem = rprog_elem(p, dev, r, side);
-    if (!rprog_matrix(dev, r) || rprog_reads_fours(r, side)) return false;
+    if (!rprog_matrix(dev, r) || rprog_reads_fours(r, side) || elem > 4) return false;
     const RLoad *l = &r->load[side];
     if (l->region) {
         RRegion x;
         bool laid = rtile_region(p, side, r->block.extent[own_axis(side)], l->vec, &x);
         return laid && x.chunk && loads_matrices(dev);
     }
-    if (elem > 4 || (l->layout.inner != AX_K && elem != 2)) return false;
+    if (l->layout.inner != AX_K && elem != 2) return false;
     return loads_matrices(dev);
 }
 
