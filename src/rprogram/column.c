@@ -28,6 +28,12 @@ int rprog_column_copies(const RProg *r) {
     return rprog_threads_along(r, AX_K) / rprog_column_lanes(r) - 1;
 }
 
+int rprog_column_under_way(const RProg *r) {
+    int copies = rprog_column_copies(r), n = RPROG_PARTIAL_VECTORS;
+    while (copies % n) n--;
+    return n;
+}
+
 static void rooms(RoomWalk *w) {
     int64_t copies = rprog_column_copies(w->r);
     if (copies > 0)

@@ -179,6 +179,9 @@ int rprog_threads_along(const RProg *r, int axis);
  * slice, whole steps.  */
 int rprog_column_lanes(const RProg *r);
 int rprog_column_copies(const RProg *r);
+/* Copies read at once.  It divides them: where a loop ends amid an unrolled step, compilers read on
+ * to the step's end, where nobody wrote.  Needs copies.  */
+int rprog_column_under_way(const RProg *r);
 int64_t rprog_column_slice(const Problem *p, const RProg *r);
 
 /* `scan`: elements of a step from one vector of a thread to its

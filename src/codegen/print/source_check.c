@@ -82,9 +82,10 @@ static bool is_allowed_name(const Check *c, const char *s, size_t len) {
 /* Fixed texts with bytes that are refused elsewhere; they begin with '#' or 'e'.  Returns how long
  * the text at s is.  */
 static size_t fixed_text(const char *s, size_t left) {
-    static const char *const fixed[] = {"#pragma unroll\n", "#pragma unroll 1\n",
-                                        "#pragma unroll 4\n", "#pragma unroll 8\n",
-                                        "extern \"C\" __global__"};
+    static const char *const fixed[] = {"#pragma unroll\n",   "#pragma unroll 1\n",
+                                        "#pragma unroll 3\n", "#pragma unroll 4\n",
+                                        "#pragma unroll 5\n", "#pragma unroll 7\n",
+                                        "#pragma unroll 8\n", "extern \"C\" __global__"};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
         size_t n = strlen(fixed[i]);
         if (n <= left && memcmp(fixed[i], s, n) == 0) return n;

@@ -150,7 +150,7 @@ static void meet_warps(Kernel *k, const Partials *p, Ir warp, int lanes) {
     reduce_gather(cg, p, items,
                   &(ReducePartial){part, rows_of_groups(k, first, lanes), warp_place(k, u)},
                   (ReduceRange){u, ir_int(cg, 0), ir_int(cg, rprog_column_copies(k->task->r)), 1,
-                                RPROG_PARTIALS, NULL});
+                                rprog_column_under_way(k->task->r), NULL});
     ir_close(cg);
 }
 
