@@ -169,9 +169,9 @@ static bool holds_pairs(const Fragment *f) {
     for (int lane = 0; lane < WARP; lane++)
         if (at[lane][FRAG_ROW] != lane / LANES || at[lane][FRAG_COL] != lane % LANES * COLUMNS)
             return false;
-    for (int i = 0; i < f->deal.n; i++) {
-        const DealDigit *d = &f->deal.digit[i];
-        bool down = d->from == DEAL_REGISTER && d->to == FRAG_ROW && d->extent > 1;
+    for (int i = 0; i < f->n; i++) {
+        const FragDigit *d = &f->digit[i];
+        bool down = d->from == FRAG_SLOT && d->to == FRAG_ROW && d->extent > 1;
         if (down && d->step % 2) return false;
     }
     return true;

@@ -1,18 +1,23 @@
 #include "rtile/fragment.h"
 
+/* The next digit of its number.  */
+static void add_digit(Fragment *f, FragOf from, FragDim to, int extent, int step) {
+    f->digit[f->n++] = (FragDigit){from, to, extent, step};
+}
+
 /* mma.sync from m8n8 to m16n8: blocks of 8 rows in which four lanes share a row, each with
  * neighbouring columns; a lane's registers take the blocks below each other, then those beside them
  * (PTX ISA, "Matrix Fragments for mma.m16n8k16" and the sections for other shapes).  */
 static Fragment blocks_of_eight(int rows, int cols, int neighbours, int per_register) {
     enum { LANE_ROWS = 8, LANE_COLS = 4 };
     int width = LANE_COLS * neighbours;
-    Fragment f = {.deal = {.digit = {{DEAL_LANE, FRAG_COL, LANE_COLS, neighbours},
-                                     {DEAL_LANE, FRAG_ROW, LANE_ROWS, 1},
-                                     {DEAL_REGISTER, FRAG_COL, neighbours, 1},
-                                     {DEAL_REGISTER, FRAG_ROW, rows / LANE_ROWS, LANE_ROWS}},
-                           .n = 4},
+    Fragment f = {.digit = {{FRAG_LANE, FRAG_COL, LANE_COLS, neighbours},
+                            {FRAG_LANE, FRAG_ROW, LANE_ROWS, 1},
+                            {FRAG_SLOT, FRAG_COL, neighbours, 1},
+                            {FRAG_SLOT, FRAG_ROW, rows / LANE_ROWS, LANE_ROWS}},
+                  .n = 4,
                   .per_register = per_register};
-    if (cols > width) deal_add(&f.deal, DEAL_REGISTER, FRAG_COL, cols / width, width);
+    if (cols > width) add_digit(&f, FRAG_SLOT, FRAG_COL, cols / width, width);
     return f;
 }
 
@@ -23,33 +28,33 @@ static Fragment blocks_of_eight(int rows, int cols, int neighbours, int per_regi
 static Fragment operand_of_groups(FragRole role, FragDim inner) {
     enum { QUAD = 4, ROWS = 8 };
     FragDim across = inner == FRAG_COL ? FRAG_ROW : FRAG_COL;
-    return (Fragment){.deal = {.digit = {{DEAL_LANE, (uint8_t)across, QUAD, 1},
-                                         {DEAL_LANE, FRAG_ROW, 2, role == FRAG_A ? ROWS : 0},
-                                         {DEAL_LANE, FRAG_ROW, 2, role == FRAG_B ? ROWS : 0},
-                                         {DEAL_LANE, FRAG_ROW, 2, QUAD},
-                                         {DEAL_REGISTER, (uint8_t)inner, QUAD, 1}},
-                               .n = 5},
+    return (Fragment){.digit = {{FRAG_LANE, across, QUAD, 1},
+                                {FRAG_LANE, FRAG_ROW, 2, role == FRAG_A ? ROWS : 0},
+                                {FRAG_LANE, FRAG_ROW, 2, role == FRAG_B ? ROWS : 0},
+                                {FRAG_LANE, FRAG_ROW, 2, QUAD},
+                                {FRAG_SLOT, inner, QUAD, 1}},
+                      .n = 5,
                       .per_register = 2};
 }
 
 static Fragment results_of_groups(TeDtype type) {
     if (type == TE_F16)
-        return (Fragment){.deal = {.digit = {{DEAL_LANE, FRAG_ROW, 4, 1},
-                                             {DEAL_LANE, FRAG_ROW, 2, 8},
-                                             {DEAL_LANE, FRAG_COL, 2, 8},
-                                             {DEAL_LANE, FRAG_ROW, 2, 4},
-                                             {DEAL_REGISTER, FRAG_COL, 8, 1}},
-                                   .n = 5},
+        return (Fragment){.digit = {{FRAG_LANE, FRAG_ROW, 4, 1},
+                                    {FRAG_LANE, FRAG_ROW, 2, 8},
+                                    {FRAG_LANE, FRAG_COL, 2, 8},
+                                    {FRAG_LANE, FRAG_ROW, 2, 4},
+                                    {FRAG_SLOT, FRAG_COL, 8, 1}},
+                          .n = 5,
                           .per_register = 2};
-    return (Fragment){.deal = {.digit = {{DEAL_LANE, FRAG_ROW, 2, 1},
-                                         {DEAL_LANE, FRAG_COL, 2, 2},
-                                         {DEAL_LANE, FRAG_ROW, 2, 8},
-                                         {DEAL_LANE, FRAG_COL, 2, 8},
-                                         {DEAL_LANE, FRAG_ROW, 2, 4},
-                                         {DEAL_REGISTER, FRAG_COL, 2, 1},
-                                         {DEAL_REGISTER, FRAG_ROW, 2, 2},
-                                         {DEAL_REGISTER, FRAG_COL, 2, 4}},
-                               .n = 8},
+    return (Fragment){.digit = {{FRAG_LANE, FRAG_ROW, 2, 1},
+                                {FRAG_LANE, FRAG_COL, 2, 2},
+                                {FRAG_LANE, FRAG_ROW, 2, 8},
+                                {FRAG_LANE, FRAG_COL, 2, 8},
+                                {FRAG_LANE, FRAG_ROW, 2, 4},
+                                {FRAG_SLOT, FRAG_COL, 2, 1},
+                                {FRAG_SLOT, FRAG_ROW, 2, 2},
+                                {FRAG_SLOT, FRAG_COL, 2, 4}},
+                      .n = 8,
                       .per_register = 1};
 }
 
@@ -80,11 +85,12 @@ Fragment fragment_of(const ComputeUnit *u, FragRole role, FragDim inner) {
 Fragment fragment_of_scales(const ComputeUnit *u) {
     enum { GROUPS = 8, IN_GROUP = 4 };
     if (u->tmem)
-        return (Fragment){.deal = {.digit = {{DEAL_LANE, FRAG_ROW, FRAG_SCALE_ROWS, 1}}, .n = 1},
+        return (Fragment){.digit = {{FRAG_LANE, FRAG_ROW, FRAG_SCALE_ROWS, 1}},
+                          .n = 1,
                           .per_register = FRAG_SCALES};
-    return (Fragment){.deal = {.digit = {{DEAL_LANE, FRAG_ROW, IN_GROUP, GROUPS},
-                                         {DEAL_LANE, FRAG_ROW, GROUPS, 1}},
-                               .n = 2},
+    return (Fragment){.digit = {{FRAG_LANE, FRAG_ROW, IN_GROUP, GROUPS},
+                                {FRAG_LANE, FRAG_ROW, GROUPS, 1}},
+                      .n = 2,
                       .per_register = FRAG_SCALES};
 }
 
@@ -108,81 +114,93 @@ Fragment fragment_of_operand_share(const ComputeUnit *u) {
 }
 
 Fragment fragment_transposed(Fragment f) {
-    for (int i = 0; i < f.deal.n; i++) f.deal.digit[i].to = !f.deal.digit[i].to;
+    for (int i = 0; i < f.n; i++) f.digit[i].to = f.digit[i].to == FRAG_ROW ? FRAG_COL : FRAG_ROW;
     return f;
 }
 
 /* ---- threads ---- */
 
 /* Lanes, a bit to either side, which moves that by the step of its own.  */
-static void add_lanes(Deal *d, const int lanes[FRAG_DIMS], const int step[FRAG_DIMS]) {
+static void add_lanes(Fragment *f, const int lanes[FRAG_DIMS], const int step[FRAG_DIMS]) {
     int n[FRAG_DIMS] = {1, 1};
-    while (n[FRAG_ROW] * n[FRAG_COL] < DEAL_LANES) {
+    while (n[FRAG_ROW] * n[FRAG_COL] < WARP) {
         bool full = n[FRAG_ROW] >= lanes[FRAG_ROW];
         bool to = n[FRAG_COL] < lanes[FRAG_COL] && (n[FRAG_COL] <= n[FRAG_ROW] || full);
-        deal_add(d, DEAL_LANE, to ? FRAG_COL : FRAG_ROW, 2, n[to] * step[to]);
+        add_digit(f, FRAG_LANE, to ? FRAG_COL : FRAG_ROW, 2, n[to] * step[to]);
         n[to] *= 2;
     }
 }
 
-static void add_elements(Deal *d, FragDim dim, FragThreads x) {
-    deal_add(d, DEAL_REGISTER, (int)dim, x.vec, 1);
-    deal_add(d, DEAL_REGISTER, (int)dim, x.elements / x.vec, x.lanes * x.vec);
+static void add_elements(Fragment *f, FragDim dim, FragThreads x) {
+    add_digit(f, FRAG_SLOT, dim, x.vec, 1);
+    add_digit(f, FRAG_SLOT, dim, x.elements / x.vec, x.lanes * x.vec);
 }
 
 Fragment fragment_of_threads(FragThreads rows, FragThreads cols) {
     Fragment f = {.per_register = 1};
-    add_lanes(&f.deal, (int[]){rows.lanes, cols.lanes}, (int[]){rows.vec, cols.vec});
-    add_elements(&f.deal, FRAG_COL, cols);
-    add_elements(&f.deal, FRAG_ROW, rows);
+    add_lanes(&f, (int[]){rows.lanes, cols.lanes}, (int[]){rows.vec, cols.vec});
+    add_elements(&f, FRAG_COL, cols);
+    add_elements(&f, FRAG_ROW, rows);
     return f;
 }
 
 Fragment fragment_read_by_threads(FragThreads rows, FragThreads cols, FragDim side, int k) {
     Fragment f = {.per_register = 1};
     bool along_cols = side == FRAG_COL;
-    add_lanes(&f.deal, (int[]){rows.lanes, cols.lanes},
+    add_lanes(&f, (int[]){rows.lanes, cols.lanes},
               (int[]){along_cols ? 0 : rows.vec, along_cols ? cols.vec : 0});
-    for (int i = 0; i < f.deal.n && along_cols; i++) f.deal.digit[i].to = FRAG_ROW;
-    if (k > 1) deal_add(&f.deal, DEAL_REGISTER, FRAG_COL, k, 1);
-    add_elements(&f.deal, FRAG_ROW, along_cols ? cols : rows);
+    for (int i = 0; i < f.n && along_cols; i++) f.digit[i].to = FRAG_ROW;
+    if (k > 1) add_digit(&f, FRAG_SLOT, FRAG_COL, k, 1);
+    add_elements(&f, FRAG_ROW, along_cols ? cols : rows);
     return f;
 }
 
 /* ---- what follows ---- */
 
-int fragment_slots(const Fragment *f, FragDim dim) {
-    return deal_extent(&f->deal, DEAL_REGISTER, dim == FRAG_DIMS ? DEAL_ANY : (int)dim);
+/* Different places along a side, or in all, of the numbers of lanes or slots.  */
+static int extent(const Fragment *f, FragOf from, FragDim to) {
+    int n = 1;
+    for (const FragDigit *x = f->digit; x < f->digit + f->n; x++) {
+        if (x->step && x->from == from && (to == FRAG_DIMS || x->to == to)) n *= x->extent;
+    }
+    return n;
 }
 
-int fragment_lanes(const Fragment *f, FragDim dim) {
-    return deal_extent(&f->deal, DEAL_LANE, dim == FRAG_DIMS ? DEAL_ANY : (int)dim);
-}
+int fragment_slots(const Fragment *f, FragDim dim) { return extent(f, FRAG_SLOT, dim); }
+int fragment_lanes(const Fragment *f, FragDim dim) { return extent(f, FRAG_LANE, dim); }
 
 int fragment_run(const Fragment *f, FragDim dim) {
-    for (int i = 0; i < f->deal.n; i++) {
-        const DealDigit *d = &f->deal.digit[i];
-        if (d->from == DEAL_REGISTER) return d->to == dim && d->step == 1 ? d->extent : 1;
+    for (int i = 0; i < f->n; i++) {
+        const FragDigit *d = &f->digit[i];
+        if (d->from == FRAG_SLOT) return d->to == dim && d->step == 1 ? d->extent : 1;
     }
     return 1;
 }
 
 int fragment_lane_bits(const Fragment *f, FragDim dim) {
-    return deal_bits(&f->deal, DEAL_LANE, (int)dim);
+    int bits = 0, below = 1;
+    for (const FragDigit *x = f->digit; below < WARP; x++) {
+        if (x->to == dim && x->step) bits |= (x->extent - 1) * below;
+        below *= x->extent;
+    }
+    return bits;
 }
 
 void fragment_at(const Fragment *f, int lane, int slot, int at[FRAG_DIMS]) {
-    int all[DEAL_SPACES];
-    deal_at(&f->deal, (const int[DEAL_SPACES]){lane, slot}, all);
-    at[FRAG_ROW] = all[FRAG_ROW];
-    at[FRAG_COL] = all[FRAG_COL];
+    int left[] = {lane, slot};
+    at[FRAG_ROW] = at[FRAG_COL] = 0;
+    for (const FragDigit *x = f->digit; x < f->digit + f->n; x++) {
+        int n = left[x->from], above = n < x->extent ? 0 : n / x->extent;
+        at[x->to] += (n - above * x->extent) * x->step;
+        left[x->from] = above;
+    }
 }
 
 /* Digit by digit, for lanes that differ in the next one alone differ by its step.  */
-void fragment_of_lanes(const Fragment *f, int slot, int at[DEAL_LANES][FRAG_DIMS]) {
+void fragment_of_lanes(const Fragment *f, int slot, int at[WARP][FRAG_DIMS]) {
     int n = 1;
     fragment_at(f, 0, slot, at[0]);
-    for (const DealDigit *d = f->deal.digit; n < DEAL_LANES; d++) {
+    for (const FragDigit *d = f->digit; n < WARP; d++) {
         for (int i = n; i < n * d->extent; i++) {
             at[i][FRAG_ROW] = at[i - n][FRAG_ROW];
             at[i][FRAG_COL] = at[i - n][FRAG_COL];
@@ -231,8 +249,8 @@ int fragment_passes(const Fragment *results, const Fragment *operand, int order[
         rows != fragment_slots(results, FRAG_ROW) * fragment_lanes(results, FRAG_ROW))
         return 0;
     for (int i = 0; i < both; i++) order[i] = -1;
-    for (int i = 0; i < DEAL_LANES * rows; i++) {
-        if (!pair(f, i % DEAL_LANES, i / DEAL_LANES, both, order)) return 0;
+    for (int i = 0; i < WARP * rows; i++) {
+        if (!pair(f, i % WARP, i / WARP, both, order)) return 0;
     }
     return both;
 }

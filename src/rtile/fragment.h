@@ -2,18 +2,33 @@
  * that multiply matrices, or by threads that multiply for themselves.  The one home of that
  * knowledge: planning, model and code generation ask here.
  *
- * A lane holds some elements of a tile, its slots, numbered in the order of its registers.  */
+ * A lane holds some elements of a tile, its slots, numbered in the order of its registers.  The
+ * number of a lane, or of a slot, is a sum of digits in mixed radix, the fastest first, and each
+ * moves along a side of the tile by a step of its own.  Step 0: lanes that differ in that digit
+ * alone hold the same.  This is what CuTe calls a thread-value layout and Triton a distributed one,
+ * without nesting and not bound to powers of two.  */
 #ifndef ROLLER_RTILE_FRAGMENT_H
 #define ROLLER_RTILE_FRAGMENT_H
 #include "hal/device.h"
-#include "rtile/deal.h"
+#include <stdbool.h>
 
 /* Sides of a tile.  Rows of operands are m (of b: n), columns k; of results they are m and n.  */
 typedef enum { FRAG_ROW, FRAG_COL, FRAG_DIMS } FragDim;
 typedef enum { FRAG_A, FRAG_B, FRAG_RESULT } FragRole;
 
+/* Of what a digit is one.  */
+typedef enum { FRAG_LANE, FRAG_SLOT } FragOf;
+enum { FRAG_DIGITS = 12 };         /* of all units at most 8 */
+
 typedef struct {
-    Deal deal;                /* of DEAL_LANE and DEAL_REGISTER, the digits of lanes first */
+    FragOf from;
+    FragDim to;
+    int extent, step;
+} FragDigit;
+
+typedef struct {
+    FragDigit digit[FRAG_DIGITS];         /* of a lane's number, then of a slot's */
+    int n;
     int per_register;         /* slots in a register (of 32 bits, f64: of 64) */
 } Fragment;
 
@@ -68,5 +83,5 @@ int fragment_lane_bits(const Fragment *f, FragDim dim);
 /* Row and column of an element.  */
 void fragment_at(const Fragment *f, int lane, int slot, int at[FRAG_DIMS]);
 /* Those of a slot of each lane.  */
-void fragment_of_lanes(const Fragment *f, int slot, int at[DEAL_LANES][FRAG_DIMS]);
+void fragment_of_lanes(const Fragment *f, int slot, int at[WARP][FRAG_DIMS]);
 #endif

@@ -1,6 +1,7 @@
 /* Fragments of matrix units: every element of a tile is held, and once, where the PTX ISA has it
  * ("Matrix Fragments for mma.m16n8k16" and the sections of the other shapes, whose formulas stand
- * here).  */
+ * here); and which results are operands where they are.  LIST=1 prints cases for
+ * tests/layouts.py.  */
 #include "arena_fixture.h"
 #include "plan_fixture.h"
 #include "rtile/fragment.h"
@@ -9,6 +10,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -62,7 +65,7 @@ static void one_group_role(const ComputeUnit *u, FragRole role, FragDim inner) {
     assert_int_equal(fragment_slots(&f, FRAG_ROW) * fragment_lanes(&f, FRAG_ROW), 16);
     for (int lane = 0; lane < WARP; lane++) {
         for (int slot = 0; slot < slots; slot++) {
-            int at[FRAG_DIMS], wanted[FRAG_DIMS], all[DEAL_LANES][FRAG_DIMS];
+            int at[FRAG_DIMS], wanted[FRAG_DIMS], all[WARP][FRAG_DIMS];
             fragment_at(&f, lane, slot, at);
             fragment_of_lanes(&f, slot, all);
             of_isa_group(u, role, inner, lane, slot, wanted);
@@ -180,9 +183,109 @@ static void sides(void **state) {
     arena_destroy(a);
 }
 
+/* ---- from product to product ---- */
+
+/* Does every lane hold, of the results in its registers, what it has to give as the operand?  */
+static void check_order(const Fragment *results, const Fragment *operand, const int *order, int k) {
+    int slots = fragment_slots(operand, FRAG_DIMS), has = fragment_slots(results, FRAG_DIMS);
+    int wide = fragment_slots(operand, FRAG_COL) * fragment_lanes(operand, FRAG_COL);
+    int made = fragment_slots(results, FRAG_COL) * fragment_lanes(results, FRAG_COL);
+    uint64_t seen = 0;
+    for (int i = 0; i < k; i++) seen |= (uint64_t)1 << order[i];
+    assert_true(seen == (k == 64 ? UINT64_MAX : ((uint64_t)1 << k) - 1));
+    for (int i = 0; i < WARP * slots * (k / wide); i++) {
+        int lane = i % WARP, slot = i / WARP, at[FRAG_DIMS], found = 0;
+        fragment_at(operand, lane, slot % slots, at);
+        int column = order[at[FRAG_COL] + slot / slots * wide];
+        for (int x = 0; x < has * (k / made); x++) {
+            int own[FRAG_DIMS];
+            fragment_at(results, lane, x % has, own);
+            found += own[FRAG_ROW] == at[FRAG_ROW] && own[FRAG_COL] + x / has * made == column;
+        }
+        assert_int_equal(found, 1);
+    }
+}
+
+static const ComputeUnit *find_unit(const Device *dev, TeDtype type, int n, int k) {
+    for (int i = 0; i < dev->n_unit; i++) {
+        const ComputeUnit *u = &dev->unit[i];
+        if (u->scope == SCOPE_WARP && u->a == type && u->b == type && u->n.from == n &&
+            u->k.from == k)
+            return u;
+    }
+    return NULL;
+}
+
+static void print_fragment(const char *unit, const ComputeUnit *u, const char *role, Fragment f) {
+    printf("fragment %s %dx%dx%d %s", unit, u->m.from, u->n.from, u->k.from, role);
+    for (int i = 0; i < f.n; i++) {
+        const FragDigit *d = &f.digit[i];
+        printf(" %s:%s:%d:%d", d->from == FRAG_LANE ? "lane" : "slot",
+               d->to == FRAG_ROW ? "row" : "col", d->extent, d->step);
+    }
+    printf("\n");
+}
+
+static void passes(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *profile;
+        TeDtype type;
+        int n, k;
+        int columns, order[16];           /* 0: through shared memory */
+    } table[] = {
+        {"t4", TE_F16, 8, 8, 8, {0, 1, 2, 3, 4, 5, 6, 7}},
+        {"h200", TE_F16, 8, 16, 16, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}},
+        {"h200", TE_BF16, 8, 16, 16, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}},
+        {"h200", TE_F32, 8, 8, 8, {0, 2, 4, 6, 1, 3, 5, 7}},
+        {"a100", TE_F64, 8, 4, 8, {0, 2, 4, 6, 1, 3, 5, 7}},
+        {"h200", TE_I8, 8, 32, 32, {0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15}},
+        {"v100", TE_F16, 8, 4, 0, {0}}};
+    Arena *a = arena_create(NULL);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const Device *dev = fixture_device(a, table[i].profile);
+        const ComputeUnit *u = find_unit(dev, table[i].type, table[i].n, table[i].k);
+        int order[FRAG_MOST_K];
+        assert_non_null(u);
+        Fragment results = fragment_of(u, FRAG_RESULT, FRAG_COL);
+        Fragment operand = fragment_of(u, FRAG_A, FRAG_COL);
+        int n = fragment_passes(&results, &operand, order);
+        if (getenv("LIST")) {
+            print_fragment(table[i].profile, u, te_dtype_name(u->a), operand);
+            print_fragment(table[i].profile, u, "result", results);
+        }
+        assert_int_equal(n, table[i].columns);
+        for (int k = 0; k < n && k < 16; k++) assert_int_equal(order[k], table[i].order[k]);
+        if (n > 0) check_order(&results, &operand, order, n);
+    }
+    arena_destroy(a);
+}
+
+/* Of warpgroups: sums of any width, as they are.  */
+static void shares_pass(void **unused) {
+    (void)unused;
+    Arena *a = arena_create(NULL);
+    const Device *dev = fixture_device(a, "h200");
+    int units = 0;
+    for (int i = 0; i < dev->n_unit; i++) {
+        const ComputeUnit *u = &dev->unit[i];
+        int order[FRAG_MOST_K];
+        if (u->scope != SCOPE_WARPGROUP || te_dtype_bytes(u->a) != 2) continue;
+        for (int n = 16; n <= FRAG_MOST_K; n += 16) {
+            Fragment results = fragment_of_share(u, n), operand = fragment_of_operand_share(u);
+            assert_int_equal(fragment_passes(&results, &operand, order), n);
+            for (int k = 0; k < n; k++) assert_int_equal(order[k], k);
+            check_order(&results, &operand, order, n);
+        }
+        units++;
+    }
+    assert_true(units >= 2);
+    arena_destroy(a);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_units), cmocka_unit_test(sides),
-                                       cmocka_unit_test(shares),
-                                       cmocka_unit_test(groups_of_lanes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_units), cmocka_unit_test(sides), cmocka_unit_test(shares),
+        cmocka_unit_test(groups_of_lanes), cmocka_unit_test(passes), cmocka_unit_test(shares_pass)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,9 +10,9 @@ Ir fragment_lane_place(const Kernel *k, const Fragment *f, FragDim dim, int scal
     const Cg *cg = k->cg;
     Ir sum = NULL, lane = k->var.lane;
     int below = 1;
-    for (int i = 0; f->deal.digit[i].from == DEAL_LANE; i++) {
-        const DealDigit *d = &f->deal.digit[i];
-        bool last = d[1].from != DEAL_LANE;
+    for (int i = 0; below < WARP; i++) {
+        const FragDigit *d = &f->digit[i];
+        bool last = below * d->extent == WARP;
         Ir at = below > 1 ? ir_div(cg, lane, ir_number(cg, IR_U32, below)) : lane;
         if (!last) at = ir_rem(cg, at, ir_number(cg, IR_U32, d->extent));
         if (d->to == dim && d->step) sum = ir_sum(cg, sum, times(cg, at, d->step * scale));
@@ -24,22 +24,22 @@ Ir fragment_lane_place(const Kernel *k, const Fragment *f, FragDim dim, int scal
 /* The first digit of a slot's number.  */
 static int first_slot(const Fragment *f) {
     int i = 0;
-    while (f->deal.digit[i].from == DEAL_LANE) i++;
+    while (f->digit[i].from == FRAG_LANE) i++;
     return i;
 }
 
 /* Is digit i of a slot's number the last one along its side?  */
 static bool is_last(const Fragment *f, int i) {
-    for (int k = i + 1; k < f->deal.n; k++) {
-        if (f->deal.digit[k].to == f->deal.digit[i].to) return false;
+    for (int k = i + 1; k < f->n; k++) {
+        if (f->digit[k].to == f->digit[i].to) return false;
     }
     return true;
 }
 
 Ir fragment_slot_place(const Cg *cg, const Fragment *f, FragDim dim, Ir x) {
     Ir sum = NULL;
-    for (int i = first_slot(f), below = 1; i < f->deal.n; i++) {
-        const DealDigit *d = &f->deal.digit[i];
+    for (int i = first_slot(f), below = 1; i < f->n; i++) {
+        const FragDigit *d = &f->digit[i];
         if (d->to != dim) continue;
         Ir at = over(cg, x, below);
         if (!is_last(f, i)) at = modulo(cg, at, d->extent);
@@ -52,8 +52,8 @@ Ir fragment_slot_place(const Cg *cg, const Fragment *f, FragDim dim, Ir x) {
 Ir fragment_slot_number(const Cg *cg, const Fragment *f, Ir row, Ir col) {
     Ir sum = NULL;
     int under[FRAG_DIMS] = {1, 1};            /* of the same side */
-    for (int i = first_slot(f), below = 1; i < f->deal.n; i++) {
-        const DealDigit *d = &f->deal.digit[i];
+    for (int i = first_slot(f), below = 1; i < f->n; i++) {
+        const FragDigit *d = &f->digit[i];
         Ir x = over(cg, d->to == FRAG_ROW ? row : col, under[d->to]);
         if (!is_last(f, i)) x = modulo(cg, x, d->extent);
         x = times(cg, x, below);
@@ -67,9 +67,9 @@ Ir fragment_slot_number(const Cg *cg, const Fragment *f, Ir row, Ir col) {
 Ir fragment_place_of(const Cg *cg, const Fragment *f, FragDim dim, Ir x, int multiple,
                      int scale) {
     Ir sum = NULL;
-    for (int i = first_slot(f), below = 1; i < f->deal.n; i++) {
-        const DealDigit *d = &f->deal.digit[i];
-        bool last = i + 1 == f->deal.n;
+    for (int i = first_slot(f), below = 1; i < f->n; i++) {
+        const FragDigit *d = &f->digit[i];
+        bool last = i + 1 == f->n;
         int step = d->step * scale, under = below;
         below *= d->extent;
         if (d->to != dim || below <= multiple) continue;
