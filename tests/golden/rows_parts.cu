@@ -269,11 +269,14 @@ rk_4d0976bf9aedda5c_0(const float *__restrict__ t0,
     #pragma unroll
     for (int x = 0; x < 4; x++) {
         #pragma unroll
-        for (int f = 4; f > 0; f /= 2) {
-            if ((f & 5) != 0) {
-                const float y = __shfl_xor_sync(0xffffffffu, f4[x], f);
-                f4[x] = f4[x] + y;
-            }
+        for (int f = 4; f > 2; f /= 2) {
+            const float y = __shfl_xor_sync(0xffffffffu, f4[x], f);
+            f4[x] = f4[x] + y;
+        }
+        #pragma unroll
+        for (int f = 1; f > 0; f /= 2) {
+            const float y = __shfl_xor_sync(0xffffffffu, f4[x], f);
+            f4[x] = f4[x] + y;
         }
     }
     __syncthreads();  // stages become parts of rows

@@ -27,21 +27,24 @@ static void fold_other(Cg *cg, const Partial *to, const Partial *from, ReduceOth
     if (test) ir_close(cg);
 }
 
-static void meet_lanes(Cg *cg, const Partials *p, int mask) {
-    int top = 1, last = mask & -mask;
-    while (2 * top <= mask) top *= 2;
-    for (int i = 0; i < p->n && mask > 0; i++) {
+/* Lanes whose numbers differ in bits of `mask`, the highest first: a loop for each run of bits,
+ * since no meeting stands under a test.  */
+static void meet_lanes_of(Cg *cg, const Partial *x, int mask) {
+    while (mask > 0) {
+        int top = 1, last;
+        while (2 * top <= mask) top *= 2;
+        for (last = top; mask & last / 2; last /= 2) {}
         Ir f = ir_name(cg, ir_type(IR_I32), "f");
         ir_loop(cg, f, ir_int(cg, top), ir_binary(cg, IR_GT, f, ir_int(cg, last / 2)),
                 (IrNext){IR_DIV, ir_int(cg, 2)}, IR_UNROLL_ALL);
-        bool some = mask != 2 * top - last;
-        if (some) ir_if(cg, ir_binary(cg, IR_NE, ir_binary(cg, IR_AND, f, ir_int(cg, mask)),
-                                      ir_int(cg, 0)));
-        fold_other(cg, &p->at[i], &p->at[i],
-                   (ReduceOther){{IR_LANE_XOR, f, WARP}, FOLD_ASIDE}, NULL);
-        if (some) ir_close(cg);
+        fold_other(cg, x, x, (ReduceOther){{IR_LANE_XOR, f, WARP}, FOLD_ASIDE}, NULL);
         ir_close(cg);
+        mask &= last - 1;
     }
+}
+
+static void meet_lanes(Cg *cg, const Partials *p, int mask) {
+    for (int i = 0; i < p->n; i++) meet_lanes_of(cg, &p->at[i], mask);
 }
 
 void reduce_lane(Cg *cg, const Partial *to, const Partial *from, ReduceOther other, Ir test) {
