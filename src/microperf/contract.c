@@ -160,10 +160,10 @@ static double operand_stores(const Model *m, const RProg *r, const StepCounts *c
                              double partials) {
     bool always = rprog_stores_always(m->p, m->dev, r);
     double sum = 0;
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < m->p->n_operand; side++) {
         bool waits = rprog_waits(&r->load[side]);
         double times = always && waits ? steps + partials : steps;
-        if (side < m->p->n_operand) sum += times * (double)c->store_wavefronts[side];
+        sum += times * (double)c->store_wavefronts[side];
     }
     return sum;
 }
@@ -173,7 +173,7 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
     const Problem *p = m->p;
     double steps = (double)rprog_tiles(p, r, AX_K), sectors = 0;
     bool matrix = rprog_matrix(m->dev, r);
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < p->n_operand; side++) {
         int axis = mp_own_axis(side);
         double inside = 1;                /* share of the stages inside the tensor */
         const int axes[] = {axis, AX_K};

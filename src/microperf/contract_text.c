@@ -191,7 +191,6 @@ static void tell_region(const Story *s, int side) {
 static void tell_load(const Story *s, int side) {
     const RProg *r = &s->best->prog;
     const RLoad *l = &r->load[side];
-    if (side >= s->p->n_operand) return;
     if (l->region) {
         tell_region(s, side);
         return;
@@ -282,7 +281,7 @@ static void explain(const Story *s) {
     if (rprog_matrix(s->dev, &s->best->prog)) tell_matrix(s);
     else tell_registers(s);
     tell_block(s);
-    for (int side = 0; side < 2; side++) tell_load(s, side);
+    for (int side = 0; side < s->p->n_operand; side++) tell_load(s, side);
     tell_grid(s);
     tell_rows(s);
     tell_rules(s);

@@ -67,7 +67,7 @@ double mp_widened(const Device *dev, TeDtype from, TeDtype to) {
 
 double mp_matrix_widening(const Model *m, const RProg *r) {
     double n = 0;
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < m->p->n_operand; side++) {
         if (!r->load[side].bytes) continue;
         TeDtype from = m->p->con.operand[side].storage;
         double elements = (double)r->warp.extent[side ? AX_N : AX_M] * r->thread.extent[AX_K];
@@ -79,7 +79,7 @@ double mp_matrix_widening(const Model *m, const RProg *r) {
 double mp_matrix_extra(const Model *m, const RProg *r) {
     double n = mp_matrix_widening(m, r);
     double slices = (double)r->warp.extent[AX_K] / r->thread.extent[AX_K];
-    for (int side = 0; side < 2 && rprog_products(m->p, m->dev, r) > 1; side++) {
+    for (int side = 0; side < m->p->n_operand && rprog_products(m->p, m->dev, r) > 1; side++) {
         int axis = side ? AX_N : AX_M;
         n += 2.0 * rprog_unit_registers(m->dev, r, side) * r->warp.extent[axis] /
              r->thread.extent[axis];

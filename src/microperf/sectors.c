@@ -191,7 +191,6 @@ static int64_t kept_passes(const Lines *x, StagePasses *kept) {
 }
 
 StageTraffic mp_stage_traffic(const Model *m, const RProg *r, int side, StagePasses *kept) {
-    if (side >= m->p->n_operand) return (StageTraffic){0};
     Lines x = lines_of(m, r, side);
     return (StageTraffic){.sectors = stage_cost(&x, request_sectors),
                           .passes = kept_passes(&x, kept),

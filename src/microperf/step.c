@@ -121,9 +121,8 @@ Step mp_step(const Model *m, const RProg *r, const StepCounts *c) {
     s.group_issue += c->region_extra / s.groups;
     double bodies = wk / r->unroll;
     double loop = s.warps * (STEP_ISSUE + (bodies > 1 ? BODY_ISSUE * bodies : 0));
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < p->n_operand; side++)
         if (r->load[side].layout.bits) loop += s.warps * s.groups;
-    }
     s.issue = s.warps * s.groups * s.group_issue + loop;
     for (int side = 0; side < p->n_operand; side++) {
         if (!r->load[side].region)

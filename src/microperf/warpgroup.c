@@ -156,7 +156,7 @@ void mp_ring_counts(const Model *m, const RProg *r, int side, StepCounts *out) {
 static double pixels_issue(const RProg *r, const StepCounts *c) {
     enum { BOX_ISSUE = 20 };
     double boxes = 0;
-    for (int side = 0; side < 2; side++)
+    for (int side = 0; side < CONTRACTION_OPERANDS; side++)
         if (r->load[side].kind == LOAD_PIXELS) boxes += (double)c->requests[side];
     return boxes * BOX_ISSUE;
 }
@@ -185,7 +185,7 @@ double mp_sums_clocks(const Model *m, const RProg *r) {
 static void add_tensor_scales(const Model *m, const RProg *r, Step *s) {
     enum { COLUMN = 4 * 32 }; /* bytes of a column, of one of its four parts */
     mp_add_scales(m, r, 1, s);
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < m->p->n_operand; side++) {
         double bytes = (double)rprog_tensor_scales(m->dev, r, side) * COLUMN;
         s->stored += bytes / LINE;
         s->wavefronts += bytes / LINE;
@@ -204,7 +204,7 @@ Step mp_ring_step(const Model *m, const RProg *r, const StepCounts *c) {
     s.group_issue = tiles * PRODUCT_ISSUE;
     if (made_side(r) >= 0) s.group_issue += made_issue(m, r, made_side(r));
     s.issue = s.warps * (STEP_ISSUE + s.groups * s.group_issue) + COPY_ISSUE;
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < m->p->n_operand; side++) {
         s.stored += (double)c->store_wavefronts[side];
         s.wavefronts += warpgroups(m, r) * operand_reads(m, r, side);
         s.sectors += c->sectors[side];

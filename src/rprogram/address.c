@@ -183,8 +183,8 @@ bool rprog_may_table(const Problem *p, const RProg *r, int side) {
     const ROperand *op = &p->op[side];
     RAddress x;
     bool chunks = rprog_load_facts(r->load[side].kind).chunks && !r->load[side].region;
-    if (side >= p->n_operand || !op->affine || !chunks || !p->te ||
-        rprog_chunks(r, side).thread < FEW || (p->con.axis[AX_K].n_digit <= 1 && !op->guarded))
+    if (!op->affine || !chunks || !p->te || rprog_chunks(r, side).thread < FEW ||
+        (p->con.axis[AX_K].n_digit <= 1 && !op->guarded))
         return false;
     rprog_address(p, r, side, &x);
     bool rows = moves_rows(r, side) && x.own_axis.n_digit > 1;

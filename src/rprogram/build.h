@@ -32,7 +32,7 @@ typedef struct {
     double sms;
     double parallel;          /* outputs, B * M * N, times slices of K long enough to split */
     BlockBytes bytes;         /* of the block at hand */
-    bool may_table[2];        /* its loads */
+    bool may_table[CONTRACTION_OPERANDS];
     LayoutMemo *memo;
     Samples *samples;
 } Builder;

@@ -31,7 +31,7 @@ static const char *check_product(const Problem *p, const Device *dev, const RPro
                                  bool regions) {
     const char *why = matrix_check(p, dev, r);
     if (rprog_promotes(p, dev, r)) why = chain_too_long;
-    for (int side = 0; side < 2 && !why; side++) {
+    for (int side = 0; side < p->n_operand && !why; side++) {
         const RLoad *l = &r->load[side];
         if (p->op[side].made) continue;
         bool region = l->region && !(regions && side == 0);

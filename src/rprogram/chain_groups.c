@@ -63,7 +63,7 @@ static const char *check_product(const Problem *p, const Device *dev, const RPro
     if (r->vec_m != fragment_run(&f, FRAG_ROW) || r->vec_n != fragment_run(&f, FRAG_COL))
         return "vec is not what a lane of the unit holds";
     if (rprog_promotes(p, dev, r)) return chain_too_long;
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < p->n_operand; side++) {
         const char *why = p->op[side].made || streams ? NULL : check_load(p, dev, r, side);
         if (why) return why;
     }

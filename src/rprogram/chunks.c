@@ -16,17 +16,15 @@ RChunks rprog_chunks(const RProg *r, int side) {
 
 /* One staged load limits the program to one step.  */
 int rprog_steps_ahead(const Problem *p, const RProg *r) {
-    for (int side = 0; side < 2; side++) {
-        const RLoad *l = &r->load[side];
-        if (side < p->n_operand && rprog_waits(l)) return 1;
-    }
+    for (int side = 0; side < p->n_operand; side++)
+        if (rprog_waits(&r->load[side])) return 1;
     return r->stages > 1 ? r->stages - 1 : 1;
 }
 
 /* Copies hold no registers, and a matrix unit's products leave slots to issue them.  */
-bool rprog_spread(const Problem *p, const Device *dev, const RProg *r, int side) {
+bool rprog_spread(const Device *dev, const RProg *r, int side) {
     const RLoad *l = &r->load[side];
-    return rprog_matrix(dev, r) && side < p->n_operand && rprog_copies_chunks(l) && !l->region;
+    return rprog_matrix(dev, r) && rprog_copies_chunks(l) && !l->region;
 }
 
 bool rprog_evaluates_direct(const Problem *p, const RProg *r, int side) {

@@ -19,13 +19,13 @@ static void build_beside(Builder *b, const RProg *start) {
 }
 
 static void build_unit(Builder *b, int16_t unit) {
-    RLoad load[2][OPTIONS];
-    int n[2];
+    RLoad load[CONTRACTION_OPERANDS][OPTIONS];
+    int n[CONTRACTION_OPERANDS];
     RProg r = {.skeleton = SK_CONTRACT, .unit = unit, .split = 1, .lanes = 1};
     for (int axis = 0; axis < RT_AXES; axis++) {
         r.block.extent[axis] = r.warp.extent[axis] = r.thread.extent[axis] = 1;
     }
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < CONTRACTION_OPERANDS; side++) {
         n[side] = build_load_options(b, unit, side, load[side]);
         if (n[side] == 0) {
             b->set->enumerated++;
@@ -48,7 +48,7 @@ static void build_unit(Builder *b, int16_t unit) {
 }
 
 static int count_families(const Builder *b, const int16_t *unit, int n) {
-    RLoad load[2][OPTIONS];
+    RLoad load[CONTRACTION_OPERANDS][OPTIONS];
     int total = 0;
     for (int u = 0; u < n; u++) {
         int of_a = build_load_options(b, unit[u], 0, load[0]);

@@ -108,7 +108,6 @@ static const char *check_load(const Case *c, int side) {
     const RLoad *l = &c->r->load[side];
     const ROperand *op = &c->p->op[side];
     int own = own_axis(side);
-    if (side >= c->p->n_operand) return NULL;
     if (!rprog_load_facts(l->kind).chunks) return "unknown kind of load";
     if (l->bytes && !rprog_matrix(c->dev, c->r)) {
         return "only fragments of matrix units are converted from bytes";
@@ -202,9 +201,9 @@ static const char *check_tail(const Case *c) {
 
 const char *contract_check_loads(const Problem *p, const Device *dev, const RProg *r) {
     const char *why = NULL;
-    for (int side = 0; side < 2 && !why; side++) {
+    for (int side = 0; side < p->n_operand && !why; side++) {
         const RLoad *l = &r->load[side];
-        bool copies = side < p->n_operand && !l->region && rprog_copies_chunks(l);
+        bool copies = !l->region && rprog_copies_chunks(l);
         why = contract_check_load(p, dev, r, side);
         if (!why && copies && r->stages < 2) why = "async loads need two stages";
     }

@@ -60,7 +60,7 @@ bool rprog_keeps_places(const Problem *p, const Device *dev, const RProg *r, int
 static int64_t load_words(const Problem *p, const Device *dev, const RProg *r, int side) {
     const ROperand *op = &p->op[side];
     const RLoad *l = &r->load[side];
-    if (side >= p->n_operand || l->vec < 1) return 0;
+    if (l->vec < 1) return 0;
     if (l->region) return region_words(p, dev, r, side);
     RChunks x = rprog_chunks(r, side);
     int64_t chunks = x.thread, words = 3;

@@ -4,7 +4,7 @@
 
 BlockBytes rprog_block_bytes(const Problem *p, const Device *dev, const RProg *r) {
     BlockBytes b = {.warps = rprog_computing(dev, r) / WARP, .ring = rprog_warpgroups(dev, r)};
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < p->n_operand; side++) {
         b.scales[side] = (int64_t)rprog_tensor_scales(dev, r, side) * TENSOR_LANES;
         b.tile[side] = rprog_tile_bytes(p, dev, r, side);
         b.region[side] = rprog_region_bytes(p, dev, r, side, &b.places[side]);
@@ -18,7 +18,7 @@ static Loads loads_of(const RoomWalk *w, const BlockBytes *b) {
     Loads x = {.n_ring = 1};
     x.ring[0] = (Ring){.turn = TURN_STEPS, .slots = w->r->stages};
     if (w->out) x.ring[0].ahead = rprog_steps_ahead(w->p, w->r);
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < w->p->n_operand; side++) {
         Load load = {w->p, w->r, side, side, 0, b->tile[side]};
         if (load.bytes > 0) loads_add(&x, load);
     }
@@ -28,7 +28,7 @@ static Loads loads_of(const RoomWalk *w, const BlockBytes *b) {
 /* Scales of a step on their way to Tensor Memory: once each, for all four parts of its lanes.  They
  * lie where no results do: a commit tells of the unit's reads, not of what threads wrote.  */
 static void scales(RoomWalk *w, const BlockBytes *b) {
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < w->p->n_operand; side++) {
         Room x = layout_one(ROOM_SCALES, side, w->end, b->scales[side]);
         x.slots = w->r->stages;
         x.apart = x.bytes;
@@ -38,7 +38,7 @@ static void scales(RoomWalk *w, const BlockBytes *b) {
 }
 
 void contract_regions(RoomWalk *w, const BlockBytes *b) {
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < w->p->n_operand; side++) {
         Room x = layout_one(ROOM_REGION, side, w->end, b->places[side]);
         const RLoad *l = &w->r->load[side];
         if (b->region[side] == 0) continue;
@@ -127,7 +127,7 @@ static void tensor(RoomWalk *w) {
 
 /* Of both operands: two for the k of a step, in turn, then one for the rows.  */
 static void tables(RoomWalk *w) {
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < w->p->n_operand; side++) {
         if (!w->r->load[side].table) continue;
         RTable t = rprog_table(w->r, side);
         Room x = layout_one(ROOM_TABLE, side, w->end, (int64_t)t.k_entries * RTABLE_ENTRY);

@@ -105,7 +105,7 @@ int64_t matrix_registers(const Problem *p, const Device *dev, const RProg *r) {
     int64_t sums = tiles * rprog_unit_accumulators(dev, r) * te_dtype_bytes(u->acc) / 4;
     int64_t slice = 0, wide = 0, fixed = slices_of(r) > 2 ? FIXED + MANY_SLICES : FIXED;
     fixed += matrix_scale_registers(p, dev, r);
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < p->n_operand; side++) {
         int words = rprog_elem(p, dev, r, side) > 4 ? 2 : 1, n = registers(dev, r, side);
         if (r->load[side].bytes) wide += n;
         slice += r->load[side].bytes ? n / 2 : (int64_t)n * words;

@@ -27,7 +27,7 @@ bool rprog_static_axis(const Problem *p, int axis);
 
 /* What a product says of its operands (product.h), one by one.  */
 /* Are the copies of a later step issued between the products, not before them all?  */
-bool rprog_spread(const Problem *p, const Device *dev, const RProg *r, int side);
+bool rprog_spread(const Device *dev, const RProg *r, int side);
 /* Are elements evaluated right into shared memory, being too many to wait in registers?  */
 bool rprog_evaluates_direct(const Problem *p, const RProg *r, int side);
 RChunks rprog_chunks(const RProg *r, int side);

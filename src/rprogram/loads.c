@@ -207,7 +207,6 @@ static bool decide_layout(Builder *b, RProg *r, int side) {
 bool build_fit_load(Builder *b, RProg *r, int side) {
     const Problem *p = b->p;
     RLoad *l = &r->load[side];
-    if (side >= p->n_operand) return true;
     if (l->region) {
         bool fits = fit_region(b, r, side);
         if (!fits) b->set->rejected[REJECT_ALIGNMENT]++;

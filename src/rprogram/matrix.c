@@ -27,7 +27,7 @@ bool matrix_holds(const ComputeUnit *u, bool second, TeDtype t) {
 }
 
 static bool holds_as(const ComputeUnit *u, const Problem *p, int sides, bool swapped) {
-    for (int side = 0; side < 2; side++)
+    for (int side = 0; side < p->n_operand; side++)
         if (sides >> side & 1 && !matrix_holds(u, side != swapped, p->op[side].value)) return false;
     return true;
 }
@@ -90,7 +90,7 @@ bool matrix_keeps_bytes(const Problem *p, const Device *dev, const RProg *r, int
 
 int matrix_converted(const RProg *r) {
     int words = 0;
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < CONTRACTION_OPERANDS; side++) {
         if (r->load[side].bytes)
             words += r->warp.extent[own_axis(side)] * r->warp.extent[AX_K] / (WARP * 4);
     }
@@ -252,12 +252,11 @@ bool matrix_usable(const ComputeUnit *u) {
 
 bool matrix_takes_as(const Problem *p, const ComputeUnit *u, bool swapped) {
     const Contraction *c = &p->con;
-    if (!matrix_usable(u) || c->red != TE_RED_SUM || !c->product || !accumulates(p, u) ||
-        !matrix_scales(p, u))
+    if (!matrix_usable(u) || c->red != TE_RED_SUM || !c->product || p->n_operand < 2 ||
+        !accumulates(p, u) || !matrix_scales(p, u))
         return false;
-    for (int side = 0; side < 2; side++) {
-        if (side >= p->n_operand || !takes(p, u, side != swapped, &p->op[side])) return false;
-    }
+    for (int side = 0; side < p->n_operand; side++)
+        if (!takes(p, u, side != swapped, &p->op[side])) return false;
     return true;
 }
 

@@ -30,7 +30,7 @@ static const char *check_bytes(const Problem *p, const Device *dev, const RProg 
 }
 
 static const char *check_fragments(const Problem *p, const Device *dev, const RProg *r) {
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < p->n_operand; side++) {
         int elem = rprog_elem(p, dev, r, side);
         const char *why = check_bytes(p, dev, r, side);
         if (why) return why;

@@ -9,7 +9,7 @@ static bool fits_packed(const Problem *p, const ComputeUnit *u) {
     if (c->red != TE_RED_SUM || !c->product) return false;
     if (p->n_operand < 2) return false;
     if (c->operand[0].storage != u->a || c->operand[1].storage != u->b) return false;
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < p->n_operand; side++) {
         const ROperand *op = &p->op[side];
         if (!op->affine || op->bytes != 1 || op->vec_k < RPROG_PACKED) return false;
     }

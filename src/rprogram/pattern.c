@@ -20,10 +20,9 @@ bool rprog_stores_always(const Problem *p, const Device *dev, const RProg *r) {
     enum { MANY = 16 };                   /* steps beside which one more store is little */
     if (!rprog_matrix(dev, r) || r->stages == 1 || rprog_tiles(p, r, AX_K) < MANY * r->split)
         return false;
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < p->n_operand; side++) {
         const Operand *o = &p->con.operand[side];
-        bool waits = rprog_waits(&r->load[side]);
-        if (side < p->n_operand && waits && !(o->read && p->op[side].affine)) return false;
+        if (rprog_waits(&r->load[side]) && !(o->read && p->op[side].affine)) return false;
     }
     return true;
 }
@@ -145,7 +144,7 @@ int rprog_store_sample(const Problem *p, const Device *dev, const RProg *r, int 
 
 /* A warp stores 32 neighbouring chunks, so requests repeat after line / gcd(line, 32).  */
 int64_t rprog_store_wavefronts(const Problem *p, const Device *dev, const RProg *r, int side) {
-    if (side >= p->n_operand || r->load[side].region) return 0;
+    if (r->load[side].region) return 0;
     Chunks c = chunks_of(p, dev, r, side);
     int64_t chunks = (int64_t)r->block.extent[own_axis(side)] * r->block.extent[AX_K] / c.vec;
     int64_t requests = chunks / WARP, total = 0, part = 0;

@@ -178,7 +178,7 @@ static void side_facts(Contract *c, const Device *dev, int side) {
     }
     if (s->l->region) region_facts(c, dev, s);
     else chunk_facts(c, s);
-    s->spread = rprog_spread(c->p, dev, c->r, side);
+    s->spread = rprog_spread(dev, c->r, side);
     read_facts(c, s);
     s->direct = !s->l->region && rprog_evaluates_direct(c->p, c->r, side);
     if (s->copies) address_facts(c, s);

@@ -25,7 +25,7 @@ const char *rprog_refusal(Arena *a, const Problem *p, const Device *dev) {
     for (int i = 0; i < dev->n_unit; i++) {
         if (matrix_fits(p, &dev->unit[i])) return NULL;
     }
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < p->n_operand; side++) {
         const ROperand *op = &p->op[side];
         const char *type = te_dtype_name(op->value);
         if (some_unit_holds(p, dev, 1 << side)) continue;
@@ -67,7 +67,7 @@ const char *rprog_ring_refusal(Arena *a, const Problem *p, const Device *dev) {
         RRaw x;
         if (!warpgroup_usable(u) || !matrix_takes(p, u) || (u->tf32 && !p->tf32)) continue;
         if (warpgroup_fits(p, u)) return NULL;
-        for (int side = 0; side < 2 && !why; side++) {
+        for (int side = 0; side < p->n_operand && !why; side++) {
             if (warpgroup_copies(p, u, side)) continue;
             if (rprog_raw(p, side, BOX_SPAN / bytes, &x)) made++;
             else why = box_refusal(a, p, u, side);
@@ -84,7 +84,7 @@ static const char *scaled_refusal(Arena *a, const Problem *p, const ComputeUnit 
     if (matrix_takes(p, u)) return NULL;
     if (!matrix_holds_sides(u, p, 1 | 2))
         return arena_printf(a, "no unit that applies them holds both %s and %s", x, y);
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < p->n_operand; side++) {
         const TeExpr *read = p->con.operand[side].scale;
         if (read && read->store != u->scale)
             return arena_printf(a, "%s applies %s, and those of operand %c are %s", u->name,

@@ -5,7 +5,7 @@ enum { ENTRY = 4, MATRIX = 8 };           /* bytes; rows of a matrix */
 
 bool rprog_region(const Problem *p, const RProg *r, int side, RRegion *out) {
     const RLoad *l = &r->load[side];
-    if (!l->region || side >= p->n_operand || p->extent[AX_K] > INT16_MAX / 2) return false;
+    if (!l->region || p->extent[AX_K] > INT16_MAX / 2) return false;
     return rtile_region(p, side, r->block.extent[own_axis(side)], l->vec, out);
 }
 

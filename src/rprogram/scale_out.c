@@ -39,7 +39,8 @@ static void take_block(Builder *b, const RProg *r) {
         b->bytes.staging = rprog_staging_bytes(b->p, b->dev, &x);
         b->bytes.vec = x.store_vec;
     }
-    for (int side = 0; side < 2; side++) b->may_table[side] = rprog_may_table(b->p, r, side);
+    for (int side = 0; side < b->p->n_operand; side++)
+        b->may_table[side] = rprog_may_table(b->p, r, side);
 }
 
 /* Busy share of the SMs when `blocks` run in waves.  */

@@ -139,7 +139,7 @@ static void with_step(Builder *b, RProg r, int32_t step, int slices) {
         build_reject(b, REJECT_UNROLL);
         return;
     }
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < b->p->n_operand; side++) {
         if (!build_fit_load(b, &r, side)) {
             b->set->enumerated++;
             return;
@@ -219,7 +219,7 @@ static void lane_level(Builder *b, const RProg *start) {
 
 static uint8_t fragment_vec(const Problem *p, const Device *dev, const RProg *r, int side) {
     int n = lowest_bit(r->thread.extent[own_axis(side)]);
-    bool own_inner = side < p->n_operand && r->load[side].layout.inner == own_axis(side);
+    bool own_inner = r->load[side].layout.inner == own_axis(side);
     int most = own_inner ? RTILE_ACCESS / rprog_elem(p, dev, r, side) : side ? p->out_vec : 1;
     if (most > 4 && !own_inner) most = 4;
     return (uint8_t)(n < most ? n : most);

@@ -3,7 +3,7 @@
 
 void rprog_choose_tables(const Problem *p, const Device *dev, const BlockBytes *b,
                          const bool may[2], RProg *r) {
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < p->n_operand; side++) {
         int blocks = r->blocks_per_sm;
         bool needed = rprog_keeps_places(p, dev, r, side);
         if (!may[side] || (r->late && !needed)) continue;

@@ -33,7 +33,7 @@ int64_t warpgroup_computing(const Problem *p, const Device *dev, const RProg *r)
     if (rprog_promotes(p, dev, r)) sums *= 2;
     if (dev->unit[r->unit].acc != p->con.acc)     /* both are there while they are converted */
         sums += tiles * rprog_unit_accumulators(dev, r) * p->acc_bytes / 4;
-    for (int side = 0; side < 2; side++)
+    for (int side = 0; side < p->n_operand; side++)
         if (r->load[side].raw) sums += raw_registers(p, dev, r, side);
     bool kept = r->split > 1 || r->tail > 0 || p->con.axis[AX_N].n_digit > 1;
     bool direct = r->via == VIA_DIRECT || (r->tail > 0 && r->via == VIA_BOXES);
@@ -187,8 +187,8 @@ int rprog_tensor_columns(const Device *dev, const RProg *r) {
 static bool scales_begin_well(const Device *dev, const RProg *r) {
     enum { ROWS = 64 };       /* CUTLASS moves on by so many (sm100_blockscaled_mma) */
     bool well = true;
-    for (int side = 0; side < 2; side++) {
-        int axis = own_axis(side), tile = r->thread.extent[axis];
+    for (int axis = AX_M; axis <= AX_N; axis++) {
+        int tile = r->thread.extent[axis];
         well &= r->block.extent[axis] == tile || tile % ROWS == 0;
     }
     return well || dev->unit[r->unit].scale_k == 0;
@@ -233,7 +233,7 @@ const char *warpgroup_check(const Problem *p, const Device *dev, const RProg *r)
     if (r->block.extent[AX_K] != r->warp.extent[AX_K] || r->unroll != r->warp.extent[AX_K]) {
         return "a warpgroup computes whole k-steps, unrolled";
     }
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < p->n_operand; side++) {
         int own = own_axis(side), bytes = r->warp.extent[own] * rprog_elem(p, dev, r, side);
         bool begins = r->block.extent[own] > r->warp.extent[own];
         if (r->load[side].along == own && begins && bytes % BOX_SPAN)
@@ -250,7 +250,7 @@ const char *warpgroup_check(const Problem *p, const Device *dev, const RProg *r)
     if (!wrong) wrong = check_tensor(dev, r);
     if (!wrong) wrong = grid_check(p, dev, r);
     if (wrong) return wrong;
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < p->n_operand; side++) {
         const char *why = check_tile(p, dev, r, side);
         if (why) return why;
     }

@@ -16,7 +16,7 @@ bool warpgroup_fits(const Problem *p, const ComputeUnit *u) {
     int raw = 0, bytes = te_dtype_bytes(u->a);
     if (u->tf32 && !p->tf32) return false;
     if (u->scale_k > 0 && !rtile_scaled(p)) return false; /* ones would be copied for nothing */
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < p->n_operand; side++) {
         RRaw x;
         if (warpgroup_copies(p, u, side)) continue;
         if (!u->k_major || !u->a_reg || !rprog_raw(p, side, BOX_SPAN / bytes, &x)) return false;

@@ -8,7 +8,6 @@ enum { TILE_ALIGN = 16 };
  * copies.  */
 static int64_t operand_bytes(const Problem *p, const RTile *t, int side, RLayout layout) {
     const ROperand *op = &p->op[side];
-    if (side >= p->n_operand) return 0;
     int64_t mn = t->extent[side ? AX_N : AX_M], k = t->extent[AX_K];
     bool k_inner = layout.inner == AX_K;
     int64_t rows = k_inner ? mn : k, row = (k_inner ? k : mn) + layout.pad;
@@ -17,7 +16,10 @@ static int64_t operand_bytes(const Problem *p, const RTile *t, int side, RLayout
 
 int64_t rtile_footprint(const Problem *p, const RTile *t, const RLayout layout[2]) {
     if (!p->contraction) return 0;
-    return operand_bytes(p, t, 0, layout[0]) + operand_bytes(p, t, 1, layout[1]);
+    int64_t bytes = 0;
+    for (int side = 0; side < p->n_operand; side++)
+        bytes += operand_bytes(p, t, side, layout[side]);
+    return bytes;
 }
 
 double rtile_traffic(const Problem *p, const RTile *t) {
@@ -32,9 +34,8 @@ double rtile_traffic(const Problem *p, const RTile *t) {
         rows[side] = (double)(n * t->extent[axis]);
     }
     double q = stored;
-    for (int side = 0; side < 2; side++) {
-        if (side < p->n_operand) q += b * rows[side] * k * tiles[!side] * p->op[side].bytes;
-    }
+    for (int side = 0; side < p->n_operand; side++)
+        q += b * rows[side] * k * tiles[!side] * p->op[side].bytes;
     return q;
 }
 
