@@ -109,9 +109,8 @@ static void with_slots(Chains *x, RProg r) {
     for (int i = 0; i < (streams ? LOAD_V : RPROG_LOADED); i++) staged |= rprog_waits(&r.load[i]);
     int deepest = streams ? (staged ? 2 : STAGES_MAX) : staged ? 1 : SLOTS_MAX;
     for (int slots = 1; slots <= deepest; slots++) {
-        int64_t all;
         r.stages = (uint8_t)slots;
-        if ((double)skeleton_shared(x->k->of, x->k->p, x->k->dev, &r, &all) > most) break;
+        if ((double)skeleton_shared(x->k->of, x->k->p, x->k->dev, &r) > most) break;
         with_stores(x, r);
         with_slices(x, r);
     }

@@ -58,16 +58,14 @@ static const char *check_products(const Case *c) {
 static const char *check_derived(const Case *c) {
     const RProg *r = c->r;
     RProg d = *r;
-    int64_t all;
     skeleton_derive(c->s, c->p, c->dev, &d);
-    skeleton_shared(c->s, c->p, c->dev, &d, &all);
     if (d.threads != r->threads || d.smem != r->smem || d.registers != r->registers) {
         return "derived fields do not agree with the tiles";
     }
     if (d.threads < 1 || d.threads > c->dev->limits.threads_per_block.value) {
         return "more threads than a block may have";
     }
-    if ((double)all > c->dev->limits.smem_per_block_optin.value) {
+    if (d.smem > c->dev->limits.smem_per_block_optin.value) {
         return "more shared memory than a block may have";
     }
     if (d.registers > c->dev->limits.registers_per_thread.value) {

@@ -37,7 +37,7 @@ int rprog_column_under_way(const RProg *r) {
 static void rooms(RoomWalk *w) {
     int64_t copies = rprog_column_copies(w->r);
     if (copies > 0)
-        layout_partials(w, w->p->group->columns, copies * w->r->block.extent[AX_M]);
+        layout_partials(w, 0, w->p->group->columns, copies * w->r->block.extent[AX_M]);
 }
 
 static int64_t registers(const Problem *p, const Device *dev, const RProg *r) {

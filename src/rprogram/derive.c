@@ -24,11 +24,10 @@ int64_t skeleton_workspace(const SkeletonRow *s, const Problem *p, const RProg *
     return s->workspace ? s->workspace(p, r) : 0;
 }
 
-int64_t skeleton_shared(const SkeletonRow *s, const Problem *p, const Device *dev, const RProg *r,
-                        int64_t *all) {
+int64_t skeleton_shared(const SkeletonRow *s, const Problem *p, const Device *dev,
+                        const RProg *r) {
     RoomWalk w = {.p = p, .dev = dev, .r = r};
     if (s->rooms) s->rooms(&w);
-    *all = w.end + w.declared;
     return w.end;
 }
 
@@ -80,22 +79,21 @@ void derive_smem(const Device *dev, int64_t bytes, RProg *r) {
 }
 
 void skeleton_derive(const SkeletonRow *s, const Problem *p, const Device *dev, RProg *r) {
-    int64_t threads = s->threads(dev, r), all;
+    int64_t threads = s->threads(dev, r);
     r->threads = (int16_t)(threads < INT16_MAX ? threads : INT16_MAX);
     if (s->derive && r->threads > 0) s->derive(p, dev, r);
     r->registers = whole_registers(r->threads > 0 ? s->registers(p, dev, r) : 0,
                                    (int64_t)dev->limits.registers_per_thread.value);
-    derive_smem(dev, skeleton_shared(s, p, dev, r, &all), r);
+    derive_smem(dev, skeleton_shared(s, p, dev, r), r);
 }
 
 /* Do a derived candidate's threads, shared memory, registers and workspace keep to what the device
  * has and the caller allows?  Counts it as rejected if not.  */
 static bool fits(const Keeper *k, const RProg *r) {
     const DeviceLimits *limit = &k->dev->limits;
-    int64_t *rejected = k->set->rejected, most = k->options->workspace_limit, all;
-    skeleton_shared(k->of, k->p, k->dev, r, &all);
+    int64_t *rejected = k->set->rejected, most = k->options->workspace_limit;
     if (r->threads > limit->threads_per_block.value) rejected[REJECT_THREADS]++;
-    else if ((double)all > limit->smem_per_block_optin.value) rejected[REJECT_SMEM]++;
+    else if (r->smem > limit->smem_per_block_optin.value) rejected[REJECT_SMEM]++;
     else if (r->blocks_per_sm < 1) rejected[REJECT_REGISTERS]++;
     else if (most >= 0 && skeleton_workspace(k->of, k->p, r) > most) rejected[REJECT_WORKSPACE]++;
     else return true;

@@ -147,7 +147,7 @@ typedef struct {
     const Problem *p;
     const Device *dev;
     const RProg *r;
-    int64_t end, declared;    /* the byte behind all rooms so far; bytes of SPACE_DECLARED */
+    int64_t end;              /* the byte behind all rooms so far */
     Layout *out;              /* NULL: bytes are counted alone */
     Arena *arena;
     size_t rooms, rings;      /* that the list has space for */
@@ -168,10 +168,9 @@ static inline void layout_room(RoomWalk *w, Room x) {
     if (end > w->end) w->end = end;
     if (w->out) layout_add(w, x);
 }
-/* Arrays of n partial results of each reduction of the group, one behind the other from the first
- * byte on; those of n warps that a kernel declares.  */
-void layout_partials(RoomWalk *w, const RowGroup *g, int64_t n);
-void layout_warps(RoomWalk *w, const RowGroup *g, int64_t n);
+/* Arrays of n partial results of each reduction of the group, one behind the other from a byte
+ * on.  */
+void layout_partials(RoomWalk *w, int64_t at, const RowGroup *g, int64_t n);
 /* Those of statements over rows, behind or over what has been met.  */
 void rprog_stats_rooms(RoomWalk *w);
 /* Sizes of a `contract` program that follow from its block, not from its stages, its tables and its

@@ -11,8 +11,8 @@
 #define ROLLER_RPROGRAM_LAYOUT_H
 #include "rprogram/rprog.h"
 
-/* SHARED: the block's, from its first byte on; DECLARED: shared memory beside that, which the
- * compiler places; REGISTERS: of a thread, likewise; TENSOR: Tensor Memory of the block.  */
+/* SHARED: the block's, from its first byte on; REGISTERS: of a thread, which the compiler places;
+ * TENSOR: Tensor Memory of the block.  */
 #define LAYOUT_ROOMS(X)        /* name, space, what `of` numbers */                                \
     X(NONE,      "",          SHARED,    NOTHING)                                                  \
     X(STAGE,     "stage",     SHARED,    OPERAND)     /* its tile, a slot for each stage */        \
@@ -25,7 +25,6 @@
     X(STAGING,   "staging",   SHARED,    NOTHING)     /* accumulators on their way out */          \
     X(PARTIALS,  "partials",  SHARED,    STATEMENT)   /* of the warps or threads of a block */     \
     X(BESIDE,    "beside",    SHARED,    STATEMENT)   /* ... and what is beside their values */    \
-    X(WARPS,     "warps",     DECLARED,  STATEMENT)   /* both, of the warps of a row or slice */   \
     X(OUTPUTS,   "outputs",   SHARED,    NOTHING)     /* as staging, behind the stages */          \
     X(VALUES,    "values",    SHARED,    STATEMENT)   /* of the block's rows */                    \
     X(ROWS,      "rows",      SHARED,    SOURCE)      /* that are kept */                          \
@@ -35,7 +34,7 @@
     X(FRAGMENTS, "fragments", REGISTERS, OPERAND)     /* for the next products */                  \
     X(SUMS,      "sums",      REGISTERS, NOTHING)     /* of product `of`, which are under way */   \
     X(ACCUMULATORS, "accumulators", TENSOR, NOTHING)  /* of a tile */
-typedef enum { SPACE_SHARED, SPACE_DECLARED, SPACE_REGISTERS, SPACE_TENSOR } RoomSpace;
+typedef enum { SPACE_SHARED, SPACE_REGISTERS, SPACE_TENSOR } RoomSpace;
 typedef enum { OF_NOTHING, OF_OPERAND, OF_STATEMENT, OF_SOURCE } RoomOf;
 typedef enum {
 #define X(id, name, space, of) ROOM_##id,
@@ -101,7 +100,7 @@ typedef struct {
     Room *room;
     Ring *ring;               /* the stages of a `contract` program are the first */
     int n_room, n_ring;
-    int64_t shared, declared; /* bytes */
+    int64_t shared;           /* bytes */
     const struct Contract *product;       /* n_product of them (product.h) */
     int n_product;
 } Layout;

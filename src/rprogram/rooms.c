@@ -29,8 +29,7 @@ void layout_barriers(RoomWalk *w, int ring, int slots, int users, int arrivals) 
     w->end += arrivals > 0 ? RING_BARRIERS * all : all;
 }
 
-void layout_partials(RoomWalk *w, const RowGroup *g, int64_t n) {
-    int64_t at = 0;
+void layout_partials(RoomWalk *w, int64_t at, const RowGroup *g, int64_t n) {
     for (int i = 0; i < g->n; i++) {
         const TeExpr *e = w->p->te->stmt[g->stmt[i]].rhs;
         if (g->role[i] != ROW_REDUCE) continue;
@@ -39,15 +38,6 @@ void layout_partials(RoomWalk *w, const RowGroup *g, int64_t n) {
         at += values;
         if (beside > 0) layout_room(w, layout_one(ROOM_BESIDE, i, at, beside));
         at += beside;
-    }
-}
-
-void layout_warps(RoomWalk *w, const RowGroup *g, int64_t n) {
-    for (int i = 0; i < g->n; i++) {
-        if (g->role[i] != ROW_REDUCE) continue;
-        int64_t bytes = rprog_partial_bytes(w->p->te->stmt[g->stmt[i]].rhs) * n;
-        if (w->out) layout_add(w, layout_one(ROOM_WARPS, i, w->declared, bytes));
-        w->declared += bytes;
     }
 }
 

@@ -64,8 +64,7 @@ static void rooms(RoomWalk *w) {
         if (w->out && rprog_row_mover(w->dev, w->p, w->r, i) >= 0) x.filled = DONE_COPIES;
         if (bytes > 0) layout_room(w, x);
     }
-    if (threads > WARP)
-        layout_warps(w, f->group, ceil_div(threads * rows, WARP));
+    if (threads > WARP) layout_partials(w, w->end, f->group, threads * rows / WARP);
 }
 
 static int64_t workspace(const Problem *p, const RProg *r) {
@@ -223,7 +222,6 @@ static void add_slices(Keeper *b, const RProg *r) {
 static void add_places(Keeper *b, RProg *r, int threads) {
     const RowFacts *f = b->p->row;
     int64_t vectors = ceil_div(f->columns, (int64_t)threads * r->store_vec);
-    int64_t all;
     bool several = f->group->n_pass > 1;
     if (vectors < 1) vectors = 1;
     r->keep = KEEP_REGISTERS;
@@ -248,7 +246,7 @@ static void add_places(Keeper *b, RProg *r, int threads) {
     if (rprog_row_ends(b->p, r)) return;
     set_row(r, threads, vectors * r->store_vec <= KEPT_MAX ? (int)vectors : STEP_VECTORS);
     if (!f->flat || !whole_ranges(b->p, r)) return;
-    if (skeleton_shared(&rprog_row, b->p, b->dev, r, &all) <= FLAT_BYTES) rprog_keep(b, *r);
+    if (skeleton_shared(&rprog_row, b->p, b->dev, r) <= FLAT_BYTES) rprog_keep(b, *r);
 }
 
 static int widest(const Problem *p) {

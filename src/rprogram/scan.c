@@ -24,12 +24,10 @@ static int64_t partial_bytes(const Problem *p, int64_t results) {
     return rprog_partials(p->te, p->group->columns, p->group->columns->n, results);
 }
 
-/* What slices before a block's come to, threads along the walk find together, too.  */
 static void rooms(RoomWalk *w) {
-    const RowGroup *g = w->p->group->columns;
-    int64_t meets = rprog_scan_meets(w->p, w->r), n = meets * w->r->block.extent[AX_M];
-    if (meets > 1) layout_partials(w, g, n);
-    if (meets > 1 && w->r->split > 1 && !w->p->scan.down) layout_warps(w, g, n);
+    int64_t meets = rprog_scan_meets(w->p, w->r);
+    if (meets > 1)
+        layout_partials(w, 0, w->p->group->columns, meets * w->r->block.extent[AX_M]);
 }
 
 static int64_t workspace(const Problem *p, const RProg *r) {

@@ -71,9 +71,8 @@ static inline bool skeleton_takes(const SkeletonRow *s, const Problem *p) {
 /* Fills the derived fields; of these, what bytes of shared memory decide.  */
 void skeleton_derive(const SkeletonRow *s, const Problem *p, const Device *dev, RProg *r);
 void derive_smem(const Device *dev, int64_t bytes, RProg *r);
-/* Bytes of shared memory: dynamic ones alone, and all.  */
-int64_t skeleton_shared(const SkeletonRow *s, const Problem *p, const Device *dev, const RProg *r,
-                        int64_t *all);
+/* Bytes of shared memory.  */
+int64_t skeleton_shared(const SkeletonRow *s, const Problem *p, const Device *dev, const RProg *r);
 int64_t skeleton_workspace(const SkeletonRow *s, const Problem *p, const RProg *r);
 /* What it deals to blocks; blocks along x at the sizes at hand.  */
 void skeleton_map(const SkeletonRow *s, const Problem *p, const RProg *r, int64_t span,

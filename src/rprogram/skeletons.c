@@ -53,7 +53,6 @@ const Layout *rprog_layout(Arena *a, const Problem *p, const Device *dev, const 
     RoomWalk w = {.p = p, .dev = dev, .r = r, .arena = a, .out = l};
     if (s->rooms) s->rooms(&w);
     l->shared = w.end;
-    l->declared = w.declared;
     if (s->product && p->te) s->product(a, p, dev, r, l);
     return l;
 }

@@ -38,7 +38,7 @@ void rprog_stats_rooms(RoomWalk *w) {
     const RProg *r = w->r;
     const RowGroup *g = rprog_stats_facts(w->p, r)->group;
     int64_t rows = r->block.extent[AX_M];
-    layout_partials(w, g, count_along(&r->block, &r->warp, AX_N) * rows);
+    layout_partials(w, 0, g, count_along(&r->block, &r->warp, AX_N) * rows);
     w->end = rounded(w->end);
     for (int i = 0; i < g->n; i++) {
         int bytes = value_bytes(w->p, r, i);

@@ -14,7 +14,7 @@
 //   1  f16[63,520]  output
 //   2  i32[63]  output
 // launches
-//   rk_b8f5870f6ee635a9_0  grid 32,1  block 128  dynamic shared memory 0
+//   rk_b8f5870f6ee635a9_0  grid 32,1  block 128  dynamic shared memory 64
 //     takes 0, 1, 2
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
@@ -81,6 +81,7 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
     constexpr int BN = 1024;
     constexpr int TN = 16;
     constexpr int VN = 8;
+    extern __shared__ __align__(128) unsigned char smem[];
     // rows
     const int tid = threadIdx.x;
     const int lane = tid % 64u;
@@ -121,6 +122,9 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
     }
 
     // values of the rows
+    float *const part3 = reinterpret_cast<float *>(smem);
+    float *const part2 = reinterpret_cast<float *>(smem + 32ll);
+    int *const part_at2 = reinterpret_cast<int *>(smem + 48ll);
     #pragma unroll
     for (int f = 16; f > 0; f /= 2) {
         const float y = __shfl_xor_sync(0xffffffffu, acc3, f);
@@ -132,9 +136,6 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
         const float y = __shfl_xor_sync(0xffffffffu, acc2, f);
         rl_argmax(acc2, where2, y, at);
     }
-    __shared__ float part3[4];
-    __shared__ float part2[4];
-    __shared__ int part_at2[4];
     if (tid % 32u == 0u) {
         part3[tid / 32u] = acc3;
     }
@@ -182,12 +183,12 @@ rk_b8f5870f6ee635a9_0(const unsigned short *__restrict__ t0,
     }
 
     // values of the rows
+    float *const part4 = reinterpret_cast<float *>(smem + 16ll);
     #pragma unroll
     for (int f = 16; f > 0; f /= 2) {
         const float y = __shfl_xor_sync(0xffffffffu, acc4, f);
         acc4 = acc4 + y;
     }
-    __shared__ float part4[4];
     if (tid % 32u == 0u) {
         part4[tid / 32u] = acc4;
     }

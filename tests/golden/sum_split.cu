@@ -14,9 +14,9 @@
 //   1  f32[2]  output
 //   w  workspace of 256 bytes
 // launches
-//   rk_31cfface3f219a53_0  grid 2,20  block 256  dynamic shared memory 0
+//   rk_31cfface3f219a53_0  grid 2,20  block 256  dynamic shared memory 32
 //     takes 0, w + 0
-//   rk_31cfface3f219a53_1  grid 2,1  block 256  dynamic shared memory 0
+//   rk_31cfface3f219a53_1  grid 2,1  block 256  dynamic shared memory 32
 //     takes 0, 1, w + 0
 
 template <typename T, int N> struct __align__(sizeof(T) * N) rl_vec { T v[N]; };
@@ -35,6 +35,7 @@ rk_31cfface3f219a53_0(const float *__restrict__ t0,
     constexpr int BN = 4096;
     constexpr int TN = 16;
     constexpr int VN = 4;
+    extern __shared__ __align__(128) unsigned char smem[];
     // rows
     const int tid = threadIdx.x;
     const int lane = tid % 256u;
@@ -70,12 +71,12 @@ rk_31cfface3f219a53_0(const float *__restrict__ t0,
     }
 
     // values of the slice
+    float *const part2 = reinterpret_cast<float *>(smem);
     #pragma unroll
     for (int f = 16; f > 0; f /= 2) {
         const float y = __shfl_xor_sync(0xffffffffu, acc2, f);
         acc2 = acc2 + y;
     }
-    __shared__ float part2[8];
     if (tid % 32u == 0u) {
         part2[tid / 32u] = acc2;
     }
@@ -103,6 +104,7 @@ rk_31cfface3f219a53_1(const float *__restrict__ t0,
     constexpr int BN = 4096;
     constexpr int TN = 16;
     constexpr int VN = 4;
+    extern __shared__ __align__(128) unsigned char smem[];
     // rows
     const int tid = threadIdx.x;
     const int lane = tid % 256u;
@@ -112,6 +114,7 @@ rk_31cfface3f219a53_1(const float *__restrict__ t0,
     const int first = (int)blockIdx.y * 2;
     const int steps = min(first + 2, 25);
 
+    float *const part2 = reinterpret_cast<float *>(smem);
     // combine: the slices of pass 0
     float *const left2 = reinterpret_cast<float *>(w) + m * 20ll;
     float acc2 = 0.0f;
@@ -125,7 +128,6 @@ rk_31cfface3f219a53_1(const float *__restrict__ t0,
         const float y = __shfl_xor_sync(0xffffffffu, acc2, f);
         acc2 = acc2 + y;
     }
-    __shared__ float part2[8];
     if (tid % 32u == 0u) {
         part2[tid / 32u] = acc2;
     }

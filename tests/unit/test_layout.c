@@ -153,7 +153,6 @@ static void bytes_by_hand(void **state) {
     const Layout *l = rprog_layout(a, &plan.problem[0], dev, &plan.prog[0]);
     int64_t tile[] = {16 * (128 + 4) * 4, 16 * 128 * 4};
     assert_int_equal(l->shared, 4 * (tile[0] + tile[1]));
-    assert_int_equal(l->declared, 0);
     assert_int_equal(l->ring[0].slots, 4);
     assert_int_equal(l->ring[0].ahead, 3);
     assert_int_equal(l->ring[0].at[RING_FULL], -1);

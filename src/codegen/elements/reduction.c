@@ -81,8 +81,7 @@ void reduction_meet(Kernel *k, const ThreadMap *m, const Partials *p, Ir element
     int lanes = m->threads > 1 ? (m->threads < WARP ? m->threads : WARP) - 1 : m->lanes;
     if (lanes == 0) return;
     open_items(k, m);
-    reduce_threads(k->cg, p, lanes, (ReduceWarps){m->threads / WARP, m->block, k->walk.tid},
-                   elements);
+    reduce_threads(k->cg, p, lanes, (ReduceWarps){m->threads / WARP, k->walk.tid}, elements);
     close_items(k, m);
 }
 

@@ -185,8 +185,6 @@ void stats_walk(Kernel *k, int pass, bool online) {
 
 /* ---- meetings ---- */
 
-static const ReduceArrays part = {.what = MONOID_PART, .space = IR_SHARED};
-
 /* One lane of a row leaves what the warp has made.  */
 static void leave_warps(Kernel *k, const ThreadMap *m, const Partials *p) {
     Cg *cg = k->cg;
@@ -195,7 +193,7 @@ static void leave_warps(Kernel *k, const ThreadMap *m, const Partials *p) {
     Ir x = ir_count_of(cg, k->var.x, m->items, IR_UNROLL_ALL);
     Ir warp = ir_div(cg, k->var.col, ir_int(cg, k->task->r->warp.extent[AX_N]));
     Ir at = ir_add_parts(cg, ir_mul_n(cg, warp, rows_of(k)), block_row(k, x));
-    reduce_put(cg, p, 0, NULL, part, at);
+    reduce_put(cg, p, 0, NULL, reduce_block, at);
     ir_close(cg);
     ir_close(cg);
 }
@@ -261,7 +259,7 @@ void stats_finish(Kernel *k, int pass, bool online) {
     Partials acc = monoid_select(&all, online);
     reduce_clear(cg, &acc, 0);
     Ir place = ir_add(cg, ir_mul_n(cg, k->var.s, rows), at);
-    reduce_gather(cg, &acc, 0, &(ReducePartial){part, NULL, place},
+    reduce_gather(cg, &acc, 0, &(ReducePartial){reduce_block, NULL, place},
                   (ReduceRange){k->var.s, ir_int(cg, 0), ir_int(cg, k->c->warps[AX_N]), 1,
                                 RPROG_PARTIALS, NULL});
     if (is_partial(k)) stats_leave(k, pass, online, stats_row(k), at);

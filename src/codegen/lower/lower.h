@@ -29,7 +29,7 @@ typedef struct {
 void lower_reads(FormBuilder *b, Node *n, RoomKind kind, Reductions of);
 void lower_writes(FormBuilder *b, Node *n, RoomKind kind, Reductions of);
 /* Their partial results meet, of the block's warps: they are stored, synced and read.  */
-void lower_meet_warps(FormBuilder *b, RoomKind kind, Reductions of);
+void lower_meet_warps(FormBuilder *b, Reductions of);
 /* A grid of that many blocks along x; a static one has at least one.  */
 void lower_blocks(Lowered *l, TeExtent blocks);
 /* Blocks of `span` elements over the flattened domain, where the grid is too small larger spans;

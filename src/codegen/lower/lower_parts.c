@@ -44,12 +44,12 @@ void lower_writes(FormBuilder *b, Node *n, RoomKind kind, Reductions of) {
     add_uses(b, n, kind, of, form_writes);
 }
 
-void lower_meet_warps(FormBuilder *b, RoomKind kind, Reductions of) {
+void lower_meet_warps(FormBuilder *b, Reductions of) {
     Node *put = form_add(b, NODE_STORE, STORE_WARPS);
-    lower_writes(b, put, kind, of);
+    lower_writes(b, put, ROOM_PARTIALS, of);
     form_block_sync(b);
     Node *add = form_add(b, NODE_REDUCE, REDUCE_LANES);
-    lower_reads(b, add, kind, of);
+    lower_reads(b, add, ROOM_PARTIALS, of);
     put->from = add->from = of.pass;
     put->to = add->to = of.online;
 }

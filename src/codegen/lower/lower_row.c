@@ -62,7 +62,7 @@ static Node *add_threads(FormBuilder *b, const Lowered *l, int pass, NodeKind ki
     n->from = pass;
     n->note = note;
     for (int online = 0; online < 2 && rprog_row_threads(l->r) > 32; online++) {
-        if (any[online]) lower_meet_warps(b, ROOM_WARPS, (Reductions){g, pass, online});
+        if (any[online]) lower_meet_warps(b, (Reductions){g, pass, online});
     }
     form_close(b);
     return n;

@@ -4,8 +4,8 @@
 #include "codegen/skeleton/scan.h"
 
 /* What the node does through shared memory; it makes these.  */
-static void add_meeting(FormBuilder *b, const Lowered *l, RoomKind kind) {
-    lower_meet_warps(b, kind, (Reductions){l->p->group->columns, 0, false});
+static void add_meeting(FormBuilder *b, const Lowered *l) {
+    lower_meet_warps(b, (Reductions){l->p->group->columns, 0, false});
     form_close(b);
 }
 
@@ -13,7 +13,7 @@ static void add_step(FormBuilder *b, const Lowered *l) {
     bool meets = rprog_scan_meets(l->p, l->r) > 1;
     form_add(b, NODE_LOOP, LOOP_FOLD)->of = l->p->group->root;
     form_open(b, NODE_REDUCE, REDUCE_SCAN)->note = "scan: what the elements come to";
-    if (meets) add_meeting(b, l, ROOM_PARTIALS);
+    if (meets) add_meeting(b, l);
     else form_close(b);
     form_open(b, NODE_LOOP, LOOP_OUTPUTS);
     lower_statements(b, l->p->group);
@@ -27,9 +27,10 @@ static void lower_main(FormBuilder *b, Lowered *l) {
     form_add(b, NODE_VALUES, VALUES_PLACE);
     if (r->split > 1) {
         form_open(b, NODE_VALUES, VALUES_COMBINE);
-        if (!l->p->scan.down && rprog_scan_meets(l->p, r) > 1)
-            add_meeting(b, l, ROOM_WARPS);
+        bool meets = !l->p->scan.down && rprog_scan_meets(l->p, r) > 1;
+        if (meets) add_meeting(b, l);
         else form_close(b);
+        if (meets) form_block_sync(b);
     } else if (scan_carries(l->p, r)) {
         form_add(b, NODE_VALUES, VALUES_CLEAR);
     }
@@ -44,12 +45,11 @@ static void lower_main(FormBuilder *b, Lowered *l) {
 
 static void add_sums(FormBuilder *b, Lowered *l) {
     lower_grid(b, l, KERNEL_SCAN_SUMS);
-    l->launch.dynamic_smem = 0;
     form_add(b, NODE_VALUES, VALUES_PLACE);
     form_add(b, NODE_LOOP, LOOP_FOLD)->of = l->p->group->root;
     if (!l->p->scan.down) {
         form_open(b, NODE_REDUCE, REDUCE_THREADS)->note = "value of the slice";
-        if (rprog_scan_meets(l->p, l->r) > 1) add_meeting(b, l, ROOM_WARPS);
+        if (rprog_scan_meets(l->p, l->r) > 1) add_meeting(b, l);
         else form_close(b);
     }
     form_add(b, NODE_STORE, STORE_LEAVE);

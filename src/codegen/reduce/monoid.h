@@ -26,7 +26,6 @@
     X(RUN,     "run",   "run_at")     /* ... what the warp's, ... */                               \
     X(ALL,     "all",   "all_at")     /* ... and the block's elements come to */                   \
     X(PART,    "part",  "part_at")    /* values of a block's threads or warps, in memory */        \
-    X(MET,     "met",   "met_at")     /* the same of a scan */                                     \
     X(LEFT,    "left",  "left_at")    /* those in the workspace, by slice or block */              \
     X(COPIES,  "copies", "copies_at") /* those of warps that had other k */                        \
     X(VALUES,  "value", "value")      /* values of rows */                                         \

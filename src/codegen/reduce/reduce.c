@@ -69,25 +69,15 @@ static Ir threads(const Cg *cg, int n) { return ir_number(cg, IR_U32, n); }
 
 /* A value of each warp, through shared memory.  */
 static void meet_warps(Cg *cg, const Partials *p, const ReduceWarps *all) {
-    ReduceArrays part = {.what = MONOID_PART, .space = IR_SHARED};
+    const ReduceArrays part = reduce_block;
     Ir tid = all->tid;
     int warps = all->warps;
     Ir first = ir_mul_n(cg, ir_div(cg, tid, threads(cg, warps * WARP)), warps);
     Ir at = ir_add(cg, first, ir_rem(cg, tid, threads(cg, warps)));
-    for (int i = 0; i < p->n; i++) {
-        const Partial *x = &p->at[i];
-        ir_declare_array(cg, reduce_array(cg, x, part, false), all->threads / WARP);
-        if (x->beside) ir_declare_array(cg, reduce_array(cg, x, part, true), all->threads / WARP);
-    }
     Ir only = ir_binary(cg, IR_EQ, ir_rem(cg, tid, threads(cg, WARP)), threads(cg, 0));
     reduce_put(cg, p, 0, only, part, ir_div(cg, tid, threads(cg, WARP)));
     ir_sync(cg, IR_SYNC_BLOCK, NULL);
-    for (int i = 0; i < p->n; i++) {
-        const Partial *x = &p->at[i];
-        ir_set(cg, x->value, ir_element(cg, reduce_array(cg, x, part, false), at));
-        if (x->beside)
-            ir_set(cg, x->beside, ir_element(cg, reduce_array(cg, x, part, true), at));
-    }
+    reduce_get(cg, p, part, at);
     meet_lanes(cg, p, warps - 1);
 }
 
@@ -156,13 +146,15 @@ void reduce_arrays(Cg *cg, const Partials *p, ReduceArrays to, Ir base, int64_t 
     }
 }
 
-void reduce_rooms(Cg *cg, const Partials *p, ReduceArrays to, const Layout *layout, Ir smem) {
+const ReduceArrays reduce_block = {.what = MONOID_PART, .space = IR_SHARED};
+
+void reduce_rooms(Cg *cg, const Partials *p, const Layout *layout, Ir smem) {
     static const RoomKind kind[] = {ROOM_PARTIALS, ROOM_BESIDE};
     for (int i = 0; i < p->n; i++) {
         const Partial *x = &p->at[i];
         for (int beside = 0; beside <= (x->beside != NULL); beside++) {
             int64_t at = rprog_room_at(layout, kind[beside], x->number);
-            place(cg, x, to, beside, bytes_behind(cg, smem, at), NULL);
+            place(cg, x, reduce_block, beside, bytes_behind(cg, smem, at), NULL);
         }
     }
 }
@@ -207,6 +199,14 @@ static void put(Cg *cg, const Partial *x, int items, Ir only, ReduceArrays to, I
 
 void reduce_put(Cg *cg, const Partials *p, int items, Ir only, ReduceArrays to, Ir at) {
     for (int i = 0; i < p->n; i++) put(cg, &p->at[i], items, only, to, at);
+}
+
+void reduce_get(Cg *cg, const Partials *p, ReduceArrays from, Ir at) {
+    for (int i = 0; i < p->n; i++) {
+        const Partial *x = &p->at[i];
+        ir_set(cg, x->value, array_at(cg, x, from, false, at));
+        if (x->beside) ir_set(cg, x->beside, array_at(cg, x, from, true, at));
+    }
 }
 
 /* What is at a pointer: a value, or (n > 1) n neighbours.  */

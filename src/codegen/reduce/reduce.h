@@ -17,7 +17,7 @@ void reduce_clear(Cg *cg, const Partials *p, int items);
  * bits of `lanes`, then (warps > 1) so many neighbouring warps of a block.  `total`: elements that
  * they have seen (NULL: nothing asks).  */
 typedef struct {
-    int warps, threads;       /* of the block */
+    int warps;
     Ir tid;                   /* the thread's number in it; warps 1: NULL */
 } ReduceWarps;
 void reduce_threads(Cg *cg, const Partials *p, int lanes, ReduceWarps warps, Ir total);
@@ -42,12 +42,15 @@ typedef struct {
 /* Where n of each (rprog_partials) lie from the pointer `base` on, and then element `first` (NULL:
  * 0) of them.  */
 void reduce_arrays(Cg *cg, const Partials *p, ReduceArrays to, Ir base, int64_t n, Ir first);
-/* The same in the rooms of a block.  */
-void reduce_rooms(Cg *cg, const Partials *p, ReduceArrays to, const Layout *layout, Ir smem);
+/* Those of a block's threads or warps, in its rooms.  */
+extern const ReduceArrays reduce_block;
+void reduce_rooms(Cg *cg, const Partials *p, const Layout *layout, Ir smem);
 /* The array of a reduction's values, and that of what is beside them.  */
 Ir reduce_array(const Cg *cg, const Partial *p, ReduceArrays of, bool beside);
 /* Leaves what is held there from element `at` on, where `only` holds (NULL: always).  */
 void reduce_put(Cg *cg, const Partials *p, int items, Ir only, ReduceArrays to, Ir at);
+/* What is held, as values, becomes what is there.  */
+void reduce_get(Cg *cg, const Partials *p, ReduceArrays from, Ir at);
 /* Merges n neighbours at a pointer with what is held as element v of one reduction.  */
 void reduce_add(Cg *cg, const Partial *p, Ir v, int n, Ir from);
 

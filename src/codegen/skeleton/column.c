@@ -135,13 +135,13 @@ static Ir warp_place(const Kernel *k, Ir number) {
 
 /* The first of the warps that have the same columns adds the results that all others leave.  */
 static void meet_warps(Kernel *k, const Partials *p, Ir warp, int lanes) {
-    static const ReduceArrays part = {.what = MONOID_PART, .space = IR_SHARED};
+    const ReduceArrays part = reduce_block;
     Cg *cg = k->cg;
     int items = k->task->r->thread.extent[AX_M];
     Ir row = k->walk.row, u = k->walk.u, leads = NULL;
     if (lanes > 1)
         leads = ir_binary(cg, IR_EQ, ir_rem(cg, row, ir_int(cg, lanes)), ir_int(cg, 0));
-    reduce_rooms(cg, p, part, k->l->layout, kernel_smem(k, 128));
+    reduce_rooms(cg, p, k->l->layout, kernel_smem(k, 128));
     reduce_put(cg, p, items, ir_both(cg, ir_binary(cg, IR_GT, warp, ir_int(cg, 0)), leads), part,
                warp_place(k, ir_add_n(cg, warp, -1)));
     ir_sync(cg, IR_SYNC_BLOCK, NULL);

@@ -117,7 +117,7 @@ void row_constants(Kernel *k) {
     product_put_size(k, 'B', AX_N, r->block.extent[AX_N]);
     product_put_size(k, 'T', AX_N, r->thread.extent[AX_N]);
     product_put_size(k, 'V', AX_N, r->store_vec);
-    if (r->keep == KEEP_SHARED || r->keep == KEEP_FLAT) kernel_smem(k, 128);
+    if (k->l->layout->shared > 0) kernel_smem(k, 128);
 }
 
 /* ---- places ---- */

@@ -83,10 +83,17 @@ static ThreadMap row_map(const Kernel *k) {
                        .under_way = RPROG_PARTIALS};
 }
 
+/* What a pass reduces; where its warps meet, if they do.  */
+static Partials place_partials(const Kernel *k, const ThreadMap *m, int pass) {
+    Partials p = reduction_partials(k, m, pass);
+    if (m->threads > WARP) reduce_rooms(k->cg, &p, k->l->layout, k->var.smem);
+    return p;
+}
+
 void row_meet(Kernel *k, const Node *n) {
     int pass = n->from;
     ThreadMap m = row_map(k);
-    Partials p = reduction_partials(k, &m, pass);
+    Partials p = place_partials(k, &m, pass);
     reduction_meet(k, &m, &p, count_of_block(k));
 }
 
@@ -110,7 +117,7 @@ void row_combine(Kernel *k, const Node *n) {
     int pass = n->from;
     bool stores = n->to;
     ThreadMap m = row_map(k);
-    Partials p = reduction_partials(k, &m, pass);
+    Partials p = place_partials(k, &m, pass);
     ir_note(k->cg, "combine: the slices of pass %d", pass);
     reduction_left(k, &m, &p);
     reduction_combine(k, &m, &p);

@@ -107,10 +107,9 @@ static void scan_place(Kernel *k) {
     place_slice(k);
     if (scan_carries(k->task->p, r)) w->base = ir_name(cg, ir_type(IR_I32), "base");
     else w->base = ir_constant(cg, "base", ir_int(cg, 0));
-    if (k->l->kind == KERNEL_SCAN && rprog_scan_meets(k->task->p, r) > 1) {
+    if (k->l->layout->shared > 0) {
         Partials p = monoid_pass(cg, k->task->p->group->columns, 0, MONOID_HELD, NULL);
-        ReduceArrays met = {.what = MONOID_MET, .space = IR_SHARED};
-        reduce_rooms(cg, &p, met, k->l->layout, kernel_smem(k, 128));
+        reduce_rooms(cg, &p, k->l->layout, kernel_smem(k, 128));
     }
     start_elements(k);
     ir_simple(cg, IR_STMT_BLANK);

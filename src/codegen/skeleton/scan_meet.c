@@ -4,8 +4,6 @@
 /* What the elements of a step come to: in a thread, across the threads of a result, and with the
  * steps before.  Partial results are folded in the order of the walk, always the same one.  */
 
-static const ReduceArrays met = {.what = MONOID_MET, .space = IR_SHARED};
-
 static Ir open_loop(Kernel *k, Ir var, int from, int to) {
     return ir_for_of(k->cg, var, ir_int(k->cg, from), ir_int(k->cg, to), 1, IR_UNROLL_ALL);
 }
@@ -71,19 +69,20 @@ static void meet_vectors(Kernel *k, int lanes) {
 /* The warps of a result through shared memory: base what comes before a warp's.  */
 static void meet_warps(Kernel *k, const Partial *base, const Partial *carry, int warps) {
     Cg *cg = k->cg;
-    Partials run = monoid_pass(cg, k->task->p->group->columns, 0, MONOID_RUN, NULL);
-    Partial all = scan_partial(k, MONOID_ALL, NULL);
+    const RowGroup *g = k->task->p->group->columns;
+    Partials run = monoid_pass(cg, g, 0, MONOID_RUN, NULL);
+    Partials every = monoid_pass(cg, g, 0, MONOID_ALL, NULL);
+    const Partial all = every.at[0];
     Ir number = k->walk.number, tid = k->walk.tid, lane = k->walk.lane;
     Ir warp = ir_div(cg, tid, ir_int(cg, WARP));
     Ir first = ir_mul_n(cg, ir_div(cg, tid, ir_int(cg, warps * WARP)), warps);
     Ir from = ir_add(cg, first, number);
     ir_note(cg, "the warps of a result");
-    reduce_put(cg, &run, 0, ir_binary(cg, IR_EQ, number, ir_int(cg, 0)), met, warp);
+    reduce_put(cg, &run, 0, ir_binary(cg, IR_EQ, number, ir_int(cg, 0)), reduce_block, warp);
     ir_sync(cg, IR_SYNC_BLOCK, NULL);
     monoid_declare(cg, &all, 0);
     ir_if(cg, ir_lt(cg, number, ir_int(cg, warps)));
-    ir_set(cg, all.value, ir_element(cg, reduce_array(cg, &all, met, false), from));
-    if (all.beside) ir_set(cg, all.beside, ir_element(cg, reduce_array(cg, &all, met, true), from));
+    reduce_get(cg, &every, reduce_block, from);
     ir_close(cg);
     reduce_scan(cg, &all, warps, k->walk.u, 1, number);
     Ir before = ir_add_n(cg, ir_div(cg, lane, ir_int(cg, WARP)), -1);
@@ -159,14 +158,14 @@ static void meet_groups(Kernel *k, int groups, bool carries) {
     Partials base = monoid_pass(cg, g, 0, MONOID_BEFORE, k->at.v);
     Partials carry = monoid_pass(cg, g, 0, MONOID_CARRY, k->at.v);
     Ir group = k->var.g, row = k->walk.row, col = k->walk.col;
-    ReducePartial part = {met, NULL, ir_add(cg, ir_mul_n(cg, group, wide), col)};
+    ReducePartial part = {reduce_block, NULL, ir_add(cg, ir_mul_n(cg, group, wide), col)};
     if (end > 0) {
         Partial *x = &last.at[0];
         x->array = ir_add(cg, x->array, ir_int(cg, end));
         if (x->beside) x->beside_array = ir_add(cg, x->beside_array, ir_int(cg, end));
     }
     ir_note(cg, "the groups of the block");
-    reduce_put(cg, &last, vec, NULL, met, ir_add(cg, ir_mul_n(cg, row, wide), col));
+    reduce_put(cg, &last, vec, NULL, reduce_block, ir_add(cg, ir_mul_n(cg, row, wide), col));
     ir_sync(cg, IR_SYNC_BLOCK, NULL);
     ir_for_of(cg, k->var.g, ir_int(cg, 0), row, 1, 1);
     reduce_partial(cg, &base, vec, &part);
