@@ -54,13 +54,18 @@ static int size_of(Word w) {
 }
 
 static void read_given(DiagPlace *at, RStrategy *out) {
-    int size = size_of(reader_word(at)), q = site_of(reader_word(at));
-    if (size < TE_MAX_SIZES && q < TE_MAX_STMTS) out->multiple[size] = q;
+    int size = size_of(reader_word(at));
+    Word w = reader_word(at);
+    bool most = reader_is(w, "upto");
+    int n = site_of(most ? reader_word(at) : w);
+    if (size == TE_MAX_SIZES || n == TE_MAX_STMTS) return;
+    if (most) out->given[size].most = n;
+    else out->given[size].multiple = n;
 }
 
 static void no_strategy(RStrategy *out) {
     memset(out->decisions.taken, 0, sizeof out->decisions.taken);
-    memset(out->multiple, 0, sizeof out->multiple);
+    memset(out->given, 0, sizeof out->given);
 }
 
 int rprog_read_strategies(const char *text, size_t len, RStrategy *out, int most) {
@@ -127,12 +132,16 @@ Status reader_given(Reader *r, Word head) {
     const Te *te = r->plan->te, *op = r->first->te;
     Word w = reader_word(&r->at);
     int size = size_of(w);
-    int64_t q;
+    int64_t n;
     if (r->strategy == 0)
         return reader_fail(r, head.pos, "'%.*s' where all sizes are planned for", head);
     if (size >= op->n_size || !rplan_varies(op, size))
         return reader_fail(r, w.pos, "'%.*s' is no run-time size", w);
-    Status s = reader_int(r, 2, TE_MAX_STMTS - 1, &q);
-    if (s || te->size[size].extent.multiple % q == 0) return s;
-    return reader_fail(r, w.pos, "'%.*s' has no such multiples", w);
+    DiagPlace before = r->at;
+    bool most = reader_means(reader_word(&r->at), "upto");
+    if (!most) r->at = before;
+    Status s = reader_int(r, most ? 1 : 2, TE_MAX_STMTS - 1, &n);
+    const TeExtent *e = &te->size[size].extent;
+    if (s || (most ? e->value <= n : e->multiple % n == 0)) return s;
+    return reader_fail(r, w.pos, "'%.*s' has no such values", w);
 }

@@ -60,7 +60,7 @@ void rplan_extend(Arena *a, RPlan *p, int more);
 TeExtent rplan_domain(Arena *a, const Te *te, const KernelGroup *g);
 /* The measures of a plan and its other strategies, each once: extents of the fused axes of its
  * groups, their domains, the sizes themselves, and the rests of those of which a strategy knows
- * more than the plan (te_given): that it is for multiples of q of a size is a bound of 0.  */
+ * more multiples than the plan (te_given): that it is for these alone is a bound of 0.  */
 void rplan_measures(Arena *a, const RPlan *plan, RSelector *out);
 /* Keeps those measures that some choice bounds, in order of their texts.  */
 void rplan_keep_bounded(Arena *a, RSelector *s);
@@ -72,7 +72,9 @@ static inline bool rplan_is_rest(const TeExtent *e) {
            e->expr->args[1]->kind == TE_INT;
 }
 /* Bounds a choice to the sizes that its strategy, of this op, is for; false: it was not.  */
-bool rplan_bound_rests(const RSelector *s, const Te *strategy, RChoice *c);
+bool rplan_bound_given(const RSelector *s, const Te *strategy, RChoice *c);
+/* What the strategy knows of a size beyond the op.  */
+TeGiven rplan_given(const Te *op, const Te *strategy, int size);
 /* `s0*s1`: as plan texts have it.  */
 void rplan_print_measure(const TeExtent *e, Buf *out);
 /* What is taken at these sizes.  */
@@ -114,12 +116,13 @@ void rprog_place_buffers(Arena *a, Workspace *w);
  * numbers behind `take` are those of kernels, one per group.  What is decided stands before the
  * kernels of each strategy, `statement 3 joined`, by TeStmt.site; earlier texts name one of a few
  * for the whole op, `split joined`: what is decided at all statements that allow it.  There, too,
- * stand the sizes that another strategy is for, `given s2 8`: multiples of 8 alone.  */
+ * stand the sizes that another strategy is for, `given s2 8`: multiples of 8 alone, `given s0 upto
+ * 1`: none above 1.  */
 void rprog_print(const RPlan *plan, const Device *dev, Buf *out);
 /* What is decided and given in a strategy: see te_given.  */
 typedef struct {
     TeDecisions decisions;
-    int64_t multiple[TE_MAX_SIZES];
+    TeGiven given[TE_MAX_SIZES];
 } RStrategy;
 /* The strategies that a plan text is for, `most` at most: the plan's own, then those for some
  * sizes.  Returns how many there are; what is wrong is reported when it is read.  */

@@ -161,8 +161,9 @@ static void print_decisions(const Te *te, Buf *out) {
 /* What the strategy knows of sizes beyond the plan's op.  */
 static void print_given(const Te *op, const Te *te, Buf *out) {
     for (int i = 0; te && i < te->n_size; i++) {
-        int64_t q = te->size[i].extent.multiple;
-        if (q != op->size[i].extent.multiple) buf_printf(out, "given s%d %lld\n", i, (long long)q);
+        TeGiven x = rplan_given(op, te, i);
+        if (x.multiple) buf_printf(out, "given s%d %lld\n", i, (long long)x.multiple);
+        if (x.most) buf_printf(out, "given s%d upto %lld\n", i, (long long)x.most);
     }
 }
 

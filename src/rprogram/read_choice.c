@@ -106,7 +106,7 @@ Status reader_taken(Reader *r, size_t pos) {
     const RSelector *s = r->first->select;
     for (int k = 0; s && k < s->n; k++) {
         RChoice *c = &s->choice[k];
-        if (c->strategy == r->strategy && !rplan_bound_rests(s, r->plan->te, c))
+        if (c->strategy == r->strategy && !rplan_bound_given(s, r->plan->te, c))
             return reader_fail(r, pos, "a strategy is taken for sizes that it is not for%.*s",
                                (Word){0});
         for (int g = 0; c->strategy == r->strategy && g < r->plan->n_group; g++) {

@@ -94,8 +94,12 @@ static TeExtent rest(Arena *a, int size, int64_t q) {
     return (TeExtent){.value = q - 1, .multiple = 1, .expr = e};
 }
 
-static bool is_given(const Te *op, const Te *strategy, int size) {
-    return strategy->size[size].extent.multiple != op->size[size].extent.multiple;
+TeGiven rplan_given(const Te *op, const Te *strategy, int size) {
+    const TeExtent *of = &op->size[size].extent, *is = &strategy->size[size].extent;
+    TeGiven given = {0};
+    if (is->multiple != of->multiple) given.multiple = is->multiple;
+    if (is->value < of->value / is->multiple * is->multiple) given.most = is->value;
+    return given;
 }
 
 void rplan_measures(Arena *a, const RPlan *plan, RSelector *out) {
@@ -114,29 +118,43 @@ void rplan_measures(Arena *a, const RPlan *plan, RSelector *out) {
         if (rplan_varies(plan->te, s)) add_measure(out, e);
     }
     for (const RPlan *x = plan; x; x = x->other) {
-        for (int s = 0; s < plan->te->n_size; s++)
-            if (is_given(plan->te, x->te, s))
-                add_measure(out, rest(a, s, x->te->size[s].extent.multiple));
+        for (int s = 0; s < plan->te->n_size; s++) {
+            int64_t q = rplan_given(plan->te, x->te, s).multiple;
+            if (q) add_measure(out, rest(a, s, q));
+        }
     }
 }
 
-static int measure_of_rest(const RSelector *s, int size, int64_t q) {
-    int m = 0;
-    for (; m < s->n_measure; m++) {
-        const TeExpr *e = s->measure[m].expr;
-        if (rplan_is_rest(&s->measure[m]) && e->args[0]->v.ref == size && e->args[1]->v.i == q)
-            return m;
-    }
-    return -1;
+static bool is_rest_of(const TeExtent *e, int size, int64_t q) {
+    return rplan_is_rest(e) && e->expr->args[0]->v.ref == size && e->expr->args[1]->v.i == q;
 }
 
-bool rplan_bound_rests(const RSelector *s, const Te *strategy, RChoice *c) {
+static bool is_size(const TeExtent *e, int size) {
+    return e->expr->kind == TE_SIZE && e->expr->v.ref == size;
+}
+
+/* The measure that says it of a size: its rest, or itself; -1: there is none.  */
+static int measure_of(const RSelector *s, int size, int64_t multiple) {
+    int m = s->n_measure - 1;
+    for (; m >= 0; m--) {
+        const TeExtent *e = &s->measure[m];
+        if (multiple ? is_rest_of(e, size, multiple) : is_size(e, size)) break;
+    }
+    return m;
+}
+
+static bool bound_by(RChoice *c, int measure, int64_t most) {
+    bool was = measure >= 0 && c->most[measure] <= most;
+    if (measure >= 0 && !was) c->most[measure] = most;
+    return was;
+}
+
+bool rplan_bound_given(const RSelector *s, const Te *strategy, RChoice *c) {
     bool was = true;
     for (int i = 0; i < strategy->n_size; i++) {
-        if (!is_given(s->te, strategy, i)) continue;
-        int m = measure_of_rest(s, i, strategy->size[i].extent.multiple);
-        was &= m >= 0 && c->most[m] == 0;
-        if (m >= 0) c->most[m] = 0;
+        TeGiven given = rplan_given(s->te, strategy, i);
+        if (given.multiple) was &= bound_by(c, measure_of(s, i, given.multiple), 0);
+        if (given.most) was &= bound_by(c, measure_of(s, i, 0), given.most);
     }
     return was;
 }

@@ -347,10 +347,14 @@ typedef struct {
     struct TeSizedAt *known;
 } TeSized;
 const Te *te_sized_once(TeSized *x, const int64_t *value);
-/* The same op for those of its run-time sizes that are multiples of multiple[i] (0, 1: any), which
- * is known of all that is made of them; NULL: there are none.  */
-Te *te_given(Arena *a, const Te *te, const int64_t *multiple);
-/* Are all these run-time sizes multiples of what the op knows of them?  */
+/* What is known of a run-time size beyond its range; 0: nothing.  */
+typedef struct {
+    int64_t multiple, most;
+} TeGiven;
+/* The same op for those of its run-time sizes of which that holds, which is known of all that is
+ * made of them, too: where one value is left it is a number.  NULL: there are none.  */
+Te *te_given(Arena *a, const Te *te, const TeGiven *given);
+/* Are all these run-time sizes what the op knows of them?  */
 bool te_gives(const Te *te, const int64_t *value);
 /* Other sizes for some statements of such a copy, and for all that these read and assign.  */
 void te_resize(Te *sized, const int *stmt, int n, const int64_t *value);

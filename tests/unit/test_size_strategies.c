@@ -127,7 +127,7 @@ static void a_launch_where_nothing_is_left(void **state) {
 static void sizes_choose_the_strategy(void **state) {
     (void)state;
     near_plans_of_each_size("16..4096 % 16", turned, 16, 4096, true);
-    near_plans_of_each_size("1..64", channels, 4, 64, false);
+    near_plans_of_each_size("2..64", channels, 4, 64, false);
     near_plans_of_each_size("32..1024 % 32", scores, 64, 1024, true);
 }
 
@@ -158,7 +158,7 @@ static void one_strategy_where_no_other_gains(void **state) {
     assert_null(c.set.other);
     assert_int_equal(decided(c.set.normal), USUAL);
     arena_destroy(c.a);
-    plan(&c, "1..64", channels);
+    plan(&c, "2..64", channels);
     assert_null(c.set.other);
     assert_int_equal(decided(c.set.normal), TWO_STEP);
     arena_destroy(c.a);
@@ -215,16 +215,16 @@ static void needless_multiples_have_none(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof op / sizeof *op; i++) {
         open_case(&c, "1..4096", op[i]);
-        size_given(c.a, c.te, c.dev, &n);
+        size_given(c.a, c.te, c.dev, &(RSelector){0}, &n);
         assert_int_equal(n, 0);
         arena_destroy(c.a);
     }
     open_case(&c, "8..4096 % 8", ROWS("64"));
-    size_given(c.a, c.te, c.dev, &n);
+    size_given(c.a, c.te, c.dev, &(RSelector){0}, &n);
     assert_int_equal(n, 0);
     arena_destroy(c.a);
     open_case(&c, "1..4096", "op f(X: f32[8,N,N]) -> Y: f32[8,N,N] { Y[c,i,j] = X[c,j,i]; }");
-    Te **given = size_given(c.a, c.te, c.dev, &n);
+    Te **given = size_given(c.a, c.te, c.dev, &(RSelector){0}, &n);
     assert_int_equal(n, 1);
     assert_int_equal(given[0]->size[0].extent.multiple, 4);
     arena_destroy(c.a);
@@ -305,38 +305,66 @@ static const char *replaced(Case *c, const char *text, const char *part, const c
 }
 
 /* Both sides of what a strategy asks for are proved, and its text is read back.  */
-static void multiples_are_right(void **state) {
-    Case c;
+static void given_are_right(Case *c) {
     CheckOptions o = {.threads = 1};
     CheckResult r;
-    (void)state;
-    plan(&c, "1..600", ROWS("24"));
-    assert_non_null(c.set.other);
-    must(&c, compile_build(c.a, &c.d, &c.whole, c.dev, &(BuildOptions){0}, &c.build));
+    assert_non_null(c->set.other);
+    must(c, compile_build(c->a, &c->d, &c->whole, c->dev, &(BuildOptions){0}, &c->build));
     int sides[2] = {0, 0}, n;
-    int64_t **set = sample_sizes(c.a, c.te, &c.build.program, &n);
-    for (int i = 0; i < n; i++) sides[cg_taken(&c.build.program, set[i]).strategy > 0]++;
-    assert_true(sides[0] > 1 && sides[1] > 0);
-    must(&c, check_kernel(c.a, &c.d, &(BuiltPlan){&c.set, &c.whole, &c.build}, &o, &r));
+    int64_t **set = sample_sizes(c->a, c->te, &c->build.program, &n);
+    for (int i = 0; i < n; i++) sides[cg_taken(&c->build.program, set[i]).strategy > 0]++;
+    assert_true(sides[0] > 0 && sides[1] > 0 && sides[0] + sides[1] > 2);
+    must(c, check_kernel(c->a, &c->d, &(BuiltPlan){&c->set, &c->whole, &c->build}, &o, &r));
     assert_int_equal(r.compared, r.outputs);
-    Buf text = buf_new(c.a), again = buf_new(c.a);
-    rprog_print(&c.whole.rplan, c.dev, &text);
-    must(&c, read_text(&c, buf_str(&text)));
-    compile_choose(c.a, &c.set, 0, &c.whole);
-    rprog_print(&c.whole.rplan, c.dev, &again);
+    Buf text = buf_new(c->a), again = buf_new(c->a);
+    rprog_print(&c->whole.rplan, c->dev, &text);
+    must(c, read_text(c, buf_str(&text)));
+    compile_choose(c->a, &c->set, 0, &c->whole);
+    rprog_print(&c->whole.rplan, c->dev, &again);
     assert_string_equal(buf_str(&again), buf_str(&text));
+}
+
+/* Parts of the plan's text, what is wrong in their place, and what is said of it.  */
+static void refused(Case *c, const char *const (*wrong)[3], size_t n) {
+    Buf text = buf_new(c->a);
+    rprog_print(&c->whole.rplan, c->dev, &text);
+    for (size_t i = 0; i < n; i++) {
+        const char *bad = replaced(c, buf_str(&text), wrong[i][0], wrong[i][1]);
+        assert_int_equal(read_text(c, bad), ST_PLAN_TEXT);
+        const char *said = diag_first_error(&c->d)->message;
+        if (!strstr(said, wrong[i][2])) fail_msg("%s: %s", wrong[i][1], said);
+    }
+}
+
+static void multiples_are_right(void **state) {
     static const char *const wrong[][3] = {
         {" s0%8 0 take strategy 1", " take strategy 1", "for sizes that it is not for"},
         {"given s0 8", "given s0 16", "no kernel depends on 's0%8'"},
         {"given s0 8", "given s0 8\ngiven s7 8", "no run-time size"},
         {"given s0 8", "given s0 512", "no kernel depends on 's0%8'"},
         {"kernel 0", "given s0 8\nkernel 0", "all sizes are planned for"}};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        const char *bad = replaced(&c, buf_str(&text), wrong[i][0], wrong[i][1]);
-        assert_int_equal(read_text(&c, bad), ST_PLAN_TEXT);
-        const char *said = diag_first_error(&c.d)->message;
-        if (!strstr(said, wrong[i][2])) fail_msg("%s: %s", wrong[i][1], said);
-    }
+    Case c;
+    (void)state;
+    plan(&c, "1..600", ROWS("24"));
+    given_are_right(&c);
+    refused(&c, wrong, sizeof wrong / sizeof *wrong);
+    arena_destroy(c.a);
+}
+
+/* Statistics of one image are those of neighbours, so its kernel does all.  */
+static void one_has_a_program(void **state) {
+    static const char *const wrong[][3] = {
+        {"upto s0 1 take strategy 1", "upto s0 2 take strategy 1", "for sizes that it is not for"},
+        {"given s0 upto 1", "given s0 upto 1\ngiven s7 upto 1", "no run-time size"}};
+    Case c;
+    (void)state;
+    plan(&c, "1..16", "op f(X: f32[N,24,9,7]) -> Y: f32[N,24,9,7] {"
+                      " S[c] = sum[n,h,w](X[n,c,h,w]); Q[c] = sum[n,h,w](X[n,c,h,w] * X[n,c,h,w]);"
+                      " Y[n,c,h,w] = (X[n,c,h,w] - S[c]) * rsqrt(Q[c] + 0.5); }");
+    assert_non_null(strstr(c.set.sizes, "strategy usual, N <= 1, 1 kernel:"));
+    assert_non_null(strstr(c.set.sizes, "  N <= 1: strategy usual, N <= 1, kernel 0\n"));
+    given_are_right(&c);
+    refused(&c, wrong, sizeof wrong / sizeof *wrong);
     arena_destroy(c.a);
 }
 
@@ -530,7 +558,7 @@ int main(void) {
         cmocka_unit_test(multiples_have_programs),
         cmocka_unit_test(needless_multiples_have_none),
         cmocka_unit_test(multiples_of_what_is_not_stored),
-        cmocka_unit_test(multiples_are_right),
+        cmocka_unit_test(multiples_are_right), cmocka_unit_test(one_has_a_program),
         cmocka_unit_test(every_strategy_is_right),
         cmocka_unit_test(one_strategy_runs),
         cmocka_unit_test(workspaces_differ),

@@ -283,7 +283,7 @@ static void test_given(void **state) {
         " C[n,k] = A[n,k] + (B[0,0,k] else 0) + (D[n/4,k] else 0); }";
     (void)state;
     Te *te = parse(text, NULL, 0);
-    const Te *given = te_given(arena, te, (int64_t[TE_MAX_SIZES]){8, 4});
+    const Te *given = te_given(arena, te, (TeGiven[TE_MAX_SIZES]){{8, 0}, {4, 0}});
     assert_int_equal(given->size[0].extent.min, 8);
     assert_int_equal(given->size[0].extent.value, 96);
     assert_int_equal(te_extent_divisor(&given->tensor[0].stride[0]), 4);
@@ -296,7 +296,33 @@ static void test_given(void **state) {
             if (te_gives(given, size)) holds_at(te, given, size);
         }
     }
-    assert_null(te_given(arena, te, (int64_t[TE_MAX_SIZES]){128}));
+    assert_null(te_given(arena, te, (TeGiven[TE_MAX_SIZES]){{128, 0}}));
+}
+
+/* What one value is left of is a number, and no factor of what else is made of it.  */
+static void test_given_one(void **state) {
+    static const char text[] =
+        "param N = 1..100, K = 3..50; let Q = N * 2 + 1;\n"
+        "op f(A: f32[N,K,N,5], B: f32[Q]) -> C: f32[N,K] { C[n,k] = A[n,k,0,0] + B[0]; }";
+    (void)state;
+    Te *te = parse(text, NULL, 0);
+    const Te *given = te_given(arena, te, (TeGiven[TE_MAX_SIZES]){{0, 1}, {0, 7}});
+    const TeTensor *t = given->tensor;
+    assert_true(te_extent_is_one(&t[0].shape[0]) && te_extent_is_one(&t[0].shape[2]));
+    assert_true(te_extent_is_one(&given->stmt[0].index[0].hi));
+    assert_true(!t[1].shape[0].expr && t[1].shape[0].value == 3);
+    assert_true(!t[0].stride[1].expr && t[0].stride[1].value == 5);
+    assert_int_equal(t[0].stride[0].value, 35);
+    assert_int_equal(t[0].stride[0].expr->kind, TE_MUL);
+    assert_int_equal(t[0].stride[0].expr->n_args, 2);
+    assert_int_equal(t[0].shape[1].value, 7);
+    for (int64_t n = 1; n <= 3; n++) {
+        for (int64_t k = 3; k <= 9; k++) {
+            int64_t size[TE_MAX_SIZES] = {n, k};
+            assert_int_equal(te_gives(given, size), n == 1 && k <= 7);
+            if (te_gives(given, size)) holds_at(te, given, size);
+        }
+    }
 }
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
@@ -305,7 +331,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_define_text), TEST(test_defines), TEST(test_specialize),
         TEST(test_specialize_refuses), TEST(test_choice), TEST(test_positional), TEST(test_used),
-        TEST(test_check_sees), TEST(test_given),
+        TEST(test_check_sees), TEST(test_given), TEST(test_given_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,7 +80,7 @@ Status compile_read_plan(Arena *a, Diag *d, const PlanRequest *r, DiagText text,
     PlanSet *set = out;
     for (int i = 0; i < n; i++) {
         if (i > 0) set = set->other = ARENA_NEW(a, PlanSet);
-        Te *given = i > 0 ? te_given(a, r->te, strategy[i].multiple) : NULL;
+        Te *given = i > 0 ? te_given(a, r->te, strategy[i].given) : NULL;
         PlanRequest of = {given ? given : r->te, r->dev, r->o};
         Status s = fusion_open(a, d, &of, &strategy[i].decisions, set);
         if (s) return s;

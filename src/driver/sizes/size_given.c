@@ -65,38 +65,71 @@ static int whole_in_memory(const PlanSet *set) {
 
 /* Forgets the multiples without which as many strides are whole: those of H where H*W and W are
  * strides.  */
-static void forget_needless(Arena *a, const Te *te, int64_t bytes, int64_t *multiple) {
+static void forget_needless(Arena *a, const Te *te, int64_t bytes, TeGiven *given) {
     ArenaMark mark = arena_mark(a);
-    int all = whole_strides(te_given(a, te, multiple), bytes);
+    int all = whole_strides(te_given(a, te, given), bytes);
     for (int i = 0; i < te->n_size; i++) {
-        int64_t q = multiple[i];
-        multiple[i] = 1;
-        if (q > 1 && whole_strides(te_given(a, te, multiple), bytes) < all) multiple[i] = q;
+        int64_t q = given[i].multiple;
+        given[i].multiple = 1;
+        if (q > 1 && whole_strides(te_given(a, te, given), bytes) < all) given[i].multiple = q;
     }
     arena_reset(a, mark);
 }
 
-Te **size_given(Arena *a, const Te *te, const Device *dev, int *n) {
-    int64_t *multiple = ARENA_ARRAY(a, int64_t, te->n_size + 1), bytes = widest(dev);
-    Te **out = ARENA_ARRAY(a, Te *, te->n_size + 1);
+/* What is to be known of all sizes; returns of how many.  */
+static int find_multiples(Arena *a, const Te *te, int64_t bytes, TeGiven *given) {
     int some = 0;
     for (int i = 0; i < te->n_size; i++)
-        multiple[i] = rplan_varies(te, i) ? multiple_of(te, bytes, i) : 1;
-    forget_needless(a, te, bytes, multiple);
-    for (int i = 0; i < te->n_size; i++) some += multiple[i] > 1;
+        given[i].multiple = rplan_varies(te, i) ? multiple_of(te, bytes, i) : 1;
+    forget_needless(a, te, bytes, given);
+    for (int i = 0; i < te->n_size; i++) some += given[i].multiple > 1;
+    return some;
+}
+
+/* Is the size, which may be 1, all that an axis of some kernel has?  */
+static bool may_leave_axis(const Te *te, const RSelector *axes, int size) {
+    bool axis = false;
+    for (int m = 0; m < axes->n_axis; m++) {
+        const TeExpr *e = axes->measure[m].expr;
+        axis |= e->kind == TE_SIZE && e->v.ref == size;
+    }
+    return axis && rplan_varies(te, size) && te->size[size].extent.min == 1;
+}
+
+/* The op with something else known of one size.  */
+static Te *given_but(Arena *a, const Te *te, TeGiven *given, int size, TeGiven other) {
+    TeGiven was = given[size];
+    given[size] = other;
+    Te *out = te_given(a, te, given);
+    given[size] = was;
+    return out;
+}
+
+Te **size_given(Arena *a, const Te *te, const Device *dev, const RSelector *axes, int *n) {
+    TeGiven *given = ARENA_ARRAY(a, TeGiven, te->n_size + 1), one = {.most = 1};
+    TeGiven *none = ARENA_ARRAY(a, TeGiven, te->n_size + 1);
+    Te **out = ARENA_ARRAY(a, Te *, 3 * te->n_size + 1);
+    int some = find_multiples(a, te, widest(dev), given);
     *n = 0;
-    if (some > 0) out[(*n)++] = te_given(a, te, multiple);
-    for (int i = 0; i < te->n_size && some > 1; i++) {
-        int64_t q = multiple[i];
-        if (q == 1) continue;
-        multiple[i] = 1;
-        out[(*n)++] = te_given(a, te, multiple);
-        multiple[i] = q;
+    if (some > 0) out[(*n)++] = te_given(a, te, given);
+    for (int i = 0; i < te->n_size && some > 1; i++)
+        if (given[i].multiple > 1) out[(*n)++] = given_but(a, te, given, i, (TeGiven){0});
+    for (int i = 0; i < te->n_size; i++) {
+        if (!may_leave_axis(te, axes, i)) continue;
+        out[(*n)++] = given_but(a, te, none, i, one);
+        if (some > (given[i].multiple > 1)) out[(*n)++] = given_but(a, te, given, i, one);
     }
     return out;
 }
 
+static bool has_ones(const Te *op, const Te *te) {
+    bool has = false;
+    for (int i = 0; i < te->n_size; i++) has |= rplan_given(op, te, i).most > 0;
+    return has;
+}
+
 bool size_given_helps(const PlanSet *set, const PlanSet *usual, int n) {
+    if (has_ones(usual->te, set->te)) return true;
     for (int k = 0; k < n; k++)
         if (te_same_decisions(set->normal, usual[k].normal))
             return whole_in_memory(set) > whole_in_memory(&usual[k]);

@@ -22,13 +22,15 @@ static bool depends_on_sizes(const Te *te, const KernelGroup *g) {
     return varies;
 }
 
-/* The group's problem at these sizes, or at the multiples below them that its op is for.  It is of
+/* The group's problem at these sizes, or at the largest below them that its op is for.  It is of
  * g->sized, so it stands until the next one.  */
 static void resize(const Pricing *x, const int64_t *size, Problem *out) {
     const SizedGroup *g = x->group;
     int64_t below[TE_MAX_SIZES];
-    for (int i = 0; i < g->sized->n_size; i++)
-        below[i] = size[i] - size[i] % g->sized->size[i].extent.multiple;
+    for (int i = 0; i < g->sized->n_size; i++) {
+        const TeExtent *of = &g->set->te->size[i].extent;
+        below[i] = size[i] < of->value ? size[i] - size[i] % of->multiple : of->value;
+    }
     te_resize(g->sized, g->stmt, g->n_stmt, below);
     rtile_resize(x->a, &g->set->plans[g->number].problem, g->sized, g->set->options.align, out);
 }
@@ -204,8 +206,10 @@ static void price(const Pricing *x, int n) {
 
 /* Is the op for all sizes that the other one is for?  */
 static bool is_for(const Te *te, const Te *other) {
-    for (int i = 0; i < te->n_size; i++)
-        if (other->size[i].extent.multiple % te->size[i].extent.multiple) return false;
+    for (int i = 0; i < te->n_size; i++) {
+        const TeExtent *is = &te->size[i].extent, *of = &other->size[i].extent;
+        if (of->multiple % is->multiple || of->value > is->value) return false;
+    }
     return true;
 }
 
@@ -213,7 +217,8 @@ static bool is_for(const Te *te, const Te *other) {
  * that would is one of that op, too; for others, what is found for that op is enough.  */
 static bool knows_more(const Pricing *x, const PlanSet *set, int point) {
     const PlanSet *own = x->group->set, *usual = x->strategy->set;
-    return te_gives(set->te, x->at->value[point]) && !is_for(set->te, own->te) &&
+    bool more = is_for(own->te, set->te) && !is_for(set->te, own->te);
+    return more && te_gives(set->te, x->at->value[point]) &&
            (own->te != usual->te || te_same_decisions(set->normal, own->normal));
 }
 

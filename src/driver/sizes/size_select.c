@@ -215,7 +215,7 @@ static void bound_program(const Tree *t, const Column *of, int64_t *most) {
     const SizedProgram *p = of->program;
     TeExtent domain = rplan_domain(t->a, g->set->normal, &g->set->group[g->number]);
     int m = rplan_measure(t->out, &domain);
-    rplan_bound_rests(t->out, s->set->normal, &(RChoice){.most = most});
+    rplan_bound_given(t->out, s->set->normal, &(RChoice){.most = most});
     if (m >= 0 && p->outs < most[m]) most[m] = p->outs;
     for (int i = 0; i < t->out->n_measure && p->upto; i++) {
         const TeExpr *e = t->out->measure[i].expr;

@@ -56,9 +56,10 @@ static const char *strategy_name(Arena *a, const PlanSet *first, const PlanSet *
     Buf out = buf_new(a);
     buf_puts(&out, te_decisions_text(a, set->normal));
     for (int i = 0; i < set->te->n_size; i++) {
-        const TeSize *s = &set->te->size[i];
-        if (s->extent.multiple != first->te->size[i].extent.multiple)
-            buf_printf(&out, ", %s %% %lld == 0", s->name, (long long)s->extent.multiple);
+        TeGiven x = rplan_given(first->te, set->te, i);
+        const char *name = set->te->size[i].name;
+        if (x.multiple) buf_printf(&out, ", %s %% %lld == 0", name, (long long)x.multiple);
+        if (x.most) buf_printf(&out, ", %s <= %lld", name, (long long)x.most);
     }
     return buf_str(&out);
 }
@@ -248,13 +249,17 @@ static int most_programs(const CompileOptions *o) {
     return o->programs > 0 && o->programs < RPLAN_SET ? o->programs : RPLAN_SET;
 }
 
-/* The strategies for all sizes, then those for some multiples.  */
+/* The strategies for all sizes, then those for some.  */
 static Status find_strategies(Arena *a, Diag *d, const PlanRequest *r, Strategies *out) {
     int given;
-    Te **op = size_given(a, r->te, r->dev, &given);
     Strategies usual, more;
     Status s = fusion_strategies(a, d, r, &usual);
     if (s) return s;
+    RSelector axes;
+    SizedSet *strategy = ARENA_ARRAY(a, SizedSet, usual.n);
+    for (int i = 0; i < usual.n; i++) strategy[i].set = &usual.set[i];
+    rplan_measures(a, as_plans(a, strategy, usual.n), &axes);
+    Te **op = size_given(a, r->te, r->dev, &axes, &given);
     *out = usual;
     out->set = ARENA_ARRAY(a, PlanSet, usual.n + given * (usual.n + 1));
     memcpy(out->set, usual.set, (size_t)usual.n * sizeof *usual.set);

@@ -1,12 +1,14 @@
 /* Run-time sizes take their values.  */
 #include "te/access/access.h"
 #include "te/tree/arith.h"
+#include "te/tree/tree.h"
 #include <inttypes.h>
 #include <string.h>
 
 /* The values of all sizes; a let is evaluated once, whatever refers to it.  */
 typedef struct {
     const Te *te;
+    Arena *a;                 /* for what is made of them */
     int64_t size[TE_MAX_SIZES];
 } Values;
 
@@ -205,6 +207,30 @@ static int64_t divisor(const Te *te, const TeExpr *e) {
 
 static int64_t multiple_above(int64_t v, int64_t q) { return -floor_div(-v, q) * q; }
 
+static bool is_fixed(const TeExtent *e) { return e->min == e->value; }
+
+/* Is it the same at all sizes that are left?  */
+static bool all_fixed(const Te *te, const TeExpr *e) {
+    bool fixed = e->kind != TE_SIZE || is_fixed(&te->size[e->v.ref].extent);
+    for (int i = 0; i < e->n_args && fixed; i++) fixed = all_fixed(te, e->args[i]);
+    return fixed;
+}
+
+static bool is_one(const TeExpr *e) { return e->kind == TE_INT && e->v.i == 1; }
+
+/* With a number for what is the same at all sizes, and without factors of 1.  */
+static const TeExpr *simpler(Arena *a, const Te *te, const TeExpr *e, const Values *v) {
+    if (all_fixed(te, e)) return te_expr_int(a, evaluate(e, v), TE_I64, e->pos);
+    if (e->n_args == 0) return e;
+    TeExpr *copy = te_expr_node(a, e->kind, e->type, e->n_args, e->pos);
+    copy->v = e->v;
+    for (int i = 0; i < e->n_args; i++)
+        copy->args[i] = te_expr_copy(a, simpler(a, te, e->args[i], v));
+    if (e->kind == TE_MUL && is_one(copy->args[0])) return copy->args[1];
+    if (e->kind == TE_MUL && is_one(copy->args[1])) return copy->args[0];
+    return copy;
+}
+
 /* Every value of e is a multiple of q, too.  */
 static void restrict_to(TeExtent *e, int64_t q) {
     int64_t all = e->multiple / gcd64(e->multiple, q);
@@ -216,11 +242,21 @@ static void restrict_to(TeExtent *e, int64_t q) {
 /* v: the largest values of the sizes.  */
 static void give(TeExtent *e, const Values *v) {
     int64_t q = e->expr ? divisor(v->te, e->expr) : 1;
+    if (e->expr && all_fixed(v->te, e->expr)) {
+        set(e, v);
+        return;
+    }
     resize(e, v);
     if (q > 1) restrict_to(e, q);
+    if (e->expr) e->expr = simpler(v->a, v->te, e->expr, v);
 }
 
-Te *te_given(Arena *a, const Te *te, const int64_t *multiple) {
+static void give_size(TeExtent *e, const TeGiven *given) {
+    if (given->most > 0 && given->most < e->value) e->value = given->most;
+    if (given->multiple > 1) restrict_to(e, given->multiple);
+}
+
+Te *te_given(Arena *a, const Te *te, const TeGiven *given) {
     int64_t largest[TE_MAX_SIZES] = {0};
     Te *copy = ARENA_NEW(a, Te);
     Values v;
@@ -229,11 +265,12 @@ Te *te_given(Arena *a, const Te *te, const int64_t *multiple) {
     memcpy(copy->size, te->size, (size_t)te->n_size * sizeof *te->size);
     for (int i = 0; i < te->n_size; i++) {
         TeExtent *e = &copy->size[i].extent;
-        if (te->size[i].kind == TE_SIZE_RUNTIME && multiple[i] > 1) restrict_to(e, multiple[i]);
+        if (te->size[i].kind == TE_SIZE_RUNTIME) give_size(e, &given[i]);
         if (e->min > e->value) return NULL;
         largest[i] = e->value;
     }
     values(copy, largest, &v);
+    v.a = a;
     for (int i = 0; i < te->n_size; i++)
         if (te->size[i].kind == TE_SIZE_LET) give(&copy->size[i].extent, &v);
     copy->tensor = tensors(a, te, &v, give);
@@ -242,9 +279,11 @@ Te *te_given(Arena *a, const Te *te, const int64_t *multiple) {
 }
 
 bool te_gives(const Te *te, const int64_t *value) {
-    for (int i = 0; i < te->n_size; i++)
-        if (te->size[i].kind == TE_SIZE_RUNTIME && value[i] % te->size[i].extent.multiple)
-            return false;
+    for (int i = 0; i < te->n_size; i++) {
+        const TeExtent *e = &te->size[i].extent;
+        if (te->size[i].kind != TE_SIZE_RUNTIME) continue;
+        if (value[i] % e->multiple || value[i] > e->value) return false;
+    }
     return true;
 }
 
