@@ -112,7 +112,7 @@ typedef struct {
 typedef struct {
     int dim;                  /* of the tensor */
     int own, k;               /* indices of the root; -1: none */
-    int64_t by, apart, from, count;
+    int64_t by, apart, from;
 } RPixelDim;
 typedef struct {
     int rank, inner, own, k;  /* own, k: dimensions of these axes; inner: AX_K or the own axis */
@@ -124,8 +124,8 @@ typedef struct {
     int span;                 /* bytes of a copy along the inner dimension, at most 128 */
     int64_t channels;         /* pixels > 0: the channel's extent, with those of all batches */
 } RBox;
-/* The upper corner of the pixels that rows begin at, less the extent.  */
-int64_t rprog_pixel_upper(const TeTensor *t, const RPixelDim *x);
+/* The upper corner of the pixels that rows of the operand begin at, less the extent.  */
+TeExtent rprog_pixel_upper(Arena *a, const Problem *p, const Access *of, const RPixelDim *x);
 bool rprog_box(const Problem *p, int side, RBox *out);
 /* An operand of a load with `raw`, in k-steps of `step`: the read whose elements lie in the stages,
  * and the others, which are the same at all k of a step.  False: it is none.  */

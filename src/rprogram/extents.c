@@ -33,6 +33,15 @@ TeExtent size_plus(Arena *a, TeExtent x, TeExtent y) {
                       .expr = binary(a, TE_ADD, &x, &y)};
 }
 
+TeExtent size_minus(Arena *a, TeExtent x, TeExtent y) {
+    if (te_extent_same(&x, &y)) return size_number(0);
+    if (!y.expr && y.value == 0) return x;
+    return (TeExtent){.value = x.value - y.value,
+                      .min = (x.expr ? x.min : x.value) - (y.expr ? y.min : y.value),
+                      .multiple = gcd64(te_extent_divisor(&x), te_extent_divisor(&y)),
+                      .expr = binary(a, TE_SUB, &x, &y)};
+}
+
 static const TeExpr *call(Arena *a, TeFn fn, const TeExtent *x, const TeExtent *y) {
     TeExpr *e = te_expr_node(a, TE_CALL, TE_I64, 2, 0);
     e->v.fn = fn;

@@ -6,6 +6,9 @@
 
 TeExtent size_number(int64_t v);
 TeExtent size_plus(Arena *a, TeExtent x, TeExtent y);
+/* x - y, which may be negative: its value and min are those at the largest and the smallest
+ * sizes.  */
+TeExtent size_minus(Arena *a, TeExtent x, TeExtent y);
 TeExtent size_times(Arena *a, TeExtent x, TeExtent y);
 /* The larger one, or the smaller one.  */
 TeExtent size_max(Arena *a, TeExtent x, TeExtent y);

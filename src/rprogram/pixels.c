@@ -1,8 +1,10 @@
 /* Operands that TMA copies as columns of pixels (im2col): rows of an implicit GEMM, each of which
  * is a place in an image where a window begins, with the channels of a pixel side by side.  So are
  * rows in general whose digits are several dimensions of a tensor.  */
+#include "rprogram/extents.h"
 #include "rprogram/matrix.h"
 #include "te/tree/arith.h"
+#include "te/tree/tree.h"
 
 typedef struct {
     const Problem *p;
@@ -66,11 +68,10 @@ static int place(const FusedAxis *axis, int index) {
 static bool add_pixel(const Rows *r, int d, int own, int k, RBox *out) {
     const Affine *f = &r->x->sub[d];
     RPixelDim x = {.dim = d, .own = own, .k = k, .by = own >= 0 ? f->coef[own] : 1,
-                   .apart = k >= 0 ? f->coef[k] : 0, .from = f->c, .count = extent(r, own)};
+                   .apart = k >= 0 ? f->coef[k] : 0, .from = f->c};
     int at = out->pixels;
-    const TeExtent *shape = &r->p->te->tensor[r->x->tensor].shape[d];
-    if (varies(r, own) || varies(r, k) || at == RBOX_RANK - 2) return false;
-    if (shape->expr || x.by < 1 || x.by > BOX_STRIDE || x.apart < 0) return false;
+    if (varies(r, k) || at == RBOX_RANK - 2) return false;
+    if (x.by < 1 || x.by > BOX_STRIDE || x.apart < 0) return false;
     for (; at > 0 && place(r->own, own) > place(r->own, out->pixel[at - 1].own); at--)
         out->pixel[at] = out->pixel[at - 1];
     out->pixel[at] = x;
@@ -87,6 +88,22 @@ static int64_t most(const Rows *r, int index) {
     return at > 0 ? extent(r, index) - 1 : at == 0 ? last / below : 0;
 }
 
+static TeExtent count_of(const TeStmt *root, const RPixelDim *x) {
+    return x->own < 0 ? size_number(1) : root->index[x->own].hi;
+}
+
+/* Is the upper corner, whatever the sizes, from -limit on and below limit?  */
+static bool corner_fits(const Rows *r, const RPixelDim *x, int64_t limit) {
+    const TeExtent *shape = &r->p->te->tensor[r->x->tensor].shape[x->dim];
+    TeExtent count = count_of(r->root, x);
+    if (x->by == 1 && te_extent_same(&count, shape)) return true;      /* it is x->from */
+    int64_t least = count.expr ? count.min : count.value, smallest = shape->expr ? shape->min
+                                                                                 : shape->value;
+    int64_t at = x->from + 1 - x->by;
+    return at + least * x->by - shape->value >= -limit &&
+           at + count.value * x->by - smallest < limit;
+}
+
 /* Corners and offsets have 16 bits for all dimensions of pixels together (CUDA driver API,
  * cuTensorMapEncodeIm2col).  */
 static bool fits(const Rows *r, const RBox *b) {
@@ -94,8 +111,8 @@ static bool fits(const Rows *r, const RBox *b) {
     int64_t limit = (int64_t)1 << (b->pixels == 1 ? 15 : b->pixels == 2 ? 7 : 4);
     for (int i = 0; i < b->pixels; i++) {
         const RPixelDim *x = &b->pixel[i];
-        int64_t upper = rprog_pixel_upper(t, x), stride = te_extent_divisor(&t->stride[x->dim]);
-        if (x->from < -limit || x->from >= limit || upper < -limit || upper >= limit) return false;
+        int64_t stride = te_extent_divisor(&t->stride[x->dim]);
+        if (x->from < -limit || x->from >= limit || !corner_fits(r, x, limit)) return false;
         if (x->apart >= 2 * limit || x->apart * most(r, x->k) >= 2 * limit) return false;
         if (stride < b->channels) return false;       /* of another pixel */
     }
@@ -107,8 +124,11 @@ static int span_of(const Rows *r) {
     return (int)gcd64(extent(r, r->k->index[r->k->n - 1]) * r->bytes, BOX_SPAN);
 }
 
-int64_t rprog_pixel_upper(const TeTensor *t, const RPixelDim *x) {
-    return x->from + (x->count - 1) * x->by + 1 - t->shape[x->dim].value;
+TeExtent rprog_pixel_upper(Arena *a, const Problem *p, const Access *of, const RPixelDim *x) {
+    const TeTensor *t = &p->te->tensor[of->tensor];
+    TeExtent span = size_times(a, count_of(&p->te->stmt[p->con.stmt], x), size_number(x->by));
+    TeExtent less = size_minus(a, span, t->shape[x->dim]);
+    return size_plus(a, less, size_number(x->from + 1 - x->by));
 }
 
 static int moving(const Rows *r, const FusedAxis *axis) {

@@ -36,6 +36,13 @@ static const struct {
     {"images", "wgmma.f16.f32",
      "param N = 0..5, F = 8..136 % 8; op f(X: f16[N,9,8,64], W: f16[F,3,3,64]) -> Y: f16[N,5,4,F]"
      " { Y[n,p,q,f] += (X[n,2*p+r-1,2*q+s-1,c] else 0) * W[f,r,s,c]; }"},
+    {"images of any size", "wgmma.f16.f32",
+     "param N = 0..5, H = 1..12, W = 2..15; op f(X: f16[N,H,W,64], F: f16[72,3,3,64]) ->"
+     " Y: f16[N,H,W,72] { Y[n,p,q,f] += (X[n,p+r-1,q+s-1,c] else 0) * F[f,r,s,c]; }"},
+    {"corners of any size", "wgmma.f16.f32",
+     "param N = 1..4, H = 3..12, W = 4..15; let P = (H + 1) / 2; let Q = W - 3;"
+     " op f(X: f16[N,H,W,64], F: f16[72,3,3,64]) -> Y: f16[N,P,Q,72]"
+     " { Y[n,p,q,f] += (X[n,2*p+r-1,q+s+1,c] else 0) * F[f,r,s,c]; }"},
     {"guarded ends", "wgmma.f16.f32",
      "param M = 8..264 % 8; op f(A: f16[M,192], B: f16[180,200]) -> C: f16[M,208]"
      " { C[m,n] += A[m,k] * (B[k,n] else 0) where n in 208, k in 192; }"},

@@ -26,7 +26,7 @@ KernelMap pixels_map(Arena *a, const Contract *c, const Side *s) {
         map.dim[i + 1] = t->shape[x->dim];
         map.stride[i] = stride_of(a, t, x->dim, elem);
         map.lower[i] = size_number(x->from);
-        map.upper[i] = size_number(rprog_pixel_upper(t, x));
+        map.upper[i] = rprog_pixel_upper(a, c->p, &s->o->access, x);
         map.fixed.element_stride[i + 1] = (uint32_t)x->by;
     }
     map.fixed.element_stride[0] = map.fixed.element_stride[last] = 1;
