@@ -224,6 +224,11 @@ void eval_fetch(TeEval *ev, const Node *x, const Elements *places, int n, Lanes 
     TeDtype computed = te_dtype_class(stored) == TE_CLASS_REAL ? TE_F64 : p->root->type;
     if (stored != p->root->type)
         (x->moved ? lanes_cast_moved : lanes_cast)(out, computed, stored, n);
+    /* The 0 outside was not stored: types of scales have none.  */
+    for (int j = 0; j < n && !te_dtype_zero(stored); j++) {
+        if (!inside[j])
+            out->v[j] = out->b[j] = 0;
+    }
 }
 
 /* ---- The interface ---- */
