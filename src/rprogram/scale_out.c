@@ -302,6 +302,7 @@ static void with_tail(Builder *b, const RProg *r) {
     x.tail = (int32_t)tail;
     x.tail_blocks = (int32_t)blocks;
     x.tail_blocks = (int32_t)ceil_div(all, rprog_tail_steps(b->p, &x));
+    if (x.tail_blocks <= tail) return;    /* each has a whole tile, as without a tail */
     while (x.store_vec * b->p->acc_bytes > RTILE_ACCESS) x.store_vec /= 2;
     skeleton_derive(b->of, b->p, b->dev, &x);
     Reject why = broken_limit(b, &x);

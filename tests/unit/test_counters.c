@@ -89,8 +89,6 @@ typedef struct {
 
 static bool aligned(const Problem *p, const RProg *r) {
     if (r->skeleton != SK_CONTRACT || r->split > 1) return false;
-    /* Whole tiles of a tail are stored at once, which the model does not know.  */
-    if (r->tail > 0 && rprog_tail_partials(p, r) == r->tail) return false;
     for (int i = 0; i < AX_CLASSES; i++)
         if (p->extent[i] % r->block.extent[i]) return false;
     return true;
