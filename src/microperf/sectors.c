@@ -124,25 +124,38 @@ static double request_sectors(const Lines *x, int64_t first, int64_t n) {
 }
 
 /* Passes of one warp request through L1, whose data lie in the banks of shared memory: what lies in
- * different lines, but in the same bank, takes a pass each.  Halves and quarters of a warp pass one
- * behind the other where its accesses are wider than 4 bytes.  */
-static double request_passes(const Lines *x, int64_t first, int64_t n) {
+ * different lines, but in the same bank, takes a pass each.  */
+static int64_t part_passes(const int64_t *place, int64_t n, int64_t access) {
     enum { BANKS = 32, WORD = 4 };
-    int64_t part = x->access > WORD ? BANKS * WORD / x->access : WARP, total = 0;
-    for (int64_t from = first; from < first + n; from += part) {
-        int64_t words[BANKS] = {0}, last[BANKS], most = 1;
-        for (int64_t i = from; i < from + part && i < first + n; i++) {
-            int64_t at = i / x->line * x->line_step + i % x->line * x->step;
-            for (int64_t w = at / WORD; w <= (at + x->access - 1) / WORD; w++) {
-                int64_t *in = &words[w % BANKS];
-                if (*in > 0 && last[w % BANKS] == w) continue;
-                last[w % BANKS] = w;
-                if (++*in > most) most = *in;
-            }
+    int64_t words[BANKS] = {0}, last[BANKS], most = 1;
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t w = place[i] / WORD; w <= (place[i] + access - 1) / WORD; w++) {
+            int64_t *in = &words[w % BANKS];
+            if (*in > 0 && last[w % BANKS] == w) continue;
+            last[w % BANKS] = w;
+            if (++*in > most) most = *in;
         }
-        total += most;
     }
-    return (double)(total * (x->width / x->access));
+    return most;
+}
+
+/* Halves and quarters of a warp pass one behind the other where its accesses are wider than 4
+ * bytes.  */
+int64_t mp_passes(const int64_t *place, int64_t n, int64_t access) {
+    enum { ROW = 128, WORD = 4 };         /* bytes of all banks, of each */
+    int64_t part = access > WORD ? ROW / access : WARP, total = 0;
+    for (int64_t from = 0; from < n; from += part)
+        total += part_passes(place + from, from + part < n ? part : n - from, access);
+    return total;
+}
+
+static double request_passes(const Lines *x, int64_t first, int64_t n) {
+    int64_t place[WARP];
+    for (int64_t i = 0; i < n; i++) {
+        int64_t chunk = first + i;
+        place[i] = chunk / x->line * x->line_step + chunk % x->line * x->step;
+    }
+    return (double)(mp_passes(place, n, x->access) * (x->width / x->access));
 }
 
 /* Full requests of a stage, after how many they lie alike again, and chunks of the last one.  */

@@ -15,6 +15,8 @@ static inline int64_t mp_grain(int64_t bytes) {
  * in rows of `row` bytes.  */
 double mp_sent(double bytes, double lanes, double width, double row);
 static inline int mp_own_axis(int side) { return side ? AX_N : AX_M; }
+/* Passes through L1 of one request of a warp: accesses at these bytes, n of them.  */
+int64_t mp_passes(const int64_t *place, int64_t n, int64_t access);
 /* What moves one stage of an operand's tile: sectors; warp requests of its loads; their passes
  * through L1.  */
 typedef struct {

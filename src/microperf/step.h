@@ -15,8 +15,7 @@ typedef struct {
 } Step;
 
 Step mp_step(const Model *m, const RProg *r, const StepCounts *c);
-/* Scales of blocks: each of so many warps reads those of its rows, each row from a line of its
- * own.  */
+/* Scales of blocks, of which each of so many warps reads those of its rows.  */
 void mp_add_scales(const Model *m, const RProg *r, double warps, Step *s);
 /* Clocks of one SM for one step of each of `resident` blocks, were the unit the only limit: a warp
  * computes one group of fragments while the next is fetched.  */

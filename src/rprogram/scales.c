@@ -13,6 +13,18 @@ static int width_of(const Problem *p, const TeExpr *read, int block, int k) {
     return 1;
 }
 
+/* Groups of rows whose registers one access has: the rows of a lane lie a group apart.  */
+static int rows_of(const Problem *p, const TeExpr *read, int side, int own) {
+    const TeStmt *s = &p->te->stmt[p->con.stmt];
+    int most = rtile_widest(&p->te->tensor[read->v.ref], p->align) / FRAG_SCALES;
+    for (int n = most < FRAG_SCALES ? most : FRAG_SCALES; n > 1; n /= 2) {
+        Spread at = {n, FRAG_SCALE_ROWS};
+        if (own % (n * FRAG_SCALE_ROWS)) continue;
+        if (rtile_beside(p->te, s, read, &p->con.axis[own_axis(side)], at, FRAG_SCALES)) return n;
+    }
+    return 1;
+}
+
 static int words_of(const ComputeUnit *u, int k) {
     return (int)ceil_div(k, FRAG_SCALES * u->scale_k);
 }
@@ -27,6 +39,7 @@ bool rprog_scales(const Problem *p, const Device *dev, const RProg *r, int side,
     out->groups = (int)ceil_div(own, FRAG_SCALE_ROWS);
     out->words = words_of(u, k);
     out->width = width_of(p, read, u->scale_k, k);
+    out->rows = out->width == FRAG_SCALES ? rows_of(p, read, side, own) : 1;
     return true;
 }
 

@@ -1,30 +1,75 @@
 /* Reads of an expression at neighbouring points: what one access can fetch for all of them.  */
 #include "rtile/facts.h"
 
-int rtile_subscript_width(const TeExpr *e, int index, int vec) {
-    if (!(access_uses(e) >> index & 1)) return 1;
-    if (e->kind == TE_INDEX) return vec;
+static bool is_one(const TeExtent *e) { return !e->expr && e->value == 1; }
+
+static const Spread nowhere = {0}, same = {1, 1};
+
+static Spread quotient(Spread x, int64_t by) {
+    int64_t all = x.n * x.step;
+    if (all == 0 || by <= 0) return nowhere;
+    if (by % all == 0) return same;
+    if (x.step % by == 0) return (Spread){x.n, x.step / by};
+    return by % x.step == 0 && all % by == 0 ? (Spread){(int)(all / by), 1} : nowhere;
+}
+
+static Spread remainder_of(Spread x, int64_t by) {
+    int64_t all = x.n * x.step;
+    if (all == 0 || by <= 0) return nowhere;
+    return by % all == 0 ? x : x.step % by == 0 ? same : nowhere;
+}
+
+/* Values of the indices that move, bits of a mask.  */
+typedef struct {
+    uint32_t moving;
+    Spread of[TE_MAX_INDICES];
+} Spreads;
+
+/* Those of a subscript.  */
+static Spread spread_of(const TeExpr *e, const Spreads *index) {
+    if (!(access_uses(e) & index->moving)) return same;
+    if (e->kind == TE_INDEX) return index->of[e->v.ref];
     if (e->kind == TE_CAST) {
         bool exact = e->store == TE_I64 && te_dtype_class(e->args[0]->type) == TE_CLASS_INT;
-        return exact ? rtile_subscript_width(e->args[0], index, vec) : 0;
+        return exact ? spread_of(e->args[0], index) : nowhere;
     }
-    if (e->n_args != 2 || e->type != TE_I64 || e->args[1]->kind != TE_INT) return 0;
+    if (e->n_args != 2 || e->type != TE_I64 || e->args[1]->kind != TE_INT) return nowhere;
     int64_t by = e->args[1]->v.i;
-    int width = rtile_subscript_width(e->args[0], index, vec);
-    if (width == 0) return 0;
+    Spread x = spread_of(e->args[0], index);
+    if (x.n == 0) return nowhere;
     switch (e->kind) {
     case TE_ADD:
-    case TE_SUB: return by % width == 0 ? width : 0;
-    case TE_DIV:
-        if (by > 0 && by % width == 0) return 1;
-        return by > 0 && width % by == 0 ? (int)(width / by) : 0;
-    case TE_MOD: return by > 0 && by % width == 0 ? width : 0;
-    case TE_MUL: return width == 1;
-    default: return 0;
+    case TE_SUB: return by % (x.n * x.step) == 0 ? x : nowhere;
+    case TE_DIV: return quotient(x, by);
+    case TE_MOD: return remainder_of(x, by);
+    case TE_MUL: return x.n == 1 ? x : nowhere;
+    default: return nowhere;
     }
 }
 
-static bool is_one(const TeExtent *e) { return !e->expr && e->value == 1; }
+int rtile_subscript_width(const TeExpr *e, int index, int vec) {
+    Spreads x;
+    x.moving = 1u << index;
+    x.of[index] = (Spread){vec, 1};
+    return spread_of(e, &x).n;
+}
+
+/* Those of an axis' indices at points `at` of it, which may lie beyond its end.  */
+static Spreads spreads_along(const TeStmt *s, const FusedAxis *axis, Spread at) {
+    Spreads x;
+    int outer = 0;
+    x.moving = 0;
+    while (outer < axis->n - 1 && is_one(&s->index[axis->index[outer]].hi)) outer++;
+    for (int i = axis->n - 1; i >= outer; i--) {
+        int index = axis->index[i];
+        const TeExtent *hi = &s->index[index].hi;
+        int64_t extent = hi->expr ? 0 : hi->value;
+        x.of[index] = i > outer ? remainder_of(at, extent) : at;
+        x.moving |= 1u << index;
+        at = quotient(at, extent);
+    }
+    return x;
+}
 
 /* Elements that one access fetches for `vec` points from a multiple of vec on; 0: it cannot.  Where
  * a condition keeps it inside, all of them are, or none.  */
@@ -111,6 +156,43 @@ ChunkReads rtile_chunk_reads(const Te *te, const TeStmt *s, const TeExpr *e, con
         out.width[out.n++] = w;
     }
     return runs ? out : none;
+}
+
+/* Does dimension d take the access from one multiple of `run` elements to another?  */
+static bool moves_by(const TeTensor *t, int d, int run) {
+    return t->shape[d].value <= 1 || te_extent_divisor(&t->stride[d]) % run == 0;
+}
+
+bool rtile_beside(const Te *te, const TeStmt *s, const TeExpr *read, const FusedAxis *axis,
+                  Spread at, int width) {
+    const TeTensor *t = &te->tensor[read->v.ref];
+    Spreads index = spreads_along(s, axis, at);
+    int run = -1;
+    for (int d = 0; d < t->rank; d++) {
+        Spread x = spread_of(read->args[d], &index);
+        if (x.n == 1) continue;
+        bool next = x.n == at.n && x.step == 1 && !t->stride[d].expr && t->stride[d].value == width;
+        if (!next || run >= 0 || te_extent_divisor(&t->shape[d]) % x.n) return false;
+        run = d;
+    }
+    for (int d = 0; d < t->rank; d++) {
+        bool within = is_one(&t->stride[d]) && !t->shape[d].expr && t->shape[d].value == width;
+        if (d != run && !within && !moves_by(t, d, at.n * width)) return false;
+    }
+    return run >= 0 && !read->other;
+}
+
+bool rtile_row_places(const Te *te, const TeStmt *s, const TeExpr *read, const FusedAxis *axis,
+                      int n, int64_t *place) {
+    const TeTensor *t = &te->tensor[read->v.ref];
+    Spreads index = spreads_along(s, axis, (Spread){n, 1});
+    for (int i = 0; i < n; i++) place[i] = 0;
+    for (int d = 0; d < t->rank; d++) {
+        Spread x = spread_of(read->args[d], &index);
+        if (x.n == 0) return false;
+        for (int i = 0; i < n; i++) place[i] += i * x.n / n * x.step * t->stride[d].value;
+    }
+    return true;
 }
 
 int chunk_vector(const Te *te, const TeStmt *s, const TeExpr *e, const FusedAxis *axis, int align) {

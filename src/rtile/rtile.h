@@ -323,9 +323,23 @@ typedef struct {
 /* Elements of an access, over the root's indices, to neighbours; they need count / that many.  */
 int rtile_neighbour_width(const Te *te, const Neighbours *n, const Access *x, int align);
 
+/* Values `step` apart, n of them, the first one modulo n * step less than step; n 0: not known.  */
+typedef struct {
+    int n;
+    int64_t step;
+} Spread;
 /* What a subscript is at points x0 + v, v = 0 .. vec - 1, where x0 is a multiple of vec: a multiple
  * of the width for v = 0, plus v * width / vec.  1: the same at all of them; 0: neither.  */
 int rtile_subscript_width(const TeExpr *e, int index, int vec);
+/* Does one access of at.n * width elements have runs of `width` that begin at each of the axis'
+ * points `at`, one behind the other, where the first of them is in the domain?  All lie in the
+ * tensor, though points behind the first one may be beyond the end.  */
+bool rtile_beside(const Te *te, const TeStmt *s, const TeExpr *read, const FusedAxis *axis,
+                  Spread at, int width);
+/* Where a read is at n neighbours along the axis, from a multiple of n on: elements from the first
+ * one.  False: that is not known.  */
+bool rtile_row_places(const Te *te, const TeStmt *s, const TeExpr *read, const FusedAxis *axis,
+                      int n, int64_t *place);
 /* Of a read that is not affine (gather.c): the elements that lie side by side where the index runs,
  * and the widest access to `vec` neighbours along it, from multiples of that on.  */
 int64_t rtile_gathered_run(const Te *te, const TeStmt *s, const TeExpr *read, int index);

@@ -4,7 +4,8 @@
 #include "codegen/multiply/multiply.h"
 #include "codegen/operand/address.h"
 
-/* Scales that the lane reads: word w of group g, from scale `part` of the word on.  */
+/* Scales that the lane reads: word w from scale `part` on, of the groups from g on whose words lie
+ * side by side.  */
 typedef struct {
     const Side *s;
     Ir g, w;
@@ -30,33 +31,52 @@ static Ir inside(const Kernel *k, const Side *s, Ir own, Ir kk) {
     return ir_both(cg, ir_lt(cg, own, product_extent(k, s->own)), test);
 }
 
-/* Scales that are read at once, as bits of the word.  */
-static Ir read_part(Kernel *k, const ScalePlace *x) {
-    Cg *cg = k->cg;
-    const Side *s = x->s;
-    const Fragment f = fragment_of_scales(k->c->matrix.unit);
-    int n = s->scales.width, block = s->scales.block;
-    Ir own = ir_add_parts(cg, first_row(k, s), fragment_lane_place(k, &f, FRAG_ROW, 1));
-    own = address_point_own(k, s, ir_add(cg, own, ir_mul_n(cg, x->g, FRAG_SCALE_ROWS)));
-    Ir kk = ir_add(cg, x->step, ir_mul_n(cg, x->w, FRAG_SCALES * block));
-    kk = address_point_k(k, ir_add_n(cg, kk, x->part * block));
-    Ir bits = ir_variable(cg, IR_U32, "scale", ir_number(cg, IR_U32, 0)), within;
-    ir_if(cg, inside(k, s, own, kk));
-    CgPoint at = address_indices(k, s, own, kk);
-    Ir from = travel_place(&at, s->scales.read, &within);
-    if (within) ir_if(cg, within);
-    TeDtype type = s->scales.read->store;
-    Ir read = ir_let(cg, "x", travel_load(cg, type, n, from)), all = NULL;
-    for (int i = 0; i < n && n < FRAG_SCALES; i++) {
+/* Scales of a row that are read at once, as bits of its word.  */
+static Ir bits_of(const Cg *cg, const ScalePlace *x, Ir read) {
+    int n = x->s->scales.width;
+    Ir all = NULL;
+    if (n == FRAG_SCALES) return read;
+    for (int i = 0; i < n; i++) {
         Ir each = ir_cast(cg, IR_U32, n > 1 ? ir_lane(cg, read, ir_int(cg, i)) : read);
         int up = 8 * (x->part + i);
         each = up ? ir_binary(cg, IR_SHL, each, ir_int(cg, up)) : each;
         all = all ? ir_binary(cg, IR_OR, all, each) : each;
     }
-    ir_set(cg, bits, all ? all : read);
+    return all;
+}
+
+/* A word of each of the groups, 0 where they have no scales.  */
+static Ir read_part(Kernel *k, const ScalePlace *x) {
+    Cg *cg = k->cg;
+    const Side *s = x->s;
+    const Fragment f = fragment_of_scales(k->c->matrix.unit);
+    int n = s->scales.width, rows = s->scales.rows, block = s->scales.block;
+    Ir own = ir_add_parts(cg, first_row(k, s), fragment_lane_place(k, &f, FRAG_ROW, 1));
+    own = address_point_own(k, s, ir_add(cg, own, ir_mul_n(cg, x->g, FRAG_SCALE_ROWS)));
+    Ir kk = ir_add(cg, x->step, ir_mul_n(cg, x->w, FRAG_SCALES * block));
+    kk = address_point_k(k, ir_add_n(cg, kk, x->part * block));
+    Ir bits = ir_variable_of(cg, "scale", ir_zero(cg, ir_vector(IR_U32, rows))), within;
+    ir_if(cg, inside(k, s, own, kk));
+    CgPoint at = address_indices(k, s, own, kk);
+    Ir from = travel_place(&at, s->scales.read, &within);
+    if (within) ir_if(cg, within);
+    TeDtype type = s->scales.read->store;
+    ir_set(cg, bits, bits_of(cg, x, ir_let(cg, "x", travel_load(cg, type, n * rows, from))));
     if (within) ir_close(cg);
     ir_close(cg);
     return bits;
+}
+
+/* The words of some groups, joined to what they have so far.  */
+static void put_part(Kernel *k, const ScalePlace *x, Ir to) {
+    Cg *cg = k->cg;
+    int rows = x->s->scales.rows;
+    Ir bits = read_part(k, x);
+    for (int i = 0; i < rows; i++) {
+        Ir word = ir_element(cg, ir_element(cg, to, ir_add_n(cg, x->g, i)), x->w);
+        Ir read = rows > 1 ? ir_lane(cg, bits, ir_int(cg, i)) : bits;
+        ir_set(cg, word, x->part ? ir_binary(cg, IR_OR, word, read) : read);
+    }
 }
 
 static void load_side(Kernel *k, const Side *s, Ir to, Ir step) {
@@ -66,14 +86,12 @@ static void load_side(Kernel *k, const Side *s, Ir to, Ir step) {
     int last = k->c->r->warp.extent[AX_K] / x->block % FRAG_SCALES;   /* of a word not full */
     if (x->words == 1 && last) parts = (last + x->width - 1) / x->width;
     ScalePlace at = {.s = s, .step = step};
-    at.g = ir_count(cg, "g", x->groups, IR_UNROLL_ALL);
+    at.g = ir_for(cg, "g", ir_int(cg, 0), ir_int(cg, x->groups), x->rows, IR_UNROLL_ALL);
     at.w = ir_count(cg, "w", x->words, IR_UNROLL_ALL);
-    Ir word = ir_element(cg, ir_element(cg, to, at.g), at.w);
     for (int i = 0; i < parts; i++) {
         ir_scope(cg);
         at.part = i * x->width;
-        Ir bits = read_part(k, &at);
-        ir_set(cg, word, i ? ir_binary(cg, IR_OR, word, bits) : bits);
+        put_part(k, &at, to);
         ir_close(cg);
     }
     ir_close(cg);
