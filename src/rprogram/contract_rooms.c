@@ -109,7 +109,7 @@ static void accumulators(RoomWalk *w, const BlockBytes *b) {
     x[0].use = x[ring].fill = (RingWarps){b->warps + 1, 1};
     if (b->scales[0] > 0) {
         x[0].scales = (RingWarps){b->warps + 2, 1};
-        x[0].arrivals[RING_FULL]++;
+        x[0].arrivals[RING_FULL] += rprog_unit_blocks(w->dev, w->r);
     }
     Room sums = layout_one(ROOM_ACCUMULATORS, 0, 0, 0);
     sums.slots = slots;

@@ -160,8 +160,7 @@ int rprog_issued_columns(const Device *dev, const RProg *r) {
     const ComputeUnit *u = &dev->unit[r->unit];
     const SizeRange *n = &u->n;
     int columns = own_axis(!r->swapped), all = r->block.extent[columns];
-    bool issued = rprog_tensor(dev, r) && u->scale_k == 0;
-    bool takes = issued && all <= n->to && (all - n->from) % n->step == 0;
+    bool takes = rprog_tensor(dev, r) && all <= n->to && (all - n->from) % n->step == 0;
     return takes ? all : r->thread.extent[columns];
 }
 
@@ -187,8 +186,9 @@ int rprog_tensor_columns(const Device *dev, const RProg *r) {
 static bool scales_begin_well(const Device *dev, const RProg *r) {
     enum { ROWS = 64 };       /* CUTLASS moves on by so many (sm100_blockscaled_mma) */
     bool well = true;
-    for (int axis = AX_M; axis <= AX_N; axis++) {
-        int tile = r->thread.extent[axis];
+    for (int side = 0; side < 2; side++) {
+        int axis = own_axis(side);
+        int tile = rprog_unit_side(r, side) ? rprog_issued_columns(dev, r) : r->thread.extent[axis];
         well &= r->block.extent[axis] == tile || tile % ROWS == 0;
     }
     return well || dev->unit[r->unit].scale_k == 0;

@@ -157,8 +157,8 @@ static const char *const scaled[][3] = {
     {"scales of longer blocks, batch", "tcgen05.mxf8f6f4.f8e4m3.f32", "op f(A: f8e4m3[2,40,256],"
      " SA: f8ue8m0[2,40,2], B: f8e4m3[2,24,256], SB: f8ue8m0[24]) -> C: f32[2,24,40] {"
      " C[b,n,m] += (A[b,m,k] * SA[b,m,k/128]) * (B[b,n,k] * SB[n]); }"},
-    {"scales in tiles of 128 x 4", "tcgen05.mxf8f6f4.f8e4m3.f32", "op f(A: f8e4m3[160,256],"
-     " SA: f8ue8m0[2,2,32,4,4], B: f8e4m3[224,256], SB: f8ue8m0[2,2,32,4,4]) -> C: f32[160,224] {"
+    {"scales in tiles of 128 x 4", "tcgen05.mxf8f6f4.f8e4m3.f32", "op f(A: f8e4m3[256,256],"
+     " SA: f8ue8m0[2,2,32,4,4], B: f8e4m3[224,256], SB: f8ue8m0[2,2,32,4,4]) -> C: f32[256,224] {"
      " C[m,n] += (A[m,k] * SA[m/128,k/128,m%32,m/32%4,k/32%4]) *"
      " (B[n,k] * SB[n/128,k/128,n%32,n/32%4,k/32%4]); }"},
 };

@@ -137,7 +137,9 @@ static void add_scales(FormBuilder *b, const Lowered *l, const Contract *c) {
         form_writes(b, n, ROOM_SCALES, c->side[side].number)->data = OF_PUT;
     form_sync(b, SYNC_PROXY, SYNC_BOTH, 0);
     form_sync(b, SYNC_WARP, SYNC_BOTH, 0);
-    lower_barrier(b, SYNC_ARRIVE, c->turns, RING_FULL)->by = BY_WARPS;
+    Sync *filled = lower_barrier(b, SYNC_ARRIVE, c->turns, RING_FULL);
+    filled->by = BY_WARPS;
+    filled->pair = lower_pair(c);
     form_add(b, NODE_VALUES, VALUES_SCALES)->from = SCALES_TURN;
     form_add(b, NODE_VALUES, VALUES_PUT);
     form_close(b);

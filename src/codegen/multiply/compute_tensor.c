@@ -36,8 +36,7 @@ static void load_sums(Kernel *k) {
     ir_close(cg);
 }
 
-/* The function that takes or frees columns, of the block or of both of a pair.  */
-static const char *of_group(const Kernel *k, const char *name) {
+const char *tensor_function(const Kernel *k, const char *name) {
     return arena_printf(k->cg->arena, "%s%s", name, k->c->matrix.blocks > 1 ? "_pair" : "");
 }
 
@@ -48,7 +47,7 @@ void tensor_make(Kernel *k, int part) {
     switch (part) {
     case TENSOR_TAKE:
         open_first(k);
-        ir_do(cg, ir_call_n(cg, none, of_group(k, "rl_tcgen05_take"), columns, 1, address_at(k)));
+        ir_do(cg, ir_call_n(cg, none, tensor_function(k, "rl_tcgen05_take"), columns, 1, address_at(k)));
         ir_close(cg);
         break;
     case TENSOR_FIND:
@@ -58,7 +57,7 @@ void tensor_make(Kernel *k, int part) {
     case TENSOR_LOAD: load_sums(k); break;
     default:
         open_first(k);
-        ir_do(cg, ir_call_n(cg, none, of_group(k, "rl_tcgen05_free"), columns, 1, k->var.tensor));
+        ir_do(cg, ir_call_n(cg, none, tensor_function(k, "rl_tcgen05_free"), columns, 1, k->var.tensor));
         ir_close(cg);
     }
 }

@@ -60,6 +60,8 @@ void wgmma_multiply(Kernel *k, Ir kk, bool begins);
 Ir tensor_tile(const Kernel *k, Ir row, Ir column);      /* address of that tile of the block's */
 /* compute_tensor.c: a part of what is about Tensor Memory (TENSOR_TAKE ..).  */
 void tensor_make(Kernel *k, int part);
+/* The name of what the prelude has for a block and, with an ending, for both of a pair.  */
+const char *tensor_function(const Kernel *k, const char *name);
 /* scales.c: scales of blocks, for a unit that applies them.  Those of the first step (else: of the
  * next one), which are used from `scales_turn` on; what an instruction takes for tiles (i, j) of
  * slice `slice`.  */

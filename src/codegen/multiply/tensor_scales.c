@@ -62,13 +62,13 @@ static Ir column_of(const Kernel *k, int side) {
 
 void tensor_scales_copy(Kernel *k) {
     Cg *cg = k->cg;
+    const char *name = tensor_function(k, "rl_tcgen05_copy_scales");
     for (int side = 0; side < k->c->n_side; side++) {
         const Side *s = &k->c->side[side];
         for (int n = 0; n < copies_of(k, side); n++) {
             Ir to = ir_add(cg, column_of(k, side),
                            ir_number(cg, IR_U32, (int64_t)n * TENSOR_SCALE_COLUMNS));
-            ir_do(cg, ir_call(cg, ir_type(IR_VOID), "rl_tcgen05_copy_scales", 2, to,
-                              slot_at(k, s, s->ring, n)));
+            ir_do(cg, ir_call(cg, ir_type(IR_VOID), name, 2, to, slot_at(k, s, s->ring, n)));
         }
     }
 }

@@ -152,6 +152,16 @@ bool prelude_make_tensor_load(const char *name, size_t len, PreludeText *t) {
      "                 :: \"r\"(bar), \"h\"((short)blocks) : \"memory\");\n"                       \
      "}\n"}
 
+/* Scales of 128 rows from there, in rows of 16 bytes without a swizzle, to all four parts of 32
+ * lanes; in both blocks of a pair, each from its own shared memory.  */
+#define COPY_SCALES(name, group)                                                                   \
+    {"rl_tcgen05_copy_scales" name, 100,                                                           \
+     FN "void rl_tcgen05_copy_scales" name "(unsigned to, unsigned from) {\n"                      \
+     "    asm volatile(\"{ .reg .b64 s; mov.b64 s, {%1, 0x4008};\"\n"                              \
+     "                 \" tcgen05.cp.cta_group::" group ".32x128b.warpx4 [%0], s; }\"\n"          \
+     "                 :: \"r\"(to), \"r\"(from >> 4 & 0x3fff) : \"memory\");\n"                  \
+     "}\n"}
+
 const PreludeRow prelude_tensor[] = {
     COLUMNS_OF("", "1"),
     COLUMNS_OF("_pair", "2"),
@@ -178,20 +188,15 @@ const PreludeRow prelude_tensor[] = {
      FN "void rl_tcgen05_after() {\n"
         "    asm volatile(\"tcgen05.fence::after_thread_sync;\" ::: \"memory\");\n"
         "}\n"},
-    /* Scales of four rows, 32 apart, of a lane to its 16 bytes of shared memory; those of 128 rows
-     * from there, in rows of 16 bytes without a swizzle, to all four parts of 32 lanes.  */
+    /* Scales of four rows, 32 apart, of a lane to its 16 bytes of shared memory.  */
     {"rl_tcgen05_put_scales", 100,
      FN "void rl_tcgen05_put_scales(unsigned to, unsigned a, unsigned b, unsigned c,\n"
         "        unsigned d) {\n"
         "    asm volatile(\"st.shared.v4.b32 [%0], {%1, %2, %3, %4};\"\n"
         "                 :: \"r\"(to), \"r\"(a), \"r\"(b), \"r\"(c), \"r\"(d) : \"memory\");\n"
         "}\n"},
-    {"rl_tcgen05_copy_scales", 100,
-     FN "void rl_tcgen05_copy_scales(unsigned to, unsigned from) {\n"
-        "    asm volatile(\"{ .reg .b64 s; mov.b64 s, {%1, 0x4008};\"\n"
-        "                 \" tcgen05.cp.cta_group::1.32x128b.warpx4 [%0], s; }\"\n"
-        "                 :: \"r\"(to), \"r\"(from >> 4 & 0x3fff) : \"memory\");\n"
-        "}\n"},
+    COPY_SCALES("", "1"),
+    COPY_SCALES("_pair", "2"),
     {PRELUDE_TENSOR, 0, NULL},
     {PRELUDE_TENSOR_LOAD, 0, NULL},
 };

@@ -201,22 +201,12 @@ static bool read_operands(TmemWork *k, const ProductInst *x) {
     return !why;
 }
 
-/* One thread of the pair's even block issues for both, which both are there.  */
-static bool leads(SimLane by) {
-    const SimBlock *b = by.w->block;
-    if (b->rank % 2 == 0 && tmem_peer(by.w->block)->n_live > 0) return true;
-    sim_fault(by, SIM_TENSOR_MEMORY, b->rank % 2
-              ? "block %d issues a product of its pair, which the even one does"
-              : "the peer of block %d has exited", b->rank);
-    return false;
-}
-
 static void exec_product(SimWarp *w, const SimInst *i, uint32_t active) {
     const ProductInst *x = i->extra;
     SIM_EACH(l, active) {
         SimLane by = sim_lane(w, i, l);
         TmemWork *k = tmem_work(by);
-        if (!tmem_group(by, x->pair) || (x->pair && !leads(by)) || !read_operands(k, x)) return;
+        if (!tmem_group(by, x->pair) || (x->pair && !tmem_leads(by)) || !read_operands(k, x)) return;
         if (!x->a_in_tmem) {
             k->n_a = operand_chunks(by, x->a, &k->product, true, k->a_at);
             if (!k->n_a) return;
@@ -291,9 +281,9 @@ SimExec *sim_pick_tensor_product(SimPick *k) {
     sim_take(k, MOD_COLLECTOR_DISCARD);
     const char *why = take_operands(k, x, want);
     if (why) return sim_pick_fail(k, "%s", why);
-    if (x->pair && (x->a_in_tmem || x->mask || x->kind == TMEM_MXF8F6F4))
-        return sim_pick_fail(k, "of a pair has A in Tensor Memory, scales or a mask of lanes, "
-                                "which the simulator does not know");
+    if (x->pair && (x->a_in_tmem || x->mask))
+        return sim_pick_fail(k, "of a pair has A in Tensor Memory or a mask of lanes, which the "
+                                "simulator does not know");
     if (!async_want(k, want)) return NULL;
     k->i->extra = x;
     return exec_product;

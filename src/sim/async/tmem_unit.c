@@ -24,6 +24,15 @@ bool tmem_claim_peer(SimLane by, SimBlock *peer, int n, const uint32_t *at) {
     return true;
 }
 
+bool tmem_leads(SimLane by) {
+    const SimBlock *b = by.w->block;
+    if (b->rank % 2 == 0 && tmem_peer(by.w->block)->n_live > 0) return true;
+    sim_fault(by, SIM_TENSOR_MEMORY, b->rank % 2
+              ? "block %d issues what its pair does, which the even one does"
+              : "the peer of block %d has exited", b->rank);
+    return false;
+}
+
 uint32_t tmem_address_of(SimLane by, int operand) {
     return (uint32_t)sim_address(by.w, &by.i->opnd[operand], by.lane);
 }
