@@ -161,6 +161,14 @@ static const char *const scaled[][3] = {
      " SA: f8ue8m0[2,2,32,4,4], B: f8e4m3[224,256], SB: f8ue8m0[2,2,32,4,4]) -> C: f32[256,224] {"
      " C[m,n] += (A[m,k] * SA[m/128,k/128,m%32,m/32%4,k/32%4]) *"
      " (B[n,k] * SB[n/128,k/128,n%32,n/32%4,k/32%4]); }"},
+    {"scales, by pairs", "tcgen05.mxf8f6f4.f8e4m3.f32.pair", "op f(A: f8e4m3[256,288],"
+     " SA: f8ue8m0[256,9], B: f8e4m3[160,288], SB: f8ue8m0[160,9]) -> C: f32[256,160] {"
+     " C[m,n] += (A[m,k] * SA[m,k/32]) * (B[n,k] * SB[n,k/32]); }"},
+    {"scales in tiles, turned, by pairs", "tcgen05.mxf8f6f4.f8e5m2.f32.pair", "op"
+     " f(A: f8e5m2[256,256], SA: f8ue8m0[2,2,32,4,4], B: f8e5m2[256,128],"
+     " SB: f8ue8m0[1,2,32,4,4]) -> C: f32[256,128] {"
+     " C[m,n] += (A[k,m] * SA[m/128,k/128,m%32,m/32%4,k/32%4]) *"
+     " (B[k,n] * SB[n/128,k/128,n%32,n/32%4,k/32%4]); }"},
 };
 enum { SCALED = sizeof scaled / sizeof *scaled };
 
@@ -273,9 +281,10 @@ static void test_kernels(void **state) {
  * segments of tiles, of columns of few channels, the last of which lie beyond the end,
  * with registers that are made of nibbles, with an odd number of boxes to a tile; with results in
  * Tensor Memory, of blocks that stay, of such that share copies, of pairs that multiply together,
- * of bytes, the second operand turned, and with scales of blocks.  */
+ * of bytes, the second operand turned, and with scales of blocks, of one block and of pairs.  */
 enum { ALONE, STAYS, TURNS, PIXELS, REGISTERS, SEGMENTS, NARROW, NIBBLES, ODD, TENSOR,
-       TENSOR_STAYS, TENSOR_SHARES, TENSOR_PAIRS, TENSOR_BYTES, TENSOR_SCALES, CHANGED };
+       TENSOR_STAYS, TENSOR_SHARES, TENSOR_PAIRS, TENSOR_BYTES, TENSOR_SCALES, TENSOR_SCALED_PAIRS,
+       CHANGED };
 static const RingFamily changed[] = {
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
     {"mutant", 1, 128, {2, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false, false},
@@ -291,6 +300,7 @@ static const RingFamily changed[] = {
     {"mutant", 1, 64, {1, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 2, GRID_PERSISTENT, false, false},
     {"mutant", 1, 64, {1, 1}, 2, 1, VIA_BOXES, RASTER_ROW, 0, GRID_PERSISTENT, false, false},
     {"mutant", 1, 128, {1, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
+    {"mutant", 1, 64, {2, 1}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
     {"mutant", 1, 64, {1, 2}, 2, 1, VIA_SHARED, RASTER_ROW, 0, GRID_TILES, false, false},
 };
 
@@ -427,13 +437,12 @@ static const struct {
     {TENSOR_SCALES, " | byte << 29", ""},
     {TENSOR_SCALES, "~1 = 0x8900000", "~1 = 0x8100000"},
     {TENSOR_SCALES, "kk / TK % 4)", "0)"},
-    {TENSOR_SCALES, "~1 * 2), kk", "~1 * 4), kk"},
-    {TENSOR_SCALES, "rl_tcgen05_copy_scales(tensor + 132u, ~1 + #1u + ~2 * 512u);", ""},
-    {TENSOR_SCALES, "(tensor + 132u, ~1", "(tensor + 136u, ~1"},
-    {TENSOR_SCALES, "~1 + #1u + ~2 * 512u);\n                    rl_tcgen05_copy_scales(tensor + "
-                    "128u, ~1 + #2u",
-     "~1 + #1u + ~2 * 512u);\n rl_tcgen05_copy_scales(tensor + 128u, ~1 + #1u"},
-    {TENSOR_SCALES, "(tensor + 132u, ~1 + #1u + ~2 * 512u", "(tensor + 132u, ~1 + #1u"},
+    {TENSOR_SCALES, "~1 * 4), tensor", "~1 * 2), tensor"},
+    {TENSOR_SCALES, "rl_tcgen05_copy_scales(tensor + 132u, ~1 + #1u + ~2 * 1024u);", ""},
+    {TENSOR_SCALES, "(tensor + 132u, ~1", "(tensor + 140u, ~1"},
+    {TENSOR_SCALES, "(tensor + 132u + 4u, ~1 + #1u + ~2 * 1024u + 512u",
+     "(tensor + 132u + 4u, ~1 + #1u + ~2 * 1024u"},
+    {TENSOR_SCALES, "(tensor + 132u, ~1 + #1u + ~2 * 1024u", "(tensor + 132u, ~1 + #1u"},
     {TENSOR_SCALES, "0x4008", "0x4010"},
     {TENSOR_SCALES, "~1[2][0], ~1[3][0]);", "~1[3][0], ~1[2][0]);"},
     {TENSOR_SCALES, "~1[~2][~3] = ~4[~2][~3];", ""},
@@ -444,6 +453,14 @@ static const struct {
     {TENSOR_SCALES, "__syncwarp();\n                if (~1 == 0) {\n"
                     "                    rl_barrier_arrive(~2 + ~3 + ~4 * 8);\n                }",
      "__syncwarp();"},
+    {TENSOR_SCALED_PAIRS, "rl_tcgen05_copy_scales_pair(tensor + 132u, ~1 + #1u + ~2 * 512u);", ""},
+    {TENSOR_SCALED_PAIRS, "cta_group::2.32x128b", "cta_group::1.32x128b"},
+    {TENSOR_SCALED_PAIRS, "~1 = 0x10a00000", "~1 = 0x8a00000"},
+    {TENSOR_SCALED_PAIRS, "~1[1][0], b_scale[2][0], ", "~1[1][0], b_scale[0][0], "},
+    {TENSOR_SCALED_PAIRS, "rl_fence_proxy();\n                __syncwarp();", "__syncwarp();"},
+    {TENSOR_SCALED_PAIRS,
+     "if (~1 == 0) {\n                    rl_barrier_arrive_at(~2 + ~3 + ~4 * 8, 0);",
+     "if (~1 == 0) {\n rl_barrier_arrive_at(~2 + ~3 + ~4 * 8, 1);"},
 };
 enum { MUTANTS = sizeof mutant / sizeof *mutant };
 
@@ -477,11 +494,14 @@ static const char *const changed_op[] = {
     "op f(A: i8[256,512], B: i8[512,128]) -> C: i32[256,128] { C[m,n] += A[m,k] * B[k,n]; }",
     "op f(A: f8e4m3[256,512], SA: f8ue8m0[256,16], B: f8e4m3[128,512], SB: f8ue8m0[128,16]) ->"
     " C: f32[256,128] { C[m,n] += (A[m,k] * SA[m,k/32]) * (B[n,k] * SB[n,k/32]); }",
+    "op f(A: f8e4m3[256,512], SA: f8ue8m0[256,16], B: f8e4m3[128,512], SB: f8ue8m0[128,16]) ->"
+    " C: f32[256,128] { C[m,n] += (A[m,k] * SA[m,k/32]) * (B[n,k] * SB[n,k/32]); }",
 };
 
 /* The unit of the kernel that is changed.  */
 static const char *changed_unit(int of) {
-    static const char *const bytes[] = {"tcgen05.i8.i32", "tcgen05.mxf8f6f4.f8e4m3.f32"};
+    static const char *const bytes[] = {"tcgen05.i8.i32", "tcgen05.mxf8f6f4.f8e4m3.f32",
+                                        "tcgen05.mxf8f6f4.f8e4m3.f32.pair"};
     if (of == TENSOR_PAIRS) return "tcgen05.bf16.f32.pair";
     return of < TENSOR ? "wgmma.bf16.f32" : of < TENSOR_BYTES ? "tcgen05.bf16.f32"
                                                               : bytes[of - TENSOR_BYTES];

@@ -60,17 +60,19 @@ static Cell place_of(const Case *c, int m, int n) {
     return (Cell){m / rows, m % rows + 64 * (n / (c->n / 2)), n % (c->n / 2)};
 }
 
+/* Chunks of 512 bytes for 128 rows: 16 bytes for rows r, r + 32, r + 64 and r + 96.  */
+static void put_scale(Data *x, const Case *c, int block, int at, int row, int scale) {
+    at += SCALES_AT + row / 128 * 512 + row % 32 * 16 + row % 128 / 32 * 4 + c->scale - 1;
+    x->smem[block][at] = (unsigned char)(127 + scale);
+}
+
+/* Of a pair each block has those of its rows of A, and of all rows of B.  */
 static void make_scales(Data *x, const Case *c, Rng *r) {
-    for (int row = 0; row < 256; row++) {
-        int *to[2] = {&x->scale_a[row % 128], &x->scale_b[row]};
-        for (int of_b = 0; of_b < 2 && c->scale; of_b++) {
-            if (!of_b && row >= 128) continue;
-            *to[of_b] = (int)rng_below(r, 5) - 2;
-            /* Chunks of 512 bytes for 128 rows: 16 bytes for rows r, r + 32, r + 64 and r + 96.  */
-            int at = SCALES_AT + (of_b ? 512 : 0) + row / 128 * 512 + row % 32 * 16 +
-                     row % 128 / 32 * 4 + c->scale - 1;
-            x->smem[0][at] = (unsigned char)(127 + *to[of_b]);
-        }
+    for (int row = 0; row < 256 && c->scale; row++) {
+        x->scale_a[row] = (int)rng_below(r, 5) - 2;
+        x->scale_b[row] = (int)rng_below(r, 5) - 2;
+        put_scale(x, c, row / 128, 0, row % 128, x->scale_a[row]);
+        for (int block = 0; block < 2; block++) put_scale(x, c, block, 512, row, x->scale_b[row]);
     }
 }
 
@@ -211,7 +213,7 @@ static void step(Buf *b, const Case *c, Step s) {
     } else if (s == COPY && c->scale) {
         for (int chunk = 0; chunk < 3; chunk++)
             buf_printf(b, "add.u32 %%r22, %%r305, %d;\nadd.u64 %%l12, %%l8, %d;\n"
-                          "@%%p3 tcgen05.cp.cta_group::1.32x128b.warpx4 [%%r22], %%l12;\n",
+                          "@%%p7 tcgen05.cp.cta_group::1.32x128b.warpx4 [%%r22], %%l12;\n",
                        4 * chunk, 512 * chunk / 16);
     } else if (s == MMA) {
         mma(b, c);
@@ -442,6 +444,14 @@ static void scales_of_blocks(void **state) {
         c.a_in_tmem = t == 5;
         check(&c, (uint64_t)t);
     }
+    for (int t = 0; t < 4; t++) {         /* of pairs */
+        Case c = case_of(4 + t, 256, t & 1 ? 256 : 48);
+        c.kind = "mxf8f6f4";
+        c.d = T_F32;
+        c.scale = 1 + t;
+        c.pair = true;
+        check(&c, (uint64_t)t);
+    }
 }
 
 /* ---- order ---- */
@@ -607,6 +617,12 @@ static void pairs_are_two(void **state) {
     c.pair = true;
     for (size_t n = 0; n < sizeof tries / sizeof *tries; n++)
         run_without(tries[n].step, tries[n].instead, &c, tries[n].kind);
+    Case scaled = c;
+    scaled.kind = "mxf8f6f4", scaled.a = scaled.b = T_E4M3, scaled.scale = 1;
+    run_without(COPY, NULL, &scaled, SIM_TENSOR_MEMORY);
+    run_without(COPY, "setp.eq.and.u32 %p8, %r395, 1, %p3;\n"
+                      "@%p8 tcgen05.cp.cta_group::1.32x128b.warpx4 [%r305], %l8;\n",
+                &scaled, SIM_TENSOR_MEMORY);
     c.m = 128;
     run_without(MEET_MMA, NULL, &c, SIM_TENSOR_MEMORY);
     /* A block has no peer by itself, and a kernel no two groups.  */
@@ -698,7 +714,7 @@ static void refused(const char *instruction) {
 static void what_is_not_known_is_refused(void **state) {
     (void)state;
     refused("tcgen05.mma.cta_group::2.kind::f16 [%r0], [%r2], %l1, %r1, %p0;");
-    refused("tcgen05.cp.cta_group::2.128x256b [%r0], %l0;");
+    refused("tcgen05.cp.cta_group::2.4x256b [%r0], %l0;");
     refused("tcgen05.mma.ws.cta_group::1.kind::f16 [%r0], %l0, %l1, %r1, %p0;");
     refused("tcgen05.mma.cta_group::1.kind::mxf4 [%r0], %l0, %l1, %r1, [%r2], [%r3], %p0;");
     refused("tcgen05.mma.cta_group::1.kind::i8 [%r0], %l0, %l1, %r1, %p0, 1;");

@@ -40,15 +40,19 @@ const char *tensor_function(const Kernel *k, const char *name) {
     return arena_printf(k->cg->arena, "%s%s", name, k->c->matrix.blocks > 1 ? "_pair" : "");
 }
 
+/* Columns are taken or given back by the first warp.  */
+static void by_first(Kernel *k, const char *name, int columns, Ir at) {
+    open_first(k);
+    ir_do(k->cg, ir_call_n(k->cg, ir_type(IR_VOID), tensor_function(k, name), columns, 1, at));
+    ir_close(k->cg);
+}
+
 void tensor_make(Kernel *k, int part) {
     Cg *cg = k->cg;
-    IrType none = ir_type(IR_VOID);
     int columns = rprog_tensor_columns(cg->dev, k->c->r);
     switch (part) {
     case TENSOR_TAKE:
-        open_first(k);
-        ir_do(cg, ir_call_n(cg, none, tensor_function(k, "rl_tcgen05_take"), columns, 1, address_at(k)));
-        ir_close(cg);
+        by_first(k, "rl_tcgen05_take", columns, address_at(k));
         break;
     case TENSOR_FIND:
         k->var.tensor = ir_let(cg, "tensor", ir_call(cg, ir_type(IR_U32), "rl_tcgen05_find", 1,
@@ -56,8 +60,6 @@ void tensor_make(Kernel *k, int part) {
         break;
     case TENSOR_LOAD: load_sums(k); break;
     default:
-        open_first(k);
-        ir_do(cg, ir_call_n(cg, none, tensor_function(k, "rl_tcgen05_free"), columns, 1, k->var.tensor));
-        ir_close(cg);
+        by_first(k, "rl_tcgen05_free", columns, k->var.tensor);
     }
 }
