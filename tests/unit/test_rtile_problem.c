@@ -438,6 +438,44 @@ static void promises(void **state) {
     assert_true(regions > 0);
 }
 
+/* Where scales of neighbouring rows lie: a row `step` bytes behind the one before, or of `share`
+ * rows at once; `wide` rows, 32 apart, whose scales of four blocks lie side by side.  */
+static void rows_of_scales(void **state) {
+    static const struct {
+        const char *tensor, *read;
+        int step, share, wide;
+    } row[] = {
+        {"[N,K/32]", "[n,k/32]", 8, 1, 1},
+        {"[K/32,N]", "[k/32,n]", 1, 1, 1},
+        {"[N/16,K/32]", "[n/16,k/32]", 8, 16, 1},
+        {"[2,2,32,4,4]", "[n/128,k/128,n%32,n/32%4,k/32%4]", 16, 1, 4},
+        {"[4,2,32,2,4]", "[n/64,k/128,n%32,n/32%2,k/32%4]", 8, 1, 2},
+        {"[2,2,32,4,4]", "[n/128,k/128,n%32,k/32%4,n/32%4]", 16, 1, 1},
+        {"[2,2,32,4,4] strides(1024,512,16,4,1)", "[n/128,k/128,n%32,n/32%4,k/32%4]", 16, 1, 4},
+        {"[2,2,32,4,4] strides(1088,520,16,4,1)", "[n/128,k/128,n%32,n/32%4,k/32%4]", 16, 1, 2},
+    };
+    for (size_t i = 0; i < 2 * sizeof row / sizeof *row; i++) {
+        const char *text = arena_printf(
+            *state, "param N = %d, K = 256; op f(A: f8e4m3[64,K], B: f8e4m3[N,K], S: f8ue8m0%s) ->"
+                    " C: f32[64,N] { C[m,n] += A[m,k] * (B[n,k] * S%s); }",
+            i % 2 ? 256 : 240, row[i / 2].tensor, row[i / 2].read);
+        Problem p = problem_of(*state, text, 0, 0), scaled;
+        const char *why;
+        assert_true(rtile_as_scaled(*state, &p, p.align, &scaled, &why));
+        int side = scaled.con.operand[1].scale != NULL, wide = 1;
+        const TeExpr *read = scaled.con.operand[side].scale;
+        const TeStmt *s = &scaled.te->stmt[scaled.con.stmt];
+        const FusedAxis *own = &scaled.con.axis[side ? AX_N : AX_M];
+        int64_t place[32];
+        assert_true(rtile_row_places(scaled.te, s, read, own, 32, place));
+        for (int j = 0; j < 32; j++)
+            assert_int_equal(place[j], j / row[i / 2].share * row[i / 2].step);
+        for (int n = 2; n <= 4; n *= 2)
+            if (rtile_beside(scaled.te, s, read, own, (Spread){n, 32}, 4)) wide = n;
+        assert_int_equal(wide, row[i / 2].wide);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(plain_matmul, set_up, tear_down),
@@ -455,6 +493,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(whole_ops_plan, set_up, tear_down),
         cmocka_unit_test_setup_teardown(neighbours, set_up, tear_down),
         cmocka_unit_test_setup_teardown(promises, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rows_of_scales, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
