@@ -2,7 +2,7 @@
 #include "microperf/step.h"
 #include "microperf/sectors.h"
 
-/* Passes of a warp's read of 32 rows, each of them in a line of its own where more is not known.  */
+/* Passes of a warp's read of 32 rows, each in a line of its own where more is not known.  */
 static double passes_of(const Model *m, const RScales *x, int side) {
     const TeStmt *s = &m->p->te->stmt[m->p->con.stmt];
     const FusedAxis *axis = &m->p->con.axis[mp_own_axis(side)];

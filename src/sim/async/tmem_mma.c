@@ -206,7 +206,8 @@ static void exec_product(SimWarp *w, const SimInst *i, uint32_t active) {
     SIM_EACH(l, active) {
         SimLane by = sim_lane(w, i, l);
         TmemWork *k = tmem_work(by);
-        if (!tmem_group(by, x->pair) || (x->pair && !tmem_leads(by)) || !read_operands(k, x)) return;
+        if (!tmem_group(by, x->pair) || (x->pair && !tmem_leads(by))) return;
+        if (!read_operands(k, x)) return;
         if (!x->a_in_tmem) {
             k->n_a = operand_chunks(by, x->a, &k->product, true, k->a_at);
             if (!k->n_a) return;
