@@ -1,5 +1,18 @@
 #include "codegen/elements/reduction.h"
 
+bool reduction_wide(const Kernel *k) {
+    return place_wide(k->task->map.axis[0].extent, k->task->r->block.extent[AX_M]);
+}
+
+IrBase reduction_base(const Kernel *k) { return place_base(reduction_wide(k)); }
+
+void reduction_place(Kernel *k, Ir own) {
+    Cg *cg = k->cg;
+    Ir results = ir_int(cg, k->task->r->block.extent[AX_M]);
+    Ir first = ir_mul(cg, ir_as(cg, reduction_base(k), ir_block(cg, 0)), results);
+    k->walk.at = ir_let_as(cg, reduction_base(k), "at", ir_add(cg, first, own));
+}
+
 Partials reduction_partials(const Kernel *k, const ThreadMap *m, int pass) {
     const Cg *cg = k->cg;
     if (!m->group) {

@@ -45,6 +45,12 @@ Ir sums_left(const Kernel *k);           /* where these lie */
 ThreadMap sums_map(const Kernel *k);     /* of a product whose sums lie in the workspace */
 ThreadMap stats_map(const Kernel *k);    /* of a product, or of what makes values of its parts */
 
+/* The type of numbers of results, up to a block's behind them: 64 bits wide?  */
+bool reduction_wide(const Kernel *k);
+IrBase reduction_base(const Kernel *k);
+/* Walk.at: the result that lies `own` behind the block's first one.  */
+void reduction_place(Kernel *k, Ir own);
+
 /* What a thread holds of pass `pass`.  */
 Partials reduction_partials(const Kernel *k, const ThreadMap *m, int pass);
 /* A step of elements that a thread has at hand, `deep` of them, or (0) as many as it counts as

@@ -3,6 +3,10 @@
 
 Ir size_value(const Cg *c, TeExtent e) { return cg_extent(c, &e); }
 
+Ir size_named(Cg *c, const char *name, IrBase base, TeExtent e) {
+    return ir_constant(c, name, ir_as(c, base, cg_extent(c, &e)));
+}
+
 Ir size_divisor(const Cg *c, TeExtent e, bool wide) {
     return ir_cast(c, wide ? IR_U64 : IR_U32, cg_extent(c, &e));
 }

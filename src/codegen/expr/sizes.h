@@ -5,6 +5,8 @@
 #include "rprogram/extents.h"
 
 Ir size_value(const Cg *c, TeExtent e);
+/* Defines it as a constant of that name.  */
+Ir size_named(Cg *c, const char *name, IrBase base, TeExtent e);
 /* As an unsigned divisor or bound.  */
 Ir size_divisor(const Cg *c, TeExtent e, bool wide);
 /* The test that a number, maybe below 0, is one of 0 .. e-1.  */

@@ -5,12 +5,6 @@
 /* Reductions by columns: a thread walks down its columns with every `groups`-th row, the row
  * groups of a block meet, slices of the grid in a second kernel.  */
 
-static bool is_wide(const Kernel *k) {
-    return place_wide(column_view(k)->out.extent, k->task->r->block.extent[AX_M]);
-}
-
-static IrBase base_of(const Kernel *k) { return place_base(is_wide(k)); }
-
 /* ---- the phases ---- */
 
 static void start_elements(Kernel *k, int vec) {
@@ -18,27 +12,18 @@ static void start_elements(Kernel *k, int vec) {
     const FusedAxis *out = &column_view(k)->out;
     at->vec = vec;
     at->domain = true;
-    at->domain_wide = is_wide(k);
+    at->domain_wide = reduction_wide(k);
     at->at = k->walk.at;
     at->n_order = 0;
     for (int i = out->n - 1; i >= 0; i--) {
         if (out->digit[i].extent != 1) at->order[at->n_order++] = out->index[i];
     }
-    place_domain(k, at->at, is_wide(k), at->index, at->wide);
-}
-
-/* An extent by a name.  */
-static Ir named(Kernel *k, const char *name, IrBase base, TeExtent e) {
-    return ir_constant(k->cg, name, ir_as(k->cg, base, cg_extent(k->cg, &e)));
+    place_domain(k, at->at, reduction_wide(k), at->index, at->wide);
 }
 
 static void total(Kernel *k) {
-    k->walk.results = named(k, "TOTAL", base_of(k), index_total(k->cg->arena, &k->task->map));
-}
-
-static Ir block_first(const Kernel *k, int64_t columns) {
-    const Cg *cg = k->cg;
-    return ir_mul(cg, ir_as(cg, base_of(k), ir_block(cg, 0)), ir_int(cg, columns));
+    k->walk.results = size_named(k->cg, "TOTAL", reduction_base(k),
+                                 index_total(k->cg->arena, &k->task->map));
 }
 
 /* Rows of a column, and of a slice.  */
@@ -68,13 +53,12 @@ static void column_place(Kernel *k) {
     int along = rprog_threads_along(r, AX_M), vec = r->thread.extent[AX_M];
     ir_note(cg, "place: %d x %d columns, %d row groups", along, vec, column_groups(k));
     total(k);
-    w->length = named(k, "K", IR_I32, rows_of(k));
+    w->length = size_named(cg, "K", IR_I32, rows_of(k));
     w->tid = ir_let(cg, "tid", ir_thread(cg));
     Ir across = ir_number(cg, IR_U32, along);
     w->col = ir_let_as(cg, IR_I32, "col", ir_mul_n(cg, ir_rem(cg, w->tid, across), vec));
     w->row = ir_let_as(cg, IR_I32, "row", ir_div(cg, w->tid, across));
-    w->at = ir_let_as(cg, base_of(k), "at",
-                      ir_add(cg, block_first(k, r->block.extent[AX_M]), w->col));
+    reduction_place(k, w->col);
     place_slice(k);
     start_elements(k, vec);
 }
@@ -221,7 +205,7 @@ static void column_sums_elements(Kernel *k, const Node *n) {
     if (lanes > 1)
         k->walk.lane = ir_let_as(cg, IR_I32, "lane",
                                  ir_rem(cg, ir_thread(cg), ir_number(cg, IR_U32, lanes)));
-    reduction_open_results(k, &m, base_of(k));
+    reduction_open_results(k, &m, reduction_base(k));
     start_elements(k, k->task->vec);
 }
 
@@ -236,11 +220,11 @@ static void column_sums_gather(Kernel *k) {
     bool counts = monoid_counts(&p);
     k->walk.length = m.total;
     if (rows.expr && counts) {
-        k->walk.length = named(k, "K", IR_I32, rows);
-        k->walk.piece = named(k, "slice", IR_I32, slice);
+        k->walk.length = size_named(cg, "K", IR_I32, rows);
+        k->walk.piece = size_named(cg, "slice", IR_I32, slice);
     }
     if (counts) m.elements = rows_of_slice(k);
-    m.at = slice_place(k, k->var.s, place_taken(k, base_of(k), k->walk.at));
+    m.at = slice_place(k, k->var.s, place_taken(k, reduction_base(k), k->walk.at));
     reduction_combine(k, &m, &p);
     if (m.threads > 1) {
         ir_if(cg, ir_binary(cg, IR_EQ, k->walk.lane, ir_int(cg, 0)));

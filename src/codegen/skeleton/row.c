@@ -99,19 +99,14 @@ static void body(Kernel *k) {
                                   ir_unary(cg, IR_NEG, vec)));
 }
 
-/* An extent by a name.  */
-static Ir named(Kernel *k, const char *name, bool wide, TeExtent e) {
-    return ir_constant(k->cg, name, ir_as(k->cg, place_base(wide), cg_extent(k->cg, &e)));
-}
-
 void row_constants(Kernel *k) {
     Cg *cg = k->cg;
     const Problem *p = k->task->p;
     const RProg *r = k->task->r;
     Walk *w = &k->walk;
-    w->results = named(k, "M", p->extent[AX_M] > INT32_MAX,
+    w->results = size_named(cg, "M", place_base(p->extent[AX_M] > INT32_MAX),
                        index_extent(cg->arena, &k->task->map, 0));
-    w->length = named(k, "N", p->extent[AX_N] > INT32_MAX, row_columns(k));
+    w->length = size_named(cg, "N", place_base(p->extent[AX_N] > INT32_MAX), row_columns(k));
     product_put_size(k, 'B', AX_M, r->block.extent[AX_M]);
     product_put_size(k, 'L', AX_N, rprog_row_threads(r));
     product_put_size(k, 'B', AX_N, r->block.extent[AX_N]);
@@ -144,7 +139,7 @@ static void place_own(Kernel *k) {
     Cg *cg = k->cg;
     Walk *w = &k->walk;
     const RProg *r = k->task->r;
-    IrBase base = place_base(place_wide(k->task->p->extent[AX_M], r->block.extent[AX_M]));
+    IrBase base = reduction_base(k);
     Ir lanes = ir_number(cg, IR_U32, rprog_row_threads(r));
     w->tid = ir_let_as(cg, IR_I32, "tid", ir_thread(cg));
     w->lane = ir_let_as(cg, IR_I32, "lane", ir_rem(cg, w->tid, lanes));
@@ -169,7 +164,7 @@ static void place_steps(Kernel *k) {
                              ir_mul(cg, ir_as(cg, base, ir_block(cg, 1)), slice));
         w->end = ir_let_as(cg, base, "steps", ir_min(cg, ir_add(cg, w->first, slice), end));
     } else if (row_loops(k)) {
-        w->end = named(k, "steps", row_wide(k), all);
+        w->end = size_named(cg, "steps", row_base(k), all);
     }
 }
 
@@ -177,11 +172,9 @@ void row_place(Kernel *k, const Node *n) {
     bool stores = n->to;
     k->row = ARENA_NEW(k->cg->arena, RowAt);
     const TeStmt *frame = frame_of(k);
-    const Problem *p = k->task->p;
     ir_note(k->cg, "rows");
     place_own(k);
-    place_axis(k, 0, k->walk.read, place_wide(p->extent[AX_M], k->task->r->block.extent[AX_M]),
-               k->at.index, k->at.wide);
+    place_axis(k, 0, k->walk.read, reduction_wide(k), k->at.index, k->at.wide);
     pointers(k);
     body(k);
     for (int i = frame->n_left; i < frame->n_index; i++) k->at.index[i] = ir_int(k->cg, 0);

@@ -5,10 +5,6 @@
 /* Reductions that run to their own place: where a block's elements lie, their terms, and the
  * statements behind them.  */
 
-static bool is_wide(const Kernel *k) {
-    return place_wide(scan_view(k)->out.extent, k->task->r->block.extent[AX_M]);
-}
-
 static TeExtent walk_of(const Kernel *k) { return index_extent(k->cg->arena, &k->task->map, 1); }
 
 Partial scan_partial(const Kernel *k, MonoidVariable held, Ir lane) {
@@ -22,16 +18,6 @@ void scan_copy(Kernel *k, const Partial *to, const Partial *from) {
 
 /* ---- place ---- */
 
-static IrBase base_of(const Kernel *k) { return place_base(is_wide(k)); }
-
-/* The thread's result, or the first of them: `own` behind the first of the block.  */
-static void place_result(Kernel *k, Ir own) {
-    Cg *cg = k->cg;
-    Ir columns = ir_int(cg, k->task->r->block.extent[AX_M]);
-    Ir first = ir_mul(cg, ir_as(cg, base_of(k), ir_block(cg, 0)), columns);
-    k->walk.at = ir_let_as(cg, base_of(k), "at", ir_add(cg, first, own));
-}
-
 static void place_along_walk(Kernel *k) {
     Cg *cg = k->cg;
     Walk *w = &k->walk;
@@ -43,7 +29,7 @@ static void place_along_walk(Kernel *k) {
     Ir all = ir_number(cg, IR_U32, threads), some = ir_int(cg, lanes);
     w->tid = ir_let_as(cg, IR_I32, "tid", ir_thread(cg));
     w->lane = ir_let_as(cg, IR_I32, "lane", ir_rem(cg, w->tid, all));
-    place_result(k, ir_div(cg, w->tid, all));
+    reduction_place(k, ir_div(cg, w->tid, all));
     Ir group = ir_mul_n(cg, ir_div(cg, w->lane, some), each);
     w->own = ir_let(cg, "own", ir_add(cg, group, ir_mul_n(cg, ir_rem(cg, w->lane, some), vec)));
 }
@@ -59,7 +45,7 @@ static void place_down(Kernel *k) {
     w->tid = ir_let_as(cg, IR_I32, "tid", ir_thread(cg));
     w->col = ir_let_as(cg, IR_I32, "col", ir_mul_n(cg, ir_rem(cg, w->tid, all), vec));
     w->row = ir_let_as(cg, IR_I32, "row", ir_div(cg, w->tid, all));
-    place_result(k, w->col);
+    reduction_place(k, w->col);
     w->own = ir_let(cg, "own", ir_mul_n(cg, w->row, r->thread.extent[AX_N]));
 }
 
@@ -77,20 +63,15 @@ static void place_slice(Kernel *k) {
     w->end = ir_let(cg, "last", ir_min(cg, ir_add(cg, w->first, slice), w->length));
 }
 
-/* An extent by a name.  */
-static Ir named(Kernel *k, const char *name, IrBase base, TeExtent e) {
-    return ir_constant(k->cg, name, ir_as(k->cg, base, size_value(k->cg, e)));
-}
-
 static void start_elements(Kernel *k) {
     const ScanView *v = scan_view(k);
     Elements *at = &k->at;
     at->vec = k->task->r->store_vec;
     at->n_order = at->n_vector = 0;
     at->domain = v->down;
-    at->domain_wide = is_wide(k);
+    at->domain_wide = reduction_wide(k);
     at->at = k->walk.at;
-    place_axis(k, 0, at->at, is_wide(k), at->index, at->wide);
+    place_axis(k, 0, at->at, reduction_wide(k), at->index, at->wide);
     if (!v->down) at->order[at->n_order++] = v->of.index;
     for (int i = v->out.n - 1; i >= 0 && v->down; i--) {
         if (v->out.digit[i].extent != 1) at->order[at->n_order++] = v->out.index[i];
@@ -101,8 +82,9 @@ static void scan_place(Kernel *k) {
     Cg *cg = k->cg;
     Walk *w = &k->walk;
     const RProg *r = k->task->r;
-    w->length = named(k, "N", IR_I32, walk_of(k));
-    w->results = named(k, "TOTAL", base_of(k), index_extent(cg->arena, &k->task->map, 0));
+    w->length = size_named(cg, "N", IR_I32, walk_of(k));
+    w->results = size_named(cg, "TOTAL", reduction_base(k),
+                            index_extent(cg->arena, &k->task->map, 0));
     (scan_view(k)->down ? place_down : place_along_walk)(k);
     place_slice(k);
     if (scan_carries(k->task->p, r)) w->base = ir_name(cg, ir_type(IR_I32), "base");
