@@ -87,7 +87,10 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
     w.sent = mp_sent(w.writes, lesser(along, WARP), vec * stored, (double)v->run * stored);
     double waits = steps * m->dram_latency;
     double meet = levels * (SHUFFLE + 2 * vec);
-    if (copies > 0) meet += (1 + copies / rprog_column_under_way(r)) * m->smem_latency + copies * 2 * vec;
+    if (copies > 0) {
+        double trips = copies / rprog_column_under_way(r);
+        meet += (1 + trips) * m->smem_latency + copies * 2 * vec;
+    }
     w.tail = meet;
     w.chain = m->block_start + waits + meet;
     double met = blocks * r->block.extent[AX_M];
