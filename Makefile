@@ -463,21 +463,23 @@ package_files := $(patsubst python/roller/%,$(package)/%,$(wildcard python/rolle
 $(package)/_abi.py: python/abi.py include/roller.h $(wildcard include/roller/*.h)
 	@mkdir -p $(@D)
 	$(quiet)python3 python/abi.py include/roller.h >$@
+# A process that has the old file mapped keeps it.
+replace = cp $< $@.new && mv -f $@.new $@
 $(package)/lib/libroller.so.0: $(BUILD)/libroller.so.0
 	@mkdir -p $(@D)
-	@cp $< $@
+	@$(replace)
 $(package)/lib/libroller_tvm_ffi.so: $(BUILD)/libroller_tvm_ffi.so
 	@mkdir -p $(@D)
-	@cp $< $@
+	@$(replace)
 $(package)/libexec/%: $(BUILD)/%
 	@mkdir -p $(@D)
-	@cp $< $@
+	@$(replace)
 $(package)/share/roller/profiles $(BUILD)/share/roller/profiles:
 	@mkdir -p $(@D)
 	@ln -sfn $(CURDIR)/profiles $@
 $(package)/%: python/roller/%
 	@mkdir -p $(@D)
-	@cp $< $@
+	@$(replace)
 package: $(package_files)
 python: all package
 wheel:

@@ -109,7 +109,7 @@ enum { ROWS = 6, COLUMNS = 5 };
 static const int column[COLUMNS] = {0, 1, 4, 8, 23};
 
 /* Reads from all places of a tensor on, by several kinds of kernels.  $t, $c: a row, a column.  The
- * last one's rows tell where it may be left.  */
+ * last one's rows tell where it may be left; the one before it is tested in columns alone.  */
 static const char *const reader[] = {
     "Y[i,j] = X[$t,i,j+$c] * 2 where i in 6, j in 16;",
     "Y[i,j] = sum[k](X[$t,i,k+$c] * W[k,j]) where i in 6, j in 16, k in 16;",
@@ -120,6 +120,7 @@ static const char *const reader[] = {
     "Y[i,j] = X[$t,i,15-j+$c] where i in 6, j in 16;",
     "Y[j,i] = X[$t,i,j+$c] where i in 6, j in 16;",
     "Y[i,j] = j < $c ? X[$t,i,j+$c] : W[i,j] where i in 6, j in 16;",
+    "Y[i,j] = (X[$t,i,j*4+$c] else 0) * 2 where i in 6, j in 16;",
     "Y[i,j] = max[r](X[$t+r-1,i,j+$c] else 0) where i in 6, j in 16, r in 3;",
 };
 enum { READERS = sizeof reader / sizeof *reader };
@@ -232,6 +233,48 @@ static void gains_at_cuts_are_not_kept(void **state) {
     arena_destroy(c.a);
 }
 
+/* A recurrence of which all steps are put together in the end.  */
+static const char *kept_steps(Arena *a, int steps) {
+    Buf out = buf_new(a);
+    buf_puts(&out, "op f(X: f32[32,64], U: f32[64,64]) -> Y: f32[32,64] {\n");
+    for (int t = 0; t < steps; t++)
+        buf_printf(&out, "g%d[m,n] = sum[k](%s[m,k] * U[k,n]);\nh%d[m,n] = tanh(g%d[m,n]);\n", t,
+                   t ? arena_printf(a, "h%d", t - 1) : "X", t, t);
+    buf_puts(&out, "Y[m,n] = h0[m,n]");
+    for (int t = 1; t < steps; t++) buf_printf(&out, " + h%d[m,n]", t);
+    buf_puts(&out, ";\n}\n");
+    return buf_str(&out);
+}
+
+static int largest_part(int steps) {
+    Case c;
+    Near near;
+    Parting whole;
+    NearPart p;
+    TeDecisions none = {0};
+    int largest = 0;
+    Arena *text = arena_create(NULL);
+    open_case(&c, kept_steps(text, steps));
+    Planner *plan = &c.x->whole.plan;
+    assert_int_equal(parting_open(plan, &c.d, &none, &whole), ST_OK);
+    near_open(c.a, &plan->op, &near);
+    near_part_ways(&near, &whole);
+    for (int site = 0; site < plan->op.te->n_stmt; site++) {
+        near_find(&near, &site, 1, &p);
+        if (p.n > largest) largest = p.n;
+    }
+    arena_destroy(c.a);
+    arena_destroy(text);
+    return largest;
+}
+
+static void parts_end_at_what_meets_all(void **state) {
+    (void)state;
+    int few = largest_part(36);
+    assert_in_range(few, 2, 36);
+    assert_int_equal(largest_part(48), few);
+}
+
 /* Every kernel that is not at a cut has the text that it has in the whole.  */
 static void parts_have_the_kernels_of_the_whole(void **state) {
     (void)state;
@@ -268,6 +311,7 @@ int main(void) {
         cmocka_unit_test(steps_are_planned_once),
         cmocka_unit_test(equal_texts_are_planned_alike),
         cmocka_unit_test(gains_at_cuts_are_not_kept),
+        cmocka_unit_test(parts_end_at_what_meets_all),
         cmocka_unit_test(parts_have_the_kernels_of_the_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -146,12 +146,11 @@ def traced(model, inputs, options, training):
         return backend(gm, given, options=options, seen=seen.append)
     with torch.set_grad_enabled(training is not False):
         made = torch.compile(model, backend=compile_graph)(*inputs)
-    forward = len(seen)
-    real = [t for t in torch.utils._pytree.tree_leaves(made)
-            if isinstance(t, torch.Tensor) and t.requires_grad]
-    if real and training is not False:
-        torch.autograd.grad([t.sum() for t in real], [p for p in leaves(model, inputs)],
-                            allow_unused=True)
+        forward = len(seen)
+        real = [t for t in torch.utils._pytree.tree_leaves(made)
+                if isinstance(t, torch.Tensor) and t.requires_grad]
+        if real:
+            torch.autograd.grad([t.sum() for t in real], leaves(model, inputs), allow_unused=True)
     breaks = sum(torch._dynamo.utils.counters["graph_break"].values())
     torch._dynamo.reset()
     return [("forward" if k < forward else "backward", s) for k, s in enumerate(seen)], breaks

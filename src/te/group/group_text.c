@@ -76,32 +76,41 @@ static int64_t literal_of(const TeExpr *sub) {
     return e->kind == TE_INT ? e->v.i : 0;
 }
 
+/* Is the read never outside of its tensor along dimension d, so that no kernel tests it there?  */
+static bool stays_inside(const Nameless *x, const TeStmt *s, const TeExpr *read, int d) {
+    Affine f;
+    return te_always_inside(read) ||
+           (access_affine(&x->te, s, read->args[d], &f) &&
+            !access_leaves(s, read->args[d], &f, &x->te.tensor[read->v.ref].shape[d]));
+}
+
 /* How far the read may be moved along dimension d.  It is inside of the tensor at all points before
  * and after it, and lies as far from others as before.  */
 static int64_t may_move(const Nameless *x, const TeStmt *s, const TeExpr *read, int d) {
     const TeTensor *t = &x->te.tensor[read->v.ref];
     int64_t literal = literal_of(read->args[d]);
     Affine f;
-    bool may = literal > 0 && te_always_inside(read) && t->n_clip == 0 && !t->shape[d].expr &&
-               !t->stride[d].expr && access_affine(&x->te, s, read->args[d], &f);
+    bool may = literal > 0 && t->n_clip == 0 && !t->shape[d].expr && !t->stride[d].expr &&
+               access_affine(&x->te, s, read->args[d], &f) && stays_inside(x, s, read, d);
     return may ? literal : 0;
 }
 
-/* Is an index none but a subscript of reads that are inside of their tensors?  Then what is made at
- * one value of it is made at any other from another place on.  */
-static bool only_moves(const TeExpr *e, int index) {
+/* Is an index none but a subscript of reads that stay inside of their tensors there?  Then what is
+ * made at one value of it is made at any other from another place on.  */
+static bool only_moves(const Nameless *x, const TeStmt *s, const TeExpr *e, int index) {
     bool only = e->kind != TE_INDEX || e->v.ref != index;
     for (int i = 0; i < e->n_args && only; i++) {
-        bool subscript = e->kind == TE_READ && te_always_inside(e) && e->args[i]->kind == TE_INDEX;
-        only = subscript || only_moves(e->args[i], index);
+        bool subscript = e->kind == TE_READ && e->args[i]->kind == TE_INDEX &&
+                         stays_inside(x, s, e, i);
+        only = subscript || only_moves(x, s, e->args[i], index);
     }
-    return only && (!e->other || only_moves(e->other, index));
+    return only && (!e->other || only_moves(x, s, e->other, index));
 }
 
 static void name_made(Nameless *x, const TeStmt *s) {
     name_tensor(x, s->tensor);
     for (int d = 0; d < s->n_left; d++)
-        if (!x->part || !only_moves(s->rhs, d)) x->move[s->tensor].by[d] = 0;
+        if (!x->part || !only_moves(x, s, s->rhs, d)) x->move[s->tensor].by[d] = 0;
 }
 
 static void name_read(Nameless *x, const TeStmt *s, const TeExpr *read) {
