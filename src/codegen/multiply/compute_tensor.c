@@ -36,10 +36,6 @@ static void load_sums(Kernel *k) {
     ir_close(cg);
 }
 
-const char *tensor_function(const Kernel *k, const char *name) {
-    return arena_printf(k->cg->arena, "%s%s", name, k->c->matrix.blocks > 1 ? "_pair" : "");
-}
-
 /* Columns are taken or given back by the first warp.  */
 static void by_first(Kernel *k, const char *name, int columns, Ir at) {
     open_first(k);

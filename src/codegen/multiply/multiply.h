@@ -61,7 +61,9 @@ Ir tensor_tile(const Kernel *k, Ir row, Ir column);      /* address of that tile
 /* compute_tensor.c: a part of what is about Tensor Memory (TENSOR_TAKE ..).  */
 void tensor_make(Kernel *k, int part);
 /* The name of what the prelude has for a block and, with an ending, for both of a pair.  */
-const char *tensor_function(const Kernel *k, const char *name);
+static inline const char *tensor_function(const Kernel *k, const char *name) {
+    return arena_printf(k->cg->arena, "%s%s", name, k->c->matrix.blocks > 1 ? "_pair" : "");
+}
 /* scales.c: scales of blocks, for a unit that applies them.  Those of the first step (else: of the
  * next one), which are used from `scales_turn` on; what an instruction takes for tiles (i, j) of
  * slice `slice`.  */

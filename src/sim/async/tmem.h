@@ -94,7 +94,7 @@ bool tmem_take_group(SimPick *k, bool *pair);
 /* Whether the lane's block can execute an instruction of a pair, or of itself: a kernel has those
  * of one group alone.  False after a fault.  */
 bool tmem_group(SimLane by, bool pair);
-/* One thread of a pair's even block issues for both, which both are there.  False after a fault.  */
+/* One thread of a pair's even block issues for both, which are there.  False after a fault.  */
 bool tmem_leads(SimLane by);
 
 /* A part of Tensor Memory: lanes (a multiple of TMEM_ROWS) of some columns.  */
