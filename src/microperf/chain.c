@@ -155,7 +155,7 @@ static MpTurn turn_of(const Model *m, const RProg *r, const ChainTurn *t, const 
                   .first = m->block_start + m->dram_latency + first->resident * t->a_bytes / share,
                   .latency = m->l2_latency,
                   .powers = powers,
-                  .wait = steady - mp_chain_busy(r, &c) + x->term[MP_OVERLAP] * each,
+                  .wait = greater(steady - mp_chain_busy(r, &c), 0) + x->term[MP_OVERLAP] * each,
                   .sent = end_clocks(m, r, t, first)};
     for (int i = 0; i < MP_PRODUCTS; i++) {
         double bytes = t->step[i].bytes, part = t->bytes > 0 ? bytes / t->bytes : 0;

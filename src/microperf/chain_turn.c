@@ -30,6 +30,8 @@
  *       queueing network of two stations (Buzen, CACM 16(9), 1973), the sum where N is 1
  *   both: likewise with N = 2 * r * w, since two turns of each are under way; at least one
  *       warpgroup's turn as within
+ *   sums in Tensor Memory: likewise, since another thread issues scores of the next turn and
+ *       results of the one before; x has loads of scores, stores of terms, and pipeline_step
  *
  * A block's first products have no powers beside them and its last ones none: ends = the smaller of
  * a warpgroup's unit and x, where these overlap.
@@ -64,7 +66,9 @@ static void count_scores(const Model *m, const RProg *r, ChainTurn *t) {
     double corrected = follows ? rows * r->block.extent[AX_E] / WARP : 0;
     t->powers = scores * WARP * f->powers;
     t->power_issue = scores * (f->powers * (1 + f->power_ops) + 0.5);
-    t->folds = scores * f->ops + corrected + (follows ? shuffles : 0);
+    if (rprog_tensor(m->dev, r))          /* results are corrected where they lie, now and then */
+        t->moves = mp_moved_clocks(r->block.extent[AX_N] + rprog_chain_terms(m->dev, r));
+    t->folds = scores * f->ops + (follows ? shuffles : 0) + (t->moves > 0 ? 0 : corrected);
     t->meet = follows ? 2 * SHUFFLE * log2_of(lanes) : 0;
 }
 
@@ -112,8 +116,11 @@ static double to_and_fro(double a, double b, double customers) {
 static void overlap(const Model *m, const RProg *r, double groups, ChainClocks *c) {
     double unit = c->unit[0] + c->unit[1], powers = c->folds + c->powers;
     double within = c->unit[0] + greater(c->unit[1], powers) + m->step_tax;
+    bool apart = rprog_tensor(m->dev, r);
     switch (r->overlap) {
-    case OVERLAP_WITHIN: c->all = within; break;
+    case OVERLAP_WITHIN:
+        c->all = apart ? to_and_fro(unit, powers + m->step_tax, 2 * groups) : within;
+        break;
     case OVERLAP_BETWEEN: c->all = to_and_fro(unit, powers, groups); break;
     case OVERLAP_BOTH:
         c->all = greater(to_and_fro(unit, powers, 2 * groups), within / groups);
@@ -134,7 +141,7 @@ ChainClocks mp_chain_clocks(const Model *m, const RProg *r, const ChainTurn *t, 
     if (rate > 0) c.powers = greater(c.powers, resident * t->powers / rate);
     c.all = unit + c.folds + c.powers + 2 * resident * m->step_tax;
     if (!rprog_warpgroups(m->dev, r)) return c;
-    c.folds += resident * t->teams * t->meet;
+    c.folds += resident * (t->teams * t->meet + t->moves);
     overlap(m, r, resident * t->teams, &c);
     return c;
 }

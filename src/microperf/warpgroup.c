@@ -39,7 +39,7 @@
  * they have them at once; with one behind the last product (136 clk from its end until who waits
  * for the commit knows, SemiAnalysis, umma_latency) and loads of all sums at 57 bytes a clock and
  * warp, of four at most (B300, github.com/ademeure/QuickRunCUDA).  The latency of such a load is
- * not known, and left out.
+ * not known, and left out; stores are taken to be as fast.
  *
  * Scales of blocks (tcgen05): one warp reads and writes them, and the unit copies them once more,
  * 512 bytes for 128 rows and four blocks each.  Products take as long as without them (a copy's
@@ -175,10 +175,15 @@ double mp_joining_clocks(const Model *m, const RProg *r, double rate) {
     return mp_ring_clocks(m, r, rate) / warpgroups(m, r) + adds / m->issue;
 }
 
+/* Clocks until a commit is known; bytes a clock that four warps move.  */
+enum { COMMIT = 136, MOVED = 4 * 57 };
+
+double mp_moved_clocks(double columns) {
+    return columns * TENSOR_LANES * TENSOR_CELL / MOVED;
+}
+
 double mp_sums_clocks(const Model *m, const RProg *r) {
-    enum { COMMIT = 136, LOADED = 4 * 57, LANES = 128, CELL = 4 };
-    if (!rprog_tensor(m->dev, r)) return 0;
-    return COMMIT + (double)rprog_tensor_tile(r) * LANES * CELL / LOADED;
+    return rprog_tensor(m->dev, r) ? COMMIT + mp_moved_clocks(rprog_tensor_tile(r)) : 0;
 }
 
 /* They are written to shared memory, and read there.  */

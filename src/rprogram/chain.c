@@ -48,6 +48,40 @@ static void fragments(RoomWalk *w, const RProg *first) {
     come_back(w, of);
 }
 
+/* Room in Tensor Memory from a column on.  */
+static void add_columns(RoomWalk *w, RoomKind kind, int of, int ring, int64_t at) {
+    Room x = layout_one(kind, of, at, 0);
+    x.ring = ring;
+    layout_add(w, x);
+}
+
+/* Scores and results in Tensor Memory, and terms between them: behind the warps that fold one fills
+ * the slots of the loads, and the next one multiplies.  Scores are free when all warps have loaded
+ * them, terms when their products have ended, so that results are there, too.  Rows of V are free
+ * when the warps have arrived, too, that may have made zeros of them: a commit tells of what the
+ * unit has read, not of what threads wrote.  */
+static void tensor(RoomWalk *w, int warps) {
+    enum { RING_V = 1 };
+    const ColumnBounds *bounds = &w->p->chain->chain->bounds;
+    const int32_t *block = w->r->block.extent;
+    RingWarps folds = {0, warps}, copies = {warps, 1}, products = {warps + 1, 1};
+    int scores = layout_ring(w, TURN_TILES, 1, 0);
+    layout_barriers(w, scores, 1, warps, warps);
+    int terms = layout_ring(w, TURN_TILES, 1, 0);
+    layout_barriers(w, terms, 1, warps, 1);
+    if (!w->out) return;
+    Ring *x = w->out->ring;
+    for (int i = 0; i < scores; i++) x[i].fill = copies;
+    for (int i = 0; i < scores; i++) x[i].use = products;
+    x[scores].fill = x[terms].use = products;
+    x[terms].fill = folds;
+    x[terms].arrivals[RING_FULL] = warps;
+    if (bounds->n_from + bounds->n_to > 0) x[RING_V].arrivals[RING_EMPTY] += warps;
+    add_columns(w, ROOM_ACCUMULATORS, 1, scores, 0);
+    add_columns(w, ROOM_ACCUMULATORS, 0, scores, block[AX_E]);
+    add_columns(w, ROOM_TERMS, 0, terms, block[AX_E] + block[AX_N]);
+}
+
 /* What products that are under way read and write of a thread's.  */
 static void registers(RoomWalk *w) {
     layout_add(w, layout_one(ROOM_FRAGMENTS, CHAIN_PRODUCTS, 0, 0));
@@ -91,8 +125,11 @@ void chain_rooms(RoomWalk *w) {
     if (w->out && rprog_chain_streams(w->p, w->r)) fragments(w, &own[0]);
     results(w, &own[1]);
     if (!rprog_warpgroups(w->dev, w->r)) return;
-    loads_barriers(w, &x, rprog_computing(w->dev, w->r) / WARP);
-    if (w->out) registers(w);
+    int warps = rprog_computing(w->dev, w->r) / WARP;
+    contract_tensor(w);
+    loads_barriers(w, &x, warps);
+    if (rprog_tensor(w->dev, w->r)) tensor(w, warps);
+    else if (w->out) registers(w);
 }
 
 /* ---- the workspace ---- */

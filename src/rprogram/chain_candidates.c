@@ -185,6 +185,12 @@ static void with_stream(Chains *x, RProg r) {
     }
 }
 
+static bool may_overlap(const Chains *x, const RProg *r, int groups) {
+    bool between = rprog_overlaps_between(r);
+    if (rprog_tensor(x->k->dev, r)) return groups == 1 && r->overlap == OVERLAP_WITHIN;
+    return !between || (groups > 1 && groups <= CHAIN_TURNS);
+}
+
 /* Columns of a turn are those of an instruction, and slices of the second product.  */
 static void with_groups(Chains *x, RProg r) {
     const Problem *p = x->k->p;
@@ -198,9 +204,7 @@ static void with_groups(Chains *x, RProg r) {
             int groups = i / OVERLAP_COUNT + 1;
             r.block.extent[AX_M] = groups * r.warp.extent[AX_M];
             r.overlap = (Overlap)(i % OVERLAP_COUNT);
-            bool between = rprog_overlaps_between(&r);
-            if (between && (groups == 1 || groups > CHAIN_TURNS)) continue;
-            if (fits_rows(x, &r)) with_slots(x, r);
+            if (may_overlap(x, &r, groups) && fits_rows(x, &r)) with_slots(x, r);
         }
     }
     r.overlap = OVERLAP_NONE;
@@ -225,7 +229,7 @@ static void with_stream_of_groups(Chains *x, RProg r) {
     const ComputeUnit *u = &x->k->dev->unit[r.unit];
     r.keep = KEEP_SHARED;
     r.block.extent[AX_K] = r.warp.extent[AX_K] = BOX_SPAN / te_dtype_bytes(u->a);
-    if (!may_stream(x) || !rprog_chain_streams(x->k->p, &r) || n > u->n.to) return;
+    if (!may_stream(x) || !rprog_chain_streams(x->k->p, &r) || n > u->n.to || u->tmem) return;
     r.block.extent[AX_N] = r.warp.extent[AX_N] = r.thread.extent[AX_N] = n;
     for (int groups = 1; groups <= GROUPS_MAX; groups++) {
         r.block.extent[AX_M] = groups * r.warp.extent[AX_M];

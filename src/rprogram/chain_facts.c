@@ -35,6 +35,10 @@ RProg rprog_chain_product(const Device *dev, const RProg *r, int number) {
     return x;
 }
 
+int rprog_chain_terms(const Device *dev, const RProg *r) {
+    return r->block.extent[AX_N] * te_dtype_bytes(dev->unit[r->unit_v].a) / TENSOR_CELL;
+}
+
 int64_t rprog_chain_turns(const Problem *p, const RProg *r) { return rprog_tiles(p, r, AX_N); }
 
 int64_t rprog_chain_visited(const Problem *p, const RProg *r, int64_t tile) {

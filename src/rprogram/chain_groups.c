@@ -3,26 +3,32 @@
 #include "rprogram/contract.h"
 #include "rprogram/matrix.h"
 
-/* Results are an operand where lanes have them: of 16-bit types (fragment_passes).  */
+/* Results are an operand where lanes have them: of 16-bit types (fragment_passes).  Tensor Memory
+ * takes it from there (PTX ISA, "tcgen05.mma": A in Tensor Memory).  */
 bool chain_groups_fit(const Problem *p, const ComputeUnit *u, const ComputeUnit *v) {
-    return v->a_reg && warpgroup_copies(p, u, 0) && warpgroup_copies(p, u, 1) &&
-           warpgroup_copies(p->next, v, 1);
+    bool takes = v->a_reg || (v->tmem && u->blocks <= 1 && v->blocks <= 1);
+    return takes && u->scale_k == 0 && v->scale_k == 0 && warpgroup_copies(p, u, 0) &&
+           warpgroup_copies(p, u, 1) && warpgroup_copies(p->next, v, 1);
 }
 
 /* Registers of a thread that computes, where k is streamed at least those of the first product's
  * steps: results of the second product, then the larger of: results
- * of the first; these as an operand, and WITHIN those of the next turn beside it + for each of two
- * rows its reductions and a factor + what all kernels of such units need.  */
+ * of the first; these as an operand, and WITHIN those of the next turn beside it + for each row its
+ * reductions and a factor + what all kernels of such units need.  Results in Tensor Memory come to
+ * registers when nothing else is there.  */
 int64_t chain_computing(const Problem *p, const Device *dev, const RProg *r) {
-    enum { ROWS = 2, REGISTER_STEP = 8 };             /* setmaxnreg moves them by 8 */
+    enum { REGISTER_STEP = 8 };           /* setmaxnreg moves them by 8 */
     RProg first = rprog_chain_product(dev, r, 0), second = rprog_chain_product(dev, r, 1);
     int64_t scores = rprog_unit_accumulators(dev, &first);
     Fragment operand = rprog_raw_fragment(dev, &second);
     int64_t made = fragment_slots(&operand, FRAG_DIMS) / operand.per_register *
                    count_along(&second.warp, &second.thread, AX_K);
     int64_t between = rprog_overlaps_within(r) ? scores + made : scores > made ? scores : made;
-    int64_t all = rprog_unit_accumulators(dev, &second) + between +
-                  ROWS * (p->chain->values + 1) + WARPGROUP_OTHERS;
+    int64_t results = rprog_unit_accumulators(dev, &second);
+    bool beside = !rprog_tensor(dev, r);
+    Fragment held = rprog_results(dev, &first);
+    int64_t all = (beside ? results + between : results > between ? results : between) +
+                  fragment_slots(&held, FRAG_ROW) * (p->chain->values + 1) + WARPGROUP_OTHERS;
     all = ceil_div(all, REGISTER_STEP) * REGISTER_STEP;
     if (!rprog_chain_streams(p, r)) return all;
     int64_t steps = warpgroup_computing(p, dev, &first);
@@ -70,6 +76,16 @@ static const char *check_product(const Problem *p, const Device *dev, const RPro
     return NULL;
 }
 
+/* Another thread than those that fold issues all products.  */
+static const char *check_tensor(const Problem *p, const Device *dev, const RProg *r, int groups) {
+    if (!rprog_tensor(dev, r)) return NULL;
+    if (groups > 1) return "of a chain with sums in Tensor Memory a block has one warpgroup";
+    if (r->overlap != OVERLAP_WITHIN) return "Tensor Memory has products beside all folds";
+    if (rprog_chain_streams(p, r)) return "a chain that streams k has its sums in registers";
+    return rprog_tensor_columns(dev, r) <= RPROG_TENSOR_MOST ? NULL
+                                                             : "Tensor Memory has 512 columns";
+}
+
 const char *chain_groups_check(const Problem *p, const Device *dev, const RProg *r) {
     const char *why = NULL;
     if (!chain_groups_fit(p, &dev->unit[r->unit], &dev->unit[r->unit_v]))
@@ -79,6 +95,7 @@ const char *chain_groups_check(const Problem *p, const Device *dev, const RProg 
     int groups = count_along(&r->block, &r->warp, AX_M);
     if (rprog_overlaps_between(r) && (groups < 2 || groups > CHAIN_TURNS))
         return "two to four warpgroups take turns";
+    why = check_tensor(p, dev, r, groups);
     for (int i = 0; i < CHAIN_PRODUCTS && !why; i++) {
         RProg x = rprog_chain_product(dev, r, i);
         why = check_product(chain_problem(p, i), dev, &x, i == 0 && rprog_chain_streams(p, r));

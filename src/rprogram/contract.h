@@ -37,6 +37,7 @@ void contract_regions(RoomWalk *w, const BlockBytes *b);
 /* Rooms of what is in registers before its products.  Adds the room of sums on their way out;
  * false: there are more than can be counted.  */
 void contract_fragments(RoomWalk *w);
+void contract_tensor(RoomWalk *w);        /* the address of its Tensor Memory */
 bool contract_results(RoomWalk *w, const BlockBytes *b);
 /* The first rule that a load, the loads of all stages, or the way to store, break.  */
 const char *contract_check_load(const Problem *p, const Device *dev, const RProg *r, int side);

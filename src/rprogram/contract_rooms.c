@@ -118,7 +118,7 @@ static void accumulators(RoomWalk *w, const BlockBytes *b) {
 }
 
 /* The unit's allocation of Tensor Memory gives its address here.  */
-static void tensor(RoomWalk *w) {
+void contract_tensor(RoomWalk *w) {
     enum { ADDRESS = 4 };     /* bytes */
     if (!rprog_tensor(w->dev, w->r)) return;
     layout_room(w, layout_one(ROOM_TENSOR, 0, w->end, ADDRESS));
@@ -160,7 +160,7 @@ static void rooms_of(RoomWalk *w, const BlockBytes *b) {
     if (!contract_results(w, b)) w->end = INT32_MAX;
     else if (w->r->stats) rprog_stats_rooms(w);
     scales(w, b);
-    tensor(w);
+    contract_tensor(w);
     if (b->ring) loads_barriers(w, &x, b->warps);
     accumulators(w, b);
     tables(w);

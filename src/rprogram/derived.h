@@ -63,6 +63,7 @@ static inline bool rprog_tensor(const Device *dev, const RProg *r) {
 }
 enum { RPROG_TENSOR_LEAST = 32, RPROG_TENSOR_MOST = 512 };
 enum { TENSOR_LANES = 128, TENSOR_SCALE_COLUMNS = 4 };
+enum { TENSOR_CELL = 4 };     /* bytes of a lane in a column */
 int rprog_tensor_tile(const RProg *r);
 int rprog_tensor_scales(const Device *dev, const RProg *r, int side);
 int rprog_tensor_slots(const Device *dev, const RProg *r);

@@ -33,7 +33,8 @@
     X(STAGED,    "staged",    REGISTERS, OPERAND)     /* a load on its way to its stage */         \
     X(FRAGMENTS, "fragments", REGISTERS, OPERAND)     /* for the next products */                  \
     X(SUMS,      "sums",      REGISTERS, NOTHING)     /* of product `of`, which are under way */   \
-    X(ACCUMULATORS, "accumulators", TENSOR, NOTHING)  /* of a tile */
+    X(ACCUMULATORS, "accumulators", TENSOR, NOTHING)  /* of a tile, of product `of` */             \
+    X(TERMS,     "terms",     TENSOR,    NOTHING)     /* that a chain's second product has as a */
 typedef enum { SPACE_SHARED, SPACE_REGISTERS, SPACE_TENSOR } RoomSpace;
 typedef enum { OF_NOTHING, OF_OPERAND, OF_STATEMENT, OF_SOURCE } RoomOf;
 typedef enum {
@@ -50,7 +51,8 @@ typedef enum { DONE_AT_ONCE, DONE_COPIES, DONE_PRODUCTS, DONE_BULK, DONE_BARRIER
 typedef struct {
     RoomKind kind;
     int of;
-    int64_t at, bytes;        /* the first byte; of a slot, or of a share of it */
+    int64_t at, bytes;        /* the first byte, of Tensor Memory the first column; of a slot, or of
+                               * a share of it */
     int slots;
     int64_t apart;            /* bytes from one slot to the next */
     int shares;               /* of the warps that compute, each its own; 1: the block's */

@@ -242,7 +242,7 @@ void product_facts(const Problem *p, const Device *dev, const RProg *r, const La
     }
     step_facts(c);
     sides_facts(c, dev);
-    const Room *sums = rprog_room(l, ROOM_ACCUMULATORS, 0);
+    const Room *sums = rprog_room(l, ROOM_ACCUMULATORS, c->number);
     c->sums = sums ? sums->ring : c->turns;
     c->stays = rprog_persistent(r);
     c->out_room = rprog_room(l, c->stays ? ROOM_OUTPUTS : ROOM_STAGING, 0);

@@ -129,7 +129,14 @@
  *   makes exponentials of those scores while that is under way.  A turn before the first makes the
  *   first operand, none is begun behind the last.  NONE: it waits for each product.
  * - overlap BETWEEN: the warpgroups of a block begin their products of a turn in turn, each behind
- *   the one before it.  BOTH: as it says.  */
+ *   the one before it.  BOTH: as it says.
+ * - Sums in Tensor Memory (rprog_tensor): a block has one warpgroup's rows.  Columns from 0 on have
+ *   results, then scores, then the terms of a turn, which are operand a of the second product
+ *   (ROOM_ACCUMULATORS of 1 and of 0, ROOM_TERMS).  Of the four warps one copies, and a lane of the
+ *   next one issues both products.  Scores and terms are rings of one slot: scores are full when
+ *   their products have ended, empty when all warps have loaded them; terms are full when all have
+ *   stored theirs, empty when their products have ended.  overlap: WITHIN, since scores of turn j +
+ *   1 and results of turn j are made while turn j + 1 is folded.  */
 #ifndef ROLLER_RPROGRAM_SKELETONS_H
 #define ROLLER_RPROGRAM_SKELETONS_H
 #include "rprogram/rprog.h"
@@ -226,6 +233,8 @@ bool rprog_window_unrolls(const Problem *p, const RProg *r);
 /* `chain`: product `number` (0, 1) of the program as a program of its own of that product's
  * problem, threads as they are; turns of a block, at most.  */
 RProg rprog_chain_product(const Device *dev, const RProg *r, int number);
+/* Columns of Tensor Memory that the terms of a turn take as the second product's operand.  */
+int rprog_chain_terms(const Device *dev, const RProg *r);
 int64_t rprog_chain_turns(const Problem *p, const RProg *r);
 /* Are both operands of the first product streamed along k?  */
 static inline bool rprog_chain_streams(const Problem *p, const RProg *r) {

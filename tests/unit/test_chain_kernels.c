@@ -138,6 +138,16 @@ static const Case groups[] = {
     {"groups pair", "h200", PAIR(130, 64, 160, 64, "bf16")},
     {"groups columns in chunks", "h200", TURNED(136, 264, 64, 11)},
     {"groups of heads", "h200", GROUPED(4, 2, 70, 130, 64)},
+    {"tensor", "b200", ATTENTION(2, 130, 200, 64, 64, "f16")},
+    {"tensor odd", "b200", ATTENTION(2, 77, 83, 40, 24, "bf16")},
+    {"tensor wide", "b200", ATTENTION(1, 130, 150, 128, 136, "bf16")},
+    {"tensor scores of f8", "b200", SCORES(2, 130, 100, 64, 64, "f8e5m2", "f16")},
+    {"tensor causal odd", "b200", CAUSAL(150, 170, 40, "f16")},
+    {"tensor log sum", "b200", LOG_SUM(70, 190, 64)},
+    {"tensor lengths", "b200", LENGTHS(3, 50, 170, 64)},
+    {"tensor window", "b200", WINDOW(300, 300, 64, 70)},
+    {"tensor pair", "b200", PAIR(130, 64, 160, 64, "bf16")},
+    {"tensor of heads", "b200", GROUPED(4, 2, 70, 130, 64)},
 };
 /* K in steps, of rows that one turn has.  */
 static const Case streams[] = {
@@ -314,6 +324,7 @@ static void what_a_mask_hides_is_not_read(void **state) {
     (void)state;
     try_hidden("a100", false);
     try_hidden("h200", true);
+    try_hidden("b200", true);
 }
 
 /* Within two in a hundred.  */

@@ -91,9 +91,24 @@ static void check_program(Arena *a, const char *name, const Problem *p, const De
     for (int i = 0; i < l->n_room; i++) met[l->room[i].kind]++;
 }
 
+/* Some candidates of a program with these decisions taken.  */
+static void check_some(Arena *a, const char *gpu, const char *text, unsigned decided,
+                       int met[ROOM_COUNT]) {
+    enum { EVERY = 17 };
+    KernelCase c;
+    Device *dev;
+    Diag d = diag_new(a);
+    assert_int_equal(hal_profile_find(a, &d, gpu, "profiles", NULL, &dev), ST_OK);
+    const char *wrong = kernel_open_decided(&c, a, dev, text, NULL, decided);
+    if (wrong) fail_msg("%s: %s", text, wrong);
+    for (int g = 0; g < c.plan.n; g++) {
+        for (int k = 0; k < c.set[g].n; k += EVERY)
+            check_program(a, text, &c.plan.problem[g], dev, &c.set[g].prog[k], met);
+    }
+}
+
 /* Candidates of what the plans do not have.  */
 static void check_candidates(Arena *a, int met[ROOM_COUNT]) {
-    enum { EVERY = 17 };
     static const struct {
         const char *gpu, *text;
     } programs[] = {
@@ -107,19 +122,12 @@ static void check_candidates(Arena *a, int met[ROOM_COUNT]) {
          " -> Y: f16[N,F,H,H] { Y[n,f,p,q] += (X[n,c,p+r-1,q+s-1] else 0) * K[f,c,r,s]; }"},
         {"a100", "param N = 2, C = 8, H = 56, R = 3; op f(X: f32[N,C,H,H]) -> Y: f32[N,C,H,H] {"
          " Y[n,c,p,q] max= X[n,c,p+r-1,q+s-1] else -inf where r in R, s in R; }"}};
-    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
-        const char *text = programs[i].text;
-        KernelCase c;
-        Device *dev;
-        Diag d = diag_new(a);
-        assert_int_equal(hal_profile_find(a, &d, programs[i].gpu, "profiles", NULL, &dev), ST_OK);
-        const char *wrong = kernel_open(&c, a, dev, text, NULL);
-        if (wrong) fail_msg("%s: %s", text, wrong);
-        for (int g = 0; g < c.plan.n; g++) {
-            for (int k = 0; k < c.set[g].n; k += EVERY)
-                check_program(a, text, &c.plan.problem[g], dev, &c.set[g].prog[k], met);
-        }
-    }
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        check_some(a, programs[i].gpu, programs[i].text, 0, met);
+    check_some(a, "b200",
+               "op f(A: f16[512,64], B: f16[512,64], V: f16[512,64]) -> Y: f16[512,64] {"
+               " S[i,j] += A[i,d] * B[j,d]; Y[i,e] += f16(S[i,j]) * V[j,e]; }",
+               JOINED | CHAINS, met);
 }
 
 static void rooms_lie_apart(void **state) {

@@ -46,9 +46,11 @@ static Ir register_of(const Kernel *k, Ir i, Ir q, int r) {
 
 void chain_operand(Kernel *k) {
     Cg *cg = k->cg;
+    product_select(k, 1);
+    const Contract *to = k->c;
+    const Side *s = to->side;
+    if (to->matrix.tensor) made_declare(k, s);        /* of the turn: they do not stay */
     product_select(k, 0);
-    const Contract *to = k->c + 1;
-    const Side *s = made_of(k);
     const char *pair = ir_joined(cg, "rl_f32x2_to_", te_dtype_name(to->matrix.unit->a));
     ir_note(cg, "operand %c: registers of the terms", s->id);
     Ir q = ir_count(cg, "q", to->matrix.tiles[AX_K], IR_UNROLL_ALL);

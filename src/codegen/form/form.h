@@ -103,9 +103,10 @@ enum { CLEAR_ALL, CLEAR_OPERANDS, CLEAR_SUMS };
 /* SCALES.  */
 enum { SCALES_FIRST, SCALES_NEXT, SCALES_TURN, SCALES_STAGE };
 
-/* TENSOR: columns are taken, by a warp; they are known to all; sums are loaded; columns are given
+/* TENSOR: columns are taken, by a warp; they are known to all; sums are loaded; terms of a chain
+ * are stored, its results move to the bases of their rows, if these moved; columns are given
  * back.  */
-enum { TENSOR_TAKE, TENSOR_FIND, TENSOR_LOAD, TENSOR_FREE };
+enum { TENSOR_TAKE, TENSOR_FIND, TENSOR_LOAD, TENSOR_STORE, TENSOR_MOVE, TENSOR_FREE };
 
 /* COMPUTE of warpgroups whose first operand is in registers: the products of one slice.  */
 enum { COMPUTE_STEP, COMPUTE_SLICE };

@@ -67,6 +67,16 @@ void lower_chain_behind(FormBuilder *b, const Lowered *l, const Contract *last);
 /* lower_chain_roles.c: likewise, of a chain whose second product is `last`; begins: scores begin
  * with their first products.  */
 void lower_chain_roles(FormBuilder *b, const Lowered *l, const Contract *last, bool begins);
+/* What its copying warp does.  Where a mask decides on columns: rows of V of the loop's turn, or
+ * (`end`) of the last one, that are none of the block's columns become zeros.  */
+bool lower_chain_cuts(const Lowered *l);
+void lower_chain_cut(FormBuilder *b, const Lowered *l, const Contract *last, bool end);
+void lower_chain_copies(FormBuilder *b, const Lowered *l, const Contract *last);
+/* lower_chain_tensor.c: the same, of units whose sums lie in Tensor Memory.  */
+void lower_chain_tensor(FormBuilder *b, const Lowered *l, const Contract *last);
+/* lower_ring.c: a part of what is about Tensor Memory; what waits for the end of products.  */
+Node *lower_tensor(FormBuilder *b, int part);
+void lower_commit(FormBuilder *b, const Contract *c, int ring, int id, int blocks);
 /* All warps that compute have arrived.  */
 Node *lower_computing_sync(FormBuilder *b, const Contract *c);
 /* Loops over the outputs of a thread in boxes; what stores a box, and ends the loops; the end of

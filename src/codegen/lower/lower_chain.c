@@ -271,6 +271,8 @@ static void lower_turns(FormBuilder *b, Lowered *l) {
     if (streams && roles) {
         lower_ring(b, l, c, last);
         lower_chain_behind(b, l, last);
+    } else if (last->matrix.tensor) {
+        lower_chain_tensor(b, l, last);
     } else if (roles) {
         double by;
         lower_chain_roles(b, l, last, chain_scales(l->p->te, l->p->group, &by));
@@ -289,6 +291,7 @@ static void lower_turns(FormBuilder *b, Lowered *l) {
     lower_results(b, l, last);
     if (last->stays) lower_close_tiles(b, last);
     if (roles) form_close(b);
+    lower_free_tensor(b, last);
 }
 
 /* Slices meet at the second product's results.  */

@@ -43,10 +43,11 @@ static void add_rows(const Make *m, int product, bool first) {
     form_add(m->b, NODE_VALUES, VALUES_PUT);
 }
 
+/* Rings of copies.  */
 static void add_rings(const Make *m, bool uses) {
     const Layout *l = m->l->layout;
     for (int i = 0; i < l->n_ring; i++) {
-        if (l->ring[i].arrivals[RING_FULL] == 0) continue;
+        if (l->ring[i].arrivals[RING_FULL] == 0 || l->ring[i].turn == TURN_TILES) continue;
         Node *n = form_add(m->b, NODE_VALUES, VALUES_RING);
         n->ring = i;
         n->from = uses;
@@ -168,23 +169,30 @@ static void add_operand(const Make *m) {
     form_add(m->b, NODE_VALUES, VALUES_SETTLE)->from = true;
 }
 
-/* Rows of V of the loop's turn, or of the last one, that are none of the block's columns become
- * zeros.  All warps that compute meet, so no turn of a team is under way.  */
-static void add_cut(const Make *m, bool last) {
-    const ColumnBounds *x = &m->l->p->group->chain->bounds;
-    if (x->n_from + x->n_to == 0) return;
-    about(m, RESULTS);
-    Node *n = form_if(m->b, WHEN_CUT, 0);
-    n->to = last;
-    lower_barrier(m->b, SYNC_WAIT, ring_of(m, RESULTS), RING_FULL);
-    n = form_add(m->b, NODE_VALUES, VALUES_CUT);
-    n->to = last;
-    int v = m->c[RESULTS]->side[1].number;
-    own(form_reads(m->b, n, ROOM_STAGE, v))->data = OF_TAKEN;
-    own(form_writes(m->b, n, ROOM_STAGE, v))->data = OF_TAKEN;
-    form_sync(m->b, SYNC_PROXY, SYNC_BOTH, 0);
-    lower_computing_sync(m->b, m->c[SCORES]);
-    form_close(m->b);
+bool lower_chain_cuts(const Lowered *l) {
+    const ColumnBounds *x = &l->p->group->chain->bounds;
+    return x->n_from + x->n_to > 0;
+}
+
+/* All warps that compute meet, so no turn of a team is under way.  */
+void lower_chain_cut(FormBuilder *b, const Lowered *l, const Contract *last, bool end) {
+    if (!lower_chain_cuts(l)) return;
+    b->product = RESULTS;
+    Node *n = form_if(b, WHEN_CUT, 0);
+    n->to = end;
+    lower_barrier(b, SYNC_WAIT, last->turns, RING_FULL);
+    n = form_add(b, NODE_VALUES, VALUES_CUT);
+    n->to = end;
+    int v = last->side[1].number;
+    own(form_reads(b, n, ROOM_STAGE, v))->data = OF_TAKEN;
+    own(form_writes(b, n, ROOM_STAGE, v))->data = OF_TAKEN;
+    form_sync(b, SYNC_PROXY, SYNC_BOTH, 0);
+    lower_computing_sync(b, l->layout->product);
+    form_close(b);
+}
+
+static void add_cut(const Make *m, bool end) {
+    lower_chain_cut(m->b, m->l, m->c[RESULTS], end);
 }
 
 /* Warpgroups begin the products of a turn one behind the other.  */
@@ -258,6 +266,10 @@ static void add_begin(const Make *m) {
     about(m, SCORES);
     if (m->rows) form_add(m->b, NODE_VALUES, VALUES_ROWS);
     lower_barrier(m->b, SYNC_WAIT, ring_of_a(m), RING_FULL);
+}
+
+void lower_chain_copies(FormBuilder *b, const Lowered *l, const Contract *last) {
+    add_copies(&(Make){.b = b, .l = l, .c = {l->layout->product, last}});
 }
 
 void lower_chain_behind(FormBuilder *b, const Lowered *l, const Contract *last) {

@@ -116,7 +116,7 @@ static void add_slices(FormBuilder *b, const Lowered *l, const Contract *c, int 
 }
 
 /* Tensor Memory is taken before the block's threads meet, and found behind that.  */
-static Node *add_tensor(FormBuilder *b, int part) {
+Node *lower_tensor(FormBuilder *b, int part) {
     Node *n = form_add(b, NODE_VALUES, VALUES_TENSOR);
     n->from = part;
     return n;
@@ -149,7 +149,7 @@ static void add_scales(FormBuilder *b, const Lowered *l, const Contract *c) {
 
 /* What waits for the end of the products that are issued: it is told in all blocks of the unit's
  * pair, or of a cluster.  */
-static void add_commit(FormBuilder *b, const Contract *c, int ring, int id, int blocks) {
+void lower_commit(FormBuilder *b, const Contract *c, int ring, int id, int blocks) {
     Sync *s = lower_barrier(b, SYNC_COMMIT, ring, id);
     s->by = BY_THREADS;
     s->blocks = blocks;
@@ -182,10 +182,10 @@ static void add_issued(FormBuilder *b, const Lowered *l, const Contract *c) {
     Use *u = form_writes(b, n, ROOM_ACCUMULATORS, 0);
     u->data = OF_PUT;
     u->late = true;
-    add_commit(b, c, c->turns, RING_EMPTY, c->r->cluster);
+    lower_commit(b, c, c->turns, RING_EMPTY, c->r->cluster);
     form_add(b, NODE_VALUES, VALUES_TAKE);
     form_close(b);
-    add_commit(b, c, c->sums, RING_FULL, pair);
+    lower_commit(b, c, c->sums, RING_FULL, pair);
     form_add(b, NODE_VALUES, VALUES_PUT)->ring = c->sums;
     if (c->may_be_empty) form_close(b);
     if (c->stays) form_close(b);
@@ -205,7 +205,7 @@ static void add_sums(FormBuilder *b, const Lowered *l, const Contract *c) {
     open_some(b, c);
     lower_barrier(b, SYNC_WAIT, c->sums, RING_FULL);
     form_sync(b, SYNC_TENSOR, SYNC_WAIT, 0);
-    form_reads(b, add_tensor(b, TENSOR_LOAD), ROOM_ACCUMULATORS, 0)->data = OF_TAKEN;
+    form_reads(b, lower_tensor(b, TENSOR_LOAD), ROOM_ACCUMULATORS, 0)->data = OF_TAKEN;
     form_sync(b, SYNC_TENSOR, SYNC_ARRIVE, 0);
     if (c->stays) {
         form_sync(b, SYNC_WARP, SYNC_BOTH, 0);    /* one lane tells of what all have read */
@@ -236,7 +236,7 @@ void lower_free_tensor(FormBuilder *b, const Contract *c) {
     if (c->r->cluster > 1) form_sync(b, SYNC_CLUSTER, SYNC_BOTH, 0);
     else form_block_sync(b);
     form_sync(b, SYNC_TENSOR, SYNC_WAIT, 0);
-    add_tensor(b, TENSOR_FREE);
+    lower_tensor(b, TENSOR_FREE);
 }
 
 /* Products of one step are under way while the next stage is waited for; then the stage of those
@@ -286,9 +286,9 @@ static void add_products(FormBuilder *b, const Lowered *l, const Contract *c, bo
 }
 
 void lower_ring(FormBuilder *b, const Lowered *l, const Contract *c, const Contract *next) {
-    if (c->matrix.tensor) add_tensor(b, TENSOR_TAKE);
+    if (c->matrix.tensor) lower_tensor(b, TENSOR_TAKE);
     lower_barriers(b, l);
-    if (c->matrix.tensor) add_tensor(b, TENSOR_FIND);
+    if (c->matrix.tensor) lower_tensor(b, TENSOR_FIND);
     if (l->waits) {           /* what does not depend on the kernel before goes on meanwhile */
         form_if(b, WHEN_ONE, 0)->from = contract_turns(c)->fill.first;
         form_add(b, NODE_VALUES, VALUES_MAPS)->from = 1;

@@ -27,8 +27,9 @@ void wgmma_tiles(Kernel *k) {
     for (int side = 0; side < k->c->n_side; side++) {
         const Side *s = &k->c->side[side];
         if (s->l->raw) made_tile(k, s);
-        if (wgmma_has_registers(s)) made_declare(k, s);
-        else define_tile(k, s);
+        bool made = wgmma_has_registers(s);
+        if (made && !k->c->matrix.tensor) made_declare(k, s);
+        if (!made) define_tile(k, s);
     }
 }
 

@@ -66,6 +66,10 @@ static Ir operand(const Kernel *k, const Side *s, Ir kk, Ir i) {
     return k->c->matrix.tiles[s->own] == 1 ? slice_at(k, s, kk) : tile_at(k, s, kk, i);
 }
 
+Ir tensor_room(const Kernel *k, RoomKind kind, int of) {
+    return ir_add_n(k->cg, k->var.tensor, (int)rprog_room_at(k->c->layout, kind, of));
+}
+
 /* A tile of an instruction has 128 lanes of Tensor Memory, 32 of each warp of its warpgroup, and a
  * column for each of its own; those of the block's tile at hand lie side by side, its columns
  * fastest.  */
@@ -73,19 +77,31 @@ Ir tensor_tile(const Kernel *k, Ir row, Ir column) {
     const Cg *cg = k->cg;
     AxisClass columns = k->c->r->swapped ? AX_M : AX_N;
     Ir number = ir_add(cg, ir_mul(cg, row, ir_int(cg, k->c->warps[columns])), column);
-    Ir width = ir_int(cg, k->c->r->thread.extent[columns]), at = k->var.tensor;
+    Ir width = ir_int(cg, k->c->r->thread.extent[columns]);
+    Ir at = tensor_room(k, ROOM_ACCUMULATORS, k->c->number);
     if (k->c->layout->ring[k->c->sums].slots > 1)
         at = ir_add(cg, at, ir_mul(cg, k->ring[k->c->sums].slot,
                                    ir_int(cg, rprog_tensor_tile(k->c->r))));
     return ir_add(cg, at, ir_mul(cg, number, width));
 }
 
-/* One thread issues the products of all tiles of the block; the first ones begin the sums.  */
-static void multiply_all(Kernel *k, Ir kk, IrUnit *unit, const Side *a, const Side *b) {
+/* Terms of a chain, by slices of the second product; else the descriptor of the first operand.  */
+static Ir first_at(const Kernel *k, const Side *a, Ir kk, Ir i) {
+    const Cg *cg = k->cg;
+    if (!a->made) return tile_at(k, a, kk, i);
+    Ir cells = ir_div(cg, ir_mul(cg, kk, ir_int(cg, a->elem)), ir_int(cg, TENSOR_CELL));
+    return ir_add(cg, tensor_room(k, ROOM_TERMS, 0), cells);
+}
+
+/* One thread issues the products of all tiles of the block; the first ones begin the sums: of a
+ * step, or of all.  */
+static void multiply_all(Kernel *k, Ir kk, IrUnit *unit, bool begins) {
+    bool swapped = k->c->r->swapped;
+    const Side *a = &k->c->side[swapped], *b = &k->c->side[!swapped];
     Cg *cg = k->cg;
     int rows = k->c->warps[a->own] * k->c->matrix.tiles[a->own];
     int columns = k->c->r->block.extent[b->own] / k->c->matrix.columns;
-    unit->adds = ir_lt(cg, ir_int(cg, 0), ir_add(cg, k->var.step, kk));
+    unit->adds = ir_lt(cg, ir_int(cg, 0), begins ? kk : ir_add(cg, k->var.step, kk));
     Ir i = ir_count_of(cg, k->var.i, rows, IR_UNROLL_ALL);
     Ir j = ir_count_of(cg, k->var.j, columns, IR_UNROLL_ALL);
     Ir scale[IR_TENSOR_SCALES];
@@ -94,7 +110,7 @@ static void multiply_all(Kernel *k, Ir kk, IrUnit *unit, const Side *a, const Si
         unit->scale = scale;
         unit->scales = IR_TENSOR_SCALES;
     }
-    ir_multiply(cg, unit, tensor_tile(k, i, j), tile_at(k, a, kk, i), tile_at(k, b, kk, j));
+    ir_multiply(cg, unit, tensor_tile(k, i, j), first_at(k, a, kk, i), tile_at(k, b, kk, j));
     ir_close(cg);
     ir_close(cg);
 }
@@ -106,7 +122,7 @@ void wgmma_multiply(Kernel *k, Ir kk, bool begins) {
     int form[FORMS];
     IrUnit unit = unit_of(k, a, b, form);
     if (k->c->matrix.tensor) {
-        multiply_all(k, kk, &unit, a, b);
+        multiply_all(k, kk, &unit, begins);
         return;
     }
     if (begins) unit.adds = ir_lt(cg, ir_int(cg, 0), kk);

@@ -38,10 +38,12 @@ PRELUDE_TABLES(X)
 #define PRELUDE_WGMMA "rl_wgmma_m"
 #define PRELUDE_TENSOR "rl_tcgen05_m"
 #define PRELUDE_TENSOR_LOAD "rl_tcgen05_load_n"
+#define PRELUDE_TENSOR_SCALE "rl_tcgen05_scale_n"
 #define PRELUDE_FAMILIES(X)                                                                        \
     X(PRELUDE_MMA, prelude_make_mma) X(PRELUDE_WGMMA, prelude_make_wgmma)                          \
     X(PRELUDE_TENSOR, prelude_make_tensor)                                                         \
     X(PRELUDE_TENSOR_LOAD, prelude_make_tensor_load)                                               \
+    X(PRELUDE_TENSOR_SCALE, prelude_make_tensor_scale)                                             \
     X("rl_vec_", prelude_make_vector) X("rl_load_", prelude_make_load)                             \
     X("rl_store_", prelude_make_store)
 #define X(stem, make) PreludeMake make;

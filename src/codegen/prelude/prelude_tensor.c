@@ -39,44 +39,59 @@ static unsigned descriptor(const ComputeUnit *u, const Kind *kind) {
            (unsigned)u->n.to / 8 << N | (unsigned)u->m.to / 16 << M;
 }
 
+static bool is_rest(const char *s, size_t len, const char *text) {
+    return len == strlen(text) && memcmp(s, text, len) == 0;
+}
+
+/* Parameters of the template: orders of operands, and the upper halves of their descriptors.  */
+static void put_template(PreludeText *t, bool orders, bool made) {
+    enum { USUAL = 128 };
+    unsigned high = prelude_high(USUAL);
+    prelude_put(t, "template <");
+    if (orders && !made) prelude_put(t, "int A_TURNED, ");
+    if (orders) prelude_put(t, "int B_TURNED, ");
+    if (!made) prelude_put(t, "unsigned A_HIGH = 0x%x, ", high);
+    prelude_put(t, "unsigned B_HIGH = 0x%x>\n", high);
+}
+
 /* rl_tcgen05_mMnNkK_TYPE_ACC: results from column d on; a and b are the lower halves of
- * descriptors, as wgmma's but for their version; M 256 is
- * a product of a pair of blocks.  With types of both operands and of scales behind:
+ * descriptors, as wgmma's but for their version; M 256 is a product of a pair of blocks.  _made: a
+ * is in Tensor Memory, from this column on.  With types of both operands and of scales behind:
  * these begin at columns scales_a and scales_b, in this byte of their cells.  */
 bool prelude_make_tensor(const char *name, size_t len, PreludeText *t) {
-    enum { USUAL = 128, VERSION = 1 << 14 };
+    enum { VERSION = 1 << 14 };
     ComputeUnit u;
     const char *rest = prelude_read_product(name, len, PRELUDE_TENSOR, &u);
-    const Kind *kind = rest == name + len ? kind_of(&u) : NULL;
+    bool made = rest && is_rest(rest, (size_t)(name + len - rest), PRELUDE_MADE);
+    const Kind *kind = made || rest == name + len ? kind_of(&u) : NULL;
     int blocks = u.m.to / ROWS;
     if (!kind || u.m.to != ROWS * blocks || blocks > MOST_BLOCKS ||
         u.k.to * te_dtype_bytes(u.a) != K_BYTES)
         return false;
     bool orders = !u.tf32;
-    prelude_put(t, "template <%sunsigned A_HIGH = 0x%x, unsigned B_HIGH = 0x%x>\n",
-                orders ? "int A_TURNED, int B_TURNED, " : "", prelude_high(USUAL),
-                prelude_high(USUAL));
+    put_template(t, orders, made);
     bool scaled = u.scale_k > 0;
     prelude_put(t, FN "void %.*s(unsigned d, unsigned a, unsigned b, bool adds%s) {\n", (int)len,
                 name,
                 scaled ? ",\n        unsigned scales_a, unsigned scales_b, unsigned byte" : "");
     prelude_put(t, "    const unsigned what = 0x%x", descriptor(&u, kind));
-    if (orders)
-        prelude_put(t, " | (unsigned)A_TURNED << %d | (unsigned)B_TURNED << %d", TURNED_A,
-                    TURNED_B);
+    if (orders && !made) prelude_put(t, " | (unsigned)A_TURNED << %d", TURNED_A);
+    if (orders) prelude_put(t, " | (unsigned)B_TURNED << %d", TURNED_B);
     if (scaled) prelude_put(t, " | byte << %d | byte << %d", BYTE_A, BYTE_B);
     prelude_put(t, ";\n");
     prelude_put(t, "    asm volatile(\"{ .reg .b64 a, b; .reg .pred p; setp.ne.b32 p, %%3, 0;\"\n"
-                   "                 \" mov.b64 a, {%%1, %%5}; mov.b64 b, {%%2, %%6};\"\n"
-                   "                 \" tcgen05.mma.cta_group::%d.kind::", blocks);
+                   "                 \" %smov.b64 b, {%%2, %%5};\"\n"
+                   "                 \" tcgen05.mma.cta_group::%d.kind::",
+                made ? "" : "mov.b64 a, {%1, %6}; ", blocks);
     if (scaled) prelude_put(t, "%s.block_scale.block%d", hal_scaled_kind(&u), u.scale_k);
     else prelude_put(t, "%s", kind->kind);
-    prelude_put(t, " [%%0], a, b, %%4,\"\n"
+    prelude_put(t, " [%%0], %s, b, %%4,\"\n"
                    "                 \"%s p; }\"\n"
                    "                 :: \"r\"(d), \"r\"(a), \"r\"(b), \"r\"((int)adds), "
-                   "\"r\"(what), \"n\"(A_HIGH | 0x%x),\n"
-                   "                    \"n\"(B_HIGH | 0x%x)%s : \"memory\");\n}\n",
-                scaled ? " [%7], [%8]," : "", VERSION, VERSION,
+                   "\"r\"(what), \"n\"(B_HIGH | 0x%x)",
+                made ? "[%1]" : "a", scaled ? " [%7], [%8]," : "", VERSION);
+    if (!made) prelude_put(t, ",\n                    \"n\"(A_HIGH | 0x%x)", VERSION);
+    prelude_put(t, "%s : \"memory\");\n}\n",
                 scaled ? ", \"r\"(scales_a), \"r\"(scales_b)" : "");
     return true;
 }
@@ -97,23 +112,26 @@ static void put_load(PreludeText *t, const char *constraint, int first, int eigh
                 (unsigned)half << SHIFT | (unsigned)first * 8);
 }
 
-static bool is_rest(const char *s, size_t len, const char *text) {
-    return len == strlen(text) && memcmp(s, text, len) == 0;
+/* The number of columns, a multiple of 8, behind a stem; the rest of the name, or NULL.  */
+static const char *read_columns(const char *name, size_t len, const char *stem, int *n) {
+    enum { LIMIT = 256 };
+    size_t at = strlen(stem);
+    *n = 0;
+    if (len <= at || memcmp(name, stem, at) != 0) return NULL;
+    for (; at < len && name[at] >= '0' && name[at] <= '9' && *n <= LIMIT; at++)
+        *n = 10 * *n + (name[at] - '0');
+    return *n >= 8 && *n <= LIMIT && *n % 8 == 0 ? name + at : NULL;
 }
 
 /* rl_tcgen05_load_nN_ACC: a thread's results of a tile of N columns at address `at`, with its
  * warp's rows.  */
 bool prelude_make_tensor_load(const char *name, size_t len, PreludeText *t) {
-    enum { MOST = 16, LIMIT = 256 };
-    size_t stem = strlen(PRELUDE_TENSOR_LOAD);
-    size_t at = stem;
-    int n = 0;
-    if (len <= stem || memcmp(name, PRELUDE_TENSOR_LOAD, stem) != 0) return false;
-    for (; at < len && name[at] >= '0' && name[at] <= '9' && n <= LIMIT; at++)
-        n = 10 * n + (name[at] - '0');
-    TeDtype type = is_rest(name + at, len - at, "_i32") ? TE_I32 : TE_F32;
-    bool known = type == TE_I32 || is_rest(name + at, len - at, "_f32");
-    if (!known || n < 8 || n > LIMIT || n % 8) return false;
+    enum { MOST = 16 };
+    int n;
+    const char *rest = read_columns(name, len, PRELUDE_TENSOR_LOAD, &n);
+    size_t left = rest ? (size_t)(name + len - rest) : 0;
+    TeDtype type = rest && is_rest(rest, left, "_i32") ? TE_I32 : TE_F32;
+    if (!rest || (type == TE_F32 && !is_rest(rest, left, "_f32"))) return false;
     prelude_put(t, FN "void %.*s(%s *d, unsigned at) {\n", (int)len, name,
                 prelude_register(type));
     for (int done = 0, eights; done < n / 8; done += eights) {
@@ -123,6 +141,45 @@ bool prelude_make_tensor_load(const char *name, size_t len, PreludeText *t) {
             put_load(t, prelude_constraint(type), done, eights, half);
     }
     prelude_put(t, "    asm volatile(\"tcgen05.wait::ld.sync.aligned;\" ::: \"memory\");\n}\n");
+    return true;
+}
+
+static void put_registers(PreludeText *t, int n, int first) {
+    for (int r = 0; r < n; r++) prelude_put(t, "%s%%%d", r ? "," : "", first + r);
+}
+
+/* Results of 16 rows in eights of columns, each by what its row is.  */
+static void put_scale(PreludeText *t, int eights, int half) {
+    enum { UPPER = 16 << 16 };
+    int n = 4 * eights, at = half * UPPER;
+    prelude_put(t, "        asm volatile(\"tcgen05.ld.sync.aligned.16x256b.x%d.b32 {", eights);
+    put_registers(t, n, 0);
+    prelude_put(t, "}, [%%%d];\"\n                     \" tcgen05.wait::ld.sync.aligned;\"\n"
+                   "                     :", n);
+    for (int r = 0; r < n; r++) prelude_put(t, "%s \"=f\"(d[%d])", r ? "," : "", r);
+    prelude_put(t, " : \"r\"(at + 0x%x) : \"memory\");\n"
+                   "        for (int i = 0; i < %d; i++) d[i] *= by[%d + i / 2 %% 2];\n",
+                (unsigned)at, n, 2 * half);
+    prelude_put(t, "        asm volatile(\"tcgen05.st.sync.aligned.16x256b.x%d.b32 [%%0], {",
+                eights);
+    put_registers(t, n, 1);
+    prelude_put(t, "};\"\n                     :: \"r\"(at + 0x%x)", (unsigned)at);
+    for (int r = 0; r < n; r++) prelude_put(t, ", \"f\"(d[%d])", r);
+    prelude_put(t, " : \"memory\");\n");
+}
+
+/* rl_tcgen05_scale_nN: a thread's results of a tile of N columns are multiplied by what is `by` for
+ * each of its four rows, a few columns at a time, so that few registers hold them.  */
+bool prelude_make_tensor_scale(const char *name, size_t len, PreludeText *t) {
+    int n, eights = 4;
+    if (read_columns(name, len, PRELUDE_TENSOR_SCALE, &n) != name + len) return false;
+    while (n / 8 % eights) eights /= 2;
+    prelude_put(t, FN "void %.*s(unsigned at, const float *by) {\n    float d[%d];\n"
+                   "    for (unsigned end = at + %d; at < end; at += %d) {\n",
+                (int)len, name, 4 * eights, n, 8 * eights);
+    for (int half = 0; half < 2; half++) put_scale(t, eights, half);
+    prelude_put(t, "    }\n    asm volatile(\"tcgen05.wait::st.sync.aligned;\" ::: \"memory\");\n"
+                   "}\n");
     return true;
 }
 
@@ -197,7 +254,23 @@ const PreludeRow prelude_tensor[] = {
         "}\n"},
     COPY_SCALES("", "1"),
     COPY_SCALES("_pair", "2"),
+    /* A slice of an operand: of a warp's 32 rows 16, whose registers are as mma has them, then the
+     * others.  */
+    {"rl_tcgen05_store", 100,
+     FN "void rl_tcgen05_store(unsigned at, const unsigned *a) {\n"
+        "    asm volatile(\"tcgen05.st.sync.aligned.16x128b.x2.b32 [%0], {%1, %2, %3, %4};\"\n"
+        "                 :: \"r\"(at), \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[4]), \"r\"(a[5])\n"
+        "                 : \"memory\");\n"
+        "    asm volatile(\"tcgen05.st.sync.aligned.16x128b.x2.b32 [%0], {%1, %2, %3, %4};\"\n"
+        "                 :: \"r\"(at + 0x100000), \"r\"(a[2]), \"r\"(a[3]), \"r\"(a[6]),\n"
+        "                    \"r\"(a[7]) : \"memory\");\n"
+        "}\n"},
+    {"rl_tcgen05_stored", 100,
+     FN "void rl_tcgen05_stored() {\n"
+        "    asm volatile(\"tcgen05.wait::st.sync.aligned;\" ::: \"memory\");\n"
+        "}\n"},
     {PRELUDE_TENSOR, 0, NULL},
     {PRELUDE_TENSOR_LOAD, 0, NULL},
+    {PRELUDE_TENSOR_SCALE, 0, NULL},
 };
 const int prelude_tensor_rows = sizeof prelude_tensor / sizeof *prelude_tensor;
