@@ -44,7 +44,8 @@
 
 /* What side `side` of a product does not do in a turn.  */
 static void leave_out(StepCounts *c, int side, bool reads, bool loads) {
-    if (reads) c->reads[side] = c->fragment_wavefronts[side] = 0;
+    if (reads) c->reads[side] = 0;
+    if (reads) c->fragment_wavefronts[side] = 0;
     if (loads) c->store_wavefronts[side] = c->requests[side] = c->passes[side] = 0;
     if (loads) c->sectors[side] = 0;
 }
@@ -84,7 +85,7 @@ ChainTurn mp_chain_turn(const Model *m, const RProg *r, CountMemo *memo) {
         if (i == 0) {
             t.a_bytes = c->sectors[0] * SECTOR;
             t.a_stores = (double)c->store_wavefronts[0];
-            if (kept) t.a_reads = t.warps * (double)c->fragment_wavefronts[0];
+            if (kept) t.a_reads = t.warps * c->fragment_wavefronts[0];
         }
         leave_out(c, 0, i > 0 || kept, true);
         t.step[i] = mp_step(&t.of[i], &t.prog[i], c);

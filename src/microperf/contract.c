@@ -197,7 +197,7 @@ static void fill_counts(const Model *m, const RProg *r, const Step *s, const Ste
     }
     double wavefronts = 0;
     for (int side = 0; side < p->n_operand; side++) {
-        wavefronts += s->warps * (double)c->fragment_wavefronts[side];
+        wavefronts += s->warps * c->fragment_wavefronts[side];
     }
     out->load_sectors = (int64_t)(tiles * (steps * sectors + c->region_sectors) + 0.5);
     out->load_passes = (int64_t)(tiles * steps * (double)(c->passes[0] + c->passes[1]));

@@ -40,8 +40,8 @@ typedef struct {
 typedef struct {
     CountKey key;
     int sizes;                /* CountMemo.sizes that the rest is of, but for the banks; 0: none */
-    int64_t read_wavefronts, store_wavefronts, requests, passes, traffic;
-    double sectors, region_sectors, region_extra;
+    int64_t read_wavefronts, store_wavefronts, requests, passes;
+    double traffic, sectors, region_sectors, region_extra;
 } CountEntry;
 /* A round through the staging buffer, by all that its wavefronts depend on.  */
 typedef struct {
@@ -56,7 +56,7 @@ typedef struct {
     int32_t own, entries;
     int16_t unit;
     uint8_t vec, side;
-    int64_t wavefronts;
+    double wavefronts;
 } RegionEntry;
 /* Stores of the outputs or of sums, likewise.  */
 typedef struct {
@@ -165,7 +165,7 @@ static void count_region(const Model *m, const RProg *r, int side, CountEntry *e
     e->region_sectors = mp_region_sectors(p, r, side, &x);
 }
 
-static int64_t count_block(const Model *m, const RProg *r, int side, CountMemo *memo) {
+static double count_block(const Model *m, const RProg *r, int side, CountMemo *memo) {
     RegionEntry x = {.own = r->block.extent[mp_own_axis(side)], .unit = r->unit,
                      .entries = rprog_region_entries(m->p, r), .vec = r->load[side].vec,
                      .side = (uint8_t)side};
@@ -250,9 +250,10 @@ static void count_sides(const Model *m, const RProg *r, CountMemo *memo, StepCou
         const CountEntry *e = count_side(m, r, side, memo, &local);
         out->reads[side] = rprog_fragment_reads(m->p, m->dev, r, side);
         out->read_wavefronts[side] = e->read_wavefronts;
-        out->fragment_wavefronts[side] = r->load[side].region ? e->traffic
-                                         : e->read_wavefronts *
-                                               rprog_fragment_passes(m->p, m->dev, r, side);
+        out->fragment_wavefronts[side] =
+            r->load[side].region ? e->traffic
+                                 : (double)(e->read_wavefronts *
+                                            rprog_fragment_passes(m->p, m->dev, r, side));
         out->sectors[side] = e->sectors;
         if (r->load[side].region) {
             out->region_requests = (double)e->requests;

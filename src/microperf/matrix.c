@@ -116,7 +116,7 @@ static void tell_balance(const Model *m, const RProg *r, const StepCounts *c, Bu
     double slices = (double)r->warp.extent[AX_K] / r->thread.extent[AX_K];
     double warps = r->threads / WARP;
     double unit = warps * slices * mp_matrix_products(m, r) * mp_product_flops(r) / rate;
-    double reads = warps * (double)(c->fragment_wavefronts[0] + c->fragment_wavefronts[1]);
+    double reads = warps * (c->fragment_wavefronts[0] + c->fragment_wavefronts[1]);
     double stores = (double)(c->store_wavefronts[0] + c->store_wavefronts[1]);
     buf_puts(out, "  a block's step keeps the unit busy for ");
     mp_fixed(out, unit, 0);

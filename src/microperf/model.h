@@ -61,7 +61,7 @@ Model mp_model(const Problem *p, const Device *dev);
 /* Exact counts of one block and k-step and of the whole kernel.  */
 typedef struct {
     int64_t reads[2], read_wavefronts[2]; /* fragment requests of one warp; wavefronts of each */
-    int64_t fragment_wavefronts[2];       /* of all of them */
+    double fragment_wavefronts[2];        /* of all of them */
     int64_t store_wavefronts[2];          /* of one stage, all warps */
     int64_t requests[2], passes[2];       /* warp requests of the loads of one stage; passes of
                                            * these through L1 */

@@ -127,7 +127,7 @@ Step mp_step(const Model *m, const RProg *r, const StepCounts *c) {
     for (int side = 0; side < p->n_operand; side++) {
         if (!r->load[side].region)
             s.issue += (double)c->requests[side] * chunk_instructions(m, r, side);
-        s.wavefronts += s.warps * (double)c->fragment_wavefronts[side] +
+        s.wavefronts += s.warps * c->fragment_wavefronts[side] +
                         (double)c->store_wavefronts[side];
         s.stored += (double)c->store_wavefronts[side];
         s.passes += load_passes(&r->load[side], (double)c->passes[side],

@@ -231,12 +231,12 @@ int32_t rprog_region_zeros(const Problem *p, const RProg *r, const RRegion *x);
 /* Instructions beside reads that a warp needs for its fragments of a step: adding places, joining
  * narrow elements.  */
 int64_t rprog_region_extra(const Problem *p, const Device *dev, const RProg *r, int side);
-/* Wavefronts of all of a warp's reads of it in a k-step, the mean of all steps rounded up, given
+/* Wavefronts of all of a warp's reads of it in a k-step, the mean of all steps and tiles, given
  * those of a matrix unit's reads of one block of eight rows over all of K; of matrices, of those of
  * all rows of a block at one chunk of k.  */
-int64_t rprog_region_block(const Problem *p, const Device *dev, const RProg *r, int side);
-int64_t rprog_region_traffic(const Problem *p, const Device *dev, const RProg *r, int side,
-                             int64_t block);
+double rprog_region_block(const Problem *p, const Device *dev, const RProg *r, int side);
+double rprog_region_traffic(const Problem *p, const Device *dev, const RProg *r, int side,
+                            double block);
 /* Wavefronts of storing the region and its table.  */
 int64_t rprog_region_stores(const Problem *p, const Device *dev, const RProg *r, int side);
 

@@ -103,10 +103,18 @@ static int32_t place_of(const Problem *p, const RRegion *x, int elem, int64_t k)
 /* Columns of one part along k.  */
 static int columns_of(const Gather *g) { return fragment_lanes(&g->f, FRAG_COL) * g->per; }
 
-/* Wavefronts of a matrix unit's reads of one block of rows and one part along k, from k on.  The
- * first block stands for all.  */
+enum { STARTS = 8 };          /* tiles that stand for all */
+
+/* Where tile i begins in a line, or where tiles go on in the next image, in the image.  */
+static int32_t start_of(const RProg *r, int side, const RRegion *x, int i) {
+    int64_t all = (int64_t)x->count_in * (x->period > 0 ? x->out : 1);
+    return x->whole ? (int32_t)((int64_t)i * r->block.extent[own_axis(side)] % all) : 0;
+}
+
+/* Wavefronts of a matrix unit's reads of the block of rows from `first` on and one part along k,
+ * from k on.  */
 static int64_t block_wavefronts(const Problem *p, const RRegion *x, const Gather *g, int elem,
-                                int64_t k) {
+                                int32_t first, int64_t k) {
     int32_t addr[WARP], place[WARP];
     int at[WARP][FRAG_DIMS];
     int64_t n = 0;
@@ -114,7 +122,8 @@ static int64_t block_wavefronts(const Problem *p, const RRegion *x, const Gather
     for (int i = 0; i < g->reads; i++) {
         fragment_of_lanes(&g->f, i * x->pair, at);
         for (int lane = 0; lane < WARP; lane++)
-            addr[lane] = rtile_region_row(x, at[lane][FRAG_ROW]) * elem + place[at[lane][FRAG_COL]];
+            addr[lane] = rtile_region_row(x, first + at[lane][FRAG_ROW]) * elem +
+                         place[at[lane][FRAG_COL]];
         n += rtile_wavefronts(addr, UINT32_MAX, x->pair * elem);
     }
     return n;
@@ -147,44 +156,51 @@ static int64_t row_wavefronts(const Device *dev, const RProg *r, int side, const
 }
 
 /* Wavefronts of all matrices of a tile's rows, at one chunk of k: what others add to the places of
- * eight rows rotates the banks.  */
-static int64_t tile_wavefronts(const RProg *r, int side, const RRegion *x, int elem) {
+ * eight rows rotates the banks.  The tile begins at `first`.  */
+static int64_t tile_wavefronts(const RProg *r, int side, const RRegion *x, int elem,
+                               int32_t first) {
     int32_t addr[WARP] = {0};
     int64_t n = 0;
     for (int row = 0; row < r->block.extent[own_axis(side)]; row += MATRIX) {
-        for (int i = 0; i < MATRIX; i++) addr[i] = rtile_region_row(x, row + i) * elem;
+        for (int i = 0; i < MATRIX; i++) addr[i] = rtile_region_row(x, first + row + i) * elem;
         n += rtile_wavefronts(addr, (1u << MATRIX) - 1, RTILE_ACCESS);
     }
     return n;
 }
 
-int64_t rprog_region_block(const Problem *p, const Device *dev, const RProg *r, int side) {
+double rprog_region_block(const Problem *p, const Device *dev, const RProg *r, int side) {
     RRegion x;
     if (!rprog_matrix(dev, r) || !rprog_region(p, r, side, &x)) return 0;
     int elem = rprog_elem(p, dev, r, side);
-    if (rprog_ldmatrix(p, dev, r, side)) return tile_wavefronts(r, side, &x, elem);
+    bool matrices = rprog_ldmatrix(p, dev, r, side);
     Gather g = gather_of(dev, r, side, &x);
     int64_t total = 0, all = rprog_region_entries(p, r), part = columns_of(&g);
-    for (int64_t k = 0; k < all; k += part) total += block_wavefronts(p, &x, &g, elem, k);
-    return total;
+    int64_t tiles = rprog_tiles(p, r, own_axis(side)), starts = tiles < STARTS ? tiles : STARTS;
+    for (int i = 0; i < starts; i++) {
+        int32_t first = start_of(r, side, &x, i);
+        if (matrices) total += tile_wavefronts(r, side, &x, elem, first);
+        for (int64_t k = 0; k < all && !matrices; k += part)
+            total += block_wavefronts(p, &x, &g, elem, first, k);
+    }
+    return starts ? (double)total / (double)starts : 0;
 }
 
-int64_t rprog_region_traffic(const Problem *p, const Device *dev, const RProg *r, int side,
-                             int64_t block) {
+double rprog_region_traffic(const Problem *p, const Device *dev, const RProg *r, int side,
+                            double block) {
     RRegion x;
     if (!rprog_region(p, r, side, &x)) return 0;
     if (!rprog_matrix(dev, r)) {
         int elem = rprog_elem(p, dev, r, side);
-        return r->warp.extent[AX_K] * row_wavefronts(dev, r, side, &x, elem);
+        return (double)(r->warp.extent[AX_K] * row_wavefronts(dev, r, side, &x, elem));
     }
     if (rprog_ldmatrix(p, dev, r, side)) {
         int64_t own = r->block.extent[own_axis(side)], chunks = matrix_passes(p, dev, r, side);
-        return slices_of(r) + ceil_div(block * MATRIX * chunks, own);
+        return slices_of(r) + block * (double)(MATRIX * chunks) / (double)own;
     }
     Gather g = gather_of(dev, r, side, &x);
     int64_t all = rprog_region_entries(p, r), registers = ceil_div(all, columns_of(&g));
-    int64_t total = registers * entry_wavefronts(&g) + g.blocks * block;
-    return all > 0 ? ceil_div(total * r->warp.extent[AX_K], all) : 0;
+    double total = (double)(registers * entry_wavefronts(&g)) + g.blocks * block;
+    return all > 0 ? total * r->warp.extent[AX_K] / (double)all : 0;
 }
 
 /* Of a warp's chunks from the first on.  */

@@ -172,7 +172,7 @@ static void compare_region(Job *j, const KernelCase *c, const SimCounters *t, co
     expect(j, "global store sectors", t->global_store_sectors, (double)e->store_sectors);
     if (!j->split)
         expect_near(j, "shared load wavefronts", t->shared_load_wavefronts,
-                    (double)e->smem_load_wavefronts, 0.05);
+                    (double)e->smem_load_wavefronts, 0.03);
     expect_near(j, "shared store wavefronts", t->shared_store_wavefronts,
                 (double)e->smem_store_wavefronts, 0.12);
     expect_near(j, "global load sectors", t->global_load_sectors, (double)e->load_sectors, 0.12);
