@@ -20,6 +20,10 @@
  *   OVERLAP: of units of warps, of shared memory and the rest (model.c); of warpgroups, of the
  *       rings' slots, as of a contract program's
  *
+ * Blocks that stay: FILL is that of their first tile, and for each tile what overlaps with nothing;
+ * a's next tile comes while the last turn's results are multiplied and stored, of which the
+ * instructions count, and beyond that where it is longer.
+ *
  * A program that streams k is the first product's contract program with another end (ending.h):
  * the folds' instructions, the second product's clocks of the unit, wavefronts and outputs, and V,
  * which a block loads before its steps.
@@ -50,10 +54,13 @@ static void phases_of(const Model *m, const RProg *r, double stored, double turn
     for (int i = 0; i < out->n; i++) out->at[i].steps = each;
     if (turns >= all || turns <= 0) return;
     double blocks = blocks_of(m, r), slots = m->sms * r->blocks_per_sm;
+    double longest = rprog_chain_parted(m->p, r)
+                         ? (double)rprog_chain_longest(m->p, r, rprog_launched(m->p, m->dev, r))
+                         : 0;
     out->n = 1;
     out->at[0].active = lesser(blocks, m->sms);
     out->at[0].resident = lesser(whole(blocks / m->sms), r->blocks_per_sm);
-    out->at[0].times = greater(blocks / slots, all / turns);
+    out->at[0].times = greater(blocks / slots, (longest > 0 ? longest : all) / turns);
 }
 
 static void add_phase(const Model *m, const RProg *r, const ChainTurn *t, const Phase *ph,
@@ -70,15 +77,25 @@ static void add_phase(const Model *m, const RProg *r, const ChainTurn *t, const 
     clocks[MP_LATENCY] += n * (m->l2_latency + blocks * t->bytes / share) / ahead(r);
 }
 
-/* Clocks before the first turn of the blocks of a phase, and behind the last.  */
-static double fill_clocks(const Model *m, const RProg *r, const ChainTurn *t, const Phase *ph) {
+/* Clocks until these bytes of each block are there.  */
+static double fetch_clocks(const Model *m, const Phase *ph, double bytes) {
     double share = lesser(m->l2_port, m->l2_rate / m->clock / ph->active);
-    double bytes = t->a_bytes + t->counts[0].sectors[1] * SECTOR;
-    double ends = mp_chain_clocks(m, r, t, ph->resident).ends;
-    return m->block_start + m->dram_latency + ph->resident * bytes / share + ends;
+    return m->dram_latency + ph->resident * bytes / share;
 }
 
-static double end_clocks(const Model *m, const RProg *r, const ChainTurn *t, const Phase *ph) {
+/* Clocks before the first turn of the blocks of a phase.  */
+static double fill_clocks(const Model *m, const RProg *r, const ChainTurn *t, const Phase *ph) {
+    double bytes = t->a_bytes + t->counts[0].sectors[1] * SECTOR;
+    double ends = mp_chain_clocks(m, r, t, ph->resident).ends;
+    return m->block_start + fetch_clocks(m, ph, bytes) + ends;
+}
+
+/* Clocks behind the last turn: of the threads that compute, and until L2 has what they store.  */
+typedef struct {
+    double work, sent;
+} EndClocks;
+
+static EndClocks end_clocks(const Model *m, const RProg *r, const ChainTurn *t, const Phase *ph) {
     double outputs = (double)r->block.extent[AX_M] * r->block.extent[AX_E];
     double port = lesser(m->l2_port, m->l2_write / m->clock / ph->active), through = 0;
     if (r->via == VIA_SHARED) {
@@ -89,7 +106,28 @@ static double end_clocks(const Model *m, const RProg *r, const ChainTurn *t, con
     }
     double ops = r->split > 1 ? 4 : m->p->next->epilogue_ops + 4;
     double work = outputs * ops / (m->issue * WARP) + through;
-    return ph->resident * (work + ph->bytes / port) + m->l2_latency;
+    return (EndClocks){ph->resident * work, ph->resident * ph->bytes / port + m->l2_latency};
+}
+
+/* Clocks between the turns of a tile and those of the next one, of blocks that stay.  */
+static double between_tiles(const Model *m, const RProg *r, const ChainTurn *t, const Phase *ph) {
+    ChainClocks c = mp_chain_clocks(m, r, t, ph->resident);
+    double work = end_clocks(m, r, t, ph).work;
+    double late = fetch_clocks(m, ph, t->a_bytes) - c.unit[1] - work;
+    return work + greater(late, 0) + c.ends;
+}
+
+/* What blocks of a phase take before and behind their turns.  */
+static void add_ends(const Model *m, const RProg *r, const ChainTurn *t, const Phases *phases,
+                     int i, double clocks[MP_COUNT]) {
+    const Phase *ph = &phases->at[i];
+    bool last = i == phases->n - 1, stays = rprog_persistent(r);
+    /* Resident blocks hide each other's ends, except those of the last wave.  */
+    double exposed = ph->times / ph->resident + last * (1 - 1 / ph->resident);
+    EndClocks end = end_clocks(m, r, t, ph);
+    if (!stays || i == 0) clocks[MP_FILL] += (stays ? 1 : exposed) * fill_clocks(m, r, t, ph);
+    if (!stays || last) clocks[MP_EPILOGUE] += (stays ? 1 : exposed) * (end.work + end.sent);
+    if (stays) clocks[MP_EPILOGUE] += (exposed - last) * between_tiles(m, r, t, ph);
 }
 
 /* Bytes that come from DRAM.  */
@@ -99,6 +137,7 @@ static double dram_reads(const Model *m, const RProg *r) {
     double batches = greater((double)p->extent[AX_B], 1), tiles = (double)rprog_tiles(p, r, AX_M);
     double shared = m->unique[1] + (double)v->unique * v->bytes;
     double at_once = lesser(whole(m->sms * r->blocks_per_sm / tiles), batches);
+    if (r->group > 0) at_once = lesser(r->group, batches);
     double times = shared / batches * at_once > m->l2_capacity ? tiles : 1;
     return m->unique[0] + (double)p->next->epilogue_bytes + shared * times;
 }
@@ -148,6 +187,7 @@ static MpTurn turn_of(const Model *m, const RProg *r, const ChainTurn *t, const 
     ChainClocks c = mp_chain_clocks(m, r, t, first->resident);
     double share = lesser(m->l2_port, m->l2_rate / m->clock / first->active);
     double powers = c.folds + c.powers, steady = clocks[MP_ISSUE];
+    EndClocks end = end_clocks(m, r, t, first);
     double dram = greater(x->term[MP_DRAM], in_flight_us) * each;
     steady = greater(steady, greater(clocks[MP_COMPUTE], clocks[MP_SMEM]));
     MpTurn out = {.turns = whole(first->steps),
@@ -156,7 +196,7 @@ static MpTurn turn_of(const Model *m, const RProg *r, const ChainTurn *t, const 
                   .latency = m->l2_latency,
                   .powers = powers,
                   .wait = greater(steady - mp_chain_busy(r, &c), 0) + x->term[MP_OVERLAP] * each,
-                  .sent = end_clocks(m, r, t, first)};
+                  .sent = end.work + end.sent};
     for (int i = 0; i < MP_PRODUCTS; i++) {
         double bytes = t->step[i].bytes, part = t->bytes > 0 ? bytes / t->bytes : 0;
         out.copy[i] = greater(first->resident * bytes / share, dram * part);
@@ -207,12 +247,8 @@ static void estimate(const Model *m, const RProg *r, CountMemo *memo, Estimate *
     out->store_sectors = (int64_t)(sectors + 0.5);
     phases_of(m, r, greater(sectors * SECTOR, written), turns, &phases);
     for (int i = 0; i < phases.n; i++) {
-        Phase *ph = &phases.at[i];
-        bool last = i == phases.n - 1;
-        double exposed = last ? (ph->times - 1) / ph->resident + 1 : ph->times / ph->resident;
-        add_phase(m, r, &t, ph, clocks);
-        clocks[MP_FILL] += exposed * fill_clocks(m, r, &t, ph);
-        clocks[MP_EPILOGUE] += exposed * end_clocks(m, r, &t, ph);
+        add_phase(m, r, &t, &phases.at[i], clocks);
+        add_ends(m, r, &t, &phases, i, clocks);
     }
     clocks[MP_FILL] += m->ramp_us * m->clock / 1e6;
     fill_counts(&t, blocks, turns / r->split, out);

@@ -88,13 +88,14 @@ static void registers(RoomWalk *w) {
     for (int i = 0; i < CHAIN_PRODUCTS; i++) layout_add(w, layout_one(ROOM_SUMS, i, 0, 0));
 }
 
-/* Rings of the first product's turns, of the second one's, of the operand that stays: A, or V where
- * k is streamed.  Units of warps begin to copy V behind the barrier at which all have read that of
- * the turn before.  */
+/* Rings of the first product's turns, of the second one's, of the operand that stays: A for a tile,
+ * or V for all where k is streamed.  Units of warps begin to copy V behind the barrier at which all
+ * have read that of the turn before.  */
 static Loads rings_of(const RoomWalk *w, const RProg *first) {
     bool streams = rprog_chain_streams(w->p, w->r);
     int slots = w->r->stages, ahead = streams ? rprog_steps_ahead(w->p, first) : slots;
-    Ring once = {.turn = TURN_ONCE, .slots = 1};
+    RingTurn stays = rprog_persistent(w->r) && !streams ? TURN_TILES : TURN_ONCE;
+    Ring once = {.turn = stays, .slots = 1};
     Ring b = {.turn = TURN_STEPS, .slots = slots, .ahead = ahead}, v = b;
     v.ahead = slots - !rprog_warpgroups(w->dev, w->r);
     if (streams) return (Loads){.ring = {b, once}, .n_ring = CHAIN_PRODUCTS};
@@ -186,9 +187,11 @@ static void map(const Problem *p, const RProg *r, int64_t span, IndexMap *m) {
     (void)span;
     for (int c = AX_B; c <= AX_K; c++) add_class(m, p->next, &block, (AxisClass)c);
     m->n_axis = AX_K;
-    index_deal_grid(m, (IndexDigit){AX_B, m->axis[AX_B].tile, 0});
+    int64_t batch = m->axis[AX_B].tile, group = r->group > 1 ? r->group : 1;
+    index_deal_grid(m, (IndexDigit){AX_B, batch * group, 0});
     if (rprog_chain_grows(p)) m->down = 1u << m->n_grid;
     index_deal_grid(m, (IndexDigit){AX_M, m->axis[AX_M].tile, 0});
+    if (group > 1) index_deal_grid(m, (IndexDigit){AX_B, batch, group});
 }
 
 enum {

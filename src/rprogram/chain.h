@@ -28,6 +28,8 @@ const char *chain_check(const Problem *p, const Device *dev, const RProg *r);
  * registers of a thread that computes.  */
 bool chain_groups_fit(const Problem *p, const ComputeUnit *u, const ComputeUnit *v);
 const char *chain_groups_check(const Problem *p, const Device *dev, const RProg *r);
+/* ... of a block that stays for several tiles.  */
+const char *chain_check_stays(const Problem *p, const Device *dev, const RProg *r);
 int64_t chain_computing(const Problem *p, const Device *dev, const RProg *r);
 int64_t chain_registers(const Problem *p, const Device *dev, const RProg *r);
 /* `late`: fragments of two slices do not fit beside all else.  */

@@ -191,6 +191,32 @@ static bool may_overlap(const Chains *x, const RProg *r, int groups) {
     return !between || (groups > 1 && groups <= CHAIN_TURNS);
 }
 
+/* Of tiles that differ: from the longest one on, of all batches, or of as many as are two rounds,
+ * since operands of fewer batches stay in L2.  */
+static void with_orders(Chains *x, RProg r) {
+    const Keeper *k = x->k;
+    int64_t rows = rprog_tiles(k->p, &r, AX_M), batches = k->p->next->extent[AX_B];
+    int64_t rounds = ceil_div(2 * (int64_t)k->dev->limits.sm_count.value, rows > 0 ? rows : 1);
+    bool parted = rprog_chain_parted(k->p, &r) && batches > 1;
+    for (int all = 0; all <= (parted && rounds < batches); all++) {
+        int64_t group = all || rounds > batches ? batches : rounds;
+        if (parted) rprog_set_batches(group, &r);
+        with_slots(x, r);
+    }
+}
+
+/* Blocks that stay, too, where some get several tiles.  */
+static void with_grids(Chains *x, RProg r) {
+    const Keeper *k = x->k;
+    bool several = (double)rprog_outer_tiles(k->p, &r) > k->dev->limits.sm_count.value;
+    bool alone = r.block.extent[AX_M] == r.warp.extent[AX_M];
+    with_slots(x, r);
+    for (int grid = GRID_PERSISTENT; several && grid <= GRID_PERSISTENT + alone; grid++) {
+        r.grid = (Grid)grid;
+        if (!chain_check_stays(k->p, k->dev, &r)) with_orders(x, r);
+    }
+}
+
 /* Columns of a turn are those of an instruction, and slices of the second product.  */
 static void with_groups(Chains *x, RProg r) {
     const Problem *p = x->k->p;
@@ -204,23 +230,10 @@ static void with_groups(Chains *x, RProg r) {
             int groups = i / OVERLAP_COUNT + 1;
             r.block.extent[AX_M] = groups * r.warp.extent[AX_M];
             r.overlap = (Overlap)(i % OVERLAP_COUNT);
-            if (may_overlap(x, &r, groups) && fits_rows(x, &r)) with_slots(x, r);
+            if (may_overlap(x, &r, groups) && fits_rows(x, &r)) with_grids(x, r);
         }
     }
     r.overlap = OVERLAP_NONE;
-}
-
-/* Blocks that stay, too, where some get several tiles.  */
-static void with_grids(Chains *x, RProg r) {
-    const Problem *p = x->k->p;
-    bool several = (double)rprog_outer_tiles(p, &r) > x->k->dev->limits.sm_count.value;
-    bool alone = r.block.extent[AX_M] == r.warp.extent[AX_M];
-    with_slots(x, r);
-    if (!several || p->next->con.axis[AX_B].n > 0) return;
-    for (int grid = GRID_PERSISTENT; grid <= (alone ? GRID_PINGPONG : GRID_PERSISTENT); grid++) {
-        r.grid = (Grid)grid;
-        with_slots(x, r);
-    }
 }
 
 /* By boxes of a line each.  */

@@ -80,13 +80,12 @@ static const char *check_stream(const Problem *p, const Device *dev, const RProg
                                     : contract_check_loads(p, dev, &first);
 }
 
-/* Blocks that stay have V, which they load once, for all their tiles.  */
-static const char *check_order(const Problem *p, const RProg *r) {
-    if (r->group || r->cluster || rprog_raster_rows(p, r) != 1)
+static const char *check_order(const Problem *p, const Device *dev, const RProg *r) {
+    bool one = r->group == 0 && rprog_raster_rows(p, r) == 1;
+    bool groups = r->group > 1 && rprog_chain_parted(p, r);
+    if (r->cluster || rprog_raster_check(r) || !(one || groups))
         return "a chain has no other order of tiles";
-    if (!rprog_persistent(r)) return NULL;
-    if (!rprog_chain_streams(p, r)) return "blocks of a chain stay where it streams k";
-    return p->next->con.axis[AX_B].n > 0 ? "blocks of a chain stay where it has no batches" : NULL;
+    return rprog_persistent(r) ? chain_check_stays(p, dev, r) : NULL;
 }
 
 const char *chain_check(const Problem *p, const Device *dev, const RProg *r) {
@@ -100,7 +99,7 @@ const char *chain_check(const Problem *p, const Device *dev, const RProg *r) {
     if (r->keep != KEEP_REGISTERS && r->keep != KEEP_SHARED)
         return "operand a of a chain stays in registers or in shared memory";
     if (r->tail || r->stats || r->lanes != 1) return "a chain has no tail";
-    if ((why = check_order(p, r))) return why;
+    if ((why = check_order(p, dev, r))) return why;
     if (r->split > 1 && rprog_warpgroups(dev, r)) return "slices of turns are of units of warps";
     if ((why = rprog_warpgroups(dev, r) ? chain_groups_check(p, dev, r)
                                         : check_products(p, dev, r)))

@@ -25,6 +25,7 @@ RProg rprog_chain_product(const Device *dev, const RProg *r, int number) {
     x.thread.extent[AX_E] = 1;
     x.unroll = (int16_t)x.warp.extent[AX_K];
     x.unit_v = 0;
+    rprog_set_batches(1, &x);
     if (!number) return x;
     x.unit = r->unit_v;
     x.thread = matrix_tile(&dev->unit[x.unit], false);
@@ -48,6 +49,27 @@ int64_t rprog_chain_visited(const Problem *p, const RProg *r, int64_t tile) {
     rtile_chain_columns(p, first, end, &from, &to);
     int64_t n = ceil_div(to, columns) - from / columns;
     return n > 1 ? n : 1;
+}
+
+/* The row tile of a number, of groups of batches.  */
+static int64_t row_tile(const Problem *p, const RProg *r, int64_t number) {
+    int64_t rows = rprog_tiles(p, r, AX_M), batches = rprog_tiles(p->next, r, AX_B);
+    int64_t group = r->group > 1 ? r->group : 1, before = number / (group * rows) * group;
+    if (group > batches - before) group = batches - before;
+    int64_t tile = number % (rows * (r->group > 1 ? r->group : 1)) / group;
+    return rprog_chain_grows(p) ? rows - 1 - tile : tile;
+}
+
+int64_t rprog_chain_longest(const Problem *p, const RProg *r, int64_t blocks) {
+    enum { TRIED = 8 };       /* parts of the blocks, at whose ends one is tried */
+    int64_t tiles = rprog_blocks(p, r), most = 0;
+    for (int i = 0; i <= TRIED; i++) {
+        int64_t number = (blocks - 1) * i / TRIED, sum = 0;
+        for (; number < tiles; number = rprog_tile_behind(number, blocks, true))
+            sum += rprog_chain_visited(p, r, row_tile(p, r, number));
+        if (sum > most) most = sum;
+    }
+    return most;
 }
 
 bool rprog_chain_grows(const Problem *p) {

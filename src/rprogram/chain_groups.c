@@ -86,6 +86,28 @@ static const char *check_tensor(const Problem *p, const Device *dev, const RProg
                                                              : "Tensor Memory has 512 columns";
 }
 
+static bool known(const ChainEnd *e, int n) {
+    bool all = true;
+    for (int i = 0; i < n; i++) all &= e[i].known;
+    return all;
+}
+
+/* V that is loaded once is that of all tiles.  Else tiles are dealt out before the kernel runs, so
+ * that it must be known then how long each takes.  */
+const char *chain_check_stays(const Problem *p, const Device *dev, const RProg *r) {
+    const ChainFacts *x = p->chain;
+    const ColumnBounds *b = &x->chain->bounds;
+    if (!rprog_warpgroups(dev, r)) return "only blocks of warpgroups stay for several tiles";
+    if (rprog_tensor(dev, r)) return "a chain with sums in Tensor Memory has a block for each tile";
+    bool streams = rprog_chain_streams(p, r);
+    if (streams && p->next->con.axis[AX_B].n > 0)
+        return "blocks that stream k stay where there are no batches";
+    if (streams) return NULL;
+    if (r->grid != GRID_PERSISTENT) return "all warpgroups of a chain with turns have one tile";
+    return known(x->from, b->n_from) && known(x->to, b->n_to)
+               ? NULL : "blocks stay where a mask does not depend on data";
+}
+
 const char *chain_groups_check(const Problem *p, const Device *dev, const RProg *r) {
     const char *why = NULL;
     if (!chain_groups_fit(p, &dev->unit[r->unit], &dev->unit[r->unit_v]))

@@ -93,6 +93,10 @@ static inline bool rprog_persistent(const RProg *r) { return r->grid != GRID_TIL
 static inline int rprog_in_turn(const RProg *r) { return r->grid == GRID_PINGPONG ? 2 : 1; }
 int64_t rprog_wanted(const Problem *p, const RProg *r);
 int64_t rprog_launched(const Problem *p, const Device *dev, const RProg *r);
+/* Of `blocks` that stay, the one that has tile `tile`, and the tile that it has next.  Snakelike,
+ * the last block of a round of tiles is the first one of the next (rprog_chain_parted).  */
+int64_t rprog_block_with(int64_t tile, int64_t blocks, bool snake);
+int64_t rprog_tile_behind(int64_t tile, int64_t blocks, bool snake);
 /* The most of those that stay.  */
 int64_t rprog_slots(const Device *dev, const RProg *r);
 /* Registers per thread of the warps that copy and of those that compute, where the launch gives all
@@ -340,6 +344,8 @@ int rprog_meeting_vec(const Problem *p, const RProg *r);
 enum { RASTERS = 15 };
 int64_t rprog_raster_rows(const Problem *p, const RProg *r);
 void rprog_set_raster(const Problem *p, int64_t rows, RProg *r);
+/* Of a chain: groups of batches, in each of which the batches are walked first.  */
+void rprog_set_batches(int64_t batches, RProg *r);
 int rprog_rasters(const Problem *p, const Device *dev, const RProg *r, int64_t rows[RASTERS]);
 
 /* Parts that a thread reads at once: of one result, of a vector of them.  */

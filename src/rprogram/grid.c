@@ -30,6 +30,16 @@ int64_t rprog_launched(const Problem *p, const Device *dev, const RProg *r) {
     return rprog_persistent(r) && wanted > slots ? slots : wanted;
 }
 
+int64_t rprog_block_with(int64_t tile, int64_t blocks, bool snake) {
+    bool back = snake && tile / blocks % 2 > 0;
+    return back ? blocks - 1 - tile % blocks : tile % blocks;
+}
+
+int64_t rprog_tile_behind(int64_t tile, int64_t blocks, bool snake) {
+    int64_t round = (tile / blocks + 1) * blocks;
+    return snake ? 2 * round - 1 - tile : tile + blocks;
+}
+
 /* Where the statement of the group is that is stored, the only one; false: there are several, or
  * values of rows.  */
 static bool stored_access(const Problem *p, Access *x) {

@@ -96,7 +96,10 @@ typedef struct {
 static inline bool ring_counts(const Ring *x) {
     return x->turn == TURN_STEPS || x->turn == TURN_TILES;
 }
-static inline bool ring_stays(const Ring *x) { return x->turn == TURN_ONCE; }
+/* Is a slot the same in all steps of a tile?  */
+static inline bool ring_stays(const Ring *x) {
+    return x->turn == TURN_ONCE || x->turn == TURN_TILES;
+}
 
 typedef struct {
     Room *room;

@@ -63,7 +63,7 @@ void loads_barriers(RoomWalk *w, const Loads *x, int warps) {
     int arrivals = users * rprog_cluster(w->r) / pair;    /* one of them issues for both */
     for (int i = 0; i < x->n_ring; i++) {
         const Ring *ring = &x->ring[i];
-        layout_barriers(w, i, ring->slots, warps, ring_stays(ring) ? 0 : arrivals);
+        layout_barriers(w, i, ring->slots, warps, ring_counts(ring) ? arrivals : 0);
         if (w->out) w->out->ring[i].arrivals[RING_FULL] = pair;       /* each copies its parts */
     }
 }

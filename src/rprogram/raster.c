@@ -23,6 +23,11 @@ void rprog_set_raster(const Problem *p, int64_t rows, RProg *r) {
     r->group = r->raster == RASTER_GROUPED ? (int16_t)rows : 0;
 }
 
+void rprog_set_batches(int64_t batches, RProg *r) {
+    r->raster = batches > 1 ? RASTER_GROUPED : RASTER_ROW;
+    r->group = batches > 1 ? (int16_t)(batches < INT16_MAX ? batches : INT16_MAX) : 0;
+}
+
 int rprog_cluster_side(const RProg *r) { return r->raster != RASTER_ROW; }
 
 bool rprog_cluster_fits(const Problem *p, const Device *dev, const RProg *r) {

@@ -240,6 +240,14 @@ int64_t rprog_chain_turns(const Problem *p, const RProg *r);
 static inline bool rprog_chain_streams(const Problem *p, const RProg *r) {
     return r->block.extent[AX_K] < p->extent[AX_K];
 }
+/* Do tiles of a block that stays differ in turns?  Then blocks have the rounds of tiles, the
+ * longest ones of RProg.group batches first, in one order and the other by turns.  */
+static inline bool rprog_chain_parted(const Problem *p, const RProg *r) {
+    const ColumnBounds *b = &p->chain->chain->bounds;
+    return rprog_persistent(r) && !rprog_chain_streams(p, r) && b->n_from + b->n_to > 0;
+}
+/* The largest sum of turns that a block has, of a few blocks; `blocks` are launched.  */
+int64_t rprog_chain_longest(const Problem *p, const RProg *r, int64_t blocks);
 /* Turns that the blocks of row tile `tile` visit, as far as bounds are known (Chain.bounds).  */
 int64_t rprog_chain_visited(const Problem *p, const RProg *r, int64_t tile);
 /* Bytes of the workspace before what slices leave of reduction i of ChainFacts.slices (the last is

@@ -175,13 +175,29 @@ static const Case staying[] = {
     {"staying pair", "h200", PAIR(200, 200, 48, 72, "bf16")},
     {"staying log sum", "h200", LOG_SUM(180, 60, 136)},
 };
+/* ... with turns: all have as many, or a mask says how many, in groups of batches.  */
+#define CAUSAL_HEADS(b, l, d)                                                                      \
+    "param B = " #b ", L = " #l ", D = " #d ";\n"                                                  \
+    "op fa(Q: f16[B,L,D], K: f16[B,L,D], V: f16[B,L,D]) -> O: f16[B,L,D] {\n"                      \
+    "  s[b,i,j] = sum[d](Q[b,i,d] * K[b,j,d]);\n"                                                  \
+    "  t[b,i,j] = j <= i ? s[b,i,j] * 0.125 : -inf;\n"                                             \
+    "  m[b,i] = max[j](t[b,i,j]);\n"                                                               \
+    "  z[b,i] = sum[j](exp(t[b,i,j] - m[b,i]));\n"                                                 \
+    "  O[b,i,e] = sum[j](f16(exp(t[b,i,j] - m[b,i])) * V[b,j,e]) / z[b,i];\n"                      \
+    "}\n"
+static const Case staying_turns[] = {
+    {"staying attention", "h200", ATTENTION(3, 200, 150, 64, 40, "bf16")},
+    {"staying causal", "h200", CAUSAL_HEADS(5, 200, 64)},
+    {"staying window", "h200", WINDOW(500, 500, 64, 70)},
+};
 enum {
     CASES = sizeof cases / sizeof *cases,
     GROUPS = sizeof groups / sizeof *groups,
     STREAMS = sizeof streams / sizeof *streams,
     REGION_STREAMS = sizeof region_streams / sizeof *region_streams,
     GROUP_STREAMS = sizeof group_streams / sizeof *group_streams,
-    STAYING = sizeof staying / sizeof *staying
+    STAYING = sizeof staying / sizeof *staying,
+    STAYING_TURNS = sizeof staying_turns / sizeof *staying_turns
 };
 
 typedef const char *Keep(KernelCase *c);
@@ -210,13 +226,18 @@ static const char *keep_group_streams(KernelCase *c) {
 }
 
 static const char *keep_staying(KernelCase *c) {
-    const char *bad = keep_group_streams(c);
+    const char *bad = kernel_keep_groups(c);
     RProgSet *set = &c->set[0];
     int n = 0;
     for (int i = 0; i < set->n; i++)
         if (rprog_persistent(&set->prog[i])) set->prog[n++] = set->prog[i];
     set->n = n;
     return bad || n > 0 ? bad : "no block stays";
+}
+
+static const char *keep_staying_streams(KernelCase *c) {
+    const char *bad = keep_streams(c);
+    return bad ? bad : keep_staying(c);
 }
 
 /* The program that the model ranks first, or a drawn one.  */
@@ -274,7 +295,12 @@ static void chains_that_stream_k_are_right(void **state) {
     try_all(streams, STREAMS, keep_streams, 0);
     try_all(region_streams, REGION_STREAMS, keep_region_streams, 2);
     try_all(group_streams, GROUP_STREAMS, keep_group_streams, 0);
-    try_all(staying, STAYING, keep_staying, 1);
+    try_all(staying, STAYING, keep_staying_streams, 1);
+}
+
+static void chains_of_blocks_that_stay_are_right(void **state) {
+    (void)state;
+    try_all(staying_turns, STAYING_TURNS, keep_staying, 2);
 }
 
 static uint16_t half(double x) { return num_f16_encode(x, ROUND_NEAREST_EVEN, false); }
@@ -416,6 +442,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(chains_are_right),
                                        cmocka_unit_test(chains_of_warpgroups_are_right),
                                        cmocka_unit_test(chains_that_stream_k_are_right),
+                                       cmocka_unit_test(chains_of_blocks_that_stay_are_right),
                                        cmocka_unit_test(what_a_mask_hides_is_not_read),
                                        cmocka_unit_test(streams_read_once),
                                        cmocka_unit_test(counts_are_those_of_the_formulas)};

@@ -250,16 +250,24 @@ static void blocks_cover_outputs(void **state) {
 /* Blocks that stay for several tiles: each tile's block is there, once.  */
 static void blocks_of_tiles(void **state) {
     (void)state;
-    for (int64_t across = 1; across < 12; across++) {
+    for (int i = 2; i < 24; i++) {
+        int64_t across = i / 2;
+        bool snake = i % 2;
         int64_t tile[] = {0, 3, 4, 7, 11, 30}, id[6];
         int n = sizeof tile / sizeof *tile, count;
         memcpy(id, tile, sizeof id);
-        count = sample_launched(id, n, across);
-        for (int i = 1; i < count; i++) assert_true(id[i - 1] < id[i]);
-        for (int i = 0; i < n; i++) {
+        count = sample_launched(id, n, across, snake);
+        for (int k = 1; k < count; k++) assert_true(id[k - 1] < id[k]);
+        for (int x = 0; x < n; x++) {
             int made = 0;
-            for (int k = 0; k < count; k++)
-                for (int64_t t = id[k]; t <= tile[i]; t += across) made += t == tile[i];
+            for (int k = 0; k < count; k++) {
+                int64_t round = 0, t = id[k];
+                for (; t <= tile[x]; round++) {
+                    made += t == tile[x];
+                    bool back = snake && round % 2 == 0;
+                    t = (round + 1) * across + (back ? across - 1 - id[k] : id[k]);
+                }
+            }
             assert_int_equal(made, 1);
         }
     }

@@ -135,7 +135,7 @@ typedef struct {
 /* Teams of a role that take turns: the own one's number, and whether a turn of another one came
  * before that at hand, comes behind.  */
 typedef struct {
-    int n;
+    int n, warps;             /* of each */
     Ir own, again, follows;
 } Teams;
 

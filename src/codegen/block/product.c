@@ -45,6 +45,10 @@ bool product_counts(const Kernel *k) {
     return !product_chains(k) || k->c->number == 0 || k->c->layout->product[0].steps <= 1;
 }
 
+bool product_turns(const Kernel *k) {
+    return product_chains(k) && !rprog_chain_streams(k->l->p, k->l->r);
+}
+
 bool product_bounded(const Kernel *k) {
     if (!product_chains(k)) return false;
     const ColumnBounds *b = &k->l->p->group->chain->bounds;

@@ -37,6 +37,8 @@ static inline bool product_chains(const Kernel *k) {
 static inline const ProductAt *product_next(const Kernel *k) {
     return &k->product[k->c->number + 1];
 }
+/* Is it a chain whose first product has a tile of columns a turn, not all at once?  */
+bool product_turns(const Kernel *k);
 /* The axis along which its turns go.  The first row or column of its next load.  */
 static inline AxisClass product_moves(const Kernel *k) {
     return k->c->side[k->c->n_side - 1].moves;

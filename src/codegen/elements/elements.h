@@ -144,8 +144,8 @@ void stats_combine(Kernel *k, int pass);
 /* ring_store.c: the loop over a block's tiles, of all or of a team; a kernel's tensor maps; loops
  * over the boxes of a thread's outputs, over those in a box; where an output waits there, as a
  * pointer; and the store of a box.  */
-void ring_open_tiles(Kernel *k);
-void ring_close_tiles(Kernel *k);
+void ring_open_tiles(Kernel *k, const Node *n);
+void ring_close_tiles(Kernel *k, const Node *n);
 void ring_maps(Arena *a, const Lowered *l, KernelLaunch *out);
 void ring_open_boxes(Kernel *k);
 void ring_open_box(Kernel *k);

@@ -7,29 +7,41 @@
 
 /* ---- tiles ---- */
 
-void ring_open_tiles(Kernel *k) {
+/* Steps of the tiles before tell where the rings are, but in a chain with turns, whose rings go on
+ * from tile to tile.  */
+static void open_from(Kernel *k, Ir first) {
+    Cg *cg = k->cg;
+    if (product_turns(k)) return;
+    k->var.from = ir_variable(cg, IR_U32, "from", first);
+    k->teams.again = ir_binary(cg, IR_GT, k->var.from, ir_int(cg, 0));
+}
+
+/* From a tile to that of the same block in the next round, in the other order.  */
+static Ir snake(const Kernel *k, Ir number) {
+    const Cg *cg = k->cg;
+    Ir grid = k->var.grid, round = ir_add_n(cg, ir_div(cg, number, grid), 1);
+    Ir end = ir_mul(cg, ir_mul(cg, round, grid), ir_int(cg, 2));
+    return ir_sub(cg, ir_sub(cg, end, ir_int(cg, 1)), ir_mul(cg, number, ir_int(cg, 2)));
+}
+
+void ring_open_tiles(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
     Teams *t = &k->teams;
-    Ir grid = k->var.grid, first = ir_block(cg, 0), steps = k->var.steps;
-    Ir number = ir_name(cg, ir_type(IR_U32), "number");
-    Ir from = ir_int(cg, 0);
-    if (t->own) {
-        from = ir_mul(cg, t->own, steps);
-        first = ir_add(cg, first, ir_mul(cg, t->own, grid));
-    }
-    from = k->var.from = ir_variable(cg, IR_U32, "from", from);
-    k->var.number = number;
-    ir_loop(cg, number, first, ir_lt(cg, number, k->var.tiles),
-            (IrNext){IR_ADD, t->own ? ir_mul(cg, ir_int(cg, t->n), grid) : grid}, 1);
-    t->again = ir_binary(cg, IR_GT, from, ir_int(cg, 0));
+    Ir grid = k->var.grid, first = ir_block(cg, 0), own = n->loop.in_turn ? t->own : NULL;
+    Ir number = k->var.number = ir_name(cg, ir_type(IR_U32), "number");
+    Ir on = n->to ? snake(k, number) : own ? ir_mul(cg, ir_int(cg, t->n), grid) : grid;
+    if (own) first = ir_add(cg, first, ir_mul(cg, own, grid));
+    open_from(k, own ? ir_mul(cg, own, k->var.steps) : ir_int(cg, 0));
+    ir_loop(cg, number, first, ir_lt(cg, number, k->var.tiles), (IrNext){IR_ADD, on}, 1);
     t->follows = ir_lt(cg, ir_add(cg, number, grid), k->var.tiles);
 }
 
-void ring_close_tiles(Kernel *k) {
+void ring_close_tiles(Kernel *k, const Node *n) {
     Cg *cg = k->cg;
-    const Teams *t = &k->teams;
-    Ir steps = k->var.steps;
-    ir_update(cg, IR_ADD, k->var.from, t->own ? ir_mul(cg, ir_int(cg, t->n), steps) : steps);
+    bool dealt = n->loop.in_turn && k->teams.own;
+    Ir steps = k->var.steps, teams = ir_int(cg, k->teams.n);
+    if (!product_turns(k))
+        ir_update(cg, IR_ADD, k->var.from, dealt ? ir_mul(cg, teams, steps) : steps);
     ir_close(cg);
 }
 

@@ -67,10 +67,10 @@ static void make_outer(Kernel *k, const Node *n) {
 
 static void make_tiles(Kernel *k, const Node *n) {
     if (n->from) reduce_tail_stays(k);
-    else ring_open_tiles(k);
+    else ring_open_tiles(k, n);
     make_nodes(k, n->child);
     if (n->from) ir_close(k->cg);
-    else ring_close_tiles(k);
+    else ring_close_tiles(k, n);
 }
 
 static void make_loop(Kernel *k, const Node *n) {
@@ -160,10 +160,8 @@ static void make_role(Kernel *k, const Node *n) {
     bool last = r->first > 0 && r->first + r->warps == k->l->form->warps;
     ir_if(cg, last ? ir_binary(cg, IR_GE, warp, first) : ir_lt(cg, ir_sub(cg, warp, first), warps));
     if (r->registers) ir_registers(cg, r->registers, r->fewer);
-    k->teams = (Teams){.n = r->teams};
-    if (r->teams > 1)
-        k->teams.own = ir_let_as(cg, IR_U32, "team",
-                                 ir_div(cg, warp, ir_number(cg, IR_U32, r->warps / r->teams)));
+    k->teams = (Teams){.n = r->teams, .warps = r->warps / r->teams};
+    if (r->teams > 1) place_team(k);
     make_nodes(k, n->child);
     ir_close(cg);
 }
@@ -209,7 +207,7 @@ static void make_next(Kernel *k, const Node *n) {
 static void make_values(Kernel *k, const Node *n) {
     switch ((ValuesWhat)n->what) {
     case VALUES_PLACE: row_of(k)->place(k); break;
-    case VALUES_TILE: place_next(k); break;
+    case VALUES_TILE: place_next(k, n->from); break;
     case VALUES_ADDRESS: address_thread(k, &k->c->side[n->of]); break;
     case VALUES_TABLE: table_next(k); break;
     case VALUES_CLEAR: row_of(k)->clear(k, n); break;

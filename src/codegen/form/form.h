@@ -36,7 +36,8 @@ typedef enum {
     X(STEPS,    "steps")      /* the k-steps of the block */                                       \
     X(SEGMENTS, "segments")   /* tiles that the block has k-steps of */                            \
     X(TILES,    "tiles")      /* tiles of a block that stays; slots of rings go on with each; */   \
-                              /* from: 1: the last of them are segments of steps */               \
+                              /* from: 1: the last of them are segments of steps; */             \
+                              /* to: 1: they differ in steps, and are in snakelike order */       \
     X(OUTPUTS,  "outputs")    /* outputs of the thread, in vectors */                              \
     X(ROWS,     "rows")       /* accumulator rows that pass through shared memory together */      \
     X(VECTORS,  "vectors")    /* vectors of them that a thread stores */                           \
@@ -53,7 +54,8 @@ typedef enum {
 
 #define FORM_VALUES(X)                                                                             \
     X(PLACE,    "place")      /* tile of the block, place of the thread in it */                   \
-    X(TILE,     "tile")       /* the tile at hand of a block that stays */                         \
+    X(TILE,     "tile")       /* the tile at hand of a block that stays; from: 1: and places of */ \
+                              /* threads in it */                                                  \
     X(ADDRESS,  "address")    /* what a thread loads of an operand, and where it puts it */        \
     X(TABLE,    "table")      /* entries of the load of the next step */                           \
     X(CLEAR,    "clear")      /* accumulators and registers of operands; from: a part of these */  \
@@ -208,7 +210,8 @@ typedef struct {
     int64_t count;            /* turns at most; < 0: not known here */
     int64_t by;               /* what the variable grows by */
     int less;                 /* STEPS: turns that there are fewer */
-    bool in_turn;             /* STEPS: in each of them, teams have their turns */
+    bool in_turn;             /* STEPS: in each of them, teams have their turns; TILES: they have
+                               * one each, in turn */
     int unroll;               /* 0: whole, 1: not */
 } Loop;
 

@@ -195,11 +195,12 @@ static void walk_tiles(Walk *w, const Node *n, unsigned mask) {
     int64_t before = 0;
     for (int i = 0; i < w->way->tiles; i++, before += w->steps) {
         w->tile = i;
-        if (n->from) next_tile(w, i);
+        if (n->from || n->to) next_tile(w, i);
         set_cursors(w, before);
         w->before = i;
         w->behind = w->way->tiles - 1 - i;
-        if (i % w->strand->teams == w->strand->team) walk(w, n->child, mask);
+        bool others = n->loop.in_turn && i % w->strand->teams != w->strand->team;
+        if (!others) walk(w, n->child, mask);
     }
 }
 

@@ -53,6 +53,8 @@ void lower_barriers(FormBuilder *b, const Lowered *l);
 int lower_pair(const Contract *c);
 /* Begins to copy what a slot of a ring has: boxes of the product's operands that go by it.  */
 void lower_fill(FormBuilder *b, const Contract *c, int ring);
+/* The loop over the tiles of a block that stays.  */
+void lower_open_tiles(FormBuilder *b, const Lowered *l);
 void lower_open_filling(FormBuilder *b, const Lowered *l);
 void lower_open_part(FormBuilder *b, const char *name, RingWarps of);     /* of those that fill */
 void lower_open_using(FormBuilder *b, const Lowered *l, int teams);

@@ -13,6 +13,7 @@
  * Where k is streamed there is one turn, whose scores are those of a `contract` kernel's steps.  */
 #include "codegen/lower/lower.h"
 #include "te/tree/arith.h"
+#include <string.h>
 
 enum { SCORES, RESULTS };                 /* the products */
 
@@ -200,7 +201,7 @@ static void add_place(const Make *m) {
     about(m, RESULTS);
     form_add(m->b, NODE_VALUES, VALUES_PLACE);
     about(m, SCORES);
-    if (m->parted) form_add(m->b, NODE_VALUES, VALUES_COLUMNS);
+    if (m->parted && !m->c[SCORES]->stays) form_add(m->b, NODE_VALUES, VALUES_COLUMNS);
     form_add(m->b, NODE_VALUES, VALUES_PLACE);
 }
 
@@ -237,17 +238,19 @@ static void add_stream(const Make *m) {
     add_products(m, RESULTS);
 }
 
-/* What each product computes.  Where tiles go from the last one to the first, rows of all do.  */
+/* What each product computes.  Tiles of the last one are in the chain's order.  */
 static Task *lower_tasks(FormBuilder *b, const Lowered *l) {
     Task *of = ARENA_ARRAY(b->arena, Task, l->layout->n_product);
     for (int i = 0; i < l->layout->n_product; i++) {
         const Contract *c = &l->layout->product[i];
         of[i] = (Task){.p = c->p, .r = c->r, .vec = c->r->store_vec};
-        IndexMap *map = &of[i].map;
-        index_map(c->p, c->r, 0, map);
-        for (int d = 0; d < map->n_grid && l->task->map.down; d++)
-            if (map->grid[d].axis == AX_M) map->down = 1u << d;
+        index_map(c->p, c->r, 0, &of[i].map);
     }
+    IndexMap *map = &of[l->layout->n_product - 1].map;
+    const IndexMap *chain = &l->task->map;
+    memcpy(map->grid, chain->grid, sizeof map->grid);
+    map->n_grid = chain->n_grid;
+    map->down = chain->down;
     return of;
 }
 
@@ -289,6 +292,7 @@ static void lower_turns(FormBuilder *b, Lowered *l) {
     if (m->rows && l->r->split > 1) form_add(b, NODE_STORE, STORE_LEAVE);
     about(m, RESULTS);
     lower_results(b, l, last);
+    if (last->stays && rprog_overlaps_between(l->r)) lower_computing_sync(b, last);
     if (last->stays) lower_close_tiles(b, last);
     if (roles) form_close(b);
     lower_free_tensor(b, last);

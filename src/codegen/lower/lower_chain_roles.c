@@ -22,6 +22,7 @@ typedef struct {
     const Contract *c[2];
     bool begins;              /* scores begin with their first products */
     bool rows;                /* reductions of the scores' rows stand between the products */
+    bool stays;               /* blocks stay for several tiles of as many turns */
 } Make;
 
 static int ring_of(const Make *m, int product) { return m->c[product]->turns; }
@@ -47,7 +48,8 @@ static void add_rows(const Make *m, int product, bool first) {
 static void add_rings(const Make *m, bool uses) {
     const Layout *l = m->l->layout;
     for (int i = 0; i < l->n_ring; i++) {
-        if (l->ring[i].arrivals[RING_FULL] == 0 || l->ring[i].turn == TURN_TILES) continue;
+        bool sums = l->ring[i].turn == TURN_TILES && i != ring_of_a(m);
+        if (l->ring[i].arrivals[RING_FULL] == 0 || sums) continue;
         Node *n = form_add(m->b, NODE_VALUES, VALUES_RING);
         n->ring = i;
         n->from = uses;
@@ -61,21 +63,42 @@ static void open_turns(const Make *m, const char *var, int less, bool teams) {
                      .less = less, .in_turn = teams};
 }
 
+/* The tile that stays, where the one before is free.  */
+static void add_a(const Make *m) {
+    int ring = ring_of_a(m);
+    about(m, SCORES);
+    if (m->stays) lower_barrier(m->b, SYNC_WAIT, ring, RING_EMPTY)->primed = true;
+    lower_fill(m->b, m->c[SCORES], ring);
+    if (m->stays) form_add(m->b, NODE_VALUES, VALUES_PUT)->ring = ring;
+}
+
+/* Tiles of a block that stays, whose rings go on.  */
+static void open_tiles(const Make *m, bool uses) {
+    if (!m->stays) return;
+    about(m, RESULTS);
+    lower_open_tiles(m->b, m->l);
+    form_add(m->b, NODE_VALUES, VALUES_TILE)->from = uses;
+    about(m, SCORES);
+    if (rprog_chain_parted(m->l->p, m->l->r)) form_add(m->b, NODE_VALUES, VALUES_COLUMNS);
+    form_add(m->b, NODE_VALUES, VALUES_TILE);
+}
+
 /* In the order in which they are used: scores may run ahead by one turn.  */
 static void add_copies(const Make *m) {
     bool ahead = rprog_overlaps_within(m->l->r);
     form_if(m->b, WHEN_ONE, 0)->from = m->l->layout->ring[0].fill.first;
     form_add(m->b, NODE_VALUES, VALUES_MAPS);
     add_rings(m, false);
-    about(m, SCORES);
-    lower_fill(m->b, m->c[SCORES], ring_of_a(m));
-    if (ahead) add_rows(m, SCORES, true);
+    open_tiles(m, false);
+    add_a(m);
+    if (ahead) add_rows(m, SCORES, !m->stays);
     open_turns(m, "done", 0, false);
     if (ahead) form_if(m->b, WHEN_LEFT, 1)->name = "done";
     add_rows(m, SCORES, false);
     if (ahead) form_close(m->b);
     add_rows(m, RESULTS, false);
     form_close(m->b);
+    if (m->stays) form_close(m->b);
     form_close(m->b);
 }
 
@@ -107,7 +130,7 @@ static void begin_products(const Make *m, int product) {
     n->done = DONE_PRODUCTS;
     n->begins = product == SCORES && m->begins;
     if (product == SCORES) {
-        form_reads(m->b, n, ROOM_STAGE, 0)->late = true;
+        late(form_reads(m->b, n, ROOM_STAGE, 0), m->stays ? OF_TAKEN : OF_ANY);
     } else {
         late(own(form_reads(m->b, n, ROOM_FRAGMENTS, m->c[RESULTS]->side[0].number)), OF_TAKEN);
         late(own(form_reads(m->b, n, ROOM_SUMS, RESULTS)), OF_BEFORE);
@@ -127,17 +150,23 @@ static void wait_products(const Make *m, int product, int behind, DataOf turn) {
     own(form_reads(m->b, n, ROOM_SUMS, product))->data = turn;
 }
 
-/* Rows of B or V that they have read are free.  */
-static Node *free_rows(const Make *m, int product, int lag) {
+/* A slot that they have read is free, of the turn at hand or `lag` before.  */
+static Node *free_ring(const Make *m, int ring, int lag) {
     Node *n = form_sync(m->b, SYNC_BARRIER, SYNC_ARRIVE, 0);
-    n->sync = (Sync){.scope = SYNC_BARRIER, .op = SYNC_ARRIVE, .ring = ring_of(m, product),
+    n->sync = (Sync){.scope = SYNC_BARRIER, .op = SYNC_ARRIVE, .ring = ring,
                      .id = RING_EMPTY, .by = BY_WARPS, .lag = lag};
     return n;
 }
 
-static void take_rows(const Make *m, int product) {
-    form_add(m->b, NODE_VALUES, VALUES_TAKE)->ring = ring_of(m, product);
+static Node *free_rows(const Make *m, int product, int lag) {
+    return free_ring(m, ring_of(m, product), lag);
 }
+
+static void take_ring(const Make *m, int ring) {
+    form_add(m->b, NODE_VALUES, VALUES_TAKE)->ring = ring;
+}
+
+static void take_rows(const Make *m, int product) { take_ring(m, ring_of(m, product)); }
 
 static void end_products(const Make *m, int product, int behind) {
     wait_products(m, product, behind, OF_TAKEN);
@@ -195,6 +224,14 @@ static void add_cut(const Make *m, bool end) {
     lower_chain_cut(m->b, m->l, m->c[RESULTS], end);
 }
 
+/* All products of the tile that have read A have ended.  */
+static void free_a(const Make *m) {
+    if (!m->stays) return;
+    about(m, SCORES);
+    free_ring(m, ring_of_a(m), 0);
+    take_ring(m, ring_of_a(m));
+}
+
 /* Warpgroups begin the products of a turn one behind the other.  */
 static void add_turn(const Make *m, SyncOp op) {
     if (rprog_overlaps_between(m->l->r)) lower_turn(m->b, m->l, op);
@@ -213,6 +250,7 @@ static void add_turns_alone(const Make *m) {
     end_products(m, RESULTS, 0);
     take_rows(m, RESULTS);
     form_close(m->b);
+    free_a(m);
 }
 
 /* Results of the turn before are there, and terms become the operand.  */
@@ -243,26 +281,31 @@ static void add_turns_ahead(const Make *m) {
     add_fold(m, "step", 1);
     form_close(m->b);
     wait_products(m, RESULTS, 0, OF_BEFORE);
-    if (m->l->r->stages == 1) free_rows(m, RESULTS, 1);     /* for the last ones */
+    if (m->l->r->stages == 1 || m->stays) free_rows(m, RESULTS, 1);     /* for the last ones */
     form_close(m->b);
+    free_a(m);
     form_if(m->b, WHEN_ALWAYS, 0);
     add_move(m);
     add_operand(m);
     add_cut(m, true);
     begin_products(m, RESULTS);
     wait_products(m, RESULTS, 0, OF_TAKEN);
+    if (m->stays) free_rows(m, RESULTS, 0);
+    if (m->stays) take_rows(m, RESULTS);
     form_close(m->b);
 }
 
 /* What there is of a thread before all turns.  */
 static void add_begin(const Make *m) {
     add_rings(m, true);
+    open_tiles(m, true);
     about(m, SCORES);
     Node *n = form_add(m->b, NODE_VALUES, VALUES_CLEAR);
     n->from = CLEAR_OPERANDS;
     form_add(m->b, NODE_VALUES, VALUES_STAGE)->from = true;
     about(m, RESULTS);
-    own(form_writes(m->b, form_add(m->b, NODE_VALUES, VALUES_CLEAR), ROOM_SUMS, RESULTS));
+    n = form_add(m->b, NODE_VALUES, VALUES_CLEAR);
+    own(form_writes(m->b, n, ROOM_SUMS, RESULTS))->data = OF_BEFORE;
     about(m, SCORES);
     if (m->rows) form_add(m->b, NODE_VALUES, VALUES_ROWS);
     lower_barrier(m->b, SYNC_WAIT, ring_of_a(m), RING_FULL);
@@ -274,7 +317,7 @@ void lower_chain_copies(FormBuilder *b, const Lowered *l, const Contract *last) 
 
 void lower_chain_behind(FormBuilder *b, const Lowered *l, const Contract *last) {
     bool rows = l->p->group->chain->rows != NULL;
-    Make make = {b, l, {l->layout->product, last}, false, rows}, *m = &make;
+    Make make = {.b = b, .l = l, .c = {l->layout->product, last}, .rows = rows}, *m = &make;
     Node *ring = form_add(b, NODE_VALUES, VALUES_RING);
     ring->ring = ring_of(m, RESULTS);
     ring->from = true;
@@ -290,7 +333,7 @@ void lower_chain_behind(FormBuilder *b, const Lowered *l, const Contract *last) 
 
 void lower_chain_roles(FormBuilder *b, const Lowered *l, const Contract *last, bool begins) {
     bool rows = l->p->group->chain->rows != NULL, between = rprog_overlaps_between(l->r);
-    Make make = {b, l, {l->layout->product, last}, begins, rows}, *m = &make;
+    Make make = {b, l, {l->layout->product, last}, begins, rows, last->stays}, *m = &make;
     lower_barriers(b, l);
     lower_open_filling(b, l);
     add_copies(m);

@@ -1,5 +1,4 @@
 #include "codegen/lower/lower.h"
-#include "te/tree/arith.h"
 
 /* The form of `contract` kernels whose stages some warps of their own fill.  A stage has two
  * barriers in shared memory: FULL, which its copies complete, and EMPTY, at which every warp that
@@ -8,9 +7,7 @@
 /* Tiles of a block that stays.  */
 static void open_tiles(FormBuilder *b, const Lowered *l, const Contract *c) {
     if (!c->stays) return;
-    Node *n = form_open(b, NODE_LOOP, LOOP_TILES);
-    n->loop = (Loop){.count = ceil_div(rprog_blocks(c->p, c->r), l->launch.grid[0])};
-    n->from = c->r->tail > 0;
+    lower_open_tiles(b, l);
     form_add(b, NODE_VALUES, VALUES_TILE);
 }
 

@@ -1,4 +1,5 @@
 #include "codegen/lower/lower.h"
+#include "te/tree/arith.h"
 
 /* Kernels in which some warps fill rings by boxes, and the others use what is in them.  A slot has
  * two barriers in shared memory: FULL, which its copies complete, and EMPTY, at which every warp
@@ -14,6 +15,14 @@ Sync *lower_barrier(FormBuilder *b, SyncOp op, int ring, int id) {
     s->ring = ring;
     s->id = id;
     return s;
+}
+
+void lower_open_tiles(FormBuilder *b, const Lowered *l) {
+    Node *n = form_open(b, NODE_LOOP, LOOP_TILES);
+    n->loop = (Loop){.count = ceil_div(rprog_blocks(l->p, l->r), l->launch.grid[0]),
+                     .in_turn = rprog_in_turn(l->r) > 1};
+    n->from = l->r->tail > 0;
+    n->to = l->p->chain && rprog_chain_parted(l->p, l->r);
 }
 
 int lower_pair(const Contract *c) { return c->matrix.blocks > 1 ? c->matrix.blocks : 0; }
@@ -32,7 +41,7 @@ void lower_fill(FormBuilder *b, const Contract *c, int ring) {
         n->ring = ring;
         n->bytes = s->room->bytes;
         Use *u = form_writes(b, n, ROOM_STAGE, s->room->of);
-        u->data = s->stays ? OF_ANY : OF_NEXT;
+        u->data = !s->stays ? OF_NEXT : ring_counts(&b->layout->ring[ring]) ? OF_PUT : OF_ANY;
         u->late = true;
     }
 }

@@ -10,7 +10,10 @@ void place_constants(Kernel *k);
 void place_thread(Kernel *k);
 Ir place_warp(const Kernel *k, int axis); /* of the warp, or its warpgroup, among the block's */
 void place_tile(Kernel *k, Ir number);    /* m0, n0, b of that tile */
-void place_next(Kernel *k);               /* the tile that a block has come to */
+void place_team(Kernel *k);               /* the thread's, of a role that has several */
+/* The tile that a block has come to; places of its threads in it, too, anew: what the compiler
+ * makes of these it would else keep in registers over all turns.  */
+void place_next(Kernel *k, bool anew);
 void clear_accumulators(Kernel *k, const Node *n);
 void place_k_now(Kernel *k);              /* first k of the step */
 /* `at` for a loop over parts in the workspace, by a name of its own.  The compiler must not know

@@ -87,7 +87,7 @@ static void steps_constant(Kernel *k) {
 /* Of blocks that stay: how many there are, each of which goes on by so many tiles.  */
 static void grid_constants(Kernel *k) {
     Cg *cg = k->cg;
-    TeExtent all = index_grid(cg->arena, &k->task->map);
+    TeExtent all = index_grid(cg->arena, &k->l->task[k->c->layout->n_product - 1].map);
     k->var.grid = ir_let_as(cg, IR_U32, "GRID", ir_blocks(cg));
     k->var.tiles = ir_number(cg, IR_U32, all.value);
     if (all.expr) k->var.tiles = ir_let_as(cg, IR_U32, "all_tiles", size_value(cg, all));
@@ -174,16 +174,33 @@ static void first_of_tile(Kernel *k, AxisClass axis, Ir tile) {
                   ir_mul(cg, ir_cast(cg, base, tile), product_size(k, 'B', axis)));
 }
 
+/* The tile of number `number` in groups of batches, whose planes have one column; defines the
+ * batch.  */
+static void tile_of_batches(Kernel *k, Ir number, int64_t group, const Tiles *x, Ir at[2]) {
+    Cg *cg = k->cg;
+    Tiles y = {.count = {index_tiles(cg->arena, &k->task->map, AX_B), x->count[0]}};
+    Ir in[2];
+    y.n[0] = count_of(k, "batches", y.count[0]);
+    y.n[1] = x->n[0];
+    tile_in_group(k, number, group, &y, in);
+    k->var.b = ir_let_as(cg, IR_I32, "b", in[0]);
+    at[0] = in[1];
+    at[1] = unsigned_number(k, 0);
+}
+
 void place_tile(Kernel *k, Ir number) {
     const IndexMap *map = &k->task->map;
     Cg *cg = k->cg;
     const IndexDigit *last = &map->grid[map->n_grid - 1];
     Tiles x = {.count = {index_tiles(cg->arena, map, AX_M), index_tiles(cg->arena, map, AX_N)}};
+    bool batches = last->axis == AX_B && last->count > 0;
     Ir at[2];
     x.n[0] = count_of(k, "tiles_m", x.count[0]);
     x.n[1] = count_of(k, "tiles_n", x.count[1]);
-    Ir tile = tile_in_plane(k, number, &x);
-    if (map->n_grid > AX_K) {
+    Ir tile = batches ? number : tile_in_plane(k, number, &x);
+    if (batches) {
+        tile_of_batches(k, number, last->count, &x, at);
+    } else if (map->n_grid > AX_K) {
         tile_in_group(k, tile, last->count, &x, at);
     } else {
         int fast = last->axis == AX_N;
@@ -242,11 +259,11 @@ static Ir share_place(const Kernel *k) {
     return ir_mul(cg, at, ir_int(cg, part));
 }
 
-static void thread_place(Kernel *k) {
+static void thread_place(Kernel *k, Ir thread) {
     Cg *cg = k->cg;
     bool matrix = k->c->matrix.used;
     Variables *x = &k->var;
-    Ir tid = x->tid = ir_let_as(cg, IR_I32, "tid", ir_thread(cg));
+    Ir tid = x->tid = ir_let_as(cg, IR_I32, "tid", thread);
     x->lane = ir_let_as(cg, IR_I32, "lane", ir_rem(cg, tid, unsigned_number(k, WARP)));
     x->warp = ir_let_as(cg, IR_U32, "warp", ir_div(cg, tid, unsigned_number(k, WARP)));
     for (int i = 0; i < 2; i++) {
@@ -331,17 +348,29 @@ void place_thread(Kernel *k) {
                                          "groups of tile rows, m fastest"};
     ir_note(cg, "place: tiles of the grid with %s", raster[k->c->r->raster]);
     if (!k->c->stays) place_tile(k, k->c->r->tail > 0 ? k->var.number : ir_block(cg, 0));
-    thread_place(k);
+    thread_place(k, ir_thread(k->cg));
     if (!k->c->stays) slice_place(k);
-    else if (product_chains(k)) resident_place(k);
+    else if (product_chains(k) && !product_turns(k)) resident_place(k);
     stages_place(k);
     if (k->c->tables) k->var.turn = ir_variable(cg, IR_I32, "turn", ir_int(cg, 0));
     ir_simple(cg, IR_STMT_BLANK);
 }
 
-void place_next(Kernel *k) {
-    place_tile(k, k->var.number);
-    slice_place(k);
+void place_team(Kernel *k) {
+    Cg *cg = k->cg;
+    Ir warps = ir_number(cg, IR_U32, k->teams.warps);
+    k->teams.own = ir_let_as(cg, IR_U32, "team", ir_div(cg, k->var.warp, warps));
+}
+
+void place_next(Kernel *k, bool anew) {
+    if (anew) thread_place(k, ir_hidden(k->cg, IR_I32, ir_thread(k->cg)));
+    if (anew && k->teams.own) place_team(k);
+    if (product_turns(k) && product_feeds(k)) {
+        turns_place(k);
+    } else {
+        place_tile(k, k->var.number);
+        slice_place(k);
+    }
     ir_simple(k->cg, IR_STMT_BLANK);
 }
 

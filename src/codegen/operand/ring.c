@@ -80,7 +80,7 @@ void ring_begin(Kernel *k, const Node *n) {
     RingAt *x = &k->ring[n->ring];
     Ir from = k->var.from, zero = ir_int(cg, 0), slot = zero, round = zero;
     const Ring *of = &k->c->layout->ring[n->ring];
-    if (k->c->stays && of->turn == TURN_STEPS) {
+    if (from && of->turn == TURN_STEPS) {
         slot = ir_rem(cg, from, x->slots);
         round = ir_binary(cg, IR_AND, ir_div(cg, from, x->slots), ir_int(cg, 1));
     }

@@ -1,5 +1,6 @@
 #include "driver/check/check_impl.h"
 #include "rprogram/derived.h"
+#include "rprogram/skeletons.h"
 #include "te/tree/arith.h"
 #include <math.h>
 #include <string.h>
@@ -65,7 +66,7 @@ static Status launch_sampled(Check *c, void *user) {
         }
         first = false;
         if (rprog_persistent(r) && k->span == 0)
-            count = sample_launched(blocks, (int)count, across);
+            count = sample_launched(blocks, (int)count, across, s->snake);
         if (count == 0) continue;         /* no sampled tile needs adding */
         Status st = run_launch(&c->run, c->a, c->d, i, blocks, count);
         if (st || c->run.fault) return st;
@@ -236,6 +237,7 @@ static void take_sample(Check *c, int g, Sample *s) {
     index_map(p, r, first ? first->span : 0, &s->map);
     if (first && rprog_persistent(r))
         s->across = cg_blocks(c->normal, program, first, c->run.taken, c->size);
+    s->snake = p->next && rprog_chain_parted(p, r);
     if (!sample_size(c, g, &s->map, &want, &points)) return;
     SampleEnds ends;
     sample_ends(p, &s->map, &ends);

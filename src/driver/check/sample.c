@@ -18,9 +18,9 @@ static int by_value(const void *x, const void *y) {
     return (a > b) - (a < b);
 }
 
-int sample_launched(int64_t *id, int n, int64_t across) {
+int sample_launched(int64_t *id, int n, int64_t across, bool snake) {
     int count = 0;
-    for (int i = 0; i < n; i++) id[i] %= across;
+    for (int i = 0; i < n; i++) id[i] = rprog_block_with(id[i], across, snake);
     qsort(id, (size_t)n, sizeof *id, by_value);
     for (int i = 0; i < n; i++) {
         if (i == 0 || id[i] != id[i - 1]) id[count++] = id[i];
@@ -177,7 +177,8 @@ void sample_extents(Arena *a, const Sample *s, double *n) {
     BoxRanges *x = ARENA_ARRAY(a, BoxRanges, s->n_block * ceil_div(total, across) + 1);
     int count = 0, n_index = m->root->n_index;
     for (int b = 0; b < s->n_block; b++) {
-        for (int64_t tile = s->block[b] % across; tile < total; tile += across) {
+        int64_t tile = rprog_block_with(s->block[b], across, s->snake);
+        for (; tile < total; tile = rprog_tile_behind(tile, across, s->snake)) {
             for (int i = 0; i < n_index; i++)
                 x[count].of[i] = (Range){0, te_index_extent(&m->root->index[i])};
             for (int64_t k = 0; k < index_boxes(m, tile); k++)

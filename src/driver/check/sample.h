@@ -34,7 +34,8 @@ typedef struct {
     int n_block;
     BlockPoint *point;
     int n_point;
-    int64_t across;           /* > 0: a block goes on with every so manieth number of the grid */
+    int64_t across;           /* > 0: blocks that stay for several tiles */
+    bool snake;               /* in which order (rprog_tile_behind) */
 } Sample;
 /* How many values each of the root's indices takes in what the blocks compute, at most.  */
 void sample_extents(Arena *a, const Sample *s, double *n);
@@ -49,9 +50,9 @@ int sample_tail(Arena *a, const Problem *p, const RProg *r, const Sample *s, int
  * of the products, or (span > 0) of the kernels that make values of rows; ascending, distinct.  */
 int sample_strips(Arena *a, const Sample *s, int64_t span, int64_t **out);
 
-/* Makes of n ids of tiles those of the blocks that compute them, of `across`, each of which goes on
- * by so many tiles: ascending, distinct.  How many.  */
-int sample_launched(int64_t *id, int n, int64_t across);
+/* Makes of n ids of tiles those of the blocks that compute them, of `across` that stay: ascending,
+ * distinct.  How many.  */
+int sample_launched(int64_t *id, int n, int64_t across, bool snake);
 
 /* The sizes at which an op is proved, *n of them, a value per size: one between, the smallest, the
  * largest; then for every program some that take it, and one less of each.
