@@ -47,6 +47,6 @@ def page():
             + "\n## Choices\n\nOf an op with run-time sizes the kernels follow lines `upto MEASURE N ... take K ...` and a last\n"
               "`else take K ...`: a launch takes the first line of which no measure is exceeded. `kernel N of G` is one\n"
               "more program for group G, `other` begins another fusion strategy, and `take strategy S` names it.\n"
-              "Before its kernels `given s2 8` says that it is for multiples of 8 of the third size alone; lines that take it bound\n"
-              "`s2%8` by 0.\n"
+              "Before its kernels `given s2 8` says that it is for multiples of 8 of the third size alone, and `given s0 upto 1` for no\n"
+              "first size above 1; lines that take it bound `s2%8` by 0, or `s0` by 1.\n"
             + listed("Why programs are dropped (`--explain`)", "src/rprogram/rprog.h", "RPROG_REJECTS"))
