@@ -62,7 +62,7 @@ static int64_t row_tile(const Problem *p, const RProg *r, int64_t number) {
 
 int64_t rprog_chain_longest(const Problem *p, const RProg *r, int64_t blocks) {
     enum { TRIED = 8 };       /* parts of the blocks, at whose ends one is tried */
-    int64_t tiles = rprog_blocks(p, r), most = 0;
+    int64_t tiles = rprog_tiles(p, r, AX_M) * rprog_tiles(p->next, r, AX_B), most = 0;
     for (int i = 0; i <= TRIED; i++) {
         int64_t number = (blocks - 1) * i / TRIED, sum = 0;
         for (; number < tiles; number = rprog_tile_behind(number, blocks, true))
