@@ -97,6 +97,7 @@ static TeExtent rest(Arena *a, int size, int64_t q) {
 TeGiven rplan_given(const Te *op, const Te *strategy, int size) {
     const TeExtent *of = &op->size[size].extent, *is = &strategy->size[size].extent;
     TeGiven given = {0};
+    if (!rplan_varies(op, size)) return given;
     if (is->multiple != of->multiple) given.multiple = is->multiple;
     if (is->value < of->value / is->multiple * is->multiple) given.most = is->value;
     return given;

@@ -93,7 +93,8 @@ static bool may_leave_axis(const Te *te, const RSelector *axes, int size) {
         const TeExpr *e = axes->measure[m].expr;
         axis |= e->kind == TE_SIZE && e->v.ref == size;
     }
-    return axis && rplan_varies(te, size) && te->size[size].extent.min == 1;
+    const TeExtent *of = &te->size[size].extent;
+    return axis && rplan_varies(te, size) && of->min == 1 && of->multiple == 1;
 }
 
 /* The op with something else known of one size.  */
