@@ -33,7 +33,7 @@
 #include <cmocka.h>
 
 enum {
-    FEW_VICTIMS = 2, EACH = 12, EACH_LONG = 90,           /* mutants of a victim */
+    FEW_VICTIMS = 5, EACH = 12, EACH_LONG = 90,           /* mutants of a victim */
     SEEDS = 2, MORE_SEEDS = 6, RUNS = TE_FILLS * SEEDS, KINDS = MUT_KIND_COUNT
 };
 
