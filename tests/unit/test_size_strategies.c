@@ -368,6 +368,23 @@ static void one_has_a_program(void **state) {
     arena_destroy(c.a);
 }
 
+/* Sizes made of others have other bounds and divisors in a strategy, but are not what is given.  */
+static void sizes_made_of_others_are_not_given(void **state) {
+    Case c;
+    (void)state;
+    plan(&c, "1..602", "let L = 2 * N; op f(A: f16[24,L], B: f16[N,L]) -> C: f16[24,N]"
+                       " { C[i,j] += A[i,k] * B[j,k]; }");
+    assert_non_null(c.set.other);
+    const Te *strategy = c.set.other->te;
+    const TeExtent *is = &strategy->size[1].extent, *of = &c.te->size[1].extent;
+    assert_true(is->value < of->value && is->multiple > of->multiple);
+    assert_int_equal(rplan_given(c.te, strategy, 0).multiple, 8);
+    TeGiven made = rplan_given(c.te, strategy, 1);
+    assert_true(made.multiple == 0 && made.most == 0);
+    given_are_right(&c);
+    arena_destroy(c.a);
+}
+
 static void given(Case *c, const char *sizes, const char *op, unsigned taken, int64_t within) {
     open_case(c, sizes, op);
     const char *text = two_strategies(c, taken, within);
@@ -559,6 +576,7 @@ int main(void) {
         cmocka_unit_test(needless_multiples_have_none),
         cmocka_unit_test(multiples_of_what_is_not_stored),
         cmocka_unit_test(multiples_are_right), cmocka_unit_test(one_has_a_program),
+        cmocka_unit_test(sizes_made_of_others_are_not_given),
         cmocka_unit_test(every_strategy_is_right),
         cmocka_unit_test(one_strategy_runs),
         cmocka_unit_test(workspaces_differ),

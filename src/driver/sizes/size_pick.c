@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { STRATEGIES_MOST = 4, ROUNDS = 3 };
+enum { ROUNDS = 3 };
 static const double accepted_loss = 0.05, high_loss = 0.25;
-static const double least_gain = 0.005, least_gain_strategy = 0.02;
+static const double least_gain = 0.005;   /* of a kernel: of weighed losses */
 
 double size_weight(double loss) {
     double w = loss;
@@ -63,70 +63,7 @@ double size_loss(const SizePick *x, int point) {
     return us / x->best[point] - 1;
 }
 
-/* ---- strategies ---- */
-
-/* With all their programs, these n strategies lose so much.  */
-static double loss_of(const SizePick *x, const int *strategy, int n) {
-    double sum = 0;
-    for (int i = 0; i < x->at->n; i++) {
-        double us = INFINITY;
-        for (int k = 0; k < n; k++) us = fmin(us, x->strategy[strategy[k]].us[i]);
-        sum += size_weight(us / x->best[i] - 1);
-    }
-    return sum / x->at->n;
-}
-
-/* The first one, then those that gain most beside all before them; returns how many gain enough.
- */
-static int order_strategies(const SizePick *x, int *order) {
-    int n = 1;
-    order[0] = 0;
-    for (double now = loss_of(x, order, 1); n < STRATEGIES_MOST && n < x->most; n++) {
-        int best = 0;
-        double least = now - least_gain_strategy;
-        for (int s = 1; s < x->n_strategy; s++) {
-            order[n] = s;
-            double loss = loss_of(x, order, n + 1);
-            if (loss >= least) continue;
-            least = loss;
-            best = s;
-        }
-        if (best == 0) break;
-        order[n] = best;
-        now = least;
-    }
-    return n;
-}
-
-/* Is the strategy the fastest of the open ones there, with all programs?  */
-static bool wins(const SizePick *x, int strategy, int point) {
-    bool first = true;
-    for (int s = 0; s < x->n_strategy; s++)
-        first &= !x->open[s] || x->strategy[s].us[point] >=
-                                    x->strategy[strategy].us[point];
-    return first;
-}
-
-/* The program that alone serves a group best where its strategy wins.  */
-static int best_alone(const SizePick *x, int strategy, int group) {
-    const SizedGroup *g = &x->strategy[strategy].group[group];
-    int best = 0;
-    double least = INFINITY;
-    for (int k = 0; k < g->n; k++) {
-        double sum = 0;
-        for (int i = 0; i < x->at->n; i++) {
-            if (!wins(x, strategy, i)) continue;
-            double loss = g->count * (g->program[k].us[i] - g->best[i]) / x->best[i];
-            sum += isfinite(loss) ? size_weight(loss) : 1e3;
-        }
-        if (sum >= least) continue;
-        least = sum;
-        best = k;
-    }
-    return best;
-}
-
-/* ---- programs ---- */
+/* ---- what may be added ---- */
 
 /* The programs of an open strategy that compute one thing.  */
 static int most_of_strategy(const SizePick *x, int strategy) {
@@ -144,45 +81,49 @@ static int most_in_all(const SizePick *x) {
     return sum;
 }
 
+static bool may_add(const SizePick *x, int s, int g) {
+    bool beside = x->open[s] && x->n_picked[size_slot(x, s, g)] < most_of_strategy(x, s);
+    return beside || most_in_all(x) < x->most;
+}
+
 /* What a program of one group would change: us per point. */
 typedef struct {
     double *others;           /* of the strategy's other groups */
     double *rest;             /* of the best other strategy */
-    double *without;          /* of the group's best other program */
+    double *without;          /* of the group's best program */
 } Around;
 
-/* `left_out`: a pick of the group that does not count; -1: none.  */
-static void look_around(const SizePick *x, int strategy, int group, int left_out, Around *out) {
-    int slot = size_slot(x, strategy, group);
-    const SizedGroup *all = &x->strategy[strategy].group[group];
+static void look_at_rest(const SizePick *x, int strategy, Around *out) {
+    for (int i = 0; i < x->at->n; i++) out->rest[i] = INFINITY;
+    for (int s = 0; s < x->n_strategy; s++)
+        for (int i = 0; x->open[s] && s != strategy && i < x->at->n; i++)
+            out->rest[i] = fmin(out->rest[i], strategy_us(x, s, i));
+}
+
+/* Of a strategy that is not open the group has no program yet, and the others the best.  */
+static void look_at_group(const SizePick *x, int strategy, int group, Around *out) {
+    const SizedSet *set = &x->strategy[strategy];
+    const SizedGroup *own = &set->group[group];
     for (int i = 0; i < x->at->n; i++) {
-        double rest = INFINITY, without = INFINITY;
-        for (int s = 0; s < x->n_strategy; s++) {
-            double us = x->open[s] && s != strategy ? strategy_us(x, s, i) : INFINITY;
-            if (us < rest) rest = us;
-        }
-        for (int k = 0; k < x->n_picked[slot]; k++) {
-            double us = all->program[x->picked[slot][k]].us[i] * all->count;
-            if (k != left_out && us < without) without = us;
-        }
-        out->others[i] = others_us(x, strategy, group, i);
-        out->rest[i] = rest;
-        out->without[i] = without;
+        bool open = x->open[strategy], right = isfinite(set->us[i]);
+        out->without[i] = open ? x->own[size_slot(x, strategy, group)][i] : INFINITY;
+        if (open) out->others[i] = others_us(x, strategy, group, i);
+        else out->others[i] = right ? set->us[i] - own->count * own->best[i] : INFINITY;
     }
 }
 
-/* The mean weighed loss with this program of `count` equal groups (0: none) beside the others.  */
+/* The mean weighed loss with this program of `count` equal groups beside the others.  */
 static double loss_with(const SizePick *x, const Around *r, const double *us, int count) {
     double sum = 0;
     for (int i = 0; i < x->at->n; i++) {
-        double own = count && us[i] * count < r->without[i] ? us[i] * count : r->without[i];
+        double own = us[i] * count < r->without[i] ? us[i] * count : r->without[i];
         double all = r->others[i] + own < r->rest[i] ? r->others[i] + own : r->rest[i];
         sum += size_weight(all / x->best[i] - 1);
     }
     return sum / x->at->n;
 }
 
-/* The program of the group with which least is lost, if that is less than *least.  */
+/* The program of the group with which least is lost, if that is less than *least; -1: none.  */
 static int best_beside(const SizePick *x, const Around *r, const SizedGroup *g, double *least) {
     int best = -1;
     for (int k = 0; k < g->n; k++) {
@@ -194,10 +135,29 @@ static int best_beside(const SizePick *x, const Around *r, const SizedGroup *g, 
     return best;
 }
 
-static bool may_add(const SizePick *x, int s, int g) {
-    int n = x->n_picked[size_slot(x, s, g)];
-    return n < most_of_strategy(x, s) || most_in_all(x) < x->most;
+/* ---- changes ---- */
+
+static double mean_loss(const SizePick *x) {
+    double sum = 0;
+    for (int i = 0; i < x->at->n; i++) sum += size_weight(size_loss(x, i));
+    return sum / x->at->n;
 }
+
+/* What is lost, and what the kernels must gain to be there.  */
+static double cost_of_picks(const SizePick *x) {
+    int kernels = 0;
+    for (int s = 0; s < x->n_strategy; s++)
+        for (int g = 0; x->open[s] && g < x->strategy[s].n; g++)
+            kernels += x->n_picked[size_slot(x, s, g)];
+    return mean_loss(x) + least_gain * kernels;
+}
+
+/* A program of a group of an open strategy, or a strategy with one of each group.  */
+typedef struct {
+    int strategy, group;      /* -1: none; all groups */
+    int *program;             /* per group */
+    double cost;              /* of all picks with it */
+} Change;
 
 static void add_pick(SizePick *x, int strategy, int group, int program) {
     int slot = size_slot(x, strategy, group);
@@ -205,43 +165,99 @@ static void add_pick(SizePick *x, int strategy, int group, int program) {
     set_sums(x, strategy, group);
 }
 
-/* Adds the program that gains most; false: none gains enough.  */
-static bool add_best(SizePick *x, Around *r) {
-    double least = INFINITY;
-    int strategy = -1, group = 0, program = 0;
-    for (int s = 0; s < x->n_strategy; s++) {
-        for (int g = 0; x->open[s] && g < x->strategy[s].n; g++) {
-            if (!may_add(x, s, g)) continue;
-            look_around(x, s, g, -1, r);
-            if (least == INFINITY) least = loss_with(x, r, NULL, 0) - least_gain;
-            int k = best_beside(x, r, &x->strategy[s].group[g], &least);
-            if (k < 0) continue;
-            strategy = s;
-            group = g;
-            program = k;
-        }
+static void open_strategy(SizePick *x, int strategy, const int *program) {
+    const SizedSet *set = &x->strategy[strategy];
+    x->open[strategy] = true;
+    for (int g = 0; g < set->n; g++) {
+        int slot = size_slot(x, strategy, g);
+        x->n_picked[slot] = 1;
+        x->picked[slot][0] = program[g];
+        for (int i = 0; i < x->at->n; i++) x->own[slot][i] = group_us(x, strategy, g, i);
     }
-    if (strategy < 0) return false;
-    add_pick(x, strategy, group, program);
+    if (set->n > 0) set_sums(x, strategy, 0);
+}
+
+static void close_strategy(SizePick *x, int strategy) {
+    x->open[strategy] = false;
+    for (int g = 0; g < x->strategy[strategy].n; g++) x->n_picked[size_slot(x, strategy, g)] = 0;
+}
+
+static void make_change(SizePick *x, const Change *c) {
+    if (c->group < 0) open_strategy(x, c->strategy, c->program);
+    else add_pick(x, c->strategy, c->group, c->program[c->group]);
+}
+
+/* `kernels`: what the picks so far must gain.  */
+static void try_programs(const SizePick *x, Around *r, int s, double kernels, Change *best) {
+    double least = best->cost - kernels - least_gain;
+    for (int g = 0; g < x->strategy[s].n; g++) {
+        if (!may_add(x, s, g)) continue;
+        look_at_group(x, s, g, r);
+        int k = best_beside(x, r, &x->strategy[s].group[g], &least);
+        if (k < 0) continue;
+        best->strategy = s;
+        best->group = g;
+        best->program[g] = k;
+        best->cost = least + kernels + least_gain;
+    }
+}
+
+/* Each group gets the program that is best while the others have theirs.  */
+static void try_strategy(SizePick *x, Around *r, int s, Change *best) {
+    int *program = ARENA_ARRAY(x->a, int, x->groups);
+    for (int g = 0; g < x->strategy[s].n; g++) {
+        double least = INFINITY;
+        look_at_group(x, s, g, r);
+        program[g] = best_beside(x, r, &x->strategy[s].group[g], &least);
+        if (program[g] < 0) return;
+    }
+    open_strategy(x, s, program);
+    double cost = cost_of_picks(x);
+    close_strategy(x, s);
+    if (cost < best->cost) *best = (Change){s, -1, program, cost};
+}
+
+/* What costs least of all that may be added, if that is less than without.  */
+static Change best_change(SizePick *x, Around *r) {
+    double now = cost_of_picks(x), kernels = now - mean_loss(x);
+    Change best = {-1, -1, ARENA_ARRAY(x->a, int, x->groups), now};
+    for (int s = 0; s < x->n_strategy; s++) {
+        look_at_rest(x, s, r);
+        if (x->open[s]) try_programs(x, r, s, kernels, &best);
+        else if (most_in_all(x) < x->most) try_strategy(x, r, s, &best);
+    }
+    return best;
+}
+
+/* ---- exchanges ---- */
+
+/* After something was taken out: is it better so, or with something in its place?  */
+static bool is_better(SizePick *x, Around *r, double before) {
+    Change best = best_change(x, r);
+    if (best.strategy < 0 || best.cost >= before - least_gain / 4)
+        return cost_of_picks(x) <= before;
+    make_change(x, &best);
     return true;
 }
 
-/* Puts the best program in the place of pick k, or none, if hardly anything is lost without.  */
-static bool exchange_one(SizePick *x, Around *r, int s, int g, int k) {
-    const SizedGroup *group = &x->strategy[s].group[g];
-    int slot = size_slot(x, s, g);
-    look_around(x, s, g, k, r);
-    double now = loss_with(x, r, group->program[x->picked[slot][k]].us, group->count);
-    double least = now - least_gain / 4;
-    if (x->n_picked[slot] > 1 && loss_with(x, r, NULL, 0) < now + least_gain) {
-        x->picked[slot][k] = x->picked[slot][--x->n_picked[slot]];
-    } else {
-        int best = best_beside(x, r, group, &least);
-        if (best < 0) return false;
-        x->picked[slot][k] = best;
-    }
+static bool exchange_pick(SizePick *x, Around *r, int s, int g, int k) {
+    int slot = size_slot(x, s, g), program = x->picked[slot][k];
+    double before = cost_of_picks(x);
+    x->picked[slot][k] = x->picked[slot][--x->n_picked[slot]];
     set_sums(x, s, g);
-    return true;
+    if (is_better(x, r, before)) return true;
+    add_pick(x, s, g, program);
+    return false;
+}
+
+static bool exchange_strategy(SizePick *x, Around *r, int s) {
+    int *program = ARENA_ARRAY(x->a, int, x->groups);
+    double before = cost_of_picks(x);
+    for (int g = 0; g < x->strategy[s].n; g++) program[g] = x->picked[size_slot(x, s, g)][0];
+    close_strategy(x, s);
+    if (is_better(x, r, before)) return true;
+    open_strategy(x, s, program);
+    return false;
 }
 
 /* All picks; the first of the first strategy stays, since it is right at all sizes.  */
@@ -249,9 +265,10 @@ static bool exchange(SizePick *x, Around *r) {
     bool any = false;
     for (int s = 0; s < x->n_strategy; s++) {
         for (int g = 0; x->open[s] && g < x->strategy[s].n; g++) {
-            for (int k = x->n_picked[size_slot(x, s, g)] - 1; k >= (s == 0); k--)
-                any |= exchange_one(x, r, s, g, k);
+            int *n = &x->n_picked[size_slot(x, s, g)];
+            for (int k = *n - 1; k >= (s == 0) && *n > 1; k--) any |= exchange_pick(x, r, s, g, k);
         }
+        if (s > 0 && x->open[s] && most_of_strategy(x, s) == 1) any |= exchange_strategy(x, r, s);
     }
     return any;
 }
@@ -262,21 +279,12 @@ static double worst_loss(const SizePick *x) {
     return worst;
 }
 
-/* Adds programs while they gain enough and any size loses more than what is accepted.  */
+/* Adds what gains enough while any size loses more than what is accepted.  */
 static void add_more(SizePick *x, Around *r) {
-    while (worst_loss(x) > accepted_loss && add_best(x, r)) continue;
-}
-
-/* One program of each group of the open strategies.  */
-static void pick_first(SizePick *x) {
-    for (int s = 0; s < x->n_strategy; s++) {
-        for (int g = 0; x->open[s] && g < x->strategy[s].n; g++) {
-            int slot = size_slot(x, s, g);
-            x->n_picked[slot] = 1;
-            x->picked[slot][0] = s ? best_alone(x, s, g) : 0;
-            for (int i = 0; i < x->at->n; i++) x->own[slot][i] = group_us(x, s, g, i);
-        }
-        if (x->open[s] && x->strategy[s].n > 0) set_sums(x, s, 0);
+    while (worst_loss(x) > accepted_loss) {
+        Change best = best_change(x, r);
+        if (best.strategy < 0) break;
+        make_change(x, &best);
     }
 }
 
@@ -292,36 +300,12 @@ static void open_picks(SizePick *x) {
     for (int s = 0; s < x->n_strategy; s++) x->sum[s] = ARENA_ARRAY(x->a, SizeSum, x->at->n);
 }
 
-/* Picks of the first n strategies alone.  */
-static void pick_of(SizePick *x, const int *order, int n, Around *r) {
-    open_picks(x);
-    for (int k = 0; k < n; k++) x->open[order[k]] = true;
-    pick_first(x);
-    add_more(x, r);
-    for (int round = 0; round < ROUNDS && exchange(x, r); round++) add_more(x, r);
-}
-
-/* What is lost, and what the programs must gain to be there.  */
-static double cost_of_picks(const SizePick *x) {
-    double sum = 0;
-    for (int i = 0; i < x->at->n; i++) sum += size_weight(size_loss(x, i));
-    return sum / x->at->n + least_gain * most_in_all(x);
-}
-
-/* A strategy takes programs from the others: where there are too few, fewer strategies may lose
- * less.  */
 void size_pick(SizePick *x) {
-    int points = x->at->n, order[STRATEGIES_MOST], n = order_strategies(x, order);
-    double least = INFINITY;
+    int points = x->at->n, *first = ARENA_ARRAY(x->a, int, x->groups);
     Around r = {ARENA_ARRAY(x->a, double, points), ARENA_ARRAY(x->a, double, points),
                 ARENA_ARRAY(x->a, double, points)};
-    for (bool few = true; few && n > 0; n--) {
-        SizePick now = *x;
-        pick_of(&now, order, n, &r);
-        double cost = cost_of_picks(&now);
-        if (cost >= least) continue;
-        least = cost;
-        *x = now;
-        few = most_in_all(x) == x->most;
-    }
+    open_picks(x);
+    open_strategy(x, 0, first);
+    add_more(x, &r);
+    for (int round = 0; round < ROUNDS && exchange(x, &r); round++) add_more(x, &r);
 }

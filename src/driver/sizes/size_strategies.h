@@ -2,9 +2,7 @@
  *
  * A strategy may be for multiples of some sizes alone (size_given.h).  Every strategy is priced at
  * the sizes that are tried.  Those that are never the fastest are left out; the others are planned
- * at all sizes, and as few are taken as keep every size within 5 % of the best, unless another one
- * gains less than 2 % on average.  No more programs than the caller wants, and than RPLAN_SET,
- * compute one thing, over all strategies.  */
+ * at all sizes, and of them programs are picked (size_pick.h).  */
 #ifndef ROLLER_DRIVER_SIZES_SIZE_STRATEGIES_H
 #define ROLLER_DRIVER_SIZES_SIZE_STRATEGIES_H
 #include "driver/plan/plan_set.h"
