@@ -31,7 +31,9 @@
  *   both: likewise with N = 2 * r * w, since two turns of each are under way; at least one
  *       warpgroup's turn as within
  *   sums in Tensor Memory: likewise, since another thread issues scores of the next turn and
- *       results of the one before; x has loads of scores, stores of terms, and pipeline_step
+ *       results of the one before; x has loads of scores, stores of terms, and pipeline_step.
+ *       Nothing keeps its warpgroups in step, so that they go to and fro between folds and powers,
+ *       too: x is that of two stations and r * w customers
  *
  * A block's first products have no powers beside them and its last ones none: ends = the smaller of
  * a warpgroup's unit and x, where these overlap.
@@ -68,7 +70,8 @@ static void count_scores(const Model *m, const RProg *r, ChainTurn *t) {
     t->powers = scores * WARP * f->powers;
     t->power_issue = scores * (f->powers * (1 + f->power_ops) + 0.5);
     if (rprog_tensor(m->dev, r))          /* results are corrected where they lie, now and then */
-        t->moves = mp_moved_clocks(r->block.extent[AX_N] + rprog_chain_terms(m->dev, r));
+        t->moves = t->teams *
+                   mp_moved_clocks(r->block.extent[AX_N] + rprog_chain_terms(m->dev, r));
     t->folds = scores * f->ops + (follows ? shuffles : 0) + (t->moves > 0 ? 0 : corrected);
     t->meet = follows ? 2 * SHUFFLE * log2_of(lanes) : 0;
 }
@@ -115,9 +118,10 @@ static double to_and_fro(double a, double b, double customers) {
 
 /* What warpgroups take for products and powers as they overlap.  */
 static void overlap(const Model *m, const RProg *r, double groups, ChainClocks *c) {
-    double unit = c->unit[0] + c->unit[1], powers = c->folds + c->powers;
-    double within = c->unit[0] + greater(c->unit[1], powers) + m->step_tax;
     bool apart = rprog_tensor(m->dev, r);
+    double unit = c->unit[0] + c->unit[1], powers = c->folds + c->powers;
+    if (apart) powers = to_and_fro(c->folds, c->powers, groups);
+    double within = c->unit[0] + greater(c->unit[1], powers) + m->step_tax;
     switch (r->overlap) {
     case OVERLAP_WITHIN:
         c->all = apart ? to_and_fro(unit, powers + m->step_tax, 2 * groups) : within;

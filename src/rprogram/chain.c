@@ -48,38 +48,53 @@ static void fragments(RoomWalk *w, const RProg *first) {
     come_back(w, of);
 }
 
-/* Room in Tensor Memory from a column on.  */
-static void add_columns(RoomWalk *w, RoomKind kind, int of, int ring, int64_t at) {
-    Room x = layout_one(kind, of, at, 0);
-    x.ring = ring;
+/* Columns of Tensor Memory behind those that there are, so many of each team.  */
+static void add_columns(RoomWalk *w, Room x, int64_t columns, int64_t *at) {
+    x.at = *at;
+    x.share = columns;
+    *at += x.shares * columns;
     layout_add(w, x);
 }
 
-/* Scores and results in Tensor Memory, and terms between them: behind the warps that fold one fills
- * the slots of the loads, and the next one multiplies.  Scores are free when all warps have loaded
- * them, terms when their products have ended, so that results are there, too.  Rows of V are free
- * when the warps have arrived, too, that may have made zeros of them: a commit tells of what the
- * unit has read, not of what threads wrote.  */
+/* A ring of one slot for each team, at whose barriers so many warps of a team arrive, and what it
+ * goes round.  */
+static Room add_ring(RoomWalk *w, RoomKind kind, int of, int teams, int emptied) {
+    int warps = rprog_computing(w->dev, w->r) / WARP;
+    Room x = layout_one(kind, of, 0, 0);
+    x.shares = teams;
+    x.ring = layout_ring(w, TURN_TILES, 1, 0);
+    layout_barriers(w, x.ring, teams, warps, emptied);
+    if (w->out) w->out->ring[x.ring].shares = teams;
+    return x;
+}
+
+/* Scores and results in Tensor Memory, and terms between them, of each warpgroup: behind the warps
+ * that fold one fills the slots of the loads, and the next one multiplies.  Scores are free when
+ * all warps have loaded them, terms when their products have ended, so that results are there, too.
+ * Where warps may make zeros of rows of V, the thread that issues tells by itself, too, that these
+ * are free, since it has waited for them: a commit tells of what the unit has read, not of what
+ * threads wrote.  */
 static void tensor(RoomWalk *w, int warps) {
     enum { RING_V = 1 };
     const ColumnBounds *bounds = &w->p->chain->chain->bounds;
     const int32_t *block = w->r->block.extent;
     RingWarps folds = {0, warps}, copies = {warps, 1}, products = {warps + 1, 1};
-    int scores = layout_ring(w, TURN_TILES, 1, 0);
-    layout_barriers(w, scores, 1, warps, warps);
-    int terms = layout_ring(w, TURN_TILES, 1, 0);
-    layout_barriers(w, terms, 1, warps, 1);
+    int team = rprog_team(w->dev, w->r), teams = warps / team;
+    Room scores = add_ring(w, ROOM_ACCUMULATORS, 0, teams, team);
+    Room terms = add_ring(w, ROOM_TERMS, 0, teams, 1), results = scores;
+    int64_t at = 0;
     if (!w->out) return;
     Ring *x = w->out->ring;
-    for (int i = 0; i < scores; i++) x[i].fill = copies;
-    for (int i = 0; i < scores; i++) x[i].use = products;
-    x[scores].fill = x[terms].use = products;
-    x[terms].fill = folds;
-    x[terms].arrivals[RING_FULL] = warps;
-    if (bounds->n_from + bounds->n_to > 0) x[RING_V].arrivals[RING_EMPTY] += warps;
-    add_columns(w, ROOM_ACCUMULATORS, 1, scores, 0);
-    add_columns(w, ROOM_ACCUMULATORS, 0, scores, block[AX_E]);
-    add_columns(w, ROOM_TERMS, 0, terms, block[AX_E] + block[AX_N]);
+    for (int i = 0; i < scores.ring; i++) x[i].fill = copies;
+    for (int i = 0; i < scores.ring; i++) x[i].use = products;
+    x[scores.ring].fill = x[terms.ring].use = products;
+    x[terms.ring].fill = folds;
+    x[terms.ring].arrivals[RING_FULL] = team;
+    if (bounds->n_from + bounds->n_to > 0) x[RING_V].arrivals[RING_EMPTY]++;
+    results.of = 1;
+    add_columns(w, results, block[AX_E], &at);
+    add_columns(w, scores, block[AX_N], &at);
+    add_columns(w, terms, rprog_chain_terms(w->dev, w->r), &at);
 }
 
 /* What products that are under way read and write of a thread's.  */

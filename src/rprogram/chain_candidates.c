@@ -187,7 +187,7 @@ static void with_stream(Chains *x, RProg r) {
 
 static bool may_overlap(const Chains *x, const RProg *r, int groups) {
     bool between = rprog_overlaps_between(r);
-    if (rprog_tensor(x->k->dev, r)) return groups == 1 && r->overlap == OVERLAP_WITHIN;
+    if (rprog_tensor(x->k->dev, r)) return r->overlap == OVERLAP_WITHIN;
     return !between || (groups > 1 && groups <= CHAIN_TURNS);
 }
 

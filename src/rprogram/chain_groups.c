@@ -79,7 +79,8 @@ static const char *check_product(const Problem *p, const Device *dev, const RPro
 /* Another thread than those that fold issues all products.  */
 static const char *check_tensor(const Problem *p, const Device *dev, const RProg *r, int groups) {
     if (!rprog_tensor(dev, r)) return NULL;
-    if (groups > 1) return "of a chain with sums in Tensor Memory a block has one warpgroup";
+    if (groups > CHAIN_TURNS) return "of a chain with sums in Tensor Memory a block has four "
+                                     "warpgroups at most";
     if (r->overlap != OVERLAP_WITHIN) return "Tensor Memory has products beside all folds";
     if (rprog_chain_streams(p, r)) return "a chain that streams k has its sums in registers";
     return rprog_tensor_columns(dev, r) <= RPROG_TENSOR_MOST ? NULL

@@ -55,8 +55,9 @@ typedef struct {
                                * a share of it */
     int slots;
     int64_t apart;            /* bytes from one slot to the next */
-    int shares;               /* of the warps that compute, each its own; 1: the block's */
-    int64_t share;            /* bytes from one to the next */
+    int shares;               /* of the warps that compute, of Tensor Memory of teams, each its own;
+                               * 1: the block's */
+    int64_t share;            /* bytes, or columns, from one to the next */
     int64_t row;              /* bytes from row to row; 0: it has none */
     int ring;                 /* by which its slots go round; -1: none, there is one slot */
     DoneBy filled;            /* of what is loaded: how */
@@ -86,6 +87,7 @@ typedef struct {
     RingTurn turn;
     int of;
     int slots, ahead;         /* turns whose fills are under way while one is used */
+    int shares;               /* of teams of warps, each its own slots; 1: the block's */
     int64_t bytes;            /* of a slot */
     int64_t at[RING_BARRIERS];            /* the first byte of such barriers; -1: there are none */
     int arrivals[RING_BARRIERS];          /* at each */

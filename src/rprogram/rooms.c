@@ -11,7 +11,8 @@ int layout_ring(RoomWalk *w, RingTurn turn, int slots, int64_t bytes) {
     Layout *l = w->out;
     if (!l) return -1;
     l->ring = arena_grow(w->arena, l->ring, &w->rings, (size_t)l->n_ring + 1, sizeof *l->ring);
-    l->ring[l->n_ring] = (Ring){.turn = turn, .slots = slots, .bytes = bytes, .at = {-1, -1}};
+    l->ring[l->n_ring] = (Ring){
+        .turn = turn, .slots = slots, .shares = 1, .bytes = bytes, .at = {-1, -1}};
     return l->n_ring++;
 }
 

@@ -130,13 +130,14 @@
  *   first operand, none is begun behind the last.  NONE: it waits for each product.
  * - overlap BETWEEN: the warpgroups of a block begin their products of a turn in turn, each behind
  *   the one before it.  BOTH: as it says.
- * - Sums in Tensor Memory (rprog_tensor): a block has one warpgroup's rows.  Columns from 0 on have
- *   results, then scores, then the terms of a turn, which are operand a of the second product
- *   (ROOM_ACCUMULATORS of 1 and of 0, ROOM_TERMS).  Of the four warps one copies, and a lane of the
- *   next one issues both products.  Scores and terms are rings of one slot: scores are full when
- *   their products have ended, empty when all warps have loaded them; terms are full when all have
- *   stored theirs, empty when their products have ended.  overlap: WITHIN, since scores of turn j +
- *   1 and results of turn j are made while turn j + 1 is folded.  */
+ * - Sums in Tensor Memory (rprog_tensor): columns from 0 on have results, then scores, then the
+ *   terms of a turn, which are operand a of the second product (ROOM_ACCUMULATORS of 1 and of 0,
+ *   ROOM_TERMS), of each warpgroup its own side by side.  Of the four warps that do not fold one
+ *   copies, and a lane of the next one issues both products, warpgroup by warpgroup.  Scores and
+ *   terms are rings of one slot for each warpgroup: scores are full when their products have ended,
+ *   empty when all its warps have loaded them; terms are full when these have stored theirs, empty
+ *   when their products have ended.  overlap: WITHIN, since scores of turn j + 1 and results of
+ *   turn j are made while turn j + 1 is folded.  */
 #ifndef ROLLER_RPROGRAM_SKELETONS_H
 #define ROLLER_RPROGRAM_SKELETONS_H
 #include "rprogram/rprog.h"

@@ -165,10 +165,11 @@ int rprog_issued_columns(const Device *dev, const RProg *r) {
 }
 
 /* Columns that so many tiles take, and the scales of one step; of a chain results of both products,
- * and the terms between them.  */
+ * and the terms between them, of each warpgroup.  */
 static int tensor_need(const Device *dev, const RProg *r, int tiles) {
     if (r->skeleton == SK_CHAIN)
-        return r->block.extent[AX_E] + r->block.extent[AX_N] + rprog_chain_terms(dev, r);
+        return (int)count_along(&r->block, &r->warp, AX_M) *
+               (r->block.extent[AX_E] + r->block.extent[AX_N] + rprog_chain_terms(dev, r));
     return tiles * rprog_tensor_tile(r) + rprog_tensor_scales(dev, r, 0) +
            rprog_tensor_scales(dev, r, 1);
 }

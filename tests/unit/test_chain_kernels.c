@@ -149,6 +149,17 @@ static const Case groups[] = {
     {"tensor pair", "b200", PAIR(130, 64, 160, 64, "bf16")},
     {"tensor of heads", "b200", GROUPED(4, 2, 70, 130, 64)},
 };
+/* ... of several warpgroups that fold.  */
+static const Case teams[] = {
+    {"teams", "b200", ATTENTION(2, 250, 200, 128, 128, "f16")},
+    {"teams odd", "b200", ATTENTION(1, 251, 183, 72, 40, "bf16")},
+    {"teams causal", "b200", CAUSAL(250, 270, 64, "bf16")},
+    {"teams log sum", "b200", LOG_SUM(255, 190, 64)},
+    {"teams lengths", "b200", LENGTHS(2, 250, 170, 64)},
+    {"teams window", "b200", WINDOW(500, 500, 64, 70)},
+    {"teams of heads", "b200", GROUPED(4, 2, 250, 130, 64)},
+    {"teams pair", "b200", PAIR(500, 64, 160, 64, "f16")},
+};
 /* K in steps, of rows that one turn has.  */
 static const Case streams[] = {
     {"streamed odd pair", "rtx4090", PAIR(67, 100, 43, 24, "bf16")},
@@ -193,6 +204,7 @@ static const Case staying_turns[] = {
 enum {
     CASES = sizeof cases / sizeof *cases,
     GROUPS = sizeof groups / sizeof *groups,
+    TEAMS = sizeof teams / sizeof *teams,
     STREAMS = sizeof streams / sizeof *streams,
     REGION_STREAMS = sizeof region_streams / sizeof *region_streams,
     GROUP_STREAMS = sizeof group_streams / sizeof *group_streams,
@@ -223,6 +235,18 @@ static const char *keep_region_streams(KernelCase *c) {
 static const char *keep_group_streams(KernelCase *c) {
     const char *bad = kernel_keep_groups(c);
     return bad ? bad : keep_streams(c);
+}
+
+static const char *keep_teams(KernelCase *c) {
+    const char *bad = kernel_keep_groups(c);
+    RProgSet *set = &c->set[0];
+    int n = 0;
+    for (int i = 0; i < set->n; i++) {
+        const RProg *r = &set->prog[i];
+        if (r->block.extent[AX_M] > r->warp.extent[AX_M]) set->prog[n++] = *r;
+    }
+    set->n = n;
+    return bad || n > 0 ? bad : "no block has several warpgroups";
 }
 
 static const char *keep_staying(KernelCase *c) {
@@ -288,6 +312,7 @@ static void chains_are_right(void **state) {
 static void chains_of_warpgroups_are_right(void **state) {
     (void)state;
     try_all(groups, GROUPS, kernel_keep_groups, 0);
+    try_all(teams, TEAMS, keep_teams, 0);
 }
 
 static void chains_that_stream_k_are_right(void **state) {

@@ -1,6 +1,7 @@
 /* links: sim */
-/* Attention with scores, terms and results in Tensor Memory: of every wait, fence and commit of its
- * protocol the simulator notices that it is not there.  LONG=1 tries all.  */
+/* Attention with scores, terms and results in Tensor Memory, by two warpgroups: of every wait,
+ * fence and commit of its protocol the simulator notices that it is not there, or is another one.
+ * LONG=1 tries all.  */
 #include "effort.h"
 #include "kernel_fixture.h"
 #include "plan_fixture.h"
@@ -15,37 +16,52 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Pieces of a kernel, and what takes their place (text_pattern.h): waits, fences, commits,
- * columns.  */
-#define EMPTY "rl_barrier_wait(~1 + ~2 + (~3 + ~4) * 8, ~5 ^ 1);\n"
-#define FULL "rl_barrier_wait(~1 + ~2 + ~3 * 8, ~4);\n"
-#define AFTER "rl_tcgen05_after();\n"
+/* Statements of the protocol, each of which is left out.  Not __syncwarp: what stands before it are
+ * loads and stores of Tensor Memory, which whole warps do and wait for.  */
+static const char *const statement[] = {
+    "rl_barrier_wait(",  "rl_barrier_expect(",  "rl_barrier_arrive(", "rl_barrier_init(",
+    "rl_tcgen05_after(", "rl_tcgen05_before(",  "rl_tcgen05_stored(", "rl_tcgen05_commit(",
+    "rl_tcgen05_free<",  "rl_fence_proxy(",     "rl_bar_sync<",       "__syncthreads(",
+};
+enum { STATEMENTS = sizeof statement / sizeof *statement };
+
+/* Pieces of a kernel, and what takes their place (text_pattern.h): columns, lanes, phases, where
+ * sums begin.  */
 static const struct {
     const char *piece, *other;
 } mutant[] = {
-    {EMPTY "                        " AFTER, AFTER},
-    {FULL "                    rl_barrier_wait(~1 + ~5 + ~6 * 8, ~7);\n", FULL},
-    {FULL "            " AFTER, AFTER},
-    {FULL "            " AFTER, FULL},
-    {EMPTY "            " AFTER, AFTER},
-    {EMPTY "        " AFTER, AFTER},
-    {"rl_tcgen05_before();\n            __syncwarp();\n            if (~1 == 0) {\n"
-     "                rl_barrier_arrive(~2 + ~3 + (~4",
-     "if (~1 == 0) {\n rl_barrier_arrive(~2 + ~3 + (~4"},
-    {"rl_tcgen05_commit(~1 + ~2 + ~3 * 8);", "rl_barrier_arrive(~1 + ~2 + ~3 * 8);"},
-    {"rl_tcgen05_commit(~1 + ~2 + ~3 * 8);", ""},
-    {"rl_tcgen05_stored();", ""},
-    {"tensor + #1u + ~1 * 2 / 4", "tensor + #1u + ~1 * 2 / 4 + 1"},
+    {"rl_tcgen05_commit(~1 + ~2 + (~3 + ~4) * 8);", "rl_barrier_arrive(~1 + ~2 + (~3 + ~4) * 8);"},
+    {"rl_tcgen05_commit(~1 + ~2 + (~3 * ~4 + ~5) * 8);",
+     "rl_barrier_arrive(~1 + ~2 + (~3 * ~4 + ~5) * 8);"},
+    {"~1 * 2 / 4, ~2 + ", "~1 * 2 / 4 + 1, ~2 + "},
     {"rl_tcgen05_scale_n64(tensor + ", "rl_tcgen05_scale_n64(tensor + 8u + "},
+    {"rl_tcgen05_load_n64_f32(~1[i][0], tensor", "rl_tcgen05_load_n64_f32(~1[i][0], 32u + tensor"},
+    {"warp % 4u * 2097152u;", "(warp + 1) % 4u * 2097152u;"},
     {"0 < step + kk", "0 < step"},
     {"0 < step + kk", "true"},
-    {"rl_tcgen05_free<#1>(~1);", ""},
+    {"+ team * #1 + kk * 2 / 4", "+ kk * 2 / 4"},
+    {"(team + i) * #1", "i * #1"},
+    {"rl_barrier_init(~1 + ~2 + ~3 * 8, 4);", "rl_barrier_init(~1 + ~2 + ~3 * 8, 3);"},
+    {"const unsigned team = warp / 4u;", "const unsigned team = 0;"},
 };
 enum { MUTANTS = sizeof mutant / sizeof *mutant };
 
-static const char *open_tensor(KernelCase *c, Arena *a) {
+/* The first program with so many warpgroups that fold.  */
+static const char *keep_teams(KernelCase *c, int teams) {
+    RProgSet *set = &c->set[0];
+    int n = 0;
+    for (int i = 0; i < set->n && n == 0; i++) {
+        const RProg *r = &set->prog[i];
+        bool several = r->stages > 1 && r->block.extent[AX_N] > 64;
+        if (several && r->threads == 128 * (teams + 1)) set->prog[n++] = *r;
+    }
+    set->n = n;
+    return n > 0 ? NULL : "no program has so many warpgroups";
+}
+
+static const char *open_tensor(KernelCase *c, Arena *a, int teams) {
     const char *text =
-        "op f(Q: bf16[130,64], K: bf16[400,64], V: bf16[400,64]) -> O: bf16[130,64] {"
+        "op f(Q: bf16[250,64], K: bf16[300,64], V: bf16[300,64]) -> O: bf16[250,64] {"
         " s[i,j] = sum[d](Q[i,d] * K[j,d]) * 0.125;"
         " m[i] = max[j](s[i,j]);"
         " z[i] = sum[j](exp(s[i,j] - m[i]));"
@@ -53,6 +69,7 @@ static const char *open_tensor(KernelCase *c, Arena *a) {
     const char *bad = kernel_open_decided(c, a, fixture_device(a, "b200"), text, NULL,
                                           JOINED | CHAINS);
     if (!bad) bad = kernel_keep_groups(c);
+    if (!bad) bad = keep_teams(c, teams);
     if (!bad) bad = kernel_pick(c, 0);
     return bad ? bad : kernel_emit(c);
 }
@@ -68,18 +85,64 @@ static bool is_caught(KernelCase *c, Nvrtc *nvrtc, const char *text) {
     return false;
 }
 
-static void every_wait_of_tensor_memory_is_needed(void **state) {
+static int line_of(const char *text, const char *at) {
+    int line = 1;
+    for (; text < at; text++) line += *text == '\n';
+    return line;
+}
+
+/* The next line of the kernel with such a statement; NULL: there is none.  */
+static const char *next_line(const char *at, size_t *len) {
+    for (; at && *at; at = strchr(at, '\n'), at = at ? at + 1 : NULL) {
+        const char *end = strchr(at, '\n');
+        const char *word = at + strspn(at, " ");
+        *len = end ? (size_t)(end - at) : strlen(at);
+        for (int i = 0; i < STATEMENTS; i++)
+            if (strncmp(word, statement[i], strlen(statement[i])) == 0) return at;
+    }
+    return NULL;
+}
+
+/* A case with a kernel that is right.  */
+static void open_right(KernelCase *c, Arena *a, Nvrtc **nvrtc) {
+    Diag d = diag_new(a);
+    if (nvrtc_open(a, &d, NULL, NULL, nvrtc)) skip();
+    const char *bad = open_tensor(c, a, 2);
+    if (bad) fail_msg("%s", bad);
+    if (is_caught(c, *nvrtc, arena_strdup(a, c->program.source)))
+        fail_msg("%s", kernel_report(c, "tensor", "it is wrong"));
+}
+
+static void every_statement_of_the_protocol_is_needed(void **state) {
     (void)state;
     Arena *a = arena_create(NULL);
-    Diag d = diag_new(a);
     Nvrtc *nvrtc;
     KernelCase c;
-    if (nvrtc_open(a, &d, NULL, NULL, &nvrtc)) skip();
-    const char *bad = open_tensor(&c, a);
-    if (bad) fail_msg("%s", bad);
+    open_right(&c, a, &nvrtc);
+    const char *right = c.program.source;
+    int failed = 0, n = 0;
+    size_t len;
+    for (const char *at = next_line(strstr(right, "__global__"), &len); at;
+         at = next_line(at + len + 1, &len)) {
+        if (!effort_drawn(n++, 20)) continue;
+        char *text = arena_printf(a, "%.*s%s", (int)(at - right), right, at + len);
+        bool survives = !is_caught(&c, nvrtc, text);
+        if (survives) printf("nobody misses '%.*s' at line %d\n", (int)len, at, line_of(right, at));
+        failed += survives;
+    }
+    assert_true(n > 40);
+    assert_int_equal(failed, 0);
+    arena_destroy(a);
+}
+
+static void every_place_and_phase_is_needed(void **state) {
+    (void)state;
+    Arena *a = arena_create(NULL);
+    Nvrtc *nvrtc;
+    KernelCase c;
+    open_right(&c, a, &nvrtc);
     const char *right = c.program.source;
     int failed = 0;
-    assert_false(is_caught(&c, nvrtc, right));
     for (int i = 0; i < MUTANTS; i++) {
         const char *text = pattern_replaced(a, right, mutant[i].piece, mutant[i].other);
         if (!text) fail_msg("no '%s' to change", mutant[i].piece);
@@ -92,6 +155,9 @@ static void every_wait_of_tensor_memory_is_needed(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_wait_of_tensor_memory_is_needed)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_statement_of_the_protocol_is_needed),
+        cmocka_unit_test(every_place_and_phase_is_needed),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

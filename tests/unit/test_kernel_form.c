@@ -265,7 +265,7 @@ static const Layout *rooms(Arena *a, const Rings *x) {
                   .n_room = 3, .n_ring = x->rings};
     int64_t end = 0;
     for (int i = 0; i < x->rings; i++)
-        l->ring[i] = (Ring){.turn = TURN_STEPS, .slots = x->stages + i,
+        l->ring[i] = (Ring){.turn = TURN_STEPS, .shares = 1, .slots = x->stages + i,
                             .bytes = (int64_t)2 / x->rings * BYTES,
                             .arrivals = {1, CONSUMERS}};
     for (int i = 0; i < 2; i++) {

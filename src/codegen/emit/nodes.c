@@ -65,6 +65,15 @@ static void make_outer(Kernel *k, const Node *n) {
     for (; loops > 0; loops--) ir_close(k->cg);
 }
 
+static void make_teams(Kernel *k, const Node *n) {
+    Teams before = k->teams;
+    int teams = (int)n->loop.count;
+    k->teams = (Teams){.n = teams, .own = ir_count(k->cg, "team", teams, IR_UNROLL_ALL)};
+    make_nodes(k, n->child);
+    ir_close(k->cg);
+    k->teams = before;
+}
+
 static void make_tiles(Kernel *k, const Node *n) {
     if (n->from) reduce_tail_stays(k);
     else ring_open_tiles(k, n);
@@ -79,6 +88,7 @@ static void make_loop(Kernel *k, const Node *n) {
     case LOOP_STEPS: make_steps(k, n); return;
     case LOOP_ROWS: make_rows(k, n); return;
     case LOOP_FOLD: row_of(k)->fold(k); return;
+    case LOOP_TEAMS: make_teams(k, n); return;
     case LOOP_OUTER: make_outer(k, n); return;
     case LOOP_WALK: row_of(k)->walk(k, n); return;
     case LOOP_TILES:

@@ -30,7 +30,7 @@ static Ir named(const Kernel *k, const Sync *s) {
 static Ir made(const Kernel *k, const Sync *s) {
     const Cg *cg = k->cg;
     Ir tid = k->var.tid;
-    ir_if(k->cg, ir_lt(cg, tid, k->ring[s->ring].slots));
+    ir_if(k->cg, ir_lt(cg, tid, ring_slots(k, s->ring)));
     return ring_barrier_at(k, s->ring, s->id, tid);
 }
 

@@ -38,6 +38,7 @@ typedef enum {
     X(TILES,    "tiles")      /* tiles of a block that stays; slots of rings go on with each; */   \
                               /* from: 1: the last of them are segments of steps; */             \
                               /* to: 1: they differ in steps, and are in snakelike order */       \
+    X(TEAMS,    "teams")      /* those that a thread does something for, one after the other */    \
     X(OUTPUTS,  "outputs")    /* outputs of the thread, in vectors */                              \
     X(ROWS,     "rows")       /* accumulator rows that pass through shared memory together */      \
     X(VECTORS,  "vectors")    /* vectors of them that a thread stores */                           \
@@ -218,7 +219,7 @@ typedef struct {
 typedef struct {
     const char *name;
     int first, warps;         /* of the block */
-    int teams;                /* > 1: equal parts of these warps, which take turns */
+    int teams;                /* > 1: equal parts of these warps */
     int registers;            /* a thread's, set at its beginning; 0: as they are */
     bool fewer;               /* than the launch gives */
 } Role;

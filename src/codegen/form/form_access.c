@@ -83,7 +83,7 @@ static const char *meets_others(const Run *r, const Room *own, int agent, bool w
     for (int i = 0; i < l->n_room; i++) {
         const Room *x = &l->room[i];
         if (x->kind == own->kind || !rprog_over(own, x)) continue;
-        for (int k = 0; k < x->slots && !what; k++) {
+        for (int k = 0; k < run_cells(x) && !what; k++) {
             Cell *c = &r->cell[i][k];
             if (c->touched) what = meets(r, c, agent, SHARE_BLOCK, writes, -1);
             if (writes) c->written = false;
@@ -147,7 +147,7 @@ static void check_data(Run *r, int strand, const Event *e) {
 /* ---- what is under way ---- */
 
 Barrier *run_barrier(const Run *r, int ring, int id, int slot) {
-    return &r->barrier[ring][id * r->f->layout->ring[ring].slots + slot];
+    return &r->barrier[ring][id * run_slots(&r->f->layout->ring[ring]) + slot];
 }
 
 void run_complete(const Run *r, Barrier *b) {

@@ -32,7 +32,8 @@ typedef struct {
 typedef struct {
     const Node *node;
     unsigned mask;
-    int at, round;            /* SYNC_BARRIER: its slot, -1: none; times through the ring before */
+    int at, round;            /* SYNC_BARRIER: its slot, those of all teams one after the other, -1:
+                               * none; times through the ring before */
     struct {
         int slot;
         int64_t data;         /* the step that it is of; < 0: any */
@@ -103,6 +104,12 @@ typedef struct {
                                * slot for itself; in all */
     const char *wrong;
 } Run;
+
+/* Slots of a ring with barriers, of a room, where teams have slots of their own those of all.  */
+static inline int run_slots(const Ring *x) { return x->slots * x->shares; }
+static inline int run_cells(const Room *x) {
+    return rprog_room_space(x->kind) == SPACE_TENSOR ? x->slots * x->shares : x->slots;
+}
 
 /* Roles of the form, or the block.  */
 StrandList run_strands(Arena *a, const Form *f);

@@ -12,7 +12,7 @@ typedef struct {
     int64_t steps, step, base;            /* of the tile; of the loop; those before it */
     int64_t *next;            /* by ring: steps loaded, ... */
     int64_t *put, *taken;     /* ... slots filled, slots used */
-    int body, turn, tile;
+    int body, turn, tile, team;
     int64_t before, behind;   /* turns of teams before that at hand, behind it */
 } Walk;
 
@@ -119,8 +119,10 @@ static int64_t cursor(const Walk *w, int ring, bool fills) {
 
 static int slot_of(const Walk *w, const Use *u) {
     int ring = u->room->ring;
-    bool fills = u->writes && u->data != OF_TAKEN;
-    return ring < 0 ? 0 : (int)(cursor(w, ring, fills) % ring_of(w, ring)->slots);
+    bool fills = u->writes && u->data != OF_TAKEN, shared = run_cells(u->room) == u->room->slots;
+    if (ring < 0) return 0;
+    int slot = (int)(cursor(w, ring, fills) % ring_of(w, ring)->slots);
+    return shared ? slot : w->team * u->room->slots + slot;
 }
 
 static Event *new_event(Walk *w) {
@@ -136,7 +138,8 @@ static void find_slot(const Walk *w, const Sync *s, Event *e) {
     bool fills = (s->id == RING_FULL) == (s->op != SYNC_WAIT);
     int slots = ring_of(w, s->ring)->slots;
     int64_t at = cursor(w, s->ring, fills) - s->lag;
-    e->at = at < 0 ? -1 : (int)(at % slots);
+    int before = ring_of(w, s->ring)->shares > 1 ? w->team * slots : 0;
+    e->at = at < 0 ? -1 : before + (int)(at % slots);
     e->round = (int)(at / slots);
 }
 
@@ -178,7 +181,7 @@ static int64_t turns_of(const Walk *w, const Node *n) {
     int64_t count = n->loop.count;
     if (n->what == LOOP_STEPS) return w->steps - n->loop.less;
     if (n->what == LOOP_SEGMENTS) return w->way->tiles;
-    if (n->loop.of != TURNS_ANY) return count;
+    if (n->loop.of != TURNS_ANY || n->what == LOOP_TEAMS) return count;
     return count > 0 && count < w->way->turns ? count : w->way->turns;
 }
 
@@ -214,7 +217,8 @@ static void walk_loop(Walk *w, const Node *n, unsigned mask) {
         if (steps) w->step = i;
         w->turn = before.turn;
         add_event(w, n, mask & w->alive);
-        w->turn = (int)i;
+        if (n->what == LOOP_TEAMS) w->team = (int)i;
+        else w->turn = (int)i;
         if (n->loop.in_turn) {
             w->before = i * w->strand->teams + w->strand->team;
             w->behind = turns * w->strand->teams - 1 - w->before;
@@ -225,6 +229,7 @@ static void walk_loop(Walk *w, const Node *n, unsigned mask) {
     w->turn = before.turn;
     w->step = before.step;
     w->body = before.body;
+    w->team = before.team;
 }
 
 static bool has_role(const Walk *w, const Role *r) {
@@ -262,7 +267,7 @@ static void walk(Walk *w, const Node *first, unsigned mask) {
 
 EventList run_unroll(Arena *a, const Form *f, const Strand *s, const Scenario *way) {
     Walk w = {.arena = a, .f = f, .strand = s, .way = way, .alive = run_all(s),
-              .steps = way->steps};
+              .steps = way->steps, .team = s->team};
     w.next = ARENA_ARRAY(a, int64_t, f->layout->n_ring);
     w.put = ARENA_ARRAY(a, int64_t, f->layout->n_ring);
     w.taken = ARENA_ARRAY(a, int64_t, f->layout->n_ring);

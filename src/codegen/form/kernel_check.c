@@ -132,7 +132,7 @@ static void commit_products(const Run *r, int strand, unsigned mask, Barrier *b)
 static bool sync_barrier(Run *r, int strand, const Event *e) {
     const Sync *s = &e->node->sync;
     if (s->op == SYNC_INIT) {             /* by the block's first warp */
-        int slots = r->f->layout->ring[s->ring].slots;
+        int slots = run_slots(&r->f->layout->ring[s->ring]);
         for (int i = 0; i < slots && r->strand[strand].first == 0; i++) {
             Barrier *b = run_barrier(r, s->ring, s->id, i);
             b->wanted = s->count;
@@ -231,7 +231,7 @@ static void check_end(Run *r) {
         }
     }
     for (int x = 0; x < r->f->layout->n_ring; x++) {
-        int slots = r->f->layout->ring[x].slots;
+        int slots = run_slots(&r->f->layout->ring[x]);
         for (int i = 0; i < RING_BARRIERS * slots; i++) {
             if (r->barrier[x][i].arrived > 0)
                 run_wrong(r, NULL, "ends while barrier %d waits for more to arrive", i / slots);
@@ -256,7 +256,7 @@ static void furnish(Run *r, const Layout *l) {
         const Ring *x = &l->ring[i];
         r->slots[i] = r->queues - FORM_QUEUES;
         if (x->arrivals[RING_FULL] > 0) r->queues += x->slots;
-        r->barrier[i] = ARENA_ARRAY(r->arena, Barrier, RING_BARRIERS * x->slots);
+        r->barrier[i] = ARENA_ARRAY(r->arena, Barrier, RING_BARRIERS * run_slots(x));
     }
     r->list = ARENA_ARRAY(r->arena, EventList, r->n);
     r->at = ARENA_ARRAY(r->arena, int, r->n);
@@ -271,7 +271,7 @@ static void furnish(Run *r, const Layout *l) {
     r->cell = ARENA_ARRAY(r->arena, Cell *, l->n_room);
     for (int i = 0; i < l->n_room; i++) {
         bool registers = rprog_room_space(l->room[i].kind) == SPACE_REGISTERS;
-        r->cell[i] = new_cells(r, l->room[i].slots * (registers ? r->n : 1));
+        r->cell[i] = new_cells(r, run_cells(&l->room[i]) * (registers ? r->n : 1));
     }
 }
 

@@ -95,7 +95,7 @@ static void print_value(const Lowered *l, const Node *n, Buf *out) {
         buf_printf(out, " pass %d%s", n->from, l->r->stats && n->to ? ", online" : "");
         break;
     case VALUES_TENSOR: {
-        static const char *const part[] = {"take", "find", "load", "free"};
+        static const char *const part[] = {"take", "find", "load", "store", "move", "free"};
         buf_printf(out, " %s", part[n->from]);
         break;
     }
@@ -128,6 +128,7 @@ static void print_loop(const Lowered *l, const Node *n, Buf *out) {
         buf_printf(out, ": the last %d tiles by %d blocks of %lld steps", (int)r->tail,
                    (int)r->tail_blocks, (long long)rprog_tail_steps(l->p, r));
         break;
+    case LOOP_TEAMS:
     case LOOP_ROWS: buf_printf(out, ": %lld", (long long)n->loop.count); break;
     case LOOP_OUTPUTS:
     case LOOP_VECTORS: buf_printf(out, ": %d at a time", n->rest ? 1 : l->task->vec); break;

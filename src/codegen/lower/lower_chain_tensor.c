@@ -1,17 +1,19 @@
 #include "codegen/lower/lower.h"
 
 /* Chains on units whose sums lie in Tensor Memory.  One warp copies by boxes, as those of other
- * warpgroups do, a thread of the next one issues all products, and a warpgroup folds:
+ * warpgroups do, a thread of the next one issues all products, and warpgroups fold, each its own
+ * rows, with scores, terms and results of its own:
  *     products: the first scores
- *         turns: the next scores, when the last ones have been loaded; results += terms V, when
- *         the terms are there
+ *         turns: the next scores of each, when the last ones have been loaded; results += terms V
+ *         of each, when its terms are there
  *     folds: turns: load scores, whose place is free; fold
  *            wait for the products of the terms before: results move to the bases of their rows
  *            terms to Tensor Memory
  *         results are there with the last products
- * So scores of the next turn and results of the one before are made while a turn is folded.  Rows
- * of B and of V are free when their products have ended, and these threads wait for nothing but
- * full slots, loaded scores and stored terms.  */
+ * So scores of the next turn and results of the one before are made while a turn is folded, and
+ * one warpgroup's powers are beside another one's other work.  Rows of B and of V are free when
+ * their products have ended, and these threads wait for nothing but full slots, loaded scores and
+ * stored terms.  */
 
 enum { SCORES, RESULTS };                 /* the products */
 
@@ -20,6 +22,7 @@ typedef struct {
     const Lowered *l;
     const Contract *c[2];
     int scores, terms;        /* rings */
+    int teams;                /* warpgroups that fold */
 } Make;
 
 static int ring_of(const Make *m, int product) { return m->c[product]->turns; }
@@ -56,6 +59,10 @@ static Use *late(Use *u, DataOf data) {
 
 /* ---- the thread that issues ---- */
 
+static void open_teams(const Make *m) {
+    form_open(m->b, NODE_LOOP, LOOP_TEAMS)->loop = (Loop){.var = "team", .count = m->teams};
+}
+
 static Node *add_products(const Make *m, int product) {
     Node *n = form_add(m->b, NODE_COMPUTE, COMPUTE_STEP);
     n->to = m->c[product]->r->unroll;
@@ -65,17 +72,20 @@ static Node *add_products(const Make *m, int product) {
     return n;
 }
 
-static void issue_scores(const Make *m) {
+/* Nothing has used the place of the first ones.  */
+static void issue_scores(const Make *m, bool first) {
     const Contract *c = m->c[SCORES];
     about(m, SCORES);
     form_add(m->b, NODE_VALUES, VALUES_STAGE);
     lower_barrier(m->b, SYNC_WAIT, ring_of(m, SCORES), RING_FULL);
-    wait_tensor(m, m->scores, RING_EMPTY);
+    open_teams(m);
+    if (!first) wait_tensor(m, m->scores, RING_EMPTY);
     Node *n = add_products(m, SCORES);
     late(form_reads(m->b, n, ROOM_STAGE, c->side[0].number), OF_ANY);
     late(form_writes(m->b, n, ROOM_ACCUMULATORS, SCORES), OF_PUT);
-    lower_commit(m->b, c, ring_of(m, SCORES), RING_EMPTY, 0);
     lower_commit(m->b, c, m->scores, RING_FULL, 0);
+    form_close(m->b);
+    lower_commit(m->b, c, ring_of(m, SCORES), RING_EMPTY, 0);
     turn(m, VALUES_TAKE, ring_of(m, SCORES));
     turn(m, VALUES_PUT, m->scores);
 }
@@ -85,12 +95,16 @@ static void issue_results(const Make *m) {
     about(m, RESULTS);
     form_add(m->b, NODE_VALUES, VALUES_STAGE);
     lower_barrier(m->b, SYNC_WAIT, ring_of(m, RESULTS), RING_FULL);
+    open_teams(m);
     wait_tensor(m, m->terms, RING_FULL);
     Node *n = add_products(m, RESULTS);
     late(form_reads(m->b, n, ROOM_TERMS, 0), OF_TAKEN);
     late(form_writes(m->b, n, ROOM_ACCUMULATORS, RESULTS), OF_ANY);
-    lower_commit(m->b, c, ring_of(m, RESULTS), RING_EMPTY, 0);
     lower_commit(m->b, c, m->terms, RING_EMPTY, 0);
+    form_close(m->b);
+    lower_commit(m->b, c, ring_of(m, RESULTS), RING_EMPTY, 0);
+    if (lower_chain_cuts(m->l))
+        lower_barrier(m->b, SYNC_ARRIVE, ring_of(m, RESULTS), RING_EMPTY)->by = BY_THREADS;
     turn(m, VALUES_TAKE, ring_of(m, RESULTS));
     turn(m, VALUES_TAKE, m->terms);
 }
@@ -119,18 +133,18 @@ static void add_issued(const Make *m) {
     form_add(m->b, NODE_VALUES, VALUES_STAGE)->from = true;
     lower_barrier(m->b, SYNC_WAIT, a, RING_FULL);
     form_if(m->b, WHEN_ALWAYS, 0);
-    issue_scores(m);
+    issue_scores(m, true);
     form_close(m->b);
     open_turns(m);
     form_if(m->b, WHEN_LEFT, 1)->name = "step";
-    issue_scores(m);
+    issue_scores(m, false);
     form_close(m->b);
     issue_results(m);
     form_close(m->b);
     form_close(m->b);
 }
 
-/* ---- the warpgroup that folds ---- */
+/* ---- a warpgroup that folds ---- */
 
 /* Sums of a product come to registers.  */
 static void load_sums(const Make *m, int product, DataOf data) {
@@ -170,9 +184,7 @@ static void add_turn(const Make *m) {
     lower_chain_cut(m->b, m->l, m->c[RESULTS], false);
     arrive_tensor(m, m->terms, RING_FULL);
     turn(m, VALUES_PUT, m->terms);
-    if (!lower_chain_cuts(m->l)) return;
-    lower_barrier(m->b, SYNC_ARRIVE, ring_of(m, RESULTS), RING_EMPTY)->by = BY_WARPS;
-    turn(m, VALUES_TAKE, ring_of(m, RESULTS));
+    if (lower_chain_cuts(m->l)) turn(m, VALUES_TAKE, ring_of(m, RESULTS));
 }
 
 static void add_folds(const Make *m) {
@@ -193,7 +205,7 @@ static void add_folds(const Make *m) {
 void lower_chain_tensor(FormBuilder *b, const Lowered *l, const Contract *last) {
     const Contract *first = l->layout->product;
     int terms = rprog_room(l->layout, ROOM_TERMS, 0)->ring;
-    Make make = {b, l, {first, last}, first->sums, terms}, *m = &make;
+    Make make = {b, l, {first, last}, first->sums, terms, last->warps[AX_M]}, *m = &make;
     lower_tensor(b, TENSOR_TAKE);
     lower_barriers(b, l);
     lower_tensor(b, TENSOR_FIND);
@@ -205,6 +217,6 @@ void lower_chain_tensor(FormBuilder *b, const Lowered *l, const Contract *last) 
     add_issued(m);
     form_close(b);
     form_close(b);
-    lower_open_using(b, l, 1);
+    lower_open_using(b, l, m->teams);
     add_folds(m);
 }

@@ -31,7 +31,7 @@ static void load_sums(Kernel *k) {
     AxisClass rows = rows_of(k), columns = columns_of(k);
     Ir i = ir_count_of(cg, k->var.i, k->c->matrix.tiles[rows], IR_UNROLL_ALL);
     Ir tiles = ir_int(cg, k->c->matrix.tiles[rows]);
-    Ir row = ir_add(cg, ir_mul(cg, place_warp(k, (int)rows), tiles), i);
+    Ir row = k->teams.own ? i : ir_add(cg, ir_mul(cg, place_warp(k, (int)rows), tiles), i);
     Ir at = own_lanes(k, tensor_tile(k, row, place_warp(k, (int)columns)));
     Ir sums = rows == AX_M ? wgmma_sums(k, i, ir_int(cg, 0)) : wgmma_sums(k, ir_int(cg, 0), i);
     int width = k->c->r->thread.extent[columns];

@@ -60,7 +60,8 @@ Ir made_registers(const Kernel *k, const Side *s, Ir kk, Ir i);
 void wgmma_begin(Kernel *k);
 Ir wgmma_sums(const Kernel *k, Ir i, Ir j);
 void wgmma_multiply(Kernel *k, Ir kk, bool begins);
-/* The address of a room of Tensor Memory; of that tile of the block's.  */
+/* The address of a room of Tensor Memory, of the team at hand; of that tile of the block's, or the
+ * team's.  */
 Ir tensor_room(const Kernel *k, RoomKind kind, int of);
 Ir tensor_tile(const Kernel *k, Ir row, Ir column);
 /* compute_tensor.c: a part of what is about Tensor Memory (TENSOR_TAKE ..).  */

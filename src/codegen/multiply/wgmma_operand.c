@@ -67,12 +67,15 @@ static Ir operand(const Kernel *k, const Side *s, Ir kk, Ir i) {
 }
 
 Ir tensor_room(const Kernel *k, RoomKind kind, int of) {
-    return ir_add_n(k->cg, k->var.tensor, (int)rprog_room_at(k->c->layout, kind, of));
+    const Cg *cg = k->cg;
+    const Room *x = rprog_room(k->c->layout, kind, of);
+    Ir at = ir_add_n(cg, k->var.tensor, (int)x->at);
+    return x->shares > 1 ? ir_add(cg, at, ir_mul(cg, k->teams.own, ir_int(cg, x->share))) : at;
 }
 
 /* A tile of an instruction has 128 lanes of Tensor Memory, 32 of each warp of its warpgroup, and a
- * column for each of its own; those of the block's tile at hand lie side by side, its columns
- * fastest.  */
+ * column for each of its own; those of the tile at hand of the block, or of a team, lie side by
+ * side, its columns fastest.  */
 Ir tensor_tile(const Kernel *k, Ir row, Ir column) {
     const Cg *cg = k->cg;
     AxisClass columns = k->c->r->swapped ? AX_M : AX_N;
@@ -93,24 +96,26 @@ static Ir first_at(const Kernel *k, const Side *a, Ir kk, Ir i) {
     return ir_add(cg, tensor_room(k, ROOM_TERMS, 0), cells);
 }
 
-/* One thread issues the products of all tiles of the block; the first ones begin the sums: of a
- * step, or of all.  */
+/* One thread issues the products of all tiles of the block, or of the team at hand; the first ones
+ * begin the sums: of a step, or of all.  */
 static void multiply_all(Kernel *k, Ir kk, IrUnit *unit, bool begins) {
     bool swapped = k->c->r->swapped;
     const Side *a = &k->c->side[swapped], *b = &k->c->side[!swapped];
     Cg *cg = k->cg;
-    int rows = k->c->warps[a->own] * k->c->matrix.tiles[a->own];
+    int teams = k->teams.own ? k->teams.n : 1;
+    int rows = k->c->warps[a->own] * k->c->matrix.tiles[a->own] / teams;
     int columns = k->c->r->block.extent[b->own] / k->c->matrix.columns;
     unit->adds = ir_lt(cg, ir_int(cg, 0), begins ? kk : ir_add(cg, k->var.step, kk));
     Ir i = ir_count_of(cg, k->var.i, rows, IR_UNROLL_ALL);
     Ir j = ir_count_of(cg, k->var.j, columns, IR_UNROLL_ALL);
-    Ir scale[IR_TENSOR_SCALES];
+    Ir scale[IR_TENSOR_SCALES], row = i;
+    if (teams > 1) row = ir_add(cg, ir_mul(cg, k->teams.own, ir_int(cg, rows)), i);
     if (k->c->scaled) {
         tensor_scales_of(k, i, j, ir_div(cg, kk, product_size(k, 'T', AX_K)), scale);
         unit->scale = scale;
         unit->scales = IR_TENSOR_SCALES;
     }
-    ir_multiply(cg, unit, tensor_tile(k, i, j), first_at(k, a, kk, i), tile_at(k, b, kk, j));
+    ir_multiply(cg, unit, tensor_tile(k, i, j), first_at(k, a, kk, row), tile_at(k, b, kk, j));
     ir_close(cg);
     ir_close(cg);
 }

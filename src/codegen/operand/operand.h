@@ -60,9 +60,10 @@ KernelMap ring_operand_map(Arena *a, const Contract *c, const Side *s);
 int ring_map_number(const Layout *l, const Side *s);
 void ring_fetch(Kernel *k, const Node *n);                /* of the maps */
 /* A ring as values (RingAt): its first slot, and the next one; its barriers.  */
-Ir ring_barrier(const Kernel *k, int ring, int id);       /* of the slot at hand */
+Ir ring_barrier(const Kernel *k, int ring, int id);       /* of the slot, and the team, at hand */
 Ir ring_leading(const Kernel *k, Ir barrier);             /* the same of a pair's first block */
 Ir ring_barrier_at(const Kernel *k, int ring, int id, Ir slot);
+Ir ring_slots(const Kernel *k, int ring);                 /* of all teams: they follow each other */
 void ring_begin(Kernel *k, const Node *n);
 void ring_next(Kernel *k, int ring);
 void ring_copy(Kernel *k, const Node *n);

@@ -96,16 +96,25 @@ static Ir shared_at(const Kernel *k, Ir x, Ir y) {
     return ir_add(k->cg, ir_add(k->cg, k->var.shared, x), y);
 }
 
+Ir ring_slots(const Kernel *k, int ring) {
+    int shares = k->c->layout->ring[ring].shares;
+    return ir_mul(k->cg, ir_int(k->cg, shares), k->ring[ring].slots);
+}
+
 Ir ring_barrier_at(const Kernel *k, int ring, int id, Ir slot) {
     const Cg *cg = k->cg;
-    Ir before = ir_mul(cg, ir_int(cg, id), k->ring[ring].slots);
+    Ir before = ir_mul(cg, ir_int(cg, id), ring_slots(k, ring));
     Ir number = id ? ir_add(cg, before, slot) : slot;
     Ir place = ir_mul(cg, number, ir_int(cg, RING_BARRIER));
     return shared_at(k, k->ring[ring].barriers, place);
 }
 
 Ir ring_barrier(const Kernel *k, int ring, int id) {
-    return ring_barrier_at(k, ring, id, k->ring[ring].slot);
+    const Cg *cg = k->cg;
+    Ir slot = k->ring[ring].slot;
+    if (k->c->layout->ring[ring].shares > 1)
+        slot = ir_add(cg, ir_mul(cg, k->teams.own, k->ring[ring].slots), slot);
+    return ring_barrier_at(k, ring, id, slot);
 }
 
 Ir ring_leading(const Kernel *k, Ir barrier) {
