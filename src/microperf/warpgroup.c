@@ -4,9 +4,10 @@
  * warpgroup along M and G warpgroups, a k-step reads T*G*(64 + n)*BK*e bytes there: each m64nNk
  * instruction reads 64 rows of one operand and n of the other (the law of the measured rates for
  * narrow n, arXiv 2402.13499), at 128 bytes a clock.  What TMA writes there is one pass more.  The
- * unit is busy for 2*BM*BN*BK / rate clocks, the rate being the sustained one of the profile (87.9
- * % of the peak, on random data). A step has no tax of its own where the ring has two stages or
- * more: its barrier is waited for while the products of the step before are under way.  Filling
+ * unit is busy for 2*BM*BN*BK / rate clocks; on random data wgmma reaches 87.9 % of the peak, which
+ * the profile has as the clock that power leaves (clock.c): all else in the SM slows down with it.
+ * A step has no tax of its own where the ring has two stages or more: its barrier is waited for
+ * while the products of the step before are under way.  Filling
  * waits for one stage only, since each has its own barrier.  Sums of a step that join others (8-bit
  * floats) take one addition each: the step's first product reads no sums, so nothing is cleared.
  * They wait for the products, the next products for them: COMPUTE, per step: at least 2*BM*BN*BK /
