@@ -15,7 +15,9 @@ extern const ChainLoad chain_load[RPROG_LOADED];
 static inline const Problem *chain_problem(const Problem *p, int number) {
     return number ? p->next : p;
 }
-extern const char chain_too_long[];       /* the reason */
+extern const char chain_too_long[], chain_sizes_vary[];       /* reasons */
+/* Are sizes known that no tile can leave open?  */
+bool chain_static(const Problem *p);
 /* A tile of the program as that of one product.  */
 RTile chain_tile(const RTile *t, int number);
 /* May u compute the first product, and v the second, results of the one being operands of the other

@@ -88,10 +88,16 @@ static const char *check_order(const Problem *p, const Device *dev, const RProg 
     return rprog_persistent(r) ? chain_check_stays(p, dev, r) : NULL;
 }
 
+const char chain_sizes_vary[] =
+    "what a chain sums for a score, and its results of a row, have static sizes";
+
+bool chain_static(const Problem *p) {
+    return rprog_static_axis(p, AX_K) && rprog_static_axis(p->next, AX_N);
+}
+
 const char *chain_check(const Problem *p, const Device *dev, const RProg *r) {
     const char *why;
-    if (!rprog_static_axis(p, AX_K) || !rprog_static_axis(p->next, AX_N))
-        return "what a chain sums for a score, and its results of a row, have static sizes";
+    if (!chain_static(p)) return chain_sizes_vary;
     if (!count_along(&r->block, &r->warp, AX_M))
         return "the block tile is no multiple of the warp's";
     if (r->swapped) return "units of chains are not swapped";

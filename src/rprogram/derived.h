@@ -168,6 +168,8 @@ int64_t rprog_box_wavefronts(const Problem *p, const Device *dev, const RProg *r
 /* Why no matrix unit of the device takes the sums of products, and what would let one, as a clause;
  * NULL: one does, the device has none, or there is nothing to multiply.  */
 const char *rprog_refusal(Arena *a, const Problem *p, const Device *dev);
+/* Why no program computes the chain, as a clause; NULL: some does.  */
+const char *rprog_chain_refusal(Arena *a, const Problem *p, const Device *dev);
 /* Why no unit of warpgroups that would multiply the operands can be given them, as a clause; NULL:
  * one can, or there is none.  */
 const char *rprog_ring_refusal(Arena *a, const Problem *p, const Device *dev);

@@ -1,4 +1,5 @@
 /* Why a contraction is not for matrix units, in words for whoever wrote it.  */
+#include "rprogram/chain.h"
 #include "rprogram/matrix.h"
 
 /* Does some unit with these sums hold the operands of these sides (bit 0: a, bit 1: b)?  */
@@ -41,6 +42,26 @@ const char *rprog_refusal(Arena *a, const Problem *p, const Device *dev) {
     const char *x = te_dtype_name(p->op[0].value), *y = te_dtype_name(p->op[1].value);
     if (!some_unit_holds(p, dev, 3)) return arena_printf(a, "none holds both %s and %s", x, y);
     return arena_printf(a, "none sums products of %s and %s in %s", x, y, te_dtype_name(c->acc));
+}
+
+/* Do some two units compute the chain, so that tiles are what is missing?  */
+static bool some_units_chain(const Problem *p, const Device *dev) {
+    for (int i = 0; i < dev->n_unit * dev->n_unit; i++) {
+        if (chain_fits(p, &dev->unit[i / dev->n_unit], &dev->unit[i % dev->n_unit])) return true;
+    }
+    return false;
+}
+
+const char *rprog_chain_refusal(Arena *a, const Problem *p, const Device *dev) {
+    if (!chain_static(p)) return chain_sizes_vary;
+    if (some_units_chain(p, dev))
+        return "tiles with whole rows of it do not fit registers and shared memory";
+    for (int i = 0; i < CHAIN_PRODUCTS; i++) {
+        const char *why = rprog_refusal(a, chain_problem(p, i), dev);
+        if (why) return arena_printf(a, "of units for its %s product %s", i ? "second" : "first",
+                                     why);
+    }
+    return "no unit leaves results in registers as a unit for the second product takes them";
 }
 
 /* Why an operand cannot be copied by boxes, nor be made in registers of what can.  */

@@ -12,8 +12,18 @@ static bool is_left_apart(const Te *te, const TeStmt *s) {
     return product && (x->possible[s->site] & ~x->taken[s->site]) >> TE_JOINED & 1;
 }
 
+/* Why there is no program for the product and the one before it.  */
+static const char *joined_refusal(Search *x, int site) {
+    Planner *plan = &x->whole.plan;
+    TeDecisions joined = *decisions_of(&x->whole.best);
+    Diag quiet = diag_new(plan->a);
+    Parting p;
+    joined.taken[site] |= 1 << TE_JOINED;
+    return parting_open(plan, &quiet, &joined, &p) ? NULL : parting_chain_refusal(plan, &p);
+}
+
 /* What such products would take in one kernel.  */
-static void tell_apart(const Search *x, Buf *out) {
+static void tell_apart(Search *x, Buf *out) {
     const Te *te = x->whole.best.set.normal;
     for (int i = 0; i < te->n_stmt; i++) {
         const TeStmt *s = &te->stmt[i];
@@ -21,8 +31,10 @@ static void tell_apart(const Search *x, Buf *out) {
         double lost = x->whole.tried[s->site * TE_DECISION_COUNT + TE_JOINED].lost;
         buf_printf(out, "product %s apart: in one kernel with the product before it ",
                    te->decisions->name[s->site]);
-        if (isfinite(lost) && lost > 0) buf_printf(out, "%.2f us more\n\n", lost);
-        else buf_puts(out, isfinite(lost) ? "hardly less\n\n" : "there is no program\n\n");
+        if (isfinite(lost) && lost > 0) buf_printf(out, "%.2f us more", lost);
+        else buf_puts(out, isfinite(lost) ? "hardly less" : "there is no program");
+        const char *why = isfinite(lost) ? NULL : joined_refusal(x, s->site);
+        buf_printf(out, "%s%s\n\n", why ? ": " : "", why ? why : "");
     }
 }
 

@@ -1,5 +1,6 @@
 #include "driver/plan/parting.h"
 #include "base/hash.h"
+#include "rprogram/derived.h"
 #include <string.h>
 
 /* Candidates kept beyond those asked for: to be told of, and to replace plans that spill.  */
@@ -103,7 +104,7 @@ static Status plan_kernel(Planner *x, Diag *d, const Parting *p, const Problem *
     return s;
 }
 
-static Status problem_of(Planner *x, Diag *d, const Parting *p, int g, Problem *out) {
+static Status problem_of(const Planner *x, Diag *d, const Parting *p, int g, Problem *out) {
     return rtile_problem(x->a, d, p->set.normal, &p->set.group[g], x->asked.o->align, out);
 }
 
@@ -174,6 +175,17 @@ Status parting_price(Planner *x, Diag *d, const Parting *p, const Parting *other
     }
     for (int g = 0; g < p->set.n_group; g++) p->kernel[g]->matched = 0;
     return s;
+}
+
+const char *parting_chain_refusal(const Planner *x, const Parting *p) {
+    Diag quiet = diag_new(x->a);
+    const char *why = NULL;
+    for (int g = 0; g < p->set.n_group && !why; g++) {
+        Problem whole;
+        if (!problem_of(x, &quiet, p, g, &whole) && whole.chain)
+            why = rprog_chain_refusal(x->a, &whole, x->asked.dev);
+    }
+    return why;
 }
 
 Status parting_fill(Planner *x, Diag *d, Parting *p) {

@@ -65,6 +65,8 @@ Status parting_price(Planner *x, Diag *d, const Parting *p, const Parting *other
                      double *us);
 /* The plans of the kernels, for the groups of the set.  */
 Status parting_fill(Planner *x, Diag *d, Parting *p);
+/* Why a chain among the kernels has no program, as a clause; NULL: it has, or there is none.  */
+const char *parting_chain_refusal(const Planner *x, const Parting *p);
 /* What they take, once they are priced.  */
 double parting_total(const Parting *p);
 #endif
